@@ -1,0 +1,271 @@
+// Package cpus is the contract between the simulated machine and the instruction sets: what an ISA
+// is (a value), what a CPU does (run until there is something for the machine to do), what a machine
+// description must say about one, and what an observer is told. The ISAs live in folders below.
+package cpus
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"sort"
+	"strings"
+
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// Cost is what one class of instructions costs on a machine.
+type Cost struct {
+	Issue     clock.Ticks // issue bandwidth it takes; 0 means one issue slot
+	Latency   clock.Ticks // from its inputs to its result, a load's cache latency not included
+	Occupancy clock.Ticks // time it keeps its port busy; 0 means the port's own figure
+	Port      string      // a name of Config.Ports, or "" for none
+	Serialize bool        // waits for everything older and holds everything younger
+}
+
+// PredictorConfig describes the branch predictor: gshare for directions, a history-hashed table for
+// indirect targets, a circular return stack.
+type PredictorConfig struct {
+	HistoryBits   int // global history, at most 32
+	TableBits     int // logarithm of the number of two-bit counters
+	TargetEntries int // indirect targets, a power of two
+	ReturnStack   int // entries
+}
+
+// Models of the cost of instructions.
+const (
+	Throughput = "throughput" // in order: issue bandwidth, ports, load-use and events
+	Window     = "window"     // ready time per register, bounded by a reorder buffer
+)
+
+// Config is what a machine description says about one CPU.
+type Config struct {
+	Name        string
+	Hz          int64 // core clock
+	Model       string
+	Width       int // issue slots per cycle
+	Window      int // reorder buffer entries
+	StoreBuffer int // stores that may wait for the cache
+	Classes     map[string]Cost
+	Events      map[string]clock.Ticks
+	Ports       map[string]clock.Ticks // occupancy of the port by one operation
+	L1I         mmu.CacheConfig
+	L1D         mmu.CacheConfig
+	L2          mmu.CacheConfig
+	Memory      clock.Ticks // load-to-use latency of DRAM
+	ITLB        mmu.TLBConfig
+	DTLB        mmu.TLBConfig
+	Predictor   PredictorConfig
+}
+
+// Check holds a configuration against an ISA and reports everything that is wrong with it.
+func (c *Config) Check(isa *ISA) []error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.Hz <= 0 {
+		fail("clock: %d Hz is no frequency", c.Hz)
+	}
+	if c.Model != Throughput && c.Model != Window {
+		fail("model: %q is unknown; use %q or %q", c.Model, Throughput, Window)
+	}
+	if c.Width < 1 || clock.PerCycle%clock.Ticks(max(c.Width, 1)) != 0 {
+		fail("width: %d issue slots do not divide a cycle; use 1, 2, 3, 4, 5 or 6", c.Width)
+	}
+	if c.Window < 1 || c.Window > MaxWindow {
+		fail("window: %d entries; use 1 to %d", c.Window, MaxWindow)
+	}
+	if c.StoreBuffer < 1 || c.StoreBuffer > 1024 {
+		fail("store_buffer: %d entries; use 1 to 1024", c.StoreBuffer)
+	}
+	if c.Memory <= 0 {
+		fail("memory: the latency must be positive")
+	}
+	c.checkNames(isa, fail)
+	c.checkStructures(fail)
+	return errs
+}
+
+// MaxWindow is the largest reorder buffer that a CPU models.
+const MaxWindow = 512
+
+func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
+	compare("cost", isa.Classes, c.Classes, fail)
+	compare("event", isa.Events, c.Events, fail)
+	for _, n := range isa.Classes {
+		if p := c.Classes[n].Port; p != "" && c.Ports[p] <= 0 {
+			fail("cost.%s: port %q has no positive occupancy under ports", n, p)
+		}
+	}
+}
+
+func (c *Config) checkStructures(fail func(string, ...any)) {
+	for _, x := range []struct {
+		name string
+		err  error
+	}{
+		{"l1i", c.L1I.Check()}, {"l1d", c.L1D.Check()}, {"l2", c.L2.Check()},
+		{"itlb", c.ITLB.Check()}, {"dtlb", c.DTLB.Check()},
+	} {
+		if x.err != nil {
+			fail("%s: %w", x.name, x.err)
+		}
+	}
+	p := c.Predictor
+	if p.HistoryBits < 0 || p.HistoryBits > 32 || p.TableBits < 1 || p.TableBits > 24 {
+		fail("predictor: history of 0 to 32 bits and tables of 1 to 24 bits are modelled")
+	}
+	if p.TargetEntries < 1 || p.TargetEntries > 1<<16 || p.TargetEntries&(p.TargetEntries-1) != 0 {
+		fail("predictor: target_entries %d is no power of two up to 65536", p.TargetEntries)
+	}
+	if p.ReturnStack < 1 || p.ReturnStack > 1024 {
+		fail("predictor: return_stack %d; use 1 to 1024", p.ReturnStack)
+	}
+}
+
+// compare reports names that are missing or unknown, in alphabetical order.
+func compare[V any](what string, want []string, have map[string]V, fail func(string, ...any)) {
+	known := map[string]bool{}
+	for _, n := range want {
+		known[n] = true
+		if _, ok := have[n]; !ok {
+			fail("%s.%s: missing", what, n)
+		}
+	}
+	var extra []string
+	for n := range have {
+		if !known[n] {
+			extra = append(extra, n)
+		}
+	}
+	sort.Strings(extra)
+	for _, n := range extra {
+		fail("%s.%s: unknown; known are %s", what, n, strings.Join(want, ", "))
+	}
+}
+
+// ISA is an instruction set as a value.
+type ISA struct {
+	Name       string
+	Bits       int
+	Machine    elf.Machine
+	Order      binary.ByteOrder
+	Classes    []string // cost classes that a machine description must price
+	Events     []string // events that a machine description must price
+	Phases     []string // phases of the guest's code, as Image.Phase names them, in table order
+	Breakpoint []byte
+	MaxInsn    int // bytes in the longest instruction
+	// New makes a CPU. The configuration must have passed Check.
+	New func(n int, cfg *Config, bus Bus) CPU
+	// Disasm prints one instruction; name resolves an address to a symbol and its start.
+	Disasm func(code []byte, pc uint64, name func(uint64) (string, uint64)) (text string, n int)
+}
+
+// Bus is what a CPU needs of the machine around it.
+type Bus struct {
+	Memory *mmu.Memory
+	// Device answers for physical addresses outside RAM; nil means nobody does.
+	Device Device
+	// Interrupts delivers vectors to the CPU; nil means none ever come.
+	Interrupts Interrupts
+	// Native holds the addresses [0], [1) whose fetch leaves guest execution.
+	Native [2]uint64
+	// Phase gives the index in ISA.Phases of the code at an address.
+	Phase func(pc uint64) uint8
+	// Root is the physical address of the page tables that the CPU starts with.
+	Root uint64
+}
+
+// Device is memory-mapped hardware.
+type Device interface {
+	Load(pa uint64, size int) uint64
+	Store(pa uint64, size int, v uint64)
+}
+
+// Interrupts is the CPU's side of an interrupt controller.
+type Interrupts interface {
+	Pending() (vector uint8, ok bool)
+	Ack() uint8
+}
+
+// Reason says why a CPU stopped running.
+type Reason uint8
+
+// Reasons to stop.
+const (
+	Limit    Reason = iota // the time limit was reached
+	Native                 // the program counter is in the native range
+	Halted                 // waiting for an interrupt
+	Shutdown               // the architecture gives up (a triple fault)
+)
+
+// Exit is what a CPU tells the machine when it stops.
+type Exit struct {
+	Reason Reason
+	Detail string // for Shutdown: what happened, with addresses
+}
+
+// Context is a CPU seen through its calling convention.
+type Context interface {
+	PC() uint64
+	SP() uint64
+	// Arg returns integer argument i of the function whose first instruction is next.
+	Arg(i int) uint64
+	// Return leaves that function with result v.
+	Return(v uint64)
+	// Call continues at fn as if it had been called from just before ret.
+	Call(fn, ret uint64, args ...uint64)
+}
+
+// CPU executes guest instructions.
+type CPU interface {
+	Context
+	// Run executes until Now reaches limit or there is something for the machine to do.
+	Run(limit clock.Ticks) Exit
+	Now() clock.Ticks
+	// Advance lets time pass without executing: native work, or sleep.
+	Advance(t clock.Ticks)
+	// Interrupt makes the CPU look for a pending interrupt before its next instruction.
+	Interrupt()
+}
+
+// Probe is the part of a CPU that measuring looks at, away from the path of execution.
+type Probe interface {
+	Counters() *Counters
+	// Observe calls o after every instruction; nil stops it. Timing does not change.
+	Observe(o Observer)
+	// Boot puts the CPU into the state in which the image's entry is reached.
+	Boot(entry, stack uint64, args ...uint64)
+	// Translate gives the physical address of a virtual one without timing or side effects.
+	Translate(va uint64) (pa uint64, ok bool)
+	// Registers lists the architectural registers in the manual's order.
+	Registers() []Register
+}
+
+// Register is a named value for reports.
+type Register struct {
+	Name  string
+	Value uint64
+}
+
+// Observer is told of every instruction.
+type Observer interface {
+	Step(s *Step)
+}
+
+// Stalls are the parts of an instruction's cost that are not its own.
+type Stalls struct {
+	ICache, DCache, ITLB, DTLB, Mispredict, Exception, Forward clock.Ticks
+}
+
+// Step is one executed instruction. It is valid during the call only.
+type Step struct {
+	CPU        int
+	PC         uint64
+	Phys       uint64
+	Code       []byte
+	Start, End clock.Ticks // when its predecessor retired, and itself
+	Stalls     Stalls      // delays met on the way; overlapped ones may exceed End-Start
+	Phase      uint8
+	Context    uint8  // exception context, see Counters
+	Exception  string // "" or the exception delivered instead of or after it, such as "#BP"
+}

@@ -1,0 +1,105 @@
+package mmu
+
+import (
+	"fmt"
+	"math/bits"
+
+	"kprobesim/internal/clock"
+)
+
+// CacheConfig describes one cache level.
+type CacheConfig struct {
+	Size    int         // bytes
+	Ways    int         // associativity, at most 32
+	Line    int         // bytes in a line, a power of two
+	Latency clock.Ticks // load-to-use latency of a hit
+}
+
+// Check reports what is wrong with a description, or nil.
+func (cc CacheConfig) Check() error {
+	switch {
+	case cc.Line < 16 || cc.Line > 1024 || bits.OnesCount(uint(cc.Line)) != 1:
+		return fmt.Errorf("line of %d bytes: it must be a power of two from 16 to 1024", cc.Line)
+	case cc.Ways < 1 || cc.Ways > 32:
+		return fmt.Errorf("%d ways: 1 to 32 are modelled", cc.Ways)
+	case cc.Size <= 0 || cc.Size > 1<<30 || cc.Size%(cc.Line*cc.Ways) != 0:
+		return fmt.Errorf("size %d does not divide into %d ways of %d-byte lines", cc.Size, cc.Ways, cc.Line)
+	case bits.OnesCount(uint(cc.Size/(cc.Line*cc.Ways))) != 1:
+		return fmt.Errorf("%d sets: the number of sets must be a power of two", cc.Size/(cc.Line*cc.Ways))
+	}
+	return nil
+}
+
+// Cache is the tag array of one set-associative, write-allocate cache. Replacement is bit-PLRU: a
+// way's bit is set when it is used, the victim is the first way whose bit is clear, and when all
+// would be set the others are cleared. A hit on the way used last in its set changes nothing, so
+// MRU may be asked first without changing any later outcome.
+type Cache struct {
+	Recent []uint32 // per set: line+1 of the way used last; zero matches no line
+	Mask   uint32   // set index mask
+	tags   []uint32 // line+1, ways of a set side by side
+	used   []uint32 // per set: recently-used bits
+	ways   uint32
+	full   uint32
+	shift  uint
+}
+
+// NewCache returns an empty cache; the description must have passed Check.
+func NewCache(cc CacheConfig) *Cache {
+	sets := cc.Size / (cc.Line * cc.Ways)
+	return &Cache{
+		Recent: make([]uint32, sets), Mask: uint32(sets - 1),
+		tags: make([]uint32, sets*cc.Ways), used: make([]uint32, sets),
+		ways: uint32(cc.Ways), full: uint32(1<<cc.Ways - 1), shift: uint(bits.TrailingZeros(uint(cc.Line))),
+	}
+}
+
+// Shift is the logarithm of the line size.
+func (c *Cache) Shift() uint { return c.shift }
+
+// Touch looks line (a physical address shifted right by Shift) up, brings it in on a miss, and
+// reports whether it was there.
+func (c *Cache) Touch(line uint32) bool {
+	set := line & c.Mask
+	tag := line + 1
+	if c.Recent[set] == tag {
+		return true
+	}
+	c.Recent[set] = tag
+	ways := c.tags[set*c.ways : (set+1)*c.ways]
+	for w, t := range ways {
+		if t == tag {
+			c.use(set, uint(w))
+			return true
+		}
+	}
+	w := uint(bits.TrailingZeros32(^c.used[set]))
+	ways[w] = tag
+	c.use(set, w)
+	return false
+}
+
+func (c *Cache) use(set uint32, way uint) {
+	u := c.used[set] | 1<<way
+	if u == c.full {
+		u = 1 << way
+		if c.ways == 1 {
+			u = 0
+		}
+	}
+	c.used[set] = u
+}
+
+// Drop forgets a line.
+func (c *Cache) Drop(line uint32) {
+	set := line & c.Mask
+	if c.Recent[set] == line+1 {
+		c.Recent[set] = 0
+	}
+	for w, t := range c.tags[set*c.ways : (set+1)*c.ways] {
+		if t == line+1 {
+			c.tags[set*c.ways+uint32(w)] = 0
+			c.used[set] &^= 1 << uint(w)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package mmu
+
+import "encoding/binary"
+
+// LineShift is the logarithm of the granule in which predecoded code is tracked (64 bytes).
+const LineShift = 6
+
+// Memory is physical RAM from address zero.
+//
+// Whoever keeps decoded copies of code marks the lines they came from with MarkCode and is told
+// through OnCodeStore when one of them is written. Tracking is per line and not per page because
+// probes patch text that shares its page with stacks and data.
+type Memory struct {
+	ram   []byte
+	code  []uint64
+	drops []func(pa uint64)
+}
+
+// NewMemory returns size bytes of zeroed RAM; size is rounded up to a page.
+func NewMemory(size int) *Memory {
+	size = (size + 0xfff) &^ 0xfff
+	return &Memory{ram: make([]byte, size), code: make([]uint64, size>>(LineShift+6)+1)}
+}
+
+// Size returns the bytes of RAM.
+func (m *Memory) Size() int { return len(m.ram) }
+
+// Raw returns the RAM itself. A CPU reads it directly; before it writes it must ask HasCode.
+func (m *Memory) Raw() []byte { return m.ram }
+
+// CodeMap returns the bitmap behind HasCode, one bit a line, for the fast path of a CPU.
+func (m *Memory) CodeMap() []uint64 { return m.code }
+
+// Holds reports whether the n bytes at pa are RAM.
+func (m *Memory) Holds(pa uint64, n int) bool {
+	return pa < uint64(len(m.ram)) && uint64(n) <= uint64(len(m.ram))-pa
+}
+
+// Bytes returns n bytes at pa as a view that must not be written, or nil when they are not RAM.
+func (m *Memory) Bytes(pa uint64, n int) []byte {
+	if n < 0 || !m.Holds(pa, n) {
+		return nil
+	}
+	return m.ram[pa : pa+uint64(n) : pa+uint64(n)]
+}
+
+// Load returns the little-endian value of 1, 2, 4 or 8 bytes at pa; outside RAM it is all ones, as
+// on a bus that nobody answers.
+func (m *Memory) Load(pa uint64, size int) uint64 {
+	b := m.Bytes(pa, size)
+	switch {
+	case b == nil:
+		return ^uint64(0) >> (64 - 8*uint(size))
+	case size == 8:
+		return binary.LittleEndian.Uint64(b)
+	case size == 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	case size == 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	}
+	return uint64(b[0])
+}
+
+// Store writes the low size bytes of v at pa; outside RAM it does nothing.
+func (m *Memory) Store(pa uint64, size int, v uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], v)
+	m.Write(pa, b[:size])
+}
+
+// Write copies b to pa; the part outside RAM is dropped.
+func (m *Memory) Write(pa uint64, b []byte) {
+	if pa >= uint64(len(m.ram)) || len(b) == 0 {
+		return
+	}
+	n := copy(m.ram[pa:], b)
+	for line := pa >> LineShift; line <= (pa+uint64(n)-1)>>LineShift; line++ {
+		if m.HasCode(line) {
+			m.DropCode(line << LineShift)
+		}
+	}
+}
+
+// HasCode reports whether somebody holds decoded copies of a line.
+func (m *Memory) HasCode(line uint64) bool { return m.code[line>>6]>>(line&63)&1 != 0 }
+
+// MarkCode notes that somebody holds decoded copies of the line at pa.
+func (m *Memory) MarkCode(pa uint64) {
+	if m.Holds(pa, 1) {
+		line := pa >> LineShift
+		m.code[line>>6] |= 1 << (line & 63)
+	}
+}
+
+// DropCode tells every holder that the line at pa was written.
+func (m *Memory) DropCode(pa uint64) {
+	line := pa >> LineShift
+	m.code[line>>6] &^= 1 << (line & 63)
+	for _, f := range m.drops {
+		f(pa)
+	}
+}
+
+// OnCodeStore registers f to be called with an address in each marked line that is written.
+func (m *Memory) OnCodeStore(f func(pa uint64)) { m.drops = append(m.drops, f) }
