@@ -1,0 +1,118 @@
+package doc
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Quantity is an exact number with the unit it was written in.
+type Quantity struct {
+	Value    *big.Rat // in the base unit of its dimension
+	Written  string   // the number as written, without its unit
+	Decimals int      // digits after the decimal point as written
+}
+
+// Dimension is a set of units with their size in the base unit, which is the first one. Factors are
+// fractions such as "1/1000".
+type Dimension struct {
+	Name  string
+	Units []Unit
+}
+
+// Unit is one unit of a dimension.
+type Unit struct{ Name, Factor string }
+
+// Frequency returns the dimension with base Hz.
+func Frequency() Dimension {
+	return Dimension{"frequency", []Unit{{"Hz", "1"}, {"kHz", "1000"}, {"MHz", "1000000"}, {"GHz", "1000000000"}}}
+}
+
+// Size returns the dimension with base byte.
+func Size() Dimension {
+	return Dimension{"size", []Unit{{"B", "1"}, {"KiB", "1024"}, {"MiB", "1048576"}, {"GiB", "1073741824"}}}
+}
+
+// Time returns the dimension with base microsecond.
+func Time() Dimension {
+	return Dimension{"time", []Unit{{"us", "1"}, {"ns", "1/1000"}, {"ms", "1000"}, {"s", "1000000"}}}
+}
+
+// Cycles returns the dimension with base cycle.
+func Cycles() Dimension { return Dimension{"number of cycles", []Unit{{"cycles", "1"}}} }
+
+// number is an unsigned integer, decimal or fraction, short enough that no rational explodes.
+const number = `^([0-9][0-9_]{0,23})(\.[0-9]{1,12})?(/[1-9][0-9]{0,11})?$`
+
+// Parse returns a parser of quantities of dimension d. With bare set, a number without unit is in
+// the base unit.
+func (d Dimension) Parse(bare bool) func(*Node) (Quantity, error) {
+	return func(n *Node) (Quantity, error) {
+		if n.Kind == Table || n.Kind == Array || n.Kind == Bool {
+			return Quantity{}, fmt.Errorf("want a %s, not %s", d.Name, n.Kind)
+		}
+		num, unit := splitUnit(n.Text)
+		if unit == "" && bare {
+			unit = d.Units[0].Name
+		}
+		i := slices.IndexFunc(d.Units, func(u Unit) bool { return u.Name == unit })
+		if i < 0 {
+			return Quantity{}, fmt.Errorf("%q is no %s: want a number and one of %s", n.Text, d.Name, d.names())
+		}
+		return parseNumber(num, d.Units[i].Factor)
+	}
+}
+
+func (d Dimension) names() string {
+	var out []string
+	for _, u := range d.Units {
+		out = append(out, u.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// splitUnit parts "2.33 GHz" into number and unit.
+func splitUnit(s string) (num, unit string) {
+	s = strings.TrimSpace(s)
+	i := strings.LastIndexAny(s, "0123456789") + 1
+	return strings.TrimSpace(s[:i]), strings.TrimSpace(s[i:])
+}
+
+func parseNumber(num, factor string) (Quantity, error) {
+	m := regexp.MustCompile(number).FindStringSubmatch(num)
+	if m == nil || m[2] != "" && m[3] != "" {
+		return Quantity{}, fmt.Errorf("%q is no number that is zero or more: write 14, 1.5 or 1/3", num)
+	}
+	v, ok := new(big.Rat).SetString(strings.ReplaceAll(num, "_", ""))
+	f, ok2 := new(big.Rat).SetString(factor)
+	if !ok || !ok2 {
+		return Quantity{}, fmt.Errorf("%q is no number", num)
+	}
+	return Quantity{v.Mul(v, f), num, max(0, len(m[2])-1)}, nil
+}
+
+// Int64 returns q as a whole number of base units from lo to hi.
+func (q Quantity) Int64(lo, hi int64) (int64, error) {
+	if q.Value == nil || !q.Value.IsInt() || !q.Value.Num().IsInt64() {
+		return 0, fmt.Errorf("%s is no whole number of base units", q.Written)
+	}
+	v := q.Value.Num().Int64()
+	if v < lo || v > hi {
+		return 0, fmt.Errorf("%d is outside %d to %d", v, lo, hi)
+	}
+	return v, nil
+}
+
+// Whole returns a parser of quantities of d that are whole numbers of base units from lo to hi.
+func (d Dimension) Whole(bare bool, lo, hi int64) func(*Node) (int64, error) {
+	parse := d.Parse(bare)
+	return func(n *Node) (int64, error) {
+		q, err := parse(n)
+		if err != nil {
+			return 0, err
+		}
+		return q.Int64(lo, hi)
+	}
+}
