@@ -1,0 +1,102 @@
+package kprobes
+
+import (
+	"debug/elf"
+	"fmt"
+)
+
+// Arch is what one instruction set knows about probes: data and five functions. The functions
+// work on bytes alone, never on a machine.
+type Arch struct {
+	Name       string
+	Breakpoint []byte // the instruction that a probe puts at its address
+	SlotSize   int    // bytes of an out-of-line slot
+	JumpSize   int    // bytes of the jump that replaces an optimized probe's first instructions
+	MaxRegion  int    // most bytes that such a jump can make the detour buffer copy
+
+	// ReturnBlacklist names functions that cannot have a return probe.
+	ReturnBlacklist []string
+
+	// Boundary returns nil when an instruction of the function starts at addr, else EILSEQ.
+	Boundary func(fn Text, addr uint64) error
+	// Prepare copies the instruction at the start of code, which stands at addr, to run at slot.
+	Prepare func(code []byte, addr, slot uint64) (Copy, error)
+	// Region decides whether a jump may replace the instructions at s.Addr, and which ones.
+	Region func(s Site) (Region, *Refusal)
+	// Detour builds the bytes of the detour buffer that stands at a given address.
+	Detour func(t Template, r Region, d DetourAt) (Detour, *Refusal)
+	// Jump encodes the jump of an optimized probe, JumpSize bytes.
+	Jump func(from, to uint64) ([]byte, *Refusal)
+}
+
+// Text is the code of one function as the compiler made it, without any probe's changes.
+type Text struct {
+	Name  string
+	Start uint64
+	Code  []byte
+}
+
+// End is the address behind the function.
+func (t Text) End() uint64 { return t.Start + uint64(len(t.Code)) }
+
+// at names an address of the function as symbol+offset.
+func (t Text) at(addr uint64) string {
+	return fmt.Sprintf("%s+%#x (%#x)", t.Name, addr-t.Start, addr)
+}
+
+// Copy is an instruction that has been prepared to run out of line.
+type Copy struct {
+	Code      []byte // for the slot, operands fixed for its address
+	Boostable bool   // may be followed by a jump back instead of a single step
+}
+
+// Span is a range of addresses, End excluded.
+type Span struct{ Start, End uint64 }
+
+// Contains reports whether the address is in the range.
+func (s Span) Contains(addr uint64) bool { return s.Start <= addr && addr < s.End }
+
+// Site is everything that the decision on jump optimization looks at.
+type Site struct {
+	Fn         Text
+	Addr       uint64
+	EntryText  Span
+	Exceptions func(addr uint64) bool // is there an exception table entry for the instruction
+}
+
+// Region is the run of whole instructions that an optimized probe replaces by a jump.
+type Region struct {
+	Addr uint64
+	Code []byte // whole instructions, at least JumpSize bytes
+}
+
+// End is the address at which execution goes on behind the region.
+func (r Region) End() uint64 { return r.Addr + uint64(len(r.Code)) }
+
+// Template is the detour code that the guest image offers, with the places to be filled in.
+type Template struct {
+	Code  []byte
+	Value int // offset of the instruction that loads the probe's address
+	Call  int // offset of the instruction that calls the callback
+}
+
+// DetourAt says where a detour buffer stands and what it is for.
+type DetourAt struct {
+	Addr     uint64 // of the buffer
+	Probe    uint64 // struct optimized_kprobe, argument of the callback
+	Callback uint64
+}
+
+// Detour is a finished detour buffer.
+type Detour struct {
+	Code   []byte
+	Copied int // offset of the copied instructions in it
+}
+
+// ArchOf chooses by what the guest image says it is for.
+func ArchOf(machine elf.Machine, bits int) (*Arch, error) {
+	if machine == elf.EM_X86_64 && bits == 64 {
+		return x86Arch(64), nil
+	}
+	return nil, fmt.Errorf("no kprobes for %v with %d bits; the image must be for x86-64", machine, bits)
+}

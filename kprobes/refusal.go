@@ -1,0 +1,44 @@
+package kprobes
+
+import "fmt"
+
+// Rule identifies one reason for which a probe is not jump-optimized. The strings are stable:
+// results and tests name them.
+type Rule string
+
+// The rules in the order in which they are looked at.
+const (
+	RuleUnsupported    Rule = "unsupported"            // kernel built without jump optimization
+	RuleOff            Rule = "optimization-off"       // debug.kprobes-optimization is 0
+	RulePreempt        Rule = "preemptible-kernel"     // this grace period does not cover preempted tasks
+	RuleGone           Rule = "gone"                   // the probed text has vanished
+	RuleDisabled       Rule = "disabled"               // nothing is armed
+	RulePostHandler    Rule = "post-handler"           // a detour cannot run it after the instruction
+	RuleNoFunction     Rule = "no-function"            // no symbol says where the function ends
+	RuleEntryText      Rule = "entry-text"             // exception entry code
+	RuleTooShort       Rule = "function-too-short"     // fewer bytes than a jump up to the function's end
+	RuleExceptionTable Rule = "exception-table-entry"  // a fault there is looked up by its address
+	RuleUndecodable    Rule = "undecodable"            // the function cannot be read to its end
+	RuleForeign        Rule = "foreign-breakpoint"     // somebody else's breakpoint
+	RuleIndirectJump   Rule = "indirect-jump"          // it might land in the region
+	RuleJumpIntoRegion Rule = "jump-into-region"       // a jump lands behind the first byte
+	RuleNotBoostable   Rule = "not-boostable"          // an instruction cannot run elsewhere unaided
+	RuleDisplacement   Rule = "displacement-too-large" // an operand is out of reach of the copy
+	RuleNoSlot         Rule = "no-detour-slot"         // the detour area is full
+	RuleOutOfRange     Rule = "out-of-range"           // a jump does not reach the detour buffer
+	RuleProbeInRegion  Rule = "probe-in-region"        // another enabled probe, until it goes
+)
+
+// Refusal says which rule keeps a probe from being optimized, and where.
+type Refusal struct {
+	Rule Rule
+	Addr uint64 // the instruction or address that the rule speaks of, 0 if none
+	Text string // the same as a sentence, with the address in it
+}
+
+// Error makes a refusal usable as an error.
+func (r *Refusal) Error() string { return string(r.Rule) + ": " + r.Text }
+
+func refuse(rule Rule, addr uint64, format string, args ...any) *Refusal {
+	return &Refusal{Rule: rule, Addr: addr, Text: fmt.Sprintf(format, args...)}
+}

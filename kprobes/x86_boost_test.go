@@ -1,0 +1,93 @@
+package kprobes
+
+import (
+	"strings"
+	"testing"
+)
+
+// unhex reads bytes written as hex with or without blanks.
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	s = strings.ReplaceAll(s, " ", "")
+	b := make([]byte, len(s)/2)
+	for i := range b {
+		b[i] = nibble(t, s[2*i])<<4 | nibble(t, s[2*i+1])
+	}
+	return b
+}
+
+func nibble(t testing.TB, c byte) byte {
+	t.Helper()
+	i := strings.IndexByte("0123456789abcdef", c)
+	if i < 0 {
+		t.Fatalf("%q is no hex digit", c)
+	}
+	return byte(i)
+}
+
+func TestX86CanBoostTwoByte(t *testing.T) {
+	allowed := strings.Fields(`02 03 06 08 09 20 21 22 23 31 40 41 42 43 44 45 46 47 48 49 4a 4b 4c 4d 4e 4f
+		60 61 62 63 64 65 66 67 68 69 6a 6b 6e 6f 74 75 76 77 7e 7f
+		90 91 92 93 94 95 96 97 98 99 9a 9b 9c 9d 9e 9f a0 a1 a3 a4 a5 a8 a9 ab ac ad af
+		b0 b1 b2 b3 b4 b5 b6 b7 bb bc bd be bf c0 c1 c8 c9 ca cb cc cd ce cf
+		d1 d2 d3 d5 d8 d9 db dc dd df e1 e2 e5 e8 e9 eb ec ed ef f1 f2 f3 f5 f8 f9 fa fc fd fe`)
+	want := map[byte]bool{}
+	for _, s := range allowed {
+		want[unhex(t, s)[0]] = true
+	}
+	for b := range 256 {
+		if got := x86CanBoost([]byte{0x0f, byte(b)}, 64); got != want[byte(b)] {
+			t.Errorf("0f %02x: boosted %v", b, got)
+		}
+	}
+}
+
+func TestX86CanBoostOneByte(t *testing.T) {
+	// By row of the opcode map: y boosted, n not, p prefix (another byte decides).
+	rows := [16]string{
+		"yyyyyyyyyyyyyyyp", "yyyyyyyyyyyyyyyy", "yyyyyypyyyyyyyny", "yyyyyypyyyyyyypy",
+		"pppppppppppppppp", "yyyyyyyyyyyyyyyy", "yynypppnyyyyyyyy", "nnnnnnnnnnnnnnnn",
+		"yyyyyyyyyyyyyyyy", "yyyyyyyyyynyyyyy", "yyyyyyyyyyyyyyyy", "yyyyyyyyyyyyyyyy",
+		"nnyyyyyyyyyynnny", "nnnnyynynnnnnnnn", "nnnnyyyynnynyyyy", "pnppnynnyyyyyynn",
+	}
+	for b := range 256 {
+		want := rows[b>>4][b&15]
+		if want == 'p' {
+			continue
+		}
+		if got := x86CanBoost([]byte{byte(b), 0, 0, 0, 0}, 64); got != (want == 'y') {
+			t.Errorf("%02x: boosted %v, want %c", b, got, want)
+		}
+	}
+}
+
+func TestX86CanBoostPrefixes(t *testing.T) {
+	tests := []struct {
+		code string
+		want bool
+	}{
+		{"48 8b 05 00 00 00 00", true},
+		{"65 48 8b 04 25 00 00 00 00", true}, // gs override, as per-CPU data is read
+		{"66 89 c0", true},
+		{"f0 48 0f b1 0a", true}, // lock cmpxchg
+		{"f0 ff 00", false},      // lock inc
+		{"f3 a4", true},
+		{"2e 89 c0", false},
+		{"67 8b 00", false},
+		{"48 ff c0", false}, // inc
+		{"48 f7 d8", false}, // neg
+		{"48 c1 e0 04", false},
+		{"48 0f af c1", true},
+		{"0f 84 00 00 00 00", false},
+		{"66 66 66", false}, // nothing but prefixes
+		{"", false},
+	}
+	for _, tt := range tests {
+		if got := x86CanBoost(unhex(t, tt.code), 64); got != tt.want {
+			t.Errorf("%s: boosted %v", tt.code, got)
+		}
+	}
+	if !x86CanBoost([]byte{0x40}, 32) {
+		t.Error("inc eax (40, 32-bit) is not a prefix and is boosted")
+	}
+}

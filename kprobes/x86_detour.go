@@ -1,0 +1,61 @@
+package kprobes
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Instructions that the template leaves room for.
+const (
+	x86MovabsSize = 10 // REX.W b8+reg imm64
+	x86MovSize    = 5  // b8+reg imm32
+	x86CallRel32  = 0xe8
+)
+
+// x86Detour fills in the template and appends the copied instructions and the jump back. The
+// guest's template holds a load of an immediate and a call with any values: their opcodes stay,
+// only the values change.
+func x86Detour(t Template, r Region, d DetourAt, mode int) (Detour, *Refusal) {
+	code := slices.Clone(t.Code)
+	if err := x86FillTemplate(code, t, d, mode); err != nil {
+		return Detour{}, err
+	}
+	copied := len(code)
+	for n := 0; n < len(r.Code); {
+		in, err := x86Decode(r.Code[n:], r.Addr+uint64(n), mode)
+		if err != nil {
+			return Detour{}, refuse(RuleUndecodable, r.Addr+uint64(n), "no instruction can be read at %#x", r.Addr+uint64(n))
+		}
+		moved, ok := x86Move(in, d.Addr+uint64(len(code)))
+		if !ok {
+			return Detour{}, refuse(RuleDisplacement, in.Addr,
+				"the operand of the instruction at %#x is out of reach of the detour buffer at %#x", in.Addr, d.Addr)
+		}
+		code = append(code, moved...)
+		n += len(in.Code)
+	}
+	back, refused := x86Jump(d.Addr+uint64(len(code)), r.End())
+	if refused != nil {
+		return Detour{}, refused
+	}
+	return Detour{Code: append(code, back...), Copied: copied}, nil
+}
+
+// x86FillTemplate sets the probe's address and the call's displacement.
+func x86FillTemplate(code []byte, t Template, d DetourAt, mode int) *Refusal {
+	size := x86MovabsSize
+	if mode == 32 {
+		size = x86MovSize
+	}
+	if t.Value < 0 || t.Call < 0 || t.Value+size > len(code) || t.Call+x86JumpSize > len(code) {
+		return refuse(RuleUnsupported, d.Addr, "the image's detour template has no room for its values")
+	}
+	if mode == 32 {
+		binary.LittleEndian.PutUint32(code[t.Value+1:], uint32(d.Probe))
+	} else {
+		binary.LittleEndian.PutUint64(code[t.Value+2:], d.Probe)
+	}
+	call, refused := x86Rel32(x86CallRel32, d.Addr+uint64(t.Call), d.Callback)
+	copy(code[t.Call:], call)
+	return refused
+}
