@@ -1,0 +1,137 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Change is a record that is in both sets and differs in value, unit, role or printed decimals.
+// Delta is New minus Old; Percent is Delta in percent of Old when HasPercent, which an old value of
+// zero has not.
+type Change struct {
+	Old, New   Record
+	Delta      Value
+	Percent    Value
+	HasPercent bool
+}
+
+// Diff is the outcome of comparing a set with its baseline.
+type Diff struct {
+	Moved   []Change // in the order of the baseline
+	Missing []Record // in the baseline only
+	Added   []Record // in the current set only
+}
+
+// Empty says that nothing differs.
+func (d Diff) Empty() bool { return len(d.Moved)+len(d.Missing)+len(d.Added) == 0 }
+
+// Compare compares exactly: there is no tolerance, because a deterministic simulation needs none.
+// Sources and the order of records do not count.
+func Compare(baseline, current *Set) Diff {
+	var d Diff
+	for _, old := range baseline.records {
+		now, ok := current.Get(old.Point, old.Metric)
+		if !ok {
+			d.Missing = append(d.Missing, old)
+			continue
+		}
+		if old.Source = now.Source; old != now {
+			d.Moved = append(d.Moved, change(old, now))
+		}
+	}
+	for _, r := range current.records {
+		if _, ok := baseline.Get(r.Point, r.Metric); !ok {
+			d.Added = append(d.Added, r)
+		}
+	}
+	return d
+}
+
+func change(old, now Record) Change {
+	c := Change{Old: old, New: now, Delta: now.Value.Sub(old.Value)}
+	if percent, err := ErrorPercent(now.Value, old.Value); err == nil {
+		c.Percent, c.HasPercent = percent, true
+	}
+	return c
+}
+
+// Text lists the differences, one a line, and counts them; it is empty when nothing differs.
+func (d Diff) Text() string {
+	if d.Empty() {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range d.Moved {
+		fmt.Fprintf(&b, "moved    %s: %s\n", c.Old.place(), c.text())
+	}
+	for _, r := range d.Missing {
+		fmt.Fprintf(&b, "missing  %s: was %s %s\n", r.place(), r.Value, r.Unit)
+	}
+	for _, r := range d.Added {
+		fmt.Fprintf(&b, "new      %s: %s %s\n", r.place(), r.Value, r.Unit)
+	}
+	fmt.Fprintf(&b, "%d moved, %d missing, %d new\n", len(d.Moved), len(d.Missing), len(d.Added))
+	return b.String()
+}
+
+// place names a record in full, for a reader who looks for it.
+func (r Record) place() string {
+	return fmt.Sprintf("%s machine=%s isa=%s era=%s cpus=%d seed=%d probe=%s %s",
+		r.Experiment, r.Machine, r.ISA, r.Era, r.CPUs, r.Seed, r.Probe, r.Metric)
+}
+
+func (c Change) text() string {
+	text := fmt.Sprintf("%s -> %s %s", c.Old.Value, c.New.Value, c.New.Unit)
+	if !c.Delta.IsZero() {
+		text += " (" + signed(c.Delta) + c.percentText() + ")"
+	}
+	if c.Old.Unit != c.New.Unit {
+		text += fmt.Sprintf(", unit was %s", c.Old.Unit)
+	}
+	if c.Old.Role != c.New.Role {
+		text += fmt.Sprintf(", role %s -> %s", c.Old.Role, c.New.Role)
+	}
+	return text
+}
+
+func (c Change) percentText() string {
+	if !c.HasPercent {
+		return ""
+	}
+	return ", " + signed(c.Percent.Round(3)) + " %"
+}
+
+func signed(v Value) string {
+	if v.micros > 0 {
+		return "+" + v.String()
+	}
+	return v.String()
+}
+
+// LoadBaseline reads a committed baseline, a CSV in long form.
+func LoadBaseline(path string) (*Set, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("baseline: %w", err)
+	}
+	return ReadCSV(path, bytes.NewReader(data))
+}
+
+// SaveBaseline replaces a baseline, or makes it: the only way in which one changes. The file is
+// written aside and renamed.
+func SaveBaseline(path string, s *Set) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	aside := path + ".new"
+	if err := os.WriteFile(aside, s.CSV(), 0o644); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	if err := os.Rename(aside, path); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// BenchMetric maps a metric to a unit of the benchmark format; lower is better for all of them.
+type BenchMetric struct {
+	Metric string
+	Unit   string
+}
+
+// BenchOptions names the benchmark (an upper-case word) and chooses what its lines hold.
+type BenchOptions struct {
+	Name    string
+	Metrics []BenchMetric
+}
+
+// OverheadBench is the usual choice for an experiment that measures the overhead of probe hits.
+func OverheadBench() BenchOptions {
+	return BenchOptions{Name: "Overhead", Metrics: []BenchMetric{
+		{MetricCycles, "cycles/hit"},
+		{MetricMicros, "us/hit"},
+		{MetricInstructions, "instructions/hit"},
+		{MetricFirst, "cycles/first-hit"},
+	}}
+}
+
+// BenchText writes a set in the Go benchmark format (golang.org/x/perf/benchfmt), one line a point,
+// named Benchmark<Name>/probe=<probe>, with the rest of the point as file configuration. The
+// iteration count is the metric "hits" where there is one. Units are declared exact: a simulation
+// has no noise, so benchstat must not look for it. Points with none of the metrics are left out.
+func BenchText(s *Set, opt BenchOptions) ([]byte, error) {
+	if err := opt.validate(); err != nil {
+		return nil, fmt.Errorf("benchmark format: %w", err)
+	}
+	var b bytes.Buffer
+	for _, m := range opt.Metrics {
+		fmt.Fprintf(&b, "Unit %s better=lower assume=exact\n", m.Unit)
+	}
+	var config Point
+	for _, p := range s.Points() {
+		values := benchValues(s, p, opt.Metrics)
+		if values == "" {
+			continue
+		}
+		if c := configOf(p); c != config {
+			config = c
+			writeConfig(&b, c)
+		}
+		fmt.Fprintf(&b, "Benchmark%s/probe=%s %d%s\n", opt.Name, benchWord(p.Probe), hits(s, p), values)
+	}
+	return b.Bytes(), nil
+}
+
+func (opt BenchOptions) validate() error {
+	if first := []rune(opt.Name + " ")[0]; !unicode.IsUpper(first) || opt.Name != benchWord(opt.Name) {
+		return fmt.Errorf("name %q must be one word with a capital", opt.Name)
+	}
+	for _, m := range opt.Metrics {
+		if m.Unit == "" || m.Unit != benchWord(m.Unit) {
+			return fmt.Errorf("unit %q of %s must be one word", m.Unit, m.Metric)
+		}
+	}
+	return nil
+}
+
+// configOf drops what the benchmark line itself says.
+func configOf(p Point) Point {
+	p.Probe = ""
+	return p
+}
+
+func writeConfig(b *bytes.Buffer, p Point) {
+	fmt.Fprintf(b, "\nexperiment: %s\nmachine: %s\nisa: %s\nera: %s\ncpus: %d\nseed: %d\n\n",
+		p.Experiment, p.Machine, p.ISA, p.Era, p.CPUs, p.Seed)
+}
+
+func benchValues(s *Set, p Point, metrics []BenchMetric) string {
+	var text strings.Builder
+	for _, m := range metrics {
+		if r, ok := s.Get(p, m.Metric); ok {
+			fmt.Fprintf(&text, " %s %s", r.Value, m.Unit)
+		}
+	}
+	return text.String()
+}
+
+func hits(s *Set, p Point) int64 {
+	r, ok := s.Get(p, MetricHits)
+	if !ok || r.Value.micros < microsPerUnit {
+		return 1
+	}
+	return r.Value.micros / microsPerUnit
+}
+
+// benchWord makes one word: the format parts its fields by white space.
+func benchWord(s string) string {
+	return strings.Join(strings.FieldsFunc(s, unicode.IsSpace), "_")
+}

@@ -1,0 +1,183 @@
+// Package results turns observations into what people read and keep: records in long form (CSV), a
+// manifest, Go benchmark output, tables, figures, and the exact comparison with a committed
+// baseline. It knows nothing of the simulator that made the observations; whoever runs an
+// experiment hands in records and receives bytes.
+//
+// Everything written here is a function of what was handed in: no clock, no host name, no map order,
+// so that the same experiment is the same bytes. Numbers are exact decimals (Value); floats appear
+// only where figures are drawn.
+package results
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Role says how a number came about.
+type Role string
+
+// The roles of a record.
+const (
+	Fitted    Role = "fitted"    // a parameter was fitted on the figure this number is compared with
+	Predicted Role = "predicted" // computed by the model, no parameter was fitted on it
+	Measured  Role = "measured"  // published by someone who ran a real machine
+)
+
+// Metrics that more than one part of the program names. An experiment may use others.
+const (
+	MetricCycles       = "cycles_per_hit"       // unit cycles: overhead of a warm hit
+	MetricMicros       = "us_per_hit"           // unit us
+	MetricInstructions = "instructions_per_hit" // unit instructions
+	MetricPublished    = "published_us"         // unit us, role measured, with its printed decimals
+	MetricError        = "error_pct"            // unit %: ErrorPercent of MetricMicros
+	MetricFirst        = "cycles_first_hit"     // unit cycles: the first (cold) hit
+	MetricHits         = "hits"                 // unit hits: number of hits measured
+	phasePrefix        = "cycles_phase_"
+)
+
+// PhaseMetric names the metric (unit cycles) of the share of MetricCycles spent in one phase.
+func PhaseMetric(phase string) string { return phasePrefix + phase }
+
+// Point identifies what was observed. Probe is the probe kind; a sweep appends its parameters as
+// "/name=value" ("k/work=100").
+type Point struct {
+	Experiment string
+	Machine    string
+	ISA        string
+	Era        string
+	CPUs       int
+	Seed       uint64
+	Probe      string
+}
+
+// Record is one observation. Source names the publication of a measured value; it is for captions
+// and notes and is not a column of the CSV form (the experiment file is where sources live).
+type Record struct {
+	Point
+	Metric string
+	Unit   string
+	Value  Value
+	Role   Role
+	Source string
+}
+
+// key is what must be unique in a Set.
+type key struct {
+	Point
+	metric string
+}
+
+func (r Record) key() key { return key{r.Point, r.Metric} }
+
+// String names the record without its value.
+func (r Record) String() string {
+	return fmt.Sprintf("%s %s %s", r.Experiment, r.Probe, r.Metric)
+}
+
+// validate refuses what the CSV form could not hold.
+func (r Record) validate() error {
+	names := columnNames()
+	for i, text := range r.fields() {
+		if err := checkField(text); err != nil {
+			return fmt.Errorf("%s %q %w", names[i], text, err)
+		}
+	}
+	if r.CPUs < 1 {
+		return fmt.Errorf("cpus %d is not positive", r.CPUs)
+	}
+	return r.Role.validate()
+}
+
+func (r Role) validate() error {
+	switch r {
+	case Fitted, Predicted, Measured:
+		return nil
+	}
+	return fmt.Errorf("role %q is not one of fitted, predicted, measured", string(r))
+}
+
+// checkField holds a field to what needs no quoting.
+func checkField(s string) error {
+	switch {
+	case s == "":
+		return fmt.Errorf("is empty")
+	case !utf8.ValidString(s):
+		return fmt.Errorf("is not UTF-8")
+	case strings.ContainsAny(s, ",\""):
+		return fmt.Errorf("holds a comma or a quote")
+	case strings.TrimSpace(s) != s:
+		return fmt.Errorf("begins or ends with a space")
+	case strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) }):
+		return fmt.Errorf("holds an unprintable character")
+	}
+	return nil
+}
+
+// Set is an ordered collection of records in which a point has each metric at most once. The order
+// is the order of adding, so whoever runs points in parallel adds them in the order of the plan.
+// The zero Set is empty and ready.
+type Set struct {
+	records []Record
+	index   map[key]int
+}
+
+// Add appends records. It stops at the first that is malformed or already there.
+func (s *Set) Add(records ...Record) error {
+	for _, r := range records {
+		if err := r.validate(); err != nil {
+			return fmt.Errorf("record %s: %w", r, err)
+		}
+		if _, dup := s.index[r.key()]; dup {
+			return fmt.Errorf("record %s is there twice", r)
+		}
+		if s.index == nil {
+			s.index = make(map[key]int)
+		}
+		s.index[r.key()] = len(s.records)
+		s.records = append(s.records, r)
+	}
+	return nil
+}
+
+// Len returns the number of records.
+func (s *Set) Len() int { return len(s.records) }
+
+// Records returns the records in order; the slice is the caller's.
+func (s *Set) Records() []Record { return append([]Record(nil), s.records...) }
+
+// Get returns the record of a metric at a point.
+func (s *Set) Get(p Point, metric string) (Record, bool) {
+	i, ok := s.index[key{p, metric}]
+	if !ok {
+		return Record{}, false
+	}
+	return s.records[i], true
+}
+
+// Points returns every point once, in the order of its first record.
+func (s *Set) Points() []Point {
+	var points []Point
+	seen := make(map[Point]bool)
+	for _, r := range s.records {
+		if !seen[r.Point] {
+			seen[r.Point] = true
+			points = append(points, r.Point)
+		}
+	}
+	return points
+}
+
+// Sources returns the distinct sources in the order of their first record.
+func (s *Set) Sources() []string {
+	var sources []string
+	seen := make(map[string]bool)
+	for _, r := range s.records {
+		if r.Source != "" && !seen[r.Source] {
+			seen[r.Source] = true
+			sources = append(sources, r.Source)
+		}
+	}
+	return sources
+}
