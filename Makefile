@@ -1,0 +1,61 @@
+# The gate of kprobesim, the same for people and for CI: make check.
+# Running the simulator needs Go alone; what other tools a target wants stands
+# beside it.
+
+GO        ?= go
+TOOL      := $(GO) tool -modfile=tools.mod
+FUZZTIME  ?= 5s
+# Packages that start goroutines: the race detector runs on these.
+RACE      := ./experiments/... ./cmd/...
+BENCHTIME ?= 2s
+
+.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh clean-tree bench
+.NOTPARALLEL:
+
+help: ## say what the targets do
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+
+check: build vet fmt staticcheck tidy test race fuzz guest-fresh clean-tree ## the gate: everything below but bench and guest
+	@echo 'check: all passed'
+
+build: ## compile everything
+	$(GO) build ./...
+
+vet: ## go vet
+	$(GO) vet ./...
+
+fmt: ## fail when a file is not formatted by gofumpt
+	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
+	if [ -n "$$out" ]; then echo "not formatted (run 'make format'):"; echo "$$out"; exit 1; fi
+
+format: ## format by gofumpt
+	$(TOOL) gofumpt -w .
+
+staticcheck: ## staticcheck
+	$(TOOL) staticcheck ./...
+
+tidy: ## fail when go.mod or go.sum is not tidy
+	$(GO) mod tidy -diff
+
+test: ## all tests
+	$(GO) test ./...
+
+race: ## tests of the packages with goroutines under the race detector (needs a C compiler)
+	@if command -v $${CC:-gcc} >/dev/null; then $(GO) test -race -short $(RACE); \
+	else echo 'race: skipped, no C compiler'; fi
+
+fuzz: ## every fuzz target for FUZZTIME
+	GO='$(GO)' FUZZTIME='$(FUZZTIME)' sh .ci/fuzz
+
+guest: ## rebuild the guest images in place (needs gcc and binutils of Debian 12)
+	$(MAKE) -C workloads/kernel
+
+guest-fresh: ## fail when a committed guest image is not what its sources build to
+	MAKE='$(MAKE)' sh .ci/guest-fresh
+
+clean-tree: ## fail when the work tree differs from the last commit
+	@out=$$(git status --porcelain) || exit 1; \
+	if [ -n "$$out" ]; then echo 'the work tree is not clean:'; echo "$$out"; exit 1; fi
+
+bench: ## the Go benchmarks, among them simulated MIPS
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
