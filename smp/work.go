@@ -1,0 +1,73 @@
+package smp
+
+// Work is a function that a kernel thread of its own runs some time after it was asked for.
+type Work struct {
+	k       *Kernel
+	name    string
+	run     func(Caller) error
+	started bool
+	pending bool   // asked for and not begun
+	due     bool   // its time has come
+	running bool   // in run
+	round   uint64 // tells the timers of different requests apart
+	kick    Queue  // the thread, waiting for due
+	done    Queue  // whoever waits for the end
+}
+
+// NewWork prepares a work; name is its thread's.
+func (k *Kernel) NewWork(name string, run func(Caller) error) *Work {
+	return &Work{k: k, name: name, run: run}
+}
+
+// Schedule asks for one run after a delay in jiffies. A request that is pending already stands.
+func (w *Work) Schedule(c Caller, delay int64) error {
+	if w.pending {
+		return nil
+	}
+	w.pending = true
+	w.round++
+	round := w.round
+	w.k.after(delay, func() {
+		if w.pending && w.round == round {
+			w.hurry()
+		}
+	})
+	if w.started {
+		return nil
+	}
+	w.started = true
+	_, err := w.k.Go(c, w.name, w.loop)
+	return err
+}
+
+// Pending reports whether a run has been asked for that has not begun.
+func (w *Work) Pending() bool { return w.pending }
+
+// Flush begins a pending run at once and waits until no run is left.
+func (w *Work) Flush(c Caller) error {
+	if w.pending {
+		w.hurry()
+	}
+	return w.k.Wait(c, &w.done, func() bool { return !w.pending && !w.running })
+}
+
+func (w *Work) hurry() {
+	w.due = true
+	w.k.Wake(&w.kick)
+}
+
+// loop is the body of the thread.
+func (w *Work) loop(c Caller) error {
+	for {
+		if err := w.k.Wait(c, &w.kick, func() bool { return w.due }); err != nil {
+			return err
+		}
+		w.due, w.pending, w.running = false, false, true
+		err := w.run(c)
+		w.running = false
+		w.k.Wake(&w.done)
+		if err != nil {
+			return err
+		}
+	}
+}
