@@ -1,0 +1,133 @@
+package rules
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rooms says which rooms of this module each room may import, besides itself
+// and internal packages. DESIGN.md explains the order.
+var rooms = map[string][]string{
+	"mmu":         {},
+	"cpus":        {"mmu"},
+	"sim":         {"cpus", "mmu"},
+	"smp":         {"sim", "cpus", "mmu"},
+	"kprobes":     {"smp", "sim", "cpus", "mmu"},
+	"workloads":   {},
+	"results":     {},
+	"experiments": {"mmu", "cpus", "sim", "smp", "kprobes", "workloads", "results"},
+	"paper":       {},
+	"cmd":         {"experiments", "results"},
+	"internal":    {},
+}
+
+// simulation names the rooms whose code must give the same bytes on any host.
+var simulation = []string{"mmu", "cpus", "sim", "smp", "kprobes"}
+
+// unsteady names the packages that simulation rooms must not import outside
+// tests: the clock of the host, its files and processes, unseeded chance, and
+// what only goroutines need.
+var unsteady = []string{
+	"math/rand", "net", "os", "os/exec", "os/signal", "runtime", "sync", "sync/atomic", "syscall", "time",
+}
+
+// libraries says which rooms may import which libraries, by the start of their
+// path. What is not here may be imported by no room.
+var libraries = map[string][]string{
+	"golang.org/x/arch/":              {"cpus", "kprobes"},
+	"golang.org/x/text/":              {"results"},
+	"github.com/google/pprof/":        {"sim", "experiments"},
+	"github.com/pelletier/go-toml/v2": {"experiments"},
+	"github.com/spf13/cobra":          {"cmd"},
+	"gonum.org/v1/gonum/":             {"experiments", "results"},
+	"gonum.org/v1/plot":               {"results"},
+}
+
+// room returns the first element of a path below the module.
+func room(p string) string {
+	first, _, _ := strings.Cut(p, "/")
+	return first
+}
+
+// TestImportsStayInTheirRooms holds every package's imports against the table.
+// Tests may also use the guest images and the rooms below them.
+func TestImportsStayInTheirRooms(t *testing.T) {
+	for _, s := range sources(t) {
+		from := room(s.dir())
+		allowed, known := rooms[from]
+		if !known && from != "." {
+			t.Errorf("%s: %q is a room that the table of imports does not know", s.name, from)
+			continue
+		}
+		for _, p := range s.imports() {
+			to, inside := strings.CutPrefix(p, module+"/")
+			if !inside {
+				continue
+			}
+			to = room(to)
+			ok := to == from || to == "internal" || slices.Contains(allowed, to) ||
+				s.test() && to == "workloads"
+			if !ok {
+				t.Errorf("%s: imports %s, but %s may import only %v and internal packages",
+					s.name, p, from, allowed)
+			}
+		}
+	}
+}
+
+// TestResultsKnowNothingOfTheSimulator keeps results usable without it.
+func TestResultsKnowNothingOfTheSimulator(t *testing.T) {
+	for _, s := range sources(t) {
+		if room(s.dir()) == "results" && slices.Contains(s.imports(), module+"/internal/clock") {
+			t.Errorf("%s: results must not know the simulator's clock", s.name)
+		}
+	}
+}
+
+// TestLibrariesStayWhereTheyAreUsed keeps each library behind one room.
+func TestLibrariesStayWhereTheyAreUsed(t *testing.T) {
+	for _, s := range sources(t) {
+		from := room(s.dir())
+		for _, p := range s.imports() {
+			first := room(p)
+			if !strings.Contains(first, ".") {
+				continue // standard library or this module
+			}
+			if !slices.Contains(libraryRooms(p), from) {
+				t.Errorf("%s: imports %s, which the table of libraries does not allow in %s", s.name, p, from)
+			}
+		}
+	}
+}
+
+// libraryRooms returns the rooms that may import p.
+func libraryRooms(p string) []string {
+	for prefix, where := range libraries {
+		if strings.HasPrefix(p, prefix) {
+			return where
+		}
+	}
+	return nil
+}
+
+// TestSimulationIsSteady keeps the host out of the packages that simulate.
+func TestSimulationIsSteady(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test() || !slices.Contains(simulation, room(s.dir())) {
+			continue
+		}
+		for _, p := range s.imports() {
+			if slices.Contains(unsteady, p) {
+				t.Errorf("%s: imports %s: a simulation must not see the host", s.name, p)
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if g, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s:%d: starts a goroutine: use iter.Pull for a coroutine", s.name, s.line(g.Pos()))
+			}
+			return true
+		})
+	}
+}
