@@ -215,3 +215,19 @@ func ListOf[T any](parse func(*Node) (T, error)) func(*Node) ([]T, error) {
 		return out, nil
 	}
 }
+
+// Text returns the value of key as written, or "".
+func (r *Reader) Text(key string) string {
+	if v := r.node.Get(key); v != nil {
+		return v.Text
+	}
+	return ""
+}
+
+// At returns where the value of key stands.
+func (r *Reader) At(key string) Pos {
+	if v := r.node.Get(key); v != nil {
+		return v.Pos
+	}
+	return r.node.Pos
+}

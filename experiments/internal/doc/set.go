@@ -126,3 +126,15 @@ func (n *Node) put(key string, v *Node) {
 	}
 	n.Fields = append(n.Fields, Field{key, v.Pos, v})
 }
+
+// Find returns the value at path, or the nearest one above it that is there.
+func (n *Node) Find(path ...string) *Node {
+	for _, key := range path {
+		next, err := step(n, key)
+		if err != nil || next == nil {
+			return n
+		}
+		n = next
+	}
+	return n
+}

@@ -13,6 +13,7 @@ type Quantity struct {
 	Value    *big.Rat // in the base unit of its dimension
 	Written  string   // the number as written, without its unit
 	Decimals int      // digits after the decimal point as written
+	Shift    int      // decimal places that the unit adds to them: 3 for ns in us
 }
 
 // Dimension is a set of units with their size in the base unit, which is the first one. Factors are
@@ -90,7 +91,7 @@ func parseNumber(num, factor string) (Quantity, error) {
 	if !ok || !ok2 {
 		return Quantity{}, fmt.Errorf("%q is no number", num)
 	}
-	return Quantity{v.Mul(v, f), num, max(0, len(m[2])-1)}, nil
+	return Quantity{v.Mul(v, f), num, max(0, len(m[2])-1), len(f.Denom().String()) - 1}, nil
 }
 
 // Int64 returns q as a whole number of base units from lo to hi.

@@ -1,0 +1,87 @@
+package experiments
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"kprobesim/experiments/internal/doc"
+)
+
+// own holds the experiment files and machine descriptions of this repository, so that they are found
+// by name wherever the program runs.
+//
+//go:embed *.toml machines
+var own embed.FS
+
+// ownNames returns the names of the files in a folder of own, without ".toml", sorted.
+func ownNames(folder string) []string {
+	entries, err := fs.ReadDir(own, folder)
+	if err != nil {
+		return nil // the folder is part of the program; without it there is nothing to name
+	}
+	var names []string
+	for _, e := range entries {
+		if n, ok := strings.CutSuffix(e.Name(), ".toml"); ok {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// Machines returns the names of the machine descriptions of this program.
+func Machines() []string { return ownNames("machines") }
+
+// Experiments returns the names of the experiment files of this program.
+func Experiments() []string { return ownNames(".") }
+
+// isPath tells a file from a name: names have no slash and no ".toml".
+func isPath(s string) bool { return strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".toml") }
+
+// readOwn returns the file of a name under folder, for instance machines.
+func readOwn(folder, what, name string) (file string, b []byte, err error) {
+	file = path.Join(folder, name+".toml")
+	b, err = fs.ReadFile(own, file)
+	if err != nil {
+		known := ownNames(folder)
+		return "", nil, fmt.Errorf("unknown %s %q: known are %s, or give the path of a file (./%s.toml)%s",
+			what, name, strings.Join(known, ", "), name, doc.Suggest(name, known))
+	}
+	return path.Join("experiments", file), b, nil
+}
+
+// readNamed reads an experiment or a machine description by name or path. A relative path starts at base.
+func readNamed(folder, what, name, base string) (file string, b []byte, err error) {
+	if !isPath(name) {
+		return readOwn(folder, what, name)
+	}
+	file = name
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(base, file)
+	}
+	b, err = readLimited(file)
+	return file, b, err
+}
+
+// maxFile bounds the files that people bring, in bytes.
+const maxFile = 64 << 20
+
+// readLimited reads a file that is not absurdly large.
+func readLimited(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory: name a file in it", file)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", file)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", file, info.Size(), maxFile)
+	}
+	return os.ReadFile(file)
+}

@@ -1,0 +1,208 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+
+	"kprobesim/experiments/internal/doc"
+	"kprobesim/results"
+)
+
+// Kernel is the guest kernel that a point boots.
+type Kernel struct {
+	Image    string // name of an image of this program, or the path of a file
+	ISA, Era string
+	Memory   int64 // bytes of RAM
+	HZ       int64 // timer interrupts a second; 0 for none
+}
+
+// Workload is what runs: a loop that calls a function.
+type Workload struct {
+	Loop   string   // guest function that calls the target again and again
+	Target string   // the function that is called and probed
+	Args   []uint64 // its arguments
+	Offset uint64   // where in the target the probe sits, in bytes
+	Hits   int64    // calls that are measured
+	Warmup int64    // calls before, that are not
+}
+
+// Probe kinds.
+const (
+	Kprobe    = "kprobe"
+	Kretprobe = "kretprobe"
+)
+
+// Modes: how a probe gets from its breakpoint back to the probed code.
+const (
+	Step      = "step"      // single-steps the displaced instruction
+	Boosted   = "boosted"   // jumps back from the displaced instruction
+	Optimized = "optimized" // no breakpoint at all, a jump to a detour
+)
+
+// Probe is what a point measures.
+type Probe struct {
+	Name      string // short, as tables show it
+	Title     string
+	Kind      string // Kprobe or Kretprobe
+	Mode      string // Step, Boosted or Optimized
+	Handler   string // guest symbol: pre-handler, or return handler of a kretprobe
+	MaxActive int64  // kretprobe instances; 0 for the kernel's default
+	Published *Published
+	Role      results.Role
+}
+
+// Published is a figure from the literature with the digits it was printed with.
+type Published struct {
+	Micros results.Value
+	Source string
+}
+
+// Experiment is an experiment file after overrides and one combination of its sweeps.
+type Experiment struct {
+	Name, Title string
+	Machine     string
+	Kernel      Kernel
+	Workload    Workload
+	Probes      []Probe
+	Seed        uint64
+	Budget      int64 // microseconds of simulated time that one point may take
+	Figures     []string
+}
+
+// Figures that an experiment can ask for.
+const (
+	FigureOverhead = "overhead" // predicted beside published, microseconds
+	FigurePhases   = "phases"   // cycles by phase
+)
+
+// maxPoints bounds one experiment.
+const maxPoints = 1024
+
+// readExperiment reads the experiment in root.
+func readExperiment(root *doc.Node, errs *doc.Errors) *Experiment {
+	r := doc.NewReader(root, errs)
+	e := &Experiment{
+		Name:    doc.Need(r, "name", Name),
+		Title:   doc.Need(r, "title", doc.Text),
+		Machine: doc.Need(r, "machine", doc.Text),
+		Seed:    uint64(doc.Opt(r, "seed", 1, doc.Int(0, math.MaxInt64))),
+		Budget:  doc.Opt(r, "budget", defaultBudget, doc.Time().Whole(false, 1, 3600e6)),
+		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(FigureOverhead, FigurePhases))),
+	}
+	r.Has("sweep") // read by the planner
+	e.Kernel = readKernel(r.Sub("kernel", true))
+	e.Workload = readWorkload(r.Sub("workload", true))
+	e.Probes = readProbes(r)
+	r.Done()
+	return e
+}
+
+// defaultBudget is ten simulated seconds.
+const defaultBudget = 10_000_000
+
+func readKernel(r *doc.Reader) Kernel {
+	defer r.Done()
+	return Kernel{
+		Image:  doc.Need(r, "image", doc.Text),
+		ISA:    doc.Need(r, "isa", Name),
+		Era:    doc.Need(r, "era", Name),
+		Memory: doc.Opt(r, "memory", 64<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
+		HZ:     doc.Opt(r, "hz", 0, doc.Int(0, 10000)),
+	}
+}
+
+func readWorkload(r *doc.Reader) Workload {
+	defer r.Done()
+	w := Workload{
+		Loop:   doc.Need(r, "loop", doc.Text),
+		Target: doc.Need(r, "target", doc.Text),
+		Args:   doc.Opt(r, "args", nil, doc.ListOf(word)),
+		Offset: uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
+		Hits:   doc.Need(r, "hits", doc.Int(1, 10_000_000)),
+		Warmup: doc.Need(r, "warmup", doc.Int(0, 10_000_000)),
+	}
+	if len(w.Args) > maxArgs {
+		r.Errorf("args", "%d arguments: the loop passes at most %d", len(w.Args), maxArgs)
+	}
+	return w
+}
+
+// maxArgs is the number of arguments that the benchmark loop hands on.
+const maxArgs = 2
+
+// word parses one argument: an integer that fits 64 bits, negative ones as two's complement.
+func word(n *doc.Node) (uint64, error) {
+	v, err := doc.Int(math.MinInt64, math.MaxInt64)(n)
+	return uint64(v), err
+}
+
+func readProbes(r *doc.Reader) []Probe {
+	if !r.Has("points") {
+		r.Errorf("points", "no point to measure: write at least one [[points]]")
+	}
+	var out []Probe
+	seen := map[string]bool{}
+	for _, s := range r.List("points") {
+		p := readProbe(s)
+		if seen[p.Name] && p.Name != "" {
+			s.Errorf("name", "point %q is there twice", p.Name)
+		}
+		seen[p.Name] = true
+		out = append(out, p)
+	}
+	return out
+}
+
+func readProbe(r *doc.Reader) Probe {
+	defer r.Done()
+	p := Probe{
+		Name:    doc.Need(r, "name", Name),
+		Kind:    doc.Need(r, "kind", doc.OneOf(Kprobe, Kretprobe)),
+		Mode:    doc.Need(r, "mode", doc.OneOf(Step, Boosted, Optimized)),
+		Handler: doc.Need(r, "handler", doc.Text),
+		Role:    results.Role(doc.Opt(r, "role", "", doc.OneOf(string(results.Fitted), string(results.Predicted)))),
+	}
+	p.Title = doc.Opt(r, "title", p.Mode+" "+p.Kind, doc.Text)
+	p.MaxActive = doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))
+	if p.MaxActive != 0 && p.Kind != Kretprobe {
+		r.Errorf("maxactive", "only a kretprobe has instances")
+	}
+	if r.Has("published") {
+		p.Published = readPublished(r.Sub("published", false))
+	}
+	return p
+}
+
+func readPublished(r *doc.Reader) *Published {
+	defer r.Done()
+	return &Published{
+		Micros: doc.Need(r, "time", micros),
+		Source: doc.Need(r, "source", doc.Text),
+	}
+}
+
+// micros reads a time in microseconds and keeps the digits it was printed with.
+func micros(n *doc.Node) (results.Value, error) {
+	q, err := doc.Time().Parse(false)(n)
+	if err != nil {
+		return results.Value{}, err
+	}
+	v, err := results.ParseValue(q.Value.FloatString(q.Decimals + q.Shift))
+	if err != nil || v.IsZero() {
+		return results.Value{}, fmt.Errorf("%q is no published time: want for instance \"0.99 us\"", n.Text)
+	}
+	return v, nil
+}
+
+// namePattern is what files, CSV columns and figures can hold without quoting.
+const namePattern = `^[A-Za-z0-9][A-Za-z0-9_+.-]{0,99}$`
+
+// Name parses a name that is also a file name.
+func Name(n *doc.Node) (string, error) {
+	s, err := doc.Text(n)
+	if err == nil && !regexp.MustCompile(namePattern).MatchString(s) {
+		err = fmt.Errorf("%q is no name: letters, digits and _ + . - only", s)
+	}
+	return s, err
+}

@@ -1,0 +1,177 @@
+package experiments
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/experiments/internal/doc"
+	"kprobesim/results"
+	"kprobesim/sim"
+)
+
+// Image is a guest image with where it came from.
+type Image struct {
+	*sim.Image
+	Hash string
+}
+
+// code returns the bytes of a symbol, fewer when the image does not hold them all.
+func (im *Image) code(s sim.Symbol) []byte {
+	for _, seg := range im.Segments {
+		if s.Addr >= seg.VA && s.Addr-seg.VA < uint64(len(seg.Data)) {
+			b := seg.Data[s.Addr-seg.VA:]
+			return b[:min(s.Size, uint64(len(b)))]
+		}
+	}
+	return nil
+}
+
+// Loader finds and reads everything that an experiment names. The zero Loader knows nothing; use
+// NewLoader.
+type Loader struct {
+	ISAs   []*cpus.ISA
+	Images []BuiltIn // guest images of this program
+
+	docs   map[string]*doc.Node
+	images map[string]*Image
+	inputs []results.Input
+}
+
+// BuiltIn is a guest image that the program carries.
+type BuiltIn struct {
+	Name, ISA, Era string
+	Load           func() ([]byte, error)
+}
+
+// Machine reads a machine description by name or path, with settings whose keys start with "machine.".
+func (l *Loader) Machine(name, base string, sets []doc.Setting) (*Machine, error) {
+	root, err := l.document("machine", "machines", name, base)
+	if err != nil {
+		return nil, err
+	}
+	var errs doc.Errors
+	root = root.Clone()
+	for _, s := range sets {
+		s = machineSetting(s)
+		errs.Join(s.Value.Pos, s.Apply(root))
+	}
+	m := readMachine(root, l.ISAs, &errs)
+	for _, s := range sets {
+		m.mark(machineSetting(s))
+	}
+	return m, errs.Err()
+}
+
+// machineSetting makes "machine.a.b" a setting of the description's own key "a.b".
+func machineSetting(s doc.Setting) doc.Setting {
+	s.Path = s.Path[1:]
+	return s
+}
+
+// mark notes that a parameter was overridden, so that its old source does not vouch for the new value.
+func (m *Machine) mark(s doc.Setting) {
+	for i := range m.Params {
+		if p := &m.Params[i]; p.Path == s.Key() {
+			p.Source, p.Fitted = "overridden by "+s.Value.Pos.String(), nil
+		}
+	}
+}
+
+// document reads and parses a TOML file once.
+func (l *Loader) document(what, folder, name, base string) (*doc.Node, error) {
+	key := what + "\x00" + name + "\x00" + base
+	if n := l.docs[key]; n != nil {
+		return n, nil
+	}
+	file, b, err := readNamed(folder, what, name, base)
+	if err != nil {
+		return nil, err
+	}
+	root, err := doc.Parse(file, b)
+	if err != nil {
+		return nil, err
+	}
+	if l.docs == nil {
+		l.docs = map[string]*doc.Node{}
+	}
+	l.docs[key] = root
+	l.inputs = append(l.inputs, results.Input{Kind: what, Name: filepath.Base(file), Hash: results.Hash(b)})
+	return root, nil
+}
+
+// Image loads a guest image by name or path and holds it against the kernel's ISA.
+func (l *Loader) Image(k Kernel, base string) (*Image, error) {
+	isa := l.isa(k.ISA)
+	if isa == nil {
+		return nil, fmt.Errorf("kernel.isa: unknown ISA %q: known are %s", k.ISA, strings.Join(isaNames(l.ISAs), ", "))
+	}
+	key := k.Image + "\x00" + base
+	im := l.images[key]
+	if im == nil {
+		var err error
+		if im, err = l.loadImage(k, base); err != nil {
+			return nil, err
+		}
+		if l.images == nil {
+			l.images = map[string]*Image{}
+		}
+		l.images[key] = im
+	}
+	if err := im.Match(isa.Machine, isa.Bits, isa.Order); err != nil {
+		return nil, fmt.Errorf("kernel.image: %w", err)
+	}
+	return im, nil
+}
+
+func (l *Loader) loadImage(k Kernel, base string) (*Image, error) {
+	name, b, err := l.imageBytes(k, base)
+	if err != nil {
+		return nil, fmt.Errorf("kernel.image: %w", err)
+	}
+	im, err := sim.LoadImage(name, b)
+	if err != nil {
+		return nil, fmt.Errorf("kernel.image: %w", err)
+	}
+	l.inputs = append(l.inputs, results.Input{Kind: "image", Name: filepath.Base(name), Hash: results.Hash(b)})
+	return &Image{im, results.Hash(b)}, nil
+}
+
+func (l *Loader) imageBytes(k Kernel, base string) (name string, b []byte, err error) {
+	if strings.ContainsAny(k.Image, `/\`) {
+		file := k.Image
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(base, file)
+		}
+		b, err = readLimited(file)
+		return file, b, err
+	}
+	var known []string
+	for _, im := range l.Images {
+		if im.Name == k.Image {
+			return l.builtIn(im, k)
+		}
+		known = append(known, im.Name)
+	}
+	return "", nil, fmt.Errorf("unknown image %q: known are %s, or give the path of a file (./%s)%s",
+		k.Image, strings.Join(known, ", "), k.Image, doc.Suggest(k.Image, known))
+}
+
+// builtIn holds what the experiment says about an image against what the program knows about it.
+func (l *Loader) builtIn(im BuiltIn, k Kernel) (string, []byte, error) {
+	if im.ISA != k.ISA || im.Era != k.Era {
+		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s", im.Name, im.ISA, im.Era, k.ISA, k.Era)
+	}
+	b, err := im.Load()
+	return im.Name, b, err
+}
+
+func (l *Loader) isa(name string) *cpus.ISA {
+	for _, i := range l.ISAs {
+		if i.Name == name {
+			return i
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package experiments
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/results"
+)
+
+// Sample is what a stretch of simulation took.
+type Sample struct {
+	Time         clock.Ticks
+	Instructions int64
+	Phases       []clock.Ticks // by phase, in the order of Phases
+}
+
+// sub returns s - o.
+func (s Sample) sub(o Sample) Sample {
+	d := Sample{s.Time - o.Time, s.Instructions - o.Instructions, slices.Clone(s.Phases)}
+	for i := range o.Phases {
+		d.Phases[i] -= o.Phases[i]
+	}
+	return d
+}
+
+// Measurement is what running one point gave.
+type Measurement struct {
+	Hits    int64
+	Base    Sample // Hits calls without the probe, after warm-up
+	Probed  Sample // the same with the probe, after warm-up
+	First   Sample // the first call that hit
+	State   string // what the kernel says about the probe, for instance "optimized"
+	Profile []byte // pprof profile of warm hits, or nil
+	Notes   []string
+}
+
+// stepPhase is the phase that everything from the delivery of a single-step exception to its return counts as.
+const stepPhase = "step"
+
+// Phases returns the phases of an ISA's guests in the order of tables. It makes sure of "step".
+func Phases(isa *cpus.ISA) []string {
+	if slices.Contains(isa.Phases, stepPhase) {
+		return isa.Phases
+	}
+	return append(slices.Clone(isa.Phases), stepPhase)
+}
+
+// sample turns the difference of two counters into a Sample.
+func sample(isa *cpus.ISA, c *cpus.Counters) Sample {
+	names := Phases(isa)
+	s := Sample{Time: c.Total(), Instructions: int64(c.Instructions), Phases: make([]clock.Ticks, len(names))}
+	step := slices.Index(names, stepPhase)
+	for context := range c.Time {
+		for phase := range isa.Phases {
+			to := phase
+			if context == cpus.SingleStep {
+				to = step
+			}
+			s.Phases[to] += c.Time[context][phase]
+		}
+	}
+	return s
+}
+
+// Records returns the observations of point p: the overhead of a warm hit, of the first one, and what was published.
+func (p *Point) Records(experiment string, m *Measurement) ([]results.Record, error) {
+	w := recorder{at: results.Point{
+		Experiment: experiment, Machine: p.Machine.Name, ISA: p.ISA.Name, Era: p.Kernel.Era,
+		CPUs: 1, Seed: p.Seed, Probe: p.Name,
+	}, role: p.Probe.Role}
+	over := m.Probed.sub(m.Base)
+	perHit := clock.PerCycle * clock.Ticks(m.Hits)
+	w.ratio(results.MetricCycles, "cycles", int64(over.Time), int64(perHit))
+	us := w.micros(over.Time, m.Hits, p.Machine.CPU.Hz)
+	w.ratio(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
+	for i, name := range Phases(p.ISA) {
+		w.ratio(results.PhaseMetric(name), "cycles", int64(over.Phases[i]), int64(perHit))
+	}
+	first := int64(m.First.Time)*m.Hits - int64(m.Base.Time)
+	w.ratio(results.MetricFirst, "cycles", first, int64(perHit))
+	w.ratio("instructions_first_hit", "instructions", m.First.Instructions*m.Hits-m.Base.Instructions, m.Hits)
+	w.ratio("cycles_unprobed_call", "cycles", int64(m.Base.Time), int64(perHit))
+	w.ratio(results.MetricHits, "hits", m.Hits, 1)
+	if pub := p.Probe.Published; pub != nil {
+		w.published(us, pub)
+	}
+	return w.out, w.err
+}
+
+// recorder collects the records of one point; the first error stays.
+type recorder struct {
+	at   results.Point
+	role results.Role
+	out  []results.Record
+	err  error
+}
+
+func (w *recorder) add(metric, unit string, v results.Value, err error) {
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("%s: %w", metric, err)
+	}
+	w.out = append(w.out, results.Record{Point: w.at, Metric: metric, Unit: unit, Value: v, Role: w.role})
+}
+
+func (w *recorder) ratio(metric, unit string, num, den int64) {
+	v, err := results.Ratio(num, den)
+	w.add(metric, unit, v, err)
+}
+
+// micros records the time of a hit: ticks over hits, at a clock of hz.
+func (w *recorder) micros(t clock.Ticks, hits, hz int64) results.Value {
+	r := big.NewRat(int64(t), int64(clock.PerCycle))
+	r.Mul(r, big.NewRat(1_000_000, hits))
+	r.Mul(r, big.NewRat(1, hz))
+	v, err := results.ParseValue(r.FloatString(6))
+	w.add(results.MetricMicros, "us", v, err)
+	return v
+}
+
+func (w *recorder) published(us results.Value, pub *Published) {
+	w.out = append(w.out, results.Record{
+		Point: w.at, Metric: results.MetricPublished, Unit: "us",
+		Value: pub.Micros, Role: results.Measured, Source: pub.Source,
+	})
+	v, err := results.ErrorPercent(us, pub.Micros)
+	w.add(results.MetricError, "%", v, err)
+}

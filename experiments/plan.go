@@ -1,0 +1,200 @@
+package experiments
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"kprobesim/cpus"
+	"kprobesim/experiments/internal/doc"
+	"kprobesim/results"
+)
+
+// Plan is an experiment ready to run: everything was read and checked, nothing in it changes.
+type Plan struct {
+	Name, Title string
+	File        string // the experiment file
+	Figures     []string
+	Seed        uint64
+	Points      []Point
+	Inputs      []results.Input // every file that was read, with its hash
+	Overrides   []string        // the --set options
+}
+
+// Point is one measurement: machine, kernel, workload, probe and seed.
+type Point struct {
+	Name     string // the probe's name and the values of the sweep, "k/workload.hits=100"
+	Machine  *Machine
+	ISA      *cpus.ISA
+	Image    *Image
+	Kernel   Kernel
+	Workload Workload
+	Probe    Probe
+	Seed     uint64
+	Budget   int64 // microseconds of simulated time
+}
+
+// planner makes a Plan out of a document, one combination of the sweep after the other.
+type planner struct {
+	l    *Loader
+	base string // folder of the experiment file, where relative paths start
+	errs doc.Errors
+	plan *Plan
+}
+
+// Plan reads the experiment of a name or path, with the options of --set applied, and checks everything that
+// can be checked before running. The error lists every mistake, each with its place.
+func (l *Loader) Plan(name string, sets []string) (*Plan, error) {
+	l.inputs = nil
+	root, err := l.document("experiment", ".", name, "")
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{l: l, base: filepath.Dir(root.Pos.File), plan: &Plan{File: root.Pos.File, Overrides: sets}}
+	var settings []doc.Setting
+	for _, arg := range sets {
+		s, err := doc.ParseSetting(arg)
+		p.errs.Join(doc.Pos{}, err)
+		if err == nil {
+			settings = append(settings, s)
+		}
+	}
+	p.expand(root, settings)
+	p.plan.Inputs = slices.Clone(l.inputs)
+	return p.plan, p.errs.Err()
+}
+
+// expand applies the settings and plans every combination of the sweep. A sweep over a key that --set names
+// is replaced by the setting.
+func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
+	root = root.Clone()
+	machine := p.apply(root, settings)
+	axes := readSweep(root, &p.errs)
+	combos := combinations(axes, maxPoints)
+	if combos == nil {
+		p.errs.Add(root.Get("sweep").Pos, "sweep: more than %d combinations: sweep fewer values", maxPoints)
+	}
+	for _, c := range combos {
+		one := root.Clone()
+		p.point(one, c, append(slices.Clone(machine), p.apply(one, c)...))
+	}
+	if n := len(p.plan.Points); n > maxPoints {
+		p.errs.Add(root.Pos, "%d points are more than %d", n, maxPoints)
+	}
+}
+
+// apply puts settings into the document and returns those that are for the machine description.
+func (p *planner) apply(root *doc.Node, settings []doc.Setting) (machine []doc.Setting) {
+	for _, s := range settings {
+		if len(s.Path) > 1 && s.Path[0] == "machine" {
+			machine = append(machine, s)
+			continue
+		}
+		p.errs.Join(s.Value.Pos, s.Apply(root))
+	}
+	return machine
+}
+
+// point plans the points of one combination c of the sweep.
+func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
+	before := len(p.errs)
+	e := readExperiment(root, &p.errs)
+	p.plan.Name, p.plan.Title, p.plan.Figures, p.plan.Seed = e.Name, e.Title, e.Figures, e.Seed
+	if e.Machine == "" {
+		return
+	}
+	m, err := p.l.Machine(e.Machine, p.base, machine)
+	p.errs.Join(at(root, "machine"), err)
+	if len(p.errs) > before {
+		return // what follows would only repeat it
+	}
+	pt := Point{Machine: m, Kernel: e.Kernel, Workload: e.Workload, Seed: e.Seed, Budget: e.Budget}
+	pt.ISA = p.l.isa(e.Kernel.ISA)
+	if m.ISA != e.Kernel.ISA {
+		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: the kernel is %s, machine %s is %s", e.Kernel.ISA, m.Name, m.ISA)
+	}
+	im, err := p.l.Image(e.Kernel, p.base)
+	if err != nil {
+		p.errs.Join(at(root, "kernel", "image"), err)
+		return
+	}
+	pt.Image = im
+	p.checkGuest(root, &pt, e)
+	for i, probe := range e.Probes {
+		p.addRole(root, &probe, i, e, m)
+		one := pt
+		one.Probe, one.Name = probe, probe.Name+suffix(c)
+		p.plan.Points = append(p.plan.Points, one)
+	}
+}
+
+// addRole derives whether a point is a fit or a prediction, and holds what the file says against it.
+func (p *planner) addRole(root *doc.Node, probe *Probe, i int, e *Experiment, m *Machine) {
+	role := results.Predicted
+	if m.Experiment == e.Name && slices.Contains(m.FittedOn(), probe.Name) {
+		role = results.Fitted
+	}
+	if probe.Role != "" && probe.Role != role && m.Experiment == e.Name {
+		p.errs.Add(at(root, "points", fmt.Sprint(i), "role"), "points.%s.role: the file says %s, but by machine %s the point is %s",
+			probe.Name, probe.Role, m.Name, role)
+	}
+	probe.Role = role
+}
+
+// at returns where the value of a path stands, or the nearest table above it.
+func at(root *doc.Node, path ...string) doc.Pos {
+	return root.Find(path...).Pos
+}
+
+// checkGuest holds symbols and offsets against the image.
+func (p *planner) checkGuest(root *doc.Node, pt *Point, e *Experiment) {
+	p.checkFunc(at(root, "workload", "loop"), "workload.loop", pt, e.Workload.Loop)
+	if p.checkFunc(at(root, "workload", "target"), "workload.target", pt, e.Workload.Target) {
+		if err := checkOffset(pt, e.Workload); err != nil {
+			p.errs.Add(at(root, "workload", "offset"), "workload.offset: %v", err)
+		}
+	}
+	for i, probe := range e.Probes {
+		n := fmt.Sprint(i)
+		p.checkFunc(at(root, "points", n, "handler"), "points."+probe.Name+".handler", pt, probe.Handler)
+		if probe.Kind == Kretprobe && e.Workload.Offset != 0 {
+			p.errs.Add(at(root, "points", n, "kind"), "points.%s: a kretprobe sits at offset 0, not %d", probe.Name, e.Workload.Offset)
+		}
+	}
+}
+
+// checkFunc reports whether name is a function of the image.
+func (p *planner) checkFunc(pos doc.Pos, key string, pt *Point, name string) bool {
+	s, ok := pt.Image.Symbol(name)
+	if ok && s.Func {
+		return true
+	}
+	var known []string
+	for _, s := range pt.Image.Symbols {
+		if s.Func {
+			known = append(known, s.Name)
+		}
+	}
+	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name, doc.Suggest(name, known))
+	return false
+}
+
+// checkOffset decodes the target from its start: the probe must sit on an instruction.
+func checkOffset(pt *Point, w Workload) error {
+	s, _ := pt.Image.Symbol(w.Target)
+	if w.Offset >= max(s.Size, 1) {
+		return fmt.Errorf("%s has %d bytes: offset %d is outside", w.Target, s.Size, w.Offset)
+	}
+	code := pt.Image.code(s)
+	for off := uint64(0); off < w.Offset; {
+		text, n := pt.ISA.Disasm(code[off:], s.Addr+off, nil)
+		if n <= 0 {
+			return fmt.Errorf("%s+%#x cannot be decoded", w.Target, off)
+		}
+		if off+uint64(n) > w.Offset {
+			return fmt.Errorf("%s+%#x is inside the instruction at +%#x (%s, %d bytes)", w.Target, w.Offset, off, text, n)
+		}
+		off += uint64(n)
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kprobesim/results"
+)
+
+// Files of a results directory.
+const (
+	ResultsName = "results.csv"
+	BenchName   = "bench.txt"
+	ProfileName = "profile.pb.gz"
+)
+
+// Report is what an experiment gave: the records of the points that ended well, and how every point
+// ended.
+type Report struct {
+	Plan     *Plan
+	Set      *results.Set
+	Outcomes []Outcome
+}
+
+// NewReport makes the records of the outcomes, in the order of the plan. A point whose numbers make no record
+// counts as failed.
+func NewReport(p *Plan, outcomes []Outcome) *Report {
+	r := &Report{Plan: p, Set: &results.Set{}, Outcomes: slices.Clone(outcomes)}
+	for i := range r.Outcomes {
+		o := &r.Outcomes[i]
+		if o.Err != nil {
+			continue
+		}
+		records, err := o.Point.Records(p.Name, o.Measurement)
+		if err == nil {
+			err = r.Set.Add(records...)
+		}
+		if err != nil {
+			o.Err = fmt.Errorf("numbers of the point: %w", err)
+		}
+	}
+	return r
+}
+
+// Err returns the error of every failed point, each named, or nil.
+func (r *Report) Err() error {
+	var errs []error
+	for _, o := range r.Outcomes {
+		var internal *Internal
+		switch {
+		case o.Err == nil:
+		case errors.As(o.Err, &internal):
+			errs = append(errs, o.Err) // names its point itself
+		default:
+			errs = append(errs, fmt.Errorf("point %s: %w", o.Point.Name, o.Err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Table returns the table that people read.
+func (r *Report) Table() *results.Table {
+	t := results.Tabulate(r.Set, results.OverheadColumns(phasesOf(r.Set)))
+	t.Title = r.Plan.Title
+	t.Notes = append(t.Notes, r.notes()...)
+	return t
+}
+
+func (r *Report) notes() []string {
+	var notes []string
+	if len(r.Plan.Points) > 0 {
+		if m := r.Plan.Points[0].Machine; len(m.FittedParams()) > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d parameters fitted on %s; every other figure is predicted",
+				m.Name, len(m.FittedParams()), strings.Join(m.FittedOn(), ", ")))
+		}
+	}
+	for _, s := range r.Set.Sources() {
+		notes = append(notes, "published: "+s)
+	}
+	for _, o := range r.Outcomes {
+		if o.Err == nil {
+			notes = append(notes, prefix(o.Point.Name+": ", o.Measurement.Notes)...)
+		}
+	}
+	return notes
+}
+
+func prefix(p string, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = p + l
+	}
+	return out
+}
+
+// phasesOf returns the phases that the records of a set tell of, in the order of the records.
+func phasesOf(s *results.Set) []string {
+	head := results.PhaseMetric("")
+	var out []string
+	for _, r := range s.Records() {
+		if name, ok := strings.CutPrefix(r.Metric, head); ok && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Files returns the contents of the results directory.
+func (r *Report) Files() (map[string][]byte, error) {
+	bench, err := results.BenchText(r.Set, results.OverheadBench())
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := r.manifest().JSON()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{ResultsName: r.Set.CSV(), BenchName: bench, results.ManifestName: manifest}
+	profile, err := mergeProfiles(r.Outcomes)
+	if err != nil {
+		return nil, err
+	}
+	if profile != nil {
+		files[ProfileName] = profile
+	}
+	return files, Draw(files, r.Set, r.Set.Sources(), r.Plan.Figures)
+}
+
+func (r *Report) manifest() *results.Manifest {
+	return &results.Manifest{
+		Inputs: r.Plan.Inputs, Overrides: r.Plan.Overrides, Seed: r.Plan.Seed,
+		Points: Statuses(r.Outcomes), Sources: r.Set.Sources(),
+	}
+}
+
+// Draw adds the files of the named figures of a set. A set without any point draws nothing.
+func Draw(files map[string][]byte, s *results.Set, sources, figures []string) error {
+	if len(s.Points()) == 0 {
+		return nil
+	}
+	for _, name := range figures {
+		f, err := figure(name, s, sources)
+		if err != nil {
+			return fmt.Errorf("figure %s: %w", name, err)
+		}
+		drawn, err := results.Render(f, name)
+		if err != nil {
+			return fmt.Errorf("figure %s: %w", name, err)
+		}
+		for file, b := range drawn {
+			files[file] = b
+		}
+	}
+	return nil
+}
+
+// figure makes one figure; what it says follows from the records and their sources alone, so that a results
+// directory is enough to draw it again.
+func figure(name string, s *results.Set, sources []string) (results.Figure, error) {
+	p := s.Points()[0]
+	where := fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era)
+	switch name {
+	case FigureOverhead:
+		return results.OverheadBars(s, results.Frame{
+			Title: "Overhead of a probe hit: " + where, YLabel: "microseconds per hit",
+			Caption: prefix("measured: ", sources),
+		}, false)
+	case FigurePhases:
+		return results.PhaseStack(s, phasesOf(s), results.Frame{
+			Title: "Where the cycles of a probe hit go: " + where, YLabel: "cycles per hit",
+		})
+	}
+	return nil, fmt.Errorf("unknown; known are %s, %s", FigureOverhead, FigurePhases)
+}
+
+// Redraw reads a results directory and draws its figures again, those of figures or, when that is
+// empty, those it has.
+func Redraw(dir string, figures []string) error {
+	files, err := readDir(dir)
+	if err != nil {
+		return err
+	}
+	m, err := results.ReadManifest(filepath.Join(dir, results.ManifestName), files[results.ManifestName])
+	if err != nil {
+		return err
+	}
+	set, err := results.ReadCSV(filepath.Join(dir, ResultsName), strings.NewReader(string(files[ResultsName])))
+	if err != nil {
+		return err
+	}
+	if len(figures) == 0 {
+		figures = drawnFigures(files)
+	}
+	if err := Draw(files, set, m.Sources, figures); err != nil {
+		return err
+	}
+	return results.WriteDir(dir, files)
+}
+
+// drawnFigures returns the figures that a directory holds; all when it holds none.
+func drawnFigures(files map[string][]byte) []string {
+	all := []string{FigureOverhead, FigurePhases}
+	have := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return files[n+".svg"] == nil })
+	if len(have) == 0 {
+		return all
+	}
+	return have
+}
+
+// readDir reads the files of a results directory.
+func readDir(dir string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			return nil, fmt.Errorf("%s holds %s, which no results directory has", dir, e.Name())
+		}
+		if files[e.Name()], err = readLimited(filepath.Join(dir, e.Name())); err != nil {
+			return nil, err
+		}
+	}
+	for _, need := range []string{results.ManifestName, ResultsName} {
+		if files[need] == nil {
+			return nil, fmt.Errorf("%s is no results directory: it has no %s: %w", dir, need, fs.ErrNotExist)
+		}
+	}
+	return files, nil
+}
