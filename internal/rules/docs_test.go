@@ -1,0 +1,55 @@
+package rules
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// quoted finds what a document sets in backticks on one line.
+var quoted = regexp.MustCompile("`([^`\n]+)`")
+
+// pathLike accepts what can be a path of this repository and nothing else.
+var pathLike = regexp.MustCompile(`^\.?[A-Za-z0-9_*-][A-Za-z0-9_.*/-]*$`)
+
+// TestDocumentsNameWhatExists checks every path of the repository that a
+// document at the root sets in backticks.
+func TestDocumentsNameWhatExists(t *testing.T) {
+	base := root(t)
+	docs, err := filepath.Glob(filepath.Join(base, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range docs {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
+			if isPath(m[1]) && !exists(filepath.Join(base, m[1])) {
+				t.Errorf("%s names `%s`, which does not exist", filepath.Base(doc), m[1])
+			}
+		}
+	}
+}
+
+// isPath tells whether s means a file or folder of the repository: it starts
+// with a room, or has an extension that only files at the root have.
+func isPath(s string) bool {
+	if !pathLike.MatchString(s) {
+		return false
+	}
+	first := room(s)
+	_, known := rooms[first]
+	return known && strings.Contains(s, "/") || first == ".ci" || first == "Makefile" ||
+		first == s && slices.Contains([]string{".md", ".mod", ".sum"}, filepath.Ext(s))
+}
+
+// exists tells whether a file matches the pattern.
+func exists(pattern string) bool {
+	found, err := filepath.Glob(filepath.FromSlash(strings.TrimSuffix(pattern, "/")))
+	return err == nil && len(found) > 0
+}
