@@ -1,0 +1,54 @@
+/* Local APIC: its timer and the interrupts it delivers. */
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <asm/processor.h>
+
+void apic_init(void)
+{
+	apic_write(APIC_TPR, 0);
+	apic_write(APIC_LVT_TIMER, APIC_LVT_MASKED | LOCAL_TIMER_VECTOR);
+	apic_write(APIC_SVR, APIC_SVR_ENABLE | SPURIOUS_VECTOR);
+}
+
+/* Interrupts after count bus clocks, once or again and again. */
+__used void apic_timer_start(unsigned long count, unsigned long periodic)
+{
+	apic_write(APIC_TIMER_DIVIDE, 0xb);
+	apic_write(APIC_LVT_TIMER, LOCAL_TIMER_VECTOR | (periodic ? APIC_LVT_PERIODIC : 0));
+	apic_write(APIC_TIMER_INITIAL, count);
+}
+
+__used void apic_timer_stop(void)
+{
+	apic_write(APIC_LVT_TIMER, APIC_LVT_MASKED | LOCAL_TIMER_VECTOR);
+	apic_write(APIC_TIMER_INITIAL, 0);
+}
+
+static void irq_enter(void)
+{
+	current_thread_info()->preempt_count += HARDIRQ_OFFSET;
+}
+
+static void irq_exit(void)
+{
+	current_thread_info()->preempt_count -= HARDIRQ_OFFSET;
+}
+
+__used void smp_apic_timer_interrupt(struct pt_regs *regs __unused)
+{
+	apic_write(APIC_EOI, 0);
+	irq_enter();
+	sched_tick();
+	irq_exit();
+}
+
+/* Only wakes a halted CPU: who sent it has set TIF_NEED_RESCHED. */
+__used void smp_reschedule_interrupt(struct pt_regs *regs __unused)
+{
+	apic_write(APIC_EOI, 0);
+}
+
+/* Needs no end-of-interrupt. */
+__used void smp_spurious_interrupt(struct pt_regs *regs __unused)
+{
+}

@@ -1,0 +1,144 @@
+/*
+ * Exception and interrupt entry and exit.
+ *
+ * #BP and #DB run on the debug stack of the TSS and trust nothing about GS: they read the GS base
+ * MSR to learn whether it is the kernel's ("paranoid"). While C code runs, the TSS slot is moved
+ * down by one stack, so that a probe hit inside a handler does not overwrite the frame.
+ */
+#include <asm/processor.h>
+#include "frame.h"
+
+/* Makes pt_regs complete and leaves in ebx whether GS needs no swap on the way out. */
+.macro SAVE_PARANOID name
+FUNC \name
+	cld
+	STORE_REGS 8
+	movl $1, %ebx
+	movl $MSR_GS_BASE, %ecx
+	rdmsr
+	testl %edx, %edx
+	js 1f
+	swapgs
+	xorl %ebx, %ebx
+1:	ret
+ENDFUNC \name
+.endm
+
+#define DEBUG_IST_SLOT (TSS_IST + (DEBUG_STACK - 1) * 8)
+
+.macro PARANOID_ENTRY name, save, handler
+FUNC \name
+	pushq $-1
+	subq $PT_ORIG_AX, %rsp
+	call \save
+	movq %rsp, %rdi
+	xorl %esi, %esi
+	movq %gs:this_cpu_off, %r12
+	leaq init_tss(%r12), %r12
+	subq $EXCEPTION_STKSZ, DEBUG_IST_SLOT(%r12)
+	call \handler
+	addq $EXCEPTION_STKSZ, DEBUG_IST_SLOT(%r12)
+	jmp paranoid_exit
+ENDFUNC \name
+.endm
+
+	.section .phase.entry, "ax"
+	PARANOID_ENTRY int3, save_paranoid, do_int3
+	.balign 16
+	SAVE_PARANOID save_paranoid
+
+	.section .phase.step, "ax"
+	PARANOID_ENTRY debug, save_paranoid_debug, do_debug
+	.balign 16
+	SAVE_PARANOID save_paranoid_debug
+
+	.section .phase.return, "ax"
+FUNC paranoid_exit
+	cli
+	testl %ebx, %ebx
+	jnz 1f
+	swapgs
+1:	LOAD_REGS_AND_DROP
+	iretq
+ENDFUNC paranoid_exit
+
+	/* Way out of all other exceptions and of interrupts: GS follows the privilege level. */
+	.balign 16
+FUNC error_exit
+	cli
+	testl $3, PT_CS(%rsp)
+	jz 1f
+	swapgs
+1:	LOAD_REGS_AND_DROP
+	iretq
+ENDFUNC error_exit
+
+	.section .phase.entry, "ax"
+	.balign 16
+FUNC error_entry
+	cld
+	STORE_REGS 8
+	testl $3, 8+PT_CS(%rsp)
+	jz 1f
+	swapgs
+1:	ret
+ENDFUNC error_entry
+
+/* Exceptions with (code=1) or without an error code from the CPU; edx tells C the vector. */
+.macro ERROR_ENTRY name, vector, handler, code
+	.balign 16
+FUNC \name
+	.if \code == 0
+	pushq $-1
+	.endif
+	subq $PT_ORIG_AX, %rsp
+	call error_entry
+	movq %rsp, %rdi
+	movq PT_ORIG_AX(%rsp), %rsi
+	movq $-1, PT_ORIG_AX(%rsp)
+	movl $\vector, %edx
+	call \handler
+	jmp error_exit
+ENDFUNC \name
+.endm
+
+	ERROR_ENTRY divide_error, 0, do_trap, 0
+	ERROR_ENTRY nmi, 2, do_trap, 0
+	ERROR_ENTRY overflow, 4, do_trap, 0
+	ERROR_ENTRY bounds, 5, do_trap, 0
+	ERROR_ENTRY invalid_op, 6, do_trap, 0
+	ERROR_ENTRY device_not_available, 7, do_trap, 0
+	ERROR_ENTRY double_fault, 8, do_trap, 1
+	ERROR_ENTRY invalid_tss, 10, do_trap, 1
+	ERROR_ENTRY segment_not_present, 11, do_trap, 1
+	ERROR_ENTRY stack_segment, 12, do_trap, 1
+	ERROR_ENTRY general_protection, 13, do_trap, 1
+	ERROR_ENTRY page_fault, 14, do_page_fault, 1
+	ERROR_ENTRY coprocessor_error, 16, do_trap, 0
+	ERROR_ENTRY alignment_check, 17, do_trap, 1
+	ERROR_ENTRY machine_check, 18, do_trap, 0
+	ERROR_ENTRY simd_error, 19, do_trap, 0
+
+/* Device interrupts run on the interrupt stack of the CPU unless one is already being served. */
+.macro INTERRUPT name, vector, handler
+	.balign 16
+FUNC \name
+	pushq $~\vector
+	subq $PT_ORIG_AX, %rsp
+	call error_entry
+	movq %rsp, %rdi
+	movq %rsp, %rbp
+	incl %gs:irq_count
+	cmoveq %gs:irq_stack_ptr, %rsp
+	pushq %rbp
+	call \handler
+	cli
+	popq %rsp
+	decl %gs:irq_count
+	jmp error_exit
+ENDFUNC \name
+.endm
+
+	INTERRUPT apic_timer_interrupt, LOCAL_TIMER_VECTOR, smp_apic_timer_interrupt
+	INTERRUPT reschedule_interrupt, RESCHEDULE_VECTOR, smp_reschedule_interrupt
+	INTERRUPT spurious_interrupt, SPURIOUS_VECTOR, smp_spurious_interrupt

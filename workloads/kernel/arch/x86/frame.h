@@ -1,0 +1,92 @@
+/* Saving and restoring the fifteen general registers of struct pt_regs. */
+#include <asm/ptrace.h>
+
+/* off: bytes between the stack pointer and the frame. */
+.macro STORE_REGS off=0
+	movq %rdi, \off+PT_DI(%rsp)
+	movq %rsi, \off+PT_SI(%rsp)
+	movq %rdx, \off+PT_DX(%rsp)
+	movq %rcx, \off+PT_CX(%rsp)
+	movq %rax, \off+PT_AX(%rsp)
+	movq %r8, \off+PT_R8(%rsp)
+	movq %r9, \off+PT_R9(%rsp)
+	movq %r10, \off+PT_R10(%rsp)
+	movq %r11, \off+PT_R11(%rsp)
+	movq %rbx, \off+PT_BX(%rsp)
+	movq %rbp, \off+PT_BP(%rsp)
+	movq %r12, \off+PT_R12(%rsp)
+	movq %r13, \off+PT_R13(%rsp)
+	movq %r14, \off+PT_R14(%rsp)
+	movq %r15, \off+PT_R15(%rsp)
+.endm
+
+/* Leaves the stack pointer at the exception frame (pt_regs.ip). */
+.macro LOAD_REGS_AND_DROP
+	movq PT_R15(%rsp), %r15
+	movq PT_R14(%rsp), %r14
+	movq PT_R13(%rsp), %r13
+	movq PT_R12(%rsp), %r12
+	movq PT_BP(%rsp), %rbp
+	movq PT_BX(%rsp), %rbx
+	movq PT_R11(%rsp), %r11
+	movq PT_R10(%rsp), %r10
+	movq PT_R9(%rsp), %r9
+	movq PT_R8(%rsp), %r8
+	movq PT_AX(%rsp), %rax
+	movq PT_CX(%rsp), %rcx
+	movq PT_DX(%rsp), %rdx
+	movq PT_SI(%rsp), %rsi
+	movq PT_DI(%rsp), %rdi
+	addq $PT_IP, %rsp
+.endm
+
+/*
+ * The same with pushes, for code that no exception led to: after pushing rsp and the flags this
+ * completes a struct pt_regs whose orig_ax, ip and cs are left for C to fill.
+ */
+.macro PUSH_REGS
+	subq $24, %rsp
+	pushq %rdi
+	pushq %rsi
+	pushq %rdx
+	pushq %rcx
+	pushq %rax
+	pushq %r8
+	pushq %r9
+	pushq %r10
+	pushq %r11
+	pushq %rbx
+	pushq %rbp
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+.endm
+
+.macro POP_REGS
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %rbp
+	popq %rbx
+	popq %r11
+	popq %r10
+	popq %r9
+	popq %r8
+	popq %rax
+	popq %rcx
+	popq %rdx
+	popq %rsi
+	popq %rdi
+.endm
+
+.macro FUNC name
+	.globl \name
+	.type \name, @function
+\name:
+.endm
+
+.macro ENDFUNC name
+	.size \name, . - \name
+.endm

@@ -1,0 +1,438 @@
+/*
+ * Kprobes on x86: from the breakpoint exception to the handler, the single step of the copied
+ * instruction, and the way back; boosting; return probes.
+ */
+#include <linux/hash.h>
+#include <linux/kprobes.h>
+#include <linux/notifier.h>
+#include <linux/sched.h>
+#include <asm/extable.h>
+#include <asm/processor.h>
+
+DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+#define FLAGS_TF_IF (X86_EFLAGS_TF | X86_EFLAGS_IF)
+
+static __always_inline int is_rex_prefix(kprobe_opcode_t byte)
+{
+	return (byte & 0xf0) == 0x40;
+}
+
+/* cli, sti, iret and popf decide about interrupts themselves. */
+static __dispatch int is_IF_modifier(const kprobe_opcode_t *insn)
+{
+	if (is_rex_prefix(*insn))
+		insn++;
+	switch (*insn) {
+	case 0xfa:
+	case 0xfb:
+	case 0xcf:
+	case 0x9d:
+		return 1;
+	}
+	return 0;
+}
+
+static __always_inline void set_current_kprobe(struct kprobe *p, struct pt_regs *regs,
+					       struct kprobe_ctlblk *kcb)
+{
+	unsigned long flags = regs->flags & FLAGS_TF_IF;
+
+	percpu_write(current_kprobe, p);
+	kcb->kprobe_old_flags = flags;
+	kcb->kprobe_saved_flags = flags;
+	if (is_IF_modifier(p->ainsn.insn))
+		kcb->kprobe_saved_flags &= ~(unsigned long)X86_EFLAGS_IF;
+}
+
+static __always_inline void save_previous_kprobe(struct kprobe_ctlblk *kcb)
+{
+	kcb->prev_kprobe = (struct prev_kprobe){
+		.kp = kprobe_running(),
+		.status = kcb->kprobe_status,
+		.old_flags = kcb->kprobe_old_flags,
+		.saved_flags = kcb->kprobe_saved_flags,
+	};
+}
+
+static __always_inline void restore_previous_kprobe(struct kprobe_ctlblk *kcb)
+{
+	percpu_write(current_kprobe, kcb->prev_kprobe.kp);
+	kcb->kprobe_status = kcb->prev_kprobe.status;
+	kcb->kprobe_old_flags = kcb->prev_kprobe.old_flags;
+	kcb->kprobe_saved_flags = kcb->prev_kprobe.saved_flags;
+}
+
+/* Branch tracing would turn the single step into a step to the next branch. */
+static __always_inline void clear_btf(void)
+{
+	if (unlikely(current_thread_info()->flags & _TIF_DEBUGCTLMSR))
+		wrmsrl(0x1d9, 0);
+}
+
+/* While the jump to the detour is pending, hits go there too, after the saving and restoring. */
+static __always_inline int setup_detour_execution(struct kprobe *p, struct pt_regs *regs,
+						  int reenter)
+{
+	struct optimized_kprobe *op;
+
+	if (!(p->flags & KPROBE_FLAG_OPTIMIZED))
+		return 0;
+	op = container_of(p, struct optimized_kprobe, kp);
+	regs->ip = (unsigned long)op->optinsn.insn +
+		   (optprobe_template_end - optprobe_template_entry);
+	if (!reenter)
+		reset_current_kprobe();
+	preempt_enable_no_resched();
+	return 1;
+}
+
+static __dispatch void setup_singlestep(struct kprobe *p, struct pt_regs *regs,
+					struct kprobe_ctlblk *kcb, int reenter)
+{
+	if (setup_detour_execution(p, regs, reenter))
+		return;
+	if (p->ainsn.boostable == 1 && !p->post_handler) {
+		/* The slot ends in a jump back: nothing is left to be done after it. */
+		if (!reenter)
+			reset_current_kprobe();
+		regs->ip = (unsigned long)p->ainsn.insn;
+		preempt_enable_no_resched();
+		return;
+	}
+	if (reenter) {
+		save_previous_kprobe(kcb);
+		set_current_kprobe(p, regs, kcb);
+		kcb->kprobe_status = KPROBE_REENTER;
+	} else {
+		kcb->kprobe_status = KPROBE_HIT_SS;
+	}
+	clear_btf();
+	regs->flags |= X86_EFLAGS_TF;
+	regs->flags &= ~(unsigned long)X86_EFLAGS_IF;
+	/* A breakpoint that was there before the probe is executed where it is. */
+	if (p->opcode == BREAKPOINT_INSTRUCTION)
+		regs->ip = (unsigned long)p->addr;
+	else
+		regs->ip = (unsigned long)p->ainsn.insn;
+}
+
+/* A hit while another probe's handlers run is stepped over without handlers and counted. */
+static __dispatch int reenter_kprobe(struct kprobe *p, struct pt_regs *regs,
+				     struct kprobe_ctlblk *kcb)
+{
+	switch (kcb->kprobe_status) {
+	case KPROBE_HIT_SSDONE:
+	case KPROBE_HIT_ACTIVE:
+		kprobes_inc_nmissed_count(p);
+		setup_singlestep(p, regs, kcb, 1);
+		return 1;
+	case KPROBE_HIT_SS:
+		/* The stepped instruction is itself a breakpoint, and not ours. */
+		if (p == kprobe_running()) {
+			regs->flags &= ~(unsigned long)X86_EFLAGS_TF;
+			regs->flags |= kcb->kprobe_saved_flags;
+			return 0;
+		}
+		break;
+	}
+	printk(KERN_WARNING "Unrecoverable kprobe detected at %p.\n", p->addr);
+	BUG();
+}
+
+/* #BP: nonzero when the exception was ours. Interrupts are off. */
+static __dispatch int kprobe_handler(struct pt_regs *regs)
+{
+	kprobe_opcode_t *addr = (kprobe_opcode_t *)(regs->ip - 1);
+	struct kprobe_ctlblk *kcb;
+	struct kprobe *p;
+
+	if (READ_VOLATILE(*addr) != BREAKPOINT_INSTRUCTION) {
+		/* Another CPU has removed it since: run what is there now. */
+		regs->ip = (unsigned long)addr;
+		return 1;
+	}
+	preempt_disable();
+	kcb = get_kprobe_ctlblk();
+	p = get_kprobe(addr);
+	if (p) {
+		if (kprobe_running()) {
+			if (reenter_kprobe(p, regs, kcb))
+				return 1;
+		} else {
+			set_current_kprobe(p, regs, kcb);
+			kcb->kprobe_status = KPROBE_HIT_ACTIVE;
+			/* A handler that returns nonzero has set up regs itself. */
+			if (!p->pre_handler || !p->pre_handler(p, regs))
+				setup_singlestep(p, regs, kcb, 0);
+			return 1;
+		}
+	} else if (kprobe_running()) {
+		p = kprobe_running();
+		if (p->break_handler && p->break_handler(p, regs)) {
+			setup_singlestep(p, regs, kcb, 0);
+			return 1;
+		}
+	}
+	preempt_enable_no_resched();
+	return 0;
+}
+
+/* Writes the jump back to the probed code after the copied instruction, when it fits. */
+static __step void try_to_boost(struct kprobe *p, unsigned long copied_next,
+				unsigned long orig_next)
+{
+	struct {
+		kprobe_opcode_t opcode;
+		s32 displacement;
+	} __attribute__((packed)) *jump = (void *)copied_next;
+
+	if (kprobe_boost_allowed &&
+	    copied_next - (unsigned long)p->ainsn.insn + RELATIVEJUMP_SIZE < MAX_INSN_SIZE) {
+		jump->displacement = orig_next - (copied_next + RELATIVEJUMP_SIZE);
+		jump->opcode = RELATIVEJUMP_OPCODE;
+		p->ainsn.boostable = 1;
+	} else {
+		p->ainsn.boostable = -1;
+	}
+}
+
+/*
+ * The copy has run once, somewhere else than the original would have: corrects what depends on
+ * the place, the instruction pointer above all.
+ */
+static __step void resume_execution(struct kprobe *p, struct pt_regs *regs,
+				    struct kprobe_ctlblk *kcb)
+{
+	unsigned long *tos = kernel_stack_top(regs);
+	unsigned long copy_ip = (unsigned long)p->ainsn.insn;
+	unsigned long orig_ip = (unsigned long)p->addr;
+	kprobe_opcode_t *insn = p->ainsn.insn;
+
+	if (is_rex_prefix(*insn))
+		insn++;
+	regs->flags &= ~(unsigned long)X86_EFLAGS_TF;
+	switch (*insn) {
+	case 0x9c: /* pushf: it pushed the trap flag, and no interrupt flag */
+		*tos &= ~(unsigned long)FLAGS_TF_IF;
+		*tos |= kcb->kprobe_old_flags;
+		break;
+	case 0xc2: /* ret, lret, iret, far jump: they went where the original goes */
+	case 0xc3:
+	case 0xca:
+	case 0xcb:
+	case 0xcf:
+	case 0xea:
+		p->ainsn.boostable = 1;
+		return;
+	case 0xe8: /* call: it pushed an address behind the copy */
+		*tos = orig_ip + (*tos - copy_ip);
+		break;
+	case 0xff:
+		if ((insn[1] & 0x30) == 0x10) {
+			/* Indirect call: as above, but it went to the right place. */
+			*tos = orig_ip + (*tos - copy_ip);
+			return;
+		}
+		if ((insn[1] & 0x30) == 0x20) {
+			p->ainsn.boostable = 1;
+			return;
+		}
+		break;
+	default:
+		break;
+	}
+	if (p->ainsn.boostable == 0)
+		try_to_boost(p, regs->ip, orig_ip + (regs->ip - copy_ip));
+	regs->ip += orig_ip - copy_ip;
+}
+
+/* #DB: nonzero when it was the step of a probe. Interrupts are off. */
+static __step int post_kprobe_handler(struct pt_regs *regs)
+{
+	struct kprobe *cur = kprobe_running();
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+
+	if (!cur)
+		return 0;
+	resume_execution(cur, regs, kcb);
+	regs->flags |= kcb->kprobe_saved_flags;
+	if (kcb->kprobe_status != KPROBE_REENTER && cur->post_handler) {
+		kcb->kprobe_status = KPROBE_HIT_SSDONE;
+		cur->post_handler(cur, regs, 0);
+	}
+	if (kcb->kprobe_status == KPROBE_REENTER)
+		restore_previous_kprobe(kcb);
+	else
+		reset_current_kprobe();
+	preempt_enable_no_resched();
+	/* Somebody else was stepping too: the exception is also theirs. */
+	return !(regs->flags & X86_EFLAGS_TF);
+}
+
+/* A fault while a probe is being handled: nonzero when execution can go on at regs->ip. */
+__dispatch int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	struct kprobe *cur = kprobe_running();
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+
+	switch (kcb->kprobe_status) {
+	case KPROBE_HIT_SS:
+	case KPROBE_REENTER:
+		/* The stepped copy faulted: let the fault look like the original's. */
+		regs->ip = (unsigned long)cur->addr;
+		regs->flags &= ~(unsigned long)X86_EFLAGS_TF;
+		regs->flags |= kcb->kprobe_old_flags;
+		if (kcb->kprobe_status == KPROBE_REENTER)
+			restore_previous_kprobe(kcb);
+		else
+			reset_current_kprobe();
+		preempt_enable_no_resched();
+		break;
+	case KPROBE_HIT_ACTIVE:
+	case KPROBE_HIT_SSDONE:
+		kprobes_inc_nmissed_count(cur);
+		if (cur->fault_handler && cur->fault_handler(cur, regs, trapnr))
+			return 1;
+		return fixup_exception(regs);
+	}
+	return 0;
+}
+
+/* First in the chain of exceptions. */
+static __dispatch int kprobe_exceptions_notify(struct notifier_block *self __unused,
+					       unsigned long event, void *data)
+{
+	struct die_args *args = data;
+	int ret = NOTIFY_DONE;
+
+	if (args->regs && user_mode(args->regs))
+		return ret;
+	switch (event) {
+	case DIE_INT3:
+		if (kprobe_handler(args->regs))
+			ret = NOTIFY_STOP;
+		break;
+	case DIE_DEBUG:
+		if (post_kprobe_handler(args->regs)) {
+			*(unsigned long *)args->err &= ~(unsigned long)DR_STEP;
+			ret = NOTIFY_STOP;
+		}
+		break;
+	case DIE_GPF:
+		if (kprobe_running() && kprobe_fault_handler(args->regs, args->trapnr))
+			ret = NOTIFY_STOP;
+		break;
+	}
+	return ret;
+}
+
+static struct notifier_block kprobe_exceptions_nb = {
+	.notifier_call = kprobe_exceptions_notify,
+	.priority = 0x7fffffff,
+};
+
+void kprobes_init(void)
+{
+	register_die_notifier(&kprobe_exceptions_nb);
+}
+
+/* The word on top of the stack is the return address: the trampoline takes its place. */
+__kretprobe void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	unsigned long *tos = kernel_stack_top(regs);
+
+	ri->ret_addr = (kprobe_opcode_t *)*tos;
+	*tos = (unsigned long)kretprobe_trampoline;
+}
+
+static __kretprobe void kretprobe_hash_lock(struct task_struct *task, struct hlist_head **head,
+					    unsigned long *flags)
+{
+	unsigned long hash = hash_ptr(task, KPROBE_HASH_BITS);
+
+	*head = &kretprobe_inst_table[hash];
+	*flags = kretprobe_table_lock(hash);
+}
+
+static __kretprobe void kretprobe_hash_unlock(struct task_struct *task, unsigned long flags)
+{
+	kretprobe_table_unlock(hash_ptr(task, KPROBE_HASH_BITS), flags);
+}
+
+static __always_inline void run_return_handler(struct kretprobe_instance *ri,
+					       struct pt_regs *regs)
+{
+	struct kretprobe *rp = ri->rp;
+
+	if (!rp || !rp->handler)
+		return;
+	/* Probes hit inside are missed, as in any handler. */
+	percpu_write(current_kprobe, &rp->kp);
+	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
+	rp->handler(ri, regs);
+	percpu_write(current_kprobe, (struct kprobe *)NULL);
+}
+
+/*
+ * A return probed function has returned to the trampoline. Runs the handlers of this task's
+ * instances, newest first, up to the one that holds a real return address, which is the result.
+ */
+__kretprobe __used void *trampoline_handler(struct pt_regs *regs)
+{
+	const unsigned long trampoline = (unsigned long)kretprobe_trampoline;
+	struct hlist_head garbage, *head;
+	unsigned long flags, ret_addr = 0;
+	struct hlist_node *node, *next;
+
+	INIT_HLIST_HEAD(&garbage);
+	kretprobe_hash_lock(current, &head, &flags);
+	regs->cs = __KERNEL_CS;
+	regs->ip = trampoline;
+	regs->orig_ax = ~0UL;
+	for (node = head->first; node; node = next) {
+		struct kretprobe_instance *ri = hlist_entry(node, struct kretprobe_instance, hlist);
+
+		next = node->next;
+		if (ri->task != current)
+			continue;
+		run_return_handler(ri, regs);
+		ret_addr = (unsigned long)ri->ret_addr;
+		recycle_rp_inst(ri, &garbage);
+		if (ret_addr != trampoline)
+			break;
+	}
+	if (unlikely(!ret_addr || ret_addr == trampoline)) {
+		printk("kretprobe BUG!: no return address on task %p\n", current);
+		BUG();
+	}
+	kretprobe_hash_unlock(current, flags);
+	for (node = garbage.first; node; node = next) {
+		next = node->next;
+		kfree(hlist_entry(node, struct kretprobe_instance, hlist));
+	}
+	return (void *)ret_addr;
+}
+
+/* Called from a detour buffer; regs lies on the stack, without what only an exception knows. */
+__detour __used void optimized_callback(struct optimized_kprobe *op, struct pt_regs *regs)
+{
+	if (kprobe_disabled(&op->kp))
+		return;
+	preempt_disable();
+	if (kprobe_running()) {
+		kprobes_inc_nmissed_count(&op->kp);
+	} else {
+		struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+
+		regs->cs = __KERNEL_CS;
+		regs->ip = (unsigned long)op->kp.addr + 1;
+		regs->orig_ax = ~0UL;
+		percpu_write(current_kprobe, &op->kp);
+		kcb->kprobe_status = KPROBE_HIT_ACTIVE;
+		opt_pre_handler(&op->kp, regs);
+		percpu_write(current_kprobe, (struct kprobe *)NULL);
+	}
+	preempt_enable_no_resched();
+}

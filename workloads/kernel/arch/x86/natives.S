@@ -1,0 +1,26 @@
+/* Entry points of the simulator's functions; asm/native.h and linux/kprobes.h say what they do. */
+#include <asm/native.h>
+
+	.section .native, "ax"
+	NATIVE sim_main
+	NATIVE sim_cpu_online
+	NATIVE sim_roi
+	NATIVE sim_panic
+	NATIVE printk
+	NATIVE kfree
+	NATIVE register_kprobe
+	NATIVE unregister_kprobe
+	NATIVE register_kprobes
+	NATIVE unregister_kprobes
+	NATIVE register_kretprobe
+	NATIVE unregister_kretprobe
+	NATIVE register_kretprobes
+	NATIVE unregister_kretprobes
+	NATIVE enable_kprobe
+	NATIVE disable_kprobe
+	NATIVE enable_kretprobe
+	NATIVE disable_kretprobe
+	NATIVE sched_pick
+	NATIVE sched_tick
+	NATIVE native_thread
+	NATIVE native_return

@@ -1,0 +1,108 @@
+/* Descriptor tables, exception gates and per-CPU state of one CPU. */
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <asm/processor.h>
+#include <asm/ptrace.h>
+
+#define GDT_ENTRIES 10
+
+extern u64 boot_gdt[GDT_ENTRIES];
+extern char fault_stack_end[], debug_stack_end[], nmi_stack_end[], irq_stack_end[];
+
+/* First, so that no variable has address 0. */
+__section(".percpu.first") unsigned long this_cpu_off;
+DEFINE_PER_CPU(unsigned int, cpu_number);
+DEFINE_PER_CPU(int, irq_count) = -1;
+DEFINE_PER_CPU(unsigned long, irq_stack_ptr);
+DEFINE_PER_CPU_ALIGNED(struct tss, init_tss);
+DEFINE_PER_CPU_ALIGNED(u64, gdt[GDT_ENTRIES]);
+
+static struct gate idt[256] __aligned(4096);
+
+_Static_assert(offsetof(struct tss, ist) == TSS_IST, "entry.S");
+
+struct vector {
+	u8 nr;
+	u8 stack;
+	void (*entry)(void);
+};
+
+void divide_error(void), debug(void), nmi(void), int3(void), overflow(void), bounds(void);
+void invalid_op(void), device_not_available(void), double_fault(void), invalid_tss(void);
+void segment_not_present(void), stack_segment(void), general_protection(void), page_fault(void);
+void coprocessor_error(void), alignment_check(void), machine_check(void), simd_error(void);
+void apic_timer_interrupt(void), reschedule_interrupt(void), spurious_interrupt(void);
+
+static const struct vector vectors[] = {
+	{ 0, 0, divide_error },
+	{ 1, DEBUG_STACK, debug },
+	{ 2, NMI_STACK, nmi },
+	{ 3, DEBUG_STACK, int3 },
+	{ 4, 0, overflow },
+	{ 5, 0, bounds },
+	{ 6, 0, invalid_op },
+	{ 7, 0, device_not_available },
+	{ 8, DOUBLEFAULT_STACK, double_fault },
+	{ 10, 0, invalid_tss },
+	{ 11, 0, segment_not_present },
+	{ 12, 0, stack_segment },
+	{ 13, 0, general_protection },
+	{ 14, 0, page_fault },
+	{ 16, 0, coprocessor_error },
+	{ 17, 0, alignment_check },
+	{ 18, 0, machine_check },
+	{ 19, 0, simd_error },
+	{ LOCAL_TIMER_VECTOR, 0, apic_timer_interrupt },
+	{ RESCHEDULE_VECTOR, 0, reschedule_interrupt },
+	{ SPURIOUS_VECTOR, 0, spurious_interrupt },
+};
+
+/* Interrupt gates of privilege level 0; vectors without a row stay not present. */
+static void set_gate(const struct vector *v)
+{
+	u64 at = (u64)v->entry;
+
+	idt[v->nr] = (struct gate){
+		.offset_low = at,
+		.segment = __KERNEL_CS,
+		.bits = 0x8e00 | v->stack,
+		.offset_middle = at >> 16,
+		.offset_high = at >> 32,
+	};
+}
+
+void idt_init(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(vectors); i++)
+		set_gate(&vectors[i]);
+}
+
+static void load_tables(u64 *table, struct tss *tss)
+{
+	struct desc_ptr gdt_ptr = { GDT_ENTRIES * 8 - 1, (u64)table };
+	struct desc_ptr idt_ptr = { sizeof(idt) - 1, (u64)idt };
+	u64 at = (u64)tss;
+
+	for (int i = 0; i < GDT_ENTRIES; i++)
+		table[i] = boot_gdt[i];
+	table[__TSS_SEL / 8] = (sizeof(*tss) - 1) | (at & 0xffffff) << 16 | 0x89ULL << 40 |
+			       (at >> 24 & 0xff) << 56;
+	table[__TSS_SEL / 8 + 1] = at >> 32;
+	asm volatile("lgdt %0" :: "m"(gdt_ptr));
+	asm volatile("lidt %0" :: "m"(idt_ptr));
+	asm volatile("ltr %w0" :: "r"(__TSS_SEL));
+}
+
+void cpu_init(unsigned long cpu, unsigned long base)
+{
+	struct tss *tss = per_cpu_ptr_of(init_tss, base);
+
+	*per_cpu_ptr_of(this_cpu_off, base) = base;
+	percpu_write(cpu_number, cpu);
+	percpu_write(irq_stack_ptr, base + (unsigned long)irq_stack_end - 64);
+	tss->ist[DOUBLEFAULT_STACK - 1] = base + (unsigned long)fault_stack_end;
+	tss->ist[NMI_STACK - 1] = base + (unsigned long)nmi_stack_end;
+	tss->ist[DEBUG_STACK - 1] = base + (unsigned long)debug_stack_end;
+	tss->io_bitmap_base = sizeof(*tss);
+	load_tables(*per_cpu_ptr_of(gdt, base), tss);
+}

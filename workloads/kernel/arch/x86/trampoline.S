@@ -1,0 +1,42 @@
+/*
+ * Code that stands in for an exception: the return trampoline of kretprobes, where a probed
+ * function returns to, and the detour template of jump optimized probes.
+ */
+#include "frame.h"
+
+	.section .phase.kretprobe, "ax"
+FUNC kretprobe_trampoline
+	pushq %rsp
+	pushfq
+	PUSH_REGS
+	movq %rsp, %rdi
+	call trampoline_handler
+	/* The word of the saved stack pointer becomes the return address. */
+	movq %rax, PT_SP(%rsp)
+	POP_REGS
+	addq $24, %rsp
+	popfq
+	ret
+ENDFUNC kretprobe_trampoline
+
+	.section .phase.detour, "ax"
+	.globl optprobe_template_val, optprobe_template_call, optprobe_template_end
+FUNC optprobe_template_entry
+	pushq %rsp
+	pushfq
+	PUSH_REGS
+	movq %rsp, %rsi
+	.byte 0x48, 0xbf		/* movabs to rdi */
+optprobe_template_val:
+	.quad 0
+optprobe_template_call:
+	.byte 0xe8
+	.long 0
+	/* Flags go where the stack pointer was saved: the pop then leaves the old stack. */
+	movq PT_FLAGS(%rsp), %rdx
+	movq %rdx, PT_SP(%rsp)
+	POP_REGS
+	addq $32, %rsp
+	popfq
+optprobe_template_end:
+ENDFUNC optprobe_template_entry

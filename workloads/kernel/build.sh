@@ -1,0 +1,38 @@
+#!/bin/sh
+# Builds the guest image of one ISA and era: build.sh OUTPUT. Needs gcc and GNU ld; the bytes
+# depend only on the sources and on the versions of these two.
+set -eu
+cd "$(dirname "$0")"
+out=${1:?usage: build.sh OUTPUT}
+case $out in /*) ;; *) out=$OLDPWD/$out ;; esac
+cc=${CC:-gcc}
+export LC_ALL=C
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# The hash of the sources goes into the image: a stale image is noticed without a compiler.
+hash=$(find . -type f | sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
+printf 'const char kernel_source_hash[] = "%s";\n' "$hash" >"$tmp/hash.c"
+
+flags="-O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
+ -ffreestanding -fno-builtin -mcmodel=kernel -mno-red-zone -fno-pic -fno-pie -mgeneral-regs-only
+ -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none -fomit-frame-pointer
+ -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra
+ -fno-optimize-sibling-calls
+ -gno-record-gcc-switches -ffile-prefix-map=$PWD=. -ffile-prefix-map=$tmp=.
+ -frandom-seed=kprobesim -Wa,--gen-debug"
+
+objects=
+for src in arch/x86/boot.S $(find arch/x86 core work -name '*.[cS]' ! -name boot.S | sort) \
+	"$tmp/hash.c"; do
+	obj=$tmp/$(echo "$src" | tr / _).o
+	case $src in
+	*.S) $cc $flags -D__ASSEMBLY__ -c "$src" -o "$obj" ;;
+	*) $cc $flags -c "$src" -o "$obj" ;;
+	esac
+	objects="$objects $obj"
+done
+ld -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments \
+	-T x86_64.lds -o "$tmp/image.elf" $objects
+cp "$tmp/image.elf" "$out.new"
+mv "$out.new" "$out"

@@ -1,0 +1,21 @@
+/* Spinlocks, the part that is out of line. */
+#include <linux/spinlock.h>
+
+void _spin_lock(spinlock_t *lock)
+{
+	ticket_lock(lock);
+}
+
+unsigned long _spin_lock_irqsave(spinlock_t *lock)
+{
+	unsigned long flags = local_irq_save();
+
+	ticket_lock(lock);
+	return flags;
+}
+
+void _spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags)
+{
+	ticket_unlock(lock);
+	local_irq_restore(flags);
+}

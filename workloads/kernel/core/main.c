@@ -1,0 +1,73 @@
+/* From the first C function to the run. */
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <asm/processor.h>
+
+extern char idle_stack[];
+void kprobes_init(void);
+void context_switch(struct task_struct *prev, struct task_struct *next);
+
+/* The task that hands the run to the simulator: the guest's pid 1. */
+struct task_struct init_task = { .pid = 1, .comm = "init" };
+static char init_stack[THREAD_SIZE] __aligned(16);
+
+static unsigned long kernel_init(unsigned long cpu __unused)
+{
+	sim_main();
+	return 0;
+}
+
+/* The boot flow of control becomes the CPU's idle task, which only runs when nothing else does. */
+static struct task_struct *adopt_idle_task(unsigned long cpu, unsigned long base)
+{
+	struct task_struct *t = per_cpu_ptr_of(idle_task, base);
+
+	t->stack = (void *)(base + (unsigned long)idle_stack);
+	t->comm[0] = 'i';
+	t->comm[1] = 'd';
+	t->comm[2] = 'l';
+	t->comm[3] = 'e';
+	t->on_cpu = 1;
+	*task_thread_info(t) = (struct thread_info){ .task = t, .cpu = cpu };
+	percpu_write(current_task, t);
+	percpu_write(kernel_stack, (unsigned long)t->stack + THREAD_SIZE - KERNEL_STACK_OFFSET);
+	return t;
+}
+
+/* Every CPU comes here from boot.S, the first one initializes what all share. */
+__used void start_kernel(unsigned long cpu, unsigned long base)
+{
+	struct task_struct *idle;
+
+	if (cpu == 0)
+		idt_init();
+	cpu_init(cpu, base);
+	idle = adopt_idle_task(cpu, base);
+	apic_init();
+	if (cpu == 0) {
+		kprobes_init();
+		kthread_setup(&init_task, init_stack, kernel_init, cpu);
+		context_switch(idle, &init_task);
+	} else {
+		sim_cpu_online(cpu);
+	}
+	cpu_idle();
+}
+
+/* What GCC may call for copies and clears it does not expand. */
+__used void *memcpy(void *to, const void *from, size_t n)
+{
+	void *ret = to;
+
+	asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) :: "memory");
+	return ret;
+}
+
+__used void *memset(void *to, int c, size_t n)
+{
+	void *ret = to;
+
+	asm volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(c) : "memory");
+	return ret;
+}

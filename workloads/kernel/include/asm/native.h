@@ -1,0 +1,51 @@
+/*
+ * Native slots: entry points of the section .native. A CPU that fetches from such a slot leaves
+ * guest execution; the simulator's function of the same name runs with the arguments of the
+ * calling convention and returns to the caller. What each has to do: see the comment beside it.
+ */
+#ifndef _ASM_NATIVE_H
+#define _ASM_NATIVE_H
+
+#ifdef __ASSEMBLER__
+.macro NATIVE name
+	.balign 16
+	.globl \name
+	.type \name, @function
+\name:
+	ud2
+	.balign 16, 0
+	.size \name, 16
+.endm
+#else
+
+struct task_struct;
+
+/* Called once, by the boot task of CPU 0 after initialization. Drives the whole run by invoking
+   guest functions; the machine stops when it returns. */
+void sim_main(void);
+/* Called by the boot task of every further CPU after its initialization, then that CPU idles. */
+void sim_cpu_online(unsigned long cpu);
+/* Begins (on=1) or ends (on=0) the region of interest, at no cost in simulated time. */
+void sim_roi(long on);
+/* Ends the run as failed with this message. Never returns. */
+void sim_panic(const char *msg) __attribute__((noreturn));
+/* Appends a formatted line to the guest's log; at most five arguments after the format, which
+   knows %d %u %x %lx %lu %ld %p %s %c and returns the number of characters. */
+int printk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Frees memory that the simulator allocated for the guest (kretprobe instances). */
+void kfree(const void *p);
+
+/* Which task runs next on this CPU; interrupts are off. Returns prev to go on with it, never 0:
+   with nothing to run it returns this CPU's idle task (per-CPU idle_task). */
+struct task_struct *sched_pick(struct task_struct *prev);
+/* One timer interrupt has arrived; interrupts are off. Sets TIF_NEED_RESCHED in the
+   thread_info.flags of the current task when another one is to run. */
+void sched_tick(void);
+/* Resumes the coroutine of native kernel thread id. 0: call again; 1: sleep (the thread calls
+   schedule()); 2: the thread is finished. */
+unsigned long native_thread(unsigned long id);
+/* The return address of functions that the simulator invokes. No code ever calls it. */
+void native_return(void);
+
+#endif /* __ASSEMBLER__ */
+#endif

@@ -1,0 +1,107 @@
+/* CPU structures and registers: descriptor tables, TSS, debug registers, MSRs, local APIC. */
+#ifndef _ASM_PROCESSOR_H
+#define _ASM_PROCESSOR_H
+
+#define MSR_GS_BASE 0xc0000101
+
+#define EXCEPTION_STKSZ 4096
+#define DEBUG_STKSZ (2 * EXCEPTION_STKSZ)
+#define IRQ_STKSZ 8192
+
+/* Numbers in the gates; the slot in the TSS is one less. */
+#define DOUBLEFAULT_STACK 2
+#define NMI_STACK 3
+#define DEBUG_STACK 4
+#define TSS_IST 36	/* offset of tss.ist, asserted in setup.c */
+
+#define RESCHEDULE_VECTOR 0xfd
+#define LOCAL_TIMER_VECTOR 0xef
+#define SPURIOUS_VECTOR 0xff
+
+#define DR_STEP 0x4000
+
+#ifndef __ASSEMBLER__
+
+#include <linux/types.h>
+#include <linux/compiler.h>
+#include <asm/percpu.h>
+
+/* 64-bit task state segment: the stacks that exceptions switch to. */
+struct tss {
+	u32 reserved1;
+	u64 sp[3];
+	u64 reserved2;
+	u64 ist[7];
+	u64 reserved3;
+	u16 reserved4;
+	u16 io_bitmap_base;
+} __attribute__((packed)) ____cacheline_aligned;
+
+struct gate {
+	u16 offset_low, segment, bits, offset_middle;
+	u32 offset_high, reserved;
+};
+
+struct desc_ptr {
+	u16 size;
+	u64 address;
+} __attribute__((packed));
+
+DECLARE_PER_CPU(struct tss, init_tss);
+
+static __always_inline unsigned long get_dr6(void)
+{
+	unsigned long v;
+
+	asm volatile("mov %%db6, %0" : "=r"(v));
+	return v;
+}
+
+static __always_inline void set_dr6(unsigned long v)
+{
+	asm volatile("mov %0, %%db6" :: "r"(v));
+}
+
+static __always_inline unsigned long read_cr2(void)
+{
+	unsigned long v;
+
+	asm volatile("mov %%cr2, %0" : "=r"(v));
+	return v;
+}
+
+static __always_inline void wrmsrl(u32 msr, u64 v)
+{
+	asm volatile("wrmsr" :: "c"(msr), "a"((u32)v), "d"((u32)(v >> 32)) : "memory");
+}
+
+/* Waits for everything before it and drops what was prefetched. */
+static __always_inline void sync_core(void)
+{
+	u32 eax = 1;
+
+	asm volatile("cpuid" : "+a"(eax) :: "rbx", "rcx", "rdx", "memory");
+}
+
+#define APIC_BASE 0xffffffffff5fd000UL
+#define APIC_TPR 0x80
+#define APIC_EOI 0xb0
+#define APIC_SVR 0xf0
+#define APIC_LVT_TIMER 0x320
+#define APIC_TIMER_INITIAL 0x380
+#define APIC_TIMER_DIVIDE 0x3e0
+#define APIC_SVR_ENABLE 0x100
+#define APIC_LVT_MASKED 0x10000
+#define APIC_LVT_PERIODIC 0x20000
+
+static __always_inline void apic_write(u32 reg, u32 v)
+{
+	*(volatile u32 *)(APIC_BASE + reg) = v;
+}
+
+void cpu_init(unsigned long cpu, unsigned long base);
+void idt_init(void);
+void apic_init(void);
+
+#endif /* __ASSEMBLER__ */
+#endif

@@ -1,0 +1,88 @@
+/*
+ * Registers as the exception entry saves them. The order and the names are interface: probe
+ * handlers read and write these fields.
+ */
+#ifndef _ASM_PTRACE_H
+#define _ASM_PTRACE_H
+
+#define __KERNEL_CS 0x10
+#define __KERNEL_DS 0x18
+#define __TSS_SEL 0x40
+
+#define X86_EFLAGS_TF 0x100
+#define X86_EFLAGS_IF 0x200
+#define X86_EFLAGS_RF 0x10000
+
+/* Offsets into struct pt_regs for assembly; asm-offsets are asserted in traps.c. */
+#define PT_R15 0
+#define PT_R14 8
+#define PT_R13 16
+#define PT_R12 24
+#define PT_BP 32
+#define PT_BX 40
+#define PT_R11 48
+#define PT_R10 56
+#define PT_R9 64
+#define PT_R8 72
+#define PT_AX 80
+#define PT_CX 88
+#define PT_DX 96
+#define PT_SI 104
+#define PT_DI 112
+#define PT_ORIG_AX 120
+#define PT_IP 128
+#define PT_CS 136
+#define PT_FLAGS 144
+#define PT_SP 152
+#define PT_SS 160
+#define PT_SIZE 168
+
+#ifndef __ASSEMBLER__
+
+struct pt_regs {
+	unsigned long r15;
+	unsigned long r14;
+	unsigned long r13;
+	unsigned long r12;
+	unsigned long bp;
+	unsigned long bx;
+	unsigned long r11;
+	unsigned long r10;
+	unsigned long r9;
+	unsigned long r8;
+	unsigned long ax;
+	unsigned long cx;
+	unsigned long dx;
+	unsigned long si;
+	unsigned long di;
+	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long cs;
+	unsigned long flags;
+	unsigned long sp;
+	unsigned long ss;
+};
+
+static inline int user_mode(const struct pt_regs *regs)
+{
+	return !!(regs->cs & 3);
+}
+
+static inline unsigned long instruction_pointer(const struct pt_regs *regs)
+{
+	return regs->ip;
+}
+
+static inline unsigned long regs_return_value(const struct pt_regs *regs)
+{
+	return regs->ax;
+}
+
+/* The word the stack pointer designated when the exception struck. */
+static inline unsigned long *kernel_stack_top(struct pt_regs *regs)
+{
+	return (unsigned long *)regs->sp;
+}
+
+#endif /* __ASSEMBLER__ */
+#endif

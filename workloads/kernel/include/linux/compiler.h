@@ -1,0 +1,33 @@
+/* Annotations: where code goes, what the compiler may assume. */
+#ifndef _LINUX_COMPILER_H
+#define _LINUX_COMPILER_H
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define noinline __attribute__((noinline))
+#define __always_inline inline __attribute__((always_inline))
+#define __noreturn __attribute__((noreturn))
+#define __used __attribute__((used))
+#define __unused __attribute__((unused))
+#define __aligned(n) __attribute__((aligned(n)))
+#define __section(name) __attribute__((section(name)))
+#define ____cacheline_aligned __aligned(64)
+
+#define barrier() asm volatile("" ::: "memory")
+#define READ_VOLATILE(x) (*(volatile __typeof__(x) *)&(x))
+#define WRITE_VOLATILE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+
+/*
+ * Code of the probe hit path is laid out by phase, so that every simulated cycle can be booked
+ * on one. All phases but that of the user handlers are refused as probe targets.
+ */
+#define __phase(name) __section(".phase." name) noinline
+#define __dispatch __phase("dispatch")
+#define __step __phase("step")
+#define __kretprobe __phase("kretprobe")
+#define __detour __phase("detour")
+#define __handler __phase("handler")
+/* Functions that are probed and the loops that call them. */
+#define __workload __section(".workload") noinline
+
+#endif

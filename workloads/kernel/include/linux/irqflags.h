@@ -1,0 +1,35 @@
+/* Interrupt enable flag of the CPU. */
+#ifndef _LINUX_IRQFLAGS_H
+#define _LINUX_IRQFLAGS_H
+
+#include <linux/compiler.h>
+
+static __always_inline void local_irq_disable(void)
+{
+	asm volatile("cli" ::: "memory");
+}
+
+static __always_inline void local_irq_enable(void)
+{
+	asm volatile("sti" ::: "memory");
+}
+
+static __always_inline unsigned long local_irq_save(void)
+{
+	unsigned long flags;
+
+	asm volatile("pushf\n\tpop %0\n\tcli" : "=rm"(flags) :: "memory");
+	return flags;
+}
+
+static __always_inline void local_irq_restore(unsigned long flags)
+{
+	asm volatile("push %0\n\tpopf" :: "g"(flags) : "memory", "cc");
+}
+
+static __always_inline void cpu_relax(void)
+{
+	asm volatile("pause" ::: "memory");
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* Small helpers used everywhere. */
+#ifndef _LINUX_KERNEL_H
+#define _LINUX_KERNEL_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <asm/native.h>
+
+#define container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define KERN_ERR ""
+#define KERN_WARNING ""
+#define KERN_INFO ""
+
+/* Stops the machine with one line of text; the number is printed as 0x%lx. */
+void panic_at(const char *what, unsigned long value) __noreturn;
+
+/* A broken invariant of the kernel: the #UD handler turns it into a panic with this address. */
+#define BUG() do { asm volatile("ud2"); __builtin_unreachable(); } while (0)
+#define BUG_ON(c) do { if (unlikely(c)) BUG(); } while (0)
+
+#endif

@@ -1,0 +1,58 @@
+/* Chains of callbacks; exceptions are offered to the chain die_chain before they are fatal. */
+#ifndef _LINUX_NOTIFIER_H
+#define _LINUX_NOTIFIER_H
+
+#include <linux/spinlock.h>
+
+struct notifier_block {
+	int (*notifier_call)(struct notifier_block *self, unsigned long event, void *data);
+	struct notifier_block *next;
+	int priority;
+};
+
+struct atomic_notifier_head {
+	spinlock_t lock;
+	struct notifier_block *head;
+};
+
+#define NOTIFY_DONE 0x0000
+#define NOTIFY_OK 0x0001
+#define NOTIFY_STOP_MASK 0x8000
+#define NOTIFY_STOP (NOTIFY_OK | NOTIFY_STOP_MASK)
+
+int atomic_notifier_call_chain(struct atomic_notifier_head *nh, unsigned long event, void *data);
+int __atomic_notifier_call_chain(struct atomic_notifier_head *nh, unsigned long event, void *data,
+				 int nr_to_call, int *nr_calls);
+
+/* Events of die_chain. */
+enum die_val {
+	DIE_OOPS = 1,
+	DIE_INT3,
+	DIE_DEBUG,
+	DIE_PANIC,
+	DIE_NMI,
+	DIE_DIE,
+	DIE_NMIWATCHDOG,
+	DIE_KERNELDEBUG,
+	DIE_TRAP,
+	DIE_GPF,
+	DIE_CALL,
+	DIE_NMI_IPI,
+	DIE_PAGE_FAULT,
+};
+
+struct pt_regs;
+
+struct die_args {
+	struct pt_regs *regs;
+	const char *str;
+	long err;
+	int trapnr;
+	int signr;
+};
+
+int notify_die(enum die_val event, const char *str, struct pt_regs *regs, long err, int trap,
+	       int sig);
+int register_die_notifier(struct notifier_block *nb);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * Tasks. A task is a task_struct and a stack whose lowest bytes are its thread_info. Which task
+ * runs is decided by the simulator (sched_pick); changing from one to the other is guest code.
+ */
+#ifndef _LINUX_SCHED_H
+#define _LINUX_SCHED_H
+
+#define THREAD_SIZE 8192
+#define KERNEL_STACK_OFFSET 40
+
+/* Bits of thread_info.flags. */
+#define TIF_NEED_RESCHED 3
+#define TIF_DEBUGCTLMSR 25
+#define _TIF_NEED_RESCHED (1 << TIF_NEED_RESCHED)
+#define _TIF_DEBUGCTLMSR (1 << TIF_DEBUGCTLMSR)
+
+#define HARDIRQ_OFFSET 0x10000
+
+#ifndef __ASSEMBLER__
+
+#include <linux/kernel.h>
+#include <asm/percpu.h>
+
+struct task_struct;
+struct pt_regs;
+
+struct thread_info {
+	struct task_struct *task;
+	unsigned long flags;	/* TIF_ bits */
+	unsigned int cpu;	/* CPU this task runs on or ran on last */
+	int preempt_count;	/* HARDIRQ_OFFSET for each interrupt being served */
+};
+
+/* CPU state of a task that is not running. */
+struct thread_struct {
+	unsigned long sp;	/* stack pointer at its context switch */
+	unsigned long debugreg6; /* what the last debug exception left, as the task sees it */
+	unsigned long debugctl;
+};
+
+#define TASK_RUNNING 0
+#define TASK_INTERRUPTIBLE 1
+#define TASK_UNINTERRUPTIBLE 2
+#define TASK_DEAD 64
+
+#define PF_KTHREAD 0x200000
+
+struct task_struct {
+	volatile long state;	/* TASK_; sched_pick runs only TASK_RUNNING ones */
+	void *stack;		/* lowest address; holds the thread_info */
+	unsigned int flags;	/* PF_ */
+	int on_cpu;		/* 1 while its registers are in a CPU */
+	int pid;
+	int exit_code;
+	struct thread_struct thread;
+	unsigned long native_id; /* argument of native_thread() for native kernel threads */
+	unsigned long switches;	/* how often it was switched to */
+	char comm[16];
+};
+
+DECLARE_PER_CPU(struct task_struct *, current_task);
+/* Top of the running task's stack minus KERNEL_STACK_OFFSET. */
+DECLARE_PER_CPU(unsigned long, kernel_stack);
+DECLARE_PER_CPU(unsigned int, cpu_number);
+/* Idle task of this CPU; the boot task becomes it. */
+DECLARE_PER_CPU(struct task_struct, idle_task);
+
+#define current percpu_read(current_task)
+
+static inline struct thread_info *current_thread_info(void)
+{
+	return (struct thread_info *)(percpu_read(kernel_stack) + KERNEL_STACK_OFFSET - THREAD_SIZE);
+}
+
+static inline struct thread_info *task_thread_info(struct task_struct *t)
+{
+	return t->stack;
+}
+
+#define smp_processor_id() percpu_read(cpu_number)
+
+static inline int need_resched(void)
+{
+	return unlikely(READ_VOLATILE(current_thread_info()->flags) & _TIF_NEED_RESCHED);
+}
+
+/*
+ * Prepares a task that the simulator allocated (task zeroed, stack of THREAD_SIZE bytes) so that
+ * the first switch to it calls fn(arg) with interrupts on. When fn returns, the task is dead.
+ */
+void kthread_setup(struct task_struct *task, void *stack, unsigned long (*fn)(unsigned long),
+		   unsigned long arg);
+/* Body of native kernel threads: fn for kthread_setup, arg is the id. */
+unsigned long native_thread_loop(unsigned long id);
+/* Gives up the CPU: asks sched_pick and switches to what it names. */
+void schedule(void);
+/* Calls schedule() when TIF_NEED_RESCHED is set. */
+int cond_resched(void);
+/* Ends the running task. */
+void do_exit(long code) __noreturn;
+/* Runs for ever: halts the CPU until interrupts make another task runnable. */
+void cpu_idle(void) __noreturn;
+/* Called with the switched-out task when it is dead. */
+void kprobe_flush_task(struct task_struct *task);
+
+#endif /* __ASSEMBLER__ */
+#endif

@@ -1,0 +1,85 @@
+package workloads
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A stale image is noticed without a compiler.
+func TestImagesFresh(t *testing.T) {
+	want, err := SourceHash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, im := range List() {
+		b, err := Open(im.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ImageHash(b)
+		if err != nil {
+			t.Fatalf("%s: %v", im.Name, err)
+		}
+		if got != want {
+			t.Errorf("%s was built from sources %.12s, the sources are %.12s: run make guest",
+				im.Name, got, want)
+		}
+		if len(b) > 300<<10 {
+			t.Errorf("%s has %d bytes, the limit is 300 KiB", im.Name, len(b))
+		}
+		if bytes.Contains(b, []byte("/tmp/")) || bytes.Contains(b, []byte("/home/")) {
+			t.Errorf("%s contains paths of the machine it was built on", im.Name)
+		}
+	}
+}
+
+// With the compiler the images were built with, building again gives the same bytes.
+func TestRebuild(t *testing.T) {
+	version, err := exec.Command("gcc", "-dumpfullversion").Output()
+	if err != nil {
+		t.Skip("skipped building the guest images: no gcc here")
+	}
+	if v := strings.TrimSpace(string(version)); v != "12.2.0" {
+		t.Skipf("skipped building the guest images: gcc is %s, the images are built with 12.2.0", v)
+	}
+	for _, im := range List() {
+		out := filepath.Join(t.TempDir(), im.File)
+		if msg, err := exec.Command("sh", "kernel/build.sh", out).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", im.Name, err, msg)
+		}
+		got, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Open(im.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: building gives other bytes than are committed: run make guest", im.Name)
+		}
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	for name, want := range map[string]string{
+		"x86_65":       "the program has x86_64-2010",
+		"./absent.elf": "does not exist",
+		"./kernel":     "cannot read guest image",
+	} {
+		if _, err := Open(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open(%q) = %v, want an error with %q", name, err, want)
+		}
+	}
+}
+
+func TestOpenPath(t *testing.T) {
+	b, err := Open("./images/" + List()[0].File)
+	if err != nil || len(b) == 0 {
+		t.Fatalf("%d bytes, %v", len(b), err)
+	}
+}
