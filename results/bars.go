@@ -1,0 +1,236 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Bar is one value. Low and High are the ends of a whisker, none when both are zero; for a printed
+// figure they are the rounding interval. Label stands above. An absent bar leaves its place free.
+type Bar struct {
+	Value     float64
+	Low, High float64
+	Label     string
+	Hatched   bool
+	Absent    bool
+}
+
+// BarSeries is one bar a group. The legend shows Name for its plain bars and HatchedName for its
+// hatched ones, each only when there are such bars.
+type BarSeries struct {
+	Name, HatchedName string
+	Bars              []Bar
+}
+
+// Bars is a chart of grouped bars. On a logarithmic axis bars stand on the axis' lower end, so only
+// their tops mean something.
+type Bars struct {
+	Frame
+	Groups []string
+	Series []BarSeries
+	Log    bool
+}
+
+const (
+	groupShare = 0.8            // of the distance between groups that bars take
+	barShare   = 0.9            // of a bar's place that the bar takes
+	mostPitch  = vg.Length(34)  // widest place for a bar
+	plainRoom  = vg.Length(14)  // above the data, for a label
+	capHalf    = vg.Length(2.5) // half the width of a whisker's end
+)
+
+func (b *Bars) validate() error {
+	if len(b.Groups) == 0 || len(b.Series) == 0 {
+		return errors.New("no groups or no series of bars")
+	}
+	for _, s := range b.Series {
+		if len(s.Bars) != len(b.Groups) {
+			return fmt.Errorf("series %q has %d bars for %d groups", s.Name, len(s.Bars), len(b.Groups))
+		}
+		for i, bar := range s.Bars {
+			if err := b.check(bar); err != nil {
+				return fmt.Errorf("series %q, group %q: %w", s.Name, b.Groups[i], err)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *Bars) check(bar Bar) error {
+	if bar.Absent {
+		return nil
+	}
+	for _, v := range []float64{bar.Value, bar.Low, bar.High} {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			return fmt.Errorf("value %g cannot be drawn as a bar", v)
+		}
+	}
+	if b.Log && (bar.Value == 0 || bar.whisker() && bar.Low == 0) {
+		return errors.New("zero cannot be drawn on a logarithmic axis")
+	}
+	return nil
+}
+
+func (bar Bar) whisker() bool { return bar.Low != 0 || bar.High != 0 }
+
+func (bar Bar) top() float64 { return max(bar.Value, bar.High) }
+
+// extent returns the lowest and highest drawn value.
+func (b *Bars) extent() (low, high float64) {
+	low = math.Inf(1)
+	for _, s := range b.Series {
+		for _, bar := range s.Bars {
+			if bar.Absent {
+				continue
+			}
+			low, high = min(low, bar.Value), max(high, bar.top())
+			if bar.whisker() {
+				low = min(low, bar.Low)
+			}
+		}
+	}
+	if math.IsInf(low, 1) {
+		return 0.5, 1
+	}
+	return low, high
+}
+
+func (b *Bars) legend() []legendEntry {
+	var entries []legendEntry
+	for i, s := range b.Series {
+		f := seriesFill(i)
+		plain, hatched := s.kinds()
+		if plain {
+			entries = append(entries, swatch(s.Name, f))
+		}
+		if hatched {
+			entries = append(entries, swatch(s.HatchedName, f.hatched()))
+		}
+	}
+	return entries
+}
+
+func (s BarSeries) kinds() (plain, hatched bool) {
+	for _, bar := range s.Bars {
+		plain = plain || !bar.Absent && !bar.Hatched
+		hatched = hatched || !bar.Absent && bar.Hatched
+	}
+	return plain, hatched
+}
+
+func swatch(name string, f fill) legendEntry {
+	return legendEntry{name, swatchW, func(c *draw.Canvas, r vg.Rectangle) { paint(c, r, f) }}
+}
+
+func (b *Bars) draw(c draw.Canvas) {
+	p := newPlot(&b.Frame)
+	categories(p, b.Groups)
+	low, high := b.extent()
+	lay := b.layout((c.Max.X - c.Min.X - 40) / vg.Length(len(b.Groups)))
+	valueAxis(&p.Y, low, high, lay.room/(c.Max.Y-c.Min.Y-30), b.Log)
+	slantWide(p, b.Groups, lay.step)
+	p.Add(grid{}, painter(func(c *draw.Canvas, at func(x, y float64) vg.Point) {
+		lay := b.layout(at(1, p.Y.Max).X - at(0, p.Y.Max).X)
+		b.paintBars(c, at, p.Y.Min, lay)
+	}))
+	p.Draw(c)
+}
+
+// barLayout is what follows from the distance between groups: labels lie flat, shrink, stand upright
+// or are left out, as the room allows.
+type barLayout struct {
+	step, pitch vg.Length
+	label       text.Style
+	room        vg.Length // for labels above the data
+	bare        bool      // too narrow for labels of a readable size
+}
+
+func (b *Bars) layout(step vg.Length) barLayout {
+	lay := barLayout{step: step, label: typeStyle(valueSize), room: plainRoom}
+	lay.pitch = min(mostPitch, step*groupShare/vg.Length(len(b.Series)))
+	widest := b.widestLabel(lay.label)
+	if widest <= lay.pitch {
+		lay.label.XAlign = draw.XCenter
+		return lay
+	}
+	if size := valueSize * lay.pitch / widest; size >= minType {
+		lay.label.Font.Size = size
+		lay.label.XAlign = draw.XCenter
+		return lay
+	}
+	lay.label.Font.Size = min(valueSize, lay.pitch*0.9)
+	lay.bare = lay.label.Font.Size < minType
+	if lay.bare {
+		return lay
+	}
+	lay.label.Rotation = math.Pi / 2
+	lay.label.YAlign = draw.YCenter
+	lay.room = widest*lay.label.Font.Size/valueSize + 6
+	return lay
+}
+
+func (b *Bars) widestLabel(style text.Style) (widest vg.Length) {
+	for _, s := range b.Series {
+		for _, bar := range s.Bars {
+			widest = max(widest, style.Width(bar.Label))
+		}
+	}
+	return widest
+}
+
+func (b *Bars) paintBars(c *draw.Canvas, at func(x, y float64) vg.Point, base float64, lay barLayout) {
+	for i, s := range b.Series {
+		shift := (vg.Length(i) - vg.Length(len(b.Series)-1)/2) * lay.pitch
+		for g, bar := range s.Bars {
+			if bar.Absent {
+				continue
+			}
+			f := seriesFill(i)
+			if bar.Hatched {
+				f = f.hatched()
+			}
+			mid := func(v float64) vg.Point { return at(float64(g), v).Add(vg.Point{X: shift}) }
+			paintBar(c, bar, f, mid, base, lay)
+		}
+	}
+}
+
+func paintBar(
+	c *draw.Canvas, bar Bar, f fill, mid func(v float64) vg.Point, base float64, lay barLayout,
+) {
+	half := vg.Point{X: lay.pitch * barShare / 2}
+	paint(c, vg.Rectangle{Min: mid(max(base, 0)).Sub(half), Max: mid(bar.Value).Add(half)}, f)
+	if bar.whisker() {
+		paintWhisker(c, mid(bar.Low), mid(bar.High))
+	}
+	if !lay.bare {
+		c.FillText(lay.label, mid(bar.top()).Add(vg.Point{Y: 2.5}), bar.Label)
+	}
+}
+
+func paintWhisker(c *draw.Canvas, low, high vg.Point) {
+	arm := vg.Point{X: capHalf}
+	c.StrokeLines(draw.LineStyle{Color: ink(), Width: 0.6},
+		[]vg.Point{low, high},
+		[]vg.Point{low.Sub(arm), low.Add(arm)},
+		[]vg.Point{high.Sub(arm), high.Add(arm)})
+}
+
+// slantWide turns the names of groups when they would run into one another.
+func slantWide(p *plot.Plot, names []string, step vg.Length) {
+	style := p.X.Tick.Label
+	for _, name := range names {
+		if style.Width(name) > step*0.95 {
+			p.X.Tick.Label.Rotation = math.Pi / 5
+			p.X.Tick.Label.XAlign = draw.XRight
+			p.X.Tick.Label.YAlign = draw.YTop
+			return
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package results
+
+import (
+	"errors"
+	"strings"
+)
+
+// OverheadBars charts the microseconds of each probe beside the published figure where there is one:
+// fitted bars hatched, whiskers from the digits that the publication printed. The caption gains the
+// sources of the set.
+func OverheadBars(s *Set, frame Frame, log bool) (*Bars, error) {
+	b := &Bars{Frame: captioned(frame, s), Log: log}
+	published := BarSeries{Name: "published"}
+	simulated := BarSeries{Name: "predicted", HatchedName: "fitted"}
+	for _, p := range s.Points() {
+		micros, ok := s.Get(p, MetricMicros)
+		measured, okPublished := s.Get(p, MetricPublished)
+		if !ok && !okPublished {
+			continue
+		}
+		b.Groups = append(b.Groups, p.Probe)
+		published.Bars = append(published.Bars, printedBar(measured, okPublished))
+		simulated.Bars = append(simulated.Bars, simulatedBar(micros, measured, ok))
+	}
+	if len(b.Groups) == 0 {
+		return nil, errors.New("no microseconds to chart")
+	}
+	if plain, _ := published.kinds(); plain {
+		b.Series = append(b.Series, published)
+	}
+	b.Series = append(b.Series, simulated)
+	return b, nil
+}
+
+func captioned(frame Frame, s *Set) Frame {
+	frame.Caption = append([]string(nil), frame.Caption...)
+	if sources := s.Sources(); len(sources) > 0 {
+		frame.Caption = append(frame.Caption, "published: "+strings.Join(sources, "; "))
+	}
+	return frame
+}
+
+func printedBar(r Record, ok bool) Bar {
+	if !ok {
+		return Bar{Absent: true}
+	}
+	low, high := r.Value.Bounds()
+	return Bar{Value: r.Value.Float(), Low: low.Float(), High: high.Float(), Label: r.Value.String()}
+}
+
+// simulatedBar labels a prediction with one digit more than the figure it is compared with.
+func simulatedBar(r, published Record, ok bool) Bar {
+	if !ok {
+		return Bar{Absent: true}
+	}
+	digits := max(2, published.Value.Decimals()) + 1
+	return Bar{
+		Value: r.Value.Float(), Label: r.Value.Round(digits).String(), Hatched: r.Role == Fitted,
+	}
+}
+
+// PhaseStack charts the cycles by phase of each probe, phases in the given order from the bottom. A
+// phase that is zero or absent everywhere is left out, and so is a probe without phases.
+func PhaseStack(s *Set, phases []string, frame Frame) (*Stack, error) {
+	st := &Stack{Frame: frame}
+	var points []Point
+	for _, p := range s.Points() {
+		if hasPhase(s, p, phases) {
+			points = append(points, p)
+			st.Groups = append(st.Groups, p.Probe)
+		}
+	}
+	for _, phase := range phases {
+		l := Layer{Name: phase}
+		sum := 0.0
+		for _, p := range points {
+			r, _ := s.Get(p, PhaseMetric(phase))
+			l.Values = append(l.Values, r.Value.Float())
+			sum += r.Value.Float()
+		}
+		if sum != 0 {
+			st.Layers = append(st.Layers, l)
+		}
+	}
+	if len(st.Layers) == 0 {
+		return nil, errors.New("no cycles by phase to chart")
+	}
+	return st, nil
+}
+
+func hasPhase(s *Set, p Point, phases []string) bool {
+	for _, phase := range phases {
+		if _, ok := s.Get(p, PhaseMetric(phase)); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Layer is one part of every column of a stack, a value a group.
+type Layer struct {
+	Name   string
+	Values []float64
+}
+
+// Stack is a chart of stacked columns, the first layer at the bottom. The sum stands above a column
+// and a part's value in it where it fits, both with the given decimals.
+type Stack struct {
+	Frame
+	Groups   []string
+	Layers   []Layer
+	Decimals int
+}
+
+const (
+	mostColumn = vg.Length(44) // width of the widest column
+	thinPart   = vg.Length(2)  // height up to which a part is not set off by a line
+)
+
+func (s *Stack) validate() error {
+	if len(s.Groups) == 0 || len(s.Layers) == 0 {
+		return errors.New("no groups or no layers to stack")
+	}
+	for _, l := range s.Layers {
+		if len(l.Values) != len(s.Groups) {
+			return fmt.Errorf("layer %q has %d values for %d groups", l.Name, len(l.Values), len(s.Groups))
+		}
+		for i, v := range l.Values {
+			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+				return fmt.Errorf("layer %q, group %q: %g cannot be stacked", l.Name, s.Groups[i], v)
+			}
+		}
+	}
+	return nil
+}
+
+// legend names the layers in their order, the bottom one first.
+func (s *Stack) legend() []legendEntry {
+	var entries []legendEntry
+	for i, l := range s.Layers {
+		entries = append(entries, swatch(l.Name, rampFill(i, len(s.Layers))))
+	}
+	return entries
+}
+
+func (s *Stack) total(group int) (sum float64) {
+	for _, l := range s.Layers {
+		sum += l.Values[group]
+	}
+	return sum
+}
+
+func (s *Stack) draw(c draw.Canvas) {
+	p := newPlot(&s.Frame)
+	categories(p, s.Groups)
+	var high float64
+	for g := range s.Groups {
+		high = max(high, s.total(g))
+	}
+	valueAxis(&p.Y, 0, high, plainRoom/(c.Max.Y-c.Min.Y-30), false)
+	slantWide(p, s.Groups, (c.Max.X-c.Min.X-40)/vg.Length(len(s.Groups)))
+	p.Add(grid{}, painter(s.paintColumns))
+	p.Draw(c)
+}
+
+func (s *Stack) paintColumns(c *draw.Canvas, at func(x, y float64) vg.Point) {
+	half := vg.Point{X: min(mostColumn, (at(1, 0).X-at(0, 0).X)*groupShare) / 2}
+	label := typeStyle(valueSize)
+	label.XAlign = draw.XCenter
+	for g := range s.Groups {
+		base := 0.0
+		for i, l := range s.Layers {
+			r := vg.Rectangle{
+				Min: at(float64(g), base).Sub(half), Max: at(float64(g), base+l.Values[g]).Add(half),
+			}
+			base += l.Values[g]
+			s.paintPart(c, r, rampFill(i, len(s.Layers)), l.Values[g])
+		}
+		whole := vg.Rectangle{Min: at(float64(g), 0).Sub(half), Max: at(float64(g), base).Add(half)}
+		c.StrokeLines(outline(), append(corners(whole), whole.Min))
+		c.FillText(label, at(float64(g), base).Add(vg.Point{Y: 2.5}), s.number(base))
+	}
+}
+
+func (s *Stack) paintPart(c *draw.Canvas, r vg.Rectangle, f fill, v float64) {
+	if v == 0 {
+		return
+	}
+	c.FillPolygon(f.color, corners(r))
+	if r.Size().Y > thinPart {
+		c.StrokeLine2(draw.LineStyle{Color: paper(), Width: 0.5}, r.Min.X, r.Max.Y, r.Max.X, r.Max.Y)
+	}
+	style := typeStyle(valueSize)
+	style.Color, style.XAlign = inkOn(f.color), draw.XCenter
+	text, size := s.number(v), r.Size()
+	if size.Y < valueSize+1 || style.Width(text) > size.X-2 {
+		return
+	}
+	mid := vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y+r.Max.Y)/2 - valueSize*0.36}
+	c.FillText(style, mid, text)
+}
+
+func (s *Stack) number(v float64) string { return strconv.FormatFloat(v, 'f', s.Decimals, 64) }
