@@ -74,7 +74,7 @@ func machineSetting(s doc.Setting) doc.Setting {
 func (m *Machine) mark(s doc.Setting) {
 	for i := range m.Params {
 		if p := &m.Params[i]; p.Path == s.Key() {
-			p.Source, p.Fitted = "overridden by "+s.Value.Pos.String(), nil
+			p.Source = "overridden by " + s.Value.Pos.String()
 		}
 	}
 }

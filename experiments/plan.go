@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/experiments/internal/doc"
@@ -32,6 +33,21 @@ type Point struct {
 	Probe    Probe
 	Seed     uint64
 	Budget   int64 // microseconds of simulated time
+}
+
+// Point returns the point of a name.
+func (p *Plan) Point(name string) (*Point, error) {
+	var known []string
+	for i := range p.Points {
+		if p.Points[i].Name == name {
+			return &p.Points[i], nil
+		}
+		known = append(known, p.Points[i].Name)
+	}
+	if name == "" {
+		return nil, fmt.Errorf("name a point of %s: %s", p.Name, strings.Join(known, ", "))
+	}
+	return nil, fmt.Errorf("%s has no point %q: known are %s%s", p.Name, name, strings.Join(known, ", "), doc.Suggest(name, known))
 }
 
 // planner makes a Plan out of a document, one combination of the sweep after the other.

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/experiments"
+)
+
+// Exit codes.
+const (
+	exitOK         = 0
+	exitFailed     = 1 // some points failed
+	exitUsage      = 2 // options, files or descriptions are wrong
+	exitRegression = 3 // results differ from the baseline
+	exitInternal   = 4 // a defect of this program
+)
+
+// failure is an error with the exit code it calls for.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// fail gives err an exit code; nil stays nil.
+func fail(code int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{code, err}
+}
+
+// app is one run of the command.
+type app struct {
+	out, err io.Writer
+	loader   *experiments.Loader
+	measure  experiments.Measure // what runs a point
+}
+
+// run executes the command line args and returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	return newApp(stdout, stderr).run(args)
+}
+
+func newApp(stdout, stderr io.Writer) *app {
+	return &app{out: stdout, err: stderr, loader: experiments.NewLoader(), measure: experiments.MeasurePoint}
+}
+
+func (a *app) run(args []string) (code int) {
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(a.err, "kprobesim: internal error: %v\n%s", v, debug.Stack())
+			code = exitInternal
+		}
+	}()
+	root := a.root()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(a.err, "kprobesim: %v\n", err)
+	return a.code(err)
+}
+
+// code chooses the exit code. Errors without one come from cobra: the command line is wrong.
+func (a *app) code(err error) int {
+	var internal *experiments.Internal
+	if errors.As(err, &internal) {
+		fmt.Fprintf(a.err, "%s", internal.Stack)
+		return exitInternal
+	}
+	var f *failure
+	if errors.As(err, &f) {
+		return f.code
+	}
+	return exitUsage
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "kprobesim",
+		Short:         "Predict what a kernel probe costs by executing it on a simulated machine",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Long: `kprobesim runs a small kernel with Kprobes on a simulated machine and reports what a probe hit costs,
+where the cycles go, and how that compares with published figures.
+
+Exit codes: 0 ok, 1 some points failed, 2 wrong usage or files, 3 results differ from the baseline,
+4 a defect of this program.`,
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.plotCmd(), a.checkCmd(), a.calibrateCmd())
+	return root
+}
+
+// setFlag adds the option --set to a command.
+func setFlag(c *cobra.Command) *[]string {
+	return c.Flags().StringArray("set", nil, "override a key of the experiment, or of its machine by machine.KEY (key=value; may be repeated)")
+}
+
+// workersFlag adds the option --workers to a command.
+func workersFlag(c *cobra.Command) *int {
+	return c.Flags().IntP("workers", "j", 0, "points that run at the same time (0: one a core)")
+}
+
+// atLeastOne is cobra.MinimumNArgs(1) with a message that helps.
+func atLeastOne(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s: name %s (see `kprobesim list`)", c.Name(), what)
+		}
+		return nil
+	}
+}
+
+// exactlyOne is cobra.ExactArgs(1) with a message that helps.
+func exactlyOne(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s: name exactly one %s, not %d", c.Name(), what, len(args))
+		}
+		return nil
+	}
+}

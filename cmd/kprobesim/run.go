@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/experiments"
+	"kprobesim/results"
+)
+
+func (a *app) runCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "run FILE...",
+		Short: "Run experiments, print their tables and write their results",
+		Long: `Run the experiments of the given files (or names, see list), print a table for each and write one
+directory for each below --out: manifest.json, results.csv, bench.txt, profile.pb.gz and the figures.
+A point that fails does not keep the others from being reported.`,
+		Args: atLeastOne("an experiment file"),
+	}
+	sets, workers := setFlag(c), workersFlag(c)
+	out := c.Flags().StringP("out", "o", "out", "directory for the results")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		plans, err := a.plans(args, *sets)
+		if err != nil {
+			return err
+		}
+		var errs []error
+		for _, p := range plans {
+			errs = append(errs, a.runPlan(p, *out, *workers))
+		}
+		return errors.Join(errs...)
+	}
+	return c
+}
+
+// plans reads every experiment before the first one runs, and reports every mistake in all of them.
+func (a *app) plans(names, sets []string) ([]*experiments.Plan, error) {
+	var plans []*experiments.Plan
+	var errs []error
+	seen := map[string]string{}
+	for _, name := range names {
+		p, err := a.loader.Plan(name, sets)
+		errs = append(errs, err)
+		if err == nil && seen[p.Name] != "" {
+			errs = append(errs, fmt.Errorf("%s and %s are both experiment %q: their results would share a directory", seen[p.Name], name, p.Name))
+		}
+		if err == nil {
+			seen[p.Name] = name
+			plans = append(plans, p)
+		}
+	}
+	return plans, fail(exitUsage, errors.Join(errs...))
+}
+
+// runPlan runs one experiment and reports it.
+func (a *app) runPlan(p *experiments.Plan, out string, workers int) error {
+	r := a.measureAll(p, workers)
+	fmt.Fprintln(a.out, r.Table().Text())
+	files, err := r.Files()
+	if err == nil {
+		err = results.WriteDir(filepath.Join(out, p.Name), files)
+	}
+	if err != nil {
+		return fail(exitFailed, errors.Join(r.Err(), fmt.Errorf("results of %s were not written: %w", p.Name, err)))
+	}
+	fmt.Fprintf(a.out, "results are in %s\n", filepath.Join(out, p.Name))
+	return fail(exitFailed, r.Err())
+}
+
+// measureAll runs the points of a plan with progress on the error stream.
+func (a *app) measureAll(p *experiments.Plan, workers int) *experiments.Report {
+	progress := newProgress(a.err, p.Name)
+	runner := &experiments.Runner{Measure: a.measure, Workers: workers, Progress: progress.point}
+	outcomes := runner.Run(p)
+	progress.done()
+	return experiments.NewReport(p, outcomes)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/experiments"
+)
+
+func (a *app) traceCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "trace FILE",
+		Short: "Print one probe hit instruction by instruction",
+		Long: `Print one call of the probed function instruction by instruction: cycle, address, symbol and offset,
+source line, disassembly, cost and why. By default it is the first hit after warm-up.`,
+		Args: exactlyOne("experiment file"),
+	}
+	sets := setFlag(c)
+	point := c.Flags().StringP("point", "p", "", "point to trace, by its name in the table (required)")
+	hit := c.Flags().Int64("hit", 0, "trace hit number N, counted from 1, the cold one")
+	cold := c.Flags().Bool("cold", false, "trace the first, cold hit (as --hit 1)")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		p, err := a.loader.Plan(args[0], *sets)
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		pt, err := p.Point(*point)
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		n, err := traceHit(pt, *hit, *cold)
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		w := bufio.NewWriter(a.out)
+		err = experiments.Trace(pt, n, w)
+		return fail(exitFailed, errors.Join(err, w.Flush()))
+	}
+	return c
+}
+
+// traceHit chooses the hit to trace.
+func traceHit(pt *experiments.Point, hit int64, cold bool) (int64, error) {
+	last := 1 + pt.Workload.Warmup + pt.Workload.Hits
+	switch {
+	case cold && hit > 1:
+		return 0, fmt.Errorf("--cold is hit 1; leave --hit %d away", hit)
+	case cold:
+		return 1, nil
+	case hit < 0 || hit > last:
+		return 0, fmt.Errorf("--hit %d is outside 1 to %d", hit, last)
+	case hit == 0:
+		return 2 + pt.Workload.Warmup, nil
+	}
+	return hit, nil
+}
