@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,10 +99,16 @@ func (c Change) text() string {
 }
 
 func (c Change) percentText() string {
-	if !c.HasPercent {
+	percent := c.Percent.Round(3)
+	switch {
+	case !c.HasPercent:
 		return ""
+	case c.Percent.IsZero():
+		return ", below 0.000001 %"
+	case percent.IsZero():
+		percent = c.Percent
 	}
-	return ", " + signed(c.Percent.Round(3)) + " %"
+	return ", " + signed(percent) + " %"
 }
 
 func signed(v Value) string {
@@ -131,7 +138,7 @@ func SaveBaseline(path string, s *Set) error {
 		return fmt.Errorf("baseline: %w", err)
 	}
 	if err := os.Rename(aside, path); err != nil {
-		return fmt.Errorf("baseline: %w", err)
+		return fmt.Errorf("baseline: %w", errors.Join(err, os.Remove(aside)))
 	}
 	return nil
 }

@@ -23,6 +23,9 @@ func WriteDir(dir string, files map[string][]byte) error {
 		return fmt.Errorf("results directory %s: %w", dir, err)
 	}
 	w := dirWriter{dir: filepath.Clean(dir)}
+	if base := filepath.Base(w.dir); base == "." || base == ".." || base == string(filepath.Separator) {
+		return fmt.Errorf("results directory %q: give it a name of its own", dir)
+	}
 	if err := w.write(files); err != nil {
 		return fmt.Errorf("results directory %s: %w", dir, err)
 	}

@@ -1,0 +1,99 @@
+package results
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tree reads a folder as WriteDir takes it.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	check(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		files[name] = string(data)
+		return err
+	}))
+	return files
+}
+
+func files(text string) map[string][]byte {
+	return map[string][]byte{ManifestName: []byte(text), "figures/" + text + ".svg": []byte(text)}
+}
+
+// holds asserts that dir is what files(text) wrote and that nothing stands beside it.
+func holds(t *testing.T, dir, text string) {
+	t.Helper()
+	got := tree(t, filepath.Dir(dir))
+	base := filepath.Base(dir)
+	if len(got) != 2 || got[base+"/"+ManifestName] != text || got[base+"/figures/"+text+".svg"] != text {
+		t.Errorf("the folder holds %v, want the files of %q alone", got, text)
+	}
+}
+
+func TestWriteDirReplaces(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out", "overhead")
+	for _, text := range []string{"one", "two", "two"} {
+		check(t, WriteDir(dir, files(text)))
+		holds(t, dir, text)
+	}
+}
+
+func TestWriteDirMends(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out", "overhead")
+	w := dirWriter{dir}
+	check(t, WriteDir(dir, files("one")))
+	check(t, writeFiles(w.beside("new"), files("half")))
+	check(t, os.Rename(dir, w.beside("old")))
+	check(t, w.mend())
+	holds(t, dir, "one")
+	check(t, writeFiles(w.beside("old"), files("half")))
+	check(t, WriteDir(dir, files("two")))
+	holds(t, dir, "two")
+}
+
+func TestWriteDirKeepsOldOnFailure(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out", "overhead")
+	check(t, WriteDir(dir, files("one")))
+	bad := files("two")
+	bad["figures"] = []byte("a file where a folder must be")
+	if err := WriteDir(dir, bad); err == nil {
+		t.Error("a file and a folder of one name were written")
+	}
+	holds(t, dir, "one")
+}
+
+func TestWriteDirRefuses(t *testing.T) {
+	home := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(home, "thesis.tex"), []byte("years"), 0o644))
+	if err := WriteDir(home, files("x")); err == nil || !strings.Contains(err.Error(), "not replaced") {
+		t.Errorf("a foreign folder: %v", err)
+	}
+	if err := WriteDir(filepath.Join(home, "thesis.tex"), files("x")); err == nil {
+		t.Error("a file was replaced")
+	}
+	if got := tree(t, home); len(got) != 1 || got["thesis.tex"] != "years" {
+		t.Errorf("the foreign folder holds %v now", got)
+	}
+	for _, dir := range []string{"", ".", "..", "/"} {
+		if err := WriteDir(dir, files("x")); err == nil {
+			t.Errorf("directory %q was taken", dir)
+		}
+	}
+	for _, name := range []string{"../x", "/x", ".", "a//b", ""} {
+		bad := files("x")
+		bad[name] = nil
+		if err := WriteDir(filepath.Join(home, "new"), bad); err == nil {
+			t.Errorf("file name %q was taken", name)
+		}
+	}
+	if err := WriteDir(filepath.Join(home, "new"), map[string][]byte{"a": nil}); err == nil {
+		t.Error("no manifest, and it was written")
+	}
+}

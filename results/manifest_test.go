@@ -1,0 +1,74 @@
+package results
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func sampleManifest() *Manifest {
+	return &Manifest{
+		Inputs: []Input{
+			{"experiment", "overhead-xeon-e5410-x86_64.toml", Hash([]byte("experiment"))},
+			{"machine", "xeon-e5410", Hash([]byte("machine"))},
+			{"image", "kernel-x86_64-2010", Hash([]byte("image"))},
+		},
+		Overrides: []string{"hits=100", "seed=7"},
+		Seed:      1<<63 + 1,
+		Points: []PointStatus{
+			{"k", StatusOK, ""},
+			{"o", StatusFailed, "cycle budget of 1000000 used up at do_int3+0x12 <overhead.toml:31>"},
+		},
+		Sources: []string{"Documentation/kprobes.txt, 2010"},
+	}
+}
+
+func TestManifest(t *testing.T) {
+	data, err := sampleManifest().JSON()
+	check(t, err)
+	golden(t, "manifest.json", data)
+	back, err := ReadManifest("manifest.json", data)
+	check(t, err)
+	if !reflect.DeepEqual(back, sampleManifest()) {
+		t.Errorf("read back %+v", back)
+	}
+	if failed := back.Failed(); len(failed) != 1 || failed[0].Name != "o" {
+		t.Errorf("failed points %v, want o", failed)
+	}
+}
+
+func TestManifestRefuses(t *testing.T) {
+	for _, c := range []struct {
+		spoil func(*Manifest)
+		want  string
+	}{
+		{func(m *Manifest) { m.Inputs[0].Name = "/home/x/overhead.toml" }, "is a path"},
+		{func(m *Manifest) { m.Inputs[0].Name = "" }, "no kind or no name"},
+		{func(m *Manifest) { m.Inputs[0].Hash = "12" }, "no sha256 hash"},
+		{func(m *Manifest) { m.Points[0].Error = "odd" }, "is ok and has an error"},
+		{func(m *Manifest) { m.Points[1].Error = "" }, "does not say why"},
+		{func(m *Manifest) { m.Points[0].Status = "fine" }, `status "fine"`},
+		{func(m *Manifest) { m.Points[0].Name = "" }, "no name"},
+	} {
+		m := sampleManifest()
+		c.spoil(m)
+		if _, err := m.JSON(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+}
+
+func TestReadManifestRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "m: EOF",
+		`{"format": 2}`:                 "m: format 2",
+		`{"format": 1, "host": "a"}`:    "unknown field",
+		`{"format": 1} {"format": 1}`:   "something follows",
+		`{"format": 1, "seed": "-1"}`:   "m: ",
+		`{"format": 1, "points": [{}]}`: "no name",
+	} {
+		if _, err := ReadManifest("m", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}

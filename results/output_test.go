@@ -1,0 +1,82 @@
+package results
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestBenchText(t *testing.T) {
+	set := sample(t)
+	p := set.Points()[0]
+	check(t, set.Add(Record{p, MetricHits, "hits", value(t, "1000"), Predicted, ""}))
+	p.CPUs, p.Probe = 2, "k/work=100 loops"
+	check(t, set.Add(Record{p, MetricCycles, "cycles", value(t, "2500"), Predicted, ""}))
+	p.Machine = "other"
+	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1"), Measured, ""}))
+	data, err := BenchText(set, OverheadBench())
+	check(t, err)
+	golden(t, "bench.txt", data)
+	grammar := regexp.MustCompile(`^(|[a-z]+: \S.*|Unit \S+( \S+=\S+)+|` +
+		`Benchmark[A-Z]\S* [1-9][0-9]*( [0-9.]+ \S+)+)$`)
+	for _, text := range strings.Split(string(data), "\n") {
+		if !grammar.MatchString(text) {
+			t.Errorf("line %q is not of the benchmark format", text)
+		}
+	}
+}
+
+func TestBenchTextRefuses(t *testing.T) {
+	for _, opt := range []BenchOptions{
+		{Name: "overhead"},
+		{Name: ""},
+		{Name: "Over head"},
+		{Name: "O", Metrics: []BenchMetric{{MetricCycles, "cycles a hit"}}},
+		{Name: "O", Metrics: []BenchMetric{{MetricCycles, ""}}},
+	} {
+		if _, err := BenchText(sample(t), opt); err == nil {
+			t.Errorf("%+v was taken", opt)
+		}
+	}
+}
+
+func overheadTable(t *testing.T) *Table {
+	set := sample(t)
+	p := set.Points()[0]
+	p.Probe = "j" // published alone
+	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1.10"), Measured, ""}))
+	table := Tabulate(set, OverheadColumns(samplePhases()))
+	table.Title = "Overhead of a probe hit: xeon-e5410, x86_64, era 2010, 1 CPU"
+	table.Notes = []string{"published: Documentation/kprobes.txt, 2010", "fitted on k and b"}
+	return table
+}
+
+func TestTable(t *testing.T) {
+	golden(t, "table.txt", []byte(overheadTable(t).Text()))
+	golden(t, "table.md", []byte(overheadTable(t).Markdown()))
+}
+
+func TestTableWidths(t *testing.T) {
+	table := &Table{
+		Columns: []Column{{"näme", Left}, {"µs\nje|hit", Right}, {Title: "x"}},
+		Rows:    [][]string{{"日本", "1.0"}, {"e\u0301", "10.0", "y"}, {"plain", "", "z"}, {}},
+	}
+	want := strings.Join([]string{
+		"           µs",
+		"näme   je|hit  x",
+		"----------------",
+		"日本      1.0",
+		"e\u0301        10.0  y",
+		"plain          z",
+		"", "",
+	}, "\n")
+	if got := table.Text(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := table.Markdown(); !strings.HasPrefix(got, "| näme | µs je\\|hit | x |\n| --- | --: | --- |\n") {
+		t.Errorf("markdown\n%s", got)
+	}
+	if got := (&Table{}).Text(); got != "\n" {
+		t.Errorf("an empty table is %q", got)
+	}
+}

@@ -1,0 +1,59 @@
+package results
+
+import "testing"
+
+// TestOverheadBarsPartly charts a probe that is published alone and one that is simulated alone.
+func TestOverheadBarsPartly(t *testing.T) {
+	p := Point{"e", "m", "i", "2010", 1, 1, "j"}
+	set := &Set{}
+	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1.10"), Measured, ""}))
+	p.Probe = "u"
+	check(t, set.Add(Record{p, MetricMicros, "us", value(t, "2.5"), Predicted, ""}))
+	b, err := OverheadBars(set, Frame{}, true)
+	check(t, err)
+	if len(b.Series) != 2 || !b.Series[0].Bars[1].Absent || !b.Series[1].Bars[0].Absent {
+		t.Errorf("series %+v, want each absent where the other stands", b.Series)
+	}
+	if got := b.Series[0].Bars[0]; got.Label != "1.10" || got.Low != 1.095 || got.High != 1.105 {
+		t.Errorf("published bar %+v, want 1.10 within 1.095 to 1.105", got)
+	}
+	if got := b.Series[1].Bars[1]; got.Label != "2.500" || got.Hatched {
+		t.Errorf("predicted bar %+v, want 2.500 and plain", got)
+	}
+	if _, err := Render(b, "partly"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOverheadBarsUnpublished(t *testing.T) {
+	p := Point{"e", "m", "i", "2010", 1, 1, "u"}
+	set := &Set{}
+	check(t, set.Add(Record{p, MetricMicros, "us", value(t, "2.5"), Predicted, ""}))
+	b, err := OverheadBars(set, Frame{}, false)
+	check(t, err)
+	if len(b.Series) != 1 || b.Series[0].Name != "predicted" {
+		t.Errorf("series %+v, want the prediction alone", b.Series)
+	}
+}
+
+func TestOverheadFiguresOfNothing(t *testing.T) {
+	if _, err := OverheadBars(&Set{}, Frame{}, false); err == nil {
+		t.Error("bars of nothing")
+	}
+	if _, err := PhaseStack(&Set{}, samplePhases(), Frame{}); err == nil {
+		t.Error("a stack of nothing")
+	}
+	if _, err := PhaseStack(sample(t), nil, Frame{}); err == nil {
+		t.Error("a stack of no phases")
+	}
+}
+
+// TestPhaseStack leaves out the phase that no probe spends a cycle in.
+func TestPhaseStack(t *testing.T) {
+	st, err := PhaseStack(sample(t), samplePhases(), Frame{})
+	check(t, err)
+	if len(st.Groups) != 6 || len(st.Layers) != 7 || st.Layers[0].Name != "entry" {
+		t.Errorf("%d groups, %d layers, first %q; want 6, 7, entry",
+			len(st.Groups), len(st.Layers), st.Layers[0].Name)
+	}
+}

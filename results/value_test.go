@@ -1,0 +1,132 @@
+package results
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestValueText(t *testing.T) {
+	for _, s := range []string{
+		"0", "0.0", "0.06", "0.30", "-0.5", "-12", "2306.7", "0.000001", "3999999999999.999999",
+	} {
+		if got := value(t, s).String(); got != s {
+			t.Errorf("%q reads and writes as %q", s, got)
+		}
+	}
+}
+
+func TestParseValueRefuses(t *testing.T) {
+	for _, s := range []string{
+		"", ".", "1.", ".5", "-", "-0", "-0.00", "+1", "01", "1e3", "0x1", "1_0", " 1", "1 ", "1.0000001",
+		"4000000000001", "99999999999999999999", "1.2.3", "NaN", "1.-5", "-.5", "1.+5",
+	} {
+		if v, err := ParseValue(s); err == nil {
+			t.Errorf("%q was read as %s", s, v)
+		}
+	}
+}
+
+func TestRatio(t *testing.T) {
+	for _, c := range []struct {
+		num, den int64
+		want     string
+	}{
+		{1, 2, "0.5"},
+		{7, 7, "1"},
+		{10, 1, "10"},
+		{2, 3, "0.666667"},
+		{-2, 3, "-0.666667"},
+		{2, -3, "-0.666667"},
+		{-1, -3, "0.333333"},
+		{1, 2_000_000, "0.000001"},
+		{-1, 2_000_000, "-0.000001"},
+		{1, 3_000_000, "0"},
+		{math.MaxInt64, math.MaxInt64, "1"},
+		{math.MinInt64, math.MaxInt64, "-1"},
+	} {
+		got, err := Ratio(c.num, c.den)
+		if err != nil || got.String() != c.want {
+			t.Errorf("Ratio(%d, %d) = %s, %v; want %s", c.num, c.den, got, err, c.want)
+		}
+	}
+	for _, c := range [][2]int64{{1, 0}, {math.MaxInt64, 1}, {math.MinInt64, 1}, {4_000_000_000_001, 1}} {
+		if v, err := Ratio(c[0], c[1]); err == nil {
+			t.Errorf("Ratio(%d, %d) = %s, want an error", c[0], c[1], v)
+		}
+	}
+}
+
+func TestRound(t *testing.T) {
+	for _, c := range []struct {
+		in       string
+		decimals int
+		want     string
+	}{
+		{"0.125", 2, "0.13"},
+		{"-0.125", 2, "-0.13"},
+		{"0.124999", 2, "0.12"},
+		{"2306.7", 0, "2307"},
+		{"1", 3, "1.000"},
+		{"-0.04", 1, "0.0"},
+		{"9.99", 1, "10.0"},
+		{"1.5", -3, "2"},
+		{"1.5", 9, "1.500000"},
+	} {
+		if got := value(t, c.in).Round(c.decimals).String(); got != c.want {
+			t.Errorf("%s rounded to %d decimals is %s, want %s", c.in, c.decimals, got, c.want)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	for s, want := range map[string]string{
+		"0.06": "0.055 0.065", "0.30": "0.295 0.305", "5": "4.5 5.5", "0.0": "-0.05 0.05",
+		"0.000001": "0.000001 0.000001",
+	} {
+		low, high := value(t, s).Bounds()
+		if got := low.String() + " " + high.String(); got != want {
+			t.Errorf("%s stands for %s, want %s", s, got, want)
+		}
+	}
+}
+
+func TestErrorPercent(t *testing.T) {
+	for _, c := range []struct{ predicted, printed, plain, beyond string }{
+		{"1.1", "1.0", "10", "4.761905"}, // nearer end 1.05
+		{"0.0645", "0.06", "7.5", "0"},   // inside 0.055 to 0.065
+		{"0.065", "0.06", "8.333333", "0"},
+		{"0.05", "0.06", "-16.666667", "-9.090909"},
+		{"0.30", "0.30", "0", "0"},
+	} {
+		plain, err := ErrorPercent(value(t, c.predicted), value(t, c.printed))
+		check(t, err)
+		beyond, err := ErrorBeyondRounding(value(t, c.predicted), value(t, c.printed))
+		check(t, err)
+		if plain.String() != c.plain || beyond.String() != c.beyond {
+			t.Errorf("%s against %s: %s and %s, want %s and %s",
+				c.predicted, c.printed, plain, beyond, c.plain, c.beyond)
+		}
+	}
+	if _, err := ErrorPercent(value(t, "1"), value(t, "0.00")); err == nil ||
+		!strings.Contains(err.Error(), "1 against 0.00") {
+		t.Errorf("error against zero: %v", err)
+	}
+}
+
+func TestMeans(t *testing.T) {
+	errs := []Value{value(t, "-3"), value(t, "1.5"), value(t, "0")}
+	mean, err := MeanAbs(errs)
+	check(t, err)
+	most, err := MaxAbs(errs)
+	check(t, err)
+	if mean.String() != "1.5" || most.String() != "3" {
+		t.Errorf("mean %s, maximum %s; want 1.5 and 3", mean, most)
+	}
+	if _, err := MeanAbs(nil); err == nil {
+		t.Error("mean of nothing")
+	}
+	if _, err := MaxAbs(nil); err == nil {
+		t.Error("maximum of nothing")
+	}
+}
