@@ -1,0 +1,336 @@
+package x86
+
+import "golang.org/x/arch/x86/x86asm"
+
+// exec is the function of one operation in one form and width.
+type exec = func(*CPU, *inst)
+
+// byWidth holds a function for each operand size: 8, 16, 32 and 64 bits.
+type byWidth [4]exec
+
+// row says how an operation is bound and priced.
+type row struct {
+	bind  func(d *decoder, r *row) bool
+	reg   byWidth // destination in a register, source in a register or immediate
+	load  byWidth // destination in a register, source in memory
+	mem   byWidth // destination in memory
+	class uint8
+	inMem uint8 // class of the form with a memory destination, when it is another
+	io    uint16
+	flags uint8
+	aux   uint8
+}
+
+// size gives the operand size of the first operand.
+func (d *decoder) size() int {
+	switch a := d.x.Args[0].(type) {
+	case x86asm.Reg:
+		if _, n, ok := register(a); ok {
+			return sizeIndex(n)
+		}
+	case x86asm.Mem:
+		if d.x.MemBytes != 0 {
+			return sizeIndex(d.x.MemBytes)
+		}
+	}
+	return sizeIndex(d.x.DataSize / 8)
+}
+
+// bindTwo binds destination and source in any of the forms of the arithmetic instructions.
+func bindTwo(d *decoder, r *row) bool {
+	size := d.size()
+	if size < 0 || d.x.Args[1] == nil {
+		return false
+	}
+	switch dst := d.x.Args[0].(type) {
+	case x86asm.Mem:
+		if !d.memory(dst) || !d.source(d.x.Args[1]) {
+			return false
+		}
+		d.in.exec = r.mem[size]
+		d.priceMem(r)
+		return true
+	case x86asm.Reg:
+		n, _, ok := register(dst)
+		if !ok {
+			return false
+		}
+		d.in.dst = n
+		if m, ok := d.x.Args[1].(x86asm.Mem); ok {
+			d.in.exec = r.load[size]
+			d.in.flags |= fLoad
+			return d.memory(m)
+		}
+		d.in.exec = r.reg[size]
+		return d.source(d.x.Args[1])
+	}
+	return false
+}
+
+// priceMem marks the memory traffic of a form with a memory destination.
+func (d *decoder) priceMem(r *row) {
+	if r.inMem != 0 {
+		d.in.class = r.inMem
+	}
+	if r.io&ioReadDst != 0 || r.io&ioNoWrite != 0 {
+		d.in.flags |= fLoad
+	}
+	if r.io&ioNoWrite == 0 {
+		d.in.flags |= fStore
+	}
+}
+
+// source binds a register or immediate source.
+func (d *decoder) source(a x86asm.Arg) bool {
+	switch a := a.(type) {
+	case x86asm.Reg:
+		n, _, ok := register(a)
+		d.in.src = n
+		return ok
+	case x86asm.Imm:
+		d.in.imm = uint64(a)
+		return true
+	}
+	return false
+}
+
+// bindOne binds a single operand that is read, written or both.
+func bindOne(d *decoder, r *row) bool {
+	size := d.size()
+	if size < 0 {
+		return false
+	}
+	switch a := d.x.Args[0].(type) {
+	case x86asm.Mem:
+		d.in.exec = r.mem[size]
+		d.priceMem(r)
+		return d.memory(a)
+	case x86asm.Reg:
+		n, _, ok := register(a)
+		d.in.dst = n
+		d.in.exec = r.reg[size]
+		return ok
+	}
+	return false
+}
+
+// bindRead binds a single operand that is only a source: registers go to src.
+func bindRead(d *decoder, r *row) bool {
+	size := d.size()
+	if size < 0 {
+		return false
+	}
+	switch a := d.x.Args[0].(type) {
+	case x86asm.Mem:
+		d.in.exec = r.mem[size]
+		d.in.flags |= fLoad
+		return d.memory(a)
+	case x86asm.Reg:
+		d.in.exec = r.reg[size]
+		return d.source(a)
+	}
+	return false
+}
+
+// bindShift binds a destination and a count: an immediate, or CL with src set.
+func bindShift(d *decoder, r *row) bool {
+	if !bindOne(d, r) {
+		return false
+	}
+	return d.count(d.x.Args[1])
+}
+
+func (d *decoder) count(a x86asm.Arg) bool {
+	switch a := a.(type) {
+	case x86asm.Imm:
+		d.in.imm = uint64(a) & 0xff
+		return true
+	case x86asm.Reg:
+		d.in.src = rcx
+		return a == x86asm.CL
+	}
+	return a == nil
+}
+
+// bindDouble binds shld and shrd: destination, source register, count. The count register, if any,
+// is told by aux, the immediate by imm.
+func bindDouble(d *decoder, r *row) bool {
+	if !bindTwo(d, r) {
+		return false
+	}
+	switch a := d.x.Args[2].(type) {
+	case x86asm.Imm:
+		d.in.imm = uint64(a) & 0xff
+		return true
+	case x86asm.Reg:
+		d.in.aux = 1
+		return a == x86asm.CL
+	}
+	return false
+}
+
+// bindExtend binds movzx, movsx and movsxd; r.reg is indexed by the destination's size and aux by
+// the source's.
+func bindExtend(d *decoder, r *row) bool {
+	dst, ok := d.x.Args[0].(x86asm.Reg)
+	if !ok {
+		return false
+	}
+	n, bytes, ok := register(dst)
+	d.in.dst = n
+	size := sizeIndex(bytes)
+	if !ok || size < 0 {
+		return false
+	}
+	switch s := d.x.Args[1].(type) {
+	case x86asm.Mem:
+		d.in.exec = extendLoad(r.aux, size, sizeIndex(d.x.MemBytes))
+		d.in.class = clLoad
+		d.in.flags |= fLoad
+		return d.memory(s)
+	case x86asm.Reg:
+		var from int
+		d.in.src, from, ok = register(s)
+		d.in.exec = extendReg(r.aux, size, sizeIndex(from))
+		return ok
+	}
+	return false
+}
+
+// bindImul binds the three forms of imul.
+func bindImul(d *decoder, r *row) bool {
+	if d.x.Args[1] == nil {
+		d.in.class = clMul
+		if d.size() == size64 {
+			d.in.class = clMul64
+		}
+		return bindRead(d, &rowImul1)
+	}
+	if d.x.Args[2] == nil {
+		return bindTwo(d, r)
+	}
+	imm, ok := d.x.Args[2].(x86asm.Imm)
+	if !ok {
+		return false
+	}
+	d.x.Args[2] = nil
+	if !bindTwo(d, &rowImul3) {
+		return false
+	}
+	d.in.imm = uint64(imm)
+	return true
+}
+
+// bindWide binds one-operand mul, div and idiv and prices them by width.
+func bindWide(d *decoder, r *row) bool {
+	if !bindRead(d, r) {
+		return false
+	}
+	if d.size() == size64 {
+		d.in.class++ // clMul64 follows clMul, clDiv64 follows clDiv32
+	}
+	return true
+}
+
+// bindRel binds a relative branch: the displacement is in imm.
+func bindRel(d *decoder, r *row) bool {
+	rel, ok := d.x.Args[0].(x86asm.Rel)
+	d.in.imm = uint64(int64(rel))
+	d.in.exec = r.reg[0]
+	d.in.aux = r.aux
+	d.in.flags |= fEnds
+	return ok
+}
+
+// bindBranch binds call and jmp: relative, through a register or through memory.
+func bindBranch(d *decoder, r *row) bool {
+	d.in.flags |= fEnds
+	switch a := d.x.Args[0].(type) {
+	case x86asm.Rel:
+		return bindRel(d, r)
+	case x86asm.Mem:
+		d.in.class = r.inMem
+		d.in.flags |= fLoad
+		d.in.exec = r.load[3]
+		return d.x.MemBytes == d.mode/8 && d.memory(a)
+	case x86asm.Reg:
+		n, bytes, ok := register(a)
+		d.in.src, d.in.class = n, r.inMem
+		d.in.exec = r.reg[3]
+		return ok && bytes == d.mode/8
+	}
+	return false
+}
+
+// bindNone binds an instruction without explicit operands.
+func bindNone(d *decoder, r *row) bool {
+	d.in.exec = r.reg[0]
+	d.in.aux = r.aux
+	return true
+}
+
+// bindSized binds an instruction without explicit operands whose width is the operand size.
+func bindSized(d *decoder, r *row) bool {
+	size := sizeIndex(d.x.DataSize / 8)
+	if size < 0 {
+		return false
+	}
+	d.in.exec = r.reg[size]
+	return true
+}
+
+// bindImm binds an optional immediate operand.
+func bindImm(d *decoder, r *row) bool {
+	d.in.exec = r.reg[0]
+	if imm, ok := d.x.Args[0].(x86asm.Imm); ok {
+		d.in.imm = uint64(imm)
+	}
+	if imm, ok := d.x.Args[1].(x86asm.Imm); ok {
+		d.in.aux = uint8(imm)
+	}
+	return true
+}
+
+// bindMem binds a memory operand whose address alone matters.
+func bindMem(d *decoder, r *row) bool {
+	m, ok := d.x.Args[0].(x86asm.Mem)
+	d.in.exec = r.reg[0]
+	d.in.aux = r.aux
+	return ok && d.memory(m)
+}
+
+// bindLea binds lea: the address is the result.
+func bindLea(d *decoder, r *row) bool {
+	dst, ok := d.x.Args[0].(x86asm.Reg)
+	m, isMem := d.x.Args[1].(x86asm.Mem)
+	if !ok || !isMem {
+		return false
+	}
+	n, bytes, ok := register(dst)
+	d.in.dst = n
+	size := sizeIndex(bytes)
+	if !ok || size < 0 {
+		return false
+	}
+	m.Segment = 0
+	if b := wide(m.Base, d.mode); b != m.Base || wide(m.Index, d.mode) != m.Index {
+		if size > size32 {
+			return false
+		}
+		m.Base, m.Index = b, wide(m.Index, d.mode) // the upper half is cut off anyway
+	}
+	d.in.exec = r.reg[size]
+	if !d.memory(m) {
+		return false
+	}
+	d.in.src = d.in.index
+	return true
+}
+
+// wide turns a 32-bit address register into the 64-bit one for lea with a 32-bit result.
+func wide(r x86asm.Reg, mode int) x86asm.Reg {
+	if mode == 64 && r >= x86asm.EAX && r <= x86asm.R15L {
+		return r - x86asm.EAX + x86asm.RAX
+	}
+	return r
+}

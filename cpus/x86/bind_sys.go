@@ -1,0 +1,232 @@
+package x86
+
+import "golang.org/x/arch/x86/x86asm"
+
+// bindMov binds mov in all its forms: general, segment, control and debug registers.
+func bindMov(d *decoder, r *row) bool {
+	dst, dstReg := d.x.Args[0].(x86asm.Reg)
+	from, fromReg := d.x.Args[1].(x86asm.Reg)
+	switch {
+	case dstReg && special(dst):
+		return d.toSpecial(dst)
+	case fromReg && special(from):
+		return d.fromSpecial(from)
+	case !bindTwo(d, r):
+		return false
+	case !dstReg:
+		d.in.class = clStore
+		d.in.flags &^= fLoad
+	case d.isMem(1):
+		d.in.class = clLoad
+	}
+	return true
+}
+
+func special(r x86asm.Reg) bool { return r >= x86asm.ES }
+
+// toSpecial binds a move to a segment, control or debug register.
+func (d *decoder) toSpecial(dst x86asm.Reg) bool {
+	in := &d.in
+	in.flags |= fEnds
+	switch {
+	case dst >= x86asm.ES && dst <= x86asm.GS:
+		in.aux, in.class = segmentIndex[dst], clToSeg
+		if m, ok := d.x.Args[1].(x86asm.Mem); ok {
+			in.exec = movToSegL
+			in.flags |= fLoad
+			return d.memory(m)
+		}
+		in.exec = movToSeg
+	case dst >= x86asm.CR0 && dst <= x86asm.CR15:
+		in.aux, in.class, in.exec = uint8(dst-x86asm.CR0), clToCR, movToCR
+	case dst >= x86asm.DR0 && dst <= x86asm.DR7:
+		in.aux, in.class, in.exec = uint8(dst-x86asm.DR0), clToDR, movToDR
+	default:
+		return false
+	}
+	return d.source(d.x.Args[1])
+}
+
+// fromSpecial binds a move from a segment, control or debug register.
+func (d *decoder) fromSpecial(from x86asm.Reg) bool {
+	in := &d.in
+	if m, ok := d.x.Args[0].(x86asm.Mem); ok {
+		in.aux, in.class, in.exec = segmentIndex[from], clFromSeg, movFromSegM
+		in.flags |= fStore
+		return from <= x86asm.GS && d.memory(m)
+	}
+	n, bytes, ok := register(d.x.Args[0].(x86asm.Reg))
+	in.dst = n
+	switch {
+	case from >= x86asm.ES && from <= x86asm.GS:
+		in.aux, in.class = segmentIndex[from], clFromSeg
+		in.exec = byWidth{nil, movFromSeg[uint16], movFromSeg[uint32], movFromSeg[uint64]}[max(sizeIndex(bytes), 0)]
+	case from >= x86asm.CR0 && from <= x86asm.CR15:
+		in.aux, in.class, in.exec = uint8(from-x86asm.CR0), clFromCR, movFromCR
+	case from >= x86asm.DR0 && from <= x86asm.DR7:
+		in.aux, in.class, in.exec = uint8(from-x86asm.DR0), clFromDR, movFromDR
+	default:
+		return false
+	}
+	return ok
+}
+
+// bindPush binds push and pop of registers, memory, immediates and segment registers in the width of
+// the mode; 16-bit forms are not modelled.
+func bindPush(d *decoder, r *row) bool {
+	if d.x.DataSize == 16 {
+		return false
+	}
+	i := size64
+	if d.mode == 32 {
+		i = size32
+	}
+	d.in.exec = r.reg[i]
+	switch a := d.x.Args[0].(type) {
+	case x86asm.Mem:
+		d.in.exec, d.in.class = r.mem[i], r.inMem
+		d.in.flags |= fLoad | fStore
+		return d.memory(a)
+	case x86asm.Imm:
+		d.in.imm = uint64(a)
+		return true
+	case x86asm.Reg:
+		if a >= x86asm.ES && a <= x86asm.GS {
+			d.in.aux, d.in.class, d.in.exec = segmentIndex[a], r.aux, r.load[i]
+			d.in.flags |= fEnds
+			return true
+		}
+		n, _, ok := register(a)
+		if r.io&ioNoWrite != 0 {
+			d.in.src = n
+		} else {
+			d.in.dst = n
+		}
+		return ok
+	}
+	return false
+}
+
+// bindModeWidth binds an instruction without operands, or with one immediate, that works in the
+// width of the mode.
+func bindModeWidth(d *decoder, r *row) bool {
+	i := size64
+	if d.mode == 32 {
+		i = size32
+	}
+	if !bindImm(d, r) {
+		return false
+	}
+	if d.x.DataSize == 16 && r.reg[size16] != nil {
+		i = size16
+	}
+	d.in.exec = r.reg[i]
+	return true
+}
+
+// bindCount binds loop and jcxz: the width is that of the address.
+func bindCount(d *decoder, r *row) bool {
+	rel, ok := d.x.Args[0].(x86asm.Rel)
+	d.in.imm, d.in.aux = uint64(int64(rel)), r.aux
+	d.in.exec = r.reg[max(sizeIndex(d.x.AddrSize/8), 0)]
+	d.in.flags |= fEnds
+	return ok
+}
+
+// bindString binds a string instruction; its segment override is that of the source.
+func bindString(d *decoder, r *row) bool {
+	if d.x.AddrSize != d.mode {
+		return false
+	}
+	d.in.exec = r.reg[0]
+	d.in.seg = segFlat
+	for _, a := range d.x.Args {
+		if m, ok := a.(x86asm.Mem); ok && m.Segment != 0 && (m.Base == x86asm.RSI || m.Base == x86asm.ESI) {
+			d.in.seg = segmentOf(m.Segment)
+		}
+	}
+	if d.in.flags&(fRep|fRepne) != 0 {
+		d.in.class = clRepStart
+		d.in.flags |= fEnds
+	}
+	return true
+}
+
+// bindNop binds no-ops with any operand.
+func bindNop(d *decoder, r *row) bool {
+	d.in.exec = nop
+	d.in.src = rZero
+	return true
+}
+
+// bindSystemReg binds a 16-bit register operand of ltr, lldt, str and sldt.
+func bindSystemReg(d *decoder, r *row) bool {
+	a, ok := d.x.Args[0].(x86asm.Reg)
+	if !ok {
+		return false
+	}
+	n, _, ok := register(a)
+	d.in.exec = r.reg[0]
+	if r.io&ioNoWrite != 0 {
+		d.in.src = n
+	} else {
+		d.in.dst = n
+	}
+	return ok
+}
+
+// bindFarMem binds a jump through a far pointer in memory.
+func bindFarMem(d *decoder, r *row) bool {
+	m, ok := d.x.Args[0].(x86asm.Mem)
+	d.in.exec = r.reg[max(sizeIndex(d.x.DataSize/8), 0)]
+	d.in.flags |= fEnds | fLoad
+	return ok && d.memory(m)
+}
+
+// bindSet binds setcc; aux is the condition.
+func bindSet(d *decoder, r *row) bool {
+	d.in.aux = r.aux
+	return bindOne(d, r)
+}
+
+// bindCmov binds cmovcc; aux is the condition.
+func bindCmov(d *decoder, r *row) bool {
+	d.in.aux = r.aux
+	return bindTwo(d, r)
+}
+
+// bindXchg binds xchg, whose memory form x86asm prints with the operands in either order and which
+// locks by itself.
+func bindXchg(d *decoder, r *row) bool {
+	if d.isMem(1) {
+		d.x.Args[0], d.x.Args[1] = d.x.Args[1], d.x.Args[0]
+	}
+	return bindTwo(d, r)
+}
+
+// bindWideExchange binds cmpxchg8b and cmpxchg16b.
+func bindWideExchange(d *decoder, r *row) bool { return bindMem(d, r) }
+
+// bindSizedImm binds an optional immediate; the width is the operand size.
+func bindSizedImm(d *decoder, r *row) bool {
+	if !bindImm(d, r) {
+		return false
+	}
+	d.in.exec = r.reg[max(sizeIndex(d.x.DataSize/8), 0)]
+	return true
+}
+
+// bindInt binds int n; int3 is a trap of its own.
+func bindInt(d *decoder, r *row) bool {
+	if d.code[d.x.Len-1] == 0xcc && d.x.Opcode>>24 == 0xcc {
+		d.in.exec = int3
+		return true
+	}
+	return bindImm(d, r)
+}
+
+// bindSysret binds sysret to 64-bit mode; the 32-bit form is not modelled.
+func bindSysret(d *decoder, r *row) bool {
+	d.in.exec = r.reg[0]
+	return d.x.DataSize == 64
+}

@@ -1,0 +1,197 @@
+package x86
+
+// Cost classes, by the name a machine description uses.
+const (
+	clNop = iota
+	clALU
+	clALUMem
+	clCarry
+	clCarryMem
+	clMov
+	clLoad
+	clStore
+	clExtend
+	clLea
+	clCmov
+	clSetcc
+	clShift
+	clShiftMem
+	clRotateCarry
+	clShiftDouble
+	clImul
+	clMul
+	clMul64
+	clDiv32
+	clDiv64
+	clBitScan
+	clBswap
+	clBitTest
+	clBitString
+	clXchg
+	clLocked
+	clCmpxchg
+	clCmpxchgWide
+	clXadd
+	clPush
+	clPushMem
+	clPop
+	clPopMem
+	clPushf
+	clPopf
+	clCall
+	clCallIndirect
+	clRet
+	clJmp
+	clJmpIndirect
+	clJcc
+	clLoop
+	clLeave
+	clEnter
+	clFlag
+	clDirection
+	clCli
+	clSti
+	clString
+	clCompareString
+	clRepStart
+	clRepElement
+	clXlat
+	clInt
+	clIret
+	clFar
+	clSyscall
+	clSysret
+	clHlt
+	clPause
+	clCpuid
+	clRdtsc
+	clRdmsr
+	clWrmsr
+	clFromCR
+	clToCR
+	clFromDR
+	clToDR
+	clFromSeg
+	clToSeg
+	clDescriptor
+	clLtr
+	clInvlpg
+	clWbinvd
+	clSwapgs
+	clFence
+	clLfence
+	clSfence
+	clUndefined
+	classes
+)
+
+var classNames = [classes]string{
+	clNop:           "nop",
+	clALU:           "alu",
+	clALUMem:        "alu_mem", // read, modify, write
+	clCarry:         "carry",   // adc, sbb
+	clCarryMem:      "carry_mem",
+	clMov:           "mov",
+	clLoad:          "load",
+	clStore:         "store",
+	clExtend:        "extend", // movzx, movsx
+	clLea:           "lea",
+	clCmov:          "cmov",
+	clSetcc:         "setcc",
+	clShift:         "shift",
+	clShiftMem:      "shift_mem",
+	clRotateCarry:   "rotate_carry",
+	clShiftDouble:   "shift_double",
+	clImul:          "imul",  // two and three operands
+	clMul:           "mul",   // one operand, up to 32 bits
+	clMul64:         "mul64", // one operand, 64 bits
+	clDiv32:         "div32", // up to 32 bits
+	clDiv64:         "div64",
+	clBitScan:       "bit_scan",
+	clBswap:         "bswap",
+	clBitTest:       "bit_test",
+	clBitString:     "bit_string", // bt family on memory by register
+	clXchg:          "xchg",       // between registers
+	clLocked:        "locked",     // any locked read-modify-write, xchg with memory
+	clCmpxchg:       "cmpxchg",
+	clCmpxchgWide:   "cmpxchg_wide", // cmpxchg8b, cmpxchg16b
+	clXadd:          "xadd",
+	clPush:          "push",
+	clPushMem:       "push_mem",
+	clPop:           "pop",
+	clPopMem:        "pop_mem",
+	clPushf:         "pushf",
+	clPopf:          "popf",
+	clCall:          "call",
+	clCallIndirect:  "call_indirect",
+	clRet:           "ret",
+	clJmp:           "jmp",
+	clJmpIndirect:   "jmp_indirect",
+	clJcc:           "jcc",
+	clLoop:          "loop",
+	clLeave:         "leave",
+	clEnter:         "enter",
+	clFlag:          "flag",      // clc, stc, cmc, lahf, sahf
+	clDirection:     "direction", // cld, std
+	clCli:           "cli",
+	clSti:           "sti",
+	clString:        "string",         // lods, stos, movs without rep
+	clCompareString: "compare_string", // scas, cmps without rep
+	clRepStart:      "rep_start",
+	clRepElement:    "rep_element", // issue and latency of one repetition
+	clXlat:          "xlat",
+	clInt:           "int", // the instruction; its delivery is an event
+	clIret:          "iret",
+	clFar:           "far", // far call, jump, return
+	clSyscall:       "syscall",
+	clSysret:        "sysret",
+	clHlt:           "hlt",
+	clPause:         "pause",
+	clCpuid:         "cpuid",
+	clRdtsc:         "rdtsc",
+	clRdmsr:         "rdmsr",
+	clWrmsr:         "wrmsr",
+	clFromCR:        "mov_from_cr",
+	clToCR:          "mov_to_cr",
+	clFromDR:        "mov_from_dr",
+	clToDR:          "mov_to_dr",
+	clFromSeg:       "mov_from_seg",
+	clToSeg:         "mov_to_seg",
+	clDescriptor:    "descriptor", // lgdt, lidt, sgdt, sidt, str, sldt, smsw, lmsw
+	clLtr:           "ltr",
+	clInvlpg:        "invlpg",
+	clWbinvd:        "wbinvd",
+	clSwapgs:        "swapgs",
+	clFence:         "fence",
+	clLfence:        "lfence",
+	clSfence:        "sfence",
+	clUndefined:     "undefined", // the instruction; its exception is an event
+}
+
+// Events that cost time beside instructions.
+const (
+	evMispredict = iota
+	evTaken
+	evForward
+	evLoadUse
+	evSplit
+	evTLBWalk
+	evFault
+	evBreakpoint
+	evDebug
+	evInterrupt
+	events
+)
+
+var eventNames = [events]string{
+	evMispredict: "mispredict",    // front-end refill after the branch was resolved
+	evTaken:      "taken_branch",  // bubble behind a correctly predicted taken branch
+	evForward:    "store_forward", // from a store's data to a load of it
+	evLoadUse:    "load_use",      // what a load costs in the throughput model
+	evSplit:      "split_line",    // an access that crosses a cache line
+	evTLBWalk:    "tlb_walk",      // a walk, beside the loads it makes
+	evFault:      "exception_fault",
+	evBreakpoint: "exception_breakpoint", // delivery of #BP
+	evDebug:      "exception_debug",      // delivery of #DB
+	evInterrupt:  "interrupt",
+}

@@ -1,0 +1,177 @@
+package x86
+
+import (
+	"kprobesim/mmu"
+)
+
+// inst is one predecoded instruction.
+type inst struct {
+	exec  func(*CPU, *inst)
+	imm   uint64
+	disp  int32
+	dst   uint8 // register operands by number in CPU.r
+	src   uint8
+	base  uint8
+	index uint8
+	shift uint8
+	seg   uint8
+	len   uint8
+	flags uint8
+	class uint8
+	s1    uint8 // ready times that it waits for, beside base and index of a memory operand
+	s2    uint8
+	s3    uint8
+	o1    uint8 // ready times that it sets
+	o2    uint8
+	aux   uint8 // condition, control register number and the like
+}
+
+const (
+	fLoad = 1 << iota
+	fStore
+	fEnds // ends a block
+	fRep
+	fRepne
+	fLock
+)
+
+// block is a run of instructions that starts in one 64-byte line and ends with it, at a branch, or at
+// an instruction after which fetching must start anew.
+type block struct {
+	insts []inst
+	pc    uint64 // linear address it was decoded for: phases go by address
+	cross uint64 // physical page of the last instruction's tail when that is another page, else 0
+	phase uint8
+	spill bool // the last instruction reaches into the next line
+}
+
+const lineBytes = 1 << mmu.LineShift
+
+// codeLine holds the blocks that start in one line, by offset.
+type codeLine struct{ blocks [lineBytes]*block }
+
+type codePage struct{ lines [0x1000 / lineBytes]*codeLine }
+
+// fetcher finds blocks: by physical page, with the current page kept at hand.
+type fetcher struct {
+	pages  []*codePage
+	cur    *codePage
+	curTag uint64 // virtual page + 1 of cur
+	curPA  uint64
+	ilook  [64]look
+	itGen  uint64
+}
+
+func (f *fetcher) init(ram int) { f.pages = make([]*codePage, ram>>12) }
+
+func (f *fetcher) forgetFetch() {
+	f.curTag = 0
+	f.ilook = [64]look{}
+}
+
+// fetch returns the block at rip and charges its fetch; nil means that an exception is pending or
+// that c.exit was set.
+func (c *CPU) fetch() *block {
+	pc := c.r[rRIP]
+	if pc>>12+1 != c.curTag && !c.fetchPage(pc) {
+		return nil
+	}
+	off := pc & 0xfff
+	pa := c.curPA | off
+	line := c.cur.lines[off>>mmu.LineShift]
+	if line == nil {
+		line = new(codeLine)
+		c.cur.lines[off>>mmu.LineShift] = line
+	}
+	b := line.blocks[off&(lineBytes-1)]
+	if b == nil || b.pc != pc || b.cross != 0 && !c.sameTail(b, pc) {
+		if b = c.decodeBlock(pc, pa); b == nil {
+			return nil
+		}
+		line.blocks[off&(lineBytes-1)] = b
+	}
+	if l := uint32(pa >> c.l1i.Shift()); c.iRecent[l&c.iMask] != l+1 {
+		c.missFetch(pa)
+	}
+	if b.spill {
+		c.missFetch(pa&^(lineBytes-1) + lineBytes)
+	}
+	return b
+}
+
+// fetchPage makes the page of pc the current one.
+func (c *CPU) fetchPage(pc uint64) bool {
+	e := &c.ilook[pc>>12&63]
+	if e.tag != pc>>12+1 || c.itlb.Generation != c.itGen {
+		if !c.fetchSlow(pc) {
+			return false
+		}
+	}
+	c.curTag, c.curPA = pc>>12+1, e.base
+	page := &c.pages[e.base>>12]
+	if *page == nil {
+		*page = new(codePage)
+	}
+	c.cur = *page
+	return true
+}
+
+// fetchSlow translates through the ITLB.
+func (c *CPU) fetchSlow(pc uint64) bool {
+	pa, ok := c.fetchAddress(pc)
+	if !ok {
+		return false
+	}
+	if c.itlb.Generation != c.itGen {
+		c.itGen = c.itlb.Generation
+		c.forgetFetch()
+	}
+	if !c.memory.Holds(pa, 1) {
+		c.raiseCode(vecGP, 0)
+		return false
+	}
+	c.ilook[pc>>12&63] = look{pc>>12 + 1, pa &^ 0xfff}
+	return true
+}
+
+func (c *CPU) fetchAddress(pc uint64) (uint64, bool) {
+	if !canonical(pc) {
+		c.raiseCode(vecGP, 0)
+		return 0, false
+	}
+	acc := mmu.Access{Exec: true, User: c.user}
+	p := c.itlb.Find(pc)
+	if p != nil && !p.Allows(acc) {
+		c.itlb.Drop(pc)
+		p = nil
+	}
+	if p == nil {
+		if p = c.walk(c.itlb, pc, acc); p == nil {
+			return 0, false
+		}
+	}
+	return p.Offset(pc), true
+}
+
+// sameTail reports that the page behind a block's page still maps where the block's tail was decoded.
+func (c *CPU) sameTail(b *block, pc uint64) bool {
+	pa, ok := c.Translate(pc&^0xfff + 0x1000)
+	return ok && pa == b.cross
+}
+
+// dropCode forgets the blocks of a written line, and those of the line before it, whose last
+// instruction may reach into it.
+func (c *CPU) dropCode(pa uint64) {
+	c.ctr.Invalidation++
+	c.dropLine(pa)
+	if pa >= lineBytes {
+		c.dropLine(pa - lineBytes)
+	}
+	c.stop |= stopCode
+}
+
+func (c *CPU) dropLine(pa uint64) {
+	if p := c.pages[pa>>12]; p != nil {
+		p.lines[pa&0xfff>>mmu.LineShift] = nil
+	}
+}

@@ -1,0 +1,228 @@
+package x86
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// segment is a segment register with its hidden part.
+type segment struct {
+	sel   uint16
+	attr  uint16 // descriptor bits 55:40 with the limit's four taken out
+	limit uint32
+	base  uint64
+}
+
+// table is a descriptor-table register.
+type table struct {
+	base  uint64
+	limit uint16
+}
+
+// look is one entry of the transparent copy of translations in front of a TLB.
+type look struct {
+	tag  uint64 // virtual page number + 1
+	base uint64 // physical address of the page
+}
+
+const looks = 256
+
+// Reasons to leave a block.
+const (
+	stopFault = 1 << iota // an exception is pending in c.fault
+	stopCode              // the running block may have been written
+	stopExit              // c.exit says why
+	stopBlock             // later instructions must be fetched anew
+)
+
+// Reasons to look around before the next block.
+const (
+	attendIRQ   = 1 << iota // an interrupt may be pending
+	attendFlags             // TF or IF may have changed
+)
+
+// fault is an exception waiting for delivery.
+type fault struct {
+	vector   uint8
+	hasError bool
+	soft     bool // raised by int n, int3: the gate's DPL is checked
+	trap     bool // rip already points behind the instruction
+	code     uint32
+}
+
+// CPU is one logical processor.
+type CPU struct {
+	r      [32]uint64
+	res    uint64
+	cy     uint64
+	stop   uint32
+	attend uint32
+
+	mem     []byte
+	codeMap []uint64
+	segBase [8]uint64
+	linMask uint64
+
+	timing
+
+	dr, dw [looks]look
+	ctl    uint64 // RFLAGS without the arithmetic bits
+	fault  fault
+	exit   cpus.Exit
+
+	seg                [6]segment // in the manual's order: ES CS SS DS FS GS
+	gdt, idt           table
+	ldt, tr            segment
+	cr0, cr2, cr3, cr4 uint64
+	dreg               [8]uint64
+	msr                msrs
+	cpl                uint8
+	user               bool // cpl == 3
+	shadow             bool // sti or mov ss holds interrupts off for one instruction
+	halted             bool
+	leaving            bool // the running instruction is an iret that succeeded
+	long               bool // 64-bit code segment in long mode
+	watching           bool // DR7 arms something
+	watchHit           uint64
+
+	bus        cpus.Bus
+	memory     *mmu.Memory
+	itlb, dtlb *mmu.TLB
+	dtlbGen    uint64
+	fetcher
+
+	observer cpus.Observer
+	step     cpus.Step
+	num      int
+}
+
+// New64 makes a CPU in 64-bit mode with paging on, as the loader leaves it.
+func New64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
+	c := &CPU{num: n, bus: bus, memory: bus.Memory, mem: bus.Memory.Raw(), codeMap: bus.Memory.CodeMap()}
+	c.itlb = mmu.NewTLB(cfg.ITLB, 21)
+	c.dtlb = mmu.NewTLB(cfg.DTLB, 21)
+	c.timing.init(cfg)
+	c.fetcher.init(bus.Memory.Size())
+	bus.Memory.OnCodeStore(c.dropCode)
+	c.reset()
+	return c
+}
+
+// reset gives the state in which a 64-bit kernel is entered.
+func (c *CPU) reset() {
+	c.long = true
+	c.linMask = ^uint64(0)
+	c.cr0 = cr0PE | cr0ET | cr0WP | cr0PG | cr0NE
+	c.cr3 = c.bus.Root
+	c.cr4 = cr4PAE | cr4PGE
+	c.msr.efer = eferSCE | eferLME | eferLMA | eferNXE
+	c.msr.pat = 0x0007040600070406
+	c.dreg[6] = dr6Ones
+	c.dreg[7] = dr7Ones
+	c.res = 1
+	c.seg[segCS] = segment{sel: 0x10, attr: 0xa09b, limit: 0xfffff}
+	for _, s := range []int{segES, segSS, segDS} {
+		c.seg[s] = segment{sel: 0x18, attr: 0xc093, limit: 0xfffff}
+	}
+}
+
+// Boot implements cpus.Probe.
+func (c *CPU) Boot(entry, stack uint64, args ...uint64) {
+	c.r[rRIP] = entry
+	c.r[rsp] = stack
+	for i, a := range args {
+		c.r[argRegs[i]] = a
+	}
+}
+
+// argRegs are the integer argument registers of the System V ABI for x86-64, 3.2.3.
+var argRegs = [...]uint8{rdi, rsi, rdx, rcx, r8, r9}
+
+// PC implements cpus.Context.
+func (c *CPU) PC() uint64 { return c.r[rRIP] }
+
+// SP implements cpus.Context.
+func (c *CPU) SP() uint64 { return c.r[rsp] }
+
+// Arg implements cpus.Context: argument i of a function at whose entry the CPU stands. Arguments
+// behind the sixth are on the stack above the return address.
+func (c *CPU) Arg(i int) uint64 {
+	if i < len(argRegs) {
+		return c.r[argRegs[i]]
+	}
+	pa, ok := c.Translate(c.r[rsp] + 8 + 8*uint64(i-len(argRegs)))
+	if !ok {
+		return 0
+	}
+	return c.memory.Load(pa, 8)
+}
+
+// Return implements cpus.Context: it pops the return address and sets the result register.
+func (c *CPU) Return(v uint64) {
+	if pa, ok := c.Translate(c.r[rsp]); ok {
+		c.r[rRIP] = c.memory.Load(pa, 8)
+	}
+	c.r[rsp] += 8
+	c.r[rax] = v
+	if c.rasTop > 0 {
+		c.popReturn()
+	}
+}
+
+// Call implements cpus.Context. The stack is aligned as the ABI asks.
+func (c *CPU) Call(fn, ret uint64, args ...uint64) {
+	for i, a := range args {
+		if i < len(argRegs) {
+			c.r[argRegs[i]] = a
+		}
+	}
+	sp := (c.r[rsp]-64)&^15 - 8
+	if pa, ok := c.Translate(sp); ok {
+		c.memory.Store(pa, 8, ret)
+	}
+	c.r[rsp] = sp
+	c.r[rRIP] = fn
+}
+
+// Now implements cpus.CPU: the time at which the last instruction retired.
+func (c *CPU) Now() clock.Ticks { return c.retire }
+
+// Advance implements cpus.CPU.
+func (c *CPU) Advance(t clock.Ticks) {
+	c.drain(t)
+	c.charge(0)
+}
+
+// Interrupt implements cpus.CPU.
+func (c *CPU) Interrupt() { c.attend |= attendIRQ }
+
+// Counters implements cpus.Probe.
+func (c *CPU) Counters() *cpus.Counters { return &c.ctr }
+
+// Observe implements cpus.Probe.
+func (c *CPU) Observe(o cpus.Observer) {
+	c.observer = o
+	c.step = cpus.Step{}
+}
+
+// Registers implements cpus.Probe.
+func (c *CPU) Registers() []cpus.Register {
+	var out []cpus.Register
+	for i, n := range regNames {
+		out = append(out, cpus.Register{Name: n, Value: c.r[i]})
+	}
+	for _, x := range []cpus.Register{
+		{Name: "rip", Value: c.r[rRIP]},
+		{Name: "rflags", Value: c.flags()},
+		{Name: "cr0", Value: c.cr0},
+		{Name: "cr2", Value: c.cr2},
+		{Name: "cr3", Value: c.cr3},
+		{Name: "cr4", Value: c.cr4},
+		{Name: "dr6", Value: c.dreg[6]},
+		{Name: "dr7", Value: c.dreg[7]},
+	} {
+		out = append(out, x)
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package x86
+
+// Debug registers (SDM vol. 3, 17.2).
+const (
+	dr6Ones  = 0xffff0ff0
+	dr6BS    = 1 << 14
+	dr6BD    = 1 << 13
+	dr7Ones  = 1 << 10
+	dr7Armed = 0xff
+	dr7GD    = 1 << 13
+)
+
+func (c *CPU) debugAccess(in *inst) (uint8, bool) {
+	if !c.privileged() {
+		return 0, false
+	}
+	n := in.aux
+	if n == 4 || n == 5 {
+		if c.cr4&cr4DE != 0 {
+			c.raise(vecUD)
+			return 0, false
+		}
+		n += 2
+	}
+	if c.dreg[7]&dr7GD != 0 {
+		c.dreg[6] |= dr6BD
+		c.dreg[7] &^= dr7GD
+		c.raise(vecDB)
+		return 0, false
+	}
+	return n, true
+}
+
+func movFromDR(c *CPU, in *inst) {
+	if n, ok := c.debugAccess(in); ok {
+		c.r[in.dst&31] = c.dreg[n&7]
+	}
+}
+
+func movToDR(c *CPU, in *inst) {
+	n, ok := c.debugAccess(in)
+	if !ok {
+		return
+	}
+	v := c.r[in.src&31]
+	switch {
+	case n >= 6 && v>>32 != 0:
+		c.raiseCode(vecGP, 0)
+		return
+	case n == 6:
+		v = v&0xe00f | dr6Ones
+	case n == 7:
+		v = v&^0xd800 | dr7Ones
+	}
+	c.dreg[n&7] = v
+	c.watching = c.dreg[7]&dr7Armed != 0
+	c.forgetData()
+	c.attend |= attendFlags
+}
+
+// armed returns the type and length fields of an enabled breakpoint register.
+func (c *CPU) armed(i int) (kind, length uint64, ok bool) {
+	d := c.dreg[7]
+	if d>>(2*i)&3 == 0 {
+		return 0, 0, false
+	}
+	f := d >> (16 + 4*i)
+	return f & 3, [4]uint64{1, 2, 8, 4}[f>>2&3], true
+}
+
+// watch notes data accesses that a breakpoint register covers; the trap follows the instruction.
+func (c *CPU) watch(va uint64, n int, write bool) {
+	if !c.watching {
+		return
+	}
+	for i := range 4 {
+		kind, length, ok := c.armed(i)
+		if !ok || kind != 3 && (kind != 1 || !write) {
+			continue
+		}
+		if at := c.dreg[i] &^ (length - 1); va < at+length && at < va+uint64(n) {
+			c.watchHit |= 1 << i
+		}
+	}
+}
+
+// breakOnFetch takes an instruction breakpoint at rip, a fault; RF holds it off for one instruction.
+func (c *CPU) breakOnFetch() bool {
+	if c.ctl&flagRF != 0 {
+		c.ctl &^= flagRF
+		return false
+	}
+	for i := range 4 {
+		if kind, _, ok := c.armed(i); ok && kind == 0 && c.dreg[i] == c.r[rRIP] {
+			c.dreg[6] = c.dreg[6]&^uint64(0xf) | 1<<i
+			c.raise(vecDB)
+			c.deliverPending()
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,342 @@
+package x86
+
+import (
+	"golang.org/x/arch/x86/x86asm"
+)
+
+const maxInsn = 15
+
+// decodeBlock decodes a run of instructions at pc. It returns nil with an exception pending when the
+// first of them cannot be fetched.
+func (c *CPU) decodeBlock(pc, pa uint64) *block {
+	b := &block{pc: pc, phase: c.bus.Phase(pc)}
+	end := pa&^(lineBytes-1) + lineBytes
+	start := pa
+	for pa < end {
+		code, tail, ok := c.codeAt(pc, pa)
+		if !ok {
+			if pa == start {
+				return nil
+			}
+			c.stop, c.fault = c.stop&^stopFault, fault{}
+			break
+		}
+		in := c.decode(code, pc)
+		n := uint64(in.len)
+		if pa&0xfff+n > 0x1000 {
+			if pa != start {
+				break // page-crossing instructions are blocks of their own
+			}
+			b.cross = tail
+			c.memory.MarkCode(tail)
+		} else {
+			c.memory.MarkCode(pa + n - 1)
+		}
+		c.memory.MarkCode(pa)
+		b.insts = append(b.insts, in)
+		pa += n
+		pc += n
+		if in.flags&fEnds != 0 || b.cross != 0 {
+			break
+		}
+	}
+	b.spill = pa > end && b.cross == 0
+	return b
+}
+
+// codeAt returns the bytes at pc, up to the length of the longest instruction, and the physical page
+// behind when they reach into it.
+func (c *CPU) codeAt(pc, pa uint64) (code []byte, tail uint64, ok bool) {
+	left := int(0x1000 - pa&0xfff)
+	if left >= maxInsn {
+		return c.mem[pa : pa+maxInsn], 0, true
+	}
+	buf := make([]byte, left, maxInsn)
+	copy(buf, c.mem[pa:])
+	if in, err := x86asm.Decode(buf, c.mode()); err == nil && in.Op != 0 {
+		return buf, 0, true
+	}
+	next, ok := c.fetchAddress(pc&^0xfff + 0x1000)
+	if !ok {
+		return nil, 0, false
+	}
+	if !c.memory.Holds(next, maxInsn) {
+		return buf, 0, true
+	}
+	return append(buf, c.mem[next:next+uint64(maxInsn-left)]...), next, true
+}
+
+func (c *CPU) mode() int {
+	if c.long {
+		return 64
+	}
+	return 32
+}
+
+// decode predecodes one instruction; what has no meaning becomes an instruction that raises #UD.
+func (c *CPU) decode(code []byte, pc uint64) inst {
+	x, known := disassemble(code, c.mode())
+	if !known {
+		return undefined(1)
+	}
+	d := decoder{x: x, code: code, pc: pc, mode: c.mode()}
+	r, ok := rows[x.Op]
+	if ok && d.build(&r) {
+		d.in.len = uint8(x.Len)
+		return d.in
+	}
+	return undefined(x.Len)
+}
+
+func undefined(n int) inst {
+	return inst{exec: execUndefined, len: uint8(n), class: clUndefined, flags: fEnds, base: rZero, index: rZero,
+		s1: rZero, s2: rZero, s3: rZero, o1: rSink, o2: rSink}
+}
+
+// disassemble wraps x86asm and adds what it does not know. Some unknown encodings come back from it
+// with Op zero and no error.
+func disassemble(code []byte, mode int) (x86asm.Inst, bool) {
+	x, err := x86asm.Decode(code, mode)
+	if err == nil && x.Op != 0 {
+		return x, true
+	}
+	return supplement(code)
+}
+
+// supplement decodes what x86asm does not know: endbr64 and endbr32, which are no-ops before CET.
+func supplement(code []byte) (x86asm.Inst, bool) {
+	if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3]&^1 == 0xfa {
+		return x86asm.Inst{Op: x86asm.NOP, Len: 4}, true
+	}
+	return x86asm.Inst{}, false
+}
+
+// decoder binds the operands of one instruction.
+type decoder struct {
+	x    x86asm.Inst
+	code []byte
+	pc   uint64
+	mode int
+	in   inst
+}
+
+// Sizes of operands as indices into the arrays of a row.
+const (
+	size8 = iota
+	size16
+	size32
+	size64
+)
+
+func sizeIndex(bytes int) int {
+	switch bytes {
+	case 1:
+		return size8
+	case 2:
+		return size16
+	case 4:
+		return size32
+	case 8:
+		return size64
+	}
+	return -1
+}
+
+// build fills d.in from a row; false means that the form is not modelled.
+func (d *decoder) build(r *row) bool {
+	in := &d.in
+	*in = inst{base: rZero, index: rZero, dst: rZero, src: rZero, class: r.class, flags: r.flags,
+		s1: rZero, s2: rZero, s3: rZero, o1: rSink, o2: rSink, imm: 0}
+	d.prefixes()
+	if !r.bind(d, r) || in.exec == nil {
+		return false
+	}
+	if in.flags&fLock != 0 && !d.lockable(r) {
+		return false
+	}
+	d.dependences(r)
+	return true
+}
+
+func (d *decoder) prefixes() {
+	for _, p := range d.x.Prefix {
+		if p == 0 {
+			break
+		}
+		switch p & 0xff {
+		case 0xf0:
+			d.in.flags |= fLock
+		case 0xf3:
+			d.in.flags |= fRep
+		case 0xf2:
+			d.in.flags |= fRepne
+		}
+	}
+}
+
+// lockable applies the rule that lock needs a memory destination and one of the listed operations, and
+// prices a locked instruction.
+func (d *decoder) lockable(r *row) bool {
+	_, mem := d.x.Args[0].(x86asm.Mem)
+	if r.io&ioLock == 0 || !mem {
+		return false
+	}
+	if d.in.class != clCmpxchgWide {
+		d.in.class = clLocked
+	}
+	return true
+}
+
+// Properties of a row beside its functions.
+const (
+	ioReadDst  = 1 << iota // the destination is a source too
+	ioNoWrite              // the destination is not written (cmp, test, bt)
+	ioReadFlag             // depends on the arithmetic flags
+	ioSetFlag              // defines arithmetic flags
+	ioReadA                // implicit rax source
+	ioSetA                 // implicit rax result
+	ioSetD                 // implicit rdx result
+	ioLock                 // may be locked
+	ioSetSrc               // the source register is written too
+	ioReadC                // implicit cl source
+	ioReadD                // implicit rdx source
+)
+
+// dependences derives the ready times an instruction waits for and sets.
+func (d *decoder) dependences(r *row) {
+	in := &d.in
+	srcs := [...]uint8{rZero, rZero, rZero, rZero}
+	n := 0
+	add := func(reg uint8) {
+		if reg != rZero && n < len(srcs) {
+			srcs[n] = ready(reg)
+			n++
+		}
+	}
+	if r.io&ioReadDst != 0 || narrow(d) {
+		add(in.dst)
+	}
+	add(in.src)
+	if r.io&ioReadFlag != 0 {
+		add(rFlags)
+	}
+	if r.io&ioReadA != 0 {
+		add(rax)
+	}
+	if r.io&ioReadC != 0 {
+		add(rcx)
+	}
+	if r.io&ioReadD != 0 {
+		add(rdx)
+	}
+	in.s1, in.s2, in.s3 = srcs[0], srcs[1], srcs[2]
+	d.results(r)
+}
+
+func (d *decoder) results(r *row) {
+	in := &d.in
+	outs := [...]uint8{rSink, rSink, rSink, rSink}
+	n := 0
+	add := func(reg uint8) {
+		if n < len(outs) {
+			outs[n] = ready(reg)
+			n++
+		}
+	}
+	if r.io&ioNoWrite == 0 && in.dst != rZero {
+		add(in.dst)
+	}
+	if r.io&ioSetFlag != 0 {
+		add(rFlags)
+	}
+	if r.io&ioSetA != 0 {
+		add(rax)
+	}
+	if r.io&ioSetD != 0 {
+		add(rdx)
+	}
+	if r.io&ioSetSrc != 0 && in.src != rZero {
+		add(in.src)
+	}
+	in.o1, in.o2 = outs[0], outs[1]
+}
+
+// narrow reports a write of less than 32 bits, which merges with the old register.
+func narrow(d *decoder) bool {
+	reg, ok := d.x.Args[0].(x86asm.Reg)
+	return ok && (reg < x86asm.EAX)
+}
+
+// ready maps a register operand to its ready time.
+func ready(r uint8) uint8 {
+	if r >= rAH {
+		return r - rAH
+	}
+	return r
+}
+
+// register converts an x86asm register; ok is false for those that are no general registers.
+func register(r x86asm.Reg) (n uint8, bytes int, ok bool) {
+	switch {
+	case r >= x86asm.AL && r <= x86asm.BL:
+		return uint8(r - x86asm.AL), 1, true
+	case r >= x86asm.AH && r <= x86asm.BH:
+		return uint8(r-x86asm.AH) + rAH, 1, true
+	case r >= x86asm.SPB && r <= x86asm.R15B:
+		return uint8(r-x86asm.SPB) + rsp, 1, true
+	case r >= x86asm.AX && r <= x86asm.R15W:
+		return uint8(r - x86asm.AX), 2, true
+	case r >= x86asm.EAX && r <= x86asm.R15L:
+		return uint8(r - x86asm.EAX), 4, true
+	case r >= x86asm.RAX && r <= x86asm.R15:
+		return uint8(r - x86asm.RAX), 8, true
+	}
+	return rZero, 0, false
+}
+
+// memory binds a memory operand; false for address sizes that are not modelled.
+func (d *decoder) memory(m x86asm.Mem) bool {
+	in := &d.in
+	want := 8
+	if d.mode == 32 {
+		want = 4
+	}
+	in.disp = int32(m.Disp)
+	if m.Base == x86asm.RIP {
+		in.base = rRIP
+	} else if m.Base != 0 {
+		n, bytes, ok := register(m.Base)
+		if !ok || bytes != want {
+			return false
+		}
+		in.base = n
+	}
+	if m.Index != 0 && m.Scale != 0 {
+		n, bytes, ok := register(m.Index)
+		if !ok || bytes != want {
+			return false
+		}
+		in.index = n
+		in.shift = [9]uint8{1: 0, 2: 1, 4: 2, 8: 3}[m.Scale]
+	}
+	in.seg = segmentOf(m.Segment)
+	return m.Disp == int64(in.disp)
+}
+
+var segmentIndex = map[x86asm.Reg]uint8{
+	x86asm.ES: segES, x86asm.CS: segCS, x86asm.SS: segSS, x86asm.DS: segDS, x86asm.FS: segFS, x86asm.GS: segGS,
+}
+
+// segmentOf gives the index into CPU.segBase.
+func segmentOf(r x86asm.Reg) uint8 {
+	if s, ok := segmentIndex[r]; ok {
+		return s
+	}
+	return segFlat
+}
+
+// isMem reports whether operand i is in memory.
+func (d *decoder) isMem(i int) bool {
+	_, ok := d.x.Args[i].(x86asm.Mem)
+	return ok
+}

@@ -1,0 +1,322 @@
+package x86
+
+import (
+	"fmt"
+
+	"kprobesim/cpus"
+)
+
+// Exception vectors (SDM vol. 3, table 6-1).
+const (
+	vecDE = 0
+	vecDB = 1
+	vecNM = 2 // non-maskable interrupt
+	vecBP = 3
+	vecOF = 4
+	vecBR = 5
+	vecUD = 6
+	vecDF = 8
+	vecTS = 10
+	vecNP = 11
+	vecSS = 12
+	vecGP = 13
+	vecPF = 14
+	vecAC = 17
+)
+
+var vectorNames = map[uint8]string{
+	vecDE: "#DE", vecDB: "#DB", vecNM: "NMI", vecBP: "#BP", vecOF: "#OF", vecBR: "#BR", vecUD: "#UD",
+	vecDF: "#DF", vecTS: "#TS", vecNP: "#NP", vecSS: "#SS", vecGP: "#GP", vecPF: "#PF", vecAC: "#AC",
+}
+
+func vectorName(v uint8) string {
+	if n, ok := vectorNames[v]; ok {
+		return n
+	}
+	return fmt.Sprintf("interrupt %d", v)
+}
+
+// raise makes an exception pending; the instruction ends without effect.
+func (c *CPU) raise(vector uint8) {
+	c.fault = fault{vector: vector}
+	c.stop |= stopFault
+}
+
+// raiseCode is raise with an error code.
+func (c *CPU) raiseCode(vector uint8, code uint32) {
+	c.fault = fault{vector: vector, hasError: true, code: code}
+	c.stop |= stopFault
+}
+
+// execUndefined raises #UD. It counts instructions that the architecture has and this model lacks.
+func execUndefined(c *CPU, in *inst) {
+	at := c.r[rRIP] - uint64(in.len)
+	if pa, ok := c.Translate(at); ok {
+		code := c.memory.Bytes(pa, min(maxInsn, int(0x1000-pa&0xfff)))
+		if x, known := disassemble(code, c.mode()); known {
+			c.ctr.Unmodelled++
+			c.ctr.LastUnknown = fmt.Sprintf("%s at %#x", x.String(), at)
+		}
+	}
+	c.raise(vecUD)
+}
+
+// ud2 raises #UD on purpose.
+func ud2(c *CPU, _ *inst) { c.raise(vecUD) }
+
+// deliverPending delivers the exception in c.fault.
+func (c *CPU) deliverPending() {
+	f := c.fault
+	c.fault = fault{}
+	c.stop &^= stopFault | stopCode | stopBlock
+	kind := uint8(cpus.OtherException)
+	switch f.vector {
+	case vecBP:
+		kind = cpus.Breakpoint
+	case vecDB:
+		kind = cpus.SingleStep
+	}
+	c.deliver(f, kind)
+}
+
+// deliver enters the handler of an exception or interrupt. An exception on the way becomes a double
+// fault, one on the way to that a shutdown (SDM vol. 3, 6.15, interrupt 8).
+func (c *CPU) deliver(f fault, kind uint8) {
+	first := f
+	for try := 0; ; try++ {
+		old := *c.saveForDelivery()
+		c.ctr.Exceptions[f.vector]++
+		c.noteDelivery(f, kind)
+		if c.enterHandler(f) {
+			return
+		}
+		inner := c.fault
+		c.fault, c.stop = fault{}, c.stop&^(stopFault|stopCode)
+		c.restoreAfter(&old)
+		if try == 1 || first.vector == vecDF {
+			c.shutdown(first, inner)
+			return
+		}
+		f = fault{vector: vecDF, hasError: true}
+	}
+}
+
+// deliverySave is what a failed delivery must put back.
+type deliverySave struct {
+	rsp, rip, ctl uint64
+	seg           [6]segment
+	cpl           uint8
+}
+
+func (c *CPU) saveForDelivery() *deliverySave {
+	return &deliverySave{c.r[rsp], c.r[rRIP], c.ctl, c.seg, c.cpl}
+}
+
+func (c *CPU) restoreAfter(s *deliverySave) {
+	c.r[rsp], c.r[rRIP], c.ctl, c.seg = s.rsp, s.rip, s.ctl, s.seg
+	c.setCPL(s.cpl)
+}
+
+// noteDelivery charges a delivery and opens its context in the accounts.
+func (c *CPU) noteDelivery(f fault, kind uint8) {
+	ev := evFault
+	switch {
+	case kind == cpus.Interrupted:
+		ev = evInterrupt
+	case f.vector == vecBP:
+		ev = evBreakpoint
+	case f.vector == vecDB:
+		ev = evDebug
+	}
+	c.charge(0)
+	c.drain(c.ev[ev])
+	c.step.Stalls.Exception += c.ev[ev]
+	c.step.Exception = vectorName(f.vector)
+	if len(c.ctxs) < maxContexts {
+		c.ctxs = append(c.ctxs, c.ctx)
+	}
+	c.ctx = kind
+}
+
+const maxContexts = 64
+
+// leaveContext closes the innermost context, at the return from its exception.
+func (c *CPU) leaveContext() {
+	c.charge(0)
+	c.ctx = cpus.NoException
+	if n := len(c.ctxs); n > 0 {
+		c.ctx = c.ctxs[n-1]
+		c.ctxs = c.ctxs[:n-1]
+	}
+}
+
+// shutdown stops the CPU and says why.
+func (c *CPU) shutdown(first, inner fault) {
+	c.exit = cpus.Exit{Reason: cpus.Shutdown, Detail: fmt.Sprintf(
+		"triple fault: %s at rip %#x could not be delivered (%s on the way, cr2 %#x, rsp %#x, idt %#x)",
+		vectorName(first.vector), c.r[rRIP], vectorName(inner.vector), c.cr2, c.r[rsp], c.idt.base)}
+	c.stop |= stopExit
+	c.halted = true
+}
+
+// gate is an interrupt or trap gate in 64-bit form (SDM vol. 3, figure 6-8).
+type gate struct {
+	offset   uint64
+	selector uint16
+	ist      uint8
+	kind     uint8 // 14 interrupt, 15 trap
+	dpl      uint8
+}
+
+// readGate reads a gate of the IDT; false leaves an exception pending.
+func (c *CPU) readGate(f fault) (gate, bool) {
+	code := uint32(f.vector)<<3 | 2
+	if uint32(f.vector)*16+15 > uint32(c.idt.limit) {
+		c.raiseCode(vecGP, code)
+		return gate{}, false
+	}
+	at := c.idt.base + uint64(f.vector)*16
+	lo, ok := loadSystem[uint64](c, at)
+	if !ok {
+		return gate{}, false
+	}
+	hi, ok := loadSystem[uint64](c, at+8)
+	if !ok {
+		return gate{}, false
+	}
+	g := gate{
+		offset: lo&0xffff | lo>>48<<16 | hi<<32, selector: uint16(lo >> 16),
+		ist: uint8(lo>>32) & 7, kind: uint8(lo>>40) & 31, dpl: uint8(lo>>45) & 3,
+	}
+	switch {
+	case g.kind != 14 && g.kind != 15, f.soft && g.dpl < c.cpl:
+		c.raiseCode(vecGP, code)
+		return g, false
+	case lo>>47&1 == 0:
+		c.raiseCode(vecNP, code)
+		return g, false
+	}
+	return g, true
+}
+
+// loadSystem reads a system structure with supervisor rights.
+func loadSystem[T width](c *CPU, va uint64) (T, bool) {
+	user := c.user
+	if user {
+		c.user = false
+		c.forgetData()
+	}
+	v, ok := load[T](c, va)
+	if user {
+		c.user = true
+		c.forgetData()
+	}
+	return v, ok
+}
+
+// enterHandler pushes the frame and goes to the handler; false leaves an exception pending.
+func (c *CPU) enterHandler(f fault) bool {
+	g, ok := c.readGate(f)
+	if !ok {
+		return false
+	}
+	cs, ok := c.readCode(g.selector)
+	if !ok {
+		return false
+	}
+	sp, ok := c.handlerStack(g, dpl(cs.attr))
+	if !ok {
+		return false
+	}
+	cs.sel = g.selector&^3 | uint16(dpl(cs.attr))
+	flags := c.flags()
+	if !f.trap {
+		flags |= flagRF
+	}
+	frame := [...]uint64{uint64(c.seg[segSS].sel), c.r[rsp], flags, uint64(c.seg[segCS].sel), c.r[rRIP], uint64(f.code)}
+	n := 5
+	if f.hasError {
+		n = 6
+	}
+	from := c.cpl
+	c.setCPL(dpl(cs.attr))
+	sp &^= 15
+	for _, v := range frame[:n] {
+		sp -= 8
+		if !store(c, sp, v) {
+			return false
+		}
+	}
+	c.r[rsp] = sp
+	if c.cpl != from {
+		c.seg[segSS] = segment{sel: uint16(c.cpl)}
+	}
+	c.seg[segCS] = cs
+	c.r[rRIP] = g.offset
+	c.ctl &^= flagTF | flagNT | flagRF | flagVM
+	if g.kind == 14 {
+		c.ctl &^= flagIF
+	}
+	c.missW = 0
+	c.drain(c.miss)
+	return true
+}
+
+// handlerStack picks the stack: by IST, by privilege change from the TSS, or the present one.
+func (c *CPU) handlerStack(g gate, to uint8) (uint64, bool) {
+	switch {
+	case g.ist != 0:
+		return loadSystem[uint64](c, c.tr.base+0x24+8*uint64(g.ist-1))
+	case to < c.cpl:
+		return loadSystem[uint64](c, c.tr.base+4+8*uint64(to))
+	}
+	return c.r[rsp], true
+}
+
+func int3(c *CPU, _ *inst) {
+	c.fault = fault{vector: vecBP, soft: true, trap: true}
+	c.stop |= stopFault
+}
+
+func intN(c *CPU, in *inst) {
+	c.fault = fault{vector: uint8(in.imm), soft: true, trap: true}
+	c.stop |= stopFault
+}
+
+// iret returns from an exception. In 64-bit mode all five words are popped.
+func iret[T width](c *CPU, _ *inst) {
+	var w [5]uint64
+	for i := range w {
+		v, ok := load[T](c, (c.r[rsp]+uint64(i)*uint64(bitsOf(T(0))/8))&c.linMask)
+		if !ok {
+			return
+		}
+		w[i] = uint64(v)
+	}
+	cs, ok := c.readCode(uint16(w[1]))
+	if !ok {
+		return
+	}
+	to := uint8(w[1] & 3)
+	if to < c.cpl || !canonical(w[0]) {
+		c.raiseCode(vecGP, uint32(w[1]&0xfffc))
+		return
+	}
+	mask := uint64(arith | flagTF | flagDF | flagNT | flagRF | flagAC | flagID)
+	if c.cpl == 0 {
+		mask |= flagIF | flagIOPL | flagVIF | flagVIP
+	} else if c.cpl <= uint8(c.ctl>>12&3) {
+		mask |= flagIF
+	}
+	cs.sel = uint16(w[1])
+	c.seg[segCS] = cs
+	c.seg[segSS] = segment{sel: uint16(w[4])}
+	c.setCPL(to)
+	c.r[rRIP], c.r[rsp] = w[0], w[3]
+	c.setFlags(w[2], mask)
+	if c.dreg[7]&dr7Armed == 0 {
+		c.ctl &^= flagRF // nothing is held off
+	}
+	c.stop |= stopBlock
+	c.leaving = true
+}

@@ -1,0 +1,126 @@
+package x86
+
+import "math/bits"
+
+// Bits of RFLAGS (SDM vol. 1, 3.4.3).
+const (
+	flagCF   = 1 << 0
+	flagOne  = 1 << 1
+	flagPF   = 1 << 2
+	flagAF   = 1 << 4
+	flagZF   = 1 << 6
+	flagSF   = 1 << 7
+	flagTF   = 1 << 8
+	flagIF   = 1 << 9
+	flagDF   = 1 << 10
+	flagOF   = 1 << 11
+	flagIOPL = 3 << 12
+	flagNT   = 1 << 14
+	flagRF   = 1 << 16
+	flagVM   = 1 << 17
+	flagAC   = 1 << 18
+	flagVIF  = 1 << 19
+	flagVIP  = 1 << 20
+	flagID   = 1 << 21
+
+	arith = flagCF | flagPF | flagAF | flagZF | flagSF | flagOF
+)
+
+// The arithmetic flags are kept as the last result and its carries, and made into bits when asked.
+//
+//	res  the result, sign-extended to 64 bits: ZF is res == 0, SF its sign, PF the parity of its low byte
+//	cy   bit 63 CF; bit 62 CF xor OF; bit 3 AF; bit 0 inverts SF; bits 15:8 are xored into the parity byte
+//
+// The last two let any combination be represented, such as ZF and SF both set by popf.
+const (
+	cyCF    = 1 << 63
+	cyOF    = 1 << 62
+	cyAF    = 1 << 3
+	cySign  = 1 << 0
+	cyPar   = 8
+	cyCarry = cyCF | cyOF
+)
+
+func (c *CPU) cf() bool { return int64(c.cy) < 0 }
+func (c *CPU) zf() bool { return c.res == 0 }
+func (c *CPU) sf() bool { return (c.res>>63^c.cy)&1 != 0 }
+func (c *CPU) of() bool { return (c.cy>>63^c.cy>>62)&1 != 0 }
+func (c *CPU) af() bool { return c.cy&cyAF != 0 }
+func (c *CPU) pf() bool { return bits.OnesCount8(uint8(c.res)^uint8(c.cy>>cyPar))&1 == 0 }
+
+// carryBit is CF as a number.
+func (c *CPU) carryBit() uint64 { return c.cy >> 63 }
+
+// setResult sets the flags of an operation whose carries out of each bit are given.
+func setResult[T width](c *CPU, r, carries T) {
+	c.res = uint64(signed(r))
+	c.cy = uint64(carries)<<(64-bitsOf(r))&cyCarry | uint64(carries)&cyAF
+}
+
+// setLogic sets the flags of an operation without carries; AF is undefined and cleared.
+func setLogic[T width](c *CPU, r T) {
+	c.res = uint64(signed(r))
+	c.cy = 0
+}
+
+// setCF and setOF change one flag and keep the others.
+func (c *CPU) setCF(v bool) { c.setCarry(v, c.of()) }
+func (c *CPU) setOF(v bool) { c.setCarry(c.cf(), v) }
+
+// setCarry sets CF and OF and keeps the others.
+func (c *CPU) setCarry(cf, of bool) {
+	c.cy &^= cyCarry
+	if cf {
+		c.cy |= cyCF
+	}
+	if cf != of {
+		c.cy |= cyOF
+	}
+}
+
+// flags returns RFLAGS.
+func (c *CPU) flags() uint64 {
+	f := c.ctl | flagOne
+	for _, b := range [...]struct {
+		set bool
+		bit uint64
+	}{
+		{c.cf(), flagCF},
+		{c.pf(), flagPF},
+		{c.af(), flagAF},
+		{c.zf(), flagZF},
+		{c.sf(), flagSF},
+		{c.of(), flagOF},
+	} {
+		if b.set {
+			f |= b.bit
+		}
+	}
+	return f
+}
+
+// setArith sets the six arithmetic flags from bits of f.
+func (c *CPU) setArith(f uint64) {
+	c.res, c.cy = 0, 0
+	if f&flagZF == 0 {
+		c.res = 1
+	}
+	c.setCarry(f&flagCF != 0, f&flagOF != 0)
+	if f&flagAF != 0 {
+		c.cy |= cyAF
+	}
+	if f&flagSF != 0 {
+		c.cy |= cySign
+	}
+	if c.pf() != (f&flagPF != 0) {
+		c.cy |= 1 << cyPar
+	}
+}
+
+// setFlags loads RFLAGS: the bits of mask from f, the others unchanged.
+func (c *CPU) setFlags(f, mask uint64) {
+	f = c.flags()&^mask | f&mask
+	c.setArith(f)
+	c.ctl = f &^ (arith | flagOne)
+	c.attend |= attendFlags
+}

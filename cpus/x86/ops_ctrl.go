@@ -1,0 +1,186 @@
+package x86
+
+// jcc is a conditional branch: imm is the displacement, aux the condition.
+func jcc(c *CPU, in *inst) { c.branch(in, c.condition(in.aux)) }
+
+// The conditions that compilers emit most have functions of their own.
+
+func je(c *CPU, in *inst)  { c.branch(in, c.res == 0) }
+func jne(c *CPU, in *inst) { c.branch(in, c.res != 0) }
+func jb(c *CPU, in *inst)  { c.branch(in, int64(c.cy) < 0) }
+func jae(c *CPU, in *inst) { c.branch(in, int64(c.cy) >= 0) }
+func js(c *CPU, in *inst)  { c.branch(in, c.sf()) }
+func jns(c *CPU, in *inst) { c.branch(in, !c.sf()) }
+
+func (c *CPU) branch(in *inst, taken bool) {
+	c.ctr.Branches++
+	if c.direction(c.r[rRIP], taken) {
+		c.ctr.Mispredicts++
+		c.redirect = true
+	}
+	if taken {
+		c.taken = true
+		c.r[rRIP] = (c.r[rRIP] + in.imm) & c.linMask
+	}
+}
+
+func jmpRel(c *CPU, in *inst) {
+	c.taken = true
+	c.r[rRIP] = (c.r[rRIP] + in.imm) & c.linMask
+}
+
+// indirect goes to an address that was computed.
+func (c *CPU) indirect(to uint64) {
+	c.ctr.Branches++
+	c.taken = true
+	if c.target(c.r[rRIP], to) {
+		c.ctr.Mispredicts++
+		c.redirect = true
+	}
+	c.r[rRIP] = to
+}
+
+func jmpR[T width](c *CPU, in *inst) { c.indirect(uint64(get[T](c, in.src))) }
+
+func jmpL[T width](c *CPU, in *inst) {
+	if to, ok := load[T](c, c.ea(in)); ok {
+		c.indirect(uint64(to))
+	}
+}
+
+// push and pop move one word of the mode's width.
+func push[T width](c *CPU, v T) bool {
+	sp := (c.r[rsp] - uint64(bitsOf(v)/8)) & c.linMask
+	if !store(c, sp, v) {
+		return false
+	}
+	c.r[rsp] = sp
+	return true
+}
+
+func pop[T width](c *CPU) (T, bool) {
+	v, ok := load[T](c, c.r[rsp])
+	if ok {
+		c.r[rsp] = (c.r[rsp] + uint64(bitsOf(v)/8)) & c.linMask
+	}
+	return v, ok
+}
+
+func callRel[T width](c *CPU, in *inst) {
+	next := c.r[rRIP]
+	if push(c, T(next)) {
+		c.pushReturn(next)
+		c.taken = true
+		c.r[rRIP] = (next + in.imm) & c.linMask
+	}
+}
+
+func callR[T width](c *CPU, in *inst) {
+	to, next := get[T](c, in.src), c.r[rRIP]
+	if push(c, T(next)) {
+		c.indirect(uint64(to))
+		c.pushReturn(next)
+	}
+}
+
+func callL[T width](c *CPU, in *inst) {
+	next := c.r[rRIP]
+	if to, ok := load[T](c, c.ea(in)); ok && push(c, T(next)) {
+		c.indirect(uint64(to))
+		c.pushReturn(next)
+	}
+}
+
+// ret returns; imm bytes of arguments are dropped.
+func ret[T width](c *CPU, in *inst) {
+	to, ok := pop[T](c)
+	if !ok {
+		return
+	}
+	c.r[rsp] += in.imm
+	c.ctr.Branches++
+	c.taken = true
+	if c.popReturn() != uint64(to) {
+		c.ctr.Mispredicts++
+		c.redirect = true
+	}
+	c.r[rRIP] = uint64(to)
+}
+
+func pushR[T width](c *CPU, in *inst) { push(c, src[T](c, in)) }
+
+func pushM[T width](c *CPU, in *inst) {
+	if v, ok := load[T](c, c.ea(in)); ok {
+		push(c, v)
+	}
+}
+
+func popR[T width](c *CPU, in *inst) {
+	if v, ok := pop[T](c); ok {
+		put(c, in.dst, v)
+	}
+}
+
+// popM computes the address with the stack pointer after the pop (SDM vol. 2, POP).
+func popM[T width](c *CPU, in *inst) {
+	old := c.r[rsp]
+	if v, ok := pop[T](c); ok && !store(c, c.ea(in), v) {
+		c.r[rsp] = old
+	}
+}
+
+func leave[T width](c *CPU, _ *inst) {
+	v, ok := load[T](c, c.r[rbp])
+	if ok {
+		c.r[rsp] = (c.r[rbp] + uint64(bitsOf(v)/8)) & c.linMask
+		put(c, rbp, v)
+	}
+}
+
+// enter makes a frame; nesting levels above zero are not modelled.
+func enter[T width](c *CPU, in *inst) {
+	if in.aux&31 != 0 {
+		execUndefined(c, in)
+		return
+	}
+	if push(c, get[T](c, rbp)) {
+		put(c, rbp, T(c.r[rsp]))
+		c.r[rsp] = (c.r[rsp] - in.imm&0xffff) & c.linMask
+	}
+}
+
+// loop, loope and loopne: aux 0 ignores ZF, 1 wants it clear, 2 wants it set.
+func loop[T width](c *CPU, in *inst) {
+	n := get[T](c, rcx) - 1
+	put(c, rcx, n)
+	ok := in.aux == 0 || c.zf() == (in.aux == 2)
+	c.branch(in, n != 0 && ok)
+}
+
+func jcxz[T width](c *CPU, in *inst) { c.branch(in, get[T](c, rcx) == 0) }
+
+func nop(*CPU, *inst) {}
+
+func clc(c *CPU, _ *inst) { c.setCF(false) }
+func stc(c *CPU, _ *inst) { c.setCF(true) }
+func cmc(c *CPU, _ *inst) { c.setCF(!c.cf()) }
+func cld(c *CPU, _ *inst) { c.ctl &^= flagDF }
+func std(c *CPU, _ *inst) { c.ctl |= flagDF }
+
+func lahf(c *CPU, _ *inst) { c.r[rax] = c.r[rax]&^0xff00 | c.flags()&0xff<<8 }
+
+func sahf(c *CPU, _ *inst) {
+	f := c.r[rax] >> 8
+	if c.of() {
+		f |= flagOF
+	} else {
+		f &^= flagOF
+	}
+	c.setArith(f)
+}
+
+func xlat(c *CPU, in *inst) {
+	if v, ok := load[uint8](c, (c.r[rbx]+c.r[rax]&0xff)&c.linMask); ok {
+		put(c, rax, v)
+	}
+}

@@ -1,0 +1,219 @@
+package x86
+
+import "math/bits"
+
+func movR[T width](c *CPU, in *inst) { put(c, in.dst, src[T](c, in)) }
+
+func movL[T width](c *CPU, in *inst) {
+	if v, ok := load[T](c, c.ea(in)); ok {
+		put(c, in.dst, v)
+	}
+}
+
+func movM[T width](c *CPU, in *inst) { store(c, c.ea(in), src[T](c, in)) }
+
+func leaR[T width](c *CPU, in *inst) {
+	put(c, in.dst, T(c.r[in.base&31]+c.r[in.index&31]<<(in.shift&63)+uint64(int64(in.disp))))
+}
+
+// Extension from S to D, by zeroes or by the sign.
+
+func zeroR[D, S width](c *CPU, in *inst) { put(c, in.dst, D(get[S](c, in.src))) }
+func signR[D, S width](c *CPU, in *inst) { put(c, in.dst, D(signed(get[S](c, in.src)))) }
+
+func zeroL[D, S width](c *CPU, in *inst) {
+	if v, ok := load[S](c, c.ea(in)); ok {
+		put(c, in.dst, D(v))
+	}
+}
+
+func signL[D, S width](c *CPU, in *inst) {
+	if v, ok := load[S](c, c.ea(in)); ok {
+		put(c, in.dst, D(signed(v)))
+	}
+}
+
+const (
+	extendZero = iota
+	extendSign
+)
+
+// extendReg and extendLoad pick the function for sizes given as indices; nil when there is none.
+func extendReg(kind uint8, dst, src int) exec {
+	return [2][4][4]exec{
+		{
+			size16: {size8: zeroR[uint16, uint8], size16: zeroR[uint16, uint16]},
+			size32: {size8: zeroR[uint32, uint8], size16: zeroR[uint32, uint16], size32: zeroR[uint32, uint32]},
+			size64: {size8: zeroR[uint64, uint8], size16: zeroR[uint64, uint16], size32: zeroR[uint64, uint32]},
+		},
+		{
+			size16: {size8: signR[uint16, uint8], size16: signR[uint16, uint16]},
+			size32: {size8: signR[uint32, uint8], size16: signR[uint32, uint16], size32: signR[uint32, uint32]},
+			size64: {size8: signR[uint64, uint8], size16: signR[uint64, uint16], size32: signR[uint64, uint32]},
+		},
+	}[kind][dst][src&3]
+}
+
+func extendLoad(kind uint8, dst, src int) exec {
+	return [2][4][4]exec{
+		{
+			size16: {size8: zeroL[uint16, uint8], size16: zeroL[uint16, uint16]},
+			size32: {size8: zeroL[uint32, uint8], size16: zeroL[uint32, uint16], size32: zeroL[uint32, uint32]},
+			size64: {size8: zeroL[uint64, uint8], size16: zeroL[uint64, uint16], size32: zeroL[uint64, uint32]},
+		},
+		{
+			size16: {size8: signL[uint16, uint8], size16: signL[uint16, uint16]},
+			size32: {size8: signL[uint32, uint8], size16: signL[uint32, uint16], size32: signL[uint32, uint32]},
+			size64: {size8: signL[uint64, uint8], size16: signL[uint64, uint16], size32: signL[uint64, uint32]},
+		},
+	}[kind][dst][src&3]
+}
+
+// Conversions of the accumulator: cbw, cwde, cdqe and cwd, cdq, cqo.
+
+func cbw(c *CPU, _ *inst)  { put(c, rax, uint16(int16(int8(c.r[rax])))) }
+func cwde(c *CPU, _ *inst) { put(c, rax, uint32(int32(int16(c.r[rax])))) }
+func cdqe(c *CPU, _ *inst) { put(c, rax, uint64(int64(int32(c.r[rax])))) }
+func cwd(c *CPU, _ *inst)  { put(c, rdx, uint16(int16(c.r[rax])>>15)) }
+func cdq(c *CPU, _ *inst)  { put(c, rdx, uint32(int32(c.r[rax])>>31)) }
+func cqo(c *CPU, _ *inst)  { put(c, rdx, uint64(int64(c.r[rax])>>63)) }
+
+func xchgR[T width](c *CPU, in *inst) {
+	a, b := get[T](c, in.dst), get[T](c, in.src)
+	put(c, in.dst, b)
+	put(c, in.src, a)
+}
+
+func xchgM[T width](c *CPU, in *inst) {
+	va := c.ea(in)
+	if a, ok := rmw[T](c, va); ok && store(c, va, get[T](c, in.src)) {
+		put(c, in.src, a)
+	}
+}
+
+func xaddR[T width](c *CPU, in *inst) {
+	a, b := get[T](c, in.dst), get[T](c, in.src)
+	r := add(c, a, b)
+	put(c, in.src, a)
+	put(c, in.dst, r)
+}
+
+func xaddM[T width](c *CPU, in *inst) {
+	va := c.ea(in)
+	if a, ok := rmw[T](c, va); ok {
+		b := get[T](c, in.src)
+		put(c, in.src, a)
+		store(c, va, add(c, a, b))
+	}
+}
+
+func cmpxchgR[T width](c *CPU, in *inst) {
+	old := get[T](c, in.dst)
+	if sub(c, get[T](c, rax), old); c.zf() {
+		put(c, in.dst, get[T](c, in.src))
+		return
+	}
+	put(c, rax, old)
+}
+
+// cmpxchgM writes in both cases, as hardware does.
+func cmpxchgM[T width](c *CPU, in *inst) {
+	va := c.ea(in)
+	old, ok := rmw[T](c, va)
+	if !ok {
+		return
+	}
+	if sub(c, get[T](c, rax), old); c.zf() {
+		store(c, va, get[T](c, in.src))
+		return
+	}
+	store(c, va, old)
+	put(c, rax, old)
+}
+
+// cmpxchgWide is cmpxchg8b (T = uint32) and cmpxchg16b (T = uint64).
+func cmpxchgWide[T width](c *CPU, in *inst) {
+	va := c.ea(in)
+	n := uint64(bitsOf(T(0)) / 8)
+	if n == 8 && va&15 != 0 {
+		c.raiseCode(vecGP, 0)
+		return
+	}
+	lo, ok := rmw[T](c, va)
+	if !ok {
+		return
+	}
+	hi, ok := rmw[T](c, va+n)
+	if !ok {
+		return
+	}
+	f := c.flags() &^ flagZF
+	if lo == get[T](c, rax) && hi == get[T](c, rdx) {
+		f |= flagZF
+		lo, hi = get[T](c, rbx), get[T](c, rcx)
+	} else {
+		put(c, rax, lo)
+		put(c, rdx, hi)
+	}
+	if store(c, va, lo) && store(c, va+n, hi) {
+		c.setArith(f)
+	}
+}
+
+func bswap32(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes32(uint32(c.r[in.dst&31]))) }
+func bswap64(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes64(c.r[in.dst&31])) }
+
+// Conditional moves read their source always; 32-bit forms clear the upper half always.
+
+func cmovR[T width](c *CPU, in *inst) {
+	v := get[T](c, in.dst)
+	if c.condition(in.aux) {
+		v = get[T](c, in.src)
+	}
+	put(c, in.dst, v)
+}
+
+func cmovL[T width](c *CPU, in *inst) {
+	v, ok := load[T](c, c.ea(in))
+	if !ok {
+		return
+	}
+	if !c.condition(in.aux) {
+		v = get[T](c, in.dst)
+	}
+	put(c, in.dst, v)
+}
+
+func (c *CPU) bit(cond uint8) uint8 {
+	if c.condition(cond) {
+		return 1
+	}
+	return 0
+}
+
+func setccR(c *CPU, in *inst) { put(c, in.dst, c.bit(in.aux)) }
+func setccM(c *CPU, in *inst) { store(c, c.ea(in), c.bit(in.aux)) }
+
+// condition evaluates a condition code (SDM vol. 1, appendix B).
+func (c *CPU) condition(cond uint8) bool {
+	var v bool
+	switch cond >> 1 {
+	case 0:
+		v = c.of()
+	case 1:
+		v = c.cf()
+	case 2:
+		v = c.zf()
+	case 3:
+		v = c.cf() || c.zf()
+	case 4:
+		v = c.sf()
+	case 5:
+		v = c.pf()
+	case 6:
+		v = c.sf() != c.of()
+	default:
+		v = c.zf() || c.sf() != c.of()
+	}
+	return v != (cond&1 != 0)
+}

@@ -1,0 +1,261 @@
+package x86
+
+import "math/bits"
+
+// shiftCount is the count modulo 32, or 64 for 64-bit operands (SDM vol. 2, SAL/SAR/SHL/SHR).
+func shiftCount[T width](c *CPU, in *inst) uint {
+	n := uint(uint8(c.r[in.src&31]) + uint8(in.imm))
+	if bitsOf(T(0)) == 64 {
+		return n & 63
+	}
+	return n & 31
+}
+
+// setShift sets the flags of a shift: AF is undefined and cleared.
+func setShift[T width](c *CPU, r T, cf, of bool) {
+	setLogic(c, r)
+	c.setCarry(cf, of)
+}
+
+func top[T width](v T) bool { return v>>(bitsOf(v)-1) != 0 }
+
+func shl[T width](c *CPU, v T, n uint) T {
+	if n == 0 {
+		return v
+	}
+	w := bitsOf(v)
+	cf := n <= w && v>>(w-n)&1 != 0
+	r := v << n
+	setShift(c, r, cf, top(r) != cf)
+	return r
+}
+
+func shr[T width](c *CPU, v T, n uint) T {
+	if n == 0 {
+		return v
+	}
+	cf := v>>(n-1)&1 != 0
+	r := v >> n
+	setShift(c, r, cf, top(v))
+	return r
+}
+
+func sar[T width](c *CPU, v T, n uint) T {
+	if n == 0 {
+		return v
+	}
+	s := signed(v)
+	r := T(s >> n)
+	setShift(c, r, s>>(n-1)&1 != 0, false)
+	return r
+}
+
+// Rotates change CF and OF only.
+
+func rol[T width](c *CPU, v T, n uint) T {
+	if n == 0 {
+		return v
+	}
+	w := bitsOf(v)
+	n %= w
+	r := v<<n | v>>(w-n)
+	cf := r&1 != 0
+	c.setCarry(cf, top(r) != cf)
+	return r
+}
+
+func ror[T width](c *CPU, v T, n uint) T {
+	if n == 0 {
+		return v
+	}
+	w := bitsOf(v)
+	n %= w
+	r := v>>n | v<<(w-n)
+	c.setCarry(top(r), top(r) != top(r<<1))
+	return r
+}
+
+func rcl[T width](c *CPU, v T, n uint) T {
+	w := bitsOf(v)
+	n %= w + 1
+	if n == 0 {
+		return v
+	}
+	cf := v>>(w-n)&1 != 0
+	r := v<<n | T(c.carryBit())<<(n-1)
+	if n > 1 {
+		r |= v >> (w + 1 - n)
+	}
+	c.setCarry(cf, top(r) != cf)
+	return r
+}
+
+func rcr[T width](c *CPU, v T, n uint) T {
+	w := bitsOf(v)
+	n %= w + 1
+	if n == 0 {
+		return v
+	}
+	cf := v>>(n-1)&1 != 0
+	r := v>>n | T(c.carryBit())<<(w-n)
+	if n > 1 {
+		r |= v << (w + 1 - n)
+	}
+	c.setCarry(cf, top(r) != top(r<<1))
+	return r
+}
+
+func shlR[T width](c *CPU, in *inst) { put(c, in.dst, shl(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+func shrR[T width](c *CPU, in *inst) { put(c, in.dst, shr(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+func sarR[T width](c *CPU, in *inst) { put(c, in.dst, sar(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+func rolR[T width](c *CPU, in *inst) { put(c, in.dst, rol(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+func rorR[T width](c *CPU, in *inst) { put(c, in.dst, ror(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+func rclR[T width](c *CPU, in *inst) { put(c, in.dst, rcl(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+func rcrR[T width](c *CPU, in *inst) { put(c, in.dst, rcr(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+
+// shiftM applies a shift to memory.
+func shiftM[T width](c *CPU, in *inst, op func(*CPU, T, uint) T) {
+	va := c.ea(in)
+	if v, ok := rmw[T](c, va); ok {
+		store(c, va, op(c, v, shiftCount[T](c, in)))
+	}
+}
+
+func shlM[T width](c *CPU, in *inst) { shiftM(c, in, shl[T]) }
+func shrM[T width](c *CPU, in *inst) { shiftM(c, in, shr[T]) }
+func sarM[T width](c *CPU, in *inst) { shiftM(c, in, sar[T]) }
+func rolM[T width](c *CPU, in *inst) { shiftM(c, in, rol[T]) }
+func rorM[T width](c *CPU, in *inst) { shiftM(c, in, ror[T]) }
+func rclM[T width](c *CPU, in *inst) { shiftM(c, in, rcl[T]) }
+func rcrM[T width](c *CPU, in *inst) { shiftM(c, in, rcr[T]) }
+
+// doubleCount is the count of shld and shrd: the immediate or CL (aux set).
+func doubleCount[T width](c *CPU, in *inst) uint {
+	n := uint(in.imm)
+	if in.aux != 0 {
+		n = uint(c.r[rcx])
+	}
+	if bitsOf(T(0)) == 64 {
+		return n & 63
+	}
+	return n & 31
+}
+
+// shld and shrd with a 16-bit operand and a count above 16 are undefined; here they shift in zeroes.
+func shld[T width](c *CPU, a, b T, n uint) T {
+	if n == 0 {
+		return a
+	}
+	w := bitsOf(a)
+	r := a<<n | b>>(w-n)
+	cf := a>>(w-n)&1 != 0
+	setShift(c, r, cf, top(r) != top(a))
+	return r
+}
+
+func shrd[T width](c *CPU, a, b T, n uint) T {
+	if n == 0 {
+		return a
+	}
+	w := bitsOf(a)
+	r := a>>n | b<<(w-n)
+	setShift(c, r, a>>(n-1)&1 != 0, top(r) != top(a))
+	return r
+}
+
+func shldR[T width](c *CPU, in *inst) {
+	put(c, in.dst, shld(c, get[T](c, in.dst), get[T](c, in.src), doubleCount[T](c, in)))
+}
+
+func shrdR[T width](c *CPU, in *inst) {
+	put(c, in.dst, shrd(c, get[T](c, in.dst), get[T](c, in.src), doubleCount[T](c, in)))
+}
+
+func shldM[T width](c *CPU, in *inst) {
+	va := c.ea(in)
+	if v, ok := rmw[T](c, va); ok {
+		store(c, va, shld(c, v, get[T](c, in.src), doubleCount[T](c, in)))
+	}
+}
+
+func shrdM[T width](c *CPU, in *inst) {
+	va := c.ea(in)
+	if v, ok := rmw[T](c, va); ok {
+		store(c, va, shrd(c, v, get[T](c, in.src), doubleCount[T](c, in)))
+	}
+}
+
+// Bit tests. Only CF is defined; ZF is kept and the others are left alone.
+
+func (c *CPU) testBit(set bool) { c.setCF(set) }
+
+func bitIndex[T width](c *CPU, in *inst) uint { return uint(src[T](c, in)) & (bitsOf(T(0)) - 1) }
+
+func bt[T width](c *CPU, v T, n uint) T  { c.testBit(v>>n&1 != 0); return v }
+func bts[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v | 1<<n }
+func btr[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v &^ (1 << n) }
+func btc[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v ^ 1<<n }
+
+func btR[T width](c *CPU, in *inst)  { bt(c, get[T](c, in.dst), bitIndex[T](c, in)) }
+func btsR[T width](c *CPU, in *inst) { put(c, in.dst, bts(c, get[T](c, in.dst), bitIndex[T](c, in))) }
+func btrR[T width](c *CPU, in *inst) { put(c, in.dst, btr(c, get[T](c, in.dst), bitIndex[T](c, in))) }
+func btcR[T width](c *CPU, in *inst) { put(c, in.dst, btc(c, get[T](c, in.dst), bitIndex[T](c, in))) }
+
+// bitAddress finds the operand of a bit test on memory: with a register index it is a string of bits that
+// starts at the address and reaches in both directions.
+func bitAddress[T width](c *CPU, in *inst) uint64 {
+	va := c.ea(in)
+	if in.src != rZero {
+		w := int64(bitsOf(T(0)))
+		va += uint64(signed(get[T](c, in.src)) &^ (w - 1) / 8)
+	}
+	return va & c.linMask
+}
+
+func btM[T width](c *CPU, in *inst) {
+	if v, ok := load[T](c, bitAddress[T](c, in)); ok {
+		bt(c, v, bitIndex[T](c, in))
+	}
+}
+
+func bitM[T width](c *CPU, in *inst, op func(*CPU, T, uint) T) {
+	va := bitAddress[T](c, in)
+	if v, ok := rmw[T](c, va); ok {
+		store(c, va, op(c, v, bitIndex[T](c, in)))
+	}
+}
+
+func btsM[T width](c *CPU, in *inst) { bitM(c, in, bts[T]) }
+func btrM[T width](c *CPU, in *inst) { bitM(c, in, btr[T]) }
+func btcM[T width](c *CPU, in *inst) { bitM(c, in, btc[T]) }
+
+// Bit scans: a zero source sets ZF and leaves the destination, as Intel processors do.
+
+func bsf[T width](c *CPU, in *inst, v T) {
+	c.res, c.cy = uint64(signed(v)), 0
+	if v != 0 {
+		put(c, in.dst, T(bits.TrailingZeros64(uint64(v))))
+	}
+}
+
+func bsr[T width](c *CPU, in *inst, v T) {
+	c.res, c.cy = uint64(signed(v)), 0
+	if v != 0 {
+		put(c, in.dst, T(bits.Len64(uint64(v))-1))
+	}
+}
+
+func bsfR[T width](c *CPU, in *inst) { bsf(c, in, get[T](c, in.src)) }
+func bsrR[T width](c *CPU, in *inst) { bsr(c, in, get[T](c, in.src)) }
+
+func bsfL[T width](c *CPU, in *inst) {
+	if v, ok := load[T](c, c.ea(in)); ok {
+		bsf(c, in, v)
+	}
+}
+
+func bsrL[T width](c *CPU, in *inst) {
+	if v, ok := load[T](c, c.ea(in)); ok {
+		bsr(c, in, v)
+	}
+}

@@ -1,0 +1,108 @@
+package x86
+
+// String instructions. Repetition keeps rcx, rsi and rdi current after every element, so that a fault
+// in the middle can be taken and the instruction resumed. Time is that of the start plus that of each
+// element; memory delays add up.
+
+// stride is the signed size of an element in the direction of DF.
+func stride[T width](c *CPU) uint64 {
+	n := uint64(bitsOf(T(0)) / 8)
+	if c.ctl&flagDF != 0 {
+		return -n
+	}
+	return n
+}
+
+func (c *CPU) advance(r int, by uint64) { c.r[r] = (c.r[r] + by) & c.linMask }
+
+// repeat runs one element at a time while rcx lasts; step reports whether to go on.
+func (c *CPU) repeat(in *inst, step func() bool) {
+	if in.flags&(fRep|fRepne) == 0 {
+		step()
+		return
+	}
+	el := &c.cost[clRepElement]
+	for n := 0; c.r[rcx]&c.linMask != 0; n++ {
+		if n == maxRepeat {
+			c.r[rRIP] -= uint64(in.len) // give the machine a chance to look at its clock
+			return
+		}
+		more := step()
+		if c.stop&stopFault != 0 {
+			return
+		}
+		c.r[rcx] = (c.r[rcx] - 1) & c.linMask
+		c.extra += el.issue + c.miss + c.missW
+		c.miss, c.missW = 0, 0
+		if !more {
+			return
+		}
+	}
+}
+
+// maxRepeat bounds the elements that one execution of a repeated instruction handles.
+const maxRepeat = 4096
+
+func movs[T width](c *CPU, in *inst) {
+	d := stride[T](c)
+	c.repeat(in, func() bool {
+		v, ok := load[T](c, (c.r[rsi]+c.segBase[in.seg&7])&c.linMask)
+		if ok && store(c, c.r[rdi], v) {
+			c.advance(rsi, d)
+			c.advance(rdi, d)
+		}
+		return true
+	})
+}
+
+func stos[T width](c *CPU, in *inst) {
+	d := stride[T](c)
+	c.repeat(in, func() bool {
+		if store(c, c.r[rdi], get[T](c, rax)) {
+			c.advance(rdi, d)
+		}
+		return true
+	})
+}
+
+func lods[T width](c *CPU, in *inst) {
+	d := stride[T](c)
+	c.repeat(in, func() bool {
+		if v, ok := load[T](c, (c.r[rsi]+c.segBase[in.seg&7])&c.linMask); ok {
+			put(c, rax, v)
+			c.advance(rsi, d)
+		}
+		return true
+	})
+}
+
+func scas[T width](c *CPU, in *inst) {
+	d := stride[T](c)
+	c.repeat(in, func() bool {
+		v, ok := load[T](c, c.r[rdi])
+		if !ok {
+			return false
+		}
+		sub(c, get[T](c, rax), v)
+		c.advance(rdi, d)
+		return c.zf() == (in.flags&fRep != 0)
+	})
+}
+
+func cmps[T width](c *CPU, in *inst) {
+	d := stride[T](c)
+	c.repeat(in, func() bool {
+		a, ok := load[T](c, (c.r[rsi]+c.segBase[in.seg&7])&c.linMask)
+		if !ok {
+			return false
+		}
+		b, ok := load[T](c, c.r[rdi])
+		if !ok {
+			return false
+		}
+		sub(c, a, b)
+		c.advance(rsi, d)
+		c.advance(rdi, d)
+		return c.zf() == (in.flags&fRep != 0)
+	})
+}

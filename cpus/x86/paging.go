@@ -1,0 +1,163 @@
+package x86
+
+import (
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// Control register bits (SDM vol. 3, 2.5).
+const (
+	cr0PE = 1 << 0
+	cr0MP = 1 << 1
+	cr0EM = 1 << 2
+	cr0TS = 1 << 3
+	cr0ET = 1 << 4
+	cr0NE = 1 << 5
+	cr0WP = 1 << 16
+	cr0AM = 1 << 18
+	cr0NW = 1 << 29
+	cr0CD = 1 << 30
+	cr0PG = 1 << 31
+
+	cr4TSD = 1 << 2
+	cr4DE  = 1 << 3
+	cr4PAE = 1 << 5
+	cr4PGE = 1 << 7
+)
+
+// Page-fault error code bits (SDM vol. 3, 4.7).
+const (
+	pfPresent  = 1 << 0
+	pfWrite    = 1 << 1
+	pfUser     = 1 << 2
+	pfReserved = 1 << 3
+	pfFetch    = 1 << 4
+)
+
+func canonical(va uint64) bool { return uint64(int64(va<<16)>>16) == va }
+
+// page translates a data address, through the TLB or by a walk. It returns nil with the exception
+// pending when the access is refused.
+func (c *CPU) page(va uint64, acc mmu.Access) *mmu.Page {
+	if !canonical(va) {
+		c.raiseCode(vecGP, 0)
+		return nil
+	}
+	p := c.dtlb.Find(va)
+	if p != nil && (!p.Allows(acc) || acc.Write && !p.Dirty) {
+		c.dtlb.Drop(va)
+		p = nil
+	}
+	if p == nil {
+		p = c.walk(c.dtlb, va, acc)
+	}
+	if c.dtlb.Generation != c.dtlbGen {
+		c.dtlbGen = c.dtlb.Generation
+		c.forgetData()
+	}
+	return p
+}
+
+// walk fills a TLB from the page tables and charges the reads of the walker.
+func (c *CPU) walk(t *mmu.TLB, va uint64, acc mmu.Access) *mmu.Page {
+	found, refs, f := mmu.WalkLong(c.memory, c.cr3, va, acc)
+	cost := c.walkCost(&refs)
+	if acc.Exec {
+		c.ctr.ITLBMisses++
+		c.step.Stalls.ITLB += cost
+		c.dispatch += cost
+	} else {
+		c.ctr.DTLBMisses++
+		c.step.Stalls.DTLB += cost
+		c.miss += cost
+	}
+	if f != nil {
+		c.pageFault(va, acc, f)
+		return nil
+	}
+	return t.Insert(found)
+}
+
+func (c *CPU) walkCost(refs *mmu.Refs) clock.Ticks {
+	cost := c.ev[evTLBWalk]
+	for i := range refs.N {
+		if c.memory.Holds(refs.PA[i], 8) {
+			cost += c.lookup(refs.PA[i])
+		}
+	}
+	return cost
+}
+
+func (c *CPU) pageFault(va uint64, acc mmu.Access, f *mmu.Fault) {
+	var code uint32
+	for _, b := range [...]struct {
+		set bool
+		bit uint32
+	}{
+		{f.Present, pfPresent},
+		{acc.Write, pfWrite},
+		{acc.User, pfUser},
+		{f.Reserved, pfReserved},
+		{acc.Exec, pfFetch},
+	} {
+		if b.set {
+			code |= b.bit
+		}
+	}
+	c.cr2 = va
+	c.raiseCode(vecPF, code)
+}
+
+// noteRead and noteWrite copy a translation in front of the TLB, unless watchpoints must see every
+// access.
+func (c *CPU) noteRead(va, pa uint64) {
+	if !c.watching {
+		c.dr[va>>12&(looks-1)] = look{va>>12 + 1, pa &^ 0xfff}
+	}
+}
+
+func (c *CPU) noteWrite(va, pa uint64) {
+	if !c.watching {
+		c.dw[va>>12&(looks-1)] = look{va>>12 + 1, pa &^ 0xfff}
+	}
+}
+
+// forgetData empties the copies of data translations.
+func (c *CPU) forgetData() {
+	c.dr = [looks]look{}
+	c.dw = [looks]look{}
+}
+
+// forgetAll empties the copies of all translations, after a change of rights or tables.
+func (c *CPU) forgetAll() {
+	c.forgetData()
+	c.forgetFetch()
+}
+
+// Translate implements cpus.Probe.
+func (c *CPU) Translate(va uint64) (uint64, bool) {
+	if !canonical(va) {
+		return 0, false
+	}
+	return peek(c.memory, c.cr3, va)
+}
+
+// peek walks the tables without setting accessed bits.
+func peek(m *mmu.Memory, root, va uint64) (uint64, bool) {
+	table := root &^ 0xfff
+	for level := 3; level >= 0; level-- {
+		shift := uint(12 + 9*level)
+		at := table + va>>shift&511*8
+		e := m.Load(at, 8)
+		if !m.Holds(at, 8) || e&mmu.PtePresent == 0 {
+			return 0, false
+		}
+		frame := e & 0x000f_ffff_ffff_f000
+		if level == 0 || level == 1 && e&mmu.PteLarge != 0 {
+			size := uint64(1) << shift
+			return frame&^(size-1) | va&(size-1), true
+		}
+		table = frame
+	}
+	return 0, false
+}

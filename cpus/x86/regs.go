@@ -1,0 +1,87 @@
+package x86
+
+import "unsafe"
+
+// Register numbers: the manual's order for the sixteen general registers, then the pseudo-registers of
+// the cost model and the high bytes of the first four.
+const (
+	rax = iota
+	rcx
+	rdx
+	rbx
+	rsp
+	rbp
+	rsi
+	rdi
+	r8
+	r9
+	r10
+	r11
+	r12
+	r13
+	r14
+	r15
+	rZero  // always zero: an absent operand
+	rFlags // ready time of the arithmetic flags
+	rSink  // written by instructions without a register result
+	rRIP   // the address of the next instruction: a base for relative operands, always ready
+	rAH    // bits 15:8 of rax; CH, DH, BH follow
+	rCH
+	rDH
+	rBH
+)
+
+var regNames = [16]string{
+	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+}
+
+// width is an operand size.
+type width interface {
+	uint8 | uint16 | uint32 | uint64
+}
+
+// signed turns an operand into its value as a two's-complement number.
+func signed[T width](v T) int64 {
+	switch unsafe.Sizeof(v) {
+	case 1:
+		return int64(int8(v))
+	case 2:
+		return int64(int16(v))
+	case 4:
+		return int64(int32(v))
+	}
+	return int64(v)
+}
+
+// bitsOf returns the bits in an operand of v's type.
+func bitsOf[T width](v T) uint { return 8 * uint(unsafe.Sizeof(v)) }
+
+// get reads a register operand.
+func get[T width](c *CPU, r uint8) T {
+	var v T
+	if unsafe.Sizeof(v) == 1 && r >= rAH {
+		return T(c.r[(r-rAH)&31] >> 8)
+	}
+	return T(c.r[r&31])
+}
+
+// put writes a register operand: 32-bit results clear the upper half, narrower ones keep the rest.
+func put[T width](c *CPU, r uint8, v T) {
+	switch unsafe.Sizeof(v) {
+	case 8, 4:
+		c.r[r&31] = uint64(v)
+	case 2:
+		c.r[r&31] = c.r[r&31]&^0xffff | uint64(v)
+	default:
+		if r >= rAH {
+			r -= rAH
+			c.r[r&31] = c.r[r&31]&^0xff00 | uint64(v)<<8
+			return
+		}
+		c.r[r&31] = c.r[r&31]&^0xff | uint64(v)
+	}
+}
+
+// src reads the source operand of the register forms: a register, or the immediate with rZero.
+func src[T width](c *CPU, in *inst) T { return get[T](c, in.src) + T(in.imm) }

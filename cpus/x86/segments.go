@@ -1,0 +1,232 @@
+package x86
+
+// Segment registers in the manual's order, and the index of the flat base.
+const (
+	segES = iota
+	segCS
+	segSS
+	segDS
+	segFS
+	segGS
+	segFlat
+)
+
+// Attribute bits of a descriptor as kept in segment.attr.
+const (
+	attrPresent = 1 << 7
+	attrLong    = 1 << 13
+)
+
+func dpl(attr uint16) uint8 { return uint8(attr >> 5 & 3) }
+
+// setCPL changes the privilege level. Translations kept in front of the TLBs carry the rights of the
+// level they were made at.
+func (c *CPU) setCPL(cpl uint8) {
+	c.cpl = cpl
+	if user := cpl == 3; user != c.user {
+		c.user = user
+		c.forgetAll()
+	}
+}
+
+// descriptor reads an entry of the GDT or LDT; false leaves #GP pending.
+func (c *CPU) descriptor(sel uint16) (uint64, bool) {
+	base, limit := c.gdt.base, uint32(c.gdt.limit)
+	if sel&4 != 0 {
+		base, limit = c.ldt.base, c.ldt.limit
+	}
+	if uint32(sel|7) > limit || sel&^3 == 0 {
+		c.raiseCode(vecGP, uint32(sel&^3))
+		return 0, false
+	}
+	return loadSystem[uint64](c, base+uint64(sel&^7))
+}
+
+// unpack takes a descriptor apart.
+func unpack(sel uint16, d uint64) segment {
+	s := segment{sel: sel, attr: uint16(d>>40) & 0xf0ff, base: d>>16&0xffffff | d>>56<<24}
+	s.limit = uint32(d&0xffff | d>>32&0xf0000)
+	if d>>55&1 != 0 {
+		s.limit = s.limit<<12 | 0xfff
+	}
+	return s
+}
+
+// readCode reads a code segment descriptor for a transfer of control.
+func (c *CPU) readCode(sel uint16) (segment, bool) {
+	d, ok := c.descriptor(sel)
+	if !ok {
+		return segment{}, false
+	}
+	s := unpack(sel, d)
+	switch {
+	case s.attr&0x18 != 0x18:
+		c.raiseCode(vecGP, uint32(sel&^3))
+		return s, false
+	case s.attr&attrPresent == 0:
+		c.raiseCode(vecNP, uint32(sel&^3))
+		return s, false
+	case c.long && s.attr&attrLong == 0:
+		c.raiseCode(vecGP, uint32(sel&^3)) // compatibility mode is not modelled
+		return s, false
+	}
+	return s, true
+}
+
+// loadSegment loads a data segment register.
+func (c *CPU) loadSegment(i uint8, sel uint16) {
+	s := segment{sel: sel}
+	if sel&^3 != 0 {
+		d, ok := c.descriptor(sel)
+		if !ok {
+			return
+		}
+		s = unpack(sel, d)
+		switch {
+		case s.attr&0x10 == 0 || s.attr&0xa == 8:
+			c.raiseCode(vecGP, uint32(sel&^3))
+			return
+		case s.attr&attrPresent == 0:
+			c.raiseCode(vecNP, uint32(sel&^3))
+			return
+		}
+	} else if i == segSS && !c.long {
+		c.raiseCode(vecGP, 0)
+		return
+	}
+	c.seg[i] = s
+	if i == segFS || i == segGS || !c.long {
+		c.segBase[i] = s.base
+	}
+	c.shadow = i == segSS
+}
+
+// far transfers.
+
+func lret[T width](c *CPU, in *inst) {
+	n := uint64(bitsOf(T(0)) / 8)
+	ip, ok := load[T](c, c.r[rsp])
+	if !ok {
+		return
+	}
+	sel, ok := load[T](c, c.r[rsp]+n)
+	if !ok {
+		return
+	}
+	cs, ok := c.readCode(uint16(sel))
+	if !ok {
+		return
+	}
+	if uint8(sel&3) != c.cpl {
+		c.raiseCode(vecGP, uint32(sel&^3)) // far returns to outer levels are not modelled
+		return
+	}
+	cs.sel = uint16(sel)
+	c.seg[segCS] = cs
+	c.r[rsp] += 2*n + in.imm
+	c.r[rRIP] = uint64(ip)
+}
+
+// ljmp jumps through a far pointer in memory.
+func ljmp[T width](c *CPU, in *inst) {
+	va := c.ea(in)
+	ip, ok := load[T](c, va)
+	if !ok {
+		return
+	}
+	sel, ok := load[uint16](c, va+uint64(bitsOf(T(0))/8))
+	if !ok {
+		return
+	}
+	cs, ok := c.readCode(sel)
+	if !ok {
+		return
+	}
+	cs.sel = sel&^3 | uint16(c.cpl)
+	c.seg[segCS] = cs
+	c.r[rRIP] = uint64(ip)
+}
+
+func movFromSeg[T width](c *CPU, in *inst) { put(c, in.dst, T(c.seg[in.aux].sel)) }
+func movFromSegM(c *CPU, in *inst)         { store(c, c.ea(in), c.seg[in.aux].sel) }
+func movToSeg(c *CPU, in *inst)            { c.loadSegment(in.aux, uint16(c.r[in.src&31])) }
+
+func movToSegL(c *CPU, in *inst) {
+	if v, ok := load[uint16](c, c.ea(in)); ok {
+		c.loadSegment(in.aux, v)
+	}
+}
+
+func pushSeg[T width](c *CPU, in *inst) { push(c, T(c.seg[in.aux].sel)) }
+
+func popSeg[T width](c *CPU, in *inst) {
+	old := c.r[rsp]
+	if v, ok := pop[T](c); ok {
+		if c.loadSegment(in.aux, uint16(v)); c.stop&stopFault != 0 {
+			c.r[rsp] = old
+		}
+	}
+}
+
+// Descriptor-table registers. In 64-bit mode the base is 8 bytes.
+
+func (c *CPU) loadTable(in *inst, t *table) {
+	if c.cpl != 0 {
+		c.raiseCode(vecGP, 0)
+		return
+	}
+	va := c.ea(in)
+	limit, ok := load[uint16](c, va)
+	if !ok {
+		return
+	}
+	base, ok := load[uint64](c, va+2)
+	if !ok {
+		return
+	}
+	*t = table{base, limit}
+}
+
+func (c *CPU) storeTable(in *inst, t table) {
+	va := c.ea(in)
+	if store(c, va, t.limit) {
+		store(c, va+2, t.base)
+	}
+}
+
+func lgdt(c *CPU, in *inst) { c.loadTable(in, &c.gdt) }
+func lidt(c *CPU, in *inst) { c.loadTable(in, &c.idt) }
+func sgdt(c *CPU, in *inst) { c.storeTable(in, c.gdt) }
+func sidt(c *CPU, in *inst) { c.storeTable(in, c.idt) }
+
+// loadSystemSegment loads TR or LDTR from a 16-byte descriptor.
+func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
+	if c.cpl != 0 {
+		c.raiseCode(vecGP, 0)
+		return
+	}
+	if sel&^3 == 0 && want == 2 {
+		*s = segment{}
+		return
+	}
+	d, ok := c.descriptor(sel)
+	if !ok {
+		return
+	}
+	hi, ok := loadSystem[uint64](c, c.gdt.base+uint64(sel&^7)+8)
+	if !ok {
+		return
+	}
+	x := unpack(sel, d)
+	if x.attr&0x1f != want || x.attr&attrPresent == 0 {
+		c.raiseCode(vecGP, uint32(sel&^3))
+		return
+	}
+	x.base |= hi << 32
+	*s = x
+}
+
+func ltr(c *CPU, in *inst)  { c.loadSystemSegment(uint16(c.r[in.src&31]), 9, &c.tr) }
+func lldt(c *CPU, in *inst) { c.loadSystemSegment(uint16(c.r[in.src&31]), 2, &c.ldt) }
+func str(c *CPU, in *inst)  { put(c, in.dst, uint64(c.tr.sel)) }
+func sldt(c *CPU, in *inst) { put(c, in.dst, uint64(c.ldt.sel)) }
