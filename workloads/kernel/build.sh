@@ -18,7 +18,7 @@ flags="-O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
  -ffreestanding -fno-builtin -mcmodel=kernel -mno-red-zone -fno-pic -fno-pie -mgeneral-regs-only
  -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none -fomit-frame-pointer
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra
- -fno-optimize-sibling-calls
+ -fno-optimize-sibling-calls -fno-ipa-ra
  -gno-record-gcc-switches -ffile-prefix-map=$PWD=. -ffile-prefix-map=$tmp=.
  -frandom-seed=kprobesim -Wa,--gen-debug"
 

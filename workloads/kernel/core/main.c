@@ -6,6 +6,7 @@
 
 extern char idle_stack[];
 void kprobes_init(void);
+void work_init(void);
 void context_switch(struct task_struct *prev, struct task_struct *next);
 
 /* The task that hands the run to the simulator: the guest's pid 1. */
@@ -47,6 +48,7 @@ __used void start_kernel(unsigned long cpu, unsigned long base)
 	apic_init();
 	if (cpu == 0) {
 		kprobes_init();
+		work_init();
 		kthread_setup(&init_task, init_stack, kernel_init, cpu);
 		context_switch(idle, &init_task);
 	} else {

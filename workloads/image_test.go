@@ -1,0 +1,231 @@
+package workloads
+
+import (
+	"bytes"
+	"debug/dwarf"
+	"debug/elf"
+	"strings"
+	"testing"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+func openELF(t *testing.T) *elf.File {
+	t.Helper()
+	b, err := Open("x86_64-2010")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.NewFile(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func symbolsOf(t *testing.T, f *elf.File) map[string]elf.Symbol {
+	t.Helper()
+	list, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]elf.Symbol{}
+	for _, s := range list {
+		m[s.Name] = s
+	}
+	return m
+}
+
+// The list of functions worth probing and the image agree, both ways.
+func TestFunctions(t *testing.T) {
+	syms := symbolsOf(t, openELF(t))
+	listed := map[string]bool{}
+	for _, fn := range Functions() {
+		listed[fn.Name] = true
+		if s, ok := syms[fn.Name]; !ok || elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 {
+			t.Errorf("the image has no function %s", fn.Name)
+		}
+	}
+	for name, s := range syms {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && strings.HasPrefix(name, "work_") &&
+			name != "work_init" && !listed[name] {
+			t.Errorf("%s is not listed in Functions", name)
+		}
+	}
+}
+
+type insn struct {
+	x86asm.Inst
+	at int
+}
+
+func decode(t *testing.T, f *elf.File, s elf.Symbol) []insn {
+	t.Helper()
+	sec := f.Sections[s.Section]
+	code := make([]byte, s.Size)
+	if _, err := sec.ReadAt(code, int64(s.Value-sec.Addr)); err != nil {
+		t.Fatal(err)
+	}
+	var list []insn
+	for at := 0; at < len(code); {
+		in, err := x86asm.Decode(code[at:], 64)
+		if err != nil {
+			t.Fatalf("%s+%#x: %v", s.Name, at, err)
+		}
+		list = append(list, insn{in, at})
+		at += in.Len
+	}
+	return list
+}
+
+// target returns where a relative jump or call goes, as an offset in its function.
+func (in insn) target() (int, bool) {
+	for _, a := range in.Args {
+		if r, ok := a.(x86asm.Rel); ok {
+			return in.at + in.Len + int(r), true
+		}
+	}
+	return 0, false
+}
+
+// intoHead reports whether a jump of the function lands among the bytes a five-byte jump at its
+// start would replace.
+func intoHead(list []insn) bool {
+	for _, in := range list {
+		if to, ok := in.target(); ok && in.Op != x86asm.CALL && to >= 1 && to <= 5 {
+			return true
+		}
+	}
+	return false
+}
+
+func TestBenchTargetTakesEveryProbe(t *testing.T) {
+	f := openELF(t)
+	list := decode(t, f, symbolsOf(t, f)["bench_target"])
+	if intoHead(list) {
+		t.Error("a jump lands in the first bytes")
+	}
+	for _, in := range list {
+		if in.at >= 5 {
+			break
+		}
+		switch in.Op {
+		case x86asm.LEA, x86asm.MOV, x86asm.ADD, x86asm.SUB, x86asm.PUSH, x86asm.XOR:
+		default:
+			t.Errorf("+%#x: %v is not among the plain instructions", in.at, in.Inst)
+		}
+	}
+}
+
+// Shapes that a rule is about must survive another compiler or another flag.
+func TestShapes(t *testing.T) {
+	f := openELF(t)
+	syms := symbolsOf(t, f)
+	first := func(name string) insn { return decode(t, f, syms[name])[0] }
+	if !intoHead(decode(t, f, syms["work_tight_loop"])) {
+		t.Error("work_tight_loop: no jump into the first bytes")
+	}
+	if syms["work_short"].Size >= 5 {
+		t.Error("work_short is too long")
+	}
+	if in := first("work_call_first"); in.Op != x86asm.CALL {
+		t.Errorf("work_call_first starts with %v", in.Inst)
+	}
+	if in := first("work_rip_relative"); in.PCRel == 0 {
+		t.Errorf("work_rip_relative starts with %v", in.Inst)
+	}
+	if in := first("work_flags"); in.Op != x86asm.PUSHFQ {
+		t.Errorf("work_flags starts with %v", in.Inst)
+	}
+	indirect := false
+	for _, in := range decode(t, f, syms["work_switch"]) {
+		_, direct := in.target()
+		indirect = indirect || in.Op == x86asm.JMP && !direct
+	}
+	if !indirect {
+		t.Error("work_switch has no jump through a table")
+	}
+}
+
+// The simulator finds its way in the image by these.
+func TestLayout(t *testing.T) {
+	f := openELF(t)
+	syms := symbolsOf(t, f)
+	for _, name := range []string{
+		"_text", "_etext", "_end", "boot_stack_top", "__kprobes_text_start", "__kprobes_text_end",
+		"__entry_text_start", "__entry_text_end", "__start___ex_table", "__stop___ex_table",
+		"__per_cpu_load", "__per_cpu_start", "__per_cpu_end", "__slots_start", "__slots_end",
+		"__detours_start", "__detours_end", "optprobe_template_val", "optprobe_template_call",
+		"text_poke", "schedule", "kthread_setup", "sim_main", "native_return",
+	} {
+		if _, ok := syms[name]; !ok {
+			t.Errorf("no symbol %s", name)
+		}
+	}
+	for _, name := range []string{"entry", "dispatch", "handler", "step", "return", "kretprobe", "detour"} {
+		if sec := f.Section(".phase." + name); sec == nil || sec.Size == 0 || sec.Addr%64 != 0 {
+			t.Errorf("section .phase.%s is missing, empty or not aligned", name)
+		}
+	}
+	if sec := f.Section(".native"); sec == nil || sec.Addr%16 != 0 {
+		t.Error("section .native is missing or not aligned")
+	}
+}
+
+// Field offsets of the public structures are those of Linux 2.6.33 on x86-64.
+func TestStructLayouts(t *testing.T) {
+	d, err := openELF(t).DWARF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]int64{
+		"kprobe": {"nmissed": 32, "addr": 40, "pre_handler": 64, "break_handler": 88, "opcode": 96,
+			"ainsn": 104, "flags": 120, "": 128},
+		"kretprobe":          {"handler": 128, "maxactive": 144, "data_size": 152, "lock": 168, "": 176},
+		"kretprobe_instance": {"rp": 16, "ret_addr": 24, "task": 32, "data": 40, "": 40},
+		"optimized_kprobe":   {"list": 128, "optinsn": 144, "": 168},
+		"pt_regs":            {"ax": 80, "orig_ax": 120, "ip": 128, "sp": 152, "": 168},
+	}
+	found := structs(t, d)
+	for name, fields := range want {
+		s := found[name]
+		if s == nil {
+			t.Errorf("no struct %s", name)
+			continue
+		}
+		at := map[string]int64{"": s.ByteSize}
+		for _, f := range s.Field {
+			at[f.Name] = f.ByteOffset
+		}
+		for f, off := range fields {
+			if got, ok := at[f]; !ok || got != off {
+				t.Errorf("struct %s: field %q is at %d, want %d", name, f, got, off)
+			}
+		}
+	}
+}
+
+func structs(t *testing.T, d *dwarf.Data) map[string]*dwarf.StructType {
+	t.Helper()
+	m := map[string]*dwarf.StructType{}
+	r := d.Reader()
+	for {
+		e, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e == nil {
+			return m
+		}
+		if e.Tag != dwarf.TagStructType {
+			continue
+		}
+		typ, err := d.Type(e.Offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := typ.(*dwarf.StructType); ok && !s.Incomplete && s.StructName != "" {
+			m[s.StructName] = s
+		}
+	}
+}
