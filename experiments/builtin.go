@@ -1,8 +1,18 @@
 package experiments
 
-import "kprobesim/cpus"
+import (
+	"kprobesim/cpus"
+	"kprobesim/workloads"
+)
 
 // NewLoader returns a loader that knows the instruction sets and guest images of this program.
 func NewLoader() *Loader {
-	return &Loader{ISAs: []*cpus.ISA{}}
+	l := &Loader{ISAs: []*cpus.ISA{}}
+	for _, im := range workloads.List() {
+		l.Images = append(l.Images, BuiltIn{
+			Name: im.Name, ISA: im.ISA, Era: im.Era,
+			Load: func() ([]byte, error) { return workloads.Open(im.Name) },
+		})
+	}
+	return l
 }

@@ -69,8 +69,8 @@ func (c *Calibration) plan(x []int64) (*Plan, error) {
 		sets = append(sets, fmt.Sprintf("machine.%s=%d", p.Path, x[i]))
 	}
 	experiment := c.machine.Experiment
-	if isPath(experiment) && !filepath.IsAbs(experiment) {
-		experiment = filepath.Join(filepath.Dir(c.machine.File), experiment)
+	if isPath(experiment) {
+		experiment = beside(c.machine.File, experiment)
 	}
 	p, err := c.loader.Plan(experiment, sets)
 	if err != nil {

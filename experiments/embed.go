@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -63,7 +64,9 @@ func readNamed(folder, what, name, base string) (file string, b []byte, err erro
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(base, file)
 	}
-	b, err = readLimited(file)
+	if b, err = readLimited(file); err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
 	return file, b, err
 }
 
@@ -74,6 +77,8 @@ const maxFile = 64 << 20
 func readLimited(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w", file, fs.ErrNotExist)
 	case err != nil:
 		return nil, err
 	case info.IsDir():

@@ -102,11 +102,7 @@ func (l *Loader) document(what, folder, name, base string) (*doc.Node, error) {
 }
 
 // Image loads a guest image by name or path and holds it against the kernel's ISA.
-func (l *Loader) Image(k Kernel, base string) (*Image, error) {
-	isa := l.isa(k.ISA)
-	if isa == nil {
-		return nil, fmt.Errorf("kernel.isa: unknown ISA %q: known are %s", k.ISA, strings.Join(isaNames(l.ISAs), ", "))
-	}
+func (l *Loader) Image(k Kernel, isa *cpus.ISA, base string) (*Image, error) {
 	key := k.Image + "\x00" + base
 	im := l.images[key]
 	if im == nil {

@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,6 +49,22 @@ func (m *Machine) FittedOn() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
+// fittedOn reports whether m was fitted on the experiment of a name and file.
+func (m *Machine) fittedOn(name, file string) bool {
+	if !isPath(m.Experiment) {
+		return m.Experiment == name
+	}
+	return beside(m.File, m.Experiment) == filepath.Clean(file)
+}
+
+// beside returns the path of a file that another file names: relative paths start at that file.
+func beside(file, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(filepath.Dir(file), name)
+}
+
 // FittedParams returns the parameters of m that are marked fitted.
 func (m *Machine) FittedParams() []Param {
 	return slices.DeleteFunc(slices.Clone(m.Params), func(p Param) bool { return len(p.Fitted) == 0 })
@@ -72,15 +89,17 @@ func readMachine(root *doc.Node, isas []*cpus.ISA, errs *doc.Errors) *Machine {
 	}
 	m.CPU.Name = m.Name
 	mr := &machineReader{m: m, errs: errs}
-	if i := slices.IndexFunc(isas, func(i *cpus.ISA) bool { return i.Name == m.ISA }); i >= 0 {
-		before := len(*errs)
-		mr.isa = isas[i]
-		mr.sources(r.Sub("sources", true))
-		mr.core(r)
-		mr.costs(r)
-		mr.memory(r)
-		mr.check(r, before)
+	i := slices.IndexFunc(isas, func(i *cpus.ISA) bool { return i.Name == m.ISA })
+	if i < 0 {
+		return m // reported; what the numbers must be follows from the ISA
 	}
+	before := len(*errs)
+	mr.isa = isas[i]
+	mr.sources(r.Sub("sources", true))
+	mr.core(r)
+	mr.costs(r)
+	mr.memory(r)
+	mr.check(r, before)
 	mr.calibration(r)
 	r.Done()
 	return m

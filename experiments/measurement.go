@@ -116,6 +116,7 @@ func (w *recorder) micros(t clock.Ticks, hits, hz int64) results.Value {
 	r.Mul(r, big.NewRat(1_000_000, hits))
 	r.Mul(r, big.NewRat(1, hz))
 	v, err := results.ParseValue(r.FloatString(6))
+	v = v.Sub(results.Value{}) // without trailing zeros
 	w.add(results.MetricMicros, "us", v, err)
 	return v
 }

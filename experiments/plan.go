@@ -125,11 +125,10 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 		return // what follows would only repeat it
 	}
 	pt := Point{Machine: m, Kernel: e.Kernel, Workload: e.Workload, Seed: e.Seed, Budget: e.Budget}
-	pt.ISA = p.l.isa(e.Kernel.ISA)
-	if m.ISA != e.Kernel.ISA {
-		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: the kernel is %s, machine %s is %s", e.Kernel.ISA, m.Name, m.ISA)
+	if !p.setISA(root, &pt) {
+		return
 	}
-	im, err := p.l.Image(e.Kernel, p.base)
+	im, err := p.l.Image(e.Kernel, pt.ISA, p.base)
 	if err != nil {
 		p.errs.Join(at(root, "kernel", "image"), err)
 		return
@@ -144,13 +143,30 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	}
 }
 
+// setISA finds the instruction set of a point's kernel, which must be the machine's.
+func (p *planner) setISA(root *doc.Node, pt *Point) bool {
+	name := pt.Kernel.ISA
+	pt.ISA = p.l.isa(name)
+	known := isaNames(p.l.ISAs)
+	switch {
+	case pt.ISA == nil:
+		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: unknown ISA %q: known are %s%s", name, strings.Join(known, ", "), doc.Suggest(name, known))
+	case pt.Machine.ISA != name:
+		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: the kernel is %s, machine %s is %s", name, pt.Machine.Name, pt.Machine.ISA)
+	default:
+		return true
+	}
+	return false
+}
+
 // addRole derives whether a point is a fit or a prediction, and holds what the file says against it.
 func (p *planner) addRole(root *doc.Node, probe *Probe, i int, e *Experiment, m *Machine) {
 	role := results.Predicted
-	if m.Experiment == e.Name && slices.Contains(m.FittedOn(), probe.Name) {
+	fits := m.fittedOn(e.Name, root.Pos.File)
+	if fits && slices.Contains(m.FittedOn(), probe.Name) {
 		role = results.Fitted
 	}
-	if probe.Role != "" && probe.Role != role && m.Experiment == e.Name {
+	if probe.Role != "" && probe.Role != role && fits {
 		p.errs.Add(at(root, "points", fmt.Sprint(i), "role"), "points.%s.role: the file says %s, but by machine %s the point is %s",
 			probe.Name, probe.Role, m.Name, role)
 	}

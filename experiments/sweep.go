@@ -26,8 +26,9 @@ func readSweep(root *doc.Node, errs *doc.Errors) []axis {
 		return nil
 	}
 	var axes []axis
+	before := len(*errs)
 	collectAxes(n, nil, &axes, errs)
-	if len(axes) == 0 && n.Kind == doc.Table {
+	if len(axes) == 0 && len(*errs) == before {
 		errs.Add(n.Pos, "sweep: empty; name at least one key and its list of values")
 	}
 	return axes
@@ -44,8 +45,10 @@ func collectAxes(n *doc.Node, path []string, axes *[]axis, errs *doc.Errors) {
 		}
 		return
 	}
-	key := "sweep." + strings.Join(path, ".")
+	key := strings.Join(append([]string{"sweep"}, path...), ".")
 	switch {
+	case len(path) == 0:
+		errs.Add(n.Pos, "sweep: want a table of keys with lists of values, not %s", n.Kind)
 	case n.Kind != doc.Array:
 		errs.Add(n.Pos, "%s: want a list of values, not %s", key, n.Kind)
 	case len(n.Items) == 0:
@@ -61,16 +64,16 @@ func collectAxes(n *doc.Node, path []string, axes *[]axis, errs *doc.Errors) {
 func checkSweepValues(key string, n *doc.Node, errs *doc.Errors) bool {
 	before := len(*errs)
 	ok := regexp.MustCompile(sweepValue)
-	seen := map[string]bool{}
+	seen := map[string]int{}
 	for _, v := range n.Items {
 		text := valueText(v)
 		switch {
 		case v.Kind == doc.Table || !ok.MatchString(text):
 			errs.Add(v.Pos, "%s: %q cannot be part of a point's name: use numbers and short words", key, text)
-		case seen[text]:
+		case seen[text] == 1:
 			errs.Add(v.Pos, "%s: the value %s is there twice", key, text)
 		}
-		seen[text] = true
+		seen[text]++
 	}
 	return len(*errs) == before
 }

@@ -14,6 +14,8 @@ type Reader struct {
 	path  string
 	errs  *Errors
 	known []string
+	// absent says that the table itself is missing, which was reported once for all its keys.
+	absent bool
 }
 
 // NewReader returns a reader of table n. Mistakes are added to errs.
@@ -72,11 +74,20 @@ func (r *Reader) Sub(key string, need bool) *Reader {
 	n := r.take(key)
 	if n == nil {
 		if need {
-			r.errs.Add(r.node.Pos, "table [%s] is missing", r.Path(key))
+			r.missing("table [%s] is missing", key)
 		}
-		n = &Node{Kind: Table, Pos: r.node.Pos}
+		sub := newReader(&Node{Kind: Table, Pos: r.node.Pos}, r.Path(key), r.errs)
+		sub.absent = need
+		return sub
 	}
 	return newReader(n, r.Path(key), r.errs)
+}
+
+// missing reports that key is not there, unless its whole table is not.
+func (r *Reader) missing(format, key string) {
+	if !r.absent {
+		r.errs.Add(r.node.Pos, format, r.Path(key))
+	}
 }
 
 // List returns a reader for each table of the list under key. An element that has a name is named
@@ -131,7 +142,7 @@ func hint(key string, known []string) string {
 func Need[T any](r *Reader, key string, parse func(*Node) (T, error)) T {
 	var zero T
 	if r.take(key) == nil {
-		r.errs.Add(r.node.Pos, "%s is missing", r.Path(key))
+		r.missing("%s is missing", key)
 		return zero
 	}
 	return Opt(r, key, zero, parse)
