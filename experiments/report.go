@@ -128,7 +128,7 @@ func (r *Report) Files() (map[string][]byte, error) {
 	if profile != nil {
 		files[ProfileName] = profile
 	}
-	return files, Draw(files, r.Set, r.Set.Sources(), r.Plan.Figures)
+	return files, Draw(files, r.Set, r.Plan.Figures)
 }
 
 func (r *Report) manifest() *results.Manifest {
@@ -139,12 +139,12 @@ func (r *Report) manifest() *results.Manifest {
 }
 
 // Draw adds the files of the named figures of a set. A set without any point draws nothing.
-func Draw(files map[string][]byte, s *results.Set, sources, figures []string) error {
+func Draw(files map[string][]byte, s *results.Set, figures []string) error {
 	if len(s.Points()) == 0 {
 		return nil
 	}
 	for _, name := range figures {
-		f, err := figure(name, s, sources)
+		f, err := figure(name, s)
 		if err != nil {
 			return fmt.Errorf("figure %s: %w", name, err)
 		}
@@ -161,14 +161,13 @@ func Draw(files map[string][]byte, s *results.Set, sources, figures []string) er
 
 // figure makes one figure; what it says follows from the records and their sources alone, so that a results
 // directory is enough to draw it again.
-func figure(name string, s *results.Set, sources []string) (results.Figure, error) {
+func figure(name string, s *results.Set) (results.Figure, error) {
 	p := s.Points()[0]
 	where := fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era)
 	switch name {
 	case FigureOverhead:
 		return results.OverheadBars(s, results.Frame{
 			Title: "Overhead of a probe hit: " + where, YLabel: "microseconds per hit",
-			Caption: prefix("measured: ", sources),
 		}, false)
 	case FigurePhases:
 		return results.PhaseStack(s, phasesOf(s), results.Frame{
@@ -196,10 +195,30 @@ func Redraw(dir string, figures []string) error {
 	if len(figures) == 0 {
 		figures = drawnFigures(files)
 	}
-	if err := Draw(files, set, m.Sources, figures); err != nil {
+	if set, err = withSources(set, m.Sources); err != nil {
+		return err
+	}
+	if err := Draw(files, set, figures); err != nil {
 		return err
 	}
 	return results.WriteDir(dir, files)
+}
+
+// withSources gives the published records of a set the sources that the manifest kept for all of
+// them; which record had which is not kept, but captions only list them.
+func withSources(s *results.Set, sources []string) (*results.Set, error) {
+	out := &results.Set{}
+	i := 0
+	for _, r := range s.Records() {
+		if r.Role == results.Measured && len(sources) > 0 {
+			r.Source = sources[min(i, len(sources)-1)]
+			i++
+		}
+		if err := out.Add(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // drawnFigures returns the figures that a directory holds; all when it holds none.
@@ -221,7 +240,7 @@ func readDir(dir string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, e := range entries {
 		if !e.Type().IsRegular() {
-			return nil, fmt.Errorf("%s holds %s, which no results directory has", dir, e.Name())
+			return nil, fmt.Errorf("%s is no results directory: it holds %s", dir, e.Name())
 		}
 		if files[e.Name()], err = readLimited(filepath.Join(dir, e.Name())); err != nil {
 			return nil, err

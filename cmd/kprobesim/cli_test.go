@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments"
+	"kprobesim/internal/clock"
+)
+
+const experiment = "overhead-xeon-e5410-x86_64"
+
+// fake measures without simulating: every hit costs cost cycles, all of them dispatch.
+func fake(cost int64) experiments.Measure {
+	return func(p *experiments.Point) (*experiments.Measurement, error) {
+		n := p.Workload.Hits
+		phases := make([]clock.Ticks, len(experiments.Phases(p.ISA)))
+		base := experiments.Sample{Time: clock.FromCycles(10 * n), Instructions: 5 * n, Phases: append([]clock.Ticks(nil), phases...)}
+		phases[3] = clock.FromCycles(cost * n)
+		probed := experiments.Sample{Time: base.Time + phases[3], Instructions: 50 * n, Phases: phases}
+		first := experiments.Sample{Time: clock.FromCycles(5 * cost), Instructions: 60}
+		return &experiments.Measurement{Hits: n, Base: base, Probed: probed, First: first, State: p.Probe.Mode}, nil
+	}
+}
+
+// failing fails on point k and measures the others.
+func failing(err error) experiments.Measure {
+	return func(p *experiments.Point) (*experiments.Measurement, error) {
+		if p.Name == "k" {
+			if err == nil {
+				panic("broken invariant")
+			}
+			return nil, err
+		}
+		return fake(1000)(p)
+	}
+}
+
+// command runs the command with a measure of its own.
+func command(m experiments.Measure, args ...string) (code int, stdout, stderr string) {
+	var out, errOut bytes.Buffer
+	a := newApp(&out, &errOut)
+	if m != nil {
+		a.measure = m
+	}
+	return a.run(args), out.String(), errOut.String()
+}
+
+func TestExitCodes(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.toml")
+	if err := os.WriteFile(bad, []byte("name = \"x\"\nmachin = \"y\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	for _, c := range []struct {
+		name    string
+		measure experiments.Measure
+		args    []string
+		code    int
+		says    string // on the error stream, or on the other for code 0
+	}{
+		{"run", fake(1000), []string{"run", experiment, "--out", out}, exitOK, "results are in"},
+		{"failing point", failing(errors.New("loops for ever")), []string{"run", experiment, "--out", out}, exitFailed, "point k: loops for ever"},
+		{"panic", failing(nil), []string{"run", experiment, "--out", out}, exitInternal, "point k: internal error: broken invariant"},
+		{"no file", nil, []string{"run"}, exitUsage, "name an experiment file"},
+		{"unknown flag", nil, []string{"run", experiment, "--fast"}, exitUsage, "unknown flag: --fast"},
+		{"unknown command", nil, []string{"rum", experiment}, exitUsage, "unknown command"},
+		{"unknown experiment", nil, []string{"run", "overhead"}, exitUsage, `unknown experiment "overhead"`},
+		{"bad file", nil, []string{"validate", bad}, exitUsage, `bad.toml:2:1: unknown key "machin"; did you mean "machine"?`},
+		{"bad set", nil, []string{"validate", experiment, "--set", "workload.hits"}, exitUsage, "want key=value"},
+		{"twice", nil, []string{"run", experiment, experiment}, exitUsage, "would share a directory"},
+		{"unknown point", nil, []string{"trace", experiment, "--point", "x"}, exitUsage, `no point "x": known are k, b`},
+		{"no point", nil, []string{"trace", experiment}, exitUsage, "name a point"},
+		{"bad hit", nil, []string{"trace", experiment, "-p", "k", "--hit", "-3"}, exitUsage, "--hit -3 is outside"},
+		{"no baseline", fake(1000), []string{"check", "--baselines", dir}, exitUsage, "has no baseline"},
+		{"plot nothing", nil, []string{"plot", dir}, exitUsage, "is no results directory"},
+		{"unknown machine", nil, []string{"calibrate", "xeon"}, exitUsage, `unknown machine "xeon"`},
+		{"out is a file", fake(1000), []string{"run", experiment, "--out", bad}, exitFailed, "were not written"},
+		{"list", nil, []string{"list"}, exitOK, experiment},
+		{"help", nil, []string{"help"}, exitOK, "calibrate"},
+	} {
+		code, stdout, stderr := command(c.measure, c.args...)
+		said := stderr
+		if c.code == exitOK {
+			said = stdout
+		}
+		if code != c.code || !strings.Contains(said, c.says) {
+			t.Errorf("%s: exit code %d, want %d with %q\n%s", c.name, code, c.code, c.says, said)
+		}
+	}
+}
+
+func TestFailedPointKeepsTheOthers(t *testing.T) {
+	out := t.TempDir()
+	code, stdout, _ := command(failing(errors.New("no luck")), "run", experiment, "--out", out)
+	if code != exitFailed || !strings.Contains(stdout, "\nro ") {
+		t.Errorf("exit code %d, table\n%s", code, stdout)
+	}
+	csv, err := os.ReadFile(filepath.Join(out, experiment, experiments.ResultsName))
+	if err != nil || strings.Contains(string(csv), ",k,") || !strings.Contains(string(csv), ",b,") {
+		t.Errorf("results are %s, %v", csv, err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	if code, _, stderr := command(fake(1000), "check", experiment, "--baselines", dir, "--update"); code != exitOK {
+		t.Fatalf("check --update: exit code %d\n%s", code, stderr)
+	}
+	if code, stdout, _ := command(fake(1000), "check", experiment, "--baselines", dir); code != exitOK {
+		t.Errorf("check: exit code %d\n%s", code, stdout)
+	}
+	code, stdout, stderr := command(fake(1001), "check", experiment, "--baselines", dir)
+	if code != exitRegression || !strings.Contains(stdout, "1000 -> 1001 cycles") {
+		t.Errorf("check of a change: exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+func TestPlotDrawsTheSame(t *testing.T) {
+	out := t.TempDir()
+	if code, _, stderr := command(fake(1000), "run", experiment, "--out", out); code != exitOK {
+		t.Fatal(stderr)
+	}
+	dir := filepath.Join(out, experiment)
+	before := readAll(t, dir)
+	if err := os.Remove(filepath.Join(dir, "overhead.png")); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := command(nil, "plot", dir); code != exitOK {
+		t.Fatal(stderr)
+	}
+	compare(t, before, readAll(t, dir))
+}
+
+func TestRunIsDeterministic(t *testing.T) {
+	var dirs [2]map[string]string
+	for i, workers := range []string{"1", "3"} {
+		out := t.TempDir()
+		if code, _, stderr := command(fake(1000), "run", experiment, "--out", out, "--workers", workers); code != exitOK {
+			t.Fatal(stderr)
+		}
+		dirs[i] = readAll(t, filepath.Join(out, experiment))
+	}
+	compare(t, dirs[0], dirs[1])
+}
+
+func readAll(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(b)
+	}
+	return all
+}
+
+func compare(t *testing.T, a, b map[string]string) {
+	t.Helper()
+	if len(a) != len(b) {
+		t.Errorf("%d files against %d", len(a), len(b))
+	}
+	for name := range a {
+		if a[name] != b[name] {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
