@@ -154,6 +154,12 @@ type ISA struct {
 	Phases     []string // phases of the guest's code, as Image.Phase names them, in table order
 	Breakpoint []byte
 	MaxInsn    int // bytes in the longest instruction
+	// Maps is the address space that a kernel is entered with, and Tables builds it from physical
+	// address at on; the result goes to Bus.Root.
+	Maps   []mmu.Mapping
+	Tables func(m *mmu.Memory, at uint64, maps []mmu.Mapping) (root uint64, err error)
+	// Heap is the virtual address at which all RAM is mapped for data.
+	Heap uint64
 	// New makes a CPU. The configuration must have passed Check.
 	New func(n int, cfg *Config, bus Bus) CPU
 	// Disasm prints one instruction; name resolves an address to a symbol and its start.
@@ -212,13 +218,22 @@ type Context interface {
 	Arg(i int) uint64
 	// Return leaves that function with result v.
 	Return(v uint64)
+}
+
+// Caller lets the machine call guest functions from within a native one.
+type Caller interface {
 	// Call continues at fn as if it had been called from just before ret.
 	Call(fn, ret uint64, args ...uint64)
+	// Returned takes the result of a function entered by Call, once it stands at ret, and moves the
+	// stack back to sp, where it was before.
+	Returned(sp uint64) uint64
 }
 
 // CPU executes guest instructions.
 type CPU interface {
 	Context
+	Caller
+	Probe
 	// Run executes until Now reaches limit or there is something for the machine to do.
 	Run(limit clock.Ticks) Exit
 	Now() clock.Ticks

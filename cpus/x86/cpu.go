@@ -185,6 +185,12 @@ func (c *CPU) Call(fn, ret uint64, args ...uint64) {
 	c.r[rRIP] = fn
 }
 
+// Returned implements cpus.Caller.
+func (c *CPU) Returned(sp uint64) uint64 {
+	c.r[rsp] = sp
+	return c.r[rax]
+}
+
 // Now implements cpus.CPU: the time at which the last instruction retired.
 func (c *CPU) Now() clock.Ticks { return c.retire }
 

@@ -7,6 +7,16 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus"
+	"kprobesim/mmu"
+)
+
+// The address space of a kernel of 2010: all memory at the direct map, the image at the top, and the
+// local APIC's registers in a page of their own.
+const (
+	directMap = 0xffff880000000000
+	kernelMap = 0xffffffff80000000
+	apicVA    = 0xffffffffff5fd000
+	apicPA    = 0xfee00000
 )
 
 // ISA64 returns the description of 64-bit mode.
@@ -16,6 +26,12 @@ func ISA64() *cpus.ISA {
 		Classes: classNames[:], Events: eventNames[:],
 		Phases:     []string{"kernel", "workload", "entry", "dispatch", "handler", "step", "return", "kretprobe", "detour"},
 		Breakpoint: []byte{0xcc}, MaxInsn: maxInsn,
+		Maps: []mmu.Mapping{
+			{VA: directMap, Large: true, Writable: true},
+			{VA: kernelMap, Large: true, Writable: true, Exec: true, Limit: 512 << 20},
+			{VA: apicVA, PA: apicPA, Size: 0x1000, Writable: true, Uncached: true},
+		},
+		Tables: mmu.BuildLong, Heap: directMap,
 		New: New64, Disasm: disasm(64),
 	}
 }

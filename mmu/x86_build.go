@@ -1,0 +1,96 @@
+package mmu
+
+import "fmt"
+
+// Mapping is a range of virtual addresses that a kernel finds mapped when it is entered.
+type Mapping struct {
+	VA, PA   uint64
+	Size     uint64 // bytes; zero means all of RAM
+	Limit    uint64 // an upper bound of Size; zero means none
+	Large    bool   // by large pages
+	Writable bool
+	Exec     bool
+	Uncached bool
+}
+
+// BuildLong writes 4-level tables for maps at physical address at and returns the root for CR3. It
+// fails when they do not fit between at and the end of RAM.
+func BuildLong(m *Memory, at uint64, maps []Mapping) (uint64, error) {
+	b := longBuilder{m: m, next: at &^ 0xfff}
+	root, err := b.table()
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range maps {
+		if err := b.add(root, p); err != nil {
+			return 0, err
+		}
+	}
+	return root, nil
+}
+
+type longBuilder struct {
+	m    *Memory
+	next uint64
+}
+
+func (b *longBuilder) table() (uint64, error) {
+	t := b.next
+	if !b.m.Holds(t, 0x1000) {
+		return 0, fmt.Errorf("page tables do not fit into %d bytes of memory: give the machine more", b.m.Size())
+	}
+	b.next += 0x1000
+	return t, nil
+}
+
+// add maps a range page by page.
+func (b *longBuilder) add(root uint64, p Mapping) error {
+	size, step, level := p.Size, uint64(0x1000), 0
+	if size == 0 {
+		size = uint64(b.m.Size())
+	}
+	if p.Limit != 0 {
+		size = min(size, p.Limit)
+	}
+	if p.Large {
+		step, level = 2<<20, 1
+	}
+	for off := uint64(0); off < size; off += step {
+		if err := b.page(root, p.VA+off, (p.PA+off)|leafBits(p), level); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func leafBits(p Mapping) uint64 {
+	bits := uint64(PtePresent | PteAccessed | PteDirty | PteGlobal)
+	for _, x := range [...]struct {
+		set bool
+		bit uint64
+	}{{p.Large, PteLarge}, {p.Writable, PteWrite}, {!p.Exec, PteNX}, {p.Uncached, PteNoCache}} {
+		if x.set {
+			bits |= x.bit
+		}
+	}
+	return bits
+}
+
+func (b *longBuilder) page(root, va, entry uint64, leaf int) error {
+	t := root
+	for level := 3; level > leaf; level-- {
+		at := t + va>>(12+9*level)&511*8
+		e := b.m.Load(at, 8)
+		if e&PtePresent == 0 {
+			next, err := b.table()
+			if err != nil {
+				return err
+			}
+			e = next | PtePresent | PteWrite | PteAccessed
+			b.m.Store(at, 8, e)
+		}
+		t = e & pteFrame
+	}
+	b.m.Store(t+va>>(12+9*leaf)&511*8, 8, entry)
+	return nil
+}
