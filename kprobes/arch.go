@@ -76,7 +76,7 @@ func (r Region) End() uint64 { return r.Addr + uint64(len(r.Code)) }
 // Template is the detour code that the guest image offers, with the places to be filled in.
 type Template struct {
 	Code  []byte
-	Value int // offset of the instruction that loads the probe's address
+	Value int // offset of the immediate that is to become the probe's address
 	Call  int // offset of the instruction that calls the callback
 }
 

@@ -5,16 +5,9 @@ import (
 	"slices"
 )
 
-// Instructions that the template leaves room for.
-const (
-	x86MovabsSize = 10 // REX.W b8+reg imm64
-	x86MovSize    = 5  // b8+reg imm32
-	x86CallRel32  = 0xe8
-)
+const x86CallRel32 = 0xe8
 
-// x86Detour fills in the template and appends the copied instructions and the jump back. The
-// guest's template holds a load of an immediate and a call with any values: their opcodes stay,
-// only the values change.
+// x86Detour fills in the template and appends the copied instructions and the jump back.
 func x86Detour(t Template, r Region, d DetourAt, mode int) (Detour, *Refusal) {
 	code := slices.Clone(t.Code)
 	if err := x86FillTemplate(code, t, d, mode); err != nil {
@@ -41,20 +34,15 @@ func x86Detour(t Template, r Region, d DetourAt, mode int) (Detour, *Refusal) {
 	return Detour{Code: append(code, back...), Copied: copied}, nil
 }
 
-// x86FillTemplate sets the probe's address and the call's displacement.
+// x86FillTemplate sets the probe's address, an immediate of pointer size, and the call.
 func x86FillTemplate(code []byte, t Template, d DetourAt, mode int) *Refusal {
-	size := x86MovabsSize
-	if mode == 32 {
-		size = x86MovSize
-	}
+	size := mode / 8
 	if t.Value < 0 || t.Call < 0 || t.Value+size > len(code) || t.Call+x86JumpSize > len(code) {
 		return refuse(RuleUnsupported, d.Addr, "the image's detour template has no room for its values")
 	}
-	if mode == 32 {
-		binary.LittleEndian.PutUint32(code[t.Value+1:], uint32(d.Probe))
-	} else {
-		binary.LittleEndian.PutUint64(code[t.Value+2:], d.Probe)
-	}
+	var value [8]byte
+	binary.LittleEndian.PutUint64(value[:], d.Probe)
+	copy(code[t.Value:], value[:size])
 	call, refused := x86Rel32(x86CallRel32, d.Addr+uint64(t.Call), d.Callback)
 	copy(code[t.Call:], call)
 	return refused

@@ -9,7 +9,7 @@ import (
 
 // testTemplate is a detour template as short as can be: movabs $0, %rdi; call; nop.
 func testTemplate(t testing.TB) Template {
-	return Template{Code: unhex(t, "48bf0000000000000000 e800000000 90"), Value: 0, Call: 10}
+	return Template{Code: unhex(t, "48bf0000000000000000 e800000000 90"), Value: 2, Call: 10}
 }
 
 func TestX86RegionRules(t *testing.T) {

@@ -32,7 +32,8 @@ func x86Arch(mode int) *Arch {
 	}
 }
 
-// x86Boundary walks the function from its start, as x86 code can only be read forward.
+// x86Boundary walks the function from its start, as x86 code can only be read forward. A foreign
+// breakpoint on the way hides what the instruction there was.
 func x86Boundary(fn Text, addr uint64, mode int) error {
 	if addr < fn.Start || addr >= fn.End() {
 		return EILSEQ
@@ -40,7 +41,7 @@ func x86Boundary(fn Text, addr uint64, mode int) error {
 	found := false
 	stuck := x86Walk(fn, mode, func(in x86Insn) bool {
 		found = in.Addr == addr
-		return in.Addr < addr
+		return in.Addr < addr && in.Opcode[0] != x86Int3
 	})
 	if stuck != 0 || !found {
 		return EILSEQ

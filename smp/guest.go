@@ -14,6 +14,7 @@ type Guest interface {
 	WriteBytes(va uint64, b []byte) error
 	Alloc(size, align uint64) (uint64, error)
 	Now() clock.Ticks
+	PerCPU(cpu int, symbol string) (uint64, error)
 }
 
 // Caller is the guest context in which a Go function runs: a native call. Functions that take a

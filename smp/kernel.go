@@ -1,7 +1,6 @@
 package smp
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,9 +10,10 @@ import (
 
 // Options say how the kernel is built and what it runs on.
 type Options struct {
-	HZ    int64 // jiffies per second
-	CPUHz int64 // cycles per second of the CPUs' clock
-	CPUs  int   // 0 means 1
+	HZ      int64 // jiffies per second
+	CPUHz   int64 // cycles per second of the CPUs' clock
+	TimerHz int64 // ticks per second of the interrupt controller's timer
+	CPUs    int   // 0 means 1
 }
 
 // Kernel keeps what the guest kernel does not: who may run, who sleeps until when.
@@ -32,8 +32,9 @@ type Kernel struct {
 
 // cpuState is what belongs to one CPU.
 type cpuState struct {
-	current, idle uint64 // task_structs; 0 until the CPU has first asked for a task
-	passes        uint64 // quiescent states: how often this CPU went through schedule()
+	current uint64 // address of the per-CPU pointer to the running task
+	idle    uint64 // the task that runs when no other can
+	passes  uint64 // quiescent states: how often this CPU went through schedule()
 }
 
 // timer calls fire at a jiffy.
@@ -51,18 +52,51 @@ func New(g Guest, im *sim.Image, opt Options) (*Kernel, error) {
 	if opt.CPUs != 1 {
 		return nil, fmt.Errorf("%d CPUs are not modelled yet: use 1", opt.CPUs)
 	}
-	if opt.HZ <= 0 || opt.CPUHz < opt.HZ {
-		return nil, fmt.Errorf("a kernel with HZ=%d on a clock of %d Hz: both must be positive and HZ the smaller",
-			opt.HZ, opt.CPUHz)
+	if opt.HZ <= 0 || opt.CPUHz < opt.HZ || opt.TimerHz < opt.HZ {
+		return nil, fmt.Errorf("a kernel with HZ=%d on clocks of %d Hz (CPU) and %d Hz (timer): all must be "+
+			"positive and HZ the smallest", opt.HZ, opt.CPUHz, opt.TimerHz)
 	}
 	l, err := newTaskLayout(im)
 	if err != nil {
 		return nil, err
 	}
-	return &Kernel{
+	k := &Kernel{
 		g: g, l: l, opt: opt, jiffy: clock.FromCycles(opt.CPUHz / opt.HZ),
 		cpus: make([]cpuState, opt.CPUs),
-	}, nil
+	}
+	for i := range k.cpus {
+		if k.cpus[i].current, err = g.PerCPU(i, "current_task"); err != nil {
+			return nil, err
+		}
+		if k.cpus[i].idle, err = g.PerCPU(i, "idle_task"); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// Machine is a Guest whose native slots can be bound: *sim.Machine.
+type Machine interface {
+	Guest
+	Bind(name string, f sim.Native)
+	Stop(err error)
+}
+
+// Bind gives the guest's native slots for scheduling their functions. A failure in one of them
+// stops the machine.
+func (k *Kernel) Bind(m Machine) {
+	bind := func(name string, f func(*sim.Call) uint64) {
+		m.Bind(name, func(c *sim.Call) uint64 {
+			v := f(c)
+			if k.err != nil {
+				m.Stop(k.err)
+			}
+			return v
+		})
+	}
+	bind("sched_pick", func(c *sim.Call) uint64 { return k.Pick(c, c.Arg(0)) })
+	bind("sched_tick", func(c *sim.Call) uint64 { k.Tick(c); return 0 })
+	bind("native_thread", func(c *sim.Call) uint64 { return k.Thread(c, c.Arg(0)) })
 }
 
 // CPUs is the number of possible CPUs.
@@ -103,21 +137,15 @@ func (k *Kernel) expire() {
 	}
 }
 
-var errStuck = errors.New("the idle task waits for something, but no task can run and no timer is set")
-
-// idle lets time pass until the next timer when nothing can run.
-func (k *Kernel) idle(c Caller) error {
-	k.expire()
-	if len(k.queue) > 0 {
-		return nil
-	}
+// armTimer makes the timer interrupt an idle CPU when the next sleeper is due. A busy CPU needs
+// none: kernel code is not preempted, so sleepers wait for schedule() anyway.
+func (k *Kernel) armTimer(c Caller) {
 	if len(k.timers) == 0 {
-		return errStuck
+		return
 	}
-	until := clock.Ticks(k.timers[0].at) * k.jiffy
-	if d := until - k.g.Now(); d > 0 {
-		c.Charge(int64((d + clock.PerCycle - 1) / clock.PerCycle))
+	left := max(clock.Ticks(k.timers[0].at)*k.jiffy-k.g.Now(), 0)
+	perTick := clock.FromCycles(k.opt.CPUHz) / clock.Ticks(k.opt.TimerHz)
+	if _, err := c.InvokeSym("apic_timer_start", uint64(left/perTick)+1, 0); err != nil {
+		k.fail(err)
 	}
-	k.expire()
-	return nil
 }

@@ -22,9 +22,15 @@ type world struct {
 	cur    uint64
 	log    []string
 	irqOff bool
+	due    clock.Ticks // when the timer interrupts
 }
 
-const boot = 0x100
+// Addresses of the task that runs the tests, of per-CPU data and of the idle task in it.
+const (
+	boot   = 0x100
+	percpu = 0x10000
+	idle   = percpu + 0x200
+)
 
 func newWorld(t *testing.T) *world {
 	w := &world{
@@ -33,9 +39,12 @@ func newWorld(t *testing.T) *world {
 	}
 	f := func(off uint64) field { return field{off, 8} }
 	w.k = &Kernel{
-		g: w, jiffy: clock.FromCycles(1000), cpus: make([]cpuState, 1),
-		l: taskLayout{size: 64, state: f(0), stack: f(8), pid: f(16), nativeID: f(24), comm: f(32)},
+		g: w, jiffy: clock.FromCycles(1000), cpus: []cpuState{{current: percpu, idle: idle}},
+		opt: Options{CPUHz: 1_000_000, TimerHz: 100_000},
+		l:   taskLayout{size: 64, state: f(0), stack: f(8), pid: f(16), nativeID: f(24), comm: f(32)},
 	}
+	w.mem[boot+8], w.mem[idle+8] = 0x8000, 0x9000
+	w.setCurrent(boot)
 	return w
 }
 
@@ -43,6 +52,7 @@ func (w *world) Load(va uint64, _ int) (uint64, error)  { return w.mem[va], nil 
 func (w *world) Store(va uint64, _ int, v uint64) error { w.mem[va] = v; return nil }
 func (w *world) WriteBytes(uint64, []byte) error        { return nil }
 func (w *world) Now() clock.Ticks                       { return w.now }
+func (w *world) PerCPU(int, string) (uint64, error)     { return 0, nil }
 func (w *world) CPU() int                               { return 0 }
 func (w *world) Charge(cycles int64)                    { w.now += clock.FromCycles(cycles) }
 func (w *world) Alloc(size, align uint64) (uint64, error) {
@@ -57,6 +67,8 @@ func (w *world) InvokeSym(name string, args ...uint64) (uint64, error) {
 		w.spawn(args[0], args[3])
 	case "schedule":
 		w.schedule()
+	case "apic_timer_start":
+		w.due = w.now + clock.Ticks(args[0])*clock.FromCycles(10)
 	case "irq_disable_save":
 		w.irqOff = true
 		return 0x200, nil
@@ -74,14 +86,16 @@ func (w *world) spawn(task, id uint64) {
 		w.yield[task] = yield
 		w.k.Thread(w, id)
 		w.mem[task] = taskDead
-		w.cur = w.k.Pick(w, task)
+		w.setCurrent(w.k.Pick(w, task))
 	})
 	w.run[task] = next
 }
 
+func (w *world) setCurrent(task uint64) { w.cur, w.mem[percpu] = task, task }
+
 func (w *world) schedule() {
 	me := w.cur
-	w.cur = w.k.Pick(w, me)
+	w.setCurrent(w.k.Pick(w, me))
 	if w.cur == me {
 		return
 	}
@@ -90,7 +104,24 @@ func (w *world) schedule() {
 		return
 	}
 	for w.cur != boot {
-		w.run[w.cur]()
+		if w.cur == idle {
+			w.halt()
+		} else {
+			w.run[w.cur]()
+		}
+	}
+}
+
+// halt is the idle task: it waits for the timer.
+func (w *world) halt() {
+	if w.due <= w.now {
+		w.t.Fatal("the idle task waits for ever")
+	}
+	w.now = w.due
+	w.k.Tick(w)
+	if w.mem[0x9000] == tifNeedResched {
+		w.mem[0x9000] = 0
+		w.setCurrent(w.k.Pick(w, idle))
 	}
 }
 
@@ -132,7 +163,7 @@ func TestThreadsSleepInJiffies(t *testing.T) {
 	w.say("main")
 	w.do(w.k.Sleep(w, 6))
 	w.expect("0 main", "0 a begins", "0 b begins", "0 c begins", "3 b ends", "5 a ends", "5 c ends")
-	if w.now != clock.FromCycles(6000) {
+	if w.now < clock.FromCycles(6000) || w.now > clock.FromCycles(6020) {
 		t.Errorf("woke at %d cycles, want 6000", w.now.Cycles())
 	}
 }
@@ -203,18 +234,16 @@ func TestStopMachineHasInterruptsOff(t *testing.T) {
 	w.expect("0 off true", "0 off false")
 }
 
-func TestWaitForNothingIsAnError(t *testing.T) {
+func TestIdleTaskMustNotSleep(t *testing.T) {
 	w := newWorld(t)
-	var q Queue
-	if err := w.k.Wait(w, &q, func() bool { return false }); err == nil {
-		t.Error("waiting for what cannot happen has no error")
+	w.setCurrent(idle)
+	if err := w.k.Sleep(w, 1); err == nil {
+		t.Error("the idle task has slept")
 	}
 }
 
 func TestTickAsksForReschedule(t *testing.T) {
 	w := newWorld(t)
-	w.k.Pick(w, boot)
-	w.mem[boot+8] = 0x8000
 	w.k.Tick(w)
 	if w.mem[0x8000] != 0 {
 		t.Error("with nobody else to run, the tick asks for a reschedule")

@@ -6,43 +6,43 @@ import (
 )
 
 // Pick answers the guest's sched_pick: which task runs next on this CPU. The CPU is between two
-// tasks, which is a quiescent state. The first task that ever asks is the idle task.
+// tasks, which is a quiescent state.
 func (k *Kernel) Pick(c Caller, prev uint64) uint64 {
-	cpu := &k.cpus[c.CPU()]
-	if cpu.idle == 0 {
-		cpu.idle = prev
-	}
-	cpu.passes++
+	k.cpus[c.CPU()].passes++
 	k.expire()
-	if prev != cpu.idle && k.state(prev) == taskRunning {
+	idle := k.idle(c)
+	if prev != idle && k.state(prev) == taskRunning {
 		k.enqueue(prev)
 	}
-	cpu.current = cpu.idle
-	if len(k.queue) > 0 {
-		cpu.current, k.queue = k.queue[0], k.queue[1:]
+	if len(k.queue) == 0 {
+		k.armTimer(c)
+		return idle
 	}
-	return cpu.current
+	next := k.queue[0]
+	k.queue = k.queue[1:]
+	return next
 }
 
 // Tick answers the guest's sched_tick: a timer interrupt.
 func (k *Kernel) Tick(c Caller) {
 	k.expire()
-	cpu := &k.cpus[c.CPU()]
-	if len(k.queue) == 0 || cpu.current == 0 {
-		return
+	cur := k.Current(c)
+	switch {
+	case len(k.queue) > 0:
+		info := k.load(cur, k.l.stack)
+		k.store(info, k.l.threadFlags, k.load(info, k.l.threadFlags)|tifNeedResched)
+	case cur == k.idle(c):
+		k.armTimer(c)
 	}
-	info := k.load(cpu.current, k.l.stack)
-	k.store(info, k.l.threadFlags, k.load(info, k.l.threadFlags)|tifNeedResched)
 }
 
-// Current is the task that runs on the caller's CPU, 0 for the boot task that has never slept.
-func (k *Kernel) Current(c Caller) uint64 { return k.cpus[c.CPU()].current }
-
-// isIdle reports whether the caller is the idle task, which must not sleep.
-func (k *Kernel) isIdle(c Caller) bool {
-	cpu := k.cpus[c.CPU()]
-	return cpu.current == cpu.idle
+// Current is the task that runs on the caller's CPU.
+func (k *Kernel) Current(c Caller) uint64 {
+	return k.load(k.cpus[c.CPU()].current, field{0, k.l.stack.size})
 }
+
+// idle is the task of the caller's CPU that runs when no other can.
+func (k *Kernel) idle(c Caller) uint64 { return k.cpus[c.CPU()].idle }
 
 func (k *Kernel) enqueue(task uint64) {
 	if !slices.Contains(k.queue, task) {

@@ -1,29 +1,33 @@
 package smp
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // Queue holds tasks that wait for a condition. The zero value is ready.
 type Queue struct{ tasks []uint64 }
 
-// Wait sleeps until cond holds; whoever makes it true calls Wake. The idle task does not sleep: it
-// lets others run and, with nobody to run, time pass.
+// Wait sleeps until cond holds; whoever makes it true calls Wake.
 func (k *Kernel) Wait(c Caller, q *Queue, cond func() bool) error {
 	for !cond() {
-		if k.isIdle(c) {
-			if err := k.idle(c); err != nil {
-				return err
-			}
-		} else {
-			task := k.Current(c)
-			k.store(task, k.l.state, taskUninterruptible)
-			q.tasks = append(q.tasks, task)
+		task := k.Current(c)
+		if task == k.idle(c) {
+			return errIdleSleeps
 		}
+		k.store(task, k.l.state, taskUninterruptible)
+		q.tasks = append(q.tasks, task)
 		if err := k.Schedule(c); err != nil {
 			return err
+		}
+		if k.err != nil {
+			return k.err
 		}
 	}
 	return k.err
 }
+
+var errIdleSleeps = errors.New("the idle task must not sleep: call this from a task of its own")
 
 // Wake makes every task of the queue look at its condition again.
 func (k *Kernel) Wake(q *Queue) {

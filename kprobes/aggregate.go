@@ -1,0 +1,110 @@
+package kprobes
+
+// join adds a probe to an address that has one already, or an aggregate whose last child has gone
+// while its jump waits for being undone.
+func (k *Kprobes) join(c Caller, s *site, p uint64) error {
+	if !s.aggr {
+		if err := k.aggregate(c, s); err != nil {
+			return err
+		}
+		k.prepareDetour(c, s)
+	}
+	l := &k.l.p
+	k.m.store(p, l.opcode, k.m.load(s.head, l.opcode))
+	k.m.store(p, l.insn, k.m.load(s.head, l.insn))
+	k.m.store(p, l.boostable, k.m.load(s.head, l.boostable))
+	if err := k.enlist(c, s, p); err != nil {
+		return err
+	}
+	if !k.disabled(s.head) || k.disabled(p) {
+		return nil
+	}
+	k.clearFlag(s.head, flagDisabled)
+	if k.allDisarmed {
+		return nil
+	}
+	return k.arm(c, s)
+}
+
+// enlist makes a probe a child: in front, so that the last one registered runs first; one with a
+// break handler goes to the end, and there can be one of them only.
+func (k *Kprobes) enlist(c Caller, s *site, p uint64) error {
+	l := &k.l.p
+	brk, post := k.m.load(p, l.brk), k.m.load(p, l.post)
+	if brk != 0 && k.m.load(s.head, l.brk) != 0 {
+		return EEXIST
+	}
+	if brk != 0 || post != 0 {
+		if err := k.unoptimize(c, s, true); err != nil {
+			return err
+		}
+	}
+	if brk != 0 {
+		k.listAddTail(p, s.head)
+		k.m.store(s.head, l.brk, k.sym.aggrBreak)
+	} else {
+		k.listAdd(p, s.head)
+	}
+	if post != 0 {
+		k.m.store(s.head, l.post, k.sym.aggrPost)
+	}
+	return nil
+}
+
+// aggregate puts an aggregate of one child in the place of the probe in the hash table.
+func (k *Kprobes) aggregate(_ Caller, s *site) error {
+	op, err := k.m.alloc(k.l.o.size)
+	if err != nil {
+		return err
+	}
+	l, p, ap := &k.l.p, s.head, op+k.l.o.kp.off
+	for _, f := range []field{l.addr, l.opcode, l.insn, l.boostable} {
+		k.m.store(ap, f, k.m.load(p, f))
+	}
+	k.m.store(ap, l.flags, k.flags(p)&^flagOptimized)
+	k.m.store(ap, l.pre, k.sym.aggrPre)
+	k.m.store(ap, l.fault, k.sym.aggrFault)
+	if k.m.load(p, l.post) != 0 && k.flags(p)&flagGone == 0 {
+		k.m.store(ap, l.post, k.sym.aggrPost)
+	}
+	if k.m.load(p, l.brk) != 0 && k.flags(p)&flagGone == 0 {
+		k.m.store(ap, l.brk, k.sym.aggrBreak)
+	}
+	k.listInit(ap)
+	k.listAdd(p, ap)
+	k.hlistReplace(p, ap, k.hash())
+	s.head, s.aggr = ap, true
+	return nil
+}
+
+// leave takes a child out of an aggregate that stays.
+func (k *Kprobes) leave(c Caller, s *site, p uint64) error {
+	k.listDel(p)
+	l := &k.l.p
+	for _, f := range []field{l.post, l.brk} {
+		if k.m.load(p, f) != 0 && !k.anyChild(s, f) {
+			k.m.store(s.head, f, 0)
+		}
+	}
+	if k.disabled(s.head) || k.allDisarmed {
+		return nil
+	}
+	return k.wantOptimized(c, s)
+}
+
+// anyChild reports whether a child has a handler of the kind.
+func (k *Kprobes) anyChild(s *site, handler field) bool {
+	for _, p := range k.children(s.head) {
+		if k.m.load(p, handler) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// freeAggregate gives back everything a site with an aggregate had.
+func (k *Kprobes) freeAggregate(s *site) {
+	k.detours.give(s.detour)
+	k.slots.give(s.slot)
+	k.m.free(s.head - k.l.o.kp.off)
+}

@@ -1,0 +1,107 @@
+package kprobes
+
+import (
+	"errors"
+	"fmt"
+
+	"kprobesim/sim"
+	"kprobesim/smp"
+)
+
+// Machine is a Guest whose native slots can be bound: *sim.Machine.
+type Machine interface {
+	Guest
+	Bind(name string, f sim.Native)
+	Stop(err error)
+}
+
+// New prepares Kprobes for a machine's kernel and gives the guest's native slots their functions.
+func New(m Machine, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, error) {
+	k, err := Build(m, im, kernel, opt)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range k.natives() {
+		m.Bind(n.name, func(c *sim.Call) uint64 { return k.answer(m, n.name, n.f(c)) })
+	}
+	return k, nil
+}
+
+// native is one function of the API as the guest calls it.
+type native struct {
+	name string
+	f    func(*sim.Call) error
+}
+
+func (k *Kprobes) natives() []native {
+	return []native{
+		{"register_kprobe", func(c *sim.Call) error { return k.RegisterKprobe(c, c.Arg(0)) }},
+		{"unregister_kprobe", func(c *sim.Call) error { return k.UnregisterKprobes(c, c.Arg(0)) }},
+		{"register_kretprobe", func(c *sim.Call) error { return k.RegisterKretprobe(c, c.Arg(0)) }},
+		{"unregister_kretprobe", func(c *sim.Call) error { return k.UnregisterKretprobes(c, c.Arg(0)) }},
+		{"register_kprobes", func(c *sim.Call) error {
+			return k.RegisterAll(c, k.pointers(c.Arg(0), c.Arg(1)), k.RegisterKprobe, k.UnregisterKprobes)
+		}},
+		{"register_kretprobes", func(c *sim.Call) error {
+			return k.RegisterAll(c, k.pointers(c.Arg(0), c.Arg(1)), k.RegisterKretprobe, k.UnregisterKretprobes)
+		}},
+		{"unregister_kprobes", func(c *sim.Call) error {
+			return k.UnregisterKprobes(c, k.pointers(c.Arg(0), c.Arg(1))...)
+		}},
+		{"unregister_kretprobes", func(c *sim.Call) error {
+			return k.UnregisterKretprobes(c, k.pointers(c.Arg(0), c.Arg(1))...)
+		}},
+		{"enable_kprobe", func(c *sim.Call) error { return k.EnableKprobe(c, c.Arg(0)) }},
+		{"disable_kprobe", func(c *sim.Call) error { return k.DisableKprobe(c, c.Arg(0)) }},
+		{"enable_kretprobe", func(c *sim.Call) error { return k.EnableKprobe(c, c.Arg(0)+k.l.r.kp.off) }},
+		{"disable_kretprobe", func(c *sim.Call) error { return k.DisableKprobe(c, c.Arg(0)+k.l.r.kp.off) }},
+		{"kfree", func(c *sim.Call) error {
+			k.m.free(c.Arg(0))
+			return k.m.take()
+		}},
+	}
+}
+
+// answer turns an error into the guest's return value. An error that is none of the API's is a
+// failure of the simulated machine and ends the run.
+func (k *Kprobes) answer(m Machine, name string, err error) uint64 {
+	var e Errno
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e.Return()
+	}
+	m.Stop(fmt.Errorf("%s: %w", name, err))
+	return EINVAL.Return()
+}
+
+// pointers reads an array of pointers that the guest passes with its length, an int.
+func (k *Kprobes) pointers(array, num uint64) []uint64 {
+	const most = 1 << 16 // more is a length that was never meant
+	n := int32(num)
+	if n <= 0 || n > most {
+		return nil
+	}
+	ps := make([]uint64, n)
+	for i := range ps {
+		ps[i] = k.m.load(array+uint64(i*k.l.list.size), k.l.list)
+	}
+	return ps
+}
+
+// RegisterAll registers several probes; when one is refused, those before it are unregistered and
+// its error is the result.
+func (k *Kprobes) RegisterAll(c Caller, ps []uint64, register func(Caller, uint64) error,
+	unregister func(Caller, ...uint64) error,
+) error {
+	if len(ps) == 0 {
+		return EINVAL
+	}
+	for i, p := range ps {
+		if err := register(c, p); err != nil {
+			return errors.Join(err, unregister(c, ps[:i]...))
+		}
+	}
+	return nil
+}

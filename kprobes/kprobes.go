@@ -1,0 +1,228 @@
+package kprobes
+
+import (
+	"fmt"
+	"slices"
+
+	"kprobesim/sim"
+	"kprobesim/smp"
+)
+
+// Caller is the guest context in which a call of the API runs: a native call.
+type Caller = smp.Caller
+
+// Options say how the kernel is built and set up.
+type Options struct {
+	Boost        bool  // boosting is allowed
+	OptProbes    bool  // built with jump optimization (CONFIG_OPTPROBES)
+	Optimization bool  // debug.kprobes-optimization at the start
+	Preempt      bool  // kernel code is preemptible: refuses optimization, more return instances
+	Delay        int64 // jiffies from the wish to optimize to the work on it
+	Batch        int   // most probes that one pass of the optimizer changes
+	Costs        Costs
+}
+
+// Default is a non-preemptible kernel of 2010 with everything on.
+func Default() Options {
+	return Options{
+		Boost: true, OptProbes: true, Optimization: true, Delay: 5, Batch: 256, Costs: DefaultCosts(),
+	}
+}
+
+// Costs are cycles charged for the work that this package does in the kernel's stead. They lie
+// outside of the path of a hit, and no published figure depends on them; they only keep
+// registration from being free. The defaults are orders of magnitude, not measurements.
+type Costs struct {
+	Register   int64 // one probe: look-ups, checks, slot, hash table
+	Unregister int64 // one probe
+	Toggle     int64 // enabling or disabling one probe
+	Analyze    int64 // one byte of a function that is decoded
+	Detour     int64 // one detour buffer
+	Instance   int64 // one return instance
+}
+
+// DefaultCosts returns the costs of a kernel on a machine of 2010.
+func DefaultCosts() Costs {
+	return Costs{Register: 3000, Unregister: 1500, Toggle: 500, Analyze: 40, Detour: 1500, Instance: 200}
+}
+
+// Kprobes is the part of the guest kernel's Kprobes that is not on the path of a hit.
+type Kprobes struct {
+	m     memory
+	im    *sim.Image
+	arch  *Arch
+	l     *layout
+	sym   symbols
+	smp   *smp.Kernel
+	opt   Options
+	tmpl  Template
+	mutex smp.Mutex // what kprobe_mutex guards: everything below
+
+	sites        []*site // by address
+	slots        area
+	detours      area
+	scratch      uint64 // guest memory from which text_poke copies
+	allDisarmed  bool
+	optimization bool // the sysctl
+	optimizer    *smp.Work
+	optimizing   []*site
+	unoptimizing []*site
+	freeing      []*site
+	err          error // first failure of the simulator that had no caller
+}
+
+// textState is what stands at a probed address.
+type textState uint8
+
+const (
+	textClear  textState = iota // the original instruction
+	textProbed                  // a breakpoint
+	textJump                    // a jump to the detour buffer
+)
+
+// queueState says on which of the optimizer's queues a site is.
+type queueState uint8
+
+const (
+	queueNone queueState = iota
+	queueOptimizing
+	queueUnoptimizing
+)
+
+// site is one probed address.
+type site struct {
+	addr    uint64
+	orig    []byte // original bytes, as many as a jump overwrites or the function has left
+	head    uint64 // the struct kprobe in the hash table
+	aggr    bool   // head is an aggregate, the kp of a struct optimized_kprobe
+	slot    uint64
+	text    textState
+	queue   queueState
+	region  Region // what a jump would replace; no code if the site cannot be optimized
+	detour  uint64
+	refusal *Refusal // why there is no region
+}
+
+// covers reports whether an address lies in the region behind the probed address.
+func (s *site) covers(addr uint64) bool { return s.addr < addr && addr < s.region.End() }
+
+// ready reports whether a detour buffer stands by.
+func (s *site) ready() bool { return s.aggr && len(s.region.Code) > 0 }
+
+// Build prepares Kprobes for a kernel in guest memory without binding its native functions.
+func Build(g Guest, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, error) {
+	arch, err := ArchOf(im.Machine, im.Bits)
+	if err != nil {
+		return nil, fmt.Errorf("image %s: %w", im.Name, err)
+	}
+	l, err := newLayout(im)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kprobes{m: memory{g: g}, im: im, arch: arch, l: l, smp: kernel, opt: opt}
+	k.optimization = opt.Optimization
+	if k.opt.Batch <= 0 {
+		k.opt.Batch = Default().Batch
+	}
+	if err := k.sym.lookUp(im); err != nil {
+		return nil, err
+	}
+	k.readExceptions()
+	k.tmpl = k.template()
+	k.slots = newArea(k.sym.slots, arch.SlotSize)
+	k.detours = newArea(k.sym.detours, len(k.tmpl.Code)+arch.MaxRegion+arch.JumpSize)
+	k.optimizer = kernel.NewWork("kprobe-optimizer", k.optimize)
+	return k, k.setUpGuest()
+}
+
+// template reads the detour code of the image.
+func (k *Kprobes) template() Template {
+	s := &k.sym
+	return Template{
+		Code:  k.m.read(s.template.Start, int(s.template.End-s.template.Start)),
+		Value: int(s.templateValue - s.template.Start),
+		Call:  int(s.templateCall - s.template.Start),
+	}
+}
+
+// setUpGuest tells the guest what it asks about and allocates what text_poke needs.
+func (k *Kprobes) setUpGuest() error {
+	boost := uint64(0)
+	if k.opt.Boost {
+		boost = 1
+	}
+	k.m.store(k.sym.boostAllowed, field{0, 4}, boost)
+	k.tellOptimization()
+	var err error
+	if k.scratch, err = k.m.alloc(uint64(k.arch.JumpSize)); err != nil {
+		return err
+	}
+	return k.m.take()
+}
+
+// tellOptimization mirrors the sysctl in the guest's variable.
+func (k *Kprobes) tellOptimization() {
+	v := uint64(0)
+	if k.optimization {
+		v = 1
+	}
+	k.m.store(k.sym.allowOptimization, field{0, 4}, v)
+}
+
+// site finds a probed address.
+func (k *Kprobes) site(addr uint64) *site {
+	if i, ok := k.search(addr); ok {
+		return k.sites[i]
+	}
+	return nil
+}
+
+func (k *Kprobes) search(addr uint64) (int, bool) {
+	return slices.BinarySearchFunc(k.sites, addr, func(s *site, a uint64) int {
+		switch {
+		case s.addr < a:
+			return -1
+		case s.addr > a:
+			return 1
+		}
+		return 0
+	})
+}
+
+// siteOf finds where a struct kprobe is registered, nil if it is not.
+func (k *Kprobes) siteOf(p uint64) *site {
+	s := k.site(k.m.load(p, k.l.p.addr))
+	if s == nil || p != s.head && !(s.aggr && slices.Contains(k.children(s.head), p)) {
+		return nil
+	}
+	if s.aggr && p == s.head {
+		return nil
+	}
+	return s
+}
+
+// add puts a new site into the hash table and the index.
+func (k *Kprobes) add(s *site) {
+	k.hlistAdd(k.bucket(k.sym.table, s.addr), s.head, k.hash())
+	i, _ := k.search(s.addr)
+	k.sites = slices.Insert(k.sites, i, s)
+}
+
+// drop takes a site out of both.
+func (k *Kprobes) drop(s *site) {
+	k.hlistDel(s.head, k.hash())
+	if i, ok := k.search(s.addr); ok {
+		k.sites = slices.Delete(k.sites, i, i+1)
+	}
+}
+
+// hash are the links of struct kprobe in its hash chain.
+func (k *Kprobes) hash() links { return links{k.l.p.next, k.l.p.pprev} }
+
+// remove takes a site off a queue of the optimizer.
+func remove(queue []*site, s *site) []*site {
+	if i := slices.Index(queue, s); i >= 0 {
+		return slices.Delete(queue, i, i+1)
+	}
+	return queue
+}

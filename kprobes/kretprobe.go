@@ -1,0 +1,100 @@
+package kprobes
+
+import "slices"
+
+// RegisterKretprobe registers the struct kretprobe at rp: its instances are allocated, then its
+// kprobe is registered with the handler that takes over the return address.
+func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
+	return k.locked(c, func() error {
+		l := &k.l.r
+		kp := rp + l.kp.off
+		addr, err := k.resolve(kp)
+		if err != nil {
+			return err
+		}
+		if sym, _, ok := k.im.At(addr); ok && slices.Contains(k.arch.ReturnBlacklist, sym.Name) {
+			return EINVAL
+		}
+		for _, f := range []field{k.l.p.post, k.l.p.fault, k.l.p.brk} {
+			k.m.store(kp, f, 0)
+		}
+		k.m.store(kp, k.l.p.pre, k.sym.returnPre)
+		if err := k.allocInstances(c, rp); err != nil {
+			return err
+		}
+		if err := k.register(c, kp); err != nil {
+			k.freeInstances(rp)
+			return err
+		}
+		return nil
+	})
+}
+
+// allocInstances fills the probe's list of free instances.
+func (k *Kprobes) allocInstances(c Caller, rp uint64) error {
+	l := &k.l.r
+	n := int32(k.m.load(rp, l.maxactive))
+	if n <= 0 {
+		n = k.defaultMaxActive()
+		k.m.store(rp, l.maxactive, uint64(uint32(n)))
+	}
+	k.m.store(rp, l.lock, 0)
+	k.m.store(rp, l.free, 0)
+	k.m.store(rp, l.nmissed, 0)
+	size := l.instSize + k.m.load(rp, l.dataSize)
+	for range n {
+		c.Charge(k.opt.Costs.Instance)
+		ri, err := k.m.alloc(size)
+		if err != nil || k.m.err != nil {
+			k.freeInstances(rp)
+			return ENOMEM
+		}
+		k.hlistAdd(rp+l.free.off, ri, k.instanceLinks())
+	}
+	return nil
+}
+
+// defaultMaxActive is the number of instances for a probe that does not say.
+func (k *Kprobes) defaultMaxActive() int32 {
+	cpus := int32(k.smp.CPUs())
+	if k.opt.Preempt {
+		return max(10, 2*cpus)
+	}
+	return cpus
+}
+
+func (k *Kprobes) instanceLinks() links { return links{k.l.r.instNext, k.l.r.instPprev} }
+
+// freeInstances frees the instances that are not in use.
+func (k *Kprobes) freeInstances(rp uint64) {
+	for _, ri := range k.hlist(rp+k.l.r.free.off, k.instanceLinks()) {
+		k.hlistDel(ri, k.instanceLinks())
+		k.m.free(ri)
+	}
+}
+
+// UnregisterKretprobes unregisters several return probes with one grace period. Instances that are
+// still out lose their probe; the guest frees them when their functions return.
+func (k *Kprobes) UnregisterKretprobes(c Caller, rps ...uint64) error {
+	kps := make([]uint64, len(rps))
+	for i, rp := range rps {
+		kps[i] = rp + k.l.r.kp.off
+	}
+	return k.unregister(c, kps, func(kp uint64) {
+		rp := kp - k.l.r.kp.off
+		k.orphan(rp)
+		k.freeInstances(rp)
+	})
+}
+
+// orphan clears the back pointers of a probe's instances that are in use.
+func (k *Kprobes) orphan(rp uint64) {
+	for i := range uint64(hashBuckets) {
+		head := k.sym.instances + i*uint64(k.l.list.size)
+		for _, ri := range k.hlist(head, k.instanceLinks()) {
+			if k.m.load(ri, k.l.r.instRP) == rp {
+				k.m.store(ri, k.l.r.instRP, 0)
+			}
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package kprobes
+
+// links are the two pointers of a list or hlist node, at their places in a structure.
+type links struct{ next, prev field }
+
+// The kernel's values in the pointers of a node that has left its list.
+const poison = 0xdead000000200200
+
+// Hash chains: a head is one pointer; a node points to the next one and to the pointer that points
+// to it. Pointers are written in the order in which a reader without locks may meet them.
+
+func (k *Kprobes) hlistAdd(head, node uint64, l links) {
+	first := k.m.load(head, k.l.list)
+	k.m.store(node, l.next, first)
+	k.m.store(node, l.prev, head)
+	k.m.store(head, k.l.list, node+l.next.off)
+	if first != 0 {
+		k.m.store(first-l.next.off, l.prev, node+l.next.off)
+	}
+}
+
+func (k *Kprobes) hlistDel(node uint64, l links) {
+	next, pprev := k.m.load(node, l.next), k.m.load(node, l.prev)
+	k.m.store(pprev, k.l.list, next)
+	if next != 0 {
+		k.m.store(next-l.next.off, l.prev, pprev)
+	}
+	k.m.store(node, l.prev, poison)
+}
+
+// hlistReplace puts node in the place of old.
+func (k *Kprobes) hlistReplace(old, node uint64, l links) {
+	next, pprev := k.m.load(old, l.next), k.m.load(old, l.prev)
+	k.m.store(node, l.next, next)
+	k.m.store(node, l.prev, pprev)
+	k.m.store(pprev, k.l.list, node+l.next.off)
+	if next != 0 {
+		k.m.store(next-l.next.off, l.prev, node+l.next.off)
+	}
+	k.m.store(old, l.prev, poison)
+}
+
+// hlist returns the structures of a chain.
+func (k *Kprobes) hlist(head uint64, l links) []uint64 {
+	var nodes []uint64
+	for n := k.m.load(head, k.l.list); n != 0; n = k.m.load(n-l.next.off, l.next) {
+		nodes = append(nodes, n-l.next.off)
+	}
+	return nodes
+}
+
+// The list that an aggregate's children are on: circular, the aggregate's own node is the head.
+
+func (k *Kprobes) listInit(p uint64) {
+	k.m.store(p, k.l.p.listNext, p+k.l.p.listNext.off)
+	k.m.store(p, k.l.p.listPrev, p+k.l.p.listNext.off)
+}
+
+// listInsert puts p between the structures a and b, which are neighbours.
+func (k *Kprobes) listInsert(p, a, b uint64) {
+	off := k.l.p.listNext.off
+	k.m.store(p, k.l.p.listNext, b+off)
+	k.m.store(p, k.l.p.listPrev, a+off)
+	k.m.store(a, k.l.p.listNext, p+off)
+	k.m.store(b, k.l.p.listPrev, p+off)
+}
+
+// listAdd puts p in front of the other children.
+func (k *Kprobes) listAdd(p, head uint64) {
+	k.listInsert(p, head, k.m.load(head, k.l.p.listNext)-k.l.p.listNext.off)
+}
+
+// listAddTail puts p behind the other children.
+func (k *Kprobes) listAddTail(p, head uint64) {
+	k.listInsert(p, k.m.load(head, k.l.p.listPrev)-k.l.p.listNext.off, head)
+}
+
+// listDel takes p out; its own next pointer stays for readers on their way.
+func (k *Kprobes) listDel(p uint64) {
+	off := k.l.p.listNext.off
+	next, prev := k.m.load(p, k.l.p.listNext)-off, k.m.load(p, k.l.p.listPrev)-off
+	k.m.store(prev, k.l.p.listNext, next+off)
+	k.m.store(next, k.l.p.listPrev, prev+off)
+	k.m.store(p, k.l.p.listPrev, poison)
+}
+
+// children returns the probes of an aggregate in the order in which they run.
+func (k *Kprobes) children(head uint64) []uint64 {
+	off := k.l.p.listNext.off
+	var ps []uint64
+	for n := k.m.load(head, k.l.p.listNext); n != head+off && n != 0; n = k.m.load(n-off, k.l.p.listNext) {
+		ps = append(ps, n-off)
+	}
+	return ps
+}
+
+// Fibonacci hashing of pointers, as in the guest's linux/hash.h.
+const (
+	hashBits       = 6
+	hashMultiplier = 0x9e37fffffffc0001
+	hashBuckets    = 1 << hashBits
+)
+
+// bucket is the address of the chain head in a hash table of the guest.
+func (k *Kprobes) bucket(table, key uint64) uint64 {
+	return table + uint64(k.l.list.size)*(key*hashMultiplier>>(64-hashBits))
+}

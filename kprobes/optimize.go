@@ -1,0 +1,170 @@
+package kprobes
+
+// tryOptimize puts a probe that can be optimized behind an aggregate and asks for it.
+func (k *Kprobes) tryOptimize(c Caller, s *site) error {
+	if !k.prepareDetour(c, s) {
+		return nil
+	}
+	if err := k.aggregate(c, s); err != nil {
+		k.detours.give(s.detour)
+		s.region, s.detour = Region{}, 0
+		return nil // without memory the probe stays a breakpoint, which is no error
+	}
+	k.storeDetour(c, s)
+	return k.wantOptimized(c, s)
+}
+
+// prepareDetour decides whether a jump may stand at the site and reserves its detour buffer. For
+// a site with an aggregate it also builds the buffer.
+func (k *Kprobes) prepareDetour(c Caller, s *site) bool {
+	s.refusal = k.checkDetour(c, s)
+	if s.refusal == nil && s.aggr {
+		k.storeDetour(c, s)
+	}
+	return s.refusal == nil
+}
+
+func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
+	switch {
+	case !k.opt.OptProbes:
+		return refuse(RuleUnsupported, 0, "the kernel is built without jump optimization")
+	case k.opt.Preempt:
+		return refuse(RulePreempt, 0, "kernel code can be preempted inside a region")
+	}
+	fn, _ := k.text(s.addr)
+	c.Charge(k.opt.Costs.Analyze * int64(len(fn.Code)))
+	region, refused := k.arch.Region(Site{Fn: fn, Addr: s.addr, EntryText: k.sym.entry, Exceptions: k.faults})
+	if refused != nil {
+		return refused
+	}
+	at, ok := k.detours.take()
+	if !ok {
+		return refuse(RuleNoSlot, s.addr, "all %d detour buffers are in use", len(k.detours.used))
+	}
+	if _, refused = k.detour(s.head, region, at); refused == nil {
+		_, refused = k.arch.Jump(s.addr, at)
+	}
+	if refused != nil {
+		k.detours.give(at)
+		return refused
+	}
+	s.region, s.detour = region, at
+	return nil
+}
+
+// detour builds a buffer for the optimized_kprobe at op.
+func (k *Kprobes) detour(op uint64, r Region, at uint64) (Detour, *Refusal) {
+	return k.arch.Detour(k.tmpl, r, DetourAt{Addr: at, Probe: op, Callback: k.sym.callback})
+}
+
+// storeDetour writes the buffer and what the guest knows of it.
+func (k *Kprobes) storeDetour(c Caller, s *site) {
+	c.Charge(k.opt.Costs.Detour)
+	op := s.head - k.l.o.kp.off
+	d, refused := k.detour(op, s.region, s.detour)
+	if refused != nil {
+		s.refusal = refused // cannot be: the same buffer was tried for another argument
+		return
+	}
+	k.m.write(s.detour, d.Code)
+	k.m.store(op, k.l.o.insn, s.detour)
+	k.m.store(op, k.l.o.insnsSize, uint64(len(s.region.Code)))
+}
+
+// blocked returns the passing reason that keeps a ready site from being optimized, nil if none.
+func (k *Kprobes) blocked(s *site) *Refusal {
+	l := &k.l.p
+	switch {
+	case !k.optimization:
+		return refuse(RuleOff, 0, "debug.kprobes-optimization is 0")
+	case k.disabled(s.head) || k.allDisarmed:
+		return refuse(RuleDisabled, s.addr, "the probe at %#x is disabled", s.addr)
+	case k.m.load(s.head, l.post) != 0 || k.m.load(s.head, l.brk) != 0:
+		return refuse(RulePostHandler, s.addr, "a probe at %#x has a post handler", s.addr)
+	}
+	i, _ := k.search(s.addr)
+	for i++; i < len(k.sites) && s.covers(k.sites[i].addr); i++ {
+		if o := k.sites[i]; !k.disabled(o.head) {
+			return refuse(RuleProbeInRegion, o.addr, "another probe at %#x lies in the region %#x-%#x",
+				o.addr, s.addr, s.region.End())
+		}
+	}
+	return nil
+}
+
+// wantOptimized queues a site for the optimizer if nothing stands against it.
+func (k *Kprobes) wantOptimized(c Caller, s *site) error {
+	if !s.ready() || k.blocked(s) != nil || k.flags(s.head)&flagOptimized != 0 {
+		return nil
+	}
+	k.setFlag(s.head, flagOptimized)
+	if s.queue == queueUnoptimizing { // the jump still stands
+		k.unoptimizing = remove(k.unoptimizing, s)
+		s.queue = queueNone
+		return nil
+	}
+	k.optimizing = append(k.optimizing, s)
+	s.queue = queueOptimizing
+	return k.optimizer.Schedule(c, k.opt.Delay)
+}
+
+// unoptimize gives up a site's jump or the wish for it: at once if forced, else by the optimizer.
+func (k *Kprobes) unoptimize(c Caller, s *site, force bool) error {
+	if !s.aggr || k.disabled(s.head) && s.queue == queueNone {
+		return nil
+	}
+	if k.flags(s.head)&flagOptimized == 0 {
+		if !force || s.queue != queueUnoptimizing {
+			return nil
+		}
+		k.unoptimizing = remove(k.unoptimizing, s)
+		s.queue = queueNone
+		return k.forceJumpAway(c, s)
+	}
+	k.clearFlag(s.head, flagOptimized)
+	switch {
+	case s.queue == queueOptimizing:
+		k.optimizing = remove(k.optimizing, s)
+		s.queue = queueNone
+		return nil
+	case force:
+		return k.forceJumpAway(c, s)
+	}
+	k.unoptimizing = append(k.unoptimizing, s)
+	s.queue = queueUnoptimizing
+	return k.optimizer.Schedule(c, k.opt.Delay)
+}
+
+// forceJumpAway undoes one jump without waiting for the optimizer.
+func (k *Kprobes) forceJumpAway(c Caller, s *site) error {
+	err := k.smp.StopMachine(c, func(c Caller) error { return k.jumpAway(c, s) })
+	if err != nil || !k.disabled(s.head) {
+		return err
+	}
+	return k.clear(c, s)
+}
+
+// jumpAway puts the breakpoint and the bytes behind it back. No other CPU may be running.
+func (k *Kprobes) jumpAway(c Caller, s *site) error {
+	code := append([]byte(nil), s.orig...)
+	copy(code, k.arch.Breakpoint)
+	if err := k.poke(c, s.addr, code); err != nil {
+		return err
+	}
+	s.text = textProbed
+	return nil
+}
+
+// jump writes the jump over the breakpoint. No other CPU may be running.
+func (k *Kprobes) jump(c Caller, s *site) error {
+	code, refused := k.arch.Jump(s.addr, s.detour)
+	if refused != nil {
+		return refused // cannot be: the distance was checked when the buffer was built
+	}
+	k.m.write(s.head-k.l.o.kp.off+k.l.o.copied.off, s.orig[len(k.arch.Breakpoint):])
+	if err := k.poke(c, s.addr, code); err != nil {
+		return err
+	}
+	s.text = textJump
+	return nil
+}

@@ -1,0 +1,162 @@
+package kprobes
+
+// optimize is one pass of the optimizer: undo jumps, wait until nobody is in the middle of the
+// instructions that are to be replaced, write jumps, free what is left over.
+func (k *Kprobes) optimize(c Caller) error {
+	return k.locked(c, func() error {
+		if err := k.undoBatch(c); err != nil {
+			return err
+		}
+		if err := k.smp.SynchronizeSched(c); err != nil {
+			return err
+		}
+		if err := k.jumpBatch(c); err != nil {
+			return err
+		}
+		for _, s := range k.freeing {
+			k.freeAggregate(s)
+		}
+		k.freeing = nil
+		if len(k.optimizing)+len(k.unoptimizing) == 0 {
+			return nil
+		}
+		return k.optimizer.Schedule(c, k.opt.Delay)
+	})
+}
+
+// undoBatch turns jumps back into breakpoints, and takes those away where nothing is enabled.
+func (k *Kprobes) undoBatch(c Caller) error {
+	batch := k.next(&k.unoptimizing)
+	if err := k.stopped(c, batch, k.jumpAway); err != nil {
+		return err
+	}
+	for _, s := range batch {
+		s.queue = queueNone
+		if !k.disabled(s.head) {
+			continue
+		}
+		if err := k.clear(c, s); err != nil {
+			return err
+		}
+		if len(k.children(s.head)) == 0 {
+			k.drop(s)
+			k.freeing = append(k.freeing, s)
+		}
+	}
+	return nil
+}
+
+// jumpBatch turns breakpoints into jumps.
+func (k *Kprobes) jumpBatch(c Caller) error {
+	if k.allDisarmed || !k.optimization {
+		return nil
+	}
+	batch := k.next(&k.optimizing)
+	if err := k.stopped(c, batch, k.jump); err != nil {
+		return err
+	}
+	for _, s := range batch {
+		s.queue = queueNone
+	}
+	return nil
+}
+
+// next takes up to one batch from a queue.
+func (k *Kprobes) next(queue *[]*site) []*site {
+	n := min(len(*queue), k.opt.Batch)
+	batch := (*queue)[:n:n]
+	*queue = (*queue)[n:]
+	return batch
+}
+
+// stopped changes the text of a batch of sites while the machine stands still.
+func (k *Kprobes) stopped(c Caller, batch []*site, change func(Caller, *site) error) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	return k.smp.StopMachine(c, func(c Caller) error {
+		for _, s := range batch {
+			if err := change(c, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// WaitOptimizer returns when no site waits for being optimized or unoptimized.
+func (k *Kprobes) WaitOptimizer(c Caller) error {
+	for {
+		if err := k.optimizer.Flush(c); err != nil {
+			return err
+		}
+		if len(k.optimizing)+len(k.unoptimizing) == 0 {
+			return nil
+		}
+	}
+}
+
+// SetOptimization sets debug.kprobes-optimization: off undoes every jump and waits for it, on asks
+// for jumps wherever they are allowed.
+func (k *Kprobes) SetOptimization(c Caller, on bool) error {
+	err := k.locked(c, func() error {
+		if on == k.optimization {
+			return nil
+		}
+		k.optimization = on
+		k.tellOptimization()
+		for _, s := range k.sites {
+			if k.disabled(s.head) {
+				continue
+			}
+			change := k.wantOptimized
+			if !on {
+				change = func(c Caller, s *site) error { return k.unoptimize(c, s, false) }
+			}
+			if err := change(c, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || on {
+		return err
+	}
+	return k.WaitOptimizer(c)
+}
+
+// ArmAll answers a write to debugfs kprobes/enabled: every enabled probe is armed or disarmed. The
+// probes' own flags stay.
+func (k *Kprobes) ArmAll(c Caller, on bool) error {
+	err := k.locked(c, func() error {
+		if on != k.allDisarmed {
+			return nil
+		}
+		k.allDisarmed = !on
+		v := uint64(1)
+		if on {
+			v = 0
+		}
+		k.m.store(k.sym.allDisarmed, field{0, 4}, v)
+		for _, s := range k.sites {
+			if err := k.armOne(c, s, on); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || on {
+		return err
+	}
+	return k.WaitOptimizer(c)
+}
+
+func (k *Kprobes) armOne(c Caller, s *site, on bool) error {
+	if k.disabled(s.head) {
+		return nil
+	}
+	if on {
+		return k.arm(c, s)
+	}
+	return k.disarm(c, s, false)
+}

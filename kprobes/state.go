@@ -1,0 +1,137 @@
+package kprobes
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Mode is how a probe is armed.
+type Mode string
+
+// The modes of a probe. A boostable probe counts as Breakpoint until its first hit has been
+// stepped, as only then the jump back is written.
+const (
+	Gone       Mode = "gone" // not registered
+	Disabled   Mode = "disabled"
+	Breakpoint Mode = "breakpoint" // the instruction is single-stepped
+	Boosted    Mode = "boosted"    // breakpoint, but no single step
+	Optimized  Mode = "optimized"  // jump
+)
+
+// State describes one probe.
+type State struct {
+	Addr    uint64 // probed address
+	Symbol  string
+	Offset  uint64
+	Mode    Mode
+	Queued  bool     // the optimizer is going to change it
+	NMissed uint64   // hits whose handlers did not run
+	Refusal *Refusal // why it is not and will not be optimized, nil otherwise
+}
+
+// State describes the struct kprobe at p, or that of the struct kretprobe if p is one.
+func (k *Kprobes) State(p uint64) (State, error) {
+	st := k.state(p)
+	return st, k.m.take()
+}
+
+func (k *Kprobes) state(p uint64) State {
+	st := State{Addr: k.m.load(p, k.l.p.addr), Mode: Gone}
+	st.Symbol, st.Offset = k.nameOf(st.Addr)
+	st.NMissed = k.m.load(p, k.l.p.nmissed)
+	s := k.siteOf(p)
+	if s == nil {
+		st.Refusal = refuse(RuleGone, p, "the probe at %#x is not registered", p)
+		return st
+	}
+	st.Mode, st.Queued = k.mode(s, p), s.queue != queueNone
+	if k.flags(s.head)&flagOptimized == 0 {
+		st.Refusal = k.why(s)
+	}
+	return st
+}
+
+func (k *Kprobes) mode(s *site, p uint64) Mode {
+	switch {
+	case k.disabled(p) || s.text == textClear:
+		return Disabled
+	case s.text == textJump:
+		return Optimized
+	case k.m.load(s.head, k.l.p.boostable) == 1 && k.m.load(s.head, k.l.p.post) == 0:
+		return Boosted
+	}
+	return Breakpoint
+}
+
+// why names the rule that keeps a site from being optimized.
+func (k *Kprobes) why(s *site) *Refusal {
+	if s.refusal != nil && (s.refusal.Rule == RuleUnsupported || s.refusal.Rule == RulePreempt) {
+		return s.refusal
+	}
+	passing := k.blocked(s)
+	if passing != nil && passing.Rule != RuleProbeInRegion || s.refusal == nil {
+		return passing
+	}
+	return s.refusal
+}
+
+// nameOf gives an address as symbol and offset.
+func (k *Kprobes) nameOf(addr uint64) (string, uint64) {
+	sym, off, ok := k.im.At(addr)
+	if !ok {
+		return "", addr
+	}
+	return sym.Name, off
+}
+
+// List is the text of debugfs kprobes/list: one line a probe, in the order of the hash table.
+func (k *Kprobes) List() (string, error) {
+	var b strings.Builder
+	for i := range uint64(hashBuckets) {
+		for _, head := range k.hlist(k.sym.table+i*uint64(k.l.list.size), k.hash()) {
+			k.listHead(&b, head)
+		}
+	}
+	return b.String(), k.m.take()
+}
+
+// listHead writes the lines of one address: the probe, or the children of the aggregate.
+func (k *Kprobes) listHead(b *strings.Builder, head uint64) {
+	if k.m.load(head, k.l.p.pre) != k.sym.aggrPre {
+		k.listLine(b, head, head)
+		return
+	}
+	for _, p := range k.children(head) {
+		k.listLine(b, p, head)
+	}
+}
+
+func (k *Kprobes) listLine(b *strings.Builder, p, head uint64) {
+	l := &k.l.p
+	kind := "k"
+	switch {
+	case k.m.load(p, l.pre) == k.sym.returnPre:
+		kind = "r"
+	case k.m.load(p, l.brk) != 0:
+		kind = "j"
+	}
+	addr := k.m.load(p, l.addr)
+	name, off := k.nameOf(addr)
+	fmt.Fprintf(b, "%0*x  %s  %s+0x%x  %s %s\n",
+		2*l.addr.size, addr, kind, name, off, " ", listFlags(k.flags(p), k.flags(head)))
+}
+
+// listFlags shows the probe's own flags, and whether the address is optimized.
+func listFlags(own, head uint64) string {
+	var s string
+	switch {
+	case own&flagGone != 0:
+		s = "[GONE]"
+	case own&flagDisabled != 0:
+		s = "[DISABLED]"
+	}
+	if head&flagOptimized != 0 {
+		s += "[OPTIMIZED]"
+	}
+	return s
+}

@@ -1,0 +1,139 @@
+package kprobes
+
+import (
+	"fmt"
+	"slices"
+
+	"kprobesim/sim"
+)
+
+// symbols are the places of the image that Kprobes works with.
+type symbols struct {
+	text, noProbes, entry, slots, detours, template Span
+	templateValue, templateCall                     uint64
+	table, instances                                uint64 // hash tables
+	boostAllowed, allowOptimization, allDisarmed    uint64
+	aggrPre, aggrPost, aggrFault, aggrBreak         uint64
+	returnPre, callback                             uint64
+	exceptions                                      []uint64 // faulting instructions, sorted
+	blacklist                                       []Span
+}
+
+// blacklisted names functions outside of the section for them that a kernel of 2010 protects.
+func blacklisted() []string {
+	return []string{"preempt_schedule", "native_get_debugreg", "irq_entries_start", "common_interrupt"}
+}
+
+func (s *symbols) lookUp(im *sim.Image) error {
+	for _, x := range []struct {
+		name string
+		at   *uint64
+	}{
+		{"_text", &s.text.Start}, {"_etext", &s.text.End},
+		{"__kprobes_text_start", &s.noProbes.Start}, {"__kprobes_text_end", &s.noProbes.End},
+		{"__entry_text_start", &s.entry.Start}, {"__entry_text_end", &s.entry.End},
+		{"__slots_start", &s.slots.Start}, {"__slots_end", &s.slots.End},
+		{"__detours_start", &s.detours.Start}, {"__detours_end", &s.detours.End},
+		{"optprobe_template_entry", &s.template.Start}, {"optprobe_template_end", &s.template.End},
+		{"optprobe_template_val", &s.templateValue}, {"optprobe_template_call", &s.templateCall},
+		{"kprobe_table", &s.table}, {"kretprobe_inst_table", &s.instances},
+		{"kprobe_boost_allowed", &s.boostAllowed}, {"kprobes_all_disarmed", &s.allDisarmed},
+		{"kprobes_allow_optimization", &s.allowOptimization},
+		{"aggr_pre_handler", &s.aggrPre}, {"aggr_post_handler", &s.aggrPost},
+		{"aggr_fault_handler", &s.aggrFault}, {"aggr_break_handler", &s.aggrBreak},
+		{"pre_handler_kretprobe", &s.returnPre}, {"optimized_callback", &s.callback},
+	} {
+		sym, ok := im.Symbol(x.name)
+		if !ok {
+			return fmt.Errorf("image %s has no symbol %s, which Kprobes needs: build it from headers and "+
+				"linker script of this version", im.Name, x.name)
+		}
+		*x.at = sym.Addr
+	}
+	for _, name := range blacklisted() {
+		if sym, ok := im.Symbol(name); ok {
+			s.blacklist = append(s.blacklist, Span{sym.Addr, sym.Addr + max(sym.Size, 1)})
+		}
+	}
+	return nil
+}
+
+// readExceptions reads the exception table: pairs of pointers, the instruction and its fix-up.
+func (k *Kprobes) readExceptions() {
+	from, ok := k.im.Symbol("__start___ex_table")
+	to, ok2 := k.im.Symbol("__stop___ex_table")
+	if !ok || !ok2 {
+		return
+	}
+	ptr := k.l.list
+	for a := from.Addr; a < to.Addr; a += uint64(2 * ptr.size) {
+		k.sym.exceptions = append(k.sym.exceptions, k.m.load(a, ptr))
+	}
+	slices.Sort(k.sym.exceptions)
+}
+
+// faults reports whether the exception table names the instruction at addr.
+func (k *Kprobes) faults(addr uint64) bool {
+	_, found := slices.BinarySearch(k.sym.exceptions, addr)
+	return found
+}
+
+// probeable holds an address against kernel text and the functions that a hit itself may execute.
+func (k *Kprobes) probeable(addr uint64) bool {
+	s := &k.sym
+	if !s.text.Contains(addr) || s.noProbes.Contains(addr) || s.slots.Contains(addr) || s.detours.Contains(addr) {
+		return false
+	}
+	for _, b := range s.blacklist {
+		if b.Contains(addr) {
+			return false
+		}
+	}
+	sym, _, ok := k.im.At(addr)
+	return !ok || sym.Section != ".native"
+}
+
+// text reads the function around an address as it was before any probe.
+func (k *Kprobes) text(addr uint64) (Text, bool) {
+	sym, off, ok := k.im.At(addr)
+	if !ok {
+		return Text{}, false
+	}
+	size := sym.Size
+	if size == 0 {
+		size = k.symbolEnd(sym, addr) - sym.Addr
+	}
+	if off >= size {
+		return Text{}, false
+	}
+	fn := Text{Name: sym.Name, Start: sym.Addr, Code: k.m.read(sym.Addr, int(size))}
+	i, _ := k.search(fn.Start)
+	for ; i < len(k.sites) && k.sites[i].addr < fn.End(); i++ {
+		copy(fn.Code[k.sites[i].addr-fn.Start:], k.sites[i].orig)
+	}
+	return fn, true
+}
+
+// symbolEnd is where a symbol without a size ends: in front of the next one.
+func (k *Kprobes) symbolEnd(sym sim.Symbol, addr uint64) uint64 {
+	const limit = 4096
+	end := addr + 1
+	for end < sym.Addr+limit {
+		s, _, ok := k.im.At(end)
+		if !ok || s.Addr != sym.Addr {
+			break
+		}
+		end++
+	}
+	return end
+}
+
+// poke has the guest store bytes into its text.
+func (k *Kprobes) poke(c Caller, addr uint64, code []byte) error {
+	k.m.write(k.scratch, code)
+	if err := k.m.take(); err != nil {
+		return err
+	}
+	_, err := c.InvokeSym("text_poke", addr, k.scratch, uint64(len(code)))
+	return err
+}
