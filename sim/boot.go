@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"kprobesim/cpus"
+)
+
+// load puts the image into memory and makes the CPUs.
+func (m *Machine) load() error {
+	end := uint64(0)
+	for _, s := range m.image.Segments {
+		if s.MemSize == 0 {
+			continue
+		}
+		if !m.mem.Holds(s.PA, int(s.MemSize)) {
+			return fmt.Errorf("segment at physical %#x with %d bytes does not fit into %d bytes of memory", s.PA, s.MemSize, m.mem.Size())
+		}
+		m.mem.Write(s.PA, s.Data)
+		end = max(end, s.PA+s.MemSize)
+	}
+	tables := uint64(m.mem.Size()-tableBytes) &^ 0xfff
+	root, err := m.cfg.ISA.Tables(m.mem, tables, m.cfg.ISA.Maps)
+	if err != nil {
+		return err
+	}
+	m.heap = newHeap((end+0xfff)&^0xfff, tables, m.cfg.ISA.Heap)
+	return m.makeCPUs(root)
+}
+
+// tableBytes is the memory kept for page tables.
+const tableBytes = 1 << 20
+
+// makeCPUs makes the CPUs and starts the first.
+func (m *Machine) makeCPUs(root uint64) error {
+	stack, ok := m.image.Symbol("boot_stack_top")
+	if !ok {
+		return fmt.Errorf("no symbol boot_stack_top: the loader does not know where the first stack is")
+	}
+	lo, size, _ := m.image.Section(".native")
+	for i := range m.cfg.CPUs {
+		base, err := m.perCPU()
+		if err != nil {
+			return err
+		}
+		apic := NewLAPIC(m.apicConfig(i))
+		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
+			Memory: m.mem, Device: apicDevice{apic}, Interrupts: apic,
+			Native: [2]uint64{lo, lo + size}, Phase: m.phase, Root: root,
+		})
+		m.percpu = append(m.percpu, base)
+		m.apics = append(m.apics, apic)
+		m.cpus = append(m.cpus, c)
+		m.asleep = append(m.asleep, -1)
+		if i == 0 {
+			c.Boot(m.image.Entry, stack.Addr, uint64(i), base)
+		}
+	}
+	return nil
+}
+
+// perCPU allocates one CPU's copy of the per-CPU data and returns its base.
+func (m *Machine) perCPU() (uint64, error) {
+	var at [3]uint64
+	for i, n := range []string{"__per_cpu_start", "__per_cpu_end", "__per_cpu_load"} {
+		s, ok := m.image.Symbol(n)
+		if !ok {
+			return 0, fmt.Errorf("no symbol %s: the loader cannot make per-CPU data", n)
+		}
+		at[i] = s.Addr
+	}
+	if at[1] < at[0] || at[1]-at[0] > 1<<20 {
+		return 0, fmt.Errorf("per-CPU data from %#x to %#x is no sensible range", at[0], at[1])
+	}
+	size := at[1] - at[0]
+	base, err := m.Alloc(size, 0x1000)
+	if err != nil {
+		return 0, err
+	}
+	b, err := m.ReadBootBytes(at[2], int(size))
+	if err != nil {
+		return 0, fmt.Errorf("template of per-CPU data: %w", err)
+	}
+	m.mem.Write(base-m.cfg.ISA.Heap, b)
+	return base, nil
+}
+
+// ReadBootBytes reads the image by virtual address before there is a CPU to translate.
+func (m *Machine) ReadBootBytes(va uint64, n int) ([]byte, error) {
+	for _, p := range m.cfg.ISA.Maps {
+		if off := va - p.VA; va >= p.VA && off < uint64(m.mem.Size()) {
+			if b := m.mem.Bytes(p.PA+off, n); b != nil {
+				return slices.Clone(b), nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%d bytes at %#x are not mapped", n, va)
+}
+
+// PerCPU returns the address of a per-CPU symbol on one CPU.
+func (m *Machine) PerCPU(cpu int, symbol string) (uint64, error) {
+	s, ok := m.image.Symbol(symbol)
+	if !ok || cpu < 0 || cpu >= len(m.percpu) {
+		return 0, fmt.Errorf("image %s: no per-CPU symbol %s for cpu %d", m.image.Name, symbol, cpu)
+	}
+	return m.percpu[cpu] + s.Addr, nil
+}
+
+// phase gives the index of the phase of the code at an address.
+func (m *Machine) phase(pc uint64) uint8 {
+	name := m.image.Phase(pc)
+	for i, n := range m.cfg.ISA.Phases {
+		if n == name {
+			return uint8(i)
+		}
+	}
+	return 0
+}
+
+// apicDevice puts a local APIC at its place on the bus.
+type apicDevice struct{ apic *LAPIC }
+
+const (
+	apicBase = 0xfee00000
+	apicSize = 0x1000
+)
+
+func (d apicDevice) Load(pa uint64, size int) uint64 {
+	if pa < apicBase || pa >= apicBase+apicSize {
+		return ^uint64(0)
+	}
+	return uint64(d.apic.Load(pa - apicBase))
+}
+
+func (d apicDevice) Store(pa uint64, size int, v uint64) {
+	if pa >= apicBase && pa < apicBase+apicSize {
+		d.apic.Store(pa-apicBase, uint32(v))
+	}
+}

@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Image is a guest kernel as linked: what to put where in memory, and what its symbol table and
+// debug information say about addresses and structures. It never changes after LoadImage, so
+// machines that run at the same time may share one.
+type Image struct {
+	Name    string // as given to LoadImage, for messages
+	Machine elf.Machine
+	Bits    int // width of an address: 32 or 64
+	Order   binary.ByteOrder
+	Entry   uint64 // virtual address of the first instruction
+
+	Segments []Segment // sorted by PA, no two overlap
+	Symbols  []Symbol  // every named symbol with an address, sorted by Addr, then Name
+	Natives  []Symbol  // one per used slot of section .native, sorted by Addr
+
+	sections []section // that occupy memory, sorted by addr
+	byName   []int32   // indices into Symbols, sorted by name, the preferred one first
+	spans    []span    // non-overlapping address ranges, sorted
+	lines    lineTable
+	types    typeTable
+}
+
+// Segment is a piece of guest memory filled from the image; bytes behind Data, up to MemSize, are
+// zero.
+type Segment struct {
+	VA, PA      uint64
+	Data        []byte // read-only, part of the bytes given to LoadImage
+	MemSize     uint64
+	Exec, Write bool
+}
+
+// section is an ELF section that has addresses at run time.
+type section struct {
+	name       string
+	phase      string
+	addr, size uint64
+	exec       bool
+}
+
+// LoadImage reads a statically linked ELF executable. b stays in use and must not change. Errors
+// name the file, what is wrong with it and what to do; damaged files never panic.
+func LoadImage(name string, b []byte) (im *Image, err error) {
+	defer func() {
+		// debug/elf and debug/dwarf promise no panics, but they read files of any origin here.
+		if r := recover(); r != nil {
+			im, err = nil, fmt.Errorf("image %s: damaged file (%v): build or copy it again", name, r)
+		}
+	}()
+	im = &Image{Name: name}
+	if err := im.load(b); err != nil {
+		return nil, fmt.Errorf("image %s: %w", name, err)
+	}
+	return im, nil
+}
+
+// byteReader is io.ReaderAt over a slice, without the state of bytes.Reader.
+type byteReader []byte
+
+// ReadAt implements io.ReaderAt.
+func (b byteReader) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || off >= int64(len(b)) {
+		return 0, io.EOF
+	}
+	n := copy(p, b[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (im *Image) load(b []byte) error {
+	f, err := openELF(b)
+	if err != nil {
+		return err
+	}
+	im.Machine, im.Order, im.Entry = f.Machine, f.ByteOrder, f.Entry
+	im.Bits = 32
+	if f.Class == elf.ELFCLASS64 {
+		im.Bits = 64
+	}
+	if err := checkHeader(f); err != nil {
+		return err
+	}
+	if err := im.loadSegments(f, b); err != nil {
+		return err
+	}
+	if err := im.loadSections(f); err != nil {
+		return err
+	}
+	if err := im.loadSymbols(f); err != nil {
+		return err
+	}
+	return im.loadDebug(f)
+}
+
+// openELF reads the headers and words debug/elf's errors for people.
+func openELF(b []byte) (*elf.File, error) {
+	switch {
+	case len(b) == 0:
+		return nil, errors.New("file is empty: build or copy it again")
+	case len(b) < 4 || string(b[:4]) != elf.ELFMAG:
+		return nil, errors.New("is no ELF file: name a linked guest kernel")
+	}
+	f, err := elf.NewFile(byteReader(b))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("file is truncated (headers point behind its %d bytes): "+
+			"build or copy it again", len(b))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("damaged ELF headers (%w): build or copy it again", err)
+	}
+	return f, nil
+}
+
+// guestMachine is one kind of ELF file that a guest kernel may be.
+type guestMachine struct {
+	machine elf.Machine
+	class   elf.Class
+	data    elf.Data
+}
+
+// checkHeader refuses what no machine of the simulator could run.
+func checkHeader(f *elf.File) error {
+	known := [...]guestMachine{
+		{elf.EM_X86_64, elf.ELFCLASS64, elf.ELFDATA2LSB},
+		{elf.EM_386, elf.ELFCLASS32, elf.ELFDATA2LSB},
+		{elf.EM_PPC64, elf.ELFCLASS64, elf.ELFDATA2MSB},
+		{elf.EM_ARM, elf.ELFCLASS32, elf.ELFDATA2LSB},
+	}
+	ok := false
+	for _, k := range known {
+		ok = ok || k == guestMachine{f.Machine, f.Class, f.Data}
+	}
+	if !ok {
+		return fmt.Errorf("is for a foreign machine (%v, %v, %v): guests are x86-64, i386, "+
+			"big-endian ppc64 or little-endian ARM", f.Machine, f.Class, f.Data)
+	}
+	switch f.Type {
+	case elf.ET_EXEC:
+		return nil
+	case elf.ET_DYN:
+		return errors.New("is position independent (ET_DYN), not an executable at fixed " +
+			"addresses: link it with -static -no-pie")
+	case elf.ET_REL:
+		return errors.New("is an object file (ET_REL), not executable: link it")
+	}
+	return fmt.Errorf("is not executable (%v): name a linked guest kernel", f.Type)
+}
+
+// Match tells whether a machine of the given kind can run the image.
+func (im *Image) Match(machine elf.Machine, bits int, order binary.ByteOrder) error {
+	if im.Machine == machine && im.Bits == bits && im.Order == order {
+		return nil
+	}
+	return fmt.Errorf("image %s is for %v (%d bits, %v), the machine is %v (%d bits, %v): "+
+		"choose another image or machine", im.Name, im.Machine, im.Bits, im.Order,
+		machine, bits, order)
+}

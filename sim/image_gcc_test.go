@@ -1,0 +1,231 @@
+package sim
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// gccImage compiles testdata/guest.c for x86-64, or skips the test without a compiler for it.
+func gccImage(tb testing.TB, flags ...string) []byte {
+	tb.Helper()
+	cc := "x86_64-linux-gnu-gcc"
+	if _, err := exec.LookPath(cc); err != nil {
+		if cc = "gcc"; runtime.GOARCH != "amd64" {
+			tb.Skip("skipped: DWARF of a compiled image; x86_64-linux-gnu-gcc is not installed")
+		}
+	}
+	if _, err := exec.LookPath(cc); err != nil {
+		tb.Skip("skipped: DWARF of a compiled image; gcc is not installed")
+	}
+	out := filepath.Join(tb.TempDir(), "guest.elf")
+	args := append([]string{
+		"-g", "-O2", "-ffreestanding", "-nostdlib", "-static", "-no-pie", "-fno-pic",
+		"-mcmodel=kernel", "-Wl,--build-id=none", "-Wl,-Ttext-segment=0xffffffff80100000",
+		"-o", out, "guest.c",
+	}, flags...)
+	cmd := exec.Command(cc, args...)
+	cmd.Dir = "testdata"
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("%s %s: %v\n%s", cc, strings.Join(args, " "), err, msg)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// TestCompiledImage checks layouts and lines that a real compiler wrote, in both DWARF versions
+// that the supported compilers use.
+func TestCompiledImage(t *testing.T) {
+	for _, flags := range [][]string{
+		{"-gdwarf-5"}, {"-gdwarf-4"}, {"-gdwarf-2"}, {"-gdwarf-5", "-gz"},
+		{"-ffile-prefix-map=" + mustGetwd(t) + "/testdata=."},
+	} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			im, err := LoadImage("guest.elf", gccImage(t, flags...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkFields(t, im)
+			checkLines(t, im)
+		})
+	}
+}
+
+func mustGetwd(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func checkFields(t *testing.T, im *Image) {
+	t.Helper()
+	for _, c := range []struct {
+		typ, path    string
+		offset, size int64
+		fail         string
+	}{
+		{"probe", "node", 0, 16, ""},
+		{"probe", "node.pprev", 8, 8, ""},
+		{"probe", "nmissed", 16, 8, ""},
+		{"probe", "ainsn.boostable", 48, 4, ""},
+		{"probe", "raw", 56, 8, ""},
+		{"probe", "high", 60, 4, ""},
+		{"probe", "words", 68, 32, ""},
+		{"probe", "words[2]", 84, 8, ""},
+		{"probe", "words[2].hi", 85, 1, ""},
+		{"probe", "words[3].plain", 96, 4, ""},
+		{"probe", "grid", 100, 24, ""},
+		{"probe", "grid[1]", 112, 12, ""},
+		{"probe", "grid[1][2]", 120, 4, ""},
+		{"probe", "copy[15]", 139, 1, ""},
+		{"probe", "handler", 144, 8, ""},
+		{"probe", "tail", 152, 0, ""},
+		{"word_t", "both", 0, 2, ""},
+		{"word_t", "plain", 4, 4, ""},
+		{"hook", "next", 0, 8, ""},
+		{"probe", "flag", 0, 0, "bit-field"},
+		{"probe", "gone", 0, 0, "there are node, nmissed"},
+		{"probe", "node.gone", 0, 0, "next, pprev"},
+		{"probe", "addr.x", 0, 0, "no struct"},
+		{"probe", "words.lo", 0, 0, "[n]"},
+		{"probe", "words[4]", 0, 0, "4 elements"},
+		{"probe", "grid[0][0][0]", 0, 0, "2 dimensions"},
+		{"probe", "nmissed[0]", 0, 0, "no array"},
+		{"probe", "words[x]", 0, 0, "no index"},
+		{"probe", "words[1", 0, 0, "missing ]"},
+		{"probe", "words[1]x", 0, 0, "unexpected"},
+		{"probe", "", 0, 0, "no member"},
+		{"probe", "tail[1]", 0, 0, "ends at byte"},
+		{"gone", "x", 0, 0, "declares no struct gone"},
+		{"u64", "x", 0, 0, "no struct or union"},
+	} {
+		f, err := field(im, c.typ, c.path)
+		if c.fail != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fail) {
+				t.Errorf("%s.%s: error %v does not say %q", c.typ, c.path, err, c.fail)
+			}
+			continue
+		}
+		if err != nil || f.Offset != c.offset || f.Size != c.size {
+			t.Errorf("%s.%s = %+v, %v; want %d, %d", c.typ, c.path, f, err, c.offset, c.size)
+		}
+	}
+}
+
+func field(im *Image, typ, path string) (Field, error) {
+	s, err := im.Struct(typ)
+	if err != nil {
+		return Field{}, err
+	}
+	return s.Field(path)
+}
+
+// checkLines holds the line table against the source: some instruction of every function comes
+// from the line that is marked by its text.
+func checkLines(t *testing.T, im *Image) {
+	t.Helper()
+	src, err := os.ReadFile("testdata/guest.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Split(string(src), "\n")
+	for fn, want := range map[string]string{
+		"handler": "return x + x;", "work": "sum += i ^ n;", "_start": "if (probes)",
+	} {
+		s, ok := im.Symbol(fn)
+		if !ok {
+			t.Fatalf("no symbol %s", fn)
+		}
+		found := false
+		for a := s.Addr; a < s.Addr+s.Size; a++ {
+			file, line, ok := im.Line(a)
+			if !ok || file != "guest.c" || line < 1 || line > len(text) {
+				t.Fatalf("Line(%s+%#x) = %q:%d, %v", fn, a-s.Addr, file, line, ok)
+			}
+			found = found || strings.Contains(text[line-1], want)
+		}
+		if !found {
+			t.Errorf("no instruction of %s comes from %q", fn, want)
+		}
+	}
+	if p := im.Phase(mustSymbol(t, im, "handler").Addr); p != "handler" {
+		t.Errorf("handler is in phase %q", p)
+	}
+}
+
+func mustSymbol(t *testing.T, im *Image, name string) Symbol {
+	t.Helper()
+	s, ok := im.Symbol(name)
+	if !ok {
+		t.Fatalf("no symbol %s", name)
+	}
+	return s
+}
+
+// exercise calls everything an image offers, for the fuzzers.
+func exercise(im *Image) {
+	for i := range im.Symbols {
+		s := &im.Symbols[i]
+		for _, a := range []uint64{s.Addr, s.Addr + s.Size, s.Addr - 1} {
+			im.At(a)
+			im.Line(a)
+			im.Phase(a)
+		}
+		im.Symbol(s.Name)
+	}
+	im.Phases()
+	for _, typ := range []string{"probe", "word_t", "hook", "arch_insn"} {
+		for _, path := range []string{
+			"node.next", "words[2].hi", "grid[1][2]", "high", "x", "tail[3]", "ainsn.insn", "handler",
+		} {
+			_, _ = field(im, typ, path) // any error will do, a panic will not
+		}
+	}
+}
+
+// TestDamagedImages cuts and flips real files everywhere: an image or an error, never a panic.
+func TestDamagedImages(t *testing.T) {
+	files := [][]byte{goodELF().build(), gccImage(t, "-gdwarf-5"), gccImage(t, "-gdwarf-4")}
+	seed := uint64(1)
+	random := func(n int) int { // xorshift
+		seed ^= seed << 13
+		seed ^= seed >> 7
+		seed ^= seed << 17
+		return int(seed % uint64(n))
+	}
+	for _, good := range files {
+		for range 1500 {
+			b := append([]byte(nil), good...)
+			for range 1 + random(8) {
+				b[random(len(b))] = byte(random(256))
+			}
+			if random(4) == 0 {
+				b = b[:random(len(b))]
+			}
+			if im, err := LoadImage("damaged.elf", b); err == nil {
+				exercise(im)
+			}
+		}
+	}
+}
+
+func FuzzLoadImage(f *testing.F) {
+	f.Add(goodELF().build())
+	if _, err := exec.LookPath("gcc"); err == nil && runtime.GOARCH == "amd64" {
+		f.Add(gccImage(f, "-gdwarf-5"))
+	}
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		if im, err := LoadImage("fuzz.elf", b); err == nil {
+			exercise(im)
+		}
+	})
+}

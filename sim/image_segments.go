@@ -1,0 +1,171 @@
+package sim
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// maxAddr is the last address of an image with addresses of the given width.
+func (im *Image) maxAddr() uint64 {
+	if im.Bits == 32 {
+		return 1<<32 - 1
+	}
+	return 1<<64 - 1
+}
+
+// loadSegments collects what is to be copied into guest memory.
+func (im *Image) loadSegments(f *elf.File, b []byte) error {
+	for i, p := range f.Progs {
+		switch p.Type {
+		case elf.PT_INTERP, elf.PT_DYNAMIC:
+			return fmt.Errorf("needs a dynamic loader (segment %d is %v): link it with -static",
+				i, p.Type)
+		case elf.PT_LOAD:
+			if err := im.addSegment(p.ProgHeader, b); err != nil {
+				return fmt.Errorf("segment %d: %w", i, err)
+			}
+		}
+	}
+	if len(im.Segments) == 0 {
+		return errors.New("has no segment to load: link it with a linker script that places one")
+	}
+	slices.SortStableFunc(im.Segments, func(a, b Segment) int { return cmp.Compare(a.PA, b.PA) })
+	if err := im.checkOverlap(); err != nil {
+		return err
+	}
+	if !im.executable(im.Entry) {
+		return fmt.Errorf("entry %#x lies in no executable segment: check ENTRY in the linker "+
+			"script", im.Entry)
+	}
+	return nil
+}
+
+func (im *Image) addSegment(p elf.ProgHeader, b []byte) error {
+	size := uint64(len(b))
+	switch {
+	case p.Memsz == 0 && p.Filesz == 0:
+		return nil // an empty load segment, as linkers leave behind
+	case p.Off > size || p.Filesz > size-p.Off:
+		return fmt.Errorf("file is truncated: bytes %#x to %#x of %#x are needed: build or copy "+
+			"it again", p.Off, p.Off+p.Filesz, size)
+	case p.Filesz > p.Memsz:
+		return fmt.Errorf("damaged: %#x bytes in the file, %#x in memory: build it again",
+			p.Filesz, p.Memsz)
+	case p.Memsz-1 > im.maxAddr()-p.Vaddr || p.Memsz-1 > im.maxAddr()-p.Paddr:
+		return fmt.Errorf("damaged: %#x bytes at virtual %#x, physical %#x run out of the address "+
+			"space: build it again", p.Memsz, p.Vaddr, p.Paddr)
+	}
+	im.Segments = append(im.Segments, Segment{
+		VA: p.Vaddr, PA: p.Paddr, Data: b[p.Off : p.Off+p.Filesz : p.Off+p.Filesz],
+		MemSize: p.Memsz, Exec: p.Flags&elf.PF_X != 0, Write: p.Flags&elf.PF_W != 0,
+	})
+	return nil
+}
+
+// checkOverlap refuses two segments for one byte of physical memory; Segments are sorted by PA.
+func (im *Image) checkOverlap() error {
+	for i := 1; i < len(im.Segments); i++ {
+		a, b := &im.Segments[i-1], &im.Segments[i]
+		if b.PA-a.PA < a.MemSize {
+			return fmt.Errorf("segments at physical %#x and %#x overlap: check the linker script",
+				a.PA, b.PA)
+		}
+	}
+	return nil
+}
+
+// executable tells whether an executable segment covers the virtual address.
+func (im *Image) executable(va uint64) bool {
+	for i := range im.Segments {
+		if s := &im.Segments[i]; s.Exec && va-s.VA < s.MemSize {
+			return true
+		}
+	}
+	return false
+}
+
+// loadSections notes the sections that have addresses.
+func (im *Image) loadSections(f *elf.File) error {
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_ALLOC == 0 || s.Size == 0 {
+			continue
+		}
+		if s.Size-1 > im.maxAddr()-s.Addr {
+			return fmt.Errorf("section %s: damaged: %#x bytes at %#x run out of the address space: "+
+				"build it again", s.Name, s.Size, s.Addr)
+		}
+		im.sections = append(im.sections, section{
+			name: s.Name, phase: phaseOf(s.Name), addr: s.Addr, size: s.Size,
+			exec: s.Flags&elf.SHF_EXECINSTR != 0,
+		})
+	}
+	slices.SortStableFunc(im.sections, func(a, b section) int { return cmp.Compare(a.addr, b.addr) })
+	return nil
+}
+
+// Section returns the run-time addresses of a section; ok is false when it has none.
+func (im *Image) Section(name string) (addr, size uint64, ok bool) {
+	for i := range im.sections {
+		if s := &im.sections[i]; s.name == name {
+			return s.addr, s.size, true
+		}
+	}
+	return 0, 0, false
+}
+
+// sectionAt finds the section that covers an address, or nil.
+func (im *Image) sectionAt(addr uint64) *section {
+	i := sort.Search(len(im.sections), func(i int) bool { return im.sections[i].addr > addr }) - 1
+	if i < 0 || addr-im.sections[i].addr >= im.sections[i].size {
+		return nil
+	}
+	return &im.sections[i]
+}
+
+// defaultPhase is the phase of code that belongs to no step of a probe hit.
+const defaultPhase = "kernel"
+
+// phaseOf names the step of a probe hit that the code of a section does.
+func phaseOf(section string) string {
+	switch {
+	case strings.HasPrefix(section, ".phase.") && len(section) > len(".phase."):
+		return section[len(".phase."):]
+	case section == ".slots":
+		return "step"
+	case section == ".detours":
+		return "detour"
+	case section == ".workload":
+		return "workload"
+	}
+	return defaultPhase
+}
+
+// Phase names the step of a probe hit that an instruction belongs to: the X of its section
+// .phase.X, "step" for out-of-line slots, "detour" for detour buffers, "workload", or "kernel" for
+// everything else.
+func (im *Image) Phase(addr uint64) string {
+	if s := im.sectionAt(addr); s != nil {
+		return s.phase
+	}
+	return defaultPhase
+}
+
+// Phases lists the phases that the image's code can be in, in the order of their addresses and
+// each once; "kernel" is always among them.
+func (im *Image) Phases() []string {
+	var names []string
+	for i := range im.sections {
+		if s := &im.sections[i]; s.exec && !slices.Contains(names, s.phase) {
+			names = append(names, s.phase)
+		}
+	}
+	if !slices.Contains(names, defaultPhase) {
+		names = append(names, defaultPhase)
+	}
+	return names
+}

@@ -1,0 +1,243 @@
+package sim
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// nativeSlot is the distance between two slots of section .native in bytes.
+const nativeSlot = 16
+
+// nativeSection holds the slots through which the guest calls Go.
+const nativeSection = ".native"
+
+// Symbol is a name for an address of the image.
+type Symbol struct {
+	Name    string
+	Addr    uint64
+	Size    uint64 // bytes; 0 when the image does not say
+	Func    bool
+	Section string // "" for absolute values
+
+	global bool
+}
+
+// span says that addresses from start up to end belong to Symbols[sym].
+type span struct {
+	start, end uint64
+	sym        int32
+}
+
+// loadSymbols reads the symbol table and builds both indices.
+func (im *Image) loadSymbols(f *elf.File) error {
+	syms, err := f.Symbols()
+	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+		return fmt.Errorf("damaged symbol table (%w): build or copy it again", err)
+	}
+	for _, s := range syms {
+		if sym, ok := convertSymbol(f, s); ok {
+			im.Symbols = append(im.Symbols, sym)
+		}
+	}
+	slices.SortStableFunc(im.Symbols, func(a, b Symbol) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name))
+	})
+	im.indexNames()
+	im.indexSpans()
+	return im.findNatives()
+}
+
+// convertSymbol keeps symbols that name an address: code, data and labels.
+func convertSymbol(f *elf.File, s elf.Symbol) (Symbol, bool) {
+	typ := elf.ST_TYPE(s.Info)
+	switch typ {
+	case elf.STT_NOTYPE, elf.STT_OBJECT, elf.STT_FUNC, elf.STT_COMMON:
+	default:
+		return Symbol{}, false
+	}
+	if s.Name == "" || s.Section == elf.SHN_UNDEF {
+		return Symbol{}, false
+	}
+	sym := Symbol{
+		Name: s.Name, Addr: s.Value, Size: s.Size, Func: typ == elf.STT_FUNC,
+		global: elf.ST_BIND(s.Info) != elf.STB_LOCAL,
+	}
+	if i := int(s.Section); i < len(f.Sections) && s.Section < elf.SHN_LORESERVE {
+		sym.Section = f.Sections[i].Name
+	}
+	return sym, true
+}
+
+// indexNames sorts symbols by name; among equal names the global, then the lower one comes first.
+func (im *Image) indexNames() {
+	im.byName = make([]int32, len(im.Symbols))
+	for i := range im.byName {
+		im.byName[i] = int32(i)
+	}
+	slices.SortStableFunc(im.byName, func(x, y int32) int {
+		a, b := &im.Symbols[x], &im.Symbols[y]
+		return cmp.Or(cmp.Compare(a.Name, b.Name), trueFirst(a.global, b.global))
+	})
+}
+
+// trueFirst compares so that true sorts before false.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// Symbol finds a symbol by name. Of several with one name a global one is preferred, then the one
+// with the lowest address.
+func (im *Image) Symbol(name string) (Symbol, bool) {
+	i := sort.Search(len(im.byName), func(i int) bool {
+		return im.Symbols[im.byName[i]].Name >= name
+	})
+	if i == len(im.byName) || im.Symbols[im.byName[i]].Name != name {
+		return Symbol{}, false
+	}
+	return im.Symbols[im.byName[i]], true
+}
+
+// At finds the symbol that contains an address, and how many bytes behind its start that is. A
+// symbol without a size reaches to the next symbol of its section.
+func (im *Image) At(addr uint64) (sym Symbol, off uint64, ok bool) {
+	i := sort.Search(len(im.spans), func(i int) bool { return im.spans[i].end > addr })
+	if i == len(im.spans) || addr < im.spans[i].start {
+		return Symbol{}, 0, false
+	}
+	sym = im.Symbols[im.spans[i].sym]
+	return sym, addr - sym.Addr, true
+}
+
+// SymbolOff returns the name of the symbol that contains an address and its start, or "" and 0:
+// the form that disassemblers ask for.
+func (im *Image) SymbolOff(addr uint64) (name string, start uint64) {
+	sym, _, ok := im.At(addr)
+	if !ok {
+		return "", 0
+	}
+	return sym.Name, sym.Addr
+}
+
+// indexSpans cuts the address space into ranges of one innermost symbol each.
+func (im *Image) indexSpans() {
+	var sw sweep
+	for i := 0; i < len(im.Symbols); {
+		addr, best := im.Symbols[i].Addr, -1
+		for ; i < len(im.Symbols) && im.Symbols[i].Addr == addr; i++ {
+			if im.covers(i) && (best < 0 || im.better(i, best)) {
+				best = i
+			}
+		}
+		if best < 0 {
+			continue
+		}
+		s := &im.Symbols[best]
+		sw.open(span{s.Addr, im.symbolEnd(s, i), int32(best)}, s.Size == 0)
+	}
+	im.spans = sw.finish()
+}
+
+// covers tells whether a symbol can contain addresses: it lies inside its own section.
+func (im *Image) covers(i int) bool {
+	s := &im.Symbols[i]
+	sec := im.sectionAt(s.Addr)
+	return sec != nil && s.Section == sec.name
+}
+
+// better chooses between two names for one address: code before data, sized before label, global
+// before local.
+func (im *Image) better(i, j int) bool {
+	a, b := &im.Symbols[i], &im.Symbols[j]
+	return cmp.Or(trueFirst(a.Func, b.Func), trueFirst(a.Size > 0, b.Size > 0),
+		trueFirst(a.global, b.global)) < 0
+}
+
+// symbolEnd is the first address behind a symbol; next is the index of the first symbol with a
+// higher address.
+func (im *Image) symbolEnd(s *Symbol, next int) uint64 {
+	sec := im.sectionAt(s.Addr)
+	end := sec.addr + sec.size // may wrap to 0 at the very top: nothing lies behind it
+	if s.Size > 0 && s.Size < end-s.Addr {
+		return s.Addr + s.Size
+	}
+	for ; s.Size == 0 && next < len(im.Symbols); next++ {
+		if n := &im.Symbols[next]; n.Section == s.Section && n.Addr-s.Addr < end-s.Addr {
+			return n.Addr
+		}
+	}
+	return end
+}
+
+// sweep turns nested ranges, opened in ascending order, into disjoint ones.
+type sweep struct {
+	stack []span
+	at    uint64 // everything below is done
+	out   []span
+}
+
+// open starts a range. A label (a symbol without size) inside another range only names a spot.
+func (w *sweep) open(s span, label bool) {
+	w.closeUntil(s.start)
+	if n := len(w.stack); n > 0 {
+		if label {
+			return
+		}
+		w.emit(w.stack[n-1], s.start)
+	}
+	w.at = s.start
+	w.stack = append(w.stack, s)
+}
+
+// closeUntil ends all ranges that reach no further than addr.
+func (w *sweep) closeUntil(addr uint64) {
+	for n := len(w.stack); n > 0 && w.stack[n-1].end <= addr; n-- {
+		w.emit(w.stack[n-1], w.stack[n-1].end)
+		w.stack = w.stack[:n-1]
+	}
+}
+
+// emit gives the addresses from w.at up to end to the symbol of s.
+func (w *sweep) emit(s span, end uint64) {
+	if end > w.at {
+		w.out = append(w.out, span{w.at, end, s.sym})
+		w.at = end
+	}
+}
+
+func (w *sweep) finish() []span {
+	w.closeUntil(1<<64 - 1)
+	return w.out
+}
+
+// findNatives collects the slots of section .native and checks their places.
+func (im *Image) findNatives() error {
+	base, _, ok := im.Section(nativeSection)
+	if !ok {
+		return nil
+	}
+	for _, s := range im.Symbols {
+		if s.Section != nativeSection || !s.Func {
+			continue
+		}
+		if (s.Addr-base)%nativeSlot != 0 {
+			return fmt.Errorf("native %s at %#x does not start a %d-byte slot of section %s: "+
+				"declare it with NATIVE()", s.Name, s.Addr, nativeSlot, nativeSection)
+		}
+		if n := len(im.Natives); n > 0 && im.Natives[n-1].Addr == s.Addr {
+			return fmt.Errorf("natives %s and %s share the slot at %#x: give each its own NATIVE()",
+				im.Natives[n-1].Name, s.Name, s.Addr)
+		}
+		im.Natives = append(im.Natives, s)
+	}
+	return nil
+}

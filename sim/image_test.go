@@ -1,0 +1,179 @@
+package sim
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func loadGood(t *testing.T) *Image {
+	t.Helper()
+	im, err := LoadImage("good.elf", goodELF().build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+func TestLoadImage(t *testing.T) {
+	im := loadGood(t)
+	if im.Machine != elf.EM_X86_64 || im.Bits != 64 || im.Order != binary.LittleEndian ||
+		im.Entry != testBase {
+		t.Errorf("header: %v %d bits %v entry %#x", im.Machine, im.Bits, im.Order, im.Entry)
+	}
+	if len(im.Segments) != 1 {
+		t.Fatalf("%d segments, want 1", len(im.Segments))
+	}
+	s := im.Segments[0]
+	if s.VA != testBase || s.PA != 0x100000 || len(s.Data) != codeSize || s.MemSize != 0x2000 ||
+		!s.Exec || !s.Write {
+		t.Errorf("segment is %#x at %#x, %d of %d bytes", s.VA, s.PA, len(s.Data), s.MemSize)
+	}
+	if err := im.Match(elf.EM_X86_64, 64, binary.LittleEndian); err != nil {
+		t.Error(err)
+	}
+	if err := im.Match(elf.EM_PPC64, 64, binary.BigEndian); err == nil {
+		t.Error("an x86-64 image matches a ppc64 machine")
+	}
+}
+
+func TestSymbolAt(t *testing.T) {
+	im := loadGood(t)
+	for _, c := range []struct {
+		at   uint64
+		name string
+		off  uint64
+	}{
+		{0x0, "start", 0}, // not _text, which is only a label there
+		{0x1f, "start", 0x1f},
+		{0x20, "outer", 0},
+		{0x30, "outer", 0x10}, // a label inside a function is no function
+		{0x40, "inner", 0},
+		{0x4f, "inner", 0xf},
+		{0x50, "outer", 0x30}, // outer goes on behind inner
+		{0x7f, "outer", 0x5f},
+		{0x80, "", 0}, // padding
+		{0x90, "stub", 0},
+		{0x9f, "stub", 0xf}, // reaches to the next symbol
+		{0xa0, "twice", 0},
+		{0xc0, "", 0},
+		{0x207, "jiffies", 7},
+		{0x2000, "", 0}, // _end is behind its section
+		{^uint64(0) - testBase, "", 0},
+	} {
+		sym, off, ok := im.At(testBase + c.at)
+		if sym.Name != c.name || off != c.off || ok != (c.name != "") {
+			t.Errorf("At(+%#x) = %q+%#x, %v; want %q+%#x", c.at, sym.Name, off, ok, c.name, c.off)
+		}
+	}
+	if name, start := im.SymbolOff(testBase + 0x25); name != "outer" || start != testBase+0x20 {
+		t.Errorf("SymbolOff = %q, %#x", name, start)
+	}
+	if _, _, ok := im.At(0); ok {
+		t.Error("address 0 has a symbol")
+	}
+}
+
+func TestSymbolByName(t *testing.T) {
+	im := loadGood(t)
+	for name, at := range map[string]uint64{
+		"start": 0, "_text": 0, "label": 0x30, "twice": 0xb0, "_end": 0x2000, "jiffies": 0x200,
+	} {
+		if s, ok := im.Symbol(name); !ok || s.Addr != testBase+at || s.Name != name {
+			t.Errorf("Symbol(%q) = %+v, %v; want address +%#x", name, s, ok, at)
+		}
+	}
+	for _, name := range []string{"", "a", "zzz", "outer2"} {
+		if s, ok := im.Symbol(name); ok {
+			t.Errorf("Symbol(%q) = %+v, want none", name, s)
+		}
+	}
+	if len(im.Natives) != 2 || im.Natives[0].Name != "sim_main" || im.Natives[1].Name != "printk" {
+		t.Errorf("natives are %v", im.Natives)
+	}
+}
+
+func TestPhase(t *testing.T) {
+	im := loadGood(t)
+	for at, want := range map[uint64]string{
+		0: "kernel", 0x100: "kernel", 0x140: "entry", 0x17f: "entry", 0x180: "workload",
+		0x1c0: "kernel", 0x1000: "step", 0x10ff: "step", 0x1100: "detour", 0x5000: "kernel",
+	} {
+		if got := im.Phase(testBase + at); got != want {
+			t.Errorf("Phase(+%#x) = %q, want %q", at, got, want)
+		}
+	}
+	want := []string{"kernel", "entry", "workload", "step", "detour"}
+	if got := im.Phases(); !slices.Equal(got, want) {
+		t.Errorf("phases are %q, want %q", got, want)
+	}
+	if addr, size, ok := im.Section(".slots"); addr != testBase+0x1000 || size != 0x100 || !ok {
+		t.Errorf(".slots is %#x bytes at %#x", size, addr)
+	}
+	if _, _, ok := im.Section(".comment"); ok {
+		t.Error(".comment has no address, but Section found one")
+	}
+}
+
+func TestLoadImageErrors(t *testing.T) {
+	change := func(f func(*testELF)) []byte {
+		e := goodELF()
+		f(e)
+		return e.build()
+	}
+	good := goodELF().build()
+	for _, c := range []struct {
+		name, want string
+		b          []byte
+	}{
+		{"empty", "file is empty", nil},
+		{"text", "is no ELF file", []byte("#!/bin/sh\n")},
+		{"magic only", "truncated", good[:4]},
+		{"header cut", "truncated", good[:40]},
+		{"sections cut", "truncated", good[:len(good)-1]},
+		{"half", "truncated", good[:len(good)/2]},
+		{"foreign", "foreign machine (EM_RISCV", change(func(e *testELF) { e.machine = elf.EM_RISCV })},
+		{"object", "object file", change(func(e *testELF) { e.typ = elf.ET_REL })},
+		{"shared", "-no-pie", change(func(e *testELF) { e.typ = elf.ET_DYN })},
+		{"core", "not executable", change(func(e *testELF) { e.typ = elf.ET_CORE })},
+		{"no segments", "no segment to load", change(func(e *testELF) { e.progs = nil })},
+		{"segment cut", "segment 0: file is truncated", change(func(e *testELF) {
+			e.progs[0].Filesz, e.progs[0].Memsz = 1<<20, 1<<20
+		})},
+		{"segment far", "truncated", change(func(e *testELF) { e.progs[0].Off = 1<<63 - 1 })},
+		{"small memory", "damaged", change(func(e *testELF) { e.progs[0].Memsz = 8 })},
+		{"wrap", "address space", change(func(e *testELF) { e.progs[0].Memsz = 1<<64 - 1 })},
+		{"section wrap", "address space", change(func(e *testELF) { e.sections[4].addr = 1<<64 - 8 })},
+		{"overlap", "overlap", change(func(e *testELF) {
+			e.progs = append(e.progs, e.progs[0])
+			e.progs[1].Paddr += 0x1fff
+		})},
+		{"dynamic", "-static", change(func(e *testELF) {
+			e.progs = append(e.progs, elf.Prog64{Type: uint32(elf.PT_INTERP)})
+		})},
+		{"entry", "entry 0x10", change(func(e *testELF) { e.entry = 0x10 })},
+		{"native place", "native printk", change(func(e *testELF) { e.symbols[9].addr += 8 })},
+		{"native twice", "share the slot", change(func(e *testELF) { e.symbols[9].addr -= 0x20 })},
+	} {
+		im, err := LoadImage("bad.elf", c.b)
+		if err == nil || im != nil {
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		if !strings.HasPrefix(err.Error(), "image bad.elf: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %q does not name the file and %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestNoDebugInformation(t *testing.T) {
+	im := loadGood(t)
+	if _, _, ok := im.Line(testBase); ok {
+		t.Error("an image without DWARF has lines")
+	}
+	if _, err := im.Struct("kprobe"); err == nil || !strings.Contains(err.Error(), "-g") {
+		t.Errorf("error %v does not tell to compile with -g", err)
+	}
+}

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+)
+
+// physical translates a kernel virtual address as CPU 0 would.
+func (m *Machine) physical(va uint64, n int) (uint64, error) {
+	pa, ok := m.cpus[0].Translate(va)
+	if !ok || !m.mem.Holds(pa, n) {
+		return 0, fmt.Errorf("guest address %#x is not mapped to memory", va)
+	}
+	return pa, nil
+}
+
+// chunks calls f for the pieces of a range that lie in one page each.
+func (m *Machine) chunks(va uint64, n int, f func(pa uint64, n int)) error {
+	for n > 0 {
+		k := min(n, int(0x1000-va&0xfff))
+		pa, err := m.physical(va, k)
+		if err != nil {
+			return err
+		}
+		f(pa, k)
+		va += uint64(k)
+		n -= k
+	}
+	return nil
+}
+
+// ReadBytes copies n bytes of guest memory. Like all access from Go it takes no simulated time.
+func (m *Machine) ReadBytes(va uint64, n int) ([]byte, error) {
+	if n < 0 || n > m.mem.Size() {
+		return nil, fmt.Errorf("%d bytes at %#x: more than the machine has", n, va)
+	}
+	out := make([]byte, 0, n)
+	err := m.chunks(va, n, func(pa uint64, n int) { out = append(out, m.mem.Bytes(pa, n)...) })
+	return out, err
+}
+
+// WriteBytes copies b into guest memory. Code there is decoded anew.
+func (m *Machine) WriteBytes(va uint64, b []byte) error {
+	return m.chunks(va, len(b), func(pa uint64, n int) {
+		m.mem.Write(pa, b[:n])
+		b = b[n:]
+	})
+}
+
+// Load reads an integer of 1, 2, 4 or 8 bytes in the guest's byte order.
+func (m *Machine) Load(va uint64, size int) (uint64, error) {
+	b, err := m.ReadBytes(va, size)
+	if err != nil {
+		return 0, err
+	}
+	switch order := m.cfg.ISA.Order; size {
+	case 1:
+		return uint64(b[0]), nil
+	case 2:
+		return uint64(order.Uint16(b)), nil
+	case 4:
+		return uint64(order.Uint32(b)), nil
+	case 8:
+		return order.Uint64(b), nil
+	}
+	return 0, fmt.Errorf("load of %d bytes at %#x: 1, 2, 4 or 8 are possible", size, va)
+}
+
+// Store writes an integer of 1, 2, 4 or 8 bytes in the guest's byte order.
+func (m *Machine) Store(va uint64, size int, v uint64) error {
+	b := make([]byte, 8)
+	switch order := m.cfg.ISA.Order; size {
+	case 1:
+		b[0] = byte(v)
+	case 2:
+		order.PutUint16(b, uint16(v))
+	case 4:
+		order.PutUint32(b, uint32(v))
+	case 8:
+		order.PutUint64(b, v)
+	default:
+		return fmt.Errorf("store of %d bytes at %#x: 1, 2, 4 or 8 are possible", size, va)
+	}
+	return m.WriteBytes(va, b[:size])
+}
+
+// ReadString reads a zero-terminated string of at most 4096 bytes.
+func (m *Machine) ReadString(va uint64) (string, error) {
+	var out []byte
+	for len(out) < 4096 {
+		b, err := m.ReadBytes(va, int(min(64, 0x1000-va&0xfff)))
+		if err != nil {
+			return "", err
+		}
+		if i := slices.Index(b, 0); i >= 0 {
+			return string(append(out, b[:i]...)), nil
+		}
+		out = append(out, b...)
+		va += uint64(len(b))
+	}
+	return "", fmt.Errorf("string at %#x has no end within 4096 bytes", va)
+}

@@ -1,0 +1,249 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"sort"
+	"strings"
+
+	"kprobesim/internal/clock"
+)
+
+// Native is a function in Go that the guest calls through a slot of its section .native.
+type Native func(c *Call) uint64
+
+type boundNative struct {
+	name string
+	f    Native
+}
+
+// Call is one call of a native function. The function runs as a coroutine: Invoke leaves it for a
+// guest function, which may in turn let other tasks run, and comes back when that returns.
+type Call struct {
+	m     *Machine
+	cpu   int
+	name  string
+	args  [6]uint64
+	out   uint64
+	next  func() (request, bool)
+	stop  func()
+	yield func(request) bool
+	sp    uint64
+	back  uint64 // result of the guest function that was waited for
+}
+
+// request is a guest function that a native one waits for.
+type request struct {
+	fn   uint64
+	args []uint64
+}
+
+// Machine returns the machine of the call.
+func (c *Call) Machine() *Machine { return c.m }
+
+// CPU returns the number of the CPU that the call runs on.
+func (c *Call) CPU() int { return c.cpu }
+
+// Arg returns integer argument i, from 0 to 5.
+func (c *Call) Arg(i int) uint64 { return c.args[i] }
+
+// Charge lets simulated time pass for the work of the native function.
+func (c *Call) Charge(cycles int64) { c.m.cpus[c.cpu].Advance(clock.FromCycles(cycles)) }
+
+// abandoned unwinds a coroutine whose machine has stopped.
+type abandoned struct{}
+
+// Invoke calls a guest function and returns its result. Its instructions take simulated time.
+func (c *Call) Invoke(fn uint64, args ...uint64) uint64 {
+	if !c.yield(request{fn, args}) {
+		panic(abandoned{})
+	}
+	return c.back
+}
+
+// InvokeSym is Invoke by name.
+func (c *Call) InvokeSym(name string, args ...uint64) (uint64, error) {
+	s, ok := c.m.image.Symbol(name)
+	if !ok {
+		return 0, fmt.Errorf("image %s has no function %s", c.m.image.Name, name)
+	}
+	return c.Invoke(s.Addr, args...), nil
+}
+
+// Bind gives a native function to its slot. It must happen before Run; binding a name that the image
+// does not use is allowed.
+func (m *Machine) Bind(name string, f Native) { m.bound[name] = f }
+
+// bindMachine binds what the machine itself offers.
+func (m *Machine) bindMachine() {
+	m.Bind("sim_roi", m.roi)
+	m.Bind("sim_cpu_online", func(*Call) uint64 { return 0 })
+	m.Bind("printk", m.printk)
+	m.Bind("sim_panic", func(c *Call) uint64 {
+		msg, err := m.ReadString(c.Arg(0))
+		if err != nil {
+			msg = err.Error()
+		}
+		m.Stop(fmt.Errorf("guest panic on cpu %d: %s; %s%s", c.cpu, strings.TrimSpace(msg), m.where(c.cpu), m.lastWords()))
+		return 0
+	})
+	m.Bind("native_return", func(c *Call) uint64 {
+		m.Stop(fmt.Errorf("cpu %d returned to the native side with no call waiting at stack %#x", c.cpu, m.cpus[c.cpu].SP()))
+		return 0
+	})
+}
+
+// lastWords is the end of the console, for error messages.
+func (m *Machine) lastWords() string {
+	s := strings.TrimSpace(m.console.String())
+	if s == "" {
+		return ""
+	}
+	lines := strings.Split(s, "\n")
+	return "\nguest console:\n  " + strings.Join(lines[max(0, len(lines)-5):], "\n  ")
+}
+
+// checkNatives binds the slots and reports those that nobody bound.
+func (m *Machine) checkNatives() error {
+	m.natives = map[uint64]boundNative{}
+	var missing []string
+	for _, s := range m.image.Natives {
+		f, ok := m.bound[s.Name]
+		if !ok {
+			missing = append(missing, s.Name)
+			continue
+		}
+		m.natives[s.Addr] = boundNative{s.Name, f}
+	}
+	if missing == nil {
+		return nil
+	}
+	sort.Strings(missing)
+	return fmt.Errorf("image %s: native functions that nothing provides: %s (bind them or remove them from the guest's section .native)",
+		m.image.Name, strings.Join(missing, ", "))
+}
+
+// native starts or resumes the call that a CPU stands at.
+func (m *Machine) native(i int) {
+	p := m.cpus[i]
+	if c := m.pending[p.SP()]; c != nil && m.natives[p.PC()].name == returnSlot {
+		delete(m.pending, p.SP())
+		c.cpu = i
+		c.back = p.Returned(c.sp)
+		m.resume(c)
+		return
+	}
+	n, ok := m.natives[p.PC()]
+	if !ok {
+		m.Stop(fmt.Errorf("cpu %d jumped into the middle of a native slot; %s", i, m.where(i)))
+		return
+	}
+	c := &Call{m: m, cpu: i, name: n.name}
+	for a := range c.args {
+		c.args[a] = p.Arg(a)
+	}
+	c.next, c.stop = iter.Pull(func(yield func(request) bool) {
+		defer func() {
+			if r := recover(); r != nil && r != (abandoned{}) {
+				panic(r)
+			}
+		}()
+		c.yield = yield
+		c.out = n.f(c)
+	})
+	m.resume(c)
+}
+
+const returnSlot = "native_return"
+
+// resume runs a call until it ends or wants a guest function.
+func (m *Machine) resume(c *Call) {
+	r, waits := c.next()
+	p := m.cpus[c.cpu]
+	if !waits {
+		p.Return(c.out)
+		if c.name == "sim_main" {
+			m.Stop(nil)
+		}
+		return
+	}
+	ret, ok := m.image.Symbol(returnSlot)
+	if !ok {
+		m.Stop(fmt.Errorf("image %s has no native slot %s, so Go cannot call guest functions", m.image.Name, returnSlot))
+		return
+	}
+	c.sp = p.SP()
+	p.Call(r.fn, ret.Addr, r.args...)
+	m.pending[p.SP()+uint64(m.cfg.ISA.Bits/8)] = c
+}
+
+// release ends the coroutines that still wait when the machine stops.
+func (m *Machine) release() {
+	keys := make([]uint64, 0, len(m.pending))
+	for sp := range m.pending {
+		keys = append(keys, sp)
+	}
+	sort.Slice(keys, func(i, j int) bool { return keys[i] < keys[j] })
+	for _, sp := range keys {
+		m.pending[sp].stop()
+	}
+	m.pending = map[uint64]*Call{}
+}
+
+// printk formats a message of the guest: %d %i %u %x %lx %ld %lu %p %s %c and %%.
+func (m *Machine) printk(c *Call) uint64 {
+	format, err := m.ReadString(c.Arg(0))
+	if err != nil {
+		m.Stop(errors.Join(errors.New("printk with a bad format"), err))
+		return 0
+	}
+	var out strings.Builder
+	arg := 1
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			out.WriteByte(format[i])
+			continue
+		}
+		for i++; i < len(format) && strings.IndexByte("l0123456789#-", format[i]) >= 0; i++ {
+		}
+		if i < len(format) {
+			m.conversion(&out, c, format[i], &arg)
+		}
+	}
+	m.console.WriteString(out.String())
+	return uint64(out.Len())
+}
+
+func (m *Machine) conversion(out *strings.Builder, c *Call, verb byte, arg *int) {
+	if verb == '%' {
+		out.WriteByte('%')
+		return
+	}
+	if *arg > 5 {
+		out.WriteString("(?)")
+		return
+	}
+	v := c.Arg(*arg)
+	*arg++
+	switch verb {
+	case 'd', 'i':
+		fmt.Fprintf(out, "%d", int64(v))
+	case 'u':
+		fmt.Fprintf(out, "%d", v)
+	case 'x':
+		fmt.Fprintf(out, "%x", v)
+	case 'p':
+		fmt.Fprintf(out, "%#016x", v)
+	case 'c':
+		out.WriteByte(byte(v))
+	case 's':
+		s, err := m.ReadString(v)
+		if err != nil {
+			s = "(bad string)"
+		}
+		out.WriteString(s)
+	default:
+		fmt.Fprintf(out, "%%%c", verb)
+	}
+}

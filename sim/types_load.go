@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"fmt"
+)
+
+// typeNode is one DWARF entry that says something about the layout of data. Nodes refer to each
+// other by offset; damaged files may build circles, so every walk carries a depth.
+type typeNode struct {
+	tag     dwarf.Tag
+	name    string
+	size    int64        // bytes, -1 when the entry does not say
+	typ     dwarf.Offset // type of a member, element or typedef, 0 when none
+	members []member
+	dims    []int64 // of an array; -1 for a dimension without bounds
+	decl    bool    // "struct x;" without a body
+}
+
+// member is one field of a structure or union.
+type member struct {
+	name   string // "" for an anonymous struct or union
+	offset int64
+	typ    dwarf.Offset
+	bits   bool // a bit-field
+	broken bool // its place is given in a form that is not understood
+}
+
+// typeTable holds the types of all compilation units.
+type typeTable struct {
+	loaded   bool
+	nodes    map[dwarf.Offset]*typeNode
+	structs  map[string][]dwarf.Offset // struct and union tags with a body, in file order
+	typedefs map[string][]dwarf.Offset
+}
+
+// loadDebug reads the DWARF sections. An image without any loads: only Line and Struct miss it.
+func (im *Image) loadDebug(f *elf.File) error {
+	if f.Section(".debug_info") == nil && f.Section(".zdebug_info") == nil {
+		return nil
+	}
+	d, err := f.DWARF()
+	if err != nil {
+		return fmt.Errorf("damaged debug information (%w): build the image again", err)
+	}
+	tl := typeLoader{pointer: int64(im.Bits / 8), table: typeTable{
+		loaded: true, nodes: map[dwarf.Offset]*typeNode{},
+		structs: map[string][]dwarf.Offset{}, typedefs: map[string][]dwarf.Offset{},
+	}}
+	if err := tl.read(d.Reader()); err != nil {
+		return fmt.Errorf("damaged debug information (%w): build the image again", err)
+	}
+	im.types = tl.table
+	return im.loadLines(d, tl.units)
+}
+
+// typeLoader walks all entries once; open holds the chain of parents.
+type typeLoader struct {
+	table   typeTable
+	open    []*typeNode
+	units   []*dwarf.Entry
+	pointer int64 // size of a pointer whose entry has none, in bytes
+}
+
+func (tl *typeLoader) read(r *dwarf.Reader) error {
+	for {
+		e, err := r.Next()
+		if err != nil || e == nil {
+			return err
+		}
+		if e.Tag == 0 { // end of a list of children
+			if n := len(tl.open); n > 0 {
+				tl.open = tl.open[:n-1]
+			}
+			continue
+		}
+		n := tl.entry(e)
+		if e.Children {
+			tl.open = append(tl.open, n)
+		}
+	}
+}
+
+// entry notes one entry and returns its node when it can have children that matter.
+func (tl *typeLoader) entry(e *dwarf.Entry) *typeNode {
+	switch e.Tag {
+	case dwarf.TagCompileUnit:
+		tl.units = append(tl.units, e)
+		tl.open = tl.open[:0]
+	case dwarf.TagMember:
+		if p := tl.parent(); p != nil {
+			p.members = append(p.members, memberOf(e))
+		}
+	case dwarf.TagSubrangeType:
+		if p := tl.parent(); p != nil {
+			p.dims = append(p.dims, countOf(e))
+		}
+	case dwarf.TagStructType, dwarf.TagUnionType, dwarf.TagClassType, dwarf.TagTypedef,
+		dwarf.TagArrayType, dwarf.TagBaseType, dwarf.TagPointerType, dwarf.TagEnumerationType,
+		dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
+		return tl.add(e)
+	}
+	return nil
+}
+
+// parent is the node that the current entry lies in, or nil.
+func (tl *typeLoader) parent() *typeNode {
+	if len(tl.open) == 0 {
+		return nil
+	}
+	return tl.open[len(tl.open)-1]
+}
+
+// add notes a type and its name.
+func (tl *typeLoader) add(e *dwarf.Entry) *typeNode {
+	n := &typeNode{tag: e.Tag, size: -1}
+	n.name, _ = e.Val(dwarf.AttrName).(string)
+	n.typ, _ = e.Val(dwarf.AttrType).(dwarf.Offset)
+	n.decl, _ = e.Val(dwarf.AttrDeclaration).(bool)
+	if size, ok := e.Val(dwarf.AttrByteSize).(int64); ok && size >= 0 {
+		n.size = size
+	} else if n.tag == dwarf.TagPointerType {
+		n.size = tl.pointer
+	}
+	t := &tl.table
+	t.nodes[e.Offset] = n
+	switch {
+	case n.name == "" || n.decl:
+	case n.tag == dwarf.TagTypedef:
+		t.typedefs[n.name] = append(t.typedefs[n.name], e.Offset)
+	case n.record():
+		t.structs[n.name] = append(t.structs[n.name], e.Offset)
+	}
+	return n
+}
+
+// record tells whether the type has members.
+func (n *typeNode) record() bool {
+	return n.tag == dwarf.TagStructType || n.tag == dwarf.TagUnionType || n.tag == dwarf.TagClassType
+}
+
+// memberOf reads a field. Members of unions have no offset: it is 0.
+func memberOf(e *dwarf.Entry) member {
+	m := member{}
+	m.name, _ = e.Val(dwarf.AttrName).(string)
+	m.typ, _ = e.Val(dwarf.AttrType).(dwarf.Offset)
+	m.bits = e.Val(dwarf.AttrBitSize) != nil
+	if loc := e.Val(dwarf.AttrDataMemberLoc); loc != nil {
+		off, ok := loc.(int64)
+		m.offset, m.broken = off, !ok || off < 0 || off > maxTypeSize
+	}
+	return m
+}
+
+// countOf reads one dimension of an array, -1 for a flexible one.
+func countOf(e *dwarf.Entry) int64 {
+	if n, ok := e.Val(dwarf.AttrCount).(int64); ok && n >= 0 {
+		return n
+	}
+	if n, ok := e.Val(dwarf.AttrUpperBound).(int64); ok && n >= -1 && n < 1<<40 {
+		return n + 1
+	}
+	return -1
+}
