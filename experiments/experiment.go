@@ -14,7 +14,7 @@ type Kernel struct {
 	Image    string // name of an image of this program, or the path of a file
 	ISA, Era string
 	Memory   int64 // bytes of RAM
-	HZ       int64 // timer interrupts a second; 0 for none
+	HZ       int64 // jiffies a second
 }
 
 // Workload is what runs: a loop that calls a function.
@@ -108,7 +108,7 @@ func readKernel(r *doc.Reader) Kernel {
 		ISA:    doc.Need(r, "isa", Name),
 		Era:    doc.Need(r, "era", Name),
 		Memory: doc.Opt(r, "memory", 64<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
-		HZ:     doc.Opt(r, "hz", 0, doc.Int(0, 10000)),
+		HZ:     doc.Opt(r, "hz", 1000, doc.Int(1, 10000)),
 	}
 }
 

@@ -75,6 +75,7 @@ func toyMeasure(p *Point) (*Measurement, error) {
 		Base:   Sample{Time: clock.Ticks(n) * 10 * 60, Instructions: n * 5, Phases: make([]clock.Ticks, len(names))},
 		Probed: Sample{Time: clock.Ticks(n * (600 + cost)), Instructions: n * 100, Phases: make([]clock.Ticks, len(names))},
 		First:  Sample{Time: clock.Ticks(3 * (600 + cost)), Instructions: 120},
+		Single: Sample{Time: 600, Instructions: 5},
 	}
 	m.Probed.Phases[2] = clock.Ticks(n * cost / 2)
 	m.Probed.Phases[4] = clock.Ticks(n * (cost - cost/2))

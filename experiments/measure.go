@@ -1,17 +1,138 @@
 package experiments
 
 import (
-	"errors"
+	"bytes"
+	"fmt"
 	"io"
+
+	"kprobesim/cpus"
+	"kprobesim/sim"
 )
 
 // MeasurePoint boots a machine of its own for p, measures the loop without and with the probe, and
 // returns both.
 func MeasurePoint(p *Point) (*Measurement, error) {
-	return nil, errors.New("not built yet")
+	m := &Measurement{Hits: p.Workload.Hits}
+	err := boot(p, func(s *session) error {
+		plain, err := s.baseline(m)
+		if err != nil {
+			return fmt.Errorf("without the probe: %w", err)
+		}
+		if err := s.register(); err != nil {
+			return err
+		}
+		return s.hits(m, plain)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
-// Trace boots a machine for p and writes hit number n, counted from 1, instruction by instruction.
+// baseline measures the loop without a probe: warm-up, one call, and the measured number of calls.
+// It returns the sum of the results.
+func (s *session) baseline(m *Measurement) (sum uint64, err error) {
+	if _, _, err = s.loop(max(1, s.p.Workload.Warmup)); err != nil {
+		return 0, err
+	}
+	if m.Single, _, err = s.loop(1); err != nil {
+		return 0, err
+	}
+	m.Base, sum, err = s.loop(m.Hits)
+	return sum, err
+}
+
+// hits measures the first hit and, after warm-up, the measured number of hits. plain is the sum of the results
+// without the probe.
+func (s *session) hits(m *Measurement, plain uint64) (err error) {
+	if m.First, _, err = s.loop(1); err != nil {
+		return fmt.Errorf("first hit: %w", err)
+	}
+	if s.p.Workload.Warmup > 0 {
+		if _, _, err = s.loop(s.p.Workload.Warmup); err != nil {
+			return fmt.Errorf("warm-up: %w", err)
+		}
+	}
+	var sum uint64
+	if m.Probed, sum, err = s.loop(m.Hits); err != nil {
+		return err
+	}
+	if sum != plain {
+		m.Notes = append(m.Notes, fmt.Sprintf("the calls returned other values with the probe (sum %#x, without %#x)", sum, plain))
+	}
+	if m.State, err = s.verify(); err != nil {
+		return err
+	}
+	return s.profile(m)
+}
+
+// profiled is the number of hits that a profile is taken of.
+const profiled = 64
+
+// profile takes a profile of warm hits, after the measured ones.
+func (s *session) profile(m *Measurement) error {
+	p := sim.NewProfile(s.m.Image())
+	s.m.CPU(0).Observe(p)
+	_, _, err := s.loop(min(profiled, m.Hits))
+	s.m.CPU(0).Observe(nil)
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	m.Profile = b.Bytes()
+	return nil
+}
+
+// Trace boots a machine for p and writes hit number n, counted from 1, instruction by instruction: from the first
+// instruction of the target to the return into the loop. Everything before is as MeasurePoint does it.
 func Trace(p *Point, n int64, w io.Writer) error {
-	return errors.New("not built yet")
+	return boot(p, func(s *session) error {
+		if _, err := s.baseline(&Measurement{Hits: p.Workload.Hits}); err != nil {
+			return fmt.Errorf("without the probe: %w", err)
+		}
+		if err := s.register(); err != nil {
+			return err
+		}
+		if n > 1 {
+			if _, _, err := s.loop(n - 1); err != nil {
+				return err
+			}
+		}
+		return s.traceOne(w)
+	})
+}
+
+func (s *session) traceOne(w io.Writer) error {
+	t := sim.NewTracer(w, s.m.Image(), s.p.ISA.Disasm)
+	target, _ := s.m.Image().Symbol(s.p.Workload.Target) // the loop found it
+	loop, _ := s.m.Image().Symbol(s.p.Workload.Loop)
+	s.m.CPU(0).Observe(&callFilter{to: t, target: target, loop: loop})
+	_, _, err := s.loop(1)
+	s.m.CPU(0).Observe(nil)
+	if err != nil {
+		return err
+	}
+	return t.Close()
+}
+
+// callFilter passes the steps from the first instruction of target until the return into loop.
+type callFilter struct {
+	to           cpus.Observer
+	target, loop sim.Symbol
+	inside       bool
+}
+
+// Step implements cpus.Observer.
+func (f *callFilter) Step(s *cpus.Step) {
+	if s.PC == f.target.Addr {
+		f.inside = true
+	} else if s.PC >= f.loop.Addr && s.PC < f.loop.Addr+f.loop.Size {
+		f.inside = false
+	}
+	if f.inside {
+		f.to.Step(s)
+	}
 }

@@ -31,7 +31,8 @@ type Measurement struct {
 	Hits    int64
 	Base    Sample // Hits calls without the probe, after warm-up
 	Probed  Sample // the same with the probe, after warm-up
-	First   Sample // the first call that hit
+	Single  Sample // one call without the probe, after warm-up
+	First   Sample // the first call with it, cold but for what registering it warmed
 	State   string // what the kernel says about the probe, for instance "optimized"
 	Profile []byte // pprof profile of warm hits, or nil
 	Notes   []string
@@ -79,9 +80,9 @@ func (p *Point) Records(experiment string, m *Measurement) ([]results.Record, er
 	for i, name := range Phases(p.ISA) {
 		w.ratio(results.PhaseMetric(name), "cycles", int64(over.Phases[i]), int64(perHit))
 	}
-	first := int64(m.First.Time)*m.Hits - int64(m.Base.Time)
-	w.ratio(results.MetricFirst, "cycles", first, int64(perHit))
-	w.ratio("instructions_first_hit", "instructions", m.First.Instructions*m.Hits-m.Base.Instructions, m.Hits)
+	first := m.First.sub(m.Single)
+	w.ratio(results.MetricFirst, "cycles", int64(first.Time), int64(clock.PerCycle))
+	w.ratio("instructions_first_hit", "instructions", first.Instructions, 1)
 	w.ratio("cycles_unprobed_call", "cycles", int64(m.Base.Time), int64(perHit))
 	w.ratio(results.MetricHits, "hits", m.Hits, 1)
 	if pub := p.Probe.Published; pub != nil {

@@ -1,0 +1,138 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/kprobes"
+	"kprobesim/sim"
+	"kprobesim/smp"
+)
+
+// session is one booted machine with the services of its kernel, made for one point.
+type session struct {
+	p      *Point
+	m      *sim.Machine
+	probes *kprobes.Kprobes
+	call   *sim.Call // the boot task's call of sim_main
+	probe  *kprobes.Probe
+}
+
+// boot builds a machine for p, starts it, and runs body on the boot task of its kernel. The machine
+// ends when body does.
+func boot(p *Point, body func(*session) error) error {
+	s := &session{p: p}
+	var err error
+	s.m, err = sim.New(sim.Config{
+		ISA: p.ISA, CPU: p.Machine.CPU, CPUs: 1, RAM: int(p.Kernel.Memory),
+		Image: p.Image.Image, Budget: budget(p),
+	})
+	if err != nil {
+		return err
+	}
+	k, err := smp.New(s.m, s.m.Image(), smp.Options{HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, CPUs: 1})
+	if err != nil {
+		return err
+	}
+	k.Bind(s.m)
+	if s.probes, err = kprobes.New(s.m, k, p.kernelOptions()); err != nil {
+		return err
+	}
+	var failed error
+	s.m.Bind("sim_main", func(c *sim.Call) uint64 {
+		s.call = c
+		failed = body(s)
+		return 0
+	})
+	return errors.Join(s.m.Run(), failed, k.Err())
+}
+
+// budget returns the simulated time that a point may take.
+func budget(p *Point) clock.Ticks {
+	t := new(big.Int).Mul(big.NewInt(p.Budget), big.NewInt(p.Machine.CPU.Hz))
+	t.Mul(t, big.NewInt(int64(clock.PerCycle)))
+	t.Quo(t, big.NewInt(1_000_000))
+	if !t.IsInt64() {
+		return 1 << 62
+	}
+	return clock.Ticks(t.Int64())
+}
+
+// kernelOptions returns the kernel that a mode needs: without boosting and optimization to
+// single-step, without optimization to boost.
+func (p *Point) kernelOptions() kprobes.Options {
+	o := kprobes.Default()
+	o.Boost = p.Probe.Mode != Step
+	o.OptProbes = p.Probe.Mode == Optimized
+	o.Optimization = o.OptProbes
+	return o
+}
+
+// counters returns a copy of the CPU's counters.
+func (s *session) counters() cpus.Counters { return *s.m.CPU(0).Counters() }
+
+// loop runs n calls of the target and returns what they took, and the sum of their results.
+func (s *session) loop(n int64) (Sample, uint64, error) {
+	target, ok := s.m.Image().Symbol(s.p.Workload.Target)
+	if !ok {
+		return Sample{}, 0, fmt.Errorf("image %s has no function %s", s.m.Image().Name, s.p.Workload.Target)
+	}
+	args := append([]uint64{target.Addr, uint64(n)}, s.p.Workload.Args...)
+	before := s.counters()
+	sum, err := s.call.InvokeSym(s.p.Workload.Loop, args...)
+	after := s.counters()
+	d := after.Sub(&before)
+	if err == nil && d.Unmodelled > 0 {
+		err = fmt.Errorf("%d instructions were not modelled, the last %s", d.Unmodelled, d.LastUnknown)
+	}
+	return sample(s.p.ISA, &d), sum, err
+}
+
+// register registers the point's probe and waits until the optimizer has done what it will.
+func (s *session) register() error {
+	spec := kprobes.Spec{
+		Kind: kprobes.Kprobe, Symbol: s.p.Workload.Target, Offset: s.p.Workload.Offset,
+		Handler: s.p.Probe.Handler, MaxActive: int32(s.p.Probe.MaxActive),
+	}
+	if s.p.Probe.Kind == Kretprobe {
+		spec.Kind = kprobes.Kretprobe
+	}
+	var err error
+	if s.probe, err = s.probes.Add(s.call, spec); err != nil {
+		return err
+	}
+	return s.probes.WaitOptimizer(s.call)
+}
+
+// modeNames gives the kernel's word for each mode.
+func modeNames(mode string) kprobes.Mode {
+	switch mode {
+	case Boosted:
+		return kprobes.Boosted
+	case Optimized:
+		return kprobes.Optimized
+	}
+	return kprobes.Breakpoint
+}
+
+// verify holds the probe against what the point wants to measure: in the right mode, and never missed.
+func (s *session) verify() (string, error) {
+	st, err := s.probes.State(s.probe.Addr)
+	if err != nil {
+		return "", err
+	}
+	if want := modeNames(s.p.Probe.Mode); st.Mode != want {
+		err = fmt.Errorf("the probe at %s+%#x is %s, not %s", st.Symbol, st.Offset, st.Mode, want)
+		if st.Refusal != nil && want == kprobes.Optimized {
+			err = fmt.Errorf("%w: %s (rule %s)", err, st.Refusal.Text, st.Refusal.Rule)
+		}
+		return "", err
+	}
+	if st.NMissed > 0 {
+		return "", fmt.Errorf("the probe at %s+%#x missed %d hits", st.Symbol, st.Offset, st.NMissed)
+	}
+	return string(st.Mode), nil
+}
