@@ -203,7 +203,7 @@ func TestDamagedImages(t *testing.T) {
 		return int(seed % uint64(n))
 	}
 	for _, good := range files {
-		for range 1500 {
+		for range 500 {
 			b := append([]byte(nil), good...)
 			for range 1 + random(8) {
 				b[random(len(b))] = byte(random(256))

@@ -3,6 +3,8 @@ package sim
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"encoding/binary"
+	"errors"
 	"fmt"
 )
 
@@ -37,7 +39,8 @@ type typeTable struct {
 
 // loadDebug reads the DWARF sections. An image without any loads: only Line and Struct miss it.
 func (im *Image) loadDebug(f *elf.File) error {
-	if f.Section(".debug_info") == nil && f.Section(".zdebug_info") == nil {
+	info := f.Section(".debug_info")
+	if info == nil {
 		return nil
 	}
 	d, err := f.DWARF()
@@ -48,7 +51,8 @@ func (im *Image) loadDebug(f *elf.File) error {
 		loaded: true, nodes: map[dwarf.Offset]*typeNode{},
 		structs: map[string][]dwarf.Offset{}, typedefs: map[string][]dwarf.Offset{},
 	}}
-	if err := tl.read(d.Reader()); err != nil {
+	// An entry takes at least a byte: more than the section has come from damaged unit lengths.
+	if err := tl.read(d.Reader(), int(min(info.Size, 1<<30))); err != nil {
 		return fmt.Errorf("damaged debug information (%w): build the image again", err)
 	}
 	im.types = tl.table
@@ -63,11 +67,15 @@ type typeLoader struct {
 	pointer int64 // size of a pointer whose entry has none, in bytes
 }
 
-func (tl *typeLoader) read(r *dwarf.Reader) error {
-	for {
+// read visits the entries, at most limit of them.
+func (tl *typeLoader) read(r *dwarf.Reader, limit int) error {
+	for ; ; limit-- {
 		e, err := r.Next()
-		if err != nil || e == nil {
+		switch {
+		case err != nil || e == nil:
 			return err
+		case limit == 0:
+			return errors.New("its units overlap")
 		}
 		if e.Tag == 0 { // end of a list of children
 			if n := len(tl.open); n > 0 {
@@ -146,12 +154,22 @@ func memberOf(e *dwarf.Entry) member {
 	m.name, _ = e.Val(dwarf.AttrName).(string)
 	m.typ, _ = e.Val(dwarf.AttrType).(dwarf.Offset)
 	m.bits = e.Val(dwarf.AttrBitSize) != nil
-	if loc := e.Val(dwarf.AttrDataMemberLoc); loc != nil {
-		off, ok := loc.(int64)
-		m.offset, m.broken = off, !ok || off < 0 || off > maxTypeSize
+	switch loc := e.Val(dwarf.AttrDataMemberLoc).(type) {
+	case nil:
+	case int64:
+		m.offset, m.broken = loc, loc < 0 || loc > maxTypeSize
+	case []byte: // an expression, in DWARF 2 always DW_OP_plus_uconst
+		off, n := binary.Uvarint(loc[min(1, len(loc)):])
+		m.offset = int64(off)
+		m.broken = n <= 0 || n+1 != len(loc) || loc[0] != opPlusUconst || off > maxTypeSize
+	default:
+		m.broken = true
 	}
 	return m
 }
+
+// opPlusUconst is DW_OP_plus_uconst: add the unsigned LEB128 number that follows.
+const opPlusUconst = 0x23
 
 // countOf reads one dimension of an array, -1 for a flexible one.
 func countOf(e *dwarf.Entry) int64 {
