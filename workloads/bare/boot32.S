@@ -1,0 +1,86 @@
+/*
+ * Brings a PC started by a multiboot loader into the state in which the guest kernel expects a
+ * CPU: long mode, the image at its address and all memory in the direct map, the local APIC where
+ * kernels of 2010 have it.
+ */
+	.section .boot32, "awx"
+	.code32
+	.globl boot32
+	.balign 4
+header:
+	.long 0x1badb002, 0x00010000, -(0x1badb002 + 0x00010000)
+	.long header, boot32_start, boot32_load_end, boot32_bss_end, boot32
+
+boot32:
+	cli
+	movl $boot32_stack, %esp
+	/* No interrupts from the old controller. */
+	movb $0xff, %al
+	outb %al, $0x21
+	outb %al, $0xa1
+	/* Second level: two megabyte pages of the first gigabyte. */
+	movl $pd_low, %edi
+	movl $0x83, %eax
+	movl $512, %ecx
+1:	movl %eax, (%edi)
+	movl $0, 4(%edi)
+	addl $0x200000, %eax
+	addl $8, %edi
+	loop 1b
+	movl $pd_low + 3, pdpt_low
+	movl $pd_low + 3, pdpt_high + 510*8
+	movl $pd_top + 3, pdpt_high + 511*8
+	movl $pt_top + 3, pd_top + 506*8
+	movl $0xfee00000 + 0x1b, pt_top + 0x1fd*8
+	movl $pdpt_low + 3, pml4
+	movl $pdpt_low + 3, pml4 + 272*8
+	movl $pdpt_high + 3, pml4 + 511*8
+
+	movl %cr4, %eax
+	orl $0x20, %eax
+	movl %eax, %cr4
+	movl $pml4, %eax
+	movl %eax, %cr3
+	movl $0xc0000080, %ecx
+	rdmsr
+	orl $0x901, %eax
+	wrmsr
+	movl %cr0, %eax
+	orl $0x80010001, %eax
+	movl %eax, %cr0
+	lgdt gdt32_ptr
+	ljmp $8, $boot64
+	.code64
+boot64:
+	xorl %eax, %eax
+	movl %eax, %ds
+	movl %eax, %es
+	movl %eax, %ss
+	/* The per-CPU copy goes to 48 MiB, seen through the direct map. */
+	movabsq $0xffff880003000000, %rdi
+	movq %rdi, %rbp
+	movq $__per_cpu_load, %rsi
+	movq $__per_cpu_end, %rcx
+	rep movsb
+	xorl %edi, %edi
+	movq %rbp, %rsi
+	movq $_start, %rax
+	jmp *%rax
+
+	.balign 8
+gdt32:
+	.quad 0, 0x00af9b000000ffff
+gdt32_ptr:
+	.word 15
+	.long gdt32
+
+	.section .boot32.tables, "aw", @nobits
+	.balign 4096
+pml4:	.skip 4096
+pdpt_low: .skip 4096
+pdpt_high: .skip 4096
+pd_low: .skip 4096
+pd_top: .skip 4096
+pt_top: .skip 4096
+	.skip 4096
+boot32_stack:

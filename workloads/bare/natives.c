@@ -1,0 +1,73 @@
+/*
+ * The natives of the guest kernel for a machine without the simulator: a serial line, a way out,
+ * and in sim_main the run itself.
+ */
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/workload.h>
+
+void selftest(void);
+
+static void outb(unsigned char v, unsigned short port)
+{
+	asm volatile("outb %0, %1" :: "a"(v), "Nd"(port));
+}
+
+static void put(const char *s)
+{
+	for (; *s; s++)
+		outb(*s, 0x3f8);
+}
+
+static void put_hex(unsigned long v)
+{
+	int shift = 60;
+
+	while (shift > 0 && !(v >> shift))
+		shift -= 4;
+	for (; shift >= 0; shift -= 4)
+		outb("0123456789abcdef"[v >> shift & 15], 0x3f8);
+}
+
+void say(const char *what, unsigned long v)
+{
+	put(what);
+	put(" 0x");
+	put_hex(v);
+	put("\n");
+}
+
+static __noreturn void leave(unsigned char code)
+{
+	outb(code, 0xf4);
+	for (;;)
+		asm volatile("cli\n\thlt");
+}
+
+void sim_panic(const char *msg)
+{
+	put("panic: ");
+	put(msg);
+	put("\n");
+	leave(1);
+}
+
+int printk(const char *fmt, ...)
+{
+	put(fmt);
+	return 0;
+}
+
+void sim_roi(long on __unused) { }
+void sim_cpu_online(unsigned long cpu __unused) { }
+void kfree(const void *p __unused) { }
+void sched_tick(void) { }
+unsigned long native_thread(unsigned long id __unused) { return 2; }
+struct task_struct *sched_pick(struct task_struct *prev) { return prev; }
+
+void sim_main(void)
+{
+	selftest();
+	put("ok\n");
+	leave(0);
+}

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Builds the guest kernel for a bare PC and runs its self-test under qemu, an implementation of the
+# processor that is not ours. run.sh [-DSPEED_ALU=N|-DSPEED_CALLS=N|-DSPEED_CHASE=N] [-- QEMU-ARGS]
+# With a define only that loop runs (after the test), long enough to be timed.
+set -eu
+cd "$(dirname "$0")"
+defines=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--) shift; break ;;
+	*) defines="$defines $1"; shift ;;
+	esac
+done
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+k=../kernel
+flags="-O2 -g -std=gnu11 -Wall -Wextra -I$k/include -ffreestanding -fno-builtin -mcmodel=kernel
+ -mno-red-zone -fno-pic -fno-pie -mgeneral-regs-only -fno-asynchronous-unwind-tables
+ -fno-stack-protector -fcf-protection=none -fno-strict-aliasing -fno-common
+ -fno-optimize-sibling-calls -fno-ipa-ra"
+objects=
+for src in boot32.S natives.c selftest.c $(find $k -name '*.[cS]' ! -name natives.S | sort); do
+	obj=$tmp/$(echo "$src" | tr / _).o
+	gcc $flags $defines -c "$src" -o "$obj"
+	objects="$objects $obj"
+done
+# The same layout one megabyte higher; the stub below it.
+sed -e 's/OFFSET + 0x100000/OFFSET + 0x200000/' \
+	-e 's/^PHDRS {/&\n\tboot PT_LOAD FLAGS(7);/' \
+	-e 's/^SECTIONS {/&\n\t.boot32 0x100000 : { boot32_start = .; *(.boot32) } :boot\n\tboot32_load_end = 0; boot32_bss_end = 0x800000;\n\t.boot32.tables 0x110000 (NOLOAD) : { *(.boot32.tables) } :boot/' \
+	"$k/x86_64.lds" >"$tmp/bare.lds"
+ld -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments \
+	-T "$tmp/bare.lds" -o "$tmp/bare.elf" $objects
+objcopy -O binary "$tmp/bare.elf" "$tmp/bare.bin"
+status=0
+qemu-system-x86_64 -machine pc,accel=tcg -m 64 -cpu qemu64 -display none -serial stdio \
+	-device isa-debug-exit,iobase=0xf4 -no-reboot "$@" -kernel "$tmp/bare.bin" || status=$?
+[ $status -eq 1 ]

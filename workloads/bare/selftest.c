@@ -1,0 +1,209 @@
+/*
+ * Drives the hit path with probes that are set up by hand: single-stepped, boosted, optimized,
+ * return probes, nested hits, faults. Any difference from the unprobed result is a panic.
+ */
+#include <linux/hash.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/workload.h>
+
+void say(const char *what, unsigned long v);
+void *text_poke(void *addr, const void *src, unsigned long n);
+void *memcpy(void *to, const void *from, size_t n);
+int handler_count(struct kprobe *p, struct pt_regs *regs);
+int handler_faulting(struct kprobe *p, struct pt_regs *regs);
+void post_count(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+int ret_count(struct kretprobe_instance *ri, struct pt_regs *regs);
+unsigned long work_flags(unsigned long a, unsigned long b);
+unsigned long work_call_first(unsigned long a, unsigned long b);
+unsigned long work_recursive(unsigned long a, unsigned long b);
+unsigned long work_faulting(unsigned long a, unsigned long b);
+unsigned long work_cli_sti(unsigned long a, unsigned long b);
+unsigned long work_indirect_call(unsigned long a, unsigned long b);
+unsigned long work_short(unsigned long a, unsigned long b);
+unsigned long bench_target(unsigned long a, unsigned long b);
+DECLARE_PER_CPU(unsigned long, handler_hits);
+
+extern u8 __slots_start[], __detours_start[];
+
+static void check(const char *what, unsigned long got, unsigned long want)
+{
+	if (got == want)
+		return;
+	say(what, got);
+	panic_at("wanted", want);
+}
+
+static void arm(struct kprobe *p, unsigned long len, int slot)
+{
+	u8 bp = BREAKPOINT_INSTRUCTION;
+
+	p->opcode = *p->addr;
+	p->ainsn.insn = __slots_start + slot * MAX_INSN_SIZE;
+	text_poke(p->ainsn.insn, p->addr, len);
+	hlist_add_head(&p->hlist, &kprobe_table[hash_ptr(p->addr, KPROBE_HASH_BITS)]);
+	text_poke(p->addr, &bp, 1);
+}
+
+static void disarm(struct kprobe *p)
+{
+	text_poke(p->addr, &p->opcode, 1);
+	hlist_del(&p->hlist);
+}
+
+/* One probe at the start of fn: results and hits over a few calls. */
+static void try_probe(const char *name, bench_fn fn, unsigned long at, unsigned long len,
+		      kprobe_pre_handler_t pre, kprobe_post_handler_t post, int boostable,
+		      int want_boostable)
+{
+	struct kprobe p = {
+		.addr = (u8 *)fn + at, .pre_handler = pre, .post_handler = post,
+	};
+	unsigned long want[8], hits;
+
+	for (int i = 0; i < 8; i++)
+		want[i] = fn(i * 7, i + 3);
+	p.ainsn.boostable = boostable;
+	arm(&p, len, 3);
+	percpu_write(handler_hits, 0);
+	for (int i = 0; i < 8; i++)
+		check(name, fn(i * 7, i + 3), want[i]);
+	hits = percpu_read(handler_hits);
+	disarm(&p);
+	check("hits", hits, (pre == handler_count ? 8 : 0) + (post ? 8 : 0));
+	check("boostable", p.ainsn.boostable, want_boostable);
+	check("current_kprobe", (unsigned long)kprobe_running(), 0);
+	say(name, hits);
+}
+
+static void try_retprobe(const char *name, bench_fn fn, unsigned long len, int instances,
+			 unsigned long hits)
+{
+	static struct kretprobe_instance ri[16];
+	struct kretprobe rp = {
+		.kp = { .addr = (u8 *)fn, .pre_handler = pre_handler_kretprobe },
+		.handler = ret_count,
+	};
+	unsigned long want = fn(12, 3);
+
+	for (int i = 0; i < instances; i++)
+		hlist_add_head(&ri[i].hlist, &rp.free_instances);
+	arm(&rp.kp, len, 4);
+	percpu_write(handler_hits, 0);
+	check(name, fn(12, 3), want);
+	disarm(&rp.kp);
+	check(name, percpu_read(handler_hits), hits);
+	say(name, rp.nmissed);
+}
+
+/* The probe's own handler hits a probe: counted, not called. */
+static int handler_nested(struct kprobe *p __unused, struct pt_regs *regs __unused)
+{
+	return bench_target(1, 2) == 0;
+}
+
+static void try_nested(void)
+{
+	struct kprobe inner = { .addr = (u8 *)bench_target, .pre_handler = handler_count };
+	struct kprobe outer = { .addr = (u8 *)work_short, .pre_handler = handler_nested };
+
+	arm(&inner, 5, 5);
+	arm(&outer, 3, 6);
+	percpu_write(handler_hits, 0);
+	for (unsigned long i = 0; i < 4; i++)
+		check("nested", work_short(i, 9), i);
+	disarm(&outer);
+	disarm(&inner);
+	check("nested hits", percpu_read(handler_hits), 0);
+	check("nested nmissed", inner.nmissed, 4);
+	say("nested", inner.nmissed);
+}
+
+static void try_optimized(void)
+{
+	u8 *buffer = __detours_start, jump[5] = { RELATIVEJUMP_OPCODE };
+	unsigned long size = optprobe_template_end - optprobe_template_entry;
+	unsigned long want = bench_target(5, 6);
+	struct optimized_kprobe op = { .kp = {
+		.addr = (u8 *)bench_target, .pre_handler = aggr_pre_handler,
+	} };
+	struct kprobe child = { .addr = op.kp.addr, .pre_handler = handler_count };
+	struct optimized_kprobe *self = &op;
+	s32 rel = (u8 *)optimized_callback -
+		  (buffer + (optprobe_template_call - optprobe_template_entry) + 5);
+	u8 saved[5];
+
+	INIT_LIST_HEAD(&op.kp.list);
+	list_add_tail(&child.list, &op.kp.list);
+	memcpy(saved, op.kp.addr, 5);
+	text_poke(buffer, optprobe_template_entry, size);
+	text_poke(buffer + (optprobe_template_val - optprobe_template_entry), &self, 8);
+	text_poke(buffer + (optprobe_template_call - optprobe_template_entry) + 1, &rel, 4);
+	text_poke(buffer + size, op.kp.addr, 5);
+	*(s32 *)(jump + 1) = (op.kp.addr + 5) - (buffer + size + 10);
+	text_poke(buffer + size + 5, jump, 5);
+	op.optinsn.insn = buffer;
+	op.optinsn.size = 5;
+	op.kp.flags = KPROBE_FLAG_OPTIMIZED;
+	percpu_write(handler_hits, 0);
+	arm(&op.kp, 5, 7);
+	check("pending", bench_target(5, 6), want);
+	*(s32 *)(jump + 1) = buffer - (op.kp.addr + 5);
+	text_poke(op.kp.addr, jump, 5);
+	for (int i = 0; i < 4; i++)
+		check("optimized", bench_target(5, 6), want);
+	text_poke(op.kp.addr, saved, 5);
+	hlist_del(&op.kp.hlist);
+	check("optimized hits", percpu_read(handler_hits), 5);
+	say("optimized", 5);
+}
+
+static void report(const char *name, bench_fn fn, unsigned long n, unsigned long table)
+{
+	say(name, fn(n, table));
+}
+
+/* Each loop long enough to time it from outside: the command line has no say here. */
+static void speed(void)
+{
+	unsigned long speed_alu(unsigned long n), speed_calls(unsigned long n);
+	unsigned long speed_chase(unsigned long n, unsigned long *table);
+	void speed_chase_init(unsigned long *table);
+	unsigned long *table = (unsigned long *)0xffff880001000000UL;
+
+#if defined(SPEED_ALU)
+	report("alu", (bench_fn)(void *)speed_alu, SPEED_ALU, 0);
+#elif defined(SPEED_CALLS)
+	report("calls", (bench_fn)(void *)speed_calls, SPEED_CALLS, 0);
+#elif defined(SPEED_CHASE)
+	speed_chase_init(table);
+	report("chase", (bench_fn)(void *)speed_chase, SPEED_CHASE, (unsigned long)table);
+#else
+	report("alu", (bench_fn)(void *)speed_alu, 1000, 0);
+	report("calls", (bench_fn)(void *)speed_calls, 1000, 0);
+	speed_chase_init(table);
+	report("chase", (bench_fn)(void *)speed_chase, 1000, (unsigned long)table);
+#endif
+}
+
+void selftest(void)
+{
+	try_probe("step", bench_target, 0, 5, handler_count, NULL, -1, -1);
+	try_probe("boost", bench_target, 0, 5, handler_count, NULL, 0, 1);
+	try_probe("post", bench_target, 0, 5, handler_count, post_count, -1, -1);
+	try_probe("pushf", work_flags, 0, 1, handler_count, NULL, -1, -1);
+	try_probe("popf", work_flags, 14, 1, handler_count, NULL, -1, -1);
+	try_probe("cli", work_cli_sti, 1, 1, handler_count, NULL, -1, -1);
+	/* Not sti: qemu traps one instruction late there, which a processor does only after mov ss. */
+	try_probe("ret", work_short, 3, 1, handler_count, NULL, -1, 1);
+	try_probe("call", work_call_first, 0, 5, handler_count, NULL, -1, -1);
+	try_probe("call *reg", work_indirect_call, 7, 2, handler_count, NULL, -1, -1);
+	try_probe("fault in step", work_faulting, 0x15, 3, handler_count, NULL, -1, -1);
+	try_probe("fault in handler", bench_target, 0, 5, handler_faulting, NULL, -1, -1);
+	try_retprobe("return", bench_target, 5, 1, 1);
+	try_retprobe("recursive return", work_recursive, 1, 16, 13);
+	try_retprobe("too few instances", work_recursive, 1, 4, 4);
+	try_nested();
+	try_optimized();
+	speed();
+}
