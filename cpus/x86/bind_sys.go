@@ -7,6 +7,8 @@ func bindMov(d *decoder, r *row) bool {
 	dst, dstReg := d.x.Args[0].(x86asm.Reg)
 	from, fromReg := d.x.Args[1].(x86asm.Reg)
 	switch {
+	case d.x.Opcode>>24 >= 0xa0 && d.x.Opcode>>24 <= 0xa3:
+		return d.absolute()
 	case dstReg && special(dst):
 		return d.toSpecial(dst)
 	case fromReg && special(from):
@@ -229,4 +231,20 @@ func bindInt(d *decoder, r *row) bool {
 func bindSysret(d *decoder, r *row) bool {
 	d.in.exec = r.reg[0]
 	return d.x.DataSize == 64
+}
+
+// absolute binds the moves between the accumulator and a 64-bit address in the instruction.
+func (d *decoder) absolute() bool {
+	size := d.size()
+	if m, ok := d.x.Args[0].(x86asm.Mem); ok {
+		d.in.imm, d.in.seg, d.in.src = uint64(m.Disp), segmentOf(m.Segment), rax
+		d.in.exec, d.in.class = byWidth{movToAbs[uint8], movToAbs[uint16], movToAbs[uint32], movToAbs[uint64]}[size], clStore
+		d.in.flags |= fStore
+		return true
+	}
+	m, ok := d.x.Args[1].(x86asm.Mem)
+	d.in.imm, d.in.seg, d.in.dst = uint64(m.Disp), segmentOf(m.Segment), rax
+	d.in.exec, d.in.class = byWidth{movFromAbs[uint8], movFromAbs[uint16], movFromAbs[uint32], movFromAbs[uint64]}[size], clLoad
+	d.in.flags |= fLoad
+	return ok && d.x.AddrSize == d.mode
 }

@@ -320,7 +320,8 @@ func (d *decoder) memory(m x86asm.Mem) bool {
 		in.shift = [9]uint8{1: 0, 2: 1, 4: 2, 8: 3}[m.Scale]
 	}
 	in.seg = segmentOf(m.Segment)
-	return m.Disp == int64(in.disp)
+	// the decoder does not sign-extend every 32-bit displacement
+	return m.Disp == int64(in.disp) || m.Disp == int64(uint32(in.disp))
 }
 
 var segmentIndex = map[x86asm.Reg]uint8{

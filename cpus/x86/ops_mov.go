@@ -12,6 +12,18 @@ func movL[T width](c *CPU, in *inst) {
 
 func movM[T width](c *CPU, in *inst) { store(c, c.ea(in), src[T](c, in)) }
 
+// movFromAbs and movToAbs take the address from the instruction.
+
+func movFromAbs[T width](c *CPU, in *inst) {
+	if v, ok := load[T](c, (in.imm+c.segBase[in.seg&7])&c.linMask); ok {
+		put(c, rax, v)
+	}
+}
+
+func movToAbs[T width](c *CPU, in *inst) {
+	store(c, (in.imm+c.segBase[in.seg&7])&c.linMask, get[T](c, rax))
+}
+
 func leaR[T width](c *CPU, in *inst) {
 	put(c, in.dst, T(c.r[in.base&31]+c.r[in.index&31]<<(in.shift&63)+uint64(int64(in.disp))))
 }
