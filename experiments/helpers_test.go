@@ -101,6 +101,7 @@ book = "A book"
 experiment = "./toy.toml"
 [clock]
 frequency = "2 GHz"
+timer = "200 MHz"
 source = "book: cover"
 [core]
 model = "window"

@@ -15,12 +15,14 @@ import (
 
 // Machine is a machine description: what one CPU of it costs, and where every number comes from.
 type Machine struct {
-	Name   string // as experiments name it
-	Title  string // as tables and figures print it
-	ISA    string // name of the instruction set
-	File   string // where the description was read
-	CPU    cpus.Config
-	Params []Param // every number of the description, in the order in which it is read
+	Name  string // as experiments name it
+	Title string // as tables and figures print it
+	ISA   string // name of the instruction set
+	File  string // where the description was read
+	CPU   cpus.Config
+
+	TimerHz int64   // what the timers of the interrupt controllers count
+	Params  []Param // every number of the description, in the order in which it is read
 
 	// Sources says what the names before the colon in Param.Source stand for.
 	Sources map[string]string
@@ -188,6 +190,10 @@ func into[T any](key string, to *T, need bool, parse func(*doc.Node) (T, error))
 
 func cycles(key string, to *clock.Ticks, need bool) field { return into(key, to, need, parseTicks) }
 
+func hertz(key string, to *int64) field {
+	return into(key, to, true, doc.Frequency().Whole(false, 1e6, 1e11))
+}
+
 func count(key string, to *int, lo, hi int64) field {
 	return into(key, to, true, func(n *doc.Node) (int, error) {
 		v, err := doc.Int(lo, hi)(n)
@@ -214,7 +220,7 @@ func parseTicks(n *doc.Node) (clock.Ticks, error) {
 // core reads the clock, the shape of the core and its predictor.
 func (mr *machineReader) core(r *doc.Reader) {
 	c := &mr.m.CPU
-	mr.section(r.Sub("clock", true), into("frequency", &c.Hz, true, doc.Frequency().Whole(false, 1e6, 1e11)))
+	mr.section(r.Sub("clock", true), hertz("frequency", &c.Hz), hertz("timer", &mr.m.TimerHz))
 	core := r.Sub("core", true)
 	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window))
 	mr.section(core, count("width", &c.Width, 1, 6), count("window", &c.Window, 1, cpus.MaxWindow),

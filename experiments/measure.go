@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 
@@ -63,26 +62,6 @@ func (s *session) hits(m *Measurement, plain uint64) (err error) {
 	if m.State, err = s.verify(); err != nil {
 		return err
 	}
-	return s.profile(m)
-}
-
-// profiled is the number of hits that a profile is taken of.
-const profiled = 64
-
-// profile takes a profile of warm hits, after the measured ones.
-func (s *session) profile(m *Measurement) error {
-	p := sim.NewProfile(s.m.Image())
-	s.m.CPU(0).Observe(p)
-	_, _, err := s.loop(min(profiled, m.Hits))
-	s.m.CPU(0).Observe(nil)
-	if err != nil {
-		return fmt.Errorf("profile: %w", err)
-	}
-	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
-		return fmt.Errorf("profile: %w", err)
-	}
-	m.Profile = b.Bytes()
 	return nil
 }
 
@@ -106,7 +85,7 @@ func Trace(p *Point, n int64, w io.Writer) error {
 }
 
 func (s *session) traceOne(w io.Writer) error {
-	t := sim.NewTracer(w, s.m.Image(), s.p.ISA.Disasm)
+	var t cpus.Observer
 	target, _ := s.m.Image().Symbol(s.p.Workload.Target) // the loop found it
 	loop, _ := s.m.Image().Symbol(s.p.Workload.Loop)
 	s.m.CPU(0).Observe(&callFilter{to: t, target: target, loop: loop})
@@ -115,7 +94,7 @@ func (s *session) traceOne(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return t.Close()
+	return nil
 }
 
 // callFilter passes the steps from the first instruction of target until the return into loop.

@@ -170,11 +170,31 @@ func figure(name string, s *results.Set) (results.Figure, error) {
 			Title: "Overhead of a probe hit: " + where, YLabel: "microseconds per hit",
 		}, false)
 	case FigurePhases:
-		return results.PhaseStack(s, phasesOf(s), results.Frame{
-			Title: "Where the cycles of a probe hit go: " + where, YLabel: "cycles per hit",
+		phases, caption := stackable(s)
+		return results.PhaseStack(s, phases, results.Frame{
+			Title: "Where the cycles of a probe hit go: " + where, YLabel: "cycles per hit", Caption: caption,
 		})
 	}
 	return nil, fmt.Errorf("unknown; known are %s, %s", FigureOverhead, FigurePhases)
+}
+
+// stackable returns the phases that can be stacked, and what the caption says of the others: code that runs
+// with and without the probe, the workload's own, may take a few cycles less when a probe's work overlaps it.
+func stackable(s *results.Set) (phases, caption []string) {
+	for _, name := range phasesOf(s) {
+		var least results.Value
+		for _, p := range s.Points() {
+			if r, ok := s.Get(p, results.PhaseMetric(name)); ok && r.Value.Cmp(least) < 0 {
+				least = r.Value
+			}
+		}
+		if least.IsZero() {
+			phases = append(phases, name)
+			continue
+		}
+		caption = append(caption, fmt.Sprintf("not drawn: %s, which overlaps the probe's work (down to %s cycles)", name, least.Round(1)))
+	}
+	return phases, caption
 }
 
 // Redraw reads a results directory and draws its figures again, those of figures or, when that is

@@ -33,12 +33,14 @@ func boot(p *Point, body func(*session) error) error {
 	if err != nil {
 		return err
 	}
-	k, err := smp.New(s.m, s.m.Image(), smp.Options{HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, CPUs: 1})
+	k, err := smp.New(s.m, s.m.Image(), smp.Options{
+		HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, TimerHz: p.Machine.TimerHz, CPUs: 1,
+	})
 	if err != nil {
 		return err
 	}
 	k.Bind(s.m)
-	if s.probes, err = kprobes.New(s.m, k, p.kernelOptions()); err != nil {
+	if s.probes, err = kprobes.New(s.m, s.m.Image(), k, p.kernelOptions()); err != nil {
 		return err
 	}
 	var failed error
