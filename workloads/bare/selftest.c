@@ -169,7 +169,7 @@ static void speed(void)
 	unsigned long speed_alu(unsigned long n), speed_calls(unsigned long n);
 	unsigned long speed_chase(unsigned long n, unsigned long *table);
 	void speed_chase_init(unsigned long *table);
-	unsigned long *table = (unsigned long *)0xffff880001000000UL;
+	unsigned long *table __unused = (unsigned long *)0xffff880001000000UL;
 
 #if defined(SPEED_ALU)
 	report("alu", (bench_fn)(void *)speed_alu, SPEED_ALU, 0);
