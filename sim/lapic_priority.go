@@ -1,0 +1,77 @@
+package sim
+
+import "math/bits"
+
+// vectorSet is a set of interrupt vectors, as wide as the APIC's 256-bit registers.
+type vectorSet [4]uint64
+
+func (s *vectorSet) add(v uint8)    { s[v/64] |= 1 << (v % 64) }
+func (s *vectorSet) remove(v uint8) { s[v/64] &^= 1 << (v % 64) }
+
+// word returns one of the eight 32-bit registers, which lie 16 bytes apart.
+func (s *vectorSet) word(off uint64) uint32 {
+	return uint32(s[off/32] >> (32 * (off / 16 % 2)))
+}
+
+// highest is the vector with the highest priority; ok is false for the empty set.
+func (s *vectorSet) highest() (v uint8, ok bool) {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] != 0 {
+			return uint8(64*i + bits.Len64(s[i]) - 1), true
+		}
+	}
+	return 0, false
+}
+
+// ppr is the processor priority: the higher class of the task's priority and the interrupt in
+// service (10.8.3.1).
+func (l *LAPIC) ppr() uint8 {
+	tpr := uint8(l.tpr)
+	if v, ok := l.isr.highest(); ok && v&0xf0 > tpr&0xf0 {
+		return v & 0xf0
+	}
+	return tpr
+}
+
+// Pending is the interrupt that the CPU would get now if it accepts interrupts.
+func (l *LAPIC) Pending() (vector uint8, ok bool) {
+	v, ok := l.irr.highest()
+	if !ok || l.svr&svrEnable == 0 || v&0xf0 <= l.ppr()&0xf0 {
+		return 0, false
+	}
+	return v, true
+}
+
+// Ack takes the pending interrupt into service and returns its vector; without one it returns the
+// spurious vector, which is not in service (10.9).
+func (l *LAPIC) Ack() uint8 {
+	v, ok := l.Pending()
+	if !ok {
+		return uint8(l.svr)
+	}
+	l.irr.remove(v)
+	l.isr.add(v)
+	return v
+}
+
+// eoi ends the interrupt in service with the highest priority.
+func (l *LAPIC) eoi() {
+	if v, ok := l.isr.highest(); ok {
+		l.isr.remove(v)
+		l.raise()
+	}
+}
+
+// request makes an edge-triggered interrupt pending.
+func (l *LAPIC) request(vector uint8) {
+	if vector < firstUserVector {
+		l.fail(errVector)
+		return
+	}
+	if l.svr&svrEnable == 0 {
+		return
+	}
+	l.irr.add(vector)
+	l.tmr.remove(vector)
+	l.raise()
+}

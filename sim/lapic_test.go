@@ -1,0 +1,318 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"kprobesim/internal/clock"
+)
+
+// apicBoard is a few APICs on one bus with one clock.
+type apicBoard struct {
+	now     clock.Ticks
+	queue   Queue
+	apics   []*LAPIC
+	raised  []int
+	signals []string
+}
+
+// busCycle is 7 core cycles, as on a 2.33 GHz CPU with a 333 MHz bus.
+const busCycle = 7 * clock.PerCycle
+
+func newAPICBoard(n int) *apicBoard {
+	b := &apicBoard{raised: make([]int, n)}
+	for i := range n {
+		b.apics = append(b.apics, NewLAPIC(LAPICConfig{
+			ID: uint8(i), BusCycle: busCycle, Queue: &b.queue,
+			Now:   func() clock.Ticks { return b.now },
+			Raise: func() { b.raised[i]++ },
+			Send:  b.send,
+			Signal: func(m DeliveryMode, v uint8) {
+				b.signals = append(b.signals, fmt.Sprintf("cpu%d mode %d vector %d", i, m, v))
+			},
+		}))
+		b.apics[i].Store(regSVR, svrEnable|0xff)
+	}
+	return b
+}
+
+func (b *apicBoard) send(ipi IPI) {
+	for _, a := range b.apics {
+		if a.Selects(ipi) {
+			a.Accept(ipi)
+		}
+	}
+}
+
+// run lets time pass up to t.
+func (b *apicBoard) run(t clock.Ticks) {
+	for {
+		next, ok := b.queue.Next()
+		if !ok || next > t {
+			break
+		}
+		_, f, _ := b.queue.Pop()
+		b.now = next
+		f()
+	}
+	b.now = t
+}
+
+func TestLAPICReset(t *testing.T) {
+	l := NewLAPIC(LAPICConfig{ID: 3})
+	for off, want := range map[uint64]uint32{
+		regID: 3 << 24, regVersion: 0x50014, regTPR: 0, regPPR: 0, regLDR: 0, regDFR: 0xffffffff,
+		regSVR: 0xff, regISR: 0, regIRR + 0x70: 0, regTMR: 0, regESR: 0, regICRLow: 0, regLVTTimer: 0x10000,
+		regLVTError: 0x10000, 0x350: 0x10000, regInitial: 0, regCurrent: 0, regDivide: 0, regEOI: 0,
+	} {
+		if got := l.Load(off); got != want {
+			t.Errorf("register %#x is %#x after reset, want %#x", off, got, want)
+		}
+	}
+}
+
+func TestLAPICReservedBits(t *testing.T) {
+	l := NewLAPIC(LAPICConfig{ID: 3})
+	l.Store(regSVR, svrEnable)
+	for off, want := range map[uint64]uint32{
+		regID: 3 << 24, regVersion: 0x50014, regTPR: 0xff, regLDR: 0xff000000, regDFR: 0xffffffff,
+		regLVTTimer: 0x300ff, 0x330: 0x107ff, 0x340: 0x107ff, 0x350: 0x1a7ff, 0x360: 0x1a7ff,
+		regLVTError: 0x100ff, regICRHigh: 0xff000000, regDivide: 0xb, regSVR: 0x3ff,
+		regInitial: 0xffffffff, regISR: 0, regIRR: 0, regTMR: 0, regPPR: 0xff,
+	} {
+		l.Store(off, 0xffffffff)
+		if got := l.Load(off); got != want {
+			t.Errorf("register %#x holds %#x of all ones, want %#x", off, got, want)
+		}
+	}
+	l.Store(regDFR, 0)
+	if got := l.Load(regDFR); got != 0x0fffffff {
+		t.Errorf("DFR holds %#x of zero", got)
+	}
+}
+
+func TestLAPICPriority(t *testing.T) {
+	b := newAPICBoard(1)
+	l := b.apics[0]
+	want := func(v uint8, ok bool) {
+		t.Helper()
+		if gv, gok := l.Pending(); gok != ok || ok && gv != v {
+			t.Fatalf("pending %#x, %v; want %#x, %v", gv, gok, v, ok)
+		}
+	}
+	want(0, false)
+	if v := l.Ack(); v != 0xff {
+		t.Errorf("acknowledging nothing gives %#x, want the spurious vector", v)
+	}
+	l.request(0x31)
+	l.request(0x35)
+	l.request(0x82)
+	want(0x82, true)
+	if v := l.Ack(); v != 0x82 || l.Load(regPPR) != 0x80 || l.Load(regISR+0x40) != 1<<2 {
+		t.Fatalf("in service: %#x, PPR %#x", v, l.Load(regPPR))
+	}
+	want(0, false) // lower classes wait
+	l.request(0x8f)
+	want(0, false) // the same class too
+	l.request(0x91)
+	want(0x91, true) // a higher class nests
+	l.Ack()
+	l.Store(regEOI, 0)
+	if l.Load(regPPR) != 0x80 {
+		t.Errorf("PPR %#x after the inner end of interrupt", l.Load(regPPR))
+	}
+	l.Store(regEOI, 0)
+	want(0x8f, true)
+	l.Ack()
+	l.Store(regEOI, 0)
+	want(0x35, true)
+	l.Store(regTPR, 0x30)
+	want(0, false)
+	if l.Load(regIRR+0x10) != 1<<0x11|1<<0x15 {
+		t.Errorf("IRR %#x", l.Load(regIRR+0x10))
+	}
+	before := b.raised[0]
+	l.Store(regTPR, 0x2f)
+	want(0x35, true)
+	if b.raised[0] == before {
+		t.Error("lowering the task priority does not tell the CPU")
+	}
+	l.Store(regSVR, 0xff)
+	want(0, false)
+	l.request(0x90)
+	l.Store(regSVR, svrEnable|0xff)
+	want(0x35, true) // what came while disabled is lost, what was pending is kept
+}
+
+func TestLAPICTimer(t *testing.T) {
+	for _, c := range []struct {
+		divide uint32
+		by     clock.Ticks
+	}{{0, 2}, {1, 4}, {2, 8}, {3, 16}, {8, 32}, {9, 64}, {10, 128}, {11, 1}} {
+		b := newAPICBoard(1)
+		l := b.apics[0]
+		l.Store(regDivide, c.divide)
+		l.Store(regLVTTimer, 0x40)
+		b.now = 1000
+		l.Store(regInitial, 100)
+		unit := c.by * busCycle
+		for _, s := range []struct {
+			after clock.Ticks
+			count uint32
+		}{{0, 100}, {unit - 1, 100}, {unit, 99}, {50 * unit, 50}, {99 * unit, 1}, {100*unit - 1, 1}} {
+			b.run(1000 + s.after)
+			if got := l.Load(regCurrent); got != s.count {
+				t.Errorf("divided by %d, after %d ticks: count %d, want %d", c.by, s.after, got, s.count)
+			}
+		}
+		if _, ok := l.Pending(); ok {
+			t.Errorf("divided by %d: expired early", c.by)
+		}
+		b.run(1000 + 100*unit)
+		if v := l.Ack(); v != 0x40 || l.Load(regCurrent) != 0 || b.queue.Len() != 0 {
+			t.Errorf("divided by %d: vector %#x, count %d, %d events after the only expiry",
+				c.by, v, l.Load(regCurrent), b.queue.Len())
+		}
+	}
+}
+
+func TestLAPICTimerPeriodic(t *testing.T) {
+	b := newAPICBoard(1)
+	l := b.apics[0]
+	l.Store(regDivide, 11)
+	l.Store(regLVTTimer, lvtPeriodic|0x40)
+	l.Store(regInitial, 10)
+	var at []clock.Ticks
+	for b.now < 50*busCycle {
+		b.run(b.now + busCycle)
+		if _, ok := l.Pending(); ok {
+			at = append(at, b.now/busCycle)
+			l.Ack()
+			l.Store(regEOI, 0)
+		}
+	}
+	if want := []clock.Ticks{10, 20, 30, 40, 50}; !slices.Equal(at, want) {
+		t.Errorf("expired at %d bus cycles, want %d", at, want)
+	}
+	b.now += 13 * busCycle // the CPU runs ahead of the events
+	if got := l.Load(regCurrent); got != 7 {
+		t.Errorf("count %d when 3 bus cycles into a period, want 7", got)
+	}
+	l.Store(regLVTTimer, lvtMasked|lvtPeriodic|0x40)
+	b.run(b.now + 20*busCycle)
+	if _, ok := l.Pending(); ok {
+		t.Error("a masked timer interrupts")
+	}
+	l.Store(regInitial, 0)
+	if b.queue.Len() != 0 || l.Load(regCurrent) != 0 {
+		t.Error("the timer does not stop")
+	}
+}
+
+func TestLAPICDivideWhileRunning(t *testing.T) {
+	b := newAPICBoard(1)
+	l := b.apics[0]
+	l.Store(regDivide, 11)
+	l.Store(regLVTTimer, 0x40)
+	l.Store(regInitial, 100)
+	b.run(40 * busCycle)
+	l.Store(regDivide, 0)
+	if got := l.Load(regCurrent); got != 60 {
+		t.Errorf("count %d after changing the divisor, want 60", got)
+	}
+	b.run((40+2*60)*busCycle - 1)
+	if _, ok := l.Pending(); ok {
+		t.Error("expired early")
+	}
+	b.run((40 + 2*60) * busCycle)
+	if _, ok := l.Pending(); !ok {
+		t.Error("not expired")
+	}
+}
+
+func TestLAPICInterprocessor(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		low, high uint32
+		fixed     []int
+		signals   []string
+	}{
+		{"physical", 0x0041, 2 << 24, []int{2}, nil},
+		{"broadcast", 0x0041, 0xff << 24, []int{0, 1, 2, 3}, nil},
+		{"nobody", 0x0041, 9 << 24, nil, nil},
+		{"logical flat", 0x0841, 0b0110 << 24, []int{1, 2}, nil},
+		{"self", 0x40041, 0, []int{1}, nil},
+		{"all", 0x80041, 0, []int{0, 1, 2, 3}, nil},
+		{"others", 0xc0041, 0, []int{0, 2, 3}, nil},
+		{"nmi", 0x400, 3 << 24, nil, []string{"cpu3 mode 4 vector 0"}},
+		{"init", 0x4500, 2 << 24, nil, []string{"cpu2 mode 5 vector 0"}},
+		{"init level de-assert", 0x8500, 2 << 24, nil, nil},
+		{"start-up", 0x4608, 2 << 24, nil, []string{"cpu2 mode 6 vector 8"}},
+		{"reserved mode", 0x0741, 2 << 24, nil, nil},
+		{"illegal vector", 0x000f, 2 << 24, nil, nil},
+	} {
+		b := newAPICBoard(4)
+		for i, a := range b.apics {
+			a.Store(regLDR, 1<<(24+i))
+		}
+		b.apics[1].Store(regICRHigh, c.high)
+		b.apics[1].Store(regICRLow, c.low)
+		var got []int
+		for i, a := range b.apics {
+			if v, ok := a.Pending(); ok && v == 0x41 {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, c.fixed) || !slices.Equal(b.signals, c.signals) {
+			t.Errorf("%s: reached %d, signals %q; want %d, %q", c.name, got, b.signals, c.fixed, c.signals)
+		}
+		if v := b.apics[1].Load(regICRLow); v&(1<<12) != 0 || v&0xff != c.low&0xff {
+			t.Errorf("%s: the command register reads %#x", c.name, v)
+		}
+	}
+}
+
+func TestLAPICErrors(t *testing.T) {
+	b := newAPICBoard(1)
+	l := b.apics[0]
+	l.Store(regLVTError, 0x50)
+	l.Load(0x40)              // reserved
+	l.Store(0x24, 1)          // not aligned
+	l.Store(regICRLow, 0x005) // illegal vector
+	if l.Load(regESR) != 0 {
+		t.Error("the error status shows errors before it is latched")
+	}
+	l.Store(regESR, 0)
+	if got := l.Load(regESR); got != errRegister|errSendVector {
+		t.Errorf("error status %#x", got)
+	}
+	if v, ok := l.Pending(); !ok || v != 0x50 {
+		t.Errorf("error interrupt %#x, %v", v, ok)
+	}
+	l.Store(regESR, 0)
+	if got := l.Load(regESR); got != 0 {
+		t.Errorf("error status %#x after a second write", got)
+	}
+	l.Store(regLVTError, 3) // delivers itself an illegal vector
+	l.Load(0x40)
+	l.Store(regESR, 0)
+	if got := l.Load(regESR); got != errRegister|errVector {
+		t.Errorf("error status %#x with an illegal error vector", got)
+	}
+}
+
+// TestLAPICAlone checks an APIC with nothing around it: it serves itself and does not panic.
+func TestLAPICAlone(t *testing.T) {
+	l := NewLAPIC(LAPICConfig{})
+	l.Store(regSVR, svrEnable)
+	l.Store(regInitial, 5)
+	l.Store(regICRLow, 0x40041)
+	l.Store(regICRLow, 0x40400)
+	for off := uint64(0); off < 0x1000; off += 4 {
+		l.Store(off, l.Load(off))
+	}
+	if _, ok := l.Pending(); !ok {
+		t.Error("an APIC alone does not reach itself")
+	}
+}
