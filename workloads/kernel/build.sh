@@ -20,6 +20,7 @@ flags="-O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra
  -fno-optimize-sibling-calls -fno-ipa-ra
  -gno-record-gcc-switches -ffile-prefix-map=$PWD=. -ffile-prefix-map=$tmp=.
+ -ffile-prefix-map=$($cc -print-file-name=include)=gcc
  -frandom-seed=kprobesim -Wa,--gen-debug"
 
 objects=
