@@ -32,10 +32,13 @@ func (k *Kprobes) undoBatch(c Caller) error {
 	}
 	for _, s := range batch {
 		s.queue = queueNone
-		if !k.disabled(s.head) {
+		if !k.disabled(s.head) && !k.allDisarmed {
 			continue
 		}
 		if err := k.clear(c, s); err != nil {
+			return err
+		}
+		if err := k.released(c, s.addr); err != nil {
 			return err
 		}
 		if len(k.children(s.head)) == 0 {
@@ -158,5 +161,5 @@ func (k *Kprobes) armOne(c Caller, s *site, on bool) error {
 	if on {
 		return k.arm(c, s)
 	}
-	return k.disarm(c, s, false)
+	return k.disarm(c, s)
 }

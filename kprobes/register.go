@@ -135,17 +135,16 @@ func (k *Kprobes) arm(c Caller, s *site) error {
 }
 
 // disarm takes the breakpoint away, at once or, behind a jump, when the optimizer comes by.
-func (k *Kprobes) disarm(c Caller, s *site, again bool) error {
-	if err := k.unoptimize(c, s, false); err != nil {
+func (k *Kprobes) disarm(c Caller, s *site) error {
+	if err := k.unoptimize(c, s, false); err != nil || s.queue == queueUnoptimizing {
 		return err
 	}
-	if s.queue == queueUnoptimizing {
-		return nil
-	}
-	if err := k.clear(c, s); err != nil || !again {
-		return err
-	}
-	if o := k.covering(s.addr); o != nil && !k.disabled(o.head) {
+	return k.clear(c, s)
+}
+
+// released lets a jump come back that a probe at the address was in the way of.
+func (k *Kprobes) released(c Caller, addr uint64) error {
+	if o := k.covering(addr); o != nil && !k.disabled(o.head) {
 		return k.wantOptimized(c, o)
 	}
 	return nil
@@ -281,9 +280,12 @@ func (k *Kprobes) disable(c Caller, s *site, p uint64) error {
 			}
 		}
 	}
-	if err := k.disarm(c, s, true); err != nil {
+	if err := k.disarm(c, s); err != nil {
 		return err
 	}
 	k.setFlag(s.head, flagDisabled)
-	return nil
+	if s.queue != queueNone {
+		return nil
+	}
+	return k.released(c, s.addr)
 }

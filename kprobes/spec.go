@@ -1,6 +1,9 @@
 package kprobes
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Kind is what a Spec asks for.
 type Kind uint8
@@ -53,6 +56,9 @@ func (k *Kprobes) Add(c Caller, s Spec) (*Probe, error) {
 
 // build makes the structure of a probe and its name.
 func (k *Kprobes) build(s Spec) (*Probe, error) {
+	if s.Offset > math.MaxUint32 {
+		return nil, fmt.Errorf("offset %#x of the probe at %s does not fit into an unsigned int: %w", s.Offset, s.Symbol, EINVAL)
+	}
 	size := k.l.p.size
 	if s.Kind == Kretprobe {
 		size = k.l.r.size

@@ -1,0 +1,310 @@
+package kprobes
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func plain() Options { return Options{Costs: DefaultCosts()} }
+
+func boosting() Options {
+	o := plain()
+	o.Boost = true
+	return o
+}
+
+func TestAddArmsAndRemoveRestores(t *testing.T) {
+	g := newGuest(t, plain())
+	was := g.text("bench_target", 0, 5)
+	allocated := len(g.used)
+	p := g.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
+	if got := g.text("bench_target", 0, 5); got != "cc"+was[2:] {
+		t.Errorf("armed text %s", got)
+	}
+	st := g.state(p)
+	if st.Mode != Breakpoint || st.Symbol != "bench_target" || st.Refusal == nil || st.Refusal.Rule != RuleUnsupported {
+		t.Errorf("state %+v", st)
+	}
+	g.do(g.k.Remove(g, p))
+	if got := g.text("bench_target", 0, 5); got != was {
+		t.Errorf("text afterwards %s, was %s", got, was)
+	}
+	if len(g.used) != allocated || slices.Contains(g.k.slots.used, true) {
+		t.Errorf("%d pieces of heap and slots %v stay", len(g.used)-allocated, slices.Index(g.k.slots.used, true))
+	}
+}
+
+func TestRegisterErrors(t *testing.T) {
+	tests := []struct {
+		name   string
+		symbol string
+		off    uint64
+		want   Errno
+	}{
+		{"unknown symbol", "no_such_function", 0, EINVAL},
+		{"inside an instruction", "bench_target", 1, EILSEQ},
+		{"hit path", "get_kprobe", 0, EINVAL},
+		{"exception entry", "int3", 0, EINVAL},
+		{"trampoline", "kretprobe_trampoline", 0, EINVAL},
+		{"native slot", "printk", 0, EINVAL},
+		{"data", "kprobe_table", 0, EINVAL},
+		{"behind everything", "bench_target", 1 << 30, EINVAL},
+		{"more than an unsigned int", "bench_target", 1 << 40, EINVAL},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGuest(t, plain())
+			if _, ok := g.im.Symbol(tt.symbol); !ok && tt.symbol != "no_such_function" {
+				t.Skipf("image has no symbol %s", tt.symbol)
+			}
+			allocated := len(g.used)
+			_, err := g.k.Add(g, Spec{Symbol: tt.symbol, Offset: tt.off, Handler: "handler_empty"})
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%v, want %v", err, tt.want)
+			}
+			if len(g.used) != allocated || len(g.k.sites) != 0 || len(g.pokes) != 0 {
+				t.Error("a refused probe leaves something behind")
+			}
+		})
+	}
+}
+
+func TestRegisterByAddress(t *testing.T) {
+	g := newGuest(t, plain())
+	l := &g.k.l.p
+	target, _ := g.im.Symbol("bench_target")
+	p, _ := g.Alloc(l.size, 64)
+	store := func(f field, v uint64) { g.do(g.Store(p+f.off, f.size, v)) }
+	if err := g.k.RegisterKprobe(g, p); !errors.Is(err, EINVAL) {
+		t.Errorf("neither address nor symbol: %v", err)
+	}
+	store(l.addr, target.Addr)
+	store(l.flags, flagOptimized|flagGone)
+	g.do(g.k.RegisterKprobe(g, p))
+	if f, _ := g.Load(p+l.flags.off, 4); f != 0 {
+		t.Errorf("flags %#x after registration", f)
+	}
+	if err := g.k.RegisterKprobe(g, p); !errors.Is(err, EINVAL) {
+		t.Errorf("registered twice: %v", err)
+	}
+	name, _ := g.Alloc(16, 16)
+	g.do(g.WriteBytes(name, []byte("bench_target\x00")))
+	q, _ := g.Alloc(l.size, 64)
+	g.do(g.Store(q+l.addr.off, 8, target.Addr))
+	g.do(g.Store(q+l.name.off, 8, name))
+	if err := g.k.RegisterKprobe(g, q); !errors.Is(err, EINVAL) {
+		t.Errorf("address and symbol: %v", err)
+	}
+	g.do(g.k.UnregisterKprobes(g, p, q))
+	if a, _ := g.Load(q+l.addr.off, 8); a != 0 {
+		t.Errorf("address %#x of a probe that was not registered stays", a)
+	}
+	g.do(g.k.RegisterKprobe(g, p)) // by the address that it still has
+}
+
+func TestRegisterAllUndoesOnError(t *testing.T) {
+	g := newGuest(t, plain())
+	l := &g.k.l.p
+	var ps []uint64
+	for _, s := range []string{"bench_target", "work_read", "get_kprobe"} {
+		sym, _ := g.im.Symbol(s)
+		p, _ := g.Alloc(l.size, 64)
+		g.do(g.Store(p+l.addr.off, 8, sym.Addr))
+		ps = append(ps, p)
+	}
+	err := g.k.RegisterAll(g, ps, g.k.RegisterKprobe, g.k.UnregisterKprobes)
+	if !errors.Is(err, EINVAL) || len(g.k.sites) != 0 {
+		t.Errorf("%v, %d sites stay", err, len(g.k.sites))
+	}
+	if err := g.k.RegisterAll(g, nil, g.k.RegisterKprobe, g.k.UnregisterKprobes); !errors.Is(err, EINVAL) {
+		t.Errorf("no probes: %v", err)
+	}
+}
+
+func TestEnableDisable(t *testing.T) {
+	g := newGuest(t, plain())
+	p := g.add(Spec{Symbol: "bench_target", Disabled: true})
+	if st := g.state(p); st.Mode != Disabled || len(g.pokes) != 0 {
+		t.Errorf("registered disabled: %+v, %v", st, g.pokes)
+	}
+	g.do(g.k.Enable(g, p))
+	g.do(g.k.Enable(g, p))
+	if st := g.state(p); st.Mode != Breakpoint {
+		t.Errorf("enabled: %+v", st)
+	}
+	g.do(g.k.Disable(g, p))
+	g.do(g.k.Disable(g, p))
+	if st := g.state(p); st.Mode != Disabled || len(g.pokes) != 2 {
+		t.Errorf("disabled: %+v, %v", st, g.pokes)
+	}
+	g.do(g.k.UnregisterKprobes(g, p.Addr))
+	if err := g.k.Enable(g, p); !errors.Is(err, EINVAL) {
+		t.Errorf("enabling what is not registered: %v", err)
+	}
+	if err := g.k.Disable(g, p); !errors.Is(err, EINVAL) {
+		t.Errorf("disabling what is not registered: %v", err)
+	}
+}
+
+func TestBoostable(t *testing.T) {
+	boostable := func(opt Options, symbol string) int32 {
+		g := newGuest(t, opt)
+		p := g.add(Spec{Symbol: symbol})
+		v, err := g.Load(p.Addr+g.k.l.p.boostable.off, 4)
+		g.do(err)
+		return int32(v)
+	}
+	if got := boostable(boosting(), "bench_target"); got != 0 {
+		t.Errorf("lea: %d, want 0: to be boosted by the first hit", got)
+	}
+	if got := boostable(boosting(), "work_call_first"); got != -1 {
+		t.Errorf("call: %d, want -1", got)
+	}
+	if got := boostable(plain(), "bench_target"); got != -1 {
+		t.Errorf("kernel without boosting: %d, want -1", got)
+	}
+}
+
+func TestAggregateOrderAndHandlers(t *testing.T) {
+	g := newGuest(t, plain())
+	l := &g.k.l.p
+	a := g.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
+	b := g.add(Spec{Symbol: "bench_target", Handler: "handler_count", Post: "post_empty"})
+	c := g.add(Spec{Symbol: "bench_target", Handler: "handler_work"})
+	s := g.k.site(g.state(a).Addr)
+	if got := g.k.children(s.head); !slices.Equal(got, []uint64{c.Addr, b.Addr, a.Addr}) {
+		t.Errorf("children %x, want the last registered first", got)
+	}
+	if got := g.k.hlist(g.k.bucket(g.k.sym.table, s.addr), g.k.hash()); !slices.Equal(got, []uint64{s.head}) {
+		t.Errorf("hash chain %x, want the aggregate %x", got, s.head)
+	}
+	if g.k.m.load(s.head, l.pre) != g.k.sym.aggrPre || g.k.m.load(s.head, l.post) != g.k.sym.aggrPost {
+		t.Error("the aggregate lacks its handlers")
+	}
+	g.do(g.k.Remove(g, b))
+	if g.k.m.load(s.head, l.post) != 0 {
+		t.Error("with the last post handler gone, the aggregate still has one")
+	}
+	g.do(g.k.Disable(g, a))
+	if g.state(c).Mode != Breakpoint || g.state(a).Mode != Disabled {
+		t.Errorf("one of two disabled: %+v %+v", g.state(a), g.state(c))
+	}
+	g.do(g.k.Disable(g, c))
+	if got := g.text("bench_target", 0, 1); got == "cc" {
+		t.Error("nothing is enabled, but the breakpoint stands")
+	}
+	g.do(g.k.Enable(g, a))
+	g.do(g.k.Remove(g, a))
+	if got := g.text("bench_target", 0, 1); got == "cc" {
+		t.Error("the enabled probe is gone, but the breakpoint stands")
+	}
+	g.do(g.k.Remove(g, c))
+	if len(g.k.sites) != 0 || slices.Contains(g.k.slots.used, true) {
+		t.Error("the aggregate stays without children")
+	}
+}
+
+func TestKretprobeInstances(t *testing.T) {
+	g := newGuest(t, plain())
+	allocated := len(g.used)
+	p := g.add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_empty", MaxActive: 7, DataSize: 24})
+	free := g.k.hlist(p.Addr+g.k.l.r.free.off, g.k.instanceLinks())
+	if len(free) != 7 {
+		t.Errorf("%d instances, want 7", len(free))
+	}
+	for _, ri := range free {
+		if g.used[ri] != g.k.l.r.instSize+24 {
+			t.Errorf("instance of %d bytes, want %d", g.used[ri], g.k.l.r.instSize+24)
+		}
+	}
+	if g.k.m.load(p.Addr, g.k.l.p.pre) != g.k.sym.returnPre {
+		t.Error("the kprobe's handler is not the return probe's")
+	}
+	out := free[0]
+	g.k.hlistDel(out, g.k.instanceLinks())
+	g.k.m.store(out, g.k.l.r.instRP, p.Addr)
+	g.k.hlistAdd(g.k.bucket(g.k.sym.instances, mainTask), out, g.k.instanceLinks())
+	g.do(g.k.Remove(g, p))
+	if g.k.m.load(out, g.k.l.r.instRP) != 0 {
+		t.Error("the instance that is out still points to its probe")
+	}
+	g.do(g.Free(out))
+	if len(g.used) != allocated {
+		t.Errorf("%d pieces of heap stay", len(g.used)-allocated)
+	}
+}
+
+func TestKretprobeDefaults(t *testing.T) {
+	for _, tt := range []struct {
+		preempt bool
+		want    int
+	}{{false, 1}, {true, 10}} {
+		o := plain()
+		o.Preempt = tt.preempt
+		g := newGuest(t, o)
+		p := g.add(Spec{Kind: Kretprobe, Symbol: "work_read"})
+		if got := len(g.k.hlist(p.Addr+g.k.l.r.free.off, g.k.instanceLinks())); got != tt.want {
+			t.Errorf("preempt %v: %d instances, want %d", tt.preempt, got, tt.want)
+		}
+	}
+}
+
+func TestListFormat(t *testing.T) {
+	g := newGuest(t, boosting())
+	a := g.add(Spec{Symbol: "bench_target", Offset: 5, Disabled: true})
+	g.add(Spec{Kind: Kretprobe, Symbol: "bench_target"})
+	list, err := g.k.List()
+	g.do(err)
+	st := g.state(a)
+	lines := strings.Split(strings.TrimSuffix(list, "\n"), "\n")
+	slices.Sort(lines)
+	want := []string{
+		hex16(st.Addr-5) + "  r  bench_target+0x0    ",
+		hex16(st.Addr) + "  k  bench_target+0x5    [DISABLED]",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("got\n%q\nwant\n%q", lines, want)
+	}
+}
+
+func hex16(v uint64) string {
+	const digits = "0123456789abcdef"
+	b := make([]byte, 16)
+	for i := range b {
+		b[15-i] = digits[v>>(4*i)&15]
+	}
+	return string(b)
+}
+
+func TestNoMemory(t *testing.T) {
+	g := newGuest(t, plain())
+	g.full = true
+	if _, err := g.k.Add(g, Spec{Symbol: "bench_target"}); !errors.Is(err, ENOMEM) {
+		t.Errorf("no heap: %v", err)
+	}
+	g.full = false
+	for i := range g.k.slots.used {
+		g.k.slots.used[i] = true
+	}
+	if _, err := g.k.Add(g, Spec{Symbol: "bench_target"}); !errors.Is(err, ENOMEM) {
+		t.Errorf("no slot: %v", err)
+	}
+}
+
+func TestArmAll(t *testing.T) {
+	g := newGuest(t, Default())
+	p := g.add(Spec{Symbol: "bench_target"})
+	q := g.add(Spec{Symbol: "work_call_first"})
+	g.do(g.k.WaitOptimizer(g))
+	g.do(g.k.ArmAll(g, false))
+	if g.state(p).Mode != Disabled || g.state(q).Mode != Disabled || g.text("work_call_first", 0, 1) != "e8" {
+		t.Errorf("all disarmed: %+v, %+v", g.state(p), g.state(q))
+	}
+	g.do(g.k.ArmAll(g, true))
+	g.do(g.k.WaitOptimizer(g))
+	if g.state(p).Mode != Optimized || g.state(q).Mode != Breakpoint {
+		t.Errorf("all armed: %+v, %+v", g.state(p), g.state(q))
+	}
+}

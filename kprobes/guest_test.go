@@ -1,0 +1,267 @@
+package kprobes
+
+import (
+	"fmt"
+	"iter"
+	"testing"
+
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+	"kprobesim/smp"
+	"kprobesim/workloads"
+)
+
+// guest is the memory of a guest kernel without a CPU: text_poke is a copy, and tasks are
+// coroutines that switch in schedule(). Registration needs no more.
+type guest struct {
+	t     *testing.T
+	im    *sim.Image
+	k     *Kprobes
+	smp   *smp.Kernel
+	image []byte // from imageBase
+	heap  []byte // from heapBase
+	used  map[uint64]uint64
+	top   uint64
+	now   clock.Ticks
+	due   clock.Ticks
+	run   map[uint64]func() (struct{}, bool)
+	yield map[uint64]func(struct{}) bool
+	pokes []string // what was stored into text, in order
+	stops int      // how often the machine was stopped
+	full  bool     // the heap has no more memory
+}
+
+const (
+	imageBase = 0xffffffff80000000
+	heapBase  = 0xffff880000000000
+	mainTask  = heapBase + 0x100
+	perCPU    = heapBase + 0x2000
+)
+
+func loadImage(t testing.TB) *sim.Image {
+	t.Helper()
+	b, err := workloads.Open("x86_64-2010")
+	if err != nil {
+		t.Fatal(err)
+	}
+	im, err := sim.LoadImage("x86_64-2010", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+func newGuest(t *testing.T, opt Options) *guest {
+	t.Helper()
+	g := &guest{
+		t: t, im: loadImage(t), image: make([]byte, 4<<20), heap: make([]byte, 4<<20),
+		used: map[uint64]uint64{}, top: heapBase + 0x10000,
+		run: map[uint64]func() (struct{}, bool){}, yield: map[uint64]func(struct{}) bool{},
+	}
+	for _, s := range g.im.Segments {
+		copy(g.image[s.PA:], s.Data)
+	}
+	g.setCurrent(mainTask)
+	task, err := g.im.Struct("task_struct")
+	g.do(err)
+	stack, err := task.Field("stack")
+	g.do(err)
+	g.do(g.Store(mainTask+uint64(stack.Offset), 8, heapBase+0x8000))
+	g.do(g.Store(g.percpu("idle_task")+uint64(stack.Offset), 8, heapBase+0xa000))
+	if g.smp, err = smp.New(g, g.im, smp.Options{HZ: 1000, CPUHz: 1e9, TimerHz: 1e8}); err != nil {
+		t.Fatal(err)
+	}
+	if g.k, err = Build(g, g.im, g.smp, opt); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (g *guest) at(va uint64, n int) ([]byte, error) {
+	buf, off := g.image, va-imageBase
+	if va < imageBase {
+		buf, off = g.heap, va-heapBase
+	}
+	if off > uint64(len(buf)) || off+uint64(n) > uint64(len(buf)) {
+		return nil, fmt.Errorf("guest address %#x is not mapped", va)
+	}
+	return buf[off : off+uint64(n)], nil
+}
+
+func (g *guest) Load(va uint64, size int) (v uint64, err error) {
+	b, err := g.at(va, size)
+	for i := range b {
+		v |= uint64(b[i]) << (8 * i)
+	}
+	return v, err
+}
+
+func (g *guest) Store(va uint64, size int, v uint64) error {
+	b, err := g.at(va, size)
+	for i := range b {
+		b[i] = byte(v >> (8 * i))
+	}
+	return err
+}
+
+func (g *guest) ReadBytes(va uint64, n int) ([]byte, error) { return g.at(va, n) }
+
+func (g *guest) WriteBytes(va uint64, p []byte) error {
+	b, err := g.at(va, len(p))
+	copy(b, p)
+	return err
+}
+
+func (g *guest) Alloc(size, align uint64) (uint64, error) {
+	if g.full {
+		return 0, fmt.Errorf("no memory")
+	}
+	g.top = (g.top + align - 1) / align * align
+	g.used[g.top] = size
+	g.top += size
+	return g.top - size, nil
+}
+
+func (g *guest) Free(va uint64) error {
+	if g.used[va] == 0 {
+		return fmt.Errorf("free of %#x, which is not allocated", va)
+	}
+	delete(g.used, va)
+	return nil
+}
+
+func (g *guest) Now() clock.Ticks    { return g.now }
+func (g *guest) CPU() int            { return 0 }
+func (g *guest) Charge(cycles int64) { g.now += clock.FromCycles(cycles) }
+
+func (g *guest) PerCPU(_ int, symbol string) (uint64, error) {
+	s, ok := g.im.Symbol(symbol)
+	if !ok {
+		return 0, fmt.Errorf("no symbol %s", symbol)
+	}
+	return perCPU + s.Addr, nil
+}
+
+func (g *guest) InvokeSym(name string, args ...uint64) (uint64, error) {
+	switch name {
+	case "text_poke":
+		b, err := g.at(args[1], int(args[2]))
+		if err != nil {
+			return 0, err
+		}
+		g.pokes = append(g.pokes, fmt.Sprintf("%s: % x", g.name(args[0]), b))
+		return 0, g.WriteBytes(args[0], b)
+	case "kthread_setup":
+		g.spawn(args[0], args[3])
+	case "schedule":
+		g.schedule()
+	case "irq_disable_save":
+		g.stops++
+	case "irq_restore":
+	case "apic_timer_start":
+		g.due = g.now + clock.Ticks(args[0])*clock.FromCycles(10)
+	default:
+		return 0, fmt.Errorf("no function %s", name)
+	}
+	return 0, nil
+}
+
+func (g *guest) name(addr uint64) string {
+	s, off, _ := g.im.At(addr)
+	if off == 0 {
+		return s.Name
+	}
+	return fmt.Sprintf("%s+%d", s.Name, off)
+}
+
+func (g *guest) percpu(symbol string) uint64 {
+	a, err := g.PerCPU(0, symbol)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return a
+}
+
+func (g *guest) current() uint64 {
+	v, err := g.Load(g.percpu("current_task"), 8)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return v
+}
+
+func (g *guest) setCurrent(task uint64) {
+	if err := g.Store(g.percpu("current_task"), 8, task); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *guest) spawn(task, id uint64) {
+	next, _ := iter.Pull(func(yield func(struct{}) bool) {
+		g.yield[task] = yield
+		g.smp.Thread(g, id)
+		g.t.Errorf("kernel thread %d has ended: %v", id, g.smp.Err())
+	})
+	g.run[task] = next
+}
+
+// schedule switches tasks; the main task drives all others.
+func (g *guest) schedule() {
+	me := g.current()
+	g.setCurrent(g.smp.Pick(g, me))
+	if g.current() == me {
+		return
+	}
+	if me != mainTask {
+		g.yield[me](struct{}{})
+		return
+	}
+	for g.current() != mainTask {
+		task := g.current()
+		if task != g.percpu("idle_task") {
+			g.run[task]()
+			continue
+		}
+		if g.smp.Err() != nil || g.due <= g.now {
+			g.t.Fatalf("the idle task waits for ever: %v", g.smp.Err())
+		}
+		g.now = g.due
+		g.smp.Tick(g)
+		g.setCurrent(g.smp.Pick(g, task))
+	}
+}
+
+// text returns the guest's bytes at a symbol.
+func (g *guest) text(symbol string, off uint64, n int) string {
+	g.t.Helper()
+	s, ok := g.im.Symbol(symbol)
+	if !ok {
+		g.t.Fatalf("no symbol %s", symbol)
+	}
+	b, err := g.at(s.Addr+off, n)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return hex(b)
+}
+
+func (g *guest) do(err error) {
+	g.t.Helper()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *guest) add(s Spec) *Probe {
+	g.t.Helper()
+	p, err := g.k.Add(g, s)
+	g.do(err)
+	return p
+}
+
+func (g *guest) state(p *Probe) State {
+	g.t.Helper()
+	st, err := g.k.State(p.Addr)
+	g.do(err)
+	return st
+}

@@ -1,0 +1,229 @@
+package kprobes
+
+import (
+	"slices"
+	"testing"
+
+	"kprobesim/internal/clock"
+)
+
+func TestOptimizeAfterDelay(t *testing.T) {
+	g := newGuest(t, Default())
+	was := g.text("bench_target", 0, 8)
+	p := g.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
+	if st := g.state(p); st.Mode != Breakpoint || !st.Queued || st.Refusal != nil {
+		t.Errorf("at first %+v", st)
+	}
+	begin := g.now
+	g.do(g.smp.Sleep(g, 4))
+	if st := g.state(p); st.Mode != Breakpoint {
+		t.Errorf("after 4 jiffies %+v", st)
+	}
+	g.do(g.smp.Sleep(g, 3))
+	st := g.state(p)
+	if st.Mode != Optimized || st.Queued || st.Refusal != nil {
+		t.Errorf("after 7 jiffies (%d cycles) %+v", (g.now - begin).Cycles(), st)
+	}
+	s := g.k.site(st.Addr)
+	jump, _ := x86Jump(s.addr, s.detour)
+	if got := g.text("bench_target", 0, 8); got != hex(jump)+was[14:] {
+		t.Errorf("text %s, want a jump to %#x", got, s.detour)
+	}
+	if g.stops != 1 {
+		t.Errorf("machine stopped %d times, want once", g.stops)
+	}
+	g.do(g.k.Remove(g, p))
+	g.do(g.k.WaitOptimizer(g))
+	if got := g.text("bench_target", 0, 8); got != was {
+		t.Errorf("text afterwards %s, was %s", got, was)
+	}
+	if len(g.k.sites) != 0 || slices.Contains(g.k.detours.used, true) || slices.Contains(g.k.slots.used, true) {
+		t.Error("the optimized probe leaves something behind")
+	}
+}
+
+func TestWaitOptimizerDoesNotWaitForTheDelay(t *testing.T) {
+	g := newGuest(t, Default())
+	p := g.add(Spec{Symbol: "bench_target"})
+	begin := g.now
+	g.do(g.k.WaitOptimizer(g))
+	if st := g.state(p); st.Mode != Optimized {
+		t.Errorf("%+v", st)
+	}
+	if g.now-begin > clock.FromCycles(1e6) {
+		t.Errorf("took %d cycles, more than a jiffy", (g.now - begin).Cycles())
+	}
+}
+
+func TestRefusalsOfWorkloads(t *testing.T) {
+	tests := []struct {
+		symbol string
+		rule   Rule
+	}{
+		{"bench_target", ""},
+		{"work_frame", ""},
+		{"work_rip_relative", ""},
+		{"work_switch", RuleIndirectJump},
+		{"work_faulting", RuleExceptionTable},
+		{"work_tight_loop", RuleJumpIntoRegion},
+		{"work_call_first", RuleNotBoostable},
+		{"work_short", RuleTooShort},
+		{"work_jcc_first", RuleNotBoostable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.symbol, func(t *testing.T) {
+			g := newGuest(t, Default())
+			p := g.add(Spec{Symbol: tt.symbol})
+			g.do(g.k.WaitOptimizer(g))
+			st := g.state(p)
+			if tt.rule == "" {
+				if st.Mode != Optimized || st.Refusal != nil {
+					t.Errorf("%+v %v", st, st.Refusal)
+				}
+				return
+			}
+			if st.Mode == Optimized || st.Refusal == nil || st.Refusal.Rule != tt.rule {
+				t.Errorf("%+v, %v, want %s", st, st.Refusal, tt.rule)
+			}
+		})
+	}
+}
+
+func TestPassingRefusals(t *testing.T) {
+	o := Default()
+	o.Optimization = false
+	g := newGuest(t, o)
+	p := g.add(Spec{Symbol: "bench_target"})
+	want := func(rule Rule, mode Mode) {
+		t.Helper()
+		g.do(g.k.WaitOptimizer(g))
+		st := g.state(p)
+		if st.Mode != mode || (st.Refusal == nil) != (rule == "") || st.Refusal != nil && st.Refusal.Rule != rule {
+			t.Errorf("%+v, %v; want %s and %q", st, st.Refusal, mode, rule)
+		}
+	}
+	want(RuleOff, Breakpoint)
+	g.do(g.k.SetOptimization(g, true))
+	want("", Optimized)
+	q := g.add(Spec{Symbol: "bench_target", Post: "post_empty"})
+	want(RulePostHandler, Breakpoint)
+	g.do(g.k.Remove(g, q))
+	want("", Optimized)
+	g.do(g.k.Disable(g, p))
+	want(RuleDisabled, Disabled)
+	g.do(g.k.Enable(g, p))
+	want("", Optimized)
+	g.do(g.k.SetOptimization(g, false))
+	want(RuleOff, Breakpoint)
+}
+
+func TestProbeInsideRegion(t *testing.T) {
+	g := newGuest(t, Default())
+	outer := g.add(Spec{Symbol: "work_frame"})
+	g.do(g.k.WaitOptimizer(g))
+	inner := g.add(Spec{Symbol: "work_frame", Offset: 4})
+	st := g.state(outer)
+	if st.Mode != Breakpoint || st.Refusal == nil || st.Refusal.Rule != RuleProbeInRegion {
+		t.Errorf("with a probe inside: %+v %v", st, st.Refusal)
+	}
+	if g.stops != 2 {
+		t.Errorf("machine stopped %d times: the jump must go before the breakpoint comes", g.stops)
+	}
+	g.do(g.k.WaitOptimizer(g))
+	if st := g.state(outer); st.Mode == Optimized {
+		t.Errorf("optimized over another probe: %+v", st)
+	}
+	g.do(g.k.Disable(g, inner))
+	g.do(g.k.WaitOptimizer(g))
+	if st := g.state(outer); st.Mode != Optimized {
+		t.Errorf("with the probe inside disabled: %+v %v", st, st.Refusal)
+	}
+	g.do(g.k.Remove(g, inner))
+	g.do(g.k.Remove(g, outer))
+	g.do(g.k.WaitOptimizer(g))
+	if got := g.text("work_frame", 0, 5); got != "55 48 89 e5 53" {
+		t.Errorf("text afterwards %s", got)
+	}
+}
+
+// A jump that waits for being undone stands until it is, or until somebody wants it again.
+func TestRegisterWhileUnoptimizing(t *testing.T) {
+	g := newGuest(t, Default())
+	was := g.text("bench_target", 0, 5)
+	p := g.add(Spec{Symbol: "bench_target"})
+	g.do(g.k.WaitOptimizer(g))
+	g.do(g.k.Remove(g, p))
+	if got := g.text("bench_target", 0, 1); got != "e9" {
+		t.Fatalf("text %s right after removal, want the jump", got)
+	}
+	again := g.add(Spec{Symbol: "bench_target"})
+	if st := g.state(again); st.Mode != Optimized {
+		t.Errorf("taken over: %+v", st)
+	}
+	g.do(g.k.WaitOptimizer(g))
+	if st := g.state(again); st.Mode != Optimized {
+		t.Errorf("taken over and settled: %+v", st)
+	}
+	g.do(g.k.Remove(g, again))
+	post := g.add(Spec{Symbol: "bench_target", Post: "post_empty"})
+	if st := g.state(post); st.Mode != Breakpoint || g.text("bench_target", 1, 4) != was[3:] {
+		t.Errorf("taken over with a post handler: %+v, %s", st, g.text("bench_target", 0, 5))
+	}
+	g.do(g.k.Remove(g, post))
+	g.do(g.k.WaitOptimizer(g))
+	if got := g.text("bench_target", 0, 5); got != was {
+		t.Errorf("text afterwards %s, was %s", got, was)
+	}
+}
+
+func TestBatchLimit(t *testing.T) {
+	o := Default()
+	o.Batch = 2
+	g := newGuest(t, o)
+	var ps []*Probe
+	for _, s := range []string{"bench_target", "work_frame", "work_rip_relative", "work_divide", "work_atomic"} {
+		ps = append(ps, g.add(Spec{Symbol: s}))
+	}
+	g.do(g.smp.Sleep(g, 6))
+	optimized := func() (n int) {
+		for _, p := range ps {
+			if g.state(p).Mode == Optimized {
+				n++
+			}
+		}
+		return n
+	}
+	if n := optimized(); n != 2 {
+		t.Errorf("%d optimized by the first pass, want 2", n)
+	}
+	g.do(g.smp.Sleep(g, 6))
+	if n := optimized(); n != 4 {
+		t.Errorf("%d optimized by two passes, want 4", n)
+	}
+	g.do(g.k.WaitOptimizer(g))
+	if n := optimized(); n != 5 || g.stops != 3 {
+		t.Errorf("%d optimized with %d stops, want 5 with 3", n, g.stops)
+	}
+}
+
+// The analysis of a function sees it as the compiler made it, whatever probes stand in it.
+func TestAnalysisSeesOriginalText(t *testing.T) {
+	g := newGuest(t, Default())
+	g.add(Spec{Symbol: "bench_target"})
+	g.do(g.k.WaitOptimizer(g))
+	late := g.add(Spec{Symbol: "bench_target", Offset: 8})
+	g.do(g.k.WaitOptimizer(g))
+	if st := g.state(late); st.Refusal != nil && (st.Refusal.Rule == RuleForeign || st.Refusal.Rule == RuleUndecodable) {
+		t.Errorf("a probe's own change stands in the way: %v", st.Refusal)
+	}
+}
+
+func TestPreemptibleKernelRefuses(t *testing.T) {
+	o := Default()
+	o.Preempt = true
+	g := newGuest(t, o)
+	st := g.state(g.add(Spec{Symbol: "bench_target"}))
+	if st.Refusal == nil || st.Refusal.Rule != RulePreempt {
+		t.Errorf("%+v %v", st, st.Refusal)
+	}
+}
