@@ -69,7 +69,7 @@ func TestLoopRuns(t *testing.T) {
 	if c.r[rax] != 500500 {
 		t.Fatalf("rax = %d", c.r[rax])
 	}
-	if n := c.ctr.Instructions; n != 3002 {
+	if n := c.Counters().Instructions; n != 3002 {
 		t.Fatalf("%d instructions", n)
 	}
 }
@@ -107,7 +107,7 @@ func BenchmarkLoop(b *testing.B) {
 				}
 			}
 			b.ReportAllocs()
-			start := c.ctr.Instructions
+			start := c.Counters().Instructions
 			for range b.N {
 				c.r[rax], c.r[rcx] = testData, 1<<16
 				c.halted = false
@@ -116,7 +116,7 @@ func BenchmarkLoop(b *testing.B) {
 					b.Fatal(e)
 				}
 			}
-			b.ReportMetric(float64(c.ctr.Instructions-start)/b.Elapsed().Seconds()/1e6, "MIPS")
+			b.ReportMetric(float64(c.Counters().Instructions-start)/b.Elapsed().Seconds()/1e6, "MIPS")
 		})
 	}
 }

@@ -55,7 +55,7 @@ type codePage struct{ lines [0x1000 / lineBytes]*codeLine }
 // fetcher finds blocks: by physical page, with the current page kept at hand.
 type fetcher struct {
 	pages  []*codePage
-	cur    *codePage
+	here   *codePage
 	curTag uint64 // virtual page + 1 of cur
 	curPA  uint64
 	ilook  [64]look
@@ -78,10 +78,10 @@ func (c *CPU) fetch() *block {
 	}
 	off := pc & 0xfff
 	pa := c.curPA | off
-	line := c.cur.lines[off>>mmu.LineShift]
+	line := c.here.lines[off>>mmu.LineShift]
 	if line == nil {
 		line = new(codeLine)
-		c.cur.lines[off>>mmu.LineShift] = line
+		c.here.lines[off>>mmu.LineShift] = line
 	}
 	b := line.blocks[off&(lineBytes-1)]
 	if b == nil || b.pc != pc || b.cross != 0 && !c.sameTail(b, pc) {
@@ -112,7 +112,7 @@ func (c *CPU) fetchPage(pc uint64) bool {
 	if *page == nil {
 		*page = new(codePage)
 	}
-	c.cur = *page
+	c.here = *page
 	return true
 }
 

@@ -56,6 +56,8 @@ type CPU struct {
 	r      [32]uint64
 	res    uint64
 	cy     uint64
+	par    uint16
+	aux    uint8
 	stop   uint32
 	attend uint32
 
@@ -92,6 +94,10 @@ type CPU struct {
 	dtlbGen    uint64
 	fetcher
 
+	cur      *block // the running block
+	settled  int    // its instructions that have their place in time
+	stepped  bool   // the last observed instruction completed
+	observed clock.Ticks
 	observer cpus.Observer
 	step     cpus.Step
 	num      int
@@ -197,19 +203,23 @@ func (c *CPU) Now() clock.Ticks { return c.retire }
 // Advance implements cpus.CPU.
 func (c *CPU) Advance(t clock.Ticks) {
 	c.drain(t)
-	c.charge(0)
+	c.charge()
 }
 
 // Interrupt implements cpus.CPU.
 func (c *CPU) Interrupt() { c.attend |= attendIRQ }
 
 // Counters implements cpus.Probe.
-func (c *CPU) Counters() *cpus.Counters { return &c.ctr }
+func (c *CPU) Counters() *cpus.Counters {
+	c.charge()
+	return &c.ctr
+}
 
 // Observe implements cpus.Probe.
 func (c *CPU) Observe(o cpus.Observer) {
 	c.observer = o
 	c.step = cpus.Step{}
+	c.observed = c.retire
 }
 
 // Registers implements cpus.Probe.

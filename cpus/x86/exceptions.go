@@ -128,21 +128,23 @@ func (c *CPU) noteDelivery(f fault, kind uint8) {
 	case f.vector == vecDB:
 		ev = evDebug
 	}
-	c.charge(0)
+	if c.phase != freshPhase {
+		c.charge()
+	}
 	c.drain(c.ev[ev])
 	c.step.Stalls.Exception += c.ev[ev]
 	c.step.Exception = vectorName(f.vector)
 	if len(c.ctxs) < maxContexts {
 		c.ctxs = append(c.ctxs, c.ctx)
 	}
-	c.ctx = kind
+	c.ctx, c.phase = kind, freshPhase
 }
 
 const maxContexts = 64
 
 // leaveContext closes the innermost context, at the return from its exception.
 func (c *CPU) leaveContext() {
-	c.charge(0)
+	c.charge()
 	c.ctx = cpus.NoException
 	if n := len(c.ctxs); n > 0 {
 		c.ctx = c.ctxs[n-1]
@@ -257,8 +259,7 @@ func (c *CPU) enterHandler(f fault) bool {
 	if g.kind == 14 {
 		c.ctl &^= flagIF
 	}
-	c.missW = 0
-	c.drain(c.miss)
+	c.drain(c.acc[between].miss)
 	return true
 }
 

@@ -1,6 +1,9 @@
 package x86
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // Bits of RFLAGS (SDM vol. 1, 3.4.3).
 const (
@@ -28,39 +31,44 @@ const (
 
 // The arithmetic flags are kept as the last result and its carries, and made into bits when asked.
 //
-//	res  the result, sign-extended to 64 bits: ZF is res == 0, SF its sign, PF the parity of its low byte
-//	cy   bit 63 CF; bit 62 CF xor OF; bit 3 AF; bit 0 inverts SF; bits 15:8 are xored into the parity byte
+//	res  the result, shifted to the top of 64 bits: ZF is res == 0, SF its sign
+//	cy   the carries out of each bit, shifted likewise: bit 63 is CF, bit 62 is CF xor OF
+//	par  the low byte of the result, for PF; bit 8 inverts SF
+//	aux  the low byte of the carries: bit 3 is AF
 //
-// The last two let any combination be represented, such as ZF and SF both set by popf.
+// par's bit 8 lets any combination be represented, such as ZF and SF both set by popf.
 const (
 	cyCF    = 1 << 63
 	cyOF    = 1 << 62
-	cyAF    = 1 << 3
-	cySign  = 1 << 0
-	cyPar   = 8
 	cyCarry = cyCF | cyOF
+	auxAF   = 1 << 3
+	parSign = 1 << 8
 )
 
 func (c *CPU) cf() bool { return int64(c.cy) < 0 }
 func (c *CPU) zf() bool { return c.res == 0 }
-func (c *CPU) sf() bool { return (c.res>>63^c.cy)&1 != 0 }
+func (c *CPU) sf() bool { return (c.res>>63^uint64(c.par>>8))&1 != 0 }
 func (c *CPU) of() bool { return (c.cy>>63^c.cy>>62)&1 != 0 }
-func (c *CPU) af() bool { return c.cy&cyAF != 0 }
-func (c *CPU) pf() bool { return bits.OnesCount8(uint8(c.res)^uint8(c.cy>>cyPar))&1 == 0 }
+func (c *CPU) af() bool { return c.aux&auxAF != 0 }
+func (c *CPU) pf() bool { return bits.OnesCount8(uint8(c.par))&1 == 0 }
 
 // carryBit is CF as a number.
 func (c *CPU) carryBit() uint64 { return c.cy >> 63 }
 
 // setResult sets the flags of an operation whose carries out of each bit are given.
 func setResult[T width](c *CPU, r, carries T) {
-	c.res = uint64(signed(r))
-	c.cy = uint64(carries)<<(64-bitsOf(r))&cyCarry | uint64(carries)&cyAF
+	c.res = uint64(r) << (64 - 8*unsafe.Sizeof(r))
+	c.cy = uint64(carries) << (64 - 8*unsafe.Sizeof(r))
+	c.par = uint16(uint8(r))
+	c.aux = uint8(carries)
 }
 
 // setLogic sets the flags of an operation without carries; AF is undefined and cleared.
 func setLogic[T width](c *CPU, r T) {
-	c.res = uint64(signed(r))
+	c.res = uint64(r) << (64 - 8*unsafe.Sizeof(r))
 	c.cy = 0
+	c.par = uint16(uint8(r))
+	c.aux = 0
 }
 
 // setCF and setOF change one flag and keep the others.
@@ -101,19 +109,19 @@ func (c *CPU) flags() uint64 {
 
 // setArith sets the six arithmetic flags from bits of f.
 func (c *CPU) setArith(f uint64) {
-	c.res, c.cy = 0, 0
+	c.res, c.cy, c.par, c.aux = 0, 0, 1, 0
 	if f&flagZF == 0 {
 		c.res = 1
 	}
 	c.setCarry(f&flagCF != 0, f&flagOF != 0)
 	if f&flagAF != 0 {
-		c.cy |= cyAF
+		c.aux = auxAF
+	}
+	if f&flagPF != 0 {
+		c.par = 0
 	}
 	if f&flagSF != 0 {
-		c.cy |= cySign
-	}
-	if c.pf() != (f&flagPF != 0) {
-		c.cy |= 1 << cyPar
+		c.par |= parSign
 	}
 }
 

@@ -142,7 +142,8 @@ func storeCross(c *CPU, va, v uint64, n int) bool {
 }
 
 func (c *CPU) loadDevice(pa uint64, n int) uint64 {
-	c.miss += c.memLat
+	c.acc[c.idx&(accesses-1)].miss += c.memLat
+	c.settleBefore()
 	if c.bus.Device == nil {
 		return ^uint64(0)
 	}
@@ -151,6 +152,7 @@ func (c *CPU) loadDevice(pa uint64, n int) uint64 {
 
 func (c *CPU) storeDevice(pa uint64, n int, v uint64) {
 	if c.bus.Device != nil {
+		c.settleBefore()
 		c.bus.Device.Store(pa, n, v)
 		c.attend |= attendIRQ
 	}

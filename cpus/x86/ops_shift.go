@@ -232,14 +232,14 @@ func btcM[T width](c *CPU, in *inst) { bitM(c, in, btc[T]) }
 // Bit scans: a zero source sets ZF and leaves the destination, as Intel processors do.
 
 func bsf[T width](c *CPU, in *inst, v T) {
-	c.res, c.cy = uint64(signed(v)), 0
+	setLogic(c, v)
 	if v != 0 {
 		put(c, in.dst, T(bits.TrailingZeros64(uint64(v))))
 	}
 }
 
 func bsr[T width](c *CPU, in *inst, v T) {
-	c.res, c.cy = uint64(signed(v)), 0
+	setLogic(c, v)
 	if v != 0 {
 		put(c, in.dst, T(bits.Len64(uint64(v))-1))
 	}

@@ -32,8 +32,9 @@ func (c *CPU) repeat(in *inst, step func() bool) {
 			return
 		}
 		c.r[rcx] = (c.r[rcx] - 1) & c.linMask
-		c.extra += el.issue + c.miss + c.missW
-		c.miss, c.missW = 0, 0
+		a := &c.acc[c.idx&(accesses-1)]
+		c.extra += el.issue + a.miss + a.missW
+		a.miss, a.missW = 0, 0
 		if !more {
 			return
 		}

@@ -76,7 +76,10 @@ func (c *CPU) putPair(v uint64) {
 	c.r[rax], c.r[rdx] = v&0xffffffff, v>>32
 }
 
-func (c *CPU) tsc() uint64 { return uint64(int64(c.retire/clock.PerCycle) + c.msr.tscOffset) }
+func (c *CPU) tsc() uint64 {
+	c.settleBefore()
+	return uint64(int64(c.retire/clock.PerCycle) + c.msr.tscOffset)
+}
 
 func rdmsr(c *CPU, _ *inst) {
 	if !c.privileged() {

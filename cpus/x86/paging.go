@@ -69,7 +69,7 @@ func (c *CPU) walk(t *mmu.TLB, va uint64, acc mmu.Access) *mmu.Page {
 	} else {
 		c.ctr.DTLBMisses++
 		c.step.Stalls.DTLB += cost
-		c.miss += cost
+		c.acc[c.idx&(accesses-1)].miss += cost
 	}
 	if f != nil {
 		c.pageFault(va, acc, f)

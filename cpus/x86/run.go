@@ -35,43 +35,46 @@ func (c *CPU) Run(limit clock.Ticks) cpus.Exit {
 
 // runBlock executes a block, or its first instruction when every instruction must be looked at.
 func (c *CPU) runBlock(b *block) {
-	c.phase = b.phase
-	insts := b.insts
-	single := c.ctl&flagTF != 0 || c.shadow
-	if single || c.observer != nil || c.dreg[7]&dr7Armed != 0 {
-		c.runObserved(b, single)
+	if b.phase != c.phase {
+		c.setPhase(b.phase)
+	}
+	c.cur, c.settled = b, 0
+	if c.observer != nil || c.shadow || c.ctl&flagTF != 0 || c.watching {
+		c.runObserved(b)
 		return
 	}
+	insts := b.insts
 	for i := range insts {
 		in := &insts[i]
+		c.idx = i
 		c.r[rRIP] += uint64(in.len)
 		in.exec(c, in)
 		if c.stop != 0 {
-			c.finish(in, uint64(i))
+			c.finish(in, i)
 			return
 		}
-		c.account(in)
 	}
-	c.charge(uint64(len(insts)))
+	c.settle(len(insts))
+	c.idx = between
 }
 
-// finish ends a block early: with an exception, after a store into code, or to leave the CPU. n
-// instructions before in have been executed and are not yet counted.
-func (c *CPU) finish(in *inst, n uint64) {
-	if c.stop&stopFault != 0 {
-		if !c.fault.trap {
-			c.r[rRIP] -= uint64(in.len)
-		} else {
-			c.account(in)
-			n++
-		}
-		c.charge(n)
+// finish ends a block at instruction i: with an exception, after a store into code, or to leave the
+// CPU.
+func (c *CPU) finish(in *inst, i int) {
+	faulted := c.stop&stopFault != 0
+	if faulted && !c.fault.trap {
+		c.r[rRIP] -= uint64(in.len)
+		c.settle(i)
+		c.acc[i&(accesses-1)] = access{}
+	} else {
+		c.settle(i + 1)
+	}
+	c.idx = between
+	c.stop &^= stopCode | stopBlock
+	if faulted {
 		c.deliverPending()
 		return
 	}
-	c.stop &^= stopCode | stopBlock
-	c.account(in)
-	c.charge(n + 1)
 	if c.leaving {
 		c.leaving = false
 		c.leaveContext()
@@ -80,38 +83,49 @@ func (c *CPU) finish(in *inst, n uint64) {
 
 // runObserved executes a block one instruction at a time: for the observer, for single-stepping, for
 // breakpoints by address, and behind instructions that hold interrupts off. Its timing is runBlock's.
-func (c *CPU) runObserved(b *block, single bool) {
-	pc := c.r[rRIP]
+func (c *CPU) runObserved(b *block) {
+	first := true
 	for i := range b.insts {
 		in := &b.insts[i]
-		if c.dreg[7]&dr7Armed != 0 && c.breakOnFetch() {
+		if c.watching && c.breakOnFetch() {
 			return
 		}
-		trap := c.ctl&flagTF != 0
-		shadow := c.shadow
+		pc := c.r[rRIP]
+		trap, shadow := c.ctl&flagTF != 0, c.shadow
+		if !first && (trap || shadow) {
+			return // a block of its own
+		}
+		first = false
 		c.shadow = false
 		c.begin(pc)
-		c.r[rRIP] += uint64(in.len)
-		in.exec(c, in)
-		stopped, faulted := c.stop != 0, c.stop&stopFault != 0
-		if stopped {
-			c.finish(in, 0)
-		} else {
-			c.account(in)
-			c.charge(1)
-		}
-		if !faulted && c.stop&stopExit == 0 {
+		stopped := c.one(in, i)
+		if c.stepped {
 			c.afterStep(trap)
 		}
 		c.end(pc, in)
 		if shadow {
 			c.attend |= attendFlags
 		}
-		if stopped || trap || single || c.attend != 0 || c.r[rRIP] != pc+uint64(in.len) {
+		if stopped || trap || shadow || c.r[rRIP] != pc+uint64(in.len) {
 			return
 		}
-		pc = c.r[rRIP]
 	}
+}
+
+// one executes and times one instruction, and reports whether the block ends with it. Afterwards
+// c.stepped says whether the instruction completed, so that traps may follow it.
+func (c *CPU) one(in *inst, i int) bool {
+	c.idx = i
+	c.r[rRIP] += uint64(in.len)
+	in.exec(c, in)
+	c.stepped = c.stop&(stopFault|stopExit) == 0
+	if c.stop != 0 {
+		c.finish(in, i)
+		return true
+	}
+	c.settle(i + 1)
+	c.idx = between
+	return false
 }
 
 // afterStep delivers the traps that follow a completed instruction.
@@ -134,7 +148,7 @@ func (c *CPU) afterStep(trap bool) {
 func (c *CPU) begin(pc uint64) {
 	if c.observer != nil {
 		stalls := c.step.Stalls // of the fetch
-		c.step = cpus.Step{CPU: c.num, PC: pc, Start: c.mark, Stalls: stalls, Phase: c.phase, Context: c.ctx}
+		c.step = cpus.Step{CPU: c.num, PC: pc, Start: c.observed, Stalls: stalls, Phase: c.phase, Context: c.ctx}
 	}
 }
 
@@ -144,6 +158,7 @@ func (c *CPU) end(pc uint64, in *inst) {
 	}
 	s := &c.step
 	s.End = c.retire
+	c.observed = c.retire
 	s.Phys, _ = c.Translate(pc)
 	s.Code = c.memory.Bytes(s.Phys, int(in.len))
 	c.observer.Step(s)
@@ -167,7 +182,13 @@ func (c *CPU) lookAround() {
 		return // sti, popf and iret set attend again
 	}
 	c.halted = false
-	c.phase = 0
 	v := ic.Ack()
 	c.deliver(fault{vector: v, trap: true}, cpus.Interrupted)
+}
+
+// settleBefore brings the clock up to the running instruction, for those that look at it.
+func (c *CPU) settleBefore() {
+	if c.idx != between {
+		c.settle(c.idx)
+	}
 }

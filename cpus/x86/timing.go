@@ -14,6 +14,7 @@ type price struct {
 	issue, latency, occupancy ticks
 	port                      uint8
 	serialize                 bool
+	inOrder                   bool // accountInOrder places it
 }
 
 // Ports of the cost model. noPort is never waited for.
@@ -49,20 +50,19 @@ type timing struct {
 	slot     ticks // one issue slot
 	ready    [32]ticks
 	port     [ports]ticks
-	ring     []ticks // retirement of the last Window instructions
+	ring     [cpus.MaxWindow]ticks // retirement of the last rob instructions
+	rob      int
 	at       int
 
-	miss     ticks // delay that the instruction's loads meet beyond the L1 latency
-	missW    ticks // delay that its stores meet on their way to the cache
-	extra    ticks // time that a repeated or privileged instruction adds itself
-	fwdReady ticks // data of an older store that a load needs
-	fwdKey   uint64
-	redirect bool // the instruction was mispredicted
-	taken    bool // it was a taken branch
+	acc      [accesses]access
+	idx      int   // of the running instruction in its block, and of its entry in acc
+	extra    ticks // time that a repeated instruction adds itself
+	redirect bool  // the instruction was mispredicted
+	taken    bool  // it was a taken branch
 
 	window  bool
-	slack   ticks // what the store buffer hides
-	cost    [classes]price
+	slack   ticks      // what the store buffer hides
+	cost    [256]price // by class
 	ev      [events]ticks
 	occLoad ticks
 	occStor ticks
@@ -74,18 +74,38 @@ type timing struct {
 	l1Lat, l2Lat, memLat ticks
 	predictor
 	ctr   cpus.Counters
-	ctx   uint8 // exception context
+	count uint64 // instructions not yet booked
+	ctx   uint8  // exception context
 	ctxs  []uint8
 	phase uint8
 }
 
+// access is what the memory operands of one instruction met.
+type access struct {
+	miss  ticks  // delay of its loads beyond the L1 latency
+	missW ticks  // delay of its stores on their way to the cache
+	load  uint64 // eight-byte unit that it read, plus one; zero when it read nothing
+	store uint64 // and wrote
+}
+
+// accesses bounds the instructions of a block; the last entry is for accesses between instructions.
+const (
+	accesses = 128
+	between  = accesses - 1
+)
+
+// freshPhase marks time after an exception's delivery, which belongs to the handler's first block.
+const freshPhase = 255
+
 func (t *timing) init(cfg *cpus.Config) {
 	t.slot = clock.PerCycle / clock.Ticks(cfg.Width)
-	t.ring = make([]ticks, cfg.Window)
+	t.rob = cfg.Window
+	t.idx = between
 	t.window = cfg.Model == cpus.Window
 	for i, n := range classNames {
 		t.cost[i] = t.price(cfg, cfg.Classes[n])
 	}
+	t.cost[clRepStart].inOrder = true
 	for i, n := range eventNames {
 		t.ev[i] = cfg.Events[n]
 	}
@@ -111,62 +131,77 @@ func (t *timing) price(cfg *cpus.Config, k cpus.Cost) price {
 	if p.occupancy == 0 {
 		p.occupancy = cfg.Ports[k.Port]
 	}
+	p.inOrder = k.Serialize || !t.window
 	return p
 }
 
-// account gives an executed instruction its place in time.
-func (c *CPU) account(in *inst) {
-	k := &c.cost[in.class]
-	if !c.window || k.serialize || c.extra != 0 {
-		c.accountInOrder(in, k)
-		return
-	}
-	d := max(c.dispatch+k.issue, c.ring[c.at])
-	start := d
-	if in.flags&fLoad != 0 {
-		p := max(c.port[portLoad], d)
-		c.port[portLoad] = p + c.occLoad
-		start = max(p, c.ready[in.base&31], c.ready[in.index&31]) + c.l1Lat + c.miss
-		if c.fwdReady > start-c.l1Lat {
-			start = c.fwdReady + c.ev[evForward]
+// settle gives the executed instructions of the running block, up to n, their places in time. Blocks
+// are executed first and timed after, because the two loops are faster apart.
+func (c *CPU) settle(n int) {
+	insts := c.cur.insts
+	d, retire, at, done := c.dispatch, c.retire, c.at, ticks(0)
+	for i := c.settled; i < n; i++ {
+		in := &insts[i]
+		k := &c.cost[in.class]
+		if k.inOrder {
+			c.dispatch, c.retire, c.at = d, retire, at
+			c.accountInOrder(in, k, &c.acc[i&(accesses-1)])
+			d, retire, at, done = c.dispatch, c.retire, c.at, c.retire
+			continue
 		}
-		c.miss, c.fwdReady = 0, 0
+		d = max(d+k.issue, c.ring[at&(cpus.MaxWindow-1)])
+		start := max(d, c.ready[in.s1&31], c.ready[in.s2&31], c.ready[in.s3&31])
+		if in.flags&fLoad != 0 {
+			start = max(start, c.accountLoad(in, d, &c.acc[i&(accesses-1)]))
+		}
+		if k.port != noPort {
+			p := max(c.port[k.port&7], d)
+			c.port[k.port&7] = p + k.occupancy
+			start = max(start, p)
+		}
+		done = start + k.latency
+		c.ready[in.o1&31] = done
+		c.ready[in.o2&31] = done
+		if in.flags&fStore != 0 {
+			data := max(done, c.ready[in.base&31], c.ready[in.index&31])
+			d = c.accountStore(d, data, &c.acc[i&(accesses-1)])
+		}
+		retire = max(retire+c.slot, done)
+		c.ring[at&(cpus.MaxWindow-1)] = retire
+		at++
+		if at >= c.rob {
+			at = 0
+		}
 	}
-	if k.port != noPort {
-		p := max(c.port[k.port&7], d)
-		c.port[k.port&7] = p + k.occupancy
-		start = max(start, p)
-	}
-	start = max(start, c.ready[in.s1&31], c.ready[in.s2&31], c.ready[in.s3&31])
-	done := start + k.latency
-	c.ready[in.o1&31] = done
-	c.ready[in.o2&31] = done
-	if in.flags&fStore != 0 {
-		d = c.accountStore(d, max(done, c.ready[in.base&31], c.ready[in.index&31]))
-	}
-	retire := max(c.retire+c.slot, done)
-	c.ring[c.at] = retire
-	c.at++
-	if c.at == len(c.ring) {
-		c.at = 0
-	}
-	c.retire = retire
-	c.dispatch = d
+	c.count += uint64(n - c.settled)
+	c.dispatch, c.retire, c.at, c.settled = d, retire, at, n
 	if c.redirect || c.taken {
 		c.accountBranch(done)
 	}
 }
 
+// accountLoad returns when a load's value arrives.
+func (c *CPU) accountLoad(in *inst, d ticks, a *access) ticks {
+	p := max(c.port[portLoad], d)
+	c.port[portLoad] = p + c.occLoad
+	at := max(p, c.ready[in.base&31], c.ready[in.index&31])
+	start := at + c.l1Lat + a.miss
+	if f := &c.fwd[a.load&(forwards-1)]; f.key == a.load && f.ready+c.ev[evForward] > start {
+		start = f.ready + c.ev[evForward]
+	}
+	a.miss, a.load = 0, 0
+	return start
+}
+
 // accountStore sends a store on its way to the cache: the store port drains in order, and issue waits
 // when more are on their way than the buffer holds.
-func (c *CPU) accountStore(d, data ticks) ticks {
-	p := max(c.port[portStore], d) + c.occStor + c.missW
+func (c *CPU) accountStore(d, data ticks, a *access) ticks {
+	p := max(c.port[portStore], d) + c.occStor + a.missW
 	c.port[portStore] = p
-	c.missW = 0
-	if c.fwdKey != 0 {
-		c.fwd[c.fwdKey&(forwards-1)] = forward{c.fwdKey, data}
-		c.fwdKey = 0
+	if a.store != 0 {
+		c.fwd[a.store&(forwards-1)] = forward{a.store, data}
 	}
+	a.missW, a.store = 0, 0
 	return max(d, p-c.slack)
 }
 
@@ -183,51 +218,58 @@ func (c *CPU) accountBranch(done ticks) {
 }
 
 // accountInOrder is the throughput model, and the rule for serializing instructions in both.
-func (c *CPU) accountInOrder(in *inst, k *price) {
+func (c *CPU) accountInOrder(in *inst, k *price, a *access) {
 	d := max(c.dispatch, c.retire)
 	if k.serialize {
 		d = max(d, c.port[portStore])
 	}
-	cost := k.issue
+	cost := k.issue + c.extra
 	if k.serialize {
-		cost = max(cost, k.latency)
+		cost = max(k.issue, k.latency)
 	}
-	cost += c.extra
 	if in.flags&fLoad != 0 {
-		cost += c.miss + c.ev[evLoadUse]
+		cost += a.miss + c.ev[evLoadUse]
 	}
 	if in.flags&fStore != 0 {
-		d = c.accountStore(d, d+cost)
+		d = c.accountStore(d, d+cost, a)
 	}
 	done := d + cost
 	c.ready[in.o1&31], c.ready[in.o2&31] = done, done
 	c.retire, c.dispatch = done, done
-	c.ring[c.at] = done
-	c.at = (c.at + 1) % len(c.ring)
-	c.miss, c.fwdReady, c.missW, c.extra = 0, 0, 0, 0
-	if c.redirect || c.taken {
-		c.accountBranch(done)
+	c.ring[c.at&(cpus.MaxWindow-1)] = done
+	c.at++
+	if c.at >= c.rob {
+		c.at = 0
 	}
+	*a, c.extra = access{}, 0
 }
 
 // drain waits for everything in flight and then lets t pass.
 func (c *CPU) drain(t ticks) {
 	d := max(c.retire, c.dispatch, c.port[portStore]) + t
 	c.retire, c.dispatch = d, d
-	c.miss, c.missW, c.extra, c.fwdReady, c.fwdKey = 0, 0, 0, 0, 0
-	c.redirect, c.taken = false, false
+	c.acc[between] = access{}
+	c.extra, c.redirect, c.taken = 0, false, false
 }
 
-// charge books the time since the last booking, and n instructions, on a phase of the guest's code.
-func (c *CPU) charge(n uint64) {
-	i, j := c.ctx&7, c.phase&(cpus.MaxPhases-1)
-	if i >= cpus.Contexts {
-		i = cpus.OtherException
+// charge books the time since the last booking on the present phase of the guest's code.
+func (c *CPU) charge() {
+	i, j := c.ctx&7, c.phase
+	if j >= cpus.MaxPhases {
+		j = 0
 	}
 	c.ctr.Time[i][j] += c.retire - c.mark
-	c.ctr.Count[i][j] += n
-	c.ctr.Instructions += n
-	c.mark = c.retire
+	c.ctr.Count[i][j] += c.count
+	c.ctr.Instructions += c.count
+	c.mark, c.count = c.retire, 0
+}
+
+// setPhase books on the phase that ends and begins another.
+func (c *CPU) setPhase(p uint8) {
+	if c.phase != freshPhase {
+		c.charge()
+	}
+	c.phase = p
 }
 
 // touchLoad sends a load through the caches.
@@ -239,9 +281,7 @@ func (c *CPU) touchLoad(pa, n uint64) {
 	if pa&63+n > 64 {
 		c.splitLoad(pa)
 	}
-	if f := &c.fwd[(pa>>3+1)&(forwards-1)]; f.key == pa>>3+1 && f.ready > c.fwdReady {
-		c.fwdReady = f.ready
-	}
+	c.acc[c.idx&(accesses-1)].load = pa>>3 + 1
 }
 
 // touchStore sends a store through the caches and notes its data for younger loads.
@@ -252,28 +292,28 @@ func (c *CPU) touchStore(pa, n uint64) {
 	}
 	if pa&63+n > 64 {
 		c.missStore(pa + n - 1)
-		c.missW += c.ev[evSplit]
+		c.acc[c.idx&(accesses-1)].missW += c.ev[evSplit]
 	}
-	c.fwdKey = pa>>3 + 1
+	c.acc[c.idx&(accesses-1)].store = pa>>3 + 1
 }
 
 func (c *CPU) missLoad(pa uint64) {
 	if d := c.lookup(pa) - c.l1Lat; d > 0 {
-		c.miss += d
+		c.acc[c.idx&(accesses-1)].miss += d
 		c.step.Stalls.DCache += d
 	}
 }
 
 func (c *CPU) missStore(pa uint64) {
 	if d := c.lookup(pa) - c.l1Lat; d > 0 {
-		c.missW += d
+		c.acc[c.idx&(accesses-1)].missW += d
 		c.step.Stalls.DCache += d
 	}
 }
 
 func (c *CPU) splitLoad(pa uint64) {
 	c.missLoad(pa + 64)
-	c.miss += c.ev[evSplit]
+	c.acc[c.idx&(accesses-1)].miss += c.ev[evSplit]
 	c.step.Stalls.DCache += c.ev[evSplit]
 }
 
