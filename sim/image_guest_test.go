@@ -1,0 +1,84 @@
+package sim
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestGuestImages loads the images that the project ships and checks what the machine and package
+// kprobes rely on.
+func TestGuestImages(t *testing.T) {
+	const dir = "../workloads/images/"
+	b, err := os.ReadFile(dir + "x86_64-2010.elf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	im, err := LoadImage("x86_64-2010.elf", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(im.Natives) == 0 {
+		t.Error("no natives")
+	}
+	for _, name := range []string{
+		"boot_stack_top", "start_kernel", "__kprobes_text_start", "__kprobes_text_end", "_end",
+	} {
+		mustSymbol(t, im, name)
+	}
+	for typ, paths := range map[string][]string{
+		"kprobe":     {"hlist.next", "list.next", "nmissed", "addr", "ainsn.insn", "opcode", "flags"},
+		"kretprobe":  {"kp.addr", "handler", "maxactive", "nmissed", "data_size", "free_instances"},
+		"pt_regs":    {"ip", "sp", "flags", "ax", "di", "orig_ax"},
+		"list_head":  {"next", "prev"},
+		"hlist_node": {"next", "pprev"},
+	} {
+		for _, path := range paths {
+			f, err := field(im, typ, path)
+			if err != nil || f.Size == 0 {
+				t.Errorf("struct %s: %+v, %v", typ, f, err)
+			}
+		}
+	}
+	checkFunctionsHaveLines(t, im)
+}
+
+// checkFunctionsHaveLines holds every C function against the line table and the phases.
+func checkFunctionsHaveLines(t *testing.T, im *Image) {
+	t.Helper()
+	functions, phases := 0, map[string]bool{}
+	for _, s := range im.Symbols {
+		if !s.Func || s.Size == 0 || s.Section == nativeSection {
+			continue
+		}
+		functions++
+		phases[im.Phase(s.Addr)] = true
+		file, line, ok := im.Line(s.Addr)
+		if !ok || line < 1 || strings.HasPrefix(file, "/") || strings.HasPrefix(file, "..") {
+			t.Errorf("%s at %#x comes from %q:%d, %v", s.Name, s.Addr, file, line, ok)
+		}
+		if got, off, _ := im.At(s.Addr); off != 0 || got.Addr != s.Addr {
+			t.Errorf("At(%s) is %s+%#x", s.Name, got.Name, off)
+		}
+	}
+	if functions < 50 {
+		t.Errorf("%d functions", functions)
+	}
+	for _, p := range []string{"entry", "dispatch", "handler", "return", "kretprobe", "workload"} {
+		if !phases[p] {
+			t.Errorf("no function is in phase %s", p)
+		}
+	}
+}
+
+func BenchmarkLoadImage(b *testing.B) {
+	data, err := os.ReadFile("../workloads/images/x86_64-2010.elf")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := LoadImage("x86_64-2010.elf", data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

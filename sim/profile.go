@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// Profile adds up instructions and simulated time by guest address and phase. It is an observer;
+// Write turns it into a profile that `go tool pprof` opens.
+type Profile struct {
+	im  *Image
+	isa *cpus.ISA
+
+	base  uint64   // address of dense[0]
+	dense []pcCost // one an address of the image's code
+	far   map[uint64]*pcCost
+}
+
+// pcCost is what the instruction at one address took, apart for the two ways in which its phase is
+// counted: of its code, and of a single step.
+type pcCost struct {
+	plain, step spent
+}
+
+type spent struct {
+	time  clock.Ticks
+	count int64
+}
+
+// maxDense is how many bytes of code get an array element each; images spread wider use a map.
+const maxDense = 4 << 20
+
+// NewProfile returns an empty profile of code of the given image.
+func NewProfile(im *Image, isa *cpus.ISA) *Profile {
+	p := &Profile{im: im, isa: isa, far: map[uint64]*pcCost{}}
+	lo, hi := ^uint64(0), uint64(0)
+	for i := range im.sections {
+		if s := &im.sections[i]; s.exec {
+			lo, hi = min(lo, s.addr), max(hi, s.addr+(s.size-1))
+		}
+	}
+	if hi >= lo && hi-lo < maxDense {
+		p.base, p.dense = lo, make([]pcCost, hi-lo+1)
+	}
+	return p
+}
+
+// Step implements cpus.Observer.
+func (p *Profile) Step(s *cpus.Step) {
+	c := p.at(s.PC)
+	to := &c.plain
+	if s.Context == cpus.SingleStep {
+		to = &c.step
+	}
+	to.time += s.End - s.Start
+	to.count++
+}
+
+// at finds the account of an address.
+func (p *Profile) at(pc uint64) *pcCost {
+	if off := pc - p.base; off < uint64(len(p.dense)) {
+		return &p.dense[off]
+	}
+	c := p.far[pc]
+	if c == nil {
+		c = &pcCost{}
+		p.far[pc] = c
+	}
+	return c
+}
+
+// Reset forgets everything counted so far, for instance what came before the region of interest.
+func (p *Profile) Reset() {
+	clear(p.dense)
+	clear(p.far)
+}
+
+// each visits the used addresses in ascending order.
+func (p *Profile) each(f func(pc uint64, c *pcCost)) {
+	far := make([]uint64, 0, len(p.far))
+	for pc := range p.far {
+		far = append(far, pc)
+	}
+	slices.Sort(far) // no order of the map remains
+	split, _ := slices.BinarySearch(far, p.base)
+	visit := func(pc uint64, c *pcCost) {
+		if c.plain.count|c.step.count != 0 {
+			f(pc, c)
+		}
+	}
+	for _, pc := range far[:split] {
+		visit(pc, p.far[pc])
+	}
+	for i := range p.dense {
+		visit(p.base+uint64(i), &p.dense[i])
+	}
+	for _, pc := range far[split:] {
+		visit(pc, p.far[pc])
+	}
+}
+
+// PhaseTotal is what one phase of the guest's work took.
+type PhaseTotal struct {
+	Phase        string
+	Time         clock.Ticks
+	Instructions int64
+}
+
+// ByPhase adds up by phase, in the order of the ISA's phases; "step" and the phases that the ISA
+// does not know come last.
+func (p *Profile) ByPhase() []PhaseTotal {
+	totals := make([]PhaseTotal, len(p.isa.Phases), len(p.isa.Phases)+1)
+	for i, name := range p.isa.Phases {
+		totals[i].Phase = name
+	}
+	add := func(name string, s spent) {
+		i := slices.IndexFunc(totals, func(t PhaseTotal) bool { return t.Phase == name })
+		if i < 0 {
+			i = len(totals)
+			totals = append(totals, PhaseTotal{Phase: name})
+		}
+		totals[i].Time += s.time
+		totals[i].Instructions += s.count
+	}
+	p.each(func(pc uint64, c *pcCost) {
+		if c.plain.count != 0 {
+			add(p.im.Phase(pc), c.plain)
+		}
+		if c.step.count != 0 {
+			add("step", c.step)
+		}
+	})
+	return totals
+}
+
+// Write writes the profile in the compressed format of pprof. Equal profiles give equal bytes: no
+// host time is in it.
+func (p *Profile) Write(w io.Writer) error {
+	prof := p.build()
+	if err := prof.CheckValid(); err != nil {
+		return fmt.Errorf("profile of %s: %w", p.im.Name, err)
+	}
+	if err := prof.Write(w); err != nil {
+		return fmt.Errorf("writing the profile of %s: %w", p.im.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/google/pprof/profile"
+
+	"kprobesim/internal/clock"
+)
+
+// profileBuilder makes locations and functions in the order of the addresses that need them.
+type profileBuilder struct {
+	im        *Image
+	prof      *profile.Profile
+	functions map[string]*profile.Function // by name and file
+}
+
+// build converts to pprof's form: a sample an address and phase, labelled with the phase.
+func (p *Profile) build() *profile.Profile {
+	b := &profileBuilder{
+		im: p.im, functions: map[string]*profile.Function{},
+		prof: &profile.Profile{
+			SampleType: []*profile.ValueType{
+				{Type: "instructions", Unit: "count"}, {Type: "cycles", Unit: "cycles"},
+			},
+			DefaultSampleType: "cycles",
+			PeriodType:        &profile.ValueType{Type: "instructions", Unit: "count"},
+			Period:            1,
+			Comments:          []string{"simulated cycles of guest code of " + p.im.Name},
+		},
+	}
+	b.mapping()
+	var carry clock.Ticks
+	p.each(func(pc uint64, c *pcCost) {
+		loc := b.location(pc)
+		for _, part := range [...]struct {
+			phase string
+			spent
+		}{{p.im.Phase(pc), c.plain}, {"step", c.step}} {
+			if part.count == 0 {
+				continue
+			}
+			// Ticks left over are carried along, so that the sum is right to a cycle.
+			carry += part.time
+			cycles := carry.Cycles()
+			carry -= clock.FromCycles(cycles)
+			b.prof.Sample = append(b.prof.Sample, &profile.Sample{
+				Location: []*profile.Location{loc}, Value: []int64{part.count, cycles},
+				Label: map[string][]string{"phase": {part.phase}},
+			})
+		}
+	})
+	return b.prof
+}
+
+// mapping covers the code of the image.
+func (b *profileBuilder) mapping() {
+	m := &profile.Mapping{
+		ID: 1, File: b.im.Name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true,
+	}
+	for _, s := range b.im.sections {
+		if s.exec && (m.Limit == 0 || s.addr < m.Start) {
+			m.Start = s.addr
+		}
+		if s.exec {
+			m.Limit = max(m.Limit, s.addr+s.size)
+		}
+	}
+	b.prof.Mapping = []*profile.Mapping{m}
+}
+
+// location describes one address by function and source line.
+func (b *profileBuilder) location(pc uint64) *profile.Location {
+	name, start := b.function(pc)
+	file, line, _ := b.im.Line(pc)
+	loc := &profile.Location{
+		ID: uint64(len(b.prof.Location) + 1), Address: pc,
+		Line: []profile.Line{{Function: b.functionOf(name, file, start), Line: int64(line)}},
+	}
+	if m := b.prof.Mapping[0]; pc >= m.Start && pc < m.Limit {
+		loc.Mapping = m
+	}
+	b.prof.Location = append(b.prof.Location, loc)
+	return loc
+}
+
+// function names the code at an address and the line it starts in; code that was written at run
+// time has the name of its section.
+func (b *profileBuilder) function(pc uint64) (name string, line int) {
+	if sym, _, ok := b.im.At(pc); ok {
+		_, line, _ = b.im.Line(sym.Addr)
+		return sym.Name, line
+	}
+	if s := b.im.sectionAt(pc); s != nil {
+		return fmt.Sprintf("[%s]", s.name), 0
+	}
+	return fmt.Sprintf("[%#x]", pc), 0
+}
+
+func (b *profileBuilder) functionOf(name, file string, start int) *profile.Function {
+	key := name + "\x00" + file
+	f := b.functions[key]
+	if f == nil {
+		f = &profile.Function{
+			ID: uint64(len(b.prof.Function) + 1), Name: name, SystemName: name, Filename: file,
+			StartLine: int64(start),
+		}
+		b.functions[key] = f
+		b.prof.Function = append(b.prof.Function, f)
+	}
+	return f
+}

@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// profiled returns a profile of a number of runs of steps.
+func profiled(t testing.TB, im *Image, runs int) *Profile {
+	t.Helper()
+	p := NewProfile(im, traceISA())
+	for range runs {
+		for _, s := range steps() {
+			p.Step(s)
+		}
+	}
+	return p
+}
+
+func written(t *testing.T, p *Profile) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestProfile(t *testing.T) {
+	p := profiled(t, loadGood(t), 3)
+	b := written(t, p)
+	if !bytes.Equal(b, written(t, profiled(t, loadGood(t), 3))) {
+		t.Error("equal profiles give different bytes")
+	}
+	got, err := profile.ParseData(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.TimeNanos != 0 || got.DurationNanos != 0 {
+		t.Error("the profile carries host time")
+	}
+	var cycles, count int64
+	byFunc := map[string]int64{}
+	for _, s := range got.Sample {
+		count += s.Value[0]
+		cycles += s.Value[1]
+		byFunc[s.Location[0].Line[0].Function.Name+"/"+s.Label["phase"][0]] += s.Value[0]
+	}
+	var ticks clock.Ticks
+	for _, s := range steps() {
+		ticks += s.End - s.Start
+	}
+	if count != 3*8 || cycles != (3*ticks).Cycles() {
+		t.Errorf("%d instructions, %d cycles; want %d, %d", count, cycles, 3*8, (3 * ticks).Cycles())
+	}
+	for name, want := range map[string]int64{
+		"outer/kernel": 9, "inner/kernel": 3, "[.workload]/workload": 3, "[.phase.entry]/entry": 3,
+		"[.slots]/step": 3, "[0xffffffff80104000]/step": 3,
+	} {
+		if byFunc[name] != want {
+			t.Errorf("%s: %d instructions, want %d (have %v)", name, byFunc[name], want, byFunc)
+		}
+	}
+	p.Reset()
+	if got, err := profile.ParseData(written(t, p)); err != nil || len(got.Sample) != 0 {
+		t.Errorf("after Reset: %v, %v", got, err)
+	}
+}
+
+func TestProfileByPhase(t *testing.T) {
+	var sum clock.Ticks
+	for _, s := range steps() {
+		sum += s.End - s.Start
+	}
+	for _, total := range profiled(t, loadGood(t), 1).ByPhase() {
+		sum -= total.Time
+		want := map[string]int64{"kernel": 4, "workload": 1, "entry": 1, "step": 2, "detour": 0}
+		if n, ok := want[total.Phase]; !ok || n != total.Instructions {
+			t.Errorf("phase %s: %d instructions, want %d", total.Phase, total.Instructions, n)
+		}
+	}
+	if sum != 0 {
+		t.Errorf("phases miss %d ticks", sum)
+	}
+}
+
+// TestProfileFar checks images whose code is too spread out for the dense table.
+func TestProfileFar(t *testing.T) {
+	e := goodELF()
+	e.sections = append(e.sections, testSection{".far", 0x1000, 0x10, e.sections[0].flags})
+	far, err := LoadImage("good.elf", e.build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := NewProfile(far, traceISA()); len(p.dense) != 0 {
+		t.Fatalf("%d dense elements", len(p.dense))
+	}
+	a := profiled(t, far, 2).ByPhase()
+	b := profiled(t, loadGood(t), 2).ByPhase()
+	for i := range b {
+		if a[i] != b[i] {
+			t.Errorf("sparse %v, dense %v", a[i], b[i])
+		}
+	}
+}
+
+func TestProfileOpensWithPprof(t *testing.T) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("skipped: opening a profile with go tool pprof; go is not in PATH")
+	}
+	name := filepath.Join(t.TempDir(), "profile.pb.gz")
+	if err := os.WriteFile(name, written(t, profiled(t, loadGood(t), 100)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(goTool, "tool", "pprof", "-top", "-nodecount=3", name)
+	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go tool pprof: %v\n%s", err, out)
+	}
+	for _, want := range []string{"Type: cycles", "[.workload]", "inner"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("go tool pprof does not print %q:\n%s", want, out)
+		}
+	}
+}
+
+func BenchmarkProfileStep(b *testing.B) {
+	im, err := LoadImage("good.elf", goodELF().build())
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := NewProfile(im, traceISA())
+	s := &cpus.Step{PC: testBase + 0x20, End: 60}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Step(s)
+	}
+}

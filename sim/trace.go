@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// Tracer is an observer that writes one line for every instruction: when it retired, what it cost
+// and why, where it lies and what it does. Close writes a summary.
+type Tracer struct {
+	w   *bufio.Writer
+	im  *Image
+	isa *cpus.ISA
+	err error // the first failed write
+
+	started      bool
+	first, last  clock.Ticks // retirement before the first instruction, and of the last one
+	instructions int64
+	spent        clock.Ticks // by instructions; the rest was native calls or sleep
+	phaseTime    []clock.Ticks
+	phaseCount   []int64
+	phases       []string
+	whyScratch   []string
+}
+
+// NewTracer returns a tracer of guest code of the given image that writes to w.
+func NewTracer(w io.Writer, im *Image, isa *cpus.ISA) *Tracer {
+	return &Tracer{w: bufio.NewWriter(w), im: im, isa: isa}
+}
+
+const (
+	traceHead = "%10s %9s %3s %-10s %-18s %-30s %-44s %-28s %s\n"
+	traceLine = "%10s %9s %3d %-10s 0x%016x %-30s %-44s %-28s %s"
+)
+
+// Step implements cpus.Observer.
+func (t *Tracer) Step(s *cpus.Step) {
+	if t.err != nil {
+		return
+	}
+	if !t.started {
+		t.started, t.first = true, s.Start
+		t.header()
+	}
+	cost := s.End - s.Start
+	phase := StepPhase(t.isa, s)
+	t.count(phase, cost)
+	t.last = s.End
+	text, _ := t.isa.Disasm(s.Code, s.PC, t.im.SymbolOff)
+	source := ""
+	if file, line, ok := t.im.Line(s.PC); ok {
+		source = fmt.Sprintf("%s:%d", file, line)
+	}
+	line := fmt.Sprintf(traceLine, FormatCycles(s.End-t.first), FormatCycles(cost), s.CPU, phase, s.PC,
+		t.im.place(s.PC), text, t.why(s, cost), source)
+	t.printf("%s\n", strings.TrimRight(line, " "))
+}
+
+// header explains the columns.
+func (t *Tracer) header() {
+	t.printf("# One line an instruction of %s. cycle: when it retired, in cycles from the start of "+
+		"the trace;\n# cost: cycles since the instruction before it retired; why: what the cost is "+
+		"made of.\n", t.im.Name)
+	t.printf(traceHead, "cycle", "cost", "cpu", "phase", "address", "symbol+offset", "instruction",
+		"why (cycles)", "source")
+}
+
+// count adds an instruction to the summary.
+func (t *Tracer) count(phase string, cost clock.Ticks) {
+	t.instructions++
+	t.spent += cost
+	i := slices.Index(t.phases, phase)
+	if i < 0 {
+		i = len(t.phases)
+		t.phases = append(t.phases, phase)
+		t.phaseTime = append(t.phaseTime, 0)
+		t.phaseCount = append(t.phaseCount, 0)
+	}
+	t.phaseTime[i] += cost
+	t.phaseCount[i]++
+}
+
+// why says what an instruction's cost is made of. Delays may overlap with those of instructions
+// before it, so that they can exceed the cost.
+func (t *Tracer) why(s *cpus.Step, cost clock.Ticks) string {
+	parts, rest := t.whyScratch[:0], cost
+	st := &s.Stalls
+	if s.Exception != "" && st.Exception == 0 {
+		parts = append(parts, "exception "+s.Exception)
+	}
+	for _, p := range [...]struct {
+		name  string
+		delay clock.Ticks
+	}{
+		{"icache", st.ICache}, {"itlb", st.ITLB}, {"dcache", st.DCache}, {"dtlb", st.DTLB},
+		{"forward", st.Forward}, {"mispredict", st.Mispredict},
+		{strings.TrimSpace("exception " + s.Exception), st.Exception},
+	} {
+		if p.delay != 0 {
+			parts = append(parts, p.name+" "+FormatCycles(p.delay))
+			rest -= p.delay
+		}
+	}
+	t.whyScratch = parts
+	switch text := strings.Join(parts, " + "); {
+	case text == "":
+		return "base"
+	case rest > 0:
+		return "base " + FormatCycles(rest) + " + " + text
+	case rest < 0:
+		return text + ", overlapped"
+	default:
+		return text
+	}
+}
+
+// Close writes the summary and reports the first error of writing.
+func (t *Tracer) Close() error {
+	if t.started {
+		t.summary()
+	}
+	if err := t.w.Flush(); t.err == nil {
+		t.err = err
+	}
+	if t.err != nil {
+		return fmt.Errorf("writing the trace: %w", t.err)
+	}
+	return nil
+}
+
+// summary adds up instructions and cycles by phase, in the order in which the phases came.
+func (t *Tracer) summary() {
+	t.printf("# %d instructions, %s cycles\n", t.instructions, FormatCycles(t.last-t.first))
+	t.printf("# %-12s %12s %14s\n", "phase", "instructions", "cycles")
+	for i, p := range t.phases {
+		t.printf("# %-12s %12d %14s\n", p, t.phaseCount[i], FormatCycles(t.phaseTime[i]))
+	}
+	if other := t.last - t.first - t.spent; other != 0 {
+		t.printf("# %-12s %12s %14s\n", "(native)", "", FormatCycles(other))
+	}
+}
+
+func (t *Tracer) printf(format string, args ...any) {
+	if t.err == nil {
+		_, t.err = fmt.Fprintf(t.w, format, args...)
+	}
+}
+
+// place writes an address as symbol+offset, or [section]+offset where no symbol is.
+func (im *Image) place(addr uint64) string {
+	if sym, off, ok := im.At(addr); ok {
+		return fmt.Sprintf("%s+%#x", sym.Name, off)
+	}
+	if s := im.sectionAt(addr); s != nil {
+		return fmt.Sprintf("[%s]+%#x", s.name, addr-s.addr)
+	}
+	return "?"
+}
+
+// StepPhase names the phase that an instruction counts for: the one of its code, but everything
+// from the delivery of a single-step exception to its return is "step".
+func StepPhase(isa *cpus.ISA, s *cpus.Step) string {
+	if s.Context == cpus.SingleStep {
+		return "step"
+	}
+	if int(s.Phase) < len(isa.Phases) {
+		return isa.Phases[s.Phase]
+	}
+	return defaultPhase
+}
+
+// FormatCycles writes a time in cycles exactly: "3", "1.25", or "2+1/3" where no decimal ends.
+func FormatCycles(t clock.Ticks) string {
+	if t < 0 {
+		return "-" + FormatCycles(-t)
+	}
+	whole, part := t/clock.PerCycle, t%clock.PerCycle
+	if part == 0 {
+		return fmt.Sprint(int64(whole))
+	}
+	if part%3 == 0 { // a multiple of 1/20 cycle
+		hundredths := part * 100 / clock.PerCycle
+		return strings.TrimSuffix(fmt.Sprintf("%d.%02d", whole, hundredths), "0")
+	}
+	n, d := part, clock.PerCycle
+	for _, p := range [...]clock.Ticks{2, 2, 3, 5} { // the primes of 60
+		if n%p == 0 && d%p == 0 {
+			n, d = n/p, d/p
+		}
+	}
+	if whole == 0 {
+		return fmt.Sprintf("%d/%d", n, d)
+	}
+	return fmt.Sprintf("%d+%d/%d", whole, n, d)
+}

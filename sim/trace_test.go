@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// checkGolden compares with a file under testdata.
+func checkGolden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	name = "testdata/" + name
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		if err := os.WriteFile(name+".got", got, 0o644); err != nil {
+			t.Error(err)
+		}
+		t.Errorf("%s differs; see %s.got, accept with -update", name, name)
+	}
+}
+
+// traceISA knows as much of x86-64 as observers need.
+func traceISA() *cpus.ISA {
+	return &cpus.ISA{
+		Name: "x86-64", Phases: []string{"kernel", "workload", "entry", "step", "detour"},
+		Disasm: func(code []byte, pc uint64, name func(uint64) (string, uint64)) (string, int) {
+			x, err := x86asm.Decode(code, 64)
+			if err != nil {
+				return "(bad)", 1
+			}
+			return x86asm.GNUSyntax(x, pc, name), x.Len
+		},
+	}
+}
+
+// steps is a short run with every kind of delay in it.
+func steps() []*cpus.Step {
+	const cycle = clock.PerCycle
+	s := func(pc uint64, code string, start, end clock.Ticks, st cpus.Stalls) *cpus.Step {
+		return &cpus.Step{PC: testBase + pc, Code: []byte(code), Start: start, End: end, Stalls: st}
+	}
+	list := []*cpus.Step{
+		s(0x20, "\x55", 600, 615, cpus.Stalls{}),                                        // push
+		s(0x21, "\x8b\x07", 615, 900, cpus.Stalls{DCache: 3 * cycle, DTLB: cycle}),      // a load
+		s(0x23, "\x48\x89\x45\xf8", 900, 920, cpus.Stalls{Forward: 20}),                 // a store
+		s(0x40, "\xe8\xfb\xfe\xff\xff", 920, 1820, cpus.Stalls{Mispredict: 15 * cycle}), // a call
+		s(0x180, "\xcc", 1820, 6020, cpus.Stalls{Exception: 70 * cycle}),                // a breakpoint
+		s(0x150, "\x48\xcf", 6200, 7000, cpus.Stalls{ICache: 9 * cycle, ITLB: 8 * cycle}),
+		s(0x1010, "\x90", 7000, 7060, cpus.Stalls{}),
+		s(0x4000, "\x06", 7060, 7060, cpus.Stalls{}),
+	}
+	list[4].Phase, list[4].Exception = 1, "#BP"
+	list[5].Phase = 2
+	list[6].Phase = 3
+	list[7].Context, list[7].Exception = cpus.SingleStep, "#UD"
+	return list
+}
+
+func TestTracer(t *testing.T) {
+	var out strings.Builder
+	tr := NewTracer(&out, loadGood(t), traceISA())
+	for _, s := range steps() {
+		tr.Step(s)
+	}
+	if err := tr.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checkGolden(t, "trace.golden", []byte(out.String()))
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestTracerWriteError(t *testing.T) {
+	tr := NewTracer(fullDisk{}, loadGood(t), traceISA())
+	for range 100 {
+		for _, s := range steps() {
+			tr.Step(s)
+		}
+	}
+	if err := tr.Close(); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTracerEmpty(t *testing.T) {
+	var out strings.Builder
+	if err := NewTracer(&out, loadGood(t), traceISA()).Close(); err != nil || out.Len() != 0 {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+func TestFormatCycles(t *testing.T) {
+	for ticks, want := range map[clock.Ticks]string{
+		0: "0", 60: "1", 15: "0.25", 75: "1.25", 30: "0.5", 20: "1/3", 140: "2+1/3", 1: "1/60",
+		3: "0.05", 57: "0.95", 36: "0.6", 10: "1/6", 12: "0.2", 100: "1+2/3", -75: "-1.25",
+		6000000000: "100000000",
+	} {
+		if got := FormatCycles(ticks); got != want {
+			t.Errorf("%d ticks are written %q, want %q", ticks, got, want)
+		}
+	}
+}
