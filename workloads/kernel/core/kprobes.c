@@ -113,17 +113,37 @@ __detour void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	}
 }
 
+/*
+ * The lock functions of core/lock.c once more: out of line like them, but where the time that a
+ * hit spends on locks is booked on the hit.
+ */
+static __kretprobe void lock_instances(spinlock_t *lock)
+{
+	ticket_lock(lock);
+}
+
+static __kretprobe unsigned long lock_irqsave(spinlock_t *lock)
+{
+	unsigned long flags = local_irq_save();
+
+	ticket_lock(lock);
+	return flags;
+}
+
+static __kretprobe void unlock_irqrestore(spinlock_t *lock, unsigned long flags)
+{
+	ticket_unlock(lock);
+	local_irq_restore(flags);
+}
+
 __kretprobe unsigned long kretprobe_table_lock(unsigned long hash)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&kretprobe_table_locks[hash].lock, flags);
-	return flags;
+	return lock_irqsave(&kretprobe_table_locks[hash].lock);
 }
 
 __kretprobe void kretprobe_table_unlock(unsigned long hash, unsigned long flags)
 {
-	spin_unlock_irqrestore(&kretprobe_table_locks[hash].lock, flags);
+	unlock_irqrestore(&kretprobe_table_locks[hash].lock, flags);
 }
 
 /*
@@ -137,15 +157,15 @@ __kretprobe int pre_handler_kretprobe(struct kprobe *p, struct pt_regs *regs)
 	struct kretprobe_instance *ri;
 	unsigned long flags;
 
-	spin_lock_irqsave(&rp->lock, flags);
+	flags = lock_irqsave(&rp->lock);
 	if (unlikely(hlist_empty(&rp->free_instances))) {
 		rp->nmissed++;
-		spin_unlock_irqrestore(&rp->lock, flags);
+		unlock_irqrestore(&rp->lock, flags);
 		return 0;
 	}
 	ri = hlist_entry(rp->free_instances.first, struct kretprobe_instance, hlist);
 	hlist_del(&ri->hlist);
-	spin_unlock_irqrestore(&rp->lock, flags);
+	unlock_irqrestore(&rp->lock, flags);
 
 	ri->rp = rp;
 	ri->task = current;
@@ -171,7 +191,7 @@ __kretprobe void recycle_rp_inst(struct kretprobe_instance *ri, struct hlist_hea
 		hlist_add_head(&ri->hlist, garbage);
 		return;
 	}
-	spin_lock(&rp->lock);
+	lock_instances(&rp->lock);
 	hlist_add_head(&ri->hlist, &rp->free_instances);
 	spin_unlock(&rp->lock);
 }
