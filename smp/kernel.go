@@ -12,7 +12,7 @@ import (
 type Options struct {
 	HZ      int64 // jiffies per second
 	CPUHz   int64 // cycles per second of the CPUs' clock
-	TimerHz int64 // ticks per second of the interrupt controller's timer
+	TimerHz int64 // ticks per second of the interrupt controller's timer; 0 means CPUHz
 	CPUs    int   // 0 means 1
 }
 
@@ -51,6 +51,9 @@ func New(g Guest, im *sim.Image, opt Options) (*Kernel, error) {
 	}
 	if opt.CPUs != 1 {
 		return nil, fmt.Errorf("%d CPUs are not modelled yet: use 1", opt.CPUs)
+	}
+	if opt.TimerHz == 0 {
+		opt.TimerHz = opt.CPUHz
 	}
 	if opt.HZ <= 0 || opt.CPUHz < opt.HZ || opt.TimerHz < opt.HZ {
 		return nil, fmt.Errorf("a kernel with HZ=%d on clocks of %d Hz (CPU) and %d Hz (timer): all must be "+

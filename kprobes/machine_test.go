@@ -1,0 +1,227 @@
+package kprobes
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+	"kprobesim/sim"
+	"kprobesim/smp"
+	"kprobesim/workloads"
+)
+
+// live is a machine that executes its guest, seen from the task that runs the tests.
+type live struct {
+	t *testing.T
+	*sim.Call
+	m   *sim.Machine
+	k   *Kprobes
+	smp *smp.Kernel
+}
+
+// testCPU is a CPU of round numbers.
+func testCPU(isa *cpus.ISA) cpus.Config {
+	cfg := cpus.Config{
+		Name: "test", Hz: 1e9, Model: cpus.Throughput, Width: 4, Window: 96, StoreBuffer: 20,
+		Classes: map[string]cpus.Cost{}, Events: map[string]clock.Ticks{},
+		Ports:  map[string]clock.Ticks{"alu": 20, "load": 60, "store": 60, "branch": 60},
+		L1I:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
+		L1D:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
+		L2:     mmu.CacheConfig{Size: 6 << 20, Ways: 24, Line: 64, Latency: 900},
+		Memory: 12000,
+		ITLB:   mmu.TLBConfig{Entries: 128, Ways: 4, LargeEntries: 8, LargeWays: 8},
+		DTLB:   mmu.TLBConfig{Entries: 256, Ways: 4, LargeEntries: 32, LargeWays: 4},
+		Predictor: cpus.PredictorConfig{
+			HistoryBits: 8, TableBits: 12, TargetEntries: 2048, ReturnStack: 16,
+		},
+	}
+	for _, n := range isa.Classes {
+		cfg.Classes[n] = cpus.Cost{Latency: 60, Port: "alu"}
+	}
+	for _, n := range isa.Events {
+		cfg.Events[n] = 600
+	}
+	return cfg
+}
+
+// boot runs body as the kernel's first task.
+func boot(t *testing.T, opt Options, body func(l *live)) {
+	t.Helper()
+	isa := x86.ISA64()
+	m, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), Image: loadImage(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &live{t: t, m: m}
+	if l.smp, err = smp.New(m, m.Image(), smp.Options{HZ: 1000, CPUHz: 1e9}); err != nil {
+		t.Fatal(err)
+	}
+	l.smp.Bind(m)
+	if l.k, err = New(m, m.Image(), l.smp, opt); err != nil {
+		t.Fatal(err)
+	}
+	m.Bind("sim_main", func(c *sim.Call) uint64 {
+		l.Call = c
+		body(l)
+		return 0
+	})
+	if err := errors.Join(m.Run(), l.smp.Err()); err != nil {
+		t.Fatalf("%v\n%s", err, m.Console())
+	}
+}
+
+// do reports an error and goes on: leaving a task half-way would hang the machine.
+func (l *live) do(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Error(err)
+	}
+}
+
+func (l *live) add(s Spec) *Probe {
+	l.t.Helper()
+	p, err := l.k.Add(l.Call, s)
+	if err != nil {
+		l.t.Error(err)
+		return nil
+	}
+	if l.k.opt.OptProbes {
+		l.do(l.k.WaitOptimizer(l.Call))
+	}
+	return p
+}
+
+func (l *live) remove(p *Probe) {
+	l.t.Helper()
+	l.do(l.k.Remove(l.Call, p))
+	if l.k.opt.OptProbes {
+		l.do(l.k.WaitOptimizer(l.Call))
+	}
+}
+
+func (l *live) state(p *Probe) State {
+	l.t.Helper()
+	st, err := l.k.State(p.Addr)
+	l.do(err)
+	return st
+}
+
+func (l *live) call(fn string, args ...uint64) uint64 {
+	l.t.Helper()
+	v, err := l.InvokeSym(fn, args...)
+	l.do(err)
+	return v
+}
+
+func (l *live) percpu(symbol string) uint64 {
+	l.t.Helper()
+	a, err := l.m.PerCPU(0, symbol)
+	l.do(err)
+	v, err := l.m.Load(a, 8)
+	l.do(err)
+	return v
+}
+
+// modes are the three ways in which a hit is handled.
+func modes() []struct {
+	name string
+	opt  Options
+	mode Mode
+} {
+	return []struct {
+		name string
+		opt  Options
+		mode Mode
+	}{
+		{"stepped", plain(), Breakpoint}, {"boosted", boosting(), Boosted}, {"optimized", Default(), Optimized},
+	}
+}
+
+func TestEachModeIsReached(t *testing.T) {
+	for _, m := range modes() {
+		for _, kind := range []Kind{Kprobe, Kretprobe} {
+			boot(t, m.opt, func(l *live) {
+				p := l.add(Spec{Kind: kind, Symbol: "bench_target", Handler: "handler_count"})
+				if p == nil {
+					return
+				}
+				want := l.percpu("handler_hits") + 10
+				l.call("bench_loop", l.addr("bench_target"), 10, 1, 2)
+				if got := l.percpu("handler_hits"); got != want {
+					t.Errorf("%s, kind %d: %d handler calls short of 10", m.name, kind, int64(want-got))
+				}
+				if st := l.state(p); st.Mode != m.mode || st.NMissed != 0 {
+					t.Errorf("%s, kind %d: %+v %v", m.name, kind, st, st.Refusal)
+				}
+			})
+		}
+	}
+}
+
+func (l *live) addr(symbol string) uint64 {
+	l.t.Helper()
+	s, ok := l.m.Image().Symbol(symbol)
+	if !ok {
+		l.t.Errorf("no symbol %s", symbol)
+	}
+	return s.Addr
+}
+
+// offsets lists where the instructions of a function start.
+func (l *live) offsets(symbol string) (offs []uint64) {
+	fn, ok := l.k.text(l.addr(symbol))
+	if !ok {
+		l.t.Errorf("no function %s", symbol)
+	}
+	x86Walk(fn, 64, func(in x86Insn) bool {
+		offs = append(offs, in.Addr-fn.Start)
+		return true
+	})
+	return offs
+}
+
+// A probed function returns what the unprobed one returns: for every function, every instruction
+// of it, and all kinds and modes of probes.
+func TestProbedFunctionReturnsTheSame(t *testing.T) {
+	for _, m := range modes() {
+		t.Run(m.name, func(t *testing.T) {
+			boot(t, m.opt, func(l *live) {
+				rng := rand.New(rand.NewPCG(3, 4))
+				for _, f := range workloads.Functions() {
+					for _, off := range l.offsets(f.Name) {
+						l.same(rng, Spec{Symbol: f.Name, Offset: off, Handler: "handler_count"})
+					}
+					l.same(rng, Spec{Kind: Kretprobe, Symbol: f.Name, Handler: "ret_count", MaxActive: 20})
+				}
+			})
+		})
+	}
+}
+
+// same calls a function with and without a probe.
+func (l *live) same(rng *rand.Rand, s Spec) {
+	l.t.Helper()
+	var args [4][2]uint64
+	var want [4]uint64
+	for i := range args {
+		args[i] = [2]uint64{rng.Uint64() >> rng.IntN(64), rng.Uint64() >> rng.IntN(64)}
+		want[i] = l.call(s.Symbol, args[i][:]...)
+	}
+	p, err := l.k.Add(l.Call, s)
+	if err != nil {
+		l.t.Errorf("%s+%#x: %v", s.Symbol, s.Offset, err)
+		return
+	}
+	l.do(l.k.WaitOptimizer(l.Call))
+	for i := range args {
+		if got := l.call(s.Symbol, args[i][:]...); got != want[i] {
+			l.t.Errorf("%s+%#x, probed (%s): %s(%#x, %#x) is %#x, was %#x", s.Symbol, s.Offset,
+				l.state(p).Mode, s.Symbol, args[i][0], args[i][1], got, want[i])
+		}
+	}
+	l.remove(p)
+}
