@@ -42,7 +42,7 @@ func toyISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "toy", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
 		Classes: []string{"alu", "load"}, Events: []string{"mispredict", "trap"},
-		Phases: []string{"kernel", "workload", "entry", "handler", "step"},
+		Phases: []string{"kernel", "entry", "workload", "handler"},
 		Disasm: func(code []byte, _ uint64, _ func(uint64) (string, uint64)) (string, int) {
 			if len(code) > 0 && code[0] == 0xf1 {
 				return "long", 3
@@ -77,8 +77,8 @@ func toyMeasure(p *Point) (*Measurement, error) {
 		First:  Sample{Time: clock.Ticks(3 * (600 + cost)), Instructions: 120},
 		Single: Sample{Time: 600, Instructions: 5},
 	}
-	m.Probed.Phases[2] = clock.Ticks(n * cost / 2)
-	m.Probed.Phases[4] = clock.Ticks(n * (cost - cost/2))
+	m.Probed.Phases[0] = clock.Ticks(n * cost / 2)
+	m.Probed.Phases[2] = clock.Ticks(n * (cost - cost/2))
 	return m, nil
 }
 

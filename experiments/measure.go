@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -62,11 +63,32 @@ func (s *session) hits(m *Measurement, plain uint64) (err error) {
 	if m.State, err = s.verify(); err != nil {
 		return err
 	}
+	return s.profile(m)
+}
+
+// profiled is the number of hits that a profile is taken of.
+const profiled = 64
+
+// profile takes a profile of warm hits, after the measured ones.
+func (s *session) profile(m *Measurement) error {
+	p := sim.NewProfile(s.m.Image(), s.p.ISA)
+	s.m.CPU(0).Observe(p)
+	_, _, err := s.loop(min(profiled, m.Hits))
+	s.m.CPU(0).Observe(nil)
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	m.Profile = b.Bytes()
 	return nil
 }
 
-// Trace boots a machine for p and writes hit number n, counted from 1, instruction by instruction: from the first
-// instruction of the target to the return into the loop. Everything before is as MeasurePoint does it.
+// Trace boots a machine for p and writes hit number n, counted from 1, instruction by instruction: from
+// the first instruction of the target to the return into the loop. Everything before is as
+// MeasurePoint does it; the hit is the last of the calls after the first one.
 func Trace(p *Point, n int64, w io.Writer) error {
 	return boot(p, func(s *session) error {
 		if _, err := s.baseline(&Measurement{Hits: p.Workload.Hits}); err != nil {
@@ -76,42 +98,47 @@ func Trace(p *Point, n int64, w io.Writer) error {
 			return err
 		}
 		if n > 1 {
-			if _, _, err := s.loop(n - 1); err != nil {
+			if _, _, err := s.loop(1); err != nil {
 				return err
 			}
 		}
-		return s.traceOne(w)
+		return s.traceLast(max(1, n-1), w)
 	})
 }
 
-func (s *session) traceOne(w io.Writer) error {
-	var t cpus.Observer
-	target, _ := s.m.Image().Symbol(s.p.Workload.Target) // the loop found it
+// traceLast runs n calls of the target and writes the last one.
+func (s *session) traceLast(n int64, w io.Writer) error {
+	t := sim.NewTracer(w, s.m.Image(), s.p.ISA)
+	target, _ := s.m.Image().Symbol(s.p.Workload.Target) // the loop checks that it is there
 	loop, _ := s.m.Image().Symbol(s.p.Workload.Loop)
-	s.m.CPU(0).Observe(&callFilter{to: t, target: target, loop: loop})
-	_, _, err := s.loop(1)
+	s.m.CPU(0).Observe(&callFilter{to: t, target: target, loop: loop, skip: n - 1})
+	_, _, err := s.loop(n)
 	s.m.CPU(0).Observe(nil)
 	if err != nil {
 		return err
 	}
-	return nil
+	return t.Close()
 }
 
-// callFilter passes the steps from the first instruction of target until the return into loop.
+// callFilter leaves out the calls of target that it is to skip, and passes the steps of the others: from the
+// first instruction of target until the return into loop.
 type callFilter struct {
 	to           cpus.Observer
 	target, loop sim.Symbol
+	skip         int64
 	inside       bool
 }
 
 // Step implements cpus.Observer.
 func (f *callFilter) Step(s *cpus.Step) {
-	if s.PC == f.target.Addr {
-		f.inside = true
-	} else if s.PC >= f.loop.Addr && s.PC < f.loop.Addr+f.loop.Size {
+	switch {
+	case s.PC >= f.loop.Addr && s.PC < f.loop.Addr+f.loop.Size:
 		f.inside = false
+	case s.PC == f.target.Addr && !f.inside:
+		f.inside = true
+		f.skip--
 	}
-	if f.inside {
+	if f.inside && f.skip < 0 {
 		f.to.Step(s)
 	}
 }

@@ -41,12 +41,20 @@ type Measurement struct {
 // stepPhase is the phase that everything from the delivery of a single-step exception to its return counts as.
 const stepPhase = "step"
 
-// Phases returns the phases of an ISA's guests in the order of tables. It makes sure of "step".
+// Phases returns the phases of an ISA's guests in the order of tables: the probe's own in the order of the
+// ISA, with "step" among them, then the workload and the rest of the kernel.
 func Phases(isa *cpus.ISA) []string {
-	if slices.Contains(isa.Phases, stepPhase) {
-		return isa.Phases
+	rest := []string{"workload", "kernel"}
+	var own []string
+	for _, name := range isa.Phases {
+		if !slices.Contains(rest, name) {
+			own = append(own, name)
+		}
 	}
-	return append(slices.Clone(isa.Phases), stepPhase)
+	if !slices.Contains(own, stepPhase) {
+		own = append(own, stepPhase)
+	}
+	return append(own, rest...)
 }
 
 // sample turns the difference of two counters into a Sample.
@@ -54,13 +62,14 @@ func sample(isa *cpus.ISA, c *cpus.Counters) Sample {
 	names := Phases(isa)
 	s := Sample{Time: c.Total(), Instructions: int64(c.Instructions), Phases: make([]clock.Ticks, len(names))}
 	step := slices.Index(names, stepPhase)
-	for context := range c.Time {
-		for phase := range isa.Phases {
-			to := phase
+	for i, name := range isa.Phases {
+		to := slices.Index(names, name)
+		for context := range c.Time {
 			if context == cpus.SingleStep {
-				to = step
+				s.Phases[step] += c.Time[context][i]
+			} else {
+				s.Phases[to] += c.Time[context][i]
 			}
-			s.Phases[to] += c.Time[context][phase]
 		}
 	}
 	return s

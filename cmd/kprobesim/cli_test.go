@@ -20,7 +20,7 @@ func fake(cost int64) experiments.Measure {
 		n := p.Workload.Hits
 		phases := make([]clock.Ticks, len(experiments.Phases(p.ISA)))
 		base := experiments.Sample{Time: clock.FromCycles(10 * n), Instructions: 5 * n, Phases: append([]clock.Ticks(nil), phases...)}
-		phases[3] = clock.FromCycles(cost * n)
+		phases[1] = clock.FromCycles(cost * n)
 		probed := experiments.Sample{Time: base.Time + phases[3], Instructions: 50 * n, Phases: phases}
 		first := experiments.Sample{Time: clock.FromCycles(5 * cost), Instructions: 60}
 		return &experiments.Measurement{Hits: n, Base: base, Probed: probed, First: first, State: p.Probe.Mode}, nil

@@ -15,7 +15,7 @@ func (a *app) traceCmd() *cobra.Command {
 		Use:   "trace FILE",
 		Short: "Print one probe hit instruction by instruction",
 		Long: `Print one call of the probed function instruction by instruction: cycle, address, symbol and offset,
-source line, disassembly, cost and why. By default it is the first hit after warm-up.`,
+source line, disassembly, cost and why. By default it is the last hit of the warm-up.`,
 		Args: exactlyOne("experiment file"),
 	}
 	sets := setFlag(c)
@@ -53,7 +53,7 @@ func traceHit(pt *experiments.Point, hit int64, cold bool) (int64, error) {
 	case hit < 0 || hit > last:
 		return 0, fmt.Errorf("--hit %d is outside 1 to %d", hit, last)
 	case hit == 0:
-		return 2 + pt.Workload.Warmup, nil
+		return 1 + max(1, pt.Workload.Warmup), nil
 	}
 	return hit, nil
 }
