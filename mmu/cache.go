@@ -38,11 +38,16 @@ type Cache struct {
 	Recent []uint32 // per set: line+1 of the way used last; zero matches no line
 	Mask   uint32   // set index mask
 	tags   []uint32 // line+1, ways of a set side by side
+	hints  []uint8  // where a line was last seen in its set, by low bits of its tag; only for speed
 	used   []uint32 // per set: recently-used bits
 	ways   uint32
 	full   uint32
 	shift  uint
+
+	setBits uint
 }
+
+const hintsPerSet = 32
 
 // NewCache returns an empty cache; the description must have passed Check.
 func NewCache(cc CacheConfig) *Cache {
@@ -50,6 +55,7 @@ func NewCache(cc CacheConfig) *Cache {
 	return &Cache{
 		Recent: make([]uint32, sets), Mask: uint32(sets - 1),
 		tags: make([]uint32, sets*cc.Ways), used: make([]uint32, sets),
+		hints: make([]uint8, sets*hintsPerSet), setBits: uint(bits.Len(uint(sets - 1))),
 		ways: uint32(cc.Ways), full: uint32(1<<cc.Ways - 1), shift: uint(bits.TrailingZeros(uint(cc.Line))),
 	}
 }
@@ -67,14 +73,21 @@ func (c *Cache) Touch(line uint32) bool {
 	}
 	c.Recent[set] = tag
 	ways := c.tags[set*c.ways : (set+1)*c.ways]
+	hint := &c.hints[set*hintsPerSet+line>>(c.setBits&31)&(hintsPerSet-1)]
+	if w := *hint; int(w) < len(ways) && ways[w] == tag {
+		c.use(set, uint(w))
+		return true
+	}
 	for w, t := range ways {
 		if t == tag {
+			*hint = uint8(w)
 			c.use(set, uint(w))
 			return true
 		}
 	}
 	w := uint(bits.TrailingZeros32(^c.used[set]))
 	ways[w] = tag
+	*hint = uint8(w)
 	c.use(set, w)
 	return false
 }

@@ -52,13 +52,16 @@ type codeLine struct{ blocks [lineBytes]*block }
 
 type codePage struct{ lines [0x1000 / lineBytes]*codeLine }
 
+// pageLook is a translation kept in front of the instruction TLB.
+type pageLook struct{ tag, base uint64 }
+
 // fetcher finds blocks: by physical page, with the current page kept at hand.
 type fetcher struct {
 	pages  []*codePage
 	here   *codePage
 	curTag uint64 // virtual page + 1 of cur
 	curPA  uint64
-	ilook  [64]look
+	ilook  [64]pageLook
 	itGen  uint64
 }
 
@@ -66,7 +69,7 @@ func (f *fetcher) init(ram int) { f.pages = make([]*codePage, ram>>12) }
 
 func (f *fetcher) forgetFetch() {
 	f.curTag = 0
-	f.ilook = [64]look{}
+	f.ilook = [64]pageLook{}
 }
 
 // fetch returns the block at rip and charges its fetch; nil means that an exception is pending or
@@ -130,7 +133,7 @@ func (c *CPU) fetchSlow(pc uint64) bool {
 		c.raiseCode(vecGP, 0)
 		return false
 	}
-	c.ilook[pc>>12&63] = look{pc>>12 + 1, pa &^ 0xfff}
+	c.ilook[pc>>12&63] = pageLook{pc>>12 + 1, pa &^ 0xfff}
 	return true
 }
 

@@ -20,13 +20,15 @@ type table struct {
 	limit uint16
 }
 
-// look is one entry of the transparent copy of translations in front of a TLB.
+// look is one entry of the transparent copy of translations in front of the data TLB. Tags are the
+// virtual page number plus the generation, which is never zero.
 type look struct {
-	tag  uint64 // virtual page number + 1
-	base uint64 // physical address of the page
+	read, write uint64
+	base        uint64 // physical address of the page
 }
 
-const looks = 256
+// looks is the number of entries: enough for every page of a working set that a cache can hold.
+const looks = 2048
 
 // Reasons to leave a block.
 const (
@@ -68,10 +70,11 @@ type CPU struct {
 
 	timing
 
-	dr, dw [looks]look
-	ctl    uint64 // RFLAGS without the arithmetic bits
-	fault  fault
-	exit   cpus.Exit
+	look    [looks]look
+	lookGen uint64 // in the bits above any page number
+	ctl     uint64 // RFLAGS without the arithmetic bits
+	fault   fault
+	exit    cpus.Exit
 
 	seg                [6]segment // in the manual's order: ES CS SS DS FS GS
 	gdt, idt           table
@@ -111,6 +114,7 @@ func New64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	c.timing.init(cfg)
 	c.fetcher.init(bus.Memory.Size())
 	bus.Memory.OnCodeStore(c.dropCode)
+	c.forgetData()
 	c.reset()
 	return c
 }

@@ -42,9 +42,9 @@ func wr[T width](m []byte, pa uint64, v T) {
 // load reads memory at a linear address. When ok is false an exception is pending and the
 // instruction must have no effect.
 func load[T width](c *CPU, va uint64) (v T, ok bool) {
-	e := &c.dr[va>>12&(looks-1)]
+	e := &c.look[va>>12&(looks-1)]
 	off := va & 0xfff
-	if e.tag != va>>12+1 || off > 0x1000-uint64(unsafe.Sizeof(v)) {
+	if e.read != va>>12+c.lookGen || off > 0x1000-uint64(unsafe.Sizeof(v)) {
 		return loadSlow[T](c, va)
 	}
 	pa := e.base + off
@@ -54,9 +54,9 @@ func load[T width](c *CPU, va uint64) (v T, ok bool) {
 
 // store writes memory at a linear address, with load's convention.
 func store[T width](c *CPU, va uint64, v T) bool {
-	e := &c.dw[va>>12&(looks-1)]
+	e := &c.look[va>>12&(looks-1)]
 	off := va & 0xfff
-	if e.tag != va>>12+1 || off > 0x1000-uint64(unsafe.Sizeof(v)) {
+	if e.write != va>>12+c.lookGen || off > 0x1000-uint64(unsafe.Sizeof(v)) {
 		return storeSlow(c, va, v)
 	}
 	pa := e.base + off
@@ -161,9 +161,9 @@ func (c *CPU) storeDevice(pa uint64, n int, v uint64) {
 // rmw reads an operand that will be written back; it raises the page fault of the write first: a read-modify-write
 // instruction checks before its load, as hardware does.
 func rmw[T width](c *CPU, va uint64) (v T, ok bool) {
-	e := &c.dw[va>>12&(looks-1)]
+	e := &c.look[va>>12&(looks-1)]
 	off := va & 0xfff
-	if e.tag == va>>12+1 && off <= 0x1000-uint64(unsafe.Sizeof(v)) {
+	if e.write == va>>12+c.lookGen && off <= 0x1000-uint64(unsafe.Sizeof(v)) {
 		pa := e.base + off
 		c.touchLoad(pa, uint64(unsafe.Sizeof(v)))
 		return rd[T](c.mem, pa), true

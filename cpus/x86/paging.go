@@ -112,20 +112,32 @@ func (c *CPU) pageFault(va uint64, acc mmu.Access, f *mmu.Fault) {
 // access.
 func (c *CPU) noteRead(va, pa uint64) {
 	if !c.watching {
-		c.dr[va>>12&(looks-1)] = look{va>>12 + 1, pa &^ 0xfff}
+		c.note(va, pa).read = va>>12 + c.lookGen
 	}
 }
 
 func (c *CPU) noteWrite(va, pa uint64) {
 	if !c.watching {
-		c.dw[va>>12&(looks-1)] = look{va>>12 + 1, pa &^ 0xfff}
+		c.note(va, pa).write = va>>12 + c.lookGen
 	}
 }
 
-// forgetData empties the copies of data translations.
+// note makes the entry of a page its own; another page's rights go.
+func (c *CPU) note(va, pa uint64) *look {
+	e := &c.look[va>>12&(looks-1)]
+	if page := pa &^ 0xfff; e.base != page || e.read != va>>12+c.lookGen && e.write != va>>12+c.lookGen {
+		*e = look{base: page}
+	}
+	return e
+}
+
+// forgetData empties the copies of data translations: a new generation matches no old entry.
 func (c *CPU) forgetData() {
-	c.dr = [looks]look{}
-	c.dw = [looks]look{}
+	c.lookGen += 1 << 52
+	if c.lookGen == 0 {
+		c.lookGen = 1 << 52
+		c.look = [looks]look{}
+	}
 }
 
 // forgetAll empties the copies of all translations, after a change of rights or tables.

@@ -49,7 +49,7 @@ type timing struct {
 	mark     ticks // accounted up to here
 	slot     ticks // one issue slot
 	ready    [32]ticks
-	port     [ports]ticks
+	port     [8]ticks
 	ring     [cpus.MaxWindow]ticks // retirement of the last rob instructions
 	rob      int
 	at       int
@@ -71,6 +71,7 @@ type timing struct {
 	l1i, l1d, l2         *mmu.Cache
 	iRecent, dRecent     []uint32
 	iMask, dMask         uint32
+	dShift               uint
 	l1Lat, l2Lat, memLat ticks
 	predictor
 	ctr   cpus.Counters
@@ -113,7 +114,7 @@ func (t *timing) init(cfg *cpus.Config) {
 	t.slack = t.occStor * ticks(cfg.StoreBuffer)
 	t.l1i, t.l1d, t.l2 = mmu.NewCache(cfg.L1I), mmu.NewCache(cfg.L1D), mmu.NewCache(cfg.L2)
 	t.iRecent, t.iMask = t.l1i.Recent, t.l1i.Mask
-	t.dRecent, t.dMask = t.l1d.Recent, t.l1d.Mask
+	t.dRecent, t.dMask, t.dShift = t.l1d.Recent, t.l1d.Mask, t.l1d.Shift()
 	t.l1Lat, t.l2Lat, t.memLat = cfg.L1D.Latency, cfg.L2.Latency, cfg.Memory
 	t.predictor.init(cfg.Predictor)
 }
@@ -150,16 +151,12 @@ func (c *CPU) settle(n int) {
 			continue
 		}
 		d = max(d+k.issue, c.ring[at&(cpus.MaxWindow-1)])
-		start := max(d, c.ready[in.s1&31], c.ready[in.s2&31], c.ready[in.s3&31])
+		p := max(d, c.port[k.port&7])
+		c.port[k.port&7] = p + k.occupancy
 		if in.flags&fLoad != 0 {
-			start = max(start, c.accountLoad(in, d, &c.acc[i&(accesses-1)]))
+			p = max(p, c.accountLoad(in, d, &c.acc[i&(accesses-1)]))
 		}
-		if k.port != noPort {
-			p := max(c.port[k.port&7], d)
-			c.port[k.port&7] = p + k.occupancy
-			start = max(start, p)
-		}
-		done = start + k.latency
+		done = max(max(p, c.ready[in.s3&31]), max(c.ready[in.s1&31], c.ready[in.s2&31])) + k.latency
 		c.ready[in.o1&31] = done
 		c.ready[in.o2&31] = done
 		if in.flags&fStore != 0 {
@@ -274,7 +271,7 @@ func (c *CPU) setPhase(p uint8) {
 
 // touchLoad sends a load through the caches.
 func (c *CPU) touchLoad(pa, n uint64) {
-	line := uint32(pa >> c.l1d.Shift())
+	line := uint32(pa >> (c.dShift & 63))
 	if c.dRecent[line&c.dMask] != line+1 {
 		c.missLoad(pa)
 	}
@@ -286,7 +283,7 @@ func (c *CPU) touchLoad(pa, n uint64) {
 
 // touchStore sends a store through the caches and notes its data for younger loads.
 func (c *CPU) touchStore(pa, n uint64) {
-	line := uint32(pa >> c.l1d.Shift())
+	line := uint32(pa >> (c.dShift & 63))
 	if c.dRecent[line&c.dMask] != line+1 {
 		c.missStore(pa)
 	}

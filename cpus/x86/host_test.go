@@ -1,0 +1,217 @@
+package x86
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+)
+
+// groups are the parts of the comparison; each becomes one program.
+var groups = []struct {
+	name  string
+	build func(g *gen)
+}{
+	{"arithmetic", buildArithmetic},
+	{"moves", buildMoves},
+	{"shifts", buildShifts},
+	{"multiply", buildMultiply},
+	{"bits", buildBits},
+	{"exchange", buildExchange},
+	{"conditions", buildConditions},
+	{"control", buildControl},
+	{"stack", buildStack},
+	{"strings", buildStrings},
+	{"flags", buildFlags},
+	{"faults", buildFaults},
+}
+
+// TestAgainstHost runs every form natively and in the simulator from the same states and compares
+// registers, defined flags, memory and faults.
+func TestAgainstHost(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skipf("no comparison with the host CPU: it needs linux/amd64, this is %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	scale := 8
+	if testing.Short() {
+		scale = 2
+	}
+	ran := map[uintptr]bool{}
+	for i, x := range groups {
+		t.Run(x.name, func(t *testing.T) {
+			g := newGen(uint64(i)+1, scale)
+			x.build(g)
+			compareGroup(t, g, ran)
+		})
+	}
+	if !t.Failed() && !t.Skipped() {
+		checkCoverage(t, ran)
+	}
+}
+
+// compareGroup notes in ran the functions of the instructions that completed on both sides.
+func compareGroup(t *testing.T, g *gen, ran map[uintptr]bool) {
+	var of []*form
+	var vs []*vector
+	for _, f := range g.forms {
+		for range f.n {
+			of = append(of, f)
+			vs = append(vs, g.vector(f))
+		}
+	}
+	h := harness(len(vs))
+	text := layout(h, g.forms)
+	out := runNatively(t, h, text, of, vs)
+	sim := newUserSim(t, text, h.labels["save"])
+	bad := 0
+	for i, v := range vs {
+		want, got := parseOutcome(out[i*outcomeBytes:]), sim.run(of[i], v)
+		if d := difference(of[i], want, got); d != "" {
+			if bad++; bad <= 12 {
+				t.Errorf("%s\n  code % x\n  from %s\n%s", of[i].name, of[i].code, v, d)
+			}
+			continue
+		}
+		if want.signal == 0 {
+			noteRan(of[i], ran)
+		}
+	}
+	t.Logf("%d forms, %d vectors, %d differences", len(g.forms), len(vs), bad)
+}
+
+// layout puts the encodings behind the harness, each with a jump to its end.
+func layout(h *host, forms []*form) []byte {
+	text := append([]byte{}, h.b...)
+	for _, f := range forms {
+		text = append(text, bytes.Repeat([]byte{0xcc}, int(f.at-hostText)-len(text))...)
+		text = append(text, f.code...)
+		text = append(text, jump32(hostText+uint64(len(text)), h.labels["save"])...)
+	}
+	return text
+}
+
+// runNatively writes and executes the program.
+func runNatively(t *testing.T, h *host, text []byte, of []*form, vs []*vector) []byte {
+	var table []byte
+	for i, v := range vs {
+		table = append(table, v.bytes(of[i].at)...)
+	}
+	path := filepath.Join(t.TempDir(), "vectors")
+	if err := os.WriteFile(path, program(h, text, table, len(vs)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path).Output()
+	if errors.Is(err, os.ErrPermission) {
+		t.Skipf("no comparison with the host CPU: programs in %s cannot be executed: %v", filepath.Dir(path), err)
+	}
+	if err != nil {
+		t.Fatalf("the program of vectors failed on the host: %v", err)
+	}
+	if len(out) != len(vs)*outcomeBytes {
+		t.Fatalf("%d bytes of results for %d vectors of %d", len(out), len(vs), outcomeBytes)
+	}
+	return out
+}
+
+const comparedFlags = arith | flagDF | flagAC | flagID | flagNT
+
+// difference describes in what got differs from the host's result.
+func difference(f *form, want, got *outcome) string {
+	var s []string
+	if want.signal != got.signal {
+		s = append(s, fmt.Sprintf("  signal: host %d, simulator %d", want.signal, got.signal))
+	}
+	for i := range want.regs {
+		if want.regs[i] != got.regs[i] {
+			s = append(s, fmt.Sprintf("  %s: host %#x, simulator %#x", regNames[i], want.regs[i], got.regs[i]))
+		}
+	}
+	mask := uint64(comparedFlags) &^ f.undef
+	if want.signal == 8 {
+		mask &^= arith // a division that faults leaves them undefined
+	}
+	if (want.flags^got.flags)&mask != 0 {
+		s = append(s, fmt.Sprintf("  flags: host %#x, simulator %#x, compared %#x", want.flags, got.flags, mask))
+	}
+	for i := range want.mem {
+		if want.mem[i] != got.mem[i] {
+			s = append(s, fmt.Sprintf("  memory from byte %d: host %x, simulator %x", i, want.mem[i:min(i+16, sandboxSize)],
+				got.mem[i:min(i+16, sandboxSize)]))
+			break
+		}
+	}
+	return strings.Join(s, "\n")
+}
+
+// noteRan decodes the instructions of a form and notes their functions.
+func noteRan(f *form, ran map[uintptr]bool) {
+	c := &CPU{long: true}
+	for i := 0; i < len(f.code); {
+		in := c.decode(f.code[i:], f.at+uint64(i))
+		ran[address(in.exec)] = true
+		i += int(in.len)
+	}
+}
+
+func address(f exec) uintptr { return reflect.ValueOf(f).Pointer() }
+
+// userSim is a simulated CPU in user mode with the program's text and sandbox mapped.
+type userSim struct {
+	*CPU
+	mem  *world
+	save uint64
+}
+
+// signals are those by which Linux reports an exception.
+var signals = map[uint64]uint64{
+	vecDE: 8, vecDB: 5, vecBP: 5, vecOF: 11, vecBR: 11, vecUD: 4, vecNP: 7, vecSS: 7, vecGP: 11, vecPF: 11, vecAC: 7,
+}
+
+func newUserSim(t *testing.T, text []byte, save uint64) *userSim {
+	w := newWorld(t, cpus.Throughput, nil)
+	w.mapUser(hostText, 0x200000, len(text), pageExec)
+	w.mapUser(sandboxVA&^0xfff, 0x801000, 0x1000, pageWrite)
+	w.mapUser(sandboxMid, 0x807000, 0x1000, pageWrite)
+	w.mem.Write(0x200000, text)
+	w.gates(func(v int) (uint64, uint8) { return save + 1 + uint64(v), 0 })
+	w.bus.Native = [2]uint64{save, save + 1 + 32}
+	return &userSim{CPU: w.cpu(), mem: w, save: save}
+}
+
+// run executes one form from v.
+func (s *userSim) run(f *form, v *vector) *outcome {
+	s.mem.user(s.CPU)
+	s.r = [32]uint64{}
+	copy(s.r[:], v.regs[:])
+	s.segBase[segFS], s.segBase[segGS] = fsBase, gsBase
+	s.mem.mem.Write(0x801000+0x1000-sandboxSize/2, v.mem[:sandboxSize/2])
+	s.mem.mem.Write(0x807000, v.mem[sandboxSize/2:])
+	s.setFlags(v.flags, ^uint64(0))
+	s.r[rRIP] = f.at
+	o := &outcome{}
+	if e := s.Run(s.retire + 1e9); e.Reason != cpus.Native {
+		o.signal = 1000 + uint64(e.Reason)
+	}
+	o.flags = s.flags()
+	copy(o.regs[:], s.r[:])
+	if vec := s.r[rRIP] - s.save - 1; s.r[rRIP] != s.save && o.signal == 0 {
+		o.signal = signals[vec]
+		frame := s.r[rsp]
+		if vec == vecGP || vec == vecPF || vec == vecSS || vec == vecNP || vec == vecAC {
+			frame += 8
+		}
+		o.flags = s.mem.load(frame+16) &^ flagRF
+		o.regs[rsp] = s.mem.load(frame + 24)
+	}
+	copy(o.mem[:], s.mem.mem.Bytes(0x801000+0x1000-sandboxSize/2, sandboxSize/2))
+	copy(o.mem[sandboxSize/2:], s.mem.mem.Bytes(0x807000, sandboxSize/2))
+	return o
+}
