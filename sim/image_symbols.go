@@ -118,11 +118,15 @@ func (im *Image) At(addr uint64) (sym Symbol, off uint64, ok bool) {
 	return sym, addr - sym.Addr, true
 }
 
+// lowestNamed is the first operand that may be an address: per-CPU data is linked at 0, and the
+// small numbers of a program should not read as offsets into it.
+const lowestNamed = 0x10000
+
 // SymbolOff returns the name of the symbol that contains an address and its start, or "" and 0:
-// the form that disassemblers ask for.
+// the form that disassemblers ask for. Operands below 64 KiB count as plain numbers.
 func (im *Image) SymbolOff(addr uint64) (name string, start uint64) {
 	sym, _, ok := im.At(addr)
-	if !ok {
+	if !ok || addr < lowestNamed {
 		return "", 0
 	}
 	return sym.Name, sym.Addr

@@ -74,6 +74,20 @@ func TestSymbolAt(t *testing.T) {
 	if _, _, ok := im.At(0); ok {
 		t.Error("address 0 has a symbol")
 	}
+	e := goodELF() // with per-CPU data, linked at 0
+	e.sections = append(e.sections, testSection{".percpu", 0, 0x100, elf.SHF_ALLOC})
+	e.symbols = append(e.symbols,
+		testSymbol{"current", 0, 8, elf.STT_OBJECT, elf.STB_GLOBAL, ".percpu"})
+	im, err := LoadImage("percpu.elf", e.build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sym, off, ok := im.At(1); sym.Name != "current" || off != 1 || !ok {
+		t.Errorf("At(1) = %s+%#x, %v", sym.Name, off, ok)
+	}
+	if name, _ := im.SymbolOff(1); name != "" {
+		t.Errorf("the operand 1 reads as an offset into %s", name)
+	}
 }
 
 func TestSymbolByName(t *testing.T) {
