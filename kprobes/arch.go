@@ -98,5 +98,6 @@ func ArchOf(machine elf.Machine, bits int) (*Arch, error) {
 	if machine == elf.EM_X86_64 && bits == 64 {
 		return x86Arch(64), nil
 	}
-	return nil, fmt.Errorf("no kprobes for %v with %d bits; the image must be for x86-64", machine, bits)
+	return nil, fmt.Errorf("no kprobes for %v with %d bits; the image must be for x86-64",
+		machine, bits)
 }

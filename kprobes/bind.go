@@ -40,10 +40,12 @@ func (k *Kprobes) natives() []native {
 		{"register_kretprobe", func(c *sim.Call) error { return k.RegisterKretprobe(c, c.Arg(0)) }},
 		{"unregister_kretprobe", func(c *sim.Call) error { return k.UnregisterKretprobes(c, c.Arg(0)) }},
 		{"register_kprobes", func(c *sim.Call) error {
-			return k.RegisterAll(c, k.pointers(c.Arg(0), c.Arg(1)), k.RegisterKprobe, k.UnregisterKprobes)
+			ps := k.pointers(c.Arg(0), c.Arg(1))
+			return k.RegisterAll(c, ps, k.RegisterKprobe, k.UnregisterKprobes)
 		}},
 		{"register_kretprobes", func(c *sim.Call) error {
-			return k.RegisterAll(c, k.pointers(c.Arg(0), c.Arg(1)), k.RegisterKretprobe, k.UnregisterKretprobes)
+			rps := k.pointers(c.Arg(0), c.Arg(1))
+			return k.RegisterAll(c, rps, k.RegisterKretprobe, k.UnregisterKretprobes)
 		}},
 		{"unregister_kprobes", func(c *sim.Call) error {
 			return k.UnregisterKprobes(c, k.pointers(c.Arg(0), c.Arg(1))...)
@@ -53,8 +55,12 @@ func (k *Kprobes) natives() []native {
 		}},
 		{"enable_kprobe", func(c *sim.Call) error { return k.EnableKprobe(c, c.Arg(0)) }},
 		{"disable_kprobe", func(c *sim.Call) error { return k.DisableKprobe(c, c.Arg(0)) }},
-		{"enable_kretprobe", func(c *sim.Call) error { return k.EnableKprobe(c, c.Arg(0)+k.l.r.kp.off) }},
-		{"disable_kretprobe", func(c *sim.Call) error { return k.DisableKprobe(c, c.Arg(0)+k.l.r.kp.off) }},
+		{"enable_kretprobe", func(c *sim.Call) error {
+			return k.EnableKprobe(c, c.Arg(0)+k.l.r.kp.off)
+		}},
+		{"disable_kretprobe", func(c *sim.Call) error {
+			return k.DisableKprobe(c, c.Arg(0)+k.l.r.kp.off)
+		}},
 		{"kfree", func(c *sim.Call) error {
 			k.m.free(c.Arg(0))
 			return k.m.take()

@@ -25,7 +25,8 @@ type Options struct {
 // Default is a non-preemptible kernel of 2010 with everything on.
 func Default() Options {
 	return Options{
-		Boost: true, OptProbes: true, Optimization: true, Delay: 5, Batch: 256, Costs: DefaultCosts(),
+		Boost: true, OptProbes: true, Optimization: true,
+		Delay: 5, Batch: 256, Costs: DefaultCosts(),
 	}
 }
 
@@ -43,7 +44,9 @@ type Costs struct {
 
 // DefaultCosts returns the costs of a kernel on a machine of 2010.
 func DefaultCosts() Costs {
-	return Costs{Register: 3000, Unregister: 1500, Toggle: 500, Analyze: 40, Detour: 1500, Instance: 200}
+	return Costs{
+		Register: 3000, Unregister: 1500, Toggle: 500, Analyze: 40, Detour: 1500, Instance: 200,
+	}
 }
 
 // Kprobes is the part of the guest kernel's Kprobes that is not on the path of a hit.
@@ -68,7 +71,6 @@ type Kprobes struct {
 	optimizing   []*site
 	unoptimizing []*site
 	freeing      []*site
-	err          error // first failure of the simulator that had no caller
 }
 
 // textState is what stands at a probed address.

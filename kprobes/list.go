@@ -87,8 +87,9 @@ func (k *Kprobes) listDel(p uint64) {
 // children returns the probes of an aggregate in the order in which they run.
 func (k *Kprobes) children(head uint64) []uint64 {
 	off := k.l.p.listNext.off
+	next := k.l.p.listNext
 	var ps []uint64
-	for n := k.m.load(head, k.l.p.listNext); n != head+off && n != 0; n = k.m.load(n-off, k.l.p.listNext) {
+	for n := k.m.load(head, next); n != head+off && n != 0; n = k.m.load(n-off, next) {
 		ps = append(ps, n-off)
 	}
 	return ps

@@ -2,7 +2,6 @@ package kprobes
 
 import (
 	"errors"
-	"math/rand/v2"
 	"testing"
 
 	"kprobesim/cpus"
@@ -11,7 +10,6 @@ import (
 	"kprobesim/mmu"
 	"kprobesim/sim"
 	"kprobesim/smp"
-	"kprobesim/workloads"
 )
 
 // live is a machine that executes its guest, seen from the task that runs the tests.
@@ -182,46 +180,4 @@ func (l *live) offsets(symbol string) (offs []uint64) {
 		return true
 	})
 	return offs
-}
-
-// A probed function returns what the unprobed one returns: for every function, every instruction
-// of it, and all kinds and modes of probes.
-func TestProbedFunctionReturnsTheSame(t *testing.T) {
-	for _, m := range modes() {
-		t.Run(m.name, func(t *testing.T) {
-			boot(t, m.opt, func(l *live) {
-				rng := rand.New(rand.NewPCG(3, 4))
-				for _, f := range workloads.Functions() {
-					for _, off := range l.offsets(f.Name) {
-						l.same(rng, Spec{Symbol: f.Name, Offset: off, Handler: "handler_count"})
-					}
-					l.same(rng, Spec{Kind: Kretprobe, Symbol: f.Name, Handler: "ret_count", MaxActive: 20})
-				}
-			})
-		})
-	}
-}
-
-// same calls a function with and without a probe.
-func (l *live) same(rng *rand.Rand, s Spec) {
-	l.t.Helper()
-	var args [4][2]uint64
-	var want [4]uint64
-	for i := range args {
-		args[i] = [2]uint64{rng.Uint64() >> rng.IntN(64), rng.Uint64() >> rng.IntN(64)}
-		want[i] = l.call(s.Symbol, args[i][:]...)
-	}
-	p, err := l.k.Add(l.Call, s)
-	if err != nil {
-		l.t.Errorf("%s+%#x: %v", s.Symbol, s.Offset, err)
-		return
-	}
-	l.do(l.k.WaitOptimizer(l.Call))
-	for i := range args {
-		if got := l.call(s.Symbol, args[i][:]...); got != want[i] {
-			l.t.Errorf("%s+%#x, probed (%s): %s(%#x, %#x) is %#x, was %#x", s.Symbol, s.Offset,
-				l.state(p).Mode, s.Symbol, args[i][0], args[i][1], got, want[i])
-		}
-	}
-	l.remove(p)
 }

@@ -33,7 +33,9 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 	}
 	fn, _ := k.text(s.addr)
 	c.Charge(k.opt.Costs.Analyze * int64(len(fn.Code)))
-	region, refused := k.arch.Region(Site{Fn: fn, Addr: s.addr, EntryText: k.sym.entry, Exceptions: k.faults})
+	region, refused := k.arch.Region(Site{
+		Fn: fn, Addr: s.addr, EntryText: k.sym.entry, Exceptions: k.faults,
+	})
 	if refused != nil {
 		return refused
 	}

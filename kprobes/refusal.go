@@ -10,13 +10,13 @@ type Rule string
 const (
 	RuleUnsupported    Rule = "unsupported"            // kernel built without jump optimization
 	RuleOff            Rule = "optimization-off"       // debug.kprobes-optimization is 0
-	RulePreempt        Rule = "preemptible-kernel"     // this grace period does not cover preempted tasks
+	RulePreempt        Rule = "preemptible-kernel"     // grace periods do not cover preempted tasks
 	RuleGone           Rule = "gone"                   // the probed text has vanished
 	RuleDisabled       Rule = "disabled"               // nothing is armed
 	RulePostHandler    Rule = "post-handler"           // a detour cannot run it after the instruction
 	RuleNoFunction     Rule = "no-function"            // no symbol says where the function ends
 	RuleEntryText      Rule = "entry-text"             // exception entry code
-	RuleTooShort       Rule = "function-too-short"     // fewer bytes than a jump up to the function's end
+	RuleTooShort       Rule = "function-too-short"     // no room for a jump up to its end
 	RuleExceptionTable Rule = "exception-table-entry"  // a fault there is looked up by its address
 	RuleUndecodable    Rule = "undecodable"            // the function cannot be read to its end
 	RuleForeign        Rule = "foreign-breakpoint"     // somebody else's breakpoint

@@ -57,7 +57,8 @@ func (k *Kprobes) Add(c Caller, s Spec) (*Probe, error) {
 // build makes the structure of a probe and its name.
 func (k *Kprobes) build(s Spec) (*Probe, error) {
 	if s.Offset > math.MaxUint32 {
-		return nil, fmt.Errorf("offset %#x of the probe at %s does not fit into an unsigned int: %w", s.Offset, s.Symbol, EINVAL)
+		return nil, fmt.Errorf("offset %#x of the probe at %s does not fit into an unsigned int: %w",
+			s.Offset, s.Symbol, EINVAL)
 	}
 	size := k.l.p.size
 	if s.Kind == Kretprobe {

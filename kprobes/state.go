@@ -26,6 +26,7 @@ type State struct {
 	Mode    Mode
 	Queued  bool     // the optimizer is going to change it
 	NMissed uint64   // hits whose handlers did not run
+	Unseen  uint64   // of a return probe: calls for which no instance was free
 	Refusal *Refusal // why it is not and will not be optimized, nil otherwise
 }
 
@@ -39,6 +40,9 @@ func (k *Kprobes) state(p uint64) State {
 	st := State{Addr: k.m.load(p, k.l.p.addr), Mode: Gone}
 	st.Symbol, st.Offset = k.nameOf(st.Addr)
 	st.NMissed = k.m.load(p, k.l.p.nmissed)
+	if k.m.load(p, k.l.p.pre) == k.sym.returnPre {
+		st.Unseen = k.m.load(p-k.l.r.kp.off, k.l.r.nmissed)
+	}
 	s := k.siteOf(p)
 	if s == nil {
 		st.Refusal = refuse(RuleGone, p, "the probe at %#x is not registered", p)

@@ -29,19 +29,31 @@ func (s *symbols) lookUp(im *sim.Image) error {
 		name string
 		at   *uint64
 	}{
-		{"_text", &s.text.Start}, {"_etext", &s.text.End},
-		{"__kprobes_text_start", &s.noProbes.Start}, {"__kprobes_text_end", &s.noProbes.End},
-		{"__entry_text_start", &s.entry.Start}, {"__entry_text_end", &s.entry.End},
-		{"__slots_start", &s.slots.Start}, {"__slots_end", &s.slots.End},
-		{"__detours_start", &s.detours.Start}, {"__detours_end", &s.detours.End},
-		{"optprobe_template_entry", &s.template.Start}, {"optprobe_template_end", &s.template.End},
-		{"optprobe_template_val", &s.templateValue}, {"optprobe_template_call", &s.templateCall},
-		{"kprobe_table", &s.table}, {"kretprobe_inst_table", &s.instances},
-		{"kprobe_boost_allowed", &s.boostAllowed}, {"kprobes_all_disarmed", &s.allDisarmed},
+		{"_text", &s.text.Start},
+		{"_etext", &s.text.End},
+		{"__kprobes_text_start", &s.noProbes.Start},
+		{"__kprobes_text_end", &s.noProbes.End},
+		{"__entry_text_start", &s.entry.Start},
+		{"__entry_text_end", &s.entry.End},
+		{"__slots_start", &s.slots.Start},
+		{"__slots_end", &s.slots.End},
+		{"__detours_start", &s.detours.Start},
+		{"__detours_end", &s.detours.End},
+		{"optprobe_template_entry", &s.template.Start},
+		{"optprobe_template_end", &s.template.End},
+		{"optprobe_template_val", &s.templateValue},
+		{"optprobe_template_call", &s.templateCall},
+		{"kprobe_table", &s.table},
+		{"kretprobe_inst_table", &s.instances},
+		{"kprobe_boost_allowed", &s.boostAllowed},
+		{"kprobes_all_disarmed", &s.allDisarmed},
 		{"kprobes_allow_optimization", &s.allowOptimization},
-		{"aggr_pre_handler", &s.aggrPre}, {"aggr_post_handler", &s.aggrPost},
-		{"aggr_fault_handler", &s.aggrFault}, {"aggr_break_handler", &s.aggrBreak},
-		{"pre_handler_kretprobe", &s.returnPre}, {"optimized_callback", &s.callback},
+		{"aggr_pre_handler", &s.aggrPre},
+		{"aggr_post_handler", &s.aggrPost},
+		{"aggr_fault_handler", &s.aggrFault},
+		{"aggr_break_handler", &s.aggrBreak},
+		{"pre_handler_kretprobe", &s.returnPre},
+		{"optimized_callback", &s.callback},
 	} {
 		sym, ok := im.Symbol(x.name)
 		if !ok {
@@ -81,10 +93,10 @@ func (k *Kprobes) faults(addr uint64) bool {
 // probeable holds an address against kernel text and the functions that a hit itself may execute.
 func (k *Kprobes) probeable(addr uint64) bool {
 	s := &k.sym
-	if !s.text.Contains(addr) || s.noProbes.Contains(addr) || s.slots.Contains(addr) || s.detours.Contains(addr) {
+	if !s.text.Contains(addr) {
 		return false
 	}
-	for _, b := range s.blacklist {
+	for _, b := range append([]Span{s.noProbes, s.slots, s.detours}, s.blacklist...) {
 		if b.Contains(addr) {
 			return false
 		}

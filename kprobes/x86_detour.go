@@ -15,14 +15,16 @@ func x86Detour(t Template, r Region, d DetourAt, mode int) (Detour, *Refusal) {
 	}
 	copied := len(code)
 	for n := 0; n < len(r.Code); {
-		in, err := x86Decode(r.Code[n:], r.Addr+uint64(n), mode)
+		at := r.Addr + uint64(n)
+		in, err := x86Decode(r.Code[n:], at, mode)
 		if err != nil {
-			return Detour{}, refuse(RuleUndecodable, r.Addr+uint64(n), "no instruction can be read at %#x", r.Addr+uint64(n))
+			return Detour{}, refuse(RuleUndecodable, at, "no instruction can be read at %#x", at)
 		}
 		moved, ok := x86Move(in, d.Addr+uint64(len(code)))
 		if !ok {
-			return Detour{}, refuse(RuleDisplacement, in.Addr,
-				"the operand of the instruction at %#x is out of reach of the detour buffer at %#x", in.Addr, d.Addr)
+			return Detour{}, refuse(RuleDisplacement, at,
+				"the operand of the instruction at %#x is out of reach of the detour buffer at %#x",
+				at, d.Addr)
 		}
 		code = append(code, moved...)
 		n += len(in.Code)

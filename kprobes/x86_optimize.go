@@ -15,7 +15,8 @@ func x86Region(s Site, mode int) (Region, *Refusal) {
 		return Region{}, refused
 	}
 	if stuck != 0 {
-		return Region{}, refuse(RuleUndecodable, stuck, "no instruction can be read at %s", s.Fn.at(stuck))
+		return Region{}, refuse(RuleUndecodable, stuck, "no instruction can be read at %s",
+			s.Fn.at(stuck))
 	}
 	return x86Collect(s, mode)
 }
@@ -28,7 +29,8 @@ func x86Whole(s Site) *Refusal {
 	case s.EntryText.Contains(s.Addr):
 		return refuse(RuleEntryText, s.Addr, "%s is exception entry code", s.Fn.at(s.Addr))
 	case s.Fn.End()-s.Addr < x86JumpSize:
-		return refuse(RuleTooShort, s.Addr, "%s has %d bytes up to the end of the function, a jump needs %d",
+		return refuse(RuleTooShort, s.Addr,
+			"%s has %d bytes up to the end of the function, a jump needs %d",
 			s.Fn.at(s.Addr), s.Fn.End()-s.Addr, x86JumpSize)
 	}
 	return nil
@@ -41,9 +43,11 @@ func x86Threat(s Site, in x86Insn) *Refusal {
 	case s.Exceptions != nil && s.Exceptions(in.Addr):
 		return refuse(RuleExceptionTable, in.Addr, "%s has an exception table entry", s.Fn.at(in.Addr))
 	case in.Opcode[0] == x86Int3:
-		return refuse(RuleForeign, in.Addr, "%s holds a breakpoint that is not a probe's", s.Fn.at(in.Addr))
+		return refuse(RuleForeign, in.Addr, "%s holds a breakpoint that is not a probe's",
+			s.Fn.at(in.Addr))
 	case x86IndirectJump(in):
-		return refuse(RuleIndirectJump, in.Addr, "%s is an indirect jump (%s)", s.Fn.at(in.Addr), hex(in.Code))
+		return refuse(RuleIndirectJump, in.Addr, "%s is an indirect jump (%s)",
+			s.Fn.at(in.Addr), hex(in.Code))
 	case x86RelativeJump(in) && in.Target() > s.Addr && in.Target() <= s.Addr+x86JumpSize:
 		return refuse(RuleJumpIntoRegion, in.Addr, "%s jumps to %s, behind the start of the region",
 			s.Fn.at(in.Addr), s.Fn.at(in.Target()))

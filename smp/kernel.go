@@ -56,8 +56,8 @@ func New(g Guest, im *sim.Image, opt Options) (*Kernel, error) {
 		opt.TimerHz = opt.CPUHz
 	}
 	if opt.HZ <= 0 || opt.CPUHz < opt.HZ || opt.TimerHz < opt.HZ {
-		return nil, fmt.Errorf("a kernel with HZ=%d on clocks of %d Hz (CPU) and %d Hz (timer): all must be "+
-			"positive and HZ the smallest", opt.HZ, opt.CPUHz, opt.TimerHz)
+		return nil, fmt.Errorf("a kernel with HZ=%d on clocks of %d Hz (CPU) and %d Hz (timer): all "+
+			"must be positive and HZ the smallest", opt.HZ, opt.CPUHz, opt.TimerHz)
 	}
 	l, err := newTaskLayout(im)
 	if err != nil {

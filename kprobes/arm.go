@@ -1,0 +1,114 @@
+package kprobes
+
+// arm stores the breakpoint. A jump that covers the address must go first. A jump at the address
+// itself may stay: it waits for being undone, which optimizing again cancels.
+func (k *Kprobes) arm(c Caller, s *site) error {
+	if o := k.covering(s.addr); o != nil {
+		if err := k.unoptimize(c, o, true); err != nil {
+			return err
+		}
+	}
+	if s.text == textClear {
+		if err := k.poke(c, s.addr, k.arch.Breakpoint); err != nil {
+			return err
+		}
+		s.text = textProbed
+	}
+	return k.wantOptimized(c, s)
+}
+
+// disarm takes the breakpoint away, at once or, behind a jump, when the optimizer comes by.
+func (k *Kprobes) disarm(c Caller, s *site) error {
+	if err := k.unoptimize(c, s, false); err != nil || s.queue == queueUnoptimizing {
+		return err
+	}
+	return k.clear(c, s)
+}
+
+// released lets a jump come back that a probe at the address was in the way of.
+func (k *Kprobes) released(c Caller, addr uint64) error {
+	if o := k.covering(addr); o != nil && !k.disabled(o.head) {
+		return k.wantOptimized(c, o)
+	}
+	return nil
+}
+
+// clear puts the original first bytes back in the place of a breakpoint.
+func (k *Kprobes) clear(c Caller, s *site) error {
+	if s.text != textProbed {
+		return nil
+	}
+	if err := k.poke(c, s.addr, s.orig[:len(k.arch.Breakpoint)]); err != nil {
+		return err
+	}
+	s.text = textClear
+	return nil
+}
+
+// covering finds the site whose region has the address behind its first byte.
+func (k *Kprobes) covering(addr uint64) *site {
+	i, _ := k.search(addr)
+	for i--; i >= 0 && addr-k.sites[i].addr < uint64(k.arch.MaxRegion); i-- {
+		if s := k.sites[i]; s.ready() && s.covers(addr) {
+			return s
+		}
+	}
+	return nil
+}
+
+// EnableKprobe and DisableKprobe answer enable_kprobe and disable_kprobe.
+func (k *Kprobes) EnableKprobe(c Caller, p uint64) error {
+	return k.locked(c, func() error {
+		c.Charge(k.opt.Costs.Toggle)
+		s := k.siteOf(p)
+		if s == nil || k.flags(p)&flagGone != 0 {
+			return EINVAL
+		}
+		if p != s.head {
+			k.clearFlag(p, flagDisabled)
+		}
+		if !k.disabled(s.head) {
+			return nil
+		}
+		k.clearFlag(s.head, flagDisabled)
+		if k.allDisarmed {
+			return nil
+		}
+		return k.arm(c, s)
+	})
+}
+
+// DisableKprobe is the counterpart of EnableKprobe.
+func (k *Kprobes) DisableKprobe(c Caller, p uint64) error {
+	return k.locked(c, func() error {
+		c.Charge(k.opt.Costs.Toggle)
+		s := k.siteOf(p)
+		if s == nil {
+			return EINVAL
+		}
+		return k.disable(c, s, p)
+	})
+}
+
+// disable switches off a probe, and the site when no enabled probe is left there.
+func (k *Kprobes) disable(c Caller, s *site, p uint64) error {
+	if k.disabled(p) {
+		return nil
+	}
+	if p != s.head {
+		k.setFlag(p, flagDisabled)
+		for _, child := range k.children(s.head) {
+			if !k.disabled(child) {
+				return nil
+			}
+		}
+	}
+	if err := k.disarm(c, s); err != nil {
+		return err
+	}
+	k.setFlag(s.head, flagDisabled)
+	if s.queue != queueNone {
+		return nil
+	}
+	return k.released(c, s.addr)
+}

@@ -1,0 +1,273 @@
+package kprobes
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/smp"
+	"kprobesim/workloads"
+)
+
+// A probed function returns what the unprobed one returns: for every function, every instruction
+// of it, and all kinds and modes of probes.
+func TestProbedFunctionReturnsTheSame(t *testing.T) {
+	for _, m := range modes() {
+		t.Run(m.name, func(t *testing.T) {
+			boot(t, m.opt, func(l *live) {
+				rng := rand.New(rand.NewPCG(3, 4))
+				reached := map[Mode]int{}
+				for _, f := range workloads.Functions() {
+					for _, off := range l.offsets(f.Name) {
+						reached[l.same(rng, Spec{Symbol: f.Name, Offset: off, Handler: "handler_count"})]++
+					}
+					reached[l.same(rng, Spec{Kind: Kretprobe, Symbol: f.Name, Handler: "ret_count", MaxActive: 20})]++
+				}
+				if reached[m.mode] < 40 {
+					t.Errorf("modes reached: %v", reached)
+				}
+			})
+		})
+	}
+}
+
+// same calls a function with and without a probe and returns the mode that the probe has reached.
+func (l *live) same(rng *rand.Rand, s Spec) Mode {
+	l.t.Helper()
+	var args [4][2]uint64
+	var want [4]uint64
+	for i := range args {
+		args[i] = [2]uint64{rng.Uint64() >> rng.IntN(64), rng.Uint64() >> rng.IntN(64)}
+		want[i] = l.call(s.Symbol, args[i][:]...)
+	}
+	p := l.add(s)
+	if p == nil {
+		return Gone
+	}
+	hits := l.percpu("handler_hits")
+	for i := range args {
+		if got := l.call(s.Symbol, args[i][:]...); got != want[i] {
+			l.t.Errorf("%s+%#x, probed (%s): %s(%#x, %#x) is %#x, was %#x", s.Symbol, s.Offset,
+				l.state(p).Mode, s.Symbol, args[i][0], args[i][1], got, want[i])
+		}
+	}
+	if n := l.percpu("handler_hits") - hits; s.Offset == 0 && n < uint64(len(args)) {
+		l.t.Errorf("%s kind %d: %d hits of %d calls", s.Symbol, s.Kind, n, len(args))
+	}
+	st := l.state(p)
+	if st.NMissed != 0 {
+		l.t.Errorf("%s+%#x: missed %d hits", s.Symbol, s.Offset, st.NMissed)
+	}
+	l.remove(p)
+	return st.Mode
+}
+
+// A probe that is hit while another one's handler runs only counts.
+func TestReentrantHitsAreMissed(t *testing.T) {
+	for _, m := range modes() {
+		boot(t, m.opt, func(l *live) {
+			outer := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+			inner := l.add(Spec{Symbol: "handler_count", Handler: "handler_shared_count"})
+			hits := l.percpu("handler_hits")
+			l.call("bench_loop", l.addr("bench_target"), 5, 1, 2)
+			if n := l.percpu("handler_hits") - hits; n != 5 {
+				t.Errorf("%s: %d hits of the outer probe, want 5", m.name, n)
+			}
+			if o, i := l.state(outer).NMissed, l.state(inner).NMissed; o != 0 || i != 5 {
+				t.Errorf("%s: outer missed %d, inner %d; want 0 and 5", m.name, o, i)
+			}
+		})
+	}
+}
+
+func TestHandlersOfAnAggregateAllRun(t *testing.T) {
+	for _, m := range modes() {
+		boot(t, m.opt, func(l *live) {
+			a := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Disabled: true})
+			l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count"})
+			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
+			want := l.call("bench_target", 8, 9)
+			if n := l.percpu("handler_hits") - hits; n != 2 {
+				t.Errorf("%s: counted %d, want one hit and one return", m.name, n)
+			}
+			if n := l.word("handler_shared_hits") - shared; n != 1 {
+				t.Errorf("%s: second probe counted %d, want 1", m.name, n)
+			}
+			if got := l.percpu("handler_last_value"); got != want {
+				t.Errorf("%s: the return handler saw %#x, the caller %#x", m.name, got, want)
+			}
+			if st := l.state(a); m.mode == Optimized && st.Mode != Optimized {
+				t.Errorf("%s: %+v", m.name, st)
+			}
+		})
+	}
+}
+
+// word reads a variable of the guest.
+func (l *live) word(symbol string) uint64 {
+	l.t.Helper()
+	v, err := l.m.Load(l.addr(symbol), 8)
+	l.do(err)
+	return v
+}
+
+func TestPostHandlerRunsAfterEachHit(t *testing.T) {
+	for _, m := range modes() {
+		boot(t, m.opt, func(l *live) {
+			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count", Post: "post_count"})
+			hits := l.percpu("handler_hits")
+			l.call("bench_loop", l.addr("bench_target"), 3, 1, 2)
+			if n := l.percpu("handler_hits") - hits; n != 6 {
+				t.Errorf("%s: %d calls of handlers, want 3 before and 3 after", m.name, n)
+			}
+			if st := l.state(p); st.Mode != Breakpoint {
+				t.Errorf("%s: %+v, but a post handler needs the single step", m.name, st)
+			}
+		})
+	}
+}
+
+func TestFaultInHandler(t *testing.T) {
+	boot(t, plain(), func(l *live) {
+		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_count"})
+		hits := l.percpu("handler_hits")
+		l.call("bench_target", 1, 2)
+		if n := l.percpu("handler_hits") - hits; n != 1 {
+			t.Errorf("fault handler called %d times", n)
+		}
+		if st := l.state(p); st.NMissed != 1 {
+			t.Errorf("%+v: a handler that faults counts as missed", st)
+		}
+	})
+}
+
+func TestRecursionWantsInstances(t *testing.T) {
+	for _, m := range modes() {
+		boot(t, m.opt, func(l *live) {
+			const depth = 5 // calls of the function at the top level included: six
+			p := l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_count", MaxActive: 2})
+			hits := l.percpu("handler_hits")
+			l.call("work_recursive", depth, 1)
+			if n := l.percpu("handler_hits") - hits; n != 2 {
+				t.Errorf("%s: %d returns seen with 2 instances", m.name, n)
+			}
+			if st := l.state(p); st.Unseen != depth+1-2 || st.NMissed != 0 {
+				t.Errorf("%s: %d calls with 2 instances: %+v", m.name, depth+1, st)
+			}
+		})
+	}
+}
+
+func TestEntryHandlerVetoes(t *testing.T) {
+	boot(t, plain(), func(l *live) {
+		l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count", Entry: "entry_veto", MaxActive: 9})
+		hits, want := l.percpu("handler_hits"), l.call("bench_target", 1, 2)
+		if got := l.call("bench_target", 1, 2); got != want || l.percpu("handler_hits") != hits {
+			t.Errorf("result %#x (want %#x), %d returns seen", got, want, l.percpu("handler_hits")-hits)
+		}
+	})
+}
+
+// An instance that is out when its probe goes is freed by the guest when the function returns.
+func TestUnregisterWithInstanceOut(t *testing.T) {
+	boot(t, plain(), func(l *live) {
+		var q smp.Queue
+		wake, woken := false, false
+		_, err := l.smp.Go(l.Call, "sleeper", func(c smp.Caller) error {
+			err := l.smp.Wait(c, &q, func() bool { return wake })
+			woken = true
+			return err
+		})
+		l.do(err)
+		p := l.add(Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 8})
+		l.do(l.smp.Schedule(l.Call)) // the sleeper runs and enters schedule()
+		free := len(l.k.hlist(p.Addr+l.k.l.r.free.off, l.k.instanceLinks()))
+		if free != 7 {
+			t.Errorf("%d instances free, want one of 8 out", free)
+		}
+		l.remove(p)
+		wake = true
+		l.smp.Wake(&q)
+		l.do(l.smp.Schedule(l.Call))
+		l.do(l.smp.Schedule(l.Call))
+		if !woken {
+			t.Error("the sleeper has not come back through the trampoline")
+		}
+		for i := range uint64(hashBuckets) {
+			if left := l.k.hlist(l.k.sym.instances+8*i, l.k.instanceLinks()); len(left) != 0 {
+				t.Errorf("bucket %d: instances %x stay", i, left)
+			}
+		}
+	})
+}
+
+// The guest's own calls of the API go through the native slots.
+func TestGuestRegisters(t *testing.T) {
+	boot(t, plain(), func(l *live) {
+		p, err := l.m.Alloc(l.k.l.p.size, 64)
+		l.do(err)
+		if got := l.call("register_kprobe", p); int64(got) != -int64(EINVAL) {
+			t.Errorf("neither address nor symbol: %d", int64(got))
+		}
+		l.do(l.m.Store(p+l.k.l.p.addr.off, 8, l.addr("bench_target")+1))
+		if got := l.call("register_kprobe", p); int64(got) != -int64(EILSEQ) {
+			t.Errorf("inside an instruction: %d", int64(got))
+		}
+		l.do(l.m.Store(p+l.k.l.p.addr.off, 8, l.addr("bench_target")))
+		l.do(l.m.Store(p+l.k.l.p.pre.off, 8, l.addr("handler_count")))
+		array, err := l.m.Alloc(8, 8)
+		l.do(err)
+		l.do(l.m.Store(array, 8, p))
+		if got := l.call("register_kprobes", array, 0); int64(got) != -int64(EINVAL) {
+			t.Errorf("no probes: %d", int64(got))
+		}
+		if got := l.call("register_kprobes", array, 1); got != 0 {
+			t.Errorf("register_kprobes: %d", int64(got))
+		}
+		hits := l.percpu("handler_hits")
+		l.call("bench_target", 1, 2)
+		l.call("disable_kprobe", p)
+		l.call("bench_target", 1, 2)
+		l.call("enable_kprobe", p)
+		l.call("bench_target", 1, 2)
+		l.call("unregister_kprobes", array, 1)
+		l.call("bench_target", 1, 2)
+		if n := l.percpu("handler_hits") - hits; n != 2 {
+			t.Errorf("%d hits, want 2: before it was disabled, and enabled again", n)
+		}
+	})
+}
+
+// Between the wish and the jump, hits go through the breakpoint to the copy in the detour buffer.
+func TestHitsWhileOptimizationIsPending(t *testing.T) {
+	boot(t, Default(), func(l *live) {
+		want := l.call("bench_target", 3, 4)
+		p, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
+		l.do(err)
+		hits := l.percpu("handler_hits")
+		if got := l.call("bench_target", 3, 4); got != want || l.percpu("handler_hits") != hits+1 {
+			t.Errorf("pending: result %#x (want %#x), %d hits", got, want, l.percpu("handler_hits")-hits)
+		}
+		if st := l.state(p); st.Mode != Breakpoint || !st.Queued {
+			t.Errorf("%+v", st)
+		}
+		l.do(l.k.WaitOptimizer(l.Call))
+		if got := l.call("bench_target", 3, 4); got != want || l.percpu("handler_hits") != hits+2 {
+			t.Errorf("optimized: result %#x (want %#x), %d hits", got, want, l.percpu("handler_hits")-hits)
+		}
+	})
+}
+
+// The optimizer comes by itself, five jiffies after the wish, while everybody sleeps.
+func TestOptimizerWakesTheIdleCPU(t *testing.T) {
+	boot(t, Default(), func(l *live) {
+		p, err := l.k.Add(l.Call, Spec{Symbol: "bench_target"})
+		l.do(err)
+		begin := l.smp.Jiffies()
+		l.do(l.smp.Sleep(l.Call, 8))
+		if st := l.state(p); st.Mode != Optimized {
+			t.Errorf("after %d jiffies: %+v", l.smp.Jiffies()-begin, st)
+		}
+	})
+}

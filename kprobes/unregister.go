@@ -1,0 +1,61 @@
+package kprobes
+
+// UnregisterKprobes unregisters several probes and waits for one grace period for all of them.
+// What is not registered gets its address cleared.
+func (k *Kprobes) UnregisterKprobes(c Caller, ps ...uint64) error {
+	return k.unregister(c, ps, nil)
+}
+
+// unregister detaches the probes, waits until no CPU can be in them, and frees what they had.
+func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64)) error {
+	if len(ps) == 0 {
+		return nil
+	}
+	rest := make([]func(), len(ps))
+	err := k.locked(c, func() (err error) {
+		for i, p := range ps {
+			if rest[i], err = k.detach(c, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := k.smp.SynchronizeSched(c); err != nil {
+		return err
+	}
+	for i, p := range ps {
+		if rest[i] != nil {
+			rest[i]()
+			if each != nil {
+				each(p)
+			}
+		}
+	}
+	return k.m.take()
+}
+
+// detach makes a probe unreachable and returns what is to be done after the grace period, nil
+// for a probe that was not registered.
+func (k *Kprobes) detach(c Caller, p uint64) (after func(), err error) {
+	c.Charge(k.opt.Costs.Unregister)
+	s := k.siteOf(p)
+	if s == nil {
+		k.m.store(p, k.l.p.addr, 0)
+		return nil, nil
+	}
+	if err := k.disable(c, s, p); err != nil {
+		return nil, err
+	}
+	switch {
+	case !s.aggr:
+		k.drop(s)
+		return func() { k.slots.give(s.slot) }, nil
+	case len(k.children(s.head)) == 1 && s.queue == queueNone && k.disabled(s.head):
+		k.drop(s)
+		return func() { k.listDel(p); k.freeAggregate(s) }, nil
+	}
+	return func() {}, k.leave(c, s, p)
+}
