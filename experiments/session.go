@@ -28,7 +28,7 @@ func boot(p *Point, body func(*session) error) error {
 	var err error
 	s.m, err = sim.New(sim.Config{
 		ISA: p.ISA, CPU: p.Machine.CPU, CPUs: 1, RAM: int(p.Kernel.Memory),
-		Image: p.Image.Image, Budget: budget(p),
+		Image: p.Image.Image, TimerHz: p.Machine.TimerHz, Budget: budget(p),
 	})
 	if err != nil {
 		return err
@@ -120,7 +120,8 @@ func modeNames(mode string) kprobes.Mode {
 	return kprobes.Breakpoint
 }
 
-// verify holds the probe against what the point wants to measure: in the right mode, and never missed.
+// verify holds the probe against what the point wants to measure: in the right mode, and never
+// missed.
 func (s *session) verify() (string, error) {
 	st, err := s.probes.State(s.probe.Addr)
 	if err != nil {

@@ -12,12 +12,13 @@ import (
 
 // Config says what to build a machine from.
 type Config struct {
-	ISA    *cpus.ISA
-	CPU    cpus.Config // must have passed Check
-	CPUs   int         // zero means one
-	RAM    int         // bytes; zero means DefaultRAM
-	Image  *Image
-	Budget clock.Ticks // simulated time after which a run fails; zero means DefaultBudget
+	ISA     *cpus.ISA
+	CPU     cpus.Config // must have passed Check
+	CPUs    int         // zero means one
+	RAM     int         // bytes; zero means DefaultRAM
+	Image   *Image
+	TimerHz int64       // what the timers of the interrupt controllers count; zero means core cycles
+	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget
 }
 
 // Defaults of Config.
@@ -55,6 +56,9 @@ func New(cfg Config) (*Machine, error) {
 	}
 	if cfg.Budget == 0 {
 		cfg.Budget = DefaultBudget
+	}
+	if cfg.TimerHz <= 0 {
+		cfg.TimerHz = cfg.CPU.Hz
 	}
 	if cfg.CPUs > MaxCPUs {
 		return nil, fmt.Errorf("%d CPUs: 1 to %d are modelled", cfg.CPUs, MaxCPUs)
@@ -253,4 +257,20 @@ func (m *Machine) roi(c *Call) uint64 {
 	return 0
 }
 
-func (m *Machine) apicConfig(i int) LAPICConfig { return LAPICConfig{} }
+// apicConfig connects the local APIC of CPU i.
+func (m *Machine) apicConfig(i int) LAPICConfig {
+	return LAPICConfig{
+		ID:       uint8(i),
+		BusCycle: max(clock.Ticks(m.cfg.CPU.Hz)*clock.PerCycle/clock.Ticks(m.cfg.TimerHz), 1),
+		Now:      func() clock.Ticks { return m.cpus[i].Now() },
+		Queue:    &m.events,
+		Raise:    func() { m.cpus[i].Interrupt() },
+		Send: func(ipi IPI) {
+			for j, a := range m.apics {
+				if a.Selects(ipi) && j != i {
+					a.Accept(ipi)
+				}
+			}
+		},
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"unsafe"
 
+	"kprobesim/cpus"
 	"kprobesim/mmu"
 )
 
@@ -155,6 +156,8 @@ func (c *CPU) storeDevice(pa uint64, n int, v uint64) {
 		c.settleBefore()
 		c.bus.Device.Store(pa, n, v)
 		c.attend |= attendIRQ
+		c.exit = cpus.Exit{Reason: cpus.Limit} // events may have come nearer
+		c.stop |= stopExit
 	}
 }
 

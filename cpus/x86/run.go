@@ -118,7 +118,7 @@ func (c *CPU) one(in *inst, i int) bool {
 	c.idx = i
 	c.r[rRIP] += uint64(in.len)
 	in.exec(c, in)
-	c.stepped = c.stop&(stopFault|stopExit) == 0
+	c.stepped = c.stop&stopFault == 0
 	if c.stop != 0 {
 		c.finish(in, i)
 		return true
