@@ -10,7 +10,9 @@ import (
 )
 
 // Profile adds up instructions and simulated time by guest address and phase. It is an observer;
-// Write turns it into a profile that `go tool pprof` opens.
+// Write turns it into a profile that `go tool pprof` opens. The delivery of an exception counts for
+// the first instruction of its handler. Stacks are one frame deep: probes replace return addresses
+// and leave exceptions elsewhere than they came from, which no stack kept beside survives.
 type Profile struct {
 	im  *Image
 	isa *cpus.ISA
@@ -18,6 +20,8 @@ type Profile struct {
 	base  uint64   // address of dense[0]
 	dense []pcCost // one an address of the image's code
 	far   map[uint64]*pcCost
+
+	deliver delivery
 }
 
 // pcCost is what the instruction at one address took, apart for the two ways in which its phase is
@@ -56,7 +60,7 @@ func (p *Profile) Step(s *cpus.Step) {
 	if s.Context == cpus.SingleStep {
 		to = &c.step
 	}
-	to.time += s.End - s.Start
+	to.time += p.deliver.share(s)
 	to.count++
 }
 
@@ -77,6 +81,7 @@ func (p *Profile) at(pc uint64) *pcCost {
 func (p *Profile) Reset() {
 	clear(p.dense)
 	clear(p.far)
+	p.deliver = delivery{}
 }
 
 // each visits the used addresses in ascending order.

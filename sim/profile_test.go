@@ -128,7 +128,7 @@ func TestProfileOpensWithPprof(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go tool pprof: %v\n%s", err, out)
 	}
-	for _, want := range []string{"Type: cycles", "[.workload]", "inner"} {
+	for _, want := range []string{"Type: cycles", "[.phase.entry]", "inner"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("go tool pprof does not print %q:\n%s", want, out)
 		}

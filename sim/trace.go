@@ -23,6 +23,7 @@ type Tracer struct {
 	first, last  clock.Ticks // retirement before the first instruction, and of the last one
 	instructions int64
 	spent        clock.Ticks // by instructions; the rest was native calls or sleep
+	deliver      delivery
 	phaseTime    []clock.Ticks
 	phaseCount   []int64
 	phases       []string
@@ -35,8 +36,8 @@ func NewTracer(w io.Writer, im *Image, isa *cpus.ISA) *Tracer {
 }
 
 const (
-	traceHead = "%10s %9s %3s %-10s %-18s %-30s %-44s %-28s %s\n"
-	traceLine = "%10s %9s %3d %-10s 0x%016x %-30s %-44s %-28s %s"
+	traceHead = "%10s %9s %3s %-10s %-18s %-34s %-44s %-32s %s\n"
+	traceLine = "%10s %9s %3d %-10s 0x%016x %-34s %-44s %-32s %s"
 )
 
 // Step implements cpus.Observer.
@@ -50,7 +51,7 @@ func (t *Tracer) Step(s *cpus.Step) {
 	}
 	cost := s.End - s.Start
 	phase := StepPhase(t.isa, s)
-	t.count(phase, cost)
+	t.count(phase, t.deliver.share(s))
 	t.last = s.End
 	text, _ := t.isa.Disasm(s.Code, s.PC, t.im.SymbolOff)
 	source := ""
@@ -136,12 +137,13 @@ func (t *Tracer) Close() error {
 
 // summary adds up instructions and cycles by phase, in the order in which the phases came.
 func (t *Tracer) summary() {
-	t.printf("# %d instructions, %s cycles\n", t.instructions, FormatCycles(t.last-t.first))
+	t.printf("# %d instructions, %s cycles; delivering an exception counts for the phase that it "+
+		"leads to\n", t.instructions, FormatCycles(t.last-t.first))
 	t.printf("# %-12s %12s %14s\n", "phase", "instructions", "cycles")
 	for i, p := range t.phases {
 		t.printf("# %-12s %12d %14s\n", p, t.phaseCount[i], FormatCycles(t.phaseTime[i]))
 	}
-	if other := t.last - t.first - t.spent; other != 0 {
+	if other := t.last - t.first - t.spent - t.deliver.waiting(); other != 0 {
 		t.printf("# %-12s %12s %14s\n", "(native)", "", FormatCycles(other))
 	}
 }
@@ -173,6 +175,36 @@ func StepPhase(isa *cpus.ISA, s *cpus.Step) string {
 		return isa.Phases[s.Phase]
 	}
 	return defaultPhase
+}
+
+// delivery moves the time in which an exception is delivered from the instruction that it ends to
+// the next one, the first of the handler: that is the phase which it is part of, and which the
+// counters of a CPU charge.
+type delivery struct {
+	owed []clock.Ticks // by CPU
+}
+
+// share is the time that an instruction answers for.
+func (d *delivery) share(s *cpus.Step) clock.Ticks {
+	for len(d.owed) <= s.CPU {
+		d.owed = append(d.owed, 0)
+	}
+	cost := s.End - s.Start
+	t := cost + d.owed[s.CPU]
+	d.owed[s.CPU] = 0
+	if s.Exception != "" {
+		d.owed[s.CPU] = min(cost, s.Stalls.Exception)
+	}
+	return t - d.owed[s.CPU]
+}
+
+// waiting is the time for which no instruction has answered yet.
+func (d *delivery) waiting() clock.Ticks {
+	var t clock.Ticks
+	for _, o := range d.owed {
+		t += o
+	}
+	return t
 }
 
 // FormatCycles writes a time in cycles exactly: "3", "1.25", or "2+1/3" where no decimal ends.

@@ -119,3 +119,26 @@ func TestFormatCycles(t *testing.T) {
 		}
 	}
 }
+
+// TestDelivery checks that the time of an exception's delivery moves to its handler, on every CPU
+// by itself.
+func TestDelivery(t *testing.T) {
+	var d delivery
+	for i, c := range []struct {
+		step cpus.Step
+		want clock.Ticks
+	}{
+		{cpus.Step{CPU: 1, End: 500, Exception: "#BP", Stalls: cpus.Stalls{Exception: 400}}, 100},
+		{cpus.Step{CPU: 0, Start: 10, End: 20}, 10},
+		{cpus.Step{CPU: 1, Start: 500, End: 501}, 401},
+		{cpus.Step{CPU: 1, Start: 501, End: 502}, 1},
+		{cpus.Step{CPU: 0, Start: 20, End: 30, Exception: "#DB", Stalls: cpus.Stalls{Exception: 50}}, 0},
+	} {
+		if got := d.share(&c.step); got != c.want {
+			t.Errorf("step %d answers for %d ticks, want %d", i, got, c.want)
+		}
+	}
+	if d.waiting() != 10 {
+		t.Errorf("%d ticks wait, want 10", d.waiting())
+	}
+}
