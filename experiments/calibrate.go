@@ -45,7 +45,8 @@ func NewCalibration(l *Loader, machine string) (*Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Calibration{loader: l, machine: m, name: machine, params: m.FittedParams(), figures: m.FittedOn()}
+	c := &Calibration{loader: l, machine: m, name: machine, params: m.FittedParams(),
+		figures: m.FittedOn()}
 	if len(c.params) == 0 {
 		return nil, fmt.Errorf("machine %s has no parameter marked fitted: there is nothing to calibrate", m.Name)
 	}
@@ -56,13 +57,15 @@ func NewCalibration(l *Loader, machine string) (*Calibration, error) {
 	}
 	for _, p := range c.params {
 		if !strings.HasSuffix(p.Path, ".cycles") {
-			return nil, fmt.Errorf("%s: %s is fitted, but only numbers of cycles can be", p.Pos, p.Path)
+			return nil, fmt.Errorf("%s: %s is fitted, but only numbers of cycles can be", p.Pos,
+				p.Path)
 		}
 	}
 	return c, c.findTargets()
 }
 
-// plan reads the machine's experiment with the parameters at x, and keeps the points of the figures.
+// plan reads the machine's experiment with the parameters at x, and keeps the points of the
+// figures.
 func (c *Calibration) plan(x []int64) (*Plan, error) {
 	sets := []string{"machine=" + c.name}
 	for i, p := range c.params {
@@ -76,7 +79,9 @@ func (c *Calibration) plan(x []int64) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("experiment of the calibration: %w", err)
 	}
-	p.Points = slices.DeleteFunc(p.Points, func(pt Point) bool { return !slices.Contains(c.figures, pt.Name) })
+	p.Points = slices.DeleteFunc(p.Points, func(pt Point) bool {
+		return !slices.Contains(c.figures, pt.Name)
+	})
 	return p, nil
 }
 
@@ -113,7 +118,8 @@ func (c *Calibration) predict(r *Runner, x []int64) ([]float64, error) {
 			continue
 		}
 		over := o.Measurement.Probed.sub(o.Measurement.Base)
-		out[slices.Index(c.figures, o.Point.Name)] = float64(over.Time) / float64(clock.PerCycle) / float64(o.Measurement.Hits)
+		perHit := float64(clock.PerCycle) * float64(o.Measurement.Hits)
+		out[slices.Index(c.figures, o.Point.Name)] = float64(over.Time) / perHit
 	}
 	return out, errors.Join(errs...)
 }
@@ -130,7 +136,8 @@ func (c *Calibration) Fit(r *Runner) (*Fit, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.log("round %d: parameters %v, predicted cycles %.1f, published %.1f", round, x, y, c.targets)
+		c.log("round %d: parameters %v, predicted cycles %.1f, published %.1f", round, x, y,
+			c.targets)
 		next, err := c.step(r, x, y)
 		if err != nil {
 			return nil, err
@@ -208,7 +215,8 @@ func (f *Fit) Proposal() string {
 		fmt.Fprintf(&b, "# %s: %.1f cycles a hit, published %.1f\n", g.Point, g.Predicted, g.Expected)
 	}
 	for i, p := range f.Params {
-		fmt.Fprintf(&b, "\n[%s]\ncycles = %d # was %s\n", strings.TrimSuffix(p.Path, ".cycles"), f.Cycles[i], p.Value)
+		fmt.Fprintf(&b, "\n[%s]\ncycles = %d # was %s\n", strings.TrimSuffix(p.Path, ".cycles"),
+			f.Cycles[i], p.Value)
 		fmt.Fprintf(&b, "fitted = [\"%s\"]\nsource = %q\n", strings.Join(p.Fitted, `", "`), p.Source)
 	}
 	return b.String()

@@ -13,8 +13,8 @@ import (
 	"kprobesim/experiments/internal/doc"
 )
 
-// own holds the experiment files and machine descriptions of this repository, so that they are found
-// by name wherever the program runs.
+// own holds the experiment files and machine descriptions of this repository, so that they are
+// found by name wherever the program runs.
 //
 //go:embed *.toml machines
 var own embed.FS
@@ -55,7 +55,8 @@ func readOwn(folder, what, name string) (file string, b []byte, err error) {
 	return path.Join("experiments", file), b, nil
 }
 
-// readNamed reads an experiment or a machine description by name or path. A relative path starts at base.
+// readNamed reads an experiment or a machine description by name or path. A relative path starts at
+// base.
 func readNamed(folder, what, name, base string) (file string, b []byte, err error) {
 	if !isPath(name) {
 		return readOwn(folder, what, name)

@@ -161,7 +161,7 @@ func readProbe(r *doc.Reader) Probe {
 		Kind:    doc.Need(r, "kind", doc.OneOf(Kprobe, Kretprobe)),
 		Mode:    doc.Need(r, "mode", doc.OneOf(Step, Boosted, Optimized)),
 		Handler: doc.Need(r, "handler", doc.Text),
-		Role:    results.Role(doc.Opt(r, "role", "", doc.OneOf(string(results.Fitted), string(results.Predicted)))),
+		Role:    results.Role(doc.Opt(r, "role", "", role)),
 	}
 	p.Title = doc.Opt(r, "title", p.Mode+" "+p.Kind, doc.Text)
 	p.MaxActive = doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))
@@ -172,6 +172,11 @@ func readProbe(r *doc.Reader) Probe {
 		p.Published = readPublished(r.Sub("published", false))
 	}
 	return p
+}
+
+// role parses what a file may say of a point: whether its figure was fitted on or is predicted.
+func role(n *doc.Node) (string, error) {
+	return doc.OneOf(string(results.Fitted), string(results.Predicted))(n)
 }
 
 func readPublished(r *doc.Reader) *Published {
@@ -190,7 +195,8 @@ func micros(n *doc.Node) (results.Value, error) {
 	}
 	v, err := results.ParseValue(q.Value.FloatString(q.Decimals + q.Shift))
 	if err != nil || v.IsZero() {
-		return results.Value{}, fmt.Errorf("%q is no published time: want for instance \"0.99 us\"", n.Text)
+		return results.Value{}, fmt.Errorf("%q is no published time: want for instance \"0.99 us\"",
+			n.Text)
 	}
 	return v, nil
 }

@@ -12,7 +12,8 @@ import (
 
 const e5410 = "overhead-xeon-e5410-x86_64"
 
-// patched writes a copy of the guest image whose function symbol starts with other code, and returns its path.
+// patched writes a copy of the guest image whose function symbol starts with other code, and
+// returns its path.
 func patched(t *testing.T, symbol string, code []byte) string {
 	t.Helper()
 	b, err := workloads.Open("x86_64-2010")
@@ -40,7 +41,8 @@ func patched(t *testing.T, symbol string, code []byte) string {
 	return ""
 }
 
-// TestBadGuests runs guests that misbehave: each must end with an error that names the guest's address.
+// TestBadGuests runs guests that misbehave: each must end with an error that names the guest's
+// address.
 func TestBadGuests(t *testing.T) {
 	for _, c := range []struct {
 		name, symbol string
@@ -81,7 +83,8 @@ func TestOffsetInsideInstruction(t *testing.T) {
 	}
 }
 
-// TestOwnFilesFromAnyPath runs an experiment, a machine and an image that are no part of the program.
+// TestOwnFilesFromAnyPath runs an experiment, a machine and an image that are no part of the
+// program.
 func TestOwnFilesFromAnyPath(t *testing.T) {
 	dir := t.TempDir()
 	image, err := workloads.Open("x86_64-2010")

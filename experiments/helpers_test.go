@@ -62,7 +62,8 @@ func toyLoader() *Loader {
 	return l
 }
 
-// toyMeasure gives each point numbers that follow from its probe and its machine, without simulating.
+// toyMeasure gives each point numbers that follow from its probe and its machine, without
+// simulating.
 func toyMeasure(p *Point) (*Measurement, error) {
 	n := p.Workload.Hits
 	cost := int64(p.Machine.CPU.Events["trap"]) + int64(len(p.Name))*60

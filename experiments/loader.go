@@ -45,7 +45,8 @@ type BuiltIn struct {
 	Load           func() ([]byte, error)
 }
 
-// Machine reads a machine description by name or path, with settings whose keys start with "machine.".
+// Machine reads a machine description by name or path, with settings whose keys start with
+// "machine.".
 func (l *Loader) Machine(name, base string, sets []doc.Setting) (*Machine, error) {
 	root, err := l.document("machine", "machines", name, base)
 	if err != nil {
@@ -70,7 +71,8 @@ func machineSetting(s doc.Setting) doc.Setting {
 	return s
 }
 
-// mark notes that a parameter was overridden, so that its old source does not vouch for the new value.
+// mark notes that a parameter was overridden, so that its old source does not vouch for the new
+// value.
 func (m *Machine) mark(s doc.Setting) {
 	for i := range m.Params {
 		if p := &m.Params[i]; p.Path == s.Key() {
@@ -97,7 +99,8 @@ func (l *Loader) document(what, folder, name, base string) (*doc.Node, error) {
 		l.docs = map[string]*doc.Node{}
 	}
 	l.docs[key] = root
-	l.inputs = append(l.inputs, results.Input{Kind: what, Name: filepath.Base(file), Hash: results.Hash(b)})
+	l.inputs = append(l.inputs, results.Input{Kind: what, Name: filepath.Base(file),
+		Hash: results.Hash(b)})
 	return root, nil
 }
 
@@ -130,7 +133,8 @@ func (l *Loader) loadImage(k Kernel, base string) (*Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel.image: %w", err)
 	}
-	l.inputs = append(l.inputs, results.Input{Kind: "image", Name: filepath.Base(name), Hash: results.Hash(b)})
+	l.inputs = append(l.inputs, results.Input{Kind: "image", Name: filepath.Base(name),
+		Hash: results.Hash(b)})
 	return &Image{im, results.Hash(b)}, nil
 }
 
@@ -157,7 +161,8 @@ func (l *Loader) imageBytes(k Kernel, base string) (name string, b []byte, err e
 // builtIn holds what the experiment says about an image against what the program knows about it.
 func (l *Loader) builtIn(im BuiltIn, k Kernel) (string, []byte, error) {
 	if im.ISA != k.ISA || im.Era != k.Era {
-		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s", im.Name, im.ISA, im.Era, k.ISA, k.Era)
+		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s",
+			im.Name, im.ISA, im.Era, k.ISA, k.Era)
 	}
 	b, err := im.Load()
 	return im.Name, b, err

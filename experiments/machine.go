@@ -134,8 +134,8 @@ func (mr *machineReader) sources(r *doc.Reader) {
 	}
 }
 
-// source reads the source and the fitted mark that a table of numbers must have. A source starts with
-// a name of the bibliography, or with "fitted" where the number is marked so.
+// source reads the source and the fitted mark that a table of numbers must have. A source starts
+// with a name of the bibliography, or with "fitted" where the number is marked so.
 func (mr *machineReader) source(r *doc.Reader) (source string, fitted []string) {
 	fitted = doc.Opt(r, "fitted", nil, doc.ListOf(Name))
 	source = doc.Need(r, "source", doc.Text)
@@ -150,14 +150,16 @@ func (mr *machineReader) source(r *doc.Reader) (source string, fitted []string) 
 		r.Errorf("source", "the number is not marked fitted: add fitted = [point names]")
 	case name != "fitted" && !known:
 		names := slices.Sorted(maps.Keys(mr.m.Sources))
-		r.Errorf("source", "%q is not in [sources]: start with one of %s and a colon%s", name, strings.Join(names, ", "), doc.Suggest(name, names))
+		r.Errorf("source", "%q is not in [sources]: start with one of %s and a colon%s", name,
+			strings.Join(names, ", "), doc.Suggest(name, names))
 	case !ok || strings.TrimSpace(where) == "":
 		r.Errorf("source", "say behind the colon where in %q", name)
 	}
 	return source, fitted
 }
 
-// section reads one table of numbers: each of the keys it knows how to read, then source and fitted.
+// section reads one table of numbers: each of the keys it knows how to read, then source and
+// fitted.
 func (mr *machineReader) section(r *doc.Reader, fields ...field) {
 	var present []field
 	for _, f := range fields {
@@ -167,7 +169,8 @@ func (mr *machineReader) section(r *doc.Reader, fields ...field) {
 	}
 	source, fitted := mr.source(r)
 	for _, f := range present {
-		mr.m.Params = append(mr.m.Params, Param{r.Path(f.key), r.Text(f.key), source, fitted, r.At(f.key)})
+		mr.m.Params = append(mr.m.Params, Param{r.Path(f.key), r.Text(f.key), source, fitted,
+			r.At(f.key)})
 	}
 	r.Done()
 }
@@ -212,7 +215,8 @@ func parseTicks(n *doc.Node) (clock.Ticks, error) {
 		return 0, err
 	}
 	if t > maxTicks {
-		return 0, fmt.Errorf("%s cycles is more than %d: is the unit right?", q.Written, maxTicks.Cycles())
+		return 0, fmt.Errorf("%s cycles is more than %d: is the unit right?", q.Written,
+			maxTicks.Cycles())
 	}
 	return t, nil
 }
@@ -225,6 +229,11 @@ func (mr *machineReader) core(r *doc.Reader) {
 	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window))
 	mr.section(core, count("width", &c.Width, 1, 6), count("window", &c.Window, 1, cpus.MaxWindow),
 		count("store_buffer", &c.StoreBuffer, 1, 1024))
+	if r.Has("front_end") {
+		f := r.Sub("front_end", true)
+		c.FrontEnd.ComplexFirst = doc.Opt(f, "complex_first", false, doc.Flag)
+		mr.section(f, count("fetch_bytes", &c.FrontEnd.FetchBytes, 4, 64), count("queue", &c.FrontEnd.Queue, 0, 1024))
+	}
 	p := &c.Predictor
 	mr.section(r.Sub("predictor", true), count("history_bits", &p.HistoryBits, 0, 32),
 		count("table_bits", &p.TableBits, 1, 24), count("target_entries", &p.TargetEntries, 1, 1<<16),
@@ -239,8 +248,12 @@ func (mr *machineReader) costs(r *doc.Reader) {
 	ports := r.Sub("port", true)
 	names := ports.Keys()
 	mr.each(ports, names, func(s *doc.Reader, name string) { c.Ports[name] = mr.ticks(s) })
-	mr.each(r.Sub("event", true), mr.isa.Events, func(s *doc.Reader, name string) { c.Events[name] = mr.ticks(s) })
-	mr.each(r.Sub("cost", true), mr.isa.Classes, func(s *doc.Reader, name string) { c.Classes[name] = mr.cost(s, names) })
+	mr.each(r.Sub("event", true), mr.isa.Events, func(s *doc.Reader, name string) {
+		c.Events[name] = mr.ticks(s)
+	})
+	mr.each(r.Sub("cost", true), mr.isa.Classes, func(s *doc.Reader, name string) {
+		c.Classes[name] = mr.cost(s, names)
+	})
 }
 
 // ticks reads a table of one number, cycles.
@@ -273,18 +286,20 @@ func prefixed(g *doc.Reader, names []string) []string {
 	return out
 }
 
-// cost reads one instruction class. Its issue bandwidth is given in cycles or in uops, of which the core
-// issues width a cycle.
+// cost reads one instruction class. Its issue bandwidth is given in cycles or in uops, of which the
+// core issues width a cycle.
 func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 	var c cpus.Cost
 	var uops int
 	c.Port = doc.Opt(r, "port", "", doc.OneOf(ports...))
 	c.Serialize = doc.Opt(r, "serialize", false, doc.Flag)
+	c.InOrder = doc.Opt(r, "in_order", false, doc.Flag)
 	issue := count("uops", &uops, 1, 1000)
 	if !r.Has("uops") {
 		issue = cycles("issue", &c.Issue, true)
 	}
-	mr.section(r, issue, cycles("latency", &c.Latency, true), cycles("occupancy", &c.Occupancy, false))
+	mr.section(r, issue, cycles("latency", &c.Latency, true), cycles("occupancy", &c.Occupancy,
+		false))
 	if uops > 0 {
 		c.Issue = clock.PerCycle * clock.Ticks(uops) / clock.Ticks(max(mr.m.CPU.Width, 1))
 	}
@@ -309,8 +324,10 @@ func (mr *machineReader) memory(r *doc.Reader) {
 func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 	before := len(*mr.errs)
 	var size, line int64
-	mr.section(r, into("size", &size, true, doc.Size().Whole(false, 1, 1<<30)), count("ways", &c.Ways, 1, 32),
-		into("line", &line, true, doc.Size().Whole(false, 1, 1024)), cycles("latency", &c.Latency, true))
+	mr.section(r, into("size", &size, true, doc.Size().Whole(false, 1, 1<<30)), count("ways",
+		&c.Ways, 1, 32),
+		into("line", &line, true, doc.Size().Whole(false, 1, 1024)), cycles("latency", &c.Latency,
+			true))
 	c.Size, c.Line = int(size), int(line)
 	if err := c.Check(); err != nil && len(*mr.errs) == before {
 		mr.errs.Add(r.Pos(), "%v", err)
@@ -320,7 +337,8 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 func (mr *machineReader) tlb(r *doc.Reader, c *mmu.TLBConfig) {
 	before := len(*mr.errs)
 	mr.section(r, count("entries", &c.Entries, 1, 1<<16), count("ways", &c.Ways, 1, 1<<16),
-		count("large_entries", &c.LargeEntries, 1, 1<<16), count("large_ways", &c.LargeWays, 1, 1<<16))
+		count("large_entries", &c.LargeEntries, 1, 1<<16), count("large_ways", &c.LargeWays, 1,
+			1<<16))
 	if err := c.Check(); err != nil && len(*mr.errs) == before {
 		mr.errs.Add(r.Pos(), "%v", err)
 	}
@@ -337,10 +355,12 @@ func (mr *machineReader) calibration(r *doc.Reader) {
 	}
 	params, figures := m.FittedParams(), m.FittedOn()
 	if len(params) > len(figures) {
-		mr.errs.Add(params[0].Pos, "%d parameters are fitted on %d figures (%s): never more parameters than figures",
+		mr.errs.Add(params[0].Pos,
+			"%d parameters are fitted on %d figures (%s): never more parameters than figures",
 			len(params), len(figures), strings.Join(figures, ", "))
 	}
 	if len(params) > 0 && m.Experiment == "" {
-		mr.errs.Add(params[0].Pos, "fitted parameters need [calibration] experiment, the file with the figures")
+		mr.errs.Add(params[0].Pos,
+			"fitted parameters need [calibration] experiment, the file with the figures")
 	}
 }

@@ -42,8 +42,8 @@ func (s *session) baseline(m *Measurement) (sum uint64, err error) {
 	return sum, err
 }
 
-// hits measures the first hit and, after warm-up, the measured number of hits. plain is the sum of the results
-// without the probe.
+// hits measures the first hit and, after warm-up, the measured number of hits. plain is the sum of
+// the results without the probe.
 func (s *session) hits(m *Measurement, plain uint64) (err error) {
 	if m.First, _, err = s.loop(1); err != nil {
 		return fmt.Errorf("first hit: %w", err)
@@ -58,7 +58,9 @@ func (s *session) hits(m *Measurement, plain uint64) (err error) {
 		return err
 	}
 	if sum != plain {
-		m.Notes = append(m.Notes, fmt.Sprintf("the calls returned other values with the probe (sum %#x, without %#x)", sum, plain))
+		m.Notes = append(m.Notes,
+			fmt.Sprintf("the calls returned other values with the probe (sum %#x, without %#x)",
+				sum, plain))
 	}
 	if m.State, err = s.verify(); err != nil {
 		return err
@@ -86,8 +88,8 @@ func (s *session) profile(m *Measurement) error {
 	return nil
 }
 
-// Trace boots a machine for p and writes hit number n, counted from 1, instruction by instruction: from
-// the first instruction of the target to the return into the loop. Everything before is as
+// Trace boots a machine for p and writes hit number n, counted from 1, instruction by instruction:
+// from the first instruction of the target to the return into the loop. Everything before is as
 // MeasurePoint does it; the hit is the last of the calls after the first one.
 func Trace(p *Point, n int64, w io.Writer) error {
 	return boot(p, func(s *session) error {
@@ -120,8 +122,8 @@ func (s *session) traceLast(n int64, w io.Writer) error {
 	return t.Close()
 }
 
-// callFilter leaves out the calls of target that it is to skip, and passes the steps of the others: from the
-// first instruction of target until the return into loop.
+// callFilter leaves out the calls of target that it is to skip, and passes the steps of the others:
+// from the first instruction of target until the return into loop.
 type callFilter struct {
 	to           cpus.Observer
 	target, loop sim.Symbol

@@ -38,11 +38,12 @@ type Measurement struct {
 	Notes   []string
 }
 
-// stepPhase is the phase that everything from the delivery of a single-step exception to its return counts as.
+// stepPhase is the phase that everything from the delivery of a single-step exception to its return
+// counts as.
 const stepPhase = "step"
 
-// Phases returns the phases of an ISA's guests in the order of tables: the probe's own in the order of the
-// ISA, with "step" among them, then the workload and the rest of the kernel.
+// Phases returns the phases of an ISA's guests in the order of tables: the probe's own in the order
+// of the ISA, with "step" among them, then the workload and the rest of the kernel.
 func Phases(isa *cpus.ISA) []string {
 	rest := []string{"workload", "kernel"}
 	var own []string
@@ -60,7 +61,8 @@ func Phases(isa *cpus.ISA) []string {
 // sample turns the difference of two counters into a Sample.
 func sample(isa *cpus.ISA, c *cpus.Counters) Sample {
 	names := Phases(isa)
-	s := Sample{Time: c.Total(), Instructions: int64(c.Instructions), Phases: make([]clock.Ticks, len(names))}
+	s := Sample{Time: c.Total(), Instructions: int64(c.Instructions), Phases: make([]clock.Ticks,
+		len(names))}
 	step := slices.Index(names, stepPhase)
 	for i, name := range isa.Phases {
 		to := slices.Index(names, name)
@@ -75,7 +77,8 @@ func sample(isa *cpus.ISA, c *cpus.Counters) Sample {
 	return s
 }
 
-// Records returns the observations of point p: the overhead of a warm hit, of the first one, and what was published.
+// Records returns the observations of point p: the overhead of a warm hit, of the first one, and
+// what was published.
 func (p *Point) Records(experiment string, m *Measurement) ([]results.Record, error) {
 	w := recorder{at: results.Point{
 		Experiment: experiment, Machine: p.Machine.Name, ISA: p.ISA.Name, Era: p.Kernel.Era,
@@ -112,7 +115,8 @@ func (w *recorder) add(metric, unit string, v results.Value, err error) {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("%s: %w", metric, err)
 	}
-	w.out = append(w.out, results.Record{Point: w.at, Metric: metric, Unit: unit, Value: v, Role: w.role})
+	w.out = append(w.out, results.Record{Point: w.at, Metric: metric, Unit: unit, Value: v,
+		Role: w.role})
 }
 
 func (w *recorder) ratio(metric, unit string, num, den int64) {

@@ -47,7 +47,8 @@ func (p *Plan) Point(name string) (*Point, error) {
 	if name == "" {
 		return nil, fmt.Errorf("name a point of %s: %s", p.Name, strings.Join(known, ", "))
 	}
-	return nil, fmt.Errorf("%s has no point %q: known are %s%s", p.Name, name, strings.Join(known, ", "), doc.Suggest(name, known))
+	return nil, fmt.Errorf("%s has no point %q: known are %s%s", p.Name, name, strings.Join(known,
+		", "), doc.Suggest(name, known))
 }
 
 // planner makes a Plan out of a document, one combination of the sweep after the other.
@@ -58,15 +59,17 @@ type planner struct {
 	plan *Plan
 }
 
-// Plan reads the experiment of a name or path, with the options of --set applied, and checks everything that
-// can be checked before running. The error lists every mistake, each with its place.
+// Plan reads the experiment of a name or path, with the options of --set applied, and checks
+// everything that can be checked before running. The error lists every mistake, each with its
+// place.
 func (l *Loader) Plan(name string, sets []string) (*Plan, error) {
 	l.inputs = nil
 	root, err := l.document("experiment", ".", name, "")
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{l: l, base: filepath.Dir(root.Pos.File), plan: &Plan{File: root.Pos.File, Overrides: sets}}
+	p := &planner{l: l, base: filepath.Dir(root.Pos.File), plan: &Plan{File: root.Pos.File,
+		Overrides: sets}}
 	var settings []doc.Setting
 	for _, arg := range sets {
 		s, err := doc.ParseSetting(arg)
@@ -80,15 +83,16 @@ func (l *Loader) Plan(name string, sets []string) (*Plan, error) {
 	return p.plan, p.errs.Err()
 }
 
-// expand applies the settings and plans every combination of the sweep. A sweep over a key that --set names
-// is replaced by the setting.
+// expand applies the settings and plans every combination of the sweep. A sweep over a key that
+// --set names is replaced by the setting.
 func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 	root = root.Clone()
 	machine := p.apply(root, settings)
 	axes := readSweep(root, &p.errs)
 	combos := combinations(axes, maxPoints)
 	if combos == nil {
-		p.errs.Add(root.Get("sweep").Pos, "sweep: more than %d combinations: sweep fewer values", maxPoints)
+		p.errs.Add(root.Get("sweep").Pos, "sweep: more than %d combinations: sweep fewer values",
+			maxPoints)
 	}
 	for _, c := range combos {
 		one := root.Clone()
@@ -150,16 +154,19 @@ func (p *planner) setISA(root *doc.Node, pt *Point) bool {
 	known := isaNames(p.l.ISAs)
 	switch {
 	case pt.ISA == nil:
-		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: unknown ISA %q: known are %s%s", name, strings.Join(known, ", "), doc.Suggest(name, known))
+		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: unknown ISA %q: known are %s%s", name,
+			strings.Join(known, ", "), doc.Suggest(name, known))
 	case pt.Machine.ISA != name:
-		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: the kernel is %s, machine %s is %s", name, pt.Machine.Name, pt.Machine.ISA)
+		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: the kernel is %s, machine %s is %s",
+			name, pt.Machine.Name, pt.Machine.ISA)
 	default:
 		return true
 	}
 	return false
 }
 
-// addRole derives whether a point is a fit or a prediction, and holds what the file says against it.
+// addRole derives whether a point is a fit or a prediction, and holds what the file says against
+// it.
 func (p *planner) addRole(root *doc.Node, probe *Probe, i int, e *Experiment, m *Machine) {
 	role := results.Predicted
 	fits := m.fittedOn(e.Name, root.Pos.File)
@@ -167,7 +174,8 @@ func (p *planner) addRole(root *doc.Node, probe *Probe, i int, e *Experiment, m 
 		role = results.Fitted
 	}
 	if probe.Role != "" && probe.Role != role && fits {
-		p.errs.Add(at(root, "points", fmt.Sprint(i), "role"), "points.%s.role: the file says %s, but by machine %s the point is %s",
+		p.errs.Add(at(root, "points", fmt.Sprint(i), "role"),
+			"points.%s.role: the file says %s, but by machine %s the point is %s",
 			probe.Name, probe.Role, m.Name, role)
 	}
 	probe.Role = role
@@ -188,9 +196,11 @@ func (p *planner) checkGuest(root *doc.Node, pt *Point, e *Experiment) {
 	}
 	for i, probe := range e.Probes {
 		n := fmt.Sprint(i)
-		p.checkFunc(at(root, "points", n, "handler"), "points."+probe.Name+".handler", pt, probe.Handler)
+		p.checkFunc(at(root, "points", n, "handler"), "points."+probe.Name+".handler", pt,
+			probe.Handler)
 		if probe.Kind == Kretprobe && e.Workload.Offset != 0 {
-			p.errs.Add(at(root, "points", n, "kind"), "points.%s: a kretprobe sits at offset 0, not %d", probe.Name, e.Workload.Offset)
+			p.errs.Add(at(root, "points", n, "kind"),
+				"points.%s: a kretprobe sits at offset 0, not %d", probe.Name, e.Workload.Offset)
 		}
 	}
 }
@@ -207,7 +217,8 @@ func (p *planner) checkFunc(pos doc.Pos, key string, pt *Point, name string) boo
 			known = append(known, s.Name)
 		}
 	}
-	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name, doc.Suggest(name, known))
+	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name, doc.Suggest(name,
+		known))
 	return false
 }
 
@@ -224,7 +235,8 @@ func checkOffset(pt *Point, w Workload) error {
 			return fmt.Errorf("%s+%#x cannot be decoded", w.Target, off)
 		}
 		if off+uint64(n) > w.Offset {
-			return fmt.Errorf("%s+%#x is inside the instruction at +%#x (%s, %d bytes)", w.Target, w.Offset, off, text, n)
+			return fmt.Errorf("%s+%#x is inside the instruction at +%#x (%s, %d bytes)", w.Target,
+				w.Offset, off, text, n)
 		}
 		off += uint64(n)
 	}

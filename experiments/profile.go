@@ -7,8 +7,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// mergeProfiles joins the profiles of the points into one whose samples carry the label probe, so that
-// `go tool pprof -tagfocus probe=k` looks at one of them. It returns nil when no point has a profile.
+// mergeProfiles joins the profiles of the points into one whose samples carry the label probe, so
+// that `go tool pprof -tagfocus probe=k` looks at one of them. It returns nil when no point has a
+// profile.
 func mergeProfiles(outcomes []Outcome) ([]byte, error) {
 	var all []*profile.Profile
 	for _, o := range outcomes {

@@ -27,8 +27,8 @@ type Report struct {
 	Outcomes []Outcome
 }
 
-// NewReport makes the records of the outcomes, in the order of the plan. A point whose numbers make no record
-// counts as failed.
+// NewReport makes the records of the outcomes, in the order of the plan. A point whose numbers make
+// no record counts as failed.
 func NewReport(p *Plan, outcomes []Outcome) *Report {
 	r := &Report{Plan: p, Set: &results.Set{}, Outcomes: slices.Clone(outcomes)}
 	for i := range r.Outcomes {
@@ -75,8 +75,9 @@ func (r *Report) notes() []string {
 	var notes []string
 	if len(r.Plan.Points) > 0 {
 		if m := r.Plan.Points[0].Machine; len(m.FittedParams()) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d parameters fitted on %s; every other figure is predicted",
-				m.Name, len(m.FittedParams()), strings.Join(m.FittedOn(), ", ")))
+			notes = append(notes,
+				fmt.Sprintf("%s: %d parameters fitted on %s; every other figure is predicted",
+					m.Name, len(m.FittedParams()), strings.Join(m.FittedOn(), ", ")))
 		}
 	}
 	for _, s := range r.Set.Sources() {
@@ -120,7 +121,8 @@ func (r *Report) Files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{ResultsName: r.Set.CSV(), BenchName: bench, results.ManifestName: manifest}
+	files := map[string][]byte{ResultsName: r.Set.CSV(), BenchName: bench,
+		results.ManifestName: manifest}
 	profile, err := mergeProfiles(r.Outcomes)
 	if err != nil {
 		return nil, err
@@ -159,8 +161,8 @@ func Draw(files map[string][]byte, s *results.Set, figures []string) error {
 	return nil
 }
 
-// figure makes one figure; what it says follows from the records and their sources alone, so that a results
-// directory is enough to draw it again.
+// figure makes one figure; what it says follows from the records and their sources alone, so that a
+// results directory is enough to draw it again.
 func figure(name string, s *results.Set) (results.Figure, error) {
 	p := s.Points()[0]
 	where := fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era)
@@ -178,8 +180,9 @@ func figure(name string, s *results.Set) (results.Figure, error) {
 	return nil, fmt.Errorf("unknown; known are %s, %s", FigureOverhead, FigurePhases)
 }
 
-// stackable returns the phases that can be stacked, and what the caption says of the others: code that runs
-// with and without the probe, the workload's own, may take a few cycles less when a probe's work overlaps it.
+// stackable returns the phases that can be stacked, and what the caption says of the others: code
+// that runs with and without the probe, the workload's own, may take a few cycles less when a
+// probe's work overlaps it.
 func stackable(s *results.Set) (phases, caption []string) {
 	for _, name := range phasesOf(s) {
 		var least results.Value
@@ -192,7 +195,9 @@ func stackable(s *results.Set) (phases, caption []string) {
 			phases = append(phases, name)
 			continue
 		}
-		caption = append(caption, fmt.Sprintf("not drawn: %s, which overlaps the probe's work (down to %s cycles)", name, least.Round(1)))
+		caption = append(caption,
+			fmt.Sprintf("not drawn: %s, which overlaps the probe's work (down to %s cycles)", name,
+				least.Round(1)))
 	}
 	return phases, caption
 }
@@ -204,11 +209,13 @@ func Redraw(dir string, figures []string) error {
 	if err != nil {
 		return err
 	}
-	m, err := results.ReadManifest(filepath.Join(dir, results.ManifestName), files[results.ManifestName])
+	m, err := results.ReadManifest(filepath.Join(dir, results.ManifestName),
+		files[results.ManifestName])
 	if err != nil {
 		return err
 	}
-	set, err := results.ReadCSV(filepath.Join(dir, ResultsName), strings.NewReader(string(files[ResultsName])))
+	set, err := results.ReadCSV(filepath.Join(dir, ResultsName),
+		strings.NewReader(string(files[ResultsName])))
 	if err != nil {
 		return err
 	}
@@ -244,7 +251,8 @@ func withSources(s *results.Set, sources []string) (*results.Set, error) {
 // drawnFigures returns the figures that a directory holds; all when it holds none.
 func drawnFigures(files map[string][]byte) []string {
 	all := []string{FigureOverhead, FigurePhases}
-	have := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return files[n+".svg"] == nil })
+	have := slices.DeleteFunc(slices.Clone(all),
+		func(n string) bool { return files[n+".svg"] == nil })
 	if len(have) == 0 {
 		return all
 	}
@@ -268,7 +276,8 @@ func readDir(dir string) (map[string][]byte, error) {
 	}
 	for _, need := range []string{results.ManifestName, ResultsName} {
 		if files[need] == nil {
-			return nil, fmt.Errorf("%s is no results directory: it has no %s: %w", dir, need, fs.ErrNotExist)
+			return nil, fmt.Errorf("%s is no results directory: it has no %s: %w", dir, need,
+				fs.ErrNotExist)
 		}
 	}
 	return files, nil

@@ -80,7 +80,8 @@ func (s *session) counters() cpus.Counters { return *s.m.CPU(0).Counters() }
 func (s *session) loop(n int64) (Sample, uint64, error) {
 	target, ok := s.m.Image().Symbol(s.p.Workload.Target)
 	if !ok {
-		return Sample{}, 0, fmt.Errorf("image %s has no function %s", s.m.Image().Name, s.p.Workload.Target)
+		return Sample{}, 0, fmt.Errorf("image %s has no function %s", s.m.Image().Name,
+			s.p.Workload.Target)
 	}
 	args := append([]uint64{target.Addr, uint64(n)}, s.p.Workload.Args...)
 	before := s.counters()
@@ -88,7 +89,8 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 	after := s.counters()
 	d := after.Sub(&before)
 	if err == nil && d.Unmodelled > 0 {
-		err = fmt.Errorf("%d instructions were not modelled, the last %s", d.Unmodelled, d.LastUnknown)
+		err = fmt.Errorf("%d instructions were not modelled, the last %s", d.Unmodelled,
+			d.LastUnknown)
 	}
 	return sample(s.p.ISA, &d), sum, err
 }

@@ -53,7 +53,8 @@ func collectAxes(n *doc.Node, path []string, axes *[]axis, errs *doc.Errors) {
 		errs.Add(n.Pos, "%s: want a list of values, not %s", key, n.Kind)
 	case len(n.Items) == 0:
 		errs.Add(n.Pos, "%s: no values", key)
-	case slices.Contains([]string{"name", "sweep", "points", "figures", "title"}, path[0]) && len(path) == 1:
+	case slices.Contains([]string{"name", "sweep", "points", "figures", "title"},
+		path[0]) && len(path) == 1:
 		errs.Add(n.Pos, "%s: this key cannot be swept", key)
 	case checkSweepValues(key, n, errs):
 		*axes = append(*axes, axis{path, n.Pos, n.Items})
@@ -69,7 +70,8 @@ func checkSweepValues(key string, n *doc.Node, errs *doc.Errors) bool {
 		text := valueText(v)
 		switch {
 		case v.Kind == doc.Table || !ok.MatchString(text):
-			errs.Add(v.Pos, "%s: %q cannot be part of a point's name: use numbers and short words", key, text)
+			errs.Add(v.Pos, "%s: %q cannot be part of a point's name: use numbers and short words",
+				key, text)
 		case seen[text] == 1:
 			errs.Add(v.Pos, "%s: the value %s is there twice", key, text)
 		}
@@ -90,8 +92,9 @@ func valueText(n *doc.Node) string {
 	return strings.Join(parts, " ")
 }
 
-// combinations returns the cross product of the axes in the order of the file, the last axis moving fastest.
-// Without axes there is one empty combination. It returns nil when there would be more than limit.
+// combinations returns the cross product of the axes in the order of the file, the last axis moving
+// fastest. Without axes there is one empty combination. It returns nil when there would be more
+// than limit.
 func combinations(axes []axis, limit int) [][]doc.Setting {
 	out := [][]doc.Setting{nil}
 	for _, a := range axes {

@@ -18,7 +18,8 @@ func (a *app) plotCmd() *cobra.Command {
 		Short: "Draw the figures of results directories again",
 		Args:  atLeastOne("a results directory, such as out/NAME"),
 	}
-	figures := c.Flags().StringSlice("figures", nil, "figures to draw: overhead, phases (default: those the directory has)")
+	figures := c.Flags().StringSlice("figures", nil,
+		"figures to draw: overhead, phases (default: those the directory has)")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		var errs []error
 		for _, dir := range args {
@@ -42,7 +43,8 @@ NAME.csv in the directory of baselines. Nothing may differ: simulations have no 
 named with old and new value. A baseline changes only with --update.`,
 	}
 	sets, workers := setFlag(c), workersFlag(c)
-	dir := c.Flags().String("baselines", filepath.Join("results", "baselines"), "directory of the baselines")
+	dir := c.Flags().String("baselines", filepath.Join("results", "baselines"),
+		"directory of the baselines")
 	update := c.Flags().Bool("update", false, "write the results as the new baselines")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -79,7 +81,8 @@ func (a *app) checkPlan(p *experiments.Plan, file string, workers int, update bo
 	var err error
 	if !update {
 		if base, err = results.LoadBaseline(file); errors.Is(err, fs.ErrNotExist) {
-			return fail(exitUsage, fmt.Errorf("%s has no baseline %s: make it with check --update, or name the directory with --baselines", p.Name, file))
+			return fail(exitUsage,
+				fmt.Errorf("%s has no baseline %s: make it with check --update, or name the directory with --baselines", p.Name, file))
 		} else if err != nil {
 			return fail(exitUsage, err)
 		}
@@ -94,7 +97,8 @@ func (a *app) checkPlan(p *experiments.Plan, file string, workers int, update bo
 	}
 	if d := results.Compare(base, r.Set); !d.Empty() {
 		fmt.Fprint(a.out, d.Text())
-		return fail(exitRegression, fmt.Errorf("%s differs from %s; if that is meant, check --update", p.Name, file))
+		return fail(exitRegression,
+			fmt.Errorf("%s differs from %s; if that is meant, check --update", p.Name, file))
 	}
 	fmt.Fprintf(a.out, "%s: %d records are as in %s\n", p.Name, r.Set.Len(), file)
 	return nil

@@ -51,7 +51,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func newApp(stdout, stderr io.Writer) *app {
-	return &app{out: stdout, err: stderr, loader: experiments.NewLoader(), measure: experiments.MeasurePoint}
+	return &app{out: stdout, err: stderr, loader: experiments.NewLoader(),
+		measure: experiments.MeasurePoint}
 }
 
 func (a *app) run(args []string) (code int) {
@@ -100,13 +101,15 @@ Exit codes: 0 ok, 1 some points failed, 2 wrong usage or files, 3 results differ
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.plotCmd(), a.checkCmd(), a.calibrateCmd())
+	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.plotCmd(),
+		a.checkCmd(), a.calibrateCmd())
 	return root
 }
 
 // setFlag adds the option --set to a command.
 func setFlag(c *cobra.Command) *[]string {
-	return c.Flags().StringArray("set", nil, "override a key of the experiment, or of its machine by machine.KEY (key=value; may be repeated)")
+	return c.Flags().StringArray("set", nil,
+		"override a key of the experiment, or of its machine by machine.KEY (key=value; may be repeated)")
 }
 
 // workersFlag adds the option --workers to a command.

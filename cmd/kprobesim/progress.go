@@ -8,8 +8,8 @@ import (
 	"kprobesim/experiments"
 )
 
-// progress tells how far an experiment is: on a terminal one line that is written over, elsewhere one
-// line a point.
+// progress tells how far an experiment is: on a terminal one line that is written over, elsewhere
+// one line a point.
 type progress struct {
 	w        io.Writer
 	name     string
@@ -37,7 +37,8 @@ func (p *progress) point(done, total int, o *experiments.Outcome) {
 		state = "failed"
 	}
 	if p.terminal {
-		fmt.Fprintf(p.w, "\r\x1b[K%s: %d of %d points, last %s %s", p.name, done, total, o.Point.Name, state)
+		fmt.Fprintf(p.w, "\r\x1b[K%s: %d of %d points, last %s %s", p.name, done, total,
+			o.Point.Name, state)
 		return
 	}
 	fmt.Fprintf(p.w, "%s: %d of %d: %s %s\n", p.name, done, total, o.Point.Name, state)

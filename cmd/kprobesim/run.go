@@ -45,7 +45,8 @@ func (a *app) plans(names, sets []string) ([]*experiments.Plan, error) {
 		p, err := a.loader.Plan(name, sets)
 		errs = append(errs, err)
 		if err == nil && seen[p.Name] != "" {
-			errs = append(errs, fmt.Errorf("%s and %s are both experiment %q: their results would share a directory", seen[p.Name], name, p.Name))
+			errs = append(errs,
+				fmt.Errorf("%s and %s are both experiment %q: their results would share a directory", seen[p.Name], name, p.Name))
 		}
 		if err == nil {
 			seen[p.Name] = name
@@ -64,7 +65,8 @@ func (a *app) runPlan(p *experiments.Plan, out string, workers int) error {
 		err = results.WriteDir(filepath.Join(out, p.Name), files)
 	}
 	if err != nil {
-		return fail(exitFailed, errors.Join(r.Err(), fmt.Errorf("results of %s were not written: %w", p.Name, err)))
+		return fail(exitFailed, errors.Join(r.Err(),
+			fmt.Errorf("results of %s were not written: %w", p.Name, err)))
 	}
 	fmt.Fprintf(a.out, "results are in %s\n", filepath.Join(out, p.Name))
 	return fail(exitFailed, r.Err())

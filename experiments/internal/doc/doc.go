@@ -37,7 +37,8 @@ const (
 
 // String returns the kind as error messages name it.
 func (k Kind) String() string {
-	names := [...]string{"nothing", "a table", "a list", "a string", "an integer", "a number", "a boolean"}
+	names := [...]string{"nothing", "a table", "a list", "a string", "an integer", "a number",
+		"a boolean"}
 	if int(k) < len(names) {
 		return names[k]
 	}
@@ -102,7 +103,8 @@ func (n *Node) Clone() *Node {
 // Parse reads a document. file is the name that positions and errors carry. The error is an Errors.
 func Parse(file string, b []byte) (*Node, error) {
 	if len(b) > MaxSize {
-		return nil, One(Pos{File: file}, "document of %d bytes is larger than %d: is this an experiment?", len(b), MaxSize)
+		return nil, One(Pos{File: file},
+			"document of %d bytes is larger than %d: is this an experiment?", len(b), MaxSize)
 	}
 	if err := checkDepth(file, b); err != nil {
 		return nil, err

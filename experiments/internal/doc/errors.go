@@ -69,7 +69,8 @@ func One(pos Pos, format string, args ...any) error {
 func Suggest(name string, known []string) string {
 	best, dist := "", 1+len(name)/3
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= dist && (best == "" || d < dist) {
+		d := distance(strings.ToLower(name), strings.ToLower(k))
+		if d <= dist && (best == "" || d < dist) {
 			best, dist = k, d
 		}
 	}

@@ -98,7 +98,8 @@ func (r *Reader) List(key string) []*Reader {
 		return nil
 	}
 	if n.Kind != Array {
-		r.errs.Add(n.Pos, "%s must be a list of tables ([[%s]]), not %s", r.Path(key), r.Path(key), n.Kind)
+		r.errs.Add(n.Pos, "%s must be a list of tables ([[%s]]), not %s", r.Path(key), r.Path(key),
+			n.Kind)
 		return nil
 	}
 	var out []*Reader
@@ -203,7 +204,8 @@ func OneOf(known ...string) func(*Node) (string, error) {
 			return "", err
 		}
 		if !slices.Contains(known, s) {
-			return "", fmt.Errorf("unknown value %q: known are %s%s", s, strings.Join(known, ", "), Suggest(s, known))
+			return "", fmt.Errorf("unknown value %q: known are %s%s", s, strings.Join(known, ", "),
+				Suggest(s, known))
 		}
 		return s, nil
 	}

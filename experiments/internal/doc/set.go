@@ -74,8 +74,8 @@ func leafPath(n *Node) []string {
 	return path
 }
 
-// Apply puts a copy of the value in its place in the document. Tables on the way are made when they are
-// missing (a schema then says whether it knows them); elements of a list are named by their
+// Apply puts a copy of the value in its place in the document. Tables on the way are made when they
+// are missing (a schema then says whether it knows them); elements of a list are named by their
 // name or their index and must exist.
 func (s Setting) Apply(root *Node) error {
 	here := root
@@ -91,7 +91,8 @@ func (s Setting) Apply(root *Node) error {
 		here = next
 	}
 	if here.Kind != Table {
-		return One(s.Value.Pos, "%s is %s and has no keys", strings.Join(s.Path[:len(s.Path)-1], "."), here.Kind)
+		return One(s.Value.Pos, "%s is %s and has no keys",
+			strings.Join(s.Path[:len(s.Path)-1], "."), here.Kind)
 	}
 	here.put(s.Path[len(s.Path)-1], s.Value.Clone())
 	return nil
@@ -110,7 +111,8 @@ func step(here *Node, key string) (*Node, error) {
 			}
 			names = append(names, elementName(it, i))
 		}
-		return nil, fmt.Errorf("no such element: known are %s%s", strings.Join(names, ", "), Suggest(key, names))
+		return nil, fmt.Errorf("no such element: known are %s%s", strings.Join(names, ", "),
+			Suggest(key, names))
 	default:
 		return nil, fmt.Errorf("the key above it is %s and has no keys", here.Kind)
 	}

@@ -28,12 +28,14 @@ type Unit struct{ Name, Factor string }
 
 // Frequency returns the dimension with base Hz.
 func Frequency() Dimension {
-	return Dimension{"frequency", []Unit{{"Hz", "1"}, {"kHz", "1000"}, {"MHz", "1000000"}, {"GHz", "1000000000"}}}
+	return Dimension{"frequency", []Unit{{"Hz", "1"}, {"kHz", "1000"}, {"MHz", "1000000"},
+		{"GHz", "1000000000"}}}
 }
 
 // Size returns the dimension with base byte.
 func Size() Dimension {
-	return Dimension{"size", []Unit{{"B", "1"}, {"KiB", "1024"}, {"MiB", "1048576"}, {"GiB", "1073741824"}}}
+	return Dimension{"size", []Unit{{"B", "1"}, {"KiB", "1024"}, {"MiB", "1048576"},
+		{"GiB", "1073741824"}}}
 }
 
 // Time returns the dimension with base microsecond.
@@ -60,7 +62,8 @@ func (d Dimension) Parse(bare bool) func(*Node) (Quantity, error) {
 		}
 		i := slices.IndexFunc(d.Units, func(u Unit) bool { return u.Name == unit })
 		if i < 0 {
-			return Quantity{}, fmt.Errorf("%q is no %s: want a number and one of %s", n.Text, d.Name, d.names())
+			return Quantity{}, fmt.Errorf("%q is no %s: want a number and one of %s", n.Text,
+				d.Name, d.names())
 		}
 		return parseNumber(num, d.Units[i].Factor)
 	}
@@ -84,7 +87,8 @@ func splitUnit(s string) (num, unit string) {
 func parseNumber(num, factor string) (Quantity, error) {
 	m := regexp.MustCompile(number).FindStringSubmatch(num)
 	if m == nil || m[2] != "" && m[3] != "" {
-		return Quantity{}, fmt.Errorf("%q is no number that is zero or more: write 14, 1.5 or 1/3", num)
+		return Quantity{}, fmt.Errorf("%q is no number that is zero or more: write 14, 1.5 or 1/3",
+			num)
 	}
 	v, ok := new(big.Rat).SetString(strings.ReplaceAll(num, "_", ""))
 	f, ok2 := new(big.Rat).SetString(factor)
