@@ -20,7 +20,8 @@ type Cost struct {
 	Latency   clock.Ticks // from its inputs to its result, a load's cache latency not included
 	Occupancy clock.Ticks // time it keeps its port busy; 0 means the port's own figure
 	Port      string      // a name of Config.Ports, or "" for none
-	Serialize bool        // waits for everything older and holds everything younger
+	InOrder   bool        // starts when everything older has retired and holds everything younger
+	Serialize bool        // the same, and waits until older stores have reached the cache
 }
 
 // PredictorConfig describes the branch predictor: gshare for directions, a history-hashed table for
@@ -30,6 +31,13 @@ type PredictorConfig struct {
 	TableBits     int // logarithm of the number of two-bit counters
 	TargetEntries int // indirect targets, a power of two
 	ReturnStack   int // entries
+}
+
+// FrontEnd describes fetch and decode. Its zero value is a front end that never holds the core up.
+type FrontEnd struct {
+	FetchBytes   int  // bytes fetched a cycle, from an aligned block of that size; a power of two or 0
+	Queue        int  // instructions that may wait between fetch and decode
+	ComplexFirst bool // an instruction of more than one operation begins a decode group
 }
 
 // Models of the cost of instructions.
@@ -46,6 +54,7 @@ type Config struct {
 	Width       int // issue slots per cycle
 	Window      int // reorder buffer entries
 	StoreBuffer int // stores that may wait for the cache
+	FrontEnd    FrontEnd
 	Classes     map[string]Cost
 	Events      map[string]clock.Ticks
 	Ports       map[string]clock.Ticks // occupancy of the port by one operation
@@ -76,6 +85,12 @@ func (c *Config) Check(isa *ISA) []error {
 	}
 	if c.StoreBuffer < 1 || c.StoreBuffer > 1024 {
 		fail("store_buffer: %d entries; use 1 to 1024", c.StoreBuffer)
+	}
+	if f := c.FrontEnd.FetchBytes; f != 0 && (f < 4 || f > 64 || f&(f-1) != 0) {
+		fail("front_end: fetch of %d bytes a cycle; use 4, 8, 16, 32 or 64", f)
+	}
+	if c.FrontEnd.Queue < 0 || c.FrontEnd.Queue > 1024 {
+		fail("front_end: queue of %d instructions; use 0 to 1024", c.FrontEnd.Queue)
 	}
 	if c.Memory <= 0 {
 		fail("memory: the latency must be positive")

@@ -33,6 +33,7 @@ const (
 	fRep
 	fRepne
 	fLock
+	fWindow // begins or reaches into a fetch window that its predecessor does not
 )
 
 // block is a run of instructions that starts in one 64-byte line and ends with it, at a branch, or at
@@ -42,6 +43,7 @@ type block struct {
 	pc    uint64 // linear address it was decoded for: phases go by address
 	cross uint64 // physical page of the last instruction's tail when that is another page, else 0
 	phase uint8
+	enter bool // a branch to it lands inside a fetch window
 	spill bool // the last instruction reaches into the next line
 }
 

@@ -9,7 +9,7 @@ const maxInsn = 15
 // decodeBlock decodes a run of instructions at pc. It returns nil with an exception pending when the
 // first of them cannot be fetched.
 func (c *CPU) decodeBlock(pc, pa uint64) *block {
-	b := &block{pc: pc, phase: c.bus.Phase(pc)}
+	b := &block{pc: pc, phase: c.bus.Phase(pc), enter: c.fetchMask != 0 && pc&c.fetchMask != 0}
 	end := pa&^(lineBytes-1) + lineBytes
 	start := pa
 	for pa < end {
@@ -33,6 +33,9 @@ func (c *CPU) decodeBlock(pc, pa uint64) *block {
 			c.memory.MarkCode(pa + n - 1)
 		}
 		c.memory.MarkCode(pa)
+		if c.newWindow(pc, n) {
+			in.flags |= fWindow
+		}
 		b.insts = append(b.insts, in)
 		pa += n
 		pc += n
@@ -42,6 +45,11 @@ func (c *CPU) decodeBlock(pc, pa uint64) *block {
 	}
 	b.spill = pa > end && b.cross == 0
 	return b
+}
+
+// newWindow reports whether the n bytes at pc reach into a fetch window that the byte before pc does not.
+func (c *CPU) newWindow(pc, n uint64) bool {
+	return c.fetchMask != 0 && (pc-1)|c.fetchMask != (pc+n-1)|c.fetchMask
 }
 
 // codeAt returns the bytes at pc, up to the length of the longest instruction, and the physical page

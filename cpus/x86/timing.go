@@ -14,6 +14,7 @@ type price struct {
 	issue, latency, occupancy ticks
 	port                      uint8
 	serialize                 bool
+	first                     bool // begins a decode group
 	inOrder                   bool // accountInOrder places it
 }
 
@@ -59,14 +60,18 @@ type timing struct {
 	extra    ticks // time that a repeated instruction adds itself
 	redirect bool  // the instruction was mispredicted
 	taken    bool  // it was a taken branch
+	entering bool  // the next block is entered by a branch
 
-	window  bool
-	slack   ticks      // what the store buffer hides
-	cost    [256]price // by class
-	ev      [events]ticks
-	occLoad ticks
-	occStor ticks
-	fwd     [forwards]forward
+	fetchMask uint64 // bytes of a fetch window less one; zero when fetch is not modelled
+	fetched   ticks  // the last window was fetched
+	lead      ticks  // how far fetch may run ahead of issue
+	window    bool
+	slack     ticks      // what the store buffer hides
+	cost      [256]price // by class
+	ev        [events]ticks
+	occLoad   ticks
+	occStor   ticks
+	fwd       [forwards]forward
 
 	l1i, l1d, l2         *mmu.Cache
 	iRecent, dRecent     []uint32
@@ -102,6 +107,10 @@ func (t *timing) init(cfg *cpus.Config) {
 	t.slot = clock.PerCycle / clock.Ticks(cfg.Width)
 	t.rob = cfg.Window
 	t.idx = between
+	if f := cfg.FrontEnd.FetchBytes; f != 0 {
+		t.fetchMask = uint64(f - 1)
+	}
+	t.lead = t.slot * ticks(cfg.FrontEnd.Queue)
 	t.window = cfg.Model == cpus.Window
 	for i, n := range classNames {
 		t.cost[i] = t.price(cfg, cfg.Classes[n])
@@ -132,7 +141,8 @@ func (t *timing) price(cfg *cpus.Config, k cpus.Cost) price {
 	if p.occupancy == 0 {
 		p.occupancy = cfg.Ports[k.Port]
 	}
-	p.inOrder = k.Serialize || !t.window
+	p.inOrder = k.Serialize || k.InOrder || !t.window
+	p.first = cfg.FrontEnd.ComplexFirst && p.issue > t.slot
 	return p
 }
 
@@ -140,6 +150,9 @@ func (t *timing) price(cfg *cpus.Config, k cpus.Cost) price {
 // are executed first and timed after, because the two loops are faster apart.
 func (c *CPU) settle(n int) {
 	insts := c.cur.insts
+	if c.entering {
+		c.enterWindow()
+	}
 	d, retire, at, done := c.dispatch, c.retire, c.at, ticks(0)
 	for i := c.settled; i < n; i++ {
 		in := &insts[i]
@@ -149,6 +162,13 @@ func (c *CPU) settle(n int) {
 			c.accountInOrder(in, k, &c.acc[i&(accesses-1)])
 			d, retire, at, done = c.dispatch, c.retire, c.at, c.retire
 			continue
+		}
+		if in.flags&fWindow != 0 {
+			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
+			d = max(d, c.fetched)
+		}
+		if k.first {
+			d = (d + clock.PerCycle - 1) / clock.PerCycle * clock.PerCycle
 		}
 		d = max(d+k.issue, c.ring[at&(cpus.MaxWindow-1)])
 		p := max(d, c.port[k.port&7])
@@ -174,6 +194,15 @@ func (c *CPU) settle(n int) {
 	c.dispatch, c.retire, c.at, c.settled = d, retire, at, n
 	if c.redirect || c.taken {
 		c.accountBranch(done)
+	}
+}
+
+// enterWindow fetches the window that a branch landed in, when its first instruction does not begin one.
+func (c *CPU) enterWindow() {
+	c.entering = false
+	if c.cur.enter {
+		c.fetched = max(c.fetched, c.dispatch-c.lead) + clock.PerCycle
+		c.dispatch = max(c.dispatch, c.fetched)
 	}
 }
 
@@ -208,9 +237,12 @@ func (c *CPU) accountBranch(done ticks) {
 	if c.redirect {
 		c.step.Stalls.Mispredict += c.ev[evMispredict]
 		c.dispatch = max(c.dispatch, done) + c.ev[evMispredict]
+		c.fetched = c.dispatch
 	} else {
-		c.dispatch += c.ev[evTaken]
+		c.fetched = max(c.fetched, c.dispatch-c.lead) + c.ev[evTaken]
+		c.dispatch = max(c.dispatch, c.fetched)
 	}
+	c.entering = true
 	c.redirect, c.taken = false, false
 }
 

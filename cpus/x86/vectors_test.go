@@ -8,12 +8,13 @@ import (
 
 // form is an encoding under test with what is needed to make vectors for it.
 type form struct {
-	name  string
-	code  []byte // continues behind its last byte
-	at    uint64
-	undef uint64 // flags that the manual leaves undefined
-	n     int    // vectors
-	fix   []func(v *vector)
+	name    string
+	code    []byte // continues behind its last byte
+	at      uint64
+	undef   uint64                 // flags that the manual leaves undefined
+	undefOf func(v *vector) uint64 // the same where it depends on the vector
+	n       int                    // vectors
+	fix     []func(v *vector)
 }
 
 // vector is the state that a form starts from.
