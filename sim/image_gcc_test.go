@@ -43,7 +43,10 @@ func gccImage(tb testing.TB, flags ...string) []byte {
 // that the supported compilers use.
 func TestCompiledImage(t *testing.T) {
 	for _, flags := range [][]string{
-		{"-gdwarf-5"}, {"-gdwarf-4"}, {"-gdwarf-2"}, {"-gdwarf-5", "-gz"},
+		{"-gdwarf-5"},
+		{"-gdwarf-4"},
+		{"-gdwarf-2"},
+		{"-gdwarf-5", "-gz"},
 		{"-ffile-prefix-map=" + mustGetwd(t) + "/testdata=."},
 	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {

@@ -99,8 +99,12 @@ func (t *Tracer) why(s *cpus.Step, cost clock.Ticks) string {
 		name  string
 		delay clock.Ticks
 	}{
-		{"icache", st.ICache}, {"itlb", st.ITLB}, {"dcache", st.DCache}, {"dtlb", st.DTLB},
-		{"forward", st.Forward}, {"mispredict", st.Mispredict},
+		{"icache", st.ICache},
+		{"itlb", st.ITLB},
+		{"dcache", st.DCache},
+		{"dtlb", st.DTLB},
+		{"forward", st.Forward},
+		{"mispredict", st.Mispredict},
 		{strings.TrimSpace("exception " + s.Exception), st.Exception},
 	} {
 		if p.delay != 0 {
