@@ -169,8 +169,8 @@ func (mr *machineReader) section(r *doc.Reader, fields ...field) {
 	}
 	source, fitted := mr.source(r)
 	for _, f := range present {
-		mr.m.Params = append(mr.m.Params, Param{r.Path(f.key), r.Text(f.key), source, fitted,
-			r.At(f.key)})
+		mr.m.Params = append(mr.m.Params,
+			Param{r.Path(f.key), r.Text(f.key), source, fitted, r.At(f.key)})
 	}
 	r.Done()
 }
@@ -298,8 +298,8 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 	if !r.Has("uops") {
 		issue = cycles("issue", &c.Issue, true)
 	}
-	mr.section(r, issue, cycles("latency", &c.Latency, true), cycles("occupancy", &c.Occupancy,
-		false))
+	mr.section(r, issue, cycles("latency", &c.Latency, true),
+		cycles("occupancy", &c.Occupancy, false))
 	if uops > 0 {
 		c.Issue = clock.PerCycle * clock.Ticks(uops) / clock.Ticks(max(mr.m.CPU.Width, 1))
 	}
@@ -324,10 +324,9 @@ func (mr *machineReader) memory(r *doc.Reader) {
 func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 	before := len(*mr.errs)
 	var size, line int64
-	mr.section(r, into("size", &size, true, doc.Size().Whole(false, 1, 1<<30)), count("ways",
-		&c.Ways, 1, 32),
-		into("line", &line, true, doc.Size().Whole(false, 1, 1024)), cycles("latency", &c.Latency,
-			true))
+	mr.section(r, into("size", &size, true, doc.Size().Whole(false, 1, 1<<30)),
+		count("ways", &c.Ways, 1, 32), into("line", &line, true, doc.Size().Whole(false, 1, 1024)),
+		cycles("latency", &c.Latency, true))
 	c.Size, c.Line = int(size), int(line)
 	if err := c.Check(); err != nil && len(*mr.errs) == before {
 		mr.errs.Add(r.Pos(), "%v", err)
@@ -337,8 +336,8 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 func (mr *machineReader) tlb(r *doc.Reader, c *mmu.TLBConfig) {
 	before := len(*mr.errs)
 	mr.section(r, count("entries", &c.Entries, 1, 1<<16), count("ways", &c.Ways, 1, 1<<16),
-		count("large_entries", &c.LargeEntries, 1, 1<<16), count("large_ways", &c.LargeWays, 1,
-			1<<16))
+		count("large_entries", &c.LargeEntries, 1, 1<<16),
+		count("large_ways", &c.LargeWays, 1, 1<<16))
 	if err := c.Check(); err != nil && len(*mr.errs) == before {
 		mr.errs.Add(r.Pos(), "%v", err)
 	}

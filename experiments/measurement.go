@@ -61,8 +61,10 @@ func Phases(isa *cpus.ISA) []string {
 // sample turns the difference of two counters into a Sample.
 func sample(isa *cpus.ISA, c *cpus.Counters) Sample {
 	names := Phases(isa)
-	s := Sample{Time: c.Total(), Instructions: int64(c.Instructions), Phases: make([]clock.Ticks,
-		len(names))}
+	s := Sample{
+		Time: c.Total(), Instructions: int64(c.Instructions),
+		Phases: make([]clock.Ticks, len(names)),
+	}
 	step := slices.Index(names, stepPhase)
 	for i, name := range isa.Phases {
 		to := slices.Index(names, name)

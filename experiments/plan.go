@@ -47,8 +47,8 @@ func (p *Plan) Point(name string) (*Point, error) {
 	if name == "" {
 		return nil, fmt.Errorf("name a point of %s: %s", p.Name, strings.Join(known, ", "))
 	}
-	return nil, fmt.Errorf("%s has no point %q: known are %s%s", p.Name, name, strings.Join(known,
-		", "), doc.Suggest(name, known))
+	return nil, fmt.Errorf("%s has no point %q: known are %s%s", p.Name, name,
+		strings.Join(known, ", "), doc.Suggest(name, known))
 }
 
 // planner makes a Plan out of a document, one combination of the sweep after the other.
@@ -68,8 +68,8 @@ func (l *Loader) Plan(name string, sets []string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{l: l, base: filepath.Dir(root.Pos.File), plan: &Plan{File: root.Pos.File,
-		Overrides: sets}}
+	p := &planner{l: l, base: filepath.Dir(root.Pos.File)}
+	p.plan = &Plan{File: root.Pos.File, Overrides: sets}
 	var settings []doc.Setting
 	for _, arg := range sets {
 		s, err := doc.ParseSetting(arg)
@@ -217,8 +217,8 @@ func (p *planner) checkFunc(pos doc.Pos, key string, pt *Point, name string) boo
 			known = append(known, s.Name)
 		}
 	}
-	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name, doc.Suggest(name,
-		known))
+	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name,
+		doc.Suggest(name, known))
 	return false
 }
 

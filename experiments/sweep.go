@@ -53,13 +53,15 @@ func collectAxes(n *doc.Node, path []string, axes *[]axis, errs *doc.Errors) {
 		errs.Add(n.Pos, "%s: want a list of values, not %s", key, n.Kind)
 	case len(n.Items) == 0:
 		errs.Add(n.Pos, "%s: no values", key)
-	case slices.Contains([]string{"name", "sweep", "points", "figures", "title"},
-		path[0]) && len(path) == 1:
+	case len(path) == 1 && slices.Contains(fixedKeys(), path[0]):
 		errs.Add(n.Pos, "%s: this key cannot be swept", key)
 	case checkSweepValues(key, n, errs):
 		*axes = append(*axes, axis{path, n.Pos, n.Items})
 	}
 }
+
+// fixedKeys are the keys that every point of an experiment shares.
+func fixedKeys() []string { return []string{"name", "sweep", "points", "figures", "title"} }
 
 // checkSweepValues holds the values of one axis to what names can hold, each once.
 func checkSweepValues(key string, n *doc.Node, errs *doc.Errors) bool {

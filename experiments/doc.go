@@ -1,0 +1,62 @@
+// Package experiments turns experiment files into measurements: it reads and checks them, plans one
+// point for every probe and every combination of a sweep, runs the points in parallel, each on a
+// simulated machine of its own, and makes records, tables and figures of what came out. Beside the
+// Go code stand the experiment files (*.toml) and the machine descriptions (machines/*.toml); the
+// program carries them, so that they are found by name.
+//
+// # Experiment files
+//
+//	name = "..."                  # of the results directory and in every record
+//	title = "..."                 # of the table
+//	machine = "xeon-e5410"        # a name, or the path of a file ("./my.toml", from this file's folder)
+//	seed = 1
+//	budget = "1 s"                # simulated time that one point may take
+//	figures = ["overhead", "phases"]
+//
+//	[kernel]
+//	image = "x86_64-2010"         # a name, or a path with a slash in it ("./my.elf")
+//	isa = "x86_64"
+//	era = "2010"
+//	memory = "64 MiB"
+//	hz = 1000                     # jiffies a second
+//
+//	[workload]
+//	loop = "bench_loop"           # guest function: loop(target, calls, argument, argument)
+//	target = "bench_target"       # guest function that is called and probed
+//	args = [1, 2]
+//	offset = 0                    # of the probe in the target, in bytes
+//	warmup = 64                   # calls before the measured ones
+//	hits = 1000                   # calls that are measured
+//
+//	[[points]]                    # one for each probe
+//	name = "k"
+//	title = "kprobe"
+//	kind = "kprobe"               # or "kretprobe"
+//	mode = "step"                 # or "boosted", "optimized": what the probe must turn out to be
+//	handler = "handler_empty"     # guest function: pre-handler, or return handler
+//	maxactive = 0                 # of a kretprobe
+//	role = "fitted"               # or "predicted"; held against the machine description
+//	published = { time = "0.99 us", source = "..." }
+//
+//	[sweep]                       # dotted keys, each with a list of values: a cross product
+//	"workload.hits" = [100, 1000]
+//	"machine.event.mispredict.cycles" = [10, 15, 20]
+//
+// Options of the form key=value override any key by its dotted path, elements of a list by name or
+// index (points.k.handler=handler_count), and the machine description by "machine." and its key.
+//
+// # Machine descriptions
+//
+// Every table with a number says where it is from: source = "NAME: where", NAME being explained in
+// [sources], or fitted = ["k"] and source = "fitted: ..." for a number that was fitted on the
+// published figures of the named points of the experiment in [calibration]. There are never more
+// fitted numbers than figures. Costs are cycles, written as integers, decimals or fractions. See
+// machines/xeon-e5410.toml for all tables; names of classes and events are those of the ISA.
+//
+// # What is measured
+//
+// A point's machine boots, runs the loop without the probe, registers the probe, runs it once (the
+// first, cold hit), and after warm-up as often as without. The overhead of a hit is the difference
+// of the two loops over the number of hits; instructions and cycles by phase likewise. A point
+// fails when the probe is not in the mode that the file names, or missed a hit.
+package experiments
