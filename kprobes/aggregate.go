@@ -34,16 +34,19 @@ func (k *Kprobes) enlist(c Caller, s *site, p uint64) error {
 	if brk != 0 && k.m.load(s.head, l.brk) != 0 {
 		return EEXIST
 	}
-	if brk != 0 || post != 0 {
-		if err := k.unoptimize(c, s, true); err != nil {
-			return err
-		}
-	}
 	if brk != 0 {
 		k.listAddTail(p, s.head)
-		k.m.store(s.head, l.brk, k.sym.aggrBreak)
 	} else {
 		k.listAdd(p, s.head)
+	}
+	if brk == 0 && post == 0 {
+		return nil
+	}
+	if err := k.unoptimize(c, s, true); err != nil {
+		return err
+	}
+	if brk != 0 {
+		k.m.store(s.head, l.brk, k.sym.aggrBreak)
 	}
 	if post != 0 {
 		k.m.store(s.head, l.post, k.sym.aggrPost)

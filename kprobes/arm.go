@@ -3,7 +3,7 @@ package kprobes
 // arm stores the breakpoint. A jump that covers the address must go first. A jump at the address
 // itself may stay: it waits for being undone, which optimizing again cancels.
 func (k *Kprobes) arm(c Caller, s *site) error {
-	if o := k.covering(s.addr); o != nil {
+	for _, o := range k.covering(s.addr) {
 		if err := k.unoptimize(c, o, true); err != nil {
 			return err
 		}
@@ -27,8 +27,10 @@ func (k *Kprobes) disarm(c Caller, s *site) error {
 
 // released lets a jump come back that a probe at the address was in the way of.
 func (k *Kprobes) released(c Caller, addr uint64) error {
-	if o := k.covering(addr); o != nil && !k.disabled(o.head) {
-		return k.wantOptimized(c, o)
+	for _, o := range k.covering(addr) {
+		if err := k.wantOptimized(c, o); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -45,15 +47,16 @@ func (k *Kprobes) clear(c Caller, s *site) error {
 	return nil
 }
 
-// covering finds the site whose region has the address behind its first byte.
-func (k *Kprobes) covering(addr uint64) *site {
+// covering finds the sites whose region has the address behind its first byte: a disabled one may
+// stand between the address and the one with the jump.
+func (k *Kprobes) covering(addr uint64) (found []*site) {
 	i, _ := k.search(addr)
 	for i--; i >= 0 && addr-k.sites[i].addr < uint64(k.arch.MaxRegion); i-- {
 		if s := k.sites[i]; s.ready() && s.covers(addr) {
-			return s
+			found = append(found, s)
 		}
 	}
-	return nil
+	return found
 }
 
 // EnableKprobe and DisableKprobe answer enable_kprobe and disable_kprobe.

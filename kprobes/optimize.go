@@ -86,7 +86,8 @@ func (k *Kprobes) blocked(s *site) *Refusal {
 	}
 	i, _ := k.search(s.addr)
 	for i++; i < len(k.sites) && s.covers(k.sites[i].addr); i++ {
-		if o := k.sites[i]; !k.disabled(o.head) {
+		// A disabled one is in the way as long as its own jump waits for being undone.
+		if o := k.sites[i]; !k.disabled(o.head) || o.text == textJump {
 			return refuse(RuleProbeInRegion, o.addr, "another probe at %#x lies in the region %#x-%#x",
 				o.addr, s.addr, s.region.End())
 		}
@@ -140,10 +141,29 @@ func (k *Kprobes) unoptimize(c Caller, s *site, force bool) error {
 // forceJumpAway undoes one jump without waiting for the optimizer.
 func (k *Kprobes) forceJumpAway(c Caller, s *site) error {
 	err := k.smp.StopMachine(c, func(c Caller) error { return k.jumpAway(c, s) })
-	if err != nil || !k.disabled(s.head) {
+	if err != nil {
 		return err
 	}
-	return k.clear(c, s)
+	if err := k.settle(c, s); err != nil || len(k.freeing) == 0 {
+		return err
+	}
+	return k.optimizer.Schedule(c, k.opt.Delay)
+}
+
+// settle ends what a jump has put off: where nothing is enabled the breakpoint goes too, and where
+// nobody is left the site.
+func (k *Kprobes) settle(c Caller, s *site) error {
+	if !k.disabled(s.head) && !k.allDisarmed {
+		return nil
+	}
+	if err := k.clear(c, s); err != nil {
+		return err
+	}
+	if len(k.children(s.head)) == 0 {
+		k.drop(s)
+		k.freeing = append(k.freeing, s)
+	}
+	return k.released(c, s.addr)
 }
 
 // jumpAway puts the breakpoint and the bytes behind it back. No other CPU may be running.

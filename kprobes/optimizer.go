@@ -1,5 +1,7 @@
 package kprobes
 
+import "slices"
+
 // optimize is one pass of the optimizer: undo jumps, wait until nobody is in the middle of the
 // instructions that are to be replaced, write jumps, free what is left over.
 func (k *Kprobes) optimize(c Caller) error {
@@ -32,18 +34,8 @@ func (k *Kprobes) undoBatch(c Caller) error {
 	}
 	for _, s := range batch {
 		s.queue = queueNone
-		if !k.disabled(s.head) && !k.allDisarmed {
-			continue
-		}
-		if err := k.clear(c, s); err != nil {
+		if err := k.settle(c, s); err != nil {
 			return err
-		}
-		if err := k.released(c, s.addr); err != nil {
-			return err
-		}
-		if len(k.children(s.head)) == 0 {
-			k.drop(s)
-			k.freeing = append(k.freeing, s)
 		}
 	}
 	return nil
@@ -108,7 +100,7 @@ func (k *Kprobes) SetOptimization(c Caller, on bool) error {
 		}
 		k.optimization = on
 		k.tellOptimization()
-		for _, s := range k.sites {
+		for _, s := range slices.Clone(k.sites) {
 			if k.disabled(s.head) {
 				continue
 			}
@@ -141,7 +133,7 @@ func (k *Kprobes) ArmAll(c Caller, on bool) error {
 			v = 0
 		}
 		k.m.store(k.sym.allDisarmed, field{0, 4}, v)
-		for _, s := range k.sites {
+		for _, s := range slices.Clone(k.sites) {
 			if err := k.armOne(c, s, on); err != nil {
 				return err
 			}

@@ -227,3 +227,51 @@ func TestPreemptibleKernelRefuses(t *testing.T) {
 		t.Errorf("%+v %v", st, st.Refusal)
 	}
 }
+
+// A disabled probe between a jump's start and a new breakpoint does not hide the jump.
+func TestDisabledProbeDoesNotHideJump(t *testing.T) {
+	g := newGuest(t, Default())
+	jumping := g.add(Spec{Symbol: "work_frame"})
+	g.add(Spec{Symbol: "work_frame", Offset: 1, Disabled: true})
+	g.do(g.k.WaitOptimizer(g))
+	if st := g.state(jumping); st.Mode != Optimized {
+		t.Fatalf("%+v %v", st, st.Refusal)
+	}
+	g.add(Spec{Symbol: "work_frame", Offset: 4})
+	if st := g.state(jumping); st.Mode != Breakpoint {
+		t.Errorf("with a breakpoint in the region: %+v", st)
+	}
+}
+
+// A jump that nobody wants any more is freed also when a new breakpoint forces it away early.
+func TestForcedAwayAfterRemoval(t *testing.T) {
+	g := newGuest(t, Default())
+	p := g.add(Spec{Symbol: "work_frame"})
+	g.do(g.k.WaitOptimizer(g))
+	g.do(g.k.Remove(g, p))
+	q := g.add(Spec{Symbol: "work_frame", Offset: 4})
+	if got := g.text("work_frame", 0, 5); got != "55 48 89 e5 cc" {
+		t.Errorf("text %s", got)
+	}
+	g.do(g.k.Remove(g, q))
+	g.do(g.k.WaitOptimizer(g))
+	if len(g.k.sites) != 0 || slices.Contains(g.k.detours.used, true) {
+		t.Error("the site stays")
+	}
+}
+
+// While the jump of a disabled probe still stands, no jump and no pending one may span it.
+func TestDisabledJumpIsInTheWay(t *testing.T) {
+	g := newGuest(t, Default())
+	inner := g.add(Spec{Symbol: "work_frame", Offset: 4})
+	g.do(g.k.WaitOptimizer(g))
+	g.do(g.k.Disable(g, inner))
+	outer := g.add(Spec{Symbol: "work_frame"})
+	if st := g.state(outer); st.Queued || st.Refusal == nil || st.Refusal.Rule != RuleProbeInRegion {
+		t.Errorf("before the inner jump is undone: %+v %v", st, st.Refusal)
+	}
+	g.do(g.k.WaitOptimizer(g))
+	if st := g.state(outer); st.Mode != Optimized {
+		t.Errorf("afterwards: %+v %v", st, st.Refusal)
+	}
+}

@@ -1,0 +1,129 @@
+package kprobes
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Random registering, removing, switching and calling: results never change, hits are counted, and
+// in the end the text is what it was.
+func TestRandomOperations(t *testing.T) {
+	for seed := range uint64(5) {
+		boot(t, Default(), func(l *live) { newStorm(l, seed).run(400) })
+	}
+}
+
+// storm is a random sequence of operations on a few functions.
+type storm struct {
+	l      *live
+	rng    *rand.Rand
+	fns    []string
+	want   map[string]uint64
+	text   map[string]string
+	probes []*Probe
+}
+
+func newStorm(l *live, seed uint64) *storm {
+	s := &storm{
+		l: l, rng: rand.New(rand.NewPCG(seed, 5)),
+		fns:  []string{"bench_target", "work_frame", "work_divide", "work_recursive", "work_checksum"},
+		want: map[string]uint64{}, text: map[string]string{},
+	}
+	for _, f := range s.fns {
+		s.want[f] = l.call(f, 5, 77)
+		s.text[f] = s.bytes(f)
+	}
+	return s
+}
+
+func (s *storm) bytes(fn string) string {
+	sym, _ := s.l.m.Image().Symbol(fn)
+	b, err := s.l.m.ReadBytes(sym.Addr, int(sym.Size))
+	s.l.do(err)
+	return hex(b)
+}
+
+func (s *storm) run(n int) {
+	for range n {
+		s.step()
+		for _, f := range s.fns {
+			if got := s.l.call(f, 5, 77); got != s.want[f] {
+				s.l.t.Errorf("%s returns %#x, was %#x", f, got, s.want[f])
+				return
+			}
+		}
+	}
+	for len(s.probes) > 0 {
+		s.remove()
+	}
+	s.l.do(s.l.k.WaitOptimizer(s.l.Call))
+	for _, f := range s.fns {
+		if got := s.bytes(f); got != s.text[f] {
+			s.l.t.Errorf("%s reads %s in the end, was %s", f, got, s.text[f])
+		}
+	}
+	k := s.l.k
+	if len(k.sites) != 0 || slices.Contains(k.slots.used, true) || slices.Contains(k.detours.used, true) {
+		s.l.t.Error("without probes there are sites, slots or detour buffers left")
+	}
+}
+
+func (s *storm) step() {
+	l := s.l
+	switch s.rng.IntN(12) {
+	case 0, 1, 2, 3:
+		s.register()
+	case 4, 5, 6:
+		s.remove()
+	case 7:
+		s.toggle(l.k.Enable)
+	case 8:
+		s.toggle(l.k.Disable)
+	case 9:
+		l.do(l.k.SetOptimization(l.Call, s.rng.IntN(3) > 0))
+	case 10:
+		l.do(l.k.ArmAll(l.Call, s.rng.IntN(3) > 0))
+	case 11:
+		l.do(l.k.WaitOptimizer(l.Call))
+	}
+}
+
+func (s *storm) register() {
+	fn := s.fns[s.rng.IntN(len(s.fns))]
+	offs := s.l.offsets(fn)
+	spec := Spec{Symbol: fn, Handler: "handler_count", Disabled: s.rng.IntN(4) == 0}
+	switch s.rng.IntN(4) {
+	case 0:
+		spec.Kind, spec.Handler, spec.MaxActive = Kretprobe, "ret_count", 20
+	case 1:
+		spec.Post = "post_empty"
+		fallthrough
+	default:
+		spec.Offset = offs[s.rng.IntN(min(len(offs), 6))]
+	}
+	p, err := s.l.k.Add(s.l.Call, spec)
+	if errors.Is(err, ENOMEM) {
+		return
+	}
+	s.l.do(err)
+	if err == nil {
+		s.probes = append(s.probes, p)
+	}
+}
+
+func (s *storm) remove() {
+	if len(s.probes) == 0 {
+		return
+	}
+	i := s.rng.IntN(len(s.probes))
+	s.l.do(s.l.k.Remove(s.l.Call, s.probes[i]))
+	s.probes = slices.Delete(s.probes, i, i+1)
+}
+
+func (s *storm) toggle(f func(Caller, *Probe) error) {
+	if len(s.probes) > 0 {
+		s.l.do(f(s.l.Call, s.probes[s.rng.IntN(len(s.probes))]))
+	}
+}
