@@ -67,6 +67,7 @@ type timing struct {
 	lead      ticks  // how far fetch may run ahead of issue
 	window    bool
 	slack     ticks      // what the store buffer hides
+	drained   ticks      // when the last store reaches the cache
 	cost      [256]price // by class
 	ev        [events]ticks
 	occLoad   ticks
@@ -180,8 +181,8 @@ func (c *CPU) settle(n int) {
 		c.ready[in.o1&31] = done
 		c.ready[in.o2&31] = done
 		if in.flags&fStore != 0 {
-			data := max(done, c.ready[in.base&31], c.ready[in.index&31])
-			d = c.accountStore(d, data, &c.acc[i&(accesses-1)])
+			done = c.accountStore(d, max(done, c.ready[in.base&31], c.ready[in.index&31]), &c.acc[i&(accesses-1)])
+			d = max(d, c.drained-c.slack)
 		}
 		retire = max(retire+c.slot, done)
 		c.ring[at&(cpus.MaxWindow-1)] = retire
@@ -219,16 +220,19 @@ func (c *CPU) accountLoad(in *inst, d ticks, a *access) ticks {
 	return start
 }
 
-// accountStore sends a store on its way to the cache: the store port drains in order, and issue waits
-// when more are on their way than the buffer holds.
+// accountStore executes a store and sends it on its way to the cache, which it reaches in order after
+// it has retired: issue waits when more are on their way than the buffer holds. It returns when the
+// store can retire.
 func (c *CPU) accountStore(d, data ticks, a *access) ticks {
-	p := max(c.port[portStore], d) + c.occStor + a.missW
-	c.port[portStore] = p
+	p := max(c.port[portStore], d)
+	c.port[portStore] = p + c.occStor
+	data = max(data, p)
+	c.drained = max(c.drained, data) + c.occStor + a.missW
 	if a.store != 0 {
 		c.fwd[a.store&(forwards-1)] = forward{a.store, data}
 	}
 	a.missW, a.store = 0, 0
-	return max(d, p-c.slack)
+	return data
 }
 
 // accountBranch redirects the front end after a branch: a bubble when it was predicted and taken, a
@@ -250,7 +254,7 @@ func (c *CPU) accountBranch(done ticks) {
 func (c *CPU) accountInOrder(in *inst, k *price, a *access) {
 	d := max(c.dispatch, c.retire)
 	if k.serialize {
-		d = max(d, c.port[portStore])
+		d = max(d, c.drained)
 	}
 	cost := k.issue + c.extra
 	if k.serialize {
@@ -260,7 +264,8 @@ func (c *CPU) accountInOrder(in *inst, k *price, a *access) {
 		cost += a.miss + c.ev[evLoadUse]
 	}
 	if in.flags&fStore != 0 {
-		d = c.accountStore(d, d+cost, a)
+		c.accountStore(d, d+cost, a)
+		d = max(d, c.drained-c.slack)
 	}
 	done := d + cost
 	c.ready[in.o1&31], c.ready[in.o2&31] = done, done
@@ -275,7 +280,7 @@ func (c *CPU) accountInOrder(in *inst, k *price, a *access) {
 
 // drain waits for everything in flight and then lets t pass.
 func (c *CPU) drain(t ticks) {
-	d := max(c.retire, c.dispatch, c.port[portStore]) + t
+	d := max(c.retire, c.dispatch, c.drained) + t
 	c.retire, c.dispatch = d, d
 	c.acc[between] = access{}
 	c.extra, c.redirect, c.taken = 0, false, false
