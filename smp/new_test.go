@@ -1,0 +1,48 @@
+package smp
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/sim"
+	"kprobesim/workloads"
+)
+
+func TestNewChecksItsOptions(t *testing.T) {
+	b, err := workloads.Open("x86_64-2010")
+	if err != nil {
+		t.Fatal(err)
+	}
+	im, err := sim.LoadImage("x86_64-2010", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		opt  Options
+		want string // part of the error, "" for none
+	}{
+		{"one CPU", Options{HZ: 250, CPUHz: 1e9}, ""},
+		{"own timer clock", Options{HZ: 250, CPUHz: 1e9, TimerHz: 1e8, CPUs: 1}, ""},
+		{"no jiffies", Options{CPUHz: 1e9}, "HZ=0"},
+		{"slow clock", Options{HZ: 1000, CPUHz: 100}, "HZ the smallest"},
+		{"slow timer", Options{HZ: 1000, CPUHz: 1e9, TimerHz: 10}, "10 Hz (timer)"},
+		{"many CPUs", Options{HZ: 250, CPUHz: 1e9, CPUs: 2}, "2 CPUs are not modelled yet"},
+	}
+	for _, tt := range tests {
+		k, err := New(newWorld(t), im, tt.opt)
+		if tt.want == "" && (err != nil || k.CPUs() != 1) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestUnknownNativeThread(t *testing.T) {
+	w := newWorld(t)
+	if v := w.k.Thread(w, 7); v != threadFinished || w.k.Err() == nil {
+		t.Errorf("thread 7 of none returns %d, error %v", v, w.k.Err())
+	}
+}
