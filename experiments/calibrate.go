@@ -71,11 +71,7 @@ func (c *Calibration) plan(x []int64) (*Plan, error) {
 	for i, p := range c.params {
 		sets = append(sets, fmt.Sprintf("machine.%s=%d", p.Path, x[i]))
 	}
-	experiment := c.machine.Experiment
-	if isPath(experiment) {
-		experiment = beside(c.machine.File, experiment)
-	}
-	p, err := c.loader.Plan(experiment, sets)
+	p, err := c.loader.Plan(c.machine.Experiment, sets)
 	if err != nil {
 		return nil, fmt.Errorf("experiment of the calibration: %w", err)
 	}

@@ -42,6 +42,10 @@
 //	"workload.hits" = [100, 1000]
 //	"machine.event.mispredict.cycles" = [10, 15, 20]
 //
+// A file may build on another one: base = "overhead-xeon-e5410-x86_64" (or a path) at its top takes
+// everything from there that the file itself does not say. Tables are merged key by key, points by their
+// name; a table that names its source is replaced as a whole. Machine descriptions have the same.
+//
 // Options of the form key=value override any key by its dotted path, elements of a list by name or
 // index (points.k.handler=handler_count), and the machine description by "machine." and its key.
 //

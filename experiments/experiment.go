@@ -91,6 +91,7 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *Experiment {
 		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(FigureOverhead, FigurePhases))),
 	}
 	r.Has("sweep") // read by the planner
+	r.Has("base")  // read by the loader
 	e.Kernel = readKernel(r.Sub("kernel", true))
 	e.Workload = readWorkload(r.Sub("workload", true))
 	e.Probes = readProbes(r)

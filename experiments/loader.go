@@ -81,8 +81,41 @@ func (m *Machine) mark(s doc.Setting) {
 	}
 }
 
-// document reads and parses a TOML file once.
+// maxBases bounds how many files build on each other.
+const maxBases = 8
+
+// document reads and parses a TOML file once, with the files it is based on.
 func (l *Loader) document(what, folder, name, base string) (*doc.Node, error) {
+	return l.layered(what, folder, name, base, maxBases)
+}
+
+func (l *Loader) layered(what, folder, name, base string, depth int) (*doc.Node, error) {
+	root, err := l.single(what, folder, name, base)
+	if err != nil {
+		return nil, err
+	}
+	below := root.Get("base")
+	if below == nil {
+		return root, nil
+	}
+	from, err := doc.Text(below)
+	if err == nil && depth == 0 {
+		err = fmt.Errorf("more than %d files are based on each other", maxBases)
+	}
+	if err != nil {
+		return nil, doc.One(below.Pos, "base: %v", err)
+	}
+	under, err := l.layered(what, folder, from, filepath.Dir(below.Pos.File), depth-1)
+	if err != nil {
+		var errs doc.Errors
+		errs.Join(below.Pos, err)
+		return nil, errs.Err()
+	}
+	return doc.Merge(under, root), nil
+}
+
+// single reads and parses one file once.
+func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
 	key := what + "\x00" + name + "\x00" + base
 	if n := l.docs[key]; n != nil {
 		return n, nil

@@ -51,12 +51,12 @@ func (m *Machine) FittedOn() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// fittedOn reports whether m was fitted on the experiment of a name and file.
-func (m *Machine) fittedOn(name, file string) bool {
+// calibratedBy reports whether m was fitted on the experiment of a name and file.
+func (m *Machine) calibratedBy(name, file string) bool {
 	if !isPath(m.Experiment) {
 		return m.Experiment == name
 	}
-	return beside(m.File, m.Experiment) == filepath.Clean(file)
+	return m.Experiment == filepath.Clean(file)
 }
 
 // beside returns the path of a file that another file names: relative paths start at that file.
@@ -97,6 +97,7 @@ func readMachine(root *doc.Node, isas []*cpus.ISA, errs *doc.Errors) *Machine {
 	}
 	before := len(*errs)
 	mr.isa = isas[i]
+	r.Has("base") // read by the loader
 	mr.sources(r.Sub("sources", true))
 	mr.core(r)
 	mr.costs(r)
@@ -350,6 +351,9 @@ func (mr *machineReader) calibration(r *doc.Reader) {
 	if r.Has("calibration") {
 		c := r.Sub("calibration", false)
 		m.Experiment = doc.Need(c, "experiment", doc.Text)
+		if isPath(m.Experiment) {
+			m.Experiment = beside(c.At("experiment").File, m.Experiment)
+		}
 		c.Done()
 	}
 	params, figures := m.FittedParams(), m.FittedOn()

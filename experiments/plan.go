@@ -54,7 +54,6 @@ func (p *Plan) Point(name string) (*Point, error) {
 // planner makes a Plan out of a document, one combination of the sweep after the other.
 type planner struct {
 	l    *Loader
-	base string // folder of the experiment file, where relative paths start
 	errs doc.Errors
 	plan *Plan
 }
@@ -68,7 +67,7 @@ func (l *Loader) Plan(name string, sets []string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{l: l, base: filepath.Dir(root.Pos.File)}
+	p := &planner{l: l}
 	p.plan = &Plan{File: root.Pos.File, Overrides: sets}
 	var settings []doc.Setting
 	for _, arg := range sets {
@@ -123,7 +122,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	if e.Machine == "" {
 		return
 	}
-	m, err := p.l.Machine(e.Machine, p.base, machine)
+	m, err := p.l.Machine(e.Machine, folder(root, "machine"), machine)
 	p.errs.Join(at(root, "machine"), err)
 	if len(p.errs) > before {
 		return // what follows would only repeat it
@@ -132,7 +131,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	if !p.setISA(root, &pt) {
 		return
 	}
-	im, err := p.l.Image(e.Kernel, pt.ISA, p.base)
+	im, err := p.l.Image(e.Kernel, pt.ISA, folder(root, "kernel", "image"))
 	if err != nil {
 		p.errs.Join(at(root, "kernel", "image"), err)
 		return
@@ -168,12 +167,17 @@ func (p *planner) setISA(root *doc.Node, pt *Point) bool {
 // addRole derives whether a point is a fit or a prediction, and holds what the file says against
 // it.
 func (p *planner) addRole(root *doc.Node, probe *Probe, i int, e *Experiment, m *Machine) {
+	if !m.calibratedBy(e.Name, root.Pos.File) {
+		if probe.Role == "" {
+			probe.Role = results.Predicted
+		}
+		return // the file knows better, for instance that it builds on the one of the calibration
+	}
 	role := results.Predicted
-	fits := m.fittedOn(e.Name, root.Pos.File)
-	if fits && slices.Contains(m.FittedOn(), probe.Name) {
+	if slices.Contains(m.FittedOn(), probe.Name) {
 		role = results.Fitted
 	}
-	if probe.Role != "" && probe.Role != role && fits {
+	if probe.Role != "" && probe.Role != role {
 		p.errs.Add(at(root, "points", fmt.Sprint(i), "role"),
 			"points.%s.role: the file says %s, but by machine %s the point is %s",
 			probe.Name, probe.Role, m.Name, role)
@@ -184,6 +188,16 @@ func (p *planner) addRole(root *doc.Node, probe *Probe, i int, e *Experiment, m 
 // at returns where the value of a path stands, or the nearest table above it.
 func at(root *doc.Node, path ...string) doc.Pos {
 	return root.Find(path...).Pos
+}
+
+// folder returns where a relative path at a key starts: beside the file that has the key, or here when
+// an option set it.
+func folder(root *doc.Node, path ...string) string {
+	pos := at(root, path...)
+	if pos.Line == 0 {
+		return ""
+	}
+	return filepath.Dir(pos.File)
 }
 
 // checkGuest holds symbols and offsets against the image.
