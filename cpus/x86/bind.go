@@ -169,8 +169,8 @@ func bindDouble(d *decoder, r *row) bool {
 	return false
 }
 
-// bindExtend binds movzx, movsx and movsxd; r.reg is indexed by the destination's size and aux by
-// the source's.
+// bindExtend binds movzx, movsx and movsxd; aux is the kind. movsxd with a 16-bit destination moves 16
+// bits, though the decoder calls its source a 32-bit one.
 func bindExtend(d *decoder, r *row) bool {
 	dst, ok := d.x.Args[0].(x86asm.Reg)
 	if !ok {
@@ -184,14 +184,14 @@ func bindExtend(d *decoder, r *row) bool {
 	}
 	switch s := d.x.Args[1].(type) {
 	case x86asm.Mem:
-		d.in.exec = extendLoad(r.aux, size, sizeIndex(d.x.MemBytes))
+		d.in.exec = extendLoad(r.aux, size, min(size, sizeIndex(d.x.MemBytes)))
 		d.in.class = clLoad
 		d.in.flags |= fLoad
 		return d.memory(s)
 	case x86asm.Reg:
 		var from int
 		d.in.src, from, ok = register(s)
-		d.in.exec = extendReg(r.aux, size, sizeIndex(from))
+		d.in.exec = extendReg(r.aux, size, min(size, sizeIndex(from)))
 		return ok
 	}
 	return false

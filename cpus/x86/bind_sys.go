@@ -154,6 +154,20 @@ func bindString(d *decoder, r *row) bool {
 	return true
 }
 
+// bindXlat binds xlat, whose segment override x86asm leaves among the prefixes.
+func bindXlat(d *decoder, r *row) bool {
+	d.in.exec, d.in.seg = r.reg[0], segFlat
+	for _, p := range d.x.Prefix {
+		switch p & 0xff {
+		case x86asm.PrefixFS:
+			d.in.seg = segFS
+		case x86asm.PrefixGS:
+			d.in.seg = segGS
+		}
+	}
+	return d.x.AddrSize == d.mode
+}
+
 // bindNop binds no-ops with any operand.
 func bindNop(d *decoder, r *row) bool {
 	d.in.exec = nop

@@ -50,6 +50,7 @@ type fault struct {
 	hasError bool
 	soft     bool // raised by int n, int3: the gate's DPL is checked
 	trap     bool // rip already points behind the instruction
+	address  bool // #GP because of an address that is not canonical
 	code     uint32
 }
 
@@ -139,7 +140,7 @@ func (c *CPU) reset() {
 
 // Boot implements cpus.Probe.
 func (c *CPU) Boot(entry, stack uint64, args ...uint64) {
-	c.r[rRIP] = entry
+	c.r[rRIP], c.halted = entry, false
 	c.r[rsp] = stack
 	for i, a := range args {
 		c.r[argRegs[i]] = a

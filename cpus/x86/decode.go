@@ -108,15 +108,42 @@ func disassemble(code []byte, mode int) (x86asm.Inst, bool) {
 	if err == nil && x.Op != 0 {
 		return x, true
 	}
-	return supplement(code)
+	return supplement(code, mode)
 }
 
-// supplement decodes what x86asm does not know: endbr64 and endbr32, which are no-ops before CET.
-func supplement(code []byte) (x86asm.Inst, bool) {
+// supplement decodes what x86asm does not know: endbr64 and endbr32, which are no-ops before CET, and
+// the second encodings of shl and test, which the manual omits and processors execute.
+func supplement(code []byte, mode int) (x86asm.Inst, bool) {
 	if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3]&^1 == 0xfa {
 		return x86asm.Inst{Op: x86asm.NOP, Len: 4}, true
 	}
-	return x86asm.Inst{}, false
+	i := 0
+	for i < len(code) && isPrefix(code[i], mode) {
+		i++
+	}
+	if i+1 >= len(code) {
+		return x86asm.Inst{}, false
+	}
+	other := append([]byte{}, code...)
+	switch op, ext := code[i], code[i+1]>>3&7; {
+	case (op&^1 == 0xc0 || op&^3 == 0xd0) && ext == 6:
+		other[i+1] &^= 2 << 3
+	case op&^1 == 0xf6 && ext == 1:
+		other[i+1] &^= 1 << 3
+	default:
+		return x86asm.Inst{}, false
+	}
+	x, err := x86asm.Decode(other, mode)
+	return x, err == nil && x.Op != 0
+}
+
+// isPrefix reports a legacy prefix or, in 64-bit mode, REX.
+func isPrefix(b byte, mode int) bool {
+	switch b {
+	case 0xf0, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0x66, 0x67:
+		return true
+	}
+	return mode == 64 && b&0xf0 == 0x40
 }
 
 // decoder binds the operands of one instruction.

@@ -290,6 +290,7 @@ func iret[T width](c *CPU, _ *inst) {
 	for i := range w {
 		v, ok := load[T](c, (c.r[rsp]+uint64(i)*uint64(bitsOf(T(0))/8))&c.linMask)
 		if !ok {
+			c.onStack()
 			return
 		}
 		w[i] = uint64(v)

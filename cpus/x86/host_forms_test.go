@@ -12,6 +12,12 @@ const (
 	undefScan  = flagCF | flagOF | flagSF | flagAF | flagPF
 )
 
+// named is an opcode extension and its operation.
+type named struct {
+	ext  int
+	name string
+}
+
 var lockPrefix = []byte{0xf0}
 
 // immediate draws n bytes.
@@ -90,7 +96,8 @@ func buildArithmetic(g *gen) {
 		g.xr("test imm", undefLogic, w, 0, opcode(w, 0xf6), g.immediate(immOf(w)))
 		g.xm("test imm", undefLogic, w, 0, opcode(w, 0xf6), g.immediate(immOf(w)), nil)
 		g.add("test a,imm", undefLogic, insn{width: w, op: opcode(w, 0xa8), rm: gpr{n: -1}, imm: g.immediate(immOf(w))})
-		for ext, name := range map[int]string{0: "inc", 1: "dec"} {
+		for _, x := range []named{{0, "inc"}, {1, "dec"}} {
+			ext, name := x.ext, x.name
 			g.oneOperand(name, w, ext, 0xfe)
 		}
 		g.oneOperand("not", w, 2, 0xf6)
@@ -151,21 +158,13 @@ func buildMoves(g *gen) {
 	}
 	for _, sreg := range []int{0, 2, 3} {
 		g.xm("mov from segment", 0, 4, sreg, []byte{0x8c}, nil, nil)
-		v := uint64(userDS)
-		f := g.xr("mov to segment", 0, 4, sreg, []byte{0x8e}, nil)
-		rm := int(f.code[len(f.code)-1]&7) | int(f.code[0]&1*8)*b2i(len(f.code) == 3)
-		f.also(func(x *vector) { x.regs[rm] = v })
+		r := g.reg(4, false)
+		g.add("mov to segment", 0, insn{width: 4, op: []byte{0x8e}, modrm: true, reg: gpr{n: sreg}, rm: r}).
+			also(func(v *vector) { v.regs[r.n] = v.regs[r.n]&^0xffff | userDS })
 		m, fix := g.mem(2)
 		g.add("mov memory to segment", 0, insn{width: 4, op: []byte{0x8e}, modrm: true, reg: gpr{n: sreg}, mem: m}).also(fix).
 			also(func(x *vector) { copy16(x, m, userDS) })
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // address is where m points in v.

@@ -52,6 +52,7 @@ func jmpL[T width](c *CPU, in *inst) {
 func push[T width](c *CPU, v T) bool {
 	sp := (c.r[rsp] - uint64(bitsOf(v)/8)) & c.linMask
 	if !store(c, sp, v) {
+		c.onStack()
 		return false
 	}
 	c.r[rsp] = sp
@@ -62,8 +63,18 @@ func pop[T width](c *CPU) (T, bool) {
 	v, ok := load[T](c, c.r[rsp])
 	if ok {
 		c.r[rsp] = (c.r[rsp] + uint64(bitsOf(v)/8)) & c.linMask
+		return v, true
 	}
-	return v, ok
+	c.onStack()
+	return v, false
+}
+
+// onStack turns the #GP of an address that is not canonical into the #SS that a stack access raises
+// instead (SDM vol. 1, 3.3.7.1).
+func (c *CPU) onStack() {
+	if c.fault.address {
+		c.fault.vector = vecSS
+	}
 }
 
 func callRel[T width](c *CPU, in *inst) {
@@ -131,10 +142,12 @@ func popM[T width](c *CPU, in *inst) {
 
 func leave[T width](c *CPU, _ *inst) {
 	v, ok := load[T](c, c.r[rbp])
-	if ok {
-		c.r[rsp] = (c.r[rbp] + uint64(bitsOf(v)/8)) & c.linMask
-		put(c, rbp, v)
+	if !ok {
+		c.onStack()
+		return
 	}
+	c.r[rsp] = (c.r[rbp] + uint64(bitsOf(v)/8)) & c.linMask
+	put(c, rbp, v)
 }
 
 // enter makes a frame; nesting levels above zero are not modelled.
@@ -180,7 +193,7 @@ func sahf(c *CPU, _ *inst) {
 }
 
 func xlat(c *CPU, in *inst) {
-	if v, ok := load[uint8](c, (c.r[rbx]+c.r[rax]&0xff)&c.linMask); ok {
+	if v, ok := load[uint8](c, (c.r[rbx]+c.r[rax]&0xff+c.segBase[in.seg&7])&c.linMask); ok {
 		put(c, rax, v)
 	}
 }

@@ -41,6 +41,7 @@ func canonical(va uint64) bool { return uint64(int64(va<<16)>>16) == va }
 func (c *CPU) page(va uint64, acc mmu.Access) *mmu.Page {
 	if !canonical(va) {
 		c.raiseCode(vecGP, 0)
+		c.fault.address = true
 		return nil
 	}
 	p := c.dtlb.Find(va)

@@ -63,6 +63,9 @@ func (c *CPU) runBlock(b *block) {
 func (c *CPU) finish(in *inst, i int) {
 	faulted := c.stop&stopFault != 0
 	if faulted && !c.fault.trap {
+		if in.seg == segFlat && (in.base == rsp || in.base == rbp) {
+			c.onStack()
+		}
 		c.r[rRIP] -= uint64(in.len)
 		c.settle(i)
 		c.acc[i&(accesses-1)] = access{}

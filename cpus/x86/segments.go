@@ -107,10 +107,12 @@ func lret[T width](c *CPU, in *inst) {
 	n := uint64(bitsOf(T(0)) / 8)
 	ip, ok := load[T](c, c.r[rsp])
 	if !ok {
+		c.onStack()
 		return
 	}
 	sel, ok := load[T](c, c.r[rsp]+n)
 	if !ok {
+		c.onStack()
 		return
 	}
 	cs, ok := c.readCode(uint16(sel))

@@ -143,7 +143,7 @@ var rows = map[x86asm.Op]row{
 	x86asm.STD:         {bind: bindNone, reg: byWidth{std}, class: clDirection},
 	x86asm.LAHF:        {bind: bindNone, reg: byWidth{lahf}, class: clFlag, io: ioReadFlag | ioReadA | ioSetA},
 	x86asm.SAHF:        {bind: bindNone, reg: byWidth{sahf}, class: clFlag, io: ioSetFlag | ioReadA | ioReadFlag},
-	x86asm.XLATB:       {bind: bindNone, reg: byWidth{xlat}, class: clXlat, io: ioReadA | ioSetA, flags: fLoad},
+	x86asm.XLATB:       {bind: bindXlat, reg: byWidth{xlat}, class: clXlat, io: ioReadA | ioSetA, flags: fLoad},
 	x86asm.MOVSB:       {bind: bindString, reg: byWidth{movs[uint8]}, class: clString, flags: fLoad | fStore},
 	x86asm.MOVSW:       {bind: bindString, reg: byWidth{movs[uint16]}, class: clString, flags: fLoad | fStore},
 	x86asm.MOVSD:       {bind: bindString, reg: byWidth{movs[uint32]}, class: clString, flags: fLoad | fStore},

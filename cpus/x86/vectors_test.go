@@ -71,6 +71,12 @@ func (f *form) also(fix func(v *vector)) *form {
 	return f
 }
 
+// first puts a fix before the others, so that those that make addresses have the last word.
+func (f *form) first(fix func(v *vector)) *form {
+	f.fix = append([]func(*vector){fix}, f.fix...)
+	return f
+}
+
 // times multiplies the number of vectors.
 func (f *form) times(n int) *form { f.n *= n; return f }
 

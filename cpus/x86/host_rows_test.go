@@ -1,0 +1,88 @@
+package x86
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// notCompared are the functions that a user program cannot complete or reach, by the reason.
+var notCompared = map[string][]string{
+	"privileged; system_test.go, exceptions_test.go and debug_test.go have them": {
+		"CLI reg 8", "CLTS reg 8", "HLT reg 8", "INVD reg 8", "INVLPG reg 8", "LGDT reg 8", "LIDT reg 8", "LLDT reg 8",
+		"LTR reg 8", "RDMSR reg 8", "STI reg 8", "SWAPGS reg 8", "SYSRET reg 8", "WBINVD reg 8", "WRMSR reg 8",
+	},
+	"goes to the kernel or asks what only it answers; system_test.go has them": {
+		"INT reg 8", "SYSCALL reg 8", "SGDT reg 8", "SIDT reg 8", "SLDT reg 8", "STR reg 8", "POP load 64",
+	},
+	"answers for the machine and not for the instruction set": {"CPUID reg 8", "RDTSC reg 8"},
+	"always faults: the group of faults has it":               {"UD2 reg 8", "ICEBP reg 8"},
+	"jumps to 16-bit addresses, or is 32 bits wide on AMD":    {"LJMP reg 16", "LRET reg 16", "LJMP reg 64"},
+	"exists in 32-bit mode only": {
+		"ENTER reg 32", "JCXZ reg 16", "JECXZ reg 16", "JRCXZ reg 16", "JCXZ reg 32", "JRCXZ reg 32", "LEAVE reg 32",
+		"LOOP reg 16", "LOOPE reg 16", "LOOPNE reg 16", "POP load 32", "POP mem 32", "POP reg 32", "POPF reg 32", "POPFD reg 32",
+		"POPFQ reg 32", "PUSH load 32", "PUSH mem 32", "PUSH reg 32", "PUSHF reg 32", "PUSHFD reg 32", "PUSHFQ reg 32",
+	},
+	"the decoder has another name for this width": {
+		"JCXZ reg 64", "JECXZ reg 64", "POPF reg 64", "POPFD reg 16", "POPFD reg 64", "POPFQ reg 16", "PUSHF reg 64",
+		"PUSHFD reg 16", "PUSHFD reg 64", "PUSHFQ reg 16",
+	},
+}
+
+// checkCoverage holds the functions that ran on both sides against the table: every row and every
+// width of its forms must be among them, but for notCompared, which must have no entry that is.
+func checkCoverage(t *testing.T, ran map[function]bool) {
+	stale := map[string]bool{}
+	excused := map[string]bool{}
+	for _, names := range notCompared {
+		for _, n := range names {
+			stale[n], excused[n] = true, true
+		}
+	}
+	var missing []string
+	for op, r := range rows {
+		for _, slot := range slots(op, r) {
+			switch {
+			case ran[slot.function]:
+			case excused[slot.name]:
+				delete(stale, slot.name)
+			default:
+				missing = append(missing, slot.name)
+			}
+		}
+	}
+	slices.Sort(missing)
+	for _, m := range missing {
+		t.Errorf("%s: no form ran on host and simulator alike; add one or list it in notCompared", m)
+	}
+	for name := range stale {
+		t.Errorf("notCompared lists %q, which is compared or not in the table", name)
+	}
+}
+
+// slot is one function of a row.
+type slot struct {
+	name string
+	function
+}
+
+// slots names the functions of a row as "ADD mem 16", and a row without any by its operation.
+func slots(op x86asm.Op, r row) []slot {
+	var out []slot
+	for _, kind := range []struct {
+		name string
+		f    byWidth
+	}{{"reg", r.reg}, {"load", r.load}, {"mem", r.mem}} {
+		for i, f := range kind.f {
+			if f != nil {
+				out = append(out, slot{fmt.Sprintf("%s %s %d", op, kind.name, 8<<i), function{op, address(f)}})
+			}
+		}
+	}
+	if out == nil {
+		out = append(out, slot{op.String(), function{op: op}})
+	}
+	return out
+}
