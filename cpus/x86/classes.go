@@ -174,6 +174,7 @@ const (
 	evTaken
 	evForward
 	evLoadUse
+	evCommit
 	evSplit
 	evTLBWalk
 	evFault
@@ -187,6 +188,7 @@ var eventNames = [events]string{
 	evMispredict: "mispredict",    // front-end refill after the branch was resolved
 	evTaken:      "taken_branch",  // bubble behind a correctly predicted taken branch
 	evForward:    "store_forward", // from a store's data to a load of it
+	evCommit:     "store_commit",  // from a store's retirement to its place in the cache
 	evLoadUse:    "load_use",      // what a load costs in the throughput model
 	evSplit:      "split_line",    // an access that crosses a cache line
 	evTLBWalk:    "tlb_walk",      // a walk, beside the loads it makes

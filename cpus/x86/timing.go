@@ -34,8 +34,10 @@ var portNames = [ports]string{"", "alu", "load", "store", "branch"}
 const forwards = 64
 
 type forward struct {
-	key   uint64 // physical address / 8, plus one
-	ready ticks
+	key    uint64 // physical address / 8, plus one
+	bytes  uint64 // mask of the bytes written there
+	ready  ticks  // its data can be forwarded
+	commit ticks  // it is in the cache
 }
 
 // timing is the cost model: when instructions issue, complete and retire.
@@ -93,6 +95,8 @@ type access struct {
 	missW ticks  // delay of its stores on their way to the cache
 	load  uint64 // eight-byte unit that it read, plus one; zero when it read nothing
 	store uint64 // and wrote
+	from  uint64 // masks of the bytes in those units
+	to    uint64
 }
 
 // accesses bounds the instructions of a block; the last entry is for accesses between instructions.
@@ -181,7 +185,10 @@ func (c *CPU) settle(n int) {
 		c.ready[in.o1&31] = done
 		c.ready[in.o2&31] = done
 		if in.flags&fStore != 0 {
-			done = c.accountStore(d, max(done, c.ready[in.base&31], c.ready[in.index&31]), &c.acc[i&(accesses-1)])
+			p := max(c.port[portStore], d)
+			c.port[portStore] = p + c.occStor
+			done = max(done, p, c.ready[in.base&31], c.ready[in.index&31])
+			c.commit(done, max(retire+c.slot, done)+c.ev[evCommit], &c.acc[i&(accesses-1)])
 			d = max(d, c.drained-c.slack)
 		}
 		retire = max(retire+c.slot, done)
@@ -213,26 +220,26 @@ func (c *CPU) accountLoad(in *inst, d ticks, a *access) ticks {
 	c.port[portLoad] = p + c.occLoad
 	at := max(p, c.ready[in.base&31], c.ready[in.index&31])
 	start := at + c.l1Lat + a.miss
-	if f := &c.fwd[a.load&(forwards-1)]; f.key == a.load && f.ready+c.ev[evForward] > start {
-		start = f.ready + c.ev[evForward]
+	if f := &c.fwd[a.load&(forwards-1)]; f.key == a.load && f.commit > at {
+		switch {
+		case a.from&^f.bytes == 0:
+			start = max(start, f.ready+c.ev[evForward])
+		case a.from&f.bytes != 0: // part of it is still on its way
+			start = max(start, f.commit+c.l1Lat)
+		}
 	}
 	a.miss, a.load = 0, 0
 	return start
 }
 
-// accountStore executes a store and sends it on its way to the cache, which it reaches in order after
-// it has retired: issue waits when more are on their way than the buffer holds. It returns when the
-// store can retire.
-func (c *CPU) accountStore(d, data ticks, a *access) ticks {
-	p := max(c.port[portStore], d)
-	c.port[portStore] = p + c.occStor
-	data = max(data, p)
-	c.drained = max(c.drained, data) + c.occStor + a.missW
+// commit sends a store on its way to the cache, which it reaches in order, at the earliest when
+// says: issue waits when more are on their way than the buffer holds.
+func (c *CPU) commit(data, when ticks, a *access) {
+	c.drained = max(c.drained+c.occStor, when) + a.missW
 	if a.store != 0 {
-		c.fwd[a.store&(forwards-1)] = forward{a.store, data}
+		c.fwd[a.store&(forwards-1)] = forward{a.store, a.to, data, c.drained}
 	}
 	a.missW, a.store = 0, 0
-	return data
 }
 
 // accountBranch redirects the front end after a branch: a bubble when it was predicted and taken, a
@@ -263,11 +270,10 @@ func (c *CPU) accountInOrder(in *inst, k *price, a *access) {
 	if in.flags&fLoad != 0 {
 		cost += a.miss + c.ev[evLoadUse]
 	}
-	if in.flags&fStore != 0 {
-		c.accountStore(d, d+cost, a)
-		d = max(d, c.drained-c.slack)
-	}
 	done := d + cost
+	if in.flags&fStore != 0 {
+		c.commit(done, done, a)
+	}
 	c.ready[in.o1&31], c.ready[in.o2&31] = done, done
 	c.retire, c.dispatch = done, done
 	c.ring[c.at&(cpus.MaxWindow-1)] = done
@@ -315,7 +321,8 @@ func (c *CPU) touchLoad(pa, n uint64) {
 	if pa&63+n > 64 {
 		c.splitLoad(pa)
 	}
-	c.acc[c.idx&(accesses-1)].load = pa>>3 + 1
+	a := &c.acc[c.idx&(accesses-1)]
+	a.load, a.from = pa>>3+1, (1<<n-1)<<(pa&7)
 }
 
 // touchStore sends a store through the caches and notes its data for younger loads.
@@ -328,7 +335,8 @@ func (c *CPU) touchStore(pa, n uint64) {
 		c.missStore(pa + n - 1)
 		c.acc[c.idx&(accesses-1)].missW += c.ev[evSplit]
 	}
-	c.acc[c.idx&(accesses-1)].store = pa>>3 + 1
+	a := &c.acc[c.idx&(accesses-1)]
+	a.store, a.to = pa>>3+1, (1<<n-1)<<(pa&7)
 }
 
 func (c *CPU) missLoad(pa uint64) {

@@ -16,7 +16,7 @@ printf 'const char kernel_source_hash[] = "%s";\n' "$hash" >"$tmp/hash.c"
 
 flags="-O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
  -ffreestanding -fno-builtin -mcmodel=kernel -mno-red-zone -fno-pic -fno-pie -mgeneral-regs-only
- -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none -fomit-frame-pointer
+ -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none -fno-omit-frame-pointer
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra
  -fno-optimize-sibling-calls -fno-ipa-ra
  -gno-record-gcc-switches -ffile-prefix-map=$PWD=. -ffile-prefix-map=$tmp=.

@@ -1,0 +1,79 @@
+package experiments
+
+import (
+	"encoding/hex"
+	"math"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// The loops that M. Desnoyers timed on a Xeon E5405 (PhD thesis, Montreal 2009, table 4.1 and figures
+// 4.6 to 4.9) and that InstLatx64 timed on a Xeon E5462, the same die as the E5410. They judge the cost
+// model by something that no parameter was fitted on. The code is what the named lines assemble to;
+// each ends in dec %ecx, jnz, hlt.
+var publishedLoops = []struct {
+	name, code string
+	cycles     float64 // a repetition
+	within     float64 // cycles that the model may differ
+}{
+	{"empty loop", "ffc975fcf4", 1, 1.5},
+	{"sequence lock read", "8b07a801750a8b1739c27504ffc975f0f4", 3, 2},
+	{"cmpxchg", "480fb117ffc975f8f4", 8, 6},
+	{"lock cmpxchg", "f0480fb117ffc975f7f4", 24, 6},
+	{"pushfq; pop; cli", "9c58faffc975f9f4", 22, 6},
+	{"push; popfq", "509dffc975faf4", 20, 6},
+	{"pushfq; popfq", "9c9dffc975faf4", 24, 6},
+	{"interrupts off and restored", "9c58fa509dffc975f7f4", 39, 8},
+	{"preempt count up, down, test", "ff07ff0ff706010000007504ffc975f0f4", 12, 3},
+	{"push; pop", "5058ffc975faf4", 5.1, 1},
+	{"add to memory", "480117ffc975f9f4", 6, 1},
+	{"spin lock and unlock by calls", "4889f7e8180000004889f7e830000000ffc975ecf466662e0f1f840000000000b80001000066f00fc10738e07406f3908a07ebf6c366662e0f1f840000000000fe07c3", 46, 14},
+}
+
+func TestPublishedLoops(t *testing.T) {
+	m, err := NewLoader().Machine("xeon-e5410", ".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range publishedLoops {
+		got := loopCycles(t, m, l.code)
+		t.Logf("%-32s published %5.1f  model %5.1f", l.name, l.cycles, got)
+		if math.Abs(got-l.cycles) > l.within {
+			t.Errorf("%s: %.2f cycles, published %.1f", l.name, got, l.cycles)
+		}
+	}
+}
+
+// loopCycles runs a loop and returns the cycles of a warm repetition.
+func loopCycles(t *testing.T, m *Machine, code string) float64 {
+	t.Helper()
+	const at, data, n = 0xffffffff80200000, 0xffff880000300000, 10000
+	b, err := hex.DecodeString(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isa := x86.ISA64()
+	mem := mmu.NewMemory(16 << 20)
+	root, err := isa.Tables(mem, 15<<20, isa.Maps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem.Write(at-0xffffffff80000000, b)
+	c := isa.New(0, &m.CPU, cpus.Bus{Memory: mem, Root: root, Phase: func(uint64) uint8 { return 0 }})
+	run := func(n uint64) clock.Ticks {
+		// rdi, rsi, rdx, rcx: two places in memory, an addend, the count
+		c.Boot(at, data+0x8000, data, data+0x1000, 0, n)
+		start := c.Now()
+		c.Interrupt()
+		for c.Run(1<<60).Reason != cpus.Halted {
+			t.Fatal("the loop does not end")
+		}
+		return c.Now() - start
+	}
+	run(n)
+	return float64(run(2*n)-run(n)) / n / float64(clock.PerCycle)
+}
