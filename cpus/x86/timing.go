@@ -73,6 +73,7 @@ type timing struct {
 	cost      [256]price // by class
 	ev        [events]ticks
 	occLoad   ticks
+	loadUse   ticks
 	occStor   ticks
 	fwd       [forwards]forward
 
@@ -124,6 +125,7 @@ func (t *timing) init(cfg *cpus.Config) {
 	for i, n := range eventNames {
 		t.ev[i] = cfg.Events[n]
 	}
+	t.loadUse = t.ev[evLoadUse]
 	t.occLoad, t.occStor = cfg.Ports["load"], cfg.Ports["store"]
 	t.slack = t.occStor * ticks(cfg.StoreBuffer)
 	t.l1i, t.l1d, t.l2 = mmu.NewCache(cfg.L1I), mmu.NewCache(cfg.L1D), mmu.NewCache(cfg.L2)
@@ -146,7 +148,7 @@ func (t *timing) price(cfg *cpus.Config, k cpus.Cost) price {
 	if p.occupancy == 0 {
 		p.occupancy = cfg.Ports[k.Port]
 	}
-	p.inOrder = k.Serialize || k.InOrder || !t.window
+	p.inOrder = k.Serialize || k.InOrder
 	p.first = cfg.FrontEnd.ComplexFirst && p.issue > t.slot
 	return p
 }
@@ -155,6 +157,10 @@ func (t *timing) price(cfg *cpus.Config, k cpus.Cost) price {
 // are executed first and timed after, because the two loops are faster apart.
 func (c *CPU) settle(n int) {
 	insts := c.cur.insts
+	if !c.window {
+		c.settleThroughput(n)
+		return
+	}
 	if c.entering {
 		c.enterWindow()
 	}
@@ -202,6 +208,41 @@ func (c *CPU) settle(n int) {
 	c.dispatch, c.retire, c.at, c.settled = d, retire, at, n
 	if c.redirect || c.taken {
 		c.accountBranch(done)
+	}
+}
+
+// settleThroughput is settle in the throughput model: an instruction takes its issue bandwidth, a load
+// what it makes its successors wait, and misses all they cost.
+func (c *CPU) settleThroughput(n int) {
+	insts := c.cur.insts
+	at := max(c.dispatch, c.retire)
+	for i := c.settled; i < n; i++ {
+		in := &insts[i]
+		k := &c.cost[in.class]
+		if k.inOrder {
+			c.dispatch, c.retire = at, at
+			c.accountInOrder(in, k, &c.acc[i&(accesses-1)])
+			at = c.retire
+			continue
+		}
+		at += k.issue
+		if in.flags&fLoad != 0 {
+			a := &c.acc[i&(accesses-1)]
+			at += a.miss + c.loadUse
+			a.miss = 0
+		}
+		if in.flags&fStore != 0 {
+			a := &c.acc[i&(accesses-1)]
+			c.drained = max(c.drained+c.occStor, at) + a.missW
+			at = max(at, c.drained-c.slack)
+			a.missW = 0
+		}
+	}
+	c.count += uint64(n - c.settled)
+	c.dispatch, c.retire, c.settled = at, at, n
+	if c.redirect || c.taken {
+		c.accountBranch(at)
+		c.entering = false
 	}
 }
 
@@ -257,7 +298,7 @@ func (c *CPU) accountBranch(done ticks) {
 	c.redirect, c.taken = false, false
 }
 
-// accountInOrder is the throughput model, and the rule for serializing instructions in both.
+// accountInOrder places the instructions that neither model lets overlap.
 func (c *CPU) accountInOrder(in *inst, k *price, a *access) {
 	d := max(c.dispatch, c.retire)
 	if k.serialize {
@@ -268,7 +309,7 @@ func (c *CPU) accountInOrder(in *inst, k *price, a *access) {
 		cost = max(k.issue, k.latency)
 	}
 	if in.flags&fLoad != 0 {
-		cost += a.miss + c.ev[evLoadUse]
+		cost += a.miss + c.loadUse
 	}
 	done := d + cost
 	if in.flags&fStore != 0 {
