@@ -48,9 +48,10 @@ const (
 type fault struct {
 	vector   uint8
 	hasError bool
-	soft     bool // raised by int n, int3: the gate's DPL is checked
-	trap     bool // rip already points behind the instruction
-	address  bool // #GP because of an address that is not canonical
+	soft     bool  // raised by int n, int3: the gate's DPL is checked
+	trap     bool  // rip already points behind the instruction
+	address  bool  // #GP because of an address that is not canonical
+	back     uint8 // bytes of a soft interrupt's instruction, at which an exception on the way points
 	code     uint32
 }
 

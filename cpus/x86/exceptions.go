@@ -79,12 +79,12 @@ func (c *CPU) deliverPending() {
 	c.deliver(f, kind)
 }
 
-// deliver enters the handler of an exception or interrupt. An exception on the way becomes a double
-// fault, one on the way to that a shutdown (SDM vol. 3, 6.15, interrupt 8).
+// deliver enters the handler of an exception or interrupt. An exception on the way to it is delivered
+// instead, or as a double fault; one on the way to that is a shutdown (SDM vol. 3, table 6-5).
 func (c *CPU) deliver(f fault, kind uint8) {
 	first := f
-	for try := 0; ; try++ {
-		old := *c.saveForDelivery()
+	for {
+		old := c.saveForDelivery()
 		c.ctr.Exceptions[f.vector]++
 		c.noteDelivery(f, kind)
 		if c.enterHandler(f) {
@@ -93,12 +93,31 @@ func (c *CPU) deliver(f fault, kind uint8) {
 		inner := c.fault
 		c.fault, c.stop = fault{}, c.stop&^(stopFault|stopCode)
 		c.restoreAfter(&old)
-		if try == 1 || first.vector == vecDF {
+		c.leaveContext()
+		if f.vector == vecDF {
 			c.shutdown(first, inner)
 			return
 		}
-		f = fault{vector: vecDF, hasError: true}
+		if doubles(f, inner.vector) {
+			inner = fault{vector: vecDF, hasError: true}
+		}
+		c.r[rRIP] -= uint64(f.back)
+		f = inner
 	}
+}
+
+// doubles reports whether an exception on the way to the handler of f makes a double fault: two
+// contributory ones, or any of them after a page fault. Others are handled one after the other; what
+// they do is a fault of its own, so a chain of them ends.
+func doubles(f fault, inner uint8) bool {
+	contributory := func(v uint8) bool { return v == vecDE || v >= vecTS && v <= vecGP }
+	switch {
+	case f.soft:
+		return false
+	case f.vector == vecPF:
+		return contributory(inner) || inner == vecPF
+	}
+	return contributory(f.vector) && contributory(inner)
 }
 
 // deliverySave is what a failed delivery must put back.
@@ -108,8 +127,8 @@ type deliverySave struct {
 	cpl           uint8
 }
 
-func (c *CPU) saveForDelivery() *deliverySave {
-	return &deliverySave{c.r[rsp], c.r[rRIP], c.ctl, c.seg, c.cpl}
+func (c *CPU) saveForDelivery() deliverySave {
+	return deliverySave{c.r[rsp], c.r[rRIP], c.ctl, c.seg, c.cpl}
 }
 
 func (c *CPU) restoreAfter(s *deliverySave) {
@@ -173,6 +192,9 @@ type gate struct {
 // readGate reads a gate of the IDT; false leaves an exception pending.
 func (c *CPU) readGate(f fault) (gate, bool) {
 	code := uint32(f.vector)<<3 | 2
+	if !f.soft {
+		code |= 1 // not the program's doing
+	}
 	if uint32(f.vector)*16+15 > uint32(c.idt.limit) {
 		c.raiseCode(vecGP, code)
 		return gate{}, false
@@ -274,13 +296,13 @@ func (c *CPU) handlerStack(g gate, to uint8) (uint64, bool) {
 	return c.r[rsp], true
 }
 
-func int3(c *CPU, _ *inst) {
-	c.fault = fault{vector: vecBP, soft: true, trap: true}
+func int3(c *CPU, in *inst) {
+	c.fault = fault{vector: vecBP, soft: true, trap: true, back: in.len}
 	c.stop |= stopFault
 }
 
 func intN(c *CPU, in *inst) {
-	c.fault = fault{vector: uint8(in.imm), soft: true, trap: true}
+	c.fault = fault{vector: uint8(in.imm), soft: true, trap: true, back: in.len}
 	c.stop |= stopFault
 }
 

@@ -83,14 +83,14 @@ func (c *CPU) loadSegment(i uint8, sel uint16) {
 		}
 		s = unpack(sel, d)
 		switch {
-		case s.attr&0x10 == 0 || s.attr&0xa == 8:
+		case s.attr&0x10 == 0 || s.attr&0xa == 8, i == segSS && !c.stackSegment(s):
 			c.raiseCode(vecGP, uint32(sel&^3))
 			return
 		case s.attr&attrPresent == 0:
 			c.raiseCode(vecNP, uint32(sel&^3))
 			return
 		}
-	} else if i == segSS && !c.long {
+	} else if i == segSS && (!c.long || c.cpl == 3) {
 		c.raiseCode(vecGP, 0)
 		return
 	}
@@ -99,6 +99,11 @@ func (c *CPU) loadSegment(i uint8, sel uint16) {
 		c.segBase[i] = s.base
 	}
 	c.shadow = i == segSS
+}
+
+// stackSegment reports whether s may go to SS: writable data of the present level.
+func (c *CPU) stackSegment(s segment) bool {
+	return s.attr&0xa == 2 && dpl(s.attr) == c.cpl && uint8(s.sel&3) == c.cpl
 }
 
 // far transfers.
