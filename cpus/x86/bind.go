@@ -269,16 +269,6 @@ func bindNone(d *decoder, r *row) bool {
 	return true
 }
 
-// bindSized binds an instruction without explicit operands whose width is the operand size.
-func bindSized(d *decoder, r *row) bool {
-	size := sizeIndex(d.x.DataSize / 8)
-	if size < 0 {
-		return false
-	}
-	d.in.exec = r.reg[size]
-	return true
-}
-
 // bindImm binds an optional immediate operand.
 func bindImm(d *decoder, r *row) bool {
 	d.in.exec = r.reg[0]

@@ -87,6 +87,7 @@ type CPU struct {
 	cpl                uint8
 	user               bool // cpl == 3
 	shadow             bool // sti or mov ss holds interrupts off for one instruction
+	holdTraps          bool // mov ss holds debug traps off until the next instruction is done
 	halted             bool
 	leaving            bool // the running instruction is an iret that succeeded
 	long               bool // 64-bit code segment in long mode
@@ -234,17 +235,9 @@ func (c *CPU) Registers() []cpus.Register {
 	for i, n := range regNames {
 		out = append(out, cpus.Register{Name: n, Value: c.r[i]})
 	}
-	for _, x := range []cpus.Register{
-		{Name: "rip", Value: c.r[rRIP]},
-		{Name: "rflags", Value: c.flags()},
-		{Name: "cr0", Value: c.cr0},
-		{Name: "cr2", Value: c.cr2},
-		{Name: "cr3", Value: c.cr3},
-		{Name: "cr4", Value: c.cr4},
-		{Name: "dr6", Value: c.dreg[6]},
-		{Name: "dr7", Value: c.dreg[7]},
-	} {
-		out = append(out, x)
-	}
-	return out
+	return append(out,
+		cpus.Register{Name: "rip", Value: c.r[rRIP]}, cpus.Register{Name: "rflags", Value: c.flags()},
+		cpus.Register{Name: "cr0", Value: c.cr0}, cpus.Register{Name: "cr2", Value: c.cr2},
+		cpus.Register{Name: "cr3", Value: c.cr3}, cpus.Register{Name: "cr4", Value: c.cr4},
+		cpus.Register{Name: "dr6", Value: c.dreg[6]}, cpus.Register{Name: "dr7", Value: c.dreg[7]})
 }

@@ -71,9 +71,8 @@ func setLogic[T width](c *CPU, r T) {
 	c.aux = 0
 }
 
-// setCF and setOF change one flag and keep the others.
+// setCF changes CF and keeps the others.
 func (c *CPU) setCF(v bool) { c.setCarry(v, c.of()) }
-func (c *CPU) setOF(v bool) { c.setCarry(c.cf(), v) }
 
 // setCarry sets CF and OF and keeps the others.
 func (c *CPU) setCarry(cf, of bool) {

@@ -86,7 +86,7 @@ func TestResultsKnowNothingOfTheSimulator(t *testing.T) {
 	}
 }
 
-// TestLibrariesStayWhereTheyAreUsed keeps each library behind one room.
+// TestLibrariesStayWhereTheyAreUsed keeps each library behind one room. Tests of any room may disassemble.
 func TestLibrariesStayWhereTheyAreUsed(t *testing.T) {
 	for _, s := range sources(t) {
 		from := room(s.dir())
@@ -95,7 +95,8 @@ func TestLibrariesStayWhereTheyAreUsed(t *testing.T) {
 			if !strings.Contains(first, ".") {
 				continue // standard library or this module
 			}
-			if !slices.Contains(libraryRooms(p), from) {
+			judge := s.test() && strings.HasPrefix(p, "golang.org/x/arch/") // a second opinion on code
+			if !judge && !slices.Contains(libraryRooms(p), from) {
 				t.Errorf("%s: imports %s, which the table of libraries does not allow in %s", s.name, p, from)
 			}
 		}
