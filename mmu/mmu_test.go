@@ -157,7 +157,7 @@ func TestAccessedAndDirty(t *testing.T) {
 	}
 	at := uint64(0)
 	for pa := uint64(0x10000); pa < 0x20000; pa += 8 {
-		if m.Load(pa, 8)&^0xfff == 0x2000 {
+		if m.Load(pa, 8)&pteFrame == 0x2000 && m.Load(pa, 8) != 0x2000 {
 			at = pa
 		}
 	}
