@@ -23,8 +23,8 @@ func (c *CPU) repeat(in *inst, step func() bool) {
 	}
 	el := &c.cost[clRepElement]
 	for n := 0; c.r[rcx]&c.linMask != 0; n++ {
-		if n == maxRepeat {
-			c.r[rRIP] -= uint64(in.len) // give the machine a chance to look at its clock
+		if n == maxRepeat || n > 0 && (c.ctl&flagTF != 0 || c.watchHit != 0) {
+			c.r[rRIP] -= uint64(in.len) // traps, and the machine's clock, come between elements
 			return
 		}
 		more := step()

@@ -133,6 +133,10 @@ func (c *CPU) one(in *inst, i int) bool {
 
 // afterStep delivers the traps that follow a completed instruction.
 func (c *CPU) afterStep(trap bool) {
+	if c.holdTraps {
+		c.holdTraps = false
+		return
+	}
 	hit := c.watchHit
 	c.watchHit = 0
 	if !trap && hit == 0 {

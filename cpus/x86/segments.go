@@ -98,7 +98,7 @@ func (c *CPU) loadSegment(i uint8, sel uint16) {
 	if i == segFS || i == segGS || !c.long {
 		c.segBase[i] = s.base
 	}
-	c.shadow = i == segSS
+	c.shadow, c.holdTraps = i == segSS, i == segSS
 }
 
 // stackSegment reports whether s may go to SS: writable data of the present level.
