@@ -242,7 +242,7 @@ func (c *CPU) settleThroughput(n int) {
 	c.dispatch, c.retire, c.settled = at, at, n
 	if c.redirect || c.taken {
 		c.accountBranch(at)
-		c.entering = false
+		c.retire, c.entering = c.dispatch, false // nothing hides behind a branch here
 	}
 }
 
