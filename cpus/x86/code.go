@@ -1,6 +1,8 @@
 package x86
 
 import (
+	"bytes"
+
 	"kprobesim/mmu"
 )
 
@@ -41,7 +43,8 @@ const (
 type block struct {
 	insts []inst
 	pc    uint64 // linear address it was decoded for: phases go by address
-	cross uint64 // physical page of the last instruction's tail when that is another page, else 0
+	cross uint64 // physical page of the only instruction's tail when that is another page
+	tail  []byte // that tail, or nil
 	phase uint8
 	enter bool // a branch to it lands inside a fetch window
 	spill bool // the last instruction reaches into the next line
@@ -89,7 +92,7 @@ func (c *CPU) fetch() *block {
 		c.here.lines[off>>mmu.LineShift] = line
 	}
 	b := line.blocks[off&(lineBytes-1)]
-	if b == nil || b.pc != pc || b.cross != 0 && !c.sameTail(b, pc) {
+	if b == nil || b.pc != pc || b.tail != nil && !c.sameTail(b, pc) {
 		if b = c.decodeBlock(pc, pa); b == nil {
 			return nil
 		}
@@ -158,10 +161,11 @@ func (c *CPU) fetchAddress(pc uint64) (uint64, bool) {
 	return p.Offset(pc), true
 }
 
-// sameTail reports that the page behind a block's page still maps where the block's tail was decoded.
+// sameTail reports that the page behind a block's page still maps where the block's tail was decoded,
+// and that nobody wrote there: stores into that line do not know of the block.
 func (c *CPU) sameTail(b *block, pc uint64) bool {
 	pa, ok := c.Translate(pc&^0xfff + 0x1000)
-	return ok && pa == b.cross
+	return ok && pa == b.cross && bytes.Equal(b.tail, c.mem[pa:pa+uint64(len(b.tail))])
 }
 
 // dropCode forgets the blocks of a written line, and those of the line before it, whose last

@@ -13,21 +13,17 @@ func (c *CPU) decodeBlock(pc, pa uint64) *block {
 	end := pa&^(lineBytes-1) + lineBytes
 	start := pa
 	for pa < end {
-		code, tail, ok := c.codeAt(pc, pa)
+		code, tail, ok := c.codeAt(pc, pa, pa == start)
 		if !ok {
 			if pa == start {
 				return nil
 			}
-			c.stop, c.fault = c.stop&^stopFault, fault{}
-			break
+			break // page-crossing instructions are blocks of their own
 		}
 		in := c.decode(code, pc)
 		n := uint64(in.len)
 		if pa&0xfff+n > 0x1000 {
-			if pa != start {
-				break // page-crossing instructions are blocks of their own
-			}
-			b.cross = tail
+			b.cross, b.tail = tail, append([]byte{}, code[0x1000-pa&0xfff:n]...)
 			c.memory.MarkCode(tail)
 		} else {
 			c.memory.MarkCode(pa + n - 1)
@@ -39,11 +35,11 @@ func (c *CPU) decodeBlock(pc, pa uint64) *block {
 		b.insts = append(b.insts, in)
 		pa += n
 		pc += n
-		if in.flags&fEnds != 0 || b.cross != 0 {
+		if in.flags&fEnds != 0 || b.tail != nil {
 			break
 		}
 	}
-	b.spill = pa > end && b.cross == 0
+	b.spill = pa > end && b.tail == nil
 	return b
 }
 
@@ -53,16 +49,20 @@ func (c *CPU) newWindow(pc, n uint64) bool {
 }
 
 // codeAt returns the bytes at pc, up to the length of the longest instruction, and the physical page
-// behind when they reach into it.
-func (c *CPU) codeAt(pc, pa uint64) (code []byte, tail uint64, ok bool) {
+// behind when they reach into it. That page is looked at for the first instruction of a block only: what
+// comes later may never be executed. False leaves an exception pending then.
+func (c *CPU) codeAt(pc, pa uint64, first bool) (code []byte, tail uint64, ok bool) {
 	left := int(0x1000 - pa&0xfff)
 	if left >= maxInsn {
 		return c.mem[pa : pa+maxInsn], 0, true
 	}
 	buf := make([]byte, left, maxInsn)
 	copy(buf, c.mem[pa:])
-	if in, err := x86asm.Decode(buf, c.mode()); err == nil && in.Op != 0 {
+	if _, whole := disassemble(buf, c.mode()); whole {
 		return buf, 0, true
+	}
+	if !first {
+		return nil, 0, false
 	}
 	next, ok := c.fetchAddress(pc&^0xfff + 0x1000)
 	if !ok {

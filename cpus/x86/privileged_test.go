@@ -1,0 +1,114 @@
+package x86
+
+import "testing"
+
+// wrmsrCode is mov $n,%ecx; wrmsr.
+func wrmsrCode(n uint32) []byte { return append(append([]byte{0xb9}, le32(n)...), 0x0f, 0x30) }
+
+func join(parts ...[]byte) []byte {
+	var b []byte
+	for _, p := range parts {
+		b = append(b, p...)
+	}
+	return b
+}
+
+func TestModelSpecificRegisters(t *testing.T) {
+	for _, n := range []uint32{msrEFER, msrSTAR, msrLSTAR, msrCSTAR, msrFMASK, msrFSBase, msrGSBase, msrKernelGSBase,
+		msrSysenterCS, msrSysenterESP, msrSysenterEIP, msrDebugCtl} {
+		// wrmsr; xor %eax,%eax; xor %edx,%edx; rdmsr; hlt
+		_, c := start(t, join(wrmsrCode(n), []byte{0x31, 0xc0, 0x31, 0xd2, 0x0f, 0x32, 0xf4})...)
+		c.r[rax], c.r[rdx] = 0x501, 0
+		if n == msrGSBase {
+			c.r[rax], c.r[rdx] = 0x12345678, 0xffff8800
+		}
+		want := c.r[rdx]<<32 | c.r[rax]
+		if n == msrEFER {
+			c.r[rax] |= eferNXE
+			want |= eferNXE
+		}
+		if halt(t, c); c.r[rdx]<<32|c.r[rax] != want {
+			t.Errorf("msr %#x: read %#x; want %#x", n, c.r[rdx]<<32|c.r[rax], want)
+		}
+	}
+}
+
+func TestSwapGS(t *testing.T) {
+	// mov %gs:8,%rax; swapgs; mov %gs:8,%rbx; hlt
+	w, c := start(t, 0x65, 0x48, 0x8b, 4, 0x25, 8, 0, 0, 0, 0x0f, 0x01, 0xf8, 0x65, 0x48, 0x8b, 0x1c, 0x25, 8, 0, 0, 0, 0xf4)
+	c.segBase[segGS], c.msr.kernelGS = testData, testData+0x100
+	w.store(testData+8, 11)
+	w.store(testData+0x108, 22)
+	if halt(t, c); c.r[rax] != 11 || c.r[rbx] != 22 {
+		t.Errorf("%d, %d; want 11, 22", c.r[rax], c.r[rbx])
+	}
+}
+
+func TestSystemCall(t *testing.T) {
+	const user = 0x40000000
+	// user: syscall; ud2. kernel: sysretq
+	w, c := start(t, 0x48, 0x0f, 0x07)
+	w.mapUser(user, 0x400000, 0x1000, pageExec)
+	w.mem.Write(0x400000, []byte{0x0f, 0x05, 0x0f, 0x0b})
+	c.msr.star = kernelCS<<32 | uint64(userCS-16)<<48
+	c.msr.lstar, c.msr.fmask = testCode, flagIF|flagDF|flagTF
+	w.user(c)
+	c.r[rRIP], c.r[rsp] = user, user+0x800
+	c.setFlags(flagIF|flagDF|flagCF, ^uint64(0))
+	for c.PC() != testCode {
+		c.Run(c.Now() + 1)
+	}
+	if c.cpl != 0 || c.seg[segCS].sel != kernelCS || c.seg[segSS].sel != kernelDS || c.r[rcx] != user+2 || c.flags()&(flagIF|flagDF) != 0 ||
+		c.r[r11] != flagIF|flagDF|flagCF|flagOne || c.flags()&flagCF == 0 || c.SP() != user+0x800 {
+		t.Fatalf("after syscall: level %d, cs %#x, rcx %#x, r11 %#x, flags %#x", c.cpl, c.seg[segCS].sel, c.r[rcx], c.r[r11], c.flags())
+	}
+	tr := w.trapped(c)
+	if tr.vector != vecUD || tr.rip != user+2 || tr.cs != userCS || tr.ss != userDS || tr.flags&^flagRF != flagIF|flagDF|flagCF|flagOne {
+		t.Errorf("after sysret: %+v", tr)
+	}
+	// without EFER.SCE both are undefined
+	w, c = start(t, 0x0f, 0x05)
+	c.msr.efer &^= eferSCE
+	if tr := w.trapped(c); tr.vector != vecUD {
+		t.Errorf("syscall without SCE: %+v", tr)
+	}
+}
+
+func TestDescriptorTables(t *testing.T) {
+	// lgdt (%rax); lidt 16(%rax); sgdt 32(%rax); sidt 48(%rax); mov $0x40,%cx; ltr %cx; str %edx; sldt %ebx; hlt
+	w, c := start(t, 0x0f, 0x01, 0x10, 0x0f, 0x01, 0x58, 16, 0x0f, 0x01, 0x40, 32, 0x0f, 0x01, 0x48, 48, 0x66, 0xb9, 0x40, 0,
+		0x0f, 0x00, 0xd9, 0x0f, 0x00, 0xca, 0x0f, 0x00, 0xc3, 0xf4)
+	c.gdt, c.idt, c.tr = table{}, table{}, segment{}
+	w.mem.Write(testData-directMap, append(le16(0x7f), le64(worldGDT)...))
+	w.mem.Write(testData-directMap+16, append(le16(0x3ff), le64(worldIDT)...))
+	c.r[rax], c.r[rdx], c.r[rbx] = testData, 0, 7
+	halt(t, c)
+	if c.gdt != (table{worldGDT, 0x7f}) || c.idt != (table{worldIDT, 0x3ff}) || c.tr.base != worldTSS || c.r[rdx] != tssSel || c.r[rbx] != 0 {
+		t.Errorf("gdt %+v, idt %+v, tr %+v, str %#x, sldt %#x", c.gdt, c.idt, c.tr, c.r[rdx], c.r[rbx])
+	}
+	if w.mem.Load(testData-directMap+34, 8) != worldGDT || w.mem.Load(testData-directMap+48, 2) != 0x3ff {
+		t.Error("sgdt and sidt store other values than were loaded")
+	}
+}
+
+func TestSegmentRegisters(t *testing.T) {
+	// pushq $0x18; pop %fs; mov %fs,%eax; xor %ecx,%ecx; mov %ecx,%gs; push %fs; pop %rbx; hlt
+	_, c := start(t, 0x6a, 0x18, 0x0f, 0xa1, 0x8c, 0xe0, 0x31, 0xc9, 0x8e, 0xe9, 0x0f, 0xa0, 0x5b, 0xf4)
+	c.segBase[segFS] = 0x1234
+	if halt(t, c); c.r[rax] != kernelDS || c.r[rbx] != kernelDS || c.segBase[segFS] != 0 {
+		t.Errorf("fs %#x and %#x with base %#x", c.r[rax], c.r[rbx], c.segBase[segFS])
+	}
+}
+
+func TestControlRegisters(t *testing.T) {
+	// mov %cr0,%rax; mov %rax,%cr0; mov %cr3,%rbx; mov %rbx,%cr3; mov %cr4,%rcx; mov %rcx,%cr4; mov %rdx,%cr2; mov %cr2,%rsi; clts;
+	// mov %rdx,%dr1; mov %dr1,%rdi; wbinvd; invd; hlt
+	_, c := start(t, 0x0f, 0x20, 0xc0, 0x0f, 0x22, 0xc0, 0x0f, 0x20, 0xdb, 0x0f, 0x22, 0xdb, 0x0f, 0x20, 0xe1, 0x0f, 0x22, 0xe1,
+		0x0f, 0x22, 0xd2, 0x0f, 0x20, 0xd6, 0x0f, 0x06, 0x0f, 0x23, 0xca, 0x0f, 0x21, 0xcf, 0x0f, 0x09, 0x0f, 0x08, 0xf4)
+	c.cr0 |= cr0TS
+	c.r[rdx] = 0x1122334455667788
+	cr0, cr3, cr4 := c.cr0, c.cr3, c.cr4
+	if halt(t, c); c.r[rax] != cr0 || c.r[rbx] != cr3 || c.r[rcx] != cr4 || c.r[rsi] != c.r[rdx] || c.r[rdi] != c.r[rdx] || c.cr0 != cr0&^cr0TS {
+		t.Errorf("cr0 %#x cr3 %#x cr4 %#x cr2 %#x dr1 %#x", c.r[rax], c.r[rbx], c.r[rcx], c.r[rsi], c.r[rdi])
+	}
+}
