@@ -182,7 +182,7 @@ func figure(name string, s *results.Set) (results.Figure, error) {
 
 // stackable returns the phases that can be stacked, and what the caption says of the others: code
 // that runs with and without the probe, the workload's own, may take a few cycles less when a
-// probe's work overlaps it.
+// probe's work overlaps it. Less than a cycle below zero is drawn as zero.
 func stackable(s *results.Set) (phases, caption []string) {
 	for _, name := range phasesOf(s) {
 		var least results.Value
@@ -191,7 +191,7 @@ func stackable(s *results.Set) (phases, caption []string) {
 				least = r.Value
 			}
 		}
-		if least.IsZero() {
+		if least.Float() >= -1 {
 			phases = append(phases, name)
 			continue
 		}

@@ -75,8 +75,9 @@ func PhaseStack(s *Set, phases []string, frame Frame) (*Stack, error) {
 		sum := 0.0
 		for _, p := range points {
 			r, _ := s.Get(p, PhaseMetric(phase))
-			l.Values = append(l.Values, r.Value.Float())
-			sum += r.Value.Float()
+			v := max(r.Value.Float(), 0) // a stack has no place for less; the caller says so
+			l.Values = append(l.Values, v)
+			sum += v
 		}
 		if sum != 0 {
 			st.Layers = append(st.Layers, l)
