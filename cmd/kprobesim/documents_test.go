@@ -1,0 +1,159 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments"
+	"kprobesim/results"
+)
+
+var update = flag.Bool("update", false, "write the generated parts of the documents again")
+
+// TestDocuments holds the generated parts of README.md and DESIGN.md, and the figure, against what the
+// main experiment gives.
+func TestDocuments(t *testing.T) {
+	dir := t.TempDir()
+	code, stdout, stderr := command(nil, "run", experiment, "--out", dir)
+	if code != exitOK {
+		t.Fatalf("run: exit code %d\n%s", code, stderr)
+	}
+	table, _, _ := strings.Cut(stdout, "\nresults are in")
+	table = "```\n" + strings.TrimSpace(table) + "\n```\n"
+	holdBlock(t, "README.md", "overhead", table)
+	svg, err := os.ReadFile(filepath.Join(dir, experiment, "overhead.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	holdFile(t, filepath.Join("docs", "overhead.svg"), string(svg))
+	if testing.Short() {
+		t.Log("DESIGN.md was not looked at: its tables take many runs")
+		return
+	}
+	holdBlock(t, "DESIGN.md", "models", modelsTable(t))
+	holdBlock(t, "DESIGN.md", "varied", variedTable(t))
+}
+
+// models are the cost models that a machine description can name.
+var models = []string{"throughput", "window"}
+
+// modelsTable compares both cost models by the quantities that no fitted number enters: each fitted
+// number is in both terms of a difference, and not in o or ro.
+func modelsTable(t *testing.T) string {
+	t.Helper()
+	sets := map[string]*results.Set{}
+	for _, model := range models {
+		sets[model] = runWith(t, "machine.core.model="+model)
+	}
+	out := "| cycles | published | throughput | error | window | error |\n|---|---|---|---|---|---|\n"
+	for _, q := range []struct{ name, of, less string }{
+		{"o", "o", ""}, {"ro", "ro", ""}, {"r - k", "r", "k"}, {"rb - b", "rb", "b"}, {"ro - o", "ro", "o"},
+	} {
+		row := "| " + q.name
+		for i, model := range models {
+			cycles, published := quantity(sets[model], q.of, q.less)
+			if i == 0 {
+				row += fmt.Sprintf(" | %.0f", published)
+			}
+			row += fmt.Sprintf(" | %.0f | %+.0f %%", cycles, 100*(cycles/published-1))
+		}
+		out += row + " |\n"
+	}
+	return out
+}
+
+// variedTable shows what moves those quantities: one change to the machine a row.
+func variedTable(t *testing.T) string {
+	t.Helper()
+	out := "| `machine.` keys set | o | rb - b |\n|---|---|---|\n"
+	for _, sets := range [][]string{
+		{"core.model=window"},
+		{"core.model=window", "event.taken_branch.cycles=2"},
+		{"core.model=window", "event.mispredict.cycles=25"},
+		{"core.model=window", "event.store_forward.cycles=8"},
+		{"core.model=window", "front_end.fetch_bytes=8"},
+		{"core.model=window", "core.window=16"},
+		{"core.model=window", "core.width=2"},
+		{"core.model=window", "cost.pushf.serialize=true", "cost.popf.serialize=true"},
+		{"core.model=window", "core.width=1"},
+		{"core.model=window", "core.window=1"},
+		{"core.model=throughput", "event.load_use.cycles=2"},
+		{"core.model=throughput"},
+		{"core.model=throughput", "event.load_use.cycles=4"},
+	} {
+		var full []string
+		for _, s := range sets {
+			full = append(full, "machine."+s)
+		}
+		s := runWith(t, full...)
+		o, _ := quantity(s, "o", "")
+		back, _ := quantity(s, "rb", "b")
+		out += fmt.Sprintf("| %s | %.0f | %.0f |\n", strings.Join(sets, " "), o, back)
+	}
+	return out
+}
+
+// runWith runs the main experiment with settings.
+func runWith(t *testing.T, sets ...string) *results.Set {
+	t.Helper()
+	p, err := experiments.NewLoader().Plan(experiment, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := experiments.NewReport(p, (&experiments.Runner{Measure: experiments.MeasurePoint}).Run(p))
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return r.Set
+}
+
+// quantity returns the cycles of a probe's hit, or of the difference of two, as simulated and as published.
+func quantity(s *results.Set, of, less string) (cycles, published float64) {
+	at := map[string]float64{}
+	for _, p := range s.Points() {
+		c, _ := s.Get(p, results.MetricCycles)
+		us, _ := s.Get(p, results.MetricMicros)
+		pub, _ := s.Get(p, results.MetricPublished)
+		at[p.Probe] = c.Value.Float()
+		at["published "+p.Probe] = pub.Value.Float() * c.Value.Float() / us.Value.Float()
+	}
+	return at[of] - at[less], at["published "+of] - at["published "+less]
+}
+
+// holdBlock compares what stands between the marks of a generated part, or writes it.
+func holdBlock(t *testing.T, file, name, want string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->"
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Errorf("%s has no part %q", file, name)
+		return
+	}
+	holdFile(t, file, before+begin+want+end+after)
+}
+
+// holdFile compares a file of the repository, or writes it.
+func holdFile(t *testing.T, file, want string) {
+	t.Helper()
+	path := filepath.Join("..", "..", file)
+	got, err := os.ReadFile(path)
+	if err == nil && string(got) == want {
+		return
+	}
+	if !*update {
+		t.Errorf("%s is not what the simulator gives now: go test ./cmd/kprobesim -run TestDocuments -update (%v)", file, err)
+		return
+	}
+	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+		t.Error(err)
+	}
+}
