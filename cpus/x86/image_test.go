@@ -1,0 +1,68 @@
+package x86
+
+import (
+	"debug/elf"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// TestImagesAreModelled decodes every function of the committed kernel images: each instruction must be
+// one that the table models.
+func TestImagesAreModelled(t *testing.T) {
+	paths, err := filepath.Glob("../../workloads/images/x86_64-*.elf")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no kernel images under workloads/images: %v", err)
+	}
+	for _, p := range paths {
+		t.Run(filepath.Base(p), func(t *testing.T) { checkImage(t, p) })
+	}
+}
+
+func checkImage(t *testing.T, path string) {
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	syms, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	funcs, insns := 0, 0
+	for _, s := range syms {
+		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 || int(s.Section) >= len(f.Sections) {
+			continue
+		}
+		sec := f.Sections[s.Section]
+		if sec.Flags&elf.SHF_EXECINSTR == 0 || sec.Type == elf.SHT_NOBITS {
+			continue
+		}
+		code := make([]byte, s.Size)
+		if _, err := sec.ReadAt(code, int64(s.Value-sec.Addr)); err != nil {
+			t.Fatalf("%s: %v", s.Name, err)
+		}
+		funcs++
+		insns += checkFunction(t, s.Name, s.Value, code)
+	}
+	if funcs < 50 || insns < 1000 {
+		t.Errorf("%d functions with %d instructions are no kernel", funcs, insns)
+	}
+	t.Logf("%d functions, %d instructions", funcs, insns)
+}
+
+// checkFunction decodes code and returns the number of instructions.
+func checkFunction(t *testing.T, name string, at uint64, code []byte) int {
+	c := &CPU{long: true}
+	n := 0
+	for off := 0; off < len(code); n++ {
+		in := c.decode(code[off:min(off+maxInsn, len(code))], at+uint64(off))
+		x, _ := disassemble(code[off:min(off+maxInsn, len(code))], 64)
+		if address(in.exec) == address(execUndefined) && x.Op != x86asm.ICEBP {
+			t.Errorf("%s+%#x: % x (%s) is not modelled", name, off, code[off:off+int(in.len)], x)
+		}
+		off += int(in.len)
+	}
+	return n
+}
