@@ -88,7 +88,7 @@ func BenchmarkLoop(b *testing.B) {
 		code []byte
 	}{{"alu", alu}, {"chase", chase}, {"calls", calls}} {
 		b.Run(x.name, func(b *testing.B) {
-			c := testCPU(b, cpus.Window, x.code)
+			c := testCPU(b, cpus.Throughput, x.code)
 			n := uint64(4 << 20 / 64)
 			if x.name == "chase" {
 				perm := uint64(1)

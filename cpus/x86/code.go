@@ -41,13 +41,16 @@ const (
 // block is a run of instructions that starts in one 64-byte line and ends with it, at a branch, or at
 // an instruction after which fetching must start anew.
 type block struct {
-	insts []inst
-	pc    uint64 // linear address it was decoded for: phases go by address
-	cross uint64 // physical page of the only instruction's tail when that is another page
-	tail  []byte // that tail, or nil
-	phase uint8
-	enter bool // a branch to it lands inside a fetch window
-	spill bool // the last instruction reaches into the next line
+	insts   []inst
+	pc      uint64  // linear address it was decoded for: phases go by address
+	cross   uint64  // physical page of the only instruction's tail when that is another page
+	tail    []byte  // that tail, or nil
+	sums    []int32 // throughput model: ticks of the first n instructions when nothing misses
+	stores  []uint8 // which instructions store
+	inOrder bool    // one of them is placed by accountInOrder
+	phase   uint8
+	enter   bool // a branch to it lands inside a fetch window
+	spill   bool // the last instruction reaches into the next line
 }
 
 const lineBytes = 1 << mmu.LineShift

@@ -40,6 +40,7 @@ func (c *CPU) decodeBlock(pc, pa uint64) *block {
 		}
 	}
 	b.spill = pa > end && b.tail == nil
+	c.sum(b)
 	return b
 }
 
