@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,6 +37,43 @@ func TestDocuments(t *testing.T) {
 	}
 	holdBlock(t, "DESIGN.md", "models", modelsTable(t))
 	holdBlock(t, "DESIGN.md", "varied", variedTable(t))
+}
+
+// TestContributingImage tries the guest image of CONTRIBUTING.md: its function, in a copy of the
+// kernel's sources, built and probed.
+func TestContributingImage(t *testing.T) {
+	for _, tool := range []string{"gcc", "ld", "sh"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("the image of CONTRIBUTING.md was not built: no %s here", tool)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "```c\n/* my-kernel/")
+	name, rest, named := strings.Cut(rest, " */\n")
+	body, _, _ := strings.Cut(rest, "```")
+	if !found || !named {
+		t.Fatal("CONTRIBUTING.md has no C block that starts with a comment of a file in my-kernel")
+	}
+	dir := t.TempDir()
+	kernel := filepath.Join(dir, "my-kernel")
+	if err := os.CopyFS(kernel, os.DirFS(filepath.Join("..", "..", "workloads", "kernel"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(kernel, filepath.FromSlash(name)), []byte(body), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	image := filepath.Join(dir, "my.elf")
+	if msg, err := exec.Command("sh", filepath.Join(kernel, "build.sh"), image).CombinedOutput(); err != nil {
+		t.Fatalf("build.sh: %v\n%s", err, msg)
+	}
+	code, stdout, stderr := command(nil, "run", experiment, "--out", filepath.Join(dir, "out"),
+		"--set", "kernel.image="+image, "--set", "workload.target=my_function", "--set", "workload.hits=20")
+	if code != exitOK || !strings.Contains(stdout, "\nro ") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
 }
 
 // models are the cost models that a machine description can name.

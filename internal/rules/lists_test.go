@@ -1,0 +1,109 @@
+package rules
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// read returns a file of the repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// found returns the first group of every match, sorted, each once.
+func found(pattern, text string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// readKey matches where the readers of experiments and machine descriptions ask for a key.
+const readKey = `\b(?:Need|Opt|Sub|Has|List|count|cycles|hertz|into)\((?:\w+, )?"([a-z_0-9]+)"`
+
+// TestContributingListsEveryKey compares the tables of keys with the code that reads them.
+func TestContributingListsEveryKey(t *testing.T) {
+	code := read(t, "experiments/experiment.go") + read(t, "experiments/machine.go")
+	var tables strings.Builder
+	for _, line := range strings.Split(read(t, "CONTRIBUTING.md"), "\n") {
+		if strings.HasPrefix(line, "| `") {
+			tables.WriteString(line + "\n")
+		}
+	}
+	listed := found("`([a-z_0-9]+)`", tables.String())
+	known := found(readKey, code)
+	if len(known) < 20 {
+		t.Fatalf("the code reads only %q: has it changed its way of asking for keys?", known)
+	}
+	for _, key := range known {
+		if !slices.Contains(listed, key) {
+			t.Errorf("CONTRIBUTING.md does not list the key %s", key)
+		}
+	}
+	words := found(`"([a-z_0-9]+)"`, code) // values that may be written are quoted there too
+	for _, key := range listed {
+		if !slices.Contains(words, key) {
+			t.Errorf("CONTRIBUTING.md lists %s, which nothing reads", key)
+		}
+	}
+}
+
+// spans returns what a document sets as code, in the text or in blocks, one piece a line.
+func spans(text string) string {
+	var out strings.Builder
+	for i, part := range strings.Split(text, "```") {
+		if i%2 == 1 {
+			out.WriteString(part)
+			continue
+		}
+		for _, m := range quoted.FindAllStringSubmatch(part, -1) {
+			out.WriteString(m[1] + "\n")
+		}
+	}
+	return out.String()
+}
+
+// TestDocumentsNameCommands compares what documents write behind the program's name and behind make
+// with what there is.
+func TestDocumentsNameCommands(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root(t), "cmd", "kprobesim", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	for _, f := range files {
+		code.WriteString(read(t, "cmd/kprobesim/"+filepath.Base(f)))
+	}
+	commands := found(`Use:\s+"([a-z]+)`, code.String())
+	targets := found(`(?m)^([a-z-]+):`, read(t, "Makefile"))
+	for _, doc := range []string{"README.md", "DESIGN.md", "CONTRIBUTING.md"} {
+		text := spans(read(t, doc))
+		for _, c := range found(`(?m)(?:^|/)kprobesim ([a-z]+)`, text) {
+			if !slices.Contains(commands, c) {
+				t.Errorf("%s names the command %q; there are %q", doc, c, commands)
+			}
+		}
+		for _, m := range found(`(?m)^make ([a-z-]+)`, text) {
+			if !slices.Contains(targets, m) {
+				t.Errorf("%s names the target %q of make; there are %q", doc, m, targets)
+			}
+		}
+	}
+	explained := append(found("(?m)^\\| `kprobesim ([a-z]+)", read(t, "README.md")), "kprobesim")
+	for _, c := range commands {
+		if !slices.Contains(explained, c) {
+			t.Errorf("README.md does not say what the command %s does", c)
+		}
+	}
+}
