@@ -322,8 +322,16 @@ func iret[T width](c *CPU, _ *inst) {
 		return
 	}
 	to := uint8(w[1] & 3)
-	if to < c.cpl || !canonical(w[0]) {
+	switch {
+	case to < c.cpl || dpl(cs.attr) != to:
 		c.raiseCode(vecGP, uint32(w[1]&0xfffc))
+		return
+	case !canonical(w[0]):
+		c.raiseCode(vecGP, 0)
+		return
+	}
+	ss, ok := c.returnStack(uint16(w[4]), to)
+	if !ok {
 		return
 	}
 	mask := uint64(arith | flagTF | flagDF | flagNT | flagRF | flagAC | flagID)
@@ -334,7 +342,7 @@ func iret[T width](c *CPU, _ *inst) {
 	}
 	cs.sel = uint16(w[1])
 	c.seg[segCS] = cs
-	c.seg[segSS] = segment{sel: uint16(w[4])}
+	c.seg[segSS] = ss
 	c.setCPL(to)
 	c.r[rRIP], c.r[rsp] = w[0], w[3]
 	c.setFlags(w[2], mask)
@@ -343,4 +351,29 @@ func iret[T width](c *CPU, _ *inst) {
 	}
 	c.stop |= stopBlock
 	c.leaving = true
+}
+
+// returnStack reads the stack segment of a return to level to; null is allowed but for user mode.
+func (c *CPU) returnStack(sel uint16, to uint8) (segment, bool) {
+	if sel&^3 == 0 && to < 3 {
+		return segment{sel: sel}, true
+	}
+	if sel&^3 == 0 {
+		c.raiseCode(vecGP, 0)
+		return segment{}, false
+	}
+	d, ok := c.descriptor(sel)
+	if !ok {
+		return segment{}, false
+	}
+	s := unpack(sel, d)
+	switch {
+	case s.attr&0x1a != 0x12 || dpl(s.attr) != to || uint8(sel&3) != to:
+		c.raiseCode(vecGP, uint32(sel&^3))
+		return s, false
+	case s.attr&attrPresent == 0:
+		c.raiseCode(vecSS, uint32(sel&^3))
+		return s, false
+	}
+	return s, true
 }

@@ -149,6 +149,7 @@ func syscall(c *CPU, in *inst) {
 	}
 	c.r[rcx], c.r[r11] = c.r[rRIP], c.flags()&^flagRF
 	c.r[rRIP] = c.msr.lstar
+	c.holdTraps = c.ctl&flagTF != 0 && c.msr.fmask&flagTF != 0 // a masked TF does not trap behind it
 	c.setFlags(0, c.msr.fmask)
 	sel := uint16(c.msr.star>>32) &^ 3
 	c.seg[segCS] = segment{sel: sel, attr: 0xa09b, limit: ^uint32(0)}

@@ -66,6 +66,14 @@ func TestSystemCall(t *testing.T) {
 	if tr.vector != vecUD || tr.rip != user+2 || tr.cs != userCS || tr.ss != userDS || tr.flags&^flagRF != flagIF|flagDF|flagCF|flagOne {
 		t.Errorf("after sysret: %+v", tr)
 	}
+	// a masked TF does not trap on the way in
+	w.mem.Write(testCode-kernelMap, []byte{0x90, 0x0f, 0x0b})
+	w.user(c)
+	c.setFlags(flagTF, ^uint64(0))
+	c.r[rRIP], c.halted = user, false
+	if tr := w.trapped(c); tr.vector != vecUD || tr.rip != testCode+1 {
+		t.Errorf("syscall with TF: %+v", tr)
+	}
 	// without EFER.SCE both are undefined
 	w, c = start(t, 0x0f, 0x05)
 	c.msr.efer &^= eferSCE

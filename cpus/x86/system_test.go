@@ -247,6 +247,51 @@ func TestStaleTranslations(t *testing.T) {
 	}
 }
 
+// TestReloadOfCR3 forgets what is not global.
+func TestReloadOfCR3(t *testing.T) {
+	const va = 0x40000000
+	// mov (%rax),%ebx; hlt; mov %rdx,%cr3; mov (%rax),%ecx; hlt
+	for _, global := range []uint64{0, mmu.PteGlobal} {
+		w, c := start(t, 0x8b, 0x18, 0xf4, 0x0f, 0x22, 0xda, 0x8b, 0x08, 0xf4)
+		w.mem.Store(0x400000, 4, 1)
+		w.mem.Store(0x401000, 4, 2)
+		w.mapPage(va, 0x400000|mmu.PtePresent|global)
+		c.r[rax], c.r[rdx] = va, c.cr3
+		halt(t, c)
+		w.mapPage(va, 0x401000|mmu.PtePresent|global)
+		c.halted = false
+		if halt(t, c); (c.r[rcx] == 2) != (global == 0) {
+			t.Errorf("with the global bit %#x a reload leaves %d to read", global, c.r[rcx])
+		}
+	}
+}
+
+func TestReturnFaults(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		rip    uint64
+		cs, ss uint64
+		vector int
+		code   uint64
+	}{
+		{"not canonical", 1 << 47, kernelCS, kernelDS, vecGP, 0},
+		{"data as code", testCode, kernelDS, kernelDS, vecGP, kernelDS},
+		{"code of another level", testCode, kernelCS | 3, userDS, vecGP, kernelCS},
+		{"null stack for user mode", testCode, userCS, 3, vecGP, 0},
+		{"stack of another level", testCode, userCS, kernelDS, vecGP, kernelDS},
+		{"beyond the table", testCode, 0x80, kernelDS, vecGP, 0x80},
+	} {
+		w, c := start(t, 0x48, 0xcf)
+		c.r[rsp] = testStack - 0x100
+		for i, v := range []uint64{x.rip, x.cs, flagOne, testStack, x.ss} {
+			w.store(testStack-0x100+uint64(i)*8, v)
+		}
+		if tr := w.trapped(c); tr.vector != x.vector || tr.code != x.code || tr.rip != testCode || tr.sp != testStack-0x100 {
+			t.Errorf("%s: %+v; want vector %d, code %#x at the iretq", x.name, tr, x.vector, x.code)
+		}
+	}
+}
+
 func TestWriteProtect(t *testing.T) {
 	const va = 0x40000000
 	// mov %rax,%cr0; movl $7,(%rbx); hlt
