@@ -98,8 +98,10 @@ func (c *CPU) decode(code []byte, pc uint64) inst {
 }
 
 func undefined(n int) inst {
-	return inst{exec: execUndefined, len: uint8(n), class: clUndefined, flags: fEnds, base: rZero, index: rZero,
-		s1: rZero, s2: rZero, s3: rZero, o1: rSink, o2: rSink}
+	return inst{
+		exec: execUndefined, len: uint8(n), class: clUndefined, flags: fEnds, base: rZero, index: rZero,
+		s1: rZero, s2: rZero, s3: rZero, o1: rSink, o2: rSink,
+	}
 }
 
 // disassemble wraps x86asm and adds what it does not know. Some unknown encodings come back from it
@@ -181,8 +183,10 @@ func sizeIndex(bytes int) int {
 // build fills d.in from a row; false means that the form is not modelled.
 func (d *decoder) build(r *row) bool {
 	in := &d.in
-	*in = inst{base: rZero, index: rZero, dst: rZero, src: rZero, class: r.class, flags: r.flags,
-		s1: rZero, s2: rZero, s3: rZero, o1: rSink, o2: rSink, imm: 0}
+	*in = inst{
+		base: rZero, index: rZero, dst: rZero, src: rZero, class: r.class, flags: r.flags,
+		s1: rZero, s2: rZero, s3: rZero, o1: rSink, o2: rSink, imm: 0,
+	}
 	d.prefixes()
 	if !r.bind(d, r) || in.exec == nil {
 		return false

@@ -106,11 +106,17 @@ func rcr[T width](c *CPU, v T, n uint) T {
 }
 
 func shlR[T width](c *CPU, in *inst) { put(c, in.dst, shl(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+
 func shrR[T width](c *CPU, in *inst) { put(c, in.dst, shr(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+
 func sarR[T width](c *CPU, in *inst) { put(c, in.dst, sar(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+
 func rolR[T width](c *CPU, in *inst) { put(c, in.dst, rol(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+
 func rorR[T width](c *CPU, in *inst) { put(c, in.dst, ror(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+
 func rclR[T width](c *CPU, in *inst) { put(c, in.dst, rcl(c, get[T](c, in.dst), shiftCount[T](c, in))) }
+
 func rcrR[T width](c *CPU, in *inst) { put(c, in.dst, rcr(c, get[T](c, in.dst), shiftCount[T](c, in))) }
 
 // shiftM applies a shift to memory.
@@ -196,9 +202,11 @@ func bts[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v | 1<
 func btr[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v &^ (1 << n) }
 func btc[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v ^ 1<<n }
 
-func btR[T width](c *CPU, in *inst)  { bt(c, get[T](c, in.dst), bitIndex[T](c, in)) }
+func btR[T width](c *CPU, in *inst) { bt(c, get[T](c, in.dst), bitIndex[T](c, in)) }
 func btsR[T width](c *CPU, in *inst) { put(c, in.dst, bts(c, get[T](c, in.dst), bitIndex[T](c, in))) }
+
 func btrR[T width](c *CPU, in *inst) { put(c, in.dst, btr(c, get[T](c, in.dst), bitIndex[T](c, in))) }
+
 func btcR[T width](c *CPU, in *inst) { put(c, in.dst, btc(c, get[T](c, in.dst), bitIndex[T](c, in))) }
 
 // bitAddress finds the operand of a bit test on memory: with a register index it is a string of bits that

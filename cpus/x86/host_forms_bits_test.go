@@ -2,16 +2,17 @@ package x86
 
 import "fmt"
 
-// shiftUndef tells the flags that a shift or rotate by n leaves undefined.
-func shiftUndef(ext, w int, n uint64) uint64 {
-	n &= 31
-	var u uint64
+// undefForCount tells the flags that a shift or rotate by n leaves undefined.
+func undefForCount(ext, w int, n uint64) uint64 {
+	mask := uint64(31)
 	if w == 8 {
-		n = n & 31 // corrected by the caller, which masks to 63
+		mask = 63
 	}
+	n &= mask
 	if n == 0 {
 		return 0
 	}
+	var u uint64
 	if n != 1 {
 		u |= flagOF
 	}
@@ -22,20 +23,6 @@ func shiftUndef(ext, w int, n uint64) uint64 {
 		}
 	}
 	return u
-}
-
-// undefForCount is shiftUndef with the mask that a width has.
-func undefForCount(ext, w int, n uint64) uint64 {
-	if w < 8 {
-		return shiftUndef(ext, w, n)
-	}
-	switch n & 63 {
-	case 0:
-		return 0
-	case 1:
-		return shiftUndef(ext, w, 1)
-	}
-	return shiftUndef(ext, w, 2)
 }
 
 func buildShifts(g *gen) {
@@ -99,8 +86,10 @@ func (g *gen) doubleShifts(op byte, w int) {
 		f := g.rr(name+" cl", 0, w, []byte{0x0f, op + 1}, nil).also(count).times(3)
 		f.undefOf = func(v *vector) uint64 { return undef(v.regs[rcx]) }
 		m, fix := g.mem(w, rcx)
-		f = g.add(fmt.Sprintf("%s%d m,r,cl", name, w*8), 0, insn{width: w, op: []byte{0x0f, op + 1}, modrm: true,
-			reg: g.reg(w, false), mem: m}).also(count).also(fix).times(3)
+		f = g.add(fmt.Sprintf("%s%d m,r,cl", name, w*8), 0, insn{
+			width: w, op: []byte{0x0f, op + 1}, modrm: true,
+			reg: g.reg(w, false), mem: m,
+		}).also(count).also(fix).times(3)
 		f.undefOf = func(v *vector) uint64 { return undef(v.regs[rcx]) }
 	}
 }
