@@ -202,7 +202,7 @@ func bts[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v | 1<
 func btr[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v &^ (1 << n) }
 func btc[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v ^ 1<<n }
 
-func btR[T width](c *CPU, in *inst) { bt(c, get[T](c, in.dst), bitIndex[T](c, in)) }
+func btR[T width](c *CPU, in *inst)  { bt(c, get[T](c, in.dst), bitIndex[T](c, in)) }
 func btsR[T width](c *CPU, in *inst) { put(c, in.dst, bts(c, get[T](c, in.dst), bitIndex[T](c, in))) }
 
 func btrR[T width](c *CPU, in *inst) { put(c, in.dst, btr(c, get[T](c, in.dst), bitIndex[T](c, in))) }
