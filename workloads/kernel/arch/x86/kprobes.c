@@ -179,7 +179,10 @@ static __dispatch int kprobe_handler(struct pt_regs *regs)
 	return 0;
 }
 
-/* Writes the jump back to the probed code after the copied instruction, when it fits. */
+/*
+ * Writes the jump back to the probed code after the copied instruction, when it fits. A repeated
+ * string instruction that is not done yet has not moved on: nothing is known to come after it.
+ */
 static __step void try_to_boost(struct kprobe *p, unsigned long copied_next,
 				unsigned long orig_next)
 {
@@ -188,7 +191,7 @@ static __step void try_to_boost(struct kprobe *p, unsigned long copied_next,
 		s32 displacement;
 	} __attribute__((packed)) *jump = (void *)copied_next;
 
-	if (kprobe_boost_allowed &&
+	if (kprobe_boost_allowed && copied_next > (unsigned long)p->ainsn.insn &&
 	    copied_next - (unsigned long)p->ainsn.insn + RELATIVEJUMP_SIZE < MAX_INSN_SIZE) {
 		jump->displacement = orig_next - (copied_next + RELATIVEJUMP_SIZE);
 		jump->opcode = RELATIVEJUMP_OPCODE;
