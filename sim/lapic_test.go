@@ -79,12 +79,16 @@ func TestLAPICReservedBits(t *testing.T) {
 		regID: 3 << 24, regVersion: 0x50014, regTPR: 0xff, regLDR: 0xff000000, regDFR: 0xffffffff,
 		regLVTTimer: 0x300ff, 0x330: 0x107ff, 0x340: 0x107ff, 0x350: 0x1a7ff, 0x360: 0x1a7ff,
 		regLVTError: 0x100ff, regICRHigh: 0xff000000, regDivide: 0xb, regSVR: 0x3ff,
-		regInitial: 0xffffffff, regISR: 0, regIRR: 0, regTMR: 0, regPPR: 0xff,
+		regInitial: 0xffffffff, regISR: 0, regIRR: 0, regTMR: 0,
 	} {
 		l.Store(off, 0xffffffff)
 		if got := l.Load(off); got != want {
 			t.Errorf("register %#x holds %#x of all ones, want %#x", off, got, want)
 		}
+	}
+	l.Store(regPPR, 0) // read-only: it follows the task priority
+	if got := l.Load(regPPR); got != 0xff {
+		t.Errorf("the processor priority is %#x, want that of the task, 0xff", got)
 	}
 	l.Store(regDFR, 0)
 	if got := l.Load(regDFR); got != 0x0fffffff {
