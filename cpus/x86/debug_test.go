@@ -49,7 +49,7 @@ func TestSingleStep(t *testing.T) {
 		{"branch", []byte{0xeb, 2, 0x90, 0x90, 0x90}, []uint64{10, 11}},
 		{"call and ret", []byte{0xe8, 1, 0, 0, 0, 0x90, 0xc3}, []uint64{12, 11, 12}},
 		{"popf that ends it traps once more", []byte{0x6a, 2, 0x9d, 0x90, 0x0f, 0x0b}, []uint64{8, 9}},
-		{"repetition as a whole", []byte{0xb9, 3, 0, 0, 0, 0xf3, 0xaa, 0x90}, []uint64{11, 13, 14}},
+		{"between repetitions", []byte{0xb9, 3, 0, 0, 0, 0xf3, 0xaa, 0x90}, []uint64{11, 11, 11, 13, 14}},
 		{"no repetition", []byte{0x31, 0xc9, 0xf3, 0xaa, 0x90}, []uint64{8, 10, 11}},
 		{"repetition that finds", []byte{0xb9, 3, 0, 0, 0, 0xf2, 0xae, 0x90}, []uint64{11, 13, 14}},
 		{"behind a load of ss", []byte{0x8e, 0xd2, 0x90, 0x90}, []uint64{9, 10}},

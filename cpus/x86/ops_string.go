@@ -15,21 +15,17 @@ func stride[T width](c *CPU) uint64 {
 
 func (c *CPU) advance(r int, by uint64) { c.r[r] = (c.r[r] + by) & c.linMask }
 
-// repeat runs one element at a time while rcx lasts; step reports whether to go on. With TF set,
-// processors trap after every element; here a single step is the whole instruction, up to maxStepped
-// elements, because the guest's boosting does not expect to find a stepped copy unfinished.
+// repeat runs one element at a time while rcx lasts; step reports whether to go on. Traps and
+// watchpoints come between elements (SDM vol. 3, 17.3.1.4).
 func (c *CPU) repeat(in *inst, step func() bool) {
 	if in.flags&(fRep|fRepne) == 0 {
 		step()
 		return
 	}
-	el, most := &c.cost[clRepElement], maxRepeat
-	if c.ctl&flagTF != 0 {
-		most = maxStepped
-	}
+	el := &c.cost[clRepElement]
 	for n := 0; c.r[rcx]&c.linMask != 0; n++ {
-		if n == most || n > 0 && c.watchHit != 0 {
-			c.r[rRIP] -= uint64(in.len) // watchpoints, and the machine's clock, come between elements
+		if n == maxRepeat || n > 0 && (c.ctl&flagTF != 0 || c.watchHit != 0) {
+			c.r[rRIP] -= uint64(in.len) // so does the machine's look at its clock
 			return
 		}
 		more := step()
@@ -46,12 +42,8 @@ func (c *CPU) repeat(in *inst, step func() bool) {
 	}
 }
 
-// maxRepeat bounds the elements that one execution of a repeated instruction handles, maxStepped those
-// of one that is single-stepped.
-const (
-	maxRepeat  = 4096
-	maxStepped = 1 << 20
-)
+// maxRepeat bounds the elements that one execution of a repeated instruction handles.
+const maxRepeat = 4096
 
 func movs[T width](c *CPU, in *inst) {
 	d := stride[T](c)
