@@ -11,9 +11,14 @@ import (
 
 // MeasurePoint boots a machine of its own for p, measures the loop without and with the probe, and
 // returns both.
-func MeasurePoint(p *Point) (*Measurement, error) {
+func MeasurePoint(p *Point) (*Measurement, error) { return measureWith(p, nil) }
+
+// measureWith is MeasurePoint with an observer, which must not change anything, or nil.
+func measureWith(p *Point, o cpus.Observer) (*Measurement, error) {
 	m := &Measurement{Hits: p.Workload.Hits}
 	err := boot(p, func(s *session) error {
+		s.m.CPU(0).Observe(o)
+		s.observer = o
 		plain, err := s.baseline(m)
 		if err != nil {
 			return fmt.Errorf("without the probe: %w", err)
@@ -76,7 +81,7 @@ func (s *session) profile(m *Measurement) error {
 	p := sim.NewProfile(s.m.Image(), s.p.ISA)
 	s.m.CPU(0).Observe(p)
 	_, _, err := s.loop(min(profiled, m.Hits))
-	s.m.CPU(0).Observe(nil)
+	s.m.CPU(0).Observe(s.observer)
 	if err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}

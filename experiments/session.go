@@ -19,6 +19,8 @@ type session struct {
 	probes *kprobes.Kprobes
 	call   *sim.Call // the boot task's call of sim_main
 	probe  *kprobes.Probe
+	// observer is the one that is told of every step but the profiled ones, or nil.
+	observer cpus.Observer
 }
 
 // boot builds a machine for p, starts it, and runs body on the boot task of its kernel. The machine

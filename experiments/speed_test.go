@@ -69,6 +69,7 @@ func BenchmarkSpeed(b *testing.B) {
 					done += run(l.rounds)
 				}
 				b.ReportMetric(float64(done)/b.Elapsed().Seconds()/1e6, "MIPS")
+				b.ReportMetric(float64(done)/float64(b.N)/float64(l.rounds), "insns/round")
 				return nil
 			})
 		})

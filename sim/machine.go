@@ -24,7 +24,7 @@ type Config struct {
 // Defaults of Config.
 const (
 	DefaultRAM    = 64 << 20
-	DefaultBudget = clock.Ticks(1e12) * clock.PerCycle / 60
+	DefaultBudget = 4_000_000_000 * clock.PerCycle
 )
 
 // Machine is a board with its CPUs, memory, clock and loaded image.

@@ -1,0 +1,68 @@
+package experiments
+
+import (
+	"bytes"
+	"maps"
+	"runtime"
+	"slices"
+	"testing"
+
+	"kprobesim/cpus"
+)
+
+// steps counts what it is told of.
+type steps int
+
+// Step implements cpus.Observer.
+func (n *steps) Step(*cpus.Step) { *n++ }
+
+// The results directory is the same to the byte for any number of processors and workers, in every
+// run, and with an observer that is told of every instruction.
+func TestResultsAreTheSameEverywhere(t *testing.T) {
+	var seen steps
+	observed := func(p *Point) (*Measurement, error) { return measureWith(p, &seen) }
+	var want map[string][]byte
+	for _, c := range []struct {
+		name           string
+		procs, workers int
+		measure        Measure
+	}{
+		{"one processor", 1, 1, MeasurePoint},
+		{"two processors", 2, 2, MeasurePoint},
+		{"once more", 2, 5, MeasurePoint},
+		{"observed", 1, 1, observed},
+	} {
+		got := directory(t, c.procs, c.workers, c.measure)
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
+			t.Errorf("%s: other files", c.name)
+		}
+		for name := range want {
+			if !bytes.Equal(got[name], want[name]) {
+				t.Errorf("%s: %s differs", c.name, name)
+			}
+		}
+	}
+	if seen < 1_000_000 {
+		t.Errorf("the observer was told of %d instructions only", seen)
+	}
+}
+
+// directory runs the repository's experiment and returns the files of its results.
+func directory(t *testing.T, procs, workers int, m Measure) map[string][]byte {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+	p, err := NewLoader().Plan("overhead-xeon-e5410-x86_64", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Runner{Measure: m, Workers: workers}
+	report := NewReport(p, r.Run(p))
+	f, err := report.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
