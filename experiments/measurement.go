@@ -117,8 +117,10 @@ func (w *recorder) add(metric, unit string, v results.Value, err error) {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("%s: %w", metric, err)
 	}
-	w.out = append(w.out, results.Record{Point: w.at, Metric: metric, Unit: unit, Value: v,
-		Role: w.role})
+	w.out = append(w.out, results.Record{
+		Point: w.at, Metric: metric, Unit: unit, Value: v,
+		Role: w.role,
+	})
 }
 
 func (w *recorder) ratio(metric, unit string, num, den int64) {

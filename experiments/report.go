@@ -121,8 +121,10 @@ func (r *Report) Files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{ResultsName: r.Set.CSV(), BenchName: bench,
-		results.ManifestName: manifest}
+	files := map[string][]byte{
+		ResultsName: r.Set.CSV(), BenchName: bench,
+		results.ManifestName: manifest,
+	}
 	profile, err := mergeProfiles(r.Outcomes)
 	if err != nil {
 		return nil, err

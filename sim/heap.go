@@ -5,8 +5,8 @@ import "fmt"
 // heap hands out guest memory between the image and the page tables: first fit, in address order, so
 // that addresses depend on the order of requests alone.
 type heap struct {
-	lo, hi uint64 // physical
-	base   uint64 // virtual address of physical 0
+	lo, hi uint64  // physical
+	base   uint64  // virtual address of physical 0
 	used   []block // sorted
 }
 

@@ -179,8 +179,10 @@ func TestStructLayouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]map[string]int64{
-		"kprobe": {"nmissed": 32, "addr": 40, "pre_handler": 64, "break_handler": 88, "opcode": 96,
-			"ainsn": 104, "flags": 120, "": 128},
+		"kprobe": {
+			"nmissed": 32, "addr": 40, "pre_handler": 64, "break_handler": 88, "opcode": 96,
+			"ainsn": 104, "flags": 120, "": 128,
+		},
 		"kretprobe":          {"handler": 128, "maxactive": 144, "data_size": 152, "lock": 168, "": 176},
 		"kretprobe_instance": {"rp": 16, "ret_addr": 24, "task": 32, "data": 40, "": 40},
 		"optimized_kprobe":   {"list": 128, "optinsn": 144, "": 168},
