@@ -9,13 +9,13 @@ FUZZTIME  ?= 5s
 RACE      := ./experiments/... ./cmd/...
 BENCHTIME ?= 2s
 
-.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh clean-tree bench
+.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh clean-tree bench compare
 .NOTPARALLEL:
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-check: build vet fmt staticcheck tidy test race fuzz guest-fresh clean-tree ## the gate: everything below but bench and guest
+check: build vet fmt staticcheck tidy test race fuzz guest-fresh clean-tree ## the gate: everything below but bench, compare and guest
 	@echo 'check: all passed'
 
 build: ## compile everything
@@ -59,3 +59,6 @@ clean-tree: ## fail when the work tree differs from the last commit
 
 bench: ## the Go benchmarks, among them simulated MIPS
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+compare: ## speed beside qemu on the same loops (needs qemu-system-x86, gcc and binutils)
+	GO='$(GO)' sh experiments/compare-qemu.sh

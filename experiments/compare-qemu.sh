@@ -53,14 +53,15 @@ qemu_ns() {
 	echo $((end - begin))
 }
 
-# qemu_round LOOP MODE ARGS...: host nanoseconds of one round of a loop.
-qemu_round() {
+# qemu_pair LOOP MODE ARGS...: one run of the short loop and one of the long one, and by how many
+# rounds they differ.
+qemu_pair() {
 	loop=$1
 	mode=$2
 	shift 2
 	a=$(qemu_ns "$tmp/$loop-short" "$@")
 	b=$(qemu_ns "$tmp/$loop-$mode" "$@")
-	awk -v d=$((b - a)) -v n=$(($(rounds "$loop" "$mode") - short)) 'BEGIN { printf "%.4f\n", d / n }'
+	echo "$loop $mode $a $b $(($(rounds "$loop" "$mode") - short))"
 }
 
 for loop in alu chase calls; do
@@ -78,8 +79,8 @@ while [ $i -lt "$runs" ]; do
 		(cd experiments && "$tmp/speed.test" -test.run '^$' -test.bench "^BenchmarkSpeed\$/^$loop\$" -test.benchtime 1s) |
 			awk -v l=$loop '{ for (i = 2; i <= NF; i++) { if ($i == "MIPS") m = $(i-1); if ($i == "insns/round") r = $(i-1) } }
 				END { print l, "sim", m; print l, "insns", r }' >>"$tmp/log"
-		echo "$loop step $(qemu_round $loop step -accel tcg $step)" >>"$tmp/log"
-		echo "$loop plain $(qemu_round $loop plain -accel tcg)" >>"$tmp/log"
+		qemu_pair $loop step -accel tcg $step >>"$tmp/log"
+		qemu_pair $loop plain -accel tcg >>"$tmp/log"
 	done
 	i=$((i + 1))
 done
@@ -88,14 +89,22 @@ echo "$(qemu-system-x86_64 --version | head -n 1); simulated instructions a seco
 awk '
 	$2 == "insns" { insns[$1] = $3 }
 	$2 == "sim" && $3 > sim[$1] { sim[$1] = $3 }
-	($2 == "step" || $2 == "plain") && $3 > 0 && (!(($1, $2) in ns) || $3 < ns[$1, $2]) { ns[$1, $2] = $3 }
-	function mips(l, m) { return ((l, m) in ns) ? insns[l] / ns[l, m] * 1000 : 0 }
+	NF == 5 {
+		k = $1 " " $2
+		if (!(k in a) || $3 < a[k]) a[k] = $3
+		if (!(k in b) || $4 < b[k]) b[k] = $4
+		n[k] = $5
+	}
+	function mips(l, m, k) {
+		k = l " " m
+		return (k in n && b[k] > a[k]) ? insns[l] * n[k] / (b[k] - a[k]) * 1000 : 0
+	}
 	END {
 		printf "%-6s %12s %22s %8s %22s\n", "loop", "kprobesim", "qemu, instruction-wise", "ratio", "qemu, free running"
 		split("alu chase calls", loops, " ")
 		for (i = 1; i <= 3; i++) {
 			l = loops[i]
 			s = mips(l, "step")
-			printf "%-6s %12.1f %22.1f %8.2f %22.1f\n", l, sim[l], s, s > 0 ? sim[l] / s : 0, mips(l, "plain")
+			printf "%-6s %12.1f %22.1f %8.2f %22.1f\n", l, sim[l], s, (s > 0 ? sim[l] / s : 0), mips(l, "plain")
 		}
 	}' "$tmp/log"

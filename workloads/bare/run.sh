@@ -1,13 +1,17 @@
 #!/bin/sh
 # Builds the guest kernel for a bare PC and runs its self-test under qemu, an implementation of the
-# processor that is not ours. run.sh [-DSPEED_ALU=N|-DSPEED_CALLS=N|-DSPEED_CHASE=N] [-- QEMU-ARGS]
-# With a define only that loop runs (after the test), long enough to be timed.
+# processor that is not ours. run.sh [-o FILE] [-DSPEED_ALU=N|-DSPEED_CALLS=N|-DSPEED_CHASE=N] [-- QEMU-ARGS]
+# With a define only that loop runs (after the test), long enough to be timed. With -o the kernel goes
+# to FILE, to be run by somebody else.
 set -eu
+here=$PWD
 cd "$(dirname "$0")"
 defines=
+output=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--) shift; break ;;
+	-o) shift; case $1 in /*) output=$1 ;; *) output=$here/$1 ;; esac; shift ;;
 	*) defines="$defines $1"; shift ;;
 	esac
 done
@@ -32,6 +36,10 @@ sed -e 's/OFFSET + 0x100000/OFFSET + 0x200000/' \
 ld -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments \
 	-T "$tmp/bare.lds" -o "$tmp/bare.elf" $objects
 objcopy -O binary "$tmp/bare.elf" "$tmp/bare.bin"
+if [ -n "$output" ]; then
+	cp "$tmp/bare.bin" "$output"
+	exit
+fi
 status=0
 qemu-system-x86_64 -machine pc,accel=tcg -m 64 -cpu qemu64 -display none -serial stdio \
 	-device isa-debug-exit,iobase=0xf4 -no-reboot "$@" -kernel "$tmp/bare.bin" || status=$?
