@@ -48,10 +48,15 @@ func (c Counters) Sub(o *Counters) Counters {
 		c.Exceptions[i] -= o.Exceptions[i]
 	}
 	for _, p := range [][2]*uint64{
-		{&c.Branches, &o.Branches}, {&c.Mispredicts, &o.Mispredicts},
-		{&c.L1IMisses, &o.L1IMisses}, {&c.L1DMisses, &o.L1DMisses}, {&c.L2Misses, &o.L2Misses},
-		{&c.ITLBMisses, &o.ITLBMisses}, {&c.DTLBMisses, &o.DTLBMisses},
-		{&c.Invalidation, &o.Invalidation}, {&c.Unmodelled, &o.Unmodelled},
+		{&c.Branches, &o.Branches},
+		{&c.Mispredicts, &o.Mispredicts},
+		{&c.L1IMisses, &o.L1IMisses},
+		{&c.L1DMisses, &o.L1DMisses},
+		{&c.L2Misses, &o.L2Misses},
+		{&c.ITLBMisses, &o.ITLBMisses},
+		{&c.DTLBMisses, &o.DTLBMisses},
+		{&c.Invalidation, &o.Invalidation},
+		{&c.Unmodelled, &o.Unmodelled},
 	} {
 		*p[0] -= *p[1]
 	}

@@ -118,8 +118,11 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 		name string
 		err  error
 	}{
-		{"l1i", c.L1I.Check()}, {"l1d", c.L1D.Check()}, {"l2", c.L2.Check()},
-		{"itlb", c.ITLB.Check()}, {"dtlb", c.DTLB.Check()},
+		{"l1i", c.L1I.Check()},
+		{"l1d", c.L1D.Check()},
+		{"l2", c.L2.Check()},
+		{"itlb", c.ITLB.Check()},
+		{"dtlb", c.DTLB.Check()},
 	} {
 		if x.err != nil {
 			fail("%s: %w", x.name, x.err)

@@ -45,8 +45,10 @@ func NewCalibration(l *Loader, machine string) (*Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Calibration{loader: l, machine: m, name: machine, params: m.FittedParams(),
-		figures: m.FittedOn()}
+	c := &Calibration{
+		loader: l, machine: m, name: machine, params: m.FittedParams(),
+		figures: m.FittedOn(),
+	}
 	if len(c.params) == 0 {
 		return nil, fmt.Errorf("machine %s has no parameter marked fitted: there is nothing to calibrate", m.Name)
 	}

@@ -132,8 +132,10 @@ func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
 		l.docs = map[string]*doc.Node{}
 	}
 	l.docs[key] = root
-	l.inputs = append(l.inputs, results.Input{Kind: what, Name: filepath.Base(file),
-		Hash: results.Hash(b)})
+	l.inputs = append(l.inputs, results.Input{
+		Kind: what, Name: filepath.Base(file),
+		Hash: results.Hash(b),
+	})
 	return root, nil
 }
 
@@ -166,8 +168,10 @@ func (l *Loader) loadImage(k Kernel, base string) (*Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel.image: %w", err)
 	}
-	l.inputs = append(l.inputs, results.Input{Kind: "image", Name: filepath.Base(name),
-		Hash: results.Hash(b)})
+	l.inputs = append(l.inputs, results.Input{
+		Kind: "image", Name: filepath.Base(name),
+		Hash: results.Hash(b),
+	})
 	return &Image{im, results.Hash(b)}, nil
 }
 

@@ -51,8 +51,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func newApp(stdout, stderr io.Writer) *app {
-	return &app{out: stdout, err: stderr, loader: experiments.NewLoader(),
-		measure: experiments.MeasurePoint}
+	return &app{
+		out: stdout, err: stderr, loader: experiments.NewLoader(),
+		measure: experiments.MeasurePoint,
+	}
 }
 
 func (a *app) run(args []string) (code int) {

@@ -37,8 +37,10 @@ const (
 
 // String returns the kind as error messages name it.
 func (k Kind) String() string {
-	names := [...]string{"nothing", "a table", "a list", "a string", "an integer", "a number",
-		"a boolean"}
+	names := [...]string{
+		"nothing", "a table", "a list", "a string", "an integer", "a number",
+		"a boolean",
+	}
 	if int(k) < len(names) {
 		return names[k]
 	}

@@ -28,14 +28,22 @@ type Unit struct{ Name, Factor string }
 
 // Frequency returns the dimension with base Hz.
 func Frequency() Dimension {
-	return Dimension{"frequency", []Unit{{"Hz", "1"}, {"kHz", "1000"}, {"MHz", "1000000"},
-		{"GHz", "1000000000"}}}
+	return Dimension{"frequency", []Unit{
+		{"Hz", "1"},
+		{"kHz", "1000"},
+		{"MHz", "1000000"},
+		{"GHz", "1000000000"},
+	}}
 }
 
 // Size returns the dimension with base byte.
 func Size() Dimension {
-	return Dimension{"size", []Unit{{"B", "1"}, {"KiB", "1024"}, {"MiB", "1048576"},
-		{"GiB", "1073741824"}}}
+	return Dimension{"size", []Unit{
+		{"B", "1"},
+		{"KiB", "1024"},
+		{"MiB", "1048576"},
+		{"GiB", "1073741824"},
+	}}
 }
 
 // Time returns the dimension with base microsecond.
