@@ -34,7 +34,7 @@ type Machine struct {
 // Param is one number of a machine description with its origin.
 type Param struct {
 	Path   string   // dotted path of the number, for instance "event.mispredict.cycles"
-	Value  string   // as written
+	Value  string   // as written; of an event tied by same_as the name of the other event
 	Source string   // where it was published, or from what it follows
 	Fitted []string // names of the points it was fitted on; empty for a sourced number
 	Pos    doc.Pos
@@ -249,9 +249,11 @@ func (mr *machineReader) costs(r *doc.Reader) {
 	ports := r.Sub("port", true)
 	names := ports.Keys()
 	mr.each(ports, names, func(s *doc.Reader, name string) { c.Ports[name] = mr.ticks(s) })
+	var ties []tie
 	mr.each(r.Sub("event", true), mr.isa.Events, func(s *doc.Reader, name string) {
-		c.Events[name] = mr.ticks(s)
+		c.Events[name] = mr.event(s, name, &ties)
 	})
+	mr.tie(ties)
 	mr.each(r.Sub("cost", true), mr.isa.Classes, func(s *doc.Reader, name string) {
 		c.Classes[name] = mr.cost(s, names)
 	})
@@ -261,6 +263,43 @@ func (mr *machineReader) costs(r *doc.Reader) {
 func (mr *machineReader) ticks(r *doc.Reader) (t clock.Ticks) {
 	mr.section(r, cycles("cycles", &t, true))
 	return t
+}
+
+// tie says that an event costs the same as another one.
+type tie struct {
+	event, as string
+	r         *doc.Reader // the table of event
+}
+
+// event reads the table of an event: its cycles, or the name of the event that it costs the same as,
+// which is added to ties. A description ties two events where it cannot tell them apart, so that one
+// fitted number serves both.
+func (mr *machineReader) event(r *doc.Reader, name string, ties *[]tie) clock.Ticks {
+	if !r.Has("same_as") {
+		return mr.ticks(r)
+	}
+	for _, key := range []string{"cycles", "fitted"} {
+		if r.Has(key) {
+			r.Errorf(key, "leave it out: the number is that of the event under same_as")
+		}
+	}
+	t := tie{event: name, r: r}
+	mr.section(r, into("same_as", &t.as, true, doc.OneOf(mr.isa.Events...)))
+	*ties = append(*ties, t)
+	return 0
+}
+
+// tie gives tied events the numbers of those that they cost the same as, which must have one of
+// their own.
+func (mr *machineReader) tie(ties []tie) {
+	events := mr.m.CPU.Events
+	for _, t := range ties {
+		if slices.ContainsFunc(ties, func(o tie) bool { return o.event == t.as }) {
+			t.r.Errorf("same_as", "%s has no number of its own: name an event that has cycles", t.as)
+			continue
+		}
+		events[t.event] = events[t.as]
+	}
 }
 
 // each reads the tables of group g: every one of names must be there, and no other.
