@@ -35,19 +35,20 @@ func (cc CacheConfig) Check() error {
 // would be set the others are cleared. A hit on the way used last in its set changes nothing, so
 // MRU may be asked first without changing any later outcome.
 type Cache struct {
-	Recent []uint32 // per set: line+1 of the way used last; zero matches no line
-	Mask   uint32   // set index mask
-	tags   []uint32 // line+1, ways of a set side by side
-	hints  []uint8  // where a line was last seen in its set, by low bits of its tag; only for speed
-	used   []uint32 // per set: recently-used bits
+	Recent []uint32    // per set: line+1 of the way used last; zero matches no line
+	Mask   uint32      // set index mask
+	tags   []uint32    // line+1, ways of a set side by side
+	where  []*wayChunk // by line: the way that holds it plus one, or zero
+	used   []uint32    // per set: recently-used bits
 	ways   uint32
 	full   uint32
 	shift  uint
-
-	setBits uint
 }
 
-const hintsPerSet = 32
+// wayChunk covers as many lines as 256 KiB of RAM have; chunks are made when they are first used.
+type wayChunk [wayLines]uint8
+
+const wayLines = 4096
 
 // NewCache returns an empty cache; the description must have passed Check.
 func NewCache(cc CacheConfig) *Cache {
@@ -55,7 +56,6 @@ func NewCache(cc CacheConfig) *Cache {
 	return &Cache{
 		Recent: make([]uint32, sets), Mask: uint32(sets - 1),
 		tags: make([]uint32, sets*cc.Ways), used: make([]uint32, sets),
-		hints: make([]uint8, sets*hintsPerSet), setBits: uint(bits.Len(uint(sets - 1))),
 		ways: uint32(cc.Ways), full: uint32(1<<cc.Ways - 1), shift: uint(bits.TrailingZeros(uint(cc.Line))),
 	}
 }
@@ -66,30 +66,37 @@ func (c *Cache) Shift() uint { return c.shift }
 // Touch looks line (a physical address shifted right by Shift) up, brings it in on a miss, and
 // reports whether it was there.
 func (c *Cache) Touch(line uint32) bool {
-	set := line & c.Mask
-	tag := line + 1
-	if c.Recent[set] == tag {
-		return true
-	}
+	set, tag := line&c.Mask, line+1
 	c.Recent[set] = tag
-	ways := c.tags[set*c.ways : (set+1)*c.ways]
-	hint := &c.hints[set*hintsPerSet+line>>(c.setBits&31)&(hintsPerSet-1)]
-	if w := *hint; int(w) < len(ways) && ways[w] == tag {
-		c.use(set, uint(w))
+	way := c.way(line)
+	if *way != 0 {
+		c.use(set, uint(*way-1))
 		return true
-	}
-	for w, t := range ways {
-		if t == tag {
-			*hint = uint8(w)
-			c.use(set, uint(w))
-			return true
-		}
 	}
 	w := uint(bits.TrailingZeros32(^c.used[set]))
-	ways[w] = tag
-	*hint = uint8(w)
+	slot := &c.tags[set*c.ways+uint32(w)]
+	if *slot != 0 {
+		*c.way(*slot - 1) = 0
+	}
+	*slot, *way = tag, uint8(w+1)
 	c.use(set, w)
 	return false
+}
+
+// way returns the place where the way that holds a line is kept.
+func (c *Cache) way(line uint32) *uint8 {
+	i := line / wayLines
+	if int(i) >= len(c.where) || c.where[i] == nil {
+		c.grow(i)
+	}
+	return &c.where[i][line%wayLines]
+}
+
+func (c *Cache) grow(i uint32) {
+	for int(i) >= len(c.where) {
+		c.where = append(c.where, nil)
+	}
+	c.where[i] = new(wayChunk)
 }
 
 func (c *Cache) use(set uint32, way uint) {
@@ -109,10 +116,10 @@ func (c *Cache) Drop(line uint32) {
 	if c.Recent[set] == line+1 {
 		c.Recent[set] = 0
 	}
-	for w, t := range c.tags[set*c.ways : (set+1)*c.ways] {
-		if t == line+1 {
-			c.tags[set*c.ways+uint32(w)] = 0
-			c.used[set] &^= 1 << uint(w)
-		}
+	if way := c.way(line); *way != 0 {
+		w := uint32(*way - 1)
+		c.tags[set*c.ways+w] = 0
+		c.used[set] &^= 1 << w
+		*way = 0
 	}
 }

@@ -26,6 +26,16 @@ type inst struct {
 	o1    uint8 // ready times that it sets
 	o2    uint8
 	aux   uint8 // condition, control register number and the like
+	next  uint8 // where the next instruction begins, from the block's first
+}
+
+// toll is an instruction of a block that the throughput model must look at, with the time from the end
+// of the one before to its own, if nothing misses.
+type toll struct {
+	time    ticks
+	at      uint8 // its index
+	flags   uint8 // fLoad, fStore
+	inOrder bool
 }
 
 const (
@@ -41,16 +51,28 @@ const (
 // block is a run of instructions that starts in one 64-byte line and ends with it, at a branch, or at
 // an instruction after which fetching must start anew.
 type block struct {
-	insts   []inst
-	pc      uint64  // linear address it was decoded for: phases go by address
-	cross   uint64  // physical page of the only instruction's tail when that is another page
-	tail    []byte  // that tail, or nil
-	sums    []int32 // throughput model: ticks of the first n instructions when nothing misses
-	stores  []uint8 // which instructions store
-	inOrder bool    // one of them is placed by accountInOrder
-	phase   uint8
-	enter   bool // a branch to it lands inside a fetch window
-	spill   bool // the last instruction reaches into the next line
+	insts []inst
+	links [2]link // blocks that followed it: the one behind it, and another
+	end   uint64  // address behind it
+	pa    uint64
+	line  uint32 // of the instruction cache, plus one
+	pc    uint64 // linear address it was decoded for: phases go by address
+	cross uint64 // physical page of the only instruction's tail when that is another page
+	tail  []byte // that tail, or nil
+	phase uint8
+	plain bool // behind it nothing is to be looked at but what links cover
+	tolls []toll
+	rest  ticks // behind the last toll
+	enter bool  // a branch to it lands inside a fetch window
+	spill bool  // the last instruction reaches into the next line
+}
+
+// link is a block that followed another in the same page. It holds while the generation of decoded code
+// stays: no code was written and no translation forgotten.
+type link struct {
+	pc  uint64
+	gen uint64
+	to  *block
 }
 
 const lineBytes = 1 << mmu.LineShift
@@ -71,12 +93,14 @@ type fetcher struct {
 	curPA  uint64
 	ilook  [64]pageLook
 	itGen  uint64
+	gen    uint64 // generation of decoded code; links of others are void
 }
 
-func (f *fetcher) init(ram int) { f.pages = make([]*codePage, ram>>12) }
+func (f *fetcher) init(ram int) { f.pages, f.gen = make([]*codePage, ram>>12), 1 }
 
 func (f *fetcher) forgetFetch() {
 	f.curTag = 0
+	f.gen++
 	f.ilook = [64]pageLook{}
 }
 
@@ -84,11 +108,33 @@ func (f *fetcher) forgetFetch() {
 // that c.exit was set.
 func (c *CPU) fetch() *block {
 	pc := c.r[rRIP]
+	b, from := (*block)(nil), c.cur
+	l := &from.links[0]
+	if pc != from.end {
+		l = &from.links[1]
+	}
+	if l.pc == pc && l.gen == c.gen {
+		b = l.to
+	} else if b = c.find(pc); b == nil {
+		return nil
+	} else if from.pc>>12 == pc>>12 && from.plain && b.tail == nil && !b.spill {
+		*l = link{pc, c.gen, b}
+	}
+	if c.iRecent[(b.line-1)&c.iMask] != b.line {
+		c.missFetch(b.pa)
+	}
+	if b.spill {
+		c.missFetch(b.pa&^(lineBytes-1) + lineBytes)
+	}
+	return b
+}
+
+// find looks the block at pc up or decodes it.
+func (c *CPU) find(pc uint64) *block {
 	if pc>>12+1 != c.curTag && !c.fetchPage(pc) {
 		return nil
 	}
 	off := pc & 0xfff
-	pa := c.curPA | off
 	line := c.here.lines[off>>mmu.LineShift]
 	if line == nil {
 		line = new(codeLine)
@@ -96,16 +142,10 @@ func (c *CPU) fetch() *block {
 	}
 	b := line.blocks[off&(lineBytes-1)]
 	if b == nil || b.pc != pc || b.tail != nil && !c.sameTail(b, pc) {
-		if b = c.decodeBlock(pc, pa); b == nil {
+		if b = c.decodeBlock(pc, c.curPA|off); b == nil {
 			return nil
 		}
 		line.blocks[off&(lineBytes-1)] = b
-	}
-	if l := uint32(pa >> c.l1i.Shift()); c.iRecent[l&c.iMask] != l+1 {
-		c.missFetch(pa)
-	}
-	if b.spill {
-		c.missFetch(pa&^(lineBytes-1) + lineBytes)
 	}
 	return b
 }
@@ -183,6 +223,7 @@ func (c *CPU) dropCode(pa uint64) {
 }
 
 func (c *CPU) dropLine(pa uint64) {
+	c.gen++
 	if p := c.pages[pa>>12]; p != nil {
 		p.lines[pa&0xfff>>mmu.LineShift] = nil
 	}

@@ -116,6 +116,7 @@ func New64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	c.dtlb = mmu.NewTLB(cfg.DTLB, 21)
 	c.timing.init(cfg)
 	c.fetcher.init(bus.Memory.Size())
+	c.cur = new(block)
 	bus.Memory.OnCodeStore(c.dropCode)
 	c.forgetData()
 	c.reset()

@@ -32,16 +32,29 @@ func (c *CPU) decodeBlock(pc, pa uint64) *block {
 		if c.newWindow(pc, n) {
 			in.flags |= fWindow
 		}
-		b.insts = append(b.insts, in)
 		pa += n
 		pc += n
+		in.next = uint8(pc - b.pc)
+		b.insts = append(b.insts, in)
 		if in.flags&fEnds != 0 || b.tail != nil {
 			break
 		}
 	}
 	b.spill = pa > end && b.tail == nil
-	c.sum(b)
+	b.end, b.pa, b.line = pc, start, uint32(start>>c.l1i.Shift())+1
+	c.toll(b)
+	last := &b.insts[len(b.insts)-1]
+	b.plain = b.tail == nil && (last.flags&fEnds == 0 || plainEnd(last.class))
 	return b
+}
+
+// plainEnd reports the branches: they end a block and change nothing but where it goes on.
+func plainEnd(class uint8) bool {
+	switch class {
+	case clJcc, clJmp, clJmpIndirect, clCall, clCallIndirect, clRet, clLoop:
+		return true
+	}
+	return false
 }
 
 // newWindow reports whether the n bytes at pc reach into a fetch window that the byte before pc does not.

@@ -144,7 +144,6 @@ func storeCross(c *CPU, va, v uint64, n int) bool {
 
 func (c *CPU) loadDevice(pa uint64, n int) uint64 {
 	c.acc[c.idx&(accesses-1)].miss += c.memLat
-	c.missed = true
 	c.settleBefore()
 	if c.bus.Device == nil {
 		return ^uint64(0)

@@ -77,15 +77,6 @@ func (c *CPU) onStack() {
 	}
 }
 
-func callRel[T width](c *CPU, in *inst) {
-	next := c.r[rRIP]
-	if push(c, T(next)) {
-		c.pushReturn(next)
-		c.taken = true
-		c.r[rRIP] = (next + in.imm) & c.linMask
-	}
-}
-
 func callR[T width](c *CPU, in *inst) {
 	to, next := get[T](c, in.src), c.r[rRIP]
 	if push(c, T(next)) {
@@ -100,22 +91,6 @@ func callL[T width](c *CPU, in *inst) {
 		c.indirect(uint64(to))
 		c.pushReturn(next)
 	}
-}
-
-// ret returns; imm bytes of arguments are dropped.
-func ret[T width](c *CPU, in *inst) {
-	to, ok := pop[T](c)
-	if !ok {
-		return
-	}
-	c.r[rsp] += in.imm
-	c.ctr.Branches++
-	c.taken = true
-	if c.popReturn() != uint64(to) {
-		c.ctr.Mispredicts++
-		c.redirect = true
-	}
-	c.r[rRIP] = uint64(to)
 }
 
 func pushR[T width](c *CPU, in *inst) { push(c, src[T](c, in)) }

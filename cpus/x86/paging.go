@@ -71,7 +71,6 @@ func (c *CPU) walk(t *mmu.TLB, va uint64, acc mmu.Access) *mmu.Page {
 		c.ctr.DTLBMisses++
 		c.step.Stalls.DTLB += cost
 		c.acc[c.idx&(accesses-1)].miss += cost
-		c.missed = true
 	}
 	if f != nil {
 		c.pageFault(va, acc, f)

@@ -24,7 +24,7 @@ func (c *CPU) Run(limit clock.Ticks) cpus.Exit {
 		if b == nil {
 			c.deliverPending()
 		} else {
-			c.runBlock(b)
+			c.runBlocks(b, limit)
 		}
 		if c.stop&stopExit != 0 {
 			c.stop &^= stopExit
@@ -33,29 +33,54 @@ func (c *CPU) Run(limit clock.Ticks) cpus.Exit {
 	}
 }
 
-// runBlock executes a block, or its first instruction when every instruction must be looked at.
-func (c *CPU) runBlock(b *block) {
+// runBlocks executes a block and those that follow it by links, as far as nothing but the next block's
+// code is to be looked at between them. When every instruction must be looked at it executes the first.
+func (c *CPU) runBlocks(b *block, limit clock.Ticks) {
 	if b.phase != c.phase {
 		c.setPhase(b.phase)
 	}
-	c.cur, c.settled = b, 0
 	if c.observer != nil || c.shadow || c.ctl&flagTF != 0 || c.watching {
+		c.cur, c.settled = b, 0
 		c.runObserved(b)
 		return
 	}
-	insts := b.insts
-	for i := range insts {
-		in := &insts[i]
-		c.idx = i
-		c.r[rRIP] += uint64(in.len)
-		in.exec(c, in)
-		if c.stop != 0 {
-			c.finish(in, i)
-			return
+	for b != nil {
+		c.cur, c.settled = b, 0
+		insts, pc := b.insts, c.r[rRIP]
+		for i := range insts {
+			in := &insts[i]
+			c.idx = i
+			c.r[rRIP] = pc + uint64(in.next) // not +=: each would wait for the one before
+			in.exec(c, in)
+			if c.stop != 0 {
+				c.finish(in, i)
+				return
+			}
 		}
+		if c.window || c.settled != 0 {
+			c.settle(len(insts))
+		} else {
+			c.settleBlock(b)
+		}
+		b = c.following(b, limit)
 	}
-	c.settle(len(insts))
 	c.idx = between
+}
+
+// following returns the block that follows b by a link, or nil when Run must look around first.
+func (c *CPU) following(b *block, limit clock.Ticks) *block {
+	pc := c.r[rRIP]
+	l := &b.links[0]
+	if pc != b.end {
+		l = &b.links[1]
+	}
+	if l.pc != pc || l.gen != c.gen || c.attend != 0 || c.retire >= limit {
+		return nil
+	}
+	if b = l.to; b.phase != c.phase || c.iRecent[(b.line-1)&c.iMask] != b.line {
+		return nil
+	}
+	return b
 }
 
 // finish ends a block at instruction i: with an exception, after a store into code, or to leave the

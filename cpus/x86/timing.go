@@ -62,7 +62,6 @@ type timing struct {
 	extra    ticks // time that a repeated instruction adds itself
 	redirect bool  // the instruction was mispredicted
 	taken    bool  // it was a taken branch
-	missed   bool  // an access of the running block was delayed
 	entering bool  // the next block is entered by a branch
 
 	fetchMask uint64 // bytes of a fetch window less one; zero when fetch is not modelled
@@ -215,35 +214,49 @@ func (c *CPU) settle(n int) {
 // settleThroughput is settle in the throughput model: an instruction takes its issue bandwidth, a load
 // what it makes its successors wait, and misses all they cost.
 func (c *CPU) settleThroughput(n int) {
-	if c.missed || c.cur.inOrder || !c.settleSum(n) {
-		c.settleEach(n)
-	}
+	c.settleEach(n)
 	if c.redirect || c.taken {
 		c.accountBranch(c.retire)
 		c.retire, c.entering = c.dispatch, false // nothing hides behind a branch here
 	}
 }
 
-// settleSum is settleEach by the sums of the block, for the usual case that nothing missed a cache and
-// the store buffer has room; otherwise it changes nothing and returns false.
-func (c *CPU) settleSum(n int) bool {
-	b := c.cur
-	base := max(c.dispatch, c.retire) - ticks(b.sums[c.settled])
-	drained := c.drained
-	for _, s := range b.stores {
-		if int(s) < c.settled || int(s) >= n {
+// settleBlock is settleThroughput of a whole block: only what is not known beforehand is looked at.
+func (c *CPU) settleBlock(b *block) {
+	at := max(c.dispatch, c.retire)
+	for i := range b.tolls {
+		t := &b.tolls[i]
+		at += t.time
+		a := &c.acc[t.at&(accesses-1)]
+		if t.inOrder {
+			in := &b.insts[t.at]
+			c.dispatch, c.retire = at, at
+			c.accountInOrder(in, &c.cost[in.class], a)
+			at = c.retire
 			continue
 		}
-		at := base + ticks(b.sums[s+1])
-		drained = max(drained+c.occStor, at)
-		if drained-c.slack > at {
-			return false
+		if t.flags&fLoad != 0 {
+			at += a.miss
+			a.miss = 0
+		}
+		if t.flags&fStore != 0 {
+			c.drained = max(c.drained+c.occStor, at) + a.missW
+			at = max(at, c.drained-c.slack)
+			a.missW = 0
 		}
 	}
-	c.count += uint64(n - c.settled)
-	at := base + ticks(b.sums[n])
-	c.drained, c.dispatch, c.retire, c.settled = drained, at, at, n
-	return true
+	at += b.rest
+	n := len(b.insts)
+	c.count += uint64(n)
+	c.dispatch, c.retire, c.settled = at, at, n
+	if c.taken && !c.redirect { // as accountBranch does, without what the window model needs
+		c.fetched = max(c.fetched, at-c.lead) + c.ev[evTaken]
+		at = max(at, c.fetched)
+		c.dispatch, c.retire, c.taken = at, at, false
+	} else if c.redirect {
+		c.accountBranch(at)
+		c.retire, c.entering = c.dispatch, false
+	}
 }
 
 // settleEach goes through the instructions one by one.
@@ -274,25 +287,24 @@ func (c *CPU) settleEach(n int) {
 	}
 	c.count += uint64(n - c.settled)
 	c.dispatch, c.retire, c.settled = at, at, n
-	c.missed = c.missed && n <= c.idx // the running instruction may have met one already
 }
 
-// sum prepares a block for settleSum.
-func (c *CPU) sum(b *block) {
-	b.sums = make([]int32, 1, len(b.insts)+1)
-	at := ticks(0)
+// toll prepares a block for settleBlock.
+func (c *CPU) toll(b *block) {
 	for i := range b.insts {
 		in := &b.insts[i]
 		k := &c.cost[in.class]
-		b.inOrder = b.inOrder || k.inOrder
-		at += k.issue
-		if in.flags&fLoad != 0 {
-			at += c.loadUse
+		t := toll{at: uint8(i), flags: in.flags & (fLoad | fStore), inOrder: k.inOrder}
+		if !k.inOrder {
+			b.rest += k.issue
+			if in.flags&fLoad != 0 {
+				b.rest += c.loadUse
+			}
 		}
-		if in.flags&fStore != 0 {
-			b.stores = append(b.stores, uint8(i))
+		if t.flags != 0 || t.inOrder {
+			t.time, b.rest = b.rest, 0
+			b.tolls = append(b.tolls, t)
 		}
-		b.sums = append(b.sums, int32(at))
 	}
 }
 
@@ -431,7 +443,6 @@ func (c *CPU) touchStore(pa, n uint64) {
 }
 
 func (c *CPU) missLoad(pa uint64) {
-	c.missed = true
 	if d := c.lookup(pa) - c.l1Lat; d > 0 {
 		c.acc[c.idx&(accesses-1)].miss += d
 		c.step.Stalls.DCache += d
@@ -439,7 +450,6 @@ func (c *CPU) missLoad(pa uint64) {
 }
 
 func (c *CPU) missStore(pa uint64) {
-	c.missed = true
 	if d := c.lookup(pa) - c.l1Lat; d > 0 {
 		c.acc[c.idx&(accesses-1)].missW += d
 		c.step.Stalls.DCache += d
@@ -447,7 +457,6 @@ func (c *CPU) missStore(pa uint64) {
 }
 
 func (c *CPU) splitLoad(pa uint64) {
-	c.missed = true
 	c.missLoad(pa + 64)
 	c.acc[c.idx&(accesses-1)].miss += c.ev[evSplit]
 	c.step.Stalls.DCache += c.ev[evSplit]
