@@ -9,13 +9,13 @@ FUZZTIME  ?= 5s
 RACE      := ./experiments/... ./cmd/...
 BENCHTIME ?= 2s
 
-.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh clean-tree bench compare
+.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench compare
 .NOTPARALLEL:
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-check: build vet fmt staticcheck tidy test race fuzz guest-fresh clean-tree ## the gate: everything below but bench, compare and guest
+check: build vet fmt staticcheck tidy test race fuzz guest-fresh baselines clean-tree ## the gate: everything below but bench, compare and guest
 	@echo 'check: all passed'
 
 build: ## compile everything
@@ -52,6 +52,9 @@ guest: ## rebuild the guest images in place (needs gcc and binutils of Debian 12
 
 guest-fresh: ## fail when a guest image is not what its sources build to
 	$(GO) test -count=1 -v -run '^(TestImagesFresh|TestRebuild)$$' ./workloads
+
+baselines: ## fail when a committed result moves
+	$(GO) run ./cmd/kprobesim check
 
 clean-tree: ## fail when the work tree differs from the last commit
 	@out=$$(git status --porcelain) || exit 1; \
