@@ -96,7 +96,7 @@ func (c *Config) Check(isa *ISA) []error {
 		fail("memory: the latency must be positive")
 	}
 	c.checkNames(isa, fail)
-	c.checkStructures(fail)
+	c.checkStructures(isa, fail)
 	return errs
 }
 
@@ -106,6 +106,7 @@ const MaxWindow = 512
 func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 	compare("cost", isa.Classes, c.Classes, fail)
 	compare("event", isa.Events, c.Events, fail)
+	compare("port", isa.Ports, c.Ports, fail)
 	for _, n := range isa.Classes {
 		if p := c.Classes[n].Port; p != "" && c.Ports[p] <= 0 {
 			fail("cost.%s: port %q has no positive occupancy under ports", n, p)
@@ -113,7 +114,10 @@ func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 	}
 }
 
-func (c *Config) checkStructures(fail func(string, ...any)) {
+func (c *Config) checkStructures(isa *ISA, fail func(string, ...any)) {
+	if c.L1I.Line != isa.CacheLine || c.L1D.Line != isa.CacheLine {
+		fail("l1i, l1d: lines of %d and %d bytes; %s is modelled with %d", c.L1I.Line, c.L1D.Line, isa.Name, isa.CacheLine)
+	}
 	for _, x := range []struct {
 		name string
 		err  error
@@ -169,6 +173,8 @@ type ISA struct {
 	Order      binary.ByteOrder
 	Classes    []string // cost classes that a machine description must price
 	Events     []string // events that a machine description must price
+	Ports      []string // ports that a machine description must give an occupancy
+	CacheLine  int      // bytes in a line of the first-level caches
 	Phases     []string // phases of the guest's code, as Image.Phase names them, in table order
 	Breakpoint []byte
 	MaxInsn    int // bytes in the longest instruction

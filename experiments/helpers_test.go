@@ -41,7 +41,7 @@ func golden(t *testing.T, name, got string) {
 func toyISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "toy", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
-		Classes: []string{"alu", "load"}, Events: []string{"mispredict", "trap"},
+		Classes: []string{"alu", "load"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"}, CacheLine: 64,
 		Phases: []string{"kernel", "entry", "workload", "handler"},
 		Disasm: func(code []byte, _ uint64, _ func(uint64) (string, uint64)) (string, int) {
 			if len(code) > 0 && code[0] == 0xf1 {
