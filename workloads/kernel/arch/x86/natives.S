@@ -20,6 +20,10 @@
 	NATIVE disable_kprobe
 	NATIVE enable_kretprobe
 	NATIVE disable_kretprobe
+	NATIVE register_jprobe
+	NATIVE unregister_jprobe
+	NATIVE register_jprobes
+	NATIVE unregister_jprobes
 	NATIVE sched_pick
 	NATIVE sched_tick
 	NATIVE native_thread

@@ -2,17 +2,20 @@
 #ifndef _ASM_KPROBES_H
 #define _ASM_KPROBES_H
 
-#include <linux/types.h>
-#include <asm/ptrace.h>
-
-typedef u8 kprobe_opcode_t;
-
 #define BREAKPOINT_INSTRUCTION 0xcc
 #define RELATIVEJUMP_OPCODE 0xe9
 #define RELATIVEJUMP_SIZE 5
 #define RELATIVE_ADDR_SIZE 4
 #define MAX_INSN_SIZE 16
-#define MAX_STACK_SIZE 64
+#define MAX_STACK_SIZE 64	/* bytes of the stack that a jprobe keeps */
+#define KCB_JPROBE_SAVED_SP 24	/* offset in struct kprobe_ctlblk, asserted in jprobes.c */
+
+#ifndef __ASSEMBLER__
+
+#include <linux/types.h>
+#include <asm/ptrace.h>
+
+typedef u8 kprobe_opcode_t;
 
 struct kprobe;
 
@@ -62,4 +65,5 @@ extern kprobe_opcode_t optprobe_template_val[];
 extern kprobe_opcode_t optprobe_template_call[];
 extern kprobe_opcode_t optprobe_template_end[];
 
+#endif /* __ASSEMBLER__ */
 #endif

@@ -23,6 +23,8 @@
  */
 #define __phase(name) __section(".phase." name) noinline
 #define __dispatch __phase("dispatch")
+/* The part of the dispatch that jprobes alone need, behind what all hits share. */
+#define __jprobe __phase("dispatch.jprobe")
 #define __step __phase("step")
 #define __kretprobe __phase("kretprobe")
 #define __detour __phase("detour")

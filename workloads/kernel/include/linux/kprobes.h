@@ -58,7 +58,7 @@ struct kprobe {
 
 struct jprobe {
 	struct kprobe kp;
-	void *entry;
+	void *entry;			/* has the probed function's arguments, ends in jprobe_return() */
 };
 
 struct kretprobe {
@@ -97,6 +97,10 @@ int register_kretprobe(struct kretprobe *rp);
 void unregister_kretprobe(struct kretprobe *rp);
 int register_kretprobes(struct kretprobe **rps, int num);
 void unregister_kretprobes(struct kretprobe **rps, int num);
+int register_jprobe(struct jprobe *p);
+void unregister_jprobe(struct jprobe *p);
+int register_jprobes(struct jprobe **jps, int num);
+void unregister_jprobes(struct jprobe **jps, int num);
 int enable_kprobe(struct kprobe *p);
 int disable_kprobe(struct kprobe *p);
 
@@ -144,6 +148,11 @@ void aggr_post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 int aggr_fault_handler(struct kprobe *p, struct pt_regs *regs, int trapnr);
 int aggr_break_handler(struct kprobe *p, struct pt_regs *regs);
 int pre_handler_kretprobe(struct kprobe *p, struct pt_regs *regs);
+int setjmp_pre_handler(struct kprobe *p, struct pt_regs *regs);
+int longjmp_break_handler(struct kprobe *p, struct pt_regs *regs);
+
+/* The end of every jprobe's entry function: goes back to the probed one. */
+void jprobe_return(void) __attribute__((noreturn));
 
 void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
 void recycle_rp_inst(struct kretprobe_instance *ri, struct hlist_head *garbage);
