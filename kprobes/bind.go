@@ -47,6 +47,15 @@ func (k *Kprobes) natives() []native {
 			rps := k.pointers(c.Arg(0), c.Arg(1))
 			return k.RegisterAll(c, rps, k.RegisterKretprobe, k.UnregisterKretprobes)
 		}},
+		{"register_jprobe", func(c *sim.Call) error { return k.RegisterJprobe(c, c.Arg(0)) }},
+		{"unregister_jprobe", func(c *sim.Call) error { return k.UnregisterJprobes(c, c.Arg(0)) }},
+		{"register_jprobes", func(c *sim.Call) error {
+			jps := k.pointers(c.Arg(0), c.Arg(1))
+			return k.RegisterAll(c, jps, k.RegisterJprobe, k.UnregisterJprobes)
+		}},
+		{"unregister_jprobes", func(c *sim.Call) error {
+			return k.UnregisterJprobes(c, k.pointers(c.Arg(0), c.Arg(1))...)
+		}},
 		{"unregister_kprobes", func(c *sim.Call) error {
 			return k.UnregisterKprobes(c, k.pointers(c.Arg(0), c.Arg(1))...)
 		}},

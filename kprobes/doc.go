@@ -1,6 +1,6 @@
 // Package kprobes models Linux Kprobes as Documentation/kprobes.txt describes them and as the
 // kernels of the era implement them: registration with its error numbers, several probes at one
-// address, return probes, boosting, and jump optimization by a background task.
+// address, jprobes, return probes, boosting, and jump optimization by a background task.
 //
 // What a probe hit executes is guest code (workloads/kernel) and is timed by the simulated CPU.
 // This package is what happens around a hit: it reads and writes struct kprobe and its kin in
@@ -11,5 +11,5 @@
 // What one instruction set knows about probes is a value of type Arch; nothing else in the
 // package depends on the instruction set.
 //
-// Left out: probes in modules and in user space, ftrace-based probes, and jprobes.
+// Left out: probes in modules and in user space, and ftrace-based probes.
 package kprobes

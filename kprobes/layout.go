@@ -29,6 +29,12 @@ type retLayout struct {
 	instNext, instPprev, instRP                                  field
 }
 
+// jumpLayout is where things are in struct jprobe.
+type jumpLayout struct {
+	size      uint64
+	kp, entry field
+}
+
 // optLayout is where things are in struct optimized_kprobe.
 type optLayout struct {
 	size                        uint64
@@ -39,6 +45,7 @@ type optLayout struct {
 type layout struct {
 	p    kprobeLayout
 	r    retLayout
+	j    jumpLayout
 	o    optLayout
 	list field // a pointer to a list_head or hlist_head: its first member
 }
@@ -69,7 +76,7 @@ func members(im *sim.Image, name string, size *uint64, ms []member) error {
 
 func newLayout(im *sim.Image) (*layout, error) {
 	l := &layout{list: field{0, im.Bits / 8}}
-	p, r, o := &l.p, &l.r, &l.o
+	p, r, j, o := &l.p, &l.r, &l.j, &l.o
 	for _, s := range []struct {
 		name string
 		size *uint64
@@ -106,6 +113,7 @@ func newLayout(im *sim.Image) (*layout, error) {
 		{"kretprobe_instance", &r.instSize, []member{
 			{"hlist.next", &r.instNext}, {"hlist.pprev", &r.instPprev}, {"rp", &r.instRP},
 		}},
+		{"jprobe", &j.size, []member{{"kp", &j.kp}, {"entry", &j.entry}}},
 		{"optimized_kprobe", &o.size, []member{
 			{"kp", &o.kp},
 			{"optinsn.copied_insn", &o.copied},

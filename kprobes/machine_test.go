@@ -46,8 +46,8 @@ func testCPU(isa *cpus.ISA) cpus.Config {
 	return cfg
 }
 
-// boot runs body as the kernel's first task.
-func boot(t *testing.T, opt Options, body func(l *live)) {
+// newMachine makes a machine with Kprobes, ready to run.
+func newMachine(t *testing.T, opt Options) (*sim.Machine, *live) {
 	t.Helper()
 	isa := x86.ISA64()
 	m, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), Image: loadImage(t)})
@@ -62,6 +62,13 @@ func boot(t *testing.T, opt Options, body func(l *live)) {
 	if l.k, err = New(m, m.Image(), l.smp, opt); err != nil {
 		t.Fatal(err)
 	}
+	return m, l
+}
+
+// boot runs body as the kernel's first task.
+func boot(t *testing.T, opt Options, body func(l *live)) {
+	t.Helper()
+	m, l := newMachine(t, opt)
 	m.Bind("sim_main", func(c *sim.Call) uint64 {
 		l.Call = c
 		body(l)

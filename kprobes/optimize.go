@@ -81,7 +81,9 @@ func (k *Kprobes) blocked(s *site) *Refusal {
 		return refuse(RuleOff, 0, "debug.kprobes-optimization is 0")
 	case k.disabled(s.head) || k.allDisarmed:
 		return refuse(RuleDisabled, s.addr, "the probe at %#x is disabled", s.addr)
-	case k.m.load(s.head, l.post) != 0 || k.m.load(s.head, l.brk) != 0:
+	case k.m.load(s.head, l.brk) != 0:
+		return refuse(RuleJprobe, s.addr, "a probe at %#x is a jprobe", s.addr)
+	case k.m.load(s.head, l.post) != 0:
 		return refuse(RulePostHandler, s.addr, "a probe at %#x has a post handler", s.addr)
 	}
 	i, _ := k.search(s.addr)

@@ -14,6 +14,7 @@ const (
 	RuleGone           Rule = "gone"                   // the probed text has vanished
 	RuleDisabled       Rule = "disabled"               // nothing is armed
 	RulePostHandler    Rule = "post-handler"           // a detour cannot run it after the instruction
+	RuleJprobe         Rule = "jprobe"                 // a detour cannot go to another function
 	RuleNoFunction     Rule = "no-function"            // no symbol says where the function ends
 	RuleEntryText      Rule = "entry-text"             // exception entry code
 	RuleTooShort       Rule = "function-too-short"     // no room for a jump up to its end

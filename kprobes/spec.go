@@ -12,6 +12,7 @@ type Kind uint8
 const (
 	Kprobe Kind = iota
 	Kretprobe
+	Jprobe
 )
 
 // Spec describes a probe that somebody outside of the guest wants. Handlers are guest functions.
@@ -19,7 +20,7 @@ type Spec struct {
 	Kind      Kind
 	Symbol    string
 	Offset    uint64
-	Handler   string // pre handler of a kprobe, return handler of a kretprobe; "" for none
+	Handler   string // pre, return handler or jprobe's function, by kind; "" for none
 	Post      string // post handler, kprobes only
 	Fault     string // fault handler, kprobes only
 	Entry     string // entry handler, kretprobes only
@@ -31,7 +32,7 @@ type Spec struct {
 // Probe is a registered probe that Add has made.
 type Probe struct {
 	Kind Kind
-	Addr uint64 // of the struct kprobe; the struct kretprobe begins there too
+	Addr uint64 // of the struct kprobe; the struct kretprobe or jprobe begins there too
 
 	name uint64
 }
@@ -43,15 +44,26 @@ func (k *Kprobes) Add(c Caller, s Spec) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	register := k.RegisterKprobe
-	if s.Kind == Kretprobe {
-		register = k.RegisterKretprobe
-	}
-	if err := register(c, p.Addr); err != nil {
+	if err := k.kind(s.Kind).register(c, p.Addr); err != nil {
 		k.release(p)
 		return nil, fmt.Errorf("registering a probe at %s+%#x: %w", s.Symbol, s.Offset, err)
 	}
 	return p, nil
+}
+
+// kindOf is how probes of one kind are made and registered.
+type kindOf struct {
+	size       uint64 // of the structure
+	register   func(Caller, uint64) error
+	unregister func(Caller, ...uint64) error
+}
+
+func (k *Kprobes) kind(kind Kind) kindOf {
+	return [...]kindOf{
+		Kprobe:    {k.l.p.size, k.RegisterKprobe, k.UnregisterKprobes},
+		Kretprobe: {k.l.r.size, k.RegisterKretprobe, k.UnregisterKretprobes},
+		Jprobe:    {k.l.j.size, k.RegisterJprobe, k.UnregisterJprobes},
+	}[kind]
 }
 
 // build makes the structure of a probe and its name.
@@ -60,11 +72,7 @@ func (k *Kprobes) build(s Spec) (*Probe, error) {
 		return nil, fmt.Errorf("offset %#x of the probe at %s does not fit into an unsigned int: %w",
 			s.Offset, s.Symbol, EINVAL)
 	}
-	size := k.l.p.size
-	if s.Kind == Kretprobe {
-		size = k.l.r.size
-	}
-	addr, err := k.m.alloc(size)
+	addr, err := k.m.alloc(k.kind(s.Kind).size)
 	if err != nil {
 		return nil, fmt.Errorf("a structure for the probe at %s: %w", s.Symbol, err)
 	}
@@ -87,25 +95,21 @@ func (k *Kprobes) build(s Spec) (*Probe, error) {
 	return p, k.m.take()
 }
 
+// handler is a guest function and the field that is to have its address.
+type handler struct {
+	name string
+	at   field
+}
+
 // setHandlers stores the addresses of the handlers that the kind of probe has.
 func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
-	l, r := &k.l.p, &k.l.r
-	type handler struct {
-		name string
-		at   field
+	if s.Kind != Kprobe && (s.Post != "" || s.Fault != "") {
+		return fmt.Errorf("only kprobes have a post or fault handler, the probe at %s is none", s.Symbol)
 	}
-	hs := []handler{{s.Handler, l.pre}, {s.Post, l.post}, {s.Fault, l.fault}}
-	if s.Kind == Kretprobe {
-		if s.Post != "" || s.Fault != "" {
-			return fmt.Errorf("a return probe at %s has no post or fault handler", s.Symbol)
-		}
-		hs = []handler{{s.Handler, r.handler}, {s.Entry, r.entry}}
-		k.m.store(p.Addr, r.maxactive, uint64(uint32(s.MaxActive)))
-		k.m.store(p.Addr, r.dataSize, s.DataSize)
-	} else if s.Entry != "" {
+	if s.Kind != Kretprobe && s.Entry != "" {
 		return fmt.Errorf("a probe at %s has no entry handler, only return probes have", s.Symbol)
 	}
-	for _, h := range hs {
+	for _, h := range k.handlers(s) {
 		if h.name == "" {
 			continue
 		}
@@ -115,16 +119,27 @@ func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
 		}
 		k.m.store(p.Addr, h.at, sym.Addr)
 	}
+	if s.Kind == Kretprobe {
+		k.m.store(p.Addr, k.l.r.maxactive, uint64(uint32(s.MaxActive)))
+		k.m.store(p.Addr, k.l.r.dataSize, s.DataSize)
+	}
 	return nil
+}
+
+func (k *Kprobes) handlers(s Spec) []handler {
+	switch s.Kind {
+	case Kretprobe:
+		return []handler{{s.Handler, k.l.r.handler}, {s.Entry, k.l.r.entry}}
+	case Jprobe:
+		return []handler{{s.Handler, k.l.j.entry}}
+	}
+	l := &k.l.p
+	return []handler{{s.Handler, l.pre}, {s.Post, l.post}, {s.Fault, l.fault}}
 }
 
 // Remove unregisters a probe that Add has made, waits for the grace period and frees the structure.
 func (k *Kprobes) Remove(c Caller, p *Probe) error {
-	unregister := k.UnregisterKprobes
-	if p.Kind == Kretprobe {
-		unregister = k.UnregisterKretprobes
-	}
-	if err := unregister(c, p.Addr); err != nil {
+	if err := k.kind(p.Kind).unregister(c, p.Addr); err != nil {
 		return err
 	}
 	k.release(p)

@@ -14,7 +14,7 @@ type symbols struct {
 	table, instances                                uint64 // hash tables
 	boostAllowed, allowOptimization, allDisarmed    uint64
 	aggrPre, aggrPost, aggrFault, aggrBreak         uint64
-	returnPre, callback                             uint64
+	returnPre, jprobePre, jprobeBreak, callback     uint64
 	exceptions                                      []uint64 // faulting instructions, sorted
 	blacklist                                       []Span
 }
@@ -53,6 +53,8 @@ func (s *symbols) lookUp(im *sim.Image) error {
 		{"aggr_fault_handler", &s.aggrFault},
 		{"aggr_break_handler", &s.aggrBreak},
 		{"pre_handler_kretprobe", &s.returnPre},
+		{"setjmp_pre_handler", &s.jprobePre},
+		{"longjmp_break_handler", &s.jprobeBreak},
 		{"optimized_callback", &s.callback},
 	} {
 		sym, ok := im.Symbol(x.name)

@@ -1,0 +1,24 @@
+package kprobes
+
+// RegisterJprobe registers the struct jprobe at jp: a kprobe whose handler goes to the user's
+// function instead of calling it. There can be one at an address, and it is never jump-optimized.
+func (k *Kprobes) RegisterJprobe(c Caller, jp uint64) error {
+	return k.locked(c, func() error {
+		if !k.sym.text.Contains(k.m.load(jp, k.l.j.entry)) {
+			return EINVAL
+		}
+		kp := jp + k.l.j.kp.off
+		k.m.store(kp, k.l.p.pre, k.sym.jprobePre)
+		k.m.store(kp, k.l.p.brk, k.sym.jprobeBreak)
+		return k.register(c, kp)
+	})
+}
+
+// UnregisterJprobes unregisters several jprobes with one grace period.
+func (k *Kprobes) UnregisterJprobes(c Caller, jps ...uint64) error {
+	kps := make([]uint64, len(jps))
+	for i, jp := range jps {
+		kps[i] = jp + k.l.j.kp.off
+	}
+	return k.unregister(c, kps, nil)
+}

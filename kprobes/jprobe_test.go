@@ -1,0 +1,218 @@
+package kprobes
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/sim"
+	"kprobesim/workloads"
+)
+
+// A function with a jprobe returns what it returns without, whatever the jprobe's function does to
+// the arguments: for every function, and for arguments in registers and on the stack.
+func TestJprobedFunctionReturnsTheSame(t *testing.T) {
+	for _, m := range modes() {
+		boot(t, m.opt, func(l *live) {
+			rng := rand.New(rand.NewPCG(5, 6))
+			for _, f := range workloads.Functions() {
+				for _, h := range []string{"jprobe_count", "jprobe_arguments"} {
+					mode := l.same(rng, Spec{Kind: Jprobe, Symbol: f.Name, Handler: h})
+					if mode != Breakpoint && mode != Boosted {
+						t.Errorf("%s: a jprobe at %s is %s", m.name, f.Name, mode)
+					}
+				}
+			}
+			for _, callee := range []string{"values_0", "values_6", "values_9"} {
+				want := l.call("work_values", 77, 5)
+				p := l.add(Spec{Kind: Jprobe, Symbol: callee, Handler: "jprobe_arguments"})
+				hits := l.percpu("handler_hits")
+				if got := l.call("work_values", 77, 5); got != want || l.percpu("handler_hits") != hits+1 {
+					t.Errorf("%s: %s: result %#x, want %#x; %d hits", m.name, callee, got, want,
+						l.percpu("handler_hits")-hits)
+				}
+				l.remove(p)
+			}
+		})
+	}
+}
+
+// The jprobe's function sees the arguments as the probed one does, the ninth included.
+func TestJprobeSeesArguments(t *testing.T) {
+	boot(t, plain(), func(l *live) {
+		l.add(Spec{Kind: Jprobe, Symbol: "values_9", Handler: "jprobe_arguments"})
+		a, b := uint64(1000), uint64(300)
+		l.call("work_values", a, b)
+		want := a + b + a + 1 + b + 1 + a + 2 + b + 2 + (a + b) + (a - b) + (a ^ b)
+		if got := l.percpu("handler_last_value"); got != want {
+			t.Errorf("the arguments add up to %d, want %d", got, want)
+		}
+	})
+}
+
+func TestJprobeErrors(t *testing.T) {
+	g := newGuest(t, Default())
+	jprobe := Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_count"}
+	p := g.add(jprobe)
+	allocated := len(g.used)
+	if st := g.state(p); st.Refusal == nil || st.Refusal.Rule != RuleJprobe || st.Mode != Breakpoint {
+		t.Errorf("a jprobe is never optimized: %+v", st)
+	}
+	for _, tt := range []struct {
+		s    Spec
+		want Errno
+	}{
+		{jprobe, EEXIST},
+		{Spec{Kind: Jprobe, Symbol: "work_read"}, EINVAL},
+		{Spec{Kind: Jprobe, Symbol: "work_read", Handler: "jprobe_count", Offset: 1}, EILSEQ},
+		{Spec{Kind: Jprobe, Symbol: "get_kprobe", Handler: "jprobe_count"}, EINVAL},
+	} {
+		if _, err := g.k.Add(g, tt.s); !errors.Is(err, tt.want) {
+			t.Errorf("%+v: %v, want %v", tt.s, err, tt.want)
+		}
+	}
+	if len(g.used) != allocated {
+		t.Errorf("%d pieces of heap stay", len(g.used)-allocated)
+	}
+	text, err := g.k.List()
+	if g.do(err); !strings.Contains(text, "  j  bench_target+0x0") {
+		t.Errorf("list:\n%s", text)
+	}
+}
+
+// At one address: the newest kprobe first, the jprobe last, whatever the order of registration.
+func TestJprobeSharesAnAddress(t *testing.T) {
+	for _, m := range modes() {
+		boot(t, m.opt, func(l *live) {
+			j := l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_count"})
+			k := l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
+			r := l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count"})
+			if order := l.k.children(l.k.sites[0].head); len(order) != 3 ||
+				order[0] != r.Addr || order[1] != k.Addr || order[2] != j.Addr {
+				t.Errorf("%s: order %x of return probe %x, kprobe %x, jprobe %x", m.name, order,
+					r.Addr, k.Addr, j.Addr)
+			}
+			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
+			want := l.call("bench_target", 8, 9)
+			if n := l.percpu("handler_hits") - hits; n != 2 || l.word("handler_shared_hits") != shared+1 {
+				t.Errorf("%s: %d hits of jprobe and return, want 2", m.name, n)
+			}
+			if got := l.percpu("handler_last_value"); got != want {
+				t.Errorf("%s: the return handler saw %#x, the caller %#x", m.name, got, want)
+			}
+			l.do(l.k.Disable(l.Call, j))
+			l.call("bench_target", 8, 9)
+			l.do(l.k.Enable(l.Call, j))
+			l.do(l.k.Disable(l.Call, k))
+			l.call("bench_target", 8, 9)
+			if n := l.percpu("handler_hits") - hits; n != 5 || l.word("handler_shared_hits") != shared+2 {
+				t.Errorf("%s: %d hits with one of three disabled, want 5", m.name, n)
+			}
+			l.remove(j)
+			l.do(l.k.Enable(l.Call, k))
+			l.do(l.k.WaitOptimizer(l.Call))
+			if st := l.state(k); m.mode == Optimized && st.Mode != Optimized {
+				t.Errorf("without the jprobe: %+v", st)
+			}
+		})
+	}
+}
+
+// The guest's own calls, one and several at a time; a refused one takes those before it back.
+func TestGuestRegistersJprobes(t *testing.T) {
+	boot(t, plain(), func(l *live) {
+		array, err := l.m.Alloc(16, 8)
+		l.do(err)
+		for i, symbol := range []string{"bench_target", "work_read"} {
+			jp, err := l.m.Alloc(l.k.l.j.size, 64)
+			l.do(err)
+			l.do(l.m.WriteBytes(jp, make([]byte, l.k.l.j.size)))
+			l.do(l.m.Store(jp+l.k.l.p.addr.off, 8, l.addr(symbol)))
+			l.do(l.m.Store(jp+l.k.l.j.entry.off, 8, l.addr("jprobe_count")))
+			l.do(l.m.Store(array+8*uint64(i), 8, jp))
+		}
+		first, err := l.m.Load(array, 8)
+		l.do(err)
+		second, err := l.m.Load(array+8, 8)
+		l.do(err)
+		for _, step := range []struct {
+			fn   string
+			args []uint64
+			want Errno
+		}{
+			{"register_jprobe", []uint64{second}, 0},
+			{"register_jprobes", []uint64{array, 2}, EINVAL},
+			{"unregister_jprobe", []uint64{second}, 0},
+			{"register_jprobes", []uint64{array, 0}, EINVAL},
+		} {
+			if got := l.call(step.fn, step.args...); int64(got) != -int64(step.want) {
+				t.Errorf("%s: %d, want %d", step.fn, int64(got), -int64(step.want))
+			}
+			// A structure is to be used again: unregistering has left its marks in it.
+			l.do(l.m.Store(second+l.k.l.p.addr.off, 8, l.addr("work_read")))
+			l.do(l.m.Store(first+l.k.l.p.flags.off, 4, 0))
+		}
+		l.do(l.m.Store(second+l.k.l.p.flags.off, 4, 0))
+		if len(l.k.sites) != 0 {
+			t.Errorf("%d probes stay", len(l.k.sites))
+		}
+		if got := l.call("register_jprobes", array, 2); got != 0 {
+			t.Errorf("register_jprobes: %d", int64(got))
+		}
+		hits := l.percpu("handler_hits")
+		l.call("bench_target", 1, 2)
+		l.call("unregister_jprobes", array, 2)
+		l.call("bench_target", 1, 2)
+		if n := l.percpu("handler_hits") - hits; n != 1 || len(l.k.sites) != 0 {
+			t.Errorf("%d hits, want 1; %d probes left", n, len(l.k.sites))
+		}
+	})
+}
+
+// exceptions notes the exceptions delivered.
+type exceptions []string
+
+// Step implements cpus.Observer.
+func (e *exceptions) Step(s *cpus.Step) {
+	if s.Exception != "" {
+		*e = append(*e, s.Exception)
+	}
+}
+
+// A jprobe takes three exceptions: to its function, out of it, and for the step; two when boosted.
+func TestExceptionsOfAJprobe(t *testing.T) {
+	for _, m := range modes()[:2] {
+		boot(t, m.opt, func(l *live) {
+			l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_empty"})
+			want := "#BP #BP #DB"
+			if m.mode == Boosted {
+				want = "#BP #BP"
+			}
+			l.call("bench_target", 1, 2)
+			var seen exceptions
+			l.m.CPU(0).Observe(&seen)
+			l.call("bench_target", 1, 2)
+			l.m.CPU(0).Observe(nil)
+			if got := strings.Join(seen, " "); got != want {
+				t.Errorf("%s: exceptions %s, want %s", m.name, got, want)
+			}
+		})
+	}
+}
+
+// A jprobe's function that leaves with another stack pointer ends the run, with both in the log.
+func TestJprobeOnTheWrongStack(t *testing.T) {
+	m, l := newMachine(t, plain())
+	m.Bind("sim_main", func(c *sim.Call) uint64 {
+		l.Call = c
+		l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_wrong_stack"})
+		_, _ = c.InvokeSym("bench_target", 1, 2) // ends the machine, the error is Run's
+		return 0
+	})
+	err := m.Run()
+	if err == nil || !strings.Contains(m.Console(), "does not match saved sp") {
+		t.Errorf("%v\n%s", err, m.Console())
+	}
+}
