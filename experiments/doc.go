@@ -31,10 +31,12 @@
 //	[[points]]                    # one for each probe
 //	name = "k"
 //	title = "kprobe"
-//	kind = "kprobe"               # or "kretprobe"
+//	kind = "kprobe"               # or "kretprobe", "jprobe"
 //	mode = "step"                 # or "boosted", "optimized": what the probe must turn out to be
-//	handler = "handler_empty"     # guest function: pre-handler, or return handler
+//	handler = "handler_empty"     # guest function: pre-handler, return handler, or function of a jprobe
 //	maxactive = 0                 # of a kretprobe
+//	with = [{ kind = "kretprobe", handler = "ret_empty" }] # further probes at the same place,
+//	                              # registered after the first one; all must be in the mode
 //	role = "fitted"               # or "predicted"; held against the machine description
 //	published = { time = "0.99 us", source = "..." }
 //

@@ -31,6 +31,7 @@ type Workload struct {
 const (
 	Kprobe    = "kprobe"
 	Kretprobe = "kretprobe"
+	Jprobe    = "jprobe"
 )
 
 // Modes: how a probe gets from its breakpoint back to the probed code.
@@ -40,14 +41,20 @@ const (
 	Optimized = "optimized" // no breakpoint at all, a jump to a detour
 )
 
-// Probe is what a point measures.
-type Probe struct {
-	Name      string // short, as tables show it
-	Title     string
-	Kind      string // Kprobe or Kretprobe
-	Mode      string // Step, Boosted or Optimized
-	Handler   string // guest symbol: pre-handler, or return handler of a kretprobe
+// Registration is one probe that is registered.
+type Registration struct {
+	Kind      string // Kprobe, Kretprobe or Jprobe
+	Handler   string // guest symbol: pre-handler, return handler, or function of a jprobe
 	MaxActive int64  // kretprobe instances; 0 for the kernel's default
+}
+
+// Probe is what a point measures: a probe, or several that share an address.
+type Probe struct {
+	Name  string // short, as tables show it
+	Title string
+	Mode  string // Step, Boosted or Optimized
+	Registration
+	With      []Registration // registered after the first one, in this order
 	Published *Published
 	Role      results.Role
 }
@@ -158,21 +165,44 @@ func readProbes(r *doc.Reader) []Probe {
 func readProbe(r *doc.Reader) Probe {
 	defer r.Done()
 	p := Probe{
-		Name:    doc.Need(r, "name", Name),
-		Kind:    doc.Need(r, "kind", doc.OneOf(Kprobe, Kretprobe)),
-		Mode:    doc.Need(r, "mode", doc.OneOf(Step, Boosted, Optimized)),
-		Handler: doc.Need(r, "handler", doc.Text),
-		Role:    results.Role(doc.Opt(r, "role", "", role)),
+		Name:         doc.Need(r, "name", Name),
+		Mode:         doc.Need(r, "mode", doc.OneOf(Step, Boosted, Optimized)),
+		Registration: readRegistration(r),
+		Role:         results.Role(doc.Opt(r, "role", "", role)),
 	}
 	p.Title = doc.Opt(r, "title", p.Mode+" "+p.Kind, doc.Text)
-	p.MaxActive = doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))
-	if p.MaxActive != 0 && p.Kind != Kretprobe {
-		r.Errorf("maxactive", "only a kretprobe has instances")
+	for _, s := range r.List("with") {
+		p.With = append(p.With, readRegistration(s))
+		s.Done()
+	}
+	if len(p.With) > maxWith {
+		r.Errorf("with", "%d further probes: at most %d", len(p.With), maxWith)
 	}
 	if r.Has("published") {
 		p.Published = readPublished(r.Sub("published", false))
 	}
 	return p
+}
+
+// maxWith bounds the probes that share an address with the first one.
+const maxWith = 15
+
+// readRegistration reads the keys that say what is registered.
+func readRegistration(r *doc.Reader) Registration {
+	p := Registration{
+		Kind:      doc.Need(r, "kind", doc.OneOf(Kprobe, Kretprobe, Jprobe)),
+		Handler:   doc.Need(r, "handler", doc.Text),
+		MaxActive: doc.Opt(r, "maxactive", 0, doc.Int(0, 4096)),
+	}
+	if p.MaxActive != 0 && p.Kind != Kretprobe {
+		r.Errorf("maxactive", "only a kretprobe has instances")
+	}
+	return p
+}
+
+// Registrations returns the probes of a point in the order in which they are registered.
+func (p *Probe) Registrations() []Registration {
+	return append([]Registration{p.Registration}, p.With...)
 }
 
 // role parses what a file may say of a point: whether its figure was fitted on or is predicted.

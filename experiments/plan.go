@@ -210,12 +210,22 @@ func (p *planner) checkGuest(root *doc.Node, pt *Point, e *Experiment) {
 	}
 	for i, probe := range e.Probes {
 		n := fmt.Sprint(i)
-		p.checkFunc(at(root, "points", n, "handler"), "points."+probe.Name+".handler", pt,
-			probe.Handler)
-		if probe.Kind == Kretprobe && e.Workload.Offset != 0 {
-			p.errs.Add(at(root, "points", n, "kind"),
-				"points.%s: a kretprobe sits at offset 0, not %d", probe.Name, e.Workload.Offset)
+		for j, r := range probe.Registrations() {
+			path, key := []string{"points", n}, "points."+probe.Name
+			if j > 0 {
+				path, key = append(path, "with", fmt.Sprint(j-1)), fmt.Sprintf("%s.with.%d", key, j-1)
+			}
+			p.checkRegistration(root, pt, r, path, key)
 		}
+	}
+}
+
+// checkRegistration holds one probe against the image; its keys stand at path and are called key.
+func (p *planner) checkRegistration(root *doc.Node, pt *Point, r Registration, path []string, key string) {
+	p.checkFunc(at(root, append(path, "handler")...), key+".handler", pt, r.Handler)
+	if r.Kind != Kprobe && pt.Workload.Offset != 0 {
+		p.errs.Add(at(root, append(path, "kind")...), "%s: a %s sits at offset 0, not %d", key, r.Kind,
+			pt.Workload.Offset)
 	}
 }
 

@@ -17,8 +17,8 @@ type session struct {
 	p      *Point
 	m      *sim.Machine
 	probes *kprobes.Kprobes
-	call   *sim.Call // the boot task's call of sim_main
-	probe  *kprobes.Probe
+	call   *sim.Call        // the boot task's call of sim_main
+	active []*kprobes.Probe // those of the point, in the order of registration
 	// observer is the one that is told of every step but the profiled ones, or nil.
 	observer cpus.Observer
 }
@@ -97,20 +97,30 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 	return sample(s.p.ISA, &d), sum, err
 }
 
-// register registers the point's probe and waits until the optimizer has done what it will.
+// register registers the point's probes and waits until the optimizer has done what it will.
 func (s *session) register() error {
-	spec := kprobes.Spec{
-		Kind: kprobes.Kprobe, Symbol: s.p.Workload.Target, Offset: s.p.Workload.Offset,
-		Handler: s.p.Probe.Handler, MaxActive: int32(s.p.Probe.MaxActive),
-	}
-	if s.p.Probe.Kind == Kretprobe {
-		spec.Kind = kprobes.Kretprobe
-	}
-	var err error
-	if s.probe, err = s.probes.Add(s.call, spec); err != nil {
-		return err
+	for _, r := range s.p.Probe.Registrations() {
+		p, err := s.probes.Add(s.call, kprobes.Spec{
+			Kind: kindNames(r.Kind), Symbol: s.p.Workload.Target, Offset: s.p.Workload.Offset,
+			Handler: r.Handler, MaxActive: int32(r.MaxActive),
+		})
+		if err != nil {
+			return err
+		}
+		s.active = append(s.active, p)
 	}
 	return s.probes.WaitOptimizer(s.call)
+}
+
+// kindNames gives the kernel's word for each kind.
+func kindNames(kind string) kprobes.Kind {
+	switch kind {
+	case Kretprobe:
+		return kprobes.Kretprobe
+	case Jprobe:
+		return kprobes.Jprobe
+	}
+	return kprobes.Kprobe
 }
 
 // modeNames gives the kernel's word for each mode.
@@ -124,10 +134,19 @@ func modeNames(mode string) kprobes.Mode {
 	return kprobes.Breakpoint
 }
 
-// verify holds the probe against what the point wants to measure: in the right mode, and never
+// verify holds the probes against what the point wants to measure: in the right mode, and never
 // missed.
-func (s *session) verify() (string, error) {
-	st, err := s.probes.State(s.probe.Addr)
+func (s *session) verify() (mode string, err error) {
+	for _, p := range s.active {
+		if mode, err = s.verifyOne(p); err != nil {
+			return "", err
+		}
+	}
+	return mode, nil
+}
+
+func (s *session) verifyOne(p *kprobes.Probe) (string, error) {
+	st, err := s.probes.State(p.Addr)
 	if err != nil {
 		return "", err
 	}
