@@ -71,6 +71,13 @@ func (r *Report) Table() *results.Table {
 	return t
 }
 
+// machineOverrides returns the overrides that change what the fitted numbers were fitted with.
+func machineOverrides(sets []string) []string {
+	return slices.DeleteFunc(slices.Clone(sets), func(s string) bool {
+		return !strings.HasPrefix(s, "machine") && !strings.HasPrefix(s, "kernel")
+	})
+}
+
 func (r *Report) notes() []string {
 	var notes []string
 	if len(r.Plan.Points) > 0 {
@@ -79,6 +86,9 @@ func (r *Report) notes() []string {
 				fmt.Sprintf("%s: %d parameters fitted on %s; every other figure is predicted",
 					m.Name, len(m.FittedParams()), strings.Join(m.FittedOn(), ", ")))
 		}
+	}
+	if o := machineOverrides(r.Plan.Overrides); len(o) > 0 {
+		notes = append(notes, "the machine was changed, and nothing fitted anew: "+strings.Join(o, ", "))
 	}
 	for _, s := range r.Set.Sources() {
 		notes = append(notes, "published: "+s)
