@@ -113,65 +113,6 @@ func TestTLBIsFirstInFirstOut(t *testing.T) {
 	}
 }
 
-func TestWalkLong(t *testing.T) {
-	m := NewMemory(16 << 20)
-	root, err := BuildLong(m, 8<<20, []Mapping{
-		{VA: 0xffff880000000000, Large: true, Writable: true},
-		{VA: 0x1000, PA: 0x5000, Size: 0x3000, Exec: true},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, refs, f := WalkLong(m, root, 0xffff880000212345, Access{Write: true})
-	if f != nil || p.Offset(0xffff880000212345) != 0x212345 || refs.N != 3 || !p.NX || !p.Dirty {
-		t.Errorf("large page: %+v %+v %v", p, refs, f)
-	}
-	p, refs, f = WalkLong(m, root, 0x2abc, Access{Exec: true, Protect: true})
-	if f != nil || p.Offset(0x2abc) != 0x6abc || refs.N != 4 || p.NX {
-		t.Errorf("small page: %+v %+v %v", p, refs, f)
-	}
-	for _, c := range []struct {
-		va      uint64
-		acc     Access
-		present bool
-	}{
-		{0x4000, Access{}, false},
-		{0x1000, Access{Write: true, Protect: true}, true},
-		{0x1000, Access{User: true}, true},
-		{0xffff880000000000, Access{Exec: true}, true},
-	} {
-		if _, _, f := WalkLong(m, root, c.va, c.acc); f == nil || f.Present != c.present {
-			t.Errorf("%#x %+v: fault %+v", c.va, c.acc, f)
-		}
-	}
-	if _, _, f := WalkLong(m, root, 0x1000, Access{Write: true}); f != nil {
-		t.Error("a supervisor may write a read-only page while write protection is off")
-	}
-}
-
-func TestAccessedAndDirty(t *testing.T) {
-	m := NewMemory(1 << 20)
-	root, err := BuildLong(m, 0x10000, []Mapping{{VA: 0x1000, PA: 0x2000, Size: 0x1000, Writable: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := uint64(0)
-	for pa := uint64(0x10000); pa < 0x20000; pa += 8 {
-		if m.Load(pa, 8)&pteFrame == 0x2000 && m.Load(pa, 8) != 0x2000 {
-			at = pa
-		}
-	}
-	m.Store(at, 8, m.Load(at, 8)&^(PteAccessed|PteDirty))
-	WalkLong(m, root, 0x1000, Access{})
-	if e := m.Load(at, 8); e&PteAccessed == 0 || e&PteDirty != 0 {
-		t.Errorf("after a read the entry is %#x", e)
-	}
-	WalkLong(m, root, 0x1000, Access{Write: true})
-	if e := m.Load(at, 8); e&PteDirty == 0 {
-		t.Errorf("after a write the entry is %#x", e)
-	}
-}
-
 func TestMemoryTellsOfCodeStores(t *testing.T) {
 	m := NewMemory(1 << 16)
 	var dropped []uint64
@@ -191,22 +132,4 @@ func TestMemoryTellsOfCodeStores(t *testing.T) {
 	if m.Load(1<<16-2, 2) != 0x0201 {
 		t.Error("the part of a write inside RAM is lost")
 	}
-}
-
-// FuzzWalk walks random page tables: a walk ends, whatever the entries say.
-func FuzzWalk(f *testing.F) {
-	f.Add(int64(1), uint64(0x1000))
-	f.Fuzz(func(t *testing.T, seed int64, va uint64) {
-		m := NewMemory(64 << 10)
-		rng := rand.New(rand.NewSource(seed))
-		for pa := 0; pa < m.Size(); pa += 8 {
-			m.Store(uint64(pa), 8, rng.Uint64()&0x8000_0000_0003_ffff)
-		}
-		for _, acc := range []Access{{}, {Write: true}, {User: true, Exec: true}} {
-			p, refs, fault := WalkLong(m, rng.Uint64()&0xf000, va, acc)
-			if fault == nil && (p.Offset(va)&(1<<p.Shift-1) != va&(1<<p.Shift-1) || refs.N < 3) {
-				t.Fatalf("walk of %#x gave %+v after %d entries", va, p, refs.N)
-			}
-		}
-	})
 }

@@ -24,7 +24,7 @@ func (tc TLBConfig) Check() error {
 // Page is one translation, as a walk finds it and a TLB keeps it.
 type Page struct {
 	VA, PA   uint64 // first byte of the page
-	Shift    uint8  // 12 or 21
+	Shift    uint8  // logarithm of its size: 12, 21 or 22
 	Writable bool
 	User     bool
 	NX       bool
@@ -105,6 +105,12 @@ func (t *TLB) Insert(p Page) *Page {
 	}
 	*slot = p
 	return slot
+}
+
+// Resize empties the TLB and changes the logarithm of the large page size.
+func (t *TLB) Resize(largeShift uint8) {
+	t.Flush(true)
+	t.large.shift = largeShift
 }
 
 // Drop forgets the translation of va.

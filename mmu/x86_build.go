@@ -13,15 +13,18 @@ type Mapping struct {
 	Uncached bool
 }
 
-// BuildLong writes 4-level tables for maps at physical address at and returns the root for CR3. It
-// fails when they do not fit between at and the end of RAM.
-func BuildLong(m *Memory, at uint64, maps []Mapping) (uint64, error) {
-	b := longBuilder{m: m, next: at &^ 0xfff}
+// Build writes tables for maps at physical address at and returns the root for CR3. It fails when they
+// do not fit between at and the end of RAM, or when the format has no large pages and one is asked for.
+func (f PageFormat) Build(m *Memory, at uint64, maps []Mapping) (uint64, error) {
+	b := builder{f: &f, m: m, next: at &^ 0xfff}
 	root, err := b.table()
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range maps {
+		if p.Large && f.Large == 0 {
+			return 0, fmt.Errorf("mapping of %#x: this format of page tables has no large pages", p.VA)
+		}
 		if err := b.add(root, p); err != nil {
 			return 0, err
 		}
@@ -29,12 +32,14 @@ func BuildLong(m *Memory, at uint64, maps []Mapping) (uint64, error) {
 	return root, nil
 }
 
-type longBuilder struct {
+// builder hands out pages for tables.
+type builder struct {
+	f    *PageFormat
 	m    *Memory
 	next uint64
 }
 
-func (b *longBuilder) table() (uint64, error) {
+func (b *builder) table() (uint64, error) {
 	t := b.next
 	if !b.m.Holds(t, 0x1000) {
 		return 0, fmt.Errorf("page tables do not fit into %d bytes of memory: give the machine more", b.m.Size())
@@ -44,7 +49,7 @@ func (b *longBuilder) table() (uint64, error) {
 }
 
 // add maps a range page by page.
-func (b *longBuilder) add(root uint64, p Mapping) error {
+func (b *builder) add(root uint64, p Mapping) error {
 	size, step, level := p.Size, uint64(0x1000), 0
 	if size == 0 {
 		size = uint64(b.m.Size())
@@ -53,22 +58,22 @@ func (b *longBuilder) add(root uint64, p Mapping) error {
 		size = min(size, p.Limit)
 	}
 	if p.Large {
-		step, level = 2<<20, 1
+		step, level = 1<<b.f.Large, 1
 	}
 	for off := uint64(0); off < size; off += step {
-		if err := b.page(root, p.VA+off, (p.PA+off)|leafBits(p), level); err != nil {
+		if err := b.page(root, p.VA+off, (p.PA+off)|b.f.leafBits(p), level); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func leafBits(p Mapping) uint64 {
+func (f *PageFormat) leafBits(p Mapping) uint64 {
 	bits := uint64(PtePresent | PteAccessed | PteDirty | PteGlobal)
 	for _, x := range [...]struct {
 		set bool
 		bit uint64
-	}{{p.Large, PteLarge}, {p.Writable, PteWrite}, {!p.Exec, PteNX}, {p.Uncached, PteNoCache}} {
+	}{{p.Large, PteLarge}, {p.Writable, PteWrite}, {!p.Exec, f.nx}, {p.Uncached, PteNoCache}} {
 		if x.set {
 			bits |= x.bit
 		}
@@ -76,21 +81,25 @@ func leafBits(p Mapping) uint64 {
 	return bits
 }
 
-func (b *longBuilder) page(root, va, entry uint64, leaf int) error {
+func (b *builder) page(root, va, entry uint64, leaf int) error {
 	t := root
-	for level := 3; level > leaf; level-- {
-		at := t + va>>(12+9*level)&511*8
-		e := b.m.Load(at, 8)
+	for level := b.f.levels - 1; level > leaf; level-- {
+		at, _ := b.f.at(t, va, level)
+		e := b.m.Load(at, b.f.entry)
 		if e&PtePresent == 0 {
 			next, err := b.table()
 			if err != nil {
 				return err
 			}
-			e = next | PtePresent | PteWrite | PteAccessed
-			b.m.Store(at, 8, e)
+			e = next | PtePresent
+			if !b.f.registers || level < b.f.levels-1 {
+				e |= PteWrite | PteAccessed
+			}
+			b.m.Store(at, b.f.entry, e)
 		}
-		t = e & pteFrame
+		t = e & b.f.frame
 	}
-	b.m.Store(t+va>>(12+9*leaf)&511*8, 8, entry)
+	at, _ := b.f.at(t, va, leaf)
+	b.m.Store(at, b.f.entry, entry)
 	return nil
 }

@@ -15,6 +15,7 @@ type memop struct {
 	disp        int32 // for rip: the absolute target
 	dispBytes   int   // 0, 1 or 4 at least
 	rip         bool
+	plain       bool // disp alone, without SIB; 32-bit mode only
 	seg         byte // prefix, or 0
 }
 
@@ -98,7 +99,7 @@ func (x insn) rex() byte {
 func (m *memop) encode(b []byte, reg byte) []byte {
 	d32 := binary.LittleEndian.AppendUint32(nil, uint32(m.disp))
 	switch {
-	case m.rip:
+	case m.rip, m.plain:
 		return append(append(b, reg|5), d32...)
 	case m.base < 0:
 		idx := byte(4)

@@ -232,31 +232,38 @@ func bindWide(d *decoder, r *row) bool {
 	return true
 }
 
-// bindRel binds a relative branch: the displacement is in imm.
+// bindRel binds a relative branch: the displacement is in imm. In 32-bit mode an operand size of 16
+// bits would cut the target off, which is not modelled.
 func bindRel(d *decoder, r *row) bool {
 	rel, ok := d.x.Args[0].(x86asm.Rel)
 	d.in.imm = uint64(int64(rel))
 	d.in.exec = r.reg[0]
 	d.in.aux = r.aux
 	d.in.flags |= fEnds
-	return ok
+	return ok && (d.mode == 64 || d.x.DataSize == 32)
 }
 
-// bindBranch binds call and jmp: relative, through a register or through memory.
+// modeSize is the size of a stack word and of an address in the mode.
+func (d *decoder) modeSize() int { return sizeIndex(d.mode / 8) }
+
+// bindBranch binds call and jmp: relative (mem has their functions), through a register or through memory.
 func bindBranch(d *decoder, r *row) bool {
 	d.in.flags |= fEnds
+	size := d.modeSize()
 	switch a := d.x.Args[0].(type) {
 	case x86asm.Rel:
-		return bindRel(d, r)
+		ok := bindRel(d, r)
+		d.in.exec = r.mem[size]
+		return ok
 	case x86asm.Mem:
 		d.in.class = r.inMem
 		d.in.flags |= fLoad
-		d.in.exec = r.load[3]
+		d.in.exec = r.load[size]
 		return d.x.MemBytes == d.mode/8 && d.memory(a)
 	case x86asm.Reg:
 		n, bytes, ok := register(a)
 		d.in.src, d.in.class = n, r.inMem
-		d.in.exec = r.reg[3]
+		d.in.exec = r.reg[size]
 		return ok && bytes == d.mode/8
 	}
 	return false

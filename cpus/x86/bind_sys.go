@@ -7,7 +7,7 @@ func bindMov(d *decoder, r *row) bool {
 	dst, dstReg := d.x.Args[0].(x86asm.Reg)
 	from, fromReg := d.x.Args[1].(x86asm.Reg)
 	switch {
-	case d.x.Opcode>>24 >= 0xa0 && d.x.Opcode>>24 <= 0xa3:
+	case d.mode == 64 && d.x.Opcode>>24 >= 0xa0 && d.x.Opcode>>24 <= 0xa3:
 		return d.absolute()
 	case dstReg && special(dst):
 		return d.toSpecial(dst)
@@ -74,14 +74,11 @@ func (d *decoder) fromSpecial(from x86asm.Reg) bool {
 }
 
 // bindPush binds push and pop of registers, memory, immediates and segment registers in the width of
-// the mode; 16-bit forms are not modelled.
+// the mode or of 16 bits.
 func bindPush(d *decoder, r *row) bool {
+	i := d.modeSize()
 	if d.x.DataSize == 16 {
-		return false
-	}
-	i := size64
-	if d.mode == 32 {
-		i = size32
+		i = size16
 	}
 	d.in.exec = r.reg[i]
 	switch a := d.x.Args[0].(type) {
@@ -112,14 +109,11 @@ func bindPush(d *decoder, r *row) bool {
 // bindModeWidth binds an instruction without operands, or with one immediate, that works in the
 // width of the mode.
 func bindModeWidth(d *decoder, r *row) bool {
-	i := size64
-	if d.mode == 32 {
-		i = size32
-	}
+	i := d.modeSize()
 	if !bindImm(d, r) {
 		return false
 	}
-	if d.x.DataSize == 16 && r.reg[size16] != nil {
+	if d.x.DataSize == 16 && (d.mode == 32 || r.reg[size16] != nil) {
 		i = size16
 	}
 	d.in.exec = r.reg[i]
@@ -135,7 +129,8 @@ func bindCount(d *decoder, r *row) bool {
 	return ok
 }
 
-// bindString binds a string instruction; its segment override is that of the source.
+// bindString binds a string instruction; its segment override is that of the source. In 32-bit mode
+// a segment with a limit is not modelled here.
 func bindString(d *decoder, r *row) bool {
 	if d.x.AddrSize != d.mode {
 		return false
@@ -151,7 +146,7 @@ func bindString(d *decoder, r *row) bool {
 		d.in.class = clRepStart
 		d.in.flags |= fEnds
 	}
-	return true
+	return d.mode == 64 || !limited(d.in.seg)
 }
 
 // bindXlat binds xlat, whose segment override x86asm leaves among the prefixes.
@@ -165,7 +160,7 @@ func bindXlat(d *decoder, r *row) bool {
 			d.in.seg = segGS
 		}
 	}
-	return d.x.AddrSize == d.mode
+	return d.x.AddrSize == d.mode && (d.mode == 64 || !limited(d.in.seg))
 }
 
 // bindNop binds no-ops with any operand.
@@ -191,12 +186,26 @@ func bindSystemReg(d *decoder, r *row) bool {
 	return ok
 }
 
-// bindFarMem binds a jump through a far pointer in memory.
-func bindFarMem(d *decoder, r *row) bool {
+// bindFar binds a jump to a far pointer in memory or in the instruction.
+func bindFar(d *decoder, r *row) bool {
+	size := max(sizeIndex(d.x.DataSize/8), 0)
+	d.in.flags |= fEnds
+	if sel, ok := d.x.Args[0].(x86asm.Imm); ok {
+		to, isImm := d.x.Args[1].(x86asm.Imm)
+		d.in.exec, d.in.disp, d.in.imm = r.load[size], int32(sel), uint64(uint32(to))
+		return isImm
+	}
 	m, ok := d.x.Args[0].(x86asm.Mem)
-	d.in.exec = r.reg[max(sizeIndex(d.x.DataSize/8), 0)]
-	d.in.flags |= fEnds | fLoad
+	d.in.exec = r.reg[size]
+	d.in.flags |= fLoad
 	return ok && d.memory(m)
+}
+
+// bindTable binds a descriptor-table register and its image in memory, whose base has the width of the mode.
+func bindTable(d *decoder, r *row) bool {
+	ok := bindMem(d, r)
+	d.in.exec = r.reg[d.modeSize()]
+	return ok && (d.mode == 64 || d.x.DataSize == 32)
 }
 
 // bindSet binds setcc; aux is the condition.

@@ -186,7 +186,7 @@ func (c *CPU) fetchSlow(pc uint64) bool {
 }
 
 func (c *CPU) fetchAddress(pc uint64) (uint64, bool) {
-	if !canonical(pc) {
+	if !c.canonical(pc) {
 		c.raiseCode(vecGP, 0)
 		return 0, false
 	}

@@ -107,38 +107,59 @@ type CPU struct {
 	observer cpus.Observer
 	step     cpus.Step
 	num      int
+
+	tables     mmu.PageFormat
+	largeShift uint8   // of the TLBs
+	args       []uint8 // argument registers of the calling convention
 }
 
-// New64 makes a CPU in 64-bit mode with paging on, as the loader leaves it.
+// New64 and New32 make a CPU in 64-bit mode and in 32-bit protected mode with paging on, as the loader
+// leaves it.
 func New64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
+	return newCPU(n, cfg, bus, (*CPU).reset64)
+}
+
+// New32 is New64 for 32-bit protected mode.
+func New32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
+	return newCPU(n, cfg, bus, (*CPU).reset32)
+}
+
+func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, reset func(*CPU)) *CPU {
 	c := &CPU{num: n, bus: bus, memory: bus.Memory, mem: bus.Memory.Raw(), codeMap: bus.Memory.CodeMap()}
-	c.itlb = mmu.NewTLB(cfg.ITLB, 21)
-	c.dtlb = mmu.NewTLB(cfg.DTLB, 21)
+	c.largeShift = mmu.Long().Large
+	c.itlb = mmu.NewTLB(cfg.ITLB, c.largeShift)
+	c.dtlb = mmu.NewTLB(cfg.DTLB, c.largeShift)
 	c.timing.init(cfg)
 	c.fetcher.init(bus.Memory.Size())
 	c.cur = new(block)
 	bus.Memory.OnCodeStore(c.dropCode)
 	c.forgetData()
-	c.reset()
+	c.resetCommon()
+	reset(c)
+	c.setTables()
 	return c
 }
 
-// reset gives the state in which a 64-bit kernel is entered.
-func (c *CPU) reset() {
+// reset64 gives the state in which a 64-bit kernel is entered.
+func (c *CPU) reset64() {
 	c.long = true
 	c.linMask = ^uint64(0)
-	c.cr0 = cr0PE | cr0ET | cr0WP | cr0PG | cr0NE
-	c.cr3 = c.bus.Root
+	c.args = argRegs64[:]
 	c.cr4 = cr4PAE | cr4PGE
 	c.msr.efer = eferSCE | eferLME | eferLMA | eferNXE
-	c.msr.pat = 0x0007040600070406
-	c.dreg[6] = dr6Ones
-	c.dreg[7] = dr7Ones
-	c.res = 1
 	c.seg[segCS] = segment{sel: 0x10, attr: 0xa09b, limit: 0xfffff}
 	for _, s := range []int{segES, segSS, segDS} {
 		c.seg[s] = segment{sel: 0x18, attr: 0xc093, limit: 0xfffff}
 	}
+}
+
+func (c *CPU) resetCommon() {
+	c.cr0 = cr0PE | cr0ET | cr0WP | cr0PG | cr0NE
+	c.cr3 = c.bus.Root
+	c.msr.pat = 0x0007040600070406
+	c.dreg[6] = dr6Ones
+	c.dreg[7] = dr7Ones
+	c.res = 1
 }
 
 // Boot implements cpus.Probe.
@@ -146,12 +167,16 @@ func (c *CPU) Boot(entry, stack uint64, args ...uint64) {
 	c.r[rRIP], c.halted = entry, false
 	c.r[rsp] = stack
 	for i, a := range args {
-		c.r[argRegs[i]] = a
+		c.r[c.args[i]] = a
 	}
 }
 
-// argRegs are the integer argument registers of the System V ABI for x86-64, 3.2.3.
-var argRegs = [...]uint8{rdi, rsi, rdx, rcx, r8, r9}
+// argRegs64 are the integer argument registers of the System V ABI for x86-64, 3.2.3, argRegs32 those
+// of i386 code compiled with -mregparm=3.
+var (
+	argRegs64 = [...]uint8{rdi, rsi, rdx, rcx, r8, r9}
+	argRegs32 = [...]uint8{rax, rdx, rcx}
+)
 
 // PC implements cpus.Context.
 func (c *CPU) PC() uint64 { return c.r[rRIP] }
@@ -160,24 +185,24 @@ func (c *CPU) PC() uint64 { return c.r[rRIP] }
 func (c *CPU) SP() uint64 { return c.r[rsp] }
 
 // Arg implements cpus.Context: argument i of a function at whose entry the CPU stands. Arguments
-// behind the sixth are on the stack above the return address.
+// behind those in registers are on the stack above the return address.
 func (c *CPU) Arg(i int) uint64 {
-	if i < len(argRegs) {
-		return c.r[argRegs[i]]
+	if i < len(c.args) {
+		return c.r[c.args[i]]
 	}
-	pa, ok := c.Translate(c.r[rsp] + 8 + 8*uint64(i-len(argRegs)))
+	pa, ok := c.Translate(c.r[rsp] + c.word()*uint64(1+i-len(c.args)))
 	if !ok {
 		return 0
 	}
-	return c.memory.Load(pa, 8)
+	return c.memory.Load(pa, int(c.word()))
 }
 
 // Return implements cpus.Context: it pops the return address and sets the result register.
 func (c *CPU) Return(v uint64) {
 	if pa, ok := c.Translate(c.r[rsp]); ok {
-		c.r[rRIP] = c.memory.Load(pa, 8)
+		c.r[rRIP] = c.memory.Load(pa, int(c.word()))
 	}
-	c.r[rsp] += 8
+	c.r[rsp] += c.word()
 	c.r[rax] = v
 	if c.rasTop > 0 {
 		c.popReturn()
@@ -186,14 +211,20 @@ func (c *CPU) Return(v uint64) {
 
 // Call implements cpus.Context. The stack is aligned as the ABI asks.
 func (c *CPU) Call(fn, ret uint64, args ...uint64) {
+	n := c.word()
+	frame := []uint64{ret}
 	for i, a := range args {
-		if i < len(argRegs) {
-			c.r[argRegs[i]] = a
+		if i < len(c.args) {
+			c.r[c.args[i]] = a & c.linMask
+		} else {
+			frame = append(frame, a)
 		}
 	}
-	sp := (c.r[rsp]-64)&^15 - 8
-	if pa, ok := c.Translate(sp); ok {
-		c.memory.Store(pa, 8, ret)
+	sp := (c.r[rsp]-64-n*uint64(len(frame)-1))&^15 - n
+	for i, v := range frame {
+		if pa, ok := c.Translate(sp + n*uint64(i)); ok {
+			c.memory.Store(pa, int(n), v)
+		}
 	}
 	c.r[rsp] = sp
 	c.r[rRIP] = fn
@@ -233,11 +264,11 @@ func (c *CPU) Observe(o cpus.Observer) {
 // Registers implements cpus.Probe.
 func (c *CPU) Registers() []cpus.Register {
 	var out []cpus.Register
-	for i, n := range regNames {
+	for i, n := range c.registerNames() {
 		out = append(out, cpus.Register{Name: n, Value: c.r[i]})
 	}
 	return append(out,
-		cpus.Register{Name: "rip", Value: c.r[rRIP]}, cpus.Register{Name: "rflags", Value: c.flags()},
+		cpus.Register{Name: c.prefix() + "ip", Value: c.r[rRIP]}, cpus.Register{Name: c.prefix() + "flags", Value: c.flags()},
 		cpus.Register{Name: "cr0", Value: c.cr0}, cpus.Register{Name: "cr2", Value: c.cr2},
 		cpus.Register{Name: "cr3", Value: c.cr3}, cpus.Register{Name: "cr4", Value: c.cr4},
 		cpus.Register{Name: "dr6", Value: c.dreg[6]}, cpus.Register{Name: "dr7", Value: c.dreg[7]})

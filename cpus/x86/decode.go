@@ -204,7 +204,7 @@ func (d *decoder) build(r *row) bool {
 	if !r.bind(d, r) || in.exec == nil {
 		return false
 	}
-	if in.flags&fLock != 0 && !d.lockable(r) {
+	if in.flags&fLock != 0 && !d.lockable(r) || d.mode == 32 && !d.guard() {
 		return false
 	}
 	d.dependences(r)
@@ -350,9 +350,9 @@ func register(r x86asm.Reg) (n uint8, bytes int, ok bool) {
 // memory binds a memory operand; false for address sizes that are not modelled.
 func (d *decoder) memory(m x86asm.Mem) bool {
 	in := &d.in
-	want := 8
-	if d.mode == 32 {
-		want = 4
+	want := d.mode / 8
+	if d.x.AddrSize == 16 {
+		return false
 	}
 	in.disp = int32(m.Disp)
 	if m.Base == x86asm.RIP {

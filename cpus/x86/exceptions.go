@@ -180,7 +180,8 @@ func (c *CPU) shutdown(first, inner fault) {
 	c.halted = true
 }
 
-// gate is an interrupt or trap gate in 64-bit form (SDM vol. 3, figure 6-8).
+// gate is an interrupt or trap gate (SDM vol. 3, figures 6-2 and 6-8). In 32-bit mode it has 8 bytes
+// and no stack of its own.
 type gate struct {
 	offset   uint64
 	selector uint16
@@ -189,30 +190,41 @@ type gate struct {
 	dpl      uint8
 }
 
+const taskGate = 5
+
 // readGate reads a gate of the IDT; false leaves an exception pending.
 func (c *CPU) readGate(f fault) (gate, bool) {
 	code := uint32(f.vector)<<3 | 2
 	if !f.soft {
 		code |= 1 // not the program's doing
 	}
-	if uint32(f.vector)*16+15 > uint32(c.idt.limit) {
+	size := 2 * uint32(c.word())
+	if uint32(f.vector)*size+size-1 > uint32(c.idt.limit) {
 		c.raiseCode(vecGP, code)
 		return gate{}, false
 	}
-	at := c.idt.base + uint64(f.vector)*16
+	at := c.idt.base + uint64(f.vector)*uint64(size)
 	lo, ok := loadSystem[uint64](c, at)
 	if !ok {
 		return gate{}, false
 	}
-	hi, ok := loadSystem[uint64](c, at+8)
-	if !ok {
-		return gate{}, false
+	var hi uint64
+	if c.long {
+		if hi, ok = loadSystem[uint64](c, at+8); !ok {
+			return gate{}, false
+		}
 	}
 	g := gate{
 		offset: lo&0xffff | lo>>48<<16 | hi<<32, selector: uint16(lo >> 16),
 		ist: uint8(lo>>32) & 7, kind: uint8(lo>>40) & 31, dpl: uint8(lo>>45) & 3,
 	}
+	if !c.long {
+		g.ist = 0
+	}
 	switch {
+	case !c.long && g.kind == taskGate:
+		c.unmodelled(code, "task gate of vector %d", f.vector)
+		return g, false
 	case g.kind != 14 && g.kind != 15, f.soft && g.dpl < c.cpl:
 		c.raiseCode(vecGP, code)
 		return g, false
@@ -248,7 +260,11 @@ func (c *CPU) enterHandler(f fault) bool {
 	if !ok {
 		return false
 	}
-	sp, ok := c.handlerStack(g, dpl(cs.attr))
+	if dpl(cs.attr) > c.cpl {
+		c.raiseCode(vecGP, uint32(g.selector&^3))
+		return false
+	}
+	ss, sp, ok := c.handlerStack(g, dpl(cs.attr))
 	if !ok {
 		return false
 	}
@@ -258,22 +274,27 @@ func (c *CPU) enterHandler(f fault) bool {
 		flags |= flagRF
 	}
 	frame := [...]uint64{uint64(c.seg[segSS].sel), c.r[rsp], flags, uint64(c.seg[segCS].sel), c.r[rRIP], uint64(f.code)}
-	n := 5
+	first, n := 0, 5
 	if f.hasError {
 		n = 6
 	}
 	from := c.cpl
 	c.setCPL(dpl(cs.attr))
-	sp &^= 15
-	for _, v := range frame[:n] {
-		sp -= 8
-		if !store(c, sp, v) {
+	switch {
+	case c.long:
+		sp &^= 15
+	case c.cpl == from:
+		first = 2 // the stack is the same
+	}
+	for _, v := range frame[first:n] {
+		sp = (sp - c.word()) & c.linMask
+		if !c.storeWord(sp, v) {
 			return false
 		}
 	}
 	c.r[rsp] = sp
 	if c.cpl != from {
-		c.seg[segSS] = segment{sel: uint16(c.cpl)}
+		c.seg[segSS] = ss
 	}
 	c.seg[segCS] = cs
 	c.r[rRIP] = g.offset
@@ -286,14 +307,18 @@ func (c *CPU) enterHandler(f fault) bool {
 }
 
 // handlerStack picks the stack: by IST, by privilege change from the TSS, or the present one.
-func (c *CPU) handlerStack(g gate, to uint8) (uint64, bool) {
+func (c *CPU) handlerStack(g gate, to uint8) (ss segment, sp uint64, ok bool) {
+	at := c.tr.base + 4 + 8*uint64(to)
 	switch {
 	case g.ist != 0:
-		return loadSystem[uint64](c, c.tr.base+0x24+8*uint64(g.ist-1))
-	case to < c.cpl:
-		return loadSystem[uint64](c, c.tr.base+4+8*uint64(to))
+		at = c.tr.base + 0x24 + 8*uint64(g.ist-1)
+	case to == c.cpl:
+		return ss, c.r[rsp], true
+	case !c.long:
+		return c.innerStack(at, to)
 	}
-	return c.r[rsp], true
+	sp, ok = loadSystem[uint64](c, at)
+	return segment{sel: uint16(to)}, sp, ok
 }
 
 func int3(c *CPU, in *inst) {
@@ -306,22 +331,45 @@ func intN(c *CPU, in *inst) {
 	c.stop |= stopFault
 }
 
-// iret returns from an exception. In 64-bit mode all five words are popped.
-func iret[T width](c *CPU, _ *inst) {
-	var w [5]uint64
+// stackWords reads words from the top of the stack upwards, beginning with that of index from.
+func stackWords[T width](c *CPU, w []uint64, from int) bool {
 	for i := range w {
-		v, ok := load[T](c, (c.r[rsp]+uint64(i)*uint64(bitsOf(T(0))/8))&c.linMask)
+		v, ok := load[T](c, (c.r[rsp]+uint64(from+i)*uint64(bitsOf(T(0))/8))&c.linMask)
 		if !ok {
 			c.onStack()
-			return
+			return false
 		}
 		w[i] = uint64(v)
+	}
+	return true
+}
+
+// iret returns from an exception. In 64-bit mode all five words are popped; in 32-bit mode the stack
+// pointer is there for a return to an outer level only.
+func iret[T width](c *CPU, _ *inst) {
+	var w [5]uint64
+	n := 3
+	if c.long {
+		n = 5
+	}
+	if !stackWords[T](c, w[:n], 0) {
+		return
+	}
+	if !c.long && (c.ctl&flagNT != 0 || w[2]&flagVM != 0 && c.cpl == 0) {
+		c.unmodelled(0, "return to another task or to virtual-8086 mode at %#x", c.r[rRIP])
+		return
 	}
 	cs, ok := c.readCode(uint16(w[1]))
 	if !ok {
 		return
 	}
 	to := uint8(w[1] & 3)
+	inner := !c.long && to == c.cpl
+	if inner {
+		w[3], w[4] = (c.r[rsp]+uint64(3*bitsOf(T(0))/8))&c.linMask, uint64(c.seg[segSS].sel)
+	} else if n == 3 && to > c.cpl && !stackWords[T](c, w[3:], 3) {
+		return
+	}
 	switch {
 	case to < c.cpl || dpl(cs.attr) != to:
 		c.raiseCode(vecGP, uint32(w[1]&0xfffc))
@@ -330,9 +378,11 @@ func iret[T width](c *CPU, _ *inst) {
 		c.raiseCode(vecGP, 0)
 		return
 	}
-	ss, ok := c.returnStack(uint16(w[4]), to)
-	if !ok {
-		return
+	ss := c.seg[segSS]
+	if !inner {
+		if ss, ok = c.returnStack(uint16(w[4]), to); !ok {
+			return
+		}
 	}
 	mask := uint64(arith | flagTF | flagDF | flagNT | flagRF | flagAC | flagID)
 	if c.cpl == 0 {
@@ -355,7 +405,7 @@ func iret[T width](c *CPU, _ *inst) {
 
 // returnStack reads the stack segment of a return to level to; null is allowed but for user mode.
 func (c *CPU) returnStack(sel uint16, to uint8) (segment, bool) {
-	if sel&^3 == 0 && to < 3 {
+	if sel&^3 == 0 && to < 3 && c.long {
 		return segment{sel: sel}, true
 	}
 	if sel&^3 == 0 {
@@ -373,6 +423,9 @@ func (c *CPU) returnStack(sel uint16, to uint8) (segment, bool) {
 		return s, false
 	case s.attr&attrPresent == 0:
 		c.raiseCode(vecSS, uint32(sel&^3))
+		return s, false
+	case !c.long && (!s.flat() || !c.outward(to)):
+		c.unmodelled(uint32(sel&^3), "return to level %d with segments that are not flat, or that it may not use", to)
 		return s, false
 	}
 	return s, true

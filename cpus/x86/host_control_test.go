@@ -100,21 +100,25 @@ func (g *gen) farReturns() {
 		f.also(stackIn).also(func(v *vector) {
 			at := v.mem[v.regs[rsp]-sandboxVA:]
 			copy(at, le64(f.at + uint64(len(f.code)))[:x.size])
-			copy(at[x.size:], le64(userCS)[:x.size])
+			copy(at[x.size:], le64(g.userCS())[:x.size])
 		})
 	}
 	m := &memop{base: rdi, index: -1}
 	f := g.add("ljmp m16:32", 0, insn{width: 4, op: []byte{0xff}, modrm: true, reg: gpr{n: 5}, mem: m})
 	f.also(func(v *vector) {
 		v.regs[rdi] = sandboxVA + 50
-		copy(v.mem[50:], append(le32(uint32(f.at)+uint32(len(f.code))), le16(userCS)...))
+		copy(v.mem[50:], append(le32(uint32(f.at)+uint32(len(f.code))), le16(uint16(g.userCS()))...))
 	})
-	f = g.raw("iretq", 0, 0x48, 0xcf)
+	code, n := []byte{0x48, 0xcf}, 5
+	if g.bits == 32 {
+		code, n = []byte{0xcf}, 3
+	}
+	f = g.raw("iret", 0, code...)
 	f.also(stackIn).also(func(v *vector) {
 		at := v.mem[v.regs[rsp]-sandboxVA:]
 		flags := v.rng.Uint64()&(arith|flagDF|flagAC|flagID) | flagOne
-		for i, w := range []uint64{f.at + uint64(len(f.code)), userCS, flags, v.rng.Uint64(), userDS} {
-			copy(at[8*i:], le64(w))
+		for i, w := range []uint64{f.at + uint64(len(f.code)), g.userCS(), flags, v.rng.Uint64(), userDS}[:n] {
+			copy(at[g.bits/8*i:], le64(w)[:g.bits/8])
 		}
 	}).times(6)
 }
@@ -143,6 +147,7 @@ func buildStack(g *gen) {
 	g.raw("push imm32", 0, 0x68, 0x78, 0x56, 0x34, 0x92).also(stackIn)
 	each(2*shapes, g.stackMemory)
 	g.stackOnStack()
+	g.shortStack()
 	g.raw("push fs", 0, 0x0f, 0xa0).also(stackIn)
 	g.raw("push gs", 0, 0x0f, 0xa8).also(stackIn)
 	g.raw("leave", 0, 0xc9).also(func(v *vector) { v.regs[rbp] = sandboxVA + v.rng.Uint64N(200) })
@@ -204,6 +209,9 @@ func buildStrings(g *gen) {
 			}
 		}
 	}
+	if g.bits == 32 {
+		return // not modelled
+	}
 	// a segment override applies to the source
 	for _, op := range []byte{0xa4, 0xa6, 0xac} {
 		g.raw(fmt.Sprintf("string %#x fs", op), 0, 0x64, op).also(runs(1)).also(func(v *vector) { v.regs[rsi] -= fsBase })
@@ -250,7 +258,9 @@ func buildFlags(g *gen) {
 	g.raw("inc keeps carry", 0, 0x01, 0xd8, 0xff, 0xc1).times(4)
 	xl := func(v *vector) { v.regs[rbx] = sandboxVA + v.rng.Uint64N(256) - v.regs[rax]&0xff }
 	g.raw("xlat", 0, 0xd7).also(xl).times(4)
-	g.raw("xlat fs", 0, 0x64, 0xd7).also(xl).also(func(v *vector) { v.regs[rbx] -= fsBase }).times(4)
+	if g.bits == 64 {
+		g.raw("xlat fs", 0, 0x64, 0xd7).also(xl).also(func(v *vector) { v.regs[rbx] -= fsBase }).times(4)
+	}
 	for _, code := range [][]byte{
 		{0x90},
 		{0xf3, 0x90},
@@ -313,13 +323,14 @@ func buildFaults(g *gen) {
 		{0x06},
 		{0x60},
 		{0xce},
-		{0x27},
-		{0x37},
-		{0xd4, 10},
 		{0xea, 0, 0, 0, 0, 0, 0},
-		{0x9a, 0, 0, 0, 0, 0, 0},
 	} {
 		g.raw(fmt.Sprintf("fault % x", code), 0, code...).also(func(v *vector) { v.regs[rdi] = sandboxVA })
+	}
+	if g.bits == 64 {
+		for _, code := range [][]byte{{0x27}, {0x37}, {0xd4, 10}, {0x9a, 0, 0, 0, 0, 0, 0}} {
+			g.raw(fmt.Sprintf("no instruction % x", code), 0, code...)
+		}
 	}
 	// a repeated string operation that cannot begin
 	for _, w := range widths {

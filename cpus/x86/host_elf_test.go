@@ -1,11 +1,8 @@
 package x86
 
-import (
-	"bytes"
-	"encoding/binary"
-)
+import "encoding/binary"
 
-// The program that the host executes: a static ELF64 file of two segments. Its text is a harness and
+// The program that the host executes: a static ELF64 or ELF32 file of two segments. Its text is a harness and
 // the encodings under test; its data are a table of vectors. For each vector the harness copies the
 // sandbox, loads flags and registers, jumps to the encoding, and stores what it finds afterwards into
 // a second table, which it writes to standard output at the end.
@@ -31,6 +28,7 @@ const (
 	curSignal = curSaved + 136
 	curAlt    = hostCurrent + 512 // stack_t
 	curAct    = hostCurrent + 576 // kernel sigaction
+	curTLS    = hostCurrent + 640 // user_desc of fs and of gs
 
 	vectorBytes  = 18*8 + sandboxSize
 	outcomeBytes = vectorBytes
@@ -38,6 +36,7 @@ const (
 
 // host assembles the harness.
 type host struct {
+	abi
 	b      []byte
 	labels map[string]uint64
 	fixups map[int]string // offset of a rel32 to a label
@@ -48,7 +47,20 @@ func (h *host) emit(b ...byte)            { h.b = append(h.b, b...) }
 func (h *host) u32(v uint64)              { h.b = append(h.b, le32(uint32(v))...) }
 func (h *host) label(name string)         { h.labels[name] = h.at() }
 func (h *host) movImm(reg byte, v uint64) { h.emit(0xb8 | reg); h.u32(v) }
-func (h *host) syscall(n uint64)          { h.movImm(rax, n); h.emit(0x0f, 0x05) }
+
+// syscall makes a system call by its place in the tables of the ABI.
+func (h *host) syscall(n int) {
+	h.movImm(rax, h.numbers[n])
+	h.emit(h.trap...)
+}
+
+// wide emits an instruction that is 64 bits wide in 64-bit mode.
+func (h *host) wide(b ...byte) {
+	if h.bits == 64 {
+		h.emit(0x48)
+	}
+	h.emit(b...)
+}
 
 // abs emits an instruction with an absolute 32-bit address: opcode bytes, then ModRM with reg.
 func (h *host) abs(addr uint64, reg byte, op ...byte) {
@@ -57,9 +69,24 @@ func (h *host) abs(addr uint64, reg byte, op ...byte) {
 	h.u32(addr)
 }
 
-// toMem and fromMem move a 64-bit register to and from an absolute address.
-func (h *host) toMem(addr uint64, reg byte)   { h.abs(addr, reg, 0x48|reg>>3<<2, 0x89) }
-func (h *host) fromMem(reg byte, addr uint64) { h.abs(addr, reg, 0x48|reg>>3<<2, 0x8b) }
+// toMem and fromMem move a register to and from an absolute address.
+func (h *host) toMem(addr uint64, reg byte)   { h.abs(addr, reg, h.rex(reg, 0x89)...) }
+func (h *host) fromMem(reg byte, addr uint64) { h.abs(addr, reg, h.rex(reg, 0x8b)...) }
+
+// rex puts the prefix of a 64-bit register in front of an opcode.
+func (h *host) rex(reg byte, op ...byte) []byte {
+	if h.bits == 32 {
+		return op
+	}
+	return append([]byte{0x48 | reg>>3<<2}, op...)
+}
+
+// move copies bytes between strings; rsi and rdi are set.
+func (h *host) move(n uint64) {
+	h.movImm(rcx, n*8/uint64(h.bits))
+	h.emit(0xf3)
+	h.wide(0xa5)
+}
 
 func (h *host) branch(name string, op ...byte) {
 	h.emit(op...)
@@ -68,8 +95,8 @@ func (h *host) branch(name string, op ...byte) {
 }
 
 // harness writes everything but the encodings. n is the number of vectors.
-func harness(n int) *host {
-	h := &host{labels: map[string]uint64{}, fixups: map[int]string{}}
+func harness(n int, a abi) *host {
+	h := &host{abi: a, labels: map[string]uint64{}, fixups: map[int]string{}}
 	h.setup()
 	h.load()
 	h.save()
@@ -82,38 +109,28 @@ func harness(n int) *host {
 
 // setup installs the signal handlers and segment bases.
 func (h *host) setup() {
-	h.movImm(rdi, curAlt)
-	h.emit(0x31, 0xf6)
-	h.syscall(131) // sigaltstack
+	h.movImm(h.params[0], curAlt)
+	h.movImm(h.params[1], 0)
+	h.syscall(sysAltStack)
 	for _, sig := range []uint64{4, 5, 7, 8, 11} {
-		h.movImm(rdi, sig)
-		h.movImm(rsi, curAct)
-		h.emit(0x31, 0xd2, 0x41, 0xba, 8, 0, 0, 0)
-		h.syscall(13) // rt_sigaction
+		h.movImm(h.params[0], sig)
+		h.movImm(h.params[1], curAct)
+		h.movImm(h.params[2], 0)
+		h.emit(h.eight...)
+		h.syscall(sysAction)
 	}
-	for _, x := range [][2]uint64{{0x1002, fsBase}, {0x1001, gsBase}} {
-		h.movImm(rdi, x[0])
-		h.movImm(rsi, x[1])
-		h.syscall(158) // arch_prctl
-	}
+	h.bases(h)
 }
-
-// fsBase and gsBase lie in the sandbox.
-const (
-	fsBase = sandboxVA + 64
-	gsBase = sandboxVA + 96
-)
 
 // load starts one vector.
 func (h *host) load() {
 	h.label("loop")
 	h.fromMem(rbx, curIn)
-	h.emit(0x48, 0x8d, 0xb3) // lea 144(%rbx),%rsi
+	h.wide(0x8d, 0xb3) // lea 144(%rbx),%rsi
 	h.u32(144)
 	h.movImm(rdi, sandboxVA)
-	h.movImm(rcx, sandboxSize/8)
-	h.emit(0xf3, 0x48, 0xa5) // rep movsq
-	h.emit(0x48, 0x8b, 0x83) // mov 136(%rbx),%rax
+	h.move(sandboxSize)
+	h.wide(0x8b, 0x83) // mov 136(%rbx),%rax
 	h.u32(136)
 	h.toMem(curTarget, rax)
 	h.emit(0x31, 0xc0)
@@ -122,8 +139,8 @@ func (h *host) load() {
 	h.emit(0xff, 0xb3) // push 128(%rbx)
 	h.u32(128)
 	h.emit(0x9d) // popf
-	for _, r := range []byte{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 3} {
-		h.emit(0x48|r>>3<<2, 0x8b, 0x83|r&7<<3) // mov 8*r(%rbx),%r
+	for _, r := range append([]byte{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}[:h.bits/4&^7-1], rbx) {
+		h.emit(h.rex(r, 0x8b, 0x83|r&7<<3)...) // mov 8*r(%rbx),%r
 		h.u32(uint64(r) * 8)
 	}
 	h.abs(curTarget, 4, 0xff) // jmp *target
@@ -133,7 +150,7 @@ func (h *host) load() {
 // as the addresses that the simulator's exceptions go to, which only their number matters of.
 func (h *host) save() {
 	h.label("save")
-	for r := byte(0); r < 16; r++ {
+	for r := byte(0); r < byte(h.bits/4&^7); r++ {
 		h.toMem(curSaved+uint64(r)*8, r)
 	}
 	h.movImm(rsp, hostStack)
@@ -142,71 +159,64 @@ func (h *host) save() {
 	h.emit(0x68, 2, 2, 0, 0, 0x9d) // push $0x202; popf
 	h.fromMem(rdi, curOut)
 	h.movImm(rsi, curSaved)
-	h.movImm(rcx, 18)
-	h.emit(0xf3, 0x48, 0xa5)
+	h.move(18 * 8)
 	h.movImm(rsi, sandboxVA)
-	h.movImm(rcx, sandboxSize/8)
-	h.emit(0xf3, 0x48, 0xa5)
+	h.move(sandboxSize)
 	h.toMem(curOut, rdi)
-	h.abs(curIn, 0, 0x48, 0x81) // add $vectorBytes, in
+	h.abs(curIn, 0, 0x81) // add $vectorBytes, in
 	h.u32(vectorBytes)
-	h.abs(curLeft, 1, 0x48, 0xff) // dec left
+	h.abs(curLeft, 1, 0xff) // dec left
 	h.branch("loop", 0x0f, 0x85)
 }
 
 // finish writes the results and leaves; the signal handler follows.
 func (h *host) finish(n int) {
-	h.movImm(rsi, hostVectors+uint64(n)*vectorBytes)
-	h.movImm(rdx, uint64(n)*outcomeBytes)
+	buf, left := h.params[1], h.params[2]
+	h.movImm(buf, hostVectors+uint64(n)*vectorBytes)
+	h.movImm(left, uint64(n)*outcomeBytes)
 	h.label("write")
-	h.movImm(rdi, 1)
-	h.syscall(1)
-	h.emit(0x48, 0x85, 0xc0)     // test %rax,%rax
+	h.movImm(h.params[0], 1)
+	h.syscall(sysWrite)
+	h.wide(0x85, 0xc0)           // test %rax,%rax
 	h.branch("exit", 0x0f, 0x8e) // jle
-	h.emit(0x48, 0x01, 0xc6)     // add %rax,%rsi
-	h.emit(0x48, 0x29, 0xc2)     // sub %rax,%rdx
+	h.wide(0x01, 0xc0|buf)       // add %rax,buf
+	h.wide(0x29, 0xc0|left)      // sub %rax,left
 	h.branch("write", 0x0f, 0x85)
 	h.label("exit")
-	h.emit(0x31, 0xff)
-	h.syscall(231)
+	h.movImm(h.params[0], 0)
+	h.syscall(sysExit)
 	h.label("handler")
-	h.toMem(curSignal, rdi)
-	h.movImm(rax, h.labels["save"])
-	h.emit(0x48, 0x89, 0x82) // mov %rax,168(%rdx): rip of the context
-	h.u32(168)
-	h.emit(0xc3)
+	h.handler(h)
 	h.label("restorer")
-	h.syscall(15)
+	h.syscall(sysReturn)
 }
 
 // program assembles the ELF file. text is the harness with the encodings; table holds n vectors.
 func program(h *host, text, table []byte, n int) []byte {
 	data := make([]byte, hostVectors-hostCurrent)
-	put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-hostCurrent:], v) }
+	put := func(at, v uint64) { copy(data[at-hostCurrent:], le64(v)[:h.bits/8]) }
 	put(curIn, hostVectors)
 	put(curOut, hostVectors+uint64(n)*vectorBytes)
 	put(curLeft, uint64(n))
+	word := uint64(h.bits / 8)
 	put(curAlt, hostAlt)
-	put(curAlt+16, 0x4000)
+	put(curAlt+2*word, 0x4000)
 	put(curAct, h.labels["handler"])
-	put(curAct+8, 0x4c000004) // SA_SIGINFO, RESTORER, ONSTACK, NODEFER
-	put(curAct+16, h.labels["restorer"])
-	data = append(data, table...)
-
-	var b bytes.Buffer
-	word := func(v ...any) {
-		for _, x := range v {
-			_ = binary.Write(&b, binary.LittleEndian, x) // a Buffer takes everything
+	put(curAct+word, 0x4c000004) // SA_SIGINFO, RESTORER, ONSTACK, NODEFER
+	put(curAct+2*word, h.labels["restorer"])
+	for i, x := range [][2]uint32{{fsBase, 0xfffff}, {gsBase, gsLimit}} {
+		for j, v := range []uint32{^uint32(0), x[0], x[1], 0x41 | x[1]>>19<<4} { // usable, 32 bits, limit in pages
+			copy(data[curTLS-hostCurrent+16*i+4*j:], le32(v))
 		}
 	}
-	const head = 0x1000
-	word([16]byte{0x7f, 'E', 'L', 'F', 2, 1, 1}, uint16(2), uint16(62), uint32(1), uint64(hostText), uint64(64),
-		uint64(0), uint32(0), uint16(64), uint16(56), uint16(2), uint16(64), uint16(0), uint16(0))
-	dataOff := uint64(head+len(text)+0xfff) &^ 0xfff
-	word(uint32(1), uint32(5), uint64(head), uint64(hostText), uint64(hostText), uint64(len(text)), uint64(len(text)), uint64(0x1000))
-	word(uint32(1), uint32(6), dataOff, uint64(hostCurrent), uint64(hostCurrent), uint64(len(data)),
-		uint64(len(data)+n*outcomeBytes), uint64(0x1000))
-	out := append(b.Bytes(), make([]byte, int(dataOff)-b.Len()+0)...)
-	copy(out[head:], text)
+	data = append(data, table...)
+	dataOff := uint64(elfHead+len(text)+0xfff) &^ 0xfff
+	out := make([]byte, dataOff)
+	copy(out, h.header([]segmentHeader{
+		{1, 5, elfHead, hostText, uint64(len(text)), uint64(len(text))},
+		{1, 6, dataOff, hostCurrent, uint64(len(data)), uint64(len(data) + n*outcomeBytes)},
+		{0x6474e551, 6, 0, 0, 0, 0}, // without it data can be executed in 32-bit mode
+	}))
+	copy(out[elfHead:], text)
 	return append(out, data...)
 }

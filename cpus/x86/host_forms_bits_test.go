@@ -181,8 +181,11 @@ func (g *gen) bitScan(op byte, w int) {
 
 // bitString adds a bit test of memory whose bit index reaches up to 48 bytes to both sides.
 func (g *gen) bitString(name string, w int, op, pre []byte) {
-	idx := g.rng.IntN(16)
+	idx := g.rng.IntN(g.regs)
 	m, fix := g.mem(w, idx)
+	if g.bits == 32 && m.seg != 0 {
+		return // not modelled
+	}
 	if m.base < 0 && m.index >= 0 {
 		m.index, m.scale = g.other([]int{idx, 4}), 0
 	}

@@ -52,7 +52,7 @@ func (g *gen) same(name string, undef uint64, width int, op []byte) *form {
 // rm adds a form with a register and memory; the direction is the opcode's.
 func (g *gen) rm(name string, undef uint64, width int, op, imm, pre []byte) *form {
 	m, fix := g.mem(width)
-	x := insn{pre: pre, width: width, op: op, modrm: true, reg: gpr{n: g.rng.IntN(16)}, mem: m, imm: imm, bytes: [2]bool{width == 1}}
+	x := insn{pre: pre, width: width, op: op, modrm: true, reg: gpr{n: g.rng.IntN(g.regs)}, mem: m, imm: imm, bytes: [2]bool{width == 1}}
 	if width == 1 && g.rng.IntN(3) == 0 {
 		if h := (gpr{n: 4 + g.rng.IntN(4), hi: true}); m.base < 8 && m.index < 8 {
 			x.reg = h
@@ -176,7 +176,7 @@ func (m *memop) address(v *vector) uint64 {
 	if m.index >= 0 {
 		a += v.regs[m.index] << m.scale
 	}
-	return a
+	return a & v.mask
 }
 
 // copy16 writes a word at the memory operand.
@@ -193,12 +193,13 @@ func (g *gen) movShort(w int) {
 	})
 }
 
-// absolute adds the moves between the accumulator and a 64-bit address.
+// absolute adds the moves between the accumulator and an address of the mode's width.
 func (g *gen) absolute(w int) {
+	le := func(v uint64) []byte { return le64(v)[:g.bits/8] }
 	for _, op := range []byte{0xa0, 0xa2} {
 		at := sandboxVA + g.rng.Uint64N(sandboxSize-8)
-		g.add(fmt.Sprintf("mov%d absolute %#x", w*8, op), 0, insn{width: w, op: opcode(w, op), rm: gpr{n: -1}, imm: le64(at)})
-		g.add(fmt.Sprintf("mov%d absolute fs %#x", w*8, op), 0, insn{pre: []byte{0x64}, width: w, op: opcode(w, op), rm: gpr{n: -1}, imm: le64(at - fsBase)})
+		g.add(fmt.Sprintf("mov%d absolute %#x", w*8, op), 0, insn{width: w, op: opcode(w, op), rm: gpr{n: -1}, imm: le(at)})
+		g.add(fmt.Sprintf("mov%d absolute fs %#x", w*8, op), 0, insn{pre: []byte{0x64}, width: w, op: opcode(w, op), rm: gpr{n: -1}, imm: le(at - fsBase)})
 	}
 }
 
@@ -214,6 +215,9 @@ func (g *gen) extensions() {
 			g.add(name+" r,high", 0, insn{width: min(w, 4), op: []byte{0x0f, op}, modrm: true, reg: gpr{n: g.rng.IntN(8)}, rm: gpr{n: 4 + g.rng.IntN(4), hi: true}})
 			each(3, func() { g.rm(name, 0, w, []byte{0x0f, op}, nil, nil) })
 		}
+		if g.bits == 32 {
+			continue // another instruction there
+		}
 		each(2, func() { g.rr("movsxd", 0, w, []byte{0x63}, nil) })
 		each(2, func() { g.rm("movsxd", 0, w, []byte{0x63}, nil, nil) })
 	}
@@ -226,7 +230,7 @@ func (g *gen) lea(w int) {
 		m.seg = 0x64 // has no effect
 	}
 	x := insn{width: w, op: []byte{0x8d}, modrm: true, reg: g.reg(w, false), mem: m}
-	if w < 8 && g.rng.IntN(3) == 0 && !m.rip {
+	if w < 8 && g.bits == 64 && g.rng.IntN(3) == 0 && !m.rip {
 		x.pre = []byte{0x67}
 	}
 	g.add(fmt.Sprintf("lea%d", w*8), 0, x)

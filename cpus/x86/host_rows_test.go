@@ -11,23 +11,19 @@ import (
 // notCompared are the functions that a user program cannot complete or reach, by the reason.
 var notCompared = map[string][]string{
 	"privileged; system_test.go, exceptions_test.go and debug_test.go have them": {
-		"CLI reg 8", "CLTS reg 8", "HLT reg 8", "INVD reg 8", "INVLPG reg 8", "LGDT reg 8", "LIDT reg 8", "LLDT reg 8",
+		"CLI reg 8", "CLTS reg 8", "HLT reg 8", "INVD reg 8", "INVLPG reg 8", "LGDT reg 32", "LGDT reg 64", "LIDT reg 32", "LIDT reg 64", "LLDT reg 8",
 		"LTR reg 8", "RDMSR reg 8", "STI reg 8", "SWAPGS reg 8", "SYSRET reg 8", "WBINVD reg 8", "WRMSR reg 8",
 	},
-	"goes to the kernel or asks what only it answers; system_test.go has them": {
-		"INT reg 8", "SYSCALL reg 8", "SGDT reg 8", "SIDT reg 8", "SLDT reg 8", "STR reg 8", "POP load 64",
+	"goes to the kernel or asks what only it answers; system_test.go and protected_test.go have them": {
+		"SYSENTER reg 32", "SYSEXIT reg 32", "INT reg 8", "SYSCALL reg 8", "SGDT reg 32", "SGDT reg 64", "SIDT reg 32", "SIDT reg 64", "SLDT reg 8", "STR reg 8", "POP load 64",
 	},
 	"answers for the machine and not for the instruction set": {"CPUID reg 8", "RDTSC reg 8"},
 	"always faults: the group of faults has it":               {"UD2 reg 8", "ICEBP reg 8"},
 	"jumps to 16-bit addresses, or is 32 bits wide on AMD":    {"LJMP reg 16", "LRET reg 16", "LJMP reg 64"},
-	"exists in 32-bit mode only": {
-		"ENTER reg 32", "JCXZ reg 16", "JECXZ reg 16", "JRCXZ reg 16", "JCXZ reg 32", "JRCXZ reg 32", "LEAVE reg 32",
-		"LOOP reg 16", "LOOPE reg 16", "LOOPNE reg 16", "POP load 32", "POP mem 32", "POP reg 32", "POPF reg 32", "POPFD reg 32",
-		"POPFQ reg 32", "PUSH load 32", "PUSH mem 32", "PUSH reg 32", "PUSHF reg 32", "PUSHFD reg 32", "PUSHFQ reg 32",
-	},
 	"the decoder has another name for this width": {
 		"JCXZ reg 64", "JECXZ reg 64", "POPF reg 64", "POPFD reg 16", "POPFD reg 64", "POPFQ reg 16", "PUSHF reg 64",
-		"PUSHFD reg 16", "PUSHFD reg 64", "PUSHFQ reg 16",
+		"PUSHFD reg 16", "PUSHFD reg 64", "PUSHFQ reg 16", "JECXZ reg 16", "JRCXZ reg 16", "JCXZ reg 32", "JRCXZ reg 32",
+		"POPF reg 32", "POPFQ reg 32", "PUSHF reg 32", "PUSHFQ reg 32",
 	},
 }
 

@@ -16,7 +16,7 @@ func buildSequences(g *gen) {
 
 // pure draws a register instruction that leaves nothing undefined.
 func (g *gen) pure() insn {
-	w := widths[g.rng.IntN(4)]
+	w := widths[g.rng.IntN(map[int]int{32: 3, 64: 4}[g.bits])]
 	a, b := g.pair(w)
 	x := insn{width: w, modrm: true, reg: a, rm: b, bytes: [2]bool{w == 1, w == 1}}
 	cc := byte(g.rng.IntN(16))

@@ -32,9 +32,29 @@ func ISA64() *cpus.ISA {
 			{VA: kernelMap, Large: true, Writable: true, Exec: true, Limit: 512 << 20},
 			{VA: apicVA, PA: apicPA, Size: 0x1000, Writable: true, Uncached: true},
 		},
-		Tables: mmu.BuildLong, Heap: directMap,
+		Tables: mmu.Long().Build, Heap: directMap,
 		New: New64, Disasm: disasm(64),
 	}
+}
+
+// lowMap and apicVA32 are where an i386 kernel has its memory and the local APIC's registers.
+const (
+	lowMap   = 0xc0000000
+	apicVA32 = 0xffffb000
+)
+
+// ISA32 returns the description of 32-bit protected mode. What does not belong to the mode is that of
+// 64-bit mode: a machine description serves both.
+func ISA32() *cpus.ISA {
+	isa := ISA64()
+	isa.Name, isa.Bits, isa.Machine = "i386", 32, elf.EM_386
+	isa.Maps = []mmu.Mapping{
+		{VA: lowMap, Large: true, Writable: true, Exec: true, Limit: 512 << 20},
+		{VA: apicVA32, PA: apicPA, Size: 0x1000, Writable: true, Uncached: true},
+	}
+	isa.Tables, isa.Heap = mmu.Legacy(true).Build, lowMap
+	isa.New, isa.Disasm = New32, disasm(32)
+	return isa
 }
 
 // tidy mends what the decoder's GNU syntax prints for an absent index and for an absolute address of zero.

@@ -25,7 +25,7 @@ func (o *counting) Step(s *cpus.Step) {
 
 // TestObserverChangesNothing runs random code with and without an observer.
 func TestObserverChangesNothing(t *testing.T) {
-	g := newGen(99, 1)
+	g := newGen(64, 99, 1)
 	for _, x := range groups {
 		x.build(g)
 	}

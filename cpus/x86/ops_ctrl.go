@@ -93,6 +93,32 @@ func callL[T width](c *CPU, in *inst) {
 	}
 }
 
+// callRel and ret are those of 32-bit mode; the others are in ops_fast.go.
+func callRel[T width](c *CPU, in *inst) {
+	next := c.r[rRIP]
+	if push(c, T(next)) {
+		c.pushReturn(next)
+		c.taken = true
+		c.r[rRIP] = (next + in.imm) & c.linMask
+	}
+}
+
+// ret returns; imm bytes of arguments are dropped.
+func ret[T width](c *CPU, in *inst) {
+	to, ok := pop[T](c)
+	if !ok {
+		return
+	}
+	c.r[rsp] = (c.r[rsp] + in.imm) & c.linMask
+	c.ctr.Branches++
+	c.taken = true
+	if c.popReturn() != uint64(to) {
+		c.ctr.Mispredicts++
+		c.redirect = true
+	}
+	c.r[rRIP] = uint64(to)
+}
+
 func pushR[T width](c *CPU, in *inst) { push(c, src[T](c, in)) }
 
 func pushM[T width](c *CPU, in *inst) {

@@ -122,8 +122,11 @@ func wrmsr(c *CPU, _ *inst) {
 		c.raiseCode(vecGP, 0)
 	case (n == msrFSBase || n == msrGSBase || n == msrKernelGSBase || n == msrLSTAR) && !canonical(v):
 		c.raiseCode(vecGP, 0)
+	case n == msrEFER && !c.long && v&eferLME != 0:
+		c.raiseCode(vecGP, 0) // long mode cannot be entered with paging on
 	case n == msrEFER:
 		*p = v&(eferSCE|eferLME|eferNXE) | *p&eferLMA
+		c.setTables()
 	default:
 		*p = v
 	}
@@ -270,11 +273,12 @@ func movToCR(c *CPU, in *inst) {
 		c.cr3 = v
 		c.flushTLB(false)
 	case 4:
-		if v&cr4PAE == 0 {
+		if v&cr4PAE == 0 && c.long {
 			c.raiseCode(vecGP, 0)
 			return
 		}
 		c.cr4 = v
+		c.setTables()
 		c.flushTLB(true)
 	case 8:
 	default:

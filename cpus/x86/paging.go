@@ -21,6 +21,7 @@ const (
 
 	cr4TSD = 1 << 2
 	cr4DE  = 1 << 3
+	cr4PSE = 1 << 4
 	cr4PAE = 1 << 5
 	cr4PGE = 1 << 7
 )
@@ -36,10 +37,14 @@ const (
 
 func canonical(va uint64) bool { return uint64(int64(va<<16)>>16) == va }
 
+// canonical reports an address that can be translated: in 32-bit mode one of 32 bits, the others lying
+// beyond the limit of every segment.
+func (c *CPU) canonical(va uint64) bool { return canonical(va) && va&^c.linMask == 0 }
+
 // page translates a data address, through the TLB or by a walk. It returns nil with the exception
 // pending when the access is refused.
 func (c *CPU) page(va uint64, acc mmu.Access) *mmu.Page {
-	if !canonical(va) {
+	if !c.canonical(va) {
 		c.raiseCode(vecGP, 0)
 		c.fault.address = true
 		return nil
@@ -61,7 +66,7 @@ func (c *CPU) page(va uint64, acc mmu.Access) *mmu.Page {
 
 // walk fills a TLB from the page tables and charges the reads of the walker.
 func (c *CPU) walk(t *mmu.TLB, va uint64, acc mmu.Access) *mmu.Page {
-	found, refs, f := mmu.WalkLong(c.memory, c.cr3, va, acc)
+	found, refs, f := c.tables.Walk(c.memory, c.cr3, va, acc)
 	cost := c.walkCost(&refs)
 	if acc.Exec {
 		c.ctr.ITLBMisses++
@@ -149,28 +154,8 @@ func (c *CPU) forgetAll() {
 
 // Translate implements cpus.Probe.
 func (c *CPU) Translate(va uint64) (uint64, bool) {
-	if !canonical(va) {
+	if !c.canonical(va) {
 		return 0, false
 	}
-	return peek(c.memory, c.cr3, va)
-}
-
-// peek walks the tables without setting accessed bits.
-func peek(m *mmu.Memory, root, va uint64) (uint64, bool) {
-	table := root &^ 0xfff
-	for level := 3; level >= 0; level-- {
-		shift := uint(12 + 9*level)
-		at := table + va>>shift&511*8
-		e := m.Load(at, 8)
-		if !m.Holds(at, 8) || e&mmu.PtePresent == 0 {
-			return 0, false
-		}
-		frame := e & 0x000f_ffff_ffff_f000
-		if level == 0 || level == 1 && e&mmu.PteLarge != 0 {
-			size := uint64(1) << shift
-			return frame&^(size-1) | va&(size-1), true
-		}
-		table = frame
-	}
-	return 0, false
+	return c.tables.Peek(c.memory, c.cr3, va)
 }

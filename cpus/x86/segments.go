@@ -14,6 +14,7 @@ const (
 // Attribute bits of a descriptor as kept in segment.attr.
 const (
 	attrPresent = 1 << 7
+	attrBig     = 1 << 14
 	attrLong    = 1 << 13
 )
 
@@ -69,6 +70,9 @@ func (c *CPU) readCode(sel uint16) (segment, bool) {
 	case c.long && s.attr&attrLong == 0:
 		c.raiseCode(vecGP, uint32(sel&^3)) // compatibility mode is not modelled
 		return s, false
+	case !c.long && (s.attr&attrBig == 0 || !s.flat()):
+		c.unmodelled(uint32(sel&^3), "code segment %#x of 16 bits or with a limit", sel)
+		return s, false
 	}
 	return s, true
 }
@@ -83,7 +87,7 @@ func (c *CPU) loadSegment(i uint8, sel uint16) {
 		}
 		s = unpack(sel, d)
 		switch {
-		case s.attr&0x10 == 0 || s.attr&0xa == 8, i == segSS && !c.stackSegment(s):
+		case s.attr&0x10 == 0 || s.attr&0xa == 8, i == segSS && !c.stackSegment(s), i != segSS && !c.reaches(s):
 			c.raiseCode(vecGP, uint32(sel&^3))
 			return
 		case s.attr&attrPresent == 0:
@@ -92,6 +96,10 @@ func (c *CPU) loadSegment(i uint8, sel uint16) {
 		}
 	} else if i == segSS && (!c.long || c.cpl == 3) {
 		c.raiseCode(vecGP, 0)
+		return
+	}
+	if !c.long && !limited(i) && !s.flat() {
+		c.unmodelled(uint32(sel&^3), "data segment %#x with a base or a limit, other than in fs and gs", sel)
 		return
 	}
 	c.seg[i] = s
@@ -115,7 +123,7 @@ func lret[T width](c *CPU, in *inst) {
 		c.onStack()
 		return
 	}
-	sel, ok := load[T](c, c.r[rsp]+n)
+	sel, ok := load[T](c, (c.r[rsp]+n)&c.linMask)
 	if !ok {
 		c.onStack()
 		return
@@ -130,7 +138,7 @@ func lret[T width](c *CPU, in *inst) {
 	}
 	cs.sel = uint16(sel)
 	c.seg[segCS] = cs
-	c.r[rsp] += 2*n + in.imm
+	c.r[rsp] = (c.r[rsp] + 2*n + in.imm) & c.linMask
 	c.r[rRIP] = uint64(ip)
 }
 
@@ -141,17 +149,22 @@ func ljmp[T width](c *CPU, in *inst) {
 	if !ok {
 		return
 	}
-	sel, ok := load[uint16](c, va+uint64(bitsOf(T(0))/8))
-	if !ok {
-		return
+	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.linMask); ok {
+		c.jumpFar(sel, uint64(ip))
 	}
+}
+
+// ljmpTo jumps to the far pointer in the instruction.
+func ljmpTo(c *CPU, in *inst) { c.jumpFar(uint16(in.disp), in.imm) }
+
+func (c *CPU) jumpFar(sel uint16, ip uint64) {
 	cs, ok := c.readCode(sel)
 	if !ok {
 		return
 	}
 	cs.sel = sel&^3 | uint16(c.cpl)
 	c.seg[segCS] = cs
-	c.r[rRIP] = uint64(ip)
+	c.r[rRIP] = ip
 }
 
 func movFromSeg[T width](c *CPU, in *inst) { put(c, in.dst, T(c.seg[in.aux].sel)) }
@@ -175,9 +188,9 @@ func popSeg[T width](c *CPU, in *inst) {
 	}
 }
 
-// Descriptor-table registers. In 64-bit mode the base is 8 bytes.
+// Descriptor-table registers. The base has the width of the mode.
 
-func (c *CPU) loadTable(in *inst, t *table) {
+func loadTable[T width](c *CPU, in *inst, t *table) {
 	if c.cpl != 0 {
 		c.raiseCode(vecGP, 0)
 		return
@@ -187,26 +200,26 @@ func (c *CPU) loadTable(in *inst, t *table) {
 	if !ok {
 		return
 	}
-	base, ok := load[uint64](c, va+2)
+	base, ok := load[T](c, va+2)
 	if !ok {
 		return
 	}
-	*t = table{base, limit}
+	*t = table{uint64(base), limit}
 }
 
-func (c *CPU) storeTable(in *inst, t table) {
+func storeTable[T width](c *CPU, in *inst, t table) {
 	va := c.ea(in)
 	if store(c, va, t.limit) {
-		store(c, va+2, t.base)
+		store(c, va+2, T(t.base))
 	}
 }
 
-func lgdt(c *CPU, in *inst) { c.loadTable(in, &c.gdt) }
-func lidt(c *CPU, in *inst) { c.loadTable(in, &c.idt) }
-func sgdt(c *CPU, in *inst) { c.storeTable(in, c.gdt) }
-func sidt(c *CPU, in *inst) { c.storeTable(in, c.idt) }
+func lgdt[T width](c *CPU, in *inst) { loadTable[T](c, in, &c.gdt) }
+func lidt[T width](c *CPU, in *inst) { loadTable[T](c, in, &c.idt) }
+func sgdt[T width](c *CPU, in *inst) { storeTable[T](c, in, c.gdt) }
+func sidt[T width](c *CPU, in *inst) { storeTable[T](c, in, c.idt) }
 
-// loadSystemSegment loads TR or LDTR from a 16-byte descriptor.
+// loadSystemSegment loads TR or LDTR from a descriptor, which has 16 bytes in 64-bit mode.
 func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
 	if c.cpl != 0 {
 		c.raiseCode(vecGP, 0)
@@ -220,9 +233,11 @@ func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
 	if !ok {
 		return
 	}
-	hi, ok := loadSystem[uint64](c, c.gdt.base+uint64(sel&^7)+8)
-	if !ok {
-		return
+	var hi uint64
+	if c.long {
+		if hi, ok = loadSystem[uint64](c, c.gdt.base+uint64(sel&^7)+8); !ok {
+			return
+		}
 	}
 	x := unpack(sel, d)
 	if x.attr&0x1f != want || x.attr&attrPresent == 0 {

@@ -22,6 +22,7 @@ type vector struct {
 	regs  [16]uint64
 	flags uint64
 	mem   [sandboxSize]byte
+	mask  uint64 // of addresses
 	rng   *rand.Rand
 }
 
@@ -33,8 +34,11 @@ type outcome struct {
 	mem    [sandboxSize]byte
 }
 
-// gen collects forms; everything it draws comes from its own seeded source.
+// gen collects forms; everything it draws comes from its own seeded source. In 32-bit mode forms that
+// need REX are left out.
 type gen struct {
+	bits  int
+	regs  int // general registers
 	rng   *rand.Rand
 	forms []*form
 	next  uint64 // address of the next form
@@ -42,14 +46,17 @@ type gen struct {
 	shape int
 }
 
-func newGen(seed uint64, scale int) *gen {
-	return &gen{rng: rand.New(rand.NewPCG(seed, 0x6b70)), next: hostText + 0x2000, scale: scale}
+func newGen(bits int, seed uint64, scale int) *gen {
+	return &gen{bits: bits, regs: bits / 4 &^ 7, rng: rand.New(rand.NewPCG(seed, 0x6b70)), next: hostText + 0x2000, scale: scale}
 }
 
 // add appends a form of instructions that follow each other.
 func (g *gen) add(name string, undef uint64, xs ...insn) *form {
 	f := &form{name: name, at: g.next, undef: undef, n: g.scale}
 	for _, x := range xs {
+		if g.bits == 32 && x.rex() != 0 {
+			return f
+		}
 		f.code = append(f.code, x.encode(f.at+uint64(len(f.code)))...)
 	}
 	return g.append(f)
@@ -57,7 +64,16 @@ func (g *gen) add(name string, undef uint64, xs ...insn) *form {
 
 // raw appends a form given as bytes.
 func (g *gen) raw(name string, undef uint64, code ...byte) *form {
-	return g.append(&form{name: name, at: g.next, undef: undef, n: g.scale, code: code})
+	f := &form{name: name, at: g.next, undef: undef, n: g.scale, code: code}
+	for _, b := range code {
+		if g.bits == 32 && b&0xf0 == 0x40 {
+			return f
+		}
+		if !isPrefix(b, 32) {
+			break
+		}
+	}
+	return g.append(f)
 }
 
 func (g *gen) append(f *form) *form {
@@ -85,7 +101,8 @@ func (g *gen) reg(width int, high bool) gpr {
 	if width == 1 && high && g.rng.IntN(4) == 0 {
 		return gpr{n: 4 + g.rng.IntN(4), hi: true}
 	}
-	return gpr{n: g.rng.IntN(16)}
+	n := g.rng.IntN(g.regs)
+	return gpr{n: n, hi: g.bits == 32 && width == 1 && n >= 4}
 }
 
 // pair draws two registers that can be encoded together: a high byte excludes REX.
@@ -124,13 +141,13 @@ func (g *gen) mem(size int, avoid ...int) (*memop, func(*vector)) {
 	case 8:
 		m.base = -1
 	case 9:
-		m.base, m.rip = -1, true
+		m.base, m.rip, m.plain = -1, g.bits == 64, g.bits == 32
 	case 10:
 		m.base, m.seg = -1, 0x64
 	case 11:
 		m.seg, m.dispBytes = 0x65, 1
 	case 12:
-		m.seg = 0x2e // ignored in 64-bit mode
+		m.seg = 0x2e // ignored in 64-bit mode, not writable in 32-bit mode
 	}
 	return m, g.point(m, size)
 }
@@ -138,7 +155,7 @@ func (g *gen) mem(size int, avoid ...int) (*memop, func(*vector)) {
 // other draws a register that is not in avoid.
 func (g *gen) other(avoid []int) int {
 	for {
-		r := g.rng.IntN(16)
+		r := g.rng.IntN(g.regs)
 		ok := true
 		for _, a := range avoid {
 			ok = ok && a != r
@@ -211,8 +228,15 @@ func (g *gen) vector(f *form) *vector {
 			v.mem[i+j] &= mask
 		}
 	}
+	v.mask = ^uint64(0) >> (64 - g.bits)
 	for _, fix := range f.fix {
 		fix(v)
+	}
+	for i := range v.regs {
+		v.regs[i] &= v.mask
+		if i >= g.regs {
+			v.regs[i] = 0
+		}
 	}
 	return v
 }

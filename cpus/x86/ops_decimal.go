@@ -1,0 +1,124 @@
+package x86
+
+// Instructions that exist in 32-bit mode only: all registers at once, decimal arithmetic, bounds.
+
+// pusha stores the eight registers, the stack pointer as it was.
+func pusha[T width](c *CPU, _ *inst) {
+	n := uint64(bitsOf(T(0)) / 8)
+	sp := c.r[rsp]
+	for i := range uint8(8) {
+		if !store(c, (sp-uint64(i+1)*n)&c.linMask, get[T](c, i)) {
+			return
+		}
+	}
+	c.r[rsp] = (sp - 8*n) & c.linMask
+}
+
+// popa loads them, but for the stack pointer.
+func popa[T width](c *CPU, _ *inst) {
+	var w [8]uint64
+	if !stackWords[T](c, w[:], 0) {
+		return
+	}
+	for i := range uint8(8) {
+		if i != rsp {
+			put(c, i, T(w[7-i]))
+		}
+	}
+	c.r[rsp] = (c.r[rsp] + uint64(bitsOf(T(0)))) & c.linMask
+}
+
+// setDecimal sets the flags of a decimal adjustment with result al.
+func (c *CPU) setDecimal(al uint8, af, cf bool) {
+	setLogic(c, al)
+	c.setCarry(cf, false)
+	if af {
+		c.aux |= auxAF
+	}
+}
+
+// adjusts reports that the low digit of al needs correction.
+func (c *CPU) adjusts() bool { return c.r[rax]&0xf > 9 || c.af() }
+
+func aaa(c *CPU, _ *inst) { c.unpacked(0x106) }
+func aas(c *CPU, _ *inst) { c.unpacked(-0x106 & 0xffff) }
+
+// unpacked adds by to ax when the digit in al needs it.
+func (c *CPU) unpacked(by uint16) {
+	fix := c.adjusts()
+	ax := uint16(c.r[rax])
+	if fix {
+		ax += by
+	}
+	put(c, rax, ax&0xff0f)
+	c.setDecimal(uint8(ax)&0xf, fix, fix)
+}
+
+func daa(c *CPU, _ *inst) {
+	low, high := c.adjusts(), uint8(c.r[rax]) > 0x99 || c.cf()
+	al := uint8(c.r[rax])
+	if low {
+		al += 6
+	}
+	if high {
+		al += 0x60
+	}
+	put(c, rax, al)
+	c.setDecimal(al, low, high)
+}
+
+func das(c *CPU, _ *inst) {
+	low, high := c.adjusts(), uint8(c.r[rax]) > 0x99 || c.cf()
+	al := uint8(c.r[rax])
+	borrow := low && al < 6
+	if low {
+		al -= 6
+	}
+	if high {
+		al -= 0x60
+	}
+	put(c, rax, al)
+	c.setDecimal(al, low, high || borrow)
+}
+
+// aam splits al into digits of a base, aad joins them.
+func aam(c *CPU, in *inst) {
+	base := uint8(in.imm)
+	if base == 0 {
+		c.raise(vecDE)
+		return
+	}
+	al := uint8(c.r[rax])
+	put(c, rax, uint16(al/base)<<8|uint16(al%base))
+	c.setDecimal(al%base, false, false)
+}
+
+func aad(c *CPU, in *inst) {
+	al := uint8(c.r[rax]) + uint8(c.r[rax]>>8)*uint8(in.imm)
+	put(c, rax, uint16(al))
+	c.setDecimal(al, false, false)
+}
+
+// bound raises #BR when a signed index is outside the two limits in memory.
+func bound[T width](c *CPU, in *inst) {
+	va := c.ea(in)
+	low, ok := load[T](c, va)
+	if !ok {
+		return
+	}
+	high, ok := load[T](c, (va+uint64(bitsOf(low)/8))&c.linMask)
+	if !ok {
+		return
+	}
+	if i := signed(get[T](c, in.dst)); i < signed(low) || i > signed(high) {
+		c.raise(vecBR)
+	}
+}
+
+// into is int 4 when OF is set.
+func into(c *CPU, in *inst) {
+	if c.of() {
+		c.fault = fault{vector: vecOF, soft: true, trap: true, back: in.len}
+		c.stop |= stopFault
+	}
+}

@@ -1,0 +1,210 @@
+package x86
+
+import (
+	"fmt"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/mmu"
+)
+
+// 32-bit protected mode, as far as it differs from 64-bit mode beyond the width of operands. Segments
+// are those of a flat kernel: CS, SS, DS and ES begin at zero and reach over all addresses, FS and GS
+// may have any base and limit.
+
+// reset32 gives the state in which a 32-bit kernel is entered.
+func (c *CPU) reset32() {
+	c.linMask = 1<<32 - 1
+	c.args = argRegs32[:]
+	c.cr4 = cr4PSE | cr4PGE
+	c.seg[segCS] = segment{sel: 0x10, attr: 0xc09b, limit: ^uint32(0)}
+	for _, s := range []int{segES, segSS, segDS} {
+		c.seg[s] = segment{sel: 0x18, attr: 0xc093, limit: ^uint32(0)}
+	}
+}
+
+// setTables chooses the format of page tables that the control registers ask for.
+func (c *CPU) setTables() {
+	switch {
+	case c.long:
+		c.tables = mmu.Long()
+	case c.cr4&cr4PAE != 0:
+		c.tables = mmu.PAE(c.msr.efer&eferNXE != 0)
+	default:
+		c.tables = mmu.Legacy(c.cr4&cr4PSE != 0)
+	}
+	if c.tables.Large != 0 && c.tables.Large != c.largeShift {
+		c.largeShift = c.tables.Large
+		c.itlb.Resize(c.largeShift)
+		c.dtlb.Resize(c.largeShift)
+		c.forgetAll()
+	}
+}
+
+// word is the bytes of a word on the stack.
+func (c *CPU) word() uint64 {
+	if c.long {
+		return 8
+	}
+	return 4
+}
+
+func (c *CPU) storeWord(va, v uint64) bool {
+	if c.long {
+		return store(c, va, v)
+	}
+	return store(c, va, uint32(v))
+}
+
+// prefix is what the names of registers of the mode's width begin with.
+func (c *CPU) prefix() string {
+	if c.long {
+		return "r"
+	}
+	return "e"
+}
+
+func (c *CPU) registerNames() []string {
+	if c.long {
+		return regNames[:]
+	}
+	var names []string
+	for _, n := range regNames[:8] {
+		names = append(names, "e"+n[1:])
+	}
+	return names
+}
+
+// unmodelled raises #GP for a segment, gate or return that the architecture has and this model lacks,
+// and counts it. It is not #UD because a delivery whose own gate is the cause would not end.
+func (c *CPU) unmodelled(code uint32, format string, args ...any) {
+	c.ctr.Unmodelled++
+	c.ctr.LastUnknown = fmt.Sprintf(format, args...)
+	c.raiseCode(vecGP, code)
+}
+
+// flat reports a segment that begins at zero and reaches over all addresses.
+func (s *segment) flat() bool {
+	down := s.attr&0xc == 4 // data that expands down
+	return s.attr&attrPresent != 0 && s.base == 0 && s.limit == ^uint32(0) && !down
+}
+
+// limited tells the segment registers whose limit is looked at on every access; the others are flat.
+func limited(seg uint8) bool { return seg == segFS || seg == segGS }
+
+// reaches reports whether the present level may load s into a data segment register.
+func (c *CPU) reaches(s segment) bool {
+	conforming := s.attr&0xc == 0xc
+	return conforming || dpl(s.attr) >= max(c.cpl, uint8(s.sel&3))
+}
+
+// guard adds the checks of limit and rights to an access through FS, GS or CS; false means that the form
+// is not modelled.
+func (d *decoder) guard() bool {
+	in := &d.in
+	if in.flags&(fLoad|fStore) == 0 || !limited(in.seg) && in.seg != segCS {
+		return true
+	}
+	run, n := in.exec, uint64(max(d.x.MemBytes, 1))
+	write := d.isMem(0) && in.flags&fStore != 0 && d.x.Op != x86asm.PUSH && d.x.Op != x86asm.CALL
+	in.exec = func(c *CPU, in *inst) {
+		if c.permits(in, n, write) {
+			run(c, in)
+		}
+	}
+	return in.src == rZero || !bitString[d.x.Op]
+}
+
+// bitString are the instructions that reach beyond their operand when the bit is given by a register.
+var bitString = map[x86asm.Op]bool{x86asm.BT: true, x86asm.BTS: true, x86asm.BTR: true, x86asm.BTC: true}
+
+// permits checks an access of n bytes against its segment and raises #GP when it may not be.
+func (c *CPU) permits(in *inst, n uint64, write bool) bool {
+	s := &c.seg[in.seg]
+	first := (c.ea(in) - c.segBase[in.seg]) & c.linMask
+	last := first + n - 1
+	inside := last <= uint64(s.limit)
+	if s.attr&0xc == 4 {
+		inside = first > uint64(s.limit) && last <= c.linMask
+	}
+	if s.attr&attrPresent == 0 || !inside || write && s.attr&0xa != 2 {
+		c.raiseCode(vecGP, 0)
+		return false
+	}
+	return true
+}
+
+// innerStack reads the stack of level to from the TSS (SDM vol. 3, figure 7-2), at which the stack
+// pointer is.
+func (c *CPU) innerStack(at uint64, to uint8) (ss segment, sp uint64, ok bool) {
+	if at+5 > c.tr.base+uint64(c.tr.limit) {
+		c.raiseCode(vecTS, uint32(c.tr.sel&^3))
+		return ss, 0, false
+	}
+	esp, ok := loadSystem[uint32](c, at)
+	if !ok {
+		return ss, 0, false
+	}
+	sel, ok := loadSystem[uint16](c, at+4)
+	if !ok {
+		return ss, 0, false
+	}
+	if ss, ok = c.returnStack(sel, to); !ok && c.fault.vector == vecGP {
+		c.fault.vector, c.fault.code = vecTS, uint32(sel&^3)
+	}
+	return ss, uint64(esp), ok
+}
+
+// outward prepares a return to an outer level, which loses the data segments that it may not use; false
+// when these are DS or ES, whose absence is not modelled.
+func (c *CPU) outward(to uint8) bool {
+	if to <= c.cpl {
+		return true
+	}
+	for _, i := range [...]uint8{segES, segDS} {
+		if dpl(c.seg[i].attr) < to {
+			return false
+		}
+	}
+	for _, i := range [...]uint8{segFS, segGS} {
+		if dpl(c.seg[i].attr) < to {
+			c.seg[i], c.segBase[i] = segment{}, 0
+		}
+	}
+	return true
+}
+
+// sysenter enters the kernel at the addresses of three MSRs, with flat segments behind the selector in
+// the first (SDM vol. 2). TF stays set.
+func sysenter(c *CPU, _ *inst) {
+	sel := uint16(c.msr.sysenter[0]) &^ 3
+	if sel == 0 {
+		c.raiseCode(vecGP, 0)
+		return
+	}
+	c.flatSegments(sel, sel+8, 0)
+	c.ctl &^= flagIF | flagVM
+	c.r[rRIP], c.r[rsp] = c.msr.sysenter[2]&c.linMask, c.msr.sysenter[1]&c.linMask
+}
+
+// sysexit leaves for user mode at edx with the stack at ecx.
+func sysexit(c *CPU, _ *inst) {
+	sel := uint16(c.msr.sysenter[0]) &^ 3
+	if !c.privileged() {
+		return
+	}
+	if sel == 0 {
+		c.raiseCode(vecGP, 0)
+		return
+	}
+	c.flatSegments(sel+16, sel+24, 3)
+	c.r[rRIP], c.r[rsp] = c.r[rdx], c.r[rcx]
+}
+
+// flatSegments sets CS and SS without reading descriptors, as the fast system calls do.
+func (c *CPU) flatSegments(cs, ss uint16, level uint8) {
+	rights := uint16(level) << 5
+	c.seg[segCS] = segment{sel: cs | uint16(level), attr: 0xc09b | rights, limit: ^uint32(0)}
+	c.seg[segSS] = segment{sel: ss | uint16(level), attr: 0xc093 | rights, limit: ^uint32(0)}
+	c.setCPL(level)
+}
