@@ -13,7 +13,7 @@ import (
 func TestProbedFunctionReturnsTheSame(t *testing.T) {
 	for _, m := range modes() {
 		t.Run(m.name, func(t *testing.T) {
-			boot(t, m.opt, func(l *live) {
+			bootImage(t, m.image, m.opt, func(l *live) {
 				rng := rand.New(rand.NewPCG(3, 4))
 				reached := map[Mode]int{}
 				for _, f := range workloads.Functions() {
@@ -64,7 +64,7 @@ func (l *live) same(rng *rand.Rand, s Spec) Mode {
 // A probe that is hit while another one's handler runs only counts.
 func TestReentrantHitsAreMissed(t *testing.T) {
 	for _, m := range modes() {
-		boot(t, m.opt, func(l *live) {
+		bootImage(t, m.image, m.opt, func(l *live) {
 			outer := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
 			inner := l.add(Spec{Symbol: "handler_count", Handler: "handler_shared_count"})
 			hits := l.percpu("handler_hits")
@@ -81,10 +81,10 @@ func TestReentrantHitsAreMissed(t *testing.T) {
 
 func TestHandlersOfAnAggregateAllRun(t *testing.T) {
 	for _, m := range modes() {
-		boot(t, m.opt, func(l *live) {
+		bootImage(t, m.image, m.opt, func(l *live) {
 			a := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
 			l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Disabled: true})
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Disabled: l.k.era.Disabled})
 			l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count"})
 			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
 			want := l.call("bench_target", 8, 9)
@@ -114,7 +114,7 @@ func (l *live) word(symbol string) uint64 {
 
 func TestPostHandlerRunsAfterEachHit(t *testing.T) {
 	for _, m := range modes() {
-		boot(t, m.opt, func(l *live) {
+		bootImage(t, m.image, m.opt, func(l *live) {
 			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count", Post: "post_count"})
 			hits := l.percpu("handler_hits")
 			l.call("bench_loop", l.addr("bench_target"), 3, 1, 2)
@@ -144,7 +144,7 @@ func TestFaultInHandler(t *testing.T) {
 
 func TestRecursionWantsInstances(t *testing.T) {
 	for _, m := range modes() {
-		boot(t, m.opt, func(l *live) {
+		bootImage(t, m.image, m.opt, func(l *live) {
 			const depth = 5 // calls of the function at the top level included: six
 			p := l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_count", MaxActive: 2})
 			hits := l.percpu("handler_hits")

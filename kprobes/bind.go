@@ -3,6 +3,7 @@ package kprobes
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -22,6 +23,9 @@ func New(m Machine, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, e
 		return nil, err
 	}
 	for _, n := range k.natives() {
+		if slices.Contains(k.era.Lacks, n.name) {
+			n.f = func(*sim.Call) error { return ENOSYS }
+		}
 		m.Bind(n.name, func(c *sim.Call) uint64 { return k.answer(m, n.name, n.f(c)) })
 	}
 	return k, nil

@@ -38,13 +38,13 @@ const (
 	perCPU    = heapBase + 0x2000
 )
 
-func loadImage(t testing.TB) *sim.Image {
+func loadImage(t testing.TB, name string) *sim.Image {
 	t.Helper()
-	b, err := workloads.Open("x86_64-2010")
+	b, err := workloads.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	im, err := sim.LoadImage("x86_64-2010", b)
+	im, err := sim.LoadImage(name, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func loadImage(t testing.TB) *sim.Image {
 func newGuest(t *testing.T, opt Options) *guest {
 	t.Helper()
 	g := &guest{
-		t: t, im: loadImage(t), image: make([]byte, 4<<20), heap: make([]byte, 4<<20),
+		t: t, im: loadImage(t, era2010), image: make([]byte, 4<<20), heap: make([]byte, 4<<20),
 		used: map[uint64]uint64{}, top: heapBase + 0x10000,
 		run: map[uint64]func() (struct{}, bool){}, yield: map[uint64]func(struct{}) bool{},
 	}

@@ -15,7 +15,7 @@ import (
 // the arguments: for every function, and for arguments in registers and on the stack.
 func TestJprobedFunctionReturnsTheSame(t *testing.T) {
 	for _, m := range modes() {
-		boot(t, m.opt, func(l *live) {
+		bootImage(t, m.image, m.opt, func(l *live) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			for _, f := range workloads.Functions() {
 				for _, h := range []string{"jprobe_count", "jprobe_arguments"} {
@@ -85,11 +85,11 @@ func TestJprobeErrors(t *testing.T) {
 // At one address: the newest kprobe first, the jprobe last, whatever the order of registration.
 func TestJprobeSharesAnAddress(t *testing.T) {
 	for _, m := range modes() {
-		boot(t, m.opt, func(l *live) {
+		bootImage(t, m.image, m.opt, func(l *live) {
 			j := l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_count"})
 			k := l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
 			r := l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count"})
-			if order := l.k.children(l.k.sites[0].head); len(order) != 3 ||
+			if order := l.k.children(l.k.siteOf(j.Addr).head); len(order) != 3 ||
 				order[0] != r.Addr || order[1] != k.Addr || order[2] != j.Addr {
 				t.Errorf("%s: order %x of return probe %x, kprobe %x, jprobe %x", m.name, order,
 					r.Addr, k.Addr, j.Addr)
@@ -181,30 +181,47 @@ func (e *exceptions) Step(s *cpus.Step) {
 	}
 }
 
-// A jprobe takes three exceptions: to its function, out of it, and for the step; two when boosted.
-func TestExceptionsOfAJprobe(t *testing.T) {
-	for _, m := range modes()[:2] {
-		boot(t, m.opt, func(l *live) {
-			l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_empty"})
-			want := "#BP #BP #DB"
-			if m.mode == Boosted {
-				want = "#BP #BP"
-			}
-			l.call("bench_target", 1, 2)
-			var seen exceptions
-			l.m.CPU(0).Observe(&seen)
-			l.call("bench_target", 1, 2)
-			l.m.CPU(0).Observe(nil)
-			if got := strings.Join(seen, " "); got != want {
-				t.Errorf("%s: exceptions %s, want %s", m.name, got, want)
-			}
-		})
+// What a hit raises, by kind, mode and era. Return probes of 2005 come back by a breakpoint.
+func TestExceptionsOfAHit(t *testing.T) {
+	k := Spec{Symbol: "bench_target", Handler: "handler_empty"}
+	j := Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_empty"}
+	r := Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_empty"}
+	for _, tt := range []struct {
+		name  string
+		specs []Spec
+		want  map[string]string
+	}{
+		{"k", []Spec{k}, map[string]string{"2005": "#BP #DB", "stepped": "#BP #DB", "boosted": "#BP", "optimized": ""}},
+		{"j", []Spec{j}, map[string]string{
+			"2005": "#BP #BP #DB", "stepped": "#BP #BP #DB", "boosted": "#BP #BP", "optimized": "#BP #BP",
+		}},
+		{"r", []Spec{r}, map[string]string{"2005": "#BP #DB #BP", "stepped": "#BP #DB", "boosted": "#BP", "optimized": ""}},
+		{"kr", []Spec{k, r}, map[string]string{"2005": "#BP #DB #BP", "stepped": "#BP #DB", "boosted": "#BP", "optimized": ""}},
+		{"jr", []Spec{j, r}, map[string]string{
+			"2005": "#BP #BP #DB #BP", "stepped": "#BP #BP #DB", "boosted": "#BP #BP", "optimized": "#BP #BP",
+		}},
+	} {
+		for _, m := range modes() {
+			bootImage(t, m.image, m.opt, func(l *live) {
+				for _, s := range tt.specs {
+					l.add(s)
+				}
+				l.call("bench_target", 1, 2)
+				var seen exceptions
+				l.m.CPU(0).Observe(&seen)
+				l.call("bench_target", 1, 2)
+				l.m.CPU(0).Observe(nil)
+				if got := strings.Join(seen, " "); got != tt.want[m.name] {
+					t.Errorf("%s, %s: exceptions %q, want %q", tt.name, m.name, got, tt.want[m.name])
+				}
+			})
+		}
 	}
 }
 
 // A jprobe's function that leaves with another stack pointer ends the run, with both in the log.
 func TestJprobeOnTheWrongStack(t *testing.T) {
-	m, l := newMachine(t, plain())
+	m, l := newMachine(t, era2010, plain())
 	m.Bind("sim_main", func(c *sim.Call) uint64 {
 		l.Call = c
 		l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_wrong_stack"})

@@ -58,6 +58,7 @@ type Kprobes struct {
 	sym   symbols
 	smp   *smp.Kernel
 	opt   Options
+	era   Era
 	tmpl  Template
 	mutex smp.Mutex // what kprobe_mutex guards: everything below
 
@@ -121,12 +122,15 @@ func Build(g Guest, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, e
 	if err != nil {
 		return nil, err
 	}
-	k := &Kprobes{m: memory{g: g}, im: im, arch: arch, l: l, smp: kernel, opt: opt}
-	k.optimization = opt.Optimization
+	k := &Kprobes{m: memory{g: g}, im: im, arch: arch, l: l, smp: kernel}
+	if k.era, err = eraOf(&k.m, im); err != nil {
+		return nil, err
+	}
+	k.opt, k.optimization = k.era.limit(opt), opt.Optimization
 	if k.opt.Batch <= 0 {
 		k.opt.Batch = Default().Batch
 	}
-	if err := k.sym.lookUp(im); err != nil {
+	if err := k.sym.lookUp(im, k.era); err != nil {
 		return nil, err
 	}
 	k.readExceptions()

@@ -47,10 +47,10 @@ func testCPU(isa *cpus.ISA) cpus.Config {
 }
 
 // newMachine makes a machine with Kprobes, ready to run.
-func newMachine(t *testing.T, opt Options) (*sim.Machine, *live) {
+func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	t.Helper()
 	isa := x86.ISA64()
-	m, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), Image: loadImage(t)})
+	m, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), Image: loadImage(t, image)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,13 @@ func newMachine(t *testing.T, opt Options) (*sim.Machine, *live) {
 // boot runs body as the kernel's first task.
 func boot(t *testing.T, opt Options, body func(l *live)) {
 	t.Helper()
-	m, l := newMachine(t, opt)
+	bootImage(t, era2010, opt, body)
+}
+
+// bootImage is boot with the kernel of another era.
+func bootImage(t *testing.T, image string, opt Options, body func(l *live)) {
+	t.Helper()
+	m, l := newMachine(t, image, opt)
 	m.Bind("sim_main", func(c *sim.Call) uint64 {
 		l.Call = c
 		body(l)
@@ -131,25 +137,33 @@ func (l *live) percpu(symbol string) uint64 {
 	return v
 }
 
-// modes are the three ways in which a hit is handled.
-func modes() []struct {
-	name string
-	opt  Options
-	mode Mode
-} {
-	return []struct {
-		name string
-		opt  Options
-		mode Mode
-	}{
-		{"stepped", plain(), Breakpoint}, {"boosted", boosting(), Boosted}, {"optimized", Default(), Optimized},
+// The images.
+const (
+	era2005 = "x86_64-2005"
+	era2010 = "x86_64-2010"
+)
+
+// hitMode is one way in which a hit is handled.
+type hitMode struct {
+	name, image string
+	opt         Options
+	mode        Mode
+}
+
+// modes are the ways in which a hit is handled, the one of 2005 with options that it does not have.
+func modes() []hitMode {
+	return []hitMode{
+		{"stepped", era2010, plain(), Breakpoint},
+		{"boosted", era2010, boosting(), Boosted},
+		{"optimized", era2010, Default(), Optimized},
+		{"2005", era2005, Default(), Breakpoint},
 	}
 }
 
 func TestEachModeIsReached(t *testing.T) {
 	for _, m := range modes() {
 		for _, kind := range []Kind{Kprobe, Kretprobe} {
-			boot(t, m.opt, func(l *live) {
+			bootImage(t, m.image, m.opt, func(l *live) {
 				p := l.add(Spec{Kind: kind, Symbol: "bench_target", Handler: "handler_count"})
 				if p == nil {
 					return

@@ -1,5 +1,7 @@
 package kprobes
 
+import "errors"
+
 // RegisterKprobe registers the struct kprobe at p. Errors are of type Errno as far as the API
 // knows them; others are failures of the simulated machine.
 func (k *Kprobes) RegisterKprobe(c Caller, p uint64) error {
@@ -37,7 +39,11 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 	if k.siteOf(p) != nil || !k.probeable(addr) {
 		return EINVAL
 	}
-	k.m.store(p, l.flags, k.m.load(p, l.flags)&flagDisabled)
+	flags := uint64(0)
+	if k.era.Disabled {
+		flags = k.m.load(p, l.flags) & flagDisabled
+	}
+	k.m.store(p, l.flags, flags)
 	k.m.store(p, l.nmissed, 0)
 	k.listInit(p)
 	if s := k.site(addr); s != nil {
@@ -75,20 +81,18 @@ func (k *Kprobes) resolve(p uint64) (uint64, error) {
 
 // prepare checks the address and makes the out-of-line copy.
 func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
-	fn, ok := k.text(addr)
-	if !ok {
-		return nil, EILSEQ
-	}
-	c.Charge(k.opt.Costs.Analyze * int64(addr-fn.Start))
-	if err := k.arch.Boundary(fn, addr); err != nil {
+	code, err := k.codeAt(c, addr)
+	if err != nil {
 		return nil, err
 	}
 	slot, ok := k.slots.take()
 	if !ok {
 		return nil, ENOMEM
 	}
-	code := fn.Code[addr-fn.Start:]
 	cp, err := k.arch.Prepare(code, addr, slot)
+	if errors.Is(err, EILSEQ) && !k.era.Boundaries {
+		cp, err = Copy{Code: code[:min(len(code), k.arch.SlotSize-1)]}, nil
+	}
 	if err != nil {
 		k.slots.give(slot)
 		return nil, err
@@ -99,6 +103,25 @@ func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 	k.m.store(p, l.boostable, k.boostable(cp, addr))
 	k.m.store(p, l.opcode, uint64(code[0]))
 	return &site{addr: addr, head: p, slot: slot, orig: code[:min(len(code), k.arch.JumpSize)]}, nil
+}
+
+// codeAt reads the code from an address to the end of its function. In eras that look no closer,
+// an address inside an instruction is as good, and so is one outside of all functions.
+func (k *Kprobes) codeAt(c Caller, addr uint64) ([]byte, error) {
+	fn, ok := k.text(addr)
+	switch {
+	case !k.era.Boundaries && !ok:
+		return k.m.read(addr, k.arch.SlotSize), nil
+	case !k.era.Boundaries:
+		return fn.Code[addr-fn.Start:], nil
+	case !ok:
+		return nil, EILSEQ
+	}
+	c.Charge(k.opt.Costs.Analyze * int64(addr-fn.Start))
+	if err := k.arch.Boundary(fn, addr); err != nil {
+		return nil, err
+	}
+	return fn.Code[addr-fn.Start:], nil
 }
 
 // boostable is the first value of ainsn.boostable: 0 lets the guest write the jump back after the

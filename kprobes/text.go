@@ -19,16 +19,36 @@ type symbols struct {
 	blacklist                                       []Span
 }
 
-// blacklisted names functions outside of the section for them that a kernel of 2010 protects.
-func blacklisted() []string {
-	return []string{"preempt_schedule", "native_get_debugreg", "irq_entries_start", "common_interrupt"}
+// place is a symbol that is needed and where to keep its address.
+type place struct {
+	name string
+	at   *uint64
 }
 
-func (s *symbols) lookUp(im *sim.Image) error {
-	for _, x := range []struct {
-		name string
-		at   *uint64
-	}{
+func (s *symbols) lookUp(im *sim.Image, era Era) error {
+	places := s.places()
+	if era.Optimize {
+		places = append(places, s.optimizePlaces()...)
+	}
+	for _, x := range places {
+		sym, ok := im.Symbol(x.name)
+		if !ok {
+			return fmt.Errorf("image %s has no symbol %s, which Kprobes needs: build it from headers and "+
+				"linker script of this version", im.Name, x.name)
+		}
+		*x.at = sym.Addr
+	}
+	for _, name := range era.Protected {
+		if sym, ok := im.Symbol(name); ok {
+			s.blacklist = append(s.blacklist, Span{sym.Addr, sym.Addr + max(sym.Size, 1)})
+		}
+	}
+	return nil
+}
+
+// places lists what every image has.
+func (s *symbols) places() []place {
+	return []place{
 		{"_text", &s.text.Start},
 		{"_etext", &s.text.End},
 		{"__kprobes_text_start", &s.noProbes.Start},
@@ -39,10 +59,6 @@ func (s *symbols) lookUp(im *sim.Image) error {
 		{"__slots_end", &s.slots.End},
 		{"__detours_start", &s.detours.Start},
 		{"__detours_end", &s.detours.End},
-		{"optprobe_template_entry", &s.template.Start},
-		{"optprobe_template_end", &s.template.End},
-		{"optprobe_template_val", &s.templateValue},
-		{"optprobe_template_call", &s.templateCall},
 		{"kprobe_table", &s.table},
 		{"kretprobe_inst_table", &s.instances},
 		{"kprobe_boost_allowed", &s.boostAllowed},
@@ -55,21 +71,18 @@ func (s *symbols) lookUp(im *sim.Image) error {
 		{"pre_handler_kretprobe", &s.returnPre},
 		{"setjmp_pre_handler", &s.jprobePre},
 		{"longjmp_break_handler", &s.jprobeBreak},
+	}
+}
+
+// optimizePlaces lists what an image has that can optimize.
+func (s *symbols) optimizePlaces() []place {
+	return []place{
+		{"optprobe_template_entry", &s.template.Start},
+		{"optprobe_template_end", &s.template.End},
+		{"optprobe_template_val", &s.templateValue},
+		{"optprobe_template_call", &s.templateCall},
 		{"optimized_callback", &s.callback},
-	} {
-		sym, ok := im.Symbol(x.name)
-		if !ok {
-			return fmt.Errorf("image %s has no symbol %s, which Kprobes needs: build it from headers and "+
-				"linker script of this version", im.Name, x.name)
-		}
-		*x.at = sym.Addr
 	}
-	for _, name := range blacklisted() {
-		if sym, ok := im.Symbol(name); ok {
-			s.blacklist = append(s.blacklist, Span{sym.Addr, sym.Addr + max(sym.Size, 1)})
-		}
-	}
-	return nil
 }
 
 // readExceptions reads the exception table: pairs of pointers, the instruction and its fix-up.

@@ -10,9 +10,16 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-func openELF(t *testing.T) *elf.File {
+// eachImage runs a test on every image.
+func eachImage(t *testing.T, test func(t *testing.T, im Image, f *elf.File)) {
+	for _, im := range List() {
+		t.Run(im.Name, func(t *testing.T) { test(t, im, openELF(t, im.Name)) })
+	}
+}
+
+func openELF(t *testing.T, name string) *elf.File {
 	t.Helper()
-	b, err := Open("x86_64-2010")
+	b, err := Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +44,10 @@ func symbolsOf(t *testing.T, f *elf.File) map[string]elf.Symbol {
 }
 
 // The list of functions worth probing and the image agree, both ways.
-func TestFunctions(t *testing.T) {
-	syms := symbolsOf(t, openELF(t))
+func TestFunctions(t *testing.T) { eachImage(t, holdFunctions) }
+
+func holdFunctions(t *testing.T, im Image, f *elf.File) {
+	syms := symbolsOf(t, f)
 	listed := map[string]bool{}
 	for _, fn := range Functions() {
 		listed[fn.Name] = true
@@ -99,8 +108,9 @@ func intoHead(list []insn) bool {
 	return false
 }
 
-func TestBenchTargetTakesEveryProbe(t *testing.T) {
-	f := openELF(t)
+func TestBenchTargetTakesEveryProbe(t *testing.T) { eachImage(t, holdBenchTargetTakesEveryProbe) }
+
+func holdBenchTargetTakesEveryProbe(t *testing.T, im Image, f *elf.File) {
 	list := decode(t, f, symbolsOf(t, f)["bench_target"])
 	if intoHead(list) {
 		t.Error("a jump lands in the first bytes")
@@ -118,8 +128,9 @@ func TestBenchTargetTakesEveryProbe(t *testing.T) {
 }
 
 // Shapes that a rule is about must survive another compiler or another flag.
-func TestShapes(t *testing.T) {
-	f := openELF(t)
+func TestShapes(t *testing.T) { eachImage(t, holdShapes) }
+
+func holdShapes(t *testing.T, im Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	first := func(name string) insn { return decode(t, f, syms[name])[0] }
 	if !intoHead(decode(t, f, syms["work_tight_loop"])) {
@@ -148,21 +159,25 @@ func TestShapes(t *testing.T) {
 }
 
 // The simulator finds its way in the image by these.
-func TestLayout(t *testing.T) {
-	f := openELF(t)
+func TestLayout(t *testing.T) { eachImage(t, holdLayout) }
+
+func holdLayout(t *testing.T, im Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	for _, name := range []string{
 		"_text", "_etext", "_end", "boot_stack_top", "__kprobes_text_start", "__kprobes_text_end",
 		"__entry_text_start", "__entry_text_end", "__start___ex_table", "__stop___ex_table",
 		"__per_cpu_load", "__per_cpu_start", "__per_cpu_end", "__slots_start", "__slots_end",
-		"__detours_start", "__detours_end", "optprobe_template_val", "optprobe_template_call",
-		"text_poke", "schedule", "kthread_setup", "sim_main", "native_return",
+		"__detours_start", "__detours_end", "kernel_era", "text_poke", "schedule", "kthread_setup", "sim_main", "native_return",
 	} {
 		if _, ok := syms[name]; !ok {
 			t.Errorf("no symbol %s", name)
 		}
 	}
-	for _, name := range []string{"entry", "dispatch", "handler", "step", "return", "kretprobe", "detour"} {
+	phases := []string{"entry", "dispatch", "handler", "step", "return", "kretprobe"}
+	if _, ok := syms["optprobe_template_entry"]; ok || im.Era == "2010" {
+		phases = append(phases, "detour")
+	}
+	for _, name := range phases {
 		if sec := f.Section(".phase." + name); sec == nil || sec.Size == 0 || sec.Addr%64 != 0 {
 			t.Errorf("section .phase.%s is missing, empty or not aligned", name)
 		}
@@ -173,8 +188,10 @@ func TestLayout(t *testing.T) {
 }
 
 // Field offsets of the public structures are those of Linux 2.6.33 on x86-64.
-func TestStructLayouts(t *testing.T) {
-	d, err := openELF(t).DWARF()
+func TestStructLayouts(t *testing.T) { eachImage(t, holdStructLayouts) }
+
+func holdStructLayouts(t *testing.T, im Image, f *elf.File) {
+	d, err := f.DWARF()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,9 @@ var images embed.FS
 // List returns the embedded images in a fixed order.
 func List() []Image {
 	return []Image{{
+		Name: "x86_64-2005", ISA: "x86_64", Era: "2005", File: "x86_64-2005.elf",
+		Text: "x86-64 kernel of 2.6.13 to 2.6.15: every probe steps, return probes trap at a trampoline",
+	}, {
 		Name: "x86_64-2010", ISA: "x86_64", Era: "2010", File: "x86_64-2010.elf",
 		Text: "x86-64 kernel of 2.6.33/34: boosting, direct return trampolines, jump optimization",
 	}}

@@ -1,9 +1,11 @@
 #!/bin/sh
-# Builds the guest image of one ISA and era: build.sh OUTPUT. Needs gcc and GNU ld; the bytes
-# depend only on the sources and on the versions of these two.
+# Builds the guest image of one ISA and era: build.sh OUTPUT [ERA], a year of include/linux/era.h
+# and 2010 when none is given. Needs gcc and GNU ld; the bytes depend only on the sources and on
+# the versions of these two.
 set -eu
 cd "$(dirname "$0")"
-out=${1:?usage: build.sh OUTPUT}
+out=${1:?usage: build.sh OUTPUT [ERA]}
+era=${2:-2010}
 case $out in /*) ;; *) out=$OLDPWD/$out ;; esac
 cc=${CC:-gcc}
 export LC_ALL=C
@@ -13,8 +15,9 @@ trap 'rm -rf "$tmp"' EXIT
 # The hash of the sources goes into the image: a stale image is noticed without a compiler.
 hash=$(find . -type f | sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
 printf 'const char kernel_source_hash[] = "%s";\n' "$hash" >"$tmp/hash.c"
+echo "const int kernel_era = $era;" >>"$tmp/hash.c"
 
-flags="-O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
+flags="-DERA=$era -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
  -ffreestanding -fno-builtin -mcmodel=kernel -mno-red-zone -fno-pic -fno-pie -mgeneral-regs-only
  -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none -fno-omit-frame-pointer
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra

@@ -3,6 +3,7 @@
  * aggregates (several probes at one address), jump optimized probes, return instances. Everything
  * here is part of a hit; registration is the simulator's.
  */
+#include <linux/era.h>
 #include <linux/hash.h>
 #include <linux/kprobes.h>
 #include <linux/sched.h>
@@ -99,6 +100,7 @@ __dispatch int aggr_break_handler(struct kprobe *p __unused, struct pt_regs *reg
 	return ret;
 }
 
+#if ERA_OPTIMIZE
 /* Handlers of an optimized probe cannot change where execution goes on: results are ignored. */
 __detour void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -113,14 +115,18 @@ __detour void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	}
 }
 
+#endif
+
 /*
  * The lock functions of core/lock.c once more: out of line like them, but where the time that a
  * hit spends on locks is booked on the hit.
  */
+#if !ERA_RETURN_LOCK
 static __kretprobe void lock_instances(spinlock_t *lock)
 {
 	ticket_lock(lock);
 }
+#endif
 
 static __kretprobe unsigned long lock_irqsave(spinlock_t *lock)
 {
@@ -136,16 +142,45 @@ static __kretprobe void unlock_irqrestore(spinlock_t *lock, unsigned long flags)
 	local_irq_restore(flags);
 }
 
+/* Guards a bucket of the table, or all of them with the lists of free instances. */
+static __always_inline spinlock_t *table_lock_of(unsigned long hash)
+{
+	return &kretprobe_table_locks[ERA_RETURN_LOCK ? 0 : hash].lock;
+}
+
 __kretprobe unsigned long kretprobe_table_lock(unsigned long hash)
 {
-	return lock_irqsave(&kretprobe_table_locks[hash].lock);
+	return lock_irqsave(table_lock_of(hash));
 }
 
 __kretprobe void kretprobe_table_unlock(unsigned long hash, unsigned long flags)
 {
-	unlock_irqrestore(&kretprobe_table_locks[hash].lock, flags);
+	unlock_irqrestore(table_lock_of(hash), flags);
 }
 
+#if ERA_RETURN_LOCK
+/* Entry of a return probed function: takes an instance and replaces the return address. */
+__kretprobe int pre_handler_kretprobe(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	unsigned long hash = hash_ptr(current, KPROBE_HASH_BITS);
+	struct kretprobe_instance *ri;
+	unsigned long flags = kretprobe_table_lock(hash);
+
+	if (unlikely(hlist_empty(&rp->free_instances))) {
+		rp->nmissed++;
+	} else {
+		ri = hlist_entry(rp->free_instances.first, struct kretprobe_instance, hlist);
+		hlist_del(&ri->hlist);
+		ri->rp = rp;
+		ri->task = current;
+		arch_prepare_kretprobe(ri, regs);
+		hlist_add_head(&ri->hlist, &kretprobe_inst_table[hash]);
+	}
+	kretprobe_table_unlock(hash, flags);
+	return 0;
+}
+#else
 /*
  * Entry of a return probed function: takes an instance, lets the user's entry handler veto, and
  * replaces the return address. A veto loses the instance, as it did in these versions.
@@ -180,6 +215,8 @@ __kretprobe int pre_handler_kretprobe(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
+#endif
+
 /* Caller holds the lock of the instance's bucket; what nobody owns is freed after dropping it. */
 __kretprobe void recycle_rp_inst(struct kretprobe_instance *ri, struct hlist_head *garbage)
 {
@@ -191,9 +228,13 @@ __kretprobe void recycle_rp_inst(struct kretprobe_instance *ri, struct hlist_hea
 		hlist_add_head(&ri->hlist, garbage);
 		return;
 	}
+#if ERA_RETURN_LOCK
+	hlist_add_head(&ri->hlist, &rp->free_instances);
+#else
 	lock_instances(&rp->lock);
 	hlist_add_head(&ri->hlist, &rp->free_instances);
 	spin_unlock(&rp->lock);
+#endif
 }
 
 /* A dead task never returns from the functions it was in. */

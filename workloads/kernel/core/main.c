@@ -1,4 +1,5 @@
 /* From the first C function to the run. */
+#include <linux/era.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/sched.h>
@@ -6,6 +7,7 @@
 
 extern char idle_stack[];
 void kprobes_init(void);
+int arch_init_kprobes(void);
 void work_init(void);
 void context_switch(struct task_struct *prev, struct task_struct *next);
 
@@ -15,6 +17,9 @@ static char init_stack[THREAD_SIZE] __aligned(16);
 
 static unsigned long kernel_init(unsigned long cpu __unused)
 {
+#if ERA_RETURN_TRAP
+	BUG_ON(arch_init_kprobes());
+#endif
 	sim_main();
 	return 0;
 }

@@ -1,7 +1,8 @@
-/* Notifier chains. The depth of calls is that of kernels of 2010 and part of what a hit costs. */
+/* Notifier chains. The depth of calls is that of each era and part of what a hit costs. */
 #include <linux/notifier.h>
 #include <linux/rculist.h>
 
+#if ERA_CHAIN_WRAPPED
 static struct atomic_notifier_head die_chain;
 
 /* Calls each block until one asks to stop; the result is the last block's. */
@@ -51,6 +52,24 @@ __dispatch int notify_die(enum die_val event, const char *str, struct pt_regs *r
 
 	return atomic_notifier_call_chain(&die_chain, event, &args);
 }
+
+#else
+struct atomic_notifier_head die_chain;
+
+__dispatch int notifier_call_chain(struct notifier_block **list, unsigned long event, void *data)
+{
+	struct notifier_block *nb = *list;
+	int ret = NOTIFY_DONE;
+
+	while (nb) {
+		ret = nb->notifier_call(nb, event, data);
+		if (ret & NOTIFY_STOP_MASK)
+			return ret;
+		nb = nb->next;
+	}
+	return ret;
+}
+#endif
 
 /* Highest priority first. */
 int register_die_notifier(struct notifier_block *nb)

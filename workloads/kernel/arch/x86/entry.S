@@ -6,6 +6,7 @@
  * down by one stack, so that a probe hit inside a handler does not overwrite the frame.
  */
 #include <asm/processor.h>
+#include <linux/era.h>
 #include "frame.h"
 
 /* Makes pt_regs complete and leaves in ebx whether GS needs no swap on the way out. */
@@ -42,6 +43,7 @@ FUNC \name
 ENDFUNC \name
 .endm
 
+#if ERA_INT3_IST
 	.section .phase.entry, "ax"
 	PARANOID_ENTRY int3, save_paranoid, do_int3
 	.balign 16
@@ -51,10 +53,33 @@ ENDFUNC \name
 	PARANOID_ENTRY debug, save_paranoid_debug, do_debug
 	.balign 16
 	SAVE_PARANOID save_paranoid_debug
+#else
+/* The same for #DB alone, in line, without moving the stack in the TSS. */
+	.section .phase.step, "ax"
+FUNC debug
+	pushq $-1
+	subq $PT_ORIG_AX, %rsp
+	cld
+	STORE_REGS
+	movl $1, %ebx
+	movl $MSR_GS_BASE, %ecx
+	rdmsr
+	testl %edx, %edx
+	js 1f
+	swapgs
+	xorl %ebx, %ebx
+1:	movq %rsp, %rdi
+	xorl %esi, %esi
+	call do_debug
+	jmp paranoid_exit
+ENDFUNC debug
+#endif
 
 	.section .phase.return, "ax"
 FUNC paranoid_exit
+#if ERA_INT3_IST
 	cli
+#endif
 	testl %ebx, %ebx
 	jnz 1f
 	swapgs
@@ -102,6 +127,9 @@ FUNC \name
 ENDFUNC \name
 .endm
 
+#if !ERA_INT3_IST
+	ERROR_ENTRY int3, 3, do_int3, 0
+#endif
 	ERROR_ENTRY divide_error, 0, do_trap, 0
 	ERROR_ENTRY nmi, 2, do_trap, 0
 	ERROR_ENTRY overflow, 4, do_trap, 0

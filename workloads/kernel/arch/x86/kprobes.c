@@ -2,6 +2,7 @@
  * Kprobes on x86: from the breakpoint exception to the handler, the single step of the copied
  * instruction, and the way back; boosting; return probes.
  */
+#include <linux/era.h>
 #include <linux/hash.h>
 #include <linux/kprobes.h>
 #include <linux/notifier.h>
@@ -67,7 +68,7 @@ static __always_inline void restore_previous_kprobe(struct kprobe_ctlblk *kcb)
 /* Branch tracing would turn the single step into a step to the next branch. */
 static __always_inline void clear_btf(void)
 {
-	if (unlikely(current_thread_info()->flags & _TIF_DEBUGCTLMSR))
+	if (ERA_CLEAR_DR6 && unlikely(current_thread_info()->flags & _TIF_DEBUGCTLMSR))
 		wrmsrl(0x1d9, 0);
 }
 
@@ -77,7 +78,7 @@ static __always_inline int setup_detour_execution(struct kprobe *p, struct pt_re
 {
 	struct optimized_kprobe *op;
 
-	if (!(p->flags & KPROBE_FLAG_OPTIMIZED))
+	if (!ERA_OPTIMIZE || !(p->flags & KPROBE_FLAG_OPTIMIZED))
 		return 0;
 	op = container_of(p, struct optimized_kprobe, kp);
 	regs->ip = (unsigned long)op->optinsn.insn +
@@ -93,7 +94,7 @@ static __dispatch void setup_singlestep(struct kprobe *p, struct pt_regs *regs,
 {
 	if (setup_detour_execution(p, regs, reenter))
 		return;
-	if (p->ainsn.boostable == 1 && !p->post_handler) {
+	if (ERA_BOOST && p->ainsn.boostable == 1 && !p->post_handler) {
 		/* The slot ends in a jump back: nothing is left to be done after it. */
 		if (!reenter)
 			reset_current_kprobe();
@@ -141,6 +142,15 @@ static __dispatch int reenter_kprobe(struct kprobe *p, struct pt_regs *regs,
 	BUG();
 }
 
+/* Another CPU has removed the breakpoint since: run what is there now. */
+static __always_inline int breakpoint_vanished(kprobe_opcode_t *addr, struct pt_regs *regs)
+{
+	if (READ_VOLATILE(*addr) == BREAKPOINT_INSTRUCTION)
+		return 0;
+	regs->ip = (unsigned long)addr;
+	return 1;
+}
+
 /* #BP: nonzero when the exception was ours. Interrupts are off. */
 static __dispatch int kprobe_handler(struct pt_regs *regs)
 {
@@ -148,11 +158,8 @@ static __dispatch int kprobe_handler(struct pt_regs *regs)
 	struct kprobe_ctlblk *kcb;
 	struct kprobe *p;
 
-	if (READ_VOLATILE(*addr) != BREAKPOINT_INSTRUCTION) {
-		/* Another CPU has removed it since: run what is there now. */
-		regs->ip = (unsigned long)addr;
+	if (ERA_RECHECK_FIRST && breakpoint_vanished(addr, regs))
 		return 1;
-	}
 	preempt_disable();
 	kcb = get_kprobe_ctlblk();
 	p = get_kprobe(addr);
@@ -174,6 +181,8 @@ static __dispatch int kprobe_handler(struct pt_regs *regs)
 			setup_singlestep(p, regs, kcb, 0);
 			return 1;
 		}
+	} else if (!ERA_RECHECK_FIRST && breakpoint_vanished(addr, regs)) {
+		return 1;
 	}
 	preempt_enable_no_resched();
 	return 0;
@@ -191,7 +200,7 @@ static __step void try_to_boost(struct kprobe *p, unsigned long copied_next,
 		s32 displacement;
 	} __attribute__((packed)) *jump = (void *)copied_next;
 
-	if (kprobe_boost_allowed && copied_next > (unsigned long)p->ainsn.insn &&
+	if (ERA_BOOST && kprobe_boost_allowed && copied_next > (unsigned long)p->ainsn.insn &&
 	    copied_next - (unsigned long)p->ainsn.insn + RELATIVEJUMP_SIZE < MAX_INSN_SIZE) {
 		jump->displacement = orig_next - (copied_next + RELATIVEJUMP_SIZE);
 		jump->opcode = RELATIVEJUMP_OPCODE;
@@ -199,6 +208,13 @@ static __step void try_to_boost(struct kprobe *p, unsigned long copied_next,
 	} else {
 		p->ainsn.boostable = -1;
 	}
+}
+
+/* The copy has gone to the right place by itself and can do so without a step. */
+static __always_inline void mark_boostable(struct kprobe *p)
+{
+	if (ERA_BOOST)
+		p->ainsn.boostable = 1;
 }
 
 /*
@@ -227,7 +243,7 @@ static __step void resume_execution(struct kprobe *p, struct pt_regs *regs,
 	case 0xcb:
 	case 0xcf:
 	case 0xea:
-		p->ainsn.boostable = 1;
+		mark_boostable(p);
 		return;
 	case 0xe8: /* call: it pushed an address behind the copy */
 		*tos = orig_ip + (*tos - copy_ip);
@@ -239,16 +255,25 @@ static __step void resume_execution(struct kprobe *p, struct pt_regs *regs,
 			return;
 		}
 		if ((insn[1] & 0x30) == 0x20) {
-			p->ainsn.boostable = 1;
+			mark_boostable(p);
 			return;
 		}
 		break;
 	default:
 		break;
 	}
-	if (p->ainsn.boostable == 0)
+	if (ERA_BOOST && p->ainsn.boostable == 0)
 		try_to_boost(p, regs->ip, orig_ip + (regs->ip - copy_ip));
 	regs->ip += orig_ip - copy_ip;
+}
+
+static __always_inline void run_post_handler(struct kprobe *p, struct pt_regs *regs,
+					     struct kprobe_ctlblk *kcb)
+{
+	if (kcb->kprobe_status != KPROBE_REENTER && p->post_handler) {
+		kcb->kprobe_status = KPROBE_HIT_SSDONE;
+		p->post_handler(p, regs, 0);
+	}
 }
 
 /* #DB: nonzero when it was the step of a probe. Interrupts are off. */
@@ -259,12 +284,12 @@ static __step int post_kprobe_handler(struct pt_regs *regs)
 
 	if (!cur)
 		return 0;
+	if (!ERA_POST_LAST)
+		run_post_handler(cur, regs, kcb);
 	resume_execution(cur, regs, kcb);
 	regs->flags |= kcb->kprobe_saved_flags;
-	if (kcb->kprobe_status != KPROBE_REENTER && cur->post_handler) {
-		kcb->kprobe_status = KPROBE_HIT_SSDONE;
-		cur->post_handler(cur, regs, 0);
-	}
+	if (ERA_POST_LAST)
+		run_post_handler(cur, regs, kcb);
 	if (kcb->kprobe_status == KPROBE_REENTER)
 		restore_previous_kprobe(kcb);
 	else
@@ -319,7 +344,8 @@ static __dispatch int kprobe_exceptions_notify(struct notifier_block *self __unu
 		break;
 	case DIE_DEBUG:
 		if (post_kprobe_handler(args->regs)) {
-			*(unsigned long *)args->err &= ~(unsigned long)DR_STEP;
+			if (ERA_CLEAR_DR6)
+				*(unsigned long *)args->err &= ~(unsigned long)DR_STEP;
 			ret = NOTIFY_STOP;
 		}
 		break;
@@ -371,6 +397,11 @@ static __always_inline void run_return_handler(struct kretprobe_instance *ri,
 
 	if (!rp || !rp->handler)
 		return;
+	if (ERA_RETURN_TRAP) {
+		/* The probe of the trampoline is being handled all the time. */
+		rp->handler(ri, regs);
+		return;
+	}
 	/* Probes hit inside are missed, as in any handler. */
 	percpu_write(current_kprobe, &rp->kp);
 	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
@@ -391,9 +422,12 @@ __kretprobe __used void *trampoline_handler(struct pt_regs *regs)
 
 	INIT_HLIST_HEAD(&garbage);
 	kretprobe_hash_lock(current, &head, &flags);
-	regs->cs = __KERNEL_CS;
-	regs->ip = trampoline;
-	regs->orig_ax = ~0UL;
+	if (!ERA_RETURN_TRAP) {
+		/* What only an exception would have saved. */
+		regs->cs = __KERNEL_CS;
+		regs->ip = trampoline;
+		regs->orig_ax = ~0UL;
+	}
 	for (node = head->first; node; node = next) {
 		struct kretprobe_instance *ri = hlist_entry(node, struct kretprobe_instance, hlist);
 
@@ -418,6 +452,29 @@ __kretprobe __used void *trampoline_handler(struct pt_regs *regs)
 	return (void *)ret_addr;
 }
 
+#if ERA_RETURN_TRAP
+/* The breakpoint at the trampoline: goes on where the probed function was to return to. */
+static __kretprobe int trampoline_probe_handler(struct kprobe *p __unused, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)trampoline_handler(regs);
+	reset_current_kprobe();
+	preempt_enable_no_resched();
+	return 1;
+}
+
+static struct kprobe trampoline_p = {
+	.addr = (kprobe_opcode_t *)kretprobe_trampoline,
+	.pre_handler = trampoline_probe_handler,
+};
+
+/* Once there is a task that can register. */
+int arch_init_kprobes(void)
+{
+	return register_kprobe(&trampoline_p);
+}
+#endif
+
+#if ERA_OPTIMIZE
 /* Called from a detour buffer; regs lies on the stack, without what only an exception knows. */
 __detour __used void optimized_callback(struct optimized_kprobe *op, struct pt_regs *regs)
 {
@@ -439,3 +496,4 @@ __detour __used void optimized_callback(struct optimized_kprobe *op, struct pt_r
 	}
 	preempt_enable_no_resched();
 }
+#endif

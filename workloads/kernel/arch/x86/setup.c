@@ -1,4 +1,5 @@
 /* Descriptor tables, exception gates and per-CPU state of one CPU. */
+#include <linux/era.h>
 #include <linux/kernel.h>
 #include <linux/sched.h>
 #include <asm/processor.h>
@@ -37,7 +38,7 @@ static const struct vector vectors[] = {
 	{ 0, 0, divide_error },
 	{ 1, DEBUG_STACK, debug },
 	{ 2, NMI_STACK, nmi },
-	{ 3, DEBUG_STACK, int3 },
+	{ 3, ERA_INT3_IST ? DEBUG_STACK : 0, int3 },
 	{ 4, 0, overflow },
 	{ 5, 0, bounds },
 	{ 6, 0, invalid_op },

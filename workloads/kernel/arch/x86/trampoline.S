@@ -2,8 +2,16 @@
  * Code that stands in for an exception: the return trampoline of kretprobes, where a probed
  * function returns to, and the detour template of jump optimized probes.
  */
+#include <linux/era.h>
 #include "frame.h"
 
+#if ERA_RETURN_TRAP
+	/* A probe stands here for good, so that this is not among what cannot be probed. */
+	.text
+FUNC kretprobe_trampoline
+	nop
+ENDFUNC kretprobe_trampoline
+#else
 	.section .phase.kretprobe, "ax"
 FUNC kretprobe_trampoline
 	pushq %rsp
@@ -18,7 +26,9 @@ FUNC kretprobe_trampoline
 	popfq
 	ret
 ENDFUNC kretprobe_trampoline
+#endif
 
+#if ERA_OPTIMIZE
 	.section .phase.detour, "ax"
 	.globl optprobe_template_val, optprobe_template_call, optprobe_template_end
 FUNC optprobe_template_entry
@@ -40,3 +50,4 @@ optprobe_template_call:
 	popfq
 optprobe_template_end:
 ENDFUNC optprobe_template_entry
+#endif

@@ -2,6 +2,7 @@
  * Exceptions. #BP and #DB are offered to the notifier chain first, which is where kprobes lives;
  * faults go to kprobes, then to the exception table, then end the run.
  */
+#include <linux/era.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/notifier.h>
@@ -82,6 +83,7 @@ __dispatch __used void do_int3(struct pt_regs *regs, long error_code)
 	die(regs, error_code, 3);
 }
 
+#if ERA_CLEAR_DR6
 __step __used void do_debug(struct pt_regs *regs, long error_code)
 {
 	struct task_struct *tsk = current;
@@ -97,6 +99,16 @@ __step __used void do_debug(struct pt_regs *regs, long error_code)
 		return;
 	die(regs, dr6, 1);
 }
+#else
+__step __used void do_debug(struct pt_regs *regs, long error_code)
+{
+	unsigned long dr6 = get_dr6();
+
+	if (notify_die(DIE_DEBUG, "debug", regs, (long)dr6, error_code, SIGTRAP) == NOTIFY_STOP)
+		return;
+	die(regs, dr6, 1);
+}
+#endif
 
 /* A fault in a probe's handler or in the instruction it steps is the probe's first. */
 static int notify_page_fault(struct pt_regs *regs)

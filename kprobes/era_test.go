@@ -1,0 +1,39 @@
+package kprobes
+
+import (
+	"errors"
+	"testing"
+)
+
+// Kernels of 2005 take any address of kernel text: the documentation warns of what that does.
+func TestEra2005TakesAnyAddress(t *testing.T) {
+	bootImage(t, era2005, Default(), func(l *live) {
+		l.add(Spec{Symbol: "bench_target", Offset: 1, Handler: "handler_empty"})
+		if _, err := l.k.Add(l.Call, Spec{Symbol: "get_kprobe"}); !errors.Is(err, EINVAL) {
+			t.Errorf("a function of the hit path: %v", err)
+		}
+		if _, err := l.k.Add(l.Call, Spec{Symbol: "no_such_function"}); !errors.Is(err, EINVAL) {
+			t.Errorf("unknown symbol: %v", err)
+		}
+		if _, err := l.k.Add(l.Call, Spec{Symbol: "work_read", Disabled: true}); !errors.Is(err, ENOSYS) {
+			t.Errorf("disabled: %v", err)
+		}
+		if _, err := l.k.Add(l.Call, Spec{Kind: Kretprobe, Symbol: "work_read", Entry: "entry_empty"}); err == nil {
+			t.Error("an entry handler is accepted")
+		}
+		for _, fn := range l.k.era.Lacks {
+			if got := l.call(fn, 0, 0); int64(got) != -int64(ENOSYS) {
+				t.Errorf("%s: %d, want -ENOSYS", fn, int64(got))
+			}
+		}
+	})
+}
+
+// The only probe of a machine without probes is that of the trampoline.
+func TestEra2005ProbesTheTrampoline(t *testing.T) {
+	bootImage(t, era2005, Default(), func(l *live) {
+		if len(l.k.sites) != 1 || l.k.sites[0].addr != l.addr("kretprobe_trampoline") {
+			t.Errorf("%d probes", len(l.k.sites))
+		}
+	})
+}
