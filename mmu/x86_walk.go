@@ -79,6 +79,9 @@ func Legacy(pse bool) PageFormat {
 	return f
 }
 
+// ForbidsExecution reports whether pages have the right to be executed apart from that to be read.
+func (f *PageFormat) ForbidsExecution() bool { return f.nx != 0 }
+
 // at returns the address of the entry for va in the table of a level, and that entry's shift.
 func (f *PageFormat) at(table, va uint64, level int) (at uint64, shift uint8) {
 	shift = 12 + f.bits*uint8(level)

@@ -19,10 +19,10 @@ func (w *world) steps(c *CPU, n int) (rips, dr6 []uint64) {
 		if tr.vector != vecDB {
 			break
 		}
-		rips, dr6 = append(rips, tr.rip-testCode), append(dr6, c.dreg[6]&^dr6Ones)
+		rips, dr6 = append(rips, tr.rip-w.code(testCode)), append(dr6, c.dreg[6]&^dr6Ones)
 		c.halted = false
-		w.mem.Write(handlers-kernelMap+0x100, []byte{0x48, 0xcf}) // iretq
-		c.r[rRIP] = handlers + 0x100
+		w.mem.Write(handlers-kernelMap+0x100, w.iret())
+		c.r[rRIP] = w.code(handlers) + 0x100
 	}
 	return rips, dr6
 }
@@ -40,32 +40,34 @@ func equal(a []uint64, b ...uint64) bool {
 }
 
 func TestSingleStep(t *testing.T) {
-	for _, x := range []struct {
-		name string
-		code []byte
-		want []uint64
-	}{
-		{"after each instruction", []byte{0x90, 0x48, 0xff, 0xc0, 0x90}, []uint64{7, 10, 11}},
-		{"branch", []byte{0xeb, 2, 0x90, 0x90, 0x90}, []uint64{10, 11}},
-		{"call and ret", []byte{0xe8, 1, 0, 0, 0, 0x90, 0xc3}, []uint64{12, 11, 12}},
-		{"popf that ends it traps once more", []byte{0x6a, 2, 0x9d, 0x90, 0x0f, 0x0b}, []uint64{8, 9}},
-		{"between repetitions", []byte{0xb9, 3, 0, 0, 0, 0xf3, 0xaa, 0x90}, []uint64{11, 11, 11, 13, 14}},
-		{"no repetition", []byte{0x31, 0xc9, 0xf3, 0xaa, 0x90}, []uint64{8, 10, 11}},
-		{"repetition that finds", []byte{0xb9, 3, 0, 0, 0, 0xf2, 0xae, 0x90}, []uint64{11, 13, 14}},
-		{"behind a load of ss", []byte{0x8e, 0xd2, 0x90, 0x90}, []uint64{9, 10}},
-	} {
-		w, c := start(t, append(popTF[:6:6], x.code...)...)
-		c.r[rdi], c.r[rdx] = testData, kernelDS
-		rips, dr6 := w.steps(c, len(x.want))
-		if !equal(rips, x.want...) {
-			t.Errorf("%s: traps at %v; want %v", x.name, rips, x.want)
-		}
-		for _, d := range dr6 {
-			if d != dr6BS {
-				t.Errorf("%s: DR6 %#x", x.name, d)
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		for _, x := range []struct {
+			name string
+			code []byte
+			want []uint64
+		}{
+			{"after each instruction", []byte{0x90, 0xff, 0xc0, 0x90}, []uint64{7, 9, 10}},
+			{"branch", []byte{0xeb, 2, 0x90, 0x90, 0x90}, []uint64{10, 11}},
+			{"call and ret", []byte{0xe8, 1, 0, 0, 0, 0x90, 0xc3}, []uint64{12, 11, 12}},
+			{"popf that ends it traps once more", []byte{0x6a, 2, 0x9d, 0x90, 0x0f, 0x0b}, []uint64{8, 9}},
+			{"between repetitions", []byte{0xb9, 3, 0, 0, 0, 0xf3, 0xaa, 0x90}, []uint64{11, 11, 11, 13, 14}},
+			{"no repetition", []byte{0x31, 0xc9, 0xf3, 0xaa, 0x90}, []uint64{8, 10, 11}},
+			{"repetition that finds", []byte{0xb9, 3, 0, 0, 0, 0xf2, 0xae, 0x90}, []uint64{11, 13, 14}},
+			{"behind a load of ss", []byte{0x8e, 0xd2, 0x90, 0x90}, []uint64{9, 10}},
+		} {
+			w, c := startIn(t, isa, append(popTF[:6:6], x.code...)...)
+			c.r[rdi], c.r[rdx] = w.at(testData), kernelDS
+			rips, dr6 := w.steps(c, len(x.want))
+			if !equal(rips, x.want...) {
+				t.Errorf("%s: traps at %v; want %v", x.name, rips, x.want)
+			}
+			for _, d := range dr6 {
+				if d != dr6BS {
+					t.Errorf("%s: DR6 %#x", x.name, d)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestTrapFlagInFrames(t *testing.T) {
@@ -100,139 +102,156 @@ func arm(c *CPU, i int, at uint64, kind, length uint64) {
 }
 
 func TestInstructionBreakpoint(t *testing.T) {
-	// nop; nop; nop; ud2
-	w, c := start(t, 0x90, 0x90, 0x90, 0x0f, 0x0b)
-	arm(c, 2, testCode+1, 0, 1)
-	tr := w.trapped(c)
-	if tr.vector != vecDB || tr.rip != testCode+1 || tr.flags&flagRF == 0 || c.dreg[6]&0xf != 4 {
-		t.Fatalf("%+v, DR6 %#x; want a fault before the instruction", tr, c.dreg[6])
-	}
-	// the frame has RF, so iretq passes the breakpoint once
-	c.halted = false
-	w.mem.Write(handlers-kernelMap+0x100, []byte{0x48, 0xcf})
-	c.r[rRIP] = handlers + 0x100
-	if tr = w.trapped(c); tr.vector != vecUD || tr.rip != testCode+3 {
-		t.Errorf("after iretq with RF: %+v; want to reach ud2", tr)
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		// nop; nop; nop; ud2
+		w, c := startIn(t, isa, 0x90, 0x90, 0x90, 0x0f, 0x0b)
+		arm(c, 2, w.code(testCode)+1, 0, 1)
+		tr := w.trapped(c)
+		if tr.vector != vecDB || tr.rip != w.code(testCode)+1 || tr.flags&flagRF == 0 || c.dreg[6]&0xf != 4 {
+			t.Fatalf("%+v, DR6 %#x; want a fault before the instruction", tr, c.dreg[6])
+		}
+		// the frame has RF, so iretq passes the breakpoint once
+		c.halted = false
+		w.mem.Write(handlers-kernelMap+0x100, w.iret())
+		c.r[rRIP] = w.code(handlers) + 0x100
+		if tr = w.trapped(c); tr.vector != vecUD || tr.rip != w.code(testCode)+3 {
+			t.Errorf("after iretq with RF: %+v; want to reach ud2", tr)
+		}
+	})
 }
 
 func TestBreakpointComesBack(t *testing.T) {
-	// 1: nop; jmp 1b
-	w, c := start(t, 0x90, 0xeb, 0xfd)
-	arm(c, 0, testCode, 0, 1)
-	if rips, _ := w.steps(c, 3); !equal(rips, 0, 0, 0) {
-		t.Errorf("breakpoint in a loop: %v; want three hits", rips)
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		// 1: nop; jmp 1b
+		w, c := startIn(t, isa, 0x90, 0xeb, 0xfd)
+		arm(c, 0, w.code(testCode), 0, 1)
+		if rips, _ := w.steps(c, 3); !equal(rips, 0, 0, 0) {
+			t.Errorf("breakpoint in a loop: %v; want three hits", rips)
+		}
+	})
 }
 
 func TestDataBreakpoint(t *testing.T) {
-	for _, x := range []struct {
-		name         string
-		kind, length uint64
-		off          int64 // of the access from the breakpoint
-		code         []byte
-		hit          bool
-	}{
-		{"write", 1, 4, 0, []byte{0x89, 0x03}, true},
-		{"read of a write breakpoint", 1, 4, 0, []byte{0x8b, 0x03}, false},
-		{"read", 3, 4, 0, []byte{0x8b, 0x03}, true},
-		{"overlap from below", 1, 4, -3, []byte{0x89, 0x03}, true},
-		{"just below", 1, 4, -4, []byte{0x89, 0x03}, false},
-		{"last byte", 1, 8, 7, []byte{0x88, 0x03}, true},
-		{"just above", 1, 8, 8, []byte{0x88, 0x03}, false},
-		{"locked add", 1, 4, 0, []byte{0xf0, 0x01, 0x03}, true},
-		{"push", 1, 8, 8, []byte{0x48, 0x89, 0xdc, 0x50}, true},
-	} {
-		w, c := start(t, append(x.code[:len(x.code):len(x.code)], 0x90, 0xf4)...)
-		c.r[rbx] = testData + 0x40 + uint64(x.off)
-		arm(c, 1, testData+0x40, x.kind, x.length)
-		halt(t, c)
-		if hit := c.PC() == handlers+vecDB+1; hit != x.hit {
-			t.Errorf("%s: trap %v; want %v", x.name, hit, x.hit)
-			continue
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		for _, x := range []struct {
+			name         string
+			kind, length uint64
+			off          int64 // of the access from the breakpoint
+			code         []byte
+			hit          bool
+		}{
+			{"write", 1, 4, 0, []byte{0x89, 0x03}, true},
+			{"read of a write breakpoint", 1, 4, 0, []byte{0x8b, 0x03}, false},
+			{"read", 3, 4, 0, []byte{0x8b, 0x03}, true},
+			{"overlap from below", 1, 4, -3, []byte{0x89, 0x03}, true},
+			{"just below", 1, 4, -4, []byte{0x89, 0x03}, false},
+			{"last byte", 1, 8, 7, []byte{0x88, 0x03}, true},
+			{"just above", 1, 8, 8, []byte{0x88, 0x03}, false},
+			{"locked add", 1, 4, 0, []byte{0xf0, 0x01, 0x03}, true},
+			{"push", 1, 8, 8, []byte{0x48, 0x89, 0xdc, 0x50}, true},
+		} {
+			if isa.Bits == 32 && x.name == "push" {
+				continue // of eight bytes
+			}
+			w, c := startIn(t, isa, append(x.code[:len(x.code):len(x.code)], 0x90, 0xf4)...)
+			c.r[rbx] = w.at(testData) + 0x40 + uint64(x.off)
+			arm(c, 1, w.at(testData)+0x40, x.kind, x.length)
+			halt(t, c)
+			if hit := c.PC() == w.code(handlers)+vecDB+1; hit != x.hit {
+				t.Errorf("%s: trap %v; want %v", x.name, hit, x.hit)
+				continue
+			}
+			if rip := w.load(c.SP()) & c.linMask; x.hit && (rip != w.code(testCode)+uint64(len(x.code)) || c.dreg[6]&0xf != 2) {
+				t.Errorf("%s: trap at %#x, DR6 %#x; want it behind the instruction", x.name, rip, c.dreg[6])
+			}
 		}
-		if rip := w.load(c.SP()); x.hit && (rip != testCode+uint64(len(x.code)) || c.dreg[6]&0xf != 2) {
-			t.Errorf("%s: trap at %#x, DR6 %#x; want it behind the instruction", x.name, rip, c.dreg[6])
-		}
-	}
+	})
 }
 
 func TestGeneralDetect(t *testing.T) {
-	w, c := start(t, 0x0f, 0x21, 0xf8)
-	c.dreg[7] |= dr7GD
-	if tr := w.trapped(c); tr.vector != vecDB || tr.rip != testCode || c.dreg[6]&dr6BD == 0 || c.dreg[7]&dr7GD != 0 {
-		t.Errorf("%+v, DR6 %#x, DR7 %#x", tr, c.dreg[6], c.dreg[7])
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		w, c := startIn(t, isa, 0x0f, 0x21, 0xf8)
+		c.dreg[7] |= dr7GD
+		if tr := w.trapped(c); tr.vector != vecDB || tr.rip != w.code(testCode) || c.dreg[6]&dr6BD == 0 || c.dreg[7]&dr7GD != 0 {
+			t.Errorf("%+v, DR6 %#x, DR7 %#x", tr, c.dreg[6], c.dreg[7])
+		}
+	})
 }
 
 func TestInterrupts(t *testing.T) {
-	for _, x := range []struct {
-		name string
-		code []byte
-		want uint64 // rip that is interrupted
-	}{
-		{"sti holds off one instruction", []byte{0xfb, 0x90, 0x90, 0xf4}, 2},
-		{"sti when IF is set does not", []byte{0xfb, 0x90, 0xfb, 0x90, 0xf4}, 2},
-		{"hlt behind sti is left", []byte{0xfb, 0xf4, 0x90}, 2},
-		{"sti, cli lets nothing in", []byte{0xfb, 0xfa, 0x90, 0xfb, 0x90, 0x90}, 5},
-		{"popf lets it in at once", []byte{0x68, 2, 2, 0, 0, 0x9d, 0x90, 0xf4}, 6},
-		{"load of ss holds off", []byte{0x68, 2, 2, 0, 0, 0x8e, 0xd2, 0x9d, 0x8e, 0xd2, 0x90, 0x90}, 8},
-	} {
-		w, c := start(t, x.code...)
-		c.r[rdx] = kernelDS
-		w.irq.queue = []uint8{0x30}
-		c.Interrupt()
-		tr := w.trapped(c)
-		if tr.vector != 0x30 || tr.rip != testCode+x.want || tr.flags&flagIF == 0 || tr.flags&flagRF != 0 {
-			t.Errorf("%s: %+v; want interrupt 0x30 at +%d", x.name, tr, x.want)
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		for _, x := range []struct {
+			name string
+			code []byte
+			want uint64 // rip that is interrupted
+		}{
+			{"sti holds off one instruction", []byte{0xfb, 0x90, 0x90, 0xf4}, 2},
+			{"sti when IF is set does not", []byte{0xfb, 0x90, 0xfb, 0x90, 0xf4}, 2},
+			{"hlt behind sti is left", []byte{0xfb, 0xf4, 0x90}, 2},
+			{"sti, cli lets nothing in", []byte{0xfb, 0xfa, 0x90, 0xfb, 0x90, 0x90}, 5},
+			{"popf lets it in at once", []byte{0x68, 2, 2, 0, 0, 0x9d, 0x90, 0xf4}, 6},
+			{"load of ss holds off", []byte{0x68, 2, 2, 0, 0, 0x8e, 0xd2, 0x9d, 0x8e, 0xd2, 0x90, 0x90}, 8},
+		} {
+			w, c := startIn(t, isa, x.code...)
+			c.r[rdx] = kernelDS
+			w.irq.queue = []uint8{0x30}
+			c.Interrupt()
+			tr := w.trapped(c)
+			if tr.vector != 0x30 || tr.rip != w.code(testCode)+x.want || tr.flags&flagIF == 0 || tr.flags&flagRF != 0 {
+				t.Errorf("%s: %+v; want interrupt 0x30 at +%d", x.name, tr, x.want)
+			}
 		}
-	}
+	})
 }
 
 func TestHaltWaits(t *testing.T) {
-	w, c := start(t, 0xfb, 0xf4, 0x90)
-	halt(t, c)
-	if e := c.Run(c.Now() + 1000); e.Reason != cpus.Halted || c.PC() != testCode+2 {
-		t.Fatalf("%+v at %#x; want to stay halted", e, c.PC())
-	}
-	w.irq.queue = []uint8{0x31}
-	c.Interrupt()
-	if tr := w.trapped(c); tr.vector != 0x31 || tr.rip != testCode+2 {
-		t.Errorf("woken by %+v", tr)
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		w, c := startIn(t, isa, 0xfb, 0xf4, 0x90)
+		halt(t, c)
+		if e := c.Run(c.Now() + 1000); e.Reason != cpus.Halted || c.PC() != w.code(testCode)+2 {
+			t.Fatalf("%+v at %#x; want to stay halted", e, c.PC())
+		}
+		w.irq.queue = []uint8{0x31}
+		c.Interrupt()
+		if tr := w.trapped(c); tr.vector != 0x31 || tr.rip != w.code(testCode)+2 {
+			t.Errorf("woken by %+v", tr)
+		}
+	})
 }
 
 func TestRepetitionResumes(t *testing.T) {
-	const va = 0x40000000
-	for _, df := range []bool{false, true} {
-		// rep movsb; hlt
-		w, c := start(t, 0xf3, 0xa4, 0xf4)
-		w.mapPage(va, 0x400000|mmu.PtePresent|mmu.PteWrite)
-		w.mapPage(va+0x1000, 0x401000|mmu.PtePresent|mmu.PteWrite)
-		first, absent := uint64(va+0xff0), uint64(va+0x1000)
-		if df {
-			c.ctl |= flagDF
-			first, absent = va+0x100f, va
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		const va = 0x40000000
+		for _, df := range []bool{false, true} {
+			// rep movsb; hlt
+			w, c := startIn(t, isa, 0xf3, 0xa4, 0xf4)
+			w.mapPage(va, 0x400000|mmu.PtePresent|mmu.PteWrite)
+			w.mapPage(va+0x1000, 0x401000|mmu.PtePresent|mmu.PteWrite)
+			first, absent := uint64(va+0xff0), uint64(va+0x1000)
+			if df {
+				c.ctl |= flagDF
+				first, absent = va+0x100f, va
+			}
+			w.mapPage(absent, 0)
+			for i := range uint64(64) {
+				w.mem.Store(testData-directMap+i, 1, 0x40+i)
+			}
+			c.r[rsi], c.r[rdi], c.r[rcx] = w.at(testData)+16, first, 32
+			tr := w.trapped(c)
+			cr2 := absent
+			if df {
+				cr2 += 0xfff
+			}
+			if tr.vector != vecPF || tr.rip != w.code(testCode) || c.cr2 != cr2 || c.r[rcx] != 16 || c.r[rdi] != cr2 {
+				t.Fatalf("%+v, cr2 %#x, rcx %d, rdi %#x; want a fault half way", tr, c.cr2, c.r[rcx], c.r[rdi])
+			}
+			w.mapPage(absent, 0x402000|mmu.PtePresent|mmu.PteWrite)
+			w.mem.Write(handlers-kernelMap+0x100, append(w.dropWord(), w.iret()...))
+			c.halted, c.r[rRIP] = false, w.code(handlers)+0x100
+			halt(t, c)
+			if c.PC() != w.code(testCode)+3 || c.r[rcx] != 0 || w.mem.Load(0x402000+map[bool]uint64{true: 0xfff}[df], 1) == 0 {
+				t.Errorf("resumed: rip %#x, rcx %d", c.PC(), c.r[rcx])
+			}
 		}
-		w.mapPage(absent, 0)
-		for i := range uint64(64) {
-			w.mem.Store(testData-directMap+i, 1, 0x40+i)
-		}
-		c.r[rsi], c.r[rdi], c.r[rcx] = testData+16, first, 32
-		tr := w.trapped(c)
-		cr2 := absent
-		if df {
-			cr2 += 0xfff
-		}
-		if tr.vector != vecPF || tr.rip != testCode || c.cr2 != cr2 || c.r[rcx] != 16 || c.r[rdi] != cr2 {
-			t.Fatalf("%+v, cr2 %#x, rcx %d, rdi %#x; want a fault half way", tr, c.cr2, c.r[rcx], c.r[rdi])
-		}
-		w.mapPage(absent, 0x402000|mmu.PtePresent|mmu.PteWrite)
-		w.mem.Write(handlers-kernelMap+0x100, []byte{0x48, 0x83, 0xc4, 8, 0x48, 0xcf}) // add $8,%rsp; iretq
-		c.halted, c.r[rRIP] = false, handlers+0x100
-		halt(t, c)
-		if c.PC() != testCode+3 || c.r[rcx] != 0 || w.mem.Load(0x402000+map[bool]uint64{true: 0xfff}[df], 1) == 0 {
-			t.Errorf("resumed: rip %#x, rcx %d", c.PC(), c.r[rcx])
-		}
-	}
+	})
 }

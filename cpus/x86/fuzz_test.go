@@ -51,6 +51,10 @@ var seeds = [][]byte{
 	{0xa0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
 	{0x9d, 0x90},
 	{0x6a, 0xff, 0x9d, 0xf3, 0xa4, 0xf3, 0xaa},
+	{0x61, 0x60, 0xcf},
+	{0x64, 0xa1, 0xff, 0xff, 0xff, 0xff},
+	{0x0f, 0x34, 0x0f, 0x35},
+	{0xce, 0x62, 0x00, 0xd4, 0x00},
 }
 
 // FuzzDecode sends bytes through the decoder and the block builder.
@@ -59,29 +63,37 @@ func FuzzDecode(f *testing.F) {
 		f.Add(s, uint16(0))
 		f.Add(s, uint16(0xffd))
 	}
-	w := newWorld(f, cpus.Window, nil)
-	c := w.cpu()
+	var cs []*CPU
+	for _, isa := range modes() {
+		cs = append(cs, newWorld(f, isa, cpus.Window, nil).cpu())
+	}
 	f.Fuzz(func(t *testing.T, code []byte, at uint16) {
-		pc := uint64(testCode) + uint64(at&0xfff)
-		code = code[:min(len(code), 4096)]
-		w.mem.Write(pc-kernelMap, code)
-		b := c.decodeBlock(pc, pc-kernelMap)
-		if b == nil {
-			c.fault, c.stop = fault{}, 0
-			return
-		}
-		if len(b.insts) == 0 || len(b.insts) > lineBytes {
-			t.Fatalf("a block of %d instructions", len(b.insts))
-		}
-		for _, in := range b.insts {
-			if in.exec == nil || in.len == 0 || in.len > maxInsn || int(in.class) >= classes {
-				t.Fatalf("%+v", in)
-			}
-		}
-		if text, n := ISA64().Disasm(code, pc, nil); len(code) > 0 && (text == "" || n < 1) {
-			t.Fatalf("disassembled as %q of %d bytes", text, n)
+		for _, c := range cs {
+			fuzzBlock(t, c, code[:min(len(code), 4096)], uint64(at&0xfff))
 		}
 	})
+}
+
+// fuzzBlock decodes code at an offset from where a CPU begins.
+func fuzzBlock(t *testing.T, c *CPU, code []byte, off uint64) {
+	pc, pa := c.PC()+off, testCode-kernelMap+off
+	c.memory.Write(pa, code)
+	b := c.decodeBlock(pc, pa)
+	if b == nil {
+		c.fault, c.stop = fault{}, 0
+		return
+	}
+	if len(b.insts) == 0 || len(b.insts) > lineBytes {
+		t.Fatalf("a block of %d instructions", len(b.insts))
+	}
+	for _, in := range b.insts {
+		if in.exec == nil || in.len == 0 || in.len > maxInsn || int(in.class) >= classes {
+			t.Fatalf("%+v", in)
+		}
+	}
+	if text, n := disasm(c.mode())(code, pc, nil); len(code) > 0 && (text == "" || n < 1) {
+		t.Fatalf("disassembled as %q of %d bytes", text, n)
+	}
 }
 
 // FuzzRun executes bytes as code with registers drawn from seed, in kernel or user mode, among mapped,
@@ -92,23 +104,34 @@ func FuzzRun(f *testing.F) {
 		f.Add(append([]byte{0x68, 2, 1, 0, 0, 0x9d}, s...), uint64(i)<<8|3)
 	}
 	f.Fuzz(func(t *testing.T, code []byte, seed uint64) {
-		w := newWorld(t, []string{cpus.Window, cpus.Throughput}[seed&1], nil)
-		fuzzPages(w, code[:min(len(code), 0x1800)])
-		c := w.cpu()
-		fuzzState(w, c, seed)
-		for range 4 {
-			e := c.Run(c.Now() + 60*2000)
-			if e.Reason == cpus.Shutdown && e.Detail == "" {
-				t.Fatal("a shutdown without a reason")
-			}
-			if e.Reason != cpus.Limit {
-				break
-			}
-		}
-		if n := c.ctr.Instructions; n > 4*60*2000 {
-			t.Fatalf("%d instructions in so little time", n)
+		for _, isa := range modes() {
+			w := newWorld(t, isa, []string{cpus.Window, cpus.Throughput}[seed&1], nil)
+			fuzzPages(w, code[:min(len(code), 0x1800)])
+			c := w.cpu()
+			fuzzState(w, c, seed)
+			fuzzRun(t, c)
 		}
 	})
+}
+
+func fuzzRun(t *testing.T, c *CPU) {
+	for range 4 {
+		e := c.Run(c.Now() + 60*2000)
+		if e.Reason == cpus.Shutdown && e.Detail == "" {
+			t.Fatal("a shutdown without a reason")
+		}
+		if e.Reason != cpus.Limit {
+			break
+		}
+	}
+	if n := c.ctr.Instructions; n > 4*60*2000 {
+		t.Fatalf("%d instructions in so little time", n)
+	}
+	for i, v := range c.r[:r15+1] {
+		if v&^c.linMask != 0 {
+			t.Fatalf("register %d holds %#x", i, v)
+		}
+	}
 }
 
 const fuzzVA = 0x40000000
@@ -132,6 +155,9 @@ func fuzzState(w *world, c *CPU, seed uint64) {
 		c.r[i] = value(r)
 		if r.IntN(2) == 0 {
 			c.r[i] = fuzzVA + r.Uint64N(0x6000)
+		}
+		if c.r[i] &= c.linMask; i >= w.isa.Bits/4&^7 {
+			c.r[i] = 0
 		}
 	}
 	if seed&2 != 0 {

@@ -197,7 +197,7 @@ var signals = map[uint64]uint64{
 }
 
 func newUserSim(t *testing.T, a abi, text []byte, save uint64) *userSim {
-	w := newWorldOf(t, a.isa, cpus.Throughput, nil)
+	w := newWorld(t, a.isa, cpus.Throughput, nil)
 	w.mapUser(hostText, 0x200000, len(text), pageExec)
 	w.mapUser(sandboxVA&^0xfff, 0x801000, 0x1000, pageWrite)
 	w.mapUser(sandboxMid, 0x807000, 0x1000, pageWrite)

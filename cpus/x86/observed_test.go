@@ -25,7 +25,11 @@ func (o *counting) Step(s *cpus.Step) {
 
 // TestObserverChangesNothing runs random code with and without an observer.
 func TestObserverChangesNothing(t *testing.T) {
-	g := newGen(64, 99, 1)
+	eachMode(t, observerChangesNothing)
+}
+
+func observerChangesNothing(t *testing.T, isa *cpus.ISA) {
+	g := newGen(isa.Bits, 99, 1)
 	for _, x := range groups {
 		x.build(g)
 	}
@@ -39,7 +43,7 @@ func TestObserverChangesNothing(t *testing.T) {
 			code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)
 		}
 		seed := g.rng.Uint64()
-		plain, watched := observedRun(t, code, seed, false), observedRun(t, code, seed, true)
+		plain, watched := observedRun(t, isa, code, seed, false), observedRun(t, isa, code, seed, true)
 		if plain.r != watched.r || plain.retire != watched.retire || plain.ctr.Instructions != watched.ctr.Instructions ||
 			plain.flags() != watched.flags() || plain.ctr != watched.ctr {
 			t.Errorf("run %d, seed %#x: %d instructions in %d ticks to rip %#x; observed %d in %d to %#x", i, seed,
@@ -48,8 +52,8 @@ func TestObserverChangesNothing(t *testing.T) {
 	}
 }
 
-func observedRun(t *testing.T, code []byte, seed uint64, observe bool) *CPU {
-	w := newWorld(t, []string{cpus.Window, cpus.Throughput}[rand.New(rand.NewPCG(seed, 7)).IntN(2)], nil)
+func observedRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64, observe bool) *CPU {
+	w := newWorld(t, isa, []string{cpus.Window, cpus.Throughput}[rand.New(rand.NewPCG(seed, 7)).IntN(2)], nil)
 	fuzzPages(w, code)
 	c := w.cpu()
 	fuzzState(w, c, seed)

@@ -104,7 +104,7 @@ func (c *CPU) pageFault(va uint64, acc mmu.Access, f *mmu.Fault) {
 		{acc.Write, pfWrite},
 		{acc.User, pfUser},
 		{f.Reserved, pfReserved},
-		{acc.Exec, pfFetch},
+		{acc.Exec && c.tables.ForbidsExecution(), pfFetch},
 	} {
 		if b.set {
 			code |= b.bit

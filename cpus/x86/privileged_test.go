@@ -1,6 +1,10 @@
 package x86
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/cpus"
+)
 
 // wrmsrCode is mov $n,%ecx; wrmsr.
 func wrmsrCode(n uint32) []byte { return append(append([]byte{0xb9}, le32(n)...), 0x0f, 0x30) }
@@ -85,20 +89,22 @@ func TestSystemCall(t *testing.T) {
 }
 
 func TestDescriptorTables(t *testing.T) {
-	// lgdt (%rax); lidt 16(%rax); sgdt 32(%rax); sidt 48(%rax); mov $0x40,%cx; ltr %cx; str %edx; sldt %ebx; hlt
-	w, c := start(t, 0x0f, 0x01, 0x10, 0x0f, 0x01, 0x58, 16, 0x0f, 0x01, 0x40, 32, 0x0f, 0x01, 0x48, 48, 0x66, 0xb9, 0x40, 0,
-		0x0f, 0x00, 0xd9, 0x0f, 0x00, 0xca, 0x0f, 0x00, 0xc3, 0xf4)
-	c.gdt, c.idt, c.tr = table{}, table{}, segment{}
-	w.mem.Write(testData-directMap, append(le16(0x7f), le64(worldGDT)...))
-	w.mem.Write(testData-directMap+16, append(le16(0x3ff), le64(worldIDT)...))
-	c.r[rax], c.r[rdx], c.r[rbx] = testData, 0, 7
-	halt(t, c)
-	if c.gdt != (table{worldGDT, 0x7f}) || c.idt != (table{worldIDT, 0x3ff}) || c.tr.base != worldTSS || c.r[rdx] != tssSel || c.r[rbx] != 0 {
-		t.Errorf("gdt %+v, idt %+v, tr %+v, str %#x, sldt %#x", c.gdt, c.idt, c.tr, c.r[rdx], c.r[rbx])
-	}
-	if w.mem.Load(testData-directMap+34, 8) != worldGDT || w.mem.Load(testData-directMap+48, 2) != 0x3ff {
-		t.Error("sgdt and sidt store other values than were loaded")
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		// lgdt (%rax); lidt 16(%rax); sgdt 32(%rax); sidt 48(%rax); mov $0x40,%cx; ltr %cx; str %edx; sldt %ebx; hlt
+		w, c := startIn(t, isa, 0x0f, 0x01, 0x10, 0x0f, 0x01, 0x58, 16, 0x0f, 0x01, 0x40, 32, 0x0f, 0x01, 0x48, 48, 0x66, 0xb9, 0x40, 0,
+			0x0f, 0x00, 0xd9, 0x0f, 0x00, 0xca, 0x0f, 0x00, 0xc3, 0xf4)
+		c.gdt, c.idt, c.tr = table{}, table{}, segment{}
+		w.mem.Write(testData-directMap, append(le16(0x7f), le64(w.at(worldGDT))...))
+		w.mem.Write(testData-directMap+16, append(le16(0x3ff), le64(w.at(worldIDT))...))
+		c.r[rax], c.r[rdx], c.r[rbx] = w.at(testData), 0, 7
+		halt(t, c)
+		if c.gdt != (table{w.at(worldGDT), 0x7f}) || c.idt != (table{w.at(worldIDT), 0x3ff}) || c.tr.base != w.at(worldTSS) || c.r[rdx] != tssSel || c.r[rbx] != 0 {
+			t.Errorf("gdt %+v, idt %+v, tr %+v, str %#x, sldt %#x", c.gdt, c.idt, c.tr, c.r[rdx], c.r[rbx])
+		}
+		if w.mem.Load(testData-directMap+34, isa.Bits/8) != w.at(worldGDT) || w.mem.Load(testData-directMap+48, 2) != 0x3ff {
+			t.Error("sgdt and sidt store other values than were loaded")
+		}
+	})
 }
 
 func TestSegmentRegisters(t *testing.T) {

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,11 +25,17 @@ type trap struct {
 // start makes a CPU with code and handlers that stop it.
 func start(t *testing.T, code ...byte) (*world, *CPU) {
 	t.Helper()
-	w := newWorld(t, cpus.Window, code)
+	return startIn(t, ISA64(), code...)
+}
+
+// startIn is start in any mode.
+func startIn(t *testing.T, isa *cpus.ISA, code ...byte) (*world, *CPU) {
+	t.Helper()
+	w := newWorld(t, isa, cpus.Window, code)
 	for v := range uint64(64) {
 		w.mem.Write(handlers-kernelMap+v, []byte{0xf4})
 	}
-	w.gates(func(v int) (uint64, uint8) { return handlers + uint64(v), 0 })
+	w.gates(func(v int) (uint64, uint8) { return w.code(handlers) + uint64(v), 0 })
 	return w, w.cpu()
 }
 
@@ -44,122 +51,144 @@ func halt(t *testing.T, c *CPU) {
 func (w *world) trapped(c *CPU) trap {
 	w.tb.Helper()
 	e := c.Run(c.Now() + 1e8)
-	v := int(c.PC() - 1 - handlers)
+	v := int(c.PC() - 1 - w.code(handlers))
 	if e.Reason != cpus.Halted || v < 0 || v >= 64 {
 		w.tb.Fatalf("no exception: stopped for %+v at %#x", e, c.PC())
 	}
 	tr := trap{vector: v}
 	sp := c.SP()
 	at := func(i uint64) uint64 {
-		pa, ok := c.Translate(sp + 8*i)
+		pa, ok := c.Translate(sp + c.word()*i)
 		if !ok {
 			w.tb.Fatalf("the frame at %#x is not mapped", sp)
 		}
-		return w.mem.Load(pa, 8)
+		return w.mem.Load(pa, int(c.word()))
 	}
 	if hasCode[v] {
 		tr.code = at(0)
-		sp += 8
+		sp += c.word()
 	}
-	tr.rip, tr.cs, tr.flags, tr.sp, tr.ss = at(0), at(1), at(2), at(3), at(4)
+	tr.rip, tr.cs, tr.flags = at(0), at(1), at(2)
+	if tr.sp, tr.ss = sp+3*c.word(), uint64(c.seg[segSS].sel); c.long || tr.cs&3 != 0 {
+		tr.sp, tr.ss = at(3), at(4)
+	}
 	return tr
 }
 
+// only64 are the cases of TestExceptions that 32-bit mode or its tables without rights to execute lack.
+var only64 = map[string]bool{
+	"second page of an operand": true, "not canonical": true, "frame not canonical": true, "jump into data": true,
+	"gs base not canonical": true, "bad code selector": true, "cmpxchg16b misaligned": true,
+}
+
 func TestExceptions(t *testing.T) {
-	for _, x := range []struct {
-		name   string
-		code   []byte
-		rax    uint64
-		vector int
-		err    uint64
-		skip   uint64 // bytes of code before the reported rip
-		cr2    uint64
-	}{
-		{"divide by zero", []byte{0x90, 0x31, 0xc9, 0xf7, 0xf1}, 0, vecDE, 0, 3, 0},
-		{"ud2", []byte{0x90, 0x0f, 0x0b}, 0, vecUD, 0, 1, 0},
-		{"not modelled: fld1", []byte{0x90, 0xd9, 0xe8}, 0, vecUD, 0, 1, 0},
-		{"lock without right", []byte{0xf0, 0x89, 0x00}, testData, vecUD, 0, 0, 0},
-		{"int3", []byte{0x90, 0xcc}, 0, vecBP, 0, 2, 0},
-		{"int 0x21", []byte{0xcd, 0x21}, 0, 0x21, 0, 2, 0},
-		{"int beyond the table", []byte{0xcd, 0x80}, 0, vecGP, 0x80<<3 | 2, 0, 0},
-		{"read of nothing", []byte{0x90, 0x8b, 0x00}, 0x1234, vecPF, 0, 1, 0x1234},
-		{"write to nothing", []byte{0x89, 0x00}, 0x1234, vecPF, pfWrite, 0, 0x1234},
-		{"read-modify-write of nothing", []byte{0xff, 0x00}, 0x1234, vecPF, pfWrite, 0, 0x1234},
-		{"second page of an operand", []byte{0x48, 0x8b, 0x00}, directMap + worldRAM - 4, vecPF, 0, 0, directMap + worldRAM},
-		{"not canonical", []byte{0x8b, 0x00}, 1 << 47, vecGP, 0, 0, 0},
-		{"read of page zero", []byte{0x8b, 0x00}, 8, vecPF, 0, 0, 8},
-		{"frame not canonical", []byte{0x48, 0x89, 0xc5, 0x8b, 0x45, 0}, 1 << 47, vecSS, 0, 3, 0},
-		{"jump to nothing", []byte{0xff, 0xe0}, 0x5678, vecPF, pfFetch, 0, 0x5678},
-		{"jump into data", []byte{0xff, 0xe0}, testData, vecPF, pfPresent | pfFetch, 0, testData},
-		{"cr1", []byte{0x0f, 0x20, 0xc8}, 0, vecUD, 0, 0, 0},
-		{"unknown msr", []byte{0xb9, 0x99, 0, 0, 0, 0x0f, 0x32}, 0, vecGP, 0, 5, 0},
-		{"gs base not canonical", []byte{0xb9, 1, 1, 0, 0xc0, 0xba, 0, 0, 0, 0x12, 0x0f, 0x30}, 0, vecGP, 0, 10, 0},
-		{"cr0 without paging", []byte{0x0f, 0x22, 0xc0}, 1, vecGP, 0, 0, 0},
-		{"bad code selector", []byte{0x6a, 0x68, 0x50, 0x48, 0xcb}, testCode, vecGP, 0x68, 3, 0},
-		{"bad data selector", []byte{0x8e, 0xd8}, 0x78, vecGP, 0x78, 0, 0},
-		{"code as stack", []byte{0x8e, 0xd0}, kernelCS, vecGP, kernelCS, 0, 0},
-		{"cmpxchg16b misaligned", []byte{0x48, 0x0f, 0xc7, 0x08}, testData + 8, vecGP, 0, 0, 0},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			w, c := start(t, x.code...)
-			c.r[rax] = x.rax
-			sp := c.SP()
-			tr := w.trapped(c)
-			at := testCode + x.skip
-			if strings.HasPrefix(x.name, "jump") {
-				at = x.rax
-			}
-			if tr.vector != x.vector || tr.code != x.err || tr.rip != at || c.cr2 != x.cr2 {
-				t.Errorf("%+v with cr2 %#x; want vector %d, code %#x, rip %#x, cr2 %#x", tr, c.cr2, x.vector, x.err, at, x.cr2)
-			}
-			if tr.cs != kernelCS || tr.ss != kernelDS || x.name != "bad code selector" && tr.sp != sp {
-				t.Errorf("frame %+v, rsp before %#x", tr, sp)
-			}
-			if rf := tr.flags&flagRF != 0; rf != (x.vector != vecBP && x.vector != 0x21) {
-				t.Errorf("RF of the frame is %v", rf)
-			}
-			if c.ctl&flagIF != 0 {
-				t.Error("an interrupt gate leaves IF set")
-			}
-		})
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		for _, x := range []struct {
+			name   string
+			code   []byte
+			rax    uint64
+			vector int
+			err    uint64
+			skip   uint64 // bytes of code before the reported rip
+			cr2    uint64
+		}{
+			{"divide by zero", []byte{0x90, 0x31, 0xc9, 0xf7, 0xf1}, 0, vecDE, 0, 3, 0},
+			{"ud2", []byte{0x90, 0x0f, 0x0b}, 0, vecUD, 0, 1, 0},
+			{"not modelled: fld1", []byte{0x90, 0xd9, 0xe8}, 0, vecUD, 0, 1, 0},
+			{"lock without right", []byte{0xf0, 0x89, 0x00}, testData, vecUD, 0, 0, 0},
+			{"int3", []byte{0x90, 0xcc}, 0, vecBP, 0, 2, 0},
+			{"int 0x21", []byte{0xcd, 0x21}, 0, 0x21, 0, 2, 0},
+			{"int beyond the table", []byte{0xcd, 0x80}, 0, vecGP, 0x80<<3 | 2, 0, 0},
+			{"read of nothing", []byte{0x90, 0x8b, 0x00}, 0x1234, vecPF, 0, 1, 0x1234},
+			{"write to nothing", []byte{0x89, 0x00}, 0x1234, vecPF, pfWrite, 0, 0x1234},
+			{"read-modify-write of nothing", []byte{0xff, 0x00}, 0x1234, vecPF, pfWrite, 0, 0x1234},
+			{"second page of an operand", []byte{0x48, 0x8b, 0x00}, directMap + worldRAM - 4, vecPF, 0, 0, directMap + worldRAM},
+			{"not canonical", []byte{0x8b, 0x00}, 1 << 47, vecGP, 0, 0, 0},
+			{"read of page zero", []byte{0x8b, 0x00}, 8, vecPF, 0, 0, 8},
+			{"frame not canonical", []byte{0x48, 0x89, 0xc5, 0x8b, 0x45, 0}, 1 << 47, vecSS, 0, 3, 0},
+			{"jump to nothing", []byte{0xff, 0xe0}, 0x5678, vecPF, pfFetch, 0, 0x5678},
+			{"jump into data", []byte{0xff, 0xe0}, testData, vecPF, pfPresent | pfFetch, 0, testData},
+			{"cr1", []byte{0x0f, 0x20, 0xc8}, 0, vecUD, 0, 0, 0},
+			{"unknown msr", []byte{0xb9, 0x99, 0, 0, 0, 0x0f, 0x32}, 0, vecGP, 0, 5, 0},
+			{"gs base not canonical", []byte{0xb9, 1, 1, 0, 0xc0, 0xba, 0, 0, 0, 0x12, 0x0f, 0x30}, 0, vecGP, 0, 10, 0},
+			{"cr0 without paging", []byte{0x0f, 0x22, 0xc0}, 1, vecGP, 0, 0, 0},
+			{"bad code selector", []byte{0x6a, 0x68, 0x50, 0x48, 0xcb}, testCode, vecGP, 0x68, 3, 0},
+			{"bad data selector", []byte{0x8e, 0xd8}, 0x78, vecGP, 0x78, 0, 0},
+			{"code as stack", []byte{0x8e, 0xd0}, kernelCS, vecGP, kernelCS, 0, 0},
+			{"cmpxchg16b misaligned", []byte{0x48, 0x0f, 0xc7, 0x08}, testData + 8, vecGP, 0, 0, 0},
+		} {
+			t.Run(x.name, func(t *testing.T) {
+				if isa.Bits == 32 && only64[x.name] {
+					t.Skip("nothing like it in 32-bit mode")
+				}
+				w, c := startIn(t, isa, x.code...)
+				c.r[rax] = w.moved(x.rax)
+				if x.vector == vecPF && !c.tables.ForbidsExecution() {
+					x.err &^= pfFetch
+				}
+				sp := c.SP()
+				tr := w.trapped(c)
+				at := w.code(testCode) + x.skip
+				if strings.HasPrefix(x.name, "jump") {
+					at = w.moved(x.rax)
+				}
+				if tr.vector != x.vector || tr.code != x.err || tr.rip != at || c.cr2 != x.cr2 {
+					t.Errorf("%+v with cr2 %#x; want vector %d, code %#x, rip %#x, cr2 %#x", tr, c.cr2, x.vector, x.err, at, x.cr2)
+				}
+				if tr.cs != kernelCS || tr.ss != kernelDS || x.name != "bad code selector" && tr.sp != sp {
+					t.Errorf("frame %+v, rsp before %#x", tr, sp)
+				}
+				if rf := tr.flags&flagRF != 0; rf != (x.vector != vecBP && x.vector != 0x21) {
+					t.Errorf("RF of the frame is %v", rf)
+				}
+				if c.ctl&flagIF != 0 {
+					t.Error("an interrupt gate leaves IF set")
+				}
+			})
+		}
+	})
 }
 
 func TestUserRights(t *testing.T) {
-	const user = 0x40000000
-	for _, x := range []struct {
-		name   string
-		code   []byte
-		rax    uint64
-		vector int
-		err    uint64
-	}{
-		{"kernel page", []byte{0x8b, 0x00}, testData, vecPF, pfPresent | pfUser},
-		{"read-only page", []byte{0x89, 0x00}, user, vecPF, pfPresent | pfUser | pfWrite},
-		{"no page", []byte{0x89, 0x00}, user + 0x5000, vecPF, pfUser | pfWrite},
-		{"data page", []byte{0xff, 0xe0}, user + 0x1000, vecPF, pfPresent | pfUser | pfFetch},
-		{"hlt", []byte{0xf4}, 0, vecGP, 0},
-		{"cli", []byte{0xfa}, 0, vecGP, 0},
-		{"interrupt gate of the kernel", []byte{0xcd, 0x22}, 0, vecGP, 0x22<<3 | 2},
-		{"int3", []byte{0xcc}, 0, vecBP, 0},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			w, c := start(t)
-			w.gate(0x22, handlers+0x22, 0, 0x8e)
-			w.mapUser(user, 0x400000, 0x1000, pageExec)
-			w.mapUser(user+0x1000, 0x401000, 0x1000, pageWrite)
-			w.mem.Write(0x400000, x.code)
-			w.user(c)
-			c.r[rRIP], c.r[rsp], c.r[rax] = user, user+0x1800, x.rax
-			tr := w.trapped(c)
-			if tr.vector != x.vector || tr.code != x.err || tr.cs != userCS || tr.ss != userDS || tr.sp != user+0x1800 {
-				t.Errorf("%+v; want vector %d, code %#x from user mode", tr, x.vector, x.err)
-			}
-			if sp := c.SP(); c.cpl != 0 || sp > worldStack || sp < worldStack-64 {
-				t.Errorf("handler at level %d with rsp %#x; want 0 and the TSS's stack %#x", c.cpl, sp, uint64(worldStack))
-			}
-		})
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		const user = 0x40000000
+		for _, x := range []struct {
+			name   string
+			code   []byte
+			rax    uint64
+			vector int
+			err    uint64
+		}{
+			{"kernel page", []byte{0x8b, 0x00}, testData, vecPF, pfPresent | pfUser},
+			{"read-only page", []byte{0x89, 0x00}, user, vecPF, pfPresent | pfUser | pfWrite},
+			{"no page", []byte{0x89, 0x00}, user + 0x5000, vecPF, pfUser | pfWrite},
+			{"data page", []byte{0xff, 0xe0}, user + 0x1000, vecPF, pfPresent | pfUser | pfFetch},
+			{"hlt", []byte{0xf4}, 0, vecGP, 0},
+			{"cli", []byte{0xfa}, 0, vecGP, 0},
+			{"interrupt gate of the kernel", []byte{0xcd, 0x22}, 0, vecGP, 0x22<<3 | 2},
+			{"int3", []byte{0xcc}, 0, vecBP, 0},
+		} {
+			t.Run(x.name, func(t *testing.T) {
+				w, c := startIn(t, isa)
+				if x.err&pfFetch != 0 && !c.tables.ForbidsExecution() {
+					t.Skip("these tables do not forbid execution")
+				}
+				w.gate(0x22, w.code(handlers)+0x22, 0, 0x8e)
+				w.mapUser(user, 0x400000, 0x1000, pageExec)
+				w.mapUser(user+0x1000, 0x401000, 0x1000, pageWrite)
+				w.mem.Write(0x400000, x.code)
+				w.user(c)
+				c.r[rRIP], c.r[rsp], c.r[rax] = user, user+0x1800, w.moved(x.rax)
+				tr := w.trapped(c)
+				if tr.vector != x.vector || tr.code != x.err || tr.cs != w.userCS() || tr.ss != userDS || tr.sp != user+0x1800 {
+					t.Errorf("%+v; want vector %d, code %#x from user mode", tr, x.vector, x.err)
+				}
+				if sp := c.SP(); c.cpl != 0 || sp > w.at(worldStack) || sp < w.at(worldStack)-64 {
+					t.Errorf("handler at level %d with rsp %#x; want 0 and the TSS's stack %#x", c.cpl, sp, w.at(worldStack))
+				}
+			})
+		}
+	})
 }
 
 func TestStackTable(t *testing.T) {
@@ -178,92 +207,102 @@ func TestStackTable(t *testing.T) {
 }
 
 func TestDoubleFault(t *testing.T) {
-	w, c := start(t, 0x8b, 0x00)
-	w.gate(vecPF, handlers, 0, 0x6e) // not present
-	if tr := w.trapped(c); tr.vector != vecDF || tr.code != 0 || tr.rip != testCode {
-		t.Errorf("page fault without handler: %+v; want a double fault", tr)
-	}
-	// a benign exception is no first half of a double fault
-	w, c = start(t, 0x0f, 0x0b)
-	w.gate(vecUD, handlers, 0, 0x6e)
-	if tr := w.trapped(c); tr.vector != vecNP || tr.code != vecUD<<3|3 || tr.rip != testCode {
-		t.Errorf("#UD without handler: %+v; want #NP", tr)
-	}
-	// and one of int n points at the instruction
-	w, c = start(t, 0x90, 0xcc)
-	w.gate(vecBP, handlers, 0, 0x6e)
-	if tr := w.trapped(c); tr.vector != vecNP || tr.code != vecBP<<3|2 || tr.rip != testCode+1 {
-		t.Errorf("int3 without handler: %+v; want #NP at it", tr)
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		w, c := startIn(t, isa, 0x8b, 0x00)
+		w.gate(vecPF, w.code(handlers), 0, 0x6e) // not present
+		if tr := w.trapped(c); tr.vector != vecDF || tr.code != 0 || tr.rip != w.code(testCode) {
+			t.Errorf("page fault without handler: %+v; want a double fault", tr)
+		}
+		// a benign exception is no first half of a double fault
+		w, c = startIn(t, isa, 0x0f, 0x0b)
+		w.gate(vecUD, w.code(handlers), 0, 0x6e)
+		if tr := w.trapped(c); tr.vector != vecNP || tr.code != vecUD<<3|3 || tr.rip != w.code(testCode) {
+			t.Errorf("#UD without handler: %+v; want #NP", tr)
+		}
+		// and one of int n points at the instruction
+		w, c = startIn(t, isa, 0x90, 0xcc)
+		w.gate(vecBP, w.code(handlers), 0, 0x6e)
+		if tr := w.trapped(c); tr.vector != vecNP || tr.code != vecBP<<3|2 || tr.rip != w.code(testCode)+1 {
+			t.Errorf("int3 without handler: %+v; want #NP at it", tr)
+		}
+	})
 }
 
 func TestShutdown(t *testing.T) {
-	for name, spoil := range map[string]func(w *world, c *CPU){
-		"no table":         func(_ *world, c *CPU) { c.idt = table{} },
-		"unmapped handler": func(w *world, c *CPU) { c.idt.base = 0x1000 },
-		"no stack":         func(w *world, c *CPU) { c.r[rsp] = 0x1000 },
-	} {
-		w, c := start(t, 0x8b, 0x00)
-		spoil(w, c)
-		e := c.Run(1e9)
-		if e.Reason != cpus.Shutdown || !strings.Contains(e.Detail, "triple fault") || !strings.Contains(e.Detail, "0xffffffff80300000") {
-			t.Errorf("%s: %+v; want a shutdown that says where", name, e)
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		for name, spoil := range map[string]func(w *world, c *CPU){
+			"no table":         func(_ *world, c *CPU) { c.idt = table{} },
+			"unmapped handler": func(w *world, c *CPU) { c.idt.base = 0x1000 },
+			"no stack":         func(w *world, c *CPU) { c.r[rsp] = 0x1000 },
+		} {
+			w, c := startIn(t, isa, 0x8b, 0x00)
+			spoil(w, c)
+			e := c.Run(1e9)
+			if e.Reason != cpus.Shutdown || !strings.Contains(e.Detail, "triple fault") || !strings.Contains(e.Detail, fmt.Sprintf("%#x", w.code(testCode))) {
+				t.Errorf("%s: %+v; want a shutdown that says where", name, e)
+			}
 		}
-	}
+	})
 }
 
 func TestAccessedAndDirty(t *testing.T) {
-	const va = 0x40000000
-	w, c := start(t, 0x8b, 0x18, 0xf4, 0x89, 0x18, 0xf4)
-	w.mapPage(va, 0x400000|mmu.PtePresent|mmu.PteWrite)
-	c.r[rax] = va
-	entry := func() uint64 { return w.mem.Load(w.pte(va), 8) & (mmu.PteAccessed | mmu.PteDirty) }
-	if entry() != 0 {
-		t.Error("bits set before any access")
-	}
-	if halt(t, c); entry() != mmu.PteAccessed {
-		t.Errorf("after a read: %#x", entry())
-	}
-	c.halted = false
-	if halt(t, c); entry() != mmu.PteAccessed|mmu.PteDirty {
-		t.Errorf("after a write: %#x", entry())
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		const va = 0x40000000
+		w, c := startIn(t, isa, 0x8b, 0x18, 0xf4, 0x89, 0x18, 0xf4)
+		w.mapPage(va, 0x400000|mmu.PtePresent|mmu.PteWrite)
+		c.r[rax] = va
+		entry := func() uint64 { return w.mem.Load(w.pte(va), w.entry()) & (mmu.PteAccessed | mmu.PteDirty) }
+		if entry() != 0 {
+			t.Error("bits set before any access")
+		}
+		if halt(t, c); entry() != mmu.PteAccessed {
+			t.Errorf("after a read: %#x", entry())
+		}
+		c.halted = false
+		if halt(t, c); entry() != mmu.PteAccessed|mmu.PteDirty {
+			t.Errorf("after a write: %#x", entry())
+		}
+	})
 }
 
 func TestStaleTranslations(t *testing.T) {
-	const va = 0x40000000
-	// mov (%rax),%ebx; hlt; mov (%rax),%ecx; invlpg (%rax); mov (%rax),%edx; hlt
-	w, c := start(t, 0x8b, 0x18, 0xf4, 0x8b, 0x08, 0x0f, 0x01, 0x38, 0x8b, 0x10, 0xf4)
-	w.mem.Store(0x400000, 4, 1)
-	w.mem.Store(0x401000, 4, 2)
-	w.mapPage(va, 0x400000|mmu.PtePresent)
-	c.r[rax] = va
-	halt(t, c)
-	w.mapPage(va, 0x401000|mmu.PtePresent)
-	c.halted = false
-	halt(t, c)
-	if c.r[rbx] != 1 || c.r[rcx] != 1 || c.r[rdx] != 2 {
-		t.Errorf("read %d, %d without and %d with invlpg; want 1, 1, 2", c.r[rbx], c.r[rcx], c.r[rdx])
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		const va = 0x40000000
+		// mov (%rax),%ebx; hlt; mov (%rax),%ecx; invlpg (%rax); mov (%rax),%edx; hlt
+		w, c := startIn(t, isa, 0x8b, 0x18, 0xf4, 0x8b, 0x08, 0x0f, 0x01, 0x38, 0x8b, 0x10, 0xf4)
+		w.mem.Store(0x400000, 4, 1)
+		w.mem.Store(0x401000, 4, 2)
+		w.mapPage(va, 0x400000|mmu.PtePresent)
+		c.r[rax] = va
+		halt(t, c)
+		w.mapPage(va, 0x401000|mmu.PtePresent)
+		c.halted = false
+		halt(t, c)
+		if c.r[rbx] != 1 || c.r[rcx] != 1 || c.r[rdx] != 2 {
+			t.Errorf("read %d, %d without and %d with invlpg; want 1, 1, 2", c.r[rbx], c.r[rcx], c.r[rdx])
+		}
+	})
 }
 
 // TestReloadOfCR3 forgets what is not global.
 func TestReloadOfCR3(t *testing.T) {
-	const va = 0x40000000
-	// mov (%rax),%ebx; hlt; mov %rdx,%cr3; mov (%rax),%ecx; hlt
-	for _, global := range []uint64{0, mmu.PteGlobal} {
-		w, c := start(t, 0x8b, 0x18, 0xf4, 0x0f, 0x22, 0xda, 0x8b, 0x08, 0xf4)
-		w.mem.Store(0x400000, 4, 1)
-		w.mem.Store(0x401000, 4, 2)
-		w.mapPage(va, 0x400000|mmu.PtePresent|global)
-		c.r[rax], c.r[rdx] = va, c.cr3
-		halt(t, c)
-		w.mapPage(va, 0x401000|mmu.PtePresent|global)
-		c.halted = false
-		if halt(t, c); (c.r[rcx] == 2) != (global == 0) {
-			t.Errorf("with the global bit %#x a reload leaves %d to read", global, c.r[rcx])
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		const va = 0x40000000
+		// mov (%rax),%ebx; hlt; mov %rdx,%cr3; mov (%rax),%ecx; hlt
+		for _, global := range []uint64{0, mmu.PteGlobal} {
+			w, c := startIn(t, isa, 0x8b, 0x18, 0xf4, 0x0f, 0x22, 0xda, 0x8b, 0x08, 0xf4)
+			w.mem.Store(0x400000, 4, 1)
+			w.mem.Store(0x401000, 4, 2)
+			w.mapPage(va, 0x400000|mmu.PtePresent|global)
+			c.r[rax], c.r[rdx] = va, c.cr3
+			halt(t, c)
+			w.mapPage(va, 0x401000|mmu.PtePresent|global)
+			c.halted = false
+			if halt(t, c); (c.r[rcx] == 2) != (global == 0) {
+				t.Errorf("with the global bit %#x a reload leaves %d to read", global, c.r[rcx])
+			}
 		}
-	}
+	})
 }
 
 func TestReturnFaults(t *testing.T) {
@@ -293,15 +332,17 @@ func TestReturnFaults(t *testing.T) {
 }
 
 func TestWriteProtect(t *testing.T) {
-	const va = 0x40000000
-	// mov %rax,%cr0; movl $7,(%rbx); hlt
-	for _, wp := range []uint64{0, cr0WP} {
-		w, c := start(t, 0x0f, 0x22, 0xc0, 0xc7, 0x03, 7, 0, 0, 0, 0xf4)
-		w.mapPage(va, 0x400000|mmu.PtePresent)
-		c.r[rax], c.r[rbx] = c.cr0&^cr0WP|wp, va
-		halt(t, c)
-		if got := w.mem.Load(0x400000, 4); (got == 7) != (wp == 0) {
-			t.Errorf("with WP %#x the read-only page holds %d", wp, got)
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		const va = 0x40000000
+		// mov %rax,%cr0; movl $7,(%rbx); hlt
+		for _, wp := range []uint64{0, cr0WP} {
+			w, c := startIn(t, isa, 0x0f, 0x22, 0xc0, 0xc7, 0x03, 7, 0, 0, 0, 0xf4)
+			w.mapPage(va, 0x400000|mmu.PtePresent)
+			c.r[rax], c.r[rbx] = c.cr0&^cr0WP|wp, va
+			halt(t, c)
+			if got := w.mem.Load(0x400000, 4); (got == 7) != (wp == 0) {
+				t.Errorf("with WP %#x the read-only page holds %d", wp, got)
+			}
 		}
-	}
+	})
 }

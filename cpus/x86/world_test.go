@@ -66,13 +66,7 @@ func (q *irqs) Ack() uint8 {
 }
 
 // newWorld builds tables with the kernel's mappings and puts code at testCode.
-func newWorld(tb testing.TB, model string, code []byte) *world {
-	tb.Helper()
-	return newWorldOf(tb, ISA64(), model, code)
-}
-
-// newWorldOf is newWorld for any mode.
-func newWorldOf(tb testing.TB, isa *cpus.ISA, model string, code []byte) *world {
+func newWorld(tb testing.TB, isa *cpus.ISA, model string, code []byte) *world {
 	tb.Helper()
 	w := &world{tb: tb, isa: isa, pae: isa.Name == paeName, image: isa.Maps[len(isa.Maps)-2].VA, mem: mmu.NewMemory(worldRAM), cfg: testConfig(model), next: worldTables + 0x200000, irq: &irqs{}}
 	if errs := w.cfg.Check(isa); errs != nil {
