@@ -17,9 +17,14 @@ hash=$(find . -type f | sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
 printf 'const char kernel_source_hash[] = "%s";\n' "$hash" >"$tmp/hash.c"
 echo "const int kernel_era = $era;" >>"$tmp/hash.c"
 
+# Kernels of 2005 were built without frame pointers, those of 2010 with them.
+case $era in
+2005) frames=-fomit-frame-pointer ;;
+*) frames=-fno-omit-frame-pointer ;;
+esac
 flags="-DERA=$era -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
  -ffreestanding -fno-builtin -mcmodel=kernel -mno-red-zone -fno-pic -fno-pie -mgeneral-regs-only
- -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none -fno-omit-frame-pointer
+ -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none $frames
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra
  -fno-optimize-sibling-calls -fno-ipa-ra
  -gno-record-gcc-switches -ffile-prefix-map=$PWD=. -ffile-prefix-map=$tmp=.

@@ -121,12 +121,26 @@ __detour void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
  * The lock functions of core/lock.c once more: out of line like them, but where the time that a
  * hit spends on locks is booked on the hit.
  */
-#if !ERA_RETURN_LOCK
+#if ERA_RETURN_LOCK
+/* One lock for all buckets of the table and all lists of free instances. */
+__kretprobe unsigned long kretprobe_table_lock(unsigned long hash __unused)
+{
+	unsigned long flags = local_irq_save();
+
+	ticket_lock(&kretprobe_table_locks[0].lock);
+	return flags;
+}
+
+__kretprobe void kretprobe_table_unlock(unsigned long hash __unused, unsigned long flags)
+{
+	ticket_unlock(&kretprobe_table_locks[0].lock);
+	local_irq_restore(flags);
+}
+#else
 static __kretprobe void lock_instances(spinlock_t *lock)
 {
 	ticket_lock(lock);
 }
-#endif
 
 static __kretprobe unsigned long lock_irqsave(spinlock_t *lock)
 {
@@ -142,21 +156,16 @@ static __kretprobe void unlock_irqrestore(spinlock_t *lock, unsigned long flags)
 	local_irq_restore(flags);
 }
 
-/* Guards a bucket of the table, or all of them with the lists of free instances. */
-static __always_inline spinlock_t *table_lock_of(unsigned long hash)
-{
-	return &kretprobe_table_locks[ERA_RETURN_LOCK ? 0 : hash].lock;
-}
-
 __kretprobe unsigned long kretprobe_table_lock(unsigned long hash)
 {
-	return lock_irqsave(table_lock_of(hash));
+	return lock_irqsave(&kretprobe_table_locks[hash].lock);
 }
 
 __kretprobe void kretprobe_table_unlock(unsigned long hash, unsigned long flags)
 {
-	unlock_irqrestore(table_lock_of(hash), flags);
+	unlock_irqrestore(&kretprobe_table_locks[hash].lock, flags);
 }
+#endif
 
 #if ERA_RETURN_LOCK
 /* Entry of a return probed function: takes an instance and replaces the return address. */

@@ -128,7 +128,22 @@ ENDFUNC \name
 .endm
 
 #if !ERA_INT3_IST
-	ERROR_ENTRY int3, 3, do_int3, 0
+	/* Like the others, but with the registers saved in line. */
+	.balign 16
+FUNC int3
+	pushq $-1
+	subq $PT_ORIG_AX, %rsp
+	cld
+	STORE_REGS
+	testl $3, PT_CS(%rsp)
+	jz 1f
+	swapgs
+1:	movq %rsp, %rdi
+	xorl %esi, %esi
+	call do_int3
+	jmp error_exit
+ENDFUNC int3
+	.balign 16
 #endif
 	ERROR_ENTRY divide_error, 0, do_trap, 0
 	ERROR_ENTRY nmi, 2, do_trap, 0

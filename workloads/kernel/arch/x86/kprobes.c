@@ -376,6 +376,20 @@ __kretprobe void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt
 	*tos = (unsigned long)kretprobe_trampoline;
 }
 
+#if ERA_RETURN_LOCK
+static __always_inline void kretprobe_hash_lock(struct task_struct *task, struct hlist_head **head,
+						unsigned long *flags)
+{
+	*flags = kretprobe_table_lock(0);
+	*head = &kretprobe_inst_table[hash_ptr(task, KPROBE_HASH_BITS)];
+}
+
+static __always_inline void kretprobe_hash_unlock(struct task_struct *task __unused,
+						  unsigned long flags)
+{
+	kretprobe_table_unlock(0, flags);
+}
+#else
 static __kretprobe void kretprobe_hash_lock(struct task_struct *task, struct hlist_head **head,
 					    unsigned long *flags)
 {
@@ -389,6 +403,7 @@ static __kretprobe void kretprobe_hash_unlock(struct task_struct *task, unsigned
 {
 	kretprobe_table_unlock(hash_ptr(task, KPROBE_HASH_BITS), flags);
 }
+#endif
 
 static __always_inline void run_return_handler(struct kretprobe_instance *ri,
 					       struct pt_regs *regs)

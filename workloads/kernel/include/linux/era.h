@@ -6,6 +6,7 @@
  *       held from the breakpoint to the end of the step. The entry code is the one before the debug
  *       stack was shared with #BP and moved down: a probe that is hit in a post handler, which runs
  *       on that stack, is not survived. Return probes have one lock for all that belongs to them.
+ *       Spinlocks are those of 2010; without frame pointers, see build.sh.
  * 2010: 2.6.33 and 2.6.34.
  */
 #ifndef _LINUX_ERA_H
