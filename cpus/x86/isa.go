@@ -3,9 +3,6 @@ package x86
 import (
 	"debug/elf"
 	"encoding/binary"
-	"strings"
-
-	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus"
 	"kprobesim/mmu"
@@ -55,17 +52,4 @@ func ISA32() *cpus.ISA {
 	isa.Tables, isa.Heap = mmu.Legacy(true).Build, lowMap
 	isa.New, isa.Disasm = New32, disasm(32)
 	return isa
-}
-
-// tidy mends what the decoder's GNU syntax prints for an absent index and for an absolute address of zero.
-var tidy = strings.NewReplacer(",%riz)", ")", ",%eiz)", ")", "%gs:,", "%gs:0x0,", "%fs:,", "%fs:0x0,")
-
-func disasm(mode int) func([]byte, uint64, func(uint64) (string, uint64)) (string, int) {
-	return func(code []byte, pc uint64, name func(uint64) (string, uint64)) (string, int) {
-		x, ok := disassemble(code, mode)
-		if !ok {
-			return "(bad)", 1
-		}
-		return tidy.Replace(x86asm.GNUSyntax(x, pc, name)), x.Len
-	}
 }
