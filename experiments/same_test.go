@@ -17,8 +17,14 @@ type steps int
 func (n *steps) Step(*cpus.Step) { *n++ }
 
 // The results directory is the same to the byte for any number of processors and workers, in every
-// run, and with an observer that is told of every instruction.
+// run, and with an observer that is told of every instruction: in every era.
 func TestResultsAreTheSameEverywhere(t *testing.T) {
+	for _, name := range []string{e5410, "overhead-opteron-246"} {
+		t.Run(name, func(t *testing.T) { sameEverywhere(t, name) })
+	}
+}
+
+func sameEverywhere(t *testing.T, name string) {
 	var seen steps
 	observed := func(p *Point) (*Measurement, error) { return measureWith(p, &seen) }
 	var want map[string][]byte
@@ -32,7 +38,7 @@ func TestResultsAreTheSameEverywhere(t *testing.T) {
 		{"once more", 2, 5, MeasurePoint},
 		{"observed", 1, 1, observed},
 	} {
-		got := directory(t, c.procs, c.workers, c.measure)
+		got := directory(t, name, c.procs, c.workers, c.measure)
 		if want == nil {
 			want = got
 		}
@@ -50,11 +56,11 @@ func TestResultsAreTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// directory runs the repository's experiment and returns the files of its results.
-func directory(t *testing.T, procs, workers int, m Measure) map[string][]byte {
+// directory runs an experiment of the program and returns the files of its results.
+func directory(t *testing.T, name string, procs, workers int, m Measure) map[string][]byte {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	p, err := NewLoader().Plan("overhead-xeon-e5410-x86_64", nil)
+	p, err := NewLoader().Plan(name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
