@@ -71,26 +71,26 @@ func TestSingleStep(t *testing.T) {
 }
 
 func TestTrapFlagInFrames(t *testing.T) {
-	// int3 with TF pushes TF and clears it: the handler does not trap
-	w, c := start(t, append(popTF[:6:6], 0xcc)...)
-	if tr := w.trapped(c); tr.vector != vecBP || tr.flags&flagTF == 0 || c.ctl&flagTF != 0 {
-		t.Errorf("int3 with TF: %+v, TF now %#x", tr, c.ctl&flagTF)
-	}
-	// so does a fault, whose instruction has not been stepped
-	w, c = start(t, append(popTF[:6:6], 0x0f, 0x0b)...)
-	if tr := w.trapped(c); tr.vector != vecUD || tr.flags&flagTF == 0 {
-		t.Errorf("ud2 with TF: %+v", tr)
-	}
-	// iretq into TF executes exactly one instruction
-	w, c = start(t, 0x48, 0xcf)
-	w.mem.Write(testCode-kernelMap+0x40, []byte{0x90, 0x90})
-	for i, v := range []uint64{testCode + 0x40, kernelCS, 2 | flagTF, testStack, kernelDS} {
-		w.store(testStack-0x100+uint64(i)*8, v)
-	}
-	c.r[rsp] = testStack - 0x100
-	if rips, _ := w.steps(c, 1); !equal(rips, 0x41) {
-		t.Errorf("iretq with TF: trap at %#x; want 0x41", rips)
-	}
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		// int3 with TF pushes TF and clears it: the handler does not trap
+		w, c := startIn(t, isa, append(popTF[:6:6], 0xcc)...)
+		if tr := w.trapped(c); tr.vector != vecBP || tr.flags&flagTF == 0 || c.ctl&flagTF != 0 {
+			t.Errorf("int3 with TF: %+v, TF now %#x", tr, c.ctl&flagTF)
+		}
+		// so does a fault, whose instruction has not been stepped
+		w, c = startIn(t, isa, append(popTF[:6:6], 0x0f, 0x0b)...)
+		if tr := w.trapped(c); tr.vector != vecUD || tr.flags&flagTF == 0 {
+			t.Errorf("ud2 with TF: %+v", tr)
+		}
+		// iretq into TF executes exactly one instruction
+		w, c = startIn(t, isa)
+		w.mem.Write(testCode-kernelMap, w.iret())
+		w.mem.Write(testCode-kernelMap+0x40, []byte{0x90, 0x90})
+		w.frame(c, w.code(testCode)+0x40, kernelCS, 2|flagTF, w.at(testStack), kernelDS)
+		if rips, _ := w.steps(c, 1); !equal(rips, 0x41) {
+			t.Errorf("iretq with TF: trap at %#x; want 0x41", rips)
+		}
+	})
 }
 
 // arm sets a breakpoint register. kind is that of DR7: 0 execution, 1 writes, 3 accesses.

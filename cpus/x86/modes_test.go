@@ -47,3 +47,11 @@ func (w *world) userCS() uint64 {
 	}
 	return userCS
 }
+
+// frame puts the words of an exception frame on the stack.
+func (w *world) frame(c *CPU, words ...uint64) {
+	c.r[rsp] = w.at(testStack) - 0x100
+	for i, v := range words {
+		w.mem.Store(c.SP()-w.isa.Heap+uint64(i)*c.word(), int(c.word()), v)
+	}
+}

@@ -306,6 +306,10 @@ func TestReloadOfCR3(t *testing.T) {
 }
 
 func TestReturnFaults(t *testing.T) {
+	eachMode(t, returnFaults)
+}
+
+func returnFaults(t *testing.T, isa *cpus.ISA) {
 	for _, x := range []struct {
 		name   string
 		rip    uint64
@@ -320,12 +324,17 @@ func TestReturnFaults(t *testing.T) {
 		{"stack of another level", testCode, userCS, kernelDS, vecGP, kernelDS},
 		{"beyond the table", testCode, 0x80, kernelDS, vecGP, 0x80},
 	} {
-		w, c := start(t, 0x48, 0xcf)
-		c.r[rsp] = testStack - 0x100
-		for i, v := range []uint64{x.rip, x.cs, flagOne, testStack, x.ss} {
-			w.store(testStack-0x100+uint64(i)*8, v)
+		w, c := startIn(t, isa)
+		w.mem.Write(testCode-kernelMap, w.iret())
+		if x.cs == userCS {
+			x.cs = w.userCS()
 		}
-		if tr := w.trapped(c); tr.vector != x.vector || tr.code != x.code || tr.rip != testCode || tr.sp != testStack-0x100 {
+		if isa.Bits == 32 && x.name == "not canonical" {
+			continue // no such address
+		}
+		w.frame(c, x.rip, x.cs, flagOne, w.at(testStack), x.ss)
+		sp := c.SP()
+		if tr := w.trapped(c); tr.vector != x.vector || tr.code != x.code || tr.rip != w.code(testCode) || tr.sp != sp {
 			t.Errorf("%s: %+v; want vector %d, code %#x at the iretq", x.name, tr, x.vector, x.code)
 		}
 	}
