@@ -8,10 +8,12 @@ import (
 )
 
 // Random registering, removing, switching and calling: results never change, hits are counted, and
-// in the end the text is what it was.
+// in the end the text is what it was. In every era.
 func TestRandomOperations(t *testing.T) {
-	for seed := range uint64(5) {
-		boot(t, Default(), func(l *live) { newStorm(l, seed).run(400) })
+	for _, image := range []string{era2005, era2010} {
+		for seed := range uint64(5) {
+			bootImage(t, image, Default(), func(l *live) { newStorm(l, seed).run(400) })
+		}
 	}
 }
 
@@ -23,13 +25,14 @@ type storm struct {
 	want   map[string]uint64
 	text   map[string]string
 	probes []*Probe
+	own    int // sites that the kernel has for itself
 }
 
 func newStorm(l *live, seed uint64) *storm {
 	s := &storm{
 		l: l, rng: rand.New(rand.NewPCG(seed, 5)),
 		fns:  []string{"bench_target", "work_frame", "work_divide", "work_recursive", "work_checksum"},
-		want: map[string]uint64{}, text: map[string]string{},
+		want: map[string]uint64{}, text: map[string]string{}, own: len(l.k.sites),
 	}
 	for _, f := range s.fns {
 		s.want[f] = l.call(f, 5, 77)
@@ -65,14 +68,19 @@ func (s *storm) run(n int) {
 		}
 	}
 	k := s.l.k
-	if len(k.sites) != 0 || slices.Contains(k.slots.used, true) || slices.Contains(k.detours.used, true) {
+	used := slices.Repeat([]bool{true}, s.own)
+	if len(k.sites) != s.own || slices.Contains(k.slots.used[s.own:], true) ||
+		!slices.Equal(k.slots.used[:s.own], used) || slices.Contains(k.detours.used, true) {
 		s.l.t.Error("without probes there are sites, slots or detour buffers left")
 	}
 }
 
 func (s *storm) step() {
-	l := s.l
-	switch s.rng.IntN(12) {
+	l, operations := s.l, 12
+	if !l.k.era.Disabled {
+		operations = 7 // the others came later
+	}
+	switch s.rng.IntN(operations) {
 	case 0, 1, 2, 3:
 		s.register()
 	case 4, 5, 6:
@@ -93,8 +101,11 @@ func (s *storm) step() {
 func (s *storm) register() {
 	fn := s.fns[s.rng.IntN(len(s.fns))]
 	offs := s.l.offsets(fn)
-	spec := Spec{Symbol: fn, Handler: "handler_count", Disabled: s.rng.IntN(4) == 0}
-	switch s.rng.IntN(4) {
+	spec := Spec{Symbol: fn, Handler: "handler_count"}
+	spec.Disabled = s.rng.IntN(4) == 0 && s.l.k.era.Disabled
+	switch s.rng.IntN(5) {
+	case 4:
+		spec.Kind, spec.Handler = Jprobe, "jprobe_arguments"
 	case 0:
 		spec.Kind, spec.Handler, spec.MaxActive = Kretprobe, "ret_count", 20
 	case 1:
@@ -104,7 +115,7 @@ func (s *storm) register() {
 		spec.Offset = offs[s.rng.IntN(min(len(offs), 6))]
 	}
 	p, err := s.l.k.Add(s.l.Call, spec)
-	if errors.Is(err, ENOMEM) {
+	if errors.Is(err, ENOMEM) || spec.Kind == Jprobe && errors.Is(err, EEXIST) {
 		return
 	}
 	s.l.do(err)
