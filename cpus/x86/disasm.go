@@ -19,31 +19,35 @@ func disasm(mode int) func([]byte, uint64, func(uint64) (string, uint64)) (strin
 		}
 		text := tidy.Replace(x86asm.GNUSyntax(x, pc, name))
 		if name != nil {
-			text = symbols(text, x, pc, name)
+			text = symbols(text, x, pc, ^uint64(0)>>(64-mode), name)
 		}
 		return text, x.Len
 	}
 }
 
 // symbols names the addresses that the decoder prints as numbers: targets inside a function, immediates,
-// and displacements that it did not sign-extend.
-func symbols(text string, x x86asm.Inst, pc uint64, name func(uint64) (string, uint64)) string {
+// and displacements that it did not sign-extend. mask is that of the mode's addresses.
+func symbols(text string, x x86asm.Inst, pc, mask uint64, name func(uint64) (string, uint64)) string {
 	for _, a := range x.Args {
 		switch a := a.(type) {
 		case x86asm.Rel:
-			to := pc + uint64(x.Len) + uint64(int64(a))
+			to := (pc + uint64(x.Len) + uint64(int64(a))) & mask
 			if s := label(to, name); s != "" {
 				text = strings.Replace(text, fmt.Sprintf("%#x", to), s, 1)
 			}
 		case x86asm.Imm:
-			if s := label(uint64(a), name); s != "" {
-				text = strings.Replace(text, fmt.Sprintf("$%#x", int64(a)), "$"+s, 1)
+			if s := label(uint64(a)&mask, name); s != "" {
+				printed := int64(a)
+				if mask>>32 == 0 {
+					printed &= int64(mask)
+				}
+				text = strings.Replace(text, fmt.Sprintf("$%#x", printed), "$"+s, 1)
 			}
 		case x86asm.Mem:
 			if a.Base == x86asm.RIP {
 				continue
 			}
-			if s := label(uint64(int64(int32(a.Disp))), name); s != "" && a.Disp != 0 {
+			if s := label(uint64(int64(int32(a.Disp)))&mask, name); s != "" && a.Disp != 0 {
 				text = strings.Replace(text, fmt.Sprintf("%#x(", a.Disp), s+"(", 1)
 			}
 		}

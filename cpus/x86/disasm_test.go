@@ -28,3 +28,29 @@ func TestDisassemblyNamesAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestDisassemblyNamesAddressesOf32Bits(t *testing.T) {
+	const base = 0xc0100000
+	name := func(a uint64) (string, uint64) {
+		if a >= base && a < base+0x1000 {
+			return "fn", base
+		}
+		return "", 0
+	}
+	for _, c := range []struct {
+		code []byte
+		want string
+	}{
+		{[]byte{0xe8, 0xeb, 0xff, 0xff, 0xff}, "call fn"},
+		{[]byte{0xbf, 0x40, 0x00, 0x10, 0xc0}, "mov $fn+0x40,%edi"},
+		{[]byte{0x33, 0x82, 0x40, 0x00, 0x10, 0xc0}, "xor fn+0x40(%edx),%eax"},
+		{[]byte{0x33, 0x04, 0x85, 0x40, 0x00, 0x10, 0xc0}, "xor fn+0x40(,%eax,4),%eax"},
+		{[]byte{0xa1, 0x00, 0x00, 0x10, 0xc0}, "mov fn,%eax"},
+		{[]byte{0x89, 0x0d, 0x00, 0x00, 0x10, 0xc0}, "mov %ecx,fn"},
+	} {
+		got, n := ISA32().Disasm(c.code, base+0x10, name)
+		if got != c.want || n != len(c.code) {
+			t.Errorf("% x: %q in %d bytes, want %q", c.code, got, n, c.want)
+		}
+	}
+}
