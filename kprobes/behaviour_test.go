@@ -129,17 +129,19 @@ func TestPostHandlerRunsAfterEachHit(t *testing.T) {
 }
 
 func TestFaultInHandler(t *testing.T) {
-	boot(t, plain(), func(l *live) {
-		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_count"})
-		hits := l.percpu("handler_hits")
-		l.call("bench_target", 1, 2)
-		if n := l.percpu("handler_hits") - hits; n != 1 {
-			t.Errorf("fault handler called %d times", n)
-		}
-		if st := l.state(p); st.NMissed != 1 {
-			t.Errorf("%+v: a handler that faults counts as missed", st)
-		}
-	})
+	for _, image := range []string{era2005, era2010} {
+		bootImage(t, image, plain(), func(l *live) {
+			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_count"})
+			hits := l.percpu("handler_hits")
+			l.call("bench_target", 1, 2)
+			if n := l.percpu("handler_hits") - hits; n != 1 {
+				t.Errorf("fault handler called %d times", n)
+			}
+			if st := l.state(p); st.NMissed != 1 {
+				t.Errorf("%+v: a handler that faults counts as missed", st)
+			}
+		})
+	}
 }
 
 func TestRecursionWantsInstances(t *testing.T) {
@@ -171,35 +173,37 @@ func TestEntryHandlerVetoes(t *testing.T) {
 
 // An instance that is out when its probe goes is freed by the guest when the function returns.
 func TestUnregisterWithInstanceOut(t *testing.T) {
-	boot(t, plain(), func(l *live) {
-		var q smp.Queue
-		wake, woken := false, false
-		_, err := l.smp.Go(l.Call, "sleeper", func(c smp.Caller) error {
-			err := l.smp.Wait(c, &q, func() bool { return wake })
-			woken = true
-			return err
-		})
-		l.do(err)
-		p := l.add(Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 8})
-		l.do(l.smp.Schedule(l.Call)) // the sleeper runs and enters schedule()
-		free := len(l.k.hlist(p.Addr+l.k.l.r.free.off, l.k.instanceLinks()))
-		if free != 7 {
-			t.Errorf("%d instances free, want one of 8 out", free)
-		}
-		l.remove(p)
-		wake = true
-		l.smp.Wake(&q)
-		l.do(l.smp.Schedule(l.Call))
-		l.do(l.smp.Schedule(l.Call))
-		if !woken {
-			t.Error("the sleeper has not come back through the trampoline")
-		}
-		for i := range uint64(hashBuckets) {
-			if left := l.k.hlist(l.k.sym.instances+8*i, l.k.instanceLinks()); len(left) != 0 {
-				t.Errorf("bucket %d: instances %x stay", i, left)
+	for _, image := range []string{era2005, era2010} {
+		bootImage(t, image, plain(), func(l *live) {
+			var q smp.Queue
+			wake, woken := false, false
+			_, err := l.smp.Go(l.Call, "sleeper", func(c smp.Caller) error {
+				err := l.smp.Wait(c, &q, func() bool { return wake })
+				woken = true
+				return err
+			})
+			l.do(err)
+			p := l.add(Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 8})
+			l.do(l.smp.Schedule(l.Call)) // the sleeper runs and enters schedule()
+			free := len(l.k.hlist(p.Addr+l.k.l.r.free.off, l.k.instanceLinks()))
+			if free != 7 {
+				t.Errorf("%d instances free, want one of 8 out", free)
 			}
-		}
-	})
+			l.remove(p)
+			wake = true
+			l.smp.Wake(&q)
+			l.do(l.smp.Schedule(l.Call))
+			l.do(l.smp.Schedule(l.Call))
+			if !woken {
+				t.Error("the sleeper has not come back through the trampoline")
+			}
+			for i := range uint64(hashBuckets) {
+				if left := l.k.hlist(l.k.sym.instances+8*i, l.k.instanceLinks()); len(left) != 0 {
+					t.Errorf("bucket %d: instances %x stay", i, left)
+				}
+			}
+		})
+	}
 }
 
 // The guest's own calls of the API go through the native slots.
