@@ -1,8 +1,9 @@
 #!/bin/sh
 # Builds the guest kernel for a bare PC and runs its self-test under qemu, an implementation of the
-# processor that is not ours. run.sh [-o FILE] [-DSPEED_ALU=N|-DSPEED_CALLS=N|-DSPEED_CHASE=N] [-- QEMU-ARGS]
-# With a define only that loop runs (after the test), long enough to be timed. With -o the kernel goes
-# to FILE, to be run by somebody else.
+# processor that is not ours.
+# run.sh [-o FILE] [-DERA=YEAR] [-DSPEED_ALU=N|-DSPEED_CALLS=N|-DSPEED_CHASE=N] [-- QEMU-ARGS]
+# With a SPEED define only that loop runs (after the test), long enough to be timed. With -o the kernel
+# goes to FILE, to be run by somebody else.
 set -eu
 here=$PWD
 cd "$(dirname "$0")"

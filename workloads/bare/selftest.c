@@ -1,7 +1,8 @@
 /*
  * Drives the hit path with probes that are set up by hand: single-stepped, boosted, optimized,
- * return probes, nested hits, faults. Any difference from the unprobed result is a panic.
+ * jprobes, return probes, nested hits, faults. Any difference from the unprobed result is a panic.
  */
+#include <linux/era.h>
 #include <linux/hash.h>
 #include <linux/kprobes.h>
 #include <linux/sched.h>
@@ -22,6 +23,9 @@ unsigned long work_cli_sti(unsigned long a, unsigned long b);
 unsigned long work_indirect_call(unsigned long a, unsigned long b);
 unsigned long work_short(unsigned long a, unsigned long b);
 unsigned long bench_target(unsigned long a, unsigned long b);
+unsigned long jprobe_arguments(unsigned long a, unsigned long b);
+unsigned long work_values(unsigned long a, unsigned long b);
+unsigned long values_9(unsigned long a, unsigned long b);
 DECLARE_PER_CPU(unsigned long, handler_hits);
 
 extern u8 __slots_start[], __detours_start[];
@@ -51,6 +55,15 @@ static void disarm(struct kprobe *p)
 	hlist_del(&p->hlist);
 }
 
+#if ERA_RETURN_TRAP
+/* The kernel registers one probe: that of the return trampoline, a nop. */
+int register_kprobe(struct kprobe *p)
+{
+	arm(p, 1, 8);
+	return 0;
+}
+#endif
+
 /* One probe at the start of fn: results and hits over a few calls. */
 static void try_probe(const char *name, bench_fn fn, unsigned long at, unsigned long len,
 		      kprobe_pre_handler_t pre, kprobe_post_handler_t post, int boostable,
@@ -61,6 +74,8 @@ static void try_probe(const char *name, bench_fn fn, unsigned long at, unsigned 
 	};
 	unsigned long want[8], hits;
 
+	if (!ERA_BOOST)
+		want_boostable = boostable;
 	for (int i = 0; i < 8; i++)
 		want[i] = fn(i * 7, i + 3);
 	p.ainsn.boostable = boostable;
@@ -96,6 +111,29 @@ static void try_retprobe(const char *name, bench_fn fn, unsigned long len, int i
 	say(name, rp.nmissed);
 }
 
+/* A jprobe at the start of probed, which fn calls once; len bytes are its first instruction. */
+static void try_jprobe(const char *name, bench_fn fn, bench_fn probed, unsigned long len)
+{
+	struct jprobe jp = {
+		.kp = {
+			.addr = (u8 *)probed, .pre_handler = setjmp_pre_handler,
+			.break_handler = longjmp_break_handler,
+		},
+		.entry = jprobe_arguments,
+	};
+	unsigned long want = fn(1234, 56);
+
+	jp.kp.ainsn.boostable = -1;
+	arm(&jp.kp, len, 9);
+	percpu_write(handler_hits, 0);
+	for (int i = 0; i < 3; i++)
+		check(name, fn(1234, 56), want);
+	disarm(&jp.kp);
+	check(name, percpu_read(handler_hits), 3);
+	check("current_kprobe", (unsigned long)kprobe_running(), 0);
+	say(name, 3);
+}
+
 /* The probe's own handler hits a probe: counted, not called. */
 static int handler_nested(struct kprobe *p __unused, struct pt_regs *regs __unused)
 {
@@ -119,6 +157,7 @@ static void try_nested(void)
 	say("nested", inner.nmissed);
 }
 
+#if ERA_OPTIMIZE
 static void try_optimized(void)
 {
 	u8 *buffer = __detours_start, jump[5] = { RELATIVEJUMP_OPCODE };
@@ -157,6 +196,11 @@ static void try_optimized(void)
 	check("optimized hits", percpu_read(handler_hits), 5);
 	say("optimized", 5);
 }
+#else
+static void try_optimized(void)
+{
+}
+#endif
 
 static void report(const char *name, bench_fn fn, unsigned long n, unsigned long table)
 {
@@ -203,6 +247,8 @@ void selftest(void)
 	try_retprobe("return", bench_target, 5, 1, 1);
 	try_retprobe("recursive return", work_recursive, 1, 16, 13);
 	try_retprobe("too few instances", work_recursive, 1, 4, 4);
+	try_jprobe("jprobe", bench_target, bench_target, 5);
+	try_jprobe("jprobe, arguments on the stack", work_values, values_9, 3);
 	try_nested();
 	try_optimized();
 	speed();
