@@ -120,6 +120,7 @@ func TestSettingErrors(t *testing.T) {
 	for arg, want := range map[string]string{
 		"workload":            "want key=value",
 		"a..b=1":              "no dotted key",
+		"#b=1":                "no dotted key",
 		"points.kk.handler=x": `did you mean "k"?`,
 		"name.sub=1":          "has no keys",
 		"points.k.name.y.z=1": "has no keys",

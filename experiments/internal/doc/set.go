@@ -53,7 +53,10 @@ func (n *Node) place(pos Pos) {
 // would not take unquoted are taken as they are.
 func ParsePath(key string) ([]string, error) {
 	if n, err := Parse(key, []byte(key+" = 0")); err == nil {
-		return leafPath(n), nil
+		if path := leafPath(n); len(path) > 0 {
+			return path, nil
+		}
+		return nil, fmt.Errorf("%q is no dotted key", key) // a comment, for instance
 	}
 	parts := strings.Split(key, ".")
 	for _, p := range parts {
