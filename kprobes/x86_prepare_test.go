@@ -135,7 +135,11 @@ func FuzzX86(f *testing.F) {
 			if at == nil && len(region.Code) > a.MaxRegion {
 				t.Errorf("region of %d bytes, at most %d", len(region.Code), a.MaxRegion)
 			}
-			if _, refused = a.Detour(testTemplate(t), region, DetourAt{Addr: 0x4000}); refused != nil {
+			_, refused = a.Detour(testTemplate(t), region, DetourAt{Addr: 0x4000})
+			if refused != nil && refused.Rule == RuleDisplacement {
+				continue // an operand two gigabytes away, out of reach by the distance of the copy
+			}
+			if refused != nil {
 				t.Errorf("region %s cannot be copied: %v", hex(region.Code), refused)
 			}
 			if _, err := a.Prepare(code[addr-fn.Start:], addr, 0x4000); err != nil {
