@@ -78,7 +78,7 @@ func (m *Machine) perCPU() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	b, err := m.ReadBootBytes(at[2], int(size))
+	b, err := m.bootBytes(at[2], int(size))
 	if err != nil {
 		return 0, fmt.Errorf("template of per-CPU data: %w", err)
 	}
@@ -86,8 +86,8 @@ func (m *Machine) perCPU() (uint64, error) {
 	return base, nil
 }
 
-// ReadBootBytes reads the image by virtual address before there is a CPU to translate.
-func (m *Machine) ReadBootBytes(va uint64, n int) ([]byte, error) {
+// bootBytes reads the image by virtual address before there is a CPU to translate.
+func (m *Machine) bootBytes(va uint64, n int) ([]byte, error) {
 	for _, p := range m.cfg.ISA.Maps {
 		if off := va - p.VA; va >= p.VA && off < uint64(m.mem.Size()) {
 			if b := m.mem.Bytes(p.PA+off, n); b != nil {
