@@ -68,7 +68,13 @@ func PhaseStack(s *Set, phases []string, frame Frame) (*Stack, error) {
 		if hasPhase(s, p, phases) {
 			points = append(points, p)
 			st.Groups = append(st.Groups, p.Probe)
+			if r, ok := s.Get(p, MetricCycles); ok {
+				st.Totals = append(st.Totals, r.Value.Float())
+			}
 		}
+	}
+	if len(st.Totals) != len(st.Groups) {
+		st.Totals = nil
 	}
 	for _, phase := range phases {
 		l := Layer{Name: phase}

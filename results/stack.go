@@ -22,6 +22,7 @@ type Stack struct {
 	Frame
 	Groups   []string
 	Layers   []Layer
+	Totals   []float64 // what stands above each column, when it is not the sum of the parts drawn; or nil
 	Decimals int
 }
 
@@ -33,6 +34,9 @@ const (
 func (s *Stack) validate() error {
 	if len(s.Groups) == 0 || len(s.Layers) == 0 {
 		return errors.New("no groups or no layers to stack")
+	}
+	if s.Totals != nil && len(s.Totals) != len(s.Groups) {
+		return fmt.Errorf("%d totals for %d groups", len(s.Totals), len(s.Groups))
 	}
 	for _, l := range s.Layers {
 		if len(l.Values) != len(s.Groups) {
@@ -91,7 +95,11 @@ func (s *Stack) paintColumns(c *draw.Canvas, at func(x, y float64) vg.Point) {
 		}
 		whole := vg.Rectangle{Min: at(float64(g), 0).Sub(half), Max: at(float64(g), base).Add(half)}
 		c.StrokeLines(outline(), append(corners(whole), whole.Min))
-		c.FillText(label, at(float64(g), base).Add(vg.Point{Y: 2.5}), s.number(base))
+		total := base
+		if s.Totals != nil {
+			total = s.Totals[g]
+		}
+		c.FillText(label, at(float64(g), base).Add(vg.Point{Y: 2.5}), s.number(total))
 	}
 }
 
