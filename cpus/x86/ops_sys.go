@@ -303,7 +303,8 @@ func invlpg(c *CPU, in *inst) {
 
 func wbinvd(c *CPU, _ *inst) { c.privileged() }
 
-// cpuid answers as a Core 2 (family 6, model 23) without the vector extensions that are not modelled.
+// cpuid answers as a Core 2 (family 6, model 23) without the vector extensions that are not modelled,
+// and in 32-bit mode without long mode, which cannot be entered from there.
 func cpuid(c *CPU, _ *inst) {
 	var a, b, x, d uint32
 	switch uint32(c.r[rax]) {
@@ -311,14 +312,21 @@ func cpuid(c *CPU, _ *inst) {
 		a, b, d, x = 1, 0x756e6547, 0x49656e69, 0x6c65746e
 	case 1:
 		a, b = 0x10676, uint32(c.num)<<24|1<<16|8<<8
-		x = 1 << 13 // cmpxchg16b
 		d = 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19
+		if c.long {
+			x = 1 << 13 // cmpxchg16b
+		}
 	case 0x80000000:
 		a = 0x80000008
 	case 0x80000001:
-		x, d = 1, 1<<11|1<<20|1<<29
+		d = 1 << 20 // pages that are not executed
+		if c.long {
+			x, d = 1, d|1<<11|1<<29 // lahf, syscall, long mode
+		}
 	case 0x80000008:
-		a = 48<<8 | 38
+		if a = 32<<8 | 36; c.long {
+			a = 48<<8 | 38
+		}
 	}
 	c.r[rax], c.r[rbx], c.r[rcx], c.r[rdx] = uint64(a), uint64(b), uint64(x), uint64(d)
 }

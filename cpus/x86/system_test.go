@@ -355,3 +355,31 @@ func TestWriteProtect(t *testing.T) {
 		}
 	})
 }
+
+// A kernel in 32-bit mode does not learn from cpuid that there is a mode which it cannot enter.
+func TestCpuid(t *testing.T) {
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		for _, x := range []struct {
+			name string
+			leaf uint64
+			reg  int
+			bit  uint
+			both bool // the bit is there in every mode
+		}{
+			{"physical address extension", 1, rdx, 6, true},
+			{"sysenter", 1, rdx, 11, true},
+			{"cmpxchg16b", 1, rcx, 13, false},
+			{"pages that are not executed", 0x80000001, rdx, 20, true},
+			{"syscall", 0x80000001, rdx, 11, false},
+			{"long mode", 0x80000001, rdx, 29, false},
+		} {
+			_, c := startIn(t, isa, 0x0f, 0xa2, 0xf4)
+			c.r[rax] = x.leaf
+			halt(t, c)
+			want := x.both || isa.Bits == 64
+			if got := c.r[x.reg]>>x.bit&1 == 1; got != want {
+				t.Errorf("%s: %v, want %v", x.name, got, want)
+			}
+		}
+	})
+}
