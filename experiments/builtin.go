@@ -8,7 +8,7 @@ import (
 
 // NewLoader returns a loader that knows the instruction sets and guest images of this program.
 func NewLoader() *Loader {
-	l := &Loader{ISAs: []*cpus.ISA{x86.ISA64()}}
+	l := &Loader{ISAs: []*cpus.ISA{x86.ISA64(), x86.ISA32()}}
 	for _, im := range workloads.List() {
 		l.Images = append(l.Images, BuiltIn{
 			Name: im.Name, ISA: im.ISA, Era: im.Era,

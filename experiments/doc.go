@@ -15,7 +15,7 @@
 //
 //	[kernel]
 //	image = "x86_64-2010"         # a name, or a path with a slash in it ("./my.elf")
-//	isa = "x86_64"
+//	isa = "x86_64"                # or "i386"
 //	era = "2010"
 //	memory = "64 MiB"
 //	hz = 1000                     # jiffies a second
