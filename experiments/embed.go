@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"kprobesim/experiments/internal/doc"
+	"kprobesim/internal/doc"
 )
 
 // own holds the experiment files and machine descriptions of this repository, so that they are

@@ -5,7 +5,7 @@ import (
 	"math"
 	"regexp"
 
-	"kprobesim/experiments/internal/doc"
+	"kprobesim/internal/doc"
 	"kprobesim/results"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kprobesim/cpus"
-	"kprobesim/experiments/internal/doc"
+	"kprobesim/internal/doc"
 	"kprobesim/results"
 	"kprobesim/sim"
 )

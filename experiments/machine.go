@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"kprobesim/cpus"
-	"kprobesim/experiments/internal/doc"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
 	"kprobesim/mmu"
 )
 

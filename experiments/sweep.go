@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"kprobesim/experiments/internal/doc"
+	"kprobesim/internal/doc"
 )
 
 // axis is one key of a sweep and the values it takes.

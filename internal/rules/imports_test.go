@@ -39,7 +39,7 @@ var libraries = map[string][]string{
 	"golang.org/x/arch/":              {"cpus", "kprobes"},
 	"golang.org/x/text/":              {"results"},
 	"github.com/google/pprof/":        {"sim", "experiments"},
-	"github.com/pelletier/go-toml/v2": {"experiments"},
+	"github.com/pelletier/go-toml/v2": {"internal"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"gonum.org/v1/gonum/":             {"experiments", "results"},
 	"gonum.org/v1/plot":               {"results"},

@@ -106,7 +106,7 @@ func (n *Node) Clone() *Node {
 func Parse(file string, b []byte) (*Node, error) {
 	if len(b) > MaxSize {
 		return nil, One(Pos{File: file},
-			"document of %d bytes is larger than %d: is this an experiment?", len(b), MaxSize)
+			"document of %d bytes is larger than %d: is this a file of ours?", len(b), MaxSize)
 	}
 	if err := checkDepth(file, b); err != nil {
 		return nil, err
