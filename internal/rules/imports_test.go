@@ -42,6 +42,7 @@ var libraries = map[string][]string{
 	"github.com/pelletier/go-toml/v2": {"internal"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"gonum.org/v1/gonum/":             {"experiments", "results"},
+	"google.golang.org/protobuf/":     {"results"},
 	"gonum.org/v1/plot":               {"results"},
 }
 
