@@ -139,7 +139,7 @@ func phaseOf(section string) string {
 		return "step"
 	case section == ".detours":
 		return "detour"
-	case section == ".workload":
+	case section == ".workload" || strings.HasPrefix(section, ".workload."):
 		return "workload"
 	}
 	return defaultPhase

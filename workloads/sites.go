@@ -1,0 +1,29 @@
+package workloads
+
+import "fmt"
+
+// Site is a place for a probe: a function of the guest and an offset in bytes.
+type Site struct {
+	Symbol string
+	Offset uint64
+}
+
+// How the sites of kernel/work/sites.S lie.
+const (
+	siteFunctions = 64
+	sitesEach     = 16
+	siteBytes     = 8
+)
+
+// Sites returns the places that every image has for many probes at a time. On each of them is an
+// instruction of five bytes that does nothing, so that it can be optimized by itself. Neighbours in
+// the list lie in different functions.
+func Sites() []Site {
+	var s []Site
+	for at := range uint64(sitesEach) {
+		for f := range siteFunctions {
+			s = append(s, Site{fmt.Sprintf("site_%d", f), at * siteBytes})
+		}
+	}
+	return s
+}
