@@ -128,15 +128,44 @@ func swatch(name string, f fill) legendEntry {
 	return legendEntry{name, swatchW, func(c *draw.Canvas, r vg.Rectangle) { paint(c, r, f) }}
 }
 
-func (b *Bars) draw(c draw.Canvas) {
+func (b *Bars) draw(c draw.Canvas) { b.drawScaled(c, b.scale()) }
+
+// barScale is what panels share, so that their bars can be compared: the values on the axis, the number
+// of groups that there is room for, and the labels that must fit.
+type barScale struct {
+	low, high float64
+	groups    int
+	labels    []string
+}
+
+func (b *Bars) scale() barScale {
+	s := barScale{groups: len(b.Groups)}
+	s.low, s.high = b.extent()
+	for _, series := range b.Series {
+		for _, bar := range series.Bars {
+			s.labels = append(s.labels, bar.Label)
+		}
+	}
+	return s
+}
+
+// join widens a scale to hold another one.
+func (s barScale) join(o barScale) barScale {
+	return barScale{
+		min(s.low, o.low), max(s.high, o.high), max(s.groups, o.groups), append(s.labels, o.labels...),
+	}
+}
+
+// drawScaled draws the chart in a scale that may hold more.
+func (b *Bars) drawScaled(c draw.Canvas, s barScale) {
 	p := newPlot(&b.Frame)
 	categories(p, b.Groups)
-	low, high := b.extent()
-	lay := b.layout((c.Max.X - c.Min.X - 40) / vg.Length(len(b.Groups)))
-	valueAxis(&p.Y, low, high, lay.room/(c.Max.Y-c.Min.Y-30), b.Log)
+	p.X.Max = float64(s.groups) - 0.5
+	lay := b.layout((c.Max.X-c.Min.X-40)/vg.Length(s.groups), s.labels)
+	valueAxis(&p.Y, s.low, s.high, lay.room/(c.Max.Y-c.Min.Y-30), b.Log)
 	slantWide(p, b.Groups, lay.step)
 	p.Add(grid{}, painter(func(c *draw.Canvas, at func(x, y float64) vg.Point) {
-		lay := b.layout(at(1, p.Y.Max).X - at(0, p.Y.Max).X)
+		lay := b.layout(at(1, p.Y.Max).X-at(0, p.Y.Max).X, s.labels)
 		b.paintBars(c, at, p.Y.Min, lay)
 	}))
 	p.Draw(c)
@@ -151,10 +180,10 @@ type barLayout struct {
 	bare        bool      // too narrow for labels of a readable size
 }
 
-func (b *Bars) layout(step vg.Length) barLayout {
+func (b *Bars) layout(step vg.Length, labels []string) barLayout {
 	lay := barLayout{step: step, label: typeStyle(valueSize), room: plainRoom}
 	lay.pitch = min(mostPitch, step*groupShare/vg.Length(len(b.Series)))
-	widest := b.widestLabel(lay.label)
+	widest := widestLabel(lay.label, labels)
 	if widest <= lay.pitch {
 		lay.label.XAlign = draw.XCenter
 		return lay
@@ -175,11 +204,9 @@ func (b *Bars) layout(step vg.Length) barLayout {
 	return lay
 }
 
-func (b *Bars) widestLabel(style text.Style) (widest vg.Length) {
-	for _, s := range b.Series {
-		for _, bar := range s.Bars {
-			widest = max(widest, style.Width(bar.Label))
-		}
+func widestLabel(style text.Style, labels []string) (widest vg.Length) {
+	for _, l := range labels {
+		widest = max(widest, style.Width(l))
 	}
 	return widest
 }

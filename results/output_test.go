@@ -2,6 +2,7 @@ package results
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,6 +55,15 @@ func overheadTable(t *testing.T) *Table {
 func TestTable(t *testing.T) {
 	golden(t, "table.txt", []byte(overheadTable(t).Text()))
 	golden(t, "table.md", []byte(overheadTable(t).Markdown()))
+}
+
+func TestBlankRepeats(t *testing.T) {
+	table := &Table{Rows: [][]string{{"a", "1", "x"}, {"a", "1", "y"}, {"a", "2", "z"}, {"a", "1", "y"}}}
+	table.BlankRepeats(2)
+	want := [][]string{{"a", "1", "x"}, {"", "", "y"}, {"a", "2", "z"}, {"a", "1", "y"}}
+	if !slices.EqualFunc(table.Rows, want, slices.Equal) {
+		t.Errorf("rows %q, want %q", table.Rows, want)
+	}
 }
 
 func TestTableWidths(t *testing.T) {

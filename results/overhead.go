@@ -9,10 +9,24 @@ import (
 // fitted bars hatched, whiskers from the digits that the publication printed. The caption gains the
 // sources of the set.
 func OverheadBars(s *Set, frame Frame, log bool) (*Bars, error) {
-	b := &Bars{Frame: captioned(frame, s), Log: log}
+	b := overheadBars(s, s.Points(), frame, log)
+	if len(b.Groups) == 0 {
+		return nil, errors.New("no microseconds to chart")
+	}
+	if plain, _ := b.Series[0].kinds(); !plain {
+		b.Series = b.Series[1:]
+	}
+	b.Frame = captioned(frame, s)
+	return b, nil
+}
+
+// overheadBars charts some points of a set: the published figures, which may all be absent, and what
+// was simulated.
+func overheadBars(s *Set, points []Point, frame Frame, log bool) *Bars {
+	b := &Bars{Frame: frame, Log: log}
 	published := BarSeries{Name: "published"}
 	simulated := BarSeries{Name: "predicted", HatchedName: "fitted"}
-	for _, p := range s.Points() {
+	for _, p := range points {
 		micros, ok := s.Get(p, MetricMicros)
 		measured, okPublished := s.Get(p, MetricPublished)
 		if !ok && !okPublished {
@@ -22,14 +36,44 @@ func OverheadBars(s *Set, frame Frame, log bool) (*Bars, error) {
 		published.Bars = append(published.Bars, printedBar(measured, okPublished))
 		simulated.Bars = append(simulated.Bars, simulatedBar(micros, measured, ok))
 	}
-	if len(b.Groups) == 0 {
+	b.Series = []BarSeries{published, simulated}
+	return b
+}
+
+// OverheadPanels is OverheadBars with a panel for each experiment of the set, two beside each other. Its
+// title is what title makes of the experiment's first point.
+func OverheadPanels(s *Set, frame Frame, title func(Point) string) (*Panels, error) {
+	p := &Panels{Frame: captioned(frame, s), Columns: 2}
+	p.YLabel = ""
+	for _, points := range experimentsOf(s) {
+		panel := Frame{Title: title(points[0])}
+		if len(p.Panels)%p.Columns == 0 {
+			panel.YLabel = frame.YLabel
+		}
+		if b := overheadBars(s, points, panel, false); len(b.Groups) > 0 {
+			p.Panels = append(p.Panels, b)
+		}
+	}
+	if len(p.Panels) == 0 {
 		return nil, errors.New("no microseconds to chart")
 	}
-	if plain, _ := published.kinds(); plain {
-		b.Series = append(b.Series, published)
+	return p, nil
+}
+
+// experimentsOf returns the points of each experiment, in the order of the set.
+func experimentsOf(s *Set) [][]Point {
+	var out [][]Point
+	at := map[string]int{}
+	for _, p := range s.Points() {
+		i, ok := at[p.Experiment]
+		if !ok {
+			i = len(out)
+			at[p.Experiment] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], p)
 	}
-	b.Series = append(b.Series, simulated)
-	return b, nil
+	return out
 }
 
 func captioned(frame Frame, s *Set) Frame {

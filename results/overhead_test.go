@@ -36,7 +36,29 @@ func TestOverheadBarsUnpublished(t *testing.T) {
 	}
 }
 
+// TestOverheadPanels has a panel for each experiment, all with the series of the published figures, so that
+// a colour means the same everywhere.
+func TestOverheadPanels(t *testing.T) {
+	p, err := OverheadPanels(severalExperiments(t), Frame{YLabel: "us"}, func(p Point) string { return p.Machine })
+	check(t, err)
+	for i, want := range []struct {
+		title, label string
+		groups       int
+	}{{"machine all", "us", 6}, {"machine some", "", 4}, {"machine unpublished", "us", 6}} {
+		b := p.Panels[i]
+		if b.Title != want.title || b.YLabel != want.label || len(b.Groups) != want.groups || len(b.Series) != 2 {
+			t.Errorf("panel %d: title %q, label %q, %d groups, %d series; want %+v", i, b.Title, b.YLabel, len(b.Groups), len(b.Series), want)
+		}
+	}
+	if n := len(p.legend()); n != 3 {
+		t.Errorf("%d entries in the legend, want published, fitted and predicted once", n)
+	}
+}
+
 func TestOverheadFiguresOfNothing(t *testing.T) {
+	if _, err := OverheadPanels(&Set{}, Frame{}, nil); err == nil {
+		t.Error("panels of nothing")
+	}
 	if _, err := OverheadBars(&Set{}, Frame{}, false); err == nil {
 		t.Error("bars of nothing")
 	}

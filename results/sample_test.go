@@ -108,10 +108,28 @@ func sampleFigures(t testing.TB) map[string]Figure {
 		Title: "Where the cycles of a hit go", XLabel: "probe kind", YLabel: "cycles per hit",
 	})
 	check(t, err)
+	panels, err := OverheadPanels(severalExperiments(t), Frame{Title: "Three machines", YLabel: "µs per hit", Width: 165, Height: 150},
+		func(p Point) string { return p.Machine })
+	check(t, err)
 	return map[string]Figure{
-		"bars": bars, "bars-log": logBars, "stack": stack,
+		"bars": bars, "bars-log": logBars, "stack": stack, "panels": panels,
 		"lines": sampleLines(), "crowded": crowdedBars(),
 	}
+}
+
+// severalExperiments is the sample three times: as it is, with fewer probes, and unpublished.
+func severalExperiments(t testing.TB) *Set {
+	set := &Set{}
+	for i, name := range []string{"all", "some", "unpublished"} {
+		for _, r := range sample(t).Records() {
+			if i == 1 && len(r.Probe) > 1 || i == 2 && r.Metric == MetricPublished {
+				continue
+			}
+			r.Experiment, r.Machine = name, "machine "+name
+			check(t, set.Add(r))
+		}
+	}
+	return set
 }
 
 func sampleLines() *Lines {

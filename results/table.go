@@ -1,6 +1,7 @@
 package results
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -28,6 +29,18 @@ type Table struct {
 	Columns []Column
 	Rows    [][]string
 	Notes   []string
+}
+
+// BlankRepeats empties the first n cells of every row that begins as the row above it does.
+func (t *Table) BlankRepeats(n int) {
+	var above []string
+	for i, row := range t.Rows {
+		if above != nil && slices.Equal(row[:n], above) {
+			t.Rows[i] = append(make([]string, n), row[n:]...)
+			continue
+		}
+		above = row[:n]
+	}
 }
 
 // gutter parts the columns of the text form.

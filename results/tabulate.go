@@ -43,6 +43,22 @@ func OverheadColumns(phases []string) []ColumnSpec {
 	})
 }
 
+// PublishedColumns declares the table that holds experiments of several machines against published
+// figures: where, which probe, the published figure, the simulated one, its error, and whether it was
+// fitted or predicted.
+func PublishedColumns() []ColumnSpec {
+	return []ColumnSpec{
+		{Title: "machine", Key: func(p Point) string { return p.Machine }},
+		{Title: "era", Key: func(p Point) string { return p.Era }},
+		{Title: "ISA", Key: func(p Point) string { return p.ISA }},
+		ProbeColumn(),
+		{Title: "published\nus", Metric: MetricPublished, Decimals: -1},
+		{Title: "simulated\nus", Metric: MetricMicros, Decimals: 3},
+		{Title: "error\n%", Metric: MetricError, Decimals: 1, Signed: true},
+		{Title: "role", RoleOf: MetricMicros},
+	}
+}
+
 // Tabulate fills a table: one row a point, in the order of the set; a point without a column's
 // metric shows "-". Columns of metrics stand right, others left.
 func Tabulate(s *Set, specs []ColumnSpec) *Table {

@@ -1,0 +1,92 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Panels is several charts of bars on one page, Columns beside each other, with one legend and one
+// scale, so that bars of different panels can be compared. Of a panel's frame only title
+// and labels are drawn.
+type Panels struct {
+	Frame
+	Columns int
+	Panels  []*Bars
+}
+
+const (
+	panelGap  = vg.Length(12) // between panels
+	panelSize = 9             // type of a panel's title
+)
+
+func (p *Panels) validate() error {
+	if len(p.Panels) == 0 || p.Columns < 1 {
+		return errors.New("no panels or no columns of them")
+	}
+	for _, b := range p.Panels {
+		if err := b.validate(); err != nil {
+			return fmt.Errorf("panel %q: %w", b.Title, err)
+		}
+		if b.Log != p.Panels[0].Log {
+			return fmt.Errorf("panel %q has another kind of axis than the first", b.Title)
+		}
+	}
+	return nil
+}
+
+// legend explains what any panel has, each name once.
+func (p *Panels) legend() []legendEntry {
+	var entries []legendEntry
+	seen := map[string]bool{}
+	for _, b := range p.Panels {
+		for _, e := range b.legend() {
+			if !seen[e.name] {
+				seen[e.name] = true
+				entries = append(entries, e)
+			}
+		}
+	}
+	return entries
+}
+
+func (p *Panels) draw(c draw.Canvas) {
+	scale := p.Panels[0].scale()
+	for _, b := range p.Panels[1:] {
+		scale = scale.join(b.scale())
+	}
+	for i, b := range p.Panels {
+		tile := p.tile(c, i)
+		if b.Title != "" {
+			tile.Max.Y = drawPanelTitle(tile, b.Title)
+		}
+		b.drawScaled(tile, scale)
+	}
+}
+
+// tile returns the place of panel i, counted from the upper left along the rows.
+func (p *Panels) tile(c draw.Canvas, i int) draw.Canvas {
+	rows := (len(p.Panels) + p.Columns - 1) / p.Columns
+	size := vg.Point{
+		X: (c.Max.X - c.Min.X - panelGap*vg.Length(p.Columns-1)) / vg.Length(p.Columns),
+		Y: (c.Max.Y - c.Min.Y - panelGap*vg.Length(rows-1)) / vg.Length(rows),
+	}
+	low := vg.Point{
+		X: c.Min.X + (size.X+panelGap)*vg.Length(i%p.Columns),
+		Y: c.Max.Y - size.Y - (size.Y+panelGap)*vg.Length(i/p.Columns),
+	}
+	c.Rectangle = vg.Rectangle{Min: low, Max: low.Add(size)}
+	return c
+}
+
+// drawPanelTitle sets a title that is shrunk to the width of its panel.
+func drawPanelTitle(c draw.Canvas, title string) (top vg.Length) {
+	style := typeStyle(panelSize)
+	if w := style.Width(title); w > c.Max.X-c.Min.X {
+		style.Font.Size = max(minType, panelSize*(c.Max.X-c.Min.X)/w)
+	}
+	c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y - panelSize}, title)
+	return c.Max.Y - leading(panelSize) - rowGap
+}
