@@ -31,6 +31,21 @@ type Fit struct {
 	Params  []Param
 	Cycles  []int64 // the proposed values, one a parameter
 	Figures []FitFigure
+	Stopped []Stop
+}
+
+// Stop is a parameter that a fit would have moved beyond what a number may be. What the fit gives is then
+// the nearest that it can, and not a match.
+type Stop struct {
+	Param  string  // its path
+	At     int64   // the bound, cycles
+	Wanted float64 // where the figures would have it, the others staying as they are
+}
+
+// String says what stopped, and what follows from it.
+func (s Stop) String() string {
+	return fmt.Sprintf("%s stopped at %d cycles, the end of its range: the published figures ask for %.0f, "+
+		"so something else takes too long or too short", s.Param, s.At, s.Wanted)
 }
 
 // FitFigure is one figure of a fit, in cycles.
@@ -76,6 +91,10 @@ func (c *Calibration) plan(x []int64) (*Plan, error) {
 	p, err := c.loader.Plan(c.machine.Experiment, sets)
 	if err != nil {
 		return nil, fmt.Errorf("experiment of the calibration: %w", err)
+	}
+	if len(p.Collected) > 0 {
+		return nil, fmt.Errorf("machine %s: experiment %s collects others: name the one with the figures in [calibration]",
+			c.machine.Name, p.Name)
 	}
 	p.Points = slices.DeleteFunc(p.Points, func(pt Point) bool {
 		return !slices.Contains(c.figures, pt.Name)
@@ -125,8 +144,8 @@ func (c *Calibration) predict(r *Runner, x []int64) ([]float64, error) {
 // maxRounds bounds the search; a cost that is paid once a hit is found in two.
 const maxRounds = 8
 
-// Fit finds the whole numbers of cycles at which the predictions meet the figures: rounds of
-// Gauss-Newton steps with differences for derivatives, until no parameter moves.
+// Fit finds the whole numbers of cycles at which the predictions meet the figures, or come nearest to
+// them: rounds of Gauss-Newton steps with differences for derivatives, until no parameter moves.
 func (c *Calibration) Fit(r *Runner) (*Fit, error) {
 	x := c.start()
 	for round := range maxRounds {
@@ -136,12 +155,12 @@ func (c *Calibration) Fit(r *Runner) (*Fit, error) {
 		}
 		c.log("round %d: parameters %v, predicted cycles %.1f, published %.1f", round, x, y,
 			c.targets)
-		next, err := c.step(r, x, y)
+		next, stopped, err := c.step(r, x, y)
 		if err != nil {
 			return nil, err
 		}
 		if slices.Equal(next, x) {
-			return c.fit(x, y), nil
+			return c.fit(x, y, stopped), nil
 		}
 		x = next
 	}
@@ -168,8 +187,50 @@ func (c *Calibration) start() []int64 {
 // probeStep is the difference in cycles by which derivatives are taken.
 const probeStep = 60
 
-// step makes one Gauss-Newton step from x, where the predictions are y.
-func (c *Calibration) step(r *Runner, x []int64, y []float64) ([]int64, error) {
+// step makes one Gauss-Newton step from x, where the predictions are y. A parameter that the step would
+// take out of its range stays at the end, and the others are fitted without it.
+func (c *Calibration) step(r *Runner, x []int64, y []float64) (next []int64, stopped []Stop, err error) {
+	jac, err := c.slopes(r, x, y)
+	if err != nil {
+		return nil, nil, err
+	}
+	next = slices.Clone(x)
+	miss := make([]float64, len(y)) // that the free parameters are to take up
+	for i := range y {
+		miss[i] = c.targets[i] - y[i]
+	}
+	free := make([]int, len(x))
+	for j := range free {
+		free[j] = j
+	}
+	for len(free) > 0 {
+		d, err := solve(jac, free, miss)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the figures %v do not determine the parameters: %w", c.figures, err)
+		}
+		for k, j := range free {
+			next[j] = x[j] + int64(math.Round(d[k]))
+		}
+		out := slices.IndexFunc(free, func(j int) bool { return next[j] < 0 || next[j] > maxFitted })
+		if out < 0 {
+			break
+		}
+		j := free[out]
+		next[j] = min(max(next[j], 0), maxFitted)
+		stopped = append(stopped, Stop{c.params[j].Path, next[j], float64(x[j]) + d[out]})
+		for i := range miss {
+			miss[i] -= jac.At(i, j) * float64(next[j]-x[j])
+		}
+		free = slices.Delete(free, out, out+1)
+	}
+	return next, stopped, nil
+}
+
+// maxFitted is the largest number of cycles that a description can have, less what derivatives need.
+const maxFitted = int64(maxTicks/clock.PerCycle) - probeStep
+
+// slopes returns by how much each figure moves with each parameter.
+func (c *Calibration) slopes(r *Runner, x []int64, y []float64) (*mat.Dense, error) {
 	jac := mat.NewDense(len(y), len(x), nil)
 	for j := range x {
 		moved := slices.Clone(x)
@@ -182,23 +243,30 @@ func (c *Calibration) step(r *Runner, x []int64, y []float64) ([]int64, error) {
 			jac.Set(i, j, (z[i]-y[i])/probeStep)
 		}
 	}
-	miss := mat.NewVecDense(len(y), nil)
-	for i := range y {
-		miss.SetVec(i, c.targets[i]-y[i])
-	}
-	var d mat.VecDense
-	if err := d.SolveVec(jac, miss); err != nil {
-		return nil, fmt.Errorf("the figures %v do not determine the parameters: %w", c.figures, err)
-	}
-	next := slices.Clone(x)
-	for j := range next {
-		next[j] = max(0, x[j]+int64(math.Round(d.AtVec(j))))
-	}
-	return next, nil
+	return jac, nil
 }
 
-func (c *Calibration) fit(x []int64, y []float64) *Fit {
-	f := &Fit{Machine: c.machine, Params: c.params, Cycles: x}
+// solve returns by how much the free parameters must move to take up miss, in the mean of squares.
+func solve(jac *mat.Dense, free []int, miss []float64) ([]float64, error) {
+	part := mat.NewDense(len(miss), len(free), nil)
+	for i := range miss {
+		for k, j := range free {
+			part.Set(i, k, jac.At(i, j))
+		}
+	}
+	var d mat.VecDense
+	if err := d.SolveVec(part, mat.NewVecDense(len(miss), miss)); err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(free))
+	for k := range out {
+		out[k] = d.AtVec(k)
+	}
+	return out, nil
+}
+
+func (c *Calibration) fit(x []int64, y []float64, stopped []Stop) *Fit {
+	f := &Fit{Machine: c.machine, Params: c.params, Cycles: x, Stopped: stopped}
 	for i, name := range c.figures {
 		f.Figures = append(f.Figures, FitFigure{name, y[i], c.targets[i]})
 	}
@@ -211,6 +279,9 @@ func (f *Fit) Proposal() string {
 	fmt.Fprintf(&b, "# proposal for machine %s (%s)\n", f.Machine.Name, f.Machine.File)
 	for _, g := range f.Figures {
 		fmt.Fprintf(&b, "# %s: %.1f cycles a hit, published %.1f\n", g.Point, g.Predicted, g.Expected)
+	}
+	for _, st := range f.Stopped {
+		fmt.Fprintf(&b, "# NOT MET: %s\n", st)
 	}
 	for i, p := range f.Params {
 		fmt.Fprintf(&b, "\n[%s]\ncycles = %d # was %s\n", strings.TrimSuffix(p.Path, ".cycles"),

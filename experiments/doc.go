@@ -48,8 +48,23 @@
 // everything from there that the file itself does not say. Tables are merged key by key, points by their
 // name; a table that names its source is replaced as a whole. Machine descriptions have the same.
 //
+// A file that collects others runs their points and reports them together, under the names
+// EXPERIMENT:POINT. It has no points, machine or kernel of its own:
+//
+//	name = "..."
+//	title = "..."
+//	collect = ["overhead-opteron-246", "./mine.toml"]
+//	figures = ["overhead"]        # a panel for each experiment
+//
+//	[[differences]]               # of two points of each experiment, against the published ones
+//	of = "r"
+//	less = "k"
+//	era = "2005"                  # when it is for kernels of one era
+//	means = "what a return probe costs more"
+//
 // Options of the form key=value override any key by its dotted path, elements of a list by name or
-// index (points.k.handler=handler_count), and the machine description by "machine." and its key.
+// index (points.k.handler=handler_count), and the machine description by "machine." and its key. Those of a
+// collection are for every file that it collects, but for the keys of the collection itself.
 //
 // # Machine descriptions
 //

@@ -66,7 +66,7 @@ func toyLoader() *Loader {
 // simulating.
 func toyMeasure(p *Point) (*Measurement, error) {
 	n := p.Workload.Hits
-	cost := int64(p.Machine.CPU.Events["trap"]) + int64(len(p.Name))*60
+	cost := int64(p.Machine.CPU.Events["trap"]) + int64(len(p.Label))*60
 	if p.Probe.Mode == Step {
 		cost *= 2
 	}

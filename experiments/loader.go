@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"kprobesim/cpus"
@@ -34,9 +35,22 @@ type Loader struct {
 	ISAs   []*cpus.ISA
 	Images []BuiltIn // guest images of this program
 
-	docs   map[string]*doc.Node
+	docs   map[string]document
 	images map[string]*Image
-	inputs []results.Input
+	inputs []results.Input // of the plan that is being read
+}
+
+// document is a file that was read once.
+type document struct {
+	root  *doc.Node
+	input results.Input
+}
+
+// use notes that the plan depends on a file, whether it is read now or was read for another plan.
+func (l *Loader) use(in results.Input) {
+	if !slices.Contains(l.inputs, in) {
+		l.inputs = append(l.inputs, in)
+	}
 }
 
 // BuiltIn is a guest image that the program carries.
@@ -117,8 +131,9 @@ func (l *Loader) layered(what, folder, name, base string, depth int) (*doc.Node,
 // single reads and parses one file once.
 func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
 	key := what + "\x00" + name + "\x00" + base
-	if n := l.docs[key]; n != nil {
-		return n, nil
+	if d, ok := l.docs[key]; ok {
+		l.use(d.input)
+		return d.root, nil
 	}
 	file, b, err := readNamed(folder, what, name, base)
 	if err != nil {
@@ -129,80 +144,75 @@ func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
 		return nil, err
 	}
 	if l.docs == nil {
-		l.docs = map[string]*doc.Node{}
+		l.docs = map[string]document{}
 	}
-	l.docs[key] = root
-	l.inputs = append(l.inputs, results.Input{
-		Kind: what, Name: filepath.Base(file),
-		Hash: results.Hash(b),
-	})
+	d := document{root, results.Input{Kind: what, Name: filepath.Base(file), Hash: results.Hash(b)}}
+	l.docs[key] = d
+	l.use(d.input)
 	return root, nil
 }
 
-// Image loads a guest image by name or path and holds it against the kernel's ISA.
+// Image loads a guest image by name or path and holds it against what the experiment says of its kernel.
 func (l *Loader) Image(k Kernel, isa *cpus.ISA, base string) (*Image, error) {
-	key := k.Image + "\x00" + base
-	im := l.images[key]
-	if im == nil {
-		var err error
-		if im, err = l.loadImage(k, base); err != nil {
-			return nil, err
-		}
-		if l.images == nil {
-			l.images = map[string]*Image{}
-		}
-		l.images[key] = im
+	im, err := l.image(k, base)
+	if err != nil {
+		return nil, fmt.Errorf("kernel.image: %w", err)
 	}
+	l.use(results.Input{Kind: "image", Name: filepath.Base(im.Name), Hash: im.Hash})
 	if err := im.Match(isa.Machine, isa.Bits, isa.Order); err != nil {
 		return nil, fmt.Errorf("kernel.image: %w", err)
 	}
 	return im, nil
 }
 
-func (l *Loader) loadImage(k Kernel, base string) (*Image, error) {
-	name, b, err := l.imageBytes(k, base)
+// image finds an image and loads it once.
+func (l *Loader) image(k Kernel, base string) (*Image, error) {
+	name, open, err := l.findImage(k, base)
 	if err != nil {
-		return nil, fmt.Errorf("kernel.image: %w", err)
+		return nil, err
 	}
-	im, err := sim.LoadImage(name, b)
+	if im := l.images[name]; im != nil {
+		return im, nil
+	}
+	b, err := open()
 	if err != nil {
-		return nil, fmt.Errorf("kernel.image: %w", err)
+		return nil, err
 	}
-	l.inputs = append(l.inputs, results.Input{
-		Kind: "image", Name: filepath.Base(name),
-		Hash: results.Hash(b),
-	})
-	return &Image{im, results.Hash(b)}, nil
+	loaded, err := sim.LoadImage(name, b)
+	if err != nil {
+		return nil, err
+	}
+	if l.images == nil {
+		l.images = map[string]*Image{}
+	}
+	l.images[name] = &Image{loaded, results.Hash(b)}
+	return l.images[name], nil
 }
 
-func (l *Loader) imageBytes(k Kernel, base string) (name string, b []byte, err error) {
+// findImage returns the name of an image and how to read it: a path has a slash, a name is one of the
+// program's and must be of the kernel's ISA and era.
+func (l *Loader) findImage(k Kernel, base string) (string, func() ([]byte, error), error) {
 	if strings.ContainsAny(k.Image, `/\`) {
 		file := k.Image
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(base, file)
 		}
-		b, err = readLimited(file)
-		return file, b, err
+		return file, func() ([]byte, error) { return readLimited(file) }, nil
 	}
 	var known []string
 	for _, im := range l.Images {
-		if im.Name == k.Image {
-			return l.builtIn(im, k)
+		if im.Name != k.Image {
+			known = append(known, im.Name)
+			continue
 		}
-		known = append(known, im.Name)
+		if im.ISA != k.ISA || im.Era != k.Era {
+			return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s",
+				im.Name, im.ISA, im.Era, k.ISA, k.Era)
+		}
+		return im.Name, im.Load, nil
 	}
 	return "", nil, fmt.Errorf("unknown image %q: known are %s, or give the path of a file (./%s)%s",
 		k.Image, strings.Join(known, ", "), k.Image, doc.Suggest(k.Image, known))
-}
-
-// builtIn holds what the experiment says about an image against what the program knows about it.
-func (l *Loader) builtIn(im BuiltIn, k Kernel) (string, []byte, error) {
-	if im.ISA != k.ISA || im.Era != k.Era {
-		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s",
-			im.Name, im.ISA, im.Era, k.ISA, k.Era)
-	}
-	b, err := im.Load()
-	return im.Name, b, err
 }
 
 func (l *Loader) isa(name string) *cpus.ISA {

@@ -79,13 +79,18 @@ func sample(isa *cpus.ISA, c *cpus.Counters) Sample {
 	return s
 }
 
+// at returns how records name the point.
+func (p *Point) at() results.Point {
+	return results.Point{
+		Experiment: p.Experiment, Machine: p.Machine.Name, ISA: p.ISA.Name, Era: p.Kernel.Era,
+		CPUs: 1, Seed: p.Seed, Probe: p.Label,
+	}
+}
+
 // Records returns the observations of point p: the overhead of a warm hit, of the first one, and
 // what was published.
-func (p *Point) Records(experiment string, m *Measurement) ([]results.Record, error) {
-	w := recorder{at: results.Point{
-		Experiment: experiment, Machine: p.Machine.Name, ISA: p.ISA.Name, Era: p.Kernel.Era,
-		CPUs: 1, Seed: p.Seed, Probe: p.Name,
-	}, role: p.Probe.Role}
+func (p *Point) Records(m *Measurement) ([]results.Record, error) {
+	w := recorder{at: p.at(), role: p.Probe.Role}
 	over := m.Probed.sub(m.Base)
 	perHit := clock.PerCycle * clock.Ticks(m.Hits)
 	w.ratio(results.MetricCycles, "cycles", int64(over.Time), int64(perHit))

@@ -18,21 +18,25 @@ type Plan struct {
 	Figures     []string
 	Seed        uint64
 	Points      []Point
+	Collected   []string        // of a collection: the names of its experiments
+	Differences []Difference    // of a collection: what it reports beside the figures
 	Inputs      []results.Input // every file that was read, with its hash
 	Overrides   []string        // the --set options
 }
 
 // Point is one measurement: machine, kernel, workload, probe and seed.
 type Point struct {
-	Name     string // the probe's name and the values of the sweep, "k/workload.hits=100"
-	Machine  *Machine
-	ISA      *cpus.ISA
-	Image    *Image
-	Kernel   Kernel
-	Workload Workload
-	Probe    Probe
-	Seed     uint64
-	Budget   int64 // microseconds of simulated time
+	Name       string // unique in the plan: the label, behind "EXPERIMENT:" in a collection
+	Label      string // the probe's name and the values of the sweep, "k/workload.hits=100"
+	Experiment string // name of the experiment that the point is of
+	Machine    *Machine
+	ISA        *cpus.ISA
+	Image      *Image
+	Kernel     Kernel
+	Workload   Workload
+	Probe      Probe
+	Seed       uint64
+	Budget     int64 // microseconds of simulated time
 }
 
 // Point returns the point of a name.
@@ -77,7 +81,11 @@ func (l *Loader) Plan(name string, sets []string) (*Plan, error) {
 			settings = append(settings, s)
 		}
 	}
-	p.expand(root, settings)
+	if isCollection(root) {
+		p.collect(root, settings)
+	} else {
+		p.expand(root, settings)
+	}
 	p.plan.Inputs = slices.Clone(l.inputs)
 	return p.plan, p.errs.Err()
 }
@@ -127,7 +135,9 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	if len(p.errs) > before {
 		return // what follows would only repeat it
 	}
-	pt := Point{Machine: m, Kernel: e.Kernel, Workload: e.Workload, Seed: e.Seed, Budget: e.Budget}
+	pt := Point{
+		Experiment: e.Name, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Seed: e.Seed, Budget: e.Budget,
+	}
 	if !p.setISA(root, &pt) {
 		return
 	}
@@ -141,7 +151,8 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	for i, probe := range e.Probes {
 		p.addRole(root, &probe, i, e, m)
 		one := pt
-		one.Probe, one.Name = probe, probe.Name+suffix(c)
+		one.Probe, one.Label = probe, probe.Name+suffix(c)
+		one.Name = one.Label
 		p.plan.Points = append(p.plan.Points, one)
 	}
 }

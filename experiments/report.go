@@ -36,7 +36,7 @@ func NewReport(p *Plan, outcomes []Outcome) *Report {
 		if o.Err != nil {
 			continue
 		}
-		records, err := o.Point.Records(p.Name, o.Measurement)
+		records, err := o.Point.Records(o.Measurement)
 		if err == nil {
 			err = r.Set.Add(records...)
 		}
@@ -61,44 +61,6 @@ func (r *Report) Err() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Table returns the table that people read.
-func (r *Report) Table() *results.Table {
-	t := results.Tabulate(r.Set, results.OverheadColumns(phasesOf(r.Set)))
-	t.Title = r.Plan.Title
-	t.Notes = append(t.Notes, r.notes()...)
-	return t
-}
-
-// machineOverrides returns the overrides that change what the fitted numbers were fitted with.
-func machineOverrides(sets []string) []string {
-	return slices.DeleteFunc(slices.Clone(sets), func(s string) bool {
-		return !strings.HasPrefix(s, "machine") && !strings.HasPrefix(s, "kernel")
-	})
-}
-
-func (r *Report) notes() []string {
-	var notes []string
-	if len(r.Plan.Points) > 0 {
-		if m := r.Plan.Points[0].Machine; len(m.FittedParams()) > 0 {
-			notes = append(notes,
-				fmt.Sprintf("%s: %d parameters fitted on %s; every other figure is predicted",
-					m.Name, len(m.FittedParams()), strings.Join(m.FittedOn(), ", ")))
-		}
-	}
-	if o := machineOverrides(r.Plan.Overrides); len(o) > 0 {
-		notes = append(notes, "the machine was changed, and nothing fitted anew: "+strings.Join(o, ", "))
-	}
-	for _, s := range r.Set.Sources() {
-		notes = append(notes, "published: "+s)
-	}
-	for _, o := range r.Outcomes {
-		if o.Err == nil {
-			notes = append(notes, prefix(o.Point.Name+": ", o.Measurement.Notes)...)
-		}
-	}
-	return notes
 }
 
 func prefix(p string, lines []string) []string {
@@ -176,20 +138,48 @@ func Draw(files map[string][]byte, s *results.Set, figures []string) error {
 // figure makes one figure; what it says follows from the records and their sources alone, so that a
 // results directory is enough to draw it again.
 func figure(name string, s *results.Set) (results.Figure, error) {
-	p := s.Points()[0]
-	where := fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era)
-	switch name {
-	case FigureOverhead:
+	where := place(s.Points()[0])
+	switch {
+	case name == FigureOverhead && several(s):
+		return results.OverheadPanels(s, results.Frame{
+			Title: "Overhead of a probe hit, published and simulated", YLabel: "microseconds per hit",
+			Width: 165, Height: 150,
+		}, panelTitle(s))
+	case name == FigurePhases && several(s):
+		return nil, errors.New("a collection has none: draw it for one of its experiments")
+	case name == FigureOverhead:
 		return results.OverheadBars(s, results.Frame{
 			Title: "Overhead of a probe hit: " + where, YLabel: "microseconds per hit",
 		}, false)
-	case FigurePhases:
+	case name == FigurePhases:
 		phases, caption := stackable(s)
 		return results.PhaseStack(s, phases, results.Frame{
 			Title: "Where the cycles of a probe hit go: " + where, YLabel: "cycles per hit", Caption: caption,
 		})
 	}
 	return nil, fmt.Errorf("unknown; known are %s, %s", FigureOverhead, FigurePhases)
+}
+
+// place says where the figures of an experiment are from.
+func place(p results.Point) string { return fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era) }
+
+// panelTitle returns what names the panel of an experiment: where its figures are from, or its own name
+// when another experiment of the set is from there too.
+func panelTitle(s *results.Set) func(results.Point) string {
+	from := map[string]string{}
+	for _, p := range s.Points() {
+		if e, ok := from[place(p)]; ok && e != p.Experiment {
+			return func(p results.Point) string { return p.Experiment }
+		}
+		from[place(p)] = p.Experiment
+	}
+	return place
+}
+
+// several reports whether a set holds more than one experiment, as that of a collection does.
+func several(s *results.Set) bool {
+	p := s.Points()
+	return slices.ContainsFunc(p, func(q results.Point) bool { return q.Experiment != p[0].Experiment })
 }
 
 // stackable returns the phases that can be stacked, and what the caption says of the others: code

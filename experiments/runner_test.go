@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/clock"
 )
 
 // files runs the toy experiment and returns the results directory.
@@ -116,6 +119,50 @@ func TestCalibration(t *testing.T) {
 		t.Errorf("trap fitted to %v cycles, want 989", fit.Cycles)
 	}
 	golden(t, "proposal.toml", strings.ReplaceAll(fit.Proposal(), strings.TrimSuffix(file, "toy.toml"), ""))
+}
+
+// A fit that would have to leave the range of a number stops at its end and says so; other numbers are
+// fitted as well as they can be without it.
+func TestCalibrationStopsAtABound(t *testing.T) {
+	for _, c := range []struct {
+		name, trap string
+		extra      int64 // cycles that every hit takes beside the trap
+		want       []int64
+		stop       string
+	}{
+		{"one number", `trap = { cycles = 100, fitted = ["k"], source = "fitted: k" }`, 5000, []int64{0}, "event.trap.cycles stopped at 0 cycles"},
+		{"one of two", `trap = { cycles = 100, fitted = ["k"], source = "fitted: k" }`, 900, []int64{0, 1080}, "event.mispredict.cycles stopped at 0 cycles"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := toyFiles(t)
+			text := toyMachine
+			if len(c.want) == 2 {
+				text = strings.Replace(text, `mispredict = { cycles = "15", source = "book: 7" }`, `mispredict = { cycles = "15", fitted = ["b"], source = "fitted: b" }`, 1)
+			}
+			machine := write(t, filepath.Dir(file), "machine.toml", text)
+			costly := func(p *Point) (*Measurement, error) {
+				m, err := toyMeasure(p)
+				per := clock.FromCycles(c.extra) + p.Machine.CPU.Events["mispredict"]
+				m.Probed.Time = m.Base.Time + clock.Ticks(m.Hits)*per
+				if p.Name == "k" {
+					m.Probed.Time += clock.Ticks(m.Hits) * p.Machine.CPU.Events["trap"]
+				}
+				return m, err
+			}
+			cal, err := NewCalibration(toyLoader(), machine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fit, err := cal.Fit(&Runner{Measure: costly})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = fit.Proposal()
+			if !slices.Equal(fit.Cycles, c.want) || !strings.Contains(text, "# NOT MET: "+c.stop) {
+				t.Errorf("fitted to %v, want %v with %q in\n%s", fit.Cycles, c.want, c.stop, text)
+			}
+		})
+	}
 }
 
 func TestEveryNumberHasASource(t *testing.T) {

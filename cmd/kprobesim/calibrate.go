@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,8 @@ func (a *app) calibrateCmd() *cobra.Command {
 		Use:   "calibrate MACHINE",
 		Short: "Fit the parameters of a machine that are marked fitted, and print a proposal",
 		Long: `Fit the parameters that a machine description marks as fitted on the published figures it names, by
-running the experiment that it names. The proposal is printed; no file is changed.`,
+running the experiment that it names. The proposal is printed; no file is changed. When a number would
+have to leave its range to meet the figures, the proposal says so and the exit code is 1.`,
 		Args: exactlyOne("machine"),
 	}
 	workers := workersFlag(c)
@@ -29,7 +31,11 @@ running the experiment that it names. The proposal is printed; no file is change
 			return fail(exitFailed, err)
 		}
 		fmt.Fprint(a.out, fit.Proposal())
-		return nil
+		var errs []error
+		for _, s := range fit.Stopped {
+			errs = append(errs, fmt.Errorf("machine %s: %s", fit.Machine.Name, s))
+		}
+		return fail(exitFailed, errors.Join(errs...))
 	}
 	return c
 }

@@ -59,7 +59,9 @@ func (a *app) plans(names, sets []string) ([]*experiments.Plan, error) {
 // runPlan runs one experiment and reports it.
 func (a *app) runPlan(p *experiments.Plan, out string, workers int) error {
 	r := a.measureAll(p, workers)
-	fmt.Fprintln(a.out, r.Table().Text())
+	for _, t := range r.Tables() {
+		fmt.Fprintln(a.out, t.Text())
+	}
 	files, err := r.Files()
 	if err == nil {
 		err = results.WriteDir(filepath.Join(out, p.Name), files)

@@ -1,0 +1,159 @@
+package experiments
+
+import (
+	"slices"
+	"strings"
+
+	"kprobesim/internal/doc"
+)
+
+// Collection is an experiment file without points of its own: it runs those of other files and reports
+// them together.
+type Collection struct {
+	Name, Title string
+	Collect     []string // names or paths of the other files
+	Differences []Difference
+	Figures     []string
+}
+
+// Difference is a quantity that a collection holds against the published figures: what one probe costs
+// more than another one of the same experiment.
+type Difference struct {
+	Of, Less string // names of points
+	Era      string // of the kernels for which it is reported; "" for all
+	Means    string // what the difference consists of
+	pos      doc.Pos
+}
+
+// String names the difference as tables do.
+func (d Difference) String() string { return d.Of + " - " + d.Less }
+
+// maxCollected bounds the files of one collection.
+const maxCollected = 64
+
+// isCollection tells a file that collects others from one with points of its own.
+func isCollection(root *doc.Node) bool { return root.Get("collect") != nil }
+
+// readCollection reads the collection in root.
+func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
+	r := doc.NewReader(root, errs)
+	c := &Collection{
+		Name:    doc.Need(r, "name", Name),
+		Title:   doc.Need(r, "title", doc.Text),
+		Collect: doc.Need(r, "collect", doc.ListOf(doc.Text)),
+		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(FigureOverhead))),
+	}
+	r.Has("base") // read by the loader
+	if n := len(root.Get("collect").Items); n > maxCollected {
+		r.Errorf("collect", "%d files: at most %d", n, maxCollected)
+	} else if n == 0 && root.Get("collect").Kind == doc.Array {
+		r.Errorf("collect", "name at least one experiment")
+	}
+	for _, s := range r.List("differences") {
+		c.Differences = append(c.Differences, readDifference(s))
+	}
+	r.Done()
+	return c
+}
+
+func readDifference(r *doc.Reader) Difference {
+	defer r.Done()
+	return Difference{
+		Of: doc.Need(r, "of", doc.Text), Less: doc.Need(r, "less", doc.Text),
+		Era: doc.Opt(r, "era", "", Name), Means: doc.Need(r, "means", doc.Text),
+		pos: r.Pos(),
+	}
+}
+
+// collectionKeys are the keys whose settings are for the collection; others are for every file that it
+// collects.
+func collectionKeys() []string { return []string{"name", "title", "collect", "figures", "differences"} }
+
+// collect plans the experiments of a collection, each as it would be alone, with the settings that are
+// not for the collection itself.
+func (p *planner) collect(root *doc.Node, settings []doc.Setting) {
+	root = root.Clone()
+	var inner []doc.Setting
+	for _, s := range settings {
+		if slices.Contains(collectionKeys(), s.Path[0]) {
+			p.errs.Join(s.Value.Pos, s.Apply(root))
+		} else {
+			inner = append(inner, s)
+		}
+	}
+	c := readCollection(root, &p.errs)
+	p.plan.Name, p.plan.Title, p.plan.Figures = c.Name, c.Title, c.Figures
+	p.plan.Differences = c.Differences
+	for i, name := range c.Collect[:min(len(c.Collect), maxCollected)] {
+		p.part(root.Find("collect").Items[i].Pos, name, folder(root, "collect"), inner)
+	}
+	if len(p.errs) == 0 {
+		p.checkDifferences()
+	}
+}
+
+// part plans one experiment of a collection, which the collection names at pos.
+func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
+	root, err := p.l.document("experiment", ".", name, base)
+	if err != nil {
+		p.errs.Join(pos, err)
+		return
+	}
+	if isCollection(root) {
+		p.errs.Add(pos, "collect: %s collects experiments itself: name those", name)
+		return
+	}
+	one := &planner{l: p.l, plan: &Plan{File: root.Pos.File}}
+	one.expand(root, settings)
+	p.errs = append(p.errs, one.errs...)
+	if slices.Contains(p.plan.Collected, one.plan.Name) {
+		p.errs.Add(pos, "collect: experiment %q is there twice", one.plan.Name)
+	}
+	p.plan.Collected = append(p.plan.Collected, one.plan.Name)
+	p.plan.Seed = one.plan.Seed
+	for _, pt := range one.plan.Points {
+		pt.Name = pt.Experiment + ":" + pt.Label
+		p.plan.Points = append(p.plan.Points, pt)
+	}
+	if n := len(p.plan.Points); n > maxPoints {
+		p.errs.Add(pos, "collect: %d points are more than %d", n, maxPoints)
+	}
+}
+
+// checkDifferences holds every difference to figures that were published: otherwise it would be missing
+// in the table without a word.
+func (p *planner) checkDifferences() {
+	for _, d := range p.plan.Differences {
+		if len(p.plan.pairs(d)) == 0 {
+			p.errs.Add(d.pos, "differences: no collected experiment%s has published figures of both %s and %s",
+				ofEra(d.Era), d.Of, d.Less)
+		}
+	}
+}
+
+func ofEra(era string) string {
+	if era == "" {
+		return ""
+	}
+	return " of era " + era
+}
+
+// pair is the two points of a difference in one experiment.
+type pair struct{ of, less *Point }
+
+// pairs returns the points of a difference in each experiment that has published figures of both, with
+// every combination of a sweep.
+func (p *Plan) pairs(d Difference) []pair {
+	var out []pair
+	for i := range p.Points {
+		of := &p.Points[i]
+		if of.Probe.Name != d.Of || of.Probe.Published == nil || d.Era != "" && d.Era != of.Kernel.Era {
+			continue
+		}
+		want := of.Experiment + ":" + d.Less + strings.TrimPrefix(of.Label, of.Probe.Name)
+		if less, err := p.Point(want); err == nil && less.Probe.Published != nil {
+			out = append(out, pair{of, less})
+		}
+	}
+	return out
+}
