@@ -30,7 +30,11 @@ type Counters struct {
 	L2Misses     uint64
 	ITLBMisses   uint64
 	DTLBMisses   uint64
-	Invalidation uint64 // stores that hit predecoded code
+	Invalidation uint64 // stores of this CPU that hit predecoded code
+	Transfers    uint64 // lines that came from another CPU's cache
+	Upgrades     uint64 // stores that took the copies of a line from other CPUs
+	Unhandled    uint64 // interrupts whose vector has no usable gate
+	LastVector   uint8  // of the last of them
 	Unmodelled   uint64 // instructions that raised undefined-instruction because no model exists
 	LastUnknown  string // the last of them
 }
@@ -56,6 +60,9 @@ func (c Counters) Sub(o *Counters) Counters {
 		{&c.ITLBMisses, &o.ITLBMisses},
 		{&c.DTLBMisses, &o.DTLBMisses},
 		{&c.Invalidation, &o.Invalidation},
+		{&c.Transfers, &o.Transfers},
+		{&c.Upgrades, &o.Upgrades},
+		{&c.Unhandled, &o.Unhandled},
 		{&c.Unmodelled, &o.Unmodelled},
 	} {
 		*p[0] -= *p[1]

@@ -40,6 +40,13 @@ type FrontEnd struct {
 	ComplexFirst bool // an instruction of more than one operation begins a decode group
 }
 
+// Events whose cost the machine around the CPUs looks at. Every ISA lists them among its Events.
+const (
+	EventIPI      = "ipi"           // from the store that sends an interrupt to its acceptance at another CPU
+	EventTransfer = "line_transfer" // an access that finds its line modified or exclusive in another CPU's cache
+	EventUpgrade  = "line_upgrade"  // a store to a line of which others have copies
+)
+
 // Models of the cost of instructions.
 const (
 	Throughput = "throughput" // in order: issue bandwidth, ports, load-use and events
@@ -258,13 +265,28 @@ type CPU interface {
 	Context
 	Caller
 	Probe
+	Signals
 	// Run executes until Now reaches limit or there is something for the machine to do.
 	Run(limit clock.Ticks) Exit
+	// Steps executes n instructions, or fewer when Now reaches limit or there is something for the
+	// machine to do, and returns how many it executed. An instruction that raises an exception counts,
+	// and its delivery belongs to it; the delivery of an interrupt belongs to the instruction behind
+	// it. Timing is that of Run.
+	Steps(n int, limit clock.Ticks) (int, Exit)
 	Now() clock.Ticks
 	// Advance lets time pass without executing: native work, or sleep.
 	Advance(t clock.Ticks)
 	// Interrupt makes the CPU look for a pending interrupt before its next instruction.
 	Interrupt()
+}
+
+// Signals are what reaches a CPU beside its interrupt controller's vectors.
+type Signals interface {
+	// NMI latches a non-maskable interrupt. It is taken when no earlier one is being handled.
+	NMI()
+	// Init puts the CPU into the state after reset, in which it waits to be booted again. Caches, time
+	// and counters go on.
+	Init()
 }
 
 // Probe is the part of a CPU that measuring looks at, away from the path of execution.

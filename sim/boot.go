@@ -32,12 +32,13 @@ func (m *Machine) load() error {
 // tableBytes is the memory kept for page tables.
 const tableBytes = 1 << 20
 
-// makeCPUs makes the CPUs and starts the first.
+// makeCPUs makes the CPUs and starts the first. The others wait until it starts them.
 func (m *Machine) makeCPUs(root uint64) error {
 	stack, ok := m.image.Symbol("boot_stack_top")
 	if !ok {
 		return fmt.Errorf("no symbol boot_stack_top: the loader does not know where the first stack is")
 	}
+	m.bootStack = stack.Addr
 	lo, size, _ := m.image.Section(".native")
 	for i := range m.cfg.CPUs {
 		base, err := m.perCPU()
@@ -52,11 +53,11 @@ func (m *Machine) makeCPUs(root uint64) error {
 		m.percpu = append(m.percpu, base)
 		m.apics = append(m.apics, apic)
 		m.cpus = append(m.cpus, c)
-		m.asleep = append(m.asleep, -1)
-		if i == 0 {
-			c.Boot(m.image.Entry, stack.Addr, uint64(i), base)
+		if i != 0 {
+			c.Init()
 		}
 	}
+	m.start(0, m.image.Entry, m.bootStack)
 	return nil
 }
 

@@ -2,8 +2,11 @@ package sim
 
 import "kprobesim/internal/clock"
 
-// EventID names an event that has been pushed; 0 names none.
+// EventID names an event that has been pushed; 0 names none. Its upper bits count pushes, its lower
+// ones are the slot in which the queue keeps where the event is.
 type EventID uint64
+
+const slotBits = 20 // events that one queue can hold, as a logarithm
 
 // event is something that happens at a point of simulated time.
 type event struct {
@@ -17,33 +20,52 @@ func (e *event) before(o *event) bool {
 }
 
 // Queue holds the events to come. Events for the same time happen in the order in which they were
-// pushed. The zero value is an empty queue.
+// pushed. Pushing, cancelling and popping take a time that grows with the logarithm of their number:
+// every CPU may have a timer running. The zero value is an empty queue.
 type Queue struct {
-	heap []event // binary heap: an event is never later than its children
-	last EventID
+	heap  []event  // binary heap: an event is never later than its children
+	slots []uint32 // where in heap the event of a slot is
+	free  []uint32 // slots of no event
+	last  uint64   // events pushed so far
 }
 
 // Len is the number of events to come.
 func (q *Queue) Len() int { return len(q.heap) }
 
-// Push plans f for time t and returns a name to cancel it by.
+// Push plans f for time t and returns a name to cancel it by. A queue that is full of a million
+// events drops further ones and returns 0.
 func (q *Queue) Push(t clock.Ticks, f func()) EventID {
+	if len(q.heap) == 1<<slotBits {
+		return 0
+	}
+	if len(q.free) == 0 {
+		q.free = append(q.free, uint32(len(q.slots)))
+		q.slots = append(q.slots, 0)
+	}
+	slot := q.free[len(q.free)-1]
+	q.free = q.free[:len(q.free)-1]
 	q.last++
-	q.heap = append(q.heap, event{t, q.last, f})
+	id := EventID(q.last<<slotBits | uint64(slot))
+	q.heap = append(q.heap, event{t, id, f})
+	q.slots[slot] = uint32(len(q.heap) - 1)
 	q.up(len(q.heap) - 1)
-	return q.last
+	return id
 }
 
-// Cancel drops an event and reports whether it was still to come. Machines have a handful of
-// events, so that looking through all of them is no loss.
+// slot is the place that holds the index of an event.
+func (q *Queue) slot(id EventID) *uint32 { return &q.slots[id&(1<<slotBits-1)] }
+
+// Cancel drops an event and reports whether it was still to come.
 func (q *Queue) Cancel(id EventID) bool {
-	for i := range q.heap {
-		if q.heap[i].id == id {
-			q.remove(i)
-			return true
-		}
+	if id == 0 || id&(1<<slotBits-1) >= EventID(len(q.slots)) {
+		return false
 	}
-	return false
+	i := int(*q.slot(id))
+	if i >= len(q.heap) || q.heap[i].id != id {
+		return false
+	}
+	q.remove(i)
+	return true
 }
 
 // Next is the time of the first event; ok is false when there is none.
@@ -66,8 +88,9 @@ func (q *Queue) Pop() (t clock.Ticks, f func(), ok bool) {
 
 // remove takes out the event at index i.
 func (q *Queue) remove(i int) {
+	q.free = append(q.free, uint32(q.heap[i].id&(1<<slotBits-1)))
 	n := len(q.heap) - 1
-	q.heap[i] = q.heap[n]
+	q.swap(i, n)
 	q.heap[n] = event{} // lets go of the function
 	q.heap = q.heap[:n]
 	if i < n {
@@ -76,13 +99,18 @@ func (q *Queue) remove(i int) {
 	}
 }
 
+func (q *Queue) swap(i, j int) {
+	q.heap[i], q.heap[j] = q.heap[j], q.heap[i]
+	*q.slot(q.heap[i].id), *q.slot(q.heap[j].id) = uint32(i), uint32(j)
+}
+
 func (q *Queue) up(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
 		if !q.heap[i].before(&q.heap[parent]) {
 			return
 		}
-		q.heap[i], q.heap[parent] = q.heap[parent], q.heap[i]
+		q.swap(i, parent)
 		i = parent
 	}
 }
@@ -99,7 +127,7 @@ func (q *Queue) down(i int) {
 		if !q.heap[child].before(&q.heap[i]) {
 			return
 		}
-		q.heap[i], q.heap[child] = q.heap[child], q.heap[i]
+		q.swap(i, child)
 		i = child
 	}
 }

@@ -83,11 +83,18 @@ func NewLAPIC(cfg LAPICConfig) *LAPIC {
 	if cfg.BusCycle <= 0 {
 		cfg.BusCycle = clock.PerCycle
 	}
-	l := &LAPIC{cfg: cfg, dfr: 0xffffffff, svr: 0xff}
+	l := &LAPIC{cfg: cfg}
+	l.Reset()
+	return l
+}
+
+// Reset gives the state after power-up, which INIT gives too (10.4.7): the identifier stays.
+func (l *LAPIC) Reset() {
+	l.startTimer(0)
+	*l = LAPIC{cfg: l.cfg, dfr: 0xffffffff, svr: 0xff}
 	for i := range l.lvt {
 		l.lvt[i] = lvtResetValue
 	}
-	return l
 }
 
 // Load reads the 32-bit register at an offset into the APIC's page. Reserved registers read as 0

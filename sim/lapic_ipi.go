@@ -13,6 +13,12 @@ const (
 	DeliverStartup DeliveryMode = 6
 )
 
+// String names the mode as events do.
+func (d DeliveryMode) String() string {
+	names := [...]string{"fixed", "lowest", "smi", "reserved", "nmi", "init", "startup", "extint"}
+	return names[d&7]
+}
+
 // Shorthand names the targets of an interprocessor interrupt without a destination.
 type Shorthand uint8
 

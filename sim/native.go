@@ -42,8 +42,12 @@ type request struct {
 // Machine returns the machine of the call.
 func (c *Call) Machine() *Machine { return c.m }
 
-// CPU returns the number of the CPU that the call runs on.
+// CPU returns the number of the CPU that the call runs on. It changes when a guest function that was
+// invoked returns on another: its task was moved.
 func (c *Call) CPU() int { return c.cpu }
+
+// Now returns the time of that CPU.
+func (c *Call) Now() clock.Ticks { return c.m.cpus[c.cpu].Now() }
 
 // Arg returns integer argument i, from 0 to 5.
 func (c *Call) Arg(i int) uint64 { return c.args[i] }

@@ -1,5 +1,7 @@
 package x86
 
+import "kprobesim/cpus"
+
 // Cost classes, by the name a machine description uses.
 const (
 	clNop = iota
@@ -181,6 +183,9 @@ const (
 	evBreakpoint
 	evDebug
 	evInterrupt
+	evIPI
+	evTransfer
+	evUpgrade
 	events
 )
 
@@ -196,4 +201,7 @@ var eventNames = [events]string{
 	evBreakpoint: "exception_breakpoint", // delivery of #BP
 	evDebug:      "exception_debug",      // delivery of #DB
 	evInterrupt:  "interrupt",
+	evIPI:        cpus.EventIPI,
+	evTransfer:   cpus.EventTransfer,
+	evUpgrade:    cpus.EventUpgrade,
 }

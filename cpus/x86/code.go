@@ -212,19 +212,26 @@ func (c *CPU) sameTail(b *block, pc uint64) bool {
 }
 
 // dropCode forgets the blocks of a written line, and those of the line before it, whose last
-// instruction may reach into it.
+// instruction may reach into it. Every CPU is told of every such store, its own and others'. One that
+// executes a block looks again before its next instruction.
 func (c *CPU) dropCode(pa uint64) {
-	c.ctr.Invalidation++
 	c.dropLine(pa)
 	if pa >= lineBytes {
 		c.dropLine(pa - lineBytes)
 	}
-	c.stop |= stopCode
+	if c.idx != between {
+		c.ctr.Invalidation++
+		c.stop |= stopCode
+	}
 }
 
 func (c *CPU) dropLine(pa uint64) {
-	c.gen++
-	if p := c.pages[pa>>12]; p != nil {
-		p.lines[pa&0xfff>>mmu.LineShift] = nil
+	p := c.pages[pa>>12]
+	if p == nil {
+		return
+	}
+	if l := &p.lines[pa&0xfff>>mmu.LineShift]; *l != nil {
+		*l = nil
+		c.gen++
 	}
 }

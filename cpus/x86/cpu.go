@@ -89,6 +89,9 @@ type CPU struct {
 	shadow             bool // sti or mov ss holds interrupts off for one instruction
 	holdTraps          bool // mov ss holds debug traps off until the next instruction is done
 	halted             bool
+	parked             bool // after Init, until Boot: its time is nobody's
+	nmi                bool // latched
+	nmiBlocked         bool // until the next iret
 	leaving            bool // the running instruction is an iret that succeeded
 	long               bool // 64-bit code segment in long mode
 	watching           bool // DR7 arms something
@@ -111,6 +114,7 @@ type CPU struct {
 	tables     mmu.PageFormat
 	largeShift uint8   // of the TLBs
 	args       []uint8 // argument registers of the calling convention
+	reset      func(*CPU)
 }
 
 // New64 and New32 make a CPU in 64-bit mode and in 32-bit protected mode with paging on, as the loader
@@ -125,7 +129,7 @@ func New32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 }
 
 func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, reset func(*CPU)) *CPU {
-	c := &CPU{num: n, bus: bus, memory: bus.Memory, mem: bus.Memory.Raw(), codeMap: bus.Memory.CodeMap()}
+	c := &CPU{num: n, reset: reset, bus: bus, memory: bus.Memory, mem: bus.Memory.Raw(), codeMap: bus.Memory.CodeMap()}
 	c.largeShift = mmu.Long().Large
 	c.itlb = mmu.NewTLB(cfg.ITLB, c.largeShift)
 	c.dtlb = mmu.NewTLB(cfg.DTLB, c.largeShift)
@@ -164,7 +168,7 @@ func (c *CPU) resetCommon() {
 
 // Boot implements cpus.Probe.
 func (c *CPU) Boot(entry, stack uint64, args ...uint64) {
-	c.r[rRIP], c.halted = entry, false
+	c.r[rRIP], c.halted, c.parked = entry, false, false
 	c.r[rsp] = stack
 	for i, a := range args {
 		c.r[c.args[i]] = a
@@ -242,7 +246,36 @@ func (c *CPU) Now() clock.Ticks { return c.retire }
 // Advance implements cpus.CPU.
 func (c *CPU) Advance(t clock.Ticks) {
 	c.drain(t)
+	if c.parked {
+		c.mark = c.retire
+	}
 	c.charge()
+}
+
+// NMI implements cpus.Signals.
+func (c *CPU) NMI() {
+	c.nmi = true
+	c.attend |= attendIRQ
+}
+
+// Init implements cpus.Signals (SDM vol. 3, table 9-1, column INIT; with paging on, as Boot expects).
+// The time-stamp counter goes on.
+func (c *CPU) Init() {
+	c.charge()
+	c.r, c.cy, c.par, c.aux, c.ctl = [32]uint64{}, 0, 0, 0, 0
+	c.seg, c.segBase = [6]segment{}, [8]uint64{}
+	c.gdt, c.idt, c.ldt, c.tr = table{}, table{}, segment{}, segment{}
+	c.cr2, c.dreg = 0, [8]uint64{}
+	c.msr = msrs{tscOffset: c.msr.tscOffset}
+	c.cpl, c.user, c.shadow, c.holdTraps, c.leaving = 0, false, false, false, false
+	c.watching, c.watchHit, c.nmi, c.nmiBlocked = false, 0, false, false
+	c.fault, c.exit, c.stop, c.attend = fault{}, cpus.Exit{}, 0, 0
+	c.ctx, c.ctxs, c.phase = cpus.NoException, nil, 0
+	c.resetCommon()
+	c.reset(c)
+	c.setTables()
+	c.flushTLB(true)
+	c.halted, c.parked = true, true
 }
 
 // Interrupt implements cpus.CPU.

@@ -90,6 +90,10 @@ func (c *CPU) deliver(f fault, kind uint8) {
 		if c.enterHandler(f) {
 			return
 		}
+		if kind == cpus.Interrupted && f == first {
+			c.ctr.Unhandled++
+			c.ctr.LastVector = f.vector
+		}
 		inner := c.fault
 		c.fault, c.stop = fault{}, c.stop&^(stopFault|stopCode)
 		c.restoreAfter(&old)
@@ -347,6 +351,10 @@ func stackWords[T width](c *CPU, w []uint64, from int) bool {
 // iret returns from an exception. In 64-bit mode all five words are popped; in 32-bit mode the stack
 // pointer is there for a return to an outer level only.
 func iret[T width](c *CPU, _ *inst) {
+	c.nmiBlocked = false // even when it faults (SDM vol. 3, 6.7.1)
+	if c.nmi {
+		c.attend |= attendIRQ
+	}
 	var w [5]uint64
 	n := 3
 	if c.long {

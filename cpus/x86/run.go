@@ -8,17 +8,8 @@ import (
 // Run implements cpus.CPU. Time and interrupts are looked at between blocks.
 func (c *CPU) Run(limit clock.Ticks) cpus.Exit {
 	for {
-		if c.attend != 0 {
-			c.lookAround()
-		}
-		if c.halted {
-			return cpus.Exit{Reason: cpus.Halted}
-		}
-		if c.retire >= limit {
-			return cpus.Exit{Reason: cpus.Limit}
-		}
-		if c.r[rRIP]-c.bus.Native[0] < c.bus.Native[1]-c.bus.Native[0] {
-			return cpus.Exit{Reason: cpus.Native}
+		if e, stop := c.before(limit); stop {
+			return e
 		}
 		b := c.fetch()
 		if b == nil {
@@ -33,6 +24,22 @@ func (c *CPU) Run(limit clock.Ticks) cpus.Exit {
 	}
 }
 
+// before looks around before a block, and reports whether there is something for the machine to do.
+func (c *CPU) before(limit clock.Ticks) (cpus.Exit, bool) {
+	if c.attend != 0 {
+		c.lookAround()
+	}
+	switch {
+	case c.halted:
+		return cpus.Exit{Reason: cpus.Halted}, true
+	case c.retire >= limit:
+		return cpus.Exit{Reason: cpus.Limit}, true
+	case c.r[rRIP]-c.bus.Native[0] < c.bus.Native[1]-c.bus.Native[0]:
+		return cpus.Exit{Reason: cpus.Native}, true
+	}
+	return cpus.Exit{}, false
+}
+
 // runBlocks executes a block and those that follow it by links, as far as nothing but the next block's
 // code is to be looked at between them. When every instruction must be looked at it executes the first.
 func (c *CPU) runBlocks(b *block, limit clock.Ticks) {
@@ -41,7 +48,7 @@ func (c *CPU) runBlocks(b *block, limit clock.Ticks) {
 	}
 	if c.observer != nil || c.shadow || c.ctl&flagTF != 0 || c.watching {
 		c.cur, c.settled = b, 0
-		c.runObserved(b)
+		c.runObserved(b, len(b.insts))
 		return
 	}
 	for b != nil {
@@ -109,35 +116,35 @@ func (c *CPU) finish(in *inst, i int) {
 	}
 }
 
-// runObserved executes a block one instruction at a time: for the observer, for single-stepping, for
-// breakpoints by address, and behind instructions that hold interrupts off. Its timing is runBlock's.
-func (c *CPU) runObserved(b *block) {
-	first := true
-	for i := range b.insts {
+// runObserved executes up to max instructions of a block one by one: for the observer, for
+// single-stepping, for breakpoints by address, and behind instructions that hold interrupts off. It
+// returns how many there were. Its timing is runBlocks'.
+func (c *CPU) runObserved(b *block, max int) int {
+	for i := range b.insts[:max] {
 		in := &b.insts[i]
 		if c.watching && c.breakOnFetch() {
-			return
+			return i + 1
 		}
 		pc := c.r[rRIP]
 		trap, shadow := c.ctl&flagTF != 0, c.shadow
-		if !first && (trap || shadow) {
-			return // a block of its own
+		if i != 0 && (trap || shadow) {
+			return i // a block of its own
 		}
-		first = false
 		c.shadow = false
 		c.begin(pc)
 		stopped := c.one(in, i)
 		if c.stepped {
 			c.afterStep(trap)
 		}
-		c.end(pc, in)
+		c.end(b, pc, in)
 		if shadow {
 			c.attend |= attendFlags
 		}
 		if stopped || trap || shadow || c.r[rRIP] != pc+uint64(in.len) {
-			return
+			return i + 1
 		}
 	}
+	return max
 }
 
 // one executes and times one instruction, and reports whether the block ends with it. Afterwards
@@ -184,25 +191,31 @@ func (c *CPU) begin(pc uint64) {
 	}
 }
 
-func (c *CPU) end(pc uint64, in *inst) {
+func (c *CPU) end(b *block, pc uint64, in *inst) {
 	if c.observer == nil {
 		return
 	}
 	s := &c.step
 	s.End = c.retire
 	c.observed = c.retire
-	s.Phys, _ = c.Translate(pc)
+	s.Phys = b.pa + (pc - b.pc)
 	s.Code = c.memory.Bytes(s.Phys, int(in.len))
 	c.observer.Step(s)
 	c.step.Stalls = cpus.Stalls{}
 }
 
-// lookAround takes a pending interrupt if the CPU accepts one.
+// lookAround takes a non-maskable interrupt, or another if the CPU accepts one.
 func (c *CPU) lookAround() {
 	if c.shadow {
 		return
 	}
 	c.attend = 0
+	if c.nmi && !c.nmiBlocked {
+		c.nmi, c.nmiBlocked, c.halted = false, true, false
+		c.attend = attendIRQ
+		c.deliver(fault{vector: vecNM, trap: true}, cpus.Interrupted)
+		return
+	}
 	ic := c.bus.Interrupts
 	if ic == nil {
 		return

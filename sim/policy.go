@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"kprobesim/internal/clock"
+)
+
+// Policy chooses who runs, in place of time: to search for interleavings. Next is given the numbers of
+// the CPUs that have something to execute, in order and never none of them, which it must not keep. The
+// machine runs the chosen CPU for exactly that many instructions, of which a call into Go is one, or
+// until it halts. Then all running CPUs are as late as it is: the others stood still, as under a
+// hypervisor that took their processor away. Events happen when that common time reaches them.
+type Policy interface {
+	Next(m *Machine, runnable []int) (cpu, steps int)
+}
+
+// chosenTurn lets the next event happen, or the CPU run that the policy chooses.
+func (m *Machine) chosenTurn() {
+	if m.stale {
+		m.choose()
+	}
+	t, due := m.events.Next()
+	switch {
+	case due && (t <= m.now || len(m.choice) == 0):
+		m.happen(max(t, m.now))
+		return
+	case len(m.choice) == 0:
+		m.Stop(m.stuck())
+		return
+	case m.now >= m.cfg.Budget:
+		m.Stop(m.overBudget())
+		return
+	}
+	i, steps := m.cfg.Policy.Next(m, m.choice)
+	if _, ok := slices.BinarySearch(m.choice, i); !ok || steps < 1 {
+		m.Stop(fmt.Errorf("the policy chose cpu %d for %d instructions, of cpus %v", i, steps, m.choice))
+		return
+	}
+	m.drive(i, steps)
+}
+
+// choose lists the running CPUs.
+func (m *Machine) choose() {
+	m.choice, m.stale = m.choice[:0], false
+	for i, a := range m.state {
+		if a == running {
+			m.choice = append(m.choice, i)
+		}
+	}
+}
+
+// drive executes instructions of one CPU, with the events that become due between them.
+func (m *Machine) drive(i, steps int) {
+	c := m.cpus[i]
+	m.advance(i, m.now)
+	for steps > 0 && !m.done && m.state[i] == running && m.now < m.cfg.Budget {
+		m.current = i
+		n, e := c.Steps(steps, m.nextEvent())
+		steps -= n
+		if e.Reason != 0 {
+			m.handle(i, e)
+			steps--
+		}
+		m.now, m.current = max(m.now, c.Now()), -1
+		for !m.done {
+			t, due := m.events.Next()
+			if !due || t > m.now {
+				break
+			}
+			m.happen(m.now)
+		}
+	}
+}
+
+// nextEvent is the time up to which nothing happens but instructions.
+func (m *Machine) nextEvent() clock.Ticks {
+	if t, ok := m.events.Next(); ok {
+		return min(t, m.cfg.Budget)
+	}
+	return m.cfg.Budget
+}

@@ -1,0 +1,43 @@
+package sim
+
+import "kprobesim/internal/clock"
+
+// Event is something worth knowing of at a point of time: an interrupt that was sent, a task that
+// began to run, a step of a protocol. Kinds are lower-case words; each says what the other fields mean.
+// The machine itself notes
+//
+//   - ipi-send: CPU sent an interprocessor interrupt: Name its mode, ID its vector, Arg its destination
+//   - ipi: it was accepted at CPU
+//   - nmi: a non-maskable interrupt reached CPU
+type Event struct {
+	At   clock.Ticks
+	CPU  int
+	Kind string
+	Name string
+	ID   uint64
+	Arg  uint64
+}
+
+// Watch calls f for every event that is noted, in the order in which the machine executes, which for
+// events of different CPUs may be that of time but for the machine's lookahead. f must not change the
+// machine.
+func (m *Machine) Watch(f func(Event)) { m.watchers = append(m.watchers, f) }
+
+// Note tells watchers of an event. At 0 stands for the present time of the event's CPU.
+func (m *Machine) Note(e Event) {
+	if len(m.watchers) != 0 {
+		m.note(e)
+	}
+}
+
+func (m *Machine) note(e Event) {
+	if e.At == 0 {
+		e.At = m.Now()
+		if e.CPU >= 0 && e.CPU < len(m.cpus) && m.state[e.CPU] == running {
+			e.At = m.cpus[e.CPU].Now()
+		}
+	}
+	for _, f := range m.watchers {
+		f(e)
+	}
+}
