@@ -57,3 +57,29 @@ func TestBaseErrors(t *testing.T) {
 		}
 	}
 }
+
+// The E5410 in 32-bit mode is the same silicon: it has every number of the description of 64-bit mode
+// but the few that the mode changes.
+func TestTheModesOfAMachineShareNumbers(t *testing.T) {
+	params := func(name string) map[string]Param {
+		m, err := NewLoader().Machine(name, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]Param{}
+		for _, p := range m.Params {
+			all[p.Path] = p
+		}
+		return all
+	}
+	wide, narrow := params("xeon-e5410"), params("xeon-e5410-i386")
+	changed := map[string]bool{"cost.imul.latency": true}
+	if len(wide) != len(narrow) || len(wide) < 200 {
+		t.Errorf("%d and %d numbers", len(wide), len(narrow))
+	}
+	for path, p := range wide {
+		if same := narrow[path].Value == p.Value; same == changed[path] {
+			t.Errorf("%s is %s in one mode and %s in the other", path, p.Value, narrow[path].Value)
+		}
+	}
+}

@@ -40,6 +40,25 @@ func Machines() []string { return ownNames("machines") }
 // Experiments returns the names of the experiment files of this program.
 func Experiments() []string { return ownNames(".") }
 
+// ExperimentTitle returns the title of an experiment of this program, and MachineTitle that of a machine.
+func (l *Loader) ExperimentTitle(name string) (string, error) { return l.title("experiment", ".", name) }
+
+// MachineTitle returns the title of a machine description of this program.
+func (l *Loader) MachineTitle(name string) (string, error) { return l.title("machine", "machines", name) }
+
+// title reads the title of a file of this program, without checking the rest of it.
+func (l *Loader) title(what, folder, name string) (string, error) {
+	root, err := l.document(what, folder, name, "")
+	if err != nil {
+		return "", err
+	}
+	n := root.Get("title")
+	if n == nil {
+		return "", fmt.Errorf("%s %s has no title", what, name)
+	}
+	return doc.Text(n)
+}
+
 // isPath tells a file from a name: names have no slash and no ".toml".
 func isPath(s string) bool { return strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".toml") }
 

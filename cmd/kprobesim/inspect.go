@@ -16,22 +16,42 @@ func (a *app) listCmd() *cobra.Command {
 		Short: "List the experiments, machines and guest images of this program",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			a.list("experiments", experiments.Experiments())
-			a.list("machines", experiments.Machines())
-			var images []string
+			errs := []error{
+				a.listTitled("experiments", experiments.Experiments(), a.loader.ExperimentTitle),
+				a.listTitled("machines", experiments.Machines(), a.loader.MachineTitle),
+			}
+			var images [][2]string
 			for _, im := range a.loader.Images {
-				images = append(images, fmt.Sprintf("%s (isa %s, era %s)", im.Name, im.ISA, im.Era))
+				images = append(images, [2]string{im.Name, fmt.Sprintf("isa %s, era %s", im.ISA, im.Era)})
 			}
 			a.list("images", images)
-			return nil
+			return fail(exitInternal, errors.Join(errs...))
 		},
 	}
 }
 
-func (a *app) list(what string, names []string) {
-	fmt.Fprintf(a.out, "%s:\n", what)
+// listTitled lists names with their titles.
+func (a *app) listTitled(what string, names []string, title func(string) (string, error)) error {
+	var rows [][2]string
+	var errs []error
 	for _, n := range names {
-		fmt.Fprintf(a.out, "  %s\n", n)
+		t, err := title(n)
+		errs = append(errs, err)
+		rows = append(rows, [2]string{n, t})
+	}
+	a.list(what, rows)
+	return errors.Join(errs...)
+}
+
+// list prints names and what they are, in two columns.
+func (a *app) list(what string, rows [][2]string) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, len(r[0]))
+	}
+	fmt.Fprintf(a.out, "%s:\n", what)
+	for _, r := range rows {
+		fmt.Fprintf(a.out, "  %-*s  %s\n", width, r[0], r[1])
 	}
 }
 
