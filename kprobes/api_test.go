@@ -48,7 +48,7 @@ func TestRegisterErrors(t *testing.T) {
 		{"hit path", "get_kprobe", 0, EINVAL},
 		{"exception entry", "int3", 0, EINVAL},
 		{"trampoline", "kretprobe_trampoline", 0, EINVAL},
-		{"native slot", "printk", 0, EINVAL},
+		{"native slot", "sim_printk", 0, EINVAL},
 		{"data", "kprobe_table", 0, EINVAL},
 		{"behind everything", "bench_target", 1 << 30, EINVAL},
 		{"more than an unsigned int", "bench_target", 1 << 40, EINVAL},

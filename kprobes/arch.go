@@ -95,9 +95,10 @@ type Detour struct {
 
 // ArchOf chooses by what the guest image says it is for.
 func ArchOf(machine elf.Machine, bits int) (*Arch, error) {
-	if machine == elf.EM_X86_64 && bits == 64 {
-		return x86Arch(64), nil
+	switch {
+	case machine == elf.EM_X86_64 && bits == 64, machine == elf.EM_386 && bits == 32:
+		return x86Arch(bits), nil
 	}
-	return nil, fmt.Errorf("no kprobes for %v with %d bits; the image must be for x86-64",
+	return nil, fmt.Errorf("no kprobes for %v with %d bits; the image must be for x86-64 or i386",
 		machine, bits)
 }

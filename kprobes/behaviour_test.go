@@ -107,7 +107,7 @@ func TestHandlersOfAnAggregateAllRun(t *testing.T) {
 // word reads a variable of the guest.
 func (l *live) word(symbol string) uint64 {
 	l.t.Helper()
-	v, err := l.m.Load(l.addr(symbol), 8)
+	v, err := l.m.Load(l.addr(symbol), l.size())
 	l.do(err)
 	return v
 }
@@ -129,7 +129,7 @@ func TestPostHandlerRunsAfterEachHit(t *testing.T) {
 }
 
 func TestFaultInHandler(t *testing.T) {
-	for _, image := range []string{era2005, era2010} {
+	for _, image := range images() {
 		bootImage(t, image, plain(), func(l *live) {
 			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_count"})
 			hits := l.percpu("handler_hits")
@@ -173,7 +173,7 @@ func TestEntryHandlerVetoes(t *testing.T) {
 
 // An instance that is out when its probe goes is freed by the guest when the function returns.
 func TestUnregisterWithInstanceOut(t *testing.T) {
-	for _, image := range []string{era2005, era2010} {
+	for _, image := range images() {
 		bootImage(t, image, plain(), func(l *live) {
 			var q smp.Queue
 			wake, woken := false, false
@@ -198,7 +198,7 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 				t.Error("the sleeper has not come back through the trampoline")
 			}
 			for i := range uint64(hashBuckets) {
-				if left := l.k.hlist(l.k.sym.instances+8*i, l.k.instanceLinks()); len(left) != 0 {
+				if left := l.k.hlist(l.k.sym.instances+uint64(l.size())*i, l.k.instanceLinks()); len(left) != 0 {
 					t.Errorf("bucket %d: instances %x stay", i, left)
 				}
 			}
@@ -211,23 +211,23 @@ func TestGuestRegisters(t *testing.T) {
 	boot(t, plain(), func(l *live) {
 		p, err := l.m.Alloc(l.k.l.p.size, 64)
 		l.do(err)
-		if got := l.call("register_kprobe", p); int64(got) != -int64(EINVAL) {
-			t.Errorf("neither address nor symbol: %d", int64(got))
+		if got := l.status("register_kprobe", p); got != -int32(EINVAL) {
+			t.Errorf("neither address nor symbol: %d", got)
 		}
-		l.do(l.m.Store(p+l.k.l.p.addr.off, 8, l.addr("bench_target")+1))
-		if got := l.call("register_kprobe", p); int64(got) != -int64(EILSEQ) {
-			t.Errorf("inside an instruction: %d", int64(got))
+		l.store(p, l.k.l.p.addr, l.addr("bench_target")+1)
+		if got := l.status("register_kprobe", p); got != -int32(EILSEQ) {
+			t.Errorf("inside an instruction: %d", got)
 		}
-		l.do(l.m.Store(p+l.k.l.p.addr.off, 8, l.addr("bench_target")))
-		l.do(l.m.Store(p+l.k.l.p.pre.off, 8, l.addr("handler_count")))
+		l.store(p, l.k.l.p.addr, l.addr("bench_target"))
+		l.store(p, l.k.l.p.pre, l.addr("handler_count"))
 		array, err := l.m.Alloc(8, 8)
 		l.do(err)
-		l.do(l.m.Store(array, 8, p))
-		if got := l.call("register_kprobes", array, 0); int64(got) != -int64(EINVAL) {
-			t.Errorf("no probes: %d", int64(got))
+		l.do(l.m.Store(array, l.size(), p))
+		if got := l.status("register_kprobes", array, 0); got != -int32(EINVAL) {
+			t.Errorf("no probes: %d", got)
 		}
-		if got := l.call("register_kprobes", array, 1); got != 0 {
-			t.Errorf("register_kprobes: %d", int64(got))
+		if got := l.status("register_kprobes", array, 1); got != 0 {
+			t.Errorf("register_kprobes: %d", got)
 		}
 		hits := l.percpu("handler_hits")
 		l.call("bench_target", 1, 2)

@@ -7,7 +7,7 @@ import (
 
 // Kernels of 2005 take any address of kernel text: the documentation warns of what that does.
 func TestEra2005TakesAnyAddress(t *testing.T) {
-	bootImage(t, era2005, Default(), func(l *live) {
+	boot2005(t, Default(), func(l *live) {
 		l.add(Spec{Symbol: "bench_target", Offset: 1, Handler: "handler_empty"})
 		if _, err := l.k.Add(l.Call, Spec{Symbol: "get_kprobe"}); !errors.Is(err, EINVAL) {
 			t.Errorf("a function of the hit path: %v", err)
@@ -22,8 +22,8 @@ func TestEra2005TakesAnyAddress(t *testing.T) {
 			t.Error("an entry handler is accepted")
 		}
 		for _, fn := range l.k.era.Lacks {
-			if got := l.call(fn, 0, 0); int64(got) != -int64(ENOSYS) {
-				t.Errorf("%s: %d, want -ENOSYS", fn, int64(got))
+			if got := l.status(fn, 0, 0); got != -int32(ENOSYS) {
+				t.Errorf("%s: %d, want -ENOSYS", fn, got)
 			}
 		}
 	})
@@ -31,7 +31,7 @@ func TestEra2005TakesAnyAddress(t *testing.T) {
 
 // The only probe of a machine without probes is that of the trampoline.
 func TestEra2005ProbesTheTrampoline(t *testing.T) {
-	bootImage(t, era2005, Default(), func(l *live) {
+	boot2005(t, Default(), func(l *live) {
 		if len(l.k.sites) != 1 || l.k.sites[0].addr != l.addr("kretprobe_trampoline") {
 			t.Errorf("%d probes", len(l.k.sites))
 		}

@@ -54,7 +54,7 @@ func loadImage(t testing.TB, name string) *sim.Image {
 func newGuest(t *testing.T, opt Options) *guest {
 	t.Helper()
 	g := &guest{
-		t: t, im: loadImage(t, era2010), image: make([]byte, 4<<20), heap: make([]byte, 4<<20),
+		t: t, im: loadImage(t, "x86_64-2010"), image: make([]byte, 4<<20), heap: make([]byte, 4<<20),
 		used: map[uint64]uint64{}, top: heapBase + 0x10000,
 		run: map[uint64]func() (struct{}, bool){}, yield: map[uint64]func(struct{}) bool{},
 	}

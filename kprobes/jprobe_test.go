@@ -123,19 +123,20 @@ func TestJprobeSharesAnAddress(t *testing.T) {
 // The guest's own calls, one and several at a time; a refused one takes those before it back.
 func TestGuestRegistersJprobes(t *testing.T) {
 	boot(t, plain(), func(l *live) {
+		word := l.size()
 		array, err := l.m.Alloc(16, 8)
 		l.do(err)
 		for i, symbol := range []string{"bench_target", "work_read"} {
 			jp, err := l.m.Alloc(l.k.l.j.size, 64)
 			l.do(err)
 			l.do(l.m.WriteBytes(jp, make([]byte, l.k.l.j.size)))
-			l.do(l.m.Store(jp+l.k.l.p.addr.off, 8, l.addr(symbol)))
-			l.do(l.m.Store(jp+l.k.l.j.entry.off, 8, l.addr("jprobe_count")))
-			l.do(l.m.Store(array+8*uint64(i), 8, jp))
+			l.store(jp, l.k.l.p.addr, l.addr(symbol))
+			l.store(jp, l.k.l.j.entry, l.addr("jprobe_count"))
+			l.do(l.m.Store(array+uint64(word*i), word, jp))
 		}
-		first, err := l.m.Load(array, 8)
+		first, err := l.m.Load(array, word)
 		l.do(err)
-		second, err := l.m.Load(array+8, 8)
+		second, err := l.m.Load(array+uint64(word), word)
 		l.do(err)
 		for _, step := range []struct {
 			fn   string
@@ -147,19 +148,19 @@ func TestGuestRegistersJprobes(t *testing.T) {
 			{"unregister_jprobe", []uint64{second}, 0},
 			{"register_jprobes", []uint64{array, 0}, EINVAL},
 		} {
-			if got := l.call(step.fn, step.args...); int64(got) != -int64(step.want) {
-				t.Errorf("%s: %d, want %d", step.fn, int64(got), -int64(step.want))
+			if got := l.status(step.fn, step.args...); got != -int32(step.want) {
+				t.Errorf("%s: %d, want %d", step.fn, got, -int32(step.want))
 			}
 			// A structure is to be used again: unregistering has left its marks in it.
-			l.do(l.m.Store(second+l.k.l.p.addr.off, 8, l.addr("work_read")))
-			l.do(l.m.Store(first+l.k.l.p.flags.off, 4, 0))
+			l.store(second, l.k.l.p.addr, l.addr("work_read"))
+			l.store(first, l.k.l.p.flags, 0)
 		}
-		l.do(l.m.Store(second+l.k.l.p.flags.off, 4, 0))
+		l.store(second, l.k.l.p.flags, 0)
 		if len(l.k.sites) != 0 {
 			t.Errorf("%d probes stay", len(l.k.sites))
 		}
-		if got := l.call("register_jprobes", array, 2); got != 0 {
-			t.Errorf("register_jprobes: %d", int64(got))
+		if got := l.status("register_jprobes", array, 2); got != 0 {
+			t.Errorf("register_jprobes: %d", got)
 		}
 		hits := l.percpu("handler_hits")
 		l.call("bench_target", 1, 2)
@@ -211,8 +212,8 @@ func TestExceptionsOfAHit(t *testing.T) {
 				l.m.CPU(0).Observe(&seen)
 				l.call("bench_target", 1, 2)
 				l.m.CPU(0).Observe(nil)
-				if got := strings.Join(seen, " "); got != tt.want[m.name] {
-					t.Errorf("%s, %s: exceptions %q, want %q", tt.name, m.name, got, tt.want[m.name])
+				if got := strings.Join(seen, " "); got != tt.want[m.way] {
+					t.Errorf("%s, %s: exceptions %q, want %q", tt.name, m.name, got, tt.want[m.way])
 				}
 			})
 		}
@@ -221,7 +222,7 @@ func TestExceptionsOfAHit(t *testing.T) {
 
 // A jprobe's function that leaves with another stack pointer ends the run, with both in the log.
 func TestJprobeOnTheWrongStack(t *testing.T) {
-	m, l := newMachine(t, era2010, plain())
+	m, l := newMachine(t, "x86_64-2010", plain())
 	m.Bind("sim_main", func(c *sim.Call) uint64 {
 		l.Call = c
 		l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_wrong_stack"})

@@ -97,12 +97,21 @@ func (k *Kprobes) children(head uint64) []uint64 {
 
 // Fibonacci hashing of pointers, as in the guest's linux/hash.h.
 const (
-	hashBits       = 6
-	hashMultiplier = 0x9e37fffffffc0001
-	hashBuckets    = 1 << hashBits
+	hashBits         = 6
+	hashMultiplier   = 0x9e37fffffffc0001
+	hashMultiplier32 = 0x9e370001
+	hashBuckets      = 1 << hashBits
 )
+
+// hashOf is the number of a pointer's chain in a hash table of the guest.
+func (k *Kprobes) hashOf(pointer uint64) uint64 {
+	if k.l.list.size == 4 {
+		return uint64(uint32(pointer) * hashMultiplier32 >> (32 - hashBits))
+	}
+	return pointer * hashMultiplier >> (64 - hashBits)
+}
 
 // bucket is the address of the chain head in a hash table of the guest.
 func (k *Kprobes) bucket(table, key uint64) uint64 {
-	return table + uint64(k.l.list.size)*(key*hashMultiplier>>(64-hashBits))
+	return table + uint64(k.l.list.size)*k.hashOf(key)
 }

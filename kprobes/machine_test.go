@@ -10,6 +10,7 @@ import (
 	"kprobesim/mmu"
 	"kprobesim/sim"
 	"kprobesim/smp"
+	"kprobesim/workloads"
 )
 
 // live is a machine that executes its guest, seen from the task that runs the tests.
@@ -46,11 +47,20 @@ func testCPU(isa *cpus.ISA) cpus.Config {
 	return cfg
 }
 
+// isaOf is the instruction set of an image.
+func isaOf(im *sim.Image) *cpus.ISA {
+	if im.Bits == 32 {
+		return x86.ISA32()
+	}
+	return x86.ISA64()
+}
+
 // newMachine makes a machine with Kprobes, ready to run.
 func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	t.Helper()
-	isa := x86.ISA64()
-	m, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), Image: loadImage(t, image)})
+	im := loadImage(t, image)
+	isa := isaOf(im)
+	m, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), Image: im})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +75,23 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	return m, l
 }
 
-// boot runs body as the kernel's first task.
+// boot runs body as the first task of the kernel of 2010, for every instruction set.
 func boot(t *testing.T, opt Options, body func(l *live)) {
 	t.Helper()
-	bootImage(t, era2010, opt, body)
+	for _, isa := range isas() {
+		bootImage(t, isa+"-2010", opt, body)
+	}
 }
 
-// bootImage is boot with the kernel of another era.
+// boot2005 is boot with the kernels of 2005.
+func boot2005(t *testing.T, opt Options, body func(l *live)) {
+	t.Helper()
+	for _, isa := range isas() {
+		bootImage(t, isa+"-2005", opt, body)
+	}
+}
+
+// bootImage runs body as the first task of a kernel.
 func bootImage(t *testing.T, image string, opt Options, body func(l *live)) {
 	t.Helper()
 	m, l := newMachine(t, image, opt)
@@ -132,32 +152,58 @@ func (l *live) percpu(symbol string) uint64 {
 	l.t.Helper()
 	a, err := l.m.PerCPU(0, symbol)
 	l.do(err)
-	v, err := l.m.Load(a, 8)
+	v, err := l.m.Load(a, l.size())
 	l.do(err)
 	return v
 }
 
-// The images.
-const (
-	era2005 = "x86_64-2005"
-	era2010 = "x86_64-2010"
-)
+// status calls a function that returns an int.
+func (l *live) status(fn string, args ...uint64) int32 {
+	l.t.Helper()
+	return int32(l.call(fn, args...))
+}
+
+// store writes a member of a structure.
+func (l *live) store(base uint64, f field, v uint64) {
+	l.t.Helper()
+	l.do(l.m.Store(base+f.off, f.size, v))
+}
+
+// size is the bytes of a word of the guest.
+func (l *live) size() int { return l.m.ISA().Bits / 8 }
+
+// isas are the instruction sets, as the names of images begin.
+func isas() []string { return []string{"x86_64", "i386"} }
+
+// images are the guest kernels of every instruction set and era.
+func images() (names []string) {
+	for _, im := range workloads.List() {
+		names = append(names, im.Name)
+	}
+	return names
+}
 
 // hitMode is one way in which a hit is handled.
 type hitMode struct {
-	name, image string
-	opt         Options
-	mode        Mode
+	name, way, image string
+	opt              Options
+	mode             Mode
 }
 
 // modes are the ways in which a hit is handled, the one of 2005 with options that it does not have.
-func modes() []hitMode {
-	return []hitMode{
-		{"stepped", era2010, plain(), Breakpoint},
-		{"boosted", era2010, boosting(), Boosted},
-		{"optimized", era2010, Default(), Optimized},
-		{"2005", era2005, Default(), Breakpoint},
+func modes() (list []hitMode) {
+	for _, isa := range isas() {
+		for _, m := range []hitMode{
+			{"", "stepped", "-2010", plain(), Breakpoint},
+			{"", "boosted", "-2010", boosting(), Boosted},
+			{"", "optimized", "-2010", Default(), Optimized},
+			{"", "2005", "-2005", Default(), Breakpoint},
+		} {
+			m.name, m.image = isa+" "+m.way, isa+m.image
+			list = append(list, m)
+		}
 	}
+	return list
 }
 
 func TestEachModeIsReached(t *testing.T) {
@@ -196,7 +242,7 @@ func (l *live) offsets(symbol string) (offs []uint64) {
 	if !ok {
 		l.t.Errorf("no function %s", symbol)
 	}
-	x86Walk(fn, 64, func(in x86Insn) bool {
+	x86Walk(fn, l.m.ISA().Bits, func(in x86Insn) bool {
 		offs = append(offs, in.Addr-fn.Start)
 		return true
 	})

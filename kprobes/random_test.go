@@ -10,7 +10,7 @@ import (
 // Random registering, removing, switching and calling: results never change, hits are counted, and
 // in the end the text is what it was. In every era.
 func TestRandomOperations(t *testing.T) {
-	for _, image := range []string{era2005, era2010} {
+	for _, image := range images() {
 		for seed := range uint64(5) {
 			bootImage(t, image, Default(), func(l *live) { newStorm(l, seed).run(400) })
 		}

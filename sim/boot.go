@@ -61,7 +61,9 @@ func (m *Machine) makeCPUs(root uint64) error {
 	return nil
 }
 
-// perCPU allocates one CPU's copy of the per-CPU data and returns its base.
+// perCPU gives the next CPU its copy of the per-CPU data and returns what is to be added to the address
+// of a variable to reach it there. In the image of a kernel for one processor the data lie where they
+// are used.
 func (m *Machine) perCPU() (uint64, error) {
 	var at [3]uint64
 	for i, n := range []string{"__per_cpu_start", "__per_cpu_end", "__per_cpu_load"} {
@@ -74,8 +76,14 @@ func (m *Machine) perCPU() (uint64, error) {
 	if at[1] < at[0] || at[1]-at[0] > 1<<20 {
 		return 0, fmt.Errorf("per-CPU data from %#x to %#x is no sensible range", at[0], at[1])
 	}
+	if at[2] == at[0] {
+		if len(m.percpu) > 0 {
+			return 0, fmt.Errorf("the kernel is built for one processor and cannot run on %d", m.cfg.CPUs)
+		}
+		return 0, nil
+	}
 	size := at[1] - at[0]
-	base, err := m.Alloc(size, 0x1000)
+	base, err := m.Alloc(size, m.perCPUAlign())
 	if err != nil {
 		return 0, err
 	}
@@ -84,8 +92,18 @@ func (m *Machine) perCPU() (uint64, error) {
 		return 0, fmt.Errorf("template of per-CPU data: %w", err)
 	}
 	m.mem.Write(base-m.cfg.ISA.Heap, b)
-	return base, nil
+	return base - at[0], nil
 }
+
+// perCPUAlign is the alignment of a CPU's copy: that of what lies in it.
+func (m *Machine) perCPUAlign() uint64 {
+	if s, ok := m.image.Symbol("__per_cpu_align"); ok {
+		return max(s.Addr, perCPUPage)
+	}
+	return perCPUPage
+}
+
+const perCPUPage = 0x1000
 
 // bootBytes reads the image by virtual address before there is a CPU to translate.
 func (m *Machine) bootBytes(va uint64, n int) ([]byte, error) {

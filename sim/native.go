@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"sort"
@@ -83,7 +82,7 @@ func (m *Machine) Bind(name string, f Native) { m.bound[name] = f }
 func (m *Machine) bindMachine() {
 	m.Bind("sim_roi", m.roi)
 	m.Bind("sim_cpu_online", func(*Call) uint64 { return 0 })
-	m.Bind("printk", m.printk)
+	m.Bind("sim_printk", m.printk)
 	m.Bind("sim_panic", func(c *Call) uint64 {
 		msg, err := m.ReadString(c.Arg(0))
 		if err != nil {
@@ -193,61 +192,4 @@ func (m *Machine) release() {
 		m.pending[sp].stop()
 	}
 	m.pending = map[uint64]*Call{}
-}
-
-// printk formats a message of the guest: %d %i %u %x %lx %ld %lu %p %s %c and %%.
-func (m *Machine) printk(c *Call) uint64 {
-	format, err := m.ReadString(c.Arg(0))
-	if err != nil {
-		m.Stop(errors.Join(errors.New("printk with a bad format"), err))
-		return 0
-	}
-	var out strings.Builder
-	arg := 1
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			out.WriteByte(format[i])
-			continue
-		}
-		for i++; i < len(format) && strings.IndexByte("l0123456789#-", format[i]) >= 0; i++ {
-		}
-		if i < len(format) {
-			m.conversion(&out, c, format[i], &arg)
-		}
-	}
-	m.console.WriteString(out.String())
-	return uint64(out.Len())
-}
-
-func (m *Machine) conversion(out *strings.Builder, c *Call, verb byte, arg *int) {
-	if verb == '%' {
-		out.WriteByte('%')
-		return
-	}
-	if *arg > 5 {
-		out.WriteString("(?)")
-		return
-	}
-	v := c.Arg(*arg)
-	*arg++
-	switch verb {
-	case 'd', 'i':
-		fmt.Fprintf(out, "%d", int64(v))
-	case 'u':
-		fmt.Fprintf(out, "%d", v)
-	case 'x':
-		fmt.Fprintf(out, "%x", v)
-	case 'p':
-		fmt.Fprintf(out, "%#016x", v)
-	case 'c':
-		out.WriteByte(byte(v))
-	case 's':
-		s, err := m.ReadString(v)
-		if err != nil {
-			s = "(bad string)"
-		}
-		out.WriteString(s)
-	default:
-		fmt.Fprintf(out, "%%%c", verb)
-	}
 }

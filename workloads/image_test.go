@@ -77,7 +77,7 @@ func decode(t *testing.T, f *elf.File, s elf.Symbol) []insn {
 	}
 	var list []insn
 	for at := 0; at < len(code); {
-		in, err := x86asm.Decode(code[at:], 64)
+		in, err := x86asm.Decode(code[at:], bitsOf(f))
 		if err != nil {
 			t.Fatalf("%s+%#x: %v", s.Name, at, err)
 		}
@@ -85,6 +85,14 @@ func decode(t *testing.T, f *elf.File, s elf.Symbol) []insn {
 		at += in.Len
 	}
 	return list
+}
+
+// bitsOf is the width of an image's addresses.
+func bitsOf(f *elf.File) int {
+	if f.Class == elf.ELFCLASS32 {
+		return 32
+	}
+	return 64
 }
 
 // target returns where a relative jump or call goes, as an offset in its function.
@@ -142,10 +150,10 @@ func holdShapes(t *testing.T, im Image, f *elf.File) {
 	if in := first("work_call_first"); in.Op != x86asm.CALL {
 		t.Errorf("work_call_first starts with %v", in.Inst)
 	}
-	if in := first("work_rip_relative"); in.PCRel == 0 {
+	if in := first("work_rip_relative"); (in.PCRel != 0) != (bitsOf(f) == 64) || in.MemBytes == 0 {
 		t.Errorf("work_rip_relative starts with %v", in.Inst)
 	}
-	if in := first("work_flags"); in.Op != x86asm.PUSHFQ {
+	if in := first("work_flags"); in.Op != x86asm.PUSHFQ && in.Op != x86asm.PUSHFD {
 		t.Errorf("work_flags starts with %v", in.Inst)
 	}
 	indirect := false
@@ -187,15 +195,10 @@ func holdLayout(t *testing.T, im Image, f *elf.File) {
 	}
 }
 
-// Field offsets of the public structures are those of Linux 2.6.33 on x86-64.
-func TestStructLayouts(t *testing.T) { eachImage(t, holdStructLayouts) }
-
-func holdStructLayouts(t *testing.T, im Image, f *elf.File) {
-	d, err := f.DWARF()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]map[string]int64{
+// layouts are the field offsets of the public structures as Linux 2.6.33 has them on each instruction
+// set, "" stands for the size. The registers of i386 have been more since 2.6.20.
+var layouts = map[string]map[string]map[string]int64{
+	"x86_64": {
 		"kprobe": {
 			"nmissed": 32, "addr": 40, "pre_handler": 64, "break_handler": 88, "opcode": 96,
 			"ainsn": 104, "flags": 120, "": 128,
@@ -204,8 +207,37 @@ func holdStructLayouts(t *testing.T, im Image, f *elf.File) {
 		"kretprobe_instance": {"rp": 16, "ret_addr": 24, "task": 32, "data": 40, "": 40},
 		"optimized_kprobe":   {"list": 128, "optinsn": 144, "": 168},
 		"pt_regs":            {"ax": 80, "orig_ax": 120, "ip": 128, "sp": 152, "": 168},
+	},
+	"i386": {
+		"kprobe": {
+			"nmissed": 16, "addr": 20, "pre_handler": 32, "break_handler": 44, "opcode": 48,
+			"ainsn": 52, "flags": 60, "": 64,
+		},
+		"kretprobe":          {"handler": 64, "maxactive": 72, "data_size": 80, "lock": 88, "": 92},
+		"kretprobe_instance": {"rp": 8, "ret_addr": 12, "task": 16, "data": 20, "": 20},
+		"optimized_kprobe":   {"list": 64, "optinsn": 72, "": 84},
+		"pt_regs":            {"bx": 0, "ax": 24, "ds": 28},
+	},
+	"i386-2005": {"pt_regs": {"orig_ax": 36, "ip": 40, "flags": 48, "sp": 52, "": 60}},
+	"i386-2010": {"pt_regs": {"fs": 36, "gs": 40, "orig_ax": 44, "ip": 48, "flags": 56, "sp": 60, "": 68}},
+}
+
+// Structures of the interface have their fields where modules expect them.
+func TestStructLayouts(t *testing.T) { eachImage(t, holdStructLayouts) }
+
+func holdStructLayouts(t *testing.T, im Image, f *elf.File) {
+	d, err := f.DWARF()
+	if err != nil {
+		t.Fatal(err)
 	}
 	found := structs(t, d)
+	for _, of := range []string{im.ISA, im.Name} {
+		holdLayouts(t, found, layouts[of])
+	}
+}
+
+func holdLayouts(t *testing.T, found map[string]*dwarf.StructType, want map[string]map[string]int64) {
+	t.Helper()
 	for name, fields := range want {
 		s := found[name]
 		if s == nil {

@@ -207,7 +207,7 @@ func (c *CPU) Return(v uint64) {
 		c.r[rRIP] = c.memory.Load(pa, int(c.word()))
 	}
 	c.r[rsp] += c.word()
-	c.r[rax] = v
+	c.r[rax] = v & c.linMask
 	if c.rasTop > 0 {
 		c.popReturn()
 	}

@@ -52,7 +52,7 @@ void sim_panic(const char *msg)
 	leave(1);
 }
 
-int printk(const char *fmt, ...)
+int sim_printk(const char *fmt, const unsigned long *args __unused)
 {
 	put(fmt);
 	return 0;

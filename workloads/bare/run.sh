@@ -18,13 +18,18 @@ while [ $# -gt 0 ]; do
 done
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+isa=x86_64
 k=../kernel
-flags="-O2 -g -std=gnu11 -Wall -Wextra -I$k/include -ffreestanding -fno-builtin -mcmodel=kernel
- -mno-red-zone -fno-pic -fno-pie -mgeneral-regs-only -fno-asynchronous-unwind-tables
+cd "$k"
+. ./isa.sh
+kernel=$(sources | grep -v /natives.S)
+cd "$OLDPWD"
+flags="-O2 -g -std=gnu11 -Wall -Wextra -I$k/include -ffreestanding -fno-builtin $machine
+ -fno-pic -fno-pie -mgeneral-regs-only -fno-asynchronous-unwind-tables
  -fno-stack-protector -fcf-protection=none -fno-strict-aliasing -fno-common
  -fno-optimize-sibling-calls -fno-ipa-ra"
 objects=
-for src in boot32.S natives.c selftest.c $(find $k -name '*.[cS]' ! -name natives.S | sort); do
+for src in boot32.S natives.c selftest.c $(for s in $kernel; do echo "$k/$s"; done); do
 	obj=$tmp/$(echo "$src" | tr / _).o
 	gcc $flags $defines -c "$src" -o "$obj"
 	objects="$objects $obj"
@@ -33,8 +38,9 @@ done
 sed -e 's/OFFSET + 0x100000/OFFSET + 0x200000/' \
 	-e 's/^PHDRS {/&\n\tboot PT_LOAD FLAGS(7);/' \
 	-e 's/^SECTIONS {/&\n\t.boot32 0x100000 : { boot32_start = .; *(.boot32) } :boot\n\tboot32_load_end = 0; boot32_bss_end = 0x800000;\n\t.boot32.tables 0x110000 (NOLOAD) : { *(.boot32.tables) } :boot/' \
-	"$k/x86_64.lds" >"$tmp/bare.lds"
-ld -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments \
+	"$k/x86.lds.S" >"$tmp/bare.lds.S"
+gcc $flags $defines -E -P -x assembler-with-cpp "$tmp/bare.lds.S" -o "$tmp/bare.lds"
+ld -m $format -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments \
 	-T "$tmp/bare.lds" -o "$tmp/bare.elf" $objects
 objcopy -O binary "$tmp/bare.elf" "$tmp/bare.bin"
 if [ -n "$output" ]; then

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Builds the guest image of one ISA and era: build.sh OUTPUT [ERA], a year of include/linux/era.h
-# and 2010 when none is given. Needs gcc and GNU ld; the bytes depend only on the sources and on
-# the versions of these two.
+# Builds the guest image of one ISA and era: build.sh OUTPUT [ERA [ISA]], a year of
+# include/linux/era.h, 2010 when none is given, and x86_64 or i386. Needs gcc and GNU ld; the bytes
+# depend only on the sources and on the versions of these two.
 set -eu
 cd "$(dirname "$0")"
-out=${1:?usage: build.sh OUTPUT [ERA]}
+out=${1:?usage: build.sh OUTPUT [ERA [ISA]]}
 era=${2:-2010}
+isa=${3:-x86_64}
 case $out in /*) ;; *) out=$OLDPWD/$out ;; esac
 cc=${CC:-gcc}
 export LC_ALL=C
@@ -22,8 +23,9 @@ case $era in
 2005) frames=-fomit-frame-pointer ;;
 *) frames=-fno-omit-frame-pointer ;;
 esac
+. ./isa.sh
 flags="-DERA=$era -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
- -ffreestanding -fno-builtin -mcmodel=kernel -mno-red-zone -fno-pic -fno-pie -mgeneral-regs-only
+ -ffreestanding -fno-builtin $machine -fno-pic -fno-pie -mgeneral-regs-only
  -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none $frames
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra
  -fno-optimize-sibling-calls -fno-ipa-ra
@@ -32,16 +34,13 @@ flags="-DERA=$era -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
  -frandom-seed=kprobesim -Wa,--gen-debug"
 
 objects=
-for src in arch/x86/boot.S $(find arch/x86 core work -name '*.[cS]' ! -name boot.S | sort) \
-	"$tmp/hash.c"; do
+for src in $(sources) "$tmp/hash.c"; do
 	obj=$tmp/$(echo "$src" | tr / _).o
-	case $src in
-	*.S) $cc $flags -D__ASSEMBLY__ -c "$src" -o "$obj" ;;
-	*) $cc $flags -c "$src" -o "$obj" ;;
-	esac
+	$cc $flags -c "$src" -o "$obj"
 	objects="$objects $obj"
 done
-ld -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments \
-	-T x86_64.lds -o "$tmp/image.elf" $objects
+$cc $flags -E -P -x assembler-with-cpp x86.lds.S -o "$tmp/image.lds"
+ld -m $format -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack \
+	--no-warn-rwx-segments -T "$tmp/image.lds" -o "$tmp/image.elf" $objects
 cp "$tmp/image.elf" "$out.new"
 mv "$out.new" "$out"

@@ -121,7 +121,8 @@ __detour void opt_pre_handler(struct kprobe *p, struct pt_regs *regs)
  * The lock functions of core/lock.c once more: out of line like them, but where the time that a
  * hit spends on locks is booked on the hit.
  */
-#if ERA_RETURN_LOCK
+#if ERA_UNIPROCESSOR
+#elif ERA_RETURN_LOCK
 /* One lock for all buckets of the table and all lists of free instances. */
 __kretprobe unsigned long kretprobe_table_lock(unsigned long hash __unused)
 {

@@ -1,6 +1,7 @@
 /* Spinlocks, the part that is out of line. */
 #include <linux/spinlock.h>
 
+#if !ERA_UNIPROCESSOR
 void _spin_lock(spinlock_t *lock)
 {
 	ticket_lock(lock);
@@ -19,3 +20,4 @@ void _spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags)
 	ticket_unlock(lock);
 	local_irq_restore(flags);
 }
+#endif

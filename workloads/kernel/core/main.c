@@ -13,7 +13,7 @@ void context_switch(struct task_struct *prev, struct task_struct *next);
 
 /* The task that hands the run to the simulator: the guest's pid 1. */
 struct task_struct init_task = { .pid = 1, .comm = "init" };
-static char init_stack[THREAD_SIZE] __aligned(16);
+static char init_stack[THREAD_SIZE] __aligned(THREAD_SIZE);
 
 static unsigned long kernel_init(unsigned long cpu __unused)
 {

@@ -7,11 +7,6 @@ DEFINE_PER_CPU(struct task_struct *, current_task);
 DEFINE_PER_CPU(unsigned long, kernel_stack);
 DEFINE_PER_CPU(struct task_struct, idle_task);
 
-/* What switch_to_asm pops from the stack of a task that is switched to. */
-struct switch_frame {
-	unsigned long r15, r14, r13, r12, bx, bp, ip;
-};
-
 struct task_struct *switch_to_asm(struct task_struct *prev, struct task_struct *next,
 				  unsigned long sp_offset);
 void kthread_entry(void);
@@ -25,7 +20,7 @@ void kthread_setup(struct task_struct *task, void *stack, unsigned long (*fn)(un
 
 	*info = (struct thread_info){ .task = task };
 	*frame = (struct switch_frame){
-		.bx = (unsigned long)fn, .r12 = arg, .ip = (unsigned long)kthread_entry,
+		.fn = (unsigned long)fn, .arg = arg, .ip = (unsigned long)kthread_entry,
 	};
 	task->stack = stack;
 	task->flags |= PF_KTHREAD;
@@ -49,7 +44,7 @@ void context_switch(struct task_struct *prev, struct task_struct *next)
 	task_thread_info(next)->cpu = smp_processor_id();
 	percpu_write(current_task, next);
 	percpu_write(kernel_stack, top - KERNEL_STACK_OFFSET);
-	this_cpu_ptr(init_tss)->sp[0] = top;
+	load_sp0(top);
 	prev = switch_to_asm(prev, next, offsetof(struct task_struct, thread.sp));
 	finish_task_switch(prev);
 }

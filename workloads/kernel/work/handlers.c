@@ -5,6 +5,7 @@
  */
 #include <linux/kprobes.h>
 #include <linux/kernel.h>
+#include <asm/extable.h>
 
 /* Hits per CPU and of all CPUs, for the simulator to read. */
 DEFINE_PER_CPU(unsigned long, handler_hits);
@@ -42,13 +43,13 @@ __handler int handler_count(struct kprobe *p __unused, struct pt_regs *regs __un
 
 __handler int handler_shared_count(struct kprobe *p __unused, struct pt_regs *regs __unused)
 {
-	asm volatile("lock incq %0" : "+m"(handler_shared_hits) :: "cc");
+	asm volatile("lock inc%z0 %0" : "+m"(handler_shared_hits) :: "cc");
 	return 0;
 }
 
 __handler int handler_work(struct kprobe *p __unused, struct pt_regs *regs)
 {
-	do_work(regs->di);
+	do_work(regs_first_argument(regs));
 	return 0;
 }
 
@@ -68,11 +69,9 @@ __handler int handler_faulting(struct kprobe *p __unused, struct pt_regs *regs _
 {
 	unsigned long v;
 
-	asm volatile("1:\tmovq 0x10, %0\n"
+	asm volatile("1:\tmov 0x10, %0\n"
 		     "2:\n\t"
-		     ".pushsection __ex_table, \"a\"\n\t"
-		     ".quad 1b, 2b\n\t"
-		     ".popsection" : "=r"(v));
+		     EXTABLE("1b", "2b") : "=r"(v));
 	return 0;
 }
 
@@ -98,7 +97,7 @@ __handler int ret_count(struct kretprobe_instance *ri __unused, struct pt_regs *
 __handler int ret_shared_count(struct kretprobe_instance *ri __unused,
 			       struct pt_regs *regs __unused)
 {
-	asm volatile("lock incq %0" : "+m"(handler_shared_hits) :: "cc");
+	asm volatile("lock inc%z0 %0" : "+m"(handler_shared_hits) :: "cc");
 	return 0;
 }
 
@@ -113,10 +112,10 @@ __handler int entry_empty(struct kretprobe_instance *ri __unused, struct pt_regs
 	return 0;
 }
 
-/* Needs eight bytes of instance data: keeps the first argument for the return handler. */
+/* Needs a word of instance data: keeps the first argument for the return handler. */
 __handler int entry_argument(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	*(unsigned long *)ri->data = regs->di;
+	*(unsigned long *)ri->data = regs_first_argument(regs);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ __handler unsigned long jprobe_count(unsigned long a __unused, unsigned long b _
 	jprobe_return();
 }
 
-/* Counts, notes the sum of nine arguments, six in registers, and spoils all of them. */
+/* Counts, notes the sum of nine arguments, most or some in registers, and spoils all of them. */
 __handler unsigned long jprobe_arguments(volatile unsigned long a, volatile unsigned long b,
 					 volatile unsigned long c, volatile unsigned long d,
 					 volatile unsigned long e, volatile unsigned long f,
@@ -34,7 +34,7 @@ __handler unsigned long jprobe_arguments(volatile unsigned long a, volatile unsi
 /* Leaves by the breakpoint of jprobe_return, but with another stack pointer than it came with. */
 __handler unsigned long jprobe_wrong_stack(unsigned long a __unused, unsigned long b __unused)
 {
-	asm volatile("subq $16, %rsp\n\t"
+	asm volatile("sub $16, %" ASM_STACK_POINTER "\n\t"
 		     "jmp jprobe_return_break");
 	__builtin_unreachable();
 }

@@ -1,6 +1,7 @@
 /* Functions with calls, locks, copies, recursion and faults. */
 #include <linux/spinlock.h>
 #include <linux/workload.h>
+#include <asm/extable.h>
 
 #define PAGES 4
 #define PAGE_BYTES 256
@@ -41,10 +42,10 @@ static void fill_page(struct page_of_file *page, unsigned long index)
 static __workload unsigned long helper_copy(unsigned char *to, const unsigned char *from,
 					    unsigned long n)
 {
-	unsigned long words = n / 8;
+	unsigned long words = n / sizeof(long);
 
-	asm volatile("rep movsq\n\tmovq %3, %2\n\trep movsb"
-		     : "+D"(to), "+S"(from), "+c"(words) : "r"(n & 7) : "memory");
+	asm volatile("rep " ASM_MOVS "\n\tmov %3, %2\n\trep movsb"
+		     : "+D"(to), "+S"(from), "+c"(words) : "r"(n % sizeof(long)) : "memory");
 	return n;
 }
 
@@ -84,7 +85,7 @@ __workload unsigned long work_read(unsigned long a, unsigned long b)
 		return -EINVAL;
 	got = f->ops->read(f, to, n, b & 1023);
 	for (long i = 0; i < got; i++)
-		sum = (sum << 5 | sum >> 59) ^ to[i];
+		sum = (sum << 5 | sum >> (BITS_PER_LONG - 5)) ^ to[i];
 	return sum + got;
 }
 
@@ -126,16 +127,14 @@ __workload unsigned long work_faulting(unsigned long a, unsigned long b)
 	unsigned long v;
 	long err = 0;
 
-	asm volatile("1:\tmovq %2, %0\n"
+	asm volatile("1:\tmov %2, %0\n"
 		     "2:\n\t"
 		     ".pushsection .text.fixup, \"ax\"\n"
-		     "3:\tmovq %3, %1\n\t"
+		     "3:\tmov %3, %1\n\t"
 		     "xorl %k0, %k0\n\t"
 		     "jmp 2b\n\t"
 		     ".popsection\n\t"
-		     ".pushsection __ex_table, \"a\"\n\t"
-		     ".quad 1b, 3b\n\t"
-		     ".popsection"
+		     EXTABLE("1b", "3b")
 		     : "=&r"(v), "+r"(err) : "m"(*at), "i"(-EFAULT));
 	return v + err + (a >> 1);
 }
@@ -153,8 +152,8 @@ __workload unsigned long work_atomic(unsigned long a, unsigned long b)
 {
 	unsigned long word = a, old = b;
 
-	asm volatile("lock xaddq %0, %1" : "+r"(old), "+m"(word) :: "memory", "cc");
-	asm volatile("lock orq %1, %0" : "+m"(word) : "r"(a) : "memory", "cc");
-	asm volatile("lock decq %0" : "+m"(word) :: "memory", "cc");
+	asm volatile("lock xadd %0, %1" : "+r"(old), "+m"(word) :: "memory", "cc");
+	asm volatile("lock or%z0 %1, %0" : "+m"(word) : "r"(a) : "memory", "cc");
+	asm volatile("lock dec%z0 %0" : "+m"(word) :: "memory", "cc");
 	return word ^ old;
 }

@@ -2,7 +2,9 @@
  * Loops for measuring how fast the simulator itself is. They need nothing of the kernel, so that
  * the same loops can run elsewhere for comparison.
  */
+#include <linux/types.h>
 #include <linux/compiler.h>
+#include <asm/asm.h>
 
 #define CHASE_BYTES (4UL << 20)
 #define LINE 64
@@ -16,7 +18,7 @@ unsigned long speed_calls(unsigned long n);
 /* Integer arithmetic with branches that depend on the data: n rounds. */
 __workload unsigned long speed_alu(unsigned long n)
 {
-	unsigned long x = 88172645463325252UL, sum = 0;
+	unsigned long x = (unsigned long)88172645463325252ULL, sum = 0;
 
 	for (unsigned long i = 0; i < n; i++) {
 		x ^= x << 13;
@@ -46,7 +48,7 @@ __workload void speed_chase_init(unsigned long *table)
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
-		j = ((x & 0xffffffff) * i) >> 32;
+		j = ((u64)(u32)x * i) >> 32;
 		t = table[i * step];
 		table[i * step] = table[j * step];
 		table[j * step] = t;
@@ -70,7 +72,7 @@ static __workload unsigned long helper_add(unsigned long x, unsigned long i)
 
 static __workload unsigned long helper_rotate(unsigned long x)
 {
-	return (x << 7 | x >> 57) ^ 0x9e3779b9;
+	return (x << 7 | x >> (BITS_PER_LONG - 7)) ^ 0x9e3779b9;
 }
 
 static __workload unsigned long helper_pick(unsigned long x, unsigned long i)

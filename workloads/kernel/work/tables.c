@@ -25,9 +25,9 @@ static struct item items[LIST_NODES];
 static LIST_HEAD(item_list);
 
 /* A step of a linear congruence; the upper bits are the good ones. */
-static unsigned long next_number(unsigned long x)
+static u64 next_number(u64 x)
 {
-	return x * 6364136223846793005UL + 1442695040888963407UL;
+	return x * 6364136223846793005ULL + 1442695040888963407ULL;
 }
 
 static void init_chain(unsigned long i, unsigned long key)
@@ -40,7 +40,7 @@ static void init_chain(unsigned long i, unsigned long key)
 /* Once: nodes that are in their lists stay there. */
 void work_init(void)
 {
-	unsigned long x = 20100101;
+	u64 x = 20100101;
 
 	if (!list_empty(&item_list))
 		return;
@@ -94,7 +94,7 @@ __workload unsigned long work_list_walk(unsigned long a, unsigned long b)
 		if (sum > limit)
 			break;
 	}
-	return sum ^ steps << 32;
+	return sum ^ steps << BITS_PER_LONG / 2;
 }
 
 /* A dense switch: compiled to an indirect jump through a table. */

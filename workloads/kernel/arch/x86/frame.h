@@ -1,6 +1,7 @@
-/* Saving and restoring the fifteen general registers of struct pt_regs. */
+/* Saving and restoring the general registers of struct pt_regs. */
 #include <asm/ptrace.h>
 
+#ifdef __x86_64__
 /* off: bytes between the stack pointer and the frame. */
 .macro STORE_REGS off=0
 	movq %rdi, \off+PT_DI(%rsp)
@@ -80,6 +81,54 @@
 	popq %rsi
 	popq %rdi
 .endm
+#else
+#if ERA_FRAME_FS_GS
+#define PT_AFTER_SEGMENTS PT_GS
+#else
+#define PT_AFTER_SEGMENTS PT_ORIG_AX
+#endif
+
+/* Completes a struct pt_regs downwards from orig_ax; the slot of gs, which the kernel leaves alone,
+   is only made room for. */
+.macro PUSH_REGS
+#if ERA_FRAME_FS_GS
+	pushl $0
+	pushl %fs
+#endif
+	PUSH_REGS_BELOW_FS
+.endm
+
+.macro PUSH_REGS_BELOW_FS
+	pushl %es
+	pushl %ds
+	pushl %eax
+	pushl %ebp
+	pushl %edi
+	pushl %esi
+	pushl %edx
+	pushl %ecx
+	pushl %ebx
+.endm
+
+/* Leaves the stack pointer at pt_regs.ds. */
+.macro POP_REGS
+	popl %ebx
+	popl %ecx
+	popl %edx
+	popl %esi
+	popl %edi
+	popl %ebp
+	popl %eax
+.endm
+
+/* For code that no exception led to: below the pushed flags, all of struct pt_regs but cs, ip, orig_ax
+   and gs, which are left for C to fill. */
+.macro PUSH_REGS_CALLED
+	subl $(PT_FLAGS - PT_GS), %esp
+	pushl %fs
+	PUSH_REGS_BELOW_FS
+.endm
+#endif
 
 .macro FUNC name
 	.globl \name

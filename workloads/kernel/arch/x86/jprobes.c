@@ -23,9 +23,9 @@ static __always_inline unsigned long kept_bytes(unsigned long sp)
 
 static __jprobe void copy_stack(void *to, const void *from, unsigned long n)
 {
-	unsigned long words = n / 8, rest = n % 8;
+	unsigned long words = n / sizeof(long), rest = n % sizeof(long);
 
-	asm volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(words) :: "memory");
+	asm volatile("rep " ASM_MOVS : "+D"(to), "+S"(from), "+c"(words) :: "memory");
 	if (unlikely(rest))
 		asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(rest) :: "memory");
 }
@@ -35,11 +35,12 @@ __jprobe int setjmp_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct jprobe *jp = container_of(p, struct jprobe, kp);
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	unsigned long *sp = kernel_stack_top(regs);
 
 	kcb->jprobe_saved_regs = *regs;
-	kcb->jprobe_saved_sp = kernel_stack_top(regs);
+	kcb->jprobe_saved_sp = sp;
 	/* The function owns its arguments on the stack and may change them. */
-	copy_stack(kcb->jprobes_stack, (void *)regs->sp, kept_bytes(regs->sp));
+	copy_stack(kcb->jprobes_stack, sp, kept_bytes((unsigned long)sp));
 	regs->flags &= ~(unsigned long)X86_EFLAGS_IF;
 	regs->ip = (unsigned long)jp->entry;
 	return 1;
@@ -47,7 +48,7 @@ __jprobe int setjmp_pre_handler(struct kprobe *p, struct pt_regs *regs)
 
 static __noreturn void wrong_stack(struct pt_regs *regs, struct kprobe_ctlblk *kcb)
 {
-	printk("current sp %p does not match saved sp %p\n", (void *)regs->sp,
+	printk("current sp %p does not match saved sp %p\n", (void *)kernel_stack_top(regs),
 	       (void *)kcb->jprobe_saved_sp);
 	BUG();
 }
@@ -57,13 +58,15 @@ __jprobe int longjmp_break_handler(struct kprobe *p __unused, struct pt_regs *re
 {
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 	kprobe_opcode_t *addr = (kprobe_opcode_t *)(regs->ip - 1);
+	unsigned long *sp;
 
 	if (addr <= (kprobe_opcode_t *)jprobe_return || addr >= jprobe_return_end)
 		return 0;
-	if (unlikely((unsigned long *)regs->sp != kcb->jprobe_saved_sp))
+	if (unlikely(kernel_stack_top(regs) != kcb->jprobe_saved_sp))
 		wrong_stack(regs, kcb);
 	*regs = kcb->jprobe_saved_regs;
-	copy_stack((void *)regs->sp, kcb->jprobes_stack, kept_bytes(regs->sp));
+	sp = kernel_stack_top(regs);
+	copy_stack(sp, kcb->jprobes_stack, kept_bytes((unsigned long)sp));
 	preempt_enable_no_resched();
 	return 1;
 }

@@ -15,9 +15,21 @@ DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 #define FLAGS_TF_IF (X86_EFLAGS_TF | X86_EFLAGS_IF)
 
+/* In 32-bit mode these bytes are instructions. */
 static __always_inline int is_rex_prefix(kprobe_opcode_t byte)
 {
-	return (byte & 0xf0) == 0x40;
+	return BITS_PER_LONG == 64 && (byte & 0xf0) == 0x40;
+}
+
+/* What only an exception would have saved, in a frame that was made without one. */
+static __always_inline void complete_regs(struct pt_regs *regs, unsigned long ip)
+{
+	regs->cs = __KERNEL_CS;
+#if defined(__i386__) && ERA_FRAME_FS_GS
+	regs->gs = 0;
+#endif
+	regs->ip = ip;
+	regs->orig_ax = ~0UL;
 }
 
 /* cli, sti, iret and popf decide about interrupts themselves. */
@@ -248,6 +260,11 @@ static __step void resume_execution(struct kprobe *p, struct pt_regs *regs,
 	case 0xe8: /* call: it pushed an address behind the copy */
 		*tos = orig_ip + (*tos - copy_ip);
 		break;
+#ifdef __i386__
+	case 0x9a: /* far call: its offset is the word pushed last, and it went to the right place */
+		*tos = orig_ip + (*tos - copy_ip);
+		return;
+#endif
 	case 0xff:
 		if ((insn[1] & 0x30) == 0x10) {
 			/* Indirect call: as above, but it went to the right place. */
@@ -437,12 +454,8 @@ __kretprobe __used void *trampoline_handler(struct pt_regs *regs)
 
 	INIT_HLIST_HEAD(&garbage);
 	kretprobe_hash_lock(current, &head, &flags);
-	if (!ERA_RETURN_TRAP) {
-		/* What only an exception would have saved. */
-		regs->cs = __KERNEL_CS;
-		regs->ip = trampoline;
-		regs->orig_ax = ~0UL;
-	}
+	if (!ERA_RETURN_TRAP)
+		complete_regs(regs, trampoline);
 	for (node = head->first; node; node = next) {
 		struct kretprobe_instance *ri = hlist_entry(node, struct kretprobe_instance, hlist);
 
@@ -501,9 +514,7 @@ __detour __used void optimized_callback(struct optimized_kprobe *op, struct pt_r
 	} else {
 		struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 
-		regs->cs = __KERNEL_CS;
-		regs->ip = (unsigned long)op->kp.addr + 1;
-		regs->orig_ax = ~0UL;
+		complete_regs(regs, (unsigned long)op->kp.addr + 1);
 		percpu_write(current_kprobe, &op->kp);
 		kcb->kprobe_status = KPROBE_HIT_ACTIVE;
 		opt_pre_handler(&op->kp, regs);

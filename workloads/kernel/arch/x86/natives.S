@@ -6,7 +6,7 @@
 	NATIVE sim_cpu_online
 	NATIVE sim_roi
 	NATIVE sim_panic
-	NATIVE printk
+	NATIVE sim_printk
 	NATIVE kfree
 	NATIVE register_kprobe
 	NATIVE unregister_kprobe

@@ -8,19 +8,19 @@
 #define GDT_ENTRIES 10
 
 extern u64 boot_gdt[GDT_ENTRIES];
-extern char fault_stack_end[], debug_stack_end[], nmi_stack_end[], irq_stack_end[];
-
 /* First, so that no variable has address 0. */
 __section(".percpu.first") unsigned long this_cpu_off;
 DEFINE_PER_CPU(unsigned int, cpu_number);
+#ifdef __x86_64__
 DEFINE_PER_CPU(int, irq_count) = -1;
 DEFINE_PER_CPU(unsigned long, irq_stack_ptr);
+#endif
 DEFINE_PER_CPU_ALIGNED(struct tss, init_tss);
 DEFINE_PER_CPU_ALIGNED(u64, gdt[GDT_ENTRIES]);
 
 static struct gate idt[256] __aligned(4096);
 
-_Static_assert(offsetof(struct tss, ist) == TSS_IST, "entry.S");
+_Static_assert(offsetof(struct thread_info, flags) == TI_FLAGS, "sched.h");
 
 struct vector {
 	u8 nr;
@@ -61,14 +61,16 @@ static const struct vector vectors[] = {
 /* Interrupt gates of privilege level 0; vectors without a row stay not present. */
 static void set_gate(const struct vector *v)
 {
-	u64 at = (u64)v->entry;
+	unsigned long at = (unsigned long)v->entry;
 
 	idt[v->nr] = (struct gate){
 		.offset_low = at,
 		.segment = __KERNEL_CS,
 		.bits = 0x8e00 | v->stack,
 		.offset_middle = at >> 16,
+#ifdef __x86_64__
 		.offset_high = at >> 32,
+#endif
 	};
 }
 
@@ -78,32 +80,61 @@ void idt_init(void)
 		set_gate(&vectors[i]);
 }
 
-static void load_tables(u64 *table, struct tss *tss)
+/* A descriptor that begins at an address; what is beyond 32 bits goes elsewhere. */
+static u64 descriptor(unsigned long at, u64 limit, u64 bits)
 {
-	struct desc_ptr gdt_ptr = { GDT_ENTRIES * 8 - 1, (u64)table };
-	struct desc_ptr idt_ptr = { sizeof(idt) - 1, (u64)idt };
-	u64 at = (u64)tss;
+	return (limit & 0xffff) | (limit >> 16 & 15) << 48 | (u64)(at & 0xffffff) << 16 |
+	       (u64)(at >> 24 & 0xff) << 56 | bits << 40;
+}
+
+static void load_tables(u64 *table, struct tss *tss, unsigned long base __unused)
+{
+	struct desc_ptr gdt_ptr = { GDT_ENTRIES * 8 - 1, (unsigned long)table };
+	struct desc_ptr idt_ptr = { sizeof(idt) - 1, (unsigned long)idt };
 
 	for (int i = 0; i < GDT_ENTRIES; i++)
 		table[i] = boot_gdt[i];
-	table[__TSS_SEL / 8] = (sizeof(*tss) - 1) | (at & 0xffffff) << 16 | 0x89ULL << 40 |
-			       (at >> 24 & 0xff) << 56;
-	table[__TSS_SEL / 8 + 1] = at >> 32;
+	table[__TSS_SEL / 8] = descriptor((unsigned long)tss, sizeof(*tss) - 1, 0x89);
+#ifdef __x86_64__
+	table[__TSS_SEL / 8 + 1] = (u64)tss >> 32;
+#else
+	table[__KERNEL_PERCPU / 8] = descriptor(base, 0xfffff, 0xc093);
+#endif
 	asm volatile("lgdt %0" :: "m"(gdt_ptr));
 	asm volatile("lidt %0" :: "m"(idt_ptr));
 	asm volatile("ltr %w0" :: "r"(__TSS_SEL));
+#ifdef __i386__
+	asm volatile("mov %w0, %%fs" :: "r"(__KERNEL_PERCPU));
+#endif
 }
+
+#ifdef __x86_64__
+extern char fault_stack_end[], debug_stack_end[], nmi_stack_end[], irq_stack_end[];
+
+_Static_assert(offsetof(struct tss, ist) == TSS_IST, "entry.S");
+
+/* The stacks that exceptions and interrupts change to. */
+static void set_stacks(struct tss *tss, unsigned long base)
+{
+	percpu_write(irq_stack_ptr, base + (unsigned long)irq_stack_end - 64);
+	tss->ist[DOUBLEFAULT_STACK - 1] = base + (unsigned long)fault_stack_end;
+	tss->ist[NMI_STACK - 1] = base + (unsigned long)nmi_stack_end;
+	tss->ist[DEBUG_STACK - 1] = base + (unsigned long)debug_stack_end;
+}
+#else
+static void set_stacks(struct tss *tss, unsigned long base __unused)
+{
+	tss->ss0 = __KERNEL_DS;
+}
+#endif
 
 void cpu_init(unsigned long cpu, unsigned long base)
 {
 	struct tss *tss = per_cpu_ptr_of(init_tss, base);
 
+	tss->io_bitmap_base = sizeof(*tss);
+	load_tables(*per_cpu_ptr_of(gdt, base), tss, base);
 	*per_cpu_ptr_of(this_cpu_off, base) = base;
 	percpu_write(cpu_number, cpu);
-	percpu_write(irq_stack_ptr, base + (unsigned long)irq_stack_end - 64);
-	tss->ist[DOUBLEFAULT_STACK - 1] = base + (unsigned long)fault_stack_end;
-	tss->ist[NMI_STACK - 1] = base + (unsigned long)nmi_stack_end;
-	tss->ist[DEBUG_STACK - 1] = base + (unsigned long)debug_stack_end;
-	tss->io_bitmap_base = sizeof(*tss);
-	load_tables(*per_cpu_ptr_of(gdt, base), tss);
+	set_stacks(tss, base);
 }

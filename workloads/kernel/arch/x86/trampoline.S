@@ -11,7 +11,7 @@
 FUNC kretprobe_trampoline
 	nop
 ENDFUNC kretprobe_trampoline
-#else
+#elif defined(__x86_64__)
 	.section .phase.kretprobe, "ax"
 FUNC kretprobe_trampoline
 	pushq %rsp
@@ -26,9 +26,26 @@ FUNC kretprobe_trampoline
 	popfq
 	ret
 ENDFUNC kretprobe_trampoline
+#else
+	.section .phase.kretprobe, "ax"
+FUNC kretprobe_trampoline
+	pushfl
+	PUSH_REGS_CALLED
+	movl %esp, %eax
+	call trampoline_handler
+	/* The flags move down by a word, which the return address takes. */
+	movl PT_FLAGS(%esp), %edx
+	movl %edx, PT_CS(%esp)
+	movl %eax, PT_FLAGS(%esp)
+	POP_REGS
+	addl $(PT_CS - PT_DS), %esp
+	popfl
+	ret
+ENDFUNC kretprobe_trampoline
 #endif
 
 #if ERA_OPTIMIZE
+#ifdef __x86_64__
 	.section .phase.detour, "ax"
 	.globl optprobe_template_val, optprobe_template_call, optprobe_template_end
 FUNC optprobe_template_entry
@@ -50,4 +67,24 @@ optprobe_template_call:
 	popfq
 optprobe_template_end:
 ENDFUNC optprobe_template_entry
+#else
+	.section .phase.detour, "ax"
+	.globl optprobe_template_val, optprobe_template_call, optprobe_template_end
+FUNC optprobe_template_entry
+	pushfl
+	PUSH_REGS_CALLED
+	movl %esp, %edx
+	.byte 0xb8			/* movl to eax */
+optprobe_template_val:
+	.long 0
+optprobe_template_call:
+	.byte 0xe8
+	.long 0
+	POP_REGS
+	addl $(PT_CS - PT_DS), %esp
+	addl $4, %esp
+	popfl
+optprobe_template_end:
+ENDFUNC optprobe_template_entry
+#endif
 #endif

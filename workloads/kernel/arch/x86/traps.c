@@ -30,7 +30,7 @@ static char *put_text(char *to, const char *s)
 
 static char *put_hex(char *to, unsigned long v)
 {
-	int shift = 60;
+	int shift = BITS_PER_LONG - 4;
 
 	to = put_text(to, "0x");
 	while (shift > 0 && !(v >> shift))
@@ -56,8 +56,8 @@ static __noreturn void die(struct pt_regs *regs, long error_code, unsigned int v
 
 	p = put_hex(put_text(p, "unexpected exception: vector "), vector);
 	p = put_hex(put_text(p, ", error code "), error_code);
-	p = put_hex(put_text(p, ", rip "), regs->ip);
-	p = put_hex(put_text(p, ", rsp "), regs->sp);
+	p = put_hex(put_text(p, ", ip "), regs->ip);
+	p = put_hex(put_text(p, ", sp "), (unsigned long)kernel_stack_top(regs));
 	if (vector == 14)
 		put_hex(put_text(p, ", address "), read_cr2());
 	sim_panic(text);
@@ -92,7 +92,7 @@ __step __used void do_debug(struct pt_regs *regs, long error_code)
 	/* The processor only ever sets bits of the register. */
 	set_dr6(0);
 	/* It also has cleared its debug control, so the task's note of it is wrong now. */
-	asm volatile("lock btrq %1, %0"
+	asm volatile("lock btr%z0 %1, %0"
 		     : "+m"(task_thread_info(tsk)->flags) : "Ir"(TIF_DEBUGCTLMSR) : "cc");
 	tsk->thread.debugreg6 = dr6;
 	if (notify_die(DIE_DEBUG, "debug", regs, (long)&dr6, error_code, SIGTRAP) == NOTIFY_STOP)

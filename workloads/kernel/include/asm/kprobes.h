@@ -8,7 +8,9 @@
 #define RELATIVE_ADDR_SIZE 4
 #define MAX_INSN_SIZE 16
 #define MAX_STACK_SIZE 64	/* bytes of the stack that a jprobe keeps */
-#define KCB_JPROBE_SAVED_SP 24	/* offset in struct kprobe_ctlblk, asserted in jprobes.c */
+#define KCB_JPROBE_SAVED_SP (3 * BITS_PER_LONG / 8) /* offset in struct kprobe_ctlblk, asserted in jprobes.c */
+
+#include <asm/asm.h>
 
 #ifndef __ASSEMBLER__
 
@@ -55,7 +57,7 @@ struct kprobe_ctlblk {
 
 /*
  * The detour template: copied to the head of a detour buffer, then the address of the
- * optimized_kprobe goes into the eight immediate bytes at optprobe_template_val and the
+ * optimized_kprobe goes into the immediate, a word, at optprobe_template_val and the
  * displacement of the call at optprobe_template_call (five bytes, e8 rel32) is set to reach
  * optimized_callback. From optprobe_template_end on come the copied instructions and the jump
  * back. An offset in the buffer is symbol minus optprobe_template_entry.

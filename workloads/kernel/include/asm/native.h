@@ -29,9 +29,9 @@ void sim_cpu_online(unsigned long cpu);
 void sim_roi(long on);
 /* Ends the run as failed with this message. Never returns. */
 void sim_panic(const char *msg) __attribute__((noreturn));
-/* Appends a formatted line to the guest's log; at most five arguments after the format, which
-   knows %d %u %x %lx %lu %ld %p %s %c and returns the number of characters. */
-int printk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Appends a formatted text to the guest's log and returns the number of characters; args are words,
+   the format knows %d %u %x %lx %lu %ld %p %s %c. */
+int sim_printk(const char *fmt, const unsigned long *args);
 /* Frees memory that the simulator allocated for the guest (kretprobe instances). */
 void kfree(const void *p);
 

@@ -2,17 +2,25 @@
 #ifndef _ASM_PROCESSOR_H
 #define _ASM_PROCESSOR_H
 
+#include <asm/asm.h>
+
 #define MSR_GS_BASE 0xc0000101
 
 #define EXCEPTION_STKSZ 4096
 #define DEBUG_STKSZ (2 * EXCEPTION_STKSZ)
 #define IRQ_STKSZ 8192
 
-/* Numbers in the gates; the slot in the TSS is one less. */
+/* Numbers in the gates; the slot in the TSS is one less. An i386 exception keeps the stack it met. */
+#ifdef __x86_64__
 #define DOUBLEFAULT_STACK 2
 #define NMI_STACK 3
 #define DEBUG_STACK 4
 #define TSS_IST 36	/* offset of tss.ist, asserted in setup.c */
+#else
+#define DOUBLEFAULT_STACK 0
+#define NMI_STACK 0
+#define DEBUG_STACK 0
+#endif
 
 #define RESCHEDULE_VECTOR 0xfd
 #define LOCAL_TIMER_VECTOR 0xef
@@ -26,7 +34,14 @@
 #include <linux/compiler.h>
 #include <asm/percpu.h>
 
-/* 64-bit task state segment: the stacks that exceptions switch to. */
+/* What lgdt and lidt read. */
+struct desc_ptr {
+	u16 size;
+	unsigned long address;
+} __attribute__((packed));
+
+/* Task state segment: the stacks that exceptions switch to. Gates: where an exception enters. */
+#ifdef __x86_64__
 struct tss {
 	u32 reserved1;
 	u64 sp[3];
@@ -41,11 +56,18 @@ struct gate {
 	u16 offset_low, segment, bits, offset_middle;
 	u32 offset_high, reserved;
 };
+#else
+struct tss {
+	u32 back_link;
+	u32 sp0, ss0;		/* of level 0 */
+	u32 others[22];		/* levels 1 and 2, and the registers of hardware task switches */
+	u16 trap, io_bitmap_base;
+} ____cacheline_aligned;
 
-struct desc_ptr {
-	u16 size;
-	u64 address;
-} __attribute__((packed));
+struct gate {
+	u16 offset_low, segment, bits, offset_middle;
+};
+#endif
 
 DECLARE_PER_CPU(struct tss, init_tss);
 
@@ -80,10 +102,14 @@ static __always_inline void sync_core(void)
 {
 	u32 eax = 1;
 
-	asm volatile("cpuid" : "+a"(eax) :: "rbx", "rcx", "rdx", "memory");
+	asm volatile("cpuid" : "+a"(eax) :: "bx", "cx", "dx", "memory");
 }
 
+#ifdef __x86_64__
 #define APIC_BASE 0xffffffffff5fd000UL
+#else
+#define APIC_BASE 0xffffb000UL
+#endif
 #define APIC_TPR 0x80
 #define APIC_EOI 0xb0
 #define APIC_SVR 0xf0
@@ -97,6 +123,16 @@ static __always_inline void sync_core(void)
 static __always_inline void apic_write(u32 reg, u32 v)
 {
 	*(volatile u32 *)(APIC_BASE + reg) = v;
+}
+
+/* The stack that an exception from user mode is to begin on. */
+static __always_inline void load_sp0(unsigned long top)
+{
+#ifdef __x86_64__
+	this_cpu_ptr(init_tss)->sp[0] = top;
+#else
+	this_cpu_ptr(init_tss)->sp0 = top;
+#endif
 }
 
 void cpu_init(unsigned long cpu, unsigned long base);

@@ -5,15 +5,23 @@
 #ifndef _ASM_PTRACE_H
 #define _ASM_PTRACE_H
 
+#include <linux/era.h>
+
 #define __KERNEL_CS 0x10
 #define __KERNEL_DS 0x18
 #define __TSS_SEL 0x40
+#ifdef __i386__
+#define __USER_DS 0x2b		/* what the kernel has in ds and es, too */
+#define __KERNEL_PERCPU 0x48	/* what it has in fs: this CPU's per-CPU data */
+#endif
 
 #define X86_EFLAGS_TF 0x100
 #define X86_EFLAGS_IF 0x200
 #define X86_EFLAGS_RF 0x10000
+#define X86_EFLAGS_VM 0x20000
 
-/* Offsets into struct pt_regs for assembly; asm-offsets are asserted in traps.c. */
+/* Offsets into struct pt_regs for assembly, asserted in traps.c. */
+#ifdef __x86_64__
 #define PT_R15 0
 #define PT_R14 8
 #define PT_R13 16
@@ -36,9 +44,34 @@
 #define PT_SP 152
 #define PT_SS 160
 #define PT_SIZE 168
+#else
+#define PT_BX 0
+#define PT_CX 4
+#define PT_DX 8
+#define PT_SI 12
+#define PT_DI 16
+#define PT_BP 20
+#define PT_AX 24
+#define PT_DS 28
+#define PT_ES 32
+#if ERA_FRAME_FS_GS
+#define PT_FS 36
+#define PT_GS 40
+#define PT_ORIG_AX 44
+#else
+#define PT_ORIG_AX 36
+#endif
+#define PT_IP (PT_ORIG_AX + 4)
+#define PT_CS (PT_ORIG_AX + 8)
+#define PT_FLAGS (PT_ORIG_AX + 12)
+#define PT_SP (PT_ORIG_AX + 16)
+#define PT_SS (PT_ORIG_AX + 20)
+#define PT_SIZE (PT_ORIG_AX + 24)
+#endif
 
 #ifndef __ASSEMBLER__
 
+#ifdef __x86_64__
 struct pt_regs {
 	unsigned long r15;
 	unsigned long r14;
@@ -68,6 +101,57 @@ static inline int user_mode(const struct pt_regs *regs)
 	return !!(regs->cs & 3);
 }
 
+/* The word the stack pointer designated when the exception struck. */
+static inline unsigned long *kernel_stack_top(struct pt_regs *regs)
+{
+	return (unsigned long *)regs->sp;
+}
+
+/* The first argument of a function at whose entry the exception struck. */
+static inline unsigned long regs_first_argument(const struct pt_regs *regs)
+{
+	return regs->di;
+}
+#else
+struct pt_regs {
+	unsigned long bx;
+	unsigned long cx;
+	unsigned long dx;
+	unsigned long si;
+	unsigned long di;
+	unsigned long bp;
+	unsigned long ax;
+	unsigned long ds;
+	unsigned long es;
+#if ERA_FRAME_FS_GS
+	unsigned long fs;
+	unsigned long gs;
+#endif
+	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long cs;
+	unsigned long flags;
+	/* Only from user mode. From the kernel the frame ends here, where the stack was. */
+	unsigned long sp;
+	unsigned long ss;
+};
+
+static inline int user_mode(const struct pt_regs *regs)
+{
+	return !!((regs->cs & 3) | (regs->flags & X86_EFLAGS_VM));
+}
+
+static inline unsigned long *kernel_stack_top(struct pt_regs *regs)
+{
+	return &regs->sp;
+}
+
+static inline unsigned long regs_first_argument(const struct pt_regs *regs)
+{
+	return regs->ax;
+}
+#endif
+
 static inline unsigned long instruction_pointer(const struct pt_regs *regs)
 {
 	return regs->ip;
@@ -76,12 +160,6 @@ static inline unsigned long instruction_pointer(const struct pt_regs *regs)
 static inline unsigned long regs_return_value(const struct pt_regs *regs)
 {
 	return regs->ax;
-}
-
-/* The word the stack pointer designated when the exception struck. */
-static inline unsigned long *kernel_stack_top(struct pt_regs *regs)
-{
-	return (unsigned long *)regs->sp;
 }
 
 #endif /* __ASSEMBLER__ */

@@ -7,6 +7,7 @@
  *       stack was shared with #BP and moved down: a probe that is hit in a post handler, which runs
  *       on that stack, is not survived. Return probes have one lock for all that belongs to them.
  *       Spinlocks are those of 2010; without frame pointers, see build.sh.
+ *       On i386 it is a kernel for one processor, as the machines of these figures were.
  * 2010: 2.6.33 and 2.6.34.
  */
 #ifndef _LINUX_ERA_H
@@ -39,5 +40,12 @@
 #else
 #error "no such era"
 #endif
+
+#if ERA == 2005 && defined(__i386__)
+#define ERA_UNIPROCESSOR 1	/* per-CPU data are plain variables, a lock holds nobody up */
+#else
+#define ERA_UNIPROCESSOR 0
+#endif
+#define ERA_FRAME_FS_GS !ERA_UNIPROCESSOR /* i386: the frame of an exception has fs and gs */
 
 #endif

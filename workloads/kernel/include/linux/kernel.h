@@ -14,6 +14,10 @@
 #define KERN_WARNING ""
 #define KERN_INFO ""
 
+#define PRINTK_ARGS 5
+/* Appends to the guest's log what sim_printk makes of it; at most PRINTK_ARGS arguments. */
+int printk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Stops the machine with one line of text; the number is printed as 0x%lx. */
 void panic_at(const char *what, unsigned long value) __noreturn;
 

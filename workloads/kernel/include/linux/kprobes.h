@@ -1,14 +1,14 @@
 /*
  * Kprobes: the programming interface and the structures behind it.
  *
- * The names and, for x86-64, the layouts of struct kprobe, jprobe, kretprobe, kretprobe_instance,
- * optimized_kprobe and kprobe_ctlblk are those of Linux 2.6.33/34. Registration runs in the
- * simulator (native slots); what a hit executes is guest code in arch/x86/kprobes.c and
- * core/kprobes.c.
+ * The names and layouts of struct kprobe, jprobe, kretprobe, kretprobe_instance, optimized_kprobe and
+ * kprobe_ctlblk are those of Linux 2.6.33/34. Registration runs in the simulator (native slots);
+ * what a hit executes is guest code in arch/x86/kprobes.c and core/kprobes.c.
  */
 #ifndef _LINUX_KPROBES_H
 #define _LINUX_KPROBES_H
 
+#include <linux/era.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <linux/rculist.h>
@@ -156,8 +156,22 @@ void jprobe_return(void) __attribute__((noreturn));
 
 void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
 void recycle_rp_inst(struct kretprobe_instance *ri, struct hlist_head *garbage);
+#if ERA_UNIPROCESSOR
+/* Nobody else is there, so that what is left of the lock is inline. */
+static __always_inline unsigned long kretprobe_table_lock(unsigned long hash __unused)
+{
+	return local_irq_save();
+}
+
+static __always_inline void kretprobe_table_unlock(unsigned long hash __unused,
+						   unsigned long flags)
+{
+	local_irq_restore(flags);
+}
+#else
 unsigned long kretprobe_table_lock(unsigned long hash);
 void kretprobe_table_unlock(unsigned long hash, unsigned long flags);
+#endif
 
 /* Per-ISA half. */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);

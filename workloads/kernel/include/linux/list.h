@@ -6,10 +6,15 @@
 #define _LINUX_LIST_H
 
 #include <linux/kernel.h>
+#include <asm/asm.h>
 
 #define LIST_HEAD_INIT(name) { &(name), &(name) }
 #define LIST_HEAD(name) struct list_head name = LIST_HEAD_INIT(name)
+#if BITS_PER_LONG == 64
 #define LIST_POISON2 ((void *)0xdead000000200200UL)
+#else
+#define LIST_POISON2 ((void *)0x00200200UL)
+#endif
 
 static inline void INIT_LIST_HEAD(struct list_head *l)
 {

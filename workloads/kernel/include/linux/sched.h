@@ -5,6 +5,8 @@
 #ifndef _LINUX_SCHED_H
 #define _LINUX_SCHED_H
 
+#include <asm/asm.h>
+
 #define THREAD_SIZE 8192
 #define KERNEL_STACK_OFFSET 40
 
@@ -16,10 +18,13 @@
 
 #define HARDIRQ_OFFSET 0x10000
 
+#define TI_FLAGS (BITS_PER_LONG / 8) /* offset of thread_info.flags, asserted in setup.c */
+
 #ifndef __ASSEMBLER__
 
 #include <linux/kernel.h>
 #include <asm/percpu.h>
+#include <asm/switch_to.h>
 
 struct task_struct;
 struct pt_regs;
@@ -65,12 +70,21 @@ DECLARE_PER_CPU(unsigned int, cpu_number);
 /* Idle task of this CPU; the boot task becomes it. */
 DECLARE_PER_CPU(struct task_struct, idle_task);
 
-#define current percpu_read(current_task)
-
 static inline struct thread_info *current_thread_info(void)
 {
+#ifdef __x86_64__
 	return (struct thread_info *)(percpu_read(kernel_stack) + KERNEL_STACK_OFFSET - THREAD_SIZE);
+#else
+	/* All code runs on the stack of a task, which lies at a multiple of its size. */
+	return (struct thread_info *)(current_stack_pointer() & -(unsigned long)THREAD_SIZE);
+#endif
 }
+
+#if ERA_UNIPROCESSOR
+#define current (current_thread_info()->task)
+#else
+#define current percpu_read(current_task)
+#endif
 
 static inline struct thread_info *task_thread_info(struct task_struct *t)
 {

@@ -1,10 +1,12 @@
 /*
  * Ticket spinlocks: the low byte names the ticket being served, the next byte the ticket to hand
  * out. Taking one is a locked exchange-and-add, dropping one a plain increment of the low byte.
+ * In a kernel for one processor that cannot be preempted neither does anything.
  */
 #ifndef _LINUX_SPINLOCK_H
 #define _LINUX_SPINLOCK_H
 
+#include <linux/era.h>
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 
@@ -20,6 +22,17 @@ static inline void spin_lock_init(spinlock_t *lock)
 	lock->slock = 0;
 }
 
+#if ERA_UNIPROCESSOR
+static __always_inline void ticket_lock(spinlock_t *lock __unused)
+{
+	barrier();
+}
+
+static __always_inline void ticket_unlock(spinlock_t *lock __unused)
+{
+	barrier();
+}
+#else
 static __always_inline void ticket_lock(spinlock_t *lock)
 {
 	unsigned short ticket = 0x100;
@@ -38,6 +51,7 @@ static __always_inline void ticket_unlock(spinlock_t *lock)
 {
 	asm volatile("incb %0" : "+m"(lock->slock) :: "memory", "cc");
 }
+#endif
 
 static inline int spin_is_locked(spinlock_t *lock)
 {
@@ -46,6 +60,12 @@ static inline int spin_is_locked(spinlock_t *lock)
 	return ((v >> 8) & 0xff) != (v & 0xff);
 }
 
+#if ERA_UNIPROCESSOR
+#define spin_lock(lock) ticket_lock(lock)
+#define spin_unlock(lock) ticket_unlock(lock)
+#define spin_lock_irqsave(lock, flags) ((void)(lock), (flags) = local_irq_save())
+#define spin_unlock_irqrestore(lock, flags) ((void)(lock), local_irq_restore(flags))
+#else
 /* Taking a lock is out of line, dropping one without interrupt flags is inline. */
 void _spin_lock(spinlock_t *lock);
 unsigned long _spin_lock_irqsave(spinlock_t *lock);
@@ -55,5 +75,6 @@ void _spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags);
 #define spin_unlock(lock) ticket_unlock(lock)
 #define spin_lock_irqsave(lock, flags) ((flags) = _spin_lock_irqsave(lock))
 #define spin_unlock_irqrestore(lock, flags) _spin_unlock_irqrestore(lock, flags)
+#endif
 
 #endif

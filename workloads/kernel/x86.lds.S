@@ -1,8 +1,18 @@
 /*
- * Layout of the x86-64 image. Virtual address = physical address + 0xffffffff80000000. All code
- * that a probe hit executes lies in the sections .phase.*, one for each phase of the hit.
+ * Layout of the x86 images. Virtual address = physical address + OFFSET. All code that a probe hit
+ * executes lies in the sections .phase.*, one for each phase of the hit. They come before the rest of the
+ * kernel, so that a hit's addresses, and with them its place in caches and predictors, do not depend
+ * on how much else there is.
  */
-OUTPUT_FORMAT(elf64-x86-64)
+#include <linux/era.h>
+
+#ifdef __x86_64__
+#define LOAD_OFFSET 0xffffffff80000000
+OUTPUT_FORMAT("elf64-x86-64")
+#else
+#define LOAD_OFFSET 0xc0000000
+OUTPUT_FORMAT("elf32-i386")
+#endif
 ENTRY(_start)
 
 PHDRS {
@@ -11,18 +21,12 @@ PHDRS {
 	bss PT_LOAD FLAGS(7);
 }
 
-OFFSET = 0xffffffff80000000;
+OFFSET = LOAD_OFFSET;
 
 SECTIONS {
 	. = OFFSET + 0x100000;
 	_text = .;
-	.text : AT(ADDR(.text) - OFFSET) ALIGN(64) {
-		*(.text.head) *(.text .text.*)
-	} :text
-	.native : AT(ADDR(.native) - OFFSET) ALIGN(64) {
-		__native_start = .; *(.native) __native_end = .;
-	}
-	.phase.handler : AT(ADDR(.phase.handler) - OFFSET) ALIGN(64) { *(.phase.handler) }
+	.phase.handler : AT(ADDR(.phase.handler) - OFFSET) ALIGN(64) { *(.phase.handler) } :text
 	.workload : AT(ADDR(.workload) - OFFSET) ALIGN(64) { *(.workload) }
 	. = ALIGN(64);
 	__kprobes_text_start = .;
@@ -37,6 +41,10 @@ SECTIONS {
 	.phase.kretprobe : AT(ADDR(.phase.kretprobe) - OFFSET) ALIGN(64) { *(.phase.kretprobe) }
 	.phase.detour : AT(ADDR(.phase.detour) - OFFSET) ALIGN(64) { *(.phase.detour) }
 	__kprobes_text_end = .;
+	.text : AT(ADDR(.text) - OFFSET) ALIGN(64) { *(.text.head) *(.text .text.*) }
+	.native : AT(ADDR(.native) - OFFSET) ALIGN(64) {
+		__native_start = .; *(.native) __native_end = .;
+	}
 	.workload.sites : AT(ADDR(.workload.sites) - OFFSET) ALIGN(64) { *(.workload.sites) }
 	. = ALIGN(64);
 	_etext = .;
@@ -46,6 +54,16 @@ SECTIONS {
 		__start___ex_table = .; KEEP(*(__ex_table)) __stop___ex_table = .;
 	}
 	.data : AT(ADDR(.data) - OFFSET) ALIGN(4096) { *(.data .data.*) }
+#if ERA_UNIPROCESSOR
+	/* One CPU: where the others take their copies from, it has the original. */
+	.percpu : AT(ADDR(.percpu) - OFFSET) ALIGN(4096) {
+		__per_cpu_load = .; __per_cpu_start = .; *(.percpu.first) *(.percpu)
+	}
+	.percpu_stacks (NOLOAD) : AT(ADDR(.percpu_stacks) - OFFSET) {
+		*(.percpu_stacks) __per_cpu_end = .;
+	} :bss
+	. = ALIGN(4096);
+#else
 	. = ALIGN(4096);
 	__per_cpu_load = .;
 	_percpu_at = . - OFFSET;
@@ -58,8 +76,12 @@ SECTIONS {
 		*(.percpu_stacks) __per_cpu_end = .;
 	} :percpu
 
+#ifdef __i386__
+	__per_cpu_align = ALIGNOF(.percpu_stacks);
+#endif
 	. = __per_cpu_load + __per_cpu_end;
 	. = ALIGN(4096);
+#endif
 	.bss : AT(ADDR(.bss) - OFFSET) { *(.bss .bss.* COMMON) } :bss
 	.slots (NOLOAD) : AT(ADDR(.slots) - OFFSET) ALIGN(4096) {
 		__slots_start = .; . += 0x10000; __slots_end = .;

@@ -1,0 +1,148 @@
+/*
+ * Exception and interrupt entry and exit of 32-bit protected mode.
+ *
+ * All gates keep the stack they met. An exception of the kernel finds the processor's three words on
+ * it and completes them to a struct pt_regs without sp and ss.
+ */
+#include <asm/processor.h>
+#include <linux/era.h>
+#include <linux/sched.h>
+#include "frame.h"
+
+/* Bit 2 of a stack selector: it is one of the LDT, and may have 16 bits. */
+#define SELECTOR_LDT 4
+
+/* Stacks below the error code what belongs to pt_regs and gives the kernel its segments. */
+.macro SAVE_ALL
+	cld
+	PUSH_REGS
+	movl $__USER_DS, %edx
+	movl %edx, %ds
+	movl %edx, %es
+#if ERA_FRAME_FS_GS
+	movl $__KERNEL_PERCPU, %edx
+	movl %edx, %fs
+#endif
+.endm
+
+/* #BP and #DB: no error code, the C function takes (regs, 0). */
+.macro TRAP_ENTRY handler
+	pushl $-1
+	SAVE_ALL
+	xorl %edx, %edx
+	movl %esp, %eax
+	call \handler
+	jmp ret_from_exception
+.endm
+
+	.section .phase.entry, "ax"
+FUNC int3
+	TRAP_ENTRY do_int3
+ENDFUNC int3
+
+	.section .phase.step, "ax"
+/* A step into the kernel through sysenter strikes before the stack was changed. */
+FUNC debug
+	cmpl $sysenter_entry, (%esp)
+	jne 1f
+	ud2
+1:	TRAP_ENTRY do_debug
+ENDFUNC debug
+
+	.section .phase.return, "ax"
+/* The way out of exceptions and interrupts: to the kernel, or to user mode after its work is done. */
+FUNC ret_from_exception
+	movl $-THREAD_SIZE, %ebp
+	andl %esp, %ebp
+	movl PT_FLAGS(%esp), %eax
+	movb PT_CS(%esp), %al
+#if ERA_FRAME_FS_GS
+	andl $(X86_EFLAGS_VM | 3), %eax
+	cmpl $3, %eax
+	jb restore_all
+#else
+	testl $(X86_EFLAGS_VM | 3), %eax
+	jz restore_all
+#endif
+	cli
+	testl $_TIF_NEED_RESCHED, TI_FLAGS(%ebp)
+	jz restore_all
+	call schedule
+	jmp ret_from_exception
+ENDFUNC ret_from_exception
+
+/* An iret to a stack of 16 bits leaves half of esp behind and would need another way. */
+FUNC restore_all
+	movl PT_FLAGS(%esp), %eax
+	movb PT_SS(%esp), %ah
+	movb PT_CS(%esp), %al
+	andl $(X86_EFLAGS_VM | SELECTOR_LDT << 8 | 3), %eax
+	cmpl $(SELECTOR_LDT << 8 | 3), %eax
+	je 1f
+	POP_REGS
+	popl %ds
+	popl %es
+#if ERA_FRAME_FS_GS
+	popl %fs
+#endif
+	addl $(PT_IP - PT_AFTER_SEGMENTS), %esp
+	iret
+1:	ud2
+ENDFUNC restore_all
+
+/* Exceptions with (code=1) or without an error code from the CPU; ecx tells C the vector. */
+.macro ERROR_ENTRY name, vector, handler, code
+	.balign 16
+FUNC \name
+	.if \code == 0
+	pushl $-1
+	.endif
+	SAVE_ALL
+	movl PT_ORIG_AX(%esp), %edx
+	movl $-1, PT_ORIG_AX(%esp)
+	movl $\vector, %ecx
+	movl %esp, %eax
+	call \handler
+	jmp ret_from_exception
+ENDFUNC \name
+.endm
+
+	.section .phase.entry, "ax"
+	ERROR_ENTRY divide_error, 0, do_trap, 0
+	ERROR_ENTRY nmi, 2, do_trap, 0
+	ERROR_ENTRY overflow, 4, do_trap, 0
+	ERROR_ENTRY bounds, 5, do_trap, 0
+	ERROR_ENTRY invalid_op, 6, do_trap, 0
+	ERROR_ENTRY device_not_available, 7, do_trap, 0
+	ERROR_ENTRY double_fault, 8, do_trap, 1
+	ERROR_ENTRY invalid_tss, 10, do_trap, 1
+	ERROR_ENTRY segment_not_present, 11, do_trap, 1
+	ERROR_ENTRY stack_segment, 12, do_trap, 1
+	ERROR_ENTRY general_protection, 13, do_trap, 1
+	ERROR_ENTRY page_fault, 14, do_page_fault, 1
+	ERROR_ENTRY coprocessor_error, 16, do_trap, 0
+	ERROR_ENTRY alignment_check, 17, do_trap, 1
+	ERROR_ENTRY machine_check, 18, do_trap, 0
+	ERROR_ENTRY simd_error, 19, do_trap, 0
+
+	/* User mode has no system calls yet: none gets here. */
+	.balign 16
+FUNC sysenter_entry
+	ud2
+ENDFUNC sysenter_entry
+
+/* Device interrupts run on the stack of the task they met. */
+.macro INTERRUPT name, vector, handler
+	.balign 16
+FUNC \name
+	pushl $~\vector
+	SAVE_ALL
+	movl %esp, %eax
+	call \handler
+	jmp ret_from_exception
+ENDFUNC \name
+.endm
+
+	INTERRUPT apic_timer_interrupt, LOCAL_TIMER_VECTOR, smp_apic_timer_interrupt
+	INTERRUPT reschedule_interrupt, RESCHEDULE_VECTOR, smp_reschedule_interrupt
+	INTERRUPT spurious_interrupt, SPURIOUS_VECTOR, smp_spurious_interrupt
