@@ -28,6 +28,10 @@ func (c *CPU) Run(limit clock.Ticks) cpus.Exit {
 func (c *CPU) before(limit clock.Ticks) (cpus.Exit, bool) {
 	if c.attend != 0 {
 		c.lookAround()
+		if c.stop&stopExit != 0 { // its delivery failed for good
+			c.stop &^= stopExit
+			return c.exit, true
+		}
 	}
 	switch {
 	case c.halted:
