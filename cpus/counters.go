@@ -31,6 +31,7 @@ type Counters struct {
 	ITLBMisses   uint64
 	DTLBMisses   uint64
 	Invalidation uint64 // stores of this CPU that hit predecoded code
+	Serialized   uint64 // instructions behind which nothing is executed that was fetched before (SDM vol. 3, 8.3)
 	Transfers    uint64 // lines that came from another CPU's cache
 	Upgrades     uint64 // stores that took the copies of a line from other CPUs
 	Unhandled    uint64 // interrupts whose vector has no usable gate
@@ -60,6 +61,7 @@ func (c Counters) Sub(o *Counters) Counters {
 		{&c.ITLBMisses, &o.ITLBMisses},
 		{&c.DTLBMisses, &o.DTLBMisses},
 		{&c.Invalidation, &o.Invalidation},
+		{&c.Serialized, &o.Serialized},
 		{&c.Transfers, &o.Transfers},
 		{&c.Upgrades, &o.Upgrades},
 		{&c.Unhandled, &o.Unhandled},

@@ -233,6 +233,7 @@ const (
 	Native                 // the program counter is in the native range
 	Halted                 // waiting for an interrupt
 	Shutdown               // the architecture gives up (a triple fault)
+	Broken                 // an observer asked for it
 )
 
 // Exit is what a CPU tells the machine when it stops.
@@ -294,6 +295,11 @@ type Probe interface {
 	Counters() *Counters
 	// Observe calls o after every instruction; nil stops it. Timing does not change.
 	Observe(o Observer)
+	// ObserveCode calls o after every instruction in the spans of addresses, ends excluded, and at will
+	// after those near them. The other instructions run as fast as without an observer.
+	ObserveCode(o Observer, spans [][2]uint64)
+	// Break, called by an observer, makes Steps return behind the instruction that was observed.
+	Break()
 	// Boot puts the CPU into the state in which the image's entry is reached.
 	Boot(entry, stack uint64, args ...uint64)
 	// Translate gives the physical address of a virtual one without timing or side effects.

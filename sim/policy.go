@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 )
 
 // Policy chooses who runs, in place of time: to search for interleavings. Next is given the numbers of
 // the CPUs that have something to execute, in order and never none of them, which it must not keep. The
-// machine runs the chosen CPU for exactly that many instructions, of which a call into Go is one, or
-// until it halts. Then all running CPUs are as late as it is: the others stood still, as under a
+// machine runs the chosen CPU for exactly that many instructions, of which a call into Go is one, until
+// it halts, or until an observer breaks. Then all running CPUs are as late as it is: the others stood still, as under a
 // hypervisor that took their processor away. Events happen when that common time reaches them.
 type Policy interface {
 	Next(m *Machine, runnable []int) (cpu, steps int)
@@ -59,7 +60,11 @@ func (m *Machine) drive(i, steps int) {
 		m.current = i
 		n, e := c.Steps(steps, m.nextEvent())
 		steps -= n
-		if e.Reason != 0 {
+		switch e.Reason {
+		case cpus.Limit:
+		case cpus.Broken:
+			steps = 0
+		default:
 			m.handle(i, e)
 			steps--
 		}

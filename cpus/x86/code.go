@@ -51,20 +51,21 @@ const (
 // block is a run of instructions that starts in one 64-byte line and ends with it, at a branch, or at
 // an instruction after which fetching must start anew.
 type block struct {
-	insts []inst
-	links [2]link // blocks that followed it: the one behind it, and another
-	end   uint64  // address behind it
-	pa    uint64
-	line  uint32 // of the instruction cache, plus one
-	pc    uint64 // linear address it was decoded for: phases go by address
-	cross uint64 // physical page of the only instruction's tail when that is another page
-	tail  []byte // that tail, or nil
-	phase uint8
-	plain bool // behind it nothing is to be looked at but what links cover
-	tolls []toll
-	rest  ticks // behind the last toll
-	enter bool  // a branch to it lands inside a fetch window
-	spill bool  // the last instruction reaches into the next line
+	insts   []inst
+	links   [2]link // blocks that followed it: the one behind it, and another
+	end     uint64  // address behind it
+	pa      uint64
+	line    uint32 // of the instruction cache, plus one
+	pc      uint64 // linear address it was decoded for: phases go by address
+	cross   uint64 // physical page of the only instruction's tail when that is another page
+	tail    []byte // that tail, or nil
+	phase   uint8
+	plain   bool // behind it nothing is to be looked at but what links cover
+	tolls   []toll
+	rest    ticks // behind the last toll
+	enter   bool  // a branch to it lands inside a fetch window
+	watched bool  // it lies in a span that is observed: links do not lead to it
+	spill   bool  // the last instruction reaches into the next line
 }
 
 // link is a block that followed another in the same page. It holds while the generation of decoded code
@@ -117,7 +118,7 @@ func (c *CPU) fetch() *block {
 		b = l.to
 	} else if b = c.find(pc); b == nil {
 		return nil
-	} else if from.pc>>12 == pc>>12 && from.plain && b.tail == nil && !b.spill {
+	} else if from.pc>>12 == pc>>12 && from.plain && b.tail == nil && !b.spill && !b.watched {
 		*l = link{pc, c.gen, b}
 	}
 	if c.iRecent[(b.line-1)&c.iMask] != b.line {

@@ -42,10 +42,21 @@ func (c *CPU) decodeBlock(pc, pa uint64) *block {
 	}
 	b.spill = pa > end && b.tail == nil
 	b.end, b.pa, b.line = pc, start, uint32(start>>c.l1i.Shift())+1
+	b.watched = c.watches(b.pc, b.end)
 	c.toll(b)
 	last := &b.insts[len(b.insts)-1]
 	b.plain = b.tail == nil && (last.flags&fEnds == 0 || plainEnd(last.class))
 	return b
+}
+
+// watches reports whether part of a range of addresses is in a span that is observed.
+func (c *CPU) watches(from, to uint64) bool {
+	for _, s := range c.spans {
+		if from < s[1] && s[0] < to {
+			return true
+		}
+	}
+	return false
 }
 
 // plainEnd reports the branches: they end a block and change nothing but where it goes on.

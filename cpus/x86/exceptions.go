@@ -409,6 +409,7 @@ func iret[T width](c *CPU, _ *inst) {
 	}
 	c.stop |= stopBlock
 	c.leaving = true
+	c.ctr.Serialized++
 }
 
 // returnStack reads the stack segment of a return to level to; null is allowed but for user mode.

@@ -50,7 +50,7 @@ func (c *CPU) runBlocks(b *block, limit clock.Ticks) {
 	if b.phase != c.phase {
 		c.setPhase(b.phase)
 	}
-	if c.observer != nil || c.shadow || c.ctl&flagTF != 0 || c.watching {
+	if c.singly(b) {
 		c.cur, c.settled = b, 0
 		c.runObserved(b, len(b.insts))
 		return
@@ -76,6 +76,11 @@ func (c *CPU) runBlocks(b *block, limit clock.Ticks) {
 		b = c.following(b, limit)
 	}
 	c.idx = between
+}
+
+// singly reports whether every instruction of a block must be looked at.
+func (c *CPU) singly(b *block) bool {
+	return c.observer != nil && (c.spans == nil || b.watched) || c.shadow || c.ctl&flagTF != 0 || c.watching
 }
 
 // following returns the block that follows b by a link, or nil when Run must look around first.
@@ -144,7 +149,7 @@ func (c *CPU) runObserved(b *block, max int) int {
 		if shadow {
 			c.attend |= attendFlags
 		}
-		if stopped || trap || shadow || c.r[rRIP] != pc+uint64(in.len) {
+		if stopped || trap || shadow || c.broken || c.r[rRIP] != pc+uint64(in.len) {
 			return i + 1
 		}
 	}

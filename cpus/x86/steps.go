@@ -7,6 +7,7 @@ import (
 
 // Steps implements cpus.CPU.
 func (c *CPU) Steps(n int, limit clock.Ticks) (int, cpus.Exit) {
+	c.broken = false
 	for done := 0; done < n; {
 		if e, stop := c.before(limit); stop {
 			return done, e
@@ -21,6 +22,9 @@ func (c *CPU) Steps(n int, limit clock.Ticks) (int, cpus.Exit) {
 			c.stop &^= stopExit
 			return done, c.exit
 		}
+		if c.broken {
+			return done, cpus.Exit{Reason: cpus.Broken}
+		}
 	}
 	return n, cpus.Exit{Reason: cpus.Limit}
 }
@@ -31,7 +35,7 @@ func (c *CPU) stepBlocks(b *block, n int, limit clock.Ticks) int {
 	if b.phase != c.phase {
 		c.setPhase(b.phase)
 	}
-	if c.observer != nil || c.shadow || c.ctl&flagTF != 0 || c.watching {
+	if c.singly(b) {
 		c.cur, c.settled = b, 0
 		return c.runObserved(b, min(n, len(b.insts)))
 	}
