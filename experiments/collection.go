@@ -83,6 +83,7 @@ func (p *planner) collect(root *doc.Node, settings []doc.Setting) {
 	}
 	c := readCollection(root, &p.errs)
 	p.plan.Name, p.plan.Title, p.plan.Figures = c.Name, c.Title, c.Figures
+	p.plan.Kind = KindOverhead
 	p.plan.Differences = c.Differences
 	for i, name := range c.Collect[:min(len(c.Collect), maxCollected)] {
 		p.part(root.Find("collect").Items[i].Pos, name, folder(root, "collect"), inner)
@@ -106,6 +107,10 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 	one := &planner{l: p.l, plan: &Plan{File: root.Pos.File}}
 	one.expand(root, settings)
 	p.errs = append(p.errs, one.errs...)
+	if one.plan.Kind != KindOverhead && len(one.errs) == 0 {
+		p.errs.Add(pos, "collect: %s is of kind %s: only those of kind %s are collected", name, one.plan.Kind,
+			KindOverhead)
+	}
 	if slices.Contains(p.plan.Collected, one.plan.Name) {
 		p.errs.Add(pos, "collect: experiment %q is there twice", one.plan.Name)
 	}

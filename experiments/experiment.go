@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/internal/doc"
 	"kprobesim/results"
+	"kprobesim/sim"
 )
 
 // Kernel is the guest kernel that a point boots.
@@ -15,6 +16,7 @@ type Kernel struct {
 	ISA, Era string
 	Memory   int64 // bytes of RAM
 	HZ       int64 // jiffies a second
+	CPUs     int64
 }
 
 // Workload is what runs: a loop that calls a function.
@@ -68,6 +70,7 @@ type Published struct {
 // Experiment is an experiment file after overrides and one combination of its sweeps.
 type Experiment struct {
 	Name, Title string
+	Kind        string // what is measured
 	Machine     string
 	Kernel      Kernel
 	Workload    Workload
@@ -92,15 +95,17 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *Experiment {
 	e := &Experiment{
 		Name:    doc.Need(r, "name", Name),
 		Title:   doc.Need(r, "title", doc.Text),
+		Kind:    doc.Opt(r, "kind", KindOverhead, doc.OneOf(knownKinds()...)),
 		Machine: doc.Need(r, "machine", doc.Text),
 		Seed:    uint64(doc.Opt(r, "seed", 1, doc.Int(0, math.MaxInt64))),
 		Budget:  doc.Opt(r, "budget", defaultBudget, doc.Time().Whole(false, 1, 3600e6)),
-		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(FigureOverhead, FigurePhases))),
 	}
+	k := kindOf(e.Kind)
+	e.Figures = doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(k.figureNames()...)))
 	r.Has("sweep") // read by the planner
 	r.Has("base")  // read by the loader
 	e.Kernel = readKernel(r.Sub("kernel", true))
-	e.Workload = readWorkload(r.Sub("workload", true))
+	e.Workload = k.workload(r.Sub("workload", true))
 	e.Probes = readProbes(r)
 	r.Done()
 	return e
@@ -117,6 +122,7 @@ func readKernel(r *doc.Reader) Kernel {
 		Era:    doc.Need(r, "era", Name),
 		Memory: doc.Opt(r, "memory", 64<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
 		HZ:     doc.Opt(r, "hz", 1000, doc.Int(1, 10000)),
+		CPUs:   doc.Opt(r, "cpus", 1, doc.Int(1, sim.MaxCPUs)),
 	}
 }
 

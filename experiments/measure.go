@@ -9,29 +9,44 @@ import (
 	"kprobesim/sim"
 )
 
-// MeasurePoint boots a machine of its own for p, measures the loop without and with the probe, and
-// returns both.
-func MeasurePoint(p *Point) (*Measurement, error) { return measureWith(p, nil) }
+// MeasurePoint boots a machine of its own for p and measures what the kind of the experiment says.
+func MeasurePoint(p *Point) (*Measurement, error) { return observed(p, nil) }
 
-// measureWith is MeasurePoint with an observer, which must not change anything, or nil.
-func measureWith(p *Point, o cpus.Observer) (*Measurement, error) {
-	m := &Measurement{Hits: p.Workload.Hits}
+// observed is MeasurePoint with an observer that watch makes when the machine has booted; neither may
+// change anything.
+func observed(p *Point, watch func(*session) cpus.Observer) (*Measurement, error) {
+	m := &Measurement{}
 	err := boot(p, func(s *session) error {
-		s.m.CPU(0).Observe(o)
-		s.observer = o
-		plain, err := s.baseline(m)
-		if err != nil {
-			return fmt.Errorf("without the probe: %w", err)
+		if watch != nil {
+			s.observer = watch(s)
+			s.observe(s.observer)
 		}
-		if err := s.register(); err != nil {
-			return err
-		}
-		return s.hits(m, plain)
+		return kindOf(p.Kind).measure(s, m)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// observe has every CPU's instructions told to o, nil for nobody.
+func (s *session) observe(o cpus.Observer) {
+	for i := range s.m.CPUs() {
+		s.m.CPU(i).Observe(o)
+	}
+}
+
+// overhead measures the loop without and with the probe.
+func (s *session) overhead(m *Measurement) error {
+	m.Hits = s.p.Workload.Hits
+	plain, err := s.baseline(m)
+	if err != nil {
+		return fmt.Errorf("without the probe: %w", err)
+	}
+	if err := s.register(); err != nil {
+		return err
+	}
+	return s.hits(m, plain)
 }
 
 // baseline measures the loop without a probe: warm-up, one call, and the measured number of calls.

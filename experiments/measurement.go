@@ -36,6 +36,8 @@ type Measurement struct {
 	State   string // what the kernel says about the probe, for instance "optimized"
 	Profile []byte // pprof profile of warm hits, or nil
 	Notes   []string
+
+	Quantities []Quantity // what kinds other than the overhead of a hit observe
 }
 
 // stepPhase is the phase that everything from the delivery of a single-step exception to its return
@@ -83,13 +85,16 @@ func sample(isa *cpus.ISA, c *cpus.Counters) Sample {
 func (p *Point) at() results.Point {
 	return results.Point{
 		Experiment: p.Experiment, Machine: p.Machine.Name, ISA: p.ISA.Name, Era: p.Kernel.Era,
-		CPUs: 1, Seed: p.Seed, Probe: p.Label,
+		CPUs: int(p.Kernel.CPUs), Seed: p.Seed, Probe: p.Label,
 	}
 }
 
 // Records returns the observations of point p: the overhead of a warm hit, of the first one, and
-// what was published.
+// what was published; or the quantities of another kind.
 func (p *Point) Records(m *Measurement) ([]results.Record, error) {
+	if p.Kind != KindOverhead {
+		return p.quantities(m)
+	}
 	w := recorder{at: p.at(), role: p.Probe.Role}
 	over := m.Probed.sub(m.Base)
 	perHit := clock.PerCycle * clock.Ticks(m.Hits)

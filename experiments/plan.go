@@ -14,6 +14,7 @@ import (
 // Plan is an experiment ready to run: everything was read and checked, nothing in it changes.
 type Plan struct {
 	Name, Title string
+	Kind        string // what the points measure
 	File        string // the experiment file
 	Figures     []string
 	Seed        uint64
@@ -29,6 +30,7 @@ type Point struct {
 	Name       string // unique in the plan: the label, behind "EXPERIMENT:" in a collection
 	Label      string // the probe's name and the values of the sweep, "k/workload.hits=100"
 	Experiment string // name of the experiment that the point is of
+	Kind       string // what is measured
 	Machine    *Machine
 	ISA        *cpus.ISA
 	Image      *Image
@@ -126,7 +128,8 @@ func (p *planner) apply(root *doc.Node, settings []doc.Setting) (machine []doc.S
 func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	before := len(p.errs)
 	e := readExperiment(root, &p.errs)
-	p.plan.Name, p.plan.Title, p.plan.Figures, p.plan.Seed = e.Name, e.Title, e.Figures, e.Seed
+	p.plan.Name, p.plan.Title, p.plan.Kind = e.Name, e.Title, e.Kind
+	p.plan.Figures, p.plan.Seed = e.Figures, e.Seed
 	if e.Machine == "" {
 		return
 	}
@@ -136,7 +139,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 		return // what follows would only repeat it
 	}
 	pt := Point{
-		Experiment: e.Name, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Seed: e.Seed, Budget: e.Budget,
+		Experiment: e.Name, Kind: e.Kind, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Seed: e.Seed, Budget: e.Budget,
 	}
 	if !p.setISA(root, &pt) {
 		return
@@ -213,8 +216,10 @@ func folder(root *doc.Node, path ...string) string {
 
 // checkGuest holds symbols and offsets against the image.
 func (p *planner) checkGuest(root *doc.Node, pt *Point, e *Experiment) {
-	p.checkFunc(at(root, "workload", "loop"), "workload.loop", pt, e.Workload.Loop)
-	if p.checkFunc(at(root, "workload", "target"), "workload.target", pt, e.Workload.Target) {
+	if e.Workload.Loop != "" {
+		p.checkFunc(at(root, "workload", "loop"), "workload.loop", pt, e.Workload.Loop)
+	}
+	if e.Workload.Target != "" && p.checkFunc(at(root, "workload", "target"), "workload.target", pt, e.Workload.Target) {
 		if err := checkOffset(pt, e.Workload); err != nil {
 			p.errs.Add(at(root, "workload", "offset"), "workload.offset: %v", err)
 		}

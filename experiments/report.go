@@ -85,17 +85,15 @@ func phasesOf(s *results.Set) []string {
 
 // Files returns the contents of the results directory.
 func (r *Report) Files() (map[string][]byte, error) {
-	bench, err := results.BenchText(r.Set, results.OverheadBench())
-	if err != nil {
-		return nil, err
-	}
 	manifest, err := r.manifest().JSON()
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{
-		ResultsName: r.Set.CSV(), BenchName: bench,
-		results.ManifestName: manifest,
+	files := map[string][]byte{ResultsName: r.Set.CSV(), results.ManifestName: manifest}
+	if r.Plan.Kind == KindOverhead {
+		if files[BenchName], err = results.BenchText(r.Set, results.OverheadBench()); err != nil {
+			return nil, err
+		}
 	}
 	profile, err := mergeProfiles(r.Outcomes)
 	if err != nil {
@@ -138,26 +136,35 @@ func Draw(files map[string][]byte, s *results.Set, figures []string) error {
 // figure makes one figure; what it says follows from the records and their sources alone, so that a
 // results directory is enough to draw it again.
 func figure(name string, s *results.Set) (results.Figure, error) {
-	where := place(s.Points()[0])
-	switch {
-	case name == FigureOverhead && several(s):
+	for _, f := range allFigures() {
+		if f.name == name {
+			return f.draw(s)
+		}
+	}
+	return nil, fmt.Errorf("unknown; known are %s", strings.Join(FigureNames(), ", "))
+}
+
+func drawOverhead(s *results.Set) (results.Figure, error) {
+	if several(s) {
 		return results.OverheadPanels(s, results.Frame{
 			Title: "Overhead of a probe hit, published and simulated", YLabel: "microseconds per hit",
 			Width: 165, Height: 150,
 		}, panelTitle(s))
-	case name == FigurePhases && several(s):
-		return nil, errors.New("a collection has none: draw it for one of its experiments")
-	case name == FigureOverhead:
-		return results.OverheadBars(s, results.Frame{
-			Title: "Overhead of a probe hit: " + where, YLabel: "microseconds per hit",
-		}, false)
-	case name == FigurePhases:
-		phases, caption := stackable(s)
-		return results.PhaseStack(s, phases, results.Frame{
-			Title: "Where the cycles of a probe hit go: " + where, YLabel: "cycles per hit", Caption: caption,
-		})
 	}
-	return nil, fmt.Errorf("unknown; known are %s, %s", FigureOverhead, FigurePhases)
+	return results.OverheadBars(s, results.Frame{
+		Title: "Overhead of a probe hit: " + place(s.Points()[0]), YLabel: "microseconds per hit",
+	}, false)
+}
+
+func drawPhases(s *results.Set) (results.Figure, error) {
+	if several(s) {
+		return nil, errors.New("a collection has none: draw it for one of its experiments")
+	}
+	phases, caption := stackable(s)
+	return results.PhaseStack(s, phases, results.Frame{
+		Title:  "Where the cycles of a probe hit go: " + place(s.Points()[0]),
+		YLabel: "cycles per hit", Caption: caption,
+	})
 }
 
 // place says where the figures of an experiment are from.
@@ -222,7 +229,7 @@ func Redraw(dir string, figures []string) error {
 		return err
 	}
 	if len(figures) == 0 {
-		figures = drawnFigures(files)
+		figures = drawnFigures(files, set)
 	}
 	if set, err = withSources(set, m.Sources); err != nil {
 		return err
@@ -250,13 +257,22 @@ func withSources(s *results.Set, sources []string) (*results.Set, error) {
 	return out, nil
 }
 
-// drawnFigures returns the figures that a directory holds; all when it holds none.
-func drawnFigures(files map[string][]byte) []string {
-	all := []string{FigureOverhead, FigurePhases}
-	have := slices.DeleteFunc(slices.Clone(all),
-		func(n string) bool { return files[n+".svg"] == nil })
+// drawnFigures returns the figures that a directory holds; those that can be drawn when it holds none.
+func drawnFigures(files map[string][]byte, s *results.Set) []string {
+	var have, can []string
+	for _, f := range allFigures() {
+		if files[f.name+".svg"] != nil {
+			have = append(have, f.name)
+		}
+		if len(s.Points()) == 0 {
+			continue
+		}
+		if _, err := f.draw(s); err == nil {
+			can = append(can, f.name)
+		}
+	}
 	if len(have) == 0 {
-		return all
+		return can
 	}
 	return have
 }

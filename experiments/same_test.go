@@ -26,7 +26,9 @@ func TestResultsAreTheSameEverywhere(t *testing.T) {
 
 func sameEverywhere(t *testing.T, name string) {
 	var seen steps
-	observed := func(p *Point) (*Measurement, error) { return measureWith(p, &seen) }
+	watched := func(p *Point) (*Measurement, error) {
+		return observed(p, func(*session) cpus.Observer { return &seen })
+	}
 	var want map[string][]byte
 	for _, c := range []struct {
 		name           string
@@ -36,7 +38,7 @@ func sameEverywhere(t *testing.T, name string) {
 		{"one processor", 1, 1, MeasurePoint},
 		{"two processors", 2, 2, MeasurePoint},
 		{"once more", 2, 5, MeasurePoint},
-		{"observed", 1, 1, observed},
+		{"observed", 1, 1, watched},
 	} {
 		got := directory(t, name, c.procs, c.workers, c.measure)
 		if want == nil {

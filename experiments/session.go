@@ -16,6 +16,7 @@ import (
 type session struct {
 	p      *Point
 	m      *sim.Machine
+	k      *smp.Kernel
 	probes *kprobes.Kprobes
 	call   *sim.Call        // the boot task's call of sim_main
 	active []*kprobes.Probe // those of the point, in the order of registration
@@ -29,20 +30,20 @@ func boot(p *Point, body func(*session) error) error {
 	s := &session{p: p}
 	var err error
 	s.m, err = sim.New(sim.Config{
-		ISA: p.ISA, CPU: p.Machine.CPU, CPUs: 1, RAM: int(p.Kernel.Memory),
+		ISA: p.ISA, CPU: p.Machine.CPU, CPUs: int(p.Kernel.CPUs), RAM: int(p.Kernel.Memory),
 		Image: p.Image.Image, TimerHz: p.Machine.TimerHz, Budget: budget(p),
 	})
 	if err != nil {
 		return err
 	}
-	k, err := smp.New(s.m, s.m.Image(), smp.Options{
-		HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, TimerHz: p.Machine.TimerHz, CPUs: 1,
+	s.k, err = smp.New(s.m, s.m.Image(), smp.Options{
+		HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, TimerHz: p.Machine.TimerHz, CPUs: int(p.Kernel.CPUs),
 	})
 	if err != nil {
 		return err
 	}
-	k.Bind(s.m)
-	if s.probes, err = kprobes.New(s.m, s.m.Image(), k, p.kernelOptions()); err != nil {
+	s.k.Bind(s.m)
+	if s.probes, err = kprobes.New(s.m, s.m.Image(), s.k, p.kernelOptions()); err != nil {
 		return err
 	}
 	var failed error
@@ -51,7 +52,7 @@ func boot(p *Point, body func(*session) error) error {
 		failed = body(s)
 		return 0
 	})
-	return errors.Join(s.m.Run(), failed, k.Err())
+	return errors.Join(s.m.Run(), failed, s.k.Err())
 }
 
 // budget returns the simulated time that a point may take.

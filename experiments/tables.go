@@ -12,7 +12,12 @@ import (
 
 // Table returns the table that people read.
 func (r *Report) Table() *results.Table {
-	t := results.Tabulate(r.Set, results.OverheadColumns(phasesOf(r.Set)))
+	var t *results.Table
+	if k := kindOf(r.Plan.Kind); k.name == KindOverhead {
+		t = results.Tabulate(r.Set, results.OverheadColumns(phasesOf(r.Set)))
+	} else {
+		t = sweepTable(r.Set, k)
+	}
 	t.Title = r.Plan.Title
 	t.Notes = append(t.Notes, r.notes()...)
 	return t

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ func (a *app) plotCmd() *cobra.Command {
 		Args:  atLeastOne("a results directory, such as out/NAME"),
 	}
 	figures := c.Flags().StringSlice("figures", nil,
-		"figures to draw: overhead, phases (default: those the directory has)")
+		"figures to draw (default: those the directory has): "+strings.Join(experiments.FigureNames(), ", "))
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		var errs []error
 		for _, dir := range args {

@@ -1,0 +1,133 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// setting is one parameter of a sweep in the name of a point.
+type setting struct{ key, value string }
+
+// swept takes the name of a point apart: what is observed, and the parameters of the sweep. A value
+// may hold a slash.
+func swept(probe string) (name string, settings []setting) {
+	parts := strings.Split(probe, "/")
+	for _, part := range parts[1:] {
+		key, value, ok := strings.Cut(part, "=")
+		switch {
+		case ok:
+			settings = append(settings, setting{key, value})
+		case len(settings) > 0:
+			settings[len(settings)-1].value += "/" + part
+		}
+	}
+	return parts[0], settings
+}
+
+// Name is the point's name without the parameters of a sweep.
+func (p Point) Name() string {
+	name, _ := swept(p.Probe)
+	return name
+}
+
+// Swept returns the value that a parameter of the sweep has at the point, "" when it is not swept.
+func (p Point) Swept(key string) string {
+	_, settings := swept(p.Probe)
+	for _, s := range settings {
+		if s.key == key {
+			return s.value
+		}
+	}
+	return ""
+}
+
+// SweptKeys returns the parameters that any point of the set sweeps, in the order of the names.
+func SweptKeys(s *Set) []string {
+	var keys []string
+	for _, p := range s.Points() {
+		_, settings := swept(p.Probe)
+		for _, x := range settings {
+			if !slices.Contains(keys, x.key) {
+				keys = append(keys, x.key)
+			}
+		}
+	}
+	return keys
+}
+
+// SweepColumns are the columns that tell the points of a sweep apart: the name, and one for each
+// parameter, headed by the last word of its key. The name is left out when all points have the same.
+func SweepColumns(s *Set) []ColumnSpec {
+	var specs []ColumnSpec
+	if several(s.Points(), Point.Name) {
+		specs = append(specs, ColumnSpec{Title: "probe", Key: Point.Name})
+	}
+	for _, key := range SweptKeys(s) {
+		specs = append(specs, ColumnSpec{
+			Title: key[strings.LastIndex(key, ".")+1:],
+			Key:   func(p Point) string { return p.Swept(key) },
+		})
+	}
+	if len(specs) == 0 {
+		return []ColumnSpec{ProbeColumn()}
+	}
+	return specs
+}
+
+// several reports whether f tells some points apart.
+func several(points []Point, f func(Point) string) bool {
+	return slices.ContainsFunc(points, func(p Point) bool { return f(p) != f(points[0]) })
+}
+
+// SweepLine is a metric that SweepLines draws. Series names the line that a point belongs to; points
+// for which it is "" are left out.
+type SweepLine struct {
+	Metric string
+	Series func(Point) string
+}
+
+// SweepLines charts metrics over a swept number: one line for every name that Series gives, in the
+// order of the points, metric by metric. On an axis that is logarithmic a value of zero is left out,
+// and the caption says so.
+func SweepLines(s *Set, frame Frame, key string, logX, logY bool, metrics ...SweepLine) (*Lines, error) {
+	l := &Lines{Frame: frame, LogX: logX, LogY: logY}
+	l.Caption = slices.Clone(l.Caption)
+	dropped := map[string]bool{}
+	for _, m := range metrics {
+		for _, p := range s.Points() {
+			r, ok := s.Get(p, m.Metric)
+			name := m.Series(p)
+			if !ok || name == "" {
+				continue
+			}
+			x, err := ParseValue(p.Swept(key))
+			if err != nil {
+				return nil, fmt.Errorf("point %s: %s is no number to chart over: %w", p.Probe, key, err)
+			}
+			if logY && r.Value.Cmp(Value{}) <= 0 || logX && x.Cmp(Value{}) <= 0 {
+				if !dropped[name] {
+					l.Caption = append(l.Caption, fmt.Sprintf("not drawn: zeros of %s", name))
+				}
+				dropped[name] = true
+				continue
+			}
+			l.add(name, XY{X: x.Float(), Y: r.Value.Float()})
+		}
+	}
+	if len(l.Series) == 0 {
+		return nil, errors.New("nothing to chart: no point has the metric")
+	}
+	return l, nil
+}
+
+// add appends a point to the line of a name.
+func (l *Lines) add(name string, at XY) {
+	i := slices.IndexFunc(l.Series, func(s LineSeries) bool { return s.Name == name })
+	if i < 0 {
+		i = len(l.Series)
+		l.Series = append(l.Series, LineSeries{Name: name})
+	}
+	l.Series[i].Points = append(l.Series[i].Points, at)
+}

@@ -1,0 +1,67 @@
+package results
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sweepSet has a metric n that is the number of CPUs for busy points and zero for idle ones.
+func sweepSet(t *testing.T) *Set {
+	t.Helper()
+	s := &Set{}
+	for _, name := range []string{"k/cpus=1/load=idle", "k/cpus=1/load=busy", "k/cpus=2/load=idle", "k/cpus=2/load=busy"} {
+		p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: name}
+		var v Value
+		if strings.HasSuffix(name, "busy") {
+			v, _ = ParseValue(p.Swept("cpus"))
+		}
+		if err := s.Add(Record{Point: p, Metric: "n", Unit: "us", Value: v, Role: Predicted}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestSweptNames(t *testing.T) {
+	p := Point{Probe: `r/machine.cost.alu.issue=1/4/kernel.cpus=16`}
+	if p.Name() != "r" || p.Swept("machine.cost.alu.issue") != "1/4" || p.Swept("kernel.cpus") != "16" || p.Swept("x") != "" {
+		t.Errorf("%q, %q, %q", p.Name(), p.Swept("machine.cost.alu.issue"), p.Swept("kernel.cpus"))
+	}
+	if keys := SweptKeys(sweepSet(t)); !slices.Equal(keys, []string{"cpus", "load"}) {
+		t.Errorf("swept are %v", keys)
+	}
+}
+
+func TestSweepTable(t *testing.T) {
+	s := sweepSet(t)
+	got := Tabulate(s, append(SweepColumns(s), ColumnSpec{Title: "n", Metric: "n", Decimals: 0})).Text()
+	const want = `cpus  load  n
+-------------
+1     idle  0
+1     busy  1
+2     idle  0
+2     busy  2
+`
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestSweepLines(t *testing.T) {
+	load := SweepLine{"n", func(p Point) string { return p.Swept("load") }}
+	l, err := SweepLines(sweepSet(t), Frame{}, "cpus", true, false, load)
+	if err != nil || len(l.Series) != 2 || l.Series[1].Name != "busy" || l.Series[1].Points[1] != (XY{X: 2, Y: 2}) {
+		t.Fatalf("lines are %+v, %v", l, err)
+	}
+	l, err = SweepLines(sweepSet(t), Frame{}, "cpus", true, true, load)
+	if err != nil || len(l.Series) != 1 || !slices.Equal(l.Caption, []string{"not drawn: zeros of idle"}) {
+		t.Errorf("on a logarithmic axis lines are %+v, %v", l, err)
+	}
+	if _, err = SweepLines(sweepSet(t), Frame{}, "load", false, false, load); err == nil || !strings.Contains(err.Error(), "is no number") {
+		t.Errorf("lines over a word: %v", err)
+	}
+	if _, err = SweepLines(sweepSet(t), Frame{}, "cpus", false, false); err == nil {
+		t.Error("lines of no metric are drawn")
+	}
+}
