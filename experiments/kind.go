@@ -91,12 +91,7 @@ type Quantity struct {
 	Num, Den     int64
 }
 
-// note adds an observation.
-func (m *Measurement) note(metric, unit string, num, den int64) {
-	m.Quantities = append(m.Quantities, Quantity{metric, unit, num, den})
-}
-
-// records turns the quantities of a measurement into records.
+// quantities turns the quantities of a measurement into records.
 func (p *Point) quantities(m *Measurement) ([]results.Record, error) {
 	w := recorder{at: p.at(), role: p.Probe.Role}
 	for _, q := range m.Quantities {

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/experiments"
+)
+
+func (a *app) timelineCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "timeline FILE",
+		Short: "Write what every CPU did during one point, for the Perfetto viewer",
+		Long: `Measure one point and write what every CPU did meanwhile: one track a CPU with slices for tasks,
+interrupts, probe hits, stopper tasks and idleness; instants for interprocessor interrupts, quiescent
+states and each step of changing text, with arrows to every CPU's synchronization. Open the file in
+ui.perfetto.dev, or look at it with protoc --decode_raw.`,
+		Args: exactlyOne("experiment file"),
+	}
+	sets := setFlag(c)
+	point := c.Flags().StringP("point", "p", "", "point to run, by its name in the table (required)")
+	out := c.Flags().StringP("out", "o", "out.perfetto-trace", "file to write")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		p, err := a.loader.Plan(args[0], *sets)
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		pt, err := p.Point(*point)
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		var b bytes.Buffer
+		if err := experiments.Timeline(pt, &b); err != nil {
+			return fail(exitFailed, fmt.Errorf("timeline of point %s: %w", pt.Name, err))
+		}
+		if err := os.WriteFile(*out, b.Bytes(), 0o644); err != nil {
+			return fail(exitUsage, fmt.Errorf("timeline: %w", err))
+		}
+		fmt.Fprintf(a.out, "timeline of point %s is in %s (%d bytes)\n", pt.Name, *out, b.Len())
+		return nil
+	}
+	return c
+}

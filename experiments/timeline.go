@@ -1,0 +1,334 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/results"
+	"kprobesim/sim"
+)
+
+// Timeline boots a machine for p, measures as MeasurePoint does, and writes what every CPU did
+// meanwhile in the format of Perfetto: which task ran, interrupts, probe hits, interprocessor
+// interrupts, quiescent states and the steps of every change of text.
+func Timeline(p *Point, w io.Writer) error {
+	var rec *watcher
+	_, err := observed(p, func(s *session) cpus.Observer {
+		title := fmt.Sprintf("%s, point %s, on %s", p.Experiment, p.Label, p.Machine.Name)
+		rec = newWatcher(s.m.Image(), s.m.ISA(), s.m.CPUs(), p.Machine.CPU.Hz, title)
+		s.m.Watch(rec.event)
+		return rec
+	})
+	if err != nil {
+		return err
+	}
+	b, err := rec.finish()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// Categories of slices and instants, by which the viewer filters.
+const (
+	onTask    = "task"
+	onIdle    = "idle"
+	onStopper = "stopper"
+	onIRQ     = "irq"
+	onProbe   = "probe"
+	onIPI     = "ipi"
+	onRCU     = "rcu"
+	onStop    = "stop"
+	onPatch   = "patch"
+	onSync    = "sync"
+)
+
+// maxTimeline bounds the events of a timeline.
+const maxTimeline = 4 << 20
+
+// layer is what a CPU is in the middle of, beside the task that runs.
+type layer uint8
+
+const (
+	inTask layer = iota
+	inIRQ
+	inProbe
+)
+
+// watcher makes a timeline: it observes every instruction of every CPU and hears of events.
+type watcher struct {
+	im     *sim.Image
+	phases []layer // by phase of the ISA: what its code is part of
+	t      results.Timeline
+	cpus   []cpuTrack
+	flows  map[flowKey]uint64 // arrows that have begun and not arrived
+	last   uint64             // flow
+}
+
+// cpuTrack is the track of one CPU.
+type cpuTrack struct {
+	id     results.TrackID
+	task   bool    // the slice of a task is open
+	open   []layer // and those above it
+	now    clock.Ticks
+	before uint64 // address of the last instruction that was part of no layer
+}
+
+// flowKey names the arrow from a change of text to a CPU.
+type flowKey struct {
+	patch uint64
+	cpu   int
+}
+
+func newWatcher(im *sim.Image, isa *cpus.ISA, n int, hz int64, title string) *watcher {
+	w := &watcher{im: im, flows: map[flowKey]uint64{}}
+	w.t = results.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
+	for _, phase := range isa.Phases {
+		w.phases = append(w.phases, layerOf(phase))
+	}
+	for i := range n {
+		w.cpus = append(w.cpus, cpuTrack{id: w.t.Track(fmt.Sprintf("CPU %d", i))})
+	}
+	return w
+}
+
+// layerOf says what the code of a phase is part of.
+func layerOf(phase string) layer {
+	switch phase {
+	case "entry", "dispatch", "handler", "step", "return", "kretprobe", "detour":
+		return inProbe
+	case "irq":
+		return inIRQ
+	}
+	return inTask
+}
+
+// layerOfStep says what an instruction is part of: its exception context decides where its code serves
+// more than one.
+func (w *watcher) layerOfStep(s *cpus.Step) layer {
+	by := w.phases[s.Phase]
+	switch {
+	case s.Context == cpus.Breakpoint || s.Context == cpus.SingleStep:
+		return inProbe
+	case s.Context == cpus.Interrupted && by != inProbe:
+		return inIRQ
+	}
+	return by
+}
+
+// Step implements cpus.Observer.
+func (w *watcher) Step(s *cpus.Step) {
+	if w.full() {
+		return
+	}
+	c := &w.cpus[s.CPU]
+	if !c.task {
+		w.begin(c, s)
+	}
+	l := w.layerOfStep(s)
+	if l == inTask {
+		c.before = s.PC
+	}
+	if c.top() != l {
+		w.enter(c, l, s)
+	}
+}
+
+// begin opens the slice of the task that runs when the timeline begins: on the first CPU the one that
+// measures, on others the flow of control that becomes the idle task.
+func (w *watcher) begin(c *cpuTrack, s *cpus.Step) {
+	if s.CPU == 0 {
+		w.switchTo(c, s.Start, "init", onTask)
+		return
+	}
+	w.switchTo(c, s.Start, "idle", onIdle)
+}
+
+// full reports that there are too many events, which finish complains about.
+func (w *watcher) full() bool { return w.t.Len() > maxTimeline }
+
+// top is the innermost layer that is open.
+func (c *cpuTrack) top() layer {
+	if len(c.open) == 0 {
+		return inTask
+	}
+	return c.open[len(c.open)-1]
+}
+
+// enter makes a layer the innermost one: by leaving those inside it when it is open, else by opening it.
+func (w *watcher) enter(c *cpuTrack, l layer, s *cpus.Step) {
+	at := c.at(s.Start)
+	keep := 0
+	for i, o := range c.open {
+		if o == l {
+			keep = i + 1
+		}
+	}
+	if keep > 0 || l == inTask {
+		for len(c.open) > keep {
+			c.open = c.open[:len(c.open)-1]
+			w.t.End(c.id, at)
+		}
+		return
+	}
+	c.open = append(c.open, l)
+	w.t.Begin(c.id, at, w.layerMark(c, l, s.PC))
+}
+
+// layerMark names a slice: an interrupt by the code that it enters, a hit by where it was taken.
+func (w *watcher) layerMark(c *cpuTrack, l layer, pc uint64) results.Mark {
+	if l == inIRQ {
+		return results.Mark{Name: w.function(pc), Category: onIRQ}
+	}
+	return results.Mark{Name: "hit " + w.place(c.before), Category: onProbe}
+}
+
+// at is the time of an event on a CPU's track in the timeline's unit; it does not go back.
+func (c *cpuTrack) at(t clock.Ticks) uint64 {
+	c.now = max(c.now, t)
+	return uint64(c.now)
+}
+
+// switchTo ends the slice of the task that ran and begins another one.
+func (w *watcher) switchTo(c *cpuTrack, t clock.Ticks, name, category string) {
+	at := c.at(t)
+	w.leave(c, at)
+	c.task = true
+	w.t.Begin(c.id, at, results.Mark{Name: name, Category: category})
+}
+
+// leave ends everything that is open.
+func (w *watcher) leave(c *cpuTrack, at uint64) {
+	for w.t.Open(c.id) > 0 {
+		w.t.End(c.id, at)
+	}
+	c.task, c.open = false, c.open[:0]
+}
+
+// taskCategory tells the idle task and the stoppers from others by their names.
+func taskCategory(name string) string {
+	switch {
+	case name == "idle":
+		return onIdle
+	case strings.HasPrefix(name, "migration/"):
+		return onStopper
+	}
+	return onTask
+}
+
+// event hears of what the machine notes.
+func (w *watcher) event(e sim.Event) {
+	if e.CPU < 0 || e.CPU >= len(w.cpus) || w.full() {
+		return
+	}
+	c := &w.cpus[e.CPU]
+	if e.Kind == "task" {
+		w.switchTo(c, e.At, e.Name, taskCategory(e.Name))
+		return
+	}
+	if m, ok := w.instant(e); ok {
+		w.t.Instant(c.id, uint64(e.At), m)
+	}
+}
+
+// instant turns an event into a mark.
+func (w *watcher) instant(e sim.Event) (results.Mark, bool) {
+	switch e.Kind {
+	case "ipi-send":
+		return mark(onIPI, "send "+e.Name, number("vector", e.ID), number("destination", e.Arg)), true
+	case "ipi":
+		return mark(onIPI, "ipi "+e.Name, number("vector", e.ID), number("from", e.Arg)), true
+	case "nmi":
+		return mark(onIPI, "nmi"), true
+	case "quiescent":
+		return mark(onRCU, "quiescent ("+e.Name+")", number("period", e.ID)), true
+	case "grace-begin":
+		return mark(onRCU, "grace period begins ("+e.Name+")", number("period", e.ID)), true
+	case "grace-end":
+		return mark(onRCU, "grace period ends ("+e.Name+")", number("period", e.ID)), true
+	case "stop":
+		return mark(onStop, "stop: "+e.Name, number("stop", e.ID)), true
+	case "probe":
+		return mark(onProbe, e.Name, results.Note{Key: "at", Text: w.place(e.Arg)}), true
+	case "patch":
+		m := mark(onPatch, "patch: "+e.Name, number("patch", e.ID), results.Note{Key: "at", Text: w.place(e.Arg)})
+		m.Flows = w.arrows(e.ID)
+		return m, true
+	case "sync":
+		m := mark(onSync, "sync", number("patch", e.ID))
+		m.Ends = w.arrival(flowKey{e.ID, e.CPU})
+		return m, true
+	}
+	return results.Mark{}, false
+}
+
+func mark(category, name string, notes ...results.Note) results.Mark {
+	return results.Mark{Name: name, Category: category, Notes: notes}
+}
+
+func number(key string, v uint64) results.Note { return results.Note{Key: key, Number: v} }
+
+// arrows begins an arrow from a change of text to every CPU that none is under way to.
+func (w *watcher) arrows(patch uint64) []uint64 {
+	var ids []uint64
+	for i := range w.cpus {
+		key := flowKey{patch, i}
+		if w.flows[key] == 0 {
+			w.last++
+			w.flows[key] = w.last
+			ids = append(ids, w.last)
+		}
+	}
+	return ids
+}
+
+// arrival ends the arrow to a CPU that has synchronized.
+func (w *watcher) arrival(key flowKey) []uint64 {
+	id := w.flows[key]
+	if id == 0 {
+		return nil
+	}
+	delete(w.flows, key)
+	return []uint64{id}
+}
+
+// place names an address by function and offset.
+func (w *watcher) place(pc uint64) string {
+	sym, off, ok := w.im.At(pc)
+	if !ok {
+		return fmt.Sprintf("%#x", pc)
+	}
+	return fmt.Sprintf("%s+%#x", sym.Name, off)
+}
+
+// function names the function of an address.
+func (w *watcher) function(pc uint64) string {
+	sym, _, ok := w.im.At(pc)
+	if !ok {
+		return fmt.Sprintf("%#x", pc)
+	}
+	return sym.Name
+}
+
+// finish ends what is open and encodes the timeline.
+func (w *watcher) finish() ([]byte, error) {
+	var end clock.Ticks
+	for i := range w.cpus {
+		end = max(end, w.cpus[i].now)
+	}
+	for i := range w.cpus {
+		w.leave(&w.cpus[i], uint64(end))
+	}
+	switch {
+	case w.t.Len() == 0:
+		return nil, errors.New("nothing happened that a timeline could show")
+	case w.full():
+		return nil, fmt.Errorf("more than %d events: run less with --set, for instance workload.hits", maxTimeline)
+	}
+	return w.t.Encode()
+}
