@@ -233,7 +233,7 @@ const (
 	Native                 // the program counter is in the native range
 	Halted                 // waiting for an interrupt
 	Shutdown               // the architecture gives up (a triple fault)
-	Broken                 // an observer asked for it
+	Broken                 // an observer asked for it, or observed code is next
 )
 
 // Exit is what a CPU tells the machine when it stops.
@@ -296,8 +296,9 @@ type Probe interface {
 	// Observe calls o after every instruction; nil stops it. Timing does not change.
 	Observe(o Observer)
 	// ObserveCode calls o after every instruction in the spans of addresses, ends excluded, and at will
-	// after those near them. The other instructions run as fast as without an observer.
-	ObserveCode(o Observer, spans [][2]uint64)
+	// after those near them. The other instructions run as fast as without an observer, unless o is to
+	// have all of them. Steps returns before it enters a span.
+	ObserveCode(o Observer, spans [][2]uint64, all bool)
 	// Break, called by an observer, makes Steps return behind the instruction that was observed.
 	Break()
 	// Boot puts the CPU into the state in which the image's entry is reached.

@@ -108,7 +108,8 @@ type CPU struct {
 	stepped  bool   // the last observed instruction completed
 	observed clock.Ticks
 	observer cpus.Observer
-	spans    [][2]uint64 // what is observed; nil for everything
+	spans    [][2]uint64 // what is observed, and
+	all      bool        // everything else too
 	broken   bool        // the observer wants Steps to return
 	step     cpus.Step
 	num      int
@@ -290,18 +291,18 @@ func (c *CPU) Counters() *cpus.Counters {
 }
 
 // Observe implements cpus.Probe.
-func (c *CPU) Observe(o cpus.Observer) { c.ObserveCode(o, nil) }
+func (c *CPU) Observe(o cpus.Observer) { c.ObserveCode(o, nil, true) }
 
 // Break implements cpus.Probe.
 func (c *CPU) Break() { c.broken = true }
 
 // ObserveCode implements cpus.Probe. Blocks know whether they lie in a span, so all are decoded anew.
-func (c *CPU) ObserveCode(o cpus.Observer, spans [][2]uint64) {
+func (c *CPU) ObserveCode(o cpus.Observer, spans [][2]uint64, all bool) {
 	if len(spans) > 0 || c.spans != nil {
 		c.pages, c.cur = make([]*codePage, len(c.pages)), new(block)
 		c.forgetFetch()
 	}
-	c.observer, c.spans = o, spans
+	c.observer, c.spans, c.all = o, spans, all
 	c.step = cpus.Step{}
 	c.observed = c.retire
 }

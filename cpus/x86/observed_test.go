@@ -133,9 +133,9 @@ func spannedRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64, every int
 	o := &spanned{c: c, span: [2]uint64{from, from + 100}, every: every}
 	switch observe {
 	case "span":
-		c.ObserveCode(o, [][2]uint64{o.span})
+		c.ObserveCode(o, [][2]uint64{o.span}, false)
 	case "all":
-		c.Observe(o)
+		c.ObserveCode(o, [][2]uint64{o.span}, true)
 	}
 	for left := 500; left > 0; {
 		n, e := c.Steps(left, c.Now()+1<<40)
@@ -146,15 +146,15 @@ func spannedRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64, every int
 	return c, o.pcs
 }
 
-// TestBreak stops at each instruction of a span.
+// TestBreak stops before a block with observed code and at each instruction of a span.
 func TestBreak(t *testing.T) {
 	isa := ISA64()
 	w := newWorld(t, isa, cpus.Throughput, []byte{0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0xf9}) // five nops in a loop
 	c := w.cpu()
 	o := &spanned{c: c, span: [2]uint64{c.PC() + 1, c.PC() + 3}, every: 1}
-	c.ObserveCode(o, [][2]uint64{o.span})
+	c.ObserveCode(o, [][2]uint64{o.span}, false)
 	start := c.PC()
-	for i, want := range []struct{ n, off uint64 }{{2, 2}, {1, 3}, {5, 2}, {1, 3}} {
+	for i, want := range []struct{ n, off uint64 }{{2, 2}, {1, 3}, {3, 0}, {2, 2}, {1, 3}} {
 		n, e := c.Steps(100, 1<<40)
 		if uint64(n) != want.n || e.Reason != cpus.Broken || c.PC() != start+want.off {
 			t.Errorf("stop %d: %d instructions to +%d, reason %d; want %d to +%d", i, n, c.PC()-start, e.Reason, want.n, want.off)

@@ -80,7 +80,7 @@ func (c *CPU) runBlocks(b *block, limit clock.Ticks) {
 
 // singly reports whether every instruction of a block must be looked at.
 func (c *CPU) singly(b *block) bool {
-	return c.observer != nil && (c.spans == nil || b.watched) || c.shadow || c.ctl&flagTF != 0 || c.watching
+	return c.observer != nil && (c.all || b.watched) || c.shadow || c.ctl&flagTF != 0 || c.watching
 }
 
 // following returns the block that follows b by a link, or nil when Run must look around first.

@@ -12,10 +12,13 @@ func (c *CPU) Steps(n int, limit clock.Ticks) (int, cpus.Exit) {
 		if e, stop := c.before(limit); stop {
 			return done, e
 		}
-		if b := c.fetch(); b == nil {
+		switch b := c.fetch(); {
+		case b == nil:
 			c.deliverPending()
 			done++
-		} else {
+		case b.watched && done > 0:
+			return done, cpus.Exit{Reason: cpus.Broken}
+		default:
 			done += c.stepBlocks(b, n-done, limit)
 		}
 		if c.stop&stopExit != 0 {
