@@ -74,9 +74,11 @@ func (s *session) hits(m *Measurement, plain uint64) (err error) {
 		}
 	}
 	var sum uint64
+	before := s.read()
 	if m.Probed, sum, err = s.loop(m.Hits); err != nil {
 		return err
 	}
+	m.Accounts = s.account(before, s.read())
 	if sum != plain {
 		m.Notes = append(m.Notes,
 			fmt.Sprintf("the calls returned other values with the probe (sum %#x, without %#x)",

@@ -37,6 +37,7 @@ type Measurement struct {
 	Profile []byte // pprof profile of warm hits, or nil
 	Notes   []string
 
+	Accounts   []Accounts // of every CPU over Probed, or over what another kind measures
 	Quantities []Quantity // what kinds other than the overhead of a hit observe
 }
 

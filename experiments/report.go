@@ -102,6 +102,13 @@ func (r *Report) Files() (map[string][]byte, error) {
 	if profile != nil {
 		files[ProfileName] = profile
 	}
+	accounts, err := accountsCSV(r.Outcomes)
+	if err != nil {
+		return nil, err
+	}
+	if accounts != nil {
+		files[AccountsName] = accounts
+	}
 	return files, Draw(files, r.Set, r.Plan.Figures)
 }
 

@@ -80,7 +80,7 @@ func (r Record) String() string {
 func (r Record) validate() error {
 	names := columnNames()
 	for i, text := range r.fields() {
-		if err := checkField(text); err != nil {
+		if err := CheckField(text); err != nil {
 			return fmt.Errorf("%s %q %w", names[i], text, err)
 		}
 	}
@@ -98,8 +98,8 @@ func (r Role) validate() error {
 	return fmt.Errorf("role %q is not one of fitted, predicted, measured", string(r))
 }
 
-// checkField holds a field to what needs no quoting.
-func checkField(s string) error {
+// CheckField holds a field to what needs no quoting.
+func CheckField(s string) error {
 	switch {
 	case s == "":
 		return fmt.Errorf("is empty")

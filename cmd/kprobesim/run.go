@@ -16,12 +16,14 @@ func (a *app) runCmd() *cobra.Command {
 		Use:   "run FILE...",
 		Short: "Run experiments, print their tables and write their results",
 		Long: `Run the experiments of the given files (or names, see list), print a table for each and write one
-directory for each below --out: manifest.json, results.csv, bench.txt, profile.pb.gz and the figures.
+directory for each below --out: manifest.json, results.csv, cpus.csv, bench.txt, profile.pb.gz and the
+figures.
 A point that fails does not keep the others from being reported.`,
 		Args: atLeastOne("an experiment file"),
 	}
 	sets, workers := setFlag(c), workersFlag(c)
 	out := c.Flags().StringP("out", "o", "out", "directory for the results")
+	accounts := c.Flags().Bool("accounts", false, "print what every CPU spent its time on, too")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		plans, err := a.plans(args, *sets)
 		if err != nil {
@@ -29,7 +31,7 @@ A point that fails does not keep the others from being reported.`,
 		}
 		var errs []error
 		for _, p := range plans {
-			errs = append(errs, a.runPlan(p, *out, *workers))
+			errs = append(errs, a.runPlan(p, *out, *workers, *accounts))
 		}
 		return errors.Join(errs...)
 	}
@@ -57,10 +59,13 @@ func (a *app) plans(names, sets []string) ([]*experiments.Plan, error) {
 }
 
 // runPlan runs one experiment and reports it.
-func (a *app) runPlan(p *experiments.Plan, out string, workers int) error {
+func (a *app) runPlan(p *experiments.Plan, out string, workers int, accounts bool) error {
 	r := a.measureAll(p, workers)
 	for _, t := range r.Tables() {
 		fmt.Fprintln(a.out, t.Text())
+	}
+	if accounts {
+		fmt.Fprintln(a.out, r.Accounts().Text())
 	}
 	files, err := r.Files()
 	if err == nil {
