@@ -3,7 +3,12 @@ package kprobes
 // join adds a probe to an address that has one already, or an aggregate whose last child has gone
 // while its jump waits for being undone.
 func (k *Kprobes) join(c Caller, s *site, p uint64) error {
-	if !s.aggr {
+	switch {
+	case k.flags(s.head)&flagGone != 0:
+		if err := k.revive(c, s); err != nil {
+			return err
+		}
+	case !s.aggr:
 		if err := k.aggregate(c, s); err != nil {
 			return err
 		}
@@ -106,8 +111,9 @@ func (k *Kprobes) anyChild(s *site, handler field) bool {
 }
 
 // freeAggregate gives back everything a site with an aggregate had.
-func (k *Kprobes) freeAggregate(s *site) {
-	k.detours.give(s.detour)
-	k.slots.give(s.slot)
+func (k *Kprobes) freeAggregate(c Caller, s *site) {
+	k.giveDetour(c, s)
+	k.giveSlot(c, s)
+	k.noteSite(c, s, "freed")
 	k.m.free(s.head - k.l.o.kp.off)
 }

@@ -62,6 +62,7 @@ type Site struct {
 	Addr       uint64
 	EntryText  Span
 	Exceptions func(addr uint64) bool // is there an exception table entry for the instruction
+	Careless   bool                   // jumps into the region are not looked for: MutantJumpIntoRegion
 }
 
 // Region is the run of whole instructions that an optimized probe replaces by a jump.

@@ -9,7 +9,7 @@ func (k *Kprobes) arm(c Caller, s *site) error {
 		}
 	}
 	if s.text == textClear {
-		if err := k.poke(c, s.addr, k.arch.Breakpoint); err != nil {
+		if err := k.byteAt(c, s, k.arch.Breakpoint, stepBreakpoint); err != nil {
 			return err
 		}
 		s.text = textProbed
@@ -40,7 +40,7 @@ func (k *Kprobes) clear(c Caller, s *site) error {
 	if s.text != textProbed {
 		return nil
 	}
-	if err := k.poke(c, s.addr, s.orig[:len(k.arch.Breakpoint)]); err != nil {
+	if err := k.byteAt(c, s, s.orig[:len(k.arch.Breakpoint)], stepRestore); err != nil {
 		return err
 	}
 	s.text = textClear

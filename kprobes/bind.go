@@ -22,6 +22,9 @@ func New(m Machine, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, e
 	if err != nil {
 		return nil, err
 	}
+	if w, ok := m.(interface{ Note(sim.Event) }); ok {
+		k.watch = w.Note
+	}
 	for _, n := range k.natives() {
 		if slices.Contains(k.era.Lacks, n.name) {
 			n.f = func(*sim.Call) error { return ENOSYS }
@@ -77,6 +80,10 @@ func (k *Kprobes) natives() []native {
 		{"kfree", func(c *sim.Call) error {
 			k.m.free(c.Arg(0))
 			return k.m.take()
+		}},
+		{"text_poke_note", func(c *sim.Call) error {
+			k.notePatch(c, c.Arg(0), c.Arg(1), c.Arg(2))
+			return nil
 		}},
 	}
 }

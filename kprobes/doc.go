@@ -11,5 +11,5 @@
 // What one instruction set knows about probes is a value of type Arch; nothing else in the
 // package depends on the instruction set.
 //
-// Left out: probes in modules and in user space, and ftrace-based probes.
+// Left out: probes in user space, and ftrace-based probes.
 package kprobes

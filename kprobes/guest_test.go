@@ -144,7 +144,7 @@ func (g *guest) PerCPU(_ int, symbol string) (uint64, error) {
 
 func (g *guest) InvokeSym(name string, args ...uint64) (uint64, error) {
 	switch name {
-	case "text_poke":
+	case "text_poke_patch":
 		b, err := g.at(args[1], int(args[2]))
 		if err != nil {
 			return 0, err

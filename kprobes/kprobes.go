@@ -13,19 +13,25 @@ type Caller = smp.Caller
 
 // Options say how the kernel is built and set up.
 type Options struct {
-	Boost        bool  // boosting is allowed
-	OptProbes    bool  // built with jump optimization (CONFIG_OPTPROBES)
-	Optimization bool  // debug.kprobes-optimization at the start
-	Preempt      bool  // kernel code is preemptible: refuses optimization, more return instances
-	Delay        int64 // jiffies from the wish to optimize to the work on it
-	Batch        int   // most probes that one pass of the optimizer changes
-	Costs        Costs
+	Boost        bool // boosting is allowed; a preemptible kernel does without
+	OptProbes    bool // built with jump optimization (CONFIG_OPTPROBES)
+	Optimization bool // debug.kprobes-optimization at the start
+	// Preempt says that kernel code is preemptible: more return instances, no boosting, and jump
+	// optimization only with QuiesceTasks.
+	Preempt  bool
+	Patching string // PatchStop or PatchBreakpoint; "" is PatchStop
+	Quiesce  string // QuiesceSched or QuiesceTasks; "" is QuiesceSched
+	Delay    int64  // jiffies from the wish to optimize to the work on it
+	Batch    int    // most probes that one pass of the optimizer changes
+	Costs    Costs
+	// Mutant leaves out a step of a protocol, for the search for races; see Mutants.
+	Mutant string
 }
 
 // Default is a non-preemptible kernel of 2010 with everything on.
 func Default() Options {
 	return Options{
-		Boost: true, OptProbes: true, Optimization: true,
+		Boost: true, OptProbes: true, Optimization: true, Patching: PatchStop, Quiesce: QuiesceSched,
 		Delay: 5, Batch: 256, Costs: DefaultCosts(),
 	}
 }
@@ -62,7 +68,11 @@ type Kprobes struct {
 	tmpl  Template
 	mutex smp.Mutex // what kprobe_mutex guards: everything below
 
-	sites        []*site // by address
+	watch   func(sim.Event) // nil when nobody can
+	patch   uint64          // number of the last change of text
+	sites   []*site         // by address
+	modules []*module
+
 	slots        area
 	detours      area
 	scratch      uint64 // guest memory from which text_poke copies
@@ -126,14 +136,15 @@ func Build(g Guest, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, e
 	if k.era, err = eraOf(&k.m, im); err != nil {
 		return nil, err
 	}
-	k.opt, k.optimization = k.era.limit(opt), opt.Optimization
-	if k.opt.Batch <= 0 {
-		k.opt.Batch = Default().Batch
+	if opt, err = opt.check(); err != nil {
+		return nil, err
 	}
+	k.opt, k.optimization = k.era.limit(opt), opt.Optimization
 	if err := k.sym.lookUp(im, k.era); err != nil {
 		return nil, err
 	}
 	k.readExceptions()
+	k.findModules(im)
 	k.tmpl = k.template()
 	k.slots = newArea(k.sym.slots, arch.SlotSize)
 	k.detours = newArea(k.sym.detours, len(k.tmpl.Code)+arch.MaxRegion+arch.JumpSize)
@@ -159,6 +170,10 @@ func (k *Kprobes) setUpGuest() error {
 	}
 	k.m.store(k.sym.boostAllowed, field{0, 4}, boost)
 	k.tellOptimization()
+	if k.opt.Patching == PatchBreakpoint {
+		k.m.store(k.sym.pokeBreakpoint, field{0, 4}, 1)
+		k.m.store(k.sym.pokeUnsynced, field{0, 4}, unsynced(k.opt.Mutant))
+	}
 	var err error
 	if k.scratch, err = k.m.alloc(uint64(k.arch.JumpSize)); err != nil {
 		return err

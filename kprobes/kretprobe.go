@@ -80,21 +80,46 @@ func (k *Kprobes) UnregisterKretprobes(c Caller, rps ...uint64) error {
 	for i, rp := range rps {
 		kps[i] = rp + k.l.r.kp.off
 	}
-	return k.unregister(c, kps, func(kp uint64) {
+	return k.unregister(c, kps, func(kp uint64) error {
 		rp := kp - k.l.r.kp.off
-		k.orphan(rp)
+		if err := k.orphan(c, rp); err != nil {
+			return err
+		}
 		k.freeInstances(rp)
+		return nil
 	})
 }
 
 // orphan clears the back pointers of a probe's instances that are in use.
-func (k *Kprobes) orphan(rp uint64) {
+func (k *Kprobes) orphan(c Caller, rp uint64) error {
 	for i := range uint64(hashBuckets) {
-		head := k.sym.instances + i*uint64(k.l.list.size)
-		for _, ri := range k.hlist(head, k.instanceLinks()) {
-			if k.m.load(ri, k.l.r.instRP) == rp {
-				k.m.store(ri, k.l.r.instRP, 0)
+		err := k.bucketLocked(c, i, func() {
+			head := k.sym.instances + i*uint64(k.l.list.size)
+			for _, ri := range k.hlist(head, k.instanceLinks()) {
+				if k.m.load(ri, k.l.r.instRP) == rp {
+					k.m.store(ri, k.l.r.instRP, 0)
+				}
 			}
+		})
+		if err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// bucketLocked runs f while no other CPU is taking out or giving back a return instance of a bucket.
+// With one CPU that is so: the guest does both with interrupts off.
+func (k *Kprobes) bucketLocked(c Caller, bucket uint64, f func()) error {
+	if k.smp.CPUs() == 1 {
+		f()
+		return nil
+	}
+	flags, err := c.InvokeSym("kretprobe_table_lock", bucket)
+	if err != nil {
+		return err
+	}
+	f()
+	_, err = c.InvokeSym("kretprobe_table_unlock", bucket, flags)
+	return err
 }

@@ -1,5 +1,7 @@
 package kprobes
 
+import "slices"
+
 // tryOptimize puts a probe that can be optimized behind an aggregate and asks for it.
 func (k *Kprobes) tryOptimize(c Caller, s *site) error {
 	if !k.prepareDetour(c, s) {
@@ -28,13 +30,14 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 	switch {
 	case !k.opt.OptProbes:
 		return refuse(RuleUnsupported, 0, "the kernel is built without jump optimization")
-	case k.opt.Preempt:
+	case k.opt.Preempt && k.opt.Quiesce == QuiesceSched && k.opt.Mutant != MutantPreemptSched:
 		return refuse(RulePreempt, 0, "kernel code can be preempted inside a region")
 	}
 	fn, _ := k.text(s.addr)
 	c.Charge(k.opt.Costs.Analyze * int64(len(fn.Code)))
 	region, refused := k.arch.Region(Site{
 		Fn: fn, Addr: s.addr, EntryText: k.sym.entry, Exceptions: k.faults,
+		Careless: k.opt.Mutant == MutantJumpIntoRegion,
 	})
 	if refused != nil {
 		return refused
@@ -68,6 +71,7 @@ func (k *Kprobes) storeDetour(c Caller, s *site) {
 		s.refusal = refused // cannot be: the same buffer was tried for another argument
 		return
 	}
+	k.note(c, eventDetour, "taken", s.head, s.detour)
 	k.m.write(s.detour, d.Code)
 	k.m.store(op, k.l.o.insn, s.detour)
 	k.m.store(op, k.l.o.insnsSize, uint64(len(s.region.Code)))
@@ -79,6 +83,8 @@ func (k *Kprobes) blocked(s *site) *Refusal {
 	switch {
 	case !k.optimization:
 		return refuse(RuleOff, 0, "debug.kprobes-optimization is 0")
+	case k.flags(s.head)&flagGone != 0:
+		return refuse(RuleGone, s.addr, "the text at %#x has vanished", s.addr)
 	case k.disabled(s.head) || k.allDisarmed:
 		return refuse(RuleDisabled, s.addr, "the probe at %#x is disabled", s.addr)
 	case k.m.load(s.head, l.brk) != 0:
@@ -110,6 +116,7 @@ func (k *Kprobes) wantOptimized(c Caller, s *site) error {
 	}
 	k.optimizing = append(k.optimizing, s)
 	s.queue = queueOptimizing
+	k.noteSite(c, s, "optimizing")
 	return k.optimizer.Schedule(c, k.opt.Delay)
 }
 
@@ -137,17 +144,26 @@ func (k *Kprobes) unoptimize(c Caller, s *site, force bool) error {
 	}
 	k.unoptimizing = append(k.unoptimizing, s)
 	s.queue = queueUnoptimizing
+	k.noteSite(c, s, "unoptimizing")
 	return k.optimizer.Schedule(c, k.opt.Delay)
 }
 
 // forceJumpAway undoes one jump without waiting for the optimizer.
 func (k *Kprobes) forceJumpAway(c Caller, s *site) error {
-	err := k.smp.StopMachine(c, func(c Caller) error { return k.jumpAway(c, s) })
-	if err != nil {
+	if err := k.replace(c, []*site{s}, k.away()); err != nil {
 		return err
 	}
-	if err := k.settle(c, s); err != nil || len(k.freeing) == 0 {
+	k.noteSite(c, s, "unoptimized")
+	if err := k.settle(c, s); err != nil {
 		return err
+	}
+	return k.hurryFreeing(c)
+}
+
+// hurryFreeing asks for a pass of the optimizer when one is needed to free something.
+func (k *Kprobes) hurryFreeing(c Caller) error {
+	if len(k.freeing) == 0 {
+		return nil
 	}
 	return k.optimizer.Schedule(c, k.opt.Delay)
 }
@@ -168,27 +184,23 @@ func (k *Kprobes) settle(c Caller, s *site) error {
 	return k.released(c, s.addr)
 }
 
-// jumpAway puts the breakpoint and the bytes behind it back. No other CPU may be running.
-func (k *Kprobes) jumpAway(c Caller, s *site) error {
-	code := append([]byte(nil), s.orig...)
-	copy(code, k.arch.Breakpoint)
-	if err := k.poke(c, s.addr, code); err != nil {
-		return err
-	}
-	s.text = textProbed
-	return nil
+// away gives the breakpoint and the bytes behind it in the place of a jump.
+func (k *Kprobes) away() rewrite {
+	return rewrite{then: textProbed, code: func(s *site) ([]byte, error) {
+		code := slices.Clone(s.orig)
+		copy(code, k.arch.Breakpoint)
+		return code, nil
+	}}
 }
 
-// jump writes the jump over the breakpoint. No other CPU may be running.
-func (k *Kprobes) jump(c Caller, s *site) error {
-	code, refused := k.arch.Jump(s.addr, s.detour)
-	if refused != nil {
-		return refused // cannot be: the distance was checked when the buffer was built
-	}
-	k.m.write(s.head-k.l.o.kp.off+k.l.o.copied.off, s.orig[len(k.arch.Breakpoint):])
-	if err := k.poke(c, s.addr, code); err != nil {
-		return err
-	}
-	s.text = textJump
-	return nil
+// jumps gives the jump in the place of a breakpoint.
+func (k *Kprobes) jumps() rewrite {
+	return rewrite{then: textJump, code: func(s *site) ([]byte, error) {
+		code, refused := k.arch.Jump(s.addr, s.detour)
+		if refused != nil {
+			return nil, refused // cannot be: the distance was checked when the buffer was built
+		}
+		k.m.write(s.head-k.l.o.kp.off+k.l.o.copied.off, s.orig[len(k.arch.Breakpoint):])
+		return code, nil
+	}}
 }

@@ -3,22 +3,15 @@ package kprobes
 import "slices"
 
 // optimize is one pass of the optimizer: undo jumps, wait until nobody is in the middle of the
-// instructions that are to be replaced, write jumps, free what is left over.
+// instructions that are to be replaced, write jumps, free what is left over, and come again when
+// something is left to be done.
 func (k *Kprobes) optimize(c Caller) error {
 	return k.locked(c, func() error {
-		if err := k.undoBatch(c); err != nil {
-			return err
+		for _, step := range k.pass() {
+			if err := step(c); err != nil {
+				return err
+			}
 		}
-		if err := k.smp.SynchronizeSched(c); err != nil {
-			return err
-		}
-		if err := k.jumpBatch(c); err != nil {
-			return err
-		}
-		for _, s := range k.freeing {
-			k.freeAggregate(s)
-		}
-		k.freeing = nil
 		if len(k.optimizing)+len(k.unoptimizing) == 0 {
 			return nil
 		}
@@ -26,14 +19,26 @@ func (k *Kprobes) optimize(c Caller) error {
 	})
 }
 
+// pass gives the steps of one pass in their order.
+func (k *Kprobes) pass() []func(Caller) error {
+	switch k.opt.Mutant {
+	case MutantNoQuiesce:
+		return []func(Caller) error{k.undoBatch, k.jumpBatch, k.quiesce, k.freeBatch}
+	case MutantFreeEarly:
+		return []func(Caller) error{k.undoBatch, k.freeBatch, k.quiesce, k.jumpBatch}
+	}
+	return []func(Caller) error{k.undoBatch, k.quiesce, k.jumpBatch, k.freeBatch}
+}
+
 // undoBatch turns jumps back into breakpoints, and takes those away where nothing is enabled.
 func (k *Kprobes) undoBatch(c Caller) error {
 	batch := k.next(&k.unoptimizing)
-	if err := k.stopped(c, batch, k.jumpAway); err != nil {
+	if err := k.replace(c, batch, k.away()); err != nil {
 		return err
 	}
 	for _, s := range batch {
 		s.queue = queueNone
+		k.noteSite(c, s, "unoptimized")
 		if err := k.settle(c, s); err != nil {
 			return err
 		}
@@ -47,12 +52,22 @@ func (k *Kprobes) jumpBatch(c Caller) error {
 		return nil
 	}
 	batch := k.next(&k.optimizing)
-	if err := k.stopped(c, batch, k.jump); err != nil {
+	if err := k.replace(c, batch, k.jumps()); err != nil {
 		return err
 	}
 	for _, s := range batch {
 		s.queue = queueNone
+		k.noteSite(c, s, "optimized")
 	}
+	return nil
+}
+
+// freeBatch frees what was taken out of use before the grace period of this pass.
+func (k *Kprobes) freeBatch(c Caller) error {
+	for _, s := range k.freeing {
+		k.freeAggregate(c, s)
+	}
+	k.freeing = nil
 	return nil
 }
 
@@ -62,21 +77,6 @@ func (k *Kprobes) next(queue *[]*site) []*site {
 	batch := (*queue)[:n:n]
 	*queue = (*queue)[n:]
 	return batch
-}
-
-// stopped changes the text of a batch of sites while the machine stands still.
-func (k *Kprobes) stopped(c Caller, batch []*site, change func(Caller, *site) error) error {
-	if len(batch) == 0 {
-		return nil
-	}
-	return k.smp.StopMachine(c, func(c Caller) error {
-		for _, s := range batch {
-			if err := change(c, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // WaitOptimizer returns when no site waits for being optimized or unoptimized.

@@ -11,7 +11,7 @@ type Mode string
 // The modes of a probe. A boostable probe counts as Breakpoint until its first hit has been
 // stepped, as only then the jump back is written.
 const (
-	Gone       Mode = "gone" // not registered
+	Gone       Mode = "gone" // not registered, or in text that has vanished
 	Disabled   Mode = "disabled"
 	Breakpoint Mode = "breakpoint" // the instruction is single-stepped
 	Boosted    Mode = "boosted"    // breakpoint, but no single step
@@ -57,6 +57,8 @@ func (k *Kprobes) state(p uint64) State {
 
 func (k *Kprobes) mode(s *site, p uint64) Mode {
 	switch {
+	case k.flags(p)&flagGone != 0:
+		return Gone
 	case k.disabled(p) || s.text == textClear:
 		return Disabled
 	case s.text == textJump:
@@ -121,8 +123,12 @@ func (k *Kprobes) listLine(b *strings.Builder, p, head uint64) {
 	}
 	addr := k.m.load(p, l.addr)
 	name, off := k.nameOf(addr)
+	in := " "
+	if m := k.moduleAt(addr); m != nil {
+		in = m.name
+	}
 	fmt.Fprintf(b, "%0*x  %s  %s+0x%x  %s %s\n",
-		2*l.addr.size, addr, kind, name, off, " ", listFlags(k.flags(p), k.flags(head)))
+		2*l.addr.size, addr, kind, name, off, in, listFlags(k.flags(p), k.flags(head)))
 }
 
 // listFlags shows the probe's own flags, and whether the address is optimized.

@@ -15,6 +15,7 @@ type symbols struct {
 	boostAllowed, allowOptimization, allDisarmed    uint64
 	aggrPre, aggrPost, aggrFault, aggrBreak         uint64
 	returnPre, jprobePre, jprobeBreak, callback     uint64
+	pokeBreakpoint, pokeUnsynced                    uint64
 	exceptions                                      []uint64 // faulting instructions, sorted
 	blacklist                                       []Span
 }
@@ -71,6 +72,8 @@ func (s *symbols) places() []place {
 		{"pre_handler_kretprobe", &s.returnPre},
 		{"setjmp_pre_handler", &s.jprobePre},
 		{"longjmp_break_handler", &s.jprobeBreak},
+		{"text_poke_breakpoint", &s.pokeBreakpoint},
+		{"text_poke_unsynced", &s.pokeUnsynced},
 	}
 }
 
@@ -109,6 +112,9 @@ func (k *Kprobes) faults(addr uint64) bool {
 func (k *Kprobes) probeable(addr uint64) bool {
 	s := &k.sym
 	if !s.text.Contains(addr) {
+		return false
+	}
+	if m := k.moduleAt(addr); m != nil && m.gone {
 		return false
 	}
 	for _, b := range append([]Span{s.noProbes, s.slots, s.detours}, s.blacklist...) {
@@ -153,14 +159,4 @@ func (k *Kprobes) symbolEnd(sym sim.Symbol, addr uint64) uint64 {
 		end++
 	}
 	return end
-}
-
-// poke has the guest store bytes into its text.
-func (k *Kprobes) poke(c Caller, addr uint64, code []byte) error {
-	k.m.write(k.scratch, code)
-	if err := k.m.take(); err != nil {
-		return err
-	}
-	_, err := c.InvokeSym("text_poke", addr, k.scratch, uint64(len(code)))
-	return err
 }

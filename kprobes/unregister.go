@@ -7,7 +7,7 @@ func (k *Kprobes) UnregisterKprobes(c Caller, ps ...uint64) error {
 }
 
 // unregister detaches the probes, waits until no CPU can be in them, and frees what they had.
-func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64)) error {
+func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) error {
 	if len(ps) == 0 {
 		return nil
 	}
@@ -23,14 +23,17 @@ func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64)) error {
 	if err != nil {
 		return err
 	}
-	if err := k.smp.SynchronizeSched(c); err != nil {
+	if err := k.grace(c); err != nil {
 		return err
 	}
 	for i, p := range ps {
-		if rest[i] != nil {
-			rest[i]()
-			if each != nil {
-				each(p)
+		if rest[i] == nil {
+			continue
+		}
+		rest[i]()
+		if each != nil {
+			if err := each(p); err != nil {
+				return err
 			}
 		}
 	}
@@ -46,16 +49,23 @@ func (k *Kprobes) detach(c Caller, p uint64) (after func(), err error) {
 		k.m.store(p, k.l.p.addr, 0)
 		return nil, nil
 	}
+	k.note(c, eventProbe, "unregistered", p, s.addr)
 	if err := k.disable(c, s, p); err != nil {
 		return nil, err
 	}
 	switch {
 	case !s.aggr:
 		k.drop(s)
-		return func() { k.slots.give(s.slot) }, nil
+		return func() { k.giveSlot(c, s) }, nil
 	case len(k.children(s.head)) == 1 && s.queue == queueNone && k.disabled(s.head):
 		k.drop(s)
-		return func() { k.listDel(p); k.freeAggregate(s) }, nil
+		if s.detour != 0 && k.opt.Quiesce == QuiesceTasks {
+			// A task may be preempted in the buffer: the optimizer waits longer before it frees it.
+			k.listDel(p)
+			k.freeing = append(k.freeing, s)
+			return func() {}, k.hurryFreeing(c)
+		}
+		return func() { k.listDel(p); k.freeAggregate(c, s) }, nil
 	}
 	return func() {}, k.leave(c, s, p)
 }

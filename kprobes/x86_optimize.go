@@ -48,7 +48,7 @@ func x86Threat(s Site, in x86Insn) *Refusal {
 	case x86IndirectJump(in):
 		return refuse(RuleIndirectJump, in.Addr, "%s is an indirect jump (%s)",
 			s.Fn.at(in.Addr), hex(in.Code))
-	case x86RelativeJump(in) && in.Target() > s.Addr && in.Target() <= s.Addr+x86JumpSize:
+	case !s.Careless && x86RelativeJump(in) && in.Target() > s.Addr && in.Target() <= s.Addr+x86JumpSize:
 		return refuse(RuleJumpIntoRegion, in.Addr, "%s jumps to %s, behind the start of the region",
 			s.Fn.at(in.Addr), s.Fn.at(in.Target()))
 	}

@@ -114,3 +114,6 @@ func (k *Kernel) StopMachine(c Caller, f func(Caller) error) error {
 	_, err = c.InvokeSym("irq_restore", flags)
 	return err
 }
+
+// SynchronizeTasks waits until every task has given up its CPU by itself since the call.
+func (k *Kernel) SynchronizeTasks(c Caller) error { return k.SynchronizeSched(c) }

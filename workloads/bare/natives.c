@@ -62,6 +62,10 @@ void sim_roi(long on __unused) { }
 void sim_cpu_online(unsigned long cpu __unused) { }
 void kfree(const void *p __unused) { }
 void sched_tick(void) { }
+void text_poke_note(unsigned long patch __unused, unsigned long step __unused,
+		    const void *addr __unused)
+{
+}
 unsigned long native_thread(unsigned long id __unused) { return 2; }
 struct task_struct *sched_pick(struct task_struct *prev) { return prev; }
 

@@ -39,13 +39,18 @@ SECTIONS {
 	}
 	.phase.step : AT(ADDR(.phase.step) - OFFSET) ALIGN(64) { *(.phase.step) }
 	.phase.kretprobe : AT(ADDR(.phase.kretprobe) - OFFSET) ALIGN(64) { *(.phase.kretprobe) }
-	.phase.detour : AT(ADDR(.phase.detour) - OFFSET) ALIGN(64) { *(.phase.detour) }
+	.phase.detour : AT(ADDR(.phase.detour) - OFFSET) ALIGN(64) {
+		*(.phase.detour) *(.phase.detour.patching)
+	}
 	__kprobes_text_end = .;
 	.text : AT(ADDR(.text) - OFFSET) ALIGN(64) { *(.text.head) *(.text .text.*) }
 	.native : AT(ADDR(.native) - OFFSET) ALIGN(64) {
 		__native_start = .; *(.native) __native_end = .;
 	}
 	.workload.sites : AT(ADDR(.workload.sites) - OFFSET) ALIGN(64) { *(.workload.sites) }
+	.workload.module : AT(ADDR(.workload.module) - OFFSET) ALIGN(64) {
+		__module_text_start = .; *(.workload.module) __module_text_end = .;
+	}
 	. = ALIGN(64);
 	_etext = .;
 

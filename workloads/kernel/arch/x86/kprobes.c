@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <asm/extable.h>
 #include <asm/processor.h>
+#include <asm/text.h>
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
@@ -376,11 +377,12 @@ static __dispatch int kprobe_exceptions_notify(struct notifier_block *self __unu
 
 static struct notifier_block kprobe_exceptions_nb = {
 	.notifier_call = kprobe_exceptions_notify,
-	.priority = 0x7fffffff,
+	.priority = 0x7ffffff0,	/* before all others but text_poke_bp's */
 };
 
 void kprobes_init(void)
 {
+	text_poke_init();
 	register_die_notifier(&kprobe_exceptions_nb);
 }
 

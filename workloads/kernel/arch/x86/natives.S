@@ -28,3 +28,4 @@
 	NATIVE sched_tick
 	NATIVE native_thread
 	NATIVE native_return
+	NATIVE text_poke_note

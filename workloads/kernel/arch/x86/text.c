@@ -1,19 +1,40 @@
-/* Changing code that may be running. */
+/* Changing code that may be running: by plain stores. What needs more is in patch.c. */
 #include <linux/irqflags.h>
+#include <asm/native.h>
 #include <asm/processor.h>
+#include <asm/text.h>
 
-/* Writes n bytes over the instructions at addr, by this CPU's own stores; src is guest memory. */
-__used void *text_poke(void *addr, const void *src, unsigned long n)
+/* This CPU's own stores, one a byte: others may execute what is there in between. */
+static void store_text(void *addr, const void *src, unsigned long n)
 {
-	unsigned long flags = local_irq_save();
 	unsigned char *to = addr;
 	const unsigned char *from = src;
 
 	for (unsigned long i = 0; i < n; i++)
 		WRITE_VOLATILE(to[i], from[i]);
+}
+
+/* Writes n bytes over the instructions at addr; src is guest memory. */
+__used void *text_poke(void *addr, const void *src, unsigned long n)
+{
+	unsigned long flags = local_irq_save();
+
+	store_text(addr, src, n);
 	sync_core();
 	local_irq_restore(flags);
 	return addr;
+}
+
+/* The same as a step of a numbered patch, told to the simulator once the bytes are there. */
+__used void text_poke_patch(void *addr, const void *src, unsigned long n, unsigned long patch,
+			    unsigned long step)
+{
+	unsigned long flags = local_irq_save();
+
+	store_text(addr, src, n);
+	text_poke_note(patch, step, addr);
+	sync_core();
+	local_irq_restore(flags);
 }
 
 __used void sync_core_self(void)

@@ -44,6 +44,8 @@ void sched_tick(void);
 /* Resumes the coroutine of native kernel thread id. 0: call again; 1: sleep (the thread calls
    schedule()); 2: the thread is finished. */
 unsigned long native_thread(unsigned long id);
+/* A step of a patch of text is done on this CPU (asm/text.h), at no cost in simulated time. */
+void text_poke_note(unsigned long patch, unsigned long step, const void *addr);
 /* The return address of functions that the simulator invokes. No code ever calls it. */
 void native_return(void);
 

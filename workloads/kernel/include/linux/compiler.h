@@ -28,8 +28,12 @@
 #define __step __phase("step")
 #define __kretprobe __phase("kretprobe")
 #define __detour __phase("detour")
+/* Ways to the detour and back to text that has changed, behind what all hits share. */
+#define __patching __phase("detour.patching")
 #define __handler __phase("handler")
 /* Functions that are probed and the loops that call them. */
 #define __workload __section(".workload") noinline
+/* The same in a module: its text may vanish and come back. */
+#define __module __section(".workload.module") noinline
 
 #endif

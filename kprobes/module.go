@@ -1,0 +1,138 @@
+package kprobes
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"kprobesim/sim"
+)
+
+// module is a range of guest text that can vanish while probes stand in it, and come back.
+type module struct {
+	name string
+	span Span
+	code []byte // as it was loaded
+	gone bool
+}
+
+// moduleName is what the text between the image's symbols for it is called.
+const moduleName = "work_module"
+
+// findModules finds the text of the image that can vanish.
+func (k *Kprobes) findModules(im *sim.Image) {
+	from, ok := im.Symbol("__module_text_start")
+	to, ok2 := im.Symbol("__module_text_end")
+	if !ok || !ok2 || from.Addr >= to.Addr {
+		return
+	}
+	code := k.m.read(from.Addr, int(to.Addr-from.Addr))
+	k.modules = append(k.modules, &module{moduleName, Span{from.Addr, to.Addr}, code, false})
+}
+
+// moduleAt returns the module that an address belongs to, nil if none.
+func (k *Kprobes) moduleAt(addr uint64) *module {
+	for _, m := range k.modules {
+		if m.span.Contains(addr) {
+			return m
+		}
+	}
+	return nil
+}
+
+func (k *Kprobes) module(name string, gone bool) (*module, error) {
+	for _, m := range k.modules {
+		if m.name == name && m.gone == gone {
+			return m, nil
+		}
+	}
+	if gone {
+		return nil, fmt.Errorf("no module %q that has been unloaded: %w", name, ENOENT)
+	}
+	return nil, fmt.Errorf("no module %q is loaded: %w", name, ENOENT)
+}
+
+// Unload lets the text of a module vanish: probes in it are gone from then on, without their text
+// being touched. Nobody may be executing the module.
+func (k *Kprobes) Unload(c Caller, name string) error {
+	return k.locked(c, func() error {
+		m, err := k.module(name, false)
+		if err != nil {
+			return err
+		}
+		m.gone = true
+		dead := k.kill(c, m.span)
+		if err := errors.Join(k.grace(c), k.quiesce(c)); err != nil {
+			return err
+		}
+		for _, s := range dead {
+			k.giveSlot(c, s)
+			k.giveDetour(c, s)
+		}
+		k.m.write(m.span.Start, bytes.Repeat(k.arch.Breakpoint, len(m.code)/len(k.arch.Breakpoint)))
+		return k.hurryFreeing(c)
+	})
+}
+
+// Load brings an unloaded module back, to the same addresses. Probes that are gone stay so.
+func (k *Kprobes) Load(c Caller, name string) error {
+	return k.locked(c, func() error {
+		m, err := k.module(name, true)
+		if err != nil {
+			return err
+		}
+		k.m.write(m.span.Start, m.code)
+		m.gone = false
+		return nil
+	})
+}
+
+// kill marks the probes in a range of text as gone and takes them from the optimizer. Their slots
+// and detour buffers may be freed after a grace period.
+func (k *Kprobes) kill(c Caller, span Span) (dead []*site) {
+	for _, s := range append([]*site(nil), k.sites...) {
+		if !span.Contains(s.addr) || k.flags(s.head)&flagGone != 0 {
+			continue
+		}
+		k.killSite(c, s)
+		dead = append(dead, s)
+	}
+	return dead
+}
+
+func (k *Kprobes) killSite(c Caller, s *site) {
+	k.optimizing, k.unoptimizing = remove(k.optimizing, s), remove(k.unoptimizing, s)
+	s.queue, s.text = queueNone, textClear
+	k.clearFlag(s.head, flagOptimized)
+	k.setFlag(s.head, flagGone)
+	if s.aggr {
+		k.m.store(s.head, k.l.p.post, 0)
+		k.m.store(s.head, k.l.p.brk, 0)
+		for _, p := range k.children(s.head) {
+			k.setFlag(p, flagGone)
+		}
+	}
+	k.noteSite(c, s, "gone")
+	if s.aggr && len(k.children(s.head)) == 0 { // it only waited for its jump to be undone
+		k.drop(s)
+		k.freeing = append(k.freeing, s)
+	}
+}
+
+// revive prepares an address anew whose text has vanished and come back: the probes there stay
+// gone, a new one may join them.
+func (k *Kprobes) revive(c Caller, s *site) error {
+	if !s.aggr {
+		if err := k.aggregate(c, s); err != nil {
+			return err
+		}
+	}
+	fresh, err := k.prepare(c, s.head, s.addr)
+	if err != nil {
+		return err
+	}
+	s.slot, s.orig = fresh.slot, fresh.orig
+	k.m.store(s.head, k.l.p.flags, k.flags(s.head)&^flagGone|flagDisabled)
+	k.prepareDetour(c, s)
+	return nil
+}

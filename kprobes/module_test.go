@@ -1,0 +1,134 @@
+package kprobes
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Probes in text that vanishes are gone, keep their structures until they are unregistered, and
+// nobody touches the text.
+func TestModuleVanishes(t *testing.T) {
+	for _, protocol := range protocols() {
+		o := Default()
+		o.Patching = protocol
+		boot(t, o, func(l *live) { holdVanishing(t, l) })
+	}
+}
+
+func holdVanishing(t *testing.T, l *live) {
+	want := l.call("module_sum", 3, 4)
+	text := l.read("module_mix", 7)
+	var ps []*Probe
+	for _, s := range []Spec{
+		{Symbol: "module_mix", Handler: "handler_count"},
+		{Symbol: "module_mix", Handler: "handler_count", Kind: Kretprobe},
+		{Symbol: "module_sum", Handler: "handler_count", Post: "post_empty"},
+		{Symbol: "module_sum", Handler: "handler_count", Disabled: true},
+		{Symbol: "bench_target", Handler: "handler_count"},
+	} {
+		ps = append(ps, l.add(s))
+	}
+	pending, err := l.k.Add(l.Call, Spec{Symbol: "work_frame"})
+	l.do(err)
+	l.do(l.k.Unload(l.Call, "work_module"))
+	if got, poison := l.read("module_mix", 7), strings.TrimSpace(strings.Repeat("cc ", 7)); got != poison {
+		t.Errorf("text %s after unloading, want %s", got, poison)
+	}
+	for i, p := range ps[:4] {
+		if st := l.state(p); st.Mode != Gone || st.Queued || st.Refusal == nil || st.Refusal.Rule != RuleGone {
+			t.Errorf("probe %d: %+v %v", i, st, st.Refusal)
+		}
+		if err := l.k.Enable(l.Call, p); !errors.Is(err, EINVAL) {
+			t.Errorf("enabling a probe that is gone: %v", err)
+		}
+	}
+	if st := l.state(ps[4]); st.Mode != Optimized {
+		t.Errorf("a probe elsewhere: %+v", st)
+	}
+	if list, err := l.k.List(); err != nil || strings.Count(list, " work_module [GONE]\n") != 4 {
+		t.Errorf("list %v\n%s", err, list)
+	}
+	if _, err := l.k.Add(l.Call, Spec{Symbol: "module_mix"}); !errors.Is(err, EINVAL) {
+		t.Errorf("registering in vanished text: %v", err)
+	}
+	holdReturn(t, l, ps[0], want, text)
+	for _, p := range append(ps, pending) {
+		l.remove(p)
+	}
+	l.holdNothingLeft()
+}
+
+// holdReturn loads the module again: old probes stay gone, a new one is armed beside them.
+func holdReturn(t *testing.T, l *live, old *Probe, want uint64, text string) {
+	l.do(l.k.Load(l.Call, "work_module"))
+	if got := l.read("module_mix", 7); got != text {
+		t.Errorf("text %s after loading, was %s", got, text)
+	}
+	if got := l.call("module_sum", 3, 4); got != want {
+		t.Errorf("module_sum returns %#x, was %#x", got, want)
+	}
+	again := l.add(Spec{Symbol: "module_mix", Handler: "handler_count"})
+	hits := l.percpu("handler_hits") + 2
+	if got := l.call("module_sum", 3, 4); got != want || l.percpu("handler_hits") != hits {
+		t.Errorf("module_sum returns %#x, was %#x; %d hits, want %d", got, want, l.percpu("handler_hits"), hits)
+	}
+	if st := l.state(again); st.Mode != Optimized {
+		t.Errorf("the new probe: %+v %v", st, st.Refusal)
+	}
+	if st := l.state(old); st.Mode != Gone {
+		t.Errorf("the old one: %+v", st)
+	}
+	l.remove(again)
+	if got := l.read("module_mix", 7); got != text {
+		t.Errorf("text %s after removal, was %s", got, text)
+	}
+}
+
+// holdNothingLeft expects that no probe and nothing of one is there.
+func (l *live) holdNothingLeft() {
+	l.t.Helper()
+	k := l.k
+	if len(k.sites)+len(k.freeing)+len(k.optimizing)+len(k.unoptimizing) != 0 ||
+		slices.Contains(k.slots.used, true) || slices.Contains(k.detours.used, true) {
+		l.t.Errorf("%d sites, %d to be freed, %d and %d queued, slots %v, detours %v are left",
+			len(k.sites), len(k.freeing), len(k.optimizing), len(k.unoptimizing),
+			slices.Index(k.slots.used, true), slices.Index(k.detours.used, true))
+	}
+}
+
+func TestUnknownModules(t *testing.T) {
+	g := newGuest(t, Default())
+	for _, err := range []error{
+		g.k.Unload(g, "nothing"), g.k.Load(g, "work_module"), g.k.Load(g, "nothing"),
+	} {
+		if !errors.Is(err, ENOENT) {
+			t.Errorf("%v, want %v", err, ENOENT)
+		}
+	}
+	g.do(g.k.Unload(g, "work_module"))
+	if err := g.k.Unload(g, "work_module"); !errors.Is(err, ENOENT) {
+		t.Errorf("unloading twice: %v", err)
+	}
+}
+
+// A jump that only waits for being undone goes with its text, and its buffer is freed.
+func TestUnusedJumpVanishes(t *testing.T) {
+	g := newGuest(t, Default())
+	p := g.add(Spec{Symbol: "module_mix"})
+	g.do(g.k.WaitOptimizer(g))
+	g.do(g.k.Remove(g, p))
+	if len(g.k.unoptimizing) != 1 {
+		t.Fatal("no jump waits for being undone")
+	}
+	pokes := len(g.pokes)
+	g.do(g.k.Unload(g, "work_module"))
+	g.do(g.k.WaitOptimizer(g))
+	if len(g.pokes) != pokes {
+		t.Errorf("stores into text that has vanished: %q", g.pokes[pokes:])
+	}
+	if len(g.k.sites)+len(g.k.freeing) != 0 || slices.Contains(g.k.detours.used, true) {
+		t.Error("the jump leaves something behind")
+	}
+}

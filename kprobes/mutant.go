@@ -1,0 +1,41 @@
+package kprobes
+
+// Mutants are kernels with one step of a protocol left out. They exist for the search for races,
+// which has to notice each of them; nothing else sets Options.Mutant.
+const (
+	// MutantNoQuiesce writes jumps without waiting for a grace period.
+	MutantNoQuiesce = "no-quiesce"
+	// MutantBareJump stores the bytes of a jump with neither a stopped machine nor a breakpoint.
+	MutantBareJump = "bare-jump"
+	// MutantSkipSync1 and its kin leave out one of the three synchronizations of PatchBreakpoint.
+	MutantSkipSync1 = "bp-skip-sync-1"
+	MutantSkipSync2 = "bp-skip-sync-2"
+	MutantSkipSync3 = "bp-skip-sync-3"
+	// MutantPreemptSched optimizes on a preemptible kernel after a grace period of RCU-sched.
+	MutantPreemptSched = "preempt-sched"
+	// MutantFreeEarly frees slots and detour buffers without a grace period.
+	MutantFreeEarly = "free-early"
+	// MutantJumpIntoRegion lets jumps lead into the middle of what a jump replaces.
+	MutantJumpIntoRegion = "jump-into-region"
+)
+
+// Mutants lists the values of Options.Mutant besides "".
+func Mutants() []string {
+	return []string{
+		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3,
+		MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion,
+	}
+}
+
+// unsynced are the synchronizations of PatchBreakpoint that are left out, one bit for each.
+func unsynced(mutant string) uint64 {
+	switch mutant {
+	case MutantSkipSync1:
+		return 1
+	case MutantSkipSync2:
+		return 2
+	case MutantSkipSync3:
+		return 4
+	}
+	return 0
+}

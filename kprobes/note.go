@@ -1,0 +1,51 @@
+package kprobes
+
+import "kprobesim/sim"
+
+// Kinds of events that this package tells whoever watches the machine. The ID of an event of a
+// probe is the address of its struct kprobe, or that of the aggregate at the address.
+const (
+	eventPatch  = "patch"  // a step of changing text; ID numbers the change
+	eventSync   = "sync"   // a CPU has synchronized for the change that ID numbers
+	eventProbe  = "probe"  // what has become of a probe; Arg is the probed address
+	eventSlot   = "slot"   // an out-of-line slot is taken or freed; Arg is its address
+	eventDetour = "detour" // the same for a detour buffer
+)
+
+func (k *Kprobes) note(c Caller, kind, name string, id, arg uint64) {
+	if k.watch != nil {
+		k.watch(sim.Event{CPU: c.CPU(), Kind: kind, Name: name, ID: id, Arg: arg})
+	}
+}
+
+// noteSite tells what has become of a probed address.
+func (k *Kprobes) noteSite(c Caller, s *site, name string) {
+	k.note(c, eventProbe, name, s.head, s.addr)
+}
+
+// notePatch answers the guest's text_poke_note.
+func (k *Kprobes) notePatch(c Caller, patch, step, addr uint64) {
+	if step == stepSync {
+		k.note(c, eventSync, "", patch, addr)
+		return
+	}
+	k.note(c, eventPatch, stepName(step), patch, addr)
+}
+
+// giveSlot frees the out-of-line slot of a site.
+func (k *Kprobes) giveSlot(c Caller, s *site) {
+	if s.slot != 0 {
+		k.note(c, eventSlot, "freed", s.head, s.slot)
+	}
+	k.slots.give(s.slot)
+	s.slot = 0
+}
+
+// giveDetour frees the detour buffer of a site.
+func (k *Kprobes) giveDetour(c Caller, s *site) {
+	if s.detour != 0 {
+		k.note(c, eventDetour, "freed", s.head, s.detour)
+	}
+	k.detours.give(s.detour)
+	s.region, s.detour = Region{}, 0
+}

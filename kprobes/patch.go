@@ -1,0 +1,150 @@
+package kprobes
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Protocols by which several bytes of text are changed while other CPUs may execute them. A
+// single byte, a breakpoint or what stood in its place, is a plain store under both.
+const (
+	// PatchStop stores while every other CPU spins with interrupts off, a whole batch in one stop.
+	PatchStop = "stop_machine"
+	// PatchBreakpoint puts a breakpoint in front, changes what is behind it, then the first byte,
+	// and has every CPU synchronize after each of the three.
+	PatchBreakpoint = "breakpoint"
+)
+
+// Grace periods that the optimizer waits for before it replaces instructions.
+const (
+	QuiesceSched = "sched" // every CPU has switched tasks: covers code that cannot be preempted
+	QuiesceTasks = "tasks" // every task has given up its CPU by itself
+)
+
+// Steps of a patch, as the guest names them to the native text_poke_note.
+const (
+	stepBreakpoint = iota // a breakpoint in the place of the first byte
+	stepTail              // the bytes behind the first one
+	stepFirst             // the first byte, the last to be changed
+	stepWhole             // all bytes while the machine stands still
+	stepRestore           // the first byte back in the place of a breakpoint
+	stepSync              // a CPU has dropped what it had fetched
+	steps
+)
+
+// stepName is how a step is told to whoever watches.
+func stepName(step uint64) string {
+	return [steps]string{"breakpoint", "tail", "first", "whole", "restore", ""}[min(step, steps-1)]
+}
+
+// check says what is wrong with the options and fills in what they leave open.
+func (o Options) check() (Options, error) {
+	for _, x := range []struct {
+		value   *string
+		name    string
+		allowed []string // the first is the default
+	}{
+		{&o.Patching, "patching", []string{PatchStop, PatchBreakpoint}},
+		{&o.Quiesce, "quiesce", []string{QuiesceSched, QuiesceTasks}},
+		{&o.Mutant, "mutant", append([]string{""}, Mutants()...)},
+	} {
+		if *x.value == "" {
+			*x.value = x.allowed[0]
+		}
+		if !slices.Contains(x.allowed, *x.value) {
+			return o, fmt.Errorf("%s = %q: must be one of %q", x.name, *x.value, x.allowed)
+		}
+	}
+	if o.Batch <= 0 {
+		o.Batch = Default().Batch
+	}
+	// A task that is preempted in a slot could stay there longer than any grace period waits.
+	o.Boost = o.Boost && !o.Preempt
+	return o, nil
+}
+
+// poke has the guest store one byte, or bytes that nobody can be executing.
+func (k *Kprobes) poke(c Caller, addr uint64, code []byte, step uint64) error {
+	if err := k.stage(code); err != nil {
+		return err
+	}
+	_, err := c.InvokeSym("text_poke_patch", addr, k.scratch, uint64(len(code)), k.patch, step)
+	return err
+}
+
+// pokeLive has the guest change several bytes behind a breakpoint that leads to the detour.
+func (k *Kprobes) pokeLive(c Caller, addr uint64, code []byte, detour uint64) error {
+	if err := k.stage(code); err != nil {
+		return err
+	}
+	_, err := c.InvokeSym("text_poke_bp", addr, k.scratch, uint64(len(code)), detour, k.patch)
+	return err
+}
+
+// stage puts the bytes where the guest can copy them from.
+func (k *Kprobes) stage(code []byte) error {
+	k.m.write(k.scratch, code)
+	return k.m.take()
+}
+
+// byteAt changes the first byte of a site, a patch of its own.
+func (k *Kprobes) byteAt(c Caller, s *site, code []byte, step uint64) error {
+	k.patch++
+	return k.poke(c, s.addr, code, step)
+}
+
+// rewrite gives the bytes that a jump covers at a site and what stands there afterwards.
+type rewrite struct {
+	code func(*site) ([]byte, error)
+	then textState
+}
+
+// replace changes the text of a batch of sites by the kernel's protocol.
+func (k *Kprobes) replace(c Caller, batch []*site, r rewrite) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	each := func(store func(s *site, code []byte) error) error {
+		for _, s := range batch {
+			code, err := r.code(s)
+			if err != nil {
+				return err
+			}
+			if err := store(s, code); err != nil {
+				return err
+			}
+			s.text = r.then
+		}
+		return nil
+	}
+	switch {
+	case k.opt.Mutant == MutantBareJump:
+		return each(func(s *site, code []byte) error { return k.byteAt(c, s, code, stepWhole) })
+	case k.opt.Patching == PatchBreakpoint:
+		return each(func(s *site, code []byte) error {
+			k.patch++
+			return k.pokeLive(c, s.addr, code, s.detour)
+		})
+	}
+	return k.smp.StopMachine(c, func(c Caller) error {
+		k.patch++
+		return each(func(s *site, code []byte) error { return k.poke(c, s.addr, code, stepWhole) })
+	})
+}
+
+// quiesce waits until no task can be in the middle of instructions that have a breakpoint in front
+// of them, or in a detour buffer that no jump leads to.
+func (k *Kprobes) quiesce(c Caller) error {
+	if k.opt.Quiesce == QuiesceTasks {
+		return k.smp.SynchronizeTasks(c)
+	}
+	return k.smp.SynchronizeSched(c)
+}
+
+// grace waits until nobody can hold a pointer to what was unlinked before, or be in a slot.
+func (k *Kprobes) grace(c Caller) error {
+	if k.opt.Mutant == MutantFreeEarly {
+		return nil
+	}
+	return k.smp.SynchronizeSched(c)
+}

@@ -1,0 +1,149 @@
+package kprobes
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/sim"
+)
+
+// protocols are the ways of changing text.
+func protocols() []string { return []string{PatchStop, PatchBreakpoint} }
+
+// steps collects the steps of patches as words, with "sync" for a CPU that has synchronized.
+func (l *live) watchSteps() *[]string {
+	var log []string
+	l.m.Watch(func(e sim.Event) {
+		switch e.Kind {
+		case eventPatch:
+			log = append(log, e.Name)
+		case eventSync:
+			log = append(log, "sync")
+		}
+	})
+	return &log
+}
+
+// A patch takes the steps of its protocol, and leaves the text as it was.
+func TestStepsOfPatches(t *testing.T) {
+	bp := []string{"breakpoint", "sync", "tail", "sync", "first", "sync"}
+	for protocol, many := range map[string][]string{PatchStop: {"whole"}, PatchBreakpoint: bp} {
+		o := Default()
+		o.Patching = protocol
+		boot(t, o, func(l *live) {
+			log := l.watchSteps()
+			was := l.read("bench_target", 16)
+			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+			want := l.percpu("handler_hits") + 10
+			l.call("bench_loop", l.addr("bench_target"), 10, 1, 2)
+			if got := l.percpu("handler_hits"); got != want || l.state(p).Mode != Optimized {
+				t.Errorf("%s: %d handler calls, want %d; %+v", protocol, got, want, l.state(p))
+			}
+			l.remove(p)
+			all := slices.Concat([]string{"breakpoint"}, many, many, []string{"restore"})
+			if !slices.Equal(*log, all) {
+				t.Errorf("%s: steps\n%q\nwant\n%q", protocol, *log, all)
+			}
+			if got := l.read("bench_target", 16); got != was {
+				t.Errorf("%s: text %s afterwards, was %s", protocol, got, was)
+			}
+		})
+	}
+}
+
+func (l *live) read(symbol string, n int) string {
+	l.t.Helper()
+	b, err := l.m.ReadBytes(l.addr(symbol), n)
+	l.do(err)
+	return hex(b)
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	tests := []struct {
+		change func(*Options)
+		want   string // part of the error, "" for none
+	}{
+		{func(*Options) {}, ""},
+		{func(o *Options) { o.Patching = PatchBreakpoint }, ""},
+		{func(o *Options) { o.Patching = "bare" }, `patching = "bare"`},
+		{func(o *Options) { o.Quiesce = "forever" }, `quiesce = "forever"`},
+		{func(o *Options) { o.Mutant = MutantNoQuiesce }, ""},
+		{func(o *Options) { o.Mutant = "x" }, `mutant = "x"`},
+	}
+	for _, tt := range tests {
+		o := Default()
+		tt.change(&o)
+		got, err := o.check()
+		if tt.want == "" && (err != nil || got.Batch != 256) {
+			t.Errorf("%+v: %v", got, err)
+		}
+		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("error %v, want one with %q", err, tt.want)
+		}
+	}
+}
+
+// A preemptible kernel can optimize when it waits for all tasks, and never boosts.
+func TestPreemptibleKernelWaitsForTasks(t *testing.T) {
+	for quiesce, mode := range map[string]Mode{QuiesceSched: Breakpoint, QuiesceTasks: Optimized} {
+		o := Default()
+		o.Preempt, o.Quiesce = true, quiesce
+		g := newGuest(t, o)
+		p := g.add(Spec{Symbol: "bench_target"})
+		g.do(g.k.WaitOptimizer(g))
+		if st := g.state(p); st.Mode != mode {
+			t.Errorf("%s: %+v %v", quiesce, st, st.Refusal)
+		}
+		if g.k.opt.Boost {
+			t.Errorf("%s: boosts", quiesce)
+		}
+		g.do(g.k.Remove(g, p))
+		g.do(g.k.WaitOptimizer(g))
+		if len(g.k.sites)+len(g.k.freeing) != 0 || slices.Contains(g.k.detours.used, true) {
+			t.Errorf("%s: the probe leaves something behind", quiesce)
+		}
+	}
+}
+
+// A probe that has never been optimized may have a task preempted in its detour buffer all the
+// same: hits go there while the jump is pending.
+func TestPendingDetourWaitsForTasks(t *testing.T) {
+	o := Default()
+	o.Preempt, o.Quiesce = true, QuiesceTasks
+	g := newGuest(t, o)
+	p := g.add(Spec{Symbol: "bench_target"})
+	g.do(g.k.Remove(g, p))
+	if !slices.Contains(g.k.detours.used, true) {
+		t.Error("the detour buffer is free after a grace period of RCU-sched")
+	}
+	g.do(g.k.WaitOptimizer(g))
+	if slices.Contains(g.k.detours.used, true) {
+		t.Error("the detour buffer stays")
+	}
+}
+
+// Each mutant is another kernel in one respect only: in peace it does what the others do.
+func TestMutantsWorkInPeace(t *testing.T) {
+	for _, m := range append(Mutants(), "") {
+		for _, protocol := range protocols() {
+			o := Default()
+			o.Mutant, o.Patching, o.Preempt = m, protocol, m == MutantPreemptSched
+			bootImage(t, "x86_64-2010", o, func(l *live) {
+				was := l.read("work_tight_loop", 16)
+				symbol := "bench_target"
+				if m == MutantJumpIntoRegion {
+					symbol = "work_tight_loop"
+				}
+				p := l.add(Spec{Symbol: symbol, Handler: "handler_count"})
+				if st := l.state(p); st.Mode != Optimized {
+					t.Errorf("%s: %+v %v", m, st, st.Refusal)
+				}
+				l.remove(p)
+				if got := l.read("work_tight_loop", 16); got != was {
+					t.Errorf("%s: text %s afterwards, was %s", m, got, was)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,100 @@
+/*
+ * Changing several bytes of code while other CPUs may execute them, without stopping anybody: a
+ * breakpoint goes over the first byte, then the bytes behind it are changed, then the first one.
+ * After each of the three every CPU synchronizes, so that none holds bytes from before the last
+ * step. A CPU that runs into the breakpoint in the meantime goes on in the detour.
+ *
+ * And a breakpoint that is gone by the time its exception is looked at.
+ */
+#include <linux/notifier.h>
+#include <linux/smp.h>
+#include <asm/kprobes.h>
+#include <asm/native.h>
+#include <asm/processor.h>
+#include <asm/text.h>
+
+int text_poke_breakpoint;
+int text_poke_unsynced;
+
+/* The patch under way; there is one at a time. */
+static struct {
+	unsigned long ip;	/* where the breakpoint's exception returns to, 0 for no patch */
+	unsigned long detour;
+} patching;
+
+static void sync_this_cpu(void *patch)
+{
+	sync_core();
+	text_poke_note((unsigned long)patch, PATCH_SYNC, NULL);
+}
+
+/* Every CPU has done with what it began before the step. */
+static void sync_all(unsigned long patch, int step)
+{
+	if (!(text_poke_unsynced & 1 << step))
+		on_each_cpu(sync_this_cpu, (void *)patch);
+}
+
+__used void text_poke_bp(unsigned char *addr, const unsigned char *src, unsigned long n,
+			 void *detour, unsigned long patch)
+{
+	static const unsigned char breakpoint = BREAKPOINT_INSTRUCTION;
+
+	WRITE_VOLATILE(patching.detour, (unsigned long)detour);
+	WRITE_VOLATILE(patching.ip, (unsigned long)addr + 1);
+	text_poke_patch(addr, &breakpoint, 1, patch, PATCH_BREAKPOINT);
+	sync_all(patch, 0);
+	text_poke_patch(addr + 1, src + 1, n - 1, patch, PATCH_TAIL);
+	sync_all(patch, 1);
+	text_poke_patch(addr, src, 1, patch, PATCH_FIRST);
+	sync_all(patch, 2);
+	WRITE_VOLATILE(patching.ip, 0);
+}
+
+/* #BP, before kprobes: nonzero and on the way to the detour when it is the patch's breakpoint. */
+static __patching int poke_notify(struct notifier_block *self __unused, unsigned long event,
+				  void *data)
+{
+	struct die_args *args = data;
+
+	if (event != DIE_INT3 || likely(!READ_VOLATILE(patching.ip)))
+		return NOTIFY_DONE;
+	if (user_mode(args->regs) || args->regs->ip != READ_VOLATILE(patching.ip))
+		return NOTIFY_DONE;
+	args->regs->ip = READ_VOLATILE(patching.detour);
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block poke_nb = {
+	.notifier_call = poke_notify,
+	.priority = 0x7fffffff,
+};
+
+/*
+ * #BP, when nobody knows the breakpoint: another CPU may have removed it and its probe after kprobes
+ * looked at the text and before it looked for the probe. Then what is there now is executed.
+ */
+static __patching int vanished_notify(struct notifier_block *self __unused, unsigned long event,
+				      void *data)
+{
+	struct die_args *args = data;
+
+	if (event != DIE_INT3 || user_mode(args->regs))
+		return NOTIFY_DONE;
+	if (READ_VOLATILE(*(kprobe_opcode_t *)(args->regs->ip - 1)) == BREAKPOINT_INSTRUCTION)
+		return NOTIFY_DONE;
+	args->regs->ip--;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block vanished_nb = {
+	.notifier_call = vanished_notify,
+	.priority = -0x7fffffff,
+};
+
+void text_poke_init(void)
+{
+	register_die_notifier(&vanished_nb);
+	if (text_poke_breakpoint)
+		register_die_notifier(&poke_nb);
+}

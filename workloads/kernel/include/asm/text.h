@@ -1,0 +1,29 @@
+/* Changing code that other CPUs may be executing. */
+#ifndef _ASM_TEXT_H
+#define _ASM_TEXT_H
+
+/* Steps of a patch, as they are told to the simulator. */
+enum patch_step {
+	PATCH_BREAKPOINT,	/* a breakpoint in the place of the first byte */
+	PATCH_TAIL,		/* the bytes behind the first one */
+	PATCH_FIRST,		/* the first byte, the last to be changed */
+	PATCH_WHOLE,		/* all bytes while the machine stands still */
+	PATCH_RESTORE,		/* the first byte back in the place of a breakpoint */
+	PATCH_SYNC,		/* a CPU has dropped what it had fetched */
+};
+
+/* Plain stores by this CPU. */
+void *text_poke(void *addr, const void *src, unsigned long n);
+void text_poke_patch(void *addr, const void *src, unsigned long n, unsigned long patch,
+		     unsigned long step);
+/* Changes n bytes behind a breakpoint; who hits that goes on at detour. Waits for all CPUs. */
+void text_poke_bp(unsigned char *addr, const unsigned char *src, unsigned long n, void *detour,
+		  unsigned long patch);
+/* At boot: listens for breakpoints when the simulator has chosen this protocol. */
+void text_poke_init(void);
+
+/* Written by the simulator before boot. */
+extern int text_poke_breakpoint; /* 1: text_poke_bp will be used */
+extern int text_poke_unsynced;	/* bit n: the sync after step n is left out, to be found missing */
+
+#endif
