@@ -2,6 +2,7 @@ package kprobes
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +16,10 @@ func boosting() Options {
 	return o
 }
 
-func TestAddArmsAndRemoveRestores(t *testing.T) {
-	g := newGuest(t, plain())
+func TestAddArmsAndRemoveRestores(t *testing.T) { eachISA(t, holdAddArmsAndRemoveRestores) }
+
+func holdAddArmsAndRemoveRestores(t *testing.T, isa string) {
+	g := newGuest(t, isa, plain())
 	was := g.text("bench_target", 0, 5)
 	allocated := len(g.used)
 	p := g.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
@@ -36,7 +39,9 @@ func TestAddArmsAndRemoveRestores(t *testing.T) {
 	}
 }
 
-func TestRegisterErrors(t *testing.T) {
+func TestRegisterErrors(t *testing.T) { eachISA(t, holdRegisterErrors) }
+
+func holdRegisterErrors(t *testing.T, isa string) {
 	tests := []struct {
 		name   string
 		symbol string
@@ -55,7 +60,7 @@ func TestRegisterErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g := newGuest(t, plain())
+			g := newGuest(t, isa, plain())
 			if _, ok := g.im.Symbol(tt.symbol); !ok && tt.symbol != "no_such_function" {
 				t.Skipf("image has no symbol %s", tt.symbol)
 			}
@@ -71,8 +76,10 @@ func TestRegisterErrors(t *testing.T) {
 	}
 }
 
-func TestRegisterByAddress(t *testing.T) {
-	g := newGuest(t, plain())
+func TestRegisterByAddress(t *testing.T) { eachISA(t, holdRegisterByAddress) }
+
+func holdRegisterByAddress(t *testing.T, isa string) {
+	g := newGuest(t, isa, plain())
 	l := &g.k.l.p
 	target, _ := g.im.Symbol("bench_target")
 	p, _ := g.Alloc(l.size, 64)
@@ -92,26 +99,28 @@ func TestRegisterByAddress(t *testing.T) {
 	name, _ := g.Alloc(16, 16)
 	g.do(g.WriteBytes(name, []byte("bench_target\x00")))
 	q, _ := g.Alloc(l.size, 64)
-	g.do(g.Store(q+l.addr.off, 8, target.Addr))
-	g.do(g.Store(q+l.name.off, 8, name))
+	g.do(g.Store(q+l.addr.off, g.size(), target.Addr))
+	g.do(g.Store(q+l.name.off, g.size(), name))
 	if err := g.k.RegisterKprobe(g, q); !errors.Is(err, EINVAL) {
 		t.Errorf("address and symbol: %v", err)
 	}
 	g.do(g.k.UnregisterKprobes(g, p, q))
-	if a, _ := g.Load(q+l.addr.off, 8); a != 0 {
+	if a, _ := g.Load(q+l.addr.off, g.size()); a != 0 {
 		t.Errorf("address %#x of a probe that was not registered stays", a)
 	}
 	g.do(g.k.RegisterKprobe(g, p)) // by the address that it still has
 }
 
-func TestRegisterAllUndoesOnError(t *testing.T) {
-	g := newGuest(t, plain())
+func TestRegisterAllUndoesOnError(t *testing.T) { eachISA(t, holdRegisterAllUndoesOnError) }
+
+func holdRegisterAllUndoesOnError(t *testing.T, isa string) {
+	g := newGuest(t, isa, plain())
 	l := &g.k.l.p
 	var ps []uint64
 	for _, s := range []string{"bench_target", "work_read", "get_kprobe"} {
 		sym, _ := g.im.Symbol(s)
 		p, _ := g.Alloc(l.size, 64)
-		g.do(g.Store(p+l.addr.off, 8, sym.Addr))
+		g.do(g.Store(p+l.addr.off, g.size(), sym.Addr))
 		ps = append(ps, p)
 	}
 	err := g.k.RegisterAll(g, ps, g.k.RegisterKprobe, g.k.UnregisterKprobes)
@@ -123,8 +132,10 @@ func TestRegisterAllUndoesOnError(t *testing.T) {
 	}
 }
 
-func TestEnableDisable(t *testing.T) {
-	g := newGuest(t, plain())
+func TestEnableDisable(t *testing.T) { eachISA(t, holdEnableDisable) }
+
+func holdEnableDisable(t *testing.T, isa string) {
+	g := newGuest(t, isa, plain())
 	p := g.add(Spec{Symbol: "bench_target", Disabled: true})
 	if st := g.state(p); st.Mode != Disabled || len(g.pokes) != 0 {
 		t.Errorf("registered disabled: %+v, %v", st, g.pokes)
@@ -148,9 +159,11 @@ func TestEnableDisable(t *testing.T) {
 	}
 }
 
-func TestBoostable(t *testing.T) {
+func TestBoostable(t *testing.T) { eachISA(t, holdBoostable) }
+
+func holdBoostable(t *testing.T, isa string) {
 	boostable := func(opt Options, symbol string) int32 {
-		g := newGuest(t, opt)
+		g := newGuest(t, isa, opt)
 		p := g.add(Spec{Symbol: symbol})
 		v, err := g.Load(p.Addr+g.k.l.p.boostable.off, 4)
 		g.do(err)
@@ -167,8 +180,10 @@ func TestBoostable(t *testing.T) {
 	}
 }
 
-func TestAggregateOrderAndHandlers(t *testing.T) {
-	g := newGuest(t, plain())
+func TestAggregateOrderAndHandlers(t *testing.T) { eachISA(t, holdAggregateOrderAndHandlers) }
+
+func holdAggregateOrderAndHandlers(t *testing.T, isa string) {
+	g := newGuest(t, isa, plain())
 	l := &g.k.l.p
 	a := g.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
 	b := g.add(Spec{Symbol: "bench_target", Handler: "handler_count", Post: "post_empty"})
@@ -206,8 +221,10 @@ func TestAggregateOrderAndHandlers(t *testing.T) {
 	}
 }
 
-func TestKretprobeInstances(t *testing.T) {
-	g := newGuest(t, plain())
+func TestKretprobeInstances(t *testing.T) { eachISA(t, holdKretprobeInstances) }
+
+func holdKretprobeInstances(t *testing.T, isa string) {
+	g := newGuest(t, isa, plain())
 	allocated := len(g.used)
 	p := g.add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_empty", MaxActive: 7, DataSize: 24})
 	free := g.k.hlist(p.Addr+g.k.l.r.free.off, g.k.instanceLinks())
@@ -236,14 +253,16 @@ func TestKretprobeInstances(t *testing.T) {
 	}
 }
 
-func TestKretprobeDefaults(t *testing.T) {
+func TestKretprobeDefaults(t *testing.T) { eachISA(t, holdKretprobeDefaults) }
+
+func holdKretprobeDefaults(t *testing.T, isa string) {
 	for _, tt := range []struct {
 		preempt bool
 		want    int
 	}{{false, 1}, {true, 10}} {
 		o := plain()
 		o.Preempt = tt.preempt
-		g := newGuest(t, o)
+		g := newGuest(t, isa, o)
 		p := g.add(Spec{Kind: Kretprobe, Symbol: "work_read"})
 		if got := len(g.k.hlist(p.Addr+g.k.l.r.free.off, g.k.instanceLinks())); got != tt.want {
 			t.Errorf("preempt %v: %d instances, want %d", tt.preempt, got, tt.want)
@@ -251,35 +270,32 @@ func TestKretprobeDefaults(t *testing.T) {
 	}
 }
 
-func TestListFormat(t *testing.T) {
-	g := newGuest(t, boosting())
-	a := g.add(Spec{Symbol: "bench_target", Offset: 5, Disabled: true})
+func TestListFormat(t *testing.T) { eachISA(t, holdListFormat) }
+
+func holdListFormat(t *testing.T, isa string) {
+	g := newGuest(t, isa, boosting())
+	off := g.insn("bench_target", 1)
+	a := g.add(Spec{Symbol: "bench_target", Offset: off, Disabled: true})
 	g.add(Spec{Kind: Kretprobe, Symbol: "bench_target"})
 	list, err := g.k.List()
 	g.do(err)
 	st := g.state(a)
 	lines := strings.Split(strings.TrimSuffix(list, "\n"), "\n")
 	slices.Sort(lines)
+	digits := 2 * g.size()
 	want := []string{
-		hex16(st.Addr-5) + "  r  bench_target+0x0    ",
-		hex16(st.Addr) + "  k  bench_target+0x5    [DISABLED]",
+		fmt.Sprintf("%0*x  r  bench_target+0x0    ", digits, st.Addr-off),
+		fmt.Sprintf("%0*x  k  bench_target+%#x    [DISABLED]", digits, st.Addr, off),
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("got\n%q\nwant\n%q", lines, want)
 	}
 }
 
-func hex16(v uint64) string {
-	const digits = "0123456789abcdef"
-	b := make([]byte, 16)
-	for i := range b {
-		b[15-i] = digits[v>>(4*i)&15]
-	}
-	return string(b)
-}
+func TestNoMemory(t *testing.T) { eachISA(t, holdNoMemory) }
 
-func TestNoMemory(t *testing.T) {
-	g := newGuest(t, plain())
+func holdNoMemory(t *testing.T, isa string) {
+	g := newGuest(t, isa, plain())
 	g.full = true
 	if _, err := g.k.Add(g, Spec{Symbol: "bench_target"}); !errors.Is(err, ENOMEM) {
 		t.Errorf("no heap: %v", err)
@@ -293,8 +309,10 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
-func TestArmAll(t *testing.T) {
-	g := newGuest(t, Default())
+func TestArmAll(t *testing.T) { eachISA(t, holdArmAll) }
+
+func holdArmAll(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
 	p := g.add(Spec{Symbol: "bench_target"})
 	q := g.add(Spec{Symbol: "work_call_first"})
 	g.do(g.k.WaitOptimizer(g))

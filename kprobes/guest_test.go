@@ -5,6 +5,7 @@ import (
 	"iter"
 	"testing"
 
+	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -15,11 +16,13 @@ import (
 // coroutines that switch in schedule(). Registration needs no more.
 type guest struct {
 	t     *testing.T
+	isa   *cpus.ISA
 	im    *sim.Image
 	k     *Kprobes
 	smp   *smp.Kernel
-	image []byte // from imageBase
-	heap  []byte // from heapBase
+	image []byte // from at.image
+	heap  []byte // from at.heap
+	base  bases
 	used  map[uint64]uint64
 	top   uint64
 	now   clock.Ticks
@@ -31,12 +34,31 @@ type guest struct {
 	full  bool     // the heap has no more memory
 }
 
+// bases are where the image and the heap begin.
+type bases struct{ image, heap uint64 }
+
+func basesOf(isa *cpus.ISA) bases {
+	if isa.Bits == 32 {
+		return bases{0xc0000000, 0xc1000000}
+	}
+	return bases{0xffffffff80000000, 0xffff880000000000}
+}
+
+// Places in the heap.
 const (
-	imageBase = 0xffffffff80000000
-	heapBase  = 0xffff880000000000
-	mainTask  = heapBase + 0x100
-	perCPU    = heapBase + 0x2000
+	mainTask  = 0x100
+	perCPU    = 0x2000
+	mainStack = 0x8000
+	idleStack = 0xa000
+	freeHeap  = 0x10000
 )
+
+// eachISA runs a test for every instruction set.
+func eachISA(t *testing.T, test func(t *testing.T, isa string)) {
+	for _, isa := range isas() {
+		t.Run(isa, func(t *testing.T) { test(t, isa) })
+	}
+}
 
 func loadImage(t testing.TB, name string) *sim.Image {
 	t.Helper()
@@ -51,23 +73,27 @@ func loadImage(t testing.TB, name string) *sim.Image {
 	return im
 }
 
-func newGuest(t *testing.T, opt Options) *guest {
+// newGuest makes the guest of 2010 for an instruction set.
+func newGuest(t *testing.T, isa string, opt Options) *guest {
 	t.Helper()
+	im := loadImage(t, isa+"-2010")
+	base := basesOf(isaOf(im))
 	g := &guest{
-		t: t, im: loadImage(t, "x86_64-2010"), image: make([]byte, 4<<20), heap: make([]byte, 4<<20),
-		used: map[uint64]uint64{}, top: heapBase + 0x10000,
+		t: t, isa: isaOf(im), base: base, im: im, image: make([]byte, 4<<20), heap: make([]byte, 4<<20),
+		used: map[uint64]uint64{}, top: base.heap + freeHeap,
 		run: map[uint64]func() (struct{}, bool){}, yield: map[uint64]func(struct{}) bool{},
 	}
 	for _, s := range g.im.Segments {
 		copy(g.image[s.PA:], s.Data)
 	}
-	g.setCurrent(mainTask)
+	g.setCurrent(g.mainTask())
 	task, err := g.im.Struct("task_struct")
 	g.do(err)
 	stack, err := task.Field("stack")
 	g.do(err)
-	g.do(g.Store(mainTask+uint64(stack.Offset), 8, heapBase+0x8000))
-	g.do(g.Store(g.percpu("idle_task")+uint64(stack.Offset), 8, heapBase+0xa000))
+	word := g.size()
+	g.do(g.Store(g.mainTask()+uint64(stack.Offset), word, base.heap+mainStack))
+	g.do(g.Store(g.percpu("idle_task")+uint64(stack.Offset), word, base.heap+idleStack))
 	if g.smp, err = smp.New(g, g.im, smp.Options{HZ: 1000, CPUHz: 1e9, TimerHz: 1e8}); err != nil {
 		t.Fatal(err)
 	}
@@ -78,15 +104,22 @@ func newGuest(t *testing.T, opt Options) *guest {
 }
 
 func (g *guest) at(va uint64, n int) ([]byte, error) {
-	buf, off := g.image, va-imageBase
-	if va < imageBase {
-		buf, off = g.heap, va-heapBase
+	for _, p := range []struct {
+		base uint64
+		buf  []byte
+	}{{g.base.image, g.image}, {g.base.heap, g.heap}} {
+		if off := va - p.base; off <= uint64(len(p.buf)) && off+uint64(n) <= uint64(len(p.buf)) {
+			return p.buf[off : off+uint64(n)], nil
+		}
 	}
-	if off > uint64(len(buf)) || off+uint64(n) > uint64(len(buf)) {
-		return nil, fmt.Errorf("guest address %#x is not mapped", va)
-	}
-	return buf[off : off+uint64(n)], nil
+	return nil, fmt.Errorf("guest address %#x is not mapped", va)
 }
+
+// mainTask is the task that runs the test.
+func (g *guest) mainTask() uint64 { return g.base.heap + mainTask }
+
+// size is the bytes of a word.
+func (g *guest) size() int { return g.isa.Bits / 8 }
 
 func (g *guest) Load(va uint64, size int) (v uint64, err error) {
 	b, err := g.at(va, size)
@@ -139,7 +172,7 @@ func (g *guest) PerCPU(_ int, symbol string) (uint64, error) {
 	if !ok {
 		return 0, fmt.Errorf("no symbol %s", symbol)
 	}
-	return perCPU + s.Addr, nil
+	return g.base.heap + perCPU + s.Addr, nil
 }
 
 func (g *guest) InvokeSym(name string, args ...uint64) (uint64, error) {
@@ -183,7 +216,7 @@ func (g *guest) percpu(symbol string) uint64 {
 }
 
 func (g *guest) current() uint64 {
-	v, err := g.Load(g.percpu("current_task"), 8)
+	v, err := g.Load(g.percpu("current_task"), g.size())
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -191,7 +224,7 @@ func (g *guest) current() uint64 {
 }
 
 func (g *guest) setCurrent(task uint64) {
-	if err := g.Store(g.percpu("current_task"), 8, task); err != nil {
+	if err := g.Store(g.percpu("current_task"), g.size(), task); err != nil {
 		g.t.Fatal(err)
 	}
 }
@@ -212,11 +245,11 @@ func (g *guest) schedule() {
 	if g.current() == me {
 		return
 	}
-	if me != mainTask {
+	if me != g.mainTask() {
 		g.yield[me](struct{}{})
 		return
 	}
-	for g.current() != mainTask {
+	for g.current() != g.mainTask() {
 		task := g.current()
 		if task != g.percpu("idle_task") {
 			g.run[task]()
@@ -243,6 +276,22 @@ func (g *guest) text(symbol string, off uint64, n int) string {
 		g.t.Fatal(err)
 	}
 	return hex(b)
+}
+
+// insn is the offset in a function of its instruction number n, from 0.
+func (g *guest) insn(symbol string, n int) uint64 {
+	g.t.Helper()
+	s, ok := g.im.Symbol(symbol)
+	fn, ok2 := g.k.text(s.Addr)
+	if !ok || !ok2 {
+		g.t.Fatalf("no function %s", symbol)
+	}
+	var offs []uint64
+	x86Walk(fn, g.isa.Bits, func(in x86Insn) bool {
+		offs = append(offs, in.Addr-fn.Start)
+		return true
+	})
+	return offs[n]
 }
 
 func (g *guest) do(err error) {

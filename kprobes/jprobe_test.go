@@ -52,8 +52,10 @@ func TestJprobeSeesArguments(t *testing.T) {
 	})
 }
 
-func TestJprobeErrors(t *testing.T) {
-	g := newGuest(t, Default())
+func TestJprobeErrors(t *testing.T) { eachISA(t, holdJprobeErrors) }
+
+func holdJprobeErrors(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
 	jprobe := Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_count"}
 	p := g.add(jprobe)
 	allocated := len(g.used)
@@ -222,7 +224,13 @@ func TestExceptionsOfAHit(t *testing.T) {
 
 // A jprobe's function that leaves with another stack pointer ends the run, with both in the log.
 func TestJprobeOnTheWrongStack(t *testing.T) {
-	m, l := newMachine(t, "x86_64-2010", plain())
+	for _, image := range images() {
+		t.Run(image, func(t *testing.T) { holdJprobeOnTheWrongStack(t, image) })
+	}
+}
+
+func holdJprobeOnTheWrongStack(t *testing.T, image string) {
+	m, l := newMachine(t, image, plain())
 	m.Bind("sim_main", func(c *sim.Call) uint64 {
 		l.Call = c
 		l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_wrong_stack"})

@@ -2,6 +2,7 @@ package kprobes
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"kprobesim/cpus"
@@ -247,4 +248,19 @@ func (l *live) offsets(symbol string) (offs []uint64) {
 		return true
 	})
 	return offs
+}
+
+// The i386 kernel of 2005 has its per-CPU data once.
+func TestUniprocessorKernelWantsOneCPU(t *testing.T) {
+	for _, tt := range []struct {
+		image string
+		want  string // part of the error, "" for none
+	}{{"i386-2005", "one processor"}, {"i386-2010", ""}, {"x86_64-2005", ""}} {
+		im := loadImage(t, tt.image)
+		isa := isaOf(im)
+		_, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), CPUs: 2, Image: im})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s on two CPUs: %v, want %q", tt.image, err, tt.want)
+		}
+	}
 }

@@ -98,8 +98,10 @@ func (l *live) holdNothingLeft() {
 	}
 }
 
-func TestUnknownModules(t *testing.T) {
-	g := newGuest(t, Default())
+func TestUnknownModules(t *testing.T) { eachISA(t, holdUnknownModules) }
+
+func holdUnknownModules(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
 	for _, err := range []error{
 		g.k.Unload(g, "nothing"), g.k.Load(g, "work_module"), g.k.Load(g, "nothing"),
 	} {
@@ -114,8 +116,10 @@ func TestUnknownModules(t *testing.T) {
 }
 
 // A jump that only waits for being undone goes with its text, and its buffer is freed.
-func TestUnusedJumpVanishes(t *testing.T) {
-	g := newGuest(t, Default())
+func TestUnusedJumpVanishes(t *testing.T) { eachISA(t, holdUnusedJumpVanishes) }
+
+func holdUnusedJumpVanishes(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
 	p := g.add(Spec{Symbol: "module_mix"})
 	g.do(g.k.WaitOptimizer(g))
 	g.do(g.k.Remove(g, p))

@@ -7,8 +7,10 @@ import (
 	"kprobesim/internal/clock"
 )
 
-func TestOptimizeAfterDelay(t *testing.T) {
-	g := newGuest(t, Default())
+func TestOptimizeAfterDelay(t *testing.T) { eachISA(t, holdOptimizeAfterDelay) }
+
+func holdOptimizeAfterDelay(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
 	was := g.text("bench_target", 0, 8)
 	p := g.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
 	if st := g.state(p); st.Mode != Breakpoint || !st.Queued || st.Refusal != nil {
@@ -43,7 +45,11 @@ func TestOptimizeAfterDelay(t *testing.T) {
 }
 
 func TestWaitOptimizerDoesNotWaitForTheDelay(t *testing.T) {
-	g := newGuest(t, Default())
+	eachISA(t, holdWaitOptimizerDoesNotWaitForTheDelay)
+}
+
+func holdWaitOptimizerDoesNotWaitForTheDelay(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
 	p := g.add(Spec{Symbol: "bench_target"})
 	begin := g.now
 	g.do(g.k.WaitOptimizer(g))
@@ -55,7 +61,9 @@ func TestWaitOptimizerDoesNotWaitForTheDelay(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfWorkloads(t *testing.T) {
+func TestRefusalsOfWorkloads(t *testing.T) { eachISA(t, holdRefusalsOfWorkloads) }
+
+func holdRefusalsOfWorkloads(t *testing.T, isa string) {
 	tests := []struct {
 		symbol string
 		rule   Rule
@@ -72,7 +80,7 @@ func TestRefusalsOfWorkloads(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.symbol, func(t *testing.T) {
-			g := newGuest(t, Default())
+			g := newGuest(t, isa, Default())
 			p := g.add(Spec{Symbol: tt.symbol})
 			g.do(g.k.WaitOptimizer(g))
 			st := g.state(p)
@@ -89,10 +97,12 @@ func TestRefusalsOfWorkloads(t *testing.T) {
 	}
 }
 
-func TestPassingRefusals(t *testing.T) {
+func TestPassingRefusals(t *testing.T) { eachISA(t, holdPassingRefusals) }
+
+func holdPassingRefusals(t *testing.T, isa string) {
 	o := Default()
 	o.Optimization = false
-	g := newGuest(t, o)
+	g := newGuest(t, isa, o)
 	p := g.add(Spec{Symbol: "bench_target"})
 	want := func(rule Rule, mode Mode) {
 		t.Helper()
@@ -117,11 +127,14 @@ func TestPassingRefusals(t *testing.T) {
 	want(RuleOff, Breakpoint)
 }
 
-func TestProbeInsideRegion(t *testing.T) {
-	g := newGuest(t, Default())
+func TestProbeInsideRegion(t *testing.T) { eachISA(t, holdProbeInsideRegion) }
+
+func holdProbeInsideRegion(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
+	was := g.text("work_frame", 0, 5)
 	outer := g.add(Spec{Symbol: "work_frame"})
 	g.do(g.k.WaitOptimizer(g))
-	inner := g.add(Spec{Symbol: "work_frame", Offset: 4})
+	inner := g.add(Spec{Symbol: "work_frame", Offset: g.insn("work_frame", 2)})
 	st := g.state(outer)
 	if st.Mode != Breakpoint || st.Refusal == nil || st.Refusal.Rule != RuleProbeInRegion {
 		t.Errorf("with a probe inside: %+v %v", st, st.Refusal)
@@ -141,14 +154,16 @@ func TestProbeInsideRegion(t *testing.T) {
 	g.do(g.k.Remove(g, inner))
 	g.do(g.k.Remove(g, outer))
 	g.do(g.k.WaitOptimizer(g))
-	if got := g.text("work_frame", 0, 5); got != "55 48 89 e5 53" {
+	if got := g.text("work_frame", 0, 5); got != was {
 		t.Errorf("text afterwards %s", got)
 	}
 }
 
 // A jump that waits for being undone stands until it is, or until somebody wants it again.
-func TestRegisterWhileUnoptimizing(t *testing.T) {
-	g := newGuest(t, Default())
+func TestRegisterWhileUnoptimizing(t *testing.T) { eachISA(t, holdRegisterWhileUnoptimizing) }
+
+func holdRegisterWhileUnoptimizing(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
 	was := g.text("bench_target", 0, 5)
 	p := g.add(Spec{Symbol: "bench_target"})
 	g.do(g.k.WaitOptimizer(g))
@@ -176,10 +191,12 @@ func TestRegisterWhileUnoptimizing(t *testing.T) {
 	}
 }
 
-func TestBatchLimit(t *testing.T) {
+func TestBatchLimit(t *testing.T) { eachISA(t, holdBatchLimit) }
+
+func holdBatchLimit(t *testing.T, isa string) {
 	o := Default()
 	o.Batch = 2
-	g := newGuest(t, o)
+	g := newGuest(t, isa, o)
 	var ps []*Probe
 	for _, s := range []string{"bench_target", "work_frame", "work_rip_relative", "work_divide", "work_atomic"} {
 		ps = append(ps, g.add(Spec{Symbol: s}))
@@ -207,21 +224,25 @@ func TestBatchLimit(t *testing.T) {
 }
 
 // The analysis of a function sees it as the compiler made it, whatever probes stand in it.
-func TestAnalysisSeesOriginalText(t *testing.T) {
-	g := newGuest(t, Default())
+func TestAnalysisSeesOriginalText(t *testing.T) { eachISA(t, holdAnalysisSeesOriginalText) }
+
+func holdAnalysisSeesOriginalText(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
 	g.add(Spec{Symbol: "bench_target"})
 	g.do(g.k.WaitOptimizer(g))
-	late := g.add(Spec{Symbol: "bench_target", Offset: 8})
+	late := g.add(Spec{Symbol: "bench_target", Offset: g.insn("bench_target", 2)})
 	g.do(g.k.WaitOptimizer(g))
 	if st := g.state(late); st.Refusal != nil && (st.Refusal.Rule == RuleForeign || st.Refusal.Rule == RuleUndecodable) {
 		t.Errorf("a probe's own change stands in the way: %v", st.Refusal)
 	}
 }
 
-func TestPreemptibleKernelRefuses(t *testing.T) {
+func TestPreemptibleKernelRefuses(t *testing.T) { eachISA(t, holdPreemptibleKernelRefuses) }
+
+func holdPreemptibleKernelRefuses(t *testing.T, isa string) {
 	o := Default()
 	o.Preempt = true
-	g := newGuest(t, o)
+	g := newGuest(t, isa, o)
 	st := g.state(g.add(Spec{Symbol: "bench_target"}))
 	if st.Refusal == nil || st.Refusal.Rule != RulePreempt {
 		t.Errorf("%+v %v", st, st.Refusal)
@@ -229,29 +250,35 @@ func TestPreemptibleKernelRefuses(t *testing.T) {
 }
 
 // A disabled probe between a jump's start and a new breakpoint does not hide the jump.
-func TestDisabledProbeDoesNotHideJump(t *testing.T) {
-	g := newGuest(t, Default())
+func TestDisabledProbeDoesNotHideJump(t *testing.T) { eachISA(t, holdDisabledProbeDoesNotHideJump) }
+
+func holdDisabledProbeDoesNotHideJump(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
 	jumping := g.add(Spec{Symbol: "work_frame"})
 	g.add(Spec{Symbol: "work_frame", Offset: 1, Disabled: true})
 	g.do(g.k.WaitOptimizer(g))
 	if st := g.state(jumping); st.Mode != Optimized {
 		t.Fatalf("%+v %v", st, st.Refusal)
 	}
-	g.add(Spec{Symbol: "work_frame", Offset: 4})
+	g.add(Spec{Symbol: "work_frame", Offset: g.insn("work_frame", 2)})
 	if st := g.state(jumping); st.Mode != Breakpoint {
 		t.Errorf("with a breakpoint in the region: %+v", st)
 	}
 }
 
 // A jump that nobody wants any more is freed also when a new breakpoint forces it away early.
-func TestForcedAwayAfterRemoval(t *testing.T) {
-	g := newGuest(t, Default())
+func TestForcedAwayAfterRemoval(t *testing.T) { eachISA(t, holdForcedAwayAfterRemoval) }
+
+func holdForcedAwayAfterRemoval(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
+	inner := g.insn("work_frame", 2)
+	was := g.text("work_frame", 0, int(inner))
 	p := g.add(Spec{Symbol: "work_frame"})
 	g.do(g.k.WaitOptimizer(g))
 	g.do(g.k.Remove(g, p))
-	q := g.add(Spec{Symbol: "work_frame", Offset: 4})
-	if got := g.text("work_frame", 0, 5); got != "55 48 89 e5 cc" {
-		t.Errorf("text %s", got)
+	q := g.add(Spec{Symbol: "work_frame", Offset: inner})
+	if got := g.text("work_frame", 0, int(inner)+1); got != was+" cc" {
+		t.Errorf("text %s, was %s", got, was)
 	}
 	g.do(g.k.Remove(g, q))
 	g.do(g.k.WaitOptimizer(g))
@@ -261,9 +288,11 @@ func TestForcedAwayAfterRemoval(t *testing.T) {
 }
 
 // While the jump of a disabled probe still stands, no jump and no pending one may span it.
-func TestDisabledJumpIsInTheWay(t *testing.T) {
-	g := newGuest(t, Default())
-	inner := g.add(Spec{Symbol: "work_frame", Offset: 4})
+func TestDisabledJumpIsInTheWay(t *testing.T) { eachISA(t, holdDisabledJumpIsInTheWay) }
+
+func holdDisabledJumpIsInTheWay(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
+	inner := g.add(Spec{Symbol: "work_frame", Offset: g.insn("work_frame", 2)})
 	g.do(g.k.WaitOptimizer(g))
 	g.do(g.k.Disable(g, inner))
 	outer := g.add(Spec{Symbol: "work_frame"})

@@ -85,11 +85,13 @@ func TestOptionsAreChecked(t *testing.T) {
 }
 
 // A preemptible kernel can optimize when it waits for all tasks, and never boosts.
-func TestPreemptibleKernelWaitsForTasks(t *testing.T) {
+func TestPreemptibleKernelWaitsForTasks(t *testing.T) { eachISA(t, holdPreemptibleKernelWaitsForTasks) }
+
+func holdPreemptibleKernelWaitsForTasks(t *testing.T, isa string) {
 	for quiesce, mode := range map[string]Mode{QuiesceSched: Breakpoint, QuiesceTasks: Optimized} {
 		o := Default()
 		o.Preempt, o.Quiesce = true, quiesce
-		g := newGuest(t, o)
+		g := newGuest(t, isa, o)
 		p := g.add(Spec{Symbol: "bench_target"})
 		g.do(g.k.WaitOptimizer(g))
 		if st := g.state(p); st.Mode != mode {
@@ -108,10 +110,12 @@ func TestPreemptibleKernelWaitsForTasks(t *testing.T) {
 
 // A probe that has never been optimized may have a task preempted in its detour buffer all the
 // same: hits go there while the jump is pending.
-func TestPendingDetourWaitsForTasks(t *testing.T) {
+func TestPendingDetourWaitsForTasks(t *testing.T) { eachISA(t, holdPendingDetourWaitsForTasks) }
+
+func holdPendingDetourWaitsForTasks(t *testing.T, isa string) {
 	o := Default()
 	o.Preempt, o.Quiesce = true, QuiesceTasks
-	g := newGuest(t, o)
+	g := newGuest(t, isa, o)
 	p := g.add(Spec{Symbol: "bench_target"})
 	g.do(g.k.Remove(g, p))
 	if !slices.Contains(g.k.detours.used, true) {
@@ -129,7 +133,7 @@ func TestMutantsWorkInPeace(t *testing.T) {
 		for _, protocol := range protocols() {
 			o := Default()
 			o.Mutant, o.Patching, o.Preempt = m, protocol, m == MutantPreemptSched
-			bootImage(t, "x86_64-2010", o, func(l *live) {
+			boot(t, o, func(l *live) {
 				was := l.read("work_tight_loop", 16)
 				symbol := "bench_target"
 				if m == MutantJumpIntoRegion {

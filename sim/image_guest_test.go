@@ -2,6 +2,7 @@ package sim
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -9,12 +10,21 @@ import (
 // TestGuestImages loads the images that the project ships and checks what the machine and package
 // kprobes rely on.
 func TestGuestImages(t *testing.T) {
-	const dir = "../workloads/images/"
-	b, err := os.ReadFile(dir + "x86_64-2010.elf")
+	paths, err := filepath.Glob("../workloads/images/*.elf")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no guest images: %v", err)
+	}
+	for _, p := range paths {
+		t.Run(filepath.Base(p), func(t *testing.T) { checkGuestImage(t, p) })
+	}
+}
+
+func checkGuestImage(t *testing.T, path string) {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	im, err := LoadImage("x86_64-2010.elf", b)
+	im, err := LoadImage(filepath.Base(path), b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,17 @@ import (
 )
 
 func TestNewChecksItsOptions(t *testing.T) {
-	b, err := workloads.Open("x86_64-2010")
+	for _, im := range workloads.List() {
+		t.Run(im.Name, func(t *testing.T) { holdNewChecksItsOptions(t, im.Name) })
+	}
+}
+
+func holdNewChecksItsOptions(t *testing.T, image string) {
+	b, err := workloads.Open(image)
 	if err != nil {
 		t.Fatal(err)
 	}
-	im, err := sim.LoadImage("x86_64-2010", b)
+	im, err := sim.LoadImage(image, b)
 	if err != nil {
 		t.Fatal(err)
 	}

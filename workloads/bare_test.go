@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The guest's hit path of every era works on a processor that is not ours: single step, boosting,
+// The guest's hit path of every image works on a processor that is not ours: single step, boosting,
 // jprobes, return probes, nested hits, faults, jump optimization, as bare/selftest.c sets them up.
 func TestSelfTestUnderQemu(t *testing.T) {
 	for _, tool := range []string{"gcc", "ld", "objcopy", "qemu-system-x86_64"} {
@@ -15,10 +15,7 @@ func TestSelfTestUnderQemu(t *testing.T) {
 		}
 	}
 	for _, im := range List() {
-		if im.ISA != "x86_64" {
-			continue
-		}
-		out, err := exec.Command("timeout", "60", "sh", "bare/run.sh", "-DERA="+im.Era).CombinedOutput()
+		out, err := exec.Command("timeout", "60", "sh", "bare/run.sh", "-i", im.ISA, "-DERA="+im.Era).CombinedOutput()
 		if err != nil || !strings.HasSuffix(string(out), "ok\n") {
 			t.Errorf("%s: %v\n%s", im.Name, err, out)
 		}

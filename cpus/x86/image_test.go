@@ -11,7 +11,7 @@ import (
 // TestImagesAreModelled decodes every function of the committed kernel images: each instruction must be
 // one that the table models.
 func TestImagesAreModelled(t *testing.T) {
-	paths, err := filepath.Glob("../../workloads/images/x86_64-*.elf")
+	paths, err := filepath.Glob("../../workloads/images/*.elf")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no kernel images under workloads/images: %v", err)
 	}
@@ -44,7 +44,7 @@ func checkImage(t *testing.T, path string) {
 			t.Fatalf("%s: %v", s.Name, err)
 		}
 		funcs++
-		insns += checkFunction(t, s.Name, s.Value, code)
+		insns += checkFunction(t, f.Machine == elf.EM_X86_64, s.Name, s.Value, code)
 	}
 	if funcs < 50 || insns < 1000 {
 		t.Errorf("%d functions with %d instructions are no kernel", funcs, insns)
@@ -53,12 +53,16 @@ func checkImage(t *testing.T, path string) {
 }
 
 // checkFunction decodes code and returns the number of instructions.
-func checkFunction(t *testing.T, name string, at uint64, code []byte) int {
-	c := &CPU{long: true}
+func checkFunction(t *testing.T, long bool, name string, at uint64, code []byte) int {
+	c := &CPU{long: long}
+	mode := 32
+	if long {
+		mode = 64
+	}
 	n := 0
 	for off := 0; off < len(code); n++ {
 		in := c.decode(code[off:min(off+maxInsn, len(code))], at+uint64(off))
-		x, _ := disassemble(code[off:min(off+maxInsn, len(code))], 64)
+		x, _ := disassemble(code[off:min(off+maxInsn, len(code))], mode)
 		if address(in.exec) == address(execUndefined) && x.Op != x86asm.ICEBP {
 			t.Errorf("%s+%#x: % x (%s) is not modelled", name, off, code[off:off+int(in.len)], x)
 		}

@@ -1,8 +1,10 @@
 /*
  * Brings a PC started by a multiboot loader into the state in which the guest kernel expects a
- * CPU: long mode, the image at its address and all memory in the direct map, the local APIC where
- * kernels of 2010 have it.
+ * CPU: its mode, the image at its address and all memory mapped, the local APIC where kernels of
+ * 2010 have it. The CPU's copy of the per-CPU data goes to 48 MiB.
  */
+#include <linux/era.h>
+
 	.section .boot32, "awx"
 	.code32
 	.globl boot32
@@ -18,6 +20,7 @@ boot32:
 	movb $0xff, %al
 	outb %al, $0x21
 	outb %al, $0xa1
+#ifdef __x86_64__
 	/* Second level: two megabyte pages of the first gigabyte. */
 	movl $pd_low, %edi
 	movl $0x83, %eax
@@ -56,7 +59,7 @@ boot64:
 	movl %eax, %ds
 	movl %eax, %es
 	movl %eax, %ss
-	/* The per-CPU copy goes to 48 MiB, seen through the direct map. */
+	/* Memory is seen through the direct map. */
 	movabsq $0xffff880003000000, %rdi
 	movq %rdi, %rbp
 	movq $__per_cpu_load, %rsi
@@ -73,14 +76,51 @@ gdt32:
 gdt32_ptr:
 	.word 15
 	.long gdt32
+#else
+	/* Pages of four megabytes: the first 512 MiB where they are and from 3 GiB on. */
+	xorl %ecx, %ecx
+	movl $0x83, %eax
+1:	movl %eax, pd(,%ecx,4)
+	movl %eax, pd + 768*4(,%ecx,4)
+	addl $0x400000, %eax
+	incl %ecx
+	cmpl $128, %ecx
+	jne 1b
+	movl $pt_top + 3, pd + 1023*4
+	movl $0xfee00000 + 0x1b, pt_top + 0x3fb*4
+	movl %cr4, %eax
+	orl $0x10, %eax
+	movl %eax, %cr4
+	movl $pd, %eax
+	movl %eax, %cr3
+	movl %cr0, %eax
+	orl $0x80010001, %eax
+	movl %eax, %cr0
+	xorl %eax, %eax
+	xorl %edx, %edx
+#if !ERA_UNIPROCESSOR
+	movl $0xc3000000, %edi
+	movl %edi, %edx
+	movl $__per_cpu_load, %esi
+	movl $__per_cpu_end, %ecx
+	cld
+	rep movsb
+#endif
+	movl $_start, %ecx
+	jmp *%ecx
+#endif
 
 	.section .boot32.tables, "aw", @nobits
 	.balign 4096
+#ifdef __x86_64__
 pml4:	.skip 4096
 pdpt_low: .skip 4096
 pdpt_high: .skip 4096
 pd_low: .skip 4096
 pd_top: .skip 4096
+#else
+pd:	.skip 4096
+#endif
 pt_top: .skip 4096
 	.skip 4096
 boot32_stack:

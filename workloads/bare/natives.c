@@ -5,6 +5,7 @@
 #include <linux/kprobes.h>
 #include <linux/sched.h>
 #include <linux/workload.h>
+#include <asm/asm.h>
 
 void selftest(void);
 
@@ -21,7 +22,7 @@ static void put(const char *s)
 
 static void put_hex(unsigned long v)
 {
-	int shift = 60;
+	int shift = BITS_PER_LONG - 4;
 
 	while (shift > 0 && !(v >> shift))
 		shift -= 4;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the guest kernel for a bare PC and runs its self-test under qemu, an implementation of the
 # processor that is not ours.
-# run.sh [-o FILE] [-DERA=YEAR] [-DSPEED_ALU=N|-DSPEED_CALLS=N|-DSPEED_CHASE=N] [-- QEMU-ARGS]
+# run.sh [-i ISA] [-o FILE] [-DERA=YEAR] [-DSPEED_ALU=N|-DSPEED_CALLS=N|-DSPEED_CHASE=N] [-- QEMU-ARGS]
 # With a SPEED define only that loop runs (after the test), long enough to be timed. With -o the kernel
 # goes to FILE, to be run by somebody else.
 set -eu
@@ -9,16 +9,17 @@ here=$PWD
 cd "$(dirname "$0")"
 defines=
 output=
+isa=x86_64
 while [ $# -gt 0 ]; do
 	case $1 in
 	--) shift; break ;;
+	-i) shift; isa=$1; shift ;;
 	-o) shift; case $1 in /*) output=$1 ;; *) output=$here/$1 ;; esac; shift ;;
 	*) defines="$defines $1"; shift ;;
 	esac
 done
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-isa=x86_64
 k=../kernel
 cd "$k"
 . ./isa.sh

@@ -7,6 +7,7 @@
 #include <linux/kprobes.h>
 #include <linux/sched.h>
 #include <linux/workload.h>
+#include <asm/extable.h>
 
 void say(const char *what, unsigned long v);
 void *text_poke(void *addr, const void *src, unsigned long n);
@@ -30,6 +31,19 @@ DECLARE_PER_CPU(unsigned long, handler_hits);
 
 extern u8 __slots_start[], __detours_start[];
 
+/* What depends on how long instructions are, and on where memory is. */
+#ifdef __x86_64__
+#define POPF_AT 14	/* popf in work_flags */
+#define CALL_AT 7	/* the first call in work_indirect_call */
+#define REGION 5	/* whole instructions of bench_target, for a jump */
+#define SPEED_TABLE 0xffff880001000000UL
+#else
+#define POPF_AT 13
+#define CALL_AT 5
+#define REGION 6
+#define SPEED_TABLE 0xc1000000UL
+#endif
+
 static void check(const char *what, unsigned long got, unsigned long want)
 {
 	if (got == want)
@@ -38,13 +52,14 @@ static void check(const char *what, unsigned long got, unsigned long want)
 	panic_at("wanted", want);
 }
 
-static void arm(struct kprobe *p, unsigned long len, int slot)
+/* The slot gets more than the first instruction: what follows it is not executed, or overwritten. */
+static void arm(struct kprobe *p, int slot)
 {
 	u8 bp = BREAKPOINT_INSTRUCTION;
 
 	p->opcode = *p->addr;
 	p->ainsn.insn = __slots_start + slot * MAX_INSN_SIZE;
-	text_poke(p->ainsn.insn, p->addr, len);
+	text_poke(p->ainsn.insn, p->addr, MAX_INSN_SIZE - RELATIVEJUMP_SIZE);
 	hlist_add_head(&p->hlist, &kprobe_table[hash_ptr(p->addr, KPROBE_HASH_BITS)]);
 	text_poke(p->addr, &bp, 1);
 }
@@ -59,13 +74,13 @@ static void disarm(struct kprobe *p)
 /* The kernel registers one probe: that of the return trampoline, a nop. */
 int register_kprobe(struct kprobe *p)
 {
-	arm(p, 1, 8);
+	arm(p, 8);
 	return 0;
 }
 #endif
 
 /* One probe at the start of fn: results and hits over a few calls. */
-static void try_probe(const char *name, bench_fn fn, unsigned long at, unsigned long len,
+static void try_probe(const char *name, bench_fn fn, unsigned long at,
 		      kprobe_pre_handler_t pre, kprobe_post_handler_t post, int boostable,
 		      int want_boostable)
 {
@@ -79,7 +94,7 @@ static void try_probe(const char *name, bench_fn fn, unsigned long at, unsigned 
 	for (int i = 0; i < 8; i++)
 		want[i] = fn(i * 7, i + 3);
 	p.ainsn.boostable = boostable;
-	arm(&p, len, 3);
+	arm(&p, 3);
 	percpu_write(handler_hits, 0);
 	for (int i = 0; i < 8; i++)
 		check(name, fn(i * 7, i + 3), want[i]);
@@ -91,8 +106,7 @@ static void try_probe(const char *name, bench_fn fn, unsigned long at, unsigned 
 	say(name, hits);
 }
 
-static void try_retprobe(const char *name, bench_fn fn, unsigned long len, int instances,
-			 unsigned long hits)
+static void try_retprobe(const char *name, bench_fn fn, int instances, unsigned long hits)
 {
 	static struct kretprobe_instance ri[16];
 	struct kretprobe rp = {
@@ -103,7 +117,7 @@ static void try_retprobe(const char *name, bench_fn fn, unsigned long len, int i
 
 	for (int i = 0; i < instances; i++)
 		hlist_add_head(&ri[i].hlist, &rp.free_instances);
-	arm(&rp.kp, len, 4);
+	arm(&rp.kp, 4);
 	percpu_write(handler_hits, 0);
 	check(name, fn(12, 3), want);
 	disarm(&rp.kp);
@@ -111,8 +125,8 @@ static void try_retprobe(const char *name, bench_fn fn, unsigned long len, int i
 	say(name, rp.nmissed);
 }
 
-/* A jprobe at the start of probed, which fn calls once; len bytes are its first instruction. */
-static void try_jprobe(const char *name, bench_fn fn, bench_fn probed, unsigned long len)
+/* A jprobe at the start of probed, which fn calls once. */
+static void try_jprobe(const char *name, bench_fn fn, bench_fn probed)
 {
 	struct jprobe jp = {
 		.kp = {
@@ -124,7 +138,7 @@ static void try_jprobe(const char *name, bench_fn fn, bench_fn probed, unsigned 
 	unsigned long want = fn(1234, 56);
 
 	jp.kp.ainsn.boostable = -1;
-	arm(&jp.kp, len, 9);
+	arm(&jp.kp, 9);
 	percpu_write(handler_hits, 0);
 	for (int i = 0; i < 3; i++)
 		check(name, fn(1234, 56), want);
@@ -145,8 +159,8 @@ static void try_nested(void)
 	struct kprobe inner = { .addr = (u8 *)bench_target, .pre_handler = handler_count };
 	struct kprobe outer = { .addr = (u8 *)work_short, .pre_handler = handler_nested };
 
-	arm(&inner, 5, 5);
-	arm(&outer, 3, 6);
+	arm(&inner, 5);
+	arm(&outer, 6);
 	percpu_write(handler_hits, 0);
 	for (unsigned long i = 0; i < 4; i++)
 		check("nested", work_short(i, 9), i);
@@ -176,16 +190,16 @@ static void try_optimized(void)
 	list_add_tail(&child.list, &op.kp.list);
 	memcpy(saved, op.kp.addr, 5);
 	text_poke(buffer, optprobe_template_entry, size);
-	text_poke(buffer + (optprobe_template_val - optprobe_template_entry), &self, 8);
+	text_poke(buffer + (optprobe_template_val - optprobe_template_entry), &self, sizeof(self));
 	text_poke(buffer + (optprobe_template_call - optprobe_template_entry) + 1, &rel, 4);
-	text_poke(buffer + size, op.kp.addr, 5);
-	*(s32 *)(jump + 1) = (op.kp.addr + 5) - (buffer + size + 10);
-	text_poke(buffer + size + 5, jump, 5);
+	text_poke(buffer + size, op.kp.addr, REGION);
+	*(s32 *)(jump + 1) = op.kp.addr - (buffer + size + sizeof(jump));
+	text_poke(buffer + size + REGION, jump, sizeof(jump));
 	op.optinsn.insn = buffer;
-	op.optinsn.size = 5;
+	op.optinsn.size = REGION;
 	op.kp.flags = KPROBE_FLAG_OPTIMIZED;
 	percpu_write(handler_hits, 0);
-	arm(&op.kp, 5, 7);
+	arm(&op.kp, 7);
 	check("pending", bench_target(5, 6), want);
 	*(s32 *)(jump + 1) = buffer - (op.kp.addr + 5);
 	text_poke(op.kp.addr, jump, 5);
@@ -213,7 +227,7 @@ static void speed(void)
 	unsigned long speed_alu(unsigned long n), speed_calls(unsigned long n);
 	unsigned long speed_chase(unsigned long n, unsigned long *table);
 	void speed_chase_init(unsigned long *table);
-	unsigned long *table __unused = (unsigned long *)0xffff880001000000UL;
+	unsigned long *table __unused = (unsigned long *)SPEED_TABLE;
 
 #if defined(SPEED_ALU)
 	report("alu", (bench_fn)(void *)speed_alu, SPEED_ALU, 0);
@@ -230,25 +244,38 @@ static void speed(void)
 #endif
 }
 
+/* Where the exception table says that the function may fault, as an offset in it. */
+static unsigned long fault_at(bench_fn fn)
+{
+	extern const struct exception_table_entry __start___ex_table[], __stop___ex_table[];
+	unsigned long start = (unsigned long)fn;
+
+	for (const struct exception_table_entry *e = __start___ex_table; e < __stop___ex_table; e++) {
+		if (e->insn >= start && e->insn < start + 64)
+			return e->insn - start;
+	}
+	panic_at("no exception table entry", start);
+}
+
 void selftest(void)
 {
-	try_probe("step", bench_target, 0, 5, handler_count, NULL, -1, -1);
-	try_probe("boost", bench_target, 0, 5, handler_count, NULL, 0, 1);
-	try_probe("post", bench_target, 0, 5, handler_count, post_count, -1, -1);
-	try_probe("pushf", work_flags, 0, 1, handler_count, NULL, -1, -1);
-	try_probe("popf", work_flags, 14, 1, handler_count, NULL, -1, -1);
-	try_probe("cli", work_cli_sti, 1, 1, handler_count, NULL, -1, -1);
+	try_probe("step", bench_target, 0, handler_count, NULL, -1, -1);
+	try_probe("boost", bench_target, 0, handler_count, NULL, 0, 1);
+	try_probe("post", bench_target, 0, handler_count, post_count, -1, -1);
+	try_probe("pushf", work_flags, 0, handler_count, NULL, -1, -1);
+	try_probe("popf", work_flags, POPF_AT, handler_count, NULL, -1, -1);
+	try_probe("cli", work_cli_sti, 1, handler_count, NULL, -1, -1);
 	/* Not sti: qemu traps one instruction late there, which a processor does only after mov ss. */
-	try_probe("ret", work_short, 3, 1, handler_count, NULL, -1, 1);
-	try_probe("call", work_call_first, 0, 5, handler_count, NULL, -1, -1);
-	try_probe("call *reg", work_indirect_call, 7, 2, handler_count, NULL, -1, -1);
-	try_probe("fault in step", work_faulting, 0x15, 3, handler_count, NULL, -1, -1);
-	try_probe("fault in handler", bench_target, 0, 5, handler_faulting, NULL, -1, -1);
-	try_retprobe("return", bench_target, 5, 1, 1);
-	try_retprobe("recursive return", work_recursive, 1, 16, 13);
-	try_retprobe("too few instances", work_recursive, 1, 4, 4);
-	try_jprobe("jprobe", bench_target, bench_target, 5);
-	try_jprobe("jprobe, arguments on the stack", work_values, values_9, 3);
+	try_probe("ret", work_short, 3, handler_count, NULL, -1, 1);
+	try_probe("call", work_call_first, 0, handler_count, NULL, -1, -1);
+	try_probe("call *reg", work_indirect_call, CALL_AT, handler_count, NULL, -1, -1);
+	try_probe("fault in step", work_faulting, fault_at(work_faulting), handler_count, NULL, -1, -1);
+	try_probe("fault in handler", bench_target, 0, handler_faulting, NULL, -1, -1);
+	try_retprobe("return", bench_target, 1, 1);
+	try_retprobe("recursive return", work_recursive, 16, 13);
+	try_retprobe("too few instances", work_recursive, 4, 4);
+	try_jprobe("jprobe", bench_target, bench_target);
+	try_jprobe("jprobe, arguments on the stack", work_values, values_9);
 	try_nested();
 	try_optimized();
 	speed();

@@ -12,7 +12,7 @@ FUNC work_frame
 	pushl %ebp
 	movl %esp, %ebp
 	pushl %ebx
-	leal (%eax,%edx,2), %ebx
+	leal 1(%eax,%edx,2), %ebx
 	shrl $3, %ebx
 	leal 5(%ebx,%eax), %eax
 	popl %ebx
