@@ -200,6 +200,8 @@ type ISA struct {
 // Bus is what a CPU needs of the machine around it.
 type Bus struct {
 	Memory *mmu.Memory
+	// Directory keeps the caches of several CPUs coherent; nil means that this one is alone.
+	Directory *mmu.Directory
 	// Device answers for physical addresses outside RAM; nil means nobody does.
 	Device Device
 	// Interrupts delivers vectors to the CPU; nil means none ever come.

@@ -83,6 +83,18 @@ func (c *Cache) Touch(line uint32) bool {
 	return false
 }
 
+// Bring is Touch that also tells which line went to make room: that line plus one, or zero.
+func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
+	if *c.way(line) == 0 {
+		set := line & c.Mask
+		gone = c.tags[set*c.ways+uint32(bits.TrailingZeros32(^c.used[set]))]
+	}
+	return c.Touch(line), gone
+}
+
+// Has reports whether a line is there.
+func (c *Cache) Has(line uint32) bool { return *c.way(line) != 0 }
+
 // way returns the place where the way that holds a line is kept.
 func (c *Cache) way(line uint32) *uint8 {
 	i := line / wayLines

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"kprobesim/cpus"
+	"kprobesim/mmu"
 )
 
 // load puts the image into memory and makes the CPUs.
@@ -40,6 +41,10 @@ func (m *Machine) makeCPUs(root uint64) error {
 	}
 	m.bootStack = stack.Addr
 	lo, size, _ := m.image.Section(".native")
+	var dir *mmu.Directory
+	if m.cfg.CPUs > 1 {
+		dir = mmu.NewDirectory(m.cfg.CPUs)
+	}
 	for i := range m.cfg.CPUs {
 		base, err := m.perCPU()
 		if err != nil {
@@ -47,7 +52,7 @@ func (m *Machine) makeCPUs(root uint64) error {
 		}
 		apic := NewLAPIC(m.apicConfig(i))
 		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
-			Memory: m.mem, Device: apicDevice{apic}, Interrupts: apic,
+			Memory: m.mem, Directory: dir, Device: apicDevice{apic}, Interrupts: apic,
 			Native: [2]uint64{lo, lo + size}, Phase: m.phase, Root: root,
 		})
 		m.percpu = append(m.percpu, base)

@@ -101,6 +101,11 @@ func (cfg *Config) check() error {
 	if errs := cfg.CPU.Check(cfg.ISA); len(errs) > 0 {
 		return fmt.Errorf("machine %s: %w", cfg.CPU.Name, errors.Join(errs...))
 	}
+	if cfg.CPUs > 1 {
+		if err := mmu.CheckLines(cfg.CPU.L1I, cfg.CPU.L1D, cfg.CPU.L2); err != nil {
+			return fmt.Errorf("machine %s: %w", cfg.CPU.Name, err)
+		}
+	}
 	return nil
 }
 

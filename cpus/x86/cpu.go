@@ -98,6 +98,7 @@ type CPU struct {
 	watchHit           uint64
 
 	bus        cpus.Bus
+	dir        *mmu.Directory // nil when the CPU is alone
 	memory     *mmu.Memory
 	itlb, dtlb *mmu.TLB
 	dtlbGen    uint64
@@ -137,6 +138,7 @@ func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, reset func(*CPU)) *CPU {
 	c.itlb = mmu.NewTLB(cfg.ITLB, c.largeShift)
 	c.dtlb = mmu.NewTLB(cfg.DTLB, c.largeShift)
 	c.timing.init(cfg)
+	c.attach(bus.Directory)
 	c.fetcher.init(bus.Memory.Size())
 	c.cur = new(block)
 	bus.Memory.OnCodeStore(c.dropCode)

@@ -168,12 +168,22 @@ func rmw[T width](c *CPU, va uint64) (v T, ok bool) {
 	off := va & 0xfff
 	if e.write == va>>12+c.lookGen && off <= 0x1000-uint64(unsafe.Sizeof(v)) {
 		pa := e.base + off
+		if c.claims() {
+			c.claim(pa, uint64(unsafe.Sizeof(v)))
+		}
 		c.touchLoad(pa, uint64(unsafe.Sizeof(v)))
 		return rd[T](c.mem, pa), true
 	}
 	acc := mmu.Access{Write: true, User: c.user, Protect: c.cr0&cr0WP != 0}
 	last := (va + uint64(unsafe.Sizeof(v)) - 1) & c.linMask
-	if c.page(va, acc) == nil || va>>12 != last>>12 && c.page(last, acc) == nil {
+	p := c.page(va, acc)
+	if p == nil {
+		return 0, false
+	}
+	if pa := p.Offset(va); c.claims() && va>>12 == last>>12 && c.memory.Holds(pa, int(unsafe.Sizeof(v))) {
+		c.claim(pa, uint64(unsafe.Sizeof(v)))
+	}
+	if va>>12 != last>>12 && c.page(last, acc) == nil {
 		return 0, false
 	}
 	return load[T](c, va)

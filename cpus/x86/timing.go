@@ -79,6 +79,7 @@ type timing struct {
 
 	l1i, l1d, l2         *mmu.Cache
 	iRecent, dRecent     []uint32
+	sRecent              []uint32 // dRecent, of lines that may be written; the same slice on one CPU
 	iMask, dMask         uint32
 	dShift               uint
 	l1Lat, l2Lat, memLat ticks
@@ -131,6 +132,7 @@ func (t *timing) init(cfg *cpus.Config) {
 	t.l1i, t.l1d, t.l2 = mmu.NewCache(cfg.L1I), mmu.NewCache(cfg.L1D), mmu.NewCache(cfg.L2)
 	t.iRecent, t.iMask = t.l1i.Recent, t.l1i.Mask
 	t.dRecent, t.dMask, t.dShift = t.l1d.Recent, t.l1d.Mask, t.l1d.Shift()
+	t.sRecent = t.dRecent
 	t.l1Lat, t.l2Lat, t.memLat = cfg.L1D.Latency, cfg.L2.Latency, cfg.Memory
 	t.predictor.init(cfg.Predictor)
 }
@@ -431,7 +433,7 @@ func (c *CPU) touchLoad(pa, n uint64) {
 // touchStore sends a store through the caches and notes its data for younger loads.
 func (c *CPU) touchStore(pa, n uint64) {
 	line := uint32(pa >> (c.dShift & 63))
-	if c.dRecent[line&c.dMask] != line+1 {
+	if c.sRecent[line&c.dMask] != line+1 {
 		c.missStore(pa)
 	}
 	if pa&63+n > 64 {
@@ -450,7 +452,7 @@ func (c *CPU) missLoad(pa uint64) {
 }
 
 func (c *CPU) missStore(pa uint64) {
-	if d := c.lookup(pa) - c.l1Lat; d > 0 {
+	if d := c.lookupStore(pa) - c.l1Lat; d > 0 {
 		c.acc[c.idx&(accesses-1)].missW += d
 		c.step.Stalls.DCache += d
 	}
@@ -464,6 +466,9 @@ func (c *CPU) splitLoad(pa uint64) {
 
 // lookup returns the load-to-use latency of data at pa and brings its line in.
 func (c *CPU) lookup(pa uint64) ticks {
+	if c.dir != nil {
+		return c.lookupShared(pa)
+	}
 	if c.l1d.Touch(uint32(pa >> c.l1d.Shift())) {
 		return c.l1Lat
 	}
@@ -475,8 +480,20 @@ func (c *CPU) lookup(pa uint64) ticks {
 	return c.memLat
 }
 
+// lookupStore is lookup for a store.
+func (c *CPU) lookupStore(pa uint64) ticks {
+	if c.dir != nil {
+		return c.lookupOwned(pa)
+	}
+	return c.lookup(pa)
+}
+
 // missFetch brings a line into the instruction cache and stalls the front end.
 func (c *CPU) missFetch(pa uint64) {
+	if c.dir != nil {
+		c.fetchShared(pa)
+		return
+	}
 	if c.l1i.Touch(uint32(pa >> c.l1i.Shift())) {
 		return
 	}

@@ -262,6 +262,19 @@ FUNC boot_sleep
 1:	hlt
 	jmp 1b
 
+/* Boots and computes, while the others do what they do. */
+FUNC boot_busy
+	call start_others
+	jmp busy
+
+/* Another CPU that is ready and sleeps between the ticks of its own timer, every arg2 counts. */
+FUNC ticking
+	movl $0xb, 0x3e0(%rbp)
+	movl $0x20040, 0x320(%rbp)
+	movq arg2, %rax
+	movl %eax, 0x380(%rbp)
+	jmp ready
+
 /* Boots and sends CPU 1 a vector that has no gate. */
 FUNC boot_nogate
 	call start_others

@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+
+	"kprobesim/cpus"
+)
+
+// counters runs a loop of additions on all CPUs and returns cycles a round, as CPU 1 has them.
+func counting(t *testing.T, n int, main, other string) (cycles float64, c *cpus.Counters) {
+	t.Helper()
+	const rounds = 2000
+	w := newMany(t, n, main, other)
+	w.set(t, "arg2", rounds)
+	w.run(t)
+	if want := uint64(n * rounds); main != "boot_own" && !slices.Equal(w.reports, []uint64{want}) {
+		t.Errorf("%s on %d CPUs counted to %d, want %d: an instruction is not interrupted by others", main, n, w.reports, want)
+	}
+	c = w.CPU(1).Counters()
+	return float64(w.CPU(1).Now().Cycles()) / rounds, c
+}
+
+// TestSharedCounterCosts compares counters that all CPUs write with one for each CPU.
+func TestSharedCounterCosts(t *testing.T) {
+	own, oc := counting(t, 4, "boot_own", "count_own")
+	plain, pc := counting(t, 4, "boot_plain", "count_plain")
+	locked, lc := counting(t, 4, "boot_locked", "count_locked")
+	t.Logf("cycles a round: own %.1f, shared %.1f, shared and locked %.1f", own, plain, locked)
+	if plain < 20*own || locked < 20*own {
+		t.Errorf("a shared counter takes %.1f cycles, locked %.1f, its own %.1f", plain, locked, own)
+	}
+	if each := float64(manyTransfer.Cycles()); locked < 3*each || locked > 5*each {
+		t.Errorf("a locked addition takes %.1f cycles: all four CPUs wait for the line, which moves in %.0f", locked, each)
+	}
+	if oc.Transfers > 100 || oc.Upgrades > 100 {
+		t.Errorf("%d transfers and %d upgrades for counters of their own", oc.Transfers, oc.Upgrades)
+	}
+	if pc.Transfers < 20 || pc.Upgrades < 20 {
+		t.Errorf("%d transfers and %d upgrades for a shared counter", pc.Transfers, pc.Upgrades)
+	}
+	if lc.Upgrades > lc.Transfers/4 {
+		t.Errorf("%d transfers and %d upgrades for locked additions, which take the line at once", lc.Transfers, lc.Upgrades)
+	}
+}
+
+// TestParkedNeighboursCostNothing holds that a CPU which is alone takes the same time whether others
+// could be started or not.
+func TestParkedNeighboursCostNothing(t *testing.T) {
+	for _, model := range []string{cpus.Throughput, cpus.Window} {
+		var got []cpus.Counters
+		for _, n := range []int{1, 2, 256} {
+			w := newMany(t, n, "count_plain", "ready", func(c *Config) { c.CPU.Model = model })
+			w.set(t, "arg", 0)
+			w.set(t, "arg2", 5000)
+			w.run(t)
+			c := *w.CPU(0).Counters()
+			got = append(got, c)
+			if c != got[0] {
+				t.Errorf("%s: with %d CPUs %+v, alone %+v", model, n, c, got[0])
+			}
+		}
+	}
+}
+
+// TestCodeOfOthers rewrites an instruction in the middle of a block that another CPU runs in a loop.
+// Each value must arrive, in turns by time and in turns of one instruction.
+func TestCodeOfOthers(t *testing.T) {
+	for _, p := range []Policy{nil, &inTurn{steps: 1}, &inTurn{steps: 3}, &dice{state: 5}} {
+		w := newMany(t, 2, "boot_patch", "run_patched", func(c *Config) { c.Policy = p })
+		w.set(t, "arg2", 200)
+		w.run(t)
+		if !slices.Equal(w.reports, []uint64{199}) {
+			t.Errorf("%T: reported %d", p, w.reports)
+		}
+		if c := w.CPU(1).Counters(); c.L1IMisses < 199 || c.Transfers < 199 {
+			t.Errorf("%T: cpu 1 fetched its line %d times, %d from another", p, c.L1IMisses, c.Transfers)
+		}
+	}
+}
