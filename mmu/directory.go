@@ -18,6 +18,7 @@ const (
 	Modified               // written, nobody else has it
 )
 
+// String is the letter of the state.
 func (s State) String() string { return [...]string{"I", "S", "E", "M"}[s&3] }
 
 // Supply is what a request for a line leads to on the bus.
@@ -53,7 +54,7 @@ type dirChunk struct {
 	owner   [dirLines]uint16 // the CPU that has the line alone, plus one
 	dirty   [dirLines / 64]uint64
 	free    [dirLines]clock.Ticks // when its last transfer or upgrade ends
-	holders []uint64 // sets of CPUs, words of a line side by side
+	holders []uint64              // sets of CPUs, words of a line side by side
 }
 
 const dirLines = 4096
