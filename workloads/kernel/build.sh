@@ -18,10 +18,11 @@ hash=$(find . -type f | sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
 printf 'const char kernel_source_hash[] = "%s";\n' "$hash" >"$tmp/hash.c"
 echo "const int kernel_era = $era;" >>"$tmp/hash.c"
 
-# Kernels of 2005 were built without frame pointers, those of 2010 with them.
+# Kernels of 2005 were built without frame pointers, those of 2010 with them and for processors in
+# general.
 case $era in
 2005) frames=-fomit-frame-pointer ;;
-*) frames=-fno-omit-frame-pointer ;;
+*) frames="-fno-omit-frame-pointer -mtune=generic" ;;
 esac
 . ./isa.sh
 flags="-DERA=$era -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
