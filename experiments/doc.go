@@ -73,7 +73,7 @@
 // published figures of the named points of the experiment in [calibration]. There are never more
 // fitted numbers than figures. An event that cannot be told apart from another one is tied to it:
 // same_as = "exception_breakpoint" instead of cycles, with a source that says why; it has the other's
-// number, also while that is fitted. Costs are cycles, written as integers, decimals or fractions. See
+// number, also while that is fitted, and more = 10 makes it so many cycles dearer. Costs are cycles, written as integers, decimals or fractions. See
 // machines/xeon-e5410.toml for all tables; names of classes and events are those of the ISA.
 //
 // # What is measured

@@ -41,10 +41,14 @@ func Machines() []string { return ownNames("machines") }
 func Experiments() []string { return ownNames(".") }
 
 // ExperimentTitle returns the title of an experiment of this program, and MachineTitle that of a machine.
-func (l *Loader) ExperimentTitle(name string) (string, error) { return l.title("experiment", ".", name) }
+func (l *Loader) ExperimentTitle(name string) (string, error) {
+	return l.title("experiment", ".", name)
+}
 
 // MachineTitle returns the title of a machine description of this program.
-func (l *Loader) MachineTitle(name string) (string, error) { return l.title("machine", "machines", name) }
+func (l *Loader) MachineTitle(name string) (string, error) {
+	return l.title("machine", "machines", name)
+}
 
 // title reads the title of a file of this program, without checking the rest of it.
 func (l *Loader) title(what, folder, name string) (string, error) {

@@ -265,15 +265,16 @@ func (mr *machineReader) ticks(r *doc.Reader) (t clock.Ticks) {
 	return t
 }
 
-// tie says that an event costs the same as another one.
+// tie says that an event costs the same as another one, or so much more.
 type tie struct {
 	event, as string
+	more      clock.Ticks
 	r         *doc.Reader // the table of event
 }
 
 // event reads the table of an event: its cycles, or the name of the event that it costs the same as,
-// which is added to ties. A description ties two events where it cannot tell them apart, so that one
-// fitted number serves both.
+// which is added to ties. A description ties two events where it cannot tell them apart, or knows only
+// their difference, so that one fitted number serves both.
 func (mr *machineReader) event(r *doc.Reader, name string, ties *[]tie) clock.Ticks {
 	if !r.Has("same_as") {
 		return mr.ticks(r)
@@ -284,7 +285,7 @@ func (mr *machineReader) event(r *doc.Reader, name string, ties *[]tie) clock.Ti
 		}
 	}
 	t := tie{event: name, r: r}
-	mr.section(r, into("same_as", &t.as, true, doc.OneOf(mr.isa.Events...)))
+	mr.section(r, into("same_as", &t.as, true, doc.OneOf(mr.isa.Events...)), cycles("more", &t.more, false))
 	*ties = append(*ties, t)
 	return 0
 }
@@ -298,7 +299,7 @@ func (mr *machineReader) tie(ties []tie) {
 			t.r.Errorf("same_as", "%s has no number of its own: name an event that has cycles", t.as)
 			continue
 		}
-		events[t.event] = events[t.as]
+		events[t.event] = events[t.as] + t.more
 	}
 }
 

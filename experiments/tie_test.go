@@ -37,6 +37,23 @@ func TestTiedEvent(t *testing.T) {
 	}
 }
 
+// A tied event may be dearer than the other by a number of its own.
+func TestTiedEventThatIsDearer(t *testing.T) {
+	file := toyFiles(t)
+	write(t, filepath.Dir(file), "machine.toml", tiedMachine(`same_as = "trap", more = "1/2", source = "book: 7"`))
+	p, err := toyLoader().Plan(file, []string{"machine.event.trap.cycles=120"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := p.Points[0].Machine
+	if got := m.CPU.Events["mispredict"]; got != 120*60+30 {
+		t.Errorf("the tied event costs %d ticks, want half a cycle more than 120 cycles", got)
+	}
+	if !slices.ContainsFunc(m.Params, func(p Param) bool { return p.Path == "event.mispredict.more" && p.Value == "1/2" }) {
+		t.Errorf("the difference is not among the parameters: %+v", m.Params)
+	}
+}
+
 // A fit moves the events that are tied to a fitted one with it.
 func TestTiedEventIsFitted(t *testing.T) {
 	file := toyFiles(t)
@@ -66,6 +83,8 @@ func TestBadTies(t *testing.T) {
 		`same_as = "trap"`:                                              "event.mispredict.source is missing",
 		`same_as = "trip", source = "book: 7"`:                          `unknown value "trip": known are mispredict, trap; did you mean "trap"?`,
 		`same_as = "mispredict", source = "book: 7"`:                    "event.mispredict.same_as: mispredict has no number of its own",
+		`same_as = "trap", more = -3, source = "book: 7"`:               "event.mispredict.more: ",
+		`cycles = 3, more = 3, source = "book: 7"`:                      `unknown key "event.mispredict.more"`,
 		`same_as = "trap", cycles = 3, source = "book: 7"`:              "event.mispredict.cycles: leave it out",
 		`same_as = "trap", fitted = ["k"], source = "fitted: k of toy"`: "event.mispredict.fitted: leave it out",
 	} {
