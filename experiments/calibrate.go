@@ -20,6 +20,7 @@ type Calibration struct {
 	loader  *Loader
 	machine *Machine
 	name    string   // of the machine, as settings of an experiment can name it
+	sets    []string // further settings under which the experiment is run
 	params  []Param  // to be fitted
 	figures []string // points whose published figures they are fitted on
 	targets []float64
@@ -54,15 +55,16 @@ type FitFigure struct {
 	Predicted, Expected float64
 }
 
-// NewCalibration prepares the calibration of the machine of a name or path.
-func NewCalibration(l *Loader, machine string) (*Calibration, error) {
+// NewCalibration prepares the calibration of the machine of a name or path, the experiment being run under
+// the given options of --set.
+func NewCalibration(l *Loader, machine string, sets ...string) (*Calibration, error) {
 	m, err := l.Machine(machine, "", nil)
 	if err != nil {
 		return nil, err
 	}
 	c := &Calibration{
 		loader: l, machine: m, name: machine, params: m.FittedParams(),
-		figures: m.FittedOn(),
+		figures: m.FittedOn(), sets: sets,
 	}
 	if len(c.params) == 0 {
 		return nil, fmt.Errorf("machine %s has no parameter marked fitted: there is nothing to calibrate", m.Name)
@@ -84,7 +86,7 @@ func NewCalibration(l *Loader, machine string) (*Calibration, error) {
 // plan reads the machine's experiment with the parameters at x, and keeps the points of the
 // figures.
 func (c *Calibration) plan(x []int64) (*Plan, error) {
-	sets := []string{"machine=" + c.name}
+	sets := append([]string{"machine=" + c.name}, c.sets...)
 	for i, p := range c.params {
 		sets = append(sets, fmt.Sprintf("machine.%s=%d", p.Path, x[i]))
 	}

@@ -17,9 +17,10 @@ type steps int
 func (n *steps) Step(*cpus.Step) { *n++ }
 
 // The results directory is the same to the byte for any number of processors and workers, in every
-// run, and with an observer that is told of every instruction: in every era.
+// run, and with an observer that is told of every instruction: for every instruction set, in every era,
+// and for a collection.
 func TestResultsAreTheSameEverywhere(t *testing.T) {
-	for _, name := range []string{e5410, "overhead-opteron-246"} {
+	for _, name := range []string{e5410, "overhead-opteron-246", "overhead-pentium-m", "overhead-xeon-e5410-i386", "overhead-published"} {
 		t.Run(name, func(t *testing.T) { sameEverywhere(t, name) })
 	}
 }

@@ -9,35 +9,73 @@ import (
 
 const sharing = "sharing-xeon-e5410-x86_64"
 
-// The trace of a jprobe's hit shows its three exceptions, and where each leads.
+// on32 are the settings that put an experiment on the E5410 under a 32-bit kernel.
+func on32() []string {
+	return []string{"machine=xeon-e5410-i386", "kernel.isa=i386", "kernel.image=i386-2010"}
+}
+
+// The trace of a jprobe's hit shows its three exceptions, and where each leads, on every instruction set
+// and in every era; with a return probe there is a fourth where that traps.
 func TestTraceOfAJprobe(t *testing.T) {
-	p, err := NewLoader().Plan(sharing, nil)
+	entry := []string{"#BP", "setjmp_pre_handler+0x0 ", "jprobe_empty+0x0 "}
+	rest := []string{"jprobe_return+0x0 ", "#BP", "longjmp_break_handler+0x0 ", "#DB", "resume_execution+0x0 ", "bench_target+0x"}
+	for _, c := range []struct {
+		name        string
+		sets        []string
+		point       string
+		breakpoints int
+	}{
+		{sharing, nil, "j", 2},
+		{sharing, on32(), "j", 2},
+		{"overhead-opteron-246", nil, "j", 2},
+		{"overhead-pentium-m", nil, "j", 2},
+		{sharing, nil, "jr", 2},
+		{sharing, on32(), "jr", 2},
+		{"overhead-opteron-246", nil, "jr", 3},
+		{"overhead-pentium-m", nil, "jr", 3},
+	} {
+		t.Run(strings.Join(append(c.sets, c.name, c.point), " "), func(t *testing.T) {
+			text := traceOf(t, c.name, c.sets, c.point)
+			for name, want := range map[string]int{"#BP": c.breakpoints, "#DB": 1} {
+				if n := strings.Count(text, name); n != want {
+					t.Errorf("%d %s, want %d", n, name, want)
+				}
+			}
+			inOrder(t, text, append(entry, rest...))
+			if c.point == "jr" {
+				inOrder(t, text, append(append(entry, rest...), "kretprobe_trampoline", "ret_empty"))
+			}
+		})
+	}
+}
+
+// traceOf traces a warm hit of a point.
+func traceOf(t *testing.T, name string, sets []string, point string) string {
+	t.Helper()
+	p, err := NewLoader().Plan(name, sets)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := p.Point("j")
+	pt, err := p.Point(point)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := Trace(j, 3, &out); err != nil {
+	if err := Trace(pt, 3, &out); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int{"#BP": 2, "#DB": 1} {
-		if n := strings.Count(out.String(), name); n != want {
-			t.Errorf("%d %s, want %d\n%s", n, name, want, out.String())
+	return out.String()
+}
+
+// inOrder looks for stations in a trace, each behind the one before it.
+func inOrder(t *testing.T, text string, stations []string) {
+	t.Helper()
+	for _, want := range stations {
+		_, behind, found := strings.Cut(text, want)
+		if !found {
+			t.Fatalf("the trace has no %s behind the others\n%s", want, text)
 		}
-	}
-	at := 0
-	for _, want := range []string{
-		"bench_target+0x0 ", "setjmp_pre_handler+0x0 ", "jprobe_empty+0x0 ", "jprobe_return+0x0 ",
-		"longjmp_break_handler+0x0 ", "resume_execution+0x0 ", "bench_target+0x",
-	} {
-		i := strings.Index(out.String()[at:], want)
-		if i < 0 {
-			t.Fatalf("the trace has no %s behind the others\n%s", want, out.String())
-		}
-		at += i
+		text = behind
 	}
 }
 

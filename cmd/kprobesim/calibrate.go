@@ -18,9 +18,9 @@ running the experiment that it names. The proposal is printed; no file is change
 have to leave its range to meet the figures, the proposal says so and the exit code is 1.`,
 		Args: exactlyOne("machine"),
 	}
-	workers := workersFlag(c)
+	sets, workers := setFlag(c), workersFlag(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		cal, err := experiments.NewCalibration(a.loader, args[0])
+		cal, err := experiments.NewCalibration(a.loader, args[0], *sets...)
 		if err != nil {
 			return fail(exitUsage, err)
 		}

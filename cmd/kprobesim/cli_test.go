@@ -12,7 +12,15 @@ import (
 	"kprobesim/internal/clock"
 )
 
-const experiment = "overhead-xeon-e5410-x86_64"
+const (
+	experiment = "overhead-xeon-e5410-x86_64"
+	collection = "overhead-published"
+)
+
+// several are experiments of every instruction set and era, and a collection of them.
+func several() []string {
+	return []string{experiment, "overhead-opteron-246", "overhead-pentium-m", "overhead-xeon-e5410-i386", collection}
+}
 
 // fake measures without simulating: every hit costs cost cycles, all of them dispatch.
 func fake(cost int64) experiments.Measure {
@@ -30,7 +38,7 @@ func fake(cost int64) experiments.Measure {
 // failing fails on point k and measures the others.
 func failing(err error) experiments.Measure {
 	return func(p *experiments.Point) (*experiments.Measurement, error) {
-		if p.Name == "k" {
+		if p.Label == "k" {
 			if err == nil {
 				panic("broken invariant")
 			}
@@ -66,6 +74,8 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"run", fake(1000), []string{"run", experiment, "--out", out}, exitOK, "results are in"},
 		{"failing point", failing(errors.New("loops for ever")), []string{"run", experiment, "--out", out}, exitFailed, "point k: loops for ever"},
+		{"failing points of a collection", failing(errors.New("loops for ever")), []string{"run", collection, "--out", out}, exitFailed, "point overhead-pentium-m:k: loops for ever"},
+		{"panic in a collection", failing(nil), []string{"run", collection, "--out", out}, exitInternal, "point overhead-pentium-m:k: internal error"},
 		{"panic", failing(nil), []string{"run", experiment, "--out", out}, exitInternal, "point k: internal error: broken invariant"},
 		{"no file", nil, []string{"run"}, exitUsage, "name an experiment file"},
 		{"unknown flag", nil, []string{"run", experiment, "--fast"}, exitUsage, "unknown flag: --fast"},
@@ -76,6 +86,9 @@ func TestExitCodes(t *testing.T) {
 		{"twice", nil, []string{"run", experiment, experiment}, exitUsage, "would share a directory"},
 		{"unknown point", nil, []string{"trace", experiment, "--point", "x"}, exitUsage, `no point "x": known are k, b`},
 		{"no point", nil, []string{"trace", experiment}, exitUsage, "name a point"},
+		{"point of a collection", nil, []string{"trace", collection, "--point", "k"}, exitUsage, `no point "k": known are overhead-pentium-m:k`},
+		{"valid collection", nil, []string{"validate", collection}, exitOK, "ok, 22 points: overhead-pentium-m:k, "},
+		{"figure of a collection", fake(1000), []string{"run", collection, "--out", out, "--set", "figures=[\"phases\"]"}, exitUsage, `unknown value "phases"`},
 		{"bad hit", nil, []string{"trace", experiment, "-p", "k", "--hit", "-3"}, exitUsage, "--hit -3 is outside"},
 		{"no baseline", fake(1000), []string{"check", "--baselines", dir}, exitUsage, "has no baseline"},
 		{"plot nothing", nil, []string{"plot", dir}, exitUsage, "is no results directory"},
@@ -108,45 +121,62 @@ func TestFailedPointKeepsTheOthers(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	dir := t.TempDir()
-	if code, _, stderr := command(fake(1000), "check", experiment, "--baselines", dir, "--update"); code != exitOK {
-		t.Fatalf("check --update: exit code %d\n%s", code, stderr)
-	}
-	if code, stdout, _ := command(fake(1000), "check", experiment, "--baselines", dir); code != exitOK {
-		t.Errorf("check: exit code %d\n%s", code, stdout)
-	}
-	code, stdout, stderr := command(fake(1001), "check", experiment, "--baselines", dir)
-	if code != exitRegression || !strings.Contains(stdout, "1000 -> 1001 cycles") {
-		t.Errorf("check of a change: exit code %d\n%s%s", code, stdout, stderr)
+	for _, name := range several() {
+		dir := t.TempDir()
+		if code, _, stderr := command(fake(1000), "check", name, "--baselines", dir, "--update"); code != exitOK {
+			t.Fatalf("%s: check --update: exit code %d\n%s", name, code, stderr)
+		}
+		if code, stdout, _ := command(fake(1000), "check", name, "--baselines", dir); code != exitOK {
+			t.Errorf("%s: check: exit code %d\n%s", name, code, stdout)
+		}
+		code, stdout, stderr := command(fake(1001), "check", name, "--baselines", dir)
+		if code != exitRegression || !strings.Contains(stdout, "1000 -> 1001 cycles") {
+			t.Errorf("%s: check of a change: exit code %d\n%s%s", name, code, stdout, stderr)
+		}
 	}
 }
 
 func TestPlotDrawsTheSame(t *testing.T) {
+	for _, name := range several() {
+		out := t.TempDir()
+		if code, _, stderr := command(fake(1000), "run", name, "--out", out); code != exitOK {
+			t.Fatal(stderr)
+		}
+		dir := filepath.Join(out, name)
+		before := readAll(t, dir)
+		if err := os.Remove(filepath.Join(dir, "overhead.png")); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, stderr := command(nil, "plot", dir); code != exitOK {
+			t.Fatal(stderr)
+		}
+		compare(t, before, readAll(t, dir))
+	}
+}
+
+func TestPlotOfACollection(t *testing.T) {
 	out := t.TempDir()
-	if code, _, stderr := command(fake(1000), "run", experiment, "--out", out); code != exitOK {
+	if code, _, stderr := command(fake(1000), "run", collection, "--out", out); code != exitOK {
 		t.Fatal(stderr)
 	}
-	dir := filepath.Join(out, experiment)
-	before := readAll(t, dir)
-	if err := os.Remove(filepath.Join(dir, "overhead.png")); err != nil {
-		t.Fatal(err)
+	code, _, stderr := command(nil, "plot", filepath.Join(out, collection), "--figures", "phases")
+	if code != exitUsage || !strings.Contains(stderr, "a collection has none") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	if code, _, stderr := command(nil, "plot", dir); code != exitOK {
-		t.Fatal(stderr)
-	}
-	compare(t, before, readAll(t, dir))
 }
 
 func TestRunIsDeterministic(t *testing.T) {
-	var dirs [2]map[string]string
-	for i, workers := range []string{"1", "3"} {
-		out := t.TempDir()
-		if code, _, stderr := command(fake(1000), "run", experiment, "--out", out, "--workers", workers); code != exitOK {
-			t.Fatal(stderr)
+	for _, name := range several() {
+		var dirs [2]map[string]string
+		for i, workers := range []string{"1", "3"} {
+			out := t.TempDir()
+			if code, _, stderr := command(fake(1000), "run", name, "--out", out, "--workers", workers); code != exitOK {
+				t.Fatal(stderr)
+			}
+			dirs[i] = readAll(t, filepath.Join(out, name))
 		}
-		dirs[i] = readAll(t, filepath.Join(out, experiment))
+		compare(t, dirs[0], dirs[1])
 	}
-	compare(t, dirs[0], dirs[1])
 }
 
 func readAll(t *testing.T, dir string) map[string]string {

@@ -1,33 +1,58 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
 
+// traced are experiments with the words in which the trace of a hit differs between instruction sets and
+// eras.
+var traced = []struct {
+	name, iret, pushf, popf, ret string
+	next, behind                 string // the instructions behind the displaced one and behind a detour's jump
+	msrs                         int    // how many model-specific registers a single-stepped hit reads
+	direct                       bool   // a return probe's trampoline is code and no breakpoint
+	points                       []string
+}{
+	{experiment, "iretq", "pushfq", "popfq", "retq", "bench_target+0x5 ", "bench_target+0x5 ", 2, true, []string{"k", "b", "o", "r", "rb", "ro"}},
+	{"overhead-xeon-e5410-i386", "iret", "pushf", "popf", "ret", "bench_target+0x4 ", "bench_target+0x6 ", 0, true, []string{"k", "b", "o", "r", "rb", "ro"}},
+	{"overhead-opteron-246", "iretq", "", "", "retq", "bench_target+0x5 ", "", 1, false, []string{"k", "r", "kr"}},
+	{"overhead-pentium-m", "iret", "", "", "ret", "bench_target+0x4 ", "", 0, false, []string{"k", "r", "kr"}},
+}
+
 // TestTraceShowsEveryStep looks for the stations of each kind of hit, in their order.
 func TestTraceShowsEveryStep(t *testing.T) {
-	breakpoint := []string{"int3", "#BP", "rdmsr", "do_int3", "notify_die", "kprobe_handler", "handler_empty", "iretq", "__slots_start+0x0"}
-	single := append(append([]string(nil), breakpoint...), "#DB", "rdmsr", "do_debug", "notify_die", "iretq", "bench_target+0x5")
-	boosted := append(append([]string(nil), breakpoint...), "jmpq", "bench_target+0x5")
-	optimized := []string{"bench_target+0x0", "jmpq", "pushfq", "optimized_callback", "opt_pre_handler", "handler_empty", "popfq", "jmpq", "bench_target+0x5"}
-	back := []string{"kretprobe_trampoline", "trampoline_handler", "ret_empty", "popfq", "retq"}
-	for point, want := range map[string][]string{
-		"k": single, "b": boosted, "o": optimized,
-		"r": append(without(single), back...), "rb": append(without(boosted), back...), "ro": append(without(optimized), back...),
-	} {
-		code, stdout, stderr := command(nil, "trace", experiment, "--point", point)
-		if code != exitOK {
-			t.Fatalf("%s: exit code %d: %s", point, code, stderr)
+	for _, c := range traced {
+		breakpoint := []string{"int3", "#BP", "do_int3", "notif", "kprobe_handler", "handler_empty", c.iret, "__slots_start+0x"}
+		single := append(slices.Clone(breakpoint), "#DB", "do_debug", "notif", c.iret, c.next)
+		boosted := append(slices.Clone(breakpoint), "jmp", c.next)
+		optimized := []string{"bench_target+0x0", "jmp", c.pushf, "optimized_callback", "opt_pre_handler", "handler_empty", c.popf, "jmp", c.behind}
+		back := []string{"kretprobe_trampoline", "trampoline_handler", "ret_empty", c.popf, c.ret}
+		if !c.direct {
+			back = []string{c.ret, "kretprobe_trampoline", "#BP", "trampoline_probe_handler", "ret_empty", c.iret}
 		}
-		rest := stdout
-		for _, w := range want {
-			_, after, found := strings.Cut(rest, w)
-			if !found {
-				t.Errorf("%s: %q is not behind what came before", point, w)
-				break
+		stations := map[string][]string{
+			"k": single, "b": boosted, "o": optimized, "kr": append(slices.Clone(single), back...),
+			"r": append(without(single), back...), "rb": append(without(boosted), back...), "ro": append(without(optimized), back...),
+		}
+		for _, point := range c.points {
+			code, stdout, stderr := command(nil, "trace", c.name, "--point", point)
+			if code != exitOK {
+				t.Fatalf("%s, %s: exit code %d: %s", c.name, point, code, stderr)
 			}
-			rest = after
+			if n := strings.Count(stdout, "rdmsr"); point == "k" && n != c.msrs {
+				t.Errorf("%s, %s: %d rdmsr in the trace, want %d", c.name, point, n, c.msrs)
+			}
+			rest := stdout
+			for _, w := range stations[point] {
+				_, after, found := strings.Cut(rest, w)
+				if !found {
+					t.Errorf("%s, %s: %q is not behind what came before", c.name, point, w)
+					break
+				}
+				rest = after
+			}
 		}
 	}
 }
