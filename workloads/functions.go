@@ -33,6 +33,7 @@ func Functions() []Function {
 		{"work_dense", "one-byte instructions in the first five bytes"},
 		{"work_cli_sti", "switches interrupts off and on"},
 		{"work_string", "fills its stack with a string instruction"},
+		{"work_far", "far returns, and on i386 far calls and jumps"},
 		{"work_values", "calls functions of no, six and nine arguments, some on the stack"},
 	}
 }

@@ -104,16 +104,18 @@ func (g *gen) farReturns() {
 		})
 	}
 	m := &memop{base: rdi, index: -1}
-	f := g.add("ljmp m16:32", 0, insn{width: 4, op: []byte{0xff}, modrm: true, reg: gpr{n: 5}, mem: m})
-	f.also(func(v *vector) {
-		v.regs[rdi] = sandboxVA + 50
-		copy(v.mem[50:], append(le32(uint32(f.at)+uint32(len(f.code))), le16(uint16(g.userCS()))...))
-	})
+	for _, n := range []int{3, 5} { // lcall, ljmp
+		f := g.add(fmt.Sprintf("far m16:32 /%d", n), 0, insn{width: 4, op: []byte{0xff}, modrm: true, reg: gpr{n: n}, mem: m})
+		f.also(stackIn).also(func(v *vector) {
+			v.regs[rdi] = sandboxVA + 50
+			copy(v.mem[50:], append(le32(uint32(f.at)+uint32(len(f.code))), le16(uint16(g.userCS()))...))
+		})
+	}
 	code, n := []byte{0x48, 0xcf}, 5
 	if g.bits == 32 {
 		code, n = []byte{0xcf}, 3
 	}
-	f = g.raw("iret", 0, code...)
+	f := g.raw("iret", 0, code...)
 	f.also(stackIn).also(func(v *vector) {
 		at := v.mem[v.regs[rsp]-sandboxVA:]
 		flags := v.rng.Uint64()&(arith|flagDF|flagAC|flagID) | flagOne

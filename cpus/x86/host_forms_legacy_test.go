@@ -47,9 +47,11 @@ func buildLegacy(g *gen) {
 	each(2*shapes, func() { g.rm("bound", 0, 2+2*g.rng.IntN(2), []byte{0x62}, nil, nil) })
 	each(8, func() { g.inBounds(2 + 2*g.rng.IntN(2)) })
 	g.legacy("into", 0, 0xce).times(4)
-	f := g.legacy("ljmp", 0, 0xea, 0, 0, 0, 0, userCS32, 0)
-	copy(f.code[1:], le32(uint32(f.at)+7))
-	g.legacy("ljmp to data", 0, 0xea, 0, 0, 0, 0, userDS, 0)
+	for _, op := range []byte{0x9a, 0xea} { // lcall, ljmp
+		f := g.legacy("far", 0, op, 0, 0, 0, 0, userCS32, 0).also(stackIn)
+		copy(f.code[1:], le32(uint32(f.at)+7))
+		g.legacy("far to data", 0, op, 0, 0, 0, 0, userDS, 0).also(stackIn)
+	}
 }
 
 // legacy is raw for codes that are REX prefixes in 64-bit mode.

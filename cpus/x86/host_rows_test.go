@@ -19,7 +19,7 @@ var notCompared = map[string][]string{
 	},
 	"answers for the machine and not for the instruction set": {"CPUID reg 8", "RDTSC reg 8"},
 	"always faults: the group of faults has it":               {"UD2 reg 8", "ICEBP reg 8"},
-	"jumps to 16-bit addresses, or is 32 bits wide on AMD":    {"LJMP reg 16", "LRET reg 16", "LJMP reg 64"},
+	"jumps to 16-bit addresses, or is 32 bits wide on AMD":    {"LCALL reg 16", "LJMP reg 16", "LRET reg 16", "LCALL reg 64", "LJMP reg 64"},
 	"the decoder has another name for this width": {
 		"JCXZ reg 64", "JECXZ reg 64", "POPF reg 64", "POPFD reg 16", "POPFD reg 64", "POPFQ reg 16", "PUSHF reg 64",
 		"PUSHFD reg 16", "PUSHFD reg 64", "PUSHFQ reg 16", "JECXZ reg 16", "JRCXZ reg 16", "JCXZ reg 32", "JRCXZ reg 32",

@@ -167,6 +167,38 @@ func (c *CPU) jumpFar(sel uint16, ip uint64) {
 	c.r[rRIP] = ip
 }
 
+// lcall calls through a far pointer in memory.
+func lcall[T width](c *CPU, in *inst) {
+	va := c.ea(in)
+	ip, ok := load[T](c, va)
+	if !ok {
+		return
+	}
+	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.linMask); ok {
+		callFar(c, sel, ip)
+	}
+}
+
+// lcallTo calls the far pointer in the instruction.
+func lcallTo(c *CPU, in *inst) { callFar(c, uint16(in.disp), uint32(in.imm)) }
+
+// callFar pushes the code segment and the address of the next instruction, and jumps. The return stack
+// has only near calls.
+func callFar[T width](c *CPU, sel uint16, ip T) {
+	old, next, from := c.r[rsp], c.r[rRIP], c.seg[segCS].sel
+	cs, ok := c.readCode(sel)
+	if !ok || !push(c, T(from)) {
+		return
+	}
+	if !push(c, T(next)) {
+		c.r[rsp] = old
+		return
+	}
+	cs.sel = sel&^3 | uint16(c.cpl)
+	c.seg[segCS] = cs
+	c.r[rRIP] = uint64(ip)
+}
+
 func movFromSeg[T width](c *CPU, in *inst) { put(c, in.dst, T(c.seg[in.aux].sel)) }
 func movFromSegM(c *CPU, in *inst)         { store(c, c.ea(in), c.seg[in.aux].sel) }
 func movToSeg(c *CPU, in *inst)            { c.loadSegment(in.aux, uint16(c.r[in.src&31])) }

@@ -113,6 +113,7 @@ var rows = map[x86asm.Op]row{
 	x86asm.RET:         {bind: bindModeWidth, reg: byWidth{2: ret[uint32], 3: ret64}, class: clRet, flags: fLoad | fEnds},
 	x86asm.LRET:        {bind: bindSizedImm, reg: byWidth{nil, lret[uint16], lret[uint32], lret[uint64]}, class: clFar, flags: fLoad | fEnds},
 	x86asm.LJMP:        {bind: bindFar, reg: byWidth{nil, ljmp[uint16], ljmp[uint32], ljmp[uint64]}, load: byWidth{2: ljmpTo}, class: clFar},
+	x86asm.LCALL:       {bind: bindFar, reg: byWidth{nil, lcall[uint16], lcall[uint32], lcall[uint64]}, load: byWidth{2: lcallTo}, class: clFar, flags: fStore},
 	x86asm.JCXZ:        {bind: bindCount, reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]}, class: clLoop, io: ioReadC},
 	x86asm.JECXZ:       {bind: bindCount, reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]}, class: clLoop, io: ioReadC},
 	x86asm.JRCXZ:       {bind: bindCount, reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]}, class: clLoop, io: ioReadC},

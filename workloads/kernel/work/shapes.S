@@ -148,6 +148,26 @@ FUNC work_string
 	ret
 ENDFUNC work_string
 
+	.section .workload.sites, "ax"
+/*
+ * Far returns: all that 64-bit mode has of far transfers to any address. The rules of jump optimization
+ * cannot see that a label is where a far return goes, so that it must not be within a jump of it.
+ */
+	.balign 16
+FUNC work_far
+	leaq 3(%rsi,%rdi,2), %rax
+	pushq $0
+	pushq $__KERNEL_CS
+	pushq $1f
+	lretq $8
+	{disp8} nopl 0(%rax,%rax,1)
+1:	addq %rsi, %rax
+	pushq $__KERNEL_CS
+	pushq $2f
+	lretq
+2:	ret
+ENDFUNC work_far
+
 	.data
 	.balign 32
 	.type rip_words, @object

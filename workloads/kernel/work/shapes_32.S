@@ -148,6 +148,28 @@ FUNC work_string
 	ret
 ENDFUNC work_string
 
+	.section .workload.sites, "ax"
+/* Far calls, jumps and returns, which load the code segment. */
+	.balign 16
+FUNC work_far
+	lcall $__KERNEL_CS, $helper_far
+	ljmp $__KERNEL_CS, $1f
+1:	addl %edx, %eax
+	pushl $0
+	pushl $__KERNEL_CS
+	pushl $2f
+	lret $4
+	{disp8} nopl 0(%eax,%eax,1)
+2:	lcall *far_pointer
+	ret
+ENDFUNC work_far
+
+	.balign 16
+FUNC helper_far
+	leal 3(%edx,%eax,2), %eax
+	lret
+ENDFUNC helper_far
+
 	.data
 	.balign 32
 	.type rip_words, @object
@@ -158,3 +180,8 @@ rip_words:
 mix_pointer:
 	.long helper_mix
 	.size mix_pointer, . - mix_pointer
+	.type far_pointer, @object
+far_pointer:
+	.long helper_far
+	.word __KERNEL_CS
+	.size far_pointer, . - far_pointer
