@@ -38,6 +38,7 @@ func boot(p *Point, body func(*session) error) error {
 	}
 	s.k, err = smp.New(s.m, s.m.Image(), smp.Options{
 		HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, TimerHz: p.Machine.TimerHz, CPUs: int(p.Kernel.CPUs),
+		Preempt: smp.Preemptible(s.m.Image()),
 	})
 	if err != nil {
 		return err
@@ -73,6 +74,7 @@ func (p *Point) kernelOptions() kprobes.Options {
 	o.Boost = p.Probe.Mode != Step
 	o.OptProbes = p.Probe.Mode == Optimized
 	o.Optimization = o.OptProbes
+	o.Preempt = smp.Preemptible(p.Image.Image)
 	return o
 }
 

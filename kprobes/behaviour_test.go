@@ -191,7 +191,7 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 			}
 			l.remove(p)
 			wake = true
-			l.smp.Wake(&q)
+			l.smp.Wake(l.Call, &q)
 			l.do(l.smp.Schedule(l.Call))
 			l.do(l.smp.Schedule(l.Call))
 			if !woken {

@@ -66,10 +66,11 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 		t.Fatal(err)
 	}
 	l := &live{t: t, m: m}
-	if l.smp, err = smp.New(m, m.Image(), smp.Options{HZ: 1000, CPUHz: 1e9}); err != nil {
+	if l.smp, err = smp.New(m, im, smp.Options{HZ: 1000, CPUHz: 1e9, Preempt: smp.Preemptible(im)}); err != nil {
 		t.Fatal(err)
 	}
 	l.smp.Bind(m)
+	opt.Preempt = opt.Preempt || smp.Preemptible(im)
 	if l.k, err = New(m, m.Image(), l.smp, opt); err != nil {
 		t.Fatal(err)
 	}

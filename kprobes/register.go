@@ -14,7 +14,7 @@ func (k *Kprobes) locked(c Caller, f func() error) error {
 		return err
 	}
 	err := f()
-	k.smp.Unlock(&k.mutex)
+	k.smp.Unlock(c, &k.mutex)
 	if broken := k.m.take(); broken != nil {
 		return broken
 	}

@@ -18,7 +18,7 @@ type Guest interface {
 }
 
 // Caller is the guest context in which a Go function runs: a native call. Functions that take a
-// Caller may let other tasks run before they return.
+// Caller may let other tasks run before they return, and the caller may have moved to another CPU.
 type Caller interface {
 	CPU() int
 	Charge(cycles int64) // lets simulated time pass
@@ -49,35 +49,66 @@ func fields(im *sim.Image, name string, paths []string, into []*field) (size uin
 
 // taskLayout is where things are in struct task_struct and struct thread_info.
 type taskLayout struct {
-	size                              uint64
-	state, stack, pid, nativeID, comm field
-	threadFlags                       field  // in struct thread_info, at the bottom of the stack
-	kthreadLoop                       uint64 // address of the guest's loop around native_thread
+	size                                     uint64
+	state, stack, onCPU, pid, nativeID, comm field
+	threadFlags, preemptCount                field  // in struct thread_info, at the bottom of the stack
+	kthreadLoop                              uint64 // address of the guest's loop around native_thread
+	symbol                                   func(name string) (addr uint64, ok bool)
 }
 
-// Constants of the guest's <linux/sched.h> that debug information does not carry.
+// Constants of the guest's <linux/sched.h> and <linux/preempt.h> that debug information does not
+// carry.
 const (
 	taskRunning         = 0
 	taskUninterruptible = 2
 	taskDead            = 64
 	threadSize          = 8192
 	tifNeedResched      = 1 << 3
+	hardirqMask         = 0x3ff0000
+	preemptActive       = 0x10000000
 )
 
 func newTaskLayout(im *sim.Image) (l taskLayout, err error) {
 	l.size, err = fields(im, "task_struct",
-		[]string{"state", "stack", "pid", "native_id", "comm"},
-		[]*field{&l.state, &l.stack, &l.pid, &l.nativeID, &l.comm})
+		[]string{"state", "stack", "on_cpu", "pid", "native_id", "comm"},
+		[]*field{&l.state, &l.stack, &l.onCPU, &l.pid, &l.nativeID, &l.comm})
 	if err != nil {
 		return l, err
 	}
-	if _, err = fields(im, "thread_info", []string{"flags"}, []*field{&l.threadFlags}); err != nil {
+	if _, err = fields(im, "thread_info", []string{"flags", "preempt_count"},
+		[]*field{&l.threadFlags, &l.preemptCount}); err != nil {
 		return l, err
 	}
-	loop, ok := im.Symbol("native_thread_loop")
+	l.symbol = func(name string) (uint64, bool) {
+		s, ok := im.Symbol(name)
+		return s.Addr, ok
+	}
+	loop, ok := l.symbol("native_thread_loop")
 	if !ok {
 		return l, fmt.Errorf("image %s has no function native_thread_loop for kernel threads", im.Name)
 	}
-	l.kthreadLoop = loop.Addr
+	l.kthreadLoop = loop
 	return l, nil
 }
+
+func (k *Kernel) load(base uint64, f field) uint64 {
+	v, err := k.g.Load(base+f.off, f.size)
+	if err != nil {
+		k.fail(fmt.Errorf("task structure at %#x: %w", base, err))
+	}
+	return v
+}
+
+func (k *Kernel) store(base uint64, f field, v uint64) {
+	if err := k.g.Store(base+f.off, f.size, v); err != nil {
+		k.fail(fmt.Errorf("task structure at %#x: %w", base, err))
+	}
+}
+
+// info is the address of a task's struct thread_info.
+func (k *Kernel) info(t *task) uint64 { return k.load(t.addr, k.l.stack) }
+
+func (k *Kernel) state(t *task) uint64 { return k.load(t.addr, k.l.state) }
+
+// count is the preempt_count of a task; with 0 it may be preempted.
+func (k *Kernel) count(t *task) uint64 { return k.load(k.info(t), k.l.preemptCount) }

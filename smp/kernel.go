@@ -1,8 +1,8 @@
 package smp
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
@@ -14,50 +14,64 @@ type Options struct {
 	CPUHz   int64 // cycles per second of the CPUs' clock
 	TimerHz int64 // ticks per second of the interrupt controller's timer; 0 means CPUHz
 	CPUs    int   // 0 means 1
+	// Preempt is a kernel whose code is preempted wherever it does not forbid it. The image must be
+	// built for it.
+	Preempt bool
+	// Tick interrupts every CPU HZ times a second. Without it a timer interrupts one CPU when the
+	// next sleeper is due, which is cheaper to simulate but leaves out time slices.
+	Tick bool
+	// Slice is how many ticks a task runs before others of its priority; 0 means 1.
+	Slice int64
+	// ForceQuiescent is how many jiffies a grace period waits before it asks the CPUs that hold it
+	// up to reschedule, and again after as many. 0 means 3, as in 2.6.34; negative means at once.
+	ForceQuiescent int64
 }
 
-// Kernel keeps what the guest kernel does not: who may run, who sleeps until when.
+// Kernel keeps what the guest kernel does not: who may run where, and who sleeps until when.
 type Kernel struct {
 	g       Guest
 	l       taskLayout
 	opt     Options
 	jiffy   clock.Ticks // length of a jiffy
 	cpus    []cpuState
-	queue   []uint64 // runnable tasks that do not run, in order of arrival
-	timers  []timer  // in order of expiry
+	tasks   map[uint64]*task // by address
+	order   []*task          // the same in the order in which they were met
+	reaped  []memory         // of tasks that are gone
+	kicks   []int            // CPUs that are to be told to reschedule
+	timers  []timer          // in order of expiry
 	seq     uint64
+	pids    uint64
 	threads []func(Caller) error // bodies of native kernel threads by number
+	atomic  []func(cpu int) (why string, atomic bool)
+	started Queue // waits for CPUs that come up
+	rcu     rcu
+	patient []*tasksPeriod // waiters of SynchronizeTasks
+	stop    stopMachine
+	notes   func(sim.Event) // nil when the machine takes no notes
 	err     error
 }
 
 // cpuState is what belongs to one CPU.
 type cpuState struct {
-	current uint64 // address of the per-CPU pointer to the running task
-	idle    uint64 // the task that runs when no other can
-	passes  uint64 // quiescent states: how often this CPU went through schedule()
-}
-
-// timer calls fire at a jiffy.
-type timer struct {
-	at   int64
-	seq  uint64
-	fire func()
+	n       int
+	online  bool
+	current uint64  // address of the per-CPU pointer to the running task
+	idle    uint64  // the task that runs when no other can
+	curr    *task   // the running task, from the moment it was picked; nil before the first one
+	queue   []*task // runnable tasks that do not run, most urgent first
+	armed   int64   // the jiffy at which its timer interrupts; 0 when it is not set
+	inIdle  uint64  // address of the flag that the idle loop halts
+	wanted  uint64  // address of the flag that a grace period waits for this CPU
+	holds   bool    // a grace period of RCU-sched waits for this CPU
+	stopped bool    // it is to take part in stopping the machine
+	stopper Queue   // where its stopper task waits
 }
 
 // New prepares the services for a machine that runs the image.
 func New(g Guest, im *sim.Image, opt Options) (*Kernel, error) {
-	if opt.CPUs == 0 {
-		opt.CPUs = 1
-	}
-	if opt.CPUs != 1 {
-		return nil, fmt.Errorf("%d CPUs are not modelled yet: use 1", opt.CPUs)
-	}
-	if opt.TimerHz == 0 {
-		opt.TimerHz = opt.CPUHz
-	}
-	if opt.HZ <= 0 || opt.CPUHz < opt.HZ || opt.TimerHz < opt.HZ {
-		return nil, fmt.Errorf("a kernel with HZ=%d on clocks of %d Hz (CPU) and %d Hz (timer): all "+
-			"must be positive and HZ the smallest", opt.HZ, opt.CPUHz, opt.TimerHz)
+	opt, err := opt.check(im)
+	if err != nil {
+		return nil, err
 	}
 	l, err := newTaskLayout(im)
 	if err != nil {
@@ -65,17 +79,77 @@ func New(g Guest, im *sim.Image, opt Options) (*Kernel, error) {
 	}
 	k := &Kernel{
 		g: g, l: l, opt: opt, jiffy: clock.FromCycles(opt.CPUHz / opt.HZ),
-		cpus: make([]cpuState, opt.CPUs),
+		cpus: make([]cpuState, opt.CPUs), tasks: map[uint64]*task{},
 	}
+	k.started.Name = "CPUs to come up"
+	k.stop.init()
+	k.rcu.q.Name = "a grace period of RCU-sched"
 	for i := range k.cpus {
-		if k.cpus[i].current, err = g.PerCPU(i, "current_task"); err != nil {
-			return nil, err
-		}
-		if k.cpus[i].idle, err = g.PerCPU(i, "idle_task"); err != nil {
+		if err := k.newCPU(i); err != nil {
 			return nil, err
 		}
 	}
+	k.cpus[0].online = true
 	return k, nil
+}
+
+// check fills in defaults and refuses what makes no sense.
+func (o Options) check(im *sim.Image) (Options, error) {
+	o.CPUs = max(o.CPUs, 1)
+	if o.CPUs > sim.MaxCPUs {
+		return o, fmt.Errorf("%d CPUs: 1 to %d are modelled", o.CPUs, sim.MaxCPUs)
+	}
+	if s, ok := im.Symbol("__per_cpu_start"); ok && s.Addr != 0 && o.CPUs > 1 {
+		return o, fmt.Errorf("image %s is built for one CPU, not for %d", im.Name, o.CPUs)
+	}
+	if o.TimerHz == 0 {
+		o.TimerHz = o.CPUHz
+	}
+	if o.HZ <= 0 || o.CPUHz < o.HZ || o.TimerHz < o.HZ {
+		return o, fmt.Errorf("a kernel with HZ=%d on clocks of %d Hz (CPU) and %d Hz (timer): all "+
+			"must be positive and HZ the smallest", o.HZ, o.CPUHz, o.TimerHz)
+	}
+	if full := Preemptible(im); full != o.Preempt {
+		return o, fmt.Errorf("image %s is built with preemption %v, and the kernel is to have it %v: "+
+			"use the image that fits", im.Name, full, o.Preempt)
+	}
+	if o.Slice < 0 {
+		return o, fmt.Errorf("a time slice of %d ticks: it must be positive", o.Slice)
+	}
+	o.Slice = max(o.Slice, 1)
+	if o.ForceQuiescent == 0 {
+		o.ForceQuiescent = 3
+	}
+	return o, nil
+}
+
+// Preemptible tells whether an image is of a kernel whose code is preempted.
+func Preemptible(im *sim.Image) bool {
+	_, ok := im.Symbol("preempt_schedule")
+	return ok
+}
+
+// newCPU finds the per-CPU variables of CPU i.
+func (k *Kernel) newCPU(i int) error {
+	c := &k.cpus[i]
+	c.n = i
+	c.stopper.Name = "work for the stopper"
+	for _, v := range []struct {
+		name string
+		at   *uint64
+	}{
+		{"current_task", &c.current},
+		{"idle_task", &c.idle},
+		{"cpu_in_idle", &c.inIdle},
+		{"rcu_wanted", &c.wanted},
+	} {
+		at, err := k.g.PerCPU(i, v.name)
+		if err != nil {
+			return err
+		}
+		*v.at = at
+	}
+	return nil
 }
 
 // Machine is a Guest whose native slots can be bound: *sim.Machine.
@@ -88,6 +162,9 @@ type Machine interface {
 // Bind gives the guest's native slots for scheduling their functions. A failure in one of them
 // stops the machine.
 func (k *Kernel) Bind(m Machine) {
+	if s, ok := m.(*sim.Machine); ok {
+		k.notes, s.Explain = s.Note, k.Explain
+	}
 	bind := func(name string, f func(*sim.Call) uint64) {
 		m.Bind(name, func(c *sim.Call) uint64 {
 			v := f(c)
@@ -97,9 +174,14 @@ func (k *Kernel) Bind(m Machine) {
 			return v
 		})
 	}
-	bind("sched_pick", func(c *sim.Call) uint64 { return k.Pick(c, c.Arg(0)) })
-	bind("sched_tick", func(c *sim.Call) uint64 { k.Tick(c); return 0 })
+	bind("sched_pick", func(c *sim.Call) uint64 { return k.pick(c, c.Arg(0), c.Arg(1) != 0) })
+	bind("sched_tick", func(c *sim.Call) uint64 { k.tick(c, c.Arg(0) != 0); return 0 })
 	bind("native_thread", func(c *sim.Call) uint64 { return k.Thread(c, c.Arg(0)) })
+	bind("sim_cpu_online", func(c *sim.Call) uint64 { return k.cameUp(c) })
+	bind("rcu_quiescent", func(c *sim.Call) uint64 { k.quiescentNow(c); return 0 })
+	bind("stop_wait", func(c *sim.Call) uint64 { k.stopWait(c); return 0 })
+	bind("stop_state", func(c *sim.Call) uint64 { k.stopState(c, c.Arg(0)); return 0 })
+	bind("stop_run", func(c *sim.Call) uint64 { k.stopRun(c); return 0 })
 }
 
 // CPUs is the number of possible CPUs.
@@ -114,41 +196,19 @@ func (k *Kernel) fail(err error) {
 	}
 }
 
-// Jiffies is the number of jiffies since the machine started.
-func (k *Kernel) Jiffies() int64 { return int64(k.g.Now() / k.jiffy) }
-
-// after calls f once the given number of jiffies has passed.
-func (k *Kernel) after(jiffies int64, f func()) {
-	k.seq++
-	t := timer{k.Jiffies() + jiffies, k.seq, f}
-	i, _ := slices.BinarySearchFunc(k.timers, t, func(a, b timer) int {
-		if a.at != b.at {
-			return int(a.at - b.at)
-		}
-		return int(a.seq - b.seq)
-	})
-	k.timers = slices.Insert(k.timers, i, t)
-}
-
-// expire fires the timers whose jiffy has come.
-func (k *Kernel) expire() {
-	now := k.Jiffies()
-	for len(k.timers) > 0 && k.timers[0].at <= now {
-		f := k.timers[0].fire
-		k.timers = k.timers[1:]
-		f()
-	}
-}
-
-// armTimer makes the timer interrupt an idle CPU when the next sleeper is due. A busy CPU needs
-// none: kernel code is not preempted, so sleepers wait for schedule() anyway.
-func (k *Kernel) armTimer(c Caller) {
-	if len(k.timers) == 0 {
-		return
-	}
-	left := max(clock.Ticks(k.timers[0].at)*k.jiffy-k.g.Now(), 0)
-	perTick := clock.FromCycles(k.opt.CPUHz) / clock.Ticks(k.opt.TimerHz)
-	if _, err := c.InvokeSym("apic_timer_start", uint64(left/perTick)+1, 0); err != nil {
+// invoke calls a guest function whose result is of no interest; a failure is kept for Err.
+func (k *Kernel) invoke(c Caller, name string, args ...uint64) {
+	if _, err := c.InvokeSym(name, args...); err != nil {
 		k.fail(err)
 	}
 }
+
+// note tells whoever watches the machine that something has happened on a CPU.
+func (k *Kernel) note(cpu int, kind, name string, id, arg uint64) {
+	if k.notes != nil {
+		k.notes(sim.Event{CPU: cpu, Kind: kind, Name: name, ID: id, Arg: arg})
+	}
+}
+
+// errBroken joins an error with the one that the kernel keeps.
+func (k *Kernel) errBroken(err error) error { return errors.Join(err, k.err) }

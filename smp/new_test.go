@@ -23,6 +23,11 @@ func holdNewChecksItsOptions(t *testing.T, image string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	full := Preemptible(im)
+	many := ""
+	if image == "i386-2005" {
+		many = "built for one CPU, not for 256"
+	}
 	tests := []struct {
 		name string
 		opt  Options
@@ -33,11 +38,15 @@ func holdNewChecksItsOptions(t *testing.T, image string) {
 		{"no jiffies", Options{CPUHz: 1e9}, "HZ=0"},
 		{"slow clock", Options{HZ: 1000, CPUHz: 100}, "HZ the smallest"},
 		{"slow timer", Options{HZ: 1000, CPUHz: 1e9, TimerHz: 10}, "10 Hz (timer)"},
-		{"many CPUs", Options{HZ: 250, CPUHz: 1e9, CPUs: 2}, "2 CPUs are not modelled yet"},
+		{"many CPUs", Options{HZ: 250, CPUHz: 1e9, CPUs: 256}, many},
+		{"too many CPUs", Options{HZ: 250, CPUHz: 1e9, CPUs: 257}, "1 to 256 are modelled"},
+		{"another image's preemption", Options{HZ: 250, CPUHz: 1e9, Preempt: true}, "built with preemption"},
+		{"time running backwards", Options{HZ: 250, CPUHz: 1e9, Slice: -1}, "slice of -1"},
 	}
 	for _, tt := range tests {
+		tt.opt.Preempt = tt.opt.Preempt != full
 		k, err := New(newWorld(t), im, tt.opt)
-		if tt.want == "" && (err != nil || k.CPUs() != 1) {
+		if tt.want == "" && (err != nil || k.CPUs() != max(tt.opt.CPUs, 1)) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

@@ -34,14 +34,20 @@ const (
 
 func newWorld(t *testing.T) *world {
 	w := &world{
-		t: t, mem: map[uint64]uint64{}, heap: 0x1000, cur: boot,
+		t: t, mem: map[uint64]uint64{}, heap: 0x100000, cur: boot,
 		run: map[uint64]func() (struct{}, bool){}, yield: map[uint64]func(struct{}) bool{},
 	}
 	f := func(off uint64) field { return field{off, 8} }
 	w.k = &Kernel{
-		g: w, jiffy: clock.FromCycles(1000), cpus: []cpuState{{current: percpu, idle: idle}},
-		opt: Options{CPUHz: 1_000_000, TimerHz: 100_000},
-		l:   taskLayout{size: 64, state: f(0), stack: f(8), pid: f(16), nativeID: f(24), comm: f(32)},
+		g: w, jiffy: clock.FromCycles(1000), tasks: map[uint64]*task{},
+		cpus: []cpuState{{
+			online: true, current: percpu, idle: idle, inIdle: percpu + 0x100, wanted: percpu + 0x108,
+		}},
+		opt: Options{CPUHz: 1_000_000, TimerHz: 100_000, Slice: 1, CPUs: 1},
+		l: taskLayout{
+			size: 64, state: f(0), stack: f(8), pid: f(16), nativeID: f(24), comm: f(32), onCPU: f(48),
+			threadFlags: f(0), preemptCount: f(8),
+		},
 	}
 	w.mem[boot+8], w.mem[idle+8] = 0x8000, 0x9000
 	w.setCurrent(boot)
@@ -209,7 +215,7 @@ func TestMutexHasOneHolder(t *testing.T) {
 			w.say("%d in", i)
 			w.do(w.k.Sleep(c, 1))
 			w.say("%d out", i)
-			w.k.Unlock(&m)
+			w.k.Unlock(c, &m)
 			return nil
 		})
 		w.do(err)
@@ -248,7 +254,7 @@ func TestTickAsksForReschedule(t *testing.T) {
 	if w.mem[0x8000] != 0 {
 		t.Error("with nobody else to run, the tick asks for a reschedule")
 	}
-	w.k.enqueue(0x200)
+	w.k.enqueue(w.k.meet(0x200), 0, false)
 	w.k.Tick(w)
 	if w.mem[0x8000] != tifNeedResched {
 		t.Errorf("flags %#x after a tick with a task waiting", w.mem[0x8000])

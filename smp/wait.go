@@ -2,21 +2,29 @@ package smp
 
 import (
 	"errors"
-	"slices"
+	"fmt"
 )
 
 // Queue holds tasks that wait for a condition. The zero value is ready.
-type Queue struct{ tasks []uint64 }
+type Queue struct {
+	Name  string // what is waited for, for reports
+	tasks []*task
+}
 
 // Wait sleeps until cond holds; whoever makes it true calls Wake.
 func (k *Kernel) Wait(c Caller, q *Queue, cond func() bool) error {
+	return k.wait(c, q, cond, func() string { return q.Name })
+}
+
+func (k *Kernel) wait(c Caller, q *Queue, cond func() bool, what func() string) error {
 	for !cond() {
-		task := k.Current(c)
-		if task == k.idle(c) {
+		t := k.meet(k.Current(c))
+		if t.idle {
 			return errIdleSleeps
 		}
-		k.store(task, k.l.state, taskUninterruptible)
-		q.tasks = append(q.tasks, task)
+		k.store(t.addr, k.l.state, taskUninterruptible)
+		t.waits = what
+		q.tasks = append(q.tasks, t)
 		if err := k.Schedule(c); err != nil {
 			return err
 		}
@@ -30,11 +38,19 @@ func (k *Kernel) Wait(c Caller, q *Queue, cond func() bool) error {
 var errIdleSleeps = errors.New("the idle task must not sleep: call this from a task of its own")
 
 // Wake makes every task of the queue look at its condition again.
-func (k *Kernel) Wake(q *Queue) {
+func (k *Kernel) Wake(c Caller, q *Queue) {
+	k.wakeAll(c, q)
+	if k.kick(c) && k.opt.Preempt {
+		k.invoke(c, "preempt_check")
+	}
+}
+
+// wakeAll is Wake for callers that schedule, or kick, soon.
+func (k *Kernel) wakeAll(c Caller, q *Queue) {
 	tasks := q.tasks
 	q.tasks = nil
 	for _, t := range tasks {
-		k.wake(t)
+		k.wake(c, t)
 	}
 }
 
@@ -48,72 +64,40 @@ func (k *Kernel) Schedule(c Caller) error {
 func (k *Kernel) Sleep(c Caller, jiffies int64) error {
 	var q Queue
 	over := false
-	k.after(jiffies, func() {
+	k.after(c, jiffies, func(c Caller) {
 		over = true
-		k.Wake(&q)
+		k.wakeAll(c, &q)
 	})
-	return k.Wait(c, &q, func() bool { return over })
+	until := k.Jiffies() + jiffies
+	return k.wait(c, &q, func() bool { return over },
+		func() string { return fmt.Sprintf("jiffy %d", until) })
 }
 
 // Mutex lets one task at a time pass. The zero value is unlocked.
 type Mutex struct {
-	held bool
-	q    Queue
+	Name   string // for reports
+	held   bool
+	holder *task
+	q      Queue
 }
 
 // Lock waits until the mutex is free and takes it.
 func (k *Kernel) Lock(c Caller, m *Mutex) error {
-	if err := k.Wait(c, &m.q, func() bool { return !m.held }); err != nil {
+	what := func() string {
+		if m.holder == nil {
+			return fmt.Sprintf("mutex %s, which is free", m.Name)
+		}
+		return fmt.Sprintf("mutex %s, which %s holds", m.Name, m.holder.name)
+	}
+	if err := k.wait(c, &m.q, func() bool { return !m.held }, what); err != nil {
 		return err
 	}
-	m.held = true
+	m.held, m.holder = true, k.meet(k.Current(c))
 	return nil
 }
 
 // Unlock frees the mutex and wakes whoever waits for it.
-func (k *Kernel) Unlock(m *Mutex) {
-	m.held = false
-	k.Wake(&m.q)
+func (k *Kernel) Unlock(c Caller, m *Mutex) {
+	m.held, m.holder = false, nil
+	k.Wake(c, &m.q)
 }
-
-// SynchronizeSched waits until every CPU has passed a quiescent state of RCU-sched since the call:
-// then nobody is in the middle of anything that began before it. Asking the scheduler is one, so
-// with a single CPU the caller brings it about itself.
-func (k *Kernel) SynchronizeSched(c Caller) error {
-	since := slices.Clone(k.cpus)
-	if err := k.Schedule(c); err != nil {
-		return err
-	}
-	for !k.passed(since) {
-		if err := k.Sleep(c, 1); err != nil {
-			return err
-		}
-	}
-	return k.err
-}
-
-func (k *Kernel) passed(since []cpuState) bool {
-	for i, s := range since {
-		if k.cpus[i].passes == s.passes {
-			return false
-		}
-	}
-	return true
-}
-
-// StopMachine runs f while no CPU does anything else. With a single CPU that means with
-// interrupts off.
-func (k *Kernel) StopMachine(c Caller, f func(Caller) error) error {
-	flags, err := c.InvokeSym("irq_disable_save")
-	if err != nil {
-		return err
-	}
-	if err := f(c); err != nil {
-		return err
-	}
-	_, err = c.InvokeSym("irq_restore", flags)
-	return err
-}
-
-// SynchronizeTasks waits until every task has given up its CPU by itself since the call.
-func (k *Kernel) SynchronizeTasks(c Caller) error { return k.SynchronizeSched(c) }

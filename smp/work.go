@@ -16,7 +16,9 @@ type Work struct {
 
 // NewWork prepares a work; name is its thread's.
 func (k *Kernel) NewWork(name string, run func(Caller) error) *Work {
-	return &Work{k: k, name: name, run: run}
+	w := &Work{k: k, name: name, run: run}
+	w.kick.Name, w.done.Name = "work for "+name, "the end of work of "+name
+	return w
 }
 
 // Schedule asks for one run after a delay in jiffies. A request that is pending already stands.
@@ -27,9 +29,10 @@ func (w *Work) Schedule(c Caller, delay int64) error {
 	w.pending = true
 	w.round++
 	round := w.round
-	w.k.after(delay, func() {
+	w.k.after(c, delay, func(c Caller) {
 		if w.pending && w.round == round {
-			w.hurry()
+			w.due = true
+			w.k.wakeAll(c, &w.kick)
 		}
 	})
 	if w.started {
@@ -46,14 +49,10 @@ func (w *Work) Pending() bool { return w.pending }
 // Flush begins a pending run at once and waits until no run is left.
 func (w *Work) Flush(c Caller) error {
 	if w.pending {
-		w.hurry()
+		w.due = true
+		w.k.Wake(c, &w.kick)
 	}
 	return w.k.Wait(c, &w.done, func() bool { return !w.pending && !w.running })
-}
-
-func (w *Work) hurry() {
-	w.due = true
-	w.k.Wake(&w.kick)
 }
 
 // loop is the body of the thread.
@@ -65,7 +64,7 @@ func (w *Work) loop(c Caller) error {
 		w.due, w.pending, w.running = false, false, true
 		err := w.run(c)
 		w.running = false
-		w.k.Wake(&w.done)
+		w.k.Wake(c, &w.done)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,11 @@ func TestSelfTestUnderQemu(t *testing.T) {
 		}
 	}
 	for _, im := range List() {
-		out, err := exec.Command("timeout", "60", "sh", "bare/run.sh", "-i", im.ISA, "-DERA="+im.Era).CombinedOutput()
+		args := []string{"60", "sh", "bare/run.sh", "-i", im.ISA, "-DERA=" + im.Era}
+		if im.Preempt {
+			args = append(args, "-DPREEMPT")
+		}
+		out, err := exec.Command("timeout", args...).CombinedOutput()
 		if err != nil || !strings.HasSuffix(string(out), "ok\n") {
 			t.Errorf("%s: %v\n%s", im.Name, err, out)
 		}

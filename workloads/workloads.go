@@ -17,11 +17,12 @@ import (
 
 // Image is one embedded guest image.
 type Image struct {
-	Name string // as written in experiment files, such as "x86_64-2010"
-	ISA  string // name of the ISA it runs on
-	Era  string // year whose kernels its probe path follows
-	File string // file under workloads/images
-	Text string // one line about it
+	Name    string // as written in experiment files, such as "x86_64-2010"
+	ISA     string // name of the ISA it runs on
+	Era     string // year whose kernels its probe path follows
+	File    string // file under workloads/images
+	Text    string // one line about it
+	Preempt bool   // its code is preempted
 }
 
 //go:embed images/*.elf
@@ -41,7 +42,18 @@ func List() []Image {
 	}, {
 		Name: "x86_64-2010", ISA: "x86_64", Era: "2010", File: "x86_64-2010.elf",
 		Text: "x86-64 kernel of 2.6.33/34: boosting, direct return trampolines, jump optimization",
+	}, {
+		Name: "x86_64-2010-preempt", ISA: "x86_64", Era: "2010", File: "x86_64-2010-preempt.elf",
+		Text: "the same with preemption of kernel code", Preempt: true,
 	}}
+}
+
+// Variant is what build.sh calls the era of the image.
+func (im *Image) Variant() string {
+	if im.Preempt {
+		return im.Era + "-preempt"
+	}
+	return im.Era
 }
 
 // Find returns the embedded image called name.

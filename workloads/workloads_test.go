@@ -56,7 +56,7 @@ func TestRebuild(t *testing.T) {
 	}
 	for _, im := range List() {
 		out := filepath.Join(t.TempDir(), im.File)
-		if msg, err := exec.Command("sh", "kernel/build.sh", out, im.Era, im.ISA).CombinedOutput(); err != nil {
+		if msg, err := exec.Command("sh", "kernel/build.sh", out, im.Variant(), im.ISA).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", im.Name, err, msg)
 		}
 		built, err := os.ReadFile(out)
@@ -75,7 +75,7 @@ func TestRebuild(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	for name, want := range map[string]string{
-		"x86_65":       "the program has i386-2005, i386-2010, x86_64-2005, x86_64-2010",
+		"x86_65":       "the program has i386-2005, i386-2010, x86_64-2005, x86_64-2010, x86_64-2010-preempt",
 		"./absent.elf": "does not exist",
 		"./kernel":     "cannot read guest image",
 	} {

@@ -60,15 +60,23 @@ int sim_printk(const char *fmt, const unsigned long *args __unused)
 }
 
 void sim_roi(long on __unused) { }
-void sim_cpu_online(unsigned long cpu __unused) { }
+unsigned long sim_cpu_online(unsigned long cpu __unused) { return 0; }
 void kfree(const void *p __unused) { }
-void sched_tick(void) { }
 void text_poke_note(unsigned long patch __unused, unsigned long step __unused,
 		    const void *addr __unused)
 {
 }
+void sched_tick(unsigned long user __unused) { }
+void rcu_quiescent(void) { }
+void stop_wait(void) { }
+void stop_state(unsigned long state __unused) { }
+void stop_run(void) { }
 unsigned long native_thread(unsigned long id __unused) { return 2; }
-struct task_struct *sched_pick(struct task_struct *prev) { return prev; }
+
+struct task_struct *sched_pick(struct task_struct *prev, unsigned long irqs_off __unused)
+{
+	return prev;
+}
 
 void sim_main(void)
 {

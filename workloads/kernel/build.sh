@@ -1,12 +1,22 @@
 #!/bin/sh
 # Builds the guest image of one ISA and era: build.sh OUTPUT [ERA [ISA]], a year of
-# include/linux/era.h, 2010 when none is given, and x86_64 or i386. Needs gcc and GNU ld; the bytes
-# depend only on the sources and on the versions of these two.
+# include/linux/era.h, 2010 when none is given, and x86_64 or i386. The era YEAR-preempt is a kernel
+# whose code is preempted. Needs gcc and GNU ld; the bytes depend only on the sources and on the
+# versions of these two.
 set -eu
 cd "$(dirname "$0")"
 out=${1:?usage: build.sh OUTPUT [ERA [ISA]]}
-era=${2:-2010}
+variant=${2:-2010}
 isa=${3:-x86_64}
+era=${variant%%-*}
+case $variant in
+"$era") preempt= ;;
+"$era-preempt") preempt=-DPREEMPT ;;
+*)
+	echo "no kernel $variant: use 2005, 2010 or 2010-preempt" >&2
+	exit 2
+	;;
+esac
 case $out in /*) ;; *) out=$OLDPWD/$out ;; esac
 cc=${CC:-gcc}
 export LC_ALL=C
@@ -25,7 +35,7 @@ case $era in
 *) frames="-fno-omit-frame-pointer -mtune=generic" ;;
 esac
 . ./isa.sh
-flags="-DERA=$era -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
+flags="-DERA=$era $preempt -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
  -ffreestanding -fno-builtin $machine -fno-pic -fno-pie -mgeneral-regs-only
  -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none $frames
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra

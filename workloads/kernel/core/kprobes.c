@@ -140,6 +140,7 @@ __kretprobe void kretprobe_table_unlock(unsigned long hash __unused, unsigned lo
 #else
 static __kretprobe void lock_instances(spinlock_t *lock)
 {
+	preempt_disable();
 	ticket_lock(lock);
 }
 
@@ -147,6 +148,7 @@ static __kretprobe unsigned long lock_irqsave(spinlock_t *lock)
 {
 	unsigned long flags = local_irq_save();
 
+	preempt_disable();
 	ticket_lock(lock);
 	return flags;
 }
@@ -155,6 +157,7 @@ static __kretprobe void unlock_irqrestore(spinlock_t *lock, unsigned long flags)
 {
 	ticket_unlock(lock);
 	local_irq_restore(flags);
+	preempt_enable();
 }
 
 __kretprobe unsigned long kretprobe_table_lock(unsigned long hash)

@@ -4,6 +4,7 @@
 #if !ERA_UNIPROCESSOR
 void _spin_lock(spinlock_t *lock)
 {
+	preempt_disable();
 	ticket_lock(lock);
 }
 
@@ -11,6 +12,7 @@ unsigned long _spin_lock_irqsave(spinlock_t *lock)
 {
 	unsigned long flags = local_irq_save();
 
+	preempt_disable();
 	ticket_lock(lock);
 	return flags;
 }
@@ -19,5 +21,6 @@ void _spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags)
 {
 	ticket_unlock(lock);
 	local_irq_restore(flags);
+	preempt_enable();
 }
 #endif

@@ -2,7 +2,9 @@
 #include <linux/era.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <asm/processor.h>
 
 extern char idle_stack[];
@@ -50,6 +52,7 @@ __used void start_kernel(unsigned long cpu, unsigned long base)
 		idt_init();
 	cpu_init(cpu, base);
 	idle = adopt_idle_task(cpu, base);
+	preempt_disable();
 	apic_init();
 	if (cpu == 0) {
 		kprobes_init();
@@ -57,7 +60,12 @@ __used void start_kernel(unsigned long cpu, unsigned long base)
 		kthread_setup(&init_task, init_stack, kernel_init, cpu);
 		context_switch(idle, &init_task);
 	} else {
-		sim_cpu_online(cpu);
+		unsigned long period;
+
+		asm volatile("lock incl %0" : "+m"(cpus_online) :: "cc");
+		period = sim_cpu_online(cpu);
+		if (period)
+			apic_timer_start(period, 1);
 	}
 	cpu_idle();
 }

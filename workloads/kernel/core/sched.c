@@ -1,11 +1,15 @@
 /* Switching tasks, starting and ending them, and idling. */
 #include <linux/irqflags.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <asm/processor.h>
 
 DEFINE_PER_CPU(struct task_struct *, current_task);
 DEFINE_PER_CPU(unsigned long, kernel_stack);
 DEFINE_PER_CPU(struct task_struct, idle_task);
+DEFINE_PER_CPU(int, cpu_in_idle);
+DEFINE_PER_CPU(int, rcu_wanted);
+
 
 struct task_struct *switch_to_asm(struct task_struct *prev, struct task_struct *next,
 				  unsigned long sp_offset);
@@ -30,9 +34,10 @@ void kthread_setup(struct task_struct *task, void *stack, unsigned long (*fn)(un
 /* The first thing after a switch, on the new task's stack. */
 static void finish_task_switch(struct task_struct *prev)
 {
-	prev->on_cpu = 0;
 	if (prev->state == TASK_DEAD)
 		kprobe_flush_task(prev);
+	/* From here on another CPU may run it, or what takes its memory. */
+	WRITE_VOLATILE(prev->on_cpu, 0);
 }
 
 void context_switch(struct task_struct *prev, struct task_struct *next)
@@ -56,13 +61,20 @@ __used void schedule_tail(struct task_struct *prev)
 	local_irq_enable();
 }
 
+/* One instruction: another CPU may set a bit at any time. */
+static __always_inline void clear_need_resched(void)
+{
+	asm volatile("andl %1, %0" : "+m"(*(unsigned int *)&current_thread_info()->flags)
+		     : "i"(~_TIF_NEED_RESCHED) : "cc");
+}
+
 void schedule(void)
 {
 	unsigned long flags = local_irq_save();
 	struct task_struct *prev = current, *next;
 
-	current_thread_info()->flags &= ~(unsigned long)_TIF_NEED_RESCHED;
-	next = sched_pick(prev);
+	clear_need_resched();
+	next = sched_pick(prev, irqs_disabled_flags(flags));
 	if (likely(next != prev))
 		context_switch(prev, next);
 	local_irq_restore(flags);
@@ -100,16 +112,67 @@ __used unsigned long native_thread_loop(unsigned long id)
 	}
 }
 
-void cpu_idle(void)
+#ifdef PREEMPT
+/* Calls schedule() for a task that goes on afterwards, whatever its state says. */
+static void preempt_once(struct thread_info *info)
+{
+	info->preempt_count += PREEMPT_ACTIVE;
+	schedule();
+	info->preempt_count -= PREEMPT_ACTIVE;
+	barrier();
+}
+
+/* Preemption has just been enabled and another task is to run. */
+__used void preempt_schedule(void)
+{
+	struct thread_info *info = current_thread_info();
+
+	if (info->preempt_count || irqs_disabled())
+		return;
+	do
+		preempt_once(info);
+	while (need_resched());
+}
+
+/* The same at the end of an interrupt that struck where preemption was enabled; interrupts are off. */
+__used void preempt_schedule_irq(void)
+{
+	do {
+		local_irq_enable();
+		preempt_once(current_thread_info());
+		local_irq_disable();
+	} while (need_resched());
+}
+
+__used void preempt_check(void)
+{
+	if (need_resched())
+		preempt_schedule();
+}
+#endif
+
+/* Runs with preemption disabled but for this. */
+static __idle void idle_schedule(void)
+{
+	local_irq_enable();
+	preempt_enable_no_resched();
+	schedule();
+	preempt_disable();
+}
+
+__idle void cpu_idle(void)
 {
 	for (;;) {
 		local_irq_disable();
 		if (need_resched()) {
-			local_irq_enable();
-			schedule();
-		} else {
-			/* The instruction after sti is not interrupted. */
-			asm volatile("sti\n\thlt" ::: "memory");
+			idle_schedule();
+			continue;
 		}
+		percpu_write(cpu_in_idle, 1);
+		if (unlikely(percpu_read(rcu_wanted)))
+			rcu_quiescent();
+		/* The instruction after sti is not interrupted. */
+		asm volatile("sti\n\thlt" ::: "memory");
+		percpu_write(cpu_in_idle, 0);
 	}
 }

@@ -2,6 +2,9 @@
 #include <linux/kernel.h>
 #include <linux/sched.h>
 #include <asm/processor.h>
+#include <asm/ptrace.h>
+
+unsigned long (*tick_hook)(unsigned long a, unsigned long b);
 
 void apic_init(void)
 {
@@ -24,31 +27,30 @@ __used void apic_timer_stop(void)
 	apic_write(APIC_TIMER_INITIAL, 0);
 }
 
-static void irq_enter(void)
+__irq void irq_enter(void)
 {
 	current_thread_info()->preempt_count += HARDIRQ_OFFSET;
 }
 
-static void irq_exit(void)
+/* The end of an interrupt of the idle loop is a quiescent state. */
+__irq void irq_exit(void)
 {
 	current_thread_info()->preempt_count -= HARDIRQ_OFFSET;
+	if (unlikely(percpu_read(rcu_wanted)) && percpu_read(cpu_in_idle) && !in_interrupt())
+		rcu_quiescent();
 }
 
-__used void smp_apic_timer_interrupt(struct pt_regs *regs __unused)
+__irq __used void smp_apic_timer_interrupt(struct pt_regs *regs)
 {
 	apic_write(APIC_EOI, 0);
 	irq_enter();
-	sched_tick();
+	if (tick_hook)
+		tick_hook(regs->ip, percpu_read(cpu_number));
+	sched_tick(user_mode(regs));
 	irq_exit();
 }
 
-/* Only wakes a halted CPU: who sent it has set TIF_NEED_RESCHED. */
-__used void smp_reschedule_interrupt(struct pt_regs *regs __unused)
-{
-	apic_write(APIC_EOI, 0);
-}
-
 /* Needs no end-of-interrupt. */
-__used void smp_spurious_interrupt(struct pt_regs *regs __unused)
+__irq __used void smp_spurious_interrupt(struct pt_regs *regs __unused)
 {
 }

@@ -7,6 +7,7 @@
  */
 #include <asm/processor.h>
 #include <linux/era.h>
+#include <linux/sched.h>
 #include "frame.h"
 
 /* Makes pt_regs complete and leaves in ebx whether GS needs no swap on the way out. */
@@ -23,6 +24,26 @@ FUNC \name
 	xorl %ebx, %ebx
 1:	ret
 ENDFUNC \name
+.endm
+
+/*
+ * The end of an interrupt or fault of kernel code; interrupts are off. With preemption, another task may
+ * have to run now, if the code allowed it.
+ */
+.macro PREEMPT_ON_RETURN
+#ifdef PREEMPT
+	testl $3, PT_CS(%rsp)
+	jnz 1f
+	movq %gs:kernel_stack, %rcx
+	cmpl $0, TI_PREEMPT_COUNT+KERNEL_STACK_OFFSET-THREAD_SIZE(%rcx)
+	jne 1f
+	btl $TIF_NEED_RESCHED, TI_FLAGS+KERNEL_STACK_OFFSET-THREAD_SIZE(%rcx)
+	jnc 1f
+	testl $X86_EFLAGS_IF, PT_FLAGS(%rsp)
+	jz 1f
+	call preempt_schedule_irq
+1:
+#endif
 .endm
 
 #define DEBUG_IST_SLOT (TSS_IST + (DEBUG_STACK - 1) * 8)
@@ -91,6 +112,7 @@ ENDFUNC paranoid_exit
 	.balign 16
 FUNC error_exit
 	cli
+	PREEMPT_ON_RETURN
 	testl $3, PT_CS(%rsp)
 	jz 1f
 	swapgs
@@ -185,3 +207,6 @@ ENDFUNC \name
 	INTERRUPT apic_timer_interrupt, LOCAL_TIMER_VECTOR, smp_apic_timer_interrupt
 	INTERRUPT reschedule_interrupt, RESCHEDULE_VECTOR, smp_reschedule_interrupt
 	INTERRUPT spurious_interrupt, SPURIOUS_VECTOR, smp_spurious_interrupt
+
+	.section .phase.irq, "ax"
+	INTERRUPT call_function_interrupt, CALL_FUNCTION_VECTOR, smp_call_function_interrupt

@@ -146,3 +146,6 @@ ENDFUNC \name
 	INTERRUPT apic_timer_interrupt, LOCAL_TIMER_VECTOR, smp_apic_timer_interrupt
 	INTERRUPT reschedule_interrupt, RESCHEDULE_VECTOR, smp_reschedule_interrupt
 	INTERRUPT spurious_interrupt, SPURIOUS_VECTOR, smp_spurious_interrupt
+
+	.section .phase.irq, "ax"
+	INTERRUPT call_function_interrupt, CALL_FUNCTION_VECTOR, smp_call_function_interrupt

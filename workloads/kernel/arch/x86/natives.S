@@ -26,6 +26,10 @@
 	NATIVE unregister_jprobes
 	NATIVE sched_pick
 	NATIVE sched_tick
+	NATIVE rcu_quiescent
+	NATIVE stop_wait
+	NATIVE stop_state
+	NATIVE stop_run
 	NATIVE native_thread
 	NATIVE native_return
 	NATIVE text_poke_note

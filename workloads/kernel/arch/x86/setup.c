@@ -21,6 +21,7 @@ DEFINE_PER_CPU_ALIGNED(u64, gdt[GDT_ENTRIES]);
 static struct gate idt[256] __aligned(4096);
 
 _Static_assert(offsetof(struct thread_info, flags) == TI_FLAGS, "sched.h");
+_Static_assert(offsetof(struct thread_info, preempt_count) == TI_PREEMPT_COUNT, "sched.h");
 
 struct vector {
 	u8 nr;
@@ -33,6 +34,7 @@ void invalid_op(void), device_not_available(void), double_fault(void), invalid_t
 void segment_not_present(void), stack_segment(void), general_protection(void), page_fault(void);
 void coprocessor_error(void), alignment_check(void), machine_check(void), simd_error(void);
 void apic_timer_interrupt(void), reschedule_interrupt(void), spurious_interrupt(void);
+void call_function_interrupt(void);
 
 static const struct vector vectors[] = {
 	{ 0, 0, divide_error },
@@ -55,6 +57,7 @@ static const struct vector vectors[] = {
 	{ 19, 0, simd_error },
 	{ LOCAL_TIMER_VECTOR, 0, apic_timer_interrupt },
 	{ RESCHEDULE_VECTOR, 0, reschedule_interrupt },
+	{ CALL_FUNCTION_VECTOR, 0, call_function_interrupt },
 	{ SPURIOUS_VECTOR, 0, spurious_interrupt },
 };
 

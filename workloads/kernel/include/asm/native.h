@@ -23,8 +23,9 @@ struct task_struct;
 /* Called once, by the boot task of CPU 0 after initialization. Drives the whole run by invoking
    guest functions; the machine stops when it returns. */
 void sim_main(void);
-/* Called by the boot task of every further CPU after its initialization, then that CPU idles. */
-void sim_cpu_online(unsigned long cpu);
+/* Called by the boot task of every further CPU after its initialization, then that CPU idles.
+   Returns the bus clocks between two ticks that the CPU is to start, or 0. */
+unsigned long sim_cpu_online(unsigned long cpu);
 /* Begins (on=1) or ends (on=0) the region of interest, at no cost in simulated time. */
 void sim_roi(long on);
 /* Ends the run as failed with this message. Never returns. */
@@ -35,12 +36,21 @@ int sim_printk(const char *fmt, const unsigned long *args);
 /* Frees memory that the simulator allocated for the guest (kretprobe instances). */
 void kfree(const void *p);
 
-/* Which task runs next on this CPU; interrupts are off. Returns prev to go on with it, never 0:
-   with nothing to run it returns this CPU's idle task (per-CPU idle_task). */
-struct task_struct *sched_pick(struct task_struct *prev);
-/* One timer interrupt has arrived; interrupts are off. Sets TIF_NEED_RESCHED in the
-   thread_info.flags of the current task when another one is to run. */
-void sched_tick(void);
+/* Which task runs next on this CPU; interrupts are off, irqs_off says whether they were when
+   schedule() was called. Returns prev to go on with it, never 0: with nothing to run it returns this
+   CPU's idle task (per-CPU idle_task). */
+struct task_struct *sched_pick(struct task_struct *prev, unsigned long irqs_off);
+/* One timer interrupt has arrived, out of user mode or not; interrupts are off. Sets
+   TIF_NEED_RESCHED in the thread_info.flags of the current task when another one is to run. */
+void sched_tick(unsigned long user);
+/* A grace period waits for this CPU (per-CPU rcu_wanted), which is idle now. */
+void rcu_quiescent(void);
+/* Sleeps until this CPU's stopper task is to take part in stopping the machine. */
+void stop_wait(void);
+/* All stoppers are to enter a state of core/stop.c; only for those who watch. */
+void stop_state(unsigned long state);
+/* Does the work for which the machine has been stopped. */
+void stop_run(void);
 /* Resumes the coroutine of native kernel thread id. 0: call again; 1: sleep (the thread calls
    schedule()); 2: the thread is finished. */
 unsigned long native_thread(unsigned long id);

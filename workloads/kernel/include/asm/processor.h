@@ -23,6 +23,7 @@
 #endif
 
 #define RESCHEDULE_VECTOR 0xfd
+#define CALL_FUNCTION_VECTOR 0xfc
 #define LOCAL_TIMER_VECTOR 0xef
 #define SPURIOUS_VECTOR 0xff
 
@@ -113,12 +114,20 @@ static __always_inline void sync_core(void)
 #define APIC_TPR 0x80
 #define APIC_EOI 0xb0
 #define APIC_SVR 0xf0
+#define APIC_ICR 0x300
+#define APIC_ICR2 0x310
 #define APIC_LVT_TIMER 0x320
 #define APIC_TIMER_INITIAL 0x380
 #define APIC_TIMER_DIVIDE 0x3e0
 #define APIC_SVR_ENABLE 0x100
 #define APIC_LVT_MASKED 0x10000
 #define APIC_LVT_PERIODIC 0x20000
+#define APIC_DM_INIT 0x500
+#define APIC_DM_STARTUP 0x600
+#define APIC_ICR_BUSY 0x1000
+#define APIC_INT_ASSERT 0x4000
+#define APIC_INT_LEVELTRIG 0x8000
+#define APIC_DEST_OTHERS 0xc0000
 
 static __always_inline void apic_write(u32 reg, u32 v)
 {
@@ -135,9 +144,18 @@ static __always_inline void load_sp0(unsigned long top)
 #endif
 }
 
+static __always_inline u32 apic_read(u32 reg)
+{
+	return *(volatile u32 *)(APIC_BASE + reg);
+}
+
 void cpu_init(unsigned long cpu, unsigned long base);
 void idt_init(void);
 void apic_init(void);
+void apic_timer_start(unsigned long count, unsigned long periodic);
+/* Around what an interrupt does. */
+void irq_enter(void);
+void irq_exit(void);
 
 #endif /* __ASSEMBLER__ */
 #endif

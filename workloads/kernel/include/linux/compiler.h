@@ -31,6 +31,10 @@
 /* Ways to the detour and back to text that has changed, behind what all hits share. */
 #define __patching __phase("detour.patching")
 #define __handler __phase("handler")
+/* Interrupt handlers, the idle loop, and what all CPUs do while the machine is stopped. */
+#define __irq __phase("irq")
+#define __idle __phase("idle")
+#define __stop __phase("stop")
 /* Functions that are probed and the loops that call them. */
 #define __workload __section(".workload") noinline
 /* The same in a module: its text may vanish and come back. */

@@ -3,6 +3,7 @@
 #define _LINUX_IRQFLAGS_H
 
 #include <linux/compiler.h>
+#include <asm/ptrace.h>
 
 static __always_inline void local_irq_disable(void)
 {
@@ -25,6 +26,19 @@ static __always_inline unsigned long local_irq_save(void)
 static __always_inline void local_irq_restore(unsigned long flags)
 {
 	asm volatile("push %0\n\tpopf" :: "g"(flags) : "memory", "cc");
+}
+
+static __always_inline int irqs_disabled_flags(unsigned long flags)
+{
+	return !(flags & X86_EFLAGS_IF);
+}
+
+static __always_inline int irqs_disabled(void)
+{
+	unsigned long flags;
+
+	asm volatile("pushf\n\tpop %0" : "=rm"(flags) :: "memory");
+	return irqs_disabled_flags(flags);
 }
 
 static __always_inline void cpu_relax(void)

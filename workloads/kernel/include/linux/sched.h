@@ -16,9 +16,17 @@
 #define _TIF_NEED_RESCHED (1 << TIF_NEED_RESCHED)
 #define _TIF_DEBUGCTLMSR (1 << TIF_DEBUGCTLMSR)
 
+/*
+ * thread_info.preempt_count: how often preemption is disabled, in a kernel that has it; an addition for
+ * each interrupt being served; and whether the task is being preempted.
+ */
 #define HARDIRQ_OFFSET 0x10000
+#define HARDIRQ_MASK 0x3ff0000
+#define PREEMPT_ACTIVE 0x10000000
 
-#define TI_FLAGS (BITS_PER_LONG / 8) /* offset of thread_info.flags, asserted in setup.c */
+/* Offsets into struct thread_info for assembly, asserted in setup.c. */
+#define TI_FLAGS (BITS_PER_LONG / 8)
+#define TI_PREEMPT_COUNT (2 * BITS_PER_LONG / 8 + 4)
 
 #ifndef __ASSEMBLER__
 
@@ -33,7 +41,7 @@ struct thread_info {
 	struct task_struct *task;
 	unsigned long flags;	/* TIF_ bits */
 	unsigned int cpu;	/* CPU this task runs on or ran on last */
-	int preempt_count;	/* HARDIRQ_OFFSET for each interrupt being served */
+	int preempt_count;	/* 0: may be preempted */
 };
 
 /* CPU state of a task that is not running. */
@@ -69,6 +77,10 @@ DECLARE_PER_CPU(unsigned long, kernel_stack);
 DECLARE_PER_CPU(unsigned int, cpu_number);
 /* Idle task of this CPU; the boot task becomes it. */
 DECLARE_PER_CPU(struct task_struct, idle_task);
+/* Set while the idle loop halts, interrupts that it takes meanwhile included. */
+DECLARE_PER_CPU(int, cpu_in_idle);
+/* A grace period waits for this CPU: written by the simulator. */
+DECLARE_PER_CPU(int, rcu_wanted);
 
 static inline struct thread_info *current_thread_info(void)
 {
@@ -92,6 +104,7 @@ static inline struct thread_info *task_thread_info(struct task_struct *t)
 }
 
 #define smp_processor_id() percpu_read(cpu_number)
+#define in_interrupt() (current_thread_info()->preempt_count & HARDIRQ_MASK)
 
 static inline int need_resched(void)
 {
@@ -108,6 +121,8 @@ void kthread_setup(struct task_struct *task, void *stack, unsigned long (*fn)(un
 unsigned long native_thread_loop(unsigned long id);
 /* Gives up the CPU: asks sched_pick and switches to what it names. */
 void schedule(void);
+/* Called in every timer interrupt when not null: code to be probed there. */
+extern unsigned long (*tick_hook)(unsigned long a, unsigned long b);
 /* Calls schedule() when TIF_NEED_RESCHED is set. */
 int cond_resched(void);
 /* Ends the running task. */

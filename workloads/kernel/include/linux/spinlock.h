@@ -72,7 +72,10 @@ unsigned long _spin_lock_irqsave(spinlock_t *lock);
 void _spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags);
 
 #define spin_lock(lock) _spin_lock(lock)
-#define spin_unlock(lock) ticket_unlock(lock)
+#define spin_unlock(lock) do {		\
+	ticket_unlock(lock);		\
+	preempt_enable();		\
+} while (0)
 #define spin_lock_irqsave(lock, flags) ((flags) = _spin_lock_irqsave(lock))
 #define spin_unlock_irqrestore(lock, flags) _spin_unlock_irqrestore(lock, flags)
 #endif

@@ -1,0 +1,55 @@
+package smp
+
+import "fmt"
+
+// Online starts all other CPUs, one after the other as the boot CPU of a PC does, and returns when
+// each is idle and has its stopper task. With Tick it starts the ticks. The guest's boot task calls
+// it once.
+func (k *Kernel) Online(c Caller) error {
+	if c.CPU() != 0 || len(k.online()) > 1 {
+		return fmt.Errorf("CPUs are started by CPU 0, and once: %d are online", len(k.online()))
+	}
+	if count := k.tickCount(); count > 0 {
+		k.invoke(c, "apic_timer_start", count, 1)
+	}
+	for i := 1; i < len(k.cpus); i++ {
+		k.invoke(c, "smp_boot_cpu", uint64(i))
+		if err := k.Wait(c, &k.started, func() bool { return k.cpus[i].online }); err != nil {
+			return err
+		}
+	}
+	if !k.many() {
+		return k.err
+	}
+	return k.startStoppers(c)
+}
+
+// tickCount is what the timer counts from for periodic ticks, 0 for none.
+func (k *Kernel) tickCount() uint64 {
+	if !k.opt.Tick {
+		return 0
+	}
+	return uint64(k.opt.TimerHz / k.opt.HZ)
+}
+
+// cameUp answers the guest's sim_cpu_online: a CPU has initialized itself and is about to idle. It
+// returns the period of the ticks that the CPU is to start.
+func (k *Kernel) cameUp(c Caller) uint64 {
+	cpu := &k.cpus[c.CPU()]
+	cpu.online, cpu.curr = true, k.meet(cpu.idle)
+	cpu.curr.running = true
+	k.wakeAll(c, &k.started)
+	k.kick(c)
+	return k.tickCount()
+}
+
+// OnEachCPU runs a function of the guest that takes one number on every CPU that is online, on the
+// others by an interrupt, and returns when all have run it.
+func (k *Kernel) OnEachCPU(c Caller, fn string, arg uint64) error {
+	at, ok := k.l.symbol(fn)
+	if !ok {
+		return fmt.Errorf("the image has no function %s to run on each CPU", fn)
+	}
+	_, err := c.InvokeSym("on_each_cpu", at, arg)
+	return err
+}

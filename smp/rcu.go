@@ -1,0 +1,198 @@
+package smp
+
+import "slices"
+
+// rcu is the state of RCU-sched: at most one grace period at a time. It ends when every CPU that it
+// waits for has passed a quiescent state, and it is the passing that ends it: nobody polls.
+type rcu struct {
+	begun, ended int64 // numbers of grace periods
+	wanted       int64 // the last one that somebody waits for
+	left         int   // CPUs that hold the running one up
+	timer        uint64
+	q            Queue
+	callbacks    []func(Caller) error
+	calls        Queue // where the thread that runs them waits
+	thread       bool
+}
+
+// SynchronizeSched waits until every CPU has passed a quiescent state of RCU-sched since the call: a
+// context switch, the idle loop, or user mode. Then nobody is in the middle of anything that began
+// before it with preemption disabled. Asking the scheduler is a context switch, so with a single CPU
+// the caller brings it about itself.
+func (k *Kernel) SynchronizeSched(c Caller) error {
+	r := &k.rcu
+	number := r.begun + 1
+	r.wanted = max(r.wanted, number)
+	k.beginPeriod(c)
+	k.kick(c)
+	if !k.many() {
+		if err := k.Schedule(c); err != nil {
+			return err
+		}
+	}
+	return k.Wait(c, &r.q, func() bool { return r.ended >= number })
+}
+
+// beginPeriod begins a grace period unless one is running or none is wanted. CPUs in the idle loop
+// have passed it already.
+func (k *Kernel) beginPeriod(c Caller) {
+	r := &k.rcu
+	if r.begun > r.ended || r.wanted <= r.begun {
+		return
+	}
+	r.begun++
+	k.note(c.CPU(), "grace-begin", "sched", uint64(r.begun), 0)
+	r.left = 0
+	for _, cpu := range k.online() {
+		if !k.idles(cpu) {
+			cpu.holds = true
+			k.store(cpu.wanted, word, 1)
+			r.left++
+		}
+	}
+	switch {
+	case r.left == 0:
+		k.endPeriod(c)
+	case k.many():
+		k.urge(c)
+	}
+}
+
+// word is a per-CPU variable of the type int.
+var word = field{0, 4}
+
+// idles tells whether a CPU is in the idle loop and serves no interrupt there.
+func (k *Kernel) idles(cpu *cpuState) bool {
+	return cpu.curr != nil && cpu.curr.idle && k.load(cpu.inIdle, word) != 0 &&
+		k.count(cpu.curr)&hardirqMask == 0
+}
+
+// urge asks the CPUs that hold the grace period up to reschedule, at once or when it has lasted.
+func (k *Kernel) urge(c Caller) {
+	r := &k.rcu
+	if k.opt.ForceQuiescent < 0 {
+		k.force()
+		return
+	}
+	r.timer = k.after(c, k.opt.ForceQuiescent, func(c Caller) {
+		k.force()
+		k.urge(c)
+	})
+}
+
+func (k *Kernel) force() {
+	for i := range k.cpus {
+		if k.cpus[i].holds {
+			k.resched(&k.cpus[i])
+		}
+	}
+}
+
+// pass notes that a CPU is in a quiescent state.
+func (k *Kernel) pass(c Caller, cpu *cpuState) {
+	if !cpu.holds {
+		return
+	}
+	r := &k.rcu
+	cpu.holds = false
+	k.store(cpu.wanted, word, 0)
+	k.note(cpu.n, "quiescent", "sched", uint64(r.begun), 0)
+	if r.left--; r.left == 0 {
+		k.endPeriod(c)
+	}
+}
+
+func (k *Kernel) endPeriod(c Caller) {
+	r := &k.rcu
+	k.cancel(r.timer)
+	r.ended = r.begun
+	k.note(c.CPU(), "grace-end", "sched", uint64(r.ended), 0)
+	k.wakeAll(c, &r.q)
+	k.beginPeriod(c)
+}
+
+// quiescentNow answers the guest's rcu_quiescent: the idle loop is about to halt, or an interrupt of
+// it is over.
+func (k *Kernel) quiescentNow(c Caller) {
+	k.pass(c, &k.cpus[c.CPU()])
+	k.kick(c)
+}
+
+// CallRCU has a kernel thread run f after a grace period. An error of f is kept for Err.
+func (k *Kernel) CallRCU(c Caller, f func(Caller) error) error {
+	r := &k.rcu
+	r.callbacks = append(r.callbacks, f)
+	if r.thread {
+		k.Wake(c, &r.calls)
+		return k.err
+	}
+	r.thread = true
+	r.calls.Name = "callbacks of RCU-sched"
+	_, err := k.Go(c, "rcu_sched", k.callbackLoop)
+	return err
+}
+
+func (k *Kernel) callbackLoop(c Caller) error {
+	r := &k.rcu
+	for {
+		if err := k.Wait(c, &r.calls, func() bool { return len(r.callbacks) > 0 }); err != nil {
+			return err
+		}
+		batch := r.callbacks
+		r.callbacks = nil
+		if err := k.SynchronizeSched(c); err != nil {
+			return err
+		}
+		for _, f := range batch {
+			if err := f(c); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// tasksPeriod is one grace period of the tasks flavour.
+type tasksPeriod struct {
+	number uint64
+	left   []*task // tasks that have not given up a CPU of their own will since it began
+	q      Queue
+}
+
+// SynchronizeTasks waits until every task that is runnable now has called schedule() itself. A task
+// that was preempted has not: it may go on in the middle of anything. Code that interrupts an idle
+// CPU is waited for by a grace period of RCU-sched before.
+func (k *Kernel) SynchronizeTasks(c Caller) error {
+	if err := k.SynchronizeSched(c); err != nil {
+		return err
+	}
+	k.seq++
+	p := &tasksPeriod{number: k.seq}
+	k.note(c.CPU(), "grace-begin", "tasks", p.number, 0)
+	p.q.Name = "a grace period of the tasks"
+	self := k.meet(k.Current(c))
+	for _, t := range k.order {
+		if (t.running || t.queued) && !t.idle && t != self {
+			p.left = append(p.left, t)
+		}
+	}
+	k.patient = append(k.patient, p)
+	err := k.Wait(c, &p.q, func() bool { return len(p.left) == 0 })
+	k.patient = slices.DeleteFunc(k.patient, func(o *tasksPeriod) bool { return o == p })
+	k.note(c.CPU(), "grace-end", "tasks", p.number, 0)
+	return err
+}
+
+// volunteer notes that a task has called schedule() of its own will.
+func (k *Kernel) volunteer(c Caller, t *task) {
+	for _, p := range k.patient {
+		i := slices.Index(p.left, t)
+		if i < 0 {
+			continue
+		}
+		p.left = slices.Delete(p.left, i, i+1)
+		k.note(t.last, "quiescent", "tasks", p.number, t.addr)
+		if len(p.left) == 0 {
+			k.wakeAll(c, &p.q)
+		}
+	}
+}

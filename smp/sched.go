@@ -1,0 +1,254 @@
+package smp
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Pick answers the guest's sched_pick: which task runs next on the caller's CPU, between two tasks.
+func (k *Kernel) Pick(c Caller, prev uint64) uint64 { return k.pick(c, prev, false) }
+
+// pick is Pick for a guest that says whether interrupts were off when it called schedule(). What
+// follows the decision may take time, in which other CPUs change everything but the decision.
+func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
+	cpu, p := &k.cpus[c.CPU()], k.meet(prev)
+	cpu.curr = nil // nobody need ask this CPU to reschedule
+	preempted := k.count(p)&preemptActive != 0
+	k.checkAtomic(cpu, p, irqsOff)
+	k.pass(c, cpu)
+	if !preempted {
+		k.volunteer(c, p)
+	}
+	k.expire(c)
+	k.putBack(c, cpu, p, preempted)
+	next := k.choose(cpu)
+	cpu.curr, next.running, next.last, next.waits = next, true, cpu.n, nil
+	if next != p {
+		k.note(cpu.n, "task", next.name, next.addr, 0)
+	}
+	if next.idle {
+		k.arm(c)
+	}
+	k.kick(c)
+	return next.addr
+}
+
+// putBack parts a CPU from the task that has run there.
+func (k *Kernel) putBack(c Caller, cpu *cpuState, p *task, preempted bool) {
+	p.running, p.last = false, cpu.n
+	state := k.state(p)
+	switch {
+	case p.idle:
+	case state == taskDead:
+		p.dead = true
+		k.wakeAll(c, &p.joiners)
+	case state == taskRunning || preempted:
+		k.enqueue(p, cpu.n, preempted && p.slice > 0)
+	}
+}
+
+// choose takes the task that a CPU runs next: the first of its own queue, one that waits for another
+// CPU, or the idle task.
+func (k *Kernel) choose(cpu *cpuState) *task {
+	if len(cpu.queue) > 0 {
+		return k.take(cpu, 0)
+	}
+	if from, i := k.spare(); from != nil {
+		return k.take(from, i)
+	}
+	return k.meet(cpu.idle)
+}
+
+// take removes a task from a queue, to run.
+func (k *Kernel) take(cpu *cpuState, i int) *task {
+	t := cpu.queue[i]
+	cpu.queue = slices.Delete(cpu.queue, i, i+1)
+	t.queued = false
+	if t.slice <= 0 {
+		t.slice = k.opt.Slice
+	}
+	return t
+}
+
+// spare finds a task that may move to another CPU: the first such one in the longest queue.
+func (k *Kernel) spare() (from *cpuState, at int) {
+	for i := range k.cpus {
+		cpu := &k.cpus[i]
+		if from != nil && len(cpu.queue) <= len(from.queue) {
+			continue
+		}
+		if j := slices.IndexFunc(cpu.queue, k.movable); j >= 0 {
+			from, at = cpu, j
+		}
+	}
+	return from, at
+}
+
+// movable tells whether a task that waits may run elsewhere. One that is being switched out is still
+// in the registers of its CPU.
+func (k *Kernel) movable(t *task) bool {
+	return t.bound == anyCPU && k.load(t.addr, k.l.onCPU) == 0
+}
+
+// enqueue makes a task wait for a CPU, behind or before the others of its priority, and lets the CPU
+// reschedule when the task is more urgent than what runs there.
+func (k *Kernel) enqueue(t *task, n int, front bool) {
+	cpu := &k.cpus[n]
+	i := 0
+	for i < len(cpu.queue) && (cpu.queue[i].prio > t.prio || cpu.queue[i].prio == t.prio && !front) {
+		i++
+	}
+	cpu.queue = slices.Insert(cpu.queue, i, t)
+	t.queued, t.last = true, n
+	if cpu.curr != nil && t.prio > cpu.curr.prio {
+		k.resched(cpu)
+	}
+}
+
+// resched asks a CPU to call schedule() soon.
+func (k *Kernel) resched(cpu *cpuState) {
+	if cpu.curr == nil {
+		return
+	}
+	info := k.info(cpu.curr)
+	k.store(info, k.l.threadFlags, k.load(info, k.l.threadFlags)|tifNeedResched)
+	if !slices.Contains(k.kicks, cpu.n) {
+		k.kicks = append(k.kicks, cpu.n)
+	}
+}
+
+// kick sends a reschedule interrupt to every other CPU that has been asked to reschedule.
+func (k *Kernel) kick(c Caller) (self bool) {
+	for len(k.kicks) > 0 {
+		n := k.kicks[0]
+		k.kicks = k.kicks[1:]
+		if n == c.CPU() {
+			self = true
+			continue
+		}
+		k.invoke(c, "smp_send_reschedule", uint64(n))
+	}
+	return self
+}
+
+// place chooses the CPU for a task that wakes up: the one it ran on if that is idle, another idle
+// one, or the one with the shortest queue.
+func (k *Kernel) place(t *task) int {
+	if t.bound != anyCPU {
+		return t.bound
+	}
+	if k.load(t.addr, k.l.onCPU) != 0 {
+		return t.last
+	}
+	best, shortest := t.last, k.busyness(t.last)
+	for i := 1; i < len(k.cpus) && shortest > 0; i++ {
+		n := (t.last + i) % len(k.cpus)
+		if b := k.busyness(n); k.cpus[n].online && b < shortest {
+			best, shortest = n, b
+		}
+	}
+	return best
+}
+
+// busyness is the number of tasks that run on a CPU or wait for it.
+func (k *Kernel) busyness(n int) int {
+	cpu := &k.cpus[n]
+	if cpu.curr == nil || cpu.curr.idle {
+		return len(cpu.queue)
+	}
+	return len(cpu.queue) + 1
+}
+
+// Tick answers the guest's sched_tick: a timer interrupt of the caller's CPU.
+func (k *Kernel) Tick(c Caller) { k.tick(c, false) }
+
+// tick is Tick for a guest that says whether the interrupt came out of user mode, where no kernel
+// code is in the middle of anything.
+func (k *Kernel) tick(c Caller, user bool) {
+	cpu := &k.cpus[c.CPU()]
+	cpu.armed = 0
+	k.note(cpu.n, "tick", "", 0, 0)
+	if user {
+		k.pass(c, cpu)
+	}
+	k.expire(c)
+	cur := k.meet(k.Current(c))
+	cpu.curr = cur
+	k.account(cpu, cur)
+	if k.many() || cur.idle && len(cpu.queue) == 0 {
+		k.arm(c)
+	}
+	k.kick(c)
+}
+
+// account takes one tick off the running task's slice, and lets the CPU reschedule when another
+// task is to run.
+func (k *Kernel) account(cpu *cpuState, cur *task) {
+	if cur.idle {
+		if from, _ := k.spare(); from != nil || len(cpu.queue) > 0 {
+			k.resched(cpu)
+		}
+		return
+	}
+	cur.slice--
+	if cur.slice <= 0 && len(cpu.queue) > 0 && cpu.queue[0].prio >= cur.prio {
+		k.resched(cpu)
+	}
+}
+
+// Current is the task that runs on the caller's CPU.
+func (k *Kernel) Current(c Caller) uint64 {
+	return k.load(k.cpus[c.CPU()].current, field{0, k.l.stack.size})
+}
+
+// wake makes a sleeping task runnable. One that is on its way to sleep goes on.
+func (k *Kernel) wake(c Caller, t *task) {
+	if s := k.state(t); s == taskRunning || s == taskDead {
+		return
+	}
+	k.store(t.addr, k.l.state, taskRunning)
+	if t.queued || t.running {
+		return
+	}
+	n := k.place(t)
+	k.note(c.CPU(), "wake", t.name, t.addr, uint64(n))
+	k.enqueue(t, n, false)
+}
+
+// online lists the CPUs that run.
+func (k *Kernel) online() (list []*cpuState) {
+	for i := range k.cpus {
+		if k.cpus[i].online {
+			list = append(list, &k.cpus[i])
+		}
+	}
+	return list
+}
+
+// Atomic adds a reason for which a CPU must not call schedule() now. A call in spite of it stops the
+// machine with an error that says why.
+func (k *Kernel) Atomic(f func(cpu int) (why string, atomic bool)) {
+	k.atomic = append(k.atomic, f)
+}
+
+// checkAtomic holds a call of schedule() against what forbids it.
+func (k *Kernel) checkAtomic(cpu *cpuState, p *task, irqsOff bool) {
+	why := ""
+	count := k.count(p) &^ preemptActive
+	switch {
+	case count&hardirqMask != 0:
+		why = "in an interrupt"
+	case count != 0:
+		why = fmt.Sprintf("with preemption disabled %d times", count)
+	case irqsOff:
+		why = "with interrupts disabled"
+	}
+	for _, f := range k.atomic {
+		if w, ok := f(cpu.n); ok {
+			why = w
+		}
+	}
+	if why != "" {
+		k.fail(fmt.Errorf("scheduling while atomic: task %s on cpu %d calls schedule() %s", p.name, cpu.n, why))
+	}
+}

@@ -1,0 +1,205 @@
+package smp
+
+import (
+	"fmt"
+	"strings"
+)
+
+// task is what the scheduler remembers of a task_struct.
+type task struct {
+	addr    uint64
+	mem     memory
+	name    string
+	bound   int   // the only CPU that it may run on, or anyCPU
+	last    int   // the CPU that it runs on or ran on last
+	prio    int   // the higher, the more urgent
+	slice   int64 // ticks that it may still run while others of its priority wait
+	running bool  // picked by CPU last, and not given up since
+	queued  bool  // waits in the queue of CPU last
+	idle    bool
+	dead    bool
+	joiners Queue
+	waits   func() string // what it sleeps for, for reports; nil when it does not
+}
+
+// memory is what a task takes: its structure and its stack.
+type memory struct{ task, stack uint64 }
+
+// anyCPU is the number of no CPU in particular.
+const anyCPU = -1
+
+// stopperPriority is above all that can be asked for.
+const stopperPriority = 1 << 30
+
+// Thread describes a kernel thread that runs a function of the guest.
+type Thread struct {
+	Name     string // at most 15 letters are kept
+	CPU      int    // where it starts, or -1 for any
+	Bound    bool   // it runs on CPU only
+	Priority int    // 0 is usual; more urgent ones run as long as they can
+	Fn       string // a function that takes one number; the thread ends when it returns
+	Arg      uint64
+}
+
+// Go starts a kernel thread written in Go on any CPU and returns its task_struct. The thread is
+// finished when body returns; an error of it is kept for Err.
+func (k *Kernel) Go(c Caller, name string, body func(Caller) error) (uint64, error) {
+	return k.native(c, Thread{Name: name, CPU: anyCPU}, body)
+}
+
+// GoOn is Go for a thread that never leaves one CPU.
+func (k *Kernel) GoOn(c Caller, cpu int, name string, body func(Caller) error) (uint64, error) {
+	return k.native(c, Thread{Name: name, CPU: cpu, Bound: true}, body)
+}
+
+func (k *Kernel) native(c Caller, s Thread, body func(Caller) error) (uint64, error) {
+	id := uint64(len(k.threads))
+	k.threads = append(k.threads, body)
+	return k.create(c, s, k.l.kthreadLoop, id, id)
+}
+
+// Spawn starts a kernel thread that is a function of the guest, and returns its task_struct.
+func (k *Kernel) Spawn(c Caller, s Thread) (uint64, error) {
+	fn, ok := k.l.symbol(s.Fn)
+	if !ok {
+		return 0, fmt.Errorf("kernel thread %s: the image has no function %s", s.Name, s.Fn)
+	}
+	return k.create(c, s, fn, s.Arg, 0)
+}
+
+// create makes a task that calls fn(arg) and puts it on a queue.
+func (k *Kernel) create(c Caller, s Thread, fn, arg, id uint64) (uint64, error) {
+	if s.CPU != anyCPU && (s.CPU < 0 || s.CPU >= len(k.cpus) || !k.cpus[s.CPU].online) ||
+		s.Bound && s.CPU == anyCPU {
+		return 0, fmt.Errorf("kernel thread %s: CPU %d is not online: %d of %d are", s.Name, s.CPU,
+			len(k.online()), len(k.cpus))
+	}
+	mem, err := k.allocate()
+	if err != nil {
+		return 0, fmt.Errorf("kernel thread %s: %w", s.Name, err)
+	}
+	if _, err := c.InvokeSym("kthread_setup", mem.task, mem.stack, fn, arg); err != nil {
+		return 0, fmt.Errorf("kernel thread %s: %w", s.Name, err)
+	}
+	t := k.meet(mem.task)
+	t.mem, t.name, t.prio, t.slice, t.last = mem, s.Name, s.Priority, k.opt.Slice, c.CPU()
+	if s.Bound {
+		t.bound = s.CPU
+	}
+	if err := k.fill(t, id); err != nil {
+		return 0, fmt.Errorf("kernel thread %s: %w", s.Name, err)
+	}
+	if s.CPU == anyCPU {
+		s.CPU = k.place(t)
+	}
+	k.enqueue(t, s.CPU, false)
+	k.kick(c)
+	return t.addr, k.err
+}
+
+// allocate takes zeroed memory for a task, that of a dead one first.
+func (k *Kernel) allocate() (m memory, err error) {
+	for i, r := range k.reaped {
+		if k.load(r.task, k.l.onCPU) == 0 {
+			k.reaped = append(k.reaped[:i], k.reaped[i+1:]...)
+			return r, k.g.WriteBytes(r.task, make([]byte, k.l.size))
+		}
+	}
+	if m.task, err = k.g.Alloc(k.l.size, 64); err != nil {
+		return m, err
+	}
+	if m.stack, err = k.g.Alloc(threadSize, threadSize); err != nil {
+		return m, err
+	}
+	return m, nil
+}
+
+// fill writes what the guest's kthread_setup leaves to us.
+func (k *Kernel) fill(t *task, id uint64) error {
+	k.pids++
+	k.store(t.addr, k.l.state, taskRunning)
+	k.store(t.addr, k.l.stack, t.mem.stack)
+	k.store(t.addr, k.l.pid, k.pids+1) // 1 is the task that the guest boots
+	k.store(t.addr, k.l.nativeID, id)
+	comm := make([]byte, k.l.comm.size)
+	copy(comm[:max(len(comm)-1, 0)], t.name)
+	return k.g.WriteBytes(t.addr+k.l.comm.off, comm)
+}
+
+// meet returns the record of a task, and makes one for a task that the guest brought along.
+func (k *Kernel) meet(addr uint64) *task {
+	if t := k.tasks[addr]; t != nil {
+		return t
+	}
+	t := &task{addr: addr, bound: anyCPU, slice: k.opt.Slice, name: k.comm(addr)}
+	t.joiners.Name = "the end of " + t.name
+	for i := range k.cpus {
+		if k.cpus[i].idle == addr {
+			t.idle, t.bound, t.last, t.prio, t.name = true, i, i, -1<<30, "idle"
+		}
+	}
+	k.tasks[addr] = t
+	k.order = append(k.order, t)
+	return t
+}
+
+// comm reads the name of a task.
+func (k *Kernel) comm(addr uint64) string {
+	var s strings.Builder
+	for i := range uint64(k.l.comm.size) {
+		b := k.load(addr, field{k.l.comm.off + i, 1})
+		if b == 0 {
+			break
+		}
+		s.WriteByte(byte(b))
+	}
+	return s.String()
+}
+
+// Join waits until a task is dead. It can be asked once: the task's memory may then serve another.
+func (k *Kernel) Join(c Caller, addr uint64) error {
+	t := k.tasks[addr]
+	if t == nil || t.mem.task == 0 {
+		return fmt.Errorf("join of %#x, which is no kernel thread that was started here", addr)
+	}
+	t.joiners.Name = "the end of " + t.name
+	if err := k.Wait(c, &t.joiners, func() bool { return t.dead }); err != nil {
+		return err
+	}
+	if t.mem.task != 0 {
+		k.reaped = append(k.reaped, t.mem)
+		t.mem = memory{}
+		k.forget(t)
+	}
+	return nil
+}
+
+// forget drops the record of a task that is dead and joined.
+func (k *Kernel) forget(t *task) {
+	if k.tasks[t.addr] == t {
+		delete(k.tasks, t.addr)
+	}
+	for i, o := range k.order {
+		if o == t {
+			k.order = append(k.order[:i], k.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// threadFinished is what the native slot of a kernel thread returns to end the guest's loop.
+const threadFinished = 2
+
+// Thread answers the guest's native_thread: it runs the body to its end.
+func (k *Kernel) Thread(c Caller, id uint64) uint64 {
+	if id >= uint64(len(k.threads)) || k.threads[id] == nil {
+		k.fail(fmt.Errorf("the guest runs native thread %d of %d, which does not exist or has ended", id,
+			len(k.threads)))
+		return threadFinished
+	}
+	if err := k.threads[id](c); err != nil {
+		k.fail(err)
+	}
+	k.threads[id] = nil
+	return threadFinished
+}

@@ -1,0 +1,73 @@
+package smp
+
+import (
+	"cmp"
+	"slices"
+
+	"kprobesim/internal/clock"
+)
+
+// timer calls fire at a jiffy, in whatever context the CPU is that notices.
+type timer struct {
+	at   int64
+	seq  uint64
+	fire func(Caller)
+}
+
+// Jiffies is the number of jiffies since the machine started.
+func (k *Kernel) Jiffies() int64 { return int64(k.g.Now() / k.jiffy) }
+
+// after calls f once the given number of jiffies has passed, and returns a name to cancel it by.
+func (k *Kernel) after(c Caller, jiffies int64, f func(Caller)) uint64 {
+	k.seq++
+	t := timer{k.Jiffies() + jiffies, k.seq, f}
+	i, _ := slices.BinarySearchFunc(k.timers, t, func(a, b timer) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq))
+	})
+	k.timers = slices.Insert(k.timers, i, t)
+	if k.many() {
+		k.arm(c)
+	}
+	return t.seq
+}
+
+// cancel drops a timer that is still to come.
+func (k *Kernel) cancel(id uint64) {
+	k.timers = slices.DeleteFunc(k.timers, func(t timer) bool { return t.seq == id })
+}
+
+// expire fires the timers whose jiffy has come.
+func (k *Kernel) expire(c Caller) {
+	now := k.Jiffies()
+	for len(k.timers) > 0 && k.timers[0].at <= now {
+		f := k.timers[0].fire
+		k.timers = k.timers[1:]
+		f(c)
+	}
+}
+
+// arm sees to it that a timer interrupts when the next sleeper is due: that of the caller's CPU,
+// unless another one does already. With periodic ticks there is nothing to do. With a single CPU it
+// is called when that goes idle: kernel code that is not preempted lets no sleeper run earlier.
+func (k *Kernel) arm(c Caller) {
+	if len(k.timers) == 0 || k.opt.Tick || k.many() && k.interrupted(k.timers[0].at) {
+		return
+	}
+	k.cpus[c.CPU()].armed = k.timers[0].at
+	left := max(clock.Ticks(k.timers[0].at)*k.jiffy-k.g.Now(), 0)
+	perTick := clock.FromCycles(k.opt.CPUHz) / clock.Ticks(k.opt.TimerHz)
+	k.invoke(c, "apic_timer_start", uint64(left/perTick)+1, 0)
+}
+
+// interrupted tells whether the timer of some CPU is set for a jiffy or an earlier one.
+func (k *Kernel) interrupted(at int64) bool {
+	for i := range k.cpus {
+		if a := k.cpus[i].armed; a != 0 && a <= at {
+			return true
+		}
+	}
+	return false
+}
+
+// many tells whether there is more than one CPU. With one, everything is done when it is asked for.
+func (k *Kernel) many() bool { return len(k.cpus) > 1 }

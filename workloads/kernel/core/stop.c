@@ -1,0 +1,88 @@
+/*
+ * Stopping the machine. Every CPU has a stopper task, more urgent than any other. While the machine is
+ * to be stopped they all spin here and go through the same states; the last one to have entered a state
+ * sets the next. Once all have interrupts off, one of them does the work.
+ */
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/sched.h>
+
+enum stop_state {
+	STOP_NONE,
+	STOP_PREPARE,		/* all stoppers run: nobody else does on these CPUs */
+	STOP_DISABLE_IRQ,
+	STOP_RUN,
+	STOP_EXIT,
+};
+
+static struct {
+	enum stop_state state;
+	int unacked;		/* stoppers that have not entered the state */
+	int stoppers;
+	unsigned long active;	/* the CPU that does the work */
+} stop;
+
+static __stop void set_state(enum stop_state state)
+{
+	WRITE_VOLATILE(stop.unacked, stop.stoppers);
+	WRITE_VOLATILE(stop.state, state);
+	stop_state(state);
+}
+
+/* Before the stoppers are woken. */
+__stop __used void stop_begin(unsigned long active, unsigned long stoppers)
+{
+	stop.active = active;
+	stop.stoppers = stoppers;
+	set_state(STOP_PREPARE);
+}
+
+static __always_inline int dec_and_test(int *v)
+{
+	unsigned char zero;
+
+	asm volatile("lock decl %0\n\tsete %1" : "+m"(*v), "=qm"(zero) :: "memory", "cc");
+	return zero;
+}
+
+static __stop void acknowledge(enum stop_state state)
+{
+	if (dec_and_test(&stop.unacked) && state != STOP_EXIT)
+		set_state(state + 1);
+}
+
+static __stop void enter_state(enum stop_state state, unsigned long cpu)
+{
+	if (state == STOP_DISABLE_IRQ)
+		local_irq_disable();
+	if (state == STOP_RUN && cpu == stop.active)
+		stop_run();
+	acknowledge(state);
+}
+
+static __stop void stop_cpu(unsigned long cpu)
+{
+	enum stop_state done = STOP_NONE;
+
+	do {
+		enum stop_state state;
+
+		cpu_relax();
+		state = READ_VOLATILE(stop.state);
+		if (state != done) {
+			done = state;
+			enter_state(state, cpu);
+		}
+	} while (done != STOP_EXIT);
+	local_irq_enable();
+}
+
+/* Body of the stopper tasks. */
+__stop __used unsigned long stopper_thread(unsigned long cpu)
+{
+	for (;;) {
+		stop_wait();
+		stop_cpu(cpu);
+	}
+	return 0;
+}
