@@ -34,6 +34,9 @@ func TestDocuments(t *testing.T) {
 	}
 	holdBlock(t, "DESIGN.md", "models", modelsTable(t))
 	holdBlock(t, "DESIGN.md", "varied", variedTable(t))
+	holdBlock(t, "DESIGN.md", "rows", rowsTable(t))
+	holdBlock(t, "DESIGN.md", "exceptions", exceptionsTable(t))
+	holdBlock(t, "DESIGN.md", "delivery", deliveryTable(t))
 }
 
 // printed runs an experiment and returns the table that it prints, fenced.
@@ -146,7 +149,13 @@ func variedTable(t *testing.T) string {
 // runWith runs the main experiment with settings.
 func runWith(t *testing.T, sets ...string) *results.Set {
 	t.Helper()
-	p, err := experiments.NewLoader().Plan(experiment, sets)
+	return runSet(t, experiment, sets)
+}
+
+// runSet runs an experiment with settings.
+func runSet(t *testing.T, name string, sets []string) *results.Set {
+	t.Helper()
+	p, err := experiments.NewLoader().Plan(name, sets)
 	if err != nil {
 		t.Fatal(err)
 	}

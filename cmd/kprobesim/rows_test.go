@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments"
+	"kprobesim/results"
+)
+
+// row is a machine with the experiment that its numbers are fitted on.
+type row struct{ machine, experiment string }
+
+// publishedRows are the rows of the published figures; the E5410 in 64-bit mode stands before its other
+// mode, which takes a difference from it.
+func publishedRows() []row {
+	return []row{
+		{"pentium-m-1495", "overhead-pentium-m"},
+		{"opteron-246", "overhead-opteron-246"},
+		{"xeon-e5410", experiment},
+		{"xeon-e5410-i386", "overhead-xeon-e5410-i386"},
+	}
+}
+
+// probeNames are the probes of all rows, in the order of the table.
+func probeNames() []string { return []string{"k", "b", "o", "j", "r", "kr", "jr", "rb", "ro"} }
+
+// rowsTable holds both cost models against every row, each with its numbers fitted for it.
+func rowsTable(t *testing.T) string {
+	t.Helper()
+	out := "| machine | model | fitted | " + strings.Join(probeNames(), " | ") + " | mean |\n|" + strings.Repeat("---|", len(probeNames())+4) + "\n"
+	for _, model := range models {
+		var more string // what the debug exception takes more in 64-bit mode
+		for _, r := range publishedRows() {
+			sets := []string{"machine.core.model=" + model}
+			if r.machine == "xeon-e5410-i386" {
+				sets = append(sets, more)
+			}
+			sets, values := refitted(t, r.machine, sets)
+			if len(values) == 2 {
+				more = fmt.Sprintf("machine.event.exception_debug.more=%d", values[1]-values[0])
+			}
+			out += fmt.Sprintf("| %s | %s | %s |%s\n", r.machine, model, numbers(values), errorCells(runSet(t, r.experiment, sets)))
+		}
+	}
+	return out
+}
+
+// refitted fits a machine's numbers under settings, and returns the settings with what was found.
+func refitted(t *testing.T, machine string, sets []string) (all []string, values []int64) {
+	t.Helper()
+	c, err := experiments.NewCalibration(experiments.NewLoader(), machine, sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit, err := c.Fit(&experiments.Runner{Measure: experiments.MeasurePoint})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range fit.Stopped {
+		t.Errorf("%s under %v: %s", machine, sets, s)
+	}
+	all = slices.Clone(sets)
+	for i, p := range fit.Params {
+		all = append(all, fmt.Sprintf("machine.%s=%d", p.Path, fit.Cycles[i]))
+	}
+	return all, fit.Cycles
+}
+
+func numbers(values []int64) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(values), " ", ", "), "[]")
+}
+
+// errorCells are the errors of a row in percent, those of fitted figures in brackets, and the mean of the
+// others without their signs.
+func errorCells(s *results.Set) string {
+	errs, roles := map[string]float64{}, map[string]results.Role{}
+	var sum, n float64
+	for _, p := range s.Points() {
+		r, _ := s.Get(p, results.MetricError)
+		errs[p.Probe], roles[p.Probe] = r.Value.Float(), r.Role
+		if r.Role != results.Fitted {
+			sum += math.Abs(r.Value.Float())
+			n++
+		}
+	}
+	out := ""
+	for _, probe := range probeNames() {
+		switch roles[probe] {
+		case "":
+			out += " |"
+		case results.Fitted:
+			out += " (" + percent(errs[probe]) + ") |"
+		default:
+			out += " " + percent(errs[probe]) + " |"
+		}
+	}
+	return out + fmt.Sprintf(" %.1f |", sum/n)
+}
+
+// percent writes an error in whole percent, with a sign when it is one.
+func percent(v float64) string {
+	if math.Abs(v) < 0.5 {
+		return "0"
+	}
+	return fmt.Sprintf("%+.0f", v)
+}
+
+// exceptionsTable solves two equations for each row of 2005: k is two exceptions and the code around them,
+// r - k one exception and code. Taking the code's shape from the simulation, they say what an exception with its
+// return and that code would have to take to meet both figures.
+func exceptionsTable(t *testing.T) string {
+	t.Helper()
+	out := "| machine | an exception and iret | solved | the code's share of its simulated time |\n|---|---|---|---|\n"
+	for _, r := range publishedRows()[:2] {
+		p := parameters(t, r.machine)
+		s := runSet(t, r.experiment, nil)
+		k, kWant := quantity(s, "k", "")
+		rest, restWant := quantity(s, "r", "k")
+		each := float64(p[breakpointKey] + p[iretKey])
+		codeK, codeR := k-2*each, rest-each
+		// 2x + codeK y = kWant and x + codeR y = restWant
+		y := (2*restWant - kWant) / (2*codeR - codeK)
+		out += fmt.Sprintf("| %s | %.0f | %.0f | %.2f |\n", r.machine, each, restWant-codeR*y, y)
+	}
+	return out
+}
+
+const (
+	iretKey       = "cost.iret.issue"
+	narrow        = "overhead-xeon-e5410-i386"
+	breakpointKey = "event.exception_breakpoint.cycles"
+	debugKey      = "event.exception_debug.cycles"
+	moreKey       = "event.exception_debug.more"
+)
+
+// deliveryTable shows what becomes of the E5410's row of 32-bit mode by three ways to get the delivery of
+// its exceptions: the numbers of 64-bit mode, one number of its own, two of its own.
+func deliveryTable(t *testing.T) string {
+	t.Helper()
+	wide, own := parameters(t, "xeon-e5410"), parameters(t, "xeon-e5410-i386")
+	fitted := runSet(t, narrow, nil)
+	k, published := quantity(fitted, "k", "")
+	both := own[moreKey] + int64(math.Round(published-k))
+	out := "| #BP | #DB | | k | b | o | r | rb | ro |\n|---|---|---|---|---|---|---|---|---|\n"
+	for _, c := range []struct {
+		from              string
+		breakpoint, debug int64
+		set               *results.Set
+	}{
+		{"64-bit mode", wide[breakpointKey], wide[debugKey], runSet(t, narrow, []string{
+			fmt.Sprintf("machine.%s=%d", breakpointKey, wide[breakpointKey]),
+		})},
+		{"fitted on `b`", own[breakpointKey], own[breakpointKey] + own[moreKey], fitted},
+		{"fitted on `b` and `k`", own[breakpointKey], own[breakpointKey] + both, runSet(t, narrow, []string{
+			fmt.Sprintf("machine.%s=%d", moreKey, both),
+		})},
+	} {
+		out += fmt.Sprintf("| %d | %d | %s |", c.breakpoint, c.debug, c.from)
+		for _, p := range c.set.Points() {
+			r, _ := c.set.Get(p, results.MetricError)
+			out += " " + percent(r.Value.Float()) + " |"
+		}
+		out += "\n"
+	}
+	return out
+}
+
+// parameters returns what a machine's exceptions take, in whole cycles.
+func parameters(t *testing.T, machine string) map[string]int64 {
+	t.Helper()
+	m, err := experiments.NewLoader().Machine(machine, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]int64{}
+	for _, p := range m.Params {
+		if slices.Contains([]string{breakpointKey, debugKey, moreKey, iretKey}, p.Path) {
+			if all[p.Path], err = strconv.ParseInt(p.Value, 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return all
+}
