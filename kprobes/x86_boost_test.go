@@ -50,13 +50,18 @@ func TestX86CanBoostOneByte(t *testing.T) {
 		"yyyyyyyyyyyyyyyy", "yyyyyyyyyynyyyyy", "yyyyyyyyyyyyyyyy", "yyyyyyyyyyyyyyyy",
 		"nnyyyyyyyyyynnny", "nnnnyynynnnnnnnn", "nnnnyyyynnynyyyy", "pnppnynnyyyyyynn",
 	}
-	for b := range 256 {
-		want := rows[b>>4][b&15]
-		if want == 'p' {
-			continue
+	for _, mode := range []int{64, 32} {
+		if mode == 32 {
+			rows[4] = "yyyyyyyyyyyyyyyy" // inc and dec instead of REX prefixes
 		}
-		if got := x86CanBoost([]byte{byte(b), 0, 0, 0, 0}, 64); got != (want == 'y') {
-			t.Errorf("%02x: boosted %v, want %c", b, got, want)
+		for b := range 256 {
+			want := rows[b>>4][b&15]
+			if want == 'p' {
+				continue
+			}
+			if got := x86CanBoost([]byte{byte(b), 0, 0, 0, 0}, mode); got != (want == 'y') {
+				t.Errorf("%02x, %d bits: boosted %v, want %c", b, mode, got, want)
+			}
 		}
 	}
 }
@@ -87,7 +92,7 @@ func TestX86CanBoostPrefixes(t *testing.T) {
 			t.Errorf("%s: boosted %v", tt.code, got)
 		}
 	}
-	if !x86CanBoost([]byte{0x40}, 32) {
-		t.Error("inc eax (40, 32-bit) is not a prefix and is boosted")
+	if x86CanBoost([]byte{0x64, 0xff, 0x00}, 32) || !x86CanBoost([]byte{0x64, 0xa1, 0, 0, 0, 0}, 32) {
+		t.Error("behind an fs override, as per-CPU data are read, inc is stepped and mov boosted")
 	}
 }

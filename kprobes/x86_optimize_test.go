@@ -97,6 +97,20 @@ func TestX86Detour(t *testing.T) {
 	}
 }
 
+// 32-bit code has no operands relative to the instruction pointer: it is copied as it is.
+func TestX86Detour32(t *testing.T) {
+	tmpl := Template{Code: unhex(t, "b800000000 e800000000 90"), Value: 1, Call: 5}
+	r := Region{Addr: 0xc0010000, Code: unhex(t, "55 8b05000100c0")}
+	d, refused := x86Detour(tmpl, r, DetourAt{Addr: 0xc0020000, Probe: 0xc1223344, Callback: 0xc0030000}, 32)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	want := "b8 44 33 22 c1 e8 f6 ff 00 00 90 55 8b 05 00 01 00 c0 e9 f0 ff fe ff"
+	if hex(d.Code) != want || d.Copied != 11 {
+		t.Errorf("copied at %d\ngot  %s\nwant %s", d.Copied, hex(d.Code), want)
+	}
+}
+
 func TestX86DetourRefusals(t *testing.T) {
 	r := Region{Addr: 0x10000, Code: unhex(t, "9090909090")}
 	load := Region{Addr: 0x10000, Code: unhex(t, "488b0500010000")}

@@ -6,8 +6,8 @@
  *       held from the breakpoint to the end of the step. The entry code is the one before the debug
  *       stack was shared with #BP and moved down: a probe that is hit in a post handler, which runs
  *       on that stack, is not survived. Return probes have one lock for all that belongs to them.
- *       Spinlocks are those of 2010; without frame pointers, see build.sh.
- *       On i386 it is a kernel for one processor, as the machines of these figures were.
+ *       Spinlocks are those of 2010; without frame pointers, see build.sh. On i386 it is a kernel for
+ *       one processor, as a kernel for the machine of its figures can be.
  * 2010: 2.6.33 and 2.6.34.
  */
 #ifndef _LINUX_ERA_H
@@ -20,7 +20,7 @@
 #if ERA == 2010
 #define ERA_BOOST 1		/* the copy of an instruction may jump back instead of being stepped */
 #define ERA_OPTIMIZE 1		/* a jump may take the breakpoint's place */
-#define ERA_INT3_IST 1		/* #BP runs on the debug stack; the slot in the TSS moves meanwhile */
+#define ERA_INT3_IST 1		/* x86-64: #BP runs on the debug stack; the slot in the TSS moves meanwhile */
 #define ERA_RECHECK_FIRST 1	/* a breakpoint that has vanished is noticed before the look-up */
 #define ERA_POST_LAST 1		/* post handlers run after the instruction pointer was corrected */
 #define ERA_CLEAR_DR6 1		/* the debug status is written back, branch tracing looked after */
