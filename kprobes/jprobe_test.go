@@ -2,6 +2,7 @@ package kprobes
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -238,7 +239,9 @@ func holdJprobeOnTheWrongStack(t *testing.T, image string) {
 		return 0
 	})
 	err := m.Run()
-	if err == nil || !strings.Contains(m.Console(), "does not match saved sp") {
-		t.Errorf("%v\n%s", err, m.Console())
+	var current, saved uint64
+	_, scanErr := fmt.Sscanf(m.Console(), "current sp %v does not match saved sp %v", &current, &saved)
+	if err == nil || scanErr != nil || saved-current != 16 {
+		t.Errorf("%v, %v: sp %#x, was %#x\n%s", err, scanErr, current, saved, m.Console())
 	}
 }

@@ -2,6 +2,7 @@ package kprobes
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -262,6 +263,37 @@ func TestUniprocessorKernelWantsOneCPU(t *testing.T) {
 		_, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), CPUs: 2, Image: im})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s on two CPUs: %v, want %q", tt.image, err, tt.want)
+		}
+	}
+}
+
+// What the guest prints: integers are as wide as the format says, long and pointers as words are.
+func TestGuestPrints(t *testing.T) {
+	for _, image := range images() {
+		bootImage(t, image, plain(), func(l *live) { holdGuestPrints(l) })
+	}
+}
+
+func holdGuestPrints(l *live) {
+	const format = "%d %u %x %ld %lx|%s%c %%\x00"
+	all := ^uint64(0)
+	for _, tt := range []struct {
+		args []uint64
+		want string
+	}{
+		{[]uint64{all, all, all, all, all}, fmt.Sprintf("-1 4294967295 ffffffff -1 %x|(?)(?) %%", all>>(64-8*l.size()))},
+		{[]uint64{1 << 31, 7, 8, 9, 10}, "-2147483648 7 8 9 a|(?)(?) %"},
+	} {
+		at, err := l.m.Alloc(256, 64)
+		l.do(err)
+		l.do(l.m.WriteBytes(at, []byte(format)))
+		for i, v := range tt.args {
+			l.do(l.m.Store(at+128+uint64(i*l.size()), l.size(), v))
+		}
+		before := len(l.m.Console())
+		n := l.call("sim_printk", at, at+128)
+		if got := l.m.Console()[before:]; got != tt.want || int(n) != len(got) {
+			l.t.Errorf("%q (%d characters), want %q", got, n, tt.want)
 		}
 	}
 }
