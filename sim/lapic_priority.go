@@ -33,6 +33,12 @@ func (l *LAPIC) ppr() uint8 {
 	return tpr
 }
 
+// Priority is the processor's priority: it accepts interrupts of a higher class only.
+func (l *LAPIC) Priority() uint8 { return l.ppr() }
+
+// Enabled reports whether software has enabled the APIC.
+func (l *LAPIC) Enabled() bool { return l.svr&svrEnable != 0 }
+
 // Pending is the interrupt that the CPU would get now if it accepts interrupts.
 func (l *LAPIC) Pending() (vector uint8, ok bool) {
 	v, ok := l.irr.highest()

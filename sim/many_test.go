@@ -251,6 +251,34 @@ func TestIPI(t *testing.T) {
 	}
 }
 
+// TestDestinations holds who takes an interrupt that is sent to one of many.
+func TestDestinations(t *testing.T) {
+	for _, x := range []struct {
+		name, other string
+		n           int
+		command     uint64
+		want        []int
+	}{
+		{"physical", "ready", 4, 0x40, []int{1}},
+		{"logical, the last of 256", "logical", 256, 0x840, []int{255}},
+		{"lowest priority of the others", "ranked", 4, 0xc0140, []int{3}},
+		{"all others", "ready", 4, 0xc0040, []int{1, 2, 3}},
+	} {
+		w := newMany(t, x.n, "boot_send", x.other)
+		w.set(t, "arg2", x.command)
+		w.run(t)
+		var got []int
+		for _, e := range w.kind("ipi") {
+			if e.ID == 0x40 {
+				got = append(got, e.CPU)
+			}
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%s: accepted by %v, want %v", x.name, got, x.want)
+		}
+	}
+}
+
 // TestNMI sends two at once to a CPU with interrupts disabled: the second waits for the iret of the first.
 func TestNMI(t *testing.T) {
 	w := newMany(t, 2, "boot_nmis", "deaf")

@@ -36,15 +36,35 @@ func (m *Machine) send(ipi IPI) {
 
 // arrive gives an interprocessor interrupt to its targets, in the order of their numbers.
 func (m *Machine) arrive(ipi IPI) {
-	for i, a := range m.apics {
-		if !a.Selects(ipi) {
-			continue
-		}
-		if ipi.Mode != DeliverNMI {
-			m.Note(Event{CPU: i, Kind: "ipi", Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.From)})
-		}
-		a.Accept(ipi)
+	if ipi.Mode == DeliverLowest {
+		m.arbitrate(ipi)
+		return
 	}
+	for i, a := range m.apics {
+		if a.Selects(ipi) {
+			m.accept(i, ipi)
+		}
+	}
+}
+
+// arbitrate gives an interrupt to the one of its targets that has the lowest priority, ties by number.
+func (m *Machine) arbitrate(ipi IPI) {
+	best := -1
+	for i, a := range m.apics {
+		if a.Selects(ipi) && a.Enabled() && (best < 0 || a.Priority() < m.apics[best].Priority()) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		m.accept(best, ipi)
+	}
+}
+
+func (m *Machine) accept(i int, ipi IPI) {
+	if ipi.Mode != DeliverNMI {
+		m.Note(Event{CPU: i, Kind: "ipi", Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.From)})
+	}
+	m.apics[i].Accept(ipi)
 }
 
 // signal does what an interrupt does to a CPU directly.

@@ -275,6 +275,32 @@ FUNC ticking
 	movl %eax, 0x380(%rbp)
 	jmp ready
 
+/* Boots, sends the interrupt whose command is arg2 to destination 1, waits until a CPU has taken it. */
+FUNC boot_send
+	call start_others
+	movq arg2, %rax
+	movl $1, %edx
+	call send
+1:	pause
+	cmpq $0, taken
+	je 1b
+	call sim_main
+
+/* Another CPU that is ready and, when it is the last of 256, has a logical destination. */
+FUNC logical
+	cmpq $255, %r12
+	jne ready
+	movl $0x1000000, 0xd0(%rbp)
+	jmp ready
+
+/* Another CPU that is ready, with a lower priority the higher its number. */
+FUNC ranked
+	movl $4, %eax
+	subl %r12d, %eax
+	shll $4, %eax
+	movl %eax, 0x80(%rbp)
+	jmp ready
+
 /* Boots and sends CPU 1 a vector that has no gate. */
 FUNC boot_nogate
 	call start_others
