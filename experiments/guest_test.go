@@ -12,11 +12,19 @@ import (
 
 const e5410 = "overhead-xeon-e5410-x86_64"
 
-// patched writes a copy of the guest image whose function symbol starts with other code, and
-// returns its path.
-func patched(t *testing.T, symbol string, code []byte) string {
+// eras are experiments of every instruction set and era, with their images.
+func eras() map[string]string {
+	return map[string]string{
+		e5410: "x86_64-2010", "overhead-xeon-e5410-i386": "i386-2010",
+		"overhead-opteron-246": "x86_64-2005", "overhead-pentium-m": "i386-2005",
+	}
+}
+
+// patched writes a copy of a guest image whose function symbol starts with other code, and returns its
+// path.
+func patched(t *testing.T, image, symbol string, code []byte) string {
 	t.Helper()
-	b, err := workloads.Open("x86_64-2010")
+	b, err := workloads.Open(image)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +52,12 @@ func patched(t *testing.T, symbol string, code []byte) string {
 // TestBadGuests runs guests that misbehave: each must end with an error that names the guest's
 // address.
 func TestBadGuests(t *testing.T) {
+	for experiment, image := range eras() {
+		t.Run(experiment, func(t *testing.T) { badGuests(t, experiment, image) })
+	}
+}
+
+func badGuests(t *testing.T, experiment, image string) {
 	for _, c := range []struct {
 		name, symbol string
 		code         []byte
@@ -58,8 +72,8 @@ func TestBadGuests(t *testing.T) {
 		}, []string{"triple fault", "bench_target"}},
 		{"halts for ever", "bench_target", []byte{0xfa, 0xf4}, []string{"bench_target"}},
 	} {
-		image := patched(t, c.symbol, c.code)
-		p, err := NewLoader().Plan(e5410, []string{"kernel.image=" + image, "budget=2 ms"})
+		file := patched(t, image, c.symbol, c.code)
+		p, err := NewLoader().Plan(experiment, []string{"kernel.image=" + file, "budget=2 ms"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -121,6 +121,36 @@ func TestCalibration(t *testing.T) {
 	golden(t, "proposal.toml", strings.ReplaceAll(fit.Proposal(), strings.TrimSuffix(file, "toy.toml"), ""))
 }
 
+// The experiment of a fit is run under the settings that are given with it.
+func TestCalibrationWithSettings(t *testing.T) {
+	file := toyFiles(t)
+	half := func(p *Point) (*Measurement, error) {
+		m, err := toyMeasure(p)
+		if p.Machine.CPU.Events["mispredict"] == 99*60 {
+			m.Probed.Time += clock.Ticks(m.Hits) * 980 * 60
+		}
+		return m, err
+	}
+	c, err := NewCalibration(toyLoader(), strings.Replace(file, "toy.toml", "machine.toml", 1), "machine.event.mispredict.cycles=99")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit, err := c.Fit(&Runner{Measure: half})
+	if err != nil || fit.Cycles[0] != 499 {
+		t.Errorf("fitted %+v, %v; want 499 cycles", fit, err)
+	}
+}
+
+// A machine is fitted on an experiment with figures of its own.
+func TestCalibrationOnACollection(t *testing.T) {
+	dir := filepath.Dir(collectionFiles(t))
+	machine := write(t, dir, "machine.toml", strings.Replace(toyMachine, `"./toy.toml"`, `"./both.toml"`, 1))
+	_, err := NewCalibration(toyLoader(), machine)
+	if err == nil || !strings.Contains(err.Error(), "collects others") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A fit that would have to leave the range of a number stops at its end and says so; other numbers are
 // fitted as well as they can be without it.
 func TestCalibrationStopsAtABound(t *testing.T) {

@@ -19,11 +19,16 @@ var speedLoops = []struct {
 
 const chaseBytes = 4 << 20
 
-// speedSession boots the machine of the main experiment, with its whole kernel and all of its timing,
-// and gives body a function that runs one call of a loop and returns its instructions.
-func speedSession(tb testing.TB, symbol string, table bool, body func(run func(n uint64) uint64) error) {
+// speedISAs are the experiments whose machines run the loops, one an instruction set; prefix names them.
+var speedISAs = []struct{ prefix, experiment string }{
+	{"", e5410}, {"i386-", "overhead-xeon-e5410-i386"},
+}
+
+// speedSession boots the machine of an experiment, with its whole kernel and all of its timing, and gives
+// body a function that runs one call of a loop and returns its instructions.
+func speedSession(tb testing.TB, experiment, symbol string, table bool, body func(run func(n uint64) uint64) error) {
 	tb.Helper()
-	p, err := NewLoader().Plan(e5410, []string{"budget=3600 s"})
+	p, err := NewLoader().Plan(experiment, []string{"budget=3600 s"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -60,38 +65,45 @@ func speedSession(tb testing.TB, symbol string, table bool, body func(run func(n
 // BenchmarkSpeed reports simulated instructions a second of host time, caches, TLBs, predictors and
 // the window in.
 func BenchmarkSpeed(b *testing.B) {
-	for _, l := range speedLoops {
-		b.Run(l.name, func(b *testing.B) {
-			b.ReportAllocs()
-			speedSession(b, l.symbol, l.table, func(run func(uint64) uint64) error {
-				var done uint64
-				for b.Loop() {
-					done += run(l.rounds)
-				}
-				b.ReportMetric(float64(done)/b.Elapsed().Seconds()/1e6, "MIPS")
-				b.ReportMetric(float64(done)/float64(b.N)/float64(l.rounds), "insns/round")
-				return nil
+	for _, isa := range speedISAs {
+		for _, l := range speedLoops {
+			b.Run(isa.prefix+l.name, func(b *testing.B) {
+				b.ReportAllocs()
+				speedSession(b, isa.experiment, l.symbol, l.table, func(run func(uint64) uint64) error {
+					var done uint64
+					for b.Loop() {
+						done += run(l.rounds)
+					}
+					b.ReportMetric(float64(done)/b.Elapsed().Seconds()/1e6, "MIPS")
+					b.ReportMetric(float64(done)/float64(b.N)/float64(l.rounds), "insns/round")
+					return nil
+				})
 			})
-		})
+		}
 	}
 }
 
 // TestNoAllocation runs each loop for more than a million instructions: the host allocates for the
 // call and for timer interrupts, and nothing for an instruction.
 func TestNoAllocation(t *testing.T) {
-	const few = 100
-	for _, l := range speedLoops {
-		speedSession(t, l.symbol, l.table, func(run func(uint64) uint64) error {
-			var done uint64
-			allocs := testing.AllocsPerRun(1, func() { done = run(300000) })
-			t.Logf("%s: %.0f allocations in %d instructions", l.name, allocs, done)
-			if done < 1e6 || allocs > few {
-				t.Errorf("%s: %.0f allocations in %d instructions, want at most %d in a million",
-					l.name, allocs, done, few)
-			}
-			return nil
-		})
+	for _, isa := range speedISAs {
+		for _, l := range speedLoops {
+			t.Run(isa.prefix+l.name, func(t *testing.T) { noAllocation(t, isa.experiment, l.symbol, l.table) })
+		}
 	}
+}
+
+func noAllocation(t *testing.T, experiment, symbol string, table bool) {
+	const few = 100
+	speedSession(t, experiment, symbol, table, func(run func(uint64) uint64) error {
+		var done uint64
+		allocs := testing.AllocsPerRun(1, func() { done = run(300000) })
+		t.Logf("%.0f allocations in %d instructions", allocs, done)
+		if done < 1e6 || allocs > few {
+			t.Errorf("%.0f allocations in %d instructions, want at most %d in a million", allocs, done, few)
+		}
+		return nil
+	})
 }
 
 // BenchmarkExperiment runs the whole main experiment: files read and checked, every point booted,
