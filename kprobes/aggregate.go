@@ -39,24 +39,36 @@ func (k *Kprobes) enlist(c Caller, s *site, p uint64) error {
 	if brk != 0 && k.m.load(s.head, l.brk) != 0 {
 		return EEXIST
 	}
+	// Where nothing is enabled a detour calls nobody, and somebody has to be there when the jump goes.
+	special, idle := brk != 0 || post != 0, k.disabled(s.head)
+	if special && !idle {
+		if err := k.leaveDetour(c, s, brk != 0); err != nil {
+			return err
+		}
+	}
 	if brk != 0 {
 		k.listAddTail(p, s.head)
+		k.m.store(s.head, l.brk, k.sym.aggrBreak)
 	} else {
 		k.listAdd(p, s.head)
-	}
-	if brk == 0 && post == 0 {
-		return nil
-	}
-	if err := k.unoptimize(c, s, true); err != nil {
-		return err
-	}
-	if brk != 0 {
-		k.m.store(s.head, l.brk, k.sym.aggrBreak)
 	}
 	if post != 0 {
 		k.m.store(s.head, l.post, k.sym.aggrPost)
 	}
+	if special && idle {
+		return k.leaveDetour(c, s, brk != 0)
+	}
 	return nil
+}
+
+// leaveDetour undoes the jump of a site that is to have a probe that no detour can serve. One with a
+// break handler, which cannot be called from there, comes only after whoever was on the way.
+func (k *Kprobes) leaveDetour(c Caller, s *site, empty bool) error {
+	jumped := s.text == textJump
+	if err := k.unoptimize(c, s, true); err != nil || !jumped || !empty {
+		return err
+	}
+	return k.quiesce(c)
 }
 
 // aggregate puts an aggregate of one child in the place of the probe in the hash table.
@@ -88,12 +100,24 @@ func (k *Kprobes) aggregate(_ Caller, s *site) error {
 // leave takes a child out of an aggregate that stays.
 func (k *Kprobes) leave(c Caller, s *site, p uint64) error {
 	k.listDel(p)
-	l := &k.l.p
-	for _, f := range []field{l.post, l.brk} {
-		if k.m.load(p, f) != 0 && !k.anyChild(s, f) {
-			k.m.store(s.head, f, 0)
-		}
+	if k.m.load(p, k.l.p.post) != 0 && !k.anyChild(s, k.l.p.post) {
+		k.m.store(s.head, k.l.p.post, 0)
 	}
+	return k.mayOptimize(c, s)
+}
+
+// jprobeLeft forgets the break handler of an aggregate whose jprobe has left it, a grace period ago:
+// until then one may have been on its way back from the user's function.
+func (k *Kprobes) jprobeLeft(c Caller, s *site) error {
+	if k.site(s.addr) != s || k.anyChild(s, k.l.p.brk) {
+		return nil
+	}
+	k.m.store(s.head, k.l.p.brk, 0)
+	return k.mayOptimize(c, s)
+}
+
+// mayOptimize asks for the jump of a site that something was in the way of.
+func (k *Kprobes) mayOptimize(c Caller, s *site) error {
 	if k.disabled(s.head) || k.allDisarmed {
 		return nil
 	}

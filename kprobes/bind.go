@@ -25,6 +25,9 @@ func New(m Machine, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, e
 	if w, ok := m.(interface{ Note(sim.Event) }); ok {
 		k.watch = w.Note
 	}
+	if data, ok := m.(cpuData); ok {
+		kernel.Atomic(func(cpu int) (string, bool) { return k.handling(data, cpu) })
+	}
 	for _, n := range k.natives() {
 		if slices.Contains(k.era.Lacks, n.name) {
 			n.f = func(*sim.Call) error { return ENOSYS }

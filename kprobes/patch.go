@@ -126,10 +126,13 @@ func (k *Kprobes) replace(c Caller, batch []*site, r rewrite) error {
 			return k.pokeLive(c, s.addr, code, s.detour)
 		})
 	}
-	return k.smp.StopMachine(c, func(c Caller) error {
-		k.patch++
+	k.patch++
+	k.m.store(k.sym.pokeStopped, field{0, 4}, k.patch)
+	err := k.smp.StopMachine(c, func(c Caller) error {
 		return each(func(s *site, code []byte) error { return k.poke(c, s.addr, code, stepWhole) })
 	})
+	k.m.store(k.sym.pokeStopped, field{0, 4}, 0)
+	return err
 }
 
 // quiesce waits until no task can be in the middle of instructions that have a breakpoint in front

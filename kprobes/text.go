@@ -15,7 +15,7 @@ type symbols struct {
 	boostAllowed, allowOptimization, allDisarmed    uint64
 	aggrPre, aggrPost, aggrFault, aggrBreak         uint64
 	returnPre, jprobePre, jprobeBreak, callback     uint64
-	pokeBreakpoint, pokeUnsynced                    uint64
+	pokeBreakpoint, pokeUnsynced, pokeStopped       uint64
 	exceptions                                      []uint64 // faulting instructions, sorted
 	blacklist                                       []Span
 }
@@ -74,6 +74,7 @@ func (s *symbols) places() []place {
 		{"longjmp_break_handler", &s.jprobeBreak},
 		{"text_poke_breakpoint", &s.pokeBreakpoint},
 		{"text_poke_unsynced", &s.pokeUnsynced},
+		{"text_poke_stopped", &s.pokeStopped},
 	}
 }
 

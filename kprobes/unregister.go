@@ -11,7 +11,7 @@ func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) e
 	if len(ps) == 0 {
 		return nil
 	}
-	rest := make([]func(), len(ps))
+	rest := make([]func() error, len(ps))
 	err := k.locked(c, func() (err error) {
 		for i, p := range ps {
 			if rest[i], err = k.detach(c, p); err != nil {
@@ -30,7 +30,9 @@ func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) e
 		if rest[i] == nil {
 			continue
 		}
-		rest[i]()
+		if err := rest[i](); err != nil {
+			return err
+		}
 		if each != nil {
 			if err := each(p); err != nil {
 				return err
@@ -42,7 +44,7 @@ func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) e
 
 // detach makes a probe unreachable and returns what is to be done after the grace period, nil
 // for a probe that was not registered.
-func (k *Kprobes) detach(c Caller, p uint64) (after func(), err error) {
+func (k *Kprobes) detach(c Caller, p uint64) (after func() error, err error) {
 	c.Charge(k.opt.Costs.Unregister)
 	s := k.siteOf(p)
 	if s == nil {
@@ -56,16 +58,21 @@ func (k *Kprobes) detach(c Caller, p uint64) (after func(), err error) {
 	switch {
 	case !s.aggr:
 		k.drop(s)
-		return func() { k.giveSlot(c, s) }, nil
+		return func() error { k.giveSlot(c, s); return nil }, nil
 	case len(k.children(s.head)) == 1 && s.queue == queueNone && k.disabled(s.head):
 		k.drop(s)
 		if s.detour != 0 && k.opt.Quiesce == QuiesceTasks {
 			// A task may be preempted in the buffer: the optimizer waits longer before it frees it.
 			k.listDel(p)
 			k.freeing = append(k.freeing, s)
-			return func() {}, k.hurryFreeing(c)
+			return func() error { return nil }, k.hurryFreeing(c)
 		}
-		return func() { k.listDel(p); k.freeAggregate(c, s) }, nil
+		return func() error { k.listDel(p); k.freeAggregate(c, s); return nil }, nil
 	}
-	return func() {}, k.leave(c, s, p)
+	if err := k.leave(c, s, p); err != nil || k.m.load(p, k.l.p.brk) == 0 {
+		return func() error { return nil }, err
+	}
+	return func() error {
+		return k.locked(c, func() error { return k.jprobeLeft(c, s) })
+	}, nil
 }

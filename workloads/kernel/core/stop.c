@@ -6,6 +6,7 @@
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/sched.h>
+#include <asm/text.h>
 
 enum stop_state {
 	STOP_NONE,
@@ -57,6 +58,8 @@ static __stop void enter_state(enum stop_state state, unsigned long cpu)
 		local_irq_disable();
 	if (state == STOP_RUN && cpu == stop.active)
 		stop_run();
+	if (state == STOP_EXIT)
+		text_poke_leave_stop();
 	acknowledge(state);
 }
 

@@ -5,6 +5,7 @@
  */
 #include <linux/kprobes.h>
 #include <linux/kernel.h>
+#include <linux/sched.h>
 #include <asm/extable.h>
 
 /* Hits per CPU and of all CPUs, for the simulator to read. */
@@ -38,6 +39,13 @@ __handler int handler_empty(struct kprobe *p __unused, struct pt_regs *regs __un
 __handler int handler_count(struct kprobe *p __unused, struct pt_regs *regs __unused)
 {
 	count_hit();
+	return 0;
+}
+
+/* What handlers must not do, and so not among those whose time counts. */
+__used int handler_sleeping(struct kprobe *p __unused, struct pt_regs *regs __unused)
+{
+	schedule();
 	return 0;
 }
 

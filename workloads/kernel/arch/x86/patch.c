@@ -15,6 +15,7 @@
 
 int text_poke_breakpoint;
 int text_poke_unsynced;
+int text_poke_stopped;
 
 /* The patch under way; there is one at a time. */
 static struct {
@@ -33,6 +34,12 @@ static void sync_all(unsigned long patch, int step)
 {
 	if (!(text_poke_unsynced & 1 << step))
 		on_each_cpu(sync_this_cpu, (void *)patch);
+}
+
+__stop void text_poke_leave_stop(void)
+{
+	if (text_poke_stopped)
+		sync_this_cpu((void *)(unsigned long)text_poke_stopped);
 }
 
 __used void text_poke_bp(unsigned char *addr, const unsigned char *src, unsigned long n,

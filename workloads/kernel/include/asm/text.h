@@ -19,8 +19,13 @@ void text_poke_patch(void *addr, const void *src, unsigned long n, unsigned long
 /* Changes n bytes behind a breakpoint; who hits that goes on at detour. Waits for all CPUs. */
 void text_poke_bp(unsigned char *addr, const unsigned char *src, unsigned long n, void *detour,
 		  unsigned long patch);
+/* On every CPU when it leaves a stop of the machine: none goes on with code it fetched before. */
+void text_poke_leave_stop(void);
 /* At boot: listens for breakpoints when the simulator has chosen this protocol. */
 void text_poke_init(void);
+
+/* Number of the patch that the machine is stopped for, 0 for none; written by the simulator. */
+extern int text_poke_stopped;
 
 /* Written by the simulator before boot. */
 extern int text_poke_breakpoint; /* 1: text_poke_bp will be used */

@@ -1,0 +1,54 @@
+package kprobes
+
+import "fmt"
+
+// cpuData finds a CPU's copy of per-CPU data: *sim.Machine.
+type cpuData interface {
+	PerCPU(cpu int, symbol string) (uint64, error)
+}
+
+// handling says which probe's handler a CPU is in the middle of, for the scheduler: handlers run
+// where nobody may sleep.
+func (k *Kprobes) handling(m cpuData, cpu int) (why string, atomic bool) {
+	p := k.perCPU(m, cpu, "current_kprobe")
+	if p == 0 {
+		return "", false
+	}
+	if child := k.perCPU(m, cpu, "kprobe_instance"); child != 0 {
+		p = child
+	}
+	name, off := k.nameOf(k.m.load(p, k.l.p.addr))
+	return fmt.Sprintf("in the kprobe handler %s of the probe at %s+%#x",
+		k.handlerOf(p, k.perCPU(m, cpu, "kprobe_ctlblk")), name, off), true
+}
+
+// perCPU reads the first word of something that every CPU has.
+func (k *Kprobes) perCPU(m cpuData, cpu int, symbol string) uint64 {
+	at, err := m.PerCPU(cpu, symbol)
+	k.m.fail(err, "looking for "+symbol+" of a CPU", uint64(cpu))
+	return k.m.load(at, field{0, k.l.list.size})
+}
+
+// statusSSDone is the value of kprobe_ctlblk.kprobe_status while a post handler runs.
+const statusSSDone = 8
+
+// handlerOf names the user's function that runs for a probe: with the status of a hit that has been
+// stepped its post handler, else that before the instruction. Of a return probe it is the one for the
+// return, the entry handler if there is no other.
+func (k *Kprobes) handlerOf(p, status uint64) string {
+	handler := k.m.load(p, k.l.p.pre)
+	switch {
+	case status == statusSSDone:
+		handler = k.m.load(p, k.l.p.post)
+	case handler == k.sym.returnPre:
+		if handler = k.m.load(p-k.l.r.kp.off, k.l.r.handler); handler == 0 {
+			handler = k.m.load(p-k.l.r.kp.off, k.l.r.entry)
+		}
+	case handler == k.sym.jprobePre:
+		handler = k.m.load(p-k.l.j.kp.off, k.l.j.entry)
+	}
+	if sym, _, ok := k.im.At(handler); ok {
+		return sym.Name
+	}
+	return fmt.Sprintf("%#x", handler)
+}

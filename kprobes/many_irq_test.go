@@ -1,0 +1,96 @@
+package kprobes
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// A function that runs in interrupts of all CPUs is seen each time, or counted as missed when the
+// interrupt struck a handler.
+func TestProbesInInterrupts(t *testing.T) {
+	const cpus, rounds = 4, 40
+	for _, o := range kernels() {
+		t.Run(o.name, func(t *testing.T) {
+			bootMany(t, o.image, cpus, o.opt, func(w *crowd) {
+				want := w.call("bench_target", 5, 77)
+				outer := w.add(Spec{Symbol: "bench_target", Handler: "handler_work"})
+				inner := w.add(Spec{Symbol: "work_frame", Handler: "handler_count"})
+				before := w.sum("handler_hits")
+				w.begin("bench_target", want)
+				for range rounds {
+					w.do(w.smp.OnEachCPU(w.Call, "work_frame", 3))
+				}
+				w.end()
+				st := w.state(inner)
+				if got := w.sum("handler_hits") - before + st.NMissed; got != cpus*rounds {
+					t.Errorf("%d hits of %d calls in interrupts, %d of them missed", got, cpus*rounds, st.NMissed)
+				}
+				if w.state(outer).NMissed != 0 {
+					t.Errorf("the loop's probe has missed hits: %+v", w.state(outer))
+				}
+				w.remove(outer)
+				w.remove(inner)
+				w.holdNothingLeft()
+			})
+		})
+	}
+}
+
+// Probes on instructions that run with interrupts off.
+func TestProbesWithInterruptsOff(t *testing.T) {
+	for _, o := range kernels() {
+		t.Run(o.name, func(t *testing.T) {
+			bootMany(t, o.image, 3, o.opt, func(w *crowd) {
+				fn := "work_cli_sti"
+				want := w.call(fn, 5, 77)
+				var ps []*Probe
+				for _, off := range w.offsets(fn) {
+					p, err := w.k.Add(w.Call, Spec{Symbol: fn, Offset: off, Handler: "handler_count"})
+					w.do(err)
+					ps = append(ps, p)
+				}
+				before := w.sum("handler_hits")
+				w.begin(fn, want)
+				w.sleep(8)
+				w.end()
+				got, missed := w.sum("handler_hits")-before, uint64(0)
+				for _, p := range ps {
+					missed += w.state(p).NMissed
+				}
+				if got+missed != w.calls*uint64(len(ps)) || w.calls == 0 {
+					t.Errorf("%d hits and %d missed of %d calls with %d probes", got, missed, w.calls, len(ps))
+				}
+				for _, p := range ps {
+					w.do(w.k.Remove(w.Call, p))
+				}
+				w.do(w.k.WaitOptimizer(w.Call))
+				w.holdNothingLeft()
+			})
+		})
+	}
+}
+
+// Random operations on functions that all CPUs are calling: results stay right, and in the end
+// nothing is left.
+func TestRandomOperationsOnManyCPUs(t *testing.T) {
+	for i, o := range kernels() {
+		for _, cpus := range []int{2, 5} {
+			t.Run(fmt.Sprintf("%d/%s", cpus, o.name), func(t *testing.T) {
+				bootMany(t, o.image, cpus, o.opt, func(w *crowd) {
+					s := newStorm(w.live, uint64(i))
+					for _, fn := range s.fns {
+						w.begin(fn, s.want[fn])
+					}
+					rng := rand.New(rand.NewPCG(uint64(i), 9))
+					for range 60 {
+						s.step()
+						w.sleep(int64(rng.IntN(2)))
+					}
+					w.end()
+					s.run(0)
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package kprobes
+
+import (
+	"fmt"
+	"testing"
+
+	"kprobesim/smp"
+)
+
+// Return instances belong to tasks: they are found again when a task was preempted in the probed
+// function and goes on on another CPU, and each call is seen or counted as missed.
+func TestReturnsOfTasksThatMove(t *testing.T) {
+	for _, o := range kernels() {
+		t.Run(o.name, func(t *testing.T) {
+			bootMany(t, o.image, 4, o.opt, func(w *crowd) { countReturns(t, w) })
+		})
+	}
+}
+
+func countReturns(t *testing.T, w *crowd) {
+	before := w.sum("handler_hits")
+	loops, err := w.k.Add(w.Call, Spec{Kind: Kretprobe, Symbol: "bench_loop", Handler: "ret_count", MaxActive: 4})
+	w.do(err)
+	sleeps, err := w.k.Add(w.Call, Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_shared_count", MaxActive: 3})
+	w.do(err)
+	calls, moves := uint64(0), 0
+	for i := range 7 {
+		task, err := w.smp.Go(w.Call, fmt.Sprintf("mover/%d", i), func(c smp.Caller) error {
+			for j := range 12 {
+				at := c.CPU()
+				_, err := c.InvokeSym("bench_loop", w.addr("bench_target"), uint64(40+20*i), 1, 2)
+				if err != nil {
+					return err
+				}
+				calls++
+				if err := w.smp.Sleep(c, int64(1+(i+j)%2)); err != nil {
+					return err
+				}
+				if c.CPU() != at {
+					moves++
+				}
+			}
+			return nil
+		})
+		w.do(err)
+		w.tasks = append(w.tasks, task)
+	}
+	w.end()
+	st := w.state(loops)
+	if got := w.sum("handler_hits") - before + st.Unseen + st.NMissed; got != calls {
+		t.Errorf("%d returns of %d calls, %d of them not seen and %d missed", got, calls, st.Unseen, st.NMissed)
+	}
+	if moves == 0 {
+		t.Error("no task has moved to another CPU")
+	}
+	if st := w.state(sleeps); st.Unseen == 0 {
+		t.Errorf("three instances were enough for seven sleepers: %+v", st)
+	}
+	w.remove(loops)
+	w.remove(sleeps)
+	w.holdNothingLeft()
+	w.sleep(3) // whoever was in schedule() has come back
+	for i := range uint64(hashBuckets) {
+		at := w.k.sym.instances + i*uint64(w.size())
+		for _, ri := range w.k.hlist(at, w.k.instanceLinks()) {
+			if rp := w.k.m.load(ri, w.k.l.r.instRP); rp != 0 {
+				t.Errorf("bucket %d: instance %#x still belongs to %#x", i, ri, rp)
+			}
+		}
+	}
+}
+
+// A task that dies in a probed function gives its instance back.
+func TestDeadTasksGiveInstancesBack(t *testing.T) {
+	bootMany(t, "x86_64-2010", 2, Default(), func(w *crowd) {
+		p := w.add(Spec{Kind: Kretprobe, Symbol: "do_exit", Handler: "ret_count", MaxActive: 1})
+		for i := range 5 {
+			task, err := w.smp.Spawn(w.Call, smp.Thread{
+				Name: fmt.Sprintf("dying/%d", i), CPU: i % 2, Bound: true, Fn: "cond_resched",
+			})
+			w.do(err)
+			w.do(w.smp.Join(w.Call, task))
+		}
+		if st := w.state(p); st.Unseen != 0 {
+			t.Errorf("%d of five deaths found no instance", st.Unseen)
+		}
+		w.remove(p)
+		w.holdNothingLeft()
+	})
+}
+
+// The default number of instances follows the number of CPUs and preemption.
+func TestDefaultInstances(t *testing.T) {
+	for _, tt := range []struct {
+		cpus    int
+		preempt bool
+		want    uint64
+	}{{1, false, 1}, {8, false, 8}, {1, true, 10}, {4, true, 10}, {8, true, 16}} {
+		o := plain()
+		o.Preempt = tt.preempt
+		image := "x86_64-2010"
+		if tt.preempt {
+			image += "-preempt"
+		}
+		bootMany(t, image, tt.cpus, o, func(w *crowd) {
+			p := w.add(Spec{Kind: Kretprobe, Symbol: "bench_target"})
+			if got := w.k.m.load(p.Addr, w.k.l.r.maxactive); got != tt.want {
+				t.Errorf("%d CPUs, preemption %v: %d instances, want %d", tt.cpus, tt.preempt, got, tt.want)
+			}
+			w.remove(p)
+		})
+	}
+}

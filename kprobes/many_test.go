@@ -1,0 +1,219 @@
+package kprobes
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+	"kprobesim/smp"
+)
+
+// crowd is a machine of several CPUs, each with a task that calls a function over and over.
+type crowd struct {
+	*live
+	cpus  int
+	tasks []uint64
+	calls uint64 // of all tasks
+	done  bool   // the tasks are to end
+}
+
+// bootMany runs body as the first task of a kernel whose CPUs are all up.
+func bootMany(t *testing.T, image string, cpus int, opt Options, body func(w *crowd)) {
+	t.Helper()
+	m, l := newMany(t, image, cpus, opt)
+	m.Bind("sim_main", func(c *sim.Call) uint64 {
+		l.Call = c
+		l.do(l.smp.Online(c))
+		body(&crowd{live: l, cpus: cpus})
+		return 0
+	})
+	if err := errors.Join(m.Run(), l.smp.Err()); err != nil {
+		t.Fatalf("%v\n%s", err, m.Console())
+	}
+}
+
+func newMany(t *testing.T, image string, cpus int, opt Options) (*sim.Machine, *live) {
+	t.Helper()
+	im := loadImage(t, image)
+	isa := isaOf(im)
+	m, err := sim.New(sim.Config{
+		ISA: isa, CPU: testCPU(isa), Image: im, CPUs: cpus, Budget: 20_000_000 * clock.PerCycle,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &live{t: t, m: m}
+	// A slow clock: a jiffy has room for some dozen hits and not for thousands.
+	l.smp, err = smp.New(m, im, smp.Options{
+		HZ: 1000, CPUHz: 1e7, CPUs: cpus, Preempt: opt.Preempt, Tick: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.smp.Bind(m)
+	if l.k, err = New(m, im, l.smp, opt); err != nil {
+		t.Fatal(err)
+	}
+	return m, l
+}
+
+// begin starts a task on every CPU that calls the function until end; want is what it returns.
+func (w *crowd) begin(fn string, want uint64) {
+	w.t.Helper()
+	for i := range w.cpus {
+		task, err := w.smp.GoOn(w.Call, i, fmt.Sprintf("loop/%d", i), func(c Caller) error {
+			return w.loop(c, fn, want)
+		})
+		w.do(err)
+		w.tasks = append(w.tasks, task)
+	}
+}
+
+func (w *crowd) loop(c Caller, fn string, want uint64) error {
+	const n = 7
+	yield := "cond_resched"
+	if w.k.opt.Quiesce == QuiesceTasks {
+		yield = "schedule" // only what a task does of its own will ends a grace period of the tasks
+	}
+	mask := ^uint64(0) >> (64 - w.m.Image().Bits)
+	for !w.done {
+		got, err := c.InvokeSym("bench_loop", w.addr(fn), n, 5, 77)
+		if err != nil {
+			return err
+		}
+		w.calls += n
+		if got != n*want&mask {
+			return fmt.Errorf("cpu %d: %d calls of %s sum up to %#x, want %#x", c.CPU(), n, fn, got, n*want)
+		}
+		if _, err := c.InvokeSym(yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end lets the tasks end and waits for them.
+func (w *crowd) end() {
+	w.t.Helper()
+	w.done = true
+	for _, task := range w.tasks {
+		w.do(w.smp.Join(w.Call, task))
+	}
+	w.tasks, w.done = nil, false
+}
+
+// sum adds up a per-CPU counter.
+func (w *crowd) sum(symbol string) (sum uint64) {
+	w.t.Helper()
+	for i := range w.cpus {
+		a, err := w.m.PerCPU(i, symbol)
+		w.do(err)
+		v, err := w.m.Load(a, w.m.Image().Bits/8)
+		w.do(err)
+		sum += v
+	}
+	return sum
+}
+
+func (w *crowd) sleep(jiffies int64) {
+	w.t.Helper()
+	w.do(w.smp.Sleep(w.Call, jiffies))
+}
+
+// Every call is seen by a probe that stands there all the time, exactly once, while it is optimized
+// and unoptimized under the CPUs that run into it, and while others come and go beside it.
+func TestEveryHitCountsOnManyCPUs(t *testing.T) {
+	for _, cpus := range []int{1, 2, 4, 8} {
+		for _, o := range kernels() {
+			t.Run(fmt.Sprintf("%d/%s", cpus, o.name), func(t *testing.T) {
+				bootMany(t, o.image, cpus, o.opt, func(w *crowd) { countHits(t, w) })
+			})
+		}
+	}
+}
+
+// kernel is a combination of protocols.
+type kernel struct {
+	name, image string
+	opt         Options
+}
+
+func kernels() (all []kernel) {
+	for _, patching := range protocols() {
+		for _, quiesce := range []string{QuiesceSched, QuiesceTasks} {
+			o := Default()
+			o.Patching, o.Quiesce, o.Delay = patching, quiesce, 1
+			all = append(all, kernel{patching + "/" + quiesce, "x86_64-2010", o})
+			if quiesce == QuiesceTasks {
+				o.Preempt = true
+				all = append(all, kernel{patching + "/preempt", "x86_64-2010-preempt", o})
+			}
+		}
+	}
+	return all
+}
+
+func countHits(t *testing.T, w *crowd) {
+	text := w.read("bench_target", 32)
+	before := w.sum("handler_hits")
+	want := w.call("bench_target", 5, 77)
+	p, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
+	w.do(err)
+	w.begin("bench_target", want)
+	for range 3 {
+		w.churn("bench_target")
+	}
+	w.end()
+	st := w.state(p)
+	if got := w.sum("handler_hits") - before + st.NMissed; got != w.calls || w.calls == 0 {
+		t.Errorf("%d hits of %d calls, %d of them missed", got, w.calls, st.NMissed)
+	}
+	w.remove(p)
+	w.holdNothingLeft()
+	if got := w.read("bench_target", 32); got != text {
+		t.Errorf("text %s afterwards, was %s", got, text)
+	}
+}
+
+// churn does to a function what makes its text change.
+func (w *crowd) churn(fn string) {
+	w.sleep(3)
+	w.do(w.k.SetOptimization(w.Call, false))
+	w.sleep(1)
+	w.do(w.k.SetOptimization(w.Call, true))
+	w.do(w.k.WaitOptimizer(w.Call))
+	other, err := w.k.Add(w.Call, Spec{Symbol: fn, Offset: w.offsets(fn)[1], Handler: "handler_shared_count"})
+	w.do(err)
+	w.sleep(2)
+	w.do(w.k.Disable(w.Call, other))
+	w.sleep(3)
+	w.do(w.k.Enable(w.Call, other))
+	w.sleep(1)
+	w.do(w.k.Remove(w.Call, other))
+	post, err := w.k.Add(w.Call, Spec{Symbol: fn, Handler: "handler_empty", Post: "post_empty"})
+	w.do(err)
+	w.sleep(1)
+	w.do(w.k.Remove(w.Call, post))
+	w.do(w.k.WaitOptimizer(w.Call))
+}
+
+func TestSleepingHandlerIsNamed(t *testing.T) {
+	for _, o := range []Options{plain(), boosting(), Default()} {
+		m, l := newMany(t, "x86_64-2010", 1, o)
+		m.Bind("sim_main", func(c *sim.Call) uint64 {
+			l.Call = c
+			p := l.add(Spec{Symbol: "work_frame", Handler: "handler_sleeping"})
+			l.call("work_frame", 1, 2)
+			l.remove(p)
+			return 0
+		})
+		err := errors.Join(m.Run(), l.smp.Err())
+		want := "in the kprobe handler handler_sleeping of the probe at work_frame+0x0"
+		if err == nil || !strings.Contains(err.Error(), "scheduling while atomic") || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}

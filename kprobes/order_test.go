@@ -1,0 +1,120 @@
+package kprobes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/sim"
+)
+
+// One optimization on four busy CPUs takes the steps of the specification in their order: the wish,
+// a grace period that every CPU takes part in, the patch with every CPU synchronizing, the jump.
+func TestOrderOfAnOptimization(t *testing.T) {
+	const cpus = 4
+	sync := slices.Repeat([]string{"sync"}, cpus)
+	steps := map[string][]string{
+		PatchStop: slices.Concat(
+			[]string{"stop prepare", "stop disable-irq", "stop run", "patch whole", "stop exit"}, sync),
+		PatchBreakpoint: slices.Concat([]string{"patch breakpoint"}, sync,
+			[]string{"patch tail"}, sync, []string{"patch first"}, sync),
+	}
+	for protocol, patch := range steps {
+		o := Default()
+		o.Patching = protocol
+		bootMany(t, "x86_64-2010", cpus, o, func(w *crowd) {
+			want := slices.Concat([]string{"probe optimizing", "grace-begin sched"},
+				slices.Repeat([]string{"quiescent sched"}, cpus),
+				[]string{"grace-end sched"}, patch, []string{"probe optimized"})
+			w.begin("work_frame", w.call("work_frame", 5, 77))
+			w.sleep(2)
+			log := w.watchOne()
+			begin := w.smp.Jiffies()
+			p, err := w.k.Add(w.Call, Spec{Symbol: "bench_target"})
+			w.do(err)
+			for !log.done {
+				w.sleep(1)
+			}
+			if took := w.smp.Jiffies() - begin; took < o.Delay {
+				t.Errorf("%s: optimized after %d jiffies, want at least %d", protocol, took, o.Delay)
+			}
+			w.end()
+			if !slices.Equal(log.events, want) {
+				t.Errorf("%s: events\n%s\nwant\n%s", protocol, strings.Join(log.events, "\n"), strings.Join(want, "\n"))
+			}
+			if log.err != nil {
+				t.Errorf("%s: %v", protocol, log.err)
+			}
+			w.remove(p)
+		})
+	}
+}
+
+// stepLog collects the events of one optimization, from the wish to the jump.
+type stepLog struct {
+	events []string
+	on     bool
+	done   bool
+	patch  uint64
+	synced []int // CPUs that have synchronized since the last step
+	err    error
+}
+
+func (w *crowd) watchOne() *stepLog {
+	log := &stepLog{}
+	w.m.Watch(func(e sim.Event) {
+		if e.Kind == eventProbe && e.Name == "optimizing" {
+			log.on = true
+		}
+		if log.on {
+			log.add(e)
+		}
+		if e.Kind == eventProbe && e.Name == "optimized" {
+			log.on, log.done = false, true
+		}
+	})
+	return log
+}
+
+func (log *stepLog) add(e sim.Event) {
+	kinds := []string{eventProbe, eventPatch, eventSync, "grace-begin", "grace-end", "quiescent", "stop"}
+	if !slices.Contains(kinds, e.Kind) {
+		return
+	}
+	switch e.Kind {
+	case eventPatch:
+		log.patch, log.synced = e.ID, nil
+	case eventSync:
+		if e.ID != log.patch || slices.Contains(log.synced, e.CPU) {
+			log.err = fmt.Errorf("cpu %d synchronizes for patch %d after %v did for %d", e.CPU, e.ID, log.synced, log.patch)
+		}
+		log.synced = append(log.synced, e.CPU)
+	}
+	log.events = append(log.events, strings.TrimSpace(e.Kind+" "+e.Name))
+}
+
+// Unregistering many probes in one call takes one grace period.
+func TestBatchTakesOneGracePeriod(t *testing.T) {
+	bootMany(t, "x86_64-2010", 2, boosting(), func(w *crowd) {
+		w.begin("bench_target", w.call("bench_target", 5, 77))
+		var ps []uint64
+		for _, fn := range []string{"bench_target", "work_frame", "work_divide", "work_atomic"} {
+			p, err := w.k.Add(w.Call, Spec{Symbol: fn, Handler: "handler_empty"})
+			w.do(err)
+			ps = append(ps, p.Addr)
+		}
+		periods := 0
+		w.m.Watch(func(e sim.Event) {
+			if e.Kind == "grace-begin" {
+				periods++
+			}
+		})
+		w.do(w.k.UnregisterKprobes(w.Call, ps...))
+		if periods != 1 {
+			t.Errorf("%d grace periods for %d probes, want one", periods, len(ps))
+		}
+		w.end()
+		w.holdNothingLeft()
+	})
+}
