@@ -51,6 +51,7 @@ func fields(im *sim.Image, name string, paths []string, into []*field) (size uin
 type taskLayout struct {
 	size                                     uint64
 	state, stack, onCPU, pid, nativeID, comm field
+	holdout                                  field
 	threadFlags, preemptCount                field  // in struct thread_info, at the bottom of the stack
 	kthreadLoop                              uint64 // address of the guest's loop around native_thread
 	symbol                                   func(name string) (addr uint64, ok bool)
@@ -70,8 +71,8 @@ const (
 
 func newTaskLayout(im *sim.Image) (l taskLayout, err error) {
 	l.size, err = fields(im, "task_struct",
-		[]string{"state", "stack", "on_cpu", "pid", "native_id", "comm"},
-		[]*field{&l.state, &l.stack, &l.onCPU, &l.pid, &l.nativeID, &l.comm})
+		[]string{"state", "stack", "on_cpu", "pid", "native_id", "comm", "rcu_tasks_holdout"},
+		[]*field{&l.state, &l.stack, &l.onCPU, &l.pid, &l.nativeID, &l.comm, &l.holdout})
 	if err != nil {
 		return l, err
 	}

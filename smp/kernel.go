@@ -1,7 +1,6 @@
 package smp
 
 import (
-	"errors"
 	"fmt"
 
 	"kprobesim/internal/clock"
@@ -178,7 +177,13 @@ func (k *Kernel) Bind(m Machine) {
 	bind("sched_tick", func(c *sim.Call) uint64 { k.tick(c, c.Arg(0) != 0); return 0 })
 	bind("native_thread", func(c *sim.Call) uint64 { return k.Thread(c, c.Arg(0)) })
 	bind("sim_cpu_online", func(c *sim.Call) uint64 { return k.cameUp(c) })
+	bind("schedule_timeout", func(c *sim.Call) uint64 { k.timeout(c, int64(c.Arg(0))); return 0 })
 	bind("rcu_quiescent", func(c *sim.Call) uint64 { k.quiescentNow(c); return 0 })
+	bind("rcu_tasks_quiescent", func(c *sim.Call) uint64 {
+		k.volunteer(c, k.meet(k.Current(c)))
+		k.kick(c)
+		return 0
+	})
 	bind("stop_wait", func(c *sim.Call) uint64 { k.stopWait(c); return 0 })
 	bind("stop_state", func(c *sim.Call) uint64 { k.stopState(c, c.Arg(0)); return 0 })
 	bind("stop_run", func(c *sim.Call) uint64 { k.stopRun(c); return 0 })
@@ -209,6 +214,3 @@ func (k *Kernel) note(cpu int, kind, name string, id, arg uint64) {
 		k.notes(sim.Event{CPU: cpu, Kind: kind, Name: name, ID: id, Arg: arg})
 	}
 }
-
-// errBroken joins an error with the one that the kernel keeps.
-func (k *Kernel) errBroken(err error) error { return errors.Join(err, k.err) }

@@ -21,7 +21,10 @@ func (k *Kernel) Online(c Caller) error {
 	if !k.many() {
 		return k.err
 	}
-	return k.startStoppers(c)
+	if err := k.startStoppers(c); err != nil {
+		return err
+	}
+	return k.SynchronizeSched(c) // the last one to start may still be on its way to idle
 }
 
 // tickCount is what the timer counts from for periodic ticks, 0 for none.

@@ -158,8 +158,8 @@ type tasksPeriod struct {
 	q      Queue
 }
 
-// SynchronizeTasks waits until every task that is runnable now has called schedule() itself. A task
-// that was preempted has not: it may go on in the middle of anything. Code that interrupts an idle
+// SynchronizeTasks waits until every task that is runnable now has called schedule() or cond_resched()
+// itself. A task that was preempted has not: it may go on in the middle of anything. Code that interrupts an idle
 // CPU is waited for by a grace period of RCU-sched before.
 func (k *Kernel) SynchronizeTasks(c Caller) error {
 	if err := k.SynchronizeSched(c); err != nil {
@@ -173,6 +173,7 @@ func (k *Kernel) SynchronizeTasks(c Caller) error {
 	for _, t := range k.order {
 		if (t.running || t.queued) && !t.idle && t != self {
 			p.left = append(p.left, t)
+			k.store(t.addr, k.l.holdout, 1)
 		}
 	}
 	k.patient = append(k.patient, p)
@@ -190,6 +191,7 @@ func (k *Kernel) volunteer(c Caller, t *task) {
 			continue
 		}
 		p.left = slices.Delete(p.left, i, i+1)
+		k.store(t.addr, k.l.holdout, 0)
 		k.note(t.last, "quiescent", "tasks", p.number, t.addr)
 		if len(p.left) == 0 {
 			k.wakeAll(c, &p.q)

@@ -73,6 +73,13 @@ func (k *Kernel) Sleep(c Caller, jiffies int64) error {
 		func() string { return fmt.Sprintf("jiffy %d", until) })
 }
 
+// timeout answers the guest's schedule_timeout.
+func (k *Kernel) timeout(c Caller, jiffies int64) {
+	if err := k.Sleep(c, jiffies); err != nil {
+		k.fail(err)
+	}
+}
+
 // Mutex lets one task at a time pass. The zero value is unlocked.
 type Mutex struct {
 	Name   string // for reports

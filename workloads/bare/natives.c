@@ -67,7 +67,9 @@ void text_poke_note(unsigned long patch __unused, unsigned long step __unused,
 {
 }
 void sched_tick(unsigned long user __unused) { }
+void schedule_timeout(unsigned long jiffies __unused) { }
 void rcu_quiescent(void) { }
+void rcu_tasks_quiescent(void) { }
 void stop_wait(void) { }
 void stop_state(unsigned long state __unused) { }
 void stop_run(void) { }

@@ -50,7 +50,7 @@ SECTIONS {
 	.native : AT(ADDR(.native) - OFFSET) ALIGN(64) {
 		__native_start = .; *(.native) __native_end = .;
 	}
-	.workload.sites : AT(ADDR(.workload.sites) - OFFSET) ALIGN(64) { *(.workload.sites) }
+	.workload.sites : AT(ADDR(.workload.sites) - OFFSET) ALIGN(64) { *(.workload.sites) *(.workload.many) }
 	.workload.module : AT(ADDR(.workload.module) - OFFSET) ALIGN(64) {
 		__module_text_start = .; *(.workload.module) __module_text_end = .;
 	}

@@ -82,6 +82,8 @@ void schedule(void)
 
 __used int cond_resched(void)
 {
+	if (unlikely(READ_VOLATILE(current->rcu_tasks_holdout)))
+		rcu_tasks_quiescent();
 	if (!need_resched())
 		return 0;
 	schedule();

@@ -26,7 +26,9 @@
 	NATIVE unregister_jprobes
 	NATIVE sched_pick
 	NATIVE sched_tick
+	NATIVE schedule_timeout
 	NATIVE rcu_quiescent
+	NATIVE rcu_tasks_quiescent
 	NATIVE stop_wait
 	NATIVE stop_state
 	NATIVE stop_run

@@ -13,21 +13,31 @@ static void wait_icr_idle(void)
 		cpu_relax();
 }
 
+/*
+ * The destination that means all CPUs, and so cannot be one: what goes to the last of 256 goes to all
+ * others, too, who are not harmed by looking whether they should reschedule, or by a start-up interrupt.
+ */
+#define BROADCAST 255
+
 /* The two halves of the command must not be parted by an interrupt that sends one too. */
 static void send_to(unsigned long cpu, u32 command)
 {
 	unsigned long flags = local_irq_save();
 
 	wait_icr_idle();
+	if (cpu == BROADCAST)
+		command |= APIC_DEST_OTHERS;
 	apic_write(APIC_ICR2, cpu << 24);
 	apic_write(APIC_ICR, command);
 	local_irq_restore(flags);
 }
 
-/* Without the pauses that a real one needs: INIT and start-up take effect when they arrive. */
+/* Without the pauses that a real one needs: INIT and start-up take effect when they arrive. After a reset
+   CPUs wait for start-up anyhow. */
 __used void smp_boot_cpu(unsigned long cpu)
 {
-	send_to(cpu, APIC_DM_INIT | APIC_INT_ASSERT | APIC_INT_LEVELTRIG);
+	if (cpu != BROADCAST)
+		send_to(cpu, APIC_DM_INIT | APIC_INT_ASSERT | APIC_INT_LEVELTRIG);
 	send_to(cpu, APIC_DM_STARTUP);
 	send_to(cpu, APIC_DM_STARTUP);
 }
@@ -42,7 +52,7 @@ void smp_send_call_function(void)
 {
 	unsigned long self = smp_processor_id();
 
-	if (cpus_online <= FLAT_CPUS) {
+	if (cpus_online <= FLAT_CPUS || cpus_online > BROADCAST) {
 		wait_icr_idle();
 		apic_write(APIC_ICR, APIC_DEST_OTHERS | CALL_FUNCTION_VECTOR);
 		return;

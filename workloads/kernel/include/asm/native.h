@@ -43,8 +43,12 @@ struct task_struct *sched_pick(struct task_struct *prev, unsigned long irqs_off)
 /* One timer interrupt has arrived, out of user mode or not; interrupts are off. Sets
    TIF_NEED_RESCHED in the thread_info.flags of the current task when another one is to run. */
 void sched_tick(unsigned long user);
+/* Sleeps for some jiffies. */
+void schedule_timeout(unsigned long jiffies);
 /* A grace period waits for this CPU (per-CPU rcu_wanted), which is idle now. */
 void rcu_quiescent(void);
+/* A grace period waits for the task (its rcu_tasks_holdout), which would schedule if asked to. */
+void rcu_tasks_quiescent(void);
 /* Sleeps until this CPU's stopper task is to take part in stopping the machine. */
 void stop_wait(void);
 /* All stoppers are to enter a state of core/stop.c; only for those who watch. */

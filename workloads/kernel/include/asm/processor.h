@@ -153,6 +153,7 @@ void cpu_init(unsigned long cpu, unsigned long base);
 void idt_init(void);
 void apic_init(void);
 void apic_timer_start(unsigned long count, unsigned long periodic);
+void apic_timer_stop(void);
 /* Around what an interrupt does. */
 void irq_enter(void);
 void irq_exit(void);

@@ -37,6 +37,8 @@
 #define __stop __phase("stop")
 /* Functions that are probed and the loops that call them. */
 #define __workload __section(".workload") noinline
+/* The same for several CPUs; apart, so that the others stay where they are. */
+#define __many __section(".workload.many") noinline __used
 /* The same in a module: its text may vanish and come back. */
 #define __module __section(".workload.module") noinline
 

@@ -69,6 +69,7 @@ struct task_struct {
 	unsigned long native_id; /* argument of native_thread() for native kernel threads */
 	unsigned long switches;	/* how often it was switched to */
 	char comm[16];
+	int rcu_tasks_holdout;	/* a grace period waits until it has scheduled of its own will */
 };
 
 DECLARE_PER_CPU(struct task_struct *, current_task);
@@ -123,7 +124,7 @@ unsigned long native_thread_loop(unsigned long id);
 void schedule(void);
 /* Called in every timer interrupt when not null: code to be probed there. */
 extern unsigned long (*tick_hook)(unsigned long a, unsigned long b);
-/* Calls schedule() when TIF_NEED_RESCHED is set. */
+/* Calls schedule() when TIF_NEED_RESCHED is set; nothing is in the middle of anything here. */
 int cond_resched(void);
 /* Ends the running task. */
 void do_exit(long code) __noreturn;

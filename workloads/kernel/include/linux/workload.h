@@ -15,6 +15,19 @@ typedef unsigned long (*bench_fn)(unsigned long a, unsigned long b);
 unsigned long bench_loop(bench_fn fn, unsigned long n, unsigned long a0, unsigned long a1);
 unsigned long bench_loop_roi(bench_fn fn, unsigned long n, unsigned long a0, unsigned long a1);
 
+/* Loops for several CPUs at once; work/many.c says what each does. */
+unsigned long loop_private(bench_fn fn, unsigned long n, unsigned long a, unsigned long b);
+unsigned long loop_shared(unsigned long n);
+unsigned long loop_counted(unsigned long n);
+unsigned long loop_busy(unsigned long n);
+unsigned long loop_sleeping(unsigned long n, unsigned long jiffies, unsigned long work);
+unsigned long sleep_work(unsigned long a, unsigned long b);
+unsigned long tick_work(unsigned long a, unsigned long b);
+void storm_start(unsigned long period);
+void storm_stop(void);
+unsigned long produce(unsigned long n);
+unsigned long consume(unsigned long n);
+
 /* Puts every table a probed function uses into its first state; called once before use. */
 void work_init(void);
 

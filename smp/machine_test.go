@@ -1,0 +1,154 @@
+package smp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+	"kprobesim/sim"
+	"kprobesim/workloads"
+)
+
+// Names of the images that the tests run on.
+const (
+	plain   = "x86_64-2010"
+	preempt = "x86_64-2010-preempt"
+)
+
+// board is a machine that executes its guest, seen from the task that runs the test.
+type board struct {
+	t *testing.T
+	*sim.Call
+	m      *sim.Machine
+	k      *Kernel
+	events []sim.Event
+	log    []string
+}
+
+// testCPU is a CPU of round numbers: 1 GHz, one cycle for most instructions.
+func testCPU(isa *cpus.ISA) cpus.Config {
+	cfg := cpus.Config{
+		Name: "test", Hz: 1e9, Model: cpus.Throughput, Width: 4, Window: 96, StoreBuffer: 20,
+		Classes: map[string]cpus.Cost{}, Events: map[string]clock.Ticks{},
+		Ports:  map[string]clock.Ticks{"alu": 20, "load": 60, "store": 60, "branch": 60},
+		L1I:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
+		L1D:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
+		L2:     mmu.CacheConfig{Size: 6 << 20, Ways: 24, Line: 64, Latency: 900},
+		Memory: 12000,
+		ITLB:   mmu.TLBConfig{Entries: 128, Ways: 4, LargeEntries: 8, LargeWays: 8},
+		DTLB:   mmu.TLBConfig{Entries: 256, Ways: 4, LargeEntries: 32, LargeWays: 4},
+		Predictor: cpus.PredictorConfig{
+			HistoryBits: 8, TableBits: 12, TargetEntries: 2048, ReturnStack: 16,
+		},
+	}
+	for _, n := range isa.Classes {
+		cfg.Classes[n] = cpus.Cost{Latency: 60, Port: "alu"}
+	}
+	for _, n := range isa.Events {
+		cfg.Events[n] = 600
+	}
+	cfg.Events["ipi"] = 6000
+	return cfg
+}
+
+func loadImage(t testing.TB, name string) *sim.Image {
+	t.Helper()
+	b, err := workloads.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	im, err := sim.LoadImage(name, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+// run boots an image on several CPUs, a jiffy being 100,000 cycles unless opt says otherwise, and
+// runs body as its first task when all are online.
+func run(t *testing.T, image string, opt Options, body func(b *board)) *board {
+	t.Helper()
+	b, err := tryRun(t, image, opt, body)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b.m.Console())
+	}
+	return b
+}
+
+// tryRun is run for machines that may fail.
+func tryRun(t *testing.T, image string, opt Options, body func(b *board)) (*board, error) {
+	t.Helper()
+	im := loadImage(t, image)
+	isa := x86.ISA64()
+	if opt.HZ == 0 {
+		opt.HZ = 10_000
+	}
+	opt.CPUHz, opt.Preempt = 1e9, Preemptible(im)
+	b := &board{t: t}
+	var err error
+	b.m, err = sim.New(sim.Config{
+		ISA: isa, CPU: testCPU(isa), Image: im, CPUs: opt.CPUs, Budget: 2e9 * clock.PerCycle,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.k, err = New(b.m, im, opt); err != nil {
+		t.Fatal(err)
+	}
+	b.k.Bind(b.m)
+	b.m.Watch(func(e sim.Event) { b.events = append(b.events, e) })
+	bindRest(b.m)
+	b.m.Bind("sim_main", func(c *sim.Call) uint64 {
+		b.Call = c
+		b.do(b.k.Online(c))
+		body(b)
+		return 0
+	})
+	return b, errors.Join(b.m.Run(), b.k.Err())
+}
+
+// bindRest gives the slots that belong to Kprobes something to call.
+func bindRest(m *sim.Machine) {
+	for _, s := range m.Image().Natives {
+		for _, p := range []string{"register_", "unregister_", "enable_", "disable_", "kfree", "text_poke_note"} {
+			if strings.HasPrefix(s.Name, p) {
+				m.Bind(s.Name, func(*sim.Call) uint64 { return 0 })
+			}
+		}
+	}
+}
+
+// do reports an error and goes on: leaving a task half-way would hang the machine.
+func (b *board) do(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Error(err)
+	}
+}
+
+func (b *board) say(format string, args ...any) {
+	b.log = append(b.log, fmt.Sprintf(format, args...))
+}
+
+func (b *board) expect(want ...string) {
+	b.t.Helper()
+	if !slices.Equal(b.log, want) {
+		b.t.Errorf("happened\n%q\nwant\n%q", b.log, want)
+	}
+}
+
+// of lists events of one kind as "cpu name".
+func (b *board) of(kind string) (list []string) {
+	for _, e := range b.events {
+		if e.Kind == kind {
+			list = append(list, strings.TrimSpace(fmt.Sprintf("%d %s", e.CPU, e.Name)))
+		}
+	}
+	return list
+}

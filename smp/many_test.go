@@ -1,0 +1,271 @@
+package smp
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"kprobesim/sim"
+)
+
+// eachSize runs a test on both kinds of kernels with different numbers of CPUs.
+
+func eachSize(t *testing.T, sizes []int, test func(t *testing.T, image string, cpus int)) {
+	for _, image := range []string{plain, preempt} {
+		for _, n := range sizes {
+			t.Run(fmt.Sprintf("%s/%d", image, n), func(t *testing.T) { test(t, image, n) })
+		}
+	}
+}
+
+// sizes are numbers of CPUs to test on.
+var sizes = []int{1, 2, 4, 16}
+
+// call calls a guest function.
+
+func (b *board) call(c Caller, fn string, args ...uint64) uint64 {
+	b.t.Helper()
+	v, err := c.InvokeSym(fn, args...)
+	b.do(err)
+	return v
+}
+
+// percpu reads a per-CPU word.
+
+func (b *board) percpu(cpu int, name string) uint64 {
+	b.t.Helper()
+	a, err := b.m.PerCPU(cpu, name)
+	b.do(err)
+	v, err := b.m.Load(a, 8)
+	b.do(err)
+	return v
+}
+
+// start starts threads written in Go and returns their tasks.
+
+func (b *board) start(n int, body func(c Caller, i int)) (tasks []uint64) {
+	b.t.Helper()
+	for i := range n {
+		task, err := b.k.Go(b, fmt.Sprintf("t%d", i), func(c Caller) error { body(c, i); return nil })
+		b.do(err)
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+func (b *board) join(tasks []uint64) {
+	b.t.Helper()
+	for _, task := range tasks {
+		b.do(b.k.Join(b, task))
+	}
+}
+
+func TestOnline(t *testing.T) {
+	eachSize(t, []int{1, 2, 4, 16, 64}, func(t *testing.T, image string, cpus int) {
+		run(t, image, Options{CPUs: cpus}, func(b *board) {
+			if n := len(b.k.online()); n != cpus {
+				t.Errorf("%d CPUs online of %d", n, cpus)
+			}
+			for i := range cpus {
+				if i != b.CPU() && !b.k.cpus[i].curr.idle {
+					t.Errorf("cpu %d is not idle", i)
+				}
+			}
+		})
+	})
+}
+
+func TestOnline256(t *testing.T) {
+	run(t, plain, Options{CPUs: 256}, func(b *board) {
+		task, err := b.k.GoOn(b, 255, "last", func(c Caller) error { b.say("on %d", c.CPU()); return nil })
+		b.do(err)
+		b.do(b.k.Join(b, task))
+		b.expect("on 255")
+	})
+}
+
+func TestBoundThreadsRunWhereTheyBelong(t *testing.T) {
+	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
+		run(t, image, Options{CPUs: cpus}, func(b *board) {
+			var tasks []uint64
+			for i := range 2 * cpus {
+				task, err := b.k.GoOn(b, i%cpus, "t", func(c Caller) error {
+					for range 3 {
+						b.do(b.k.Sleep(c, 1))
+						if c.CPU() != i%cpus {
+							t.Errorf("bound to %d, but on %d", i%cpus, c.CPU())
+						}
+					}
+					return nil
+				})
+				b.do(err)
+				tasks = append(tasks, task)
+			}
+			b.join(tasks)
+		})
+	})
+}
+
+// As many loops as CPUs take hardly longer than one of them, and a counter of each CPU is enough.
+
+func TestLoopsRunAtTheSameTime(t *testing.T) {
+	const rounds = 3000
+	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
+		run(t, image, Options{CPUs: cpus}, func(b *board) {
+			begin := b.m.Now()
+			b.join(b.start(1, func(c Caller, _ int) { b.call(c, "loop_counted", rounds) }))
+			one := b.m.Now() - begin
+			begin = b.m.Now()
+			b.join(b.start(cpus, func(c Caller, _ int) { b.call(c, "loop_counted", rounds) }))
+			all := b.m.Now() - begin
+			if all > 2*one {
+				t.Errorf("one loop takes %d cycles, %d of them %d", one.Cycles(), cpus, all.Cycles())
+			}
+			var sum uint64
+			for i := range cpus {
+				sum += b.percpu(i, "many_counted")
+			}
+			if want := uint64(rounds * (cpus + 1)); sum != want && image == plain {
+				t.Errorf("counted %d, want %d", sum, want)
+			}
+		})
+	})
+}
+
+func TestSharedCounterLosesNothing(t *testing.T) {
+	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
+		run(t, image, Options{CPUs: cpus, Tick: true}, func(b *board) {
+			b.join(b.start(2*cpus, func(c Caller, _ int) { b.call(c, "loop_shared", 500) }))
+			s, _ := b.m.Image().Symbol("many_shared")
+			if v, err := b.m.Load(s.Addr, 8); err != nil || v != uint64(1000*cpus) {
+				t.Errorf("counted %d, want %d: %v", v, 1000*cpus, err)
+			}
+		})
+	})
+}
+
+func TestQueueOfProducersAndConsumers(t *testing.T) {
+	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
+		run(t, image, Options{CPUs: cpus, Tick: true}, func(b *board) {
+			const n = 100
+			var sum uint64
+			b.join(b.start(4, func(c Caller, i int) {
+				if i%2 == 0 {
+					b.call(c, "produce", n)
+				} else {
+					sum += b.call(c, "consume", n)
+				}
+			}))
+			if sum != 2*n*(n+1)/2 {
+				t.Errorf("%d arrived, want %d", sum, n*(n+1))
+			}
+		})
+	})
+}
+
+// More sleepers than CPUs wake up on several of them.
+
+func TestSleepersMove(t *testing.T) {
+	eachSize(t, []int{2, 4, 16}, func(t *testing.T, image string, cpus int) {
+		run(t, image, Options{CPUs: cpus, Tick: true}, func(b *board) {
+			var moved uint64
+			b.join(b.start(cpus+1, func(c Caller, i int) {
+				moved += b.call(c, "loop_sleeping", 10, uint64(1+i%2), uint64(30000+5000*i))
+			}))
+			if moved == 0 {
+				t.Error("no task has moved to another CPU")
+			}
+		})
+	})
+}
+
+// The states follow each other; all stoppers run before interrupts go off and until the end, and
+
+// nothing else runs meanwhile.
+
+// irqsOff tells whether interrupts are off on the caller's CPU.
+
+// holdStops checks that between the states disable-irq and exit every CPU has its stopper.
+
+// A grace period waits for a CPU that executes a loop and lets nobody run, and not for idle ones.
+
+// CPUs that are asked to reschedule end a grace period although their loops go on.
+
+// holdPeriods checks that grace periods begin and end in turn, and that each CPU's quiescent state lies
+
+// between.
+
+// Who asks while a grace period runs waits for the next one.
+
+// A preempted task holds a grace period of the tasks up, though not one of RCU-sched.
+
+// Without ticks nobody runs beside a loop on one CPU; with ticks loops take turns, on a preemptible
+
+// kernel even those that let nobody run.
+
+// A more urgent task that wakes up runs at once on a preemptible kernel, and when the other one lets it
+
+// on others. A less urgent one waits for the end.
+
+// Without ticks one CPU's timer wakes all sleepers in time.
+
+// The memory of tasks that have been joined serves new ones.
+
+func TestJoinedTasksAreReused(t *testing.T) {
+	run(t, plain, Options{CPUs: 4}, func(b *board) {
+		used := map[uint64]bool{}
+		for range 50 {
+			tasks := b.start(5, func(c Caller, _ int) { b.call(c, "loop_counted", 50) })
+			for _, task := range tasks {
+				used[task] = true
+			}
+			b.join(tasks)
+		}
+		if len(used) > 10 {
+			t.Errorf("%d tasks for five at a time", len(used))
+		}
+		if err := b.k.Join(b, 0x1234); err == nil {
+			t.Error("joined nobody")
+		}
+	})
+}
+
+func TestSpawn(t *testing.T) {
+	run(t, plain, Options{CPUs: 2}, func(b *board) {
+		task, err := b.k.Spawn(b, Thread{Name: "guest", CPU: 1, Bound: true, Fn: "loop_counted", Arg: 10})
+		b.do(err)
+		b.do(b.k.Join(b, task))
+		if n := b.percpu(1, "many_counted"); n != 10 {
+			t.Errorf("counted %d on cpu 1, want 10", n)
+		}
+		for _, s := range []Thread{
+			{Name: "x", CPU: anyCPU, Fn: "no_such"},
+			{Name: "x", CPU: 2, Fn: "loop_counted"},
+			{Name: "x", CPU: -5, Fn: "loop_counted"},
+			{Name: "x", CPU: anyCPU, Bound: true, Fn: "loop_counted"},
+		} {
+			if _, err := b.k.Spawn(b, s); err == nil {
+				t.Errorf("%+v has been started", s)
+			}
+		}
+	})
+}
+
+// Two runs give the same events at the same times.
+
+func TestDeterminism(t *testing.T) {
+	events := func() []sim.Event {
+		return run(t, preempt, Options{CPUs: 4, Tick: true}, func(b *board) {
+			b.join(b.start(9, func(c Caller, i int) {
+				b.call(c, "loop_sleeping", 5, 1, uint64(3000*i))
+				b.do(b.k.SynchronizeSched(c))
+				b.do(b.k.StopMachine(c, func(Caller) error { return nil }))
+			}))
+		}).events
+	}
+	if a, b := events(), events(); !slices.Equal(a, b) || len(a) < 100 {
+		t.Errorf("%d events, then %d, not all the same", len(a), len(b))
+	}
+}
+
+// A machine in which all wait for each other says who waits for what.

@@ -1,0 +1,166 @@
+package smp
+
+import (
+	"testing"
+
+	"kprobesim/internal/clock"
+)
+
+func TestGracePeriodWaitsForReaders(t *testing.T) {
+	eachSize(t, []int{2, 4, 16}, func(t *testing.T, image string, cpus int) {
+		run(t, plain, Options{CPUs: cpus}, func(b *board) {
+			begin := b.m.Now()
+			b.do(b.k.SynchronizeSched(b))
+			if d := b.m.Now() - begin; d > b.k.jiffy/2 {
+				t.Errorf("with idle CPUs it takes %d cycles", d.Cycles())
+			}
+			var ended clock.Ticks
+			begun := false
+			_, err := b.k.GoOn(b, cpus-1, "reader", func(c Caller) error {
+				begun = true
+				b.call(c, "loop_busy", 200000)
+				ended = b.m.Now()
+				return nil
+			})
+			b.do(err)
+			for !begun {
+				b.do(b.k.Schedule(b))
+			}
+			b.do(b.k.SynchronizeSched(b))
+			if ended == 0 || b.m.Now() < ended {
+				t.Errorf("the grace period is over at %d, the reader at %d", b.m.Now(), ended)
+			}
+		})
+	})
+}
+
+func TestGracePeriodEndsWithRescheduling(t *testing.T) {
+	eachSize(t, []int{2, 4}, func(t *testing.T, image string, cpus int) {
+		for _, force := range []int64{-1, 0, 10} {
+			b := run(t, image, Options{CPUs: cpus, ForceQuiescent: force}, func(b *board) {
+				over := false
+				tasks := b.start(cpus-1, func(c Caller, _ int) {
+					for !over {
+						b.call(c, "loop_counted", 100)
+					}
+				})
+				b.do(b.k.Sleep(b, 1))
+				begin := b.k.Jiffies()
+				b.do(b.k.SynchronizeSched(b))
+				took, want := b.k.Jiffies()-begin, max(force, 0)
+				if force == 0 {
+					want = 3
+				}
+				if took < want || took > want+1 {
+					t.Errorf("forced after %d: took %d jiffies", force, took)
+				}
+				over = true
+				b.join(tasks)
+			})
+			b.holdPeriods("sched")
+		}
+	})
+}
+
+func (b *board) holdPeriods(name string) {
+	b.t.Helper()
+	open := uint64(0)
+	for _, e := range b.events {
+		if e.Name != name {
+			continue
+		}
+		switch e.Kind {
+		case "grace-begin":
+			if open != 0 {
+				b.t.Errorf("period %d begins in %d", e.ID, open)
+			}
+			open = e.ID
+		case "grace-end", "quiescent":
+			if open != e.ID {
+				b.t.Errorf("%s of %d in %d", e.Kind, e.ID, open)
+			}
+			if e.Kind == "grace-end" {
+				open = 0
+			}
+		}
+	}
+}
+
+func TestGracePeriodsFollowEachOther(t *testing.T) {
+	eachSize(t, []int{2, 4}, func(t *testing.T, image string, cpus int) {
+		b := run(t, image, Options{CPUs: cpus}, func(b *board) {
+			begun, over := false, false
+			_, err := b.k.GoOn(b, 1, "reader", func(c Caller) error {
+				begun = true
+				for !over {
+					b.call(c, "loop_busy", 20000)
+					b.do(b.k.Schedule(c))
+				}
+				return nil
+			})
+			b.do(err)
+			for !begun {
+				b.do(b.k.Schedule(b))
+			}
+			tasks := b.start(3, func(c Caller, i int) {
+				b.do(b.k.SynchronizeSched(c))
+				b.say("%d", i)
+			})
+			b.join(tasks)
+			over = true
+			if len(b.log) != 3 {
+				t.Errorf("returned %q", b.log)
+			}
+		})
+		b.holdPeriods("sched")
+	})
+}
+
+func TestCallRCU(t *testing.T) {
+	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
+		run(t, image, Options{CPUs: cpus}, func(b *board) {
+			for i := range 3 {
+				b.do(b.k.CallRCU(b, func(c Caller) error { b.say("%d", i); return nil }))
+			}
+			b.say("asked")
+			b.do(b.k.Sleep(b, 10))
+			b.do(b.k.CallRCU(b, func(c Caller) error { b.say("late"); return nil }))
+			b.do(b.k.Sleep(b, 10))
+			b.expect("asked", "0", "1", "2", "late")
+		})
+	})
+}
+
+func TestTasksPeriodWaitsForThePreempted(t *testing.T) {
+	b := run(t, preempt, Options{CPUs: 2, Tick: true}, func(b *board) {
+		state := ""
+		_, err := b.k.GoOn(b, 1, "preempted", func(c Caller) error {
+			state = "begun"
+			b.call(c, "loop_busy", 300000)
+			state = "done"
+			return nil
+		})
+		b.do(err)
+		over := false
+		_, err = b.k.GoOn(b, 1, "other", func(c Caller) error {
+			for !over {
+				b.call(c, "loop_counted", 100)
+			}
+			return nil
+		})
+		b.do(err)
+		for state == "" || !b.k.cpus[1].queue[0].queued {
+			b.do(b.k.Sleep(b, 1))
+		}
+		b.do(b.k.SynchronizeSched(b))
+		if state != "begun" {
+			t.Error("RCU-sched has waited for a preempted task")
+		}
+		b.do(b.k.SynchronizeTasks(b))
+		if state != "done" {
+			t.Error("the tasks flavour has not waited for a preempted task")
+		}
+		over = true
+	})
+	b.holdPeriods("tasks")
+}

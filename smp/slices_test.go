@@ -1,0 +1,110 @@
+package smp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestTimeSlices(t *testing.T) {
+	for _, s := range []struct {
+		image, loop string
+		tick        bool
+		turns       bool
+	}{
+		{plain, "loop_counted", true, true},
+		{plain, "loop_counted", false, false},
+		{plain, "loop_busy", true, false},
+		{preempt, "loop_busy", true, true},
+		{preempt, "loop_busy", false, false},
+	} {
+		for _, slice := range []int64{1, 4} {
+			var jiffies int64
+			b := run(t, s.image, Options{CPUs: 2, Tick: s.tick, Slice: slice}, func(b *board) {
+				begin := b.k.Jiffies()
+				var tasks []uint64
+				for i := range 2 {
+					task, err := b.k.GoOn(b, 1, fmt.Sprintf("loop%d", i), func(c Caller) error {
+						b.call(c, s.loop, 200000)
+						return nil
+					})
+					b.do(err)
+					tasks = append(tasks, task)
+				}
+				b.join(tasks)
+				jiffies = b.k.Jiffies() - begin
+			})
+			turns := int64(0)
+			for _, e := range b.of("task") {
+				if strings.HasPrefix(e, "1 loop") {
+					turns++
+				}
+			}
+			if s.turns != (turns > 3) {
+				t.Errorf("%+v, slices of %d: %d turns", s, slice, turns)
+			}
+			if want := jiffies / slice; s.turns && (turns < want-2 || turns > want+2) {
+				t.Errorf("%+v, slices of %d: %d turns in %d jiffies", s, slice, turns, jiffies)
+			}
+		}
+	}
+}
+
+func TestPriorities(t *testing.T) {
+	for _, image := range []string{plain, preempt} {
+		run(t, image, Options{CPUs: 2, Tick: true}, func(b *board) {
+			var tasks []uint64
+			for i, prio := range []int{0, -1, 1} {
+				task, err := b.k.native(b, Thread{Name: fmt.Sprint(prio), CPU: 1, Bound: true, Priority: prio},
+					func(c Caller) error {
+						b.do(b.k.Sleep(c, int64(1+i))) // the first begins alone
+						b.say("%d begins", prio)
+						b.call(c, "loop_busy", 200000)
+						b.say("%d ends", prio)
+						return nil
+					})
+				b.do(err)
+				tasks = append(tasks, task)
+			}
+			b.join(tasks)
+			if image == preempt {
+				b.expect("0 begins", "1 begins", "1 ends", "0 ends", "-1 begins", "-1 ends")
+			} else {
+				b.expect("0 begins", "0 ends", "1 begins", "1 ends", "-1 begins", "-1 ends")
+			}
+		})
+	}
+}
+
+func TestTicks(t *testing.T) {
+	b := run(t, plain, Options{CPUs: 4, Tick: true}, func(b *board) { b.do(b.k.Sleep(b, 20)) })
+	count := map[string]int{}
+	for _, e := range b.of("tick") {
+		count[e]++
+	}
+	for i := range 4 {
+		if n := count[fmt.Sprint(i)]; n < 18 || n > 22 {
+			t.Errorf("cpu %d: %d ticks in 20 jiffies", i, n)
+		}
+	}
+}
+
+func TestSleepersWithoutTicks(t *testing.T) {
+	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
+		b := run(t, image, Options{CPUs: cpus}, func(b *board) {
+			tasks := b.start(8, func(c Caller, i int) {
+				for j := range 4 {
+					want := b.k.Jiffies() + int64(3*i+j)
+					b.do(b.k.Sleep(c, int64(3*i+j)))
+					if d := b.k.Jiffies() - want; d < 0 || d > 1 {
+						t.Errorf("sleeper %d: woke %d jiffies late", i, d)
+					}
+				}
+			})
+			b.join(tasks)
+		})
+		if n := len(b.of("tick")); n > 40 {
+			t.Errorf("%d timer interrupts for 32 sleeps", n)
+		}
+	})
+}

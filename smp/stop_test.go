@@ -1,0 +1,120 @@
+package smp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestOnEachCPU(t *testing.T) {
+	eachSize(t, []int{1, 2, 4, 16}, func(t *testing.T, image string, cpus int) {
+		b := run(t, image, Options{CPUs: cpus}, func(b *board) {
+			for range 3 {
+				b.do(b.k.OnEachCPU(b, "tick_work", 7))
+			}
+			for i := range cpus {
+				if n := b.percpu(i, "many_ticks"); n != 3 {
+					t.Errorf("cpu %d: called %d times, want 3", i, n)
+				}
+			}
+			if err := b.k.OnEachCPU(b, "no_such", 0); err == nil {
+				t.Error("a function that does not exist has been called")
+			}
+		})
+		sent := 0
+		for _, e := range b.events {
+			if e.Kind == "ipi-send" && e.ID == 0xfc {
+				sent++
+			}
+		}
+		want := 3 * (cpus - 1)
+		if cpus > 1 && cpus <= 8 {
+			want = 3 // one command reaches all
+		}
+		if sent != want {
+			t.Errorf("%d commands to the interrupt controller, want %d", sent, want)
+		}
+	})
+}
+
+func TestStopMachine(t *testing.T) {
+	eachSize(t, []int{2, 4, 16}, func(t *testing.T, image string, cpus int) {
+		stopped := false
+		b := run(t, image, Options{CPUs: cpus, Tick: true}, func(b *board) {
+			over := false
+			tasks := b.start(cpus, func(c Caller, _ int) {
+				for !over {
+					if stopped {
+						t.Error("a task runs while the machine is stopped")
+					}
+					b.call(c, "loop_shared", 20)
+				}
+			})
+			b.do(b.k.Sleep(b, 1))
+			for i := range 3 {
+				b.do(b.k.StopMachine(b, func(c Caller) error {
+					stopped = true
+					c.Charge(10000)
+					b.call(c, "loop_busy", 100)
+					if c.CPU() != 0 || !b.irqsOff(c) {
+						t.Errorf("runs on cpu %d, interrupts off %v", c.CPU(), b.irqsOff(c))
+					}
+					stopped = false
+					return nil
+				}))
+				b.say("%d", i)
+			}
+			b.expect("0", "1", "2")
+			want := errors.New("refused")
+			if err := b.k.StopMachine(b, func(Caller) error { return want }); !errors.Is(err, want) {
+				t.Errorf("error %v", err)
+			}
+			over = true
+			b.join(tasks)
+		})
+		var names []string
+		for _, e := range b.events {
+			if e.Kind == "stop" {
+				names = append(names, fmt.Sprintf("%d %s", e.ID, e.Name))
+			}
+		}
+		var want []string
+		for i := 1; i <= 4; i++ {
+			for _, s := range []string{"prepare", "disable-irq", "run", "exit"} {
+				want = append(want, fmt.Sprintf("%d %s", i, s))
+			}
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("states %q, want %q", names, want)
+		}
+		b.holdStops(cpus)
+	})
+}
+
+func (b *board) irqsOff(c Caller) bool {
+	for _, r := range b.m.CPU(c.CPU()).Registers() {
+		if r.Name == "rflags" {
+			return r.Value&0x200 == 0
+		}
+	}
+	b.t.Error("no register rflags")
+	return false
+}
+
+func (b *board) holdStops(cpus int) {
+	b.t.Helper()
+	on := make([]string, cpus)
+	for _, e := range b.events {
+		switch {
+		case e.Kind == "task":
+			on[e.CPU] = e.Name
+		case e.Kind == "stop" && e.Name != "prepare":
+			for i, name := range on {
+				if name != fmt.Sprintf("migration/%d", i) {
+					b.t.Errorf("stop %d, %s: cpu %d runs %q", e.ID, e.Name, i, name)
+				}
+			}
+		}
+	}
+}
