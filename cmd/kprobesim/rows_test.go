@@ -115,7 +115,7 @@ func percent(v float64) string {
 // return and that code would have to take to meet both figures.
 func exceptionsTable(t *testing.T) string {
 	t.Helper()
-	out := "| machine | an exception and iret | solved | the code's share of its simulated time |\n|---|---|---|---|\n"
+	out := "| machine | `r - k`, published | its code, simulated | an exception and iret | solved | the code's share of its simulated time |\n|---|---|---|---|---|---|\n"
 	for _, r := range publishedRows()[:2] {
 		p := parameters(t, r.machine)
 		s := runSet(t, r.experiment, nil)
@@ -125,7 +125,7 @@ func exceptionsTable(t *testing.T) string {
 		codeK, codeR := k-2*each, rest-each
 		// 2x + codeK y = kWant and x + codeR y = restWant
 		y := (2*restWant - kWant) / (2*codeR - codeK)
-		out += fmt.Sprintf("| %s | %.0f | %.0f | %.2f |\n", r.machine, each, restWant-codeR*y, y)
+		out += fmt.Sprintf("| %s | %.0f | %.0f | %.0f | %.0f | %.2f |\n", r.machine, restWant, codeR, each, restWant-codeR*y, y)
 	}
 	return out
 }
