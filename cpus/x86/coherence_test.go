@@ -1,0 +1,128 @@
+package x86
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/mmu"
+)
+
+// neighbours makes CPUs that share memory, with caches so small that they lose lines all the time.
+func neighbours(t *testing.T, n int, model string) (*world, []*CPU) {
+	w := newWorld(t, ISA64(), model, nil)
+	w.cfg.L1I = mmu.CacheConfig{Size: 512, Ways: 2, Line: 64, Latency: 180}
+	w.cfg.L1D = w.cfg.L1I
+	w.cfg.L2 = mmu.CacheConfig{Size: 1024, Ways: 4, Line: 64, Latency: 900}
+	w.bus.Directory = mmu.NewDirectory(n)
+	var all []*CPU
+	for i := range n {
+		c := w.isa.New(i, w.cfg, w.bus).(*CPU)
+		c.Boot(w.code(testCode)+uint64(i)*0x1000, w.at(testStack)-uint64(i)*0x1000)
+		all = append(all, c)
+	}
+	return w, all
+}
+
+const sharedLines = 24
+
+// scramble writes an endless loop that reads and writes words of a few shared lines in every way there is.
+func scramble(w *world, c *CPU, rng *rand.Rand) {
+	forms := [][]byte{
+		{0x8b, 0x87},             // mov disp(%rdi),%eax
+		{0x89, 0x87},             // mov %eax,disp(%rdi)
+		{0xff, 0x87},             // incl disp(%rdi)
+		{0xf0, 0xff, 0x87},       // lock incl disp(%rdi)
+		{0x87, 0x87},             // xchg %eax,disp(%rdi)
+		{0xf0, 0x0f, 0xb1, 0x8f}, // lock cmpxchg %ecx,disp(%rdi)
+		{0x03, 0x87},             // add disp(%rdi),%eax
+		{0xf0, 0x0f, 0xc1, 0x87}, // lock xadd %eax,disp(%rdi)
+	}
+	var code []byte
+	for len(code) < 900 {
+		code = append(code, forms[rng.IntN(len(forms))]...)
+		code = binary.LittleEndian.AppendUint32(code, uint32(rng.IntN(64*sharedLines-4))) // some in two lines
+	}
+	code = append(code, 0xe9)
+	code = binary.LittleEndian.AppendUint32(code, uint32(-(len(code) + 4)))
+	w.mem.Write(c.PC()-w.image, code)
+	c.r[rdi] = w.at(testData)
+}
+
+// TestCachesAgree holds the directory against what caches hold, while CPUs fight for lines.
+func TestCachesAgree(t *testing.T) {
+	for _, model := range []string{cpus.Throughput, cpus.Window} {
+		rng := rand.New(rand.NewPCG(3, 1))
+		w, all := neighbours(t, 3, model)
+		for _, c := range all {
+			scramble(w, c, rng)
+		}
+		for range 3000 {
+			c := all[rng.IntN(len(all))]
+			if n, e := c.Steps(1+rng.IntN(20), 1<<60); e.Reason != cpus.Limit {
+				t.Fatalf("%s: cpu %d stopped after %d steps: %+v", model, c.num, n, e)
+			}
+			checkLines(t, c, all)
+			if t.Failed() {
+				return
+			}
+		}
+		for _, c := range all {
+			if c.ctr.Transfers < 500 || c.ctr.Upgrades < 20 || c.ctr.L2Misses < 500 {
+				t.Errorf("%s: cpu %d: %d transfers, %d upgrades, %d misses: too little to see", model, c.num,
+					c.ctr.Transfers, c.ctr.Upgrades, c.ctr.L2Misses)
+			}
+		}
+	}
+}
+
+// checkLines compares states and caches of the lines that are in use. ran is the CPU that ran last.
+func checkLines(t *testing.T, ran *CPU, all []*CPU) {
+	t.Helper()
+	first := uint32((testData - directMap) >> mmu.LineShift)
+	for _, c := range all {
+		code := uint32((testCode - kernelMap) >> mmu.LineShift)
+		for _, from := range []uint32{first, code, code + 64, code + 128} {
+			for line := from; line < from+sharedLines; line++ {
+				state := c.dir.State(c.num, line)
+				held := c.l1i.Has(line) || c.l1d.Has(line) || c.l2.Has(line)
+				writable := c.sRecent[line&c.dMask] == line+1
+				recent := c.dRecent[line&c.dMask] == line+1
+				if held != (state != mmu.Invalid) || writable && (state != mmu.Modified || !recent) {
+					t.Errorf("after cpu %d ran: line %#x of cpu %d is %v, held %v, writable %v, recent %v",
+						ran.num, line, c.num, state, held, writable, recent)
+					return
+				}
+			}
+		}
+	}
+}
+
+// TestTranslationsAreEachCPUs changes a page table entry on one CPU: another keeps its translation
+// until it drops it itself.
+func TestTranslationsAreEachCPUs(t *testing.T) {
+	w, all := neighbours(t, 2, cpus.Throughput)
+	const page, a, b = 0x400000, 5 << 20, 6 << 20
+	w.mapPage(page, a|pageWrite|mmu.PtePresent)
+	w.mem.Store(a, 8, 1)
+	w.mem.Store(b, 8, 2)
+	// mov (%rax),%rbx; hlt; mov (%rax),%rcx; invlpg (%rax); mov (%rax),%rdx; hlt
+	w.mem.Write(testCode-kernelMap, []byte{0x48, 0x8b, 0x18, 0xf4, 0x48, 0x8b, 0x08, 0x0f, 0x01, 0x38, 0x48, 0x8b, 0x10, 0xf4})
+	// mov %rbx,(%rdi); mov (%rax),%rcx; hlt
+	w.mem.Write(testCode-kernelMap+0x1000, []byte{0x48, 0x89, 0x1f, 0x48, 0x8b, 0x08, 0xf4})
+	for _, c := range all {
+		c.r[rax] = page
+	}
+	all[1].r[rdi], all[1].r[rbx] = w.at(directMap+w.pte(page)), b|pageWrite|mmu.PtePresent
+	all[0].Run(1 << 40)
+	all[1].Run(1 << 40)
+	all[0].halted = false
+	all[0].Run(1 << 40)
+	if r := &all[0].r; r[rbx] != 1 || r[rcx] != 1 || r[rdx] != 2 {
+		t.Errorf("cpu 0 reads %d, %d after the change and %d after invlpg; want 1, 1, 2", r[rbx], r[rcx], r[rdx])
+	}
+	if got := all[1].r[rcx]; got != 2 {
+		t.Errorf("cpu 1, which had no translation, reads %d, want 2", got)
+	}
+}
