@@ -1,0 +1,67 @@
+/*
+ * Tasks that call a function again and again while it is patched, and handlers that one probe each
+ * calls. The simulator watches them: race_returned ends a call, a race_handler_ or race_ret_
+ * belongs to it.
+ */
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/workload.h>
+
+struct race_caller {
+	bench_fn fn;
+	unsigned long a0, a1;
+	unsigned long pause;	/* set by the simulator: stay out of fn */
+	unsigned long paused;	/* out of fn, and staying so */
+	unsigned long calls;
+};
+
+/* The call has returned value. */
+__used noinline void race_returned(struct race_caller *c, unsigned long value __unused)
+{
+	c->calls++;
+	barrier();
+}
+
+__used unsigned long race_call(unsigned long arg)
+{
+	struct race_caller *c = (struct race_caller *)arg;
+
+	for (;;) {
+		while (READ_VOLATILE(c->pause)) {
+			WRITE_VOLATILE(c->paused, 1);
+			schedule();
+		}
+		WRITE_VOLATILE(c->paused, 0);
+		race_returned(c, c->fn(c->a0, c->a1));
+		/* Whoever never gives up the CPU by itself holds up grace periods of tasks. */
+		if (c->calls & 3)
+			cond_resched();
+		else
+			schedule();
+	}
+	return 0;
+}
+
+/* Lets other tasks run in the middle. */
+__workload unsigned long race_sleeper(unsigned long a, unsigned long b)
+{
+	schedule();
+	return a * 3 + b;
+}
+
+#define RACE_HANDLERS(n)							\
+	__handler int race_handler_##n(struct kprobe *p __unused,		\
+				       struct pt_regs *regs __unused)		\
+	{									\
+		return 0;							\
+	}									\
+	__handler int race_ret_##n(struct kretprobe_instance *ri __unused,	\
+				   struct pt_regs *regs __unused)		\
+	{									\
+		return 0;							\
+	}
+
+RACE_HANDLERS(0)
+RACE_HANDLERS(1)
+RACE_HANDLERS(2)
+RACE_HANDLERS(3)
