@@ -59,7 +59,7 @@ func (t *Tracer) Step(s *cpus.Step) {
 		source = fmt.Sprintf("%s:%d", file, line)
 	}
 	line := fmt.Sprintf(traceLine, FormatCycles(s.End-t.first), FormatCycles(cost), s.CPU, phase, s.PC,
-		t.im.place(s.PC), text, t.why(s, cost), source)
+		t.im.Place(s.PC), text, t.why(s, cost), source)
 	t.printf("%s\n", strings.TrimRight(line, " "))
 }
 
@@ -158,8 +158,8 @@ func (t *Tracer) printf(format string, args ...any) {
 	}
 }
 
-// place writes an address as symbol+offset, or [section]+offset where no symbol is.
-func (im *Image) place(addr uint64) string {
+// Place writes an address as symbol+offset, or [section]+offset where no symbol is.
+func (im *Image) Place(addr uint64) string {
 	if sym, off, ok := im.At(addr); ok {
 		return fmt.Sprintf("%s+%#x", sym.Name, off)
 	}

@@ -18,8 +18,9 @@ var rooms = map[string][]string{
 	"workloads":   {},
 	"results":     {},
 	"experiments": {"mmu", "cpus", "sim", "smp", "kprobes", "workloads", "results"},
+	"races":       {"mmu", "cpus", "sim", "smp", "kprobes", "workloads", "experiments"},
 	"paper":       {},
-	"cmd":         {"experiments", "results"},
+	"cmd":         {"experiments", "results", "races"},
 	"internal":    {},
 }
 

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/races"
+)
+
+// racesFlags are the options of the command races.
+type racesFlags struct {
+	races.Options
+	variant string
+	replay  int64
+	lines   int
+}
+
+func (a *app) racesCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "races FILE...",
+		Short: "Search for interleavings in which patching code that runs goes wrong",
+		Long: `Run the scenarios of the given files (or names, see list) under many interleavings of the CPUs and
+report what must never happen: torn or stale instructions, lost or doubled handler calls, wrong results,
+CPUs that hang, kernels that panic. Every variant of a scenario runs --schedules of them. A violation is
+printed with the command that shows it instruction by instruction (--replay). --mutant makes a mistake in
+the kernel on purpose: then there should be violations.
+
+Exit code 1 says that there were violations, or that a scenario could not run.`,
+		Args: atLeastOne("a scenario"),
+	}
+	f := racesFlags{Options: races.Default()}
+	fs := c.Flags()
+	fs.Uint64VarP(&f.Schedules, "schedules", "n", f.Schedules, "schedules of each variant")
+	fs.Uint64Var(&f.Seed, "seed", f.Seed, "what all chance comes from")
+	fs.StringVar(&f.Policy, "policy", f.Policy, "how schedules are made: random, pct, exhaustive")
+	fs.IntVar(&f.Depth, "depth", f.Depth, "pct: orderings that an error needs, one more than there are change points")
+	fs.IntVar(&f.Preemptions, "preemptions", f.Preemptions, "exhaustive: most preemptions of a schedule")
+	fs.StringVar(&f.Mutant, "mutant", "", "a mistake for the kernel to make")
+	fs.IntVar(&f.Enough, "violations", 0, "end a variant's search after so many violations (0: never)")
+	fs.IntVarP(&f.Workers, "workers", "j", 0, "machines that run at the same time (0: one a core)")
+	fs.StringVar(&f.variant, "variant", "", "run this variant only")
+	fs.Int64Var(&f.replay, "replay", -1, "show schedule N of one variant, instruction by instruction")
+	fs.IntVar(&f.lines, "lines", 200, "replay: show the last N lines (0: all)")
+	c.RunE = func(_ *cobra.Command, args []string) error { return a.races(args, &f) }
+	return c
+}
+
+// races runs searches, or shows one schedule.
+func (a *app) races(args []string, f *racesFlags) error {
+	rows, err := f.rows(args)
+	if err == nil {
+		err = f.Check()
+	}
+	if err == nil && f.replay >= 0 && len(rows) != 1 {
+		err = fmt.Errorf("--replay shows one variant, not %d: choose one by --variant", len(rows))
+	}
+	if err == nil && (f.replay < -1 || f.lines < 0) {
+		err = errors.New("--replay and --lines cannot be negative")
+	}
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	if f.replay >= 0 {
+		o, err := races.Replay(rows[0].Scenario, rows[0].Variant, f.Options, uint64(f.replay), f.lines, a.out)
+		if err == nil && o.Violation != nil {
+			err = fmt.Errorf("schedule %d has a violation: %s", o.N, o.Violation.Kind)
+		}
+		return fail(exitFailed, err)
+	}
+	return a.search(rows, f)
+}
+
+// rows reads the scenarios and lists the variants to run.
+func (f *racesFlags) rows(args []string) (rows []races.Row, err error) {
+	var errs []error
+	for _, name := range args {
+		s, err := races.Load(name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if f.variant != "" {
+			v, err := s.Variant(f.variant)
+			errs = append(errs, err)
+			rows = append(rows, races.Row{Scenario: s, Variant: v})
+			continue
+		}
+		for i := range s.Variants {
+			rows = append(rows, races.Row{Scenario: s, Variant: &s.Variants[i]})
+		}
+	}
+	return rows, errors.Join(errs...)
+}
+
+// search runs every row and reports them. How fast it went is said on the error stream, as everything
+// on the other one is the same whenever and wherever it runs.
+func (a *app) search(rows []races.Row, f *racesFlags) error {
+	var errs []error
+	violations := uint64(0)
+	done := rows[:0]
+	for _, r := range rows {
+		start := time.Now()
+		t, err := races.Search(r.Scenario, r.Variant, f.Options)
+		r.Tally = t
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s/%s: %w", r.Scenario.Name, r.Variant.Name, err))
+			continue
+		}
+		fmt.Fprintf(a.err, "%s/%s: %d schedules, %.0f a second\n", r.Scenario.Name, r.Variant.Name, t.Schedules,
+			float64(t.Schedules)/time.Since(start).Seconds())
+		violations += t.Violations
+		done = append(done, r)
+	}
+	errs = append(errs, races.Report(a.out, f.Options, done))
+	if violations > 0 {
+		errs = append(errs, fmt.Errorf("%d schedules have violations", violations))
+	}
+	return fail(exitFailed, errors.Join(errs...))
+}

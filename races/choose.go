@@ -1,0 +1,51 @@
+package races
+
+import "slices"
+
+// A point is a place in a schedule at which another CPU may go on.
+type point struct {
+	last     int   // the CPU that ran so far, -1 for none
+	runnable []int // in ascending order, never empty
+	hot      bool  // last has just executed code that a patch could concern
+	spin     bool  // last waits for others in a loop
+}
+
+// stays reports whether the CPU that ran can go on.
+func (p *point) stays() bool { return slices.Contains(p.runnable, p.last) }
+
+// others lists the runnable CPUs but the one that ran.
+func (p *point) others() []int {
+	var out []int
+	for _, c := range p.runnable {
+		if c != p.last {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// A chooser is a policy: it decides at every point which CPU goes on, and for how many instructions
+// at most. A CPU that executes hot code stops after each hot instruction, so that it is followed by
+// a point.
+type chooser interface {
+	begin(n uint64) // schedule n begins
+	next(p *point) (cpu, steps int)
+}
+
+// roundRobin gives every CPU the same number of instructions in turn. It drives a machine before the
+// first schedule.
+type roundRobin struct{}
+
+func (roundRobin) begin(uint64) {}
+
+func (roundRobin) next(p *point) (cpu, steps int) { return after(p), 100 }
+
+// after is the runnable CPU that follows the last one.
+func after(p *point) int {
+	for _, c := range p.runnable {
+		if c > p.last {
+			return c
+		}
+	}
+	return p.runnable[0]
+}

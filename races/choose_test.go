@@ -1,0 +1,163 @@
+package races
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// drive lets a chooser run threads that each have a number of instructions, every hot-th of them hot,
+// and returns the order of the hot ones.
+func drive(c chooser, n uint64, threads []int, hot int) (trace []int) {
+	left := slices.Clone(threads)
+	c.begin(n)
+	p := point{last: -1}
+	for range 1_000_000 {
+		p.runnable = p.runnable[:0]
+		for i, l := range left {
+			if l > 0 {
+				p.runnable = append(p.runnable, i)
+			}
+		}
+		if len(p.runnable) == 0 {
+			return trace
+		}
+		cpu, steps := c.next(&p)
+		p.last, p.hot = cpu, false
+		for ; steps > 0 && left[cpu] > 0; steps-- {
+			if left[cpu]--; left[cpu]%hot == 0 {
+				trace = append(trace, cpu)
+				p.hot = true
+				break
+			}
+		}
+	}
+	return trace
+}
+
+func choosers() map[string]func(seed uint64) chooser {
+	return map[string]func(uint64) chooser{
+		"random":  func(s uint64) chooser { return newRandom(s) },
+		"pct":     func(s uint64) chooser { return newPCT(s, 3) },
+		"bounded": func(uint64) chooser { return &bounded{} },
+	}
+}
+
+func TestChoosersLetEverybodyFinish(t *testing.T) {
+	for name, mk := range choosers() {
+		for n := range uint64(20) {
+			if got := drive(mk(1), n, []int{500, 500, 20000}, 5); len(got) != 100+100+4000 {
+				t.Errorf("%s: schedule %d has %d hot instructions of 4200", name, n, len(got))
+			}
+		}
+	}
+}
+
+// TestSchedulesDependOnSeedAndNumber runs schedules in different orders.
+func TestSchedulesDependOnSeedAndNumber(t *testing.T) {
+	threads := []int{300, 300, 300}
+	for _, name := range []string{"random"} {
+		mk := choosers()[name]
+		a, b := mk(7), mk(7)
+		drive(b, 5, threads, 3)
+		if !slices.Equal(drive(a, 9, threads, 3), drive(b, 9, threads, 3)) {
+			t.Errorf("%s: schedule 9 depends on what ran before it", name)
+		}
+		if slices.Equal(drive(a, 9, threads, 3), drive(a, 10, threads, 3)) || slices.Equal(drive(a, 9, threads, 3), drive(mk(8), 9, threads, 3)) {
+			t.Errorf("%s: another number or seed gives the same schedule", name)
+		}
+	}
+}
+
+// TestRandomFindsOrders counts how many of the orders of two threads of four hot instructions come up.
+func TestRandomFindsOrders(t *testing.T) {
+	for _, name := range []string{"random", "pct"} {
+		c := choosers()[name](3)
+		seen := map[string]bool{}
+		for n := range uint64(20000) {
+			seen[order(drive(c, n, []int{4, 4}, 1))] = true
+		}
+		want := 70 // 8 over 4
+		if name == "pct" {
+			want = 10 // those with two change points
+		}
+		if len(seen) < want {
+			t.Errorf("%s finds %d of the 70 orders of two threads of four instructions", name, len(seen))
+		}
+	}
+}
+
+// TestPCTDepth holds pct against its theorem: with depth 2, an order that one change point makes, of
+// two threads and some 40 points, comes up more often than once in 2*40.
+func TestPCTDepth(t *testing.T) {
+	c := newPCT(11, 2)
+	hits, runs := 0, 4000
+	for n := range uint64(runs) {
+		got := drive(c, n, []int{20, 20}, 1)
+		// Thread 0 is interrupted behind its eighth instruction by all of thread 1.
+		if slices.Index(got, 1) == 8 && slices.Equal(got[8:28], slices.Repeat([]int{1}, 20)) {
+			hits++
+		}
+	}
+	if hits*2*40 < runs {
+		t.Errorf("met in %d of %d schedules, fewer than one in 80", hits, runs)
+	}
+}
+
+func TestGeometric(t *testing.T) {
+	for _, mean := range []int{1, 2, 8, 320} {
+		g, r, sum, n := newGeometric(mean), newRand(1, uint64(mean)), 0, 20000
+		for range n {
+			v := g.draw(r)
+			if v < 1 {
+				t.Fatalf("mean %d: drew %d", mean, v)
+			}
+			sum += v
+		}
+		if got := float64(sum) / float64(n); got < 0.95*float64(mean) || got > 1.05*float64(mean) {
+			t.Errorf("mean %d: drew %.2f in the mean", mean, got)
+		}
+	}
+}
+
+// TestBoundedIsComplete enumerates two threads of three hot instructions: every order comes up that at
+// most so many preemptions make of running one thread after the other, and each plan once.
+func TestBoundedIsComplete(t *testing.T) {
+	for _, tt := range []struct {
+		bound  int
+		orders []string
+	}{
+		{0, []string{"000111"}},
+		{1, []string{"000111", "011100", "001110"}},
+	} {
+		var seen []string
+		plans := map[string]bool{}
+		opt := Options{Policy: Exhaustive, Preemptions: tt.bound, Schedules: 1 << 40, Workers: 1}
+		tally, err := search(&opt, func(c chooser, first, _ uint64) ([]Outcome, error) {
+			seen = append(seen, order(drive(c, first, []int{3, 3}, 1)))
+			plan := fmt.Sprint(c.(*bounded).plan)
+			if plans[plan] {
+				t.Errorf("bound %d: plan %s runs twice", tt.bound, plan)
+			}
+			plans[plan] = true
+			return []Outcome{{N: first, ways: slices.Clone(c.(*bounded).ways)}}, nil
+		})
+		if err != nil || !tally.Complete || tally.Schedules != uint64(len(plans)) {
+			t.Errorf("bound %d: complete %v after %d schedules, %v", tt.bound, tally.Complete, tally.Schedules, err)
+		}
+		for _, o := range tt.orders {
+			if !slices.Contains(seen, o) {
+				t.Errorf("bound %d: order %s does not come up: %v", tt.bound, o, seen)
+			}
+		}
+	}
+}
+
+// order writes who ran.
+func order(trace []int) string {
+	s := ""
+	for _, cpu := range trace {
+		s += string(rune('0' + cpu))
+	}
+	return s
+}

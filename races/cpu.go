@@ -1,0 +1,41 @@
+package races
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// hz is the clock of the machines that schedules run on, in cycles a second of simulated time: no
+// rate of a real processor, as only the order of things counts here.
+const hz = 1_000_000_000
+
+// plainCPU describes a CPU on which everything takes about a cycle. A search does not predict times;
+// short ones let jiffies and grace periods pass within few instructions.
+func plainCPU(isa *cpus.ISA) cpus.Config {
+	const cycle = clock.PerCycle
+	cfg := cpus.Config{
+		Name: "plain", Hz: hz, Model: cpus.Throughput, Width: 1, Window: 1, StoreBuffer: 1,
+		Classes: map[string]cpus.Cost{}, Events: map[string]clock.Ticks{},
+		Ports:  map[string]clock.Ticks{},
+		L1I:    mmu.CacheConfig{Size: 4 << 10, Ways: 4, Line: isa.CacheLine, Latency: cycle},
+		L1D:    mmu.CacheConfig{Size: 4 << 10, Ways: 4, Line: isa.CacheLine, Latency: cycle},
+		L2:     mmu.CacheConfig{Size: 64 << 10, Ways: 8, Line: isa.CacheLine, Latency: cycle},
+		Memory: cycle,
+		ITLB:   mmu.TLBConfig{Entries: 16, Ways: 4, LargeEntries: 8, LargeWays: 4},
+		DTLB:   mmu.TLBConfig{Entries: 16, Ways: 4, LargeEntries: 8, LargeWays: 4},
+		Predictor: cpus.PredictorConfig{
+			HistoryBits: 0, TableBits: 4, TargetEntries: 16, ReturnStack: 8,
+		},
+	}
+	for _, n := range isa.Classes {
+		cfg.Classes[n] = cpus.Cost{Latency: cycle}
+	}
+	for _, n := range isa.Events {
+		cfg.Events[n] = cycle
+	}
+	for _, n := range isa.Ports {
+		cfg.Ports[n] = cycle
+	}
+	return cfg
+}

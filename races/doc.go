@@ -1,0 +1,36 @@
+// Package races searches for interleavings of CPUs in which changing code that is executed goes
+// wrong. A scenario (scenarios/*.toml) is a script that registers, optimizes, disables and removes
+// probes on one CPU of a booted guest kernel while tasks on others call the probed function. Each
+// schedule runs the script once, under another interleaving; in the end everything is as it was,
+// so that one machine runs many of them.
+//
+// # Schedules
+//
+// Who executes next is decided instruction by instruction in code that a patch could concern (the
+// probed functions, out-of-line slots, detour buffers, the stores that patch), and every few
+// instructions elsewhere. Policies: random (runs of geometric length), pct (priorities with a few
+// change points), exhaustive (every way to depart from a fixed order by a bounded number of
+// preemptions, each on a machine of its own). A schedule follows from the scenario, the options and
+// its number alone: batches of a thousand share a machine, and a replay runs the batch again up to it.
+//
+// # What is looked at
+//
+// An observer compares every instruction of that code with what may be executed: the instruction as
+// compiled, a breakpoint where a probe stands, or a whole jump to a buffer that is in use. It reports
+//
+//   - torn: another mixture of bytes
+//   - inside: an address behind a patched first byte whose bytes are no longer its own
+//   - unsynced: bytes that other CPUs have stored since this CPU last executed a serializing
+//     instruction, where an older form of one of them would make a torn instruction, or where the
+//     protocol has said that everybody has the new one. Guest memory is sequentially consistent, so a
+//     simulated CPU never executes what a real one may have fetched before; this rule (Intel SDM vol. 3,
+//     8.1.3) finds it nevertheless
+//   - stale: code in a slot, buffer or module that was freed, or text that is not restored in the end
+//   - lost, doubled: a call of the probed function that did not call the handler although the probe was
+//     enabled from its begin to its end, that called it although it was disabled, or called it twice
+//   - result: a probed function that returned something else
+//   - hung, died: a schedule without an end, a panic, a fault, a kernel that gives up
+//
+// Time is not predicted here: CPUs need about a cycle for everything, and a jiffy is as short as the
+// scenario says.
+package races

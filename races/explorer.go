@@ -1,0 +1,106 @@
+package races
+
+import (
+	"errors"
+	"fmt"
+
+	"kprobesim/sim"
+)
+
+// errFound ends a machine in which something happened that must not.
+var errFound = errors.New("a violation was found")
+
+// An explorer lets a chooser decide who runs, and keeps count of a schedule. It is the policy of one
+// machine.
+type explorer struct {
+	m      *sim.Machine
+	w      *witness
+	c      chooser
+	limit  uint64 // instructions of a schedule after which it counts as hung
+	active bool   // schedule n is under way
+	n      uint64
+	// started is told of the beginning of each schedule, or nil.
+	started func(n uint64)
+
+	last   int
+	hot    bool   // last has executed a hot instruction since the last point
+	spin   bool   // or one of a loop in which it waits
+	begun  uint64 // instructions of all CPUs when the schedule began
+	points int
+	turns  int
+	bad    *Violation
+}
+
+// Next implements sim.Policy.
+func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
+	p := point{last: e.last, runnable: runnable, spin: e.spin}
+	p.hot = e.hot || e.last >= 0 && e.w.hot(m.CPU(e.last).PC())
+	e.hot, e.spin = false, false
+	if !e.active {
+		cpu, steps = roundRobin{}.next(&p)
+		e.last = cpu
+		return cpu, steps
+	}
+	if p.hot {
+		e.points++
+	}
+	if e.turns++; e.turns%256 == 0 && e.steps() > e.limit {
+		e.found(Hung, -1, 0, "the schedule does not end: "+e.where())
+	}
+	e.last, steps = e.c.next(&p)
+	return e.last, steps
+}
+
+// instructions counts those of all CPUs since boot.
+func (e *explorer) instructions() uint64 {
+	n := uint64(0)
+	for i := range e.m.CPUs() {
+		n += e.m.CPU(i).Counters().Instructions
+	}
+	return n
+}
+
+// steps counts the instructions of this schedule.
+func (e *explorer) steps() uint64 { return e.instructions() - e.begun }
+
+// begin starts schedule n.
+func (e *explorer) begin(n uint64) {
+	e.n = n
+	e.c.begin(n)
+	e.begun, e.points, e.turns, e.active = e.instructions(), 0, 0, true
+	if e.started != nil {
+		e.started(n)
+	}
+}
+
+// end ends it and returns what came out.
+func (e *explorer) end(n uint64) Outcome {
+	e.active = false
+	o := Outcome{N: n, Steps: e.steps(), Points: e.points, Violation: e.bad}
+	if b, ok := e.c.(*bounded); ok {
+		o.ways = append(o.ways, b.ways...)
+	}
+	return o
+}
+
+// found notes the first violation and ends the machine. What is found before the first schedule is
+// kept for it.
+func (e *explorer) found(kind Kind, cpu int, pc uint64, text string) {
+	if e.bad != nil {
+		return
+	}
+	e.bad = &Violation{Kind: kind, CPU: cpu, Step: e.steps(), PC: pc, Text: text}
+	e.m.Stop(errFound)
+}
+
+// where says where every CPU is.
+func (e *explorer) where() string {
+	s := ""
+	for i := range e.m.CPUs() {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("cpu %d at %s", i, e.m.Image().Place(e.m.CPU(i).PC()))
+	}
+	return s
+}

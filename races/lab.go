@@ -1,0 +1,219 @@
+package races
+
+import (
+	"errors"
+	"fmt"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/kprobes"
+	"kprobesim/sim"
+	"kprobesim/smp"
+	"kprobesim/workloads"
+)
+
+// A lab makes the machines of one variant of a scenario.
+type lab struct {
+	s      *Scenario
+	v      *Variant
+	isa    *cpus.ISA
+	cpu    cpus.Config
+	im     *sim.Image
+	mutant string
+	watch  func(t *trial) // told of every machine before it runs, or nil
+}
+
+func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
+	l := &lab{s: s, v: v, isa: x86.ISA64(), mutant: mutant}
+	l.cpu = plainCPU(l.isa)
+	b, err := workloads.Open(v.image())
+	if err != nil {
+		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
+	}
+	if l.im, err = sim.LoadImage(v.image(), b); err != nil {
+		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
+	}
+	return l, l.names()
+}
+
+// image names the guest image of the variant's kernel.
+func (v *Variant) image() string {
+	if v.Preempt {
+		return "x86_64-2010-preempt"
+	}
+	return "x86_64-2010"
+}
+
+// names holds the functions that a scenario names against the image.
+func (l *lab) names() error {
+	var errs []error
+	want := func(what, name string) {
+		if s, ok := l.im.Symbol(name); !ok || !s.Func || s.Size == 0 {
+			errs = append(errs, fmt.Errorf("%s: %s: image %s has no function %q", l.s.File, what, l.im.Name, name))
+		}
+	}
+	for i, c := range l.s.Callers {
+		want(fmt.Sprintf("callers.%d", i), c.Target)
+	}
+	for _, p := range l.s.Probes {
+		want("probes."+p.Name, p.Target)
+	}
+	return errors.Join(errs...)
+}
+
+// options are those of the variant's kernel.
+func (l *lab) options() kprobes.Options {
+	o := kprobes.Default()
+	o.Boost, o.OptProbes, o.Optimization = l.v.Boost, l.v.Optimize, l.v.Optimize
+	o.Preempt, o.Patching, o.Quiesce = l.v.Preempt, l.v.Patching, l.v.Quiesce
+	o.Delay, o.Mutant = l.s.Delay, l.mutant
+	o.Costs = kprobes.Costs{}
+	return o
+}
+
+// A trial is one booted machine with its kernel and those who look at it.
+type trial struct {
+	l        *lab
+	m        *sim.Machine
+	smp      *smp.Kernel
+	k        *kprobes.Kprobes
+	e        *explorer
+	w        *witness
+	call     *sim.Call                                  // the boot task's call of sim_main
+	probes   []*kprobes.Probe                           // registered ones, by index
+	callers  []uint64                                   // struct race_caller
+	fields   struct{ fn, a0, a1, pause, paused uint64 } // of it
+	outcomes []Outcome
+	failed   error
+}
+
+// boot builds a machine that runs nothing yet.
+func (l *lab) boot(c chooser) (*trial, error) {
+	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
+	var err error
+	t.m, err = sim.New(sim.Config{
+		ISA: l.isa, CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e,
+		Budget: 1 << 60,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.e.m = t.m
+	t.smp, err = smp.New(t.m, t.m.Image(), smp.Options{
+		HZ: hz / l.s.Jiffy, CPUHz: hz, CPUs: l.s.CPUs, Preempt: l.v.Preempt, Tick: true,
+		ForceQuiescent: -1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.smp.Bind(t.m)
+	if t.k, err = kprobes.New(t.m, t.m.Image(), t.smp, l.options()); err != nil {
+		return nil, err
+	}
+	if err := t.observe(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// run implements runner.
+func (l *lab) run(c chooser, first, count uint64) ([]Outcome, error) {
+	t, err := l.boot(c)
+	if err != nil {
+		return nil, err
+	}
+	if l.watch != nil {
+		l.watch(t)
+	}
+	n := first
+	t.m.Bind("sim_main", func(c *sim.Call) uint64 {
+		t.call = c
+		if t.failed = t.prepare(); t.failed != nil {
+			return 0
+		}
+		for ; n < first+count && t.failed == nil && t.e.bad == nil; n++ {
+			t.e.begin(n)
+			if t.failed = t.script(); t.failed == nil {
+				t.outcomes = append(t.outcomes, t.e.end(n))
+			}
+		}
+		return 0
+	})
+	err = errors.Join(t.m.Run(), t.smp.Err())
+	return t.outcomes, t.verdict(n, err)
+}
+
+// verdict adds the outcome of the schedule that a machine ended in, if it did not come to its end.
+func (t *trial) verdict(n uint64, err error) error {
+	var wrong *scriptError
+	switch {
+	case errors.As(t.failed, &wrong):
+		return t.failed
+	case err == nil && t.failed == nil:
+		return nil
+	case !t.e.active:
+		return errors.Join(t.failed, err)
+	}
+	if t.e.bad == nil {
+		t.e.bad = &Violation{Kind: Died, CPU: -1, Step: t.e.steps(), Text: errors.Join(t.failed, err).Error()}
+	}
+	t.outcomes = append(t.outcomes, t.e.end(n))
+	return nil
+}
+
+// prepare starts the other CPUs and the callers, and notes what the functions return without probes.
+func (t *trial) prepare() error {
+	if err := t.smp.Online(t.call); err != nil {
+		return err
+	}
+	for i, c := range t.l.s.Callers {
+		fn, _ := t.m.Image().Symbol(c.Target)
+		want, err := t.call.InvokeSym("bench_loop", fn.Addr, 1, c.Args[0], c.Args[1])
+		if err != nil {
+			return err
+		}
+		t.w.results[fn.Addr] = want
+		for j := range c.Count {
+			if err := t.caller(fmt.Sprintf("caller%d.%d", i, j), c, fn.Addr); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// caller starts one task that calls a function again and again.
+func (t *trial) caller(name string, c Caller, fn uint64) error {
+	st, err := t.m.Image().Struct("race_caller")
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		at   *uint64
+	}{
+		{"fn", &t.fields.fn},
+		{"a0", &t.fields.a0},
+		{"a1", &t.fields.a1},
+		{"pause", &t.fields.pause},
+		{"paused", &t.fields.paused},
+	} {
+		field, err := st.Field(f.name)
+		if err != nil {
+			return err
+		}
+		*f.at = uint64(field.Offset)
+	}
+	at, err := t.m.Alloc(uint64(st.Size), 64)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(t.m.WriteBytes(at, make([]byte, st.Size)), t.m.Store(at+t.fields.fn, 8, fn),
+		t.m.Store(at+t.fields.a0, 8, c.Args[0]), t.m.Store(at+t.fields.a1, 8, c.Args[1]))
+	if err != nil {
+		return err
+	}
+	t.callers = append(t.callers, at)
+	_, err = t.smp.Spawn(t.call, smp.Thread{Name: name, CPU: c.CPU, Bound: true, Fn: "race_call", Arg: at})
+	return err
+}

@@ -1,0 +1,83 @@
+package races
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// newRand returns the random numbers of one schedule: they depend on its number and the seed alone.
+func newRand(seed, n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) }
+
+// geometric draws lengths of at least one with a given mean: each instruction is the last one with
+// the same chance. It is a table of what is left after so many instructions, in units of 2^-32, so
+// that no rounding of the host shows.
+type geometric []uint32
+
+func newGeometric(mean int) geometric {
+	var g geometric
+	left := uint64(1) << 32
+	for left > 0 && len(g) < 16*mean {
+		left -= (left + uint64(mean) - 1) / uint64(mean)
+		g = append(g, uint32(left))
+	}
+	return g
+}
+
+func (g geometric) draw(r *rand.Rand) int {
+	v := r.Uint32()
+	i, _ := slices.BinarySearchFunc(g, v, func(left, v uint32) int {
+		if left > v {
+			return -1
+		}
+		return 1
+	})
+	return i + 1
+}
+
+// random switches to a CPU of equal chance after runs of geometric length. Each schedule draws the
+// mean of its runs first, in hot code and elsewhere, so that fine and coarse interleavings both
+// occur.
+type random struct {
+	seed      uint64
+	hots      []geometric
+	colds     []geometric
+	r         *rand.Rand
+	hot, cold geometric // run lengths of this schedule
+	left      int       // hot instructions until the next switch
+}
+
+func newRandom(seed uint64) *random {
+	x := &random{seed: seed}
+	for _, mean := range []int{1, 2, 4, 8, 16} {
+		x.hots = append(x.hots, newGeometric(mean))
+	}
+	for _, mean := range []int{20, 80, 320} {
+		x.colds = append(x.colds, newGeometric(mean))
+	}
+	return x
+}
+
+func (x *random) begin(n uint64) {
+	x.r = newRand(x.seed, n)
+	x.hot = x.hots[x.r.IntN(len(x.hots))]
+	x.cold = x.colds[x.r.IntN(len(x.colds))]
+	x.left = x.hot.draw(x.r)
+}
+
+func (x *random) next(p *point) (cpu, steps int) {
+	steps = x.cold.draw(x.r)
+	if p.hot && p.stays() {
+		if x.left--; x.left > 0 {
+			return p.last, steps
+		}
+	}
+	x.left = x.hot.draw(x.r)
+	if others := len(p.runnable) - 1; p.spin && others > 0 && p.stays() {
+		cpu = p.runnable[x.r.IntN(others)] // who waits cannot go on before another does
+		if cpu >= p.last {
+			cpu = p.runnable[slices.Index(p.runnable, cpu)+1]
+		}
+		return cpu, steps
+	}
+	return p.runnable[x.r.IntN(len(p.runnable))], steps
+}

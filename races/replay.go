@@ -1,0 +1,164 @@
+package races
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/sim"
+)
+
+// Replay runs schedule n again and writes what every CPU executed, instruction by instruction: the
+// last lines of it, or everything when lines is 0. The machine runs the schedules before it in its
+// batch first, as they decide in which state it begins.
+func Replay(s *Scenario, v *Variant, opt Options, n uint64, lines int, w io.Writer) (*Outcome, error) {
+	if err := opt.Check(); err != nil {
+		return nil, err
+	}
+	l, err := newLab(s, v, opt.Mutant)
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{l: l, n: n, lines: lines}
+	l.watch = r.attach
+	o, err := r.run(&opt)
+	if err != nil {
+		return nil, err
+	}
+	return o, r.write(w, o)
+}
+
+// recorder keeps the last lines of one schedule.
+type recorder struct {
+	l     *lab
+	n     uint64
+	lines int
+	t     *trial
+	kept  []string
+	at    int // of the oldest one, when kept is full
+	total int
+	from  uint64 // instructions of all CPUs before the schedule
+	count uint64 // of the schedule so far
+}
+
+// run runs the batch, or the plan, up to schedule n.
+func (r *recorder) run(opt *Options) (*Outcome, error) {
+	if opt.Policy == Exhaustive {
+		return r.runPlan(opt)
+	}
+	res := runBatch(opt, r.l.run, r.n/batchSize*batchSize, r.n%batchSize+1)
+	if res.err != nil {
+		return nil, res.err
+	}
+	return &res.outcomes[len(res.outcomes)-1], nil
+}
+
+// runPlan finds out which plan has number n by running all before it, and runs it.
+func (r *recorder) runPlan(opt *Options) (*Outcome, error) {
+	watch := r.l.watch
+	r.l.watch = nil
+	to := *opt
+	to.Schedules, to.Enough = r.n+1, 0
+	t, err := search(&to, r.l.run)
+	if err != nil {
+		return nil, err
+	}
+	if t.Schedules <= r.n {
+		return nil, fmt.Errorf("schedule %d: there are only %d plans of at most %d preemptions", r.n, t.Schedules, opt.Preemptions)
+	}
+	r.l.watch = watch
+	out, err := r.l.run(&bounded{plan: t.last}, r.n, 1)
+	if err != nil || len(out) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("schedule %d ended without an outcome", r.n))
+	}
+	return &out[0], nil
+}
+
+// attach listens to a machine. It looks at every instruction from the first schedule on, so that what
+// stands before schedule n need not be told apart.
+func (r *recorder) attach(t *trial) {
+	r.t = t
+	t.e.started = func(n uint64) {
+		r.kept, r.at, r.total, r.count = nil, 0, 0, 0
+		if n != r.n {
+			return
+		}
+		for i := range t.m.CPUs() {
+			t.m.CPU(i).ObserveCode(&both{r, t.w}, t.w.spans, true)
+		}
+	}
+	t.m.Watch(func(e sim.Event) {
+		if t.e.active && t.e.n == r.n {
+			r.line(fmt.Sprintf("%8s  cpu %d  ---- %s", "", e.CPU, eventText(e)))
+		}
+	})
+}
+
+// both passes steps to the recorder first, so that the last line is the instruction that was wrong.
+type both struct {
+	r *recorder
+	w *witness
+}
+
+// Step implements cpus.Observer.
+func (b *both) Step(s *cpus.Step) {
+	b.r.step(s)
+	b.w.Step(s)
+}
+
+// step writes one instruction.
+func (r *recorder) step(s *cpus.Step) {
+	if !r.t.e.active || r.t.e.n != r.n {
+		return
+	}
+	r.count++
+	text, _ := r.l.isa.Disasm(s.Code, s.PC, r.l.im.SymbolOff)
+	mark := " "
+	if r.t.w.hot(s.PC) {
+		mark = "*"
+	}
+	line := fmt.Sprintf("%8d%s cpu %d  %016x  %-32s %-24s %s", r.count, mark, s.CPU, s.PC, r.l.im.Place(s.PC),
+		fmt.Sprintf("% x", s.Code), text)
+	if s.Exception != "" {
+		line += "  -> " + s.Exception
+	}
+	r.line(line)
+}
+
+// line keeps one line, and forgets the oldest one when there are too many.
+func (r *recorder) line(s string) {
+	r.total++
+	if r.lines == 0 || len(r.kept) < r.lines {
+		r.kept = append(r.kept, s)
+		return
+	}
+	r.kept[r.at] = s
+	r.at = (r.at + 1) % len(r.kept)
+}
+
+// eventText is what a part of the kernel has told.
+func eventText(e sim.Event) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s id %#x arg %#x", e.Kind, e.Name, e.ID, e.Arg))
+}
+
+// write writes the lines that were kept and what came out.
+func (r *recorder) write(to io.Writer, o *Outcome) error {
+	w := bufio.NewWriter(to)
+	fmt.Fprintf(w, "# schedule %d of %s/%s: step, * for code that a patch could concern, cpu, address, place, bytes, instruction\n",
+		o.N, r.l.s.Name, r.l.v.Name)
+	if r.total > len(r.kept) {
+		fmt.Fprintf(w, "# the last %d of %d lines\n", len(r.kept), r.total)
+	}
+	for i := range r.kept {
+		fmt.Fprintln(w, r.kept[(r.at+i)%len(r.kept)])
+	}
+	if o.Violation == nil {
+		fmt.Fprintf(w, "# %d steps, no violation\n", o.Steps)
+	} else {
+		fmt.Fprintf(w, "# %s\n", o.Violation)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,94 @@
+package races
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Row is the result of one variant in a report.
+type Row struct {
+	Scenario *Scenario
+	Variant  *Variant
+	Tally    Tally
+}
+
+// Report writes what searches with the same options have found: a table, and each violation with the
+// command that shows it. It holds nothing of the host, so that it is the same bytes everywhere.
+func Report(w io.Writer, opt Options, rows []Row) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "scenario\tvariant\tschedules\tsteps\tviolations\tfirst\n")
+	for i := range rows {
+		r := &rows[i]
+		first := "-"
+		if len(r.Tally.Found) > 0 {
+			first = fmt.Sprint(r.Tally.Found[0].N)
+		}
+		fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%s\n", r.Scenario.Name, r.Variant.Name, r.Tally.Schedules,
+			r.Tally.Steps, r.Tally.Violations, first)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := rows[i].details(w, opt); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "policy %s%s\n", opt.Policy, opt.suffix())
+	return err
+}
+
+// details writes the violations of one row, and what an exhaustive search has covered.
+func (r *Row) details(w io.Writer, opt Options) error {
+	var b strings.Builder
+	for i := range r.Tally.Found {
+		o := &r.Tally.Found[i]
+		fmt.Fprintf(&b, "\n%s/%s, schedule %d of seed %d: %s\n", r.Scenario.Name, r.Variant.Name, o.N, opt.Seed, o.Violation)
+		fmt.Fprintf(&b, "  kprobesim races %s --variant %s%s --replay %d\n", r.Scenario.Given, r.Variant.Name, opt.flags(), o.N)
+	}
+	if n := uint64(len(r.Tally.Found)); r.Tally.Violations > n {
+		fmt.Fprintf(&b, "  and %d more\n", r.Tally.Violations-n)
+	}
+	if opt.Policy == Exhaustive {
+		state := "the space is not exhausted: run more schedules"
+		if r.Tally.Complete {
+			state = "the space is exhausted"
+		}
+		fmt.Fprintf(&b, "%s/%s: %d plans of at most %d preemptions; %s\n", r.Scenario.Name, r.Variant.Name,
+			r.Tally.Schedules, opt.Preemptions, state)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// suffix says what the options add to the name of the policy.
+func (o *Options) suffix() string {
+	s := fmt.Sprintf(", seed %d", o.Seed)
+	switch o.Policy {
+	case PCT:
+		s += fmt.Sprintf(", depth %d", o.Depth)
+	case Exhaustive:
+		s = fmt.Sprintf(", at most %d preemptions", o.Preemptions)
+	}
+	if o.Mutant != "" {
+		s += ", mutant " + o.Mutant
+	}
+	return s
+}
+
+// flags are the options on which schedules depend, as the command takes them.
+func (o *Options) flags() string {
+	s := fmt.Sprintf(" --seed %d --policy %s", o.Seed, o.Policy)
+	switch o.Policy {
+	case PCT:
+		s += fmt.Sprintf(" --depth %d", o.Depth)
+	case Exhaustive:
+		s += fmt.Sprintf(" --preemptions %d", o.Preemptions)
+	}
+	if o.Mutant != "" {
+		s += " --mutant " + o.Mutant
+	}
+	return s
+}

@@ -1,0 +1,306 @@
+package races
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"kprobesim/experiments"
+	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
+)
+
+// Scenario is a scenario file: a script that changes probes while callers execute what is probed,
+// under one or several protocols.
+type Scenario struct {
+	Name, Title string
+	File        string // where it stands
+	Given       string // how it was asked for
+	CPUs        int
+	Memory      int64  // bytes
+	Jiffy       int64  // cycles
+	Delay       int64  // jiffies from the wish to optimize to the work on it
+	Limit       uint64 // instructions of all CPUs after which a schedule counts as hung
+	Interrupts  int    // a hot instruction is followed by a timer interrupt once in so many, 0 for never
+	Callers     []Caller
+	Probes      []Probe
+	Script      []Action
+	Variants    []Variant
+}
+
+// Caller is a task, or several, that calls a function again and again.
+type Caller struct {
+	CPU    int
+	Target string
+	Args   [2]uint64
+	Count  int
+}
+
+// Probe is a probe that the script registers and unregisters.
+type Probe struct {
+	Name      string
+	Kind      kprobes.Kind
+	Target    string
+	Offset    uint64
+	MaxActive int32
+}
+
+// Variant is a kernel that the scenario runs under.
+type Variant struct {
+	Name     string
+	Image    string
+	Preempt  bool
+	Patching string
+	Quiesce  string
+	Boost    bool
+	Optimize bool
+	Catches  []string // mistakes that this variant must notice
+}
+
+// Verb is what an action does.
+type Verb string
+
+// The verbs of the script.
+const (
+	Register     Verb = "register"   // PROBE...
+	Unregister   Verb = "unregister" // PROBE...
+	Enable       Verb = "enable"     // PROBE
+	Disable      Verb = "disable"    // PROBE
+	Expect       Verb = "expect"     // PROBE MODE
+	Settle       Verb = "settle"     // waits for the optimizer
+	Sleep        Verb = "sleep"      // JIFFIES
+	LoadModule   Verb = "load"       // puts the module's text there and lets callers in
+	UnloadModule Verb = "unload"     // takes the module's text away
+)
+
+// Action is one line of the script.
+type Action struct {
+	Verb   Verb
+	Probes []int // indices of Scenario.Probes
+	N      int64
+	Mode   kprobes.Mode
+	Pos    doc.Pos
+}
+
+// Limits of a scenario.
+const (
+	maxCPUs     = 16
+	maxCallers  = 32
+	maxProbes   = 4 // as many handlers as the guest has for them
+	maxActions  = 256
+	maxVariants = 64
+)
+
+// Parse reads a scenario; the error lists every mistake with its place.
+func Parse(file string, b []byte) (*Scenario, error) {
+	root, err := doc.Parse(file, b)
+	if err != nil {
+		return nil, err
+	}
+	var errs doc.Errors
+	s := read(doc.NewReader(root, &errs))
+	s.File = file
+	return s, errs.Err()
+}
+
+func read(r *doc.Reader) *Scenario {
+	s := &Scenario{
+		Name:       doc.Need(r, "name", experiments.Name),
+		Title:      doc.Need(r, "title", doc.Text),
+		CPUs:       int(doc.Need(r, "cpus", doc.Int(1, maxCPUs))),
+		Memory:     doc.Opt(r, "memory", 16<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
+		Jiffy:      doc.Opt(r, "jiffy", 2000, doc.Int(500, 1_000_000)),
+		Delay:      doc.Opt(r, "delay", 5, doc.Int(0, 100)),
+		Limit:      uint64(doc.Opt(r, "limit", 2_000_000, doc.Int(1000, 1_000_000_000))),
+		Interrupts: int(doc.Opt(r, "interrupts", 0, doc.Int(0, 1_000_000))),
+	}
+	for _, c := range list(r, "callers", maxCallers) {
+		s.Callers = append(s.Callers, readCaller(c, s.CPUs))
+	}
+	for _, p := range list(r, "probes", maxProbes) {
+		s.Probes = append(s.Probes, readProbe(p))
+	}
+	for _, v := range list(r, "variants", maxVariants) {
+		s.Variants = append(s.Variants, readVariant(v))
+	}
+	s.Script = doc.Need(r, "script", s.readScript)
+	s.twice(r)
+	r.Done()
+	return s
+}
+
+// list reads a list of tables that must have an element.
+func list(r *doc.Reader, key string, most int) []*doc.Reader {
+	rs := r.List(key)
+	switch {
+	case len(rs) == 0:
+		r.Errorf(key, "write at least one [[%s]]", key)
+	case len(rs) > most:
+		r.Errorf(key, "%d are more than %d", len(rs), most)
+		rs = rs[:most]
+	}
+	return rs
+}
+
+// twice reports names that are used more than once.
+func (s *Scenario) twice(r *doc.Reader) {
+	seen := map[string]bool{}
+	for _, p := range s.Probes {
+		if seen[p.Name] && p.Name != "" {
+			r.Errorf("probes", "probe %q is there twice", p.Name)
+		}
+		seen[p.Name] = true
+	}
+	seen = map[string]bool{}
+	for _, v := range s.Variants {
+		if seen[v.Name] && v.Name != "" {
+			r.Errorf("variants", "variant %q is there twice", v.Name)
+		}
+		seen[v.Name] = true
+	}
+}
+
+func readCaller(r *doc.Reader, cpus int) Caller {
+	defer r.Done()
+	c := Caller{
+		CPU:    int(doc.Need(r, "cpu", doc.Int(0, maxCPUs-1))),
+		Target: doc.Need(r, "target", doc.Text),
+		Count:  int(doc.Opt(r, "count", 1, doc.Int(1, 8))),
+	}
+	args := doc.Opt(r, "args", nil, doc.ListOf(doc.Int(math.MinInt64, math.MaxInt64)))
+	if len(args) > len(c.Args) {
+		r.Errorf("args", "%d arguments: a caller passes at most %d", len(args), len(c.Args))
+	}
+	for i := range min(len(args), len(c.Args)) {
+		c.Args[i] = uint64(args[i])
+	}
+	if c.CPU >= cpus && cpus > 0 {
+		r.Errorf("cpu", "the machine has %d CPUs, numbered from 0", cpus)
+	}
+	return c
+}
+
+func readProbe(r *doc.Reader) Probe {
+	defer r.Done()
+	p := Probe{
+		Name:      doc.Need(r, "name", experiments.Name),
+		Target:    doc.Need(r, "target", doc.Text),
+		Offset:    uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
+		MaxActive: int32(doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))),
+	}
+	if doc.Opt(r, "kind", "kprobe", doc.OneOf("kprobe", "kretprobe")) == "kretprobe" {
+		p.Kind = kprobes.Kretprobe
+	} else if p.MaxActive != 0 {
+		r.Errorf("maxactive", "only a kretprobe has instances")
+	}
+	return p
+}
+
+// Values of the keys of a variant.
+const (
+	none        = "none"
+	full        = "full"
+	stopMachine = "stop_machine"
+	breakpoint  = "breakpoint"
+	sched       = "sched"
+	tasks       = "tasks"
+)
+
+func readVariant(r *doc.Reader) Variant {
+	defer r.Done()
+	return Variant{
+		Name:     doc.Need(r, "name", experiments.Name),
+		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
+		Patching: doc.Opt(r, "patching", stopMachine, doc.OneOf(stopMachine, breakpoint)),
+		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),
+		Boost:    doc.Opt(r, "boost", true, doc.Flag),
+		Optimize: doc.Opt(r, "optimize", true, doc.Flag),
+		Catches:  doc.Opt(r, "catches", nil, doc.ListOf(doc.OneOf(Mutants()...))),
+	}
+}
+
+// readScript reads the list of actions.
+func (s *Scenario) readScript(n *doc.Node) ([]Action, error) {
+	lines, err := doc.ListOf(doc.Text)(n)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) == 0 || len(lines) > maxActions {
+		return nil, fmt.Errorf("%d actions: write 1 to %d", len(lines), maxActions)
+	}
+	var out []Action
+	for i, line := range lines {
+		a, err := s.readAction(line)
+		if err != nil {
+			return nil, fmt.Errorf("action %d, %q: %w", i+1, line, err)
+		}
+		a.Pos = n.Items[i].Pos
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// verbs says how many words follow each verb, at least and at most.
+func verbs() map[Verb][2]int {
+	return map[Verb][2]int{
+		Register: {1, maxProbes}, Unregister: {1, maxProbes}, Enable: {1, 1}, Disable: {1, 1},
+		Expect: {2, 2}, Settle: {0, 0}, Sleep: {1, 1}, LoadModule: {0, 0}, UnloadModule: {0, 0},
+	}
+}
+
+func (s *Scenario) readAction(line string) (a Action, err error) {
+	words := strings.Fields(line)
+	a.Verb, words = Verb(words[0]), words[1:]
+	want, known := verbs()[a.Verb]
+	switch {
+	case !known:
+		return a, fmt.Errorf("unknown verb: known are register, unregister, enable, disable, expect, "+
+			"settle, sleep, load, unload%s", doc.Suggest(string(a.Verb), verbNames()))
+	case len(words) < want[0] || len(words) > want[1]:
+		return a, fmt.Errorf("%d words behind the verb, want %d to %d", len(words), want[0], want[1])
+	}
+	if a.Verb == Sleep {
+		a.N, err = strconv.ParseInt(words[0], 10, 64)
+		if err != nil || a.N < 1 || a.N > 1000 {
+			return a, fmt.Errorf("sleep 1 to 1000 jiffies, not %s", words[0])
+		}
+		return a, nil
+	}
+	if a.Verb == Expect {
+		a.Mode, words = kprobes.Mode(words[1]), words[:1]
+		switch a.Mode {
+		case kprobes.Disabled, kprobes.Breakpoint, kprobes.Boosted, kprobes.Optimized, kprobes.Gone:
+		default:
+			return a, fmt.Errorf("unknown mode %q: known are gone, disabled, breakpoint, boosted, optimized", a.Mode)
+		}
+	}
+	a.Probes, err = s.named(words)
+	return a, err
+}
+
+func verbNames() []string {
+	return []string{
+		string(Register), string(Unregister), string(Enable), string(Disable), string(Expect),
+		string(Settle), string(Sleep), string(LoadModule), string(UnloadModule),
+	}
+}
+
+// named looks probes up by their names.
+func (s *Scenario) named(words []string) (found []int, err error) {
+	for _, w := range words {
+		at := -1
+		var known []string
+		for i, p := range s.Probes {
+			if p.Name == w {
+				at = i
+			}
+			known = append(known, p.Name)
+		}
+		if at < 0 {
+			return nil, fmt.Errorf("no probe %q: known are %s%s", w, strings.Join(known, ", "), doc.Suggest(w, known))
+		}
+		found = append(found, at)
+	}
+	return found, nil
+}

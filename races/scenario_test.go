@@ -1,0 +1,161 @@
+package races
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/kprobes"
+)
+
+const small = `
+name = "small"
+title = "Small"
+cpus = 2
+script = ["register p", "sleep 1", "unregister p"]
+[[callers]]
+cpu = 1
+target = "bench_target"
+[[probes]]
+name = "p"
+target = "bench_target"
+[[variants]]
+name = "v"
+`
+
+func TestParse(t *testing.T) {
+	s, err := Parse("small.toml", []byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.CPUs != 2 || len(s.Script) != 3 || s.Script[1].N != 1 || s.Callers[0].Count != 1 || !s.Variants[0].Optimize {
+		t.Errorf("read %+v", s)
+	}
+}
+
+func TestParseNamesEveryMistake(t *testing.T) {
+	for _, tt := range []struct{ old, new, want string }{
+		{`cpus = 2`, `cpus = 0`, "small.toml:4:8: cpus: 0 is outside 1 to 16"},
+		{`cpu = 1`, `cpu = 2`, "small.toml:7:7: callers.0.cpu: the machine has 2 CPUs"},
+		{`"sleep 1"`, `"sleep"`, `action 2, "sleep": 0 words behind the verb`},
+		{`"sleep 1"`, `"slep 1"`, `did you mean "sleep"?`},
+		{`"sleep 1"`, `"   "`, "must not be empty"},
+		{`"sleep 1"`, `"sleep 1h"`, "sleep 1 to 1000 jiffies, not 1h"},
+		{`"sleep 1"`, `"expect p jumping"`, `unknown mode "jumping"`},
+		{`"unregister p"`, `"unregister q"`, `no probe "q": known are p`},
+		{`name = "v"`, `name = "v"` + "\npatching = \"text\"", `unknown value "text": known are stop_machine, breakpoint`},
+		{`name = "v"`, `name = "v"` + "\ncatches = [\"typo\"]", `unknown value "typo": known are no-quiesce`},
+		{`name = "v"`, `name = "v"` + "\n[[variants]]\nname = \"v\"", `variant "v" is there twice`},
+		{`[[probes]]`, `[[callers]]`, "probes: write at least one [[probes]]"},
+		{`title = "Small"`, `titel = "Small"`, `unknown key "titel"; did you mean "title"?`},
+		{`name = "p"`, "name = \"p\"\nmaxactive = 3", "only a kretprobe has instances"},
+		{`target = "bench_target"` + "\n[[probes", `args = [1, 2, 3]` + "\n[[probes", "3 arguments"},
+	} {
+		_, err := Parse("small.toml", []byte(strings.Replace(small, tt.old, tt.new, 1)))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s for %s: error\n%v\nwant %q", tt.new, tt.old, err, tt.want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	if len(Names()) == 0 {
+		t.Fatal("the program has no scenarios")
+	}
+	for _, n := range Names() {
+		s, err := Load(n)
+		if err != nil {
+			t.Errorf("%s: %v", n, err)
+			continue
+		}
+		if s.Name != n {
+			t.Errorf("races/scenarios/%s.toml calls itself %q", n, s.Name)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "small.toml")
+	if err := os.WriteFile(file, []byte(small), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Load(file); err != nil || s.Given != file {
+		t.Errorf("by path: %v", err)
+	}
+	for name, want := range map[string]string{
+		"optimise": `did you mean "optimize"?`, "./none.toml": "no such file", t.TempDir() + "/": "no regular file",
+	} {
+		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
+// TestEveryMutantHasAScenario wants a variant that must notice each mistake.
+func TestEveryMutantHasAScenario(t *testing.T) {
+	var caught []string
+	for _, n := range Names() {
+		s, err := Load(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range s.Variants {
+			caught = append(caught, v.Catches...)
+		}
+	}
+	for _, m := range Mutants() {
+		if !slices.Contains(caught, m) {
+			t.Errorf("no scenario says that it catches %s", m)
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, tt := range []struct {
+		change func(o *Options)
+		want   string
+	}{
+		{func(o *Options) { o.Policy = "randon" }, `did you mean "random"?`},
+		{func(o *Options) { o.Mutant = "none" }, `mutant "none" is unknown`},
+		{func(o *Options) { o.Schedules = 0 }, "0 schedules"},
+		{func(o *Options) { o.Depth = 0 }, "depth 0"},
+		{func(o *Options) { o.Preemptions = -1 }, "-1 preemptions"},
+		{func(o *Options) { o.Workers = -1 }, "negative"},
+	} {
+		o := Default()
+		tt.change(&o)
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, want %q", o, err, tt.want)
+		}
+	}
+}
+
+// FuzzParse looks for scenario files that break the reader, or that it accepts with numbers no machine
+// can have.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(small))
+	for _, n := range Names() {
+		if b, err := own.ReadFile("scenarios/" + n + ".toml"); err == nil {
+			f.Add(b)
+		}
+	}
+	f.Add([]byte("script = [\"expect p\"]\n[[probes]]\n[[variants]]\n[[callers]]\ncpu=-1"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := Parse("fuzz.toml", b)
+		if err != nil {
+			return
+		}
+		if s.CPUs < 1 || s.CPUs > maxCPUs || len(s.Probes) > maxProbes || len(s.Script) == 0 {
+			t.Errorf("accepted %+v", s)
+		}
+		for _, a := range s.Script {
+			for _, i := range a.Probes {
+				if i < 0 || i >= len(s.Probes) {
+					t.Errorf("action %+v names no probe", a)
+				}
+			}
+			if a.Verb == Expect && a.Mode == kprobes.Mode("") {
+				t.Errorf("action %+v expects nothing", a)
+			}
+		}
+	})
+}

@@ -1,0 +1,220 @@
+package races
+
+import (
+	"errors"
+	"fmt"
+
+	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
+)
+
+// scriptError is a mistake of a scenario that shows only when it runs.
+type scriptError struct {
+	pos doc.Pos
+	err error
+}
+
+func (e *scriptError) Error() string { return fmt.Sprintf("%s: %v", e.pos, e.err) }
+
+// script runs every action once and then brings everything back to where it began.
+func (t *trial) script() error {
+	for i := range t.l.s.Script {
+		if err := t.act(&t.l.s.Script[i]); err != nil {
+			return err
+		}
+	}
+	return t.rest()
+}
+
+// act runs one action. What the kernel's interface refuses is a mistake of the script, unless the
+// kernel is a mutant, which may refuse what it has spoilt itself.
+func (t *trial) act(a *Action) error {
+	err := t.do(a)
+	var no kprobes.Errno
+	if errors.As(err, &no) && t.l.mutant == "" {
+		return &scriptError{a.Pos, err}
+	}
+	return err
+}
+
+func (t *trial) do(a *Action) error {
+	switch a.Verb {
+	case Register:
+		return t.each(a, t.register)
+	case Unregister:
+		return t.unregister(a)
+	case Enable:
+		return t.each(a, func(i int) error { return t.toggle(i, on, t.k.Enable) })
+	case Disable:
+		return t.each(a, func(i int) error { return t.toggle(i, off, t.k.Disable) })
+	case Expect:
+		return t.each(a, func(i int) error { return t.expect(a, i) })
+	case Settle:
+		return t.k.WaitOptimizer(t.call)
+	case Sleep:
+		return t.smp.Sleep(t.call, a.N)
+	case LoadModule:
+		return t.load()
+	case UnloadModule:
+		return t.unload()
+	}
+	return &scriptError{a.Pos, fmt.Errorf("nothing does %q", a.Verb)}
+}
+
+func (t *trial) each(a *Action, f func(i int) error) error {
+	for _, i := range a.Probes {
+		if err := f(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *trial) register(i int) error {
+	if t.probes[i] != nil {
+		return fmt.Errorf("probe %s is registered already: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
+	}
+	p := &t.l.s.Probes[i]
+	t.w.set(i, maybe)
+	added, err := t.k.Add(t.call, kprobes.Spec{
+		Kind: p.Kind, Symbol: p.Target, Offset: p.Offset, Handler: handlerName(p.Kind, i), MaxActive: p.MaxActive,
+	})
+	if err != nil {
+		return err
+	}
+	t.probes[i] = added
+	t.w.set(i, on)
+	return nil
+}
+
+// handlerName is the guest's handler that only probe i calls.
+func handlerName(k kprobes.Kind, i int) string {
+	if k == kprobes.Kretprobe {
+		return fmt.Sprintf("race_ret_%d", i)
+	}
+	return fmt.Sprintf("race_handler_%d", i)
+}
+
+// unregister takes the probes of an action away, several in one call of the kernel's interface.
+func (t *trial) unregister(a *Action) error {
+	for _, i := range a.Probes {
+		if t.probes[i] == nil {
+			return fmt.Errorf("probe %s is not registered: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
+		}
+		t.w.set(i, maybe)
+		if err := t.k.Remove(t.call, t.probes[i]); err != nil {
+			return err
+		}
+		t.probes[i] = nil
+		t.w.set(i, off)
+	}
+	return nil
+}
+
+func (t *trial) toggle(i int, s surety, f func(kprobes.Caller, *kprobes.Probe) error) error {
+	if t.probes[i] == nil {
+		return fmt.Errorf("probe %s is not registered: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
+	}
+	t.w.set(i, maybe)
+	if err := f(t.call, t.probes[i]); err != nil {
+		return err
+	}
+	t.w.set(i, s)
+	return nil
+}
+
+// expect holds a probe against the mode that the script says it has by now, so that a scenario tests
+// what it means to. Mutants may differ.
+func (t *trial) expect(a *Action, i int) error {
+	if t.l.mutant != "" || t.probes[i] == nil {
+		return nil
+	}
+	st, err := t.k.State(t.probes[i].Addr)
+	if err != nil || st.Mode == a.Mode {
+		return err
+	}
+	err = fmt.Errorf("probe %s is %s, not %s", t.l.s.Probes[i].Name, st.Mode, a.Mode)
+	if st.Refusal != nil {
+		err = fmt.Errorf("%w: %s (rule %s)", err, st.Refusal.Text, st.Refusal.Rule)
+	}
+	return &scriptError{a.Pos, err}
+}
+
+// rest takes away what the script has left and waits until the optimizer has nothing to do. Then
+// every text must be what it was.
+func (t *trial) rest() error {
+	for i, p := range t.probes {
+		if p != nil {
+			if err := t.unregister(&Action{Probes: []int{i}}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := t.k.WaitOptimizer(t.call); err != nil {
+		return err
+	}
+	t.w.rest()
+	return nil
+}
+
+// moduleName is the text of the guest that can be unloaded.
+const moduleName = "work_module"
+
+// unload keeps callers out of the module and takes its text away.
+func (t *trial) unload() error {
+	if err := t.pause(1); err != nil {
+		return err
+	}
+	from, err := t.symbol("__module_text_start")
+	if err != nil {
+		return err
+	}
+	to, err := t.symbol("__module_text_end")
+	if err != nil {
+		return err
+	}
+	gone := func(x *text) bool { return x.start >= from.Addr && x.start < to.Addr }
+	for _, x := range t.w.texts {
+		x.gone = gone(x)
+	}
+	for i, p := range t.w.probes {
+		if p.fn >= from.Addr && p.fn < to.Addr {
+			t.w.set(i, maybe)
+		}
+	}
+	if err := t.k.Unload(t.call, moduleName); err != nil {
+		return err
+	}
+	t.w.reload(gone)
+	return nil
+}
+
+// load brings the text back and lets callers in.
+func (t *trial) load() error {
+	if err := t.k.Load(t.call, moduleName); err != nil {
+		return err
+	}
+	t.w.reload(func(*text) bool { return false })
+	return t.pause(0)
+}
+
+// pause keeps callers from calling, once they have returned, or lets them go on.
+func (t *trial) pause(v uint64) error {
+	for _, at := range t.callers {
+		if err := t.m.Store(at+t.fields.pause, 8, v); err != nil {
+			return err
+		}
+	}
+	for _, at := range t.callers {
+		for v != 0 {
+			paused, err := t.m.Load(at+t.fields.paused, 8)
+			if err != nil || paused != 0 {
+				break
+			}
+			if err := t.smp.Sleep(t.call, 1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

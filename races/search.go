@@ -1,0 +1,217 @@
+package races
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+)
+
+// Policies.
+const (
+	Random     = "random"
+	PCT        = "pct"
+	Exhaustive = "exhaustive"
+)
+
+// Options say how schedules are made and how many.
+type Options struct {
+	Schedules   uint64
+	Seed        uint64
+	Policy      string
+	Depth       int    // of pct
+	Preemptions int    // most in a schedule of exhaustive
+	Mutant      string // a mistake to make, "" for none
+	Enough      int    // violations after which a search ends, 0 for never
+	Workers     int    // schedules that run at the same time, 0 for one a core
+}
+
+// batchSize is the number of schedules that one booted machine runs. The state in which a schedule
+// begins depends on those before it in its batch, so a batch is also what a replay runs.
+const batchSize = 1000
+
+// A runner runs schedules from first on, count of them, on machines that it boots. It may end early:
+// the last outcome then has a violation.
+type runner func(c chooser, first, count uint64) ([]Outcome, error)
+
+// Tally is the result of a search over one variant.
+type Tally struct {
+	Schedules  uint64
+	Steps      uint64
+	Violations uint64
+	Found      []Outcome // the first ones with a violation, in the order of their numbers
+	Complete   bool      // exhaustive: every plan within the bound has run
+
+	last []preemption // the plan that ran last
+}
+
+// keep is the number of violations that a report shows.
+const keep = 5
+
+// add counts one outcome and reports whether the search goes on.
+func (t *Tally) add(o *Outcome, enough int) bool {
+	t.Schedules++
+	t.Steps += o.Steps
+	if o.Violation == nil {
+		return true
+	}
+	t.Violations++
+	if len(t.Found) < keep {
+		t.Found = append(t.Found, *o)
+	}
+	return enough == 0 || t.Violations < uint64(enough)
+}
+
+// search runs schedules until there were enough of them, or of violations. The result is the same
+// for any number of workers: batches count in the order of their numbers, and what workers have
+// done beyond the end does not count.
+func search(opt *Options, run runner) (Tally, error) {
+	if opt.Policy == Exhaustive {
+		return searchTree(opt, run)
+	}
+	var t Tally
+	batches := func(yield func(job) bool) {
+		for first := uint64(0); first < opt.Schedules; first += batchSize {
+			if !yield(job{first: first, count: min(batchSize, opt.Schedules-first)}) {
+				return
+			}
+		}
+	}
+	for _, r := range parallel(opt.Workers, batches, func(j job) result {
+		return runBatch(opt, run, j.first, j.count)
+	}) {
+		for i := range r.outcomes {
+			if !t.add(&r.outcomes[i], opt.Enough) {
+				return t, nil
+			}
+		}
+		if r.err != nil {
+			return t, r.err
+		}
+	}
+	return t, nil
+}
+
+// runBatch runs one batch; a violation ends a machine, and the next one goes on with the schedule
+// behind it.
+func runBatch(opt *Options, run runner, first, count uint64) (r result) {
+	c := newChooser(opt)
+	for end := first + count; first < end; {
+		some, err := run(c, first, end-first)
+		r.outcomes = append(r.outcomes, some...)
+		first += uint64(len(some))
+		if err == nil && len(some) == 0 {
+			err = fmt.Errorf("schedule %d: the machine ended without an outcome", first)
+		}
+		if err != nil {
+			r.err = err
+			break
+		}
+	}
+	return r
+}
+
+func newChooser(opt *Options) chooser {
+	if opt.Policy == PCT {
+		return newPCT(opt.Seed, opt.Depth)
+	}
+	return newRandom(opt.Seed)
+}
+
+// searchTree runs every plan of at most opt.Preemptions preemptions, each on a machine of its own so
+// that the plan alone decides.
+func searchTree(opt *Options, run runner) (Tally, error) {
+	var t Tally
+	level := slices.Values([][]preemption{nil})
+	for depth := 0; depth <= opt.Preemptions; depth++ {
+		var ran []planned
+		from := t.Schedules
+		plans := func(yield func(job) bool) {
+			n := from
+			for p := range level {
+				if n >= opt.Schedules || !yield(job{first: n, plan: p}) {
+					return
+				}
+				n++
+			}
+		}
+		for j, r := range parallel(opt.Workers, plans, func(j job) (r result) {
+			r.outcomes, r.err = run(&bounded{plan: j.plan}, j.first, 1)
+			return r
+		}) {
+			t.last = j.plan
+			for i := range r.outcomes {
+				if !t.add(&r.outcomes[i], opt.Enough) {
+					return t, nil
+				}
+				ran = append(ran, planned{j.plan, r.outcomes[i].ways})
+			}
+			if r.err != nil {
+				return t, r.err
+			}
+		}
+		if t.Schedules >= opt.Schedules {
+			return t, nil
+		}
+		level = extensions(ran)
+	}
+	t.Complete = true
+	return t, nil
+}
+
+// job is work for one machine: a batch, or a plan.
+type job struct {
+	first, count uint64
+	plan         []preemption
+}
+
+// result is what became of it.
+type result struct {
+	outcomes []Outcome
+	err      error
+}
+
+// parallel runs jobs on several goroutines and yields their results in the order of the jobs.
+func parallel(workers int, jobs iter.Seq[job], do func(job) result) iter.Seq2[job, result] {
+	return func(yield func(job, result) bool) {
+		type slot struct {
+			j    job
+			done chan result
+		}
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		stop := make(chan struct{})
+		defer close(stop)
+		queue := make(chan slot, workers)
+		work := make(chan slot)
+		for range workers {
+			wg.Go(func() {
+				for s := range work {
+					s.done <- do(s.j)
+				}
+			})
+		}
+		go func() {
+			defer close(work)
+			defer close(queue)
+			for j := range jobs {
+				s := slot{j, make(chan result, 1)}
+				select {
+				case queue <- s:
+				case <-stop:
+					return
+				}
+				select {
+				case work <- s:
+				case <-stop:
+					return
+				}
+			}
+		}()
+		for s := range queue {
+			if !yield(s.j, <-s.done) {
+				return
+			}
+		}
+	}
+}

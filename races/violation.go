@@ -1,0 +1,46 @@
+package races
+
+import "fmt"
+
+// Kind says what a violation is.
+type Kind string
+
+// The kinds of violations.
+const (
+	Torn     Kind = "torn"     // an instruction that is neither the old nor the new one, whole
+	Inside   Kind = "inside"   // an address inside a patched region that starts no instruction any more
+	Stale    Kind = "stale"    // code after everybody was promised that nobody executes it
+	Unsynced Kind = "unsynced" // code that a CPU may still have in an older form, as it was never made to look again
+	Lost     Kind = "lost"     // a call of the probed function without its handler call
+	Doubled  Kind = "doubled"  // more handler calls than one for a call
+	Result   Kind = "result"   // the probed function returned something else
+	Hung     Kind = "hung"     // no end within the steps of a schedule
+	Died     Kind = "died"     // the guest panicked, faulted or could not go on
+)
+
+// Violation is something that must not happen in a schedule.
+type Violation struct {
+	Kind Kind
+	CPU  int    // where it was noticed, -1 for the whole machine
+	Step uint64 // instructions of all CPUs since the schedule began
+	PC   uint64
+	Text string // what happened, with addresses and symbols
+}
+
+// String is one line without the schedule's number.
+func (v *Violation) String() string {
+	if v.CPU < 0 {
+		return fmt.Sprintf("%s at step %d: %s", v.Kind, v.Step, v.Text)
+	}
+	return fmt.Sprintf("%s at step %d on cpu %d: %s", v.Kind, v.Step, v.CPU, v.Text)
+}
+
+// Outcome is what one schedule came to.
+type Outcome struct {
+	N         uint64
+	Steps     uint64     // instructions of all CPUs
+	Points    int        // hot points
+	Violation *Violation // nil for none
+
+	ways []uint8 // see bounded
+}
