@@ -56,7 +56,15 @@ func (m *Machine) calibratedBy(name, file string) bool {
 	if !isPath(m.Experiment) {
 		return m.Experiment == name
 	}
-	return m.Experiment == filepath.Clean(file)
+	return absolute(m.Experiment) == absolute(file)
+}
+
+// absolute returns a path from the root, so that two ways to write it can be compared.
+func absolute(file string) string {
+	if abs, err := filepath.Abs(file); err == nil {
+		return abs
+	}
+	return filepath.Clean(file) // no folder to start from
 }
 
 // beside returns the path of a file that another file names: relative paths start at that file.

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,6 +30,24 @@ func TestPlan(t *testing.T) {
 	for _, param := range k.Machine.Params {
 		if param.Path == "event.mispredict.cycles" && !strings.HasPrefix(param.Source, "overridden") {
 			t.Errorf("an overridden number keeps the source %q", param.Source)
+		}
+	}
+}
+
+// Roles follow from the machine also when it is named by another path than the experiment.
+func TestRolesByAnotherPath(t *testing.T) {
+	file := toyFiles(t)
+	t.Chdir(filepath.Dir(file))
+	for _, set := range []string{"machine=./machine.toml", "machine=" + filepath.Join(filepath.Dir(file), "machine.toml")} {
+		p, err := toyLoader().Plan("./toy.toml", []string{set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Points[0].Probe.Role != results.Fitted || p.Points[1].Probe.Role != results.Predicted {
+			t.Errorf("--set %s: roles are %s, %s", set, p.Points[0].Probe.Role, p.Points[1].Probe.Role)
+		}
+		if _, err := toyLoader().Plan("./toy.toml", []string{set, "points.k.role=predicted"}); err == nil {
+			t.Errorf("--set %s: a role that the machine contradicts was taken", set)
 		}
 	}
 }
