@@ -202,6 +202,9 @@ type Bus struct {
 	Memory *mmu.Memory
 	// Directory keeps the caches of several CPUs coherent; nil means that this one is alone.
 	Directory *mmu.Directory
+	// First is the first CPU of the same machine, with which this one may share what does not show; nil
+	// for the first itself.
+	First CPU
 	// Device answers for physical addresses outside RAM; nil means nobody does.
 	Device Device
 	// Interrupts delivers vectors to the CPU; nil means none ever come.

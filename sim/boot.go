@@ -42,6 +42,7 @@ func (m *Machine) makeCPUs(root uint64) error {
 	m.bootStack = stack.Addr
 	lo, size, _ := m.image.Section(".native")
 	var dir *mmu.Directory
+	var first cpus.CPU
 	if m.cfg.CPUs > 1 {
 		dir = mmu.NewDirectory(m.cfg.CPUs)
 	}
@@ -52,13 +53,15 @@ func (m *Machine) makeCPUs(root uint64) error {
 		}
 		apic := NewLAPIC(m.apicConfig(i))
 		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
-			Memory: m.mem, Directory: dir, Device: apicDevice{apic}, Interrupts: apic,
+			Memory: m.mem, Directory: dir, First: first, Device: apicDevice{apic}, Interrupts: apic,
 			Native: [2]uint64{lo, lo + size}, Phase: m.phase, Root: root,
 		})
 		m.percpu = append(m.percpu, base)
 		m.apics = append(m.apics, apic)
 		m.cpus = append(m.cpus, c)
-		if i != 0 {
+		if i == 0 {
+			first = c
+		} else {
 			c.Init()
 		}
 	}

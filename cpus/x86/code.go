@@ -95,6 +95,8 @@ type fetcher struct {
 	ilook  [64]pageLook
 	itGen  uint64
 	gen    uint64 // generation of decoded code; links of others are void
+
+	library *library // what other CPUs have decoded; nil when there are none
 }
 
 func (f *fetcher) init(ram int) { f.pages, f.gen = make([]*codePage, ram>>12), 1 }
@@ -143,7 +145,7 @@ func (c *CPU) find(pc uint64) *block {
 	}
 	b := line.blocks[off&(lineBytes-1)]
 	if b == nil || b.pc != pc || b.tail != nil && !c.sameTail(b, pc) {
-		if b = c.decodeBlock(pc, c.curPA|off); b == nil {
+		if b = c.blockAt(pc, c.curPA|off); b == nil {
 			return nil
 		}
 		line.blocks[off&(lineBytes-1)] = b

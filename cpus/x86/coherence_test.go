@@ -21,6 +21,7 @@ func neighbours(t *testing.T, n int, model string) (*world, []*CPU) {
 		c := w.isa.New(i, w.cfg, w.bus).(*CPU)
 		c.Boot(w.code(testCode)+uint64(i)*0x1000, w.at(testStack)-uint64(i)*0x1000)
 		all = append(all, c)
+		w.bus.First = all[0]
 	}
 	return w, all
 }

@@ -141,6 +141,11 @@ func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, reset func(*CPU)) *CPU {
 	c.attach(bus.Directory)
 	c.fetcher.init(bus.Memory.Size())
 	c.cur = new(block)
+	if first, ok := bus.First.(*CPU); ok {
+		c.library = first.library
+	} else if bus.Directory != nil {
+		c.library = newLibrary(bus.Memory)
+	}
 	bus.Memory.OnCodeStore(c.dropCode)
 	c.forgetData()
 	c.resetCommon()
