@@ -101,9 +101,24 @@ func (k *Kprobes) aggregate(_ Caller, s *site) error {
 func (k *Kprobes) leave(c Caller, s *site, p uint64) error {
 	k.listDel(p)
 	if k.m.load(p, k.l.p.post) != 0 && !k.anyChild(s, k.l.p.post) {
-		k.m.store(s.head, k.l.p.post, 0)
+		if err := k.forgetPost(c, s); err != nil {
+			return err
+		}
 	}
 	return k.mayOptimize(c, s)
+}
+
+// forgetPost clears the post handler of an aggregate. The path of a hit reads it twice, once to look
+// and once to call, with interrupts off: in between it must not go, so other CPUs are stopped.
+func (k *Kprobes) forgetPost(c Caller, s *site) error {
+	forget := func(Caller) error {
+		k.m.store(s.head, k.l.p.post, 0)
+		return nil
+	}
+	if k.smp.CPUs() == 1 {
+		return forget(c)
+	}
+	return k.smp.StopMachine(c, forget)
 }
 
 // jprobeLeft forgets the break handler of an aggregate whose jprobe has left it, a grace period ago:

@@ -24,8 +24,9 @@
 //
 // Where this package is more careful than the kernels of its era, because they were not safe: a
 // breakpoint that is gone when nobody knows it is executed anew; an aggregate forgets its break
-// handler a grace period after its jprobe has left, and gets one a grace period after its jump has
-// gone; a detour buffer in which a task may be preempted is freed by the optimizer, never sooner.
+// handler a grace period after its jprobe has left, gets one a grace period after its jump has gone,
+// and forgets its post handler while the machine stands still; a detour buffer in which a task may be
+// preempted is freed by the optimizer, never sooner.
 //
 // What one instruction set knows about probes is a value of type Arch; nothing else in the
 // package depends on the instruction set.

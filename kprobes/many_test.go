@@ -18,6 +18,7 @@ type crowd struct {
 	tasks []uint64
 	calls uint64 // of all tasks
 	done  bool   // the tasks are to end
+	own   int    // probes that the kernel has for itself
 }
 
 // bootMany runs body as the first task of a kernel whose CPUs are all up.
@@ -27,7 +28,7 @@ func bootMany(t *testing.T, image string, cpus int, opt Options, body func(w *cr
 	m.Bind("sim_main", func(c *sim.Call) uint64 {
 		l.Call = c
 		l.do(l.smp.Online(c))
-		body(&crowd{live: l, cpus: cpus})
+		body(&crowd{live: l, cpus: cpus, own: len(l.k.sites)})
 		return 0
 	})
 	if err := errors.Join(m.Run(), l.smp.Err()); err != nil {
@@ -40,7 +41,7 @@ func newMany(t *testing.T, image string, cpus int, opt Options) (*sim.Machine, *
 	im := loadImage(t, image)
 	isa := isaOf(im)
 	m, err := sim.New(sim.Config{
-		ISA: isa, CPU: testCPU(isa), Image: im, CPUs: cpus, Budget: 20_000_000 * clock.PerCycle,
+		ISA: isa, CPU: testCPU(isa), Image: im, CPUs: cpus, Budget: 100_000_000 * clock.PerCycle,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func (w *crowd) begin(fn string, want uint64) {
 }
 
 func (w *crowd) loop(c Caller, fn string, want uint64) error {
-	const n = 7
+	const n = 3
 	yield := "cond_resched"
 	if w.k.opt.Quiesce == QuiesceTasks {
 		yield = "schedule" // only what a task does of its own will ends a grace period of the tasks
@@ -142,11 +143,13 @@ type kernel struct {
 }
 
 func kernels() (all []kernel) {
+	all = append(all, kernel{"2005", "x86_64-2005", Default()})
 	for _, patching := range protocols() {
 		for _, quiesce := range []string{QuiesceSched, QuiesceTasks} {
 			o := Default()
 			o.Patching, o.Quiesce, o.Delay = patching, quiesce, 1
 			all = append(all, kernel{patching + "/" + quiesce, "x86_64-2010", o})
+			all = append(all, kernel{patching + "/" + quiesce + "/i386", "i386-2010", o})
 			if quiesce == QuiesceTasks {
 				o.Preempt = true
 				all = append(all, kernel{patching + "/preempt", "x86_64-2010-preempt", o})
