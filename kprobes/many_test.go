@@ -24,7 +24,13 @@ type crowd struct {
 // bootMany runs body as the first task of a kernel whose CPUs are all up.
 func bootMany(t *testing.T, image string, cpus int, opt Options, body func(w *crowd)) {
 	t.Helper()
-	m, l := newMany(t, image, cpus, opt)
+	bootUnder(t, nil, image, cpus, opt, body)
+}
+
+// bootUnder is bootMany with somebody who says which CPU runs when.
+func bootUnder(t *testing.T, policy sim.Policy, image string, cpus int, opt Options, body func(w *crowd)) {
+	t.Helper()
+	m, l := newMany(t, policy, image, cpus, opt)
 	m.Bind("sim_main", func(c *sim.Call) uint64 {
 		l.Call = c
 		l.do(l.smp.Online(c))
@@ -36,12 +42,13 @@ func bootMany(t *testing.T, image string, cpus int, opt Options, body func(w *cr
 	}
 }
 
-func newMany(t *testing.T, image string, cpus int, opt Options) (*sim.Machine, *live) {
+func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Options) (*sim.Machine, *live) {
 	t.Helper()
 	im := loadImage(t, image)
 	isa := isaOf(im)
 	m, err := sim.New(sim.Config{
-		ISA: isa, CPU: testCPU(isa), Image: im, CPUs: cpus, Budget: 100_000_000 * clock.PerCycle,
+		ISA: isa, CPU: testCPU(isa), Image: im, CPUs: cpus, Policy: policy,
+		Budget: 100_000_000 * clock.PerCycle,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +212,7 @@ func (w *crowd) churn(fn string) {
 
 func TestSleepingHandlerIsNamed(t *testing.T) {
 	for _, o := range []Options{plain(), boosting(), Default()} {
-		m, l := newMany(t, "x86_64-2010", 1, o)
+		m, l := newMany(t, nil, "x86_64-2010", 1, o)
 		m.Bind("sim_main", func(c *sim.Call) uint64 {
 			l.Call = c
 			p := l.add(Spec{Symbol: "work_frame", Handler: "handler_sleeping"})
