@@ -290,8 +290,8 @@ type CPU interface {
 type Signals interface {
 	// NMI latches a non-maskable interrupt. It is taken when no earlier one is being handled.
 	NMI()
-	// Init puts the CPU into the state after reset, in which it waits to be booted again. Caches, time
-	// and counters go on.
+	// Init puts the CPU into the state after reset, in which it waits to be booted again. Caches and
+	// counters go on; the time that it waits is in no counter.
 	Init()
 }
 

@@ -279,6 +279,15 @@ func TestDestinations(t *testing.T) {
 	}
 }
 
+func TestInterruptToNobody(t *testing.T) {
+	w := newMany(t, 4, "boot_send", "ready")
+	w.set(t, "arg2", 0x840) // logical, and nobody has a logical destination
+	err := w.Run()
+	if err == nil || !strings.Contains(err.Error(), "cpu 0 sent a fixed interrupt with vector 64 to destination 1, which none of 4 CPUs has") {
+		t.Error(err)
+	}
+}
+
 // TestNMI sends two at once to a CPU with interrupts disabled: the second waits for the iret of the first.
 func TestNMI(t *testing.T) {
 	w := newMany(t, 2, "boot_nmis", "deaf")

@@ -34,16 +34,23 @@ func (m *Machine) send(ipi IPI) {
 	m.At(m.cpus[ipi.From].Now()+m.ipi, func() { m.arrive(ipi) })
 }
 
-// arrive gives an interprocessor interrupt to its targets, in the order of their numbers.
+// arrive gives an interprocessor interrupt to its targets, in the order of their numbers. One that is
+// addressed to nobody would be lost without a word and somebody wait for ever, so the machine stops.
 func (m *Machine) arrive(ipi IPI) {
 	if ipi.Mode == DeliverLowest {
 		m.arbitrate(ipi)
 		return
 	}
+	found := ipi.Shorthand != ToDestination
 	for i, a := range m.apics {
 		if a.Selects(ipi) {
 			m.accept(i, ipi)
+			found = true
 		}
+	}
+	if !found {
+		m.Stop(fmt.Errorf("cpu %d sent a %s interrupt with vector %d to destination %d, which none of %d CPUs has; %s",
+			ipi.From, ipi.Mode, ipi.Vector, ipi.Dest, len(m.cpus), m.where(int(ipi.From))))
 	}
 }
 
