@@ -20,9 +20,10 @@ const (
 //
 // Time is one: an event of time t happens when every running CPU has reached t, and the CPU that is
 // furthest behind runs next, ties by number. It runs until it is lookahead in front of the one that is
-// then furthest behind. Lookahead is the shortest time in which one CPU can learn of another's doing,
-// so that no CPU is shown an effect before its cause and no interprocessor interrupt comes late; only
-// the block of instructions, or the call into Go, in which a CPU crosses a limit may lead it beyond.
+// then furthest behind. Lookahead is a quarter of the shortest time in which one CPU can learn of another's
+// doing, so that no CPU is shown an effect before its cause, no interprocessor interrupt comes late, and
+// a handshake takes the time of its parts; only the block of instructions, or the call into Go, in which a
+// CPU crosses a limit may lead it beyond.
 // CPUs that are parked or asleep have no time of their own and cost nothing.
 type schedule struct {
 	ready     runQueue // the running CPUs by time
@@ -45,7 +46,7 @@ func (s *schedule) init(cfg *Config) {
 	}
 	s.current = -1
 	s.ipi = cfg.CPU.Events[cpus.EventIPI]
-	s.lookahead = max(min(s.ipi, cfg.CPU.Events[cpus.EventTransfer]), minLookahead)
+	s.lookahead = max(min(s.ipi, cfg.CPU.Events[cpus.EventTransfer])/4, minLookahead)
 }
 
 // minLookahead keeps machines whose description makes CPUs hear of each other at once from switching
