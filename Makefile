@@ -48,10 +48,9 @@ fuzz: ## every fuzz target for FUZZTIME
 	GO='$(GO)' FUZZTIME='$(FUZZTIME)' sh .ci/fuzz
 
 guest: ## rebuild the guest images in place (needs gcc and binutils of Debian 12)
-	for era in 2005 2010; do for isa in i386 x86_64; do \
+	for era in 2005 2010 2010-preempt; do for isa in i386 x86_64; do \
 	  sh workloads/kernel/build.sh workloads/images/$$isa-$$era.elf $$era $$isa || exit 1; \
 	done; done
-	sh workloads/kernel/build.sh workloads/images/x86_64-2010-preempt.elf 2010-preempt
 
 guest-fresh: ## fail when a guest image is not what its sources build to
 	$(GO) test -count=1 -v -run '^(TestImagesFresh|TestRebuild)$$' ./workloads

@@ -42,6 +42,14 @@ func bootUnder(t *testing.T, policy sim.Policy, image string, cpus int, opt Opti
 	}
 }
 
+// bootAll is bootMany with the kernel of a year and variant, for every instruction set.
+func bootAll(t *testing.T, kernel string, cpus int, opt Options, body func(w *crowd)) {
+	t.Helper()
+	for _, isa := range isas() {
+		bootMany(t, isa+"-"+kernel, cpus, opt, body)
+	}
+}
+
 func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Options) (*sim.Machine, *live) {
 	t.Helper()
 	im := loadImage(t, image)
@@ -151,15 +159,17 @@ type kernel struct {
 
 func kernels() (all []kernel) {
 	all = append(all, kernel{"2005", "x86_64-2005", Default()})
-	for _, patching := range protocols() {
-		for _, quiesce := range []string{QuiesceSched, QuiesceTasks} {
-			o := Default()
-			o.Patching, o.Quiesce, o.Delay = patching, quiesce, 1
-			all = append(all, kernel{patching + "/" + quiesce, "x86_64-2010", o})
-			all = append(all, kernel{patching + "/" + quiesce + "/i386", "i386-2010", o})
-			if quiesce == QuiesceTasks {
-				o.Preempt = true
-				all = append(all, kernel{patching + "/preempt", "x86_64-2010-preempt", o})
+	for _, isa := range isas() {
+		for _, patching := range protocols() {
+			for _, quiesce := range []string{QuiesceSched, QuiesceTasks} {
+				o := Default()
+				o.Patching, o.Quiesce, o.Delay = patching, quiesce, 1
+				name := isa + "/" + patching + "/"
+				all = append(all, kernel{name + quiesce, isa + "-2010", o})
+				if quiesce == QuiesceTasks {
+					o.Preempt = true
+					all = append(all, kernel{name + "preempt", isa + "-2010-preempt", o})
+				}
 			}
 		}
 	}
@@ -211,19 +221,25 @@ func (w *crowd) churn(fn string) {
 }
 
 func TestSleepingHandlerIsNamed(t *testing.T) {
-	for _, o := range []Options{plain(), boosting(), Default()} {
-		m, l := newMany(t, nil, "x86_64-2010", 1, o)
-		m.Bind("sim_main", func(c *sim.Call) uint64 {
-			l.Call = c
-			p := l.add(Spec{Symbol: "work_frame", Handler: "handler_sleeping"})
-			l.call("work_frame", 1, 2)
-			l.remove(p)
-			return 0
-		})
-		err := errors.Join(m.Run(), l.smp.Err())
-		want := "in the kprobe handler handler_sleeping of the probe at work_frame+0x0"
-		if err == nil || !strings.Contains(err.Error(), "scheduling while atomic") || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
+	for _, isa := range isas() {
+		for _, o := range []Options{plain(), boosting(), Default()} {
+			holdSleepingHandlerIsNamed(t, isa+"-2010", o)
 		}
+	}
+}
+
+func holdSleepingHandlerIsNamed(t *testing.T, image string, o Options) {
+	m, l := newMany(t, nil, image, 1, o)
+	m.Bind("sim_main", func(c *sim.Call) uint64 {
+		l.Call = c
+		p := l.add(Spec{Symbol: "work_frame", Handler: "handler_sleeping"})
+		l.call("work_frame", 1, 2)
+		l.remove(p)
+		return 0
+	})
+	err := errors.Join(m.Run(), l.smp.Err())
+	want := "in the kprobe handler handler_sleeping of the probe at work_frame+0x0"
+	if err == nil || !strings.Contains(err.Error(), "scheduling while atomic") || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one with %q", err, want)
 	}
 }

@@ -37,6 +37,9 @@ func List() []Image {
 		Name: "i386-2010", ISA: "i386", Era: "2010", File: "i386-2010.elf",
 		Text: "i386 kernel of 2.6.33/34: boosting, direct return trampolines, jump optimization",
 	}, {
+		Name: "i386-2010-preempt", ISA: "i386", Era: "2010", File: "i386-2010-preempt.elf",
+		Text: "the same with preemption of kernel code", Preempt: true,
+	}, {
 		Name: "x86_64-2005", ISA: "x86_64", Era: "2005", File: "x86_64-2005.elf",
 		Text: "x86-64 kernel of 2.6.13 to 2.6.15: every probe steps, return probes trap at a trampoline",
 	}, {

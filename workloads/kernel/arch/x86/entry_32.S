@@ -12,6 +12,10 @@
 /* Bit 2 of a stack selector: it is one of the LDT, and may have 16 bits. */
 #define SELECTOR_LDT 4
 
+#ifndef PREEMPT
+#define resume_kernel restore_all
+#endif
+
 /* Stacks below the error code what belongs to pt_regs and gives the kernel its segments. */
 .macro SAVE_ALL
 	cld
@@ -52,6 +56,9 @@ ENDFUNC debug
 	.section .phase.return, "ax"
 /* The way out of exceptions and interrupts: to the kernel, or to user mode after its work is done. */
 FUNC ret_from_exception
+#ifdef PREEMPT
+	cli
+#endif
 	movl $-THREAD_SIZE, %ebp
 	andl %esp, %ebp
 	movl PT_FLAGS(%esp), %eax
@@ -59,10 +66,10 @@ FUNC ret_from_exception
 #if ERA_FRAME_FS_GS
 	andl $(X86_EFLAGS_VM | 3), %eax
 	cmpl $3, %eax
-	jb restore_all
+	jb resume_kernel
 #else
 	testl $(X86_EFLAGS_VM | 3), %eax
-	jz restore_all
+	jz resume_kernel
 #endif
 	cli
 	testl $_TIF_NEED_RESCHED, TI_FLAGS(%ebp)
@@ -70,6 +77,20 @@ FUNC ret_from_exception
 	call schedule
 	jmp ret_from_exception
 ENDFUNC ret_from_exception
+
+#ifdef PREEMPT
+/* Another task may have to run now, if the kernel code allowed it. */
+FUNC resume_kernel
+	cmpl $0, TI_PREEMPT_COUNT(%ebp)
+	jne restore_all
+	testl $_TIF_NEED_RESCHED, TI_FLAGS(%ebp)
+	jz restore_all
+	testl $X86_EFLAGS_IF, PT_FLAGS(%esp)
+	jz restore_all
+	call preempt_schedule_irq
+	jmp restore_all
+ENDFUNC resume_kernel
+#endif
 
 /* An iret to a stack of 16 bits leaves half of esp behind and would need another way. */
 FUNC restore_all
