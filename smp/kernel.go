@@ -175,6 +175,8 @@ func (k *Kernel) Bind(m Machine) {
 	}
 	bind("sched_pick", func(c *sim.Call) uint64 { return k.pick(c, c.Arg(0), c.Arg(1) != 0) })
 	bind("sched_tick", func(c *sim.Call) uint64 { k.tick(c, c.Arg(0) != 0); return 0 })
+	bind("sched_kick", func(*sim.Call) uint64 { return k.nextKick() })
+	bind("sched_timer_count", func(c *sim.Call) uint64 { return k.timerCount(c) })
 	bind("native_thread", func(c *sim.Call) uint64 { return k.Thread(c, c.Arg(0)) })
 	bind("sim_cpu_online", func(c *sim.Call) uint64 { return k.cameUp(c) })
 	bind("schedule_timeout", func(c *sim.Call) uint64 { k.timeout(c, int64(c.Arg(0))); return 0 })

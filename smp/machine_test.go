@@ -21,6 +21,9 @@ const (
 	preempt = "x86_64-2010-preempt"
 )
 
+// images are those that run on several CPUs in different ways.
+var images = []string{plain, preempt, "i386-2010"}
+
 // board is a machine that executes its guest, seen from the task that runs the test.
 type board struct {
 	t *testing.T
@@ -74,7 +77,13 @@ func loadImage(t testing.TB, name string) *sim.Image {
 // runs body as its first task when all are online.
 func run(t *testing.T, image string, opt Options, body func(b *board)) *board {
 	t.Helper()
-	b, err := tryRun(t, image, opt, body)
+	return runPolicy(t, image, opt, nil, body)
+}
+
+// runPolicy is run with the CPUs interleaved by a policy.
+func runPolicy(t *testing.T, image string, opt Options, p sim.Policy, body func(b *board)) *board {
+	t.Helper()
+	b, err := tryRun(t, image, opt, p, body)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b.m.Console())
 	}
@@ -82,10 +91,13 @@ func run(t *testing.T, image string, opt Options, body func(b *board)) *board {
 }
 
 // tryRun is run for machines that may fail.
-func tryRun(t *testing.T, image string, opt Options, body func(b *board)) (*board, error) {
+func tryRun(t *testing.T, image string, opt Options, p sim.Policy, body func(b *board)) (*board, error) {
 	t.Helper()
 	im := loadImage(t, image)
 	isa := x86.ISA64()
+	if im.Bits == 32 {
+		isa = x86.ISA32()
+	}
 	if opt.HZ == 0 {
 		opt.HZ = 10_000
 	}
@@ -94,6 +106,7 @@ func tryRun(t *testing.T, image string, opt Options, body func(b *board)) (*boar
 	var err error
 	b.m, err = sim.New(sim.Config{
 		ISA: isa, CPU: testCPU(isa), Image: im, CPUs: opt.CPUs, Budget: 2e9 * clock.PerCycle,
+		Policy: p,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +144,9 @@ func (b *board) do(err error) {
 		b.t.Error(err)
 	}
 }
+
+// word is the number of bytes of an address.
+func (b *board) word() int { return b.m.ISA().Bits / 8 }
 
 func (b *board) say(format string, args ...any) {
 	b.log = append(b.log, fmt.Sprintf(format, args...))

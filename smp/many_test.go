@@ -11,7 +11,7 @@ import (
 // eachSize runs a test on both kinds of kernels with different numbers of CPUs.
 
 func eachSize(t *testing.T, sizes []int, test func(t *testing.T, image string, cpus int)) {
-	for _, image := range []string{plain, preempt} {
+	for _, image := range images {
 		for _, n := range sizes {
 			t.Run(fmt.Sprintf("%s/%d", image, n), func(t *testing.T) { test(t, image, n) })
 		}
@@ -36,7 +36,7 @@ func (b *board) percpu(cpu int, name string) uint64 {
 	b.t.Helper()
 	a, err := b.m.PerCPU(cpu, name)
 	b.do(err)
-	v, err := b.m.Load(a, 8)
+	v, err := b.m.Load(a, b.word())
 	b.do(err)
 	return v
 }
@@ -137,7 +137,7 @@ func TestSharedCounterLosesNothing(t *testing.T) {
 		run(t, image, Options{CPUs: cpus, Tick: true}, func(b *board) {
 			b.join(b.start(2*cpus, func(c Caller, _ int) { b.call(c, "loop_shared", 500) }))
 			s, _ := b.m.Image().Symbol("many_shared")
-			if v, err := b.m.Load(s.Addr, 8); err != nil || v != uint64(1000*cpus) {
+			if v, err := b.m.Load(s.Addr, b.word()); err != nil || v != uint64(1000*cpus) {
 				t.Errorf("counted %d, want %d: %v", v, 1000*cpus, err)
 			}
 		})

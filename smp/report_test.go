@@ -25,7 +25,7 @@ func TestSchedulingWhileAtomic(t *testing.T) {
 			}
 		}},
 	} {
-		_, err := tryRun(t, plain, Options{CPUs: 2}, s.do)
+		_, err := tryRun(t, plain, Options{CPUs: 2}, nil, s.do)
 		if err == nil || !strings.Contains(err.Error(), "scheduling while atomic: task ") || !strings.Contains(err.Error(), s.want) {
 			t.Errorf("%s: error %v, want one with %q", s.name, err, s.want)
 		}
@@ -33,7 +33,7 @@ func TestSchedulingWhileAtomic(t *testing.T) {
 }
 
 func TestDeadlockIsExplained(t *testing.T) {
-	_, err := tryRun(t, plain, Options{CPUs: 2}, func(b *board) {
+	_, err := tryRun(t, plain, Options{CPUs: 2}, nil, func(b *board) {
 		one, two := Mutex{Name: "one"}, Mutex{Name: "two"}
 		b.join(b.start(2, func(c Caller, i int) {
 			first, second := &one, &two

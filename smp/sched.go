@@ -13,7 +13,7 @@ func (k *Kernel) Pick(c Caller, prev uint64) uint64 { return k.pick(c, prev, fal
 func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	cpu, p := &k.cpus[c.CPU()], k.meet(prev)
 	cpu.curr = nil // nobody need ask this CPU to reschedule
-	preempted := k.count(p)&preemptActive != 0
+	preempted := k.count(p)&preemptActive != 0 && k.state(p) != taskDead
 	k.checkAtomic(cpu, p, irqsOff)
 	k.pass(c, cpu)
 	if !preempted {
@@ -119,16 +119,24 @@ func (k *Kernel) resched(cpu *cpuState) {
 
 // kick sends a reschedule interrupt to every other CPU that has been asked to reschedule.
 func (k *Kernel) kick(c Caller) (self bool) {
-	for len(k.kicks) > 0 {
-		n := k.kicks[0]
-		k.kicks = k.kicks[1:]
-		if n == c.CPU() {
-			self = true
-			continue
-		}
-		k.invoke(c, "smp_send_reschedule", uint64(n))
+	n := len(k.kicks)
+	k.kicks = slices.DeleteFunc(k.kicks, func(cpu int) bool { return cpu == c.CPU() })
+	self = len(k.kicks) < n
+	if len(k.kicks) > 0 {
+		k.invoke(c, "smp_send_kicks")
 	}
 	return self
+}
+
+// nextKick answers the guest's sched_kick: the CPU to interrupt next, or none. The guest asks with
+// interrupts off: nobody is preempted who owes somebody an interrupt.
+func (k *Kernel) nextKick() uint64 {
+	if len(k.kicks) == 0 {
+		return ^uint64(0)
+	}
+	n := k.kicks[0]
+	k.kicks = k.kicks[1:]
+	return uint64(n)
 }
 
 // place chooses the CPU for a task that wakes up: the one it ran on if that is idle, another idle

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -94,11 +95,11 @@ func TestStopMachine(t *testing.T) {
 
 func (b *board) irqsOff(c Caller) bool {
 	for _, r := range b.m.CPU(c.CPU()).Registers() {
-		if r.Name == "rflags" {
+		if strings.HasSuffix(r.Name, "flags") {
 			return r.Value&0x200 == 0
 		}
 	}
-	b.t.Error("no register rflags")
+	b.t.Error("no register of flags")
 	return false
 }
 

@@ -50,13 +50,30 @@ func (k *Kernel) expire(c Caller) {
 // unless another one does already. With periodic ticks there is nothing to do. With a single CPU it
 // is called when that goes idle: kernel code that is not preempted lets no sleeper run earlier.
 func (k *Kernel) arm(c Caller) {
-	if len(k.timers) == 0 || k.opt.Tick || k.many() && k.interrupted(k.timers[0].at) {
-		return
+	switch {
+	case len(k.timers) == 0 || k.opt.Tick:
+	case !k.many():
+		k.invoke(c, "apic_timer_start", k.untilTimer(), 0)
+	case !k.interrupted(k.timers[0].at):
+		k.invoke(c, "sched_timer_arm")
 	}
-	k.cpus[c.CPU()].armed = k.timers[0].at
+}
+
+// untilTimer is what a CPU's timer counts from when it is to interrupt for the next sleeper.
+func (k *Kernel) untilTimer() uint64 {
 	left := max(clock.Ticks(k.timers[0].at)*k.jiffy-k.g.Now(), 0)
 	perTick := clock.FromCycles(k.opt.CPUHz) / clock.Ticks(k.opt.TimerHz)
-	k.invoke(c, "apic_timer_start", uint64(left/perTick)+1, 0)
+	return uint64(left/perTick) + 1
+}
+
+// timerCount answers the guest's sched_timer_count: the caller's CPU, which nothing can take the
+// caller from now, sets its timer to that. 0 is for nothing to do.
+func (k *Kernel) timerCount(c Caller) uint64 {
+	if len(k.timers) == 0 || k.interrupted(k.timers[0].at) {
+		return 0
+	}
+	k.cpus[c.CPU()].armed = k.timers[0].at
+	return k.untilTimer()
 }
 
 // interrupted tells whether the timer of some CPU is set for a jiffy or an earlier one.

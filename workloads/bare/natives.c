@@ -67,6 +67,8 @@ void text_poke_note(unsigned long patch __unused, unsigned long step __unused,
 {
 }
 void sched_tick(unsigned long user __unused) { }
+long sched_kick(void) { return -1; }
+unsigned long sched_timer_count(void) { return 0; }
 void schedule_timeout(unsigned long jiffies __unused) { }
 void rcu_quiescent(void) { }
 void rcu_tasks_quiescent(void) { }

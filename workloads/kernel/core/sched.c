@@ -171,8 +171,12 @@ __idle void cpu_idle(void)
 			continue;
 		}
 		percpu_write(cpu_in_idle, 1);
-		if (unlikely(percpu_read(rcu_wanted)))
+		if (unlikely(percpu_read(rcu_wanted))) {
+			/* Time has passed: look again whether there is something to do. */
 			rcu_quiescent();
+			percpu_write(cpu_in_idle, 0);
+			continue;
+		}
 		/* The instruction after sti is not interrupted. */
 		asm volatile("sti\n\thlt" ::: "memory");
 		percpu_write(cpu_in_idle, 0);

@@ -1,4 +1,5 @@
 /* Local APIC: its timer and the interrupts it delivers. */
+#include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/sched.h>
 #include <asm/processor.h>
@@ -19,6 +20,16 @@ __used void apic_timer_start(unsigned long count, unsigned long periodic)
 	apic_write(APIC_TIMER_DIVIDE, 0xb);
 	apic_write(APIC_LVT_TIMER, LOCAL_TIMER_VECTOR | (periodic ? APIC_LVT_PERIODIC : 0));
 	apic_write(APIC_TIMER_INITIAL, count);
+}
+
+/* Has this CPU interrupted when the next sleeper is due, unless another one will be. */
+__used void sched_timer_arm(void)
+{
+	unsigned long flags = local_irq_save(), count = sched_timer_count();
+
+	if (count)
+		apic_timer_start(count, 0);
+	local_irq_restore(flags);
 }
 
 __used void apic_timer_stop(void)

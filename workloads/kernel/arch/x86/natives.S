@@ -26,6 +26,8 @@
 	NATIVE unregister_jprobes
 	NATIVE sched_pick
 	NATIVE sched_tick
+	NATIVE sched_kick
+	NATIVE sched_timer_count
 	NATIVE schedule_timeout
 	NATIVE rcu_quiescent
 	NATIVE rcu_tasks_quiescent

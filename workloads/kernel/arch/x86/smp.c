@@ -42,9 +42,15 @@ __used void smp_boot_cpu(unsigned long cpu)
 	send_to(cpu, APIC_DM_STARTUP);
 }
 
-__used void smp_send_reschedule(unsigned long cpu)
+/* Interrupts the CPUs that the scheduler wants to reschedule. */
+__used void smp_send_kicks(void)
 {
-	send_to(cpu, RESCHEDULE_VECTOR);
+	unsigned long flags = local_irq_save();
+	long cpu;
+
+	while ((cpu = sched_kick()) >= 0)
+		send_to(cpu, RESCHEDULE_VECTOR);
+	local_irq_restore(flags);
 }
 
 /* Interrupts are on, and the caller stays on its CPU. */

@@ -43,6 +43,10 @@ struct task_struct *sched_pick(struct task_struct *prev, unsigned long irqs_off)
 /* One timer interrupt has arrived, out of user mode or not; interrupts are off. Sets
    TIF_NEED_RESCHED in the thread_info.flags of the current task when another one is to run. */
 void sched_tick(unsigned long user);
+/* A CPU that is to be interrupted so that it reschedules, negative for no more; interrupts are off. */
+long sched_kick(void);
+/* Bus clocks until this CPU's timer is to interrupt, or 0; interrupts are off. */
+unsigned long sched_timer_count(void);
 /* Sleeps for some jiffies. */
 void schedule_timeout(unsigned long jiffies);
 /* A grace period waits for this CPU (per-CPU rcu_wanted), which is idle now. */

@@ -11,7 +11,7 @@ void on_each_cpu(void (*fn)(void *), void *arg);
 
 /* The part of the processor. */
 void smp_boot_cpu(unsigned long cpu);
-void smp_send_reschedule(unsigned long cpu);
+void smp_send_kicks(void);
 void smp_send_call_function(void);
 /* What the interrupt of smp_send_call_function calls. */
 void generic_smp_call_function_interrupt(void);

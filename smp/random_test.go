@@ -1,0 +1,157 @@
+package smp
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"kprobesim/sim"
+)
+
+const seeds = 8
+
+// chance is a policy that lets any CPU run for a few instructions.
+type chance struct {
+	rng   *rand.Rand
+	steps int
+}
+
+func (p *chance) Next(_ *sim.Machine, runnable []int) (cpu, steps int) {
+	return runnable[p.rng.IntN(len(runnable))], 1 + p.rng.IntN(p.steps)
+}
+
+// Random work of many tasks under time and under random interleavings: nobody is lost, nobody runs
+// twice, counters are right, and the machine stops and goes on.
+func TestRandomOperations(t *testing.T) {
+	for _, image := range images {
+		for seed := range uint64(seeds) {
+			t.Run(fmt.Sprintf("%s/%d", image, seed), func(t *testing.T) { holdRandomOperations(t, image, seed) })
+		}
+	}
+}
+
+func holdRandomOperations(t *testing.T, image string, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	opt := Options{
+		CPUs: 1 + rng.IntN(6), Tick: rng.IntN(2) == 0, Slice: int64(1 + rng.IntN(3)), HZ: 50_000,
+		ForceQuiescent: int64(rng.IntN(4)) - 1,
+	}
+	var policy sim.Policy
+	if seed%2 == 1 {
+		policy = &chance{rng, 1 + rng.IntN(60)}
+	}
+	s := &storm{rng: rng}
+	b := runPolicy(t, image, opt, policy, func(b *board) {
+		s.b = b
+		s.run(40)
+	})
+	if s.done != s.begun {
+		t.Errorf("%d of %d operations done", s.done, s.begun)
+	}
+	b.holdPeriods("sched")
+}
+
+// storm is random operations of random tasks.
+type storm struct {
+	b           *board
+	rng         *rand.Rand
+	mutex       Mutex
+	inside      int
+	begun, done int
+	stopped     bool
+	shared      uint64
+}
+
+func (s *storm) run(n int) {
+	b := s.b
+	b.m.Watch(s.holdTask)
+	var tasks []uint64
+	for range n {
+		if len(tasks) > 8 || len(tasks) > 0 && s.rng.IntN(3) == 0 {
+			i := s.rng.IntN(len(tasks))
+			b.do(b.k.Join(b, tasks[i]))
+			tasks = slices.Delete(tasks, i, i+1)
+			continue
+		}
+		tasks = append(tasks, s.thread())
+	}
+	b.join(tasks)
+	shared, _ := b.m.Image().Symbol("many_shared")
+	if v, err := b.m.Load(shared.Addr, b.word()); err != nil || v != s.shared {
+		b.t.Errorf("shared counter %d, want %d: %v", v, s.shared, err)
+	}
+}
+
+// holdTask checks that a task that is switched to runs nowhere else.
+func (s *storm) holdTask(e sim.Event) {
+	if e.Kind != "task" {
+		return
+	}
+	k := s.b.k
+	if k.load(e.ID, k.l.onCPU) != 0 {
+		s.b.t.Errorf("cpu %d takes task %s, which is still in the registers of another one", e.CPU, e.Name)
+	}
+	for i := range k.cpus {
+		if i != e.CPU && k.cpus[i].curr != nil && k.cpus[i].curr.addr == e.ID {
+			s.b.t.Errorf("cpu %d takes task %s, which runs on cpu %d", e.CPU, e.Name, i)
+		}
+	}
+}
+
+// thread starts a task of a random kind that does a few random operations.
+func (s *storm) thread() uint64 {
+	b, ops := s.b, s.rng.Perm(len(operations))[:3]
+	s.begun += len(ops)
+	th := Thread{Name: fmt.Sprint("t", s.begun), CPU: anyCPU, Priority: s.rng.IntN(3) - 1}
+	if s.rng.IntN(3) == 0 {
+		th.CPU, th.Bound = s.rng.IntN(len(b.k.cpus)), true
+	}
+	task, err := b.k.native(b, th, func(c Caller) error {
+		for _, op := range ops {
+			operations[op](s, c)
+			s.done++
+			if s.stopped {
+				b.t.Error("a task runs while the machine is stopped")
+			}
+		}
+		return nil
+	})
+	b.do(err)
+	return task
+}
+
+// operations are what tasks do.
+var operations = []func(s *storm, c Caller){
+	func(s *storm, c Caller) { s.b.do(s.b.k.Sleep(c, int64(s.rng.IntN(4)))) },
+	func(s *storm, c Caller) { s.shared += s.b.call(c, "loop_shared", uint64(s.rng.IntN(100))) },
+	func(s *storm, c Caller) { s.b.call(c, "loop_busy", uint64(s.rng.IntN(5000))) },
+	func(s *storm, c Caller) { s.b.call(c, "loop_sleeping", 3, uint64(s.rng.IntN(3)), 100) },
+	func(s *storm, c Caller) { s.b.do(s.b.k.SynchronizeSched(c)) },
+	func(s *storm, c Caller) { s.b.do(s.b.k.SynchronizeTasks(c)) },
+	func(s *storm, c Caller) { s.b.do(s.b.k.OnEachCPU(c, "tick_work", 1)) },
+	func(s *storm, c Caller) {
+		s.begun++
+		s.b.do(s.b.k.CallRCU(c, func(Caller) error { s.done++; return nil }))
+		s.b.do(s.b.k.Sleep(c, 20)) // longer than a grace period that nobody holds up
+	},
+	func(s *storm, c Caller) {
+		s.b.do(s.b.k.StopMachine(c, func(c Caller) error {
+			s.stopped = true
+			s.b.call(c, "loop_busy", 50)
+			s.stopped = false
+			return nil
+		}))
+	},
+	func(s *storm, c Caller) {
+		s.b.do(s.b.k.Lock(c, &s.mutex))
+		s.inside++
+		s.b.do(s.b.k.Sleep(c, 1))
+		s.b.call(c, "loop_counted", 20)
+		if s.inside != 1 {
+			s.b.t.Errorf("%d tasks hold the mutex", s.inside)
+		}
+		s.inside--
+		s.b.k.Unlock(c, &s.mutex)
+	},
+}
