@@ -127,3 +127,62 @@ func TestTranslationsAreEachCPUs(t *testing.T) {
 		t.Errorf("cpu 1, which had no translation, reads %d, want 2", got)
 	}
 }
+
+// TestLibraryChangesNothing rewrites code between a few contents while two CPUs execute it, and compares
+// CPUs that share what they decode with CPUs that decode for themselves.
+func TestLibraryChangesNothing(t *testing.T) {
+	var all [2][]*CPU
+	var worlds [2]*world
+	for i := range all {
+		worlds[i], all[i] = neighbours(t, 2, cpus.Throughput)
+		for _, c := range all[i] {
+			c.r[rRIP] = testCode
+			if i == 1 {
+				c.library = nil
+			}
+		}
+	}
+	const size = 5 * lineBytes
+	parts := [][]byte{
+		{0xff, 0xc0},                         // inc %eax
+		{0x48, 0x81, 0xc1, 1, 2, 3, 4},       // add $0x4030201,%rcx
+		{0x48, 0xc7, 0xc2, 5, 6, 7, 8},       // mov $0x8070605,%rdx
+		{0x90}, {0xf7, 0xd0}, {0x66, 0x90},   // nop; not %eax; nop
+		{0x81, 0xc3, 0xff, 0xc0, 0xff, 0xc0}, // add $...,%ebx, of which the end is inc
+	}
+	rng := rand.New(rand.NewPCG(8, 8))
+	var versions [3][]byte
+	for i := range versions {
+		for len(versions[i]) < size {
+			versions[i] = append(versions[i], parts[rng.IntN(len(parts))]...)
+		}
+		versions[i] = append(versions[i][:size], 0xe9) // jmp to the start
+		versions[i] = binary.LittleEndian.AppendUint32(versions[i], 1<<32-size-5)
+		versions[i][size-1], versions[i][size-2], versions[i][size-3] = 0x90, 0x90, 0x90
+	}
+	for _, w := range worlds {
+		w.mem.Write(testCode-kernelMap, versions[0])
+	}
+	for step := range 20000 {
+		if step%3 == 0 { // a piece of another version, often one that was there before
+			from := rng.IntN(size - 8)
+			v := versions[rng.IntN(len(versions))]
+			for _, w := range worlds {
+				w.mem.Write(testCode-kernelMap+uint64(from), v[from:from+1+step%8])
+			}
+		}
+		who, n := rng.IntN(2), 1+rng.IntN(30)
+		a, b := all[0][who], all[1][who]
+		an, ae := a.Steps(n, 1<<60)
+		bn, be := b.Steps(n, 1<<60)
+		if an != bn || ae != be || a.r != b.r || a.retire != b.retire {
+			t.Fatalf("step %d, cpu %d: %d steps to %#x at %d, decoding alone %d to %#x at %d",
+				step, who, an, a.PC(), a.retire, bn, b.PC(), b.retire)
+		}
+		if ae.Reason != cpus.Limit { // a torn instruction without a handler: begin again
+			for _, c := range []*CPU{a, b} {
+				c.Boot(testCode, testStack)
+			}
+		}
+	}
+}
