@@ -17,10 +17,10 @@ type steps int
 func (n *steps) Step(*cpus.Step) { *n++ }
 
 // The results directory is the same to the byte for any number of processors and workers, in every
-// run, and with an observer that is told of every instruction: for every instruction set, in every era,
-// and for a collection.
+// run, and with an observer that is told of every instruction: for an experiment, and for the collection,
+// which has every instruction set in every era.
 func TestResultsAreTheSameEverywhere(t *testing.T) {
-	for _, name := range append(slices.Sorted(maps.Keys(eras())), "overhead-published") {
+	for _, name := range []string{e5410, "overhead-published"} {
 		t.Run(name, func(t *testing.T) { sameEverywhere(t, name) })
 	}
 }
@@ -29,6 +29,10 @@ func sameEverywhere(t *testing.T, name string) {
 	var seen steps
 	watched := func(p *Point) (*Measurement, error) {
 		return observed(p, func(*session) cpus.Observer { return &seen })
+	}
+	var sets []string
+	if testing.Short() {
+		sets = []string{"workload.hits=50"}
 	}
 	var want map[string][]byte
 	for _, c := range []struct {
@@ -41,7 +45,7 @@ func sameEverywhere(t *testing.T, name string) {
 		{"once more", 2, 5, MeasurePoint},
 		{"observed", 1, 1, watched},
 	} {
-		got := directory(t, name, c.procs, c.workers, c.measure)
+		got := directory(t, name, sets, c.procs, c.workers, c.measure)
 		if want == nil {
 			want = got
 		}
@@ -54,16 +58,16 @@ func sameEverywhere(t *testing.T, name string) {
 			}
 		}
 	}
-	if seen < 1_000_000 {
+	if seen < 100_000 {
 		t.Errorf("the observer was told of %d instructions only", seen)
 	}
 }
 
 // directory runs an experiment of the program and returns the files of its results.
-func directory(t *testing.T, name string, procs, workers int, m Measure) map[string][]byte {
+func directory(t *testing.T, name string, sets []string, procs, workers int, m Measure) map[string][]byte {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	p, err := NewLoader().Plan(name, nil)
+	p, err := NewLoader().Plan(name, sets)
 	if err != nil {
 		t.Fatal(err)
 	}
