@@ -25,9 +25,9 @@ static struct {
 
 static __stop void set_state(enum stop_state state)
 {
+	stop_state(state);
 	WRITE_VOLATILE(stop.unacked, stop.stoppers);
 	WRITE_VOLATILE(stop.state, state);
-	stop_state(state);
 }
 
 /* Before the stoppers are woken. */
