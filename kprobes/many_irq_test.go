@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"kprobesim/sim"
 )
 
 // A function that runs in interrupts of all CPUs is seen each time, or counted as missed when the
@@ -31,6 +33,42 @@ func TestProbesInInterrupts(t *testing.T) {
 				}
 				w.remove(outer)
 				w.remove(inner)
+				w.holdNothingLeft()
+			})
+		})
+	}
+}
+
+// The timer interrupts of all CPUs are seen, and their returns, while everything else is probed too.
+func TestProbesOnTheTimer(t *testing.T) {
+	for _, o := range kernels() {
+		t.Run(o.name, func(t *testing.T) {
+			bootMany(t, o.image, 3, o.opt, func(w *crowd) {
+				want := w.call("bench_target", 5, 77)
+				outer := w.add(Spec{Symbol: "bench_target", Handler: "handler_work"})
+				w.begin("bench_target", want)
+				ticks := uint64(0)
+				w.m.Watch(func(e sim.Event) {
+					if e.Kind == "tick" {
+						ticks++
+					}
+				})
+				timer := w.add(Spec{Symbol: "smp_apic_timer_interrupt", Handler: "handler_count"})
+				ret := w.add(Spec{
+					Kind: Kretprobe, Symbol: "smp_apic_timer_interrupt", Handler: "ret_shared_count", MaxActive: 9,
+				})
+				before, shared, began := w.sum("handler_hits"), w.shared(), ticks
+				missed, unseen := w.state(timer).NMissed, w.state(ret).NMissed
+				w.sleep(20)
+				hits := w.sum("handler_hits") - before + w.state(timer).NMissed - missed
+				returns := w.shared() - shared + w.state(ret).NMissed - unseen
+				if n := ticks - began; n < 30 || hits+3 < n || hits > n+3 || returns+3 < n || returns > n+3 {
+					t.Errorf("%d timer interrupts, %d hits, %d returns", n, hits, returns)
+				}
+				w.remove(ret)
+				w.remove(timer)
+				w.end()
+				w.remove(outer)
 				w.holdNothingLeft()
 			})
 		})
@@ -75,22 +113,24 @@ func TestProbesWithInterruptsOff(t *testing.T) {
 // nothing is left.
 func TestRandomOperationsOnManyCPUs(t *testing.T) {
 	for i, o := range kernels() {
-		for _, cpus := range []int{2, 5} {
-			t.Run(fmt.Sprintf("%d/%s", cpus, o.name), func(t *testing.T) {
-				bootMany(t, o.image, cpus, o.opt, func(w *crowd) {
-					s := newStorm(w.live, uint64(i))
-					for _, fn := range s.fns {
-						w.begin(fn, s.want[fn])
-					}
-					rng := rand.New(rand.NewPCG(uint64(i), 9))
-					for range 60 {
-						s.step()
-						w.sleep(int64(rng.IntN(2)))
-					}
-					w.end()
-					s.run(0)
-				})
-			})
-		}
+		cpus := 2 + i%4
+		t.Run(fmt.Sprintf("%d/%s", cpus, o.name), func(t *testing.T) {
+			bootMany(t, o.image, cpus, o.opt, func(w *crowd) { w.storm(uint64(i)) })
+		})
 	}
+}
+
+// storm does random operations while every function of them is called on every CPU.
+func (w *crowd) storm(seed uint64) {
+	s := newStorm(w.live, seed)
+	for _, fn := range s.fns {
+		w.begin(fn, s.want[fn])
+	}
+	rng := rand.New(rand.NewPCG(seed, 9))
+	for range 60 {
+		s.step()
+		w.sleep(int64(rng.IntN(2)))
+	}
+	w.end()
+	s.run(0)
 }

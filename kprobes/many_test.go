@@ -243,3 +243,42 @@ func holdSleepingHandlerIsNamed(t *testing.T, image string, o Options) {
 		t.Errorf("error %v, want one with %q", err, want)
 	}
 }
+
+// Once a probe is unregistered, no handler of it runs any more, whatever the CPUs are doing; and
+// none runs twice for a call or without one.
+func TestNoHandlerAfterUnregister(t *testing.T) {
+	for _, o := range kernels() {
+		t.Run(o.name, func(t *testing.T) {
+			bootMany(t, o.image, 4, o.opt, func(w *crowd) {
+				text := w.read("bench_target", 32)
+				w.begin("bench_target", w.call("bench_target", 5, 77))
+				before, calls := w.sum("handler_hits"), w.calls
+				for i := range 6 {
+					p, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
+					w.do(err)
+					w.sleep(int64(1 + i))
+					if i%2 == 0 {
+						w.do(w.k.Disable(w.Call, p))
+						w.do(w.k.WaitOptimizer(w.Call))
+					}
+					w.do(w.k.Remove(w.Call, p))
+					after := w.sum("handler_hits")
+					w.sleep(2)
+					if got := w.sum("handler_hits"); got != after {
+						t.Errorf("round %d: %d handler calls after the probe was gone", i, got-after)
+					}
+				}
+				w.end()
+				// A call that is under way at the begin and at the end is not among those that were counted.
+				if got := w.sum("handler_hits") - before; got == 0 || got > w.calls-calls {
+					t.Errorf("%d handler calls of %d calls", got, w.calls-calls)
+				}
+				w.do(w.k.WaitOptimizer(w.Call))
+				w.holdNothingLeft()
+				if got := w.read("bench_target", 32); got != text {
+					t.Errorf("text %s afterwards, was %s", got, text)
+				}
+			})
+		})
+	}
+}

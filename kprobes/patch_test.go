@@ -1,6 +1,7 @@
 package kprobes
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -150,4 +151,42 @@ func TestMutantsWorkInPeace(t *testing.T) {
 			})
 		}
 	}
+}
+
+// While its jump is pending a probe steps nothing: hits go through the copy in the detour buffer.
+// That holds for the first one, too, and without boosting.
+func TestPendingHitsTakeTheDetour(t *testing.T) {
+	o := Default()
+	o.Boost = false
+	boot(t, o, func(l *live) {
+		want := l.call("bench_target", 1, 2)
+		p, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
+		l.do(err)
+		hits := l.percpu("handler_hits")
+		var seen exceptions
+		l.m.CPU(0).Observe(&seen)
+		got := l.call("bench_target", 1, 2)
+		l.m.CPU(0).Observe(nil)
+		if got != want || l.percpu("handler_hits") != hits+1 {
+			t.Errorf("result %#x, was %#x; %d handler calls", got, want, l.percpu("handler_hits")-hits)
+		}
+		if st := l.state(p); st.Mode != Breakpoint || !st.Queued || strings.Join(seen, " ") != "#BP" {
+			t.Errorf("exceptions %q of a pending hit, want a breakpoint alone; %+v", seen, st)
+		}
+		l.remove(p)
+	})
+}
+
+// What changes text, and what runs while the machine stands still, must not run into its own work.
+func TestPatchingCannotBeProbed(t *testing.T) {
+	boot(t, plain(), func(l *live) {
+		for _, fn := range []string{
+			"text_poke", "text_poke_patch", "text_poke_bp", "store_text", "sync_this_cpu", "poke_notify",
+			"stopper_thread", "text_poke_leave_stop",
+		} {
+			if _, err := l.k.Add(l.Call, Spec{Symbol: fn}); !errors.Is(err, EINVAL) {
+				t.Errorf("registering a probe at %s: %v, want %v", fn, err, EINVAL)
+			}
+		}
+	})
 }

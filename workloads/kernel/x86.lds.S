@@ -42,10 +42,11 @@ SECTIONS {
 	.phase.detour : AT(ADDR(.phase.detour) - OFFSET) ALIGN(64) {
 		*(.phase.detour) *(.phase.detour.patching)
 	}
-	.phase.irq : AT(ADDR(.phase.irq) - OFFSET) ALIGN(64) { *(.phase.irq) }
 	.phase.idle : AT(ADDR(.phase.idle) - OFFSET) ALIGN(64) { *(.phase.idle) }
 	.phase.stop : AT(ADDR(.phase.stop) - OFFSET) ALIGN(64) { *(.phase.stop) }
+	.kprobes.text : AT(ADDR(.kprobes.text) - OFFSET) ALIGN(64) { *(.kprobes.text) }
 	__kprobes_text_end = .;
+	.phase.irq : AT(ADDR(.phase.irq) - OFFSET) ALIGN(64) { *(.phase.irq) }
 	.text : AT(ADDR(.text) - OFFSET) ALIGN(64) { *(.text.head) *(.text .text.*) }
 	.native : AT(ADDR(.native) - OFFSET) ALIGN(64) {
 		__native_start = .; *(.native) __native_end = .;

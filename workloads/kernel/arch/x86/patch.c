@@ -23,14 +23,14 @@ static struct {
 	unsigned long detour;
 } patching;
 
-static void sync_this_cpu(void *patch)
+static __kprobes void sync_this_cpu(void *patch)
 {
 	sync_core();
 	text_poke_note((unsigned long)patch, PATCH_SYNC, NULL);
 }
 
 /* Every CPU has done with what it began before the step. */
-static void sync_all(unsigned long patch, int step)
+static __kprobes void sync_all(unsigned long patch, int step)
 {
 	if (!(text_poke_unsynced & 1 << step))
 		on_each_cpu(sync_this_cpu, (void *)patch);
@@ -42,8 +42,8 @@ __stop void text_poke_leave_stop(void)
 		sync_this_cpu((void *)(unsigned long)text_poke_stopped);
 }
 
-__used void text_poke_bp(unsigned char *addr, const unsigned char *src, unsigned long n,
-			 void *detour, unsigned long patch)
+__kprobes __used void text_poke_bp(unsigned char *addr, const unsigned char *src, unsigned long n,
+				   void *detour, unsigned long patch)
 {
 	static const unsigned char breakpoint = BREAKPOINT_INSTRUCTION;
 

@@ -5,7 +5,7 @@
 #include <asm/text.h>
 
 /* This CPU's own stores, one a byte: others may execute what is there in between. */
-static void store_text(void *addr, const void *src, unsigned long n)
+static __kprobes void store_text(void *addr, const void *src, unsigned long n)
 {
 	unsigned char *to = addr;
 	const unsigned char *from = src;
@@ -15,7 +15,7 @@ static void store_text(void *addr, const void *src, unsigned long n)
 }
 
 /* Writes n bytes over the instructions at addr; src is guest memory. */
-__used void *text_poke(void *addr, const void *src, unsigned long n)
+__kprobes __used void *text_poke(void *addr, const void *src, unsigned long n)
 {
 	unsigned long flags = local_irq_save();
 
@@ -26,8 +26,8 @@ __used void *text_poke(void *addr, const void *src, unsigned long n)
 }
 
 /* The same as a step of a numbered patch, told to the simulator once the bytes are there. */
-__used void text_poke_patch(void *addr, const void *src, unsigned long n, unsigned long patch,
-			    unsigned long step)
+__kprobes __used void text_poke_patch(void *addr, const void *src, unsigned long n,
+				      unsigned long patch, unsigned long step)
 {
 	unsigned long flags = local_irq_save();
 

@@ -31,6 +31,8 @@
 /* Ways to the detour and back to text that has changed, behind what all hits share. */
 #define __patching __phase("detour.patching")
 #define __handler __phase("handler")
+/* No part of a hit, but nothing to be probed either: what a probe's own text is changed by. */
+#define __kprobes __section(".kprobes.text") noinline
 /* Interrupt handlers, the idle loop, and what all CPUs do while the machine is stopped. */
 #define __irq __phase("irq")
 #define __idle __phase("idle")
