@@ -181,10 +181,8 @@ func (t *trial) event(e sim.Event) {
 	case "detour":
 		w.piece(w.areas[1], e)
 	case "probe":
-		if e.Name == "optimized" || e.Name == "unoptimized" {
-			if x := w.textAt(e.Arg); x != nil {
-				x.promise(e.Arg)
-			}
+		if x := w.textAt(e.Arg); x != nil {
+			x.told(e.Name, e.Arg)
 		}
 	}
 }

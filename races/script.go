@@ -130,7 +130,7 @@ func (t *trial) expect(a *Action, i int) error {
 		return nil
 	}
 	st, err := t.k.State(t.probes[i].Addr)
-	if err != nil || st.Mode == a.Mode {
+	if err != nil || st.Mode == a.Mode || a.Mode == kprobes.Breakpoint && st.Mode == kprobes.Boosted {
 		return err
 	}
 	err = fmt.Errorf("probe %s is %s, not %s", t.l.s.Probes[i].Name, st.Mode, a.Mode)
@@ -174,9 +174,6 @@ func (t *trial) unload() error {
 		return err
 	}
 	gone := func(x *text) bool { return x.start >= from.Addr && x.start < to.Addr }
-	for _, x := range t.w.texts {
-		x.gone = gone(x)
-	}
 	for i, p := range t.w.probes {
 		if p.fn >= from.Addr && p.fn < to.Addr {
 			t.w.set(i, maybe)
@@ -200,6 +197,10 @@ func (t *trial) load() error {
 
 // pause keeps callers from calling, once they have returned, or lets them go on.
 func (t *trial) pause(v uint64) error {
+	if v != 0 {
+		t.pauses++
+		v = t.pauses
+	}
 	for _, at := range t.callers {
 		if err := t.m.Store(at+t.fields.pause, 8, v); err != nil {
 			return err
@@ -208,7 +209,7 @@ func (t *trial) pause(v uint64) error {
 	for _, at := range t.callers {
 		for v != 0 {
 			paused, err := t.m.Load(at+t.fields.paused, 8)
-			if err != nil || paused != 0 {
+			if err != nil || paused == v {
 				break
 			}
 			if err := t.smp.Sleep(t.call, 1); err != nil {

@@ -70,6 +70,16 @@ func (t *text) stored(code []byte, cpu, seq int, syncs func() []uint64) {
 	copy(t.now, code)
 }
 
+// told notes what has become of a probe at an address.
+func (t *text) told(what string, addr uint64) {
+	switch what {
+	case "optimized", "unoptimized":
+		t.promise(addr)
+	case "gone": // as its text is about to be
+		t.gone = true
+	}
+}
+
 // promise notes that the protocol has said of the bytes from addr on that every CPU has them as they
 // are now.
 func (t *text) promise(addr uint64) {
@@ -125,7 +135,7 @@ func (t *text) head(pc uint64, probed bool) (uint64, bool) {
 // behind a store into its instructions a processor promises nothing until it has synchronized, but
 // that a breakpoint in the place of the first byte is seen or not. missed tells the stores that the
 // CPU was not made to see.
-func (t *text) unsynced(pc uint64, missed func(c *change) bool) string {
+func (t *text) unsynced(pc uint64, missed func(c *change) bool, probed func(uint64) bool) string {
 	var old []*change
 	for i := range t.changes {
 		if c := &t.changes[i]; c.addr-pc < jumpSize && missed(c) {
@@ -141,34 +151,47 @@ func (t *text) unsynced(pc uint64, missed func(c *change) bool) string {
 				"synchronized since, although the change was said to be done", t.at(pc), c.new, t.at(c.addr), c.old)
 		}
 	}
-	firsts := []byte{t.now[pc-t.start]}
 	for _, c := range old {
-		if c.addr == pc {
-			firsts = append(firsts, c.old)
+		if why := t.torn(pc, c, old, probed); why != "" {
+			return why
 		}
 	}
-	return t.torn(pc, firsts, old)
+	return ""
 }
 
-// torn says whether one of the bytes that may be the first belongs to other bytes behind it than the
-// CPU is sure to have.
-func (t *text) torn(pc uint64, firsts []byte, old []*change) string {
-	off := int(pc - t.start)
-	for _, c := range old {
-		if c.addr == pc {
-			continue
+// torn says whether a byte that another CPU has stored, and that this one may have or not, makes
+// something else of the instruction at pc, or of those that the CPU would go on with.
+func (t *text) torn(pc uint64, c *change, old []*change, probed func(uint64) bool) string {
+	firsts := []byte{t.now[pc-t.start]}
+	for _, o := range old {
+		if o.addr == pc {
+			firsts = append(firsts, o.old)
 		}
-		for _, f := range firsts {
-			now := t.now[c.addr-t.start]
-			orig := t.orig[c.addr-t.start]
-			whole := f == opBreak || f == t.orig[off] && now == orig && c.old == orig
-			if !whole {
-				return fmt.Sprintf("%s: a CPU that has not synchronized may execute %#02x with %#02x or %#02x at %s",
-					t.at(pc), f, c.old, now, t.at(c.addr))
+	}
+	for i, f := range firsts {
+		for _, v := range []byte{c.old, t.now[c.addr-t.start]} {
+			if c.addr != pc && !t.fits(pc, f, i > 0, c.addr, v, probed) {
+				return fmt.Sprintf("%s: a CPU that has not synchronized may execute %#02x there with %#02x at %s",
+					t.at(pc), f, v, t.at(c.addr))
 			}
 		}
 	}
 	return ""
+}
+
+// fits says whether a byte v at addr may stand behind a first byte at pc. stale says that the first
+// byte is one from before, so that the CPU goes on with what stood behind it then.
+func (t *text) fits(pc uint64, first byte, stale bool, addr uint64, v byte, probed func(uint64) bool) bool {
+	off := pc - t.start
+	switch {
+	case first == opBreak:
+		return true
+	case first != t.orig[off]: // a jump: all of it must be sure
+		return false
+	case addr-pc >= uint64(t.length[off]) && !stale:
+		return true // of another instruction, which is judged when it is executed
+	}
+	return v == t.orig[addr-t.start] || v == opBreak && probed(addr)
 }
 
 // at names an address.

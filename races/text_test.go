@@ -67,7 +67,8 @@ func (m *toyMachine) run(cpu, at, n int) (Kind, string) {
 	if k != "" {
 		return k, why
 	}
-	if why = m.t.unsynced(pc, func(c *change) bool { return c.cpu != cpu && c.syncs[cpu] == m.syncs[cpu] }); why != "" {
+	if why = m.t.unsynced(pc, func(c *change) bool { return c.cpu != cpu && c.syncs[cpu] == m.syncs[cpu] },
+		func(a uint64) bool { return a == toyAt || a == toyAt+4 }); why != "" {
 		return Unsynced, why
 	}
 	return "", ""
@@ -164,6 +165,23 @@ func TestEachSyncMatters(t *testing.T) {
 			t.Errorf("without synchronization %d: %q, want %q", skip, bad, want)
 		}
 	}
+}
+
+// TestProbeInsideARegion stores the breakpoint of another probe behind the first one.
+func TestProbeInsideARegion(t *testing.T) {
+	m := newToy()
+	m.store(0, 4, opBreak)
+	k, why := m.run(1, 1, 3)
+	m.expect(t, "the instruction in front of a breakpoint that may not be seen", "", k, why)
+	m.store(0, 0, opBreak)
+	k, why = m.run(1, 0, 1)
+	m.expect(t, "two breakpoints that may not be seen", "", k, why)
+	m.store(0, 2, 0x90)
+	k, why = m.run(1, 0, 1)
+	m.expect(t, "a byte inside an instruction behind them", Unsynced, k, why)
+	m.sync()
+	k, why = m.run(1, 0, 1)
+	m.expect(t, "the same when everybody knows", "", k, why)
 }
 
 func TestVanishedText(t *testing.T) {

@@ -217,7 +217,7 @@ func (w *witness) inText(s *cpus.Step, t *text) {
 	}
 	kind, why := t.check(s.PC, s.Code, w.probedAt(s.PC), w.leads)
 	if kind == "" && len(t.changes) > 0 {
-		if why = t.unsynced(s.PC, w.missed(s.CPU)); why != "" {
+		if why = t.unsynced(s.PC, w.missed(s.CPU), w.probedAt); why != "" {
 			kind = Unsynced
 		}
 	}

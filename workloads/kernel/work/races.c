@@ -10,8 +10,8 @@
 struct race_caller {
 	bench_fn fn;
 	unsigned long a0, a1;
-	unsigned long pause;	/* set by the simulator: stay out of fn */
-	unsigned long paused;	/* out of fn, and staying so */
+	unsigned long pause;	/* set by the simulator: stay out of fn; the number of the pause */
+	unsigned long paused;	/* out of fn since the pause of this number */
 	unsigned long calls;
 };
 
@@ -27,11 +27,12 @@ __used unsigned long race_call(unsigned long arg)
 	struct race_caller *c = (struct race_caller *)arg;
 
 	for (;;) {
-		while (READ_VOLATILE(c->pause)) {
-			WRITE_VOLATILE(c->paused, 1);
+		unsigned long pause;
+
+		while ((pause = READ_VOLATILE(c->pause))) {
+			WRITE_VOLATILE(c->paused, pause);
 			schedule();
 		}
-		WRITE_VOLATILE(c->paused, 0);
 		race_returned(c, c->fn(c->a0, c->a1));
 		/* Whoever never gives up the CPU by itself holds up grace periods of tasks. */
 		if (c->calls & 3)
