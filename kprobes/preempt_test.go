@@ -1,0 +1,57 @@
+package kprobes
+
+import (
+	"testing"
+
+	"kprobesim/sim"
+	"kprobesim/smp"
+)
+
+// On a kernel with preemption a task that is in a handler is interrupted, with the handler in a detour,
+// but not preempted: the path of a hit counts that preemption is disabled, and every count is taken back.
+func TestHandlersAreNotPreempted(t *testing.T) {
+	for _, o := range kernels() {
+		if !o.opt.Preempt {
+			continue
+		}
+		for _, kind := range []Kind{Kprobe, Kretprobe} {
+			bootMany(t, o.image, 1, o.opt, func(w *crowd) { holdHandlers(t, w, kind) })
+		}
+	}
+}
+
+func holdHandlers(t *testing.T, w *crowd, kind Kind) {
+	handler := map[Kind]string{Kprobe: "handler_work", Kretprobe: "ret_work"}[kind]
+	p := w.add(Spec{Kind: kind, Symbol: "bench_target", Handler: handler, MaxActive: 4})
+	if st := w.state(p); st.Mode != Optimized {
+		t.Errorf("the probe is %s", st.Mode)
+	}
+	inside, switches, ticks := false, 0, 0
+	w.m.Watch(func(e sim.Event) {
+		switch e.Kind {
+		case "tick":
+			if w.percpu("current_kprobe") != 0 {
+				ticks++
+			}
+		case "task":
+			switches++
+			inside = inside || w.percpu("current_kprobe") != 0
+		}
+	})
+	for range 2 {
+		task, err := w.smp.Go(w.Call, "loop", func(c smp.Caller) error {
+			_, err := c.InvokeSym("bench_loop", w.addr("bench_target"), 300, 5, 77)
+			return err
+		})
+		w.do(err)
+		w.tasks = append(w.tasks, task)
+	}
+	w.end()
+	if switches < 10 || inside {
+		t.Errorf("%s: %d switches of tasks, one within a handler: %v", handler, switches, inside)
+	}
+	if kind == Kprobe && ticks == 0 {
+		t.Errorf("%s: no tick has met a handler", handler)
+	}
+	w.remove(p)
+}
