@@ -17,8 +17,14 @@ const (
 	collection = "overhead-published"
 )
 
-// several are an experiment of each instruction set and era, and the collection, which has all of them.
-func several() []string { return []string{experiment, "overhead-pentium-m", collection} }
+// several are an experiment of each instruction set and era, and the collection, which has all of them and
+// stands for them when tests are to be short.
+func several() []string {
+	if testing.Short() {
+		return []string{collection}
+	}
+	return []string{experiment, "overhead-pentium-m", collection}
+}
 
 // fake measures without simulating: every hit costs cost cycles, all of them dispatch.
 func fake(cost int64) experiments.Measure {
