@@ -11,7 +11,7 @@ import (
 
 const seeds = 8
 
-// chance is a policy that lets any CPU run for a few instructions.
+// chance is a policy that lets any CPU run for some instructions.
 type chance struct {
 	rng   *rand.Rand
 	steps int
@@ -34,12 +34,12 @@ func TestRandomOperations(t *testing.T) {
 func holdRandomOperations(t *testing.T, image string, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	opt := Options{
-		CPUs: 1 + rng.IntN(6), Tick: rng.IntN(2) == 0, Slice: int64(1 + rng.IntN(3)), HZ: 50_000,
+		CPUs: 1 + rng.IntN(6), Tick: rng.IntN(2) == 0, Slice: int64(1 + rng.IntN(3)), HZ: 10_000,
 		ForceQuiescent: int64(rng.IntN(4)) - 1,
 	}
 	var policy sim.Policy
 	if seed%2 == 1 {
-		policy = &chance{rng, 1 + rng.IntN(60)}
+		policy = &chance{rng, []int{5, 60, 800, 5000}[rng.IntN(4)]}
 	}
 	s := &storm{rng: rng}
 	b := runPolicy(t, image, opt, policy, func(b *board) {
