@@ -120,7 +120,7 @@ func (c *CPU) fetch() *block {
 		b = l.to
 	} else if b = c.find(pc); b == nil {
 		return nil
-	} else if from.pc>>12 == pc>>12 && from.plain && b.tail == nil && !b.spill && !b.watched {
+	} else if from.pc>>12 == pc>>12 && from.plain && b.tail == nil && !b.watched {
 		*l = link{pc, c.gen, b}
 	}
 	if c.iRecent[(b.line-1)&c.iMask] != b.line {

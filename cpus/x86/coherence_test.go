@@ -144,10 +144,10 @@ func TestLibraryChangesNothing(t *testing.T) {
 	}
 	const size = 5 * lineBytes
 	parts := [][]byte{
-		{0xff, 0xc0},                         // inc %eax
-		{0x48, 0x81, 0xc1, 1, 2, 3, 4},       // add $0x4030201,%rcx
-		{0x48, 0xc7, 0xc2, 5, 6, 7, 8},       // mov $0x8070605,%rdx
-		{0x90}, {0xf7, 0xd0}, {0x66, 0x90},   // nop; not %eax; nop
+		{0xff, 0xc0},                       // inc %eax
+		{0x48, 0x81, 0xc1, 1, 2, 3, 4},     // add $0x4030201,%rcx
+		{0x48, 0xc7, 0xc2, 5, 6, 7, 8},     // mov $0x8070605,%rdx
+		{0x90}, {0xf7, 0xd0}, {0x66, 0x90}, // nop; not %eax; nop
 		{0x81, 0xc3, 0xff, 0xc0, 0xff, 0xc0}, // add $...,%ebx, of which the end is inc
 	}
 	rng := rand.New(rand.NewPCG(8, 8))

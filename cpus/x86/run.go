@@ -96,6 +96,9 @@ func (c *CPU) following(b *block, limit clock.Ticks) *block {
 	if b = l.to; b.phase != c.phase || c.iRecent[(b.line-1)&c.iMask] != b.line {
 		return nil
 	}
+	if b.spill && c.iRecent[b.line&c.iMask] != b.line+1 {
+		return nil
+	}
 	return b
 }
 
