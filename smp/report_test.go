@@ -1,6 +1,7 @@
 package smp
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,48 @@ func TestDeadlockIsExplained(t *testing.T) {
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	k, newTask := hall(t)
+	run, wait, sleep, dead := newTask(2), newTask(1), newTask(0), newTask(0)
+	run.name, wait.name, sleep.name, dead.name = "r", "w", "s", "d"
+	k.cpus[2].curr, run.running, dead.dead = run, true, true
+	k.enqueue(wait, 1, false)
+	m := Mutex{Name: "m"}
+	want := "task r: runs on cpu 2\ntask w: could run on cpu 1\ntask s: sleeps\n"
+	if got := k.Explain(); got != want {
+		t.Errorf("explained as\n%swant\n%s", got, want)
+	}
+	sleep.waits = func() string { return "mutex " + m.Name }
+	if got := k.Explain(); !strings.Contains(got, "task s: waits for mutex m\n") {
+		t.Errorf("explained as\n%s", got)
+	}
+}
+
+// Failures of the guest's memory and calls that make no sense are kept as errors.
+func TestFailuresAreKept(t *testing.T) {
+	run(t, plain, Options{CPUs: 2}, func(b *board) {
+		if err := b.k.Online(b); err == nil {
+			t.Error("all CPUs have been started twice")
+		}
+	})
+	for _, s := range []struct {
+		want string
+		do   func(b *board)
+	}{
+		{"enter state 9, which does not exist", func(b *board) { b.call(b, "stop_state", 9) }},
+		{"cannot call", func(b *board) {
+			b.do(b.k.CallRCU(b, func(Caller) error { return errors.New("cannot call") }))
+			b.do(b.k.Sleep(b, 5))
+		}},
+		{"is not mapped", func(b *board) { b.k.store(0x10, b.k.l.state, 1) }},
+	} {
+		b, err := tryRun(t, plain, Options{CPUs: 2}, nil, s.do)
+		if err == nil || b.k.Err() == nil || !strings.Contains(err.Error(), s.want) {
+			t.Errorf("error %v, want one with %q", err, s.want)
 		}
 	}
 }
