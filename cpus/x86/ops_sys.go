@@ -89,7 +89,7 @@ func rdmsr(c *CPU, _ *inst) {
 	case msrTSC:
 		c.putPair(c.tsc())
 	case msrAPICBase:
-		c.putPair(0xfee00800 | boolBit(c.num == 0)<<8)
+		c.putPair(c.apicBase())
 	default:
 		p := c.slotOf(n)
 		if p == nil {
@@ -98,6 +98,27 @@ func rdmsr(c *CPU, _ *inst) {
 		}
 		c.putPair(*p)
 	}
+}
+
+// apicBase is where the local APIC is, enabled, and whether the CPU is the bootstrap processor.
+func (c *CPU) apicBase() uint64 { return apicPA | 1<<11 | boolBit(c.num == 0)<<8 }
+
+// CR8 is the upper half of the local APIC's task priority register (SDM vol. 3, 10.8.6).
+const apicTPR = apicPA + 0x80
+
+func (c *CPU) taskPriority() uint64 {
+	if c.bus.Device == nil {
+		return 0
+	}
+	return c.bus.Device.Load(apicTPR, 4) >> 4 & 15
+}
+
+func (c *CPU) setTaskPriority(v uint64) {
+	if v > 15 {
+		c.raiseCode(vecGP, 0)
+		return
+	}
+	c.storeDevice(apicTPR, 4, v<<4)
 }
 
 func boolBit(b bool) uint64 {
@@ -118,7 +139,10 @@ func wrmsr(c *CPU, _ *inst) {
 	switch {
 	case n == msrTSC:
 		c.msr.tscOffset += int64(v - c.tsc())
-	case n == msrAPICBase: // the local APIC neither moves nor sleeps
+	case n == msrAPICBase:
+		if v != c.apicBase() {
+			c.unmodelled(0, "a local APIC that moves, sleeps or is an x2APIC: %#x in its base register", v)
+		}
 	case p == nil:
 		c.raiseCode(vecGP, 0)
 	case (n == msrFSBase || n == msrGSBase || n == msrKernelGSBase || n == msrLSTAR) && !canonical(v):
@@ -249,7 +273,7 @@ func movFromCR(c *CPU, in *inst) {
 	case 4:
 		c.r[in.dst&31] = c.cr4
 	case 8:
-		c.r[in.dst&31] = 0
+		c.r[in.dst&31] = c.taskPriority()
 	default:
 		c.raise(vecUD)
 	}
@@ -283,6 +307,7 @@ func movToCR(c *CPU, in *inst) {
 		c.setTables()
 		c.flushTLB(true)
 	case 8:
+		c.setTaskPriority(v)
 	default:
 		c.raise(vecUD)
 	}
