@@ -340,5 +340,6 @@ type Step struct {
 	Stalls     Stalls      // delays met on the way; overlapped ones may exceed End-Start
 	Phase      uint8
 	Context    uint8  // exception context, see Counters
+	Masked     bool   // behind it, interrupts that can be disabled are
 	Exception  string // "" or the exception delivered instead of or after it, such as "#BP"
 }

@@ -3,6 +3,7 @@ package experiments
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"kprobesim/cpus"
@@ -49,7 +50,8 @@ func accountOf(phase string, context int) account {
 		return forStop
 	case "irq":
 		return forInterrupts
-	case "dispatch", "handler", "step", "kretprobe", "detour":
+	}
+	if slices.Contains(probePhases(), phase) {
 		return forProbes
 	}
 	switch context {
@@ -61,10 +63,22 @@ func accountOf(phase string, context int) account {
 	return forKernel
 }
 
+// probePhases are the phases of code that only probes execute.
+func probePhases() []string { return []string{"dispatch", "handler", "step", "kretprobe", "detour"} }
+
 // reading is what the counters of all CPUs say at a time.
 type reading struct {
 	at  clock.Ticks
 	all []cpus.Counters
+}
+
+// settle lets the other CPUs catch up with the caller's, which is ahead after work that is charged.
+func (s *session) settle() error {
+	if s.m.CPUs() == 1 {
+		return nil
+	}
+	_, err := s.call.InvokeSym("catch_up")
+	return err
 }
 
 // read takes a reading. A CPU that sleeps has counted up to when it fell asleep.

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
 
 	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
 	"kprobesim/results"
 	"kprobesim/sim"
+	"kprobesim/smp"
 )
 
 // Kernel is the guest kernel that a point boots.
@@ -17,6 +20,45 @@ type Kernel struct {
 	Memory   int64 // bytes of RAM
 	HZ       int64 // jiffies a second
 	CPUs     int64
+	Tick     string // TickNone or TickPeriodic
+	Preempt  string // PreemptNone or PreemptFull
+	Patching string // how text is changed: kprobes.PatchStop or kprobes.PatchBreakpoint
+	Quiesce  string // what the optimizer waits for: kprobes.QuiesceSched or kprobes.QuiesceTasks
+}
+
+// Ticks: whether the timer interrupts every CPU in every jiffy, or one CPU when somebody is due.
+const (
+	TickNone     = "none"
+	TickPeriodic = "periodic"
+)
+
+// Preemption of kernel code, which is decided when the kernel is built. The image with it has the name of
+// the one without and "-preempt" behind it.
+const (
+	PreemptNone = "none"
+	PreemptFull = "full"
+)
+
+// imageName is the name of the image with the preemption that the experiment asks for.
+func (k Kernel) imageName() string {
+	const suffix = "-preempt"
+	if k.Preempt == PreemptFull && !strings.HasSuffix(k.Image, suffix) {
+		return k.Image + suffix
+	}
+	return k.Image
+}
+
+// checkPreempt holds what an experiment says of preemption against its image, or takes it from there.
+func (k *Kernel) checkPreempt(im *sim.Image) error {
+	has := PreemptNone
+	if smp.Preemptible(im) {
+		has = PreemptFull
+	}
+	if k.Preempt != "" && k.Preempt != has {
+		return fmt.Errorf("image %s is built with preemption %s, not %s", im.Name, has, k.Preempt)
+	}
+	k.Preempt = has
+	return nil
 }
 
 // Workload is what runs: a loop that calls a function.
@@ -27,6 +69,15 @@ type Workload struct {
 	Offset uint64   // where in the target the probe sits, in bytes
 	Hits   int64    // calls that are measured
 	Warmup int64    // calls before, that are not
+
+	// Of kinds other than the overhead of a hit:
+	Load   string // what the CPUs do meanwhile: LoadIdle or LoadBusy
+	Batch  int64  // probes that are changed together
+	Singly int64  // the most of them that are changed one by one
+	Tasks  int64  // that call the target
+	Period int64  // of a timer, in microseconds
+	// Interrupts is how many of the timer's interrupts are measured.
+	Interrupts int64
 }
 
 // Probe kinds.
@@ -123,6 +174,11 @@ func readKernel(r *doc.Reader) Kernel {
 		Memory: doc.Opt(r, "memory", 64<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
 		HZ:     doc.Opt(r, "hz", 1000, doc.Int(1, 10000)),
 		CPUs:   doc.Opt(r, "cpus", 1, doc.Int(1, sim.MaxCPUs)),
+
+		Tick:     doc.Opt(r, "tick", TickNone, doc.OneOf(TickNone, TickPeriodic)),
+		Preempt:  doc.Opt(r, "preempt", "", doc.OneOf(PreemptNone, PreemptFull)),
+		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.PatchStop, kprobes.PatchBreakpoint)),
+		Quiesce:  doc.Opt(r, "quiesce", kprobes.QuiesceSched, doc.OneOf(kprobes.QuiesceSched, kprobes.QuiesceTasks)),
 	}
 }
 

@@ -30,7 +30,10 @@ const KindOverhead = "overhead"
 
 // kinds lists every kind, the default first.
 func kinds() []kind {
-	return []kind{overheadKind()}
+	return []kind{
+		overheadKind(), latencyKind(), bystanderKind(), scalingKind(), irqOffKind(), unregisterKind(),
+		missedKind(),
+	}
 }
 
 func overheadKind() kind {

@@ -201,7 +201,7 @@ func (l *Loader) findImage(k Kernel, base string) (string, func() ([]byte, error
 	}
 	var known []string
 	for _, im := range l.Images {
-		if im.Name != k.Image {
+		if im.Name != k.imageName() {
 			known = append(known, im.Name)
 			continue
 		}

@@ -97,7 +97,9 @@ func (l *Loader) Plan(name string, sets []string) (*Plan, error) {
 func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 	root = root.Clone()
 	machine := p.apply(root, settings)
-	axes := readSweep(root, &p.errs)
+	axes := slices.DeleteFunc(readSweep(root, &p.errs), func(a axis) bool {
+		return slices.ContainsFunc(settings, func(s doc.Setting) bool { return slices.Equal(s.Path, a.path) })
+	})
 	combos := combinations(axes, maxPoints)
 	if combos == nil {
 		p.errs.Add(root.Get("sweep").Pos, "sweep: more than %d combinations: sweep fewer values",
@@ -150,6 +152,10 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 		return
 	}
 	pt.Image = im
+	if err := pt.Kernel.checkPreempt(im.Image); err != nil {
+		p.errs.Join(at(root, "kernel", "preempt"), fmt.Errorf("kernel.preempt: %w", err))
+		return
+	}
 	p.checkGuest(root, &pt, e)
 	for i, probe := range e.Probes {
 		p.addRole(root, &probe, i, e, m)

@@ -38,7 +38,7 @@ func boot(p *Point, body func(*session) error) error {
 	}
 	s.k, err = smp.New(s.m, s.m.Image(), smp.Options{
 		HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, TimerHz: p.Machine.TimerHz, CPUs: int(p.Kernel.CPUs),
-		Preempt: smp.Preemptible(s.m.Image()),
+		Preempt: p.Kernel.Preempt == PreemptFull, Tick: p.Kernel.Tick == TickPeriodic,
 	})
 	if err != nil {
 		return err
@@ -71,6 +71,7 @@ func budget(p *Point) clock.Ticks {
 // single-step, without optimization to boost.
 func (p *Point) kernelOptions() kprobes.Options {
 	o := kprobes.Default()
+	o.Patching, o.Quiesce, o.Preempt = p.Kernel.Patching, p.Kernel.Quiesce, p.Kernel.Preempt == PreemptFull
 	o.Boost = p.Probe.Mode != Step
 	o.OptProbes = p.Probe.Mode == Optimized
 	o.Optimization = o.OptProbes

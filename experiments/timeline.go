@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"kprobesim/cpus"
@@ -63,7 +64,8 @@ const (
 // watcher makes a timeline: it observes every instruction of every CPU and hears of events.
 type watcher struct {
 	im     *sim.Image
-	phases []layer // by phase of the ISA: what its code is part of
+	phases []string
+	enters uint64 // address of the return probes' trampoline
 	t      results.Timeline
 	cpus   []cpuTrack
 	flows  map[flowKey]uint64 // arrows that have begun and not arrived
@@ -86,10 +88,10 @@ type flowKey struct {
 }
 
 func newWatcher(im *sim.Image, isa *cpus.ISA, n int, hz int64, title string) *watcher {
-	w := &watcher{im: im, flows: map[flowKey]uint64{}}
+	w := &watcher{im: im, phases: isa.Phases, flows: map[flowKey]uint64{}}
 	w.t = results.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
-	for _, phase := range isa.Phases {
-		w.phases = append(w.phases, layerOf(phase))
+	if sym, ok := im.Symbol("kretprobe_trampoline"); ok {
+		w.enters = sym.Addr
 	}
 	for i := range n {
 		w.cpus = append(w.cpus, cpuTrack{id: w.t.Track(fmt.Sprintf("CPU %d", i))})
@@ -97,28 +99,20 @@ func newWatcher(im *sim.Image, isa *cpus.ISA, n int, hz int64, title string) *wa
 	return w
 }
 
-// layerOf says what the code of a phase is part of.
-func layerOf(phase string) layer {
-	switch phase {
-	case "entry", "dispatch", "handler", "step", "return", "kretprobe", "detour":
+// layerOf says what an instruction is part of. A hit begins with an exception, in a detour buffer or in
+// the trampoline of return probes, and lasts as long as code of probes runs; an interrupt is where the
+// exception context says so.
+func (w *watcher) layerOf(c *cpuTrack, s *cpus.Step) layer {
+	phase := w.phases[s.Phase]
+	switch {
+	case s.Context == cpus.Breakpoint || s.Context == cpus.SingleStep || phase == "detour" || s.PC == w.enters:
 		return inProbe
-	case "irq":
+	case c.top() == inProbe && slices.Contains(probePhases(), phase):
+		return inProbe
+	case s.Context == cpus.Interrupted || phase == "irq":
 		return inIRQ
 	}
 	return inTask
-}
-
-// layerOfStep says what an instruction is part of: its exception context decides where its code serves
-// more than one.
-func (w *watcher) layerOfStep(s *cpus.Step) layer {
-	by := w.phases[s.Phase]
-	switch {
-	case s.Context == cpus.Breakpoint || s.Context == cpus.SingleStep:
-		return inProbe
-	case s.Context == cpus.Interrupted && by != inProbe:
-		return inIRQ
-	}
-	return by
 }
 
 // Step implements cpus.Observer.
@@ -130,7 +124,7 @@ func (w *watcher) Step(s *cpus.Step) {
 	if !c.task {
 		w.begin(c, s)
 	}
-	l := w.layerOfStep(s)
+	l := w.layerOf(c, s)
 	if l == inTask {
 		c.before = s.PC
 	}

@@ -3,6 +3,7 @@ package experiments
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,5 +155,122 @@ func TestTimelineOfOneCPU(t *testing.T) {
 		if want := calls * c.per; hits != want {
 			t.Errorf("%s: %d hits are in the timeline, want %d", c.point, hits, want)
 		}
+	}
+}
+
+// TestTimelineOfOptimization follows one optimization on four busy CPUs: delay, grace period, and the
+// change of text by either protocol, in the order that the kernel specifies.
+func TestTimelineOfOptimization(t *testing.T) {
+	for _, c := range []struct {
+		patching string
+		steps    int // of the change of text
+		want     []string
+	}{
+		{"stop_machine", 1, []string{
+			"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
+			"stop: prepare", "stop: disable-irq", "stop: run", "patch: whole", "stop: exit", "sync", "optimized",
+		}},
+		{"breakpoint", 3, []string{
+			"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
+			"patch: breakpoint", "sync", "patch: tail", "sync", "patch: first", "sync", "optimized",
+		}},
+	} {
+		sets := []string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=busy", "kernel.patching=" + c.patching}
+		events := decodeTimeline(t, timelineOf(t, KindLatency, "o", sets...))
+		if got := protocolSteps(events); !slices.Equal(got, c.want) {
+			t.Errorf("%s: the steps are\n%q\nwant\n%q", c.patching, got, c.want)
+		}
+		checkGrace(t, c.patching, events)
+		checkTracks(t, c.patching, events)
+		checkSyncs(t, events, c.steps)
+	}
+}
+
+// protocolSteps lists the steps of protocols in a timeline, what is repeated but once.
+func protocolSteps(events []told) []string {
+	var steps []string
+	for _, e := range events {
+		switch {
+		case e.what != toldInstant || e.kind == onIPI:
+		case len(steps) == 0 && e.name != "registered": // what came before
+		case len(steps) == 0 || steps[len(steps)-1] != e.name:
+			steps = append(steps, e.name)
+		}
+	}
+	return steps
+}
+
+// checkGrace: five jiffies of a millisecond lie before the grace period, and every CPU but the idle ones
+// passes a quiescent state in it.
+func checkGrace(t *testing.T, name string, events []told) {
+	t.Helper()
+	var registered, begun uint64
+	seen := map[uint64]bool{}
+	for _, e := range events {
+		switch e.name {
+		case "optimizing":
+			registered = e.nanos
+		case "grace period begins (sched)":
+			begun = e.nanos
+		case "quiescent (sched)":
+			seen[e.track] = true
+		}
+	}
+	if d := begun - registered; d < 4_000_000 || d > 5_100_000 {
+		t.Errorf("%s: the grace period begins %d ns after the wish to optimize, want nearly 5 jiffies", name, d)
+	}
+	if len(seen) != 4 {
+		t.Errorf("%s: CPUs %v passed a quiescent state, want all four", name, seen)
+	}
+}
+
+// checkTracks: each CPU has its busy task, the interrupts of its timer, and with stop_machine its stopper.
+func checkTracks(t *testing.T, name string, events []told) {
+	t.Helper()
+	for cpu := range uint64(4) {
+		kinds := map[string]int{}
+		for _, e := range events {
+			if e.track == cpu && e.what == toldBegin {
+				kinds[e.kind]++
+			}
+		}
+		if kinds[onTask] == 0 || kinds[onIRQ] == 0 || name == "stop_machine" && kinds[onStopper] == 0 {
+			t.Errorf("%s: cpu %d has the slices %v", name, cpu, kinds)
+		}
+	}
+}
+
+// checkSyncs: behind every step of the patch each CPU synchronizes before the next one, and an arrow
+// leads from the step to it.
+func checkSyncs(t *testing.T, events []told, want int) {
+	t.Helper()
+	var flows []uint64
+	steps := 0
+	wished, live := false, false // the optimizer's patch; the one before it armed the breakpoint
+	for _, e := range events {
+		switch {
+		case e.name == "optimizing":
+			wished = true
+		case e.name == "grace period ends (sched)":
+			live = wished
+		case !live:
+		case e.kind == onPatch:
+			if len(flows) != 0 {
+				t.Errorf("step %s while %d CPUs have not synchronized for the one before", e.name, len(flows))
+			}
+			flows = slices.Clone(e.flow)
+			if steps++; len(flows) != 4 {
+				t.Errorf("step %s has arrows to %d CPUs, want 4", e.name, len(flows))
+			}
+		case e.kind == onSync:
+			i := slices.Index(flows, append(e.end, 0)[0])
+			if i < 0 {
+				t.Fatalf("cpu %d synchronizes at the end of arrows %v, open are %v", e.track, e.end, flows)
+			}
+			flows = slices.Delete(flows, i, i+1)
+		}
+	}
+	if steps != want || len(flows) != 0 {
+		t.Errorf("%d steps, want %d, and %d arrows end nowhere", steps, want, len(flows))
 	}
 }

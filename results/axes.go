@@ -27,6 +27,18 @@ func newPlot(f *Frame) *plot.Plot {
 	return p
 }
 
+// besideLabel sets the label of the value axis and returns what is left for the plot. The library keeps
+// room for it as if it stood at the middle value, which on a logarithmic axis is near the top.
+func besideLabel(c draw.Canvas, p *plot.Plot) draw.Canvas {
+	style, words := p.Y.Label.TextStyle, p.Y.Label.Text
+	p.Y.Label.Text = ""
+	left := draw.Crop(c, style.Height(words)+p.Y.Label.Padding, 0, 0, 0)
+	data := p.DataCanvas(left)
+	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XCenter, draw.YTop
+	c.FillText(style, vg.Point{X: c.Min.X, Y: (data.Min.Y + data.Max.Y) / 2}, words)
+	return left
+}
+
 // categories puts names under whole numbers from 0 and leaves half a step at each end.
 func categories(p *plot.Plot, names []string) {
 	ticks := make(plot.ConstantTicks, len(names))

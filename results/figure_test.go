@@ -85,7 +85,7 @@ func TestRenderRefuses(t *testing.T) {
 		return &Bars{Groups: []string{"g"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: v}}}}, Log: log}
 	}
 	point := func(x, y float64, logX, logY bool) *Lines {
-		return &Lines{Series: []LineSeries{{"s", []XY{{X: x, Y: y}}}}, LogX: logX, LogY: logY}
+		return &Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: x, Y: y}}}}, LogX: logX, LogY: logY}
 	}
 	for _, c := range []struct {
 		f    Figure
@@ -125,9 +125,9 @@ func TestRenderOdd(t *testing.T) {
 		&Bars{Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1e12, Label: "µ→∞"}}}}, Log: true},
 		&Panels{Columns: 3, Panels: []*Bars{{Frame: Frame{Title: strings.Repeat("long ", 40)}, Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1}}}}}}},
 		&Stack{Groups: one, Layers: []Layer{{"l", []float64{0}}}},
-		&Lines{Series: []LineSeries{{"s", []XY{{X: 0, Y: 0}}}}},
-		&Lines{Series: []LineSeries{{"s", []XY{{X: 1, Y: -5}, {X: 2, Y: -7}}}, {Name: "empty"}}},
-		&Lines{Series: []LineSeries{{"s", []XY{{X: 8, Y: 3}}}}, LogX: true, LogY: true},
+		&Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 0, Y: 0}}}}},
+		&Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 1, Y: -5}, {X: 2, Y: -7}}}, {Name: "empty"}}},
+		&Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 8, Y: 3}}}}, LogX: true, LogY: true},
 	} {
 		if _, err := Render(f, "odd"); err != nil {
 			t.Errorf("%+v: %v", f, err)

@@ -19,13 +19,18 @@ type XY struct {
 	Low, High float64
 }
 
-// LineSeries is a line through its points in their order.
+// LineSeries is a line through its points in their order. Lines of the same group have one colour and
+// one mark; the second one of it is dashed and its marks are hollow. Without a group a line has a
+// style of its own.
 type LineSeries struct {
 	Name   string
 	Points []XY
+	Group  string
+	Second bool
 }
 
-// Lines is a chart of lines with points, for sweeps. Lines differ in colour, dashes and marks.
+// Lines is a chart of lines with points, for sweeps. Lines differ in colour, dashes and marks, up to six
+// of them, or six groups of two.
 type Lines struct {
 	Frame
 	Series     []LineSeries
@@ -68,6 +73,29 @@ func (l *Lines) check(p XY) error {
 
 func (p XY) whisker() bool { return p.Low != 0 || p.High != 0 }
 
+// style returns how the i-th series is drawn.
+func (l *Lines) style(i int) (draw.LineStyle, draw.GlyphStyle) {
+	s := l.Series[i]
+	if s.Group == "" {
+		return lineStyle(i)
+	}
+	var groups []string
+	for _, o := range l.Series {
+		if !slices.Contains(groups, o.Group) {
+			groups = append(groups, o.Group)
+		}
+	}
+	line, mark := lineStyle(slices.Index(groups, s.Group))
+	line.Dashes = nil
+	if s.Second {
+		line.Dashes = []vg.Length{4, 2}
+		shape, _ := mark.Shape.(polygon) // all are
+		shape.hollow = true
+		mark.Shape = shape
+	}
+	return line, mark
+}
+
 // lineStyle returns the colour, dashes and mark of the i-th line; all three change together.
 func lineStyle(i int) (draw.LineStyle, draw.GlyphStyle) {
 	palette := []color.RGBA{
@@ -79,17 +107,20 @@ func lineStyle(i int) (draw.LineStyle, draw.GlyphStyle) {
 		{0xc0, 0x88, 0x00, 0xff}, // orange
 	}
 	dashes := [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 4}, {1, 2}}
-	marks := []polygon{{24, 0}, {4, 0.125}, {3, 0.25}, {4, 0}, {3, 0.75}, {5, 0.25}}
+	marks := []polygon{
+		{sides: 24}, {sides: 4, turn: 0.125}, {sides: 3, turn: 0.25}, {sides: 4}, {sides: 3, turn: 0.75}, {sides: 5, turn: 0.25},
+	}
 	colour := palette[i%len(palette)]
 	line := draw.LineStyle{Color: colour, Width: lineWidth, Dashes: dashes[i%len(dashes)]}
 	mark := draw.GlyphStyle{Color: colour, Radius: markRadius, Shape: marks[i%len(marks)]}
 	return line, mark
 }
 
-// polygon is a filled regular mark; turn is the place of its first corner in whole turns.
+// polygon is a regular mark, filled unless hollow; turn is the place of its first corner in whole turns.
 type polygon struct {
-	sides int
-	turn  float64
+	sides  int
+	turn   float64
+	hollow bool
 }
 
 // DrawGlyph draws the mark with a thin paper edge that lifts it off the lines.
@@ -102,6 +133,11 @@ func (g polygon) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 		sin, cos := math.Sincos(2*math.Pi*g.turn + corner*float64(i))
 		points[i] = at.Add(vg.Point{X: radius * vg.Length(cos), Y: radius * vg.Length(sin)})
 	}
+	if g.hollow {
+		c.FillPolygon(paper(), points)
+		c.StrokeLines(draw.LineStyle{Color: style.Color, Width: 1}, append(points, points[0]))
+		return
+	}
 	c.FillPolygon(style.Color, points)
 	c.StrokeLines(draw.LineStyle{Color: paper(), Width: 0.4}, append(points, points[0]))
 }
@@ -109,7 +145,7 @@ func (g polygon) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 func (l *Lines) legend() []legendEntry {
 	var entries []legendEntry
 	for i, s := range l.Series {
-		line, mark := lineStyle(i)
+		line, mark := l.style(i)
 		entries = append(entries, legendEntry{s.Name, 2 * swatchW, func(c *draw.Canvas, r vg.Rectangle) {
 			y := (r.Min.Y + r.Max.Y) / 2
 			c.StrokeLine2(line, r.Min.X, y, r.Max.X, y)
@@ -125,6 +161,9 @@ func (l *Lines) draw(c draw.Canvas) {
 	l.xAxis(&p.X, xs)
 	valueAxis(&p.Y, low, high, plainRoom/2/(c.Max.Y-c.Min.Y), l.LogY)
 	p.Add(grid{}, painter(l.paintLines))
+	if l.LogY {
+		c = besideLabel(c, p)
+	}
 	p.Draw(c)
 }
 
@@ -179,7 +218,7 @@ func sweepTicks(xs []float64) plot.Ticker {
 
 func (l *Lines) paintLines(c *draw.Canvas, at func(x, y float64) vg.Point) {
 	for i, s := range l.Series {
-		line, mark := lineStyle(i)
+		line, mark := l.style(i)
 		var path []vg.Point
 		for _, p := range s.Points {
 			path = append(path, at(p.X, p.Y))

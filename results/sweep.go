@@ -82,24 +82,26 @@ func several(points []Point, f func(Point) string) bool {
 }
 
 // SweepLine is a metric that SweepLines draws. Series names the line that a point belongs to; points
-// for which it is "" are left out.
+// for which it is "" are left out. Style, if set, says of which group of lines that one is, and whether it
+// is the second one of it.
 type SweepLine struct {
 	Metric string
 	Series func(Point) string
+	Style  func(Point) (group string, second bool)
 }
 
 // SweepLines charts metrics over a swept number: one line for every name that Series gives, in the
 // order of the points, metric by metric. On an axis that is logarithmic a value of zero is left out,
-// and the caption says so.
+// and the caption says so. A point that does not sweep the number is left out, too.
 func SweepLines(s *Set, frame Frame, key string, logX, logY bool, metrics ...SweepLine) (*Lines, error) {
 	l := &Lines{Frame: frame, LogX: logX, LogY: logY}
 	l.Caption = slices.Clone(l.Caption)
-	dropped := map[string]bool{}
+	var dropped []string
 	for _, m := range metrics {
 		for _, p := range s.Points() {
 			r, ok := s.Get(p, m.Metric)
 			name := m.Series(p)
-			if !ok || name == "" {
+			if !ok || name == "" || p.Swept(key) == "" {
 				continue
 			}
 			x, err := ParseValue(p.Swept(key))
@@ -107,27 +109,60 @@ func SweepLines(s *Set, frame Frame, key string, logX, logY bool, metrics ...Swe
 				return nil, fmt.Errorf("point %s: %s is no number to chart over: %w", p.Probe, key, err)
 			}
 			if logY && r.Value.Cmp(Value{}) <= 0 || logX && x.Cmp(Value{}) <= 0 {
-				if !dropped[name] {
-					l.Caption = append(l.Caption, fmt.Sprintf("not drawn: zeros of %s", name))
+				if !slices.Contains(dropped, name) {
+					dropped = append(dropped, name)
 				}
-				dropped[name] = true
 				continue
 			}
-			l.add(name, XY{X: x.Float(), Y: r.Value.Float()})
+			line := l.line(name)
+			line.Points = append(line.Points, XY{X: x.Float(), Y: r.Value.Float()})
+			if m.Style != nil {
+				line.Group, line.Second = m.Style(p)
+			}
 		}
 	}
+	if len(dropped) > 0 {
+		l.Caption = append(l.Caption, "not drawn, as it is zero: "+strings.Join(dropped, "; "))
+	}
+	l.noteHidden()
 	if len(l.Series) == 0 {
 		return nil, errors.New("nothing to chart: no point has the metric")
 	}
 	return l, nil
 }
 
-// add appends a point to the line of a name.
-func (l *Lines) add(name string, at XY) {
+// noteHidden says in the caption which lines lie under others.
+func (l *Lines) noteHidden() {
+	for i, s := range l.Series {
+		for _, above := range l.Series[i+1:] {
+			if len(s.Points) > 0 && slices.Equal(s.Points, above.Points) {
+				l.Caption = append(l.Caption, fmt.Sprintf("%s lies under %s", s.Name, above.Name))
+				break
+			}
+		}
+	}
+}
+
+// line returns the line of a name.
+func (l *Lines) line(name string) *LineSeries {
 	i := slices.IndexFunc(l.Series, func(s LineSeries) bool { return s.Name == name })
 	if i < 0 {
 		i = len(l.Series)
 		l.Series = append(l.Series, LineSeries{Name: name})
 	}
-	l.Series[i].Points = append(l.Series[i].Points, at)
+	return &l.Series[i]
+}
+
+// BarsOf returns a metric of every point of a set as a series of bars, labelled with the number.
+func BarsOf(s *Set, metric, name string, decimals int) BarSeries {
+	series := BarSeries{Name: name}
+	for _, p := range s.Points() {
+		r, ok := s.Get(p, metric)
+		if !ok {
+			series.Bars = append(series.Bars, Bar{Absent: true})
+			continue
+		}
+		series.Bars = append(series.Bars, Bar{Value: r.Value.Float(), Label: r.Value.Round(decimals).String()})
+	}
+	return series
 }

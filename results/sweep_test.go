@@ -49,13 +49,13 @@ func TestSweepTable(t *testing.T) {
 }
 
 func TestSweepLines(t *testing.T) {
-	load := SweepLine{"n", func(p Point) string { return p.Swept("load") }}
+	load := SweepLine{Metric: "n", Series: func(p Point) string { return p.Swept("load") }}
 	l, err := SweepLines(sweepSet(t), Frame{}, "cpus", true, false, load)
 	if err != nil || len(l.Series) != 2 || l.Series[1].Name != "busy" || l.Series[1].Points[1] != (XY{X: 2, Y: 2}) {
 		t.Fatalf("lines are %+v, %v", l, err)
 	}
 	l, err = SweepLines(sweepSet(t), Frame{}, "cpus", true, true, load)
-	if err != nil || len(l.Series) != 1 || !slices.Equal(l.Caption, []string{"not drawn: zeros of idle"}) {
+	if err != nil || len(l.Series) != 1 || !slices.Equal(l.Caption, []string{"not drawn, as it is zero: idle"}) {
 		t.Errorf("on a logarithmic axis lines are %+v, %v", l, err)
 	}
 	if _, err = SweepLines(sweepSet(t), Frame{}, "load", false, false, load); err == nil || !strings.Contains(err.Error(), "is no number") {
@@ -63,5 +63,23 @@ func TestSweepLines(t *testing.T) {
 	}
 	if _, err = SweepLines(sweepSet(t), Frame{}, "cpus", false, false); err == nil {
 		t.Error("lines of no metric are drawn")
+	}
+}
+
+func TestSweepLinesTellWhatIsHidden(t *testing.T) {
+	twice := func(name string) SweepLine {
+		return SweepLine{
+			Metric: "n", Series: func(p Point) string { return name + " " + p.Swept("load") },
+			Style: func(p Point) (string, bool) { return p.Swept("load"), name == "b" },
+		}
+	}
+	l, err := SweepLines(sweepSet(t), Frame{}, "cpus", false, false, twice("a"), twice("b"))
+	if err != nil || !slices.Equal(l.Caption, []string{"a idle lies under b idle", "a busy lies under b busy"}) {
+		t.Errorf("captions %q, %v", l.Caption, err)
+	}
+	one, mark := l.style(0)
+	two, hollow := l.style(2)
+	if one.Color != two.Color || one.Dashes != nil || two.Dashes == nil || mark.Shape == hollow.Shape {
+		t.Errorf("the lines of a group are drawn as %v %v and %v %v", one, mark, two, hollow)
 	}
 }

@@ -32,6 +32,7 @@ type Kernel struct {
 	l       taskLayout
 	opt     Options
 	jiffy   clock.Ticks // length of a jiffy
+	ticks   int64       // of the first CPU's timer
 	cpus    []cpuState
 	tasks   map[uint64]*task // by address
 	order   []*task          // the same in the order in which they were met

@@ -176,6 +176,9 @@ func (k *Kernel) tick(c Caller, user bool) {
 	cpu := &k.cpus[c.CPU()]
 	cpu.armed = 0
 	k.note(cpu.n, "tick", "", 0, 0)
+	if cpu.n == 0 {
+		k.ticks++
+	}
 	if user {
 		k.pass(c, cpu)
 	}

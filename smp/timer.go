@@ -14,8 +14,14 @@ type timer struct {
 	fire func(Caller)
 }
 
-// Jiffies is the number of jiffies since the machine started.
-func (k *Kernel) Jiffies() int64 { return int64(k.g.Now() / k.jiffy) }
+// Jiffies is the number of jiffies since the machine started: with periodic ticks those that the first
+// CPU has counted, else by the time.
+func (k *Kernel) Jiffies() int64 {
+	if k.opt.Tick {
+		return k.ticks
+	}
+	return int64(k.g.Now() / k.jiffy)
+}
 
 // after calls f once the given number of jiffies has passed, and returns a name to cancel it by.
 func (k *Kernel) after(c Caller, jiffies int64, f func(Caller)) uint64 {

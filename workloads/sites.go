@@ -16,7 +16,7 @@ const (
 )
 
 // Sites returns the places that every image has for many probes at a time. On each of them is an
-// instruction of five bytes that does nothing, so that it can be optimized by itself. Neighbours in
+// instruction of five bytes that can run elsewhere, so that it can be optimized by itself. Neighbours in
 // the list lie in different functions.
 func Sites() []Site {
 	var s []Site

@@ -208,7 +208,7 @@ func (c *CPU) end(b *block, pc uint64, in *inst) {
 		return
 	}
 	s := &c.step
-	s.End = c.retire
+	s.End, s.Masked = c.retire, c.ctl&flagIF == 0
 	c.observed = c.retire
 	s.Phys = b.pa + (pc - b.pc)
 	s.Code = c.memory.Bytes(s.Phys, int(in.len))

@@ -1,13 +1,7 @@
 /*
  * Places for many probes at a time: functions site_0 to site_63 with 16 sites each, 8 bytes apart.
- * At each site is an instruction of five bytes that does nothing, which a jump can replace alone.
+ * At each site is an instruction of five bytes that can run elsewhere, which a jump can replace alone.
  */
-#ifdef __i386__
-#define AX %eax
-#else
-#define AX %rax
-#endif
-
 	.altmacro
 
 .macro SITES n
@@ -15,10 +9,11 @@
 	.type site_\n, @function
 site_\n:
 	.rept 15
-	{disp8} nopl 0(AX,AX,1)
-	nopl (AX)
+	movl $\n, %eax
+	testl %eax, %eax
+	nop
 	.endr
-	{disp8} nopl 0(AX,AX,1)
+	movl $\n, %eax
 	ret
 	nop
 	nop

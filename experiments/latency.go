@@ -1,0 +1,185 @@
+package experiments
+
+import (
+	"fmt"
+
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
+	"kprobesim/results"
+)
+
+// KindLatency measures how long it takes from registering a probe until it is optimized, and what
+// that time consists of.
+const KindLatency = "optimize-latency"
+
+// Metrics of optimize-latency, all in microseconds.
+const (
+	metricOptimized = "us_to_optimized" // from the end of the registration
+	metricDelay     = "us_delay"        // until the optimizer waits for its grace period
+	metricGrace     = "us_grace_period"
+	metricTurn      = "us_turn"  // until the optimizer runs again
+	metricPatch     = "us_patch" // from there until the jump stands
+)
+
+func latencyKind() kind {
+	return kind{
+		name: KindLatency, workload: readLatency, measure: (*session).latency,
+		figures: []figureOf{{"latency", drawLatency}, {"latency-parts", drawLatencyParts}},
+		columns: []results.ColumnSpec{
+			{Title: "optimized\nafter us", Metric: metricOptimized, Decimals: 0},
+			{Title: "delay\nus", Metric: metricDelay, Decimals: 0},
+			{Title: "grace period\nus", Metric: metricGrace, Decimals: 1},
+			{Title: "its turn\nus", Metric: metricTurn, Decimals: 1},
+			{Title: "text change\nus", Metric: metricPatch, Decimals: 1},
+		},
+	}
+}
+
+// readLatency reads [workload]: where the probe sits and what the CPUs do.
+func readLatency(r *doc.Reader) Workload {
+	defer r.Done()
+	return Workload{
+		Target: doc.Need(r, "target", doc.Text),
+		Offset: uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
+		Load:   doc.Need(r, "load", doc.OneOf(LoadIdle, LoadBusy)),
+	}
+}
+
+// forced is the number of jiffies after which a grace period asks busy CPUs to reschedule, and patience
+// the longest sleep while a probe has not become optimized.
+const (
+	forced   = 3
+	patience = 50
+)
+
+// loadEarly is how many jiffies before the end of the optimizer's delay CPUs become busy: the delay is a
+// timer, and what they do until then does not change it.
+const loadEarly = 1
+
+// latency registers the probe and sleeps until it is optimized, while all CPUs idle or from shortly
+// before the end of the delay on are busy.
+func (s *session) latency(m *Measurement) error {
+	if s.p.Probe.Mode != Optimized {
+		return fmt.Errorf("kind %s measures probes of mode %s, not %s", KindLatency, Optimized, s.p.Probe.Mode)
+	}
+	seen := s.listen("probe", "grace-begin", "grace-end", "stop", "patch")
+	if err := s.k.Online(s.call); err != nil {
+		return err
+	}
+	if err := s.k.Sleep(s.call, 1); err != nil { // a jiffy begins
+		return err
+	}
+	before := s.read()
+	if err := s.registerOnly(); err != nil {
+		return err
+	}
+	registered := s.m.Now()
+	seen.forget()
+	stop := func() error { return nil }
+	if s.p.Workload.Load == LoadBusy {
+		err := s.k.Sleep(s.call, s.p.kernelOptions().Delay-loadEarly)
+		if err == nil {
+			stop, err = s.busy(s.call, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// Who waits must not switch tasks while the grace period lasts: that would be a quiescent state.
+	for jiffies := int64(loadEarly + forced + 1); !seen.has("probe", "optimized") && jiffies <= patience; jiffies++ {
+		if err := s.k.Sleep(s.call, jiffies); err != nil {
+			return err
+		}
+	}
+	m.Accounts = s.account(before, s.read())
+	if err := s.latencyParts(m, seen, registered); err != nil {
+		return err
+	}
+	return stop()
+}
+
+// latencyParts notes the parts of the time since the registration.
+func (s *session) latencyParts(m *Measurement, seen *events, registered clock.Ticks) error {
+	var at [4]clock.Ticks
+	change := "patch"
+	if seen.has("stop", "") {
+		change = "stop"
+	}
+	for i, e := range [...][2]string{{"grace-begin", ""}, {"grace-end", ""}, {change, ""}, {"probe", "optimized"}} {
+		var err error
+		if at[i], err = seen.first(e[0], e[1]); err != nil {
+			return fmt.Errorf("the probe was not optimized: %w; %s", err, s.refusal())
+		}
+	}
+	s.micros(m, metricOptimized, at[3]-registered)
+	s.micros(m, metricDelay, at[0]-registered)
+	s.micros(m, metricGrace, at[1]-at[0])
+	s.micros(m, metricTurn, at[2]-at[1])
+	s.micros(m, metricPatch, at[3]-at[2])
+	return nil
+}
+
+// refusal says why the probe is not optimized.
+func (s *session) refusal() string {
+	st, err := s.probes.State(s.active[0].Addr)
+	if err != nil || st.Refusal == nil {
+		return "nothing refuses it"
+	}
+	return fmt.Sprintf("it is %s: %s (rule %s)", st.Mode, st.Refusal.Text, st.Refusal.Rule)
+}
+
+// registerOnly registers the point's probes and waits for nothing.
+func (s *session) registerOnly() error {
+	for _, r := range s.p.Probe.Registrations() {
+		p, err := s.probes.Add(s.call, kprobes.Spec{
+			Kind: kindNames(r.Kind), Symbol: s.p.Workload.Target, Offset: s.p.Workload.Offset,
+			Handler: r.Handler, MaxActive: int32(r.MaxActive),
+		})
+		if err != nil {
+			return err
+		}
+		s.active = append(s.active, p)
+	}
+	return nil
+}
+
+// idle tells points at which the CPUs idle, whose lines are the second of their group.
+func idle(p results.Point) bool { return p.Swept("workload.load") == LoadIdle }
+
+// byLoadAndHZ names a line by what the CPUs do and by the length of a jiffy.
+func byLoadAndHZ(p results.Point) string {
+	return p.Swept("workload.load") + ", HZ " + p.Swept("kernel.hz")
+}
+
+func drawLatency(s *results.Set) (results.Figure, error) {
+	return results.SweepLines(s, results.Frame{
+		Title:  "From registering a probe to its optimization: " + place(s.Points()[0]),
+		XLabel: "CPUs", YLabel: "microseconds",
+	}, "kernel.cpus", true, true, results.SweepLine{
+		Metric: metricOptimized, Series: byLoadAndHZ,
+		Style: func(p results.Point) (string, bool) { return p.Swept("kernel.hz"), idle(p) },
+	})
+}
+
+func drawLatencyParts(s *results.Set) (results.Figure, error) {
+	points := s.Points()
+	hz := points[len(points)-1].Swept("kernel.hz")
+	part := func(metric, what string) results.SweepLine {
+		return results.SweepLine{
+			Metric: metric,
+			Series: func(p results.Point) string {
+				if p.Swept("kernel.hz") != hz {
+					return ""
+				}
+				return what + ", " + p.Swept("workload.load")
+			},
+			Style: func(p results.Point) (string, bool) { return what, idle(p) },
+		}
+	}
+	return results.SweepLines(s, results.Frame{
+		Title:  "Parts of the time to optimization, HZ " + hz + ": " + place(points[0]),
+		XLabel: "CPUs", YLabel: "microseconds",
+	}, "kernel.cpus", true, true,
+		part(metricDelay, "delay"), part(metricGrace, "grace period"), part(metricPatch, "change of text"))
+}

@@ -1,0 +1,172 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+
+	"kprobesim/internal/clock"
+	"kprobesim/kprobes"
+	"kprobesim/sim"
+	"kprobesim/smp"
+	"kprobesim/workloads"
+)
+
+// What the CPUs of a machine do while something else is measured.
+const (
+	LoadIdle = "idle" // nothing: they are halted
+	LoadBusy = "busy" // they divide, one division after the other, and let others run between
+)
+
+// busyThread is the guest function of a busy CPU, and busyOver the variable that ends it.
+const (
+	busyThread = "busy_thread"
+	busyOver   = "busy_over"
+)
+
+// busyPriority is below that of others: as under a fair scheduler, who has slept goes first.
+const busyPriority = -1
+
+// busy keeps CPUs from number first on busy until the function that it returns is called.
+func (s *session) busy(c smp.Caller, first int) (stop func() error, err error) {
+	var tasks []uint64
+	for i := first; i < s.m.CPUs(); i++ {
+		task, err := s.k.Spawn(c, smp.Thread{
+			Name: fmt.Sprintf("busy/%d", i), CPU: i, Bound: true, Priority: busyPriority, Fn: busyThread,
+		})
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, task)
+	}
+	return func() error {
+		if err := s.set(busyOver, 1); err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if err := s.k.Join(c, t); err != nil {
+				return err
+			}
+		}
+		return s.set(busyOver, 0)
+	}, nil
+}
+
+// set stores a number into a variable of the guest.
+func (s *session) set(name string, v uint64) error {
+	sym, ok := s.m.Image().Symbol(name)
+	if !ok {
+		return fmt.Errorf("image %s has no variable %s", s.m.Image().Name, name)
+	}
+	return s.m.Store(sym.Addr, int(sym.Size), v)
+}
+
+// load has the other CPUs do what the workload says; the function that it returns ends that.
+func (s *session) load() (stop func() error, err error) {
+	if s.p.Workload.Load != LoadBusy {
+		return func() error { return nil }, nil
+	}
+	return s.busy(s.call, 1)
+}
+
+// addSites registers probes of the point's kind at the first n sites of the image.
+func (s *session) addSites(n int64) error {
+	sites := workloads.Sites()
+	if n > int64(len(sites)) {
+		return fmt.Errorf("%d probes: the image has %d sites", n, len(sites))
+	}
+	r := s.p.Probe.Registration
+	for _, site := range sites[:n] {
+		p, err := s.probes.Add(s.call, kprobes.Spec{
+			Kind: kindNames(r.Kind), Symbol: site.Symbol, Offset: site.Offset, Handler: r.Handler,
+			MaxActive: int32(r.MaxActive),
+		})
+		if err != nil {
+			return err
+		}
+		s.active = append(s.active, p)
+	}
+	return nil
+}
+
+// removeTogether unregisters all probes of the session with one call, and removeSingly with one call
+// each.
+func (s *session) removeTogether() error {
+	var addrs []uint64
+	for _, p := range s.active {
+		addrs = append(addrs, p.Addr)
+	}
+	s.active = nil
+	return s.probes.UnregisterKprobes(s.call, addrs...)
+}
+
+func (s *session) removeSingly() error {
+	for _, p := range s.active {
+		if err := s.probes.UnregisterKprobes(s.call, p.Addr); err != nil {
+			return err
+		}
+	}
+	s.active = nil
+	return nil
+}
+
+// events keeps the events of some kinds in the order of their times.
+type events struct {
+	kinds []string
+	all   []sim.Event
+}
+
+// listen begins to keep events.
+func (s *session) listen(kinds ...string) *events {
+	e := &events{kinds: kinds}
+	s.m.Watch(func(v sim.Event) {
+		if slices.Contains(e.kinds, v.Kind) {
+			e.all = append(e.all, v)
+		}
+	})
+	return e
+}
+
+// forget drops the events so far.
+func (e *events) forget() { e.all = e.all[:0] }
+
+// first returns the time of the first event of a kind and name, name "" standing for any.
+func (e *events) first(kind, name string) (clock.Ticks, error) {
+	for _, v := range e.all {
+		if v.Kind == kind && (name == "" || v.Name == name) {
+			return v.At, nil
+		}
+	}
+	return 0, fmt.Errorf("no event %s %s came", kind, name)
+}
+
+// has reports whether an event of a kind and name came.
+func (e *events) has(kind, name string) bool {
+	_, err := e.first(kind, name)
+	return err == nil
+}
+
+// Units of time as metrics have them.
+const (
+	perSecond = 1_000_000
+	unitMicro = "us"
+)
+
+// micros notes a time in microseconds.
+func (s *session) micros(m *Measurement, metric string, t clock.Ticks) {
+	s.share(m, metric, t, 1)
+}
+
+// share notes a time in microseconds over n.
+func (s *session) share(m *Measurement, metric string, t clock.Ticks, n int64) {
+	m.note(metric, unitMicro, int64(t)*perSecond/int64(clock.PerCycle), s.p.Machine.CPU.Hz*n)
+}
+
+// cyclesOver notes a number of cycles over n.
+func (m *Measurement) cyclesOver(metric string, t clock.Ticks, n int64) {
+	m.note(metric, "cycles", int64(t), int64(clock.PerCycle)*n)
+}
+
+// note adds an observation.
+func (m *Measurement) note(metric, unit string, num, den int64) {
+	m.Quantities = append(m.Quantities, Quantity{metric, unit, num, den})
+}

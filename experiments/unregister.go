@@ -1,0 +1,96 @@
+package experiments
+
+import (
+	"fmt"
+
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+	"kprobesim/results"
+)
+
+// KindUnregister measures what unregistering a probe costs when many are unregistered, with one call
+// each and all with one.
+const KindUnregister = "unregister-batch"
+
+// Metrics of unregister-batch, in microseconds a probe.
+const (
+	metricSingly   = "us_per_probe_singly"
+	metricTogether = "us_per_probe_together"
+)
+
+func unregisterKind() kind {
+	return kind{
+		name: KindUnregister, workload: readUnregister, measure: (*session).unregister,
+		figures: []figureOf{{"unregister", drawUnregister}},
+		columns: []results.ColumnSpec{
+			{Title: "one call each\nus a probe", Metric: metricSingly, Decimals: 2},
+			{Title: "one call\nus a probe", Metric: metricTogether, Decimals: 2},
+		},
+	}
+}
+
+func readUnregister(r *doc.Reader) Workload {
+	defer r.Done()
+	return Workload{
+		Batch:  doc.Need(r, "batch", doc.Int(1, maxBatch)),
+		Singly: doc.Need(r, "singly", doc.Int(1, maxBatch)),
+		Load:   doc.Need(r, "load", doc.OneOf(LoadIdle, LoadBusy)),
+	}
+}
+
+// unregister registers a batch twice and takes the time of unregistering it.
+func (s *session) unregister(m *Measurement) error {
+	if err := s.k.Online(s.call); err != nil {
+		return err
+	}
+	stop, err := s.load()
+	if err != nil {
+		return err
+	}
+	n := min(s.p.Workload.Batch, s.p.Workload.Singly)
+	took, err := s.unregisterOnce(n, s.removeSingly)
+	if err != nil {
+		return fmt.Errorf("one call each: %w", err)
+	}
+	s.share(m, metricSingly, took, n)
+	before := s.read()
+	if took, err = s.unregisterOnce(s.p.Workload.Batch, s.removeTogether); err != nil {
+		return fmt.Errorf("one call: %w", err)
+	}
+	m.Accounts = s.account(before, s.read())
+	s.share(m, metricTogether, took, s.p.Workload.Batch)
+	return stop()
+}
+
+// unregisterOnce registers n probes, brings them into the mode of the point, and takes the time that
+// remove needs.
+func (s *session) unregisterOnce(n int64, remove func() error) (clock.Ticks, error) {
+	if err := s.addSites(n); err != nil {
+		return 0, err
+	}
+	if err := s.probes.WaitOptimizer(s.call); err != nil {
+		return 0, err
+	}
+	if _, err := s.verify(); err != nil {
+		return 0, err
+	}
+	from := s.m.Now()
+	err := remove()
+	return s.m.Now() - from, err
+}
+
+func drawUnregister(s *results.Set) (results.Figure, error) {
+	line := func(metric, how string, second bool) results.SweepLine {
+		what := func(p results.Point) string { return p.Name() + ", " + p.Swept("workload.load") }
+		return results.SweepLine{
+			Metric: metric,
+			Series: func(p results.Point) string { return what(p) + ", " + how },
+			Style:  func(p results.Point) (string, bool) { return what(p), second },
+		}
+	}
+	return results.SweepLines(s, results.Frame{
+		Title:  "Unregistering probes: " + place(s.Points()[0]),
+		XLabel: "probes", YLabel: "microseconds a probe", Height: 100,
+	}, "workload.batch", true, true,
+		line(metricTogether, "one call", false), line(metricSingly, "one call each", true))
+}

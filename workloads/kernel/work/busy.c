@@ -1,0 +1,61 @@
+/* CPUs that are busy, and tasks that begin together. */
+#include <linux/irqflags.h>
+#include <linux/sched.h>
+#include <linux/workload.h>
+
+/* Not zero: busy threads are to end. Written by the simulator. */
+int busy_over;
+
+static __always_inline unsigned long divide_on(unsigned long rest)
+{
+	unsigned long quotient = 3;
+
+	asm volatile("div %2" : "+a"(quotient), "+d"(rest) : "r"(10007UL) : "cc");
+	return rest;
+}
+
+/*
+ * Computes as long as it is let, and lets others run when they are to: eight divisions, one after the
+ * other, between two looks.
+ */
+__many unsigned long busy_thread(unsigned long arg __unused)
+{
+	unsigned long rest = 1;
+
+	while (!READ_VOLATILE(busy_over)) {
+		for (int i = 0; i < 8; i++)
+			rest = divide_on(rest);
+		if (unlikely(need_resched()))
+			schedule();
+	}
+	return rest;
+}
+
+/* Computes for a while: a divisions, one after the other. */
+__many unsigned long divide_work(unsigned long a, unsigned long b)
+{
+	unsigned long rest = b & 1;
+
+	for (unsigned long i = 0; i < a; i++)
+		rest = divide_on(rest);
+	return rest;
+}
+
+/* Does nothing: while a CPU calls it, those that are behind catch up. */
+__many void catch_up(void)
+{
+}
+
+static unsigned long barrier_arrived ____cacheline_aligned;
+
+/* Returns when it has been called n times in all, on as many CPUs; then it can be used again. */
+__many unsigned long barrier_wait(unsigned long n)
+{
+	unsigned long mine = 1;
+
+	asm volatile("lock xadd %0, %1" : "+r"(mine), "+m"(barrier_arrived) :: "memory", "cc");
+	mine = (mine / n + 1) * n;
+	while (READ_VOLATILE(barrier_arrived) < mine)
+		cpu_relax();
+	return mine;
+}
