@@ -53,7 +53,11 @@ func boot(p *Point, body func(*session) error) error {
 		failed = body(s)
 		return 0
 	})
-	return errors.Join(s.m.Run(), failed, s.k.Err())
+	ran := s.m.Run()
+	if kernel := s.k.Err(); !errors.Is(ran, kernel) { // most of its failures stop the machine
+		failed = errors.Join(failed, kernel)
+	}
+	return errors.Join(ran, failed)
 }
 
 // budget returns the simulated time that a point may take.
