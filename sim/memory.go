@@ -39,6 +39,18 @@ func (m *Machine) ReadBytes(va uint64, n int) ([]byte, error) {
 	return out, err
 }
 
+// look gives bytes to be read at once: those of the memory itself when they lie in one page.
+func (m *Machine) look(va uint64, n int) ([]byte, error) {
+	if va&0xfff+uint64(n) > 0x1000 {
+		return m.ReadBytes(va, n)
+	}
+	pa, err := m.physical(va, n)
+	if err != nil {
+		return nil, err
+	}
+	return m.mem.Bytes(pa, n), nil
+}
+
 // WriteBytes copies b into guest memory. Code there is decoded anew.
 func (m *Machine) WriteBytes(va uint64, b []byte) error {
 	return m.chunks(va, len(b), func(pa uint64, n int) {
@@ -49,7 +61,7 @@ func (m *Machine) WriteBytes(va uint64, b []byte) error {
 
 // Load reads an integer of 1, 2, 4 or 8 bytes in the guest's byte order.
 func (m *Machine) Load(va uint64, size int) (uint64, error) {
-	b, err := m.ReadBytes(va, size)
+	b, err := m.look(va, size)
 	if err != nil {
 		return 0, err
 	}

@@ -106,8 +106,13 @@ func (k *Kernel) store(base uint64, f field, v uint64) {
 	}
 }
 
-// info is the address of a task's struct thread_info.
-func (k *Kernel) info(t *task) uint64 { return k.load(t.addr, k.l.stack) }
+// info is the address of a task's struct thread_info, which lies at the bottom of its stack.
+func (k *Kernel) info(t *task) uint64 {
+	if t.stack == 0 {
+		t.stack = k.load(t.addr, k.l.stack)
+	}
+	return t.stack
+}
 
 func (k *Kernel) state(t *task) uint64 { return k.load(t.addr, k.l.state) }
 

@@ -13,8 +13,9 @@ func (k *Kernel) Pick(c Caller, prev uint64) uint64 { return k.pick(c, prev, fal
 func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	cpu, p := &k.cpus[c.CPU()], k.meet(prev)
 	cpu.curr = nil // nobody need ask this CPU to reschedule
-	preempted := k.count(p)&preemptActive != 0 && k.state(p) != taskDead
-	k.checkAtomic(cpu, p, irqsOff)
+	count := k.count(p)
+	preempted := count&preemptActive != 0 && k.state(p) != taskDead
+	k.checkAtomic(cpu, p, count&^preemptActive, irqsOff)
 	k.pass(c, cpu)
 	if !preempted {
 		k.volunteer(c, p)
@@ -243,9 +244,8 @@ func (k *Kernel) Atomic(f func(cpu int) (why string, atomic bool)) {
 }
 
 // checkAtomic holds a call of schedule() against what forbids it.
-func (k *Kernel) checkAtomic(cpu *cpuState, p *task, irqsOff bool) {
+func (k *Kernel) checkAtomic(cpu *cpuState, p *task, count uint64, irqsOff bool) {
 	why := ""
-	count := k.count(p) &^ preemptActive
 	switch {
 	case count&hardirqMask != 0:
 		why = "in an interrupt"

@@ -9,6 +9,7 @@ import (
 type task struct {
 	addr    uint64
 	mem     memory
+	stack   uint64 // 0 while it has not been asked for
 	name    string
 	bound   int   // the only CPU that it may run on, or anyCPU
 	last    int   // the CPU that it runs on or ran on last
