@@ -49,27 +49,117 @@ func TestBreakpointVanishesUnderItsHit(t *testing.T) {
 func vanish(t *testing.T, w *crowd, a *ambush) {
 	want := w.call("bench_target", 5, 77)
 	p := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+	w.prey(a, want, w.addr("get_kprobe"), "grace-begin") // then nothing is left of the probe
+	w.do(w.k.Remove(w.Call, p))
+	w.survives(a)
+}
+
+// A CPU has seen that there is a post handler, and before it calls it the last probe that has one leaves.
+func TestPostHandlerLeavesUnderItsHit(t *testing.T) {
+	for _, o := range kernels() {
+		o.opt.OptProbes = false
+		t.Run(o.name, func(t *testing.T) {
+			a := &ambush{victim: 1}
+			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {
+				want := w.call("bench_target", 5, 77)
+				stays := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+				leaves := w.add(Spec{Symbol: "bench_target", Post: "post_count"})
+				w.prey(a, want, w.postCall(), "stop", "grace-begin")
+				w.do(w.k.Remove(w.Call, leaves))
+				w.do(w.k.Remove(w.Call, stays))
+				w.survives(a)
+			})
+		})
+	}
+}
+
+// postCall is the instruction that calls a post handler: the only call through memory in its function.
+func (w *crowd) postCall() (at uint64) {
+	fn, _ := w.k.text(w.addr("post_kprobe_handler"))
+	x86Walk(fn, w.m.Image().Bits, func(in x86Insn) bool {
+		if in.Opcode[0] == 0xff && in.modrmReg() == 2 {
+			at = in.Addr
+		}
+		return at == 0
+	})
+	if at == 0 {
+		w.t.Error("post_kprobe_handler calls nothing through memory")
+	}
+	return at
+}
+
+// prey starts a loop on the victim and waits until it is held up in front of an instruction. It goes on
+// after the first event of one of the kinds.
+func (w *crowd) prey(a *ambush, want, at uint64, until ...string) {
+	w.t.Helper()
 	task, err := w.smp.GoOn(w.Call, a.victim, "loop", func(c smp.Caller) error {
 		return w.loop(c, "bench_target", want)
 	})
 	w.do(err)
 	w.tasks = append(w.tasks, task)
 	w.sleep(2)
-	w.m.Watch(func(e sim.Event) {
-		if e.Kind == "grace-begin" {
-			a.released = true // nothing is left of the probe
-		}
-	})
-	a.at = w.addr("get_kprobe")
-	for !a.held {
+	a.at = at
+	for !a.held && at != 0 {
 		w.call("cond_resched")
 	}
-	w.do(w.k.Remove(w.Call, p))
+	w.m.Watch(func(e sim.Event) { a.released = a.released || slices.Contains(until, e.Kind) })
+}
+
+// survives expects that the victim goes on with its loop and that no probe is left.
+func (w *crowd) survives(a *ambush) {
+	w.t.Helper()
 	calls := w.calls
 	w.sleep(2)
 	w.end()
+	w.do(w.k.WaitOptimizer(w.Call))
 	if !a.released || w.calls == calls {
-		t.Errorf("the loop does not go on: %d calls before and after, held %v, released %v", calls, a.held, a.released)
+		w.t.Errorf("the loop does not go on: %d calls before and after, held %v, released %v", calls, a.held, a.released)
 	}
 	w.holdNothingLeft()
+}
+
+// A CPU is in the function of a jprobe, and before it comes back the jprobe leaves the others.
+func TestJprobeLeavesUnderItsHit(t *testing.T) {
+	for _, o := range kernels() {
+		o.opt.OptProbes = false
+		t.Run(o.name, func(t *testing.T) {
+			a := &ambush{victim: 1}
+			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {
+				want := w.call("bench_target", 5, 77)
+				stays := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+				leaves := w.add(Spec{Symbol: "bench_target", Kind: Jprobe, Handler: "jprobe_arguments"})
+				w.prey(a, want, w.addr("jprobe_arguments"), "grace-begin")
+				w.do(w.k.Remove(w.Call, leaves))
+				w.do(w.k.Remove(w.Call, stays))
+				w.survives(a)
+			})
+		})
+	}
+}
+
+// A CPU is on its way through a detour, and before it calls the handlers a jprobe joins them, which
+// cannot be called from there.
+func TestJprobeJoinsUnderADetour(t *testing.T) {
+	for _, o := range kernels() {
+		if o.image == "x86_64-2005" {
+			continue // without detours
+		}
+		t.Run(o.name, func(t *testing.T) {
+			a := &ambush{victim: 1}
+			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {
+				want := w.call("bench_target", 5, 77)
+				p := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+				w.prey(a, want, w.addr("optimized_callback"), eventPatch, "stop")
+				q, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Kind: Jprobe, Handler: "jprobe_arguments"})
+				w.do(err)
+				w.sleep(2)
+				if st := w.state(p); st.Mode == Optimized || st.Refusal == nil || st.Refusal.Rule != RuleJprobe {
+					t.Errorf("beside a jprobe: %+v %v", st, st.Refusal)
+				}
+				w.do(w.k.Remove(w.Call, q))
+				w.do(w.k.Remove(w.Call, p))
+				w.survives(a)
+			})
+		})
+	}
 }
