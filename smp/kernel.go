@@ -83,7 +83,6 @@ func New(g Guest, im *sim.Image, opt Options) (*Kernel, error) {
 	}
 	k.started.Name = "CPUs to come up"
 	k.stop.init()
-	k.rcu.q.Name = "a grace period of RCU-sched"
 	for i := range k.cpus {
 		if err := k.newCPU(i); err != nil {
 			return nil, err

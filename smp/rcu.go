@@ -1,6 +1,10 @@
 package smp
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // rcu is the state of RCU-sched: at most one grace period at a time. It ends when every CPU that it
 // waits for has passed a quiescent state, and it is the passing that ends it: nobody polls.
@@ -30,7 +34,18 @@ func (k *Kernel) SynchronizeSched(c Caller) error {
 			return err
 		}
 	}
-	return k.Wait(c, &r.q, func() bool { return r.ended >= number })
+	return k.wait(c, &r.q, func() bool { return r.ended >= number }, k.holders)
+}
+
+// holders says which CPUs hold the grace period of RCU-sched up.
+func (k *Kernel) holders() string {
+	var list []string
+	for i := range k.cpus {
+		if k.cpus[i].holds {
+			list = append(list, fmt.Sprintf("cpu %d", i))
+		}
+	}
+	return "a grace period of RCU-sched, held up by " + strings.Join(list, ", ")
 }
 
 // beginPeriod begins a grace period unless one is running or none is wanted. CPUs in the idle loop
@@ -168,7 +183,6 @@ func (k *Kernel) SynchronizeTasks(c Caller) error {
 	k.seq++
 	p := &tasksPeriod{number: k.seq}
 	k.note(c.CPU(), "grace-begin", "tasks", p.number, 0)
-	p.q.Name = "a grace period of the tasks"
 	self := k.meet(k.Current(c))
 	for _, t := range k.order {
 		if (t.running || t.queued) && !t.idle && t != self {
@@ -177,10 +191,19 @@ func (k *Kernel) SynchronizeTasks(c Caller) error {
 		}
 	}
 	k.patient = append(k.patient, p)
-	err := k.Wait(c, &p.q, func() bool { return len(p.left) == 0 })
+	err := k.wait(c, &p.q, func() bool { return len(p.left) == 0 }, p.holders)
 	k.patient = slices.DeleteFunc(k.patient, func(o *tasksPeriod) bool { return o == p })
 	k.note(c.CPU(), "grace-end", "tasks", p.number, 0)
 	return err
+}
+
+// holders says which tasks hold the grace period up.
+func (p *tasksPeriod) holders() string {
+	var list []string
+	for _, t := range p.left {
+		list = append(list, t.name)
+	}
+	return "a grace period of the tasks, held up by " + strings.Join(list, ", ")
 }
 
 // volunteer notes that a task has called schedule() of its own will.

@@ -73,6 +73,39 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// Who holds a grace period up is named.
+func TestStallIsExplained(t *testing.T) {
+	for _, s := range []struct {
+		image, want string
+		sync        func(b *board) error
+	}{
+		{plain, "task init: waits for a grace period of RCU-sched, held up by cpu 1\n", func(b *board) error {
+			return b.k.SynchronizeSched(b)
+		}},
+		{preempt, "task init: waits for a grace period of the tasks, held up by reader\n", func(b *board) error {
+			return b.k.SynchronizeTasks(b)
+		}},
+	} {
+		said, begun := "", false
+		run(t, s.image, Options{CPUs: 2}, func(b *board) {
+			_, err := b.k.GoOn(b, 1, "reader", func(c Caller) error {
+				begun = true
+				b.call(c, "loop_busy", 100_000)
+				said = b.k.Explain()
+				return nil
+			})
+			b.do(err)
+			for !begun {
+				b.do(b.k.Schedule(b))
+			}
+			b.do(s.sync(b))
+		})
+		if !strings.Contains(said, s.want) {
+			t.Errorf("explained as\n%swant\n%s", said, s.want)
+		}
+	}
+}
+
 // Failures of the guest's memory and calls that make no sense are kept as errors.
 func TestFailuresAreKept(t *testing.T) {
 	run(t, plain, Options{CPUs: 2}, func(b *board) {
