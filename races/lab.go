@@ -83,7 +83,7 @@ type trial struct {
 	probes   []*kprobes.Probe                           // registered ones, by index
 	callers  []uint64                                   // struct race_caller
 	fields   struct{ fn, a0, a1, pause, paused uint64 } // of it
-	pauses   uint64           // how often callers were kept out
+	pauses   uint64                                     // how often callers were kept out
 	outcomes []Outcome
 	failed   error
 }

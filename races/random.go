@@ -1,6 +1,7 @@
 package races
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -9,41 +10,39 @@ import (
 func newRand(seed, n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) }
 
 // geometric draws lengths of at least one with a given mean: each instruction is the last one with
-// the same chance. It is a table of what is left after so many instructions, in units of 2^-32, so
-// that no rounding of the host shows.
-type geometric []uint32
+// the same chance. It is the table of lengths that so many of 1024 draws do not exceed, made of
+// integers so that no rounding of the host shows.
+type geometric [1024]uint16
 
-func newGeometric(mean int) geometric {
+func newGeometric(mean int) *geometric {
 	var g geometric
-	left := uint64(1) << 32
-	for left > 0 && len(g) < 16*mean {
-		left -= (left + uint64(mean) - 1) / uint64(mean)
-		g = append(g, uint32(left))
+	left, length := uint64(1)<<32, 1 // chance that a run is longer than length - 1, in units of 2^-32
+	for i := range g {
+		want := (uint64(len(g)-i)<<32 - 1<<31) / uint64(len(g)) // that it is longer, for this entry
+		for {
+			longer := left - (left+uint64(mean)-1)/uint64(mean)
+			if longer < want || length == math.MaxUint16 {
+				break
+			}
+			left, length = longer, length+1
+		}
+		g[i] = uint16(length)
 	}
-	return g
+	return &g
 }
 
-func (g geometric) draw(r *rand.Rand) int {
-	v := r.Uint32()
-	i, _ := slices.BinarySearchFunc(g, v, func(left, v uint32) int {
-		if left > v {
-			return -1
-		}
-		return 1
-	})
-	return i + 1
-}
+func (g *geometric) draw(r *rand.Rand) int { return int(g[r.Uint64()%uint64(len(g))]) }
 
 // random switches to a CPU of equal chance after runs of geometric length. Each schedule draws the
 // mean of its runs first, in hot code and elsewhere, so that fine and coarse interleavings both
 // occur.
 type random struct {
 	seed      uint64
-	hots      []geometric
-	colds     []geometric
+	hots      []*geometric
+	colds     []*geometric
 	r         *rand.Rand
-	hot, cold geometric // run lengths of this schedule
-	left      int       // hot instructions until the next switch
+	hot, cold *geometric // run lengths of this schedule
+	left      int        // hot instructions until the next switch
 }
 
 func newRandom(seed uint64) *random {

@@ -45,6 +45,7 @@ type Machine struct {
 	events    Queue
 	natives   map[uint64]boundNative
 	bound     map[string]Native
+	resting   []*coroutine     // without a call
 	pending   map[uint64]*Call // suspended calls by the stack pointer they wait at, of all CPUs
 	heap      heap
 	percpu    []uint64

@@ -20,22 +20,21 @@ type boundNative struct {
 // Call is one call of a native function. The function runs as a coroutine: Invoke leaves it for a
 // guest function, which may in turn let other tasks run, and comes back when that returns.
 type Call struct {
-	m     *Machine
-	cpu   int
-	name  string
-	args  [6]uint64
-	out   uint64
-	next  func() (request, bool)
-	stop  func()
-	yield func(request) bool
-	sp    uint64
-	back  uint64 // result of the guest function that was waited for
+	m    *Machine
+	cpu  int
+	name string
+	args [6]uint64
+	out  uint64
+	run  *coroutine
+	sp   uint64
+	back uint64 // result of the guest function that was waited for
 }
 
 // request is a guest function that a native one waits for.
 type request struct {
 	fn   uint64
 	args []uint64
+	done bool // the native function has returned: nothing to wait for
 }
 
 // Machine returns the machine of the call.
@@ -59,7 +58,7 @@ type abandoned struct{}
 
 // Invoke calls a guest function and returns its result. Its instructions take simulated time.
 func (c *Call) Invoke(fn uint64, args ...uint64) uint64 {
-	if !c.yield(request{fn, args}) {
+	if !c.run.yield(request{fn: fn, args: args}) {
 		panic(abandoned{})
 	}
 	return c.back
@@ -146,25 +145,51 @@ func (m *Machine) native(i int) {
 	for a := range c.args {
 		c.args[a] = p.Arg(a)
 	}
-	c.next, c.stop = iter.Pull(func(yield func(request) bool) {
+	c.run = m.coroutine()
+	c.run.call, c.run.f = c, n.f
+	m.resume(c)
+}
+
+// coroutine is where native calls run, one after the other. Each keeps the stack that its calls have
+// made grow, which is why they are used again.
+type coroutine struct {
+	call  *Call
+	f     Native
+	next  func() (request, bool)
+	stop  func()
+	yield func(request) bool
+}
+
+// coroutine returns one that has no call.
+func (m *Machine) coroutine() *coroutine {
+	if n := len(m.resting); n > 0 {
+		r := m.resting[n-1]
+		m.resting = m.resting[:n-1]
+		return r
+	}
+	r := new(coroutine)
+	r.next, r.stop = iter.Pull(func(yield func(request) bool) {
 		defer func() {
-			if r := recover(); r != nil && r != (abandoned{}) {
-				panic(r)
+			if v := recover(); v != nil && v != (abandoned{}) {
+				panic(v)
 			}
 		}()
-		c.yield = yield
-		c.out = n.f(c)
+		r.yield = yield
+		for more := true; more; more = yield(request{done: true}) {
+			r.call.out = r.f(r.call)
+		}
 	})
-	m.resume(c)
+	return r
 }
 
 const returnSlot = "native_return"
 
 // resume runs a call until it ends or wants a guest function.
 func (m *Machine) resume(c *Call) {
-	r, waits := c.next()
+	r, _ := c.run.next()
 	p := m.cpus[c.cpu]
-	if !waits {
+	if r.done {
+		m.resting = append(m.resting, c.run)
 		p.Return(c.out)
 		if c.name == "sim_main" {
 			m.Stop(nil)
@@ -189,7 +214,10 @@ func (m *Machine) release() {
 	}
 	sort.Slice(keys, func(i, j int) bool { return keys[i] < keys[j] })
 	for _, sp := range keys {
-		m.pending[sp].stop()
+		m.pending[sp].run.stop()
 	}
-	m.pending = map[uint64]*Call{}
+	for _, r := range m.resting {
+		r.stop()
+	}
+	m.pending, m.resting = map[uint64]*Call{}, nil
 }
