@@ -35,7 +35,7 @@ __used unsigned long race_call(unsigned long arg)
 		}
 		race_returned(c, c->fn(c->a0, c->a1));
 		/* Whoever never gives up the CPU by itself holds up grace periods of tasks. */
-		if (c->calls & 3)
+		if (c->calls & 1)
 			cond_resched();
 		else
 			schedule();

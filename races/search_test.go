@@ -1,0 +1,198 @@
+package races
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// schedules is the number of schedules that the tests run of each variant. The full number is run by
+// make races.
+func schedules() uint64 {
+	if testing.Short() {
+		return 20
+	}
+	return 200
+}
+
+// variants calls f for every variant of every scenario of this program.
+func variants(t *testing.T, f func(t *testing.T, s *Scenario, v *Variant)) {
+	for _, name := range Names() {
+		s, err := Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.Variants {
+			v := &s.Variants[i]
+			t.Run(name+"/"+v.Name, func(t *testing.T) {
+				t.Parallel()
+				f(t, s, v)
+			})
+		}
+	}
+}
+
+// TestProtocolsAreSafe runs every variant as it was specified: nothing may be found.
+func TestProtocolsAreSafe(t *testing.T) {
+	variants(t, func(t *testing.T, s *Scenario, v *Variant) {
+		for _, policy := range []string{Random, PCT} {
+			opt := Default()
+			opt.Schedules, opt.Policy, opt.Workers, opt.Seed = schedules()/2, policy, 1, 20
+			tally, err := Search(s, v, opt)
+			if err != nil || tally.Schedules != opt.Schedules {
+				t.Fatalf("%s: %d schedules, %v", policy, tally.Schedules, err)
+			}
+			for _, o := range tally.Found {
+				t.Errorf("%s, schedule %d: %s", policy, o.N, o.Violation)
+			}
+		}
+	})
+}
+
+// TestEveryMutantIsCaught makes each mistake in the variants that say that they notice it.
+func TestEveryMutantIsCaught(t *testing.T) {
+	variants(t, func(t *testing.T, s *Scenario, v *Variant) {
+		for _, m := range v.Catches {
+			opt := Default()
+			opt.Schedules, opt.Mutant, opt.Enough, opt.Workers = 10000, m, 1, 1
+			if testing.Short() && m == "no-quiesce" && !v.Preempt {
+				continue // takes about a thousand schedules
+			}
+			tally, err := Search(s, v, opt)
+			if err != nil {
+				t.Errorf("%s: %v", m, err)
+			} else if tally.Violations == 0 {
+				t.Errorf("%s is not noticed within %d schedules", m, tally.Schedules)
+			} else {
+				t.Logf("%s, schedule %d: %s", m, tally.Found[0].N, tally.Found[0].Violation)
+			}
+		}
+	})
+}
+
+// search runs one variant and returns the report.
+func reportOf(t *testing.T, name, variant string, opt Options) string {
+	t.Helper()
+	s, err := Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Variant(variant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally, err := Search(s, v, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := Report(&b, opt, []Row{{s, v, tally}}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestReportsAreTheSameEverywhere runs searches, one of them with violations in many batches, with
+// other numbers of workers and processors.
+func TestReportsAreTheSameEverywhere(t *testing.T) {
+	for _, opt := range []Options{
+		{Schedules: 60, Policy: Random, Mutant: "bp-skip-sync-2", Depth: 3},
+		{Schedules: 60, Policy: PCT, Depth: 3},
+		{Schedules: 40, Policy: Exhaustive, Preemptions: 1},
+	} {
+		opt.Workers = 1
+		want := reportOf(t, "optimize", "breakpoint", opt)
+		old := runtime.GOMAXPROCS(2)
+		opt.Workers = 3
+		got := reportOf(t, "optimize", "breakpoint", opt)
+		runtime.GOMAXPROCS(old)
+		if got != want {
+			t.Errorf("policy %s: one worker reports\n%s\nthree report\n%s", opt.Policy, want, got)
+		}
+	}
+}
+
+// TestReplay shows a violation and finds it again at the same step.
+func TestReplay(t *testing.T) {
+	s, err := Load("optimize")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Variant("breakpoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range []string{Random, PCT, Exhaustive} {
+		opt := Options{Schedules: 400, Policy: policy, Depth: 3, Preemptions: 1, Mutant: "bp-skip-sync-2", Enough: 2, Workers: 1}
+		tally, err := Search(s, v, opt)
+		if err != nil || len(tally.Found) != 2 {
+			t.Errorf("%s: %d violations, %v", policy, len(tally.Found), err)
+			continue
+		}
+		for _, want := range tally.Found {
+			var b bytes.Buffer
+			got, err := Replay(s, v, opt, want.N, 50, &b)
+			if err != nil || got.Violation == nil || *got.Violation != *want.Violation || got.Steps != want.Steps {
+				t.Errorf("%s, schedule %d: %v; replayed %v, %v", policy, want.N, want.Violation, got, err)
+				continue
+			}
+			checkReplay(t, b.String(), want.Violation)
+		}
+	}
+}
+
+// checkReplay wants the last lines to show the instruction that was wrong.
+func checkReplay(t *testing.T, text string, v *Violation) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) != 53 {
+		t.Errorf("%d lines, want 50 and three of explanation", len(lines))
+	}
+	last := lines[len(lines)-2]
+	for _, want := range []string{fmt.Sprintf("cpu %d", v.CPU), fmt.Sprintf("%016x", v.PC), "work_frame+0x0", fmt.Sprint(v.Step)} {
+		if !strings.Contains(last, want) {
+			t.Errorf("the last line is %q, without %q", last, want)
+		}
+	}
+	if !strings.Contains(text, "---- patch") || !strings.Contains(text, "cpu 0") {
+		t.Errorf("the lines show neither the patch nor the other CPU:\n%s", text)
+	}
+}
+
+// TestScenarioThatCannotRun names the action and its place.
+func TestScenarioThatCannotRun(t *testing.T) {
+	for _, tt := range []struct{ old, new, want string }{
+		{`"sleep 1", `, ``, ""},
+		{`"register p", `, `"register p", "register p", `, "small.toml:5:"},
+		{`"unregister p"`, `"expect p optimized", "unregister p"`, "probe p is"},
+		{`target = "bench_target"` + "\n[[variants", `target = "nothing"` + "\n[[variants", `no function "nothing"`},
+		{`[[variants]]`, "offset = 1\n[[variants]]", "not the start of an instruction"},
+	} {
+		s, err := Parse("small.toml", []byte(strings.Replace(small, tt.old, tt.new, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := Default()
+		opt.Schedules = 3
+		_, err = Search(s, &s.Variants[0], opt)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", tt.new, err, tt.want)
+		}
+	}
+}
+
+// TestHangsAreReported gives schedules no time.
+func TestHangsAreReported(t *testing.T) {
+	s, err := Parse("small.toml", []byte(strings.Replace(small, `cpus = 2`, "cpus = 2\nlimit = 1000", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Default()
+	opt.Schedules = 3
+	tally, err := Search(s, &s.Variants[0], opt)
+	if err != nil || tally.Violations != 3 || tally.Found[0].Violation.Kind != Hung {
+		t.Errorf("%+v, %v", tally, err)
+	}
+}
