@@ -3,6 +3,7 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -276,6 +277,85 @@ func TestDestinations(t *testing.T) {
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%s: accepted by %v, want %v", x.name, got, x.want)
 		}
+	}
+}
+
+// TestAbuseOfTheAPIC writes random registers of it, most of all the interrupt command: the machine ends
+// in whatever way, but it ends, and the same way again.
+func TestAbuseOfTheAPIC(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	ends := map[string]int{}
+	for range 150 {
+		var list []uint64
+		for range 60 {
+			off, v := uint64(0x300), uint64(rng.Uint32N(1<<20)) // any mode, level, trigger and shorthand
+			switch rng.IntN(4) {
+			case 0:
+				off, v = 0x310, uint64(rng.IntN(4)+rng.IntN(100)/99)<<24 // seldom one that no CPU has
+			case 1:
+				off, v = uint64(1+rng.IntN(0x3ff))&^0xf+0x10, uint64(rng.Uint32())
+			}
+			if off == 0x300 && rng.IntN(100) != 0 {
+				v = v&^0x8ff | 0x40 // a vector that has a gate, for one CPU
+			}
+			if off == 0x300 && v>>8&7 == 2 && rng.IntN(50) != 0 {
+				v &^= 0x200 // fixed, not a system management interrupt
+			}
+			list = append(list, off, v)
+		}
+		first, second := abuse(t, list), abuse(t, list)
+		if first != second {
+			t.Errorf("two runs end with %q and %q", first, second)
+		}
+		for _, how := range []string{"<nil>", "all CPUs sleep", "triple fault", "system management", "none of 4 CPUs has"} {
+			if strings.Contains(first, how) {
+				ends[how]++
+			}
+		}
+	}
+	t.Log(ends)
+	if len(ends) != 5 {
+		t.Errorf("not every end is met: %v", ends)
+	}
+}
+
+// abuse writes a list of registers on CPU 0 of four and says how that ends.
+func abuse(t *testing.T, list []uint64) string {
+	t.Helper()
+	w := newMany(t, 4, "boot_abuse", "ready", func(c *Config) { c.Budget = clock.FromCycles(200_000) })
+	at, err := w.Alloc(uint64(8*len(list)+16), 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range list {
+		if err := w.Store(at+uint64(8*i), 8, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.set(t, "arg2", at)
+	err = w.Run()
+	var times []clock.Ticks
+	for i := range w.CPUs() {
+		times = append(times, w.CPU(i).Now())
+	}
+	return fmt.Sprint(err, times, len(w.events))
+}
+
+// TestTwoRunsAreTheSame compares all counters and events of two runs in which CPUs fight for lines.
+func TestTwoRunsAreTheSame(t *testing.T) {
+	var runs [2]*many
+	for i := range runs {
+		runs[i] = newMany(t, 8, "boot_plain", "count_plain")
+		runs[i].set(t, "arg2", 300)
+		runs[i].run(t)
+	}
+	for i := range 8 {
+		if *runs[0].CPU(i).Counters() != *runs[1].CPU(i).Counters() {
+			t.Errorf("cpu %d: the counters of two runs differ", i)
+		}
+	}
+	if !slices.Equal(runs[0].events, runs[1].events) {
+		t.Error("the events of two runs differ")
 	}
 }
 

@@ -301,6 +301,22 @@ FUNC ranked
 	movl %eax, 0x80(%rbp)
 	jmp ready
 
+/* Boots and writes registers of the local APIC from the list at arg2: offset and value, to offset 0. */
+FUNC boot_abuse
+	call start_others
+	sti
+	movq arg2, %r14
+1:	movq (%r14), %rax
+	movq 8(%r14), %rdx
+	testq %rax, %rax
+	jz 2f
+	movl %edx, (%rbp,%rax)
+	movl (%rbp,%rax), %edx
+	addq $16, %r14
+	jmp 1b
+2:	call sim_main
+	ud2
+
 /* Boots and sends CPU 1 a vector that has no gate. */
 FUNC boot_nogate
 	call start_others
