@@ -6,10 +6,11 @@ GO        ?= go
 TOOL      := $(GO) tool -modfile=tools.mod
 FUZZTIME  ?= 5s
 # Packages that start goroutines: the race detector runs on these.
-RACE      := ./experiments/... ./cmd/...
+RACE      := ./experiments/... ./races ./cmd/...
 BENCHTIME ?= 2s
+SCHEDULES ?= 25000
 
-.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench compare
+.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare
 .NOTPARALLEL:
 
 help: ## say what the targets do
@@ -64,6 +65,9 @@ clean-tree: ## fail when the work tree differs from the last commit
 
 bench: ## the Go benchmarks, among them simulated MIPS
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+races: ## search for races: SCHEDULES of every variant of every scenario (default 25000)
+	$(GO) run ./cmd/kprobesim races $$(ls races/scenarios/*.toml) --schedules $(SCHEDULES)
 
 compare: ## speed beside qemu on the same loops (needs qemu-system-x86, gcc and binutils)
 	GO='$(GO)' sh experiments/compare-qemu.sh

@@ -44,7 +44,7 @@ func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	if p.hot {
 		e.points++
 	}
-	if e.turns++; e.turns%256 == 0 && e.steps() > e.limit {
+	if e.turns++; e.turns%64 == 0 && e.steps() > e.limit {
 		e.found(Hung, -1, 0, "the schedule does not end: "+e.where())
 	}
 	e.last, steps = e.c.next(&p)

@@ -40,8 +40,6 @@ type recorder struct {
 	kept  []string
 	at    int // of the oldest one, when kept is full
 	total int
-	from  uint64 // instructions of all CPUs before the schedule
-	count uint64 // of the schedule so far
 }
 
 // run runs the batch, or the plan, up to schedule n.
@@ -82,7 +80,7 @@ func (r *recorder) runPlan(opt *Options) (*Outcome, error) {
 func (r *recorder) attach(t *trial) {
 	r.t = t
 	t.e.started = func(n uint64) {
-		r.kept, r.at, r.total, r.count = nil, 0, 0, 0
+		r.kept, r.at, r.total = nil, 0, 0
 		if n != r.n {
 			return
 		}
@@ -114,13 +112,12 @@ func (r *recorder) step(s *cpus.Step) {
 	if !r.t.e.active || r.t.e.n != r.n {
 		return
 	}
-	r.count++
 	text, _ := r.l.isa.Disasm(s.Code, s.PC, r.l.im.SymbolOff)
 	mark := " "
 	if r.t.w.hot(s.PC) {
 		mark = "*"
 	}
-	line := fmt.Sprintf("%8d%s cpu %d  %016x  %-32s %-24s %s", r.count, mark, s.CPU, s.PC, r.l.im.Place(s.PC),
+	line := fmt.Sprintf("%8d%s cpu %d  %016x  %-32s %-24s %s", r.t.e.steps(), mark, s.CPU, s.PC, r.l.im.Place(s.PC),
 		fmt.Sprintf("% x", s.Code), text)
 	if s.Exception != "" {
 		line += "  -> " + s.Exception

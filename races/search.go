@@ -92,10 +92,10 @@ func search(opt *Options, run runner) (Tally, error) {
 	return t, nil
 }
 
-// runBatch runs one batch; a violation ends a machine, and the next one goes on with the schedule
-// behind it.
+// runBatch runs one batch, until it has enough violations by itself; each ends a machine, and the next
+// one goes on with the schedule behind it.
 func runBatch(opt *Options, run runner, first, count uint64) (r result) {
-	c := newChooser(opt)
+	c, bad := newChooser(opt), 0
 	for end := first + count; first < end; {
 		some, err := run(c, first, end-first)
 		r.outcomes = append(r.outcomes, some...)
@@ -103,7 +103,12 @@ func runBatch(opt *Options, run runner, first, count uint64) (r result) {
 		if err == nil && len(some) == 0 {
 			err = fmt.Errorf("schedule %d: the machine ended without an outcome", first)
 		}
-		if err != nil {
+		for i := range some {
+			if some[i].Violation != nil {
+				bad++
+			}
+		}
+		if err != nil || opt.Enough > 0 && bad >= opt.Enough {
 			r.err = err
 			break
 		}
