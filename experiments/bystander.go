@@ -25,7 +25,7 @@ func bystanderPart(op string, a account) string {
 
 func bystanderKind() kind {
 	k := kind{
-		name: KindBystander, workload: readBystander, measure: (*session).bystander,
+		name: KindBystander, workload: readBystander, measure: (*session).bystander, check: checkBystander,
 		figures: []figureOf{{"bystander", drawBystander}},
 		notes:   []string{"cycles that one bystander CPU does not spend on its own work, a probe of the batch"},
 	}
@@ -40,6 +40,17 @@ func bystanderKind() kind {
 	return k
 }
 
+// checkBystander wants a CPU that has nothing to do with it, and probes that can be optimized.
+func checkBystander(e *Experiment) []mistake {
+	all := optimizedOnly(e)
+	if e.Kernel.CPUs < 2 {
+		all = append(all, mistake{
+			[]string{"kernel", "cpus"}, fmt.Sprintf("kind %s needs a bystander: 2 CPUs or more", e.Kind),
+		})
+	}
+	return all
+}
+
 func readBystander(r *doc.Reader) Workload {
 	defer r.Done()
 	return Workload{Batch: doc.Need(r, "batch", doc.Int(1, maxBatch)), Load: LoadBusy}
@@ -50,10 +61,7 @@ const maxBatch = 1024
 
 // bystander has all CPUs but the first busy, and the first change a batch of probes.
 func (s *session) bystander(m *Measurement) error {
-	if s.m.CPUs() < 2 {
-		return fmt.Errorf("kind %s needs a bystander: set kernel.cpus to 2 or more", KindBystander)
-	}
-	if err := s.k.Online(s.call); err != nil {
+	if err := s.online(); err != nil {
 		return err
 	}
 	stop, err := s.load()

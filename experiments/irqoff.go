@@ -52,6 +52,9 @@ func readIRQOff(r *doc.Reader) Workload {
 // that nothing interrupts, then how late a periodic timer's interrupts come.
 func (s *session) irqOff(m *Measurement) error {
 	m.Hits = s.p.Workload.Hits
+	if err := s.online(); err != nil {
+		return err
+	}
 	if err := s.irqOffOnce(m, plain); err != nil {
 		return fmt.Errorf("without the probe: %w", err)
 	}
@@ -99,8 +102,8 @@ func (s *session) irqOffOnce(m *Measurement, suffix string) error {
 // own.
 func (s *session) watched(w *irqWatch, enough func() bool) error {
 	w.next = s.observer
-	s.m.CPU(0).Observe(w)
-	defer s.m.CPU(0).Observe(s.observer)
+	s.cpu().Observe(w)
+	defer s.cpu().Observe(s.observer)
 	for {
 		if _, _, err := s.loop(s.p.Workload.Hits); err != nil || enough() {
 			return err

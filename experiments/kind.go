@@ -1,6 +1,8 @@
 package experiments
 
 import (
+	"strconv"
+
 	"kprobesim/internal/doc"
 	"kprobesim/results"
 )
@@ -15,8 +17,27 @@ type kind struct {
 	// columns are the numbers of the table, behind the columns of the sweep.
 	columns []results.ColumnSpec
 	notes   []string // below the table: what words mean
+	// check finds what the kind cannot measure; may be nil.
+	check func(e *Experiment) []mistake
 	// measure runs a point on a machine that has booted and fills in the measurement.
 	measure func(s *session, m *Measurement) error
+}
+
+// mistake is what is wrong with the value at a path of an experiment.
+type mistake struct {
+	path []string
+	text string
+}
+
+// probesWith asks of every probe what is wrong with it, "" for nothing; it concerns one of its keys.
+func probesWith(e *Experiment, wrong func(*Probe) string, key string) []mistake {
+	var all []mistake
+	for i := range e.Probes {
+		if text := wrong(&e.Probes[i]); text != "" {
+			all = append(all, mistake{[]string{"points", strconv.Itoa(i), key}, text})
+		}
+	}
+	return all
 }
 
 // figureOf is a figure by its name.

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"bytes"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -38,6 +39,9 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(small)) {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != KindScaling {
+				t.Skip("short tests run one kind with several CPUs")
+			}
 			t.Parallel()
 			var want map[string][]byte
 			for _, c := range []struct{ procs, workers int }{{1, 1}, {2, 3}} {
@@ -66,6 +70,9 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 // outcome runs a point of a small plan and returns its metrics.
 func outcome(t *testing.T, name, point string, sets ...string) map[string]float64 {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short tests run one kind with several CPUs")
+	}
 	p, err := NewLoader().Plan(name, append(slices.Clone(small[name]), sets...))
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +181,7 @@ func TestKindsRefuse(t *testing.T) {
 		want string
 	}{
 		{KindBystander, []string{"kernel.cpus=1"}, "needs a bystander"},
-		{KindLatency, []string{"points.o.mode=step"}, "measures probes of mode optimized"},
+		{KindLatency, []string{"points.o.mode=step"}, "points.0.mode: kind optimize-latency measures probes of mode optimized, not step"},
 		{KindLatency, []string{"workload.target=work_switch"}, "rule indirect-jump"},
 		{KindLatency, []string{"kernel.preempt=full"}, "rule preempt"},
 		{KindMissed, []string{"points.r.kind=kprobe", "points.r.maxactive=0", "points.r.handler=handler_empty"}, "measures a kretprobe"},
@@ -187,6 +194,42 @@ func TestKindsRefuse(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %v: error %v, want %q", c.name, c.sets, err, c.want)
 		}
+	}
+}
+
+// TestOverheadAmongOtherCPUs: CPUs that idle change nothing but what is cold, wherever the calls run.
+func TestOverheadAmongOtherCPUs(t *testing.T) {
+	var cycles [2]results.Value
+	for i, cpus := range []string{"1", "3"} {
+		p, err := NewLoader().Plan(e5410, []string{"workload.hits=50", "kernel.cpus=" + cpus})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pt, err := p.Point("b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := MeasurePoint(pt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := pt.Records(m)
+		if err != nil || records[0].Metric != results.MetricCycles {
+			t.Fatal(records, err)
+		}
+		cycles[i] = records[0].Value
+	}
+	if d := cycles[0].Sub(cycles[1]).Abs().Float(); d > 2 {
+		t.Errorf("a hit takes %s cycles alone and %s among three CPUs", cycles[0], cycles[1])
+	}
+}
+
+// TestTraceWantsALoop: kinds without a loop of calls have no hit to trace.
+func TestTraceWantsALoop(t *testing.T) {
+	p := smallPlan(t, KindLatency)
+	err := Trace(&p.Points[0], 1, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "look at them with timeline") {
+		t.Errorf("tracing %s: %v", KindLatency, err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
-	"kprobesim/kprobes"
 	"kprobesim/results"
 )
 
@@ -24,7 +23,7 @@ const (
 
 func latencyKind() kind {
 	return kind{
-		name: KindLatency, workload: readLatency, measure: (*session).latency,
+		name: KindLatency, workload: readLatency, measure: (*session).latency, check: optimizedOnly,
 		figures: []figureOf{{"latency", drawLatency}, {"latency-parts", drawLatencyParts}},
 		columns: []results.ColumnSpec{
 			{Title: "optimized\nafter us", Metric: metricOptimized, Decimals: 0},
@@ -34,6 +33,16 @@ func latencyKind() kind {
 			{Title: "text change\nus", Metric: metricPatch, Decimals: 1},
 		},
 	}
+}
+
+// optimizedOnly holds points to what can be optimized.
+func optimizedOnly(e *Experiment) []mistake {
+	return probesWith(e, func(p *Probe) string {
+		if p.Mode == Optimized {
+			return ""
+		}
+		return fmt.Sprintf("kind %s measures probes of mode %s, not %s", e.Kind, Optimized, p.Mode)
+	}, "mode")
 }
 
 // readLatency reads [workload]: where the probe sits and what the CPUs do.
@@ -60,11 +69,8 @@ const loadEarly = 1
 // latency registers the probe and sleeps until it is optimized, while all CPUs idle or from shortly
 // before the end of the delay on are busy.
 func (s *session) latency(m *Measurement) error {
-	if s.p.Probe.Mode != Optimized {
-		return fmt.Errorf("kind %s measures probes of mode %s, not %s", KindLatency, Optimized, s.p.Probe.Mode)
-	}
 	seen := s.listen("probe", "grace-begin", "grace-end", "stop", "patch")
-	if err := s.k.Online(s.call); err != nil {
+	if err := s.online(); err != nil {
 		return err
 	}
 	if err := s.k.Sleep(s.call, 1); err != nil { // a jiffy begins
@@ -127,21 +133,6 @@ func (s *session) refusal() string {
 		return "nothing refuses it"
 	}
 	return fmt.Sprintf("it is %s: %s (rule %s)", st.Mode, st.Refusal.Text, st.Refusal.Rule)
-}
-
-// registerOnly registers the point's probes and waits for nothing.
-func (s *session) registerOnly() error {
-	for _, r := range s.p.Probe.Registrations() {
-		p, err := s.probes.Add(s.call, kprobes.Spec{
-			Kind: kindNames(r.Kind), Symbol: s.p.Workload.Target, Offset: s.p.Workload.Offset,
-			Handler: r.Handler, MaxActive: int32(r.MaxActive),
-		})
-		if err != nil {
-			return err
-		}
-		s.active = append(s.active, p)
-	}
-	return nil
 }
 
 // idle tells points at which the CPUs idle, whose lines are the second of their group.

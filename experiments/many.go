@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"kprobesim/internal/clock"
-	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/workloads"
@@ -76,14 +75,9 @@ func (s *session) addSites(n int64) error {
 	}
 	r := s.p.Probe.Registration
 	for _, site := range sites[:n] {
-		p, err := s.probes.Add(s.call, kprobes.Spec{
-			Kind: kindNames(r.Kind), Symbol: site.Symbol, Offset: site.Offset, Handler: r.Handler,
-			MaxActive: int32(r.MaxActive),
-		})
-		if err != nil {
+		if err := s.add(r, site.Symbol, site.Offset); err != nil {
 			return err
 		}
-		s.active = append(s.active, p)
 	}
 	return nil
 }

@@ -39,6 +39,9 @@ func (s *session) observe(o cpus.Observer) {
 // overhead measures the loop without and with the probe.
 func (s *session) overhead(m *Measurement) error {
 	m.Hits = s.p.Workload.Hits
+	if err := s.online(); err != nil {
+		return err
+	}
 	plain, err := s.baseline(m)
 	if err != nil {
 		return fmt.Errorf("without the probe: %w", err)
@@ -96,9 +99,9 @@ const profiled = 64
 // profile takes a profile of warm hits, after the measured ones.
 func (s *session) profile(m *Measurement) error {
 	p := sim.NewProfile(s.m.Image(), s.p.ISA)
-	s.m.CPU(0).Observe(p)
+	s.cpu().Observe(p)
 	_, _, err := s.loop(min(profiled, m.Hits))
-	s.m.CPU(0).Observe(s.observer)
+	s.cpu().Observe(s.observer)
 	if err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
@@ -114,7 +117,13 @@ func (s *session) profile(m *Measurement) error {
 // from the first instruction of the target to the return into the loop. Everything before is as
 // MeasurePoint does it; the hit is the last of the calls after the first one.
 func Trace(p *Point, n int64, w io.Writer) error {
+	if p.Workload.Loop == "" {
+		return fmt.Errorf("experiments of kind %s call no function again and again: look at them with timeline", p.Kind)
+	}
 	return boot(p, func(s *session) error {
+		if err := s.online(); err != nil {
+			return err
+		}
 		if _, err := s.baseline(&Measurement{Hits: p.Workload.Hits}); err != nil {
 			return fmt.Errorf("without the probe: %w", err)
 		}
@@ -135,9 +144,9 @@ func (s *session) traceLast(n int64, w io.Writer) error {
 	t := sim.NewTracer(w, s.m.Image(), s.p.ISA)
 	target, _ := s.m.Image().Symbol(s.p.Workload.Target) // the loop checks that it is there
 	loop, _ := s.m.Image().Symbol(s.p.Workload.Loop)
-	s.m.CPU(0).Observe(&callFilter{to: t, target: target, loop: loop, skip: n - 1})
+	s.cpu().Observe(&callFilter{to: t, target: target, loop: loop, skip: n - 1})
 	_, _, err := s.loop(n)
-	s.m.CPU(0).Observe(nil)
+	s.cpu().Observe(nil)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ const (
 
 func missedKind() kind {
 	return kind{
-		name: KindMissed, workload: readMissed, measure: (*session).missed,
+		name: KindMissed, workload: readMissed, measure: (*session).missed, check: returnsOnly,
 		figures: []figureOf{{"missed", drawMissed}, {"missed-default", drawMissedDefault}},
 		columns: []results.ColumnSpec{
 			{Title: "calls", Metric: metricCalls, Decimals: 0},
@@ -29,6 +29,16 @@ func missedKind() kind {
 		},
 		notes: []string{"maxactive 0 is the kernel's default"},
 	}
+}
+
+// returnsOnly holds points to return probes.
+func returnsOnly(e *Experiment) []mistake {
+	return probesWith(e, func(p *Probe) string {
+		if p.Kind == Kretprobe {
+			return ""
+		}
+		return fmt.Sprintf("kind %s measures a %s, not a %s", e.Kind, Kretprobe, p.Kind)
+	}, "kind")
 }
 
 func readMissed(r *doc.Reader) Workload {
@@ -47,10 +57,7 @@ func readMissed(r *doc.Reader) Workload {
 
 // missed has several tasks call the probed function at the same time, on whatever CPU they are put.
 func (s *session) missed(m *Measurement) error {
-	if s.p.Probe.Kind != Kretprobe {
-		return fmt.Errorf("kind %s measures a %s, not a %s", KindMissed, Kretprobe, s.p.Probe.Kind)
-	}
-	if err := s.k.Online(s.call); err != nil {
+	if err := s.online(); err != nil {
 		return err
 	}
 	if err := s.register(); err != nil {

@@ -135,6 +135,11 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	if e.Machine == "" {
 		return
 	}
+	if check := kindOf(e.Kind).check; check != nil && len(p.errs) == before {
+		for _, m := range check(e) {
+			p.errs.Add(at(root, m.path...), "%s: %s", strings.Join(m.path, "."), m.text)
+		}
+	}
 	m, err := p.l.Machine(e.Machine, folder(root, "machine"), machine)
 	p.errs.Join(at(root, "machine"), err)
 	if len(p.errs) > before {

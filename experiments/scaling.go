@@ -38,7 +38,7 @@ func scalingKind() kind {
 // scaling has every CPU call the probed function at the same time.
 func (s *session) scaling(m *Measurement) error {
 	m.Hits = s.p.Workload.Hits
-	if err := s.k.Online(s.call); err != nil {
+	if err := s.online(); err != nil {
 		return err
 	}
 	if err := s.registerOnly(); err != nil {

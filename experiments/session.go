@@ -83,8 +83,16 @@ func (p *Point) kernelOptions() kprobes.Options {
 	return o
 }
 
-// counters returns a copy of the CPU's counters.
-func (s *session) counters() cpus.Counters { return *s.m.CPU(0).Counters() }
+// cpu is the CPU that the boot task runs on.
+func (s *session) cpu() cpus.CPU { return s.m.CPU(s.call.CPU()) }
+
+// online starts the other CPUs, when there are any.
+func (s *session) online() error {
+	if s.m.CPUs() == 1 {
+		return nil
+	}
+	return s.k.Online(s.call)
+}
 
 // loop runs n calls of the target and returns what they took, and the sum of their results.
 func (s *session) loop(n int64) (Sample, uint64, error) {
@@ -94,10 +102,13 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 			s.p.Workload.Target)
 	}
 	args := append([]uint64{target.Addr, uint64(n)}, s.p.Workload.Args...)
-	before := s.counters()
+	cpu, at := s.cpu(), s.call.CPU()
+	before := *cpu.Counters()
 	sum, err := s.call.InvokeSym(s.p.Workload.Loop, args...)
-	after := s.counters()
-	d := after.Sub(&before)
+	d := cpu.Counters().Sub(&before)
+	if err == nil && s.call.CPU() != at {
+		err = fmt.Errorf("the calls began on CPU %d and ended on CPU %d", at, s.call.CPU())
+	}
 	if err == nil && d.Unmodelled > 0 {
 		err = fmt.Errorf("%d instructions were not modelled, the last %s", d.Unmodelled,
 			d.LastUnknown)
@@ -107,17 +118,32 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 
 // register registers the point's probes and waits until the optimizer has done what it will.
 func (s *session) register() error {
-	for _, r := range s.p.Probe.Registrations() {
-		p, err := s.probes.Add(s.call, kprobes.Spec{
-			Kind: kindNames(r.Kind), Symbol: s.p.Workload.Target, Offset: s.p.Workload.Offset,
-			Handler: r.Handler, MaxActive: int32(r.MaxActive),
-		})
-		if err != nil {
-			return err
-		}
-		s.active = append(s.active, p)
+	if err := s.registerOnly(); err != nil {
+		return err
 	}
 	return s.probes.WaitOptimizer(s.call)
+}
+
+// registerOnly registers the point's probes.
+func (s *session) registerOnly() error {
+	for _, r := range s.p.Probe.Registrations() {
+		if err := s.add(r, s.p.Workload.Target, s.p.Workload.Offset); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add registers one probe.
+func (s *session) add(r Registration, symbol string, offset uint64) error {
+	p, err := s.probes.Add(s.call, kprobes.Spec{
+		Kind: kindNames(r.Kind), Symbol: symbol, Offset: offset, Handler: r.Handler, MaxActive: int32(r.MaxActive),
+	})
+	if err != nil {
+		return err
+	}
+	s.active = append(s.active, p)
+	return nil
 }
 
 // kindNames gives the kernel's word for each kind.

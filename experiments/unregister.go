@@ -40,7 +40,7 @@ func readUnregister(r *doc.Reader) Workload {
 
 // unregister registers a batch twice and takes the time of unregistering it.
 func (s *session) unregister(m *Measurement) error {
-	if err := s.k.Online(s.call); err != nil {
+	if err := s.online(); err != nil {
 		return err
 	}
 	stop, err := s.load()
