@@ -148,6 +148,10 @@ func TestMissedBySleepers(t *testing.T) {
 	if m[metricCalls] != 16 || m[metricMissed] != 12 || m[metricMissShare] != 75 {
 		t.Errorf("missed are %v", m)
 	}
+	m = outcome(t, KindMissed, "r", "workload.target=sleep_work", "kernel.preempt=none", "kernel.cpus=1")
+	if m[metricMissed] != 12 {
+		t.Errorf("missed on one CPU are %v", m)
+	}
 	if m = outcome(t, KindMissed, "r", "workload.target=divide_work", "kernel.preempt=none"); m[metricMissed] != 0 {
 		t.Errorf("of calls that run to their ends on two CPUs, %v are missed with four instances", m[metricMissed])
 	}

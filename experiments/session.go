@@ -86,9 +86,9 @@ func (p *Point) kernelOptions() kprobes.Options {
 // cpu is the CPU that the boot task runs on.
 func (s *session) cpu() cpus.CPU { return s.m.CPU(s.call.CPU()) }
 
-// online starts the other CPUs, when there are any.
+// online starts the other CPUs and the ticks, when there are any.
 func (s *session) online() error {
-	if s.m.CPUs() == 1 {
+	if s.m.CPUs() == 1 && s.p.Kernel.Tick == TickNone {
 		return nil
 	}
 	return s.k.Online(s.call)
