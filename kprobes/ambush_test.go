@@ -16,6 +16,8 @@ type ambush struct {
 	held     bool
 	released bool
 	turn     int
+	hurry    bool // the others hardly get on until the victim is held
+	patience int  // turns of others after which it goes on, 0 for never
 }
 
 func (a *ambush) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
@@ -24,12 +26,18 @@ func (a *ambush) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	cpu = runnable[a.turn/turns%len(runnable)]
 	if cpu != a.victim {
 		a.turn += turns - 1
+		if a.hurry && !a.held {
+			return cpu, 1
+		}
 		return cpu, turns
 	}
 	if a.at != 0 && !a.released && m.CPU(cpu).PC() == a.at {
 		a.held = true
 	}
 	if i := slices.IndexFunc(runnable, func(c int) bool { return c != a.victim }); a.held && !a.released && i >= 0 {
+		if a.patience--; a.patience == 0 {
+			a.released = true
+		}
 		return runnable[i], turns
 	}
 	return cpu, 1

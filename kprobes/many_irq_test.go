@@ -122,6 +122,7 @@ func TestRandomOperationsOnManyCPUs(t *testing.T) {
 
 // storm does random operations while every function of them is called on every CPU.
 func (w *crowd) storm(seed uint64) {
+	books := w.keepBooks()
 	s := newStorm(w.live, seed)
 	for _, fn := range s.fns {
 		w.begin(fn, s.want[fn])
@@ -133,4 +134,5 @@ func (w *crowd) storm(seed uint64) {
 	}
 	w.end()
 	s.run(0)
+	books.balance(w.t)
 }

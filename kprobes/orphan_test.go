@@ -1,0 +1,108 @@
+package kprobes
+
+import (
+	"fmt"
+	"testing"
+
+	"kprobesim/sim"
+	"kprobesim/smp"
+)
+
+// ledger is the guest's heap with a list of what is allocated.
+type ledger struct {
+	Guest
+	used map[uint64]bool
+}
+
+func (g *ledger) Alloc(size, align uint64) (uint64, error) {
+	at, err := g.Guest.Alloc(size, align)
+	if err == nil {
+		g.used[at] = true
+	}
+	return at, err
+}
+
+func (g *ledger) Free(at uint64) error {
+	if !g.used[at] {
+		return fmt.Errorf("free of %#x, which is not allocated", at)
+	}
+	delete(g.used, at)
+	return g.Guest.Free(at)
+}
+
+// keepBooks lists what is allocated from now on.
+func (w *crowd) keepBooks() *ledger {
+	books := &ledger{w.k.m.g, map[uint64]bool{}}
+	w.k.m.g = books
+	return books
+}
+
+// balance expects that everything was freed.
+func (g *ledger) balance(t *testing.T) {
+	t.Helper()
+	if len(g.used) != 0 {
+		t.Errorf("%d pieces of memory are left: %v", len(g.used), g.used)
+	}
+}
+
+// A CPU gives a return instance back to a probe that is being taken apart: it has read that the
+// instance belongs to it and waits in front of the list of free ones.
+func TestInstanceComesBackToAProbeThatGoes(t *testing.T) {
+	for _, o := range kernels() {
+		if o.image == "x86_64-2005" {
+			continue // one lock for all of it
+		}
+		t.Run(o.name, func(t *testing.T) {
+			a := &ambush{victim: 1, patience: 40}
+			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) { giveBack(t, w, a) })
+		})
+	}
+}
+
+func giveBack(t *testing.T, w *crowd, a *ambush) {
+	books := w.keepBooks()
+	w.begin("bench_target", w.call("bench_target", 5, 77)) // so that no CPU idles
+	p, err := w.k.Add(w.Call, Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 12})
+	w.do(err)
+	task, err := w.smp.GoOn(w.Call, a.victim, "sleeper", func(c smp.Caller) error {
+		for !w.done {
+			if err := w.smp.Sleep(c, 5); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	w.do(err)
+	w.tasks = append(w.tasks, task)
+	w.sleep(8)
+	w.m.Watch(giveBackStage(a, w.addr("lock_instances")))
+	remover, err := w.smp.GoOn(w.Call, 0, "remover", func(c smp.Caller) error {
+		return w.k.Remove(c, p)
+	})
+	w.do(err)
+	w.do(w.smp.Join(w.Call, remover))
+	w.end()
+	w.do(w.k.WaitOptimizer(w.Call))
+	w.sleep(2)
+	if !a.held || !a.released {
+		t.Errorf("the stage was not reached: held %v, released %v", a.held, a.released)
+	}
+	w.holdNothingLeft()
+	books.balance(t)
+}
+
+// giveBackStage lays the ambush when the grace period of an unregistration is over: the sleeper's
+// instance is still out then.
+func giveBackStage(a *ambush, at uint64) func(sim.Event) {
+	gone, period := false, uint64(0)
+	return func(e sim.Event) {
+		switch {
+		case e.Kind == eventProbe && e.Name == "unregistered":
+			gone = true
+		case e.Kind == "grace-begin" && e.Name == "sched" && gone && period == 0:
+			period = e.ID
+		case e.Kind == "grace-end" && e.Name == "sched" && e.ID == period && a.at == 0:
+			a.at, a.hurry = at, true
+		}
+	}
+}
