@@ -128,13 +128,21 @@ func (s *session) noteStolen(m *Measurement, op string, of []Accounts) {
 	}
 }
 
+// suffixed puts a suffix behind a value that there is.
+func suffixed(value, suffix string) string {
+	if value == "" {
+		return ""
+	}
+	return value + suffix
+}
+
 func drawBystander(s *results.Set) (results.Figure, error) {
 	var lines []results.SweepLine
 	for _, op := range operations() {
-		what := func(p results.Point) string { return op + ", " + p.Swept("kernel.patching") }
+		what := func(p results.Point) string { return words(op, p.Swept("kernel.patching")) }
 		lines = append(lines, results.SweepLine{
 			Metric: bystanderMetric(op),
-			Series: func(p results.Point) string { return what(p) + ", " + p.Swept("kernel.cpus") + " CPUs" },
+			Series: func(p results.Point) string { return words(what(p), suffixed(p.Swept("kernel.cpus"), " CPUs")) },
 			Style:  func(p results.Point) (string, bool) { return what(p), p.CPUs == s.Points()[0].CPUs },
 		})
 	}

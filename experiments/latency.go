@@ -2,6 +2,8 @@ package experiments
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
@@ -140,7 +142,28 @@ func idle(p results.Point) bool { return p.Swept("workload.load") == LoadIdle }
 
 // byLoadAndHZ names a line by what the CPUs do and by the length of a jiffy.
 func byLoadAndHZ(p results.Point) string {
-	return p.Swept("workload.load") + ", HZ " + p.Swept("kernel.hz")
+	return lineName(p, p.Swept("workload.load"), labelled("HZ ", p.Swept("kernel.hz")))
+}
+
+// lineName joins the words that there are into the name of a line; without any it is the point's.
+func lineName(p results.Point, all ...string) string {
+	if name := words(all...); name != "" {
+		return name
+	}
+	return p.Name()
+}
+
+// words joins those of several words that there are.
+func words(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ", ")
+}
+
+// labelled puts a label before a value that there is.
+func labelled(prefix, value string) string {
+	if value == "" {
+		return ""
+	}
+	return prefix + value
 }
 
 func drawLatency(s *results.Set) (results.Figure, error) {
@@ -163,13 +186,13 @@ func drawLatencyParts(s *results.Set) (results.Figure, error) {
 				if p.Swept("kernel.hz") != hz {
 					return ""
 				}
-				return what + ", " + p.Swept("workload.load")
+				return words(what, p.Swept("workload.load"))
 			},
 			Style: func(p results.Point) (string, bool) { return what, idle(p) },
 		}
 	}
 	return results.SweepLines(s, results.Frame{
-		Title:  "Parts of the time to optimization, HZ " + hz + ": " + place(points[0]),
+		Title:  words("Parts of the time to optimization", labelled("HZ ", hz)) + ": " + place(points[0]),
 		XLabel: "CPUs", YLabel: "microseconds",
 	}, "kernel.cpus", true, true,
 		part(metricDelay, "delay"), part(metricGrace, "grace period"), part(metricPatch, "change of text"))

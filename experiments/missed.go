@@ -109,7 +109,7 @@ func (s *session) callers() error {
 
 // byTarget names a line by what the probed function does and by the preemption of kernel code.
 func byTarget(p results.Point) string {
-	return p.Swept("workload.target") + ", preemption " + p.Swept("kernel.preempt")
+	return lineName(p, p.Swept("workload.target"), labelled("preemption ", p.Swept("kernel.preempt")))
 }
 
 // maxActive returns the value of the swept maxactive of whatever point.

@@ -109,7 +109,23 @@ func (r *Report) Files() (map[string][]byte, error) {
 	if accounts != nil {
 		files[AccountsName] = accounts
 	}
-	return files, Draw(files, r.Set, r.Plan.Figures)
+	figures, _ := r.drawable()
+	return files, Draw(files, r.Set, figures)
+}
+
+// drawable parts the figures of the plan into those that can be drawn and those whose sweep a setting has
+// taken away.
+func (r *Report) drawable() (can, not []string) {
+	for _, name := range r.Plan.Figures {
+		if len(r.Set.Points()) > 0 {
+			if _, err := figure(name, r.Set); errors.Is(err, results.ErrNotSwept) {
+				not = append(not, fmt.Sprintf("figure %s is not drawn: %v", name, err))
+				continue
+			}
+		}
+		can = append(can, name)
+	}
+	return can, not
 }
 
 func (r *Report) manifest() *results.Manifest {

@@ -70,6 +70,8 @@ func plural(n int) string {
 func (r *Report) notes() []string {
 	var notes []string
 	notes = append(notes, r.fits()...)
+	_, undrawn := r.drawable()
+	notes = append(notes, undrawn...)
 	if o := machineOverrides(r.Plan.Overrides); len(o) > 0 {
 		notes = append(notes, "the machine was changed, and nothing fitted anew: "+strings.Join(o, ", "))
 	}

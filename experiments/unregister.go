@@ -81,7 +81,7 @@ func (s *session) unregisterOnce(n int64, remove func() error) (clock.Ticks, err
 
 func drawUnregister(s *results.Set) (results.Figure, error) {
 	line := func(metric, how string, second bool) results.SweepLine {
-		what := func(p results.Point) string { return p.Name() + ", " + p.Swept("workload.load") }
+		what := func(p results.Point) string { return words(p.Name(), p.Swept("workload.load")) }
 		return results.SweepLine{
 			Metric: metric,
 			Series: func(p results.Point) string { return what(p) + ", " + how },

@@ -90,12 +90,19 @@ type SweepLine struct {
 	Style  func(Point) (group string, second bool)
 }
 
+// ErrNotSwept says that a set has nothing that a chart of lines could show: what is to be its x axis does
+// not vary.
+var ErrNotSwept = errors.New("not swept, so that there is nothing to chart over it")
+
 // SweepLines charts metrics over a swept number: one line for every name that Series gives, in the
-// order of the points, metric by metric. On an axis that is logarithmic a value of zero is left out,
+// order of the points, metric by metric. It fails with ErrNotSwept when no point sweeps the number. On an axis that is logarithmic a value of zero is left out,
 // and the caption says so. A point that does not sweep the number is left out, too.
 func SweepLines(s *Set, frame Frame, key string, logX, logY bool, metrics ...SweepLine) (*Lines, error) {
 	l := &Lines{Frame: frame, LogX: logX, LogY: logY}
 	l.Caption = slices.Clone(l.Caption)
+	if !slices.Contains(SweptKeys(s), key) {
+		return nil, fmt.Errorf("%s is %w", key, ErrNotSwept)
+	}
 	var dropped []string
 	for _, m := range metrics {
 		for _, p := range s.Points() {

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,9 @@ func TestSweepLines(t *testing.T) {
 	}
 	if _, err = SweepLines(sweepSet(t), Frame{}, "load", false, false, load); err == nil || !strings.Contains(err.Error(), "is no number") {
 		t.Errorf("lines over a word: %v", err)
+	}
+	if _, err = SweepLines(sweepSet(t), Frame{}, "hz", false, false, load); !errors.Is(err, ErrNotSwept) {
+		t.Errorf("lines over what is not swept: %v", err)
 	}
 	if _, err = SweepLines(sweepSet(t), Frame{}, "cpus", false, false); err == nil {
 		t.Error("lines of no metric are drawn")
