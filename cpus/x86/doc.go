@@ -6,7 +6,9 @@
 // One instruction is one row of a table (table.go) and one small function; functions are generic
 // over operand width, so that 32-bit and 64-bit mode share them. Instructions are decoded once by
 // golang.org/x/arch/x86/x86asm and a small supplement, and kept as straight-line runs ("blocks") that
-// never leave a 64-byte line, keyed by physical address and dropped when that line is written.
+// never leave a 64-byte line, keyed by physical address and dropped when that line is written, by
+// whichever CPU. CPUs of one machine share what they have decoded and a directory of what their caches
+// hold.
 //
 // Left out: x87, MMX, SSE and later vector extensions, real, compatibility and virtual-8086 mode, task
 // switches by TSS and task gates, 16-bit addresses, code and stacks, virtualization, and transactional
