@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,8 @@ func smallPlan(t *testing.T, name string) *Plan {
 	return p
 }
 
-// TestKindsAreTheSameEverywhere runs every kind of experiment with one worker and with several.
+// TestKindsAreTheSameEverywhere runs every kind of experiment with one worker on one processor, and with
+// several on two.
 func TestKindsAreTheSameEverywhere(t *testing.T) {
 	if len(small) != len(kinds())-1 {
 		t.Errorf("%d kinds are tried, of %d", len(small), len(kinds())-1)
@@ -41,9 +43,9 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 			if testing.Short() && name != KindScaling {
 				t.Skip("short tests run one kind with several CPUs")
 			}
-			t.Parallel()
 			var want map[string][]byte
 			for _, c := range []struct{ procs, workers int }{{1, 1}, {2, 3}} {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.procs))
 				p := smallPlan(t, name)
 				r := NewReport(p, (&Runner{Measure: MeasurePoint, Workers: c.workers}).Run(p))
 				if err := r.Err(); err != nil {
