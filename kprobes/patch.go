@@ -101,38 +101,45 @@ type rewrite struct {
 
 // replace changes the text of a batch of sites by the kernel's protocol.
 func (k *Kprobes) replace(c Caller, batch []*site, r rewrite) error {
-	if len(batch) == 0 {
-		return nil
-	}
-	each := func(store func(s *site, code []byte) error) error {
-		for _, s := range batch {
-			code, err := r.code(s)
-			if err != nil {
-				return err
-			}
-			if err := store(s, code); err != nil {
-				return err
-			}
-			s.text = r.then
-		}
-		return nil
-	}
 	switch {
+	case len(batch) == 0:
+		return nil
 	case k.opt.Mutant == MutantBareJump:
-		return each(func(s *site, code []byte) error { return k.byteAt(c, s, code, stepWhole) })
+		return r.each(batch, func(s *site, code []byte) error { return k.byteAt(c, s, code, stepWhole) })
 	case k.opt.Patching == PatchBreakpoint:
-		return each(func(s *site, code []byte) error {
+		return r.each(batch, func(s *site, code []byte) error {
 			k.patch++
 			return k.pokeLive(c, s.addr, code, s.detour)
 		})
 	}
+	return k.replaceStopped(c, batch, r)
+}
+
+// replaceStopped changes a batch while nobody else executes anything. Every CPU synchronizes for the
+// number that it finds in the guest's variable when it goes on.
+func (k *Kprobes) replaceStopped(c Caller, batch []*site, r rewrite) error {
 	k.patch++
 	k.m.store(k.sym.pokeStopped, field{0, 4}, k.patch)
 	err := k.smp.StopMachine(c, func(c Caller) error {
-		return each(func(s *site, code []byte) error { return k.poke(c, s.addr, code, stepWhole) })
+		return r.each(batch, func(s *site, code []byte) error { return k.poke(c, s.addr, code, stepWhole) })
 	})
 	k.m.store(k.sym.pokeStopped, field{0, 4}, 0)
 	return err
+}
+
+// each stores the new bytes at every site of a batch.
+func (r rewrite) each(batch []*site, store func(s *site, code []byte) error) error {
+	for _, s := range batch {
+		code, err := r.code(s)
+		if err != nil {
+			return err
+		}
+		if err := store(s, code); err != nil {
+			return err
+		}
+		s.text = r.then
+	}
+	return nil
 }
 
 // quiesce waits until no task can be in the middle of instructions that have a breakpoint in front
