@@ -32,7 +32,7 @@ func (x *bounded) next(p *point) (cpu, steps int) {
 		}
 		x.left -= hotWeight
 	}
-	x.left -= coldSlice / 4
+	x.left -= coldWeight
 	if p.stays() && x.left > 0 && !p.spin {
 		return p.last, coldSlice
 	}

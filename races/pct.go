@@ -20,15 +20,15 @@ type pct struct {
 	guess   int   // k: as many as the last schedule had
 	changes []int // the points of this schedule at which a priority falls
 	order   []int // CPUs, highest priority first
-	alone   int   // instructions since another CPU ran
-	before  int   // the last CPU that was chosen
+	spent   []int // by CPU: how long it has run since it fell behind, in the unit of patience
 }
 
-// patience is how long a CPU may run while others wait, in instructions and in hot ones.
+// patience is how long a CPU may run while others wait, about in instructions.
 const (
 	patience    = 3000
-	coldSlice   = 300
-	hotWeight   = 20 // a hot instruction counts as this many
+	coldSlice   = 300 // most instructions between two points
+	coldWeight  = 75  // what lies between two points counts as this many
+	hotWeight   = 20  // and a hot instruction as this many more
 	firstPoints = 400
 )
 
@@ -41,8 +41,8 @@ func (x *pct) begin(n uint64) {
 		x.guess = x.points
 	}
 	x.r = newRand(x.seed, n)
-	x.points, x.alone, x.before = 0, 0, -1
-	x.order = x.order[:0]
+	x.points = 0
+	x.order, x.spent = x.order[:0], x.spent[:0]
 	x.changes = x.changes[:0]
 	for range x.depth - 1 {
 		x.changes = append(x.changes, x.r.IntN(x.guess))
@@ -51,20 +51,19 @@ func (x *pct) begin(n uint64) {
 
 func (x *pct) next(p *point) (cpu, steps int) {
 	x.admit(p)
-	if slices.Contains(x.changes, x.points) || p.spin || x.alone > patience {
-		x.demote(p.last)
+	if p.last >= 0 && p.last < len(x.spent) {
+		x.spent[p.last] += coldWeight
+		if p.hot {
+			x.spent[p.last] += hotWeight
+		}
+		if slices.Contains(x.changes, x.points) || p.spin || x.spent[p.last] > patience {
+			x.demote(p.last)
+		}
 	}
 	if p.hot {
 		x.points++
-		x.alone += hotWeight
 	}
-	cpu = x.first(p)
-	if cpu != x.before {
-		x.alone = 0
-	}
-	x.before = cpu
-	x.alone += coldSlice / 4
-	return cpu, coldSlice
+	return x.first(p), coldSlice
 }
 
 // admit gives CPUs that were not seen before a priority at random.
@@ -72,6 +71,9 @@ func (x *pct) admit(p *point) {
 	for _, c := range p.runnable {
 		if !slices.Contains(x.order, c) {
 			x.order = slices.Insert(x.order, x.r.IntN(len(x.order)+1), c)
+			for len(x.spent) <= c {
+				x.spent = append(x.spent, 0)
+			}
 		}
 	}
 }
@@ -80,7 +82,7 @@ func (x *pct) demote(cpu int) {
 	if i := slices.Index(x.order, cpu); i >= 0 {
 		x.order = append(slices.Delete(x.order, i, i+1), cpu)
 	}
-	x.alone = 0
+	x.spent[cpu] = 0
 }
 
 func (x *pct) first(p *point) int {
