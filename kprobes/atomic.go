@@ -33,22 +33,33 @@ func (k *Kprobes) perCPU(m cpuData, cpu int, symbol string) uint64 {
 const statusSSDone = 8
 
 // handlerOf names the user's function that runs for a probe: with the status of a hit that has been
-// stepped its post handler, else that before the instruction. Of a return probe it is the one for the
-// return, the entry handler if there is no other.
+// stepped its post handler, else that before the instruction. Of a return probe with both it may be
+// the one for the entry or the one for the return.
 func (k *Kprobes) handlerOf(p, status uint64) string {
-	handler := k.m.load(p, k.l.p.pre)
+	pre := k.m.load(p, k.l.p.pre)
 	switch {
 	case status == statusSSDone:
-		handler = k.m.load(p, k.l.p.post)
-	case handler == k.sym.returnPre:
-		if handler = k.m.load(p-k.l.r.kp.off, k.l.r.handler); handler == 0 {
-			handler = k.m.load(p-k.l.r.kp.off, k.l.r.entry)
-		}
-	case handler == k.sym.jprobePre:
-		handler = k.m.load(p-k.l.j.kp.off, k.l.j.entry)
+		return k.function(k.m.load(p, k.l.p.post))
+	case pre == k.sym.jprobePre:
+		return k.function(k.m.load(p-k.l.j.kp.off, k.l.j.entry))
+	case pre != k.sym.returnPre:
+		return k.function(pre)
 	}
-	if sym, _, ok := k.im.At(handler); ok {
+	rp := p - k.l.r.kp.off
+	handler, entry := k.m.load(rp, k.l.r.handler), k.m.load(rp, k.l.r.entry)
+	switch {
+	case entry == 0:
+		return k.function(handler)
+	case handler == 0:
+		return k.function(entry)
+	}
+	return k.function(entry) + " or " + k.function(handler)
+}
+
+// function names the function at an address.
+func (k *Kprobes) function(addr uint64) string {
+	if sym, _, ok := k.im.At(addr); ok {
 		return sym.Name
 	}
-	return fmt.Sprintf("%#x", handler)
+	return fmt.Sprintf("%#x", addr)
 }

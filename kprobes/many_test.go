@@ -220,12 +220,37 @@ func (w *crowd) churn(fn string) {
 	w.do(w.k.WaitOptimizer(w.Call))
 }
 
+// A handler of whatever kind that sleeps ends the run with its name and that of its probe.
 func TestSleepingHandlerIsNamed(t *testing.T) {
-	for _, isa := range isas() {
+	const bad = "handler_sleeping"
+	for _, spec := range []Spec{
+		{Handler: bad},
+		{Handler: "handler_empty", Post: bad},
+		{Kind: Kretprobe, Handler: bad},
+		{Kind: Kretprobe, Handler: "ret_empty", Entry: bad},
+		{Kind: Jprobe, Handler: bad},
+	} {
 		for _, o := range []Options{plain(), boosting(), Default()} {
-			holdSleepingHandlerIsNamed(t, isa+"-2010", o)
+			spec.Symbol = "work_frame"
+			err := sleepIn(t, o, spec)
+			if err == nil || !strings.Contains(err.Error(), "scheduling while atomic") ||
+				!strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "of the probe at work_frame+0x0") {
+				t.Errorf("%+v: error %v", spec, err)
+			}
 		}
 	}
+}
+
+// sleepIn hits a probe once and returns how the run ended.
+func sleepIn(t *testing.T, o Options, spec Spec) error {
+	m, l := newMany(t, nil, "x86_64-2010", 1, o)
+	m.Bind("sim_main", func(c *sim.Call) uint64 {
+		l.Call = c
+		l.add(spec)
+		l.call("work_frame", 1, 2)
+		return 0
+	})
+	return errors.Join(m.Run(), l.smp.Err())
 }
 
 func holdSleepingHandlerIsNamed(t *testing.T, image string, o Options) {
