@@ -3,7 +3,10 @@ package kprobes
 import "kprobesim/sim"
 
 // Kinds of events that this package tells whoever watches the machine. The ID of an event of a
-// probe is the address of its struct kprobe, or that of the aggregate at the address.
+// probe is the address of its struct kprobe, or that of the aggregate at the address. Names of steps are
+// those of stepName. A probe is registered, unregistered, or gone with its text; an address is
+// optimizing or unoptimizing while that is asked for, then optimized or unoptimized, and freed when its
+// aggregate is.
 const (
 	eventPatch  = "patch"  // a step of changing text; ID numbers the change
 	eventSync   = "sync"   // a CPU has synchronized for the change that ID numbers
