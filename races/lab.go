@@ -86,6 +86,7 @@ type trial struct {
 	pauses   uint64                                     // how often callers were kept out
 	outcomes []Outcome
 	failed   error
+	blind    error // the witness cannot see what it should
 }
 
 // boot builds a machine that runs nothing yet.
@@ -148,6 +149,8 @@ func (l *lab) run(c chooser, first, count uint64) ([]Outcome, error) {
 func (t *trial) verdict(n uint64, err error) error {
 	var wrong *scriptError
 	switch {
+	case t.blind != nil:
+		return t.blind
 	case errors.As(t.failed, &wrong):
 		return t.failed
 	case err == nil && t.failed == nil:

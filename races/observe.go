@@ -161,7 +161,7 @@ func (t *trial) findMarks() error {
 		return err
 	}
 	t.w.span(returnCode, s.Addr, s.Addr+1)
-	for _, name := range []string{"text_poke", "text_poke_patch"} {
+	for _, name := range []string{"text_poke", "text_poke_patch", "store_text"} {
 		if s, err = t.symbol(name); err != nil {
 			return err
 		}
@@ -180,6 +180,11 @@ func (t *trial) event(e sim.Event) {
 		w.piece(w.areas[0], e)
 	case "detour":
 		w.piece(w.areas[1], e)
+	case "patch":
+		if at, ok := w.unseen(); ok {
+			t.blind = fmt.Errorf("a store into %s was not seen: the guest stores into text outside of the functions that are looked at", at)
+			t.m.Stop(t.blind)
+		}
 	case "probe":
 		if x := w.textAt(e.Arg); x != nil {
 			x.told(e.Name, e.Arg)

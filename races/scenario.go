@@ -22,7 +22,6 @@ type Scenario struct {
 	Jiffy       int64  // cycles
 	Delay       int64  // jiffies from the wish to optimize to the work on it
 	Limit       uint64 // instructions of all CPUs after which a schedule counts as hung
-	Interrupts  int    // a hot instruction is followed by a timer interrupt once in so many, 0 for never
 	Callers     []Caller
 	Probes      []Probe
 	Script      []Action
@@ -106,14 +105,13 @@ func Parse(file string, b []byte) (*Scenario, error) {
 
 func read(r *doc.Reader) *Scenario {
 	s := &Scenario{
-		Name:       doc.Need(r, "name", experiments.Name),
-		Title:      doc.Need(r, "title", doc.Text),
-		CPUs:       int(doc.Need(r, "cpus", doc.Int(1, maxCPUs))),
-		Memory:     doc.Opt(r, "memory", 16<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
-		Jiffy:      doc.Opt(r, "jiffy", 2000, doc.Int(500, 1_000_000)),
-		Delay:      doc.Opt(r, "delay", 5, doc.Int(0, 100)),
-		Limit:      uint64(doc.Opt(r, "limit", 2_000_000, doc.Int(1000, 1_000_000_000))),
-		Interrupts: int(doc.Opt(r, "interrupts", 0, doc.Int(0, 1_000_000))),
+		Name:   doc.Need(r, "name", experiments.Name),
+		Title:  doc.Need(r, "title", doc.Text),
+		CPUs:   int(doc.Need(r, "cpus", doc.Int(1, maxCPUs))),
+		Memory: doc.Opt(r, "memory", 16<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
+		Jiffy:  doc.Opt(r, "jiffy", 2000, doc.Int(500, 1_000_000)),
+		Delay:  doc.Opt(r, "delay", 5, doc.Int(0, 100)),
+		Limit:  uint64(doc.Opt(r, "limit", 2_000_000, doc.Int(1000, 1_000_000_000))),
 	}
 	for _, c := range list(r, "callers", maxCallers) {
 		s.Callers = append(s.Callers, readCaller(c, s.CPUs))

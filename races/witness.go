@@ -1,6 +1,7 @@
 package races
 
 import (
+	"bytes"
 	"fmt"
 
 	"kprobesim/cpus"
@@ -162,6 +163,16 @@ func (w *witness) look(cpu int) {
 			w.found(Stale, cpu, t.changes[n].addr, fmt.Sprintf("a store into %s, which was unloaded", t.at(t.changes[n].addr)))
 		}
 	}
+}
+
+// unseen finds text that has changed although no store was seen.
+func (w *witness) unseen() (where string, ok bool) {
+	for _, t := range w.texts {
+		if !bytes.Equal(t.now, w.read(t.start, len(t.orig))) {
+			return t.name, true
+		}
+	}
+	return "", false
 }
 
 // rest holds the text against what was compiled, at the end of a schedule, and forgets what no longer

@@ -8,18 +8,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments"
+	"kprobesim/races"
 )
 
 func (a *app) listCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the experiments, machines and guest images of this program",
+		Short: "List the experiments, machines, scenarios and guest images of this program",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			errs := []error{
 				a.listTitled("experiments", experiments.Experiments(), a.loader.ExperimentTitle),
 				a.listTitled("machines", experiments.Machines(), a.loader.MachineTitle),
 			}
+			errs = append(errs, a.listTitled("scenarios", races.Names(), func(name string) (string, error) {
+				s, err := races.Load(name)
+				if err != nil {
+					return "", err
+				}
+				return s.Title, nil
+			}))
 			var images [][2]string
 			for _, im := range a.loader.Images {
 				images = append(images, [2]string{im.Name, fmt.Sprintf("isa %s, era %s", im.ISA, im.Era)})
