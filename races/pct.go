@@ -25,9 +25,9 @@ type pct struct {
 
 // patience is how long a CPU may run while others wait, about in instructions.
 const (
-	patience    = 3000
+	patience    = 1000
 	coldSlice   = 300 // most instructions between two points
-	coldWeight  = 75  // what lies between two points counts as this many
+	coldWeight  = 100 // what lies between two points counts as this many
 	hotWeight   = 20  // and a hot instruction as this many more
 	firstPoints = 400
 )
