@@ -30,9 +30,8 @@ func (x *bounded) next(p *point) (cpu, steps int) {
 		if cpu, ok := x.depart(p.others()); ok {
 			return cpu, coldSlice
 		}
-		x.left -= hotWeight
 	}
-	x.left -= coldWeight
+	x.left -= weight(p)
 	if p.stays() && x.left > 0 && !p.spin {
 		return p.last, coldSlice
 	}

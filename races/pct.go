@@ -28,9 +28,17 @@ const (
 	patience    = 1000
 	coldSlice   = 300 // most instructions between two points
 	coldWeight  = 100 // what lies between two points counts as this many
-	hotWeight   = 20  // and a hot instruction as this many more
+	hotWeight   = 20  // unless it is one hot instruction
 	firstPoints = 400
 )
+
+// weight is what was executed before a point, in the unit of patience.
+func weight(p *point) int {
+	if p.hot {
+		return hotWeight
+	}
+	return coldWeight
+}
 
 func newPCT(seed uint64, depth int) *pct {
 	return &pct{seed: seed, depth: depth, guess: firstPoints}
@@ -52,10 +60,7 @@ func (x *pct) begin(n uint64) {
 func (x *pct) next(p *point) (cpu, steps int) {
 	x.admit(p)
 	if p.last >= 0 && p.last < len(x.spent) {
-		x.spent[p.last] += coldWeight
-		if p.hot {
-			x.spent[p.last] += hotWeight
-		}
+		x.spent[p.last] += weight(p)
 		if slices.Contains(x.changes, x.points) || p.spin || x.spent[p.last] > patience {
 			x.demote(p.last)
 		}
