@@ -3,8 +3,11 @@ package races
 import (
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 	"sync"
+
+	"kprobesim/experiments"
 )
 
 // Policies.
@@ -176,6 +179,16 @@ type result struct {
 	err      error
 }
 
+// guarded turns a panic into an error that says which schedules it was met in.
+func guarded(j job, do func(job) result) (r result) {
+	defer func() {
+		if v := recover(); v != nil {
+			r = result{err: &experiments.Internal{Point: fmt.Sprintf("schedules from %d", j.first), Value: v, Stack: debug.Stack()}}
+		}
+	}()
+	return do(j)
+}
+
 // parallel runs jobs on several goroutines and yields their results in the order of the jobs.
 func parallel(workers int, jobs iter.Seq[job], do func(job) result) iter.Seq2[job, result] {
 	return func(yield func(job, result) bool) {
@@ -192,7 +205,7 @@ func parallel(workers int, jobs iter.Seq[job], do func(job) result) iter.Seq2[jo
 		for range workers {
 			wg.Go(func() {
 				for s := range work {
-					s.done <- do(s.j)
+					s.done <- guarded(s.j, do)
 				}
 			})
 		}

@@ -2,10 +2,13 @@ package races
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+
+	"kprobesim/experiments"
 )
 
 // schedules is the number of schedules that the tests run of each variant. The full number is run by
@@ -200,6 +203,16 @@ func TestScenarioThatCannotRun(t *testing.T) {
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %v, want %q", tt.new, err, tt.want)
 		}
+	}
+}
+
+// TestPanicsAreErrors wants a defect of this program to end a search, not the program.
+func TestPanicsAreErrors(t *testing.T) {
+	opt := Options{Schedules: 3000, Policy: Random, Workers: 2}
+	_, err := search(&opt, func(c chooser, first, count uint64) ([]Outcome, error) { panic("defect") })
+	var internal *experiments.Internal
+	if !errors.As(err, &internal) || !strings.Contains(err.Error(), "schedules from 0") {
+		t.Errorf("%v", err)
 	}
 }
 
