@@ -24,7 +24,7 @@ type lab struct {
 }
 
 func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
-	l := &lab{s: s, v: v, isa: x86.ISA64(), mutant: mutant}
+	l := &lab{s: s, v: v, isa: v.isa(), mutant: mutant}
 	l.cpu = plainCPU(l.isa)
 	b, err := workloads.Open(v.image())
 	if err != nil {
@@ -38,11 +38,23 @@ func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 
 // image names the guest image of the variant's kernel.
 func (v *Variant) image() string {
+	name := v.ISA + "-" + v.Era
 	if v.Preempt {
-		return "x86_64-2010-preempt"
+		name += "-preempt"
 	}
-	return "x86_64-2010"
+	return name
 }
+
+// isa is the instruction set of the variant's machine.
+func (v *Variant) isa() *cpus.ISA {
+	if v.ISA == x86.ISA32().Name {
+		return x86.ISA32()
+	}
+	return x86.ISA64()
+}
+
+// word is the size of an unsigned long, in bytes.
+func (l *lab) word() int { return l.isa.Bits / 8 }
 
 // names holds the functions that a scenario names against the image.
 func (l *lab) names() error {
@@ -212,8 +224,9 @@ func (t *trial) caller(name string, c Caller, fn uint64) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(t.m.WriteBytes(at, make([]byte, st.Size)), t.m.Store(at+t.fields.fn, 8, fn),
-		t.m.Store(at+t.fields.a0, 8, c.Args[0]), t.m.Store(at+t.fields.a1, 8, c.Args[1]))
+	word := t.l.word()
+	err = errors.Join(t.m.WriteBytes(at, make([]byte, st.Size)), t.m.Store(at+t.fields.fn, word, fn),
+		t.m.Store(at+t.fields.a0, word, c.Args[0]), t.m.Store(at+t.fields.a1, word, c.Args[1]))
 	if err != nil {
 		return err
 	}

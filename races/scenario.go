@@ -48,7 +48,7 @@ type Probe struct {
 // Variant is a kernel that the scenario runs under.
 type Variant struct {
 	Name     string
-	Image    string
+	ISA, Era string // of the kernel
 	Preempt  bool
 	Patching string
 	Quiesce  string
@@ -203,12 +203,18 @@ const (
 	breakpoint  = "breakpoint"
 	sched       = "sched"
 	tasks       = "tasks"
+	i386        = "i386"
+	amd64       = "x86_64"
+	era2005     = "2005"
+	era2010     = "2010"
 )
 
 func readVariant(r *doc.Reader) Variant {
 	defer r.Done()
 	return Variant{
 		Name:     doc.Need(r, "name", experiments.Name),
+		ISA:      doc.Opt(r, "isa", amd64, doc.OneOf(i386, amd64)),
+		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2010)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
 		Patching: doc.Opt(r, "patching", stopMachine, doc.OneOf(stopMachine, breakpoint)),
 		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),
