@@ -15,7 +15,7 @@ import (
 // make races.
 func schedules() uint64 {
 	if testing.Short() {
-		return 20
+		return 8
 	}
 	return 200
 }
