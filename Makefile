@@ -8,7 +8,7 @@ FUZZTIME  ?= 5s
 # Packages that start goroutines: the race detector runs on these.
 RACE      := ./experiments/... ./races ./cmd/...
 BENCHTIME ?= 2s
-SCHEDULES ?= 3500
+SCHEDULES ?= 2500
 
 .PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare
 .NOTPARALLEL:
@@ -66,7 +66,7 @@ clean-tree: ## fail when the work tree differs from the last commit
 bench: ## the Go benchmarks, among them simulated MIPS
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 
-races: ## search for races: SCHEDULES of every variant, 100,000 in all unless told otherwise
+races: ## search for races: SCHEDULES of every variant of every scenario
 	$(GO) run ./cmd/kprobesim races $$(ls races/scenarios/*.toml) --schedules $(SCHEDULES)
 
 compare: ## speed beside qemu on the same loops (needs qemu-system-x86, gcc and binutils)

@@ -148,7 +148,7 @@ func (t *trial) findAreas() error {
 		if err != nil {
 			return err
 		}
-		t.w.areas = append(t.w.areas, &pieces{name: x.name, span: [2]uint64{from.Addr, to.Addr}})
+		t.w.areas = append(t.w.areas, &pieces{name: x.name})
 		t.w.span(slotCode+uint8(i), from.Addr, to.Addr)
 	}
 	return nil

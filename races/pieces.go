@@ -9,7 +9,6 @@ import (
 // was freed must never execute it again, not even when it holds something else by then.
 type pieces struct {
 	name  string
-	span  [2]uint64
 	known []piece // by address
 }
 
@@ -18,8 +17,6 @@ type piece struct {
 	live  bool
 	life  int // how often it was taken
 }
-
-func (p *pieces) contains(pc uint64) bool { return pc-p.span[0] < p.span[1]-p.span[0] }
 
 func (p *pieces) find(addr uint64) (int, bool) {
 	return slices.BinarySearchFunc(p.known, addr, func(x piece, a uint64) int {

@@ -192,7 +192,7 @@ func TestVanishedText(t *testing.T) {
 }
 
 func TestPieces(t *testing.T) {
-	p := &pieces{name: "slot", span: [2]uint64{0x9000, 0x9100}}
+	p := &pieces{name: "slot"}
 	var v visit
 	check := func(what string, pc uint64, want Kind) {
 		t.Helper()

@@ -25,7 +25,6 @@ type probed struct {
 	handler uint64 // guest function that only this probe calls
 	state   surety
 	epoch   int // counts changes of state
-	head    uint64
 }
 
 // call is a call of a watched function that a task is in.

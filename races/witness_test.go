@@ -30,7 +30,7 @@ func newToyWitness() *toyWitness {
 	x := &toyWitness{bytes: slices.Clone(toyCode), result: toyResult}
 	x.witness = &witness{
 		texts:   []*text{toyText()},
-		areas:   []*pieces{{name: "slot", span: [2]uint64{0x9000, 0xa000}}, {name: "detour", span: [2]uint64{0xa000, 0xb000}}},
+		areas:   []*pieces{{name: "slot"}, {name: "detour"}},
 		class:   classes{base: toyAt, of: make([]uint8, 0x200)},
 		results: map[uint64]uint64{toyAt: toyResult}, tasks: map[uint64]*actor{}, on: []uint64{1, 2},
 		probes: []*probed{
