@@ -26,6 +26,8 @@ type explorer struct {
 	hot    bool   // last has executed a hot instruction since the last point
 	spin   bool   // or one of a loop in which it waits
 	begun  uint64 // instructions of all CPUs when the schedule began
+	calls  uint64 // that the witness had seen by then
+	hits   uint64
 	points int
 	turns  int
 	bad    *Violation
@@ -67,6 +69,7 @@ func (e *explorer) steps() uint64 { return e.instructions() - e.begun }
 func (e *explorer) begin(n uint64) {
 	e.n = n
 	e.c.begin(n)
+	e.calls, e.hits = e.w.calls, e.w.hits
 	e.begun, e.points, e.turns, e.active = e.instructions(), 0, 0, true
 	if e.started != nil {
 		e.started(n)
@@ -76,7 +79,10 @@ func (e *explorer) begin(n uint64) {
 // end ends it and returns what came out.
 func (e *explorer) end(n uint64) Outcome {
 	e.active = false
-	o := Outcome{N: n, Steps: e.steps(), Points: e.points, Violation: e.bad}
+	o := Outcome{
+		N: n, Steps: e.steps(), Points: e.points, Violation: e.bad,
+		Calls: e.w.calls - e.calls, Hits: e.w.hits - e.hits,
+	}
 	if b, ok := e.c.(*bounded); ok {
 		o.ways = append(o.ways, b.ways...)
 	}

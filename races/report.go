@@ -18,15 +18,15 @@ type Row struct {
 // command that shows it. It holds nothing of the host, so that it is the same bytes everywhere.
 func Report(w io.Writer, opt Options, rows []Row) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "scenario\tvariant\tschedules\tsteps\tviolations\tfirst\n")
+	fmt.Fprintf(out, "scenario\tvariant\tschedules\tsteps\tcalls\thits\tviolations\tfirst\n")
 	for i := range rows {
 		r := &rows[i]
 		first := "-"
 		if len(r.Tally.Found) > 0 {
 			first = fmt.Sprint(r.Tally.Found[0].N)
 		}
-		fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%s\n", r.Scenario.Name, r.Variant.Name, r.Tally.Schedules,
-			r.Tally.Steps, r.Tally.Violations, first)
+		fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", r.Scenario.Name, r.Variant.Name, r.Tally.Schedules,
+			r.Tally.Steps, r.Tally.Calls, r.Tally.Hits, r.Tally.Violations, first)
 	}
 	if err := out.Flush(); err != nil {
 		return err

@@ -41,6 +41,8 @@ type runner func(c chooser, first, count uint64) ([]Outcome, error)
 type Tally struct {
 	Schedules  uint64
 	Steps      uint64
+	Calls      uint64 // of probed functions
+	Hits       uint64 // calls of handlers
 	Violations uint64
 	Found      []Outcome // the first ones with a violation, in the order of their numbers
 	Complete   bool      // exhaustive: every plan within the bound has run
@@ -55,6 +57,8 @@ const keep = 5
 func (t *Tally) add(o *Outcome, enough int) bool {
 	t.Schedules++
 	t.Steps += o.Steps
+	t.Calls += o.Calls
+	t.Hits += o.Hits
 	if o.Violation == nil {
 		return true
 	}

@@ -47,6 +47,10 @@ func TestProtocolsAreSafe(t *testing.T) {
 			if err != nil || tally.Schedules != opt.Schedules {
 				t.Fatalf("%s: %d schedules, %v", policy, tally.Schedules, err)
 			}
+			if tally.Hits < tally.Schedules || tally.Calls <= tally.Hits {
+				t.Errorf("%s: %d calls and %d hits in %d schedules: the probes are not hit, or always", policy,
+					tally.Calls, tally.Hits, tally.Schedules)
+			}
 			for _, o := range tally.Found {
 				t.Errorf("%s, schedule %d: %s", policy, o.N, o.Violation)
 			}

@@ -62,6 +62,8 @@ type witness struct {
 	found   func(kind Kind, cpu int, pc uint64, text string)
 	mark    func(cpu int, spin bool) // an instruction of a class was executed
 
+	calls uint64 // of watched functions that have returned
+	hits  uint64 // calls of handlers
 	seq   int
 	on    []uint64 // task by CPU
 	tasks map[uint64]*actor
@@ -300,6 +302,7 @@ func (w *witness) handled(cpu int, pc uint64) {
 	for i, p := range w.probes {
 		if c != nil && p.handler == pc {
 			c.counts[i]++
+			w.hits++
 		}
 	}
 }
@@ -312,6 +315,7 @@ func (w *witness) leave(cpu int, pc uint64) {
 		return
 	}
 	a.call, a.spare = nil, c
+	w.calls++
 	for i, p := range w.probes {
 		if p.fn == c.fn {
 			w.counted(cpu, pc, p, c.states[i], c.counts[i])
