@@ -32,7 +32,7 @@ const (
 // The arithmetic flags are kept as the last result and its carries, and made into bits when asked.
 //
 //	res  the result, shifted to the top of 64 bits: ZF is res == 0, SF its sign
-//	cy   the carries out of each bit, shifted likewise: bit 63 is CF, bit 62 is CF xor OF
+//	cy   the carries out of each bit, shifted likewise: bit 63 is CF, bit 62 is CF xor OF, nobody reads the others
 //	par  the low byte of the result, for PF; bit 8 inverts SF
 //	aux  the low byte of the carries: bit 3 is AF
 //
@@ -65,8 +65,13 @@ func setResult[T width](c *CPU, r, carries T) {
 
 // setLogic sets the flags of an operation without carries; AF is undefined and cleared.
 func setLogic[T width](c *CPU, r T) {
-	c.res = uint64(r) << (64 - 8*unsafe.Sizeof(r))
+	setZSP(c, r)
 	c.cy = 0
+}
+
+// setZSP sets ZF, SF and PF by a result and clears AF.
+func setZSP[T width](c *CPU, r T) {
+	c.res = uint64(r) << (64 - 8*unsafe.Sizeof(r))
 	c.par = uint16(uint8(r))
 	c.aux = 0
 }
@@ -83,6 +88,13 @@ func (c *CPU) setCarry(cf, of bool) {
 	if cf != of {
 		c.cy |= cyOF
 	}
+}
+
+// keepCF puts back CF as it was with carries cy, and keeps the others.
+func (c *CPU) keepCF(cy uint64) {
+	cy &= cyCF
+	of := (c.cy ^ c.cy<<1) & cyCF
+	c.cy = cy | (cy^of)>>1
 }
 
 // flags returns RFLAGS.

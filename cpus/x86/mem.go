@@ -49,8 +49,9 @@ func load[T width](c *CPU, va uint64) (v T, ok bool) {
 		return loadSlow[T](c, va)
 	}
 	pa := e.base + off
+	v = rd[T](c.mem, pa) // first: the host may wait for it while it looks tags up
 	c.touchLoad(pa, uint64(unsafe.Sizeof(v)))
-	return rd[T](c.mem, pa), true
+	return v, true
 }
 
 // store writes memory at a linear address, with load's convention.

@@ -160,16 +160,16 @@ func testM[T width](c *CPU, in *inst) {
 // One operand. inc and dec keep CF.
 
 func inc[T width](c *CPU, a T) T {
-	cf := c.cf()
+	cy := c.cy
 	r := add(c, a, 1)
-	c.setCF(cf)
+	c.keepCF(cy)
 	return r
 }
 
 func dec[T width](c *CPU, a T) T {
-	cf := c.cf()
+	cy := c.cy
 	r := sub(c, a, 1)
-	c.setCF(cf)
+	c.keepCF(cy)
 	return r
 }
 

@@ -62,12 +62,15 @@ func push[T width](c *CPU, v T) bool {
 func pop[T width](c *CPU) (T, bool) {
 	v, ok := load[T](c, c.r[rsp])
 	if ok {
-		c.r[rsp] = (c.r[rsp] + uint64(bitsOf(v)/8)) & c.linMask
+		c.drop(uint64(bitsOf(v) / 8))
 		return v, true
 	}
 	c.onStack()
 	return v, false
 }
+
+// drop takes n bytes off the stack.
+func (c *CPU) drop(n uint64) { c.r[rsp] = (c.r[rsp] + n) & c.linMask }
 
 // onStack turns the #GP of an address that is not canonical into the #SS that a stack access raises
 // instead (SDM vol. 1, 3.3.7.1).
@@ -93,30 +96,23 @@ func callL[T width](c *CPU, in *inst) {
 	}
 }
 
-// callRel and ret are those of 32-bit mode; the others are in ops_fast.go.
-func callRel[T width](c *CPU, in *inst) {
+// called goes on at the target of a call by displacement whose return address is pushed.
+func (c *CPU) called(in *inst) {
 	next := c.r[rRIP]
-	if push(c, T(next)) {
-		c.pushReturn(next)
-		c.taken = true
-		c.r[rRIP] = (next + in.imm) & c.linMask
-	}
+	c.pushReturn(next)
+	c.taken = true
+	c.r[rRIP] = (next + in.imm) & c.linMask
 }
 
-// ret returns; imm bytes of arguments are dropped.
-func ret[T width](c *CPU, in *inst) {
-	to, ok := pop[T](c)
-	if !ok {
-		return
-	}
-	c.r[rsp] = (c.r[rsp] + in.imm) & c.linMask
+// returned goes on at a return address that was popped.
+func (c *CPU) returned(to uint64) {
 	c.ctr.Branches++
 	c.taken = true
-	if c.popReturn() != uint64(to) {
+	if c.popReturn() != to {
 		c.ctr.Mispredicts++
 		c.redirect = true
 	}
-	c.r[rRIP] = uint64(to)
+	c.r[rRIP] = to
 }
 
 func pushR[T width](c *CPU, in *inst) { push(c, src[T](c, in)) }

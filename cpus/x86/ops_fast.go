@@ -1,14 +1,9 @@
 package x86
 
-import (
-	"encoding/binary"
-
-	"kprobesim/mmu"
-)
-
-// The forms that compilers emit most, in 32 and 64 bits. They do what their generic namesakes do. They
-// exist for speed alone: the compiler makes a generic function that is used as a value of two
-// functions, of which one only calls the other.
+// The forms that compilers emit most, in 32 and 64 bits. They do what their generic namesakes do, where
+// there are any. They exist for speed alone: the compiler makes a generic function that is used as a
+// value of two functions, of which one only calls the other. What they call is generic and mostly
+// inlined.
 
 func addR64(c *CPU, in *inst) { put(c, in.dst, add(c, get[uint64](c, in.dst), src[uint64](c, in))) }
 
@@ -32,8 +27,23 @@ func cmpR32(c *CPU, in *inst)  { sub(c, get[uint32](c, in.dst), src[uint32](c, i
 func testR32(c *CPU, in *inst) { and(c, get[uint32](c, in.dst), src[uint32](c, in)) }
 func movR32(c *CPU, in *inst)  { put(c, in.dst, src[uint32](c, in)) }
 
+func incR32(c *CPU, in *inst) { put(c, in.dst, inc(c, get[uint32](c, in.dst))) }
+func decR32(c *CPU, in *inst) { put(c, in.dst, dec(c, get[uint32](c, in.dst))) }
+
+func leaR32(c *CPU, in *inst) {
+	c.r[in.dst&31] = uint64(uint32(c.r[in.base&31] + c.r[in.index&31]<<(in.shift&63) + uint64(int64(in.disp))))
+}
+
 func leaR64(c *CPU, in *inst) {
 	c.r[in.dst&31] = c.r[in.base&31] + c.r[in.index&31]<<(in.shift&63) + uint64(int64(in.disp))
+}
+
+func cmovR32(c *CPU, in *inst) {
+	from := in.dst // whose upper half is cleared
+	if c.condition(in.aux) {
+		from = in.src
+	}
+	put(c, in.dst, get[uint32](c, from))
 }
 
 func cmovR64(c *CPU, in *inst) {
@@ -42,110 +52,110 @@ func cmovR64(c *CPU, in *inst) {
 	}
 }
 
+func shlR32(c *CPU, in *inst) {
+	put(c, in.dst, shl(c, get[uint32](c, in.dst), shiftCount[uint32](c, in)))
+}
+
 func shlR64(c *CPU, in *inst) {
-	n := (c.r[in.src&31] + in.imm) & 63
-	if n == 0 {
-		return
-	}
-	v := c.r[in.dst&31]
-	r := v << n
-	setLogic(c, r)
-	c.cy = v>>(64-n)<<63 | r>>63<<62
-	c.r[in.dst&31] = r
+	put(c, in.dst, shl(c, get[uint64](c, in.dst), shiftCount[uint64](c, in)))
+}
+
+func shrR32(c *CPU, in *inst) {
+	put(c, in.dst, shr(c, get[uint32](c, in.dst), shiftCount[uint32](c, in)))
 }
 
 func shrR64(c *CPU, in *inst) {
-	n := (c.r[in.src&31] + in.imm) & 63
-	if n == 0 {
-		return
-	}
-	v := c.r[in.dst&31]
-	cf := v >> (n - 1) << 63
-	setLogic(c, v>>n)
-	c.cy = cf | (cf^v)>>63<<62
-	c.r[in.dst&31] = v >> n
+	put(c, in.dst, shr(c, get[uint64](c, in.dst), shiftCount[uint64](c, in)))
 }
 
-// load64 and store64 are load and store of eight bytes.
-func (c *CPU) load64(va uint64) (uint64, bool) {
-	e := &c.look[va>>12&(looks-1)]
-	off := va & 0xfff
-	pa := e.base + off
-	if e.read != va>>12+c.lookGen || off > 0x1000-8 {
-		return loadSlow[uint64](c, va)
-	}
-	v := binary.LittleEndian.Uint64(c.mem[pa:]) // first: the host may wait for it while it looks tags up
-	c.touchLoad(pa, 8)
-	return v, true
+func sarR32(c *CPU, in *inst) {
+	put(c, in.dst, sar(c, get[uint32](c, in.dst), shiftCount[uint32](c, in)))
 }
 
-func (c *CPU) store64(va, v uint64) bool {
-	e := &c.look[va>>12&(looks-1)]
-	off := va & 0xfff
-	if e.write != va>>12+c.lookGen || off > 0x1000-8 {
-		return storeSlow(c, va, v)
+func sarR64(c *CPU, in *inst) {
+	put(c, in.dst, sar(c, get[uint64](c, in.dst), shiftCount[uint64](c, in)))
+}
+
+func rolR32(c *CPU, in *inst) {
+	put(c, in.dst, rol(c, get[uint32](c, in.dst), shiftCount[uint32](c, in)))
+}
+
+func rolR64(c *CPU, in *inst) {
+	put(c, in.dst, rol(c, get[uint64](c, in.dst), shiftCount[uint64](c, in)))
+}
+
+func rorR32(c *CPU, in *inst) {
+	put(c, in.dst, ror(c, get[uint32](c, in.dst), shiftCount[uint32](c, in)))
+}
+
+func rorR64(c *CPU, in *inst) {
+	put(c, in.dst, ror(c, get[uint64](c, in.dst), shiftCount[uint64](c, in)))
+}
+
+func movL32(c *CPU, in *inst) {
+	if v, ok := load[uint32](c, c.ea(in)); ok {
+		put(c, in.dst, v)
 	}
-	pa := e.base + off
-	c.touchStore(pa, 8)
-	binary.LittleEndian.PutUint64(c.mem[pa:], v)
-	if line := pa >> mmu.LineShift; c.codeMap[line>>6]>>(line&63)&1 != 0 {
-		c.memory.DropCode(pa)
-	}
-	return true
 }
 
 func movL64(c *CPU, in *inst) {
-	if v, ok := c.load64(c.ea(in)); ok {
-		c.r[in.dst&31] = v
+	if v, ok := load[uint64](c, c.ea(in)); ok {
+		put(c, in.dst, v)
 	}
 }
 
-func movM64(c *CPU, in *inst) { c.store64(c.ea(in), src[uint64](c, in)) }
+func movM32(c *CPU, in *inst) { store(c, c.ea(in), src[uint32](c, in)) }
+func movM64(c *CPU, in *inst) { store(c, c.ea(in), src[uint64](c, in)) }
 
-func push64(c *CPU, v uint64) bool {
-	sp := (c.r[rsp] - 8) & c.linMask
-	if !c.store64(sp, v) {
-		c.onStack()
-		return false
-	}
-	c.r[rsp] = sp
-	return true
-}
+func pushR32(c *CPU, in *inst) { push(c, src[uint32](c, in)) }
+func pushR64(c *CPU, in *inst) { push(c, src[uint64](c, in)) }
 
-func pushR64(c *CPU, in *inst) { push64(c, src[uint64](c, in)) }
-
-func popR64(c *CPU, in *inst) {
-	v, ok := c.load64(c.r[rsp])
-	if !ok {
-		c.onStack()
+func popR32(c *CPU, in *inst) {
+	if v, ok := load[uint32](c, c.r[rsp]); ok {
+		c.drop(4)
+		put(c, in.dst, v)
 		return
 	}
-	c.r[rsp] = (c.r[rsp] + 8) & c.linMask
-	c.r[in.dst&31] = v
+	c.onStack()
+}
+
+func popR64(c *CPU, in *inst) {
+	if v, ok := load[uint64](c, c.r[rsp]); ok {
+		c.drop(8)
+		put(c, in.dst, v)
+		return
+	}
+	c.onStack()
+}
+
+func callRel32(c *CPU, in *inst) {
+	if push(c, uint32(c.r[rRIP])) {
+		c.called(in)
+	}
 }
 
 func callRel64(c *CPU, in *inst) {
-	next := c.r[rRIP]
-	if push64(c, next) {
-		c.pushReturn(next)
-		c.taken = true
-		c.r[rRIP] = (next + in.imm) & c.linMask
+	if push(c, uint64(c.r[rRIP])) {
+		c.called(in)
 	}
 }
 
-// ret64 returns; imm bytes of arguments are dropped.
-func ret64(c *CPU, in *inst) {
-	to, ok := c.load64(c.r[rsp])
-	if !ok {
-		c.onStack()
+// ret32 and ret64 return; imm bytes of arguments are dropped.
+
+func ret32(c *CPU, in *inst) {
+	if to, ok := load[uint32](c, c.r[rsp]); ok {
+		c.drop(4 + in.imm)
+		c.returned(uint64(to))
 		return
 	}
-	c.r[rsp] = (c.r[rsp]+8)&c.linMask + in.imm
-	c.ctr.Branches++
-	c.taken = true
-	if c.popReturn() != to {
-		c.ctr.Mispredicts++
-		c.redirect = true
+	c.onStack()
+}
+
+func ret64(c *CPU, in *inst) {
+	if to, ok := load[uint64](c, c.r[rsp]); ok {
+		c.drop(8 + in.imm)
+		c.returned(uint64(to))
+		return
 	}
-	c.r[rRIP] = to
+	c.onStack()
 }

@@ -19,25 +19,26 @@ func setShift[T width](c *CPU, r T, cf, of bool) {
 
 func top[T width](v T) bool { return v>>(bitsOf(v)-1) != 0 }
 
+// The carries of shl lie in order: behind CF, the last bit that went out, is the top of the result,
+// which is CF xor OF. Those of shr are CF and the old top xor CF, those of sar CF twice, OF being clear.
+
 func shl[T width](c *CPU, v T, n uint) T {
 	if n == 0 {
 		return v
 	}
-	w := bitsOf(v)
-	cf := n <= w && v>>(w-n)&1 != 0
-	r := v << n
-	setShift(c, r, cf, top(r) != cf)
-	return r
+	c.cy = uint64(v) << (64 - bitsOf(v)) << ((n - 1) & 63)
+	setZSP(c, v<<n)
+	return v << n
 }
 
 func shr[T width](c *CPU, v T, n uint) T {
 	if n == 0 {
 		return v
 	}
-	cf := v>>(n-1)&1 != 0
-	r := v >> n
-	setShift(c, r, cf, top(v))
-	return r
+	c.cy = uint64(v) >> ((n - 1) & 63) << 63
+	c.cy |= (c.cy ^ uint64(v)<<(64-bitsOf(v))) >> 1
+	setZSP(c, v>>n)
+	return v >> n
 }
 
 func sar[T width](c *CPU, v T, n uint) T {
@@ -45,22 +46,23 @@ func sar[T width](c *CPU, v T, n uint) T {
 		return v
 	}
 	s := signed(v)
-	r := T(s >> n)
-	setShift(c, r, s>>(n-1)&1 != 0, false)
-	return r
+	c.cy = uint64(s>>((n-1)&63)) << 63
+	c.cy |= c.cy >> 1
+	setZSP(c, T(s>>n))
+	return T(s >> n)
 }
 
-// Rotates change CF and OF only.
+// Rotates change CF and OF only. Behind CF are the top of what rol gives and the second bit of what ror
+// gives, whose top is CF.
 
 func rol[T width](c *CPU, v T, n uint) T {
 	if n == 0 {
 		return v
 	}
 	w := bitsOf(v)
-	n %= w
+	n &= w - 1
 	r := v<<n | v>>(w-n)
-	cf := r&1 != 0
-	c.setCarry(cf, top(r) != cf)
+	c.cy = uint64(r)<<63 | uint64(r)<<(64-w)>>1
 	return r
 }
 
@@ -69,9 +71,9 @@ func ror[T width](c *CPU, v T, n uint) T {
 		return v
 	}
 	w := bitsOf(v)
-	n %= w
+	n &= w - 1
 	r := v>>n | v<<(w-n)
-	c.setCarry(top(r), top(r) != top(r<<1))
+	c.cy = uint64(r) << (64 - w)
 	return r
 }
 

@@ -68,19 +68,19 @@ func get[T width](c *CPU, r uint8) T {
 
 // put writes a register operand: 32-bit results clear the upper half, narrower ones keep the rest.
 func put[T width](c *CPU, r uint8, v T) {
-	switch unsafe.Sizeof(v) {
-	case 8, 4:
+	if unsafe.Sizeof(v) >= 4 {
 		c.r[r&31] = uint64(v)
-	case 2:
-		c.r[r&31] = c.r[r&31]&^0xffff | uint64(v)
-	default:
-		if r >= rAH {
-			r -= rAH
-			c.r[r&31] = c.r[r&31]&^0xff00 | uint64(v)<<8
-			return
-		}
-		c.r[r&31] = c.r[r&31]&^0xff | uint64(v)
+		return
 	}
+	c.putPart(r, uint64(v), uint64(1)<<bitsOf(v)-1)
+}
+
+// putPart writes the bits of a register that mask has: apart, so that put is inlined.
+func (c *CPU) putPart(r uint8, v, mask uint64) {
+	if mask == 0xff && r >= rAH {
+		r, v, mask = r-rAH, v<<8, 0xff00
+	}
+	c.r[r&31] = c.r[r&31]&^mask | v
 }
 
 // src reads the source operand of the register forms: a register, or the immediate with rZero.
