@@ -210,6 +210,33 @@ func TestScenarioThatCannotRun(t *testing.T) {
 	}
 }
 
+// TestWhatScenariosMustNotDoIsNoticed runs scenarios that break the rules for calls: more sleepers than a
+// return probe has instances, and a function that is called with other arguments elsewhere.
+func TestWhatScenariosMustNotDoIsNoticed(t *testing.T) {
+	for _, tt := range []struct {
+		scenario, old, new string
+		want               Kind
+	}{
+		{"kretprobe", "maxactive = 16", "maxactive = 1", Lost},
+		{"optimize", "args = [3, 4]", "args = [300, 5]", Result},
+	} {
+		b, err := own.ReadFile("scenarios/" + tt.scenario + ".toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Parse(tt.scenario, []byte(strings.Replace(string(b), tt.old, tt.new, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := Default()
+		opt.Schedules, opt.Enough, opt.Workers = 200, 1, 1
+		tally, err := Search(s, &s.Variants[0], opt)
+		if err != nil || len(tally.Found) == 0 || tally.Found[0].Violation.Kind != tt.want {
+			t.Errorf("%s with %s: %+v, %v; want %q", tt.scenario, tt.new, tally.Found, err, tt.want)
+		}
+	}
+}
+
 // TestPanicsAreErrors wants a defect of this program to end a search, not the program.
 func TestPanicsAreErrors(t *testing.T) {
 	opt := Options{Schedules: 3000, Policy: Random, Workers: 2}
