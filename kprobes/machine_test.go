@@ -7,9 +7,8 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
-	"kprobesim/internal/clock"
-	"kprobesim/mmu"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/workloads"
@@ -22,31 +21,6 @@ type live struct {
 	m   *sim.Machine
 	k   *Kprobes
 	smp *smp.Kernel
-}
-
-// testCPU is a CPU of round numbers.
-func testCPU(isa *cpus.ISA) cpus.Config {
-	cfg := cpus.Config{
-		Name: "test", Hz: 1e9, Model: cpus.Throughput, Width: 4, Window: 96, StoreBuffer: 20,
-		Classes: map[string]cpus.Cost{}, Events: map[string]clock.Ticks{},
-		Ports:  map[string]clock.Ticks{"alu": 20, "load": 60, "store": 60, "branch": 60},
-		L1I:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
-		L1D:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
-		L2:     mmu.CacheConfig{Size: 6 << 20, Ways: 24, Line: 64, Latency: 900},
-		Memory: 12000,
-		ITLB:   mmu.TLBConfig{Entries: 128, Ways: 4, LargeEntries: 8, LargeWays: 8},
-		DTLB:   mmu.TLBConfig{Entries: 256, Ways: 4, LargeEntries: 32, LargeWays: 4},
-		Predictor: cpus.PredictorConfig{
-			HistoryBits: 8, TableBits: 12, TargetEntries: 2048, ReturnStack: 16,
-		},
-	}
-	for _, n := range isa.Classes {
-		cfg.Classes[n] = cpus.Cost{Latency: 60, Port: "alu"}
-	}
-	for _, n := range isa.Events {
-		cfg.Events[n] = 600
-	}
-	return cfg
 }
 
 // isaOf is the instruction set of an image.
@@ -62,7 +36,7 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	t.Helper()
 	im := loadImage(t, image)
 	isa := isaOf(im)
-	m, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), Image: im})
+	m, err := sim.New(sim.Config{ISA: isa, CPU: cpustest.Config(isa), Image: im})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +234,7 @@ func TestUniprocessorKernelWantsOneCPU(t *testing.T) {
 	}{{"i386-2005", "one processor"}, {"i386-2010", ""}, {"x86_64-2005", ""}} {
 		im := loadImage(t, tt.image)
 		isa := isaOf(im)
-		_, err := sim.New(sim.Config{ISA: isa, CPU: testCPU(isa), CPUs: 2, Image: im})
+		_, err := sim.New(sim.Config{ISA: isa, CPU: cpustest.Config(isa), CPUs: 2, Image: im})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s on two CPUs: %v, want %q", tt.image, err, tt.want)
 		}

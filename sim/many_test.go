@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
 	"kprobesim/internal/clock"
-	"kprobesim/mmu"
 )
 
 // Latencies of the tests' machine.
@@ -25,27 +25,12 @@ const (
 	manyUpgrade  = 100 * clock.PerCycle
 )
 
-// manyConfig is a CPU of round numbers.
+// manyConfig is a CPU of round numbers, whose events but those between CPUs take a cycle.
 func manyConfig(isa *cpus.ISA) cpus.Config {
-	cfg := cpus.Config{
-		Name: "test", Hz: 1e9, Model: cpus.Throughput, Width: 4, Window: 96, StoreBuffer: 20,
-		Classes: map[string]cpus.Cost{}, Events: map[string]clock.Ticks{},
-		Ports:  map[string]clock.Ticks{"alu": 20, "load": 60, "store": 60, "branch": 60},
-		L1I:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
-		L1D:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
-		L2:     mmu.CacheConfig{Size: 1 << 20, Ways: 16, Line: 64, Latency: 900},
-		Memory: 12000,
-		ITLB:   mmu.TLBConfig{Entries: 128, Ways: 4, LargeEntries: 8, LargeWays: 8},
-		DTLB:   mmu.TLBConfig{Entries: 256, Ways: 4, LargeEntries: 32, LargeWays: 4},
-		Predictor: cpus.PredictorConfig{
-			HistoryBits: 8, TableBits: 12, TargetEntries: 2048, ReturnStack: 16,
-		},
-	}
-	for _, n := range isa.Classes {
-		cfg.Classes[n] = cpus.Cost{Latency: 60, Port: "alu"}
-	}
+	cfg := cpustest.Config(isa)
+	cfg.L2.Size, cfg.L2.Ways = 1<<20, 16
 	for _, n := range isa.Events {
-		cfg.Events[n] = 60
+		cfg.Events[n] = clock.PerCycle
 	}
 	cfg.Events[cpus.EventIPI] = manyIPI
 	cfg.Events[cpus.EventTransfer] = manyTransfer

@@ -5,33 +5,16 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
 	"kprobesim/mmu"
 )
 
 // testConfig is a machine that is round rather than real.
 func testConfig(model string) *cpus.Config {
-	cfg := &cpus.Config{
-		Name: "test", Hz: 1e9, Model: model, Width: 4, Window: 96, StoreBuffer: 20,
-		Classes: map[string]cpus.Cost{}, Events: map[string]clock.Ticks{},
-		Ports:  map[string]clock.Ticks{"alu": 20, "load": 60, "store": 60, "branch": 60},
-		L1I:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
-		L1D:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: 64, Latency: 180},
-		L2:     mmu.CacheConfig{Size: 6 << 20, Ways: 24, Line: 64, Latency: 900},
-		Memory: 16200,
-		ITLB:   mmu.TLBConfig{Entries: 128, Ways: 4, LargeEntries: 8, LargeWays: 8},
-		DTLB:   mmu.TLBConfig{Entries: 256, Ways: 4, LargeEntries: 32, LargeWays: 4},
-		Predictor: cpus.PredictorConfig{
-			HistoryBits: 8, TableBits: 12, TargetEntries: 2048, ReturnStack: 16,
-		},
-	}
-	for _, n := range classNames {
-		cfg.Classes[n] = cpus.Cost{Latency: 60, Port: "alu"}
-	}
-	for _, n := range eventNames {
-		cfg.Events[n] = 600
-	}
-	return cfg
+	cfg := cpustest.Config(ISA64())
+	cfg.Model, cfg.Memory = model, 270*clock.PerCycle
+	return &cfg
 }
 
 // testCPU is a CPU with code at the kernel mapping's third mebibyte.

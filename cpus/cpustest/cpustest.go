@@ -1,0 +1,35 @@
+// Package cpustest describes a CPU for tests: round numbers, and none of a real processor.
+package cpustest
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// Config is a CPU of 1 GHz whose instructions take a cycle each, whose events ten, and whose caches and
+// buffers have the sizes of a processor of 2008. Tests change what they look at.
+func Config(isa *cpus.ISA) cpus.Config {
+	const cycle = clock.PerCycle
+	cfg := cpus.Config{
+		Name: "test", Hz: 1e9, Model: cpus.Throughput, Width: 4, Window: 96, StoreBuffer: 20,
+		Classes: map[string]cpus.Cost{}, Events: map[string]clock.Ticks{},
+		Ports:  map[string]clock.Ticks{"alu": cycle / 3, "load": cycle, "store": cycle, "branch": cycle},
+		L1I:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: isa.CacheLine, Latency: 3 * cycle},
+		L1D:    mmu.CacheConfig{Size: 32 << 10, Ways: 8, Line: isa.CacheLine, Latency: 3 * cycle},
+		L2:     mmu.CacheConfig{Size: 6 << 20, Ways: 24, Line: isa.CacheLine, Latency: 15 * cycle},
+		Memory: 200 * cycle,
+		ITLB:   mmu.TLBConfig{Entries: 128, Ways: 4, LargeEntries: 8, LargeWays: 8},
+		DTLB:   mmu.TLBConfig{Entries: 256, Ways: 4, LargeEntries: 32, LargeWays: 4},
+		Predictor: cpus.PredictorConfig{
+			HistoryBits: 8, TableBits: 12, TargetEntries: 2048, ReturnStack: 16,
+		},
+	}
+	for _, n := range isa.Classes {
+		cfg.Classes[n] = cpus.Cost{Latency: cycle, Port: "alu"}
+	}
+	for _, n := range isa.Events {
+		cfg.Events[n] = 10 * cycle
+	}
+	return cfg
+}
