@@ -8,7 +8,7 @@ FUZZTIME  ?= 5s
 # Packages that start goroutines: the race detector runs on these.
 RACE      := ./experiments/... ./races ./cmd/...
 BENCHTIME ?= 2s
-SCHEDULES ?= 2500
+SCHEDULES ?= 100000
 
 .PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare
 .NOTPARALLEL:
@@ -66,8 +66,8 @@ clean-tree: ## fail when the work tree differs from the last commit
 bench: ## the Go benchmarks, among them simulated MIPS
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 
-races: ## search for races: SCHEDULES of every variant of every scenario
-	$(GO) run ./cmd/kprobesim races $$(ls races/scenarios/*.toml) --schedules $(SCHEDULES)
+races: ## search for races: SCHEDULES of every scenario
+	$(GO) run ./cmd/kprobesim races $$(ls races/scenarios/*.toml) --per-scenario --schedules $(SCHEDULES)
 
 compare: ## speed beside qemu on the same loops (needs qemu-system-x86, gcc and binutils)
 	GO='$(GO)' sh experiments/compare-qemu.sh

@@ -14,6 +14,7 @@ import (
 type racesFlags struct {
 	races.Options
 	variant string
+	share   bool
 	replay  int64
 	lines   int
 }
@@ -25,7 +26,8 @@ func (a *app) racesCmd() *cobra.Command {
 		Long: `Run the scenarios of the given files (or names, see list) under many interleavings of the CPUs and
 report what must never happen: torn or stale instructions, lost or doubled handler calls, wrong results,
 CPUs that hang, kernels that panic. Every variant of a scenario runs --schedules of them. A violation is
-printed with the command that shows it instruction by instruction (--replay). --mutant makes a mistake in
+printed with the command that shows it instruction by instruction (--replay). With --per-scenario the
+variants of a scenario share them. --mutant makes a mistake in
 the kernel on purpose: then there should be violations.
 
 Exit code 1 says that there were violations, or that a scenario could not run.`,
@@ -42,6 +44,7 @@ Exit code 1 says that there were violations, or that a scenario could not run.`,
 	fs.IntVar(&f.Enough, "violations", 0, "end a variant's search after so many violations (0: never)")
 	fs.IntVarP(&f.Workers, "workers", "j", 0, "machines that run at the same time (0: one a core)")
 	fs.StringVar(&f.variant, "variant", "", "run this variant only")
+	fs.BoolVar(&f.share, "per-scenario", false, "the variants of a scenario share its schedules, rounded up")
 	fs.Int64Var(&f.replay, "replay", -1, "show schedule N of one variant, instruction by instruction")
 	fs.IntVar(&f.lines, "lines", 200, "replay: show the last N lines (0: all)")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.races(args, &f) }
@@ -101,9 +104,17 @@ func (a *app) search(rows []races.Row, f *racesFlags) error {
 	var errs []error
 	violations := uint64(0)
 	done := rows[:0]
+	variants := map[*races.Scenario]uint64{}
+	for _, r := range rows {
+		variants[r.Scenario]++
+	}
 	for _, r := range rows {
 		start := time.Now()
-		t, err := races.Search(r.Scenario, r.Variant, f.Options)
+		opt := f.Options
+		if n := variants[r.Scenario]; f.share {
+			opt.Schedules = (opt.Schedules + n - 1) / n
+		}
+		t, err := races.Search(r.Scenario, r.Variant, opt)
 		r.Tally = t
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s/%s: %w", r.Scenario.Name, r.Variant.Name, err))
