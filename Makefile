@@ -4,7 +4,6 @@
 
 GO        ?= go
 TOOL      := $(GO) tool -modfile=tools.mod
-FUZZTIME  ?= 5s
 # Packages that start goroutines: the race detector runs on these.
 RACE      := ./experiments/... ./races ./cmd/...
 BENCHTIME ?= 2s
@@ -45,7 +44,7 @@ race: ## tests of the packages with goroutines under the race detector (needs a 
 	@if command -v $${CC:-gcc} >/dev/null; then $(GO) test -race -short $(RACE); \
 	else echo 'race: skipped, no C compiler'; fi
 
-fuzz: ## every fuzz target for FUZZTIME
+fuzz: ## every fuzz target, for FUZZTIME (30000x, 10m) if it is given
 	GO='$(GO)' FUZZTIME='$(FUZZTIME)' sh .ci/fuzz
 
 guest: ## rebuild the guest images in place (needs gcc and binutils of Debian 12)
