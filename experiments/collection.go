@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"slices"
-	"strings"
 
 	"kprobesim/internal/doc"
 )
@@ -15,18 +14,6 @@ type Collection struct {
 	Differences []Difference
 	Figures     []string
 }
-
-// Difference is a quantity that a collection holds against the published figures: what one probe costs
-// more than another one of the same experiment.
-type Difference struct {
-	Of, Less string // names of points
-	Era      string // of the kernels for which it is reported; "" for all
-	Means    string // what the difference consists of
-	pos      doc.Pos
-}
-
-// String names the difference as tables do.
-func (d Difference) String() string { return d.Of + " - " + d.Less }
 
 // maxCollected bounds the files of one collection.
 const maxCollected = 64
@@ -54,15 +41,6 @@ func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
 	}
 	r.Done()
 	return c
-}
-
-func readDifference(r *doc.Reader) Difference {
-	defer r.Done()
-	return Difference{
-		Of: doc.Need(r, "of", doc.Text), Less: doc.Need(r, "less", doc.Text),
-		Era: doc.Opt(r, "era", "", Name), Means: doc.Need(r, "means", doc.Text),
-		pos: r.Pos(),
-	}
 }
 
 // collectionKeys are the keys whose settings are for the collection; others are for every file that it
@@ -123,42 +101,4 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 	if n := len(p.plan.Points); n > maxPoints {
 		p.errs.Add(pos, "collect: %d points are more than %d", n, maxPoints)
 	}
-}
-
-// checkDifferences holds every difference to figures that were published: otherwise it would be missing
-// in the table without a word.
-func (p *planner) checkDifferences() {
-	for _, d := range p.plan.Differences {
-		if len(p.plan.pairs(d)) == 0 {
-			p.errs.Add(d.pos, "differences: no collected experiment%s has published figures of both %s and %s",
-				ofEra(d.Era), d.Of, d.Less)
-		}
-	}
-}
-
-func ofEra(era string) string {
-	if era == "" {
-		return ""
-	}
-	return " of era " + era
-}
-
-// pair is the two points of a difference in one experiment.
-type pair struct{ of, less *Point }
-
-// pairs returns the points of a difference in each experiment that has published figures of both, with
-// every combination of a sweep.
-func (p *Plan) pairs(d Difference) []pair {
-	var out []pair
-	for i := range p.Points {
-		of := &p.Points[i]
-		if of.Probe.Name != d.Of || of.Probe.Published == nil || d.Era != "" && d.Era != of.Kernel.Era {
-			continue
-		}
-		want := of.Experiment + ":" + d.Less + strings.TrimPrefix(of.Label, of.Probe.Name)
-		if less, err := p.Point(want); err == nil && less.Probe.Published != nil {
-			out = append(out, pair{of, less})
-		}
-	}
-	return out
 }

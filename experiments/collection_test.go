@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/results"
 )
 
 const toyCollection = `name = "both"
@@ -88,6 +90,30 @@ func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
 	}
 }
 
+// A difference is a record of its first point: the exact difference of two other records.
+func TestDifferencesAreRecords(t *testing.T) {
+	r := collectionReport(t, 1)
+	for _, experiment := range []string{"toy", "slow"} {
+		k, err := r.Plan.Point(experiment + ":k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := r.Plan.Point(experiment + ":b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, metric := range []string{results.MetricCycles, results.MetricMicros, results.MetricPublished} {
+			of, _ := r.Set.Get(k.at(), metric)
+			less, _ := r.Set.Get(b.at(), metric)
+			more, ok := r.Set.Get(k.at(), metric+"_more_than_b")
+			if !ok || more.Value.Cmp(of.Value.Sub(less.Value)) != 0 || more.Value.IsZero() || more.Unit != of.Unit {
+				t.Errorf("%s: %s more than b is %v %s, of %v and %v", experiment, metric, more.Value, more.Unit,
+					of.Value, less.Value)
+			}
+		}
+	}
+}
+
 func TestCollectionTables(t *testing.T) {
 	var text strings.Builder
 	for _, table := range collectionReport(t, 1).Tables() {
@@ -143,6 +169,7 @@ var badCollections = []struct{ name, old, new string }{
 	{"phases", `["overhead"]`, `["phases"]`},
 	{"difference-without-figures", `less = "b"`, `less = "x"`},
 	{"difference-of-no-era", `era = "2010"`, `era = "2005"`},
+	{"difference-twice", "means = \"the step\"\n", "means = \"the step\"\n[[differences]]\nof = \"k\"\nless = \"b\"\nmeans = \"again\"\n"},
 	{"difference-key", `means =`, `meaning =`},
 }
 

@@ -27,8 +27,8 @@ type Report struct {
 	Outcomes []Outcome
 }
 
-// NewReport makes the records of the outcomes, in the order of the plan. A point whose numbers make
-// no record counts as failed.
+// NewReport makes the records of the outcomes, in the order of the plan, and of a collection's
+// differences behind them. A point whose numbers make no record counts as failed.
 func NewReport(p *Plan, outcomes []Outcome) *Report {
 	r := &Report{Plan: p, Set: &results.Set{}, Outcomes: slices.Clone(outcomes)}
 	for i := range r.Outcomes {
@@ -44,6 +44,7 @@ func NewReport(p *Plan, outcomes []Outcome) *Report {
 			o.Err = fmt.Errorf("numbers of the point: %w", err)
 		}
 	}
+	r.addDifferences()
 	return r
 }
 

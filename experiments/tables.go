@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,77 +130,4 @@ func (r *Report) accuracy() []string {
 		note += fmt.Sprintf(", largest %s %% (%s of %s)", worst.Value.Abs().Round(1), worst.Probe, worst.Experiment)
 	}
 	return []string{note}
-}
-
-// differencesTable holds the differences against the published figures, in cycles.
-func (r *Report) differencesTable() *results.Table {
-	t := &results.Table{
-		Title: "What one probe costs more than another, in cycles",
-		Columns: []results.Column{
-			{Title: "difference"},
-			{Title: "machine"},
-			{Title: "era"},
-			{Title: "published\ncycles", Align: results.Right},
-			{Title: "rounding\n+-", Align: results.Right},
-			{Title: "simulated\ncycles", Align: results.Right},
-			{Title: "error\n%", Align: results.Right},
-			{Title: "fitted\nin it"},
-			{Title: "what it is"},
-		},
-	}
-	for _, d := range r.Plan.Differences {
-		means := d.Means
-		for _, p := range r.Plan.pairs(d) {
-			row := r.difference(p)
-			if row == nil {
-				continue
-			}
-			t.Rows = append(t.Rows, slices.Concat([]string{d.String()}, row, []string{means}))
-			means = "" // said once
-		}
-	}
-	t.BlankRepeats(1)
-	return t
-}
-
-// difference fills the row of one pair, or returns nil when one of its points failed.
-func (r *Report) difference(p pair) []string {
-	of, okOf := r.Set.Get(p.of.at(), results.MetricCycles)
-	less, okLess := r.Set.Get(p.less.at(), results.MetricCycles)
-	if !okOf || !okLess {
-		return nil
-	}
-	perMicro := float64(p.of.Machine.CPU.Hz) / 1e6
-	a, b := p.of.Probe.Published.Micros, p.less.Probe.Published.Micros
-	published, rounding := a.Sub(b).Float()*perMicro, (halfDigit(a)+halfDigit(b))*perMicro
-	simulated := of.Value.Sub(less.Value).Float()
-	return []string{
-		p.of.Machine.Name, p.of.Kernel.Era, fmt.Sprintf("%.0f", published), fmt.Sprintf("%.0f", rounding),
-		fmt.Sprintf("%.0f", simulated), errorText(simulated, published), fittedOf(p),
-	}
-}
-
-// halfDigit returns how far a printed figure may be from what was measured.
-func halfDigit(v results.Value) float64 {
-	_, high := v.Bounds()
-	return high.Sub(v).Float()
-}
-
-// errorText is the error of a difference in percent; one that was published as zero has none.
-func errorText(simulated, published float64) string {
-	if published == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%+.1f", 100*(simulated-published)/math.Abs(published))
-}
-
-// fittedOf names those of two points that a number was fitted on.
-func fittedOf(p pair) string {
-	var names []string
-	for _, pt := range []*Point{p.of, p.less} {
-		if pt.Probe.Role == results.Fitted {
-			names = append(names, pt.Probe.Name)
-		}
-	}
-	return strings.Join(names, ", ")
 }

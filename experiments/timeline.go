@@ -70,6 +70,7 @@ type watcher struct {
 	cpus   []cpuTrack
 	flows  map[flowKey]uint64 // arrows that have begun and not arrived
 	last   uint64             // flow
+	latest clock.Ticks        // of the steps of protocols
 }
 
 // cpuTrack is the track of one CPU.
@@ -226,8 +227,19 @@ func (w *watcher) event(e sim.Event) {
 		return
 	}
 	if m, ok := w.instant(e); ok {
-		w.t.Instant(c.id, uint64(e.At), m)
+		w.t.Instant(c.id, uint64(w.causal(e.At, m)), m)
 	}
+}
+
+// causal returns the time at which an instant is drawn. The steps of protocols are told in the order in
+// which they led to each other, but the clocks of CPUs may differ by the machine's lookahead: no step is
+// drawn before one that it follows.
+func (w *watcher) causal(at clock.Ticks, m results.Mark) clock.Ticks {
+	if m.Category == onIPI {
+		return at
+	}
+	w.latest = max(w.latest, at)
+	return w.latest
 }
 
 // instant turns an event into a mark.
