@@ -22,7 +22,7 @@ type Kernel struct {
 	CPUs     int64
 	Tick     string // TickNone or TickPeriodic
 	Preempt  string // PreemptNone or PreemptFull
-	Patching string // how text is changed: kprobes.PatchStop or kprobes.PatchBreakpoint
+	Patching string // how text is changed, one of kprobes.Patchings
 	Quiesce  string // what the optimizer waits for: kprobes.QuiesceSched or kprobes.QuiesceTasks
 }
 
@@ -177,7 +177,7 @@ func readKernel(r *doc.Reader) Kernel {
 
 		Tick:     doc.Opt(r, "tick", TickNone, doc.OneOf(TickNone, TickPeriodic)),
 		Preempt:  doc.Opt(r, "preempt", "", doc.OneOf(PreemptNone, PreemptFull)),
-		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.PatchStop, kprobes.PatchBreakpoint)),
+		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", kprobes.QuiesceSched, doc.OneOf(kprobes.QuiesceSched, kprobes.QuiesceTasks)),
 	}
 }

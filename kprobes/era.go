@@ -60,9 +60,14 @@ func eraOf(m *memory, im *sim.Image) (Era, error) {
 	return Era{}, fmt.Errorf("image %s is of the era %d, which Kprobes does not know", im.Name, year)
 }
 
-// limit takes from the options what the era does not have.
-func (e Era) limit(o Options) Options {
+// limit takes from the options what the era does not have. The error says that a way of changing
+// text was asked for which would never be used.
+func (e Era) limit(o Options) (Options, error) {
+	if o.Patching != PatchStop && !e.Optimize {
+		return o, fmt.Errorf("patching = %q: kernels of %d write breakpoints and no jumps, so nothing is "+
+			"changed that way: leave patching out", o.Patching, e.Year)
+	}
 	o.Boost = o.Boost && e.Boost
 	o.OptProbes = o.OptProbes && e.Optimize
-	return o
+	return o, nil
 }

@@ -2,8 +2,36 @@ package kprobes
 
 import (
 	"errors"
+	"strings"
 	"testing"
+
+	"kprobesim/cpus/cpustest"
+	"kprobesim/sim"
+	"kprobesim/smp"
 )
+
+// Kernels of 2005 never change several bytes, so that they refuse to be told how.
+func TestEra2005HasNoProtocols(t *testing.T) {
+	for _, isa := range isas() {
+		for _, protocol := range protocols() {
+			im := loadImage(t, isa+"-2005")
+			m, err := sim.New(sim.Config{ISA: isaOf(im), CPU: cpustest.Config(isaOf(im)), Image: im})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kernel, err := smp.New(m, im, smp.Options{HZ: 1000, CPUHz: 1e9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := Default()
+			o.Patching = protocol
+			_, err = New(m, im, kernel, o)
+			if refused := err != nil && strings.Contains(err.Error(), "kernels of 2005 write breakpoints and no jumps"); refused == (protocol == PatchStop) {
+				t.Errorf("%s, %s: %v", isa, protocol, err)
+			}
+		}
+	}
+}
 
 // Kernels of 2005 take any address of kernel text: the documentation warns of what that does.
 func TestEra2005TakesAnyAddress(t *testing.T) {

@@ -1,6 +1,7 @@
 package kprobes
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,7 @@ type Options struct {
 	// Preempt says that kernel code is preemptible: more return instances, no boosting, and jump
 	// optimization only with QuiesceTasks.
 	Preempt  bool
-	Patching string // PatchStop or PatchBreakpoint; "" is PatchStop
+	Patching string // PatchStop, PatchBreakpoint or PatchBatch; "" is PatchStop
 	Quiesce  string // QuiesceSched or QuiesceTasks; "" is QuiesceSched
 	Delay    int64  // jiffies from the wish to optimize to the work on it
 	Batch    int    // most probes that one pass of the optimizer changes
@@ -76,6 +77,7 @@ type Kprobes struct {
 	slots        area
 	detours      area
 	scratch      uint64 // guest memory from which text_poke copies
+	vector       uint64 // guest memory for the places of a batch, with PatchBatch
 	allDisarmed  bool
 	optimization bool // the sysctl
 	optimizer    *smp.Work
@@ -139,7 +141,10 @@ func Build(g Guest, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, e
 	if opt, err = opt.check(); err != nil {
 		return nil, err
 	}
-	k.opt, k.optimization = k.era.limit(opt), opt.Optimization
+	if opt, err = k.era.limit(opt); err != nil {
+		return nil, fmt.Errorf("image %s: %w", im.Name, err)
+	}
+	k.opt, k.optimization = opt, opt.Optimization
 	if err := k.sym.lookUp(im, k.era); err != nil {
 		return nil, err
 	}
@@ -170,15 +175,19 @@ func (k *Kprobes) setUpGuest() error {
 	}
 	k.m.store(k.sym.boostAllowed, field{0, 4}, boost)
 	k.tellOptimization()
-	if k.opt.Patching == PatchBreakpoint {
-		k.m.store(k.sym.pokeBreakpoint, field{0, 4}, 1)
-		k.m.store(k.sym.pokeUnsynced, field{0, 4}, unsynced(k.opt.Mutant))
-	}
+	k.m.store(k.sym.pokeUnsynced, field{0, 4}, unsynced(k.opt.Mutant))
 	var err error
 	if k.scratch, err = k.m.alloc(uint64(k.arch.JumpSize)); err != nil {
 		return err
 	}
-	return k.m.take()
+	switch k.opt.Patching {
+	case PatchBreakpoint:
+		k.m.store(k.sym.pokeListener, k.l.list, k.sym.pokeOne)
+	case PatchBatch:
+		k.m.store(k.sym.pokeListener, k.l.list, k.sym.pokeBatch)
+		k.vector, err = k.m.alloc(pageSize)
+	}
+	return errors.Join(err, k.m.take())
 }
 
 // tellOptimization mirrors the sysctl in the guest's variable.

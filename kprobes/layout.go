@@ -41,12 +41,19 @@ type optLayout struct {
 	kp, copied, insn, insnsSize field
 }
 
+// pokeLayout is where things are in struct text_poke_loc.
+type pokeLayout struct {
+	size                    uint64
+	addr, detour, len, text field
+}
+
 // layout is what debug information says about the structures of the API.
 type layout struct {
 	p    kprobeLayout
 	r    retLayout
 	j    jumpLayout
 	o    optLayout
+	poke pokeLayout
 	list field // a pointer to a list_head or hlist_head: its first member
 }
 
@@ -76,7 +83,7 @@ func members(im *sim.Image, name string, size *uint64, ms []member) error {
 
 func newLayout(im *sim.Image) (*layout, error) {
 	l := &layout{list: field{0, im.Bits / 8}}
-	p, r, j, o := &l.p, &l.r, &l.j, &l.o
+	p, r, j, o, poke := &l.p, &l.r, &l.j, &l.o, &l.poke
 	for _, s := range []struct {
 		name string
 		size *uint64
@@ -119,6 +126,9 @@ func newLayout(im *sim.Image) (*layout, error) {
 			{"optinsn.copied_insn", &o.copied},
 			{"optinsn.insn", &o.insn},
 			{"optinsn.size", &o.insnsSize},
+		}},
+		{"text_poke_loc", &poke.size, []member{
+			{"addr", &poke.addr}, {"detour", &poke.detour}, {"len", &poke.len}, {"text", &poke.text},
 		}},
 	} {
 		if err := members(im, s.name, s.size, s.ms); err != nil {

@@ -7,7 +7,8 @@ const (
 	MutantNoQuiesce = "no-quiesce"
 	// MutantBareJump stores the bytes of a jump with neither a stopped machine nor a breakpoint.
 	MutantBareJump = "bare-jump"
-	// MutantSkipSync1 and its kin leave out one of the three synchronizations of PatchBreakpoint.
+	// MutantSkipSync1 and its kin leave out one of the three synchronizations of PatchBreakpoint and
+	// PatchBatch.
 	MutantSkipSync1 = "bp-skip-sync-1"
 	MutantSkipSync2 = "bp-skip-sync-2"
 	MutantSkipSync3 = "bp-skip-sync-3"
@@ -27,7 +28,7 @@ func Mutants() []string {
 	}
 }
 
-// unsynced are the synchronizations of PatchBreakpoint that are left out, one bit for each.
+// unsynced are the synchronizations behind breakpoints that are left out, one bit for each.
 func unsynced(mutant string) uint64 {
 	switch mutant {
 	case MutantSkipSync1:

@@ -14,11 +14,12 @@ import (
 func TestOrderOfAnOptimization(t *testing.T) {
 	const cpus = 4
 	sync := slices.Repeat([]string{"sync"}, cpus)
+	behind := slices.Concat([]string{"patch breakpoint"}, sync, []string{"patch tail"}, sync,
+		[]string{"patch first"}, sync)
 	steps := map[string][]string{
 		PatchStop: slices.Concat(
 			[]string{"stop prepare", "stop disable-irq", "stop run", "patch whole", "stop exit"}, sync),
-		PatchBreakpoint: slices.Concat([]string{"patch breakpoint"}, sync,
-			[]string{"patch tail"}, sync, []string{"patch first"}, sync),
+		PatchBreakpoint: behind, PatchBatch: behind,
 	}
 	for protocol, patch := range steps {
 		o := Default()

@@ -13,7 +13,13 @@ const (
 	// PatchBreakpoint puts a breakpoint in front, changes what is behind it, then the first byte,
 	// and has every CPU synchronize after each of the three.
 	PatchBreakpoint = "breakpoint"
+	// PatchBatch is the same for a whole batch: breakpoints in front of all, all that is behind them,
+	// all first bytes, with three synchronizations in all.
+	PatchBatch = "breakpoint-batch"
 )
+
+// Patchings lists the protocols, the default first.
+func Patchings() []string { return []string{PatchStop, PatchBreakpoint, PatchBatch} }
 
 // Grace periods that the optimizer waits for before it replaces instructions.
 const (
@@ -44,7 +50,7 @@ func (o Options) check() (Options, error) {
 		name    string
 		allowed []string // the first is the default
 	}{
-		{&o.Patching, "patching", []string{PatchStop, PatchBreakpoint}},
+		{&o.Patching, "patching", Patchings()},
 		{&o.Quiesce, "quiesce", []string{QuiesceSched, QuiesceTasks}},
 		{&o.Mutant, "mutant", append([]string{""}, Mutants()...)},
 	} {
@@ -111,6 +117,8 @@ func (k *Kprobes) replace(c Caller, batch []*site, r rewrite) error {
 			k.patch++
 			return k.pokeLive(c, s.addr, code, s.detour)
 		})
+	case k.opt.Patching == PatchBatch:
+		return k.replaceBatch(c, batch, r)
 	}
 	return k.replaceStopped(c, batch, r)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // protocols are the ways of changing text.
-func protocols() []string { return []string{PatchStop, PatchBreakpoint} }
+func protocols() []string { return Patchings() }
 
 // steps collects the steps of patches as words, with "sync" for a CPU that has synchronized.
 func (l *live) watchSteps() *[]string {
@@ -28,8 +28,11 @@ func (l *live) watchSteps() *[]string {
 
 // A patch takes the steps of its protocol, and leaves the text as it was.
 func TestStepsOfPatches(t *testing.T) {
+	whole := []string{"whole"}
 	bp := []string{"breakpoint", "sync", "tail", "sync", "first", "sync"}
-	for protocol, many := range map[string][]string{PatchStop: {"whole"}, PatchBreakpoint: bp} {
+	for protocol, many := range map[string][2][]string{ // to a jump, and back
+		PatchStop: {whole, whole}, PatchBreakpoint: {bp, bp}, PatchBatch: {bp, bp[:4]},
+	} {
 		o := Default()
 		o.Patching = protocol
 		boot(t, o, func(l *live) {
@@ -42,7 +45,7 @@ func TestStepsOfPatches(t *testing.T) {
 				t.Errorf("%s: %d handler calls, want %d; %+v", protocol, got, want, l.state(p))
 			}
 			l.remove(p)
-			all := slices.Concat([]string{"breakpoint"}, many, many, []string{"restore"})
+			all := slices.Concat([]string{"breakpoint"}, many[0], many[1], []string{"restore"})
 			if !slices.Equal(*log, all) {
 				t.Errorf("%s: steps\n%q\nwant\n%q", protocol, *log, all)
 			}
@@ -67,6 +70,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}{
 		{func(*Options) {}, ""},
 		{func(o *Options) { o.Patching = PatchBreakpoint }, ""},
+		{func(o *Options) { o.Patching = PatchBatch }, ""},
 		{func(o *Options) { o.Patching = "bare" }, `patching = "bare"`},
 		{func(o *Options) { o.Quiesce = "forever" }, `quiesce = "forever"`},
 		{func(o *Options) { o.Mutant = MutantNoQuiesce }, ""},
@@ -182,7 +186,7 @@ func TestPatchingCannotBeProbed(t *testing.T) {
 	boot(t, plain(), func(l *live) {
 		for _, fn := range []string{
 			"text_poke", "text_poke_patch", "text_poke_bp", "store_text", "sync_this_cpu", "poke_notify",
-			"stopper_thread", "text_poke_leave_stop",
+			"text_poke_bp_batch", "poke_first", "batch_notify", "poke_find", "stopper_thread", "text_poke_leave_stop",
 		} {
 			if _, err := l.k.Add(l.Call, Spec{Symbol: fn}); !errors.Is(err, EINVAL) {
 				t.Errorf("registering a probe at %s: %v, want %v", fn, err, EINVAL)

@@ -15,7 +15,8 @@ type symbols struct {
 	boostAllowed, allowOptimization, allDisarmed    uint64
 	aggrPre, aggrPost, aggrFault, aggrBreak         uint64
 	returnPre, jprobePre, jprobeBreak, callback     uint64
-	pokeBreakpoint, pokeUnsynced, pokeStopped       uint64
+	pokeListener, pokeUnsynced, pokeStopped         uint64
+	pokeOne, pokeBatch                              uint64   // notifiers of the two protocols
 	exceptions                                      []uint64 // faulting instructions, sorted
 	blacklist                                       []Span
 }
@@ -72,7 +73,9 @@ func (s *symbols) places() []place {
 		{"pre_handler_kretprobe", &s.returnPre},
 		{"setjmp_pre_handler", &s.jprobePre},
 		{"longjmp_break_handler", &s.jprobeBreak},
-		{"text_poke_breakpoint", &s.pokeBreakpoint},
+		{"text_poke_listener", &s.pokeListener},
+		{"text_poke_nb", &s.pokeOne},
+		{"text_poke_batch_nb", &s.pokeBatch},
 		{"text_poke_unsynced", &s.pokeUnsynced},
 		{"text_poke_stopped", &s.pokeStopped},
 	}

@@ -197,16 +197,14 @@ func readProbe(r *doc.Reader) Probe {
 
 // Values of the keys of a variant.
 const (
-	none        = "none"
-	full        = "full"
-	stopMachine = "stop_machine"
-	breakpoint  = "breakpoint"
-	sched       = "sched"
-	tasks       = "tasks"
-	i386        = "i386"
-	amd64       = "x86_64"
-	era2005     = "2005"
-	era2010     = "2010"
+	none    = "none"
+	full    = "full"
+	sched   = "sched"
+	tasks   = "tasks"
+	i386    = "i386"
+	amd64   = "x86_64"
+	era2005 = "2005"
+	era2010 = "2010"
 )
 
 func readVariant(r *doc.Reader) Variant {
@@ -216,7 +214,7 @@ func readVariant(r *doc.Reader) Variant {
 		ISA:      doc.Opt(r, "isa", amd64, doc.OneOf(i386, amd64)),
 		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2010)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
-		Patching: doc.Opt(r, "patching", stopMachine, doc.OneOf(stopMachine, breakpoint)),
+		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),
 		Boost:    doc.Opt(r, "boost", true, doc.Flag),
 		Optimize: doc.Opt(r, "optimize", true, doc.Flag),

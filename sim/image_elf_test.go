@@ -50,6 +50,7 @@ func goodELF() *testELF {
 			{".native", testBase + 0x100, 0x40, ax},
 			{".phase.entry", testBase + 0x140, 0x40, ax},
 			{".workload", testBase + 0x180, 0x40, ax},
+			{".phase.entry.late", testBase + 0x1d0, 0x10, ax},
 			{".data", testBase + 0x200, 0x200, elf.SHF_ALLOC | elf.SHF_WRITE},
 			{".slots", testBase + 0x1000, 0x100, ax},
 			{".detours", testBase + 0x1100, 0x100, ax},

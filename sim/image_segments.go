@@ -134,7 +134,8 @@ const defaultPhase = "kernel"
 func phaseOf(section string) string {
 	switch {
 	case strings.HasPrefix(section, ".phase.") && len(section) > len(".phase."):
-		return section[len(".phase."):]
+		name, _, _ := strings.Cut(section[len(".phase."):], ".")
+		return name
 	case section == ".slots":
 		return "step"
 	case section == ".detours":
@@ -146,7 +147,7 @@ func phaseOf(section string) string {
 }
 
 // Phase names the step of a probe hit that an instruction belongs to: the X of its section
-// .phase.X, "step" for out-of-line slots, "detour" for detour buffers, "workload", or "kernel" for
+// .phase.X or .phase.X.Y, "step" for out-of-line slots, "detour" for detour buffers, "workload", or "kernel" for
 // everything else.
 func (im *Image) Phase(addr uint64) string {
 	if s := im.sectionAt(addr); s != nil {

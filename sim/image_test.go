@@ -113,7 +113,7 @@ func TestPhase(t *testing.T) {
 	im := loadGood(t)
 	for at, want := range map[uint64]string{
 		0: "kernel", 0x100: "kernel", 0x140: "entry", 0x17f: "entry", 0x180: "workload",
-		0x1c0: "kernel", 0x1000: "step", 0x10ff: "step", 0x1100: "detour", 0x5000: "kernel",
+		0x1c0: "kernel", 0x1d0: "entry", 0x1e0: "kernel", 0x1000: "step", 0x10ff: "step", 0x1100: "detour", 0x5000: "kernel",
 	} {
 		if got := im.Phase(testBase + at); got != want {
 			t.Errorf("Phase(+%#x) = %q, want %q", at, got, want)

@@ -19,6 +19,7 @@ PHDRS {
 	text PT_LOAD FLAGS(7);
 	percpu PT_LOAD FLAGS(6);
 	bss PT_LOAD FLAGS(7);
+	late PT_LOAD FLAGS(7);
 }
 
 OFFSET = LOAD_OFFSET;
@@ -96,8 +97,15 @@ SECTIONS {
 		__slots_start = .; . += 0x10000; __slots_end = .;
 	} :bss
 	.detours (NOLOAD) : AT(ADDR(.detours) - OFFSET) ALIGN(4096) {
-		__detours_start = .; . += 0x80000; __detours_end = .;
+		__detours_start = .; . += 0x7f000; __detours_end = .;
 	} :bss
+
+	/*
+	 * What only some kernels execute, behind everything, so that all others have the addresses that
+	 * they would have without it. Beyond _etext nothing can be probed.
+	 */
+	.phase.detour.late : AT(ADDR(.phase.detour.late) - OFFSET) ALIGN(4096) { *(.phase.detour.late) } :late
+	.late : AT(ADDR(.late) - OFFSET) ALIGN(64) { *(.late.text) *(.late.data) } :late
 	. = ALIGN(4096);
 	_end = .;
 

@@ -13,7 +13,7 @@
 #include <asm/processor.h>
 #include <asm/text.h>
 
-int text_poke_breakpoint;
+struct notifier_block *volatile text_poke_listener;
 int text_poke_unsynced;
 int text_poke_stopped;
 
@@ -30,7 +30,7 @@ static __kprobes void sync_this_cpu(void *patch)
 }
 
 /* Every CPU has done with what it began before the step. */
-static __kprobes void sync_all(unsigned long patch, int step)
+__kprobes void text_poke_sync(unsigned long patch, int step)
 {
 	if (!(text_poke_unsynced & 1 << step))
 		on_each_cpu(sync_this_cpu, (void *)patch);
@@ -50,29 +50,36 @@ __kprobes __used void text_poke_bp(unsigned char *addr, const unsigned char *src
 	WRITE_VOLATILE(patching.detour, (unsigned long)detour);
 	WRITE_VOLATILE(patching.ip, (unsigned long)addr + 1);
 	text_poke_patch(addr, &breakpoint, 1, patch, PATCH_BREAKPOINT);
-	sync_all(patch, 0);
+	text_poke_sync(patch, 0);
 	text_poke_patch(addr + 1, src + 1, n - 1, patch, PATCH_TAIL);
-	sync_all(patch, 1);
+	text_poke_sync(patch, 1);
 	text_poke_patch(addr, src, 1, patch, PATCH_FIRST);
-	sync_all(patch, 2);
+	text_poke_sync(patch, 2);
 	WRITE_VOLATILE(patching.ip, 0);
 }
 
-/* #BP, before kprobes: nonzero and on the way to the detour when it is the patch's breakpoint. */
+/*
+ * #BP, before kprobes: nonzero and on the way to the detour when it is the patch's breakpoint. Where
+ * a jump went the breakpoint stays, so the patch may end meanwhile and the next one begin.
+ */
 static __patching int poke_notify(struct notifier_block *self __unused, unsigned long event,
 				  void *data)
 {
 	struct die_args *args = data;
+	unsigned long ip, detour;
 
-	if (event != DIE_INT3 || likely(!READ_VOLATILE(patching.ip)))
+	if (event != DIE_INT3 || likely(!(ip = READ_VOLATILE(patching.ip))))
 		return NOTIFY_DONE;
-	if (user_mode(args->regs) || args->regs->ip != READ_VOLATILE(patching.ip))
+	if (user_mode(args->regs) || args->regs->ip != ip)
 		return NOTIFY_DONE;
-	args->regs->ip = READ_VOLATILE(patching.detour);
+	detour = READ_VOLATILE(patching.detour);
+	if (READ_VOLATILE(patching.ip) != ip)
+		return NOTIFY_DONE;
+	args->regs->ip = detour;
 	return NOTIFY_STOP;
 }
 
-static struct notifier_block poke_nb = {
+struct notifier_block text_poke_nb = {
 	.notifier_call = poke_notify,
 	.priority = 0x7fffffff,
 };
@@ -102,6 +109,6 @@ static struct notifier_block vanished_nb = {
 void text_poke_init(void)
 {
 	register_die_notifier(&vanished_nb);
-	if (text_poke_breakpoint)
-		register_die_notifier(&poke_nb);
+	if (unlikely(text_poke_listener))
+		register_die_notifier(text_poke_listener);
 }

@@ -2,6 +2,9 @@
 #ifndef _ASM_TEXT_H
 #define _ASM_TEXT_H
 
+#include <linux/notifier.h>
+#include <asm/kprobes.h>
+
 /* Steps of a patch, as they are told to the simulator. */
 enum patch_step {
 	PATCH_BREAKPOINT,	/* a breakpoint in the place of the first byte */
@@ -19,16 +22,31 @@ void text_poke_patch(void *addr, const void *src, unsigned long n, unsigned long
 /* Changes n bytes behind a breakpoint; who hits that goes on at detour. Waits for all CPUs. */
 void text_poke_bp(unsigned char *addr, const unsigned char *src, unsigned long n, void *detour,
 		  unsigned long patch);
+/* Has every CPU drop what it had fetched, after step 0, 1 or 2 of a patch behind breakpoints. */
+void text_poke_sync(unsigned long patch, int step);
+
+/* A place that is changed together with others. A page holds 256 of them. */
+struct text_poke_loc {
+	int addr;		/* bytes from _text */
+	int detour;		/* the same; where who hits the breakpoint goes on */
+	unsigned char len;	/* bytes of text */
+	unsigned char text[RELATIVEJUMP_SIZE];
+};
+
+/* The same for n places in the order of their addresses. */
+void text_poke_bp_batch(const struct text_poke_loc *vec, unsigned long n, unsigned long patch);
 /* On every CPU when it leaves a stop of the machine: none goes on with code it fetched before. */
 void text_poke_leave_stop(void);
-/* At boot: listens for breakpoints when the simulator has chosen this protocol. */
+/* At boot: listens for breakpoints when the simulator has chosen a protocol with them. */
 void text_poke_init(void);
+/* Who listens for the breakpoints of text_poke_bp, and of text_poke_bp_batch. */
+extern struct notifier_block text_poke_nb, text_poke_batch_nb;
 
 /* Number of the patch that the machine is stopped for, 0 for none; written by the simulator. */
 extern int text_poke_stopped;
 
 /* Written by the simulator before boot. */
-extern int text_poke_breakpoint; /* 1: text_poke_bp will be used */
+extern struct notifier_block *volatile text_poke_listener; /* that of the protocol in use, NULL for none */
 extern int text_poke_unsynced;	/* bit n: the sync after step n is left out, to be found missing */
 
 #endif

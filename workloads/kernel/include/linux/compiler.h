@@ -33,6 +33,10 @@
 #define __handler __phase("handler")
 /* No part of a hit, but nothing to be probed either: what a probe's own text is changed by. */
 #define __kprobes __section(".kprobes.text") noinline
+/* The same and data for them, out of the way of kernels that do not use them. */
+#define __kprobes_late __section(".late.text") noinline
+#define __patching_late __phase("detour.late")
+#define __late_data __section(".late.data")
 /* Interrupt handlers, the idle loop, and what all CPUs do while the machine is stopped. */
 #define __irq __phase("irq")
 #define __idle __phase("idle")

@@ -1,0 +1,55 @@
+package kprobes
+
+import (
+	"cmp"
+	"slices"
+)
+
+// pageSize is what the places of a batch have for themselves: 256 of them, as in the kernel.
+const pageSize = 4096
+
+// replaceBatch changes the text of a batch behind breakpoints, as many sites at once as there is
+// room for. The guest finds the site of a breakpoint by bisection, so they go by address.
+func (k *Kprobes) replaceBatch(c Caller, batch []*site, r rewrite) error {
+	batch = slices.SortedFunc(slices.Values(batch), func(a, b *site) int { return cmp.Compare(a.addr, b.addr) })
+	for part := range slices.Chunk(batch, int(pageSize/k.l.poke.size)) {
+		if err := k.pokeBatch(c, part, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pokeBatch has the guest change some sites together, which is one patch.
+func (k *Kprobes) pokeBatch(c Caller, batch []*site, r rewrite) error {
+	at := k.vector
+	for _, s := range batch {
+		code, err := r.code(s)
+		if err != nil {
+			return err
+		}
+		k.storePlace(at, s, code)
+		at += k.l.poke.size
+	}
+	if err := k.m.take(); err != nil {
+		return err
+	}
+	k.patch++
+	_, err := c.InvokeSym("text_poke_bp_batch", k.vector, uint64(len(batch)), k.patch)
+	if err != nil {
+		return err
+	}
+	for _, s := range batch {
+		s.text = r.then
+	}
+	return nil
+}
+
+// storePlace fills in a struct text_poke_loc. Nobody reads it before the guest has it, or after.
+func (k *Kprobes) storePlace(at uint64, s *site, code []byte) {
+	l := &k.l.poke
+	k.m.store(at, l.addr, s.addr-k.sym.text.Start)
+	k.m.store(at, l.detour, s.detour-k.sym.text.Start)
+	k.m.store(at, l.len, uint64(len(code)))
+	k.m.write(at+l.text.off, code)
+}

@@ -1,0 +1,101 @@
+package kprobes
+
+import (
+	"testing"
+
+	"kprobesim/sim"
+)
+
+// Where a jump went its breakpoint stays, so a CPU may meet it when the patch is nearly done, and look
+// it up while the next patch begins. Wherever it is held up on the way, it must not go on in the
+// detour of the other.
+func TestPatchEndsUnderItsHit(t *testing.T) {
+	for _, isa := range isas() {
+		for _, tt := range []struct {
+			protocol, last string
+			fns            []string // of the guest, that look the breakpoint up
+		}{
+			{PatchBreakpoint, "first", []string{"poke_notify"}},
+			{PatchBatch, "tail", []string{"batch_notify", "poke_find"}},
+		} {
+			t.Run(isa+"/"+tt.protocol, func(t *testing.T) {
+				o := Default()
+				o.Patching, o.Delay = tt.protocol, 1
+				a := &latecomer{ambush: ambush{victim: 1}, last: tt.last}
+				bootUnder(t, a, isa+"-2010", 2, o, func(w *crowd) { w.patchUnderAll(a, tt.fns) })
+			})
+		}
+	}
+}
+
+// patchUnderAll holds the victim up in front of each instruction of the functions.
+func (w *crowd) patchUnderAll(a *latecomer, fns []string) {
+	want := w.call("bench_target", 5, 77)
+	a.addr = w.addr("bench_target")
+	w.m.Watch(a.event)
+	w.prey(&a.ambush, want, 0)
+	held := 0
+	for _, fn := range fns {
+		for _, off := range w.offsets(fn) {
+			held += w.patchUnder(a, w.addr(fn)+off)
+		}
+	}
+	if held < 10 {
+		w.t.Errorf("held up at %d instructions", held)
+	}
+	a.released = true
+	w.survives(&a.ambush)
+}
+
+// latecomer is an ambush in front of an instruction of who looks a breakpoint up, once the last step of
+// undoing its jump has been synchronized.
+type latecomer struct {
+	ambush
+	addr uint64 // where the jump was
+	last string // step of the protocol
+	step string // of the patch there
+	lie  uint64 // in wait; 0 for not yet
+	rush int    // instructions for which the victim alone runs
+}
+
+func (a *latecomer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
+	if a.rush > 0 && m.CPU(a.victim).PC() != a.at {
+		a.rush--
+		return a.victim, 1
+	}
+	a.rush = 0
+	return a.ambush.Next(m, runnable)
+}
+
+func (a *latecomer) event(e sim.Event) {
+	switch {
+	case e.Kind == eventPatch && e.Arg-a.addr < 2: // the first byte, or those behind it
+		a.step = e.Name
+	case e.Kind == eventSync && e.CPU == a.victim && a.lie != 0 && a.step == a.last:
+		a.at, a.rush, a.lie = a.lie, 3000, 0
+	}
+}
+
+// patchUnder undoes two jumps in patches that follow one another, with the victim held up in front of
+// an instruction on its way from the breakpoint of the first. It returns 1 if the victim came there.
+func (w *crowd) patchUnder(a *latecomer, at uint64) int {
+	w.t.Helper()
+	p, q := w.add(Spec{Symbol: "bench_target"}), w.add(Spec{Symbol: "work_frame"})
+	a.ambush = ambush{victim: a.victim, turn: a.turn, patience: 60}
+	a.lie, a.step = at, ""
+	w.do(w.k.locked(w.Call, func() error {
+		for _, x := range []*Probe{p, q} {
+			if err := w.k.unoptimize(w.Call, w.k.siteOf(x.Addr), true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	a.released = true
+	w.remove(p)
+	w.remove(q)
+	if a.held {
+		return 1
+	}
+	return 0
+}

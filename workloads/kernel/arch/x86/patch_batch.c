@@ -1,0 +1,122 @@
+/*
+ * Changing several places at once behind breakpoints, with as many synchronizations as one place
+ * takes: breakpoints over all first bytes, then all bytes behind them, then all first bytes. A CPU
+ * that runs into one of the breakpoints looks its place up and goes on in that place's detour.
+ */
+#include <linux/notifier.h>
+#include <asm/kprobes.h>
+#include <asm/processor.h>
+#include <asm/text.h>
+
+extern const char _text[];
+
+/*
+ * The batch under way. Who looks at it is counted, so that its memory is not filled anew under a CPU
+ * that met a breakpoint of it late: where a jump goes, the breakpoint stays for its probe.
+ */
+static struct {
+	const struct text_poke_loc *vec; /* by ascending addresses */
+	unsigned long n;
+	int refs;		/* 0: no batch; else one for the patch and one for each that looks */
+} batch;
+
+static __always_inline unsigned char *place(const struct text_poke_loc *loc)
+{
+	return (unsigned char *)_text + loc->addr;
+}
+
+/* One more looks at the batch, if there is one. */
+static __always_inline int get_batch(void)
+{
+	int refs = READ_VOLATILE(batch.refs);
+
+	while (refs) {
+		int found = refs;
+
+		asm volatile("lock cmpxchgl %2, %1"
+			     : "+a"(found), "+m"(batch.refs) : "r"(refs + 1) : "memory", "cc");
+		if (found == refs)
+			return 1;
+		refs = found;
+	}
+	return 0;
+}
+
+static __always_inline void put_batch(void)
+{
+	asm volatile("lock decl %0" : "+m"(batch.refs) :: "memory", "cc");
+}
+
+/* No step of its own where the breakpoint stays: returns whether a first byte has changed. */
+static __kprobes_late int poke_first(const struct text_poke_loc *loc, unsigned long patch)
+{
+	if (loc->text[0] == BREAKPOINT_INSTRUCTION)
+		return 0;
+	text_poke_patch(place(loc), loc->text, 1, patch, PATCH_FIRST);
+	return 1;
+}
+
+__kprobes_late __used void text_poke_bp_batch(const struct text_poke_loc *vec, unsigned long n,
+					 unsigned long patch)
+{
+	const unsigned char breakpoint = BREAKPOINT_INSTRUCTION;
+	const struct text_poke_loc *loc, *end = vec + n;
+	int firsts = 0;
+
+	batch.vec = vec;
+	batch.n = n;
+	WRITE_VOLATILE(batch.refs, 1);
+	for (loc = vec; loc < end; loc++)
+		text_poke_patch(place(loc), &breakpoint, 1, patch, PATCH_BREAKPOINT);
+	text_poke_sync(patch, 0);
+	for (loc = vec; loc < end; loc++)
+		text_poke_patch(place(loc) + 1, loc->text + 1, loc->len - 1, patch, PATCH_TAIL);
+	text_poke_sync(patch, 1);
+	for (loc = vec; loc < end; loc++)
+		firsts += poke_first(loc, patch);
+	if (firsts)
+		text_poke_sync(patch, 2);
+	put_batch();
+	while (READ_VOLATILE(batch.refs))
+		cpu_relax();
+}
+
+/* The place of the batch that an address is the first byte of, NULL when it is none. */
+static __patching_late const struct text_poke_loc *poke_find(const unsigned char *addr)
+{
+	unsigned long from = 0, to = batch.n;
+
+	while (from < to) {
+		unsigned long middle = (from + to) / 2;
+		const struct text_poke_loc *loc = batch.vec + middle;
+
+		if (place(loc) == addr)
+			return loc;
+		if (place(loc) < addr)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return NULL;
+}
+
+/* #BP, before kprobes: nonzero and on the way to the detour when it is a breakpoint of the batch. */
+static __patching_late int batch_notify(struct notifier_block *self __unused, unsigned long event,
+				   void *data)
+{
+	struct pt_regs *regs = ((struct die_args *)data)->regs;
+	const struct text_poke_loc *loc;
+
+	if (event != DIE_INT3 || user_mode(regs) || likely(!get_batch()))
+		return NOTIFY_DONE;
+	loc = poke_find((const unsigned char *)regs->ip - 1);
+	if (loc)
+		regs->ip = (unsigned long)_text + loc->detour;
+	put_batch();
+	return loc ? NOTIFY_STOP : NOTIFY_DONE;
+}
+
+__late_data struct notifier_block text_poke_batch_nb = {
+	.notifier_call = batch_notify,
+	.priority = 0x7fffffff,
+};
