@@ -308,6 +308,10 @@ type Probe interface {
 	Break()
 	// Boot puts the CPU into the state in which the image's entry is reached.
 	Boot(entry, stack uint64, args ...uint64)
+	// SwitchContexts says that the code from here on is in the middle of other exceptions than the code
+	// before it, as behind a switch of tasks: their contexts, the outermost first. It returns what the
+	// code before was in the middle of. Time does not depend on it, only what it is counted as.
+	SwitchContexts(to []uint8) (from []uint8)
 	// Translate gives the physical address of a virtual one without timing or side effects.
 	Translate(va uint64) (pa uint64, ok bool)
 	// Registers lists the architectural registers in the manual's order.
@@ -340,6 +344,7 @@ type Step struct {
 	Stalls     Stalls      // delays met on the way; overlapped ones may exceed End-Start
 	Phase      uint8
 	Context    uint8  // exception context, see Counters
+	User       bool   // executed in user mode
 	Masked     bool   // behind it, interrupts that can be disabled are
 	Exception  string // "" or the exception delivered instead of or after it, such as "#BP"
 }

@@ -11,10 +11,12 @@ type Mapping struct {
 	Writable bool
 	Exec     bool
 	Uncached bool
+	User     bool // user mode may reach it
 }
 
 // Build writes tables for maps at physical address at and returns the root for CR3. It fails when they
-// do not fit between at and the end of RAM, or when the format has no large pages and one is asked for.
+// do not fit between at and the end of RAM, when a page is mapped twice, or when the format has no large
+// pages and one is asked for.
 func (f PageFormat) Build(m *Memory, at uint64, maps []Mapping) (uint64, error) {
 	b := builder{f: &f, m: m, next: at &^ 0xfff}
 	root, err := b.table()
@@ -61,7 +63,7 @@ func (b *builder) add(root uint64, p Mapping) error {
 		step, level = 1<<b.f.Large, 1
 	}
 	for off := uint64(0); off < size; off += step {
-		if err := b.page(root, p.VA+off, (p.PA+off)|b.f.leafBits(p), level); err != nil {
+		if err := b.page(root, p, off, level); err != nil {
 			return err
 		}
 	}
@@ -73,7 +75,7 @@ func (f *PageFormat) leafBits(p Mapping) uint64 {
 	for _, x := range [...]struct {
 		set bool
 		bit uint64
-	}{{p.Large, PteLarge}, {p.Writable, PteWrite}, {!p.Exec, f.nx}, {p.Uncached, PteNoCache}} {
+	}{{p.Large, PteLarge}, {p.Writable, PteWrite}, {!p.Exec, f.nx}, {p.Uncached, PteNoCache}, {p.User, PteUser}} {
 		if x.set {
 			bits |= x.bit
 		}
@@ -81,8 +83,10 @@ func (f *PageFormat) leafBits(p Mapping) uint64 {
 	return bits
 }
 
-func (b *builder) page(root, va, entry uint64, leaf int) error {
-	t := root
+// page maps the page at an offset of a range. A right must be granted at every level of the tables, and
+// rights other than the user's are taken away at the last one.
+func (b *builder) page(root uint64, p Mapping, off uint64, leaf int) error {
+	t, va := root, p.VA+off
 	for level := b.f.levels - 1; level > leaf; level-- {
 		at, _ := b.f.at(t, va, level)
 		e := b.m.Load(at, b.f.entry)
@@ -95,11 +99,20 @@ func (b *builder) page(root, va, entry uint64, leaf int) error {
 			if !b.f.registers || level < b.f.levels-1 {
 				e |= PteWrite | PteAccessed
 			}
-			b.m.Store(at, b.f.entry, e)
 		}
+		if b.f.leaf(e, level) {
+			return fmt.Errorf("mapping of %#x: it lies in a large page", va)
+		}
+		if p.User && (!b.f.registers || level < b.f.levels-1) {
+			e |= PteUser
+		}
+		b.m.Store(at, b.f.entry, e)
 		t = e & b.f.frame
 	}
 	at, _ := b.f.at(t, va, leaf)
-	b.m.Store(at, b.f.entry, entry)
+	if b.m.Load(at, b.f.entry)&PtePresent != 0 {
+		return fmt.Errorf("mapping of %#x: it is mapped already", va)
+	}
+	b.m.Store(at, b.f.entry, (p.PA+off)|b.f.leafBits(p))
 	return nil
 }

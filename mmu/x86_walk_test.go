@@ -1,7 +1,9 @@
 package mmu
 
 import (
+	"fmt"
 	"math/rand"
+	"strings"
 	"testing"
 )
 
@@ -81,6 +83,57 @@ func TestWalkRights(t *testing.T) {
 		}
 		if _, _, f := x.format.Walk(m, root, 0x1000, Access{Write: true}); f != nil {
 			t.Errorf("%s: a supervisor may write a read-only page while write protection is off", x.name)
+		}
+	}
+}
+
+// TestUserPages has user mode reach what is mapped for it, with the rights of the page, and nothing beside it.
+func TestUserPages(t *testing.T) {
+	for _, x := range formats {
+		m := NewMemory(16 << 20)
+		root, err := x.format.Build(m, 8<<20, []Mapping{
+			{VA: x.base, Large: true, Writable: true},
+			{VA: 0x1000, PA: 0x5000, Size: 0x1000, Writable: true},
+			{VA: 0x2000, PA: 0x6000, Size: 0x1800, Exec: true, User: true},
+			{VA: 0x4000, PA: 0x9000, Size: 0x1000, Writable: true, User: true},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			va  uint64
+			acc Access
+			ok  bool
+		}{
+			{0x2000, Access{Exec: true}, true},
+			{0x3fff, Access{}, true},
+			{0x2000, Access{Write: true}, false},
+			{0x4000, Access{Write: true}, true},
+			{0x4000, Access{Exec: true}, x.execute},
+			{0x1000, Access{}, false},
+			{x.base, Access{}, false},
+			{0x5000, Access{}, false},
+		} {
+			c.acc.User = true
+			if _, _, f := x.format.Walk(m, root, c.va, c.acc); (f == nil) != c.ok {
+				t.Errorf("%s: %#x %+v: fault %+v", x.name, c.va, c.acc, f)
+			}
+		}
+	}
+}
+
+// TestMappedTwice has a page refused that is there already, alone or as part of a large one.
+func TestMappedTwice(t *testing.T) {
+	for _, x := range formats {
+		for _, va := range []uint64{x.base + 0x3000, 0x1000} {
+			_, err := x.format.Build(NewMemory(16<<20), 8<<20, []Mapping{
+				{VA: x.base, Large: true},
+				{VA: 0x1000, PA: 0x5000, Size: 0x1000},
+				{VA: va, PA: 0x9000, Size: 0x1000, User: true},
+			})
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("mapping of %#x: it ", va)) {
+				t.Errorf("%s: error %v for a second mapping of %#x", x.name, err, va)
+			}
 		}
 	}
 }

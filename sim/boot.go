@@ -22,12 +22,26 @@ func (m *Machine) load() error {
 		end = max(end, s.PA+s.MemSize)
 	}
 	tables := uint64(m.mem.Size()-tableBytes) &^ 0xfff
-	root, err := m.cfg.ISA.Tables(m.mem, tables, m.cfg.ISA.Maps)
+	root, err := m.cfg.ISA.Tables(m.mem, tables, m.maps())
 	if err != nil {
 		return err
 	}
 	m.heap = newHeap((end+0xfff)&^0xfff, tables, m.cfg.ISA.Heap)
 	return m.makeCPUs(root)
+}
+
+// maps is the address space that the kernel is entered with: that of the ISA, and the pages of the image
+// that user mode may reach, which come last so that they move no table of the others.
+func (m *Machine) maps() []mmu.Mapping {
+	maps := slices.Clone(m.cfg.ISA.Maps)
+	for _, s := range m.image.Segments {
+		if s.User && s.MemSize > 0 {
+			maps = append(maps, mmu.Mapping{
+				VA: s.VA, PA: s.PA, Size: s.MemSize, Writable: s.Write, Exec: s.Exec, User: true,
+			})
+		}
+	}
+	return maps
 }
 
 // tableBytes is the memory kept for page tables.

@@ -36,6 +36,7 @@ type Segment struct {
 	Data        []byte // read-only, part of the bytes given to LoadImage
 	MemSize     uint64
 	Exec, Write bool
+	User        bool // of sections .user.*: user mode may reach it
 }
 
 // section is an ELF section that has addresses at run time.

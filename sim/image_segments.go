@@ -105,8 +105,32 @@ func (im *Image) loadSections(f *elf.File) error {
 		})
 	}
 	slices.SortStableFunc(im.sections, func(a, b section) int { return cmp.Compare(a.addr, b.addr) })
+	return im.markUser()
+}
+
+// markUser finds the segments that user mode may reach. They are mapped by pages, which nothing else may
+// lie in.
+func (im *Image) markUser() error {
+	for i := range im.Segments {
+		s := &im.Segments[i]
+		sec := im.sectionAt(s.VA)
+		if s.User = sec != nil && strings.HasPrefix(sec.name, userPrefix); !s.User {
+			continue
+		}
+		if s.VA%pageBytes != 0 || s.PA%pageBytes != 0 {
+			return fmt.Errorf("section %s for user mode does not begin with a page (%#x, physical %#x): "+
+				"align it in the linker script", sec.name, s.VA, s.PA)
+		}
+	}
 	return nil
 }
+
+// userPrefix begins the names of sections that user mode may reach, whose code is in a phase of its own.
+const (
+	userPrefix = ".user."
+	userPhase  = "user"
+	pageBytes  = 0x1000
+)
 
 // Section returns the run-time addresses of a section; ok is false when it has none.
 func (im *Image) Section(name string) (addr, size uint64, ok bool) {
@@ -142,13 +166,15 @@ func phaseOf(section string) string {
 		return "detour"
 	case section == ".workload" || strings.HasPrefix(section, ".workload."):
 		return "workload"
+	case strings.HasPrefix(section, userPrefix):
+		return userPhase
 	}
 	return defaultPhase
 }
 
 // Phase names the step of a probe hit that an instruction belongs to: the X of its section
-// .phase.X or .phase.X.Y, "step" for out-of-line slots, "detour" for detour buffers, "workload", or "kernel" for
-// everything else.
+// .phase.X or .phase.X.Y, "step" for out-of-line slots, "detour" for detour buffers, "workload", "user" for
+// code that runs in user mode, or "kernel" for everything else.
 func (im *Image) Phase(addr uint64) string {
 	if s := im.sectionAt(addr); s != nil {
 		return s.phase

@@ -131,6 +131,30 @@ func TestPhase(t *testing.T) {
 	}
 }
 
+// addUser adds a page for user mode.
+func (e *testELF) addUser() {
+	p := e.progs[0]
+	p.Vaddr, p.Paddr, p.Filesz, p.Memsz = 0x400000, 0x10000, 0x10, 0x10
+	p.Flags = uint32(elf.PF_R | elf.PF_X)
+	e.progs = append(e.progs, p)
+	e.sections = append(e.sections, testSection{".user.text", 0x400000, 0x10, elf.SHF_ALLOC | elf.SHF_EXECINSTR})
+}
+
+func TestUserSegment(t *testing.T) {
+	e := goodELF()
+	e.addUser()
+	im, err := LoadImage("user.elf", e.build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := im.Segments; len(s) != 2 || !s[0].User || s[0].VA != 0x400000 || s[1].User {
+		t.Errorf("segments are %+v", s)
+	}
+	if p := im.Phase(0x400008); p != "user" {
+		t.Errorf("code of user mode is in phase %s", p)
+	}
+}
+
 func TestLoadImageErrors(t *testing.T) {
 	change := func(f func(*testELF)) []byte {
 		e := goodELF()
@@ -166,6 +190,11 @@ func TestLoadImageErrors(t *testing.T) {
 		})},
 		{"dynamic", "-static", change(func(e *testELF) {
 			e.progs = append(e.progs, elf.Prog64{Type: uint32(elf.PT_INTERP)})
+		})},
+		{"user page", "section .user.text for user mode does not begin with a page (0x400010", change(func(e *testELF) {
+			e.addUser()
+			e.progs[1].Vaddr += 0x10
+			e.sections[len(e.sections)-1].addr += 0x10
 		})},
 		{"entry", "entry 0x10", change(func(e *testELF) { e.entry = 0x10 })},
 		{"native place", "native printk", change(func(e *testELF) { e.symbols[9].addr += 8 })},

@@ -18,6 +18,12 @@ type Event struct {
 	Arg  uint64
 }
 
+// SwitchTask says that a CPU goes on with another task, which is in the middle of the exceptions of these
+// contexts, and returns those of the task before.
+func (m *Machine) SwitchTask(cpu int, contexts []uint8) []uint8 {
+	return m.cpus[cpu].SwitchContexts(contexts)
+}
+
 // Watch calls f for every event that is noted, in the order in which the machine executes, which for
 // events of different CPUs may be that of time but for the machine's lookahead. f must not change the
 // machine.

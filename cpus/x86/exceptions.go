@@ -2,6 +2,7 @@ package x86
 
 import (
 	"fmt"
+	"slices"
 
 	"kprobesim/cpus"
 )
@@ -173,6 +174,25 @@ func (c *CPU) leaveContext() {
 		c.ctx = c.ctxs[n-1]
 		c.ctxs = c.ctxs[:n-1]
 	}
+}
+
+// SwitchContexts implements cpus.Probe.
+func (c *CPU) SwitchContexts(to []uint8) []uint8 {
+	var from []uint8
+	if c.ctx != cpus.NoException {
+		from = append(slices.Clone(c.ctxs), c.ctx)
+	}
+	if len(from) == 0 && len(to) == 0 {
+		return nil
+	}
+	if c.phase != freshPhase {
+		c.charge()
+	}
+	c.ctx, c.ctxs = cpus.NoException, c.ctxs[:0]
+	if n := len(to); n > 0 {
+		c.ctxs, c.ctx = append(c.ctxs, to[:n-1]...), to[n-1]
+	}
+	return from
 }
 
 // shutdown stops the CPU and says why.

@@ -22,7 +22,7 @@ func ISA64() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
 		Classes: classNames[:], Events: eventNames[:], Ports: portNames[1:], CacheLine: lineBytes,
-		Phases:     []string{"kernel", "workload", "entry", "dispatch", "handler", "step", "return", "kretprobe", "detour", "irq", "idle", "stop"},
+		Phases:     []string{"kernel", "workload", "entry", "dispatch", "handler", "step", "return", "kretprobe", "detour", "irq", "idle", "stop", "user"},
 		Breakpoint: []byte{0xcc}, MaxInsn: maxInsn,
 		Maps: []mmu.Mapping{
 			{VA: directMap, Large: true, Writable: true},

@@ -39,6 +39,57 @@ func TestModelSpecificRegisters(t *testing.T) {
 	}
 }
 
+// TestUserModeReachesNoNative has user mode fault at what leaves guest execution for the kernel, and has
+// the observer told of the level of each instruction.
+func TestUserModeReachesNoNative(t *testing.T) {
+	const user = 0x40000000
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		w, c := startIn(t, isa, 0xf4)
+		w.mapUser(user, 0x400000, 0x1000, pageExec)
+		w.mem.Write(0x400000, []byte{0x90, 0xff, 0xe3}) // nop; jmp *%ebx
+		native := w.code(testCode) + 0x100
+		c.bus.Native = [2]uint64{native, native + 16}
+		c.r[rRIP] = native
+		if e := c.Run(c.Now() + 100); e.Reason != cpus.Native {
+			t.Fatalf("the kernel: %+v", e)
+		}
+		w.user(c)
+		c.r[rRIP], c.r[rbx] = user, native
+		var seen []bool
+		c.Observe(observeFunc(func(s *cpus.Step) { seen = append(seen, s.User) }))
+		tr := w.trapped(c)
+		if tr.vector != vecPF || tr.rip != native || tr.code&^pfFetch != pfPresent|pfUser {
+			t.Errorf("user mode: %+v", tr)
+		}
+		if len(seen) < 3 || !seen[0] || !seen[1] || seen[2] {
+			t.Errorf("levels of instructions: user mode %v", seen)
+		}
+	})
+}
+
+// observeFunc is an observer.
+type observeFunc func(*cpus.Step)
+
+func (f observeFunc) Step(s *cpus.Step) { f(s) }
+
+// TestSwitchContexts books time on the exceptions that a task is in the middle of.
+func TestSwitchContexts(t *testing.T) {
+	_, c := start(t, 0x90, 0x90, 0x90, 0xf4)
+	if from := c.SwitchContexts([]uint8{cpus.Breakpoint, cpus.Interrupted}); from != nil {
+		t.Errorf("before there were %v", from)
+	}
+	halt(t, c)
+	if from := c.SwitchContexts(nil); len(from) != 2 || from[0] != cpus.Breakpoint || from[1] != cpus.Interrupted {
+		t.Errorf("came back as %v", from)
+	}
+	if n := c.Counters().Count; n[cpus.Interrupted][0] != 4 || n[cpus.Breakpoint][0] != 0 || n[cpus.NoException][0] != 0 {
+		t.Errorf("counted %v", n)
+	}
+	if from := c.SwitchContexts(nil); from != nil {
+		t.Errorf("at last there are %v", from)
+	}
+}
+
 func TestSwapGS(t *testing.T) {
 	// mov %gs:8,%rax; swapgs; mov %gs:8,%rbx; hlt
 	w, c := start(t, 0x65, 0x48, 0x8b, 4, 0x25, 8, 0, 0, 0, 0x0f, 0x01, 0xf8, 0x65, 0x48, 0x8b, 0x1c, 0x25, 8, 0, 0, 0, 0xf4)

@@ -38,7 +38,7 @@ func (c *CPU) before(limit clock.Ticks) (cpus.Exit, bool) {
 		return cpus.Exit{Reason: cpus.Halted}, true
 	case c.retire >= limit:
 		return cpus.Exit{Reason: cpus.Limit}, true
-	case c.r[rRIP]-c.bus.Native[0] < c.bus.Native[1]-c.bus.Native[0]:
+	case c.r[rRIP]-c.bus.Native[0] < c.bus.Native[1]-c.bus.Native[0] && !c.user:
 		return cpus.Exit{Reason: cpus.Native}, true
 	}
 	return cpus.Exit{}, false
@@ -199,7 +199,7 @@ func (c *CPU) afterStep(trap bool) {
 func (c *CPU) begin(pc uint64) {
 	if c.observer != nil {
 		stalls := c.step.Stalls // of the fetch
-		c.step = cpus.Step{CPU: c.num, PC: pc, Start: c.observed, Stalls: stalls, Phase: c.phase, Context: c.ctx}
+		c.step = cpus.Step{CPU: c.num, PC: pc, Start: c.observed, Stalls: stalls, Phase: c.phase, Context: c.ctx, User: c.user}
 	}
 }
 
