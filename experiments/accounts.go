@@ -19,6 +19,7 @@ type account uint8
 
 const (
 	forWorkload account = iota
+	forUser
 	forProbes
 	forInterrupts
 	forStop
@@ -30,7 +31,7 @@ const (
 // accountNames are the columns of the accounts.
 func accountNames() []string {
 	return []string{
-		forWorkload: "workload", forProbes: "probes", forInterrupts: "interrupts",
+		forWorkload: "workload", forUser: "user", forProbes: "probes", forInterrupts: "interrupts",
 		forStop: "stop_machine", forKernel: "kernel", forIdle: "idle",
 	}
 }
@@ -42,8 +43,10 @@ type Accounts [accounts]clock.Ticks
 // exceptions serve probes and interrupts alike: there the context decides.
 func accountOf(phase string, context int) account {
 	switch phase {
-	case "workload":
+	case workloadPhase:
 		return forWorkload
+	case userPhase:
+		return forUser
 	case "idle":
 		return forIdle
 	case "stop":

@@ -16,6 +16,7 @@ func TestAccountOf(t *testing.T) {
 	}{
 		{"workload", cpus.NoException, forWorkload},
 		{"workload", cpus.Interrupted, forWorkload},
+		{"user", cpus.NoException, forUser},
 		{"handler", cpus.Breakpoint, forProbes},
 		{"handler", cpus.Interrupted, forProbes}, // a probe in an interrupt handler
 		{"entry", cpus.Breakpoint, forProbes},
@@ -62,7 +63,7 @@ func TestAccountsAddUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if csv := string(files[AccountsName]); !strings.HasPrefix(csv, "point,cpu,workload,probes,interrupts,stop_machine,kernel,idle,total\nk,0,") ||
+	if csv := string(files[AccountsName]); !strings.HasPrefix(csv, "point,cpu,workload,user,probes,interrupts,stop_machine,kernel,idle,total\nk,0,") ||
 		strings.Count(csv, "\n") != 7 {
 		t.Errorf("%s is\n%s", AccountsName, csv)
 	}

@@ -53,7 +53,7 @@ func readLatency(r *doc.Reader) Workload {
 	return Workload{
 		Target: doc.Need(r, "target", doc.Text),
 		Offset: uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
-		Load:   doc.Need(r, "load", doc.OneOf(LoadIdle, LoadBusy)),
+		Load:   doc.Need(r, "load", doc.OneOf(loads()...)),
 	}
 }
 
@@ -69,7 +69,7 @@ const (
 const loadEarly = 1
 
 // latency registers the probe and sleeps until it is optimized, while all CPUs idle or from shortly
-// before the end of the delay on are busy.
+// before the end of the delay on are busy, in the kernel or in user mode.
 func (s *session) latency(m *Measurement) error {
 	seen := s.listen("probe", "grace-begin", "grace-end", "stop", "patch")
 	if err := s.online(); err != nil {
@@ -85,10 +85,10 @@ func (s *session) latency(m *Measurement) error {
 	registered := s.m.Now()
 	seen.forget()
 	stop := func() error { return nil }
-	if s.p.Workload.Load == LoadBusy {
+	if load := s.p.Workload.Load; load != LoadIdle {
 		err := s.k.Sleep(s.call, s.p.kernelOptions().Delay-loadEarly)
 		if err == nil {
-			stop, err = s.busy(s.call, 0)
+			stop, err = s.occupy(s.call, load, 0)
 		}
 		if err != nil {
 			return err

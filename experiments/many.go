@@ -14,31 +14,48 @@ import (
 const (
 	LoadIdle = "idle" // nothing: they are halted
 	LoadBusy = "busy" // they divide, one division after the other, and let others run between
+	LoadUser = "user" // they do the same in user mode, where nobody need be let run
 )
 
-// busyThread is the guest function of a busy CPU, and busyOver the variable that ends it.
-const (
-	busyThread = "busy_thread"
-	busyOver   = "busy_over"
-)
+// loads are all of them.
+func loads() []string { return []string{LoadIdle, LoadBusy, LoadUser} }
 
 // busyPriority is below that of others: as under a fair scheduler, who has slept goes first.
 const busyPriority = -1
 
-// busy keeps CPUs from number first on busy until the function that it returns is called.
-func (s *session) busy(c smp.Caller, first int) (stop func() error, err error) {
+// busyTask is what keeps a CPU busy: a function of the guest, the variable that ends it, and how a task
+// that runs it is started.
+type busyTask struct {
+	fn, over string
+	spawn    func(*smp.Kernel, smp.Caller, smp.Thread) (uint64, error)
+}
+
+// busyTasks are the tasks of the loads that have any.
+func busyTasks() map[string]busyTask {
+	return map[string]busyTask{
+		LoadBusy: {"busy_thread", "busy_over", (*smp.Kernel).Spawn},
+		LoadUser: {"user_busy", "user_over", (*smp.Kernel).SpawnUser},
+	}
+}
+
+// occupy puts a load on CPUs from number first on until the function that it returns is called.
+func (s *session) occupy(c smp.Caller, load string, first int) (stop func() error, err error) {
+	task, ok := busyTasks()[load]
+	if !ok {
+		return func() error { return nil }, nil
+	}
 	var tasks []uint64
 	for i := first; i < s.m.CPUs(); i++ {
-		task, err := s.k.Spawn(c, smp.Thread{
-			Name: fmt.Sprintf("busy/%d", i), CPU: i, Bound: true, Priority: busyPriority, Fn: busyThread,
+		t, err := task.spawn(s.k, c, smp.Thread{
+			Name: fmt.Sprintf("%s/%d", load, i), CPU: i, Bound: true, Priority: busyPriority, Fn: task.fn,
 		})
 		if err != nil {
 			return nil, err
 		}
-		tasks = append(tasks, task)
+		tasks = append(tasks, t)
 	}
 	return func() error {
-		if err := s.set(busyOver, 1); err != nil {
+		if err := s.set(task.over, 1); err != nil {
 			return err
 		}
 		for _, t := range tasks {
@@ -46,7 +63,7 @@ func (s *session) busy(c smp.Caller, first int) (stop func() error, err error) {
 				return err
 			}
 		}
-		return s.set(busyOver, 0)
+		return s.set(task.over, 0)
 	}, nil
 }
 
@@ -61,10 +78,7 @@ func (s *session) set(name string, v uint64) error {
 
 // load has the other CPUs do what the workload says; the function that it returns ends that.
 func (s *session) load() (stop func() error, err error) {
-	if s.p.Workload.Load != LoadBusy {
-		return func() error { return nil }, nil
-	}
-	return s.busy(s.call, 1)
+	return s.occupy(s.call, s.p.Workload.Load, 1)
 }
 
 // addSites registers probes of the point's kind at the first n sites of the image.

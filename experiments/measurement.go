@@ -45,13 +45,20 @@ type Measurement struct {
 // counts as.
 const stepPhase = "step"
 
+// Phases of what is done for its own sake, in the kernel and in user mode.
+const (
+	workloadPhase = "workload"
+	userPhase     = "user"
+)
+
 // Phases returns the phases of an ISA's guests in the order of tables: the probe's own in the order
-// of the ISA, with "step" among them, then the workload and the rest of the kernel.
+// of the ISA, with "step" among them, then the workload and the rest of the kernel. User mode, in which
+// no probe is hit, is part of the workload.
 func Phases(isa *cpus.ISA) []string {
-	rest := []string{"workload", "kernel"}
+	rest := []string{workloadPhase, "kernel"}
 	var own []string
 	for _, name := range isa.Phases {
-		if !slices.Contains(rest, name) {
+		if name != userPhase && !slices.Contains(rest, name) {
 			own = append(own, name)
 		}
 	}
@@ -70,6 +77,9 @@ func sample(isa *cpus.ISA, c *cpus.Counters) Sample {
 	}
 	step := slices.Index(names, stepPhase)
 	for i, name := range isa.Phases {
+		if name == userPhase {
+			name = workloadPhase
+		}
 		to := slices.Index(names, name)
 		for context := range c.Time {
 			if context == cpus.SingleStep {

@@ -34,7 +34,7 @@ func readUnregister(r *doc.Reader) Workload {
 	return Workload{
 		Batch:  doc.Need(r, "batch", doc.Int(1, maxBatch)),
 		Singly: doc.Need(r, "singly", doc.Int(1, maxBatch)),
-		Load:   doc.Need(r, "load", doc.OneOf(LoadIdle, LoadBusy)),
+		Load:   doc.Need(r, "load", doc.OneOf(loads()...)),
 	}
 }
 

@@ -20,11 +20,14 @@
 // means when the running task calls schedule() or cond_resched(), and on a kernel with preemption
 // also when an interrupt ends or preemption is enabled again.
 //
+// A user task runs in user mode, on a stack there, and comes into the kernel by interrupts and system
+// calls. It reschedules on its way back, also on a kernel without preemption.
+//
 // # Grace periods
 //
 // Those of RCU-sched end when every CPU has switched tasks, has been in the idle loop outside of
-// interrupts, or in user mode; those of the tasks when every task that could run has called
-// schedule() or cond_resched() itself. The passing itself is the event that ends them: nobody
+// interrupts, or has had a tick in user mode; those of the tasks when every task that could run has
+// called schedule() or cond_resched() itself, or has been met in user mode by a tick. The passing itself is the event that ends them: nobody
 // polls, and on idle CPUs they are over at once. CPUs that hold one of RCU-sched up are asked to
 // reschedule after some jiffies, as rcutree does.
 //
@@ -38,7 +41,8 @@
 //
 // Whoever watches the machine is told of these, with the CPU that they happen on:
 //
-//   - task: the CPU goes on with another task, Name and ID (the address of its task_struct)
+//   - task: the CPU goes on with another task, Name and ID (the address of its task_struct), Arg 1 if it
+//     is a user task
 //   - wake: the task Name, ID is made runnable, on the CPU Arg
 //   - tick: a timer interrupt
 //   - grace-begin, grace-end: a grace period ID, Name sched or tasks

@@ -29,6 +29,7 @@ type Options struct {
 // Kernel keeps what the guest kernel does not: who may run where, and who sleeps until when.
 type Kernel struct {
 	g       Guest
+	im      *sim.Image
 	l       taskLayout
 	opt     Options
 	jiffy   clock.Ticks // length of a jiffy
@@ -47,8 +48,11 @@ type Kernel struct {
 	rcu     rcu
 	patient []*tasksPeriod // waiters of SynchronizeTasks
 	stop    stopMachine
+	user    userGuest
 	notes   func(sim.Event) // nil when the machine takes no notes
-	err     error
+	// swap tells the machine of a switch of tasks; nil when it does not want to know.
+	swap func(cpu int, contexts []uint8) []uint8
+	err  error
 }
 
 // cpuState is what belongs to one CPU.
@@ -78,7 +82,7 @@ func New(g Guest, im *sim.Image, opt Options) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{
-		g: g, l: l, opt: opt, jiffy: clock.FromCycles(opt.CPUHz / opt.HZ),
+		g: g, im: im, l: l, opt: opt, jiffy: clock.FromCycles(opt.CPUHz / opt.HZ),
 		cpus: make([]cpuState, opt.CPUs), tasks: map[uint64]*task{},
 	}
 	k.started.Name = "CPUs to come up"
@@ -162,7 +166,7 @@ type Machine interface {
 // stops the machine.
 func (k *Kernel) Bind(m Machine) {
 	if s, ok := m.(*sim.Machine); ok {
-		k.notes, s.Explain = s.Note, k.Explain
+		k.notes, k.swap, s.Explain = s.Note, s.SwitchTask, k.Explain
 	}
 	bind := func(name string, f func(*sim.Call) uint64) {
 		m.Bind(name, func(c *sim.Call) uint64 {

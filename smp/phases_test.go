@@ -39,29 +39,6 @@ func TestTimeIsBooked(t *testing.T) {
 	}
 }
 
-// A timer interrupt out of user mode, where no kernel code is in the middle of anything, ends a grace
-// period. The guest has no user mode: the native side is asked directly.
-func TestUserModeIsQuiescent(t *testing.T) {
-	run(t, plain, Options{CPUs: 2}, func(b *board) {
-		over := false
-		_, err := b.k.GoOn(b, 1, "user", func(c Caller) error {
-			for !over {
-				b.call(c, "loop_busy", 5000)
-				b.k.tick(c, true)
-			}
-			return nil
-		})
-		b.do(err)
-		b.do(b.k.Sleep(b, 1))
-		begin := b.k.Jiffies()
-		b.do(b.k.SynchronizeSched(b))
-		if d := b.k.Jiffies() - begin; d > 1 {
-			t.Errorf("took %d jiffies", d)
-		}
-		over = true
-	})
-}
-
 func TestStopOf64CPUs(t *testing.T) {
 	b := run(t, plain, Options{CPUs: 64}, func(b *board) {
 		for range 2 {

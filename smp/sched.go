@@ -25,7 +25,10 @@ func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	next := k.choose(cpu)
 	cpu.curr, next.running, next.last, next.waits = next, true, cpu.n, nil
 	if next != p {
-		k.note(cpu.n, "task", next.name, next.addr, 0)
+		k.note(cpu.n, "task", next.name, next.addr, next.level())
+		if k.swap != nil {
+			p.contexts = k.swap(cpu.n, next.contexts)
+		}
 	}
 	if next.idle {
 		k.arm(c)
@@ -180,11 +183,12 @@ func (k *Kernel) tick(c Caller, user bool) {
 	if cpu.n == 0 {
 		k.ticks++
 	}
+	cur := k.meet(k.Current(c))
 	if user {
 		k.pass(c, cpu)
+		k.volunteer(c, cur)
 	}
 	k.expire(c)
-	cur := k.meet(k.Current(c))
 	cpu.curr = cur
 	k.account(cpu, cur)
 	if k.many() || cur.idle && len(cpu.queue) == 0 {

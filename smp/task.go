@@ -7,20 +7,31 @@ import (
 
 // task is what the scheduler remembers of a task_struct.
 type task struct {
-	addr    uint64
-	mem     memory
-	stack   uint64 // 0 while it has not been asked for
-	name    string
-	bound   int   // the only CPU that it may run on, or anyCPU
-	last    int   // the CPU that it runs on or ran on last
-	prio    int   // the higher, the more urgent
-	slice   int64 // ticks that it may still run while others of its priority wait
-	running bool  // picked by CPU last, and not given up since
-	queued  bool  // waits in the queue of CPU last
-	idle    bool
-	dead    bool
-	joiners Queue
-	waits   func() string // what it sleeps for, for reports; nil when it does not
+	addr     uint64
+	mem      memory
+	stack    uint64 // 0 while it has not been asked for
+	name     string
+	bound    int   // the only CPU that it may run on, or anyCPU
+	last     int   // the CPU that it runs on or ran on last
+	prio     int   // the higher, the more urgent
+	slice    int64 // ticks that it may still run while others of its priority wait
+	running  bool  // picked by CPU last, and not given up since
+	queued   bool  // waits in the queue of CPU last
+	idle     bool
+	dead     bool
+	joiners  Queue
+	contexts []uint8 // of the exceptions that it is in the middle of, while it does not run
+	// userStack is its stack in user mode, 0 for a kernel thread.
+	userStack uint64
+	waits     func() string // what it sleeps for, for reports; nil when it does not
+}
+
+// level is 1 for a user task and 0 for one of the kernel, as told to who watches.
+func (t *task) level() uint64 {
+	if t.userStack != 0 {
+		return 1
+	}
+	return 0
 }
 
 // memory is what a task takes: its structure and its stack.
@@ -170,6 +181,9 @@ func (k *Kernel) Join(c Caller, addr uint64) error {
 	if t.mem.task != 0 {
 		k.reaped = append(k.reaped, t.mem)
 		t.mem = memory{}
+		if t.userStack != 0 {
+			k.user.stacks = append(k.user.stacks, t.userStack)
+		}
 		k.forget(t)
 	}
 	return nil

@@ -35,8 +35,9 @@ for src in boot32.S natives.c selftest.c $(for s in $kernel; do echo "$k/$s"; do
 	gcc $flags $defines -c "$src" -o "$obj"
 	objects="$objects $obj"
 done
-# The same layout one megabyte higher; the stub below it.
+# The same layout one megabyte higher; the stub below it, and behind that what belongs to user mode.
 sed -e 's/OFFSET + 0x100000/OFFSET + 0x200000/' \
+	-e 's/OFFSET + 0x10000;/OFFSET + 0x120000;/' \
 	-e 's/^PHDRS {/&\n\tboot PT_LOAD FLAGS(7);/' \
 	-e 's/^SECTIONS {/&\n\t.boot32 0x100000 : { boot32_start = .; *(.boot32) } :boot\n\tboot32_load_end = 0; boot32_bss_end = 0x800000;\n\t.boot32.tables 0x110000 (NOLOAD) : { *(.boot32.tables) } :boot/' \
 	"$k/x86.lds.S" >"$tmp/bare.lds.S"

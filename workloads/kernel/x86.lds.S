@@ -8,14 +8,19 @@
 
 #ifdef __x86_64__
 #define LOAD_OFFSET 0xffffffff80000000
+#define USER_TEXT 0x400000
 OUTPUT_FORMAT("elf64-x86-64")
 #else
 #define LOAD_OFFSET 0xc0000000
+#define USER_TEXT 0x8048000
 OUTPUT_FORMAT("elf32-i386")
 #endif
 ENTRY(_start)
 
 PHDRS {
+	low PT_LOAD FLAGS(7);
+	user PT_LOAD FLAGS(5);
+	user_data PT_LOAD FLAGS(6);
 	text PT_LOAD FLAGS(7);
 	percpu PT_LOAD FLAGS(6);
 	bss PT_LOAD FLAGS(7);
@@ -25,6 +30,21 @@ PHDRS {
 OFFSET = LOAD_OFFSET;
 
 SECTIONS {
+	/*
+	 * What belongs to user mode lies below the kernel, so that the rest is where it was without. First what the
+	 * kernel executes for it, then the pages that user mode may reach, at addresses that are its own.
+	 */
+	. = OFFSET + 0x10000;
+	.syscall.text : AT(ADDR(.syscall.text) - OFFSET) ALIGN(64) { *(.syscall.text) } :low
+	.syscall.data : AT(ADDR(.syscall.data) - OFFSET) ALIGN(64) { *(.syscall.data) }
+	. = ALIGN(4096);
+	_user_at = . - OFFSET;
+	.user.text USER_TEXT : AT(_user_at) { *(.user.text) } :user
+	. = ALIGN(4096);
+	.user.data : AT(_user_at + ADDR(.user.data) - USER_TEXT) { *(.user.data) } :user_data
+	.user.bss : AT(_user_at + ADDR(.user.bss) - USER_TEXT) ALIGN(4096) { *(.bss.user) }
+	ASSERT(. - USER_TEXT <= 0x80000, "no room below the kernel")
+
 	. = OFFSET + 0x100000;
 	_text = .;
 	.phase.handler : AT(ADDR(.phase.handler) - OFFSET) ALIGN(64) { *(.phase.handler) } :text

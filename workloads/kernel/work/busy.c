@@ -6,14 +6,6 @@
 /* Not zero: busy threads are to end. Written by the simulator. */
 int busy_over;
 
-static __always_inline unsigned long divide_on(unsigned long rest)
-{
-	unsigned long quotient = 3;
-
-	asm volatile("div %2" : "+a"(quotient), "+d"(rest) : "r"(10007UL) : "cc");
-	return rest;
-}
-
 /*
  * Computes as long as it is let, and lets others run when they are to: eight divisions, one after the
  * other, between two looks.

@@ -7,14 +7,6 @@
 #include <linux/sched.h>
 #include <linux/workload.h>
 
-struct race_caller {
-	bench_fn fn;
-	unsigned long a0, a1;
-	unsigned long pause;	/* set by the simulator: stay out of fn; the number of the pause */
-	unsigned long paused;	/* out of fn since the pause of this number */
-	unsigned long calls;
-};
-
 /* The call has returned value. */
 __used noinline void race_returned(struct race_caller *c, unsigned long value __unused)
 {

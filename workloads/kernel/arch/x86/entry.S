@@ -108,6 +108,12 @@ FUNC paranoid_exit
 	iretq
 ENDFUNC paranoid_exit
 
+	/* In the gap before the next function, which has room for no more than a short jump. */
+FUNC error_exit_user
+.Lto_user:
+	jmp return_to_user
+ENDFUNC error_exit_user
+
 	/* Way out of all other exceptions and of interrupts: GS follows the privilege level. */
 	.balign 16
 FUNC error_exit
@@ -115,7 +121,8 @@ FUNC error_exit
 	PREEMPT_ON_RETURN
 	testl $3, PT_CS(%rsp)
 	jz 1f
-	swapgs
+	jmp .Lto_user
+	nop
 1:	LOAD_REGS_AND_DROP
 	iretq
 ENDFUNC error_exit
@@ -167,22 +174,22 @@ FUNC int3
 ENDFUNC int3
 	.balign 16
 #endif
-	ERROR_ENTRY divide_error, 0, do_trap, 0
-	ERROR_ENTRY nmi, 2, do_trap, 0
-	ERROR_ENTRY overflow, 4, do_trap, 0
-	ERROR_ENTRY bounds, 5, do_trap, 0
-	ERROR_ENTRY invalid_op, 6, do_trap, 0
-	ERROR_ENTRY device_not_available, 7, do_trap, 0
-	ERROR_ENTRY double_fault, 8, do_trap, 1
-	ERROR_ENTRY invalid_tss, 10, do_trap, 1
-	ERROR_ENTRY segment_not_present, 11, do_trap, 1
-	ERROR_ENTRY stack_segment, 12, do_trap, 1
-	ERROR_ENTRY general_protection, 13, do_trap, 1
-	ERROR_ENTRY page_fault, 14, do_page_fault, 1
-	ERROR_ENTRY coprocessor_error, 16, do_trap, 0
-	ERROR_ENTRY alignment_check, 17, do_trap, 1
-	ERROR_ENTRY machine_check, 18, do_trap, 0
-	ERROR_ENTRY simd_error, 19, do_trap, 0
+	ERROR_ENTRY divide_error, 0, any_trap, 0
+	ERROR_ENTRY nmi, 2, any_trap, 0
+	ERROR_ENTRY overflow, 4, any_trap, 0
+	ERROR_ENTRY bounds, 5, any_trap, 0
+	ERROR_ENTRY invalid_op, 6, any_trap, 0
+	ERROR_ENTRY device_not_available, 7, any_trap, 0
+	ERROR_ENTRY double_fault, 8, any_trap, 1
+	ERROR_ENTRY invalid_tss, 10, any_trap, 1
+	ERROR_ENTRY segment_not_present, 11, any_trap, 1
+	ERROR_ENTRY stack_segment, 12, any_trap, 1
+	ERROR_ENTRY general_protection, 13, any_trap, 1
+	ERROR_ENTRY page_fault, 14, any_page_fault, 1
+	ERROR_ENTRY coprocessor_error, 16, any_trap, 0
+	ERROR_ENTRY alignment_check, 17, any_trap, 1
+	ERROR_ENTRY machine_check, 18, any_trap, 0
+	ERROR_ENTRY simd_error, 19, any_trap, 0
 
 /* Device interrupts run on the interrupt stack of the CPU unless one is already being served. */
 .macro INTERRUPT name, vector, handler

@@ -16,19 +16,6 @@
 #define resume_kernel restore_all
 #endif
 
-/* Stacks below the error code what belongs to pt_regs and gives the kernel its segments. */
-.macro SAVE_ALL
-	cld
-	PUSH_REGS
-	movl $__USER_DS, %edx
-	movl %edx, %ds
-	movl %edx, %es
-#if ERA_FRAME_FS_GS
-	movl $__KERNEL_PERCPU, %edx
-	movl %edx, %fs
-#endif
-.endm
-
 /* #BP and #DB: no error code, the C function takes (regs, 0). */
 .macro TRAP_ENTRY handler
 	pushl $-1
@@ -74,7 +61,7 @@ FUNC ret_from_exception
 	cli
 	testl $_TIF_NEED_RESCHED, TI_FLAGS(%ebp)
 	jz restore_all
-	call schedule
+	call schedule_user
 	jmp ret_from_exception
 ENDFUNC ret_from_exception
 
@@ -129,24 +116,24 @@ ENDFUNC \name
 .endm
 
 	.section .phase.entry, "ax"
-	ERROR_ENTRY divide_error, 0, do_trap, 0
-	ERROR_ENTRY nmi, 2, do_trap, 0
-	ERROR_ENTRY overflow, 4, do_trap, 0
-	ERROR_ENTRY bounds, 5, do_trap, 0
-	ERROR_ENTRY invalid_op, 6, do_trap, 0
-	ERROR_ENTRY device_not_available, 7, do_trap, 0
-	ERROR_ENTRY double_fault, 8, do_trap, 1
-	ERROR_ENTRY invalid_tss, 10, do_trap, 1
-	ERROR_ENTRY segment_not_present, 11, do_trap, 1
-	ERROR_ENTRY stack_segment, 12, do_trap, 1
-	ERROR_ENTRY general_protection, 13, do_trap, 1
-	ERROR_ENTRY page_fault, 14, do_page_fault, 1
-	ERROR_ENTRY coprocessor_error, 16, do_trap, 0
-	ERROR_ENTRY alignment_check, 17, do_trap, 1
-	ERROR_ENTRY machine_check, 18, do_trap, 0
-	ERROR_ENTRY simd_error, 19, do_trap, 0
+	ERROR_ENTRY divide_error, 0, any_trap, 0
+	ERROR_ENTRY nmi, 2, any_trap, 0
+	ERROR_ENTRY overflow, 4, any_trap, 0
+	ERROR_ENTRY bounds, 5, any_trap, 0
+	ERROR_ENTRY invalid_op, 6, any_trap, 0
+	ERROR_ENTRY device_not_available, 7, any_trap, 0
+	ERROR_ENTRY double_fault, 8, any_trap, 1
+	ERROR_ENTRY invalid_tss, 10, any_trap, 1
+	ERROR_ENTRY segment_not_present, 11, any_trap, 1
+	ERROR_ENTRY stack_segment, 12, any_trap, 1
+	ERROR_ENTRY general_protection, 13, any_trap, 1
+	ERROR_ENTRY page_fault, 14, any_page_fault, 1
+	ERROR_ENTRY coprocessor_error, 16, any_trap, 0
+	ERROR_ENTRY alignment_check, 17, any_trap, 1
+	ERROR_ENTRY machine_check, 18, any_trap, 0
+	ERROR_ENTRY simd_error, 19, any_trap, 0
 
-	/* User mode has no system calls yet: none gets here. */
+	/* System calls are interrupts here (arch/x86/user_32.S): none gets to this. */
 	.balign 16
 FUNC sysenter_entry
 	ud2

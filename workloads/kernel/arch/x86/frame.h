@@ -121,6 +121,19 @@
 	popl %eax
 .endm
 
+/* Stacks below the error code what belongs to pt_regs and gives the kernel its segments. */
+.macro SAVE_ALL
+	cld
+	PUSH_REGS
+	movl $__USER_DS, %edx
+	movl %edx, %ds
+	movl %edx, %es
+#if ERA_FRAME_FS_GS
+	movl $__KERNEL_PERCPU, %edx
+	movl %edx, %fs
+#endif
+.endm
+
 /* For code that no exception led to: below the pushed flags, all of struct pt_regs but cs, ip, orig_ax
    and gs, which are left for C to fill. */
 .macro PUSH_REGS_CALLED

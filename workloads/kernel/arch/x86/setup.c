@@ -18,7 +18,7 @@ DEFINE_PER_CPU(unsigned long, irq_stack_ptr);
 DEFINE_PER_CPU_ALIGNED(struct tss, init_tss);
 DEFINE_PER_CPU_ALIGNED(u64, gdt[GDT_ENTRIES]);
 
-static struct gate idt[256] __aligned(4096);
+struct gate idt[256] __aligned(4096);
 
 _Static_assert(offsetof(struct thread_info, flags) == TI_FLAGS, "sched.h");
 _Static_assert(offsetof(struct thread_info, preempt_count) == TI_PREEMPT_COUNT, "sched.h");

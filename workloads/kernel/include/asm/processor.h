@@ -4,6 +4,9 @@
 
 #include <asm/asm.h>
 
+#define MSR_STAR 0xc0000081
+#define MSR_LSTAR 0xc0000082
+#define MSR_SYSCALL_MASK 0xc0000084
 #define MSR_GS_BASE 0xc0000101
 
 #define EXCEPTION_STKSZ 4096
@@ -16,6 +19,7 @@
 #define NMI_STACK 3
 #define DEBUG_STACK 4
 #define TSS_IST 36	/* offset of tss.ist, asserted in setup.c */
+#define TSS_SP2 20	/* offset of tss.sp[2], asserted in core/user.c */
 #else
 #define DOUBLEFAULT_STACK 0
 #define NMI_STACK 0
@@ -26,6 +30,7 @@
 #define CALL_FUNCTION_VECTOR 0xfc
 #define LOCAL_TIMER_VECTOR 0xef
 #define SPURIOUS_VECTOR 0xff
+#define SYSCALL_VECTOR 0x80	/* i386 */
 
 #define DR_STEP 0x4000
 

@@ -10,13 +10,19 @@
 #define __KERNEL_CS 0x10
 #define __KERNEL_DS 0x18
 #define __TSS_SEL 0x40
-#ifdef __i386__
-#define __USER_DS 0x2b		/* what the kernel has in ds and es, too */
+#define __USER_DS 0x2b		/* what an i386 kernel has in ds and es, too */
+#ifdef __x86_64__
+#define __USER_CS 0x33
+#else
+#define __USER_CS 0x23
 #define __KERNEL_PERCPU 0x48	/* what it has in fs: this CPU's per-CPU data */
 #endif
 
+#define X86_EFLAGS_FIXED 0x2	/* always set */
 #define X86_EFLAGS_TF 0x100
 #define X86_EFLAGS_IF 0x200
+#define X86_EFLAGS_DF 0x400
+#define X86_EFLAGS_IOPL 0x3000
 #define X86_EFLAGS_RF 0x10000
 #define X86_EFLAGS_VM 0x20000
 

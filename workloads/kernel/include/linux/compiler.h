@@ -47,5 +47,12 @@
 #define __many __section(".workload.many") noinline __used
 /* The same in a module: its text may vanish and come back. */
 #define __module __section(".workload.module") noinline
+/* System calls and the ways into and out of user mode, what they read and write, and what runs in user
+   mode. x86.lds.S puts all of this below the kernel. */
+#define __syscall __section(".syscall.text") noinline __used
+#define __syscall_data __section(".syscall.data")
+#define __user_text __section(".user.text") noinline __used
+#define __user_data __section(".user.data")
+#define __user_bss __section(".bss.user")
 
 #endif

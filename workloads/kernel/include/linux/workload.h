@@ -10,6 +10,9 @@
 
 typedef unsigned long (*bench_fn)(unsigned long a, unsigned long b);
 
+/* The usual function to probe. */
+unsigned long bench_target(unsigned long a, unsigned long b);
+
 /* Calls fn(a0, a1) n times and returns the sum of the results. The _roi variant marks exactly
    the loop as region of interest. */
 unsigned long bench_loop(bench_fn fn, unsigned long n, unsigned long a0, unsigned long a1);
@@ -27,6 +30,27 @@ void storm_start(unsigned long period);
 void storm_stop(void);
 unsigned long produce(unsigned long n);
 unsigned long consume(unsigned long n);
+
+/* Who calls a function while it is patched (work/races.c). */
+struct race_caller {
+	bench_fn fn;
+	unsigned long a0, a1;
+	unsigned long pause;	/* set by the simulator: stay out of fn; the number of the pause */
+	unsigned long paused;	/* out of fn since the pause of this number */
+	unsigned long calls;
+};
+
+/* The call has returned value. */
+void race_returned(struct race_caller *c, unsigned long value);
+
+/* One long division, which depends on the one before. */
+static __always_inline unsigned long divide_on(unsigned long rest)
+{
+	unsigned long quotient = 3;
+
+	asm volatile("div %2" : "+a"(quotient), "+d"(rest) : "r"(10007UL) : "cc");
+	return rest;
+}
 
 /* Puts every table a probed function uses into its first state; called once before use. */
 void work_init(void);

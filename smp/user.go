@@ -1,0 +1,95 @@
+package smp
+
+import "fmt"
+
+// userGuest is what the services know of user mode.
+type userGuest struct {
+	ready  bool     // every CPU has been let into the kernel by system calls
+	stacks []uint64 // addresses of user stacks that no task has, the next one last
+	known  bool     // stacks have been looked for
+	fn     field    // of struct user_start
+	arg    field
+	size   uint64
+}
+
+// userStackSize is that of the guest's <linux/user.h>.
+const userStackSize = 1024
+
+// SpawnUser starts a task in user mode: Fn is a function there. Its result is the task's exit code. All user
+// tasks share the pages that the image has for user mode.
+func (k *Kernel) SpawnUser(c Caller, s Thread) (uint64, error) {
+	fn, ok := k.l.symbol(s.Fn)
+	if !ok {
+		return 0, fmt.Errorf("user task %s: the image has no function %s", s.Name, s.Fn)
+	}
+	body, ok := k.l.symbol("user_thread")
+	if !ok {
+		return 0, fmt.Errorf("user task %s: the image has no user mode", s.Name)
+	}
+	if err := k.prepareUser(c); err != nil {
+		return 0, fmt.Errorf("user task %s: %w", s.Name, err)
+	}
+	stack, err := k.userStack()
+	if err != nil {
+		return 0, fmt.Errorf("user task %s: %w", s.Name, err)
+	}
+	u := &k.user
+	start := stack + userStackSize - (u.size+15)&^15
+	k.store(start, u.fn, fn)
+	k.store(start, u.arg, s.Arg)
+	addr, err := k.create(c, s, body, start, 0)
+	if err != nil {
+		u.stacks = append(u.stacks, stack)
+		return 0, err
+	}
+	k.tasks[addr].userStack = stack
+	return addr, nil
+}
+
+// prepareUser lets user mode into the kernel, on every CPU, when the first user task is made.
+func (k *Kernel) prepareUser(c Caller) error {
+	u := &k.user
+	if len(k.online()) < len(k.cpus) {
+		return fmt.Errorf("%d of %d CPUs are online: start them all first", len(k.online()), len(k.cpus))
+	}
+	if !u.known {
+		if err := k.findUserStacks(); err != nil {
+			return err
+		}
+		u.known = true
+	}
+	if u.ready {
+		return nil
+	}
+	u.ready = true
+	return k.OnEachCPU(c, "user_init", 0)
+}
+
+// findUserStacks cuts the guest's array into stacks. The first is handed out first.
+func (k *Kernel) findUserStacks() error {
+	u := &k.user
+	var err error
+	if u.size, err = fields(k.im, "user_start", []string{"fn", "arg"}, []*field{&u.fn, &u.arg}); err != nil {
+		return err
+	}
+	all, ok := k.im.Symbol("user_stacks")
+	if !ok {
+		return fmt.Errorf("image %s has no stacks for user mode", k.im.Name)
+	}
+	for off := all.Size; off >= userStackSize; off -= userStackSize {
+		u.stacks = append(u.stacks, all.Addr+off-userStackSize)
+	}
+	return nil
+}
+
+// userStack takes a stack in user mode.
+func (k *Kernel) userStack() (uint64, error) {
+	u := &k.user
+	n := len(u.stacks)
+	if n == 0 {
+		return 0, fmt.Errorf("no user stack is left: join tasks that have ended")
+	}
+	s := u.stacks[n-1]
+	u.stacks = u.stacks[:n-1]
+	return s, nil
+}

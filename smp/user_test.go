@@ -1,0 +1,340 @@
+package smp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+	"kprobesim/workloads"
+)
+
+// user starts a user task.
+func (b *board) user(s Thread) uint64 {
+	b.t.Helper()
+	task, err := b.k.SpawnUser(b, s)
+	b.do(err)
+	return task
+}
+
+// onCPU is a user task that stays on a CPU.
+func onCPU(cpu int, fn string, arg uint64) Thread {
+	return Thread{Name: fmt.Sprintf("%s/%d", fn, cpu), CPU: cpu, Bound: true, Fn: fn, Arg: arg}
+}
+
+// exit waits for a task and returns its exit code.
+func (b *board) exit(task uint64) int32 {
+	b.t.Helper()
+	st, err := b.m.Image().Struct("task_struct")
+	b.do(err)
+	f, err := st.Field("exit_code")
+	b.do(err)
+	b.do(b.k.Join(b, task))
+	v, err := b.m.Load(task+uint64(f.Offset), int(f.Size))
+	b.do(err)
+	return int32(v)
+}
+
+// over ends the tasks in user_busy.
+func (b *board) over(tasks ...uint64) {
+	b.t.Helper()
+	s, ok := b.m.Image().Symbol("user_over")
+	if !ok {
+		b.t.Fatal("no symbol user_over")
+	}
+	b.do(b.m.Store(s.Addr, int(s.Size), 1))
+	b.join(tasks)
+	b.do(b.m.Store(s.Addr, int(s.Size), 0))
+}
+
+// levels holds the privilege level of every instruction against where its code lies.
+type levels struct {
+	t      *testing.T
+	im     *sim.Image
+	user   int // instructions in user mode
+	enters int // changes into it
+	last   map[int]bool
+}
+
+func (l *levels) Step(s *cpus.Step) {
+	if phase := l.im.Phase(s.PC); s.User != (phase == "user") {
+		l.t.Errorf("cpu %d executes %s of phase %s with user mode %v", s.CPU, l.im.Place(s.PC), phase, s.User)
+	}
+	if s.User {
+		l.user++
+		if !l.last[s.CPU] {
+			l.enters++
+		}
+	}
+	l.last[s.CPU] = s.User
+}
+
+// A user task computes and calls the kernel in every kernel that there is. Code of its own, and no other,
+// is executed in user mode.
+func TestUserTask(t *testing.T) {
+	for _, im := range workloads.List() {
+		for _, n := range []int{1, 2} {
+			if n > 1 && im.Name == "i386-2005" {
+				continue // is for one
+			}
+			t.Run(fmt.Sprintf("%s/%d", im.Name, n), func(t *testing.T) {
+				run(t, im.Name, Options{CPUs: n, Tick: true}, func(b *board) {
+					l := &levels{t: t, im: b.m.Image(), last: map[int]bool{}}
+					for i := range n {
+						b.m.CPU(i).Observe(l)
+					}
+					want := int32(10 * b.call(b, "bench_target", 3, 4))
+					if got := b.exit(b.user(onCPU(n-1, "user_calls", 10))); got != want {
+						t.Errorf("exit code %d, want %d", got, want)
+					}
+					if got := b.exit(b.user(onCPU(n-1, "user_asks", 1000))); got != -38 {
+						t.Errorf("a system call that there is not gives %d", got)
+					}
+					if l.user < 50 || l.enters < 12 {
+						t.Errorf("%d instructions in user mode, entered %d times", l.user, l.enters)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A CPU that never leaves user mode holds a grace period up until its next tick, on every kernel.
+func TestUserModeIsQuiescent(t *testing.T) {
+	eachSize(t, []int{2, 4}, func(t *testing.T, image string, n int) {
+		run(t, image, Options{CPUs: n, Tick: true, ForceQuiescent: 100}, func(b *board) {
+			var tasks []uint64
+			for i := 1; i < n; i++ {
+				tasks = append(tasks, b.user(onCPU(i, "user_busy", 0)))
+			}
+			b.do(b.k.Sleep(b, 2))
+			for _, f := range []func(Caller) error{b.k.SynchronizeSched, b.k.SynchronizeTasks} {
+				begin := b.m.Now()
+				b.do(f(b))
+				if d := b.m.Now() - begin; d < 1000*clock.PerCycle || d > 2*b.k.jiffy+b.k.jiffy/10 {
+					t.Errorf("took %d cycles, jiffies of %d", d.Cycles(), b.k.jiffy.Cycles())
+				}
+			}
+			b.over(tasks...)
+		})
+	})
+}
+
+// A loop in the kernel that lets nobody run holds it up until it is over, ticks or not, where kernel code
+// is not preempted.
+func TestKernelLoopIsNotQuiescent(t *testing.T) {
+	for _, image := range []string{plain, "i386-2010"} {
+		run(t, image, Options{CPUs: 2, Tick: true}, func(b *board) {
+			var ended, begin clock.Ticks
+			task, err := b.k.GoOn(b, 1, "loop", func(c Caller) error {
+				begin = b.m.Now()
+				b.call(c, "loop_busy", 300_000)
+				ended = b.m.Now()
+				return nil
+			})
+			b.do(err)
+			b.do(b.k.Sleep(b, 2))
+			b.do(b.k.SynchronizeSched(b))
+			if ended == 0 || ended-begin < 5*b.k.jiffy {
+				t.Errorf("%s: over at %d, the loop from %d to %d", image, b.m.Now(), begin, ended)
+			}
+			b.join([]uint64{task})
+		})
+	}
+}
+
+// User tasks give way on their return to user mode, also where kernel code is not preempted: to each other
+// when a time slice is over, to a thread that wakes up at once.
+func TestUserTasksGiveWay(t *testing.T) {
+	for _, image := range images {
+		var late clock.Ticks
+		b := run(t, image, Options{CPUs: 2, Tick: true}, func(b *board) {
+			one, two := b.user(onCPU(1, "user_busy", 0)), b.user(onCPU(1, "user_busy", 0))
+			b.do(b.k.Sleep(b, 10))
+			b.events = nil
+			b.do(b.k.Sleep(b, 10))
+			if turns := len(b.of("task")); turns < 9 || turns > 13 { // 10 of theirs, the sleeper's
+				t.Errorf("%s: %d turns in 10 jiffies: %q", image, turns, b.of("task"))
+			}
+			begin := b.m.Now()
+			task, err := b.k.native(b, Thread{Name: "urgent", CPU: 1, Bound: true, Priority: 1}, func(Caller) error {
+				late = b.m.Now() - begin
+				return nil
+			})
+			b.do(err)
+			b.join([]uint64{task})
+			b.over(one, two)
+		})
+		if late <= 0 || late > b.k.jiffy/10 {
+			t.Errorf("%s: an urgent thread waits for %d cycles", image, late.Cycles())
+		}
+	}
+}
+
+// A thread that takes over from a user task that was interrupted is no part of that interrupt, and neither
+// is the task when it goes on.
+func TestContextsFollowTasks(t *testing.T) {
+	for _, image := range images {
+		b := run(t, image, Options{CPUs: 2, Tick: true}, func(b *board) {
+			task := b.user(onCPU(1, "user_busy", 0))
+			for range 3 {
+				b.do(b.k.Sleep(b, 2))
+				loop, err := b.k.native(b, Thread{Name: "loop", CPU: 1, Bound: true, Priority: 1}, func(c Caller) error {
+					b.call(c, "loop_busy", 1000)
+					return nil
+				})
+				b.do(err)
+				b.join([]uint64{loop})
+			}
+			b.over(task)
+		})
+		c := b.m.CPU(1).Counters()
+		for _, phase := range []string{"user", "workload"} {
+			i := slices.Index(b.m.ISA().Phases, phase)
+			plain, irq := c.Time[cpus.NoException][i], c.Time[cpus.Interrupted][i]
+			if plain <= 0 || irq != 0 {
+				t.Errorf("%s: phase %s has %d ticks, and %d in interrupts", image, phase, plain, irq)
+			}
+		}
+	}
+}
+
+// User tasks that sleep and move keep their registers and stacks; those of the dead serve others.
+func TestUserTasksMove(t *testing.T) {
+	eachSize(t, []int{1, 4}, func(t *testing.T, image string, n int) {
+		b := run(t, image, Options{CPUs: n, Tick: true}, func(b *board) {
+			for range 2 {
+				var tasks []uint64
+				for i := range 3 * n {
+					tasks = append(tasks, b.user(Thread{Name: fmt.Sprint("u", i), CPU: -1, Fn: "user_sleeps", Arg: uint64(20 + i)}))
+				}
+				for i, task := range tasks {
+					if got := b.exit(task); got != int32(20+i) {
+						t.Errorf("task %d: exit code %d", i, got)
+					}
+				}
+			}
+			if len(b.k.user.stacks) != 256 {
+				t.Errorf("%d stacks are left", len(b.k.user.stacks))
+			}
+		})
+		where := map[string]map[int]bool{}
+		for _, e := range b.events {
+			if e.Kind == "task" && e.Arg == 1 {
+				if where[e.Name] == nil {
+					where[e.Name] = map[int]bool{}
+				}
+				where[e.Name][e.CPU] = true
+			}
+		}
+		moved := false
+		for _, cpus := range where {
+			moved = moved || len(cpus) > 1
+		}
+		if len(where) != 3*n || moved != (n > 1) {
+			t.Errorf("tasks ran at %v", where)
+		}
+	})
+}
+
+// What user mode may not do ends the run with who, what and where.
+func TestUserFaults(t *testing.T) {
+	address := func(im *sim.Image, name string) uint64 {
+		s, ok := im.Symbol(name)
+		if !ok {
+			t.Fatalf("no symbol %s", name)
+		}
+		return s.Addr
+	}
+	for _, x := range []struct {
+		fn, arg string
+		code    [2]uint64 // of the page fault: x86-64, i386; 0 is another exception
+		vector  string
+	}{
+		{"user_reads", "bench_target", [2]uint64{5, 5}, ""},
+		{"user_writes", "init_task", [2]uint64{7, 7}, ""},
+		{"user_writes", "user_main", [2]uint64{7, 7}, ""}, // its own text
+		{"user_jumps", "bench_target", [2]uint64{0x15, 5}, ""},
+		{"user_jumps", "sim_panic", [2]uint64{0x15, 5}, ""}, // a native slot
+		{"user_jumps", "user_over", [2]uint64{0x15}, ""},    // data, which i386 executes
+		{"user_reads", "", [2]uint64{4, 4}, ""},
+		{"user_disables", "", [2]uint64{0, 0}, "0xd"},
+	} {
+		for i, image := range []string{plain, "i386-2010"} {
+			if x.code[i] == 0 && x.vector == "" {
+				continue
+			}
+			var at uint64
+			b, err := tryRun(t, image, Options{CPUs: 2, Tick: true}, nil, func(b *board) {
+				if x.arg != "" {
+					at = address(b.m.Image(), x.arg)
+				}
+				b.exit(b.user(onCPU(1, x.fn, at)))
+			})
+			want := []string{
+				"guest panic on cpu 1: ", x.fn[:min(len(x.fn), 13)], " in user mode: ip 0x",
+				"a user task raised an exception: vector " + x.vector,
+			}
+			if code := x.code[i]; code != 0 {
+				want[3] = fmt.Sprintf("a user task touched what it may not: address %#x", at)
+				want = append(want, fmt.Sprintf("error code %#x", code))
+			}
+			for _, text := range want {
+				if err == nil || !strings.Contains(err.Error(), text) {
+					t.Errorf("%s, %s(%s): error %v, want one with %q\n%s", image, x.fn, x.arg, err, text, b.m.Console())
+				}
+			}
+		}
+	}
+	run(t, plain, Options{CPUs: 2}, func(b *board) { // what it may read it can
+		b.exit(b.user(onCPU(1, "user_reads", address(b.m.Image(), "user_main"))))
+	})
+}
+
+func TestUserTaskErrors(t *testing.T) {
+	run(t, plain, Options{CPUs: 2}, func(b *board) {
+		for _, x := range []struct {
+			s    Thread
+			want string
+		}{
+			{Thread{Name: "x", CPU: 1, Fn: "no_such"}, "user task x: the image has no function no_such"},
+			{Thread{Name: "x", CPU: 7, Fn: "user_busy"}, "CPU 7 is not online"},
+		} {
+			if _, err := b.k.SpawnUser(b, x.s); err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("error %v, want one with %q", err, x.want)
+			}
+		}
+		var tasks []uint64
+		for range 256 {
+			tasks = append(tasks, b.user(onCPU(1, "user_calls", 1)))
+		}
+		if _, err := b.k.SpawnUser(b, onCPU(1, "user_calls", 1)); err == nil || !strings.Contains(err.Error(), "no user stack is left") {
+			t.Errorf("error %v", err)
+		}
+		b.join(tasks)
+		b.k.cpus[1].online = false
+		if _, err := b.k.SpawnUser(b, onCPU(0, "user_calls", 1)); err == nil || !strings.Contains(err.Error(), "1 of 2 CPUs are online") {
+			t.Errorf("error %v", err)
+		}
+		b.k.cpus[1].online = true
+	})
+}
+
+// A machine with user tasks does the same every time.
+func TestUserTasksAreTheSameEveryTime(t *testing.T) {
+	once := func() []sim.Event {
+		return run(t, plain, Options{CPUs: 3, Tick: true}, func(b *board) {
+			busy := b.user(onCPU(1, "user_busy", 0))
+			sleeps := b.user(Thread{Name: "sleeps", CPU: -1, Fn: "user_sleeps", Arg: 20})
+			b.exit(b.user(Thread{Name: "calls", CPU: -1, Fn: "user_calls", Arg: 500}))
+			b.exit(sleeps)
+			b.over(busy)
+		}).events
+	}
+	if a, b := once(), once(); len(a) < 50 || !slices.Equal(a, b) {
+		t.Errorf("%d and %d events, that differ", len(a), len(b))
+	}
+}

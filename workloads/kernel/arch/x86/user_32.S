@@ -1,0 +1,37 @@
+/* Into the kernel from user mode by interrupt 0x80, as kernels began with. The way out is that of all
+   exceptions (entry_32.S). */
+#include <asm/processor.h>
+#include <linux/sched.h>
+#include "frame.h"
+
+	.section .syscall.text, "ax"
+/* Interrupts stay on, the stack is the task's. */
+FUNC system_call
+	pushl %eax
+	SAVE_ALL
+	movl %esp, %eax
+	call do_syscall
+	jmp ret_from_exception
+ENDFUNC system_call
+
+/* start_user(regs): a task begins in user mode, with these registers. */
+	.balign 16
+FUNC start_user
+	movl %eax, %esp
+	jmp ret_from_exception
+ENDFUNC start_user
+
+/* Faults: those of user mode have no kernel code to be looked up. */
+	.balign 16
+FUNC any_page_fault
+	testl $3, PT_CS(%eax)
+	jz do_page_fault
+	jmp user_fault
+ENDFUNC any_page_fault
+
+	.balign 16
+FUNC any_trap
+	testl $3, PT_CS(%eax)
+	jz do_trap
+	jmp user_fault
+ENDFUNC any_trap

@@ -1,0 +1,32 @@
+/*
+ * User mode. All user tasks share one address space: the pages of the sections .user, which the loader
+ * lets user mode reach. A task has one of the stacks in them beside its kernel stack.
+ */
+#ifndef _LINUX_USER_H
+#define _LINUX_USER_H
+
+#include <linux/kernel.h>
+
+/* Numbers of system calls. */
+#define SYS_EXIT 0	/* (code) */
+#define SYS_WORK 1	/* (a, b): what a function of the kernel returns, which may be probed */
+#define SYS_SLEEP 2	/* (jiffies) */
+#define SYS_RACE 3	/* (struct race_caller *): one call of its function */
+
+#define USER_STACKS 256
+#define USER_STACK_SIZE 1024
+
+/* At the top of a user stack: what its task does. Written by the simulator. */
+struct user_start {
+	unsigned long fn, arg;
+};
+
+/* Body of user tasks for kthread_setup: goes to user mode and calls start->fn(start->arg) there. */
+unsigned long user_thread(unsigned long start);
+/* Lets user mode into the kernel of this CPU. Called on each CPU before the first user task is made: a
+   machine without any is as it was before there was user mode. */
+void user_init(void *unused);
+/* Where a task begins in user mode. */
+void user_main(unsigned long (*fn)(unsigned long), unsigned long arg);
+
+#endif

@@ -1,0 +1,86 @@
+/* What user tasks do. All of this runs in user mode, and reaches what lies in the sections .user alone. */
+#include <linux/user.h>
+#include <linux/workload.h>
+#include <asm/syscall.h>
+
+/* Not zero: user_busy is to end. Written by the simulator. */
+int user_over __user_data;
+
+char user_stacks[USER_STACKS][USER_STACK_SIZE] __user_bss __aligned(4096);
+
+__user_text void user_main(unsigned long (*fn)(unsigned long), unsigned long arg)
+{
+	user_syscall(SYS_EXIT, fn(arg), 0);
+}
+
+/* Computes, and never asks the kernel for anything. */
+__user_text unsigned long user_busy(unsigned long arg __unused)
+{
+	unsigned long rest = 1;
+
+	while (!READ_VOLATILE(user_over))
+		for (int i = 0; i < 8; i++)
+			rest = divide_on(rest);
+	return rest;
+}
+
+/* n calls of SYS_WORK; returns the sum of the results. */
+__user_text unsigned long user_calls(unsigned long n)
+{
+	unsigned long sum = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		sum += user_syscall(SYS_WORK, 3, 4);
+	return sum;
+}
+
+/* Rounds of computing and sleeping; returns their number. */
+__user_text unsigned long user_sleeps(unsigned long n)
+{
+	unsigned long rest = 1;
+
+	for (unsigned long i = 0; i < n; i++) {
+		for (int j = 0; j < 100; j++)
+			rest = divide_on(rest);
+		user_syscall(SYS_SLEEP, 1 + (rest & 1), 0);
+	}
+	return n;
+}
+
+/* Calls the function of a struct race_caller again and again. */
+__user_text unsigned long user_race(unsigned long caller)
+{
+	for (;;)
+		user_syscall(SYS_RACE, caller, 0);
+	return 0;
+}
+
+/* What the kernel answers to a number that is no system call's. */
+__user_text unsigned long user_asks(unsigned long nr)
+{
+	return user_syscall(nr, 0, 0);
+}
+
+/* Reads, writes, or executes at an address. */
+__user_text unsigned long user_reads(unsigned long at)
+{
+	return READ_VOLATILE(*(unsigned long *)at);
+}
+
+__user_text unsigned long user_writes(unsigned long at)
+{
+	WRITE_VOLATILE(*(unsigned long *)at, 0);
+	return 0;
+}
+
+__user_text unsigned long user_jumps(unsigned long at)
+{
+	return ((unsigned long (*)(void))at)();
+}
+
+/* Switches interrupts off, which only the kernel may. */
+__user_text unsigned long user_disables(unsigned long arg)
+{
+	asm volatile("cli");
+	return arg;
+}
