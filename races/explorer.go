@@ -22,6 +22,7 @@ type explorer struct {
 	// started is told of the beginning of each schedule, or nil.
 	started func(n uint64)
 
+	at     point // the last one, kept so that it need not be made anew
 	last   int
 	hot    bool   // last has executed a hot instruction since the last point
 	spin   bool   // or one of a loop in which it waits
@@ -35,11 +36,12 @@ type explorer struct {
 
 // Next implements sim.Policy.
 func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
-	p := point{last: e.last, runnable: runnable, spin: e.spin}
+	p := &e.at
+	p.last, p.runnable, p.spin = e.last, runnable, e.spin
 	p.hot = e.hot || e.last >= 0 && e.w.hot(m.CPU(e.last).PC())
 	e.hot, e.spin = false, false
 	if !e.active {
-		cpu, steps = roundRobin{}.next(&p)
+		cpu, steps = roundRobin{}.next(p)
 		e.last = cpu
 		return cpu, steps
 	}
@@ -49,7 +51,7 @@ func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	if e.turns++; e.turns%64 == 0 && e.steps() > e.limit {
 		e.found(Hung, -1, 0, "the schedule does not end: "+e.where())
 	}
-	e.last, steps = e.c.next(&p)
+	e.last, steps = e.c.next(p)
 	return e.last, steps
 }
 

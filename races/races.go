@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -120,9 +119,6 @@ func (o *Options) Check() error {
 func Search(s *Scenario, v *Variant, opt Options) (Tally, error) {
 	if err := opt.Check(); err != nil {
 		return Tally{}, err
-	}
-	if opt.Workers == 0 {
-		opt.Workers = runtime.GOMAXPROCS(0)
 	}
 	l, err := newLab(s, v, opt.Mutant)
 	if err != nil {

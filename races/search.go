@@ -3,6 +3,7 @@ package races
 import (
 	"fmt"
 	"iter"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -27,6 +28,14 @@ type Options struct {
 	Mutant      string // a mistake to make, "" for none
 	Enough      int    // violations after which a search ends, 0 for never
 	Workers     int    // schedules that run at the same time, 0 for one a core
+}
+
+// workers is the number of machines that run at the same time.
+func (o *Options) workers() int {
+	if o.Workers == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return o.Workers
 }
 
 // batchSize is the number of schedules that one booted machine runs. The state in which a schedule
@@ -84,7 +93,7 @@ func search(opt *Options, run runner) (Tally, error) {
 			}
 		}
 	}
-	for _, r := range parallel(opt.Workers, batches, func(j job) result {
+	for _, r := range parallel(opt.workers(), batches, func(j job) result {
 		return runBatch(opt, run, j.first, j.count)
 	}) {
 		for i := range r.outcomes {
@@ -147,7 +156,7 @@ func searchTree(opt *Options, run runner) (Tally, error) {
 				n++
 			}
 		}
-		for j, r := range parallel(opt.Workers, plans, func(j job) (r result) {
+		for j, r := range parallel(opt.workers(), plans, func(j job) (r result) {
 			r.outcomes, r.err = run(&bounded{plan: j.plan}, j.first, 1)
 			return r
 		}) {

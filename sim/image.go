@@ -22,9 +22,9 @@ type Image struct {
 	Symbols  []Symbol  // every named symbol with an address, sorted by Addr, then Name
 	Natives  []Symbol  // one per used slot of section .native, sorted by Addr
 
-	sections []section // that occupy memory, sorted by addr
-	byName   []int32   // indices into Symbols, sorted by name, the preferred one first
-	spans    []span    // non-overlapping address ranges, sorted
+	sections []section        // that occupy memory, sorted by addr
+	byName   map[string]int32 // indices into Symbols
+	spans    []span           // non-overlapping address ranges, sorted
 	lines    lineTable
 	types    typeTable
 }

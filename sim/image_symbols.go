@@ -72,39 +72,25 @@ func convertSymbol(f *elf.File, s elf.Symbol) (Symbol, bool) {
 	return sym, true
 }
 
-// indexNames sorts symbols by name; among equal names the global, then the lower one comes first.
+// indexNames finds the symbol of each name: among equal names the global, then the lower one.
 func (im *Image) indexNames() {
-	im.byName = make([]int32, len(im.Symbols))
-	for i := range im.byName {
-		im.byName[i] = int32(i)
+	im.byName = make(map[string]int32, len(im.Symbols))
+	for i := range im.Symbols {
+		s := &im.Symbols[i]
+		if j, ok := im.byName[s.Name]; !ok || s.global && !im.Symbols[j].global {
+			im.byName[s.Name] = int32(i)
+		}
 	}
-	slices.SortStableFunc(im.byName, func(x, y int32) int {
-		a, b := &im.Symbols[x], &im.Symbols[y]
-		return cmp.Or(cmp.Compare(a.Name, b.Name), trueFirst(a.global, b.global))
-	})
-}
-
-// trueFirst compares so that true sorts before false.
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // Symbol finds a symbol by name. Of several with one name a global one is preferred, then the one
 // with the lowest address.
 func (im *Image) Symbol(name string) (Symbol, bool) {
-	i := sort.Search(len(im.byName), func(i int) bool {
-		return im.Symbols[im.byName[i]].Name >= name
-	})
-	if i == len(im.byName) || im.Symbols[im.byName[i]].Name != name {
+	i, ok := im.byName[name]
+	if !ok {
 		return Symbol{}, false
 	}
-	return im.Symbols[im.byName[i]], true
+	return im.Symbols[i], true
 }
 
 // At finds the symbol that contains an address, and how many bytes behind its start that is. A
@@ -164,6 +150,17 @@ func (im *Image) better(i, j int) bool {
 	a, b := &im.Symbols[i], &im.Symbols[j]
 	return cmp.Or(trueFirst(a.Func, b.Func), trueFirst(a.Size > 0, b.Size > 0),
 		trueFirst(a.global, b.global)) < 0
+}
+
+// trueFirst compares so that true sorts before false.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // symbolEnd is the first address behind a symbol; next is the index of the first symbol with a

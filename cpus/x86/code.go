@@ -2,6 +2,7 @@ package x86
 
 import (
 	"bytes"
+	"math/bits"
 
 	"kprobesim/mmu"
 )
@@ -62,14 +63,17 @@ type block struct {
 	phase   uint8
 	plain   bool // behind it nothing is to be looked at but what links cover
 	tolls   []toll
-	rest    ticks // behind the last toll
-	enter   bool  // a branch to it lands inside a fetch window
-	watched bool  // it lies in a span that is observed: links do not lead to it
-	spill   bool  // the last instruction reaches into the next line
+	rest    ticks  // behind the last toll
+	enter   bool   // a branch to it lands inside a fetch window
+	watched uint64 // below this address it lies in spans that are observed: links do not lead to it
+	spill   bool   // the last instruction reaches into the next line
 }
 
-// link is a block that followed another in the same page. It holds while the generation of decoded code
-// stays: no code was written and no translation forgotten.
+// gone is the phase of a block whose line was written, which no code has: links to it lead nowhere.
+const gone = freshPhase - 1
+
+// link is a block that followed another in the same page. It holds until that is gone or a translation is
+// forgotten.
 type link struct {
 	pc  uint64
 	gen uint64
@@ -79,7 +83,22 @@ type link struct {
 const lineBytes = 1 << mmu.LineShift
 
 // codeLine holds the blocks that start in one line, by offset.
-type codeLine struct{ blocks [lineBytes]*block }
+type codeLine struct {
+	blocks [lineBytes]*block
+	have   uint64 // offsets at which there are blocks
+}
+
+func (l *codeLine) put(off uint64, b *block) {
+	l.blocks[off] = b
+	l.have |= 1 << off
+}
+
+// drop lets links to the blocks of the line lead nowhere.
+func (l *codeLine) drop() {
+	for have := l.have; have != 0; have &= have - 1 {
+		l.blocks[bits.TrailingZeros64(have)].phase = gone
+	}
+}
 
 type codePage struct{ lines [0x1000 / lineBytes]*codeLine }
 
@@ -94,7 +113,7 @@ type fetcher struct {
 	curPA  uint64
 	ilook  [64]pageLook
 	itGen  uint64
-	gen    uint64 // generation of decoded code; links of others are void
+	gen    uint64 // generation of translations; links of others are void
 
 	library *library // what other CPUs have decoded; nil when there are none
 }
@@ -116,20 +135,25 @@ func (c *CPU) fetch() *block {
 	if pc != from.end {
 		l = &from.links[1]
 	}
-	if l.pc == pc && l.gen == c.gen {
+	if l.pc == pc && l.gen == c.gen && l.to.phase != gone {
 		b = l.to
 	} else if b = c.find(pc); b == nil {
 		return nil
-	} else if from.pc>>12 == pc>>12 && from.plain && b.tail == nil && !b.watched {
+	} else if from.pc>>12 == pc>>12 && from.plain && b.tail == nil && b.watched <= pc {
 		*l = link{pc, c.gen, b}
 	}
+	c.fetchLines(b)
+	return b
+}
+
+// fetchLines charges the fetch of a block. A line that was used last stays so.
+func (c *CPU) fetchLines(b *block) {
 	if c.iRecent[(b.line-1)&c.iMask] != b.line {
 		c.missFetch(b.pa)
 	}
-	if b.spill {
+	if b.spill && c.iRecent[b.line&c.iMask] != b.line+1 {
 		c.missFetch(b.pa&^(lineBytes-1) + lineBytes)
 	}
-	return b
 }
 
 // find looks the block at pc up or decodes it.
@@ -148,7 +172,7 @@ func (c *CPU) find(pc uint64) *block {
 		if b = c.blockAt(pc, c.curPA|off); b == nil {
 			return nil
 		}
-		line.blocks[off&(lineBytes-1)] = b
+		line.put(off&(lineBytes-1), b)
 	}
 	return b
 }
@@ -234,7 +258,7 @@ func (c *CPU) dropLine(pa uint64) {
 		return
 	}
 	if l := &p.lines[pa&0xfff>>mmu.LineShift]; *l != nil {
+		(*l).drop()
 		*l = nil
-		c.gen++
 	}
 }

@@ -106,6 +106,7 @@ type CPU struct {
 
 	cur      *block // the running block
 	settled  int    // its instructions that have their place in time
+	rest     rest   // what Steps has left of it
 	stepped  bool   // the last observed instruction completed
 	observed clock.Ticks
 	observer cpus.Observer

@@ -49,14 +49,14 @@ func (c *CPU) decodeBlock(pc, pa uint64) *block {
 	return b
 }
 
-// watches reports whether part of a range of addresses is in a span that is observed.
-func (c *CPU) watches(from, to uint64) bool {
+// watches returns the end of the spans that are observed in a range of addresses, or 0 when there are none.
+func (c *CPU) watches(from, to uint64) (end uint64) {
 	for _, s := range c.spans {
 		if from < s[1] && s[0] < to {
-			return true
+			end = max(end, s[1])
 		}
 	}
-	return false
+	return end
 }
 
 // plainEnd reports the branches: they end a block and change nothing but where it goes on.

@@ -82,7 +82,7 @@ func (l *library) put(pa uint64, b *block) {
 		copy(s.now.bytes[:], have)
 	}
 	e := s.now
-	e.blocks[pa&(lineBytes-1)] = b
+	e.codeLine.put(pa&(lineBytes-1), b)
 	e.spills = e.spills || b.spill
 	e.mixed = e.mixed || !bytes.Equal(e.bytes[:], have)
 }
@@ -107,15 +107,14 @@ func (c *CPU) blockAt(pc, pa uint64) *block {
 	if c.library == nil {
 		return c.decodeBlock(pc, pa)
 	}
-	if known := c.library.find(pa); known != nil && known.pc == pc {
-		b := *known
-		b.links = [2]link{}
-		b.watched = c.watches(b.pc, b.end)
-		return &b
+	known := c.library.find(pa)
+	if known == nil || known.pc != pc {
+		if known = c.decodeBlock(pc, pa); known == nil || known.tail != nil {
+			return known
+		}
+		c.library.put(pa, known)
 	}
-	b := c.decodeBlock(pc, pa)
-	if b != nil && b.tail == nil {
-		c.library.put(pa, b)
-	}
-	return b
+	b := *known
+	b.watched = c.watches(b.pc, b.end)
+	return &b
 }

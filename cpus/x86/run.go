@@ -52,7 +52,7 @@ func (c *CPU) runBlocks(b *block, limit clock.Ticks) {
 	}
 	if c.singly(b) {
 		c.cur, c.settled = b, 0
-		c.runObserved(b, len(b.insts))
+		c.runObserved(b, 0, len(b.insts))
 		return
 	}
 	for b != nil {
@@ -80,7 +80,7 @@ func (c *CPU) runBlocks(b *block, limit clock.Ticks) {
 
 // singly reports whether every instruction of a block must be looked at.
 func (c *CPU) singly(b *block) bool {
-	return c.observer != nil && (c.all || b.watched) || c.shadow || c.ctl&flagTF != 0 || c.watching
+	return c.observer != nil && (c.all || b.watched > c.r[rRIP]) || c.shadow || c.ctl&flagTF != 0 || c.watching
 }
 
 // following returns the block that follows b by a link, or nil when Run must look around first.
@@ -128,18 +128,18 @@ func (c *CPU) finish(in *inst, i int) {
 	}
 }
 
-// runObserved executes up to max instructions of a block one by one: for the observer, for
-// single-stepping, for breakpoints by address, and behind instructions that hold interrupts off. It
-// returns how many there were. Its timing is runBlocks'.
-func (c *CPU) runObserved(b *block, max int) int {
-	for i := range b.insts[:max] {
+// runObserved executes instructions of a block one by one, from a first one up to a last one: for the
+// observer, for single-stepping, for breakpoints by address, and behind instructions that hold interrupts
+// off. It returns the index behind the one that it came to. Its timing is runBlocks'.
+func (c *CPU) runObserved(b *block, from, to int) int {
+	for i := from; i < to; i++ {
 		in := &b.insts[i]
 		if c.watching && c.breakOnFetch() {
 			return i + 1
 		}
 		pc := c.r[rRIP]
 		trap, shadow := c.ctl&flagTF != 0, c.shadow
-		if i != 0 && (trap || shadow) {
+		if i != from && (trap || shadow) {
 			return i // a block of its own
 		}
 		c.shadow = false
@@ -156,7 +156,7 @@ func (c *CPU) runObserved(b *block, max int) int {
 			return i + 1
 		}
 	}
-	return max
+	return to
 }
 
 // one executes and times one instruction, and reports whether the block ends with it. Afterwards
