@@ -104,11 +104,12 @@ func outcome(t *testing.T, name, point string, sets ...string) map[string]float6
 }
 
 // TestLatencyAddsUp holds the parts against the whole, and the grace period of busy CPUs against the
-// three jiffies after which they are asked to reschedule.
+// three jiffies after which they are asked to reschedule, that of CPUs in user mode against their next tick.
 func TestLatencyAddsUp(t *testing.T) {
 	idle := outcome(t, KindLatency, "o", "workload.load=idle")
 	busy := outcome(t, KindLatency, "o", "workload.load=busy")
-	for _, m := range []map[string]float64{idle, busy} {
+	user := outcome(t, KindLatency, "o", "workload.load=user")
+	for _, m := range []map[string]float64{idle, busy, user} {
 		sum := m[metricDelay] + m[metricGrace] + m[metricTurn] + m[metricPatch]
 		if d := sum - m[metricOptimized]; d > 0.001 || d < -0.001 {
 			t.Errorf("parts of %v us, and the whole is %v us", sum, m[metricOptimized])
@@ -119,6 +120,9 @@ func TestLatencyAddsUp(t *testing.T) {
 	}
 	if idle[metricGrace] > 1 || busy[metricGrace] < 2000 || busy[metricGrace] > 3000 {
 		t.Errorf("grace periods are %v us idle and %v us busy", idle[metricGrace], busy[metricGrace])
+	}
+	if g := user[metricGrace]; g < 10*idle[metricGrace] || g > 1000 {
+		t.Errorf("the grace period of CPUs in user mode takes %v us, want at most a jiffy", g)
 	}
 }
 

@@ -140,6 +140,9 @@ func (s *session) refusal() string {
 // idle tells points at which the CPUs idle, whose lines are the second of their group.
 func idle(p results.Point) bool { return p.Swept("workload.load") == LoadIdle }
 
+// inUserMode tells points at which they are busy there, whose lines are the third.
+func inUserMode(p results.Point) bool { return p.Swept("workload.load") == LoadUser }
+
 // byLoadAndHZ names a line by what the CPUs do and by the length of a jiffy.
 func byLoadAndHZ(p results.Point) string {
 	return lineName(p, p.Swept("workload.load"), labelled("HZ ", p.Swept("kernel.hz")))
@@ -173,6 +176,7 @@ func drawLatency(s *results.Set) (results.Figure, error) {
 	}, "kernel.cpus", true, true, results.SweepLine{
 		Metric: metricOptimized, Series: byLoadAndHZ,
 		Style: func(p results.Point) (string, bool) { return p.Swept("kernel.hz"), idle(p) },
+		Third: inUserMode,
 	})
 }
 
@@ -189,6 +193,7 @@ func drawLatencyParts(s *results.Set) (results.Figure, error) {
 				return words(what, p.Swept("workload.load"))
 			},
 			Style: func(p results.Point) (string, bool) { return what, idle(p) },
+			Third: inUserMode,
 		}
 	}
 	return results.SweepLines(s, results.Frame{

@@ -38,6 +38,8 @@ func Timeline(p *Point, w io.Writer) error {
 // Categories of slices and instants, by which the viewer filters.
 const (
 	onTask    = "task"
+	onUser    = "user"   // a task in user mode
+	onCall    = "kernel" // what such a task has the kernel do
 	onIdle    = "idle"
 	onStopper = "stopper"
 	onIRQ     = "irq"
@@ -57,6 +59,7 @@ type layer uint8
 
 const (
 	inTask layer = iota
+	inCall
 	inIRQ
 	inProbe
 )
@@ -66,6 +69,7 @@ type watcher struct {
 	im     *sim.Image
 	phases []string
 	enters uint64 // address of the return probes' trampoline
+	called uint64 // address of the entry of system calls
 	t      results.Timeline
 	cpus   []cpuTrack
 	flows  map[flowKey]uint64 // arrows that have begun and not arrived
@@ -77,6 +81,7 @@ type watcher struct {
 type cpuTrack struct {
 	id     results.TrackID
 	task   bool    // the slice of a task is open
+	user   bool    // it is a user task
 	open   []layer // and those above it
 	now    clock.Ticks
 	before uint64 // address of the last instruction that was part of no layer
@@ -91,8 +96,10 @@ type flowKey struct {
 func newWatcher(im *sim.Image, isa *cpus.ISA, n int, hz int64, title string) *watcher {
 	w := &watcher{im: im, phases: isa.Phases, flows: map[flowKey]uint64{}}
 	w.t = results.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
-	if sym, ok := im.Symbol("kretprobe_trampoline"); ok {
-		w.enters = sym.Addr
+	for name, at := range map[string]*uint64{"kretprobe_trampoline": &w.enters, "system_call": &w.called} {
+		if sym, ok := im.Symbol(name); ok {
+			*at = sym.Addr
+		}
 	}
 	for i := range n {
 		w.cpus = append(w.cpus, cpuTrack{id: w.t.Track(fmt.Sprintf("CPU %d", i))})
@@ -102,7 +109,7 @@ func newWatcher(im *sim.Image, isa *cpus.ISA, n int, hz int64, title string) *wa
 
 // layerOf says what an instruction is part of. A hit begins with an exception, in a detour buffer or in
 // the trampoline of return probes, and lasts as long as code of probes runs; an interrupt is where the
-// exception context says so.
+// exception context says so. In a user task the rest of the kernel's code is a layer, too.
 func (w *watcher) layerOf(c *cpuTrack, s *cpus.Step) layer {
 	phase := w.phases[s.Phase]
 	switch {
@@ -112,6 +119,8 @@ func (w *watcher) layerOf(c *cpuTrack, s *cpus.Step) layer {
 		return inProbe
 	case s.Context == cpus.Interrupted || phase == "irq":
 		return inIRQ
+	case c.user && !s.User:
+		return inCall
 	}
 	return inTask
 }
@@ -126,7 +135,7 @@ func (w *watcher) Step(s *cpus.Step) {
 		w.begin(c, s)
 	}
 	l := w.layerOf(c, s)
-	if l == inTask {
+	if l == inTask || l == inCall {
 		c.before = s.PC
 	}
 	if c.top() != l {
@@ -138,10 +147,10 @@ func (w *watcher) Step(s *cpus.Step) {
 // measures, on others the flow of control that becomes the idle task.
 func (w *watcher) begin(c *cpuTrack, s *cpus.Step) {
 	if s.CPU == 0 {
-		w.switchTo(c, s.Start, "init", onTask)
+		w.switchTo(c, s.Start, sim.Event{Name: "init"})
 		return
 	}
-	w.switchTo(c, s.Start, "idle", onIdle)
+	w.switchTo(c, s.Start, sim.Event{Name: "idle"})
 }
 
 // full reports that there are too many events, which finish complains about.
@@ -175,10 +184,16 @@ func (w *watcher) enter(c *cpuTrack, l layer, s *cpus.Step) {
 	w.t.Begin(c.id, at, w.layerMark(c, l, s.PC))
 }
 
-// layerMark names a slice: an interrupt by the code that it enters, a hit by where it was taken.
+// layerMark names a slice: an interrupt by the code that it enters, a hit by where it was taken. What the
+// kernel does for a user task without being called is to begin it, or to go on with it.
 func (w *watcher) layerMark(c *cpuTrack, l layer, pc uint64) results.Mark {
-	if l == inIRQ {
+	switch {
+	case l == inIRQ:
 		return results.Mark{Name: w.function(pc), Category: onIRQ}
+	case l == inCall && pc == w.called:
+		return results.Mark{Name: "system call", Category: onCall}
+	case l == inCall:
+		return results.Mark{Name: w.function(pc), Category: onCall}
 	}
 	return results.Mark{Name: "hit " + w.place(c.before), Category: onProbe}
 }
@@ -190,11 +205,11 @@ func (c *cpuTrack) at(t clock.Ticks) uint64 {
 }
 
 // switchTo ends the slice of the task that ran and begins another one.
-func (w *watcher) switchTo(c *cpuTrack, t clock.Ticks, name, category string) {
+func (w *watcher) switchTo(c *cpuTrack, t clock.Ticks, to sim.Event) {
 	at := c.at(t)
 	w.leave(c, at)
-	c.task = true
-	w.t.Begin(c.id, at, results.Mark{Name: name, Category: category})
+	c.task, c.user = true, to.Arg != 0
+	w.t.Begin(c.id, at, results.Mark{Name: to.Name, Category: taskCategory(to)})
 }
 
 // leave ends everything that is open.
@@ -205,12 +220,14 @@ func (w *watcher) leave(c *cpuTrack, at uint64) {
 	c.task, c.open = false, c.open[:0]
 }
 
-// taskCategory tells the idle task and the stoppers from others by their names.
-func taskCategory(name string) string {
+// taskCategory tells user tasks from others, and the idle task and the stoppers by their names.
+func taskCategory(to sim.Event) string {
 	switch {
-	case name == "idle":
+	case to.Arg != 0:
+		return onUser
+	case to.Name == "idle":
 		return onIdle
-	case strings.HasPrefix(name, "migration/"):
+	case strings.HasPrefix(to.Name, "migration/"):
 		return onStopper
 	}
 	return onTask
@@ -223,7 +240,7 @@ func (w *watcher) event(e sim.Event) {
 	}
 	c := &w.cpus[e.CPU]
 	if e.Kind == "task" {
-		w.switchTo(c, e.At, e.Name, taskCategory(e.Name))
+		w.switchTo(c, e.At, e)
 		return
 	}
 	if m, ok := w.instant(e); ok {

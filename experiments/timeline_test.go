@@ -186,6 +186,48 @@ func TestTimelineOfOptimization(t *testing.T) {
 	}
 }
 
+// TestTimelineOfUserMode: CPUs busy in user mode pass their quiescent states in ticks, in a task of theirs,
+// and end by a system call.
+func TestTimelineOfUserMode(t *testing.T) {
+	for _, image := range [][]string{nil, {"machine=xeon-e5410-i386", "kernel.isa=i386", "kernel.image=i386-2010"}} {
+		sets := append([]string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=user"}, image...)
+		events := decodeTimeline(t, timelineOf(t, KindLatency, "o", sets...))
+		checkGrace(t, "user mode", events)
+		open, user, calls := map[uint64][]told{}, map[uint64]bool{}, map[uint64]int{}
+		for _, e := range events {
+			stack := open[e.track]
+			switch {
+			case e.what == toldEnd:
+				open[e.track] = stack[:len(stack)-1]
+				continue
+			case e.what == toldBegin:
+				open[e.track] = append(stack, e)
+			}
+			switch {
+			case e.kind == onUser:
+				if want := fmt.Sprintf("user/%d", e.track); e.name != want {
+					t.Errorf("a user task on cpu %d is called %s", e.track, e.name)
+				}
+				user[e.track] = true
+			case e.name == "system call":
+				if len(stack) != 1 || stack[0].kind != onUser {
+					t.Errorf("cpu %d: a system call in %+v", e.track, stack)
+				}
+				calls[e.track]++
+			case e.name == "quiescent (sched)" && e.track > 0 && user[e.track]:
+				if len(stack) != 2 || stack[0].kind != onUser || stack[1].kind != onIRQ {
+					t.Errorf("cpu %d: quiescent in %+v", e.track, stack)
+				}
+			}
+		}
+		for cpu := range uint64(4) {
+			if !user[cpu] || calls[cpu] != 1 {
+				t.Errorf("cpu %d: a user task %v, which made %d system calls; want 1", cpu, user[cpu], calls[cpu])
+			}
+		}
+	}
+}
+
 // protocolSteps lists the steps of protocols in a timeline, what is repeated but once.
 func protocolSteps(events []told) []string {
 	var steps []string

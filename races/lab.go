@@ -231,6 +231,12 @@ func (t *trial) caller(name string, c Caller, fn uint64) error {
 		return err
 	}
 	t.callers = append(t.callers, at)
-	_, err = t.smp.Spawn(t.call, smp.Thread{Name: name, CPU: c.CPU, Bound: true, Fn: "race_call", Arg: at})
+	s := smp.Thread{Name: name, CPU: c.CPU, Bound: true, Fn: "race_call", Arg: at}
+	if t.l.v.User {
+		s.Fn = "user_race"
+		_, err = t.smp.SpawnUser(t.call, s)
+		return err
+	}
+	_, err = t.smp.Spawn(t.call, s)
 	return err
 }

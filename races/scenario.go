@@ -54,6 +54,7 @@ type Variant struct {
 	Quiesce  string
 	Boost    bool
 	Optimize bool
+	User     bool     // callers are user tasks, that call by the kernel
 	Catches  []string // mistakes that this variant must notice
 }
 
@@ -218,6 +219,7 @@ func readVariant(r *doc.Reader) Variant {
 		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),
 		Boost:    doc.Opt(r, "boost", true, doc.Flag),
 		Optimize: doc.Opt(r, "optimize", true, doc.Flag),
+		User:     doc.Opt(r, "user", false, doc.Flag),
 		Catches:  doc.Opt(r, "catches", nil, doc.ListOf(doc.OneOf(Mutants()...))),
 	}
 }

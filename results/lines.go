@@ -20,17 +20,18 @@ type XY struct {
 }
 
 // LineSeries is a line through its points in their order. Lines of the same group have one colour and
-// one mark; the second one of it is dashed and its marks are hollow. Without a group a line has a
-// style of its own.
+// one mark; the second one of it is dashed and its marks are hollow, the third one is dotted. Without a
+// group a line has a style of its own.
 type LineSeries struct {
 	Name   string
 	Points []XY
 	Group  string
 	Second bool
+	Third  bool
 }
 
 // Lines is a chart of lines with points, for sweeps. Lines differ in colour, dashes and marks, up to six
-// of them, or six groups of two.
+// of them, or six groups of three.
 type Lines struct {
 	Frame
 	Series     []LineSeries
@@ -87,6 +88,9 @@ func (l *Lines) style(i int) (draw.LineStyle, draw.GlyphStyle) {
 	}
 	line, mark := lineStyle(slices.Index(groups, s.Group))
 	line.Dashes = nil
+	if s.Third {
+		line.Dashes = []vg.Length{1, 2}
+	}
 	if s.Second {
 		line.Dashes = []vg.Length{4, 2}
 		shape, _ := mark.Shape.(polygon) // all are

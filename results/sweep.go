@@ -83,11 +83,12 @@ func several(points []Point, f func(Point) string) bool {
 
 // SweepLine is a metric that SweepLines draws. Series names the line that a point belongs to; points
 // for which it is "" are left out. Style, if set, says of which group of lines that one is, and whether it
-// is the second one of it.
+// is the second one of it; Third, if set, whether it is the third.
 type SweepLine struct {
 	Metric string
 	Series func(Point) string
 	Style  func(Point) (group string, second bool)
+	Third  func(Point) bool
 }
 
 // ErrNotSwept says that a set has nothing that a chart of lines could show: what is to be its x axis does
@@ -125,6 +126,9 @@ func SweepLines(s *Set, frame Frame, key string, logX, logY bool, metrics ...Swe
 			line.Points = append(line.Points, XY{X: x.Float(), Y: r.Value.Float()})
 			if m.Style != nil {
 				line.Group, line.Second = m.Style(p)
+			}
+			if m.Third != nil {
+				line.Third = m.Third(p)
 			}
 		}
 	}

@@ -86,4 +86,12 @@ func TestSweepLinesTellWhatIsHidden(t *testing.T) {
 	if one.Color != two.Color || one.Dashes != nil || two.Dashes == nil || mark.Shape == hollow.Shape {
 		t.Errorf("the lines of a group are drawn as %v %v and %v %v", one, mark, two, hollow)
 	}
+	third := twice("a")
+	third.Third = func(p Point) bool { return p.Swept("load") == "busy" }
+	if l, err = SweepLines(sweepSet(t), Frame{}, "cpus", false, false, third); err != nil || l.Series[0].Third || !l.Series[1].Third {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	if dotted, filled := l.style(1); dotted.Dashes == nil || slices.Equal(dotted.Dashes, two.Dashes) || filled.Shape.(polygon).hollow {
+		t.Errorf("the third line of a group is drawn as %v %v", dotted, filled)
+	}
 }

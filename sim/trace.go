@@ -28,6 +28,7 @@ type Tracer struct {
 	phaseCount   []int64
 	phases       []string
 	whyScratch   []string
+	user         []bool // by CPU: the last instruction was executed in user mode
 }
 
 // NewTracer returns a tracer of guest code of the given image that writes to w.
@@ -49,6 +50,7 @@ func (t *Tracer) Step(s *cpus.Step) {
 		t.started, t.first = true, s.Start
 		t.header()
 	}
+	t.level(s)
 	cost := s.End - s.Start
 	phase := StepPhase(t.isa, s)
 	t.count(phase, t.deliver.share(s))
@@ -61,6 +63,22 @@ func (t *Tracer) Step(s *cpus.Step) {
 	line := fmt.Sprintf(traceLine, FormatCycles(s.End-t.first), FormatCycles(cost), s.CPU, phase, s.PC,
 		t.im.Place(s.PC), text, t.why(s, cost), source)
 	t.printf("%s\n", strings.TrimRight(line, " "))
+}
+
+// level says when a CPU goes to user mode or comes back.
+func (t *Tracer) level(s *cpus.Step) {
+	for len(t.user) <= s.CPU {
+		t.user = append(t.user, false)
+	}
+	if t.user[s.CPU] == s.User {
+		return
+	}
+	t.user[s.CPU] = s.User
+	mode := "kernel"
+	if s.User {
+		mode = "user"
+	}
+	t.printf("# cpu %d is in %s mode\n", s.CPU, mode)
 }
 
 // header explains the columns.

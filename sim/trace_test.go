@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,31 @@ func TestTracer(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkGolden(t, "trace.golden", []byte(out.String()))
+}
+
+// TestTracerLevels has the tracer say when a CPU changes between user mode and the kernel's.
+func TestTracerLevels(t *testing.T) {
+	var out strings.Builder
+	tr := NewTracer(&out, loadGood(t), traceISA())
+	for _, s := range []struct {
+		cpu  int
+		user bool
+	}{{0, false}, {1, true}, {1, true}, {0, false}, {1, false}, {1, true}} {
+		tr.Step(&cpus.Step{CPU: s.cpu, PC: testBase + 0x20, Code: []byte("\x55"), User: s.user})
+	}
+	if err := tr.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		if strings.Contains(line, " mode") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	want := []string{"# cpu 1 is in user mode", "# cpu 1 is in kernel mode", "# cpu 1 is in user mode"}
+	if !slices.Equal(got, want) {
+		t.Errorf("says %q, want %q", got, want)
+	}
 }
 
 type fullDisk struct{}

@@ -3,7 +3,7 @@
 #include <linux/workload.h>
 #include <asm/syscall.h>
 
-/* Not zero: user_busy is to end. Written by the simulator. */
+/* Not zero: user_busy and user_works are to end. Written by the simulator. */
 int user_over __user_data;
 
 char user_stacks[USER_STACKS][USER_STACK_SIZE] __user_bss __aligned(4096);
@@ -32,6 +32,16 @@ __user_text unsigned long user_calls(unsigned long n)
 	for (unsigned long i = 0; i < n; i++)
 		sum += user_syscall(SYS_WORK, 3, 4);
 	return sum;
+}
+
+/* Calls SYS_WORK until user_over; returns how often, or -1 when it once gave something else than wanted. */
+__user_text unsigned long user_works(unsigned long want)
+{
+	unsigned long n = 0, wrong = 0;
+
+	for (; !READ_VOLATILE(user_over); n++)
+		wrong |= user_syscall(SYS_WORK, 5, 77) ^ want;
+	return wrong ? -1UL : n;
 }
 
 /* Rounds of computing and sleeping; returns their number. */

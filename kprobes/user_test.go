@@ -1,0 +1,93 @@
+package kprobes
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kprobesim/smp"
+)
+
+// Every call that user tasks on several CPUs make by a system call is seen by a probe, exactly once, while
+// it is optimized and unoptimized under them, and while others come and go beside it.
+func TestHitsInSystemCalls(t *testing.T) {
+	for _, o := range kernels() {
+		if o.opt.Quiesce == QuiesceTasks && !o.opt.Preempt {
+			continue // differs from the others in what kernel threads do
+		}
+		t.Run(o.name, func(t *testing.T) {
+			bootMany(t, o.image, 3, o.opt, func(w *crowd) { countUserHits(t, w) })
+		})
+	}
+}
+
+func countUserHits(t *testing.T, w *crowd) {
+	before := w.sum("handler_hits")
+	want := w.call("bench_target", 5, 77)
+	p, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
+	w.do(err)
+	var tasks []uint64
+	for i := range w.cpus {
+		task, err := w.smp.SpawnUser(w.Call, smp.Thread{
+			Name: fmt.Sprintf("user/%d", i), CPU: i, Bound: true, Fn: "user_works", Arg: want,
+		})
+		w.do(err)
+		tasks = append(tasks, task)
+	}
+	seen := map[Mode]bool{}
+	for range 2 {
+		w.churn("bench_target")
+		seen[w.state(p).Mode] = true
+	}
+	w.userOver(1)
+	calls := uint64(0)
+	for i, task := range tasks {
+		n := w.exitCode(task)
+		if n <= 0 {
+			t.Errorf("task %d: %d calls; a negative number says that one returned a wrong result", i, n)
+		}
+		calls += uint64(n)
+	}
+	w.userOver(0)
+	st := w.state(p)
+	if got := w.sum("handler_hits") - before + st.NMissed; got != calls || calls < 100 {
+		t.Errorf("%d hits of %d calls, %d of them missed", got, calls, st.NMissed)
+	}
+	if optimizes := w.k.opt.OptProbes; seen[Optimized] != optimizes {
+		t.Errorf("the probe was %v", seen)
+	}
+	w.remove(p)
+	w.holdNothingLeft()
+}
+
+func (w *crowd) userOver(v uint64) {
+	w.t.Helper()
+	w.do(w.m.Store(w.addr("user_over"), 4, v))
+}
+
+// exitCode waits for a task and returns its exit code.
+func (w *crowd) exitCode(task uint64) int32 {
+	w.t.Helper()
+	w.do(w.smp.Join(w.Call, task))
+	st, err := w.m.Image().Struct("task_struct")
+	w.do(err)
+	f, err := st.Field("exit_code")
+	w.do(err)
+	v, err := w.m.Load(task+uint64(f.Offset), int(f.Size))
+	w.do(err)
+	return int32(v)
+}
+
+// What runs in user mode is no text of the kernel, and what leads there is none to be probed.
+func TestNoProbesOfUserMode(t *testing.T) {
+	for _, isa := range isas() {
+		bootMany(t, isa+"-2010", 2, Default(), func(w *crowd) {
+			for _, symbol := range []string{"user_busy", "system_call", "do_syscall", "user_thread"} {
+				_, err := w.k.Add(w.Call, Spec{Symbol: symbol, Handler: "handler_empty"})
+				if err == nil || !strings.Contains(err.Error(), "-EINVAL") {
+					t.Errorf("%s, %s: error %v; want EINVAL", isa, symbol, err)
+				}
+			}
+		})
+	}
+}
