@@ -7,7 +7,7 @@ import (
 )
 
 // The guest's hit path of every image works on a processor that is not ours: single step, boosting,
-// jprobes, return probes, nested hits, faults, jump optimization, as bare/selftest.c sets them up.
+// jprobes, return probes, nested hits, faults, jump optimization, as bare/selftest.c sets them up, and user mode.
 func TestSelfTestUnderQemu(t *testing.T) {
 	for _, tool := range []string{"gcc", "ld", "objcopy", "qemu-system-x86_64"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -1,7 +1,7 @@
 /*
  * Brings a PC started by a multiboot loader into the state in which the guest kernel expects a
  * CPU: its mode, the image at its address and all memory mapped, the local APIC where kernels of
- * 2010 have it. The CPU's copy of the per-CPU data goes to 48 MiB.
+ * 2010 have it, and the pages that user mode may reach. The CPU's copy of the per-CPU data goes to 48 MiB.
  */
 #include <linux/era.h>
 
@@ -35,9 +35,21 @@ boot32:
 	movl $pd_top + 3, pdpt_high + 511*8
 	movl $pt_top + 3, pd_top + 506*8
 	movl $0xfee00000 + 0x1b, pt_top + 0x1fd*8
-	movl $pdpt_low + 3, pml4
+	movl $pdpt_user + 7, pml4
 	movl $pdpt_low + 3, pml4 + 272*8
 	movl $pdpt_high + 3, pml4 + 511*8
+	/* The lowest pages: four megabytes as they are for this code, and behind them those of user mode. */
+	movl $pd_user + 7, pdpt_user
+	movl $0x83, pd_user
+	movl $0x200083, pd_user + 8
+	movl $pt_user + 7, pd_user + 16
+	movl $_user_at + 7, %eax
+	movl $pt_user, %edi
+	movl $128, %ecx
+1:	movl %eax, (%edi)
+	addl $0x1000, %eax
+	addl $8, %edi
+	loop 1b
 
 	movl %cr4, %eax
 	orl $0x20, %eax
@@ -87,6 +99,15 @@ gdt32_ptr:
 	cmpl $128, %ecx
 	jne 1b
 	movl $pt_top + 3, pd + 1023*4
+	/* Pages of user mode from 0x8048000 on. */
+	movl $pt_user + 7, pd + 32*4
+	movl $_user_at + 7, %eax
+	movl $pt_user + 0x48*4, %edi
+	movl $128, %ecx
+1:	movl %eax, (%edi)
+	addl $0x1000, %eax
+	addl $4, %edi
+	loop 1b
 	movl $0xfee00000 + 0x1b, pt_top + 0x3fb*4
 	movl %cr4, %eax
 	orl $0x10, %eax
@@ -118,9 +139,12 @@ pdpt_low: .skip 4096
 pdpt_high: .skip 4096
 pd_low: .skip 4096
 pd_top: .skip 4096
+pdpt_user: .skip 4096
+pd_user: .skip 4096
 #else
 pd:	.skip 4096
 #endif
 pt_top: .skip 4096
+pt_user: .skip 4096
 	.skip 4096
 boot32_stack:

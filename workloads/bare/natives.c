@@ -66,7 +66,6 @@ void text_poke_note(unsigned long patch __unused, unsigned long step __unused,
 		    const void *addr __unused)
 {
 }
-void sched_tick(unsigned long user __unused) { }
 long sched_kick(void) { return -1; }
 unsigned long sched_timer_count(void) { return 0; }
 void schedule_timeout(unsigned long jiffies __unused) { }
@@ -76,11 +75,6 @@ void stop_wait(void) { }
 void stop_state(unsigned long state __unused) { }
 void stop_run(void) { }
 unsigned long native_thread(unsigned long id __unused) { return 2; }
-
-struct task_struct *sched_pick(struct task_struct *prev, unsigned long irqs_off __unused)
-{
-	return prev;
-}
 
 void sim_main(void)
 {

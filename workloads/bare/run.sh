@@ -30,7 +30,7 @@ flags="-O2 -g -std=gnu11 -Wall -Wextra -I$k/include -ffreestanding -fno-builtin 
  -fno-stack-protector -fcf-protection=none -fno-strict-aliasing -fno-common
  -fno-optimize-sibling-calls -fno-ipa-ra"
 objects=
-for src in boot32.S natives.c selftest.c $(for s in $kernel; do echo "$k/$s"; done); do
+for src in boot32.S natives.c selftest.c user.c $(for s in $kernel; do echo "$k/$s"; done); do
 	obj=$tmp/$(echo "$src" | tr / _).o
 	gcc $flags $defines -c "$src" -o "$obj"
 	objects="$objects $obj"

@@ -10,6 +10,7 @@
 #include <asm/extable.h>
 
 void say(const char *what, unsigned long v);
+void try_user(void);
 void *text_poke(void *addr, const void *src, unsigned long n);
 void *memcpy(void *to, const void *from, size_t n);
 int handler_count(struct kprobe *p, struct pt_regs *regs);
@@ -278,5 +279,6 @@ void selftest(void)
 	try_jprobe("jprobe, arguments on the stack", work_values, values_9);
 	try_nested();
 	try_optimized();
+	try_user();
 	speed();
 }
