@@ -66,30 +66,27 @@ func (c *Cache) Shift() uint { return c.shift }
 // Touch looks line (a physical address shifted right by Shift) up, brings it in on a miss, and
 // reports whether it was there.
 func (c *Cache) Touch(line uint32) bool {
+	hit, _ := c.Bring(line)
+	return hit
+}
+
+// Bring is Touch that also tells which line went to make room: that line plus one, or zero.
+func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
 	set, tag := line&c.Mask, line+1
 	c.Recent[set] = tag
 	way := c.way(line)
 	if *way != 0 {
 		c.use(set, uint(*way-1))
-		return true
+		return true, 0
 	}
 	w := uint(bits.TrailingZeros32(^c.used[set]))
 	slot := &c.tags[set*c.ways+uint32(w)]
-	if *slot != 0 {
-		*c.way(*slot - 1) = 0
+	if gone = *slot; gone != 0 {
+		*c.way(gone - 1) = 0
 	}
 	*slot, *way = tag, uint8(w+1)
 	c.use(set, w)
-	return false
-}
-
-// Bring is Touch that also tells which line went to make room: that line plus one, or zero.
-func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
-	if *c.way(line) == 0 {
-		set := line & c.Mask
-		gone = c.tags[set*c.ways+uint32(bits.TrailingZeros32(^c.used[set]))]
-	}
-	return c.Touch(line), gone
+	return false, gone
 }
 
 // Has reports whether a line is there.

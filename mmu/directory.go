@@ -119,7 +119,10 @@ func (d *Directory) State(cpu int, line uint32) State {
 }
 
 // Owns reports whether a CPU may write a line without asking again.
-func (d *Directory) Owns(cpu int, line uint32) bool { return d.State(cpu, line) == Modified }
+func (d *Directory) Owns(cpu int, line uint32) bool {
+	l := d.line(line)
+	return l.c.owner[l.i] == uint16(cpu+1) && l.c.dirty[l.i>>6]>>(l.i&63)&1 != 0
+}
 
 // Read brings a line into the caches of a CPU, for a load or a fetch.
 func (d *Directory) Read(cpu int, line uint32) Supply {

@@ -42,6 +42,13 @@ func (t *trial) observe() error {
 		}
 		return b
 	}
+	w.same = func(addr uint64, want []byte) bool {
+		same, err := t.m.Same(addr, want)
+		if err != nil {
+			t.m.Stop(err)
+		}
+		return same
+	}
 	t.w, t.e.w = w, w
 	for _, f := range []func() error{t.findSpins, t.findTexts, t.findProbes, t.findAreas, t.findMarks} {
 		if err := f(); err != nil {

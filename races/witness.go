@@ -1,7 +1,6 @@
 package races
 
 import (
-	"bytes"
 	"fmt"
 
 	"kprobesim/cpus"
@@ -57,6 +56,7 @@ type witness struct {
 	class   classes
 	spans   [][2]uint64 // all that is of a class
 	read    func(addr uint64, n int) []byte
+	same    func(addr uint64, want []byte) bool // what would be read is what is wanted
 	arg     func(cpu, i int) uint64
 	syncs   func() []uint64 // how often each CPU has synchronized
 	found   func(kind Kind, cpu int, pc uint64, text string)
@@ -158,6 +158,9 @@ func (w *witness) actor(cpu int) *actor {
 func (w *witness) look(cpu int) {
 	w.seq++
 	for _, t := range w.texts {
+		if w.same(t.start, t.now) {
+			continue
+		}
 		n := len(t.changes)
 		t.stored(w.read(t.start, len(t.orig)), cpu, w.seq, w.syncs)
 		if t.gone && len(t.changes) > n {
@@ -169,7 +172,7 @@ func (w *witness) look(cpu int) {
 // unseen finds text that has changed although no store was seen.
 func (w *witness) unseen() (where string, ok bool) {
 	for _, t := range w.texts {
-		if !bytes.Equal(t.now, w.read(t.start, len(t.orig))) {
+		if !w.same(t.start, t.now) {
 			return t.name, true
 		}
 	}

@@ -1,6 +1,7 @@
 package races
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -38,6 +39,7 @@ func newToyWitness() *toyWitness {
 			{name: "q", addr: toyAt, fn: toyAt, handler: toyHandler2},
 		},
 		read:  func(addr uint64, n int) []byte { return x.bytes[addr-toyAt:][:n] },
+		same:  func(addr uint64, want []byte) bool { return bytes.HasPrefix(x.bytes[addr-toyAt:], want) },
 		arg:   func(int, int) uint64 { return x.result },
 		syncs: func() []uint64 { return []uint64{0, 0} },
 		found: func(k Kind, _ int, _ uint64, _ string) { x.kinds = append(x.kinds, k) },

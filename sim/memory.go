@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 )
@@ -37,6 +38,16 @@ func (m *Machine) ReadBytes(va uint64, n int) ([]byte, error) {
 	out := make([]byte, 0, n)
 	err := m.chunks(va, n, func(pa uint64, n int) { out = append(out, m.mem.Bytes(pa, n)...) })
 	return out, err
+}
+
+// Same reports whether guest memory holds certain bytes, without a copy of it.
+func (m *Machine) Same(va uint64, want []byte) (bool, error) {
+	same := true
+	err := m.chunks(va, len(want), func(pa uint64, n int) {
+		same = same && bytes.Equal(m.mem.Bytes(pa, n), want[:n])
+		want = want[n:]
+	})
+	return same, err
 }
 
 // look gives bytes to be read at once: those of the memory itself when they lie in one page.

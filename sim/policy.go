@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
@@ -35,7 +34,7 @@ func (m *Machine) chosenTurn() {
 		return
 	}
 	i, steps := m.cfg.Policy.Next(m, m.choice)
-	if _, ok := slices.BinarySearch(m.choice, i); !ok || steps < 1 {
+	if i < 0 || i >= len(m.state) || m.state[i] != running || steps < 1 {
 		m.Stop(fmt.Errorf("the policy chose cpu %d for %d instructions, of cpus %v", i, steps, m.choice))
 		return
 	}

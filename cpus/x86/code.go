@@ -72,13 +72,16 @@ type block struct {
 // gone is the phase of a block whose line was written, which no code has: links to it lead nowhere.
 const gone = freshPhase - 1
 
-// link is a block that followed another in the same page. It holds until that is gone or a translation is
-// forgotten.
+// link is a block that followed another. It holds until that is gone or a translation is forgotten.
 type link struct {
 	pc  uint64
-	gen uint64
+	gen uint64 // of translations, with detour when Run must look around first
 	to  *block
 }
+
+// detour marks links that spare fetch to find the block, but are no way from block to block: to another
+// page, to an observed block, or behind an instruction after which there is something to look at.
+const detour = 1 << 63
 
 const lineBytes = 1 << mmu.LineShift
 
@@ -135,12 +138,15 @@ func (c *CPU) fetch() *block {
 	if pc != from.end {
 		l = &from.links[1]
 	}
-	if l.pc == pc && l.gen == c.gen && l.to.phase != gone {
+	if l.pc == pc && l.gen&^detour == c.gen && l.to.phase != gone {
 		b = l.to
 	} else if b = c.find(pc); b == nil {
 		return nil
-	} else if from.pc>>12 == pc>>12 && from.plain && b.tail == nil && b.watched <= pc {
+	} else if b.tail == nil {
 		*l = link{pc, c.gen, b}
+		if from.pc>>12 != pc>>12 || !from.plain || b.watched > pc {
+			l.gen |= detour
+		}
 	}
 	c.fetchLines(b)
 	return b

@@ -311,7 +311,7 @@ func (c *CPU) ObserveCode(o cpus.Observer, spans [][2]uint64, all bool) {
 		c.forgetFetch()
 	}
 	c.observer, c.spans, c.all = o, spans, all
-	c.step = cpus.Step{}
+	c.step = cpus.Step{CPU: c.num}
 	c.observed = c.retire
 }
 

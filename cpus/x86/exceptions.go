@@ -25,14 +25,14 @@ const (
 	vecAC = 17
 )
 
-var vectorNames = map[uint8]string{
+var vectorNames = [32]string{
 	vecDE: "#DE", vecDB: "#DB", vecNM: "NMI", vecBP: "#BP", vecOF: "#OF", vecBR: "#BR", vecUD: "#UD",
 	vecDF: "#DF", vecTS: "#TS", vecNP: "#NP", vecSS: "#SS", vecGP: "#GP", vecPF: "#PF", vecAC: "#AC",
 }
 
 func vectorName(v uint8) string {
-	if n, ok := vectorNames[v]; ok {
-		return n
+	if int(v) < len(vectorNames) && vectorNames[v] != "" {
+		return vectorNames[v]
 	}
 	return fmt.Sprintf("interrupt %d", v)
 }
@@ -157,7 +157,9 @@ func (c *CPU) noteDelivery(f fault, kind uint8) {
 	}
 	c.drain(c.ev[ev])
 	c.step.Stalls.Exception += c.ev[ev]
-	c.step.Exception = vectorName(f.vector)
+	if kind != cpus.Interrupted { // those come between instructions, and steps do not tell of them
+		c.step.Exception = vectorName(f.vector)
+	}
 	if len(c.ctxs) < maxContexts {
 		c.ctxs = append(c.ctxs, c.ctx)
 	}

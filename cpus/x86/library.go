@@ -21,7 +21,7 @@ type library struct {
 // shelf holds the blocks of one line: of its present bytes, and of some that it had before.
 type shelf struct {
 	now  *edition
-	past [3]*edition
+	past [16]*edition
 	next uint8 // place in past for the next one
 }
 

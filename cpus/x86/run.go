@@ -198,8 +198,8 @@ func (c *CPU) afterStep(trap bool) {
 // begin and end tell the observer of an instruction.
 func (c *CPU) begin(pc uint64) {
 	if c.observer != nil {
-		stalls := c.step.Stalls // of the fetch
-		c.step = cpus.Step{CPU: c.num, PC: pc, Start: c.observed, Stalls: stalls, Phase: c.phase, Context: c.ctx, User: c.user}
+		s := &c.step // its stalls are those of the fetch
+		s.PC, s.Start, s.Phase, s.Context, s.User, s.Exception = pc, c.observed, c.phase, c.ctx, c.user, ""
 	}
 }
 
