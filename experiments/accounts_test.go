@@ -68,3 +68,24 @@ func TestAccountsAddUp(t *testing.T) {
 		t.Errorf("%s is\n%s", AccountsName, csv)
 	}
 }
+
+// TestAccountsOfUserMode has the time of CPUs that compute in user mode counted as that.
+func TestAccountsOfUserMode(t *testing.T) {
+	for _, load := range []string{LoadBusy, LoadUser} {
+		p := smallPoint(t, KindLatency, "o", "workload.load="+load)
+		m, err := MeasurePoint(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range m.Accounts {
+			mine, other := forWorkload, forUser
+			if load == LoadUser {
+				mine, other = forUser, forWorkload
+			}
+			if a[mine] < clock.FromCycles(p.Machine.CPU.Hz/1000) || a[other] != 0 {
+				t.Errorf("%s, cpu %d: %d cycles as %s, %d as %s", load, i, a[mine].Cycles(), accountNames()[mine],
+					a[other].Cycles(), accountNames()[other])
+			}
+		}
+	}
+}

@@ -71,8 +71,8 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// outcome runs a point of a small plan and returns its metrics.
-func outcome(t *testing.T, name, point string, sets ...string) map[string]float64 {
+// smallPoint is a point of a small plan, or skips the test.
+func smallPoint(t *testing.T, name, point string, sets ...string) *Point {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("short tests run one kind with several CPUs")
@@ -85,6 +85,13 @@ func outcome(t *testing.T, name, point string, sets ...string) map[string]float6
 	if err != nil {
 		t.Fatal(err)
 	}
+	return pt
+}
+
+// outcome runs a point of a small plan and returns its metrics.
+func outcome(t *testing.T, name, point string, sets ...string) map[string]float64 {
+	t.Helper()
+	pt := smallPoint(t, name, point, sets...)
 	m, err := MeasurePoint(pt)
 	if err != nil {
 		t.Fatal(err)
