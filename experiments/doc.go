@@ -21,7 +21,8 @@
 //	hz = 1000                     # jiffies a second
 //
 //	[workload]
-//	loop = "bench_loop"           # guest function: loop(target, calls, argument, argument)
+//	loop = "bench_loop"           # guest function: loop(target, calls, argument, argument); or user_loop,
+//	                              # which is in user mode and has a system call call the target
 //	target = "bench_target"       # guest function that is called and probed
 //	args = [1, 2]
 //	offset = 0                    # of the probe in the target, in bytes

@@ -114,7 +114,8 @@ func (s *session) profile(m *Measurement) error {
 }
 
 // Trace boots a machine for p and writes hit number n, counted from 1, instruction by instruction:
-// from the first instruction of the target to the return into the loop. Everything before is as
+// from the first instruction of the target to the return into the loop, or from the system call to the
+// return from it when the loop is in user mode. Everything before is as
 // MeasurePoint does it; the hit is the last of the calls after the first one.
 func Trace(p *Point, n int64, w io.Writer) error {
 	if p.Workload.Loop == "" {
@@ -144,7 +145,12 @@ func (s *session) traceLast(n int64, w io.Writer) error {
 	t := sim.NewTracer(w, s.m.Image(), s.p.ISA)
 	target, _ := s.m.Image().Symbol(s.p.Workload.Target) // the loop checks that it is there
 	loop, _ := s.m.Image().Symbol(s.p.Workload.Loop)
-	s.cpu().Observe(&callFilter{to: t, target: target, loop: loop, skip: n - 1})
+	var calls cpus.Observer = &callFilter{to: t, target: target, loop: loop, skip: n - 1}
+	if s.p.inUser() {
+		entry, _ := s.m.Image().Symbol(callEntry)
+		calls = &userFilter{to: t, entry: entry.Addr, skip: n - 1}
+	}
+	s.cpu().Observe(calls)
 	_, _, err := s.loop(n)
 	s.cpu().Observe(nil)
 	if err != nil {

@@ -78,6 +78,9 @@ func (s *session) hitters() (*hitters, error) {
 	if !ok {
 		return nil, fmt.Errorf("image %s has no function %s", s.m.Image().Name, s.p.Workload.Target)
 	}
+	if s.p.inUser() {
+		return nil, fmt.Errorf("workload.loop %s runs in user mode: kind %s has loops in the kernel", s.p.Workload.Loop, s.p.Kind)
+	}
 	for i := range s.m.CPUs() {
 		task, err := s.k.GoOn(s.call, i, fmt.Sprintf("hitter/%d", i), func(c smp.Caller) error {
 			return s.hitter(c, h, target.Addr)

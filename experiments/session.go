@@ -101,10 +101,9 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 		return Sample{}, 0, fmt.Errorf("image %s has no function %s", s.m.Image().Name,
 			s.p.Workload.Target)
 	}
-	args := append([]uint64{target.Addr, uint64(n)}, s.p.Workload.Args...)
 	cpu, at := s.cpu(), s.call.CPU()
 	before := *cpu.Counters()
-	sum, err := s.call.InvokeSym(s.p.Workload.Loop, args...)
+	sum, err := s.calls(target.Addr, n)
 	d := cpu.Counters().Sub(&before)
 	if err == nil && s.call.CPU() != at {
 		err = fmt.Errorf("the calls began on CPU %d and ended on CPU %d", at, s.call.CPU())
@@ -114,6 +113,15 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 			d.LastUnknown)
 	}
 	return sample(s.p.ISA, &d), sum, err
+}
+
+// calls has the loop call the target n times, in the kernel or from user mode, and returns the sum of the
+// results.
+func (s *session) calls(target uint64, n int64) (sum uint64, err error) {
+	if s.p.inUser() {
+		return s.userLoop(target, n)
+	}
+	return s.call.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args...)...)
 }
 
 // register registers the point's probes and waits until the optimizer has done what it will.

@@ -34,6 +34,20 @@ __user_text unsigned long user_calls(unsigned long n)
 	return sum;
 }
 
+struct user_work user_work __user_data;
+
+/* The same as a loop of bench.c does, by system calls. */
+__user_text unsigned long user_loop(unsigned long at)
+{
+	struct user_work *w = (struct user_work *)at;
+	unsigned long sum = 0;
+
+	for (unsigned long i = 0; i < w->n; i++)
+		sum += user_syscall(SYS_WORK, w->a0, w->a1);
+	w->sum = sum;
+	return 0;
+}
+
 /* Calls SYS_WORK until user_over; returns how often, or -1 when it once gave something else than wanted. */
 __user_text unsigned long user_works(unsigned long want)
 {

@@ -21,6 +21,11 @@ struct user_start {
 	unsigned long fn, arg;
 };
 
+/* What a loop in user mode does, and the sum of the results that it leaves. Written and read by the simulator. */
+struct user_work {
+	unsigned long n, a0, a1, sum;
+};
+
 /* Body of user tasks for kthread_setup: goes to user mode and calls start->fn(start->arg) there. */
 unsigned long user_thread(unsigned long start);
 /* Lets user mode into the kernel of this CPU. Called on each CPU before the first user task is made: a

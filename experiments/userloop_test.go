@@ -1,0 +1,95 @@
+package experiments
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// fromUser measures or traces a point whose loop is in user mode.
+func fromUser(t *testing.T, name, point string, sets ...string) *Point {
+	t.Helper()
+	p, err := NewLoader().Plan(name, append(sets, "workload.loop=user_loop", "workload.hits=50", "workload.warmup=50"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pt, err := p.Point(point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pt
+}
+
+// TestHitsFromUserMode: a hit in a system call takes what it takes in a loop of the kernel. The returns behind
+// a return probe, which the return stack has lost, are mispredicted one by one up to the call that came first.
+func TestHitsFromUserMode(t *testing.T) {
+	for _, name := range []string{e5410, "overhead-xeon-e5410-i386"} {
+		plan, err := NewLoader().Plan(name, []string{"workload.hits=50", "workload.warmup=50"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, point := range []string{"k", "b", "o", "r"} {
+			pt, err := plan.Point(point)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kernel, err := MeasurePoint(pt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			user, err := MeasurePoint(fromUser(t, name, point))
+			if err != nil {
+				t.Fatal(err)
+			}
+			per := func(m *Measurement) int64 { return m.Probed.sub(m.Base).Time.Cycles() / m.Hits }
+			from, to := per(kernel)-2, per(kernel)+2
+			if point == "r" {
+				to += 60
+			}
+			if got := per(user); got < from || got > to || len(user.Notes) > 0 || user.Accounts[0][forUser] <= 0 {
+				t.Errorf("%s, %s: %d cycles a hit from user mode, %d in the kernel; %v", name, point, got, per(kernel), user.Notes)
+			}
+		}
+	}
+}
+
+// TestTraceOfASystemCall shows a hit from the instruction that calls the kernel to the one behind it.
+func TestTraceOfASystemCall(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want []string
+	}{
+		{e5410, []string{
+			"# cpu 0 is in user mode", " user ", "syscall", "# cpu 0 is in kernel mode", "swapgs", "bench_target+0x0", "handler_empty",
+			"sysret", "# cpu 0 is in user mode", "user_loop+0x",
+		}},
+		{"overhead-xeon-e5410-i386", []string{
+			"# cpu 0 is in user mode", " user ", "int $0x80", "# cpu 0 is in kernel mode", "system_call+0x0", "bench_target+0x0", "handler_empty",
+			"iret", "# cpu 0 is in user mode", "user_loop+0x",
+		}},
+	} {
+		var b bytes.Buffer
+		if err := Trace(fromUser(t, c.name, "o"), 3, &b); err != nil {
+			t.Fatal(err)
+		}
+		rest := b.String()
+		for _, text := range c.want {
+			_, after, ok := strings.Cut(rest, text)
+			if !ok {
+				t.Fatalf("%s: no %q in its place in\n%s", c.name, text, b.String())
+			}
+			rest = after
+		}
+		if n := strings.Count(b.String(), "handler_empty+0x0"); n != 1 || strings.Contains(rest, "sys_exit") {
+			t.Errorf("%s: %d hits are shown", c.name, n)
+		}
+	}
+}
+
+// TestLoopsInUserMode: kinds whose loops are threads of the kernel say so.
+func TestLoopsInUserMode(t *testing.T) {
+	_, err := MeasurePoint(smallPoint(t, KindScaling, "o", "workload.loop=user_loop"))
+	if err == nil || !strings.Contains(err.Error(), "workload.loop user_loop runs in user mode") {
+		t.Errorf("error %v", err)
+	}
+}
