@@ -280,3 +280,39 @@ func structs(t *testing.T, d *dwarf.Data) map[string]*dwarf.StructType {
 		}
 	}
 }
+
+// What runs in user mode reaches nothing of the kernel but by a system call.
+func TestUserModeIsApart(t *testing.T) { eachImage(t, holdUserModeIsApart) }
+
+func holdUserModeIsApart(t *testing.T, _ Image, f *elf.File) {
+	text, data := f.Section(".user.text"), f.Section(".user.data")
+	end := f.Section(".user.bss").Addr + f.Section(".user.bss").Size
+	if text.Flags&elf.SHF_WRITE != 0 || data.Flags&elf.SHF_EXECINSTR != 0 || text.Addr%4096 != 0 || data.Addr%4096 != 0 {
+		t.Errorf("text is %v at %#x, data %v at %#x", text.Flags, text.Addr, data.Flags, data.Addr)
+	}
+	found := 0
+	for name, s := range symbolsOf(t, f) {
+		inside := s.Value >= text.Addr && s.Value < text.Addr+text.Size
+		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 || int(s.Section) >= len(f.Sections) || f.Sections[s.Section].Type == elf.SHT_NOBITS {
+			continue
+		}
+		if !inside {
+			continue
+		}
+		found++
+		for _, in := range decode(t, f, s) {
+			to, ok := in.target()
+			if at := s.Value + uint64(to); ok && (at < text.Addr || at >= text.Addr+text.Size) {
+				t.Errorf("%s+%#x leaves user mode for %#x: %v", name, in.at, at, in.Inst)
+			}
+			for _, a := range in.Args {
+				if m, ok := a.(x86asm.Mem); ok && m.Base == 0 && m.Index == 0 && (uint64(m.Disp) < text.Addr || uint64(m.Disp) >= end) {
+					t.Errorf("%s+%#x reaches %#x: %v", name, in.at, m.Disp, in.Inst)
+				}
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("%d functions in user mode", found)
+	}
+}

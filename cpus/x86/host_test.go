@@ -196,12 +196,16 @@ var signals = map[uint64]uint64{
 	vecDE: 8, vecDB: 5, vecBP: 5, vecOF: 11, vecBR: 11, vecUD: 4, vecNP: 7, vecSS: 7, vecGP: 11, vecPF: 11, vecAC: 7,
 }
 
+// endOfForm is the vector by which the simulated program says that a form is done.
+const endOfForm = 31
+
 func newUserSim(t *testing.T, a abi, text []byte, save uint64) *userSim {
 	w := newWorld(t, a.isa, cpus.Throughput, nil)
 	w.mapUser(hostText, 0x200000, len(text), pageExec)
 	w.mapUser(sandboxVA&^0xfff, 0x801000, 0x1000, pageWrite)
 	w.mapUser(sandboxMid, 0x807000, 0x1000, pageWrite)
 	w.mem.Write(0x200000, text)
+	w.mem.Write(0x200000+save-hostText, []byte{0xcd, endOfForm}) // user mode ends by an interrupt of its own
 	w.gates(func(v int) (uint64, uint8) { return save + 1 + uint64(v), 0 })
 	w.bus.Native = [2]uint64{save, save + 1 + 32}
 	return &userSim{CPU: w.cpu(), mem: w, save: save}
@@ -225,8 +229,8 @@ func (s *userSim) run(f *form, v *vector) *outcome {
 	}
 	o.flags = s.flags()
 	copy(o.regs[:], s.r[:])
-	if vec := s.r[rRIP] - s.save - 1; s.r[rRIP] != s.save && o.signal == 0 {
-		o.signal = signals[vec]
+	if vec := s.r[rRIP] - s.save - 1; o.signal == 0 {
+		o.signal = signals[vec] // none for the end
 		frame := s.r[rsp]
 		if vec == vecGP || vec == vecPF || vec == vecSS || vec == vecNP || vec == vecAC {
 			frame += s.word()
