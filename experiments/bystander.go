@@ -148,6 +148,6 @@ func drawBystander(s *results.Set) (results.Figure, error) {
 	}
 	return results.SweepLines(s, results.Frame{
 		Title:  "What changing probes takes from an uninvolved CPU: " + place(s.Points()[0]),
-		XLabel: "probes in the batch", YLabel: "cycles a probe", Height: 95,
+		XLabel: "probes in the batch", YLabel: "cycles a probe", Height: 105,
 	}, "workload.batch", true, true, lines...)
 }

@@ -133,12 +133,14 @@ func TestLatencyAddsUp(t *testing.T) {
 	}
 }
 
-// TestBystanders: arming tells nobody; stop_machine costs a batch once, the other protocol each probe.
+// TestBystanders: arming tells nobody; stop_machine costs a batch once, and so do breakpoints that are
+// written together, but those that are written one by one cost each probe.
 func TestBystanders(t *testing.T) {
 	steal := func(patching string, batch string) map[string]float64 {
 		return outcome(t, KindBystander, "o", "kernel.patching="+patching, "workload.batch="+batch)
 	}
 	stop, one, bp := steal("stop_machine", "3"), steal("stop_machine", "1"), steal("breakpoint", "3")
+	alone, batch := steal("breakpoint", "1"), steal("breakpoint-batch", "3")
 	const opt = "cycles_stolen_optimize"
 	if stop["cycles_stolen_arm"] != 0 || bp["cycles_stolen_arm"] != 0 {
 		t.Errorf("arming steals %v and %v cycles", stop["cycles_stolen_arm"], bp["cycles_stolen_arm"])
@@ -146,6 +148,9 @@ func TestBystanders(t *testing.T) {
 	if stop[opt] > one[opt]/2 || stop[opt] >= bp[opt] || bp[opt+"_stop_machine"] != 0 || stop[opt+"_stop_machine"] == 0 {
 		t.Errorf("optimizing steals %v cycles a probe of three and %v alone by stop_machine, %v by a breakpoint",
 			stop[opt], one[opt], bp[opt])
+	}
+	if r := 3 * batch[opt] / alone[opt]; r < 0.8 || r > 1.2 || batch["cycles_stolen_arm"] != 0 || batch[opt+"_stop_machine"] != 0 {
+		t.Errorf("optimizing steals %v cycles a probe of three by a batch of breakpoints, want a third of %v", batch[opt], alone[opt])
 	}
 }
 

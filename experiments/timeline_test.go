@@ -161,6 +161,10 @@ func TestTimelineOfOneCPU(t *testing.T) {
 // TestTimelineOfOptimization follows one optimization on four busy CPUs: delay, grace period, and the
 // change of text by either protocol, in the order that the kernel specifies.
 func TestTimelineOfOptimization(t *testing.T) {
+	behind := []string{
+		"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
+		"patch: breakpoint", "sync", "patch: tail", "sync", "patch: first", "sync", "optimized",
+	}
 	for _, c := range []struct {
 		patching string
 		steps    int // of the change of text
@@ -170,10 +174,8 @@ func TestTimelineOfOptimization(t *testing.T) {
 			"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
 			"stop: prepare", "stop: disable-irq", "stop: run", "patch: whole", "stop: exit", "sync", "optimized",
 		}},
-		{"breakpoint", 3, []string{
-			"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
-			"patch: breakpoint", "sync", "patch: tail", "sync", "patch: first", "sync", "optimized",
-		}},
+		{"breakpoint", 3, behind},
+		{"breakpoint-batch", 3, behind},
 	} {
 		sets := []string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=busy", "kernel.patching=" + c.patching}
 		events := decodeTimeline(t, timelineOf(t, KindLatency, "o", sets...))

@@ -12,6 +12,8 @@ const (
 	MutantSkipSync1 = "bp-skip-sync-1"
 	MutantSkipSync2 = "bp-skip-sync-2"
 	MutantSkipSync3 = "bp-skip-sync-3"
+	// MutantNoWait reuses the memory of PatchBatch while CPUs may still look a breakpoint up in it.
+	MutantNoWait = "batch-no-wait"
 	// MutantPreemptSched optimizes on a preemptible kernel after a grace period of RCU-sched.
 	MutantPreemptSched = "preempt-sched"
 	// MutantFreeEarly frees slots and detour buffers without a grace period.
@@ -23,12 +25,13 @@ const (
 // Mutants lists the values of Options.Mutant besides "".
 func Mutants() []string {
 	return []string{
-		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3,
+		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
 		MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion,
 	}
 }
 
-// unsynced are the synchronizations behind breakpoints that are left out, one bit for each.
+// unsynced are the synchronizations behind breakpoints that are left out, one bit for each, and the
+// wait at the end of a batch.
 func unsynced(mutant string) uint64 {
 	switch mutant {
 	case MutantSkipSync1:
@@ -37,6 +40,8 @@ func unsynced(mutant string) uint64 {
 		return 2
 	case MutantSkipSync3:
 		return 4
+	case MutantNoWait:
+		return 8
 	}
 	return 0
 }

@@ -77,7 +77,7 @@ __kprobes_late __used void text_poke_bp_batch(const struct text_poke_loc *vec, u
 	if (firsts)
 		text_poke_sync(patch, 2);
 	put_batch();
-	while (READ_VOLATILE(batch.refs))
+	while (READ_VOLATILE(batch.refs) && !(text_poke_unsynced & 1 << POKE_END))
 		cpu_relax();
 }
 

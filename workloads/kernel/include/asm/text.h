@@ -47,6 +47,8 @@ extern int text_poke_stopped;
 
 /* Written by the simulator before boot. */
 extern struct notifier_block *volatile text_poke_listener; /* that of the protocol in use, NULL for none */
-extern int text_poke_unsynced;	/* bit n: the sync after step n is left out, to be found missing */
+/* Bit n: the sync after step n is left out, to be found missing; POKE_END: the wait for who looks. */
+extern int text_poke_unsynced;
+enum { POKE_END = 3 };
 
 #endif
