@@ -318,3 +318,38 @@ func checkSyncs(t *testing.T, events []told, want int) {
 		t.Errorf("%d steps, want %d, and %d arrows end nowhere", steps, want, len(flows))
 	}
 }
+
+// TestTimelineOfABatch counts the synchronizations while three probes become optimized: those of one
+// batch, which stop_machine and breakpoints written together need once, breakpoints alone for each.
+func TestTimelineOfABatch(t *testing.T) {
+	for patching, want := range map[string]struct{ steps, rounds int }{
+		"stop_machine": {3, 1}, "breakpoint": {9, 9}, "breakpoint-batch": {9, 3},
+	} {
+		events := decodeTimeline(t, timelineOf(t, KindBystander, "o", "kernel.cpus=4", "workload.batch=3",
+			"kernel.patching="+patching))
+		wished, steps, arrows, syncs := 0, 0, 0, map[uint64]int{}
+		for _, e := range events {
+			switch {
+			case e.name == "optimizing":
+				wished++
+			case e.name == "optimized":
+				wished = 0 // the other two follow without anything between
+			case wished < 3:
+			case e.kind == onPatch:
+				steps++
+				arrows += len(e.flow)
+			case e.kind == onSync:
+				syncs[e.track]++
+				arrows -= len(e.end)
+			}
+		}
+		for cpu := range uint64(4) {
+			if syncs[cpu] != want.rounds {
+				t.Errorf("%s: cpu %d synchronizes %d times, want %d", patching, cpu, syncs[cpu], want.rounds)
+			}
+		}
+		if steps != want.steps || arrows != 0 {
+			t.Errorf("%s: %d steps, want %d, and %d more arrows begin than end", patching, steps, want.steps, arrows)
+		}
+	}
+}

@@ -65,6 +65,7 @@ __kprobes_late __used void text_poke_bp_batch(const struct text_poke_loc *vec, u
 
 	batch.vec = vec;
 	batch.n = n;
+	barrier();	/* who sees the count sees what it counts */
 	WRITE_VOLATILE(batch.refs, 1);
 	for (loc = vec; loc < end; loc++)
 		text_poke_patch(place(loc), &breakpoint, 1, patch, PATCH_BREAKPOINT);
