@@ -209,7 +209,7 @@ type Bus struct {
 	Device Device
 	// Interrupts delivers vectors to the CPU; nil means none ever come.
 	Interrupts Interrupts
-	// Native holds the addresses [0], [1) whose fetch leaves guest execution.
+	// Native holds the addresses [0], [1) whose fetch leaves guest execution, but not that by user mode.
 	Native [2]uint64
 	// Phase gives the index in ISA.Phases of the code at an address.
 	Phase func(pc uint64) uint8
