@@ -61,6 +61,14 @@ func (m *Memory) Load(pa uint64, size int) uint64 {
 	return uint64(b[0])
 }
 
+// entry is Load of 8 or 4 bytes that are RAM.
+func (m *Memory) entry(pa uint64, size int) uint64 {
+	if size == 8 {
+		return binary.LittleEndian.Uint64(m.ram[pa:])
+	}
+	return uint64(binary.LittleEndian.Uint32(m.ram[pa:]))
+}
+
 // Store writes the low size bytes of v at pa; outside RAM it does nothing.
 func (m *Memory) Store(pa uint64, size int, v uint64) {
 	var b [8]byte

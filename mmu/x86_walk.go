@@ -160,8 +160,11 @@ func (f *PageFormat) Peek(m *Memory, root, va uint64) (uint64, bool) {
 	table := f.root(root)
 	for level := f.levels - 1; ; level-- {
 		at, shift := f.at(table, va, level)
-		e := m.Load(at, f.entry)
-		if !m.Holds(at, f.entry) || e&PtePresent == 0 || level > 1 && e&f.noLarge != 0 {
+		if !m.Holds(at, f.entry) {
+			return 0, false
+		}
+		e := m.entry(at, f.entry)
+		if e&PtePresent == 0 || level > 1 && e&f.noLarge != 0 {
 			return 0, false
 		}
 		if f.leaf(e, level) {

@@ -15,6 +15,7 @@ type Native func(c *Call) uint64
 type boundNative struct {
 	name string
 	f    Native
+	back bool // it is returnSlot
 }
 
 // Call is one call of a native function. The function runs as a coroutine: Invoke leaves it for a
@@ -116,7 +117,7 @@ func (m *Machine) checkNatives() error {
 			missing = append(missing, s.Name)
 			continue
 		}
-		m.natives[s.Addr] = boundNative{s.Name, f}
+		m.natives[s.Addr] = boundNative{s.Name, f, s.Name == returnSlot}
 	}
 	if missing == nil {
 		return nil
@@ -129,14 +130,16 @@ func (m *Machine) checkNatives() error {
 // native starts or resumes the call that a CPU stands at.
 func (m *Machine) native(i int) {
 	p := m.cpus[i]
-	if c := m.pending[p.SP()]; c != nil && m.natives[p.PC()].name == returnSlot {
-		delete(m.pending, p.SP())
-		c.cpu = i
-		c.back = p.Returned(c.sp)
-		m.resume(c)
-		return
-	}
 	n, ok := m.natives[p.PC()]
+	if n.back {
+		if c := m.pending[p.SP()]; c != nil {
+			delete(m.pending, p.SP())
+			c.cpu = i
+			c.back = p.Returned(c.sp)
+			m.resume(c)
+			return
+		}
+	}
 	if !ok {
 		m.Stop(fmt.Errorf("cpu %d jumped into the middle of a native slot; %s", i, m.where(i)))
 		return

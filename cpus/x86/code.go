@@ -154,11 +154,14 @@ func (c *CPU) fetch() *block {
 
 // fetchLines charges the fetch of a block. A line that was used last stays so.
 func (c *CPU) fetchLines(b *block) {
-	if c.iRecent[(b.line-1)&c.iMask] != b.line {
+	if c.iRecent[(b.line-1)&c.iMask] != b.line && !c.l1i.Use(b.line-1) {
 		c.missFetch(b.pa)
 	}
-	if b.spill && c.iRecent[b.line&c.iMask] != b.line+1 {
-		c.missFetch(b.pa&^(lineBytes-1) + lineBytes)
+	if b.spill {
+		next := b.pa&^(lineBytes-1) + lineBytes
+		if line := uint32(next >> c.l1i.Shift()); c.iRecent[line&c.iMask] != line+1 && !c.l1i.Use(line) {
+			c.missFetch(next)
+		}
 	}
 }
 
