@@ -52,6 +52,7 @@ func patched(t *testing.T, image, symbol string, code []byte) string {
 // TestBadGuests runs guests that misbehave: each must end with an error that names the guest's
 // address.
 func TestBadGuests(t *testing.T) {
+	alone(t)
 	for experiment, image := range eras() {
 		t.Run(experiment, func(t *testing.T) { badGuests(t, experiment, image) })
 	}

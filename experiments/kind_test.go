@@ -259,6 +259,7 @@ func TestTraceWantsALoop(t *testing.T) {
 
 // TestKindsCheckTheirFiles holds the places of mistakes.
 func TestKindsCheckTheirFiles(t *testing.T) {
+	alone(t)
 	for _, c := range []struct{ name, set, want string }{
 		{KindScaling, "kind=scalling", `kind: unknown value "scalling": known are overhead, optimize-latency`},
 		{KindScaling, "kernel.cpus=0", "kernel.cpus: 0 is outside 1 to 256"},

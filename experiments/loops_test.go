@@ -88,6 +88,7 @@ type publishedLoop struct {
 }
 
 func TestPublishedLoops(t *testing.T) {
+	alone(t)
 	for _, machine := range []struct {
 		name  string
 		loops []publishedLoop

@@ -83,9 +83,19 @@ func BenchmarkSpeed(b *testing.B) {
 	}
 }
 
+// alone leaves a test of one machine on one goroutine out of make race, which is where -short is used:
+// there is nothing to race with.
+func alone(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: one machine on one goroutine")
+	}
+}
+
 // TestNoAllocation runs each loop for more than a million instructions: the host allocates for the
 // call and for timer interrupts, and nothing for an instruction.
 func TestNoAllocation(t *testing.T) {
+	alone(t)
 	for _, isa := range speedISAs {
 		for _, l := range speedLoops {
 			t.Run(isa.prefix+l.name, func(t *testing.T) { noAllocation(t, isa.experiment, l.symbol, l.table) })

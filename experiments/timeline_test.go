@@ -161,6 +161,7 @@ func TestTimelineOfOneCPU(t *testing.T) {
 // TestTimelineOfOptimization follows one optimization on four busy CPUs: delay, grace period, and the
 // change of text by either protocol, in the order that the kernel specifies.
 func TestTimelineOfOptimization(t *testing.T) {
+	alone(t)
 	behind := []string{
 		"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
 		"patch: breakpoint", "sync", "patch: tail", "sync", "patch: first", "sync", "optimized",
@@ -191,6 +192,7 @@ func TestTimelineOfOptimization(t *testing.T) {
 // TestTimelineOfUserMode: CPUs busy in user mode pass their quiescent states in ticks, in a task of theirs,
 // and end by a system call.
 func TestTimelineOfUserMode(t *testing.T) {
+	alone(t)
 	for _, image := range [][]string{nil, {"machine=xeon-e5410-i386", "kernel.isa=i386", "kernel.image=i386-2010"}} {
 		sets := append([]string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=user"}, image...)
 		events := decodeTimeline(t, timelineOf(t, KindLatency, "o", sets...))
@@ -322,6 +324,7 @@ func checkSyncs(t *testing.T, events []told, want int) {
 // TestTimelineOfABatch counts the synchronizations while three probes become optimized: those of one
 // batch, which stop_machine and breakpoints written together need once, breakpoints alone for each.
 func TestTimelineOfABatch(t *testing.T) {
+	alone(t)
 	for patching, want := range map[string]struct{ steps, rounds int }{
 		"stop_machine": {3, 1}, "breakpoint": {9, 9}, "breakpoint-batch": {9, 3},
 	} {

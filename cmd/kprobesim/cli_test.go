@@ -99,7 +99,7 @@ func TestExitCodes(t *testing.T) {
 		{"trace without hits", nil, []string{"trace", "optimize-latency", "-p", "o/workload.load=idle/kernel.hz=1000/kernel.cpus=1"}, exitFailed, "look at them with timeline"},
 		{"accounts", fake(1000), []string{"run", experiment, "--accounts", "--out", out}, exitOK, "What every CPU did"},
 		{"bad hit", nil, []string{"trace", experiment, "-p", "k", "--hit", "-3"}, exitUsage, "--hit -3 is outside"},
-		{"no baseline", fake(1000), []string{"check", "--baselines", dir}, exitUsage, "has no baseline"},
+		{"no baseline", fake(1000), []string{"check", experiment, "--baselines", dir}, exitUsage, "has no baseline"},
 		{"plot nothing", nil, []string{"plot", dir}, exitUsage, "is no results directory"},
 		{"unknown machine", nil, []string{"calibrate", "xeon"}, exitUsage, `unknown machine "xeon"`},
 		{"fit", nil, []string{"calibrate", "xeon-e5410-i386", "--set", "workload.hits=50"}, exitOK, "[event.exception_breakpoint]"},
