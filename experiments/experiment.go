@@ -20,16 +20,18 @@ type Kernel struct {
 	Memory   int64 // bytes of RAM
 	HZ       int64 // jiffies a second
 	CPUs     int64
-	Tick     string // TickNone or TickPeriodic
+	Tick     string // TickNone, TickPeriodic or TickSpread
 	Preempt  string // PreemptNone or PreemptFull
 	Patching string // how text is changed, one of kprobes.Patchings
 	Quiesce  string // what the optimizer waits for: kprobes.QuiesceSched or kprobes.QuiesceTasks
 }
 
-// Ticks: whether the timer interrupts every CPU in every jiffy, or one CPU when somebody is due.
+// Ticks: whether the timer interrupts every CPU in every jiffy, from when it was started or spread over half
+// a jiffy, or one CPU when somebody is due.
 const (
 	TickNone     = "none"
 	TickPeriodic = "periodic"
+	TickSpread   = "spread"
 )
 
 // Preemption of kernel code, which is decided when the kernel is built. The image with it has the name of
@@ -175,7 +177,7 @@ func readKernel(r *doc.Reader) Kernel {
 		HZ:     doc.Opt(r, "hz", 1000, doc.Int(1, 10000)),
 		CPUs:   doc.Opt(r, "cpus", 1, doc.Int(1, sim.MaxCPUs)),
 
-		Tick:     doc.Opt(r, "tick", TickNone, doc.OneOf(TickNone, TickPeriodic)),
+		Tick:     doc.Opt(r, "tick", TickNone, doc.OneOf(TickNone, TickPeriodic, TickSpread)),
 		Preempt:  doc.Opt(r, "preempt", "", doc.OneOf(PreemptNone, PreemptFull)),
 		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", kprobes.QuiesceSched, doc.OneOf(kprobes.QuiesceSched, kprobes.QuiesceTasks)),

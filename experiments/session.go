@@ -38,7 +38,8 @@ func boot(p *Point, body func(*session) error) error {
 	}
 	s.k, err = smp.New(s.m, s.m.Image(), smp.Options{
 		HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, TimerHz: p.Machine.TimerHz, CPUs: int(p.Kernel.CPUs),
-		Preempt: p.Kernel.Preempt == PreemptFull, Tick: p.Kernel.Tick == TickPeriodic,
+		Preempt: p.Kernel.Preempt == PreemptFull, Tick: p.Kernel.Tick != TickNone,
+		Spread: p.Kernel.Tick == TickSpread,
 	})
 	if err != nil {
 		return err

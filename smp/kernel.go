@@ -19,6 +19,10 @@ type Options struct {
 	// Tick interrupts every CPU HZ times a second. Without it a timer interrupts one CPU when the
 	// next sleeper is due, which is cheaper to simulate but leaves out time slices.
 	Tick bool
+	// Spread has the ticks of CPU i of n come i/2n of a jiffy behind those of the first, as kernels from
+	// 2007 to 2010 with high-resolution timers do (from commit 3704540b to af5ab277). Without it they
+	// come as far apart as the CPUs were started.
+	Spread bool
 	// Slice is how many ticks a task runs before others of its priority; 0 means 1.
 	Slice int64
 	// ForceQuiescent is how many jiffies a grace period waits before it asks the CPUs that hold it
@@ -34,6 +38,8 @@ type Kernel struct {
 	opt     Options
 	jiffy   clock.Ticks // length of a jiffy
 	ticks   int64       // of the first CPU's timer
+	// firstTick is when the first CPU's ticks were started.
+	firstTick clock.Ticks
 	cpus    []cpuState
 	tasks   map[uint64]*task // by address
 	order   []*task          // the same in the order in which they were met

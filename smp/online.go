@@ -1,6 +1,10 @@
 package smp
 
-import "fmt"
+import (
+	"fmt"
+
+	"kprobesim/internal/clock"
+)
 
 // Online starts all other CPUs, one after the other as the boot CPU of a PC does, and returns when
 // each is idle and has its stopper task. With Tick it starts the ticks. The guest's boot task calls
@@ -10,6 +14,7 @@ func (k *Kernel) Online(c Caller) error {
 		return fmt.Errorf("CPUs are started by CPU 0, and once: %d are online", len(k.online()))
 	}
 	if count := k.tickCount(); count > 0 {
+		k.firstTick = k.g.Now()
 		k.invoke(c, "apic_timer_start", count, 1)
 	}
 	for i := 1; i < len(k.cpus); i++ {
@@ -36,14 +41,25 @@ func (k *Kernel) tickCount() uint64 {
 }
 
 // cameUp answers the guest's sim_cpu_online: a CPU has initialized itself and is about to idle. It
-// returns the period of the ticks that the CPU is to start.
+// returns the period of the ticks that the CPU is to start, when it is time for them.
 func (k *Kernel) cameUp(c Caller) uint64 {
 	cpu := &k.cpus[c.CPU()]
+	if k.opt.Tick && k.opt.Spread {
+		c.Charge(k.untilSpread(cpu.n).Cycles())
+	}
 	cpu.online, cpu.curr = true, k.meet(cpu.idle)
 	cpu.curr.running = true
 	k.wakeAll(c, &k.started)
 	k.kick(c)
 	return k.tickCount()
+}
+
+// untilSpread is how long a CPU waits before it starts its ticks, so that those of all are half a jiffy
+// apart at most.
+func (k *Kernel) untilSpread(cpu int) clock.Ticks {
+	behind := k.jiffy * clock.Ticks(cpu) / clock.Ticks(2*len(k.cpus))
+	since := (k.g.Now() - k.firstTick) % k.jiffy
+	return (behind - since + k.jiffy) % k.jiffy
 }
 
 // OnEachCPU runs a function of the guest that takes one number on every CPU that is online, on the

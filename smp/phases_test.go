@@ -63,3 +63,32 @@ func TestStopOf256CPUs(t *testing.T) {
 	b.expect("stopped")
 	b.holdStops(256)
 }
+
+// Ticks of several CPUs come together, but for when the CPUs were started, or spread over half a jiffy.
+func TestTicksAreSpread(t *testing.T) {
+	const n = 4
+	for _, spread := range []bool{false, true} {
+		for _, image := range []string{plain, "i386-2010"} {
+			b := run(t, image, Options{CPUs: n, HZ: 1000, Tick: true, Spread: spread}, func(b *board) {
+				b.do(b.k.Sleep(b, 3))
+			})
+			last := [n]clock.Ticks{}
+			for _, e := range b.events {
+				if e.Kind == "tick" && e.At != 0 {
+					last[e.CPU] = e.At
+				}
+			}
+			for cpu := 1; cpu < n; cpu++ {
+				behind := (last[cpu] - last[0] + b.k.jiffy) % b.k.jiffy
+				want, within := clock.Ticks(0), b.k.jiffy/20
+				if spread {
+					want = b.k.jiffy * clock.Ticks(cpu) / (2 * n)
+				}
+				if d := behind - want; d < -within/10 || d > within {
+					t.Errorf("%s, spread %v: ticks of cpu %d come %.3f of a jiffy behind those of cpu 0, want %.3f", image,
+						spread, cpu, float64(behind)/float64(b.k.jiffy), float64(want)/float64(b.k.jiffy))
+				}
+			}
+		}
+	}
+}
