@@ -32,30 +32,30 @@ type Options struct {
 
 // Kernel keeps what the guest kernel does not: who may run where, and who sleeps until when.
 type Kernel struct {
-	g       Guest
-	im      *sim.Image
-	l       taskLayout
-	opt     Options
-	jiffy   clock.Ticks // length of a jiffy
-	ticks   int64       // of the first CPU's timer
+	g     Guest
+	im    *sim.Image
+	l     taskLayout
+	opt   Options
+	jiffy clock.Ticks // length of a jiffy
+	ticks int64       // of the first CPU's timer
 	// firstTick is when the first CPU's ticks were started.
 	firstTick clock.Ticks
-	cpus    []cpuState
-	tasks   map[uint64]*task // by address
-	order   []*task          // the same in the order in which they were met
-	reaped  []memory         // of tasks that are gone
-	kicks   []int            // CPUs that are to be told to reschedule
-	timers  []timer          // in order of expiry
-	seq     uint64
-	pids    uint64
-	threads []func(Caller) error // bodies of native kernel threads by number
-	atomic  []func(cpu int) (why string, atomic bool)
-	started Queue // waits for CPUs that come up
-	rcu     rcu
-	patient []*tasksPeriod // waiters of SynchronizeTasks
-	stop    stopMachine
-	user    userGuest
-	notes   func(sim.Event) // nil when the machine takes no notes
+	cpus      []cpuState
+	tasks     map[uint64]*task // by address
+	order     []*task          // the same in the order in which they were met
+	reaped    []memory         // of tasks that are gone
+	kicks     []int            // CPUs that are to be told to reschedule
+	timers    []timer          // in order of expiry
+	seq       uint64
+	pids      uint64
+	threads   []func(Caller) error // bodies of native kernel threads by number
+	atomic    []func(cpu int) (why string, atomic bool)
+	started   Queue // waits for CPUs that come up
+	rcu       rcu
+	patient   []*tasksPeriod // waiters of SynchronizeTasks
+	stop      stopMachine
+	user      userGuest
+	notes     func(sim.Event) // nil when the machine takes no notes
 	// swap tells the machine of a switch of tasks; nil when it does not want to know.
 	swap func(cpu int, contexts []uint8) []uint8
 	err  error
