@@ -10,7 +10,10 @@ type cpuData interface {
 // handling says which probe's handler a CPU is in the middle of, for the scheduler: handlers run
 // where nobody may sleep.
 func (k *Kprobes) handling(m cpuData, cpu int) (why string, atomic bool) {
-	p := k.perCPU(m, cpu, "current_kprobe")
+	for i := len(k.current); i <= cpu; i++ {
+		k.current = append(k.current, k.perCPUAt(m, i, "current_kprobe"))
+	}
+	p := k.m.load(k.current[cpu], field{0, k.l.list.size})
 	if p == 0 {
 		return "", false
 	}
@@ -24,9 +27,16 @@ func (k *Kprobes) handling(m cpuData, cpu int) (why string, atomic bool) {
 
 // perCPU reads the first word of something that every CPU has.
 func (k *Kprobes) perCPU(m cpuData, cpu int, symbol string) uint64 {
+	return k.m.load(k.perCPUAt(m, cpu, symbol), field{0, k.l.list.size})
+}
+
+// perCPUAt finds it.
+func (k *Kprobes) perCPUAt(m cpuData, cpu int, symbol string) uint64 {
 	at, err := m.PerCPU(cpu, symbol)
-	k.m.fail(err, "looking for "+symbol+" of a CPU", uint64(cpu))
-	return k.m.load(at, field{0, k.l.list.size})
+	if err != nil {
+		k.m.fail(err, "looking for "+symbol+" of a CPU", uint64(cpu))
+	}
+	return at
 }
 
 // statusSSDone is the value of kprobe_ctlblk.kprobe_status while a post handler runs.

@@ -58,16 +58,18 @@ func DefaultCosts() Costs {
 
 // Kprobes is the part of the guest kernel's Kprobes that is not on the path of a hit.
 type Kprobes struct {
-	m     memory
-	im    *sim.Image
-	arch  *Arch
-	l     *layout
-	sym   symbols
-	smp   *smp.Kernel
-	opt   Options
-	era   Era
-	tmpl  Template
-	mutex smp.Mutex // what kprobe_mutex guards: everything below
+	m    memory
+	im   *sim.Image
+	arch *Arch
+	l    *layout
+	sym  symbols
+	smp  *smp.Kernel
+	opt  Options
+	era  Era
+	tmpl Template
+
+	current []uint64  // address of each CPU's current_kprobe, as far as somebody has asked
+	mutex   smp.Mutex // what kprobe_mutex guards: everything below
 
 	watch   func(sim.Event) // nil when nobody can
 	patch   uint64          // number of the last change of text
