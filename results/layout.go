@@ -51,24 +51,58 @@ func drawTitle(c draw.Canvas, title string) (top vg.Length) {
 	return c.Max.Y - rowGap
 }
 
-// drawLegend sets entries in rows from left to right.
+// drawLegend sets entries in a row from left to right, or in columns when there are more than fit.
 func drawLegend(c draw.Canvas, entries []legendEntry) (top vg.Length) {
 	if len(entries) == 0 {
 		return c.Max.Y
 	}
 	style := typeStyle(tickSize)
+	columns := legendColumns(entries, style, c.Max.X-c.Min.X)
 	x, y := c.Min.X, c.Max.Y-leading(tickSize)
-	for _, e := range entries {
-		w := e.width + swatchGap + style.Width(e.name)
-		if x > c.Min.X && x+w > c.Max.X {
+	for i, e := range entries {
+		if i > 0 && i%len(columns) == 0 {
 			x, y = c.Min.X, y-leading(tickSize)-2
 		}
 		low := vg.Point{X: x, Y: y + 1}
 		e.sample(&c, vg.Rectangle{Min: low, Max: low.Add(vg.Point{X: e.width, Y: swatchH})})
 		c.FillText(style, vg.Point{X: x + e.width + swatchGap, Y: y + tickSize*0.3}, e.name)
-		x += w + entryGap
+		x += columns[i%len(columns)] + entryGap
 	}
 	return y - rowGap
+}
+
+// legendColumns returns the widths of the columns of a legend: as few as make no row more than the most
+// that fit into the width.
+func legendColumns(entries []legendEntry, style text.Style, width vg.Length) []vg.Length {
+	most := len(entries)
+	for most > 1 && total(columnWidths(entries, style, most)) > width {
+		most--
+	}
+	rows := (len(entries) + most - 1) / most
+	for n := (len(entries) + rows - 1) / rows; n < most; n++ {
+		if w := columnWidths(entries, style, n); total(w) <= width {
+			return w
+		}
+	}
+	return columnWidths(entries, style, most)
+}
+
+// columnWidths returns how wide n columns are when entries fill them row by row.
+func columnWidths(entries []legendEntry, style text.Style, n int) []vg.Length {
+	widths := make([]vg.Length, n)
+	for i, e := range entries {
+		widths[i%n] = max(widths[i%n], e.width+swatchGap+style.Width(e.name))
+	}
+	return widths
+}
+
+// total is the width of columns and the gaps between them.
+func total(columns []vg.Length) vg.Length {
+	sum := entryGap * vg.Length(len(columns)-1)
+	for _, w := range columns {
+		sum += w
+	}
+	return sum
 }
 
 func drawCaption(c draw.Canvas, paragraphs []string) (bottom vg.Length) {
