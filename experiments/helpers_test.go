@@ -14,6 +14,20 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// pointOf returns a point of an experiment of the program, or of a file, with settings.
+func pointOf(t *testing.T, name, point string, sets ...string) *Point {
+	t.Helper()
+	p, err := NewLoader().Plan(name, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pt, err := p.Point(point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pt
+}
+
 // golden compares got with testdata/name.
 func golden(t *testing.T, name, got string) {
 	t.Helper()

@@ -77,15 +77,7 @@ func smallPoint(t *testing.T, name, point string, sets ...string) *Point {
 	if testing.Short() {
 		t.Skip("short tests run one kind with several CPUs")
 	}
-	p, err := NewLoader().Plan(name, append(slices.Clone(small[name]), sets...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pt, err := p.Point(point)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pt
+	return pointOf(t, name, point, append(slices.Clone(small[name]), sets...)...)
 }
 
 // outcome runs a point of a small plan and returns its metrics.

@@ -52,14 +52,7 @@ func TestTraceOfAJprobe(t *testing.T) {
 // traceOf traces a warm hit of a point.
 func traceOf(t *testing.T, name string, sets []string, point string) string {
 	t.Helper()
-	p, err := NewLoader().Plan(name, sets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pt, err := p.Point(point)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pt := pointOf(t, name, point, sets...)
 	var out bytes.Buffer
 	if err := Trace(pt, 3, &out); err != nil {
 		t.Fatal(err)

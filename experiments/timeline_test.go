@@ -112,14 +112,7 @@ func decodeTimeline(t *testing.T, trace []byte) []told {
 // timelineOf runs a point of an experiment of the program with settings.
 func timelineOf(t *testing.T, name, point string, sets ...string) []byte {
 	t.Helper()
-	p, err := NewLoader().Plan(name, sets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pt, err := p.Point(point)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pt := pointOf(t, name, point, sets...)
 	var b bytes.Buffer
 	if err := Timeline(pt, &b); err != nil {
 		t.Fatal(err)

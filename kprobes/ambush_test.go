@@ -62,22 +62,34 @@ func vanish(t *testing.T, w *crowd, a *ambush) {
 	w.survives(a)
 }
 
-// A CPU has seen that there is a post handler, and before it calls it the last probe that has one leaves.
-func TestPostHandlerLeavesUnderItsHit(t *testing.T) {
-	for _, o := range kernels() {
-		o.opt.OptProbes = false
-		t.Run(o.name, func(t *testing.T) {
-			a := &ambush{victim: 1}
-			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {
-				want := w.call("bench_target", 5, 77)
-				stays := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-				leaves := w.add(Spec{Symbol: "bench_target", Post: "post_count"})
-				w.prey(a, want, w.postCall(), "stop", "grace-begin")
-				w.do(w.k.Remove(w.Call, leaves))
-				w.do(w.k.Remove(w.Call, stays))
-				w.survives(a)
+// A CPU has seen that there is a post handler, and before it calls it the last probe that has one leaves; or
+// it is in the function of a jprobe, and before it comes back the jprobe leaves the others.
+func TestProbeLeavesOthersUnderItsHit(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		leaves Spec
+		at     func(w *crowd) uint64 // where the CPU is held up
+		until  []string
+	}{
+		{"post handler", Spec{Post: "post_count"}, (*crowd).postCall, []string{"stop", "grace-begin"}},
+		{"jprobe", Spec{Kind: Jprobe, Handler: "jprobe_arguments"}, func(w *crowd) uint64 { return w.addr("jprobe_arguments") }, []string{"grace-begin"}},
+	} {
+		x.leaves.Symbol = "bench_target"
+		for _, o := range kernels() {
+			o.opt.OptProbes = false
+			t.Run(x.name+"/"+o.name, func(t *testing.T) {
+				a := &ambush{victim: 1}
+				bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {
+					want := w.call("bench_target", 5, 77)
+					stays := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+					leaves := w.add(x.leaves)
+					w.prey(a, want, x.at(w), x.until...)
+					w.do(w.k.Remove(w.Call, leaves))
+					w.do(w.k.Remove(w.Call, stays))
+					w.survives(a)
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -124,25 +136,6 @@ func (w *crowd) survives(a *ambush) {
 		w.t.Errorf("the loop does not go on: %d calls before and after, held %v, released %v", calls, a.held, a.released)
 	}
 	w.holdNothingLeft()
-}
-
-// A CPU is in the function of a jprobe, and before it comes back the jprobe leaves the others.
-func TestJprobeLeavesUnderItsHit(t *testing.T) {
-	for _, o := range kernels() {
-		o.opt.OptProbes = false
-		t.Run(o.name, func(t *testing.T) {
-			a := &ambush{victim: 1}
-			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {
-				want := w.call("bench_target", 5, 77)
-				stays := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-				leaves := w.add(Spec{Symbol: "bench_target", Kind: Jprobe, Handler: "jprobe_arguments"})
-				w.prey(a, want, w.addr("jprobe_arguments"), "grace-begin")
-				w.do(w.k.Remove(w.Call, leaves))
-				w.do(w.k.Remove(w.Call, stays))
-				w.survives(a)
-			})
-		})
-	}
 }
 
 // A CPU is on its way through a detour, and before it calls the handlers a jprobe joins them, which
