@@ -231,6 +231,10 @@ func (p *planner) checkGuest(root *doc.Node, pt *Point, e *Experiment) {
 		p.checkFunc(at(root, "workload", "loop"), "workload.loop", pt, e.Workload.Loop)
 	}
 	if e.Workload.Target != "" && p.checkFunc(at(root, "workload", "target"), "workload.target", pt, e.Workload.Target) {
+		if pt.userCode(e.Workload.Target) {
+			p.errs.Add(at(root, "workload", "target"), "workload.target: %s runs in user mode: name a function of the "+
+				"kernel", e.Workload.Target)
+		}
 		if err := checkOffset(pt, e.Workload); err != nil {
 			p.errs.Add(at(root, "workload", "offset"), "workload.offset: %v", err)
 		}

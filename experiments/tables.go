@@ -35,7 +35,7 @@ func (r *Report) fits() []string {
 	seen := map[string]bool{}
 	for _, pt := range r.Plan.Points {
 		if m := pt.Machine; !seen[pt.Experiment] && len(m.FittedParams()) > 0 {
-			notes = append(notes, fitNote(m, r.fittedHere(pt.Experiment)))
+			notes = append(notes, fitNote(m, pt.Experiment, r.fittedHere(pt.Experiment)))
 		}
 		seen[pt.Experiment] = true
 	}
@@ -49,13 +49,17 @@ func (r *Report) fittedHere(experiment string) bool {
 	})
 }
 
-func fitNote(m *Machine, here bool) string {
+// fitNote says on what a machine was fitted, and what that leaves of the figures of an experiment.
+func fitNote(m *Machine, experiment string, here bool) string {
 	n := len(m.FittedParams())
 	note := fmt.Sprintf("%s: %d parameter%s fitted on %s", m.Name, n, plural(n), strings.Join(m.FittedOn(), ", "))
+	if from := strings.TrimSuffix(filepath.Base(m.Experiment), ".toml"); from != experiment {
+		note += " of " + from
+	}
 	if here {
 		return note + "; every other figure is predicted"
 	}
-	return note + " of " + filepath.Base(m.Experiment) + "; every figure here is predicted"
+	return note + "; every figure here is predicted"
 }
 
 func plural(n int) string {

@@ -17,8 +17,11 @@ const (
 )
 
 // inUser tells a loop that runs in user mode and has the kernel call the target.
-func (p *Point) inUser() bool {
-	s, ok := p.Image.Symbol(p.Workload.Loop)
+func (p *Point) inUser() bool { return p.userCode(p.Workload.Loop) }
+
+// userCode tells a function that runs in user mode.
+func (p *Point) userCode(name string) bool {
+	s, ok := p.Image.Symbol(name)
 	return ok && p.Image.Phase(s.Addr) == userPhase
 }
 

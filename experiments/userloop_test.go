@@ -9,15 +9,7 @@ import (
 // fromUser measures or traces a point whose loop is in user mode.
 func fromUser(t *testing.T, name, point string, sets ...string) *Point {
 	t.Helper()
-	p, err := NewLoader().Plan(name, append(sets, "workload.loop=user_loop", "workload.hits=50", "workload.warmup=50"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pt, err := p.Point(point)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pt
+	return pointOf(t, name, point, append(sets, "workload.loop=user_loop", "workload.hits=50", "workload.warmup=50")...)
 }
 
 // TestHitsFromUserMode: a hit in a system call takes what it takes in a loop of the kernel. The returns behind
@@ -91,5 +83,14 @@ func TestLoopsInUserMode(t *testing.T) {
 	_, err := MeasurePoint(smallPoint(t, KindScaling, "o", "workload.loop=user_loop"))
 	if err == nil || !strings.Contains(err.Error(), "workload.loop user_loop runs in user mode") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestTargetInUserMode: kprobes are in code of the kernel, which an experiment is told before it runs.
+func TestTargetInUserMode(t *testing.T) {
+	_, err := NewLoader().Plan(e5410, []string{"workload.target=user_main"})
+	want := "--set workload.target=user_main: workload.target: user_main runs in user mode: name a function of the kernel"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %q", err, want)
 	}
 }
