@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"kprobesim/image"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
 	"kprobesim/results"
@@ -51,7 +52,7 @@ func (k Kernel) imageName() string {
 }
 
 // checkPreempt holds what an experiment says of preemption against its image, or takes it from there.
-func (k *Kernel) checkPreempt(im *sim.Image) error {
+func (k *Kernel) checkPreempt(im *image.Image) error {
 	has := PreemptNone
 	if smp.Preemptible(im) {
 		has = PreemptFull

@@ -7,19 +7,19 @@ import (
 	"strings"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
-	"kprobesim/sim"
 )
 
 // Image is a guest image with where it came from.
 type Image struct {
-	*sim.Image
+	*image.Image
 	Hash string
 }
 
 // code returns the bytes of a symbol, fewer when the image does not hold them all.
-func (im *Image) code(s sim.Symbol) []byte {
+func (im *Image) code(s image.Symbol) []byte {
 	for _, seg := range im.Segments {
 		if s.Addr >= seg.VA && s.Addr-seg.VA < uint64(len(seg.Data)) {
 			b := seg.Data[s.Addr-seg.VA:]
@@ -178,7 +178,7 @@ func (l *Loader) image(k Kernel, base string) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := sim.LoadImage(name, b)
+	loaded, err := image.Load(name, b)
 	if err != nil {
 		return nil, err
 	}

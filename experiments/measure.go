@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 	"kprobesim/sim"
 )
 
@@ -163,7 +164,7 @@ func (s *session) traceLast(n int64, w io.Writer) error {
 // from the first instruction of target until the return into loop.
 type callFilter struct {
 	to           cpus.Observer
-	target, loop sim.Symbol
+	target, loop image.Symbol
 	skip         int64
 	inside       bool
 }

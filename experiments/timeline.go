@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/results"
 	"kprobesim/sim"
@@ -66,7 +67,7 @@ const (
 
 // watcher makes a timeline: it observes every instruction of every CPU and hears of events.
 type watcher struct {
-	im     *sim.Image
+	im     *image.Image
 	phases []string
 	enters uint64 // address of the return probes' trampoline
 	called uint64 // address of the entry of system calls
@@ -93,7 +94,7 @@ type flowKey struct {
 	cpu   int
 }
 
-func newWatcher(im *sim.Image, isa *cpus.ISA, n int, hz int64, title string) *watcher {
+func newWatcher(im *image.Image, isa *cpus.ISA, n int, hz int64, title string) *watcher {
 	w := &watcher{im: im, phases: isa.Phases, flows: map[flowKey]uint64{}}
 	w.t = results.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
 	for name, at := range map[string]*uint64{"kretprobe_trampoline": &w.enters, "system_call": &w.called} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"kprobesim/image"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -17,7 +18,7 @@ type Machine interface {
 }
 
 // New prepares Kprobes for a machine's kernel and gives the guest's native slots their functions.
-func New(m Machine, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, error) {
+func New(m Machine, im *image.Image, kernel *smp.Kernel, opt Options) (*Kprobes, error) {
 	k, err := Build(m, im, kernel, opt)
 	if err != nil {
 		return nil, err

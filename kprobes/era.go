@@ -3,7 +3,7 @@ package kprobes
 import (
 	"fmt"
 
-	"kprobesim/sim"
+	"kprobesim/image"
 )
 
 // Era is what the kernels of some years have of Kprobes outside of the path of a hit, which is the
@@ -45,7 +45,7 @@ func eras() []Era {
 }
 
 // eraOf finds the era that the image was built for.
-func eraOf(m *memory, im *sim.Image) (Era, error) {
+func eraOf(m *memory, im *image.Image) (Era, error) {
 	sym, ok := im.Symbol("kernel_era")
 	if !ok {
 		return Era{}, fmt.Errorf("image %s has no symbol kernel_era, the year of its kernel: build it "+

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
-	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/workloads"
 )
@@ -17,7 +17,7 @@ import (
 type guest struct {
 	t     *testing.T
 	isa   *cpus.ISA
-	im    *sim.Image
+	im    *image.Image
 	k     *Kprobes
 	smp   *smp.Kernel
 	image []byte // from at.image
@@ -60,13 +60,13 @@ func eachISA(t *testing.T, test func(t *testing.T, isa string)) {
 	}
 }
 
-func loadImage(t testing.TB, name string) *sim.Image {
+func loadImage(t testing.TB, name string) *image.Image {
 	t.Helper()
 	b, err := workloads.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	im, err := sim.LoadImage(name, b)
+	im, err := image.Load(name, b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"kprobesim/image"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -59,7 +60,7 @@ func DefaultCosts() Costs {
 // Kprobes is the part of the guest kernel's Kprobes that is not on the path of a hit.
 type Kprobes struct {
 	m    memory
-	im   *sim.Image
+	im   *image.Image
 	arch *Arch
 	l    *layout
 	sym  symbols
@@ -127,7 +128,7 @@ func (s *site) covers(addr uint64) bool { return s.addr < addr && addr < s.regio
 func (s *site) ready() bool { return s.aggr && len(s.region.Code) > 0 }
 
 // Build prepares Kprobes for a kernel in guest memory without binding its native functions.
-func Build(g Guest, im *sim.Image, kernel *smp.Kernel, opt Options) (*Kprobes, error) {
+func Build(g Guest, im *image.Image, kernel *smp.Kernel, opt Options) (*Kprobes, error) {
 	arch, err := ArchOf(im.Machine, im.Bits)
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", im.Name, err)

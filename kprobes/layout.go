@@ -3,7 +3,7 @@ package kprobes
 import (
 	"fmt"
 
-	"kprobesim/sim"
+	"kprobesim/image"
 )
 
 // field is a member of a structure in guest memory.
@@ -63,7 +63,7 @@ type member struct {
 	at   *field
 }
 
-func members(im *sim.Image, name string, size *uint64, ms []member) error {
+func members(im *image.Image, name string, size *uint64, ms []member) error {
 	st, err := im.Struct(name)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func members(im *sim.Image, name string, size *uint64, ms []member) error {
 	return nil
 }
 
-func newLayout(im *sim.Image) (*layout, error) {
+func newLayout(im *image.Image) (*layout, error) {
 	l := &layout{list: field{0, im.Bits / 8}}
 	p, r, j, o, poke := &l.p, &l.r, &l.j, &l.o, &l.poke
 	for _, s := range []struct {

@@ -9,6 +9,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
+	"kprobesim/image"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/workloads"
@@ -24,7 +25,7 @@ type live struct {
 }
 
 // isaOf is the instruction set of an image.
-func isaOf(im *sim.Image) *cpus.ISA {
+func isaOf(im *image.Image) *cpus.ISA {
 	if im.Bits == 32 {
 		return x86.ISA32()
 	}

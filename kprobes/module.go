@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"kprobesim/sim"
+	"kprobesim/image"
 )
 
 // module is a range of guest text that can vanish while probes stand in it, and come back.
@@ -20,7 +20,7 @@ type module struct {
 const moduleName = "work_module"
 
 // findModules finds the text of the image that can vanish.
-func (k *Kprobes) findModules(im *sim.Image) {
+func (k *Kprobes) findModules(im *image.Image) {
 	from, ok := im.Symbol("__module_text_start")
 	to, ok2 := im.Symbol("__module_text_end")
 	if !ok || !ok2 || from.Addr >= to.Addr {

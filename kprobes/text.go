@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"kprobesim/sim"
+	"kprobesim/image"
 )
 
 // symbols are the places of the image that Kprobes works with.
@@ -27,7 +27,7 @@ type place struct {
 	at   *uint64
 }
 
-func (s *symbols) lookUp(im *sim.Image, era Era) error {
+func (s *symbols) lookUp(im *image.Image, era Era) error {
 	places := s.places()
 	if era.Optimize {
 		places = append(places, s.optimizePlaces()...)
@@ -152,7 +152,7 @@ func (k *Kprobes) text(addr uint64) (Text, bool) {
 }
 
 // symbolEnd is where a symbol without a size ends: in front of the next one.
-func (k *Kprobes) symbolEnd(sym sim.Symbol, addr uint64) uint64 {
+func (k *Kprobes) symbolEnd(sym image.Symbol, addr uint64) uint64 {
 	const limit = 4096
 	end := addr + 1
 	for end < sym.Addr+limit {

@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/x86"
+	"kprobesim/image"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -18,7 +19,7 @@ type lab struct {
 	v      *Variant
 	isa    *cpus.ISA
 	cpu    cpus.Config
-	im     *sim.Image
+	im     *image.Image
 	mutant string
 	watch  func(t *trial) // told of every machine before it runs, or nil
 }
@@ -30,7 +31,7 @@ func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
 	}
-	if l.im, err = sim.LoadImage(v.image(), b); err != nil {
+	if l.im, err = image.Load(v.image(), b); err != nil {
 		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
 	}
 	return l, l.names()

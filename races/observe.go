@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"kprobesim/image"
 	"kprobesim/sim"
 )
 
@@ -63,7 +64,7 @@ func (t *trial) observe() error {
 }
 
 // symbol finds a function of the guest.
-func (t *trial) symbol(name string) (sim.Symbol, error) {
+func (t *trial) symbol(name string) (image.Symbol, error) {
 	s, ok := t.l.im.Symbol(name)
 	if !ok {
 		return s, fmt.Errorf("image %s has no symbol %s, which the search for races needs", t.l.im.Name, name)

@@ -1,4 +1,4 @@
-// Package sim is the machine around the CPUs: guest images, simulated time and its events, the
+// Package sim is the machine around the CPUs: simulated time and its events, the
 // interrupt controller, calls from the guest into Go, and the observers that trace and profile.
 //
 // It models one board: RAM from physical address 0, 1 to 256 CPUs that share it, and a local APIC with a

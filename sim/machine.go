@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/mmu"
 )
@@ -16,7 +17,7 @@ type Config struct {
 	CPU     cpus.Config // must have passed Check
 	CPUs    int         // zero means one
 	RAM     int         // bytes; zero means DefaultRAM
-	Image   *Image
+	Image   *image.Image
 	TimerHz int64       // what the timers of the interrupt controllers count; zero means core cycles
 	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget
 	Policy  Policy      // which CPU runs next; nil means the one that is furthest behind in time
@@ -41,7 +42,7 @@ type Machine struct {
 	mem       *mmu.Memory
 	cpus      []cpus.CPU
 	apics     []*LAPIC
-	image     *Image
+	image     *image.Image
 	events    Queue
 	natives   map[uint64]boundNative
 	bound     map[string]Native
@@ -111,7 +112,7 @@ func (cfg *Config) check() error {
 }
 
 // Image returns the loaded guest image.
-func (m *Machine) Image() *Image { return m.image }
+func (m *Machine) Image() *image.Image { return m.image }
 
 // ISA returns the instruction set of the CPUs.
 func (m *Machine) ISA() *cpus.ISA { return m.cfg.ISA }

@@ -15,6 +15,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
@@ -53,7 +54,7 @@ func newMany(tb testing.TB, n int, main, other string, change ...func(*Config)) 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	im, err := LoadImage("many.elf", b)
+	im, err := image.Load("many.elf", b)
 	if err != nil {
 		tb.Fatal(err)
 	}

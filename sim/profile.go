@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
@@ -14,7 +15,7 @@ import (
 // the first instruction of its handler. Stacks are one frame deep: probes replace return addresses
 // and leave exceptions elsewhere than they came from, which no stack kept beside survives.
 type Profile struct {
-	im  *Image
+	im  *image.Image
 	isa *cpus.ISA
 
 	base  uint64   // address of dense[0]
@@ -39,16 +40,10 @@ type spent struct {
 const maxDense = 4 << 20
 
 // NewProfile returns an empty profile of code of the given image.
-func NewProfile(im *Image, isa *cpus.ISA) *Profile {
+func NewProfile(im *image.Image, isa *cpus.ISA) *Profile {
 	p := &Profile{im: im, isa: isa, far: map[uint64]*pcCost{}}
-	lo, hi := ^uint64(0), uint64(0)
-	for i := range im.sections {
-		if s := &im.sections[i]; s.exec {
-			lo, hi = min(lo, s.addr), max(hi, s.addr+(s.size-1))
-		}
-	}
-	if hi >= lo && hi-lo < maxDense {
-		p.base, p.dense = lo, make([]pcCost, hi-lo+1)
+	if start, size := im.CodeRange(); size <= maxDense {
+		p.base, p.dense = start, make([]pcCost, size)
 	}
 	return p
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
 // profileBuilder makes locations and functions in the order of the addresses that need them.
 type profileBuilder struct {
-	im        *Image
+	im        *image.Image
 	prof      *profile.Profile
 	functions map[string]*profile.Function // by name and file
 }
@@ -58,14 +59,8 @@ func (b *profileBuilder) mapping() {
 	m := &profile.Mapping{
 		ID: 1, File: b.im.Name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true,
 	}
-	for _, s := range b.im.sections {
-		if s.exec && (m.Limit == 0 || s.addr < m.Start) {
-			m.Start = s.addr
-		}
-		if s.exec {
-			m.Limit = max(m.Limit, s.addr+s.size)
-		}
-	}
+	start, size := b.im.CodeRange()
+	m.Start, m.Limit = start, start+size
 	b.prof.Mapping = []*profile.Mapping{m}
 }
 
@@ -91,8 +86,8 @@ func (b *profileBuilder) function(pc uint64) (name string, line int) {
 		_, line, _ = b.im.Line(sym.Addr)
 		return sym.Name, line
 	}
-	if s := b.im.sectionAt(pc); s != nil {
-		return fmt.Sprintf("[%s]", s.name), 0
+	if s := b.im.SectionAt(pc); s != "" {
+		return fmt.Sprintf("[%s]", s), 0
 	}
 	return fmt.Sprintf("[%#x]", pc), 0
 }

@@ -11,11 +11,13 @@ import (
 	"github.com/google/pprof/profile"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
+	"kprobesim/image/imagetest"
 	"kprobesim/internal/clock"
 )
 
 // profiled returns a profile of a number of runs of steps.
-func profiled(t testing.TB, im *Image, runs int) *Profile {
+func profiled(t testing.TB, im *image.Image, runs int) *Profile {
 	t.Helper()
 	p := NewProfile(im, traceISA())
 	for range runs {
@@ -95,9 +97,10 @@ func TestProfileByPhase(t *testing.T) {
 
 // TestProfileFar checks images whose code is too spread out for the dense table.
 func TestProfileFar(t *testing.T) {
-	e := goodELF()
-	e.sections = append(e.sections, testSection{".far", 0x1000, 0x10, e.sections[0].flags})
-	far, err := LoadImage("good.elf", e.build())
+	e := imagetest.Kernel()
+	e.Sections = append(e.Sections,
+		imagetest.Section{Name: ".far", Addr: 0x1000, Size: 0x10, Flags: e.Sections[0].Flags})
+	far, err := image.Load("good.elf", e.Build())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,12 +139,12 @@ func TestProfileOpensWithPprof(t *testing.T) {
 }
 
 func BenchmarkProfileStep(b *testing.B) {
-	im, err := LoadImage("good.elf", goodELF().build())
+	im, err := image.Load("good.elf", imagetest.Kernel().Build())
 	if err != nil {
 		b.Fatal(err)
 	}
 	p := NewProfile(im, traceISA())
-	s := &cpus.Step{PC: testBase + 0x20, End: 60}
+	s := &cpus.Step{PC: imagetest.Base + 0x20, End: 60}
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Step(s)

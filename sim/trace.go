@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
@@ -15,7 +16,7 @@ import (
 // and why, where it lies and what it does. Close writes a summary.
 type Tracer struct {
 	w   *bufio.Writer
-	im  *Image
+	im  *image.Image
 	isa *cpus.ISA
 	err error // the first failed write
 
@@ -32,7 +33,7 @@ type Tracer struct {
 }
 
 // NewTracer returns a tracer of guest code of the given image that writes to w.
-func NewTracer(w io.Writer, im *Image, isa *cpus.ISA) *Tracer {
+func NewTracer(w io.Writer, im *image.Image, isa *cpus.ISA) *Tracer {
 	return &Tracer{w: bufio.NewWriter(w), im: im, isa: isa}
 }
 
@@ -176,17 +177,6 @@ func (t *Tracer) printf(format string, args ...any) {
 	}
 }
 
-// Place writes an address as symbol+offset, or [section]+offset where no symbol is.
-func (im *Image) Place(addr uint64) string {
-	if sym, off, ok := im.At(addr); ok {
-		return fmt.Sprintf("%s+%#x", sym.Name, off)
-	}
-	if s := im.sectionAt(addr); s != nil {
-		return fmt.Sprintf("[%s]+%#x", s.name, addr-s.addr)
-	}
-	return "?"
-}
-
 // StepPhase names the phase that an instruction counts for: the one of its code, but everything
 // from the delivery of a single-step exception to its return is "step".
 func StepPhase(isa *cpus.ISA, s *cpus.Step) string {
@@ -196,7 +186,7 @@ func StepPhase(isa *cpus.ISA, s *cpus.Step) string {
 	if int(s.Phase) < len(isa.Phases) {
 		return isa.Phases[s.Phase]
 	}
-	return defaultPhase
+	return image.DefaultPhase
 }
 
 // delivery moves the time in which an exception is delivered from the instruction that it ends to

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
+	"kprobesim/image/imagetest"
 	"kprobesim/internal/clock"
 )
 
@@ -51,11 +53,20 @@ func traceISA() *cpus.ISA {
 	}
 }
 
+func loadGood(t *testing.T) *image.Image {
+	t.Helper()
+	im, err := image.Load("good.elf", imagetest.Kernel().Build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
 // steps is a short run with every kind of delay in it.
 func steps() []*cpus.Step {
 	const cycle = clock.PerCycle
 	s := func(pc uint64, code string, start, end clock.Ticks, st cpus.Stalls) *cpus.Step {
-		return &cpus.Step{PC: testBase + pc, Code: []byte(code), Start: start, End: end, Stalls: st}
+		return &cpus.Step{PC: imagetest.Base + pc, Code: []byte(code), Start: start, End: end, Stalls: st}
 	}
 	list := []*cpus.Step{
 		s(0x20, "\x55", 600, 615, cpus.Stalls{}),                                        // push
@@ -94,7 +105,7 @@ func TestTracerLevels(t *testing.T) {
 		cpu  int
 		user bool
 	}{{0, false}, {1, true}, {1, true}, {0, false}, {1, false}, {1, true}} {
-		tr.Step(&cpus.Step{CPU: s.cpu, PC: testBase + 0x20, Code: []byte("\x55"), User: s.user})
+		tr.Step(&cpus.Step{CPU: s.cpu, PC: imagetest.Base + 0x20, Code: []byte("\x55"), User: s.user})
 	}
 	if err := tr.Close(); err != nil {
 		t.Fatal(err)

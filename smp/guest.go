@@ -3,8 +3,8 @@ package smp
 import (
 	"fmt"
 
+	"kprobesim/image"
 	"kprobesim/internal/clock"
-	"kprobesim/sim"
 )
 
 // Guest is what the services need of the machine. Addresses are kernel virtual addresses.
@@ -32,7 +32,7 @@ type field struct {
 }
 
 // fields looks up members by name, in order.
-func fields(im *sim.Image, name string, paths []string, into []*field) (size uint64, err error) {
+func fields(im *image.Image, name string, paths []string, into []*field) (size uint64, err error) {
 	st, err := im.Struct(name)
 	if err != nil {
 		return 0, err
@@ -69,7 +69,7 @@ const (
 	preemptActive       = 0x10000000
 )
 
-func newTaskLayout(im *sim.Image) (l taskLayout, err error) {
+func newTaskLayout(im *image.Image) (l taskLayout, err error) {
 	l.size, err = fields(im, "task_struct",
 		[]string{"state", "stack", "on_cpu", "pid", "native_id", "comm", "rcu_tasks_holdout"},
 		[]*field{&l.state, &l.stack, &l.onCPU, &l.pid, &l.nativeID, &l.comm, &l.holdout})

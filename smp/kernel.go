@@ -3,6 +3,7 @@ package smp
 import (
 	"fmt"
 
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
 )
@@ -33,7 +34,7 @@ type Options struct {
 // Kernel keeps what the guest kernel does not: who may run where, and who sleeps until when.
 type Kernel struct {
 	g     Guest
-	im    *sim.Image
+	im    *image.Image
 	l     taskLayout
 	opt   Options
 	jiffy clock.Ticks // length of a jiffy
@@ -78,7 +79,7 @@ type cpuState struct {
 }
 
 // New prepares the services for a machine that runs the image.
-func New(g Guest, im *sim.Image, opt Options) (*Kernel, error) {
+func New(g Guest, im *image.Image, opt Options) (*Kernel, error) {
 	opt, err := opt.check(im)
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func New(g Guest, im *sim.Image, opt Options) (*Kernel, error) {
 }
 
 // check fills in defaults and refuses what makes no sense.
-func (o Options) check(im *sim.Image) (Options, error) {
+func (o Options) check(im *image.Image) (Options, error) {
 	o.CPUs = max(o.CPUs, 1)
 	if o.CPUs > sim.MaxCPUs {
 		return o, fmt.Errorf("%d CPUs: 1 to %d are modelled", o.CPUs, sim.MaxCPUs)
@@ -133,7 +134,7 @@ func (o Options) check(im *sim.Image) (Options, error) {
 }
 
 // Preemptible tells whether an image is of a kernel whose code is preempted.
-func Preemptible(im *sim.Image) bool {
+func Preemptible(im *image.Image) bool {
 	_, ok := im.Symbol("preempt_schedule")
 	return ok
 }

@@ -10,6 +10,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
 	"kprobesim/workloads"
@@ -41,13 +42,13 @@ func testCPU(isa *cpus.ISA) cpus.Config {
 	return cfg
 }
 
-func loadImage(t testing.TB, name string) *sim.Image {
+func loadImage(t testing.TB, name string) *image.Image {
 	t.Helper()
 	b, err := workloads.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	im, err := sim.LoadImage(name, b)
+	im, err := image.Load(name, b)
 	if err != nil {
 		t.Fatal(err)
 	}

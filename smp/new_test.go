@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"kprobesim/sim"
+	"kprobesim/image"
 	"kprobesim/workloads"
 )
 
@@ -14,18 +14,18 @@ func TestNewChecksItsOptions(t *testing.T) {
 	}
 }
 
-func holdNewChecksItsOptions(t *testing.T, image string) {
-	b, err := workloads.Open(image)
+func holdNewChecksItsOptions(t *testing.T, name string) {
+	b, err := workloads.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	im, err := sim.LoadImage(image, b)
+	im, err := image.Load(name, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	full := Preemptible(im)
 	many := ""
-	if image == "i386-2005" {
+	if name == "i386-2005" {
 		many = "built for one CPU, not for 256"
 	}
 	tests := []struct {

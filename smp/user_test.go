@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
 	"kprobesim/workloads"
@@ -53,7 +54,7 @@ func (b *board) over(tasks ...uint64) {
 // levels holds the privilege level of every instruction against where its code lies.
 type levels struct {
 	t      *testing.T
-	im     *sim.Image
+	im     *image.Image
 	user   int // instructions in user mode
 	enters int // changes into it
 	last   map[int]bool
@@ -242,7 +243,7 @@ func TestUserTasksMove(t *testing.T) {
 
 // What user mode may not do ends the run with who, what and where.
 func TestUserFaults(t *testing.T) {
-	address := func(im *sim.Image, name string) uint64 {
+	address := func(im *image.Image, name string) uint64 {
 		s, ok := im.Symbol(name)
 		if !ok {
 			t.Fatalf("no symbol %s", name)

@@ -12,20 +12,21 @@ import (
 var rooms = map[string][]string{
 	"mmu":         {},
 	"cpus":        {"mmu"},
-	"sim":         {"cpus", "mmu"},
-	"smp":         {"sim", "cpus", "mmu"},
-	"kprobes":     {"smp", "sim", "cpus", "mmu"},
+	"image":       {},
+	"sim":         {"cpus", "mmu", "image"},
+	"smp":         {"sim", "cpus", "mmu", "image"},
+	"kprobes":     {"smp", "sim", "cpus", "mmu", "image"},
 	"workloads":   {},
 	"results":     {},
-	"experiments": {"mmu", "cpus", "sim", "smp", "kprobes", "workloads", "results"},
-	"races":       {"mmu", "cpus", "sim", "smp", "kprobes", "workloads", "experiments"},
+	"experiments": {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "results"},
+	"races":       {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "experiments"},
 	"paper":       {},
 	"cmd":         {"experiments", "results", "races"},
 	"internal":    {},
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "sim", "smp", "kprobes"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "smp", "kprobes"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and

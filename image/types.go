@@ -1,4 +1,4 @@
-package sim
+package image
 
 import (
 	"debug/dwarf"

@@ -1,4 +1,4 @@
-package sim
+package image
 
 import (
 	"debug/elf"
@@ -6,28 +6,30 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/image/imagetest"
 )
 
 func loadGood(t *testing.T) *Image {
 	t.Helper()
-	im, err := LoadImage("good.elf", goodELF().build())
+	im, err := Load("good.elf", imagetest.Kernel().Build())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return im
 }
 
-func TestLoadImage(t *testing.T) {
+func TestLoad(t *testing.T) {
 	im := loadGood(t)
 	if im.Machine != elf.EM_X86_64 || im.Bits != 64 || im.Order != binary.LittleEndian ||
-		im.Entry != testBase {
+		im.Entry != imagetest.Base {
 		t.Errorf("header: %v %d bits %v entry %#x", im.Machine, im.Bits, im.Order, im.Entry)
 	}
 	if len(im.Segments) != 1 {
 		t.Fatalf("%d segments, want 1", len(im.Segments))
 	}
 	s := im.Segments[0]
-	if s.VA != testBase || s.PA != 0x100000 || len(s.Data) != codeSize || s.MemSize != 0x2000 ||
+	if s.VA != imagetest.Base || s.PA != 0x100000 || len(s.Data) != imagetest.CodeSize || s.MemSize != 0x2000 ||
 		!s.Exec || !s.Write {
 		t.Errorf("segment is %#x at %#x, %d of %d bytes", s.VA, s.PA, len(s.Data), s.MemSize)
 	}
@@ -61,24 +63,24 @@ func TestSymbolAt(t *testing.T) {
 		{0xc0, "", 0},
 		{0x207, "jiffies", 7},
 		{0x2000, "", 0}, // _end is behind its section
-		{^uint64(0) - testBase, "", 0},
+		{^uint64(0) - imagetest.Base, "", 0},
 	} {
-		sym, off, ok := im.At(testBase + c.at)
+		sym, off, ok := im.At(imagetest.Base + c.at)
 		if sym.Name != c.name || off != c.off || ok != (c.name != "") {
 			t.Errorf("At(+%#x) = %q+%#x, %v; want %q+%#x", c.at, sym.Name, off, ok, c.name, c.off)
 		}
 	}
-	if name, start := im.SymbolOff(testBase + 0x25); name != "outer" || start != testBase+0x20 {
+	if name, start := im.SymbolOff(imagetest.Base + 0x25); name != "outer" || start != imagetest.Base+0x20 {
 		t.Errorf("SymbolOff = %q, %#x", name, start)
 	}
 	if _, _, ok := im.At(0); ok {
 		t.Error("address 0 has a symbol")
 	}
-	e := goodELF() // with per-CPU data, linked at 0
-	e.sections = append(e.sections, testSection{".percpu", 0, 0x100, elf.SHF_ALLOC})
-	e.symbols = append(e.symbols,
-		testSymbol{"current", 0, 8, elf.STT_OBJECT, elf.STB_GLOBAL, ".percpu"})
-	im, err := LoadImage("percpu.elf", e.build())
+	e := imagetest.Kernel() // with per-CPU data, linked at 0
+	e.Sections = append(e.Sections, imagetest.Section{Name: ".percpu", Size: 0x100, Flags: elf.SHF_ALLOC})
+	e.Symbols = append(e.Symbols,
+		imagetest.Symbol{Name: "current", Size: 8, Type: elf.STT_OBJECT, Bind: elf.STB_GLOBAL, Section: ".percpu"})
+	im, err := Load("percpu.elf", e.Build())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +97,7 @@ func TestSymbolByName(t *testing.T) {
 	for name, at := range map[string]uint64{
 		"start": 0, "_text": 0, "label": 0x30, "twice": 0xb0, "_end": 0x2000, "jiffies": 0x200,
 	} {
-		if s, ok := im.Symbol(name); !ok || s.Addr != testBase+at || s.Name != name {
+		if s, ok := im.Symbol(name); !ok || s.Addr != imagetest.Base+at || s.Name != name {
 			t.Errorf("Symbol(%q) = %+v, %v; want address +%#x", name, s, ok, at)
 		}
 	}
@@ -115,7 +117,7 @@ func TestPhase(t *testing.T) {
 		0: "kernel", 0x100: "kernel", 0x140: "entry", 0x17f: "entry", 0x180: "workload",
 		0x1c0: "kernel", 0x1d0: "entry", 0x1e0: "kernel", 0x1000: "step", 0x10ff: "step", 0x1100: "detour", 0x5000: "kernel",
 	} {
-		if got := im.Phase(testBase + at); got != want {
+		if got := im.Phase(imagetest.Base + at); got != want {
 			t.Errorf("Phase(+%#x) = %q, want %q", at, got, want)
 		}
 	}
@@ -123,7 +125,7 @@ func TestPhase(t *testing.T) {
 	if got := im.Phases(); !slices.Equal(got, want) {
 		t.Errorf("phases are %q, want %q", got, want)
 	}
-	if addr, size, ok := im.Section(".slots"); addr != testBase+0x1000 || size != 0x100 || !ok {
+	if addr, size, ok := im.Section(".slots"); addr != imagetest.Base+0x1000 || size != 0x100 || !ok {
 		t.Errorf(".slots is %#x bytes at %#x", size, addr)
 	}
 	if _, _, ok := im.Section(".comment"); ok {
@@ -132,18 +134,20 @@ func TestPhase(t *testing.T) {
 }
 
 // addUser adds a page for user mode.
-func (e *testELF) addUser() {
-	p := e.progs[0]
+func addUser(e *imagetest.ELF) {
+	p := e.Progs[0]
 	p.Vaddr, p.Paddr, p.Filesz, p.Memsz = 0x400000, 0x10000, 0x10, 0x10
 	p.Flags = uint32(elf.PF_R | elf.PF_X)
-	e.progs = append(e.progs, p)
-	e.sections = append(e.sections, testSection{".user.text", 0x400000, 0x10, elf.SHF_ALLOC | elf.SHF_EXECINSTR})
+	e.Progs = append(e.Progs, p)
+	e.Sections = append(e.Sections, imagetest.Section{
+		Name: ".user.text", Addr: 0x400000, Size: 0x10, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR,
+	})
 }
 
 func TestUserSegment(t *testing.T) {
-	e := goodELF()
-	e.addUser()
-	im, err := LoadImage("user.elf", e.build())
+	e := imagetest.Kernel()
+	addUser(e)
+	im, err := Load("user.elf", e.Build())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,13 +159,13 @@ func TestUserSegment(t *testing.T) {
 	}
 }
 
-func TestLoadImageErrors(t *testing.T) {
-	change := func(f func(*testELF)) []byte {
-		e := goodELF()
+func TestLoadErrors(t *testing.T) {
+	change := func(f func(*imagetest.ELF)) []byte {
+		e := imagetest.Kernel()
 		f(e)
-		return e.build()
+		return e.Build()
 	}
-	good := goodELF().build()
+	good := imagetest.Kernel().Build()
 	for _, c := range []struct {
 		name, want string
 		b          []byte
@@ -172,35 +176,35 @@ func TestLoadImageErrors(t *testing.T) {
 		{"header cut", "truncated", good[:40]},
 		{"sections cut", "truncated", good[:len(good)-1]},
 		{"half", "truncated", good[:len(good)/2]},
-		{"foreign", "foreign machine (EM_RISCV", change(func(e *testELF) { e.machine = elf.EM_RISCV })},
-		{"object", "object file", change(func(e *testELF) { e.typ = elf.ET_REL })},
-		{"shared", "-no-pie", change(func(e *testELF) { e.typ = elf.ET_DYN })},
-		{"core", "not executable", change(func(e *testELF) { e.typ = elf.ET_CORE })},
-		{"no segments", "no segment to load", change(func(e *testELF) { e.progs = nil })},
-		{"segment cut", "segment 0: file is truncated", change(func(e *testELF) {
-			e.progs[0].Filesz, e.progs[0].Memsz = 1<<20, 1<<20
+		{"foreign", "foreign machine (EM_RISCV", change(func(e *imagetest.ELF) { e.Machine = elf.EM_RISCV })},
+		{"object", "object file", change(func(e *imagetest.ELF) { e.Type = elf.ET_REL })},
+		{"shared", "-no-pie", change(func(e *imagetest.ELF) { e.Type = elf.ET_DYN })},
+		{"core", "not executable", change(func(e *imagetest.ELF) { e.Type = elf.ET_CORE })},
+		{"no segments", "no segment to load", change(func(e *imagetest.ELF) { e.Progs = nil })},
+		{"segment cut", "segment 0: file is truncated", change(func(e *imagetest.ELF) {
+			e.Progs[0].Filesz, e.Progs[0].Memsz = 1<<20, 1<<20
 		})},
-		{"segment far", "truncated", change(func(e *testELF) { e.progs[0].Off = 1<<63 - 1 })},
-		{"small memory", "damaged", change(func(e *testELF) { e.progs[0].Memsz = 8 })},
-		{"wrap", "address space", change(func(e *testELF) { e.progs[0].Memsz = 1<<64 - 1 })},
-		{"section wrap", "address space", change(func(e *testELF) { e.sections[4].addr = 1<<64 - 8 })},
-		{"overlap", "overlap", change(func(e *testELF) {
-			e.progs = append(e.progs, e.progs[0])
-			e.progs[1].Paddr += 0x1fff
+		{"segment far", "truncated", change(func(e *imagetest.ELF) { e.Progs[0].Off = 1<<63 - 1 })},
+		{"small memory", "damaged", change(func(e *imagetest.ELF) { e.Progs[0].Memsz = 8 })},
+		{"wrap", "address space", change(func(e *imagetest.ELF) { e.Progs[0].Memsz = 1<<64 - 1 })},
+		{"section wrap", "address space", change(func(e *imagetest.ELF) { e.Sections[4].Addr = 1<<64 - 8 })},
+		{"overlap", "overlap", change(func(e *imagetest.ELF) {
+			e.Progs = append(e.Progs, e.Progs[0])
+			e.Progs[1].Paddr += 0x1fff
 		})},
-		{"dynamic", "-static", change(func(e *testELF) {
-			e.progs = append(e.progs, elf.Prog64{Type: uint32(elf.PT_INTERP)})
+		{"dynamic", "-static", change(func(e *imagetest.ELF) {
+			e.Progs = append(e.Progs, elf.Prog64{Type: uint32(elf.PT_INTERP)})
 		})},
-		{"user page", "section .user.text for user mode does not begin with a page (0x400010", change(func(e *testELF) {
-			e.addUser()
-			e.progs[1].Vaddr += 0x10
-			e.sections[len(e.sections)-1].addr += 0x10
+		{"user page", "section .user.text for user mode does not begin with a page (0x400010", change(func(e *imagetest.ELF) {
+			addUser(e)
+			e.Progs[1].Vaddr += 0x10
+			e.Sections[len(e.Sections)-1].Addr += 0x10
 		})},
-		{"entry", "entry 0x10", change(func(e *testELF) { e.entry = 0x10 })},
-		{"native place", "native printk", change(func(e *testELF) { e.symbols[9].addr += 8 })},
-		{"native twice", "share the slot", change(func(e *testELF) { e.symbols[9].addr -= 0x20 })},
+		{"entry", "entry 0x10", change(func(e *imagetest.ELF) { e.Entry = 0x10 })},
+		{"native place", "native printk", change(func(e *imagetest.ELF) { e.Symbols[9].Addr += 8 })},
+		{"native twice", "share the slot", change(func(e *imagetest.ELF) { e.Symbols[9].Addr -= 0x20 })},
 	} {
-		im, err := LoadImage("bad.elf", c.b)
+		im, err := Load("bad.elf", c.b)
 		if err == nil || im != nil {
 			t.Errorf("%s: no error", c.name)
 			continue
@@ -213,7 +217,7 @@ func TestLoadImageErrors(t *testing.T) {
 
 func TestNoDebugInformation(t *testing.T) {
 	im := loadGood(t)
-	if _, _, ok := im.Line(testBase); ok {
+	if _, _, ok := im.Line(imagetest.Base); ok {
 		t.Error("an image without DWARF has lines")
 	}
 	if _, err := im.Struct("kprobe"); err == nil || !strings.Contains(err.Error(), "-g") {

@@ -1,4 +1,4 @@
-package sim
+package image
 
 import (
 	"debug/elf"
@@ -9,10 +9,10 @@ import (
 )
 
 // Image is a guest kernel as linked: what to put where in memory, and what its symbol table and
-// debug information say about addresses and structures. It never changes after LoadImage, so
+// debug information say about addresses and structures. It never changes after Load, so
 // machines that run at the same time may share one.
 type Image struct {
-	Name    string // as given to LoadImage, for messages
+	Name    string // as given to Load, for messages
 	Machine elf.Machine
 	Bits    int // width of an address: 32 or 64
 	Order   binary.ByteOrder
@@ -33,7 +33,7 @@ type Image struct {
 // zero.
 type Segment struct {
 	VA, PA      uint64
-	Data        []byte // read-only, part of the bytes given to LoadImage
+	Data        []byte // read-only, part of the bytes given to Load
 	MemSize     uint64
 	Exec, Write bool
 	User        bool // of sections .user.*: user mode may reach it
@@ -47,9 +47,9 @@ type section struct {
 	exec       bool
 }
 
-// LoadImage reads a statically linked ELF executable. b stays in use and must not change. Errors
+// Load reads a statically linked ELF executable. b stays in use and must not change. Errors
 // name the file, what is wrong with it and what to do; damaged files never panic.
-func LoadImage(name string, b []byte) (im *Image, err error) {
+func Load(name string, b []byte) (im *Image, err error) {
 	defer func() {
 		// debug/elf and debug/dwarf promise no panics, but they read files of any origin here.
 		if r := recover(); r != nil {

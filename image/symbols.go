@@ -1,4 +1,4 @@
-package sim
+package image
 
 import (
 	"cmp"
@@ -241,4 +241,15 @@ func (im *Image) findNatives() error {
 		im.Natives = append(im.Natives, s)
 	}
 	return nil
+}
+
+// Place writes an address as symbol+offset, or [section]+offset where no symbol is.
+func (im *Image) Place(addr uint64) string {
+	if sym, off, ok := im.At(addr); ok {
+		return fmt.Sprintf("%s+%#x", sym.Name, off)
+	}
+	if s := im.sectionAt(addr); s != nil {
+		return fmt.Sprintf("[%s]+%#x", s.name, addr-s.addr)
+	}
+	return "?"
 }

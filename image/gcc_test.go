@@ -1,4 +1,4 @@
-package sim
+package image
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"kprobesim/image/imagetest"
 )
 
 // gccImage compiles testdata/guest.c for x86-64, or skips the test without a compiler for it.
@@ -50,7 +52,7 @@ func TestCompiledImage(t *testing.T) {
 		{"-ffile-prefix-map=" + mustGetwd(t) + "/testdata=."},
 	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			im, err := LoadImage("guest.elf", gccImage(t, flags...))
+			im, err := Load("guest.elf", gccImage(t, flags...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +199,7 @@ func exercise(im *Image) {
 
 // TestDamagedImages cuts and flips real files everywhere: an image or an error, never a panic.
 func TestDamagedImages(t *testing.T) {
-	t.Run("by hand", func(t *testing.T) { damage(goodELF().build()) })
+	t.Run("by hand", func(t *testing.T) { damage(imagetest.Kernel().Build()) })
 	for _, version := range []string{"-gdwarf-5", "-gdwarf-4"} {
 		t.Run(version, func(t *testing.T) { damage(gccImage(t, version)) })
 	}
@@ -219,19 +221,19 @@ func damage(good []byte) {
 		if random(4) == 0 {
 			b = b[:random(len(b))]
 		}
-		if im, err := LoadImage("damaged.elf", b); err == nil {
+		if im, err := Load("damaged.elf", b); err == nil {
 			exercise(im)
 		}
 	}
 }
 
-func FuzzLoadImage(f *testing.F) {
-	f.Add(goodELF().build())
+func FuzzLoad(f *testing.F) {
+	f.Add(imagetest.Kernel().Build())
 	if _, err := exec.LookPath("gcc"); err == nil && runtime.GOARCH == "amd64" {
 		f.Add(gccImage(f, "-gdwarf-5"))
 	}
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		if im, err := LoadImage("fuzz.elf", b); err == nil {
+		if im, err := Load("fuzz.elf", b); err == nil {
 			exercise(im)
 		}
 	})

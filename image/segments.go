@@ -1,4 +1,4 @@
-package sim
+package image
 
 import (
 	"cmp"
@@ -142,6 +142,29 @@ func (im *Image) Section(name string) (addr, size uint64, ok bool) {
 	return 0, 0, false
 }
 
+// SectionAt names the section that covers an address, or "".
+func (im *Image) SectionAt(addr uint64) string {
+	if s := im.sectionAt(addr); s != nil {
+		return s.name
+	}
+	return ""
+}
+
+// CodeRange is where the executable sections lie, from the first byte to the last; size is 0 when there
+// are none.
+func (im *Image) CodeRange() (start, size uint64) {
+	lo, hi := ^uint64(0), uint64(0)
+	for i := range im.sections {
+		if s := &im.sections[i]; s.exec {
+			lo, hi = min(lo, s.addr), max(hi, s.addr+(s.size-1))
+		}
+	}
+	if hi < lo {
+		return 0, 0
+	}
+	return lo, hi - lo + 1
+}
+
 // sectionAt finds the section that covers an address, or nil.
 func (im *Image) sectionAt(addr uint64) *section {
 	i := sort.Search(len(im.sections), func(i int) bool { return im.sections[i].addr > addr }) - 1
@@ -151,8 +174,8 @@ func (im *Image) sectionAt(addr uint64) *section {
 	return &im.sections[i]
 }
 
-// defaultPhase is the phase of code that belongs to no step of a probe hit.
-const defaultPhase = "kernel"
+// DefaultPhase is the phase of code that belongs to no step of a probe hit.
+const DefaultPhase = "kernel"
 
 // phaseOf names the step of a probe hit that the code of a section does.
 func phaseOf(section string) string {
@@ -169,7 +192,7 @@ func phaseOf(section string) string {
 	case strings.HasPrefix(section, userPrefix):
 		return userPhase
 	}
-	return defaultPhase
+	return DefaultPhase
 }
 
 // Phase names the step of a probe hit that an instruction belongs to: the X of its section
@@ -179,7 +202,7 @@ func (im *Image) Phase(addr uint64) string {
 	if s := im.sectionAt(addr); s != nil {
 		return s.phase
 	}
-	return defaultPhase
+	return DefaultPhase
 }
 
 // Phases lists the phases that the image's code can be in, in the order of their addresses and
@@ -191,8 +214,8 @@ func (im *Image) Phases() []string {
 			names = append(names, s.phase)
 		}
 	}
-	if !slices.Contains(names, defaultPhase) {
-		names = append(names, defaultPhase)
+	if !slices.Contains(names, DefaultPhase) {
+		names = append(names, DefaultPhase)
 	}
 	return names
 }

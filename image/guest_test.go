@@ -1,4 +1,4 @@
-package sim
+package image
 
 import (
 	"os"
@@ -24,7 +24,7 @@ func checkGuestImage(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	im, err := LoadImage(filepath.Base(path), b)
+	im, err := Load(filepath.Base(path), b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,13 +81,13 @@ func checkFunctionsHaveLines(t *testing.T, im *Image) {
 	}
 }
 
-func BenchmarkLoadImage(b *testing.B) {
+func BenchmarkLoad(b *testing.B) {
 	data, err := os.ReadFile("../workloads/images/x86_64-2010.elf")
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := LoadImage("x86_64-2010.elf", data); err != nil {
+		if _, err := Load("x86_64-2010.elf", data); err != nil {
 			b.Fatal(err)
 		}
 	}
