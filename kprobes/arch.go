@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Arch is what one instruction set knows about probes: data and five functions. The functions
-// work on bytes alone, never on a machine.
+// Arch is what one instruction set knows about probes: data and a few functions. The functions work
+// on bytes alone, never on a machine.
 type Arch struct {
 	Name       string
 	Breakpoint []byte // the instruction that a probe puts at its address
@@ -27,6 +27,33 @@ type Arch struct {
 	Detour func(t Template, r Region, d DetourAt) (Detour, *Refusal)
 	// Jump encodes the jump of an optimized probe, JumpSize bytes.
 	Jump func(from, to uint64) ([]byte, *Refusal)
+
+	// Classify says what the instruction at the start of code is, which stands at pc. Whoever watches
+	// text that is being patched asks it of every instruction, so the common answers come quickly.
+	Classify func(code []byte, pc uint64) Class
+	// Atomic is the rule of synchronization. It reports whether a CPU that has not synchronized its
+	// fetching since another one stored changed over old at addr executes at pc one of two things: what
+	// stood there before the store, or what stands there now. Behind any other store it may execute
+	// a mixture.
+	Atomic func(pc, addr uint64, old, changed []byte) bool
+}
+
+// ClassKind says what an instruction is to somebody who watches probes.
+type ClassKind uint8
+
+// The kinds of instructions.
+const (
+	ClassOther      ClassKind = iota
+	ClassBreakpoint           // Arch.Breakpoint
+	ClassJump                 // of the form that Arch.Jump makes
+	ClassSpin                 // a hint that the code waits in a loop
+)
+
+// Class is one instruction.
+type Class struct {
+	Kind   ClassKind
+	Len    int    // in bytes, 0 where no instruction can be read
+	Target uint64 // of a jump
 }
 
 // Text is the code of one function as the compiler made it, without any probe's changes.

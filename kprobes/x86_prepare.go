@@ -28,7 +28,9 @@ func x86Arch(mode int) *Arch {
 		Detour: func(t Template, r Region, d DetourAt) (Detour, *Refusal) {
 			return x86Detour(t, r, d, mode)
 		},
-		Jump: x86Jump,
+		Jump:     x86Jump,
+		Classify: func(code []byte, pc uint64) Class { return x86Classify(code, pc, mode) },
+		Atomic:   x86Atomic,
 	}
 }
 
