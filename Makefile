@@ -48,9 +48,9 @@ fuzz: ## every fuzz target, for FUZZTIME (30000x, 10m) if it is given
 	GO='$(GO)' FUZZTIME='$(FUZZTIME)' sh .ci/fuzz
 
 guest: ## rebuild the guest images in place (needs gcc and binutils of Debian 12)
-	for era in 2005 2010 2010-preempt; do for isa in i386 x86_64; do \
+	grep -v '^#' workloads/images/list.txt | while read -r isa era _; do \
 	  sh workloads/kernel/build.sh workloads/images/$$isa-$$era.elf $$era $$isa || exit 1; \
-	done; done
+	done
 
 guest-fresh: ## fail when a guest image is not what its sources build to
 	$(GO) test -count=1 -v -run '^(TestImagesFresh|TestRebuild)$$' ./workloads

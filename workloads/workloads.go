@@ -28,27 +28,30 @@ type Image struct {
 //go:embed images/*.elf
 var images embed.FS
 
-// List returns the embedded images in a fixed order.
+//go:embed images/list.txt
+var list string
+
+// List returns the embedded images in a fixed order, that of images/list.txt, from which make guest
+// takes them, too.
 func List() []Image {
-	return []Image{{
-		Name: "i386-2005", ISA: "i386", Era: "2005", File: "i386-2005.elf",
-		Text: "i386 kernel of 2.6.13 to 2.6.15 for one processor: every probe steps, return probes trap",
-	}, {
-		Name: "i386-2010", ISA: "i386", Era: "2010", File: "i386-2010.elf",
-		Text: "i386 kernel of 2.6.33/34: boosting, direct return trampolines, jump optimization",
-	}, {
-		Name: "i386-2010-preempt", ISA: "i386", Era: "2010", File: "i386-2010-preempt.elf",
-		Text: "the same with preemption of kernel code", Preempt: true,
-	}, {
-		Name: "x86_64-2005", ISA: "x86_64", Era: "2005", File: "x86_64-2005.elf",
-		Text: "x86-64 kernel of 2.6.13 to 2.6.15: every probe steps, return probes trap at a trampoline",
-	}, {
-		Name: "x86_64-2010", ISA: "x86_64", Era: "2010", File: "x86_64-2010.elf",
-		Text: "x86-64 kernel of 2.6.33/34: boosting, direct return trampolines, jump optimization",
-	}, {
-		Name: "x86_64-2010-preempt", ISA: "x86_64", Era: "2010", File: "x86_64-2010-preempt.elf",
-		Text: "the same with preemption of kernel code", Preempt: true,
-	}}
+	var l []Image
+	for line := range strings.Lines(list) {
+		if im, ok := parseImage(line); ok {
+			l = append(l, im)
+		}
+	}
+	return l
+}
+
+// parseImage reads a line of the list; a comment is no image.
+func parseImage(line string) (Image, bool) {
+	f := strings.SplitN(strings.TrimSpace(line), " ", 3)
+	if len(f) < 3 || strings.HasPrefix(line, "#") {
+		return Image{}, false
+	}
+	name := f[0] + "-" + f[1]
+	era, preempt := strings.CutSuffix(f[1], "-preempt")
+	return Image{Name: name, ISA: f[0], Era: era, File: name + ".elf", Text: f[2], Preempt: preempt}, true
 }
 
 // Variant is what build.sh calls the era of the image.

@@ -91,3 +91,22 @@ func TestOpenPath(t *testing.T) {
 		t.Fatalf("%d bytes, %v", len(b), err)
 	}
 }
+
+// The list names every file of images, and every file of images is in the list.
+func TestList(t *testing.T) {
+	files, err := images.ReadDir("images")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != len(List()) {
+		t.Errorf("%d files, %d images in the list", len(files), len(List()))
+	}
+	for _, im := range List() {
+		if im.Name != im.ISA+"-"+im.Variant() || im.Text == "" {
+			t.Errorf("%+v", im)
+		}
+		if _, err := images.Open("images/" + im.File); err != nil {
+			t.Errorf("%s is listed and not there: %v", im.Name, err)
+		}
+	}
+}

@@ -24,10 +24,11 @@ k=../kernel
 cd "$k"
 . ./isa.sh
 kernel=$(sources | grep -v /natives.S)
+includes=$(echo "$includes" | sed "s|-I|-I$k/|g")
 cd "$OLDPWD"
-flags="-O2 -g -std=gnu11 -Wall -Wextra -I$k/include -ffreestanding -fno-builtin $machine
- -fno-pic -fno-pie -mgeneral-regs-only -fno-asynchronous-unwind-tables
- -fno-stack-protector -fcf-protection=none -fno-strict-aliasing -fno-common
+flags="-O2 -g -std=gnu11 -Wall -Wextra $includes -ffreestanding -fno-builtin $machine
+ -fno-pic -fno-pie -fno-asynchronous-unwind-tables
+ -fno-stack-protector -fno-strict-aliasing -fno-common
  -fno-optimize-sibling-calls -fno-ipa-ra"
 objects=
 for src in boot32.S natives.c selftest.c user.c $(for s in $kernel; do echo "$k/$s"; done); do
@@ -40,7 +41,7 @@ sed -e 's/OFFSET + 0x100000/OFFSET + 0x200000/' \
 	-e 's/OFFSET + 0x10000;/OFFSET + 0x120000;/' \
 	-e 's/^PHDRS {/&\n\tboot PT_LOAD FLAGS(7);/' \
 	-e 's/^SECTIONS {/&\n\t.boot32 0x100000 : { boot32_start = .; *(.boot32) } :boot\n\tboot32_load_end = 0; boot32_bss_end = 0x800000;\n\t.boot32.tables 0x110000 (NOLOAD) : { *(.boot32.tables) } :boot/' \
-	"$k/x86.lds.S" >"$tmp/bare.lds.S"
+	"$k/$arch/image.lds" >"$tmp/bare.lds.S"
 gcc $flags $defines -E -P -x assembler-with-cpp "$tmp/bare.lds.S" -o "$tmp/bare.lds"
 ld -m $format -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack --no-warn-rwx-segments \
 	-T "$tmp/bare.lds" -o "$tmp/bare.elf" $objects

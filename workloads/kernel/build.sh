@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds the guest image of one ISA and era: build.sh OUTPUT [ERA [ISA]], a year of
-# include/linux/era.h, 2010 when none is given, and x86_64 or i386. The era YEAR-preempt is a kernel
-# whose code is preempted. Needs gcc and GNU ld; the bytes depend only on the sources and on the
-# versions of these two.
+# Builds the guest image of one era and instruction set: build.sh OUTPUT [ERA [ISA]]. The era is a year
+# of include/linux/era.h, or YEAR-preempt for a kernel whose code is preempted; the instruction set is
+# one of arch/*/isa. Needs gcc and GNU ld; the bytes depend only on the sources and on the versions of
+# these two.
 set -eu
 cd "$(dirname "$0")"
 out=${1:?usage: build.sh OUTPUT [ERA [ISA]]}
@@ -28,20 +28,19 @@ hash=$(find . -type f | sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
 printf 'const char kernel_source_hash[] = "%s";\n' "$hash" >"$tmp/hash.c"
 echo "const int kernel_era = $era;" >>"$tmp/hash.c"
 
+. ./isa.sh
 # Kernels of 2005 were built without frame pointers, those of 2010 with them and for processors in
 # general.
 case $era in
 2005) frames=-fomit-frame-pointer ;;
-*) frames="-fno-omit-frame-pointer -mtune=generic" ;;
+*) frames="-fno-omit-frame-pointer $generic" ;;
 esac
-. ./isa.sh
-flags="-DERA=$era $preempt -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror -Iinclude
- -ffreestanding -fno-builtin $machine -fno-pic -fno-pie -mgeneral-regs-only
- -fno-asynchronous-unwind-tables -fno-stack-protector -fcf-protection=none $frames
+flags="-DERA=$era $preempt -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror $includes
+ -ffreestanding -fno-builtin $machine -fno-pic -fno-pie
+ -fno-asynchronous-unwind-tables -fno-stack-protector $frames
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra
  -fno-optimize-sibling-calls -fno-ipa-ra
  -gno-record-gcc-switches -ffile-prefix-map=$PWD=. -ffile-prefix-map=$tmp=.
- -ffile-prefix-map=$($cc -print-file-name=include)=gcc
  -frandom-seed=kprobesim -Wa,--gen-debug"
 
 objects=
@@ -50,7 +49,7 @@ for src in $(sources) "$tmp/hash.c"; do
 	$cc $flags -c "$src" -o "$obj"
 	objects="$objects $obj"
 done
-$cc $flags -E -P -x assembler-with-cpp x86.lds.S -o "$tmp/image.lds"
+$cc $flags -E -P -x assembler-with-cpp "$arch/image.lds" -o "$tmp/image.lds"
 ld -m $format -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack \
 	--no-warn-rwx-segments -T "$tmp/image.lds" -o "$tmp/image.elf" $objects
 cp "$tmp/image.elf" "$out.new"

@@ -1,30 +1,30 @@
-# What building for an ISA needs, for build.sh and for the self-test on a bare PC. In: isa, this
-# folder as the current one. Out: the compiler's options, the linker's format, and sources, which
-# prints the files in the order of linking. For i386 NAME_32.S stands in for NAME.S.
+# What building for an instruction set needs, for build.sh and for the self-test on a bare PC. In: isa,
+# this folder as the current one. Out: arch, the folder of its family; what arch/*/isa/ISA.sh says of it;
+# sources, which prints the files in the order of linking.
 #
-# i386 is compiled for the i686, as distributions did, and copies structures as compilers of the time
-# did: without the strategy this one copies the registers word by word in a loop.
-case $isa in
-x86_64) machine="-m64 -mcmodel=kernel -mno-red-zone" format=elf_x86_64 ;;
-i386)
-	machine="-m32 -march=i686 -mregparm=3 -mpreferred-stack-boundary=2
- -mmemcpy-strategy=rep_4byte:-1:noalign"
-	format=elf_i386
-	;;
-*)
-	echo "no ISA $isa: use x86_64 or i386" >&2
+# A family is one folder: assembly, headers in include/asm, the layout of its images in image.lds, and a
+# file in isa for each of its instruction sets. Nothing else names one.
+arch=
+for known in arch/*/isa/"$isa".sh; do
+	if [ -f "$known" ]; then
+		arch=${known%/isa/*}
+		. "./$known"
+	fi
+done
+if [ -z "$arch" ]; then
+	echo "no ISA $isa: use one of" $(basename -s .sh arch/*/isa/*.sh) >&2
 	exit 2
-	;;
-esac
+fi
+includes="-nostdinc -Iinclude -I$arch/include"
 
+# The folder arch/*/work is linked among the files of work: what has to be written anew for a family
+# lies where it would lie if it could be shared. Addresses are part of what is measured.
 files() {
-	find arch/x86 core work -name '*.[cS]' ! -name '*_32.S' | sort | while read -r src; do
-		sibling=${src%.S}_32.S
-		if [ "$isa" = i386 ] && [ -f "$sibling" ]; then src=$sibling; fi
-		echo "$src"
-	done
+	find "$arch" core work -name '*.[cS]' ! -name "$omit" |
+		sed -e 's|.*|& &|' -e "s|^$arch/work/|work/|" | sort | cut -d' ' -f2
 }
 
+# What a CPU executes first comes first.
 sources() {
 	files | grep /boot
 	files | grep -v /boot

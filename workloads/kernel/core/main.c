@@ -43,7 +43,7 @@ static struct task_struct *adopt_idle_task(unsigned long cpu, unsigned long base
 	return t;
 }
 
-/* Every CPU comes here from boot.S, the first one initializes what all share. */
+/* Every CPU comes here from its first instructions; the first one initializes what all share. */
 __used void start_kernel(unsigned long cpu, unsigned long base)
 {
 	struct task_struct *idle;

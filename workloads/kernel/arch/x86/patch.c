@@ -9,7 +9,7 @@
 #include <linux/notifier.h>
 #include <linux/smp.h>
 #include <asm/kprobes.h>
-#include <asm/native.h>
+#include <linux/native.h>
 #include <asm/processor.h>
 #include <asm/text.h>
 

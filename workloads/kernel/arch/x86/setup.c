@@ -114,7 +114,7 @@ static void load_tables(u64 *table, struct tss *tss, unsigned long base __unused
 #ifdef __x86_64__
 extern char fault_stack_end[], debug_stack_end[], nmi_stack_end[], irq_stack_end[];
 
-_Static_assert(offsetof(struct tss, ist) == TSS_IST, "entry.S");
+_Static_assert(offsetof(struct tss, ist) == TSS_IST, "entry_64.S");
 
 /* The stacks that exceptions and interrupts change to. */
 static void set_stacks(struct tss *tss, unsigned long base)

@@ -1,6 +1,6 @@
 /* Changing code that may be running: by plain stores. What needs more is in patch.c. */
 #include <linux/irqflags.h>
-#include <asm/native.h>
+#include <linux/native.h>
 #include <asm/processor.h>
 #include <asm/text.h>
 

@@ -48,7 +48,7 @@
 /* The same in a module: its text may vanish and come back. */
 #define __module __section(".workload.module") noinline
 /* System calls and the ways into and out of user mode, what they read and write, and what runs in user
-   mode. x86.lds.S puts all of this below the kernel. */
+   mode. the linker script puts all of this below the kernel. */
 #define __syscall __section(".syscall.text") noinline __used
 #define __syscall_data __section(".syscall.data")
 #define __user_text __section(".user.text") noinline __used

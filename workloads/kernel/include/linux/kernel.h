@@ -4,7 +4,7 @@
 
 #include <linux/compiler.h>
 #include <linux/types.h>
-#include <asm/native.h>
+#include <linux/native.h>
 
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))

@@ -4,9 +4,8 @@
 
 #ifndef __ASSEMBLER__
 
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <linux/stdarg.h>
+#include <linux/stddef.h>
 
 typedef signed char s8;
 typedef unsigned char u8;

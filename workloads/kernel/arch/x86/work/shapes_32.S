@@ -1,45 +1,44 @@
 /*
  * Functions whose first bytes have the shape that a rule of kprobes is about. All take two numbers
- * (rdi, rsi) and return one (rax).
+ * (eax, edx) and return one (eax).
  */
-#include "../arch/x86/frame.h"
+#include "../frame.h"
 
 	.section .workload, "ax"
 
 /* Starts with pushes, as most functions with a frame do. */
 	.balign 16
 FUNC work_frame
-	pushq %rbp
-	movq %rsp, %rbp
-	pushq %rbx
-	leaq (%rdi,%rsi,2), %rbx
-	shrq $3, %rbx
-	leaq 5(%rbx,%rdi), %rax
-	popq %rbx
-	popq %rbp
+	pushl %ebp
+	movl %esp, %ebp
+	pushl %ebx
+	leal 1(%eax,%edx,2), %ebx
+	shrl $3, %ebx
+	leal 5(%ebx,%eax), %eax
+	popl %ebx
+	popl %ebp
 	ret
 ENDFUNC work_frame
 
 /* A loop whose back edge lands inside the first five bytes: no jump may replace them. */
 	.balign 16
 FUNC work_tight_loop
-	andl $15, %edi
-1:	leaq 1(%rsi,%rsi,2), %rsi
-	subl $1, %edi
+	andl $15, %eax
+1:	leal 1(%edx,%edx,2), %edx
+	subl $1, %eax
 	jns 1b
-	movq %rsi, %rax
+	movl %edx, %eax
 	ret
 ENDFUNC work_tight_loop
 
-/* Operands relative to the instruction pointer: a copy elsewhere needs other displacements. */
+/* Operands in memory: by address here, relative to the instruction pointer only with 64 bits. */
 	.balign 16
 FUNC work_rip_relative
-	movq rip_words(%rip), %rax
-	addq rip_words+8(%rip), %rax
-	leaq rip_words(%rip), %rdx
-	andl $3, %esi
-	xorq (%rdx,%rsi,8), %rax
-	addq %rdi, %rax
+	movl rip_words, %ecx
+	addl rip_words+4, %ecx
+	andl $3, %edx
+	xorl rip_words(,%edx,4), %ecx
+	addl %ecx, %eax
 	ret
 ENDFUNC work_rip_relative
 
@@ -47,20 +46,20 @@ ENDFUNC work_rip_relative
 	.balign 16
 FUNC work_call_first
 	call helper_mix
-	addq %rdi, %rax
+	addl %edx, %eax
 	ret
 ENDFUNC work_call_first
 
 	.balign 16
 FUNC helper_mix
-	leaq 3(%rsi,%rdi,4), %rax
+	leal 3(%edx,%eax,4), %eax
 	ret
 ENDFUNC helper_mix
 
 /* Four bytes, too short for a jump. */
 	.balign 16
 FUNC work_short
-	movq %rdi, %rax
+	addl $0, %eax
 	ret
 ENDFUNC work_short
 
@@ -68,40 +67,40 @@ ENDFUNC work_short
 	.balign 16
 FUNC work_jcc_first
 	jc 1f
-	leaq 7(%rdi,%rsi), %rax
+	leal 7(%eax,%edx), %eax
 	ret
-1:	leaq 7(%rsi,%rdi), %rax
+1:	leal 7(%edx,%eax), %eax
 	ret
 ENDFUNC work_jcc_first
 
 /* Pushes and pops the flags: a single step must not show in them. */
 	.balign 16
 FUNC work_flags
-	pushfq
-	popq %rax
-	andl $0x300, %eax
-	addq %rdi, %rax
-	pushfq
-	cmpq %rsi, %rdi
-	popfq
-	adcq %rsi, %rax
+	pushfl
+	popl %ecx
+	andl $0x300, %ecx
+	addl %eax, %ecx
+	pushfl
+	cmpl %edx, %eax
+	popfl
+	adcl %edx, %ecx
+	movl %ecx, %eax
 	ret
 ENDFUNC work_flags
 
 /* Leaves by a jump to another function, which returns to the caller. */
 	.balign 16
 FUNC work_tail
-	addq $9, %rdi
-	shlq $1, %rsi
+	addl $9, %eax
+	shll $1, %edx
 	jmp helper_mix
 ENDFUNC work_tail
 
 /* Calls through a register, then through memory. */
 	.balign 16
 FUNC work_indirect_call
-	movq $helper_mix, %rdx
-	call *%rdx
-	movq %rax, %rdi
+	movl $helper_mix, %ecx
+	call *%ecx
 	call *mix_pointer
 	ret
 ENDFUNC work_indirect_call
@@ -109,27 +108,27 @@ ENDFUNC work_indirect_call
 /* One-byte and short instructions in the first five bytes. */
 	.balign 16
 FUNC work_dense
-	pushq %rdi
-	pushq %rsi
+	pushl %eax
+	pushl %edx
 	nop
-	popq %rax
-	popq %rdx
-	subq %rdx, %rax
-	cqto
-	xorq %rdx, %rax
-	subq %rdx, %rax
+	popl %eax
+	popl %edx
+	subl %edx, %eax
+	cltd
+	xorl %edx, %eax
+	subl %edx, %eax
 	ret
 ENDFUNC work_dense
 
 /* Interrupts off and on around a load: cli and sti are stepped with care for the flag. */
 	.balign 16
 FUNC work_cli_sti
-	pushfq
+	pushfl
 	cli
-	movq rip_words, %rax
+	movl rip_words, %ecx
 	sti
-	popfq
-	addq %rdi, %rax
+	popfl
+	addl %ecx, %eax
 	ret
 ENDFUNC work_cli_sti
 
@@ -137,44 +136,52 @@ ENDFUNC work_cli_sti
 	.balign 16
 FUNC work_string
 	cld
-	subq $24, %rsp
-	movq %rdi, %rax
-	movq %rsp, %rdi
+	pushl %edi
+	subl $12, %esp
+	movl %esp, %edi
 	movl $3, %ecx
-	rep stosq
-	movq 8(%rsp), %rax
-	addq %rsi, %rax
-	addq $24, %rsp
+	rep stosl
+	movl 4(%esp), %eax
+	addl %edx, %eax
+	addl $12, %esp
+	popl %edi
 	ret
 ENDFUNC work_string
 
 	.section .workload.sites, "ax"
-/*
- * Far returns: all that 64-bit mode has of far transfers to any address. The rules of jump optimization
- * cannot see that a label is where a far return goes, so that it must not be within a jump of it.
- */
+/* Far calls, jumps and returns, which load the code segment. */
 	.balign 16
 FUNC work_far
-	leaq 3(%rsi,%rdi,2), %rax
-	pushq $0
-	pushq $__KERNEL_CS
-	pushq $1f
-	lretq $8
-	{disp8} nopl 0(%rax,%rax,1)
-1:	addq %rsi, %rax
-	pushq $__KERNEL_CS
-	pushq $2f
-	lretq
-2:	ret
+	lcall $__KERNEL_CS, $helper_far
+	ljmp $__KERNEL_CS, $1f
+1:	addl %edx, %eax
+	pushl $0
+	pushl $__KERNEL_CS
+	pushl $2f
+	lret $4
+	{disp8} nopl 0(%eax,%eax,1)
+2:	lcall *far_pointer
+	ret
 ENDFUNC work_far
+
+	.balign 16
+FUNC helper_far
+	leal 3(%edx,%eax,2), %eax
+	lret
+ENDFUNC helper_far
 
 	.data
 	.balign 32
 	.type rip_words, @object
 rip_words:
-	.quad 0x1234, 0x77, 0x5a5a5a5a, 0x42
+	.long 0x1234, 0x77, 0x5a5a5a5a, 0x42
 	.size rip_words, . - rip_words
 	.type mix_pointer, @object
 mix_pointer:
-	.quad helper_mix
+	.long helper_mix
 	.size mix_pointer, . - mix_pointer
+	.type far_pointer, @object
+far_pointer:
+	.long helper_far
+	.word __KERNEL_CS
+	.size far_pointer, . - far_pointer

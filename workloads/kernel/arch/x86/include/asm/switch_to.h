@@ -1,4 +1,4 @@
-/* Changing from one task's stack to another's: arch/x86/switch.S and its sibling. */
+/* Changing from one task's stack to another's: switch_64.S and switch_32.S. */
 #ifndef _ASM_SWITCH_TO_H
 #define _ASM_SWITCH_TO_H
 

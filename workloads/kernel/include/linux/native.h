@@ -1,22 +1,10 @@
 /*
- * Native slots: entry points of the section .native. A CPU that fetches from such a slot leaves
- * guest execution; the simulator's function of the same name runs with the arguments of the
+ * Native slots: entry points of the section .native (core/natives.S). A CPU that fetches from such a
+ * slot leaves guest execution; the simulator's function of the same name runs with the arguments of the
  * calling convention and returns to the caller. What each has to do: see the comment beside it.
  */
-#ifndef _ASM_NATIVE_H
-#define _ASM_NATIVE_H
-
-#ifdef __ASSEMBLER__
-.macro NATIVE name
-	.balign 16
-	.globl \name
-	.type \name, @function
-\name:
-	ud2
-	.balign 16, 0
-	.size \name, 16
-.endm
-#else
+#ifndef _LINUX_NATIVE_H
+#define _LINUX_NATIVE_H
 
 struct task_struct;
 
@@ -67,5 +55,4 @@ void text_poke_note(unsigned long patch, unsigned long step, const void *addr);
 /* The return address of functions that the simulator invokes. No code ever calls it. */
 void native_return(void);
 
-#endif /* __ASSEMBLER__ */
 #endif

@@ -1,4 +1,4 @@
-/* Entry points of the simulator's functions; asm/native.h and linux/kprobes.h say what they do. */
+/* Entry points of the simulator's functions; linux/native.h and linux/kprobes.h say what they do. */
 #include <asm/native.h>
 
 	.section .native, "ax"

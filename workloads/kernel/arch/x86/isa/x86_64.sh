@@ -1,0 +1,6 @@
+# What build.sh needs to know of x86-64: the compiler's options, those for processors in general, the
+# linker's format, and which files of this folder belong to the other instruction set of the family.
+machine="-m64 -mcmodel=kernel -mno-red-zone -mgeneral-regs-only -fcf-protection=none"
+generic=-mtune=generic
+format=elf_x86_64
+omit='*_32.S'
