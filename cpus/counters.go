@@ -12,8 +12,11 @@ const (
 	Contexts
 )
 
-// MaxPhases bounds ISA.Phases.
-const MaxPhases = 16
+// Bounds of ISA.Phases and ISA.Exceptions.
+const (
+	MaxPhases     = 16
+	MaxExceptions = 256
+)
 
 // Counters are event counts of one CPU since it was made. Differences of two copies describe a region.
 type Counters struct {
@@ -22,22 +25,22 @@ type Counters struct {
 	Time  [Contexts][MaxPhases]clock.Ticks
 	Count [Contexts][MaxPhases]uint64
 
-	Exceptions   [256]uint64 // by vector
-	Branches     uint64
-	Mispredicts  uint64
-	L1IMisses    uint64
-	L1DMisses    uint64
-	L2Misses     uint64
-	ITLBMisses   uint64
-	DTLBMisses   uint64
-	Invalidation uint64 // stores of this CPU that hit predecoded code
-	Serialized   uint64 // instructions behind which nothing is executed that was fetched before (SDM vol. 3, 8.3)
-	Transfers    uint64 // lines that came from another CPU's cache
-	Upgrades     uint64 // stores that took the copies of a line from other CPUs
-	Unhandled    uint64 // interrupts whose vector has no usable gate
-	LastVector   uint8  // of the last of them
-	Unmodelled   uint64 // instructions that raised undefined-instruction because no model exists
-	LastUnknown  string // the last of them
+	Exceptions    [MaxExceptions]uint64 // by index in ISA.Exceptions
+	Branches      uint64
+	Mispredicts   uint64
+	L1IMisses     uint64
+	L1DMisses     uint64
+	L2Misses      uint64
+	ITLBMisses    uint64
+	DTLBMisses    uint64
+	Invalidation  uint64 // stores of this CPU that hit predecoded code
+	ContextSyncs  uint64 // instructions behind which nothing is executed that was fetched before
+	Transfers     uint64 // lines that came from another CPU's cache
+	Upgrades      uint64 // stores that took the copies of a line from other CPUs
+	Unhandled     uint64 // interrupts that could not be delivered because nothing handles them
+	LastUnhandled uint16 // the last of them, an index in ISA.Exceptions
+	Unmodelled    uint64 // instructions that raised undefined-instruction because no model exists
+	LastUnknown   string // the last of them
 }
 
 // Sub returns c - o.
@@ -61,7 +64,7 @@ func (c Counters) Sub(o *Counters) Counters {
 		{&c.ITLBMisses, &o.ITLBMisses},
 		{&c.DTLBMisses, &o.DTLBMisses},
 		{&c.Invalidation, &o.Invalidation},
-		{&c.Serialized, &o.Serialized},
+		{&c.ContextSyncs, &o.ContextSyncs},
 		{&c.Transfers, &o.Transfers},
 		{&c.Upgrades, &o.Upgrades},
 		{&c.Unhandled, &o.Unhandled},

@@ -174,17 +174,19 @@ func compare[V any](what string, want []string, have map[string]V, fail func(str
 
 // ISA is an instruction set as a value.
 type ISA struct {
-	Name       string
-	Bits       int
-	Machine    elf.Machine
-	Order      binary.ByteOrder
-	Classes    []string // cost classes that a machine description must price
-	Events     []string // events that a machine description must price
-	Ports      []string // ports that a machine description must give an occupancy
-	CacheLine  int      // bytes in a line of the first-level caches
-	Phases     []string // phases of the guest's code, as Image.Phase names them, in table order
-	Breakpoint []byte
-	MaxInsn    int // bytes in the longest instruction
+	Name      string
+	Bits      int
+	Machine   elf.Machine
+	Order     binary.ByteOrder
+	Classes   []string // cost classes that a machine description must price
+	Events    []string // events that a machine description must price
+	Ports     []string // ports that a machine description must give an occupancy
+	CacheLine int      // bytes in a line of the first-level caches
+	Phases    []string // phases of the guest's code, as Image.Phase names them, in table order
+	// Lines are a CPU's inputs beside the line of its interrupt controller: CPU.Signal takes an index.
+	Lines []string
+	// Exceptions are the names by which Counters.Exceptions counts, at most MaxExceptions.
+	Exceptions []string
 	// Maps is the address space that a kernel is entered with, and Tables builds it from physical
 	// address at on; the result goes to Bus.Root.
 	Maps   []mmu.Mapping
@@ -207,7 +209,7 @@ type Bus struct {
 	First CPU
 	// Device answers for physical addresses outside RAM; nil means nobody does.
 	Device Device
-	// Interrupts delivers vectors to the CPU; nil means none ever come.
+	// Interrupts is the CPU's interrupt controller; nil means that no interrupt ever comes.
 	Interrupts Interrupts
 	// Native holds the addresses [0], [1) whose fetch leaves guest execution, but not that by user mode.
 	Native [2]uint64
@@ -223,10 +225,14 @@ type Device interface {
 	Store(pa uint64, size int, v uint64)
 }
 
-// Interrupts is the CPU's side of an interrupt controller.
+// Interrupts is a CPU's side of its interrupt controller: a line, and an answer to the CPU that takes
+// what the line announces.
 type Interrupts interface {
-	Pending() (vector uint8, ok bool)
-	Ack() uint8
+	// Pending reports whether the line is up.
+	Pending() bool
+	// Acknowledge takes the interrupt and returns what the controller passes on with it, which only the
+	// ISA understands. CPUs of other ISAs leave that to the guest, which asks the controller's registers.
+	Acknowledge() uint32
 }
 
 // Reason says why a CPU stopped running.
@@ -286,13 +292,13 @@ type CPU interface {
 	Interrupt()
 }
 
-// Signals are what reaches a CPU beside its interrupt controller's vectors.
+// Signals are what reaches a CPU beside the line of its interrupt controller.
 type Signals interface {
-	// NMI latches a non-maskable interrupt. It is taken when no earlier one is being handled.
-	NMI()
-	// Init puts the CPU into the state after reset, in which it waits to be booted again. Caches and
+	// Signal latches an edge on one of the ISA's lines, by its index in ISA.Lines.
+	Signal(line int)
+	// Reset puts the CPU into the state after reset, in which it waits to be booted again. Caches and
 	// counters go on; the time that it waits is in no counter.
-	Init()
+	Reset()
 }
 
 // Probe is the part of a CPU that measuring looks at, away from the path of execution.

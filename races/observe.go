@@ -16,7 +16,7 @@ func (t *trial) observe() error {
 		syncs: func() []uint64 {
 			out := make([]uint64, t.l.s.CPUs)
 			for i := range out {
-				out[i] = t.m.CPU(i).Counters().Serialized
+				out[i] = t.m.CPU(i).Counters().ContextSyncs
 			}
 			return out
 		},

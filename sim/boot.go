@@ -76,7 +76,7 @@ func (m *Machine) makeCPUs(root uint64) error {
 		if i == 0 {
 			first = c
 		} else {
-			c.Init()
+			c.Reset()
 		}
 	}
 	m.start(0, m.image.Entry, m.bootStack)

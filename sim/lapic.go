@@ -224,7 +224,7 @@ func (l *LAPIC) raise() {
 	if l.cfg.Raise == nil {
 		return
 	}
-	if _, ok := l.Pending(); ok {
+	if l.Pending() {
 		l.cfg.Raise()
 	}
 }

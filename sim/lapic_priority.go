@@ -1,6 +1,9 @@
 package sim
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // vectorSet is a set of interrupt vectors, as wide as the APIC's 256-bit registers.
 type vectorSet [4]uint64
@@ -39,8 +42,20 @@ func (l *LAPIC) Priority() uint8 { return l.ppr() }
 // Enabled reports whether software has enabled the APIC.
 func (l *LAPIC) Enabled() bool { return l.svr&svrEnable != 0 }
 
-// Pending is the interrupt that the CPU would get now if it accepts interrupts.
-func (l *LAPIC) Pending() (vector uint8, ok bool) {
+// Pending implements cpus.Interrupts.
+func (l *LAPIC) Pending() bool {
+	_, ok := l.next()
+	return ok
+}
+
+// Waiting names the interrupt that the CPU would get now, for reports.
+func (l *LAPIC) Waiting() string {
+	v, _ := l.next()
+	return fmt.Sprintf("interrupt %d", v)
+}
+
+// next is the interrupt that the CPU would get now if it accepts interrupts.
+func (l *LAPIC) next() (vector uint8, ok bool) {
 	v, ok := l.irr.highest()
 	if !ok || l.svr&svrEnable == 0 || v&0xf0 <= l.ppr()&0xf0 {
 		return 0, false
@@ -48,16 +63,16 @@ func (l *LAPIC) Pending() (vector uint8, ok bool) {
 	return v, true
 }
 
-// Ack takes the pending interrupt into service and returns its vector; without one it returns the
-// spurious vector, which is not in service (10.9).
-func (l *LAPIC) Ack() uint8 {
-	v, ok := l.Pending()
+// Acknowledge implements cpus.Interrupts: it takes the pending interrupt into service and returns its
+// vector. Without one it returns the spurious vector, which is not in service (10.9).
+func (l *LAPIC) Acknowledge() uint32 {
+	v, ok := l.next()
 	if !ok {
-		return uint8(l.svr)
+		return l.svr & 0xff
 	}
 	l.irr.remove(v)
 	l.isr.add(v)
-	return v
+	return uint32(v)
 }
 
 // eoi ends the interrupt in service with the highest priority.

@@ -415,7 +415,7 @@ func TestReportsOfSleepAndBudget(t *testing.T) {
 			"cpu 0: halted, pc 0xffffffff80", "cpus 1-3: halted, pc 0xffffffff80", "<ready+", "who waits for whom",
 		}},
 		{"boot_nogate", "busy", []string{
-			"cpu 1: triple fault", "1 interrupts had no gate to handle them, the last with vector 85",
+			"cpu 1: triple fault", "1 interrupts were handled by nothing, the last was interrupt 85",
 		}},
 		{"boot_ball", "busy", []string{
 			"budget of 20000000 cycles", "cpu 0: runs, pc ", "<boot_ball+", "<busy+", "who waits for whom",

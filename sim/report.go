@@ -56,8 +56,8 @@ func (m *Machine) doing(i int) string {
 	case parked:
 		return "not started"
 	case asleep:
-		if v, ok := m.apics[i].Pending(); ok {
-			return fmt.Sprintf("halted with interrupts disabled and interrupt %d pending, %s", v, m.where(i))
+		if m.apics[i].Pending() {
+			return fmt.Sprintf("halted with interrupts disabled and %s pending, %s", m.apics[i].Waiting(), m.where(i))
 		}
 		return "halted, " + m.where(i)
 	}
@@ -70,7 +70,7 @@ func (m *Machine) where(i int) string {
 	n := c.Counters()
 	s := fmt.Sprintf("pc %s", m.describe(c.PC()))
 	if n.Unhandled > 0 {
-		s += fmt.Sprintf("; %d interrupts had no gate to handle them, the last with vector %d", n.Unhandled, n.LastVector)
+		s += fmt.Sprintf("; %d interrupts were handled by nothing, the last was %s", n.Unhandled, m.cfg.ISA.Exceptions[n.LastUnhandled])
 	}
 	if n.Unmodelled > 0 {
 		s += fmt.Sprintf("; %d instructions were not modelled, the last %s", n.Unmodelled, n.LastUnknown)

@@ -145,7 +145,7 @@ func (m *Machine) handle(i int, e cpus.Exit) {
 // more; when it still does not take it, interrupts are disabled.
 func (m *Machine) idle(i int) {
 	c := m.cpus[i]
-	if _, ok := m.apics[i].Pending(); ok {
+	if m.apics[i].Pending() {
 		if before := c.Now(); m.asleepAt[i] != before {
 			m.asleepAt[i] = before
 			c.Interrupt()

@@ -79,7 +79,7 @@ func (m *Machine) signal(i int, mode DeliveryMode, vector uint8) {
 	switch mode {
 	case DeliverNMI:
 		if m.state[i] != parked {
-			m.cpus[i].NMI()
+			m.cpus[i].Signal(nmiLine)
 			m.wake(i)
 			m.Note(Event{CPU: i, Kind: "nmi", ID: nmiVector})
 		}
@@ -92,14 +92,17 @@ func (m *Machine) signal(i int, mode DeliveryMode, vector uint8) {
 	}
 }
 
-const nmiVector = 2
+const (
+	nmiLine   = 0
+	nmiVector = 2
+)
 
 // park resets a CPU, which then waits for a start-up interrupt. That is what INIT does to all
 // processors but the first; to the first it does the same here, because there is no firmware that it
 // could begin in.
 func (m *Machine) park(i int) {
 	m.advance(i, m.Now())
-	m.cpus[i].Init()
+	m.cpus[i].Reset()
 	m.apics[i].Reset()
 	m.become(i, parked)
 }

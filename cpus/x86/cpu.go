@@ -89,7 +89,7 @@ type CPU struct {
 	shadow             bool // sti or mov ss holds interrupts off for one instruction
 	holdTraps          bool // mov ss holds debug traps off until the next instruction is done
 	halted             bool
-	parked             bool // after Init, until Boot: its time is nobody's
+	parked             bool // after Reset, until Boot: its time is nobody's
 	nmi                bool // latched
 	nmiBlocked         bool // until the next iret
 	leaving            bool // the running instruction is an iret that succeeded
@@ -263,15 +263,15 @@ func (c *CPU) Advance(t clock.Ticks) {
 	c.charge()
 }
 
-// NMI implements cpus.Signals.
-func (c *CPU) NMI() {
+// Signal implements cpus.Signals. There is one line, LineNMI.
+func (c *CPU) Signal(int) {
 	c.nmi = true
 	c.attend |= attendIRQ
 }
 
-// Init implements cpus.Signals (SDM vol. 3, table 9-1, column INIT; with paging on, as Boot expects).
-// The time-stamp counter goes on.
-func (c *CPU) Init() {
+// Reset implements cpus.Signals: it is what the manual calls INIT (SDM vol. 3, table 9-1, but with paging
+// on, as Boot expects). The time-stamp counter goes on.
+func (c *CPU) Reset() {
 	c.charge()
 	c.r, c.cy, c.par, c.aux, c.ctl = [32]uint64{}, 0, 0, 0, 0
 	c.seg, c.segBase = [6]segment{}, [8]uint64{}

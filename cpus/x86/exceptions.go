@@ -30,6 +30,15 @@ var vectorNames = [32]string{
 	vecDF: "#DF", vecTS: "#TS", vecNP: "#NP", vecSS: "#SS", vecGP: "#GP", vecPF: "#PF", vecAC: "#AC",
 }
 
+// exceptionNames names every vector.
+func exceptionNames() []string {
+	names := make([]string, cpus.MaxExceptions)
+	for v := range names {
+		names[v] = vectorName(uint8(v))
+	}
+	return names
+}
+
 func vectorName(v uint8) string {
 	if int(v) < len(vectorNames) && vectorNames[v] != "" {
 		return vectorNames[v]
@@ -93,7 +102,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 		}
 		if kind == cpus.Interrupted && f == first {
 			c.ctr.Unhandled++
-			c.ctr.LastVector = f.vector
+			c.ctr.LastUnhandled = uint16(f.vector)
 		}
 		inner := c.fault
 		c.fault, c.stop = fault{}, c.stop&^(stopFault|stopCode)
@@ -431,7 +440,7 @@ func iret[T width](c *CPU, _ *inst) {
 	}
 	c.stop |= stopBlock
 	c.leaving = true
-	c.ctr.Serialized++
+	c.ctr.ContextSyncs++
 }
 
 // returnStack reads the stack segment of a return to level to; null is allowed but for user mode.

@@ -17,13 +17,17 @@ const (
 	apicPA    = 0xfee00000
 )
 
+// LineNMI latches a non-maskable interrupt, which is taken when no earlier one is being handled.
+const LineNMI = 0
+
 // ISA64 returns the description of 64-bit mode.
 func ISA64() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
 		Classes: classNames[:], Events: eventNames[:], Ports: portNames[1:], CacheLine: lineBytes,
 		Phases:     []string{"kernel", "workload", "entry", "dispatch", "handler", "step", "return", "kretprobe", "detour", "irq", "idle", "stop", "user"},
-		Breakpoint: []byte{0xcc}, MaxInsn: maxInsn,
+		Lines:      []string{LineNMI: "nmi"},
+		Exceptions: exceptionNames(),
 		Maps: []mmu.Mapping{
 			{VA: directMap, Large: true, Writable: true},
 			{VA: kernelMap, Large: true, Writable: true, Exec: true, Limit: 512 << 20},

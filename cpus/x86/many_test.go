@@ -51,8 +51,8 @@ func TestLocalAPICStays(t *testing.T) {
 	}
 }
 
-// TestInit compares a CPU that was reset in the middle of random code with a new one.
-func TestInit(t *testing.T) {
+// TestReset compares a CPU that was reset in the middle of random code with a new one.
+func TestReset(t *testing.T) {
 	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
 		g := newGen(isa.Bits, 7, 1)
 		for _, x := range groups {
@@ -67,12 +67,12 @@ func TestInit(t *testing.T) {
 			fuzzPages(w, code)
 			c := w.cpu()
 			fuzzState(w, c, seed)
-			c.NMI()
+			c.Signal(LineNMI)
 			c.Run(60 * 500)
 			before := c.retire
-			c.Init()
+			c.Reset()
 			fresh := isa.New(0, w.cfg, w.bus).(*CPU)
-			fresh.Init()
+			fresh.Reset()
 			if diff := differences(c, fresh); diff != "" {
 				t.Fatalf("seed %d: %s", seed, diff)
 			}

@@ -132,7 +132,7 @@ func wrmsr(c *CPU, _ *inst) {
 	if !c.privileged() {
 		return
 	}
-	c.ctr.Serialized++
+	c.ctr.ContextSyncs++
 	v := c.r[rdx]<<32 | c.r[rax]&0xffffffff
 	n := uint32(c.r[rcx])
 	p := c.slotOf(n)
@@ -283,7 +283,7 @@ func movToCR(c *CPU, in *inst) {
 	if !c.privileged() {
 		return
 	}
-	c.ctr.Serialized++
+	c.ctr.ContextSyncs++
 	v := c.r[in.src&31]
 	switch in.aux {
 	case 0:
@@ -333,7 +333,7 @@ func wbinvd(c *CPU, _ *inst) { c.privileged() }
 // cpuid answers as a Core 2 (family 6, model 23) without the vector extensions that are not modelled,
 // and in 32-bit mode without long mode, which cannot be entered from there.
 func cpuid(c *CPU, _ *inst) {
-	c.ctr.Serialized++
+	c.ctr.ContextSyncs++
 	var a, b, x, d uint32
 	switch uint32(c.r[rax]) {
 	case 0:

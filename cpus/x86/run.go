@@ -229,18 +229,14 @@ func (c *CPU) lookAround() {
 		return
 	}
 	ic := c.bus.Interrupts
-	if ic == nil {
-		return
-	}
-	if _, ok := ic.Pending(); !ok {
+	if ic == nil || !ic.Pending() {
 		return
 	}
 	if c.ctl&flagIF == 0 {
 		return // sti, popf and iret set attend again
 	}
 	c.halted = false
-	v := ic.Ack()
-	c.deliver(fault{vector: v, trap: true}, cpus.Interrupted)
+	c.deliver(fault{vector: uint8(ic.Acknowledge()), trap: true}, cpus.Interrupted)
 }
 
 // settleBefore brings the clock up to the running instruction, for those that look at it.

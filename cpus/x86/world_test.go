@@ -51,18 +51,13 @@ const (
 type irqs struct{ queue []uint8 }
 
 // Pending implements cpus.Interrupts.
-func (q *irqs) Pending() (uint8, bool) {
-	if len(q.queue) == 0 {
-		return 0, false
-	}
-	return q.queue[0], true
-}
+func (q *irqs) Pending() bool { return len(q.queue) != 0 }
 
-// Ack implements cpus.Interrupts.
-func (q *irqs) Ack() uint8 {
+// Acknowledge implements cpus.Interrupts.
+func (q *irqs) Acknowledge() uint32 {
 	v := q.queue[0]
 	q.queue = q.queue[1:]
-	return v
+	return uint32(v)
 }
 
 // newWorld builds tables with the kernel's mappings and puts code at testCode.
