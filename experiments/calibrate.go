@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
 )
 
 // Calibration fits the parameters of a machine that are marked fitted on published figures.
@@ -69,7 +70,7 @@ func NewCalibration(l *Loader, machine string, sets ...string) (*Calibration, er
 	if len(c.params) == 0 {
 		return nil, fmt.Errorf("machine %s has no parameter marked fitted: there is nothing to calibrate", m.Name)
 	}
-	if isPath(machine) {
+	if doc.IsPath(machine) {
 		if c.name, err = filepath.Abs(machine); err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ func isCollection(root *doc.Node) bool { return root.Get("collect") != nil }
 func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
 	r := doc.NewReader(root, errs)
 	c := &Collection{
-		Name:    doc.Need(r, "name", Name),
+		Name:    doc.Need(r, "name", doc.Name),
 		Title:   doc.Need(r, "title", doc.Text),
 		Collect: doc.Need(r, "collect", doc.ListOf(doc.Text)),
 		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(FigureOverhead))),

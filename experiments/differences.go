@@ -26,7 +26,7 @@ func readDifference(r *doc.Reader) Difference {
 	defer r.Done()
 	return Difference{
 		Of: doc.Need(r, "of", doc.Text), Less: doc.Need(r, "less", doc.Text),
-		Era: doc.Opt(r, "era", "", Name), Means: doc.Need(r, "means", doc.Text),
+		Era: doc.Opt(r, "era", "", doc.Name), Means: doc.Need(r, "means", doc.Text),
 		pos: r.Pos(),
 	}
 }

@@ -63,9 +63,6 @@ func (l *Loader) title(what, folder, name string) (string, error) {
 	return doc.Text(n)
 }
 
-// isPath tells a file from a name: names have no slash and no ".toml".
-func isPath(s string) bool { return strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".toml") }
-
 // readOwn returns the file of a name under folder, for instance machines.
 func readOwn(folder, what, name string) (file string, b []byte, err error) {
 	file = path.Join(folder, name+".toml")
@@ -81,7 +78,7 @@ func readOwn(folder, what, name string) (file string, b []byte, err error) {
 // readNamed reads an experiment or a machine description by name or path. A relative path starts at
 // base.
 func readNamed(folder, what, name, base string) (file string, b []byte, err error) {
-	if !isPath(name) {
+	if !doc.IsPath(name) {
 		return readOwn(folder, what, name)
 	}
 	file = name

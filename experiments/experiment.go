@@ -3,7 +3,6 @@ package experiments
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 
 	"kprobesim/image"
@@ -147,7 +146,7 @@ const maxPoints = 1024
 func readExperiment(root *doc.Node, errs *doc.Errors) *Experiment {
 	r := doc.NewReader(root, errs)
 	e := &Experiment{
-		Name:    doc.Need(r, "name", Name),
+		Name:    doc.Need(r, "name", doc.Name),
 		Title:   doc.Need(r, "title", doc.Text),
 		Kind:    doc.Opt(r, "kind", KindOverhead, doc.OneOf(knownKinds()...)),
 		Machine: doc.Need(r, "machine", doc.Text),
@@ -172,8 +171,8 @@ func readKernel(r *doc.Reader) Kernel {
 	defer r.Done()
 	return Kernel{
 		Image:  doc.Need(r, "image", doc.Text),
-		ISA:    doc.Need(r, "isa", Name),
-		Era:    doc.Need(r, "era", Name),
+		ISA:    doc.Need(r, "isa", doc.Name),
+		Era:    doc.Need(r, "era", doc.Name),
 		Memory: doc.Opt(r, "memory", 64<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
 		HZ:     doc.Opt(r, "hz", 1000, doc.Int(1, 10000)),
 		CPUs:   doc.Opt(r, "cpus", 1, doc.Int(1, sim.MaxCPUs)),
@@ -230,7 +229,7 @@ func readProbes(r *doc.Reader) []Probe {
 func readProbe(r *doc.Reader) Probe {
 	defer r.Done()
 	p := Probe{
-		Name:         doc.Need(r, "name", Name),
+		Name:         doc.Need(r, "name", doc.Name),
 		Mode:         doc.Need(r, "mode", doc.OneOf(Step, Boosted, Optimized)),
 		Registration: readRegistration(r),
 		Role:         results.Role(doc.Opt(r, "role", "", role)),
@@ -295,16 +294,4 @@ func micros(n *doc.Node) (results.Value, error) {
 			n.Text)
 	}
 	return v, nil
-}
-
-// namePattern is what files, CSV columns and figures can hold without quoting.
-const namePattern = `^[A-Za-z0-9][A-Za-z0-9_+.-]{0,99}$`
-
-// Name parses a name that is also a file name.
-func Name(n *doc.Node) (string, error) {
-	s, err := doc.Text(n)
-	if err == nil && !regexp.MustCompile(namePattern).MatchString(s) {
-		err = fmt.Errorf("%q is no name: letters, digits and _ + . - only", s)
-	}
-	return s, err
 }

@@ -116,7 +116,7 @@ type Quantity struct {
 }
 
 // quantities turns the quantities of a measurement into records.
-func (p *Point) quantities(m *Measurement) ([]results.Record, error) {
+func quantities(p *Point, m *Measurement) ([]results.Record, error) {
 	w := recorder{at: p.at(), role: p.Probe.Role}
 	for _, q := range m.Quantities {
 		w.ratio(q.Metric, q.Unit, q.Num, q.Den)

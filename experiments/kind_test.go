@@ -88,7 +88,7 @@ func outcome(t *testing.T, name, point string, sets ...string) map[string]float6
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := pt.Records(m)
+	records, err := Records(pt, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestOverheadAmongOtherCPUs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records, err := pt.Records(m)
+		records, err := Records(pt, m)
 		if err != nil || records[0].Metric != results.MetricCycles {
 			t.Fatal(records, err)
 		}

@@ -53,7 +53,7 @@ func (m *Machine) FittedOn() []string {
 
 // calibratedBy reports whether m was fitted on the experiment of a name and file.
 func (m *Machine) calibratedBy(name, file string) bool {
-	if !isPath(m.Experiment) {
+	if !doc.IsPath(m.Experiment) {
 		return m.Experiment == name
 	}
 	return absolute(m.Experiment) == absolute(file)
@@ -65,14 +65,6 @@ func absolute(file string) string {
 		return abs
 	}
 	return filepath.Clean(file) // no folder to start from
-}
-
-// beside returns the path of a file that another file names: relative paths start at that file.
-func beside(file, name string) string {
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
-	}
-	return filepath.Join(filepath.Dir(file), name)
 }
 
 // FittedParams returns the parameters of m that are marked fitted.
@@ -146,7 +138,7 @@ func (mr *machineReader) sources(r *doc.Reader) {
 // source reads the source and the fitted mark that a table of numbers must have. A source starts
 // with a name of the bibliography, or with "fitted" where the number is marked so.
 func (mr *machineReader) source(r *doc.Reader) (source string, fitted []string) {
-	fitted = doc.Opt(r, "fitted", nil, doc.ListOf(Name))
+	fitted = doc.Opt(r, "fitted", nil, doc.ListOf(doc.Name))
 	source = doc.Need(r, "source", doc.Text)
 	if source == "" {
 		return source, fitted
@@ -399,8 +391,8 @@ func (mr *machineReader) calibration(r *doc.Reader) {
 	if r.Has("calibration") {
 		c := r.Sub("calibration", false)
 		m.Experiment = doc.Need(c, "experiment", doc.Text)
-		if isPath(m.Experiment) {
-			m.Experiment = beside(c.At("experiment").File, m.Experiment)
+		if doc.IsPath(m.Experiment) {
+			m.Experiment = doc.Beside(c.At("experiment").File, m.Experiment)
 		}
 		c.Done()
 	}

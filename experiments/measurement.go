@@ -100,11 +100,11 @@ func (p *Point) at() results.Point {
 	}
 }
 
-// Records returns the observations of point p: the overhead of a warm hit, of the first one, and
+// Records returns the observations of a point: the overhead of a warm hit, of the first one, and
 // what was published; or the quantities of another kind.
-func (p *Point) Records(m *Measurement) ([]results.Record, error) {
+func Records(p *Point, m *Measurement) ([]results.Record, error) {
 	if p.Kind != KindOverhead {
-		return p.quantities(m)
+		return quantities(p, m)
 	}
 	w := recorder{at: p.at(), role: p.Probe.Role}
 	over := m.Probed.sub(m.Base)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/internal/defect"
 	"kprobesim/results"
 )
 
@@ -36,7 +37,7 @@ func NewReport(p *Plan, outcomes []Outcome) *Report {
 		if o.Err != nil {
 			continue
 		}
-		records, err := o.Point.Records(o.Measurement)
+		records, err := Records(o.Point, o.Measurement)
 		if err == nil {
 			err = r.Set.Add(records...)
 		}
@@ -52,7 +53,7 @@ func NewReport(p *Plan, outcomes []Outcome) *Report {
 func (r *Report) Err() error {
 	var errs []error
 	for _, o := range r.Outcomes {
-		var internal *Internal
+		var internal *defect.Error
 		switch {
 		case o.Err == nil:
 		case errors.As(o.Err, &internal):

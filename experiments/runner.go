@@ -1,11 +1,10 @@
 package experiments
 
 import (
-	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 
+	"kprobesim/internal/defect"
 	"kprobesim/results"
 )
 
@@ -25,18 +24,6 @@ type Runner struct {
 	Workers int // 0 for one a core
 	// Progress, if set, is told after each point; calls do not overlap.
 	Progress func(done, total int, o *Outcome)
-}
-
-// Internal is a defect of this program met while running a point.
-type Internal struct {
-	Point string
-	Value any
-	Stack []byte
-}
-
-// Error names the point.
-func (e *Internal) Error() string {
-	return fmt.Sprintf("point %s: internal error: %v", e.Point, e.Value)
 }
 
 // Run runs every point of the plan and returns one outcome a point, in the order of the plan,
@@ -76,12 +63,12 @@ func (r *Runner) workers(points int) int {
 	return min(n, points)
 }
 
-// one runs a point and turns a panic into an Internal error.
+// one runs a point and turns a panic into an error.
 func (r *Runner) one(p *Point) (o Outcome) {
 	o.Point = p
 	defer func() {
 		if v := recover(); v != nil {
-			o.Measurement, o.Err = nil, &Internal{p.Name, v, debug.Stack()}
+			o.Measurement, o.Err = nil, defect.New(p.Name, v)
 		}
 	}()
 	o.Measurement, o.Err = r.Measure(p)

@@ -45,7 +45,7 @@ func boot(p *Point, body func(*session) error) error {
 		return err
 	}
 	s.k.Bind(s.m)
-	if s.probes, err = kprobes.New(s.m, s.m.Image(), s.k, p.kernelOptions()); err != nil {
+	if s.probes, err = kprobes.New(s.m, s.m.Image(), s.k, kernelOptions(p)); err != nil {
 		return err
 	}
 	var failed error
@@ -74,7 +74,7 @@ func budget(p *Point) clock.Ticks {
 
 // kernelOptions returns the kernel that a mode needs: without boosting and optimization to
 // single-step, without optimization to boost.
-func (p *Point) kernelOptions() kprobes.Options {
+func kernelOptions(p *Point) kprobes.Options {
 	o := kprobes.Default()
 	o.Patching, o.Quiesce, o.Preempt = p.Kernel.Patching, p.Kernel.Quiesce, p.Kernel.Preempt == PreemptFull
 	o.Boost = p.Probe.Mode != Step

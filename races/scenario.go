@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"kprobesim/experiments"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
 )
@@ -106,7 +105,7 @@ func Parse(file string, b []byte) (*Scenario, error) {
 
 func read(r *doc.Reader) *Scenario {
 	s := &Scenario{
-		Name:   doc.Need(r, "name", experiments.Name),
+		Name:   doc.Need(r, "name", doc.Name),
 		Title:  doc.Need(r, "title", doc.Text),
 		CPUs:   int(doc.Need(r, "cpus", doc.Int(1, maxCPUs))),
 		Memory: doc.Opt(r, "memory", 16<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
@@ -183,7 +182,7 @@ func readCaller(r *doc.Reader, cpus int) Caller {
 func readProbe(r *doc.Reader) Probe {
 	defer r.Done()
 	p := Probe{
-		Name:      doc.Need(r, "name", experiments.Name),
+		Name:      doc.Need(r, "name", doc.Name),
 		Target:    doc.Need(r, "target", doc.Text),
 		Offset:    uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
 		MaxActive: int32(doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))),
@@ -211,7 +210,7 @@ const (
 func readVariant(r *doc.Reader) Variant {
 	defer r.Done()
 	return Variant{
-		Name:     doc.Need(r, "name", experiments.Name),
+		Name:     doc.Need(r, "name", doc.Name),
 		ISA:      doc.Opt(r, "isa", amd64, doc.OneOf(i386, amd64)),
 		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2010)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 
-	"kprobesim/experiments"
+	"kprobesim/internal/defect"
 )
 
 // Policies.
@@ -196,7 +195,7 @@ type result struct {
 func guarded(j job, do func(job) result) (r result) {
 	defer func() {
 		if v := recover(); v != nil {
-			r = result{err: &experiments.Internal{Point: fmt.Sprintf("schedules from %d", j.first), Value: v, Stack: debug.Stack()}}
+			r = result{err: defect.New(fmt.Sprintf("schedules from %d", j.first), v)}
 		}
 	}()
 	return do(j)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kprobesim/experiments"
+	"kprobesim/internal/defect"
 )
 
 // schedules is the number of schedules that the tests run of each variant. The full number is run by
@@ -245,7 +245,7 @@ func TestWhatScenariosMustNotDoIsNoticed(t *testing.T) {
 func TestPanicsAreErrors(t *testing.T) {
 	opt := Options{Schedules: 3000, Policy: Random, Workers: 2}
 	_, err := search(&opt, func(c chooser, first, count uint64) ([]Outcome, error) { panic("defect") })
-	var internal *experiments.Internal
+	var internal *defect.Error
 	if !errors.As(err, &internal) || !strings.Contains(err.Error(), "schedules from 0") {
 		t.Errorf("%v", err)
 	}

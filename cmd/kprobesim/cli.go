@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments"
+	"kprobesim/internal/defect"
 )
 
 // Exit codes.
@@ -76,7 +77,7 @@ func (a *app) run(args []string) (code int) {
 
 // code chooses the exit code. Errors without one come from cobra: the command line is wrong.
 func (a *app) code(err error) int {
-	var internal *experiments.Internal
+	var internal *defect.Error
 	if errors.As(err, &internal) {
 		fmt.Fprintf(a.err, "%s", internal.Stack)
 		return exitInternal
