@@ -107,12 +107,12 @@ func TestOwnFilesFromAnyPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, dir, "my.elf", string(image))
-	machine, err := own.ReadFile("machines/xeon-e5410.toml")
+	_, machine, err := readNamed("machines", "machine", "xeon-e5410", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, dir, "my.toml", strings.Replace(string(machine), `name = "xeon-e5410"`, `name = "mine"`, 1))
-	text, err := own.ReadFile(e5410 + ".toml")
+	_, text, err := readNamed(".", "experiment", e5410, "")
 	if err != nil {
 		t.Fatal(err)
 	}

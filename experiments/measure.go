@@ -15,11 +15,11 @@ func MeasurePoint(p *Point) (*Measurement, error) { return observed(p, nil) }
 
 // observed is MeasurePoint with an observer that watch makes when the machine has booted; neither may
 // change anything.
-func observed(p *Point, watch func(*session) cpus.Observer) (*Measurement, error) {
+func observed(p *Point, watch func(*sim.Machine) cpus.Observer) (*Measurement, error) {
 	m := &Measurement{}
 	err := boot(p, func(s *session) error {
 		if watch != nil {
-			s.observer = watch(s)
+			s.observer = watch(s.m)
 			s.observe(s.observer)
 		}
 		return kindOf(p.Kind).measure(s, m)

@@ -199,7 +199,7 @@ func FuzzPlan(f *testing.F) {
 	f.Add(toyMachine, "machine.event.trap.cycles=1/3")
 	l := toyLoader()
 	f.Fuzz(func(t *testing.T, text, set string) {
-		l.docs = nil
+		l.Forget()
 		file := write(t, dir, "toy.toml", text)
 		p, err := l.Plan(file, []string{set})
 		if err == nil && len(p.Points) == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/sim"
 )
 
 // steps counts what it is told of.
@@ -28,7 +29,7 @@ func TestResultsAreTheSameEverywhere(t *testing.T) {
 func sameEverywhere(t *testing.T, name string) {
 	var seen steps
 	watched := func(p *Point) (*Measurement, error) {
-		return observed(p, func(*session) cpus.Observer { return &seen })
+		return observed(p, func(*sim.Machine) cpus.Observer { return &seen })
 	}
 	var sets []string
 	if testing.Short() {

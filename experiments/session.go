@@ -61,6 +61,11 @@ func boot(p *Point, body func(*session) error) error {
 	return errors.Join(ran, failed)
 }
 
+// Boot boots the machine of p and runs body on the boot task of its kernel.
+func Boot(p *Point, body func(*sim.Machine, *sim.Call) error) error {
+	return boot(p, func(s *session) error { return body(s.m, s.call) })
+}
+
 // budget returns the simulated time that a point may take.
 func budget(p *Point) clock.Ticks {
 	t := new(big.Int).Mul(big.NewInt(p.Budget), big.NewInt(p.Machine.CPU.Hz))

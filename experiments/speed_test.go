@@ -3,6 +3,8 @@ package experiments
 import (
 	"errors"
 	"testing"
+
+	"kprobesim/sim"
 )
 
 // speedLoops are the guest's loops for measuring the simulator itself, each in a call of a few
@@ -32,27 +34,27 @@ func speedSession(tb testing.TB, experiment, symbol string, table bool, body fun
 	if err != nil {
 		tb.Fatal(err)
 	}
-	err = boot(&p.Points[0], func(s *session) error {
-		fn, ok := s.m.Image().Symbol(symbol)
+	err = Boot(&p.Points[0], func(m *sim.Machine, c *sim.Call) error {
+		fn, ok := m.Image().Symbol(symbol)
 		if !ok {
 			return errors.New("no function " + symbol)
 		}
 		var at uint64
 		if table {
 			var err error
-			if at, err = s.m.Alloc(chaseBytes, 4096); err != nil {
+			if at, err = m.Alloc(chaseBytes, 4096); err != nil {
 				return err
 			}
-			if _, err = s.call.InvokeSym("speed_chase_init", at); err != nil {
+			if _, err = c.InvokeSym("speed_chase_init", at); err != nil {
 				return err
 			}
 		}
 		args := []uint64{0, at}
 		run := func(n uint64) uint64 {
 			args[0] = n
-			before := s.m.CPU(0).Counters().Instructions
-			s.call.Invoke(fn.Addr, args...)
-			return s.m.CPU(0).Counters().Instructions - before
+			before := m.CPU(0).Counters().Instructions
+			c.Invoke(fn.Addr, args...)
+			return m.CPU(0).Counters().Instructions - before
 		}
 		run(chaseBytes / 64) // once around: caches, predictors and decoded blocks are warm
 		return body(run)

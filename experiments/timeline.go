@@ -19,10 +19,10 @@ import (
 // interrupts, quiescent states and the steps of every change of text.
 func Timeline(p *Point, w io.Writer) error {
 	var rec *watcher
-	_, err := observed(p, func(s *session) cpus.Observer {
+	_, err := observed(p, func(m *sim.Machine) cpus.Observer {
 		title := fmt.Sprintf("%s, point %s, on %s", p.Experiment, p.Label, p.Machine.Name)
-		rec = newWatcher(s.m.Image(), s.m.ISA(), s.m.CPUs(), p.Machine.CPU.Hz, title)
-		s.m.Watch(rec.event)
+		rec = newWatcher(m.Image(), m.ISA(), m.CPUs(), p.Machine.CPU.Hz, title)
+		m.Watch(rec.event)
 		return rec
 	})
 	if err != nil {
