@@ -1,8 +1,16 @@
-// Package experiments turns experiment files into measurements: it reads and checks them, plans one
-// point for every probe and every combination of a sweep, runs the points in parallel, each on a
-// simulated machine of its own, and makes records, tables and figures of what came out. Beside the
-// Go code stand the experiment files (*.toml) and the machine descriptions (machines/*.toml); the
-// program carries them, so that they are found by name.
+// Package experiments holds the experiment files (*.toml) and the machine descriptions (machines/*.toml)
+// of this program, which carries them, so that they are found by name wherever it runs. Its tests hold
+// these files against what was published.
+//
+// The packages below it turn a file into a measurement, each using those before it:
+//
+//	schema       what a file says, as types: experiment, kernel, workload, probe, plan, point
+//	kinds        what is measured: each kind with its keys, its measurement, its table and figures
+//	planning     from the name of a file to a plan: bases, settings, sweeps, collections, checks
+//	running      the points of a plan, several at a time
+//	timelines    what every CPU did during a point
+//	reports      records, tables, figures, the results directory
+//	calibration  fits the numbers of a machine that are marked fitted
 //
 // # Experiment files
 //

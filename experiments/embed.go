@@ -38,30 +38,7 @@ func ownNames(folder string) []string {
 func Machines() []string { return ownNames("machines") }
 
 // Experiments returns the names of the experiment files of this program.
-func Experiments() []string { return ownNames(".") }
-
-// ExperimentTitle returns the title of an experiment of this program, and MachineTitle that of a machine.
-func (l *Loader) ExperimentTitle(name string) (string, error) {
-	return l.title("experiment", ".", name)
-}
-
-// MachineTitle returns the title of a machine description of this program.
-func (l *Loader) MachineTitle(name string) (string, error) {
-	return l.title("machine", "machines", name)
-}
-
-// title reads the title of a file of this program, without checking the rest of it.
-func (l *Loader) title(what, folder, name string) (string, error) {
-	root, err := l.document(what, folder, name, "")
-	if err != nil {
-		return "", err
-	}
-	n := root.Get("title")
-	if n == nil {
-		return "", fmt.Errorf("%s %s has no title", what, name)
-	}
-	return doc.Text(n)
-}
+func Names() []string { return ownNames(".") }
 
 // readOwn returns the file of a name under folder, for instance machines.
 func readOwn(folder, what, name string) (file string, b []byte, err error) {
@@ -77,7 +54,7 @@ func readOwn(folder, what, name string) (file string, b []byte, err error) {
 
 // readNamed reads an experiment or a machine description by name or path. A relative path starts at
 // base.
-func readNamed(folder, what, name, base string) (file string, b []byte, err error) {
+func Read(folder, what, name, base string) (file string, b []byte, err error) {
 	if !doc.IsPath(name) {
 		return readOwn(folder, what, name)
 	}
@@ -85,7 +62,7 @@ func readNamed(folder, what, name, base string) (file string, b []byte, err erro
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(base, file)
 	}
-	if b, err = readLimited(file); err != nil {
+	if b, err = ReadLimited(file); err != nil {
 		err = fmt.Errorf("%s: %w", what, err)
 	}
 	return file, b, err
@@ -95,7 +72,7 @@ func readNamed(folder, what, name, base string) (file string, b []byte, err erro
 const maxFile = 64 << 20
 
 // readLimited reads a file that is not absurdly large.
-func readLimited(file string) ([]byte, error) {
+func ReadLimited(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -1,4 +1,4 @@
-package experiments
+package experiments_test
 
 import (
 	"encoding/hex"
@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/planning"
 	"kprobesim/internal/clock"
+	"kprobesim/machines"
 	"kprobesim/mmu"
 )
 
@@ -88,7 +91,7 @@ type publishedLoop struct {
 }
 
 func TestPublishedLoops(t *testing.T) {
-	alone(t)
+	exptest.Alone(t)
 	for _, machine := range []struct {
 		name  string
 		loops []publishedLoop
@@ -99,7 +102,7 @@ func TestPublishedLoops(t *testing.T) {
 		{"xeon-e5410-i386", publishedLoopsE5410i386},
 	} {
 		for _, model := range []string{cpus.Throughput, cpus.Window} {
-			m, err := NewLoader().Machine(machine.name, ".", nil)
+			m, err := planning.NewLoader().Machine(machine.name, ".", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,14 +120,14 @@ func TestPublishedLoops(t *testing.T) {
 }
 
 // loopCycles runs a loop and returns the cycles of a warm repetition.
-func loopCycles(t *testing.T, m *Machine, code string) float64 {
+func loopCycles(t *testing.T, m *machines.Machine, code string) float64 {
 	t.Helper()
 	const pa, n = 0x200000, 10000
 	b, err := hex.DecodeString(code)
 	if err != nil {
 		t.Fatal(err)
 	}
-	isa := NewLoader().isa(m.ISA)
+	isa := planning.NewLoader().ISA(m.ISA)
 	mem := mmu.NewMemory(16 << 20)
 	root, err := isa.Tables(mem, 15<<20, isa.Maps)
 	if err != nil {

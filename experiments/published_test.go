@@ -1,10 +1,15 @@
-package experiments
+package experiments_test
 
 import (
 	"math"
 	"slices"
 	"testing"
 
+	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/results"
 )
@@ -34,12 +39,12 @@ var publishedRows = []struct {
 func TestPredictionsMeetThePublishedFigures(t *testing.T) {
 	var missed []float64
 	for _, row := range publishedRows {
-		p, err := NewLoader().Plan(row.name, nil)
+		p, err := planning.NewLoader().Plan(row.name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var fitted []string
-		for _, o := range (&Runner{Measure: MeasurePoint}).Run(p) {
+		for _, o := range (&running.Runner{Measure: kinds.Measure}).Run(p) {
 			pub := o.Point.Probe.Published
 			if o.Err != nil || pub == nil {
 				t.Errorf("%s, %s: published %v, %v", row.name, o.Point.Name, pub, o.Err)
@@ -76,7 +81,7 @@ const fitError = 0.03
 
 // Every experiment with a published figure is a row that is held, and part of the collection.
 func TestEveryPublishedRowIsHeld(t *testing.T) {
-	all, err := NewLoader().Plan("overhead-published", nil)
+	all, err := planning.NewLoader().Plan("overhead-published", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +92,12 @@ func TestEveryPublishedRowIsHeld(t *testing.T) {
 	if !slices.Equal(all.Collected, rows) {
 		t.Errorf("overhead-published collects %v, held are %v", all.Collected, rows)
 	}
-	for _, name := range Experiments() {
-		p, err := NewLoader().Plan(name, nil)
+	for _, name := range experiments.Names() {
+		p, err := planning.NewLoader().Plan(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		published := slices.ContainsFunc(p.Points, func(pt Point) bool { return pt.Probe.Published != nil })
+		published := slices.ContainsFunc(p.Points, func(pt schema.Point) bool { return pt.Probe.Published != nil })
 		if len(p.Collected) == 0 && published != slices.Contains(rows, name) {
 			t.Errorf("%s: published figures %v, held %v", name, published, !published)
 		}
@@ -100,8 +105,8 @@ func TestEveryPublishedRowIsHeld(t *testing.T) {
 }
 
 // microsPerHit returns what one hit costs in microseconds.
-func microsPerHit(o Outcome) float64 {
-	over := o.Measurement.Probed.sub(o.Measurement.Base)
+func microsPerHit(o running.Outcome) float64 {
+	over := o.Measurement.Probed.Sub(o.Measurement.Base)
 	cycles := float64(over.Time) / float64(clock.PerCycle) / float64(o.Measurement.Hits)
 	return cycles * 1e6 / float64(o.Point.Machine.CPU.Hz)
 }

@@ -1,9 +1,14 @@
-package experiments
+package experiments_test
 
 import (
 	"errors"
 	"testing"
 
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
 	"kprobesim/sim"
 )
 
@@ -23,18 +28,18 @@ const chaseBytes = 4 << 20
 
 // speedISAs are the experiments whose machines run the loops, one an instruction set; prefix names them.
 var speedISAs = []struct{ prefix, experiment string }{
-	{"", e5410}, {"i386-", "overhead-xeon-e5410-i386"},
+	{"", exptest.E5410}, {"i386-", "overhead-xeon-e5410-i386"},
 }
 
 // speedSession boots the machine of an experiment, with its whole kernel and all of its timing, and gives
 // body a function that runs one call of a loop and returns its instructions.
 func speedSession(tb testing.TB, experiment, symbol string, table bool, body func(run func(n uint64) uint64) error) {
 	tb.Helper()
-	p, err := NewLoader().Plan(experiment, []string{"budget=3600 s"})
+	p, err := planning.NewLoader().Plan(experiment, []string{"budget=3600 s"})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	err = Boot(&p.Points[0], func(m *sim.Machine, c *sim.Call) error {
+	err = kinds.Boot(&p.Points[0], func(m *sim.Machine, c *sim.Call) error {
 		fn, ok := m.Image().Symbol(symbol)
 		if !ok {
 			return errors.New("no function " + symbol)
@@ -85,19 +90,10 @@ func BenchmarkSpeed(b *testing.B) {
 	}
 }
 
-// alone leaves a test of one machine on one goroutine out of make race, which is where -short is used:
-// there is nothing to race with.
-func alone(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: one machine on one goroutine")
-	}
-}
-
 // TestNoAllocation runs each loop for more than a million instructions: the host allocates for the
 // call and for timer interrupts, and nothing for an instruction.
 func TestNoAllocation(t *testing.T) {
-	alone(t)
+	exptest.Alone(t)
 	for _, isa := range speedISAs {
 		for _, l := range speedLoops {
 			t.Run(isa.prefix+l.name, func(t *testing.T) { noAllocation(t, isa.experiment, l.symbol, l.table) })
@@ -122,11 +118,11 @@ func noAllocation(t *testing.T, experiment, symbol string, table bool) {
 // measured, and reported.
 func BenchmarkExperiment(b *testing.B) {
 	for b.Loop() {
-		p, err := NewLoader().Plan(e5410, nil)
+		p, err := planning.NewLoader().Plan(exptest.E5410, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := NewReport(p, (&Runner{Measure: MeasurePoint}).Run(p)).Err(); err != nil {
+		if err := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p)).Err(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kprobesim/experiments"
+	"kprobesim/experiments/calibration"
+	"kprobesim/experiments/running"
 )
 
 func (a *app) calibrateCmd() *cobra.Command {
@@ -20,11 +21,11 @@ have to leave its range to meet the figures, the proposal says so and the exit c
 	}
 	sets, workers := setFlag(c), workersFlag(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		cal, err := experiments.NewCalibration(a.loader, args[0], *sets...)
+		cal, err := calibration.New(a.loader, args[0], *sets...)
 		if err != nil {
 			return fail(exitUsage, err)
 		}
-		runner := &experiments.Runner{Measure: a.measure, Workers: *workers}
+		runner := &running.Runner{Measure: a.measure, Workers: *workers}
 		cal.Log = func(line string) { fmt.Fprintln(a.err, line) }
 		fit, err := cal.Fit(runner)
 		if err != nil {

@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/schema"
 	"kprobesim/results"
 )
 
@@ -20,11 +23,11 @@ func (a *app) plotCmd() *cobra.Command {
 		Args:  atLeastOne("a results directory, such as out/NAME"),
 	}
 	figures := c.Flags().StringSlice("figures", nil,
-		"figures to draw (default: those the directory has): "+strings.Join(experiments.FigureNames(), ", "))
+		"figures to draw (default: those the directory has): "+strings.Join(kinds.FigureNames(), ", "))
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		var errs []error
 		for _, dir := range args {
-			err := experiments.Redraw(dir, *figures)
+			err := reports.Redraw(dir, *figures)
 			if err == nil {
 				fmt.Fprintf(a.out, "figures are in %s\n", dir)
 			}
@@ -49,7 +52,7 @@ named with old and new value. A baseline changes only with --update.`,
 	update := c.Flags().Bool("update", false, "write the results as the new baselines")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			args = experiments.Experiments()
+			args = experiments.Names()
 		}
 		plans, err := a.plans(args, *sets)
 		if err != nil {
@@ -77,7 +80,7 @@ func worst(errs []error) error {
 }
 
 // checkPlan compares one experiment with its baseline, or replaces the baseline.
-func (a *app) checkPlan(p *experiments.Plan, file string, workers int, update bool) error {
+func (a *app) checkPlan(p *schema.Plan, file string, workers int, update bool) error {
 	var base *results.Set
 	var err error
 	if !update {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/running"
 	"kprobesim/internal/defect"
 )
 
@@ -42,8 +44,8 @@ func fail(code int, err error) error {
 // app is one run of the command.
 type app struct {
 	out, err io.Writer
-	loader   *experiments.Loader
-	measure  experiments.Measure // what runs a point
+	loader   *planning.Loader
+	measure  running.Measure // what runs a point
 }
 
 // run executes the command line args and returns the exit code.
@@ -53,8 +55,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 func newApp(stdout, stderr io.Writer) *app {
 	return &app{
-		out: stdout, err: stderr, loader: experiments.NewLoader(),
-		measure: experiments.MeasurePoint,
+		out: stdout, err: stderr, loader: planning.NewLoader(),
+		measure: kinds.Measure,
 	}
 }
 

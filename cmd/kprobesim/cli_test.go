@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 )
 
@@ -27,21 +30,21 @@ func several() []string {
 }
 
 // fake measures without simulating: every hit costs cost cycles, all of them dispatch.
-func fake(cost int64) experiments.Measure {
-	return func(p *experiments.Point) (*experiments.Measurement, error) {
+func fake(cost int64) running.Measure {
+	return func(p *schema.Point) (*kinds.Measurement, error) {
 		n := p.Workload.Hits
-		phases := make([]clock.Ticks, len(experiments.Phases(p.ISA)))
-		base := experiments.Sample{Time: clock.FromCycles(10 * n), Instructions: 5 * n, Phases: append([]clock.Ticks(nil), phases...)}
+		phases := make([]clock.Ticks, len(kinds.Phases(p.ISA)))
+		base := kinds.Sample{Time: clock.FromCycles(10 * n), Instructions: 5 * n, Phases: append([]clock.Ticks(nil), phases...)}
 		phases[1] = clock.FromCycles(cost * n)
-		probed := experiments.Sample{Time: base.Time + phases[3], Instructions: 50 * n, Phases: phases}
-		first := experiments.Sample{Time: clock.FromCycles(5 * cost), Instructions: 60}
-		return &experiments.Measurement{Hits: n, Base: base, Probed: probed, First: first, State: p.Probe.Mode}, nil
+		probed := kinds.Sample{Time: base.Time + phases[3], Instructions: 50 * n, Phases: phases}
+		first := kinds.Sample{Time: clock.FromCycles(5 * cost), Instructions: 60}
+		return &kinds.Measurement{Hits: n, Base: base, Probed: probed, First: first, State: p.Probe.Mode}, nil
 	}
 }
 
 // failing fails on point k and measures the others.
-func failing(err error) experiments.Measure {
-	return func(p *experiments.Point) (*experiments.Measurement, error) {
+func failing(err error) running.Measure {
+	return func(p *schema.Point) (*kinds.Measurement, error) {
 		if p.Label == "k" {
 			if err == nil {
 				panic("broken invariant")
@@ -53,7 +56,7 @@ func failing(err error) experiments.Measure {
 }
 
 // command runs the command with a measure of its own.
-func command(m experiments.Measure, args ...string) (code int, stdout, stderr string) {
+func command(m running.Measure, args ...string) (code int, stdout, stderr string) {
 	var out, errOut bytes.Buffer
 	a := newApp(&out, &errOut)
 	if m != nil {
@@ -71,7 +74,7 @@ func TestExitCodes(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	for _, c := range []struct {
 		name    string
-		measure experiments.Measure
+		measure running.Measure
 		args    []string
 		code    int
 		says    string // on the error stream, or on the other for code 0
@@ -126,7 +129,7 @@ func TestFailedPointKeepsTheOthers(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stdout, "\nro ") {
 		t.Errorf("exit code %d, table\n%s", code, stdout)
 	}
-	csv, err := os.ReadFile(filepath.Join(out, experiment, experiments.ResultsName))
+	csv, err := os.ReadFile(filepath.Join(out, experiment, reports.ResultsName))
 	if err != nil || strings.Contains(string(csv), ",k,") || !strings.Contains(string(csv), ",b,") {
 		t.Errorf("results are %s, %v", csv, err)
 	}

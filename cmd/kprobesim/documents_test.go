@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
 	"kprobesim/results"
 )
 
@@ -155,11 +158,11 @@ func runWith(t *testing.T, sets ...string) *results.Set {
 // runSet runs an experiment with settings.
 func runSet(t *testing.T, name string, sets []string) *results.Set {
 	t.Helper()
-	p, err := experiments.NewLoader().Plan(name, sets)
+	p, err := planning.NewLoader().Plan(name, sets)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := experiments.NewReport(p, (&experiments.Runner{Measure: experiments.MeasurePoint}).Run(p))
+	r := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p))
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}

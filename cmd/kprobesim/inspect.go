@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments"
+	"kprobesim/experiments/schema"
 	"kprobesim/races"
 )
 
@@ -18,7 +19,7 @@ func (a *app) listCmd() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			errs := []error{
-				a.listTitled("experiments", experiments.Experiments(), a.loader.ExperimentTitle),
+				a.listTitled("experiments", experiments.Names(), a.loader.ExperimentTitle),
 				a.listTitled("machines", experiments.Machines(), a.loader.MachineTitle),
 			}
 			errs = append(errs, a.listTitled("scenarios", races.Names(), func(name string) (string, error) {
@@ -85,7 +86,7 @@ func (a *app) validateCmd() *cobra.Command {
 }
 
 // pointNames lists the points of a plan, shortened when there are many.
-func pointNames(p *experiments.Plan) string {
+func pointNames(p *schema.Plan) string {
 	var names []string
 	for i, pt := range p.Points {
 		if i == 12 {

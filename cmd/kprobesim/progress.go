@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"kprobesim/experiments"
+	"kprobesim/experiments/running"
 )
 
 // progress tells how far an experiment is: on a terminal one line that is written over, elsewhere
@@ -31,7 +31,7 @@ func isTerminal(w io.Writer) bool {
 }
 
 // point reports one finished point.
-func (p *progress) point(done, total int, o *experiments.Outcome) {
+func (p *progress) point(done, total int, o *running.Outcome) {
 	state := "ok"
 	if o.Err != nil {
 		state = "failed"

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"kprobesim/experiments"
+	"kprobesim/experiments/calibration"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/running"
 	"kprobesim/results"
 )
 
@@ -53,11 +56,11 @@ func rowsTable(t *testing.T) string {
 // refitted fits a machine's numbers under settings, and returns the settings with what was found.
 func refitted(t *testing.T, machine string, sets []string) (all []string, values []int64) {
 	t.Helper()
-	c, err := experiments.NewCalibration(experiments.NewLoader(), machine, sets...)
+	c, err := calibration.New(planning.NewLoader(), machine, sets...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fit, err := c.Fit(&experiments.Runner{Measure: experiments.MeasurePoint})
+	fit, err := c.Fit(&running.Runner{Measure: kinds.Measure})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +176,7 @@ func deliveryTable(t *testing.T) string {
 // parameters returns what a machine's exceptions take, in whole cycles.
 func parameters(t *testing.T, machine string) map[string]int64 {
 	t.Helper()
-	m, err := experiments.NewLoader().Machine(machine, "", nil)
+	m, err := planning.NewLoader().Machine(machine, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kprobesim/experiments"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 	"kprobesim/results"
 )
 
@@ -39,8 +41,8 @@ A point that fails does not keep the others from being reported.`,
 }
 
 // plans reads every experiment before the first one runs, and reports every mistake in all of them.
-func (a *app) plans(names, sets []string) ([]*experiments.Plan, error) {
-	var plans []*experiments.Plan
+func (a *app) plans(names, sets []string) ([]*schema.Plan, error) {
+	var plans []*schema.Plan
 	var errs []error
 	seen := map[string]string{}
 	for _, name := range names {
@@ -59,7 +61,7 @@ func (a *app) plans(names, sets []string) ([]*experiments.Plan, error) {
 }
 
 // runPlan runs one experiment and reports it.
-func (a *app) runPlan(p *experiments.Plan, out string, workers int, accounts bool) error {
+func (a *app) runPlan(p *schema.Plan, out string, workers int, accounts bool) error {
 	r := a.measureAll(p, workers)
 	for _, t := range r.Tables() {
 		fmt.Fprintln(a.out, t.Text())
@@ -80,10 +82,10 @@ func (a *app) runPlan(p *experiments.Plan, out string, workers int, accounts boo
 }
 
 // measureAll runs the points of a plan with progress on the error stream.
-func (a *app) measureAll(p *experiments.Plan, workers int) *experiments.Report {
+func (a *app) measureAll(p *schema.Plan, workers int) *reports.Report {
 	progress := newProgress(a.err, p.Name)
-	runner := &experiments.Runner{Measure: a.measure, Workers: workers, Progress: progress.point}
+	runner := &running.Runner{Measure: a.measure, Workers: workers, Progress: progress.point}
 	outcomes := runner.Run(p)
 	progress.done()
-	return experiments.NewReport(p, outcomes)
+	return reports.New(p, outcomes)
 }

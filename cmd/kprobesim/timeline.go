@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kprobesim/experiments"
+	"kprobesim/experiments/timelines"
 )
 
 func (a *app) timelineCmd() *cobra.Command {
@@ -33,7 +33,7 @@ ui.perfetto.dev, or look at it with protoc --decode_raw.`,
 			return fail(exitUsage, err)
 		}
 		var b bytes.Buffer
-		if err := experiments.Timeline(pt, &b); err != nil {
+		if err := timelines.Write(pt, &b); err != nil {
 			return fail(exitFailed, fmt.Errorf("timeline of point %s: %w", pt.Name, err))
 		}
 		if err := os.WriteFile(*out, b.Bytes(), 0o644); err != nil {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
 )
 
 func (a *app) traceCmd() *cobra.Command {
@@ -37,14 +38,14 @@ source line, disassembly, cost and why. By default it is the last hit of the war
 			return fail(exitUsage, err)
 		}
 		w := bufio.NewWriter(a.out)
-		err = experiments.Trace(pt, n, w)
+		err = kinds.Trace(pt, n, w)
 		return fail(exitFailed, errors.Join(err, w.Flush()))
 	}
 	return c
 }
 
 // traceHit chooses the hit to trace.
-func traceHit(pt *experiments.Point, hit int64, cold bool) (int64, error) {
+func traceHit(pt *schema.Point, hit int64, cold bool) (int64, error) {
 	last := 1 + pt.Workload.Warmup + pt.Workload.Hits
 	switch {
 	case cold && hit > 1:

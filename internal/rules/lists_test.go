@@ -35,14 +35,10 @@ const readKey = `\b(?:Need|Opt|Sub|Has|List|count|cycles|hertz|into)\((?:\w+, )?
 // readers returns the code that reads experiments and machine descriptions.
 func readers(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root(t), "experiments", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var code strings.Builder
-	for _, f := range files {
-		if !strings.HasSuffix(f, "_test.go") {
-			code.WriteString(read(t, "experiments/"+filepath.Base(f)))
+	for _, s := range sources(t) {
+		if h := house(s.dir()); !s.test() && (h == "experiments" || h == "machines") && s.dir() != "experiments/exptest" {
+			code.WriteString(read(t, s.name))
 		}
 	}
 	return code.String()

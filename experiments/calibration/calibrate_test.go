@@ -1,0 +1,131 @@
+package calibration_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/calibration"
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+)
+
+func TestCalibration(t *testing.T) {
+	file := exptest.ToyFiles(t)
+	l := exptest.ToyLoader()
+	c, err := calibration.New(l, strings.Replace(file, "toy.toml", "machine.toml", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit, err := c.Fit(&running.Runner{Measure: exptest.ToyMeasure})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 0.99 us at 2 GHz are 1980 cycles; the toy charges twice the trap and one cycle for its name.
+	if fit.Cycles[0] != 989 {
+		t.Errorf("trap fitted to %v cycles, want 989", fit.Cycles)
+	}
+	exptest.Golden(t, "proposal.toml", strings.ReplaceAll(fit.Proposal(), strings.TrimSuffix(file, "toy.toml"), ""))
+}
+
+// The experiment of a fit is run under the settings that are given with it.
+func TestCalibrationWithSettings(t *testing.T) {
+	file := exptest.ToyFiles(t)
+	half := func(p *schema.Point) (*kinds.Measurement, error) {
+		m, err := exptest.ToyMeasure(p)
+		if p.Machine.CPU.Events["mispredict"] == 99*60 {
+			m.Probed.Time += clock.Ticks(m.Hits) * 980 * 60
+		}
+		return m, err
+	}
+	c, err := calibration.New(exptest.ToyLoader(), strings.Replace(file, "toy.toml", "machine.toml", 1), "machine.event.mispredict.cycles=99")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit, err := c.Fit(&running.Runner{Measure: half})
+	if err != nil || fit.Cycles[0] != 499 {
+		t.Errorf("fitted %+v, %v; want 499 cycles", fit, err)
+	}
+}
+
+// A machine is fitted on an experiment with figures of its own.
+func TestCalibrationOnACollection(t *testing.T) {
+	dir := filepath.Dir(exptest.CollectionFiles(t))
+	machine := exptest.Write(t, dir, "machine.toml", strings.Replace(exptest.ToyMachine, `"./toy.toml"`, `"./both.toml"`, 1))
+	_, err := calibration.New(exptest.ToyLoader(), machine)
+	if err == nil || !strings.Contains(err.Error(), "collects others") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A fit that would have to leave the range of a number stops at its end and says so; other numbers are
+// fitted as well as they can be without it.
+func TestCalibrationStopsAtABound(t *testing.T) {
+	for _, c := range []struct {
+		name, trap string
+		extra      int64 // cycles that every hit takes beside the trap
+		want       []int64
+		stop       string
+	}{
+		{"one number", `trap = { cycles = 100, fitted = ["k"], source = "fitted: k" }`, 5000, []int64{0}, "event.trap.cycles stopped at 0 cycles"},
+		{"one of two", `trap = { cycles = 100, fitted = ["k"], source = "fitted: k" }`, 900, []int64{0, 1080}, "event.mispredict.cycles stopped at 0 cycles"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := exptest.ToyFiles(t)
+			text := exptest.ToyMachine
+			if len(c.want) == 2 {
+				text = strings.Replace(text, `mispredict = { cycles = "15", source = "book: 7" }`, `mispredict = { cycles = "15", fitted = ["b"], source = "fitted: b" }`, 1)
+			}
+			machine := exptest.Write(t, filepath.Dir(file), "machine.toml", text)
+			costly := func(p *schema.Point) (*kinds.Measurement, error) {
+				m, err := exptest.ToyMeasure(p)
+				per := clock.FromCycles(c.extra) + p.Machine.CPU.Events["mispredict"]
+				m.Probed.Time = m.Base.Time + clock.Ticks(m.Hits)*per
+				if p.Name == "k" {
+					m.Probed.Time += clock.Ticks(m.Hits) * p.Machine.CPU.Events["trap"]
+				}
+				return m, err
+			}
+			cal, err := calibration.New(exptest.ToyLoader(), machine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fit, err := cal.Fit(&running.Runner{Measure: costly})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = fit.Proposal()
+			if !slices.Equal(fit.Cycles, c.want) || !strings.Contains(text, "# NOT MET: "+c.stop) {
+				t.Errorf("fitted to %v, want %v with %q in\n%s", fit.Cycles, c.want, c.stop, text)
+			}
+		})
+	}
+}
+
+// A fit moves the events that are tied to a fitted one with it.
+func TestTiedEventIsFitted(t *testing.T) {
+	file := exptest.ToyFiles(t)
+	machine := exptest.Write(t, filepath.Dir(file), "machine.toml", exptest.TiedMachine(`same_as = "trap", source = "book: 7"`))
+	both := func(p *schema.Point) (*kinds.Measurement, error) {
+		m, err := exptest.ToyMeasure(p)
+		m.Probed.Time += clock.Ticks(m.Hits) * p.Machine.CPU.Events["mispredict"]
+		return m, err
+	}
+	c, err := calibration.New(exptest.ToyLoader(), machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit, err := c.Fit(&running.Runner{Measure: both})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 1980 cycles, of which the toy charges two for its name, are the trap twice and once more as the
+	// tied event.
+	if len(fit.Cycles) != 1 || fit.Cycles[0] != 659 {
+		t.Errorf("fitted to %v, want one number, 659", fit.Cycles)
+	}
+}

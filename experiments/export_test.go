@@ -1,4 +1,0 @@
-package experiments
-
-// Forget drops the files that were read, so that the next plan reads them again.
-func (l *Loader) Forget() { l.docs = nil }

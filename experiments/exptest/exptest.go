@@ -1,0 +1,59 @@
+package exptest
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// pointOf returns a point of an experiment of the program, or of a file, with settings.
+func PointOf(t *testing.T, name, point string, sets ...string) *schema.Point {
+	t.Helper()
+	p, err := planning.NewLoader().Plan(name, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pt, err := p.Point(point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pt
+}
+
+// golden compares got with testdata/name.
+func Golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		if err := os.WriteFile(file+".got", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Errorf("%s differs: see %s.got, or run with -update; got\n%s", file, file, got)
+	}
+}
+
+// write puts a file into a fresh folder and returns its path.
+func Write(t testing.TB, dir, name, text string) string {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,108 @@
+package kinds
+
+import (
+	"slices"
+
+	"kprobesim/cpus"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+)
+
+// account is what a CPU spends time on.
+type account uint8
+
+const (
+	ForWorkload account = iota
+	ForUser
+	ForProbes
+	forInterrupts
+	forStop
+	forKernel
+	forIdle
+	accounts
+)
+
+// accountNames are the columns of the accounts.
+func AccountNames() []string {
+	return []string{
+		ForWorkload: "workload", ForUser: "user", ForProbes: "probes", forInterrupts: "interrupts",
+		forStop: "stop_machine", forKernel: "kernel", forIdle: "idle",
+	}
+}
+
+// Accounts is the time of one CPU in the measured stretch by what it was spent on.
+type Accounts [accounts]clock.Ticks
+
+// accountOf says what code of a phase in an exception context serves. The entry and the return of
+// exceptions serve probes and interrupts alike: there the context decides.
+func accountOf(phase string, context int) account {
+	switch phase {
+	case schema.WorkloadPhase:
+		return ForWorkload
+	case schema.UserPhase:
+		return ForUser
+	case "idle":
+		return forIdle
+	case "stop":
+		return forStop
+	case "irq":
+		return forInterrupts
+	}
+	if slices.Contains(ProbePhases(), phase) {
+		return ForProbes
+	}
+	switch context {
+	case cpus.Breakpoint, cpus.SingleStep:
+		return ForProbes
+	case cpus.Interrupted:
+		return forInterrupts
+	}
+	return forKernel
+}
+
+// probePhases are the phases of code that only probes execute.
+func ProbePhases() []string { return []string{"dispatch", "handler", "step", "kretprobe", "detour"} }
+
+// reading is what the counters of all CPUs say at a time.
+type reading struct {
+	at  clock.Ticks
+	all []cpus.Counters
+}
+
+// settle lets the other CPUs catch up with the caller's, which is ahead after work that is charged.
+func (s *session) settle() error {
+	if s.m.CPUs() == 1 {
+		return nil
+	}
+	_, err := s.call.InvokeSym("catch_up")
+	return err
+}
+
+// read takes a reading. A CPU that sleeps has counted up to when it fell asleep.
+func (s *session) read() reading {
+	r := reading{at: s.m.Now()}
+	for i := range s.m.CPUs() {
+		r.all = append(r.all, *s.m.CPU(i).Counters())
+	}
+	return r
+}
+
+// account adds up what every CPU spent its time on from one reading to another.
+func (s *session) account(from, to reading) []Accounts {
+	out := make([]Accounts, len(to.all))
+	for i := range out {
+		d := to.all[i].Sub(&from.all[i])
+		var busy clock.Ticks
+		for context := range d.Time {
+			for phase, name := range s.p.ISA.Phases {
+				a := accountOf(name, context)
+				out[i][a] += d.Time[context][phase]
+				if a != forIdle {
+					busy += d.Time[context][phase]
+				}
+			}
+		}
+		out[i][forIdle] = max(out[i][forIdle], to.at-from.at-busy)
+	}
+	return out
+}

@@ -1,0 +1,30 @@
+package kinds_test
+
+import (
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/internal/clock"
+)
+
+// TestAccountsOfUserMode has the time of CPUs that compute in user mode counted as that.
+func TestAccountsOfUserMode(t *testing.T) {
+	for _, load := range []string{kinds.LoadBusy, kinds.LoadUser} {
+		p := exptest.SmallPoint(t, kinds.Latency, "o", "workload.load="+load)
+		m, err := kinds.Measure(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range m.Accounts {
+			mine, other := kinds.ForWorkload, kinds.ForUser
+			if load == kinds.LoadUser {
+				mine, other = kinds.ForUser, kinds.ForWorkload
+			}
+			if a[mine] < clock.FromCycles(p.Machine.CPU.Hz/1000) || a[other] != 0 {
+				t.Errorf("%s, cpu %d: %d cycles as %s, %d as %s", load, i, a[mine].Cycles(), kinds.AccountNames()[mine],
+					a[other].Cycles(), kinds.AccountNames()[other])
+			}
+		}
+	}
+}

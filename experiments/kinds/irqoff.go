@@ -1,0 +1,214 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"kprobesim/cpus"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+	"kprobesim/results"
+)
+
+// KindIRQOff measures how long interrupts stay disabled while a probe is hit, and how late a timer's
+// interrupts come.
+const IRQOff = "irq-off"
+
+// Metrics of irq-off; "_plain" stands behind those of the same calls without the probe.
+const (
+	MetricOff      = "us_irqs_off_max"
+	MetricLate     = "us_timer_late_max"
+	metricLate99   = "us_timer_late_p99"
+	MetricLateMean = "us_timer_late_mean"
+	Plain          = "_plain"
+)
+
+func irqOffKind() Kind {
+	return Kind{
+		Name: IRQOff, Workload: readIRQOff, measure: (*session).irqOff,
+		figures: []Figure{{"irq-off", drawIRQOff}},
+		Columns: []results.ColumnSpec{
+			{Title: "interrupts off\nlongest us", Metric: MetricOff, Decimals: 3},
+			{Title: "without\nthe probe", Metric: MetricOff + Plain, Decimals: 3},
+			{Title: "timer late\nmean us", Metric: MetricLateMean, Decimals: 3},
+			{Title: "99 %\nus", Metric: metricLate99, Decimals: 3},
+			{Title: "longest\nus", Metric: MetricLate, Decimals: 3},
+			{Title: "without\nthe probe", Metric: MetricLate + Plain, Decimals: 3},
+		},
+		Notes: []string{"late: behind the earliest of the timer's interrupts, as its period would have it"},
+	}
+}
+
+func readIRQOff(r *doc.Reader) schema.Workload {
+	period := doc.Need(r, "period", doc.Time().Whole(false, 1, 1e6))
+	interrupts := doc.Need(r, "interrupts", doc.Int(10, 1_000_000))
+	w := schema.ReadWorkload(r)
+	w.Period, w.Interrupts = period, interrupts
+	return w
+}
+
+// irqOff measures without the probe and with it: the longest stretch with interrupts disabled in calls
+// that nothing interrupts, then how late a periodic timer's interrupts come.
+func (s *session) irqOff(m *Measurement) error {
+	m.Hits = s.p.Workload.Hits
+	if err := s.online(); err != nil {
+		return err
+	}
+	if err := s.irqOffOnce(m, Plain); err != nil {
+		return fmt.Errorf("without the probe: %w", err)
+	}
+	if err := s.register(); err != nil {
+		return err
+	}
+	if _, _, err := s.loop(1); err != nil {
+		return err
+	}
+	if err := s.irqOffOnce(m, ""); err != nil {
+		return err
+	}
+	_, err := s.verify()
+	return err
+}
+
+func (s *session) irqOffOnce(m *Measurement, suffix string) error {
+	if _, _, err := s.loop(max(1, s.p.Workload.Warmup)); err != nil {
+		return err
+	}
+	w := &irqWatch{timer: s.timer()}
+	if err := s.watched(w, func() bool { return true }); err != nil {
+		return err
+	}
+	s.micros(m, MetricOff+suffix, w.longest)
+	if _, err := s.call.InvokeSym("apic_timer_start", s.timerCount(), 1); err != nil {
+		return err
+	}
+	err := s.watched(w, func() bool { return len(w.taken) >= int(s.p.Workload.Interrupts) })
+	if _, stopErr := s.call.InvokeSym("apic_timer_stop"); err == nil {
+		err = stopErr
+	}
+	if err != nil {
+		return err
+	}
+	late, err := w.late(s.timerPeriod())
+	if err != nil {
+		return err
+	}
+	s.noteLate(m, suffix, late)
+	return nil
+}
+
+// watched runs the measured calls, again and again until enough, with an observer beside the session's
+// own.
+func (s *session) watched(w *irqWatch, enough func() bool) error {
+	w.next = s.observer
+	s.cpu().Observe(w)
+	defer s.cpu().Observe(s.observer)
+	for {
+		if _, _, err := s.loop(s.p.Workload.Hits); err != nil || enough() {
+			return err
+		}
+	}
+}
+
+// timer is the guest's entry for the timer's interrupt.
+func (s *session) timer() uint64 {
+	sym, _ := s.m.Image().Symbol("apic_timer_interrupt")
+	return sym.Addr
+}
+
+// timerCount is the period in ticks of the timer's clock, and timerPeriod the same in simulated time.
+func (s *session) timerCount() uint64 {
+	return uint64(max(1, s.p.Workload.Period*s.p.Machine.TimerHz/perSecond))
+}
+
+func (s *session) timerPeriod() clock.Ticks {
+	perCount := clock.Ticks(s.p.Machine.CPU.Hz) * clock.PerCycle / clock.Ticks(s.p.Machine.TimerHz)
+	return clock.Ticks(s.timerCount()) * perCount
+}
+
+// irqWatch observes when interrupts are disabled, and when the timer's are taken.
+type irqWatch struct {
+	next    cpus.Observer // is told of every instruction, too
+	timer   uint64
+	off     bool
+	since   clock.Ticks
+	longest clock.Ticks
+	taken   []clock.Ticks
+}
+
+// Step implements cpus.Observer.
+func (w *irqWatch) Step(s *cpus.Step) {
+	if w.next != nil {
+		w.next.Step(s)
+	}
+	if s.PC == w.timer {
+		w.taken = append(w.taken, s.Start)
+	}
+	switch {
+	case s.Masked && !w.off:
+		w.since = s.Start
+	case !s.Masked && w.off:
+		w.longest = max(w.longest, s.End-w.since)
+	}
+	w.off = s.Masked
+}
+
+// late returns how much later than the earliest every interrupt came, in order of size. Every period
+// has one: the timer's next interrupt is not due before the last one was taken.
+func (w *irqWatch) late(period clock.Ticks) ([]clock.Ticks, error) {
+	var out []clock.Ticks
+	due := w.taken[0]
+	for i, at := range w.taken {
+		late := at - (w.taken[0] + clock.Ticks(i)*period)
+		if late >= period {
+			return nil, errors.New("the timer's interrupts come later than its period: set a longer one")
+		}
+		due = min(due, w.taken[0]+late)
+		out = append(out, late)
+	}
+	slices.Sort(out)
+	for i := range out {
+		out[i] -= due - w.taken[0]
+	}
+	return out, nil
+}
+
+func (s *session) noteLate(m *Measurement, suffix string, late []clock.Ticks) {
+	var sum clock.Ticks
+	for _, v := range late {
+		sum += v
+	}
+	s.share(m, MetricLateMean+suffix, sum, int64(len(late)))
+	s.micros(m, metricLate99+suffix, late[(len(late)*99-1)/100])
+	s.micros(m, MetricLate+suffix, late[len(late)-1])
+}
+
+// drawIRQOff charts both as bars: one group a probe. What they are without a probe stands below.
+func drawIRQOff(s *results.Set) (results.Figure, error) {
+	b := &results.Bars{Frame: results.Frame{
+		Title:  "Interrupts disabled, and a timer's interrupts late: " + place(s.Points()[0]),
+		YLabel: "microseconds, the longest",
+		Caption: []string{fmt.Sprintf("the same calls without a probe: disabled for %s us at most, late by %s us",
+			longest(s, MetricOff+Plain), longest(s, MetricLate+Plain))},
+	}}
+	b.Series = []results.BarSeries{
+		results.BarsOf(s, MetricOff, "interrupts disabled", 2), results.BarsOf(s, MetricLate, "timer's interrupt late", 2),
+	}
+	for _, p := range s.Points() {
+		b.Groups = append(b.Groups, p.Probe)
+	}
+	return b, nil
+}
+
+// longest returns the largest value of a metric.
+func longest(s *results.Set, metric string) results.Value {
+	var most results.Value
+	for _, p := range s.Points() {
+		if r, ok := s.Get(p, metric); ok && r.Value.Cmp(most) > 0 {
+			most = r.Value
+		}
+	}
+	return most.Round(3)
+}

@@ -1,0 +1,102 @@
+package kinds
+
+import (
+	"strconv"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+	"kprobesim/results"
+)
+
+// kind is what an experiment measures, and how that is reported. Each has a file of its own.
+type Kind struct {
+	Name string
+	// workload reads the table [workload], whose keys differ from kind to kind.
+	Workload func(r *doc.Reader) schema.Workload
+	// figures are those that an experiment may ask for.
+	figures []Figure
+	// columns are the numbers of the table, behind the columns of the sweep.
+	Columns []results.ColumnSpec
+	Notes   []string // below the table: what words mean
+	// check finds what the kind cannot measure; may be nil.
+	Check func(e *schema.Experiment) []mistake
+	// measure runs a point on a machine that has booted and fills in the measurement.
+	measure func(s *session, m *Measurement) error
+}
+
+// mistake is what is wrong with the value at a path of an experiment.
+type mistake struct {
+	Path []string
+	Text string
+}
+
+// probesWith asks of every probe what is wrong with it, "" for nothing; it concerns one of its keys.
+func probesWith(e *schema.Experiment, wrong func(*schema.Probe) string, key string) []mistake {
+	var all []mistake
+	for i := range e.Probes {
+		if text := wrong(&e.Probes[i]); text != "" {
+			all = append(all, mistake{[]string{"points", strconv.Itoa(i), key}, text})
+		}
+	}
+	return all
+}
+
+// figureOf is a figure by its name.
+type Figure struct {
+	Name string
+	Draw func(s *results.Set) (results.Figure, error)
+}
+
+// kinds lists every kind, the default first.
+func List() []Kind {
+	return []Kind{
+		overheadKind(), latencyKind(), bystanderKind(), scalingKind(), irqOffKind(), unregisterKind(),
+		missedKind(),
+	}
+}
+
+// Names lists the names of all kinds, the default first.
+func Names() []string {
+	var names []string
+	for _, k := range List() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// kindOf returns the kind of a name, the default for one that there is not.
+func Of(name string) Kind {
+	for _, k := range List() {
+		if k.Name == name {
+			return k
+		}
+	}
+	return overheadKind()
+}
+
+// figureNames lists the figures of a kind.
+func (k Kind) FigureNames() []string {
+	var names []string
+	for _, f := range k.figures {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// allFigures returns the figures of all kinds.
+func Figures() []Figure {
+	var all []Figure
+	for _, k := range List() {
+		all = append(all, k.figures...)
+	}
+	return all
+}
+
+// FigureNames lists the figures that a results directory can hold.
+func FigureNames() []string {
+	var names []string
+	for _, f := range Figures() {
+		names = append(names, f.Name)
+	}
+	return names
+}

@@ -1,0 +1,205 @@
+package kinds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+	"kprobesim/results"
+)
+
+// KindLatency measures how long it takes from registering a probe until it is optimized, and what
+// that time consists of.
+const Latency = "optimize-latency"
+
+// Metrics of optimize-latency, all in microseconds.
+const (
+	MetricOptimized = "us_to_optimized" // from the end of the registration
+	MetricDelay     = "us_delay"        // until the optimizer waits for its grace period
+	MetricGrace     = "us_grace_period"
+	MetricTurn      = "us_turn"  // until the optimizer runs again
+	MetricPatch     = "us_patch" // from there until the jump stands
+)
+
+func latencyKind() Kind {
+	return Kind{
+		Name: Latency, Workload: readLatency, measure: (*session).latency, Check: optimizedOnly,
+		figures: []Figure{{"latency", drawLatency}, {"latency-parts", drawLatencyParts}},
+		Columns: []results.ColumnSpec{
+			{Title: "optimized\nafter us", Metric: MetricOptimized, Decimals: 0},
+			{Title: "delay\nus", Metric: MetricDelay, Decimals: 0},
+			{Title: "grace period\nus", Metric: MetricGrace, Decimals: 1},
+			{Title: "its turn\nus", Metric: MetricTurn, Decimals: 1},
+			{Title: "text change\nus", Metric: MetricPatch, Decimals: 1},
+		},
+	}
+}
+
+// optimizedOnly holds points to what can be optimized.
+func optimizedOnly(e *schema.Experiment) []mistake {
+	return probesWith(e, func(p *schema.Probe) string {
+		if p.Mode == schema.Optimized {
+			return ""
+		}
+		return fmt.Sprintf("kind %s measures probes of mode %s, not %s", e.Kind, schema.Optimized, p.Mode)
+	}, "mode")
+}
+
+// readLatency reads [workload]: where the probe sits and what the CPUs do.
+func readLatency(r *doc.Reader) schema.Workload {
+	defer r.Done()
+	return schema.Workload{
+		Target: doc.Need(r, "target", doc.Text),
+		Offset: uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
+		Load:   doc.Need(r, "load", doc.OneOf(loads()...)),
+	}
+}
+
+// forced is the number of jiffies after which a grace period asks busy CPUs to reschedule, and patience
+// the longest sleep while a probe has not become optimized.
+const (
+	forced   = 3
+	patience = 50
+)
+
+// loadEarly is how many jiffies before the end of the optimizer's delay CPUs become busy: the delay is a
+// timer, and what they do until then does not change it.
+const loadEarly = 1
+
+// latency registers the probe and sleeps until it is optimized, while all CPUs idle or from shortly
+// before the end of the delay on are busy, in the kernel or in user mode.
+func (s *session) latency(m *Measurement) error {
+	seen := s.listen("probe", "grace-begin", "grace-end", "stop", "patch")
+	if err := s.online(); err != nil {
+		return err
+	}
+	if err := s.k.Sleep(s.call, 1); err != nil { // a jiffy begins
+		return err
+	}
+	before := s.read()
+	if err := s.registerOnly(); err != nil {
+		return err
+	}
+	registered := s.m.Now()
+	seen.forget()
+	stop := func() error { return nil }
+	if load := s.p.Workload.Load; load != LoadIdle {
+		err := s.k.Sleep(s.call, kernelOptions(s.p).Delay-loadEarly)
+		if err == nil {
+			stop, err = s.occupy(s.call, load, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// Who waits must not switch tasks while the grace period lasts: that would be a quiescent state.
+	for jiffies := int64(loadEarly + forced + 1); !seen.has("probe", "optimized") && jiffies <= patience; jiffies++ {
+		if err := s.k.Sleep(s.call, jiffies); err != nil {
+			return err
+		}
+	}
+	m.Accounts = s.account(before, s.read())
+	if err := s.latencyParts(m, seen, registered); err != nil {
+		return err
+	}
+	return stop()
+}
+
+// latencyParts notes the parts of the time since the registration.
+func (s *session) latencyParts(m *Measurement, seen *events, registered clock.Ticks) error {
+	var at [4]clock.Ticks
+	change := "patch"
+	if seen.has("stop", "") {
+		change = "stop"
+	}
+	for i, e := range [...][2]string{{"grace-begin", ""}, {"grace-end", ""}, {change, ""}, {"probe", "optimized"}} {
+		var err error
+		if at[i], err = seen.first(e[0], e[1]); err != nil {
+			return fmt.Errorf("the probe was not optimized: %w; %s", err, s.refusal())
+		}
+	}
+	s.micros(m, MetricOptimized, at[3]-registered)
+	s.micros(m, MetricDelay, at[0]-registered)
+	s.micros(m, MetricGrace, at[1]-at[0])
+	s.micros(m, MetricTurn, at[2]-at[1])
+	s.micros(m, MetricPatch, at[3]-at[2])
+	return nil
+}
+
+// refusal says why the probe is not optimized.
+func (s *session) refusal() string {
+	st, err := s.probes.State(s.active[0].Addr)
+	if err != nil || st.Refusal == nil {
+		return "nothing refuses it"
+	}
+	return fmt.Sprintf("it is %s: %s (rule %s)", st.Mode, st.Refusal.Text, st.Refusal.Rule)
+}
+
+// idle tells points at which the CPUs idle, whose lines are the second of their group.
+func idle(p results.Point) bool { return p.Swept("workload.load") == LoadIdle }
+
+// inUserMode tells points at which they are busy there, whose lines are the third.
+func inUserMode(p results.Point) bool { return p.Swept("workload.load") == LoadUser }
+
+// byLoadAndHZ names a line by what the CPUs do and by the length of a jiffy.
+func byLoadAndHZ(p results.Point) string {
+	return lineName(p, p.Swept("workload.load"), labelled("HZ ", p.Swept("kernel.hz")))
+}
+
+// lineName joins the words that there are into the name of a line; without any it is the point's.
+func lineName(p results.Point, all ...string) string {
+	if name := words(all...); name != "" {
+		return name
+	}
+	return p.Name()
+}
+
+// words joins those of several words that there are.
+func words(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ", ")
+}
+
+// labelled puts a label before a value that there is.
+func labelled(prefix, value string) string {
+	if value == "" {
+		return ""
+	}
+	return prefix + value
+}
+
+func drawLatency(s *results.Set) (results.Figure, error) {
+	return results.SweepLines(s, results.Frame{
+		Title:  "From registering a probe to its optimization: " + place(s.Points()[0]),
+		XLabel: "CPUs", YLabel: "microseconds",
+	}, "kernel.cpus", true, true, results.SweepLine{
+		Metric: MetricOptimized, Series: byLoadAndHZ,
+		Style: func(p results.Point) (string, bool) { return p.Swept("kernel.hz"), idle(p) },
+		Third: inUserMode,
+	})
+}
+
+func drawLatencyParts(s *results.Set) (results.Figure, error) {
+	points := s.Points()
+	hz := points[len(points)-1].Swept("kernel.hz")
+	part := func(metric, what string) results.SweepLine {
+		return results.SweepLine{
+			Metric: metric,
+			Series: func(p results.Point) string {
+				if p.Swept("kernel.hz") != hz {
+					return ""
+				}
+				return words(what, p.Swept("workload.load"))
+			},
+			Style: func(p results.Point) (string, bool) { return what, idle(p) },
+			Third: inUserMode,
+		}
+	}
+	return results.SweepLines(s, results.Frame{
+		Title:  words("Parts of the time to optimization", labelled("HZ ", hz)) + ": " + place(points[0]),
+		XLabel: "CPUs", YLabel: "microseconds",
+	}, "kernel.cpus", true, true,
+		part(MetricDelay, "delay"), part(MetricGrace, "grace period"), part(MetricPatch, "change of text"))
+}

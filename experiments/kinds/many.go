@@ -1,0 +1,180 @@
+package kinds
+
+import (
+	"fmt"
+	"slices"
+
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+	"kprobesim/smp"
+	"kprobesim/workloads"
+)
+
+// What the CPUs of a machine do while something else is measured.
+const (
+	LoadIdle = "idle" // nothing: they are halted
+	LoadBusy = "busy" // they divide, one division after the other, and let others run between
+	LoadUser = "user" // they do the same in user mode, where nobody need be let run
+)
+
+// loads are all of them.
+func loads() []string { return []string{LoadIdle, LoadBusy, LoadUser} }
+
+// busyPriority is below that of others: as under a fair scheduler, who has slept goes first.
+const busyPriority = -1
+
+// busyTask is what keeps a CPU busy: a function of the guest, the variable that ends it, and how a task
+// that runs it is started.
+type busyTask struct {
+	fn, over string
+	spawn    func(*smp.Kernel, smp.Caller, smp.Thread) (uint64, error)
+}
+
+// busyTasks are the tasks of the loads that have any.
+func busyTasks() map[string]busyTask {
+	return map[string]busyTask{
+		LoadBusy: {"busy_thread", "busy_over", (*smp.Kernel).Spawn},
+		LoadUser: {"user_busy", "user_over", (*smp.Kernel).SpawnUser},
+	}
+}
+
+// occupy puts a load on CPUs from number first on until the function that it returns is called.
+func (s *session) occupy(c smp.Caller, load string, first int) (stop func() error, err error) {
+	task, ok := busyTasks()[load]
+	if !ok {
+		return func() error { return nil }, nil
+	}
+	var tasks []uint64
+	for i := first; i < s.m.CPUs(); i++ {
+		t, err := task.spawn(s.k, c, smp.Thread{
+			Name: fmt.Sprintf("%s/%d", load, i), CPU: i, Bound: true, Priority: busyPriority, Fn: task.fn,
+		})
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, t)
+	}
+	return func() error {
+		if err := s.set(task.over, 1); err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if err := s.k.Join(c, t); err != nil {
+				return err
+			}
+		}
+		return s.set(task.over, 0)
+	}, nil
+}
+
+// set stores a number into a variable of the guest.
+func (s *session) set(name string, v uint64) error {
+	sym, ok := s.m.Image().Symbol(name)
+	if !ok {
+		return fmt.Errorf("image %s has no variable %s", s.m.Image().Name, name)
+	}
+	return s.m.Store(sym.Addr, int(sym.Size), v)
+}
+
+// load has the other CPUs do what the workload says; the function that it returns ends that.
+func (s *session) load() (stop func() error, err error) {
+	return s.occupy(s.call, s.p.Workload.Load, 1)
+}
+
+// addSites registers probes of the point's kind at the first n sites of the image.
+func (s *session) addSites(n int64) error {
+	sites := workloads.Sites()
+	if n > int64(len(sites)) {
+		return fmt.Errorf("%d probes: the image has %d sites", n, len(sites))
+	}
+	r := s.p.Probe.Registration
+	for _, site := range sites[:n] {
+		if err := s.add(r, site.Symbol, site.Offset); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeTogether unregisters all probes of the session with one call, and removeSingly with one call
+// each.
+func (s *session) removeTogether() error {
+	var addrs []uint64
+	for _, p := range s.active {
+		addrs = append(addrs, p.Addr)
+	}
+	s.active = nil
+	return s.probes.UnregisterKprobes(s.call, addrs...)
+}
+
+func (s *session) removeSingly() error {
+	for _, p := range s.active {
+		if err := s.probes.UnregisterKprobes(s.call, p.Addr); err != nil {
+			return err
+		}
+	}
+	s.active = nil
+	return nil
+}
+
+// events keeps the events of some kinds in the order of their times.
+type events struct {
+	kinds []string
+	all   []sim.Event
+}
+
+// listen begins to keep events.
+func (s *session) listen(kinds ...string) *events {
+	e := &events{kinds: kinds}
+	s.m.Watch(func(v sim.Event) {
+		if slices.Contains(e.kinds, v.Kind) {
+			e.all = append(e.all, v)
+		}
+	})
+	return e
+}
+
+// forget drops the events so far.
+func (e *events) forget() { e.all = e.all[:0] }
+
+// first returns the time of the first event of a kind and name, name "" standing for any.
+func (e *events) first(kind, name string) (clock.Ticks, error) {
+	for _, v := range e.all {
+		if v.Kind == kind && (name == "" || v.Name == name) {
+			return v.At, nil
+		}
+	}
+	return 0, fmt.Errorf("no event %s %s came", kind, name)
+}
+
+// has reports whether an event of a kind and name came.
+func (e *events) has(kind, name string) bool {
+	_, err := e.first(kind, name)
+	return err == nil
+}
+
+// Units of time as metrics have them.
+const (
+	perSecond = 1_000_000
+	unitMicro = "us"
+)
+
+// micros notes a time in microseconds.
+func (s *session) micros(m *Measurement, metric string, t clock.Ticks) {
+	s.share(m, metric, t, 1)
+}
+
+// share notes a time in microseconds over n.
+func (s *session) share(m *Measurement, metric string, t clock.Ticks, n int64) {
+	m.note(metric, unitMicro, int64(t)*perSecond/int64(clock.PerCycle), s.p.Machine.CPU.Hz*n)
+}
+
+// cyclesOver notes a number of cycles over n.
+func (m *Measurement) cyclesOver(metric string, t clock.Ticks, n int64) {
+	m.note(metric, "cycles", int64(t), int64(clock.PerCycle)*n)
+}
+
+// note adds an observation.
+func (m *Measurement) note(metric, unit string, num, den int64) {
+	m.Quantities = append(m.Quantities, Quantity{metric, unit, num, den})
+}

@@ -1,0 +1,34 @@
+package kinds
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/experiments/schema"
+	"kprobesim/sim"
+)
+
+// MeasurePoint boots a machine of its own for p and measures what the kind of the experiment says.
+func Measure(p *schema.Point) (*Measurement, error) { return Observed(p, nil) }
+
+// observed is MeasurePoint with an observer that watch makes when the machine has booted; neither may
+// change anything.
+func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measurement, error) {
+	m := &Measurement{}
+	err := boot(p, func(s *session) error {
+		if watch != nil {
+			s.observer = watch(s.m)
+			s.observe(s.observer)
+		}
+		return Of(p.Kind).measure(s, m)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// observe has every CPU's instructions told to o, nil for nobody.
+func (s *session) observe(o cpus.Observer) {
+	for i := range s.m.CPUs() {
+		s.m.CPU(i).Observe(o)
+	}
+}

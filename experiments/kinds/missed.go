@@ -1,0 +1,159 @@
+package kinds
+
+import (
+	"fmt"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+	"kprobesim/results"
+	"kprobesim/smp"
+)
+
+// KindMissed measures how many calls a return probe misses because all its instances are out.
+const Missed = "missed"
+
+// Metrics of missed.
+const (
+	MetricMissed    = "calls_missed"
+	MetricMissShare = "calls_missed_pct"
+	MetricCalls     = "calls"
+)
+
+func missedKind() Kind {
+	return Kind{
+		Name: Missed, Workload: readMissed, measure: (*session).missed, Check: returnsOnly,
+		figures: []Figure{{"missed", drawMissed}, {"missed-default", drawMissedDefault}},
+		Columns: []results.ColumnSpec{
+			{Title: "calls", Metric: MetricCalls, Decimals: 0},
+			{Title: "missed", Metric: MetricMissed, Decimals: 0},
+			{Title: "missed\n%", Metric: MetricMissShare, Decimals: 1},
+		},
+		Notes: []string{"maxactive 0 is the kernel's default"},
+	}
+}
+
+// returnsOnly holds points to return probes.
+func returnsOnly(e *schema.Experiment) []mistake {
+	return probesWith(e, func(p *schema.Probe) string {
+		if p.Kind == schema.Kretprobe {
+			return ""
+		}
+		return fmt.Sprintf("kind %s measures a %s, not a %s", e.Kind, schema.Kretprobe, p.Kind)
+	}, "kind")
+}
+
+func readMissed(r *doc.Reader) schema.Workload {
+	defer r.Done()
+	w := schema.Workload{
+		Target: doc.Need(r, "target", doc.Text),
+		Args:   doc.Opt(r, "args", nil, doc.ListOf(schema.Word)),
+		Tasks:  doc.Need(r, "tasks", doc.Int(1, 1000)),
+		Hits:   doc.Need(r, "hits", doc.Int(1, 1_000_000)),
+	}
+	if len(w.Args) > schema.MaxArgs {
+		r.Errorf("args", "%d arguments: the tasks pass at most %d", len(w.Args), schema.MaxArgs)
+	}
+	return w
+}
+
+// missed has several tasks call the probed function at the same time, on whatever CPU they are put.
+func (s *session) missed(m *Measurement) error {
+	if err := s.online(); err != nil {
+		return err
+	}
+	if err := s.register(); err != nil {
+		return err
+	}
+	before := s.read()
+	if err := s.callers(); err != nil {
+		return err
+	}
+	if err := s.settle(); err != nil {
+		return err
+	}
+	m.Accounts = s.account(before, s.read())
+	st, err := s.probes.State(s.active[0].Addr)
+	if err != nil {
+		return err
+	}
+	calls := s.p.Workload.Tasks * s.p.Workload.Hits
+	m.note(MetricCalls, "calls", calls, 1)
+	m.note(MetricMissed, "calls", int64(st.Unseen), 1)
+	m.note(MetricMissShare, "%", 100*int64(st.Unseen), calls)
+	return nil
+}
+
+// callers starts the tasks and waits for their ends.
+func (s *session) callers() error {
+	var tasks []uint64
+	for i := range s.p.Workload.Tasks {
+		task, err := s.k.Go(s.call, fmt.Sprintf("caller/%d", i), func(c smp.Caller) error {
+			for range s.p.Workload.Hits {
+				if _, err := c.InvokeSym(s.p.Workload.Target, s.p.Workload.Args...); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		tasks = append(tasks, task)
+	}
+	for _, t := range tasks {
+		if err := s.k.Join(s.call, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byTarget names a line by what the probed function does and by the preemption of kernel code.
+func byTarget(p results.Point) string {
+	return lineName(p, p.Swept("workload.target"), labelled("preemption ", p.Swept("kernel.preempt")))
+}
+
+// maxActive returns the value of the swept maxactive of whatever point.
+func maxActive(p results.Point) (key, value string) {
+	key = "points." + p.Name() + ".maxactive"
+	return key, p.Swept(key)
+}
+
+func drawMissed(s *results.Set) (results.Figure, error) {
+	points := s.Points()
+	last := points[len(points)-1]
+	key, _ := maxActive(last)
+	return results.SweepLines(s, results.Frame{
+		Title:  fmt.Sprintf("Calls that a return probe misses, %d CPUs: %s", last.CPUs, place(last)),
+		XLabel: "maxactive: instances of the probe", YLabel: "calls missed, %",
+	}, key, true, false, missedLine(func(p results.Point) bool {
+		_, value := maxActive(p)
+		return p.CPUs == last.CPUs && value != "0"
+	}))
+}
+
+func drawMissedDefault(s *results.Set) (results.Figure, error) {
+	return results.SweepLines(s, results.Frame{
+		Title:  "Calls that a return probe with the default maxactive misses: " + place(s.Points()[0]),
+		XLabel: "CPUs", YLabel: "calls missed, %",
+	}, "kernel.cpus", true, false, missedLine(func(p results.Point) bool {
+		_, value := maxActive(p)
+		return value == "0"
+	}))
+}
+
+// missedLine draws the points for which keep says so.
+func missedLine(keep func(results.Point) bool) results.SweepLine {
+	return results.SweepLine{
+		Metric: MetricMissShare,
+		Series: func(p results.Point) string {
+			if !keep(p) {
+				return ""
+			}
+			return byTarget(p)
+		},
+		Style: func(p results.Point) (string, bool) {
+			return p.Swept("workload.target"), p.Swept("kernel.preempt") == schema.PreemptNone
+		},
+	}
+}

@@ -1,0 +1,185 @@
+package kinds
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/results"
+	"kprobesim/sim"
+)
+
+// Figures that an experiment can ask for.
+const (
+	FigureOverhead = "overhead" // predicted beside published, microseconds
+	FigurePhases   = "phases"   // cycles by phase
+)
+
+// KindOverhead measures what a probe hit costs, the default.
+const Overhead = "overhead"
+
+func overheadKind() Kind {
+	return Kind{
+		Name: Overhead, Workload: schema.ReadWorkload, measure: (*session).overhead,
+		figures: []Figure{{FigureOverhead, drawOverhead}, {FigurePhases, drawPhases}},
+	}
+}
+
+// overhead measures the loop without and with the probe.
+func (s *session) overhead(m *Measurement) error {
+	m.Hits = s.p.Workload.Hits
+	if err := s.online(); err != nil {
+		return err
+	}
+	plain, err := s.baseline(m)
+	if err != nil {
+		return fmt.Errorf("without the probe: %w", err)
+	}
+	if err := s.register(); err != nil {
+		return err
+	}
+	return s.hits(m, plain)
+}
+
+// baseline measures the loop without a probe: warm-up, one call, and the measured number of calls.
+// It returns the sum of the results.
+func (s *session) baseline(m *Measurement) (sum uint64, err error) {
+	if _, _, err = s.loop(max(1, s.p.Workload.Warmup)); err != nil {
+		return 0, err
+	}
+	if m.Single, _, err = s.loop(1); err != nil {
+		return 0, err
+	}
+	m.Base, sum, err = s.loop(m.Hits)
+	return sum, err
+}
+
+// hits measures the first hit and, after warm-up, the measured number of hits. plain is the sum of
+// the results without the probe.
+func (s *session) hits(m *Measurement, plain uint64) (err error) {
+	if m.First, _, err = s.loop(1); err != nil {
+		return fmt.Errorf("first hit: %w", err)
+	}
+	if s.p.Workload.Warmup > 0 {
+		if _, _, err = s.loop(s.p.Workload.Warmup); err != nil {
+			return fmt.Errorf("warm-up: %w", err)
+		}
+	}
+	var sum uint64
+	before := s.read()
+	if m.Probed, sum, err = s.loop(m.Hits); err != nil {
+		return err
+	}
+	m.Accounts = s.account(before, s.read())
+	if sum != plain {
+		m.Notes = append(m.Notes,
+			fmt.Sprintf("the calls returned other values with the probe (sum %#x, without %#x)",
+				sum, plain))
+	}
+	if m.State, err = s.verify(); err != nil {
+		return err
+	}
+	return s.profile(m)
+}
+
+// profiled is the number of hits that a profile is taken of.
+const profiled = 64
+
+// profile takes a profile of warm hits, after the measured ones.
+func (s *session) profile(m *Measurement) error {
+	p := sim.NewProfile(s.m.Image(), s.p.ISA)
+	s.cpu().Observe(p)
+	_, _, err := s.loop(min(profiled, m.Hits))
+	s.cpu().Observe(s.observer)
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	m.Profile = b.Bytes()
+	return nil
+}
+
+// phasesOf returns the phases that the records of a set tell of, in the order of the records.
+func PhasesOf(s *results.Set) []string {
+	head := results.PhaseMetric("")
+	var out []string
+	for _, r := range s.Records() {
+		if name, ok := strings.CutPrefix(r.Metric, head); ok && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func drawOverhead(s *results.Set) (results.Figure, error) {
+	if several(s) {
+		return results.OverheadPanels(s, results.Frame{
+			Title: "Overhead of a probe hit, published and simulated", YLabel: "microseconds per hit",
+			Width: 165, Height: 150,
+		}, panelTitle(s))
+	}
+	return results.OverheadBars(s, results.Frame{
+		Title: "Overhead of a probe hit: " + place(s.Points()[0]), YLabel: "microseconds per hit",
+	}, false)
+}
+
+func drawPhases(s *results.Set) (results.Figure, error) {
+	if several(s) {
+		return nil, errors.New("a collection has none: draw it for one of its experiments")
+	}
+	phases, caption := stackable(s)
+	return results.PhaseStack(s, phases, results.Frame{
+		Title:  "Where the cycles of a probe hit go: " + place(s.Points()[0]),
+		YLabel: "cycles per hit", Caption: caption,
+	})
+}
+
+// place says where the figures of an experiment are from.
+func place(p results.Point) string { return fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era) }
+
+// panelTitle returns what names the panel of an experiment: where its figures are from, or its own name
+// when another experiment of the set is from there too.
+func panelTitle(s *results.Set) func(results.Point) string {
+	from := map[string]string{}
+	for _, p := range s.Points() {
+		if e, ok := from[place(p)]; ok && e != p.Experiment {
+			return func(p results.Point) string { return p.Experiment }
+		}
+		from[place(p)] = p.Experiment
+	}
+	return place
+}
+
+// several reports whether a set holds more than one experiment, as that of a collection does.
+func several(s *results.Set) bool {
+	p := s.Points()
+	return slices.ContainsFunc(p, func(q results.Point) bool { return q.Experiment != p[0].Experiment })
+}
+
+// stackable returns the phases that can be stacked, and what the caption says of the others: code
+// that runs with and without the probe, the workload's own, may take a few cycles less when a
+// probe's work overlaps it. Less than a cycle below zero is drawn as zero.
+func stackable(s *results.Set) (phases, caption []string) {
+	for _, name := range PhasesOf(s) {
+		var least results.Value
+		for _, p := range s.Points() {
+			if r, ok := s.Get(p, results.PhaseMetric(name)); ok && r.Value.Cmp(least) < 0 {
+				least = r.Value
+			}
+		}
+		if least.Float() >= -1 {
+			phases = append(phases, name)
+			continue
+		}
+		caption = append(caption,
+			fmt.Sprintf("not drawn: %s, which overlaps the probe's work (down to %s cycles)", name,
+				least.Round(1)))
+	}
+	return phases, caption
+}

@@ -1,0 +1,94 @@
+package kinds
+
+import (
+	"fmt"
+	"math/big"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+	"kprobesim/results"
+)
+
+// Quantity is an observation that is not the overhead of a hit: Num over Den of Unit.
+type Quantity struct {
+	Metric, Unit string
+	Num, Den     int64
+}
+
+// quantities turns the quantities of a measurement into records.
+func quantities(p *schema.Point, m *Measurement) ([]results.Record, error) {
+	w := recorder{at: p.At(), role: p.Probe.Role}
+	for _, q := range m.Quantities {
+		w.ratio(q.Metric, q.Unit, q.Num, q.Den)
+	}
+	return w.out, w.err
+}
+
+// Records returns the observations of a point: the overhead of a warm hit, of the first one, and
+// what was published; or the quantities of another kind.
+func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
+	if p.Kind != Overhead {
+		return quantities(p, m)
+	}
+	w := recorder{at: p.At(), role: p.Probe.Role}
+	over := m.Probed.Sub(m.Base)
+	perHit := clock.PerCycle * clock.Ticks(m.Hits)
+	w.ratio(results.MetricCycles, "cycles", int64(over.Time), int64(perHit))
+	us := w.micros(over.Time, m.Hits, p.Machine.CPU.Hz)
+	w.ratio(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
+	for i, name := range Phases(p.ISA) {
+		w.ratio(results.PhaseMetric(name), "cycles", int64(over.Phases[i]), int64(perHit))
+	}
+	first := m.First.Sub(m.Single)
+	w.ratio(results.MetricFirst, "cycles", int64(first.Time), int64(clock.PerCycle))
+	w.ratio("instructions_first_hit", "instructions", first.Instructions, 1)
+	w.ratio("cycles_unprobed_call", "cycles", int64(m.Base.Time), int64(perHit))
+	w.ratio(results.MetricHits, "hits", m.Hits, 1)
+	if pub := p.Probe.Published; pub != nil {
+		w.published(us, pub)
+	}
+	return w.out, w.err
+}
+
+// recorder collects the records of one point; the first error stays.
+type recorder struct {
+	at   results.Point
+	role results.Role
+	out  []results.Record
+	err  error
+}
+
+func (w *recorder) add(metric, unit string, v results.Value, err error) {
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("%s: %w", metric, err)
+	}
+	w.out = append(w.out, results.Record{
+		Point: w.at, Metric: metric, Unit: unit, Value: v,
+		Role: w.role,
+	})
+}
+
+func (w *recorder) ratio(metric, unit string, num, den int64) {
+	v, err := results.Ratio(num, den)
+	w.add(metric, unit, v, err)
+}
+
+// micros records the time of a hit: ticks over hits, at a clock of hz.
+func (w *recorder) micros(t clock.Ticks, hits, hz int64) results.Value {
+	r := big.NewRat(int64(t), int64(clock.PerCycle))
+	r.Mul(r, big.NewRat(1_000_000, hits))
+	r.Mul(r, big.NewRat(1, hz))
+	v, err := results.ParseValue(r.FloatString(6))
+	v = v.Sub(results.Value{}) // without trailing zeros
+	w.add(results.MetricMicros, "us", v, err)
+	return v
+}
+
+func (w *recorder) published(us results.Value, pub *schema.Published) {
+	w.out = append(w.out, results.Record{
+		Point: w.at, Metric: results.MetricPublished, Unit: "us",
+		Value: pub.Micros, Role: results.Measured, Source: pub.Source,
+	})
+	v, err := results.ErrorPercent(us, pub.Micros)
+	w.add(results.MetricError, "%", v, err)
+}

@@ -1,0 +1,153 @@
+package kinds
+
+import (
+	"fmt"
+	"strings"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+	"kprobesim/results"
+	"kprobesim/smp"
+)
+
+// KindScaling measures how many hits of one probe several CPUs get through together.
+const Scaling = "scaling"
+
+// Metrics of scaling.
+const (
+	MetricRate   = "hits_per_second"
+	metricPerHit = "cycles_per_hit_and_cpu"
+	MetricMoved  = "transfers_per_hit" // of lines from another CPU's cache
+	metricTaken  = "upgrades_per_hit"  // of lines that others had, too
+	barrierFn    = "barrier_wait"
+)
+
+func scalingKind() Kind {
+	return Kind{
+		Name: Scaling, Workload: schema.ReadWorkload, measure: (*session).scaling,
+		figures: []Figure{{"scaling", drawScaling}},
+		Columns: []results.ColumnSpec{
+			{Title: "million hits\na second", Metric: MetricRate, Decimals: 3},
+			{Title: "cycles\na hit", Metric: metricPerHit, Decimals: 0},
+			{Title: "transfers\na hit", Metric: MetricMoved, Decimals: 2},
+			{Title: "upgrades\na hit", Metric: metricTaken, Decimals: 2},
+		},
+		Notes: []string{"cycles of one CPU, for the call and the hit; lines of the caches that move between CPUs"},
+	}
+}
+
+// scaling has every CPU call the probed function at the same time.
+func (s *session) scaling(m *Measurement) error {
+	m.Hits = s.p.Workload.Hits
+	if err := s.online(); err != nil {
+		return err
+	}
+	if err := s.registerOnly(); err != nil {
+		return err
+	}
+	if err := s.probes.WaitOptimizer(s.call); err != nil {
+		return err
+	}
+	hitters, err := s.hitters()
+	if err != nil {
+		return err
+	}
+	for _, t := range hitters.tasks {
+		if err := s.k.Join(s.call, t); err != nil {
+			return err
+		}
+	}
+	if _, err := s.verify(); err != nil {
+		return err
+	}
+	s.noteRate(m, hitters)
+	return nil
+}
+
+// hitters are the tasks that call the probed function, one on each CPU.
+type hitters struct {
+	tasks      []uint64
+	begin, end clock.Ticks // the first call of any, the last return
+	from, to   reading
+	ended      int
+}
+
+// hitters starts them. They wait for each other after the warm-up.
+func (s *session) hitters() (*hitters, error) {
+	h := &hitters{}
+	target, ok := s.m.Image().Symbol(s.p.Workload.Target)
+	if !ok {
+		return nil, fmt.Errorf("image %s has no function %s", s.m.Image().Name, s.p.Workload.Target)
+	}
+	if s.p.InUser() {
+		return nil, fmt.Errorf("workload.loop %s runs in user mode: kind %s has loops in the kernel", s.p.Workload.Loop, s.p.Kind)
+	}
+	for i := range s.m.CPUs() {
+		task, err := s.k.GoOn(s.call, i, fmt.Sprintf("hitter/%d", i), func(c smp.Caller) error {
+			return s.hitter(c, h, target.Addr)
+		})
+		if err != nil {
+			return nil, err
+		}
+		h.tasks = append(h.tasks, task)
+	}
+	return h, nil
+}
+
+// hitter warms up, waits for the others, and calls the function as often as is measured.
+func (s *session) hitter(c smp.Caller, h *hitters, target uint64) error {
+	call := func(n int64) error {
+		_, err := c.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args...)...)
+		return err
+	}
+	if err := call(max(1, s.p.Workload.Warmup)); err != nil {
+		return err
+	}
+	if _, err := c.InvokeSym(barrierFn, uint64(s.m.CPUs())); err != nil {
+		return err
+	}
+	if h.from.all == nil {
+		h.begin, h.from = s.m.Now(), s.read()
+	}
+	if err := call(s.p.Workload.Hits); err != nil {
+		return err
+	}
+	h.end = max(h.end, s.m.Now())
+	if h.ended++; h.ended == s.m.CPUs() {
+		h.to = s.read()
+	}
+	return nil
+}
+
+func (s *session) noteRate(m *Measurement, h *hitters) {
+	n := int64(s.m.CPUs()) * s.p.Workload.Hits
+	took := h.end - h.begin
+	cycles := int64(took / clock.PerCycle)
+	// Hits a second are n * Hz / cycles; in millions, so that the numbers stay small.
+	m.note(MetricRate, "million hits", n*(s.p.Machine.CPU.Hz/1000), cycles*1000)
+	m.cyclesOver(metricPerHit, took, s.p.Workload.Hits)
+	var moved, taken int64
+	for i := range h.to.all {
+		d := h.to.all[i].Sub(&h.from.all[i])
+		moved += int64(d.Transfers)
+		taken += int64(d.Upgrades)
+	}
+	m.note(MetricMoved, "lines", moved, n)
+	m.note(metricTaken, "lines", taken, n)
+	m.Accounts = s.account(h.from, h.to)
+}
+
+func drawScaling(s *results.Set) (results.Figure, error) {
+	return results.SweepLines(s, results.Frame{
+		Title:  "Hits of one probe by several CPUs: " + place(s.Points()[0]),
+		XLabel: "CPUs", YLabel: "million hits a second", Height: 100,
+		Caption: []string{"k: kprobe, b: boosted, o: optimized, r: kretprobe with boosted entry; " +
+			"shared: the handler counts in one counter of all CPUs instead of the CPU's own"},
+	}, "kernel.cpus", true, true, results.SweepLine{
+		Metric: MetricRate, Series: results.Point.Name,
+		Style: func(p results.Point) (string, bool) {
+			name, shared := strings.CutSuffix(p.Name(), "-shared")
+			return name, shared
+		},
+	})
+}

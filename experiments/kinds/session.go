@@ -1,0 +1,213 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+
+	"kprobesim/cpus"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+	"kprobesim/kprobes"
+	"kprobesim/sim"
+	"kprobesim/smp"
+)
+
+// session is one booted machine with the services of its kernel, made for one point.
+type session struct {
+	p      *schema.Point
+	m      *sim.Machine
+	k      *smp.Kernel
+	probes *kprobes.Kprobes
+	call   *sim.Call        // the boot task's call of sim_main
+	active []*kprobes.Probe // those of the point, in the order of registration
+	// observer is the one that is told of every step but the profiled ones, or nil.
+	observer cpus.Observer
+}
+
+// boot builds a machine for p, starts it, and runs body on the boot task of its kernel. The machine
+// ends when body does.
+func boot(p *schema.Point, body func(*session) error) error {
+	s := &session{p: p}
+	var err error
+	s.m, err = sim.New(sim.Config{
+		ISA: p.ISA, CPU: p.Machine.CPU, CPUs: int(p.Kernel.CPUs), RAM: int(p.Kernel.Memory),
+		Image: p.Image.Image, TimerHz: p.Machine.TimerHz, Budget: budget(p),
+	})
+	if err != nil {
+		return err
+	}
+	s.k, err = smp.New(s.m, s.m.Image(), smp.Options{
+		HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, TimerHz: p.Machine.TimerHz, CPUs: int(p.Kernel.CPUs),
+		Preempt: p.Kernel.Preempt == schema.PreemptFull, Tick: p.Kernel.Tick != schema.TickNone,
+		Spread: p.Kernel.Tick == schema.TickSpread,
+	})
+	if err != nil {
+		return err
+	}
+	s.k.Bind(s.m)
+	if s.probes, err = kprobes.New(s.m, s.m.Image(), s.k, kernelOptions(p)); err != nil {
+		return err
+	}
+	var failed error
+	s.m.Bind("sim_main", func(c *sim.Call) uint64 {
+		s.call = c
+		failed = body(s)
+		return 0
+	})
+	ran := s.m.Run()
+	if kernel := s.k.Err(); !errors.Is(ran, kernel) { // most of its failures stop the machine
+		failed = errors.Join(failed, kernel)
+	}
+	return errors.Join(ran, failed)
+}
+
+// Boot boots the machine of p and runs body on the boot task of its kernel.
+func Boot(p *schema.Point, body func(*sim.Machine, *sim.Call) error) error {
+	return boot(p, func(s *session) error { return body(s.m, s.call) })
+}
+
+// budget returns the simulated time that a point may take.
+func budget(p *schema.Point) clock.Ticks {
+	t := new(big.Int).Mul(big.NewInt(p.Budget), big.NewInt(p.Machine.CPU.Hz))
+	t.Mul(t, big.NewInt(int64(clock.PerCycle)))
+	t.Quo(t, big.NewInt(1_000_000))
+	if !t.IsInt64() {
+		return 1 << 62
+	}
+	return clock.Ticks(t.Int64())
+}
+
+// kernelOptions returns the kernel that a mode needs: without boosting and optimization to
+// single-step, without optimization to boost.
+func kernelOptions(p *schema.Point) kprobes.Options {
+	o := kprobes.Default()
+	o.Patching, o.Quiesce, o.Preempt = p.Kernel.Patching, p.Kernel.Quiesce, p.Kernel.Preempt == schema.PreemptFull
+	o.Boost = p.Probe.Mode != schema.Step
+	o.OptProbes = p.Probe.Mode == schema.Optimized
+	o.Optimization = o.OptProbes
+	o.Preempt = smp.Preemptible(p.Image.Image)
+	return o
+}
+
+// cpu is the CPU that the boot task runs on.
+func (s *session) cpu() cpus.CPU { return s.m.CPU(s.call.CPU()) }
+
+// online starts the other CPUs and the ticks, when there are any.
+func (s *session) online() error {
+	if s.m.CPUs() == 1 && s.p.Kernel.Tick == schema.TickNone {
+		return nil
+	}
+	return s.k.Online(s.call)
+}
+
+// loop runs n calls of the target and returns what they took, and the sum of their results.
+func (s *session) loop(n int64) (Sample, uint64, error) {
+	target, ok := s.m.Image().Symbol(s.p.Workload.Target)
+	if !ok {
+		return Sample{}, 0, fmt.Errorf("image %s has no function %s", s.m.Image().Name,
+			s.p.Workload.Target)
+	}
+	cpu, at := s.cpu(), s.call.CPU()
+	before := *cpu.Counters()
+	sum, err := s.calls(target.Addr, n)
+	d := cpu.Counters().Sub(&before)
+	if err == nil && s.call.CPU() != at {
+		err = fmt.Errorf("the calls began on CPU %d and ended on CPU %d", at, s.call.CPU())
+	}
+	if err == nil && d.Unmodelled > 0 {
+		err = fmt.Errorf("%d instructions were not modelled, the last %s", d.Unmodelled,
+			d.LastUnknown)
+	}
+	return sample(s.p.ISA, &d), sum, err
+}
+
+// calls has the loop call the target n times, in the kernel or from user mode, and returns the sum of the
+// results.
+func (s *session) calls(target uint64, n int64) (sum uint64, err error) {
+	if s.p.InUser() {
+		return s.userLoop(target, n)
+	}
+	return s.call.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args...)...)
+}
+
+// register registers the point's probes and waits until the optimizer has done what it will.
+func (s *session) register() error {
+	if err := s.registerOnly(); err != nil {
+		return err
+	}
+	return s.probes.WaitOptimizer(s.call)
+}
+
+// registerOnly registers the point's probes.
+func (s *session) registerOnly() error {
+	for _, r := range s.p.Probe.Registrations() {
+		if err := s.add(r, s.p.Workload.Target, s.p.Workload.Offset); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add registers one probe.
+func (s *session) add(r schema.Registration, symbol string, offset uint64) error {
+	p, err := s.probes.Add(s.call, kprobes.Spec{
+		Kind: kindNames(r.Kind), Symbol: symbol, Offset: offset, Handler: r.Handler, MaxActive: int32(r.MaxActive),
+	})
+	if err != nil {
+		return err
+	}
+	s.active = append(s.active, p)
+	return nil
+}
+
+// kindNames gives the kernel's word for each kind.
+func kindNames(kind string) kprobes.Kind {
+	switch kind {
+	case schema.Kretprobe:
+		return kprobes.Kretprobe
+	case schema.Jprobe:
+		return kprobes.Jprobe
+	}
+	return kprobes.Kprobe
+}
+
+// modeNames gives the kernel's word for each mode.
+func modeNames(mode string) kprobes.Mode {
+	switch mode {
+	case schema.Boosted:
+		return kprobes.Boosted
+	case schema.Optimized:
+		return kprobes.Optimized
+	}
+	return kprobes.Breakpoint
+}
+
+// verify holds the probes against what the point wants to measure: in the right mode, and never
+// missed.
+func (s *session) verify() (mode string, err error) {
+	for _, p := range s.active {
+		if mode, err = s.verifyOne(p); err != nil {
+			return "", err
+		}
+	}
+	return mode, nil
+}
+
+func (s *session) verifyOne(p *kprobes.Probe) (string, error) {
+	st, err := s.probes.State(p.Addr)
+	if err != nil {
+		return "", err
+	}
+	if want := modeNames(s.p.Probe.Mode); st.Mode != want {
+		err = fmt.Errorf("the probe at %s+%#x is %s, not %s", st.Symbol, st.Offset, st.Mode, want)
+		if st.Refusal != nil && want == kprobes.Optimized {
+			err = fmt.Errorf("%w: %s (rule %s)", err, st.Refusal.Text, st.Refusal.Rule)
+		}
+		return "", err
+	}
+	if st.NMissed > 0 {
+		return "", fmt.Errorf("the probe at %s+%#x missed %d hits", st.Symbol, st.Offset, st.NMissed)
+	}
+	return string(st.Mode), nil
+}

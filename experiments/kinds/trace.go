@@ -1,0 +1,110 @@
+package kinds
+
+import (
+	"fmt"
+	"io"
+
+	"kprobesim/cpus"
+	"kprobesim/experiments/schema"
+	"kprobesim/image"
+	"kprobesim/sim"
+)
+
+// Trace boots a machine for p and writes hit number n, counted from 1, instruction by instruction:
+// from the first instruction of the target to the return into the loop, or from the system call to the
+// return from it when the loop is in user mode. Everything before is as
+// MeasurePoint does it; the hit is the last of the calls after the first one.
+func Trace(p *schema.Point, n int64, w io.Writer) error {
+	if p.Workload.Loop == "" {
+		return fmt.Errorf("experiments of kind %s call no function again and again: look at them with timeline", p.Kind)
+	}
+	return boot(p, func(s *session) error {
+		if err := s.online(); err != nil {
+			return err
+		}
+		if _, err := s.baseline(&Measurement{Hits: p.Workload.Hits}); err != nil {
+			return fmt.Errorf("without the probe: %w", err)
+		}
+		if err := s.register(); err != nil {
+			return err
+		}
+		if n > 1 {
+			if _, _, err := s.loop(1); err != nil {
+				return err
+			}
+		}
+		return s.traceLast(max(1, n-1), w)
+	})
+}
+
+// traceLast runs n calls of the target and writes the last one.
+func (s *session) traceLast(n int64, w io.Writer) error {
+	t := sim.NewTracer(w, s.m.Image(), s.p.ISA)
+	target, _ := s.m.Image().Symbol(s.p.Workload.Target) // the loop checks that it is there
+	loop, _ := s.m.Image().Symbol(s.p.Workload.Loop)
+	var calls cpus.Observer = &callFilter{to: t, target: target, loop: loop, skip: n - 1}
+	if s.p.InUser() {
+		entry, _ := s.m.Image().Symbol(callEntry)
+		calls = &userFilter{to: t, entry: entry.Addr, skip: n - 1}
+	}
+	s.cpu().Observe(calls)
+	_, _, err := s.loop(n)
+	s.cpu().Observe(nil)
+	if err != nil {
+		return err
+	}
+	return t.Close()
+}
+
+// callFilter leaves out the calls of target that it is to skip, and passes the steps of the others:
+// from the first instruction of target until the return into loop.
+type callFilter struct {
+	to           cpus.Observer
+	target, loop image.Symbol
+	skip         int64
+	inside       bool
+}
+
+// Step implements cpus.Observer.
+func (f *callFilter) Step(s *cpus.Step) {
+	switch {
+	case s.PC >= f.loop.Addr && s.PC < f.loop.Addr+f.loop.Size:
+		f.inside = false
+	case s.PC == f.target.Addr && !f.inside:
+		f.inside = true
+		f.skip--
+	}
+	if f.inside && f.skip < 0 {
+		f.to.Step(s)
+	}
+}
+
+// userFilter is callFilter for a loop in user mode: a call begins with the instruction there that calls the
+// kernel, and ends with the one behind it.
+type userFilter struct {
+	to     cpus.Observer
+	entry  uint64
+	skip   int64
+	inside bool
+	last   cpus.Step // in user mode
+}
+
+// wanted is what is left to skip in the call that is shown. Behind it comes the one that ends the task.
+const wanted = -1
+
+// Step implements cpus.Observer.
+func (f *userFilter) Step(s *cpus.Step) {
+	if s.PC == f.entry && !f.inside {
+		f.inside = true
+		if f.skip--; f.skip == wanted {
+			f.to.Step(&f.last)
+		}
+	}
+	if f.inside && f.skip == wanted {
+		f.to.Step(s)
+	}
+	if s.User {
+		f.inside = false
+		f.last = *s
+	}
+}

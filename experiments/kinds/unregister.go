@@ -1,0 +1,97 @@
+package kinds
+
+import (
+	"fmt"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+	"kprobesim/results"
+)
+
+// KindUnregister measures what unregistering a probe costs when many are unregistered, with one call
+// each and all with one.
+const Unregister = "unregister-batch"
+
+// Metrics of unregister-batch, in microseconds a probe.
+const (
+	MetricSingly   = "us_per_probe_singly"
+	MetricTogether = "us_per_probe_together"
+)
+
+func unregisterKind() Kind {
+	return Kind{
+		Name: Unregister, Workload: readUnregister, measure: (*session).unregister,
+		figures: []Figure{{"unregister", drawUnregister}},
+		Columns: []results.ColumnSpec{
+			{Title: "one call each\nus a probe", Metric: MetricSingly, Decimals: 2},
+			{Title: "one call\nus a probe", Metric: MetricTogether, Decimals: 2},
+		},
+	}
+}
+
+func readUnregister(r *doc.Reader) schema.Workload {
+	defer r.Done()
+	return schema.Workload{
+		Batch:  doc.Need(r, "batch", doc.Int(1, maxBatch)),
+		Singly: doc.Need(r, "singly", doc.Int(1, maxBatch)),
+		Load:   doc.Need(r, "load", doc.OneOf(loads()...)),
+	}
+}
+
+// unregister registers a batch twice and takes the time of unregistering it.
+func (s *session) unregister(m *Measurement) error {
+	if err := s.online(); err != nil {
+		return err
+	}
+	stop, err := s.load()
+	if err != nil {
+		return err
+	}
+	n := min(s.p.Workload.Batch, s.p.Workload.Singly)
+	took, err := s.unregisterOnce(n, s.removeSingly)
+	if err != nil {
+		return fmt.Errorf("one call each: %w", err)
+	}
+	s.share(m, MetricSingly, took, n)
+	before := s.read()
+	if took, err = s.unregisterOnce(s.p.Workload.Batch, s.removeTogether); err != nil {
+		return fmt.Errorf("one call: %w", err)
+	}
+	m.Accounts = s.account(before, s.read())
+	s.share(m, MetricTogether, took, s.p.Workload.Batch)
+	return stop()
+}
+
+// unregisterOnce registers n probes, brings them into the mode of the point, and takes the time that
+// remove needs.
+func (s *session) unregisterOnce(n int64, remove func() error) (clock.Ticks, error) {
+	if err := s.addSites(n); err != nil {
+		return 0, err
+	}
+	if err := s.probes.WaitOptimizer(s.call); err != nil {
+		return 0, err
+	}
+	if _, err := s.verify(); err != nil {
+		return 0, err
+	}
+	from := s.m.Now()
+	err := remove()
+	return s.m.Now() - from, err
+}
+
+func drawUnregister(s *results.Set) (results.Figure, error) {
+	line := func(metric, how string, second bool) results.SweepLine {
+		what := func(p results.Point) string { return words(p.Name(), p.Swept("workload.load")) }
+		return results.SweepLine{
+			Metric: metric,
+			Series: func(p results.Point) string { return what(p) + ", " + how },
+			Style:  func(p results.Point) (string, bool) { return what(p), second },
+		}
+	}
+	return results.SweepLines(s, results.Frame{
+		Title:  "Unregistering probes: " + place(s.Points()[0]),
+		XLabel: "probes", YLabel: "microseconds a probe", Height: 100,
+	}, "workload.batch", true, true,
+		line(MetricTogether, "one call", false), line(MetricSingly, "one call each", true))
+}

@@ -1,0 +1,71 @@
+package experiments_test
+
+import (
+	"testing"
+
+	"kprobesim/experiments"
+	"kprobesim/experiments/planning"
+	"kprobesim/internal/clock"
+	"kprobesim/machines"
+)
+
+// The E5410 in 32-bit mode is the same silicon: it has every number of the description of 64-bit mode
+// but the few that the mode changes.
+func TestTheModesOfAMachineShareNumbers(t *testing.T) {
+	params := func(name string) map[string]machines.Param {
+		m, err := planning.NewLoader().Machine(name, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]machines.Param{}
+		for _, p := range m.Params {
+			all[p.Path] = p
+		}
+		return all
+	}
+	wide, narrow := params("xeon-e5410"), params("xeon-e5410-i386")
+	changed := map[string]bool{
+		"cost.imul.latency": true, "event.exception_breakpoint.cycles": true, "event.exception_debug.cycles": true,
+	}
+	if len(wide) < 200 || len(narrow) > len(wide)+1 {
+		t.Errorf("%d and %d numbers", len(wide), len(narrow))
+	}
+	for path, p := range wide {
+		if same := narrow[path].Value == p.Value; same == changed[path] {
+			t.Errorf("%s is %s in one mode and %s in the other", path, p.Value, narrow[path].Value)
+		}
+	}
+	if n := len(narrow["event.exception_breakpoint.cycles"].Fitted); n != 1 {
+		t.Errorf("the delivery of exceptions in 32-bit mode is fitted on %d figures, want one", n)
+	}
+	// What the debug exception takes more is that of 64-bit mode: it is written down there as two numbers.
+	number := func(p machines.Param) int64 {
+		v, err := clock.Parse(p.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Cycles()
+	}
+	more := number(narrow["event.exception_debug.more"])
+	if want := number(wide["event.exception_debug.cycles"]) - number(wide["event.exception_breakpoint.cycles"]); more != want {
+		t.Errorf("more of exception_debug in xeon-e5410-i386.toml is %d, but in xeon-e5410.toml it is %d: write that there, and calibrate again", more, want)
+	}
+}
+
+func TestEveryNumberHasASource(t *testing.T) {
+	for _, name := range experiments.Machines() {
+		m, err := planning.NewLoader().Machine(name, "", nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(m.FittedParams()) > 2 {
+			t.Errorf("%s: more than two fitted parameters", name)
+		}
+		for _, p := range m.Params {
+			if p.Source == "" || p.Value == "" {
+				t.Errorf("%s: %s has no value or no source", p.Pos, p.Path)
+			}
+		}
+	}
+}

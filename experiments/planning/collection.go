@@ -1,0 +1,134 @@
+package planning
+
+import (
+	"slices"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+)
+
+// Collection is an experiment file without points of its own: it runs those of other files and reports
+// them together.
+type Collection struct {
+	Name, Title string
+	Collect     []string // names or paths of the other files
+	Differences []schema.Difference
+	Figures     []string
+}
+
+// maxCollected bounds the files of one collection.
+const maxCollected = 64
+
+// isCollection tells a file that collects others from one with points of its own.
+func isCollection(root *doc.Node) bool { return root.Get("collect") != nil }
+
+// readCollection reads the collection in root.
+func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
+	r := doc.NewReader(root, errs)
+	c := &Collection{
+		Name:    doc.Need(r, "name", doc.Name),
+		Title:   doc.Need(r, "title", doc.Text),
+		Collect: doc.Need(r, "collect", doc.ListOf(doc.Text)),
+		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(kinds.FigureOverhead))),
+	}
+	r.Has("base") // read by the loader
+	if n := len(root.Get("collect").Items); n > maxCollected {
+		r.Errorf("collect", "%d files: at most %d", n, maxCollected)
+	} else if n == 0 && root.Get("collect").Kind == doc.Array {
+		r.Errorf("collect", "name at least one experiment")
+	}
+	for _, s := range r.List("differences") {
+		c.Differences = append(c.Differences, schema.ReadDifference(s))
+	}
+	r.Done()
+	return c
+}
+
+// collectionKeys are the keys whose settings are for the collection; others are for every file that it
+// collects.
+func collectionKeys() []string { return []string{"name", "title", "collect", "figures", "differences"} }
+
+// collect plans the experiments of a collection, each as it would be alone, with the settings that are
+// not for the collection itself.
+func (p *planner) collect(root *doc.Node, settings []doc.Setting) {
+	root = root.Clone()
+	var inner []doc.Setting
+	for _, s := range settings {
+		if slices.Contains(collectionKeys(), s.Path[0]) {
+			p.errs.Join(s.Value.Pos, s.Apply(root))
+		} else {
+			inner = append(inner, s)
+		}
+	}
+	c := readCollection(root, &p.errs)
+	p.plan.Name, p.plan.Title, p.plan.Figures = c.Name, c.Title, c.Figures
+	p.plan.Kind = kinds.Overhead
+	p.plan.Differences = c.Differences
+	for i, name := range c.Collect[:min(len(c.Collect), maxCollected)] {
+		p.part(root.Find("collect").Items[i].Pos, name, folder(root, "collect"), inner)
+	}
+	if len(p.errs) == 0 {
+		p.checkDifferences()
+	}
+}
+
+// part plans one experiment of a collection, which the collection names at pos.
+func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
+	root, err := p.l.document("experiment", ".", name, base)
+	if err != nil {
+		p.errs.Join(pos, err)
+		return
+	}
+	if isCollection(root) {
+		p.errs.Add(pos, "collect: %s collects experiments itself: name those", name)
+		return
+	}
+	one := &planner{l: p.l, plan: &schema.Plan{File: root.Pos.File}}
+	one.expand(root, settings)
+	p.errs = append(p.errs, one.errs...)
+	if one.plan.Kind != kinds.Overhead && len(one.errs) == 0 {
+		p.errs.Add(pos, "collect: %s is of kind %s: only those of kind %s are collected", name, one.plan.Kind,
+			kinds.Overhead)
+	}
+	if slices.Contains(p.plan.Collected, one.plan.Name) {
+		p.errs.Add(pos, "collect: experiment %q is there twice", one.plan.Name)
+	}
+	p.plan.Collected = append(p.plan.Collected, one.plan.Name)
+	p.plan.Seed = one.plan.Seed
+	for _, pt := range one.plan.Points {
+		pt.Name = pt.Experiment + ":" + pt.Label
+		p.plan.Points = append(p.plan.Points, pt)
+	}
+	if n := len(p.plan.Points); n > maxPoints {
+		p.errs.Add(pos, "collect: %d points are more than %d", n, maxPoints)
+	}
+}
+
+// checkDifferences holds every difference to figures that were published, otherwise it would be missing
+// in the table without a word, and to being asked for once.
+func (p *planner) checkDifferences() {
+	seen := map[string]doc.Pos{}
+	for _, d := range p.plan.Differences {
+		pairs := p.plan.Pairs(d)
+		for _, pr := range pairs {
+			name := pr.Of.Name + " - " + pr.Less.Name
+			if first, twice := seen[name]; twice {
+				p.errs.Add(d.Pos, "differences: %s is also asked for at %s: leave one out", name, first)
+				break
+			}
+			seen[name] = d.Pos
+		}
+		if len(pairs) == 0 {
+			p.errs.Add(d.Pos, "differences: no collected experiment%s has published figures of both %s and %s",
+				ofEra(d.Era), d.Of, d.Less)
+		}
+	}
+}
+
+func ofEra(era string) string {
+	if era == "" {
+		return ""
+	}
+	return " of era " + era
+}

@@ -1,0 +1,72 @@
+package planning_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments"
+	"kprobesim/experiments/exptest"
+)
+
+// A plan names its inputs whatever its loader has read before.
+func TestInputsOfASecondPlan(t *testing.T) {
+	file := exptest.ToyFiles(t)
+	l := exptest.ToyLoader()
+	for range 2 {
+		p, err := l.Plan(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Inputs) != 3 {
+			t.Errorf("inputs %v, want experiment, machine and image", p.Inputs)
+		}
+	}
+}
+
+// badCollections are changes to the toy collection and what must be said about them.
+var badCollections = []struct{ name, old, new string }{
+	{"unknown-experiment", `"./slow.toml"`, `"overhead-opteron-247"`},
+	{"missing-file", `"./slow.toml"`, `"./none.toml"`},
+	{"itself", `"./slow.toml"`, `"./both.toml"`},
+	{"twice", `"./slow.toml"`, `"./toy.toml"`},
+	{"nothing", `["./toy.toml", "./slow.toml"]`, `[]`},
+	{"no-list", `["./toy.toml", "./slow.toml"]`, `"./toy.toml"`},
+	{"no-name", `"./slow.toml"]`, `3]`},
+	{"points-of-its-own", "figures =", "seed = 3\nfigures ="},
+	{"phases", `["overhead"]`, `["phases"]`},
+	{"difference-without-figures", `less = "b"`, `less = "x"`},
+	{"difference-of-no-era", `era = "2010"`, `era = "2005"`},
+	{"difference-twice", "means = \"the step\"\n", "means = \"the step\"\n[[differences]]\nof = \"k\"\nless = \"b\"\nmeans = \"again\"\n"},
+	{"difference-key", `means =`, `meaning =`},
+}
+
+func TestBadCollections(t *testing.T) {
+	var got strings.Builder
+	for _, c := range badCollections {
+		file := exptest.CollectionFiles(t)
+		dir := filepath.Dir(file)
+		text := strings.Replace(exptest.ToyCollection, c.old, c.new, 1)
+		if text == exptest.ToyCollection {
+			t.Fatalf("%s changes nothing", c.name)
+		}
+		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "both.toml", text), nil)
+		if err == nil {
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		got.WriteString("## " + c.name + "\n" + strings.ReplaceAll(err.Error(), dir+"/", "") + "\n")
+	}
+	all := strings.Join(experiments.Names(), ", ")
+	exptest.Golden(t, "bad_collections.txt", strings.ReplaceAll(got.String(), "known are "+all, "known are (experiments)"))
+}
+
+// A mistake in a collected file is reported once, at its own place.
+func TestMistakeInACollectedFile(t *testing.T) {
+	file := exptest.CollectionFiles(t)
+	exptest.Write(t, filepath.Dir(file), "slow.toml", "base = \"toy.toml\"\nname = \"slow\"\n[workload]\nhits = 0\n")
+	_, err := exptest.ToyLoader().Plan(file, nil)
+	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), "slow.toml:4:8: workload.hits") {
+		t.Errorf("got %v", err)
+	}
+}

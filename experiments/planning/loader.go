@@ -1,0 +1,239 @@
+package planning
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/experiments"
+	"kprobesim/experiments/schema"
+	"kprobesim/image"
+	"kprobesim/internal/doc"
+	"kprobesim/machines"
+	"kprobesim/results"
+	"kprobesim/workloads"
+)
+
+// NewLoader returns a loader that knows the instruction sets and guest images of this program.
+func NewLoader() *Loader {
+	l := &Loader{ISAs: []*cpus.ISA{x86.ISA64(), x86.ISA32()}}
+	for _, im := range workloads.List() {
+		l.Images = append(l.Images, BuiltIn{
+			Name: im.Name, ISA: im.ISA, Era: im.Era,
+			Load: func() ([]byte, error) { return workloads.Open(im.Name) },
+		})
+	}
+	return l
+}
+
+// ExperimentTitle returns the title of an experiment of this program, and MachineTitle that of a machine.
+func (l *Loader) ExperimentTitle(name string) (string, error) {
+	return l.title("experiment", ".", name)
+}
+
+// MachineTitle returns the title of a machine description of this program.
+func (l *Loader) MachineTitle(name string) (string, error) {
+	return l.title("machine", "machines", name)
+}
+
+// title reads the title of a file of this program, without checking the rest of it.
+func (l *Loader) title(what, folder, name string) (string, error) {
+	root, err := l.document(what, folder, name, "")
+	if err != nil {
+		return "", err
+	}
+	n := root.Get("title")
+	if n == nil {
+		return "", fmt.Errorf("%s %s has no title", what, name)
+	}
+	return doc.Text(n)
+}
+
+// Loader finds and reads everything that an experiment names. The zero Loader knows nothing; use
+// NewLoader.
+type Loader struct {
+	ISAs   []*cpus.ISA
+	Images []BuiltIn // guest images of this program
+
+	docs   map[string]document
+	images map[string]*schema.Image
+	inputs []results.Input // of the plan that is being read
+}
+
+// document is a file that was read once.
+type document struct {
+	root  *doc.Node
+	input results.Input
+}
+
+// use notes that the plan depends on a file, whether it is read now or was read for another plan.
+func (l *Loader) use(in results.Input) {
+	if !slices.Contains(l.inputs, in) {
+		l.inputs = append(l.inputs, in)
+	}
+}
+
+// BuiltIn is a guest image that the program carries.
+type BuiltIn struct {
+	Name, ISA, Era string
+	Load           func() ([]byte, error)
+}
+
+// Machine reads a machine description by name or path, with settings whose keys start with
+// "machine.".
+func (l *Loader) Machine(name, base string, sets []doc.Setting) (*machines.Machine, error) {
+	root, err := l.document("machine", "machines", name, base)
+	if err != nil {
+		return nil, err
+	}
+	var errs doc.Errors
+	root = root.Clone()
+	for _, s := range sets {
+		s = machineSetting(s)
+		errs.Join(s.Value.Pos, s.Apply(root))
+	}
+	m := machines.Read(root, l.ISAs, &errs)
+	for _, s := range sets {
+		m.Mark(machineSetting(s))
+	}
+	return m, errs.Err()
+}
+
+// machineSetting makes "machine.a.b" a setting of the description's own key "a.b".
+func machineSetting(s doc.Setting) doc.Setting {
+	s.Path = s.Path[1:]
+	return s
+}
+
+// maxBases bounds how many files build on each other.
+const maxBases = 8
+
+// document reads and parses a TOML file once, with the files it is based on.
+func (l *Loader) document(what, folder, name, base string) (*doc.Node, error) {
+	return l.layered(what, folder, name, base, maxBases)
+}
+
+func (l *Loader) layered(what, folder, name, base string, depth int) (*doc.Node, error) {
+	root, err := l.single(what, folder, name, base)
+	if err != nil {
+		return nil, err
+	}
+	below := root.Get("base")
+	if below == nil {
+		return root, nil
+	}
+	from, err := doc.Text(below)
+	if err == nil && depth == 0 {
+		err = fmt.Errorf("more than %d files are based on each other", maxBases)
+	}
+	if err != nil {
+		return nil, doc.One(below.Pos, "base: %v", err)
+	}
+	under, err := l.layered(what, folder, from, filepath.Dir(below.Pos.File), depth-1)
+	if err != nil {
+		var errs doc.Errors
+		errs.Join(below.Pos, err)
+		return nil, errs.Err()
+	}
+	return doc.Merge(under, root), nil
+}
+
+// single reads and parses one file once.
+func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
+	key := what + "\x00" + name + "\x00" + base
+	if d, ok := l.docs[key]; ok {
+		l.use(d.input)
+		return d.root, nil
+	}
+	file, b, err := experiments.Read(folder, what, name, base)
+	if err != nil {
+		return nil, err
+	}
+	root, err := doc.Parse(file, b)
+	if err != nil {
+		return nil, err
+	}
+	if l.docs == nil {
+		l.docs = map[string]document{}
+	}
+	d := document{root, results.Input{Kind: what, Name: filepath.Base(file), Hash: results.Hash(b)}}
+	l.docs[key] = d
+	l.use(d.input)
+	return root, nil
+}
+
+// Image loads a guest image by name or path and holds it against what the experiment says of its kernel.
+func (l *Loader) Image(k schema.Kernel, isa *cpus.ISA, base string) (*schema.Image, error) {
+	im, err := l.image(k, base)
+	if err != nil {
+		return nil, fmt.Errorf("kernel.image: %w", err)
+	}
+	l.use(results.Input{Kind: "image", Name: filepath.Base(im.Name), Hash: im.Hash})
+	if err := im.Match(isa.Machine, isa.Bits, isa.Order); err != nil {
+		return nil, fmt.Errorf("kernel.image: %w", err)
+	}
+	return im, nil
+}
+
+// image finds an image and loads it once.
+func (l *Loader) image(k schema.Kernel, base string) (*schema.Image, error) {
+	name, open, err := l.findImage(k, base)
+	if err != nil {
+		return nil, err
+	}
+	if im := l.images[name]; im != nil {
+		return im, nil
+	}
+	b, err := open()
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := image.Load(name, b)
+	if err != nil {
+		return nil, err
+	}
+	if l.images == nil {
+		l.images = map[string]*schema.Image{}
+	}
+	l.images[name] = &schema.Image{Image: loaded, Hash: results.Hash(b)}
+	return l.images[name], nil
+}
+
+// findImage returns the name of an image and how to read it: a path has a slash, a name is one of the
+// program's and must be of the kernel's ISA and era.
+func (l *Loader) findImage(k schema.Kernel, base string) (string, func() ([]byte, error), error) {
+	if strings.ContainsAny(k.Image, `/\`) {
+		file := k.Image
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(base, file)
+		}
+		return file, func() ([]byte, error) { return experiments.ReadLimited(file) }, nil
+	}
+	var known []string
+	for _, im := range l.Images {
+		if im.Name != k.ImageName() {
+			known = append(known, im.Name)
+			continue
+		}
+		if im.ISA != k.ISA || im.Era != k.Era {
+			return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s",
+				im.Name, im.ISA, im.Era, k.ISA, k.Era)
+		}
+		return im.Name, im.Load, nil
+	}
+	return "", nil, fmt.Errorf("unknown image %q: known are %s, or give the path of a file (./%s)%s",
+		k.Image, strings.Join(known, ", "), k.Image, doc.Suggest(k.Image, known))
+}
+
+// ISA returns the instruction set of a name, nil when there is none.
+func (l *Loader) ISA(name string) *cpus.ISA {
+	for _, i := range l.ISAs {
+		if i.Name == name {
+			return i
+		}
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package planning
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+	"kprobesim/machines"
+	"kprobesim/results"
+)
+
+// maxPoints bounds one experiment.
+const maxPoints = 1024
+
+// planner makes a Plan out of a document, one combination of the sweep after the other.
+type planner struct {
+	l    *Loader
+	errs doc.Errors
+	plan *schema.Plan
+}
+
+// Plan reads the experiment of a name or path, with the options of --set applied, and checks
+// everything that can be checked before running. The error lists every mistake, each with its
+// place.
+func (l *Loader) Plan(name string, sets []string) (*schema.Plan, error) {
+	l.inputs = nil
+	root, err := l.document("experiment", ".", name, "")
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{l: l}
+	p.plan = &schema.Plan{File: root.Pos.File, Overrides: sets}
+	var settings []doc.Setting
+	for _, arg := range sets {
+		s, err := doc.ParseSetting(arg)
+		p.errs.Join(doc.Pos{}, err)
+		if err == nil {
+			settings = append(settings, s)
+		}
+	}
+	if isCollection(root) {
+		p.collect(root, settings)
+	} else {
+		p.expand(root, settings)
+	}
+	p.plan.Inputs = slices.Clone(l.inputs)
+	return p.plan, p.errs.Err()
+}
+
+// expand applies the settings and plans every combination of the sweep. A sweep over a key that
+// --set names is replaced by the setting.
+func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
+	root = root.Clone()
+	machine := p.apply(root, settings)
+	axes := slices.DeleteFunc(readSweep(root, &p.errs), func(a axis) bool {
+		return slices.ContainsFunc(settings, func(s doc.Setting) bool { return slices.Equal(s.Path, a.path) })
+	})
+	combos := combinations(axes, maxPoints)
+	if combos == nil {
+		p.errs.Add(root.Get("sweep").Pos, "sweep: more than %d combinations: sweep fewer values",
+			maxPoints)
+	}
+	for _, c := range combos {
+		one := root.Clone()
+		p.point(one, c, append(slices.Clone(machine), p.apply(one, c)...))
+	}
+	if n := len(p.plan.Points); n > maxPoints {
+		p.errs.Add(root.Pos, "%d points are more than %d", n, maxPoints)
+	}
+}
+
+// apply puts settings into the document and returns those that are for the machine description.
+func (p *planner) apply(root *doc.Node, settings []doc.Setting) (machine []doc.Setting) {
+	for _, s := range settings {
+		if len(s.Path) > 1 && s.Path[0] == "machine" {
+			machine = append(machine, s)
+			continue
+		}
+		p.errs.Join(s.Value.Pos, s.Apply(root))
+	}
+	return machine
+}
+
+// point plans the points of one combination c of the sweep.
+func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
+	before := len(p.errs)
+	e := readExperiment(root, &p.errs)
+	p.plan.Name, p.plan.Title, p.plan.Kind = e.Name, e.Title, e.Kind
+	p.plan.Figures, p.plan.Seed = e.Figures, e.Seed
+	if e.Machine == "" {
+		return
+	}
+	if check := kinds.Of(e.Kind).Check; check != nil && len(p.errs) == before {
+		for _, m := range check(e) {
+			p.errs.Add(at(root, m.Path...), "%s: %s", strings.Join(m.Path, "."), m.Text)
+		}
+	}
+	m, err := p.l.Machine(e.Machine, folder(root, "machine"), machine)
+	p.errs.Join(at(root, "machine"), err)
+	if len(p.errs) > before {
+		return // what follows would only repeat it
+	}
+	pt := schema.Point{
+		Experiment: e.Name, Kind: e.Kind, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Seed: e.Seed, Budget: e.Budget,
+	}
+	if !p.setISA(root, &pt) {
+		return
+	}
+	im, err := p.l.Image(e.Kernel, pt.ISA, folder(root, "kernel", "image"))
+	if err != nil {
+		p.errs.Join(at(root, "kernel", "image"), err)
+		return
+	}
+	pt.Image = im
+	if err := pt.Kernel.CheckPreempt(im.Image); err != nil {
+		p.errs.Join(at(root, "kernel", "preempt"), fmt.Errorf("kernel.preempt: %w", err))
+		return
+	}
+	p.checkGuest(root, &pt, e)
+	for i, probe := range e.Probes {
+		p.addRole(root, &probe, i, e, m)
+		one := pt
+		one.Probe, one.Label = probe, probe.Name+suffix(c)
+		one.Name = one.Label
+		p.plan.Points = append(p.plan.Points, one)
+	}
+}
+
+// setISA finds the instruction set of a point's kernel, which must be the machine's.
+func (p *planner) setISA(root *doc.Node, pt *schema.Point) bool {
+	name := pt.Kernel.ISA
+	pt.ISA = p.l.ISA(name)
+	known := machines.ISANames(p.l.ISAs)
+	switch {
+	case pt.ISA == nil:
+		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: unknown ISA %q: known are %s%s", name,
+			strings.Join(known, ", "), doc.Suggest(name, known))
+	case pt.Machine.ISA != name:
+		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: the kernel is %s, machine %s is %s",
+			name, pt.Machine.Name, pt.Machine.ISA)
+	default:
+		return true
+	}
+	return false
+}
+
+// addRole derives whether a point is a fit or a prediction, and holds what the file says against
+// it.
+func (p *planner) addRole(root *doc.Node, probe *schema.Probe, i int, e *schema.Experiment, m *machines.Machine) {
+	if !m.CalibratedBy(e.Name, root.Pos.File) {
+		if probe.Role == "" {
+			probe.Role = results.Predicted
+		}
+		return // the file knows better, for instance that it builds on the one of the calibration
+	}
+	role := results.Predicted
+	if slices.Contains(m.FittedOn(), probe.Name) {
+		role = results.Fitted
+	}
+	if probe.Role != "" && probe.Role != role {
+		p.errs.Add(at(root, "points", fmt.Sprint(i), "role"),
+			"points.%s.role: the file says %s, but by machine %s the point is %s",
+			probe.Name, probe.Role, m.Name, role)
+	}
+	probe.Role = role
+}
+
+// at returns where the value of a path stands, or the nearest table above it.
+func at(root *doc.Node, path ...string) doc.Pos {
+	return root.Find(path...).Pos
+}
+
+// folder returns where a relative path at a key starts: beside the file that has the key, or here when
+// an option set it.
+func folder(root *doc.Node, path ...string) string {
+	pos := at(root, path...)
+	if pos.Line == 0 {
+		return ""
+	}
+	return filepath.Dir(pos.File)
+}

@@ -1,0 +1,211 @@
+package planning_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments"
+	"kprobesim/experiments/exptest"
+	"kprobesim/results"
+)
+
+func TestPlan(t *testing.T) {
+	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"workload.hits=7", "points.k.handler=handler_count", "machine.event.mispredict.cycles=20"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := p.Point("k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.Workload.Hits != 7 || k.Probe.Handler != "handler_count" || k.Machine.CPU.Events["mispredict"] != 20*60 {
+		t.Errorf("overrides did not arrive: %+v", k)
+	}
+	if k.Probe.Role != results.Fitted || p.Points[1].Probe.Role != results.Predicted {
+		t.Errorf("roles are %s, %s", k.Probe.Role, p.Points[1].Probe.Role)
+	}
+	if k.Probe.Published.Micros.String() != "0.99" || len(p.Inputs) != 3 {
+		t.Errorf("published %s, inputs %v", k.Probe.Published.Micros, p.Inputs)
+	}
+	for _, param := range k.Machine.Params {
+		if param.Path == "event.mispredict.cycles" && !strings.HasPrefix(param.Source, "overridden") {
+			t.Errorf("an overridden number keeps the source %q", param.Source)
+		}
+	}
+}
+
+// Roles follow from the machine also when it is named by another path than the experiment.
+func TestRolesByAnotherPath(t *testing.T) {
+	file := exptest.ToyFiles(t)
+	t.Chdir(filepath.Dir(file))
+	for _, set := range []string{"machine=./machine.toml", "machine=" + filepath.Join(filepath.Dir(file), "machine.toml")} {
+		p, err := exptest.ToyLoader().Plan("./toy.toml", []string{set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Points[0].Probe.Role != results.Fitted || p.Points[1].Probe.Role != results.Predicted {
+			t.Errorf("--set %s: roles are %s, %s", set, p.Points[0].Probe.Role, p.Points[1].Probe.Role)
+		}
+		if _, err := exptest.ToyLoader().Plan("./toy.toml", []string{set, "points.k.role=predicted"}); err == nil {
+			t.Errorf("--set %s: a role that the machine contradicts was taken", set)
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
+	file := exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [10, 20]\nmachine.event.trap.cycles = [\"1/2\", 2, 3]\n")
+	p, err := exptest.ToyLoader().Plan(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Points) != 12 {
+		t.Fatalf("%d points, want 12", len(p.Points))
+	}
+	if n := p.Points[2].Name; n != "k/workload.hits=10/machine.event.trap.cycles=2" {
+		t.Errorf("third point is %s", n)
+	}
+	if h := p.Points[11].Workload.Hits; h != 20 {
+		t.Errorf("last point has %d hits", h)
+	}
+}
+
+// badExperiments are changes to the toy experiment and what must be said about them.
+var badExperiments = []struct{ name, old, new string }{
+	{"unknown-key", "warmup = 10", "warmup = 10\nwarmpu = 10"},
+	{"unknown-machine", `"./machine.toml"`, `"xeon-e541"`},
+	{"missing-machine-file", `"./machine.toml"`, `"./none.toml"`},
+	{"unknown-image", `"x86_64-2010"`, `"x86_64-2011"`},
+	{"missing-image-file", `"x86_64-2010"`, `"./none.elf"`},
+	{"foreign-image", `"x86_64-2010"`, `"./toy.toml"`},
+	{"wrong-era", `era = "2010"`, `era = "2005"`},
+	{"unknown-isa", `isa = "toy"`, `isa = "toys"`},
+	{"unknown-target", `"bench_target"`, `"bench_tarket"`},
+	{"not-a-function", `"bench_target"`, `"kprobe_table"`},
+	{"unknown-handler", `handler = "handler_empty"`, `handler = "handler_empt"`},
+	{"offset-outside", "hits = 100", "hits = 100\noffset = 4000"},
+	{"unit-missing", `"0.99 us"`, `"0.99"`},
+	{"unit-wrong", `"0.99 us"`, `"0.99 GHz"`},
+	{"hits-negative", "hits = 100", "hits = -1"},
+	{"hits-type", "hits = 100", "hits = \"many\""},
+	{"twice", `name = "b"`, `name = "k"`},
+	{"role-wrong", `role = "fitted"`, `role = "predicted"`},
+	{"kind-wrong", `kind = "kprobe"`, `kind = "uprobe"`},
+	{"syntax", "hits = 100", "hits = "},
+	{"sweep-empty", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = []\n[[points]]\nname = \"k\""},
+	{"sweep-scalar", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = 3\n[[points]]\nname = \"k\""},
+	{"sweep-twice", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = [3, 3]\n[[points]]\nname = \"k\""},
+	{"sweep-value", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = [3, -3]\n[[points]]\nname = \"k\""},
+	{"sweep-unknown", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hats\" = [3]\n[[points]]\nname = \"k\""},
+	{"sweep-large", "[[points]]\nname = \"k\"", "[sweep]\nseed = [" + numbers(40) + "]\n\"workload.hits\" = [" + numbers(40) + "]\n[[points]]\nname = \"k\""},
+	{"many", "hits = 100\nwarmup = 10", "hits = 0\nwarmup = \"x\"\nhist = 3"},
+}
+
+// numbers lists 1 to n.
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d, ", i+1)
+	}
+	return b.String()
+}
+
+func TestBadExperiments(t *testing.T) {
+	var got strings.Builder
+	for _, c := range badExperiments {
+		dir := t.TempDir()
+		exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
+		text := strings.ReplaceAll(exptest.ToyExperiment, c.old, c.new)
+		if text == exptest.ToyExperiment {
+			t.Fatalf("%s changes nothing", c.name)
+		}
+		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml", text), nil)
+		if err == nil {
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		got.WriteString("## " + c.name + "\n" + strings.ReplaceAll(err.Error(), dir+"/", "") + "\n")
+	}
+	all := strings.Join(experiments.Machines(), ", ")
+	exptest.Golden(t, "bad_experiments.txt", strings.ReplaceAll(got.String(), "known are "+all, "known are (machines)"))
+}
+
+// badMachines are changes to the toy machine and what must be said about them.
+var badMachines = []struct{ name, old, new string }{
+	{"negative", `cycles = "15"`, `cycles = "-15"`},
+	{"absurd", `cycles = "15"`, `cycles = "1500000"`},
+	{"no-ticks", `cycles = "15"`, `cycles = "1/7"`},
+	{"float-type", `cycles = "15"`, `cycles = [15]`},
+	{"no-source", `cycles = "15", source = "book: 7"`, `cycles = "15"`},
+	{"source-unknown", `"book: 7"`, `"bok: 7"`},
+	{"source-vague", `"book: 7"`, `"book"`},
+	{"fitted-unmarked", `fitted = ["k"], `, ``},
+	{"more-parameters-than-figures", `mispredict = { cycles = "15", source = "book: 7"`, `mispredict = { cycles = "15", fitted = ["k"], source = "fitted: k"`},
+	{"missing-class", "load = {", "laod = {"},
+	{"missing-table", "[memory]\nlatency = 280\nsource = \"book: 4\"\n", ""},
+	{"port-unknown", `port = "alu"`, `port = "alus"`},
+	{"cache-shape", "ways = 24", "ways = 23"},
+	{"width", "width = 4", "width = 7"},
+	{"clock-unit", `"2 GHz"`, `"2"`},
+	{"model", `"window"`, `"widow"`},
+	{"unknown-key", "width = 4", "width = 4\ndepth = 3"},
+	{"both", "uops = 1, latency", "uops = 1, issue = 1, latency"},
+}
+
+func TestBadMachines(t *testing.T) {
+	var got strings.Builder
+	for _, c := range badMachines {
+		dir := t.TempDir()
+		text := strings.Replace(exptest.ToyMachine, c.old, c.new, 1)
+		if text == exptest.ToyMachine {
+			t.Fatalf("%s changes nothing", c.name)
+		}
+		exptest.Write(t, dir, "machine.toml", text)
+		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment), nil)
+		if err == nil {
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		got.WriteString("## " + c.name + "\n" + strings.ReplaceAll(err.Error(), dir+"/", "") + "\n")
+	}
+	exptest.Golden(t, "bad_machines.txt", got.String())
+}
+
+func TestBadSettings(t *testing.T) {
+	file := exptest.ToyFiles(t)
+	for set, want := range map[string]string{
+		"workload.hits":           "want key=value",
+		"workload.hist=3":         `unknown key "workload.hist"; did you mean "hits"?`,
+		"points.x.handler=h":      "no such element: known are k, b",
+		"machine.event.trop.x=3":  `unknown key "event.trop"; did you mean "trap"?`,
+		"machine=none":            `unknown machine "none"`,
+		"workload.hits=1,000":     "workload.hits: want an integer, not a string",
+		"points=3":                "must be a list of tables",
+		"machine.event.trap=3":    "must be a table",
+		"workload.target=handler": "no function",
+	} {
+		if _, err := exptest.ToyLoader().Plan(file, []string{set}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--set %s: got %v, want %q", set, err, want)
+		}
+	}
+}
+
+func FuzzPlan(f *testing.F) {
+	dir := f.TempDir()
+	exptest.Write(f, dir, "machine.toml", exptest.ToyMachine)
+	f.Add(exptest.ToyExperiment, "workload.hits=3")
+	f.Add(exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [1, 2]\n", "points.b.name=x")
+	f.Add(exptest.ToyMachine, "machine.event.trap.cycles=1/3")
+	l := exptest.ToyLoader()
+	f.Fuzz(func(t *testing.T, text, set string) {
+		l.Forget()
+		file := exptest.Write(t, dir, "toy.toml", text)
+		p, err := l.Plan(file, []string{set})
+		if err == nil && len(p.Points) == 0 {
+			t.Errorf("a plan without points and without an error")
+		}
+	})
+}

@@ -1,0 +1,34 @@
+package planning
+
+import (
+	"math"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+)
+
+// readExperiment reads the experiment in root.
+func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
+	r := doc.NewReader(root, errs)
+	e := &schema.Experiment{
+		Name:    doc.Need(r, "name", doc.Name),
+		Title:   doc.Need(r, "title", doc.Text),
+		Kind:    doc.Opt(r, "kind", kinds.Overhead, doc.OneOf(kinds.Names()...)),
+		Machine: doc.Need(r, "machine", doc.Text),
+		Seed:    uint64(doc.Opt(r, "seed", 1, doc.Int(0, math.MaxInt64))),
+		Budget:  doc.Opt(r, "budget", defaultBudget, doc.Time().Whole(false, 1, 3600e6)),
+	}
+	k := kinds.Of(e.Kind)
+	e.Figures = doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(k.FigureNames()...)))
+	r.Has("sweep") // read by the planner
+	r.Has("base")  // read by the loader
+	e.Kernel = schema.ReadKernel(r.Sub("kernel", true))
+	e.Workload = k.Workload(r.Sub("workload", true))
+	e.Probes = schema.ReadProbes(r)
+	r.Done()
+	return e
+}
+
+// defaultBudget is ten simulated seconds.
+const defaultBudget = 10_000_000

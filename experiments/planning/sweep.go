@@ -1,0 +1,124 @@
+package planning
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"kprobesim/internal/doc"
+)
+
+// axis is one key of a sweep and the values it takes.
+type axis struct {
+	path   []string
+	pos    doc.Pos
+	values []*doc.Node
+}
+
+// sweepValue is what a value of a sweep may look like, since it becomes part of a point's name.
+const sweepValue = `^[A-Za-z0-9_+./ -]{1,60}$`
+
+// readSweep reads the [sweep] table of an experiment: dotted keys, each with a list of values. The
+// table may be nested; its leaves are the lists.
+func readSweep(root *doc.Node, errs *doc.Errors) []axis {
+	n := root.Get("sweep")
+	if n == nil {
+		return nil
+	}
+	var axes []axis
+	before := len(*errs)
+	collectAxes(n, nil, &axes, errs)
+	if len(axes) == 0 && len(*errs) == before {
+		errs.Add(n.Pos, "sweep: empty; name at least one key and its list of values")
+	}
+	return axes
+}
+
+func collectAxes(n *doc.Node, path []string, axes *[]axis, errs *doc.Errors) {
+	if n.Kind == doc.Table {
+		for _, f := range n.Fields {
+			sub, err := doc.ParsePath(f.Key)
+			if err != nil {
+				sub = []string{f.Key}
+			}
+			collectAxes(f.Value, slices.Concat(path, sub), axes, errs)
+		}
+		return
+	}
+	key := strings.Join(append([]string{"sweep"}, path...), ".")
+	switch {
+	case len(path) == 0:
+		errs.Add(n.Pos, "sweep: want a table of keys with lists of values, not %s", n.Kind)
+	case n.Kind != doc.Array:
+		errs.Add(n.Pos, "%s: want a list of values, not %s", key, n.Kind)
+	case len(n.Items) == 0:
+		errs.Add(n.Pos, "%s: no values", key)
+	case len(path) == 1 && slices.Contains(fixedKeys(), path[0]):
+		errs.Add(n.Pos, "%s: this key cannot be swept", key)
+	case checkSweepValues(key, n, errs):
+		*axes = append(*axes, axis{path, n.Pos, n.Items})
+	}
+}
+
+// fixedKeys are the keys that every point of an experiment shares.
+func fixedKeys() []string { return []string{"name", "kind", "sweep", "points", "figures", "title"} }
+
+// checkSweepValues holds the values of one axis to what names can hold, each once.
+func checkSweepValues(key string, n *doc.Node, errs *doc.Errors) bool {
+	before := len(*errs)
+	ok := regexp.MustCompile(sweepValue)
+	seen := map[string]int{}
+	for _, v := range n.Items {
+		text := valueText(v)
+		switch {
+		case v.Kind == doc.Table || !ok.MatchString(text):
+			errs.Add(v.Pos, "%s: %q cannot be part of a point's name: use numbers and short words",
+				key, text)
+		case seen[text] == 1:
+			errs.Add(v.Pos, "%s: the value %s is there twice", key, text)
+		}
+		seen[text]++
+	}
+	return len(*errs) == before
+}
+
+// valueText returns how a point's name prints a value.
+func valueText(n *doc.Node) string {
+	if n.Kind != doc.Array {
+		return n.Text
+	}
+	parts := make([]string, len(n.Items))
+	for i, it := range n.Items {
+		parts[i] = valueText(it)
+	}
+	return strings.Join(parts, " ")
+}
+
+// combinations returns the cross product of the axes in the order of the file, the last axis moving
+// fastest. Without axes there is one empty combination. It returns nil when there would be more
+// than limit.
+func combinations(axes []axis, limit int) [][]doc.Setting {
+	out := [][]doc.Setting{nil}
+	for _, a := range axes {
+		if len(out)*len(a.values) > limit {
+			return nil
+		}
+		var next [][]doc.Setting
+		for _, c := range out {
+			for _, v := range a.values {
+				next = append(next, append(slices.Clone(c), doc.Setting{Path: a.path, Value: v}))
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// suffix is what a combination adds to the names of its points.
+func suffix(c []doc.Setting) string {
+	var b strings.Builder
+	for _, s := range c {
+		b.WriteString("/" + s.Key() + "=" + valueText(s.Value))
+	}
+	return b.String()
+}

@@ -1,0 +1,48 @@
+package reports_test
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/internal/clock"
+)
+
+// TestAccountsAddUp holds the accounts of the main experiment against its phases.
+func TestAccountsAddUp(t *testing.T) {
+	p, err := planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p))
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range r.Outcomes {
+		var total, probes clock.Ticks
+		for _, v := range o.Measurement.Accounts[0] {
+			total += v
+		}
+		for i, name := range kinds.Phases(o.Point.ISA) {
+			if name != "workload" && name != "kernel" {
+				probes += o.Measurement.Probed.Phases[i]
+			}
+		}
+		if total != o.Measurement.Probed.Time || o.Measurement.Accounts[0][kinds.ForProbes] != probes || probes == 0 {
+			t.Errorf("point %s: accounts of %d ticks, %d for probes; phases of %d and %d", o.Point.Name, total,
+				o.Measurement.Accounts[0][kinds.ForProbes], o.Measurement.Probed.Time, probes)
+		}
+	}
+	files, err := r.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if csv := string(files[reports.AccountsName]); !strings.HasPrefix(csv, "point,cpu,workload,user,probes,interrupts,stop_machine,kernel,idle,total\nk,0,") ||
+		strings.Count(csv, "\n") != 7 {
+		t.Errorf("%s is\n%s", reports.AccountsName, csv)
+	}
+}

@@ -1,0 +1,117 @@
+package reports_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/results"
+)
+
+func collectionReport(t *testing.T, workers int, sets ...string) *reports.Report {
+	t.Helper()
+	p, err := exptest.ToyLoader().Plan(exptest.CollectionFiles(t), sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A collection has the points of its experiments under names of their own, with everything they depend
+// on among the inputs, and settings reach every one of them.
+func TestCollection(t *testing.T) {
+	r := collectionReport(t, 1, "workload.hits=7", "title=Both")
+	var names []string
+	for _, pt := range r.Plan.Points {
+		names = append(names, pt.Name)
+		if pt.Workload.Hits != 7 {
+			t.Errorf("%s has %d hits: the setting did not arrive", pt.Name, pt.Workload.Hits)
+		}
+	}
+	if want := []string{"toy:k", "toy:b", "slow:k", "slow:b"}; !slices.Equal(names, want) {
+		t.Errorf("points %v, want %v", names, want)
+	}
+	if len(r.Plan.Inputs) != 6 || r.Plan.Title != "Both" {
+		t.Errorf("title %q, inputs %v", r.Plan.Title, r.Plan.Inputs)
+	}
+	if pt, err := r.Plan.Point("slow:b"); err != nil || pt.Machine.Name != "toy-2" {
+		t.Errorf("point slow:b is %v, %v", pt, err)
+	}
+}
+
+// The records of a collection are those of its experiments.
+func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
+	both := string(collectionReport(t, 2).Set.CSV())
+	l := exptest.ToyLoader()
+	file := exptest.CollectionFiles(t)
+	for _, name := range []string{"toy.toml", "slow.toml"} {
+		p, err := l.Plan(filepath.Join(filepath.Dir(file), name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, own, _ := strings.Cut(string(reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Set.CSV()), "\n")
+		if own == "" || !strings.Contains(both, own) {
+			t.Errorf("the collection has other records than %s alone:\n%.300s", name, own)
+		}
+	}
+}
+
+// A difference is a record of its first point: the exact difference of two other records.
+func TestDifferencesAreRecords(t *testing.T) {
+	r := collectionReport(t, 1)
+	for _, experiment := range []string{"toy", "slow"} {
+		k, err := r.Plan.Point(experiment + ":k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := r.Plan.Point(experiment + ":b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, metric := range []string{results.MetricCycles, results.MetricMicros, results.MetricPublished} {
+			of, _ := r.Set.Get(k.At(), metric)
+			less, _ := r.Set.Get(b.At(), metric)
+			more, ok := r.Set.Get(k.At(), metric+"_more_than_b")
+			if !ok || more.Value.Cmp(of.Value.Sub(less.Value)) != 0 || more.Value.IsZero() || more.Unit != of.Unit {
+				t.Errorf("%s: %s more than b is %v %s, of %v and %v", experiment, metric, more.Value, more.Unit,
+					of.Value, less.Value)
+			}
+		}
+	}
+}
+
+func TestCollectionTables(t *testing.T) {
+	var text strings.Builder
+	for _, table := range collectionReport(t, 1).Tables() {
+		text.WriteString(table.Text() + "\n")
+	}
+	exptest.Golden(t, "collection.txt", text.String())
+}
+
+func TestCollectionDoesNotDependOnWorkers(t *testing.T) {
+	want, err := collectionReport(t, 1).Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := collectionReport(t, 3).Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want["overhead.svg"] == nil || len(got) != len(want) {
+		t.Errorf("files are %d and %d, want figures among them", len(want), len(got))
+	}
+	for name := range want {
+		if !bytes.Equal(got[name], want[name]) {
+			t.Errorf("%s differs between one and three workers", name)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+	"kprobesim/results"
+)
+
+// moreThan names what a metric is in the records of a difference.
+func moreThan(metric, less string) string { return metric + "_more_than_" + less }
+
+// difference returns the records of a pair, which are those of its first point: what it costs more
+// than the second one, simulated (cycles, us) and published (us). A difference of two fitted points is
+// fitted, every other one predicted. A pair of which a point failed has no records.
+func (r *Report) difference(d schema.Difference, p schema.Pair) []results.Record {
+	role := results.Predicted
+	if p.Of.Probe.Role == results.Fitted && p.Less.Probe.Role == results.Fitted {
+		role = results.Fitted
+	}
+	var out []results.Record
+	for _, metric := range []string{results.MetricCycles, results.MetricMicros, results.MetricPublished} {
+		of, okOf := r.Set.Get(p.Of.At(), metric)
+		less, okLess := r.Set.Get(p.Less.At(), metric)
+		if !okOf || !okLess {
+			return nil
+		}
+		of.Metric, of.Value = moreThan(of.Metric, d.Less), of.Value.Sub(less.Value)
+		if of.Role != results.Measured {
+			of.Role = role
+		}
+		out = append(out, of)
+	}
+	return out
+}
+
+// addDifferences adds the records of every difference of a collection. Where numbers make no record, the
+// first point of the difference counts as failed.
+func (r *Report) addDifferences() {
+	for _, d := range r.Plan.Differences {
+		for _, p := range r.Plan.Pairs(d) {
+			err := r.Set.Add(r.difference(d, p)...)
+			if err == nil {
+				continue
+			}
+			i := slices.IndexFunc(r.Outcomes, func(o running.Outcome) bool { return o.Point.Name == p.Of.Name })
+			r.Outcomes[i].Err = fmt.Errorf("difference %s: %w", d, err)
+		}
+	}
+}
+
+// differencesTable holds the differences against the published figures, in cycles.
+func (r *Report) differencesTable() *results.Table {
+	t := &results.Table{
+		Title: "What one probe costs more than another, in cycles",
+		Columns: []results.Column{
+			{Title: "difference"},
+			{Title: "machine"},
+			{Title: "era"},
+			{Title: "published\ncycles", Align: results.Right},
+			{Title: "rounding\n+-", Align: results.Right},
+			{Title: "simulated\ncycles", Align: results.Right},
+			{Title: "error\n%", Align: results.Right},
+			{Title: "fitted\nin it"},
+			{Title: "what it is"},
+		},
+	}
+	for _, d := range r.Plan.Differences {
+		means := d.Means
+		for _, p := range r.Plan.Pairs(d) {
+			row := r.differenceRow(d, p)
+			if row == nil {
+				continue
+			}
+			t.Rows = append(t.Rows, slices.Concat([]string{d.String()}, row, []string{means}))
+			means = "" // said once
+		}
+	}
+	t.BlankRepeats(1)
+	return t
+}
+
+// differenceRow fills the row of one pair, or returns nil when one of its points failed.
+func (r *Report) differenceRow(d schema.Difference, p schema.Pair) []string {
+	more, ok := r.Set.Get(p.Of.At(), moreThan(results.MetricCycles, d.Less))
+	if !ok {
+		return nil
+	}
+	perMicro := float64(p.Of.Machine.CPU.Hz) / 1e6
+	a, b := p.Of.Probe.Published.Micros, p.Less.Probe.Published.Micros
+	published, rounding := a.Sub(b).Float()*perMicro, (halfDigit(a)+halfDigit(b))*perMicro
+	simulated := more.Value.Float()
+	return []string{
+		p.Of.Machine.Name, p.Of.Kernel.Era, fmt.Sprintf("%.0f", published), fmt.Sprintf("%.0f", rounding),
+		fmt.Sprintf("%.0f", simulated), errorText(simulated, published), fittedOf(p),
+	}
+}
+
+// halfDigit returns how far a printed figure may be from what was measured.
+func halfDigit(v results.Value) float64 {
+	_, high := v.Bounds()
+	return high.Sub(v).Float()
+}
+
+// errorText is the error of a difference in percent; one that was published as zero has none.
+func errorText(simulated, published float64) string {
+	if published == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+.1f", 100*(simulated-published)/math.Abs(published))
+}
+
+// fittedOf names those of two points that a number was fitted on.
+func fittedOf(p schema.Pair) string {
+	var names []string
+	for _, pt := range []*schema.Point{p.Of, p.Less} {
+		if pt.Probe.Role == results.Fitted {
+			names = append(names, pt.Probe.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

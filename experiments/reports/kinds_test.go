@@ -1,0 +1,72 @@
+package reports_test
+
+import (
+	"bytes"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/results"
+)
+
+// TestKindsAreTheSameEverywhere runs every kind of experiment with one worker on one processor, and with
+// several on two.
+func TestKindsAreTheSameEverywhere(t *testing.T) {
+	if len(exptest.Small) != len(kinds.List())-1 {
+		t.Errorf("%d kinds are tried, of %d", len(exptest.Small), len(kinds.List())-1)
+	}
+	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != kinds.Scaling {
+				t.Skip("short tests run one kind with several CPUs")
+			}
+			var want map[string][]byte
+			for _, c := range []struct{ procs, workers int }{{1, 1}, {2, 3}} {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.procs))
+				p := exptest.SmallPlan(t, name)
+				r := reports.New(p, (&running.Runner{Measure: kinds.Measure, Workers: c.workers}).Run(p))
+				if err := r.Err(); err != nil {
+					t.Fatal(err)
+				}
+				got, err := r.Files()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name == kinds.Scaling && !strings.Contains(r.Table().Text(), "figure scaling is not drawn: kernel.cpus is not swept") {
+					t.Errorf("the table does not say that a figure is missing:\n%s", r.Table().Text())
+				}
+				if want == nil {
+					want = got
+				}
+				for file := range want {
+					if !bytes.Equal(got[file], want[file]) {
+						t.Errorf("%s differs with %d workers", file, c.workers)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFiguresOfKinds draws every figure of the experiments from their baselines.
+func TestFiguresOfKinds(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
+		s, err := results.LoadBaseline("../../results/baselines/" + name + ".csv")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, figure := range kinds.Of(name).FigureNames() {
+			files := map[string][]byte{}
+			if err := reports.Draw(files, s, []string{figure}); err != nil || len(files) != 3 {
+				t.Errorf("%s, %s: %d files, %v", name, figure, len(files), err)
+			}
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package reports
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
+	"kprobesim/results"
+)
+
+// Redraw reads a results directory and draws its figures again, those of figures or, when that is
+// empty, those it has.
+func Redraw(dir string, figures []string) error {
+	files, err := readDir(dir)
+	if err != nil {
+		return err
+	}
+	m, err := results.ReadManifest(filepath.Join(dir, results.ManifestName),
+		files[results.ManifestName])
+	if err != nil {
+		return err
+	}
+	set, err := results.ReadCSV(filepath.Join(dir, ResultsName),
+		strings.NewReader(string(files[ResultsName])))
+	if err != nil {
+		return err
+	}
+	if len(figures) == 0 {
+		figures = drawnFigures(files, set)
+	}
+	if set, err = withSources(set, m.Sources); err != nil {
+		return err
+	}
+	if err := Draw(files, set, figures); err != nil {
+		return err
+	}
+	return results.WriteDir(dir, files)
+}
+
+// withSources gives the published records of a set the sources that the manifest kept for all of
+// them; which record had which is not kept, but captions only list them.
+func withSources(s *results.Set, sources []string) (*results.Set, error) {
+	out := &results.Set{}
+	i := 0
+	for _, r := range s.Records() {
+		if r.Role == results.Measured && len(sources) > 0 {
+			r.Source = sources[min(i, len(sources)-1)]
+			i++
+		}
+		if err := out.Add(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// drawnFigures returns the figures that a directory holds; those that can be drawn when it holds none.
+func drawnFigures(files map[string][]byte, s *results.Set) []string {
+	var have, can []string
+	for _, f := range kinds.Figures() {
+		if files[f.Name+".svg"] != nil {
+			have = append(have, f.Name)
+		}
+		if len(s.Points()) == 0 {
+			continue
+		}
+		if _, err := f.Draw(s); err == nil {
+			can = append(can, f.Name)
+		}
+	}
+	if len(have) == 0 {
+		return can
+	}
+	return have
+}
+
+// readDir reads the files of a results directory.
+func readDir(dir string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			return nil, fmt.Errorf("%s is no results directory: it holds %s", dir, e.Name())
+		}
+		if files[e.Name()], err = experiments.ReadLimited(filepath.Join(dir, e.Name())); err != nil {
+			return nil, err
+		}
+	}
+	for _, need := range []string{results.ManifestName, ResultsName} {
+		if files[need] == nil {
+			return nil, fmt.Errorf("%s is no results directory: it has no %s: %w", dir, need,
+				fs.ErrNotExist)
+		}
+	}
+	return files, nil
+}

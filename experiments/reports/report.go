@@ -1,0 +1,158 @@
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/defect"
+	"kprobesim/results"
+)
+
+// Files of a results directory.
+const (
+	ResultsName = "results.csv"
+	BenchName   = "bench.txt"
+	ProfileName = "profile.pb.gz"
+)
+
+// Report is what an experiment gave: the records of the points that ended well, and how every point
+// ended.
+type Report struct {
+	Plan     *schema.Plan
+	Set      *results.Set
+	Outcomes []running.Outcome
+}
+
+// NewReport makes the records of the outcomes, in the order of the plan, and of a collection's
+// differences behind them. A point whose numbers make no record counts as failed.
+func New(p *schema.Plan, outcomes []running.Outcome) *Report {
+	r := &Report{Plan: p, Set: &results.Set{}, Outcomes: slices.Clone(outcomes)}
+	for i := range r.Outcomes {
+		o := &r.Outcomes[i]
+		if o.Err != nil {
+			continue
+		}
+		records, err := kinds.Records(o.Point, o.Measurement)
+		if err == nil {
+			err = r.Set.Add(records...)
+		}
+		if err != nil {
+			o.Err = fmt.Errorf("numbers of the point: %w", err)
+		}
+	}
+	r.addDifferences()
+	return r
+}
+
+// Err returns the error of every failed point, each named, or nil.
+func (r *Report) Err() error {
+	var errs []error
+	for _, o := range r.Outcomes {
+		var internal *defect.Error
+		switch {
+		case o.Err == nil:
+		case errors.As(o.Err, &internal):
+			errs = append(errs, o.Err) // names its point itself
+		default:
+			errs = append(errs, fmt.Errorf("point %s: %w", o.Point.Name, o.Err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func prefix(p string, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = p + l
+	}
+	return out
+}
+
+// Files returns the contents of the results directory.
+func (r *Report) Files() (map[string][]byte, error) {
+	manifest, err := r.manifest().JSON()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{ResultsName: r.Set.CSV(), results.ManifestName: manifest}
+	if r.Plan.Kind == kinds.Overhead {
+		if files[BenchName], err = results.BenchText(r.Set, results.OverheadBench()); err != nil {
+			return nil, err
+		}
+	}
+	profile, err := mergeProfiles(r.Outcomes)
+	if err != nil {
+		return nil, err
+	}
+	if profile != nil {
+		files[ProfileName] = profile
+	}
+	accounts, err := accountsCSV(r.Outcomes)
+	if err != nil {
+		return nil, err
+	}
+	if accounts != nil {
+		files[AccountsName] = accounts
+	}
+	figures, _ := r.drawable()
+	return files, Draw(files, r.Set, figures)
+}
+
+// drawable parts the figures of the plan into those that can be drawn and those whose sweep a setting has
+// taken away.
+func (r *Report) drawable() (can, not []string) {
+	for _, name := range r.Plan.Figures {
+		if len(r.Set.Points()) > 0 {
+			if _, err := figure(name, r.Set); errors.Is(err, results.ErrNotSwept) {
+				not = append(not, fmt.Sprintf("figure %s is not drawn: %v", name, err))
+				continue
+			}
+		}
+		can = append(can, name)
+	}
+	return can, not
+}
+
+func (r *Report) manifest() *results.Manifest {
+	return &results.Manifest{
+		Inputs: r.Plan.Inputs, Overrides: r.Plan.Overrides, Seed: r.Plan.Seed,
+		Points: running.Statuses(r.Outcomes), Sources: r.Set.Sources(),
+	}
+}
+
+// Draw adds the files of the named figures of a set. A set without any point draws nothing.
+func Draw(files map[string][]byte, s *results.Set, figures []string) error {
+	if len(s.Points()) == 0 {
+		return nil
+	}
+	for _, name := range figures {
+		f, err := figure(name, s)
+		if err != nil {
+			return fmt.Errorf("figure %s: %w", name, err)
+		}
+		drawn, err := results.Render(f, name)
+		if err != nil {
+			return fmt.Errorf("figure %s: %w", name, err)
+		}
+		for file, b := range drawn {
+			files[file] = b
+		}
+	}
+	return nil
+}
+
+// figure makes one figure; what it says follows from the records and their sources alone, so that a
+// results directory is enough to draw it again.
+func figure(name string, s *results.Set) (results.Figure, error) {
+	for _, f := range kinds.Figures() {
+		if f.Name == name {
+			return f.Draw(s)
+		}
+	}
+	return nil, fmt.Errorf("unknown; known are %s", strings.Join(kinds.FigureNames(), ", "))
+}

@@ -1,0 +1,94 @@
+package reports_test
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+)
+
+// files runs the toy experiment and returns the results directory.
+func files(t *testing.T, workers int) map[string][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
+	file := exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [10, 20, 30]\n")
+	p, err := exptest.ToyLoader().Plan(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := r.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestResultsDoNotDependOnWorkers(t *testing.T) {
+	one := files(t, 1)
+	want := []string{
+		"bench.txt", "manifest.json", "overhead.pdf", "overhead.png", "overhead.svg",
+		"phases.pdf", "phases.png", "phases.svg", "results.csv",
+	}
+	if got := slices.Sorted(maps.Keys(one)); !slices.Equal(got, want) {
+		t.Errorf("files are %v, want %v", got, want)
+	}
+	for _, workers := range []int{2, 7} {
+		many := files(t, workers)
+		for name, b := range one {
+			if !bytes.Equal(b, many[name]) {
+				t.Errorf("%s differs between 1 and %d workers", name, workers)
+			}
+		}
+	}
+	exptest.Golden(t, "toy_results.csv", string(one["results.csv"]))
+}
+
+func TestFailingPointLeavesOthers(t *testing.T) {
+	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		measure running.Measure
+		want    string
+	}{
+		{"error", func(pt *schema.Point) (*kinds.Measurement, error) {
+			if pt.Name == "k" {
+				return nil, errors.New("the guest loops for ever")
+			}
+			return exptest.ToyMeasure(pt)
+		}, "point k: the guest loops for ever"},
+		{"panic", func(pt *schema.Point) (*kinds.Measurement, error) {
+			if pt.Name == "k" {
+				panic("a broken invariant")
+			}
+			return exptest.ToyMeasure(pt)
+		}, "point k: internal error: a broken invariant"},
+	} {
+		r := reports.New(p, (&running.Runner{Measure: c.measure}).Run(p))
+		if err := r.Err(); err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+		if n := len(r.Set.Points()); n != 1 {
+			t.Errorf("%s: %d points have records, want 1", c.name, n)
+		}
+		f, err := r.Files()
+		if err != nil || !strings.Contains(string(f["manifest.json"]), `"failed"`) {
+			t.Errorf("%s: the manifest does not name the failure (%v)", c.name, err)
+		}
+	}
+}

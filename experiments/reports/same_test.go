@@ -1,0 +1,88 @@
+package reports_test
+
+import (
+	"bytes"
+	"maps"
+	"runtime"
+	"slices"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+	"kprobesim/sim"
+)
+
+// steps counts what it is told of.
+type steps int
+
+// Step implements cpus.Observer.
+func (n *steps) Step(*cpus.Step) { *n++ }
+
+// The results directory is the same to the byte for any number of processors and workers, in every
+// run, and with an observer that is told of every instruction: for an experiment, and for the collection,
+// which has every instruction set in every era.
+func TestResultsAreTheSameEverywhere(t *testing.T) {
+	for _, name := range []string{exptest.E5410, "overhead-published"} {
+		t.Run(name, func(t *testing.T) { sameEverywhere(t, name) })
+	}
+}
+
+func sameEverywhere(t *testing.T, name string) {
+	var seen steps
+	watched := func(p *schema.Point) (*kinds.Measurement, error) {
+		return kinds.Observed(p, func(*sim.Machine) cpus.Observer { return &seen })
+	}
+	var sets []string
+	if testing.Short() {
+		sets = []string{"workload.hits=50"}
+	}
+	var want map[string][]byte
+	for _, c := range []struct {
+		name           string
+		procs, workers int
+		measure        running.Measure
+	}{
+		{"one processor", 1, 1, kinds.Measure},
+		{"two processors", 2, 2, kinds.Measure},
+		{"once more", 2, 5, kinds.Measure},
+		{"observed", 1, 1, watched},
+	} {
+		got := directory(t, name, sets, c.procs, c.workers, c.measure)
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
+			t.Errorf("%s: other files", c.name)
+		}
+		for name := range want {
+			if !bytes.Equal(got[name], want[name]) {
+				t.Errorf("%s: %s differs", c.name, name)
+			}
+		}
+	}
+	if seen < 100_000 {
+		t.Errorf("the observer was told of %d instructions only", seen)
+	}
+}
+
+// directory runs an experiment of the program and returns the files of its results.
+func directory(t *testing.T, name string, sets []string, procs, workers int, m running.Measure) map[string][]byte {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+	p, err := planning.NewLoader().Plan(name, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running.Runner{Measure: m, Workers: workers}
+	report := reports.New(p, r.Run(p))
+	f, err := report.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

@@ -1,0 +1,91 @@
+package running
+
+import (
+	"runtime"
+	"sync"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/defect"
+	"kprobesim/results"
+)
+
+// Measure runs one point. Measurements of different points may run at the same time.
+type Measure func(p *schema.Point) (*kinds.Measurement, error)
+
+// Outcome is how one point ended: a measurement or an error.
+type Outcome struct {
+	Point       *schema.Point
+	Measurement *kinds.Measurement
+	Err         error
+}
+
+// Runner runs the points of a plan, several at a time.
+type Runner struct {
+	Measure Measure
+	Workers int // 0 for one a core
+	// Progress, if set, is told after each point; calls do not overlap.
+	Progress func(done, total int, o *Outcome)
+}
+
+// Run runs every point of the plan and returns one outcome a point, in the order of the plan,
+// whatever the number of workers. A point that fails leaves the others alone.
+func (r *Runner) Run(p *schema.Plan) []Outcome {
+	out := make([]Outcome, len(p.Points))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range r.workers(len(p.Points)) {
+		wg.Go(func() {
+			for i := range next {
+				out[i] = r.one(&p.Points[i])
+				mu.Lock()
+				done++
+				if r.Progress != nil {
+					r.Progress(done, len(out), &out[i])
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range p.Points {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return out
+}
+
+func (r *Runner) workers(points int) int {
+	n := r.Workers
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	return min(n, points)
+}
+
+// one runs a point and turns a panic into an error.
+func (r *Runner) one(p *schema.Point) (o Outcome) {
+	o.Point = p
+	defer func() {
+		if v := recover(); v != nil {
+			o.Measurement, o.Err = nil, defect.New(p.Name, v)
+		}
+	}()
+	o.Measurement, o.Err = r.Measure(p)
+	return o
+}
+
+// Statuses returns the manifest's view of the outcomes.
+func Statuses(out []Outcome) []results.PointStatus {
+	var st []results.PointStatus
+	for _, o := range out {
+		s := results.PointStatus{Name: o.Point.Name, Status: results.StatusOK}
+		if o.Err != nil {
+			s.Status, s.Error = results.StatusFailed, o.Err.Error()
+		}
+		st = append(st, s)
+	}
+	return st
+}

@@ -1,0 +1,266 @@
+package schema
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"kprobesim/image"
+	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
+	"kprobesim/results"
+	"kprobesim/sim"
+	"kprobesim/smp"
+)
+
+// Kernel is the guest kernel that a point boots.
+type Kernel struct {
+	Image    string // name of an image of this program, or the path of a file
+	ISA, Era string
+	Memory   int64 // bytes of RAM
+	HZ       int64 // jiffies a second
+	CPUs     int64
+	Tick     string // TickNone, TickPeriodic or TickSpread
+	Preempt  string // PreemptNone or PreemptFull
+	Patching string // how text is changed, one of kprobes.Patchings
+	Quiesce  string // what the optimizer waits for: kprobes.QuiesceSched or kprobes.QuiesceTasks
+}
+
+// Ticks: whether the timer interrupts every CPU in every jiffy, from when it was started or spread over half
+// a jiffy, or one CPU when somebody is due.
+const (
+	TickNone     = "none"
+	TickPeriodic = "periodic"
+	TickSpread   = "spread"
+)
+
+// Preemption of kernel code, which is decided when the kernel is built. The image with it has the name of
+// the one without and "-preempt" behind it.
+const (
+	PreemptNone = "none"
+	PreemptFull = "full"
+)
+
+// imageName is the name of the image with the preemption that the experiment asks for.
+func (k Kernel) ImageName() string {
+	const suffix = "-preempt"
+	if k.Preempt == PreemptFull && !strings.HasSuffix(k.Image, suffix) {
+		return k.Image + suffix
+	}
+	return k.Image
+}
+
+// checkPreempt holds what an experiment says of preemption against its image, or takes it from there.
+func (k *Kernel) CheckPreempt(im *image.Image) error {
+	has := PreemptNone
+	if smp.Preemptible(im) {
+		has = PreemptFull
+	}
+	if k.Preempt != "" && k.Preempt != has {
+		return fmt.Errorf("image %s is built with preemption %s, not %s", im.Name, has, k.Preempt)
+	}
+	k.Preempt = has
+	return nil
+}
+
+// Workload is what runs: a loop that calls a function.
+type Workload struct {
+	Loop   string   // guest function that calls the target again and again
+	Target string   // the function that is called and probed
+	Args   []uint64 // its arguments
+	Offset uint64   // where in the target the probe sits, in bytes
+	Hits   int64    // calls that are measured
+	Warmup int64    // calls before, that are not
+
+	// Of kinds other than the overhead of a hit:
+	Load   string // what the CPUs do meanwhile: LoadIdle or LoadBusy
+	Batch  int64  // probes that are changed together
+	Singly int64  // the most of them that are changed one by one
+	Tasks  int64  // that call the target
+	Period int64  // of a timer, in microseconds
+	// Interrupts is how many of the timer's interrupts are measured.
+	Interrupts int64
+}
+
+// Probe kinds.
+const (
+	Kprobe    = "kprobe"
+	Kretprobe = "kretprobe"
+	Jprobe    = "jprobe"
+)
+
+// Modes: how a probe gets from its breakpoint back to the probed code.
+const (
+	Step      = "step"      // single-steps the displaced instruction
+	Boosted   = "boosted"   // jumps back from the displaced instruction
+	Optimized = "optimized" // no breakpoint at all, a jump to a detour
+)
+
+// Registration is one probe that is registered.
+type Registration struct {
+	Kind      string // Kprobe, Kretprobe or Jprobe
+	Handler   string // guest symbol: pre-handler, return handler, or function of a jprobe
+	MaxActive int64  // kretprobe instances; 0 for the kernel's default
+}
+
+// Probe is what a point measures: a probe, or several that share an address.
+type Probe struct {
+	Name  string // short, as tables show it
+	Title string
+	Mode  string // Step, Boosted or Optimized
+	Registration
+	With      []Registration // registered after the first one, in this order
+	Published *Published
+	Role      results.Role
+}
+
+// Published is a figure from the literature with the digits it was printed with.
+type Published struct {
+	Micros results.Value
+	Source string
+}
+
+// Experiment is an experiment file after overrides and one combination of its sweeps.
+type Experiment struct {
+	Name, Title string
+	Kind        string // what is measured
+	Machine     string
+	Kernel      Kernel
+	Workload    Workload
+	Probes      []Probe
+	Seed        uint64
+	Budget      int64 // microseconds of simulated time that one point may take
+	Figures     []string
+}
+
+// ReadKernel reads the table [kernel].
+func ReadKernel(r *doc.Reader) Kernel {
+	defer r.Done()
+	return Kernel{
+		Image:  doc.Need(r, "image", doc.Text),
+		ISA:    doc.Need(r, "isa", doc.Name),
+		Era:    doc.Need(r, "era", doc.Name),
+		Memory: doc.Opt(r, "memory", 64<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
+		HZ:     doc.Opt(r, "hz", 1000, doc.Int(1, 10000)),
+		CPUs:   doc.Opt(r, "cpus", 1, doc.Int(1, sim.MaxCPUs)),
+
+		Tick:     doc.Opt(r, "tick", TickNone, doc.OneOf(TickNone, TickPeriodic, TickSpread)),
+		Preempt:  doc.Opt(r, "preempt", "", doc.OneOf(PreemptNone, PreemptFull)),
+		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.Patchings()...)),
+		Quiesce:  doc.Opt(r, "quiesce", kprobes.QuiesceSched, doc.OneOf(kprobes.QuiesceSched, kprobes.QuiesceTasks)),
+	}
+}
+
+// ReadWorkload reads the table [workload] of kinds that call a function again and again.
+func ReadWorkload(r *doc.Reader) Workload {
+	defer r.Done()
+	w := Workload{
+		Loop:   doc.Need(r, "loop", doc.Text),
+		Target: doc.Need(r, "target", doc.Text),
+		Args:   doc.Opt(r, "args", nil, doc.ListOf(Word)),
+		Offset: uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
+		Hits:   doc.Need(r, "hits", doc.Int(1, 10_000_000)),
+		Warmup: doc.Need(r, "warmup", doc.Int(0, 10_000_000)),
+	}
+	if len(w.Args) > MaxArgs {
+		r.Errorf("args", "%d arguments: the loop passes at most %d", len(w.Args), MaxArgs)
+	}
+	return w
+}
+
+// maxArgs is the number of arguments that the benchmark loop hands on.
+const MaxArgs = 2
+
+// word parses one argument: an integer that fits 64 bits, negative ones as two's complement.
+func Word(n *doc.Node) (uint64, error) {
+	v, err := doc.Int(math.MinInt64, math.MaxInt64)(n)
+	return uint64(v), err
+}
+
+// ReadProbes reads the tables [[points]] of an experiment.
+func ReadProbes(r *doc.Reader) []Probe {
+	if !r.Has("points") {
+		r.Errorf("points", "no point to measure: write at least one [[points]]")
+	}
+	var out []Probe
+	seen := map[string]bool{}
+	for _, s := range r.List("points") {
+		p := readProbe(s)
+		if seen[p.Name] && p.Name != "" {
+			s.Errorf("name", "point %q is there twice", p.Name)
+		}
+		seen[p.Name] = true
+		out = append(out, p)
+	}
+	return out
+}
+
+func readProbe(r *doc.Reader) Probe {
+	defer r.Done()
+	p := Probe{
+		Name:         doc.Need(r, "name", doc.Name),
+		Mode:         doc.Need(r, "mode", doc.OneOf(Step, Boosted, Optimized)),
+		Registration: readRegistration(r),
+		Role:         results.Role(doc.Opt(r, "role", "", role)),
+	}
+	p.Title = doc.Opt(r, "title", p.Mode+" "+p.Kind, doc.Text)
+	for _, s := range r.List("with") {
+		p.With = append(p.With, readRegistration(s))
+		s.Done()
+	}
+	if len(p.With) > maxWith {
+		r.Errorf("with", "%d further probes: at most %d", len(p.With), maxWith)
+	}
+	if r.Has("published") {
+		p.Published = readPublished(r.Sub("published", false))
+	}
+	return p
+}
+
+// maxWith bounds the probes that share an address with the first one.
+const maxWith = 15
+
+// readRegistration reads the keys that say what is registered.
+func readRegistration(r *doc.Reader) Registration {
+	p := Registration{
+		Kind:      doc.Need(r, "kind", doc.OneOf(Kprobe, Kretprobe, Jprobe)),
+		Handler:   doc.Need(r, "handler", doc.Text),
+		MaxActive: doc.Opt(r, "maxactive", 0, doc.Int(0, 4096)),
+	}
+	if p.MaxActive != 0 && p.Kind != Kretprobe {
+		r.Errorf("maxactive", "only a kretprobe has instances")
+	}
+	return p
+}
+
+// Registrations returns the probes of a point in the order in which they are registered.
+func (p *Probe) Registrations() []Registration {
+	return append([]Registration{p.Registration}, p.With...)
+}
+
+// role parses what a file may say of a point: whether its figure was fitted on or is predicted.
+func role(n *doc.Node) (string, error) {
+	return doc.OneOf(string(results.Fitted), string(results.Predicted))(n)
+}
+
+func readPublished(r *doc.Reader) *Published {
+	defer r.Done()
+	return &Published{
+		Micros: doc.Need(r, "time", micros),
+		Source: doc.Need(r, "source", doc.Text),
+	}
+}
+
+// micros reads a time in microseconds and keeps the digits it was printed with.
+func micros(n *doc.Node) (results.Value, error) {
+	q, err := doc.Time().Parse(false)(n)
+	if err != nil {
+		return results.Value{}, err
+	}
+	v, err := results.ParseValue(q.Value.FloatString(q.Decimals + q.Shift))
+	if err != nil || v.IsZero() {
+		return results.Value{}, fmt.Errorf("%q is no published time: want for instance \"0.99 us\"",
+			n.Text)
+	}
+	return v, nil
+}

@@ -1,0 +1,100 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/doc"
+	"kprobesim/machines"
+	"kprobesim/results"
+)
+
+// pair is the two points of a difference in one experiment.
+type Pair struct{ Of, Less *Point }
+
+// pairs returns the points of a difference in each experiment that has published figures of both, with
+// every combination of a sweep.
+func (p *Plan) Pairs(d Difference) []Pair {
+	var out []Pair
+	for i := range p.Points {
+		of := &p.Points[i]
+		if of.Probe.Name != d.Of || of.Probe.Published == nil || d.Era != "" && d.Era != of.Kernel.Era {
+			continue
+		}
+		want := of.Experiment + ":" + d.Less + strings.TrimPrefix(of.Label, of.Probe.Name)
+		if less, err := p.Point(want); err == nil && less.Probe.Published != nil {
+			out = append(out, Pair{of, less})
+		}
+	}
+	return out
+}
+
+// Phases of what is done for its own sake, in the kernel and in user mode.
+const (
+	WorkloadPhase = "workload"
+	UserPhase     = "user"
+)
+
+// at returns how records name the point.
+func (p *Point) At() results.Point {
+	return results.Point{
+		Experiment: p.Experiment, Machine: p.Machine.Name, ISA: p.ISA.Name, Era: p.Kernel.Era,
+		CPUs: int(p.Kernel.CPUs), Seed: p.Seed, Probe: p.Label,
+	}
+}
+
+// Plan is an experiment ready to run: everything was read and checked, nothing in it changes.
+type Plan struct {
+	Name, Title string
+	Kind        string // what the points measure
+	File        string // the experiment file
+	Figures     []string
+	Seed        uint64
+	Points      []Point
+	Collected   []string        // of a collection: the names of its experiments
+	Differences []Difference    // of a collection: what it reports beside the figures
+	Inputs      []results.Input // every file that was read, with its hash
+	Overrides   []string        // the --set options
+}
+
+// Point is one measurement: machine, kernel, workload, probe and seed.
+type Point struct {
+	Name       string // unique in the plan: the label, behind "EXPERIMENT:" in a collection
+	Label      string // the probe's name and the values of the sweep, "k/workload.hits=100"
+	Experiment string // name of the experiment that the point is of
+	Kind       string // what is measured
+	Machine    *machines.Machine
+	ISA        *cpus.ISA
+	Image      *Image
+	Kernel     Kernel
+	Workload   Workload
+	Probe      Probe
+	Seed       uint64
+	Budget     int64 // microseconds of simulated time
+}
+
+// Point returns the point of a name.
+func (p *Plan) Point(name string) (*Point, error) {
+	var known []string
+	for i := range p.Points {
+		if p.Points[i].Name == name {
+			return &p.Points[i], nil
+		}
+		known = append(known, p.Points[i].Name)
+	}
+	if name == "" {
+		return nil, fmt.Errorf("name a point of %s: %s", p.Name, strings.Join(known, ", "))
+	}
+	return nil, fmt.Errorf("%s has no point %q: known are %s%s", p.Name, name,
+		strings.Join(known, ", "), doc.Suggest(name, known))
+}
+
+// inUser tells a loop that runs in user mode and has the kernel call the target.
+func (p *Point) InUser() bool { return p.UserCode(p.Workload.Loop) }
+
+// userCode tells a function that runs in user mode.
+func (p *Point) UserCode(name string) bool {
+	s, ok := p.Image.Symbol(name)
+	return ok && p.Image.Phase(s.Addr) == UserPhase
+}

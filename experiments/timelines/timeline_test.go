@@ -1,0 +1,355 @@
+package timelines_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/timelines"
+)
+
+// told is one event of a decoded timeline.
+type told struct {
+	nanos      uint64
+	track      uint64 // the CPU
+	what       uint64 // of the constants below
+	name, kind string
+	flow, end  []uint64
+}
+
+// What events are in the format.
+const (
+	toldBegin   = 1
+	toldEnd     = 2
+	toldInstant = 3
+)
+
+// fieldsOf calls f for every field of a message.
+func fieldsOf(t *testing.T, b []byte, f func(num protowire.Number, v uint64, sub []byte)) {
+	t.Helper()
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			t.Fatal(protowire.ParseError(n))
+		}
+		size := protowire.ConsumeFieldValue(num, typ, b[n:])
+		if size < 0 {
+			t.Fatal(protowire.ParseError(size))
+		}
+		value := b[n : n+size]
+		switch typ {
+		case protowire.VarintType:
+			v, _ := protowire.ConsumeVarint(value)
+			f(num, v, nil)
+		case protowire.Fixed64Type:
+			v, _ := protowire.ConsumeFixed64(value)
+			f(num, v, nil)
+		case protowire.BytesType:
+			sub, _ := protowire.ConsumeBytes(value)
+			f(num, 0, sub)
+		default:
+			t.Fatalf("field %d has the wire type %d", num, typ)
+		}
+		b = b[n+size:]
+	}
+}
+
+// decodeTimeline reads the events of a timeline back.
+func decodeTimeline(t *testing.T, trace []byte) []told {
+	t.Helper()
+	var all []told
+	names := map[string]string{}
+	fieldsOf(t, trace, func(_ protowire.Number, _ uint64, packet []byte) {
+		var e told
+		var event []byte
+		fieldsOf(t, packet, func(num protowire.Number, v uint64, sub []byte) {
+			switch num {
+			case 8:
+				e.nanos = v
+			case 11:
+				event = sub
+			case 12:
+				fieldsOf(t, sub, func(list protowire.Number, _ uint64, entry []byte) {
+					var id uint64
+					var name string
+					fieldsOf(t, entry, func(num protowire.Number, v uint64, sub []byte) {
+						if num == 1 {
+							id = v
+						} else {
+							name = string(sub)
+						}
+					})
+					names[fmt.Sprint(list, id)] = name
+				})
+			}
+		})
+		if event == nil {
+			return
+		}
+		fieldsOf(t, event, func(num protowire.Number, v uint64, _ []byte) {
+			switch num {
+			case 3:
+				e.kind = names[fmt.Sprint(1, v)]
+			case 9:
+				e.what = v
+			case 10:
+				e.name = names[fmt.Sprint(2, v)]
+			case 11:
+				e.track = v - 2 // behind the root, which is 1
+			case 47:
+				e.flow = append(e.flow, v)
+			case 48:
+				e.end = append(e.end, v)
+			}
+		})
+		all = append(all, e)
+	})
+	return all
+}
+
+// timelineOf runs a point of an experiment of the program with settings.
+func timelineOf(t *testing.T, name, point string, sets ...string) []byte {
+	t.Helper()
+	pt := exptest.PointOf(t, name, point, sets...)
+	var b bytes.Buffer
+	if err := timelines.Write(pt, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestTimelineOfOneCPU counts the hits of the main experiment: a slice for every hit of every kind,
+// twice as many when a return is caught too.
+func TestTimelineOfOneCPU(t *testing.T) {
+	for _, c := range []struct {
+		point string
+		per   int
+	}{{"k", 1}, {"b", 1}, {"o", 1}, {"rb", 2}} {
+		trace := timelineOf(t, exptest.E5410, c.point, "workload.hits=3", "workload.warmup=2")
+		if again := timelineOf(t, exptest.E5410, c.point, "workload.hits=3", "workload.warmup=2"); !bytes.Equal(trace, again) {
+			t.Errorf("%s: another run gives another timeline", c.point)
+		}
+		hits, at := 0, uint64(0)
+		for _, e := range decodeTimeline(t, trace) {
+			if e.nanos < at {
+				t.Errorf("%s: an event at %d ns follows one at %d", c.point, e.nanos, at)
+			}
+			at = e.nanos
+			if e.what == toldBegin && e.kind == timelines.OnProbe {
+				hits++
+				if !strings.HasPrefix(e.name, "hit bench_target+") {
+					t.Errorf("%s: a slice is called %q", c.point, e.name)
+				}
+			}
+		}
+		const calls = 1 + 2 + 3 // the first, the warm-up, the measured ones
+		if want := calls * c.per; hits != want {
+			t.Errorf("%s: %d hits are in the timeline, want %d", c.point, hits, want)
+		}
+	}
+}
+
+// TestTimelineOfOptimization follows one optimization on four busy CPUs: delay, grace period, and the
+// change of text by either protocol, in the order that the kernel specifies.
+func TestTimelineOfOptimization(t *testing.T) {
+	exptest.Alone(t)
+	behind := []string{
+		"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
+		"patch: breakpoint", "sync", "patch: tail", "sync", "patch: first", "sync", "optimized",
+	}
+	for _, c := range []struct {
+		patching string
+		steps    int // of the change of text
+		want     []string
+	}{
+		{"stop_machine", 1, []string{
+			"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
+			"stop: prepare", "stop: disable-irq", "stop: run", "patch: whole", "stop: exit", "sync", "optimized",
+		}},
+		{"breakpoint", 3, behind},
+		{"breakpoint-batch", 3, behind},
+	} {
+		sets := []string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=busy", "kernel.patching=" + c.patching}
+		events := decodeTimeline(t, timelineOf(t, kinds.Latency, "o", sets...))
+		if got := protocolSteps(events); !slices.Equal(got, c.want) {
+			t.Errorf("%s: the steps are\n%q\nwant\n%q", c.patching, got, c.want)
+		}
+		checkGrace(t, c.patching, events)
+		checkTracks(t, c.patching, events)
+		checkSyncs(t, events, c.steps)
+	}
+}
+
+// TestTimelineOfUserMode: CPUs busy in user mode pass their quiescent states in ticks, in a task of theirs,
+// and end by a system call.
+func TestTimelineOfUserMode(t *testing.T) {
+	exptest.Alone(t)
+	for _, image := range [][]string{nil, {"machine=xeon-e5410-i386", "kernel.isa=i386", "kernel.image=i386-2010"}} {
+		sets := append([]string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=user"}, image...)
+		events := decodeTimeline(t, timelineOf(t, kinds.Latency, "o", sets...))
+		checkGrace(t, "user mode", events)
+		open, user, calls := map[uint64][]told{}, map[uint64]bool{}, map[uint64]int{}
+		for _, e := range events {
+			stack := open[e.track]
+			switch {
+			case e.what == toldEnd:
+				open[e.track] = stack[:len(stack)-1]
+				continue
+			case e.what == toldBegin:
+				open[e.track] = append(stack, e)
+			}
+			switch {
+			case e.kind == timelines.OnUser:
+				if want := fmt.Sprintf("user/%d", e.track); e.name != want {
+					t.Errorf("a user task on cpu %d is called %s", e.track, e.name)
+				}
+				user[e.track] = true
+			case e.name == "system call":
+				if len(stack) != 1 || stack[0].kind != timelines.OnUser {
+					t.Errorf("cpu %d: a system call in %+v", e.track, stack)
+				}
+				calls[e.track]++
+			case e.name == "quiescent (sched)" && e.track > 0 && user[e.track]:
+				if len(stack) != 2 || stack[0].kind != timelines.OnUser || stack[1].kind != timelines.OnIRQ {
+					t.Errorf("cpu %d: quiescent in %+v", e.track, stack)
+				}
+			}
+		}
+		for cpu := range uint64(4) {
+			if !user[cpu] || calls[cpu] != 1 {
+				t.Errorf("cpu %d: a user task %v, which made %d system calls; want 1", cpu, user[cpu], calls[cpu])
+			}
+		}
+	}
+}
+
+// protocolSteps lists the steps of protocols in a timeline, what is repeated but once.
+func protocolSteps(events []told) []string {
+	var steps []string
+	for _, e := range events {
+		switch {
+		case e.what != toldInstant || e.kind == timelines.OnIPI:
+		case len(steps) == 0 && e.name != "registered": // what came before
+		case len(steps) == 0 || steps[len(steps)-1] != e.name:
+			steps = append(steps, e.name)
+		}
+	}
+	return steps
+}
+
+// checkGrace: five jiffies of a millisecond lie before the grace period, and every CPU but the idle ones
+// passes a quiescent state in it.
+func checkGrace(t *testing.T, name string, events []told) {
+	t.Helper()
+	var registered, begun uint64
+	seen := map[uint64]bool{}
+	for _, e := range events {
+		switch e.name {
+		case "optimizing":
+			registered = e.nanos
+		case "grace period begins (sched)":
+			begun = e.nanos
+		case "quiescent (sched)":
+			seen[e.track] = true
+		}
+	}
+	if d := begun - registered; d < 4_000_000 || d > 5_100_000 {
+		t.Errorf("%s: the grace period begins %d ns after the wish to optimize, want nearly 5 jiffies", name, d)
+	}
+	if len(seen) != 4 {
+		t.Errorf("%s: CPUs %v passed a quiescent state, want all four", name, seen)
+	}
+}
+
+// checkTracks: each CPU has its busy task, the interrupts of its timer, and with stop_machine its stopper.
+func checkTracks(t *testing.T, name string, events []told) {
+	t.Helper()
+	for cpu := range uint64(4) {
+		kinds := map[string]int{}
+		for _, e := range events {
+			if e.track == cpu && e.what == toldBegin {
+				kinds[e.kind]++
+			}
+		}
+		if kinds[timelines.OnTask] == 0 || kinds[timelines.OnIRQ] == 0 || name == "stop_machine" && kinds[timelines.OnStopper] == 0 {
+			t.Errorf("%s: cpu %d has the slices %v", name, cpu, kinds)
+		}
+	}
+}
+
+// checkSyncs: behind every step of the patch each CPU synchronizes before the next one, and an arrow
+// leads from the step to it.
+func checkSyncs(t *testing.T, events []told, want int) {
+	t.Helper()
+	var flows []uint64
+	steps := 0
+	wished, live := false, false // the optimizer's patch; the one before it armed the breakpoint
+	for _, e := range events {
+		switch {
+		case e.name == "optimizing":
+			wished = true
+		case e.name == "grace period ends (sched)":
+			live = wished
+		case !live:
+		case e.kind == timelines.OnPatch:
+			if len(flows) != 0 {
+				t.Errorf("step %s while %d CPUs have not synchronized for the one before", e.name, len(flows))
+			}
+			flows = slices.Clone(e.flow)
+			if steps++; len(flows) != 4 {
+				t.Errorf("step %s has arrows to %d CPUs, want 4", e.name, len(flows))
+			}
+		case e.kind == timelines.OnSync:
+			i := slices.Index(flows, append(e.end, 0)[0])
+			if i < 0 {
+				t.Fatalf("cpu %d synchronizes at the end of arrows %v, open are %v", e.track, e.end, flows)
+			}
+			flows = slices.Delete(flows, i, i+1)
+		}
+	}
+	if steps != want || len(flows) != 0 {
+		t.Errorf("%d steps, want %d, and %d arrows end nowhere", steps, want, len(flows))
+	}
+}
+
+// TestTimelineOfABatch counts the synchronizations while three probes become optimized: those of one
+// batch, which stop_machine and breakpoints written together need once, breakpoints alone for each.
+func TestTimelineOfABatch(t *testing.T) {
+	exptest.Alone(t)
+	for patching, want := range map[string]struct{ steps, rounds int }{
+		"stop_machine": {3, 1}, "breakpoint": {9, 9}, "breakpoint-batch": {9, 3},
+	} {
+		events := decodeTimeline(t, timelineOf(t, kinds.Bystander, "o", "kernel.cpus=4", "workload.batch=3",
+			"kernel.patching="+patching))
+		wished, steps, arrows, syncs := 0, 0, 0, map[uint64]int{}
+		for _, e := range events {
+			switch {
+			case e.name == "optimizing":
+				wished++
+			case e.name == "optimized":
+				wished = 0 // the other two follow without anything between
+			case wished < 3:
+			case e.kind == timelines.OnPatch:
+				steps++
+				arrows += len(e.flow)
+			case e.kind == timelines.OnSync:
+				syncs[e.track]++
+				arrows -= len(e.end)
+			}
+		}
+		for cpu := range uint64(4) {
+			if syncs[cpu] != want.rounds {
+				t.Errorf("%s: cpu %d synchronizes %d times, want %d", patching, cpu, syncs[cpu], want.rounds)
+			}
+		}
+		if steps != want.steps || arrows != 0 {
+			t.Errorf("%s: %d steps, want %d, and %d more arrows begin than end", patching, steps, want.steps, arrows)
+		}
+	}
+}
