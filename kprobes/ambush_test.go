@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"kprobesim/cpus"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -93,19 +94,31 @@ func TestProbeLeavesOthersUnderItsHit(t *testing.T) {
 	}
 }
 
-// postCall is the instruction that calls a post handler: the only call through memory in its function.
-func (w *crowd) postCall() (at uint64) {
-	fn, _ := w.k.text(w.addr("post_kprobe_handler"))
-	x86Walk(fn, w.m.Image().Bits, func(in x86Insn) bool {
-		if in.Opcode[0] == 0xff && in.modrmReg() == 2 {
-			at = in.Addr
-		}
-		return at == 0
-	})
-	if at == 0 {
-		w.t.Error("post_kprobe_handler calls nothing through memory")
+// postCall is the instruction that calls the post handler of a probe.
+func (w *crowd) postCall() uint64 {
+	at := entrance{fn: w.addr("aggr_post_handler")}
+	for i := range w.cpus { // the task may move
+		w.m.CPU(i).Observe(&at)
 	}
-	return at
+	w.call("bench_target", 5, 77)
+	for i := range w.cpus {
+		w.m.CPU(i).Observe(nil)
+	}
+	if at.from == 0 {
+		w.t.Error("no post handler was called")
+	}
+	return at.from
+}
+
+// entrance notes the instruction from which a function is entered first.
+type entrance struct{ fn, last, from uint64 }
+
+// Step implements cpus.Observer.
+func (e *entrance) Step(s *cpus.Step) {
+	if s.PC == e.fn && e.from == 0 {
+		e.from = e.last
+	}
+	e.last = s.PC
 }
 
 // prey starts a loop on the victim and waits until it is held up in front of an instruction. It goes on

@@ -1,9 +1,6 @@
 package kprobes
 
-import (
-	"debug/elf"
-	"fmt"
-)
+import "fmt"
 
 // Arch is what one instruction set knows about probes: data and a few functions. The functions work
 // on bytes alone, never on a machine.
@@ -66,8 +63,8 @@ type Text struct {
 // End is the address behind the function.
 func (t Text) End() uint64 { return t.Start + uint64(len(t.Code)) }
 
-// at names an address of the function as symbol+offset.
-func (t Text) at(addr uint64) string {
+// At names an address of the function as symbol+offset.
+func (t Text) At(addr uint64) string {
 	return fmt.Sprintf("%s+%#x (%#x)", t.Name, addr-t.Start, addr)
 }
 
@@ -119,14 +116,4 @@ type DetourAt struct {
 type Detour struct {
 	Code   []byte
 	Copied int // offset of the copied instructions in it
-}
-
-// ArchOf chooses by what the guest image says it is for.
-func ArchOf(machine elf.Machine, bits int) (*Arch, error) {
-	switch {
-	case machine == elf.EM_X86_64 && bits == 64, machine == elf.EM_386 && bits == 32:
-		return x86Arch(bits), nil
-	}
-	return nil, fmt.Errorf("no kprobes for %v with %d bits; the image must be for x86-64 or i386",
-		machine, bits)
 }

@@ -18,8 +18,8 @@ type Machine interface {
 }
 
 // New prepares Kprobes for a machine's kernel and gives the guest's native slots their functions.
-func New(m Machine, im *image.Image, kernel *smp.Kernel, opt Options) (*Kprobes, error) {
-	k, err := Build(m, im, kernel, opt)
+func New(m Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
+	k, err := Build(m, im, kernel, arch, opt)
 	if err != nil {
 		return nil, err
 	}

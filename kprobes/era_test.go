@@ -25,7 +25,7 @@ func TestEra2005HasNoProtocols(t *testing.T) {
 			}
 			o := Default()
 			o.Patching = protocol
-			_, err = New(m, im, kernel, o)
+			_, err = New(m, im, kernel, ArchOf(im), o)
 			if refused := err != nil && strings.Contains(err.Error(), "kernels of 2005 write breakpoints and no jumps"); refused == (protocol == PatchStop) {
 				t.Errorf("%s, %s: %v", isa, protocol, err)
 			}

@@ -97,7 +97,7 @@ func newGuest(t *testing.T, isa string, opt Options) *guest {
 	if g.smp, err = smp.New(g, g.im, smp.Options{HZ: 1000, CPUHz: 1e9, TimerHz: 1e8}); err != nil {
 		t.Fatal(err)
 	}
-	if g.k, err = Build(g, g.im, g.smp, opt); err != nil {
+	if g.k, err = Build(g, g.im, g.smp, ArchOf(g.im), opt); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -286,12 +286,7 @@ func (g *guest) insn(symbol string, n int) uint64 {
 	if !ok || !ok2 {
 		g.t.Fatalf("no function %s", symbol)
 	}
-	var offs []uint64
-	x86Walk(fn, g.isa.Bits, func(in x86Insn) bool {
-		offs = append(offs, in.Addr-fn.Start)
-		return true
-	})
-	return offs[n]
+	return g.k.starts(fn)[n]
 }
 
 func (g *guest) do(err error) {

@@ -128,11 +128,7 @@ func (s *site) covers(addr uint64) bool { return s.addr < addr && addr < s.regio
 func (s *site) ready() bool { return s.aggr && len(s.region.Code) > 0 }
 
 // Build prepares Kprobes for a kernel in guest memory without binding its native functions.
-func Build(g Guest, im *image.Image, kernel *smp.Kernel, opt Options) (*Kprobes, error) {
-	arch, err := ArchOf(im.Machine, im.Bits)
-	if err != nil {
-		return nil, fmt.Errorf("image %s: %w", im.Name, err)
-	}
+func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
 	l, err := newLayout(im)
 	if err != nil {
 		return nil, err

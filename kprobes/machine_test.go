@@ -47,7 +47,7 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	}
 	l.smp.Bind(m)
 	opt.Preempt = opt.Preempt || smp.Preemptible(im)
-	if l.k, err = New(m, m.Image(), l.smp, opt); err != nil {
+	if l.k, err = New(m, m.Image(), l.smp, ArchOf(m.Image()), opt); err != nil {
 		t.Fatal(err)
 	}
 	return m, l
@@ -215,16 +215,12 @@ func (l *live) addr(symbol string) uint64 {
 }
 
 // offsets lists where the instructions of a function start.
-func (l *live) offsets(symbol string) (offs []uint64) {
+func (l *live) offsets(symbol string) []uint64 {
 	fn, ok := l.k.text(l.addr(symbol))
 	if !ok {
 		l.t.Errorf("no function %s", symbol)
 	}
-	x86Walk(fn, l.m.ISA().Bits, func(in x86Insn) bool {
-		offs = append(offs, in.Addr-fn.Start)
-		return true
-	})
-	return offs
+	return l.k.starts(fn)
 }
 
 // The i386 kernel of 2005 has its per-CPU data once.

@@ -71,7 +71,7 @@ func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Option
 		t.Fatal(err)
 	}
 	l.smp.Bind(m)
-	if l.k, err = New(m, im, l.smp, opt); err != nil {
+	if l.k, err = New(m, im, l.smp, ArchOf(im), opt); err != nil {
 		t.Fatal(err)
 	}
 	return m, l

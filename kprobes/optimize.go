@@ -29,9 +29,9 @@ func (k *Kprobes) prepareDetour(c Caller, s *site) bool {
 func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 	switch {
 	case !k.opt.OptProbes:
-		return refuse(RuleUnsupported, 0, "the kernel is built without jump optimization")
+		return Refuse(RuleUnsupported, 0, "the kernel is built without jump optimization")
 	case k.opt.Preempt && k.opt.Quiesce == QuiesceSched && k.opt.Mutant != MutantPreemptSched:
-		return refuse(RulePreempt, 0, "kernel code can be preempted inside a region")
+		return Refuse(RulePreempt, 0, "kernel code can be preempted inside a region")
 	}
 	fn, _ := k.text(s.addr)
 	c.Charge(k.opt.Costs.Analyze * int64(len(fn.Code)))
@@ -44,7 +44,7 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 	}
 	at, ok := k.detours.take()
 	if !ok {
-		return refuse(RuleNoSlot, s.addr, "all %d detour buffers are in use", len(k.detours.used))
+		return Refuse(RuleNoSlot, s.addr, "all %d detour buffers are in use", len(k.detours.used))
 	}
 	if _, refused = k.detour(s.head, region, at); refused == nil {
 		_, refused = k.arch.Jump(s.addr, at)
@@ -82,21 +82,21 @@ func (k *Kprobes) blocked(s *site) *Refusal {
 	l := &k.l.p
 	switch {
 	case !k.optimization:
-		return refuse(RuleOff, 0, "debug.kprobes-optimization is 0")
+		return Refuse(RuleOff, 0, "debug.kprobes-optimization is 0")
 	case k.flags(s.head)&flagGone != 0:
-		return refuse(RuleGone, s.addr, "the text at %#x has vanished", s.addr)
+		return Refuse(RuleGone, s.addr, "the text at %#x has vanished", s.addr)
 	case k.disabled(s.head) || k.allDisarmed:
-		return refuse(RuleDisabled, s.addr, "the probe at %#x is disabled", s.addr)
+		return Refuse(RuleDisabled, s.addr, "the probe at %#x is disabled", s.addr)
 	case k.m.load(s.head, l.brk) != 0:
-		return refuse(RuleJprobe, s.addr, "a probe at %#x is a jprobe", s.addr)
+		return Refuse(RuleJprobe, s.addr, "a probe at %#x is a jprobe", s.addr)
 	case k.m.load(s.head, l.post) != 0:
-		return refuse(RulePostHandler, s.addr, "a probe at %#x has a post handler", s.addr)
+		return Refuse(RulePostHandler, s.addr, "a probe at %#x has a post handler", s.addr)
 	}
 	i, _ := k.search(s.addr)
 	for i++; i < len(k.sites) && s.covers(k.sites[i].addr); i++ {
 		// A disabled one is in the way as long as its own jump waits for being undone.
 		if o := k.sites[i]; !k.disabled(o.head) || o.text == textJump {
-			return refuse(RuleProbeInRegion, o.addr, "another probe at %#x lies in the region %#x-%#x",
+			return Refuse(RuleProbeInRegion, o.addr, "another probe at %#x lies in the region %#x-%#x",
 				o.addr, s.addr, s.region.End())
 		}
 	}

@@ -40,6 +40,7 @@ type Refusal struct {
 // Error makes a refusal usable as an error.
 func (r *Refusal) Error() string { return string(r.Rule) + ": " + r.Text }
 
-func refuse(rule Rule, addr uint64, format string, args ...any) *Refusal {
+// Refuse makes a refusal of a sentence in the manner of fmt.Sprintf.
+func Refuse(rule Rule, addr uint64, format string, args ...any) *Refusal {
 	return &Refusal{Rule: rule, Addr: addr, Text: fmt.Sprintf(format, args...)}
 }

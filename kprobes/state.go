@@ -45,7 +45,7 @@ func (k *Kprobes) state(p uint64) State {
 	}
 	s := k.siteOf(p)
 	if s == nil {
-		st.Refusal = refuse(RuleGone, p, "the probe at %#x is not registered", p)
+		st.Refusal = Refuse(RuleGone, p, "the probe at %#x is not registered", p)
 		return st
 	}
 	st.Mode, st.Queued = k.mode(s, p), s.queue != queueNone

@@ -8,6 +8,7 @@ import (
 	"kprobesim/cpus/x86"
 	"kprobesim/image"
 	"kprobesim/kprobes"
+	rules "kprobesim/kprobes/x86"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/workloads"
@@ -52,6 +53,14 @@ func (v *Variant) isa() *cpus.ISA {
 		return x86.ISA32()
 	}
 	return x86.ISA64()
+}
+
+// arch is what is known about probes on it.
+func (l *lab) arch() *kprobes.Arch {
+	if l.isa.Bits == 32 {
+		return rules.Arch32()
+	}
+	return rules.Arch64()
 }
 
 // word is the size of an unsigned long, in bytes.
@@ -122,7 +131,7 @@ func (l *lab) boot(c chooser) (*trial, error) {
 		return nil, err
 	}
 	t.smp.Bind(t.m)
-	if t.k, err = kprobes.New(t.m, t.m.Image(), t.smp, l.options()); err != nil {
+	if t.k, err = kprobes.New(t.m, t.m.Image(), t.smp, l.arch(), l.options()); err != nil {
 		return nil, err
 	}
 	if err := t.observe(); err != nil {

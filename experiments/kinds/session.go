@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/kprobes"
+	"kprobesim/kprobes/x86"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -46,7 +47,7 @@ func boot(p *schema.Point, body func(*session) error) error {
 		return err
 	}
 	s.k.Bind(s.m)
-	if s.probes, err = kprobes.New(s.m, s.m.Image(), s.k, kernelOptions(p)); err != nil {
+	if s.probes, err = kprobes.New(s.m, s.m.Image(), s.k, archOf(p.ISA), kernelOptions(p)); err != nil {
 		return err
 	}
 	var failed error
@@ -76,6 +77,14 @@ func budget(p *schema.Point) clock.Ticks {
 		return 1 << 62
 	}
 	return clock.Ticks(t.Int64())
+}
+
+// archOf returns the probe rules for an instruction set of this program.
+func archOf(isa *cpus.ISA) *kprobes.Arch {
+	if isa.Bits == 32 {
+		return x86.Arch32()
+	}
+	return x86.Arch64()
 }
 
 // kernelOptions returns the kernel that a mode needs: without boosting and optimization to

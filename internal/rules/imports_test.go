@@ -20,14 +20,17 @@ var rooms = map[string][]string{
 	"kprobes":   {"smp", "sim", "cpus", "mmu", "image"},
 	"workloads": {},
 	"results":   {},
-	"machines":  {"mmu", "cpus"},
-	"races":     {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads"},
-	"paper":     {},
-	"internal":  {},
+
+	"kprobes/x86": {"kprobes"},
+
+	"machines": {"mmu", "cpus"},
+	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "kprobes/x86", "workloads"},
+	"paper":    {},
+	"internal": {},
 
 	"experiments":             {},
 	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "machines", "results"},
-	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "workloads", "results", "experiments/schema"},
+	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "kprobes/x86", "workloads", "results", "experiments/schema"},
 	"experiments/planning":    {"cpus", "image", "workloads", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
 	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},
 	"experiments/timelines":   {"cpus", "image", "sim", "results", "experiments/schema", "experiments/kinds"},
@@ -42,7 +45,7 @@ var rooms = map[string][]string{
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "smp", "kprobes"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "smp", "kprobes", "kprobes/x86"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and
@@ -54,7 +57,7 @@ var unsteady = []string{
 // libraries says which rooms may import which libraries, by the start of their
 // path. What is not here may be imported by no room.
 var libraries = map[string][]string{
-	"golang.org/x/arch/":              {"cpus", "kprobes"},
+	"golang.org/x/arch/":              {"cpus", "kprobes/x86"},
 	"golang.org/x/text/":              {"results"},
 	"github.com/google/pprof/":        {"sim", "experiments/reports"},
 	"github.com/pelletier/go-toml/v2": {"internal"},

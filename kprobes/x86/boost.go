@@ -1,4 +1,4 @@
-package kprobes
+package x86
 
 import "slices"
 
@@ -9,10 +9,10 @@ func inSpans(spans []byteSpan, b byte) bool {
 	return slices.ContainsFunc(spans, func(s byteSpan) bool { return s.lo <= b && b <= s.hi })
 }
 
-// x86NoBoost lists the one-byte opcodes that a kernel of the era single-steps. Everything else
+// noBoost lists the one-byte opcodes that a kernel of the era single-steps. Everything else
 // is boosted, whether or not that is the tightest rule: shifts and the unary groups are refused
 // although they would be harmless.
-func x86NoBoost() []byteSpan {
+func noBoost() []byteSpan {
 	return []byteSpan{
 		{0x2e, 0x2e},               // cs override
 		{0x62, 0x62}, {0x67, 0x67}, // bound, address size override
@@ -28,15 +28,15 @@ func x86NoBoost() []byteSpan {
 	}
 }
 
-// x86BoostPrefixes lists prefixes behind which the rules look at the next byte.
-func x86BoostPrefixes() []byteSpan {
+// boostPrefixes lists prefixes behind which the rules look at the next byte.
+func boostPrefixes() []byteSpan {
 	return []byteSpan{
 		{0x26, 0x26}, {0x36, 0x36}, {0x3e, 0x3e}, {0x64, 0x66}, {0xf0, 0xf0}, {0xf2, 0xf3},
 	}
 }
 
-// x86Boost0F lists the two-byte opcodes (behind 0f) that are boosted.
-func x86Boost0F() []byteSpan {
+// boost0F lists the two-byte opcodes (behind 0f) that are boosted.
+func boost0F() []byteSpan {
 	return []byteSpan{
 		{0x02, 0x03},
 		{0x06, 0x06},
@@ -75,20 +75,20 @@ func x86Boost0F() []byteSpan {
 	}
 }
 
-// x86CanBoost reports whether the instruction at the start of code may be followed by a jump
+// canBoost reports whether the instruction at the start of code may be followed by a jump
 // back instead of being single-stepped, by the rules of Linux 2.6.33. The rules look at bytes
 // alone; exception table and post handler are the caller's business.
-func x86CanBoost(code []byte, mode int) bool {
+func canBoost(code []byte, mode int) bool {
 	for i, b := range code {
 		switch {
 		case b == 0x0f:
-			return i+1 < len(code) && inSpans(x86Boost0F(), code[i+1])
+			return i+1 < len(code) && inSpans(boost0F(), code[i+1])
 		case mode == 64 && b&0xf0 == 0x40: // REX
-		case inSpans(x86BoostPrefixes(), b):
+		case inSpans(boostPrefixes(), b):
 		default:
-			return !inSpans(x86NoBoost(), b)
+			return !inSpans(noBoost(), b)
 		}
-		if i >= x86MaxInsn-1 {
+		if i >= maxInsn-1 {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package kprobes
+package x86
 
 import (
 	"strings"
@@ -25,7 +25,7 @@ func nibble(t testing.TB, c byte) byte {
 	return byte(i)
 }
 
-func TestX86CanBoostTwoByte(t *testing.T) {
+func TestCanBoostTwoByte(t *testing.T) {
 	allowed := strings.Fields(`02 03 06 08 09 20 21 22 23 31 40 41 42 43 44 45 46 47 48 49 4a 4b 4c 4d 4e 4f
 		60 61 62 63 64 65 66 67 68 69 6a 6b 6e 6f 74 75 76 77 7e 7f
 		90 91 92 93 94 95 96 97 98 99 9a 9b 9c 9d 9e 9f a0 a1 a3 a4 a5 a8 a9 ab ac ad af
@@ -36,13 +36,13 @@ func TestX86CanBoostTwoByte(t *testing.T) {
 		want[unhex(t, s)[0]] = true
 	}
 	for b := range 256 {
-		if got := x86CanBoost([]byte{0x0f, byte(b)}, 64); got != want[byte(b)] {
+		if got := canBoost([]byte{0x0f, byte(b)}, 64); got != want[byte(b)] {
 			t.Errorf("0f %02x: boosted %v", b, got)
 		}
 	}
 }
 
-func TestX86CanBoostOneByte(t *testing.T) {
+func TestCanBoostOneByte(t *testing.T) {
 	// By row of the opcode map: y boosted, n not, p prefix (another byte decides).
 	rows := [16]string{
 		"yyyyyyyyyyyyyyyp", "yyyyyyyyyyyyyyyy", "yyyyyypyyyyyyyny", "yyyyyypyyyyyyypy",
@@ -59,14 +59,14 @@ func TestX86CanBoostOneByte(t *testing.T) {
 			if want == 'p' {
 				continue
 			}
-			if got := x86CanBoost([]byte{byte(b), 0, 0, 0, 0}, mode); got != (want == 'y') {
+			if got := canBoost([]byte{byte(b), 0, 0, 0, 0}, mode); got != (want == 'y') {
 				t.Errorf("%02x, %d bits: boosted %v, want %c", b, mode, got, want)
 			}
 		}
 	}
 }
 
-func TestX86CanBoostPrefixes(t *testing.T) {
+func TestCanBoostPrefixes(t *testing.T) {
 	tests := []struct {
 		code string
 		want bool
@@ -88,11 +88,11 @@ func TestX86CanBoostPrefixes(t *testing.T) {
 		{"", false},
 	}
 	for _, tt := range tests {
-		if got := x86CanBoost(unhex(t, tt.code), 64); got != tt.want {
+		if got := canBoost(unhex(t, tt.code), 64); got != tt.want {
 			t.Errorf("%s: boosted %v", tt.code, got)
 		}
 	}
-	if x86CanBoost([]byte{0x64, 0xff, 0x00}, 32) || !x86CanBoost([]byte{0x64, 0xa1, 0, 0, 0, 0}, 32) {
+	if canBoost([]byte{0x64, 0xff, 0x00}, 32) || !canBoost([]byte{0x64, 0xa1, 0, 0, 0, 0}, 32) {
 		t.Error("behind an fs override, as per-CPU data are read, inc is stepped and mov boosted")
 	}
 }

@@ -1,4 +1,4 @@
-package kprobes
+package x86
 
 import (
 	"errors"
@@ -7,33 +7,35 @@ import (
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/kprobes"
 )
 
-func TestX86Boundary(t *testing.T) {
-	fn := Text{Name: "f", Start: 0x1000, Code: unhex(t, "f30f1efa 55 4889e5 48c7c001000000 0f01cb 5d c3")}
+func TestBoundary(t *testing.T) {
+	fn := kprobes.Text{Name: "f", Start: 0x1000, Code: unhex(t, "f30f1efa 55 4889e5 48c7c001000000 0f01cb 5d c3")}
 	starts := map[uint64]bool{0: true, 4: true, 5: true, 8: true, 15: true, 18: true, 19: true}
 	for off := range uint64(24) {
-		err := x86Boundary(fn, fn.Start+off, 64)
+		err := boundary(fn, fn.Start+off, 64)
 		if starts[off] != (err == nil) {
 			t.Errorf("offset %d: %v", off, err)
 		}
-		if err != nil && !errors.Is(err, EILSEQ) {
-			t.Errorf("offset %d: %v, want EILSEQ", off, err)
+		if err != nil && !errors.Is(err, kprobes.EILSEQ) {
+			t.Errorf("offset %d: %v, want kprobes.EILSEQ", off, err)
 		}
 	}
 }
 
-func TestX86BoundaryBehindUndecodable(t *testing.T) {
-	fn := Text{Name: "f", Start: 0, Code: unhex(t, "90 06 90")} // push es is undefined in 64-bit mode
-	if err := x86Boundary(fn, 0, 64); err != nil {
+func TestBoundaryBehindUndecodable(t *testing.T) {
+	fn := kprobes.Text{Name: "f", Start: 0, Code: unhex(t, "90 06 90")} // push es is undefined in 64-bit mode
+	if err := boundary(fn, 0, 64); err != nil {
 		t.Errorf("in front of the bad byte: %v", err)
 	}
-	if err := x86Boundary(fn, 2, 64); !errors.Is(err, EILSEQ) {
+	if err := boundary(fn, 2, 64); !errors.Is(err, kprobes.EILSEQ) {
 		t.Errorf("behind the bad byte: %v", err)
 	}
 }
 
-func TestX86PrepareMovesOperands(t *testing.T) {
+func TestPrepareMovesOperands(t *testing.T) {
 	tests := []struct{ name, code, want string }{
 		{"load", "48 8b 05 10 00 00 00", "48 8b 05 10 00 f0 ff"},
 		{"store immediate", "c7 05 10 00 00 00 78 56 34 12", "c7 05 10 00 f0 ff 78 56 34 12"},
@@ -42,19 +44,19 @@ func TestX86PrepareMovesOperands(t *testing.T) {
 		{"jcc keeps its bytes", "74 10", "74 10"},
 	}
 	for _, tt := range tests {
-		c, err := x86Prepare(unhex(t, tt.code), 0x10000, 0x110000, 64)
+		c, err := prepare(unhex(t, tt.code), 0x10000, 0x110000, 64)
 		if err != nil || hex(c.Code) != tt.want {
 			t.Errorf("%s: %s, %v; want %s", tt.name, hex(c.Code), err, tt.want)
 		}
 	}
 }
 
-func TestX86PrepareRefuses(t *testing.T) {
-	if _, err := x86Prepare(unhex(t, "48 8b 05 10 00 00 00"), 0, 1<<40, 64); !errors.Is(err, EINVAL) {
-		t.Errorf("operand out of reach: %v, want EINVAL", err)
+func TestPrepareRefuses(t *testing.T) {
+	if _, err := prepare(unhex(t, "48 8b 05 10 00 00 00"), 0, 1<<40, 64); !errors.Is(err, kprobes.EINVAL) {
+		t.Errorf("operand out of reach: %v, want kprobes.EINVAL", err)
 	}
-	if _, err := x86Prepare(unhex(t, "06"), 0, 0x100, 64); !errors.Is(err, EILSEQ) {
-		t.Errorf("undefined instruction: %v, want EILSEQ", err)
+	if _, err := prepare(unhex(t, "06"), 0, 0x100, 64); !errors.Is(err, kprobes.EILSEQ) {
+		t.Errorf("undefined instruction: %v, want kprobes.EILSEQ", err)
 	}
 }
 
@@ -72,20 +74,20 @@ func operands(in x86asm.Inst, at uint64) []x86asm.Arg {
 }
 
 // A moved instruction is the same instruction with the same absolute operand.
-func TestX86MovedCopyMeansTheSame(t *testing.T) {
+func TestMovedCopyMeansTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	moved, relative := 0, 0
 	for range 200_000 {
 		code := randomInsn(rng)
 		at, slot := rng.Uint64N(1<<40)+1<<41, uint64(0)
 		slot = at + rng.Uint64N(1<<28)
-		c, err := x86Prepare(code, at, slot, 64)
+		c, err := prepare(code, at, slot, 64)
 		if err != nil {
 			continue
 		}
 		was, _ := x86asm.Decode(code, 64)
 		is, err := x86asm.Decode(c.Code, 64)
-		if x86Supplement(code) != 0 {
+		if supplement(code) != 0 {
 			continue
 		}
 		if err != nil || is.Op != was.Op || is.Len != was.Len {
@@ -95,7 +97,7 @@ func TestX86MovedCopyMeansTheSame(t *testing.T) {
 			t.Fatalf("%v at %#x became %v at %#x", was, at, is, slot)
 		}
 		moved++
-		if in, _ := x86Decode(code, at, 64); in.Memory {
+		if in, _ := decode(code, at, 64); in.Memory {
 			relative++
 		}
 	}
@@ -119,24 +121,24 @@ func randomInsn(rng *rand.Rand) []byte {
 	return b
 }
 
-func FuzzX86(f *testing.F) {
+func FuzzRules(f *testing.F) {
 	f.Add([]byte("\x48\x8b\x05\x00\x00\x00\x00\xc3\x90\x90"), uint64(0))
 	f.Add([]byte("\xf3\x0f\x1e\xfa\xff\xe0\xcc\x74\xfe\x0f\x85"), uint64(4))
 	f.Fuzz(func(t *testing.T, code []byte, off uint64) {
 		for _, mode := range []int{64, 32} {
-			a := x86Arch(mode)
-			fn := Text{Name: "f", Start: 0x1000, Code: code}
+			a := arch(mode)
+			fn := kprobes.Text{Name: "f", Start: 0x1000, Code: code}
 			addr := fn.Start + off%64
 			at := a.Boundary(fn, addr)
-			region, refused := a.Region(Site{Fn: fn, Addr: addr})
+			region, refused := a.Region(kprobes.Site{Fn: fn, Addr: addr})
 			if refused != nil {
 				continue
 			}
 			if at == nil && len(region.Code) > a.MaxRegion {
 				t.Errorf("region of %d bytes, at most %d", len(region.Code), a.MaxRegion)
 			}
-			_, refused = a.Detour(testTemplate(t), region, DetourAt{Addr: 0x4000})
-			if refused != nil && refused.Rule == RuleDisplacement {
+			_, refused = a.Detour(testTemplate(t), region, kprobes.DetourAt{Addr: 0x4000})
+			if refused != nil && refused.Rule == kprobes.RuleDisplacement {
 				continue // an operand two gigabytes away, out of reach by the distance of the copy
 			}
 			if refused != nil {

@@ -1,0 +1,53 @@
+package x86
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"kprobesim/kprobes"
+)
+
+const callRel32 = 0xe8
+
+// detour fills in the template and appends the copied instructions and the jump back.
+func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt, mode int) (kprobes.Detour, *kprobes.Refusal) {
+	code := slices.Clone(t.Code)
+	if err := fillTemplate(code, t, d, mode); err != nil {
+		return kprobes.Detour{}, err
+	}
+	copied := len(code)
+	for n := 0; n < len(r.Code); {
+		at := r.Addr + uint64(n)
+		in, err := decode(r.Code[n:], at, mode)
+		if err != nil {
+			return kprobes.Detour{}, kprobes.Refuse(kprobes.RuleUndecodable, at, "no instruction can be read at %#x", at)
+		}
+		moved, ok := move(in, d.Addr+uint64(len(code)))
+		if !ok {
+			return kprobes.Detour{}, kprobes.Refuse(kprobes.RuleDisplacement, at,
+				"the operand of the instruction at %#x is out of reach of the detour buffer at %#x",
+				at, d.Addr)
+		}
+		code = append(code, moved...)
+		n += len(in.Code)
+	}
+	back, refused := jump(d.Addr+uint64(len(code)), r.End())
+	if refused != nil {
+		return kprobes.Detour{}, refused
+	}
+	return kprobes.Detour{Code: append(code, back...), Copied: copied}, nil
+}
+
+// fillTemplate sets the probe's address, an immediate of pointer size, and the call.
+func fillTemplate(code []byte, t kprobes.Template, d kprobes.DetourAt, mode int) *kprobes.Refusal {
+	size := mode / 8
+	if t.Value < 0 || t.Call < 0 || t.Value+size > len(code) || t.Call+jumpSize > len(code) {
+		return kprobes.Refuse(kprobes.RuleUnsupported, d.Addr, "the image's detour template has no room for its values")
+	}
+	var value [8]byte
+	binary.LittleEndian.PutUint64(value[:], d.Probe)
+	copy(code[t.Value:], value[:size])
+	call, refused := rel32(callRel32, d.Addr+uint64(t.Call), d.Callback)
+	copy(code[t.Call:], call)
+	return refused
+}
