@@ -191,7 +191,7 @@ func (g *guest) InvokeSym(name string, args ...uint64) (uint64, error) {
 	case "irq_disable_save":
 		g.stops++
 	case "irq_restore":
-	case "apic_timer_start":
+	case "timer_start":
 		g.due = g.now + clock.Ticks(args[0])*clock.FromCycles(10)
 	default:
 		return 0, fmt.Errorf("no function %s", name)

@@ -53,9 +53,9 @@ func TestProbesOnTheTimer(t *testing.T) {
 						ticks++
 					}
 				})
-				timer := w.add(Spec{Symbol: "smp_apic_timer_interrupt", Handler: "handler_count"})
+				timer := w.add(Spec{Symbol: "timer_interrupt", Handler: "handler_count"})
 				ret := w.add(Spec{
-					Kind: Kretprobe, Symbol: "smp_apic_timer_interrupt", Handler: "ret_shared_count", MaxActive: 9,
+					Kind: Kretprobe, Symbol: "timer_interrupt", Handler: "ret_shared_count", MaxActive: 9,
 				})
 				before, shared, began := w.sum("handler_hits"), w.shared(), ticks
 				missed, unseen := w.state(timer).NMissed, w.state(ret).NMissed

@@ -15,7 +15,7 @@ func (k *Kernel) Online(c Caller) error {
 	}
 	if count := k.tickCount(); count > 0 {
 		k.firstTick = k.g.Now()
-		k.invoke(c, "apic_timer_start", count, 1)
+		k.invoke(c, "timer_start", count, 1)
 	}
 	for i := 1; i < len(k.cpus); i++ {
 		k.invoke(c, "smp_boot_cpu", uint64(i))

@@ -73,7 +73,7 @@ func (w *world) InvokeSym(name string, args ...uint64) (uint64, error) {
 		w.spawn(args[0], args[3])
 	case "schedule":
 		w.schedule()
-	case "apic_timer_start":
+	case "timer_start":
 		w.due = w.now + clock.Ticks(args[0])*clock.FromCycles(10)
 	case "irq_disable_save":
 		w.irqOff = true

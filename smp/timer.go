@@ -59,7 +59,7 @@ func (k *Kernel) arm(c Caller) {
 	switch {
 	case len(k.timers) == 0 || k.opt.Tick:
 	case !k.many():
-		k.invoke(c, "apic_timer_start", k.untilTimer(), 0)
+		k.invoke(c, "timer_start", k.untilTimer(), 0)
 	case !k.interrupted(k.timers[0].at):
 		k.invoke(c, "sched_timer_arm")
 	}

@@ -81,11 +81,11 @@ func (s *session) irqOffOnce(m *Measurement, suffix string) error {
 		return err
 	}
 	s.micros(m, MetricOff+suffix, w.longest)
-	if _, err := s.call.InvokeSym("apic_timer_start", s.timerCount(), 1); err != nil {
+	if _, err := s.call.InvokeSym("timer_start", s.timerCount(), 1); err != nil {
 		return err
 	}
 	err := s.watched(w, func() bool { return len(w.taken) >= int(s.p.Workload.Interrupts) })
-	if _, stopErr := s.call.InvokeSym("apic_timer_stop"); err == nil {
+	if _, stopErr := s.call.InvokeSym("timer_stop"); err == nil {
 		err = stopErr
 	}
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *session) watched(w *irqWatch, enough func() bool) error {
 
 // timer is the guest's entry for the timer's interrupt.
 func (s *session) timer() uint64 {
-	sym, _ := s.m.Image().Symbol("apic_timer_interrupt")
+	sym, _ := s.m.Image().Symbol("timer_interrupt_entry")
 	return sym.Addr
 }
 

@@ -11,7 +11,7 @@ import (
 const (
 	userWork     = "user_work"   // a structure, and the variable of its kind
 	userWorkFn   = "sys_work_fn" // the function that the system call calls
-	callEntry    = "system_call"
+	callEntry    = "syscall_entry"
 	userLoopName = "user loop"
 )
 

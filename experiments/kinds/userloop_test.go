@@ -61,7 +61,7 @@ func TestTraceOfASystemCall(t *testing.T) {
 			"sysret", "# cpu 0 is in user mode", "user_loop+0x",
 		}},
 		{"overhead-xeon-e5410-i386", []string{
-			"# cpu 0 is in user mode", " user ", "int $0x80", "# cpu 0 is in kernel mode", "system_call+0x0", "bench_target+0x0", "handler_empty",
+			"# cpu 0 is in user mode", " user ", "int $0x80", "# cpu 0 is in kernel mode", "syscall_entry+0x0", "bench_target+0x0", "handler_empty",
 			"iret", "# cpu 0 is in user mode", "user_loop+0x",
 		}},
 	} {

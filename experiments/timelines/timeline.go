@@ -99,7 +99,7 @@ type flowKey struct {
 func newWatcher(im *image.Image, isa *cpus.ISA, n int, hz int64, title string) *watcher {
 	w := &watcher{im: im, phases: isa.Phases, flows: map[flowKey]uint64{}}
 	w.t = results.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
-	for name, at := range map[string]*uint64{"kretprobe_trampoline": &w.enters, "system_call": &w.called} {
+	for name, at := range map[string]*uint64{"kretprobe_trampoline": &w.enters, "syscall_entry": &w.called} {
 		if sym, ok := im.Symbol(name); ok {
 			*at = sym.Addr
 		}

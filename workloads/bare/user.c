@@ -2,10 +2,10 @@
  * User mode: system calls, interrupts by the timer, and giving way on the return from one. There are
  * two tasks, that take turns.
  */
+#include <linux/cpu.h>
 #include <linux/sched.h>
 #include <linux/user.h>
 #include <linux/workload.h>
-#include <asm/processor.h>
 
 #define TICKS 5		/* of the timer in user mode, before the task is told to end */
 #define PERIOD 1000000	/* bus clocks between them */
@@ -70,9 +70,9 @@ void try_user(void)
 	check("system calls", run(user_calls, 10), (int)(10 * bench_target(3, 4)));
 	check("no such system call", run(user_asks, 1000), -38);
 	turns = 0;
-	apic_timer_start(PERIOD, 1);
+	timer_start(PERIOD, 1);
 	run(user_busy, 0);
-	apic_timer_stop();
+	timer_stop();
 	say("ticks in user mode", ticks);	/* more on a slow host */
 	check("turns", turns, ticks + 1);
 }

@@ -24,8 +24,9 @@ files() {
 		sed -e 's|.*|& &|' -e "s|^$arch/work/|work/|" | sort | cut -d' ' -f2
 }
 
-# What a CPU executes first comes first.
+# What a CPU executes first comes first, then what surrounds the interrupts of all families.
 sources() {
 	files | grep /boot
-	files | grep -v /boot
+	files | grep /irq
+	files | grep -v -e /boot -e /irq
 }

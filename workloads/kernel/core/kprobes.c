@@ -128,20 +128,20 @@ __kretprobe unsigned long kretprobe_table_lock(unsigned long hash __unused)
 {
 	unsigned long flags = local_irq_save();
 
-	ticket_lock(&kretprobe_table_locks[0].lock);
+	arch_spin_lock(&kretprobe_table_locks[0].lock);
 	return flags;
 }
 
 __kretprobe void kretprobe_table_unlock(unsigned long hash __unused, unsigned long flags)
 {
-	ticket_unlock(&kretprobe_table_locks[0].lock);
+	arch_spin_unlock(&kretprobe_table_locks[0].lock);
 	local_irq_restore(flags);
 }
 #else
 static __kretprobe void lock_instances(spinlock_t *lock)
 {
 	preempt_disable();
-	ticket_lock(lock);
+	arch_spin_lock(lock);
 }
 
 static __kretprobe unsigned long lock_irqsave(spinlock_t *lock)
@@ -149,13 +149,13 @@ static __kretprobe unsigned long lock_irqsave(spinlock_t *lock)
 	unsigned long flags = local_irq_save();
 
 	preempt_disable();
-	ticket_lock(lock);
+	arch_spin_lock(lock);
 	return flags;
 }
 
 static __kretprobe void unlock_irqrestore(spinlock_t *lock, unsigned long flags)
 {
-	ticket_unlock(lock);
+	arch_spin_unlock(lock);
 	local_irq_restore(flags);
 	preempt_enable();
 }

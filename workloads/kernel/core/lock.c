@@ -5,7 +5,7 @@
 void _spin_lock(spinlock_t *lock)
 {
 	preempt_disable();
-	ticket_lock(lock);
+	arch_spin_lock(lock);
 }
 
 unsigned long _spin_lock_irqsave(spinlock_t *lock)
@@ -13,13 +13,13 @@ unsigned long _spin_lock_irqsave(spinlock_t *lock)
 	unsigned long flags = local_irq_save();
 
 	preempt_disable();
-	ticket_lock(lock);
+	arch_spin_lock(lock);
 	return flags;
 }
 
 void _spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags)
 {
-	ticket_unlock(lock);
+	arch_spin_unlock(lock);
 	local_irq_restore(flags);
 	preempt_enable();
 }

@@ -1,11 +1,13 @@
 /* From the first C function to the run. */
+#include <linux/atomic.h>
+#include <linux/cpu.h>
 #include <linux/era.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
-#include <asm/processor.h>
+#include <asm/string.h>
 
 extern char idle_stack[];
 void kprobes_init(void);
@@ -39,7 +41,7 @@ static struct task_struct *adopt_idle_task(unsigned long cpu, unsigned long base
 	t->on_cpu = 1;
 	*task_thread_info(t) = (struct thread_info){ .task = t, .cpu = cpu };
 	percpu_write(current_task, t);
-	percpu_write(kernel_stack, (unsigned long)t->stack + THREAD_SIZE - KERNEL_STACK_OFFSET);
+	set_kernel_stack((unsigned long)t->stack + THREAD_SIZE);
 	return t;
 }
 
@@ -49,11 +51,11 @@ __used void start_kernel(unsigned long cpu, unsigned long base)
 	struct task_struct *idle;
 
 	if (cpu == 0)
-		idt_init();
+		traps_init();
 	cpu_init(cpu, base);
 	idle = adopt_idle_task(cpu, base);
 	preempt_disable();
-	apic_init();
+	interrupts_init();
 	if (cpu == 0) {
 		kprobes_init();
 		work_init();
@@ -62,10 +64,10 @@ __used void start_kernel(unsigned long cpu, unsigned long base)
 	} else {
 		unsigned long period;
 
-		asm volatile("lock incl %0" : "+m"(cpus_online) :: "cc");
+		atomic_inc(&cpus_online);
 		period = sim_cpu_online(cpu);
 		if (period)
-			apic_timer_start(period, 1);
+			timer_start(period, 1);
 	}
 	cpu_idle();
 }
@@ -73,16 +75,12 @@ __used void start_kernel(unsigned long cpu, unsigned long base)
 /* What GCC may call for copies and clears it does not expand. */
 __used void *memcpy(void *to, const void *from, size_t n)
 {
-	void *ret = to;
-
-	asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) :: "memory");
-	return ret;
+	copy_bytes(to, from, n);
+	return to;
 }
 
 __used void *memset(void *to, int c, size_t n)
 {
-	void *ret = to;
-
-	asm volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(c) : "memory");
-	return ret;
+	fill_bytes(to, c, n);
+	return to;
 }

@@ -1,8 +1,8 @@
 /* Switching tasks, starting and ending them, and idling. */
+#include <linux/atomic.h>
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
-#include <asm/processor.h>
 
 DEFINE_PER_CPU(struct task_struct *, current_task);
 DEFINE_PER_CPU(unsigned long, kernel_stack);
@@ -10,22 +10,20 @@ DEFINE_PER_CPU(struct task_struct, idle_task);
 DEFINE_PER_CPU(int, cpu_in_idle);
 DEFINE_PER_CPU(int, rcu_wanted);
 
+_Static_assert(offsetof(struct thread_info, flags) == TI_FLAGS, "sched.h");
+_Static_assert(offsetof(struct thread_info, preempt_count) == TI_PREEMPT_COUNT, "sched.h");
 
 struct task_struct *switch_to_asm(struct task_struct *prev, struct task_struct *next,
 				  unsigned long sp_offset);
-void kthread_entry(void);
 
 void kthread_setup(struct task_struct *task, void *stack, unsigned long (*fn)(unsigned long),
 		   unsigned long arg)
 {
-	unsigned long top = (unsigned long)stack + THREAD_SIZE - KERNEL_STACK_OFFSET;
-	struct switch_frame *frame = (struct switch_frame *)(top & ~15UL) - 1;
+	struct switch_frame *frame = first_frame((unsigned long)stack + THREAD_SIZE);
 	struct thread_info *info = stack;
 
 	*info = (struct thread_info){ .task = task };
-	*frame = (struct switch_frame){
-		.fn = (unsigned long)fn, .arg = arg, .ip = (unsigned long)kthread_entry,
-	};
+	*frame = (struct switch_frame)FIRST_FRAME(fn, arg);
 	task->stack = stack;
 	task->flags |= PF_KTHREAD;
 	task->thread.sp = (unsigned long)frame;
@@ -48,8 +46,8 @@ void context_switch(struct task_struct *prev, struct task_struct *next)
 	next->switches++;
 	task_thread_info(next)->cpu = smp_processor_id();
 	percpu_write(current_task, next);
-	percpu_write(kernel_stack, top - KERNEL_STACK_OFFSET);
-	load_sp0(top);
+	set_kernel_stack(top);
+	set_exception_stack(top);
 	prev = switch_to_asm(prev, next, offsetof(struct task_struct, thread.sp));
 	finish_task_switch(prev);
 }
@@ -61,19 +59,12 @@ __used void schedule_tail(struct task_struct *prev)
 	local_irq_enable();
 }
 
-/* One instruction: another CPU may set a bit at any time. */
-static __always_inline void clear_need_resched(void)
-{
-	asm volatile("andl %1, %0" : "+m"(*(unsigned int *)&current_thread_info()->flags)
-		     : "i"(~_TIF_NEED_RESCHED) : "cc");
-}
-
 void schedule(void)
 {
 	unsigned long flags = local_irq_save();
 	struct task_struct *prev = current, *next;
 
-	clear_need_resched();
+	clear_bits(_TIF_NEED_RESCHED, &current_thread_info()->flags);
 	next = sched_pick(prev, irqs_disabled_flags(flags));
 	if (likely(next != prev))
 		context_switch(prev, next);
@@ -177,8 +168,7 @@ __idle void cpu_idle(void)
 			percpu_write(cpu_in_idle, 0);
 			continue;
 		}
-		/* The instruction after sti is not interrupted. */
-		asm volatile("sti\n\thlt" ::: "memory");
+		safe_halt();
 		percpu_write(cpu_in_idle, 0);
 	}
 }

@@ -2,6 +2,7 @@
  * Having all CPUs call a function. One call is under way at a time: who sends it holds the lock and
  * waits until every other CPU has answered.
  */
+#include <linux/atomic.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/smp.h>
@@ -50,5 +51,5 @@ __used void on_each_cpu(void (*fn)(void *), void *arg)
 void generic_smp_call_function_interrupt(void)
 {
 	call.fn(call.arg);
-	asm volatile("lock decl %0" : "+m"(call.missing) :: "memory", "cc");
+	atomic_dec(&call.missing);
 }

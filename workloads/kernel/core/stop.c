@@ -3,6 +3,7 @@
  * to be stopped they all spin here and go through the same states; the last one to have entered a state
  * sets the next. Once all have interrupts off, one of them does the work.
  */
+#include <linux/atomic.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/sched.h>
@@ -38,17 +39,9 @@ __stop __used void stop_begin(unsigned long active, unsigned long stoppers)
 	set_state(STOP_PREPARE);
 }
 
-static __always_inline int dec_and_test(int *v)
-{
-	unsigned char zero;
-
-	asm volatile("lock decl %0\n\tsete %1" : "+m"(*v), "=qm"(zero) :: "memory", "cc");
-	return zero;
-}
-
 static __stop void acknowledge(enum stop_state state)
 {
-	if (dec_and_test(&stop.unacked) && state != STOP_EXIT)
+	if (atomic_dec_and_test(&stop.unacked) && state != STOP_EXIT)
 		set_state(state + 1);
 }
 

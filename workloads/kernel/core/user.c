@@ -3,7 +3,6 @@
 #include <linux/sched.h>
 #include <linux/user.h>
 #include <linux/workload.h>
-#include <asm/processor.h>
 #include <asm/syscall.h>
 
 #define ENOSYS 38
@@ -11,45 +10,18 @@
 /* What SYS_WORK calls; the simulator may have it call another one. */
 bench_fn sys_work_fn __syscall_data = bench_target;
 
-void system_call(void);
 void start_user(struct pt_regs *regs) __noreturn;
 
-#ifdef __x86_64__
-#define SYSRET_CS 0x23	/* sysret loads this plus 16, and plus 8 for the stack */
-
-_Static_assert(offsetof(struct tss, sp[2]) == TSS_SP2, "processor.h");
-_Static_assert((SYSRET_CS + 16 == __USER_CS) && (SYSRET_CS + 8 == __USER_DS), "ptrace.h");
-
 __syscall void user_init(void *unused __unused)
 {
-	wrmsrl(MSR_STAR, (u64)SYSRET_CS << 48 | (u64)__KERNEL_CS << 32);
-	wrmsrl(MSR_LSTAR, (unsigned long)system_call);
-	wrmsrl(MSR_SYSCALL_MASK,
-	       X86_EFLAGS_TF | X86_EFLAGS_IF | X86_EFLAGS_DF | X86_EFLAGS_IOPL);
+	accept_syscalls();
 }
-#else
-extern struct gate idt[256];
-
-/* A trap gate, which leaves interrupts on, that user mode may go through. All CPUs have one table. */
-__syscall void user_init(void *unused __unused)
-{
-	unsigned long at = (unsigned long)system_call;
-
-	idt[SYSCALL_VECTOR] = (struct gate){
-		.offset_low = at, .segment = __KERNEL_CS, .bits = 0xef00, .offset_middle = at >> 16,
-	};
-}
-#endif
 
 /* The registers lie on the task's stack, below what is on it now; nobody returns to that. */
 __syscall unsigned long user_thread(unsigned long at)
 {
 	const struct user_start *start = (const struct user_start *)at;
-	struct pt_regs regs = {
-		.ip = (unsigned long)user_main, .cs = __USER_CS,
-		.flags = X86_EFLAGS_IF | X86_EFLAGS_FIXED,
-		.sp = at - sizeof(unsigned long), .ss = __USER_DS,
-	};
+	struct pt_regs regs = USER_REGS((unsigned long)user_main, at - sizeof(unsigned long));
 
 	set_user_arguments(&regs, start->fn, start->arg);
 	current->flags &= ~PF_KTHREAD;
@@ -97,13 +69,13 @@ static unsigned long (*calls[])(unsigned long, unsigned long) __syscall_data = {
 
 __syscall void do_syscall(struct pt_regs *regs)
 {
-	unsigned long nr = regs->orig_ax;
+	unsigned long nr = syscall_number(regs);
 
 	if (nr >= ARRAY_SIZE(calls)) {
-		regs->ax = -ENOSYS;
+		syscall_return(regs, -ENOSYS);
 		return;
 	}
-	regs->ax = calls[nr](syscall_argument(regs, 0), syscall_argument(regs, 1));
+	syscall_return(regs, calls[nr](syscall_argument(regs, 0), syscall_argument(regs, 1)));
 }
 
 /* On the way to user mode another task is to run; interrupts are off. */
@@ -123,11 +95,12 @@ static char trap_text[] __syscall_data = "a user task raised an exception: vecto
 __syscall void user_fault(struct pt_regs *regs, long error_code, unsigned int vector)
 {
 	unsigned long args[PRINTK_ARGS] = {
-		(unsigned long)current->comm, current->pid, regs->ip, regs->sp, error_code,
+		(unsigned long)current->comm, current->pid, instruction_pointer(regs),
+		user_stack_pointer(regs), error_code,
 	};
 
 	sim_printk(fault_text, args);
-	if (vector == 14)
-		panic_at(page_text, read_cr2());
+	if (is_page_fault(vector))
+		panic_at(page_text, fault_address());
 	panic_at(trap_text, vector);
 }

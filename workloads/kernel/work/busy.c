@@ -1,4 +1,5 @@
 /* CPUs that are busy, and tasks that begin together. */
+#include <linux/atomic.h>
 #include <linux/irqflags.h>
 #include <linux/sched.h>
 #include <linux/workload.h>
@@ -43,9 +44,8 @@ static unsigned long barrier_arrived ____cacheline_aligned;
 /* Returns when it has been called n times in all, on as many CPUs; then it can be used again. */
 __many unsigned long barrier_wait(unsigned long n)
 {
-	unsigned long mine = 1;
+	unsigned long mine = atomic_long_fetch_add(1, &barrier_arrived);
 
-	asm volatile("lock xadd %0, %1" : "+r"(mine), "+m"(barrier_arrived) :: "memory", "cc");
 	mine = (mine / n + 1) * n;
 	while (READ_VOLATILE(barrier_arrived) < mine)
 		cpu_relax();

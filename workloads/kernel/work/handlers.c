@@ -3,10 +3,10 @@
  * CPU (count), one counter of all CPUs (shared_count), or handler_work_n rounds of arithmetic.
  * Kinds: handler_ before the instruction, post_ after it, entry_ and ret_ for return probes.
  */
+#include <linux/atomic.h>
 #include <linux/kprobes.h>
-#include <linux/kernel.h>
 #include <linux/sched.h>
-#include <asm/extable.h>
+#include <linux/workload.h>
 
 /* Hits per CPU and of all CPUs, for the simulator to read. */
 DEFINE_PER_CPU(unsigned long, handler_hits);
@@ -51,7 +51,7 @@ __used int handler_sleeping(struct kprobe *p __unused, struct pt_regs *regs __un
 
 __handler int handler_shared_count(struct kprobe *p __unused, struct pt_regs *regs __unused)
 {
-	asm volatile("lock inc%z0 %0" : "+m"(handler_shared_hits) :: "cc");
+	atomic_long_inc(&handler_shared_hits);
 	return 0;
 }
 
@@ -75,11 +75,7 @@ __handler void post_count(struct kprobe *p __unused, struct pt_regs *regs __unus
 /* Reads where no memory is: what a fault handler or the exception table has to mend. */
 __handler int handler_faulting(struct kprobe *p __unused, struct pt_regs *regs __unused)
 {
-	unsigned long v;
-
-	asm volatile("1:\tmov 0x10, %0\n"
-		     "2:\n\t"
-		     EXTABLE("1b", "2b") : "=r"(v));
+	load_unmapped();
 	return 0;
 }
 
@@ -105,13 +101,13 @@ __handler int ret_count(struct kretprobe_instance *ri __unused, struct pt_regs *
 __handler int ret_shared_count(struct kretprobe_instance *ri __unused,
 			       struct pt_regs *regs __unused)
 {
-	asm volatile("lock inc%z0 %0" : "+m"(handler_shared_hits) :: "cc");
+	atomic_long_inc(&handler_shared_hits);
 	return 0;
 }
 
 __handler int ret_work(struct kretprobe_instance *ri __unused, struct pt_regs *regs)
 {
-	do_work(regs->ax);
+	do_work(regs_return_value(regs));
 	return 0;
 }
 

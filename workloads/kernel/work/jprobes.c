@@ -3,6 +3,7 @@
  * end in jprobe_return(). What they do to their arguments must not be seen by the probed function.
  */
 #include <linux/kprobes.h>
+#include <linux/workload.h>
 
 DECLARE_PER_CPU(unsigned long, handler_hits);
 DECLARE_PER_CPU(unsigned long, handler_last_value);
@@ -34,7 +35,5 @@ __handler unsigned long jprobe_arguments(volatile unsigned long a, volatile unsi
 /* Leaves by the breakpoint of jprobe_return, but with another stack pointer than it came with. */
 __handler unsigned long jprobe_wrong_stack(unsigned long a __unused, unsigned long b __unused)
 {
-	asm volatile("sub $16, %" ASM_STACK_POINTER "\n\t"
-		     "jmp jprobe_return_break");
-	__builtin_unreachable();
+	jprobe_return_elsewhere();
 }

@@ -2,12 +2,12 @@
  * Loops for several CPUs at once, with data of their own and with data that they share. They let others
  * run by cond_resched(), but for loop_busy, and return numbers that do not depend on who ran when.
  */
+#include <linux/atomic.h>
+#include <linux/cpu.h>
 #include <linux/irqflags.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/workload.h>
-#include <asm/asm.h>
-#include <asm/processor.h>
 
 /* Counted up by loop_shared, and by each CPU for itself by loop_counted. */
 unsigned long many_shared ____cacheline_aligned;
@@ -31,7 +31,7 @@ __many unsigned long loop_private(bench_fn fn, unsigned long n, unsigned long a,
 __many unsigned long loop_shared(unsigned long n)
 {
 	for (unsigned long i = 0; i < n; i++) {
-		asm volatile("lock " ASM_ADD " $1, %0" : "+m"(many_shared) :: "cc");
+		atomic_long_add(1, &many_shared);
 		cond_resched();
 	}
 	return n;
@@ -68,12 +68,12 @@ __many unsigned long tick_work(unsigned long a, unsigned long b)
 __many void storm_start(unsigned long period)
 {
 	tick_hook = tick_work;
-	apic_timer_start(period, 1);
+	timer_start(period, 1);
 }
 
 __many void storm_stop(void)
 {
-	apic_timer_stop();
+	timer_stop();
 }
 
 /* Sleeps in the middle of a function, for b jiffies. */

@@ -1,7 +1,7 @@
 /* Functions with calls, locks, copies, recursion and faults. */
+#include <linux/atomic.h>
 #include <linux/spinlock.h>
 #include <linux/workload.h>
-#include <asm/extable.h>
 
 #define PAGES 4
 #define PAGE_BYTES 256
@@ -42,10 +42,7 @@ static void fill_page(struct page_of_file *page, unsigned long index)
 static __workload unsigned long helper_copy(unsigned char *to, const unsigned char *from,
 					    unsigned long n)
 {
-	unsigned long words = n / sizeof(long);
-
-	asm volatile("rep " ASM_MOVS "\n\tmov %3, %2\n\trep movsb"
-		     : "+D"(to), "+S"(from), "+c"(words) : "r"(n % sizeof(long)) : "memory");
+	copy_words(to, from, n);
 	return n;
 }
 
@@ -127,15 +124,7 @@ __workload unsigned long work_faulting(unsigned long a, unsigned long b)
 	unsigned long v;
 	long err = 0;
 
-	asm volatile("1:\tmov %2, %0\n"
-		     "2:\n\t"
-		     ".pushsection .text.fixup, \"ax\"\n"
-		     "3:\tmov %3, %1\n\t"
-		     "xorl %k0, %k0\n\t"
-		     "jmp 2b\n\t"
-		     ".popsection\n\t"
-		     EXTABLE("1b", "3b")
-		     : "=&r"(v), "+r"(err) : "m"(*at), "i"(-EFAULT));
+	v = load_or_error(at, -EFAULT, &err);
 	return v + err + (a >> 1);
 }
 
@@ -152,8 +141,8 @@ __workload unsigned long work_atomic(unsigned long a, unsigned long b)
 {
 	unsigned long word = a, old = b;
 
-	asm volatile("lock xadd %0, %1" : "+r"(old), "+m"(word) :: "memory", "cc");
-	asm volatile("lock or%z0 %1, %0" : "+m"(word) : "r"(a) : "memory", "cc");
-	asm volatile("lock dec%z0 %0" : "+m"(word) :: "memory", "cc");
+	old = atomic_long_fetch_add(old, &word);
+	atomic_long_or(a, &word);
+	atomic_long_dec(&word);
 	return word ^ old;
 }

@@ -1,4 +1,5 @@
 /* What user tasks do. All of this runs in user mode, and reaches what lies in the sections .user alone. */
+#include <linux/irqflags.h>
 #include <linux/user.h>
 #include <linux/workload.h>
 #include <asm/syscall.h>
@@ -105,6 +106,6 @@ __user_text unsigned long user_jumps(unsigned long at)
 /* Switches interrupts off, which only the kernel may. */
 __user_text unsigned long user_disables(unsigned long arg)
 {
-	asm volatile("cli");
+	local_irq_disable();
 	return arg;
 }

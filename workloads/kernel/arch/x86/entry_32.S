@@ -136,9 +136,9 @@ FUNC \name
 ENDFUNC \name
 .endm
 
-	INTERRUPT apic_timer_interrupt, LOCAL_TIMER_VECTOR, smp_apic_timer_interrupt
+	INTERRUPT timer_interrupt_entry, LOCAL_TIMER_VECTOR, timer_interrupt
 	INTERRUPT reschedule_interrupt, RESCHEDULE_VECTOR, smp_reschedule_interrupt
-	INTERRUPT spurious_interrupt, SPURIOUS_VECTOR, smp_spurious_interrupt
+	INTERRUPT spurious_interrupt, SPURIOUS_VECTOR, ignore_interrupt
 
 	.section .phase.irq, "ax"
 	INTERRUPT call_function_interrupt, CALL_FUNCTION_VECTOR, smp_call_function_interrupt

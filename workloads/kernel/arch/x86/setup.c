@@ -1,4 +1,5 @@
 /* Descriptor tables, exception gates and per-CPU state of one CPU. */
+#include <linux/cpu.h>
 #include <linux/era.h>
 #include <linux/kernel.h>
 #include <linux/sched.h>
@@ -20,9 +21,6 @@ DEFINE_PER_CPU_ALIGNED(u64, gdt[GDT_ENTRIES]);
 
 struct gate idt[256] __aligned(4096);
 
-_Static_assert(offsetof(struct thread_info, flags) == TI_FLAGS, "sched.h");
-_Static_assert(offsetof(struct thread_info, preempt_count) == TI_PREEMPT_COUNT, "sched.h");
-
 struct vector {
 	u8 nr;
 	u8 stack;
@@ -33,7 +31,7 @@ void divide_error(void), debug(void), nmi(void), int3(void), overflow(void), bou
 void invalid_op(void), device_not_available(void), double_fault(void), invalid_tss(void);
 void segment_not_present(void), stack_segment(void), general_protection(void), page_fault(void);
 void coprocessor_error(void), alignment_check(void), machine_check(void), simd_error(void);
-void apic_timer_interrupt(void), reschedule_interrupt(void), spurious_interrupt(void);
+void timer_interrupt_entry(void), reschedule_interrupt(void), spurious_interrupt(void);
 void call_function_interrupt(void);
 
 static const struct vector vectors[] = {
@@ -55,7 +53,7 @@ static const struct vector vectors[] = {
 	{ 17, 0, alignment_check },
 	{ 18, 0, machine_check },
 	{ 19, 0, simd_error },
-	{ LOCAL_TIMER_VECTOR, 0, apic_timer_interrupt },
+	{ LOCAL_TIMER_VECTOR, 0, timer_interrupt_entry },
 	{ RESCHEDULE_VECTOR, 0, reschedule_interrupt },
 	{ CALL_FUNCTION_VECTOR, 0, call_function_interrupt },
 	{ SPURIOUS_VECTOR, 0, spurious_interrupt },
@@ -77,7 +75,7 @@ static void set_gate(const struct vector *v)
 	};
 }
 
-void idt_init(void)
+void traps_init(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(vectors); i++)
 		set_gate(&vectors[i]);

@@ -1,4 +1,5 @@
 /* Interrupts from one CPU to another, and starting CPUs by them. A CPU's number is its APIC's. */
+#include <linux/cpu.h>
 #include <linux/irqflags.h>
 #include <linux/sched.h>
 #include <linux/smp.h>

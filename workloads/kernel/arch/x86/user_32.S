@@ -6,13 +6,13 @@
 
 	.section .syscall.text, "ax"
 /* Interrupts stay on, the stack is the task's. */
-FUNC system_call
+FUNC syscall_entry
 	pushl %eax
 	SAVE_ALL
 	movl %esp, %eax
 	call do_syscall
 	jmp ret_from_exception
-ENDFUNC system_call
+ENDFUNC syscall_entry
 
 /* start_user(regs): a task begins in user mode, with these registers. */
 	.balign 16

@@ -11,7 +11,7 @@
  * are the user's. The slot of a privilege level that nobody uses keeps the stack pointer until the
  * kernel's stack is there to hold it.
  */
-FUNC system_call
+FUNC syscall_entry
 	swapgs
 	movq %rsp, %gs:init_tss+TSS_SP2
 	movq %gs:kernel_stack, %rsp	/* room for the five words of an exception above it */
@@ -40,7 +40,7 @@ FUNC system_call
 	sysretq
 2:	call schedule_user
 	jmp 1b
-ENDFUNC system_call
+ENDFUNC syscall_entry
 
 /* The end of an exception or interrupt of user mode: on the task's stack, interrupts are off. */
 	.balign 16

@@ -2,6 +2,8 @@
 #ifndef _LINUX_COMPILER_H
 #define _LINUX_COMPILER_H
 
+#include <asm/cache.h>
+
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define noinline __attribute__((noinline))
@@ -11,7 +13,7 @@
 #define __unused __attribute__((unused))
 #define __aligned(n) __attribute__((aligned(n)))
 #define __section(name) __attribute__((section(name)))
-#define ____cacheline_aligned __aligned(64)
+#define ____cacheline_aligned __aligned(SMP_CACHE_BYTES)
 
 #define barrier() asm volatile("" ::: "memory")
 #define READ_VOLATILE(x) (*(volatile __typeof__(x) *)&(x))

@@ -1,49 +1,14 @@
-/* Interrupt enable flag of the CPU. */
+/*
+ * Whether the CPU takes interrupts, and what it does while it waits. The architecture has:
+ *	local_irq_disable(), local_irq_enable()
+ *	flags = local_irq_save(), local_irq_restore(flags)
+ *	irqs_disabled_flags(flags), irqs_disabled()
+ *	safe_halt()	enables interrupts and halts until one comes; none is lost in between
+ *	cpu_relax()	in a loop that waits for another CPU
+ */
 #ifndef _LINUX_IRQFLAGS_H
 #define _LINUX_IRQFLAGS_H
 
-#include <linux/compiler.h>
-#include <asm/ptrace.h>
-
-static __always_inline void local_irq_disable(void)
-{
-	asm volatile("cli" ::: "memory");
-}
-
-static __always_inline void local_irq_enable(void)
-{
-	asm volatile("sti" ::: "memory");
-}
-
-static __always_inline unsigned long local_irq_save(void)
-{
-	unsigned long flags;
-
-	asm volatile("pushf\n\tpop %0\n\tcli" : "=rm"(flags) :: "memory");
-	return flags;
-}
-
-static __always_inline void local_irq_restore(unsigned long flags)
-{
-	asm volatile("push %0\n\tpopf" :: "g"(flags) : "memory", "cc");
-}
-
-static __always_inline int irqs_disabled_flags(unsigned long flags)
-{
-	return !(flags & X86_EFLAGS_IF);
-}
-
-static __always_inline int irqs_disabled(void)
-{
-	unsigned long flags;
-
-	asm volatile("pushf\n\tpop %0" : "=rm"(flags) :: "memory");
-	return irqs_disabled_flags(flags);
-}
-
-static __always_inline void cpu_relax(void)
-{
-	asm volatile("pause" ::: "memory");
-}
+#include <asm/irqflags.h>
 
 #endif

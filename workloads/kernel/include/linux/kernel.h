@@ -4,6 +4,7 @@
 
 #include <linux/compiler.h>
 #include <linux/types.h>
+#include <asm/bug.h>
 #include <linux/native.h>
 
 #define container_of(ptr, type, member) \
@@ -21,8 +22,6 @@ int printk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Stops the machine with one line of text; the number is printed as 0x%lx. */
 void panic_at(const char *what, unsigned long value) __noreturn;
 
-/* A broken invariant of the kernel: the #UD handler turns it into a panic with this address. */
-#define BUG() do { asm volatile("ud2"); __builtin_unreachable(); } while (0)
 #define BUG_ON(c) do { if (unlikely(c)) BUG(); } while (0)
 
 #endif

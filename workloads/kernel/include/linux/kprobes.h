@@ -3,7 +3,7 @@
  *
  * The names and layouts of struct kprobe, jprobe, kretprobe, kretprobe_instance, optimized_kprobe and
  * kprobe_ctlblk are those of Linux 2.6.33/34. Registration runs in the simulator (native slots);
- * what a hit executes is guest code in arch/x86/kprobes.c and core/kprobes.c.
+ * what a hit executes is guest code in core/kprobes.c and in the kprobes.c of the architecture.
  */
 #ifndef _LINUX_KPROBES_H
 #define _LINUX_KPROBES_H
@@ -16,15 +16,19 @@
 #include <asm/kprobes.h>
 
 /* kprobe_ctlblk.kprobe_status */
-#define KPROBE_HIT_ACTIVE 0x00000001
-#define KPROBE_HIT_SS 0x00000002
-#define KPROBE_REENTER 0x00000004
-#define KPROBE_HIT_SSDONE 0x00000008
+enum kprobe_status {
+	KPROBE_HIT_ACTIVE = 0x00000001,	/* a handler runs before the instruction */
+	KPROBE_HIT_SS = 0x00000002,	/* the copied instruction is stepped */
+	KPROBE_REENTER = 0x00000004,	/* it is stepped for a hit during another one */
+	KPROBE_HIT_SSDONE = 0x00000008,	/* the post handler runs */
+};
 
 /* kprobe.flags */
-#define KPROBE_FLAG_GONE 1	/* the probed text is gone */
-#define KPROBE_FLAG_DISABLED 2	/* temporarily disabled */
-#define KPROBE_FLAG_OPTIMIZED 4	/* jump optimized or queued for it (aggregates only) */
+enum kprobe_flags {
+	KPROBE_FLAG_GONE = 1,		/* the probed text is gone */
+	KPROBE_FLAG_DISABLED = 2,	/* temporarily disabled */
+	KPROBE_FLAG_OPTIMIZED = 4,	/* jump optimized or queued for it (aggregates only) */
+};
 
 #define KPROBE_HASH_BITS 6
 #define KPROBE_TABLE_SIZE (1 << KPROBE_HASH_BITS)

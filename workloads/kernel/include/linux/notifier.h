@@ -4,6 +4,7 @@
 
 #include <linux/era.h>
 #include <linux/spinlock.h>
+#include <asm/kdebug.h>
 
 struct notifier_block {
 	int (*notifier_call)(struct notifier_block *self, unsigned long event, void *data);
@@ -29,23 +30,6 @@ int __atomic_notifier_call_chain(struct atomic_notifier_head *nh, unsigned long 
 int notifier_call_chain(struct notifier_block **list, unsigned long event, void *data);
 extern struct atomic_notifier_head die_chain;
 #endif
-
-/* Events of die_chain. */
-enum die_val {
-	DIE_OOPS = 1,
-	DIE_INT3,
-	DIE_DEBUG,
-	DIE_PANIC,
-	DIE_NMI,
-	DIE_DIE,
-	DIE_NMIWATCHDOG,
-	DIE_KERNELDEBUG,
-	DIE_TRAP,
-	DIE_GPF,
-	DIE_CALL,
-	DIE_NMI_IPI,
-	DIE_PAGE_FAULT,
-};
 
 struct pt_regs;
 

@@ -6,25 +6,11 @@
 #define _LINUX_SCHED_H
 
 #include <asm/asm.h>
+#include <asm/thread_info.h>
 
-#define THREAD_SIZE 8192
-#define KERNEL_STACK_OFFSET 40
-
-/* Bits of thread_info.flags. */
-#define TIF_NEED_RESCHED 3
-#define TIF_DEBUGCTLMSR 25
 #define _TIF_NEED_RESCHED (1 << TIF_NEED_RESCHED)
-#define _TIF_DEBUGCTLMSR (1 << TIF_DEBUGCTLMSR)
 
-/*
- * thread_info.preempt_count: how often preemption is disabled, in a kernel that has it; an addition for
- * each interrupt being served; and whether the task is being preempted.
- */
-#define HARDIRQ_OFFSET 0x10000
-#define HARDIRQ_MASK 0x3ff0000
-#define PREEMPT_ACTIVE 0x10000000
-
-/* Offsets into struct thread_info for assembly, asserted in setup.c. */
+/* Offsets into struct thread_info for assembly, asserted in core/sched.c. */
 #define TI_FLAGS (BITS_PER_LONG / 8)
 #define TI_PREEMPT_COUNT (2 * BITS_PER_LONG / 8 + 4)
 
@@ -32,7 +18,6 @@
 
 #include <linux/kernel.h>
 #include <asm/percpu.h>
-#include <asm/switch_to.h>
 
 struct task_struct;
 struct pt_regs;
@@ -44,17 +29,28 @@ struct thread_info {
 	int preempt_count;	/* 0: may be preempted */
 };
 
-/* CPU state of a task that is not running. */
-struct thread_struct {
-	unsigned long sp;	/* stack pointer at its context switch */
-	unsigned long debugreg6; /* what the last debug exception left, as the task sees it */
-	unsigned long debugctl;
+/*
+ * Numbers that the simulator reads by their names are enumerators, which the debugging information
+ * carries. A compiler drops an enumeration of which the code uses no name.
+ */
+
+/* task_struct.state */
+enum task_state {
+	TASK_RUNNING = 0,
+	TASK_INTERRUPTIBLE = 1,
+	TASK_UNINTERRUPTIBLE = 2,
+	TASK_DEAD = 64,
 };
 
-#define TASK_RUNNING 0
-#define TASK_INTERRUPTIBLE 1
-#define TASK_UNINTERRUPTIBLE 2
-#define TASK_DEAD 64
+/*
+ * thread_info.preempt_count: how often preemption is disabled, in a kernel that has it; an addition for
+ * each interrupt being served; and whether the task is being preempted.
+ */
+enum preempt_count {
+	HARDIRQ_OFFSET = 0x10000,
+	HARDIRQ_MASK = 0x3ff0000,
+	PREEMPT_ACTIVE = 0x10000000,
+};
 
 #define PF_KTHREAD 0x200000
 
@@ -73,7 +69,7 @@ struct task_struct {
 };
 
 DECLARE_PER_CPU(struct task_struct *, current_task);
-/* Top of the running task's stack minus KERNEL_STACK_OFFSET. */
+/* Where the running task's kernel stack is entered; the architecture's set_kernel_stack writes it. */
 DECLARE_PER_CPU(unsigned long, kernel_stack);
 DECLARE_PER_CPU(unsigned int, cpu_number);
 /* Idle task of this CPU; the boot task becomes it. */
@@ -83,15 +79,7 @@ DECLARE_PER_CPU(int, cpu_in_idle);
 /* A grace period waits for this CPU: written by the simulator. */
 DECLARE_PER_CPU(int, rcu_wanted);
 
-static inline struct thread_info *current_thread_info(void)
-{
-#ifdef __x86_64__
-	return (struct thread_info *)(percpu_read(kernel_stack) + KERNEL_STACK_OFFSET - THREAD_SIZE);
-#else
-	/* All code runs on the stack of a task, which lies at a multiple of its size. */
-	return (struct thread_info *)(current_stack_pointer() & -(unsigned long)THREAD_SIZE);
-#endif
-}
+#include <asm/current.h>
 
 #if ERA_UNIPROCESSOR
 #define current (current_thread_info()->task)

@@ -43,14 +43,15 @@ struct race_caller {
 /* The call has returned value. */
 void race_returned(struct race_caller *c, unsigned long value);
 
-/* One long division, which depends on the one before. */
-static __always_inline unsigned long divide_on(unsigned long rest)
-{
-	unsigned long quotient = 3;
-
-	asm volatile("div %2" : "+a"(quotient), "+d"(rest) : "r"(10007UL) : "cc");
-	return rest;
-}
+/*
+ * The architecture has:
+ *	divide_on(rest)			one long division, which depends on the one before
+ *	copy_words(to, from, n)		n bytes, by an instruction or loop that moves words
+ *	load_or_error(at, e, &err)	a word; when it faults, 0 and the constant e in err
+ *	load_unmapped()			reads where no memory is, and goes on by the exception table
+ *	jprobe_return_elsewhere()	jprobe_return(), with another stack pointer than one comes with
+ */
+#include <asm/workload.h>
 
 /* Puts every table a probed function uses into its first state; called once before use. */
 void work_init(void);

@@ -7,13 +7,11 @@
 #define ASM_WORD .quad
 #define ASM_STACK_POINTER "rsp"
 #define ASM_MOVS "movsq"	/* string move of words */
-#define ASM_ADD "addq"
 #else
 #define BITS_PER_LONG 32
 #define ASM_WORD .long
 #define ASM_STACK_POINTER "esp"
 #define ASM_MOVS "movsl"
-#define ASM_ADD "addl"
 #endif
 
 #endif

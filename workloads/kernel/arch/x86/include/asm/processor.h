@@ -19,7 +19,7 @@
 #define NMI_STACK 3
 #define DEBUG_STACK 4
 #define TSS_IST 36	/* offset of tss.ist, asserted in setup.c */
-#define TSS_SP2 20	/* offset of tss.sp[2], asserted in core/user.c */
+#define TSS_SP2 20	/* offset of tss.sp[2], asserted in asm/syscall.h */
 #else
 #define DOUBLEFAULT_STACK 0
 #define NMI_STACK 0
@@ -125,6 +125,7 @@ static __always_inline void sync_core(void)
 #define APIC_TIMER_INITIAL 0x380
 #define APIC_TIMER_DIVIDE 0x3e0
 #define APIC_SVR_ENABLE 0x100
+#define APIC_DIVIDE_BY_1 0xb
 #define APIC_LVT_MASKED 0x10000
 #define APIC_LVT_PERIODIC 0x20000
 #define APIC_DM_INIT 0x500
@@ -139,29 +140,10 @@ static __always_inline void apic_write(u32 reg, u32 v)
 	*(volatile u32 *)(APIC_BASE + reg) = v;
 }
 
-/* The stack that an exception from user mode is to begin on. */
-static __always_inline void load_sp0(unsigned long top)
-{
-#ifdef __x86_64__
-	this_cpu_ptr(init_tss)->sp[0] = top;
-#else
-	this_cpu_ptr(init_tss)->sp0 = top;
-#endif
-}
-
 static __always_inline u32 apic_read(u32 reg)
 {
 	return *(volatile u32 *)(APIC_BASE + reg);
 }
-
-void cpu_init(unsigned long cpu, unsigned long base);
-void idt_init(void);
-void apic_init(void);
-void apic_timer_start(unsigned long count, unsigned long periodic);
-void apic_timer_stop(void);
-/* Around what an interrupt does. */
-void irq_enter(void);
-void irq_exit(void);
 
 #endif /* __ASSEMBLER__ */
 #endif

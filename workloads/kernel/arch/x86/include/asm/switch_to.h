@@ -3,11 +3,9 @@
 #define _ASM_SWITCH_TO_H
 
 #include <asm/asm.h>
+#include <asm/thread_info.h>
 
-/*
- * What switch_to_asm takes from the stack of a task that is switched to. A new task has the address
- * of kthread_entry in ip, which calls fn(arg).
- */
+/* What switch_to_asm takes from the stack of a task that is switched to. */
 struct switch_frame {
 #ifdef __x86_64__
 	unsigned long r15, r14, r13, arg, fn, bp, ip;
@@ -15,6 +13,20 @@ struct switch_frame {
 	unsigned long di, arg, fn, bp, ip;
 #endif
 };
+
+void kthread_entry(void);
+
+/* Where the frame lies with which a new task begins, on a stack that ends at top. */
+static inline struct switch_frame *first_frame(unsigned long top)
+{
+	return (struct switch_frame *)((top - KERNEL_STACK_OFFSET) & ~15UL) - 1;
+}
+
+/* And what is in it: kthread_entry calls f(a). */
+#define FIRST_FRAME(f, a) {						\
+	.fn = (unsigned long)(f), .arg = (a),				\
+	.ip = (unsigned long)kthread_entry,				\
+}
 
 static inline unsigned long current_stack_pointer(void)
 {

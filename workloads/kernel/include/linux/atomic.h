@@ -1,0 +1,14 @@
+/*
+ * Words that several CPUs change at the same time. The architecture has:
+ *	atomic_inc, atomic_dec			of an unsigned int
+ *	atomic_dec_and_test			of an int: whether it has become 0
+ *	atomic_long_inc, _dec, _add, _or	of an unsigned long; the operand comes first
+ *	atomic_long_fetch_add			the same: what was there before
+ *	clear_bits				of flags of which another CPU may set others meanwhile
+ */
+#ifndef _LINUX_ATOMIC_H
+#define _LINUX_ATOMIC_H
+
+#include <asm/atomic.h>
+
+#endif

@@ -1,0 +1,71 @@
+package workloads
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Need is one use that Go code makes of the guest by name, and the symbols for it.
+type Need struct {
+	For   string
+	Names []string
+}
+
+// Required returns the symbols that Go code looks up in every image, whatever its instruction set and era
+// are. What only some kernels have is not among them: the templates of detours, the functions of
+// preemption, and the locks of return probes, which are inline in a kernel for one processor.
+func Required() []Need {
+	return []Need{
+		{"booting", []string{
+			"_text", "_etext", "_end", "boot_stack_top", "start_kernel", "sim_main", "sim_cpu_online",
+			"native_return", "__per_cpu_load", "__per_cpu_start", "__per_cpu_end",
+		}},
+		{"scheduling", []string{
+			"kthread_setup", "native_thread", "native_thread_loop", "schedule", "sched_pick", "sched_tick",
+			"sched_timer_arm", "timer_start", "timer_stop", "current_task", "idle_task", "cpu_in_idle",
+		}},
+		{"several CPUs", []string{
+			"smp_boot_cpu", "smp_send_kicks", "on_each_cpu", "stop_begin", "stopper_thread",
+			"irq_disable_save", "irq_restore", "rcu_wanted",
+		}},
+		{"user mode", []string{"user_init", "user_thread", "user_stacks", "syscall_entry"}},
+		{"registering probes", []string{
+			"kernel_era", "kprobe_table", "kretprobe_inst_table", "kprobe_boost_allowed",
+			"kprobes_all_disarmed", "kprobes_allow_optimization", "__kprobes_text_start",
+			"__kprobes_text_end", "__entry_text_start", "__entry_text_end", "__start___ex_table",
+			"__stop___ex_table", "__slots_start", "__slots_end", "__detours_start", "__detours_end",
+			"__module_text_start", "__module_text_end",
+		}},
+		{"handling hits", []string{
+			"current_kprobe", "kprobe_ctlblk", "kprobe_instance", "aggr_pre_handler", "aggr_post_handler",
+			"aggr_fault_handler", "aggr_break_handler", "pre_handler_kretprobe", "setjmp_pre_handler",
+			"longjmp_break_handler", "kretprobe_trampoline",
+		}},
+		{"changing text", []string{
+			"text_poke", "text_poke_patch", "text_poke_bp", "text_poke_bp_batch", "text_poke_note",
+			"text_poke_listener", "text_poke_nb", "text_poke_batch_nb", "text_poke_stopped",
+			"text_poke_unsynced",
+		}},
+		{"measuring", []string{
+			"bench_loop", "bench_loop_roi", "bench_target", "handler_empty", "ret_empty", "timer_interrupt_entry",
+			"busy_thread", "busy_over", "barrier_wait", "catch_up", "sys_work_fn", "user_work", "user_busy",
+			"user_over",
+		}},
+		{"searching for races", []string{"race_call", "race_returned", "user_race"}},
+	}
+}
+
+// Missing names every required symbol that an image does not have; has tells whether it has one. It
+// returns nil when nothing is missing.
+func Missing(has func(name string) bool) error {
+	var errs []error
+	for _, n := range Required() {
+		for _, name := range n.Names {
+			if !has(name) {
+				errs = append(errs, fmt.Errorf("the image has no symbol %s, which %s needs: build it from the "+
+					"sources of this version", name, n.For))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,68 @@
+package workloads
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRequiredSymbols(t *testing.T) { eachImage(t, holdRequiredSymbols) }
+
+func holdRequiredSymbols(t *testing.T, _ Image, f *elf.File) {
+	syms := symbolsOf(t, f)
+	has := func(name string) bool { _, ok := syms[name]; return ok }
+	if err := Missing(has); err != nil {
+		t.Error(err)
+	}
+	delete(syms, "timer_start")
+	if err := Missing(has); err == nil || !strings.Contains(err.Error(), "no symbol timer_start, which scheduling needs") {
+		t.Errorf("without timer_start: %v", err)
+	}
+}
+
+// constants are what Go code reads of the guest's headers: their values are the kernel's, and each is
+// an enumerator, because debug information knows no macros.
+var constants = map[string]int64{
+	"THREAD_SIZE": 8192, "TIF_NEED_RESCHED": 3, "HARDIRQ_OFFSET": 0x10000, "HARDIRQ_MASK": 0x3ff0000,
+	"PREEMPT_ACTIVE": 0x10000000, "TASK_RUNNING": 0, "TASK_INTERRUPTIBLE": 1, "TASK_UNINTERRUPTIBLE": 2,
+	"TASK_DEAD": 64, "KPROBE_HIT_ACTIVE": 1, "KPROBE_HIT_SS": 2, "KPROBE_REENTER": 4, "KPROBE_HIT_SSDONE": 8,
+	"KPROBE_FLAG_GONE": 1, "KPROBE_FLAG_DISABLED": 2, "KPROBE_FLAG_OPTIMIZED": 4,
+}
+
+func TestConstants(t *testing.T) { eachImage(t, holdConstants) }
+
+func holdConstants(t *testing.T, _ Image, f *elf.File) {
+	d, err := f.DWARF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := enumerators(t, d)
+	for name, want := range constants {
+		if got := found[name]; !slices.Equal(got, []int64{want}) {
+			t.Errorf("enumerator %s has the values %d, want %d alone", name, got, want)
+		}
+	}
+}
+
+// enumerators returns the different values of every enumerator.
+func enumerators(t *testing.T, d *dwarf.Data) map[string][]int64 {
+	t.Helper()
+	m := map[string][]int64{}
+	r := d.Reader()
+	for {
+		e, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e == nil {
+			return m
+		}
+		name, _ := e.Val(dwarf.AttrName).(string)
+		v, ok := e.Val(dwarf.AttrConstValue).(int64)
+		if e.Tag == dwarf.TagEnumerator && ok && !slices.Contains(m[name], v) {
+			m[name] = append(m[name], v)
+		}
+	}
+}
