@@ -187,12 +187,9 @@ type ISA struct {
 	Lines []string
 	// Exceptions are the names by which Counters.Exceptions counts, at most MaxExceptions.
 	Exceptions []string
-	// Maps is the address space that a kernel is entered with, and Tables builds it from physical
-	// address at on; the result goes to Bus.Root.
-	Maps   []mmu.Mapping
+	// Tables builds page tables for an address space, from physical address at on; the result goes to
+	// Bus.Root.
 	Tables func(m *mmu.Memory, at uint64, maps []mmu.Mapping) (root uint64, err error)
-	// Heap is the virtual address at which all RAM is mapped for data.
-	Heap uint64
 	// New makes a CPU. The configuration must have passed Check.
 	New func(n int, cfg *Config, bus Bus) CPU
 	// Disasm prints one instruction; name resolves an address to a symbol and its start.

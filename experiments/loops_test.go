@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"kprobesim/boards/pc"
 	"kprobesim/cpus"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
@@ -129,12 +130,16 @@ func loopCycles(t *testing.T, m *machines.Machine, code string) float64 {
 	}
 	isa := planning.NewLoader().ISA(m.ISA)
 	mem := mmu.NewMemory(16 << 20)
-	root, err := isa.Tables(mem, 15<<20, isa.Maps)
+	space, err := pc.Board{}.Space(isa)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := isa.Tables(mem, 15<<20, space.Maps)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mem.Write(pa, b)
-	at, data := isa.Maps[len(isa.Maps)-2].VA+pa, isa.Heap+0x300000
+	at, data := space.Maps[len(space.Maps)-2].VA+pa, space.Heap+0x300000
 	// rdi, rsi, rdx, rcx: two places in memory, an addend, the count
 	args := func(n uint64) []uint64 { return []uint64{data, data + 0x1000, 0, n} }
 	if isa.Bits == 32 { // arguments are in eax, edx, ecx: before the loop stands mov %eax, %edi

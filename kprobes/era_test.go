@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/boards/pc"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -15,7 +16,7 @@ func TestEra2005HasNoProtocols(t *testing.T) {
 	for _, isa := range isas() {
 		for _, protocol := range protocols() {
 			im := loadImage(t, isa+"-2005")
-			m, err := sim.New(sim.Config{ISA: isaOf(im), CPU: cpustest.Config(isaOf(im)), Image: im})
+			m, err := sim.New(sim.Config{ISA: isaOf(im), Board: pc.Board{}, CPU: cpustest.Config(isaOf(im)), Image: im})
 			if err != nil {
 				t.Fatal(err)
 			}

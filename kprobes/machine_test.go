@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/boards/pc"
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
@@ -37,7 +38,7 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	t.Helper()
 	im := loadImage(t, image)
 	isa := isaOf(im)
-	m, err := sim.New(sim.Config{ISA: isa, CPU: cpustest.Config(isa), Image: im})
+	m, err := sim.New(sim.Config{ISA: isa, Board: pc.Board{}, CPU: cpustest.Config(isa), Image: im})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestUniprocessorKernelWantsOneCPU(t *testing.T) {
 	}{{"i386-2005", "one processor"}, {"i386-2010", ""}, {"x86_64-2005", ""}} {
 		im := loadImage(t, tt.image)
 		isa := isaOf(im)
-		_, err := sim.New(sim.Config{ISA: isa, CPU: cpustest.Config(isa), CPUs: 2, Image: im})
+		_, err := sim.New(sim.Config{ISA: isa, Board: pc.Board{}, CPU: cpustest.Config(isa), CPUs: 2, Image: im})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s on two CPUs: %v, want %q", tt.image, err, tt.want)
 		}

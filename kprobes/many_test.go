@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/boards/pc"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
@@ -56,7 +57,7 @@ func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Option
 	im := loadImage(t, image)
 	isa := isaOf(im)
 	m, err := sim.New(sim.Config{
-		ISA: isa, CPU: cpustest.Config(isa), Image: im, CPUs: cpus, Policy: policy,
+		ISA: isa, Board: pc.Board{}, CPU: cpustest.Config(isa), Image: im, CPUs: cpus, Policy: policy,
 		Budget: 100_000_000 * clock.PerCycle,
 	})
 	if err != nil {

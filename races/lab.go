@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"kprobesim/boards/pc"
 	"kprobesim/cpus"
 	"kprobesim/cpus/x86"
 	"kprobesim/image"
@@ -116,7 +117,7 @@ func (l *lab) boot(c chooser) (*trial, error) {
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
 	var err error
 	t.m, err = sim.New(sim.Config{
-		ISA: l.isa, CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e,
+		ISA: l.isa, Board: pc.Board{}, CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e,
 		Budget: 1 << 60,
 	})
 	if err != nil {

@@ -26,14 +26,14 @@ func (m *Machine) load() error {
 	if err != nil {
 		return err
 	}
-	m.heap = newHeap((end+0xfff)&^0xfff, tables, m.cfg.ISA.Heap)
+	m.heap = newHeap((end+0xfff)&^0xfff, tables, m.space.Heap)
 	return m.makeCPUs(root)
 }
 
-// maps is the address space that the kernel is entered with: that of the ISA, and the pages of the image
+// maps is the address space that the kernel is entered with: that of the board, and the pages of the image
 // that user mode may reach, which come last so that they move no table of the others.
 func (m *Machine) maps() []mmu.Mapping {
-	maps := slices.Clone(m.cfg.ISA.Maps)
+	maps := slices.Clone(m.space.Maps)
 	for _, s := range m.image.Segments {
 		if s.User && s.MemSize > 0 {
 			maps = append(maps, mmu.Mapping{
@@ -60,18 +60,17 @@ func (m *Machine) makeCPUs(root uint64) error {
 	if m.cfg.CPUs > 1 {
 		dir = mmu.NewDirectory(m.cfg.CPUs)
 	}
+	m.hardware = m.cfg.Board.Build(&Backplane{m})
 	for i := range m.cfg.CPUs {
 		base, err := m.perCPU()
 		if err != nil {
 			return err
 		}
-		apic := NewLAPIC(m.apicConfig(i))
 		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
-			Memory: m.mem, Directory: dir, First: first, Device: apicDevice{apic}, Interrupts: apic,
+			Memory: m.mem, Directory: dir, First: first, Device: m.hardware.Device(i), Interrupts: m.hardware.Interrupts(i),
 			Native: [2]uint64{lo, lo + size}, Phase: m.phase, Root: root,
 		})
 		m.percpu = append(m.percpu, base)
-		m.apics = append(m.apics, apic)
 		m.cpus = append(m.cpus, c)
 		if i == 0 {
 			first = c
@@ -113,7 +112,7 @@ func (m *Machine) perCPU() (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("template of per-CPU data: %w", err)
 	}
-	m.mem.Write(base-m.cfg.ISA.Heap, b)
+	m.mem.Write(base-m.space.Heap, b)
 	return base - at[0], nil
 }
 
@@ -129,7 +128,7 @@ const perCPUPage = 0x1000
 
 // bootBytes reads the image by virtual address before there is a CPU to translate.
 func (m *Machine) bootBytes(va uint64, n int) ([]byte, error) {
-	for _, p := range m.cfg.ISA.Maps {
+	for _, p := range m.space.Maps {
 		if off := va - p.VA; va >= p.VA && off < uint64(m.mem.Size()) {
 			if b := m.mem.Bytes(p.PA+off, n); b != nil {
 				return slices.Clone(b), nil
@@ -157,25 +156,4 @@ func (m *Machine) phase(pc uint64) uint8 {
 		}
 	}
 	return 0
-}
-
-// apicDevice puts a local APIC at its place on the bus.
-type apicDevice struct{ apic *LAPIC }
-
-const (
-	apicBase = 0xfee00000
-	apicSize = 0x1000
-)
-
-func (d apicDevice) Load(pa uint64, size int) uint64 {
-	if pa < apicBase || pa >= apicBase+apicSize {
-		return ^uint64(0)
-	}
-	return uint64(d.apic.Load(pa - apicBase))
-}
-
-func (d apicDevice) Store(pa uint64, size int, v uint64) {
-	if pa >= apicBase && pa < apicBase+apicSize {
-		d.apic.Store(pa-apicBase, uint32(v))
-	}
 }

@@ -1,21 +1,23 @@
-package sim
+package sim_test
 
 import (
 	"slices"
 	"testing"
 
+	"kprobesim/boards/pc/pctest"
 	"kprobesim/cpus"
+	"kprobesim/sim"
 )
 
 // counters runs a loop of additions on all CPUs and returns cycles a round, as CPU 1 has them.
 func counting(t *testing.T, n int, main, other string) (cycles float64, c *cpus.Counters) {
 	t.Helper()
 	const rounds = 2000
-	w := newMany(t, n, main, other)
-	w.set(t, "arg2", rounds)
-	w.run(t)
-	if want := uint64(n * rounds); main != "boot_own" && !slices.Equal(w.reports, []uint64{want}) {
-		t.Errorf("%s on %d CPUs counted to %d, want %d: an instruction is not interrupted by others", main, n, w.reports, want)
+	w := pctest.New(t, n, main, other)
+	w.Set(t, "arg2", rounds)
+	w.MustRun(t)
+	if want := uint64(n * rounds); main != "boot_own" && !slices.Equal(w.Reports, []uint64{want}) {
+		t.Errorf("%s on %d CPUs counted to %d, want %d: an instruction is not interrupted by others", main, n, w.Reports, want)
 	}
 	c = w.CPU(1).Counters()
 	return float64(w.CPU(1).Now().Cycles()) / rounds, c
@@ -30,7 +32,7 @@ func TestSharedCounterCosts(t *testing.T) {
 	if plain < 20*own || locked < 20*own {
 		t.Errorf("a shared counter takes %.1f cycles, locked %.1f, its own %.1f", plain, locked, own)
 	}
-	if each := float64(manyTransfer.Cycles()); locked < 3*each || locked > 5*each {
+	if each := float64(pctest.Transfer.Cycles()); locked < 3*each || locked > 5*each {
 		t.Errorf("a locked addition takes %.1f cycles: all four CPUs wait for the line, which moves in %.0f", locked, each)
 	}
 	if oc.Transfers > 100 || oc.Upgrades > 100 {
@@ -50,10 +52,10 @@ func TestParkedNeighboursCostNothing(t *testing.T) {
 	for _, model := range []string{cpus.Throughput, cpus.Window} {
 		var got []cpus.Counters
 		for _, n := range []int{1, 2, 256} {
-			w := newMany(t, n, "count_plain", "ready", func(c *Config) { c.CPU.Model = model })
-			w.set(t, "arg", 0)
-			w.set(t, "arg2", 5000)
-			w.run(t)
+			w := pctest.New(t, n, "count_plain", "ready", func(c *sim.Config) { c.CPU.Model = model })
+			w.Set(t, "arg", 0)
+			w.Set(t, "arg2", 5000)
+			w.MustRun(t)
 			c := *w.CPU(0).Counters()
 			got = append(got, c)
 			if c != got[0] {
@@ -66,12 +68,12 @@ func TestParkedNeighboursCostNothing(t *testing.T) {
 // TestCodeOfOthers rewrites an instruction in the middle of a block that another CPU runs in a loop.
 // Each value must arrive, in turns by time and in turns of one instruction.
 func TestCodeOfOthers(t *testing.T) {
-	for _, p := range []Policy{nil, &inTurn{steps: 1}, &inTurn{steps: 3}, &dice{state: 5}} {
-		w := newMany(t, 2, "boot_patch", "run_patched", func(c *Config) { c.Policy = p })
-		w.set(t, "arg2", 200)
-		w.run(t)
-		if !slices.Equal(w.reports, []uint64{199}) {
-			t.Errorf("%T: reported %d", p, w.reports)
+	for _, p := range []sim.Policy{nil, &inTurn{steps: 1}, &inTurn{steps: 3}, &dice{state: 5}} {
+		w := pctest.New(t, 2, "boot_patch", "run_patched", func(c *sim.Config) { c.Policy = p })
+		w.Set(t, "arg2", 200)
+		w.MustRun(t)
+		if !slices.Equal(w.Reports, []uint64{199}) {
+			t.Errorf("%T: reported %d", p, w.Reports)
 		}
 		if c := w.CPU(1).Counters(); c.L1IMisses < 199 || c.Transfers < 199 {
 			t.Errorf("%T: cpu 1 fetched its line %d times, %d from another", p, c.L1IMisses, c.Transfers)

@@ -15,10 +15,11 @@ import (
 type Config struct {
 	ISA     *cpus.ISA
 	CPU     cpus.Config // must have passed Check
-	CPUs    int         // zero means one
-	RAM     int         // bytes; zero means DefaultRAM
+	Board   Board
+	CPUs    int // zero means one
+	RAM     int // bytes; zero means DefaultRAM
 	Image   *image.Image
-	TimerHz int64       // what the timers of the interrupt controllers count; zero means core cycles
+	TimerHz int64       // what the timers of the board count; zero means core cycles
 	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget
 	Policy  Policy      // which CPU runs next; nil means the one that is furthest behind in time
 }
@@ -41,7 +42,8 @@ type Machine struct {
 	cfg       Config
 	mem       *mmu.Memory
 	cpus      []cpus.CPU
-	apics     []*LAPIC
+	hardware  Hardware
+	space     Space
 	image     *image.Image
 	events    Queue
 	natives   map[uint64]boundNative
@@ -77,8 +79,12 @@ func New(cfg Config) (*Machine, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	space, err := cfg.Board.Space(cfg.ISA)
+	if err != nil {
+		return nil, err
+	}
 	m := &Machine{
-		cfg: cfg, mem: mmu.NewMemory(cfg.RAM), image: cfg.Image,
+		cfg: cfg, space: space, mem: mmu.NewMemory(cfg.RAM), image: cfg.Image,
 		bound: map[string]Native{}, pending: map[uint64]*Call{},
 	}
 	m.schedule.init(&cfg)
@@ -96,6 +102,9 @@ func (cfg *Config) check() error {
 	}
 	if cfg.RAM < 16<<20 || cfg.RAM > 4<<30 {
 		return fmt.Errorf("%d bytes of memory: 16 MiB to 4 GiB are modelled", cfg.RAM)
+	}
+	if cfg.Board == nil {
+		return errors.New("a machine needs a board: the hardware around its CPUs")
 	}
 	if err := cfg.Image.Match(cfg.ISA.Machine, cfg.ISA.Bits, cfg.ISA.Order); err != nil {
 		return err

@@ -56,8 +56,8 @@ func (m *Machine) doing(i int) string {
 	case parked:
 		return "not started"
 	case asleep:
-		if m.apics[i].Pending() {
-			return fmt.Sprintf("halted with interrupts disabled and %s pending, %s", m.apics[i].Waiting(), m.where(i))
+		if m.hardware.Interrupts(i).Pending() {
+			return fmt.Sprintf("halted with interrupts disabled and %s pending, %s", m.hardware.Waiting(i), m.where(i))
 		}
 		return "halted, " + m.where(i)
 	}

@@ -11,7 +11,7 @@ import (
 type activity uint8
 
 const (
-	parked  activity = iota // waits for a start-up interrupt
+	parked  activity = iota // not started by the board
 	running                 // has instructions to execute
 	asleep                  // halted until an interrupt comes
 )
@@ -145,7 +145,7 @@ func (m *Machine) handle(i int, e cpus.Exit) {
 // more; when it still does not take it, interrupts are disabled.
 func (m *Machine) idle(i int) {
 	c := m.cpus[i]
-	if m.apics[i].Pending() {
+	if m.hardware.Interrupts(i).Pending() {
 		if before := c.Now(); m.asleepAt[i] != before {
 			m.asleepAt[i] = before
 			c.Interrupt()

@@ -6,9 +6,12 @@ import "kprobesim/internal/clock"
 // began to run, a step of a protocol. Kinds are lower-case words; each says what the other fields mean.
 // The machine itself notes
 //
-//   - ipi-send: CPU sent an interprocessor interrupt: Name its mode, ID its vector, Arg its destination
-//   - ipi: it was accepted at CPU
-//   - nmi: a non-maskable interrupt reached CPU
+//   - signal: an edge came to one of the lines of CPU, named in Name
+//
+// and its board
+//
+//   - ipi-send: CPU sent an interprocessor interrupt: Name its mode, ID its number, Arg its destination
+//   - ipi: it was accepted at CPU, Arg is the sender
 type Event struct {
 	At   clock.Ticks
 	CPU  int

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/boards/pc"
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
@@ -87,7 +88,7 @@ func tryRun(t *testing.T, image string, opt Options, p sim.Policy, body func(b *
 	b := &board{t: t}
 	var err error
 	b.m, err = sim.New(sim.Config{
-		ISA: isa, CPU: testCPU(isa), Image: im, CPUs: opt.CPUs, Budget: 2e9 * clock.PerCycle,
+		ISA: isa, Board: pc.Board{}, CPU: testCPU(isa), Image: im, CPUs: opt.CPUs, Budget: 2e9 * clock.PerCycle,
 		Policy: p,
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func testCPU(tb testing.TB, model string, code []byte) *CPU {
 		tb.Fatal(errs)
 	}
 	mem := mmu.NewMemory(32 << 20)
-	root, err := isa.Tables(mem, 31<<20, isa.Maps)
+	root, err := isa.Tables(mem, 31<<20, testMaps(isa))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -52,6 +52,6 @@ func (w *world) userCS() uint64 {
 func (w *world) frame(c *CPU, words ...uint64) {
 	c.r[rsp] = w.at(testStack) - 0x100
 	for i, v := range words {
-		w.mem.Store(c.SP()-w.isa.Heap+uint64(i)*c.word(), int(c.word()), v)
+		w.mem.Store(c.SP()-w.data+uint64(i)*c.word(), int(c.word()), v)
 	}
 }

@@ -101,10 +101,10 @@ func rdmsr(c *CPU, _ *inst) {
 }
 
 // apicBase is where the local APIC is, enabled, and whether the CPU is the bootstrap processor.
-func (c *CPU) apicBase() uint64 { return apicPA | 1<<11 | boolBit(c.num == 0)<<8 }
+func (c *CPU) apicBase() uint64 { return APICBase | 1<<11 | boolBit(c.num == 0)<<8 }
 
 // CR8 is the upper half of the local APIC's task priority register (SDM vol. 3, 10.8.6).
-const apicTPR = apicPA + 0x80
+const apicTPR = APICBase + 0x80
 
 func (c *CPU) taskPriority() uint64 {
 	if c.bus.Device == nil {

@@ -178,7 +178,7 @@ func TestReturnOutward(t *testing.T) {
 		}
 		c.seg[segFS], c.segBase[segFS] = c.seg[segSS], 0x1234
 		for i, v := range []uint32{user, userCS32, flagOne | flagIF, user + 0x800, userDS} {
-			w.mem.Store(c.SP()-w.isa.Heap+uint64(4*i), 4, uint64(v))
+			w.mem.Store(c.SP()-w.data+uint64(4*i), 4, uint64(v))
 		}
 		tr := w.trapped(c)
 		switch {
@@ -194,7 +194,7 @@ func TestReturnOutward(t *testing.T) {
 func TestIntoPAE(t *testing.T) {
 	// wrmsr efer; mov %ebx,%cr3; mov %esi,%cr4; mov (%edi),%ebp; hlt
 	w, c := startIn(t, ISA32(), join(wrmsrCode(msrEFER), []byte{0x0f, 0x22, 0xdb, 0x0f, 0x22, 0xe6, 0x8b, 0x2f, 0xf4})...)
-	maps := append(ISA32().Maps, mmu.Mapping{VA: 0x40000000, PA: 0x400000, Size: 0x1000})
+	maps := append(testMaps(ISA32()), mmu.Mapping{VA: 0x40000000, PA: 0x400000, Size: 0x1000})
 	root, err := mmu.PAE(true).Build(w.mem, 0xd00000, maps)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,8 @@ type world struct {
 	tb    testing.TB
 	isa   *cpus.ISA
 	pae   bool   // 32-bit mode with PAE and the bit that forbids execution
-	image uint64 // virtual address of the first byte of RAM for code
+	data  uint64 // virtual address of the first byte of RAM for data
+	image uint64 // and for code
 	mem   *mmu.Memory
 	bus   cpus.Bus
 	cfg   *cpus.Config
@@ -63,11 +64,12 @@ func (q *irqs) Acknowledge() uint32 {
 // newWorld builds tables with the kernel's mappings and puts code at testCode.
 func newWorld(tb testing.TB, isa *cpus.ISA, model string, code []byte) *world {
 	tb.Helper()
-	w := &world{tb: tb, isa: isa, pae: isa.Name == paeName, image: isa.Maps[len(isa.Maps)-2].VA, mem: mmu.NewMemory(worldRAM), cfg: testConfig(model), next: worldTables + 0x200000, irq: &irqs{}}
+	maps := testMaps(isa)
+	w := &world{tb: tb, isa: isa, pae: isa.Name == paeName, data: maps[0].VA, image: maps[len(maps)-2].VA, mem: mmu.NewMemory(worldRAM), cfg: testConfig(model), next: worldTables + 0x200000, irq: &irqs{}}
 	if errs := w.cfg.Check(isa); errs != nil {
 		tb.Fatal(errs)
 	}
-	root, err := isa.Tables(w.mem, worldTables, isa.Maps)
+	root, err := isa.Tables(w.mem, worldTables, maps)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func describe(kind, flags, base, limit uint64) uint64 {
 }
 
 // at gives the address in this world's direct map of one in that of 64-bit mode.
-func (w *world) at(va uint64) uint64 { return va - directMap + w.isa.Heap }
+func (w *world) at(va uint64) uint64 { return va - directMap + w.data }
 
 // code gives the address in this world's image of one in that of 64-bit mode.
 func (w *world) code(va uint64) uint64 { return va - kernelMap + w.image }
@@ -173,8 +175,8 @@ func (w *world) user(c *CPU) {
 }
 
 // load and store access the direct map.
-func (w *world) load(va uint64) uint64     { return w.mem.Load(va-w.isa.Heap, 8) }
-func (w *world) store(va uint64, v uint64) { w.mem.Store(va-w.isa.Heap, 8, v) }
+func (w *world) load(va uint64) uint64     { return w.mem.Load(va-w.data, 8) }
+func (w *world) store(va uint64, v uint64) { w.mem.Store(va-w.data, 8, v) }
 
 // mapUser maps size bytes by 4 KiB pages.
 func (w *world) mapUser(va, pa uint64, size int, rights uint64) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"kprobesim/boards/pc"
 	"kprobesim/cpus"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
@@ -32,7 +33,7 @@ func boot(p *schema.Point, body func(*session) error) error {
 	s := &session{p: p}
 	var err error
 	s.m, err = sim.New(sim.Config{
-		ISA: p.ISA, CPU: p.Machine.CPU, CPUs: int(p.Kernel.CPUs), RAM: int(p.Kernel.Memory),
+		ISA: p.ISA, Board: pc.Board{}, CPU: p.Machine.CPU, CPUs: int(p.Kernel.CPUs), RAM: int(p.Kernel.Memory),
 		Image: p.Image.Image, TimerHz: p.Machine.TimerHz, Budget: budget(p),
 	})
 	if err != nil {

@@ -269,8 +269,8 @@ func (w *watcher) instant(e sim.Event) (results.Mark, bool) {
 		return mark(OnIPI, "send "+e.Name, number("vector", e.ID), number("destination", e.Arg)), true
 	case "ipi":
 		return mark(OnIPI, "ipi "+e.Name, number("vector", e.ID), number("from", e.Arg)), true
-	case "nmi":
-		return mark(OnIPI, "nmi"), true
+	case "signal":
+		return mark(OnIPI, e.Name), true
 	case "quiescent":
 		return mark(onRCU, "quiescent ("+e.Name+")", number("period", e.ID)), true
 	case "grace-begin":

@@ -21,16 +21,17 @@ var rooms = map[string][]string{
 	"workloads": {},
 	"results":   {},
 
+	"boards/pc":   {"sim", "cpus", "mmu", "image"},
 	"kprobes/x86": {"kprobes"},
 
 	"machines": {"mmu", "cpus"},
-	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "kprobes/x86", "workloads"},
+	"races":    {"mmu", "cpus", "image", "sim", "smp", "boards/pc", "kprobes", "kprobes/x86", "workloads"},
 	"paper":    {},
 	"internal": {},
 
 	"experiments":             {},
 	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "machines", "results"},
-	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "kprobes/x86", "workloads", "results", "experiments/schema"},
+	"experiments/kinds":       {"cpus", "image", "sim", "smp", "boards/pc", "kprobes", "kprobes/x86", "workloads", "results", "experiments/schema"},
 	"experiments/planning":    {"cpus", "image", "workloads", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
 	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},
 	"experiments/timelines":   {"cpus", "image", "sim", "results", "experiments/schema", "experiments/kinds"},
@@ -45,7 +46,7 @@ var rooms = map[string][]string{
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "smp", "kprobes", "kprobes/x86"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and
@@ -85,7 +86,8 @@ func house(p string) string {
 }
 
 // TestImportsStayInTheirRooms holds every package's imports against the table.
-// Tests may also use the guest images, the other rooms of their house, and what is below those.
+// Tests may also use the guest images, boards to run them on, the other rooms of their house, and what is
+// below those.
 func TestImportsStayInTheirRooms(t *testing.T) {
 	for _, s := range sources(t) {
 		from := room(s.dir())
@@ -101,7 +103,7 @@ func TestImportsStayInTheirRooms(t *testing.T) {
 			}
 			to = room(to)
 			ok := to == from || to == "internal" || slices.Contains(allowed, to) ||
-				s.test() && (to == "workloads" || inHouse(house(from), to))
+				s.test() && (to == "workloads" || house(to) == "boards" || inHouse(house(from), to))
 			if !ok {
 				t.Errorf("%s: imports %s, but %s may import only %v and internal packages",
 					s.name, p, from, allowed)

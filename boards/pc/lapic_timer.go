@@ -1,4 +1,4 @@
-package sim
+package pc
 
 import (
 	"kprobesim/internal/clock"

@@ -1,9 +1,6 @@
-package sim
+package pc
 
-import (
-	"fmt"
-	"math/bits"
-)
+import "math/bits"
 
 // vectorSet is a set of interrupt vectors, as wide as the APIC's 256-bit registers.
 type vectorSet [4]uint64
@@ -46,12 +43,6 @@ func (l *LAPIC) Enabled() bool { return l.svr&svrEnable != 0 }
 func (l *LAPIC) Pending() bool {
 	_, ok := l.next()
 	return ok
-}
-
-// Waiting names the interrupt that the CPU would get now, for reports.
-func (l *LAPIC) Waiting() string {
-	v, _ := l.next()
-	return fmt.Sprintf("interrupt %d", v)
 }
 
 // next is the interrupt that the CPU would get now if it accepts interrupts.

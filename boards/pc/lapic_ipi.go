@@ -1,4 +1,4 @@
-package sim
+package pc
 
 // DeliveryMode says what an interprocessor interrupt does to its targets (SDM vol. 3, 10.6.1).
 type DeliveryMode uint8
@@ -106,6 +106,6 @@ func (l *LAPIC) Accept(ipi IPI) {
 	case ipi.Mode == DeliverFixed || ipi.Mode == DeliverLowest:
 		l.request(ipi.Vector)
 	case l.cfg.Signal != nil:
-		l.cfg.Signal(ipi.Mode, ipi.Vector)
+		l.cfg.Signal(ipi.Mode)
 	}
 }

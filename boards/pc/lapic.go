@@ -1,7 +1,8 @@
-package sim
+package pc
 
 import (
 	"kprobesim/internal/clock"
+	"kprobesim/sim"
 )
 
 // Registers of a local APIC by their offset (SDM vol. 3, table 10-1).
@@ -49,19 +50,18 @@ type LAPICConfig struct {
 	ID       uint8
 	BusCycle clock.Ticks        // one cycle of the bus clock that drives the timer; 0 means a core cycle
 	Now      func() clock.Ticks // the time of the APIC's CPU
-	Queue    *Queue             // where the timer plans its expiry
+	Queue    *sim.Queue         // where the timer plans its expiry
 	Raise    func()             // an interrupt may have become deliverable; may be nil
 	// Send carries an interprocessor interrupt to the other APICs: the machine calls Accept of every
 	// APIC that Selects it. Nil means that this APIC is alone.
 	Send func(IPI)
 	// Signal is told of NMI, INIT, start-up and the like, which go to the CPU directly; may be nil.
-	Signal func(mode DeliveryMode, vector uint8)
+	Signal func(mode DeliveryMode)
 }
 
 // LAPIC is the local APIC of one CPU (SDM vol. 3, chapter 10): priorities, timer, interprocessor
-// interrupts and errors. Left out: x2APIC mode, lowest-priority arbitration (the machine delivers
-// to all that are selected), the pins LINT0 and LINT1, and the thermal and performance sources,
-// whose registers only keep their values.
+// interrupts and errors. The bus arbitrates among several by their priorities. The registers of sources
+// that are left out, see the package, only keep their values.
 type LAPIC struct {
 	cfg LAPICConfig
 
@@ -73,7 +73,7 @@ type LAPIC struct {
 	lvt              [lvtEntries]uint32
 	initial, divide  uint32
 	expiry           clock.Ticks // of the timer, when event is not 0
-	event            EventID
+	event            sim.EventID
 	deliveringErrors bool
 }
 

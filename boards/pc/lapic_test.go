@@ -1,4 +1,4 @@
-package sim
+package pc
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"kprobesim/internal/clock"
+	"kprobesim/sim"
 )
 
 // apicBoard is a few APICs on one bus with one clock.
 type apicBoard struct {
 	now     clock.Ticks
-	queue   Queue
+	queue   sim.Queue
 	apics   []*LAPIC
 	raised  []int
 	signals []string
@@ -28,8 +29,8 @@ func newAPICBoard(n int) *apicBoard {
 			Now:   func() clock.Ticks { return b.now },
 			Raise: func() { b.raised[i]++ },
 			Send:  b.send,
-			Signal: func(m DeliveryMode, v uint8) {
-				b.signals = append(b.signals, fmt.Sprintf("cpu%d mode %d vector %d", i, m, v))
+			Signal: func(m DeliveryMode) {
+				b.signals = append(b.signals, fmt.Sprintf("cpu%d mode %d", i, m))
 			},
 		}))
 		b.apics[i].Store(regSVR, svrEnable|0xff)
@@ -249,10 +250,10 @@ func TestLAPICInterprocessor(t *testing.T) {
 		{"self", 0x40041, 0, []int{1}, nil},
 		{"all", 0x80041, 0, []int{0, 1, 2, 3}, nil},
 		{"others", 0xc0041, 0, []int{0, 2, 3}, nil},
-		{"nmi", 0x400, 3 << 24, nil, []string{"cpu3 mode 4 vector 0"}},
-		{"init", 0x4500, 2 << 24, nil, []string{"cpu2 mode 5 vector 0"}},
+		{"nmi", 0x400, 3 << 24, nil, []string{"cpu3 mode 4"}},
+		{"init", 0x4500, 2 << 24, nil, []string{"cpu2 mode 5"}},
 		{"init level de-assert", 0x8500, 2 << 24, nil, nil},
-		{"start-up", 0x4608, 2 << 24, nil, []string{"cpu2 mode 6 vector 8"}},
+		{"start-up", 0x4608, 2 << 24, nil, []string{"cpu2 mode 6"}},
 		{"reserved mode", 0x0741, 2 << 24, nil, nil},
 		{"illegal vector", 0x000f, 2 << 24, nil, nil},
 	} {

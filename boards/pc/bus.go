@@ -1,0 +1,131 @@
+package pc
+
+import (
+	"errors"
+	"fmt"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+)
+
+// bus connects the local APICs of one machine with each other and with their CPUs.
+type bus struct {
+	m     *sim.Backplane
+	apics []*LAPIC
+}
+
+// Device implements sim.Hardware: every CPU sees its own APIC.
+func (b *bus) Device(i int) cpus.Device { return page{b.apics[i]} }
+
+// Interrupts implements sim.Hardware.
+func (b *bus) Interrupts(i int) cpus.Interrupts { return b.apics[i] }
+
+// Waiting implements sim.Hardware.
+func (b *bus) Waiting(i int) string {
+	v, _ := b.apics[i].next()
+	return fmt.Sprintf("interrupt %d", v)
+}
+
+// connect gives the local APIC of CPU i its place on the bus.
+func (b *bus) connect(i int) LAPICConfig {
+	return LAPICConfig{
+		ID:       uint8(i),
+		BusCycle: b.m.Count(),
+		Now:      func() clock.Ticks { return b.m.Time(i) },
+		Queue:    b.m.Events(),
+		Raise:    func() { b.m.Interrupt(i) },
+		Send:     b.send,
+		Signal:   func(mode DeliveryMode) { b.signal(i, mode) },
+	}
+}
+
+// send puts an interprocessor interrupt on its way. One to the sender alone does not leave its APIC.
+func (b *bus) send(ipi IPI) {
+	b.m.Note(sim.Event{
+		CPU: int(ipi.From), Kind: "ipi-send", Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.Dest),
+	})
+	if ipi.Shorthand == ToSelf {
+		b.arrive(ipi)
+		return
+	}
+	b.m.Send(int(ipi.From), func() { b.arrive(ipi) })
+}
+
+// arrive gives an interprocessor interrupt to its targets, in the order of their numbers. One that is
+// addressed to nobody would be lost without a word and somebody wait for ever, so the machine stops.
+func (b *bus) arrive(ipi IPI) {
+	if ipi.Mode == DeliverLowest {
+		b.arbitrate(ipi)
+		return
+	}
+	found := ipi.Shorthand != ToDestination
+	for i, a := range b.apics {
+		if a.Selects(ipi) {
+			b.accept(i, ipi)
+			found = true
+		}
+	}
+	if !found {
+		b.m.Fail(int(ipi.From), fmt.Errorf("sent a %s interrupt with vector %d to destination %d, which none of %d CPUs has",
+			ipi.Mode, ipi.Vector, ipi.Dest, len(b.apics)))
+	}
+}
+
+// arbitrate gives an interrupt to the one of its targets that has the lowest priority, ties by number.
+func (b *bus) arbitrate(ipi IPI) {
+	best := -1
+	for i, a := range b.apics {
+		if a.Selects(ipi) && a.Enabled() && (best < 0 || a.Priority() < b.apics[best].Priority()) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		b.accept(best, ipi)
+	}
+}
+
+func (b *bus) accept(i int, ipi IPI) {
+	if ipi.Mode != DeliverNMI {
+		b.m.Note(sim.Event{CPU: i, Kind: "ipi", Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.From)})
+	}
+	b.apics[i].Accept(ipi)
+}
+
+// signal does what an interrupt does to a CPU directly. A start-up interrupt starts a CPU that waits for it,
+// and others ignore it (SDM vol. 3, 8.4.4); a processor would begin in real mode at the page that its
+// vector names, where firmware or kernel keep the few instructions that lead to the mode of the kernel.
+// INIT makes all processors but the first wait for it; here the first too, because there is no firmware
+// that it could begin in.
+func (b *bus) signal(i int, mode DeliveryMode) {
+	switch mode {
+	case DeliverNMI:
+		b.m.Signal(i, x86.LineNMI)
+	case DeliverINIT:
+		b.m.Reset(i)
+		b.apics[i].Reset()
+	case DeliverStartup:
+		b.m.Start(i)
+	case DeliverSMI:
+		b.m.Fail(i, errors.New("received a system management interrupt, which nothing handles: send it no such interrupt"))
+	}
+}
+
+// page puts a local APIC at its place among physical addresses.
+type page struct{ apic *LAPIC }
+
+// Load implements cpus.Device. Where nothing is, reads give ones.
+func (p page) Load(pa uint64, _ int) uint64 {
+	if pa < x86.APICBase || pa >= x86.APICBase+apicSize {
+		return ^uint64(0)
+	}
+	return uint64(p.apic.Load(pa - x86.APICBase))
+}
+
+// Store implements cpus.Device.
+func (p page) Store(pa uint64, _ int, v uint64) {
+	if pa >= x86.APICBase && pa < x86.APICBase+apicSize {
+		p.apic.Store(pa-x86.APICBase, uint32(v))
+	}
+}

@@ -1,0 +1,14 @@
+// Package pc is the hardware around the CPUs of a PC: RAM from physical address 0 and a local APIC for
+// each CPU, after the Intel 64 and IA-32 Architectures Software Developer's Manual (SDM), volume 3A of
+// 2009, chapter 10.
+//
+// The APIC has its priorities, its timer, interprocessor interrupts and errors. Left out are firmware, the
+// I/O APIC, x2APIC mode, the pins LINT0 and LINT1, and thermal and performance interrupts.
+//
+// CPU 0 begins at the image's entry. The others wait until it sends them INIT and a start-up interrupt
+// (8.4.4). They begin at the same entry, told apart by their number, in place of the firmware's real mode.
+//
+// CPU 255 has no physical APIC identifier of its own, because 255 is that of all CPUs. It starts with
+// the others, by an interrupt to all but the sender, and can be interrupted alone once it has given
+// itself a logical destination that no other CPU has.
+package pc

@@ -1,0 +1,193 @@
+package pc_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/boards/pc/pctest"
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+)
+
+func TestStartUp(t *testing.T) {
+	for _, n := range []int{2, 3, 16, 256} {
+		w := pctest.New(t, n, "boot_count", "ready")
+		w.MustRun(t)
+		if !slices.Equal(w.Reports, []uint64{uint64(n - 1)}) {
+			t.Errorf("%d CPUs: reported %d", n, w.Reports)
+		}
+		if got := len(w.Kind("ipi")); got != 3*(n-1) {
+			t.Errorf("%d CPUs: %d interrupts accepted, want INIT and two start-ups each", n, got)
+		}
+		for i := range n {
+			data, err := w.PerCPU(i, "count")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sp := w.CPU(i).SP(); sp <= data || sp > data+4096 {
+				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
+			}
+		}
+	}
+}
+
+func TestStartUpAgain(t *testing.T) {
+	w := pctest.New(t, 2, "boot_again", "ready")
+	w.MustRun(t)
+	if !slices.Equal(w.Reports, []uint64{2}) {
+		t.Errorf("CPU 1 began %d times, want 2: INIT stops it and the next start-up starts it", w.Reports)
+	}
+}
+
+// TestIPI holds that every CPU takes the interrupt sent to it, ipi after it was sent, awake or asleep.
+func TestIPI(t *testing.T) {
+	for _, other := range []string{"ready", "busy"} {
+		w := pctest.New(t, 4, "boot_ipis", other)
+		w.MustRun(t)
+		sent := map[uint64]clock.Ticks{}
+		for _, e := range w.Kind("ipi-send") {
+			if e.ID == 0x40 {
+				sent[e.Arg] = e.At
+			}
+		}
+		var to []int
+		for _, e := range w.Kind("ipi") {
+			if e.ID != 0x40 {
+				continue
+			}
+			to = append(to, e.CPU)
+			late := e.At - sent[uint64(e.CPU)] - pctest.IPI
+			if late < 0 || late > 50*clock.PerCycle {
+				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, e.CPU, late)
+			}
+		}
+		if !slices.Equal(to, []int{1, 2, 3}) {
+			t.Errorf("%s: accepted by %v", other, to)
+		}
+		for i := 1; i < 4; i++ {
+			at, err := w.PerCPU(i, "count")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, _ := w.Load(at, 8); other == "ready" && n != 1 {
+				t.Errorf("cpu %d took %d interrupts", i, n)
+			}
+		}
+	}
+}
+
+// TestDestinations holds who takes an interrupt that is sent to one of many.
+func TestDestinations(t *testing.T) {
+	for _, x := range []struct {
+		name, other string
+		n           int
+		command     uint64
+		want        []int
+	}{
+		{"physical", "ready", 4, 0x40, []int{1}},
+		{"logical, the last of 256", "logical", 256, 0x840, []int{255}},
+		{"lowest priority of the others", "ranked", 4, 0xc0140, []int{3}},
+		{"all others", "ready", 4, 0xc0040, []int{1, 2, 3}},
+	} {
+		w := pctest.New(t, x.n, "boot_send", x.other)
+		w.Set(t, "arg2", x.command)
+		w.MustRun(t)
+		var got []int
+		for _, e := range w.Kind("ipi") {
+			if e.ID == 0x40 {
+				got = append(got, e.CPU)
+			}
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%s: accepted by %v, want %v", x.name, got, x.want)
+		}
+	}
+}
+
+// TestAbuseOfTheAPIC writes random registers of it, most of all the interrupt command: the machine ends
+// in whatever way, but it ends, and the same way again.
+func TestAbuseOfTheAPIC(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	ends := map[string]int{}
+	for range 150 {
+		var list []uint64
+		for range 60 {
+			off, v := uint64(0x300), uint64(rng.Uint32N(1<<20)) // any mode, level, trigger and shorthand
+			switch rng.IntN(4) {
+			case 0:
+				off, v = 0x310, uint64(rng.IntN(4)+rng.IntN(100)/99)<<24 // seldom one that no CPU has
+			case 1:
+				off, v = uint64(1+rng.IntN(0x3ff))&^0xf+0x10, uint64(rng.Uint32())
+			}
+			if off == 0x300 && rng.IntN(100) != 0 {
+				v = v&^0x8ff | 0x40 // a vector that has a gate, for one CPU
+			}
+			if off == 0x300 && v>>8&7 == 2 && rng.IntN(50) != 0 {
+				v &^= 0x200 // fixed, not a system management interrupt
+			}
+			list = append(list, off, v)
+		}
+		first, second := abuse(t, list), abuse(t, list)
+		if first != second {
+			t.Errorf("two runs end with %q and %q", first, second)
+		}
+		for _, how := range []string{"<nil>", "all CPUs sleep", "triple fault", "system management", "none of 4 CPUs has"} {
+			if strings.Contains(first, how) {
+				ends[how]++
+			}
+		}
+	}
+	t.Log(ends)
+	if len(ends) != 5 {
+		t.Errorf("not every end is met: %v", ends)
+	}
+}
+
+// abuse writes a list of registers on CPU 0 of four and says how that ends.
+func abuse(t *testing.T, list []uint64) string {
+	t.Helper()
+	w := pctest.New(t, 4, "boot_abuse", "ready", func(c *sim.Config) { c.Budget = clock.FromCycles(200_000) })
+	at, err := w.Alloc(uint64(8*len(list)+16), 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range list {
+		if err := w.Store(at+uint64(8*i), 8, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Set(t, "arg2", at)
+	err = w.Run()
+	var times []clock.Ticks
+	for i := range w.CPUs() {
+		times = append(times, w.CPU(i).Now())
+	}
+	return fmt.Sprint(err, times, len(w.Events))
+}
+
+func TestInterruptToNobody(t *testing.T) {
+	w := pctest.New(t, 4, "boot_send", "ready")
+	w.Set(t, "arg2", 0x840) // logical, and nobody has a logical destination
+	err := w.Run()
+	if err == nil || !strings.Contains(err.Error(), "cpu 0 sent a fixed interrupt with vector 64 to destination 1, which none of 4 CPUs has") {
+		t.Error(err)
+	}
+}
+
+// TestNMI sends two at once to a CPU with interrupts disabled: the second waits for the iret of the first.
+func TestNMI(t *testing.T) {
+	w := pctest.New(t, 2, "boot_nmis", "deaf")
+	w.MustRun(t)
+	if !slices.Equal(w.Reports, []uint64{1}) {
+		t.Errorf("handlers were %d deep, want 1", w.Reports)
+	}
+	if n := w.CPU(1).Counters().Exceptions[2]; n != 2 {
+		t.Errorf("%d NMIs delivered, want 2", n)
+	}
+	if got := w.Kind("signal"); len(got) != 2 || got[0].CPU != 1 || got[0].Name != "nmi" {
+		t.Errorf("noted %+v", got)
+	}
+}

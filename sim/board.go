@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"fmt"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// Board is the hardware around the CPUs as a description, from which every machine gets its own.
+type Board interface {
+	// Space is the address space that a kernel for an instruction set is entered with; the error says
+	// that there is no such board.
+	Space(isa *cpus.ISA) (Space, error)
+	// Build makes the hardware of one machine. Its CPUs are made afterwards.
+	Build(b *Backplane) Hardware
+}
+
+// Space is the address space that a kernel is entered with. ISA.Tables builds it, whatever page tables
+// are there; a CPU that is entered with translation off finds them built.
+type Space struct {
+	Maps []mmu.Mapping
+	Heap uint64 // virtual address at which all RAM is mapped for data
+}
+
+// Hardware is what stands around the CPUs of one machine: devices, and an interrupt controller.
+type Hardware interface {
+	// Device answers CPU i at physical addresses outside RAM. CPUs may be answered differently.
+	Device(i int) cpus.Device
+	// Interrupts is the side of the interrupt controller towards CPU i.
+	Interrupts(i int) cpus.Interrupts
+	// Waiting names the interrupt for which the line to CPU i is up, for reports.
+	Waiting(i int) string
+}
+
+// Backplane is a machine as its board sees it. CPUs go by number.
+type Backplane struct{ m *Machine }
+
+// CPUs is how many CPUs there are.
+func (b *Backplane) CPUs() int { return b.m.cfg.CPUs }
+
+// Time is the time that a CPU has reached.
+func (b *Backplane) Time(i int) clock.Ticks { return b.m.cpus[i].Now() }
+
+// Events holds what is planned, in the time of all CPUs. A timer pushes its expiry.
+func (b *Backplane) Events() *Queue { return &b.m.events }
+
+// Count is the time in which a timer of the board counts one.
+func (b *Backplane) Count() clock.Ticks {
+	return max(clock.Ticks(b.m.cfg.CPU.Hz)*clock.PerCycle/clock.Ticks(b.m.cfg.TimerHz), 1)
+}
+
+// Send makes f happen when what a CPU sends now has reached the others: after the machine's EventIPI.
+func (b *Backplane) Send(from int, f func()) { b.m.At(b.Time(from)+b.m.ipi, f) }
+
+// Interrupt says that the line of the interrupt controller to a CPU has come up.
+func (b *Backplane) Interrupt(i int) {
+	b.m.cpus[i].Interrupt()
+	b.m.wake(i)
+}
+
+// Signal gives an edge to one of the lines that ISA.Lines names. A CPU that is not started ignores it.
+func (b *Backplane) Signal(i, line int) {
+	if b.m.state[i] == parked {
+		return
+	}
+	b.m.cpus[i].Signal(line)
+	b.m.wake(i)
+	b.m.Note(Event{CPU: i, Kind: "signal", Name: b.m.cfg.ISA.Lines[line]})
+}
+
+// Reset stops a CPU until Start.
+func (b *Backplane) Reset(i int) {
+	b.m.advance(i, b.m.Now())
+	b.m.cpus[i].Reset()
+	b.m.become(i, parked)
+}
+
+// Start makes a CPU that is stopped begin where the first one began: at the entry of the image, with its
+// number and the address of its per-CPU data as arguments. The stack is the first CPU's, so that the
+// entry takes one of its own before it uses any. A CPU that is not stopped goes on.
+func (b *Backplane) Start(i int) {
+	if b.m.state[i] == parked {
+		b.m.start(i, b.m.image.Entry, b.m.bootStack)
+	}
+}
+
+// Note tells the machine's watchers of an event.
+func (b *Backplane) Note(e Event) { b.m.Note(e) }
+
+// Fail ends the run because of what a CPU did; the report adds where it did it.
+func (b *Backplane) Fail(i int, err error) {
+	b.m.Stop(fmt.Errorf("cpu %d %w; %s", i, err, b.m.where(i)))
+}
