@@ -77,7 +77,7 @@ func (b *bus) arrive(ipi IPI) {
 func (b *bus) arbitrate(ipi IPI) {
 	best := -1
 	for i, a := range b.apics {
-		if a.Selects(ipi) && a.Enabled() && (best < 0 || a.Priority() < b.apics[best].Priority()) {
+		if a.Selects(ipi) && a.enabled() && (best < 0 || a.ppr() < b.apics[best].ppr()) {
 			best = i
 		}
 	}

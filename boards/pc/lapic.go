@@ -5,31 +5,6 @@ import (
 	"kprobesim/sim"
 )
 
-// Registers of a local APIC by their offset (SDM vol. 3, table 10-1).
-const (
-	regID       = 0x020
-	regVersion  = 0x030
-	regTPR      = 0x080 // task priority
-	regAPR      = 0x090 // arbitration priority
-	regPPR      = 0x0a0 // processor priority
-	regEOI      = 0x0b0
-	regRRD      = 0x0c0 // remote read
-	regLDR      = 0x0d0 // logical destination
-	regDFR      = 0x0e0 // destination format
-	regSVR      = 0x0f0 // spurious vector and enable
-	regISR      = 0x100 // eight registers, as the two after it
-	regTMR      = 0x180
-	regIRR      = 0x200
-	regESR      = 0x280
-	regICRLow   = 0x300
-	regICRHigh  = 0x310
-	regLVTTimer = 0x320 // the six entries of the local vector table
-	regLVTError = 0x370
-	regInitial  = 0x380
-	regCurrent  = 0x390
-	regDivide   = 0x3e0
-)
-
 // Bits of registers and of the error status (SDM vol. 3, 10.5.1, 10.5.3, 10.9).
 const (
 	lvtMasked       = 1 << 16
@@ -38,11 +13,7 @@ const (
 	errSendVector   = 1 << 5
 	errVector       = 1 << 6
 	errRegister     = 1 << 7
-	lapicVersion    = 0x14       // an integrated APIC of a Pentium 4 or later
-	lvtEntries      = 6          // timer, thermal, performance, LINT0, LINT1, error
-	lvtResetValue   = lvtMasked  // masked, vector 0
-	firstUserVector = 16         // lower vectors are exceptions and illegal here
-	dfrFixed        = 0x0fffffff // bits that read as ones
+	firstUserVector = 16 // lower vectors are exceptions and illegal here
 )
 
 // LAPICConfig connects a local APIC to the machine. Without Now and Queue its timer stands still.
@@ -65,14 +36,10 @@ type LAPICConfig struct {
 type LAPIC struct {
 	cfg LAPICConfig
 
-	isr, tmr, irr    vectorSet
-	tpr, ldr, dfr    uint32
-	svr              uint32
-	esr, errs        uint32 // as latched by the last write, and collected since
-	icrLow, icrHigh  uint32
-	lvt              [lvtEntries]uint32
-	initial, divide  uint32
-	expiry           clock.Ticks // of the timer, when event is not 0
+	regs             [count]uint32 // those whose value is kept, by offset / 16
+	isr, tmr, irr    vectorSet     // in service, triggered by level, requested
+	errs             uint32        // collected since the error status was written
+	expiry           clock.Ticks   // of the timer, when event is not 0
 	event            sim.EventID
 	deliveringErrors bool
 }
@@ -91,126 +58,51 @@ func NewLAPIC(cfg LAPICConfig) *LAPIC {
 // Reset gives the state after power-up, which INIT gives too (10.4.7): the identifier stays.
 func (l *LAPIC) Reset() {
 	l.startTimer(0)
-	*l = LAPIC{cfg: l.cfg, dfr: 0xffffffff, svr: 0xff}
-	for i := range l.lvt {
-		l.lvt[i] = lvtResetValue
+	*l = LAPIC{cfg: l.cfg}
+	for i := range registers {
+		l.regs[i] = registers[i].reset
 	}
+	*l.reg(regID) = uint32(l.cfg.ID) << 24
 }
+
+// reg is the kept value of the register at an offset.
+func (l *LAPIC) reg(off uint64) *uint32 { return &l.regs[off>>4] }
 
 // Load reads the 32-bit register at an offset into the APIC's page. Reserved registers read as 0
 // and set the error status.
 func (l *LAPIC) Load(off uint64) uint32 {
-	if off%16 == 0 {
-		switch {
-		case off >= regISR && off < regTMR:
-			return l.isr.word(off - regISR)
-		case off >= regTMR && off < regIRR:
-			return l.tmr.word(off - regTMR)
-		case off >= regIRR && off < regESR:
-			return l.irr.word(off - regIRR)
-		case off >= regLVTTimer && off <= regLVTError:
-			return l.lvt[(off-regLVTTimer)/16]
-		}
-	}
-	switch off {
-	case regID:
-		return uint32(l.cfg.ID) << 24
-	case regVersion:
-		return lapicVersion | (lvtEntries-1)<<16
-	case regTPR:
-		return l.tpr
-	case regPPR:
-		return uint32(l.ppr())
-	case regAPR, regRRD, regEOI:
+	i, ok := registerAt(off)
+	switch {
+	case !ok:
+		l.fail(errRegister)
 		return 0
-	case regLDR:
-		return l.ldr
-	case regDFR:
-		return l.dfr
-	case regSVR:
-		return l.svr
-	case regESR:
-		return l.esr
-	case regICRLow:
-		return l.icrLow
-	case regICRHigh:
-		return l.icrHigh
-	case regInitial:
-		return l.initial
-	case regCurrent:
-		return l.current()
-	case regDivide:
-		return l.divide
+	case registers[i].load != nil:
+		return registers[i].load(l, off)
 	}
-	l.fail(errRegister)
-	return 0
+	return l.regs[i]
 }
 
 // Store writes the 32-bit register at an offset into the APIC's page. Reserved bits and read-only
 // registers keep their values; stores to reserved registers set the error status.
 func (l *LAPIC) Store(off uint64, v uint32) {
-	if off%16 == 0 && off >= regLVTTimer && off <= regLVTError {
-		l.storeLVT(int(off-regLVTTimer)/16, v)
+	i, ok := registerAt(off)
+	if !ok {
+		l.fail(errRegister)
 		return
 	}
-	switch off {
-	case regTPR:
-		l.tpr = v & 0xff
-		l.raise()
-	case regEOI:
-		l.eoi()
-	case regLDR:
-		l.ldr = v & 0xff000000
-	case regDFR:
-		l.dfr = v | dfrFixed
-	case regSVR:
-		l.storeSVR(v & 0x3ff)
-	case regESR:
-		l.esr, l.errs = l.errs, 0
-	case regICRLow:
-		l.icrLow = v & icrWritable
-		l.sendIPI()
-	case regICRHigh:
-		l.icrHigh = v & 0xff000000
-	case regInitial:
-		l.initial = v
-		l.startTimer(v)
-	case regDivide:
-		l.storeDivide(v & 0xb)
-	case regID, regVersion, regAPR, regPPR, regRRD, regCurrent:
-	default:
-		if off%16 != 0 || off < regISR || off >= regESR {
-			l.fail(errRegister)
-		}
-	}
-}
-
-// storeLVT writes an entry of the local vector table; a disabled APIC keeps it masked.
-func (l *LAPIC) storeLVT(i int, v uint32) {
-	writable := [lvtEntries]uint32{0x300ff, 0x107ff, 0x107ff, 0x1a7ff, 0x1a7ff, 0x100ff}
-	v &= writable[i]
-	if l.svr&svrEnable == 0 {
-		v |= lvtMasked
-	}
-	l.lvt[i] = v
-}
-
-// storeSVR enables or disables the APIC by software; disabling masks all sources (10.4.7.2).
-func (l *LAPIC) storeSVR(v uint32) {
-	l.svr = v
-	if v&svrEnable != 0 {
-		l.raise()
+	r := &registers[i]
+	v = l.regs[i]&^r.writable | v&r.writable
+	if r.store != nil {
+		r.store(l, off, v)
 		return
 	}
-	for i := range l.lvt {
-		l.lvt[i] |= lvtMasked
-	}
+	l.regs[i] = v
 }
 
 // fail collects an error and delivers the error interrupt.
 func (l *LAPIC) fail(err uint32) {
 	l.errs |= err
-	lvt := l.lvt[(regLVTError-regLVTTimer)/16]
+	lvt := *l.reg(regLVTError)
 	if lvt&lvtMasked != 0 || l.deliveringErrors {
 		return
 	}

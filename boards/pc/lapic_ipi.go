@@ -46,10 +46,10 @@ type IPI struct {
 
 // sendIPI does what the interrupt command register says.
 func (l *LAPIC) sendIPI() {
-	r := l.icrLow
+	r := *l.reg(regICRLow)
 	ipi := IPI{
 		From: l.cfg.ID, Mode: DeliveryMode(r >> 8 & 7), Vector: uint8(r),
-		Shorthand: Shorthand(r >> 18 & 3), Logical: r>>11&1 != 0, Dest: uint8(l.icrHigh >> 24),
+		Shorthand: Shorthand(r >> 18 & 3), Logical: r>>11&1 != 0, Dest: uint8(*l.reg(regICRHigh) >> 24),
 	}
 	const level, trigger = 1 << 14, 1 << 15
 	switch ipi.Mode {
@@ -90,8 +90,8 @@ func (l *LAPIC) Selects(ipi IPI) bool {
 	if !ipi.Logical {
 		return ipi.Dest == l.cfg.ID
 	}
-	logical := uint8(l.ldr >> 24)
-	switch l.dfr >> 28 {
+	logical := uint8(*l.reg(regLDR) >> 24)
+	switch *l.reg(regDFR) >> 28 {
 	case 0xf: // flat: a bit each
 		return logical&ipi.Dest != 0
 	case 0: // cluster in the upper half, a bit each in the lower

@@ -24,20 +24,17 @@ func (s *vectorSet) highest() (v uint8, ok bool) {
 }
 
 // ppr is the processor priority: the higher class of the task's priority and the interrupt in
-// service (10.8.3.1).
+// service (10.8.3.1). The processor accepts interrupts of a higher class only.
 func (l *LAPIC) ppr() uint8 {
-	tpr := uint8(l.tpr)
+	tpr := uint8(*l.reg(regTPR))
 	if v, ok := l.isr.highest(); ok && v&0xf0 > tpr&0xf0 {
 		return v & 0xf0
 	}
 	return tpr
 }
 
-// Priority is the processor's priority: it accepts interrupts of a higher class only.
-func (l *LAPIC) Priority() uint8 { return l.ppr() }
-
-// Enabled reports whether software has enabled the APIC.
-func (l *LAPIC) Enabled() bool { return l.svr&svrEnable != 0 }
+// enabled reports whether software has enabled the APIC.
+func (l *LAPIC) enabled() bool { return *l.reg(regSVR)&svrEnable != 0 }
 
 // Pending implements cpus.Interrupts.
 func (l *LAPIC) Pending() bool {
@@ -48,7 +45,7 @@ func (l *LAPIC) Pending() bool {
 // next is the interrupt that the CPU would get now if it accepts interrupts.
 func (l *LAPIC) next() (vector uint8, ok bool) {
 	v, ok := l.irr.highest()
-	if !ok || l.svr&svrEnable == 0 || v&0xf0 <= l.ppr()&0xf0 {
+	if !ok || !l.enabled() || v&0xf0 <= l.ppr()&0xf0 {
 		return 0, false
 	}
 	return v, true
@@ -59,7 +56,7 @@ func (l *LAPIC) next() (vector uint8, ok bool) {
 func (l *LAPIC) Acknowledge() uint32 {
 	v, ok := l.next()
 	if !ok {
-		return l.svr & 0xff
+		return *l.reg(regSVR) & 0xff
 	}
 	l.irr.remove(v)
 	l.isr.add(v)
@@ -80,7 +77,7 @@ func (l *LAPIC) request(vector uint8) {
 		l.fail(errVector)
 		return
 	}
-	if l.svr&svrEnable == 0 {
+	if !l.enabled() {
 		return
 	}
 	l.irr.add(vector)

@@ -236,6 +236,28 @@ func TestLAPICDivideWhileRunning(t *testing.T) {
 	}
 }
 
+// TestLAPICDivideAtOne slows the timer down in its last count, which begins anew and is not lost.
+func TestLAPICDivideAtOne(t *testing.T) {
+	b := newAPICBoard(1)
+	l := b.apics[0]
+	l.Store(regDivide, 11)
+	l.Store(regLVTTimer, 0x40)
+	l.Store(regInitial, 100)
+	b.run(99 * busCycle)
+	l.Store(regDivide, 1) // by 4
+	if got := l.Load(regCurrent); got != 1 {
+		t.Errorf("count %d after changing the divisor in the last count, want 1", got)
+	}
+	b.run((99+4)*busCycle - 1)
+	if l.Pending() {
+		t.Error("expired early")
+	}
+	b.run((99 + 4) * busCycle)
+	if !l.Pending() {
+		t.Error("not expired")
+	}
+}
+
 func TestLAPICInterprocessor(t *testing.T) {
 	for _, c := range []struct {
 		name      string

@@ -1,13 +1,12 @@
 package pc
 
-import (
-	"kprobesim/internal/clock"
-)
+import "kprobesim/internal/clock"
 
 // unit is the time in which the timer counts down by one (10.5.4): bits 3, 1 and 0 of the divide
 // configuration are the logarithm of the divisor less one, but 7 divides by 1.
 func (l *LAPIC) unit() clock.Ticks {
-	n := l.divide>>1&4 | l.divide&3
+	divide := *l.reg(regDivide)
+	n := divide>>1&4 | divide&3
 	if n == 7 {
 		return l.cfg.BusCycle
 	}
@@ -35,9 +34,9 @@ func (l *LAPIC) plan(t clock.Ticks) {
 // expire delivers the timer's interrupt and starts the next period.
 func (l *LAPIC) expire() {
 	l.event = 0
-	lvt := l.lvt[0]
-	if lvt&lvtPeriodic != 0 && l.initial != 0 {
-		l.plan(l.expiry + clock.Ticks(l.initial)*l.unit())
+	lvt, initial := *l.reg(regLVTTimer), *l.reg(regInitial)
+	if lvt&lvtPeriodic != 0 && initial != 0 {
+		l.plan(l.expiry + clock.Ticks(initial)*l.unit())
 	}
 	if lvt&lvtMasked == 0 {
 		l.request(uint8(lvt))
@@ -54,17 +53,9 @@ func (l *LAPIC) current() uint32 {
 		return uint32((left + unit - 1) / unit)
 	}
 	// The CPU is ahead of the event queue.
-	if l.lvt[0]&lvtPeriodic == 0 || l.initial == 0 {
+	initial := *l.reg(regInitial)
+	if *l.reg(regLVTTimer)&lvtPeriodic == 0 || initial == 0 {
 		return 0
 	}
-	return l.initial - uint32(uint64(-left/unit)%uint64(l.initial))
-}
-
-// storeDivide changes the speed of the timer; it goes on from where it stands.
-func (l *LAPIC) storeDivide(v uint32) {
-	n := l.current()
-	l.divide = v
-	if n > 0 {
-		l.startTimer(n)
-	}
+	return initial - uint32(uint64(-left/unit)%uint64(initial))
 }
