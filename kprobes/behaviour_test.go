@@ -16,7 +16,7 @@ func TestProbedFunctionReturnsTheSame(t *testing.T) {
 			bootImage(t, m.image, m.opt, func(l *live) {
 				rng := rand.New(rand.NewPCG(3, 4))
 				reached := map[Mode]int{}
-				for _, f := range workloads.Functions() {
+				for _, f := range functionsOf(t, m.image) {
 					for _, off := range l.offsets(f.Name) {
 						reached[l.same(rng, Spec{Symbol: f.Name, Offset: off, Handler: "handler_count"})]++
 					}
@@ -28,6 +28,16 @@ func TestProbedFunctionReturnsTheSame(t *testing.T) {
 			})
 		})
 	}
+}
+
+// functionsOf returns the functions of an image that are worth probing.
+func functionsOf(t *testing.T, image string) []workloads.Function {
+	t.Helper()
+	im, ok := workloads.Find(image)
+	if !ok {
+		t.Fatalf("no image %s", image)
+	}
+	return im.Functions()
 }
 
 // same calls a function with and without a probe and returns the mode that the probe has reached.

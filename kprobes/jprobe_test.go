@@ -9,7 +9,6 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/sim"
-	"kprobesim/workloads"
 )
 
 // A function with a jprobe returns what it returns without, whatever the jprobe's function does to
@@ -18,7 +17,7 @@ func TestJprobedFunctionReturnsTheSame(t *testing.T) {
 	for _, m := range modes() {
 		bootImage(t, m.image, m.opt, func(l *live) {
 			rng := rand.New(rand.NewPCG(5, 6))
-			for _, f := range workloads.Functions() {
+			for _, f := range functionsOf(t, m.image) {
 				for _, h := range []string{"jprobe_count", "jprobe_arguments"} {
 					mode := l.same(rng, Spec{Kind: Jprobe, Symbol: f.Name, Handler: h})
 					if mode != Breakpoint && mode != Boosted {

@@ -1,39 +1,51 @@
 package workloads
 
+import "slices"
+
 // Function is one function of the guest that is worth probing. Each takes two unsigned longs and
 // returns one that depends on nothing else.
 type Function struct {
 	Name string
 	Text string
+	ISAs []string // instruction sets that have it; empty: all, it is written in C
 }
 
-// Functions returns the functions worth probing, the usual target first.
-func Functions() []Function {
+// Functions returns the functions of the image that are worth probing, the usual target first.
+func (im *Image) Functions() []Function {
+	return slices.DeleteFunc(functions(), func(f Function) bool {
+		return len(f.ISAs) > 0 && !slices.Contains(f.ISAs, im.ISA)
+	})
+}
+
+// functions lists those of all instruction sets. Functions whose first instructions have a certain shape
+// are assembly, in the folder work of the architecture.
+func functions() []Function {
+	x86 := []string{"i386", "x86_64"}
 	return []Function{
-		{"bench_target", "an ordinary small function on which every kind of probe is possible"},
-		{"work_read", "a read path: checks, an indirect call, a lock with interrupts off, copies"},
-		{"work_checksum", "internet checksum of up to 256 bytes"},
-		{"work_hash_lookup", "look-up in a chained hash table"},
-		{"work_list_walk", "walk of a doubly linked list"},
-		{"work_switch", "a switch compiled to a jump table"},
-		{"work_locked_update", "a short critical section"},
-		{"work_recursive", "recursion up to twelve deep"},
-		{"work_faulting", "reads bad memory and goes on through the exception table"},
-		{"work_divide", "division and multiplication"},
-		{"work_atomic", "locked read-modify-write instructions"},
-		{"work_frame", "starts with push, mov, push"},
-		{"work_tight_loop", "a loop whose back edge lands inside the first five bytes"},
-		{"work_rip_relative", "starts with operands relative to the instruction pointer"},
-		{"work_call_first", "starts with a call"},
-		{"work_short", "four bytes long"},
-		{"work_jcc_first", "starts with a conditional jump"},
-		{"work_flags", "pushes and pops the flags"},
-		{"work_tail", "leaves by a jump to another function"},
-		{"work_indirect_call", "calls through a register and through memory"},
-		{"work_dense", "one-byte instructions in the first five bytes"},
-		{"work_cli_sti", "switches interrupts off and on"},
-		{"work_string", "fills its stack with a string instruction"},
-		{"work_far", "far returns, and on i386 far calls and jumps"},
-		{"work_values", "calls functions of no, six and nine arguments, some on the stack"},
+		{Name: "bench_target", Text: "an ordinary small function on which every kind of probe is possible"},
+		{Name: "work_read", Text: "a read path: checks, an indirect call, a lock with interrupts off, copies"},
+		{Name: "work_checksum", Text: "internet checksum of up to 256 bytes"},
+		{Name: "work_hash_lookup", Text: "look-up in a chained hash table"},
+		{Name: "work_list_walk", Text: "walk of a doubly linked list"},
+		{Name: "work_switch", Text: "a switch compiled to a jump table"},
+		{Name: "work_locked_update", Text: "a short critical section"},
+		{Name: "work_recursive", Text: "recursion up to twelve deep"},
+		{Name: "work_faulting", Text: "reads bad memory and goes on through the exception table"},
+		{Name: "work_divide", Text: "division and multiplication"},
+		{Name: "work_atomic", Text: "locked read-modify-write instructions"},
+		{Name: "work_frame", Text: "starts with push, mov, push", ISAs: x86},
+		{Name: "work_tight_loop", Text: "a loop whose back edge lands inside the first five bytes", ISAs: x86},
+		{Name: "work_rip_relative", Text: "starts with operands relative to the instruction pointer", ISAs: x86},
+		{Name: "work_call_first", Text: "starts with a call", ISAs: x86},
+		{Name: "work_short", Text: "four bytes long", ISAs: x86},
+		{Name: "work_jcc_first", Text: "starts with a conditional jump", ISAs: x86},
+		{Name: "work_flags", Text: "pushes and pops the flags", ISAs: x86},
+		{Name: "work_tail", Text: "leaves by a jump to another function", ISAs: x86},
+		{Name: "work_indirect_call", Text: "calls through a register and through memory", ISAs: x86},
+		{Name: "work_dense", Text: "one-byte instructions in the first five bytes", ISAs: x86},
+		{Name: "work_cli_sti", Text: "switches interrupts off and on", ISAs: x86},
+		{Name: "work_string", Text: "fills its stack with a string instruction", ISAs: x86},
+		{Name: "work_far", Text: "far returns, and on i386 far calls and jumps", ISAs: x86},
+		{Name: "work_values", Text: "calls functions of no, six and nine arguments, some on the stack"},
 	}
 }

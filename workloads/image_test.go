@@ -6,8 +6,6 @@ import (
 	"debug/elf"
 	"strings"
 	"testing"
-
-	"golang.org/x/arch/x86/x86asm"
 )
 
 // eachImage runs a test on every image.
@@ -49,7 +47,7 @@ func TestFunctions(t *testing.T) { eachImage(t, holdFunctions) }
 func holdFunctions(t *testing.T, im Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	listed := map[string]bool{}
-	for _, fn := range Functions() {
+	for _, fn := range im.Functions() {
 		listed[fn.Name] = true
 		if s, ok := syms[fn.Name]; !ok || elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 {
 			t.Errorf("the image has no function %s", fn.Name)
@@ -58,111 +56,8 @@ func holdFunctions(t *testing.T, im Image, f *elf.File) {
 	for name, s := range syms {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && strings.HasPrefix(name, "work_") &&
 			name != "work_init" && !listed[name] {
-			t.Errorf("%s is not listed in Functions", name)
+			t.Errorf("%s is not listed in functions.go", name)
 		}
-	}
-}
-
-type insn struct {
-	x86asm.Inst
-	at int
-}
-
-func decode(t *testing.T, f *elf.File, s elf.Symbol) []insn {
-	t.Helper()
-	sec := f.Sections[s.Section]
-	code := make([]byte, s.Size)
-	if _, err := sec.ReadAt(code, int64(s.Value-sec.Addr)); err != nil {
-		t.Fatal(err)
-	}
-	var list []insn
-	for at := 0; at < len(code); {
-		in, err := x86asm.Decode(code[at:], bitsOf(f))
-		if err != nil {
-			t.Fatalf("%s+%#x: %v", s.Name, at, err)
-		}
-		list = append(list, insn{in, at})
-		at += in.Len
-	}
-	return list
-}
-
-// bitsOf is the width of an image's addresses.
-func bitsOf(f *elf.File) int {
-	if f.Class == elf.ELFCLASS32 {
-		return 32
-	}
-	return 64
-}
-
-// target returns where a relative jump or call goes, as an offset in its function.
-func (in insn) target() (int, bool) {
-	for _, a := range in.Args {
-		if r, ok := a.(x86asm.Rel); ok {
-			return in.at + in.Len + int(r), true
-		}
-	}
-	return 0, false
-}
-
-// intoHead reports whether a jump of the function lands among the bytes a five-byte jump at its
-// start would replace.
-func intoHead(list []insn) bool {
-	for _, in := range list {
-		if to, ok := in.target(); ok && in.Op != x86asm.CALL && to >= 1 && to <= 5 {
-			return true
-		}
-	}
-	return false
-}
-
-func TestBenchTargetTakesEveryProbe(t *testing.T) { eachImage(t, holdBenchTargetTakesEveryProbe) }
-
-func holdBenchTargetTakesEveryProbe(t *testing.T, im Image, f *elf.File) {
-	list := decode(t, f, symbolsOf(t, f)["bench_target"])
-	if intoHead(list) {
-		t.Error("a jump lands in the first bytes")
-	}
-	for _, in := range list {
-		if in.at >= 5 {
-			break
-		}
-		switch in.Op {
-		case x86asm.LEA, x86asm.MOV, x86asm.ADD, x86asm.SUB, x86asm.PUSH, x86asm.XOR:
-		default:
-			t.Errorf("+%#x: %v is not among the plain instructions", in.at, in.Inst)
-		}
-	}
-}
-
-// Shapes that a rule is about must survive another compiler or another flag.
-func TestShapes(t *testing.T) { eachImage(t, holdShapes) }
-
-func holdShapes(t *testing.T, im Image, f *elf.File) {
-	syms := symbolsOf(t, f)
-	first := func(name string) insn { return decode(t, f, syms[name])[0] }
-	if !intoHead(decode(t, f, syms["work_tight_loop"])) {
-		t.Error("work_tight_loop: no jump into the first bytes")
-	}
-	if syms["work_short"].Size >= 5 {
-		t.Error("work_short is too long")
-	}
-	if in := first("work_call_first"); in.Op != x86asm.CALL {
-		t.Errorf("work_call_first starts with %v", in.Inst)
-	}
-	if in := first("work_rip_relative"); (in.PCRel != 0) != (bitsOf(f) == 64) || in.MemBytes == 0 {
-		t.Errorf("work_rip_relative starts with %v", in.Inst)
-	}
-	if in := first("work_flags"); in.Op != x86asm.PUSHFQ && in.Op != x86asm.PUSHFD {
-		t.Errorf("work_flags starts with %v", in.Inst)
-	}
-	indirect := false
-	for _, in := range decode(t, f, syms["work_switch"]) {
-		_, direct := in.target()
-		indirect = indirect || in.Op == x86asm.JMP && !direct
-	}
-	if !indirect {
-		t.Error("work_switch has no jump through a table")
 	}
 }
 
@@ -268,41 +163,5 @@ func structs(t *testing.T, d *dwarf.Data) map[string]*dwarf.StructType {
 		if s, ok := typ.(*dwarf.StructType); ok && !s.Incomplete && s.StructName != "" {
 			m[s.StructName] = s
 		}
-	}
-}
-
-// What runs in user mode reaches nothing of the kernel but by a system call.
-func TestUserModeIsApart(t *testing.T) { eachImage(t, holdUserModeIsApart) }
-
-func holdUserModeIsApart(t *testing.T, _ Image, f *elf.File) {
-	text, data := f.Section(".user.text"), f.Section(".user.data")
-	end := f.Section(".user.bss").Addr + f.Section(".user.bss").Size
-	if text.Flags&elf.SHF_WRITE != 0 || data.Flags&elf.SHF_EXECINSTR != 0 || text.Addr%4096 != 0 || data.Addr%4096 != 0 {
-		t.Errorf("text is %v at %#x, data %v at %#x", text.Flags, text.Addr, data.Flags, data.Addr)
-	}
-	found := 0
-	for name, s := range symbolsOf(t, f) {
-		inside := s.Value >= text.Addr && s.Value < text.Addr+text.Size
-		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 || int(s.Section) >= len(f.Sections) || f.Sections[s.Section].Type == elf.SHT_NOBITS {
-			continue
-		}
-		if !inside {
-			continue
-		}
-		found++
-		for _, in := range decode(t, f, s) {
-			to, ok := in.target()
-			if at := s.Value + uint64(to); ok && (at < text.Addr || at >= text.Addr+text.Size) {
-				t.Errorf("%s+%#x leaves user mode for %#x: %v", name, in.at, at, in.Inst)
-			}
-			for _, a := range in.Args {
-				if m, ok := a.(x86asm.Mem); ok && m.Base == 0 && m.Index == 0 && (uint64(m.Disp) < text.Addr || uint64(m.Disp) >= end) {
-					t.Errorf("%s+%#x reaches %#x: %v", name, in.at, m.Disp, in.Inst)
-				}
-			}
-		}
-	}
-	if found < 8 {
-		t.Errorf("%d functions in user mode", found)
 	}
 }

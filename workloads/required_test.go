@@ -3,6 +3,8 @@ package workloads
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -65,4 +67,44 @@ func enumerators(t *testing.T, d *dwarf.Data) map[string][]int64 {
 			m[name] = append(m[name], v)
 		}
 	}
+}
+
+// The README lists exactly the headers that the shared code includes of an architecture.
+func TestReadmeListsTheHeaders(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var included []string
+	for _, dir := range []string{"kernel/core", "kernel/work", "kernel/include/linux"} {
+		files, err := sources.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			b, err := sources.ReadFile(dir + "/" + f.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			included = append(included, matches(`#include <(asm/\w+\.h)>`, b)...)
+		}
+	}
+	slices.Sort(included)
+	included = slices.Compact(included)
+	if listed := matches("(?m)^\\| `(asm/\\w+\\.h)` \\|", readme); !slices.Equal(listed, included) {
+		t.Errorf("listed are %q, included %q", listed, included)
+	}
+	for _, h := range included {
+		if _, err := sources.Open("kernel/arch/x86/include/" + h); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func matches(pattern string, in []byte) []string {
+	var found []string
+	for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(in, -1) {
+		found = append(found, string(m[1]))
+	}
+	return found
 }

@@ -8,16 +8,16 @@ type Site struct {
 	Offset uint64
 }
 
-// How the sites of kernel/work/sites.S lie.
+// How the sites of sites.S lie, which every architecture has in its folder work.
 const (
 	siteFunctions = 64
 	sitesEach     = 16
 	siteBytes     = 8
 )
 
-// Sites returns the places that every image has for many probes at a time. On each of them is an
-// instruction of five bytes that can run elsewhere, so that it can be optimized by itself. Neighbours in
-// the list lie in different functions.
+// Sites returns the patch sites that every image has for many probes at a time. On each of them is an
+// instruction that can run elsewhere and that can be optimized by itself. Neighbours in the list lie in
+// different functions.
 func Sites() []Site {
 	var s []Site
 	for at := range uint64(sitesEach) {

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,6 +108,25 @@ func TestList(t *testing.T) {
 		}
 		if _, err := images.Open("images/" + im.File); err != nil {
 			t.Errorf("%s is listed and not there: %v", im.Name, err)
+		}
+	}
+}
+
+// The program carries every source: a file that the hash of build.sh knows and the program's does not would
+// make all images stale.
+func TestSourcesAreComplete(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("."), "kernel", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			_, err = sources.Open(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, f := range []string{"include/asm/ptrace.h", "work/sites.S", "image.lds", "isa/i386.sh"} {
+		if _, err := sources.Open("kernel/arch/x86/" + f); err != nil {
+			t.Error(err)
 		}
 	}
 }
