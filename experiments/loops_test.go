@@ -5,13 +5,13 @@ import (
 	"math"
 	"testing"
 
-	"kprobesim/boards/pc"
 	"kprobesim/cpus"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/clock"
 	"kprobesim/machines"
 	"kprobesim/mmu"
+	"kprobesim/targets"
 )
 
 // The loops that M. Desnoyers timed on a Xeon E5405 (PhD thesis, Montreal 2009, table 4.1 and figures
@@ -128,9 +128,10 @@ func loopCycles(t *testing.T, m *machines.Machine, code string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	isa := planning.NewLoader().ISA(m.ISA)
+	target := targets.Find(targets.List(), m.ISA)
+	isa := target.ISA
 	mem := mmu.NewMemory(16 << 20)
-	space, err := pc.Board{}.Space(isa)
+	space, err := target.Board.Space(isa)
 	if err != nil {
 		t.Fatal(err)
 	}

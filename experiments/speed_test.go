@@ -2,14 +2,22 @@ package experiments_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
+	"kprobesim/cpus"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
+	"kprobesim/image"
+	"kprobesim/internal/clock"
+	"kprobesim/kprobes"
 	"kprobesim/sim"
+	"kprobesim/smp"
+	"kprobesim/targets"
+	"kprobesim/workloads"
 )
 
 // speedLoops are the guest's loops for measuring the simulator itself, each in a call of a few
@@ -26,67 +34,130 @@ var speedLoops = []struct {
 
 const chaseBytes = 4 << 20
 
-// speedISAs are the experiments whose machines run the loops, one an instruction set; prefix names them.
-var speedISAs = []struct{ prefix, experiment string }{
-	{"", exptest.E5410}, {"i386-", "overhead-xeon-e5410-i386"},
+// speedMachines are the machine and the guest image that run the loops of every target; prefix names them.
+var speedMachines = []struct{ prefix, target, machine, image string }{
+	{"", "x86_64", "xeon-e5410", "x86_64-2010"},
+	{"i386-", "i386", "xeon-e5410-i386", "i386-2010"},
 }
 
-// speedSession boots the machine of an experiment, with its whole kernel and all of its timing, and gives
-// body a function that runs one call of a loop and returns its instructions.
-func speedSession(tb testing.TB, experiment, symbol string, table bool, body func(run func(n uint64) uint64) error) {
+// speedRun is one loop on one machine under one cost model.
+type speedRun struct {
+	name    string // PREFIX LOOP/MODEL
+	machine string
+	image   string
+	model   string
+	symbol  string
+	rounds  uint64
+	table   bool
+}
+
+// speedRuns lists every loop on every target under both cost models.
+func speedRuns() []speedRun {
+	var runs []speedRun
+	for _, m := range speedMachines {
+		for _, l := range speedLoops {
+			for _, model := range []string{cpus.Throughput, cpus.Window} {
+				runs = append(runs, speedRun{
+					m.prefix + l.name + "/" + model, m.machine, m.image, model, l.symbol, l.rounds, l.table,
+				})
+			}
+		}
+	}
+	return runs
+}
+
+// TestSpeedIsMeasuredOnEveryTarget wants a row of speedMachines for each row of the list of targets.
+func TestSpeedIsMeasuredOnEveryTarget(t *testing.T) {
+	var names []string
+	for _, m := range speedMachines {
+		names = append(names, m.target)
+	}
+	slices.Sort(names)
+	if want := targets.Names(targets.List()); !slices.Equal(names, want) {
+		t.Errorf("the loops run on %v, want every target: %v", names, want)
+	}
+}
+
+// build makes the machine of a run with its whole kernel and all of its timing.
+func (r speedRun) build() (*targets.System, error) {
+	m, err := planning.NewLoader().Machine(r.machine, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	b, err := workloads.Open(r.image)
+	if err != nil {
+		return nil, err
+	}
+	im, err := image.Load(r.image, b)
+	if err != nil {
+		return nil, err
+	}
+	m.CPU.Model = r.model
+	return targets.Find(targets.List(), m.ISA).Build(targets.Config{
+		Machine: sim.Config{CPU: m.CPU, Image: im, TimerHz: m.TimerHz, Budget: clock.FromCycles(3600 * m.CPU.Hz)},
+		Kernel:  smp.Options{HZ: 1000},
+		Probes:  kprobes.Default(),
+	})
+}
+
+// boot gives body a function that runs one call of the loop and returns its instructions. Before, the loop
+// has gone around once: caches, predictors and decoded blocks are warm.
+func (r speedRun) boot(tb testing.TB, body func(run func(n uint64) uint64)) {
 	tb.Helper()
-	p, err := planning.NewLoader().Plan(experiment, []string{"budget=3600 s"})
+	sys, err := r.build()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	err = kinds.Boot(&p.Points[0], func(m *sim.Machine, c *sim.Call) error {
-		fn, ok := m.Image().Symbol(symbol)
+	err = sys.Run(func(c *sim.Call) error {
+		fn, ok := sys.Machine.Image().Symbol(r.symbol)
 		if !ok {
-			return errors.New("no function " + symbol)
+			return errors.New("no function " + r.symbol)
 		}
-		var at uint64
-		if table {
-			var err error
-			if at, err = m.Alloc(chaseBytes, 4096); err != nil {
-				return err
-			}
-			if _, err = c.InvokeSym("speed_chase_init", at); err != nil {
+		args := []uint64{0, 0}
+		if r.table {
+			if args[1], err = chaseTable(sys.Machine, c); err != nil {
 				return err
 			}
 		}
-		args := []uint64{0, at}
 		run := func(n uint64) uint64 {
 			args[0] = n
-			before := m.CPU(0).Counters().Instructions
+			before := sys.Machine.CPU(0).Counters().Instructions
 			c.Invoke(fn.Addr, args...)
-			return m.CPU(0).Counters().Instructions - before
+			return sys.Machine.CPU(0).Counters().Instructions - before
 		}
-		run(chaseBytes / 64) // once around: caches, predictors and decoded blocks are warm
-		return body(run)
+		run(chaseBytes / 64)
+		body(run)
+		return nil
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// BenchmarkSpeed reports simulated instructions a second of host time, caches, TLBs, predictors and
-// the window in.
+// chaseTable makes the table of pointers that a loop follows.
+func chaseTable(m *sim.Machine, c *sim.Call) (uint64, error) {
+	at, err := m.Alloc(chaseBytes, 4096)
+	if err == nil {
+		_, err = c.InvokeSym("speed_chase_init", at)
+	}
+	return at, err
+}
+
+// BenchmarkSpeed reports simulated instructions a second of host time, with caches, TLBs, predictors and
+// the cost model.
 func BenchmarkSpeed(b *testing.B) {
-	for _, isa := range speedISAs {
-		for _, l := range speedLoops {
-			b.Run(isa.prefix+l.name, func(b *testing.B) {
-				b.ReportAllocs()
-				speedSession(b, isa.experiment, l.symbol, l.table, func(run func(uint64) uint64) error {
-					var done uint64
-					for b.Loop() {
-						done += run(l.rounds)
-					}
-					b.ReportMetric(float64(done)/b.Elapsed().Seconds()/1e6, "MIPS")
-					b.ReportMetric(float64(done)/float64(b.N)/float64(l.rounds), "insns/round")
-					return nil
-				})
+	for _, r := range speedRuns() {
+		b.Run(r.name, func(b *testing.B) {
+			b.ReportAllocs()
+			r.boot(b, func(run func(uint64) uint64) {
+				var done uint64
+				for b.Loop() {
+					done += run(r.rounds)
+				}
+				b.ReportMetric(float64(done)/b.Elapsed().Seconds()/1e6, "MIPS")
+				b.ReportMetric(float64(done)/float64(b.N)/float64(r.rounds), "insns/round")
 			})
-		}
+		})
 	}
 }
 
@@ -94,23 +165,20 @@ func BenchmarkSpeed(b *testing.B) {
 // call and for timer interrupts, and nothing for an instruction.
 func TestNoAllocation(t *testing.T) {
 	exptest.Alone(t)
-	for _, isa := range speedISAs {
-		for _, l := range speedLoops {
-			t.Run(isa.prefix+l.name, func(t *testing.T) { noAllocation(t, isa.experiment, l.symbol, l.table) })
-		}
+	for _, r := range speedRuns() {
+		t.Run(r.name, func(t *testing.T) { r.allocations(t) })
 	}
 }
 
-func noAllocation(t *testing.T, experiment, symbol string, table bool) {
+func (r speedRun) allocations(t *testing.T) {
 	const few = 100
-	speedSession(t, experiment, symbol, table, func(run func(uint64) uint64) error {
+	r.boot(t, func(run func(uint64) uint64) {
 		var done uint64
 		allocs := testing.AllocsPerRun(1, func() { done = run(300000) })
 		t.Logf("%.0f allocations in %d instructions", allocs, done)
 		if done < 1e6 || allocs > few {
 			t.Errorf("%.0f allocations in %d instructions, want at most %d in a million", allocs, done, few)
 		}
-		return nil
 	})
 }
 

@@ -24,7 +24,7 @@ func Read(root *doc.Node, isas []*cpus.ISA, errs *doc.Errors) *Machine {
 	r := doc.NewReader(root, errs)
 	m := &Machine{
 		Name: doc.Need(r, "name", doc.Text), Title: doc.Need(r, "title", doc.Text),
-		ISA: doc.Need(r, "isa", doc.OneOf(ISANames(isas)...)), File: root.Pos.File,
+		ISA: doc.Need(r, "isa", doc.OneOf(isaNames(isas)...)), File: root.Pos.File,
 	}
 	m.CPU.Name = m.Name
 	mr := &machineReader{m: m, errs: errs}
@@ -56,8 +56,7 @@ func (mr *machineReader) check(r *doc.Reader, before int) {
 	}
 }
 
-// ISANames lists the names of instruction sets.
-func ISANames(isas []*cpus.ISA) []string {
+func isaNames(isas []*cpus.ISA) []string {
 	var out []string
 	for _, i := range isas {
 		out = append(out, i.Name)

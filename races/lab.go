@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 
-	"kprobesim/boards/pc"
 	"kprobesim/cpus"
-	"kprobesim/cpus/x86"
 	"kprobesim/image"
 	"kprobesim/kprobes"
-	rules "kprobesim/kprobes/x86"
 	"kprobesim/sim"
 	"kprobesim/smp"
+	"kprobesim/targets"
 	"kprobesim/workloads"
 )
 
@@ -19,6 +17,7 @@ import (
 type lab struct {
 	s      *Scenario
 	v      *Variant
+	target *targets.Target
 	isa    *cpus.ISA
 	cpu    cpus.Config
 	im     *image.Image
@@ -27,7 +26,11 @@ type lab struct {
 }
 
 func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
-	l := &lab{s: s, v: v, isa: v.isa(), mutant: mutant}
+	target := targets.Find(targets.List(), v.ISA)
+	if target == nil {
+		return nil, fmt.Errorf("%s, variant %s: no target %q", s.File, v.Name, v.ISA)
+	}
+	l := &lab{s: s, v: v, target: target, isa: target.ISA, mutant: mutant}
 	l.cpu = plainCPU(l.isa)
 	b, err := workloads.Open(v.image())
 	if err != nil {
@@ -46,22 +49,6 @@ func (v *Variant) image() string {
 		name += "-preempt"
 	}
 	return name
-}
-
-// isa is the instruction set of the variant's machine.
-func (v *Variant) isa() *cpus.ISA {
-	if v.ISA == x86.ISA32().Name {
-		return x86.ISA32()
-	}
-	return x86.ISA64()
-}
-
-// arch is what is known about probes on it.
-func (l *lab) arch() *kprobes.Arch {
-	if l.isa.Bits == 32 {
-		return rules.Arch32()
-	}
-	return rules.Arch64()
 }
 
 // word is the size of an unsigned long, in bytes.
@@ -115,26 +102,18 @@ type trial struct {
 // boot builds a machine that runs nothing yet.
 func (l *lab) boot(c chooser) (*trial, error) {
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
-	var err error
-	t.m, err = sim.New(sim.Config{
-		ISA: l.isa, Board: pc.Board{}, CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e,
-		Budget: 1 << 60,
+	sys, err := l.target.Build(targets.Config{
+		Machine: sim.Config{
+			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e, Budget: 1 << 60,
+		},
+		Kernel: smp.Options{HZ: hz / l.s.Jiffy, Preempt: l.v.Preempt, Tick: true, ForceQuiescent: -1},
+		Probes: l.options(),
 	})
 	if err != nil {
 		return nil, err
 	}
+	t.m, t.smp, t.k = sys.Machine, sys.Kernel, sys.Probes
 	t.e.m = t.m
-	t.smp, err = smp.New(t.m, t.m.Image(), smp.Options{
-		HZ: hz / l.s.Jiffy, CPUHz: hz, CPUs: l.s.CPUs, Preempt: l.v.Preempt, Tick: true,
-		ForceQuiescent: -1,
-	})
-	if err != nil {
-		return nil, err
-	}
-	t.smp.Bind(t.m)
-	if t.k, err = kprobes.New(t.m, t.m.Image(), t.smp, l.arch(), l.options()); err != nil {
-		return nil, err
-	}
 	if err := t.observe(); err != nil {
 		return nil, err
 	}

@@ -30,8 +30,10 @@ func (a *app) listCmd() *cobra.Command {
 				return s.Title, nil
 			}))
 			var images [][2]string
-			for _, im := range a.loader.Images {
-				images = append(images, [2]string{im.Name, fmt.Sprintf("isa %s, era %s", im.ISA, im.Era)})
+			for _, t := range a.loader.Targets {
+				for _, im := range t.Images {
+					images = append(images, [2]string{im.Name, fmt.Sprintf("isa %s, era %s", t.Name, im.Era)})
+				}
 			}
 			a.list("images", images)
 			return fail(exitInternal, errors.Join(errs...))

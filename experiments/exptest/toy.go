@@ -12,6 +12,8 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
+	"kprobesim/targets"
+	"kprobesim/workloads"
 )
 
 const ToyCollection = `name = "both"
@@ -60,12 +62,7 @@ func toyISA() *cpus.ISA {
 
 // toyLoader knows the toy ISA and the images of this program under the name of that ISA.
 func ToyLoader() *planning.Loader {
-	l := planning.NewLoader()
-	l.ISAs = []*cpus.ISA{toyISA()}
-	for i := range l.Images {
-		l.Images[i].ISA = "toy"
-	}
-	return l
+	return &planning.Loader{Targets: []targets.Target{{Name: "toy", ISA: toyISA(), Images: workloads.List()}}}
 }
 
 // toyMeasure gives each point numbers that follow from its probe and its machine, without
@@ -76,7 +73,7 @@ func ToyMeasure(p *schema.Point) (*kinds.Measurement, error) {
 	if p.Probe.Mode == schema.Step {
 		cost *= 2
 	}
-	names := kinds.Phases(p.ISA)
+	names := kinds.Phases(p.Target.ISA)
 	m := &kinds.Measurement{
 		Hits: n, State: p.Probe.Mode,
 		Base:   kinds.Sample{Time: clock.Ticks(n) * 10 * 60, Instructions: n * 5, Phases: make([]clock.Ticks, len(names))},

@@ -94,7 +94,7 @@ func (s *session) account(from, to reading) []Accounts {
 		d := to.all[i].Sub(&from.all[i])
 		var busy clock.Ticks
 		for context := range d.Time {
-			for phase, name := range s.p.ISA.Phases {
+			for phase, name := range s.p.Target.ISA.Phases {
 				a := accountOf(name, context)
 				out[i][a] += d.Time[context][phase]
 				if a != forIdle {

@@ -87,7 +87,7 @@ func (s *session) latency(m *Measurement) error {
 	seen.forget()
 	stop := func() error { return nil }
 	if load := s.p.Workload.Load; load != LoadIdle {
-		err := s.k.Sleep(s.call, kernelOptions(s.p).Delay-loadEarly)
+		err := s.k.Sleep(s.call, probeOptions(s.p).Delay-loadEarly)
 		if err == nil {
 			stop, err = s.occupy(s.call, load, 0)
 		}

@@ -36,7 +36,7 @@ func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 	w.ratio(results.MetricCycles, "cycles", int64(over.Time), int64(perHit))
 	us := w.micros(over.Time, m.Hits, p.Machine.CPU.Hz)
 	w.ratio(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
-	for i, name := range Phases(p.ISA) {
+	for i, name := range Phases(p.Target.ISA) {
 		w.ratio(results.PhaseMetric(name), "cycles", int64(over.Phases[i]), int64(perHit))
 	}
 	first := m.First.Sub(m.Single)

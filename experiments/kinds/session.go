@@ -1,18 +1,16 @@
 package kinds
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 
-	"kprobesim/boards/pc"
 	"kprobesim/cpus"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/kprobes"
-	"kprobesim/kprobes/x86"
 	"kprobesim/sim"
 	"kprobesim/smp"
+	"kprobesim/targets"
 )
 
 // session is one booted machine with the services of its kernel, made for one point.
@@ -30,43 +28,30 @@ type session struct {
 // boot builds a machine for p, starts it, and runs body on the boot task of its kernel. The machine
 // ends when body does.
 func boot(p *schema.Point, body func(*session) error) error {
-	s := &session{p: p}
-	var err error
-	s.m, err = sim.New(sim.Config{
-		ISA: p.ISA, Board: pc.Board{}, CPU: p.Machine.CPU, CPUs: int(p.Kernel.CPUs), RAM: int(p.Kernel.Memory),
-		Image: p.Image.Image, TimerHz: p.Machine.TimerHz, Budget: budget(p),
-	})
+	sys, err := p.Target.Build(config(p))
 	if err != nil {
 		return err
 	}
-	s.k, err = smp.New(s.m, s.m.Image(), smp.Options{
-		HZ: p.Kernel.HZ, CPUHz: p.Machine.CPU.Hz, TimerHz: p.Machine.TimerHz, CPUs: int(p.Kernel.CPUs),
-		Preempt: p.Kernel.Preempt == schema.PreemptFull, Tick: p.Kernel.Tick != schema.TickNone,
-		Spread: p.Kernel.Tick == schema.TickSpread,
-	})
-	if err != nil {
-		return err
-	}
-	s.k.Bind(s.m)
-	if s.probes, err = kprobes.New(s.m, s.m.Image(), s.k, archOf(p.ISA), kernelOptions(p)); err != nil {
-		return err
-	}
-	var failed error
-	s.m.Bind("sim_main", func(c *sim.Call) uint64 {
+	s := &session{p: p, m: sys.Machine, k: sys.Kernel, probes: sys.Probes}
+	return sys.Run(func(c *sim.Call) error {
 		s.call = c
-		failed = body(s)
-		return 0
+		return body(s)
 	})
-	ran := s.m.Run()
-	if kernel := s.k.Err(); !errors.Is(ran, kernel) { // most of its failures stop the machine
-		failed = errors.Join(failed, kernel)
-	}
-	return errors.Join(ran, failed)
 }
 
-// Boot boots the machine of p and runs body on the boot task of its kernel.
-func Boot(p *schema.Point, body func(*sim.Machine, *sim.Call) error) error {
-	return boot(p, func(s *session) error { return body(s.m, s.call) })
+// config is the machine and the kernel that a point boots.
+func config(p *schema.Point) targets.Config {
+	return targets.Config{
+		Machine: sim.Config{
+			CPU: p.Machine.CPU, CPUs: int(p.Kernel.CPUs), RAM: int(p.Kernel.Memory),
+			Image: p.Image.Image, TimerHz: p.Machine.TimerHz, Budget: budget(p),
+		},
+		Kernel: smp.Options{
+			HZ: p.Kernel.HZ, Preempt: p.Kernel.Preempt == schema.PreemptFull,
+			Tick: p.Kernel.Tick != schema.TickNone, Spread: p.Kernel.Tick == schema.TickSpread,
+		},
+		Probes: probeOptions(p),
+	}
 }
 
 // budget returns the simulated time that a point may take.
@@ -80,23 +65,14 @@ func budget(p *schema.Point) clock.Ticks {
 	return clock.Ticks(t.Int64())
 }
 
-// archOf returns the probe rules for an instruction set of this program.
-func archOf(isa *cpus.ISA) *kprobes.Arch {
-	if isa.Bits == 32 {
-		return x86.Arch32()
-	}
-	return x86.Arch64()
-}
-
-// kernelOptions returns the kernel that a mode needs: without boosting and optimization to
-// single-step, without optimization to boost.
-func kernelOptions(p *schema.Point) kprobes.Options {
+// probeOptions returns the Kprobes that a mode needs: without boosting and optimization to single-step,
+// without optimization to boost.
+func probeOptions(p *schema.Point) kprobes.Options {
 	o := kprobes.Default()
 	o.Patching, o.Quiesce, o.Preempt = p.Kernel.Patching, p.Kernel.Quiesce, p.Kernel.Preempt == schema.PreemptFull
 	o.Boost = p.Probe.Mode != schema.Step
 	o.OptProbes = p.Probe.Mode == schema.Optimized
 	o.Optimization = o.OptProbes
-	o.Preempt = smp.Preemptible(p.Image.Image)
 	return o
 }
 
@@ -129,7 +105,7 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 		err = fmt.Errorf("%d instructions were not modelled, the last %s", d.Unmodelled,
 			d.LastUnknown)
 	}
-	return sample(s.p.ISA, &d), sum, err
+	return sample(s.p.Target.ISA, &d), sum, err
 }
 
 // calls has the loop call the target n times, in the kernel or from user mode, and returns the sum of the

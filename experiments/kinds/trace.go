@@ -39,7 +39,7 @@ func Trace(p *schema.Point, n int64, w io.Writer) error {
 
 // traceLast runs n calls of the target and writes the last one.
 func (s *session) traceLast(n int64, w io.Writer) error {
-	t := sim.NewTracer(w, s.m.Image(), s.p.ISA)
+	t := sim.NewTracer(w, s.m.Image(), s.p.Target.ISA)
 	target, _ := s.m.Image().Symbol(s.p.Workload.Target) // the loop checks that it is there
 	loop, _ := s.m.Image().Symbol(s.p.Workload.Loop)
 	var calls cpus.Observer = &callFilter{to: t, target: target, loop: loop, skip: n - 1}

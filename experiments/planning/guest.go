@@ -67,7 +67,7 @@ func checkOffset(pt *schema.Point, w schema.Workload) error {
 	}
 	code := pt.Image.Code(s)
 	for off := uint64(0); off < w.Offset; {
-		text, n := pt.ISA.Disasm(code[off:], s.Addr+off, nil)
+		text, n := pt.Target.ISA.Disasm(code[off:], s.Addr+off, nil)
 		if n <= 0 {
 			return fmt.Errorf("%s+%#x cannot be decoded", w.Target, off)
 		}

@@ -7,27 +7,18 @@ import (
 	"strings"
 
 	"kprobesim/cpus"
-	"kprobesim/cpus/x86"
 	"kprobesim/experiments"
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
 	"kprobesim/results"
+	"kprobesim/targets"
 	"kprobesim/workloads"
 )
 
-// NewLoader returns a loader that knows the instruction sets and guest images of this program.
-func NewLoader() *Loader {
-	l := &Loader{ISAs: []*cpus.ISA{x86.ISA64(), x86.ISA32()}}
-	for _, im := range workloads.List() {
-		l.Images = append(l.Images, BuiltIn{
-			Name: im.Name, ISA: im.ISA, Era: im.Era,
-			Load: func() ([]byte, error) { return workloads.Open(im.Name) },
-		})
-	}
-	return l
-}
+// NewLoader returns a loader that knows the targets of this program.
+func NewLoader() *Loader { return &Loader{Targets: targets.List()} }
 
 // ExperimentTitle returns the title of an experiment of this program, and MachineTitle that of a machine.
 func (l *Loader) ExperimentTitle(name string) (string, error) {
@@ -55,8 +46,7 @@ func (l *Loader) title(what, folder, name string) (string, error) {
 // Loader finds and reads everything that an experiment names. The zero Loader knows nothing; use
 // NewLoader.
 type Loader struct {
-	ISAs   []*cpus.ISA
-	Images []BuiltIn // guest images of this program
+	Targets []targets.Target
 
 	docs   map[string]document
 	images map[string]*schema.Image
@@ -76,12 +66,6 @@ func (l *Loader) use(in results.Input) {
 	}
 }
 
-// BuiltIn is a guest image that the program carries.
-type BuiltIn struct {
-	Name, ISA, Era string
-	Load           func() ([]byte, error)
-}
-
 // Machine reads a machine description by name or path, with settings whose keys start with
 // "machine.".
 func (l *Loader) Machine(name, base string, sets []doc.Setting) (*machines.Machine, error) {
@@ -95,7 +79,7 @@ func (l *Loader) Machine(name, base string, sets []doc.Setting) (*machines.Machi
 		s = machineSetting(s)
 		errs.Join(s.Value.Pos, s.Apply(root))
 	}
-	m := machines.Read(root, l.ISAs, &errs)
+	m := machines.Read(root, l.isas(), &errs)
 	for _, s := range sets {
 		m.Mark(machineSetting(s))
 	}
@@ -212,28 +196,36 @@ func (l *Loader) findImage(k schema.Kernel, base string) (string, func() ([]byte
 		}
 		return file, func() ([]byte, error) { return experiments.ReadLimited(file) }, nil
 	}
-	var known []string
-	for _, im := range l.Images {
-		if im.Name != k.ImageName() {
-			known = append(known, im.Name)
-			continue
-		}
-		if im.ISA != k.ISA || im.Era != k.Era {
-			return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s",
-				im.Name, im.ISA, im.Era, k.ISA, k.Era)
-		}
-		return im.Name, im.Load, nil
+	name := k.ImageName()
+	im, t, ok := targets.Image(l.Targets, name)
+	switch {
+	case !ok:
+		known := l.imageNames()
+		return "", nil, fmt.Errorf("unknown image %q: known are %s, or give the path of a file (./%s)%s",
+			k.Image, strings.Join(known, ", "), k.Image, doc.Suggest(k.Image, known))
+	case t.Name != k.ISA || im.Era != k.Era:
+		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s",
+			im.Name, t.Name, im.Era, k.ISA, k.Era)
 	}
-	return "", nil, fmt.Errorf("unknown image %q: known are %s, or give the path of a file (./%s)%s",
-		k.Image, strings.Join(known, ", "), k.Image, doc.Suggest(k.Image, known))
+	return im.Name, func() ([]byte, error) { return workloads.Open(im.Name) }, nil
 }
 
-// ISA returns the instruction set of a name, nil when there is none.
-func (l *Loader) ISA(name string) *cpus.ISA {
-	for _, i := range l.ISAs {
-		if i.Name == name {
-			return i
+// imageNames lists the images of all targets.
+func (l *Loader) imageNames() []string {
+	var names []string
+	for _, t := range l.Targets {
+		for _, im := range t.Images {
+			names = append(names, im.Name)
 		}
 	}
-	return nil
+	return names
+}
+
+// isas lists the instruction sets that a machine may have.
+func (l *Loader) isas() []*cpus.ISA {
+	var isas []*cpus.ISA
+	for _, t := range l.Targets {
+		isas = append(isas, t.ISA)
+	}
+	return isas
 }

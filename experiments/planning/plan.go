@@ -11,6 +11,7 @@ import (
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
 	"kprobesim/results"
+	"kprobesim/targets"
 )
 
 // maxPoints bounds one experiment.
@@ -110,7 +111,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	if !p.setISA(root, &pt) {
 		return
 	}
-	im, err := p.l.Image(e.Kernel, pt.ISA, folder(root, "kernel", "image"))
+	im, err := p.l.Image(e.Kernel, pt.Target.ISA, folder(root, "kernel", "image"))
 	if err != nil {
 		p.errs.Join(at(root, "kernel", "image"), err)
 		return
@@ -133,10 +134,10 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 // setISA finds the instruction set of a point's kernel, which must be the machine's.
 func (p *planner) setISA(root *doc.Node, pt *schema.Point) bool {
 	name := pt.Kernel.ISA
-	pt.ISA = p.l.ISA(name)
-	known := machines.ISANames(p.l.ISAs)
+	pt.Target = targets.Find(p.l.Targets, name)
+	known := targets.Names(p.l.Targets)
 	switch {
-	case pt.ISA == nil:
+	case pt.Target == nil:
 		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: unknown ISA %q: known are %s%s", name,
 			strings.Join(known, ", "), doc.Suggest(name, known))
 	case pt.Machine.ISA != name:

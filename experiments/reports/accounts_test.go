@@ -27,7 +27,7 @@ func TestAccountsAddUp(t *testing.T) {
 		for _, v := range o.Measurement.Accounts[0] {
 			total += v
 		}
-		for i, name := range kinds.Phases(o.Point.ISA) {
+		for i, name := range kinds.Phases(o.Point.Target.ISA) {
 			if name != "workload" && name != "kernel" {
 				probes += o.Measurement.Probed.Phases[i]
 			}

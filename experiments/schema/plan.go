@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"kprobesim/cpus"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
 	"kprobesim/results"
+	"kprobesim/targets"
 )
 
 // pair is the two points of a difference in one experiment.
@@ -39,7 +39,7 @@ const (
 // at returns how records name the point.
 func (p *Point) At() results.Point {
 	return results.Point{
-		Experiment: p.Experiment, Machine: p.Machine.Name, ISA: p.ISA.Name, Era: p.Kernel.Era,
+		Experiment: p.Experiment, Machine: p.Machine.Name, ISA: p.Target.Name, Era: p.Kernel.Era,
 		CPUs: int(p.Kernel.CPUs), Seed: p.Seed, Probe: p.Label,
 	}
 }
@@ -65,7 +65,7 @@ type Point struct {
 	Experiment string // name of the experiment that the point is of
 	Kind       string // what is measured
 	Machine    *machines.Machine
-	ISA        *cpus.ISA
+	Target     *targets.Target
 	Image      *Image
 	Kernel     Kernel
 	Workload   Workload

@@ -25,19 +25,20 @@ var rooms = map[string][]string{
 	"kprobes/x86": {"kprobes"},
 
 	"machines": {"mmu", "cpus"},
-	"races":    {"mmu", "cpus", "image", "sim", "smp", "boards/pc", "kprobes", "kprobes/x86", "workloads"},
+	"targets":  {"cpus", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86", "workloads"},
+	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":    {},
 	"internal": {},
 
 	"experiments":             {},
-	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "machines", "results"},
-	"experiments/kinds":       {"cpus", "image", "sim", "smp", "boards/pc", "kprobes", "kprobes/x86", "workloads", "results", "experiments/schema"},
-	"experiments/planning":    {"cpus", "image", "workloads", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
+	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "targets", "machines", "results"},
+	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "results", "experiments/schema"},
+	"experiments/planning":    {"cpus", "image", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
 	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},
 	"experiments/timelines":   {"cpus", "image", "sim", "results", "experiments/schema", "experiments/kinds"},
 	"experiments/reports":     {"machines", "results", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
-	"experiments/exptest":     {"cpus", "experiments/schema", "experiments/kinds", "experiments/planning"},
+	"experiments/exptest":     {"cpus", "workloads", "targets", "experiments/schema", "experiments/kinds", "experiments/planning"},
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",

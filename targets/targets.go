@@ -1,0 +1,75 @@
+// Package targets has the one list of what this program simulates: an instruction set is a row of it, with
+// its board, probe rules and guest images. Beside it stands the one way to boot a machine of a target with its
+// kernel services and Kprobes, which experiments, the search for races and tests share.
+package targets
+
+import (
+	"slices"
+
+	"kprobesim/boards/pc"
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/kprobes"
+	rules "kprobesim/kprobes/x86"
+	"kprobesim/sim"
+	"kprobesim/workloads"
+)
+
+// Target is an instruction set with everything that a machine of it needs. It does not change.
+type Target struct {
+	Name   string // as experiments, machine descriptions and scenarios name it
+	ISA    *cpus.ISA
+	Board  sim.Board         // the hardware around its CPUs
+	Probes *kprobes.Arch     // what the kernel knows of the instruction set
+	Images []workloads.Image // guest kernels of this program, in the order of lists
+}
+
+// List returns the targets in the order of lists.
+func List() []Target {
+	return []Target{
+		{
+			Name: "i386", ISA: x86.ISA32(), Board: pc.Board{}, Probes: rules.Arch32(),
+			Images: imagesFor("i386"),
+		},
+		{
+			Name: "x86_64", ISA: x86.ISA64(), Board: pc.Board{}, Probes: rules.Arch64(),
+			Images: imagesFor("x86_64"),
+		},
+	}
+}
+
+// imagesFor returns the images of this program that are built for a target.
+func imagesFor(name string) []workloads.Image {
+	return slices.DeleteFunc(workloads.List(), func(im workloads.Image) bool { return im.ISA != name })
+}
+
+// Find returns the target of a name among those of a list, or nil.
+func Find(list []Target, name string) *Target {
+	i := slices.IndexFunc(list, func(t Target) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+// Names returns the names of the targets of a list.
+func Names(list []Target) []string {
+	var out []string
+	for i := range list {
+		out = append(out, list[i].Name)
+	}
+	return out
+}
+
+// Image returns the image of a name among those of a list of targets, and the target that it is built for;
+// false when there is none.
+func Image(list []Target, name string) (workloads.Image, *Target, bool) {
+	for i := range list {
+		for _, im := range list[i].Images {
+			if im.Name == name {
+				return im, &list[i], true
+			}
+		}
+	}
+	return workloads.Image{}, nil, false
+}
