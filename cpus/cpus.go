@@ -240,7 +240,7 @@ const (
 	Limit    Reason = iota // the time limit was reached
 	Native                 // the program counter is in the native range
 	Halted                 // waiting for an interrupt
-	Shutdown               // the architecture gives up (a triple fault)
+	Shutdown               // the CPU gives up for good
 	Broken                 // an observer asked for it, or observed code is next
 )
 
@@ -262,10 +262,11 @@ type Context interface {
 
 // Caller lets the machine call guest functions from within a native one.
 type Caller interface {
-	// Call continues at fn as if it had been called from just before ret.
-	Call(fn, ret uint64, args ...uint64)
+	// Call continues at fn as if it had been called from just before ret. It returns where the stack
+	// pointer will be when the CPU stands at ret.
+	Call(fn, ret uint64, args ...uint64) (back uint64)
 	// Returned takes the result of a function entered by Call, once it stands at ret, and moves the
-	// stack back to sp, where it was before.
+	// stack to sp, where it was before.
 	Returned(sp uint64) uint64
 }
 
@@ -349,5 +350,5 @@ type Step struct {
 	Context    uint8  // exception context, see Counters
 	User       bool   // executed in user mode
 	Masked     bool   // behind it, interrupts that can be disabled are
-	Exception  string // "" or the exception delivered instead of or after it, such as "#BP"
+	Exception  string // "" or the exception delivered instead of or after it, as ISA.Exceptions names it
 }

@@ -26,7 +26,9 @@ type Space struct {
 
 // Hardware is what stands around the CPUs of one machine: devices, and an interrupt controller.
 type Hardware interface {
-	// Device answers CPU i at physical addresses outside RAM. CPUs may be answered differently.
+	// Device answers CPU i at physical addresses outside RAM. CPUs may be answered differently, as each has
+	// registers of its own. An ISA may declare an interface for more than loads and stores, such as a
+	// timer that is a register of the CPU, and a board for it give a device that has it.
 	Device(i int) cpus.Device
 	// Interrupts is the side of the interrupt controller towards CPU i.
 	Interrupts(i int) cpus.Interrupts

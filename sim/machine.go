@@ -53,7 +53,6 @@ type Machine struct {
 	heap      heap
 	percpu    []uint64
 	bootStack uint64
-	region    Region
 	done      bool
 	err       error
 	console   strings.Builder
@@ -143,29 +142,4 @@ func (m *Machine) Stop(err error) {
 	if !m.done {
 		m.done, m.err = true, err
 	}
-}
-
-// Region is the region of interest: the counters of the CPUs at its begin and end.
-type Region struct {
-	Begin, End  []cpus.Counters
-	Start, Stop clock.Ticks // on the CPU that opened and closed it
-	Closed      bool
-}
-
-// Region returns the last region of interest.
-func (m *Machine) Region() Region { return m.region }
-
-// roi opens or closes the region of interest.
-func (m *Machine) roi(c *Call) uint64 {
-	m.catchUp(c.Now())
-	now := make([]cpus.Counters, len(m.cpus))
-	for i, p := range m.cpus {
-		now[i] = *p.Counters()
-	}
-	if c.Arg(0) != 0 {
-		m.region = Region{Begin: now, Start: c.Now()}
-		return 0
-	}
-	m.region.End, m.region.Stop, m.region.Closed = now, c.Now(), true
-	return 0
 }

@@ -102,6 +102,30 @@ func TestNumberOfCPUs(t *testing.T) {
 	}
 }
 
+// TestLimits holds what a machine can have and what can be read of it at once.
+func TestLimits(t *testing.T) {
+	for ram, ok := range map[int]bool{16<<20 - 1: false, 16 << 20: true, 4<<30 + 1: false} {
+		_, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.RAM = ram }))
+		if ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "16 MiB to 4 GiB are modelled") {
+			t.Errorf("%d bytes of memory: %v", ram, err)
+		}
+	}
+	if _, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.Board = nil })); err == nil ||
+		!strings.Contains(err.Error(), "needs a board") {
+		t.Errorf("no board: %v", err)
+	}
+	w := pctest.New(t, 1, "boot_busy", "ready")
+	at, err := w.Alloc(16, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{-1, 32<<20 + 1} {
+		if b, err := w.ReadBytes(at, n); err == nil || !strings.Contains(err.Error(), "more than the machine has") {
+			t.Errorf("%d bytes: %d, %v", n, len(b), err)
+		}
+	}
+}
+
 // inTurn is a policy that gives every CPU the same number of instructions.
 type inTurn struct {
 	steps int

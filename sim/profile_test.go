@@ -116,6 +116,29 @@ func TestProfileFar(t *testing.T) {
 	}
 }
 
+// TestProfileMapping holds that code of the image, and no other, belongs to its mapping.
+func TestProfileMapping(t *testing.T) {
+	im := loadGood(t)
+	got, err := profile.ParseData(written(t, profiled(t, im, 1)))
+	if err != nil || len(got.Mapping) != 1 {
+		t.Fatal(err, got)
+	}
+	start, size := im.CodeRange()
+	if m := got.Mapping[0]; m.Start != start || m.Limit != start+size || m.File != im.Name {
+		t.Errorf("%s from %#x to %#x, the code of %s from %#x to %#x", m.File, m.Start, m.Limit, im.Name, start, start+size)
+	}
+	inside := map[bool]int{}
+	for _, l := range got.Location {
+		in := l.Address-start < size
+		if inside[in]++; (l.Mapping != nil) != in {
+			t.Errorf("%#x: mapping %v", l.Address, l.Mapping)
+		}
+	}
+	if inside[true] == 0 || inside[false] == 0 {
+		t.Errorf("addresses inside and outside: %v", inside)
+	}
+}
+
 func TestProfileOpensWithPprof(t *testing.T) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {

@@ -224,8 +224,8 @@ func (c *CPU) Return(v uint64) {
 	}
 }
 
-// Call implements cpus.Context. The stack is aligned as the ABI asks.
-func (c *CPU) Call(fn, ret uint64, args ...uint64) {
+// Call implements cpus.Caller. The stack is aligned as the ABI asks.
+func (c *CPU) Call(fn, ret uint64, args ...uint64) (back uint64) {
 	n := c.word()
 	frame := []uint64{ret}
 	for i, a := range args {
@@ -243,6 +243,7 @@ func (c *CPU) Call(fn, ret uint64, args ...uint64) {
 	}
 	c.r[rsp] = sp
 	c.r[rRIP] = fn
+	return sp + n
 }
 
 // Returned implements cpus.Caller.

@@ -12,7 +12,7 @@ func TestCallingConvention(t *testing.T) {
 		w, c := startIn(t, isa, 0xf4)
 		before := c.SP()
 		fn, ret := w.code(testCode)+0x40, w.code(testCode)
-		c.Call(fn, ret, 11, 12, 13, 14, 15, 16, 17, 18)
+		back := c.Call(fn, ret, 11, 12, 13, 14, 15, 16, 17, 18)
 		if c.PC() != fn || (c.SP()+c.word())&15 != 0 || c.SP() >= before {
 			t.Errorf("called: pc %#x, sp %#x", c.PC(), c.SP())
 		}
@@ -22,7 +22,7 @@ func TestCallingConvention(t *testing.T) {
 			}
 		}
 		c.Return(99)
-		if c.PC() != ret || c.Returned(before) != 99 || c.SP() != before {
+		if c.PC() != ret || c.SP() != back || c.Returned(before) != 99 || c.SP() != before {
 			t.Errorf("returned: pc %#x, sp %#x, result %d", c.PC(), c.SP(), c.r[rax])
 		}
 	})

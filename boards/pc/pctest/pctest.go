@@ -46,9 +46,8 @@ type Guest struct {
 	Events  []sim.Event
 }
 
-// New makes a machine of n CPUs whose CPU 0 runs one function of testdata/many.S and whose others run
-// another. Changes are made to its configuration before.
-func New(tb testing.TB, n int, main, other string, change ...func(*sim.Config)) *Guest {
+// Config describes a machine of n CPUs that runs testdata/many.S, with changes.
+func Config(tb testing.TB, n int, change ...func(*sim.Config)) sim.Config {
 	tb.Helper()
 	im, err := image.Load("many.elf", guest)
 	if err != nil {
@@ -62,7 +61,14 @@ func New(tb testing.TB, n int, main, other string, change ...func(*sim.Config)) 
 	for _, f := range change {
 		f(&cfg)
 	}
-	m, err := sim.New(cfg)
+	return cfg
+}
+
+// New makes a machine of n CPUs whose CPU 0 runs one function of testdata/many.S and whose others run
+// another. Changes are made to its configuration before.
+func New(tb testing.TB, n int, main, other string, change ...func(*sim.Config)) *Guest {
+	tb.Helper()
+	m, err := sim.New(Config(tb, n, change...))
 	if err != nil {
 		tb.Fatal(err)
 	}
