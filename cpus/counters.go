@@ -12,7 +12,7 @@ const (
 	Contexts
 )
 
-// Bounds of ISA.Phases and ISA.Exceptions.
+// Bounds of what Bus.Phase gives and of ISA.Exceptions.
 const (
 	MaxPhases     = 16
 	MaxExceptions = 256

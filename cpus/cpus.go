@@ -182,7 +182,6 @@ type ISA struct {
 	Events    []string // events that a machine description must price
 	Ports     []string // ports that a machine description must give an occupancy
 	CacheLine int      // bytes in a line of the first-level caches
-	Phases    []string // phases of the guest's code, as Image.Phase names them, in table order
 	// Lines are a CPU's inputs beside the line of its interrupt controller: CPU.Signal takes an index.
 	Lines []string
 	// Exceptions are the names by which Counters.Exceptions counts, at most MaxExceptions.
@@ -210,7 +209,7 @@ type Bus struct {
 	Interrupts Interrupts
 	// Native holds the addresses [0], [1) whose fetch leaves guest execution, but not that by user mode.
 	Native [2]uint64
-	// Phase gives the index in ISA.Phases of the code at an address.
+	// Phase gives the phase of the code at an address, a number below MaxPhases by which time is counted.
 	Phase func(pc uint64) uint8
 	// Root is the physical address of the page tables that the CPU starts with.
 	Root uint64

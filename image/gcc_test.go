@@ -162,8 +162,8 @@ func checkLines(t *testing.T, im *Image) {
 			t.Errorf("no instruction of %s comes from %q", fn, want)
 		}
 	}
-	if p := im.Phase(mustSymbol(t, im, "handler").Addr); p != "handler" {
-		t.Errorf("handler is in phase %q", p)
+	if p := im.Phase(mustSymbol(t, im, "handler").Addr); p != PhaseHandler {
+		t.Errorf("handler is in phase %v", p)
 	}
 }
 
@@ -187,7 +187,6 @@ func exercise(im *Image) {
 		}
 		im.Symbol(s.Name)
 	}
-	im.Phases()
 	for _, typ := range []string{"probe", "word_t", "hook", "arch_insn"} {
 		for _, path := range []string{
 			"node.next", "words[2].hi", "grid[1][2]", "high", "x", "tail[3]", "ainsn.insn", "handler",

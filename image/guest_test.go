@@ -56,7 +56,7 @@ func checkGuestImage(t *testing.T, path string) {
 // checkFunctionsHaveLines holds every C function against the line table and the phases.
 func checkFunctionsHaveLines(t *testing.T, im *Image) {
 	t.Helper()
-	functions, phases := 0, map[string]bool{}
+	functions, phases := 0, map[Phase]bool{}
 	for _, s := range im.Symbols {
 		if !s.Func || s.Size == 0 || s.Section == nativeSection {
 			continue
@@ -74,9 +74,9 @@ func checkFunctionsHaveLines(t *testing.T, im *Image) {
 	if functions < 50 {
 		t.Errorf("%d functions", functions)
 	}
-	for _, p := range []string{"entry", "dispatch", "handler", "return", "kretprobe", "workload"} {
+	for _, p := range []Phase{PhaseEntry, PhaseDispatch, PhaseHandler, PhaseReturn, PhaseKretprobe, PhaseWorkload} {
 		if !phases[p] {
-			t.Errorf("no function is in phase %s", p)
+			t.Errorf("no function is in phase %v", p)
 		}
 	}
 }

@@ -42,7 +42,7 @@ type Segment struct {
 // section is an ELF section that has addresses at run time.
 type section struct {
 	name       string
-	phase      string
+	phase      Phase
 	addr, size uint64
 	exec       bool
 }

@@ -3,7 +3,6 @@ package image
 import (
 	"debug/elf"
 	"encoding/binary"
-	"slices"
 	"strings"
 	"testing"
 
@@ -113,17 +112,14 @@ func TestSymbolByName(t *testing.T) {
 
 func TestPhase(t *testing.T) {
 	im := loadGood(t)
-	for at, want := range map[uint64]string{
-		0: "kernel", 0x100: "kernel", 0x140: "entry", 0x17f: "entry", 0x180: "workload",
-		0x1c0: "kernel", 0x1d0: "entry", 0x1e0: "kernel", 0x1000: "step", 0x10ff: "step", 0x1100: "detour", 0x5000: "kernel",
+	for at, want := range map[uint64]Phase{
+		0: PhaseKernel, 0x100: PhaseKernel, 0x140: PhaseEntry, 0x17f: PhaseEntry, 0x180: PhaseWorkload,
+		0x1c0: PhaseKernel, 0x1d0: PhaseEntry, 0x1e0: PhaseKernel, 0x1000: PhaseStep, 0x10ff: PhaseStep,
+		0x1100: PhaseDetour, 0x5000: PhaseKernel,
 	} {
 		if got := im.Phase(imagetest.Base + at); got != want {
-			t.Errorf("Phase(+%#x) = %q, want %q", at, got, want)
+			t.Errorf("Phase(+%#x) = %v, want %v", at, got, want)
 		}
-	}
-	want := []string{"kernel", "entry", "workload", "step", "detour"}
-	if got := im.Phases(); !slices.Equal(got, want) {
-		t.Errorf("phases are %q, want %q", got, want)
 	}
 	if addr, size, ok := im.Section(".slots"); addr != imagetest.Base+0x1000 || size != 0x100 || !ok {
 		t.Errorf(".slots is %#x bytes at %#x", size, addr)
@@ -154,8 +150,8 @@ func TestUserSegment(t *testing.T) {
 	if s := im.Segments; len(s) != 2 || !s[0].User || s[0].VA != 0x400000 || s[1].User {
 		t.Errorf("segments are %+v", s)
 	}
-	if p := im.Phase(0x400008); p != "user" {
-		t.Errorf("code of user mode is in phase %s", p)
+	if p := im.Phase(0x400008); p != PhaseUser {
+		t.Errorf("code of user mode is in phase %v", p)
 	}
 }
 
@@ -199,6 +195,9 @@ func TestLoadErrors(t *testing.T) {
 			addUser(e)
 			e.Progs[1].Vaddr += 0x10
 			e.Sections[len(e.Sections)-1].Addr += 0x10
+		})},
+		{"phase", "section .phase.entri: there is no phase \"entri\"", change(func(e *imagetest.ELF) {
+			e.Sections[2].Name = ".phase.entri"
 		})},
 		{"entry", "entry 0x10", change(func(e *imagetest.ELF) { e.Entry = 0x10 })},
 		{"native place", "native printk", change(func(e *imagetest.ELF) { e.Symbols[9].Addr += 8 })},

@@ -99,8 +99,12 @@ func (im *Image) loadSections(f *elf.File) error {
 			return fmt.Errorf("section %s: damaged: %#x bytes at %#x run out of the address space: "+
 				"build it again", s.Name, s.Size, s.Addr)
 		}
+		phase, err := phaseOf(s.Name)
+		if err != nil {
+			return err
+		}
 		im.sections = append(im.sections, section{
-			name: s.Name, phase: phaseOf(s.Name), addr: s.Addr, size: s.Size,
+			name: s.Name, phase: phase, addr: s.Addr, size: s.Size,
 			exec: s.Flags&elf.SHF_EXECINSTR != 0,
 		})
 	}
@@ -125,10 +129,8 @@ func (im *Image) markUser() error {
 	return nil
 }
 
-// userPrefix begins the names of sections that user mode may reach, whose code is in a phase of its own.
 const (
-	userPrefix = ".user."
-	userPhase  = "user"
+	userPrefix = ".user." // begins the names of sections that user mode may reach
 	pageBytes  = 0x1000
 )
 
@@ -172,50 +174,4 @@ func (im *Image) sectionAt(addr uint64) *section {
 		return nil
 	}
 	return &im.sections[i]
-}
-
-// DefaultPhase is the phase of code that belongs to no step of a probe hit.
-const DefaultPhase = "kernel"
-
-// phaseOf names the step of a probe hit that the code of a section does.
-func phaseOf(section string) string {
-	switch {
-	case strings.HasPrefix(section, ".phase.") && len(section) > len(".phase."):
-		name, _, _ := strings.Cut(section[len(".phase."):], ".")
-		return name
-	case section == ".slots":
-		return "step"
-	case section == ".detours":
-		return "detour"
-	case section == ".workload" || strings.HasPrefix(section, ".workload."):
-		return "workload"
-	case strings.HasPrefix(section, userPrefix):
-		return userPhase
-	}
-	return DefaultPhase
-}
-
-// Phase names the step of a probe hit that an instruction belongs to: the X of its section
-// .phase.X or .phase.X.Y, "step" for out-of-line slots, "detour" for detour buffers, "workload", "user" for
-// code that runs in user mode, or "kernel" for everything else.
-func (im *Image) Phase(addr uint64) string {
-	if s := im.sectionAt(addr); s != nil {
-		return s.phase
-	}
-	return DefaultPhase
-}
-
-// Phases lists the phases that the image's code can be in, in the order of their addresses and
-// each once; "kernel" is always among them.
-func (im *Image) Phases() []string {
-	var names []string
-	for i := range im.sections {
-		if s := &im.sections[i]; s.exec && !slices.Contains(names, s.phase) {
-			names = append(names, s.phase)
-		}
-	}
-	if !slices.Contains(names, DefaultPhase) {
-		names = append(names, DefaultPhase)
-	}
-	return names
 }

@@ -58,7 +58,7 @@ func TestBreakpointVanishesUnderItsHit(t *testing.T) {
 func vanish(t *testing.T, w *crowd, a *ambush) {
 	want := w.call("bench_target", 5, 77)
 	p := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-	w.prey(a, want, w.addr("get_kprobe"), "grace-begin") // then nothing is left of the probe
+	w.prey(a, want, w.addr("get_kprobe"), smp.EventGraceBegin) // then nothing is left of the probe
 	w.do(w.k.Remove(w.Call, p))
 	w.survives(a)
 }
@@ -70,10 +70,10 @@ func TestProbeLeavesOthersUnderItsHit(t *testing.T) {
 		name   string
 		leaves Spec
 		at     func(w *crowd) uint64 // where the CPU is held up
-		until  []string
+		until  []sim.EventKind
 	}{
-		{"post handler", Spec{Post: "post_count"}, (*crowd).postCall, []string{"stop", "grace-begin"}},
-		{"jprobe", Spec{Kind: Jprobe, Handler: "jprobe_arguments"}, func(w *crowd) uint64 { return w.addr("jprobe_arguments") }, []string{"grace-begin"}},
+		{"post handler", Spec{Post: "post_count"}, (*crowd).postCall, []sim.EventKind{smp.EventStop, smp.EventGraceBegin}},
+		{"jprobe", Spec{Kind: Jprobe, Handler: "jprobe_arguments"}, func(w *crowd) uint64 { return w.addr("jprobe_arguments") }, []sim.EventKind{smp.EventGraceBegin}},
 	} {
 		x.leaves.Symbol = "bench_target"
 		for _, o := range kernels() {
@@ -123,7 +123,7 @@ func (e *entrance) Step(s *cpus.Step) {
 
 // prey starts a loop on the victim and waits until it is held up in front of an instruction. It goes on
 // after the first event of one of the kinds.
-func (w *crowd) prey(a *ambush, want, at uint64, until ...string) {
+func (w *crowd) prey(a *ambush, want, at uint64, until ...sim.EventKind) {
 	w.t.Helper()
 	task, err := w.smp.GoOn(w.Call, a.victim, "loop", func(c smp.Caller) error {
 		return w.loop(c, "bench_target", want)
@@ -163,7 +163,7 @@ func TestJprobeJoinsUnderADetour(t *testing.T) {
 			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {
 				want := w.call("bench_target", 5, 77)
 				p := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-				w.prey(a, want, w.addr("optimized_callback"), eventPatch, "stop")
+				w.prey(a, want, w.addr("optimized_callback"), EventPatch, smp.EventStop)
 				q, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Kind: Jprobe, Handler: "jprobe_arguments"})
 				w.do(err)
 				w.sleep(2)

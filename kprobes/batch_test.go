@@ -44,10 +44,10 @@ func TestStepsOfBatches(t *testing.T) {
 			ids := map[uint64]bool{}
 			w.m.Watch(func(e sim.Event) {
 				switch e.Kind {
-				case eventPatch:
+				case EventPatch:
 					ids[e.ID] = true
 					steps = append(steps, fmt.Sprintf("%s+%d", e.Name, (e.Arg-w.addr("site_5"))/8))
-				case eventSync:
+				case EventSync:
 					steps = append(steps, "sync")
 				}
 			})
@@ -87,9 +87,9 @@ func (f *frozen) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 
 func (f *frozen) event(e sim.Event) {
 	switch {
-	case e.Kind == eventPatch:
+	case e.Kind == EventPatch:
 		f.tails = e.Name == "tail"
-	case e.Kind == eventSync && e.CPU == f.victim && f.tails:
+	case e.Kind == EventSync && e.CPU == f.victim && f.tails:
 		f.alone = f.left > 0
 	}
 }
@@ -172,7 +172,7 @@ func TestBatchesFitAPage(t *testing.T) {
 		was := l.read("site_5", 128)
 		firsts := map[uint64]int{}
 		l.m.Watch(func(e sim.Event) {
-			if e.Kind == eventPatch && e.Name == "first" {
+			if e.Kind == EventPatch && e.Name == "first" {
 				firsts[e.ID]++
 			}
 		})

@@ -69,9 +69,9 @@ func (a *latecomer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 
 func (a *latecomer) event(e sim.Event) {
 	switch {
-	case e.Kind == eventPatch && e.Arg-a.addr < 2: // the first byte, or those behind it
+	case e.Kind == EventPatch && e.Arg-a.addr < 2: // the first byte, or those behind it
 		a.step = e.Name
-	case e.Kind == eventSync && e.CPU == a.victim && a.lie != 0 && a.step == a.last:
+	case e.Kind == EventSync && e.CPU == a.victim && a.lie != 0 && a.step == a.last:
 		a.at, a.rush, a.lie = a.lie, 3000, 0
 	}
 }

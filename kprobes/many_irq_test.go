@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/sim"
+	"kprobesim/smp"
 )
 
 // A function that runs in interrupts of all CPUs is seen each time, or counted as missed when the
@@ -49,7 +50,7 @@ func TestProbesOnTheTimer(t *testing.T) {
 				w.begin("bench_target", want)
 				ticks := uint64(0)
 				w.m.Watch(func(e sim.Event) {
-					if e.Kind == "tick" {
+					if e.Kind == smp.EventTick {
 						ticks++
 					}
 				})

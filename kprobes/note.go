@@ -8,14 +8,14 @@ import "kprobesim/sim"
 // optimizing or unoptimizing while that is asked for, then optimized or unoptimized, and freed when its
 // aggregate is.
 const (
-	eventPatch  = "patch"  // a step of changing text; ID numbers the change
-	eventSync   = "sync"   // a CPU has synchronized for the change that ID numbers
-	eventProbe  = "probe"  // what has become of a probe; Arg is the probed address
-	eventSlot   = "slot"   // an out-of-line slot is taken or freed; Arg is its address
-	eventDetour = "detour" // the same for a detour buffer
+	EventPatch  sim.EventKind = "patch"  // a step of changing text; ID numbers the change
+	EventSync   sim.EventKind = "sync"   // a CPU has synchronized for the change that ID numbers
+	EventProbe  sim.EventKind = "probe"  // what has become of a probe; Arg is the probed address
+	EventSlot   sim.EventKind = "slot"   // an out-of-line slot is taken or freed; Arg is its address
+	EventDetour sim.EventKind = "detour" // the same for a detour buffer
 )
 
-func (k *Kprobes) note(c Caller, kind, name string, id, arg uint64) {
+func (k *Kprobes) note(c Caller, kind sim.EventKind, name string, id, arg uint64) {
 	if k.watch != nil {
 		k.watch(sim.Event{CPU: c.CPU(), Kind: kind, Name: name, ID: id, Arg: arg})
 	}
@@ -23,22 +23,22 @@ func (k *Kprobes) note(c Caller, kind, name string, id, arg uint64) {
 
 // noteSite tells what has become of a probed address.
 func (k *Kprobes) noteSite(c Caller, s *site, name string) {
-	k.note(c, eventProbe, name, s.head, s.addr)
+	k.note(c, EventProbe, name, s.head, s.addr)
 }
 
 // notePatch answers the guest's text_poke_note.
 func (k *Kprobes) notePatch(c Caller, patch, step, addr uint64) {
 	if step == stepSync {
-		k.note(c, eventSync, "", patch, addr)
+		k.note(c, EventSync, "", patch, addr)
 		return
 	}
-	k.note(c, eventPatch, stepName(step), patch, addr)
+	k.note(c, EventPatch, stepName(step), patch, addr)
 }
 
 // giveSlot frees the out-of-line slot of a site.
 func (k *Kprobes) giveSlot(c Caller, s *site) {
 	if s.slot != 0 {
-		k.note(c, eventSlot, "freed", s.head, s.slot)
+		k.note(c, EventSlot, "freed", s.head, s.slot)
 	}
 	k.slots.give(s.slot)
 	s.slot = 0
@@ -47,7 +47,7 @@ func (k *Kprobes) giveSlot(c Caller, s *site) {
 // giveDetour frees the detour buffer of a site.
 func (k *Kprobes) giveDetour(c Caller, s *site) {
 	if s.detour != 0 {
-		k.note(c, eventDetour, "freed", s.head, s.detour)
+		k.note(c, EventDetour, "freed", s.head, s.detour)
 	}
 	k.detours.give(s.detour)
 	s.region, s.detour = Region{}, 0

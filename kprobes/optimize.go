@@ -71,7 +71,7 @@ func (k *Kprobes) storeDetour(c Caller, s *site) {
 		s.refusal = refused // cannot be: the same buffer was tried for another argument
 		return
 	}
-	k.note(c, eventDetour, "taken", s.head, s.detour)
+	k.note(c, EventDetour, "taken", s.head, s.detour)
 	k.m.write(s.detour, d.Code)
 	k.m.store(op, k.l.o.insn, s.detour)
 	k.m.store(op, k.l.o.insnsSize, uint64(len(s.region.Code)))

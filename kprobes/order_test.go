@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/sim"
+	"kprobesim/smp"
 )
 
 // One optimization on four busy CPUs takes the steps of the specification in their order: the wish,
@@ -65,13 +66,13 @@ type stepLog struct {
 func (w *crowd) watchOne() *stepLog {
 	log := &stepLog{}
 	w.m.Watch(func(e sim.Event) {
-		if e.Kind == eventProbe && e.Name == "optimizing" {
+		if e.Kind == EventProbe && e.Name == "optimizing" {
 			log.on = true
 		}
 		if log.on {
 			log.add(e)
 		}
-		if e.Kind == eventProbe && e.Name == "optimized" {
+		if e.Kind == EventProbe && e.Name == "optimized" {
 			log.on, log.done = false, true
 		}
 	})
@@ -79,20 +80,22 @@ func (w *crowd) watchOne() *stepLog {
 }
 
 func (log *stepLog) add(e sim.Event) {
-	kinds := []string{eventProbe, eventPatch, eventSync, "grace-begin", "grace-end", "quiescent", "stop"}
+	kinds := []sim.EventKind{
+		EventProbe, EventPatch, EventSync, smp.EventGraceBegin, smp.EventGraceEnd, smp.EventQuiescent, smp.EventStop,
+	}
 	if !slices.Contains(kinds, e.Kind) {
 		return
 	}
 	switch e.Kind {
-	case eventPatch:
+	case EventPatch:
 		log.patch, log.synced = e.ID, nil
-	case eventSync:
+	case EventSync:
 		if e.ID != log.patch || slices.Contains(log.synced, e.CPU) {
 			log.err = fmt.Errorf("cpu %d synchronizes for patch %d after %v did for %d", e.CPU, e.ID, log.synced, log.patch)
 		}
 		log.synced = append(log.synced, e.CPU)
 	}
-	log.events = append(log.events, strings.TrimSpace(e.Kind+" "+e.Name))
+	log.events = append(log.events, strings.TrimSpace(string(e.Kind)+" "+e.Name))
 }
 
 // Unregistering many probes in one call takes one grace period.
@@ -107,7 +110,7 @@ func TestBatchTakesOneGracePeriod(t *testing.T) {
 		}
 		periods := 0
 		w.m.Watch(func(e sim.Event) {
-			if e.Kind == "grace-begin" {
+			if e.Kind == smp.EventGraceBegin {
 				periods++
 			}
 		})

@@ -97,11 +97,11 @@ func giveBackStage(a *ambush, at uint64) func(sim.Event) {
 	gone, period := false, uint64(0)
 	return func(e sim.Event) {
 		switch {
-		case e.Kind == eventProbe && e.Name == "unregistered":
+		case e.Kind == EventProbe && e.Name == "unregistered":
 			gone = true
-		case e.Kind == "grace-begin" && e.Name == "sched" && gone && period == 0:
+		case e.Kind == smp.EventGraceBegin && e.Name == "sched" && gone && period == 0:
 			period = e.ID
-		case e.Kind == "grace-end" && e.Name == "sched" && e.ID == period && a.at == 0:
+		case e.Kind == smp.EventGraceEnd && e.Name == "sched" && e.ID == period && a.at == 0:
 			a.at, a.hurry = at, true
 		}
 	}

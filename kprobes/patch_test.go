@@ -17,9 +17,9 @@ func (l *live) watchSteps() *[]string {
 	var log []string
 	l.m.Watch(func(e sim.Event) {
 		switch e.Kind {
-		case eventPatch:
+		case EventPatch:
 			log = append(log, e.Name)
-		case eventSync:
+		case EventSync:
 			log = append(log, "sync")
 		}
 	})

@@ -29,11 +29,11 @@ func holdHandlers(t *testing.T, w *crowd, kind Kind) {
 	inside, switches, ticks := false, 0, 0
 	w.m.Watch(func(e sim.Event) {
 		switch e.Kind {
-		case "tick":
+		case smp.EventTick:
 			if w.percpu("current_kprobe") != 0 {
 				ticks++
 			}
-		case "task":
+		case smp.EventTask:
 			switches++
 			inside = inside || w.percpu("current_kprobe") != 0
 		}

@@ -46,7 +46,7 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 	k.m.store(p, l.flags, flags)
 	k.m.store(p, l.nmissed, 0)
 	k.listInit(p)
-	k.note(c, eventProbe, "registered", p, addr)
+	k.note(c, EventProbe, "registered", p, addr)
 	if s := k.site(addr); s != nil {
 		return k.join(c, s, p)
 	}
@@ -90,7 +90,7 @@ func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 	if !ok {
 		return nil, ENOMEM
 	}
-	k.note(c, eventSlot, "taken", p, slot)
+	k.note(c, EventSlot, "taken", p, slot)
 	cp, err := k.arch.Prepare(code, addr, slot)
 	if errors.Is(err, EILSEQ) && !k.era.Boundaries {
 		cp, err = Copy{Code: code[:min(len(code), k.arch.SlotSize-1)]}, nil

@@ -51,7 +51,7 @@ func (k *Kprobes) detach(c Caller, p uint64) (after func() error, err error) {
 		k.m.store(p, k.l.p.addr, 0)
 		return nil, nil
 	}
-	k.note(c, eventProbe, "unregistered", p, s.addr)
+	k.note(c, EventProbe, "unregistered", p, s.addr)
 	if err := k.disable(c, s, p); err != nil {
 		return nil, err
 	}

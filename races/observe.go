@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"kprobesim/image"
+	"kprobesim/kprobes"
 	"kprobesim/sim"
+	"kprobesim/smp"
 )
 
 // observe makes the witness and lets it see the machine.
@@ -182,18 +184,18 @@ func (t *trial) findMarks() error {
 func (t *trial) event(e sim.Event) {
 	w := t.w
 	switch e.Kind {
-	case "task":
+	case smp.EventTask:
 		w.on[e.CPU] = e.ID
-	case "slot":
+	case kprobes.EventSlot:
 		w.piece(w.areas[0], e)
-	case "detour":
+	case kprobes.EventDetour:
 		w.piece(w.areas[1], e)
-	case "patch":
+	case kprobes.EventPatch:
 		if at, ok := w.unseen(); ok {
 			t.blind = fmt.Errorf("a store into %s was not seen: the guest stores into text outside of the functions that are looked at", at)
 			t.m.Stop(t.blind)
 		}
-	case "probe":
+	case kprobes.EventProbe:
 		if x := w.textAt(e.Arg); x != nil {
 			x.told(e.Name, e.Arg)
 		}

@@ -69,7 +69,7 @@ func (b *Backplane) Signal(i, line int) {
 	}
 	b.m.cpus[i].Signal(line)
 	b.m.wake(i)
-	b.m.Note(Event{CPU: i, Kind: "signal", Name: b.m.cfg.ISA.Lines[line]})
+	b.m.Note(Event{CPU: i, Kind: EventSignal, Name: b.m.cfg.ISA.Lines[line]})
 }
 
 // Reset stops a CPU until Start.

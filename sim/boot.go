@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 	"kprobesim/mmu"
 )
 
@@ -44,6 +45,9 @@ func (m *Machine) maps() []mmu.Mapping {
 	return maps
 }
 
+// A CPU counts every phase apart.
+var _ [cpus.MaxPhases - image.PhaseCount]struct{}
+
 // tableBytes is the memory kept for page tables.
 const tableBytes = 1 << 20
 
@@ -68,7 +72,7 @@ func (m *Machine) makeCPUs(root uint64) error {
 		}
 		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
 			Memory: m.mem, Directory: dir, First: first, Device: m.hardware.Device(i), Interrupts: m.hardware.Interrupts(i),
-			Native: [2]uint64{lo, lo + size}, Phase: m.phase, Root: root,
+			Native: [2]uint64{lo, lo + size}, Phase: func(pc uint64) uint8 { return uint8(m.image.Phase(pc)) }, Root: root,
 		})
 		m.percpu = append(m.percpu, base)
 		m.cpus = append(m.cpus, c)
@@ -145,15 +149,4 @@ func (m *Machine) PerCPU(cpu int, symbol string) (uint64, error) {
 		return 0, fmt.Errorf("image %s: no per-CPU symbol %s for cpu %d", m.image.Name, symbol, cpu)
 	}
 	return m.percpu[cpu] + s.Addr, nil
-}
-
-// phase gives the index of the phase of the code at an address.
-func (m *Machine) phase(pc uint64) uint8 {
-	name := m.image.Phase(pc)
-	for i, n := range m.cfg.ISA.Phases {
-		if n == name {
-			return uint8(i)
-		}
-	}
-	return 0
 }

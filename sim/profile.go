@@ -15,8 +15,7 @@ import (
 // the first instruction of its handler. Stacks are one frame deep: probes replace return addresses
 // and leave exceptions elsewhere than they came from, which no stack kept beside survives.
 type Profile struct {
-	im  *image.Image
-	isa *cpus.ISA
+	im *image.Image
 
 	base  uint64   // address of dense[0]
 	dense []pcCost // one an address of the image's code
@@ -40,8 +39,8 @@ type spent struct {
 const maxDense = 4 << 20
 
 // NewProfile returns an empty profile of code of the given image.
-func NewProfile(im *image.Image, isa *cpus.ISA) *Profile {
-	p := &Profile{im: im, isa: isa, far: map[uint64]*pcCost{}}
+func NewProfile(im *image.Image) *Profile {
+	p := &Profile{im: im, far: map[uint64]*pcCost{}}
 	if start, size := im.CodeRange(); size <= maxDense {
 		p.base, p.dense = start, make([]pcCost, size)
 	}
@@ -101,40 +100,6 @@ func (p *Profile) each(f func(pc uint64, c *pcCost)) {
 	for _, pc := range far[split:] {
 		visit(pc, p.far[pc])
 	}
-}
-
-// PhaseTotal is what one phase of the guest's work took.
-type PhaseTotal struct {
-	Phase        string
-	Time         clock.Ticks
-	Instructions int64
-}
-
-// ByPhase adds up by phase, in the order of the ISA's phases; "step" and the phases that the ISA
-// does not know come last.
-func (p *Profile) ByPhase() []PhaseTotal {
-	totals := make([]PhaseTotal, len(p.isa.Phases), len(p.isa.Phases)+1)
-	for i, name := range p.isa.Phases {
-		totals[i].Phase = name
-	}
-	add := func(name string, s spent) {
-		i := slices.IndexFunc(totals, func(t PhaseTotal) bool { return t.Phase == name })
-		if i < 0 {
-			i = len(totals)
-			totals = append(totals, PhaseTotal{Phase: name})
-		}
-		totals[i].Time += s.time
-		totals[i].Instructions += s.count
-	}
-	p.each(func(pc uint64, c *pcCost) {
-		if c.plain.count != 0 {
-			add(p.im.Phase(pc), c.plain)
-		}
-		if c.step.count != 0 {
-			add("step", c.step)
-		}
-	})
-	return totals
 }
 
 // Write writes the profile in the compressed format of pprof. Equal profiles give equal bytes: no

@@ -35,9 +35,9 @@ func (p *Profile) build() *profile.Profile {
 	p.each(func(pc uint64, c *pcCost) {
 		loc := b.location(pc)
 		for _, part := range [...]struct {
-			phase string
+			phase image.Phase
 			spent
-		}{{p.im.Phase(pc), c.plain}, {"step", c.step}} {
+		}{{p.im.Phase(pc), c.plain}, {image.PhaseStep, c.step}} {
 			if part.count == 0 {
 				continue
 			}
@@ -47,7 +47,7 @@ func (p *Profile) build() *profile.Profile {
 			carry -= clock.FromCycles(cycles)
 			b.prof.Sample = append(b.prof.Sample, &profile.Sample{
 				Location: []*profile.Location{loc}, Value: []int64{part.count, cycles},
-				Label: map[string][]string{"phase": {part.phase}},
+				Label: map[string][]string{"phase": {part.phase.String()}},
 			})
 		}
 	})

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 // profiled returns a profile of a number of runs of steps.
 func profiled(t testing.TB, im *image.Image, runs int) *Profile {
 	t.Helper()
-	p := NewProfile(im, traceISA())
+	p := NewProfile(im)
 	for range runs {
 		for _, s := range steps() {
 			p.Step(s)
@@ -78,20 +79,36 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// byPhase adds up the samples of a profile by their label.
+func byPhase(t *testing.T, p *Profile) map[string][2]int64 {
+	t.Helper()
+	got, err := profile.ParseData(written(t, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := map[string][2]int64{}
+	for _, s := range got.Sample {
+		total := sum[s.Label["phase"][0]]
+		sum[s.Label["phase"][0]] = [2]int64{total[0] + s.Value[0], total[1] + s.Value[1]}
+	}
+	return sum
+}
+
 func TestProfileByPhase(t *testing.T) {
 	var sum clock.Ticks
 	for _, s := range steps() {
 		sum += s.End - s.Start
 	}
-	for _, total := range profiled(t, loadGood(t), 1).ByPhase() {
-		sum -= total.Time
-		want := map[string]int64{"kernel": 4, "workload": 1, "entry": 1, "step": 2, "detour": 0}
-		if n, ok := want[total.Phase]; !ok || n != total.Instructions {
-			t.Errorf("phase %s: %d instructions, want %d", total.Phase, total.Instructions, n)
+	want := map[string]int64{"kernel": 4, "workload": 1, "entry": 1, "step": 2}
+	cycles := int64(0)
+	for phase, total := range byPhase(t, profiled(t, loadGood(t), 1)) {
+		cycles += total[1]
+		if want[phase] != total[0] {
+			t.Errorf("phase %s: %d instructions, want %d", phase, total[0], want[phase])
 		}
 	}
-	if sum != 0 {
-		t.Errorf("phases miss %d ticks", sum)
+	if cycles != sum.Cycles() {
+		t.Errorf("phases have %d cycles, want %d", cycles, sum.Cycles())
 	}
 }
 
@@ -104,15 +121,11 @@ func TestProfileFar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := NewProfile(far, traceISA()); len(p.dense) != 0 {
+	if p := NewProfile(far); len(p.dense) != 0 {
 		t.Fatalf("%d dense elements", len(p.dense))
 	}
-	a := profiled(t, far, 2).ByPhase()
-	b := profiled(t, loadGood(t), 2).ByPhase()
-	for i := range b {
-		if a[i] != b[i] {
-			t.Errorf("sparse %v, dense %v", a[i], b[i])
-		}
+	if a, b := byPhase(t, profiled(t, far, 2)), byPhase(t, profiled(t, loadGood(t), 2)); !maps.Equal(a, b) {
+		t.Errorf("sparse %v, dense %v", a, b)
 	}
 }
 
@@ -166,7 +179,7 @@ func BenchmarkProfileStep(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := NewProfile(im, traceISA())
+	p := NewProfile(im)
 	s := &cpus.Step{PC: imagetest.Base + 0x20, End: 60}
 	b.ReportAllocs()
 	for b.Loop() {

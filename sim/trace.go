@@ -27,7 +27,7 @@ type Tracer struct {
 	deliver      delivery
 	phaseTime    []clock.Ticks
 	phaseCount   []int64
-	phases       []string
+	phases       []image.Phase // that came, in their order
 	whyScratch   []string
 	user         []bool // by CPU: the last instruction was executed in user mode
 }
@@ -53,7 +53,7 @@ func (t *Tracer) Step(s *cpus.Step) {
 	}
 	t.level(s)
 	cost := s.End - s.Start
-	phase := StepPhase(t.isa, s)
+	phase := StepPhase(s)
 	t.count(phase, t.deliver.share(s))
 	t.last = s.End
 	text, _ := t.isa.Disasm(s.Code, s.PC, t.im.SymbolOff)
@@ -92,7 +92,7 @@ func (t *Tracer) header() {
 }
 
 // count adds an instruction to the summary.
-func (t *Tracer) count(phase string, cost clock.Ticks) {
+func (t *Tracer) count(phase image.Phase, cost clock.Ticks) {
 	t.instructions++
 	t.spent += cost
 	i := slices.Index(t.phases, phase)
@@ -177,16 +177,13 @@ func (t *Tracer) printf(format string, args ...any) {
 	}
 }
 
-// StepPhase names the phase that an instruction counts for: the one of its code, but everything
-// from the delivery of a single-step exception to its return is "step".
-func StepPhase(isa *cpus.ISA, s *cpus.Step) string {
+// StepPhase is the phase that an instruction counts for: the one of its code, but everything from the
+// delivery of a single-step exception to its return is image.PhaseStep.
+func StepPhase(s *cpus.Step) image.Phase {
 	if s.Context == cpus.SingleStep {
-		return "step"
+		return image.PhaseStep
 	}
-	if int(s.Phase) < len(isa.Phases) {
-		return isa.Phases[s.Phase]
-	}
-	return image.DefaultPhase
+	return image.Phase(s.Phase)
 }
 
 // delivery moves the time in which an exception is delivered from the instruction that it ends to

@@ -42,7 +42,7 @@ func checkGolden(t *testing.T, name string, got []byte) {
 // traceISA knows as much of x86-64 as observers need.
 func traceISA() *cpus.ISA {
 	return &cpus.ISA{
-		Name: "x86-64", Phases: []string{"kernel", "workload", "entry", "step", "detour"},
+		Name: "x86-64",
 		Disasm: func(code []byte, pc uint64, name func(uint64) (string, uint64)) (string, int) {
 			x, err := x86asm.Decode(code, 64)
 			if err != nil {
@@ -78,9 +78,9 @@ func steps() []*cpus.Step {
 		s(0x1010, "\x90", 7000, 7060, cpus.Stalls{}),
 		s(0x4000, "\x06", 7060, 7060, cpus.Stalls{}),
 	}
-	list[4].Phase, list[4].Exception = 1, "#BP"
-	list[5].Phase = 2
-	list[6].Phase = 3
+	list[4].Phase, list[4].Exception = uint8(image.PhaseWorkload), "#BP"
+	list[5].Phase = uint8(image.PhaseEntry)
+	list[6].Phase = uint8(image.PhaseStep)
 	list[7].Context, list[7].Exception = cpus.SingleStep, "#UD"
 	return list
 }

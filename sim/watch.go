@@ -2,20 +2,23 @@ package sim
 
 import "kprobesim/internal/clock"
 
+// EventKind says what has happened, and so what the fields of an Event mean. Each package declares the
+// kinds that it notes.
+type EventKind string
+
+// Kinds of events of the machine and of its boards.
+const (
+	EventSignal  EventKind = "signal"   // an edge came to one of the lines of CPU, named in Name
+	EventIPISend EventKind = "ipi-send" // CPU sent an interprocessor interrupt: Name its mode, ID its number, Arg its destination
+	EventIPI     EventKind = "ipi"      // it was accepted at CPU; Arg is the sender
+)
+
 // Event is something worth knowing of at a point of time: an interrupt that was sent, a task that
-// began to run, a step of a protocol. Kinds are lower-case words; each says what the other fields mean.
-// The machine itself notes
-//
-//   - signal: an edge came to one of the lines of CPU, named in Name
-//
-// and its board
-//
-//   - ipi-send: CPU sent an interprocessor interrupt: Name its mode, ID its number, Arg its destination
-//   - ipi: it was accepted at CPU, Arg is the sender
+// began to run, a step of a protocol.
 type Event struct {
 	At   clock.Ticks
 	CPU  int
-	Kind string
+	Kind EventKind
 	Name string
 	ID   uint64
 	Arg  uint64

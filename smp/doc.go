@@ -37,18 +37,6 @@
 // interrupts, run, exit; guest code counts who has entered a state, and one CPU does the work. With
 // one CPU all that is left of it is that interrupts are off.
 //
-// # Events
-//
-// Whoever watches the machine is told of these, with the CPU that they happen on:
-//
-//   - task: the CPU goes on with another task, Name and ID (the address of its task_struct), Arg 1 if it
-//     is a user task
-//   - wake: the task Name, ID is made runnable, on the CPU Arg
-//   - tick: a timer interrupt
-//   - grace-begin, grace-end: a grace period ID, Name sched or tasks
-//   - quiescent: the CPU, or for tasks the task Arg, holds the grace period ID up no longer
-//   - stop: all stoppers are to enter the state Name (prepare, disable-irq, run, exit) of stop ID
-//
 // # Left out
 //
 // CPUs are not taken offline. Run queues have no locks, whose cost would be seen with many wake-ups.

@@ -220,10 +220,3 @@ func (k *Kernel) invoke(c Caller, name string, args ...uint64) {
 		k.fail(err)
 	}
 }
-
-// note tells whoever watches the machine that something has happened on a CPU.
-func (k *Kernel) note(cpu int, kind, name string, id, arg uint64) {
-	if k.notes != nil {
-		k.notes(sim.Event{CPU: cpu, Kind: kind, Name: name, ID: id, Arg: arg})
-	}
-}

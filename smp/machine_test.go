@@ -58,15 +58,15 @@ func loadImage(t testing.TB, name string) *image.Image {
 
 // run boots an image on several CPUs, a jiffy being 100,000 cycles unless opt says otherwise, and
 // runs body as its first task when all are online.
-func run(t *testing.T, image string, opt Options, body func(b *board)) *board {
+func run(t *testing.T, name string, opt Options, body func(b *board)) *board {
 	t.Helper()
-	return runPolicy(t, image, opt, nil, body)
+	return runPolicy(t, name, opt, nil, body)
 }
 
 // runPolicy is run with the CPUs interleaved by a policy.
-func runPolicy(t *testing.T, image string, opt Options, p sim.Policy, body func(b *board)) *board {
+func runPolicy(t *testing.T, name string, opt Options, p sim.Policy, body func(b *board)) *board {
 	t.Helper()
-	b, err := tryRun(t, image, opt, p, body)
+	b, err := tryRun(t, name, opt, p, body)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b.m.Console())
 	}
@@ -74,9 +74,9 @@ func runPolicy(t *testing.T, image string, opt Options, p sim.Policy, body func(
 }
 
 // tryRun is run for machines that may fail.
-func tryRun(t *testing.T, image string, opt Options, p sim.Policy, body func(b *board)) (*board, error) {
+func tryRun(t *testing.T, name string, opt Options, p sim.Policy, body func(b *board)) (*board, error) {
 	t.Helper()
-	im := loadImage(t, image)
+	im := loadImage(t, name)
 	isa := x86.ISA64()
 	if im.Bits == 32 {
 		isa = x86.ISA32()
@@ -143,7 +143,7 @@ func (b *board) expect(want ...string) {
 }
 
 // of lists events of one kind as "cpu name".
-func (b *board) of(kind string) (list []string) {
+func (b *board) of(kind sim.EventKind) (list []string) {
 	for _, e := range b.events {
 		if e.Kind == kind {
 			list = append(list, strings.TrimSpace(fmt.Sprintf("%d %s", e.CPU, e.Name)))

@@ -10,10 +10,10 @@ import (
 
 // eachSize runs a test on both kinds of kernels with different numbers of CPUs.
 
-func eachSize(t *testing.T, sizes []int, test func(t *testing.T, image string, cpus int)) {
-	for _, image := range images {
+func eachSize(t *testing.T, sizes []int, test func(t *testing.T, name string, cpus int)) {
+	for _, name := range images {
 		for _, n := range sizes {
-			t.Run(fmt.Sprintf("%s/%d", image, n), func(t *testing.T) { test(t, image, n) })
+			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) { test(t, name, n) })
 		}
 	}
 }
@@ -61,8 +61,8 @@ func (b *board) join(tasks []uint64) {
 }
 
 func TestOnline(t *testing.T) {
-	eachSize(t, []int{1, 2, 4, 16, 64}, func(t *testing.T, image string, cpus int) {
-		run(t, image, Options{CPUs: cpus}, func(b *board) {
+	eachSize(t, []int{1, 2, 4, 16, 64}, func(t *testing.T, name string, cpus int) {
+		run(t, name, Options{CPUs: cpus}, func(b *board) {
 			if n := len(b.k.online()); n != cpus {
 				t.Errorf("%d CPUs online of %d", n, cpus)
 			}
@@ -85,8 +85,8 @@ func TestOnline256(t *testing.T) {
 }
 
 func TestBoundThreadsRunWhereTheyBelong(t *testing.T) {
-	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
-		run(t, image, Options{CPUs: cpus}, func(b *board) {
+	eachSize(t, sizes, func(t *testing.T, name string, cpus int) {
+		run(t, name, Options{CPUs: cpus}, func(b *board) {
 			var tasks []uint64
 			for i := range 2 * cpus {
 				task, err := b.k.GoOn(b, i%cpus, "t", func(c Caller) error {
@@ -110,8 +110,8 @@ func TestBoundThreadsRunWhereTheyBelong(t *testing.T) {
 
 func TestLoopsRunAtTheSameTime(t *testing.T) {
 	const rounds = 3000
-	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
-		run(t, image, Options{CPUs: cpus}, func(b *board) {
+	eachSize(t, sizes, func(t *testing.T, name string, cpus int) {
+		run(t, name, Options{CPUs: cpus}, func(b *board) {
 			begin := b.m.Now()
 			b.join(b.start(1, func(c Caller, _ int) { b.call(c, "loop_counted", rounds) }))
 			one := b.m.Now() - begin
@@ -125,7 +125,7 @@ func TestLoopsRunAtTheSameTime(t *testing.T) {
 			for i := range cpus {
 				sum += b.percpu(i, "many_counted")
 			}
-			if want := uint64(rounds * (cpus + 1)); sum != want && image == plain {
+			if want := uint64(rounds * (cpus + 1)); sum != want && name == plain {
 				t.Errorf("counted %d, want %d", sum, want)
 			}
 		})
@@ -133,8 +133,8 @@ func TestLoopsRunAtTheSameTime(t *testing.T) {
 }
 
 func TestSharedCounterLosesNothing(t *testing.T) {
-	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
-		run(t, image, Options{CPUs: cpus, Tick: true}, func(b *board) {
+	eachSize(t, sizes, func(t *testing.T, name string, cpus int) {
+		run(t, name, Options{CPUs: cpus, Tick: true}, func(b *board) {
 			b.join(b.start(2*cpus, func(c Caller, _ int) { b.call(c, "loop_shared", 500) }))
 			s, _ := b.m.Image().Symbol("many_shared")
 			if v, err := b.m.Load(s.Addr, b.word()); err != nil || v != uint64(1000*cpus) {
@@ -145,8 +145,8 @@ func TestSharedCounterLosesNothing(t *testing.T) {
 }
 
 func TestQueueOfProducersAndConsumers(t *testing.T) {
-	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
-		run(t, image, Options{CPUs: cpus, Tick: true}, func(b *board) {
+	eachSize(t, sizes, func(t *testing.T, name string, cpus int) {
+		run(t, name, Options{CPUs: cpus, Tick: true}, func(b *board) {
 			const n = 100
 			var sum uint64
 			b.join(b.start(4, func(c Caller, i int) {
@@ -166,8 +166,8 @@ func TestQueueOfProducersAndConsumers(t *testing.T) {
 // More sleepers than CPUs wake up on several of them.
 
 func TestSleepersMove(t *testing.T) {
-	eachSize(t, []int{2, 4, 16}, func(t *testing.T, image string, cpus int) {
-		run(t, image, Options{CPUs: cpus, Tick: true}, func(b *board) {
+	eachSize(t, []int{2, 4, 16}, func(t *testing.T, name string, cpus int) {
+		run(t, name, Options{CPUs: cpus, Tick: true}, func(b *board) {
 			var moved uint64
 			b.join(b.start(cpus+1, func(c Caller, i int) {
 				moved += b.call(c, "loop_sleeping", 10, uint64(1+i%2), uint64(30000+5000*i))

@@ -1,21 +1,16 @@
 package smp
 
 import (
-	"slices"
 	"testing"
 
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
 // phase is the time that a CPU has spent in a phase of its code, in whatever context.
-func (b *board) phase(cpu int, name string) (sum clock.Ticks) {
-	b.t.Helper()
-	i := slices.Index(b.m.ISA().Phases, name)
-	if i < 0 {
-		b.t.Fatalf("no phase %s", name)
-	}
+func (b *board) phase(cpu int, p image.Phase) (sum clock.Ticks) {
 	for _, times := range b.m.CPU(cpu).Counters().Time {
-		sum += times[i]
+		sum += times[p]
 	}
 	return sum
 }
@@ -27,13 +22,13 @@ func TestTimeIsBooked(t *testing.T) {
 		b.do(b.k.StopMachine(b, func(c Caller) error { c.Charge(50_000); return nil }))
 	})
 	for i := range 4 {
-		if idle := b.phase(i, "idle"); idle < 15*b.k.jiffy {
+		if idle := b.phase(i, image.PhaseIdle); idle < 15*b.k.jiffy {
 			t.Errorf("cpu %d: idle for %d cycles of 20 jiffies", i, idle.Cycles())
 		}
-		if irq := b.phase(i, "irq"); irq <= 0 || irq > b.k.jiffy {
+		if irq := b.phase(i, image.PhaseIRQ); irq <= 0 || irq > b.k.jiffy {
 			t.Errorf("cpu %d: %d cycles in interrupts", i, irq.Cycles())
 		}
-		if stop := b.phase(i, "stop"); i > 0 && stop < clock.FromCycles(50_000) {
+		if stop := b.phase(i, image.PhaseStop); i > 0 && stop < clock.FromCycles(50_000) {
 			t.Errorf("cpu %d: stood still for %d cycles, want 50000", i, stop.Cycles())
 		}
 	}
@@ -68,13 +63,13 @@ func TestStopOf256CPUs(t *testing.T) {
 func TestTicksAreSpread(t *testing.T) {
 	const n = 4
 	for _, spread := range []bool{false, true} {
-		for _, image := range []string{plain, "i386-2010"} {
-			b := run(t, image, Options{CPUs: n, HZ: 1000, Tick: true, Spread: spread}, func(b *board) {
+		for _, name := range []string{plain, "i386-2010"} {
+			b := run(t, name, Options{CPUs: n, HZ: 1000, Tick: true, Spread: spread}, func(b *board) {
 				b.do(b.k.Sleep(b, 3))
 			})
 			last := [n]clock.Ticks{}
 			for _, e := range b.events {
-				if e.Kind == "tick" && e.At != 0 {
+				if e.Kind == EventTick && e.At != 0 {
 					last[e.CPU] = e.At
 				}
 			}
@@ -85,7 +80,7 @@ func TestTicksAreSpread(t *testing.T) {
 					want = b.k.jiffy * clock.Ticks(cpu) / (2 * n)
 				}
 				if d := behind - want; d < -within/10 || d > within {
-					t.Errorf("%s, spread %v: ticks of cpu %d come %.3f of a jiffy behind those of cpu 0, want %.3f", image,
+					t.Errorf("%s, spread %v: ticks of cpu %d come %.3f of a jiffy behind those of cpu 0, want %.3f", name,
 						spread, cpu, float64(behind)/float64(b.k.jiffy), float64(want)/float64(b.k.jiffy))
 				}
 			}

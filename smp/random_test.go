@@ -24,14 +24,14 @@ func (p *chance) Next(_ *sim.Machine, runnable []int) (cpu, steps int) {
 // Random work of many tasks under time and under random interleavings: nobody is lost, nobody runs
 // twice, counters are right, and the machine stops and goes on.
 func TestRandomOperations(t *testing.T) {
-	for _, image := range images {
+	for _, name := range images {
 		for seed := range uint64(seeds) {
-			t.Run(fmt.Sprintf("%s/%d", image, seed), func(t *testing.T) { holdRandomOperations(t, image, seed) })
+			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) { holdRandomOperations(t, name, seed) })
 		}
 	}
 }
 
-func holdRandomOperations(t *testing.T, image string, seed uint64) {
+func holdRandomOperations(t *testing.T, name string, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	opt := Options{
 		CPUs: 1 + rng.IntN(6), Tick: rng.IntN(2) == 0, Slice: int64(1 + rng.IntN(3)), HZ: 10_000,
@@ -42,7 +42,7 @@ func holdRandomOperations(t *testing.T, image string, seed uint64) {
 		policy = &chance{rng, []int{5, 60, 800, 5000}[rng.IntN(4)]}
 	}
 	s := &storm{rng: rng}
-	b := runPolicy(t, image, opt, policy, func(b *board) {
+	b := runPolicy(t, name, opt, policy, func(b *board) {
 		s.b = b
 		s.run(40)
 	})
@@ -85,7 +85,7 @@ func (s *storm) run(n int) {
 
 // holdTask checks that a task that is switched to runs nowhere else.
 func (s *storm) holdTask(e sim.Event) {
-	if e.Kind != "task" {
+	if e.Kind != EventTask {
 		return
 	}
 	k := s.b.k

@@ -56,7 +56,7 @@ func (k *Kernel) beginPeriod(c Caller) {
 		return
 	}
 	r.begun++
-	k.note(c.CPU(), "grace-begin", "sched", uint64(r.begun), 0)
+	k.note(c.CPU(), EventGraceBegin, PeriodSched, uint64(r.begun), 0)
 	r.left = 0
 	for _, cpu := range k.online() {
 		if !k.idles(cpu) {
@@ -111,7 +111,7 @@ func (k *Kernel) pass(c Caller, cpu *cpuState) {
 	r := &k.rcu
 	cpu.holds = false
 	k.store(cpu.wanted, word, 0)
-	k.note(cpu.n, "quiescent", "sched", uint64(r.begun), 0)
+	k.note(cpu.n, EventQuiescent, PeriodSched, uint64(r.begun), 0)
 	if r.left--; r.left == 0 {
 		k.endPeriod(c)
 	}
@@ -121,7 +121,7 @@ func (k *Kernel) endPeriod(c Caller) {
 	r := &k.rcu
 	k.cancel(r.timer)
 	r.ended = r.begun
-	k.note(c.CPU(), "grace-end", "sched", uint64(r.ended), 0)
+	k.note(c.CPU(), EventGraceEnd, PeriodSched, uint64(r.ended), 0)
 	k.wakeAll(c, &r.q)
 	k.beginPeriod(c)
 }
@@ -182,7 +182,7 @@ func (k *Kernel) SynchronizeTasks(c Caller) error {
 	}
 	k.seq++
 	p := &tasksPeriod{number: k.seq}
-	k.note(c.CPU(), "grace-begin", "tasks", p.number, 0)
+	k.note(c.CPU(), EventGraceBegin, PeriodTasks, p.number, 0)
 	self := k.meet(k.Current(c))
 	for _, t := range k.order {
 		if (t.running || t.queued) && !t.idle && t != self {
@@ -193,7 +193,7 @@ func (k *Kernel) SynchronizeTasks(c Caller) error {
 	k.patient = append(k.patient, p)
 	err := k.wait(c, &p.q, func() bool { return len(p.left) == 0 }, p.holders)
 	k.patient = slices.DeleteFunc(k.patient, func(o *tasksPeriod) bool { return o == p })
-	k.note(c.CPU(), "grace-end", "tasks", p.number, 0)
+	k.note(c.CPU(), EventGraceEnd, PeriodTasks, p.number, 0)
 	return err
 }
 
@@ -215,7 +215,7 @@ func (k *Kernel) volunteer(c Caller, t *task) {
 		}
 		p.left = slices.Delete(p.left, i, i+1)
 		k.store(t.addr, k.l.holdout, 0)
-		k.note(t.last, "quiescent", "tasks", p.number, t.addr)
+		k.note(t.last, EventQuiescent, PeriodTasks, p.number, t.addr)
 		if len(p.left) == 0 {
 			k.wakeAll(c, &p.q)
 		}

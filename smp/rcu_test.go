@@ -7,7 +7,7 @@ import (
 )
 
 func TestGracePeriodWaitsForReaders(t *testing.T) {
-	eachSize(t, []int{2, 4, 16}, func(t *testing.T, image string, cpus int) {
+	eachSize(t, []int{2, 4, 16}, func(t *testing.T, name string, cpus int) {
 		run(t, plain, Options{CPUs: cpus}, func(b *board) {
 			begin := b.m.Now()
 			b.do(b.k.SynchronizeSched(b))
@@ -35,9 +35,9 @@ func TestGracePeriodWaitsForReaders(t *testing.T) {
 }
 
 func TestGracePeriodEndsWithRescheduling(t *testing.T) {
-	eachSize(t, []int{2, 4}, func(t *testing.T, image string, cpus int) {
+	eachSize(t, []int{2, 4}, func(t *testing.T, name string, cpus int) {
 		for _, force := range []int64{-1, 0, 10} {
-			b := run(t, image, Options{CPUs: cpus, ForceQuiescent: force}, func(b *board) {
+			b := run(t, name, Options{CPUs: cpus, ForceQuiescent: force}, func(b *board) {
 				over := false
 				tasks := b.start(cpus-1, func(c Caller, _ int) {
 					for !over {
@@ -70,16 +70,16 @@ func (b *board) holdPeriods(name string) {
 			continue
 		}
 		switch e.Kind {
-		case "grace-begin":
+		case EventGraceBegin:
 			if open != 0 {
 				b.t.Errorf("period %d begins in %d", e.ID, open)
 			}
 			open = e.ID
-		case "grace-end", "quiescent":
+		case EventGraceEnd, EventQuiescent:
 			if open != e.ID {
 				b.t.Errorf("%s of %d in %d", e.Kind, e.ID, open)
 			}
-			if e.Kind == "grace-end" {
+			if e.Kind == EventGraceEnd {
 				open = 0
 			}
 		}
@@ -87,8 +87,8 @@ func (b *board) holdPeriods(name string) {
 }
 
 func TestGracePeriodsFollowEachOther(t *testing.T) {
-	eachSize(t, []int{2, 4}, func(t *testing.T, image string, cpus int) {
-		b := run(t, image, Options{CPUs: cpus}, func(b *board) {
+	eachSize(t, []int{2, 4}, func(t *testing.T, name string, cpus int) {
+		b := run(t, name, Options{CPUs: cpus}, func(b *board) {
 			begun, over := false, false
 			_, err := b.k.GoOn(b, 1, "reader", func(c Caller) error {
 				begun = true
@@ -117,8 +117,8 @@ func TestGracePeriodsFollowEachOther(t *testing.T) {
 }
 
 func TestCallRCU(t *testing.T) {
-	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
-		run(t, image, Options{CPUs: cpus}, func(b *board) {
+	eachSize(t, sizes, func(t *testing.T, name string, cpus int) {
+		run(t, name, Options{CPUs: cpus}, func(b *board) {
 			for i := range 3 {
 				b.do(b.k.CallRCU(b, func(c Caller) error { b.say("%d", i); return nil }))
 			}

@@ -25,7 +25,7 @@ func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	next := k.choose(cpu)
 	cpu.curr, next.running, next.last, next.waits = next, true, cpu.n, nil
 	if next != p {
-		k.note(cpu.n, "task", next.name, next.addr, next.level())
+		k.note(cpu.n, EventTask, next.name, next.addr, next.level())
 		if k.swap != nil {
 			p.contexts = k.swap(cpu.n, next.contexts)
 		}
@@ -179,7 +179,7 @@ func (k *Kernel) Tick(c Caller) { k.tick(c, false) }
 func (k *Kernel) tick(c Caller, user bool) {
 	cpu := &k.cpus[c.CPU()]
 	cpu.armed = 0
-	k.note(cpu.n, "tick", "", 0, 0)
+	k.note(cpu.n, EventTick, "", 0, 0)
 	if cpu.n == 0 {
 		k.ticks++
 	}
@@ -227,7 +227,7 @@ func (k *Kernel) wake(c Caller, t *task) {
 		return
 	}
 	n := k.place(t)
-	k.note(c.CPU(), "wake", t.name, t.addr, uint64(n))
+	k.note(c.CPU(), EventWake, t.name, t.addr, uint64(n))
 	k.enqueue(t, n, false)
 }
 

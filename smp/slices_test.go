@@ -8,9 +8,9 @@ import (
 
 func TestTimeSlices(t *testing.T) {
 	for _, s := range []struct {
-		image, loop string
-		tick        bool
-		turns       bool
+		name, loop string
+		tick       bool
+		turns      bool
 	}{
 		{plain, "loop_counted", true, true},
 		{plain, "loop_counted", false, false},
@@ -20,7 +20,7 @@ func TestTimeSlices(t *testing.T) {
 	} {
 		for _, slice := range []int64{1, 4} {
 			var jiffies int64
-			b := run(t, s.image, Options{CPUs: 2, Tick: s.tick, Slice: slice}, func(b *board) {
+			b := run(t, s.name, Options{CPUs: 2, Tick: s.tick, Slice: slice}, func(b *board) {
 				begin := b.k.Jiffies()
 				var tasks []uint64
 				for i := range 2 {
@@ -35,7 +35,7 @@ func TestTimeSlices(t *testing.T) {
 				jiffies = b.k.Jiffies() - begin
 			})
 			turns := int64(0)
-			for _, e := range b.of("task") {
+			for _, e := range b.of(EventTask) {
 				if strings.HasPrefix(e, "1 loop") {
 					turns++
 				}
@@ -51,8 +51,8 @@ func TestTimeSlices(t *testing.T) {
 }
 
 func TestPriorities(t *testing.T) {
-	for _, image := range []string{plain, preempt} {
-		run(t, image, Options{CPUs: 2, Tick: true}, func(b *board) {
+	for _, name := range []string{plain, preempt} {
+		run(t, name, Options{CPUs: 2, Tick: true}, func(b *board) {
 			var tasks []uint64
 			for i, prio := range []int{0, -1, 1} {
 				task, err := b.k.native(b, Thread{Name: fmt.Sprint(prio), CPU: 1, Bound: true, Priority: prio},
@@ -67,7 +67,7 @@ func TestPriorities(t *testing.T) {
 				tasks = append(tasks, task)
 			}
 			b.join(tasks)
-			if image == preempt {
+			if name == preempt {
 				b.expect("0 begins", "1 begins", "1 ends", "0 ends", "-1 begins", "-1 ends")
 			} else {
 				b.expect("0 begins", "0 ends", "1 begins", "1 ends", "-1 begins", "-1 ends")
@@ -79,7 +79,7 @@ func TestPriorities(t *testing.T) {
 func TestTicks(t *testing.T) {
 	b := run(t, plain, Options{CPUs: 4, Tick: true}, func(b *board) { b.do(b.k.Sleep(b, 20)) })
 	count := map[string]int{}
-	for _, e := range b.of("tick") {
+	for _, e := range b.of(EventTick) {
 		count[e]++
 	}
 	for i := range 4 {
@@ -90,8 +90,8 @@ func TestTicks(t *testing.T) {
 }
 
 func TestSleepersWithoutTicks(t *testing.T) {
-	eachSize(t, sizes, func(t *testing.T, image string, cpus int) {
-		b := run(t, image, Options{CPUs: cpus}, func(b *board) {
+	eachSize(t, sizes, func(t *testing.T, name string, cpus int) {
+		b := run(t, name, Options{CPUs: cpus}, func(b *board) {
 			tasks := b.start(8, func(c Caller, i int) {
 				for j := range 4 {
 					want := b.k.Jiffies() + int64(3*i+j)
@@ -103,7 +103,7 @@ func TestSleepersWithoutTicks(t *testing.T) {
 			})
 			b.join(tasks)
 		})
-		if n := len(b.of("tick")); n > 40 {
+		if n := len(b.of(EventTick)); n > 40 {
 			t.Errorf("%d timer interrupts for 32 sleeps", n)
 		}
 	})

@@ -104,7 +104,7 @@ func (k *Kernel) stopState(c Caller, state uint64) {
 		k.fail(fmt.Errorf("the guest's stoppers enter state %d, which does not exist", state))
 		return
 	}
-	k.note(c.CPU(), "stop", stopStates[state], k.stop.number, 0)
+	k.note(c.CPU(), EventStop, stopStates[state], k.stop.number, 0)
 }
 
 // stopRun answers the guest's stop_run: all CPUs but this one spin.

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/sim"
 )
 
 func TestOnEachCPU(t *testing.T) {
-	eachSize(t, []int{1, 2, 4, 16}, func(t *testing.T, image string, cpus int) {
-		b := run(t, image, Options{CPUs: cpus}, func(b *board) {
+	eachSize(t, []int{1, 2, 4, 16}, func(t *testing.T, name string, cpus int) {
+		b := run(t, name, Options{CPUs: cpus}, func(b *board) {
 			for range 3 {
 				b.do(b.k.OnEachCPU(b, "tick_work", 7))
 			}
@@ -25,7 +27,7 @@ func TestOnEachCPU(t *testing.T) {
 		})
 		sent := 0
 		for _, e := range b.events {
-			if e.Kind == "ipi-send" && e.ID == 0xfc {
+			if e.Kind == sim.EventIPISend && e.ID == 0xfc {
 				sent++
 			}
 		}
@@ -40,9 +42,9 @@ func TestOnEachCPU(t *testing.T) {
 }
 
 func TestStopMachine(t *testing.T) {
-	eachSize(t, []int{2, 4, 16}, func(t *testing.T, image string, cpus int) {
+	eachSize(t, []int{2, 4, 16}, func(t *testing.T, name string, cpus int) {
 		stopped := false
-		b := run(t, image, Options{CPUs: cpus, Tick: true}, func(b *board) {
+		b := run(t, name, Options{CPUs: cpus, Tick: true}, func(b *board) {
 			over := false
 			tasks := b.start(cpus, func(c Caller, _ int) {
 				for !over {
@@ -76,7 +78,7 @@ func TestStopMachine(t *testing.T) {
 		})
 		var names []string
 		for _, e := range b.events {
-			if e.Kind == "stop" {
+			if e.Kind == EventStop {
 				names = append(names, fmt.Sprintf("%d %s", e.ID, e.Name))
 			}
 		}
@@ -108,9 +110,9 @@ func (b *board) holdStops(cpus int) {
 	on := make([]string, cpus)
 	for _, e := range b.events {
 		switch {
-		case e.Kind == "task":
+		case e.Kind == EventTask:
 			on[e.CPU] = e.Name
-		case e.Kind == "stop" && e.Name != "prepare":
+		case e.Kind == EventStop && e.Name != "prepare":
 			for i, name := range on {
 				if name != fmt.Sprintf("migration/%d", i) {
 					b.t.Errorf("stop %d, %s: cpu %d runs %q", e.ID, e.Name, i, name)

@@ -61,8 +61,8 @@ type levels struct {
 }
 
 func (l *levels) Step(s *cpus.Step) {
-	if phase := l.im.Phase(s.PC); s.User != (phase == "user") {
-		l.t.Errorf("cpu %d executes %s of phase %s with user mode %v", s.CPU, l.im.Place(s.PC), phase, s.User)
+	if phase := l.im.Phase(s.PC); s.User != (phase == image.PhaseUser) {
+		l.t.Errorf("cpu %d executes %s of phase %v with user mode %v", s.CPU, l.im.Place(s.PC), phase, s.User)
 	}
 	if s.User {
 		l.user++
@@ -105,8 +105,8 @@ func TestUserTask(t *testing.T) {
 
 // A CPU that never leaves user mode holds a grace period up until its next tick, on every kernel.
 func TestUserModeIsQuiescent(t *testing.T) {
-	eachSize(t, []int{2, 4}, func(t *testing.T, image string, n int) {
-		run(t, image, Options{CPUs: n, Tick: true, ForceQuiescent: 100}, func(b *board) {
+	eachSize(t, []int{2, 4}, func(t *testing.T, name string, n int) {
+		run(t, name, Options{CPUs: n, Tick: true, ForceQuiescent: 100}, func(b *board) {
 			var tasks []uint64
 			for i := 1; i < n; i++ {
 				tasks = append(tasks, b.user(onCPU(i, "user_busy", 0)))
@@ -127,8 +127,8 @@ func TestUserModeIsQuiescent(t *testing.T) {
 // A loop in the kernel that lets nobody run holds it up until it is over, ticks or not, where kernel code
 // is not preempted.
 func TestKernelLoopIsNotQuiescent(t *testing.T) {
-	for _, image := range []string{plain, "i386-2010"} {
-		run(t, image, Options{CPUs: 2, Tick: true}, func(b *board) {
+	for _, name := range []string{plain, "i386-2010"} {
+		run(t, name, Options{CPUs: 2, Tick: true}, func(b *board) {
 			var ended, begin clock.Ticks
 			task, err := b.k.GoOn(b, 1, "loop", func(c Caller) error {
 				begin = b.m.Now()
@@ -140,7 +140,7 @@ func TestKernelLoopIsNotQuiescent(t *testing.T) {
 			b.do(b.k.Sleep(b, 2))
 			b.do(b.k.SynchronizeSched(b))
 			if ended == 0 || ended-begin < 5*b.k.jiffy {
-				t.Errorf("%s: over at %d, the loop from %d to %d", image, b.m.Now(), begin, ended)
+				t.Errorf("%s: over at %d, the loop from %d to %d", name, b.m.Now(), begin, ended)
 			}
 			b.join([]uint64{task})
 		})
@@ -150,15 +150,15 @@ func TestKernelLoopIsNotQuiescent(t *testing.T) {
 // User tasks give way on their return to user mode, also where kernel code is not preempted: to each other
 // when a time slice is over, to a thread that wakes up at once.
 func TestUserTasksGiveWay(t *testing.T) {
-	for _, image := range images {
+	for _, name := range images {
 		var late clock.Ticks
-		b := run(t, image, Options{CPUs: 2, Tick: true}, func(b *board) {
+		b := run(t, name, Options{CPUs: 2, Tick: true}, func(b *board) {
 			one, two := b.user(onCPU(1, "user_busy", 0)), b.user(onCPU(1, "user_busy", 0))
 			b.do(b.k.Sleep(b, 10))
 			b.events = nil
 			b.do(b.k.Sleep(b, 10))
-			if turns := len(b.of("task")); turns < 9 || turns > 13 { // 10 of theirs, the sleeper's
-				t.Errorf("%s: %d turns in 10 jiffies: %q", image, turns, b.of("task"))
+			if turns := len(b.of(EventTask)); turns < 9 || turns > 13 { // 10 of theirs, the sleeper's
+				t.Errorf("%s: %d turns in 10 jiffies: %q", name, turns, b.of(EventTask))
 			}
 			begin := b.m.Now()
 			task, err := b.k.native(b, Thread{Name: "urgent", CPU: 1, Bound: true, Priority: 1}, func(Caller) error {
@@ -170,7 +170,7 @@ func TestUserTasksGiveWay(t *testing.T) {
 			b.over(one, two)
 		})
 		if late <= 0 || late > b.k.jiffy/10 {
-			t.Errorf("%s: an urgent thread waits for %d cycles", image, late.Cycles())
+			t.Errorf("%s: an urgent thread waits for %d cycles", name, late.Cycles())
 		}
 	}
 }
@@ -178,8 +178,8 @@ func TestUserTasksGiveWay(t *testing.T) {
 // A thread that takes over from a user task that was interrupted is no part of that interrupt, and neither
 // is the task when it goes on.
 func TestContextsFollowTasks(t *testing.T) {
-	for _, image := range images {
-		b := run(t, image, Options{CPUs: 2, Tick: true}, func(b *board) {
+	for _, name := range images {
+		b := run(t, name, Options{CPUs: 2, Tick: true}, func(b *board) {
 			task := b.user(onCPU(1, "user_busy", 0))
 			for range 3 {
 				b.do(b.k.Sleep(b, 2))
@@ -193,11 +193,10 @@ func TestContextsFollowTasks(t *testing.T) {
 			b.over(task)
 		})
 		c := b.m.CPU(1).Counters()
-		for _, phase := range []string{"user", "workload"} {
-			i := slices.Index(b.m.ISA().Phases, phase)
-			plain, irq := c.Time[cpus.NoException][i], c.Time[cpus.Interrupted][i]
+		for _, phase := range []image.Phase{image.PhaseUser, image.PhaseWorkload} {
+			plain, irq := c.Time[cpus.NoException][phase], c.Time[cpus.Interrupted][phase]
 			if plain <= 0 || irq != 0 {
-				t.Errorf("%s: phase %s has %d ticks, and %d in interrupts", image, phase, plain, irq)
+				t.Errorf("%s: phase %s has %d ticks, and %d in interrupts", name, phase, plain, irq)
 			}
 		}
 	}
@@ -205,8 +204,8 @@ func TestContextsFollowTasks(t *testing.T) {
 
 // User tasks that sleep and move keep their registers and stacks; those of the dead serve others.
 func TestUserTasksMove(t *testing.T) {
-	eachSize(t, []int{1, 4}, func(t *testing.T, image string, n int) {
-		b := run(t, image, Options{CPUs: n, Tick: true}, func(b *board) {
+	eachSize(t, []int{1, 4}, func(t *testing.T, name string, n int) {
+		b := run(t, name, Options{CPUs: n, Tick: true}, func(b *board) {
 			for range 2 {
 				var tasks []uint64
 				for i := range 3 * n {
@@ -224,7 +223,7 @@ func TestUserTasksMove(t *testing.T) {
 		})
 		where := map[string]map[int]bool{}
 		for _, e := range b.events {
-			if e.Kind == "task" && e.Arg == 1 {
+			if e.Kind == EventTask && e.Arg == 1 {
 				if where[e.Name] == nil {
 					where[e.Name] = map[int]bool{}
 				}
@@ -264,12 +263,12 @@ func TestUserFaults(t *testing.T) {
 		{"user_reads", "", [2]uint64{4, 4}, ""},
 		{"user_disables", "", [2]uint64{0, 0}, "0xd"},
 	} {
-		for i, image := range []string{plain, "i386-2010"} {
+		for i, name := range []string{plain, "i386-2010"} {
 			if x.code[i] == 0 && x.vector == "" {
 				continue
 			}
 			var at uint64
-			b, err := tryRun(t, image, Options{CPUs: 2, Tick: true}, nil, func(b *board) {
+			b, err := tryRun(t, name, Options{CPUs: 2, Tick: true}, nil, func(b *board) {
 				if x.arg != "" {
 					at = address(b.m.Image(), x.arg)
 				}
@@ -285,7 +284,7 @@ func TestUserFaults(t *testing.T) {
 			}
 			for _, text := range want {
 				if err == nil || !strings.Contains(err.Error(), text) {
-					t.Errorf("%s, %s(%s): error %v, want one with %q\n%s", image, x.fn, x.arg, err, text, b.m.Console())
+					t.Errorf("%s, %s(%s): error %v, want one with %q\n%s", name, x.fn, x.arg, err, text, b.m.Console())
 				}
 			}
 		}

@@ -44,7 +44,7 @@ func (b *bus) connect(i int) LAPICConfig {
 // send puts an interprocessor interrupt on its way. One to the sender alone does not leave its APIC.
 func (b *bus) send(ipi IPI) {
 	b.m.Note(sim.Event{
-		CPU: int(ipi.From), Kind: "ipi-send", Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.Dest),
+		CPU: int(ipi.From), Kind: sim.EventIPISend, Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.Dest),
 	})
 	if ipi.Shorthand == ToSelf {
 		b.arrive(ipi)
@@ -88,7 +88,7 @@ func (b *bus) arbitrate(ipi IPI) {
 
 func (b *bus) accept(i int, ipi IPI) {
 	if ipi.Mode != DeliverNMI {
-		b.m.Note(sim.Event{CPU: i, Kind: "ipi", Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.From)})
+		b.m.Note(sim.Event{CPU: i, Kind: sim.EventIPI, Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.From)})
 	}
 	b.apics[i].Accept(ipi)
 }

@@ -19,7 +19,7 @@ func TestStartUp(t *testing.T) {
 		if !slices.Equal(w.Reports, []uint64{uint64(n - 1)}) {
 			t.Errorf("%d CPUs: reported %d", n, w.Reports)
 		}
-		if got := len(w.Kind("ipi")); got != 3*(n-1) {
+		if got := len(w.Kind(sim.EventIPI)); got != 3*(n-1) {
 			t.Errorf("%d CPUs: %d interrupts accepted, want INIT and two start-ups each", n, got)
 		}
 		for i := range n {
@@ -48,13 +48,13 @@ func TestIPI(t *testing.T) {
 		w := pctest.New(t, 4, "boot_ipis", other)
 		w.MustRun(t)
 		sent := map[uint64]clock.Ticks{}
-		for _, e := range w.Kind("ipi-send") {
+		for _, e := range w.Kind(sim.EventIPISend) {
 			if e.ID == 0x40 {
 				sent[e.Arg] = e.At
 			}
 		}
 		var to []int
-		for _, e := range w.Kind("ipi") {
+		for _, e := range w.Kind(sim.EventIPI) {
 			if e.ID != 0x40 {
 				continue
 			}
@@ -96,7 +96,7 @@ func TestDestinations(t *testing.T) {
 		w.Set(t, "arg2", x.command)
 		w.MustRun(t)
 		var got []int
-		for _, e := range w.Kind("ipi") {
+		for _, e := range w.Kind(sim.EventIPI) {
 			if e.ID == 0x40 {
 				got = append(got, e.CPU)
 			}
@@ -187,7 +187,7 @@ func TestNMI(t *testing.T) {
 	if n := w.CPU(1).Counters().Exceptions[2]; n != 2 {
 		t.Errorf("%d NMIs delivered, want 2", n)
 	}
-	if got := w.Kind("signal"); len(got) != 2 || got[0].CPU != 1 || got[0].Name != "nmi" {
+	if got := w.Kind(sim.EventSignal); len(got) != 2 || got[0].CPU != 1 || got[0].Name != "nmi" {
 		t.Errorf("noted %+v", got)
 	}
 }

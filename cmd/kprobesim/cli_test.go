@@ -33,7 +33,7 @@ func several() []string {
 func fake(cost int64) running.Measure {
 	return func(p *schema.Point) (*kinds.Measurement, error) {
 		n := p.Workload.Hits
-		phases := make([]clock.Ticks, len(kinds.Phases(p.Target.ISA)))
+		phases := make([]clock.Ticks, len(kinds.Phases()))
 		base := kinds.Sample{Time: clock.FromCycles(10 * n), Instructions: 5 * n, Phases: append([]clock.Ticks(nil), phases...)}
 		phases[1] = clock.FromCycles(cost * n)
 		probed := kinds.Sample{Time: base.Time + phases[3], Instructions: 50 * n, Phases: phases}

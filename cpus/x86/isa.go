@@ -19,7 +19,6 @@ func ISA64() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
 		Classes: classNames[:], Events: eventNames[:], Ports: portNames[1:], CacheLine: lineBytes,
-		Phases:     []string{"kernel", "workload", "entry", "dispatch", "handler", "step", "return", "kretprobe", "detour", "irq", "idle", "stop", "user"},
 		Lines:      []string{LineNMI: "nmi"},
 		Exceptions: exceptionNames(),
 		Tables:     mmu.Long().Build,

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/targets"
 	"kprobesim/workloads"
@@ -50,7 +52,6 @@ func toyISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "toy", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
 		Classes: []string{"alu", "load"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"}, CacheLine: 64,
-		Phases: []string{"kernel", "entry", "workload", "handler"},
 		Disasm: func(code []byte, _ uint64, _ func(uint64) (string, uint64)) (string, int) {
 			if len(code) > 0 && code[0] == 0xf1 {
 				return "long", 3
@@ -73,16 +74,16 @@ func ToyMeasure(p *schema.Point) (*kinds.Measurement, error) {
 	if p.Probe.Mode == schema.Step {
 		cost *= 2
 	}
-	names := kinds.Phases(p.Target.ISA)
+	phases := kinds.Phases()
 	m := &kinds.Measurement{
 		Hits: n, State: p.Probe.Mode,
-		Base:   kinds.Sample{Time: clock.Ticks(n) * 10 * 60, Instructions: n * 5, Phases: make([]clock.Ticks, len(names))},
-		Probed: kinds.Sample{Time: clock.Ticks(n * (600 + cost)), Instructions: n * 100, Phases: make([]clock.Ticks, len(names))},
+		Base:   kinds.Sample{Time: clock.Ticks(n) * 10 * 60, Instructions: n * 5, Phases: make([]clock.Ticks, len(phases))},
+		Probed: kinds.Sample{Time: clock.Ticks(n * (600 + cost)), Instructions: n * 100, Phases: make([]clock.Ticks, len(phases))},
 		First:  kinds.Sample{Time: clock.Ticks(3 * (600 + cost)), Instructions: 120},
 		Single: kinds.Sample{Time: 600, Instructions: 5},
 	}
-	m.Probed.Phases[0] = clock.Ticks(n * cost / 2)
-	m.Probed.Phases[2] = clock.Ticks(n * (cost - cost/2))
+	m.Probed.Phases[slices.Index(phases, image.PhaseEntry)] = clock.Ticks(n * cost / 2)
+	m.Probed.Phases[slices.Index(phases, image.PhaseStep)] = clock.Ticks(n * (cost - cost/2))
 	return m, nil
 }
 

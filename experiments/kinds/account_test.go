@@ -4,29 +4,30 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/image"
 )
 
 func TestAccountOf(t *testing.T) {
 	for _, c := range []struct {
-		phase   string
+		phase   image.Phase
 		context int
 		want    account
 	}{
-		{"workload", cpus.NoException, ForWorkload},
-		{"workload", cpus.Interrupted, ForWorkload},
-		{"user", cpus.NoException, ForUser},
-		{"handler", cpus.Breakpoint, ForProbes},
-		{"handler", cpus.Interrupted, ForProbes}, // a probe in an interrupt handler
-		{"entry", cpus.Breakpoint, ForProbes},
-		{"entry", cpus.Interrupted, forInterrupts},
-		{"kernel", cpus.Interrupted, forInterrupts},
-		{"irq", cpus.NoException, forInterrupts},
-		{"stop", cpus.NoException, forStop},
-		{"idle", cpus.NoException, forIdle},
-		{"kernel", cpus.NoException, forKernel},
+		{image.PhaseWorkload, cpus.NoException, ForWorkload},
+		{image.PhaseWorkload, cpus.Interrupted, ForWorkload},
+		{image.PhaseUser, cpus.NoException, ForUser},
+		{image.PhaseHandler, cpus.Breakpoint, ForProbes},
+		{image.PhaseHandler, cpus.Interrupted, ForProbes}, // a probe in an interrupt handler
+		{image.PhaseEntry, cpus.Breakpoint, ForProbes},
+		{image.PhaseEntry, cpus.Interrupted, forInterrupts},
+		{image.PhaseKernel, cpus.Interrupted, forInterrupts},
+		{image.PhaseIRQ, cpus.NoException, forInterrupts},
+		{image.PhaseStop, cpus.NoException, forStop},
+		{image.PhaseIdle, cpus.NoException, forIdle},
+		{image.PhaseKernel, cpus.NoException, forKernel},
 	} {
 		if got := accountOf(c.phase, c.context); got != c.want {
-			t.Errorf("phase %s in context %d is for %s, want %s", c.phase, c.context, AccountNames()[got],
+			t.Errorf("phase %v in context %d is for %s, want %s", c.phase, c.context, AccountNames()[got],
 				AccountNames()[c.want])
 		}
 	}

@@ -1,10 +1,8 @@
 package kinds
 
 import (
-	"slices"
-
 	"kprobesim/cpus"
-	"kprobesim/experiments/schema"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
@@ -35,20 +33,20 @@ type Accounts [accounts]clock.Ticks
 
 // accountOf says what code of a phase in an exception context serves. The entry and the return of
 // exceptions serve probes and interrupts alike: there the context decides.
-func accountOf(phase string, context int) account {
+func accountOf(phase image.Phase, context int) account {
 	switch phase {
-	case schema.WorkloadPhase:
+	case image.PhaseWorkload:
 		return ForWorkload
-	case schema.UserPhase:
+	case image.PhaseUser:
 		return ForUser
-	case "idle":
+	case image.PhaseIdle:
 		return forIdle
-	case "stop":
+	case image.PhaseStop:
 		return forStop
-	case "irq":
+	case image.PhaseIRQ:
 		return forInterrupts
 	}
-	if slices.Contains(ProbePhases(), phase) {
+	if phase.Probing() {
 		return ForProbes
 	}
 	switch context {
@@ -59,9 +57,6 @@ func accountOf(phase string, context int) account {
 	}
 	return forKernel
 }
-
-// probePhases are the phases of code that only probes execute.
-func ProbePhases() []string { return []string{"dispatch", "handler", "step", "kretprobe", "detour"} }
 
 // reading is what the counters of all CPUs say at a time.
 type reading struct {
@@ -94,8 +89,8 @@ func (s *session) account(from, to reading) []Accounts {
 		d := to.all[i].Sub(&from.all[i])
 		var busy clock.Ticks
 		for context := range d.Time {
-			for phase, name := range s.p.Target.ISA.Phases {
-				a := accountOf(name, context)
+			for phase := range image.PhaseCount {
+				a := accountOf(phase, context)
 				out[i][a] += d.Time[context][phase]
 				if a != forIdle {
 					busy += d.Time[context][phase]

@@ -8,7 +8,10 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
 	"kprobesim/results"
+	"kprobesim/sim"
+	"kprobesim/smp"
 )
 
 // KindLatency measures how long it takes from registering a probe until it is optimized, and what
@@ -72,7 +75,7 @@ const loadEarly = 1
 // latency registers the probe and sleeps until it is optimized, while all CPUs idle or from shortly
 // before the end of the delay on are busy, in the kernel or in user mode.
 func (s *session) latency(m *Measurement) error {
-	seen := s.listen("probe", "grace-begin", "grace-end", "stop", "patch")
+	seen := s.listen(kprobes.EventProbe, smp.EventGraceBegin, smp.EventGraceEnd, smp.EventStop, kprobes.EventPatch)
 	if err := s.online(); err != nil {
 		return err
 	}
@@ -96,7 +99,7 @@ func (s *session) latency(m *Measurement) error {
 		}
 	}
 	// Who waits must not switch tasks while the grace period lasts: that would be a quiescent state.
-	for jiffies := int64(loadEarly + forced + 1); !seen.has("probe", "optimized") && jiffies <= patience; jiffies++ {
+	for jiffies := int64(loadEarly + forced + 1); !seen.has(kprobes.EventProbe, "optimized") && jiffies <= patience; jiffies++ {
 		if err := s.k.Sleep(s.call, jiffies); err != nil {
 			return err
 		}
@@ -111,13 +114,16 @@ func (s *session) latency(m *Measurement) error {
 // latencyParts notes the parts of the time since the registration.
 func (s *session) latencyParts(m *Measurement, seen *events, registered clock.Ticks) error {
 	var at [4]clock.Ticks
-	change := "patch"
-	if seen.has("stop", "") {
-		change = "stop"
+	change := kprobes.EventPatch
+	if seen.has(smp.EventStop, "") {
+		change = smp.EventStop
 	}
-	for i, e := range [...][2]string{{"grace-begin", ""}, {"grace-end", ""}, {change, ""}, {"probe", "optimized"}} {
+	for i, e := range [...]struct {
+		kind sim.EventKind
+		name string
+	}{{smp.EventGraceBegin, ""}, {smp.EventGraceEnd, ""}, {change, ""}, {kprobes.EventProbe, "optimized"}} {
 		var err error
-		if at[i], err = seen.first(e[0], e[1]); err != nil {
+		if at[i], err = seen.first(e.kind, e.name); err != nil {
 			return fmt.Errorf("the probe was not optimized: %w; %s", err, s.refusal())
 		}
 	}

@@ -119,12 +119,12 @@ func (s *session) removeSingly() error {
 
 // events keeps the events of some kinds in the order of their times.
 type events struct {
-	kinds []string
+	kinds []sim.EventKind
 	all   []sim.Event
 }
 
 // listen begins to keep events.
-func (s *session) listen(kinds ...string) *events {
+func (s *session) listen(kinds ...sim.EventKind) *events {
 	e := &events{kinds: kinds}
 	s.m.Watch(func(v sim.Event) {
 		if slices.Contains(e.kinds, v.Kind) {
@@ -138,7 +138,7 @@ func (s *session) listen(kinds ...string) *events {
 func (e *events) forget() { e.all = e.all[:0] }
 
 // first returns the time of the first event of a kind and name, name "" standing for any.
-func (e *events) first(kind, name string) (clock.Ticks, error) {
+func (e *events) first(kind sim.EventKind, name string) (clock.Ticks, error) {
 	for _, v := range e.all {
 		if v.Kind == kind && (name == "" || v.Name == name) {
 			return v.At, nil
@@ -148,7 +148,7 @@ func (e *events) first(kind, name string) (clock.Ticks, error) {
 }
 
 // has reports whether an event of a kind and name came.
-func (e *events) has(kind, name string) bool {
+func (e *events) has(kind sim.EventKind, name string) bool {
 	_, err := e.first(kind, name)
 	return err == nil
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"kprobesim/cpus"
-	"kprobesim/experiments/schema"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
@@ -39,47 +39,41 @@ type Measurement struct {
 	Quantities []Quantity // what kinds other than the overhead of a hit observe
 }
 
-// stepPhase is the phase that everything from the delivery of a single-step exception to its return
-// counts as.
-const stepPhase = "step"
-
-// Phases returns the phases of an ISA's guests in the order of tables: the probe's own in the order
-// of the ISA, with "step" among them, then the workload and the rest of the kernel. User mode, in which
-// no probe is hit, is part of the workload.
-func Phases(isa *cpus.ISA) []string {
-	rest := []string{schema.WorkloadPhase, "kernel"}
-	var own []string
-	for _, name := range isa.Phases {
-		if name != schema.UserPhase && !slices.Contains(rest, name) {
-			own = append(own, name)
+// Phases returns the phases in the order of tables: those of a probe hit, then the workload and the rest of
+// the kernel. User mode, in which no probe is hit, is part of the workload.
+func Phases() []image.Phase {
+	var own []image.Phase
+	for p := range image.PhaseCount {
+		if p != image.PhaseKernel && p != image.PhaseWorkload && p != image.PhaseUser {
+			own = append(own, p)
 		}
 	}
-	if !slices.Contains(own, stepPhase) {
-		own = append(own, stepPhase)
-	}
-	return append(own, rest...)
+	return append(own, image.PhaseWorkload, image.PhaseKernel)
 }
 
 // sample turns the difference of two counters into a Sample.
-func sample(isa *cpus.ISA, c *cpus.Counters) Sample {
-	names := Phases(isa)
+func sample(c *cpus.Counters) Sample {
+	phases := Phases()
 	s := Sample{
 		Time: c.Total(), Instructions: int64(c.Instructions),
-		Phases: make([]clock.Ticks, len(names)),
+		Phases: make([]clock.Ticks, len(phases)),
 	}
-	step := slices.Index(names, stepPhase)
-	for i, name := range isa.Phases {
-		if name == schema.UserPhase {
-			name = schema.WorkloadPhase
-		}
-		to := slices.Index(names, name)
+	for p := range image.PhaseCount {
 		for context := range c.Time {
-			if context == cpus.SingleStep {
-				s.Phases[step] += c.Time[context][i]
-			} else {
-				s.Phases[to] += c.Time[context][i]
-			}
+			s.Phases[slices.Index(phases, countsAs(p, context))] += c.Time[context][p]
 		}
 	}
 	return s
+}
+
+// countsAs is the phase of tables that time counts for. Everything from the delivery of a single-step
+// exception to its return is part of the step.
+func countsAs(p image.Phase, context int) image.Phase {
+	switch {
+	case context == cpus.SingleStep:
+		return image.PhaseStep
+	case p == image.PhaseUser:
+		return image.PhaseWorkload
+	}
+	return p
 }

@@ -90,7 +90,7 @@ const profiled = 64
 
 // profile takes a profile of warm hits, after the measured ones.
 func (s *session) profile(m *Measurement) error {
-	p := sim.NewProfile(s.m.Image(), s.p.Target.ISA)
+	p := sim.NewProfile(s.m.Image())
 	s.cpu().Observe(p)
 	_, _, err := s.loop(min(profiled, m.Hits))
 	s.cpu().Observe(s.observer)

@@ -36,8 +36,8 @@ func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 	w.ratio(results.MetricCycles, "cycles", int64(over.Time), int64(perHit))
 	us := w.micros(over.Time, m.Hits, p.Machine.CPU.Hz)
 	w.ratio(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
-	for i, name := range Phases(p.Target.ISA) {
-		w.ratio(results.PhaseMetric(name), "cycles", int64(over.Phases[i]), int64(perHit))
+	for i, phase := range Phases() {
+		w.ratio(results.PhaseMetric(phase.String()), "cycles", int64(over.Phases[i]), int64(perHit))
 	}
 	first := m.First.Sub(m.Single)
 	w.ratio(results.MetricFirst, "cycles", int64(first.Time), int64(clock.PerCycle))

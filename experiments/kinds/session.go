@@ -105,7 +105,7 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 		err = fmt.Errorf("%d instructions were not modelled, the last %s", d.Unmodelled,
 			d.LastUnknown)
 	}
-	return sample(s.p.Target.ISA, &d), sum, err
+	return sample(&d), sum, err
 }
 
 // calls has the loop call the target n times, in the kernel or from user mode, and returns the sum of the

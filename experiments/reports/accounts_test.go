@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
@@ -27,8 +28,8 @@ func TestAccountsAddUp(t *testing.T) {
 		for _, v := range o.Measurement.Accounts[0] {
 			total += v
 		}
-		for i, name := range kinds.Phases(o.Point.Target.ISA) {
-			if name != "workload" && name != "kernel" {
+		for i, phase := range kinds.Phases() {
+			if phase != image.PhaseWorkload && phase != image.PhaseKernel {
 				probes += o.Measurement.Probed.Phases[i]
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +54,13 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 			}
 		}
 	}
-	exptest.Golden(t, "toy_results.csv", string(one["results.csv"]))
+	exptest.Golden(t, "toy_results.csv", withoutIdlePhases(string(one["results.csv"])))
+}
+
+// withoutIdlePhases leaves out the rows of phases that no toy has code of, each of which must be 0.
+func withoutIdlePhases(csv string) string {
+	return regexp.MustCompile(`(?m)^.*,cycles_phase_(dispatch|return|kretprobe|detour|irq|idle|stop),cycles,0,.*\n`).
+		ReplaceAllString(csv, "")
 }
 
 func TestFailingPointLeavesOthers(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kprobesim/image"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
 	"kprobesim/results"
@@ -29,12 +30,6 @@ func (p *Plan) Pairs(d Difference) []Pair {
 	}
 	return out
 }
-
-// Phases of what is done for its own sake, in the kernel and in user mode.
-const (
-	WorkloadPhase = "workload"
-	UserPhase     = "user"
-)
 
 // at returns how records name the point.
 func (p *Point) At() results.Point {
@@ -96,5 +91,5 @@ func (p *Point) InUser() bool { return p.UserCode(p.Workload.Loop) }
 // userCode tells a function that runs in user mode.
 func (p *Point) UserCode(name string) bool {
 	s, ok := p.Image.Symbol(name)
-	return ok && p.Image.Phase(s.Addr) == UserPhase
+	return ok && p.Image.Phase(s.Addr) == image.PhaseUser
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"kprobesim/cpus"
@@ -12,8 +11,10 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/kprobes"
 	"kprobesim/results"
 	"kprobesim/sim"
+	"kprobesim/smp"
 )
 
 // Timeline boots a machine for p, measures as MeasurePoint does, and writes what every CPU did
@@ -23,7 +24,7 @@ func Write(p *schema.Point, w io.Writer) error {
 	var rec *watcher
 	_, err := kinds.Observed(p, func(m *sim.Machine) cpus.Observer {
 		title := fmt.Sprintf("%s, point %s, on %s", p.Experiment, p.Label, p.Machine.Name)
-		rec = newWatcher(m.Image(), m.ISA(), m.CPUs(), p.Machine.CPU.Hz, title)
+		rec = newWatcher(m.Image(), m.CPUs(), p.Machine.CPU.Hz, title)
 		m.Watch(rec.event)
 		return rec
 	})
@@ -70,7 +71,6 @@ const (
 // watcher makes a timeline: it observes every instruction of every CPU and hears of events.
 type watcher struct {
 	im     *image.Image
-	phases []string
 	enters uint64 // address of the return probes' trampoline
 	called uint64 // address of the entry of system calls
 	t      results.Timeline
@@ -96,8 +96,8 @@ type flowKey struct {
 	cpu   int
 }
 
-func newWatcher(im *image.Image, isa *cpus.ISA, n int, hz int64, title string) *watcher {
-	w := &watcher{im: im, phases: isa.Phases, flows: map[flowKey]uint64{}}
+func newWatcher(im *image.Image, n int, hz int64, title string) *watcher {
+	w := &watcher{im: im, flows: map[flowKey]uint64{}}
 	w.t = results.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
 	for name, at := range map[string]*uint64{"kretprobe_trampoline": &w.enters, "syscall_entry": &w.called} {
 		if sym, ok := im.Symbol(name); ok {
@@ -114,13 +114,13 @@ func newWatcher(im *image.Image, isa *cpus.ISA, n int, hz int64, title string) *
 // the trampoline of return probes, and lasts as long as code of probes runs; an interrupt is where the
 // exception context says so. In a user task the rest of the kernel's code is a layer, too.
 func (w *watcher) layerOf(c *cpuTrack, s *cpus.Step) layer {
-	phase := w.phases[s.Phase]
+	phase := image.Phase(s.Phase)
 	switch {
-	case s.Context == cpus.Breakpoint || s.Context == cpus.SingleStep || phase == "detour" || s.PC == w.enters:
+	case s.Context == cpus.Breakpoint || s.Context == cpus.SingleStep || phase == image.PhaseDetour || s.PC == w.enters:
 		return inProbe
-	case c.top() == inProbe && slices.Contains(kinds.ProbePhases(), phase):
+	case c.top() == inProbe && phase.Probing():
 		return inProbe
-	case s.Context == cpus.Interrupted || phase == "irq":
+	case s.Context == cpus.Interrupted || phase == image.PhaseIRQ:
 		return inIRQ
 	case c.user && !s.User:
 		return inCall
@@ -242,7 +242,7 @@ func (w *watcher) event(e sim.Event) {
 		return
 	}
 	c := &w.cpus[e.CPU]
-	if e.Kind == "task" {
+	if e.Kind == smp.EventTask {
 		w.switchTo(c, e.At, e)
 		return
 	}
@@ -265,27 +265,27 @@ func (w *watcher) causal(at clock.Ticks, m results.Mark) clock.Ticks {
 // instant turns an event into a mark.
 func (w *watcher) instant(e sim.Event) (results.Mark, bool) {
 	switch e.Kind {
-	case "ipi-send":
+	case sim.EventIPISend:
 		return mark(OnIPI, "send "+e.Name, number("vector", e.ID), number("destination", e.Arg)), true
-	case "ipi":
+	case sim.EventIPI:
 		return mark(OnIPI, "ipi "+e.Name, number("vector", e.ID), number("from", e.Arg)), true
-	case "signal":
+	case sim.EventSignal:
 		return mark(OnIPI, e.Name), true
-	case "quiescent":
+	case smp.EventQuiescent:
 		return mark(onRCU, "quiescent ("+e.Name+")", number("period", e.ID)), true
-	case "grace-begin":
+	case smp.EventGraceBegin:
 		return mark(onRCU, "grace period begins ("+e.Name+")", number("period", e.ID)), true
-	case "grace-end":
+	case smp.EventGraceEnd:
 		return mark(onRCU, "grace period ends ("+e.Name+")", number("period", e.ID)), true
-	case "stop":
+	case smp.EventStop:
 		return mark(onStop, "stop: "+e.Name, number("stop", e.ID)), true
-	case "probe":
+	case kprobes.EventProbe:
 		return mark(OnProbe, e.Name, results.Note{Key: "at", Text: w.place(e.Arg)}), true
-	case "patch":
+	case kprobes.EventPatch:
 		m := mark(OnPatch, "patch: "+e.Name, number("patch", e.ID), results.Note{Key: "at", Text: w.place(e.Arg)})
 		m.Flows = w.arrows(e.ID)
 		return m, true
-	case "sync":
+	case kprobes.EventSync:
 		m := mark(OnSync, "sync", number("patch", e.ID))
 		m.Ends = w.arrival(flowKey{e.ID, e.CPU})
 		return m, true

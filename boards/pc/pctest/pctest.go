@@ -125,7 +125,7 @@ func (g *Guest) MustRun(tb testing.TB) {
 }
 
 // Kind returns the events of one kind.
-func (g *Guest) Kind(kind string) (out []sim.Event) {
+func (g *Guest) Kind(kind sim.EventKind) (out []sim.Event) {
 	for _, e := range g.Events {
 		if e.Kind == kind {
 			out = append(out, e)

@@ -1,0 +1,27 @@
+package smp
+
+import "kprobesim/sim"
+
+// Kinds of events that this package tells whoever watches the machine, with the CPU that they happen on.
+const (
+	EventTask       sim.EventKind = "task"        // the CPU goes on with the task Name, ID (its task_struct); Arg is 1 for a user task
+	EventWake       sim.EventKind = "wake"        // the task Name, ID is made runnable, on the CPU Arg
+	EventTick       sim.EventKind = "tick"        // a timer interrupt
+	EventGraceBegin sim.EventKind = "grace-begin" // the grace period ID begins; Name is PeriodSched or PeriodTasks
+	EventGraceEnd   sim.EventKind = "grace-end"   // it is over
+	EventQuiescent  sim.EventKind = "quiescent"   // the CPU, or with PeriodTasks the task Arg, holds the grace period ID up no longer
+	EventStop       sim.EventKind = "stop"        // all stoppers are to enter the state Name of stop ID
+)
+
+// Kinds of grace periods, in events.
+const (
+	PeriodSched = "sched" // of SynchronizeSched
+	PeriodTasks = "tasks" // of SynchronizeTasks
+)
+
+// note tells whoever watches the machine that something has happened on a CPU.
+func (k *Kernel) note(cpu int, kind sim.EventKind, name string, id, arg uint64) {
+	if k.notes != nil {
+		k.notes(sim.Event{CPU: cpu, Kind: kind, Name: name, ID: id, Arg: arg})
+	}
+}
