@@ -1,6 +1,6 @@
 /*
- * The natives of the guest kernel for a machine without the simulator: a serial line, a way out,
- * and in sim_main the run itself.
+ * The natives of the guest kernel for a machine without the simulator: printing goes to
+ * a serial line, sim_main runs the self-test, and a port of qemu ends the machine.
  */
 #include <linux/kprobes.h>
 #include <linux/sched.h>

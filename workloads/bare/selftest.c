@@ -32,7 +32,7 @@ DECLARE_PER_CPU(unsigned long, handler_hits);
 
 extern u8 __slots_start[], __detours_start[];
 
-/* What depends on how long instructions are, and on where memory is. */
+/* Offsets of instructions in functions of x86, and the address of free memory. */
 #ifdef __x86_64__
 #define POPF_AT 14	/* popf in work_flags */
 #define CALL_AT 7	/* the first call in work_indirect_call */
@@ -53,7 +53,8 @@ static void check(const char *what, unsigned long got, unsigned long want)
 	panic_at("wanted", want);
 }
 
-/* The slot gets more than the first instruction: what follows it is not executed, or overwritten. */
+/* Copies a whole slot, as there is no decoder here: bytes behind the first instruction are not executed
+   when it is stepped, and a boost writes its jump over them. */
 static void arm(struct kprobe *p, int slot)
 {
 	u8 bp = BREAKPOINT_INSTRUCTION;
@@ -222,7 +223,7 @@ static void report(const char *name, bench_fn fn, unsigned long n, unsigned long
 	say(name, fn(n, table));
 }
 
-/* Each loop long enough to time it from outside: the command line has no say here. */
+/* One loop is chosen when the kernel is built, and runs long enough to be timed from outside. */
 static void speed(void)
 {
 	unsigned long speed_alu(unsigned long n), speed_calls(unsigned long n);
@@ -245,7 +246,7 @@ static void speed(void)
 #endif
 }
 
-/* Where the exception table says that the function may fault, as an offset in it. */
+/* The offset of the instruction of the function that the exception table names. */
 static unsigned long fault_at(bench_fn fn)
 {
 	extern const struct exception_table_entry __start___ex_table[], __stop___ex_table[];

@@ -16,7 +16,7 @@ extern char user_stacks[USER_STACKS][USER_STACK_SIZE];
 extern int user_over;
 extern struct task_struct init_task;
 
-/* The address of something of user mode, which is too far away to be reached from here in another way. */
+/* The address of a symbol of user mode: too far away for the relative operands of the kernel's code model. */
 #define FAR(x) ({ __typeof__(&(x)) p__; asm("mov %1, %0" : "=r"(p__) : "i"(&(x))); p__; })
 
 static struct task_struct task;

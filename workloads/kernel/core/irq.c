@@ -56,7 +56,7 @@ __irq __used void timer_interrupt(struct pt_regs *regs)
 	irq_exit();
 }
 
-/* An interrupt that nobody has sent. */
+/* A spurious interrupt: the controller delivers it in place of one that was withdrawn. */
 __irq __used void ignore_interrupt(struct pt_regs *regs __unused)
 {
 }

@@ -1,7 +1,7 @@
 /* The kernel's log. */
 #include <linux/kernel.h>
 
-/* Collects more arguments than there may be: what the format does not name is not looked at. */
+/* Always collects PRINTK_ARGS arguments: those that the format does not name are never read. */
 int printk(const char *fmt, ...)
 {
 	unsigned long args[PRINTK_ARGS];

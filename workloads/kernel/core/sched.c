@@ -163,7 +163,7 @@ __idle void cpu_idle(void)
 		}
 		percpu_write(cpu_in_idle, 1);
 		if (unlikely(percpu_read(rcu_wanted))) {
-			/* Time has passed: look again whether there is something to do. */
+			/* It has taken time, in which a task may have become runnable: check again. */
 			rcu_quiescent();
 			percpu_write(cpu_in_idle, 0);
 			continue;

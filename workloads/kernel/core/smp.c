@@ -1,6 +1,6 @@
 /*
- * Having all CPUs call a function. One call is under way at a time: who sends it holds the lock and
- * waits until every other CPU has answered.
+ * Having all CPUs call a function. One call is under way at a time: the sender holds the lock until every
+ * other CPU has answered.
  */
 #include <linux/atomic.h>
 #include <linux/irqflags.h>

@@ -11,7 +11,7 @@
 
 enum stop_state {
 	STOP_NONE,
-	STOP_PREPARE,		/* all stoppers run: nobody else does on these CPUs */
+	STOP_PREPARE,		/* all stoppers run, so that no other task does */
 	STOP_DISABLE_IRQ,
 	STOP_RUN,
 	STOP_EXIT,

@@ -17,7 +17,7 @@ __syscall void user_init(void *unused __unused)
 	accept_syscalls();
 }
 
-/* The registers lie on the task's stack, below what is on it now; nobody returns to that. */
+/* The registers lie in this function's frame on the task's stack; it never returns, so they stay. */
 __syscall unsigned long user_thread(unsigned long at)
 {
 	const struct user_start *start = (const struct user_start *)at;
@@ -91,7 +91,7 @@ static char fault_text[] __syscall_data =
 static char page_text[] __syscall_data = "a user task touched what it may not: address";
 static char trap_text[] __syscall_data = "a user task raised an exception: vector";
 
-/* There are no signals: a user task that faults is a mistake of who wrote it. */
+/* There are no signals: a user task that faults is a mistake in the experiment, and ends the run. */
 __syscall void user_fault(struct pt_regs *regs, long error_code, unsigned int vector)
 {
 	unsigned long args[PRINTK_ARGS] = {

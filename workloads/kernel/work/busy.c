@@ -8,8 +8,8 @@
 int busy_over;
 
 /*
- * Computes as long as it is let, and lets others run when they are to: eight divisions, one after the
- * other, between two looks.
+ * Computes until busy_over, and gives way when another task is to run. It checks after every eight
+ * divisions, each of which depends on the one before.
  */
 __many unsigned long busy_thread(unsigned long arg __unused)
 {
@@ -34,7 +34,7 @@ __many unsigned long divide_work(unsigned long a, unsigned long b)
 	return rest;
 }
 
-/* Does nothing: while a CPU calls it, those that are behind catch up. */
+/* Does nothing: while a CPU is in it, the simulated time of the others reaches its own. */
 __many void catch_up(void)
 {
 }

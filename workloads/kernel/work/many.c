@@ -1,6 +1,6 @@
 /*
- * Loops for several CPUs at once, with data of their own and with data that they share. They let others
- * run by cond_resched(), but for loop_busy, and return numbers that do not depend on who ran when.
+ * Loops for several CPUs at once, with data of their own and with data that they share. All but loop_busy
+ * let other tasks run by cond_resched(). All return numbers that do not depend on the order of tasks.
  */
 #include <linux/atomic.h>
 #include <linux/cpu.h>
@@ -47,7 +47,7 @@ __many unsigned long loop_counted(unsigned long n)
 	return n;
 }
 
-/* Lets nobody run but what interrupts or preempts it. */
+/* Never gives way by itself: only interrupts and preemption let other code run. */
 __many unsigned long loop_busy(unsigned long n)
 {
 	unsigned long x = n;

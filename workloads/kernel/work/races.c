@@ -1,7 +1,7 @@
 /*
  * Tasks that call a function again and again while it is patched, and handlers that one probe each
- * calls. The simulator watches them: race_returned ends a call, a race_handler_ or race_ret_
- * belongs to it.
+ * calls. The simulator watches them: race_returned ends a call, and the calls of race_handler_ and
+ * race_ret_ before it are that call's.
  */
 #include <linux/kprobes.h>
 #include <linux/sched.h>
@@ -26,7 +26,7 @@ __used unsigned long race_call(unsigned long arg)
 			schedule();
 		}
 		race_returned(c, c->fn(c->a0, c->a1));
-		/* Whoever never gives up the CPU by itself holds up grace periods of tasks. */
+		/* A task that never gives way of its own will would hold up grace periods of tasks. */
 		if (c->calls & 1)
 			cond_resched();
 		else

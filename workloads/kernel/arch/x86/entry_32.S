@@ -1,7 +1,7 @@
 /*
  * Exception and interrupt entry and exit of 32-bit protected mode.
  *
- * All gates keep the stack they met. An exception of the kernel finds the processor's three words on
+ * An exception of the kernel does not change the stack. It finds the processor's three words on
  * it and completes them to a struct pt_regs without sp and ss.
  */
 #include <asm/processor.h>
@@ -124,7 +124,7 @@ FUNC sysenter_entry
 	ud2
 ENDFUNC sysenter_entry
 
-/* Device interrupts run on the stack of the task they met. */
+/* Device interrupts run on the stack of the task that they interrupt. */
 .macro INTERRUPT name, vector, handler
 	.balign 16
 FUNC \name

@@ -1,10 +1,14 @@
 /*
- * Changing several bytes of code while other CPUs may execute them, without stopping anybody: a
+ * Changing several bytes of code while other CPUs may execute them, without stopping the machine: a
  * breakpoint goes over the first byte, then the bytes behind it are changed, then the first one.
  * After each of the three every CPU synchronizes, so that none holds bytes from before the last
- * step. A CPU that runs into the breakpoint in the meantime goes on in the detour.
+ * step. A CPU that hits the breakpoint in the meantime goes on in the detour.
  *
- * And a breakpoint that is gone by the time its exception is looked at.
+ * Kernels have changed jumps in this way since 3.12. Their do_int3 calls the handler of the patch by name.
+ * Here it is a notifier, which the simulator chooses before boot: a kernel that stops the machine instead
+ * has none, and its hits cost what they cost in 2.6.34.
+ *
+ * The file also handles a breakpoint that is gone by the time its exception is handled.
  */
 #include <linux/notifier.h>
 #include <linux/smp.h>
@@ -59,8 +63,9 @@ __kprobes __used void text_poke_bp(unsigned char *addr, const unsigned char *src
 }
 
 /*
- * #BP, before kprobes: nonzero and on the way to the detour when it is the patch's breakpoint. Where
- * a jump went the breakpoint stays, so the patch may end meanwhile and the next one begin.
+ * #BP, before kprobes: NOTIFY_STOP, with the detour in regs, when the breakpoint is the patch's. The
+ * address is read again after the detour: where a jump is taken away the breakpoint stays, so the patch
+ * may end meanwhile and the next one begin.
  */
 static __patching int poke_notify(struct notifier_block *self __unused, unsigned long event,
 				  void *data)
@@ -85,8 +90,10 @@ struct notifier_block text_poke_nb = {
 };
 
 /*
- * #BP, when nobody knows the breakpoint: another CPU may have removed it and its probe after kprobes
- * looked at the text and before it looked for the probe. Then what is there now is executed.
+ * #BP, the last notifier: the breakpoint belongs to no probe. Another CPU may have removed it and its
+ * probe after kprobes read the text and before it looked the probe up. Then the instruction that is there
+ * now is executed. 2.6.33 and 2.6.34 read the text first (ERA_RECHECK_FIRST), so that this lookup race is
+ * open in them, and the exception is fatal. This notifier is ours.
  */
 static __patching int vanished_notify(struct notifier_block *self __unused, unsigned long event,
 				      void *data)

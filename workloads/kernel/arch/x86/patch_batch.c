@@ -1,7 +1,8 @@
 /*
- * Changing several places at once behind breakpoints, with as many synchronizations as one place
+ * Changing several patch sites at once behind breakpoints, with as many synchronizations as one site
  * takes: breakpoints over all first bytes, then all bytes behind them, then all first bytes. A CPU
- * that runs into one of the breakpoints looks its place up and goes on in that place's detour.
+ * that hits one of the breakpoints looks the site up and goes on in that site's detour. Kernels after
+ * those of patch.c do it in this way.
  */
 #include <linux/notifier.h>
 #include <asm/kprobes.h>
@@ -11,21 +12,21 @@
 extern const char _text[];
 
 /*
- * The batch under way. Who looks at it is counted, so that its memory is not filled anew under a CPU
- * that met a breakpoint of it late: where a jump goes, the breakpoint stays for its probe.
+ * The batch under way. CPUs that search it are counted. Where a jump is taken away, the breakpoint stays for
+ * its probe, so that a CPU may hit it after the last step: the vector must not be filled anew meanwhile.
  */
 static struct {
 	const struct text_poke_loc *vec; /* by ascending addresses */
 	unsigned long n;
-	int refs;		/* 0: no batch; else one for the patch and one for each that looks */
+	int refs;		/* 0: no batch; else one for the patch and one for each CPU that searches */
 } batch;
 
-static __always_inline unsigned char *place(const struct text_poke_loc *loc)
+static __always_inline unsigned char *site(const struct text_poke_loc *loc)
 {
 	return (unsigned char *)_text + loc->addr;
 }
 
-/* One more looks at the batch, if there is one. */
+/* Counts this CPU as one that searches the batch; 0 when there is no batch. */
 static __always_inline int get_batch(void)
 {
 	int refs = READ_VOLATILE(batch.refs);
@@ -47,12 +48,12 @@ static __always_inline void put_batch(void)
 	asm volatile("lock decl %0" : "+m"(batch.refs) :: "memory", "cc");
 }
 
-/* No step of its own where the breakpoint stays: returns whether a first byte has changed. */
+/* The last step of a site, unless its breakpoint stays; returns whether a byte has changed. */
 static __kprobes_late int poke_first(const struct text_poke_loc *loc, unsigned long patch)
 {
 	if (loc->text[0] == BREAKPOINT_INSTRUCTION)
 		return 0;
-	text_poke_patch(place(loc), loc->text, 1, patch, PATCH_FIRST);
+	text_poke_patch(site(loc), loc->text, 1, patch, PATCH_FIRST);
 	return 1;
 }
 
@@ -65,13 +66,13 @@ __kprobes_late __used void text_poke_bp_batch(const struct text_poke_loc *vec, u
 
 	batch.vec = vec;
 	batch.n = n;
-	barrier();	/* who sees the count sees what it counts */
+	barrier();	/* a CPU that sees the count sees the vector */
 	WRITE_VOLATILE(batch.refs, 1);
 	for (loc = vec; loc < end; loc++)
-		text_poke_patch(place(loc), &breakpoint, 1, patch, PATCH_BREAKPOINT);
+		text_poke_patch(site(loc), &breakpoint, 1, patch, PATCH_BREAKPOINT);
 	text_poke_sync(patch, 0);
 	for (loc = vec; loc < end; loc++)
-		text_poke_patch(place(loc) + 1, loc->text + 1, loc->len - 1, patch, PATCH_TAIL);
+		text_poke_patch(site(loc) + 1, loc->text + 1, loc->len - 1, patch, PATCH_TAIL);
 	text_poke_sync(patch, 1);
 	for (loc = vec; loc < end; loc++)
 		firsts += poke_first(loc, patch);
@@ -82,7 +83,7 @@ __kprobes_late __used void text_poke_bp_batch(const struct text_poke_loc *vec, u
 		cpu_relax();
 }
 
-/* The place of the batch that an address is the first byte of, NULL when it is none. */
+/* The site of the batch that begins at an address, NULL when none does. */
 static __patching_late const struct text_poke_loc *poke_find(const unsigned char *addr)
 {
 	unsigned long from = 0, to = batch.n;
@@ -91,9 +92,9 @@ static __patching_late const struct text_poke_loc *poke_find(const unsigned char
 		unsigned long middle = (from + to) / 2;
 		const struct text_poke_loc *loc = batch.vec + middle;
 
-		if (place(loc) == addr)
+		if (site(loc) == addr)
 			return loc;
-		if (place(loc) < addr)
+		if (site(loc) < addr)
 			from = middle + 1;
 		else
 			to = middle;
@@ -101,7 +102,7 @@ static __patching_late const struct text_poke_loc *poke_find(const unsigned char
 	return NULL;
 }
 
-/* #BP, before kprobes: nonzero and on the way to the detour when it is a breakpoint of the batch. */
+/* #BP, before kprobes: NOTIFY_STOP, with the detour in regs, when it is a breakpoint of the batch. */
 static __patching_late int batch_notify(struct notifier_block *self __unused, unsigned long event,
 				   void *data)
 {

@@ -15,8 +15,9 @@ static void wait_icr_idle(void)
 }
 
 /*
- * The destination that means all CPUs, and so cannot be one: what goes to the last of 256 goes to all
- * others, too, who are not harmed by looking whether they should reschedule, or by a start-up interrupt.
+ * The destination that means all CPUs, so that it cannot name the last of 256. What is meant for that CPU
+ * goes to all others, too. It does them no harm: they check whether to reschedule, and ignore a start-up
+ * interrupt.
  */
 #define BROADCAST 255
 
@@ -33,8 +34,7 @@ static void send_to(unsigned long cpu, u32 command)
 	local_irq_restore(flags);
 }
 
-/* Without the pauses that a real one needs: INIT and start-up take effect when they arrive. After a reset
-   CPUs wait for start-up anyhow. */
+/* Without the pauses of the manual's protocol: here INIT and start-up take effect when they arrive. */
 __used void smp_boot_cpu(unsigned long cpu)
 {
 	if (cpu != BROADCAST)
@@ -69,7 +69,7 @@ void smp_send_call_function(void)
 			send_to(cpu, CALL_FUNCTION_VECTOR);
 }
 
-/* Only makes the CPU look: who sent it has set TIF_NEED_RESCHED. */
+/* Nothing is left to be done: the sender has set TIF_NEED_RESCHED, which the way out checks. */
 __irq __used void smp_reschedule_interrupt(struct pt_regs *regs __unused)
 {
 	apic_write(APIC_EOI, 0);

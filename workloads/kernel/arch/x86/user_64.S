@@ -8,8 +8,8 @@
 	.section .syscall.text, "ax"
 /*
  * The instruction syscall: interrupts are off, rcx is where to go on, r11 the flags, GS and the stack
- * are the user's. The slot of a privilege level that nobody uses keeps the stack pointer until the
- * kernel's stack is there to hold it.
+ * are the user's. The TSS has a stack pointer for level 2, which no code runs at: it keeps the
+ * user's stack pointer until there is a kernel stack to save it on.
  */
 FUNC syscall_entry
 	swapgs

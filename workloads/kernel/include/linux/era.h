@@ -26,9 +26,9 @@
 
 /*
  * The architecture has in addition, 0 or 1 for each of its eras:
- *	ERA_OPTIMIZE		a jump may take the breakpoint's place
+ *	ERA_OPTIMIZE		a jump may replace the breakpoint
  *	ERA_RETURN_TRAP		return probes come back through a breakpoint
- *	ERA_UNIPROCESSOR	per-CPU data are plain variables, a lock holds nobody up
+ *	ERA_UNIPROCESSOR	one processor: per-CPU data are plain variables, a lock does nothing
  * and what its own code alone asks for.
  */
 #include <asm/era.h>

@@ -46,7 +46,7 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *, struct pt_regs *
 
 struct kprobe {
 	struct hlist_node hlist;	/* in kprobe_table, for the probe the hit path finds */
-	struct list_head list;		/* children of an aggregate, or place among them */
+	struct list_head list;		/* children of an aggregate; in a child, its neighbours */
 	unsigned long nmissed;		/* hits while another probe was being handled */
 	kprobe_opcode_t *addr;		/* probed address */
 	const char *symbol_name;
@@ -161,7 +161,7 @@ void jprobe_return(void) __attribute__((noreturn));
 void opt_pre_handler(struct kprobe *p, struct pt_regs *regs);
 void recycle_rp_inst(struct kretprobe_instance *ri, struct hlist_head *garbage);
 #if ERA_UNIPROCESSOR
-/* Nobody else is there, so that what is left of the lock is inline. */
+/* There is no other CPU: what is left of the lock is the interrupt flag, inline. */
 static __always_inline unsigned long kretprobe_table_lock(unsigned long hash __unused)
 {
 	return local_irq_save();

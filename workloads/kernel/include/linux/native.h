@@ -43,7 +43,7 @@ void rcu_quiescent(void);
 void rcu_tasks_quiescent(void);
 /* Sleeps until this CPU's stopper task is to take part in stopping the machine. */
 void stop_wait(void);
-/* All stoppers are to enter a state of core/stop.c; only for those who watch. */
+/* All stoppers are to enter a state of core/stop.c: tells timelines and traces, and does nothing else. */
 void stop_state(unsigned long state);
 /* Does the work for which the machine has been stopped. */
 void stop_run(void);

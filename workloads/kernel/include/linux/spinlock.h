@@ -19,7 +19,7 @@ static inline void spin_lock_init(spinlock_t *lock)
 }
 
 #if ERA_UNIPROCESSOR
-/* Nobody else is there: the compiler alone has to keep its accesses where they are. */
+/* There is no other CPU: only the compiler must not move accesses across the lock. */
 static __always_inline void spin_lock(spinlock_t *lock __unused)
 {
 	barrier();

@@ -31,7 +31,7 @@ void storm_stop(void);
 unsigned long produce(unsigned long n);
 unsigned long consume(unsigned long n);
 
-/* Who calls a function while it is patched (work/races.c). */
+/* A task that calls a function while it is patched (work/races.c). */
 struct race_caller {
 	bench_fn fn;
 	unsigned long a0, a1;

@@ -1,5 +1,5 @@
 /*
- * Places for many probes at a time: functions site_0 to site_63 with 16 sites each, 8 bytes apart.
+ * Patch sites for many probes at a time: functions site_0 to site_63 with 16 sites each, 8 bytes apart.
  * At each site is an instruction of five bytes that can run elsewhere, which a jump can replace alone.
  */
 	.altmacro

@@ -13,7 +13,7 @@
 #define DEBUG_STKSZ (2 * EXCEPTION_STKSZ)
 #define IRQ_STKSZ 8192
 
-/* Numbers in the gates; the slot in the TSS is one less. An i386 exception keeps the stack it met. */
+/* Numbers in the gates; the slot in the TSS is one less. On i386 an exception does not change the stack. */
 #ifdef __x86_64__
 #define DOUBLEFAULT_STACK 2
 #define NMI_STACK 3

@@ -7,11 +7,11 @@
 
 /* Steps of a patch, as they are told to the simulator. */
 enum patch_step {
-	PATCH_BREAKPOINT,	/* a breakpoint in the place of the first byte */
+	PATCH_BREAKPOINT,	/* a breakpoint over the first byte */
 	PATCH_TAIL,		/* the bytes behind the first one */
 	PATCH_FIRST,		/* the first byte, the last to be changed */
 	PATCH_WHOLE,		/* all bytes while the machine stands still */
-	PATCH_RESTORE,		/* the first byte back in the place of a breakpoint */
+	PATCH_RESTORE,		/* the first byte back over a breakpoint */
 	PATCH_SYNC,		/* a CPU has dropped what it had fetched */
 };
 
@@ -19,27 +19,27 @@ enum patch_step {
 void *text_poke(void *addr, const void *src, unsigned long n);
 void text_poke_patch(void *addr, const void *src, unsigned long n, unsigned long patch,
 		     unsigned long step);
-/* Changes n bytes behind a breakpoint; who hits that goes on at detour. Waits for all CPUs. */
+/* Changes n bytes behind a breakpoint; a CPU that hits it goes on at detour. Waits for all CPUs. */
 void text_poke_bp(unsigned char *addr, const unsigned char *src, unsigned long n, void *detour,
 		  unsigned long patch);
 /* Has every CPU drop what it had fetched, after step 0, 1 or 2 of a patch behind breakpoints. */
 void text_poke_sync(unsigned long patch, int step);
 
-/* A place that is changed together with others. A page holds 256 of them. */
+/* A patch site that is changed together with others. A page holds 256 of them. */
 struct text_poke_loc {
 	int addr;		/* bytes from _text */
-	int detour;		/* the same; where who hits the breakpoint goes on */
+	int detour;		/* the same; where a CPU that hits the breakpoint goes on */
 	unsigned char len;	/* bytes of text */
 	unsigned char text[RELATIVEJUMP_SIZE];
 };
 
-/* The same for n places in the order of their addresses. */
+/* The same for n patch sites in the order of their addresses. */
 void text_poke_bp_batch(const struct text_poke_loc *vec, unsigned long n, unsigned long patch);
 /* On every CPU when it leaves a stop of the machine: none goes on with code it fetched before. */
 void text_poke_leave_stop(void);
 /* At boot: listens for breakpoints when the simulator has chosen a protocol with them. */
 void text_poke_init(void);
-/* Who listens for the breakpoints of text_poke_bp, and of text_poke_bp_batch. */
+/* The notifiers that handle the breakpoints of text_poke_bp, and of text_poke_bp_batch. */
 extern struct notifier_block text_poke_nb, text_poke_batch_nb;
 
 /* Number of the patch that the machine is stopped for, 0 for none; written by the simulator. */
@@ -47,7 +47,8 @@ extern int text_poke_stopped;
 
 /* Written by the simulator before boot. */
 extern struct notifier_block *volatile text_poke_listener; /* that of the protocol in use, NULL for none */
-/* Bit n: the sync after step n is left out, to be found missing; POKE_END: the wait for who looks. */
+/* Parts that are left out, as a mistake for the search for races to find. Bit n: the sync after step n.
+   POKE_END: the wait for CPUs that still search the batch. */
 extern int text_poke_unsynced;
 enum { POKE_END = 3 };
 
