@@ -130,7 +130,7 @@ func (t *trial) expect(a *Action, i int) error {
 		return nil
 	}
 	st, err := t.k.State(t.probes[i].Addr)
-	if err != nil || st.Mode == a.Mode || a.Mode == kprobes.Breakpoint && st.Mode == kprobes.Boosted {
+	if err != nil || st.Mode == a.Mode || a.Mode == kprobes.Stepped && st.Mode == kprobes.Boosted {
 		return err
 	}
 	err = fmt.Errorf("probe %s is %s, not %s", t.l.s.Probes[i].Name, st.Mode, a.Mode)
