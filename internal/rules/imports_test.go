@@ -25,7 +25,7 @@ var rooms = map[string][]string{
 	"kprobes/x86": {"kprobes"},
 
 	"machines": {"mmu", "cpus"},
-	"targets":  {"cpus", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86", "workloads"},
+	"targets":  {"cpus", "image", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86", "workloads"},
 	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":    {},
 	"internal": {},
