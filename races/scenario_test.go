@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/kprobes"
 )
 
 const small = `
@@ -151,7 +153,7 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("action %+v names no probe", a)
 				}
 			}
-			if a.Verb == Expect && a.Mode == 0 {
+			if a.Verb == Expect && a.Mode == kprobes.Mode("") {
 				t.Errorf("action %+v expects nothing", a)
 			}
 		}

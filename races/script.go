@@ -23,27 +23,18 @@ func (t *trial) script() error {
 			return err
 		}
 	}
-	return t.cleanUp()
+	return t.rest()
 }
 
 // act runs one action. What the kernel's interface refuses is a mistake of the script, unless the
-// kernel is a mutant, which may refuse what it has spoilt itself: then the script goes on without.
+// kernel is a mutant, which may refuse what it has spoilt itself.
 func (t *trial) act(a *Action) error {
 	err := t.do(a)
 	var no kprobes.Errno
-	switch {
-	case t.spoilt(err):
-		return nil
-	case errors.As(err, &no):
+	if errors.As(err, &no) && t.l.mutant == "" {
 		return &scriptError{a.Pos, err}
 	}
 	return err
-}
-
-// spoilt reports whether a mutant has refused something.
-func (t *trial) spoilt(err error) bool {
-	var no kprobes.Errno
-	return t.l.mutant != "" && errors.As(err, &no)
 }
 
 func (t *trial) do(a *Action) error {
@@ -84,21 +75,17 @@ func (t *trial) register(i int) error {
 		return fmt.Errorf("probe %s is registered already: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
 	}
 	p := &t.l.s.Probes[i]
-	t.set(i, maybe)
+	t.w.set(i, maybe)
 	added, err := t.k.Add(t.call, kprobes.Spec{
 		Kind: p.Kind, Symbol: p.Target, Offset: p.Offset, Handler: handlerName(p.Kind, i), MaxActive: p.MaxActive,
 	})
 	if err != nil {
-		t.set(i, absent)
 		return err
 	}
 	t.probes[i] = added
-	t.set(i, on)
+	t.w.set(i, on)
 	return nil
 }
-
-// set notes what is known of a probe from now on.
-func (t *trial) set(probe int, e expected) { t.checker.calls.set(probe, e) }
 
 // handlerName is the guest's handler that only probe i calls.
 func handlerName(k kprobes.Kind, i int) string {
@@ -114,25 +101,25 @@ func (t *trial) unregister(a *Action) error {
 		if t.probes[i] == nil {
 			return fmt.Errorf("probe %s is not registered: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
 		}
-		t.set(i, maybe)
+		t.w.set(i, maybe)
 		if err := t.k.Remove(t.call, t.probes[i]); err != nil {
 			return err
 		}
 		t.probes[i] = nil
-		t.set(i, absent)
+		t.w.set(i, off)
 	}
 	return nil
 }
 
-func (t *trial) toggle(i int, s expected, f func(kprobes.Caller, *kprobes.Probe) error) error {
+func (t *trial) toggle(i int, s surety, f func(kprobes.Caller, *kprobes.Probe) error) error {
 	if t.probes[i] == nil {
 		return fmt.Errorf("probe %s is not registered: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
 	}
-	t.set(i, maybe)
+	t.w.set(i, maybe)
 	if err := f(t.call, t.probes[i]); err != nil {
 		return err
 	}
-	t.set(i, s)
+	t.w.set(i, s)
 	return nil
 }
 
@@ -143,7 +130,7 @@ func (t *trial) expect(a *Action, i int) error {
 		return nil
 	}
 	st, err := t.k.State(t.probes[i].Addr)
-	if err != nil || st.Mode == a.Mode || a.Mode == kprobes.Stepped && st.Mode == kprobes.Boosted {
+	if err != nil || st.Mode == a.Mode || a.Mode == kprobes.Breakpoint && st.Mode == kprobes.Boosted {
 		return err
 	}
 	err = fmt.Errorf("probe %s is %s, not %s", t.l.s.Probes[i].Name, st.Mode, a.Mode)
@@ -153,12 +140,12 @@ func (t *trial) expect(a *Action, i int) error {
 	return &scriptError{a.Pos, err}
 }
 
-// cleanUp takes away what the script has left and waits until the optimizer has nothing to do. Then
+// rest takes away what the script has left and waits until the optimizer has nothing to do. Then
 // every text must be what it was.
-func (t *trial) cleanUp() error {
+func (t *trial) rest() error {
 	for i, p := range t.probes {
 		if p != nil {
-			if err := t.unregister(&Action{Probes: []int{i}}); err != nil && !t.spoilt(err) {
+			if err := t.unregister(&Action{Probes: []int{i}}); err != nil {
 				return err
 			}
 		}
@@ -166,7 +153,7 @@ func (t *trial) cleanUp() error {
 	if err := t.k.WaitOptimizer(t.call); err != nil {
 		return err
 	}
-	t.checker.restored()
+	t.w.rest()
 	return nil
 }
 
@@ -178,20 +165,24 @@ func (t *trial) unload() error {
 	if err := t.pause(1); err != nil {
 		return err
 	}
-	module, err := t.l.between("__module_text_start", "__module_text_end")
+	from, err := t.symbol("__module_text_start")
 	if err != nil {
 		return err
 	}
-	gone := func(x *text) bool { return module.contains(x.start) }
-	for i, p := range t.checker.calls.probes {
-		if module.contains(p.fn) {
-			t.set(i, maybe)
+	to, err := t.symbol("__module_text_end")
+	if err != nil {
+		return err
+	}
+	gone := func(x *text) bool { return x.start >= from.Addr && x.start < to.Addr }
+	for i, p := range t.w.probes {
+		if p.fn >= from.Addr && p.fn < to.Addr {
+			t.w.set(i, maybe)
 		}
 	}
 	if err := t.k.Unload(t.call, moduleName); err != nil {
 		return err
 	}
-	t.checker.reload(gone)
+	t.w.reload(gone)
 	return nil
 }
 
@@ -200,7 +191,7 @@ func (t *trial) load() error {
 	if err := t.k.Load(t.call, moduleName); err != nil {
 		return err
 	}
-	t.checker.reload(func(*text) bool { return false })
+	t.w.reload(func(*text) bool { return false })
 	return t.pause(0)
 }
 

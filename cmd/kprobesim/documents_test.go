@@ -18,12 +18,16 @@ import (
 
 var update = flag.Bool("update", false, "write the generated parts of the documents again")
 
-// TestDocuments holds the generated parts of README.md and DESIGN.md, and the figures, against what the
-// experiments give.
+// fidelity is the document with the tables that judge the simulator.
+const fidelity = "docs/fidelity.md"
+
+// TestDocuments holds the generated parts of the documents, and the figures, against what the experiments
+// give.
 func TestDocuments(t *testing.T) {
 	dir := t.TempDir()
-	holdBlock(t, "README.md", "overhead", printed(t, experiment, dir))
-	holdBlock(t, "README.md", "published", printed(t, collection, dir))
+	holdBlock(t, fidelity, "overhead", printed(t, experiment, dir))
+	holdBlock(t, fidelity, "published", printed(t, collection, dir))
+	holdBlock(t, "README.md", "probes", probesTable(t))
 	for name, from := range map[string]string{"overhead.svg": experiment, "published.svg": collection} {
 		svg, err := os.ReadFile(filepath.Join(dir, from, "overhead.svg"))
 		if err != nil {
@@ -32,14 +36,38 @@ func TestDocuments(t *testing.T) {
 		holdFile(t, filepath.Join("docs", name), string(svg))
 	}
 	if testing.Short() {
-		t.Log("DESIGN.md was not looked at: its tables take many runs")
+		t.Log("most tables of docs/fidelity.md were not looked at: they take many runs")
 		return
 	}
-	holdBlock(t, "DESIGN.md", "models", modelsTable(t))
-	holdBlock(t, "DESIGN.md", "varied", variedTable(t))
-	holdBlock(t, "DESIGN.md", "rows", rowsTable(t))
-	holdBlock(t, "DESIGN.md", "exceptions", exceptionsTable(t))
-	holdBlock(t, "DESIGN.md", "delivery", deliveryTable(t))
+	holdBlock(t, fidelity, "models", modelsTable(t))
+	holdBlock(t, fidelity, "varied", variedTable(t))
+	holdBlock(t, fidelity, "rows", rowsTable(t))
+	holdBlock(t, fidelity, "exceptions", exceptionsTable(t))
+	holdBlock(t, fidelity, "delivery", deliveryTable(t))
+}
+
+// probesTable explains the probes of the main experiment, with their figures in microseconds.
+func probesTable(t *testing.T) string {
+	t.Helper()
+	what := map[string]string{
+		"k":  "a breakpoint, then a single step of the displaced instruction",
+		"b":  "boosted: a breakpoint, then a jump back in place of the step",
+		"o":  "optimized: a jump in place of the breakpoint",
+		"r":  "a return probe whose entry is a k",
+		"rb": "a return probe whose entry is a b",
+		"ro": "a return probe whose entry is an o",
+	}
+	out := "| probe | what a hit does | published us | simulated us | role |\n|---|---|---|---|---|\n"
+	set := runWith(t)
+	for _, p := range set.Points() {
+		us, _ := set.Get(p, results.MetricMicros)
+		published, _ := set.Get(p, results.MetricPublished)
+		if what[p.Probe] == "" {
+			t.Errorf("nobody says what a hit of %s does", p.Probe)
+		}
+		out += fmt.Sprintf("| %s | %s | %s | %.3f | %s |\n", p.Probe, what[p.Probe], published.Value, us.Value.Float(), us.Role)
+	}
+	return out
 }
 
 // printed runs an experiment and returns the table that it prints, fenced.
@@ -53,15 +81,15 @@ func printed(t *testing.T, name, out string) string {
 	return "```\n" + strings.TrimSpace(table) + "\n```\n"
 }
 
-// TestContributingImage tries the guest image of CONTRIBUTING.md: its function, in a copy of the
-// kernel's sources, built and probed.
-func TestContributingImage(t *testing.T) {
+// TestImageOfYourOwn tries the guest image of docs/experiments.md: its function, in a copy of the kernel's
+// sources, built and probed.
+func TestImageOfYourOwn(t *testing.T) {
 	for _, tool := range []string{"gcc", "ld", "sh"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("the image of CONTRIBUTING.md was not built: no %s here", tool)
+			t.Skipf("the image of docs/experiments.md was not built: no %s here", tool)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "CONTRIBUTING.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "experiments.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +97,7 @@ func TestContributingImage(t *testing.T) {
 	name, rest, named := strings.Cut(rest, " */\n")
 	body, _, _ := strings.Cut(rest, "```")
 	if !found || !named {
-		t.Fatal("CONTRIBUTING.md has no C block that starts with a comment of a file in my-kernel")
+		t.Fatal("docs/experiments.md has no C block that starts with a comment of a file in my-kernel")
 	}
 	dir := t.TempDir()
 	kernel := filepath.Join(dir, "my-kernel")

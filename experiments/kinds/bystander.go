@@ -97,7 +97,8 @@ func (s *session) operate(op string) error {
 		if err := s.probes.WaitOptimizer(s.call); err != nil {
 			return err
 		}
-		return s.verify()
+		_, err := s.verify()
+		return err
 	}
 	if err := s.removeTogether(); err != nil {
 		return err

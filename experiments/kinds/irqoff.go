@@ -68,7 +68,8 @@ func (s *session) irqOff(m *Measurement) error {
 	if err := s.irqOffOnce(m, ""); err != nil {
 		return err
 	}
-	return s.verify()
+	_, err := s.verify()
+	return err
 }
 
 func (s *session) irqOffOnce(m *Measurement, suffix string) error {

@@ -57,7 +57,7 @@ func (s *session) scaling(m *Measurement) error {
 			return err
 		}
 	}
-	if err := s.verify(); err != nil {
+	if _, err := s.verify(); err != nil {
 		return err
 	}
 	s.noteRate(m, hitters)

@@ -8,7 +8,6 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
-	"kprobesim/kprobes"
 )
 
 func TestOffsetInsideInstruction(t *testing.T) {
@@ -28,8 +27,8 @@ func TestProbesOfOnePoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []schema.Registration{
-		{Kind: kprobes.Kprobe, Handler: "handler_empty"},
-		{Kind: kprobes.Kretprobe, Handler: "ret_empty", MaxActive: 3},
+		{Kind: schema.Kprobe, Handler: "handler_empty"},
+		{Kind: schema.Kretprobe, Handler: "ret_empty", MaxActive: 3},
 	}
 	if got := kr.Probe.Registrations(); !slices.Equal(got, want) {
 		t.Errorf("probes %+v, want %+v", got, want)

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,21 +15,12 @@ var quoted = regexp.MustCompile("`([^`\n]+)`")
 var pathLike = regexp.MustCompile(`^\.?[A-Za-z0-9_*-][A-Za-z0-9_.*/-]*$`)
 
 // TestDocumentsNameWhatExists checks every path of the repository that a
-// document at the root sets in backticks.
+// document sets in backticks.
 func TestDocumentsNameWhatExists(t *testing.T) {
-	base := root(t)
-	docs, err := filepath.Glob(filepath.Join(base, "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, doc := range docs {
-		text, err := os.ReadFile(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
-			if isPath(m[1]) && !exists(filepath.Join(base, m[1])) {
-				t.Errorf("%s names `%s`, which does not exist", filepath.Base(doc), m[1])
+	for _, doc := range documents(t) {
+		for _, m := range quoted.FindAllStringSubmatch(read(t, doc), -1) {
+			if isPath(m[1]) && !exists(filepath.Join(root(t), m[1])) {
+				t.Errorf("%s names `%s`, which does not exist", doc, m[1])
 			}
 		}
 	}

@@ -29,26 +29,29 @@ func found(pattern, text string) []string {
 	return slices.Compact(out)
 }
 
-// readKey matches where the readers of experiments and machine descriptions ask for a key.
-const readKey = `\b(?:Need|Opt|Sub|Has|List|count|cycles|hertz|into)\((?:\w+, )?"([a-z_0-9]+)"`
+// readKey matches where the readers of files ask for a key.
+const readKey = `\b(?:Need|Opt|Sub|Has|List|count|cycles|hertz|into|list)\((?:\w+, )?"([a-z_0-9]+)"`
 
-// readers returns the code that reads experiments and machine descriptions.
+// readers returns the code that reads experiments, machine descriptions and scenarios.
 func readers(t *testing.T) string {
 	t.Helper()
 	var code strings.Builder
 	for _, s := range sources(t) {
-		if h := house(s.dir()); !s.test() && (h == "experiments" || h == "machines") && s.dir() != "experiments/exptest" {
+		if h := house(s.dir()); !s.test() && slices.Contains([]string{"experiments", "machines", "races"}, h) && s.dir() != "experiments/exptest" {
 			code.WriteString(read(t, s.name))
 		}
 	}
 	return code.String()
 }
 
-// TestContributingListsEveryKey compares the tables of keys with the code that reads them.
-func TestContributingListsEveryKey(t *testing.T) {
+// keys is the document with the tables of keys.
+const keys = "docs/keys.md"
+
+// TestKeysAreListed compares the tables of keys with the code that reads them.
+func TestKeysAreListed(t *testing.T) {
 	code := readers(t)
 	var tables strings.Builder
-	for _, line := range strings.Split(read(t, "CONTRIBUTING.md"), "\n") {
+	for _, line := range strings.Split(read(t, keys), "\n") {
 		if strings.HasPrefix(line, "| `") {
 			tables.WriteString(line + "\n")
 		}
@@ -60,13 +63,13 @@ func TestContributingListsEveryKey(t *testing.T) {
 	}
 	for _, key := range known {
 		if !slices.Contains(listed, key) {
-			t.Errorf("CONTRIBUTING.md does not list the key %s", key)
+			t.Errorf("%s does not list the key %s", keys, key)
 		}
 	}
 	words := found(`"([a-z_0-9]+)"`, code) // values that may be written are quoted there too
 	for _, key := range listed {
 		if !slices.Contains(words, key) {
-			t.Errorf("CONTRIBUTING.md lists %s, which nothing reads", key)
+			t.Errorf("%s lists %s, which nothing reads", keys, key)
 		}
 	}
 }
@@ -99,7 +102,7 @@ func TestDocumentsNameCommands(t *testing.T) {
 	}
 	commands := found(`Use:\s+"([a-z]+)`, code.String())
 	targets := found(`(?m)^([a-z-]+):`, read(t, "Makefile"))
-	for _, doc := range []string{"README.md", "DESIGN.md", "CONTRIBUTING.md"} {
+	for _, doc := range documents(t) {
 		text := spans(read(t, doc))
 		for _, c := range found(`(?m)(?:^|/)kprobesim ([a-z]+)`, text) {
 			if !slices.Contains(commands, c) {

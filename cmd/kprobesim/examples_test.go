@@ -1,0 +1,148 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// long names the documented commands that take too long for a test, with the reason. Those of experiments are
+// validated in place of being run.
+var long = map[string]string{
+	"run bystander-cost scaling": "half a minute of simulation; TestCheck and make baselines run the experiments",
+	"run missed --accounts":      "seconds of simulation; make baselines runs the experiment",
+	"run my.toml --set kernel.image=./my.elf --set workload.target=my_function": "builds an image with GCC: TestImageOfYourOwn",
+}
+
+// page is a document with examples.
+type page struct{ name, text string }
+
+// pages returns all documents.
+func pages(t *testing.T) []page {
+	t.Helper()
+	var out []page
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, page{filepath.Base(f), string(text)})
+		}
+	}
+	return out
+}
+
+// example is a documented command.
+type example struct {
+	args  []string
+	fails bool   // the document says so by "# fails"
+	says  string // a part of its output that the document quotes
+}
+
+// quotes marks a block that quotes the command above it.
+const quotes = "<!-- output of the last command, in part -->\n```\n"
+
+// examples finds the commands of a document: the lines of its blocks for a shell that begin with the
+// program.
+func examples(text string) []example {
+	var out []example
+	for _, block := range strings.Split(text, "```sh\n")[1:] {
+		block, rest, _ := strings.Cut(block, "```")
+		for _, line := range strings.Split(block, "\n") {
+			line, comment, _ := strings.Cut(line, "#")
+			line = strings.TrimPrefix(line, "go run ./cmd/")
+			if after, ok := strings.CutPrefix(line, "kprobesim "); ok {
+				out = append(out, example{args: strings.Fields(after), fails: strings.TrimSpace(comment) == "fails"})
+			}
+		}
+		if quoted, ok := strings.CutPrefix(strings.TrimLeft(rest, "\n"), quotes); ok && len(out) > 0 {
+			says, _, _ := strings.Cut(quoted, "```")
+			out[len(out)-1].says = strings.TrimSpace(says)
+		}
+	}
+	return out
+}
+
+// exampleFiles writes what the examples need into dir: the baselines, and the TOML blocks whose first line is a
+// comment with a file name.
+func exampleFiles(t *testing.T, dir string, all []page) {
+	t.Helper()
+	if err := os.CopyFS(filepath.Join(dir, "results", "baselines"), os.DirFS("../../results/baselines")); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		for _, block := range strings.Split(p.text, "```toml\n# ")[1:] {
+			name, rest, _ := strings.Cut(block, "\n")
+			body, _, _ := strings.Cut(rest, "```")
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(body), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestDocumentedCommands runs every command of the documents in an empty folder.
+func TestDocumentedCommands(t *testing.T) {
+	all := pages(t)
+	dir := t.TempDir()
+	exampleFiles(t, dir, all)
+	t.Chdir(dir)
+	unused := map[string]bool{}
+	for line := range long {
+		unused[line] = true
+	}
+	var ran []string
+	for _, p := range all {
+		for _, x := range examples(p.text) {
+			line := strings.Join(x.args, " ")
+			delete(unused, line)
+			if slices.Contains(ran, line) {
+				continue
+			}
+			ran = append(ran, line)
+			t.Run(p.name+": "+line, func(t *testing.T) { x.try(t) })
+		}
+	}
+	if len(ran) < 10 {
+		t.Errorf("only %d commands were found: %q", len(ran), ran)
+	}
+	for line := range unused {
+		t.Errorf("no document has the long command %q", line)
+	}
+}
+
+// try runs an example and compares what it says. Searches for races that find nothing are cut short.
+func (x example) try(t *testing.T) {
+	args := x.args
+	reason, tooLong := long[strings.Join(args, " ")]
+	switch {
+	case tooLong && strings.Contains(reason, "GCC"):
+		t.Skip(reason)
+	case tooLong:
+		args = []string{"validate"}
+		for _, a := range x.args[1:] {
+			if strings.HasPrefix(a, "-") {
+				break
+			}
+			args = append(args, a)
+		}
+	case args[0] == "races" && !x.fails:
+		args = append(slices.Clone(args), "--schedules", "20")
+	case testing.Short() && args[0] == "run":
+		args = append(slices.Clone(args), "--set", "workload.hits=10")
+	}
+	code, stdout, stderr := command(nil, args...)
+	if (code != exitOK) != x.fails || code == exitInternal || code == exitUsage {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if !strings.Contains(stdout+stderr, x.says) {
+		t.Errorf("the output does not hold %q:\n%s%s", x.says, stdout, stderr)
+	}
+}

@@ -1,0 +1,187 @@
+package rules
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// homes are where an instruction set, its board, its probe rules and its part of the guest may be named by
+// their registers, vectors, opcodes and controllers. The list of targets is a home too.
+var homes = []string{
+	"cpus/x86/", "boards/pc/", "kprobes/x86/", "workloads/kernel/arch/x86/", "workloads/bare/", "targets/targets.go",
+}
+
+// data are the folders of files that describe a machine or an experiment, and so name what it has.
+var data = []string{"experiments/machines/", "races/scenarios/", "results/baselines/"}
+
+// x86Words are registers, instructions, tables and controllers of x86, in lower case.
+var x86Words = regexp.MustCompile(`^(?:r[abcd]x|r[sd]i|r[bsi]p|e[abcd]x|e[sd]i|e[bsi]p|[er]flags|cr[0-48]|dr[0-7]|` +
+	`int3|iret[qd]?|pushf[qd]?|popf[qd]?|sti|swapgs|rdmsr|wrmsr|invlpg|lidt|lgdt|ltr|sysret|sysenter|hlt|rdtsc|` +
+	`l?apic|x2apic|ioapic|sipi|tss|idt|gdt|msr|pae|efer|fsbase|gsbase|x86asm|modrm)$`)
+
+// x86Names are controllers and tables inside longer names.
+var x86Names = regexp.MustCompile(`APIC|SIPI|TSS|GDT|MSR|EFLAGS`)
+
+// x86Bytes are opcodes in code.
+var x86Bytes = regexp.MustCompile(`\b0x(?:cc|e9|eb|e8|9[cd]|cf|f[ab4]|cd|0f)\b`)
+
+// allowed says which files may use which of the words, and why.
+var allowed = map[string]struct{ words, reason string }{
+	"cmd/kprobesim/cli_test.go":       {"iret", "a key of a machine description"},
+	"cmd/kprobesim/documents_test.go": {"popf pushf", "keys of a machine description"},
+	"cmd/kprobesim/rows_test.go":      {"iret", "a key of a machine description"},
+	"cmd/kprobesim/trace_test.go":     {"int3 iret iretq popf popfq pushf pushfq rdmsr", "reads the trace of an x86 guest"},
+	"experiments/compare-qemu.sh":     {"0xf4", "a port of qemu"},
+	"experiments/kinds/guest_test.go": {"0x0f 0xcc 0xeb 0xf4 0xfa int3 lidt", "code of a hostile x86 guest"},
+	"experiments/kinds/userloop_test.go": {
+		"iret swapgs sysret", "reads the trace of an x86 guest",
+	},
+	"experiments/loops_test.go": {
+		"eax ecx edi edx hlt popf popfd popfq pushf pushfd pushfq rcx rdi rdtsc rdx rsi", "loops that others timed on x86 processors",
+	},
+	"kprobes/api_test.go":         {"int3", "probes an x86 guest"},
+	"kprobes/many_irq_test.go":    {"sti", "probes an x86 guest"},
+	"kprobes/optimizer_test.go":   {"rip", "probes an x86 guest"},
+	"mmu/x86_build.go":            {"cr3", "moves to cpus/x86"},
+	"mmu/x86_walk.go":             {"cr0 cr3 cr4 efer pae", "moves to cpus/x86"},
+	"mmu/x86_walk_test.go":        {"efer pae", "moves to cpus/x86"},
+	"races/text.go":               {"0xcc 0xe9", "goes to the architecture"},
+	"results/manifest_test.go":    {"int3", "any name of a function"},
+	"results/style.go":            {"0xe9", "a colour"},
+	"sim/trace_test.go":           {"x86asm", "a second opinion on disassembly"},
+	"workloads/functions.go":      {"rip sti", "names of guest functions"},
+	"workloads/x86_image_test.go": {"pushfd pushfq rip x86asm", "the shape of the x86 images"},
+}
+
+// TestSharedCodeNamesNoProcessor looks for words of one instruction set in every file of code outside of its
+// homes.
+func TestSharedCodeNamesNoProcessor(t *testing.T) {
+	for name, text := range codeFiles(t) {
+		words := processorWords(text)
+		granted := strings.Fields(allowed[name].words)
+		for _, w := range words {
+			if !slices.Contains(granted, w) {
+				t.Errorf("%s: %s is a word of one instruction set: it belongs to %v", name, w, homes)
+			}
+		}
+		for _, w := range granted {
+			if !slices.Contains(words, w) {
+				t.Logf("%s: the exception for %s is not needed any more", name, w)
+			}
+		}
+	}
+	for name := range allowed {
+		if _, err := os.Stat(filepath.Join(root(t), filepath.FromSlash(name))); err != nil {
+			t.Logf("%s: there is an exception for a file that is gone", name)
+		}
+	}
+}
+
+// processorWords returns the words of an instruction set in a text, sorted, each once.
+func processorWords(text string) []string {
+	var out []string
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	for _, w := range words {
+		if x86Words.MatchString(w) {
+			out = append(out, w)
+		}
+	}
+	for _, w := range append(x86Names.FindAllString(text, -1), x86Bytes.FindAllString(text, -1)...) {
+		out = append(out, strings.ToLower(w))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// codeFiles returns the text of every file of code outside of the homes, but that of this package, which has
+// the list.
+func codeFiles(t *testing.T) map[string]string {
+	t.Helper()
+	base, out := root(t), map[string]string{}
+	err := filepath.WalkDir(base, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || file == base {
+			return err
+		}
+		name, err := filepath.Rel(base, file)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if d.IsDir() {
+			if skipped(d.Name()) || isBelow(name+"/", homes) || isBelow(name+"/", data) || name == "internal/rules" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !slices.Contains([]string{".go", ".c", ".h", ".S", ".sh", ".lds", ".txt"}, path.Ext(name)) || isBelow(name, homes) {
+			return nil
+		}
+		b, err := os.ReadFile(file)
+		out[name] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 100 {
+		t.Fatalf("only %d files of code were found", len(out))
+	}
+	return out
+}
+
+func isBelow(name string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(name, f) })
+}
+
+// TestWordsAreFound tries the search.
+func TestWordsAreFound(t *testing.T) {
+	for text, want := range map[string]string{
+		"regs.rax = 0xCC // EFLAGS": "eflags rax", "op := 0xcc": "0xcc", "lapic_timer": "lapic", "NewLAPIC": "apic",
+		"rsi, RDI": "rdi rsi", "strips the axis, description": "", "apic_timer_start(0xe9)": "0xe9 apic", "mov %cr3": "cr3",
+		"a stack pointer; 0xcc00": "", "x86asm.Decode": "x86asm", "wrapped": "",
+	} {
+		if got := strings.Join(processorWords(text), " "); got != want {
+			t.Errorf("%q: found %q, want %q", text, got, want)
+		}
+	}
+}
+
+// placeMarks enclose the table of the places of an instruction set in CONTRIBUTING.md.
+const placeMarks = "<!-- places of an instruction set -->"
+
+// TestPlacesOfAnInstructionSet holds the list of what a new instruction set consists of: it names every home,
+// and what it names exists.
+func TestPlacesOfAnInstructionSet(t *testing.T) {
+	_, rest, found := strings.Cut(read(t, "CONTRIBUTING.md"), placeMarks)
+	table, _, closed := strings.Cut(rest, "<!-- end of places -->")
+	if !found || !closed {
+		t.Fatal("CONTRIBUTING.md has no table of the places of an instruction set")
+	}
+	var named []string
+	for _, row := range strings.Split(table, "\n") {
+		cells := strings.Split(row, "|")
+		if len(cells) != 5 {
+			continue
+		}
+		for _, m := range quoted.FindAllStringSubmatch(cells[3], -1) {
+			named = append(named, m[1])
+			if !exists(filepath.Join(root(t), m[1])) {
+				t.Errorf("the place %s does not exist", m[1])
+			}
+		}
+	}
+	for _, home := range slices.Concat(homes, data, []string{"workloads/images/list.txt", "experiments/loops_test.go", "docs/"}) {
+		ok := slices.ContainsFunc(named, func(n string) bool { return strings.HasPrefix(n+"/", home) || n == home })
+		if !ok {
+			t.Errorf("the places of an instruction set in CONTRIBUTING.md lack %s", home)
+		}
+	}
+}
