@@ -27,7 +27,7 @@ func holdAddArmsAndRemoveRestores(t *testing.T, isa string) {
 		t.Errorf("armed text %s", got)
 	}
 	st := g.state(p)
-	if st.Mode != Breakpoint || st.Symbol != "bench_target" || st.Refusal == nil || st.Refusal.Rule != RuleUnsupported {
+	if st.Mode != Stepped || st.Symbol != "bench_target" || st.Refusal == nil || st.Refusal.Rule != RuleUnsupported {
 		t.Errorf("state %+v", st)
 	}
 	g.do(g.k.Remove(g, p))
@@ -142,7 +142,7 @@ func holdEnableDisable(t *testing.T, isa string) {
 	}
 	g.do(g.k.Enable(g, p))
 	g.do(g.k.Enable(g, p))
-	if st := g.state(p); st.Mode != Breakpoint {
+	if st := g.state(p); st.Mode != Stepped {
 		t.Errorf("enabled: %+v", st)
 	}
 	g.do(g.k.Disable(g, p))
@@ -203,7 +203,7 @@ func holdAggregateOrderAndHandlers(t *testing.T, isa string) {
 		t.Error("with the last post handler gone, the aggregate still has one")
 	}
 	g.do(g.k.Disable(g, a))
-	if g.state(c).Mode != Breakpoint || g.state(a).Mode != Disabled {
+	if g.state(c).Mode != Stepped || g.state(a).Mode != Disabled {
 		t.Errorf("one of two disabled: %+v %+v", g.state(a), g.state(c))
 	}
 	g.do(g.k.Disable(g, c))
@@ -322,7 +322,7 @@ func holdArmAll(t *testing.T, isa string) {
 	}
 	g.do(g.k.ArmAll(g, true))
 	g.do(g.k.WaitOptimizer(g))
-	if g.state(p).Mode != Optimized || g.state(q).Mode != Breakpoint {
+	if g.state(p).Mode != Optimized || g.state(q).Mode != Stepped {
 		t.Errorf("all armed: %+v, %+v", g.state(p), g.state(q))
 	}
 }

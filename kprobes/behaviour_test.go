@@ -61,7 +61,7 @@ func (l *live) same(rng *rand.Rand, s Spec) Mode {
 		}
 	}
 	if n := l.percpu("handler_hits") - hits; s.Offset == 0 && n < uint64(len(args)) {
-		l.t.Errorf("%s kind %d: %d hits of %d calls", s.Symbol, s.Kind, n, len(args))
+		l.t.Errorf("%s kind %s: %d hits of %d calls", s.Symbol, s.Kind, n, len(args))
 	}
 	st := l.state(p)
 	if st.NMissed != 0 {
@@ -131,7 +131,7 @@ func TestPostHandlerRunsAfterEachHit(t *testing.T) {
 			if n := l.percpu("handler_hits") - hits; n != 6 {
 				t.Errorf("%s: %d calls of handlers, want 3 before and 3 after", m.name, n)
 			}
-			if st := l.state(p); st.Mode != Breakpoint {
+			if st := l.state(p); st.Mode != Stepped {
 				t.Errorf("%s: %+v, but a post handler needs the single step", m.name, st)
 			}
 		})
@@ -263,7 +263,7 @@ func TestHitsWhileOptimizationIsPending(t *testing.T) {
 		if got := l.call("bench_target", 3, 4); got != want || l.percpu("handler_hits") != hits+1 {
 			t.Errorf("pending: result %#x (want %#x), %d hits", got, want, l.percpu("handler_hits")-hits)
 		}
-		if st := l.state(p); st.Mode != Breakpoint || !st.Queued {
+		if st := l.state(p); st.Mode != Stepped || !st.Queued {
 			t.Errorf("%+v", st)
 		}
 		l.do(l.k.WaitOptimizer(l.Call))

@@ -20,7 +20,7 @@ func TestJprobedFunctionReturnsTheSame(t *testing.T) {
 			for _, f := range functionsOf(t, m.image) {
 				for _, h := range []string{"jprobe_count", "jprobe_arguments"} {
 					mode := l.same(rng, Spec{Kind: Jprobe, Symbol: f.Name, Handler: h})
-					if mode != Breakpoint && mode != Boosted {
+					if mode != Stepped && mode != Boosted {
 						t.Errorf("%s: a jprobe at %s is %s", m.name, f.Name, mode)
 					}
 				}
@@ -59,7 +59,7 @@ func holdJprobeErrors(t *testing.T, isa string) {
 	jprobe := Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_count"}
 	p := g.add(jprobe)
 	allocated := len(g.used)
-	if st := g.state(p); st.Refusal == nil || st.Refusal.Rule != RuleJprobe || st.Mode != Breakpoint {
+	if st := g.state(p); st.Refusal == nil || st.Refusal.Rule != RuleJprobe || st.Mode != Stepped {
 		t.Errorf("a jprobe is never optimized: %+v", st)
 	}
 	for _, tt := range []struct {

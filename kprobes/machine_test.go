@@ -173,10 +173,10 @@ type hitMode struct {
 func modes() (list []hitMode) {
 	for _, isa := range isas() {
 		for _, m := range []hitMode{
-			{"", "stepped", "-2010", plain(), Breakpoint},
+			{"", "stepped", "-2010", plain(), Stepped},
 			{"", "boosted", "-2010", boosting(), Boosted},
 			{"", "optimized", "-2010", Default(), Optimized},
-			{"", "2005", "-2005", Default(), Breakpoint},
+			{"", "2005", "-2005", Default(), Stepped},
 		} {
 			m.name, m.image = isa+" "+m.way, isa+m.image
 			list = append(list, m)
@@ -196,10 +196,10 @@ func TestEachModeIsReached(t *testing.T) {
 				want := l.percpu("handler_hits") + 10
 				l.call("bench_loop", l.addr("bench_target"), 10, 1, 2)
 				if got := l.percpu("handler_hits"); got != want {
-					t.Errorf("%s, kind %d: %d handler calls short of 10", m.name, kind, int64(want-got))
+					t.Errorf("%s, kind %s: %d handler calls short of 10", m.name, kind, int64(want-got))
 				}
 				if st := l.state(p); st.Mode != m.mode || st.NMissed != 0 {
-					t.Errorf("%s, kind %d: %+v %v", m.name, kind, st, st.Refusal)
+					t.Errorf("%s, kind %s: %+v %v", m.name, kind, st, st.Refusal)
 				}
 			})
 		}

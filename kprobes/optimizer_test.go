@@ -13,12 +13,12 @@ func holdOptimizeAfterDelay(t *testing.T, isa string) {
 	g := newGuest(t, isa, Default())
 	was := g.text("bench_target", 0, 8)
 	p := g.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
-	if st := g.state(p); st.Mode != Breakpoint || !st.Queued || st.Refusal != nil {
+	if st := g.state(p); st.Mode != Stepped || !st.Queued || st.Refusal != nil {
 		t.Errorf("at first %+v", st)
 	}
 	begin := g.now
 	g.do(g.smp.Sleep(g, 4))
-	if st := g.state(p); st.Mode != Breakpoint {
+	if st := g.state(p); st.Mode != Stepped {
 		t.Errorf("after 4 jiffies %+v", st)
 	}
 	g.do(g.smp.Sleep(g, 3))
@@ -112,11 +112,11 @@ func holdPassingRefusals(t *testing.T, isa string) {
 			t.Errorf("%+v, %v; want %s and %q", st, st.Refusal, mode, rule)
 		}
 	}
-	want(RuleOff, Breakpoint)
+	want(RuleOff, Stepped)
 	g.do(g.k.SetOptimization(g, true))
 	want("", Optimized)
 	q := g.add(Spec{Symbol: "bench_target", Post: "post_empty"})
-	want(RulePostHandler, Breakpoint)
+	want(RulePostHandler, Stepped)
 	g.do(g.k.Remove(g, q))
 	want("", Optimized)
 	g.do(g.k.Disable(g, p))
@@ -124,7 +124,7 @@ func holdPassingRefusals(t *testing.T, isa string) {
 	g.do(g.k.Enable(g, p))
 	want("", Optimized)
 	g.do(g.k.SetOptimization(g, false))
-	want(RuleOff, Breakpoint)
+	want(RuleOff, Stepped)
 }
 
 func TestProbeInsideRegion(t *testing.T) { eachISA(t, holdProbeInsideRegion) }
@@ -136,7 +136,7 @@ func holdProbeInsideRegion(t *testing.T, isa string) {
 	g.do(g.k.WaitOptimizer(g))
 	inner := g.add(Spec{Symbol: "work_frame", Offset: g.insn("work_frame", 2)})
 	st := g.state(outer)
-	if st.Mode != Breakpoint || st.Refusal == nil || st.Refusal.Rule != RuleProbeInRegion {
+	if st.Mode != Stepped || st.Refusal == nil || st.Refusal.Rule != RuleProbeInRegion {
 		t.Errorf("with a probe inside: %+v %v", st, st.Refusal)
 	}
 	if g.stops != 2 {
@@ -181,7 +181,7 @@ func holdRegisterWhileUnoptimizing(t *testing.T, isa string) {
 	}
 	g.do(g.k.Remove(g, again))
 	post := g.add(Spec{Symbol: "bench_target", Post: "post_empty"})
-	if st := g.state(post); st.Mode != Breakpoint || g.text("bench_target", 1, 4) != was[3:] {
+	if st := g.state(post); st.Mode != Stepped || g.text("bench_target", 1, 4) != was[3:] {
 		t.Errorf("taken over with a post handler: %+v, %s", st, g.text("bench_target", 0, 5))
 	}
 	g.do(g.k.Remove(g, post))
@@ -261,7 +261,7 @@ func holdDisabledProbeDoesNotHideJump(t *testing.T, isa string) {
 		t.Fatalf("%+v %v", st, st.Refusal)
 	}
 	g.add(Spec{Symbol: "work_frame", Offset: g.insn("work_frame", 2)})
-	if st := g.state(jumping); st.Mode != Breakpoint {
+	if st := g.state(jumping); st.Mode != Stepped {
 		t.Errorf("with a breakpoint in the region: %+v", st)
 	}
 }

@@ -93,7 +93,7 @@ func TestOptionsAreChecked(t *testing.T) {
 func TestPreemptibleKernelWaitsForTasks(t *testing.T) { eachISA(t, holdPreemptibleKernelWaitsForTasks) }
 
 func holdPreemptibleKernelWaitsForTasks(t *testing.T, isa string) {
-	for quiesce, mode := range map[string]Mode{QuiesceSched: Breakpoint, QuiesceTasks: Optimized} {
+	for quiesce, mode := range map[string]Mode{QuiesceSched: Stepped, QuiesceTasks: Optimized} {
 		o := Default()
 		o.Preempt, o.Quiesce = true, quiesce
 		g := newGuest(t, isa, o)
@@ -174,7 +174,7 @@ func TestPendingHitsTakeTheDetour(t *testing.T) {
 		if got != want || l.percpu("handler_hits") != hits+1 {
 			t.Errorf("result %#x, was %#x; %d handler calls", got, want, l.percpu("handler_hits")-hits)
 		}
-		if st := l.state(p); st.Mode != Breakpoint || !st.Queued || strings.Join(seen, " ") != "#BP" {
+		if st := l.state(p); st.Mode != Stepped || !st.Queued || strings.Join(seen, " ") != "#BP" {
 			t.Errorf("exceptions %q of a pending hit, want a breakpoint alone; %+v", seen, st)
 		}
 		l.remove(p)

@@ -5,16 +5,6 @@ import (
 	"math"
 )
 
-// Kind is what a Spec asks for.
-type Kind uint8
-
-// The kinds of probes.
-const (
-	Kprobe Kind = iota
-	Kretprobe
-	Jprobe
-)
-
 // Spec describes a probe that somebody outside of the guest wants. Handlers are guest functions.
 type Spec struct {
 	Kind      Kind

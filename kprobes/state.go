@@ -5,19 +5,6 @@ import (
 	"strings"
 )
 
-// Mode is how a probe is armed.
-type Mode string
-
-// The modes of a probe. A boostable probe counts as Breakpoint until its first hit has been
-// stepped, as only then the jump back is written.
-const (
-	Gone       Mode = "gone" // not registered, or in text that has vanished
-	Disabled   Mode = "disabled"
-	Breakpoint Mode = "breakpoint" // the instruction is single-stepped
-	Boosted    Mode = "boosted"    // breakpoint, but no single step
-	Optimized  Mode = "optimized"  // jump
-)
-
 // State describes one probe.
 type State struct {
 	Addr    uint64 // probed address
@@ -66,7 +53,7 @@ func (k *Kprobes) mode(s *site, p uint64) Mode {
 	case k.m.load(s.head, k.l.p.boostable) == 1 && k.m.load(s.head, k.l.p.post) == 0:
 		return Boosted
 	}
-	return Breakpoint
+	return Stepped
 }
 
 // why names the rule that keeps a site from being optimized.

@@ -13,12 +13,12 @@ var errFound = errors.New("a violation was found")
 // An explorer lets a chooser decide who runs, and keeps count of a schedule. It is the policy of one
 // machine.
 type explorer struct {
-	m      *sim.Machine
-	w      *witness
-	c      chooser
-	limit  uint64 // instructions of a schedule after which it counts as hung
-	active bool   // schedule n is under way
-	n      uint64
+	m       *sim.Machine
+	checker *checker
+	c       chooser
+	limit   uint64 // instructions of a schedule after which it counts as hung
+	active  bool   // schedule n is under way
+	n       uint64
 	// started is told of the beginning of each schedule, or nil.
 	started func(n uint64)
 
@@ -27,7 +27,7 @@ type explorer struct {
 	hot    bool   // last has executed a hot instruction since the last point
 	spin   bool   // or one of a loop in which it waits
 	begun  uint64 // instructions of all CPUs when the schedule began
-	calls  uint64 // that the witness had seen by then
+	calls  uint64 // that the checker had seen by then
 	hits   uint64
 	points int
 	turns  int
@@ -38,7 +38,7 @@ type explorer struct {
 func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	p := &e.at
 	p.last, p.runnable, p.spin = e.last, runnable, e.spin
-	p.hot = e.hot || e.last >= 0 && e.w.hot(m.CPU(e.last).PC())
+	p.hot = e.hot || e.last >= 0 && e.checker.code.hot(m.CPU(e.last).PC())
 	e.hot, e.spin = false, false
 	if !e.active {
 		cpu, steps = roundRobin{}.next(p)
@@ -71,7 +71,7 @@ func (e *explorer) steps() uint64 { return e.instructions() - e.begun }
 func (e *explorer) begin(n uint64) {
 	e.n = n
 	e.c.begin(n)
-	e.calls, e.hits = e.w.calls, e.w.hits
+	e.calls, e.hits = e.checker.calls.returns, e.checker.calls.hits
 	e.begun, e.points, e.turns, e.active = e.instructions(), 0, 0, true
 	if e.started != nil {
 		e.started(n)
@@ -83,7 +83,7 @@ func (e *explorer) end(n uint64) Outcome {
 	e.active = false
 	o := Outcome{
 		N: n, Steps: e.steps(), Points: e.points, Violation: e.bad,
-		Calls: e.w.calls - e.calls, Hits: e.w.hits - e.hits,
+		Calls: e.checker.calls.returns - e.calls, Hits: e.checker.calls.hits - e.hits,
 	}
 	if b, ok := e.c.(*bounded); ok {
 		o.ways = append(o.ways, b.ways...)
@@ -91,7 +91,13 @@ func (e *explorer) end(n uint64) Outcome {
 	return o
 }
 
-// found notes the first violation and ends the machine. What is found before the first schedule is
+// passed implements reporter: behind every instruction of a class there is a point.
+func (e *explorer) passed(cpu int, spin bool) {
+	e.hot, e.spin = e.hot || !spin, spin
+	e.m.CPU(cpu).Break()
+}
+
+// found implements reporter. It notes the first violation and ends the machine. What is found before the first schedule is
 // kept for it.
 func (e *explorer) found(kind Kind, cpu int, pc uint64, text string) {
 	if e.bad != nil {

@@ -21,6 +21,7 @@ type lab struct {
 	isa    *cpus.ISA
 	cpu    cpus.Config
 	im     *image.Image
+	spins  []uint64 // instructions by which the kernel's code says that it waits in a loop
 	mutant string
 	watch  func(t *trial) // told of every machine before it runs, or nil
 }
@@ -39,7 +40,29 @@ func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 	if l.im, err = image.Load(v.image(), b); err != nil {
 		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
 	}
+	if err := l.findSpins(); err != nil {
+		return nil, err
+	}
 	return l, l.names()
+}
+
+// findSpins looks for hints at every address. Bytes that only look like one are of no harm: at their
+// address nothing is executed.
+func (l *lab) findSpins() error {
+	text, err := l.between("_text", "_etext")
+	if err != nil {
+		return err
+	}
+	arch := l.target.Probes
+	for _, s := range l.im.Segments {
+		for i := range s.Data {
+			pc := s.VA + uint64(i)
+			if text.contains(pc) && arch.Classify(s.Data[i:], pc).Kind == kprobes.ClassSpin {
+				l.spins = append(l.spins, pc)
+			}
+		}
+	}
+	return nil
 }
 
 // image names the guest image of the variant's kernel.
@@ -88,7 +111,7 @@ type trial struct {
 	smp      *smp.Kernel
 	k        *kprobes.Kprobes
 	e        *explorer
-	w        *witness
+	checker  *checker
 	call     *sim.Call                                  // the boot task's call of sim_main
 	probes   []*kprobes.Probe                           // registered ones, by index
 	callers  []uint64                                   // struct race_caller
@@ -96,7 +119,7 @@ type trial struct {
 	pauses   uint64                                     // how often callers were kept out
 	outcomes []Outcome
 	failed   error
-	blind    error // the witness cannot see what it should
+	blind    error // the checker cannot see what it should
 }
 
 // boot builds a machine that runs nothing yet.
@@ -178,7 +201,7 @@ func (t *trial) prepare() error {
 		if err != nil {
 			return err
 		}
-		t.w.results[fn.Addr] = want
+		t.checker.calls.results[fn.Addr] = want
 		for j := range c.Count {
 			if err := t.caller(fmt.Sprintf("caller%d.%d", i, j), c, fn.Addr); err != nil {
 				return err

@@ -1,203 +1,203 @@
 package races
 
 import (
-	"bytes"
 	"fmt"
 
+	"kprobesim/cpus"
 	"kprobesim/image"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
-	"kprobesim/smp"
 )
 
-// observe makes the witness and lets it see the machine.
+// guest answers what the checker asks a machine.
+type guest struct{ m *sim.Machine }
+
+// Text implements machine. Text that is not mapped ends the machine: nobody can search such a guest.
+func (g guest) Text(addr uint64, n int) []byte {
+	b, err := g.m.ReadBytes(addr, n)
+	if err != nil {
+		g.m.Stop(err)
+		return make([]byte, n)
+	}
+	return b
+}
+
+// TextIs implements machine.
+func (g guest) TextIs(addr uint64, want []byte) bool {
+	same, err := g.m.Same(addr, want)
+	if err != nil {
+		g.m.Stop(err)
+	}
+	return same
+}
+
+// Arg implements machine.
+func (g guest) Arg(cpu, i int) uint64 { return g.m.CPU(cpu).Arg(i) }
+
+// Syncs implements machine.
+func (g guest) Syncs() []uint64 {
+	out := make([]uint64, g.m.CPUs())
+	for i := range out {
+		out[i] = g.m.CPU(i).Counters().ContextSyncs
+	}
+	return out
+}
+
+// observe makes the checker and lets it see the machine.
 func (t *trial) observe() error {
-	w := &witness{
-		results: map[uint64]uint64{}, tasks: map[uint64]*actor{}, on: make([]uint64, t.l.s.CPUs),
-		arg: func(cpu, i int) uint64 { return t.m.CPU(cpu).Arg(i) },
-		syncs: func() []uint64 {
-			out := make([]uint64, t.l.s.CPUs)
-			for i := range out {
-				out[i] = t.m.CPU(i).Counters().ContextSyncs
-			}
-			return out
-		},
-		found: t.e.found,
-		mark: func(cpu int, spin bool) {
-			t.e.hot, t.e.spin = t.e.hot || !spin, spin
-			t.m.CPU(cpu).Break()
-		},
-	}
-	from, err := t.symbol("_text")
+	text, err := t.l.between("_text", "_etext")
 	if err != nil {
 		return err
 	}
-	to, err := t.symbol("_etext")
-	if err != nil {
-		return err
-	}
-	w.class = classes{base: from.Addr, of: make([]uint8, to.Addr-from.Addr)}
-	w.read = func(addr uint64, n int) []byte {
-		b, err := t.m.ReadBytes(addr, n)
-		if err != nil {
-			t.m.Stop(err) // text that is not mapped: not a guest that anybody can search
-			return make([]byte, n)
-		}
-		return b
-	}
-	w.same = func(addr uint64, want []byte) bool {
-		same, err := t.m.Same(addr, want)
-		if err != nil {
-			t.m.Stop(err)
-		}
-		return same
-	}
-	t.w, t.e.w = w, w
-	for _, f := range []func() error{t.findSpins, t.findTexts, t.findProbes, t.findAreas, t.findMarks} {
-		if err := f(); err != nil {
+	c := &checker{m: guest{t.m}, arch: t.l.target.Probes, report: t.e, code: newCodeMap(text), calls: newCalls(t.l.s.CPUs)}
+	t.checker, t.e.checker = c, c
+	for _, find := range []func() error{t.findSpins, t.findTexts, t.findProbes, t.findPools, t.findMarks} {
+		if err := find(); err != nil {
 			return err
 		}
 	}
 	t.m.Watch(t.event)
-	for i := range t.m.CPUs() {
-		t.m.CPU(i).ObserveCode(w, w.spans, false)
-	}
+	t.watch(c, false)
 	return nil
 }
 
+// watch has every instruction of the code that the checker knows told to an observer, or of all code.
+func (t *trial) watch(o cpus.Observer, all bool) {
+	for i := range t.m.CPUs() {
+		t.m.CPU(i).ObserveCode(o, t.checker.code.spans, all)
+	}
+}
+
+// event passes on what the parts of the kernel tell. When a patch has made a step, its store must have
+// been seen.
+func (t *trial) event(e sim.Event) {
+	t.checker.event(e)
+	if e.Kind != kprobes.EventPatch {
+		return
+	}
+	if at, ok := t.checker.unseen(); ok {
+		t.blind = fmt.Errorf("a store into %s was not seen: the guest stores into text outside of the functions that are looked at", at)
+		t.m.Stop(t.blind)
+	}
+}
+
 // symbol finds a function of the guest.
-func (t *trial) symbol(name string) (image.Symbol, error) {
-	s, ok := t.l.im.Symbol(name)
+func (l *lab) symbol(name string) (image.Symbol, error) {
+	s, ok := l.im.Symbol(name)
 	if !ok {
-		return s, fmt.Errorf("image %s has no symbol %s, which the search for races needs", t.l.im.Name, name)
+		return s, fmt.Errorf("image %s has no symbol %s, which the search for races needs", l.im.Name, name)
 	}
 	return s, nil
 }
 
-// findSpins notes the instructions by which code says that it waits in a loop. Bytes that only look
-// like one are of no harm: there is a point of no use behind them.
-func (t *trial) findSpins() error {
-	code, err := t.m.ReadBytes(t.w.class.base, len(t.w.class.of))
+// between is what lies between two symbols.
+func (l *lab) between(from, to string) (span, error) {
+	a, err := l.symbol(from)
 	if err != nil {
-		return err
+		return span{}, err
 	}
-	for at := 0; ; {
-		i := bytes.Index(code[at:], []byte{0xf3, 0x90}) // pause
-		if i < 0 {
-			return nil
-		}
-		at += i + 2
-		pc := t.w.class.base + uint64(at-2)
-		t.w.span(spinCode, pc, pc+1)
+	b, err := l.symbol(to)
+	return span{a.Addr, b.Addr}, err
+}
+
+// function is the code of a function of the guest.
+func (l *lab) function(name string) (span, error) {
+	s, err := l.symbol(name)
+	return span{s.Addr, s.Addr + s.Size}, err
+}
+
+// findSpins notes the instructions by which code says that it waits in a loop.
+func (t *trial) findSpins() error {
+	for _, pc := range t.l.spins {
+		t.checker.code.mark(spinCode, span{pc, pc + 1})
 	}
+	return nil
 }
 
 // findTexts notes the functions that are called or probed.
 func (t *trial) findTexts() error {
-	var names []string
-	for _, c := range t.l.s.Callers {
-		names = append(names, c.Target)
+	c := t.checker
+	r := &forms{arch: t.l.target.Probes, probed: c.calls.probedAt, leads: c.leads}
+	add := func(name string, called bool) error {
+		at, err := t.l.function(name)
+		if err != nil || c.textAt(at[0]) != nil {
+			return err
+		}
+		code, err := t.m.ReadBytes(at[0], int(at[1]-at[0]))
+		if err != nil {
+			return err
+		}
+		x := newText(name, at[0], code, r)
+		x.called = called
+		c.texts = append(c.texts, x)
+		c.code.mark(textCode, at)
+		return nil
+	}
+	for _, x := range t.l.s.Callers {
+		if err := add(x.Target, true); err != nil {
+			return err
+		}
 	}
 	for _, p := range t.l.s.Probes {
-		names = append(names, p.Target)
-	}
-	for _, n := range names {
-		s, err := t.symbol(n)
-		if err != nil {
+		if err := add(p.Target, false); err != nil {
 			return err
 		}
-		if t.w.textAt(s.Addr) != nil {
-			continue
-		}
-		code, err := t.m.ReadBytes(s.Addr, int(s.Size))
-		if err != nil {
-			return err
-		}
-		t.w.texts = append(t.w.texts, newText(n, s.Addr, code, t.length))
-		t.w.span(textCode, s.Addr, s.Addr+s.Size)
 	}
 	return nil
-}
-
-// length is that of the instruction at the start of code.
-func (t *trial) length(code []byte, pc uint64) int {
-	_, n := t.l.isa.Disasm(code, pc, t.l.im.SymbolOff)
-	return n
 }
 
 // findProbes notes where the probes of the scenario stand and which handlers they call.
 func (t *trial) findProbes() error {
+	handlers := map[string]bool{}
 	for i, p := range t.l.s.Probes {
-		fn, err := t.symbol(p.Target)
+		handlers[handlerName(p.Kind, i)] = true
+	}
+	for i, p := range t.l.s.Probes {
+		fn, err := t.l.symbol(p.Target)
 		if err != nil {
 			return err
 		}
-		h, err := t.symbol(handlerName(p.Kind, i))
+		h, err := t.l.symbol(handlerName(p.Kind, i))
 		if err != nil {
 			return err
 		}
-		t.w.probes = append(t.w.probes, &probed{
-			name: p.Name, addr: fn.Addr + p.Offset, fn: fn.Addr, handler: h.Addr,
+		t.checker.calls.probes = append(t.checker.calls.probes, &probed{
+			name: p.Name, addr: fn.Addr + p.Offset, fn: fn.Addr, handler: h.Addr, nested: handlers[p.Target],
 		})
-		t.w.span(handlerCode, h.Addr, h.Addr+1)
+		t.checker.code.mark(handlerCode, span{h.Addr, h.Addr + 1})
 	}
 	return nil
 }
 
-// findAreas notes where slots and detour buffers are.
-func (t *trial) findAreas() error {
+// findPools notes where slots and detour buffers are.
+func (t *trial) findPools() error {
 	for i, x := range []struct{ name, from, to string }{
 		{"the out-of-line slot", "__slots_start", "__slots_end"},
 		{"the detour buffer", "__detours_start", "__detours_end"},
 	} {
-		from, err := t.symbol(x.from)
+		at, err := t.l.between(x.from, x.to)
 		if err != nil {
 			return err
 		}
-		to, err := t.symbol(x.to)
-		if err != nil {
-			return err
-		}
-		t.w.areas = append(t.w.areas, &pieces{name: x.name})
-		t.w.span(slotCode+uint8(i), from.Addr, to.Addr)
+		t.checker.pools[i].name = x.name
+		t.checker.code.mark(slotCode+class(i), at)
 	}
 	return nil
 }
 
 // findMarks notes the guest functions that tell of steps: the end of a call, and stores into text.
 func (t *trial) findMarks() error {
-	s, err := t.symbol("race_returned")
+	s, err := t.l.symbol("race_returned")
 	if err != nil {
 		return err
 	}
-	t.w.span(returnCode, s.Addr, s.Addr+1)
+	t.checker.code.mark(returnCode, span{s.Addr, s.Addr + 1})
 	for _, name := range []string{"text_poke", "text_poke_patch", "store_text"} {
-		if s, err = t.symbol(name); err != nil {
+		at, err := t.l.function(name)
+		if err != nil {
 			return err
 		}
-		t.w.span(storeCode, s.Addr, s.Addr+s.Size)
+		t.checker.code.mark(storeCode, at)
 	}
 	return nil
-}
-
-// event passes on what the parts of the kernel tell.
-func (t *trial) event(e sim.Event) {
-	w := t.w
-	switch e.Kind {
-	case smp.EventTask:
-		w.on[e.CPU] = e.ID
-	case kprobes.EventSlot:
-		w.piece(w.areas[0], e)
-	case kprobes.EventDetour:
-		w.piece(w.areas[1], e)
-	case kprobes.EventPatch:
-		if at, ok := w.unseen(); ok {
-			t.blind = fmt.Errorf("a store into %s was not seen: the guest stores into text outside of the functions that are looked at", at)
-			t.m.Stop(t.blind)
-		}
-	case kprobes.EventProbe:
-		if x := w.textAt(e.Arg); x != nil {
-			x.told(e.Name, e.Arg)
-		}
-	}
 }

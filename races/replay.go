@@ -84,9 +84,7 @@ func (r *recorder) attach(t *trial) {
 		if n != r.n {
 			return
 		}
-		for i := range t.m.CPUs() {
-			t.m.CPU(i).ObserveCode(&both{r, t.w}, t.w.spans, true)
-		}
+		t.watch(&both{r, t.checker}, true)
 	}
 	t.m.Watch(func(e sim.Event) {
 		if t.e.active && t.e.n == r.n {
@@ -98,13 +96,13 @@ func (r *recorder) attach(t *trial) {
 // both passes steps to the recorder first, so that the last line is the instruction that was wrong.
 type both struct {
 	r *recorder
-	w *witness
+	c *checker
 }
 
 // Step implements cpus.Observer.
 func (b *both) Step(s *cpus.Step) {
 	b.r.step(s)
-	b.w.Step(s)
+	b.c.Step(s)
 }
 
 // step writes one instruction.
@@ -114,7 +112,7 @@ func (r *recorder) step(s *cpus.Step) {
 	}
 	text, _ := r.l.isa.Disasm(s.Code, s.PC, r.l.im.SymbolOff)
 	mark := " "
-	if r.t.w.hot(s.PC) {
+	if r.t.checker.code.hot(s.PC) {
 		mark = "*"
 	}
 	line := fmt.Sprintf("%8d%s cpu %d  %016x  %-32s %-24s %s", r.t.e.steps(), mark, s.CPU, s.PC, r.l.im.Place(s.PC),

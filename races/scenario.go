@@ -187,12 +187,19 @@ func readProbe(r *doc.Reader) Probe {
 		Offset:    uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
 		MaxActive: int32(doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))),
 	}
-	if doc.Opt(r, "kind", "kprobe", doc.OneOf("kprobe", "kretprobe")) == "kretprobe" {
-		p.Kind = kprobes.Kretprobe
-	} else if p.MaxActive != 0 {
+	if p.Kind = doc.Opt(r, "kind", kprobes.Kprobe, readKind); p.Kind != kprobes.Kretprobe && p.MaxActive != 0 {
 		r.Errorf("maxactive", "only a kretprobe has instances")
 	}
 	return p
+}
+
+// readKind parses a kind of probe that a scenario can register.
+func readKind(n *doc.Node) (kprobes.Kind, error) {
+	word, err := doc.OneOf(kprobes.Kprobe.String(), kprobes.Kretprobe.String())(n)
+	if err != nil {
+		return 0, err
+	}
+	return kprobes.ParseKind(word)
 }
 
 // Values of the keys of a variant.
@@ -271,15 +278,26 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 		return a, nil
 	}
 	if a.Verb == Expect {
-		a.Mode, words = kprobes.Mode(words[1]), words[:1]
-		switch a.Mode {
-		case kprobes.Disabled, kprobes.Breakpoint, kprobes.Boosted, kprobes.Optimized, kprobes.Gone:
-		default:
-			return a, fmt.Errorf("unknown mode %q: known are gone, disabled, breakpoint, boosted, optimized", a.Mode)
+		if a.Mode, err = readMode(words[1]); err != nil {
+			return a, err
 		}
+		words = words[:1]
 	}
 	a.Probes, err = s.named(words)
 	return a, err
+}
+
+// readMode reads a mode that a script can expect, by the word for it in scripts.
+func readMode(word string) (kprobes.Mode, error) {
+	if word == "breakpoint" { // stepped or boosted
+		return kprobes.Stepped, nil
+	}
+	mode, err := kprobes.ParseMode(word)
+	switch mode {
+	case kprobes.Gone, kprobes.Disabled, kprobes.Boosted, kprobes.Optimized:
+		return mode, err
+	}
+	return mode, fmt.Errorf("unknown mode %q: known are gone, disabled, breakpoint, boosted, optimized", word)
 }
 
 func verbNames() []string {

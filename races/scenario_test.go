@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"kprobesim/kprobes"
 )
 
 const small = `
@@ -153,7 +151,7 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("action %+v names no probe", a)
 				}
 			}
-			if a.Verb == Expect && a.Mode == kprobes.Mode("") {
+			if a.Verb == Expect && a.Mode == 0 {
 				t.Errorf("action %+v expects nothing", a)
 			}
 		}

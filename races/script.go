@@ -23,18 +23,27 @@ func (t *trial) script() error {
 			return err
 		}
 	}
-	return t.rest()
+	return t.cleanUp()
 }
 
 // act runs one action. What the kernel's interface refuses is a mistake of the script, unless the
-// kernel is a mutant, which may refuse what it has spoilt itself.
+// kernel is a mutant, which may refuse what it has spoilt itself: then the script goes on without.
 func (t *trial) act(a *Action) error {
 	err := t.do(a)
 	var no kprobes.Errno
-	if errors.As(err, &no) && t.l.mutant == "" {
+	switch {
+	case t.spoilt(err):
+		return nil
+	case errors.As(err, &no):
 		return &scriptError{a.Pos, err}
 	}
 	return err
+}
+
+// spoilt reports whether a mutant has refused something.
+func (t *trial) spoilt(err error) bool {
+	var no kprobes.Errno
+	return t.l.mutant != "" && errors.As(err, &no)
 }
 
 func (t *trial) do(a *Action) error {
@@ -75,17 +84,21 @@ func (t *trial) register(i int) error {
 		return fmt.Errorf("probe %s is registered already: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
 	}
 	p := &t.l.s.Probes[i]
-	t.w.set(i, maybe)
+	t.set(i, maybe)
 	added, err := t.k.Add(t.call, kprobes.Spec{
 		Kind: p.Kind, Symbol: p.Target, Offset: p.Offset, Handler: handlerName(p.Kind, i), MaxActive: p.MaxActive,
 	})
 	if err != nil {
+		t.set(i, absent)
 		return err
 	}
 	t.probes[i] = added
-	t.w.set(i, on)
+	t.set(i, on)
 	return nil
 }
+
+// set notes what is known of a probe from now on.
+func (t *trial) set(probe int, e expected) { t.checker.calls.set(probe, e) }
 
 // handlerName is the guest's handler that only probe i calls.
 func handlerName(k kprobes.Kind, i int) string {
@@ -101,25 +114,25 @@ func (t *trial) unregister(a *Action) error {
 		if t.probes[i] == nil {
 			return fmt.Errorf("probe %s is not registered: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
 		}
-		t.w.set(i, maybe)
+		t.set(i, maybe)
 		if err := t.k.Remove(t.call, t.probes[i]); err != nil {
 			return err
 		}
 		t.probes[i] = nil
-		t.w.set(i, off)
+		t.set(i, absent)
 	}
 	return nil
 }
 
-func (t *trial) toggle(i int, s surety, f func(kprobes.Caller, *kprobes.Probe) error) error {
+func (t *trial) toggle(i int, s expected, f func(kprobes.Caller, *kprobes.Probe) error) error {
 	if t.probes[i] == nil {
 		return fmt.Errorf("probe %s is not registered: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
 	}
-	t.w.set(i, maybe)
+	t.set(i, maybe)
 	if err := f(t.call, t.probes[i]); err != nil {
 		return err
 	}
-	t.w.set(i, s)
+	t.set(i, s)
 	return nil
 }
 
@@ -130,7 +143,7 @@ func (t *trial) expect(a *Action, i int) error {
 		return nil
 	}
 	st, err := t.k.State(t.probes[i].Addr)
-	if err != nil || st.Mode == a.Mode || a.Mode == kprobes.Breakpoint && st.Mode == kprobes.Boosted {
+	if err != nil || st.Mode == a.Mode || a.Mode == kprobes.Stepped && st.Mode == kprobes.Boosted {
 		return err
 	}
 	err = fmt.Errorf("probe %s is %s, not %s", t.l.s.Probes[i].Name, st.Mode, a.Mode)
@@ -140,12 +153,12 @@ func (t *trial) expect(a *Action, i int) error {
 	return &scriptError{a.Pos, err}
 }
 
-// rest takes away what the script has left and waits until the optimizer has nothing to do. Then
+// cleanUp takes away what the script has left and waits until the optimizer has nothing to do. Then
 // every text must be what it was.
-func (t *trial) rest() error {
+func (t *trial) cleanUp() error {
 	for i, p := range t.probes {
 		if p != nil {
-			if err := t.unregister(&Action{Probes: []int{i}}); err != nil {
+			if err := t.unregister(&Action{Probes: []int{i}}); err != nil && !t.spoilt(err) {
 				return err
 			}
 		}
@@ -153,7 +166,7 @@ func (t *trial) rest() error {
 	if err := t.k.WaitOptimizer(t.call); err != nil {
 		return err
 	}
-	t.w.rest()
+	t.checker.restored()
 	return nil
 }
 
@@ -165,24 +178,20 @@ func (t *trial) unload() error {
 	if err := t.pause(1); err != nil {
 		return err
 	}
-	from, err := t.symbol("__module_text_start")
+	module, err := t.l.between("__module_text_start", "__module_text_end")
 	if err != nil {
 		return err
 	}
-	to, err := t.symbol("__module_text_end")
-	if err != nil {
-		return err
-	}
-	gone := func(x *text) bool { return x.start >= from.Addr && x.start < to.Addr }
-	for i, p := range t.w.probes {
-		if p.fn >= from.Addr && p.fn < to.Addr {
-			t.w.set(i, maybe)
+	gone := func(x *text) bool { return module.contains(x.start) }
+	for i, p := range t.checker.calls.probes {
+		if module.contains(p.fn) {
+			t.set(i, maybe)
 		}
 	}
 	if err := t.k.Unload(t.call, moduleName); err != nil {
 		return err
 	}
-	t.w.reload(gone)
+	t.checker.reload(gone)
 	return nil
 }
 
@@ -191,7 +200,7 @@ func (t *trial) load() error {
 	if err := t.k.Load(t.call, moduleName); err != nil {
 		return err
 	}
-	t.w.reload(func(*text) bool { return false })
+	t.checker.reload(func(*text) bool { return false })
 	return t.pause(0)
 }
 

@@ -2,10 +2,13 @@ package targets
 
 import (
 	"errors"
+	"fmt"
 
+	"kprobesim/image"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
+	"kprobesim/workloads"
 )
 
 // Config says which machine and kernel of a target to boot. What the kernel's services must know of the
@@ -41,7 +44,23 @@ func (t *Target) Build(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := complete(m.Image()); err != nil {
+		return nil, err
+	}
 	return &System{m, k, probes}, nil
+}
+
+// complete names what an image lacks that is looked up by name only when it is needed: an error in the middle
+// of a run would come too late.
+func complete(im *image.Image) error {
+	err := workloads.Missing(func(name string) bool {
+		_, ok := im.Symbol(name)
+		return ok
+	})
+	if err != nil {
+		return fmt.Errorf("image %s is not complete: %w", im.Name, err)
+	}
+	return nil
 }
 
 // Run starts the kernel and runs body on its boot task. The machine ends when body does. The error is that

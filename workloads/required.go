@@ -62,8 +62,8 @@ func Missing(has func(name string) bool) error {
 	for _, n := range Required() {
 		for _, name := range n.Names {
 			if !has(name) {
-				errs = append(errs, fmt.Errorf("the image has no symbol %s, which %s needs: build it from the "+
-					"sources of this version", name, n.For))
+				errs = append(errs, fmt.Errorf("no symbol %s, which %s needs: build it from the sources "+
+					"of this version", name, n.For))
 			}
 		}
 	}

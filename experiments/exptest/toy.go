@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/kprobes"
 	"kprobesim/targets"
 	"kprobesim/workloads"
 )
@@ -71,12 +72,12 @@ func ToyLoader() *planning.Loader {
 func ToyMeasure(p *schema.Point) (*kinds.Measurement, error) {
 	n := p.Workload.Hits
 	cost := int64(p.Machine.CPU.Events["trap"]) + int64(len(p.Label))*60
-	if p.Probe.Mode == schema.Step {
+	if p.Probe.Mode == kprobes.Stepped {
 		cost *= 2
 	}
 	phases := kinds.Phases()
 	m := &kinds.Measurement{
-		Hits: n, State: p.Probe.Mode,
+		Hits:   n,
 		Base:   kinds.Sample{Time: clock.Ticks(n) * 10 * 60, Instructions: n * 5, Phases: make([]clock.Ticks, len(phases))},
 		Probed: kinds.Sample{Time: clock.Ticks(n * (600 + cost)), Instructions: n * 100, Phases: make([]clock.Ticks, len(phases))},
 		First:  kinds.Sample{Time: clock.Ticks(3 * (600 + cost)), Instructions: 120},

@@ -97,8 +97,7 @@ func (s *session) operate(op string) error {
 		if err := s.probes.WaitOptimizer(s.call); err != nil {
 			return err
 		}
-		_, err := s.verify()
-		return err
+		return s.verify()
 	}
 	if err := s.removeTogether(); err != nil {
 		return err

@@ -68,8 +68,7 @@ func (s *session) irqOff(m *Measurement) error {
 	if err := s.irqOffOnce(m, ""); err != nil {
 		return err
 	}
-	_, err := s.verify()
-	return err
+	return s.verify()
 }
 
 func (s *session) irqOffOnce(m *Measurement, suffix string) error {

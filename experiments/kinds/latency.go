@@ -44,10 +44,10 @@ func latencyKind() Kind {
 // optimizedOnly holds points to what can be optimized.
 func optimizedOnly(e *schema.Experiment) []mistake {
 	return probesWith(e, func(p *schema.Probe) string {
-		if p.Mode == schema.Optimized {
+		if p.Mode == kprobes.Optimized {
 			return ""
 		}
-		return fmt.Sprintf("kind %s measures probes of mode %s, not %s", e.Kind, schema.Optimized, p.Mode)
+		return fmt.Sprintf("kind %s measures probes of mode %s, not %s", e.Kind, kprobes.Optimized, p.Mode)
 	}, "mode")
 }
 

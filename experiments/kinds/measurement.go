@@ -31,7 +31,6 @@ type Measurement struct {
 	Probed  Sample // the same with the probe, after warm-up
 	Single  Sample // one call without the probe, after warm-up
 	First   Sample // the first call with it, cold but for what registering it warmed
-	State   string // what the kernel says about the probe, for instance "optimized"
 	Profile []byte // pprof profile of warm hits, or nil
 	Notes   []string
 

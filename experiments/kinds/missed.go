@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
 	"kprobesim/results"
 	"kprobesim/smp"
 )
@@ -35,10 +36,10 @@ func missedKind() Kind {
 // returnsOnly holds points to return probes.
 func returnsOnly(e *schema.Experiment) []mistake {
 	return probesWith(e, func(p *schema.Probe) string {
-		if p.Kind == schema.Kretprobe {
+		if p.Kind == kprobes.Kretprobe {
 			return ""
 		}
-		return fmt.Sprintf("kind %s measures a %s, not a %s", e.Kind, schema.Kretprobe, p.Kind)
+		return fmt.Sprintf("kind %s measures a %s, not a %s", e.Kind, kprobes.Kretprobe, p.Kind)
 	}, "kind")
 }
 

@@ -79,7 +79,7 @@ func (s *session) hits(m *Measurement, plain uint64) (err error) {
 			fmt.Sprintf("the calls returned other values with the probe (sum %#x, without %#x)",
 				sum, plain))
 	}
-	if m.State, err = s.verify(); err != nil {
+	if err = s.verify(); err != nil {
 		return err
 	}
 	return s.profile(m)

@@ -57,7 +57,7 @@ func (s *session) scaling(m *Measurement) error {
 			return err
 		}
 	}
-	if _, err := s.verify(); err != nil {
+	if err := s.verify(); err != nil {
 		return err
 	}
 	s.noteRate(m, hitters)

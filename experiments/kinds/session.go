@@ -70,8 +70,8 @@ func budget(p *schema.Point) clock.Ticks {
 func probeOptions(p *schema.Point) kprobes.Options {
 	o := kprobes.Default()
 	o.Patching, o.Quiesce, o.Preempt = p.Kernel.Patching, p.Kernel.Quiesce, p.Kernel.Preempt == schema.PreemptFull
-	o.Boost = p.Probe.Mode != schema.Step
-	o.OptProbes = p.Probe.Mode == schema.Optimized
+	o.Boost = p.Probe.Mode != kprobes.Stepped
+	o.OptProbes = p.Probe.Mode == kprobes.Optimized
 	o.Optimization = o.OptProbes
 	return o
 }
@@ -138,7 +138,7 @@ func (s *session) registerOnly() error {
 // add registers one probe.
 func (s *session) add(r schema.Registration, symbol string, offset uint64) error {
 	p, err := s.probes.Add(s.call, kprobes.Spec{
-		Kind: kindNames(r.Kind), Symbol: symbol, Offset: offset, Handler: r.Handler, MaxActive: int32(r.MaxActive),
+		Kind: r.Kind, Symbol: symbol, Offset: offset, Handler: r.Handler, MaxActive: int32(r.MaxActive),
 	})
 	if err != nil {
 		return err
@@ -147,53 +147,31 @@ func (s *session) add(r schema.Registration, symbol string, offset uint64) error
 	return nil
 }
 
-// kindNames gives the kernel's word for each kind.
-func kindNames(kind string) kprobes.Kind {
-	switch kind {
-	case schema.Kretprobe:
-		return kprobes.Kretprobe
-	case schema.Jprobe:
-		return kprobes.Jprobe
-	}
-	return kprobes.Kprobe
-}
-
-// modeNames gives the kernel's word for each mode.
-func modeNames(mode string) kprobes.Mode {
-	switch mode {
-	case schema.Boosted:
-		return kprobes.Boosted
-	case schema.Optimized:
-		return kprobes.Optimized
-	}
-	return kprobes.Breakpoint
-}
-
 // verify holds the probes against what the point wants to measure: in the right mode, and never
 // missed.
-func (s *session) verify() (mode string, err error) {
+func (s *session) verify() error {
 	for _, p := range s.active {
-		if mode, err = s.verifyOne(p); err != nil {
-			return "", err
+		if err := s.verifyOne(p); err != nil {
+			return err
 		}
 	}
-	return mode, nil
+	return nil
 }
 
-func (s *session) verifyOne(p *kprobes.Probe) (string, error) {
+func (s *session) verifyOne(p *kprobes.Probe) error {
 	st, err := s.probes.State(p.Addr)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if want := modeNames(s.p.Probe.Mode); st.Mode != want {
+	if want := s.p.Probe.Mode; st.Mode != want {
 		err = fmt.Errorf("the probe at %s+%#x is %s, not %s", st.Symbol, st.Offset, st.Mode, want)
 		if st.Refusal != nil && want == kprobes.Optimized {
 			err = fmt.Errorf("%w: %s (rule %s)", err, st.Refusal.Text, st.Refusal.Rule)
 		}
-		return "", err
+		return err
 	}
 	if st.NMissed > 0 {
-		return "", fmt.Errorf("the probe at %s+%#x missed %d hits", st.Symbol, st.Offset, st.NMissed)
+		return fmt.Errorf("the probe at %s+%#x missed %d hits", st.Symbol, st.Offset, st.NMissed)
 	}
-	return string(st.Mode), nil
+	return nil
 }

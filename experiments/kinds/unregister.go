@@ -72,7 +72,7 @@ func (s *session) unregisterOnce(n int64, remove func() error) (clock.Ticks, err
 	if err := s.probes.WaitOptimizer(s.call); err != nil {
 		return 0, err
 	}
-	if _, err := s.verify(); err != nil {
+	if err := s.verify(); err != nil {
 		return 0, err
 	}
 	from := s.m.Now()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/experiments/exptest"
-	"kprobesim/experiments/schema"
+	"kprobesim/kprobes"
 )
 
 func TestBase(t *testing.T) {
@@ -38,7 +38,7 @@ handler = "ret_empty"
 		t.Fatalf("%s has %d points, %d inputs", p.Name, len(p.Points), len(p.Inputs))
 	}
 	b := p.Points[1]
-	if b.Probe.Handler != "handler_count" || b.Probe.Mode != schema.Boosted || b.Probe.Published == nil {
+	if b.Probe.Handler != "handler_count" || b.Probe.Mode != kprobes.Boosted || b.Probe.Published == nil {
 		t.Errorf("point b is %+v", b.Probe)
 	}
 	if b.Machine.Name != "mine" || b.Machine.CPU.Events["mispredict"] != 20*60 || b.Machine.CPU.Width != 4 {

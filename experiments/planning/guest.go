@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
 )
 
 // checkGuest holds symbols and offsets against the image.
@@ -36,7 +37,7 @@ func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experim
 // checkRegistration holds one probe against the image; its keys stand at path and are called key.
 func (p *planner) checkRegistration(root *doc.Node, pt *schema.Point, r schema.Registration, path []string, key string) {
 	p.checkFunc(at(root, append(path, "handler")...), key+".handler", pt, r.Handler)
-	if r.Kind != schema.Kprobe && pt.Workload.Offset != 0 {
+	if r.Kind != kprobes.Kprobe && pt.Workload.Offset != 0 {
 		p.errs.Add(at(root, append(path, "kind")...), "%s: a %s sits at offset 0, not %d", key, r.Kind,
 			pt.Workload.Offset)
 	}

@@ -8,6 +8,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/kprobes"
 )
 
 func TestOffsetInsideInstruction(t *testing.T) {
@@ -27,8 +28,8 @@ func TestProbesOfOnePoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []schema.Registration{
-		{Kind: schema.Kprobe, Handler: "handler_empty"},
-		{Kind: schema.Kretprobe, Handler: "ret_empty", MaxActive: 3},
+		{Kind: kprobes.Kprobe, Handler: "handler_empty"},
+		{Kind: kprobes.Kretprobe, Handler: "ret_empty", MaxActive: 3},
 	}
 	if got := kr.Probe.Registrations(); !slices.Equal(got, want) {
 		t.Errorf("probes %+v, want %+v", got, want)

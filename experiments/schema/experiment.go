@@ -82,23 +82,9 @@ type Workload struct {
 	Interrupts int64
 }
 
-// Probe kinds.
-const (
-	Kprobe    = "kprobe"
-	Kretprobe = "kretprobe"
-	Jprobe    = "jprobe"
-)
-
-// Modes: how a probe gets from its breakpoint back to the probed code.
-const (
-	Step      = "step"      // single-steps the displaced instruction
-	Boosted   = "boosted"   // jumps back from the displaced instruction
-	Optimized = "optimized" // no breakpoint at all, a jump to a detour
-)
-
 // Registration is one probe that is registered.
 type Registration struct {
-	Kind      string // Kprobe, Kretprobe or Jprobe
+	Kind      kprobes.Kind
 	Handler   string // guest symbol: pre-handler, return handler, or function of a jprobe
 	MaxActive int64  // kretprobe instances; 0 for the kernel's default
 }
@@ -107,7 +93,7 @@ type Registration struct {
 type Probe struct {
 	Name  string // short, as tables show it
 	Title string
-	Mode  string // Step, Boosted or Optimized
+	Mode  kprobes.Mode // how hits are to be handled: Stepped, Boosted or Optimized
 	Registration
 	With      []Registration // registered after the first one, in this order
 	Published *Published
@@ -199,11 +185,11 @@ func readProbe(r *doc.Reader) Probe {
 	defer r.Done()
 	p := Probe{
 		Name:         doc.Need(r, "name", doc.Name),
-		Mode:         doc.Need(r, "mode", doc.OneOf(Step, Boosted, Optimized)),
+		Mode:         doc.Need(r, "mode", readMode),
 		Registration: readRegistration(r),
 		Role:         results.Role(doc.Opt(r, "role", "", role)),
 	}
-	p.Title = doc.Opt(r, "title", p.Mode+" "+p.Kind, doc.Text)
+	p.Title = doc.Opt(r, "title", modeWord(p.Mode)+" "+p.Kind.String(), doc.Text)
 	for _, s := range r.List("with") {
 		p.With = append(p.With, readRegistration(s))
 		s.Done()
@@ -223,14 +209,46 @@ const maxWith = 15
 // readRegistration reads the keys that say what is registered.
 func readRegistration(r *doc.Reader) Registration {
 	p := Registration{
-		Kind:      doc.Need(r, "kind", doc.OneOf(Kprobe, Kretprobe, Jprobe)),
+		Kind:      doc.Need(r, "kind", readKind),
 		Handler:   doc.Need(r, "handler", doc.Text),
 		MaxActive: doc.Opt(r, "maxactive", 0, doc.Int(0, 4096)),
 	}
-	if p.MaxActive != 0 && p.Kind != Kretprobe {
+	if p.MaxActive != 0 && p.Kind != kprobes.Kretprobe {
 		r.Errorf("maxactive", "only a kretprobe has instances")
 	}
 	return p
+}
+
+// readKind parses a kind of probe.
+func readKind(n *doc.Node) (kprobes.Kind, error) {
+	word, err := doc.OneOf(kprobes.Kprobe.String(), kprobes.Kretprobe.String(), kprobes.Jprobe.String())(n)
+	if err != nil {
+		return 0, err
+	}
+	return kprobes.ParseKind(word)
+}
+
+// step is how files spell kprobes.Stepped.
+const step = "step"
+
+// readMode parses a mode that a point can ask for.
+func readMode(n *doc.Node) (kprobes.Mode, error) {
+	word, err := doc.OneOf(step, kprobes.Boosted.String(), kprobes.Optimized.String())(n)
+	switch {
+	case err != nil:
+		return 0, err
+	case word == step:
+		return kprobes.Stepped, nil
+	}
+	return kprobes.ParseMode(word)
+}
+
+// modeWord is how files spell a mode.
+func modeWord(m kprobes.Mode) string {
+	if m == kprobes.Stepped {
+		return step
+	}
+	return m.String()
 }
 
 // Registrations returns the probes of a point in the order in which they are registered.

@@ -25,7 +25,7 @@ var rooms = map[string][]string{
 	"kprobes/x86": {"kprobes"},
 
 	"machines": {"mmu", "cpus"},
-	"targets":  {"cpus", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86", "workloads"},
+	"targets":  {"cpus", "image", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86", "workloads"},
 	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":    {},
 	"internal": {},
@@ -33,12 +33,12 @@ var rooms = map[string][]string{
 	"experiments":             {},
 	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "targets", "machines", "results"},
 	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "results", "experiments/schema"},
-	"experiments/planning":    {"cpus", "image", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
+	"experiments/planning":    {"cpus", "image", "kprobes", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
 	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "experiments/schema", "experiments/kinds"},
 	"experiments/reports":     {"machines", "results", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
-	"experiments/exptest":     {"cpus", "image", "workloads", "targets", "experiments/schema", "experiments/kinds", "experiments/planning"},
+	"experiments/exptest":     {"cpus", "image", "kprobes", "workloads", "targets", "experiments/schema", "experiments/kinds", "experiments/planning"},
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",

@@ -1,0 +1,176 @@
+package races
+
+import (
+	"fmt"
+	"slices"
+)
+
+// expected says what is known of a probe: how often a call of the probed function calls its handler.
+type expected uint8
+
+const (
+	absent expected = iota // it is not registered: nobody calls the handler any more
+	off                    // disabled: no call that begins now calls the handler
+	maybe                  // it is being changed
+	on                     // every call does, once
+)
+
+// probed is a probe as the checker sees it.
+type probed struct {
+	name    string
+	addr    uint64 // where it stands
+	fn      uint64 // start of the function
+	handler uint64 // guest function that only this probe calls
+	nested  bool   // it stands in the handler of another probe, whose hits are all missed ones
+	state   expected
+	epoch   int // counts changes of state
+}
+
+// call is a call of a watched function that a task is in.
+type call struct {
+	fn     uint64
+	states []stated // by probe, when it began
+	counts []int    // handler calls since, by probe
+}
+
+type stated struct {
+	state expected
+	epoch int
+}
+
+// task is a task of the guest as the checker sees it.
+type task struct {
+	slot  visit
+	call  *call
+	spare *call
+	// struck is the first instruction of a handler that was a breakpoint. When the breakpoint is gone
+	// by the time that its exception is looked at, the instruction is executed once more.
+	struck uint64
+}
+
+// calls holds what tasks do against what is known of the probes.
+type calls struct {
+	probes  []*probed
+	results map[uint64]uint64 // right results by function
+	current []uint64          // task by CPU
+	tasks   map[uint64]*task
+
+	returns uint64 // of watched functions
+	hits    uint64 // calls of handlers
+}
+
+func newCalls(cpus int) calls {
+	return calls{results: map[uint64]uint64{}, current: make([]uint64, cpus), tasks: map[uint64]*task{}}
+}
+
+// on is the task that runs on a CPU.
+func (c *calls) on(cpu int) *task {
+	id := c.current[cpu]
+	t := c.tasks[id]
+	if t == nil {
+		t = &task{}
+		c.tasks[id] = t
+	}
+	return t
+}
+
+// set notes what is known of a probe from now on.
+func (c *calls) set(probe int, e expected) {
+	c.probes[probe].state = e
+	c.probes[probe].epoch++
+}
+
+// probedAt reports whether the script ever has a probe at an address.
+func (c *calls) probedAt(pc uint64) bool {
+	return slices.ContainsFunc(c.probes, func(p *probed) bool { return p.addr == pc })
+}
+
+// enter begins a call.
+func (c *calls) enter(t *task, fn uint64) {
+	x := t.spare
+	if x == nil {
+		x = &call{states: make([]stated, len(c.probes)), counts: make([]int, len(c.probes))}
+	}
+	x.fn = fn
+	for i, p := range c.probes {
+		x.states[i], x.counts[i] = stated{p.state, p.epoch}, 0
+	}
+	t.call, t.spare = x, nil
+}
+
+// handled counts a call of the handler at pc for the call that the task is in. breakpoint says that its
+// first instruction is one.
+func (c *calls) handled(cpu int, pc uint64, breakpoint bool) (Kind, string) {
+	t := c.on(cpu)
+	again := t.struck == pc
+	if t.struck = 0; breakpoint {
+		t.struck = pc
+	}
+	if again {
+		return "", ""
+	}
+	for i, p := range c.probes {
+		switch {
+		case p.handler != pc:
+		case p.state == absent:
+			return Stale, fmt.Sprintf("the handler of probe %s is called although it is not registered any more", p.name)
+		case t.call != nil:
+			t.call.counts[i]++
+			c.hits++
+		}
+	}
+	return "", ""
+}
+
+// wrong is something that a call should not have done.
+type wrong struct {
+	kind Kind
+	why  string
+}
+
+// leave ends a call and holds what happened in it against what should have. result is what it returned.
+func (c *calls) leave(cpu int, result func() uint64, nameOf func(fn uint64) string) (found []wrong) {
+	t := c.on(cpu)
+	x := t.call
+	if x == nil {
+		return nil
+	}
+	t.call, t.spare = nil, x
+	c.returns++
+	for i, p := range c.probes {
+		if p.fn != x.fn && !p.nested {
+			continue
+		}
+		if w := p.judge(x.states[i], x.counts[i], nameOf(x.fn)); w.kind != "" {
+			found = append(found, w)
+		}
+	}
+	if want, ok := c.results[x.fn]; ok && result() != want {
+		found = append(found, wrong{Result, fmt.Sprintf("%s returned %#x, not %#x", nameOf(x.fn), result(), want)})
+	}
+	return found
+}
+
+// judge holds the number of handler calls in one call of a function against what was known of the probe
+// when the call began, if nothing has changed since.
+func (p *probed) judge(then stated, n int, fn string) wrong {
+	least, most := 0, 1
+	if then.epoch == p.epoch {
+		switch then.state {
+		case on:
+			least = 1
+		case off, absent:
+			most = 0
+		}
+	}
+	if p.nested {
+		least, most = 0, 0
+	}
+	switch {
+	case n < least:
+		return wrong{Lost, fmt.Sprintf("a call of %s while probe %s was enabled called its handler %d times", fn, p.name, n)}
+	case n > most:
+		return wrong{Doubled, fmt.Sprintf("a call of %s called the handler of probe %s %d times, at most %d expected", fn, p.name, n, most)}
+	}
+	return wrong{}
+}

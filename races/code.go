@@ -1,0 +1,66 @@
+package races
+
+// class says why the checker looks at an instruction.
+type class uint8
+
+// The classes of code.
+const (
+	plainCode   class = iota
+	textCode          // a function that is probed or called
+	slotCode          // out-of-line slots
+	detourCode        // detour buffers
+	storeCode         // stores into text
+	returnCode        // the end of a call
+	handlerCode       // the begin of a handler, which may be a probed function too
+	spinCode          // a loop that waits
+)
+
+// span is a range of addresses, the second one excluded.
+type span [2]uint64
+
+func (s span) contains(pc uint64) bool { return pc-s[0] < s[1]-s[0] }
+
+// codeMap says of addresses what class of code is there: a byte for each byte of the kernel's text, and
+// two ranges for slots and detour buffers, which may lie elsewhere.
+type codeMap struct {
+	base  uint64 // of the text
+	of    []class
+	pools [2]span     // slots and detour buffers
+	spans [][2]uint64 // all that is of a class
+}
+
+func newCodeMap(text span) codeMap {
+	return codeMap{base: text[0], of: make([]class, text[1]-text[0])}
+}
+
+// at is the class of an address.
+func (m *codeMap) at(pc uint64) class {
+	if i := pc - m.base; i < uint64(len(m.of)) {
+		return m.of[i]
+	}
+	for i, p := range m.pools {
+		if p.contains(pc) {
+			return slotCode + class(i)
+		}
+	}
+	return plainCode
+}
+
+// mark gives a range of addresses a class.
+func (m *codeMap) mark(c class, s span) {
+	m.spans = append(m.spans, s)
+	if c == slotCode || c == detourCode {
+		m.pools[c-slotCode] = s
+		return
+	}
+	for pc := s[0]; pc < s[1]; pc++ {
+		m.of[pc-m.base] = c
+	}
+}
+
+// hot reports whether the code at an address matters: it may be patched, or it patches, or it tells
+// what a caller does.
+func (m *codeMap) hot(pc uint64) bool {
+	c := m.at(pc)
+	return c != plainCode && c != spinCode
+}

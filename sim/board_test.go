@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/image"
+	"kprobesim/image/imagetest"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// The test board has nothing of a PC: the guest reads which interrupt came from a register of the
+// controller, a register starts CPUs, and each CPU has its timer in itself and the board only wakes it.
+const (
+	start  = 0x80000000 // store: a CPU to start
+	send   = 0x80000008 // store: a CPU to interrupt
+	accept = 0x80000010 // load: the sender of the interrupt, which is then no longer pending
+	stop   = 0x80000018 // store: a CPU to stop
+
+	timerLine = 1
+	sendTime  = 300 * clock.PerCycle
+)
+
+// testBoard is the description and the hardware of a machine at once.
+type testBoard struct {
+	b    *Backplane
+	from [2]int // by CPU: who interrupts it, or -1
+}
+
+func (t *testBoard) Space(*cpus.ISA) (Space, error) {
+	return Space{Maps: []mmu.Mapping{{VA: imagetest.Base &^ 0xffffff}}, Heap: imagetest.Base &^ 0xffffff}, nil
+}
+
+func (t *testBoard) Build(b *Backplane) Hardware {
+	t.b, t.from = b, [2]int{-1, -1}
+	return t
+}
+
+func (t *testBoard) Device(i int) cpus.Device         { return testPort{t, i} }
+func (t *testBoard) Interrupts(i int) cpus.Interrupts { return testPort{t, i} }
+func (t *testBoard) Waiting(i int) string             { return fmt.Sprintf("a call of cpu %d", t.from[i]) }
+
+// testPort is the side of the board towards one CPU.
+type testPort struct {
+	*testBoard
+	i int
+}
+
+func (p testPort) Pending() bool       { return p.from[p.i] >= 0 }
+func (p testPort) Acknowledge() uint32 { panic("the guest acknowledges") }
+
+func (p testPort) Load(pa uint64, _ int) uint64 {
+	v := p.from[p.i]
+	if pa == accept {
+		p.from[p.i] = -1
+	}
+	return uint64(v)
+}
+
+func (p testPort) Store(pa uint64, _ int, v uint64) {
+	to := int(v)
+	switch pa {
+	case start:
+		p.b.Start(to)
+	case stop:
+		p.b.Reset(to)
+	case send:
+		p.b.Send(p.i, func() {
+			p.from[to] = p.i
+			p.b.Interrupt(to)
+		})
+	}
+}
+
+// SetTimer is what puppets ask of their board beside loads and stores.
+func (p testPort) SetTimer(t clock.Ticks) {
+	p.b.Events().Push(t, func() { p.b.Signal(p.i, timerLine) })
+}
+
+// puppet is a CPU that the test moves: an instruction is a function, and takes a cycle.
+type puppet struct {
+	cpus.CPU // what no test needs is nobody's
+	n        int
+	bus      cpus.Bus
+	now      clock.Ticks
+	ctr      cpus.Counters
+	code     []func(*puppet) bool // false: not yet, the CPU halts
+	next     int
+	lines    [2]int
+	log      *[]string
+}
+
+func (p *puppet) say(format string, args ...any) {
+	*p.log = append(*p.log, fmt.Sprintf("%d: cpu %d %s", p.now.Cycles(), p.n, fmt.Sprintf(format, args...)))
+}
+
+func (p *puppet) Boot(_, _ uint64, args ...uint64) {
+	p.next = 0
+	p.say("begins as %d", args[0])
+}
+
+func (p *puppet) Reset()                             { p.say("is reset") }
+func (p *puppet) Signal(line int)                    { p.lines[line]++ }
+func (p *puppet) Interrupt()                         {}
+func (p *puppet) Now() clock.Ticks                   { return p.now }
+func (p *puppet) Advance(t clock.Ticks)              { p.now += t }
+func (p *puppet) PC() uint64                         { return imagetest.Base }
+func (p *puppet) Counters() *cpus.Counters           { return &p.ctr }
+func (p *puppet) Translate(va uint64) (uint64, bool) { return va & 0xffffff, true }
+
+func (p *puppet) Run(limit clock.Ticks) cpus.Exit {
+	for p.now < limit {
+		if p.next == len(p.code) || !p.code[p.next](p) {
+			return cpus.Exit{Reason: cpus.Halted}
+		}
+		p.next++
+		p.now += clock.PerCycle
+	}
+	return cpus.Exit{Reason: cpus.Limit}
+}
+
+// newPuppets makes a machine of puppets from the code of each, which log what happens to them.
+func newPuppets(t *testing.T, log *[]string, code ...[]func(*puppet) bool) (*Machine, error) {
+	t.Helper()
+	e := imagetest.Kernel()
+	for i, s := range []string{"__per_cpu_start", "__per_cpu_end", "__per_cpu_load", "boot_stack_top"} {
+		e.Symbols = append(e.Symbols, imagetest.Symbol{Name: s, Addr: imagetest.Base + 0x300 + 0x10*uint64(i), Section: ".data"})
+	}
+	im, err := image.Load("puppets.elf", e.Build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	isa := &cpus.ISA{
+		Name: "puppet", Bits: 64, Machine: e.Machine, Order: binary.LittleEndian, CacheLine: 64,
+		Events: []string{cpus.EventIPI, cpus.EventTransfer, cpus.EventUpgrade},
+		Ports:  []string{"alu", "load", "store", "branch"},
+		Lines:  []string{"unused", timerLine: "timer"},
+		Tables: func(*mmu.Memory, uint64, []mmu.Mapping) (uint64, error) { return 0, nil },
+		New: func(n int, _ *cpus.Config, bus cpus.Bus) cpus.CPU {
+			return &puppet{n: n, bus: bus, code: code[n], log: log}
+		},
+	}
+	cfg := cpustest.Config(isa)
+	cfg.Events[cpus.EventIPI] = sendTime
+	m, err := New(Config{ISA: isa, Board: &testBoard{}, CPU: cfg, CPUs: len(code), Image: im})
+	if err == nil {
+		m.Bind("sim_main", nothing)
+		m.Bind("printk", nothing)
+	}
+	return m, err
+}
+
+// store makes an instruction that stores to the board.
+func store(pa, v uint64) func(*puppet) bool {
+	return func(p *puppet) bool { p.bus.Device.Store(pa, 8, v); return true }
+}
+
+// setTimer makes one that sets the CPU's timer.
+func setTimer(cycles int64) func(*puppet) bool {
+	return func(p *puppet) bool {
+		p.bus.Device.(interface{ SetTimer(t clock.Ticks) }).SetTimer(p.now + clock.FromCycles(cycles))
+		return true
+	}
+}
+
+// await waits for the timer, take for an interrupt, whose sender it reads.
+func await(p *puppet) bool {
+	if p.lines[timerLine] == 0 {
+		return false
+	}
+	p.lines[timerLine]--
+	p.say("hears its timer")
+	return true
+}
+
+func take(p *puppet) bool {
+	if !p.bus.Interrupts.Pending() {
+		return false
+	}
+	p.say("is called by cpu %d", p.bus.Device.Load(accept, 8))
+	return true
+}
+
+func deaf(*puppet) bool { return false }
+
+// TestAnotherBoard runs two CPUs on a board that does nothing as a PC does it.
+func TestAnotherBoard(t *testing.T) {
+	var log []string
+	m, err := newPuppets(t, &log,
+		[]func(*puppet) bool{
+			setTimer(1000), await, store(start, 1), store(start, 1), store(send, 1), take, store(stop, 1),
+			store(start, 1), setTimer(500), await, store(stop, 1), store(send, 1),
+		},
+		[]func(*puppet) bool{take, setTimer(2000), store(send, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.Run()
+	if err == nil || !strings.Contains(err.Error(), "cpu 0: halted") || !strings.Contains(err.Error(), "cpu 1: not started") {
+		t.Errorf("the end: %v", err)
+	}
+	want := []string{
+		"0: cpu 1 is reset", "0: cpu 0 begins as 0", "1000: cpu 0 hears its timer", "1001: cpu 1 begins as 1",
+		"1303: cpu 1 is called by cpu 0", "1605: cpu 0 is called by cpu 1", "1606: cpu 1 is reset",
+		"1607: cpu 1 begins as 1", "2108: cpu 0 hears its timer", "2109: cpu 1 is reset",
+	}
+	if strings.Join(log, "\n") != strings.Join(want, "\n") {
+		t.Errorf("log\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestHaltedWithTheLineUp holds what is reported when a CPU sleeps and does not take its interrupt.
+func TestHaltedWithTheLineUp(t *testing.T) {
+	var log []string
+	alone, err := newPuppets(t, &log, []func(*puppet) bool{store(send, 0), deaf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := alone.Run(); err == nil || !strings.Contains(err.Error(), "cpu 0 halted with interrupts disabled") {
+		t.Errorf("alone: %v", err)
+	}
+	both, err := newPuppets(t, &log, []func(*puppet) bool{store(send, 0), deaf}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := both.Run(); err == nil || !strings.Contains(err.Error(), "interrupts disabled and a call of cpu 0 pending") {
+		t.Errorf("one of two: %v", err)
+	}
+}
