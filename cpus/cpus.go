@@ -103,7 +103,7 @@ func (c *Config) Check(isa *ISA) []error {
 		fail("memory: the latency must be positive")
 	}
 	c.checkNames(isa, fail)
-	c.checkStructures(isa, fail)
+	c.checkStructures(fail)
 	return errs
 }
 
@@ -121,9 +121,9 @@ func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 	}
 }
 
-func (c *Config) checkStructures(isa *ISA, fail func(string, ...any)) {
-	if c.L1I.Line != isa.CacheLine || c.L1D.Line != isa.CacheLine {
-		fail("l1i, l1d: lines of %d and %d bytes; %s is modelled with %d", c.L1I.Line, c.L1D.Line, isa.Name, isa.CacheLine)
+func (c *Config) checkStructures(fail func(string, ...any)) {
+	if min(c.L1I.Line, c.L1D.Line) < 1<<mmu.GranuleShift {
+		fail("l1i, l1d: lines of %d and %d bytes; at least %d are modelled", c.L1I.Line, c.L1D.Line, 1<<mmu.GranuleShift)
 	}
 	for _, x := range []struct {
 		name string
@@ -174,14 +174,13 @@ func compare[V any](what string, want []string, have map[string]V, fail func(str
 
 // ISA is an instruction set as a value.
 type ISA struct {
-	Name      string
-	Bits      int
-	Machine   elf.Machine
-	Order     binary.ByteOrder
-	Classes   []string // cost classes that a machine description must price
-	Events    []string // events that a machine description must price
-	Ports     []string // ports that a machine description must give an occupancy
-	CacheLine int      // bytes in a line of the first-level caches
+	Name    string
+	Bits    int
+	Machine elf.Machine
+	Order   binary.ByteOrder
+	Classes []string // cost classes that a machine description must price
+	Events  []string // events that a machine description must price
+	Ports   []string // ports that a machine description must give an occupancy
 	// Lines are a CPU's inputs beside the line of its interrupt controller: CPU.Signal takes an index.
 	Lines []string
 	// Exceptions are the names by which Counters.Exceptions counts, at most MaxExceptions.
@@ -311,10 +310,10 @@ type Probe interface {
 	Break()
 	// Boot puts the CPU into the state in which the image's entry is reached.
 	Boot(entry, stack uint64, args ...uint64)
-	// SwitchContexts says that the code from here on is in the middle of other exceptions than the code
+	// SwitchExceptionStack says that the code from here on is in the middle of other exceptions than the code
 	// before it, as behind a switch of tasks: their contexts, the outermost first. It returns what the
 	// code before was in the middle of. Time does not depend on it, only what it is counted as.
-	SwitchContexts(to []uint8) (from []uint8)
+	SwitchExceptionStack(to []uint8) (from []uint8)
 	// Translate gives the physical address of a virtual one without timing or side effects.
 	Translate(va uint64) (pa uint64, ok bool)
 	// Registers lists the architectural registers in the manual's order.

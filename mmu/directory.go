@@ -42,7 +42,8 @@ type Copies interface {
 
 // Directory keeps the MESI state of every line of memory in the caches of every CPU (SDM vol. 3,
 // 11.4), exactly: caches ask it before they bring a line in or write to one that they do not own, and
-// tell it of lines that they lose. Lines are physical addresses shifted right by LineShift.
+// tell it of lines that they lose. Lines are physical addresses shifted right by the logarithm of the size
+// of a line, which all caches of the machine have in common.
 type Directory struct {
 	copies []Copies
 	chunks []*dirChunk
@@ -199,12 +200,16 @@ func (d *Directory) Evict(cpu int, line uint32) {
 	}
 }
 
-// CheckLines reports caches whose lines are not those of the directory.
+// CheckLines reports caches whose lines differ, which no directory can keep coherent.
 func CheckLines(caches ...CacheConfig) error {
 	for _, cc := range caches {
-		if cc.Line != 1<<LineShift {
-			return fmt.Errorf("lines of %d bytes: several CPUs are modelled with caches of %d-byte lines", cc.Line, 1<<LineShift)
+		if cc.Line != caches[0].Line {
+			return fmt.Errorf("lines of %d and %d bytes: several CPUs are modelled with caches of one line size",
+				caches[0].Line, cc.Line)
 		}
 	}
 	return nil
 }
+
+// CPUs returns the number of CPUs whose caches it keeps coherent.
+func (d *Directory) CPUs() int { return len(d.copies) }

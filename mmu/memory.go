@@ -2,8 +2,9 @@ package mmu
 
 import "encoding/binary"
 
-// LineShift is the logarithm of the granule in which predecoded code is tracked (64 bytes).
-const LineShift = 6
+// GranuleShift is the logarithm of the granule in which decoded code is tracked, 64 bytes: at most a line
+// of any cache, so that a store does not drop code that lies beside it.
+const GranuleShift = 6
 
 // Memory is physical RAM from address zero.
 //
@@ -19,7 +20,7 @@ type Memory struct {
 // NewMemory returns size bytes of zeroed RAM; size is rounded up to a page.
 func NewMemory(size int) *Memory {
 	size = (size + 0xfff) &^ 0xfff
-	return &Memory{ram: make([]byte, size), code: make([]uint64, size>>(LineShift+6)+1)}
+	return &Memory{ram: make([]byte, size), code: make([]uint64, size>>(GranuleShift+6)+1)}
 }
 
 // Size returns the bytes of RAM.
@@ -44,35 +45,36 @@ func (m *Memory) Bytes(pa uint64, n int) []byte {
 	return m.ram[pa : pa+uint64(n) : pa+uint64(n)]
 }
 
-// Load returns the little-endian value of 1, 2, 4 or 8 bytes at pa; outside RAM it is all ones, as
-// on a bus that nobody answers.
-func (m *Memory) Load(pa uint64, size int) uint64 {
+// Load returns the value of 1, 2, 4 or 8 bytes at pa in a byte order; outside RAM it is all ones, as on
+// a bus that nobody answers.
+func (m *Memory) Load(order binary.ByteOrder, pa uint64, size int) uint64 {
 	b := m.Bytes(pa, size)
 	switch {
 	case b == nil:
 		return ^uint64(0) >> (64 - 8*uint(size))
 	case size == 8:
-		return binary.LittleEndian.Uint64(b)
+		return order.Uint64(b)
 	case size == 4:
-		return uint64(binary.LittleEndian.Uint32(b))
+		return uint64(order.Uint32(b))
 	case size == 2:
-		return uint64(binary.LittleEndian.Uint16(b))
+		return uint64(order.Uint16(b))
 	}
 	return uint64(b[0])
 }
 
-// entry is Load of 8 or 4 bytes that are RAM.
-func (m *Memory) entry(pa uint64, size int) uint64 {
-	if size == 8 {
-		return binary.LittleEndian.Uint64(m.ram[pa:])
-	}
-	return uint64(binary.LittleEndian.Uint32(m.ram[pa:]))
-}
-
-// Store writes the low size bytes of v at pa; outside RAM it does nothing.
-func (m *Memory) Store(pa uint64, size int, v uint64) {
+// Store writes the low size bytes of v at pa in a byte order; outside RAM it does nothing.
+func (m *Memory) Store(order binary.ByteOrder, pa uint64, size int, v uint64) {
 	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], v)
+	switch size {
+	case 8:
+		order.PutUint64(b[:], v)
+	case 4:
+		order.PutUint32(b[:], uint32(v))
+	case 2:
+		order.PutUint16(b[:], uint16(v))
+	default:
+		b[0] = byte(v)
+	}
 	m.Write(pa, b[:size])
 }
 
@@ -82,9 +84,9 @@ func (m *Memory) Write(pa uint64, b []byte) {
 		return
 	}
 	n := copy(m.ram[pa:], b)
-	for line := pa >> LineShift; line <= (pa+uint64(n)-1)>>LineShift; line++ {
+	for line := pa >> GranuleShift; line <= (pa+uint64(n)-1)>>GranuleShift; line++ {
 		if m.HasCode(line) {
-			m.DropCode(line << LineShift)
+			m.DropCode(line << GranuleShift)
 		}
 	}
 }
@@ -95,14 +97,14 @@ func (m *Memory) HasCode(line uint64) bool { return m.code[line>>6]>>(line&63)&1
 // MarkCode notes that somebody holds decoded copies of the line at pa.
 func (m *Memory) MarkCode(pa uint64) {
 	if m.Holds(pa, 1) {
-		line := pa >> LineShift
+		line := pa >> GranuleShift
 		m.code[line>>6] |= 1 << (line & 63)
 	}
 }
 
 // DropCode tells every holder that the line at pa was written.
 func (m *Memory) DropCode(pa uint64) {
-	line := pa >> LineShift
+	line := pa >> GranuleShift
 	m.code[line>>6] &^= 1 << (line & 63)
 	for _, f := range m.drops {
 		f(pa)

@@ -1,6 +1,7 @@
 package mmu
 
 import (
+	"encoding/binary"
 	"math/rand"
 	"testing"
 )
@@ -84,7 +85,7 @@ func TestCacheConfigCheck(t *testing.T) {
 }
 
 func TestTLBIsFirstInFirstOut(t *testing.T) {
-	tl := NewTLB(TLBConfig{Entries: 8, Ways: 4, LargeEntries: 4, LargeWays: 4}, 21)
+	tl := NewTLB(TLBConfig{Entries: 8, Ways: 4, LargeEntries: 4, LargeWays: 4}, PageSizes{12, 21})
 	page := func(n uint64) Page { return Page{VA: n << 13, PA: n << 12, Shift: 12} } // all in set 0
 	for n := range uint64(4) {
 		tl.Insert(page(n))
@@ -118,18 +119,18 @@ func TestMemoryTellsOfCodeStores(t *testing.T) {
 	var dropped []uint64
 	m.OnCodeStore(func(pa uint64) { dropped = append(dropped, pa) })
 	m.MarkCode(0x1234)
-	m.Store(0x1240, 8, 1) // the next line
-	m.Store(0x123c, 4, 1)
-	m.Store(0x123c, 4, 1) // told once
-	if len(dropped) != 1 || dropped[0]>>LineShift != 0x1234>>LineShift {
+	m.Store(binary.LittleEndian, 0x1240, 8, 1) // the next line
+	m.Store(binary.LittleEndian, 0x123c, 4, 1)
+	m.Store(binary.LittleEndian, 0x123c, 4, 1) // told once
+	if len(dropped) != 1 || dropped[0]>>GranuleShift != 0x1234>>GranuleShift {
 		t.Errorf("told of %#x", dropped)
 	}
-	if m.Load(1<<20, 4) != 0xffffffff || m.Bytes(1<<16-4, 8) != nil {
+	if m.Load(binary.LittleEndian, 1<<20, 4) != 0xffffffff || m.Bytes(1<<16-4, 8) != nil {
 		t.Error("memory outside RAM")
 	}
-	m.Store(1<<20, 8, 1)
+	m.Store(binary.LittleEndian, 1<<20, 8, 1)
 	m.Write(1<<16-2, []byte{1, 2, 3, 4})
-	if m.Load(1<<16-2, 2) != 0x0201 {
+	if m.Load(binary.LittleEndian, 1<<16-2, 2) != 0x0201 {
 		t.Error("the part of a write inside RAM is lost")
 	}
 }

@@ -8,7 +8,7 @@ import (
 // TLBConfig describes a translation look-aside buffer with separate arrays for base and large pages.
 type TLBConfig struct {
 	Entries, Ways           int // base pages
-	LargeEntries, LargeWays int // large pages
+	LargeEntries, LargeWays int // pages of all larger sizes
 }
 
 // Check reports what is wrong with a description, or nil.
@@ -21,15 +21,44 @@ func (tc TLBConfig) Check() error {
 	return nil
 }
 
+// Rights say what a page allows, apart for the supervisor and for user mode. What a right depends on
+// beside the page's entry (a control register, a protection key, a domain) is looked at when a walk makes
+// the entry, so whoever changes it flushes the TLB.
+type Rights uint8
+
+// Rights of a page.
+const (
+	Read Rights = 1 << iota
+	Write
+	Exec
+	UserRead
+	UserWrite
+	UserExec
+)
+
+// Right returns the right that an access needs.
+func Right(write, exec, user bool) Rights {
+	r := Read
+	switch {
+	case exec:
+		r = Exec
+	case write:
+		r = Write
+	}
+	if user {
+		r <<= 3
+	}
+	return r
+}
+
 // Page is one translation, as a walk finds it and a TLB keeps it.
 type Page struct {
 	VA, PA   uint64 // first byte of the page
-	Shift    uint8  // logarithm of its size: 12, 21 or 22
-	Writable bool
-	User     bool
-	NX       bool
-	Dirty    bool
-	Global   bool
+	Space    uint32 // tag of the address space, which global pages have not
+	Shift    uint8  // logarithm of its size
+	Rights   Rights
+	Dirty    bool // a store needs no walk to note it
+	Global   bool // valid in every address space
 	Uncached bool
 	valid    bool
 }
@@ -37,41 +66,54 @@ type Page struct {
 // Offset translates va, which must lie in the page.
 func (p *Page) Offset(va uint64) uint64 { return p.PA | va&(1<<p.Shift-1) }
 
+// Allows reports whether the page gives a right.
+func (p *Page) Allows(r Rights) bool { return p.Rights&r != 0 }
+
+// PageSizes are the logarithms of the sizes of pages in use, the smallest first.
+type PageSizes []uint8
+
 // TLB caches translations. Replacement within a set is first in, first out: a hit changes no state,
-// which lets a CPU keep a transparent copy of translations in front of it as long as it drops that
-// copy when Generation changes.
+// which lets a CPU keep micro-TLB entries in front of it as long as it drops them when Generation changes.
 type TLB struct {
-	Generation   uint64 // changes whenever an entry is replaced or dropped
+	Generation   uint64 // changes whenever an entry is replaced or dropped, and with Space
+	space        uint32
 	small, large array
 }
 
+// array is a set-associative array of translations of some page sizes. A page's set is chosen by its
+// number.
 type array struct {
 	pages []Page
 	next  []uint8
 	ways  uint64
 	mask  uint64
-	shift uint8
+	sizes PageSizes
 }
 
-func newArray(entries, ways int, shift uint8) array {
+func newArray(entries, ways int, sizes PageSizes) array {
 	sets := entries / ways
-	return array{make([]Page, entries), make([]uint8, sets), uint64(ways), uint64(sets - 1), shift}
+	return array{make([]Page, entries), make([]uint8, sets), uint64(ways), uint64(sets - 1), sizes}
 }
 
-// NewTLB returns an empty TLB; the description must have passed Check. largeShift is the logarithm of
-// the large page size.
-func NewTLB(tc TLBConfig, largeShift uint8) *TLB {
-	return &TLB{small: newArray(tc.Entries, tc.Ways, 12), large: newArray(tc.LargeEntries, tc.LargeWays, largeShift)}
+// NewTLB returns an empty TLB; the description must have passed Check. Pages of the first size go to the
+// array of base pages, those of all others to that of large pages.
+func NewTLB(tc TLBConfig, sizes PageSizes) *TLB {
+	return &TLB{
+		small: newArray(tc.Entries, tc.Ways, sizes[:1]),
+		large: newArray(tc.LargeEntries, tc.LargeWays, sizes[1:]),
+	}
 }
 
-func (a *array) set(va uint64) uint64 { return va >> a.shift & a.mask }
+// set returns the first entry of the set of a page.
+func (a *array) set(va uint64, shift uint8) uint64 { return va >> shift & a.mask * a.ways }
 
-func (a *array) find(va uint64) *Page {
-	s := a.set(va) * a.ways
-	base := va >> a.shift << a.shift
-	for i := s; i < s+a.ways; i++ {
-		if p := &a.pages[i]; p.valid && p.VA == base {
-			return p
+func (a *array) find(va uint64, space uint32) *Page {
+	for _, shift := range a.sizes {
+		s, base := a.set(va, shift), va>>shift<<shift
+		for i := s; i < s+a.ways; i++ {
+			if p := &a.pages[i]; p.valid && p.VA == base && p.Shift == shift && (p.Space == space || p.Global) {
+				return p
+			}
 		}
 	}
 	return nil
@@ -79,27 +121,28 @@ func (a *array) find(va uint64) *Page {
 
 // Find returns the cached translation of va, or nil.
 func (t *TLB) Find(va uint64) *Page {
-	if p := t.large.find(va); p != nil {
+	if p := t.large.find(va, t.space); p != nil {
 		return p
 	}
-	return t.small.find(va)
+	return t.small.find(va, t.space)
 }
 
-// Insert adds a translation and returns the entry that holds it.
+// Insert adds a translation in the present address space and returns the entry that holds it.
 func (t *TLB) Insert(p Page) *Page {
 	a := &t.small
-	if p.Shift != 12 {
+	if p.Shift != t.small.sizes[0] {
 		a = &t.large
 	}
-	p.valid = true
-	if old := a.find(p.VA); old != nil {
+	p.valid, p.Space = true, t.space
+	if old := a.find(p.VA, t.space); old != nil {
 		t.Generation++
 		*old = p
 		return old
 	}
-	s := a.set(p.VA)
-	slot := &a.pages[s*a.ways+uint64(a.next[s])]
-	a.next[s] = uint8((uint64(a.next[s]) + 1) % a.ways)
+	s := a.set(p.VA, p.Shift)
+	next := &a.next[s/a.ways]
+	slot := &a.pages[s+uint64(*next)]
+	*next = uint8((uint64(*next) + 1) % a.ways)
 	if slot.valid {
 		t.Generation++
 	}
@@ -107,16 +150,24 @@ func (t *TLB) Insert(p Page) *Page {
 	return slot
 }
 
-// Resize empties the TLB and changes the logarithm of the large page size.
-func (t *TLB) Resize(largeShift uint8) {
+// Switch changes the address space whose translations are found. Those of others stay.
+func (t *TLB) Switch(space uint32) {
+	if space != t.space {
+		t.space = space
+		t.Generation++
+	}
+}
+
+// Resize empties the TLB and changes the page sizes.
+func (t *TLB) Resize(sizes PageSizes) {
 	t.Flush(true)
-	t.large.shift = largeShift
+	t.small.sizes, t.large.sizes = sizes[:1], sizes[1:]
 }
 
 // Drop forgets the translation of va.
 func (t *TLB) Drop(va uint64) {
 	for _, a := range []*array{&t.small, &t.large} {
-		if p := a.find(va); p != nil {
+		if p := a.find(va, t.space); p != nil {
 			p.valid = false
 		}
 	}

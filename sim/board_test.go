@@ -136,7 +136,7 @@ func newPuppets(t *testing.T, log *[]string, code ...[]func(*puppet) bool) (*Mac
 		t.Fatal(err)
 	}
 	isa := &cpus.ISA{
-		Name: "puppet", Bits: 64, Machine: e.Machine, Order: binary.LittleEndian, CacheLine: 64,
+		Name: "puppet", Bits: 64, Machine: e.Machine, Order: binary.LittleEndian,
 		Events: []string{cpus.EventIPI, cpus.EventTransfer, cpus.EventUpgrade},
 		Ports:  []string{"alu", "load", "store", "branch"},
 		Lines:  []string{"unused", timerLine: "timer"},

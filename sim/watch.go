@@ -27,7 +27,7 @@ type Event struct {
 // SwitchTask says that a CPU goes on with another task, which is in the middle of the exceptions of these
 // contexts, and returns those of the task before.
 func (m *Machine) SwitchTask(cpu int, contexts []uint8) []uint8 {
-	return m.cpus[cpu].SwitchContexts(contexts)
+	return m.cpus[cpu].SwitchExceptionStack(contexts)
 }
 
 // Watch calls f for every event that is noted, in the order in which the machine executes, which for

@@ -49,8 +49,8 @@ func TestLoopRuns(t *testing.T) {
 	if e := c.Run(1e9); e.Reason != cpus.Halted {
 		t.Fatalf("stopped for %+v", e)
 	}
-	if c.r[rax] != 500500 {
-		t.Fatalf("rax = %d", c.r[rax])
+	if c.R[rax] != 500500 {
+		t.Fatalf("rax = %d", c.R[rax])
 	}
 	if n := c.Counters().Instructions; n != 3002 {
 		t.Fatalf("%d instructions", n)
@@ -85,16 +85,16 @@ func BenchmarkLoop(b *testing.B) {
 				for range n {
 					next := (at*1 + 24593) % n
 					binary.LittleEndian.PutUint64(w[:], testData+next*64)
-					c.memory.Write(testData-directMap+at*64, w[:])
+					c.Memory.Write(testData-directMap+at*64, w[:])
 					at = next
 				}
 			}
 			b.ReportAllocs()
 			start := c.Counters().Instructions
 			for range b.N {
-				c.r[rax], c.r[rcx] = testData, 1<<16
-				c.halted = false
-				c.r[rRIP] = testCode
+				c.R[rax], c.R[rcx] = testData, 1<<16
+				c.Halted = false
+				c.R[rRIP] = testCode
 				if e := c.Run(1 << 60); e.Reason != cpus.Halted {
 					b.Fatal(e)
 				}

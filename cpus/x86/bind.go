@@ -1,6 +1,10 @@
 package x86
 
-import "golang.org/x/arch/x86/x86asm"
+import (
+	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/cpus/engine"
+)
 
 // exec is the function of one operation in one form and width.
 type exec = func(*CPU, *inst)
@@ -47,7 +51,7 @@ func bindTwo(d *decoder, r *row) bool {
 		if !d.memory(dst) || !d.source(d.x.Args[1]) {
 			return false
 		}
-		d.in.exec = r.mem[size]
+		d.exec = r.mem[size]
 		d.priceMem(r)
 		return true
 	case x86asm.Reg:
@@ -57,11 +61,11 @@ func bindTwo(d *decoder, r *row) bool {
 		}
 		d.in.dst = n
 		if m, ok := d.x.Args[1].(x86asm.Mem); ok {
-			d.in.exec = r.load[size]
-			d.in.flags |= fLoad
+			d.exec = r.load[size]
+			d.op.Flags |= engine.Loads
 			return d.memory(m)
 		}
-		d.in.exec = r.reg[size]
+		d.exec = r.reg[size]
 		return d.source(d.x.Args[1])
 	}
 	return false
@@ -70,13 +74,13 @@ func bindTwo(d *decoder, r *row) bool {
 // priceMem marks the memory traffic of a form with a memory destination.
 func (d *decoder) priceMem(r *row) {
 	if r.inMem != 0 {
-		d.in.class = r.inMem
+		d.op.Class = r.inMem
 	}
 	if r.io&ioReadDst != 0 || r.io&ioNoWrite != 0 {
-		d.in.flags |= fLoad
+		d.op.Flags |= engine.Loads
 	}
 	if r.io&ioNoWrite == 0 {
-		d.in.flags |= fStore
+		d.op.Flags |= engine.Stores
 	}
 }
 
@@ -102,13 +106,13 @@ func bindOne(d *decoder, r *row) bool {
 	}
 	switch a := d.x.Args[0].(type) {
 	case x86asm.Mem:
-		d.in.exec = r.mem[size]
+		d.exec = r.mem[size]
 		d.priceMem(r)
 		return d.memory(a)
 	case x86asm.Reg:
 		n, _, ok := register(a)
 		d.in.dst = n
-		d.in.exec = r.reg[size]
+		d.exec = r.reg[size]
 		return ok
 	}
 	return false
@@ -122,11 +126,11 @@ func bindRead(d *decoder, r *row) bool {
 	}
 	switch a := d.x.Args[0].(type) {
 	case x86asm.Mem:
-		d.in.exec = r.mem[size]
-		d.in.flags |= fLoad
+		d.exec = r.mem[size]
+		d.op.Flags |= engine.Loads
 		return d.memory(a)
 	case x86asm.Reg:
-		d.in.exec = r.reg[size]
+		d.exec = r.reg[size]
 		return d.source(a)
 	}
 	return false
@@ -184,14 +188,14 @@ func bindExtend(d *decoder, r *row) bool {
 	}
 	switch s := d.x.Args[1].(type) {
 	case x86asm.Mem:
-		d.in.exec = extendLoad(r.aux, size, min(size, sizeIndex(d.x.MemBytes)))
-		d.in.class = clLoad
-		d.in.flags |= fLoad
+		d.exec = extendLoad(r.aux, size, min(size, sizeIndex(d.x.MemBytes)))
+		d.op.Class = clLoad
+		d.op.Flags |= engine.Loads
 		return d.memory(s)
 	case x86asm.Reg:
 		var from int
 		d.in.src, from, ok = register(s)
-		d.in.exec = extendReg(r.aux, size, min(size, sizeIndex(from)))
+		d.exec = extendReg(r.aux, size, min(size, sizeIndex(from)))
 		return ok
 	}
 	return false
@@ -200,9 +204,9 @@ func bindExtend(d *decoder, r *row) bool {
 // bindImul binds the three forms of imul.
 func bindImul(d *decoder, r *row) bool {
 	if d.x.Args[1] == nil {
-		d.in.class = clMul
+		d.op.Class = clMul
 		if d.size() == size64 {
-			d.in.class = clMul64
+			d.op.Class = clMul64
 		}
 		return bindRead(d, &rowImul1)
 	}
@@ -227,7 +231,7 @@ func bindWide(d *decoder, r *row) bool {
 		return false
 	}
 	if d.size() == size64 {
-		d.in.class++ // clMul64 follows clMul, clDiv64 follows clDiv32
+		d.op.Class++ // clMul64 follows clMul, clDiv64 follows clDiv32
 	}
 	return true
 }
@@ -237,9 +241,9 @@ func bindWide(d *decoder, r *row) bool {
 func bindRel(d *decoder, r *row) bool {
 	rel, ok := d.x.Args[0].(x86asm.Rel)
 	d.in.imm = uint64(int64(rel))
-	d.in.exec = r.reg[0]
+	d.exec = r.reg[0]
 	d.in.aux = r.aux
-	d.in.flags |= fEnds
+	d.op.Flags |= engine.Ends
 	return ok && (d.mode == 64 || d.x.DataSize == 32)
 }
 
@@ -248,22 +252,22 @@ func (d *decoder) modeSize() int { return sizeIndex(d.mode / 8) }
 
 // bindBranch binds call and jmp: relative (mem has their functions), through a register or through memory.
 func bindBranch(d *decoder, r *row) bool {
-	d.in.flags |= fEnds
+	d.op.Flags |= engine.Ends
 	size := d.modeSize()
 	switch a := d.x.Args[0].(type) {
 	case x86asm.Rel:
 		ok := bindRel(d, r)
-		d.in.exec = r.mem[size]
+		d.exec = r.mem[size]
 		return ok
 	case x86asm.Mem:
-		d.in.class = r.inMem
-		d.in.flags |= fLoad
-		d.in.exec = r.load[size]
+		d.op.Class = r.inMem
+		d.op.Flags |= engine.Loads
+		d.exec = r.load[size]
 		return d.x.MemBytes == d.mode/8 && d.memory(a)
 	case x86asm.Reg:
 		n, bytes, ok := register(a)
-		d.in.src, d.in.class = n, r.inMem
-		d.in.exec = r.reg[size]
+		d.in.src, d.op.Class = n, r.inMem
+		d.exec = r.reg[size]
 		return ok && bytes == d.mode/8
 	}
 	return false
@@ -271,14 +275,14 @@ func bindBranch(d *decoder, r *row) bool {
 
 // bindNone binds an instruction without explicit operands.
 func bindNone(d *decoder, r *row) bool {
-	d.in.exec = r.reg[0]
+	d.exec = r.reg[0]
 	d.in.aux = r.aux
 	return true
 }
 
 // bindImm binds an optional immediate operand.
 func bindImm(d *decoder, r *row) bool {
-	d.in.exec = r.reg[0]
+	d.exec = r.reg[0]
 	if imm, ok := d.x.Args[0].(x86asm.Imm); ok {
 		d.in.imm = uint64(imm)
 	}
@@ -291,7 +295,7 @@ func bindImm(d *decoder, r *row) bool {
 // bindMem binds a memory operand whose address alone matters.
 func bindMem(d *decoder, r *row) bool {
 	m, ok := d.x.Args[0].(x86asm.Mem)
-	d.in.exec = r.reg[0]
+	d.exec = r.reg[0]
 	d.in.aux = r.aux
 	return ok && d.memory(m)
 }
@@ -316,7 +320,7 @@ func bindLea(d *decoder, r *row) bool {
 		}
 		m.Base, m.Index = b, wide(m.Index, d.mode) // the upper half is cut off anyway
 	}
-	d.in.exec = r.reg[size]
+	d.exec = r.reg[size]
 	if !d.memory(m) {
 		return false
 	}

@@ -1,6 +1,10 @@
 package x86
 
-import "golang.org/x/arch/x86/x86asm"
+import (
+	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/cpus/engine"
+)
 
 // bindMov binds mov in all its forms: general, segment, control and debug registers.
 func bindMov(d *decoder, r *row) bool {
@@ -16,10 +20,10 @@ func bindMov(d *decoder, r *row) bool {
 	case !bindTwo(d, r):
 		return false
 	case !dstReg:
-		d.in.class = clStore
-		d.in.flags &^= fLoad
+		d.op.Class = clStore
+		d.op.Flags &^= engine.Loads
 	case d.isMem(1):
-		d.in.class = clLoad
+		d.op.Class = clLoad
 	}
 	return true
 }
@@ -29,20 +33,20 @@ func special(r x86asm.Reg) bool { return r >= x86asm.ES }
 // toSpecial binds a move to a segment, control or debug register.
 func (d *decoder) toSpecial(dst x86asm.Reg) bool {
 	in := &d.in
-	in.flags |= fEnds
+	d.op.Flags |= engine.Ends
 	switch {
 	case dst >= x86asm.ES && dst <= x86asm.GS:
-		in.aux, in.class = segmentIndex[dst], clToSeg
+		in.aux, d.op.Class = segmentIndex[dst], clToSeg
 		if m, ok := d.x.Args[1].(x86asm.Mem); ok {
-			in.exec = movToSegL
-			in.flags |= fLoad
+			d.exec = movToSegL
+			d.op.Flags |= engine.Loads
 			return d.memory(m)
 		}
-		in.exec = movToSeg
+		d.exec = movToSeg
 	case dst >= x86asm.CR0 && dst <= x86asm.CR15:
-		in.aux, in.class, in.exec = uint8(dst-x86asm.CR0), clToCR, movToCR
+		in.aux, d.op.Class, d.exec = uint8(dst-x86asm.CR0), clToCR, movToCR
 	case dst >= x86asm.DR0 && dst <= x86asm.DR7:
-		in.aux, in.class, in.exec = uint8(dst-x86asm.DR0), clToDR, movToDR
+		in.aux, d.op.Class, d.exec = uint8(dst-x86asm.DR0), clToDR, movToDR
 	default:
 		return false
 	}
@@ -53,20 +57,20 @@ func (d *decoder) toSpecial(dst x86asm.Reg) bool {
 func (d *decoder) fromSpecial(from x86asm.Reg) bool {
 	in := &d.in
 	if m, ok := d.x.Args[0].(x86asm.Mem); ok {
-		in.aux, in.class, in.exec = segmentIndex[from], clFromSeg, movFromSegM
-		in.flags |= fStore
+		in.aux, d.op.Class, d.exec = segmentIndex[from], clFromSeg, movFromSegM
+		d.op.Flags |= engine.Stores
 		return from <= x86asm.GS && d.memory(m)
 	}
 	n, bytes, ok := register(d.x.Args[0].(x86asm.Reg))
 	in.dst = n
 	switch {
 	case from >= x86asm.ES && from <= x86asm.GS:
-		in.aux, in.class = segmentIndex[from], clFromSeg
-		in.exec = byWidth{nil, movFromSeg[uint16], movFromSeg[uint32], movFromSeg[uint64]}[max(sizeIndex(bytes), 0)]
+		in.aux, d.op.Class = segmentIndex[from], clFromSeg
+		d.exec = byWidth{nil, movFromSeg[uint16], movFromSeg[uint32], movFromSeg[uint64]}[max(sizeIndex(bytes), 0)]
 	case from >= x86asm.CR0 && from <= x86asm.CR15:
-		in.aux, in.class, in.exec = uint8(from-x86asm.CR0), clFromCR, movFromCR
+		in.aux, d.op.Class, d.exec = uint8(from-x86asm.CR0), clFromCR, movFromCR
 	case from >= x86asm.DR0 && from <= x86asm.DR7:
-		in.aux, in.class, in.exec = uint8(from-x86asm.DR0), clFromDR, movFromDR
+		in.aux, d.op.Class, d.exec = uint8(from-x86asm.DR0), clFromDR, movFromDR
 	default:
 		return false
 	}
@@ -80,19 +84,19 @@ func bindPush(d *decoder, r *row) bool {
 	if d.x.DataSize == 16 {
 		i = size16
 	}
-	d.in.exec = r.reg[i]
+	d.exec = r.reg[i]
 	switch a := d.x.Args[0].(type) {
 	case x86asm.Mem:
-		d.in.exec, d.in.class = r.mem[i], r.inMem
-		d.in.flags |= fLoad | fStore
+		d.exec, d.op.Class = r.mem[i], r.inMem
+		d.op.Flags |= engine.Loads | engine.Stores
 		return d.memory(a)
 	case x86asm.Imm:
 		d.in.imm = uint64(a)
 		return true
 	case x86asm.Reg:
 		if a >= x86asm.ES && a <= x86asm.GS {
-			d.in.aux, d.in.class, d.in.exec = segmentIndex[a], r.aux, r.load[i]
-			d.in.flags |= fEnds
+			d.in.aux, d.op.Class, d.exec = segmentIndex[a], r.aux, r.load[i]
+			d.op.Flags |= engine.Ends
 			return true
 		}
 		n, _, ok := register(a)
@@ -116,7 +120,7 @@ func bindModeWidth(d *decoder, r *row) bool {
 	if d.x.DataSize == 16 && (d.mode == 32 || r.reg[size16] != nil) {
 		i = size16
 	}
-	d.in.exec = r.reg[i]
+	d.exec = r.reg[i]
 	return true
 }
 
@@ -124,8 +128,8 @@ func bindModeWidth(d *decoder, r *row) bool {
 func bindCount(d *decoder, r *row) bool {
 	rel, ok := d.x.Args[0].(x86asm.Rel)
 	d.in.imm, d.in.aux = uint64(int64(rel)), r.aux
-	d.in.exec = r.reg[max(sizeIndex(d.x.AddrSize/8), 0)]
-	d.in.flags |= fEnds
+	d.exec = r.reg[max(sizeIndex(d.x.AddrSize/8), 0)]
+	d.op.Flags |= engine.Ends
 	return ok
 }
 
@@ -135,23 +139,23 @@ func bindString(d *decoder, r *row) bool {
 	if d.x.AddrSize != d.mode {
 		return false
 	}
-	d.in.exec = r.reg[0]
+	d.exec = r.reg[0]
 	d.in.seg = segFlat
 	for _, a := range d.x.Args {
 		if m, ok := a.(x86asm.Mem); ok && m.Segment != 0 && (m.Base == x86asm.RSI || m.Base == x86asm.ESI) {
 			d.in.seg = segmentOf(m.Segment)
 		}
 	}
-	if d.in.flags&(fRep|fRepne) != 0 {
-		d.in.class = clRepStart
-		d.in.flags |= fEnds
+	if d.in.rep != 0 {
+		d.op.Class = clRepStart
+		d.op.Flags |= engine.Ends
 	}
 	return d.mode == 64 || !limited(d.in.seg)
 }
 
 // bindXlat binds xlat, whose segment override x86asm leaves among the prefixes.
 func bindXlat(d *decoder, r *row) bool {
-	d.in.exec, d.in.seg = r.reg[0], segFlat
+	d.exec, d.in.seg = r.reg[0], segFlat
 	for _, p := range d.x.Prefix {
 		switch p & 0xff {
 		case x86asm.PrefixFS:
@@ -165,7 +169,7 @@ func bindXlat(d *decoder, r *row) bool {
 
 // bindNop binds no-ops with any operand.
 func bindNop(d *decoder, r *row) bool {
-	d.in.exec = nop
+	d.exec = nop
 	d.in.src = rZero
 	return true
 }
@@ -177,7 +181,7 @@ func bindSystemReg(d *decoder, r *row) bool {
 		return false
 	}
 	n, _, ok := register(a)
-	d.in.exec = r.reg[0]
+	d.exec = r.reg[0]
 	if r.io&ioNoWrite != 0 {
 		d.in.src = n
 	} else {
@@ -189,22 +193,22 @@ func bindSystemReg(d *decoder, r *row) bool {
 // bindFar binds a jump to a far pointer in memory or in the instruction.
 func bindFar(d *decoder, r *row) bool {
 	size := max(sizeIndex(d.x.DataSize/8), 0)
-	d.in.flags |= fEnds
+	d.op.Flags |= engine.Ends
 	if sel, ok := d.x.Args[0].(x86asm.Imm); ok {
 		to, isImm := d.x.Args[1].(x86asm.Imm)
-		d.in.exec, d.in.disp, d.in.imm = r.load[size], int32(sel), uint64(uint32(to))
+		d.exec, d.in.disp, d.in.imm = r.load[size], int32(sel), uint64(uint32(to))
 		return isImm
 	}
 	m, ok := d.x.Args[0].(x86asm.Mem)
-	d.in.exec = r.reg[size]
-	d.in.flags |= fLoad
+	d.exec = r.reg[size]
+	d.op.Flags |= engine.Loads
 	return ok && d.memory(m)
 }
 
 // bindTable binds a descriptor-table register and its image in memory, whose base has the width of the mode.
 func bindTable(d *decoder, r *row) bool {
 	ok := bindMem(d, r)
-	d.in.exec = r.reg[d.modeSize()]
+	d.exec = r.reg[d.modeSize()]
 	return ok && (d.mode == 64 || d.x.DataSize == 32)
 }
 
@@ -237,14 +241,14 @@ func bindSizedImm(d *decoder, r *row) bool {
 	if !bindImm(d, r) {
 		return false
 	}
-	d.in.exec = r.reg[max(sizeIndex(d.x.DataSize/8), 0)]
+	d.exec = r.reg[max(sizeIndex(d.x.DataSize/8), 0)]
 	return true
 }
 
 // bindInt binds int n; int3 is a trap of its own.
 func bindInt(d *decoder, r *row) bool {
 	if d.code[d.x.Len-1] == 0xcc && d.x.Opcode>>24 == 0xcc {
-		d.in.exec = int3
+		d.exec = int3
 		return true
 	}
 	return bindImm(d, r)
@@ -252,7 +256,7 @@ func bindInt(d *decoder, r *row) bool {
 
 // bindSysret binds sysret to 64-bit mode; the 32-bit form is not modelled.
 func bindSysret(d *decoder, r *row) bool {
-	d.in.exec = r.reg[0]
+	d.exec = r.reg[0]
 	return d.x.DataSize == 64
 }
 
@@ -261,13 +265,13 @@ func (d *decoder) absolute() bool {
 	size := d.size()
 	if m, ok := d.x.Args[0].(x86asm.Mem); ok {
 		d.in.imm, d.in.seg, d.in.src = uint64(m.Disp), segmentOf(m.Segment), rax
-		d.in.exec, d.in.class = byWidth{movToAbs[uint8], movToAbs[uint16], movToAbs[uint32], movToAbs[uint64]}[size], clStore
-		d.in.flags |= fStore
+		d.exec, d.op.Class = byWidth{movToAbs[uint8], movToAbs[uint16], movToAbs[uint32], movToAbs[uint64]}[size], clStore
+		d.op.Flags |= engine.Stores
 		return true
 	}
 	m, ok := d.x.Args[1].(x86asm.Mem)
 	d.in.imm, d.in.seg, d.in.dst = uint64(m.Disp), segmentOf(m.Segment), rax
-	d.in.exec, d.in.class = byWidth{movFromAbs[uint8], movFromAbs[uint16], movFromAbs[uint32], movFromAbs[uint64]}[size], clLoad
-	d.in.flags |= fLoad
+	d.exec, d.op.Class = byWidth{movFromAbs[uint8], movFromAbs[uint16], movFromAbs[uint32], movFromAbs[uint64]}[size], clLoad
+	d.op.Flags |= engine.Loads
 	return ok && d.x.AddrSize == d.mode
 }

@@ -170,38 +170,20 @@ var classNames = [classes]string{
 	clUndefined:     "undefined", // the instruction; its exception is an event
 }
 
-// Events that cost time beside instructions.
+// Events of this architecture that cost time beside instructions; those of the engine come before them.
 const (
-	evMispredict = iota
-	evTaken
-	evForward
-	evLoadUse
-	evCommit
-	evSplit
-	evTLBWalk
-	evFault
+	evFault = iota
 	evBreakpoint
 	evDebug
 	evInterrupt
 	evIPI
-	evTransfer
-	evUpgrade
 	events
 )
 
 var eventNames = [events]string{
-	evMispredict: "mispredict",    // front-end refill after the branch was resolved
-	evTaken:      "taken_branch",  // bubble behind a correctly predicted taken branch
-	evForward:    "store_forward", // from a store's data to a load of it
-	evCommit:     "store_commit",  // from a store's retirement to its place in the cache
-	evLoadUse:    "load_use",      // what a load costs in the throughput model
-	evSplit:      "split_line",    // an access that crosses a cache line
-	evTLBWalk:    "tlb_walk",      // a walk, beside the loads it makes
 	evFault:      "exception_fault",
 	evBreakpoint: "exception_breakpoint", // delivery of #BP
 	evDebug:      "exception_debug",      // delivery of #DB
 	evInterrupt:  "interrupt",
 	evIPI:        cpus.EventIPI,
-	evTransfer:   cpus.EventTransfer,
-	evUpgrade:    cpus.EventUpgrade,
 }

@@ -1,10 +1,10 @@
 package x86
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"kprobesim/cpus"
-	"kprobesim/mmu"
 )
 
 // TestStoresIntoCode executes the bytes that were stored, wherever they lie.
@@ -30,9 +30,9 @@ func TestStoresIntoCode(t *testing.T) {
 		w, c := start(t)
 		base := w.scattered()
 		w.place(base+x.at, x.code)
-		c.r[rRIP] = base + x.at
-		if halt(t, c); c.r[rax] != x.want {
-			t.Errorf("%s: rax %#x; want %#x", x.name, c.r[rax], x.want)
+		c.R[rRIP] = base + x.at
+		if halt(t, c); c.R[rax] != x.want {
+			t.Errorf("%s: rax %#x; want %#x", x.name, c.R[rax], x.want)
 		}
 	}
 }
@@ -40,8 +40,8 @@ func TestStoresIntoCode(t *testing.T) {
 // scattered maps two executable pages whose frames are apart.
 func (w *world) scattered() uint64 {
 	const va = 0x40000000
-	w.mapPage(va, 0x800000|mmu.PtePresent|mmu.PteWrite)
-	w.mapPage(va+0x1000, 0x700000|mmu.PtePresent|mmu.PteWrite)
+	w.mapPage(va, 0x800000|ptePresent|pteWrite)
+	w.mapPage(va+0x1000, 0x700000|ptePresent|pteWrite)
 	return va
 }
 
@@ -49,7 +49,7 @@ func (w *world) scattered() uint64 {
 func (w *world) place(va uint64, code []byte) {
 	for i, b := range code {
 		at := va + uint64(i)
-		w.mem.Write(w.mem.Load(w.pte(at), 8)&0xffffff000|at&0xfff, []byte{b})
+		w.mem.Write(w.mem.Load(binary.LittleEndian, w.pte(at), 8)&0xffffff000|at&0xfff, []byte{b})
 	}
 }
 
@@ -62,17 +62,17 @@ func TestTailFromOutside(t *testing.T) {
 	w.place(at, []byte{0xb8, 1, 0, 0, 0, 0xf4}) // mov $1,%eax; hlt
 	run := func(want uint64) {
 		t.Helper()
-		c.r[rRIP], c.halted = at, false
-		if halt(t, c); c.r[rax] != want {
-			t.Errorf("rax %#x; want %#x", c.r[rax], want)
+		c.R[rRIP], c.Halted = at, false
+		if halt(t, c); c.R[rax] != want {
+			t.Errorf("rax %#x; want %#x", c.R[rax], want)
 		}
 	}
 	run(1)
-	w.mem.Store(0x700000, 1, 3)
+	w.mem.Store(binary.LittleEndian, 0x700000, 1, 3)
 	run(0x301)
 	run(0x301)
 	w.mem.Write(0x704000, []byte{4, 0, 0, 0xf4})
-	w.mapPage(base+0x1000, 0x704000|mmu.PtePresent)
+	w.mapPage(base+0x1000, 0x704000|ptePresent)
 	c.flushTLB(true)
 	run(0x401)
 }
@@ -85,12 +85,12 @@ func TestFetchAhead(t *testing.T) {
 	w.mapPage(base+0x1000, 0)
 	w.place(base+0xffc, []byte{0x90, 0xf7, 0xf1, 0xb8}) // nop; div %ecx; head of a mov
 	c.cr2 = 0x1111
-	c.r[rRIP] = base + 0xffc
+	c.R[rRIP] = base + 0xffc
 	if tr := w.trapped(c); tr.vector != vecDE || c.cr2 != 0x1111 {
 		t.Errorf("%+v, cr2 %#x; want a division error that leaves cr2", tr, c.cr2)
 	}
 	// a division that succeeds: executing the head faults at the page behind
-	c.r[rRIP], c.r[rcx], c.halted = base+0xffc, 1, false
+	c.R[rRIP], c.R[rcx], c.Halted = base+0xffc, 1, false
 	if tr := w.trapped(c); tr.vector != vecPF || tr.code != pfFetch || tr.rip != base+0xfff || c.cr2 != base+0x1000 {
 		t.Errorf("%+v, cr2 %#x; want a fetch fault at the second page", tr, c.cr2)
 	}
@@ -100,7 +100,7 @@ func TestFetchAhead(t *testing.T) {
 func TestLimitStops(t *testing.T) {
 	for _, code := range [][]byte{{0xeb, 0xfe}, {0xf3, 0xac}} {
 		_, c := start(t, code...)
-		c.r[rcx], c.r[rsi] = ^uint64(0), testData
+		c.R[rcx], c.R[rsi] = ^uint64(0), testData
 		if e := c.Run(c.Now() + 60000); e.Reason != cpus.Limit {
 			t.Errorf("% x: %+v", code, e)
 		}

@@ -49,7 +49,7 @@ func scramble(w *world, c *CPU, rng *rand.Rand) {
 	code = append(code, 0xe9)
 	code = binary.LittleEndian.AppendUint32(code, uint32(-(len(code) + 4)))
 	w.mem.Write(c.PC()-w.image, code)
-	c.r[rdi] = w.at(testData)
+	c.R[rdi] = w.at(testData)
 }
 
 // TestCachesAgree holds the directory against what caches hold, while CPUs fight for lines.
@@ -63,7 +63,7 @@ func TestCachesAgree(t *testing.T) {
 		for range 3000 {
 			c := all[rng.IntN(len(all))]
 			if n, e := c.Steps(1+rng.IntN(20), 1<<60); e.Reason != cpus.Limit {
-				t.Fatalf("%s: cpu %d stopped after %d steps: %+v", model, c.num, n, e)
+				t.Fatalf("%s: cpu %d stopped after %d steps: %+v", model, c.Num, n, e)
 			}
 			checkLines(t, c, all)
 			if t.Failed() {
@@ -71,9 +71,9 @@ func TestCachesAgree(t *testing.T) {
 			}
 		}
 		for _, c := range all {
-			if c.ctr.Transfers < 500 || c.ctr.Upgrades < 20 || c.ctr.L2Misses < 500 {
-				t.Errorf("%s: cpu %d: %d transfers, %d upgrades, %d misses: too little to see", model, c.num,
-					c.ctr.Transfers, c.ctr.Upgrades, c.ctr.L2Misses)
+			if c.Counts.Transfers < 500 || c.Counts.Upgrades < 20 || c.Counts.L2Misses < 500 {
+				t.Errorf("%s: cpu %d: %d transfers, %d upgrades, %d misses: too little to see", model, c.Num,
+					c.Counts.Transfers, c.Counts.Upgrades, c.Counts.L2Misses)
 			}
 		}
 	}
@@ -82,18 +82,16 @@ func TestCachesAgree(t *testing.T) {
 // checkLines compares states and caches of the lines that are in use. ran is the CPU that ran last.
 func checkLines(t *testing.T, ran *CPU, all []*CPU) {
 	t.Helper()
-	first := uint32((testData - directMap) >> mmu.LineShift)
+	first := uint32((testData - directMap) >> 6)
 	for _, c := range all {
-		code := uint32((testCode - kernelMap) >> mmu.LineShift)
+		code := uint32((testCode - kernelMap) >> 6)
 		for _, from := range []uint32{first, code, code + 64, code + 128} {
 			for line := from; line < from+sharedLines; line++ {
-				state := c.dir.State(c.num, line)
-				held := c.l1i.Has(line) || c.l1d.Has(line) || c.l2.Has(line)
-				writable := c.sRecent[line&c.dMask] == line+1
-				recent := c.dRecent[line&c.dMask] == line+1
+				state := c.Bus.Directory.State(c.Num, line)
+				held, writable, recent := c.Cached(line)
 				if held != (state != mmu.Invalid) || writable && (state != mmu.Modified || !recent) {
 					t.Errorf("after cpu %d ran: line %#x of cpu %d is %v, held %v, writable %v, recent %v",
-						ran.num, line, c.num, state, held, writable, recent)
+						ran.Num, line, c.Num, state, held, writable, recent)
 					return
 				}
 			}
@@ -106,49 +104,46 @@ func checkLines(t *testing.T, ran *CPU, all []*CPU) {
 func TestTranslationsAreEachCPUs(t *testing.T) {
 	w, all := neighbours(t, 2, cpus.Throughput)
 	const page, a, b = 0x400000, 5 << 20, 6 << 20
-	w.mapPage(page, a|pageWrite|mmu.PtePresent)
-	w.mem.Store(a, 8, 1)
-	w.mem.Store(b, 8, 2)
+	w.mapPage(page, a|pageWrite|ptePresent)
+	w.mem.Store(binary.LittleEndian, a, 8, 1)
+	w.mem.Store(binary.LittleEndian, b, 8, 2)
 	// mov (%rax),%rbx; hlt; mov (%rax),%rcx; invlpg (%rax); mov (%rax),%rdx; hlt
 	w.mem.Write(testCode-kernelMap, []byte{0x48, 0x8b, 0x18, 0xf4, 0x48, 0x8b, 0x08, 0x0f, 0x01, 0x38, 0x48, 0x8b, 0x10, 0xf4})
 	// mov %rbx,(%rdi); mov (%rax),%rcx; hlt
 	w.mem.Write(testCode-kernelMap+0x1000, []byte{0x48, 0x89, 0x1f, 0x48, 0x8b, 0x08, 0xf4})
 	for _, c := range all {
-		c.r[rax] = page
+		c.R[rax] = page
 	}
-	all[1].r[rdi], all[1].r[rbx] = w.at(directMap+w.pte(page)), b|pageWrite|mmu.PtePresent
+	all[1].R[rdi], all[1].R[rbx] = w.at(directMap+w.pte(page)), b|pageWrite|ptePresent
 	all[0].Run(1 << 40)
 	all[1].Run(1 << 40)
-	all[0].halted = false
+	all[0].Halted = false
 	all[0].Run(1 << 40)
-	if r := &all[0].r; r[rbx] != 1 || r[rcx] != 1 || r[rdx] != 2 {
+	if r := &all[0].R; r[rbx] != 1 || r[rcx] != 1 || r[rdx] != 2 {
 		t.Errorf("cpu 0 reads %d, %d after the change and %d after invlpg; want 1, 1, 2", r[rbx], r[rcx], r[rdx])
 	}
-	if got := all[1].r[rcx]; got != 2 {
+	if got := all[1].R[rcx]; got != 2 {
 		t.Errorf("cpu 1, which had no translation, reads %d, want 2", got)
 	}
 }
 
-// TestLibraryChangesNothing rewrites code between a few contents while two CPUs execute it, one of them
+// TestVersionsChangeNothing rewrites code between a few contents while two CPUs execute it, one of them
 // observed, and compares CPUs that share what they decode and go on where they left blocks with CPUs that
 // decode for themselves and find every block anew.
-func TestLibraryChangesNothing(t *testing.T) {
+func TestVersionsChangeNothing(t *testing.T) {
 	var all [2][]*CPU
 	var worlds [2]*world
 	var seen [2]*spanned
 	for i := range all {
 		worlds[i], all[i] = neighbours(t, 2, cpus.Throughput)
 		for _, c := range all[i] {
-			c.r[rRIP] = testCode
-			if i == 1 {
-				c.library = nil
-			}
+			c.R[rRIP] = testCode
 		}
 		c := all[i][0]
 		seen[i] = &spanned{c: c, span: [2]uint64{testCode + 20, testCode + 40}, every: 3}
 		c.ObserveCode(seen[i], [][2]uint64{seen[i].span}, false)
 	}
-	const size = 5 * lineBytes
+	const size = 5 * 64
 	parts := [][]byte{
 		{0xff, 0xc0},                       // inc %eax
 		{0x48, 0x81, 0xc1, 1, 2, 3, 4},     // add $0x4030201,%rcx
@@ -179,12 +174,12 @@ func TestLibraryChangesNothing(t *testing.T) {
 		}
 		who, n := rng.IntN(2), 1+rng.IntN(30)
 		a, b := all[0][who], all[1][who]
-		b.rest, b.cur = rest{}, new(block)
+		b.ForgetCode()
 		an, ae := a.Steps(n, 1<<60)
 		bn, be := b.Steps(n, 1<<60)
-		if an != bn || ae != be || a.r != b.r || a.retire != b.retire {
+		if an != bn || ae != be || a.R != b.R || a.Now() != b.Now() {
 			t.Fatalf("step %d, cpu %d: %d steps to %#x at %d, decoding alone %d to %#x at %d",
-				step, who, an, a.PC(), a.retire, bn, b.PC(), b.retire)
+				step, who, an, a.PC(), a.Now(), bn, b.PC(), b.Now())
 		}
 		if ae.Reason != cpus.Limit && ae.Reason != cpus.Broken { // a torn instruction without a handler: begin again
 			for _, c := range []*CPU{a, b} {

@@ -1,5 +1,7 @@
 package x86
 
+import "kprobesim/cpus/engine"
+
 // Debug registers (SDM vol. 3, 17.2).
 const (
 	dr6Ones  = 0xffff0ff0
@@ -33,7 +35,7 @@ func (c *CPU) debugAccess(in *inst) (uint8, bool) {
 
 func movFromDR(c *CPU, in *inst) {
 	if n, ok := c.debugAccess(in); ok {
-		c.r[in.dst&31] = c.dreg[n&7]
+		c.R[in.dst&63] = c.dreg[n&7]
 	}
 }
 
@@ -42,7 +44,7 @@ func movToDR(c *CPU, in *inst) {
 	if !ok {
 		return
 	}
-	v := c.r[in.src&31]
+	v := c.R[in.src&63]
 	switch {
 	case n >= 6 && v>>32 != 0:
 		c.raiseCode(vecGP, 0)
@@ -53,9 +55,17 @@ func movToDR(c *CPU, in *inst) {
 		v = v&^0xd800 | dr7Ones
 	}
 	c.dreg[n&7] = v
-	c.watching = c.dreg[7]&dr7Armed != 0
-	c.forgetData()
-	c.attend |= attendFlags
+	c.arm()
+	c.ForgetData()
+	c.Check |= engine.CheckState
+}
+
+// arm has every instruction and data access looked at while DR7 arms something.
+func (c *CPU) arm() {
+	c.Single &^= oneWatch
+	if c.Watching = c.dreg[7]&dr7Armed != 0; c.Watching {
+		c.Single |= oneWatch
+	}
 }
 
 // armed returns the type and length fields of an enabled breakpoint register.
@@ -68,11 +78,9 @@ func (c *CPU) armed(i int) (kind, length uint64, ok bool) {
 	return f & 3, [4]uint64{1, 2, 8, 4}[f>>2&3], true
 }
 
-// watch notes data accesses that a breakpoint register covers; the trap follows the instruction.
-func (c *CPU) watch(va uint64, n int, write bool) {
-	if !c.watching {
-		return
-	}
+// Watch implements engine.Translator: it notes data accesses that a breakpoint register covers; the trap
+// follows the instruction.
+func (c *CPU) Watch(va uint64, n int, write bool) {
 	for i := range 4 {
 		kind, length, ok := c.armed(i)
 		if !ok || kind != 3 && (kind != 1 || !write) {
@@ -91,10 +99,10 @@ func (c *CPU) breakOnFetch() bool {
 		return false
 	}
 	for i := range 4 {
-		if kind, _, ok := c.armed(i); ok && kind == 0 && c.dreg[i] == c.r[rRIP] {
+		if kind, _, ok := c.armed(i); ok && kind == 0 && c.dreg[i] == c.R[rRIP] {
 			c.dreg[6] = c.dreg[6]&^uint64(0xf) | 1<<i
 			c.raise(vecDB)
-			c.deliverPending()
+			c.Deliver()
 			return true
 		}
 	}

@@ -1,10 +1,10 @@
 package x86
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"kprobesim/cpus"
-	"kprobesim/mmu"
 )
 
 // popTF is push $0x102; popf, which sets TF from the next instruction on.
@@ -20,9 +20,9 @@ func (w *world) steps(c *CPU, n int) (rips, dr6 []uint64) {
 			break
 		}
 		rips, dr6 = append(rips, tr.rip-w.code(testCode)), append(dr6, c.dreg[6]&^dr6Ones)
-		c.halted = false
+		c.Halted = false
 		w.mem.Write(handlers-kernelMap+0x100, w.iret())
-		c.r[rRIP] = w.code(handlers) + 0x100
+		c.R[rRIP] = w.code(handlers) + 0x100
 	}
 	return rips, dr6
 }
@@ -56,7 +56,7 @@ func TestSingleStep(t *testing.T) {
 			{"behind a load of ss", []byte{0x8e, 0xd2, 0x90, 0x90}, []uint64{9, 10}},
 		} {
 			w, c := startIn(t, isa, append(popTF[:6:6], x.code...)...)
-			c.r[rdi], c.r[rdx] = w.at(testData), kernelDS
+			c.R[rdi], c.R[rdx] = w.at(testData), kernelDS
 			rips, dr6 := w.steps(c, len(x.want))
 			if !equal(rips, x.want...) {
 				t.Errorf("%s: traps at %v; want %v", x.name, rips, x.want)
@@ -97,8 +97,8 @@ func TestTrapFlagInFrames(t *testing.T) {
 func arm(c *CPU, i int, at uint64, kind, length uint64) {
 	c.dreg[i] = at
 	c.dreg[7] |= 2<<(2*i) | (kind|map[uint64]uint64{1: 0, 2: 1, 4: 3, 8: 2}[length]<<2)<<(16+4*i)
-	c.watching = true
-	c.forgetData()
+	c.arm()
+	c.ForgetData()
 }
 
 func TestInstructionBreakpoint(t *testing.T) {
@@ -111,9 +111,9 @@ func TestInstructionBreakpoint(t *testing.T) {
 			t.Fatalf("%+v, DR6 %#x; want a fault before the instruction", tr, c.dreg[6])
 		}
 		// the frame has RF, so iretq passes the breakpoint once
-		c.halted = false
+		c.Halted = false
 		w.mem.Write(handlers-kernelMap+0x100, w.iret())
-		c.r[rRIP] = w.code(handlers) + 0x100
+		c.R[rRIP] = w.code(handlers) + 0x100
 		if tr = w.trapped(c); tr.vector != vecUD || tr.rip != w.code(testCode)+3 {
 			t.Errorf("after iretq with RF: %+v; want to reach ud2", tr)
 		}
@@ -154,14 +154,14 @@ func TestDataBreakpoint(t *testing.T) {
 				continue // of eight bytes
 			}
 			w, c := startIn(t, isa, append(x.code[:len(x.code):len(x.code)], 0x90, 0xf4)...)
-			c.r[rbx] = w.at(testData) + 0x40 + uint64(x.off)
+			c.R[rbx] = w.at(testData) + 0x40 + uint64(x.off)
 			arm(c, 1, w.at(testData)+0x40, x.kind, x.length)
 			halt(t, c)
 			if hit := c.PC() == w.code(handlers)+vecDB+1; hit != x.hit {
 				t.Errorf("%s: trap %v; want %v", x.name, hit, x.hit)
 				continue
 			}
-			if rip := w.load(c.SP()) & c.linMask; x.hit && (rip != w.code(testCode)+uint64(len(x.code)) || c.dreg[6]&0xf != 2) {
+			if rip := w.load(c.SP()) & c.AddrMask; x.hit && (rip != w.code(testCode)+uint64(len(x.code)) || c.dreg[6]&0xf != 2) {
 				t.Errorf("%s: trap at %#x, DR6 %#x; want it behind the instruction", x.name, rip, c.dreg[6])
 			}
 		}
@@ -193,7 +193,7 @@ func TestInterrupts(t *testing.T) {
 			{"load of ss holds off", []byte{0x68, 2, 2, 0, 0, 0x8e, 0xd2, 0x9d, 0x8e, 0xd2, 0x90, 0x90}, 8},
 		} {
 			w, c := startIn(t, isa, x.code...)
-			c.r[rdx] = kernelDS
+			c.R[rdx] = kernelDS
 			w.irq.queue = []uint8{0x30}
 			c.Interrupt()
 			tr := w.trapped(c)
@@ -225,8 +225,8 @@ func TestRepetitionResumes(t *testing.T) {
 		for _, df := range []bool{false, true} {
 			// rep movsb; hlt
 			w, c := startIn(t, isa, 0xf3, 0xa4, 0xf4)
-			w.mapPage(va, 0x400000|mmu.PtePresent|mmu.PteWrite)
-			w.mapPage(va+0x1000, 0x401000|mmu.PtePresent|mmu.PteWrite)
+			w.mapPage(va, 0x400000|ptePresent|pteWrite)
+			w.mapPage(va+0x1000, 0x401000|ptePresent|pteWrite)
 			first, absent := uint64(va+0xff0), uint64(va+0x1000)
 			if df {
 				c.ctl |= flagDF
@@ -234,23 +234,23 @@ func TestRepetitionResumes(t *testing.T) {
 			}
 			w.mapPage(absent, 0)
 			for i := range uint64(64) {
-				w.mem.Store(testData-directMap+i, 1, 0x40+i)
+				w.mem.Store(binary.LittleEndian, testData-directMap+i, 1, 0x40+i)
 			}
-			c.r[rsi], c.r[rdi], c.r[rcx] = w.at(testData)+16, first, 32
+			c.R[rsi], c.R[rdi], c.R[rcx] = w.at(testData)+16, first, 32
 			tr := w.trapped(c)
 			cr2 := absent
 			if df {
 				cr2 += 0xfff
 			}
-			if tr.vector != vecPF || tr.rip != w.code(testCode) || c.cr2 != cr2 || c.r[rcx] != 16 || c.r[rdi] != cr2 {
-				t.Fatalf("%+v, cr2 %#x, rcx %d, rdi %#x; want a fault half way", tr, c.cr2, c.r[rcx], c.r[rdi])
+			if tr.vector != vecPF || tr.rip != w.code(testCode) || c.cr2 != cr2 || c.R[rcx] != 16 || c.R[rdi] != cr2 {
+				t.Fatalf("%+v, cr2 %#x, rcx %d, rdi %#x; want a fault half way", tr, c.cr2, c.R[rcx], c.R[rdi])
 			}
-			w.mapPage(absent, 0x402000|mmu.PtePresent|mmu.PteWrite)
+			w.mapPage(absent, 0x402000|ptePresent|pteWrite)
 			w.mem.Write(handlers-kernelMap+0x100, append(w.dropWord(), w.iret()...))
-			c.halted, c.r[rRIP] = false, w.code(handlers)+0x100
+			c.Halted, c.R[rRIP] = false, w.code(handlers)+0x100
 			halt(t, c)
-			if c.PC() != w.code(testCode)+3 || c.r[rcx] != 0 || w.mem.Load(0x402000+map[bool]uint64{true: 0xfff}[df], 1) == 0 {
-				t.Errorf("resumed: rip %#x, rcx %d", c.PC(), c.r[rcx])
+			if c.PC() != w.code(testCode)+3 || c.R[rcx] != 0 || w.mem.Load(binary.LittleEndian, 0x402000+map[bool]uint64{true: 0xfff}[df], 1) == 0 {
+				t.Errorf("resumed: rip %#x, rcx %d", c.PC(), c.R[rcx])
 			}
 		}
 	})

@@ -2,101 +2,16 @@ package x86
 
 import (
 	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/cpus/engine"
 )
 
 const maxInsn = 15
 
-// decodeBlock decodes a run of instructions at pc. It returns nil with an exception pending when the
-// first of them cannot be fetched.
-func (c *CPU) decodeBlock(pc, pa uint64) *block {
-	b := &block{pc: pc, phase: c.bus.Phase(pc), enter: c.fetchMask != 0 && pc&c.fetchMask != 0}
-	end := pa&^(lineBytes-1) + lineBytes
-	start := pa
-	for pa < end {
-		code, tail, ok := c.codeAt(pc, pa, pa == start)
-		if !ok {
-			if pa == start {
-				return nil
-			}
-			break // page-crossing instructions are blocks of their own
-		}
-		in := c.decode(code, pc)
-		n := uint64(in.len)
-		if pa&0xfff+n > 0x1000 {
-			b.cross, b.tail = tail, append([]byte{}, code[0x1000-pa&0xfff:n]...)
-			c.memory.MarkCode(tail)
-		} else {
-			c.memory.MarkCode(pa + n - 1)
-		}
-		c.memory.MarkCode(pa)
-		if c.newWindow(pc, n) {
-			in.flags |= fWindow
-		}
-		pa += n
-		pc += n
-		in.next = uint8(pc - b.pc)
-		b.insts = append(b.insts, in)
-		if in.flags&fEnds != 0 || b.tail != nil {
-			break
-		}
-	}
-	b.spill = pa > end && b.tail == nil
-	b.end, b.pa, b.line = pc, start, uint32(start>>c.l1i.Shift())+1
-	b.watched = c.watches(b.pc, b.end)
-	c.toll(b)
-	last := &b.insts[len(b.insts)-1]
-	b.plain = b.tail == nil && (last.flags&fEnds == 0 || plainEnd(last.class))
-	return b
-}
-
-// watches returns the end of the spans that are observed in a range of addresses, or 0 when there are none.
-func (c *CPU) watches(from, to uint64) (end uint64) {
-	for _, s := range c.spans {
-		if from < s[1] && s[0] < to {
-			end = max(end, s[1])
-		}
-	}
-	return end
-}
-
-// plainEnd reports the branches: they end a block and change nothing but where it goes on.
-func plainEnd(class uint8) bool {
-	switch class {
-	case clJcc, clJmp, clJmpIndirect, clCall, clCallIndirect, clRet, clLoop:
-		return true
-	}
-	return false
-}
-
-// newWindow reports whether the n bytes at pc reach into a fetch window that the byte before pc does not.
-func (c *CPU) newWindow(pc, n uint64) bool {
-	return c.fetchMask != 0 && (pc-1)|c.fetchMask != (pc+n-1)|c.fetchMask
-}
-
-// codeAt returns the bytes at pc, up to the length of the longest instruction, and the physical page
-// behind when they reach into it. That page is looked at for the first instruction of a block only: what
-// comes later may never be executed. False leaves an exception pending then.
-func (c *CPU) codeAt(pc, pa uint64, first bool) (code []byte, tail uint64, ok bool) {
-	left := int(0x1000 - pa&0xfff)
-	if left >= maxInsn {
-		return c.mem[pa : pa+maxInsn], 0, true
-	}
-	buf := make([]byte, left, maxInsn)
-	copy(buf, c.mem[pa:])
-	if _, whole := disassemble(buf, c.mode()); whole {
-		return buf, 0, true
-	}
-	if !first {
-		return nil, 0, false
-	}
-	next, ok := c.fetchAddress(pc&^0xfff + 0x1000)
-	if !ok {
-		return nil, 0, false
-	}
-	if !c.memory.Holds(next, maxInsn) {
-		return buf, 0, true
-	}
-	return append(buf, c.mem[next:next+uint64(maxInsn-left)]...), next, true
+// Whole implements engine.Decoder.
+func (c *CPU) Whole(code []byte) bool {
+	_, whole := disassemble(code, c.mode())
+	return whole
 }
 
 func (c *CPU) mode() int {
@@ -106,25 +21,32 @@ func (c *CPU) mode() int {
 	return 32
 }
 
-// decode predecodes one instruction; what has no meaning becomes an instruction that raises #UD.
-func (c *CPU) decode(code []byte, pc uint64) inst {
+// decoded is a decoded instruction, and op what the engine times of it.
+type (
+	decoded = engine.Insn[CPU, inst]
+	op      = engine.Op
+)
+
+// Decode implements engine.Decoder: what has no meaning becomes an instruction that raises #UD.
+func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	x, known := disassemble(code, c.mode())
 	if !known {
 		return undefined(1)
 	}
 	d := decoder{x: x, code: code, pc: pc, mode: c.mode()}
 	r, ok := rows[x.Op]
-	if ok && d.build(&r) {
-		d.in.len = uint8(x.Len)
-		return d.in
+	if !ok || !d.build(&r) {
+		return undefined(x.Len)
 	}
-	return undefined(x.Len)
+	d.in.len = uint8(x.Len)
+	return decoded{Exec: d.exec, Operands: d.in, Len: d.in.len}, d.op
 }
 
-func undefined(n int) inst {
-	return inst{
-		exec: execUndefined, len: uint8(n), class: clUndefined, flags: fEnds, base: rZero, index: rZero,
-		s1: rZero, s2: rZero, s3: rZero, o1: rSink, o2: rSink,
+func undefined(n int) (decoded, op) {
+	in := inst{len: uint8(n), base: rZero, index: rZero}
+	return decoded{Exec: execUndefined, Operands: in, Len: in.len}, op{
+		Class: clUndefined, Flags: engine.Ends, Base: rZero, Index: rZero,
+		S1: rZero, S2: rZero, S3: rZero, O1: rSink, O2: rSink,
 	}
 }
 
@@ -180,6 +102,9 @@ type decoder struct {
 	pc   uint64
 	mode int
 	in   inst
+	op   op
+	exec exec
+	lock bool // it has the prefix
 }
 
 // Sizes of operands as indices into the arrays of a row.
@@ -206,20 +131,33 @@ func sizeIndex(bytes int) int {
 
 // build fills d.in from a row; false means that the form is not modelled.
 func (d *decoder) build(r *row) bool {
-	in := &d.in
-	*in = inst{
-		base: rZero, index: rZero, dst: rZero, src: rZero, class: r.class, flags: r.flags,
-		s1: rZero, s2: rZero, s3: rZero, o1: rSink, o2: rSink, imm: 0,
-	}
+	d.in = inst{base: rZero, index: rZero, dst: rZero, src: rZero}
+	d.op = op{Class: r.class, Flags: r.flags, S1: rZero, S2: rZero, S3: rZero, O1: rSink, O2: rSink}
 	d.prefixes()
-	if !r.bind(d, r) || in.exec == nil {
+	if !r.bind(d, r) || d.exec == nil {
 		return false
 	}
-	if in.flags&fLock != 0 && !d.lockable(r) || d.mode == 32 && !d.guard() {
+	if d.lock && !d.lockable(r) || d.mode == 32 && !d.guard() {
 		return false
 	}
+	if d.lock || d.op.Class == clLocked {
+		d.op.Flags |= engine.Locked
+	}
+	if plainEnd(d.op.Class) {
+		d.op.Flags |= engine.Branches
+	}
+	d.op.Base, d.op.Index = d.in.base, d.in.index
 	d.dependences(r)
 	return true
+}
+
+// plainEnd reports the branches: they end a block and change nothing but where it goes on.
+func plainEnd(class uint8) bool {
+	switch class {
+	case clJcc, clJmp, clJmpIndirect, clCall, clCallIndirect, clRet, clLoop:
+		return true
+	}
+	return false
 }
 
 func (d *decoder) prefixes() {
@@ -229,11 +167,11 @@ func (d *decoder) prefixes() {
 		}
 		switch p & 0xff {
 		case 0xf0:
-			d.in.flags |= fLock
+			d.lock = true
 		case 0xf3:
-			d.in.flags |= fRep
+			d.in.rep |= fRep
 		case 0xf2:
-			d.in.flags |= fRepne
+			d.in.rep |= fRepne
 		}
 	}
 }
@@ -245,8 +183,8 @@ func (d *decoder) lockable(r *row) bool {
 	if r.io&ioLock == 0 || !mem {
 		return false
 	}
-	if d.in.class != clCmpxchgWide {
-		d.in.class = clLocked
+	if d.op.Class != clCmpxchgWide {
+		d.op.Class = clLocked
 	}
 	return true
 }
@@ -293,7 +231,7 @@ func (d *decoder) dependences(r *row) {
 	if r.io&ioReadD != 0 {
 		add(rdx)
 	}
-	in.s1, in.s2, in.s3 = srcs[0], srcs[1], srcs[2]
+	d.op.S1, d.op.S2, d.op.S3 = srcs[0], srcs[1], srcs[2]
 	d.results(r)
 }
 
@@ -322,7 +260,7 @@ func (d *decoder) results(r *row) {
 	if r.io&ioSetSrc != 0 && in.src != rZero {
 		add(in.src)
 	}
-	in.o1, in.o2 = outs[0], outs[1]
+	d.op.O1, d.op.O2 = outs[0], outs[1]
 }
 
 // narrow reports a write of less than 32 bits, which merges with the old register.
@@ -333,7 +271,7 @@ func narrow(d *decoder) bool {
 
 // ready maps a register operand to its ready time.
 func ready(r uint8) uint8 {
-	if r >= rAH {
+	if r >= rAH && r <= rBH {
 		return r - rAH
 	}
 	return r

@@ -2,9 +2,9 @@ package x86
 
 import (
 	"fmt"
-	"slices"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/engine"
 )
 
 // Exception vectors (SDM vol. 3, table 6-1).
@@ -49,23 +49,23 @@ func vectorName(v uint8) string {
 // raise makes an exception pending; the instruction ends without effect.
 func (c *CPU) raise(vector uint8) {
 	c.fault = fault{vector: vector}
-	c.stop |= stopFault
+	c.Stop |= engine.StopFault
 }
 
 // raiseCode is raise with an error code.
 func (c *CPU) raiseCode(vector uint8, code uint32) {
 	c.fault = fault{vector: vector, hasError: true, code: code}
-	c.stop |= stopFault
+	c.Stop |= engine.StopFault
 }
 
 // execUndefined raises #UD. It counts instructions that the architecture has and this model lacks.
 func execUndefined(c *CPU, in *inst) {
-	at := c.r[rRIP] - uint64(in.len)
+	at := c.R[rRIP] - uint64(in.len)
 	if pa, ok := c.Translate(at); ok {
-		code := c.memory.Bytes(pa, min(maxInsn, int(0x1000-pa&0xfff)))
+		code := c.Memory.Bytes(pa, min(maxInsn, int(0x1000-pa&0xfff)))
 		if x, known := disassemble(code, c.mode()); known {
-			c.ctr.Unmodelled++
-			c.ctr.LastUnknown = fmt.Sprintf("%s at %#x", x.String(), at)
+			c.Counts.Unmodelled++
+			c.Counts.LastUnknown = fmt.Sprintf("%s at %#x", x.String(), at)
 		}
 	}
 	c.raise(vecUD)
@@ -74,11 +74,11 @@ func execUndefined(c *CPU, in *inst) {
 // ud2 raises #UD on purpose.
 func ud2(c *CPU, _ *inst) { c.raise(vecUD) }
 
-// deliverPending delivers the exception in c.fault.
-func (c *CPU) deliverPending() {
+// Deliver implements engine.Exceptions: it delivers the exception in c.fault.
+func (c *CPU) Deliver() {
 	f := c.fault
 	c.fault = fault{}
-	c.stop &^= stopFault | stopCode | stopBlock
+	c.Stop &^= engine.StopFault | engine.StopCode | engine.StopBlock
 	kind := uint8(cpus.OtherException)
 	switch f.vector {
 	case vecBP:
@@ -95,19 +95,19 @@ func (c *CPU) deliver(f fault, kind uint8) {
 	first := f
 	for {
 		old := c.saveForDelivery()
-		c.ctr.Exceptions[f.vector]++
+		c.Counts.Exceptions[f.vector]++
 		c.noteDelivery(f, kind)
 		if c.enterHandler(f) {
 			return
 		}
 		if kind == cpus.Interrupted && f == first {
-			c.ctr.Unhandled++
-			c.ctr.LastUnhandled = uint16(f.vector)
+			c.Counts.Unhandled++
+			c.Counts.LastUnhandled = uint16(f.vector)
 		}
 		inner := c.fault
-		c.fault, c.stop = fault{}, c.stop&^(stopFault|stopCode)
+		c.fault, c.Stop = fault{}, c.Stop&^(engine.StopFault|engine.StopCode)
 		c.restoreAfter(&old)
-		c.leaveContext()
+		c.LeaveException()
 		if f.vector == vecDF {
 			c.shutdown(first, inner)
 			return
@@ -115,7 +115,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 		if doubles(f, inner.vector) {
 			inner = fault{vector: vecDF, hasError: true}
 		}
-		c.r[rRIP] -= uint64(f.back)
+		c.R[rRIP] -= uint64(f.back)
 		f = inner
 	}
 }
@@ -142,11 +142,12 @@ type deliverySave struct {
 }
 
 func (c *CPU) saveForDelivery() deliverySave {
-	return deliverySave{c.r[rsp], c.r[rRIP], c.ctl, c.seg, c.cpl}
+	return deliverySave{c.R[rsp], c.R[rRIP], c.ctl, c.seg, c.cpl}
 }
 
 func (c *CPU) restoreAfter(s *deliverySave) {
-	c.r[rsp], c.r[rRIP], c.ctl, c.seg = s.rsp, s.rip, s.ctl, s.seg
+	c.R[rsp], c.R[rRIP], c.seg = s.rsp, s.rip, s.seg
+	c.setCtl(s.ctl)
 	c.setCPL(s.cpl)
 }
 
@@ -161,58 +162,19 @@ func (c *CPU) noteDelivery(f fault, kind uint8) {
 	case f.vector == vecDB:
 		ev = evDebug
 	}
-	if c.phase != freshPhase {
-		c.charge()
+	name := vectorName(f.vector)
+	if kind == cpus.Interrupted {
+		name = ""
 	}
-	c.drain(c.ev[ev])
-	c.step.Stalls.Exception += c.ev[ev]
-	if kind != cpus.Interrupted { // those come between instructions, and steps do not tell of them
-		c.step.Exception = vectorName(f.vector)
-	}
-	if len(c.ctxs) < maxContexts {
-		c.ctxs = append(c.ctxs, c.ctx)
-	}
-	c.ctx, c.phase = kind, freshPhase
-}
-
-const maxContexts = 64
-
-// leaveContext closes the innermost context, at the return from its exception.
-func (c *CPU) leaveContext() {
-	c.charge()
-	c.ctx = cpus.NoException
-	if n := len(c.ctxs); n > 0 {
-		c.ctx = c.ctxs[n-1]
-		c.ctxs = c.ctxs[:n-1]
-	}
-}
-
-// SwitchContexts implements cpus.Probe.
-func (c *CPU) SwitchContexts(to []uint8) []uint8 {
-	var from []uint8
-	if c.ctx != cpus.NoException {
-		from = append(slices.Clone(c.ctxs), c.ctx)
-	}
-	if len(from) == 0 && len(to) == 0 {
-		return nil
-	}
-	if c.phase != freshPhase {
-		c.charge()
-	}
-	c.ctx, c.ctxs = cpus.NoException, c.ctxs[:0]
-	if n := len(to); n > 0 {
-		c.ctxs, c.ctx = append(c.ctxs, to[:n-1]...), to[n-1]
-	}
-	return from
+	c.EnterException(kind, c.event[ev], name)
 }
 
 // shutdown stops the CPU and says why.
 func (c *CPU) shutdown(first, inner fault) {
-	c.exit = cpus.Exit{Reason: cpus.Shutdown, Detail: fmt.Sprintf(
+	c.Exit(cpus.Exit{Reason: cpus.Shutdown, Detail: fmt.Sprintf(
 		"triple fault: %s at rip %#x could not be delivered (%s on the way, cr2 %#x, rsp %#x, idt %#x)",
-		vectorName(first.vector), c.r[rRIP], vectorName(inner.vector), c.cr2, c.r[rsp], c.idt.base)}
-	c.stop |= stopExit
-	c.halted = true
+		vectorName(first.vector), c.R[rRIP], vectorName(inner.vector), c.cr2, c.R[rsp], c.idt.base)})
+	c.Halted = true
 }
 
 // gate is an interrupt or trap gate (SDM vol. 3, figures 6-2 and 6-8). In 32-bit mode it has 8 bytes
@@ -272,15 +234,15 @@ func (c *CPU) readGate(f fault) (gate, bool) {
 
 // loadSystem reads a system structure with supervisor rights.
 func loadSystem[T width](c *CPU, va uint64) (T, bool) {
-	user := c.user
+	user := c.User
 	if user {
-		c.user = false
-		c.forgetData()
+		c.User = false
+		c.ForgetData()
 	}
 	v, ok := load[T](c, va)
 	if user {
-		c.user = true
-		c.forgetData()
+		c.User = true
+		c.ForgetData()
 	}
 	return v, ok
 }
@@ -308,7 +270,7 @@ func (c *CPU) enterHandler(f fault) bool {
 	if !f.trap {
 		flags |= flagRF
 	}
-	frame := [...]uint64{uint64(c.seg[segSS].sel), c.r[rsp], flags, uint64(c.seg[segCS].sel), c.r[rRIP], uint64(f.code)}
+	frame := [...]uint64{uint64(c.seg[segSS].sel), c.R[rsp], flags, uint64(c.seg[segCS].sel), c.R[rRIP], uint64(f.code)}
 	first, n := 0, 5
 	if f.hasError {
 		n = 6
@@ -322,22 +284,22 @@ func (c *CPU) enterHandler(f fault) bool {
 		first = 2 // the stack is the same
 	}
 	for _, v := range frame[first:n] {
-		sp = (sp - c.word()) & c.linMask
+		sp = (sp - c.word()) & c.AddrMask
 		if !c.storeWord(sp, v) {
 			return false
 		}
 	}
-	c.r[rsp] = sp
+	c.R[rsp] = sp
 	if c.cpl != from {
 		c.seg[segSS] = ss
 	}
 	c.seg[segCS] = cs
-	c.r[rRIP] = g.offset
-	c.ctl &^= flagTF | flagNT | flagRF | flagVM
+	c.R[rRIP] = g.offset
+	c.setCtl(c.ctl &^ (flagTF | flagNT | flagRF | flagVM))
 	if g.kind == 14 {
 		c.ctl &^= flagIF
 	}
-	c.drain(c.acc[between].miss)
+	c.DrainAccesses()
 	return true
 }
 
@@ -348,7 +310,7 @@ func (c *CPU) handlerStack(g gate, to uint8) (ss segment, sp uint64, ok bool) {
 	case g.ist != 0:
 		at = c.tr.base + 0x24 + 8*uint64(g.ist-1)
 	case to == c.cpl:
-		return ss, c.r[rsp], true
+		return ss, c.R[rsp], true
 	case !c.long:
 		return c.innerStack(at, to)
 	}
@@ -358,18 +320,18 @@ func (c *CPU) handlerStack(g gate, to uint8) (ss segment, sp uint64, ok bool) {
 
 func int3(c *CPU, in *inst) {
 	c.fault = fault{vector: vecBP, soft: true, trap: true, back: in.len}
-	c.stop |= stopFault
+	c.Stop |= engine.StopFault
 }
 
 func intN(c *CPU, in *inst) {
 	c.fault = fault{vector: uint8(in.imm), soft: true, trap: true, back: in.len}
-	c.stop |= stopFault
+	c.Stop |= engine.StopFault
 }
 
 // stackWords reads words from the top of the stack upwards, beginning with that of index from.
 func stackWords[T width](c *CPU, w []uint64, from int) bool {
 	for i := range w {
-		v, ok := load[T](c, (c.r[rsp]+uint64(from+i)*uint64(bitsOf(T(0))/8))&c.linMask)
+		v, ok := load[T](c, (c.R[rsp]+uint64(from+i)*uint64(bitsOf(T(0))/8))&c.AddrMask)
 		if !ok {
 			c.onStack()
 			return false
@@ -384,7 +346,7 @@ func stackWords[T width](c *CPU, w []uint64, from int) bool {
 func iret[T width](c *CPU, _ *inst) {
 	c.nmiBlocked = false // even when it faults (SDM vol. 3, 6.7.1)
 	if c.nmi {
-		c.attend |= attendIRQ
+		c.Check |= engine.CheckInterrupts
 	}
 	var w [5]uint64
 	n := 3
@@ -395,7 +357,7 @@ func iret[T width](c *CPU, _ *inst) {
 		return
 	}
 	if !c.long && (c.ctl&flagNT != 0 || w[2]&flagVM != 0 && c.cpl == 0) {
-		c.unmodelled(0, "return to another task or to virtual-8086 mode at %#x", c.r[rRIP])
+		c.unmodelled(0, "return to another task or to virtual-8086 mode at %#x", c.R[rRIP])
 		return
 	}
 	cs, ok := c.readCode(uint16(w[1]))
@@ -405,7 +367,7 @@ func iret[T width](c *CPU, _ *inst) {
 	to := uint8(w[1] & 3)
 	inner := !c.long && to == c.cpl
 	if inner {
-		w[3], w[4] = (c.r[rsp]+uint64(3*bitsOf(T(0))/8))&c.linMask, uint64(c.seg[segSS].sel)
+		w[3], w[4] = (c.R[rsp]+uint64(3*bitsOf(T(0))/8))&c.AddrMask, uint64(c.seg[segSS].sel)
 	} else if n == 3 && to > c.cpl && !stackWords[T](c, w[3:], 3) {
 		return
 	}
@@ -433,14 +395,13 @@ func iret[T width](c *CPU, _ *inst) {
 	c.seg[segCS] = cs
 	c.seg[segSS] = ss
 	c.setCPL(to)
-	c.r[rRIP], c.r[rsp] = w[0], w[3]
+	c.R[rRIP], c.R[rsp] = w[0], w[3]
 	c.setFlags(w[2], mask)
 	if c.dreg[7]&dr7Armed == 0 {
 		c.ctl &^= flagRF // nothing is held off
 	}
-	c.stop |= stopBlock
-	c.leaving = true
-	c.ctr.ContextSyncs++
+	c.ReturnFromException()
+	c.Counts.ContextSyncs++
 }
 
 // returnStack reads the stack segment of a return to level to; null is allowed but for user mode.

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"kprobesim/cpus/engine"
 	"math/bits"
 	"unsafe"
 )
@@ -136,10 +137,19 @@ func (c *CPU) setArith(f uint64) {
 	}
 }
 
+// setCtl sets the bits of RFLAGS that are not arithmetic.
+func (c *CPU) setCtl(v uint64) {
+	c.ctl = v
+	c.Single &^= oneTrap
+	if v&flagTF != 0 {
+		c.Single |= oneTrap
+	}
+}
+
 // setFlags loads RFLAGS: the bits of mask from f, the others unchanged.
 func (c *CPU) setFlags(f, mask uint64) {
 	f = c.flags()&^mask | f&mask
 	c.setArith(f)
-	c.ctl = f &^ (arith | flagOne)
-	c.attend |= attendFlags
+	c.setCtl(f &^ (arith | flagOne))
+	c.Check |= engine.CheckState
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
-	"kprobesim/mmu"
 )
 
 // seeds are encodings that once needed thought: prefixes in odd places, forms that are not modelled,
@@ -77,20 +76,16 @@ func FuzzDecode(f *testing.F) {
 // fuzzBlock decodes code at an offset from where a CPU begins.
 func fuzzBlock(t *testing.T, c *CPU, code []byte, off uint64) {
 	pc, pa := c.PC()+off, testCode-kernelMap+off
-	c.memory.Write(pa, code)
-	b := c.decodeBlock(pc, pa)
-	if b == nil {
-		c.fault, c.stop = fault{}, 0
-		return
-	}
-	if len(b.insts) == 0 || len(b.insts) > lineBytes {
-		t.Fatalf("a block of %d instructions", len(b.insts))
-	}
-	for _, in := range b.insts {
-		if in.exec == nil || in.len == 0 || in.len > maxInsn || int(in.class) >= classes {
-			t.Fatalf("%+v", in)
+	c.Memory.Write(pa, code)
+	for at := 0; at < len(code); {
+		in, op := c.Decode(code[at:], pc+uint64(at))
+		if in.Exec == nil || in.Len == 0 || in.Len > maxInsn || in.Len != in.Operands.len || int(op.Class) >= classes {
+			t.Fatalf("%+v %+v", in, op)
 		}
+		at += int(in.Len)
 	}
+	c.R[rRIP] = pc
+	c.Steps(1, 1<<60)
 	if text, n := disasm(c.mode())(code, pc, nil); len(code) > 0 && (text == "" || n < 1) {
 		t.Fatalf("disassembled as %q of %d bytes", text, n)
 	}
@@ -124,11 +119,11 @@ func fuzzRun(t *testing.T, c *CPU) {
 			break
 		}
 	}
-	if n := c.ctr.Instructions; n > 4*60*2000 {
+	if n := c.Counts.Instructions; n > 4*60*2000 {
 		t.Fatalf("%d instructions in so little time", n)
 	}
-	for i, v := range c.r[:r15+1] {
-		if v&^c.linMask != 0 {
+	for i, v := range c.R[:r15+1] {
+		if v&^c.AddrMask != 0 {
 			t.Fatalf("register %d holds %#x", i, v)
 		}
 	}
@@ -140,24 +135,24 @@ const fuzzVA = 0x40000000
 func fuzzPages(w *world, code []byte) {
 	w.gates(func(v int) (uint64, uint8) { return fuzzVA + uint64(v)*16, uint8(v & 1) })
 	w.mem.Write(0x800000, code)
-	rights := uint64(mmu.PtePresent | mmu.PteUser)
-	w.mapPage(fuzzVA, 0x800000|rights|mmu.PteWrite)
+	rights := uint64(ptePresent | pteUser)
+	w.mapPage(fuzzVA, 0x800000|rights|pteWrite)
 	w.mapPage(fuzzVA+0x1000, 0x801000|rights)
-	w.mapPage(fuzzVA+0x3000, 0x800000|rights|mmu.PteWrite|mmu.PteNX)
-	w.mapPage(fuzzVA+0x4000, 0x805000|rights|mmu.PteWrite)
-	w.mapPage(fuzzVA+0x5000, 0xf00000000|rights|mmu.PteWrite) // nobody answers there
+	w.mapPage(fuzzVA+0x3000, 0x800000|rights|pteWrite|pteNX)
+	w.mapPage(fuzzVA+0x4000, 0x805000|rights|pteWrite)
+	w.mapPage(fuzzVA+0x5000, 0xf00000000|rights|pteWrite) // nobody answers there
 }
 
 // fuzzState draws registers, many of them addresses of mapped pages.
 func fuzzState(w *world, c *CPU, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for i := range 16 {
-		c.r[i] = value(r)
+		c.R[i] = value(r)
 		if r.IntN(2) == 0 {
-			c.r[i] = fuzzVA + r.Uint64N(0x6000)
+			c.R[i] = fuzzVA + r.Uint64N(0x6000)
 		}
-		if c.r[i] &= c.linMask; i >= w.isa.Bits/4&^7 {
-			c.r[i] = 0
+		if c.R[i] &= c.AddrMask; i >= w.isa.Bits/4&^7 {
+			c.R[i] = 0
 		}
 	}
 	if seed&2 != 0 {
@@ -165,8 +160,8 @@ func fuzzState(w *world, c *CPU, seed uint64) {
 	}
 	c.segBase[segGS] = fuzzVA
 	c.setFlags(r.Uint64()&(arith|flagDF|flagIF)|flagOne, ^uint64(0))
-	c.r[rsp] = fuzzVA + 0x4800
-	c.r[rRIP] = fuzzVA + binary.LittleEndian.Uint64(le64(seed))>>2&0xf
+	c.R[rsp] = fuzzVA + 0x4800
+	c.R[rRIP] = fuzzVA + binary.LittleEndian.Uint64(le64(seed))>>2&0xf
 	if seed&4 != 0 {
 		w.irq.queue = []uint8{0x30, 0x31}
 		c.Interrupt()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/engine"
 )
 
 // groups are the parts of the comparison; each becomes one program.
@@ -175,10 +176,10 @@ type function struct {
 func noteRan(f *form, bits int, ran map[function]bool) {
 	c := &CPU{long: bits == 64}
 	for i := 0; i < len(f.code); {
-		in := c.decode(f.code[i:], f.at+uint64(i))
+		in, _ := c.Decode(f.code[i:], f.at+uint64(i))
 		x, _ := disassemble(f.code[i:], bits)
-		ran[function{x.Op, address(in.exec)}], ran[function{op: x.Op}] = true, true
-		i += int(in.len)
+		ran[function{x.Op, address(in.Exec)}], ran[function{op: x.Op}] = true, true
+		i += int(in.Len)
 	}
 }
 
@@ -214,29 +215,29 @@ func newUserSim(t *testing.T, a abi, text []byte, save uint64) *userSim {
 // run executes one form from v.
 func (s *userSim) run(f *form, v *vector) *outcome {
 	s.mem.user(s.CPU)
-	s.r = [32]uint64{}
-	copy(s.r[:], v.regs[:])
+	s.R = [engine.Registers]uint64{}
+	copy(s.R[:], v.regs[:])
 	if s.long {
 		s.segBase[segFS], s.segBase[segGS] = fsBase, gsBase
 	}
 	s.mem.mem.Write(0x801000+0x1000-sandboxSize/2, v.mem[:sandboxSize/2])
 	s.mem.mem.Write(0x807000, v.mem[sandboxSize/2:])
 	s.setFlags(v.flags, ^uint64(0))
-	s.r[rRIP] = f.at
+	s.R[rRIP] = f.at
 	o := &outcome{}
-	if e := s.Run(s.retire + 1e9); e.Reason != cpus.Native {
+	if e := s.Run(s.Now() + 1e9); e.Reason != cpus.Native {
 		o.signal = 1000 + uint64(e.Reason)
 	}
 	o.flags = s.flags()
-	copy(o.regs[:], s.r[:])
-	if vec := s.r[rRIP] - s.save - 1; o.signal == 0 {
+	copy(o.regs[:], s.R[:])
+	if vec := s.R[rRIP] - s.save - 1; o.signal == 0 {
 		o.signal = signals[vec] // none for the end
-		frame := s.r[rsp]
+		frame := s.R[rsp]
 		if vec == vecGP || vec == vecPF || vec == vecSS || vec == vecNP || vec == vecAC {
 			frame += s.word()
 		}
-		o.flags = s.mem.load(frame+2*s.word()) & s.linMask &^ flagRF
-		o.regs[rsp] = s.mem.load(frame+3*s.word()) & s.linMask
+		o.flags = s.mem.load(frame+2*s.word()) & s.AddrMask &^ flagRF
+		o.regs[rsp] = s.mem.load(frame+3*s.word()) & s.AddrMask
 	}
 	copy(o.mem[:], s.mem.mem.Bytes(0x801000+0x1000-sandboxSize/2, sandboxSize/2))
 	copy(o.mem[sandboxSize/2:], s.mem.mem.Bytes(0x807000, sandboxSize/2))

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"kprobesim/cpus"
-	"kprobesim/mmu"
+	"kprobesim/cpus/engine"
 )
 
 // APICBase is the physical address of the local APIC's registers after reset (SDM vol. 3, 10.4.1).
@@ -18,10 +18,10 @@ const LineNMI = 0
 func ISA64() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
-		Classes: classNames[:], Events: eventNames[:], Ports: portNames[1:], CacheLine: lineBytes,
+		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
 		Lines:      []string{LineNMI: "nmi"},
 		Exceptions: exceptionNames(),
-		Tables:     mmu.Long().Build,
+		Tables:     longFormat().build,
 		New:        New64, Disasm: disasm(64),
 	}
 }
@@ -31,7 +31,7 @@ func ISA64() *cpus.ISA {
 func ISA32() *cpus.ISA {
 	isa := ISA64()
 	isa.Name, isa.Bits, isa.Machine = "i386", 32, elf.EM_386
-	isa.Tables = mmu.Legacy(true).Build
+	isa.Tables = legacyFormat(true).build
 	isa.New, isa.Disasm = New32, disasm(32)
 	return isa
 }

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
@@ -28,15 +29,15 @@ func TestTaskPriorityInCR8(t *testing.T) {
 	d := &priorityDevice{}
 	w.bus.Device = d
 	c := w.cpu()
-	c.r[rax] = 5
+	c.R[rax] = 5
 	c.Run(1 << 40) // to the store, after which the machine looks around
 	halt(t, c)
-	if d.tpr != 0x50 || c.r[rbx] != 5 {
-		t.Errorf("task priority %#x, read back as %d; want 0x50 and 5", d.tpr, c.r[rbx])
+	if d.tpr != 0x50 || c.R[rbx] != 5 {
+		t.Errorf("task priority %#x, read back as %d; want 0x50 and 5", d.tpr, c.R[rbx])
 	}
 	c = w.cpu()
-	c.r[rax] = 16
-	if e := c.Run(1 << 40); e.Reason != cpus.Shutdown || c.ctr.Exceptions[vecGP] == 0 {
+	c.R[rax] = 16
+	if e := c.Run(1 << 40); e.Reason != cpus.Shutdown || c.Counts.Exceptions[vecGP] == 0 {
 		t.Errorf("16 in CR8: %+v, want #GP", e)
 	}
 }
@@ -46,8 +47,8 @@ func TestLocalAPICStays(t *testing.T) {
 	w := newWorld(t, ISA64(), cpus.Throughput, []byte{0xb9, 0x1b, 0, 0, 0, 0x0f, 0x32, 0x0f, 0x30, 0x35, 0, 4, 0, 0, 0x0f, 0x30})
 	c := w.cpu()
 	c.Run(1 << 40)
-	if c.r[rax] != 0xfee00d00 || c.ctr.Exceptions[vecGP] != 1 || c.ctr.Unmodelled != 1 {
-		t.Errorf("base %#x, %d #GP, %s; want one when it changes", c.r[rax], c.ctr.Exceptions[vecGP], c.ctr.LastUnknown)
+	if c.R[rax] != 0xfee00d00 || c.Counts.Exceptions[vecGP] != 1 || c.Counts.Unmodelled != 1 {
+		t.Errorf("base %#x, %d #GP, %s; want one when it changes", c.R[rax], c.Counts.Exceptions[vecGP], c.Counts.LastUnknown)
 	}
 }
 
@@ -69,15 +70,15 @@ func TestReset(t *testing.T) {
 			fuzzState(w, c, seed)
 			c.Signal(LineNMI)
 			c.Run(60 * 500)
-			before := c.retire
+			before := c.Now()
 			c.Reset()
 			fresh := isa.New(0, w.cfg, w.bus).(*CPU)
 			fresh.Reset()
 			if diff := differences(c, fresh); diff != "" {
 				t.Fatalf("seed %d: %s", seed, diff)
 			}
-			if c.retire < before {
-				t.Errorf("time ran back from %d to %d", before, c.retire)
+			if c.Now() < before {
+				t.Errorf("time ran back from %d to %d", before, c.Now())
 			}
 		}
 	})
@@ -86,21 +87,21 @@ func TestReset(t *testing.T) {
 // differences names what of the architecture differs between two CPUs.
 func differences(a, b *CPU) string {
 	switch {
-	case a.r != b.r || a.flags() != b.flags() || a.ctl != b.ctl:
+	case a.R != b.R || a.flags() != b.flags() || a.ctl != b.ctl:
 		return "registers"
-	case a.seg != b.seg || a.segBase != b.segBase || a.cpl != b.cpl || a.user != b.user:
+	case a.seg != b.seg || a.segBase != b.segBase || a.cpl != b.cpl || a.User != b.User:
 		return "segments"
 	case a.gdt != b.gdt || a.idt != b.idt || a.ldt != b.ldt || a.tr != b.tr:
 		return "tables"
 	case a.cr0 != b.cr0 || a.cr2 != b.cr2 || a.cr3 != b.cr3 || a.cr4 != b.cr4 || a.tables != b.tables:
 		return "control registers"
-	case a.dreg != b.dreg || a.watching != b.watching || a.watchHit != b.watchHit:
+	case a.dreg != b.dreg || a.Watching != b.Watching || a.watchHit != b.watchHit:
 		return "debug registers"
-	case a.nmi != b.nmi || a.nmiBlocked != b.nmiBlocked || a.shadow != b.shadow || a.holdTraps != b.holdTraps:
+	case a.nmi != b.nmi || a.nmiBlocked != b.nmiBlocked || a.Single != b.Single || a.holdTraps != b.holdTraps:
 		return "what is held off"
-	case a.halted != b.halted || a.parked != b.parked || a.stop != b.stop || a.attend != b.attend || a.fault != b.fault:
+	case a.Halted != b.Halted || a.Stop != b.Stop || a.Check != b.Check || a.fault != b.fault:
 		return "what is pending"
-	case a.ctx != b.ctx || len(a.ctxs) != len(b.ctxs):
+	case !slices.Equal(a.SwitchExceptionStack(nil), b.SwitchExceptionStack(nil)):
 		return "contexts"
 	}
 	am, bm := a.msr, b.msr

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"kprobesim/cpus"
@@ -50,8 +51,8 @@ func (w *world) userCS() uint64 {
 
 // frame puts the words of an exception frame on the stack.
 func (w *world) frame(c *CPU, words ...uint64) {
-	c.r[rsp] = w.at(testStack) - 0x100
+	c.R[rsp] = w.at(testStack) - 0x100
 	for i, v := range words {
-		w.mem.Store(c.SP()-w.data+uint64(i)*c.word(), int(c.word()), v)
+		w.mem.Store(binary.LittleEndian, c.SP()-w.data+uint64(i)*c.word(), int(c.word()), v)
 	}
 }

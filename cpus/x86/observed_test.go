@@ -45,10 +45,10 @@ func observerChangesNothing(t *testing.T, isa *cpus.ISA) {
 		}
 		seed := g.rng.Uint64()
 		plain, watched := observedRun(t, isa, code, seed, false), observedRun(t, isa, code, seed, true)
-		if plain.r != watched.r || plain.retire != watched.retire || plain.ctr.Instructions != watched.ctr.Instructions ||
-			plain.flags() != watched.flags() || plain.ctr != watched.ctr {
+		if plain.R != watched.R || plain.Now() != watched.Now() || plain.Counts.Instructions != watched.Counts.Instructions ||
+			plain.flags() != watched.flags() || plain.Counts != watched.Counts {
 			t.Errorf("run %d, seed %#x: %d instructions in %d ticks to rip %#x; observed %d in %d to %#x", i, seed,
-				plain.ctr.Instructions, plain.retire, plain.PC(), watched.ctr.Instructions, watched.retire, watched.PC())
+				plain.Counts.Instructions, plain.Now(), plain.PC(), watched.Counts.Instructions, watched.Now(), watched.PC())
 		}
 	}
 }
@@ -111,9 +111,9 @@ func observeCode(t *testing.T, isa *cpus.ISA) {
 			t.Errorf("run %d: observing a span shows %d instructions, observing all %d", i, len(inSpan), len(inAll))
 		}
 		for _, c := range []*CPU{some, all} {
-			if c.r != plain.r || c.retire != plain.retire || c.ctr != plain.ctr {
+			if c.R != plain.R || c.Now() != plain.Now() || c.Counts != plain.Counts {
 				t.Errorf("run %d: observed, %d instructions in %d ticks to %#x; else %d in %d to %#x", i,
-					c.ctr.Instructions, c.retire, c.PC(), plain.ctr.Instructions, plain.retire, plain.PC())
+					c.Counts.Instructions, c.Now(), c.PC(), plain.Counts.Instructions, plain.Now(), plain.PC())
 			}
 		}
 		total += len(inAll)

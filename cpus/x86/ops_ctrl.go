@@ -13,31 +13,21 @@ func js(c *CPU, in *inst)  { c.branch(in, c.sf()) }
 func jns(c *CPU, in *inst) { c.branch(in, !c.sf()) }
 
 func (c *CPU) branch(in *inst, taken bool) {
-	c.ctr.Branches++
-	if c.direction(c.r[rRIP], taken) {
-		c.ctr.Mispredicts++
-		c.redirect = true
-	}
+	c.Conditional(c.R[rRIP], taken)
 	if taken {
-		c.taken = true
-		c.r[rRIP] = (c.r[rRIP] + in.imm) & c.linMask
+		c.R[rRIP] = (c.R[rRIP] + in.imm) & c.AddrMask
 	}
 }
 
 func jmpRel(c *CPU, in *inst) {
-	c.taken = true
-	c.r[rRIP] = (c.r[rRIP] + in.imm) & c.linMask
+	c.Direct()
+	c.R[rRIP] = (c.R[rRIP] + in.imm) & c.AddrMask
 }
 
 // indirect goes to an address that was computed.
 func (c *CPU) indirect(to uint64) {
-	c.ctr.Branches++
-	c.taken = true
-	if c.target(c.r[rRIP], to) {
-		c.ctr.Mispredicts++
-		c.redirect = true
-	}
-	c.r[rRIP] = to
+	c.Indirect(c.R[rRIP], to)
+	c.R[rRIP] = to
 }
 
 func jmpR[T width](c *CPU, in *inst) { c.indirect(uint64(get[T](c, in.src))) }
@@ -50,17 +40,17 @@ func jmpL[T width](c *CPU, in *inst) {
 
 // push and pop move one word of the mode's width.
 func push[T width](c *CPU, v T) bool {
-	sp := (c.r[rsp] - uint64(bitsOf(v)/8)) & c.linMask
+	sp := (c.R[rsp] - uint64(bitsOf(v)/8)) & c.AddrMask
 	if !store(c, sp, v) {
 		c.onStack()
 		return false
 	}
-	c.r[rsp] = sp
+	c.R[rsp] = sp
 	return true
 }
 
 func pop[T width](c *CPU) (T, bool) {
-	v, ok := load[T](c, c.r[rsp])
+	v, ok := load[T](c, c.R[rsp])
 	if ok {
 		c.drop(uint64(bitsOf(v) / 8))
 		return v, true
@@ -70,7 +60,7 @@ func pop[T width](c *CPU) (T, bool) {
 }
 
 // drop takes n bytes off the stack.
-func (c *CPU) drop(n uint64) { c.r[rsp] = (c.r[rsp] + n) & c.linMask }
+func (c *CPU) drop(n uint64) { c.R[rsp] = (c.R[rsp] + n) & c.AddrMask }
 
 // onStack turns the #GP of an address that is not canonical into the #SS that a stack access raises
 // instead (SDM vol. 1, 3.3.7.1).
@@ -81,38 +71,33 @@ func (c *CPU) onStack() {
 }
 
 func callR[T width](c *CPU, in *inst) {
-	to, next := get[T](c, in.src), c.r[rRIP]
+	to, next := get[T](c, in.src), c.R[rRIP]
 	if push(c, T(next)) {
 		c.indirect(uint64(to))
-		c.pushReturn(next)
+		c.Called(next)
 	}
 }
 
 func callL[T width](c *CPU, in *inst) {
-	next := c.r[rRIP]
+	next := c.R[rRIP]
 	if to, ok := load[T](c, c.ea(in)); ok && push(c, T(next)) {
 		c.indirect(uint64(to))
-		c.pushReturn(next)
+		c.Called(next)
 	}
 }
 
 // called goes on at the target of a call by displacement whose return address is pushed.
 func (c *CPU) called(in *inst) {
-	next := c.r[rRIP]
-	c.pushReturn(next)
-	c.taken = true
-	c.r[rRIP] = (next + in.imm) & c.linMask
+	next := c.R[rRIP]
+	c.Called(next)
+	c.Direct()
+	c.R[rRIP] = (next + in.imm) & c.AddrMask
 }
 
 // returned goes on at a return address that was popped.
 func (c *CPU) returned(to uint64) {
-	c.ctr.Branches++
-	c.taken = true
-	if c.popReturn() != to {
-		c.ctr.Mispredicts++
-		c.redirect = true
-	}
-	c.r[rRIP] = to
+	c.ReturnTo(to)
+	c.R[rRIP] = to
 }
 
 func pushR[T width](c *CPU, in *inst) { push(c, src[T](c, in)) }
@@ -131,19 +116,19 @@ func popR[T width](c *CPU, in *inst) {
 
 // popM computes the address with the stack pointer after the pop (SDM vol. 2, POP).
 func popM[T width](c *CPU, in *inst) {
-	old := c.r[rsp]
+	old := c.R[rsp]
 	if v, ok := pop[T](c); ok && !store(c, c.ea(in), v) {
-		c.r[rsp] = old
+		c.R[rsp] = old
 	}
 }
 
 func leave[T width](c *CPU, _ *inst) {
-	v, ok := load[T](c, c.r[rbp])
+	v, ok := load[T](c, c.R[rbp])
 	if !ok {
 		c.onStack()
 		return
 	}
-	c.r[rsp] = (c.r[rbp] + uint64(bitsOf(v)/8)) & c.linMask
+	c.R[rsp] = (c.R[rbp] + uint64(bitsOf(v)/8)) & c.AddrMask
 	put(c, rbp, v)
 }
 
@@ -154,8 +139,8 @@ func enter[T width](c *CPU, in *inst) {
 		return
 	}
 	if push(c, get[T](c, rbp)) {
-		put(c, rbp, T(c.r[rsp]))
-		c.r[rsp] = (c.r[rsp] - in.imm&0xffff) & c.linMask
+		put(c, rbp, T(c.R[rsp]))
+		c.R[rsp] = (c.R[rsp] - in.imm&0xffff) & c.AddrMask
 	}
 }
 
@@ -177,10 +162,10 @@ func cmc(c *CPU, _ *inst) { c.setCF(!c.cf()) }
 func cld(c *CPU, _ *inst) { c.ctl &^= flagDF }
 func std(c *CPU, _ *inst) { c.ctl |= flagDF }
 
-func lahf(c *CPU, _ *inst) { c.r[rax] = c.r[rax]&^0xff00 | c.flags()&0xff<<8 }
+func lahf(c *CPU, _ *inst) { c.R[rax] = c.R[rax]&^0xff00 | c.flags()&0xff<<8 }
 
 func sahf(c *CPU, _ *inst) {
-	f := c.r[rax] >> 8
+	f := c.R[rax] >> 8
 	if c.of() {
 		f |= flagOF
 	} else {
@@ -190,7 +175,7 @@ func sahf(c *CPU, _ *inst) {
 }
 
 func xlat(c *CPU, in *inst) {
-	if v, ok := load[uint8](c, (c.r[rbx]+c.r[rax]&0xff+c.segBase[in.seg&7])&c.linMask); ok {
+	if v, ok := load[uint8](c, (c.R[rbx]+c.R[rax]&0xff+c.segBase[in.seg&7])&c.AddrMask); ok {
 		put(c, rax, v)
 	}
 }

@@ -1,17 +1,19 @@
 package x86
 
+import "kprobesim/cpus/engine"
+
 // Instructions that exist in 32-bit mode only: all registers at once, decimal arithmetic, bounds.
 
 // pusha stores the eight registers, the stack pointer as it was.
 func pusha[T width](c *CPU, _ *inst) {
 	n := uint64(bitsOf(T(0)) / 8)
-	sp := c.r[rsp]
+	sp := c.R[rsp]
 	for i := range uint8(8) {
-		if !store(c, (sp-uint64(i+1)*n)&c.linMask, get[T](c, i)) {
+		if !store(c, (sp-uint64(i+1)*n)&c.AddrMask, get[T](c, i)) {
 			return
 		}
 	}
-	c.r[rsp] = (sp - 8*n) & c.linMask
+	c.R[rsp] = (sp - 8*n) & c.AddrMask
 }
 
 // popa loads them, but for the stack pointer.
@@ -25,7 +27,7 @@ func popa[T width](c *CPU, _ *inst) {
 			put(c, i, T(w[7-i]))
 		}
 	}
-	c.r[rsp] = (c.r[rsp] + uint64(bitsOf(T(0)))) & c.linMask
+	c.R[rsp] = (c.R[rsp] + uint64(bitsOf(T(0)))) & c.AddrMask
 }
 
 // setDecimal sets the flags of a decimal adjustment with result al.
@@ -38,7 +40,7 @@ func (c *CPU) setDecimal(al uint8, af, cf bool) {
 }
 
 // adjusts reports that the low digit of al needs correction.
-func (c *CPU) adjusts() bool { return c.r[rax]&0xf > 9 || c.af() }
+func (c *CPU) adjusts() bool { return c.R[rax]&0xf > 9 || c.af() }
 
 func aaa(c *CPU, _ *inst) { c.unpacked(0x106) }
 func aas(c *CPU, _ *inst) { c.unpacked(-0x106 & 0xffff) }
@@ -46,7 +48,7 @@ func aas(c *CPU, _ *inst) { c.unpacked(-0x106 & 0xffff) }
 // unpacked adds by to ax when the digit in al needs it.
 func (c *CPU) unpacked(by uint16) {
 	fix := c.adjusts()
-	ax := uint16(c.r[rax])
+	ax := uint16(c.R[rax])
 	if fix {
 		ax += by
 	}
@@ -55,8 +57,8 @@ func (c *CPU) unpacked(by uint16) {
 }
 
 func daa(c *CPU, _ *inst) {
-	low, high := c.adjusts(), uint8(c.r[rax]) > 0x99 || c.cf()
-	al := uint8(c.r[rax])
+	low, high := c.adjusts(), uint8(c.R[rax]) > 0x99 || c.cf()
+	al := uint8(c.R[rax])
 	if low {
 		al += 6
 	}
@@ -68,8 +70,8 @@ func daa(c *CPU, _ *inst) {
 }
 
 func das(c *CPU, _ *inst) {
-	low, high := c.adjusts(), uint8(c.r[rax]) > 0x99 || c.cf()
-	al := uint8(c.r[rax])
+	low, high := c.adjusts(), uint8(c.R[rax]) > 0x99 || c.cf()
+	al := uint8(c.R[rax])
 	borrow := low && al < 6
 	if low {
 		al -= 6
@@ -88,13 +90,13 @@ func aam(c *CPU, in *inst) {
 		c.raise(vecDE)
 		return
 	}
-	al := uint8(c.r[rax])
+	al := uint8(c.R[rax])
 	put(c, rax, uint16(al/base)<<8|uint16(al%base))
 	c.setDecimal(al%base, false, false)
 }
 
 func aad(c *CPU, in *inst) {
-	al := uint8(c.r[rax]) + uint8(c.r[rax]>>8)*uint8(in.imm)
+	al := uint8(c.R[rax]) + uint8(c.R[rax]>>8)*uint8(in.imm)
 	put(c, rax, uint16(al))
 	c.setDecimal(al, false, false)
 }
@@ -106,7 +108,7 @@ func bound[T width](c *CPU, in *inst) {
 	if !ok {
 		return
 	}
-	high, ok := load[T](c, (va+uint64(bitsOf(low)/8))&c.linMask)
+	high, ok := load[T](c, (va+uint64(bitsOf(low)/8))&c.AddrMask)
 	if !ok {
 		return
 	}
@@ -119,6 +121,6 @@ func bound[T width](c *CPU, in *inst) {
 func into(c *CPU, in *inst) {
 	if c.of() {
 		c.fault = fault{vector: vecOF, soft: true, trap: true, back: in.len}
-		c.stop |= stopFault
+		c.Stop |= engine.StopFault
 	}
 }

@@ -31,11 +31,11 @@ func incR32(c *CPU, in *inst) { put(c, in.dst, inc(c, get[uint32](c, in.dst))) }
 func decR32(c *CPU, in *inst) { put(c, in.dst, dec(c, get[uint32](c, in.dst))) }
 
 func leaR32(c *CPU, in *inst) {
-	c.r[in.dst&31] = uint64(uint32(c.r[in.base&31] + c.r[in.index&31]<<(in.shift&63) + uint64(int64(in.disp))))
+	c.R[in.dst&63] = uint64(uint32(c.R[in.base&63] + c.R[in.index&63]<<(in.shift&63) + uint64(int64(in.disp))))
 }
 
 func leaR64(c *CPU, in *inst) {
-	c.r[in.dst&31] = c.r[in.base&31] + c.r[in.index&31]<<(in.shift&63) + uint64(int64(in.disp))
+	c.R[in.dst&63] = c.R[in.base&63] + c.R[in.index&63]<<(in.shift&63) + uint64(int64(in.disp))
 }
 
 func cmovR32(c *CPU, in *inst) {
@@ -48,7 +48,7 @@ func cmovR32(c *CPU, in *inst) {
 
 func cmovR64(c *CPU, in *inst) {
 	if c.condition(in.aux) {
-		c.r[in.dst&31] = c.r[in.src&31]
+		c.R[in.dst&63] = c.R[in.src&63]
 	}
 }
 
@@ -111,7 +111,7 @@ func pushR32(c *CPU, in *inst) { push(c, src[uint32](c, in)) }
 func pushR64(c *CPU, in *inst) { push(c, src[uint64](c, in)) }
 
 func popR32(c *CPU, in *inst) {
-	if v, ok := load[uint32](c, c.r[rsp]); ok {
+	if v, ok := load[uint32](c, c.R[rsp]); ok {
 		c.drop(4)
 		put(c, in.dst, v)
 		return
@@ -120,7 +120,7 @@ func popR32(c *CPU, in *inst) {
 }
 
 func popR64(c *CPU, in *inst) {
-	if v, ok := load[uint64](c, c.r[rsp]); ok {
+	if v, ok := load[uint64](c, c.R[rsp]); ok {
 		c.drop(8)
 		put(c, in.dst, v)
 		return
@@ -129,13 +129,13 @@ func popR64(c *CPU, in *inst) {
 }
 
 func callRel32(c *CPU, in *inst) {
-	if push(c, uint32(c.r[rRIP])) {
+	if push(c, uint32(c.R[rRIP])) {
 		c.called(in)
 	}
 }
 
 func callRel64(c *CPU, in *inst) {
-	if push(c, uint64(c.r[rRIP])) {
+	if push(c, uint64(c.R[rRIP])) {
 		c.called(in)
 	}
 }
@@ -143,7 +143,7 @@ func callRel64(c *CPU, in *inst) {
 // ret32 and ret64 return; imm bytes of arguments are dropped.
 
 func ret32(c *CPU, in *inst) {
-	if to, ok := load[uint32](c, c.r[rsp]); ok {
+	if to, ok := load[uint32](c, c.R[rsp]); ok {
 		c.drop(4 + in.imm)
 		c.returned(uint64(to))
 		return
@@ -152,7 +152,7 @@ func ret32(c *CPU, in *inst) {
 }
 
 func ret64(c *CPU, in *inst) {
-	if to, ok := load[uint64](c, c.r[rsp]); ok {
+	if to, ok := load[uint64](c, c.R[rsp]); ok {
 		c.drop(8 + in.imm)
 		c.returned(uint64(to))
 		return

@@ -15,17 +15,17 @@ func movM[T width](c *CPU, in *inst) { store(c, c.ea(in), src[T](c, in)) }
 // movFromAbs and movToAbs take the address from the instruction.
 
 func movFromAbs[T width](c *CPU, in *inst) {
-	if v, ok := load[T](c, (in.imm+c.segBase[in.seg&7])&c.linMask); ok {
+	if v, ok := load[T](c, (in.imm+c.segBase[in.seg&7])&c.AddrMask); ok {
 		put(c, rax, v)
 	}
 }
 
 func movToAbs[T width](c *CPU, in *inst) {
-	store(c, (in.imm+c.segBase[in.seg&7])&c.linMask, get[T](c, rax))
+	store(c, (in.imm+c.segBase[in.seg&7])&c.AddrMask, get[T](c, rax))
 }
 
 func leaR[T width](c *CPU, in *inst) {
-	put(c, in.dst, T(c.r[in.base&31]+c.r[in.index&31]<<(in.shift&63)+uint64(int64(in.disp))))
+	put(c, in.dst, T(c.R[in.base&63]+c.R[in.index&63]<<(in.shift&63)+uint64(int64(in.disp))))
 }
 
 // Extension from S to D, by zeroes or by the sign.
@@ -83,12 +83,12 @@ func extendLoad(kind uint8, dst, src int) exec {
 
 // Conversions of the accumulator: cbw, cwde, cdqe and cwd, cdq, cqo.
 
-func cbw(c *CPU, _ *inst)  { put(c, rax, uint16(int16(int8(c.r[rax])))) }
-func cwde(c *CPU, _ *inst) { put(c, rax, uint32(int32(int16(c.r[rax])))) }
-func cdqe(c *CPU, _ *inst) { put(c, rax, uint64(int64(int32(c.r[rax])))) }
-func cwd(c *CPU, _ *inst)  { put(c, rdx, uint16(int16(c.r[rax])>>15)) }
-func cdq(c *CPU, _ *inst)  { put(c, rdx, uint32(int32(c.r[rax])>>31)) }
-func cqo(c *CPU, _ *inst)  { put(c, rdx, uint64(int64(c.r[rax])>>63)) }
+func cbw(c *CPU, _ *inst)  { put(c, rax, uint16(int16(int8(c.R[rax])))) }
+func cwde(c *CPU, _ *inst) { put(c, rax, uint32(int32(int16(c.R[rax])))) }
+func cdqe(c *CPU, _ *inst) { put(c, rax, uint64(int64(int32(c.R[rax])))) }
+func cwd(c *CPU, _ *inst)  { put(c, rdx, uint16(int16(c.R[rax])>>15)) }
+func cdq(c *CPU, _ *inst)  { put(c, rdx, uint32(int32(c.R[rax])>>31)) }
+func cqo(c *CPU, _ *inst)  { put(c, rdx, uint64(int64(c.R[rax])>>63)) }
 
 func xchgR[T width](c *CPU, in *inst) {
 	a, b := get[T](c, in.dst), get[T](c, in.src)
@@ -172,8 +172,8 @@ func cmpxchgWide[T width](c *CPU, in *inst) {
 	}
 }
 
-func bswap32(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes32(uint32(c.r[in.dst&31]))) }
-func bswap64(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes64(c.r[in.dst&31])) }
+func bswap32(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes32(uint32(c.R[in.dst&63]))) }
+func bswap64(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes64(c.R[in.dst&63])) }
 
 // Conditional moves read their source always; 32-bit forms clear the upper half always.
 

@@ -97,7 +97,7 @@ func imul1M[T width](c *CPU, in *inst) {
 // getWide reads the double-width dividend.
 func getWide[T width](c *CPU) (hi, lo T) {
 	if bitsOf(lo) == 8 {
-		return T(c.r[rax] >> 8), T(c.r[rax])
+		return T(c.R[rax] >> 8), T(c.R[rax])
 	}
 	return get[T](c, rdx), get[T](c, rax)
 }

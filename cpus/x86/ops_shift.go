@@ -4,7 +4,7 @@ import "math/bits"
 
 // shiftCount is the count modulo 32, or 64 for 64-bit operands (SDM vol. 2, SAL/SAR/SHL/SHR).
 func shiftCount[T width](c *CPU, in *inst) uint {
-	n := uint(uint8(c.r[in.src&31]) + uint8(in.imm))
+	n := uint(uint8(c.R[in.src&63]) + uint8(in.imm))
 	if bitsOf(T(0)) == 64 {
 		return n & 63
 	}
@@ -141,7 +141,7 @@ func rcrM[T width](c *CPU, in *inst) { shiftM(c, in, rcr[T]) }
 func doubleCount[T width](c *CPU, in *inst) uint {
 	n := uint(in.imm)
 	if in.aux != 0 {
-		n = uint(c.r[rcx])
+		n = uint(c.R[rcx])
 	}
 	if bitsOf(T(0)) == 64 {
 		return n & 63
@@ -219,7 +219,7 @@ func bitAddress[T width](c *CPU, in *inst) uint64 {
 		w := int64(bitsOf(T(0)))
 		va += uint64(signed(get[T](c, in.src)) &^ (w - 1) / 8)
 	}
-	return va & c.linMask
+	return va & c.AddrMask
 }
 
 func btM[T width](c *CPU, in *inst) {

@@ -1,5 +1,7 @@
 package x86
 
+import "kprobesim/cpus/engine"
+
 // String instructions. Repetition keeps rcx, rsi and rdi current after every element, so that a fault
 // in the middle can be taken and the instruction resumed. Time is that of the start plus that of each
 // element; memory delays add up.
@@ -13,29 +15,26 @@ func stride[T width](c *CPU) uint64 {
 	return n
 }
 
-func (c *CPU) advance(r int, by uint64) { c.r[r] = (c.r[r] + by) & c.linMask }
+func (c *CPU) advance(r int, by uint64) { c.R[r] = (c.R[r] + by) & c.AddrMask }
 
 // repeat runs one element at a time while rcx lasts; step reports whether to go on. Traps and
 // watchpoints come between elements (SDM vol. 3, 17.3.1.4).
 func (c *CPU) repeat(in *inst, step func() bool) {
-	if in.flags&(fRep|fRepne) == 0 {
+	if in.rep == 0 {
 		step()
 		return
 	}
-	el := &c.cost[clRepElement]
-	for n := 0; c.r[rcx]&c.linMask != 0; n++ {
+	for n := 0; c.R[rcx]&c.AddrMask != 0; n++ {
 		if n == maxRepeat || n > 0 && (c.ctl&flagTF != 0 || c.watchHit != 0) {
-			c.r[rRIP] -= uint64(in.len) // so does the machine's look at its clock
+			c.R[rRIP] -= uint64(in.len) // so does the machine's look at its clock
 			return
 		}
 		more := step()
-		if c.stop&stopFault != 0 {
+		if c.Stop&engine.StopFault != 0 {
 			return
 		}
-		c.r[rcx] = (c.r[rcx] - 1) & c.linMask
-		a := &c.acc[c.idx&(accesses-1)]
-		c.extra += el.issue + a.miss + a.missW
-		a.miss, a.missW = 0, 0
+		c.R[rcx] = (c.R[rcx] - 1) & c.AddrMask
+		c.Repeat(clRepElement)
 		if !more {
 			return
 		}
@@ -48,8 +47,8 @@ const maxRepeat = 4096
 func movs[T width](c *CPU, in *inst) {
 	d := stride[T](c)
 	c.repeat(in, func() bool {
-		v, ok := load[T](c, (c.r[rsi]+c.segBase[in.seg&7])&c.linMask)
-		if ok && store(c, c.r[rdi], v) {
+		v, ok := load[T](c, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask)
+		if ok && store(c, c.R[rdi], v) {
 			c.advance(rsi, d)
 			c.advance(rdi, d)
 		}
@@ -60,7 +59,7 @@ func movs[T width](c *CPU, in *inst) {
 func stos[T width](c *CPU, in *inst) {
 	d := stride[T](c)
 	c.repeat(in, func() bool {
-		if store(c, c.r[rdi], get[T](c, rax)) {
+		if store(c, c.R[rdi], get[T](c, rax)) {
 			c.advance(rdi, d)
 		}
 		return true
@@ -70,7 +69,7 @@ func stos[T width](c *CPU, in *inst) {
 func lods[T width](c *CPU, in *inst) {
 	d := stride[T](c)
 	c.repeat(in, func() bool {
-		if v, ok := load[T](c, (c.r[rsi]+c.segBase[in.seg&7])&c.linMask); ok {
+		if v, ok := load[T](c, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask); ok {
 			put(c, rax, v)
 			c.advance(rsi, d)
 		}
@@ -81,30 +80,30 @@ func lods[T width](c *CPU, in *inst) {
 func scas[T width](c *CPU, in *inst) {
 	d := stride[T](c)
 	c.repeat(in, func() bool {
-		v, ok := load[T](c, c.r[rdi])
+		v, ok := load[T](c, c.R[rdi])
 		if !ok {
 			return false
 		}
 		sub(c, get[T](c, rax), v)
 		c.advance(rdi, d)
-		return c.zf() == (in.flags&fRep != 0)
+		return c.zf() == (in.rep&fRep != 0)
 	})
 }
 
 func cmps[T width](c *CPU, in *inst) {
 	d := stride[T](c)
 	c.repeat(in, func() bool {
-		a, ok := load[T](c, (c.r[rsi]+c.segBase[in.seg&7])&c.linMask)
+		a, ok := load[T](c, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask)
 		if !ok {
 			return false
 		}
-		b, ok := load[T](c, c.r[rdi])
+		b, ok := load[T](c, c.R[rdi])
 		if !ok {
 			return false
 		}
 		sub(c, a, b)
 		c.advance(rsi, d)
 		c.advance(rdi, d)
-		return c.zf() == (in.flags&fRep != 0)
+		return c.zf() == (in.rep&fRep != 0)
 	})
 }

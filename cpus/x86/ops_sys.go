@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"kprobesim/cpus/engine"
 	"kprobesim/internal/clock"
 )
 
@@ -73,19 +74,19 @@ func (c *CPU) privileged() bool {
 }
 
 func (c *CPU) putPair(v uint64) {
-	c.r[rax], c.r[rdx] = v&0xffffffff, v>>32
+	c.R[rax], c.R[rdx] = v&0xffffffff, v>>32
 }
 
 func (c *CPU) tsc() uint64 {
-	c.settleBefore()
-	return uint64(int64(c.retire/clock.PerCycle) + c.msr.tscOffset)
+	c.Settle()
+	return uint64(int64(c.Now()/clock.PerCycle) + c.msr.tscOffset)
 }
 
 func rdmsr(c *CPU, _ *inst) {
 	if !c.privileged() {
 		return
 	}
-	switch n := uint32(c.r[rcx]); n {
+	switch n := uint32(c.R[rcx]); n {
 	case msrTSC:
 		c.putPair(c.tsc())
 	case msrAPICBase:
@@ -101,16 +102,16 @@ func rdmsr(c *CPU, _ *inst) {
 }
 
 // apicBase is where the local APIC is, enabled, and whether the CPU is the bootstrap processor.
-func (c *CPU) apicBase() uint64 { return APICBase | 1<<11 | boolBit(c.num == 0)<<8 }
+func (c *CPU) apicBase() uint64 { return APICBase | 1<<11 | boolBit(c.Num == 0)<<8 }
 
 // CR8 is the upper half of the local APIC's task priority register (SDM vol. 3, 10.8.6).
 const apicTPR = APICBase + 0x80
 
 func (c *CPU) taskPriority() uint64 {
-	if c.bus.Device == nil {
+	if c.Bus.Device == nil {
 		return 0
 	}
-	return c.bus.Device.Load(apicTPR, 4) >> 4 & 15
+	return c.Bus.Device.Load(apicTPR, 4) >> 4 & 15
 }
 
 func (c *CPU) setTaskPriority(v uint64) {
@@ -118,7 +119,7 @@ func (c *CPU) setTaskPriority(v uint64) {
 		c.raiseCode(vecGP, 0)
 		return
 	}
-	c.storeDevice(apicTPR, 4, v<<4)
+	c.StoreDevice(apicTPR, 4, v<<4)
 }
 
 func boolBit(b bool) uint64 {
@@ -132,9 +133,9 @@ func wrmsr(c *CPU, _ *inst) {
 	if !c.privileged() {
 		return
 	}
-	c.ctr.ContextSyncs++
-	v := c.r[rdx]<<32 | c.r[rax]&0xffffffff
-	n := uint32(c.r[rcx])
+	c.Counts.ContextSyncs++
+	v := c.R[rdx]<<32 | c.R[rax]&0xffffffff
+	n := uint32(c.R[rcx])
 	p := c.slotOf(n)
 	switch {
 	case n == msrTSC:
@@ -175,8 +176,8 @@ func syscall(c *CPU, in *inst) {
 		execUndefined(c, in)
 		return
 	}
-	c.r[rcx], c.r[r11] = c.r[rRIP], c.flags()&^flagRF
-	c.r[rRIP] = c.msr.lstar
+	c.R[rcx], c.R[r11] = c.R[rRIP], c.flags()&^flagRF
+	c.R[rRIP] = c.msr.lstar
 	c.holdTraps = c.ctl&flagTF != 0 && c.msr.fmask&flagTF != 0 // a masked TF does not trap behind it
 	c.setFlags(0, c.msr.fmask)
 	sel := uint16(c.msr.star>>32) &^ 3
@@ -193,12 +194,12 @@ func sysret(c *CPU, in *inst) {
 	if !c.privileged() {
 		return
 	}
-	if !canonical(c.r[rcx]) {
+	if !canonical(c.R[rcx]) {
 		c.raiseCode(vecGP, 0)
 		return
 	}
-	c.r[rRIP] = c.r[rcx]
-	c.setFlags(c.r[r11], 0x3c7fd7&^flagRF)
+	c.R[rRIP] = c.R[rcx]
+	c.setFlags(c.R[r11], 0x3c7fd7&^flagRF)
 	sel := uint16(c.msr.star >> 48)
 	c.seg[segCS] = segment{sel: sel + 16 | 3, attr: 0xa0fb, limit: ^uint32(0)}
 	c.seg[segSS] = segment{sel: sel + 8 | 3, attr: 0xc0f3, limit: ^uint32(0)}
@@ -207,9 +208,9 @@ func sysret(c *CPU, in *inst) {
 
 func hlt(c *CPU, _ *inst) {
 	if c.privileged() {
-		c.halted = true
-		c.stop |= stopBlock
-		c.attend |= attendIRQ
+		c.Halted = true
+		c.Stop |= engine.StopBlock
+		c.Check |= engine.CheckInterrupts
 	}
 }
 
@@ -230,9 +231,11 @@ func cli(c *CPU, _ *inst) {
 
 func sti(c *CPU, _ *inst) {
 	if c.interruptsAllowed() {
-		c.shadow = c.ctl&flagIF == 0
+		if c.ctl&flagIF == 0 {
+			c.Single |= oneShadow
+		}
 		c.ctl |= flagIF
-		c.attend |= attendFlags
+		c.Check |= engine.CheckState
 	}
 }
 
@@ -265,15 +268,15 @@ func movFromCR(c *CPU, in *inst) {
 	}
 	switch in.aux {
 	case 0:
-		c.r[in.dst&31] = c.cr0
+		c.R[in.dst&63] = c.cr0
 	case 2:
-		c.r[in.dst&31] = c.cr2
+		c.R[in.dst&63] = c.cr2
 	case 3:
-		c.r[in.dst&31] = c.cr3
+		c.R[in.dst&63] = c.cr3
 	case 4:
-		c.r[in.dst&31] = c.cr4
+		c.R[in.dst&63] = c.cr4
 	case 8:
-		c.r[in.dst&31] = c.taskPriority()
+		c.R[in.dst&63] = c.taskPriority()
 	default:
 		c.raise(vecUD)
 	}
@@ -283,8 +286,8 @@ func movToCR(c *CPU, in *inst) {
 	if !c.privileged() {
 		return
 	}
-	c.ctr.ContextSyncs++
-	v := c.r[in.src&31]
+	c.Counts.ContextSyncs++
+	v := c.R[in.src&63]
 	switch in.aux {
 	case 0:
 		if v&(cr0PE|cr0PG) != cr0PE|cr0PG || v>>32 != 0 {
@@ -314,17 +317,17 @@ func movToCR(c *CPU, in *inst) {
 }
 
 func (c *CPU) flushTLB(all bool) {
-	c.itlb.Flush(all)
-	c.dtlb.Flush(all)
-	c.forgetAll()
+	c.ITLB.Flush(all)
+	c.DTLB.Flush(all)
+	c.ForgetTranslations()
 }
 
 func invlpg(c *CPU, in *inst) {
 	if c.privileged() {
 		va := c.ea(in)
-		c.itlb.Drop(va)
-		c.dtlb.Drop(va)
-		c.forgetAll()
+		c.ITLB.Drop(va)
+		c.DTLB.Drop(va)
+		c.ForgetTranslations()
 	}
 }
 
@@ -333,13 +336,13 @@ func wbinvd(c *CPU, _ *inst) { c.privileged() }
 // cpuid answers as a Core 2 (family 6, model 23) without the vector extensions that are not modelled,
 // and in 32-bit mode without long mode, which cannot be entered from there.
 func cpuid(c *CPU, _ *inst) {
-	c.ctr.ContextSyncs++
+	c.Counts.ContextSyncs++
 	var a, b, x, d uint32
-	switch uint32(c.r[rax]) {
+	switch uint32(c.R[rax]) {
 	case 0:
 		a, b, d, x = 1, 0x756e6547, 0x49656e69, 0x6c65746e
 	case 1:
-		a, b = 0x10676, uint32(c.num)<<24|1<<16|8<<8
+		a, b = 0x10676, uint32(c.Num)<<24|1<<16|8<<8
 		d = 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19
 		if c.long {
 			x = 1 << 13 // cmpxchg16b
@@ -356,5 +359,5 @@ func cpuid(c *CPU, _ *inst) {
 			a = 48<<8 | 38
 		}
 	}
-	c.r[rax], c.r[rbx], c.r[rcx], c.r[rdx] = uint64(a), uint64(b), uint64(x), uint64(d)
+	c.R[rax], c.R[rbx], c.R[rcx], c.R[rdx] = uint64(a), uint64(b), uint64(x), uint64(d)
 }

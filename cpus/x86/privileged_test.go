@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"kprobesim/cpus"
@@ -24,17 +25,17 @@ func TestModelSpecificRegisters(t *testing.T) {
 	} {
 		// wrmsr; xor %eax,%eax; xor %edx,%edx; rdmsr; hlt
 		_, c := start(t, join(wrmsrCode(n), []byte{0x31, 0xc0, 0x31, 0xd2, 0x0f, 0x32, 0xf4})...)
-		c.r[rax], c.r[rdx] = 0x501, 0
+		c.R[rax], c.R[rdx] = 0x501, 0
 		if n == msrGSBase {
-			c.r[rax], c.r[rdx] = 0x12345678, 0xffff8800
+			c.R[rax], c.R[rdx] = 0x12345678, 0xffff8800
 		}
-		want := c.r[rdx]<<32 | c.r[rax]
+		want := c.R[rdx]<<32 | c.R[rax]
 		if n == msrEFER {
-			c.r[rax] |= eferNXE
+			c.R[rax] |= eferNXE
 			want |= eferNXE
 		}
-		if halt(t, c); c.r[rdx]<<32|c.r[rax] != want {
-			t.Errorf("msr %#x: read %#x; want %#x", n, c.r[rdx]<<32|c.r[rax], want)
+		if halt(t, c); c.R[rdx]<<32|c.R[rax] != want {
+			t.Errorf("msr %#x: read %#x; want %#x", n, c.R[rdx]<<32|c.R[rax], want)
 		}
 	}
 }
@@ -48,13 +49,13 @@ func TestUserModeReachesNoNative(t *testing.T) {
 		w.mapUser(user, 0x400000, 0x1000, pageExec)
 		w.mem.Write(0x400000, []byte{0x90, 0xff, 0xe3}) // nop; jmp *%ebx
 		native := w.code(testCode) + 0x100
-		c.bus.Native = [2]uint64{native, native + 16}
-		c.r[rRIP] = native
+		c.Bus.Native = [2]uint64{native, native + 16}
+		c.R[rRIP] = native
 		if e := c.Run(c.Now() + 100); e.Reason != cpus.Native {
 			t.Fatalf("the kernel: %+v", e)
 		}
 		w.user(c)
-		c.r[rRIP], c.r[rbx] = user, native
+		c.R[rRIP], c.R[rbx] = user, native
 		var seen []bool
 		c.Observe(observeFunc(func(s *cpus.Step) { seen = append(seen, s.User) }))
 		tr := w.trapped(c)
@@ -72,20 +73,20 @@ type observeFunc func(*cpus.Step)
 
 func (f observeFunc) Step(s *cpus.Step) { f(s) }
 
-// TestSwitchContexts books time on the exceptions that a task is in the middle of.
-func TestSwitchContexts(t *testing.T) {
+// TestSwitchExceptionStack books time on the exceptions that a task is in the middle of.
+func TestSwitchExceptionStack(t *testing.T) {
 	_, c := start(t, 0x90, 0x90, 0x90, 0xf4)
-	if from := c.SwitchContexts([]uint8{cpus.Breakpoint, cpus.Interrupted}); from != nil {
+	if from := c.SwitchExceptionStack([]uint8{cpus.Breakpoint, cpus.Interrupted}); from != nil {
 		t.Errorf("before there were %v", from)
 	}
 	halt(t, c)
-	if from := c.SwitchContexts(nil); len(from) != 2 || from[0] != cpus.Breakpoint || from[1] != cpus.Interrupted {
+	if from := c.SwitchExceptionStack(nil); len(from) != 2 || from[0] != cpus.Breakpoint || from[1] != cpus.Interrupted {
 		t.Errorf("came back as %v", from)
 	}
 	if n := c.Counters().Count; n[cpus.Interrupted][0] != 4 || n[cpus.Breakpoint][0] != 0 || n[cpus.NoException][0] != 0 {
 		t.Errorf("counted %v", n)
 	}
-	if from := c.SwitchContexts(nil); from != nil {
+	if from := c.SwitchExceptionStack(nil); from != nil {
 		t.Errorf("at last there are %v", from)
 	}
 }
@@ -96,8 +97,8 @@ func TestSwapGS(t *testing.T) {
 	c.segBase[segGS], c.msr.kernelGS = testData, testData+0x100
 	w.store(testData+8, 11)
 	w.store(testData+0x108, 22)
-	if halt(t, c); c.r[rax] != 11 || c.r[rbx] != 22 {
-		t.Errorf("%d, %d; want 11, 22", c.r[rax], c.r[rbx])
+	if halt(t, c); c.R[rax] != 11 || c.R[rbx] != 22 {
+		t.Errorf("%d, %d; want 11, 22", c.R[rax], c.R[rbx])
 	}
 }
 
@@ -110,14 +111,14 @@ func TestSystemCall(t *testing.T) {
 	c.msr.star = kernelCS<<32 | uint64(userCS-16)<<48
 	c.msr.lstar, c.msr.fmask = testCode, flagIF|flagDF|flagTF
 	w.user(c)
-	c.r[rRIP], c.r[rsp] = user, user+0x800
+	c.R[rRIP], c.R[rsp] = user, user+0x800
 	c.setFlags(flagIF|flagDF|flagCF, ^uint64(0))
 	for c.PC() != testCode {
 		c.Run(c.Now() + 1)
 	}
-	if c.cpl != 0 || c.seg[segCS].sel != kernelCS || c.seg[segSS].sel != kernelDS || c.r[rcx] != user+2 || c.flags()&(flagIF|flagDF) != 0 ||
-		c.r[r11] != flagIF|flagDF|flagCF|flagOne || c.flags()&flagCF == 0 || c.SP() != user+0x800 {
-		t.Fatalf("after syscall: level %d, cs %#x, rcx %#x, r11 %#x, flags %#x", c.cpl, c.seg[segCS].sel, c.r[rcx], c.r[r11], c.flags())
+	if c.cpl != 0 || c.seg[segCS].sel != kernelCS || c.seg[segSS].sel != kernelDS || c.R[rcx] != user+2 || c.flags()&(flagIF|flagDF) != 0 ||
+		c.R[r11] != flagIF|flagDF|flagCF|flagOne || c.flags()&flagCF == 0 || c.SP() != user+0x800 {
+		t.Fatalf("after syscall: level %d, cs %#x, rcx %#x, r11 %#x, flags %#x", c.cpl, c.seg[segCS].sel, c.R[rcx], c.R[r11], c.flags())
 	}
 	tr := w.trapped(c)
 	if tr.vector != vecUD || tr.rip != user+2 || tr.cs != userCS || tr.ss != userDS || tr.flags&^flagRF != flagIF|flagDF|flagCF|flagOne {
@@ -127,7 +128,7 @@ func TestSystemCall(t *testing.T) {
 	w.mem.Write(testCode-kernelMap, []byte{0x90, 0x0f, 0x0b})
 	w.user(c)
 	c.setFlags(flagTF, ^uint64(0))
-	c.r[rRIP], c.halted = user, false
+	c.R[rRIP], c.Halted = user, false
 	if tr := w.trapped(c); tr.vector != vecUD || tr.rip != testCode+1 {
 		t.Errorf("syscall with TF: %+v", tr)
 	}
@@ -147,12 +148,12 @@ func TestDescriptorTables(t *testing.T) {
 		c.gdt, c.idt, c.tr = table{}, table{}, segment{}
 		w.mem.Write(testData-directMap, append(le16(0x7f), le64(w.at(worldGDT))...))
 		w.mem.Write(testData-directMap+16, append(le16(0x3ff), le64(w.at(worldIDT))...))
-		c.r[rax], c.r[rdx], c.r[rbx] = w.at(testData), 0, 7
+		c.R[rax], c.R[rdx], c.R[rbx] = w.at(testData), 0, 7
 		halt(t, c)
-		if c.gdt != (table{w.at(worldGDT), 0x7f}) || c.idt != (table{w.at(worldIDT), 0x3ff}) || c.tr.base != w.at(worldTSS) || c.r[rdx] != tssSel || c.r[rbx] != 0 {
-			t.Errorf("gdt %+v, idt %+v, tr %+v, str %#x, sldt %#x", c.gdt, c.idt, c.tr, c.r[rdx], c.r[rbx])
+		if c.gdt != (table{w.at(worldGDT), 0x7f}) || c.idt != (table{w.at(worldIDT), 0x3ff}) || c.tr.base != w.at(worldTSS) || c.R[rdx] != tssSel || c.R[rbx] != 0 {
+			t.Errorf("gdt %+v, idt %+v, tr %+v, str %#x, sldt %#x", c.gdt, c.idt, c.tr, c.R[rdx], c.R[rbx])
 		}
-		if w.mem.Load(testData-directMap+34, isa.Bits/8) != w.at(worldGDT) || w.mem.Load(testData-directMap+48, 2) != 0x3ff {
+		if w.mem.Load(binary.LittleEndian, testData-directMap+34, isa.Bits/8) != w.at(worldGDT) || w.mem.Load(binary.LittleEndian, testData-directMap+48, 2) != 0x3ff {
 			t.Error("sgdt and sidt store other values than were loaded")
 		}
 	})
@@ -162,8 +163,8 @@ func TestSegmentRegisters(t *testing.T) {
 	// pushq $0x18; pop %fs; mov %fs,%eax; xor %ecx,%ecx; mov %ecx,%gs; push %fs; pop %rbx; hlt
 	_, c := start(t, 0x6a, 0x18, 0x0f, 0xa1, 0x8c, 0xe0, 0x31, 0xc9, 0x8e, 0xe9, 0x0f, 0xa0, 0x5b, 0xf4)
 	c.segBase[segFS] = 0x1234
-	if halt(t, c); c.r[rax] != kernelDS || c.r[rbx] != kernelDS || c.segBase[segFS] != 0 {
-		t.Errorf("fs %#x and %#x with base %#x", c.r[rax], c.r[rbx], c.segBase[segFS])
+	if halt(t, c); c.R[rax] != kernelDS || c.R[rbx] != kernelDS || c.segBase[segFS] != 0 {
+		t.Errorf("fs %#x and %#x with base %#x", c.R[rax], c.R[rbx], c.segBase[segFS])
 	}
 }
 
@@ -173,9 +174,9 @@ func TestControlRegisters(t *testing.T) {
 	_, c := start(t, 0x0f, 0x20, 0xc0, 0x0f, 0x22, 0xc0, 0x0f, 0x20, 0xdb, 0x0f, 0x22, 0xdb, 0x0f, 0x20, 0xe1, 0x0f, 0x22, 0xe1,
 		0x0f, 0x22, 0xd2, 0x0f, 0x20, 0xd6, 0x0f, 0x06, 0x0f, 0x23, 0xca, 0x0f, 0x21, 0xcf, 0x0f, 0x09, 0x0f, 0x08, 0xf4)
 	c.cr0 |= cr0TS
-	c.r[rdx] = 0x1122334455667788
+	c.R[rdx] = 0x1122334455667788
 	cr0, cr3, cr4 := c.cr0, c.cr3, c.cr4
-	if halt(t, c); c.r[rax] != cr0 || c.r[rbx] != cr3 || c.r[rcx] != cr4 || c.r[rsi] != c.r[rdx] || c.r[rdi] != c.r[rdx] || c.cr0 != cr0&^cr0TS {
-		t.Errorf("cr0 %#x cr3 %#x cr4 %#x cr2 %#x dr1 %#x", c.r[rax], c.r[rbx], c.r[rcx], c.r[rsi], c.r[rdi])
+	if halt(t, c); c.R[rax] != cr0 || c.R[rbx] != cr3 || c.R[rcx] != cr4 || c.R[rsi] != c.R[rdx] || c.R[rdi] != c.R[rdx] || c.cr0 != cr0&^cr0TS {
+		t.Errorf("cr0 %#x cr3 %#x cr4 %#x cr2 %#x dr1 %#x", c.R[rax], c.R[rbx], c.R[rcx], c.R[rsi], c.R[rdi])
 	}
 }

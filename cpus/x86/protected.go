@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
+	"kprobesim/cpus/engine"
 	"kprobesim/mmu"
 )
 
@@ -14,7 +15,7 @@ import (
 
 // reset32 gives the state in which a 32-bit kernel is entered.
 func (c *CPU) reset32() {
-	c.linMask = 1<<32 - 1
+	c.AddrMask = 1<<32 - 1
 	c.args = argRegs32[:]
 	c.cr4 = cr4PSE | cr4PGE
 	c.seg[segCS] = segment{sel: 0x10, attr: 0xc09b, limit: ^uint32(0)}
@@ -27,17 +28,17 @@ func (c *CPU) reset32() {
 func (c *CPU) setTables() {
 	switch {
 	case c.long:
-		c.tables = mmu.Long()
+		c.tables = longFormat()
 	case c.cr4&cr4PAE != 0:
-		c.tables = mmu.PAE(c.msr.efer&eferNXE != 0)
+		c.tables = paeFormat(c.msr.efer&eferNXE != 0)
 	default:
-		c.tables = mmu.Legacy(c.cr4&cr4PSE != 0)
+		c.tables = legacyFormat(c.cr4&cr4PSE != 0)
 	}
-	if c.tables.Large != 0 && c.tables.Large != c.largeShift {
-		c.largeShift = c.tables.Large
-		c.itlb.Resize(c.largeShift)
-		c.dtlb.Resize(c.largeShift)
-		c.forgetAll()
+	if c.tables.large != 0 && c.tables.large != c.pages[1] {
+		c.pages = mmu.PageSizes{12, c.tables.large}
+		c.ITLB.Resize(c.pages)
+		c.DTLB.Resize(c.pages)
+		c.ForgetTranslations()
 	}
 }
 
@@ -78,8 +79,8 @@ func (c *CPU) registerNames() []string {
 // unmodelled raises #GP for a segment, gate or return that the architecture has and this model lacks,
 // and counts it. It is not #UD because a delivery whose own gate is the cause would not end.
 func (c *CPU) unmodelled(code uint32, format string, args ...any) {
-	c.ctr.Unmodelled++
-	c.ctr.LastUnknown = fmt.Sprintf(format, args...)
+	c.Counts.Unmodelled++
+	c.Counts.LastUnknown = fmt.Sprintf(format, args...)
 	c.raiseCode(vecGP, code)
 }
 
@@ -102,12 +103,12 @@ func (c *CPU) reaches(s segment) bool {
 // is not modelled.
 func (d *decoder) guard() bool {
 	in := &d.in
-	if in.flags&(fLoad|fStore) == 0 || !limited(in.seg) && in.seg != segCS {
+	if d.op.Flags&(engine.Loads|engine.Stores) == 0 || !limited(in.seg) && in.seg != segCS {
 		return true
 	}
-	run, n := in.exec, uint64(max(d.x.MemBytes, 1))
-	write := d.isMem(0) && in.flags&fStore != 0 && d.x.Op != x86asm.PUSH && d.x.Op != x86asm.CALL
-	in.exec = func(c *CPU, in *inst) {
+	run, n := d.exec, uint64(max(d.x.MemBytes, 1))
+	write := d.isMem(0) && d.op.Flags&engine.Stores != 0 && d.x.Op != x86asm.PUSH && d.x.Op != x86asm.CALL
+	d.exec = func(c *CPU, in *inst) {
 		if c.permits(in, n, write) {
 			run(c, in)
 		}
@@ -121,11 +122,11 @@ var bitString = map[x86asm.Op]bool{x86asm.BT: true, x86asm.BTS: true, x86asm.BTR
 // permits checks an access of n bytes against its segment and raises #GP when it may not be.
 func (c *CPU) permits(in *inst, n uint64, write bool) bool {
 	s := &c.seg[in.seg]
-	first := (c.ea(in) - c.segBase[in.seg]) & c.linMask
+	first := (c.ea(in) - c.segBase[in.seg]) & c.AddrMask
 	last := first + n - 1
 	inside := last <= uint64(s.limit)
 	if s.attr&0xc == 4 {
-		inside = first > uint64(s.limit) && last <= c.linMask
+		inside = first > uint64(s.limit) && last <= c.AddrMask
 	}
 	if s.attr&attrPresent == 0 || !inside || write && s.attr&0xa != 2 {
 		c.raiseCode(vecGP, 0)
@@ -184,7 +185,7 @@ func sysenter(c *CPU, _ *inst) {
 	}
 	c.flatSegments(sel, sel+8, 0)
 	c.ctl &^= flagIF | flagVM
-	c.r[rRIP], c.r[rsp] = c.msr.sysenter[2]&c.linMask, c.msr.sysenter[1]&c.linMask
+	c.R[rRIP], c.R[rsp] = c.msr.sysenter[2]&c.AddrMask, c.msr.sysenter[1]&c.AddrMask
 }
 
 // sysexit leaves for user mode at edx with the stack at ecx.
@@ -198,7 +199,7 @@ func sysexit(c *CPU, _ *inst) {
 		return
 	}
 	c.flatSegments(sel+16, sel+24, 3)
-	c.r[rRIP], c.r[rsp] = c.r[rdx], c.r[rcx]
+	c.R[rRIP], c.R[rsp] = c.R[rdx], c.R[rcx]
 }
 
 // flatSegments sets CS and SS without reading descriptors, as the fast system calls do.

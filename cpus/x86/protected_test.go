@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"kprobesim/cpus"
@@ -23,7 +24,7 @@ func TestCallingConvention(t *testing.T) {
 		}
 		c.Return(99)
 		if c.PC() != ret || c.SP() != back || c.Returned(before) != 99 || c.SP() != before {
-			t.Errorf("returned: pc %#x, sp %#x, result %d", c.PC(), c.SP(), c.r[rax])
+			t.Errorf("returned: pc %#x, sp %#x, result %d", c.PC(), c.SP(), c.R[rax])
 		}
 	})
 }
@@ -46,7 +47,7 @@ func TestSysenter(t *testing.T) {
 	w.mem.Write(0x400000, []byte{0x0f, 0x34, 0x0f, 0x0b})
 	c.msr.sysenter = [3]uint64{kernelCS, w.at(testStack), w.code(testCode)}
 	w.user(c)
-	c.r[rRIP], c.r[rdx], c.r[rcx] = user, user+2, user+0x800
+	c.R[rRIP], c.R[rdx], c.R[rcx] = user, user+2, user+0x800
 	c.setFlags(flagIF|flagCF, ^uint64(0))
 	for c.PC() != w.code(testCode) {
 		c.Run(c.Now() + 1)
@@ -69,7 +70,7 @@ func TestSysenter(t *testing.T) {
 		c.msr.sysenter[0] = x.cs
 		if x.level == 3 {
 			w.user(c)
-			c.r[rRIP] = user
+			c.R[rRIP] = user
 		}
 		if tr := w.trapped(c); tr.vector != vecGP || tr.code != 0 {
 			t.Errorf("% x at level %d: %+v; want #GP", x.code, x.level, tr)
@@ -107,13 +108,13 @@ func TestSegmentLimits(t *testing.T) {
 		// mov %eax,%fs; access; hlt
 		w, c := startIn(t, ISA32(), join([]byte{0x8e, 0xe0}, x.code, le32(x.off), []byte{0xf4})...)
 		w.store(w.at(worldGDT)+freeSel, describe(x.kind, x.flags, w.at(testData), 0xf))
-		w.mem.Store(testData-directMap+uint64(x.off), 4, 77)
-		c.r[rax], c.r[rbx] = x.sel, 78
+		w.mem.Store(binary.LittleEndian, testData-directMap+uint64(x.off), 4, 77)
+		c.R[rax], c.R[rbx] = x.sel, 78
 		halt(t, c)
 		if got := c.PC() == w.code(handlers)+vecGP+1; got != x.fault {
 			t.Errorf("%s: fault %v at %#x", x.name, got, c.PC())
-		} else if !got && c.r[rbx] != w.mem.Load(testData-directMap+uint64(x.off), 4) {
-			t.Errorf("%s: ebx %d", x.name, c.r[rbx])
+		} else if !got && c.R[rbx] != w.mem.Load(binary.LittleEndian, testData-directMap+uint64(x.off), 4) {
+			t.Errorf("%s: ebx %d", x.name, c.R[rbx])
 		}
 	}
 }
@@ -139,10 +140,10 @@ func TestSegmentLoads(t *testing.T) {
 	} {
 		w, c := startIn(t, ISA32(), x.code...)
 		w.store(w.at(worldGDT)+freeSel, x.desc)
-		c.r[rax] = x.sel
+		c.R[rax] = x.sel
 		tr := w.trapped(c)
-		if tr.vector != vecGP || tr.code != x.err || tr.rip != w.code(testCode) || (c.ctr.Unmodelled == 1) != x.unmodels {
-			t.Errorf("%s: %+v, %d not modelled; want #GP with code %#x", x.name, tr, c.ctr.Unmodelled, x.err)
+		if tr.vector != vecGP || tr.code != x.err || tr.rip != w.code(testCode) || (c.Counts.Unmodelled == 1) != x.unmodels {
+			t.Errorf("%s: %+v, %d not modelled; want #GP with code %#x", x.name, tr, c.Counts.Unmodelled, x.err)
 		}
 	}
 }
@@ -160,8 +161,8 @@ func TestFarJump(t *testing.T) {
 func TestTaskGate(t *testing.T) {
 	w, c := startIn(t, ISA32(), 0x0f, 0x0b)
 	w.gate(vecUD, 0, 0, 0x85)
-	if tr := w.trapped(c); tr.vector != vecGP || tr.code != vecUD<<3|3 || c.ctr.Unmodelled != 1 {
-		t.Errorf("%+v, %d not modelled", tr, c.ctr.Unmodelled)
+	if tr := w.trapped(c); tr.vector != vecGP || tr.code != vecUD<<3|3 || c.Counts.Unmodelled != 1 {
+		t.Errorf("%+v, %d not modelled", tr, c.Counts.Unmodelled)
 	}
 }
 
@@ -178,11 +179,11 @@ func TestReturnOutward(t *testing.T) {
 		}
 		c.seg[segFS], c.segBase[segFS] = c.seg[segSS], 0x1234
 		for i, v := range []uint32{user, userCS32, flagOne | flagIF, user + 0x800, userDS} {
-			w.mem.Store(c.SP()-w.data+uint64(4*i), 4, uint64(v))
+			w.mem.Store(binary.LittleEndian, c.SP()-w.data+uint64(4*i), 4, uint64(v))
 		}
 		tr := w.trapped(c)
 		switch {
-		case ds == kernelDS && (tr.vector != vecGP || c.ctr.Unmodelled != 1):
+		case ds == kernelDS && (tr.vector != vecGP || c.Counts.Unmodelled != 1):
 			t.Errorf("with ds of the kernel: %+v", tr)
 		case ds == userDS && (tr.vector != vecUD || tr.rip != user || tr.sp != user+0x800 || c.seg[segFS].sel != 0 || c.segBase[segFS] != 0):
 			t.Errorf("with ds of the user: %+v, fs %+v", tr, c.seg[segFS])
@@ -195,18 +196,18 @@ func TestIntoPAE(t *testing.T) {
 	// wrmsr efer; mov %ebx,%cr3; mov %esi,%cr4; mov (%edi),%ebp; hlt
 	w, c := startIn(t, ISA32(), join(wrmsrCode(msrEFER), []byte{0x0f, 0x22, 0xdb, 0x0f, 0x22, 0xe6, 0x8b, 0x2f, 0xf4})...)
 	maps := append(testMaps(ISA32()), mmu.Mapping{VA: 0x40000000, PA: 0x400000, Size: 0x1000})
-	root, err := mmu.PAE(true).Build(w.mem, 0xd00000, maps)
+	root, err := paeFormat(true).build(w.mem, 0xd00000, maps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.mem.Store(0x400010, 4, 55)
-	c.r[rax], c.r[rdx], c.r[rbx], c.r[rsi], c.r[rdi] = eferNXE, 0, root, c.cr4|cr4PAE, 0x40000010
-	if halt(t, c); c.r[rbp] != 55 || !c.tables.ForbidsExecution() {
-		t.Errorf("ebp %d at %#x, cr2 %#x", c.r[rbp], c.PC(), c.cr2)
+	w.mem.Store(binary.LittleEndian, 0x400010, 4, 55)
+	c.R[rax], c.R[rdx], c.R[rbx], c.R[rsi], c.R[rdi] = eferNXE, 0, root, c.cr4|cr4PAE, 0x40000010
+	if halt(t, c); c.R[rbp] != 55 || !c.tables.forbidsExecution() {
+		t.Errorf("ebp %d at %#x, cr2 %#x", c.R[rbp], c.PC(), c.cr2)
 	}
 	// long mode is out of reach
 	w, c = startIn(t, ISA32(), wrmsrCode(msrEFER)...)
-	c.r[rax] = eferLME
+	c.R[rax] = eferLME
 	if tr := w.trapped(c); tr.vector != vecGP || c.msr.efer != 0 {
 		t.Errorf("EFER.LME: %+v", tr)
 	}

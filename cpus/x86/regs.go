@@ -1,6 +1,10 @@
 package x86
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"kprobesim/cpus/engine"
+)
 
 // Register numbers: the manual's order for the sixteen general registers, then the pseudo-registers of
 // the cost model and the high bytes of the first four.
@@ -24,11 +28,12 @@ const (
 	rZero  // always zero: an absent operand
 	rFlags // ready time of the arithmetic flags
 	rSink  // written by instructions without a register result
-	rRIP   // the address of the next instruction: a base for relative operands, always ready
 	rAH    // bits 15:8 of rax; CH, DH, BH follow
 	rCH
 	rDH
 	rBH
+
+	rRIP = engine.PC // the address of the next instruction: a base for relative operands
 )
 
 var regNames = [16]string{
@@ -37,9 +42,7 @@ var regNames = [16]string{
 }
 
 // width is an operand size.
-type width interface {
-	uint8 | uint16 | uint32 | uint64
-}
+type width = engine.Width
 
 // signed turns an operand into its value as a two's-complement number.
 func signed[T width](v T) int64 {
@@ -61,15 +64,15 @@ func bitsOf[T width](v T) uint { return 8 * uint(unsafe.Sizeof(v)) }
 func get[T width](c *CPU, r uint8) T {
 	var v T
 	if unsafe.Sizeof(v) == 1 && r >= rAH {
-		return T(c.r[(r-rAH)&31] >> 8)
+		return T(c.R[(r-rAH)&63] >> 8)
 	}
-	return T(c.r[r&31])
+	return T(c.R[r&63])
 }
 
 // put writes a register operand: 32-bit results clear the upper half, narrower ones keep the rest.
 func put[T width](c *CPU, r uint8, v T) {
 	if unsafe.Sizeof(v) >= 4 {
-		c.r[r&31] = uint64(v)
+		c.R[r&63] = uint64(v)
 		return
 	}
 	c.putPart(r, uint64(v), uint64(1)<<bitsOf(v)-1)
@@ -80,7 +83,7 @@ func (c *CPU) putPart(r uint8, v, mask uint64) {
 	if mask == 0xff && r >= rAH {
 		r, v, mask = r-rAH, v<<8, 0xff00
 	}
-	c.r[r&31] = c.r[r&31]&^mask | v
+	c.R[r&63] = c.R[r&63]&^mask | v
 }
 
 // src reads the source operand of the register forms: a register, or the immediate with rZero.

@@ -1,5 +1,7 @@
 package x86
 
+import "kprobesim/cpus/engine"
+
 // Segment registers in the manual's order, and the index of the flat base.
 const (
 	segES = iota
@@ -24,9 +26,9 @@ func dpl(attr uint16) uint8 { return uint8(attr >> 5 & 3) }
 // level they were made at.
 func (c *CPU) setCPL(cpl uint8) {
 	c.cpl = cpl
-	if user := cpl == 3; user != c.user {
-		c.user = user
-		c.forgetAll()
+	if user := cpl == 3; user != c.User {
+		c.User = user
+		c.ForgetTranslations()
 	}
 }
 
@@ -106,7 +108,9 @@ func (c *CPU) loadSegment(i uint8, sel uint16) {
 	if i == segFS || i == segGS || !c.long {
 		c.segBase[i] = s.base
 	}
-	c.shadow, c.holdTraps = i == segSS, i == segSS
+	if c.holdTraps = i == segSS; c.holdTraps {
+		c.Single |= oneShadow
+	}
 }
 
 // stackSegment reports whether s may go to SS: writable data of the present level.
@@ -118,12 +122,12 @@ func (c *CPU) stackSegment(s segment) bool {
 
 func lret[T width](c *CPU, in *inst) {
 	n := uint64(bitsOf(T(0)) / 8)
-	ip, ok := load[T](c, c.r[rsp])
+	ip, ok := load[T](c, c.R[rsp])
 	if !ok {
 		c.onStack()
 		return
 	}
-	sel, ok := load[T](c, (c.r[rsp]+n)&c.linMask)
+	sel, ok := load[T](c, (c.R[rsp]+n)&c.AddrMask)
 	if !ok {
 		c.onStack()
 		return
@@ -138,8 +142,8 @@ func lret[T width](c *CPU, in *inst) {
 	}
 	cs.sel = uint16(sel)
 	c.seg[segCS] = cs
-	c.r[rsp] = (c.r[rsp] + 2*n + in.imm) & c.linMask
-	c.r[rRIP] = uint64(ip)
+	c.R[rsp] = (c.R[rsp] + 2*n + in.imm) & c.AddrMask
+	c.R[rRIP] = uint64(ip)
 }
 
 // ljmp jumps through a far pointer in memory.
@@ -149,7 +153,7 @@ func ljmp[T width](c *CPU, in *inst) {
 	if !ok {
 		return
 	}
-	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.linMask); ok {
+	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.AddrMask); ok {
 		c.jumpFar(sel, uint64(ip))
 	}
 }
@@ -164,7 +168,7 @@ func (c *CPU) jumpFar(sel uint16, ip uint64) {
 	}
 	cs.sel = sel&^3 | uint16(c.cpl)
 	c.seg[segCS] = cs
-	c.r[rRIP] = ip
+	c.R[rRIP] = ip
 }
 
 // lcall calls through a far pointer in memory.
@@ -174,7 +178,7 @@ func lcall[T width](c *CPU, in *inst) {
 	if !ok {
 		return
 	}
-	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.linMask); ok {
+	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.AddrMask); ok {
 		callFar(c, sel, ip)
 	}
 }
@@ -185,23 +189,23 @@ func lcallTo(c *CPU, in *inst) { callFar(c, uint16(in.disp), uint32(in.imm)) }
 // callFar pushes the code segment and the address of the next instruction, and jumps. The return stack
 // has only near calls.
 func callFar[T width](c *CPU, sel uint16, ip T) {
-	old, next, from := c.r[rsp], c.r[rRIP], c.seg[segCS].sel
+	old, next, from := c.R[rsp], c.R[rRIP], c.seg[segCS].sel
 	cs, ok := c.readCode(sel)
 	if !ok || !push(c, T(from)) {
 		return
 	}
 	if !push(c, T(next)) {
-		c.r[rsp] = old
+		c.R[rsp] = old
 		return
 	}
 	cs.sel = sel&^3 | uint16(c.cpl)
 	c.seg[segCS] = cs
-	c.r[rRIP] = uint64(ip)
+	c.R[rRIP] = uint64(ip)
 }
 
 func movFromSeg[T width](c *CPU, in *inst) { put(c, in.dst, T(c.seg[in.aux].sel)) }
 func movFromSegM(c *CPU, in *inst)         { store(c, c.ea(in), c.seg[in.aux].sel) }
-func movToSeg(c *CPU, in *inst)            { c.loadSegment(in.aux, uint16(c.r[in.src&31])) }
+func movToSeg(c *CPU, in *inst)            { c.loadSegment(in.aux, uint16(c.R[in.src&63])) }
 
 func movToSegL(c *CPU, in *inst) {
 	if v, ok := load[uint16](c, c.ea(in)); ok {
@@ -212,10 +216,10 @@ func movToSegL(c *CPU, in *inst) {
 func pushSeg[T width](c *CPU, in *inst) { push(c, T(c.seg[in.aux].sel)) }
 
 func popSeg[T width](c *CPU, in *inst) {
-	old := c.r[rsp]
+	old := c.R[rsp]
 	if v, ok := pop[T](c); ok {
-		if c.loadSegment(in.aux, uint16(v)); c.stop&stopFault != 0 {
-			c.r[rsp] = old
+		if c.loadSegment(in.aux, uint16(v)); c.Stop&engine.StopFault != 0 {
+			c.R[rsp] = old
 		}
 	}
 }
@@ -280,7 +284,7 @@ func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
 	*s = x
 }
 
-func ltr(c *CPU, in *inst)  { c.loadSystemSegment(uint16(c.r[in.src&31]), 9, &c.tr) }
-func lldt(c *CPU, in *inst) { c.loadSystemSegment(uint16(c.r[in.src&31]), 2, &c.ldt) }
+func ltr(c *CPU, in *inst)  { c.loadSystemSegment(uint16(c.R[in.src&63]), 9, &c.tr) }
+func lldt(c *CPU, in *inst) { c.loadSystemSegment(uint16(c.R[in.src&63]), 2, &c.ldt) }
 func str(c *CPU, in *inst)  { put(c, in.dst, uint64(c.tr.sel)) }
 func sldt(c *CPU, in *inst) { put(c, in.dst, uint64(c.ldt.sel)) }

@@ -2,99 +2,90 @@ package x86
 
 import (
 	"kprobesim/cpus"
-	"kprobesim/internal/clock"
+	"kprobesim/cpus/engine"
 )
 
-// rest is what a bound has left of a block: its instructions from one on. It holds as a link does, and
-// while nothing else is executed.
-type rest struct {
-	of  *block
-	at  int
-	gen uint64
+// Poll implements engine.Exceptions: it takes a non-maskable interrupt, or another if the CPU accepts
+// one. After sti and mov ss both wait for one instruction.
+func (c *CPU) Poll() {
+	if c.Single&oneShadow != 0 {
+		return
+	}
+	c.Check = 0
+	if c.nmi && !c.nmiBlocked {
+		c.nmi, c.nmiBlocked, c.Halted = false, true, false
+		c.Check = engine.CheckInterrupts
+		c.deliver(fault{vector: vecNM, trap: true}, cpus.Interrupted)
+		return
+	}
+	ic := c.Bus.Interrupts
+	if ic == nil || !ic.Pending() {
+		return
+	}
+	if c.ctl&flagIF == 0 {
+		return // sti, popf and iret set Check again
+	}
+	c.Halted = false
+	c.deliver(fault{vector: uint8(ic.Acknowledge()), trap: true}, cpus.Interrupted)
 }
 
-// Steps implements cpus.CPU.
-func (c *CPU) Steps(n int, limit clock.Ticks) (int, cpus.Exit) {
-	c.broken = false
-	for done := 0; done < n; {
-		if e, stop := c.before(limit); stop {
-			return done, e
-		}
-		switch b, at := c.resume(); {
-		case b == nil:
-			c.deliverPending()
-			done++
-		case b.watched > c.r[rRIP] && done > 0:
-			return done, cpus.Exit{Reason: cpus.Broken}
-		default:
-			done += c.stepBlocks(b, at, n-done, limit)
-		}
-		if c.stop&stopExit != 0 {
-			c.stop &^= stopExit
-			return done, c.exit
-		}
-		if c.broken {
-			return done, cpus.Exit{Reason: cpus.Broken}
-		}
+// Faulted implements engine.Exceptions.
+func (c *CPU) Faulted(in *inst) bool {
+	if c.fault.trap {
+		return false
 	}
-	return n, cpus.Exit{Reason: cpus.Limit}
+	if in.seg == segFlat && (in.base == rsp || in.base == rbp) {
+		c.onStack()
+	}
+	return true
 }
 
-// resume is fetch that goes on in the middle of a block that Steps has left there: the rest of a block is
-// the block that would be decoded at its first instruction.
-func (c *CPU) resume() (b *block, at int) {
-	b, at = c.rest.of, c.rest.at
-	c.rest.of = nil
-	if b == nil || b != c.cur || b.phase == gone || c.rest.gen != c.gen || c.r[rRIP] != b.pc+uint64(b.insts[at-1].next) {
-		return c.fetch(), 0
+// BeginStep implements engine.Stepper.
+func (c *CPU) BeginStep() bool {
+	if c.Watching && c.breakOnFetch() {
+		return false
 	}
-	c.fetchLines(b)
-	return b, at
+	c.stepTrap, c.stepShadow = c.ctl&flagTF != 0, c.Single&oneShadow != 0
+	c.Single &^= oneShadow
+	return true
 }
 
-// leave notes that a block is left before its instruction at, if it has that many.
-func (c *CPU) leave(b *block, at int) {
-	if at < len(b.insts) {
-		c.rest = rest{b, at, c.gen}
+// EndsRun implements engine.Stepper: an instruction that is to be trapped behind, or that interrupts are
+// held off for, is a run of its own.
+func (c *CPU) EndsRun() bool { return c.Single&(oneTrap|oneShadow) != 0 }
+
+// EndStep implements engine.Stepper.
+func (c *CPU) EndStep(completed bool) bool {
+	trap, shadow := c.stepTrap, c.stepShadow
+	c.stepTrap, c.stepShadow = false, false
+	if completed {
+		c.trapAfter(trap)
 	}
+	if shadow {
+		c.Check |= engine.CheckState
+	}
+	return trap || shadow
 }
 
-// stepBlocks is runBlocks that begins with a certain instruction and is bound to a number of instructions,
-// and returns how many there were.
-func (c *CPU) stepBlocks(b *block, at, n int, limit clock.Ticks) int {
-	if b.phase != c.phase {
-		c.setPhase(b.phase)
+// trapAfter delivers the traps that follow a completed instruction.
+func (c *CPU) trapAfter(trap bool) {
+	if c.holdTraps {
+		c.holdTraps = false
+		return
 	}
-	if c.singly(b) {
-		c.cur, c.settled = b, at
-		to := c.runObserved(b, at, min(at+n, len(b.insts)))
-		c.leave(b, to)
-		return to - at
+	hit := c.watchHit
+	c.watchHit = 0
+	if !trap && hit == 0 {
+		return
 	}
-	left := n
-	for b != nil && left > 0 {
-		c.cur, c.settled = b, at
-		to, pc := min(at+left, len(b.insts)), b.pc
-		insts := b.insts[:to]
-		for i := at; i < len(insts); i++ {
-			in := &insts[i]
-			c.idx = i
-			c.r[rRIP] = pc + uint64(in.next)
-			in.exec(c, in)
-			if c.stop != 0 {
-				c.finish(in, i)
-				return n - left + i + 1 - at
-			}
-		}
-		left -= to - at
-		if at == 0 && to == len(b.insts) && c.settled == 0 && !c.window {
-			c.settleBlock(b)
-		} else {
-			c.settle(to)
-			c.leave(b, to)
-		}
-		b, at = c.following(b, limit), 0
+	if trap {
+		hit |= dr6BS
 	}
-	c.idx = between
-	return n - left
+	c.dreg[6] = c.dreg[6]&^uint64(0xf) | hit | dr6Ones
+	c.fault = fault{vector: vecDB, trap: true}
+	c.Stop |= engine.StopFault
+	c.Deliver()
 }
+
+// Masked implements engine.Stepper.
+func (c *CPU) Masked() bool { return c.ctl&flagIF == 0 }

@@ -1,12 +1,12 @@
 package x86
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
 
 	"kprobesim/cpus"
-	"kprobesim/mmu"
 )
 
 // handlers is where the gates of a test point: one hlt for each vector.
@@ -62,7 +62,7 @@ func (w *world) trapped(c *CPU) trap {
 		if !ok {
 			w.tb.Fatalf("the frame at %#x is not mapped", sp)
 		}
-		return w.mem.Load(pa, int(c.word()))
+		return w.mem.Load(binary.LittleEndian, pa, int(c.word()))
 	}
 	if hasCode[v] {
 		tr.code = at(0)
@@ -122,8 +122,8 @@ func TestExceptions(t *testing.T) {
 					t.Skip("nothing like it in 32-bit mode")
 				}
 				w, c := startIn(t, isa, x.code...)
-				c.r[rax] = w.moved(x.rax)
-				if x.vector == vecPF && !c.tables.ForbidsExecution() {
+				c.R[rax] = w.moved(x.rax)
+				if x.vector == vecPF && !c.tables.forbidsExecution() {
 					x.err &^= pfFetch
 				}
 				sp := c.SP()
@@ -170,7 +170,7 @@ func TestUserRights(t *testing.T) {
 		} {
 			t.Run(x.name, func(t *testing.T) {
 				w, c := startIn(t, isa)
-				if x.err&pfFetch != 0 && !c.tables.ForbidsExecution() {
+				if x.err&pfFetch != 0 && !c.tables.forbidsExecution() {
 					t.Skip("these tables do not forbid execution")
 				}
 				w.gate(0x22, w.code(handlers)+0x22, 0, 0x8e)
@@ -178,7 +178,7 @@ func TestUserRights(t *testing.T) {
 				w.mapUser(user+0x1000, 0x401000, 0x1000, pageWrite)
 				w.mem.Write(0x400000, x.code)
 				w.user(c)
-				c.r[rRIP], c.r[rsp], c.r[rax] = user, user+0x1800, w.moved(x.rax)
+				c.R[rRIP], c.R[rsp], c.R[rax] = user, user+0x1800, w.moved(x.rax)
 				tr := w.trapped(c)
 				if tr.vector != x.vector || tr.code != x.err || tr.cs != w.userCS() || tr.ss != userDS || tr.sp != user+0x1800 {
 					t.Errorf("%+v; want vector %d, code %#x from user mode", tr, x.vector, x.err)
@@ -200,7 +200,7 @@ func TestStackTable(t *testing.T) {
 	}
 	// the stack is aligned before the frame
 	w, c = start(t, 0x0f, 0x0b)
-	c.r[rsp] -= 3
+	c.R[rsp] -= 3
 	if tr := w.trapped(c); c.SP()&15 != 8 || tr.sp != testStack-3 {
 		t.Errorf("rsp %#x, frame %+v", c.SP(), tr)
 	}
@@ -233,7 +233,7 @@ func TestShutdown(t *testing.T) {
 		for name, spoil := range map[string]func(w *world, c *CPU){
 			"no table":         func(_ *world, c *CPU) { c.idt = table{} },
 			"unmapped handler": func(w *world, c *CPU) { c.idt.base = 0x1000 },
-			"no stack":         func(w *world, c *CPU) { c.r[rsp] = 0x1000 },
+			"no stack":         func(w *world, c *CPU) { c.R[rsp] = 0x1000 },
 		} {
 			w, c := startIn(t, isa, 0x8b, 0x00)
 			spoil(w, c)
@@ -249,17 +249,17 @@ func TestAccessedAndDirty(t *testing.T) {
 	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
 		const va = 0x40000000
 		w, c := startIn(t, isa, 0x8b, 0x18, 0xf4, 0x89, 0x18, 0xf4)
-		w.mapPage(va, 0x400000|mmu.PtePresent|mmu.PteWrite)
-		c.r[rax] = va
-		entry := func() uint64 { return w.mem.Load(w.pte(va), w.entry()) & (mmu.PteAccessed | mmu.PteDirty) }
+		w.mapPage(va, 0x400000|ptePresent|pteWrite)
+		c.R[rax] = va
+		entry := func() uint64 { return w.mem.Load(binary.LittleEndian, w.pte(va), w.entry()) & (pteAccessed | pteDirty) }
 		if entry() != 0 {
 			t.Error("bits set before any access")
 		}
-		if halt(t, c); entry() != mmu.PteAccessed {
+		if halt(t, c); entry() != pteAccessed {
 			t.Errorf("after a read: %#x", entry())
 		}
-		c.halted = false
-		if halt(t, c); entry() != mmu.PteAccessed|mmu.PteDirty {
+		c.Halted = false
+		if halt(t, c); entry() != pteAccessed|pteDirty {
 			t.Errorf("after a write: %#x", entry())
 		}
 	})
@@ -270,16 +270,16 @@ func TestStaleTranslations(t *testing.T) {
 		const va = 0x40000000
 		// mov (%rax),%ebx; hlt; mov (%rax),%ecx; invlpg (%rax); mov (%rax),%edx; hlt
 		w, c := startIn(t, isa, 0x8b, 0x18, 0xf4, 0x8b, 0x08, 0x0f, 0x01, 0x38, 0x8b, 0x10, 0xf4)
-		w.mem.Store(0x400000, 4, 1)
-		w.mem.Store(0x401000, 4, 2)
-		w.mapPage(va, 0x400000|mmu.PtePresent)
-		c.r[rax] = va
+		w.mem.Store(binary.LittleEndian, 0x400000, 4, 1)
+		w.mem.Store(binary.LittleEndian, 0x401000, 4, 2)
+		w.mapPage(va, 0x400000|ptePresent)
+		c.R[rax] = va
 		halt(t, c)
-		w.mapPage(va, 0x401000|mmu.PtePresent)
-		c.halted = false
+		w.mapPage(va, 0x401000|ptePresent)
+		c.Halted = false
 		halt(t, c)
-		if c.r[rbx] != 1 || c.r[rcx] != 1 || c.r[rdx] != 2 {
-			t.Errorf("read %d, %d without and %d with invlpg; want 1, 1, 2", c.r[rbx], c.r[rcx], c.r[rdx])
+		if c.R[rbx] != 1 || c.R[rcx] != 1 || c.R[rdx] != 2 {
+			t.Errorf("read %d, %d without and %d with invlpg; want 1, 1, 2", c.R[rbx], c.R[rcx], c.R[rdx])
 		}
 	})
 }
@@ -289,17 +289,17 @@ func TestReloadOfCR3(t *testing.T) {
 	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
 		const va = 0x40000000
 		// mov (%rax),%ebx; hlt; mov %rdx,%cr3; mov (%rax),%ecx; hlt
-		for _, global := range []uint64{0, mmu.PteGlobal} {
+		for _, global := range []uint64{0, pteGlobal} {
 			w, c := startIn(t, isa, 0x8b, 0x18, 0xf4, 0x0f, 0x22, 0xda, 0x8b, 0x08, 0xf4)
-			w.mem.Store(0x400000, 4, 1)
-			w.mem.Store(0x401000, 4, 2)
-			w.mapPage(va, 0x400000|mmu.PtePresent|global)
-			c.r[rax], c.r[rdx] = va, c.cr3
+			w.mem.Store(binary.LittleEndian, 0x400000, 4, 1)
+			w.mem.Store(binary.LittleEndian, 0x401000, 4, 2)
+			w.mapPage(va, 0x400000|ptePresent|global)
+			c.R[rax], c.R[rdx] = va, c.cr3
 			halt(t, c)
-			w.mapPage(va, 0x401000|mmu.PtePresent|global)
-			c.halted = false
-			if halt(t, c); (c.r[rcx] == 2) != (global == 0) {
-				t.Errorf("with the global bit %#x a reload leaves %d to read", global, c.r[rcx])
+			w.mapPage(va, 0x401000|ptePresent|global)
+			c.Halted = false
+			if halt(t, c); (c.R[rcx] == 2) != (global == 0) {
+				t.Errorf("with the global bit %#x a reload leaves %d to read", global, c.R[rcx])
 			}
 		}
 	})
@@ -346,10 +346,10 @@ func TestWriteProtect(t *testing.T) {
 		// mov %rax,%cr0; movl $7,(%rbx); hlt
 		for _, wp := range []uint64{0, cr0WP} {
 			w, c := startIn(t, isa, 0x0f, 0x22, 0xc0, 0xc7, 0x03, 7, 0, 0, 0, 0xf4)
-			w.mapPage(va, 0x400000|mmu.PtePresent)
-			c.r[rax], c.r[rbx] = c.cr0&^cr0WP|wp, va
+			w.mapPage(va, 0x400000|ptePresent)
+			c.R[rax], c.R[rbx] = c.cr0&^cr0WP|wp, va
 			halt(t, c)
-			if got := w.mem.Load(0x400000, 4); (got == 7) != (wp == 0) {
+			if got := w.mem.Load(binary.LittleEndian, 0x400000, 4); (got == 7) != (wp == 0) {
 				t.Errorf("with WP %#x the read-only page holds %d", wp, got)
 			}
 		}
@@ -374,10 +374,10 @@ func TestCpuid(t *testing.T) {
 			{"long mode", 0x80000001, rdx, 29, false},
 		} {
 			_, c := startIn(t, isa, 0x0f, 0xa2, 0xf4)
-			c.r[rax] = x.leaf
+			c.R[rax] = x.leaf
 			halt(t, c)
 			want := x.both || isa.Bits == 64
-			if got := c.r[x.reg]>>x.bit&1 == 1; got != want {
+			if got := c.R[x.reg]>>x.bit&1 == 1; got != want {
 				t.Errorf("%s: %v, want %v", x.name, got, want)
 			}
 		}

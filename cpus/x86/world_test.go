@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"kprobesim/cpus"
@@ -24,8 +25,8 @@ type world struct {
 
 // Rights of pages in mapUser and mapPage.
 const (
-	pageExec  = mmu.PteUser
-	pageWrite = mmu.PteUser | mmu.PteWrite | mmu.PteNX
+	pageExec  = pteUser
+	pageWrite = pteUser | pteWrite | pteNX
 )
 
 // Physical and virtual places of a world.
@@ -119,7 +120,7 @@ const paeName = "i386 with PAE"
 // isaPAE is ISA32 with the page tables of PAE.
 func isaPAE() *cpus.ISA {
 	isa := ISA32()
-	isa.Name, isa.Tables = paeName, mmu.PAE(true).Build
+	isa.Name, isa.Tables = paeName, paeFormat(true).build
 	return isa
 }
 
@@ -175,18 +176,20 @@ func (w *world) user(c *CPU) {
 }
 
 // load and store access the direct map.
-func (w *world) load(va uint64) uint64     { return w.mem.Load(va-w.data, 8) }
-func (w *world) store(va uint64, v uint64) { w.mem.Store(va-w.data, 8, v) }
+func (w *world) load(va uint64) uint64     { return w.mem.Load(binary.LittleEndian, va-w.data, 8) }
+func (w *world) store(va uint64, v uint64) { w.mem.Store(binary.LittleEndian, va-w.data, 8, v) }
 
 // mapUser maps size bytes by 4 KiB pages.
 func (w *world) mapUser(va, pa uint64, size int, rights uint64) {
 	for off := uint64(0); off < uint64(size); off += 0x1000 {
-		w.mapPage(va+off, pa+off|rights|mmu.PtePresent)
+		w.mapPage(va+off, pa+off|rights|ptePresent)
 	}
 }
 
 // mapPage writes the last-level entry of va and makes the levels above permit everything.
-func (w *world) mapPage(va, entry uint64) { w.mem.Store(w.pte(va), w.entry(), entry) }
+func (w *world) mapPage(va, entry uint64) {
+	w.mem.Store(binary.LittleEndian, w.pte(va), w.entry(), entry)
+}
 
 // entry is the size of an entry of the page tables.
 func (w *world) entry() int {
@@ -209,12 +212,12 @@ func (w *world) pte(va uint64) uint64 {
 	t := w.bus.Root
 	for level := levels - 1; level > 0; level-- {
 		at := entry(t, level)
-		if w.mem.Load(at, n)&mmu.PtePresent == 0 {
-			w.mem.Store(at, n, w.next)
+		if w.mem.Load(binary.LittleEndian, at, n)&ptePresent == 0 {
+			w.mem.Store(binary.LittleEndian, at, n, w.next)
 			w.next += 0x1000
 		}
-		w.mem.Store(at, n, w.mem.Load(at, n)|mmu.PtePresent|mmu.PteWrite|mmu.PteUser)
-		t = w.mem.Load(at, n) & 0x000f_ffff_ffff_f000
+		w.mem.Store(binary.LittleEndian, at, n, w.mem.Load(binary.LittleEndian, at, n)|ptePresent|pteWrite|pteUser)
+		t = w.mem.Load(binary.LittleEndian, at, n) & 0x000f_ffff_ffff_f000
 	}
 	return entry(t, 0)
 }

@@ -52,7 +52,7 @@ trap = { cycles = 200, source = "book: 7" }
 func toyISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "toy", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
-		Classes: []string{"alu", "load"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"}, CacheLine: 64,
+		Classes: []string{"alu", "load"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"},
 		Disasm: func(code []byte, _ uint64, _ func(uint64) (string, uint64)) (string, int) {
 			if len(code) > 0 && code[0] == 0xf1 {
 				return "long", 3

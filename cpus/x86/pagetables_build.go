@@ -1,30 +1,22 @@
-package mmu
+package x86
 
-import "fmt"
+import (
+	"fmt"
 
-// Mapping is a range of virtual addresses that a kernel finds mapped when it is entered.
-type Mapping struct {
-	VA, PA   uint64
-	Size     uint64 // bytes; zero means all of RAM
-	Limit    uint64 // an upper bound of Size; zero means none
-	Large    bool   // by large pages
-	Writable bool
-	Exec     bool
-	Uncached bool
-	User     bool // user mode may reach it
-}
+	"kprobesim/mmu"
+)
 
-// Build writes tables for maps at physical address at and returns the root for CR3. It fails when they
+// build writes tables for maps at physical address at and returns the root for CR3. It fails when they
 // do not fit between at and the end of RAM, when a page is mapped twice, or when the format has no large
 // pages and one is asked for.
-func (f PageFormat) Build(m *Memory, at uint64, maps []Mapping) (uint64, error) {
+func (f pageFormat) build(m *mmu.Memory, at uint64, maps []mmu.Mapping) (uint64, error) {
 	b := builder{f: &f, m: m, next: at &^ 0xfff}
 	root, err := b.table()
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range maps {
-		if p.Large && f.Large == 0 {
+		if p.Large && f.large == 0 {
 			return 0, fmt.Errorf("mapping of %#x: this format of page tables has no large pages", p.VA)
 		}
 		if err := b.add(root, p); err != nil {
@@ -36,8 +28,8 @@ func (f PageFormat) Build(m *Memory, at uint64, maps []Mapping) (uint64, error) 
 
 // builder hands out pages for tables.
 type builder struct {
-	f    *PageFormat
-	m    *Memory
+	f    *pageFormat
+	m    *mmu.Memory
 	next uint64
 }
 
@@ -51,7 +43,7 @@ func (b *builder) table() (uint64, error) {
 }
 
 // add maps a range page by page.
-func (b *builder) add(root uint64, p Mapping) error {
+func (b *builder) add(root uint64, p mmu.Mapping) error {
 	size, step, level := p.Size, uint64(0x1000), 0
 	if size == 0 {
 		size = uint64(b.m.Size())
@@ -60,7 +52,7 @@ func (b *builder) add(root uint64, p Mapping) error {
 		size = min(size, p.Limit)
 	}
 	if p.Large {
-		step, level = 1<<b.f.Large, 1
+		step, level = 1<<b.f.large, 1
 	}
 	for off := uint64(0); off < size; off += step {
 		if err := b.page(root, p, off, level); err != nil {
@@ -70,12 +62,12 @@ func (b *builder) add(root uint64, p Mapping) error {
 	return nil
 }
 
-func (f *PageFormat) leafBits(p Mapping) uint64 {
-	bits := uint64(PtePresent | PteAccessed | PteDirty | PteGlobal)
+func (f *pageFormat) leafBits(p mmu.Mapping) uint64 {
+	bits := uint64(ptePresent | pteAccessed | pteDirty | pteGlobal)
 	for _, x := range [...]struct {
 		set bool
 		bit uint64
-	}{{p.Large, PteLarge}, {p.Writable, PteWrite}, {!p.Exec, f.nx}, {p.Uncached, PteNoCache}, {p.User, PteUser}} {
+	}{{p.Large, pteLarge}, {p.Writable, pteWrite}, {!p.Exec, f.nx}, {p.Uncached, pteNoCache}, {p.User, pteUser}} {
 		if x.set {
 			bits |= x.bit
 		}
@@ -85,34 +77,34 @@ func (f *PageFormat) leafBits(p Mapping) uint64 {
 
 // page maps the page at an offset of a range. A right must be granted at every level of the tables, and
 // rights other than the user's are taken away at the last one.
-func (b *builder) page(root uint64, p Mapping, off uint64, leaf int) error {
+func (b *builder) page(root uint64, p mmu.Mapping, off uint64, leaf int) error {
 	t, va := root, p.VA+off
 	for level := b.f.levels - 1; level > leaf; level-- {
 		at, _ := b.f.at(t, va, level)
-		e := b.m.Load(at, b.f.entry)
-		if e&PtePresent == 0 {
+		e := b.f.load(b.m, at)
+		if e&ptePresent == 0 {
 			next, err := b.table()
 			if err != nil {
 				return err
 			}
-			e = next | PtePresent
+			e = next | ptePresent
 			if !b.f.registers || level < b.f.levels-1 {
-				e |= PteWrite | PteAccessed
+				e |= pteWrite | pteAccessed
 			}
 		}
 		if b.f.leaf(e, level) {
 			return fmt.Errorf("mapping of %#x: it lies in a large page", va)
 		}
 		if p.User && (!b.f.registers || level < b.f.levels-1) {
-			e |= PteUser
+			e |= pteUser
 		}
-		b.m.Store(at, b.f.entry, e)
+		b.f.store(b.m, at, e)
 		t = e & b.f.frame
 	}
 	at, _ := b.f.at(t, va, leaf)
-	if b.m.Load(at, b.f.entry)&PtePresent != 0 {
+	if b.f.load(b.m, at)&ptePresent != 0 {
 		return fmt.Errorf("mapping of %#x: it is mapped already", va)
 	}
-	b.m.Store(at, b.f.entry, (p.PA+off)|b.f.leafBits(p))
+	b.f.store(b.m, at, (p.PA+off)|b.f.leafBits(p))
 	return nil
 }

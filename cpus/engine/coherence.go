@@ -1,21 +1,24 @@
-package x86
+package engine
 
-import "kprobesim/mmu"
+import (
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
 
 // The caches of a CPU that has neighbours. What they cost beside misses is decided by the directory:
 // line_transfer in place of the way to memory, line_upgrade on top of a hit.
 
 // attach makes the CPU one of several whose caches are coherent.
-func (c *CPU) attach(d *mmu.Directory) {
+func (c *Core) attach(d *mmu.Directory) {
 	c.dir = d
 	if d != nil {
 		c.sRecent = make([]uint32, len(c.dRecent))
-		d.Attach(c.num, c)
+		d.Attach(c.Num, c)
 	}
 }
 
 // DropLine implements mmu.Copies.
-func (c *CPU) DropLine(line uint32) {
+func (c *Core) DropLine(line uint32) {
 	c.l1i.Drop(line)
 	c.l1d.Drop(line)
 	c.l2.Drop(line)
@@ -23,15 +26,18 @@ func (c *CPU) DropLine(line uint32) {
 }
 
 // ShareLine implements mmu.Copies.
-func (c *CPU) ShareLine(line uint32) {
+func (c *Core) ShareLine(line uint32) {
 	if s := &c.sRecent[line&c.dMask]; *s == line+1 {
 		*s = 0
 	}
 }
 
+// line is the number of the line at a physical address; all caches of several CPUs have lines of one size.
+func (c *Core) line(pa uint64) uint32 { return uint32(pa >> (c.dShift & 63)) }
+
 // bring takes a line into a first-level cache and the second level and counts in misses when the first
 // had it not. It returns what that takes, and whether memory or another CPU must supply the line.
-func (c *CPU) bring(first *mmu.Cache, line uint32, misses *uint64) (d ticks, missed bool) {
+func (c *Core) bring(first *mmu.Cache, line uint32, misses *uint64) (d clock.Ticks, missed bool) {
 	hit, gone := first.Bring(line)
 	if hit {
 		return c.l1Lat, false
@@ -43,74 +49,74 @@ func (c *CPU) bring(first *mmu.Cache, line uint32, misses *uint64) (d ticks, mis
 		return c.l2Lat, false
 	}
 	c.evicted(gone)
-	c.ctr.L2Misses++
+	c.Counts.L2Misses++
 	return c.memLat, true
 }
 
 // evicted tells the directory of a line (plus one) that has left its last cache.
-func (c *CPU) evicted(gone uint32) {
+func (c *Core) evicted(gone uint32) {
 	if line := gone - 1; gone != 0 && !c.l1d.Has(line) && !c.l2.Has(line) && !c.l1i.Has(line) {
-		c.dir.Evict(c.num, line)
+		c.dir.Evict(c.Num, line)
 	}
 }
 
 // lookupShared is lookup for a load beside neighbours.
-func (c *CPU) lookupShared(pa uint64) ticks {
-	line := uint32(pa >> mmu.LineShift)
-	d := c.read(c.l1d, line, &c.ctr.L1DMisses)
+func (c *Core) lookupShared(pa uint64) clock.Ticks {
+	line := c.line(pa)
+	d := c.read(c.l1d, line, &c.Counts.L1DMisses)
 	own := &c.sRecent[line&c.dMask] // never of another line than dRecent
 	*own = 0
-	if c.dir.Owns(c.num, line) {
+	if c.dir.Owns(c.Num, line) {
 		*own = line + 1
 	}
 	return d
 }
 
 // read brings a line in for a load or a fetch.
-func (c *CPU) read(first *mmu.Cache, line uint32, misses *uint64) ticks {
+func (c *Core) read(first *mmu.Cache, line uint32, misses *uint64) clock.Ticks {
 	d, missed := c.bring(first, line, misses)
-	if missed && c.dir.Read(c.num, line) == mmu.Transfer {
-		c.ctr.Transfers++
+	if missed && c.dir.Read(c.Num, line) == mmu.Transfer {
+		c.Counts.Transfers++
 		return c.occupy(line, c.ev[evTransfer])
 	}
 	return d
 }
 
 // occupy returns what a transfer or upgrade takes that begins with the running instruction.
-func (c *CPU) occupy(line uint32, t ticks) ticks {
-	c.settleBefore()
+func (c *Core) occupy(line uint32, t clock.Ticks) clock.Ticks {
+	c.Settle()
 	return c.dir.Occupy(line, max(c.retire, c.dispatch), t)
 }
 
 // lookupOwned is lookup for a store beside neighbours: the line is this CPU's alone afterwards.
-func (c *CPU) lookupOwned(pa uint64) ticks {
-	line := uint32(pa >> mmu.LineShift)
-	d, _ := c.bring(c.l1d, line, &c.ctr.L1DMisses)
+func (c *Core) lookupOwned(pa uint64) clock.Ticks {
+	line := c.line(pa)
+	d, _ := c.bring(c.l1d, line, &c.Counts.L1DMisses)
 	c.sRecent[line&c.dMask] = line + 1
-	switch c.dir.Write(c.num, line) {
+	switch c.dir.Write(c.Num, line) {
 	case mmu.Transfer:
-		c.ctr.Transfers++
+		c.Counts.Transfers++
 		return c.occupy(line, c.ev[evTransfer])
 	case mmu.Upgrade:
-		c.ctr.Upgrades++
+		c.Counts.Upgrades++
 		return d + c.occupy(line, c.ev[evUpgrade])
 	}
 	return d
 }
 
 // fetchShared is missFetch beside neighbours.
-func (c *CPU) fetchShared(pa uint64) {
-	before := c.ctr.L1IMisses
-	if d := c.read(c.l1i, uint32(pa>>mmu.LineShift), &c.ctr.L1IMisses); c.ctr.L1IMisses != before {
+func (c *Core) fetchShared(pa uint64) {
+	before := c.Counts.L1IMisses
+	if d := c.read(c.l1i, c.line(pa), &c.Counts.L1IMisses); c.Counts.L1IMisses != before {
 		c.dispatch += d
 		c.step.Stalls.ICache += d
 	}
 }
 
 // claim takes the line of a locked instruction's operand before it is read, in one transaction.
-func (c *CPU) claim(pa, n uint64) {
+func (c *Core) claim(pa, n uint64) {
 	for _, at := range [...]uint64{pa, pa + n - 1} {
-		line := uint32(at >> mmu.LineShift)
+		line := c.line(at)
 		if c.sRecent[line&c.dMask] == line+1 {
 			continue
 		}
@@ -122,8 +128,13 @@ func (c *CPU) claim(pa, n uint64) {
 }
 
 // claims reports whether the running instruction is locked and the CPU has neighbours.
-func (c *CPU) claims() bool {
-	return c.dir != nil && c.idx != between && c.cur.insts[c.idx].locked()
+func (c *Core) claims() bool {
+	return c.dir != nil && c.idx != between && c.cur.ops[c.idx].Flags&Locked != 0
 }
 
-func (in *inst) locked() bool { return in.class == clLocked || in.flags&fLock != 0 }
+// Cached reports whether a line is in a cache, whether it may be written without asking, and whether it
+// is the one of its L1D set that was used last.
+func (c *Core) Cached(line uint32) (held, writable, recent bool) {
+	held = c.l1i.Has(line) || c.l1d.Has(line) || c.l2.Has(line)
+	return held, c.sRecent[line&c.dMask] == line+1, c.dRecent[line&c.dMask] == line+1
+}

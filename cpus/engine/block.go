@@ -1,0 +1,138 @@
+package engine
+
+import "kprobesim/mmu"
+
+// Block is a run of instructions that starts in one granule of decoded code and ends with it, at a
+// branch, or at an instruction after which fetching must start anew.
+type Block[C, P any] struct {
+	timed
+	insns   []Insn[C, P]
+	links   [2]link[C, P] // blocks that followed it: the one behind it, and another
+	end     uint64        // address behind it
+	pa      uint64
+	line    uint32 // of the instruction cache, plus one
+	next    uint32 // the same of the line that the last instruction reaches into, or zero
+	pc      uint64 // virtual address it was decoded for: phases go by address
+	cross   uint64 // physical page of the only instruction's tail when that is another page
+	tail    []byte // that tail, or nil
+	phase   uint8
+	plain   bool   // behind it nothing is to be looked at but what links cover
+	watched uint64 // below this address it lies in spans that are observed: links do not lead to it
+}
+
+// gone is the phase of a block whose code was written, which no code has: links to it lead nowhere.
+const gone = freshPhase - 1
+
+// link is a block that followed another. It holds until that is gone or a translation is forgotten.
+type link[C, P any] struct {
+	pc  uint64
+	gen uint64 // of translations, with detour when Run must look around first
+	to  *Block[C, P]
+}
+
+// detour marks links that spare fetch to find the block, but are no way from block to block: to another
+// page, to an observed block, or behind an instruction after which there is something to look at.
+const detour = 1 << 63
+
+// Decoded code is kept and dropped in granules of this size.
+const granule = 1 << mmu.GranuleShift
+
+// decodeBlock decodes a run of instructions at pc. It returns nil with an exception pending when the
+// first of them cannot be fetched.
+func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
+	b := &Block[C, P]{pc: pc, pa: pa, phase: e.Bus.Phase(pc)}
+	b.entered = e.fetchMask != 0 && pc&e.fetchMask != 0
+	end := pa&^(granule-1) + granule
+	for at := pa; at < end; {
+		code, tail, ok := e.codeAt(pc, at, at == pa)
+		if !ok {
+			if at == pa {
+				return nil
+			}
+			break // page-crossing instructions are blocks of their own
+		}
+		in, op := e.isa.Decode(code, pc)
+		n := uint64(in.Len)
+		e.markCode(b, code, at, n, tail)
+		if e.reachesNewWindow(pc, n) {
+			op.Flags |= newWindow
+		}
+		at += n
+		pc += n
+		in.next = uint8(pc - b.pc)
+		b.insns, b.ops = append(b.insns, in), append(b.ops, op)
+		if op.Flags&Ends != 0 || b.tail != nil {
+			break
+		}
+	}
+	e.finishBlock(b, pc)
+	return b
+}
+
+// markCode has the memory tell of stores into an instruction of n bytes.
+func (e *Engine[C, P]) markCode(b *Block[C, P], code []byte, pa, n, tail uint64) {
+	e.Memory.MarkCode(pa)
+	if left := pageBytes - pa&pageMask; n > left {
+		b.cross, b.tail = tail, append([]byte{}, code[left:n]...)
+		e.Memory.MarkCode(tail)
+		return
+	}
+	e.Memory.MarkCode(pa + n - 1)
+}
+
+// finishBlock notes what follows from a block's instructions; pc is the address behind it.
+func (e *Engine[C, P]) finishBlock(b *Block[C, P], pc uint64) {
+	b.end = pc
+	shift := e.l1i.Shift()
+	b.line = uint32(b.pa>>shift) + 1
+	if last := uint32((b.pa+pc-b.pc-1)>>shift) + 1; last != b.line && b.tail == nil {
+		b.next = last
+	}
+	b.watched = e.watches(b.pc, b.end)
+	e.record(&b.timed)
+	flags := b.ops[len(b.ops)-1].Flags
+	b.plain = b.tail == nil && (flags&Ends == 0 || flags&Branches != 0)
+	e.weigh(b)
+}
+
+// watches returns the end of the spans that are observed in a range of addresses, or 0 when there are none.
+func (e *Engine[C, P]) watches(from, to uint64) (end uint64) {
+	for _, s := range e.spans {
+		if from < s[1] && s[0] < to {
+			end = max(end, s[1])
+		}
+	}
+	return end
+}
+
+// reachesNewWindow reports whether the n bytes at pc reach into a fetch window that the byte before pc
+// does not.
+func (e *Engine[C, P]) reachesNewWindow(pc, n uint64) bool {
+	return e.fetchMask != 0 && (pc-1)|e.fetchMask != (pc+n-1)|e.fetchMask
+}
+
+// codeAt returns the bytes at pc, up to the length of the longest instruction, and the physical page
+// behind when they reach into it. That page is looked at for the first instruction of a block only: what
+// comes later may never be executed. False leaves an exception pending then.
+func (e *Engine[C, P]) codeAt(pc, pa uint64, first bool) (code []byte, tail uint64, ok bool) {
+	left := int(pageBytes - pa&pageMask)
+	if left >= e.maxInsn {
+		return e.ram[pa : pa+uint64(e.maxInsn)], 0, true
+	}
+	buf := make([]byte, left, e.maxInsn)
+	copy(buf, e.ram[pa:])
+	if e.isa.Whole(buf) {
+		return buf, 0, true
+	}
+	if !first {
+		return nil, 0, false
+	}
+	next, ok := e.isa.CodeAddress(pc&^pageMask + pageBytes)
+	if !ok {
+		return nil, 0, false
+	}
+	if !e.Memory.Holds(next, e.maxInsn) {
+		return buf, 0, true
+	}
+	return append(buf, e.ram[next:next+uint64(e.maxInsn-left)]...), next, true
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// Registers bounds the registers of an instruction set that take part in timing: each number is a place
+// in Core.R and a ready time. Pseudo-registers for absent operands and for flags have numbers too.
+const Registers = 64
+
+// PC is the number of the program counter: the address of the next instruction. An operand that is
+// relative to it is always ready.
+const PC = Registers - 1
+
+// regMask lets the compiler leave bounds checks out.
+const regMask = Registers - 1
+
+// Reasons to leave a block, in Core.Stop.
+const (
+	StopFault = 1 << iota // an exception is pending
+	StopCode              // the running block may have been written
+	StopExit              // Exit said why the CPU leaves guest execution
+	StopBlock             // later instructions must be fetched anew
+)
+
+// Pending checks: reasons to ask the instruction set before the next block, in Core.Check.
+const (
+	CheckInterrupts = 1 << iota // an interrupt may be pending
+	CheckState                  // what decides whether one is taken may have changed
+	checkStore                  // the store of decoded code is full
+)
+
+// Core is the part of an engine that knows no instructions: registers, time, memory, accounts. Its
+// exported fields are for the instruction set that embeds it.
+type Core struct {
+	R     [Registers]uint64
+	Stop  uint32 // reasons to leave the running block
+	Check uint32 // pending checks
+	// Single is not zero when instructions must be executed one by one, with BeginStep and EndStep
+	// around each. What its bits mean is the instruction set's.
+	Single uint32
+	// AddrMask has the bits of an address of the current mode: addresses wrap there.
+	AddrMask uint64
+	// User says that the CPU is in user mode.
+	User bool
+	// Watching says that the instruction set wants to be told of every data access.
+	Watching bool
+	// Halted says that the CPU waits for an interrupt.
+	Halted bool
+
+	// Counts are the CPU's counters; Counters brings them up to date.
+	Counts cpus.Counters
+	// Bus is the machine around the CPU.
+	Bus cpus.Bus
+	// Memory is the RAM of the machine.
+	Memory     *mmu.Memory
+	ITLB, DTLB *mmu.TLB
+	// Num is the number of the CPU.
+	Num int
+
+	ram     []byte
+	codeMap []uint64
+	timing
+	dataPath
+	accounts
+	translator Translator
+	dir        *mmu.Directory // nil when the CPU is alone
+
+	exit   cpus.Exit
+	cur    *timed // the running block
+	parked bool   // after Reset, until Start: its time is nobody's
+	step   cpus.Step
+}
+
+// Translator is what an instruction set does about a data access that no micro-TLB answers.
+type Translator interface {
+	// DataAddress translates the address of a load, or of a store when write is set. It returns false
+	// with the exception pending when the access is refused.
+	DataAddress(va uint64, write bool) (pa uint64, ok bool)
+	// Watch is told of every data access when Core.Watching is set.
+	Watch(va uint64, n int, write bool)
+}
+
+// Exit leaves guest execution behind the running instruction.
+func (c *Core) Exit(e cpus.Exit) {
+	c.exit = e
+	c.Stop |= StopExit
+}
+
+// Now implements cpus.CPU: the time at which the last instruction retired.
+func (c *Core) Now() clock.Ticks { return c.retire }
+
+// Advance implements cpus.CPU.
+func (c *Core) Advance(t clock.Ticks) {
+	c.Drain(t)
+	if c.parked {
+		c.mark = c.retire
+	}
+	c.Book()
+}
+
+// Interrupt implements cpus.CPU.
+func (c *Core) Interrupt() { c.Check |= CheckInterrupts }
+
+// Park stops the CPU until Start: its time is nobody's.
+func (c *Core) Park() { c.Halted, c.parked = true, true }
+
+// Start ends Park, and any wait for an interrupt.
+func (c *Core) Start() { c.Halted, c.parked = false, false }
+
+// Reset forgets what the running code was in the middle of. Caches, counters and time go on.
+func (c *Core) Reset() {
+	c.Book()
+	c.R = [Registers]uint64{}
+	c.Stop, c.Check, c.Single = 0, 0, 0
+	c.User, c.Watching, c.exit = false, false, cpus.Exit{}
+	c.context, c.outer, c.phase = cpus.NoException, nil, 0
+}

@@ -1,0 +1,15 @@
+// Package engine executes and times decoded instructions, whatever their instruction set. It holds what
+// a CPU has beside its registers' meaning: straight-line runs of decoded code ("blocks"), the store that
+// finds them by physical address, the two cost models, the branch predictor, the caches with their
+// coherence, micro-TLBs in front of the TLBs, the accounts by exception and phase, and the loops that
+// run, step and observe.
+//
+// An instruction has two parts that stand in parallel. Op is what the engine times: its class, which
+// operands it waits for and sets, whether it loads or stores. The other part is what the instruction set
+// executes: a function and its operands, of a type that the instruction set chooses. An instruction set
+// embeds an Engine in its CPU and implements ISA, which is asked for what is rare: an address that no
+// micro-TLB has, code that was not decoded, an exception, an interrupt.
+//
+// Left out: a loop buffer, fusion of instructions, hardware prefetch, memory bandwidth, speculative
+// execution past a mispredicted branch. Memory is sequentially consistent with an instruction as the unit.
+package engine

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// Engine executes the instructions of one CPU. C is the CPU of an instruction set, which embeds the
+// engine, and P the operands of its decoded instructions.
+type Engine[C, P any] struct {
+	Core
+	self  *C
+	isa   ISA[C, P]
+	block *Block[C, P] // the running block, or the last one
+	store[C, P]
+	resume resumePoint[C, P]
+
+	stepped  bool        // the last observed instruction completed
+	observed clock.Ticks // end of the last observed instruction
+	observer cpus.Observer
+	spans    [][2]uint64 // what is observed, and
+	all      bool        // everything else too
+	broken   bool        // the observer wants Steps to return
+}
+
+// ISA is what an engine asks of the instruction set, away from the path of an instruction.
+type ISA[C, P any] interface {
+	Translator
+	Decoder[C, P]
+	Exceptions[P]
+	Stepper
+}
+
+// Decoder finds and decodes code.
+type Decoder[C, P any] interface {
+	// CodeAddress translates an address for execution. It returns false with the exception pending when
+	// that is refused.
+	CodeAddress(va uint64) (pa uint64, ok bool)
+	// Translate gives the physical address of a virtual one without timing or side effects.
+	Translate(va uint64) (pa uint64, ok bool)
+	// NoCode makes the exception pending of a fetch from an address that no RAM answers.
+	NoCode()
+	// Whole reports whether the bytes at the end of a page hold a whole instruction.
+	Whole(code []byte) bool
+	// Decode decodes one instruction. What has no meaning becomes an instruction that raises an exception.
+	Decode(code []byte, pc uint64) (Insn[C, P], Op)
+}
+
+// Exceptions delivers what interrupts the flow of instructions.
+type Exceptions[P any] interface {
+	// Poll takes an interrupt when there is one that the CPU accepts. It clears the pending checks that
+	// it has made.
+	Poll()
+	// Faulted is told of the instruction behind which an exception is pending, and reports whether the
+	// instruction is to be undone: the exception points at it and it takes no time.
+	Faulted(in *P) (undo bool)
+	// Deliver enters the handler of the pending exception.
+	Deliver()
+}
+
+// Stepper takes part when Core.Single is not zero or a step is observed.
+type Stepper interface {
+	// BeginStep comes before an instruction. It returns false when an exception was delivered instead.
+	BeginStep() bool
+	// EndStep comes behind it, and delivers the traps that follow an instruction that has completed. It
+	// reports whether the next one is to be looked for anew.
+	EndStep(completed bool) (leave bool)
+	// EndsRun reports that the next instruction must not follow another one in a run.
+	EndsRun() bool
+	// Masked reports that interrupts which can be disabled are.
+	Masked() bool
+}
+
+// Spec is how an instruction set is timed, beside what the machine description says.
+type Spec struct {
+	ISA      *cpus.ISA
+	MaxInsn  int     // bytes in the longest instruction
+	InOrder  []uint8 // classes that neither model lets overlap
+	AddrMask uint64
+	Pages    mmu.PageSizes // logarithms of page sizes
+}
+
+// Setup prepares an engine for the CPU that embeds it. The configuration must have passed Check. first is
+// the engine of the first CPU of the same machine, with which it shares decoded code; nil for the first.
+func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Config, bus cpus.Bus, first *Engine[C, P]) {
+	e.self, e.isa = self, isa
+	c := &e.Core
+	c.Num, c.Bus, c.Memory, c.translator = n, bus, bus.Memory, isa
+	c.ram, c.codeMap = bus.Memory.Raw(), bus.Memory.CodeMap()
+	c.AddrMask = s.AddrMask
+	c.ITLB, c.DTLB = mmu.NewTLB(cfg.ITLB, s.Pages), mmu.NewTLB(cfg.DTLB, s.Pages)
+	c.timing.init(s.ISA, cfg, s.InOrder)
+	c.dataPath.init(cfg)
+	c.attach(bus.Directory)
+	e.store.init(bus, s.MaxInsn)
+	e.block = new(Block[C, P])
+	c.cur = &e.block.timed
+	switch {
+	case first != nil:
+		e.versions = first.versions
+	case bus.Directory != nil:
+		e.versions = newVersions[C, P](bus.Memory, s.MaxInsn)
+	}
+	bus.Memory.OnCodeStore(e.dropCode)
+	c.ForgetData()
+}
+
+// ForgetTranslations empties the micro-TLBs, after a change of rights or tables.
+func (e *Engine[C, P]) ForgetTranslations() {
+	e.ForgetData()
+	e.forgetFetch()
+}
+
+// Observe implements cpus.Probe.
+func (e *Engine[C, P]) Observe(o cpus.Observer) { e.ObserveCode(o, nil, true) }
+
+// Break implements cpus.Probe.
+func (e *Engine[C, P]) Break() { e.broken = true }
+
+// ObserveCode implements cpus.Probe. Blocks know whether they lie in a span, so all are decoded anew.
+func (e *Engine[C, P]) ObserveCode(o cpus.Observer, spans [][2]uint64, all bool) {
+	if len(spans) > 0 || e.spans != nil {
+		e.forgetCode()
+	}
+	e.observer, e.spans, e.all = o, spans, all
+	e.step = cpus.Step{CPU: e.Num}
+	e.observed = e.retire
+}

@@ -1,0 +1,399 @@
+package engine
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// Width is the type of an operand in memory.
+type Width interface {
+	uint8 | uint16 | uint32 | uint64
+}
+
+// dataPath is the way of data: micro-TLB entries in front of the TLB, and the caches.
+type dataPath struct {
+	micro    [microEntries]microEntry
+	microGen uint64 // in the bits above any page number; never zero
+	tlbGen   uint64 // the TLB's generation that micro is of
+
+	acc [accesses]access
+	idx int // of the running instruction in its block, and of its entry in acc
+
+	l1i, l1d, l2         *mmu.Cache
+	iRecent, dRecent     []uint32
+	sRecent              []uint32 // dRecent, of lines that may be written; the same slice on one CPU
+	iMask, dMask         uint32
+	dShift               uint
+	lineMask             uint64 // bytes of a line of the L1D, less one
+	l1Lat, l2Lat, memLat ticks
+}
+
+// microEntry is a translation kept in front of the data TLB. Tags are the virtual page number plus
+// the generation. Replacement in the TLB is first in, first out, so that a hit here, of which the TLB
+// does not learn, changes nothing.
+type microEntry struct {
+	read, write uint64
+	base        uint64 // physical address of the page
+}
+
+// microEntries are enough for every page of a working set that a cache can hold.
+const microEntries = 2048
+
+// The smallest page of every instruction set is the granule of translations.
+const (
+	pageShift = 12
+	pageBytes = 1 << pageShift
+	pageMask  = pageBytes - 1
+)
+
+// access is what the memory operands of one instruction met.
+type access struct {
+	miss  ticks  // delay of its loads beyond the L1 latency
+	missW ticks  // delay of its stores on their way to the cache
+	load  uint64 // eight-byte unit that it read, plus one; zero when it read nothing
+	store uint64 // and wrote
+	from  uint64 // masks of the bytes in those units
+	to    uint64
+}
+
+// accesses bounds the instructions of a block; the last entry is for accesses between instructions.
+const (
+	accesses = 128
+	between  = accesses - 1
+)
+
+func (d *dataPath) init(cfg *cpus.Config) {
+	d.idx = between
+	d.l1i, d.l1d, d.l2 = mmu.NewCache(cfg.L1I), mmu.NewCache(cfg.L1D), mmu.NewCache(cfg.L2)
+	d.iRecent, d.iMask = d.l1i.Recent, d.l1i.Mask
+	d.dRecent, d.dMask, d.dShift = d.l1d.Recent, d.l1d.Mask, d.l1d.Shift()
+	d.lineMask = 1<<d.dShift - 1
+	d.sRecent = d.dRecent
+	d.l1Lat, d.l2Lat, d.memLat = cfg.L1D.Latency, cfg.L2.Latency, cfg.Memory
+}
+
+// get and put access RAM with the least significant byte first. An instruction set of the other order
+// swaps what it loads and stores.
+func get[T Width](m []byte, pa uint64) T {
+	var v T
+	switch unsafe.Sizeof(v) {
+	case 8:
+		return T(binary.LittleEndian.Uint64(m[pa:]))
+	case 4:
+		return T(binary.LittleEndian.Uint32(m[pa:]))
+	case 2:
+		return T(binary.LittleEndian.Uint16(m[pa:]))
+	}
+	return T(m[pa])
+}
+
+func put[T Width](m []byte, pa uint64, v T) {
+	switch unsafe.Sizeof(v) {
+	case 8:
+		binary.LittleEndian.PutUint64(m[pa:], uint64(v))
+	case 4:
+		binary.LittleEndian.PutUint32(m[pa:], uint32(v))
+	case 2:
+		binary.LittleEndian.PutUint16(m[pa:], uint16(v))
+	default:
+		m[pa] = byte(v)
+	}
+}
+
+// Load reads memory at a virtual address, the least significant byte first. When ok is false an
+// exception is pending and the instruction must have no effect.
+func Load[T Width](c *Core, va uint64) (v T, ok bool) {
+	e := &c.micro[va>>pageShift&(microEntries-1)]
+	off := va & pageMask
+	if e.read != va>>pageShift+c.microGen || off > pageBytes-uint64(unsafe.Sizeof(v)) {
+		return loadSlow[T](c, va)
+	}
+	pa := e.base + off
+	v = get[T](c.ram, pa) // first: the host may wait for it while it looks tags up
+	c.touchLoad(pa, uint64(unsafe.Sizeof(v)))
+	return v, true
+}
+
+// Store writes memory at a virtual address, with Load's convention.
+func Store[T Width](c *Core, va uint64, v T) bool {
+	e := &c.micro[va>>pageShift&(microEntries-1)]
+	off := va & pageMask
+	if e.write != va>>pageShift+c.microGen || off > pageBytes-uint64(unsafe.Sizeof(v)) {
+		return storeSlow(c, va, v)
+	}
+	pa := e.base + off
+	c.touchStore(pa, uint64(unsafe.Sizeof(v)))
+	put(c.ram, pa, v)
+	if line := pa >> mmu.GranuleShift; c.codeMap[line>>6]>>(line&63)&1 != 0 {
+		c.Memory.DropCode(pa)
+	}
+	return true
+}
+
+// loadSlow handles what no micro-TLB entry answers: misses, page crossings, devices, watchpoints.
+func loadSlow[T Width](c *Core, va uint64) (v T, ok bool) {
+	n := int(unsafe.Sizeof(v))
+	if va&pageMask > pageBytes-uint64(n) {
+		return loadCross[T](c, va)
+	}
+	pa, ok := c.translator.DataAddress(va, false)
+	if !ok {
+		return 0, false
+	}
+	if c.Watching {
+		c.translator.Watch(va, n, false)
+	}
+	if !c.Memory.Holds(pa, n) {
+		return T(c.loadDevice(pa, n)), true
+	}
+	c.noteRead(va, pa)
+	c.touchLoad(pa, uint64(n))
+	return get[T](c.ram, pa), true
+}
+
+// loadCross reads an operand that lies in two pages, byte by byte after both translations hold.
+func loadCross[T Width](c *Core, va uint64) (v T, ok bool) {
+	n := uint64(unsafe.Sizeof(v))
+	var b [8]byte
+	for i := range n {
+		x, ok := Load[uint8](c, (va+i)&c.AddrMask)
+		if !ok {
+			return 0, false
+		}
+		b[i] = x
+	}
+	return T(binary.LittleEndian.Uint64(b[:])), true
+}
+
+func storeSlow[T Width](c *Core, va uint64, v T) bool {
+	n := int(unsafe.Sizeof(v))
+	if va&pageMask > pageBytes-uint64(n) {
+		return storeCross(c, va, uint64(v), n)
+	}
+	pa, ok := c.translator.DataAddress(va, true)
+	if !ok {
+		return false
+	}
+	if c.Watching {
+		c.translator.Watch(va, n, true)
+	}
+	if !c.Memory.Holds(pa, n) {
+		c.StoreDevice(pa, n, uint64(v))
+		return true
+	}
+	c.noteWrite(va, pa)
+	c.touchStore(pa, uint64(n))
+	put(c.ram, pa, v)
+	if c.Memory.HasCode(pa >> mmu.GranuleShift) {
+		c.Memory.DropCode(pa)
+	}
+	return true
+}
+
+// storeCross writes an operand that lies in two pages; both are translated before any byte changes.
+func storeCross(c *Core, va, v uint64, n int) bool {
+	for _, at := range [...]uint64{va, (va + uint64(n) - 1) & c.AddrMask} {
+		if _, ok := c.translator.DataAddress(at, true); !ok {
+			return false
+		}
+	}
+	for i := range n {
+		if !Store(c, (va+uint64(i))&c.AddrMask, uint8(v>>(8*uint(i)))) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Core) loadDevice(pa uint64, n int) uint64 {
+	c.acc[c.idx&(accesses-1)].miss += c.memLat
+	c.Settle()
+	if c.Bus.Device == nil {
+		return ^uint64(0)
+	}
+	return c.Bus.Device.Load(pa, n)
+}
+
+// StoreDevice writes to a device at a physical address. What the device does may bring events nearer, so
+// the machine looks at its queue before the next instruction.
+func (c *Core) StoreDevice(pa uint64, n int, v uint64) {
+	if c.Bus.Device != nil {
+		c.Settle()
+		c.Bus.Device.Store(pa, n, v)
+		c.Check |= CheckInterrupts
+		c.Exit(cpus.Exit{Reason: cpus.Limit})
+	}
+}
+
+// LoadForStore reads an operand that will be written back. The fault of the write comes first: a
+// read-modify-write instruction checks before its load, as hardware does. A locked one takes the line.
+func LoadForStore[T Width](c *Core, va uint64) (v T, ok bool) {
+	e := &c.micro[va>>pageShift&(microEntries-1)]
+	off := va & pageMask
+	if e.write != va>>pageShift+c.microGen || off > pageBytes-uint64(unsafe.Sizeof(v)) {
+		if !c.prepareStore(va, uint64(unsafe.Sizeof(v))) {
+			return 0, false
+		}
+		return Load[T](c, va)
+	}
+	pa := e.base + off
+	if c.claims() {
+		c.claim(pa, uint64(unsafe.Sizeof(v)))
+	}
+	c.touchLoad(pa, uint64(unsafe.Sizeof(v)))
+	return get[T](c.ram, pa), true
+}
+
+// prepareStore translates an operand of n bytes for a store.
+func (c *Core) prepareStore(va, n uint64) bool {
+	last := (va + n - 1) & c.AddrMask
+	pa, ok := c.translator.DataAddress(va, true)
+	if !ok {
+		return false
+	}
+	if va>>pageShift != last>>pageShift {
+		_, ok = c.translator.DataAddress(last, true)
+		return ok
+	}
+	if c.claims() && c.Memory.Holds(pa, int(n)) {
+		c.claim(pa, n)
+	}
+	return true
+}
+
+// noteRead and noteWrite keep a translation in front of the TLB, unless every access is watched.
+func (c *Core) noteRead(va, pa uint64) {
+	if !c.Watching {
+		c.note(va, pa).read = va>>pageShift + c.microGen
+	}
+}
+
+func (c *Core) noteWrite(va, pa uint64) {
+	if !c.Watching {
+		c.note(va, pa).write = va>>pageShift + c.microGen
+	}
+}
+
+// note makes the entry of a page its own; another page's rights go.
+func (c *Core) note(va, pa uint64) *microEntry {
+	e := &c.micro[va>>pageShift&(microEntries-1)]
+	tag := va>>pageShift + c.microGen
+	if page := pa &^ pageMask; e.base != page || e.read != tag && e.write != tag {
+		*e = microEntry{base: page}
+	}
+	return e
+}
+
+// Refilled drops micro-TLB entries when the data TLB has replaced one of its own.
+func (c *Core) Refilled() {
+	if c.DTLB.Generation != c.tlbGen {
+		c.tlbGen = c.DTLB.Generation
+		c.ForgetData()
+	}
+}
+
+// ForgetData empties the micro-TLB of data: a new generation matches no old entry.
+func (c *Core) ForgetData() {
+	const step = 1 << 52
+	c.microGen += step
+	if c.microGen == 0 {
+		c.microGen = step
+		c.micro = [microEntries]microEntry{}
+	}
+}
+
+// touchLoad sends a load through the caches.
+func (c *Core) touchLoad(pa, n uint64) {
+	line := uint32(pa >> (c.dShift & 63))
+	if c.dRecent[line&c.dMask] != line+1 {
+		c.missLoad(pa)
+	}
+	if pa&c.lineMask+n > c.lineMask+1 {
+		c.splitLoad(pa)
+	}
+	a := &c.acc[c.idx&(accesses-1)]
+	a.load, a.from = pa>>3+1, (1<<n-1)<<(pa&7)
+}
+
+// touchStore sends a store through the caches and notes its data for younger loads.
+func (c *Core) touchStore(pa, n uint64) {
+	line := uint32(pa >> (c.dShift & 63))
+	if c.sRecent[line&c.dMask] != line+1 {
+		c.missStore(pa)
+	}
+	if pa&c.lineMask+n > c.lineMask+1 {
+		c.missStore(pa + n - 1)
+		c.acc[c.idx&(accesses-1)].missW += c.ev[evSplit]
+	}
+	a := &c.acc[c.idx&(accesses-1)]
+	a.store, a.to = pa>>3+1, (1<<n-1)<<(pa&7)
+}
+
+func (c *Core) missLoad(pa uint64) {
+	if d := c.lookup(pa) - c.l1Lat; d > 0 {
+		c.acc[c.idx&(accesses-1)].miss += d
+		c.step.Stalls.DCache += d
+	}
+}
+
+func (c *Core) missStore(pa uint64) {
+	if d := c.lookupStore(pa) - c.l1Lat; d > 0 {
+		c.acc[c.idx&(accesses-1)].missW += d
+		c.step.Stalls.DCache += d
+	}
+}
+
+// splitLoad brings in the second line of a load that crosses one.
+func (c *Core) splitLoad(pa uint64) {
+	c.missLoad(pa + c.lineMask + 1)
+	c.acc[c.idx&(accesses-1)].miss += c.ev[evSplit]
+	c.step.Stalls.DCache += c.ev[evSplit]
+}
+
+// lookup returns the load-to-use latency of data at pa and brings its line in.
+func (c *Core) lookup(pa uint64) clock.Ticks {
+	if c.dir != nil {
+		return c.lookupShared(pa)
+	}
+	if c.l1d.Touch(uint32(pa >> c.l1d.Shift())) {
+		return c.l1Lat
+	}
+	c.Counts.L1DMisses++
+	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
+		return c.l2Lat
+	}
+	c.Counts.L2Misses++
+	return c.memLat
+}
+
+// lookupStore is lookup for a store.
+func (c *Core) lookupStore(pa uint64) clock.Ticks {
+	if c.dir != nil {
+		return c.lookupOwned(pa)
+	}
+	return c.lookup(pa)
+}
+
+// missFetch brings a line into the instruction cache and stalls the front end.
+func (c *Core) missFetch(pa uint64) {
+	if c.dir != nil {
+		c.fetchShared(pa)
+		return
+	}
+	if c.l1i.Touch(uint32(pa >> c.l1i.Shift())) {
+		return
+	}
+	c.Counts.L1IMisses++
+	d := c.memLat
+	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
+		d = c.l2Lat
+	} else {
+		c.Counts.L2Misses++
+	}
+	c.dispatch += d
+	c.step.Stalls.ICache += d
+}

@@ -1,0 +1,48 @@
+package engine
+
+// Op is what the engine times of one instruction.
+type Op struct {
+	Class uint8 // index into the ISA's cost classes
+	Flags uint8
+	// S1, S2 and S3 are the registers that it waits for, beside Base and Index of a memory operand. An
+	// absent one is a register that nothing sets.
+	S1, S2, S3  uint8
+	Base, Index uint8
+	// O1 and O2 are the registers that it sets. An absent one is a register that nothing waits for.
+	O1, O2 uint8
+}
+
+// Flags of an Op.
+const (
+	Loads     = 1 << iota // reads memory
+	Stores                // writes memory
+	Ends                  // ends a block
+	Branches              // with Ends: changes nothing but where execution goes on
+	Locked                // takes the line of its operand before it reads
+	newWindow             // begins or reaches into a fetch window that its predecessor does not
+)
+
+// Insn is one decoded instruction of an instruction set whose CPU is C: a function and its operands P.
+type Insn[C, P any] struct {
+	Exec     func(*C, *P)
+	Operands P
+	Len      uint8 // bytes
+	next     uint8 // where the next instruction begins, from the block's first
+}
+
+// timed is the part of a block that the cost models look at.
+type timed struct {
+	ops     []Op
+	records []costRecord
+	tail    ticks // throughput: time behind the last record
+	entered bool  // a branch to it lands inside a fetch window
+}
+
+// costRecord is an instruction of a block that the throughput model must look at, with the time from the
+// end of the one before to its own, if nothing misses.
+type costRecord struct {
+	time    ticks
+	at      uint8 // index of the instruction
+	flags   uint8 // Loads, Stores
+	inOrder bool
+}

@@ -1,0 +1,124 @@
+package engine
+
+import "kprobesim/cpus"
+
+// predictor predicts directions by gshare, indirect targets by a table indexed with address and
+// history, and returns by a circular stack that under- and overflows silently, as hardware does.
+type predictor struct {
+	history  uint32
+	histMask uint32
+	counters []uint8 // two bits each: not taken below 2
+	cmask    uint32
+	targets  []uint64
+	tmask    uint32
+	returns  []uint64
+	depth    int // entries of returns in use
+	top      int
+}
+
+func (p *predictor) init(pc cpus.PredictorConfig) {
+	p.histMask = uint32(1<<pc.HistoryBits - 1)
+	p.counters = make([]uint8, 1<<pc.TableBits)
+	for i := range p.counters {
+		p.counters[i] = 1
+	}
+	p.cmask = uint32(len(p.counters) - 1)
+	p.targets = make([]uint64, pc.TargetEntries)
+	p.tmask = uint32(pc.TargetEntries - 1)
+	p.returns = make([]uint64, pc.ReturnStack)
+}
+
+// direction trains on a conditional branch that ends before next and reports a wrong prediction.
+func (p *predictor) direction(next uint64, taken bool) bool {
+	k := &p.counters[(uint32(next)^p.history<<1)&p.cmask]
+	v := *k
+	p.history <<= 1
+	if taken {
+		p.history |= 1
+		if v < 3 {
+			*k = v + 1
+		}
+	} else if v > 0 {
+		*k = v - 1
+	}
+	p.history &= p.histMask
+	return (v >= 2) != taken
+}
+
+// target trains on an indirect branch and reports a wrong prediction.
+func (p *predictor) target(next, to uint64) bool {
+	t := &p.targets[(uint32(next)^p.history)&p.tmask]
+	wrong := *t != to
+	*t = to
+	p.history = (p.history<<2 ^ uint32(to>>4)) & p.histMask
+	return wrong
+}
+
+// Called notes the return address of a call.
+func (p *predictor) Called(to uint64) {
+	p.top++
+	if p.top == len(p.returns) {
+		p.top = 0
+	}
+	p.returns[p.top] = to
+	if p.depth < len(p.returns) {
+		p.depth++
+	}
+}
+
+// pop returns the predicted return address; zero when the stack is empty.
+func (p *predictor) pop() uint64 {
+	if p.depth == 0 {
+		return 0
+	}
+	to := p.returns[p.top]
+	p.depth--
+	p.top--
+	if p.top < 0 {
+		p.top = len(p.returns) - 1
+	}
+	return to
+}
+
+// Unwind drops the newest return address, for a call whose return is not executed.
+func (p *predictor) Unwind() {
+	if p.depth > 0 {
+		p.pop()
+	}
+}
+
+// Conditional trains on a conditional branch that ends before next. The program counter is the
+// caller's to change.
+func (c *Core) Conditional(next uint64, taken bool) {
+	c.Counts.Branches++
+	if c.direction(next, taken) {
+		c.Counts.Mispredicts++
+		c.redirect = true
+	}
+	if taken {
+		c.taken = true
+	}
+}
+
+// Direct notes an unconditional branch whose target is in the instruction.
+func (c *Core) Direct() { c.taken = true }
+
+// Indirect trains on a branch that ends before next to an address that was computed.
+func (c *Core) Indirect(next, to uint64) {
+	c.Counts.Branches++
+	c.taken = true
+	if c.target(next, to) {
+		c.Counts.Mispredicts++
+		c.redirect = true
+	}
+}
+
+// ReturnTo trains on a return.
+func (c *Core) ReturnTo(to uint64) {
+	c.Counts.Branches++
+	c.taken = true
+	if c.pop() != to {
+		c.Counts.Mispredicts++
+		c.redirect = true
+	}
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// Run implements cpus.CPU. Time and interrupts are looked at between blocks.
+func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
+	for {
+		if x, stop := e.before(limit); stop {
+			return x
+		}
+		b := e.fetch()
+		if b == nil {
+			e.isa.Deliver()
+		} else {
+			e.runBlocks(b, limit)
+		}
+		if e.Stop&StopExit != 0 {
+			e.Stop &^= StopExit
+			return e.exit
+		}
+	}
+}
+
+// before makes the pending checks, and reports whether there is something for the machine to do.
+func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
+	if e.Check != 0 {
+		if e.Check&checkStore != 0 {
+			e.empty()
+		}
+		e.isa.Poll()
+		if e.Stop&StopExit != 0 { // the delivery of an interrupt failed for good
+			e.Stop &^= StopExit
+			return e.exit, true
+		}
+	}
+	switch {
+	case e.Halted:
+		return cpus.Exit{Reason: cpus.Halted}, true
+	case e.retire >= limit:
+		return cpus.Exit{Reason: cpus.Limit}, true
+	case e.R[PC]-e.Bus.Native[0] < e.Bus.Native[1]-e.Bus.Native[0] && !e.User:
+		return cpus.Exit{Reason: cpus.Native}, true
+	}
+	return cpus.Exit{}, false
+}
+
+// runBlocks executes a block and those that follow it by links, as far as nothing but the next block's
+// code is to be looked at between them. When every instruction must be looked at it executes the first.
+func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
+	if b.phase != e.phase {
+		e.setPhase(b.phase)
+	}
+	if e.singly(b) {
+		e.running(b)
+		e.settled = 0
+		e.runSingly(b, 0, len(b.insns))
+		return
+	}
+	self := e.self
+	for b != nil {
+		e.running(b)
+		e.settled = 0
+		insns, pc := b.insns, e.R[PC]
+		for i := range insns {
+			in := &insns[i]
+			e.idx = i
+			e.R[PC] = pc + uint64(in.next) // not +=: each would wait for the one before
+			in.Exec(self, &in.Operands)
+			if e.Stop != 0 {
+				e.finish(in, i)
+				return
+			}
+		}
+		if e.window || e.settled != 0 {
+			e.settle(len(insns))
+		} else {
+			e.settleBlock(&b.timed)
+		}
+		b = e.following(b, limit)
+	}
+	e.idx = between
+}
+
+// running makes a block the running one.
+func (e *Engine[C, P]) running(b *Block[C, P]) { e.block, e.cur = b, &b.timed }
+
+// singly reports whether every instruction of a block must be looked at.
+func (e *Engine[C, P]) singly(b *Block[C, P]) bool {
+	return e.Single != 0 || e.observer != nil && (e.all || b.watched > e.R[PC])
+}
+
+// following returns the block that follows b by a link, or nil when Run must look around first.
+func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P] {
+	pc := e.R[PC]
+	l := &b.links[0]
+	if pc != b.end {
+		l = &b.links[1]
+	}
+	if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= limit {
+		return nil
+	}
+	if b = l.to; b.phase != e.phase || e.iRecent[(b.line-1)&e.iMask] != b.line {
+		return nil
+	}
+	if b.next != 0 && e.iRecent[(b.next-1)&e.iMask] != b.next {
+		return nil
+	}
+	return b
+}
+
+// finish ends a block at instruction i: with an exception, after a store into code, or to leave the
+// CPU.
+func (e *Engine[C, P]) finish(in *Insn[C, P], i int) {
+	faulted := e.Stop&StopFault != 0
+	if faulted && e.isa.Faulted(&in.Operands) {
+		e.R[PC] -= uint64(in.Len)
+		e.settle(i)
+		e.acc[i&(accesses-1)] = access{}
+	} else {
+		e.settle(i + 1)
+	}
+	e.idx = between
+	e.Stop &^= StopCode | StopBlock
+	if faulted {
+		e.isa.Deliver()
+		return
+	}
+	if e.leaving {
+		e.leaving = false
+		e.LeaveException()
+	}
+}
+
+// runSingly executes instructions of a block one by one, from a first one up to a last one: for the
+// observer, and as long as the instruction set wants it (Core.Single). It returns the index behind the
+// one that it came to. Its timing is runBlocks'.
+func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) int {
+	for i := from; i < to; i++ {
+		single := e.Single != 0
+		if single && i != from && e.isa.EndsRun() {
+			return i
+		}
+		if single && !e.isa.BeginStep() {
+			return i + 1
+		}
+		pc := e.R[PC]
+		in := &b.insns[i]
+		e.beginStep(pc)
+		leave := e.one(in, i)
+		if (single || e.Single != 0) && e.isa.EndStep(e.stepped) {
+			leave = true
+		}
+		e.endStep(b, pc, in)
+		if leave || e.broken || e.R[PC] != pc+uint64(in.Len) {
+			return i + 1
+		}
+	}
+	return to
+}
+
+// one executes and times one instruction, and reports whether the block ends with it. Afterwards
+// stepped says whether the instruction completed, so that traps may follow it.
+func (e *Engine[C, P]) one(in *Insn[C, P], i int) bool {
+	e.idx = i
+	e.R[PC] += uint64(in.Len)
+	in.Exec(e.self, &in.Operands)
+	e.stepped = e.Stop&StopFault == 0
+	if e.Stop != 0 {
+		e.finish(in, i)
+		return true
+	}
+	e.settle(i + 1)
+	e.idx = between
+	return false
+}
+
+// beginStep and endStep tell the observer of an instruction.
+func (e *Engine[C, P]) beginStep(pc uint64) {
+	if e.observer != nil {
+		s := &e.step // its stalls are those of the fetch
+		s.PC, s.Start, s.Phase, s.Context, s.User, s.Exception = pc, e.observed, e.phase, e.context, e.User, ""
+	}
+}
+
+func (e *Engine[C, P]) endStep(b *Block[C, P], pc uint64, in *Insn[C, P]) {
+	if e.observer == nil {
+		return
+	}
+	s := &e.step
+	s.End, s.Masked = e.retire, e.isa.Masked()
+	e.observed = e.retire
+	s.Phys = b.pa + (pc - b.pc)
+	s.Code = e.Memory.Bytes(s.Phys, int(in.Len))
+	e.observer.Step(s)
+	e.step.Stalls = cpus.Stalls{}
+}

@@ -1,0 +1,261 @@
+package engine
+
+import (
+	"bytes"
+	"math/bits"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/host"
+	"kprobesim/mmu"
+)
+
+// store holds the decoded code of one CPU: blocks by physical page and granule, with the current page
+// kept at hand.
+//
+// A guest may execute its way through all of its memory, and decoded code is many times larger than
+// the code. So the store is bounded, together with those of the machine's other CPUs: when it is full,
+// everything is dropped and what still runs is decoded again. Time does not depend on it.
+type store[C, P any] struct {
+	pages     []*codePage[C, P]
+	here      *codePage[C, P]
+	curTag    uint64 // virtual page + 1 of here
+	curPA     uint64
+	microITLB [microPages]microPage
+	itlbGen   uint64
+	gen       uint64 // generation of translations; links of others are void
+	maxInsn   int
+
+	held  int // bytes of the host that the blocks take, about
+	limit int
+
+	versions *versions[C, P] // what other CPUs have decoded; nil when there are none
+}
+
+// microPage is a translation kept in front of the instruction TLB.
+type microPage struct{ tag, base uint64 }
+
+const microPages = 64
+
+// codePage holds the granules of one page.
+type codePage[C, P any] struct {
+	granules [pageBytes / granule]*codeGranule[C, P]
+}
+
+// codeGranule holds the blocks that start in one granule, by offset.
+type codeGranule[C, P any] struct {
+	blocks [granule]*Block[C, P]
+	have   uint64 // offsets at which there are blocks
+}
+
+func (g *codeGranule[C, P]) put(off uint64, b *Block[C, P]) {
+	g.blocks[off] = b
+	g.have |= 1 << off
+}
+
+// drop lets links to the blocks of the granule lead nowhere.
+func (g *codeGranule[C, P]) drop() {
+	for have := g.have; have != 0; have &= have - 1 {
+		g.blocks[bits.TrailingZeros64(have)].phase = gone
+	}
+}
+
+// Bytes of the host that decoded code takes, about, and the bound of what all CPUs of a machine may
+// hold: a fixed part, which no kernel of ours comes near, and a share of the guest's memory.
+const (
+	granuleBytes = 8*granule + 64
+	blockBytes   = 320
+	insnBytes    = 96
+	heldBase     = 96 << 20
+	heldShare    = 8
+	heldLeast    = 4 << 20 // for one CPU
+)
+
+func (s *store[C, P]) init(bus cpus.Bus, maxInsn int) {
+	ram, n := bus.Memory.Size(), 1
+	if bus.Directory != nil {
+		n = bus.Directory.CPUs()
+	}
+	s.pages, s.gen = make([]*codePage[C, P], ram>>pageShift), 1
+	s.maxInsn = maxInsn
+	s.limit = max((heldBase+ram/heldShare)/n, heldLeast)
+}
+
+func (s *store[C, P]) forgetFetch() {
+	s.curTag = 0
+	s.gen++
+	s.microITLB = [microPages]microPage{}
+}
+
+// forgetCode drops every block of this CPU.
+func (e *Engine[C, P]) forgetCode() {
+	e.pages, e.held = make([]*codePage[C, P], len(e.pages)), 0
+	e.block = new(Block[C, P])
+	e.cur = &e.block.timed
+	e.resume = resumePoint[C, P]{}
+	e.forgetFetch()
+}
+
+// weigh counts what a new block takes and has the store emptied between two blocks when it is full.
+func (e *Engine[C, P]) weigh(b *Block[C, P]) {
+	e.held += blockBytes + insnBytes*len(b.insns)
+	if e.held > e.limit {
+		e.Check |= checkStore
+	}
+}
+
+// ForgetCode drops all decoded code, that of this CPU and what it shares with others. What still runs is
+// decoded again; time does not depend on it.
+func (e *Engine[C, P]) ForgetCode() {
+	e.forgetCode()
+	if e.versions != nil {
+		e.versions.empty()
+	}
+}
+
+// empty makes room in a full store. The host gets its memory back at once, because the next garbage
+// collection would come when as much has been allocated again as the guest's whole memory.
+func (e *Engine[C, P]) empty() {
+	e.Check &^= checkStore
+	e.ForgetCode()
+	host.FreeMemory()
+}
+
+// fetch returns the block at the program counter and charges its fetch; nil means that an exception is
+// pending or that the CPU is to leave guest execution.
+func (e *Engine[C, P]) fetch() *Block[C, P] {
+	pc := e.R[PC]
+	b, from := (*Block[C, P])(nil), e.block
+	l := &from.links[0]
+	if pc != from.end {
+		l = &from.links[1]
+	}
+	if l.pc == pc && l.gen&^detour == e.gen && l.to.phase != gone {
+		b = l.to
+	} else if b = e.find(pc); b == nil {
+		return nil
+	} else if b.tail == nil {
+		*l = link[C, P]{pc, e.gen, b}
+		if from.pc>>pageShift != pc>>pageShift || !from.plain || b.watched > pc {
+			l.gen |= detour
+		}
+	}
+	e.fetchLines(b)
+	return b
+}
+
+// fetchLines charges the fetch of a block. A line that was used last stays so.
+func (e *Engine[C, P]) fetchLines(b *Block[C, P]) {
+	if e.iRecent[(b.line-1)&e.iMask] != b.line && !e.l1i.Use(b.line-1) {
+		e.missFetch(b.pa)
+	}
+	if b.next != 0 && e.iRecent[(b.next-1)&e.iMask] != b.next && !e.l1i.Use(b.next-1) {
+		e.missFetch(uint64(b.next-1) << e.l1i.Shift())
+	}
+}
+
+// find looks the block at pc up or decodes it.
+func (e *Engine[C, P]) find(pc uint64) *Block[C, P] {
+	if pc>>pageShift+1 != e.curTag && !e.fetchPage(pc) {
+		return nil
+	}
+	off := pc & pageMask
+	at := &e.here.granules[off>>mmu.GranuleShift]
+	if *at == nil {
+		*at = new(codeGranule[C, P])
+		e.held += granuleBytes
+	}
+	g := *at
+	b := g.blocks[off&(granule-1)]
+	if b == nil || b.pc != pc || b.tail != nil && !e.sameTail(b, pc) {
+		if b = e.blockAt(pc, e.curPA|off); b == nil {
+			return nil
+		}
+		g.put(off&(granule-1), b)
+	}
+	return b
+}
+
+// blockAt returns a new block at pc, decoded here or by another CPU, or nil with an exception pending.
+func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
+	if e.versions == nil {
+		return e.decodeBlock(pc, pa)
+	}
+	known := e.versions.find(pa)
+	if known == nil || known.pc != pc {
+		if known = e.decodeBlock(pc, pa); known == nil || known.tail != nil {
+			return known
+		}
+		e.versions.put(pa, known)
+	}
+	b := *known
+	b.watched = e.watches(b.pc, b.end)
+	e.weigh(&b)
+	return &b
+}
+
+// fetchPage makes the page of pc the current one.
+func (e *Engine[C, P]) fetchPage(pc uint64) bool {
+	m := &e.microITLB[pc>>pageShift&(microPages-1)]
+	if m.tag != pc>>pageShift+1 || e.ITLB.Generation != e.itlbGen {
+		if !e.fetchSlow(pc) {
+			return false
+		}
+	}
+	e.curTag, e.curPA = pc>>pageShift+1, m.base
+	page := &e.pages[m.base>>pageShift]
+	if *page == nil {
+		*page = new(codePage[C, P])
+	}
+	e.here = *page
+	return true
+}
+
+// fetchSlow translates through the ITLB.
+func (e *Engine[C, P]) fetchSlow(pc uint64) bool {
+	pa, ok := e.isa.CodeAddress(pc)
+	if !ok {
+		return false
+	}
+	if e.ITLB.Generation != e.itlbGen {
+		e.itlbGen = e.ITLB.Generation
+		e.forgetFetch()
+	}
+	if !e.Memory.Holds(pa, 1) {
+		e.isa.NoCode()
+		return false
+	}
+	e.microITLB[pc>>pageShift&(microPages-1)] = microPage{pc>>pageShift + 1, pa &^ pageMask}
+	return true
+}
+
+// sameTail reports that the page behind a block's page still maps where the block's tail was decoded,
+// and that nobody wrote there: stores into that granule do not know of the block.
+func (e *Engine[C, P]) sameTail(b *Block[C, P], pc uint64) bool {
+	pa, ok := e.isa.Translate(pc&^pageMask + pageBytes)
+	return ok && pa == b.cross && bytes.Equal(b.tail, e.ram[pa:pa+uint64(len(b.tail))])
+}
+
+// dropCode forgets the blocks of a written granule, and those of the one before it, whose last
+// instruction may reach into it. Every CPU is told of every such store, its own and others'. One that
+// executes a block looks again before its next instruction.
+func (e *Engine[C, P]) dropCode(pa uint64) {
+	e.dropGranule(pa)
+	if pa >= granule {
+		e.dropGranule(pa - granule)
+	}
+	if e.idx != between {
+		e.Counts.Invalidation++
+		e.Stop |= StopCode
+	}
+}
+
+func (e *Engine[C, P]) dropGranule(pa uint64) {
+	p := e.pages[pa>>pageShift]
+	if p == nil {
+		return
+	}
+	if g := &p.granules[pa&pageMask>>mmu.GranuleShift]; *g != nil {
+		(*g).drop()
+		*g = nil
+	}
+}

@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// ticks shortens the unit of the cost models.
+type ticks = clock.Ticks
+
+// price is a cpus.Cost made ready for the hot path.
+type price struct {
+	issue, latency, occupancy ticks
+	port                      uint8
+	serialize                 bool
+	first                     bool // begins a decode group
+	inOrder                   bool // settleInOrder places it
+}
+
+// Ports that every core has. noPort is never waited for.
+const (
+	noPort = iota
+	portALU
+	portLoad
+	portStore
+	portBranch
+	commonPorts
+	maxPorts = 16
+)
+
+// portMask lets the compiler leave bounds checks out.
+const portMask = maxPorts - 1
+
+// Ports names the ports that every core has. An instruction set may have more behind them.
+func Ports() []string { return []string{"alu", "load", "store", "branch"} }
+
+// Events whose cost the engine charges, beside those of package cpus.
+const (
+	evMispredict = iota
+	evTaken
+	evForward
+	evLoadUse
+	evCommit
+	evSplit
+	evTLBWalk
+	evTransfer
+	evUpgrade
+	events
+)
+
+// eventNames is what a machine description calls them.
+var eventNames = [events]string{
+	evMispredict: "mispredict",    // front-end refill after the branch was resolved
+	evTaken:      "taken_branch",  // bubble behind a correctly predicted taken branch
+	evForward:    "store_forward", // from a store's data to a load of it
+	evLoadUse:    "load_use",      // what a load costs in the throughput model
+	evCommit:     "store_commit",  // from a store's retirement to its place in the cache
+	evSplit:      "split_line",    // an access that crosses a cache line
+	evTLBWalk:    "tlb_walk",      // a walk, beside the loads it makes
+	evTransfer:   cpus.EventTransfer,
+	evUpgrade:    cpus.EventUpgrade,
+}
+
+// Events names the events that the engine charges: every instruction set lists them among its own.
+func Events() []string { return eventNames[:] }
+
+// timing is the state of the cost models: when instructions issue, complete and retire.
+//
+// In the window model an instruction issues when a slot is free and the one Window places before
+// it has retired; it starts when its operands are ready and its port has bandwidth, and retires in
+// order. In the throughput model it issues when its predecessor has retired and waits for its own
+// memory only. Both meet the same caches, TLBs and predictors.
+type timing struct {
+	retire   ticks // the last instruction retired
+	dispatch ticks // the next instruction may issue
+	slot     ticks // one issue slot
+	ready    [Registers]ticks
+	port     [maxPorts]ticks
+	ring     [cpus.MaxWindow]ticks // retirement of the last rob instructions
+	rob      int
+	at       int // place of the next instruction in ring
+
+	settled  int   // instructions of the running block that have their place in time
+	extra    ticks // time that a repeated instruction adds itself
+	redirect bool  // the instruction was mispredicted
+	taken    bool  // it was a taken branch
+	entering bool  // the next block is entered by a branch
+
+	fetchMask uint64 // bytes of a fetch window less one; zero when fetch is not modelled
+	fetched   ticks  // the last window was fetched
+	lead      ticks  // how far fetch may run ahead of issue
+	window    bool
+	slack     ticks      // what the store buffer hides
+	drained   ticks      // when the last store reaches the cache
+	cost      [256]price // by class
+	ev        [events]ticks
+	loadBusy  ticks // time that a load keeps its port
+	storeBusy ticks
+	forward   [forwards]forward
+
+	predictor
+}
+
+// forwards is the number of recent stores whose data a load may have to wait for.
+const forwards = 64
+
+// forward is a store whose data younger loads may take before it is in the cache.
+type forward struct {
+	key    uint64 // physical address / 8, plus one
+	bytes  uint64 // mask of the bytes written there
+	ready  ticks  // its data can be forwarded
+	commit ticks  // it is in the cache
+}
+
+// init makes the tables of the models. inOrder are classes that neither model lets overlap, beside those
+// that the description serializes.
+func (t *timing) init(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
+	t.slot = clock.PerCycle / clock.Ticks(cfg.Width)
+	t.rob = cfg.Window
+	if f := cfg.FrontEnd.FetchBytes; f != 0 {
+		t.fetchMask = uint64(f - 1)
+	}
+	t.lead = t.slot * ticks(cfg.FrontEnd.Queue)
+	t.window = cfg.Model == cpus.Window
+	for i, n := range isa.Classes {
+		t.cost[i] = t.price(isa, cfg, cfg.Classes[n])
+	}
+	for _, class := range inOrder {
+		t.cost[class].inOrder = true
+	}
+	for i, n := range eventNames {
+		t.ev[i] = cfg.Events[n]
+	}
+	t.loadBusy, t.storeBusy = cfg.Ports["load"], cfg.Ports["store"]
+	t.slack = t.storeBusy * ticks(cfg.StoreBuffer)
+	t.predictor.init(cfg.Predictor)
+}
+
+func (t *timing) price(isa *cpus.ISA, cfg *cpus.Config, k cpus.Cost) price {
+	p := price{issue: k.Issue, latency: k.Latency, occupancy: k.Occupancy, serialize: k.Serialize}
+	if p.issue == 0 {
+		p.issue = t.slot
+	}
+	for i, n := range isa.Ports {
+		if n == k.Port {
+			p.port = uint8(i + 1)
+		}
+	}
+	if p.occupancy == 0 {
+		p.occupancy = cfg.Ports[k.Port]
+	}
+	p.inOrder = k.Serialize || k.InOrder
+	p.first = cfg.FrontEnd.ComplexFirst && p.issue > t.slot
+	return p
+}
+
+// settle gives the executed instructions of the running block, up to n, their places in time. Blocks
+// are executed first and timed after, because the two loops are faster apart.
+func (c *Core) settle(n int) {
+	if c.window {
+		c.settleWindow(n)
+	} else {
+		c.settleThroughput(n)
+	}
+}
+
+// Settle brings the clock up to the running instruction, for those that look at it.
+func (c *Core) Settle() {
+	if c.idx != between {
+		c.settle(c.idx)
+	}
+}
+
+// settleInOrder places the instructions that neither model lets overlap.
+func (c *Core) settleInOrder(op *Op, k *price, a *access) {
+	d := max(c.dispatch, c.retire)
+	if k.serialize {
+		d = max(d, c.drained)
+	}
+	cost := k.issue + c.extra
+	if k.serialize {
+		cost = max(k.issue, k.latency)
+	}
+	if op.Flags&Loads != 0 {
+		cost += a.miss + c.ev[evLoadUse]
+	}
+	done := d + cost
+	if op.Flags&Stores != 0 {
+		c.commit(done, done, a)
+	}
+	c.ready[op.O1&regMask], c.ready[op.O2&regMask] = done, done
+	c.retire, c.dispatch = done, done
+	c.ring[c.at&(cpus.MaxWindow-1)] = done
+	c.at++
+	if c.at >= c.rob {
+		c.at = 0
+	}
+	*a, c.extra = access{}, 0
+}
+
+// commit sends a store on its way to the cache, which it reaches in order, at the earliest when
+// says: issue waits when more are on their way than the buffer holds.
+func (c *Core) commit(data, when ticks, a *access) {
+	c.drained = max(c.drained+c.storeBusy, when) + a.missW
+	if a.store != 0 {
+		c.forward[a.store&(forwards-1)] = forward{a.store, a.to, data, c.drained}
+	}
+	a.missW, a.store = 0, 0
+}
+
+// settleBranch redirects the front end after a branch: a bubble when it was predicted and taken, a
+// refill from the moment it was resolved when it was not predicted.
+func (c *Core) settleBranch(done ticks) {
+	if c.redirect {
+		c.step.Stalls.Mispredict += c.ev[evMispredict]
+		c.dispatch = max(c.dispatch, done) + c.ev[evMispredict]
+		c.fetched = c.dispatch
+	} else {
+		c.fetched = max(c.fetched, c.dispatch-c.lead) + c.ev[evTaken]
+		c.dispatch = max(c.dispatch, c.fetched)
+	}
+	c.entering = true
+	c.redirect, c.taken = false, false
+}
+
+// Repeat adds the time of one more element of a repeated instruction, which costs the issue of a class
+// beside what its memory took.
+func (c *Core) Repeat(class uint8) {
+	a := &c.acc[c.idx&(accesses-1)]
+	c.extra += c.cost[class].issue + a.miss + a.missW
+	a.miss, a.missW = 0, 0
+}
+
+// Drain waits for everything in flight and then lets t pass.
+func (c *Core) Drain(t ticks) {
+	d := max(c.retire, c.dispatch, c.drained) + t
+	c.retire, c.dispatch = d, d
+	c.acc[between] = access{}
+	c.extra, c.redirect, c.taken = 0, false, false
+}
+
+// DrainAccesses waits for the loads that were made between two instructions.
+func (c *Core) DrainAccesses() { c.Drain(c.acc[between].miss) }
+
+// ChargeWalk charges the walk of page tables for a translation that no TLB has: the loads that the
+// walker makes go through the caches.
+func (c *Core) ChargeWalk(refs *mmu.Refs, exec bool) {
+	cost := c.ev[evTLBWalk]
+	for i := range refs.N {
+		if c.Memory.Holds(refs.PA[i], 8) {
+			cost += c.lookup(refs.PA[i])
+		}
+	}
+	if exec {
+		c.Counts.ITLBMisses++
+		c.step.Stalls.ITLB += cost
+		c.dispatch += cost
+		return
+	}
+	c.Counts.DTLBMisses++
+	c.step.Stalls.DTLB += cost
+	c.acc[c.idx&(accesses-1)].miss += cost
+}

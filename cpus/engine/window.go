@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// settleWindow is settle in the window model. The places of dispatch and retirement are kept in machine
+// registers of the host while nothing else looks at them.
+func (c *Core) settleWindow(n int) {
+	if c.entering {
+		c.enterWindow()
+	}
+	ops := c.cur.ops
+	d, retire, at, done := c.dispatch, c.retire, c.at, ticks(0)
+	for i := c.settled; i < n; i++ {
+		op := &ops[i]
+		k := &c.cost[op.Class]
+		if k.inOrder {
+			c.dispatch, c.retire, c.at = d, retire, at
+			c.settleInOrder(op, k, &c.acc[i&(accesses-1)])
+			d, retire, at, done = c.dispatch, c.retire, c.at, c.retire
+			continue
+		}
+		// Fetch, decode and dispatch: a window of bytes a cycle, the first place of a decode group for
+		// what takes several, a free slot and a free entry of the reorder buffer.
+		if op.Flags&newWindow != 0 {
+			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
+			d = max(d, c.fetched)
+		}
+		if k.first {
+			d = (d + clock.PerCycle - 1) / clock.PerCycle * clock.PerCycle
+		}
+		d = max(d+k.issue, c.ring[at&(cpus.MaxWindow-1)])
+		// Execution: a free port, the operands, and for a load its data.
+		start := max(d, c.port[k.port&portMask])
+		c.port[k.port&portMask] = start + k.occupancy
+		if op.Flags&Loads != 0 {
+			start = max(start, c.loaded(op, d, &c.acc[i&(accesses-1)]))
+		}
+		done = max(max(start, c.ready[op.S3&regMask]), max(c.ready[op.S1&regMask], c.ready[op.S2&regMask])) + k.latency
+		c.ready[op.O1&regMask] = done
+		c.ready[op.O2&regMask] = done
+		if op.Flags&Stores != 0 {
+			p := max(c.port[portStore], d)
+			c.port[portStore] = p + c.storeBusy
+			done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+			c.commit(done, max(retire+c.slot, done)+c.ev[evCommit], &c.acc[i&(accesses-1)])
+			d = max(d, c.drained-c.slack)
+		}
+		// Retirement, in order.
+		retire = max(retire+c.slot, done)
+		c.ring[at&(cpus.MaxWindow-1)] = retire
+		at++
+		if at >= c.rob {
+			at = 0
+		}
+	}
+	c.count += uint64(n - c.settled)
+	c.dispatch, c.retire, c.at, c.settled = d, retire, at, n
+	if c.redirect || c.taken {
+		c.settleBranch(done)
+	}
+}
+
+// enterWindow fetches the window that a branch landed in, when its first instruction does not begin one.
+func (c *Core) enterWindow() {
+	c.entering = false
+	if c.cur.entered {
+		c.fetched = max(c.fetched, c.dispatch-c.lead) + clock.PerCycle
+		c.dispatch = max(c.dispatch, c.fetched)
+	}
+}
+
+// loaded returns when a load's value arrives.
+func (c *Core) loaded(op *Op, d ticks, a *access) ticks {
+	p := max(c.port[portLoad], d)
+	c.port[portLoad] = p + c.loadBusy
+	at := max(p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+	start := at + c.l1Lat + a.miss
+	if f := &c.forward[a.load&(forwards-1)]; f.key == a.load && f.commit > at {
+		switch {
+		case a.from&^f.bytes == 0:
+			start = max(start, f.ready+c.ev[evForward])
+		case a.from&f.bytes != 0: // part of it is still on its way
+			start = max(start, f.commit+c.l1Lat)
+		}
+	}
+	a.miss, a.load = 0, 0
+	return start
+}

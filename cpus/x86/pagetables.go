@@ -1,0 +1,228 @@
+package x86
+
+import (
+	"encoding/binary"
+
+	"kprobesim/mmu"
+)
+
+// access says what a translation is wanted for.
+type access struct {
+	write, user, exec bool
+	protect           bool // CR0.WP: supervisor writes honour read-only pages
+}
+
+// right is what the access needs of a page.
+func (a access) right() mmu.Rights { return mmu.Right(a.write, a.exec, a.user) }
+
+// refusal is the reason a translation was refused, in the terms of the page-fault error code.
+type refusal struct {
+	present  bool // the page was there and its rights did not allow the access
+	reserved bool // a reserved bit was set in an entry
+}
+
+// Bits of a page-table entry (SDM vol. 3, tables 4-5 to 4-20).
+const (
+	ptePresent  = 1 << 0
+	pteWrite    = 1 << 1
+	pteUser     = 1 << 2
+	pteNoCache  = 1 << 4
+	pteAccessed = 1 << 5
+	pteDirty    = 1 << 6
+	pteLarge    = 1 << 7
+	pteGlobal   = 1 << 8
+	pteNX       = 1 << 63
+
+	pteFrame   = 0x000f_ffff_ffff_f000
+	pteFrame32 = 0xffff_f000
+)
+
+// pageFormat is a layout of x86 page tables, as data. Large pages are mapped at level 1, the last
+// level being 0.
+type pageFormat struct {
+	levels     int
+	large      uint8 // logarithm of a large page; 0 when pteLarge has no meaning
+	bits       uint8 // of an address, resolved at each level
+	entry      int   // bytes
+	frame      uint64
+	nx         uint64 // pteNX where it forbids execution
+	reserved   uint64 // bits that must be clear in every entry
+	noLarge    uint64 // bits that must be clear above level 1
+	registers  bool   // the first level is read when CR3 is loaded and grants everything
+	linearMask uint64 // of the addresses that the tables cover
+}
+
+// longFormat is the 4-level format of long mode (SDM vol. 3, 4.5).
+func longFormat() pageFormat {
+	return pageFormat{
+		levels: 4, large: 21, bits: 9, entry: 8, frame: pteFrame, nx: pteNX, noLarge: pteLarge, linearMask: 1<<48 - 1,
+	}
+}
+
+// paeFormat is the 3-level format of 32-bit mode with CR4.PAE (SDM vol. 3, 4.4). Without EFER.NXE the
+// bit that forbids execution is reserved. The four entries of the first level are registers of the
+// processor: a walk neither reads them through the caches nor takes rights from them. They are looked
+// at in memory here, so a change is seen before CR3 is loaded again.
+func paeFormat(nxe bool) pageFormat {
+	f := pageFormat{
+		levels: 3, large: 21, bits: 9, entry: 8, frame: pteFrame, reserved: pteNX, registers: true, linearMask: 1<<32 - 1,
+	}
+	if nxe {
+		f.nx, f.reserved = pteNX, 0
+	}
+	return f
+}
+
+// legacyFormat is the 2-level format of 32-bit mode (SDM vol. 3, 4.3), with 4 MiB pages when CR4.PSE is set.
+func legacyFormat(pse bool) pageFormat {
+	f := pageFormat{levels: 2, bits: 10, entry: 4, frame: pteFrame32, linearMask: 1<<32 - 1}
+	if pse {
+		f.large = 22
+	}
+	return f
+}
+
+// forbidsExecution reports whether pages have the right to be executed apart from that to be read.
+func (f *pageFormat) forbidsExecution() bool { return f.nx != 0 }
+
+// at returns the address of the entry for va in the table of a level, and that entry's shift.
+func (f *pageFormat) at(table, va uint64, level int) (at uint64, shift uint8) {
+	shift = 12 + f.bits*uint8(level)
+	return table + va&f.linearMask>>shift&(1<<f.bits-1)*uint64(f.entry), shift
+}
+
+// root returns the address of the first table: 32-byte aligned where its entries are registers.
+func (f *pageFormat) root(cr3 uint64) uint64 {
+	if f.registers {
+		return cr3 & 0xffff_ffe0
+	}
+	return cr3 & f.frame
+}
+
+// leaf reports whether e maps a page at a level.
+func (f *pageFormat) leaf(e uint64, level int) bool {
+	return level == 0 || level == 1 && f.large != 0 && e&pteLarge != 0
+}
+
+// walk is one walk of the tables for an access to va.
+type walk struct {
+	f    *pageFormat
+	m    *mmu.Memory
+	va   uint64
+	acc  access
+	page mmu.Page
+	refs mmu.Refs
+
+	write, user, nx bool // what the levels so far grant, and forbid
+}
+
+// walk walks the tables at root (CR3) for va. It sets the accessed bits, and the dirty bit when the
+// access is a write. Canonical form is the caller's to check.
+func (f *pageFormat) walk(m *mmu.Memory, root, va uint64, acc access) (mmu.Page, mmu.Refs, *refusal) {
+	w := walk{f: f, m: m, va: va, acc: acc, write: true, user: true}
+	refused := w.run(f.root(root))
+	return w.page, w.refs, refused
+}
+
+func (w *walk) run(table uint64) *refusal {
+	f := w.f
+	for level := f.levels - 1; ; level-- {
+		at, shift := f.at(table, w.va, level)
+		e := f.load(w.m, at)
+		register := f.registers && level == f.levels-1
+		if !register {
+			w.refs.Add(at)
+		}
+		if e&ptePresent == 0 || !w.m.Holds(at, f.entry) {
+			return &refusal{}
+		}
+		if register {
+			table = e & f.frame
+			continue
+		}
+		w.write = w.write && e&pteWrite != 0
+		w.user = w.user && e&pteUser != 0
+		w.nx = w.nx || e&f.nx != 0
+		if e&f.reserved != 0 || level > 1 && e&f.noLarge != 0 {
+			return &refusal{present: true, reserved: true}
+		}
+		if f.leaf(e, level) {
+			return w.leaf(at, e, shift)
+		}
+		f.setBits(w.m, at, e, pteAccessed)
+		table = e & f.frame
+	}
+}
+
+// leaf ends a walk at the entry that maps a page.
+func (w *walk) leaf(at, e uint64, shift uint8) *refusal {
+	p := &w.page
+	if p.Rights = w.rights(); !p.Allows(w.acc.right()) {
+		return &refusal{present: true}
+	}
+	set := uint64(pteAccessed)
+	if w.acc.write {
+		set |= pteDirty
+	}
+	w.f.setBits(w.m, at, e, set)
+	size := uint64(1) << shift
+	p.VA, p.PA, p.Shift = w.va&^(size-1), e&w.f.frame&^(size-1), shift
+	p.Dirty = w.acc.write || e&pteDirty != 0
+	p.Global = e&pteGlobal != 0
+	p.Uncached = e&pteNoCache != 0
+	return nil
+}
+
+// rights are what the levels of the tables grant together (SDM vol. 3, 4.6).
+func (w *walk) rights() mmu.Rights {
+	r := mmu.Read
+	for _, x := range [...]struct {
+		granted bool
+		right   mmu.Rights
+	}{
+		{w.write || !w.acc.protect, mmu.Write},
+		{!w.nx, mmu.Exec},
+		{w.user, mmu.UserRead},
+		{w.user && w.write, mmu.UserWrite},
+		{w.user && !w.nx, mmu.UserExec},
+	} {
+		if x.granted {
+			r |= x.right
+		}
+	}
+	return r
+}
+
+// load reads an entry; outside RAM it is all ones.
+func (f *pageFormat) load(m *mmu.Memory, at uint64) uint64 {
+	return m.Load(binary.LittleEndian, at, f.entry)
+}
+
+func (f *pageFormat) store(m *mmu.Memory, at, e uint64) { m.Store(binary.LittleEndian, at, f.entry, e) }
+
+// peek translates va without rights or side effects.
+func (f *pageFormat) peek(m *mmu.Memory, root, va uint64) (uint64, bool) {
+	table := f.root(root)
+	for level := f.levels - 1; ; level-- {
+		at, shift := f.at(table, va, level)
+		if !m.Holds(at, f.entry) {
+			return 0, false
+		}
+		e := f.load(m, at)
+		if e&ptePresent == 0 || level > 1 && e&f.noLarge != 0 {
+			return 0, false
+		}
+		if f.leaf(e, level) {
+			size := uint64(1) << shift
+			return e&f.frame&^(size-1) | va&(size-1), true
+		}
+		table = e & f.frame
+	}
+}
+
+// setBits sets the bits of set in an entry, when they are not set.
+func (f *pageFormat) setBits(m *mmu.Memory, at, e, set uint64) {
+	if e&set != set {
+		f.store(m, at, e|set)
+	}
+}
