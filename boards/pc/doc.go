@@ -1,6 +1,6 @@
 // Package pc is the hardware around the CPUs of a PC: RAM from physical address 0 and a local APIC for
-// each CPU, after the Intel 64 and IA-32 Architectures Software Developer's Manual (SDM), volume 3A of
-// 2009, chapter 10.
+// each CPU, after the Intel 64 and IA-32 Architectures Software Developer's Manual (SDM), volume 3A, in the
+// numbering of 2009, chapter 10.
 //
 // The APIC has its priorities, its timer, interprocessor interrupts and errors. Left out are firmware, the
 // I/O APIC, x2APIC mode, the pins LINT0 and LINT1, and thermal and performance interrupts.

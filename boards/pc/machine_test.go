@@ -191,3 +191,20 @@ func TestNMI(t *testing.T) {
 		t.Errorf("noted %+v", got)
 	}
 }
+
+// TestTimerClock holds that timers count what the machine says: cycles of the core, or of a clock of their own.
+func TestTimerClock(t *testing.T) {
+	for hz, want := range map[int64]uint64{0: 1000, 1e9: 1000, 1e8: 100, 4e9: 4000} {
+		w := pctest.New(t, 2, "boot_busy", "ticking", func(c *sim.Config) { c.TimerHz = hz })
+		w.Set(t, "arg2", 5000)
+		w.At(clock.FromCycles(5_000_000), func() { w.Stop(nil) })
+		w.MustRun(t)
+		at, err := w.PerCPU(1, "count")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := w.Load(at, 8); n+5 < want || n > want {
+			t.Errorf("timers at %d Hz: %d interrupts, want about %d", hz, n, want)
+		}
+	}
+}
