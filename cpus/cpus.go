@@ -258,11 +258,17 @@ type Context interface {
 	Return(v uint64)
 }
 
+// Entry is a function as its caller sees it.
+type Entry struct {
+	PC  uint64 // its first instruction
+	TOC uint64 // its table of contents, which ABIs with function descriptors keep in a register; else 0
+}
+
 // Caller lets the machine call guest functions from within a native one.
 type Caller interface {
 	// Call continues at fn as if it had been called from just before ret. It returns where the stack
 	// pointer will be when the CPU stands at ret.
-	Call(fn, ret uint64, args ...uint64) (back uint64)
+	Call(fn Entry, ret uint64, args ...uint64) (back uint64)
 	// Returned takes the result of a function entered by Call, once it stands at ret, and moves the
 	// stack to sp, where it was before.
 	Returned(sp uint64) uint64

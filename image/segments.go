@@ -38,6 +38,12 @@ func (im *Image) loadSegments(f *elf.File, b []byte) error {
 	if err := im.checkOverlap(); err != nil {
 		return err
 	}
+	return nil
+}
+
+// checkEntry finds the first instruction.
+func (im *Image) checkEntry() error {
+	im.Entry = im.Callee(im.Entry)
 	if !im.executable(im.Entry) {
 		return fmt.Errorf("entry %#x lies in no executable segment: check ENTRY in the linker "+
 			"script", im.Entry)
@@ -109,6 +115,9 @@ func (im *Image) loadSections(f *elf.File) error {
 		})
 	}
 	slices.SortStableFunc(im.sections, func(a, b section) int { return cmp.Compare(a.addr, b.addr) })
+	if err := im.checkEntry(); err != nil {
+		return err
+	}
 	return im.markUser()
 }
 

@@ -43,6 +43,9 @@ func (im *Image) loadSymbols(f *elf.File) error {
 			im.Symbols = append(im.Symbols, sym)
 		}
 	}
+	if err := im.loadDescriptors(); err != nil {
+		return err
+	}
 	slices.SortStableFunc(im.Symbols, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name))
 	})
@@ -238,6 +241,7 @@ func (im *Image) findNatives() error {
 			return fmt.Errorf("natives %s and %s share the slot at %#x: give each its own NATIVE()",
 				im.Natives[n-1].Name, s.Name, s.Addr)
 		}
+		s.Name = im.CName(s.Name)
 		im.Natives = append(im.Natives, s)
 	}
 	return nil

@@ -68,8 +68,8 @@ func (k *Kprobes) handlerOf(p, status uint64) string {
 
 // function names the function at an address.
 func (k *Kprobes) function(addr uint64) string {
-	if sym, _, ok := k.im.At(addr); ok {
-		return sym.Name
+	if sym, _, ok := k.im.At(k.im.Callee(addr)); ok {
+		return k.im.CName(sym.Name)
 	}
 	return fmt.Sprintf("%#x", addr)
 }

@@ -71,11 +71,11 @@ func (k *Kprobes) resolve(p uint64) (uint64, error) {
 		return 0, EINVAL
 	}
 	if name != 0 {
-		sym, ok := k.im.Symbol(k.m.name(name))
+		fn, ok := k.im.Func(k.m.name(name))
 		if !ok {
 			return 0, EINVAL
 		}
-		addr = sym.Addr
+		addr = fn.Entry
 	}
 	return addr + k.m.load(p, l.offset), nil
 }

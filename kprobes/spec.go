@@ -109,11 +109,11 @@ func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
 		if h.name == "" {
 			continue
 		}
-		sym, ok := k.im.Symbol(h.name)
-		if !ok || !sym.Func {
+		fn, ok := k.im.Func(h.name)
+		if !ok || !fn.Typed {
 			return fmt.Errorf("handler %s: image %s has no such function", h.name, k.im.Name)
 		}
-		k.m.store(p.Addr, h.at, sym.Addr)
+		k.m.store(p.Addr, h.at, fn.Pointer)
 	}
 	if s.Kind == Kretprobe {
 		k.m.store(p.Addr, k.l.r.maxactive, uint64(uint32(s.MaxActive)))

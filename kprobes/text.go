@@ -41,8 +41,8 @@ func (s *symbols) lookUp(im *image.Image, era Era) error {
 		*x.at = sym.Addr
 	}
 	for _, name := range era.Protected {
-		if sym, ok := im.Symbol(name); ok {
-			s.blacklist = append(s.blacklist, Span{sym.Addr, sym.Addr + max(sym.Size, 1)})
+		if f, ok := im.Func(name); ok {
+			s.blacklist = append(s.blacklist, Span{f.Entry, f.Entry + max(f.Size, 1)})
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (l *lab) word() int { return l.isa.Bits / 8 }
 func (l *lab) names() error {
 	var errs []error
 	want := func(what, name string) {
-		if s, ok := l.im.Symbol(name); !ok || !s.Func || s.Size == 0 {
+		if f, ok := l.im.Func(name); !ok || !f.Typed || f.Size == 0 {
 			errs = append(errs, fmt.Errorf("%s: %s: image %s has no function %q", l.s.File, what, l.im.Name, name))
 		}
 	}
@@ -196,14 +196,14 @@ func (t *trial) prepare() error {
 		return err
 	}
 	for i, c := range t.l.s.Callers {
-		fn, _ := t.m.Image().Symbol(c.Target)
-		want, err := t.call.InvokeSym("bench_loop", fn.Addr, 1, c.Args[0], c.Args[1])
+		fn, _ := t.m.Image().Func(c.Target)
+		want, err := t.call.InvokeSym("bench_loop", fn.Pointer, 1, c.Args[0], c.Args[1])
 		if err != nil {
 			return err
 		}
-		t.checker.calls.results[fn.Addr] = want
+		t.checker.calls.results[fn.Entry] = want
 		for j := range c.Count {
-			if err := t.caller(fmt.Sprintf("caller%d.%d", i, j), c, fn.Addr); err != nil {
+			if err := t.caller(fmt.Sprintf("caller%d.%d", i, j), c, fn.Pointer); err != nil {
 				return err
 			}
 		}

@@ -81,13 +81,13 @@ func (t *trial) event(e sim.Event) {
 	}
 }
 
-// symbol finds a function of the guest.
+// symbol finds the code of a function of the guest, or a label in code.
 func (l *lab) symbol(name string) (image.Symbol, error) {
-	s, ok := l.im.Symbol(name)
+	f, ok := l.im.Func(name)
 	if !ok {
-		return s, fmt.Errorf("image %s has no symbol %s, which the search for races needs", l.im.Name, name)
+		return image.Symbol{}, fmt.Errorf("image %s has no symbol %s, which the search for races needs", l.im.Name, name)
 	}
-	return s, nil
+	return image.Symbol{Name: name, Addr: f.Entry, Size: f.Size}, nil
 }
 
 // between is what lies between two symbols.

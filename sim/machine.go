@@ -30,6 +30,9 @@ const (
 	DefaultBudget = 4_000_000_000 * clock.PerCycle
 )
 
+// maxRAM is what a machine has at most, in bytes: more than an int holds on some hosts.
+const maxRAM int64 = 4 << 30
+
 // MaxCPUs is the number of CPUs that one machine can have.
 const MaxCPUs = 256
 
@@ -99,7 +102,7 @@ func (cfg *Config) check() error {
 	if cfg.CPUs < 1 || cfg.CPUs > MaxCPUs {
 		return fmt.Errorf("%d CPUs: 1 to %d are modelled", cfg.CPUs, MaxCPUs)
 	}
-	if cfg.RAM < 16<<20 || cfg.RAM > 4<<30 {
+	if cfg.RAM < 16<<20 || int64(cfg.RAM) > maxRAM {
 		return fmt.Errorf("%d bytes of memory: 16 MiB to 4 GiB are modelled", cfg.RAM)
 	}
 	if cfg.Board == nil {

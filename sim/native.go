@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 )
 
@@ -33,7 +34,7 @@ type Call struct {
 
 // request is a guest function that a native one waits for.
 type request struct {
-	fn   uint64
+	fn   cpus.Entry
 	args []uint64
 	done bool // the native function has returned: nothing to wait for
 }
@@ -57,8 +58,31 @@ func (c *Call) Charge(cycles int64) { c.m.cpus[c.cpu].Advance(clock.FromCycles(c
 // abandoned unwinds a coroutine whose machine has stopped.
 type abandoned struct{}
 
-// Invoke calls a guest function and returns its result. Its instructions take simulated time.
-func (c *Call) Invoke(fn uint64, args ...uint64) uint64 {
+// Invoke calls the guest function that a pointer in C leads to, and returns its result. Its instructions
+// take simulated time. A pointer that leads nowhere stops the machine.
+func (c *Call) Invoke(pointer uint64, args ...uint64) uint64 {
+	fn, err := c.m.callee(pointer)
+	if err != nil {
+		c.m.Stop(fmt.Errorf("call of a function in the guest: %w", err))
+		return 0
+	}
+	return c.invoke(fn, args)
+}
+
+// callee reads the descriptor that a function pointer is the address of, where the ABI has them.
+func (m *Machine) callee(pointer uint64) (fn cpus.Entry, err error) {
+	if !m.image.Descriptors() {
+		return cpus.Entry{PC: pointer}, nil
+	}
+	word := m.image.Bits / 8
+	if fn.PC, err = m.Load(pointer, word); err != nil {
+		return fn, err
+	}
+	fn.TOC, err = m.Load(pointer+uint64(word), word)
+	return fn, err
+}
+
+func (c *Call) invoke(fn cpus.Entry, args []uint64) uint64 {
 	if !c.run.yield(request{fn: fn, args: args}) {
 		panic(abandoned{})
 	}
@@ -67,11 +91,11 @@ func (c *Call) Invoke(fn uint64, args ...uint64) uint64 {
 
 // InvokeSym is Invoke by name.
 func (c *Call) InvokeSym(name string, args ...uint64) (uint64, error) {
-	s, ok := c.m.image.Symbol(name)
+	f, ok := c.m.image.Func(name)
 	if !ok {
 		return 0, fmt.Errorf("image %s has no function %s", c.m.image.Name, name)
 	}
-	return c.Invoke(s.Addr, args...), nil
+	return c.invoke(cpus.Entry{PC: f.Entry, TOC: f.TOC}, args), nil
 }
 
 // Bind gives a native function to its slot. It must happen before Run; binding a name that the image

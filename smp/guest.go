@@ -81,8 +81,8 @@ func newTaskLayout(im *image.Image) (l taskLayout, err error) {
 		return l, err
 	}
 	l.symbol = func(name string) (uint64, bool) {
-		s, ok := im.Symbol(name)
-		return s.Addr, ok
+		f, ok := im.Func(name)
+		return f.Pointer, ok
 	}
 	loop, ok := l.symbol("native_thread_loop")
 	if !ok {

@@ -192,7 +192,7 @@ func (c *CPU) Return(v uint64) {
 }
 
 // Call implements cpus.Caller. The stack is aligned as the ABI asks.
-func (c *CPU) Call(fn, ret uint64, args ...uint64) (back uint64) {
+func (c *CPU) Call(fn cpus.Entry, ret uint64, args ...uint64) (back uint64) {
 	n := c.word()
 	frame := []uint64{ret}
 	for i, a := range args {
@@ -209,7 +209,7 @@ func (c *CPU) Call(fn, ret uint64, args ...uint64) (back uint64) {
 		}
 	}
 	c.R[rsp] = sp
-	c.R[rRIP] = fn
+	c.R[rRIP] = fn.PC
 	return sp + n
 }
 

@@ -113,8 +113,8 @@ func (s *session) watched(w *irqWatch, enough func() bool) error {
 
 // timer is the guest's entry for the timer's interrupt.
 func (s *session) timer() uint64 {
-	sym, _ := s.m.Image().Symbol("timer_interrupt_entry")
-	return sym.Addr
+	f, _ := s.m.Image().Func("timer_interrupt_entry")
+	return f.Entry
 }
 
 // timerCount is the period in ticks of the timer's clock, and timerPeriod the same in simulated time.

@@ -75,7 +75,7 @@ type hitters struct {
 // hitters starts them. They wait for each other after the warm-up.
 func (s *session) hitters() (*hitters, error) {
 	h := &hitters{}
-	target, ok := s.m.Image().Symbol(s.p.Workload.Target)
+	target, ok := s.m.Image().Func(s.p.Workload.Target)
 	if !ok {
 		return nil, fmt.Errorf("image %s has no function %s", s.m.Image().Name, s.p.Workload.Target)
 	}
@@ -84,7 +84,7 @@ func (s *session) hitters() (*hitters, error) {
 	}
 	for i := range s.m.CPUs() {
 		task, err := s.k.GoOn(s.call, i, fmt.Sprintf("hitter/%d", i), func(c smp.Caller) error {
-			return s.hitter(c, h, target.Addr)
+			return s.hitter(c, h, target.Pointer)
 		})
 		if err != nil {
 			return nil, err

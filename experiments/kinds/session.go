@@ -89,14 +89,14 @@ func (s *session) online() error {
 
 // loop runs n calls of the target and returns what they took, and the sum of their results.
 func (s *session) loop(n int64) (Sample, uint64, error) {
-	target, ok := s.m.Image().Symbol(s.p.Workload.Target)
+	target, ok := s.m.Image().Func(s.p.Workload.Target)
 	if !ok {
 		return Sample{}, 0, fmt.Errorf("image %s has no function %s", s.m.Image().Name,
 			s.p.Workload.Target)
 	}
 	cpu, at := s.cpu(), s.call.CPU()
 	before := *cpu.Counters()
-	sum, err := s.calls(target.Addr, n)
+	sum, err := s.calls(target.Pointer, n)
 	d := cpu.Counters().Sub(&before)
 	if err == nil && s.call.CPU() != at {
 		err = fmt.Errorf("the calls began on CPU %d and ended on CPU %d", at, s.call.CPU())

@@ -40,12 +40,12 @@ func Trace(p *schema.Point, n int64, w io.Writer) error {
 // traceLast runs n calls of the target and writes the last one.
 func (s *session) traceLast(n int64, w io.Writer) error {
 	t := sim.NewTracer(w, s.m.Image(), s.p.Target.ISA)
-	target, _ := s.m.Image().Symbol(s.p.Workload.Target) // the loop checks that it is there
-	loop, _ := s.m.Image().Symbol(s.p.Workload.Loop)
+	target, _ := s.m.Image().Func(s.p.Workload.Target) // the loop checks that it is there
+	loop, _ := s.m.Image().Func(s.p.Workload.Loop)
 	var calls cpus.Observer = &callFilter{to: t, target: target, loop: loop, skip: n - 1}
 	if s.p.InUser() {
-		entry, _ := s.m.Image().Symbol(callEntry)
-		calls = &userFilter{to: t, entry: entry.Addr, skip: n - 1}
+		entry, _ := s.m.Image().Func(callEntry)
+		calls = &userFilter{to: t, entry: entry.Entry, skip: n - 1}
 	}
 	s.cpu().Observe(calls)
 	_, _, err := s.loop(n)
@@ -60,7 +60,7 @@ func (s *session) traceLast(n int64, w io.Writer) error {
 // from the first instruction of target until the return into loop.
 type callFilter struct {
 	to           cpus.Observer
-	target, loop image.Symbol
+	target, loop image.Func
 	skip         int64
 	inside       bool
 }
@@ -68,9 +68,9 @@ type callFilter struct {
 // Step implements cpus.Observer.
 func (f *callFilter) Step(s *cpus.Step) {
 	switch {
-	case s.PC >= f.loop.Addr && s.PC < f.loop.Addr+f.loop.Size:
+	case s.PC >= f.loop.Entry && s.PC < f.loop.Entry+f.loop.Size:
 		f.inside = false
-	case s.PC == f.target.Addr && !f.inside:
+	case s.PC == f.target.Entry && !f.inside:
 		f.inside = true
 		f.skip--
 	}

@@ -45,14 +45,14 @@ func (p *planner) checkRegistration(root *doc.Node, pt *schema.Point, r schema.R
 
 // checkFunc reports whether name is a function of the image.
 func (p *planner) checkFunc(pos doc.Pos, key string, pt *schema.Point, name string) bool {
-	s, ok := pt.Image.Symbol(name)
-	if ok && s.Func {
+	f, ok := pt.Image.Func(name)
+	if ok && f.Typed {
 		return true
 	}
 	var known []string
 	for _, s := range pt.Image.Symbols {
 		if s.Func {
-			known = append(known, s.Name)
+			known = append(known, pt.Image.CName(s.Name))
 		}
 	}
 	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name,
@@ -62,13 +62,13 @@ func (p *planner) checkFunc(pos doc.Pos, key string, pt *schema.Point, name stri
 
 // checkOffset decodes the target from its start: the probe must sit on an instruction.
 func checkOffset(pt *schema.Point, w schema.Workload) error {
-	s, _ := pt.Image.Symbol(w.Target)
-	if w.Offset >= max(s.Size, 1) {
-		return fmt.Errorf("%s has %d bytes: offset %d is outside", w.Target, s.Size, w.Offset)
+	f, _ := pt.Image.Func(w.Target)
+	if w.Offset >= max(f.Size, 1) {
+		return fmt.Errorf("%s has %d bytes: offset %d is outside", w.Target, f.Size, w.Offset)
 	}
-	code := pt.Image.Code(s)
+	code := pt.Image.Code(f)
 	for off := uint64(0); off < w.Offset; {
-		text, n := pt.Target.ISA.Disasm(code[off:], s.Addr+off, nil)
+		text, n := pt.Target.ISA.Disasm(code[off:], f.Entry+off, nil)
 		if n <= 0 {
 			return fmt.Errorf("%s+%#x cannot be decoded", w.Target, off)
 		}

@@ -10,12 +10,12 @@ type Image struct {
 	Hash string
 }
 
-// code returns the bytes of a symbol, fewer when the image does not hold them all.
-func (im *Image) Code(s image.Symbol) []byte {
+// Code returns the bytes of a function, fewer when the image does not hold them all.
+func (im *Image) Code(f image.Func) []byte {
 	for _, seg := range im.Segments {
-		if s.Addr >= seg.VA && s.Addr-seg.VA < uint64(len(seg.Data)) {
-			b := seg.Data[s.Addr-seg.VA:]
-			return b[:min(s.Size, uint64(len(b)))]
+		if f.Entry >= seg.VA && f.Entry-seg.VA < uint64(len(seg.Data)) {
+			b := seg.Data[f.Entry-seg.VA:]
+			return b[:min(f.Size, uint64(len(b)))]
 		}
 	}
 	return nil

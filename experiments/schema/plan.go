@@ -90,6 +90,6 @@ func (p *Point) InUser() bool { return p.UserCode(p.Workload.Loop) }
 
 // userCode tells a function that runs in user mode.
 func (p *Point) UserCode(name string) bool {
-	s, ok := p.Image.Symbol(name)
-	return ok && p.Image.Phase(s.Addr) == image.PhaseUser
+	f, ok := p.Image.Func(name)
+	return ok && p.Image.Phase(f.Entry) == image.PhaseUser
 }

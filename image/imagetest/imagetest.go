@@ -8,11 +8,13 @@ import (
 	"encoding/binary"
 )
 
-// ELF describes a small x86-64 executable that Build writes out. Tests change what they look at.
+// ELF describes a small 64-bit executable, for x86-64 if nothing is changed, that Build writes out. Tests change what they look at.
 type ELF struct {
 	Type     elf.Type
 	Machine  elf.Machine
+	Order    binary.ByteOrder
 	Entry    uint64
+	Data     map[int]uint64 // doublewords of the code segment by their offset in it; the rest is zero
 	Progs    []elf.Prog64
 	Sections []Section
 	Symbols  []Symbol
@@ -46,7 +48,7 @@ const codeAt = 0x1000 // file offset of the bytes of the code segment
 func Kernel() *ELF {
 	const ax = elf.SHF_ALLOC | elf.SHF_EXECINSTR
 	return &ELF{
-		Type: elf.ET_EXEC, Machine: elf.EM_X86_64, Entry: Base,
+		Type: elf.ET_EXEC, Machine: elf.EM_X86_64, Order: binary.LittleEndian, Entry: Base,
 		Progs: []elf.Prog64{{
 			Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_W | elf.PF_X), Off: codeAt,
 			Vaddr: Base, Paddr: 0x100000, Filesz: CodeSize, Memsz: 0x2000, Align: 0x1000,
@@ -129,19 +131,37 @@ func (e *ELF) Build() []byte {
 		Name: own, Type: uint32(elf.SHT_STRTAB), Off: nameAt, Size: uint64(names.Len()),
 	})
 	head := elf.Header64{
-		Ident: [16]byte{0x7f, 'E', 'L', 'F', 2, 1, 1}, Type: uint16(e.Type),
+		Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), e.dataOrder(), byte(elf.EV_CURRENT)}, Type: uint16(e.Type),
 		Machine: uint16(e.Machine), Version: 1, Entry: e.Entry, Phoff: 64,
 		Shoff: nameAt + uint64(names.Len()), Ehsize: 64, Phentsize: 56, Phnum: uint16(len(e.Progs)),
 		Shentsize: 64, Shnum: uint16(len(heads)), Shstrndx: uint16(len(heads) - 1),
 	}
 	var out bytes.Buffer
-	put := func(v any) { _ = binary.Write(&out, binary.LittleEndian, v) } // a Buffer takes all
+	put := func(v any) { _ = binary.Write(&out, e.Order, v) } // a Buffer takes all
 	put(head)
 	put(e.Progs)
-	out.Write(make([]byte, codeAt+CodeSize-out.Len()))
+	out.Write(make([]byte, codeAt-out.Len()))
+	out.Write(e.code())
 	out.Write(strs.Bytes())
 	put(syms)
 	out.Write(names.Bytes())
 	put(heads)
 	return out.Bytes()
+}
+
+// dataOrder is the byte order as the header names it.
+func (e *ELF) dataOrder() byte {
+	if e.Order == binary.BigEndian {
+		return byte(elf.ELFDATA2MSB)
+	}
+	return byte(elf.ELFDATA2LSB)
+}
+
+// code is the bytes of the code segment.
+func (e *ELF) code() []byte {
+	b := make([]byte, CodeSize)
+	for at, v := range e.Data {
+		e.Order.PutUint64(b[at:], v)
+	}
+	return b
 }

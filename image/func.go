@@ -1,0 +1,110 @@
+package image
+
+import (
+	"debug/elf"
+	"fmt"
+	"strings"
+)
+
+// Func is a function, or a label in code, in the forms that an ABI distinguishes.
+type Func struct {
+	Name    string
+	Entry   uint64 // address of its first instruction
+	Pointer uint64 // what a pointer to it in C holds: the address of its descriptor where the ABI has them, else Entry
+	TOC     uint64 // what the register of the table of contents holds in it, 0 where there is none
+	Size    uint64 // bytes of code; 0 when the image does not say
+	Typed   bool   // the symbol table calls it a function, not a label
+}
+
+// Function descriptors are those of the 64-bit PowerPC ELF Application Binary Interface Supplement, version
+// 1.9, section 3.2.2: three doublewords with the entry, the table of contents and the environment. The
+// symbol name is the descriptor in section .opd, the code is at the symbol .name.
+const (
+	descriptorSection = ".opd"
+	descriptorSize    = 24
+	wordBytes         = 8
+)
+
+// Descriptors tells whether pointers to functions are addresses of descriptors.
+func (im *Image) Descriptors() bool {
+	_, _, ok := im.Section(descriptorSection)
+	return ok && im.Machine == elf.EM_PPC64
+}
+
+// Func finds a function by its name in C. That the symbol is code is not checked.
+func (im *Image) Func(name string) (Func, bool) {
+	s, ok := im.Symbol(name)
+	if !ok {
+		return Func{}, false
+	}
+	if !im.Descriptors() || s.Section != descriptorSection {
+		return Func{Name: name, Entry: s.Addr, Pointer: s.Addr, Size: s.Size, Typed: s.Func}, true
+	}
+	f := Func{Name: name, Pointer: s.Addr, Typed: true}
+	f.Entry, _ = im.word(s.Addr) // loadDescriptors has read both
+	f.TOC, _ = im.word(s.Addr + wordBytes)
+	if code, ok := im.Symbol("." + name); ok {
+		f.Size = code.Size
+	}
+	return f, true
+}
+
+// Callee gives the entry of the function that a pointer in C leads to.
+func (im *Image) Callee(pointer uint64) uint64 {
+	if !im.Descriptors() {
+		return pointer
+	}
+	if s := im.sectionAt(pointer); s == nil || s.name != descriptorSection {
+		return pointer
+	}
+	entry, _ := im.word(pointer)
+	return entry
+}
+
+// word reads a doubleword of the image as linked.
+func (im *Image) word(va uint64) (uint64, bool) {
+	for i := range im.Segments {
+		s := &im.Segments[i]
+		if off, n := va-s.VA, uint64(len(s.Data)); va >= s.VA && n >= wordBytes && off <= n-wordBytes {
+			return im.Order.Uint64(s.Data[off:]), true
+		}
+	}
+	return 0, false
+}
+
+// loadDescriptors makes the symbols of descriptors data. Linkers since 2004 write no symbols for the code:
+// those that are missing are added, with the size that the descriptor's symbol has for them. An entry point
+// that is given by its descriptor becomes an address of code.
+func (im *Image) loadDescriptors() error {
+	if !im.Descriptors() {
+		return nil
+	}
+	have := map[string]bool{}
+	for i := range im.Symbols {
+		have[im.Symbols[i].Name] = true
+	}
+	for i := range im.Symbols {
+		s := im.Symbols[i]
+		if s.Section != descriptorSection || !s.Func {
+			continue
+		}
+		im.Symbols[i].Func, im.Symbols[i].Size = false, descriptorSize
+		entry, ok := im.word(s.Addr)
+		if _, toc := im.word(s.Addr + wordBytes); !ok || !toc || !im.executable(entry) {
+			return fmt.Errorf("function %s: its descriptor at %#x leads to no code: link it again", s.Name, s.Addr)
+		}
+		if !have["."+s.Name] {
+			s.Name, s.Addr, s.Section = "."+s.Name, entry, im.SectionAt(entry)
+			im.Symbols = append(im.Symbols, s)
+		}
+	}
+	return nil
+}
+
+// CName is the name in C of the function whose code a symbol is.
+func (im *Image) CName(symbol string) string {
+	if im.Descriptors() {
+		return strings.TrimPrefix(symbol, ".")
+	}
+	return symbol
+}

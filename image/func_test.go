@@ -1,0 +1,106 @@
+package image
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"kprobesim/image/imagetest"
+)
+
+const (
+	opdAt = imagetest.Base + 0x200 // in the place of .data
+	toc   = imagetest.Base + 0x8200
+)
+
+// descriptors is a kernel for big-endian ppc64 with two functions that are called by descriptors: begin,
+// whose code has a symbol, and modern, whose code has none. A third symbol, text_label, is no function.
+func descriptors() *imagetest.ELF {
+	e := imagetest.Kernel()
+	e.Machine, e.Order, e.Entry = elf.EM_PPC64, binary.BigEndian, opdAt
+	e.Sections[5] = imagetest.Section{Name: ".opd", Addr: opdAt, Size: 48, Flags: elf.SHF_ALLOC | elf.SHF_WRITE}
+	e.Data = map[int]uint64{
+		0x200: imagetest.Base, 0x208: toc, 0x210: 0,
+		0x218: imagetest.Base + 0x20, 0x220: toc, 0x228: 0,
+	}
+	f := func(name string, at, size uint64, typ elf.SymType, section string) imagetest.Symbol {
+		return imagetest.Symbol{Name: name, Addr: at, Size: size, Type: typ, Bind: elf.STB_GLOBAL, Section: section}
+	}
+	e.Symbols = []imagetest.Symbol{
+		f("begin", opdAt, 24, elf.STT_FUNC, ".opd"),
+		f(".begin", imagetest.Base, 0x20, elf.STT_FUNC, ".text"),
+		f("modern", opdAt+24, 0x60, elf.STT_FUNC, ".opd"),
+		f("text_label", imagetest.Base+0x30, 0, elf.STT_NOTYPE, ".text"),
+		f(".sim_main", imagetest.Base+0x100, 16, elf.STT_FUNC, ".native"),
+	}
+	return e
+}
+
+func TestFunc(t *testing.T) {
+	im := loadGood(t)
+	want := Func{Name: "outer", Entry: imagetest.Base + 0x20, Pointer: imagetest.Base + 0x20, Size: 0x60, Typed: true}
+	if f, ok := im.Func("outer"); !ok || f != want {
+		t.Errorf("outer is %+v, %v", f, ok)
+	}
+	if f, ok := im.Func("label"); !ok || f.Typed || f.Entry != imagetest.Base+0x30 {
+		t.Errorf("label is %+v, %v", f, ok)
+	}
+	if f, ok := im.Func("nothing"); ok {
+		t.Errorf("nothing is %+v", f)
+	}
+	if im.Descriptors() || im.Callee(opdAt) != opdAt || im.CName(".x") != ".x" {
+		t.Error("an x86-64 image has descriptors")
+	}
+}
+
+func TestFuncWithDescriptors(t *testing.T) {
+	im, err := Load("ppc64.elf", descriptors().Build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []Func{
+		{Name: "begin", Entry: imagetest.Base, Pointer: opdAt, TOC: toc, Size: 0x20, Typed: true},
+		{Name: "modern", Entry: imagetest.Base + 0x20, Pointer: opdAt + 24, TOC: toc, Size: 0x60, Typed: true},
+		{Name: "text_label", Entry: imagetest.Base + 0x30, Pointer: imagetest.Base + 0x30},
+	} {
+		if f, ok := im.Func(want.Name); !ok || f != want {
+			t.Errorf("%s is %+v, %v", want.Name, f, ok)
+		}
+		if got := im.Callee(want.Pointer); got != want.Entry {
+			t.Errorf("a pointer to %s leads to %#x", want.Name, got)
+		}
+	}
+	if !im.Descriptors() || im.Entry != imagetest.Base {
+		t.Errorf("descriptors %v, entry %#x", im.Descriptors(), im.Entry)
+	}
+	if s, off, ok := im.At(imagetest.Base + 0x24); !ok || s.Name != ".modern" || off != 4 || im.CName(s.Name) != "modern" {
+		t.Errorf("code of modern is in %s+%#x", s.Name, off)
+	}
+	if s, _, _ := im.At(opdAt + 30); s.Name != "modern" || s.Func {
+		t.Errorf("the descriptor of modern is %+v", s)
+	}
+	if len(im.Natives) != 1 || im.Natives[0].Name != "sim_main" {
+		t.Errorf("natives are %+v", im.Natives)
+	}
+}
+
+func TestDamagedDescriptors(t *testing.T) {
+	for name, change := range map[string]func(*imagetest.ELF){
+		"to data":       func(e *imagetest.ELF) { e.Data[0x218] = 0x1000 },
+		"not in a file": func(e *imagetest.ELF) { e.Symbols[2].Addr, e.Sections[5].Size = opdAt+0x300, 0x400 },
+		"cut":           func(e *imagetest.ELF) { e.Symbols[2].Addr, e.Sections[5].Size = opdAt+0x1f8, 0x400 },
+	} {
+		e := descriptors()
+		change(e)
+		if _, err := Load("bad.elf", e.Build()); err == nil || !strings.Contains(err.Error(), "function modern: its descriptor") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	e := descriptors()
+	e.Data[0x200] = 8
+	if _, err := Load("bad.elf", e.Build()); err == nil || !bytes.Contains([]byte(err.Error()), []byte("entry 0x8")) {
+		t.Errorf("entry: error %v", err)
+	}
+}
