@@ -2,7 +2,11 @@ package experiments_test
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"kprobesim/cpus"
@@ -91,8 +95,27 @@ type publishedLoop struct {
 	throughput, window float64
 }
 
+// inDocument reads the rows of the table of docs/fidelity.md, by the loop's name: published and both models.
+func inDocument(t *testing.T) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "fidelity.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "<!-- loops -->\n")
+	table, _, _ := strings.Cut(rest, "<!-- loops end -->")
+	rows := map[string][]string{}
+	for _, line := range strings.Split(table, "\n") {
+		if cells := strings.Split(strings.Trim(line, "| "), " | "); len(cells) == 4 {
+			rows[cells[0]] = cells[1:]
+		}
+	}
+	return rows
+}
+
 func TestPublishedLoops(t *testing.T) {
 	exptest.Alone(t)
+	documented := inDocument(t)
 	for _, machine := range []struct {
 		name  string
 		loops []publishedLoop
@@ -102,7 +125,7 @@ func TestPublishedLoops(t *testing.T) {
 		{"pentium-m-1495", publishedLoopsBanias},
 		{"xeon-e5410-i386", publishedLoopsE5410i386},
 	} {
-		for _, model := range []string{cpus.Throughput, cpus.Window} {
+		for i, model := range []string{cpus.Throughput, cpus.Window} {
 			m, err := planning.NewLoader().Machine(machine.name, ".", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -114,6 +137,13 @@ func TestPublishedLoops(t *testing.T) {
 				t.Logf("%-15s %-10s  %-30s  published %5.1f  model %5.1f", m.Name, model, l.name, l.cycles, got)
 				if math.Abs(got-l.cycles) > within {
 					t.Errorf("%s, %s, %s: %.2f cycles, published %.1f", m.Name, model, l.name, got, l.cycles)
+				}
+				if machine.name != "xeon-e5410" {
+					continue
+				}
+				want := []string{fmt.Sprintf("%.1f", l.cycles), fmt.Sprintf("%.1f", got)}
+				if row := documented[l.name]; len(row) != 3 || row[0] != want[0] || row[1+i] != want[1] {
+					t.Errorf("docs/fidelity.md has %q for %q under %s, want %q", row, l.name, model, want)
 				}
 			}
 		}
