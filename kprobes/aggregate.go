@@ -14,10 +14,9 @@ func (k *Kprobes) join(c Caller, s *site, p uint64) error {
 		}
 		k.prepareDetour(c, s)
 	}
-	l := &k.l.p
-	k.m.store(p, l.opcode, k.m.load(s.head, l.opcode))
-	k.m.store(p, l.insn, k.m.load(s.head, l.insn))
-	k.m.store(p, l.boostable, k.m.load(s.head, l.boostable))
+	for _, f := range k.l.p.arch {
+		k.m.store(p, f, k.m.load(s.head, f))
+	}
 	if err := k.enlist(c, s, p); err != nil {
 		return err
 	}
@@ -78,7 +77,7 @@ func (k *Kprobes) aggregate(_ Caller, s *site) error {
 		return err
 	}
 	l, p, ap := &k.l.p, s.head, op+k.l.o.kp.off
-	for _, f := range []field{l.addr, l.opcode, l.insn, l.boostable} {
+	for _, f := range append([]field{l.addr}, l.arch...) {
 		k.m.store(ap, f, k.m.load(p, f))
 	}
 	k.m.store(ap, l.flags, k.flags(p)&^flagOptimized)

@@ -165,7 +165,7 @@ func holdBoostable(t *testing.T, isa string) {
 	boostable := func(opt Options, symbol string) int32 {
 		g := newGuest(t, isa, opt)
 		p := g.add(Spec{Symbol: symbol})
-		v, err := g.Load(p.Addr+g.k.l.p.boostable.off, 4)
+		v, err := g.Load(p.Addr+g.k.l.p.learned.off, 4)
 		g.do(err)
 		return int32(v)
 	}

@@ -4,26 +4,36 @@ import "fmt"
 
 // Arch is what one instruction set knows about probes: data and a few functions. The functions work
 // on bytes alone, never on a machine.
+//
+// Two things are the guest's own: whether a breakpoint leaves the program counter on itself or behind,
+// as only the path of a hit reads it, and the instruction caches, which the guest's functions that store
+// text maintain.
 type Arch struct {
 	Name       string
-	Breakpoint []byte // the instruction that a probe puts at its address
+	Breakpoint []byte // the instruction that a probe puts at its address, as it lies in memory
+	Align      uint64 // addresses of instructions are multiples of it, in bytes; others are EINVAL
 	SlotSize   int    // bytes of an out-of-line slot
-	JumpSize   int    // bytes of the jump that replaces an optimized probe's first instructions
-	MaxRegion  int    // most bytes that such a jump can make the detour buffer copy
+	Line       uint64 // bytes to whose multiples the kernel aligns what it allocates: L1_CACHE_BYTES
+	// Flush is the guest function that makes code from one address to another visible to fetching. It
+	// is called after code was written that nobody executes yet. It is "" where caches need no help.
+	Flush string
 
-	// ReturnBlacklist names functions that cannot have a return probe.
-	ReturnBlacklist []string
+	// First is how the probed instruction runs at a hit: Stepped, or Emulated where the processor cannot
+	// step. Then is how it runs once the guest has set the member Learned of struct kprobe to 1: Boosted
+	// or Emulated. Learned is "" where no hit changes the next one.
+	First, Then Mode
+	Learned     string
+	// Members are paths in struct kprobe that Prepare fills in. Probes at one address share them.
+	Members []string
 
-	// Boundary returns nil when an instruction of the function starts at addr, else EILSEQ.
+	Eras      []Era
+	Optimizer *Optimizer // nil: the architecture's kernels never had one
+
+	// Boundary returns nil when an instruction of the function starts at addr, else EILSEQ. It is nil
+	// where an aligned address is all that it takes.
 	Boundary func(fn Text, addr uint64) error
-	// Prepare copies the instruction at the start of code, which stands at addr, to run at slot.
-	Prepare func(code []byte, addr, slot uint64) (Copy, error)
-	// Region decides whether a jump may replace the instructions at s.Addr, and which ones.
-	Region func(s Site) (Region, *Refusal)
-	// Detour builds the bytes of the detour buffer that stands at a given address.
-	Detour func(t Template, r Region, d DetourAt) (Detour, *Refusal)
-	// Jump encodes the jump of an optimized probe, JumpSize bytes.
-	Jump func(from, to uint64) ([]byte, *Refusal)
+	// Prepare makes what a hit runs in the place of an instruction, or says EINVAL or EILSEQ.
+	Prepare func(in Insn) (Copy, error)
 
 	// Classify says what the instruction at the start of code is, which stands at pc. Whoever watches
 	// text that is being patched asks it of every instruction, so the common answers come quickly.
@@ -42,7 +52,7 @@ type ClassKind uint8
 const (
 	ClassOther      ClassKind = iota
 	ClassBreakpoint           // Arch.Breakpoint
-	ClassJump                 // of the form that Arch.Jump makes
+	ClassJump                 // of the form that Optimizer.Jump makes
 	ClassSpin                 // a hint that the code waits in a loop
 )
 
@@ -68,10 +78,28 @@ func (t Text) At(addr uint64) string {
 	return fmt.Sprintf("%s+%#x (%#x)", t.Name, addr-t.Start, addr)
 }
 
-// Copy is an instruction that has been prepared to run out of line.
+// Insn is an instruction that is to be probed.
+type Insn struct {
+	Code  []byte // from the instruction to the end of its function
+	Addr  uint64
+	Slot  uint64 // where Copy.Code is to stand
+	Boost bool   // the kernel boosts, and no exception table names the instruction
+	// Blind says that kernels of the era copy what stands there and do not look whether it is an
+	// instruction.
+	Blind bool
+}
+
+// Copy is what a hit runs in the place of a probed instruction.
 type Copy struct {
-	Code      []byte // for the slot, operands fixed for its address
-	Boostable bool   // may be followed by a jump back instead of a single step
+	Code    []byte  // for the slot, operands fixed for its address; empty if no slot is needed
+	Members []Value // of struct kprobe, each of them one of Arch.Members
+}
+
+// Value is what a member of a structure gets: a number, or where a guest function is.
+type Value struct {
+	Member string
+	Number uint64
+	Func   string // "" for the number
 }
 
 // Span is a range of addresses, End excluded.
@@ -79,41 +107,3 @@ type Span struct{ Start, End uint64 }
 
 // Contains reports whether the address is in the range.
 func (s Span) Contains(addr uint64) bool { return s.Start <= addr && addr < s.End }
-
-// Site is everything that the decision on jump optimization looks at.
-type Site struct {
-	Fn         Text
-	Addr       uint64
-	EntryText  Span
-	Exceptions func(addr uint64) bool // is there an exception table entry for the instruction
-	Careless   bool                   // jumps into the region are not looked for: MutantJumpIntoRegion
-}
-
-// Region is the run of whole instructions that an optimized probe replaces by a jump.
-type Region struct {
-	Addr uint64
-	Code []byte // whole instructions, at least JumpSize bytes
-}
-
-// End is the address at which execution goes on behind the region.
-func (r Region) End() uint64 { return r.Addr + uint64(len(r.Code)) }
-
-// Template is the detour code that the guest image offers, with the places to be filled in.
-type Template struct {
-	Code  []byte
-	Value int // offset of the immediate that is to become the probe's address
-	Call  int // offset of the instruction that calls the callback
-}
-
-// DetourAt says where a detour buffer stands and what it is for.
-type DetourAt struct {
-	Addr     uint64 // of the buffer
-	Probe    uint64 // struct optimized_kprobe, argument of the callback
-	Callback uint64
-}
-
-// Detour is a finished detour buffer.
-type Detour struct {
-	Code   []byte
-	Copied int // offset of the copied instructions in it
-}

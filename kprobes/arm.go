@@ -50,8 +50,11 @@ func (k *Kprobes) clear(c Caller, s *site) error {
 // covering finds the sites whose region has the address behind its first byte: a disabled one may
 // stand between the address and the one with the jump.
 func (k *Kprobes) covering(addr uint64) (found []*site) {
+	if k.jump == nil {
+		return nil
+	}
 	i, _ := k.search(addr)
-	for i--; i >= 0 && addr-k.sites[i].addr < uint64(k.arch.MaxRegion); i-- {
+	for i--; i >= 0 && addr-k.sites[i].addr < uint64(k.jump.MaxRegion); i-- {
 		if s := k.sites[i]; s.ready() && s.covers(addr) {
 			found = append(found, s)
 		}

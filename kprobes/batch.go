@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// pageSize is what the places of a batch have for themselves: 256 of them, as in the kernel.
+// pageSize is the memory of a batch, in bytes: 256 sites, as in the kernel.
 const pageSize = 4096
 
 // replaceBatch changes the text of a batch behind breakpoints, as many sites at once as there is
@@ -28,7 +28,7 @@ func (k *Kprobes) pokeBatch(c Caller, batch []*site, r rewrite) error {
 		if err != nil {
 			return err
 		}
-		k.storePlace(at, s, code)
+		k.storeLoc(at, s, code)
 		at += k.l.poke.size
 	}
 	if err := k.m.take(); err != nil {
@@ -45,8 +45,8 @@ func (k *Kprobes) pokeBatch(c Caller, batch []*site, r rewrite) error {
 	return nil
 }
 
-// storePlace fills in a struct text_poke_loc. Nobody reads it before the guest has it, or after.
-func (k *Kprobes) storePlace(at uint64, s *site, code []byte) {
+// storeLoc fills in a struct text_poke_loc. Nobody reads it before the guest has it, or after.
+func (k *Kprobes) storeLoc(at uint64, s *site, code []byte) {
 	l := &k.l.poke
 	k.m.store(at, l.addr, s.addr-k.sym.text.Start)
 	k.m.store(at, l.detour, s.detour-k.sym.text.Start)

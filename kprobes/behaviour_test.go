@@ -94,7 +94,7 @@ func TestHandlersOfAnAggregateAllRun(t *testing.T) {
 		bootImage(t, m.image, m.opt, func(l *live) {
 			a := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
 			l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Disabled: l.k.era.Disabled})
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Disabled: l.k.era.disabled})
 			l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count"})
 			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
 			want := l.call("bench_target", 8, 9)

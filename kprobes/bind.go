@@ -30,7 +30,7 @@ func New(m Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options
 		kernel.Atomic(func(cpu int) (string, bool) { return k.handling(data, cpu) })
 	}
 	for _, n := range k.natives() {
-		if slices.Contains(k.era.Lacks, n.name) {
+		if slices.Contains(k.era.lacks, n.name) {
 			n.f = func(*sim.Call) error { return ENOSYS }
 		}
 		m.Bind(n.name, func(c *sim.Call) uint64 { return k.answer(m, n.name, n.f(c)) })

@@ -2,72 +2,87 @@ package kprobes
 
 import (
 	"fmt"
+	"slices"
 
 	"kprobesim/image"
 )
 
-// Era is what the kernels of some years have of Kprobes outside of the path of a hit, which is the
-// guest image's. Structures have the members of 2.6.33 in every era; what an era does not know of
-// stays zero. Registering a structure twice, which kernels of 2005 answer with broken lists, is
-// EINVAL in every era.
+// Era is what an architecture's kernels of some years have of Kprobes outside of the path of a hit,
+// which is the guest image's. Structures have the members of 2.6.33 in every era; what an era does not
+// know of stays zero.
 type Era struct {
 	Year       int
-	Boost      bool // copies may jump back, from 2.6.16
-	Optimize   bool // jump optimization, from 2.6.34
+	Boost      bool // copies may jump back
+	Optimize   bool // jump optimization
 	Boundaries bool // an address that is not the start of an instruction is refused
-	Disabled   bool // probes can be registered disabled, from 2.6.30
-	Entry      bool // return probes have entry handlers and data, from 2.6.25
 
 	Protected       []string // functions outside of the section for them that cannot be probed
-	ReturnProtected bool     // the architecture's list for return probes exists, from 2.6.24
-	Lacks           []string // calls of the API that came later: ENOSYS
+	ReturnProtected []string // functions that cannot have a return probe
 }
 
-// eras lists what is known, by year.
-func eras() []Era {
-	return []Era{
+// api is what the interface of the kernels of some years has, on every architecture. Registering a
+// structure twice, which kernels of 2005 answer with broken lists, is EINVAL in every era.
+type api struct {
+	year      int
+	disabled  bool     // probes can be registered disabled, from 2.6.30
+	entry     bool     // return probes have entry handlers and data, from 2.6.25
+	protected []string // functions that cannot be probed
+	lacks     []string // calls that came later: ENOSYS
+}
+
+// apis lists what is known, by year.
+func apis() []api {
+	return []api{
 		{
-			Year: 2005,
-			Lacks: []string{
+			year: 2005,
+			lacks: []string{
 				"register_kprobes", "unregister_kprobes", "register_kretprobes",
 				"unregister_kretprobes", "register_jprobes", "unregister_jprobes", "enable_kprobe",
 				"disable_kprobe", "enable_kretprobe", "disable_kretprobe",
 			},
 		},
-		{
-			Year: 2010, Boost: true, Optimize: true, Boundaries: true, Disabled: true, Entry: true,
-			Protected: []string{
-				"preempt_schedule", "native_get_debugreg", "irq_entries_start", "common_interrupt",
-			},
-			ReturnProtected: true,
-		},
+		{year: 2010, disabled: true, entry: true, protected: []string{"preempt_schedule"}},
 	}
 }
 
-// eraOf finds the era that the image was built for.
-func eraOf(m *memory, im *image.Image) (Era, error) {
+// era is what a kernel has: of its architecture and of its interface.
+type era struct {
+	Era
+	api
+}
+
+// eraOf finds what the kernel of the image has.
+func eraOf(m *memory, im *image.Image, arch *Arch) (e era, err error) {
 	sym, ok := im.Symbol("kernel_era")
 	if !ok {
-		return Era{}, fmt.Errorf("image %s has no symbol kernel_era, the year of its kernel: build it "+
+		return e, fmt.Errorf("image %s has no symbol kernel_era, the year of its kernel: build it "+
 			"with the build.sh of this version", im.Name)
 	}
 	year := int(m.load(sym.Addr, field{0, 4}))
-	for _, e := range eras() {
-		if e.Year == year {
-			return e, m.take()
-		}
+	if err := m.take(); err != nil {
+		return e, err
 	}
-	return Era{}, fmt.Errorf("image %s is of the era %d, which Kprobes does not know", im.Name, year)
+	i := slices.IndexFunc(arch.Eras, func(e Era) bool { return e.Year == year })
+	j := slices.IndexFunc(apis(), func(a api) bool { return a.year == year })
+	if i < 0 || j < 0 {
+		return e, fmt.Errorf("image %s is of the era %d, which Kprobes on %s does not know", im.Name, year, arch.Name)
+	}
+	return era{arch.Eras[i], apis()[j]}, nil
 }
 
-// limit takes from the options what the era does not have. The error says that a way of changing
+// limit takes from the options what the kernel does not have. The error says that a way of changing
 // text was asked for which would never be used.
-func (e Era) limit(o Options) (Options, error) {
-	if o.Patching != PatchStop && !e.Optimize {
+func (k *Kprobes) limit(o Options) (Options, error) {
+	switch {
+	case k.jump == nil && o.Patching != "" && o.Patching != PatchStop:
 		return o, fmt.Errorf("patching = %q: kernels of %d write breakpoints and no jumps, so nothing is "+
-			"changed that way: leave patching out", o.Patching, e.Year)
+			"changed that way: leave patching out", o.Patching, k.era.Year)
+	case k.jump != nil && o.Patching == "":
+		o.Patching = k.jump.Patchings[0]
+	case k.jump != nil && !slices.Contains(k.jump.Patchings, o.Patching):
+		return o, fmt.Errorf("patching = %q: on %s it is one of %q", o.Patching, k.arch.Name, k.jump.Patchings)
 	}
-	o.Boost = o.Boost && e.Boost
-	o.OptProbes = o.OptProbes && e.Optimize
+	o.Boost = o.Boost && k.era.Boost
+	o.OptProbes = o.OptProbes && k.jump != nil
 	return o, nil
 }

@@ -50,7 +50,7 @@ func TestEra2005TakesAnyAddress(t *testing.T) {
 		if _, err := l.k.Add(l.Call, Spec{Kind: Kretprobe, Symbol: "work_read", Entry: "entry_empty"}); err == nil {
 			t.Error("an entry handler is accepted")
 		}
-		for _, fn := range l.k.era.Lacks {
+		for _, fn := range l.k.era.lacks {
 			if got := l.status(fn, 0, 0); got != -int32(ENOSYS) {
 				t.Errorf("%s: %d, want -ENOSYS", fn, got)
 			}

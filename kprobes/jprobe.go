@@ -4,7 +4,7 @@ package kprobes
 // function instead of calling it. There can be one at an address, and it is never jump-optimized.
 func (k *Kprobes) RegisterJprobe(c Caller, jp uint64) error {
 	return k.locked(c, func() error {
-		if !k.sym.text.Contains(k.m.load(jp, k.l.j.entry)) {
+		if !k.sym.text.Contains(k.im.Callee(k.m.load(jp, k.l.j.entry))) {
 			return EINVAL
 		}
 		kp := jp + k.l.j.kp.off

@@ -21,7 +21,7 @@ type Options struct {
 	// Preempt says that kernel code is preemptible: more return instances, no boosting, and jump
 	// optimization only with QuiesceTasks.
 	Preempt  bool
-	Patching string // PatchStop, PatchBreakpoint or PatchBatch; "" is PatchStop
+	Patching string // one of the architecture's; "" is the first of them
 	Quiesce  string // QuiesceSched or QuiesceTasks; "" is QuiesceSched
 	Delay    int64  // jiffies from the wish to optimize to the work on it
 	Batch    int    // most probes that one pass of the optimizer changes
@@ -66,7 +66,8 @@ type Kprobes struct {
 	sym  symbols
 	smp  *smp.Kernel
 	opt  Options
-	era  Era
+	era  era
+	jump *Optimizer // nil: the kernel writes breakpoints and no jumps
 	tmpl Template
 
 	current []uint64  // address of each CPU's current_kprobe, as far as somebody has asked
@@ -77,10 +78,10 @@ type Kprobes struct {
 	sites   []*site         // by address
 	modules []*module
 
-	slots        area
-	detours      area
+	slots        pool
+	detours      pool
 	scratch      uint64 // guest memory from which text_poke copies
-	vector       uint64 // guest memory for the places of a batch, with PatchBatch
+	vector       uint64 // guest memory for the sites of a batch, with PatchBatch
 	allDisarmed  bool
 	optimization bool // the sysctl
 	optimizer    *smp.Work
@@ -110,7 +111,7 @@ const (
 // site is one probed address.
 type site struct {
 	addr    uint64
-	orig    []byte // original bytes, as many as a jump overwrites or the function has left
+	orig    []byte // original bytes: at least a breakpoint's, up to a jump's if the function has them
 	head    uint64 // the struct kprobe in the hash table
 	aggr    bool   // head is an aggregate, the kp of a struct optimized_kprobe
 	slot    uint64
@@ -129,31 +130,40 @@ func (s *site) ready() bool { return s.aggr && len(s.region.Code) > 0 }
 
 // Build prepares Kprobes for a kernel in guest memory without binding its native functions.
 func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
-	l, err := newLayout(im)
-	if err != nil {
-		return nil, err
-	}
-	k := &Kprobes{m: memory{g: g}, im: im, arch: arch, l: l, smp: kernel}
-	if k.era, err = eraOf(&k.m, im); err != nil {
-		return nil, err
-	}
-	if opt, err = opt.check(); err != nil {
-		return nil, err
-	}
-	if opt, err = k.era.limit(opt); err != nil {
-		return nil, fmt.Errorf("image %s: %w", im.Name, err)
-	}
-	k.opt, k.optimization = opt, opt.Optimization
-	if err := k.sym.lookUp(im, k.era); err != nil {
+	k := &Kprobes{m: memory{g: g, align: arch.Line}, im: im, arch: arch, smp: kernel}
+	if err := k.setUp(opt); err != nil {
 		return nil, err
 	}
 	k.readExceptions()
 	k.findModules(im)
-	k.tmpl = k.template()
-	k.slots = newArea(k.sym.slots, arch.SlotSize)
-	k.detours = newArea(k.sym.detours, len(k.tmpl.Code)+arch.MaxRegion+arch.JumpSize)
+	k.slots = newPool(k.sym.slots, arch.SlotSize)
 	k.optimizer = kernel.NewWork("kprobe-optimizer", k.optimize)
+	if k.jump != nil {
+		k.tmpl = k.template()
+		k.detours = newPool(k.sym.detours, len(k.tmpl.Code)+k.jump.MaxRegion+k.jump.JumpSize)
+	}
 	return k, k.setUpGuest()
+}
+
+// setUp holds the options and the image against what the architecture's kernels of the era have.
+func (k *Kprobes) setUp(opt Options) (err error) {
+	if k.era, err = eraOf(&k.m, k.im, k.arch); err != nil {
+		return err
+	}
+	if k.era.Optimize {
+		k.jump = k.arch.Optimizer
+	}
+	if opt, err = opt.check(); err != nil {
+		return err
+	}
+	if opt, err = k.limit(opt); err != nil {
+		return fmt.Errorf("image %s: %w", k.im.Name, err)
+	}
+	k.opt, k.optimization = opt, opt.Optimization
+	if k.l, err = newLayout(k.im, k.arch, k.jump != nil); err != nil {
+		return err
+	}
+	return k.sym.lookUp(k.im, k.era, k.jump != nil)
 }
 
 // template reads the detour code of the image.
@@ -168,17 +178,21 @@ func (k *Kprobes) template() Template {
 
 // setUpGuest tells the guest what it asks about and allocates what text_poke needs.
 func (k *Kprobes) setUpGuest() error {
-	boost := uint64(0)
-	if k.opt.Boost {
-		boost = 1
-	}
-	k.m.store(k.sym.boostAllowed, field{0, 4}, boost)
-	k.tellOptimization()
-	k.m.store(k.sym.pokeUnsynced, field{0, 4}, unsynced(k.opt.Mutant))
+	k.tell(k.sym.boostAllowed, k.opt.Boost)
+	k.tell(k.sym.allowOptimization, k.optimization)
 	var err error
-	if k.scratch, err = k.m.alloc(uint64(k.arch.JumpSize)); err != nil {
+	if k.scratch, err = k.m.alloc(uint64(k.arch.Reach())); err != nil {
 		return err
 	}
+	if k.jump != nil {
+		err = k.setUpPatching()
+	}
+	return errors.Join(err, k.m.take())
+}
+
+// setUpPatching tells the guest the protocol for changing several bytes.
+func (k *Kprobes) setUpPatching() (err error) {
+	k.m.store(k.sym.pokeUnsynced, field{0, 4}, unsynced(k.opt.Mutant))
 	switch k.opt.Patching {
 	case PatchBreakpoint:
 		k.m.store(k.sym.pokeListener, k.l.list, k.sym.pokeOne)
@@ -186,16 +200,19 @@ func (k *Kprobes) setUpGuest() error {
 		k.m.store(k.sym.pokeListener, k.l.list, k.sym.pokeBatch)
 		k.vector, err = k.m.alloc(pageSize)
 	}
-	return errors.Join(err, k.m.take())
+	return err
 }
 
-// tellOptimization mirrors the sysctl in the guest's variable.
-func (k *Kprobes) tellOptimization() {
+// tell mirrors a switch in a variable of the guest, an int, if the guest has it.
+func (k *Kprobes) tell(variable uint64, on bool) {
+	if variable == 0 {
+		return
+	}
 	v := uint64(0)
-	if k.optimization {
+	if on {
 		v = 1
 	}
-	k.m.store(k.sym.allowOptimization, field{0, 4}, v)
+	k.m.store(variable, field{0, 4}, v)
 }
 
 // site finds a probed address.

@@ -12,7 +12,7 @@ func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
 		if err != nil {
 			return err
 		}
-		if sym, _, ok := k.im.At(addr); ok && k.era.ReturnProtected && slices.Contains(k.arch.ReturnBlacklist, sym.Name) {
+		if sym, _, ok := k.im.At(addr); ok && slices.Contains(k.era.ReturnProtected, sym.Name) {
 			return EINVAL
 		}
 		for _, f := range []field{k.l.p.post, k.l.p.fault, k.l.p.brk} {

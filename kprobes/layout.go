@@ -14,12 +14,14 @@ type field struct {
 
 // kprobeLayout is where things are in struct kprobe.
 type kprobeLayout struct {
-	size                           uint64
-	next, pprev                    field // hlist
-	listNext, listPrev             field
-	nmissed, addr, name, offset    field
-	pre, post, fault, brk          field // handlers
-	opcode, insn, boostable, flags field
+	size                        uint64
+	next, pprev                 field // hlist
+	listNext, listPrev          field
+	nmissed, addr, name, offset field
+	pre, post, fault, brk       field // handlers
+	flags                       field
+	arch                        []field // Arch.Members, in their order
+	learned                     field   // Arch.Learned, if there is one
 }
 
 // retLayout is where things are in struct kretprobe and struct kretprobe_instance.
@@ -35,7 +37,8 @@ type jumpLayout struct {
 	kp, entry field
 }
 
-// optLayout is where things are in struct optimized_kprobe.
+// optLayout is where things are in struct optimized_kprobe, which aggregates are. In kernels without it
+// they are a struct kprobe.
 type optLayout struct {
 	size                        uint64
 	kp, copied, insn, insnsSize field
@@ -81,15 +84,36 @@ func members(im *image.Image, name string, size *uint64, ms []member) error {
 	return nil
 }
 
-func newLayout(im *image.Image) (*layout, error) {
+// structure is one that Go reads or writes, and what of it.
+type structure struct {
+	name     string
+	size     *uint64
+	members  []member
+	optional bool // the kernel may do without
+}
+
+// newLayout finds the structures in the debug information. A kernel that optimizes has two more.
+func newLayout(im *image.Image, arch *Arch, optimizes bool) (*layout, error) {
 	l := &layout{list: field{0, im.Bits / 8}}
-	p, r, j, o, poke := &l.p, &l.r, &l.j, &l.o, &l.poke
-	for _, s := range []struct {
-		name string
-		size *uint64
-		ms   []member
-	}{
-		{"kprobe", &p.size, []member{
+	for _, s := range append(l.structures(arch), l.optimizerStructures(!optimizes)...) {
+		if _, err := im.Struct(s.name); err != nil && s.optional {
+			continue
+		}
+		if err := members(im, s.name, s.size, s.members); err != nil {
+			return nil, err
+		}
+	}
+	if l.o.size == 0 {
+		l.o.size, l.o.kp = l.p.size, field{0, int(l.p.size)}
+	}
+	return l, nil
+}
+
+// structures lists what every kernel has.
+func (l *layout) structures(arch *Arch) []structure {
+	p, r, j := &l.p, &l.r, &l.j
+	return []structure{
+		{name: "kprobe", size: &p.size, members: append([]member{
 			{"hlist.next", &p.next},
 			{"hlist.pprev", &p.pprev},
 			{"list.next", &p.listNext},
@@ -102,12 +126,9 @@ func newLayout(im *image.Image) (*layout, error) {
 			{"post_handler", &p.post},
 			{"fault_handler", &p.fault},
 			{"break_handler", &p.brk},
-			{"opcode", &p.opcode},
-			{"ainsn.insn", &p.insn},
-			{"ainsn.boostable", &p.boostable},
 			{"flags", &p.flags},
-		}},
-		{"kretprobe", &r.size, []member{
+		}, p.archMembers(arch)...)},
+		{name: "kretprobe", size: &r.size, members: []member{
 			{"kp", &r.kp},
 			{"handler", &r.handler},
 			{"entry_handler", &r.entry},
@@ -117,23 +138,37 @@ func newLayout(im *image.Image) (*layout, error) {
 			{"free_instances", &r.free},
 			{"lock", &r.lock},
 		}},
-		{"kretprobe_instance", &r.instSize, []member{
+		{name: "kretprobe_instance", size: &r.instSize, members: []member{
 			{"hlist.next", &r.instNext}, {"hlist.pprev", &r.instPprev}, {"rp", &r.instRP},
 		}},
-		{"jprobe", &j.size, []member{{"kp", &j.kp}, {"entry", &j.entry}}},
-		{"optimized_kprobe", &o.size, []member{
+		{name: "jprobe", size: &j.size, members: []member{{"kp", &j.kp}, {"entry", &j.entry}}},
+	}
+}
+
+// archMembers are those that the architecture has in struct kprobe.
+func (p *kprobeLayout) archMembers(arch *Arch) (ms []member) {
+	p.arch = make([]field, len(arch.Members))
+	for i, path := range arch.Members {
+		ms = append(ms, member{path, &p.arch[i]})
+	}
+	if arch.Learned != "" {
+		ms = append(ms, member{arch.Learned, &p.learned})
+	}
+	return ms
+}
+
+// optimizerStructures lists what kernels have that can change several bytes of text.
+func (l *layout) optimizerStructures(optional bool) []structure {
+	o, poke := &l.o, &l.poke
+	return []structure{
+		{name: "optimized_kprobe", size: &o.size, optional: optional, members: []member{
 			{"kp", &o.kp},
 			{"optinsn.copied_insn", &o.copied},
 			{"optinsn.insn", &o.insn},
 			{"optinsn.size", &o.insnsSize},
 		}},
-		{"text_poke_loc", &poke.size, []member{
+		{name: "text_poke_loc", size: &poke.size, optional: optional, members: []member{
 			{"addr", &poke.addr}, {"detour", &poke.detour}, {"len", &poke.len}, {"text", &poke.text},
 		}},
-	} {
-		if err := members(im, s.name, s.size, s.ms); err != nil {
-			return nil, err
-		}
 	}
-	return l, nil
 }

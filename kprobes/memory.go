@@ -28,8 +28,9 @@ type Heap interface {
 // memory reads and writes structures. The first failure sticks, so that a walk over guest lists
 // needs one check at its end; after a failure everything reads as zero.
 type memory struct {
-	g   Guest
-	err error
+	g     Guest
+	align uint64 // of what is allocated
+	err   error
 }
 
 func (m *memory) fail(err error, what string, addr uint64) {
@@ -80,8 +81,7 @@ func (m *memory) write(addr uint64, b []byte) {
 
 // alloc returns zeroed memory, or ENOMEM.
 func (m *memory) alloc(size uint64) (uint64, error) {
-	const line = 64
-	addr, err := m.g.Alloc(size, line)
+	addr, err := m.g.Alloc(size, m.align)
 	if err != nil {
 		return 0, ENOMEM
 	}

@@ -69,7 +69,8 @@ func (k *Kprobes) Unload(c Caller, name string) error {
 			k.giveSlot(c, s)
 			k.giveDetour(c, s)
 		}
-		k.m.write(m.span.Start, bytes.Repeat(k.arch.Breakpoint, len(m.code)/len(k.arch.Breakpoint)))
+		poison := bytes.Repeat(k.arch.Breakpoint, len(m.code)/len(k.arch.Breakpoint))
+		k.writeCode(c, m.span.Start, poison)
 		return k.hurryFreeing(c)
 	})
 }
@@ -81,8 +82,8 @@ func (k *Kprobes) Load(c Caller, name string) error {
 		if err != nil {
 			return err
 		}
-		k.m.write(m.span.Start, m.code)
 		m.gone = false
+		k.writeCode(c, m.span.Start, m.code)
 		return nil
 	})
 }

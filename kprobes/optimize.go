@@ -35,7 +35,7 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 	}
 	fn, _ := k.text(s.addr)
 	c.Charge(k.opt.Costs.Analyze * int64(len(fn.Code)))
-	region, refused := k.arch.Region(Site{
+	region, refused := k.jump.Region(Site{
 		Fn: fn, Addr: s.addr, EntryText: k.sym.entry, Exceptions: k.faults,
 		Careless: k.opt.Mutant == MutantJumpIntoRegion,
 	})
@@ -47,7 +47,7 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 		return Refuse(RuleNoSlot, s.addr, "all %d detour buffers are in use", len(k.detours.used))
 	}
 	if _, refused = k.detour(s.head, region, at); refused == nil {
-		_, refused = k.arch.Jump(s.addr, at)
+		_, refused = k.jump.Jump(s.addr, at)
 	}
 	if refused != nil {
 		k.detours.give(at)
@@ -59,7 +59,7 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 
 // detour builds a buffer for the optimized_kprobe at op.
 func (k *Kprobes) detour(op uint64, r Region, at uint64) (Detour, *Refusal) {
-	return k.arch.Detour(k.tmpl, r, DetourAt{Addr: at, Probe: op, Callback: k.sym.callback})
+	return k.jump.Detour(k.tmpl, r, DetourAt{Addr: at, Probe: op, Callback: k.sym.callback})
 }
 
 // storeDetour writes the buffer and what the guest knows of it.
@@ -72,7 +72,7 @@ func (k *Kprobes) storeDetour(c Caller, s *site) {
 		return
 	}
 	k.note(c, EventDetour, "taken", s.head, s.detour)
-	k.m.write(s.detour, d.Code)
+	k.writeCode(c, s.detour, d.Code)
 	k.m.store(op, k.l.o.insn, s.detour)
 	k.m.store(op, k.l.o.insnsSize, uint64(len(s.region.Code)))
 }
@@ -196,7 +196,7 @@ func (k *Kprobes) away() rewrite {
 // jumps gives the jump in the place of a breakpoint.
 func (k *Kprobes) jumps() rewrite {
 	return rewrite{then: textJump, code: func(s *site) ([]byte, error) {
-		code, refused := k.arch.Jump(s.addr, s.detour)
+		code, refused := k.jump.Jump(s.addr, s.detour)
 		if refused != nil {
 			return nil, refused // cannot be: the distance was checked when the buffer was built
 		}

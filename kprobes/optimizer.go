@@ -99,7 +99,7 @@ func (k *Kprobes) SetOptimization(c Caller, on bool) error {
 			return nil
 		}
 		k.optimization = on
-		k.tellOptimization()
+		k.tell(k.sym.allowOptimization, on)
 		for _, s := range slices.Clone(k.sites) {
 			if k.disabled(s.head) {
 				continue
@@ -128,11 +128,7 @@ func (k *Kprobes) ArmAll(c Caller, on bool) error {
 			return nil
 		}
 		k.allDisarmed = !on
-		v := uint64(1)
-		if on {
-			v = 0
-		}
-		k.m.store(k.sym.allDisarmed, field{0, 4}, v)
+		k.tell(k.sym.allDisarmed, !on)
 		for _, s := range slices.Clone(k.sites) {
 			if err := k.armOne(c, s, on); err != nil {
 				return err

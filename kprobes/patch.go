@@ -50,7 +50,7 @@ func (o Options) check() (Options, error) {
 		name    string
 		allowed []string // the first is the default
 	}{
-		{&o.Patching, "patching", Patchings()},
+		{&o.Patching, "patching", append([]string{""}, Patchings()...)},
 		{&o.Quiesce, "quiesce", []string{QuiesceSched, QuiesceTasks}},
 		{&o.Mutant, "mutant", append([]string{""}, Mutants()...)},
 	} {

@@ -77,7 +77,7 @@ func (s *storm) run(n int) {
 
 func (s *storm) step() {
 	l, operations := s.l, 12
-	if !l.k.era.Disabled {
+	if !l.k.era.disabled {
 		operations = 7 // the others came later
 	}
 	switch s.rng.IntN(operations) {
@@ -102,7 +102,7 @@ func (s *storm) register() {
 	fn := s.fns[s.rng.IntN(len(s.fns))]
 	offs := s.l.offsets(fn)
 	spec := Spec{Symbol: fn, Handler: "handler_count"}
-	spec.Disabled = s.rng.IntN(4) == 0 && s.l.k.era.Disabled
+	spec.Disabled = s.rng.IntN(4) == 0 && s.l.k.era.disabled
 	switch s.rng.IntN(5) {
 	case 4:
 		spec.Kind, spec.Handler = Jprobe, "jprobe_arguments"

@@ -1,6 +1,9 @@
 package kprobes
 
-import "errors"
+import (
+	"fmt"
+	"slices"
+)
 
 // RegisterKprobe registers the struct kprobe at p. Errors are of type Errno as far as the API
 // knows them; others are failures of the simulated machine.
@@ -40,7 +43,7 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 		return EINVAL
 	}
 	flags := uint64(0)
-	if k.era.Disabled {
+	if k.era.disabled {
 		flags = k.m.load(p, l.flags) & flagDisabled
 	}
 	k.m.store(p, l.flags, flags)
@@ -80,7 +83,7 @@ func (k *Kprobes) resolve(p uint64) (uint64, error) {
 	return addr + k.m.load(p, l.offset), nil
 }
 
-// prepare checks the address and makes the out-of-line copy.
+// prepare checks the address and makes what a hit runs in the place of the instruction there.
 func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 	code, err := k.codeAt(c, addr)
 	if err != nil {
@@ -90,49 +93,85 @@ func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 	if !ok {
 		return nil, ENOMEM
 	}
-	k.note(c, EventSlot, "taken", p, slot)
-	cp, err := k.arch.Prepare(code, addr, slot)
-	if errors.Is(err, EILSEQ) && !k.era.Boundaries {
-		cp, err = Copy{Code: code[:min(len(code), k.arch.SlotSize-1)]}, nil
+	cp, err := k.arch.Prepare(Insn{
+		Code: code, Addr: addr, Slot: slot, Boost: k.opt.Boost && !k.faults(addr), Blind: !k.era.Boundaries,
+	})
+	if err == nil {
+		err = k.storeMembers(p, cp.Members)
+	}
+	if err != nil || len(cp.Code) == 0 {
+		k.slots.give(slot)
+		slot = 0
 	}
 	if err != nil {
-		k.slots.give(slot)
 		return nil, err
 	}
-	k.m.write(slot, cp.Code)
-	l := &k.l.p
-	k.m.store(p, l.insn, slot)
-	k.m.store(p, l.boostable, k.boostable(cp, addr))
-	k.m.store(p, l.opcode, uint64(code[0]))
-	return &site{addr: addr, head: p, slot: slot, orig: code[:min(len(code), k.arch.JumpSize)]}, nil
+	if slot != 0 {
+		k.note(c, EventSlot, "taken", p, slot)
+		k.writeCode(c, slot, cp.Code)
+	}
+	return &site{addr: addr, head: p, slot: slot, orig: code[:min(len(code), k.reach())]}, nil
+}
+
+// storeMembers fills in what the architecture keeps in a struct kprobe.
+func (k *Kprobes) storeMembers(p uint64, values []Value) error {
+	for _, v := range values {
+		i := slices.Index(k.arch.Members, v.Member)
+		if i < 0 {
+			return fmt.Errorf("rules of %s prepare %s, which is none of their members", k.arch.Name, v.Member)
+		}
+		number := v.Number
+		if v.Func != "" {
+			fn, ok := k.im.Func(v.Func)
+			if !ok || !fn.Typed {
+				return fmt.Errorf("image %s has no function %s, by which %s runs the probed instruction",
+					k.im.Name, v.Func, k.arch.Name)
+			}
+			number = fn.Pointer
+		}
+		k.m.store(p, k.l.p.arch[i], number)
+	}
+	return nil
+}
+
+// writeCode stores code that nobody executes yet and makes it visible to fetching.
+func (k *Kprobes) writeCode(c Caller, addr uint64, code []byte) {
+	k.m.write(addr, code)
+	if k.arch.Flush != "" {
+		_, err := c.InvokeSym(k.arch.Flush, addr, addr+uint64(len(code)))
+		k.m.fail(err, "flushing code", addr)
+	}
+}
+
+// reach is the most bytes of text that this kernel changes at a site.
+func (k *Kprobes) reach() int {
+	if k.jump == nil {
+		return len(k.arch.Breakpoint)
+	}
+	return k.arch.Reach()
 }
 
 // codeAt reads the code from an address to the end of its function. In eras that look no closer,
-// an address inside an instruction is as good, and so is one outside of all functions.
+// an address inside an instruction is as good, and so is one outside of all functions. There is always
+// room for a breakpoint.
 func (k *Kprobes) codeAt(c Caller, addr uint64) ([]byte, error) {
 	fn, ok := k.text(addr)
-	switch {
-	case !k.era.Boundaries && !ok:
-		return k.m.read(addr, k.arch.SlotSize), nil
-	case !k.era.Boundaries:
-		return fn.Code[addr-fn.Start:], nil
-	case !ok:
-		return nil, EILSEQ
+	if ok && k.era.Boundaries {
+		c.Charge(k.opt.Costs.Analyze * int64(addr-fn.Start))
 	}
-	c.Charge(k.opt.Costs.Analyze * int64(addr-fn.Start))
-	if err := k.arch.Boundary(fn, addr); err != nil {
-		return nil, err
+	switch {
+	case addr%k.arch.Align != 0:
+		return nil, EINVAL
+	case ok && fn.End()-addr < uint64(len(k.arch.Breakpoint)), !ok && k.era.Boundaries:
+		return nil, EILSEQ
+	case !ok:
+		return k.m.read(addr, k.arch.SlotSize), nil
+	case k.era.Boundaries && k.arch.Boundary != nil:
+		if err := k.arch.Boundary(fn, addr); err != nil {
+			return nil, err
+		}
 	}
 	return fn.Code[addr-fn.Start:], nil
-}
-
-// boostable is the first value of ainsn.boostable: 0 lets the guest write the jump back after the
-// first single step, -1 forbids it.
-func (k *Kprobes) boostable(cp Copy, addr uint64) uint64 {
-	if k.opt.Boost && cp.Boostable && !k.faults(addr) {
-		return 0
-	}
-	return 0xffffffff
 }
 
 func (k *Kprobes) flags(p uint64) uint64 { return k.m.load(p, k.l.p.flags) }

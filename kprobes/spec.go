@@ -99,10 +99,10 @@ func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
 	if s.Kind != Kretprobe && s.Entry != "" {
 		return fmt.Errorf("a probe at %s has no entry handler, only return probes have", s.Symbol)
 	}
-	if (s.Entry != "" || s.DataSize > 0) && !k.era.Entry {
+	if (s.Entry != "" || s.DataSize > 0) && !k.era.entry {
 		return fmt.Errorf("return probes of %d have no entry handler and no data", k.era.Year)
 	}
-	if s.Disabled && !k.era.Disabled {
+	if s.Disabled && !k.era.disabled {
 		return fmt.Errorf("probes of %d cannot be registered disabled: %w", k.era.Year, ENOSYS)
 	}
 	for _, h := range k.handlers(s) {

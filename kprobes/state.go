@@ -50,10 +50,17 @@ func (k *Kprobes) mode(s *site, p uint64) Mode {
 		return Disabled
 	case s.text == textJump:
 		return Optimized
-	case k.m.load(s.head, k.l.p.boostable) == 1 && k.m.load(s.head, k.l.p.post) == 0:
-		return Boosted
+	case k.learned(s):
+		return k.arch.Then
 	}
-	return Stepped
+	return k.arch.First
+}
+
+// learned reports whether the hits so far have found a quicker way. Behind a jump back nothing is left
+// to call a post handler.
+func (k *Kprobes) learned(s *site) bool {
+	return k.arch.Learned != "" && k.m.load(s.head, k.l.p.learned) == 1 &&
+		(k.arch.Then != Boosted || k.m.load(s.head, k.l.p.post) == 0)
 }
 
 // why names the rule that keeps a site from being optimized.

@@ -7,7 +7,7 @@ import (
 	"kprobesim/image"
 )
 
-// symbols are the places of the image that Kprobes works with.
+// symbols are the addresses in the image that Kprobes works with. What a kernel does not have is 0.
 type symbols struct {
 	text, noProbes, entry, slots, detours, template Span
 	templateValue, templateCall                     uint64
@@ -21,26 +21,28 @@ type symbols struct {
 	blacklist                                       []Span
 }
 
-// place is a symbol that is needed and where to keep its address.
-type place struct {
+// wanted is a symbol and where to keep its address.
+type wanted struct {
 	name string
 	at   *uint64
 }
 
-func (s *symbols) lookUp(im *image.Image, era Era) error {
-	places := s.places()
-	if era.Optimize {
-		places = append(places, s.optimizePlaces()...)
-	}
-	for _, x := range places {
-		sym, ok := im.Symbol(x.name)
-		if !ok {
-			return fmt.Errorf("image %s has no symbol %s, which Kprobes needs: build it from headers and "+
-				"linker script of this version", im.Name, x.name)
+// lookUp finds the symbols. Which of them an image must have depends on what its kernel can do.
+func (s *symbols) lookUp(im *image.Image, era era, optimizes bool) error {
+	for _, group := range []struct {
+		symbols []wanted
+		needed  bool
+	}{{s.always(), true}, {s.ofBoosting(), era.Boost}, {s.ofOptimizing(), optimizes}} {
+		for _, w := range group.symbols {
+			sym, ok := im.Symbol(w.name)
+			if !ok && group.needed {
+				return fmt.Errorf("image %s has no symbol %s, which Kprobes needs: build it from headers and "+
+					"linker script of this version", im.Name, w.name)
+			}
+			*w.at = sym.Addr
 		}
-		*x.at = sym.Addr
 	}
-	for _, name := range era.Protected {
+	for _, name := range slices.Concat(era.protected, era.Protected) {
 		if f, ok := im.Func(name); ok {
 			s.blacklist = append(s.blacklist, Span{f.Entry, f.Entry + max(f.Size, 1)})
 		}
@@ -48,24 +50,18 @@ func (s *symbols) lookUp(im *image.Image, era Era) error {
 	return nil
 }
 
-// places lists what every image has.
-func (s *symbols) places() []place {
-	return []place{
+// always lists what every image has.
+func (s *symbols) always() []wanted {
+	return []wanted{
 		{"_text", &s.text.Start},
 		{"_etext", &s.text.End},
 		{"__kprobes_text_start", &s.noProbes.Start},
 		{"__kprobes_text_end", &s.noProbes.End},
-		{"__entry_text_start", &s.entry.Start},
-		{"__entry_text_end", &s.entry.End},
 		{"__slots_start", &s.slots.Start},
 		{"__slots_end", &s.slots.End},
-		{"__detours_start", &s.detours.Start},
-		{"__detours_end", &s.detours.End},
 		{"kprobe_table", &s.table},
 		{"kretprobe_inst_table", &s.instances},
-		{"kprobe_boost_allowed", &s.boostAllowed},
 		{"kprobes_all_disarmed", &s.allDisarmed},
-		{"kprobes_allow_optimization", &s.allowOptimization},
 		{"aggr_pre_handler", &s.aggrPre},
 		{"aggr_post_handler", &s.aggrPost},
 		{"aggr_fault_handler", &s.aggrFault},
@@ -73,22 +69,32 @@ func (s *symbols) places() []place {
 		{"pre_handler_kretprobe", &s.returnPre},
 		{"setjmp_pre_handler", &s.jprobePre},
 		{"longjmp_break_handler", &s.jprobeBreak},
-		{"text_poke_listener", &s.pokeListener},
-		{"text_poke_nb", &s.pokeOne},
-		{"text_poke_batch_nb", &s.pokeBatch},
-		{"text_poke_unsynced", &s.pokeUnsynced},
-		{"text_poke_stopped", &s.pokeStopped},
 	}
 }
 
-// optimizePlaces lists what an image has that can optimize.
-func (s *symbols) optimizePlaces() []place {
-	return []place{
+// ofBoosting lists what an image has that can boost.
+func (s *symbols) ofBoosting() []wanted {
+	return []wanted{{"kprobe_boost_allowed", &s.boostAllowed}}
+}
+
+// ofOptimizing lists what an image has that can optimize.
+func (s *symbols) ofOptimizing() []wanted {
+	return []wanted{
+		{"__entry_text_start", &s.entry.Start},
+		{"__entry_text_end", &s.entry.End},
+		{"__detours_start", &s.detours.Start},
+		{"__detours_end", &s.detours.End},
+		{"kprobes_allow_optimization", &s.allowOptimization},
 		{"optprobe_template_entry", &s.template.Start},
 		{"optprobe_template_end", &s.template.End},
 		{"optprobe_template_val", &s.templateValue},
 		{"optprobe_template_call", &s.templateCall},
 		{"optimized_callback", &s.callback},
+		{"text_poke_listener", &s.pokeListener},
+		{"text_poke_nb", &s.pokeOne},
+		{"text_poke_batch_nb", &s.pokeBatch},
+		{"text_poke_unsynced", &s.pokeUnsynced},
+		{"text_poke_stopped", &s.pokeStopped},
 	}
 }
 

@@ -54,7 +54,7 @@ func (t *text) restart(code []byte) {
 func (t *text) contains(pc uint64) bool { return pc-t.start < uint64(len(t.orig)) }
 
 // reach is how far behind its address a probe's jump changes bytes.
-func (t *text) reach() uint64 { return uint64(t.arch.JumpSize) }
+func (t *text) reach() uint64 { return uint64(t.arch.Reach()) }
 
 // told notes what has become of a probe at an address.
 func (t *text) told(what string, addr uint64) {

@@ -18,7 +18,7 @@ const (
 // toyArch wants CPUs to synchronize for everything but breakpoints.
 func toyArch() *kprobes.Arch {
 	return &kprobes.Arch{
-		Breakpoint: []byte{toyBreak}, JumpSize: toyJumpSize,
+		Breakpoint: []byte{toyBreak}, Optimizer: &kprobes.Optimizer{JumpSize: toyJumpSize},
 		Classify: func(code []byte, pc uint64) kprobes.Class {
 			switch {
 			case len(code) == 0:
@@ -45,7 +45,7 @@ const (
 
 func wordArch() *kprobes.Arch {
 	return &kprobes.Arch{
-		Breakpoint: []byte{wordBreak, 0, 0, 0}, JumpSize: 4,
+		Breakpoint: []byte{wordBreak, 0, 0, 0}, Optimizer: &kprobes.Optimizer{JumpSize: 4},
 		Classify: func(code []byte, pc uint64) kprobes.Class {
 			switch {
 			case pc%4 != 0 || len(code) < 4:

@@ -9,39 +9,6 @@ import (
 	"kprobesim/kprobes"
 )
 
-const (
-	slotSize = 16 // MAX_INSN_SIZE
-	jumpSize = 5  // jmp rel32
-	int3     = 0xcc
-	jmpRel32 = 0xe9
-)
-
-// Arch64 returns the rules of kernels in 64-bit mode.
-func Arch64() *kprobes.Arch { return arch(64) }
-
-// Arch32 returns the rules of kernels in 32-bit mode.
-func Arch32() *kprobes.Arch { return arch(32) }
-
-// arch is the value for 64-bit mode; the same functions serve 32-bit mode.
-func arch(mode int) *kprobes.Arch {
-	return &kprobes.Arch{
-		Name: "x86", Breakpoint: []byte{int3}, SlotSize: slotSize,
-		JumpSize: jumpSize, MaxRegion: slotSize + 4,
-		ReturnBlacklist: []string{"__switch_to"},
-		Boundary:        func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode) },
-		Prepare: func(code []byte, addr, slot uint64) (kprobes.Copy, error) {
-			return prepare(code, addr, slot, mode)
-		},
-		Region: func(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) { return region(s, mode) },
-		Detour: func(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) (kprobes.Detour, *kprobes.Refusal) {
-			return detour(t, r, d, mode)
-		},
-		Jump:     jump,
-		Classify: func(code []byte, pc uint64) kprobes.Class { return classify(code, pc, mode) },
-		Atomic:   atomic,
-	}
-}
-
 // boundary walks the function from its start, as x86 code can only be read forward. A foreign
 // breakpoint on the way hides what the instruction there was.
 func boundary(fn kprobes.Text, addr uint64, mode int) error {
@@ -60,17 +27,35 @@ func boundary(fn kprobes.Text, addr uint64, mode int) error {
 }
 
 // prepare copies one instruction for a slot. A kernel of 2010 does not check that the moved
-// operand is in reach; here that is EINVAL, as in later kernels.
-func prepare(code []byte, addr, slot uint64, mode int) (kprobes.Copy, error) {
-	in, err := decode(code, addr, mode)
+// operand is in reach; here that is EINVAL, as in later kernels. One of 2005 copies whatever stands
+// there, as many bytes as an instruction can have.
+func prepare(p kprobes.Insn, mode int) (kprobes.Copy, error) {
+	in, err := decode(p.Code, p.Addr, mode)
+	if err != nil && p.Blind {
+		return copyOf(p, p.Code[:min(len(p.Code), slotSize-1)], false), nil
+	}
 	if err != nil {
 		return kprobes.Copy{}, kprobes.EILSEQ
 	}
-	moved, ok := move(in, slot)
+	moved, ok := move(in, p.Slot)
 	if !ok {
 		return kprobes.Copy{}, kprobes.EINVAL
 	}
-	return kprobes.Copy{Code: moved, Boostable: canBoost(in.Code, mode)}, nil
+	return copyOf(p, moved, p.Boost && canBoost(in.Code, mode)), nil
+}
+
+// copyOf says what a struct kprobe holds of its copy. With ainsn.boostable 0 the guest writes the jump
+// back after the first single step, -1 forbids it.
+func copyOf(p kprobes.Insn, code []byte, boost bool) kprobes.Copy {
+	boostable := uint64(math.MaxUint32)
+	if boost {
+		boostable = 0
+	}
+	return kprobes.Copy{Code: code, Members: []kprobes.Value{
+		{Member: "opcode", Number: uint64(p.Code[0])},
+		{Member: "ainsn.insn", Number: p.Slot},
+		{Member: boostableMember, Number: boostable},
+	}}
 }
 
 // move returns the instruction as it must read at another address so that its memory operand

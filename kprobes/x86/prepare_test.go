@@ -44,7 +44,7 @@ func TestPrepareMovesOperands(t *testing.T) {
 		{"jcc keeps its bytes", "74 10", "74 10"},
 	}
 	for _, tt := range tests {
-		c, err := prepare(unhex(t, tt.code), 0x10000, 0x110000, 64)
+		c, err := prepare(kprobes.Insn{Code: unhex(t, tt.code), Addr: 0x10000, Slot: 0x110000}, 64)
 		if err != nil || hex(c.Code) != tt.want {
 			t.Errorf("%s: %s, %v; want %s", tt.name, hex(c.Code), err, tt.want)
 		}
@@ -52,10 +52,10 @@ func TestPrepareMovesOperands(t *testing.T) {
 }
 
 func TestPrepareRefuses(t *testing.T) {
-	if _, err := prepare(unhex(t, "48 8b 05 10 00 00 00"), 0, 1<<40, 64); !errors.Is(err, kprobes.EINVAL) {
+	if _, err := prepare(kprobes.Insn{Code: unhex(t, "48 8b 05 10 00 00 00"), Addr: 0, Slot: 1 << 40}, 64); !errors.Is(err, kprobes.EINVAL) {
 		t.Errorf("operand out of reach: %v, want kprobes.EINVAL", err)
 	}
-	if _, err := prepare(unhex(t, "06"), 0, 0x100, 64); !errors.Is(err, kprobes.EILSEQ) {
+	if _, err := prepare(kprobes.Insn{Code: unhex(t, "06"), Addr: 0, Slot: 0x100}, 64); !errors.Is(err, kprobes.EILSEQ) {
 		t.Errorf("undefined instruction: %v, want kprobes.EILSEQ", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestMovedCopyMeansTheSame(t *testing.T) {
 		code := randomInsn(rng)
 		at, slot := rng.Uint64N(1<<40)+1<<41, uint64(0)
 		slot = at + rng.Uint64N(1<<28)
-		c, err := prepare(code, at, slot, 64)
+		c, err := prepare(kprobes.Insn{Code: code, Addr: at, Slot: slot}, 64)
 		if err != nil {
 			continue
 		}
@@ -130,21 +130,21 @@ func FuzzRules(f *testing.F) {
 			fn := kprobes.Text{Name: "f", Start: 0x1000, Code: code}
 			addr := fn.Start + off%64
 			at := a.Boundary(fn, addr)
-			region, refused := a.Region(kprobes.Site{Fn: fn, Addr: addr})
+			region, refused := a.Optimizer.Region(kprobes.Site{Fn: fn, Addr: addr})
 			if refused != nil {
 				continue
 			}
-			if at == nil && len(region.Code) > a.MaxRegion {
-				t.Errorf("region of %d bytes, at most %d", len(region.Code), a.MaxRegion)
+			if at == nil && len(region.Code) > a.Optimizer.MaxRegion {
+				t.Errorf("region of %d bytes, at most %d", len(region.Code), a.Optimizer.MaxRegion)
 			}
-			_, refused = a.Detour(testTemplate(t), region, kprobes.DetourAt{Addr: 0x4000})
+			_, refused = a.Optimizer.Detour(testTemplate(t), region, kprobes.DetourAt{Addr: 0x4000})
 			if refused != nil && refused.Rule == kprobes.RuleDisplacement {
 				continue // an operand two gigabytes away, out of reach by the distance of the copy
 			}
 			if refused != nil {
 				t.Errorf("region %s cannot be copied: %v", hex(region.Code), refused)
 			}
-			if _, err := a.Prepare(code[addr-fn.Start:], addr, 0x4000); err != nil {
+			if _, err := a.Prepare(kprobes.Insn{Code: code[addr-fn.Start:], Addr: addr, Slot: 0x4000}); err != nil {
 				t.Errorf("first instruction of region %s cannot be copied: %v", hex(region.Code), err)
 			}
 		}

@@ -1,0 +1,63 @@
+package kprobes
+
+// Optimizer is what an instruction set knows about jumps in the place of breakpoints.
+type Optimizer struct {
+	JumpSize  int // bytes of the jump that replaces an optimized probe's first instructions
+	MaxRegion int // most bytes that such a jump can make the detour buffer copy
+	// Patchings are the protocols by which the architecture's kernels may change several bytes of text
+	// under the eyes of other CPUs. Whoever asks for none gets the first one.
+	Patchings []string
+
+	// Region decides whether a jump may replace the instructions at s.Addr, and which ones.
+	Region func(s Site) (Region, *Refusal)
+	// Detour builds the bytes of the detour buffer that stands at a given address.
+	Detour func(t Template, r Region, d DetourAt) (Detour, *Refusal)
+	// Jump encodes the jump of an optimized probe, JumpSize bytes.
+	Jump func(from, to uint64) ([]byte, *Refusal)
+}
+
+// Reach is the most bytes of text that arming a probe changes: a breakpoint's or a jump's.
+func (a *Arch) Reach() int {
+	if a.Optimizer == nil {
+		return len(a.Breakpoint)
+	}
+	return max(len(a.Breakpoint), a.Optimizer.JumpSize)
+}
+
+// Site is everything that the decision on jump optimization looks at.
+type Site struct {
+	Fn         Text
+	Addr       uint64
+	EntryText  Span
+	Exceptions func(addr uint64) bool // is there an exception table entry for the instruction
+	Careless   bool                   // jumps into the region are not looked for: MutantJumpIntoRegion
+}
+
+// Region is the run of whole instructions that an optimized probe replaces by a jump.
+type Region struct {
+	Addr uint64
+	Code []byte // whole instructions, at least a jump's
+}
+
+// End is the address at which execution goes on behind the region.
+func (r Region) End() uint64 { return r.Addr + uint64(len(r.Code)) }
+
+// Template is the detour code that the guest image offers, with the places to be filled in.
+type Template struct {
+	Code  []byte
+	Value int // offset of the immediate that is to become the probe's address
+	Call  int // offset of the instruction that calls the callback
+}
+
+// DetourAt says where a detour buffer stands and what it is for.
+type DetourAt struct {
+	Addr     uint64 // of the buffer
+	Probe    uint64 // struct optimized_kprobe, argument of the callback
+	Callback uint64
+}
+
+// Detour is a finished detour buffer.
+type Detour struct {
+	Code   []byte
+	Copied int // offset of the copied instructions in it
+}

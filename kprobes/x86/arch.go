@@ -1,0 +1,63 @@
+package x86
+
+import "kprobesim/kprobes"
+
+const (
+	slotSize = 16 // MAX_INSN_SIZE
+	jumpSize = 5  // jmp rel32
+	int3     = 0xcc
+	jmpRel32 = 0xe9
+
+	boostableMember = "ainsn.boostable"
+)
+
+// Arch64 returns the rules of kernels in 64-bit mode.
+func Arch64() *kprobes.Arch { return arch(64) }
+
+// Arch32 returns the rules of kernels in 32-bit mode.
+func Arch32() *kprobes.Arch { return arch(32) }
+
+// arch is the value for 64-bit mode; the same functions serve 32-bit mode. Instructions stand at any
+// address, and stores to code reach every fetch without help.
+func arch(mode int) *kprobes.Arch {
+	return &kprobes.Arch{
+		Name: "x86", Breakpoint: []byte{int3}, Align: 1, SlotSize: slotSize, Line: 64,
+		First: kprobes.Stepped, Then: kprobes.Boosted, Learned: boostableMember,
+		Members:   []string{"opcode", "ainsn.insn", boostableMember},
+		Eras:      eras(),
+		Optimizer: optimizer(mode),
+		Boundary:  func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode) },
+		Prepare:   func(in kprobes.Insn) (kprobes.Copy, error) { return prepare(in, mode) },
+		Classify:  func(code []byte, pc uint64) kprobes.Class { return classify(code, pc, mode) },
+		Atomic:    atomic,
+	}
+}
+
+// optimizer has the rules of jump optimization. The longest region ends with an instruction that begins
+// in the last byte of the jump, for which there is as much room as in a slot (MAX_OPTIMIZED_LENGTH).
+func optimizer(mode int) *kprobes.Optimizer {
+	return &kprobes.Optimizer{
+		JumpSize: jumpSize, MaxRegion: slotSize + jumpSize - 1,
+		Patchings: kprobes.Patchings(),
+		Region: func(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
+			return region(s, mode)
+		},
+		Detour: func(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) (kprobes.Detour, *kprobes.Refusal) {
+			return detour(t, r, d, mode)
+		},
+		Jump: jump,
+	}
+}
+
+// eras lists what kernels on x86 have: boosting from 2.6.16 on i386 and 2.6.25 on x86-64, jumps from
+// 2.6.34, the list of functions without return probes from 2.6.24.
+func eras() []kprobes.Era {
+	return []kprobes.Era{
+		{Year: 2005},
+		{
+			Year: 2010, Boost: true, Optimize: true, Boundaries: true,
+			Protected:       []string{"native_get_debugreg", "irq_entries_start", "common_interrupt"},
+			ReturnProtected: []string{"__switch_to"},
+		},
+	}
+}
