@@ -193,12 +193,16 @@ func (k *Kprobes) setUpGuest() error {
 // setUpPatching tells the guest the protocol for changing several bytes.
 func (k *Kprobes) setUpPatching() (err error) {
 	k.m.store(k.sym.pokeUnsynced, field{0, 4}, unsynced(k.opt.Mutant))
+	listener := uint64(0)
 	switch k.opt.Patching {
 	case PatchBreakpoint:
-		k.m.store(k.sym.pokeListener, k.l.list, k.sym.pokeOne)
+		listener = k.sym.pokeOne
 	case PatchBatch:
-		k.m.store(k.sym.pokeListener, k.l.list, k.sym.pokeBatch)
+		listener = k.sym.pokeBatch
 		k.vector, err = k.m.alloc(pageSize)
+	}
+	if k.opt.Mutant != MutantNoNotifier {
+		k.m.store(k.sym.pokeListener, k.l.list, listener)
 	}
 	return err
 }

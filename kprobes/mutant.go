@@ -14,6 +14,9 @@ const (
 	MutantSkipSync3 = "bp-skip-sync-3"
 	// MutantNoWait reuses the memory of PatchBatch while CPUs may still look a breakpoint up in it.
 	MutantNoWait = "batch-no-wait"
+	// MutantNoNotifier leaves the breakpoints of PatchBreakpoint and PatchBatch to Kprobes, which may not
+	// know of them any more, or not yet.
+	MutantNoNotifier = "no-notifier"
 	// MutantPreemptSched optimizes on a preemptible kernel after a grace period of RCU-sched.
 	MutantPreemptSched = "preempt-sched"
 	// MutantFreeEarly frees slots and detour buffers without a grace period.
@@ -26,7 +29,7 @@ const (
 func Mutants() []string {
 	return []string{
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
-		MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion,
+		MutantNoNotifier, MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion,
 	}
 }
 
