@@ -37,7 +37,7 @@ func ownNames(folder string) []string {
 // Machines returns the names of the machine descriptions of this program.
 func Machines() []string { return ownNames("machines") }
 
-// Experiments returns the names of the experiment files of this program.
+// Names returns the names of the experiment files of this program.
 func Names() []string { return ownNames(".") }
 
 // readOwn returns the file of a name under folder, for instance machines.
@@ -52,7 +52,7 @@ func readOwn(folder, what, name string) (file string, b []byte, err error) {
 	return path.Join("experiments", file), b, nil
 }
 
-// readNamed reads an experiment or a machine description by name or path. A relative path starts at
+// Read reads an experiment or a machine description by name or path. A relative path starts at
 // base.
 func Read(folder, what, name, base string) (file string, b []byte, err error) {
 	if !doc.IsPath(name) {
@@ -71,7 +71,7 @@ func Read(folder, what, name, base string) (file string, b []byte, err error) {
 // maxFile bounds the files that people bring, in bytes.
 const maxFile = 64 << 20
 
-// readLimited reads a file that is not absurdly large.
+// ReadLimited reads a file that is not absurdly large.
 func ReadLimited(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"kprobesim/internal/doc"
 )
 
-// mark notes that a parameter was overridden, so that its old source does not vouch for the new
+// Mark notes that a parameter was overridden, so that its old source does not vouch for the new
 // value.
 func (m *Machine) Mark(s doc.Setting) {
 	for i := range m.Params {
@@ -58,7 +58,7 @@ func (m *Machine) FittedOn() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// calibratedBy reports whether m was fitted on the experiment of a name and file.
+// CalibratedBy reports whether m was fitted on the experiment of a name and file.
 func (m *Machine) CalibratedBy(name, file string) bool {
 	if !doc.IsPath(m.Experiment) {
 		return m.Experiment == name
@@ -79,5 +79,5 @@ func (m *Machine) FittedParams() []Param {
 	return slices.DeleteFunc(slices.Clone(m.Params), func(p Param) bool { return len(p.Fitted) == 0 })
 }
 
-// maxTicks bounds one cost: a hundred thousand cycles is more than anything a CPU does.
+// MaxCost bounds one cost: a hundred thousand cycles is more than anything a CPU does.
 const MaxCost = 100_000 * clock.PerCycle

@@ -19,16 +19,29 @@ type XY struct {
 	Low, High float64
 }
 
-// LineSeries is a line through its points in their order. Lines of the same group have one colour and
-// one mark; the second one of it is dashed and its marks are hollow, the third one is dotted. Without a
-// group a line has a style of its own.
+// LineSeries is a line through its points in their order.
 type LineSeries struct {
 	Name   string
 	Points []XY
-	Group  string
-	Second bool
-	Third  bool
+	Style  LineStyle
 }
+
+// LineStyle is how a line is drawn. Lines of the same group have one colour and one mark, and differ in
+// their dashes. Without a group a line has a style of its own.
+type LineStyle struct {
+	Group string
+	Dash  Dash
+}
+
+// Dash tells the lines of a group apart.
+type Dash uint8
+
+// The marks of a dashed line are hollow, those of others are filled.
+const (
+	Solid Dash = iota
+	Dashed
+	Dotted
+)
 
 // Lines is a chart of lines with points, for sweeps. Lines differ in colour, dashes and marks, up to six
 // of them, or six groups of three.
@@ -76,22 +89,23 @@ func (p XY) whisker() bool { return p.Low != 0 || p.High != 0 }
 
 // style returns how the i-th series is drawn.
 func (l *Lines) style(i int) (draw.LineStyle, draw.GlyphStyle) {
-	s := l.Series[i]
+	s := l.Series[i].Style
 	if s.Group == "" {
 		return lineStyle(i)
 	}
 	var groups []string
 	for _, o := range l.Series {
-		if !slices.Contains(groups, o.Group) {
-			groups = append(groups, o.Group)
+		if !slices.Contains(groups, o.Style.Group) {
+			groups = append(groups, o.Style.Group)
 		}
 	}
 	line, mark := lineStyle(slices.Index(groups, s.Group))
-	line.Dashes = nil
-	if s.Third {
+	switch s.Dash {
+	case Solid:
+		line.Dashes = nil
+	case Dotted:
 		line.Dashes = []vg.Length{1, 2}
-	}
-	if s.Second {
+	case Dashed:
 		line.Dashes = []vg.Length{4, 2}
 		shape, _ := mark.Shape.(polygon) // all are
 		shape.hollow = true

@@ -115,17 +115,6 @@ func ReadManifest(name string, b []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// Failed returns the points that did not end well.
-func (m *Manifest) Failed() []PointStatus {
-	var failed []PointStatus
-	for _, p := range m.Points {
-		if p.Status != StatusOK {
-			failed = append(failed, p)
-		}
-	}
-	return failed
-}
-
 func (m *Manifest) validate() error {
 	for _, in := range m.Inputs {
 		if err := in.validate(); err != nil {

@@ -54,7 +54,6 @@ func overheadTable(t *testing.T) *Table {
 
 func TestTable(t *testing.T) {
 	golden(t, "table.txt", []byte(overheadTable(t).Text()))
-	golden(t, "table.md", []byte(overheadTable(t).Markdown()))
 }
 
 func TestBlankRepeats(t *testing.T) {
@@ -82,9 +81,6 @@ func TestTableWidths(t *testing.T) {
 	}, "\n")
 	if got := table.Text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := table.Markdown(); !strings.HasPrefix(got, "| näme | µs je\\|hit | x |\n| --- | --: | --- |\n") {
-		t.Errorf("markdown\n%s", got)
 	}
 	if got := (&Table{}).Text(); got != "\n" {
 		t.Errorf("an empty table is %q", got)

@@ -69,7 +69,7 @@ func sample(t testing.TB) *Set {
 			Record{p, MetricError, "%", errPct, row.role, ""},
 		))
 		for i, phase := range samplePhases() {
-			v, err := Int(row.phases[i])
+			v, err := Ratio(row.phases[i], 1)
 			check(t, err)
 			check(t, set.Add(Record{p, PhaseMetric(phase), "cycles", v, row.role, ""}))
 		}

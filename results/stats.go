@@ -18,20 +18,6 @@ func ErrorPercent(predicted, reference Value) (Value, error) {
 	return v, nil
 }
 
-// ErrorBeyondRounding is ErrorPercent against the nearest number that the printed reference can
-// stand for (see Value.Bounds): zero when the prediction lies inside that interval, otherwise the
-// error in percent of the nearer end. It fails when that end is zero.
-func ErrorBeyondRounding(predicted, printed Value) (Value, error) {
-	low, high := printed.Bounds()
-	switch {
-	case predicted.Cmp(low) < 0:
-		return ErrorPercent(predicted, low)
-	case predicted.Cmp(high) > 0:
-		return ErrorPercent(predicted, high)
-	}
-	return Value{}, nil
-}
-
 // MeanAbs returns the mean magnitude of some values, such as the mean absolute error of a list of
 // errors. It fails on an empty list.
 func MeanAbs(values []Value) (Value, error) {
@@ -43,18 +29,4 @@ func MeanAbs(values []Value) (Value, error) {
 		sum.Add(sum, big.NewInt(abs64(v.micros)))
 	}
 	return bigRatio(sum, big.NewInt(int64(len(values))*microsPerUnit))
-}
-
-// MaxAbs returns the largest magnitude of some values. It fails on an empty list.
-func MaxAbs(values []Value) (Value, error) {
-	if len(values) == 0 {
-		return Value{}, errors.New("maximum of no values")
-	}
-	most := values[0].Abs()
-	for _, v := range values[1:] {
-		if a := v.Abs(); a.Cmp(most) > 0 {
-			most = a
-		}
-	}
-	return most, nil
 }

@@ -81,54 +81,44 @@ func several(points []Point, f func(Point) string) bool {
 	return slices.ContainsFunc(points, func(p Point) bool { return f(p) != f(points[0]) })
 }
 
-// SweepLine is a metric that SweepLines draws. Series names the line that a point belongs to; points
-// for which it is "" are left out. Style, if set, says of which group of lines that one is, and whether it
-// is the second one of it; Third, if set, whether it is the third.
-type SweepLine struct {
-	Metric string
-	Series func(Point) string
-	Style  func(Point) (group string, second bool)
-	Third  func(Point) bool
-}
-
 // ErrNotSwept says that a set has nothing that a chart of lines could show: what is to be its x axis does
 // not vary.
 var ErrNotSwept = errors.New("not swept, so that there is nothing to chart over it")
 
-// SweepLines charts metrics over a swept number: one line for every name that Series gives, in the
-// order of the points, metric by metric. It fails with ErrNotSwept when no point sweeps the number. On an axis that is logarithmic a value of zero is left out,
-// and the caption says so. A point that does not sweep the number is left out, too.
-func SweepLines(s *Set, frame Frame, key string, logX, logY bool, metrics ...SweepLine) (*Lines, error) {
-	l := &Lines{Frame: frame, LogX: logX, LogY: logY}
-	l.Caption = slices.Clone(l.Caption)
-	if !slices.Contains(SweptKeys(s), key) {
-		return nil, fmt.Errorf("%s is %w", key, ErrNotSwept)
+// SweepChart charts metrics over a swept number: metric by metric, and of each one line for every name
+// that its Series gives, in the order of the points.
+type SweepChart struct {
+	Frame
+	Over       string // key of the swept number, which is the x axis
+	LogX, LogY bool
+	Metrics    []SweepLine
+}
+
+// SweepLine is a metric of a chart.
+type SweepLine struct {
+	Metric string
+	Series func(Point) string    // name of the line that a point belongs to, "" for none
+	Style  func(Point) LineStyle // of that line; nil lets every line have its own
+}
+
+// Lines makes the chart of a set. A point that does not sweep the number is left out. On a logarithmic axis
+// a value of zero is left out, too, and the caption says so. It fails with ErrNotSwept when no point sweeps
+// the number.
+func (c *SweepChart) Lines(s *Set) (*Lines, error) {
+	if !slices.Contains(SweptKeys(s), c.Over) {
+		return nil, fmt.Errorf("%s is %w", c.Over, ErrNotSwept)
 	}
+	l := &Lines{Frame: c.Frame, LogX: c.LogX, LogY: c.LogY}
+	l.Caption = slices.Clone(l.Caption)
 	var dropped []string
-	for _, m := range metrics {
-		for _, p := range s.Points() {
-			r, ok := s.Get(p, m.Metric)
-			name := m.Series(p)
-			if !ok || name == "" || p.Swept(key) == "" {
-				continue
-			}
-			x, err := ParseValue(p.Swept(key))
-			if err != nil {
-				return nil, fmt.Errorf("point %s: %s is no number to chart over: %w", p.Probe, key, err)
-			}
-			if logY && r.Value.Cmp(Value{}) <= 0 || logX && x.Cmp(Value{}) <= 0 {
-				if !slices.Contains(dropped, name) {
-					dropped = append(dropped, name)
-				}
-				continue
-			}
-			line := l.line(name)
-			line.Points = append(line.Points, XY{X: x.Float(), Y: r.Value.Float()})
-			if m.Style != nil {
-				line.Group, line.Second = m.Style(p)
-			}
-			if m.Third != nil {
-				line.Third = m.Third(p)
+	for _, m := range c.Metrics {
+		none, err := c.metric(l, s, m)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range none {
+			if !slices.Contains(dropped, name) {
+				dropped = append(dropped, name)
 			}
 		}
 	}
@@ -141,6 +131,35 @@ func SweepLines(s *Set, frame Frame, key string, logX, logY bool, metrics ...Swe
 	}
 	return l, nil
 }
+
+// metric adds the lines of one metric and returns the names of those that have a point which a logarithmic
+// axis cannot show.
+func (c *SweepChart) metric(l *Lines, s *Set, m SweepLine) (dropped []string, err error) {
+	for _, p := range s.Points() {
+		r, ok := s.Get(p, m.Metric)
+		name, swept := m.Series(p), p.Swept(c.Over)
+		if !ok || name == "" || swept == "" {
+			continue
+		}
+		x, err := ParseValue(swept)
+		if err != nil {
+			return nil, fmt.Errorf("point %s: %s is no number to chart over: %w", p.Probe, c.Over, err)
+		}
+		if l.LogY && !r.Value.positive() || l.LogX && !x.positive() {
+			dropped = append(dropped, name)
+			continue
+		}
+		line := l.line(name)
+		line.Points = append(line.Points, XY{X: x.Float(), Y: r.Value.Float()})
+		if m.Style != nil {
+			line.Style = m.Style(p)
+		}
+	}
+	return dropped, nil
+}
+
+// positive reports whether a value can stand on a logarithmic axis.
+func (v Value) positive() bool { return v.Cmp(Value{}) > 0 }
 
 // noteHidden says in the caption which lines lie under others.
 func (l *Lines) noteHidden() {

@@ -49,23 +49,28 @@ func TestSweepTable(t *testing.T) {
 	}
 }
 
+// chart charts metrics over a swept key.
+func chart(over string, logX, logY bool, metrics ...SweepLine) *SweepChart {
+	return &SweepChart{Over: over, LogX: logX, LogY: logY, Metrics: metrics}
+}
+
 func TestSweepLines(t *testing.T) {
 	load := SweepLine{Metric: "n", Series: func(p Point) string { return p.Swept("load") }}
-	l, err := SweepLines(sweepSet(t), Frame{}, "cpus", true, false, load)
+	l, err := chart("cpus", true, false, load).Lines(sweepSet(t))
 	if err != nil || len(l.Series) != 2 || l.Series[1].Name != "busy" || l.Series[1].Points[1] != (XY{X: 2, Y: 2}) {
 		t.Fatalf("lines are %+v, %v", l, err)
 	}
-	l, err = SweepLines(sweepSet(t), Frame{}, "cpus", true, true, load)
+	l, err = chart("cpus", true, true, load).Lines(sweepSet(t))
 	if err != nil || len(l.Series) != 1 || !slices.Equal(l.Caption, []string{"not drawn, as it is zero: idle"}) {
 		t.Errorf("on a logarithmic axis lines are %+v, %v", l, err)
 	}
-	if _, err = SweepLines(sweepSet(t), Frame{}, "load", false, false, load); err == nil || !strings.Contains(err.Error(), "is no number") {
+	if _, err = chart("load", false, false, load).Lines(sweepSet(t)); err == nil || !strings.Contains(err.Error(), "is no number") {
 		t.Errorf("lines over a word: %v", err)
 	}
-	if _, err = SweepLines(sweepSet(t), Frame{}, "hz", false, false, load); !errors.Is(err, ErrNotSwept) {
+	if _, err = chart("hz", false, false, load).Lines(sweepSet(t)); !errors.Is(err, ErrNotSwept) {
 		t.Errorf("lines over what is not swept: %v", err)
 	}
-	if _, err = SweepLines(sweepSet(t), Frame{}, "cpus", false, false); err == nil {
+	if _, err = chart("cpus", false, false).Lines(sweepSet(t)); err == nil {
 		t.Error("lines of no metric are drawn")
 	}
 }
@@ -74,10 +79,15 @@ func TestSweepLinesTellWhatIsHidden(t *testing.T) {
 	twice := func(name string) SweepLine {
 		return SweepLine{
 			Metric: "n", Series: func(p Point) string { return name + " " + p.Swept("load") },
-			Style: func(p Point) (string, bool) { return p.Swept("load"), name == "b" },
+			Style: func(p Point) LineStyle {
+				if name == "b" {
+					return LineStyle{p.Swept("load"), Dashed}
+				}
+				return LineStyle{Group: p.Swept("load")}
+			},
 		}
 	}
-	l, err := SweepLines(sweepSet(t), Frame{}, "cpus", false, false, twice("a"), twice("b"))
+	l, err := chart("cpus", false, false, twice("a"), twice("b")).Lines(sweepSet(t))
 	if err != nil || !slices.Equal(l.Caption, []string{"a idle lies under b idle", "a busy lies under b busy"}) {
 		t.Errorf("captions %q, %v", l.Caption, err)
 	}
@@ -87,8 +97,13 @@ func TestSweepLinesTellWhatIsHidden(t *testing.T) {
 		t.Errorf("the lines of a group are drawn as %v %v and %v %v", one, mark, two, hollow)
 	}
 	third := twice("a")
-	third.Third = func(p Point) bool { return p.Swept("load") == "busy" }
-	if l, err = SweepLines(sweepSet(t), Frame{}, "cpus", false, false, third); err != nil || l.Series[0].Third || !l.Series[1].Third {
+	third.Style = func(p Point) LineStyle {
+		if p.Swept("load") == "busy" {
+			return LineStyle{"busy", Dotted}
+		}
+		return LineStyle{Group: "idle"}
+	}
+	if l, err = chart("cpus", false, false, third).Lines(sweepSet(t)); err != nil || l.Series[0].Style.Dash == Dotted || l.Series[1].Style.Dash != Dotted {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	if dotted, filled := l.style(1); dotted.Dashes == nil || slices.Equal(dotted.Dashes, two.Dashes) || filled.Shape.(polygon).hollow {

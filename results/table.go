@@ -126,41 +126,6 @@ func (t *Table) notes(b *strings.Builder) {
 	}
 }
 
-// Markdown returns the table for a document: title in bold, a pipe table, notes as paragraphs.
-func (t *Table) Markdown() string {
-	var b strings.Builder
-	if t.Title != "" {
-		b.WriteString("**" + t.Title + "**\n\n")
-	}
-	titles := make([]string, len(t.Columns))
-	rule := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		titles[i] = c.Title
-		rule[i] = "---"
-		if c.Align == Right {
-			rule[i] = "--:"
-		}
-	}
-	t.markdownLine(&b, titles)
-	b.WriteString("| " + strings.Join(rule, " | ") + " |\n")
-	for _, row := range t.Rows {
-		t.markdownLine(&b, row)
-	}
-	for _, note := range t.Notes {
-		b.WriteString("\n" + note + "\n")
-	}
-	return b.String()
-}
-
-func (t *Table) markdownLine(b *strings.Builder, row []string) {
-	escape := strings.NewReplacer("\n", " ", "|", `\|`)
-	b.WriteString("|")
-	for col := range t.Columns {
-		b.WriteString(" " + escape.Replace(cell(row, col)) + " |")
-	}
-	b.WriteString("\n")
-}
-
 func cell(row []string, col int) string {
 	if col >= len(row) {
 		return ""

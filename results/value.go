@@ -29,11 +29,6 @@ type Value struct {
 	decimals uint8
 }
 
-// Int returns the whole number n; it fails beyond 4e12 in magnitude.
-func Int(n int64) (Value, error) {
-	return Ratio(n, 1)
-}
-
 // Ratio returns num/den rounded to millionths, halves away from zero. It fails when den is zero or
 // the quotient is beyond 4e12 in magnitude.
 func Ratio(num, den int64) (Value, error) {

@@ -60,7 +60,7 @@ type FitFigure struct {
 	Predicted, Expected float64
 }
 
-// NewCalibration prepares the calibration of the machine of a name or path, the experiment being run under
+// New prepares the calibration of the machine of a name or path, the experiment being run under
 // the given options of --set.
 func New(l *planning.Loader, machine string, sets ...string) (*Calibration, error) {
 	m, err := l.Machine(machine, "", nil)

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// pointOf returns a point of an experiment of the program, or of a file, with settings.
+// PointOf returns a point of an experiment of the program, or of a file, with settings.
 func PointOf(t *testing.T, name, point string, sets ...string) *schema.Point {
 	t.Helper()
 	p, err := planning.NewLoader().Plan(name, sets)
@@ -26,7 +26,7 @@ func PointOf(t *testing.T, name, point string, sets ...string) *schema.Point {
 	return pt
 }
 
-// golden compares got with testdata/name.
+// Golden compares got with testdata/name.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -48,7 +48,7 @@ func Golden(t *testing.T, name, got string) {
 	}
 }
 
-// write puts a file into a fresh folder and returns its path.
+// Write puts a file into a fresh folder and returns its path.
 func Write(t testing.TB, dir, name, text string) string {
 	t.Helper()
 	file := filepath.Join(dir, name)

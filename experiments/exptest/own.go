@@ -11,7 +11,7 @@ import (
 
 const E5410 = "overhead-xeon-e5410-x86_64"
 
-// eras are experiments of every instruction set and era, with their images.
+// Eras are experiments of every instruction set and era, with their images.
 func Eras() map[string]string {
 	return map[string]string{
 		E5410: "x86_64-2010", "overhead-xeon-e5410-i386": "i386-2010",
@@ -19,7 +19,7 @@ func Eras() map[string]string {
 	}
 }
 
-// small makes every experiment with several CPUs quick, and still one that has all its lines.
+// Small makes every experiment with several CPUs quick, and still one that has all its lines.
 var Small = map[string][]string{
 	kinds.Latency:    {"kernel.hz=1000", "kernel.cpus=4"},
 	kinds.Bystander:  {"kernel.cpus=4", "workload.batch=3"},
@@ -39,7 +39,7 @@ func SmallPlan(t *testing.T, name string) *schema.Plan {
 	return p
 }
 
-// smallPoint is a point of a small plan, or skips the test.
+// SmallPoint is a point of a small plan, or skips the test.
 func SmallPoint(t *testing.T, name, point string, sets ...string) *schema.Point {
 	t.Helper()
 	if testing.Short() {
@@ -50,12 +50,12 @@ func SmallPoint(t *testing.T, name, point string, sets ...string) *schema.Point 
 
 const Sharing = "sharing-xeon-e5410-x86_64"
 
-// on32 are the settings that put an experiment on the E5410 under a 32-bit kernel.
+// On32 are the settings that put an experiment on the E5410 under a 32-bit kernel.
 func On32() []string {
 	return []string{"machine=xeon-e5410-i386", "kernel.isa=i386", "kernel.image=i386-2010"}
 }
 
-// alone leaves a test of one machine on one goroutine out of make race, which is where -short is used:
+// Alone leaves a test of one machine on one goroutine out of make race, which is where -short is used:
 // there is nothing to race with.
 func Alone(t *testing.T) {
 	t.Helper()

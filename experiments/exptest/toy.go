@@ -31,7 +31,7 @@ era = "2010"
 means = "the step"
 `
 
-// collectionFiles writes a collection of the toy experiment and of the same on a slower machine, and
+// CollectionFiles writes a collection of the toy experiment and of the same on a slower machine, and
 // returns its path.
 func CollectionFiles(t testing.TB) string {
 	dir := filepath.Dir(ToyFiles(t))
@@ -62,12 +62,12 @@ func toyISA() *cpus.ISA {
 	}
 }
 
-// toyLoader knows the toy ISA and the images of this program under the name of that ISA.
+// ToyLoader knows the toy ISA and the images of this program under the name of that ISA.
 func ToyLoader() *planning.Loader {
 	return &planning.Loader{Targets: []targets.Target{{Name: "toy", ISA: toyISA(), Images: workloads.List()}}}
 }
 
-// toyMeasure gives each point numbers that follow from its probe and its machine, without
+// ToyMeasure gives each point numbers that follow from its probe and its machine, without
 // simulating.
 func ToyMeasure(p *schema.Point) (*kinds.Measurement, error) {
 	n := p.Workload.Hits
@@ -159,14 +159,14 @@ handler = "handler_empty"
 published = { time = "0.43 us", source = "A paper" }
 `
 
-// toyFiles writes the toy machine and experiment into a folder and returns the experiment's path.
+// ToyFiles writes the toy machine and experiment into a folder and returns the experiment's path.
 func ToyFiles(t testing.TB) string {
 	dir := t.TempDir()
 	Write(t, dir, "machine.toml", ToyMachine)
 	return Write(t, dir, "toy.toml", ToyExperiment)
 }
 
-// tiedMachine is the toy machine with its first event tied to the one that is fitted.
+// TiedMachine is the toy machine with its first event tied to the one that is fitted.
 func TiedMachine(table string) string {
 	return strings.Replace(ToyMachine, `mispredict = { cycles = "15", source = "book: 7" }`, "mispredict = { "+table+" }", 1)
 }

@@ -20,7 +20,7 @@ const (
 	accounts
 )
 
-// accountNames are the columns of the accounts.
+// AccountNames are the columns of the accounts.
 func AccountNames() []string {
 	return []string{
 		ForWorkload: "workload", ForUser: "user", ForProbes: "probes", forInterrupts: "interrupts",

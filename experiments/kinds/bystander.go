@@ -9,11 +9,11 @@ import (
 	"kprobesim/results"
 )
 
-// KindBystander measures what arming, optimizing and disarming probes takes from CPUs that have
+// Bystander measures what arming, optimizing and disarming probes takes from CPUs that have
 // nothing to do with them.
 const Bystander = "bystander-cost"
 
-// Operations whose cost for bystanders is measured, in their order.
+// operations whose cost for bystanders is measured, in their order.
 func operations() []string { return []string{"arm", "optimize", "disarm"} }
 
 // bystanderMetric names what an operation takes from a bystander, in cycles a probe of the batch.
@@ -42,10 +42,10 @@ func bystanderKind() Kind {
 }
 
 // checkBystander wants a CPU that has nothing to do with it, and probes that can be optimized.
-func checkBystander(e *schema.Experiment) []mistake {
+func checkBystander(e *schema.Experiment) []Mistake {
 	all := optimizedOnly(e)
 	if e.Kernel.CPUs < 2 {
-		all = append(all, mistake{
+		all = append(all, Mistake{
 			[]string{"kernel", "cpus"}, fmt.Sprintf("kind %s needs a bystander: 2 CPUs or more", e.Kind),
 		})
 	}
@@ -137,17 +137,19 @@ func suffixed(value, suffix string) string {
 }
 
 func drawBystander(s *results.Set) (results.Figure, error) {
-	var lines []results.SweepLine
-	for _, op := range operations() {
-		what := func(p results.Point) string { return words(op, p.Swept("kernel.patching")) }
-		lines = append(lines, results.SweepLine{
-			Metric: bystanderMetric(op),
-			Series: func(p results.Point) string { return words(what(p), suffixed(p.Swept("kernel.cpus"), " CPUs")) },
-			Style:  func(p results.Point) (string, bool) { return what(p), p.CPUs == s.Points()[0].CPUs },
-		})
-	}
-	return results.SweepLines(s, results.Frame{
+	chart := results.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: results.Frame{
 		Title:  "What changing probes takes from an uninvolved CPU: " + place(s.Points()[0]),
 		XLabel: "probes in the batch", YLabel: "cycles a probe", Height: 105,
-	}, "workload.batch", true, true, lines...)
+	}}
+	for _, op := range operations() {
+		what := func(p results.Point) string { return words(op, p.Swept("kernel.patching")) }
+		chart.Metrics = append(chart.Metrics, results.SweepLine{
+			Metric: bystanderMetric(op),
+			Series: func(p results.Point) string { return words(what(p), suffixed(p.Swept("kernel.cpus"), " CPUs")) },
+			Style: func(p results.Point) results.LineStyle {
+				return results.LineStyle{Group: what(p), Dash: dashedIf(p.CPUs == s.Points()[0].CPUs)}
+			},
+		})
+	}
+	return chart.Lines(s)
 }

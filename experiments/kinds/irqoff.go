@@ -12,7 +12,7 @@ import (
 	"kprobesim/results"
 )
 
-// KindIRQOff measures how long interrupts stay disabled while a probe is hit, and how late a timer's
+// IRQOff measures how long interrupts stay disabled while a probe is hit, and how late a timer's
 // interrupts come.
 const IRQOff = "irq-off"
 

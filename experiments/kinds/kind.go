@@ -8,46 +8,46 @@ import (
 	"kprobesim/results"
 )
 
-// kind is what an experiment measures, and how that is reported. Each has a file of its own.
+// Kind is what an experiment measures, and how that is reported. Each has a file of its own.
 type Kind struct {
 	Name string
-	// workload reads the table [workload], whose keys differ from kind to kind.
+	// Workload reads the table [workload], whose keys differ from kind to kind.
 	Workload func(r *doc.Reader) schema.Workload
 	// figures are those that an experiment may ask for.
 	figures []Figure
-	// columns are the numbers of the table, behind the columns of the sweep.
+	// Columns are the numbers of the table, behind the columns of the sweep.
 	Columns []results.ColumnSpec
 	Notes   []string // below the table: what words mean
-	// check finds what the kind cannot measure; may be nil.
-	Check func(e *schema.Experiment) []mistake
+	// Check finds what the kind cannot measure; may be nil.
+	Check func(e *schema.Experiment) []Mistake
 	// measure runs a point on a machine that has booted and fills in the measurement.
 	measure func(s *session, m *Measurement) error
 }
 
-// mistake is what is wrong with the value at a path of an experiment.
-type mistake struct {
-	Path []string
+// Mistake is what is wrong with the value at a path of an experiment.
+type Mistake struct {
+	Path []string // of keys, for instance points, 0, mode
 	Text string
 }
 
 // probesWith asks of every probe what is wrong with it, "" for nothing; it concerns one of its keys.
-func probesWith(e *schema.Experiment, wrong func(*schema.Probe) string, key string) []mistake {
-	var all []mistake
+func probesWith(e *schema.Experiment, wrong func(*schema.Probe) string, key string) []Mistake {
+	var all []Mistake
 	for i := range e.Probes {
 		if text := wrong(&e.Probes[i]); text != "" {
-			all = append(all, mistake{[]string{"points", strconv.Itoa(i), key}, text})
+			all = append(all, Mistake{[]string{"points", strconv.Itoa(i), key}, text})
 		}
 	}
 	return all
 }
 
-// figureOf is a figure by its name.
+// Figure is a figure by its name.
 type Figure struct {
 	Name string
 	Draw func(s *results.Set) (results.Figure, error)
 }
 
-// kinds lists every kind, the default first.
+// List has every kind, the default first.
 func List() []Kind {
 	return []Kind{
 		overheadKind(), latencyKind(), bystanderKind(), scalingKind(), irqOffKind(), unregisterKind(),
@@ -64,7 +64,7 @@ func Names() []string {
 	return names
 }
 
-// kindOf returns the kind of a name, the default for one that there is not.
+// Of returns the kind of a name, the default for one that there is not.
 func Of(name string) Kind {
 	for _, k := range List() {
 		if k.Name == name {
@@ -74,7 +74,7 @@ func Of(name string) Kind {
 	return overheadKind()
 }
 
-// figureNames lists the figures of a kind.
+// FigureNames lists the figures of a kind.
 func (k Kind) FigureNames() []string {
 	var names []string
 	for _, f := range k.figures {
@@ -83,7 +83,7 @@ func (k Kind) FigureNames() []string {
 	return names
 }
 
-// allFigures returns the figures of all kinds.
+// Figures returns the figures of all kinds.
 func Figures() []Figure {
 	var all []Figure
 	for _, k := range List() {

@@ -14,7 +14,7 @@ import (
 	"kprobesim/smp"
 )
 
-// KindLatency measures how long it takes from registering a probe until it is optimized, and what
+// Latency measures how long it takes from registering a probe until it is optimized, and what
 // that time consists of.
 const Latency = "optimize-latency"
 
@@ -42,7 +42,7 @@ func latencyKind() Kind {
 }
 
 // optimizedOnly holds points to what can be optimized.
-func optimizedOnly(e *schema.Experiment) []mistake {
+func optimizedOnly(e *schema.Experiment) []Mistake {
 	return probesWith(e, func(p *schema.Probe) string {
 		if p.Mode == kprobes.Optimized {
 			return ""
@@ -144,11 +144,19 @@ func (s *session) refusal() string {
 	return fmt.Sprintf("it is %s: %s (rule %s)", st.Mode, st.Refusal.Text, st.Refusal.Rule)
 }
 
-// idle tells points at which the CPUs idle, whose lines are the second of their group.
-func idle(p results.Point) bool { return p.Swept("workload.load") == LoadIdle }
+// byLoad tells the lines of a group apart by what the CPUs do.
+func byLoad(group string, p results.Point) results.LineStyle {
+	dash := map[string]results.Dash{LoadIdle: results.Dashed, LoadUser: results.Dotted}[p.Swept("workload.load")]
+	return results.LineStyle{Group: group, Dash: dash}
+}
 
-// inUserMode tells points at which they are busy there, whose lines are the third.
-func inUserMode(p results.Point) bool { return p.Swept("workload.load") == LoadUser }
+// dashedIf draws a line dashed on a condition.
+func dashedIf(condition bool) results.Dash {
+	if condition {
+		return results.Dashed
+	}
+	return results.Solid
+}
 
 // byLoadAndHZ names a line by what the CPUs do and by the length of a jiffy.
 func byLoadAndHZ(p results.Point) string {
@@ -176,15 +184,20 @@ func labelled(prefix, value string) string {
 	return prefix + value
 }
 
+// overCPUs charts microseconds over the number of CPUs.
+func overCPUs(title string, metrics ...results.SweepLine) *results.SweepChart {
+	return &results.SweepChart{
+		Frame: results.Frame{Title: title, XLabel: "CPUs", YLabel: "microseconds"},
+		Over:  "kernel.cpus", LogX: true, LogY: true, Metrics: metrics,
+	}
+}
+
 func drawLatency(s *results.Set) (results.Figure, error) {
-	return results.SweepLines(s, results.Frame{
-		Title:  "From registering a probe to its optimization: " + place(s.Points()[0]),
-		XLabel: "CPUs", YLabel: "microseconds",
-	}, "kernel.cpus", true, true, results.SweepLine{
+	chart := overCPUs("From registering a probe to its optimization: "+place(s.Points()[0]), results.SweepLine{
 		Metric: MetricOptimized, Series: byLoadAndHZ,
-		Style: func(p results.Point) (string, bool) { return p.Swept("kernel.hz"), idle(p) },
-		Third: inUserMode,
+		Style: func(p results.Point) results.LineStyle { return byLoad(p.Swept("kernel.hz"), p) },
 	})
+	return chart.Lines(s)
 }
 
 func drawLatencyParts(s *results.Set) (results.Figure, error) {
@@ -199,13 +212,10 @@ func drawLatencyParts(s *results.Set) (results.Figure, error) {
 				}
 				return words(what, p.Swept("workload.load"))
 			},
-			Style: func(p results.Point) (string, bool) { return what, idle(p) },
-			Third: inUserMode,
+			Style: func(p results.Point) results.LineStyle { return byLoad(what, p) },
 		}
 	}
-	return results.SweepLines(s, results.Frame{
-		Title:  words("Parts of the time to optimization", labelled("HZ ", hz)) + ": " + place(points[0]),
-		XLabel: "CPUs", YLabel: "microseconds",
-	}, "kernel.cpus", true, true,
+	chart := overCPUs(words("Parts of the time to optimization", labelled("HZ ", hz))+": "+place(points[0]),
 		part(MetricDelay, "delay"), part(MetricGrace, "grace period"), part(MetricPatch, "change of text"))
+	return chart.Lines(s)
 }

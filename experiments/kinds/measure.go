@@ -6,10 +6,10 @@ import (
 	"kprobesim/sim"
 )
 
-// MeasurePoint boots a machine of its own for p and measures what the kind of the experiment says.
+// Measure boots a machine of its own for p and measures what the kind of the experiment says.
 func Measure(p *schema.Point) (*Measurement, error) { return Observed(p, nil) }
 
-// observed is MeasurePoint with an observer that watch makes when the machine has booted; neither may
+// Observed is Measure with an observer that watch makes when the machine has booted; neither may
 // change anything.
 func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measurement, error) {
 	m := &Measurement{}

@@ -15,7 +15,7 @@ type Sample struct {
 	Phases       []clock.Ticks // by phase, in the order of Phases
 }
 
-// sub returns s - o.
+// Sub returns s - o.
 func (s Sample) Sub(o Sample) Sample {
 	d := Sample{s.Time - o.Time, s.Instructions - o.Instructions, slices.Clone(s.Phases)}
 	for i := range o.Phases {

@@ -10,7 +10,7 @@ import (
 	"kprobesim/smp"
 )
 
-// KindMissed measures how many calls a return probe misses because all its instances are out.
+// Missed measures how many calls a return probe misses because all its instances are out.
 const Missed = "missed"
 
 // Metrics of missed.
@@ -34,7 +34,7 @@ func missedKind() Kind {
 }
 
 // returnsOnly holds points to return probes.
-func returnsOnly(e *schema.Experiment) []mistake {
+func returnsOnly(e *schema.Experiment) []Mistake {
 	return probesWith(e, func(p *schema.Probe) string {
 		if p.Kind == kprobes.Kretprobe {
 			return ""
@@ -124,28 +124,32 @@ func drawMissed(s *results.Set) (results.Figure, error) {
 	points := s.Points()
 	last := points[len(points)-1]
 	key, _ := maxActive(last)
-	return results.SweepLines(s, results.Frame{
+	chart := results.SweepChart{Over: key, LogX: true, Frame: results.Frame{
 		Title:  fmt.Sprintf("Calls that a return probe misses, %d CPUs: %s", last.CPUs, place(last)),
 		XLabel: "maxactive: instances of the probe", YLabel: "calls missed, %",
-	}, key, true, false, missedLine(func(p results.Point) bool {
+	}}
+	chart.Metrics = missedLine(func(p results.Point) bool {
 		_, value := maxActive(p)
 		return p.CPUs == last.CPUs && value != "0"
-	}))
+	})
+	return chart.Lines(s)
 }
 
 func drawMissedDefault(s *results.Set) (results.Figure, error) {
-	return results.SweepLines(s, results.Frame{
+	chart := results.SweepChart{Over: "kernel.cpus", LogX: true, Frame: results.Frame{
 		Title:  "Calls that a return probe with the default maxactive misses: " + place(s.Points()[0]),
 		XLabel: "CPUs", YLabel: "calls missed, %",
-	}, "kernel.cpus", true, false, missedLine(func(p results.Point) bool {
+	}}
+	chart.Metrics = missedLine(func(p results.Point) bool {
 		_, value := maxActive(p)
 		return value == "0"
-	}))
+	})
+	return chart.Lines(s)
 }
 
 // missedLine draws the points for which keep says so.
-func missedLine(keep func(results.Point) bool) results.SweepLine {
-	return results.SweepLine{
+func missedLine(keep func(results.Point) bool) []results.SweepLine {
+	return []results.SweepLine{{
 		Metric: MetricMissShare,
 		Series: func(p results.Point) string {
 			if !keep(p) {
@@ -153,8 +157,10 @@ func missedLine(keep func(results.Point) bool) results.SweepLine {
 			}
 			return byTarget(p)
 		},
-		Style: func(p results.Point) (string, bool) {
-			return p.Swept("workload.target"), p.Swept("kernel.preempt") == schema.PreemptNone
+		Style: func(p results.Point) results.LineStyle {
+			return results.LineStyle{
+				Group: p.Swept("workload.target"), Dash: dashedIf(p.Swept("kernel.preempt") == schema.PreemptNone),
+			}
 		},
-	}
+	}}
 }

@@ -18,7 +18,7 @@ const (
 	FigurePhases   = "phases"   // cycles by phase
 )
 
-// KindOverhead measures what a probe hit costs, the default.
+// Overhead measures what a probe hit costs, the default.
 const Overhead = "overhead"
 
 func overheadKind() Kind {
@@ -105,7 +105,7 @@ func (s *session) profile(m *Measurement) error {
 	return nil
 }
 
-// phasesOf returns the phases that the records of a set tell of, in the order of the records.
+// PhasesOf returns the phases that the records of a set tell of, in the order of the records.
 func PhasesOf(s *results.Set) []string {
 	head := results.PhaseMetric("")
 	var out []string

@@ -10,7 +10,7 @@ import (
 	"kprobesim/smp"
 )
 
-// KindScaling measures how many hits of one probe several CPUs get through together.
+// Scaling measures how many hits of one probe several CPUs get through together.
 const Scaling = "scaling"
 
 // Metrics of scaling.
@@ -138,16 +138,18 @@ func (s *session) noteRate(m *Measurement, h *hitters) {
 }
 
 func drawScaling(s *results.Set) (results.Figure, error) {
-	return results.SweepLines(s, results.Frame{
+	chart := results.SweepChart{Over: "kernel.cpus", LogX: true, LogY: true, Frame: results.Frame{
 		Title:  "Hits of one probe by several CPUs: " + place(s.Points()[0]),
 		XLabel: "CPUs", YLabel: "million hits a second", Height: 100,
 		Caption: []string{"k: kprobe, b: boosted, o: optimized, r: kretprobe with boosted entry; " +
 			"shared: the handler counts in one counter of all CPUs instead of the CPU's own"},
-	}, "kernel.cpus", true, true, results.SweepLine{
+	}}
+	chart.Metrics = []results.SweepLine{{
 		Metric: MetricRate, Series: results.Point.Name,
-		Style: func(p results.Point) (string, bool) {
+		Style: func(p results.Point) results.LineStyle {
 			name, shared := strings.CutSuffix(p.Name(), "-shared")
-			return name, shared
+			return results.LineStyle{Group: name, Dash: dashedIf(shared)}
 		},
-	})
+	}}
+	return chart.Lines(s)
 }

@@ -13,7 +13,7 @@ import (
 // Trace boots a machine for p and writes hit number n, counted from 1, instruction by instruction:
 // from the first instruction of the target to the return into the loop, or from the system call to the
 // return from it when the loop is in user mode. Everything before is as
-// MeasurePoint does it; the hit is the last of the calls after the first one.
+// Measure does it; the hit is the last of the calls after the first one.
 func Trace(p *schema.Point, n int64, w io.Writer) error {
 	if p.Workload.Loop == "" {
 		return fmt.Errorf("experiments of kind %s call no function again and again: look at them with timeline", p.Kind)

@@ -9,7 +9,7 @@ import (
 	"kprobesim/results"
 )
 
-// KindUnregister measures what unregistering a probe costs when many are unregistered, with one call
+// Unregister measures what unregistering a probe costs when many are unregistered, with one call
 // each and all with one.
 const Unregister = "unregister-batch"
 
@@ -81,17 +81,20 @@ func (s *session) unregisterOnce(n int64, remove func() error) (clock.Ticks, err
 }
 
 func drawUnregister(s *results.Set) (results.Figure, error) {
-	line := func(metric, how string, second bool) results.SweepLine {
+	line := func(metric, how string, dash results.Dash) results.SweepLine {
 		what := func(p results.Point) string { return words(p.Name(), p.Swept("workload.load")) }
 		return results.SweepLine{
 			Metric: metric,
 			Series: func(p results.Point) string { return what(p) + ", " + how },
-			Style:  func(p results.Point) (string, bool) { return what(p), second },
+			Style:  func(p results.Point) results.LineStyle { return results.LineStyle{Group: what(p), Dash: dash} },
 		}
 	}
-	return results.SweepLines(s, results.Frame{
+	chart := results.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: results.Frame{
 		Title:  "Unregistering probes: " + place(s.Points()[0]),
 		XLabel: "probes", YLabel: "microseconds a probe", Height: 100,
-	}, "workload.batch", true, true,
-		line(MetricTogether, "one call", false), line(MetricSingly, "one call each", true))
+	}}
+	chart.Metrics = []results.SweepLine{
+		line(MetricTogether, "one call", results.Solid), line(MetricSingly, "one call each", results.Dashed),
+	}
+	return chart.Lines(s)
 }

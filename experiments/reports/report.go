@@ -28,7 +28,7 @@ type Report struct {
 	Outcomes []running.Outcome
 }
 
-// NewReport makes the records of the outcomes, in the order of the plan, and of a collection's
+// New makes the records of the outcomes, in the order of the plan, and of a collection's
 // differences behind them. A point whose numbers make no record counts as failed.
 func New(p *schema.Plan, outcomes []running.Outcome) *Report {
 	r := &Report{Plan: p, Set: &results.Set{}, Outcomes: slices.Clone(outcomes)}

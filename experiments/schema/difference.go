@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"strings"
+
 	"kprobesim/internal/doc"
 )
 
@@ -24,4 +26,24 @@ func ReadDifference(r *doc.Reader) Difference {
 		Era: doc.Opt(r, "era", "", doc.Name), Means: doc.Need(r, "means", doc.Text),
 		Pos: r.Pos(),
 	}
+}
+
+// Pair is the two points of a difference in one experiment.
+type Pair struct{ Of, Less *Point }
+
+// Pairs returns the points of a difference in each experiment that has published figures of both, with
+// every combination of a sweep.
+func (p *Plan) Pairs(d Difference) []Pair {
+	var out []Pair
+	for i := range p.Points {
+		of := &p.Points[i]
+		if of.Probe.Name != d.Of || of.Probe.Published == nil || d.Era != "" && d.Era != of.Kernel.Era {
+			continue
+		}
+		want := of.Experiment + ":" + d.Less + strings.TrimPrefix(of.Label, of.Probe.Name)
+		if less, err := p.Point(want); err == nil && less.Probe.Published != nil {
+			out = append(out, Pair{of, less})
+		}
+	}
+	return out
 }

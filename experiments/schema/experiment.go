@@ -41,7 +41,7 @@ const (
 	PreemptFull = "full"
 )
 
-// imageName is the name of the image with the preemption that the experiment asks for.
+// ImageName is the name of the image with the preemption that the experiment asks for.
 func (k Kernel) ImageName() string {
 	const suffix = "-preempt"
 	if k.Preempt == PreemptFull && !strings.HasSuffix(k.Image, suffix) {
@@ -50,7 +50,7 @@ func (k Kernel) ImageName() string {
 	return k.Image
 }
 
-// checkPreempt holds what an experiment says of preemption against its image, or takes it from there.
+// CheckPreempt holds what an experiment says of preemption against its image, or takes it from there.
 func (k *Kernel) CheckPreempt(im *image.Image) error {
 	has := PreemptNone
 	if smp.Preemptible(im) {
@@ -154,10 +154,10 @@ func ReadWorkload(r *doc.Reader) Workload {
 	return w
 }
 
-// maxArgs is the number of arguments that the benchmark loop hands on.
+// MaxArgs is the number of arguments that the benchmark loop hands on.
 const MaxArgs = 2
 
-// word parses one argument: an integer that fits 64 bits, negative ones as two's complement.
+// Word parses one argument: an integer that fits 64 bits, negative ones as two's complement.
 func Word(n *doc.Node) (uint64, error) {
 	v, err := doc.Int(math.MinInt64, math.MaxInt64)(n)
 	return uint64(v), err

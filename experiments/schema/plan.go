@@ -11,34 +11,6 @@ import (
 	"kprobesim/targets"
 )
 
-// pair is the two points of a difference in one experiment.
-type Pair struct{ Of, Less *Point }
-
-// pairs returns the points of a difference in each experiment that has published figures of both, with
-// every combination of a sweep.
-func (p *Plan) Pairs(d Difference) []Pair {
-	var out []Pair
-	for i := range p.Points {
-		of := &p.Points[i]
-		if of.Probe.Name != d.Of || of.Probe.Published == nil || d.Era != "" && d.Era != of.Kernel.Era {
-			continue
-		}
-		want := of.Experiment + ":" + d.Less + strings.TrimPrefix(of.Label, of.Probe.Name)
-		if less, err := p.Point(want); err == nil && less.Probe.Published != nil {
-			out = append(out, Pair{of, less})
-		}
-	}
-	return out
-}
-
-// at returns how records name the point.
-func (p *Point) At() results.Point {
-	return results.Point{
-		Experiment: p.Experiment, Machine: p.Machine.Name, ISA: p.Target.Name, Era: p.Kernel.Era,
-		CPUs: int(p.Kernel.CPUs), Seed: p.Seed, Probe: p.Label,
-	}
-}
-
 // Plan is an experiment ready to run: everything was read and checked, nothing in it changes.
 type Plan struct {
 	Name, Title string
@@ -85,10 +57,18 @@ func (p *Plan) Point(name string) (*Point, error) {
 		strings.Join(known, ", "), doc.Suggest(name, known))
 }
 
-// inUser tells a loop that runs in user mode and has the kernel call the target.
+// At returns how records name the point.
+func (p *Point) At() results.Point {
+	return results.Point{
+		Experiment: p.Experiment, Machine: p.Machine.Name, ISA: p.Target.Name, Era: p.Kernel.Era,
+		CPUs: int(p.Kernel.CPUs), Seed: p.Seed, Probe: p.Label,
+	}
+}
+
+// InUser tells a loop that runs in user mode and has the kernel call the target.
 func (p *Point) InUser() bool { return p.UserCode(p.Workload.Loop) }
 
-// userCode tells a function that runs in user mode.
+// UserCode tells a function that runs in user mode.
 func (p *Point) UserCode(name string) bool {
 	f, ok := p.Image.Func(name)
 	return ok && p.Image.Phase(f.Entry) == image.PhaseUser

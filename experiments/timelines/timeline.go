@@ -17,7 +17,7 @@ import (
 	"kprobesim/smp"
 )
 
-// Timeline boots a machine for p, measures as MeasurePoint does, and writes what every CPU did
+// Write boots a machine for p, measures as kinds.Measure does, and writes what every CPU did
 // meanwhile in the format of Perfetto: which task ran, interrupts, probe hits, interprocessor
 // interrupts, quiescent states and the steps of every change of text.
 func Write(p *schema.Point, w io.Writer) error {

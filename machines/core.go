@@ -1,0 +1,63 @@
+package machines
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/doc"
+	"kprobesim/mmu"
+)
+
+// core reads the clock, the shape of the core and its predictor.
+func (mr *machineReader) core(r *doc.Reader) {
+	c := &mr.m.CPU
+	mr.section(r.Sub("clock", true), hertz("frequency", &c.Hz), hertz("timer", &mr.m.TimerHz))
+	core := r.Sub("core", true)
+	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window))
+	mr.section(core, count("width", &c.Width, 1, 6), count("window", &c.Window, 1, cpus.MaxWindow),
+		count("store_buffer", &c.StoreBuffer, 1, 1024))
+	if r.Has("front_end") {
+		f := r.Sub("front_end", true)
+		c.FrontEnd.ComplexFirst = doc.Opt(f, "complex_first", false, doc.Flag)
+		mr.section(f, count("fetch_bytes", &c.FrontEnd.FetchBytes, 4, 64), count("queue", &c.FrontEnd.Queue, 0, 1024))
+	}
+	p := &c.Predictor
+	mr.section(r.Sub("predictor", true), count("history_bits", &p.HistoryBits, 0, 32),
+		count("table_bits", &p.TableBits, 1, 24), count("target_entries", &p.TargetEntries, 1, 1<<16),
+		count("return_stack", &p.ReturnStack, 1, 1024))
+}
+
+// memory reads caches, TLBs and DRAM.
+func (mr *machineReader) memory(r *doc.Reader) {
+	c := &mr.m.CPU
+	caches := r.Sub("cache", true)
+	mr.cache(caches.Sub("l1i", true), &c.L1I)
+	mr.cache(caches.Sub("l1d", true), &c.L1D)
+	mr.cache(caches.Sub("l2", true), &c.L2)
+	caches.Done()
+	mr.section(r.Sub("memory", true), cycles("latency", &c.Memory, true))
+	tlbs := r.Sub("tlb", true)
+	mr.tlb(tlbs.Sub("instruction", true), &c.ITLB)
+	mr.tlb(tlbs.Sub("data", true), &c.DTLB)
+	tlbs.Done()
+}
+
+func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
+	before := len(*mr.errs)
+	var size, line int64
+	mr.section(r, into("size", &size, true, doc.Size().Whole(false, 1, 1<<30)),
+		count("ways", &c.Ways, 1, 32), into("line", &line, true, doc.Size().Whole(false, 1, 1024)),
+		cycles("latency", &c.Latency, true))
+	c.Size, c.Line = int(size), int(line)
+	if err := c.Check(); err != nil && len(*mr.errs) == before {
+		mr.errs.Add(r.Pos(), "%v", err)
+	}
+}
+
+func (mr *machineReader) tlb(r *doc.Reader, c *mmu.TLBConfig) {
+	before := len(*mr.errs)
+	mr.section(r, count("entries", &c.Entries, 1, 1<<16), count("ways", &c.Ways, 1, 1<<16),
+		count("large_entries", &c.LargeEntries, 1, 1<<16),
+		count("large_ways", &c.LargeWays, 1, 1<<16))
+	if err := c.Check(); err != nil && len(*mr.errs) == before {
+		mr.errs.Add(r.Pos(), "%v", err)
+	}
+}

@@ -1,0 +1,116 @@
+package machines
+
+import (
+	"slices"
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+)
+
+// costs reads the ports, which a description names freely, and the cost of every class and event of
+// the ISA.
+func (mr *machineReader) costs(r *doc.Reader) {
+	c := &mr.m.CPU
+	c.Classes, c.Events, c.Ports = map[string]cpus.Cost{}, map[string]clock.Ticks{}, map[string]clock.Ticks{}
+	ports := r.Sub("port", true)
+	names := ports.Keys()
+	mr.each(ports, names, func(s *doc.Reader, name string) { c.Ports[name] = mr.ticks(s) })
+	var ties []tie
+	mr.each(r.Sub("event", true), mr.isa.Events, func(s *doc.Reader, name string) {
+		c.Events[name] = mr.event(s, name, &ties)
+	})
+	mr.tie(ties)
+	mr.each(r.Sub("cost", true), mr.isa.Classes, func(s *doc.Reader, name string) {
+		c.Classes[name] = mr.cost(s, names)
+	})
+}
+
+// ticks reads a table of one number, cycles.
+func (mr *machineReader) ticks(r *doc.Reader) (t clock.Ticks) {
+	mr.section(r, cycles("cycles", &t, true))
+	return t
+}
+
+// tie says that an event costs the same as another one, or so much more.
+type tie struct {
+	event, as string
+	more      clock.Ticks
+	r         *doc.Reader // the table of event
+}
+
+// event reads the table of an event: its cycles, or the name of the event that it costs the same as,
+// which is added to ties. A description ties two events where it cannot tell them apart, or knows only
+// their difference, so that one fitted number serves both.
+func (mr *machineReader) event(r *doc.Reader, name string, ties *[]tie) clock.Ticks {
+	if !r.Has("same_as") {
+		return mr.ticks(r)
+	}
+	for _, key := range []string{"cycles", "fitted"} {
+		if r.Has(key) {
+			r.Errorf(key, "leave it out: the number is that of the event under same_as")
+		}
+	}
+	t := tie{event: name, r: r}
+	mr.section(r, into("same_as", &t.as, true, doc.OneOf(mr.isa.Events...)), cycles("more", &t.more, false))
+	*ties = append(*ties, t)
+	return 0
+}
+
+// tie gives tied events the numbers of those that they cost the same as, which must have one of
+// their own.
+func (mr *machineReader) tie(ties []tie) {
+	events := mr.m.CPU.Events
+	for _, t := range ties {
+		if slices.ContainsFunc(ties, func(o tie) bool { return o.event == t.as }) {
+			t.r.Errorf("same_as", "%s has no number of its own: name an event that has cycles", t.as)
+			continue
+		}
+		events[t.event] = events[t.as] + t.more
+	}
+}
+
+// each reads the tables of group g: every one of names must be there, and no other.
+func (mr *machineReader) each(g *doc.Reader, names []string, read func(*doc.Reader, string)) {
+	var missing []string
+	for _, name := range names {
+		if !g.Has(name) {
+			missing = append(missing, name)
+			continue
+		}
+		read(g.Sub(name, true), name)
+	}
+	if len(missing) > 0 {
+		mr.errs.Add(g.Pos(), "missing: [%s]", strings.Join(prefixed(g, missing), "], ["))
+	}
+	g.Done()
+}
+
+func prefixed(g *doc.Reader, names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = g.Path(n)
+	}
+	return out
+}
+
+// cost reads one instruction class. Its issue bandwidth is given in cycles or in uops, of which the
+// core issues width a cycle.
+func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
+	var c cpus.Cost
+	var uops int
+	c.Port = doc.Opt(r, "port", "", doc.OneOf(ports...))
+	c.Serialize = doc.Opt(r, "serialize", false, doc.Flag)
+	c.InOrder = doc.Opt(r, "in_order", false, doc.Flag)
+	issue := count("uops", &uops, 1, 1000)
+	if !r.Has("uops") {
+		issue = cycles("issue", &c.Issue, true)
+	}
+	mr.section(r, issue, cycles("latency", &c.Latency, true),
+		cycles("occupancy", &c.Occupancy, false))
+	if uops > 0 {
+		c.Issue = clock.PerCycle * clock.Ticks(uops) / clock.Ticks(max(mr.m.CPU.Width, 1))
+	}
+	return c
+}

@@ -1,0 +1,55 @@
+package machines
+
+import (
+	"fmt"
+	"strings"
+
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+)
+
+// field reads one number of a table; read reports whether it was there.
+type field struct {
+	key  string
+	read func(r *doc.Reader, key string) bool
+}
+
+func into[T any](key string, to *T, need bool, parse func(*doc.Node) (T, error)) field {
+	return field{key, func(r *doc.Reader, key string) bool {
+		has := r.Has(key)
+		if need || has {
+			*to = doc.Need(r, key, parse)
+		}
+		return has
+	}}
+}
+
+func cycles(key string, to *clock.Ticks, need bool) field { return into(key, to, need, parseTicks) }
+
+func hertz(key string, to *int64) field {
+	return into(key, to, true, doc.Frequency().Whole(false, 1e6, 1e11))
+}
+
+func count(key string, to *int, lo, hi int64) field {
+	return into(key, to, true, func(n *doc.Node) (int, error) {
+		v, err := doc.Int(lo, hi)(n)
+		return int(v), err
+	})
+}
+
+// parseTicks reads a number of cycles: 14, "1.5" or "1/3".
+func parseTicks(n *doc.Node) (clock.Ticks, error) {
+	q, err := doc.Cycles().Parse(true)(n)
+	if err != nil {
+		return 0, err
+	}
+	t, err := clock.Parse(strings.ReplaceAll(q.Written, "_", ""))
+	if err != nil {
+		return 0, err
+	}
+	if t > MaxCost {
+		return 0, fmt.Errorf("%s cycles is more than %d: is the unit right?", q.Written,
+			MaxCost.Cycles())
+	}
+	return t, nil
+}
