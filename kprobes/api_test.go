@@ -35,7 +35,7 @@ func holdAddArmsAndRemoveRestores(t *testing.T, isa string) {
 		t.Errorf("text afterwards %s, was %s", got, was)
 	}
 	if len(g.used) != allocated || slices.Contains(g.k.slots.used, true) {
-		t.Errorf("%d pieces of heap and slots %v stay", len(g.used)-allocated, slices.Index(g.k.slots.used, true))
+		t.Errorf("%d allocations and slots %v stay", len(g.used)-allocated, slices.Index(g.k.slots.used, true))
 	}
 }
 
@@ -249,7 +249,7 @@ func holdKretprobeInstances(t *testing.T, isa string) {
 	}
 	g.do(g.Free(out))
 	if len(g.used) != allocated {
-		t.Errorf("%d pieces of heap stay", len(g.used)-allocated)
+		t.Errorf("%d allocations stay", len(g.used)-allocated)
 	}
 }
 

@@ -8,12 +8,13 @@
 // detour buffers, and has the guest store breakpoints and jumps into its own text. The few
 // cycles charged for that work (see Costs) lie outside of the hit path.
 //
-// Changing text. A single byte, a breakpoint or what stood in its place, is a plain store. The five
-// bytes of a jump are changed by one of two protocols, chosen in Options.Patching: while a stopped
-// machine spins with interrupts off, a batch of up to 256 sites in one stop; or site by site behind a
-// breakpoint, with every CPU synchronizing after each of the three steps, where a CPU that runs into
-// the breakpoint meanwhile is sent to the detour buffer. All stores are the guest's own, one a byte,
-// so that other CPUs can execute what is there in between. Every step is an event of the machine
+// Changing text. A breakpoint, or what stood in its place, is a plain store. The bytes of a jump are
+// changed by a protocol of the architecture, chosen in Options.Patching: while a stopped machine spins
+// with interrupts off, a batch of up to 256 sites in one stop; or behind a breakpoint, site by site or a
+// batch at once, with every CPU synchronizing after each of the three steps. A CPU that hits the
+// breakpoint meanwhile is sent to the detour buffer by a notifier of the protocol: Kprobes alone may not
+// know the breakpoint (MutantNoNotifier). All stores are the guest's own, so that other CPUs can execute
+// what is there in between, and instruction caches are the guest's care. Every step is an event of the machine
 // (kinds patch and sync), and so is what becomes of a probe (kinds probe, slot and detour).
 //
 // The optimizer is a delayed work. A pass undoes jumps that are not wanted any more, waits until no
@@ -28,8 +29,13 @@
 // and forgets its post handler while the machine stands still; a detour buffer in which a task may be
 // preempted is freed by the optimizer, never sooner.
 //
-// What one instruction set knows about probes is a value of type Arch; nothing else in the
-// package depends on the instruction set.
+// What one instruction set knows about probes is a value of type Arch, which is passed to New; packages
+// below this one have the values. It holds the breakpoint and its alignment, the copy or emulation of an
+// instruction, the rules of jumps where there are any, and what the architecture's kernels of a year
+// have. Three more things differ between instruction sets without being in it: the path of a hit, which
+// is the guest's code; the byte order and the structures, which the image describes; and what a C
+// function pointer holds, which the image knows too. The layouts of lists and hash tables, the flags of
+// struct kprobe, and the hash function are those of Linux everywhere.
 //
 // Left out: probes in user space, and ftrace-based probes.
 package kprobes

@@ -76,7 +76,7 @@ func holdJprobeErrors(t *testing.T, isa string) {
 		}
 	}
 	if len(g.used) != allocated {
-		t.Errorf("%d pieces of heap stay", len(g.used)-allocated)
+		t.Errorf("%d allocations stay", len(g.used)-allocated)
 	}
 	text, err := g.k.List()
 	if g.do(err); !strings.Contains(text, "  j  bench_target+0x0") {

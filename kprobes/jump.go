@@ -42,7 +42,7 @@ type Region struct {
 // End is the address at which execution goes on behind the region.
 func (r Region) End() uint64 { return r.Addr + uint64(len(r.Code)) }
 
-// Template is the detour code that the guest image offers, with the places to be filled in.
+// Template is the detour code that the guest image offers, with the offsets that are to be filled in.
 type Template struct {
 	Code  []byte
 	Value int // offset of the immediate that is to become the probe's address

@@ -60,7 +60,7 @@ type layout struct {
 	list field // a pointer to a list_head or hlist_head: its first member
 }
 
-// member pairs a path in a structure with where to keep its place.
+// member pairs a path in a structure with where to keep its offset.
 type member struct {
 	path string
 	at   *field

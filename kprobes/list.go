@@ -1,13 +1,13 @@
 package kprobes
 
-// links are the two pointers of a list or hlist node, at their places in a structure.
+// links are the two pointers of a list or hlist node, at their offsets in a structure.
 type links struct{ next, prev field }
 
 // The kernel's values in the pointers of a node that has left its list.
 const poison = 0xdead000000200200
 
 // Hash chains: a head is one pointer; a node points to the next one and to the pointer that points
-// to it. Pointers are written in the order in which a reader without locks may meet them.
+// to it. Pointers are written in an order that is safe for readers without locks.
 
 func (k *Kprobes) hlistAdd(head, node uint64, l links) {
 	first := k.m.load(head, k.l.list)

@@ -120,6 +120,31 @@ func holdUnknownModules(t *testing.T, isa string) {
 	}
 }
 
+// What an address had for a jprobe and for a post handler goes with its text: when that is back, a new
+// probe is optimized, and a new jprobe is welcome.
+func TestNewProbesInTextThatIsBack(t *testing.T) { eachISA(t, holdNewProbesInTextThatIsBack) }
+
+func holdNewProbesInTextThatIsBack(t *testing.T, isa string) {
+	jprobe := Spec{Kind: Jprobe, Symbol: "module_mix", Handler: "jprobe_count"}
+	post := Spec{Symbol: "module_mix", Post: "post_empty"}
+	for _, old := range [][]Spec{{jprobe}, {post}, {{Symbol: "module_mix"}, jprobe}, {post, jprobe}} {
+		g := newGuest(t, isa, Default())
+		for _, s := range old {
+			g.add(s)
+		}
+		g.do(g.k.Unload(g, "work_module"))
+		g.do(g.k.Load(g, "work_module"))
+		p := g.add(Spec{Symbol: "module_mix"})
+		g.do(g.k.WaitOptimizer(g))
+		if st := g.state(p); st.Mode != Optimized {
+			t.Errorf("beside %d probes that are gone: %+v %v", len(old), st, st.Refusal)
+		}
+		if _, err := g.k.Add(g, jprobe); err != nil {
+			t.Errorf("a jprobe beside %d probes that are gone: %v", len(old), err)
+		}
+	}
+}
+
 // A jump that only waits for being undone goes with its text, and its buffer is freed.
 func TestUnusedJumpVanishes(t *testing.T) { eachISA(t, holdUnusedJumpVanishes) }
 

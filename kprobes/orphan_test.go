@@ -41,7 +41,7 @@ func (w *crowd) keepBooks() *ledger {
 func (g *ledger) balance(t *testing.T) {
 	t.Helper()
 	if len(g.used) != 0 {
-		t.Errorf("%d pieces of memory are left: %v", len(g.used), g.used)
+		t.Errorf("%d allocations are left: %v", len(g.used), g.used)
 	}
 }
 

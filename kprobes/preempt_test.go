@@ -51,7 +51,7 @@ func holdHandlers(t *testing.T, w *crowd, kind Kind) {
 		t.Errorf("%s: %d switches of tasks, one within a handler: %v", handler, switches, inside)
 	}
 	if kind == Kprobe && ticks == 0 {
-		t.Errorf("%s: no tick has met a handler", handler)
+		t.Errorf("%s: no tick came in a handler", handler)
 	}
 	w.remove(p)
 }

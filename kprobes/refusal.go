@@ -25,7 +25,7 @@ const (
 	RuleJumpIntoRegion Rule = "jump-into-region"       // a jump lands behind the first byte
 	RuleNotBoostable   Rule = "not-boostable"          // an instruction cannot run elsewhere unaided
 	RuleDisplacement   Rule = "displacement-too-large" // an operand is out of reach of the copy
-	RuleNoSlot         Rule = "no-detour-slot"         // the detour area is full
+	RuleNoSlot         Rule = "no-detour-slot"         // no detour buffer is free
 	RuleOutOfRange     Rule = "out-of-range"           // a jump does not reach the detour buffer
 	RuleProbeInRegion  Rule = "probe-in-region"        // another enabled probe, until it goes
 )

@@ -23,7 +23,7 @@ func region(s kprobes.Site, mode int) (kprobes.Region, *kprobes.Refusal) {
 	return collect(s, mode)
 }
 
-// whole looks at the place alone.
+// whole looks at the address and its function as a whole.
 func whole(s kprobes.Site) *kprobes.Refusal {
 	switch {
 	case len(s.Fn.Code) == 0 || s.Addr < s.Fn.Start || s.Addr >= s.Fn.End():

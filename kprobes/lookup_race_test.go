@@ -6,8 +6,8 @@ import (
 	"kprobesim/sim"
 )
 
-// Where a jump went its breakpoint stays, so a CPU may meet it when the patch is nearly done, and look
-// it up while the next patch begins. Wherever it is held up on the way, it must not go on in the
+// Where a jump went its breakpoint stays. A CPU may hit it when the patch is nearly done, and look it up
+// while the next patch begins. Wherever it is held up on the way, it must not go on in the
 // detour of the other.
 func TestPatchEndsUnderItsHit(t *testing.T) {
 	for _, isa := range isas() {
@@ -21,7 +21,7 @@ func TestPatchEndsUnderItsHit(t *testing.T) {
 			t.Run(isa+"/"+tt.protocol, func(t *testing.T) {
 				o := Default()
 				o.Patching, o.Delay = tt.protocol, 1
-				a := &latecomer{ambush: ambush{victim: 1}, last: tt.last}
+				a := &lookupRace{ambush: ambush{victim: 1}, last: tt.last}
 				bootUnder(t, a, isa+"-2010", 2, o, func(w *crowd) { w.patchUnderAll(a, tt.fns) })
 			})
 		}
@@ -29,7 +29,7 @@ func TestPatchEndsUnderItsHit(t *testing.T) {
 }
 
 // patchUnderAll holds the victim up in front of each instruction of the functions.
-func (w *crowd) patchUnderAll(a *latecomer, fns []string) {
+func (w *crowd) patchUnderAll(a *lookupRace, fns []string) {
 	want := w.call("bench_target", 5, 77)
 	a.addr = w.addr("bench_target")
 	w.m.Watch(a.event)
@@ -47,9 +47,9 @@ func (w *crowd) patchUnderAll(a *latecomer, fns []string) {
 	w.survives(&a.ambush)
 }
 
-// latecomer is an ambush in front of an instruction of who looks a breakpoint up, once the last step of
+// lookupRace is an ambush in front of an instruction that looks a breakpoint up, once the last step of
 // undoing its jump has been synchronized.
-type latecomer struct {
+type lookupRace struct {
 	ambush
 	addr uint64 // where the jump was
 	last string // step of the protocol
@@ -58,7 +58,7 @@ type latecomer struct {
 	rush int    // instructions for which the victim alone runs
 }
 
-func (a *latecomer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
+func (a *lookupRace) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	if a.rush > 0 && m.CPU(a.victim).PC() != a.at {
 		a.rush--
 		return a.victim, 1
@@ -67,7 +67,7 @@ func (a *latecomer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	return a.ambush.Next(m, runnable)
 }
 
-func (a *latecomer) event(e sim.Event) {
+func (a *lookupRace) event(e sim.Event) {
 	switch {
 	case e.Kind == EventPatch && e.Arg-a.addr < 2: // the first byte, or those behind it
 		a.step = e.Name
@@ -78,7 +78,7 @@ func (a *latecomer) event(e sim.Event) {
 
 // patchUnder undoes two jumps in patches that follow one another, with the victim held up in front of
 // an instruction on its way from the breakpoint of the first. It returns 1 if the victim came there.
-func (w *crowd) patchUnder(a *latecomer, at uint64) int {
+func (w *crowd) patchUnder(a *lookupRace, at uint64) int {
 	w.t.Helper()
 	p, q := w.add(Spec{Symbol: "bench_target"}), w.add(Spec{Symbol: "work_frame"})
 	a.ambush = ambush{victim: a.victim, turn: a.turn, patience: 60}
