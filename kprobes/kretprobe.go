@@ -92,6 +92,9 @@ func (k *Kprobes) UnregisterKretprobes(c Caller, rps ...uint64) error {
 
 // orphan clears the back pointers of a probe's instances that are in use.
 func (k *Kprobes) orphan(c Caller, rp uint64) error {
+	if k.opt.Mutant == MutantKeepInstances {
+		return nil
+	}
 	for i := range uint64(hashBuckets) {
 		err := k.bucketLocked(c, i, func() {
 			head := k.sym.instances + i*uint64(k.l.list.size)

@@ -23,13 +23,23 @@ const (
 	MutantFreeEarly = "free-early"
 	// MutantJumpIntoRegion lets jumps lead into the middle of what a jump replaces.
 	MutantJumpIntoRegion = "jump-into-region"
+	// MutantKeepQueued leaves a probe on the optimizer's queue that nobody wants to be optimized any more.
+	MutantKeepQueued = "keep-queued"
+	// MutantNoRegionCheck writes jumps over other probes.
+	MutantNoRegionCheck = "no-region-check"
+	// MutantFreeSched frees a detour buffer after a grace period of RCU-sched, although a task may be
+	// preempted in it.
+	MutantFreeSched = "free-sched"
+	// MutantKeepInstances lets return instances that are out call the handler of a probe that is gone.
+	MutantKeepInstances = "keep-instances"
 )
 
 // Mutants lists the values of Options.Mutant besides "".
 func Mutants() []string {
 	return []string{
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
-		MutantNoNotifier, MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion,
+		MutantNoNotifier, MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion, MutantKeepQueued,
+		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances,
 	}
 }
 

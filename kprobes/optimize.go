@@ -95,7 +95,7 @@ func (k *Kprobes) blocked(s *site) *Refusal {
 	i, _ := k.search(s.addr)
 	for i++; i < len(k.sites) && s.covers(k.sites[i].addr); i++ {
 		// A disabled one is in the way as long as its own jump waits for being undone.
-		if o := k.sites[i]; !k.disabled(o.head) || o.text == textJump {
+		if o := k.sites[i]; (!k.disabled(o.head) || o.text == textJump) && k.opt.Mutant != MutantNoRegionCheck {
 			return Refuse(RuleProbeInRegion, o.addr, "another probe at %#x lies in the region %#x-%#x",
 				o.addr, s.addr, s.region.End())
 		}
@@ -136,7 +136,9 @@ func (k *Kprobes) unoptimize(c Caller, s *site, force bool) error {
 	k.clearFlag(s.head, flagOptimized)
 	switch {
 	case s.queue == queueOptimizing:
-		k.optimizing = remove(k.optimizing, s)
+		if k.opt.Mutant != MutantKeepQueued {
+			k.optimizing = remove(k.optimizing, s)
+		}
 		s.queue = queueNone
 		return nil
 	case force:
