@@ -245,7 +245,7 @@ func (t *trial) caller(name string, c Caller, fn uint64) error {
 	}
 	t.callers = append(t.callers, at)
 	s := smp.Thread{Name: name, CPU: c.CPU, Bound: true, Fn: "race_call", Arg: at}
-	if t.l.v.User {
+	if t.l.v.User || c.User {
 		s.Fn = "user_race"
 		_, err = t.smp.SpawnUser(t.call, s)
 		return err

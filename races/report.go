@@ -52,12 +52,12 @@ func (r *Row) details(w io.Writer, opt Options) error {
 		fmt.Fprintf(&b, "  and %d more\n", r.Tally.Violations-n)
 	}
 	if opt.Policy == Exhaustive {
-		state := "the space is not exhausted: run more schedules"
+		state := "more are left: run more schedules"
 		if r.Tally.Complete {
-			state = "the space is exhausted"
+			state = "these are all"
 		}
-		fmt.Fprintf(&b, "%s/%s: %d plans of at most %d preemptions; %s\n", r.Scenario.Name, r.Variant.Name,
-			r.Tally.Schedules, opt.Preemptions, state)
+		fmt.Fprintf(&b, "%s/%s: %d plans of at most %d preemptions, each of them in hot code; %s\n", r.Scenario.Name,
+			r.Variant.Name, r.Tally.Schedules, opt.Preemptions, state)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -33,6 +33,7 @@ type Caller struct {
 	Target string
 	Args   [2]uint64
 	Count  int
+	User   bool // a user task, that calls by the kernel
 }
 
 // Probe is a probe that the script registers and unregisters.
@@ -53,7 +54,7 @@ type Variant struct {
 	Quiesce  string
 	Boost    bool
 	Optimize bool
-	User     bool     // callers are user tasks, that call by the kernel
+	User     bool     // all callers are user tasks
 	Catches  []string // mistakes that this variant must notice
 }
 
@@ -66,7 +67,7 @@ const (
 	Unregister   Verb = "unregister" // PROBE...
 	Enable       Verb = "enable"     // PROBE
 	Disable      Verb = "disable"    // PROBE
-	Expect       Verb = "expect"     // PROBE MODE
+	Expect       Verb = "expect"     // PROBE MODE, or PROBE queued
 	Settle       Verb = "settle"     // waits for the optimizer
 	Sleep        Verb = "sleep"      // JIFFIES
 	LoadModule   Verb = "load"       // puts the module's text there and lets callers in
@@ -79,6 +80,7 @@ type Action struct {
 	Probes []int // indices of Scenario.Probes
 	N      int64
 	Mode   kprobes.Mode
+	Queued bool // the mode does not matter, but the optimizer is going to change the probe
 	Pos    doc.Pos
 }
 
@@ -165,6 +167,7 @@ func readCaller(r *doc.Reader, cpus int) Caller {
 		CPU:    int(doc.Need(r, "cpu", doc.Int(0, maxCPUs-1))),
 		Target: doc.Need(r, "target", doc.Text),
 		Count:  int(doc.Opt(r, "count", 1, doc.Int(1, 8))),
+		User:   doc.Opt(r, "user", false, doc.Flag),
 	}
 	args := doc.Opt(r, "args", nil, doc.ListOf(doc.Int(math.MinInt64, math.MaxInt64)))
 	if len(args) > len(c.Args) {
@@ -259,6 +262,9 @@ func verbs() map[Verb][2]int {
 	}
 }
 
+// queued is what a script calls a probe that waits for the optimizer.
+const queued = "queued"
+
 func (s *Scenario) readAction(line string) (a Action, err error) {
 	words := strings.Fields(line)
 	a.Verb, words = Verb(words[0]), words[1:]
@@ -278,8 +284,10 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 		return a, nil
 	}
 	if a.Verb == Expect {
-		if a.Mode, err = readMode(words[1]); err != nil {
-			return a, err
+		if a.Queued = words[1] == queued; !a.Queued {
+			if a.Mode, err = readMode(words[1]); err != nil {
+				return a, err
+			}
 		}
 		words = words[:1]
 	}
@@ -289,7 +297,7 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 
 // readMode reads a mode that a script can expect, by the word for it in scripts.
 func readMode(word string) (kprobes.Mode, error) {
-	if word == "breakpoint" { // stepped or boosted
+	if word == "breakpoint" { // stepped, emulated or boosted
 		return kprobes.Stepped, nil
 	}
 	mode, err := kprobes.ParseMode(word)
@@ -297,7 +305,7 @@ func readMode(word string) (kprobes.Mode, error) {
 	case kprobes.Gone, kprobes.Disabled, kprobes.Boosted, kprobes.Optimized:
 		return mode, err
 	}
-	return mode, fmt.Errorf("unknown mode %q: known are gone, disabled, breakpoint, boosted, optimized", word)
+	return mode, fmt.Errorf("unknown mode %q: known are gone, disabled, breakpoint, boosted, optimized, queued", word)
 }
 
 func verbNames() []string {

@@ -47,6 +47,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{`name = "v"`, `name = "v"` + "\ncatches = [\"typo\"]", `unknown value "typo": known are no-quiesce`},
 		{`name = "v"`, `name = "v"` + "\n[[variants]]\nname = \"v\"", `variant "v" is there twice`},
 		{`[[probes]]`, `[[callers]]`, "probes: write at least one [[probes]]"},
+		{`[[variants]]`, "[[probes]]\nname = \"p\"\ntarget = \"bench_target\"\n[[variants]]", `probe "p" is there twice`},
 		{`title = "Small"`, `titel = "Small"`, `unknown key "titel"; did you mean "title"?`},
 		{`name = "p"`, "name = \"p\"\nmaxactive = 3", "only a kretprobe has instances"},
 		{`target = "bench_target"` + "\n[[probes", `args = [1, 2, 3]` + "\n[[probes", "3 arguments"},
@@ -151,7 +152,7 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("action %+v names no probe", a)
 				}
 			}
-			if a.Verb == Expect && a.Mode == 0 {
+			if a.Verb == Expect && (a.Mode == 0) != a.Queued {
 				t.Errorf("action %+v expects nothing", a)
 			}
 		}

@@ -143,14 +143,29 @@ func (t *trial) expect(a *Action, i int) error {
 		return nil
 	}
 	st, err := t.k.State(t.probes[i].Addr)
-	if err != nil || st.Mode == a.Mode || a.Mode == kprobes.Stepped && st.Mode == kprobes.Boosted {
+	if err != nil || a.met(st) {
 		return err
 	}
-	err = fmt.Errorf("probe %s is %s, not %s", t.l.s.Probes[i].Name, st.Mode, a.Mode)
+	want := a.Mode.String()
+	if a.Queued {
+		want = queued
+	}
+	err = fmt.Errorf("probe %s is %s, not %s", t.l.s.Probes[i].Name, st.Mode, want)
 	if st.Refusal != nil {
 		err = fmt.Errorf("%w: %s (rule %s)", err, st.Refusal.Text, st.Refusal.Rule)
 	}
 	return &scriptError{a.Pos, err}
+}
+
+// met reports whether a probe is as the action expects it: any with a breakpoint is one.
+func (a *Action) met(st kprobes.State) bool {
+	switch {
+	case a.Queued:
+		return st.Queued
+	case a.Mode == kprobes.Stepped:
+		return st.Mode == kprobes.Stepped || st.Mode == kprobes.Emulated || st.Mode == kprobes.Boosted
+	}
+	return st.Mode == a.Mode
 }
 
 // cleanUp takes away what the script has left and waits until the optimizer has nothing to do. Then

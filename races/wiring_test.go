@@ -1,0 +1,161 @@
+package races
+
+import (
+	"slices"
+	"testing"
+
+	"kprobesim/kprobes"
+	"kprobesim/sim"
+)
+
+// watched runs schedules of a variant and shows every machine to a function before it runs.
+func watched(t *testing.T, scenario, variant string, schedules uint64, watch func(tr *trial)) {
+	t.Helper()
+	s, err := Load(scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Variant(variant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := newLab(s, v, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.watch = watch
+	out, err := l.run(newRandom(1), 0, schedules)
+	if err != nil || uint64(len(out)) != schedules {
+		t.Fatalf("%d schedules, %v", len(out), err)
+	}
+}
+
+// TestKernelTellsTheChecker lets a real kernel patch text and looks at what has become of it in the
+// checker: stores that were promised to be everybody's, text that is gone, slots that are in use. Without
+// one of these the checker would go on, and see less.
+func TestKernelTellsTheChecker(t *testing.T) {
+	told := map[string]int{}
+	for _, x := range [][2]string{{"optimize", "breakpoint"}, {"module", "breakpoint"}} {
+		watched(t, x[0], x[1], 10, func(tr *trial) {
+			tr.m.Watch(func(e sim.Event) {
+				if e.Kind == kprobes.EventProbe && tr.e.active && tr.checker.knows(t, e) {
+					told[e.Name]++
+				}
+				if p := slotPoolOf(tr.checker, e); p != nil {
+					if p.live(e.Arg) != (e.Name == "taken") {
+						t.Errorf("%s at %#x is %s, which the checker does not know", e.Kind, e.Arg, e.Name)
+					}
+					told[string(e.Kind)]++
+				}
+			})
+		})
+	}
+	for _, want := range []string{"optimized", "unoptimized", "gone", "slot", "detour"} {
+		if told[want] == 0 {
+			t.Errorf("the checker was never told of %q: it has seen %v", want, told)
+		}
+	}
+}
+
+// knows reports whether the checker has taken in what became of a probe, and whether there was something
+// to take in.
+func (c *checker) knows(t *testing.T, e sim.Event) bool {
+	x := c.textAt(e.Arg)
+	if x == nil {
+		t.Errorf("a probe at %#x, in no text that is looked at", e.Arg)
+		return false
+	}
+	switch e.Name {
+	case "gone":
+		if !x.gone {
+			t.Error("text is gone, which the checker does not know")
+		}
+		return true
+	case "optimized", "unoptimized":
+		seen := false
+		for i := range x.stores {
+			if s := &x.stores[i]; s.addr-e.Arg < x.reach() {
+				seen = true
+				if !s.promised {
+					t.Errorf("%s: the store at %s was promised, which the checker does not know", e.Name, x.at(s.addr))
+				}
+			}
+		}
+		return seen
+	}
+	return false
+}
+
+func slotPoolOf(c *checker, e sim.Event) *slotPool {
+	switch e.Kind {
+	case kprobes.EventSlot:
+		return &c.pools[0]
+	case kprobes.EventDetour:
+		return &c.pools[1]
+	}
+	return nil
+}
+
+// TestHandlersAreProbed wants hits in handlers in the scenario that is about them, and the kernel to count
+// them as missed.
+func TestHandlersAreProbed(t *testing.T) {
+	for _, variant := range []string{"stepped", "boosted", "breakpoint", "2005"} {
+		missed := map[uint64]uint64{}
+		watched(t, "nested", variant, 20, func(tr *trial) {
+			tr.m.Watch(func(e sim.Event) {
+				if e.Kind != kprobes.EventProbe || e.Name != "unregistered" {
+					return
+				}
+				st, err := tr.k.State(e.ID)
+				if err != nil {
+					t.Error(err)
+				}
+				missed[st.Offset] += st.NMissed
+			})
+		})
+		if missed[0] == 0 || missed[2] == 0 {
+			t.Errorf("%s: hits missed by offset in the handler: %v", variant, missed)
+		}
+	}
+}
+
+// TestQueuedIsAskedFor wants the scenario that acts on queued probes to say so before it acts.
+func TestQueuedIsAskedFor(t *testing.T) {
+	s, err := Load("queued")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var after []Verb
+	for i, a := range s.Script[:len(s.Script)-1] {
+		if a.Queued {
+			after = append(after, s.Script[i+1].Verb)
+		}
+	}
+	for _, want := range []Verb{Register, Unregister, Enable, Disable} {
+		if !slices.Contains(after, want) {
+			t.Errorf("nothing is done by %q while a probe is queued, only %q", want, after)
+		}
+	}
+}
+
+// TestRefusalEndsNothing has a mutant refuse what the script wants: no schedule dies of it.
+func TestRefusalEndsNothing(t *testing.T) {
+	s, err := Parse("small.toml", []byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Script = append([]Action{{Verb: Register, Probes: []int{0}}}, s.Script...) // twice, which is refused
+	l, err := newLab(s, &s.Variants[0], kprobes.MutantFreeEarly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := l.run(newRandom(1), 0, 3)
+	if err != nil || len(out) != 3 {
+		t.Fatalf("%d schedules, %v", len(out), err)
+	}
+	for _, o := range out {
+		if o.Violation != nil && o.Violation.Kind == Died {
+			t.Errorf("schedule %d: %s", o.N, o.Violation)
+		}
+	}
+}
