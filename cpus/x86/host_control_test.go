@@ -44,6 +44,10 @@ func (g *gen) backward(cc byte) {
 // stackIn points rsp at the middle of the sandbox, aligned or not.
 func stackIn(v *vector) { v.regs[rsp] = sandboxMid - 16 + v.rng.Uint64N(33) }
 
+// clearWord clears the word that a push writes: of a segment register's, some processors write 16 bits
+// and others all (SDM vol. 2, PUSH).
+func clearWord(v *vector) { clear(v.mem[v.regs[rsp]-8-sandboxVA : v.regs[rsp]-sandboxVA]) }
+
 func buildControl(g *gen) {
 	g.raw("jmp short", 0, append([]byte{0xeb, 5}, skip...)...)
 	g.raw("jmp near", 0, append([]byte{0xe9, 5, 0, 0, 0}, skip...)...)
@@ -119,6 +123,9 @@ func (g *gen) farReturns() {
 	f.also(stackIn).also(func(v *vector) {
 		at := v.mem[v.regs[rsp]-sandboxVA:]
 		flags := v.rng.Uint64()&(arith|flagDF|flagAC|flagID) | flagOne
+		if v.regs[rsp]&7 != 0 {
+			flags &^= flagAC // some processors check the rest of the frame by it, and #AC is not modelled
+		}
 		for i, w := range []uint64{f.at + uint64(len(f.code)), g.userCS(), flags, v.rng.Uint64(), userDS}[:n] {
 			copy(at[g.bits/8*i:], le64(w)[:g.bits/8])
 		}
@@ -150,8 +157,8 @@ func buildStack(g *gen) {
 	each(2*shapes, g.stackMemory)
 	g.stackOnStack()
 	g.shortStack()
-	g.raw("push fs", 0, 0x0f, 0xa0).also(stackIn)
-	g.raw("push gs", 0, 0x0f, 0xa8).also(stackIn)
+	g.raw("push fs", 0, 0x0f, 0xa0).also(stackIn).also(clearWord)
+	g.raw("push gs", 0, 0x0f, 0xa8).also(stackIn).also(clearWord)
 	g.raw("leave", 0, 0xc9).also(func(v *vector) { v.regs[rbp] = sandboxVA + v.rng.Uint64N(200) })
 	for _, n := range []uint16{0, 8, 17, 0x7fff, 0x8000, 0xffff} {
 		g.raw("enter", 0, append([]byte{0xc8}, append(le16(n), 0)...)...).also(stackInHigh)

@@ -62,7 +62,7 @@ func (g *gen) legacy(name string, undef uint64, code ...byte) *form {
 // legacySegments adds push and pop of the first four segment registers.
 func (g *gen) legacySegments() {
 	for _, op := range []byte{0x06, 0x0e, 0x16, 0x1e} {
-		g.legacy("push segment", 0, op).also(stackIn)
+		g.legacy("push segment", 0, op).also(stackIn).also(clearWord)
 		g.legacy("push segment 16", 0, 0x66, op).also(stackIn)
 	}
 	selector := func(v *vector) {

@@ -2,6 +2,7 @@ package x86
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	osexec "os/exec"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -37,6 +39,9 @@ var groups = []struct {
 	{"sequences", buildSequences},
 	{"legacy", buildLegacy},
 }
+
+// hostPatience is how long a program of vectors may take, which takes less than a second when idle.
+const hostPatience = time.Minute
 
 // TestAgainstHost runs every form natively and in the simulator from the same states and compares
 // registers, defined flags, memory and faults.
@@ -123,7 +128,9 @@ func runNatively(t *testing.T, h *host, text []byte, of []*form, vs []*vector) [
 	if err := os.WriteFile(path, program(h, text, table, len(vs)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	out, err := osexec.Command(path).Output()
+	ctx, cancel := context.WithTimeout(t.Context(), hostPatience)
+	defer cancel()
+	out, err := osexec.CommandContext(ctx, path).Output()
 	if err != nil {
 		t.Fatalf("the program of vectors failed on the host: %v", err)
 	}
