@@ -2,14 +2,17 @@ package reports_test
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 	"kprobesim/results"
 )
 
@@ -112,6 +115,30 @@ func TestCollectionDoesNotDependOnWorkers(t *testing.T) {
 	for name := range want {
 		if !bytes.Equal(got[name], want[name]) {
 			t.Errorf("%s differs between one and three workers", name)
+		}
+	}
+}
+
+// A difference of which one point failed has neither records nor a row, whichever of the two it is.
+func TestDifferenceOfAFailedPoint(t *testing.T) {
+	for _, bad := range []string{"slow:k", "slow:b"} {
+		p, err := exptest.ToyLoader().Plan(exptest.CollectionFiles(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := reports.New(p, (&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
+			if pt.Name == bad {
+				return nil, errors.New("the guest loops for ever")
+			}
+			return exptest.ToyMeasure(pt)
+		}}).Run(p))
+		for _, rec := range r.Set.Records() {
+			if rec.Experiment == "slow" && strings.Contains(rec.Metric, "_more_than_") {
+				t.Errorf("%s failed, and there is %s", bad, rec)
+			}
+		}
+		if rows := r.Tables()[1].Rows; len(rows) != 1 || rows[0][1] != "toy-1" {
+			t.Errorf("%s failed: differences %q, want that of the other experiment", bad, rows)
 		}
 	}
 }

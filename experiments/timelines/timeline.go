@@ -41,18 +41,18 @@ func Write(p *schema.Point, w io.Writer) error {
 
 // Categories of slices and instants, by which the viewer filters.
 const (
-	OnTask    = "task"
-	OnUser    = "user"   // a task in user mode
+	onTask    = "task"
+	onUser    = "user"   // a task in user mode
 	onCall    = "kernel" // what such a task has the kernel do
 	onIdle    = "idle"
-	OnStopper = "stopper"
-	OnIRQ     = "irq"
-	OnProbe   = "probe"
-	OnIPI     = "ipi"
+	onStopper = "stopper"
+	onIRQ     = "irq"
+	onProbe   = "probe"
+	onIPI     = "ipi"
 	onRCU     = "rcu"
 	onStop    = "stop"
-	OnPatch   = "patch"
-	OnSync    = "sync"
+	onPatch   = "patch"
+	onSync    = "sync"
 )
 
 // maxTimeline bounds the events of a timeline.
@@ -192,13 +192,13 @@ func (w *watcher) enter(c *cpuTrack, l layer, s *cpus.Step) {
 func (w *watcher) layerMark(c *cpuTrack, l layer, pc uint64) results.Mark {
 	switch {
 	case l == inIRQ:
-		return results.Mark{Name: w.function(pc), Category: OnIRQ}
+		return results.Mark{Name: w.function(pc), Category: onIRQ}
 	case l == inCall && pc == w.called:
 		return results.Mark{Name: "system call", Category: onCall}
 	case l == inCall:
 		return results.Mark{Name: w.function(pc), Category: onCall}
 	}
-	return results.Mark{Name: "hit " + w.place(c.before), Category: OnProbe}
+	return results.Mark{Name: "hit " + w.place(c.before), Category: onProbe}
 }
 
 // at is the time of an event on a CPU's track in the timeline's unit; it does not go back.
@@ -227,13 +227,13 @@ func (w *watcher) leave(c *cpuTrack, at uint64) {
 func taskCategory(to sim.Event) string {
 	switch {
 	case to.Arg != 0:
-		return OnUser
+		return onUser
 	case to.Name == "idle":
 		return onIdle
 	case strings.HasPrefix(to.Name, "migration/"):
-		return OnStopper
+		return onStopper
 	}
-	return OnTask
+	return onTask
 }
 
 // event hears of what the machine notes.
@@ -255,7 +255,7 @@ func (w *watcher) event(e sim.Event) {
 // which they led to each other, but the clocks of CPUs may differ by the machine's lookahead: no step is
 // drawn before one that it follows.
 func (w *watcher) causal(at clock.Ticks, m results.Mark) clock.Ticks {
-	if m.Category == OnIPI {
+	if m.Category == onIPI {
 		return at
 	}
 	w.latest = max(w.latest, at)
@@ -266,11 +266,11 @@ func (w *watcher) causal(at clock.Ticks, m results.Mark) clock.Ticks {
 func (w *watcher) instant(e sim.Event) (results.Mark, bool) {
 	switch e.Kind {
 	case sim.EventIPISend:
-		return mark(OnIPI, "send "+e.Name, number("vector", e.ID), number("destination", e.Arg)), true
+		return mark(onIPI, "send "+e.Name, number("vector", e.ID), number("destination", e.Arg)), true
 	case sim.EventIPI:
-		return mark(OnIPI, "ipi "+e.Name, number("vector", e.ID), number("from", e.Arg)), true
+		return mark(onIPI, "ipi "+e.Name, number("vector", e.ID), number("from", e.Arg)), true
 	case sim.EventSignal:
-		return mark(OnIPI, e.Name), true
+		return mark(onIPI, e.Name), true
 	case smp.EventQuiescent:
 		return mark(onRCU, "quiescent ("+e.Name+")", number("period", e.ID)), true
 	case smp.EventGraceBegin:
@@ -280,13 +280,13 @@ func (w *watcher) instant(e sim.Event) (results.Mark, bool) {
 	case smp.EventStop:
 		return mark(onStop, "stop: "+e.Name, number("stop", e.ID)), true
 	case kprobes.EventProbe:
-		return mark(OnProbe, e.Name, results.Note{Key: "at", Text: w.place(e.Arg)}), true
+		return mark(onProbe, e.Name, results.Note{Key: "at", Text: w.place(e.Arg)}), true
 	case kprobes.EventPatch:
-		m := mark(OnPatch, "patch: "+e.Name, number("patch", e.ID), results.Note{Key: "at", Text: w.place(e.Arg)})
+		m := mark(onPatch, "patch: "+e.Name, number("patch", e.ID), results.Note{Key: "at", Text: w.place(e.Arg)})
 		m.Flows = w.arrows(e.ID)
 		return m, true
 	case kprobes.EventSync:
-		m := mark(OnSync, "sync", number("patch", e.ID))
+		m := mark(onSync, "sync", number("patch", e.ID))
 		m.Ends = w.arrival(flowKey{e.ID, e.CPU})
 		return m, true
 	}

@@ -1,4 +1,4 @@
-package timelines_test
+package timelines
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
-	"kprobesim/experiments/timelines"
 )
 
 // told is one event of a decoded timeline.
@@ -118,7 +117,7 @@ func timelineOf(t *testing.T, name, point string, sets ...string) []byte {
 	t.Helper()
 	pt := exptest.PointOf(t, name, point, sets...)
 	var b bytes.Buffer
-	if err := timelines.Write(pt, &b); err != nil {
+	if err := Write(pt, &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -141,7 +140,7 @@ func TestTimelineOfOneCPU(t *testing.T) {
 				t.Errorf("%s: an event at %d ns follows one at %d", c.point, e.nanos, at)
 			}
 			at = e.nanos
-			if e.what == toldBegin && e.kind == timelines.OnProbe {
+			if e.what == toldBegin && e.kind == onProbe {
 				hits++
 				if !strings.HasPrefix(e.name, "hit bench_target+") {
 					t.Errorf("%s: a slice is called %q", c.point, e.name)
@@ -205,18 +204,18 @@ func TestTimelineOfUserMode(t *testing.T) {
 				open[e.track] = append(stack, e)
 			}
 			switch {
-			case e.kind == timelines.OnUser:
+			case e.kind == onUser:
 				if want := fmt.Sprintf("user/%d", e.track); e.name != want {
 					t.Errorf("a user task on cpu %d is called %s", e.track, e.name)
 				}
 				user[e.track] = true
 			case e.name == "system call":
-				if len(stack) != 1 || stack[0].kind != timelines.OnUser {
+				if len(stack) != 1 || stack[0].kind != onUser {
 					t.Errorf("cpu %d: a system call in %+v", e.track, stack)
 				}
 				calls[e.track]++
 			case e.name == "quiescent (sched)" && e.track > 0 && user[e.track]:
-				if len(stack) != 2 || stack[0].kind != timelines.OnUser || stack[1].kind != timelines.OnIRQ {
+				if len(stack) != 2 || stack[0].kind != onUser || stack[1].kind != onIRQ {
 					t.Errorf("cpu %d: quiescent in %+v", e.track, stack)
 				}
 			}
@@ -234,7 +233,7 @@ func protocolSteps(events []told) []string {
 	var steps []string
 	for _, e := range events {
 		switch {
-		case e.what != toldInstant || e.kind == timelines.OnIPI:
+		case e.what != toldInstant || e.kind == onIPI:
 		case len(steps) == 0 && e.name != "registered": // what came before
 		case len(steps) == 0 || steps[len(steps)-1] != e.name:
 			steps = append(steps, e.name)
@@ -277,7 +276,7 @@ func checkTracks(t *testing.T, name string, events []told) {
 				kinds[e.kind]++
 			}
 		}
-		if kinds[timelines.OnTask] == 0 || kinds[timelines.OnIRQ] == 0 || name == "stop_machine" && kinds[timelines.OnStopper] == 0 {
+		if kinds[onTask] == 0 || kinds[onIRQ] == 0 || name == "stop_machine" && kinds[onStopper] == 0 {
 			t.Errorf("%s: cpu %d has the slices %v", name, cpu, kinds)
 		}
 	}
@@ -297,7 +296,7 @@ func checkSyncs(t *testing.T, events []told, want int) {
 		case e.name == "grace period ends (sched)":
 			live = wished
 		case !live:
-		case e.kind == timelines.OnPatch:
+		case e.kind == onPatch:
 			if len(flows) != 0 {
 				t.Errorf("step %s while %d CPUs have not synchronized for the one before", e.name, len(flows))
 			}
@@ -305,7 +304,7 @@ func checkSyncs(t *testing.T, events []told, want int) {
 			if steps++; len(flows) != 4 {
 				t.Errorf("step %s has arrows to %d CPUs, want 4", e.name, len(flows))
 			}
-		case e.kind == timelines.OnSync:
+		case e.kind == onSync:
 			i := slices.Index(flows, append(e.end, 0)[0])
 			if i < 0 {
 				t.Fatalf("cpu %d synchronizes at the end of arrows %v, open are %v", e.track, e.end, flows)
@@ -335,10 +334,10 @@ func TestTimelineOfABatch(t *testing.T) {
 			case e.name == "optimized":
 				wished = 0 // the other two follow without anything between
 			case wished < 3:
-			case e.kind == timelines.OnPatch:
+			case e.kind == onPatch:
 				steps++
 				arrows += len(e.flow)
-			case e.kind == timelines.OnSync:
+			case e.kind == onSync:
 				syncs[e.track]++
 				arrows -= len(e.end)
 			}

@@ -1,0 +1,87 @@
+package experiments_test
+
+import (
+	"slices"
+	"testing"
+
+	"kprobesim/experiments"
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/results"
+)
+
+// pinned are one point of every experiment that is measured again, and metrics that are not zero there: an
+// experiment that measures nothing would hold its invariants, too.
+var pinned = []struct {
+	experiment, point string
+	metrics           []string
+}{
+	{"bystander-cost", "o/kernel.cpus=4/kernel.patching=stop_machine/workload.batch=16", []string{"cycles_stolen_optimize"}},
+	{"irq-off", "k", []string{kinds.MetricOff, kinds.MetricLate}},
+	{"missed", "r/workload.target=sleep_work/kernel.preempt=none/kernel.cpus=2/points.r.maxactive=4", []string{kinds.MetricMissed}},
+	{"optimize-latency", "o/workload.load=busy/kernel.hz=1000/kernel.cpus=2", []string{kinds.MetricOptimized, kinds.MetricGrace}},
+	{"overhead-opteron-246", "k", []string{results.MetricCycles}},
+	{"overhead-pentium-m", "k", []string{results.MetricCycles}},
+	{"overhead-xeon-e5410-i386", "b", []string{results.MetricCycles}},
+	{"overhead-xeon-e5410-x86_64", "o", []string{results.MetricCycles}},
+	{"scaling", "b-shared/kernel.cpus=2", []string{kinds.MetricRate, kinds.MetricMoved}},
+	{"sharing-xeon-e5410-i386", "j", []string{results.MetricCycles}},
+	{"sharing-xeon-e5410-x86_64", "jr", []string{results.MetricCycles}},
+	{"unregister-batch", "k/workload.load=busy/workload.batch=3", []string{kinds.MetricSingly, kinds.MetricTogether}},
+}
+
+// TestPinnedPoints measures them and compares every record with the baseline, exactly.
+func TestPinnedPoints(t *testing.T) {
+	exptest.Alone(t)
+	for _, c := range pinned {
+		t.Run(c.experiment, func(t *testing.T) {
+			want, err := results.LoadBaseline("../results/baselines/" + c.experiment + ".csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			pt := exptest.PointOf(t, c.experiment, c.point)
+			m, err := kinds.Measure(pt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := kinds.Records(pt, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range got {
+				if w, ok := want.Get(r.Point, r.Metric); !ok || w.Value != r.Value || w.Unit != r.Unit || w.Role != r.Role {
+					t.Errorf("%s, the baseline has %s", r, w)
+				}
+			}
+			for _, metric := range c.metrics {
+				if !slices.ContainsFunc(got, func(r results.Record) bool { return r.Metric == metric && !r.Value.IsZero() }) {
+					t.Errorf("%s is not measured, or zero", metric)
+				}
+			}
+		})
+	}
+}
+
+// TestEveryExperimentIsPinned wants every experiment with points of its own, and so every kind, in the list.
+func TestEveryExperimentIsPinned(t *testing.T) {
+	var have, seen []string
+	for _, c := range pinned {
+		have = append(have, c.experiment)
+	}
+	for _, name := range experiments.Names() {
+		p, err := planning.NewLoader().Plan(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Collected) == 0 && !slices.Contains(have, name) {
+			t.Errorf("no point of %s is measured by go test", name)
+		}
+		seen = append(seen, p.Kind)
+	}
+	for _, kind := range kinds.Names() {
+		if !slices.Contains(seen, kind) {
+			t.Errorf("no experiment is of kind %s", kind)
+		}
+	}
+}
