@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// The toy is an instruction set of fixed width that shares nothing with a real one. Addresses are physical.
+// An instruction has four bytes: operation, a, b, c.
+const (
+	toyNop   = iota
+	toyAdd   // a = b + c
+	toyLoad  // a = memory at register b + c
+	toyStore // memory at register b + c = a
+	toyJump  // by b and c as a number of instructions
+	toyCount // a = a - 1, and jumps as toyJump while it is not zero
+	toyHalt
+	toyFault // raises an exception, whose handler is the instruction behind it
+)
+
+type toyInsn struct {
+	op, a, b uint8
+	c        uint8
+	by       int16
+}
+
+type toy struct {
+	Engine[toy, toyInsn]
+	faults int
+}
+
+// toyISA describes the toy, whose classes are its operations.
+func toyISA() *cpus.ISA {
+	return &cpus.ISA{
+		Name: "toy", Bits: 64, Order: binary.LittleEndian,
+		Classes: []string{"nop", "add", "load", "store", "jump", "count", "halt", "fault"},
+		Events:  Events(), Ports: Ports(),
+	}
+}
+
+// toyConfig is a machine with lines of a size.
+func toyConfig(model string, line int) *cpus.Config {
+	cfg := cpustest.Config(toyISA())
+	cfg.Model = model
+	cfg.FrontEnd.FetchBytes, cfg.FrontEnd.Queue = 16, 8
+	for _, c := range []*mmu.CacheConfig{&cfg.L1I, &cfg.L1D, &cfg.L2} {
+		c.Line = line
+	}
+	return &cfg
+}
+
+// newToy makes a CPU with code at an address.
+func newToy(tb testing.TB, cfg *cpus.Config, ram int, at uint64, code ...[4]byte) *toy {
+	tb.Helper()
+	if errs := cfg.Check(toyISA()); errs != nil {
+		tb.Fatal(errs)
+	}
+	return toyOn(mmu.NewMemory(ram), cfg, at, code...)
+}
+
+func toyOn(m *mmu.Memory, cfg *cpus.Config, at uint64, code ...[4]byte) *toy {
+	c := new(toy)
+	bus := cpus.Bus{Memory: m, Phase: func(pc uint64) uint8 { return uint8(pc >> 16 & 1) }, Native: [2]uint64{1, 1}}
+	spec := Spec{ISA: toyISA(), MaxInsn: 4, AddrMask: ^uint64(0), Pages: mmu.PageSizes{12, 21}}
+	c.Setup(0, c, c, spec, cfg, bus, nil)
+	for i, in := range code {
+		m.Write(at+uint64(4*i), in[:])
+	}
+	c.R[PC] = at
+	return c
+}
+
+func (c *toy) DataAddress(va uint64, _ bool) (uint64, bool) { return va, true }
+func (c *toy) Watch(uint64, int, bool)                      {}
+func (c *toy) CodeAddress(va uint64) (uint64, bool)         { return va, true }
+func (c *toy) Translate(va uint64) (uint64, bool)           { return va, true }
+func (c *toy) NoCode()                                      { c.Exit(cpus.Exit{Reason: cpus.Shutdown}) }
+func (c *toy) Whole([]byte) bool                            { return true }
+func (c *toy) Poll()                                        { c.Check = 0 }
+func (c *toy) Faulted(*toyInsn) bool                        { return true }
+func (c *toy) BeginStep() bool                              { return true }
+func (c *toy) EndStep(bool) bool                            { return false }
+func (c *toy) EndsRun() bool                                { return false }
+func (c *toy) Masked() bool                                 { return false }
+
+// Deliver charges a delivery of ten cycles and goes on behind the instruction.
+func (c *toy) Deliver() {
+	c.faults++
+	c.Stop &^= StopFault
+	c.EnterException(cpus.OtherException, 10*clock.PerCycle, "fault")
+	c.R[PC] += 4
+	c.LeaveException()
+}
+
+func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
+	in := toyInsn{code[0], code[1] & 31, code[2] & 31, code[3], int16(binary.LittleEndian.Uint16(code[2:]))}
+	op := Op{Class: in.op & 7, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
+	switch in.op & 7 {
+	case toyAdd:
+		op.S1, op.O1 = in.b, in.a
+	case toyLoad:
+		op.Flags, op.Base, op.O1 = Loads, in.b, in.a
+	case toyStore:
+		op.Flags, op.Base, op.S1 = Stores, in.b, in.a
+	case toyJump, toyCount:
+		op.Flags = Ends | Branches
+	case toyHalt, toyFault:
+		op.Flags = Ends
+	}
+	return Insn[toy, toyInsn]{Exec: toyExec[in.op&7], Operands: in, Len: 4}, op
+}
+
+var toyExec = [8]func(*toy, *toyInsn){
+	toyNop: func(*toy, *toyInsn) {},
+	toyAdd: func(c *toy, in *toyInsn) { c.R[in.a] = c.R[in.b] + uint64(in.c) },
+	toyLoad: func(c *toy, in *toyInsn) {
+		if v, ok := Load[uint64](&c.Core, c.R[in.b]+uint64(in.c)); ok {
+			c.R[in.a] = v
+		}
+	},
+	toyStore: func(c *toy, in *toyInsn) { Store(&c.Core, c.R[in.b]+uint64(in.c), c.R[in.a]) },
+	toyJump:  func(c *toy, in *toyInsn) { c.Direct(); c.R[PC] += uint64(4 * int64(in.by)) },
+	toyCount: func(c *toy, in *toyInsn) {
+		c.R[in.a]--
+		next := c.R[PC]
+		c.Conditional(next, c.R[in.a] != 0)
+		if c.R[in.a] != 0 {
+			c.R[PC] = next + uint64(4*int64(in.by))
+		}
+	},
+	toyHalt:  func(c *toy, _ *toyInsn) { c.Halted = true; c.Stop |= StopBlock },
+	toyFault: func(c *toy, _ *toyInsn) { c.Stop |= StopFault },
+}
+
+// jump is toyJump by a number of instructions from the one behind it.
+func jump(by int16) [4]byte {
+	return [4]byte{toyJump, 0, uint8(by), uint8(uint16(by) >> 8)}
+}
+
+// count is toyCount of a register.
+func count(a uint8, by int16) [4]byte {
+	return [4]byte{toyCount, a, uint8(by), uint8(uint16(by) >> 8)}
+}
