@@ -10,16 +10,6 @@ import (
 	"kprobesim/internal/doc"
 )
 
-// Mark notes that a parameter was overridden, so that its old source does not vouch for the new
-// value.
-func (m *Machine) Mark(s doc.Setting) {
-	for i := range m.Params {
-		if p := &m.Params[i]; p.Path == s.Key() {
-			p.Source = "overridden by " + s.Value.Pos.String()
-		}
-	}
-}
-
 // Machine is a machine description: what one CPU of it costs, and where every number comes from.
 type Machine struct {
 	Name  string // as experiments name it
@@ -45,6 +35,16 @@ type Param struct {
 	Source string   // where it was published, or from what it follows
 	Fitted []string // names of the points it was fitted on; empty for a sourced number
 	Pos    doc.Pos
+}
+
+// Mark notes that a parameter was overridden, so that its old source does not vouch for the new
+// value.
+func (m *Machine) Mark(s doc.Setting) {
+	for i := range m.Params {
+		if p := &m.Params[i]; p.Path == s.Key() {
+			p.Source = "overridden by " + s.Value.Pos.String()
+		}
+	}
 }
 
 // FittedOn returns the names of the points that any parameter of m was fitted on, sorted.

@@ -1,0 +1,134 @@
+package machines
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+)
+
+// made is a description for an instruction set of one class and two events. Its lines have 128 bytes.
+const made = `name = "made"
+title = "Made up"
+isa = "made"
+[sources]
+book = "A book"
+[calibration]
+experiment = "./figures.toml"
+[clock]
+frequency = "2 GHz"
+timer = "200 MHz"
+source = "book: cover"
+[core]
+model = "throughput"
+width = 4
+window = 96
+store_buffer = 20
+source = "book: 1"
+[predictor]
+history_bits = 8
+table_bits = 12
+target_entries = 2048
+return_stack = 16
+source = "book: 2"
+[cache]
+l1i = { size = "32 KiB", ways = 8, line = "128 B", latency = 3, source = "book: 3" }
+l1d = { size = "32 KiB", ways = 8, line = "128 B", latency = 3, source = "book: 3" }
+l2 = { size = "2 MiB", ways = 8, line = "128 B", latency = 15, source = "book: 3" }
+[memory]
+latency = 280
+source = "book: 4"
+[tlb]
+instruction = { entries = 128, ways = 4, large_entries = 8, large_ways = 8, source = "book: 5" }
+data = { entries = 256, ways = 4, large_entries = 32, large_ways = 4, source = "book: 5" }
+[port]
+alu = { cycles = "1/3", source = "book: 6" }
+[event]
+mispredict = { same_as = "trap", more = 2, source = "book: 7" }
+trap = { cycles = 100, fitted = ["k"], source = "fitted: published k of figures" }
+[cost]
+alu = { uops = 1, latency = 1, port = "alu", source = "book: 8" }
+`
+
+// read reads a description for the made-up instruction set.
+func read(t *testing.T, text string) (*Machine, error) {
+	t.Helper()
+	root, err := doc.Parse("folder/made.toml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	isa := &cpus.ISA{
+		Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"},
+	}
+	var errs doc.Errors
+	m := Read(root, []*cpus.ISA{isa}, &errs)
+	return m, errs.Err()
+}
+
+func TestRead(t *testing.T) {
+	m, err := read(t, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := m.CPU
+	if m.Title != "Made up" || m.TimerHz != 200e6 || c.Hz != 2e9 || c.Model != cpus.Throughput || c.L1D.Line != 128 {
+		t.Errorf("read %+v", m)
+	}
+	if c.Classes["alu"].Issue != clock.PerCycle/4 || c.Ports["alu"] != clock.PerCycle/3 {
+		t.Errorf("a uop of a core that issues four a cycle takes %d ticks, its port is busy for %d", c.Classes["alu"].Issue, c.Ports["alu"])
+	}
+	if got := c.Events["mispredict"]; got != clock.FromCycles(102) {
+		t.Errorf("an event that costs two cycles more than one of 100 costs %d ticks", got)
+	}
+	if params := m.FittedParams(); len(params) != 1 || params[0].Path != "event.trap.cycles" || params[0].Pos.Line == 0 {
+		t.Errorf("fitted are %+v", params)
+	}
+	if on := m.FittedOn(); !slices.Equal(on, []string{"k"}) {
+		t.Errorf("fitted on %v", on)
+	}
+	if m.Experiment != "folder/figures.toml" || !m.CalibratedBy("other", "./folder/figures.toml") || m.CalibratedBy("other", "figures.toml") {
+		t.Errorf("fitted on the figures of %s", m.Experiment)
+	}
+}
+
+// An overridden number has no source that vouches for it; those beside it keep theirs.
+func TestMark(t *testing.T) {
+	m, err := read(t, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := doc.ParseSetting("memory.latency=300")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Mark(s)
+	for _, p := range m.Params {
+		if overridden := strings.HasPrefix(p.Source, "overridden by "); overridden != (p.Path == "memory.latency") {
+			t.Errorf("%s has the source %q", p.Path, p.Source)
+		}
+	}
+}
+
+// A description is refused with the place of every mistake.
+func TestReadRefuses(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{`isa = "made"`, `isa = "other"`, `unknown value "other": known are made`},
+		{`line = "128 B", latency = 3, source = "book: 3" }`, `line = "96 B", latency = 3, source = "book: 3" }`, "line of 96 bytes"},
+		{`source = "book: 4"`, `source = "tale: 4"`, `folder/made.toml:30:10: memory.source: "tale" is not in [sources]`},
+		{`model = "throughput"`, `model = "fast"`, `unknown value "fast"`},
+		{`cycles = 100, fitted = ["k"], source = "fitted: published k of figures"`, `cycles = 100, fitted = [], source = "fitted: k"`, "not marked fitted"},
+		{"[calibration]\nexperiment = \"./figures.toml\"\n", "", "need [calibration] experiment"},
+		{`alu = { cycles = "1/3"`, `alu = { cycles = "100001"`, "is the unit right?"},
+	} {
+		text := strings.Replace(made, c.old, c.new, 1)
+		if text == made {
+			t.Fatalf("%s is not in the description", c.old)
+		}
+		if _, err := read(t, text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.new, err, c.want)
+		}
+	}
+}
