@@ -74,9 +74,10 @@ func mustGetwd(t *testing.T) string {
 func checkFields(t *testing.T, im *Image) {
 	t.Helper()
 	for _, c := range []struct {
-		typ, path    string
-		offset, size int64
-		fail         string
+		typ, path string
+		offset    uint64
+		size      int
+		fail      string
 	}{
 		{"probe", "node", 0, 16, ""},
 		{"probe", "node.pprev", 8, 8, ""},

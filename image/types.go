@@ -24,8 +24,8 @@ type Struct struct {
 
 // Field is the place of a part of a structure.
 type Field struct {
-	Offset int64 // bytes from the start of the structure
-	Size   int64 // bytes; 0 for a flexible array
+	Offset uint64 // bytes from the start of the structure
+	Size   int    // bytes; 0 for a flexible array
 }
 
 // Struct finds a struct or union by its tag or by the name of a typedef for it.
@@ -73,14 +73,14 @@ func (im *Image) structAt(name string, off dwarf.Offset) (*Struct, error) {
 // of anonymous structs and unions are found by their own names. Bit-fields have no address and are
 // refused.
 func (s *Struct) Field(path string) (Field, error) {
-	f, err := s.im.types.walk(s.typ, path)
-	if err == nil && f.Offset+f.Size > s.Size {
-		err = fmt.Errorf("ends at byte %d of %d: damaged debug information", f.Offset+f.Size, s.Size)
+	offset, size, err := s.im.types.walk(s.typ, path)
+	if err == nil && offset+size > s.Size {
+		err = fmt.Errorf("ends at byte %d of %d: damaged debug information", offset+size, s.Size)
 	}
 	if err != nil {
 		return Field{}, fmt.Errorf("image %s: struct %s, field %q: %w", s.im.Name, s.Name, path, err)
 	}
-	return f, nil
+	return Field{uint64(offset), int(size)}, nil
 }
 
 // strip follows typedefs and qualifiers to the type that has a layout; nil when there is none.
@@ -102,30 +102,29 @@ func (t *typeTable) strip(off dwarf.Offset) (*typeNode, dwarf.Offset) {
 }
 
 // walk follows a path from a structure to one of its parts.
-func (t *typeTable) walk(off dwarf.Offset, path string) (Field, error) {
-	f, dims := Field{}, []int64(nil)
+func (t *typeTable) walk(off dwarf.Offset, path string) (offset, size int64, err error) {
+	var dims []int64
 	for part := range strings.SplitSeq(path, ".") {
 		name, index, err := splitIndex(part)
 		if err != nil {
-			return f, err
+			return 0, 0, err
 		}
 		if len(dims) > 0 {
-			return f, fmt.Errorf("%q is wanted of an array: name its element with [n]", name)
+			return 0, 0, fmt.Errorf("%q is wanted of an array: name its element with [n]", name)
 		}
 		m, err := t.member(off, name)
 		if err != nil {
-			return f, err
+			return 0, 0, err
 		}
-		f.Offset, off = f.Offset+m.offset, m.typ
+		offset, off = offset+m.offset, m.typ
 		var skip int64
 		if skip, off, dims, err = t.element(off, name, index); err != nil {
-			return f, err
+			return 0, 0, err
 		}
-		f.Offset += skip
+		offset += skip
 	}
-	size, err := t.sizeOf(off, dims)
-	f.Size = size
-	return f, err
+	size, err = t.sizeOf(off, dims)
+	return offset, size, err
 }
 
 // splitIndex parts "a[1][2]" into "a" and its indices.

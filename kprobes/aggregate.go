@@ -1,5 +1,7 @@
 package kprobes
 
+import "kprobesim/image"
+
 // join adds a probe to an address that has one already, or an aggregate whose last child has gone
 // while its jump waits for being undone.
 func (k *Kprobes) join(c Caller, s *site, p uint64) error {
@@ -15,7 +17,7 @@ func (k *Kprobes) join(c Caller, s *site, p uint64) error {
 		k.prepareDetour(c, s)
 	}
 	for _, f := range k.l.p.arch {
-		k.m.store(p, f, k.m.load(s.head, f))
+		k.m.Store(p, f, k.m.Load(s.head, f))
 	}
 	if err := k.enlist(c, s, p); err != nil {
 		return err
@@ -34,8 +36,8 @@ func (k *Kprobes) join(c Caller, s *site, p uint64) error {
 // break handler goes to the end, and there can be one of them only.
 func (k *Kprobes) enlist(c Caller, s *site, p uint64) error {
 	l := &k.l.p
-	brk, post := k.m.load(p, l.brk), k.m.load(p, l.post)
-	if brk != 0 && k.m.load(s.head, l.brk) != 0 {
+	brk, post := k.m.Load(p, l.brk), k.m.Load(p, l.post)
+	if brk != 0 && k.m.Load(s.head, l.brk) != 0 {
 		return EEXIST
 	}
 	// Where nothing is enabled a detour calls nobody, and somebody has to be there when the jump goes.
@@ -47,12 +49,12 @@ func (k *Kprobes) enlist(c Caller, s *site, p uint64) error {
 	}
 	if brk != 0 {
 		k.listAddTail(p, s.head)
-		k.m.store(s.head, l.brk, k.sym.aggrBreak)
+		k.m.Store(s.head, l.brk, k.sym.aggrBreak)
 	} else {
 		k.listAdd(p, s.head)
 	}
 	if post != 0 {
-		k.m.store(s.head, l.post, k.sym.aggrPost)
+		k.m.Store(s.head, l.post, k.sym.aggrPost)
 	}
 	if special && idle {
 		return k.leaveDetour(c, s, brk != 0)
@@ -76,18 +78,18 @@ func (k *Kprobes) aggregate(_ Caller, s *site) error {
 	if err != nil {
 		return err
 	}
-	l, p, ap := &k.l.p, s.head, op+k.l.o.kp.off
-	for _, f := range append([]field{l.addr}, l.arch...) {
-		k.m.store(ap, f, k.m.load(p, f))
+	l, p, ap := &k.l.p, s.head, op+k.l.o.kp.Offset
+	for _, f := range append([]image.Field{l.addr}, l.arch...) {
+		k.m.Store(ap, f, k.m.Load(p, f))
 	}
-	k.m.store(ap, l.flags, k.flags(p)&^flagOptimized)
-	k.m.store(ap, l.pre, k.sym.aggrPre)
-	k.m.store(ap, l.fault, k.sym.aggrFault)
-	if k.m.load(p, l.post) != 0 && k.flags(p)&flagGone == 0 {
-		k.m.store(ap, l.post, k.sym.aggrPost)
+	k.m.Store(ap, l.flags, k.flags(p)&^flagOptimized)
+	k.m.Store(ap, l.pre, k.sym.aggrPre)
+	k.m.Store(ap, l.fault, k.sym.aggrFault)
+	if k.m.Load(p, l.post) != 0 && k.flags(p)&flagGone == 0 {
+		k.m.Store(ap, l.post, k.sym.aggrPost)
 	}
-	if k.m.load(p, l.brk) != 0 && k.flags(p)&flagGone == 0 {
-		k.m.store(ap, l.brk, k.sym.aggrBreak)
+	if k.m.Load(p, l.brk) != 0 && k.flags(p)&flagGone == 0 {
+		k.m.Store(ap, l.brk, k.sym.aggrBreak)
 	}
 	k.listInit(ap)
 	k.listAdd(p, ap)
@@ -99,7 +101,7 @@ func (k *Kprobes) aggregate(_ Caller, s *site) error {
 // leave takes a child out of an aggregate that stays.
 func (k *Kprobes) leave(c Caller, s *site, p uint64) error {
 	k.listDel(p)
-	if k.m.load(p, k.l.p.post) != 0 && !k.anyChild(s, k.l.p.post) {
+	if k.m.Load(p, k.l.p.post) != 0 && !k.anyChild(s, k.l.p.post) {
 		if err := k.forgetPost(c, s); err != nil {
 			return err
 		}
@@ -111,7 +113,7 @@ func (k *Kprobes) leave(c Caller, s *site, p uint64) error {
 // and once to call, with interrupts off: in between it must not go, so other CPUs are stopped.
 func (k *Kprobes) forgetPost(c Caller, s *site) error {
 	forget := func(Caller) error {
-		k.m.store(s.head, k.l.p.post, 0)
+		k.m.Store(s.head, k.l.p.post, 0)
 		return nil
 	}
 	if k.smp.CPUs() == 1 {
@@ -126,7 +128,7 @@ func (k *Kprobes) jprobeLeft(c Caller, s *site) error {
 	if k.site(s.addr) != s || k.anyChild(s, k.l.p.brk) {
 		return nil
 	}
-	k.m.store(s.head, k.l.p.brk, 0)
+	k.m.Store(s.head, k.l.p.brk, 0)
 	return k.mayOptimize(c, s)
 }
 
@@ -139,9 +141,9 @@ func (k *Kprobes) mayOptimize(c Caller, s *site) error {
 }
 
 // anyChild reports whether a child has a handler of the kind.
-func (k *Kprobes) anyChild(s *site, handler field) bool {
+func (k *Kprobes) anyChild(s *site, handler image.Field) bool {
 	for _, p := range k.children(s.head) {
-		if k.m.load(p, handler) != 0 {
+		if k.m.Load(p, handler) != 0 {
 			return true
 		}
 	}
@@ -153,5 +155,5 @@ func (k *Kprobes) freeAggregate(c Caller, s *site) {
 	k.giveDetour(c, s)
 	k.giveSlot(c, s)
 	k.noteSite(c, s, "freed")
-	k.m.free(s.head - k.l.o.kp.off)
+	k.m.free(s.head - k.l.o.kp.Offset)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/image"
 )
 
 func plain() Options { return Options{Costs: DefaultCosts()} }
@@ -83,14 +85,14 @@ func holdRegisterByAddress(t *testing.T, isa string) {
 	l := &g.k.l.p
 	target, _ := g.im.Symbol("bench_target")
 	p, _ := g.Alloc(l.size, 64)
-	store := func(f field, v uint64) { g.do(g.Store(p+f.off, f.size, v)) }
+	store := func(f image.Field, v uint64) { g.do(g.Store(p+f.Offset, f.Size, v)) }
 	if err := g.k.RegisterKprobe(g, p); !errors.Is(err, EINVAL) {
 		t.Errorf("neither address nor symbol: %v", err)
 	}
 	store(l.addr, target.Addr)
 	store(l.flags, flagOptimized|flagGone)
 	g.do(g.k.RegisterKprobe(g, p))
-	if f, _ := g.Load(p+l.flags.off, 4); f != 0 {
+	if f, _ := g.Load(p+l.flags.Offset, 4); f != 0 {
 		t.Errorf("flags %#x after registration", f)
 	}
 	if err := g.k.RegisterKprobe(g, p); !errors.Is(err, EINVAL) {
@@ -99,13 +101,13 @@ func holdRegisterByAddress(t *testing.T, isa string) {
 	name, _ := g.Alloc(16, 16)
 	g.do(g.WriteBytes(name, []byte("bench_target\x00")))
 	q, _ := g.Alloc(l.size, 64)
-	g.do(g.Store(q+l.addr.off, g.size(), target.Addr))
-	g.do(g.Store(q+l.name.off, g.size(), name))
+	g.do(g.Store(q+l.addr.Offset, g.size(), target.Addr))
+	g.do(g.Store(q+l.name.Offset, g.size(), name))
 	if err := g.k.RegisterKprobe(g, q); !errors.Is(err, EINVAL) {
 		t.Errorf("address and symbol: %v", err)
 	}
 	g.do(g.k.UnregisterKprobes(g, p, q))
-	if a, _ := g.Load(q+l.addr.off, g.size()); a != 0 {
+	if a, _ := g.Load(q+l.addr.Offset, g.size()); a != 0 {
 		t.Errorf("address %#x of a probe that was not registered stays", a)
 	}
 	g.do(g.k.RegisterKprobe(g, p)) // by the address that it still has
@@ -120,7 +122,7 @@ func holdRegisterAllUndoesOnError(t *testing.T, isa string) {
 	for _, s := range []string{"bench_target", "work_read", "get_kprobe"} {
 		sym, _ := g.im.Symbol(s)
 		p, _ := g.Alloc(l.size, 64)
-		g.do(g.Store(p+l.addr.off, g.size(), sym.Addr))
+		g.do(g.Store(p+l.addr.Offset, g.size(), sym.Addr))
 		ps = append(ps, p)
 	}
 	err := g.k.RegisterAll(g, ps, g.k.RegisterKprobe, g.k.UnregisterKprobes)
@@ -165,7 +167,7 @@ func holdBoostable(t *testing.T, isa string) {
 	boostable := func(opt Options, symbol string) int32 {
 		g := newGuest(t, isa, opt)
 		p := g.add(Spec{Symbol: symbol})
-		v, err := g.Load(p.Addr+g.k.l.p.learned.off, 4)
+		v, err := g.Load(p.Addr+g.k.l.p.learned.Offset, 4)
 		g.do(err)
 		return int32(v)
 	}
@@ -195,11 +197,11 @@ func holdAggregateOrderAndHandlers(t *testing.T, isa string) {
 	if got := g.k.hlist(g.k.bucket(g.k.sym.table, s.addr), g.k.hash()); !slices.Equal(got, []uint64{s.head}) {
 		t.Errorf("hash chain %x, want the aggregate %x", got, s.head)
 	}
-	if g.k.m.load(s.head, l.pre) != g.k.sym.aggrPre || g.k.m.load(s.head, l.post) != g.k.sym.aggrPost {
+	if g.k.m.Load(s.head, l.pre) != g.k.sym.aggrPre || g.k.m.Load(s.head, l.post) != g.k.sym.aggrPost {
 		t.Error("the aggregate lacks its handlers")
 	}
 	g.do(g.k.Remove(g, b))
-	if g.k.m.load(s.head, l.post) != 0 {
+	if g.k.m.Load(s.head, l.post) != 0 {
 		t.Error("with the last post handler gone, the aggregate still has one")
 	}
 	g.do(g.k.Disable(g, a))
@@ -227,7 +229,7 @@ func holdKretprobeInstances(t *testing.T, isa string) {
 	g := newGuest(t, isa, plain())
 	allocated := len(g.used)
 	p := g.add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_empty", MaxActive: 7, DataSize: 24})
-	free := g.k.hlist(p.Addr+g.k.l.r.free.off, g.k.instanceLinks())
+	free := g.k.hlist(p.Addr+g.k.l.r.free.Offset, g.k.instanceLinks())
 	if len(free) != 7 {
 		t.Errorf("%d instances, want 7", len(free))
 	}
@@ -236,15 +238,15 @@ func holdKretprobeInstances(t *testing.T, isa string) {
 			t.Errorf("instance of %d bytes, want %d", g.used[ri], g.k.l.r.instSize+24)
 		}
 	}
-	if g.k.m.load(p.Addr, g.k.l.p.pre) != g.k.sym.returnPre {
+	if g.k.m.Load(p.Addr, g.k.l.p.pre) != g.k.sym.returnPre {
 		t.Error("the kprobe's handler is not the return probe's")
 	}
 	out := free[0]
 	g.k.hlistDel(out, g.k.instanceLinks())
-	g.k.m.store(out, g.k.l.r.instRP, p.Addr)
+	g.k.m.Store(out, g.k.l.r.instRP, p.Addr)
 	g.k.hlistAdd(g.k.bucket(g.k.sym.instances, mainTask), out, g.k.instanceLinks())
 	g.do(g.k.Remove(g, p))
-	if g.k.m.load(out, g.k.l.r.instRP) != 0 {
+	if g.k.m.Load(out, g.k.l.r.instRP) != 0 {
 		t.Error("the instance that is out still points to its probe")
 	}
 	g.do(g.Free(out))
@@ -264,7 +266,7 @@ func holdKretprobeDefaults(t *testing.T, isa string) {
 		o.Preempt = tt.preempt
 		g := newGuest(t, isa, o)
 		p := g.add(Spec{Kind: Kretprobe, Symbol: "work_read"})
-		if got := len(g.k.hlist(p.Addr+g.k.l.r.free.off, g.k.instanceLinks())); got != tt.want {
+		if got := len(g.k.hlist(p.Addr+g.k.l.r.free.Offset, g.k.instanceLinks())); got != tt.want {
 			t.Errorf("preempt %v: %d instances, want %d", tt.preempt, got, tt.want)
 		}
 	}

@@ -1,6 +1,10 @@
 package kprobes
 
-import "fmt"
+import (
+	"fmt"
+
+	"kprobesim/image"
+)
 
 // cpuData finds a CPU's copy of per-CPU data: *sim.Machine.
 type cpuData interface {
@@ -13,28 +17,28 @@ func (k *Kprobes) handling(m cpuData, cpu int) (why string, atomic bool) {
 	for i := len(k.current); i <= cpu; i++ {
 		k.current = append(k.current, k.perCPUAt(m, i, "current_kprobe"))
 	}
-	p := k.m.load(k.current[cpu], field{0, k.l.list.size})
+	p := k.m.Load(k.current[cpu], image.Field{Size: k.l.list.Size})
 	if p == 0 {
 		return "", false
 	}
 	if child := k.perCPU(m, cpu, "kprobe_instance"); child != 0 {
 		p = child
 	}
-	name, off := k.nameOf(k.m.load(p, k.l.p.addr))
+	name, off := k.nameOf(k.m.Load(p, k.l.p.addr))
 	return fmt.Sprintf("in the kprobe handler %s of the probe at %s+%#x",
 		k.handlerOf(p, k.perCPU(m, cpu, "kprobe_ctlblk")), name, off), true
 }
 
 // perCPU reads the first word of something that every CPU has.
 func (k *Kprobes) perCPU(m cpuData, cpu int, symbol string) uint64 {
-	return k.m.load(k.perCPUAt(m, cpu, symbol), field{0, k.l.list.size})
+	return k.m.Load(k.perCPUAt(m, cpu, symbol), image.Field{Size: k.l.list.Size})
 }
 
 // perCPUAt finds it.
 func (k *Kprobes) perCPUAt(m cpuData, cpu int, symbol string) uint64 {
 	at, err := m.PerCPU(cpu, symbol)
 	if err != nil {
-		k.m.fail(err, "looking for "+symbol+" of a CPU", uint64(cpu))
+		k.m.Fail(err, "looking for "+symbol+" of a CPU", uint64(cpu))
 	}
 	return at
 }
@@ -46,17 +50,17 @@ const statusSSDone = 8
 // stepped its post handler, else that before the instruction. Of a return probe with both it may be
 // the one for the entry or the one for the return.
 func (k *Kprobes) handlerOf(p, status uint64) string {
-	pre := k.m.load(p, k.l.p.pre)
+	pre := k.m.Load(p, k.l.p.pre)
 	switch {
 	case status == statusSSDone:
-		return k.function(k.m.load(p, k.l.p.post))
+		return k.function(k.m.Load(p, k.l.p.post))
 	case pre == k.sym.jprobePre:
-		return k.function(k.m.load(p-k.l.j.kp.off, k.l.j.entry))
+		return k.function(k.m.Load(p-k.l.j.kp.Offset, k.l.j.entry))
 	case pre != k.sym.returnPre:
 		return k.function(pre)
 	}
-	rp := p - k.l.r.kp.off
-	handler, entry := k.m.load(rp, k.l.r.handler), k.m.load(rp, k.l.r.entry)
+	rp := p - k.l.r.kp.Offset
+	handler, entry := k.m.Load(rp, k.l.r.handler), k.m.Load(rp, k.l.r.entry)
 	switch {
 	case entry == 0:
 		return k.function(handler)

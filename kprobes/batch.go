@@ -48,8 +48,8 @@ func (k *Kprobes) pokeBatch(c Caller, batch []*site, r rewrite) error {
 // storeLoc fills in a struct text_poke_loc. Nobody reads it before the guest has it, or after.
 func (k *Kprobes) storeLoc(at uint64, s *site, code []byte) {
 	l := &k.l.poke
-	k.m.store(at, l.addr, s.addr-k.sym.text.Start)
-	k.m.store(at, l.detour, s.detour-k.sym.text.Start)
-	k.m.store(at, l.len, uint64(len(code)))
-	k.m.write(at+l.text.off, code)
+	k.m.Store(at, l.addr, s.addr-k.sym.text.Start)
+	k.m.Store(at, l.detour, s.detour-k.sym.text.Start)
+	k.m.Store(at, l.len, uint64(len(code)))
+	k.m.write(at+l.text.Offset, code)
 }

@@ -195,7 +195,7 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 			l.do(err)
 			p := l.add(Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 8})
 			l.do(l.smp.Schedule(l.Call)) // the sleeper runs and enters schedule()
-			free := len(l.k.hlist(p.Addr+l.k.l.r.free.off, l.k.instanceLinks()))
+			free := len(l.k.hlist(p.Addr+l.k.l.r.free.Offset, l.k.instanceLinks()))
 			if free != 7 {
 				t.Errorf("%d instances free, want one of 8 out", free)
 			}

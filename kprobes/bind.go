@@ -76,10 +76,10 @@ func (k *Kprobes) natives() []native {
 		{"enable_kprobe", func(c *sim.Call) error { return k.EnableKprobe(c, c.Arg(0)) }},
 		{"disable_kprobe", func(c *sim.Call) error { return k.DisableKprobe(c, c.Arg(0)) }},
 		{"enable_kretprobe", func(c *sim.Call) error {
-			return k.EnableKprobe(c, c.Arg(0)+k.l.r.kp.off)
+			return k.EnableKprobe(c, c.Arg(0)+k.l.r.kp.Offset)
 		}},
 		{"disable_kretprobe", func(c *sim.Call) error {
-			return k.DisableKprobe(c, c.Arg(0)+k.l.r.kp.off)
+			return k.DisableKprobe(c, c.Arg(0)+k.l.r.kp.Offset)
 		}},
 		{"kfree", func(c *sim.Call) error {
 			k.m.free(c.Arg(0))
@@ -115,7 +115,7 @@ func (k *Kprobes) pointers(array, num uint64) []uint64 {
 	}
 	ps := make([]uint64, n)
 	for i := range ps {
-		ps[i] = k.m.load(array+uint64(i*k.l.list.size), k.l.list)
+		ps[i] = k.m.Load(array+uint64(i*k.l.list.Size), k.l.list)
 	}
 	return ps
 }

@@ -58,7 +58,7 @@ func eraOf(m *memory, im *image.Image, arch *Arch) (e era, err error) {
 		return e, fmt.Errorf("image %s has no symbol kernel_era, the year of its kernel: build it "+
 			"with the build.sh of this version", im.Name)
 	}
-	year := int(m.load(sym.Addr, field{0, 4}))
+	year := int(m.Load(sym.Addr, image.Field{Size: 4}))
 	if err := m.take(); err != nil {
 		return e, err
 	}

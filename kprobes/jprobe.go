@@ -4,12 +4,12 @@ package kprobes
 // function instead of calling it. There can be one at an address, and it is never jump-optimized.
 func (k *Kprobes) RegisterJprobe(c Caller, jp uint64) error {
 	return k.locked(c, func() error {
-		if !k.sym.text.Contains(k.im.Callee(k.m.load(jp, k.l.j.entry))) {
+		if !k.sym.text.Contains(k.im.Callee(k.m.Load(jp, k.l.j.entry))) {
 			return EINVAL
 		}
-		kp := jp + k.l.j.kp.off
-		k.m.store(kp, k.l.p.pre, k.sym.jprobePre)
-		k.m.store(kp, k.l.p.brk, k.sym.jprobeBreak)
+		kp := jp + k.l.j.kp.Offset
+		k.m.Store(kp, k.l.p.pre, k.sym.jprobePre)
+		k.m.Store(kp, k.l.p.brk, k.sym.jprobeBreak)
 		return k.register(c, kp)
 	})
 }
@@ -18,7 +18,7 @@ func (k *Kprobes) RegisterJprobe(c Caller, jp uint64) error {
 func (k *Kprobes) UnregisterJprobes(c Caller, jps ...uint64) error {
 	kps := make([]uint64, len(jps))
 	for i, jp := range jps {
-		kps[i] = jp + k.l.j.kp.off
+		kps[i] = jp + k.l.j.kp.Offset
 	}
 	return k.unregister(c, kps, nil)
 }

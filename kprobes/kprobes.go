@@ -130,7 +130,7 @@ func (s *site) ready() bool { return s.aggr && len(s.region.Code) > 0 }
 
 // Build prepares Kprobes for a kernel in guest memory without binding its native functions.
 func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
-	k := &Kprobes{m: memory{g: g, align: arch.Line}, im: im, arch: arch, smp: kernel}
+	k := &Kprobes{m: memory{Access: image.Access{Memory: g}, g: g, align: arch.Line}, im: im, arch: arch, smp: kernel}
 	if err := k.setUp(opt); err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (k *Kprobes) setUpGuest() error {
 
 // setUpPatching tells the guest the protocol for changing several bytes.
 func (k *Kprobes) setUpPatching() (err error) {
-	k.m.store(k.sym.pokeUnsynced, field{0, 4}, unsynced(k.opt.Mutant))
+	k.m.Store(k.sym.pokeUnsynced, image.Field{Size: 4}, unsynced(k.opt.Mutant))
 	listener := uint64(0)
 	switch k.opt.Patching {
 	case PatchBreakpoint:
@@ -202,7 +202,7 @@ func (k *Kprobes) setUpPatching() (err error) {
 		k.vector, err = k.m.alloc(pageSize)
 	}
 	if k.opt.Mutant != MutantNoNotifier {
-		k.m.store(k.sym.pokeListener, k.l.list, listener)
+		k.m.Store(k.sym.pokeListener, k.l.list, listener)
 	}
 	return err
 }
@@ -216,7 +216,7 @@ func (k *Kprobes) tell(variable uint64, on bool) {
 	if on {
 		v = 1
 	}
-	k.m.store(variable, field{0, 4}, v)
+	k.m.Store(variable, image.Field{Size: 4}, v)
 }
 
 // site finds a probed address.
@@ -241,7 +241,7 @@ func (k *Kprobes) search(addr uint64) (int, bool) {
 
 // siteOf finds where a struct kprobe is registered, nil if it is not.
 func (k *Kprobes) siteOf(p uint64) *site {
-	s := k.site(k.m.load(p, k.l.p.addr))
+	s := k.site(k.m.Load(p, k.l.p.addr))
 	if s == nil || p != s.head && !(s.aggr && slices.Contains(k.children(s.head), p)) {
 		return nil
 	}

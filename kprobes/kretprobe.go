@@ -1,13 +1,17 @@
 package kprobes
 
-import "slices"
+import (
+	"slices"
+
+	"kprobesim/image"
+)
 
 // RegisterKretprobe registers the struct kretprobe at rp: its instances are allocated, then its
 // kprobe is registered with the handler that takes over the return address.
 func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
 	return k.locked(c, func() error {
 		l := &k.l.r
-		kp := rp + l.kp.off
+		kp := rp + l.kp.Offset
 		addr, err := k.resolve(kp)
 		if err != nil {
 			return err
@@ -15,10 +19,10 @@ func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
 		if sym, _, ok := k.im.At(addr); ok && slices.Contains(k.era.ReturnProtected, sym.Name) {
 			return EINVAL
 		}
-		for _, f := range []field{k.l.p.post, k.l.p.fault, k.l.p.brk} {
-			k.m.store(kp, f, 0)
+		for _, f := range []image.Field{k.l.p.post, k.l.p.fault, k.l.p.brk} {
+			k.m.Store(kp, f, 0)
 		}
-		k.m.store(kp, k.l.p.pre, k.sym.returnPre)
+		k.m.Store(kp, k.l.p.pre, k.sym.returnPre)
 		if err := k.allocInstances(c, rp); err != nil {
 			return err
 		}
@@ -33,23 +37,23 @@ func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
 // allocInstances fills the probe's list of free instances.
 func (k *Kprobes) allocInstances(c Caller, rp uint64) error {
 	l := &k.l.r
-	n := int32(k.m.load(rp, l.maxactive))
+	n := int32(k.m.Load(rp, l.maxactive))
 	if n <= 0 {
 		n = k.defaultMaxActive()
-		k.m.store(rp, l.maxactive, uint64(uint32(n)))
+		k.m.Store(rp, l.maxactive, uint64(uint32(n)))
 	}
-	k.m.store(rp, l.lock, 0)
-	k.m.store(rp, l.free, 0)
-	k.m.store(rp, l.nmissed, 0)
-	size := l.instSize + k.m.load(rp, l.dataSize)
+	k.m.Store(rp, l.lock, 0)
+	k.m.Store(rp, l.free, 0)
+	k.m.Store(rp, l.nmissed, 0)
+	size := l.instSize + k.m.Load(rp, l.dataSize)
 	for range n {
 		c.Charge(k.opt.Costs.Instance)
 		ri, err := k.m.alloc(size)
-		if err != nil || k.m.err != nil {
+		if err != nil || k.m.Err != nil {
 			k.freeInstances(rp)
 			return ENOMEM
 		}
-		k.hlistAdd(rp+l.free.off, ri, k.instanceLinks())
+		k.hlistAdd(rp+l.free.Offset, ri, k.instanceLinks())
 	}
 	return nil
 }
@@ -67,7 +71,7 @@ func (k *Kprobes) instanceLinks() links { return links{k.l.r.instNext, k.l.r.ins
 
 // freeInstances frees the instances that are not in use.
 func (k *Kprobes) freeInstances(rp uint64) {
-	for _, ri := range k.hlist(rp+k.l.r.free.off, k.instanceLinks()) {
+	for _, ri := range k.hlist(rp+k.l.r.free.Offset, k.instanceLinks()) {
 		k.hlistDel(ri, k.instanceLinks())
 		k.m.free(ri)
 	}
@@ -78,10 +82,10 @@ func (k *Kprobes) freeInstances(rp uint64) {
 func (k *Kprobes) UnregisterKretprobes(c Caller, rps ...uint64) error {
 	kps := make([]uint64, len(rps))
 	for i, rp := range rps {
-		kps[i] = rp + k.l.r.kp.off
+		kps[i] = rp + k.l.r.kp.Offset
 	}
 	return k.unregister(c, kps, func(kp uint64) error {
-		rp := kp - k.l.r.kp.off
+		rp := kp - k.l.r.kp.Offset
 		if err := k.orphan(c, rp); err != nil {
 			return err
 		}
@@ -97,10 +101,10 @@ func (k *Kprobes) orphan(c Caller, rp uint64) error {
 	}
 	for i := range uint64(hashBuckets) {
 		err := k.bucketLocked(c, i, func() {
-			head := k.sym.instances + i*uint64(k.l.list.size)
+			head := k.sym.instances + i*uint64(k.l.list.Size)
 			for _, ri := range k.hlist(head, k.instanceLinks()) {
-				if k.m.load(ri, k.l.r.instRP) == rp {
-					k.m.store(ri, k.l.r.instRP, 0)
+				if k.m.Load(ri, k.l.r.instRP) == rp {
+					k.m.Store(ri, k.l.r.instRP, 0)
 				}
 			}
 		})

@@ -1,53 +1,47 @@
 package kprobes
 
 import (
-	"fmt"
+	"slices"
 
 	"kprobesim/image"
 )
 
-// field is a member of a structure in guest memory.
-type field struct {
-	off  uint64
-	size int
-}
-
 // kprobeLayout is where things are in struct kprobe.
 type kprobeLayout struct {
 	size                        uint64
-	next, pprev                 field // hlist
-	listNext, listPrev          field
-	nmissed, addr, name, offset field
-	pre, post, fault, brk       field // handlers
-	flags                       field
-	arch                        []field // Arch.Members, in their order
-	learned                     field   // Arch.Learned, if there is one
+	next, pprev                 image.Field // hlist
+	listNext, listPrev          image.Field
+	nmissed, addr, name, offset image.Field
+	pre, post, fault, brk       image.Field // handlers
+	flags                       image.Field
+	arch                        []image.Field // Arch.Members, in their order
+	learned                     image.Field   // Arch.Learned, if there is one
 }
 
 // retLayout is where things are in struct kretprobe and struct kretprobe_instance.
 type retLayout struct {
 	size, instSize                                               uint64
-	kp, handler, entry, maxactive, nmissed, dataSize, free, lock field
-	instNext, instPprev, instRP                                  field
+	kp, handler, entry, maxactive, nmissed, dataSize, free, lock image.Field
+	instNext, instPprev, instRP                                  image.Field
 }
 
 // jumpLayout is where things are in struct jprobe.
 type jumpLayout struct {
 	size      uint64
-	kp, entry field
+	kp, entry image.Field
 }
 
 // optLayout is where things are in struct optimized_kprobe, which aggregates are. In kernels without it
 // they are a struct kprobe.
 type optLayout struct {
 	size                        uint64
-	kp, copied, insn, insnsSize field
+	kp, copied, insn, insnsSize image.Field
 }
 
 // pokeLayout is where things are in struct text_poke_loc.
 type pokeLayout struct {
 	size                    uint64
-	addr, detour, len, text field
+	addr, detour, len, text image.Field
 }
 
 // layout is what debug information says about the structures of the API.
@@ -57,54 +51,35 @@ type layout struct {
 	j    jumpLayout
 	o    optLayout
 	poke pokeLayout
-	list field // a pointer to a list_head or hlist_head: its first member
-}
-
-// member pairs a path in a structure with where to keep its offset.
-type member struct {
-	path string
-	at   *field
-}
-
-func members(im *image.Image, name string, size *uint64, ms []member) error {
-	st, err := im.Struct(name)
-	if err != nil {
-		return err
-	}
-	if size != nil {
-		*size = uint64(st.Size)
-	}
-	for _, m := range ms {
-		f, err := st.Field(m.path)
-		if err != nil {
-			return fmt.Errorf("struct %s: %w", name, err)
-		}
-		*m.at = field{uint64(f.Offset), int(f.Size)}
-	}
-	return nil
+	list image.Field // a pointer to a list_head or hlist_head: its first member
 }
 
 // structure is one that Go reads or writes, and what of it.
 type structure struct {
 	name     string
 	size     *uint64
-	members  []member
+	members  image.Parts
 	optional bool // the kernel may do without
 }
 
 // newLayout finds the structures in the debug information. A kernel that optimizes has two more.
 func newLayout(im *image.Image, arch *Arch, optimizes bool) (*layout, error) {
-	l := &layout{list: field{0, im.Bits / 8}}
+	l := &layout{list: image.Field{Size: im.Bits / 8}}
 	for _, s := range append(l.structures(arch), l.optimizerStructures(!optimizes)...) {
 		if _, err := im.Struct(s.name); err != nil && s.optional {
 			continue
 		}
-		if err := members(im, s.name, s.size, s.members); err != nil {
+		size, err := im.Layout(s.name, s.members)
+		if err != nil {
 			return nil, err
 		}
+		*s.size = size
+	}
+	if i := slices.Index(arch.Members, arch.Learned); i >= 0 {
+		l.p.learned = l.p.arch[i]
 	}
 	if l.o.size == 0 {
-		l.o.size, l.o.kp = l.p.size, field{0, int(l.p.size)}
+		l.o.size, l.o.kp = l.p.size, image.Field{Size: int(l.p.size)}
 	}
 	return l, nil
 }
@@ -113,62 +88,62 @@ func newLayout(im *image.Image, arch *Arch, optimizes bool) (*layout, error) {
 func (l *layout) structures(arch *Arch) []structure {
 	p, r, j := &l.p, &l.r, &l.j
 	return []structure{
-		{name: "kprobe", size: &p.size, members: append([]member{
-			{"hlist.next", &p.next},
-			{"hlist.pprev", &p.pprev},
-			{"list.next", &p.listNext},
-			{"list.prev", &p.listPrev},
-			{"nmissed", &p.nmissed},
-			{"addr", &p.addr},
-			{"symbol_name", &p.name},
-			{"offset", &p.offset},
-			{"pre_handler", &p.pre},
-			{"post_handler", &p.post},
-			{"fault_handler", &p.fault},
-			{"break_handler", &p.brk},
-			{"flags", &p.flags},
-		}, p.archMembers(arch)...)},
-		{name: "kretprobe", size: &r.size, members: []member{
-			{"kp", &r.kp},
-			{"handler", &r.handler},
-			{"entry_handler", &r.entry},
-			{"maxactive", &r.maxactive},
-			{"nmissed", &r.nmissed},
-			{"data_size", &r.dataSize},
-			{"free_instances", &r.free},
-			{"lock", &r.lock},
+		{name: "kprobe", size: &p.size, members: p.archMembers(arch, image.Parts{
+			"hlist.next":    &p.next,
+			"hlist.pprev":   &p.pprev,
+			"list.next":     &p.listNext,
+			"list.prev":     &p.listPrev,
+			"nmissed":       &p.nmissed,
+			"addr":          &p.addr,
+			"symbol_name":   &p.name,
+			"offset":        &p.offset,
+			"pre_handler":   &p.pre,
+			"post_handler":  &p.post,
+			"fault_handler": &p.fault,
+			"break_handler": &p.brk,
+			"flags":         &p.flags,
+		})},
+		{name: "kretprobe", size: &r.size, members: image.Parts{
+			"kp":             &r.kp,
+			"handler":        &r.handler,
+			"entry_handler":  &r.entry,
+			"maxactive":      &r.maxactive,
+			"nmissed":        &r.nmissed,
+			"data_size":      &r.dataSize,
+			"free_instances": &r.free,
+			"lock":           &r.lock,
 		}},
-		{name: "kretprobe_instance", size: &r.instSize, members: []member{
-			{"hlist.next", &r.instNext}, {"hlist.pprev", &r.instPprev}, {"rp", &r.instRP},
+		{name: "kretprobe_instance", size: &r.instSize, members: image.Parts{
+			"hlist.next": &r.instNext, "hlist.pprev": &r.instPprev, "rp": &r.instRP,
 		}},
-		{name: "jprobe", size: &j.size, members: []member{{"kp", &j.kp}, {"entry", &j.entry}}},
+		{name: "jprobe", size: &j.size, members: image.Parts{"kp": &j.kp, "entry": &j.entry}},
 	}
 }
 
-// archMembers are those that the architecture has in struct kprobe.
-func (p *kprobeLayout) archMembers(arch *Arch) (ms []member) {
-	p.arch = make([]field, len(arch.Members))
-	for i, path := range arch.Members {
-		ms = append(ms, member{path, &p.arch[i]})
-	}
+// archMembers adds those that the architecture has in struct kprobe.
+func (p *kprobeLayout) archMembers(arch *Arch, parts image.Parts) image.Parts {
 	if arch.Learned != "" {
-		ms = append(ms, member{arch.Learned, &p.learned})
+		parts[arch.Learned] = &p.learned
 	}
-	return ms
+	p.arch = make([]image.Field, len(arch.Members))
+	for i, path := range arch.Members {
+		parts[path] = &p.arch[i]
+	}
+	return parts
 }
 
 // optimizerStructures lists what kernels have that can change several bytes of text.
 func (l *layout) optimizerStructures(optional bool) []structure {
 	o, poke := &l.o, &l.poke
 	return []structure{
-		{name: "optimized_kprobe", size: &o.size, optional: optional, members: []member{
-			{"kp", &o.kp},
-			{"optinsn.copied_insn", &o.copied},
-			{"optinsn.insn", &o.insn},
-			{"optinsn.size", &o.insnsSize},
+		{name: "optimized_kprobe", size: &o.size, optional: optional, members: image.Parts{
+			"kp":                  &o.kp,
+			"optinsn.copied_insn": &o.copied,
+			"optinsn.insn":        &o.insn,
+			"optinsn.size":        &o.insnsSize,
 		}},
-		{name: "text_poke_loc", size: &poke.size, optional: optional, members: []member{
-			{"addr", &poke.addr}, {"detour", &poke.detour}, {"len", &poke.len}, {"text", &poke.text},
+		{name: "text_poke_loc", size: &poke.size, optional: optional, members: image.Parts{
+			"addr": &poke.addr, "detour": &poke.detour, "len": &poke.len, "text": &poke.text,
 		}},
 	}
 }

@@ -1,7 +1,9 @@
 package kprobes
 
+import "kprobesim/image"
+
 // links are the two pointers of a list or hlist node, at their offsets in a structure.
-type links struct{ next, prev field }
+type links struct{ next, prev image.Field }
 
 // The kernel's values in the pointers of a node that has left its list.
 const poison = 0xdead000000200200
@@ -10,41 +12,41 @@ const poison = 0xdead000000200200
 // to it. Pointers are written in an order that is safe for readers without locks.
 
 func (k *Kprobes) hlistAdd(head, node uint64, l links) {
-	first := k.m.load(head, k.l.list)
-	k.m.store(node, l.next, first)
-	k.m.store(node, l.prev, head)
-	k.m.store(head, k.l.list, node+l.next.off)
+	first := k.m.Load(head, k.l.list)
+	k.m.Store(node, l.next, first)
+	k.m.Store(node, l.prev, head)
+	k.m.Store(head, k.l.list, node+l.next.Offset)
 	if first != 0 {
-		k.m.store(first-l.next.off, l.prev, node+l.next.off)
+		k.m.Store(first-l.next.Offset, l.prev, node+l.next.Offset)
 	}
 }
 
 func (k *Kprobes) hlistDel(node uint64, l links) {
-	next, pprev := k.m.load(node, l.next), k.m.load(node, l.prev)
-	k.m.store(pprev, k.l.list, next)
+	next, pprev := k.m.Load(node, l.next), k.m.Load(node, l.prev)
+	k.m.Store(pprev, k.l.list, next)
 	if next != 0 {
-		k.m.store(next-l.next.off, l.prev, pprev)
+		k.m.Store(next-l.next.Offset, l.prev, pprev)
 	}
-	k.m.store(node, l.prev, poison)
+	k.m.Store(node, l.prev, poison)
 }
 
 // hlistReplace puts node in the place of old.
 func (k *Kprobes) hlistReplace(old, node uint64, l links) {
-	next, pprev := k.m.load(old, l.next), k.m.load(old, l.prev)
-	k.m.store(node, l.next, next)
-	k.m.store(node, l.prev, pprev)
-	k.m.store(pprev, k.l.list, node+l.next.off)
+	next, pprev := k.m.Load(old, l.next), k.m.Load(old, l.prev)
+	k.m.Store(node, l.next, next)
+	k.m.Store(node, l.prev, pprev)
+	k.m.Store(pprev, k.l.list, node+l.next.Offset)
 	if next != 0 {
-		k.m.store(next-l.next.off, l.prev, node+l.next.off)
+		k.m.Store(next-l.next.Offset, l.prev, node+l.next.Offset)
 	}
-	k.m.store(old, l.prev, poison)
+	k.m.Store(old, l.prev, poison)
 }
 
 // hlist returns the structures of a chain.
 func (k *Kprobes) hlist(head uint64, l links) []uint64 {
 	var nodes []uint64
-	for n := k.m.load(head, k.l.list); n != 0; n = k.m.load(n-l.next.off, l.next) {
-		nodes = append(nodes, n-l.next.off)
+	for n := k.m.Load(head, k.l.list); n != 0; n = k.m.Load(n-l.next.Offset, l.next) {
+		nodes = append(nodes, n-l.next.Offset)
 	}
 	return nodes
 }
@@ -52,44 +54,44 @@ func (k *Kprobes) hlist(head uint64, l links) []uint64 {
 // The list that an aggregate's children are on: circular, the aggregate's own node is the head.
 
 func (k *Kprobes) listInit(p uint64) {
-	k.m.store(p, k.l.p.listNext, p+k.l.p.listNext.off)
-	k.m.store(p, k.l.p.listPrev, p+k.l.p.listNext.off)
+	k.m.Store(p, k.l.p.listNext, p+k.l.p.listNext.Offset)
+	k.m.Store(p, k.l.p.listPrev, p+k.l.p.listNext.Offset)
 }
 
 // listInsert puts p between the structures a and b, which are neighbours.
 func (k *Kprobes) listInsert(p, a, b uint64) {
-	off := k.l.p.listNext.off
-	k.m.store(p, k.l.p.listNext, b+off)
-	k.m.store(p, k.l.p.listPrev, a+off)
-	k.m.store(a, k.l.p.listNext, p+off)
-	k.m.store(b, k.l.p.listPrev, p+off)
+	off := k.l.p.listNext.Offset
+	k.m.Store(p, k.l.p.listNext, b+off)
+	k.m.Store(p, k.l.p.listPrev, a+off)
+	k.m.Store(a, k.l.p.listNext, p+off)
+	k.m.Store(b, k.l.p.listPrev, p+off)
 }
 
 // listAdd puts p in front of the other children.
 func (k *Kprobes) listAdd(p, head uint64) {
-	k.listInsert(p, head, k.m.load(head, k.l.p.listNext)-k.l.p.listNext.off)
+	k.listInsert(p, head, k.m.Load(head, k.l.p.listNext)-k.l.p.listNext.Offset)
 }
 
 // listAddTail puts p behind the other children.
 func (k *Kprobes) listAddTail(p, head uint64) {
-	k.listInsert(p, k.m.load(head, k.l.p.listPrev)-k.l.p.listNext.off, head)
+	k.listInsert(p, k.m.Load(head, k.l.p.listPrev)-k.l.p.listNext.Offset, head)
 }
 
 // listDel takes p out; its own next pointer stays for readers on their way.
 func (k *Kprobes) listDel(p uint64) {
-	off := k.l.p.listNext.off
-	next, prev := k.m.load(p, k.l.p.listNext)-off, k.m.load(p, k.l.p.listPrev)-off
-	k.m.store(prev, k.l.p.listNext, next+off)
-	k.m.store(next, k.l.p.listPrev, prev+off)
-	k.m.store(p, k.l.p.listPrev, poison)
+	off := k.l.p.listNext.Offset
+	next, prev := k.m.Load(p, k.l.p.listNext)-off, k.m.Load(p, k.l.p.listPrev)-off
+	k.m.Store(prev, k.l.p.listNext, next+off)
+	k.m.Store(next, k.l.p.listPrev, prev+off)
+	k.m.Store(p, k.l.p.listPrev, poison)
 }
 
 // children returns the probes of an aggregate in the order in which they run.
 func (k *Kprobes) children(head uint64) []uint64 {
-	off := k.l.p.listNext.off
+	off := k.l.p.listNext.Offset
 	next := k.l.p.listNext
 	var ps []uint64
-	for n := k.m.load(head, next); n != head+off && n != 0; n = k.m.load(n-off, next) {
+	for n := k.m.Load(head, next); n != head+off && n != 0; n = k.m.Load(n-off, next) {
 		ps = append(ps, n-off)
 	}
 	return ps
@@ -105,7 +107,7 @@ const (
 
 // hashOf is the number of a pointer's chain in a hash table of the guest.
 func (k *Kprobes) hashOf(pointer uint64) uint64 {
-	if k.l.list.size == 4 {
+	if k.l.list.Size == 4 {
 		return uint64(uint32(pointer) * hashMultiplier32 >> (32 - hashBits))
 	}
 	return pointer * hashMultiplier >> (64 - hashBits)
@@ -113,5 +115,5 @@ func (k *Kprobes) hashOf(pointer uint64) uint64 {
 
 // bucket is the address of the chain head in a hash table of the guest.
 func (k *Kprobes) bucket(table, key uint64) uint64 {
-	return table + uint64(k.l.list.size)*k.hashOf(key)
+	return table + uint64(k.l.list.Size)*k.hashOf(key)
 }

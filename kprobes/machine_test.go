@@ -143,9 +143,9 @@ func (l *live) status(fn string, args ...uint64) int32 {
 }
 
 // store writes a member of a structure.
-func (l *live) store(base uint64, f field, v uint64) {
+func (l *live) store(base uint64, f image.Field, v uint64) {
 	l.t.Helper()
-	l.do(l.m.Store(base+f.off, f.size, v))
+	l.do(l.m.Store(base+f.Offset, f.Size, v))
 }
 
 // size is the bytes of a word of the guest.

@@ -35,7 +35,7 @@ func TestReentryOnManyCPUs(t *testing.T) {
 }
 
 // shared reads the counter that all CPUs share.
-func (w *crowd) shared() uint64 { return w.k.m.load(w.addr("handler_shared_hits"), w.k.l.list) }
+func (w *crowd) shared() uint64 { return w.k.m.Load(w.addr("handler_shared_hits"), w.k.l.list) }
 
 // Probes in text that vanishes while other functions are hit on every CPU.
 func TestModuleVanishesOnManyCPUs(t *testing.T) {

@@ -63,7 +63,7 @@ func countReturns(t *testing.T, w *crowd) {
 	for i := range uint64(hashBuckets) {
 		at := w.k.sym.instances + i*uint64(w.size())
 		for _, ri := range w.k.hlist(at, w.k.instanceLinks()) {
-			if rp := w.k.m.load(ri, w.k.l.r.instRP); rp != 0 {
+			if rp := w.k.m.Load(ri, w.k.l.r.instRP); rp != 0 {
 				t.Errorf("bucket %d: instance %#x still belongs to %#x", i, ri, rp)
 			}
 		}
@@ -104,7 +104,7 @@ func TestDefaultInstances(t *testing.T) {
 		}
 		bootAll(t, kernel, tt.cpus, o, func(w *crowd) {
 			p := w.add(Spec{Kind: Kretprobe, Symbol: "bench_target"})
-			if got := w.k.m.load(p.Addr, w.k.l.r.maxactive); got != tt.want {
+			if got := w.k.m.Load(p.Addr, w.k.l.r.maxactive); got != tt.want {
 				t.Errorf("%d CPUs, preemption %v: %d instances, want %d", tt.cpus, tt.preempt, got, tt.want)
 			}
 			w.remove(p)

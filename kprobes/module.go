@@ -107,8 +107,8 @@ func (k *Kprobes) killSite(c Caller, s *site) {
 	k.clearFlag(s.head, flagOptimized)
 	k.setFlag(s.head, flagGone)
 	if s.aggr {
-		k.m.store(s.head, k.l.p.post, 0)
-		k.m.store(s.head, k.l.p.brk, 0)
+		k.m.Store(s.head, k.l.p.post, 0)
+		k.m.Store(s.head, k.l.p.brk, 0)
 		for _, p := range k.children(s.head) {
 			k.setFlag(p, flagGone)
 		}
@@ -133,7 +133,7 @@ func (k *Kprobes) revive(c Caller, s *site) error {
 		return err
 	}
 	s.slot, s.orig = fresh.slot, fresh.orig
-	k.m.store(s.head, k.l.p.flags, k.flags(s.head)&^flagGone|flagDisabled)
+	k.m.Store(s.head, k.l.p.flags, k.flags(s.head)&^flagGone|flagDisabled)
 	k.prepareDetour(c, s)
 	return nil
 }

@@ -65,7 +65,7 @@ func (k *Kprobes) detour(op uint64, r Region, at uint64) (Detour, *Refusal) {
 // storeDetour writes the buffer and what the guest knows of it.
 func (k *Kprobes) storeDetour(c Caller, s *site) {
 	c.Charge(k.opt.Costs.Detour)
-	op := s.head - k.l.o.kp.off
+	op := s.head - k.l.o.kp.Offset
 	d, refused := k.detour(op, s.region, s.detour)
 	if refused != nil {
 		s.refusal = refused // cannot be: the same buffer was tried for another argument
@@ -73,8 +73,8 @@ func (k *Kprobes) storeDetour(c Caller, s *site) {
 	}
 	k.note(c, EventDetour, "taken", s.head, s.detour)
 	k.writeCode(c, s.detour, d.Code)
-	k.m.store(op, k.l.o.insn, s.detour)
-	k.m.store(op, k.l.o.insnsSize, uint64(len(s.region.Code)))
+	k.m.Store(op, k.l.o.insn, s.detour)
+	k.m.Store(op, k.l.o.insnsSize, uint64(len(s.region.Code)))
 }
 
 // blocked returns the passing reason that keeps a ready site from being optimized, nil if none.
@@ -87,9 +87,9 @@ func (k *Kprobes) blocked(s *site) *Refusal {
 		return Refuse(RuleGone, s.addr, "the text at %#x has vanished", s.addr)
 	case k.disabled(s.head) || k.allDisarmed:
 		return Refuse(RuleDisabled, s.addr, "the probe at %#x is disabled", s.addr)
-	case k.m.load(s.head, l.brk) != 0:
+	case k.m.Load(s.head, l.brk) != 0:
 		return Refuse(RuleJprobe, s.addr, "a probe at %#x is a jprobe", s.addr)
-	case k.m.load(s.head, l.post) != 0:
+	case k.m.Load(s.head, l.post) != 0:
 		return Refuse(RulePostHandler, s.addr, "a probe at %#x has a post handler", s.addr)
 	}
 	i, _ := k.search(s.addr)
@@ -202,7 +202,7 @@ func (k *Kprobes) jumps() rewrite {
 		if refused != nil {
 			return nil, refused // cannot be: the distance was checked when the buffer was built
 		}
-		k.m.write(s.head-k.l.o.kp.off+k.l.o.copied.off, s.orig[len(k.arch.Breakpoint):])
+		k.m.write(s.head-k.l.o.kp.Offset+k.l.o.copied.Offset, s.orig[len(k.arch.Breakpoint):])
 		return code, nil
 	}}
 }

@@ -3,6 +3,8 @@ package kprobes
 import (
 	"fmt"
 	"slices"
+
+	"kprobesim/image"
 )
 
 // Protocols by which several bytes of text are changed while other CPUs may execute them. A
@@ -127,11 +129,11 @@ func (k *Kprobes) replace(c Caller, batch []*site, r rewrite) error {
 // number that it finds in the guest's variable when it goes on.
 func (k *Kprobes) replaceStopped(c Caller, batch []*site, r rewrite) error {
 	k.patch++
-	k.m.store(k.sym.pokeStopped, field{0, 4}, k.patch)
+	k.m.Store(k.sym.pokeStopped, image.Field{Size: 4}, k.patch)
 	err := k.smp.StopMachine(c, func(c Caller) error {
 		return r.each(batch, func(s *site, code []byte) error { return k.poke(c, s.addr, code, stepWhole) })
 	})
-	k.m.store(k.sym.pokeStopped, field{0, 4}, 0)
+	k.m.Store(k.sym.pokeStopped, image.Field{Size: 4}, 0)
 	return err
 }
 

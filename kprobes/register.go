@@ -38,16 +38,16 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 	if err != nil {
 		return err
 	}
-	k.m.store(p, l.addr, addr)
+	k.m.Store(p, l.addr, addr)
 	if k.siteOf(p) != nil || !k.probeable(addr) {
 		return EINVAL
 	}
 	flags := uint64(0)
 	if k.era.disabled {
-		flags = k.m.load(p, l.flags) & flagDisabled
+		flags = k.m.Load(p, l.flags) & flagDisabled
 	}
-	k.m.store(p, l.flags, flags)
-	k.m.store(p, l.nmissed, 0)
+	k.m.Store(p, l.flags, flags)
+	k.m.Store(p, l.nmissed, 0)
 	k.listInit(p)
 	k.note(c, EventProbe, "registered", p, addr)
 	if s := k.site(addr); s != nil {
@@ -69,7 +69,7 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 // resolve finds the probed address: a symbol or an address, never both, plus the offset.
 func (k *Kprobes) resolve(p uint64) (uint64, error) {
 	l := &k.l.p
-	addr, name := k.m.load(p, l.addr), k.m.load(p, l.name)
+	addr, name := k.m.Load(p, l.addr), k.m.Load(p, l.name)
 	if (addr == 0) == (name == 0) {
 		return 0, EINVAL
 	}
@@ -80,7 +80,7 @@ func (k *Kprobes) resolve(p uint64) (uint64, error) {
 		}
 		addr = fn.Entry
 	}
-	return addr + k.m.load(p, l.offset), nil
+	return addr + k.m.Load(p, l.offset), nil
 }
 
 // prepare checks the address and makes what a hit runs in the place of the instruction there.
@@ -129,7 +129,7 @@ func (k *Kprobes) storeMembers(p uint64, values []Value) error {
 			}
 			number = fn.Pointer
 		}
-		k.m.store(p, k.l.p.arch[i], number)
+		k.m.Store(p, k.l.p.arch[i], number)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (k *Kprobes) writeCode(c Caller, addr uint64, code []byte) {
 	k.m.write(addr, code)
 	if k.arch.Flush != "" {
 		_, err := c.InvokeSym(k.arch.Flush, addr, addr+uint64(len(code)))
-		k.m.fail(err, "flushing code", addr)
+		k.m.Fail(err, "flushing code", addr)
 	}
 }
 
@@ -174,9 +174,9 @@ func (k *Kprobes) codeAt(c Caller, addr uint64) ([]byte, error) {
 	return fn.Code[addr-fn.Start:], nil
 }
 
-func (k *Kprobes) flags(p uint64) uint64 { return k.m.load(p, k.l.p.flags) }
+func (k *Kprobes) flags(p uint64) uint64 { return k.m.Load(p, k.l.p.flags) }
 
-func (k *Kprobes) setFlag(p, flag uint64)   { k.m.store(p, k.l.p.flags, k.flags(p)|flag) }
-func (k *Kprobes) clearFlag(p, flag uint64) { k.m.store(p, k.l.p.flags, k.flags(p)&^flag) }
+func (k *Kprobes) setFlag(p, flag uint64)   { k.m.Store(p, k.l.p.flags, k.flags(p)|flag) }
+func (k *Kprobes) clearFlag(p, flag uint64) { k.m.Store(p, k.l.p.flags, k.flags(p)&^flag) }
 
 func (k *Kprobes) disabled(p uint64) bool { return k.flags(p)&(flagGone|flagDisabled) != 0 }

@@ -3,6 +3,8 @@ package kprobes
 import (
 	"fmt"
 	"math"
+
+	"kprobesim/image"
 )
 
 // Spec describes a probe that somebody outside of the guest wants. Handlers are guest functions.
@@ -73,10 +75,10 @@ func (k *Kprobes) build(s Spec) (*Probe, error) {
 	}
 	k.m.write(p.name, []byte(s.Symbol))
 	l := &k.l.p
-	k.m.store(addr, l.name, p.name)
-	k.m.store(addr, l.offset, s.Offset)
+	k.m.Store(addr, l.name, p.name)
+	k.m.Store(addr, l.offset, s.Offset)
 	if s.Disabled {
-		k.m.store(addr, l.flags, flagDisabled)
+		k.m.Store(addr, l.flags, flagDisabled)
 	}
 	if err := k.setHandlers(p, s); err != nil {
 		k.release(p)
@@ -88,7 +90,7 @@ func (k *Kprobes) build(s Spec) (*Probe, error) {
 // handler is a guest function and the field that is to have its address.
 type handler struct {
 	name string
-	at   field
+	at   image.Field
 }
 
 // setHandlers stores the addresses of the handlers that the kind of probe has.
@@ -113,11 +115,11 @@ func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
 		if !ok || !fn.Typed {
 			return fmt.Errorf("handler %s: image %s has no such function", h.name, k.im.Name)
 		}
-		k.m.store(p.Addr, h.at, fn.Pointer)
+		k.m.Store(p.Addr, h.at, fn.Pointer)
 	}
 	if s.Kind == Kretprobe {
-		k.m.store(p.Addr, k.l.r.maxactive, uint64(uint32(s.MaxActive)))
-		k.m.store(p.Addr, k.l.r.dataSize, s.DataSize)
+		k.m.Store(p.Addr, k.l.r.maxactive, uint64(uint32(s.MaxActive)))
+		k.m.Store(p.Addr, k.l.r.dataSize, s.DataSize)
 	}
 	return nil
 }

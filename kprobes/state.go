@@ -24,11 +24,11 @@ func (k *Kprobes) State(p uint64) (State, error) {
 }
 
 func (k *Kprobes) state(p uint64) State {
-	st := State{Addr: k.m.load(p, k.l.p.addr), Mode: Gone}
+	st := State{Addr: k.m.Load(p, k.l.p.addr), Mode: Gone}
 	st.Symbol, st.Offset = k.nameOf(st.Addr)
-	st.NMissed = k.m.load(p, k.l.p.nmissed)
-	if k.m.load(p, k.l.p.pre) == k.sym.returnPre {
-		st.Unseen = k.m.load(p-k.l.r.kp.off, k.l.r.nmissed)
+	st.NMissed = k.m.Load(p, k.l.p.nmissed)
+	if k.m.Load(p, k.l.p.pre) == k.sym.returnPre {
+		st.Unseen = k.m.Load(p-k.l.r.kp.Offset, k.l.r.nmissed)
 	}
 	s := k.siteOf(p)
 	if s == nil {
@@ -59,8 +59,8 @@ func (k *Kprobes) mode(s *site, p uint64) Mode {
 // learned reports whether the hits so far have found a quicker way. Behind a jump back nothing is left
 // to call a post handler.
 func (k *Kprobes) learned(s *site) bool {
-	return k.arch.Learned != "" && k.m.load(s.head, k.l.p.learned) == 1 &&
-		(k.arch.Then != Boosted || k.m.load(s.head, k.l.p.post) == 0)
+	return k.arch.Learned != "" && k.m.Load(s.head, k.l.p.learned) == 1 &&
+		(k.arch.Then != Boosted || k.m.Load(s.head, k.l.p.post) == 0)
 }
 
 // why names the rule that keeps a site from being optimized.
@@ -88,7 +88,7 @@ func (k *Kprobes) nameOf(addr uint64) (string, uint64) {
 func (k *Kprobes) List() (string, error) {
 	var b strings.Builder
 	for i := range uint64(hashBuckets) {
-		for _, head := range k.hlist(k.sym.table+i*uint64(k.l.list.size), k.hash()) {
+		for _, head := range k.hlist(k.sym.table+i*uint64(k.l.list.Size), k.hash()) {
 			k.listHead(&b, head)
 		}
 	}
@@ -97,7 +97,7 @@ func (k *Kprobes) List() (string, error) {
 
 // listHead writes the lines of one address: the probe, or the children of the aggregate.
 func (k *Kprobes) listHead(b *strings.Builder, head uint64) {
-	if k.m.load(head, k.l.p.pre) != k.sym.aggrPre {
+	if k.m.Load(head, k.l.p.pre) != k.sym.aggrPre {
 		k.listLine(b, head, head)
 		return
 	}
@@ -110,19 +110,19 @@ func (k *Kprobes) listLine(b *strings.Builder, p, head uint64) {
 	l := &k.l.p
 	kind := "k"
 	switch {
-	case k.m.load(p, l.pre) == k.sym.returnPre:
+	case k.m.Load(p, l.pre) == k.sym.returnPre:
 		kind = "r"
-	case k.m.load(p, l.brk) != 0:
+	case k.m.Load(p, l.brk) != 0:
 		kind = "j"
 	}
-	addr := k.m.load(p, l.addr)
+	addr := k.m.Load(p, l.addr)
 	name, off := k.nameOf(addr)
 	in := " "
 	if m := k.moduleAt(addr); m != nil {
 		in = m.name
 	}
 	fmt.Fprintf(b, "%0*x  %s  %s+0x%x  %s %s\n",
-		2*l.addr.size, addr, kind, name, off, in, listFlags(k.flags(p), k.flags(head)))
+		2*l.addr.Size, addr, kind, name, off, in, listFlags(k.flags(p), k.flags(head)))
 }
 
 // listFlags shows the probe's own flags, and whether the address is optimized.

@@ -106,8 +106,8 @@ func (k *Kprobes) readExceptions() {
 		return
 	}
 	ptr := k.l.list
-	for a := from.Addr; a < to.Addr; a += uint64(2 * ptr.size) {
-		k.sym.exceptions = append(k.sym.exceptions, k.m.load(a, ptr))
+	for a := from.Addr; a < to.Addr; a += uint64(2 * ptr.Size) {
+		k.sym.exceptions = append(k.sym.exceptions, k.m.Load(a, ptr))
 	}
 	slices.Sort(k.sym.exceptions)
 }

@@ -203,7 +203,7 @@ func TestToyEmulates(t *testing.T) {
 		t.Errorf("state %+v %v", st, st.Refusal)
 	}
 	l := &y.k.l.p
-	if op, h := y.k.m.load(p.Addr, l.arch[0]), y.k.m.load(p.Addr, l.arch[2]); op != 0x10000001 || h != toyText+0x48 {
+	if op, h := y.k.m.Load(p.Addr, l.arch[0]), y.k.m.Load(p.Addr, l.arch[2]); op != 0x10000001 || h != toyText+0x48 {
 		t.Errorf("opcode %#x, emulated by %#x", op, h)
 	}
 	if slices.Contains(y.k.slots.used, true) || len(y.flushed) != 0 {
@@ -235,7 +235,7 @@ func TestToyFlushesCopies(t *testing.T) {
 	if want := []string{fmt.Sprintf("%#x-%#x", uint64(toySlots), uint64(toySlots+8))}; !slices.Equal(y.flushed, want) {
 		t.Errorf("flushed %q, want %q", y.flushed, want)
 	}
-	if at := y.k.m.load(p.Addr, y.k.l.p.arch[1]); at != toySlots {
+	if at := y.k.m.Load(p.Addr, y.k.l.p.arch[1]); at != toySlots {
 		t.Errorf("the structure names a slot at %#x", at)
 	}
 	y.do(y.k.Remove(y, p))
@@ -258,7 +258,7 @@ func TestToyAggregates(t *testing.T) {
 		t.Errorf("an aggregate of %d bytes", y.used[s.head])
 	}
 	for _, p := range append(y.k.children(s.head), s.head) {
-		if h := y.k.m.load(p, y.k.l.p.arch[2]); h != toyText+0x48 {
+		if h := y.k.m.Load(p, y.k.l.p.arch[2]); h != toyText+0x48 {
 			t.Errorf("%#x is emulated by %#x", p, h)
 		}
 	}
@@ -369,7 +369,7 @@ func TestToyLearns(t *testing.T) {
 	if st := y.state(p); st.Mode != Stepped {
 		t.Errorf("at first %+v", st)
 	}
-	y.k.m.store(p.Addr, y.k.l.p.learned, 1)
+	y.k.m.Store(p.Addr, y.k.l.p.learned, 1)
 	if st := y.state(p); st.Mode != Emulated {
 		t.Errorf("later %+v", st)
 	}

@@ -48,7 +48,7 @@ func (k *Kprobes) detach(c Caller, p uint64) (after func() error, err error) {
 	c.Charge(k.opt.Costs.Unregister)
 	s := k.siteOf(p)
 	if s == nil {
-		k.m.store(p, k.l.p.addr, 0)
+		k.m.Store(p, k.l.p.addr, 0)
 		return nil, nil
 	}
 	k.note(c, EventProbe, "unregistered", p, s.addr)
@@ -69,7 +69,7 @@ func (k *Kprobes) detach(c Caller, p uint64) (after func() error, err error) {
 		}
 		return func() error { k.listDel(p); k.freeAggregate(c, s); return nil }, nil
 	}
-	if err := k.leave(c, s, p); err != nil || k.m.load(p, k.l.p.brk) == 0 {
+	if err := k.leave(c, s, p); err != nil || k.m.Load(p, k.l.p.brk) == 0 {
 		return func() error { return nil }, err
 	}
 	return func() error {

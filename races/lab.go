@@ -74,9 +74,6 @@ func (v *Variant) image() string {
 	return name
 }
 
-// word is the size of an unsigned long, in bytes.
-func (l *lab) word() int { return l.isa.Bits / 8 }
-
 // names holds the functions that a scenario names against the image.
 func (l *lab) names() error {
 	var errs []error
@@ -112,11 +109,11 @@ type trial struct {
 	k        *kprobes.Kprobes
 	e        *explorer
 	checker  *checker
-	call     *sim.Call                                  // the boot task's call of sim_main
-	probes   []*kprobes.Probe                           // registered ones, by index
-	callers  []uint64                                   // struct race_caller
-	fields   struct{ fn, a0, a1, pause, paused uint64 } // of it
-	pauses   uint64                                     // how often callers were kept out
+	call     *sim.Call                                       // the boot task's call of sim_main
+	probes   []*kprobes.Probe                                // registered ones, by index
+	callers  []uint64                                        // struct race_caller
+	fields   struct{ fn, a0, a1, pause, paused image.Field } // of it
+	pauses   uint64                                          // how often callers were kept out
 	outcomes []Outcome
 	failed   error
 	blind    error // the checker cannot see what it should
@@ -213,35 +210,23 @@ func (t *trial) prepare() error {
 
 // caller starts one task that calls a function again and again.
 func (t *trial) caller(name string, c Caller, fn uint64) error {
-	st, err := t.m.Image().Struct("race_caller")
+	f := &t.fields
+	size, err := t.m.Image().Layout("race_caller", image.Parts{
+		"fn": &f.fn, "a0": &f.a0, "a1": &f.a1, "pause": &f.pause, "paused": &f.paused,
+	})
 	if err != nil {
 		return err
 	}
-	for _, f := range []struct {
-		name string
-		at   *uint64
-	}{
-		{"fn", &t.fields.fn},
-		{"a0", &t.fields.a0},
-		{"a1", &t.fields.a1},
-		{"pause", &t.fields.pause},
-		{"paused", &t.fields.paused},
-	} {
-		field, err := st.Field(f.name)
-		if err != nil {
-			return err
-		}
-		*f.at = uint64(field.Offset)
-	}
-	at, err := t.m.Alloc(uint64(st.Size), 64)
+	at, err := t.m.Alloc(size, 64)
 	if err != nil {
 		return err
 	}
-	word := t.l.word()
-	err = errors.Join(t.m.WriteBytes(at, make([]byte, st.Size)), t.m.Store(at+t.fields.fn, word, fn),
-		t.m.Store(at+t.fields.a0, word, c.Args[0]), t.m.Store(at+t.fields.a1, word, c.Args[1]))
-	if err != nil {
-		return err
+	mem := image.Access{Memory: t.m}
+	mem.Store(at, f.fn, fn)
+	mem.Store(at, f.a0, c.Args[0])
+	mem.Store(at, f.a1, c.Args[1])
+	if mem.Err != nil {
+		return mem.Err
 	}
 	t.callers = append(t.callers, at)
 	s := smp.Thread{Name: name, CPU: c.CPU, Bound: true, Fn: "race_call", Arg: at}

@@ -226,13 +226,13 @@ func (t *trial) pause(v uint64) error {
 		v = t.pauses
 	}
 	for _, at := range t.callers {
-		if err := t.m.Store(at+t.fields.pause, t.l.word(), v); err != nil {
+		if err := t.m.Store(at+t.fields.pause.Offset, t.fields.pause.Size, v); err != nil {
 			return err
 		}
 	}
 	for _, at := range t.callers {
 		for v != 0 {
-			paused, err := t.m.Load(at+t.fields.paused, t.l.word())
+			paused, err := t.m.Load(at+t.fields.paused.Offset, t.fields.paused.Size)
 			if err != nil || paused == v {
 				break
 			}

@@ -25,35 +25,13 @@ type Caller interface {
 	InvokeSym(name string, args ...uint64) (uint64, error)
 }
 
-// field is a member of a structure in guest memory.
-type field struct {
-	off  uint64
-	size int
-}
-
-// fields looks up members by name, in order.
-func fields(im *image.Image, name string, paths []string, into []*field) (size uint64, err error) {
-	st, err := im.Struct(name)
-	if err != nil {
-		return 0, err
-	}
-	for i, p := range paths {
-		f, err := st.Field(p)
-		if err != nil {
-			return 0, err
-		}
-		*into[i] = field{uint64(f.Offset), int(f.Size)}
-	}
-	return uint64(st.Size), nil
-}
-
 // taskLayout is where things are in struct task_struct and struct thread_info.
 type taskLayout struct {
 	size                                     uint64
-	state, stack, onCPU, pid, nativeID, comm field
-	holdout                                  field
-	threadFlags, preemptCount                field  // in struct thread_info, at the bottom of the stack
-	kthreadLoop                              uint64 // address of the guest's loop around native_thread
+	state, stack, onCPU, pid, nativeID, comm image.Field
+	holdout                                  image.Field
+	threadFlags, preemptCount                image.Field // in struct thread_info, at the bottom of the stack
+	kthreadLoop                              uint64      // address of the guest's loop around native_thread
 	symbol                                   func(name string) (addr uint64, ok bool)
 }
 
@@ -70,14 +48,16 @@ const (
 )
 
 func newTaskLayout(im *image.Image) (l taskLayout, err error) {
-	l.size, err = fields(im, "task_struct",
-		[]string{"state", "stack", "on_cpu", "pid", "native_id", "comm", "rcu_tasks_holdout"},
-		[]*field{&l.state, &l.stack, &l.onCPU, &l.pid, &l.nativeID, &l.comm, &l.holdout})
+	l.size, err = im.Layout("task_struct", image.Parts{
+		"state": &l.state, "stack": &l.stack, "on_cpu": &l.onCPU, "pid": &l.pid, "native_id": &l.nativeID,
+		"comm": &l.comm, "rcu_tasks_holdout": &l.holdout,
+	})
 	if err != nil {
 		return l, err
 	}
-	if _, err = fields(im, "thread_info", []string{"flags", "preempt_count"},
-		[]*field{&l.threadFlags, &l.preemptCount}); err != nil {
+	if _, err = im.Layout("thread_info", image.Parts{
+		"flags": &l.threadFlags, "preempt_count": &l.preemptCount,
+	}); err != nil {
 		return l, err
 	}
 	l.symbol = func(name string) (uint64, bool) {
@@ -92,29 +72,15 @@ func newTaskLayout(im *image.Image) (l taskLayout, err error) {
 	return l, nil
 }
 
-func (k *Kernel) load(base uint64, f field) uint64 {
-	v, err := k.g.Load(base+f.off, f.size)
-	if err != nil {
-		k.fail(fmt.Errorf("task structure at %#x: %w", base, err))
-	}
-	return v
-}
-
-func (k *Kernel) store(base uint64, f field, v uint64) {
-	if err := k.g.Store(base+f.off, f.size, v); err != nil {
-		k.fail(fmt.Errorf("task structure at %#x: %w", base, err))
-	}
-}
-
 // info is the address of a task's struct thread_info, which lies at the bottom of its stack.
 func (k *Kernel) info(t *task) uint64 {
 	if t.stack == 0 {
-		t.stack = k.load(t.addr, k.l.stack)
+		t.stack = k.mem.Load(t.addr, k.l.stack)
 	}
 	return t.stack
 }
 
-func (k *Kernel) state(t *task) uint64 { return k.load(t.addr, k.l.state) }
+func (k *Kernel) state(t *task) uint64 { return k.mem.Load(t.addr, k.l.state) }
 
 // count is the preempt_count of a task; with 0 it may be preempted.
-func (k *Kernel) count(t *task) uint64 { return k.load(k.info(t), k.l.preemptCount) }
+func (k *Kernel) count(t *task) uint64 { return k.mem.Load(k.info(t), k.l.preemptCount) }

@@ -34,6 +34,7 @@ type Options struct {
 // Kernel keeps what the guest kernel does not: who may run where, and who sleeps until when.
 type Kernel struct {
 	g     Guest
+	mem   image.Access // whose failure is that of the kernel
 	im    *image.Image
 	l     taskLayout
 	opt   Options
@@ -59,7 +60,6 @@ type Kernel struct {
 	notes     func(sim.Event) // nil when the machine takes no notes
 	// swap tells the machine of a switch of tasks; nil when it does not want to know.
 	swap func(cpu int, contexts []uint8) []uint8
-	err  error
 }
 
 // cpuState is what belongs to one CPU.
@@ -89,7 +89,7 @@ func New(g Guest, im *image.Image, opt Options) (*Kernel, error) {
 		return nil, err
 	}
 	k := &Kernel{
-		g: g, im: im, l: l, opt: opt, jiffy: clock.FromCycles(opt.CPUHz / opt.HZ),
+		g: g, mem: image.Access{Memory: g}, im: im, l: l, opt: opt, jiffy: clock.FromCycles(opt.CPUHz / opt.HZ),
 		cpus: make([]cpuState, opt.CPUs), tasks: map[uint64]*task{},
 	}
 	k.started.Name = "CPUs to come up"
@@ -178,8 +178,8 @@ func (k *Kernel) Bind(m Machine) {
 	bind := func(name string, f func(*sim.Call) uint64) {
 		m.Bind(name, func(c *sim.Call) uint64 {
 			v := f(c)
-			if k.err != nil {
-				m.Stop(k.err)
+			if k.mem.Err != nil {
+				m.Stop(k.mem.Err)
 			}
 			return v
 		})
@@ -206,11 +206,11 @@ func (k *Kernel) Bind(m Machine) {
 func (k *Kernel) CPUs() int { return len(k.cpus) }
 
 // Err returns the first failure that had no caller to be reported to.
-func (k *Kernel) Err() error { return k.err }
+func (k *Kernel) Err() error { return k.mem.Err }
 
 func (k *Kernel) fail(err error) {
-	if k.err == nil {
-		k.err = err
+	if k.mem.Err == nil {
+		k.mem.Err = err
 	}
 }
 

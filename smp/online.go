@@ -24,7 +24,7 @@ func (k *Kernel) Online(c Caller) error {
 		}
 	}
 	if !k.many() {
-		return k.err
+		return k.mem.Err
 	}
 	if err := k.startStoppers(c); err != nil {
 		return err

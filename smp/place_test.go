@@ -52,7 +52,7 @@ func TestPlacement(t *testing.T) {
 	x.bound = 0
 	want("bound", x, 0)
 	y := newTask(3)
-	k.store(y.addr, k.l.onCPU, 1)
+	k.mem.Store(y.addr, k.l.onCPU, 1)
 	want("still in the registers of its CPU", y, 3)
 }
 
@@ -88,7 +88,7 @@ func TestTakingFromOthers(t *testing.T) {
 		}
 	}
 	k.cpus[2].queue[0].bound = 2
-	k.store(k.cpus[2].queue[1].addr, k.l.onCPU, 1)
+	k.mem.Store(k.cpus[2].queue[1].addr, k.l.onCPU, 1)
 	want := k.cpus[2].queue[2]
 	if got := k.choose(&k.cpus[0]); got != want {
 		t.Errorf("took %#x, want %#x", got.addr, want.addr)

@@ -89,7 +89,7 @@ func (s *storm) holdTask(e sim.Event) {
 		return
 	}
 	k := s.b.k
-	if k.load(e.ID, k.l.onCPU) != 0 {
+	if k.mem.Load(e.ID, k.l.onCPU) != 0 {
 		s.b.t.Errorf("cpu %d takes task %s, which is still in the registers of another one", e.CPU, e.Name)
 	}
 	for i := range k.cpus {

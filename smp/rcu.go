@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"kprobesim/image"
 )
 
 // rcu is the state of RCU-sched: at most one grace period at a time. It ends when every CPU that it
@@ -61,7 +63,7 @@ func (k *Kernel) beginPeriod(c Caller) {
 	for _, cpu := range k.online() {
 		if !k.idles(cpu) {
 			cpu.holds = true
-			k.store(cpu.wanted, word, 1)
+			k.mem.Store(cpu.wanted, word, 1)
 			r.left++
 		}
 	}
@@ -74,11 +76,11 @@ func (k *Kernel) beginPeriod(c Caller) {
 }
 
 // word is a per-CPU variable of the type int.
-var word = field{0, 4}
+var word = image.Field{Size: 4}
 
 // idles tells whether a CPU is in the idle loop and serves no interrupt there.
 func (k *Kernel) idles(cpu *cpuState) bool {
-	return cpu.curr != nil && cpu.curr.idle && k.load(cpu.inIdle, word) != 0 &&
+	return cpu.curr != nil && cpu.curr.idle && k.mem.Load(cpu.inIdle, word) != 0 &&
 		k.count(cpu.curr)&hardirqMask == 0
 }
 
@@ -110,7 +112,7 @@ func (k *Kernel) pass(c Caller, cpu *cpuState) {
 	}
 	r := &k.rcu
 	cpu.holds = false
-	k.store(cpu.wanted, word, 0)
+	k.mem.Store(cpu.wanted, word, 0)
 	k.note(cpu.n, EventQuiescent, PeriodSched, uint64(r.begun), 0)
 	if r.left--; r.left == 0 {
 		k.endPeriod(c)
@@ -139,7 +141,7 @@ func (k *Kernel) CallRCU(c Caller, f func(Caller) error) error {
 	r.callbacks = append(r.callbacks, f)
 	if r.thread {
 		k.Wake(c, &r.calls)
-		return k.err
+		return k.mem.Err
 	}
 	r.thread = true
 	r.calls.Name = "callbacks of RCU-sched"
@@ -187,7 +189,7 @@ func (k *Kernel) SynchronizeTasks(c Caller) error {
 	for _, t := range k.order {
 		if (t.running || t.queued) && !t.idle && t != self {
 			p.left = append(p.left, t)
-			k.store(t.addr, k.l.holdout, 1)
+			k.mem.Store(t.addr, k.l.holdout, 1)
 		}
 	}
 	k.patient = append(k.patient, p)
@@ -214,7 +216,7 @@ func (k *Kernel) volunteer(c Caller, t *task) {
 			continue
 		}
 		p.left = slices.Delete(p.left, i, i+1)
-		k.store(t.addr, k.l.holdout, 0)
+		k.mem.Store(t.addr, k.l.holdout, 0)
 		k.note(t.last, EventQuiescent, PeriodTasks, p.number, t.addr)
 		if len(p.left) == 0 {
 			k.wakeAll(c, &p.q)

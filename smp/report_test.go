@@ -122,7 +122,7 @@ func TestFailuresAreKept(t *testing.T) {
 			b.do(b.k.CallRCU(b, func(Caller) error { return errors.New("cannot call") }))
 			b.do(b.k.Sleep(b, 5))
 		}},
-		{"is not mapped", func(b *board) { b.k.store(0x10, b.k.l.state, 1) }},
+		{"is not mapped", func(b *board) { b.k.mem.Store(0x10, b.k.l.state, 1) }},
 	} {
 		b, err := tryRun(t, plain, Options{CPUs: 2}, nil, s.do)
 		if err == nil || b.k.Err() == nil || !strings.Contains(err.Error(), s.want) {

@@ -3,6 +3,8 @@ package smp
 import (
 	"fmt"
 	"slices"
+
+	"kprobesim/image"
 )
 
 // Pick answers the guest's sched_pick: which task runs next on the caller's CPU, between two tasks.
@@ -91,7 +93,7 @@ func (k *Kernel) spare() (from *cpuState, at int) {
 // movable tells whether a task that waits may run elsewhere. One that is being switched out is still
 // in the registers of its CPU.
 func (k *Kernel) movable(t *task) bool {
-	return t.bound == anyCPU && k.load(t.addr, k.l.onCPU) == 0
+	return t.bound == anyCPU && k.mem.Load(t.addr, k.l.onCPU) == 0
 }
 
 // enqueue makes a task wait for a CPU, behind or before the others of its priority, and lets the CPU
@@ -115,7 +117,7 @@ func (k *Kernel) resched(cpu *cpuState) {
 		return
 	}
 	info := k.info(cpu.curr)
-	k.store(info, k.l.threadFlags, k.load(info, k.l.threadFlags)|tifNeedResched)
+	k.mem.Store(info, k.l.threadFlags, k.mem.Load(info, k.l.threadFlags)|tifNeedResched)
 	if !slices.Contains(k.kicks, cpu.n) {
 		k.kicks = append(k.kicks, cpu.n)
 	}
@@ -149,7 +151,7 @@ func (k *Kernel) place(t *task) int {
 	if t.bound != anyCPU {
 		return t.bound
 	}
-	if k.load(t.addr, k.l.onCPU) != 0 {
+	if k.mem.Load(t.addr, k.l.onCPU) != 0 {
 		return t.last
 	}
 	best, shortest := t.last, k.busyness(t.last)
@@ -214,7 +216,7 @@ func (k *Kernel) account(cpu *cpuState, cur *task) {
 
 // Current is the task that runs on the caller's CPU.
 func (k *Kernel) Current(c Caller) uint64 {
-	return k.load(k.cpus[c.CPU()].current, field{0, k.l.stack.size})
+	return k.mem.Load(k.cpus[c.CPU()].current, image.Field{Size: k.l.stack.Size})
 }
 
 // wake makes a sleeping task runnable. One that is on its way to sleep goes on.
@@ -222,7 +224,7 @@ func (k *Kernel) wake(c Caller, t *task) {
 	if s := k.state(t); s == taskRunning || s == taskDead {
 		return
 	}
-	k.store(t.addr, k.l.state, taskRunning)
+	k.mem.Store(t.addr, k.l.state, taskRunning)
 	if t.queued || t.running {
 		return
 	}

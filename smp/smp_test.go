@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
@@ -37,9 +38,9 @@ func newWorld(t *testing.T) *world {
 		t: t, mem: map[uint64]uint64{}, heap: 0x100000, cur: boot,
 		run: map[uint64]func() (struct{}, bool){}, yield: map[uint64]func(struct{}) bool{},
 	}
-	f := func(off uint64) field { return field{off, 8} }
+	f := func(off uint64) image.Field { return image.Field{Offset: off, Size: 8} }
 	w.k = &Kernel{
-		g: w, jiffy: clock.FromCycles(1000), tasks: map[uint64]*task{},
+		g: w, mem: image.Access{Memory: w}, jiffy: clock.FromCycles(1000), tasks: map[uint64]*task{},
 		cpus: []cpuState{{
 			online: true, current: percpu, idle: idle, inIdle: percpu + 0x100, wanted: percpu + 0x108,
 		}},

@@ -3,6 +3,8 @@ package smp
 import (
 	"fmt"
 	"strings"
+
+	"kprobesim/image"
 )
 
 // task is what the scheduler remembers of a task_struct.
@@ -106,13 +108,13 @@ func (k *Kernel) create(c Caller, s Thread, fn, arg, id uint64) (uint64, error) 
 	}
 	k.enqueue(t, s.CPU, false)
 	k.kick(c)
-	return t.addr, k.err
+	return t.addr, k.mem.Err
 }
 
 // allocate takes zeroed memory for a task, that of a dead one first.
 func (k *Kernel) allocate() (m memory, err error) {
 	for i, r := range k.reaped {
-		if k.load(r.task, k.l.onCPU) == 0 {
+		if k.mem.Load(r.task, k.l.onCPU) == 0 {
 			k.reaped = append(k.reaped[:i], k.reaped[i+1:]...)
 			return r, k.g.WriteBytes(r.task, make([]byte, k.l.size))
 		}
@@ -129,13 +131,13 @@ func (k *Kernel) allocate() (m memory, err error) {
 // fill writes what the guest's kthread_setup leaves to us.
 func (k *Kernel) fill(t *task, id uint64) error {
 	k.pids++
-	k.store(t.addr, k.l.state, taskRunning)
-	k.store(t.addr, k.l.stack, t.mem.stack)
-	k.store(t.addr, k.l.pid, k.pids+1) // 1 is the task that the guest boots
-	k.store(t.addr, k.l.nativeID, id)
-	comm := make([]byte, k.l.comm.size)
+	k.mem.Store(t.addr, k.l.state, taskRunning)
+	k.mem.Store(t.addr, k.l.stack, t.mem.stack)
+	k.mem.Store(t.addr, k.l.pid, k.pids+1) // 1 is the task that the guest boots
+	k.mem.Store(t.addr, k.l.nativeID, id)
+	comm := make([]byte, k.l.comm.Size)
 	copy(comm[:max(len(comm)-1, 0)], t.name)
-	return k.g.WriteBytes(t.addr+k.l.comm.off, comm)
+	return k.g.WriteBytes(t.addr+k.l.comm.Offset, comm)
 }
 
 // meet returns the record of a task, and makes one for a task that the guest brought along.
@@ -158,8 +160,8 @@ func (k *Kernel) meet(addr uint64) *task {
 // comm reads the name of a task.
 func (k *Kernel) comm(addr uint64) string {
 	var s strings.Builder
-	for i := range uint64(k.l.comm.size) {
-		b := k.load(addr, field{k.l.comm.off + i, 1})
+	for i := range uint64(k.l.comm.Size) {
+		b := k.mem.Load(addr, image.Field{Offset: k.l.comm.Offset + i, Size: 1})
 		if b == 0 {
 			break
 		}

@@ -1,14 +1,18 @@
 package smp
 
-import "fmt"
+import (
+	"fmt"
+
+	"kprobesim/image"
+)
 
 // userGuest is what the services know of user mode.
 type userGuest struct {
-	ready  bool     // every CPU has been let into the kernel by system calls
-	stacks []uint64 // addresses of user stacks that no task has, the next one last
-	known  bool     // stacks have been looked for
-	fn     field    // of struct user_start
-	arg    field
+	ready  bool        // every CPU has been let into the kernel by system calls
+	stacks []uint64    // addresses of user stacks that no task has, the next one last
+	known  bool        // stacks have been looked for
+	fn     image.Field // of struct user_start
+	arg    image.Field
 	size   uint64
 }
 
@@ -35,8 +39,8 @@ func (k *Kernel) SpawnUser(c Caller, s Thread) (uint64, error) {
 	}
 	u := &k.user
 	start := stack + userStackSize - (u.size+15)&^15
-	k.store(start, u.fn, fn)
-	k.store(start, u.arg, s.Arg)
+	k.mem.Store(start, u.fn, fn)
+	k.mem.Store(start, u.arg, s.Arg)
 	addr, err := k.create(c, s, body, start, 0)
 	if err != nil {
 		u.stacks = append(u.stacks, stack)
@@ -69,7 +73,7 @@ func (k *Kernel) prepareUser(c Caller) error {
 func (k *Kernel) findUserStacks() error {
 	u := &k.user
 	var err error
-	if u.size, err = fields(k.im, "user_start", []string{"fn", "arg"}, []*field{&u.fn, &u.arg}); err != nil {
+	if u.size, err = k.im.Layout("user_start", image.Parts{"fn": &u.fn, "arg": &u.arg}); err != nil {
 		return err
 	}
 	all, ok := k.im.Symbol("user_stacks")

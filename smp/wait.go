@@ -22,17 +22,17 @@ func (k *Kernel) wait(c Caller, q *Queue, cond func() bool, what func() string) 
 		if t.idle {
 			return errIdleSleeps
 		}
-		k.store(t.addr, k.l.state, taskUninterruptible)
+		k.mem.Store(t.addr, k.l.state, taskUninterruptible)
 		t.waits = what
 		q.tasks = append(q.tasks, t)
 		if err := k.Schedule(c); err != nil {
 			return err
 		}
-		if k.err != nil {
-			return k.err
+		if k.mem.Err != nil {
+			return k.mem.Err
 		}
 	}
-	return k.err
+	return k.mem.Err
 }
 
 var errIdleSleeps = errors.New("the idle task must not sleep: call this from a task of its own")

@@ -3,7 +3,9 @@ package kinds
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"kprobesim/image"
 	"kprobesim/smp"
 )
 
@@ -17,21 +19,21 @@ const (
 
 // userLoop has a user task on this CPU make n system calls that call the target.
 func (s *session) userLoop(target uint64, n int64) (sum uint64, err error) {
-	st, err := s.m.Image().Struct(userWork)
-	if err != nil {
+	var calls, a0, a1, result image.Field
+	if _, err := s.m.Image().Layout(userWork, image.Parts{"n": &calls, "a0": &a0, "a1": &a1, "sum": &result}); err != nil {
 		return 0, err
 	}
 	work, ok := s.m.Image().Symbol(userWork)
 	if !ok {
 		return 0, fmt.Errorf("image %s has no variable %s for loops in user mode", s.m.Image().Name, userWork)
 	}
-	args := append(append([]uint64{uint64(n)}, s.p.Workload.Args...), 0, 0)
-	for i, name := range []string{"n", "a0", "a1"} {
-		f, ferr := st.Field(name)
-		err = errors.Join(err, ferr, s.m.Store(work.Addr+uint64(f.Offset), int(f.Size), args[i]))
+	mem := image.Access{Memory: s.m}
+	args := append(slices.Clone(s.p.Workload.Args), 0, 0)
+	for i, f := range []image.Field{a0, a1} {
+		mem.Store(work.Addr, f, args[i])
 	}
-	result, ferr := st.Field("sum")
-	if err = errors.Join(err, ferr, s.set(userWorkFn, target)); err != nil {
+	mem.Store(work.Addr, calls, uint64(n))
+	if err := errors.Join(mem.Err, s.set(userWorkFn, target)); err != nil {
 		return 0, err
 	}
 	task, err := s.k.SpawnUser(s.call, smp.Thread{
@@ -43,5 +45,5 @@ func (s *session) userLoop(target uint64, n int64) (sum uint64, err error) {
 	if err := s.k.Join(s.call, task); err != nil {
 		return 0, err
 	}
-	return s.m.Load(work.Addr+uint64(result.Offset), int(result.Size))
+	return mem.Load(work.Addr, result), mem.Err
 }

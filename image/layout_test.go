@@ -1,0 +1,68 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestLayout(t *testing.T) {
+	im, err := Load("guest.elf", gccImage(t, "-gdwarf-5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var missed, grid Field
+	size, err := im.Layout("probe", Parts{"nmissed": &missed, "grid[1][2]": &grid})
+	if err != nil || size != 152 || missed != (Field{16, 8}) || grid != (Field{120, 4}) {
+		t.Errorf("size %d, %v, %v, %v", size, missed, grid, err)
+	}
+	if _, err = im.Layout("probe", Parts{"nmissed": &missed, "gone": &grid}); err == nil || !strings.Contains(err.Error(), `"gone"`) {
+		t.Errorf("gone: %v", err)
+	}
+	if _, err = im.Layout("gone", nil); err == nil {
+		t.Error("a structure that does not exist has a layout")
+	}
+}
+
+// cells is a memory of numbered cells that fails at address 0.
+type cells map[uint64]uint64
+
+var errNull = errors.New("nothing is there")
+
+func (c cells) Load(va uint64, size int) (uint64, error) {
+	if va == 0 {
+		return 1, errNull
+	}
+	return c[va] & (1<<(8*size) - 1), nil
+}
+
+func (c cells) Store(va uint64, _ int, v uint64) error {
+	if va == 0 {
+		return errNull
+	}
+	c[va] = v
+	return nil
+}
+
+// TestAccess has the first failure stay, and nothing be read or written behind it.
+func TestAccess(t *testing.T) {
+	f := Field{8, 4}
+	for name, fail := range map[string]func(*Access){
+		"load":  func(a *Access) { a.Load(0, Field{0, 8}) },
+		"store": func(a *Access) { a.Store(0, Field{0, 8}, 1) },
+	} {
+		c := cells{}
+		a := Access{Memory: c}
+		a.Store(16, f, 0x1_0000_0007)
+		if v := a.Load(16, f); v != 7 || a.Err != nil {
+			t.Errorf("read %#x, %v", v, a.Err)
+		}
+		fail(&a)
+		a.Fail(fmt.Errorf("a second failure"), "more", 1)
+		a.Store(16, f, 5)
+		if v := a.Load(16, f); v != 0 || c[24] == 5 || !errors.Is(a.Err, errNull) || !strings.Contains(a.Err.Error(), "at 0x0") {
+			t.Errorf("%s: behind the failure %d is read, %d written, error %v", name, v, c[24], a.Err)
+		}
+	}
+}
