@@ -10,26 +10,29 @@
 // probed functions, out-of-line slots, detour buffers, the stores that patch), and every few
 // instructions elsewhere. Policies: random (runs of geometric length), pct (priorities with a few
 // change points), exhaustive (every way to depart from a fixed order by a bounded number of
-// preemptions, each on a machine of its own). A schedule follows from the scenario, the options and
-// its number alone: batches of a thousand share a machine, and a replay runs the batch again up to it.
+// preemptions in that code, each on a machine of its own). A schedule follows from the scenario, the
+// options and its number alone: batches of a thousand share a machine, and a replay runs the batch
+// again up to it.
 //
-// # What is looked at
+// # What is checked
 //
-// An observer compares every instruction of that code with what may be executed: the instruction as
-// compiled, a breakpoint where a probe stands, or a whole jump to a buffer that is in use. It reports
+// A checker compares every instruction of that code with what may be executed: the instruction as
+// compiled, a breakpoint where a probe stands, or a whole jump to a buffer that is in use. What code is, and
+// which stores other CPUs see whole, the architecture of the probes says (kprobes.Arch). It reports
 //
 //   - torn: another mixture of bytes
 //   - inside: an address behind a patched first byte whose bytes are no longer its own
-//   - unsynced: bytes that other CPUs have stored since this CPU last executed a serializing
-//     instruction, where an older form of one of them would make a torn instruction, or where the
-//     protocol has said that everybody has the new one. Guest memory is sequentially consistent, so a
-//     simulated CPU never executes what a real one may have fetched before; this rule (Intel SDM vol. 3,
-//     8.1.3) finds it nevertheless
-//   - stale: code in a slot, buffer or module that was freed, or text that is not restored in the end
+//   - unsynced: code of which this CPU may have fetched an older form, as other CPUs have stored into it since
+//     this one last synchronized, and not every form may be executed. Guest memory is sequentially consistent,
+//     so a simulated CPU never executes what a real one may have fetched before. unsynced.go has the rule
+//   - stale: code in a slot, buffer or module that was freed, text that is not restored in the end, or the
+//     handler of a probe whose unregistration has returned
 //   - lost, doubled: a call of the probed function that did not call the handler although the probe was
 //     enabled from its begin to its end, that called it although it was disabled, or called it twice
 //   - result: a probed function that returned something else
 //   - hung, died: a schedule without an end, a panic, a fault, a kernel that gives up
+//
+// docs/races.md says what it cannot see.
 //
 // Time is not predicted here: CPUs need about a cycle for everything, and a jiffy is as short as the
 // scenario says.
