@@ -286,7 +286,9 @@ func movToCR(c *CPU, in *inst) {
 	if !c.privileged() {
 		return
 	}
-	c.Counts.ContextSyncs++
+	if in.aux != 8 { // the one control register that is no serializing instruction
+		c.Counts.ContextSyncs++
+	}
 	v := c.R[in.src&63]
 	switch in.aux {
 	case 0:
@@ -328,10 +330,15 @@ func invlpg(c *CPU, in *inst) {
 		c.ITLB.Drop(va)
 		c.DTLB.Drop(va)
 		c.ForgetTranslations()
+		c.Counts.ContextSyncs++
 	}
 }
 
-func wbinvd(c *CPU, _ *inst) { c.privileged() }
+func wbinvd(c *CPU, _ *inst) {
+	if c.privileged() {
+		c.Counts.ContextSyncs++
+	}
+}
 
 // cpuid answers as a Core 2 (family 6, model 23) without the vector extensions that are not modelled,
 // and in 32-bit mode without long mode, which cannot be entered from there.

@@ -159,6 +159,38 @@ func TestDescriptorTables(t *testing.T) {
 	})
 }
 
+// TestSerializingInstructions holds the count against the list of the SDM, vol. 3, 8.3: of the instructions
+// here, all but the last few serialize.
+func TestSerializingInstructions(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		code []byte
+		want uint64
+	}{
+		{"cpuid", []byte{0x0f, 0xa2}, 1},
+		{"invlpg (%rax)", []byte{0x0f, 0x01, 0x38}, 1},
+		{"lgdt (%rax)", []byte{0x0f, 0x01, 0x10}, 1},
+		{"lidt (%rax)", []byte{0x0f, 0x01, 0x18}, 1},
+		{"lldt %cx", []byte{0x0f, 0x00, 0xd1}, 1},
+		{"ltr %bx", []byte{0x0f, 0x00, 0xdb}, 1},
+		{"mov %rsi,%cr2", []byte{0x0f, 0x22, 0xd6}, 1},
+		{"mov %rcx,%dr1", []byte{0x0f, 0x23, 0xc9}, 1},
+		{"wbinvd", []byte{0x0f, 0x09}, 1},
+		{"invd", []byte{0x0f, 0x08}, 1},
+		{"mov %rcx,%cr8", []byte{0x44, 0x0f, 0x22, 0xc1}, 0},
+		{"mov %cr2,%rcx", []byte{0x0f, 0x20, 0xd1}, 0},
+		{"sgdt (%rax)", []byte{0x0f, 0x01, 0x00}, 0},
+		{"clts", []byte{0x0f, 0x06}, 0},
+	} {
+		w, c := start(t, append(tt.code, 0xf4)...)
+		w.mem.Write(testData-directMap, append(le16(0x7f), le64(w.at(worldGDT))...))
+		c.R[rax], c.R[rbx], c.R[rcx] = w.at(testData), tssSel, 0
+		if halt(t, c); c.Counts.ContextSyncs != tt.want {
+			t.Errorf("%s counts %d times, want %d", tt.name, c.Counts.ContextSyncs, tt.want)
+		}
+	}
+}
+
 func TestSegmentRegisters(t *testing.T) {
 	// pushq $0x18; pop %fs; mov %fs,%eax; xor %ecx,%ecx; mov %ecx,%gs; push %fs; pop %rbx; hlt
 	_, c := start(t, 0x6a, 0x18, 0x0f, 0xa1, 0x8c, 0xe0, 0x31, 0xc9, 0x8e, 0xe9, 0x0f, 0xa0, 0x5b, 0xf4)

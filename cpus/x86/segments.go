@@ -241,6 +241,7 @@ func loadTable[T width](c *CPU, in *inst, t *table) {
 		return
 	}
 	*t = table{uint64(base), limit}
+	c.Counts.ContextSyncs++
 }
 
 func storeTable[T width](c *CPU, in *inst, t table) {
@@ -263,6 +264,7 @@ func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
 	}
 	if sel&^3 == 0 && want == 2 {
 		*s = segment{}
+		c.Counts.ContextSyncs++
 		return
 	}
 	d, ok := c.descriptor(sel)
@@ -282,6 +284,7 @@ func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
 	}
 	x.base |= hi << 32
 	*s = x
+	c.Counts.ContextSyncs++
 }
 
 func ltr(c *CPU, in *inst)  { c.loadSystemSegment(uint16(c.R[in.src&63]), 9, &c.tr) }
