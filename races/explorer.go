@@ -22,16 +22,15 @@ type explorer struct {
 	// started is told of the beginning of each schedule, or nil.
 	started func(n uint64)
 
-	at     point // the last one, kept so that it need not be made anew
-	last   int
-	hot    bool   // last has executed a hot instruction since the last point
-	spin   bool   // or one of a loop in which it waits
-	begun  uint64 // instructions of all CPUs when the schedule began
-	calls  uint64 // that the checker had seen by then
-	hits   uint64
-	points int
-	turns  int
-	bad    *Violation
+	at    point // the last one, kept so that it need not be made anew
+	last  int
+	hot   bool   // last has executed a hot instruction since the last point
+	spin  bool   // or one of a loop in which it waits
+	begun uint64 // instructions of all CPUs when the schedule began
+	calls uint64 // that the checker had seen by then
+	hits  uint64
+	turns int
+	bad   *Violation
 }
 
 // Next implements sim.Policy.
@@ -44,9 +43,6 @@ func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 		cpu, steps = roundRobin{}.next(p)
 		e.last = cpu
 		return cpu, steps
-	}
-	if p.hot {
-		e.points++
 	}
 	if e.turns++; e.turns%64 == 0 && e.steps() > e.limit {
 		e.found(Hung, -1, 0, "the schedule does not end: "+e.where())
@@ -72,7 +68,7 @@ func (e *explorer) begin(n uint64) {
 	e.n = n
 	e.c.begin(n)
 	e.calls, e.hits = e.checker.calls.returns, e.checker.calls.hits
-	e.begun, e.points, e.turns, e.active = e.instructions(), 0, 0, true
+	e.begun, e.turns, e.active = e.instructions(), 0, true
 	if e.started != nil {
 		e.started(n)
 	}
@@ -82,7 +78,7 @@ func (e *explorer) begin(n uint64) {
 func (e *explorer) end(n uint64) Outcome {
 	e.active = false
 	o := Outcome{
-		N: n, Steps: e.steps(), Points: e.points, Violation: e.bad,
+		N: n, Steps: e.steps(), Violation: e.bad,
 		Calls: e.checker.calls.returns - e.calls, Hits: e.checker.calls.hits - e.hits,
 	}
 	if b, ok := e.c.(*bounded); ok {

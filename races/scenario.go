@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
+	"kprobesim/targets"
 )
 
 // Scenario is a scenario file: a script that changes probes while callers execute what is probed,
@@ -211,8 +212,7 @@ const (
 	full    = "full"
 	sched   = "sched"
 	tasks   = "tasks"
-	i386    = "i386"
-	amd64   = "x86_64"
+	usual   = "x86_64" // what a variant means that names no instruction set
 	era2005 = "2005"
 	era2010 = "2010"
 )
@@ -221,7 +221,7 @@ func readVariant(r *doc.Reader) Variant {
 	defer r.Done()
 	return Variant{
 		Name:     doc.Need(r, "name", doc.Name),
-		ISA:      doc.Opt(r, "isa", amd64, doc.OneOf(i386, amd64)),
+		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(targets.Names(targets.List())...)),
 		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2010)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
 		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.Patchings()...)),

@@ -39,7 +39,6 @@ func (v *Violation) String() string {
 type Outcome struct {
 	N         uint64
 	Steps     uint64     // instructions of all CPUs
-	Points    int        // hot points
 	Calls     uint64     // of probed functions that returned
 	Hits      uint64     // calls of handlers
 	Violation *Violation // nil for none
