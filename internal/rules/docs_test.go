@@ -26,6 +26,20 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
+// linked finds what a document links by a path.
+var linked = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+
+// TestDocumentsLinkWhatExists follows the links between documents and to figures.
+func TestDocumentsLinkWhatExists(t *testing.T) {
+	for _, doc := range documents(t) {
+		for _, m := range linked.FindAllStringSubmatch(read(t, doc), -1) {
+			if !exists(filepath.Join(root(t), filepath.Dir(doc), m[1])) {
+				t.Errorf("%s links %s, which does not exist", doc, m[1])
+			}
+		}
+	}
+}
+
 // isPath tells whether s means a file or folder of the repository: it starts
 // with a room, or has an extension that only files at the root have.
 func isPath(s string) bool {
