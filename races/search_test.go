@@ -37,6 +37,15 @@ func variants(t *testing.T, f func(t *testing.T, s *Scenario, v *Variant)) {
 	}
 }
 
+// probesOfACall is the number of probes that a call can hit: overlap has three in one function, which most of
+// its calls hit two of.
+func probesOfACall(s *Scenario) uint64 {
+	if s.Name == "overlap" {
+		return uint64(len(s.Probes))
+	}
+	return 1
+}
+
 // TestProtocolsAreSafe runs every variant as it was specified: nothing may be found.
 func TestProtocolsAreSafe(t *testing.T) {
 	variants(t, func(t *testing.T, s *Scenario, v *Variant) {
@@ -47,7 +56,7 @@ func TestProtocolsAreSafe(t *testing.T) {
 			if err != nil || tally.Schedules != opt.Schedules {
 				t.Fatalf("%s: %d schedules, %v", policy, tally.Schedules, err)
 			}
-			if tally.Hits < tally.Schedules || tally.Calls <= tally.Hits {
+			if tally.Hits < tally.Schedules || tally.Calls*probesOfACall(s) <= tally.Hits {
 				t.Errorf("%s: %d calls and %d hits in %d schedules: the probes are not hit, or always", policy,
 					tally.Calls, tally.Hits, tally.Schedules)
 			}
