@@ -40,6 +40,24 @@ func TestDocumentsLinkWhatExists(t *testing.T) {
 	}
 }
 
+// TestDocumentsNameTests wants each test that a document names to be there; go test -run takes the begin of
+// a name, too.
+func TestDocumentsNameTests(t *testing.T) {
+	var names []string
+	for _, s := range sources(t) {
+		if s.test() {
+			names = append(names, found(`(?m)^func (Test\w+)`, read(t, s.name))...)
+		}
+	}
+	for _, doc := range documents(t) {
+		for _, want := range found(`\b(Test[A-Z]\w+)`, read(t, doc)) {
+			if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, want) }) {
+				t.Errorf("%s names %s, which no test begins with", doc, want)
+			}
+		}
+	}
+}
+
 // isPath tells whether s means a file or folder of the repository: it starts
 // with a room, or has an extension that only files at the root have.
 func isPath(s string) bool {
