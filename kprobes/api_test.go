@@ -89,6 +89,11 @@ func holdRegisterByAddress(t *testing.T, isa string) {
 	if err := g.k.RegisterKprobe(g, p); !errors.Is(err, EINVAL) {
 		t.Errorf("neither address nor symbol: %v", err)
 	}
+	store(l.offset, target.Addr) // in 32 bits an offset reaches everything
+	if err := g.k.RegisterKprobe(g, p); !errors.Is(err, EINVAL) {
+		t.Errorf("an offset alone: %v", err)
+	}
+	store(l.offset, 0)
 	store(l.addr, target.Addr)
 	store(l.flags, flagOptimized|flagGone)
 	g.do(g.k.RegisterKprobe(g, p))
@@ -321,6 +326,12 @@ func holdArmAll(t *testing.T, isa string) {
 	g.do(g.k.ArmAll(g, false))
 	if g.state(p).Mode != Disabled || g.state(q).Mode != Disabled || g.text("work_call_first", 0, 1) != "e8" {
 		t.Errorf("all disarmed: %+v, %+v", g.state(p), g.state(q))
+	}
+	another := g.add(Spec{Symbol: "work_frame"})
+	for _, p := range []*Probe{p, another} {
+		if st := g.state(p); st.Queued || st.Refusal == nil || st.Refusal.Rule != RuleDisabled {
+			t.Errorf("while all are disarmed: %+v %v", st, st.Refusal)
+		}
 	}
 	g.do(g.k.ArmAll(g, true))
 	g.do(g.k.WaitOptimizer(g))

@@ -2,6 +2,7 @@ package kprobes
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"kprobesim/internal/clock"
@@ -234,6 +235,61 @@ func holdAnalysisSeesOriginalText(t *testing.T, isa string) {
 	g.do(g.k.WaitOptimizer(g))
 	if st := g.state(late); st.Refusal != nil && (st.Refusal.Rule == RuleForeign || st.Refusal.Rule == RuleUndecodable) {
 		t.Errorf("a probe's own change stands in the way: %v", st.Refusal)
+	}
+}
+
+// A reason that lasts is named before one that passes.
+func TestLastingReasonsComeFirst(t *testing.T) { eachISA(t, holdLastingReasonsComeFirst) }
+
+func holdLastingReasonsComeFirst(t *testing.T, isa string) {
+	for rule, change := range map[Rule]func(*Options){
+		RulePreempt: func(o *Options) { o.Preempt = true }, RuleUnsupported: func(o *Options) { o.OptProbes = false },
+		RuleOff: func(*Options) {},
+	} {
+		o := Default()
+		o.Optimization = false
+		change(&o)
+		g := newGuest(t, isa, o)
+		if st := g.state(g.add(Spec{Symbol: "bench_target"})); st.Refusal == nil || st.Refusal.Rule != rule {
+			t.Errorf("%v, want %s", st.Refusal, rule)
+		}
+	}
+}
+
+// A detour buffer that cannot be built is free again, and the probe says why.
+func TestRefusedDetour(t *testing.T) { eachISA(t, holdRefusedDetour) }
+
+func holdRefusedDetour(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
+	far := *g.k.jump
+	far.Detour = func(Template, Region, DetourAt) (Detour, *Refusal) {
+		return Detour{}, Refuse(RuleDisplacement, 1, "too far")
+	}
+	g.k.jump = &far
+	st := g.state(g.add(Spec{Symbol: "bench_target"}))
+	if st.Queued || st.Refusal == nil || st.Refusal.Rule != RuleDisplacement || slices.Contains(g.k.detours.used, true) {
+		t.Errorf("%+v %v", st, st.Refusal)
+	}
+}
+
+// An architecture's kernels know some of the protocols, and use the first of them unasked.
+func TestProtocolsOfAnArchitecture(t *testing.T) { eachISA(t, holdProtocolsOfAnArchitecture) }
+
+func holdProtocolsOfAnArchitecture(t *testing.T, isa string) {
+	g := newGuest(t, isa, Default())
+	arch, jumps := *g.k.arch, *g.k.jump
+	jumps.Patchings = []string{PatchBatch, PatchStop}
+	arch.Optimizer = &jumps
+	for asked, used := range map[string]string{"": PatchBatch, PatchStop: PatchStop, PatchBreakpoint: ""} {
+		o := Default()
+		o.Patching = asked
+		k, err := Build(g, g.im, g.smp, &arch, o)
+		switch {
+		case used == "" && (err == nil || !strings.Contains(err.Error(), `patching = "breakpoint"`)):
+			t.Errorf("a protocol of others: %v", err)
+		case used != "" && (err != nil || k.opt.Patching != used):
+			t.Errorf("%q: %v, want %s", asked, err, used)
+		}
 	}
 }
 

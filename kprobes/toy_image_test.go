@@ -37,6 +37,7 @@ func toySymbols() []toySymbol {
 		{"emulate", toyText + 0x48, 8, elf.STT_FUNC},
 		{"guarded", toyText + 0x50, 8, elf.STT_FUNC},
 		{"not_returned", toyText + 0x58, 8, elf.STT_FUNC},
+		{"preempt_schedule", toyText + 0x60, 8, elf.STT_FUNC},
 		{"__kprobes_text_start", toyHit, 0, elf.STT_NOTYPE},
 		{"aggr_pre_handler", toyHit, 4, elf.STT_FUNC},
 		{"aggr_post_handler", toyHit + 4, 4, elf.STT_FUNC},

@@ -19,6 +19,9 @@ import (
 //	0x00  none
 const toySlotSize = 8
 
+// toyNowhere is the offset of an instruction that no function has.
+const toyNowhere = 0x80
+
 // toyTarget is the code of function target.
 const toyTarget = "\x10\x00\x00\x01\x20\x00\x00\x02\x40\x00\x00\x03\x00\x00\x00\x00\x10\x00\x00\x05"
 
@@ -72,7 +75,8 @@ func newToy(t *testing.T, year uint64, opt Options, change func(*Arch)) (*toy, e
 		used: map[uint64]uint64{}, top: toyHeap + 0x1000,
 	}
 	copy(y.memory, toyTarget)
-	for _, s := range toySymbols()[2:7] { // the other functions have two instructions
+	copy(y.memory[toyNowhere:], "\x10\x00\x00\x06")
+	for _, s := range toySymbols()[2:8] { // the other functions have two instructions
 		copy(y.memory[s.addr-toyBase:], "\x10\x00\x00\x07\x10\x00")
 	}
 	y.do(y.Store(toyData, 4, year))
@@ -292,9 +296,10 @@ func TestToyRefuses(t *testing.T) {
 		{"not to be probed", 2010, Spec{Symbol: "target", Offset: 8}, EINVAL},
 		{"no instruction", 2010, Spec{Symbol: "target", Offset: 12}, EILSEQ},
 		{"half an instruction", 2010, Spec{Symbol: "odd", Offset: 4}, EILSEQ},
-		{"no function", 2010, Spec{Symbol: "target", Offset: 0x80}, EILSEQ},
+		{"no function", 2010, Spec{Symbol: "target", Offset: toyNowhere}, EILSEQ},
 		{"path of a hit", 2010, Spec{Symbol: "aggr_pre_handler"}, EINVAL},
 		{"protected", 2010, Spec{Symbol: "guarded"}, EINVAL},
+		{"protected everywhere", 2010, Spec{Symbol: "preempt_schedule"}, EINVAL},
 		{"return protected", 2010, Spec{Kind: Kretprobe, Symbol: "not_returned"}, EINVAL},
 		{"slot", 2010, Spec{Symbol: "__slots_start"}, EINVAL},
 		{"data", 2010, Spec{Symbol: "kprobe_table"}, EINVAL},
@@ -327,6 +332,7 @@ func TestToyMistakes(t *testing.T) {
 	}{
 		{"year", "era 1999", 1999, Default(), nil},
 		{"year of the rules", "era 2010, which Kprobes on toy", 2010, Default(), func(a *Arch) { a.Eras = a.Eras[:1] }},
+		{"year of the interface", "era 1999", 1999, Default(), func(a *Arch) { a.Eras[0].Year = 1999 }},
 		{"protocol", `patching = "breakpoint"`, 2010, patching, nil},
 		{"member", "ainsn.boostable", 2010, Default(), func(a *Arch) { a.Members = append(a.Members, "ainsn.boostable") }},
 		{"learned", "ainsn.ready", 2010, Default(), func(a *Arch) { a.Learned = "ainsn.ready" }},

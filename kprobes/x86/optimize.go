@@ -26,7 +26,7 @@ func region(s kprobes.Site, mode int) (kprobes.Region, *kprobes.Refusal) {
 // whole looks at the address and its function as a whole.
 func whole(s kprobes.Site) *kprobes.Refusal {
 	switch {
-	case len(s.Fn.Code) == 0 || s.Addr < s.Fn.Start || s.Addr >= s.Fn.End():
+	case s.Addr < s.Fn.Start || s.Addr >= s.Fn.End():
 		return kprobes.Refuse(kprobes.RuleNoFunction, s.Addr, "no symbol with a size covers %#x", s.Addr)
 	case s.EntryText.Contains(s.Addr):
 		return kprobes.Refuse(kprobes.RuleEntryText, s.Addr, "%s is exception entry code", s.Fn.At(s.Addr))

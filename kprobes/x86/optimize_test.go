@@ -29,6 +29,8 @@ func TestRegionRules(t *testing.T) {
 		{name: "seven byte load", code: "488b0500000000 c3", size: 7},
 		{name: "up to the last byte", code: "90 4883ec08 c3", off: 0, size: 5},
 		{name: "outside", code: "90", off: 8, rule: kprobes.RuleNoFunction, where: 8},
+		{name: "in front", code: "90", off: ^uint64(0), rule: kprobes.RuleNoFunction, where: ^uint64(0)},
+		{name: "nothing", code: "", rule: kprobes.RuleNoFunction},
 		{name: "entry text", code: nops, entry: kprobes.Span{Start: 0x1000, End: 0x2000}, rule: kprobes.RuleEntryText},
 		{name: "short function", code: "31c0 c3", rule: kprobes.RuleTooShort},
 		{name: "near the end", code: nops, off: 4, rule: kprobes.RuleTooShort, where: 4},
@@ -99,6 +101,18 @@ func TestDetour(t *testing.T) {
 	}
 }
 
+// A far jump with its target in the instruction exists in 32-bit mode alone.
+func TestFarJump(t *testing.T) {
+	fn := kprobes.Text{Name: "f", Start: 0x1000, Code: unhex(t, "9090909090909090 ea001000001000")}
+	if _, refused := region(kprobes.Site{Fn: fn, Addr: 0x1000}, 32); refused == nil || refused.Rule != kprobes.RuleIndirectJump {
+		t.Errorf("refused %v", refused)
+	}
+	fn.Code = fn.Code[:8]
+	if r, refused := region(kprobes.Site{Fn: fn, Addr: 0x1000}, 32); refused != nil || len(r.Code) != 5 {
+		t.Errorf("without the jump: %v, %v", r, refused)
+	}
+}
+
 // 32-bit code has no operands relative to the instruction pointer: it is copied as it is.
 func TestDetour32(t *testing.T) {
 	tmpl := kprobes.Template{Code: unhex(t, "b800000000 e800000000 90"), Value: 1, Call: 5}
@@ -126,6 +140,10 @@ func TestDetourRefusals(t *testing.T) {
 		{"call too far", testTemplate(t), r, kprobes.DetourAt{Addr: 0x10000, Callback: 1 << 40}, kprobes.RuleOutOfRange},
 		{"way back too far", testTemplate(t), r, kprobes.DetourAt{Addr: 1 << 40, Callback: 1 << 40}, kprobes.RuleOutOfRange},
 		{"operand too far", testTemplate(t), load, kprobes.DetourAt{Addr: 1 << 40, Callback: 1 << 40}, kprobes.RuleDisplacement},
+		{"value in front", kprobes.Template{Code: make([]byte, 16), Value: -1, Call: 8}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
+		{"call in front", kprobes.Template{Code: make([]byte, 16), Value: 0, Call: -1}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
+		{"no room for the value", kprobes.Template{Code: make([]byte, 16), Value: 9, Call: 0}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
+		{"no room for the call", kprobes.Template{Code: make([]byte, 16), Value: 0, Call: 12}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
 		{"template without room", kprobes.Template{Code: []byte{0x90}}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
 	}
 	for _, tt := range tests {

@@ -12,9 +12,6 @@ import (
 // boundary walks the function from its start, as x86 code can only be read forward. A foreign
 // breakpoint on the way hides what the instruction there was.
 func boundary(fn kprobes.Text, addr uint64, mode int) error {
-	if addr < fn.Start || addr >= fn.End() {
-		return kprobes.EILSEQ
-	}
 	found := false
 	stuck := walk(fn, mode, func(in insn) bool {
 		found = in.Addr == addr
