@@ -57,6 +57,7 @@ func TestCompiledImage(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkFields(t, im)
+			checkEnums(t, im)
 			checkLines(t, im)
 		})
 	}
@@ -124,6 +125,18 @@ func checkFields(t *testing.T, im *Image) {
 		if err != nil || f.Offset != c.offset || f.Size != c.size {
 			t.Errorf("%s.%s = %+v, %v; want %d, %d", c.typ, c.path, f, err, c.offset, c.size)
 		}
+	}
+}
+
+func checkEnums(t *testing.T, im *Image) {
+	t.Helper()
+	for name, want := range map[string]int64{"SMALLEST": -3, "LARGEST": 0x3ff0000} {
+		if v, err := im.Enum(name); err != nil || v != want {
+			t.Errorf("%s is %d, %v", name, v, err)
+		}
+	}
+	if _, err := im.Enum("NONE"); err == nil || !strings.Contains(err.Error(), "no enumerator NONE") {
+		t.Errorf("NONE: %v", err)
 	}
 }
 

@@ -50,6 +50,11 @@ func checkGuestImage(t *testing.T, path string) {
 			}
 		}
 	}
+	for _, name := range []string{"TASK_DEAD", "THREAD_SIZE", "TIF_NEED_RESCHED", "PREEMPT_ACTIVE", "USER_STACK_SIZE"} {
+		if _, err := im.Enum(name); err != nil {
+			t.Error(err)
+		}
+	}
 	checkFunctionsHaveLines(t, im)
 }
 

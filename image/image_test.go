@@ -222,4 +222,7 @@ func TestNoDebugInformation(t *testing.T) {
 	if _, err := im.Struct("kprobe"); err == nil || !strings.Contains(err.Error(), "-g") {
 		t.Errorf("error %v does not tell to compile with -g", err)
 	}
+	if _, err := im.Enum("TASK_DEAD"); err == nil || !strings.Contains(err.Error(), "-g") {
+		t.Errorf("error %v does not tell to compile with -g", err)
+	}
 }

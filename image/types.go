@@ -58,6 +58,23 @@ func (im *Image) Struct(name string) (*Struct, error) {
 	return st, nil
 }
 
+// Enum gives the value of an enumerator, which is how the guest tells its constants: macros are in no debug
+// information.
+func (im *Image) Enum(name string) (int64, error) {
+	e, ok := im.types.enums[name]
+	switch {
+	case !im.types.loaded:
+		return 0, fmt.Errorf("image %s has no debug information to find enumerator %s in: compile it "+
+			"with -g and do not strip it", im.Name, name)
+	case !ok:
+		return 0, fmt.Errorf("image %s declares no enumerator %s, or its code uses none of that enumeration: check its "+
+			"headers against this version of the simulator", im.Name, name)
+	case e.clash:
+		return 0, fmt.Errorf("image %s declares enumerator %s with different values: rename one of them", im.Name, name)
+	}
+	return e.value, nil
+}
+
 func (im *Image) structAt(name string, off dwarf.Offset) (*Struct, error) {
 	n, off := im.types.strip(off)
 	if n == nil || !n.record() {

@@ -35,6 +35,13 @@ type typeTable struct {
 	nodes    map[dwarf.Offset]*typeNode
 	structs  map[string][]dwarf.Offset // struct and union tags with a body, in file order
 	typedefs map[string][]dwarf.Offset
+	enums    map[string]enumerator
+}
+
+// enumerator is a constant of an enumeration.
+type enumerator struct {
+	value int64
+	clash bool // declared elsewhere with another value
 }
 
 // loadDebug reads the DWARF sections. An image without any loads: only Line and Struct miss it.
@@ -49,7 +56,7 @@ func (im *Image) loadDebug(f *elf.File) error {
 	}
 	tl := typeLoader{pointer: int64(im.Bits / 8), table: typeTable{
 		loaded: true, nodes: map[dwarf.Offset]*typeNode{},
-		structs: map[string][]dwarf.Offset{}, typedefs: map[string][]dwarf.Offset{},
+		structs: map[string][]dwarf.Offset{}, typedefs: map[string][]dwarf.Offset{}, enums: map[string]enumerator{},
 	}}
 	// An entry takes at least a byte: more than the section has come from damaged unit lengths.
 	if err := tl.read(d.Reader(), int(min(info.Size, 1<<30))); err != nil {
@@ -100,6 +107,8 @@ func (tl *typeLoader) entry(e *dwarf.Entry) *typeNode {
 		if p := tl.parent(); p != nil {
 			p.members = append(p.members, memberOf(e))
 		}
+	case dwarf.TagEnumerator:
+		tl.table.addEnumerator(e)
 	case dwarf.TagSubrangeType:
 		if p := tl.parent(); p != nil {
 			p.dims = append(p.dims, countOf(e))
@@ -141,6 +150,23 @@ func (tl *typeLoader) add(e *dwarf.Entry) *typeNode {
 		t.structs[n.name] = append(t.structs[n.name], e.Offset)
 	}
 	return n
+}
+
+// addEnumerator notes a constant.
+func (t *typeTable) addEnumerator(e *dwarf.Entry) {
+	name, _ := e.Val(dwarf.AttrName).(string)
+	if v, ok := e.Val(dwarf.AttrConstValue).(int64); ok && name != "" {
+		t.declare(name, v)
+	}
+}
+
+// declare gives a constant its value. Each unit that uses it declares it again.
+func (t *typeTable) declare(name string, v int64) {
+	if old, known := t.enums[name]; known {
+		t.enums[name] = enumerator{old.value, old.clash || old.value != v}
+		return
+	}
+	t.enums[name] = enumerator{value: v}
 }
 
 // record tells whether the type has members.

@@ -27,6 +27,7 @@ type Caller interface {
 
 // taskLayout is where things are in struct task_struct and struct thread_info.
 type taskLayout struct {
+	constants
 	size                                     uint64
 	state, stack, onCPU, pid, nativeID, comm image.Field
 	holdout                                  image.Field
@@ -35,19 +36,42 @@ type taskLayout struct {
 	symbol                                   func(name string) (addr uint64, ok bool)
 }
 
-// Constants of the guest's <linux/sched.h> and <linux/preempt.h> that debug information does not
-// carry.
-const (
-	taskRunning         = 0
-	taskUninterruptible = 2
-	taskDead            = 64
-	threadSize          = 8192
-	tifNeedResched      = 1 << 3
-	hardirqMask         = 0x3ff0000
-	preemptActive       = 0x10000000
-)
+// constants are the numbers of the guest's headers, by the names of its enumerators.
+type constants struct {
+	running, uninterruptible, dead uint64 // states of tasks
+	threadSize                     uint64 // bytes of a kernel stack, and what it is aligned to
+	needResched                    uint64 // mask of the flag in thread_info.flags
+	hardirqMask, preemptActive     uint64 // of preempt_count
+}
+
+func newConstants(im *image.Image) (c constants, err error) {
+	var bit uint64
+	for _, e := range []struct {
+		name string
+		to   *uint64
+	}{
+		{"TASK_RUNNING", &c.running},
+		{"TASK_UNINTERRUPTIBLE", &c.uninterruptible},
+		{"TASK_DEAD", &c.dead},
+		{"THREAD_SIZE", &c.threadSize},
+		{"TIF_NEED_RESCHED", &bit},
+		{"HARDIRQ_MASK", &c.hardirqMask},
+		{"PREEMPT_ACTIVE", &c.preemptActive},
+	} {
+		v, err := im.Enum(e.name)
+		if err != nil {
+			return c, err
+		}
+		*e.to = uint64(v)
+	}
+	c.needResched = 1 << bit
+	return c, nil
+}
 
 func newTaskLayout(im *image.Image) (l taskLayout, err error) {
+	if l.constants, err = newConstants(im); err != nil {
+		return l, err
+	}
 	l.size, err = im.Layout("task_struct", image.Parts{
 		"state": &l.state, "stack": &l.stack, "on_cpu": &l.onCPU, "pid": &l.pid, "native_id": &l.nativeID,
 		"comm": &l.comm, "rcu_tasks_holdout": &l.holdout,

@@ -81,7 +81,7 @@ var word = image.Field{Size: 4}
 // idles tells whether a CPU is in the idle loop and serves no interrupt there.
 func (k *Kernel) idles(cpu *cpuState) bool {
 	return cpu.curr != nil && cpu.curr.idle && k.mem.Load(cpu.inIdle, word) != 0 &&
-		k.count(cpu.curr)&hardirqMask == 0
+		k.count(cpu.curr)&k.l.hardirqMask == 0
 }
 
 // urge asks the CPUs that hold the grace period up to reschedule, at once or when it has lasted.

@@ -16,8 +16,8 @@ func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	cpu, p := &k.cpus[c.CPU()], k.meet(prev)
 	cpu.curr = nil // nobody need ask this CPU to reschedule
 	count := k.count(p)
-	preempted := count&preemptActive != 0 && k.state(p) != taskDead
-	k.checkAtomic(cpu, p, count&^preemptActive, irqsOff)
+	preempted := count&k.l.preemptActive != 0 && k.state(p) != k.l.dead
+	k.checkAtomic(cpu, p, count&^k.l.preemptActive, irqsOff)
 	k.pass(c, cpu)
 	if !preempted {
 		k.volunteer(c, p)
@@ -45,10 +45,10 @@ func (k *Kernel) putBack(c Caller, cpu *cpuState, p *task, preempted bool) {
 	state := k.state(p)
 	switch {
 	case p.idle:
-	case state == taskDead:
+	case state == k.l.dead:
 		p.dead = true
 		k.wakeAll(c, &p.joiners)
-	case state == taskRunning || preempted:
+	case state == k.l.running || preempted:
 		k.enqueue(p, cpu.n, preempted && p.slice > 0)
 	}
 }
@@ -117,7 +117,7 @@ func (k *Kernel) resched(cpu *cpuState) {
 		return
 	}
 	info := k.info(cpu.curr)
-	k.mem.Store(info, k.l.threadFlags, k.mem.Load(info, k.l.threadFlags)|tifNeedResched)
+	k.mem.Store(info, k.l.threadFlags, k.mem.Load(info, k.l.threadFlags)|k.l.needResched)
 	if !slices.Contains(k.kicks, cpu.n) {
 		k.kicks = append(k.kicks, cpu.n)
 	}
@@ -221,10 +221,10 @@ func (k *Kernel) Current(c Caller) uint64 {
 
 // wake makes a sleeping task runnable. One that is on its way to sleep goes on.
 func (k *Kernel) wake(c Caller, t *task) {
-	if s := k.state(t); s == taskRunning || s == taskDead {
+	if s := k.state(t); s == k.l.running || s == k.l.dead {
 		return
 	}
-	k.mem.Store(t.addr, k.l.state, taskRunning)
+	k.mem.Store(t.addr, k.l.state, k.l.running)
 	if t.queued || t.running {
 		return
 	}
@@ -253,7 +253,7 @@ func (k *Kernel) Atomic(f func(cpu int) (why string, atomic bool)) {
 func (k *Kernel) checkAtomic(cpu *cpuState, p *task, count uint64, irqsOff bool) {
 	why := ""
 	switch {
-	case count&hardirqMask != 0:
+	case count&k.l.hardirqMask != 0:
 		why = "in an interrupt"
 	case count != 0:
 		why = fmt.Sprintf("with preemption disabled %d times", count)

@@ -46,6 +46,10 @@ func newWorld(t *testing.T) *world {
 		}},
 		opt: Options{CPUHz: 1_000_000, TimerHz: 100_000, Slice: 1, CPUs: 1},
 		l: taskLayout{
+			constants: constants{
+				uninterruptible: 2, dead: 64, threadSize: 8192, needResched: 1 << 3, hardirqMask: 0x3ff0000,
+				preemptActive: 0x10000000,
+			},
 			size: 64, state: f(0), stack: f(8), pid: f(16), nativeID: f(24), comm: f(32), onCPU: f(48),
 			threadFlags: f(0), preemptCount: f(8),
 		},
@@ -92,7 +96,7 @@ func (w *world) spawn(task, id uint64) {
 	next, _ := iter.Pull(func(yield func(struct{}) bool) {
 		w.yield[task] = yield
 		w.k.Thread(w, id)
-		w.mem[task] = taskDead
+		w.mem[task] = w.k.l.dead
 		w.setCurrent(w.k.Pick(w, task))
 	})
 	w.run[task] = next
@@ -126,7 +130,7 @@ func (w *world) halt() {
 	}
 	w.now = w.due
 	w.k.Tick(w)
-	if w.mem[0x9000] == tifNeedResched {
+	if w.mem[0x9000] == w.k.l.needResched {
 		w.mem[0x9000] = 0
 		w.setCurrent(w.k.Pick(w, idle))
 	}
@@ -257,7 +261,7 @@ func TestTickAsksForReschedule(t *testing.T) {
 	}
 	w.k.enqueue(w.k.meet(0x200), 0, false)
 	w.k.Tick(w)
-	if w.mem[0x8000] != tifNeedResched {
+	if w.mem[0x8000] != w.k.l.needResched {
 		t.Errorf("flags %#x after a tick with a task waiting", w.mem[0x8000])
 	}
 }

@@ -122,7 +122,7 @@ func (k *Kernel) allocate() (m memory, err error) {
 	if m.task, err = k.g.Alloc(k.l.size, 64); err != nil {
 		return m, err
 	}
-	if m.stack, err = k.g.Alloc(threadSize, threadSize); err != nil {
+	if m.stack, err = k.g.Alloc(k.l.threadSize, k.l.threadSize); err != nil {
 		return m, err
 	}
 	return m, nil
@@ -131,7 +131,7 @@ func (k *Kernel) allocate() (m memory, err error) {
 // fill writes what the guest's kthread_setup leaves to us.
 func (k *Kernel) fill(t *task, id uint64) error {
 	k.pids++
-	k.mem.Store(t.addr, k.l.state, taskRunning)
+	k.mem.Store(t.addr, k.l.state, k.l.running)
 	k.mem.Store(t.addr, k.l.stack, t.mem.stack)
 	k.mem.Store(t.addr, k.l.pid, k.pids+1) // 1 is the task that the guest boots
 	k.mem.Store(t.addr, k.l.nativeID, id)

@@ -14,10 +14,8 @@ type userGuest struct {
 	fn     image.Field // of struct user_start
 	arg    image.Field
 	size   uint64
+	stack  uint64 // bytes of a stack
 }
-
-// userStackSize is that of the guest's <linux/user.h>.
-const userStackSize = 1024
 
 // SpawnUser starts a task in user mode: Fn is a function there. Its result is the task's exit code. All user
 // tasks share the pages that the image has for user mode.
@@ -38,7 +36,7 @@ func (k *Kernel) SpawnUser(c Caller, s Thread) (uint64, error) {
 		return 0, fmt.Errorf("user task %s: %w", s.Name, err)
 	}
 	u := &k.user
-	start := stack + userStackSize - (u.size+15)&^15
+	start := stack + u.stack - (u.size+15)&^15
 	k.mem.Store(start, u.fn, fn)
 	k.mem.Store(start, u.arg, s.Arg)
 	addr, err := k.create(c, s, body, start, 0)
@@ -80,8 +78,16 @@ func (k *Kernel) findUserStacks() error {
 	if !ok {
 		return fmt.Errorf("image %s has no stacks for user mode", k.im.Name)
 	}
-	for off := all.Size; off >= userStackSize; off -= userStackSize {
-		u.stacks = append(u.stacks, all.Addr+off-userStackSize)
+	n, err := k.im.Enum("USER_STACK_SIZE")
+	if err != nil {
+		return err
+	}
+	if n <= 0 {
+		return fmt.Errorf("image %s: stacks of %d bytes for user mode", k.im.Name, n)
+	}
+	u.stack = uint64(n)
+	for off := all.Size; off >= u.stack; off -= u.stack {
+		u.stacks = append(u.stacks, all.Addr+off-u.stack)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (k *Kernel) wait(c Caller, q *Queue, cond func() bool, what func() string) 
 		if t.idle {
 			return errIdleSleeps
 		}
-		k.mem.Store(t.addr, k.l.state, taskUninterruptible)
+		k.mem.Store(t.addr, k.l.state, k.l.uninterruptible)
 		t.waits = what
 		q.tasks = append(q.tasks, t)
 		if err := k.Schedule(c); err != nil {

@@ -73,3 +73,9 @@ void _start(void)
 			handler(probes);
 	}
 }
+
+enum limits {
+	SMALLEST = -3,
+	LARGEST = 0x3ff0000,
+};
+int limit = LARGEST;

@@ -14,7 +14,10 @@
 #define SYS_RACE 3	/* (struct race_caller *): one call of its function */
 
 #define USER_STACKS 256
-#define USER_STACK_SIZE 1024
+
+enum user_stack {
+	USER_STACK_SIZE = 1024,	/* bytes of each stack of user_stacks */
+};
 
 /* At the top of a user stack: what its task does. Written by the simulator. */
 struct user_start {
