@@ -205,6 +205,9 @@ func holdAggregateOrderAndHandlers(t *testing.T, isa string) {
 	if g.k.m.Load(s.head, l.pre) != g.k.sym.aggrPre || g.k.m.Load(s.head, l.post) != g.k.sym.aggrPost {
 		t.Error("the aggregate lacks its handlers")
 	}
+	if err := g.k.DisableKprobe(g, s.head); !errors.Is(err, EINVAL) {
+		t.Errorf("the aggregate is nobody's probe: %v", err)
+	}
 	g.do(g.k.Remove(g, b))
 	if g.k.m.Load(s.head, l.post) != 0 {
 		t.Error("with the last post handler gone, the aggregate still has one")
