@@ -208,7 +208,7 @@ func bindImul(d *decoder, r *row) bool {
 		if d.size() == size64 {
 			d.op.Class = clMul64
 		}
-		return bindRead(d, &rowImul1)
+		return bindRead(d, &imul1)
 	}
 	if d.x.Args[2] == nil {
 		return bindTwo(d, r)
@@ -218,7 +218,7 @@ func bindImul(d *decoder, r *row) bool {
 		return false
 	}
 	d.x.Args[2] = nil
-	if !bindTwo(d, &rowImul3) {
+	if !bindTwo(d, &imul3) {
 		return false
 	}
 	d.in.imm = uint64(imm)

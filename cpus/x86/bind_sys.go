@@ -233,9 +233,6 @@ func bindXchg(d *decoder, r *row) bool {
 	return bindTwo(d, r)
 }
 
-// bindWideExchange binds cmpxchg8b and cmpxchg16b.
-func bindWideExchange(d *decoder, r *row) bool { return bindMem(d, r) }
-
 // bindSizedImm binds an optional immediate; the width is the operand size.
 func bindSizedImm(d *decoder, r *row) bool {
 	if !bindImm(d, r) {

@@ -1,9 +1,10 @@
 package x86
 
 import (
-	"kprobesim/cpus/engine"
 	"math/bits"
 	"unsafe"
+
+	"kprobesim/cpus/engine"
 )
 
 // Bits of RFLAGS (SDM vol. 1, 3.4.3).

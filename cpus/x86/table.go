@@ -6,211 +6,117 @@ import (
 	"kprobesim/cpus/engine"
 )
 
-// rowImul1 and rowImul3 are the one- and three-operand forms of imul.
-var (
-	rowImul1 = row{reg: byWidth{imul1R[uint8], imul1R[uint16], imul1R[uint32], imul1R[uint64]}, mem: byWidth{imul1M[uint8], imul1M[uint16], imul1M[uint32], imul1M[uint64]}}
-	rowImul3 = row{reg: byWidth{nil, imul3R[uint16], imul3R[uint32], imul3R[uint64]}, load: byWidth{nil, imul3L[uint16], imul3L[uint32], imul3L[uint64]}}
+// rows is the instruction set: one row an instruction, by the decoder's name for it. The groups
+// are those of the manual's summary (SDM vol. 1, chapter 5), whose sections are of the editions
+// in which 5.20 lists the system instructions.
+//
+// A row names the function that binds the operands (bind.go, bind_sys.go) and the functions that
+// may be bound: reg, load and mem by where the operands are, in each by operand size. What a row
+// leaves out is not modelled and raises #UD. class and inMem are prices, io and flags what the
+// cost models and the engine know of the instruction. Most functions are generic over the operand
+// size; those with a size in their name, such as addR64, are the fast forms of ops_fast.go.
+var rows = union(
+	dataTransfer, binaryArithmetic, decimalArithmetic, logical, shiftAndRotate, bitAndByte,
+	controlTransfer, stringInstructions, enterAndLeave, flagControl, miscellaneous,
+	cacheControl, system,
 )
 
-// rows is the instruction set: one row an instruction.
-var rows = map[x86asm.Op]row{
-	x86asm.ADD:         {bind: bindTwo, reg: byWidth{addR[uint8], addR[uint16], addR32, addR64}, load: byWidth{addL[uint8], addL[uint16], addL[uint32], addL[uint64]}, mem: byWidth{addM[uint8], addM[uint16], addM[uint32], addM[uint64]}, class: clALU, inMem: clALUMem, io: ioReadDst | ioSetFlag | ioLock},
-	x86asm.AND:         {bind: bindTwo, reg: byWidth{andR[uint8], andR[uint16], andR32, andR64}, load: byWidth{andL[uint8], andL[uint16], andL[uint32], andL[uint64]}, mem: byWidth{andM[uint8], andM[uint16], andM[uint32], andM[uint64]}, class: clALU, inMem: clALUMem, io: ioReadDst | ioSetFlag | ioLock},
-	x86asm.OR:          {bind: bindTwo, reg: byWidth{orR[uint8], orR[uint16], orR32, orR64}, load: byWidth{orL[uint8], orL[uint16], orL[uint32], orL[uint64]}, mem: byWidth{orM[uint8], orM[uint16], orM[uint32], orM[uint64]}, class: clALU, inMem: clALUMem, io: ioReadDst | ioSetFlag | ioLock},
-	x86asm.XOR:         {bind: bindTwo, reg: byWidth{xorR[uint8], xorR[uint16], xorR32, xorR64}, load: byWidth{xorL[uint8], xorL[uint16], xorL[uint32], xorL[uint64]}, mem: byWidth{xorM[uint8], xorM[uint16], xorM[uint32], xorM[uint64]}, class: clALU, inMem: clALUMem, io: ioReadDst | ioSetFlag | ioLock},
-	x86asm.SUB:         {bind: bindTwo, reg: byWidth{subR[uint8], subR[uint16], subR32, subR64}, load: byWidth{subL[uint8], subL[uint16], subL[uint32], subL[uint64]}, mem: byWidth{subM[uint8], subM[uint16], subM[uint32], subM[uint64]}, class: clALU, inMem: clALUMem, io: ioReadDst | ioSetFlag | ioLock},
-	x86asm.ADC:         {bind: bindTwo, reg: byWidth{adcR[uint8], adcR[uint16], adcR[uint32], adcR[uint64]}, load: byWidth{adcL[uint8], adcL[uint16], adcL[uint32], adcL[uint64]}, mem: byWidth{adcM[uint8], adcM[uint16], adcM[uint32], adcM[uint64]}, class: clCarry, inMem: clCarryMem, io: ioReadDst | ioSetFlag | ioReadFlag | ioLock},
-	x86asm.SBB:         {bind: bindTwo, reg: byWidth{sbbR[uint8], sbbR[uint16], sbbR[uint32], sbbR[uint64]}, load: byWidth{sbbL[uint8], sbbL[uint16], sbbL[uint32], sbbL[uint64]}, mem: byWidth{sbbM[uint8], sbbM[uint16], sbbM[uint32], sbbM[uint64]}, class: clCarry, inMem: clCarryMem, io: ioReadDst | ioSetFlag | ioReadFlag | ioLock},
-	x86asm.CMP:         {bind: bindTwo, reg: byWidth{cmpR[uint8], cmpR[uint16], cmpR32, cmpR64}, load: byWidth{cmpL[uint8], cmpL[uint16], cmpL[uint32], cmpL[uint64]}, mem: byWidth{cmpM[uint8], cmpM[uint16], cmpM[uint32], cmpM[uint64]}, class: clALU, io: ioReadDst | ioSetFlag | ioNoWrite},
-	x86asm.TEST:        {bind: bindTwo, reg: byWidth{testR[uint8], testR[uint16], testR32, testR64}, mem: byWidth{testM[uint8], testM[uint16], testM[uint32], testM[uint64]}, class: clALU, io: ioReadDst | ioSetFlag | ioNoWrite},
-	x86asm.INC:         {bind: bindOne, reg: byWidth{incR[uint8], incR[uint16], incR32, incR[uint64]}, mem: byWidth{incM[uint8], incM[uint16], incM[uint32], incM[uint64]}, class: clALU, inMem: clALUMem, io: ioReadDst | ioSetFlag | ioReadFlag | ioLock},
-	x86asm.DEC:         {bind: bindOne, reg: byWidth{decR[uint8], decR[uint16], decR32, decR[uint64]}, mem: byWidth{decM[uint8], decM[uint16], decM[uint32], decM[uint64]}, class: clALU, inMem: clALUMem, io: ioReadDst | ioSetFlag | ioReadFlag | ioLock},
-	x86asm.NEG:         {bind: bindOne, reg: byWidth{negR[uint8], negR[uint16], negR[uint32], negR[uint64]}, mem: byWidth{negM[uint8], negM[uint16], negM[uint32], negM[uint64]}, class: clALU, inMem: clALUMem, io: ioReadDst | ioSetFlag | ioLock},
-	x86asm.NOT:         {bind: bindOne, reg: byWidth{notR[uint8], notR[uint16], notR[uint32], notR[uint64]}, mem: byWidth{notM[uint8], notM[uint16], notM[uint32], notM[uint64]}, class: clALU, inMem: clALUMem, io: ioReadDst | ioLock},
-	x86asm.MOV:         {bind: bindMov, reg: byWidth{movR[uint8], movR[uint16], movR32, movR64}, load: byWidth{movL[uint8], movL[uint16], movL32, movL64}, mem: byWidth{movM[uint8], movM[uint16], movM32, movM64}, class: clMov},
-	x86asm.MOVNTI:      {bind: bindTwo, mem: byWidth{nil, nil, movM32, movM64}, class: clStore},
-	x86asm.MOVZX:       {bind: bindExtend, class: clExtend, aux: extendZero},
-	x86asm.MOVSX:       {bind: bindExtend, class: clExtend, aux: extendSign},
-	x86asm.MOVSXD:      {bind: bindExtend, class: clExtend, aux: extendSign},
-	x86asm.LEA:         {bind: bindLea, reg: byWidth{nil, leaR[uint16], leaR32, leaR64}, class: clLea},
-	x86asm.CBW:         {bind: bindNone, reg: byWidth{cbw}, class: clExtend, io: ioReadA | ioSetA},
-	x86asm.CWDE:        {bind: bindNone, reg: byWidth{cwde}, class: clExtend, io: ioReadA | ioSetA},
-	x86asm.CDQE:        {bind: bindNone, reg: byWidth{cdqe}, class: clExtend, io: ioReadA | ioSetA},
-	x86asm.CWD:         {bind: bindNone, reg: byWidth{cwd}, class: clALU, io: ioReadA | ioSetD},
-	x86asm.CDQ:         {bind: bindNone, reg: byWidth{cdq}, class: clALU, io: ioReadA | ioSetD},
-	x86asm.CQO:         {bind: bindNone, reg: byWidth{cqo}, class: clALU, io: ioReadA | ioSetD},
-	x86asm.SHL:         {bind: bindShift, reg: byWidth{shlR[uint8], shlR[uint16], shlR32, shlR64}, mem: byWidth{shlM[uint8], shlM[uint16], shlM[uint32], shlM[uint64]}, class: clShift, inMem: clShiftMem, io: ioReadDst | ioSetFlag},
-	x86asm.SHR:         {bind: bindShift, reg: byWidth{shrR[uint8], shrR[uint16], shrR32, shrR64}, mem: byWidth{shrM[uint8], shrM[uint16], shrM[uint32], shrM[uint64]}, class: clShift, inMem: clShiftMem, io: ioReadDst | ioSetFlag},
-	x86asm.SAR:         {bind: bindShift, reg: byWidth{sarR[uint8], sarR[uint16], sarR32, sarR64}, mem: byWidth{sarM[uint8], sarM[uint16], sarM[uint32], sarM[uint64]}, class: clShift, inMem: clShiftMem, io: ioReadDst | ioSetFlag},
-	x86asm.ROL:         {bind: bindShift, reg: byWidth{rolR[uint8], rolR[uint16], rolR32, rolR64}, mem: byWidth{rolM[uint8], rolM[uint16], rolM[uint32], rolM[uint64]}, class: clShift, inMem: clShiftMem, io: ioReadDst | ioSetFlag},
-	x86asm.ROR:         {bind: bindShift, reg: byWidth{rorR[uint8], rorR[uint16], rorR32, rorR64}, mem: byWidth{rorM[uint8], rorM[uint16], rorM[uint32], rorM[uint64]}, class: clShift, inMem: clShiftMem, io: ioReadDst | ioSetFlag},
-	x86asm.RCL:         {bind: bindShift, reg: byWidth{rclR[uint8], rclR[uint16], rclR[uint32], rclR[uint64]}, mem: byWidth{rclM[uint8], rclM[uint16], rclM[uint32], rclM[uint64]}, class: clRotateCarry, io: ioReadDst | ioSetFlag | ioReadFlag},
-	x86asm.RCR:         {bind: bindShift, reg: byWidth{rcrR[uint8], rcrR[uint16], rcrR[uint32], rcrR[uint64]}, mem: byWidth{rcrM[uint8], rcrM[uint16], rcrM[uint32], rcrM[uint64]}, class: clRotateCarry, io: ioReadDst | ioSetFlag | ioReadFlag},
-	x86asm.SHLD:        {bind: bindDouble, reg: byWidth{nil, shldR[uint16], shldR[uint32], shldR[uint64]}, mem: byWidth{nil, shldM[uint16], shldM[uint32], shldM[uint64]}, class: clShiftDouble, io: ioReadDst | ioSetFlag | ioReadC},
-	x86asm.SHRD:        {bind: bindDouble, reg: byWidth{nil, shrdR[uint16], shrdR[uint32], shrdR[uint64]}, mem: byWidth{nil, shrdM[uint16], shrdM[uint32], shrdM[uint64]}, class: clShiftDouble, io: ioReadDst | ioSetFlag | ioReadC},
-	x86asm.IMUL:        {bind: bindImul, reg: byWidth{nil, imulR[uint16], imulR[uint32], imulR[uint64]}, load: byWidth{nil, imulL[uint16], imulL[uint32], imulL[uint64]}, class: clImul, io: ioReadDst | ioSetFlag},
-	x86asm.MUL:         {bind: bindWide, reg: byWidth{mulR[uint8], mulR[uint16], mulR[uint32], mulR[uint64]}, mem: byWidth{mulM[uint8], mulM[uint16], mulM[uint32], mulM[uint64]}, class: clMul, io: ioReadA | ioSetA | ioSetD | ioSetFlag},
-	x86asm.DIV:         {bind: bindWide, reg: byWidth{divR[uint8], divR[uint16], divR[uint32], divR[uint64]}, mem: byWidth{divM[uint8], divM[uint16], divM[uint32], divM[uint64]}, class: clDiv32, io: ioReadA | ioReadD | ioSetA | ioSetD},
-	x86asm.IDIV:        {bind: bindWide, reg: byWidth{idivR[uint8], idivR[uint16], idivR[uint32], idivR[uint64]}, mem: byWidth{idivM[uint8], idivM[uint16], idivM[uint32], idivM[uint64]}, class: clDiv32, io: ioReadA | ioReadD | ioSetA | ioSetD},
-	x86asm.BSF:         {bind: bindTwo, reg: byWidth{nil, bsfR[uint16], bsfR[uint32], bsfR[uint64]}, load: byWidth{nil, bsfL[uint16], bsfL[uint32], bsfL[uint64]}, class: clBitScan, io: ioReadDst | ioSetFlag},
-	x86asm.BSR:         {bind: bindTwo, reg: byWidth{nil, bsrR[uint16], bsrR[uint32], bsrR[uint64]}, load: byWidth{nil, bsrL[uint16], bsrL[uint32], bsrL[uint64]}, class: clBitScan, io: ioReadDst | ioSetFlag},
-	x86asm.BSWAP:       {bind: bindOne, reg: byWidth{nil, nil, bswap32, bswap64}, class: clBswap, io: ioReadDst},
-	x86asm.BT:          {bind: bindTwo, reg: byWidth{nil, btR[uint16], btR[uint32], btR[uint64]}, mem: byWidth{nil, btM[uint16], btM[uint32], btM[uint64]}, class: clBitTest, inMem: clBitString, io: ioReadDst | ioSetFlag | ioNoWrite},
-	x86asm.BTS:         {bind: bindTwo, reg: byWidth{nil, btsR[uint16], btsR[uint32], btsR[uint64]}, mem: byWidth{nil, btsM[uint16], btsM[uint32], btsM[uint64]}, class: clBitTest, inMem: clBitString, io: ioReadDst | ioSetFlag | ioLock},
-	x86asm.BTR:         {bind: bindTwo, reg: byWidth{nil, btrR[uint16], btrR[uint32], btrR[uint64]}, mem: byWidth{nil, btrM[uint16], btrM[uint32], btrM[uint64]}, class: clBitTest, inMem: clBitString, io: ioReadDst | ioSetFlag | ioLock},
-	x86asm.BTC:         {bind: bindTwo, reg: byWidth{nil, btcR[uint16], btcR[uint32], btcR[uint64]}, mem: byWidth{nil, btcM[uint16], btcM[uint32], btcM[uint64]}, class: clBitTest, inMem: clBitString, io: ioReadDst | ioSetFlag | ioLock},
-	x86asm.XCHG:        {bind: bindXchg, reg: byWidth{xchgR[uint8], xchgR[uint16], xchgR[uint32], xchgR[uint64]}, mem: byWidth{xchgM[uint8], xchgM[uint16], xchgM[uint32], xchgM[uint64]}, class: clXchg, inMem: clLocked, io: ioReadDst | ioSetSrc | ioLock},
-	x86asm.XADD:        {bind: bindTwo, reg: byWidth{xaddR[uint8], xaddR[uint16], xaddR[uint32], xaddR[uint64]}, mem: byWidth{xaddM[uint8], xaddM[uint16], xaddM[uint32], xaddM[uint64]}, class: clXadd, io: ioReadDst | ioSetSrc | ioSetFlag | ioLock},
-	x86asm.CMPXCHG:     {bind: bindTwo, reg: byWidth{cmpxchgR[uint8], cmpxchgR[uint16], cmpxchgR[uint32], cmpxchgR[uint64]}, mem: byWidth{cmpxchgM[uint8], cmpxchgM[uint16], cmpxchgM[uint32], cmpxchgM[uint64]}, class: clCmpxchg, io: ioReadDst | ioReadA | ioSetA | ioSetFlag | ioLock},
-	x86asm.CMPXCHG8B:   {bind: bindWideExchange, reg: byWidth{cmpxchgWide[uint32]}, class: clCmpxchgWide, io: ioReadA | ioSetA | ioSetD | ioSetFlag | ioLock, flags: engine.Loads | engine.Stores},
-	x86asm.CMPXCHG16B:  {bind: bindWideExchange, reg: byWidth{cmpxchgWide[uint64]}, class: clCmpxchgWide, io: ioReadA | ioSetA | ioSetD | ioSetFlag | ioLock, flags: engine.Loads | engine.Stores},
-	x86asm.JO:          {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 0},
-	x86asm.JNO:         {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 1},
-	x86asm.JB:          {bind: bindRel, reg: byWidth{jb}, class: clJcc, io: ioReadFlag, aux: 2},
-	x86asm.JAE:         {bind: bindRel, reg: byWidth{jae}, class: clJcc, io: ioReadFlag, aux: 3},
-	x86asm.JE:          {bind: bindRel, reg: byWidth{je}, class: clJcc, io: ioReadFlag, aux: 4},
-	x86asm.JNE:         {bind: bindRel, reg: byWidth{jne}, class: clJcc, io: ioReadFlag, aux: 5},
-	x86asm.JBE:         {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 6},
-	x86asm.JA:          {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 7},
-	x86asm.JS:          {bind: bindRel, reg: byWidth{js}, class: clJcc, io: ioReadFlag, aux: 8},
-	x86asm.JNS:         {bind: bindRel, reg: byWidth{jns}, class: clJcc, io: ioReadFlag, aux: 9},
-	x86asm.JP:          {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 10},
-	x86asm.JNP:         {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 11},
-	x86asm.JL:          {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 12},
-	x86asm.JGE:         {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 13},
-	x86asm.JLE:         {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 14},
-	x86asm.JG:          {bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: ioReadFlag, aux: 15},
-	x86asm.SETO:        {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 0},
-	x86asm.SETNO:       {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 1},
-	x86asm.SETB:        {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 2},
-	x86asm.SETAE:       {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 3},
-	x86asm.SETE:        {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 4},
-	x86asm.SETNE:       {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 5},
-	x86asm.SETBE:       {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 6},
-	x86asm.SETA:        {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 7},
-	x86asm.SETS:        {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 8},
-	x86asm.SETNS:       {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 9},
-	x86asm.SETP:        {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 10},
-	x86asm.SETNP:       {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 11},
-	x86asm.SETL:        {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 12},
-	x86asm.SETGE:       {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 13},
-	x86asm.SETLE:       {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 14},
-	x86asm.SETG:        {bind: bindSet, reg: byWidth{setccR}, mem: byWidth{setccM}, class: clSetcc, io: ioReadFlag, aux: 15},
-	x86asm.CMOVO:       {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 0},
-	x86asm.CMOVNO:      {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 1},
-	x86asm.CMOVB:       {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 2},
-	x86asm.CMOVAE:      {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 3},
-	x86asm.CMOVE:       {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 4},
-	x86asm.CMOVNE:      {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 5},
-	x86asm.CMOVBE:      {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 6},
-	x86asm.CMOVA:       {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 7},
-	x86asm.CMOVS:       {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 8},
-	x86asm.CMOVNS:      {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 9},
-	x86asm.CMOVP:       {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 10},
-	x86asm.CMOVNP:      {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 11},
-	x86asm.CMOVL:       {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 12},
-	x86asm.CMOVGE:      {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 13},
-	x86asm.CMOVLE:      {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 14},
-	x86asm.CMOVG:       {bind: bindCmov, reg: byWidth{nil, cmovR[uint16], cmovR32, cmovR64}, load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]}, class: clCmov, io: ioReadDst | ioReadFlag, aux: 15},
-	x86asm.JMP:         {bind: bindBranch, reg: byWidth{2: jmpR[uint32], 3: jmpR[uint64]}, load: byWidth{2: jmpL[uint32], 3: jmpL[uint64]}, mem: byWidth{2: jmpRel, 3: jmpRel}, class: clJmp, inMem: clJmpIndirect},
-	x86asm.CALL:        {bind: bindBranch, reg: byWidth{2: callR[uint32], 3: callR[uint64]}, load: byWidth{2: callL[uint32], 3: callL[uint64]}, mem: byWidth{2: callRel32, 3: callRel64}, class: clCall, inMem: clCallIndirect, flags: engine.Stores},
-	x86asm.RET:         {bind: bindModeWidth, reg: byWidth{2: ret32, 3: ret64}, class: clRet, flags: engine.Loads | engine.Ends},
-	x86asm.LRET:        {bind: bindSizedImm, reg: byWidth{nil, lret[uint16], lret[uint32], lret[uint64]}, class: clFar, flags: engine.Loads | engine.Ends},
-	x86asm.LJMP:        {bind: bindFar, reg: byWidth{nil, ljmp[uint16], ljmp[uint32], ljmp[uint64]}, load: byWidth{2: ljmpTo}, class: clFar},
-	x86asm.LCALL:       {bind: bindFar, reg: byWidth{nil, lcall[uint16], lcall[uint32], lcall[uint64]}, load: byWidth{2: lcallTo}, class: clFar, flags: engine.Stores},
-	x86asm.JCXZ:        {bind: bindCount, reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]}, class: clLoop, io: ioReadC},
-	x86asm.JECXZ:       {bind: bindCount, reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]}, class: clLoop, io: ioReadC},
-	x86asm.JRCXZ:       {bind: bindCount, reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]}, class: clLoop, io: ioReadC},
-	x86asm.LOOP:        {bind: bindCount, reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]}, class: clLoop, io: ioReadC, aux: 0},
-	x86asm.LOOPNE:      {bind: bindCount, reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]}, class: clLoop, io: ioReadC | ioReadFlag, aux: 1},
-	x86asm.LOOPE:       {bind: bindCount, reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]}, class: clLoop, io: ioReadC | ioReadFlag, aux: 2},
-	x86asm.PUSH:        {bind: bindPush, reg: byWidth{nil, pushR[uint16], pushR32, pushR64}, load: byWidth{nil, pushSeg[uint16], pushSeg[uint32], pushSeg[uint64]}, mem: byWidth{nil, pushM[uint16], pushM[uint32], pushM[uint64]}, class: clPush, inMem: clPushMem, io: ioNoWrite, flags: engine.Stores, aux: clFromSeg},
-	x86asm.POP:         {bind: bindPush, reg: byWidth{nil, popR[uint16], popR32, popR64}, load: byWidth{nil, popSeg[uint16], popSeg[uint32], popSeg[uint64]}, mem: byWidth{nil, popM[uint16], popM[uint32], popM[uint64]}, class: clPop, inMem: clPopMem, flags: engine.Loads, aux: clToSeg},
-	x86asm.PUSHF:       {bind: bindModeWidth, reg: byWidth{nil, pushf[uint16], pushf[uint32], pushf[uint64]}, class: clPushf, io: ioReadFlag, flags: engine.Stores},
-	x86asm.PUSHFD:      {bind: bindModeWidth, reg: byWidth{nil, pushf[uint16], pushf[uint32], pushf[uint64]}, class: clPushf, io: ioReadFlag, flags: engine.Stores},
-	x86asm.PUSHFQ:      {bind: bindModeWidth, reg: byWidth{nil, pushf[uint16], pushf[uint32], pushf[uint64]}, class: clPushf, io: ioReadFlag, flags: engine.Stores},
-	x86asm.POPF:        {bind: bindModeWidth, reg: byWidth{nil, popf[uint16], popf[uint32], popf[uint64]}, class: clPopf, io: ioSetFlag, flags: engine.Loads | engine.Ends},
-	x86asm.POPFD:       {bind: bindModeWidth, reg: byWidth{nil, popf[uint16], popf[uint32], popf[uint64]}, class: clPopf, io: ioSetFlag, flags: engine.Loads | engine.Ends},
-	x86asm.POPFQ:       {bind: bindModeWidth, reg: byWidth{nil, popf[uint16], popf[uint32], popf[uint64]}, class: clPopf, io: ioSetFlag, flags: engine.Loads | engine.Ends},
-	x86asm.PUSHA:       {bind: bindSizedImm, reg: byWidth{1: pusha[uint16]}, class: clEnter, flags: engine.Stores | engine.Ends},
-	x86asm.PUSHAD:      {bind: bindSizedImm, reg: byWidth{2: pusha[uint32]}, class: clEnter, flags: engine.Stores | engine.Ends},
-	x86asm.POPA:        {bind: bindSizedImm, reg: byWidth{1: popa[uint16]}, class: clEnter, flags: engine.Loads | engine.Ends},
-	x86asm.POPAD:       {bind: bindSizedImm, reg: byWidth{2: popa[uint32]}, class: clEnter, flags: engine.Loads | engine.Ends},
-	x86asm.AAA:         {bind: bindNone, reg: byWidth{aaa}, class: clCarry, io: ioReadA | ioSetA | ioReadFlag | ioSetFlag},
-	x86asm.AAS:         {bind: bindNone, reg: byWidth{aas}, class: clCarry, io: ioReadA | ioSetA | ioReadFlag | ioSetFlag},
-	x86asm.DAA:         {bind: bindNone, reg: byWidth{daa}, class: clCarry, io: ioReadA | ioSetA | ioReadFlag | ioSetFlag},
-	x86asm.DAS:         {bind: bindNone, reg: byWidth{das}, class: clCarry, io: ioReadA | ioSetA | ioReadFlag | ioSetFlag},
-	x86asm.AAM:         {bind: bindImm, reg: byWidth{aam}, class: clDiv32, io: ioReadA | ioSetA | ioSetFlag},
-	x86asm.AAD:         {bind: bindImm, reg: byWidth{aad}, class: clMul, io: ioReadA | ioSetA | ioSetFlag},
-	x86asm.BOUND:       {bind: bindTwo, load: byWidth{nil, bound[uint16], bound[uint32]}, class: clLoad, io: ioReadDst | ioNoWrite},
-	x86asm.INTO:        {bind: bindNone, reg: byWidth{into}, class: clJcc, io: ioReadFlag, flags: engine.Ends},
-	x86asm.LEAVE:       {bind: bindModeWidth, reg: byWidth{nil, nil, leave[uint32], leave[uint64]}, class: clLeave, flags: engine.Loads},
-	x86asm.ENTER:       {bind: bindModeWidth, reg: byWidth{nil, nil, enter[uint32], enter[uint64]}, class: clEnter, flags: engine.Stores | engine.Ends},
-	x86asm.NOP:         {bind: bindNop, class: clNop},
-	x86asm.PAUSE:       {bind: bindNop, class: clPause},
-	x86asm.PREFETCHT0:  {bind: bindNop, class: clNop},
-	x86asm.PREFETCHT1:  {bind: bindNop, class: clNop},
-	x86asm.PREFETCHT2:  {bind: bindNop, class: clNop},
-	x86asm.PREFETCHNTA: {bind: bindNop, class: clNop},
-	x86asm.PREFETCHW:   {bind: bindNop, class: clNop},
-	x86asm.CLC:         {bind: bindNone, reg: byWidth{clc}, class: clFlag, io: ioSetFlag | ioReadFlag},
-	x86asm.STC:         {bind: bindNone, reg: byWidth{stc}, class: clFlag, io: ioSetFlag | ioReadFlag},
-	x86asm.CMC:         {bind: bindNone, reg: byWidth{cmc}, class: clFlag, io: ioSetFlag | ioReadFlag},
-	x86asm.CLD:         {bind: bindNone, reg: byWidth{cld}, class: clDirection},
-	x86asm.STD:         {bind: bindNone, reg: byWidth{std}, class: clDirection},
-	x86asm.LAHF:        {bind: bindNone, reg: byWidth{lahf}, class: clFlag, io: ioReadFlag | ioReadA | ioSetA},
-	x86asm.SAHF:        {bind: bindNone, reg: byWidth{sahf}, class: clFlag, io: ioSetFlag | ioReadA | ioReadFlag},
-	x86asm.XLATB:       {bind: bindXlat, reg: byWidth{xlat}, class: clXlat, io: ioReadA | ioSetA, flags: engine.Loads},
-	x86asm.MOVSB:       {bind: bindString, reg: byWidth{movs[uint8]}, class: clString, flags: engine.Loads | engine.Stores},
-	x86asm.MOVSW:       {bind: bindString, reg: byWidth{movs[uint16]}, class: clString, flags: engine.Loads | engine.Stores},
-	x86asm.MOVSD:       {bind: bindString, reg: byWidth{movs[uint32]}, class: clString, flags: engine.Loads | engine.Stores},
-	x86asm.MOVSQ:       {bind: bindString, reg: byWidth{movs[uint64]}, class: clString, flags: engine.Loads | engine.Stores},
-	x86asm.STOSB:       {bind: bindString, reg: byWidth{stos[uint8]}, class: clString, flags: engine.Stores},
-	x86asm.STOSW:       {bind: bindString, reg: byWidth{stos[uint16]}, class: clString, flags: engine.Stores},
-	x86asm.STOSD:       {bind: bindString, reg: byWidth{stos[uint32]}, class: clString, flags: engine.Stores},
-	x86asm.STOSQ:       {bind: bindString, reg: byWidth{stos[uint64]}, class: clString, flags: engine.Stores},
-	x86asm.LODSB:       {bind: bindString, reg: byWidth{lods[uint8]}, class: clString, flags: engine.Loads},
-	x86asm.LODSW:       {bind: bindString, reg: byWidth{lods[uint16]}, class: clString, flags: engine.Loads},
-	x86asm.LODSD:       {bind: bindString, reg: byWidth{lods[uint32]}, class: clString, flags: engine.Loads},
-	x86asm.LODSQ:       {bind: bindString, reg: byWidth{lods[uint64]}, class: clString, flags: engine.Loads},
-	x86asm.SCASB:       {bind: bindString, reg: byWidth{scas[uint8]}, class: clCompareString, flags: engine.Loads},
-	x86asm.SCASW:       {bind: bindString, reg: byWidth{scas[uint16]}, class: clCompareString, flags: engine.Loads},
-	x86asm.SCASD:       {bind: bindString, reg: byWidth{scas[uint32]}, class: clCompareString, flags: engine.Loads},
-	x86asm.SCASQ:       {bind: bindString, reg: byWidth{scas[uint64]}, class: clCompareString, flags: engine.Loads},
-	x86asm.CMPSB:       {bind: bindString, reg: byWidth{cmps[uint8]}, class: clCompareString, flags: engine.Loads},
-	x86asm.CMPSW:       {bind: bindString, reg: byWidth{cmps[uint16]}, class: clCompareString, flags: engine.Loads},
-	x86asm.CMPSD:       {bind: bindString, reg: byWidth{cmps[uint32]}, class: clCompareString, flags: engine.Loads},
-	x86asm.CMPSQ:       {bind: bindString, reg: byWidth{cmps[uint64]}, class: clCompareString, flags: engine.Loads},
-	x86asm.INT:         {bind: bindInt, reg: byWidth{intN}, class: clInt, flags: engine.Ends},
-	x86asm.ICEBP:       {bind: bindNone, reg: byWidth{execUndefined}, class: clUndefined, flags: engine.Ends},
-	x86asm.UD2:         {bind: bindNone, reg: byWidth{ud2}, class: clUndefined, flags: engine.Ends},
-	x86asm.IRETD:       {bind: bindModeWidth, reg: byWidth{2: iret[uint32]}, class: clIret, flags: engine.Loads | engine.Ends},
-	x86asm.SYSENTER:    {bind: bindModeWidth, reg: byWidth{2: sysenter}, class: clSyscall, flags: engine.Ends},
-	x86asm.SYSEXIT:     {bind: bindModeWidth, reg: byWidth{2: sysexit}, class: clSysret, flags: engine.Ends},
-	x86asm.IRETQ:       {bind: bindNone, reg: byWidth{iret[uint64]}, class: clIret, flags: engine.Loads | engine.Ends},
-	x86asm.SYSCALL:     {bind: bindNone, reg: byWidth{syscall}, class: clSyscall, flags: engine.Ends},
-	x86asm.SYSRET:      {bind: bindSysret, reg: byWidth{sysret}, class: clSysret, flags: engine.Ends},
-	x86asm.HLT:         {bind: bindNone, reg: byWidth{hlt}, class: clHlt, flags: engine.Ends},
-	x86asm.CLI:         {bind: bindNone, reg: byWidth{cli}, class: clCli, flags: engine.Ends},
-	x86asm.STI:         {bind: bindNone, reg: byWidth{sti}, class: clSti, flags: engine.Ends},
-	x86asm.CLTS:        {bind: bindNone, reg: byWidth{clts}, class: clToCR, flags: engine.Ends},
-	x86asm.CPUID:       {bind: bindNone, reg: byWidth{cpuid}, class: clCpuid, flags: engine.Ends},
-	x86asm.RDTSC:       {bind: bindNone, reg: byWidth{rdtsc}, class: clRdtsc, io: ioSetA | ioSetD, flags: engine.Ends},
-	x86asm.RDMSR:       {bind: bindNone, reg: byWidth{rdmsr}, class: clRdmsr, io: ioSetA | ioSetD | ioReadC, flags: engine.Ends},
-	x86asm.WRMSR:       {bind: bindNone, reg: byWidth{wrmsr}, class: clWrmsr, flags: engine.Ends},
-	x86asm.SWAPGS:      {bind: bindNone, reg: byWidth{swapgs}, class: clSwapgs, flags: engine.Ends},
-	x86asm.INVLPG:      {bind: bindMem, reg: byWidth{invlpg}, class: clInvlpg, flags: engine.Ends},
-	x86asm.WBINVD:      {bind: bindNone, reg: byWidth{wbinvd}, class: clWbinvd, flags: engine.Ends},
-	x86asm.INVD:        {bind: bindNone, reg: byWidth{wbinvd}, class: clWbinvd, flags: engine.Ends},
-	x86asm.LGDT:        {bind: bindTable, reg: byWidth{2: lgdt[uint32], 3: lgdt[uint64]}, class: clDescriptor, flags: engine.Loads | engine.Ends},
-	x86asm.LIDT:        {bind: bindTable, reg: byWidth{2: lidt[uint32], 3: lidt[uint64]}, class: clDescriptor, flags: engine.Loads | engine.Ends},
-	x86asm.SGDT:        {bind: bindTable, reg: byWidth{2: sgdt[uint32], 3: sgdt[uint64]}, class: clDescriptor, flags: engine.Stores | engine.Ends},
-	x86asm.SIDT:        {bind: bindTable, reg: byWidth{2: sidt[uint32], 3: sidt[uint64]}, class: clDescriptor, flags: engine.Stores | engine.Ends},
-	x86asm.LTR:         {bind: bindSystemReg, reg: byWidth{ltr}, class: clLtr, io: ioNoWrite, flags: engine.Ends},
-	x86asm.LLDT:        {bind: bindSystemReg, reg: byWidth{lldt}, class: clLtr, io: ioNoWrite, flags: engine.Ends},
-	x86asm.STR:         {bind: bindSystemReg, reg: byWidth{str}, class: clDescriptor, flags: engine.Ends},
-	x86asm.SLDT:        {bind: bindSystemReg, reg: byWidth{sldt}, class: clDescriptor, flags: engine.Ends},
-	x86asm.MFENCE:      {bind: bindNone, reg: byWidth{nop}, class: clFence},
-	x86asm.LFENCE:      {bind: bindNone, reg: byWidth{nop}, class: clLfence},
-	x86asm.SFENCE:      {bind: bindNone, reg: byWidth{nop}, class: clSfence},
+// union joins groups. An operation in two of them is a mistake of ours.
+func union(groups ...map[x86asm.Op]row) map[x86asm.Op]row {
+	all := map[x86asm.Op]row{}
+	for _, g := range groups {
+		for op, r := range g {
+			if _, ok := all[op]; ok {
+				panic("x86: two rows for " + op.String())
+			}
+			all[op] = r
+		}
+	}
+	return all
+}
+
+// ioArith is what most arithmetic has in common.
+const ioArith = ioReadDst | ioSetFlag
+
+// Conditions (SDM vol. 2, B.1.4.7, "tttn"). An odd one is the opposite of the one before it.
+const (
+	condO = iota
+	condNO
+	condB
+	condAE
+	condE
+	condNE
+	condBE
+	condA
+	condS
+	condNS
+	condP
+	condNP
+	condL
+	condGE
+	condLE
+	condG
+)
+
+// jumpIf is jcc. f is the function of the condition where it has one, otherwise jcc, which
+// evaluates it.
+func jumpIf(cond uint8, f exec) row {
+	return row{bind: bindRel, reg: byWidth{f}, class: clJcc, io: ioReadFlag, aux: cond}
+}
+
+// setIf is setcc, whose destination is a byte.
+func setIf(cond uint8) row {
+	return row{
+		bind: bindSet, class: clSetcc, io: ioReadFlag, aux: cond,
+		reg: byWidth{setccR},
+		mem: byWidth{setccM},
+	}
+}
+
+// moveIf is cmovcc. It loads its source even if the condition fails.
+func moveIf(cond uint8) row {
+	return row{
+		bind: bindCmov, class: clCmov, io: ioReadDst | ioReadFlag, aux: cond,
+		reg:  byWidth{nil, cmovR[uint16], cmovR32, cmovR64},
+		load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]},
+	}
+}
+
+// shifted is a shift or a rotate that does not take CF in.
+func shifted(reg, mem byWidth) row {
+	return row{
+		bind: bindShift, reg: reg, mem: mem,
+		class: clShift, inMem: clShiftMem, io: ioArith,
+	}
+}
+
+// implied is an instruction whose operands are not encoded.
+func implied(f exec, class uint8, io uint16) row {
+	return row{bind: bindNone, reg: byWidth{f}, class: class, io: io}
+}
+
+// ending is implied for an instruction that ends a block.
+func ending(f exec, class uint8, io uint16) row {
+	return row{bind: bindNone, reg: byWidth{f}, class: class, io: io, flags: engine.Ends}
+}
+
+// stringOf is a string instruction of one element size; the size is in its name.
+func stringOf(f exec, class, flags uint8) row {
+	return row{bind: bindString, reg: byWidth{f}, class: class, flags: flags}
+}
+
+// pushFlags and popFlags have three names each, of which the decoder chooses one by the operand
+// size.
+func pushFlags() row {
+	return row{
+		bind: bindModeWidth, class: clPushf, io: ioReadFlag, flags: engine.Stores,
+		reg: byWidth{nil, pushf[uint16], pushf[uint32], pushf[uint64]},
+	}
+}
+
+func popFlags() row {
+	return row{
+		bind: bindModeWidth, class: clPopf, io: ioSetFlag, flags: engine.Loads | engine.Ends,
+		reg: byWidth{nil, popf[uint16], popf[uint32], popf[uint64]},
+	}
 }

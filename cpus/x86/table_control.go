@@ -1,0 +1,207 @@
+package x86
+
+import (
+	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/cpus/engine"
+)
+
+// The general-purpose instructions that direct the flow of control, move strings and work on flags
+// (SDM vol. 1, 5.1.7 to 5.1.13), and the ordering of memory accesses (5.5.4, 5.6.4).
+
+// controlTransfer is SDM vol. 1, 5.1.7.
+//
+//   - jmp and call have no operand size: a near branch has the mode's width. Their relative forms
+//     stand in mem, for want of a destination in memory.
+//   - The far forms have the operand size. Those with the pointer in the instruction exist in
+//     32-bit mode only and stand in load.
+//   - loop and jcxz count in the width of an address. aux is what loop wants of ZF: see loop.
+//   - iret is here with 32 and 64 bits: the former is 32-bit mode's, the latter 64-bit mode's.
+var controlTransfer = map[x86asm.Op]row{
+	x86asm.JMP: {
+		bind: bindBranch, class: clJmp, inMem: clJmpIndirect,
+		reg:  byWidth{size32: jmpR[uint32], size64: jmpR[uint64]},
+		load: byWidth{size32: jmpL[uint32], size64: jmpL[uint64]},
+		mem:  byWidth{size32: jmpRel, size64: jmpRel},
+	},
+
+	x86asm.JO:  jumpIf(condO, jcc),
+	x86asm.JNO: jumpIf(condNO, jcc),
+	x86asm.JB:  jumpIf(condB, jb),
+	x86asm.JAE: jumpIf(condAE, jae),
+	x86asm.JE:  jumpIf(condE, je),
+	x86asm.JNE: jumpIf(condNE, jne),
+	x86asm.JBE: jumpIf(condBE, jcc),
+	x86asm.JA:  jumpIf(condA, jcc),
+	x86asm.JS:  jumpIf(condS, js),
+	x86asm.JNS: jumpIf(condNS, jns),
+	x86asm.JP:  jumpIf(condP, jcc),
+	x86asm.JNP: jumpIf(condNP, jcc),
+	x86asm.JL:  jumpIf(condL, jcc),
+	x86asm.JGE: jumpIf(condGE, jcc),
+	x86asm.JLE: jumpIf(condLE, jcc),
+	x86asm.JG:  jumpIf(condG, jcc),
+
+	x86asm.JCXZ: {
+		bind: bindCount, class: clLoop, io: ioReadC,
+		reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]},
+	},
+	x86asm.JECXZ: {
+		bind: bindCount, class: clLoop, io: ioReadC,
+		reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]},
+	},
+	x86asm.JRCXZ: {
+		bind: bindCount, class: clLoop, io: ioReadC,
+		reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]},
+	},
+	x86asm.LOOP: {
+		bind: bindCount, class: clLoop, io: ioReadC, aux: 0,
+		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
+	},
+	x86asm.LOOPE: {
+		bind: bindCount, class: clLoop, io: ioReadC | ioReadFlag, aux: 2,
+		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
+	},
+	x86asm.LOOPNE: {
+		bind: bindCount, class: clLoop, io: ioReadC | ioReadFlag, aux: 1,
+		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
+	},
+
+	x86asm.CALL: {
+		bind: bindBranch, class: clCall, inMem: clCallIndirect, flags: engine.Stores,
+		reg:  byWidth{size32: callR[uint32], size64: callR[uint64]},
+		load: byWidth{size32: callL[uint32], size64: callL[uint64]},
+		mem:  byWidth{size32: callRel32, size64: callRel64},
+	},
+	x86asm.RET: {
+		bind: bindModeWidth, class: clRet, flags: engine.Loads | engine.Ends,
+		reg: byWidth{size32: ret32, size64: ret64},
+	},
+	x86asm.LJMP: {
+		bind: bindFar, class: clFar,
+		reg:  byWidth{nil, ljmp[uint16], ljmp[uint32], ljmp[uint64]},
+		load: byWidth{size32: ljmpTo},
+	},
+	x86asm.LCALL: {
+		bind: bindFar, class: clFar, flags: engine.Stores,
+		reg:  byWidth{nil, lcall[uint16], lcall[uint32], lcall[uint64]},
+		load: byWidth{size32: lcallTo},
+	},
+	x86asm.LRET: {
+		bind: bindSizedImm, class: clFar, flags: engine.Loads | engine.Ends,
+		reg: byWidth{nil, lret[uint16], lret[uint32], lret[uint64]},
+	},
+
+	x86asm.IRETD: {
+		bind: bindModeWidth, class: clIret, flags: engine.Loads | engine.Ends,
+		reg: byWidth{size32: iret[uint32]},
+	},
+	x86asm.IRETQ: {
+		bind: bindNone, class: clIret, flags: engine.Loads | engine.Ends,
+		reg: byWidth{iret[uint64]},
+	},
+	x86asm.INT:  {bind: bindInt, reg: byWidth{intN}, class: clInt, flags: engine.Ends},
+	x86asm.INTO: ending(into, clJcc, ioReadFlag),
+	x86asm.BOUND: {
+		bind: bindTwo, class: clLoad, io: ioReadDst | ioNoWrite,
+		load: byWidth{nil, bound[uint16], bound[uint32]},
+	},
+}
+
+// stringInstructions is SDM vol. 1, 5.1.8. rep, repe and repne are operands of them; see repeat.
+// Those of 5.1.9 that talk to an I/O port are not modelled.
+var stringInstructions = map[x86asm.Op]row{
+	x86asm.MOVSB: stringOf(movs[uint8], clString, engine.Loads|engine.Stores),
+	x86asm.MOVSW: stringOf(movs[uint16], clString, engine.Loads|engine.Stores),
+	x86asm.MOVSD: stringOf(movs[uint32], clString, engine.Loads|engine.Stores),
+	x86asm.MOVSQ: stringOf(movs[uint64], clString, engine.Loads|engine.Stores),
+
+	x86asm.CMPSB: stringOf(cmps[uint8], clCompareString, engine.Loads),
+	x86asm.CMPSW: stringOf(cmps[uint16], clCompareString, engine.Loads),
+	x86asm.CMPSD: stringOf(cmps[uint32], clCompareString, engine.Loads),
+	x86asm.CMPSQ: stringOf(cmps[uint64], clCompareString, engine.Loads),
+
+	x86asm.SCASB: stringOf(scas[uint8], clCompareString, engine.Loads),
+	x86asm.SCASW: stringOf(scas[uint16], clCompareString, engine.Loads),
+	x86asm.SCASD: stringOf(scas[uint32], clCompareString, engine.Loads),
+	x86asm.SCASQ: stringOf(scas[uint64], clCompareString, engine.Loads),
+
+	x86asm.LODSB: stringOf(lods[uint8], clString, engine.Loads),
+	x86asm.LODSW: stringOf(lods[uint16], clString, engine.Loads),
+	x86asm.LODSD: stringOf(lods[uint32], clString, engine.Loads),
+	x86asm.LODSQ: stringOf(lods[uint64], clString, engine.Loads),
+
+	x86asm.STOSB: stringOf(stos[uint8], clString, engine.Stores),
+	x86asm.STOSW: stringOf(stos[uint16], clString, engine.Stores),
+	x86asm.STOSD: stringOf(stos[uint32], clString, engine.Stores),
+	x86asm.STOSQ: stringOf(stos[uint64], clString, engine.Stores),
+}
+
+// enterAndLeave is SDM vol. 1, 5.1.10. Nested frames are not modelled.
+var enterAndLeave = map[x86asm.Op]row{
+	x86asm.ENTER: {
+		bind: bindModeWidth, class: clEnter, flags: engine.Stores | engine.Ends,
+		reg: byWidth{nil, nil, enter[uint32], enter[uint64]},
+	},
+	x86asm.LEAVE: {
+		bind: bindModeWidth, class: clLeave, flags: engine.Loads,
+		reg: byWidth{nil, nil, leave[uint32], leave[uint64]},
+	},
+}
+
+// flagControl is SDM vol. 1, 5.1.11. clc, stc and cmc read the flags because they keep the
+// others. A pushf or popf has the mode's width, or 16 bits. popf, cli and sti end a block: behind
+// them an interrupt may be taken, or a trap. cld and std change a flag that nothing waits for.
+var flagControl = map[x86asm.Op]row{
+	x86asm.STC:  implied(stc, clFlag, ioSetFlag|ioReadFlag),
+	x86asm.CLC:  implied(clc, clFlag, ioSetFlag|ioReadFlag),
+	x86asm.CMC:  implied(cmc, clFlag, ioSetFlag|ioReadFlag),
+	x86asm.CLD:  implied(cld, clDirection, 0),
+	x86asm.STD:  implied(std, clDirection, 0),
+	x86asm.LAHF: implied(lahf, clFlag, ioReadFlag|ioReadA|ioSetA),
+	x86asm.SAHF: implied(sahf, clFlag, ioSetFlag|ioReadA|ioReadFlag),
+
+	x86asm.PUSHF:  pushFlags(),
+	x86asm.PUSHFD: pushFlags(),
+	x86asm.PUSHFQ: pushFlags(),
+
+	x86asm.POPF:  popFlags(),
+	x86asm.POPFD: popFlags(),
+	x86asm.POPFQ: popFlags(),
+
+	x86asm.STI: ending(sti, clSti, 0),
+	x86asm.CLI: ending(cli, clCli, 0),
+}
+
+// miscellaneous is SDM vol. 1, 5.1.13, of which 5.1.12 (loads of far pointers) is not modelled.
+// lea takes the address as its result and touches no memory. ud2 is a row so that its #UD is not
+// counted as an instruction that is not modelled.
+var miscellaneous = map[x86asm.Op]row{
+	x86asm.LEA: {
+		bind: bindLea, class: clLea,
+		reg: byWidth{nil, leaR[uint16], leaR32, leaR64},
+	},
+
+	x86asm.NOP: {bind: bindNop, class: clNop},
+	x86asm.UD2: ending(ud2, clUndefined, 0),
+
+	x86asm.XLATB: {
+		bind: bindXlat, class: clXlat, io: ioReadA | ioSetA, flags: engine.Loads,
+		reg: byWidth{xlat},
+	},
+	x86asm.CPUID: ending(cpuid, clCpuid, 0),
+}
+
+// cacheControl is SDM vol. 1, 5.5.4 and 5.6.4. Memory is sequentially consistent, so that a fence
+// takes time and does nothing else; prefetches find nothing to do either.
+var cacheControl = map[x86asm.Op]row{
+	x86asm.PREFETCHT0:  {bind: bindNop, class: clNop},
+	x86asm.PREFETCHT1:  {bind: bindNop, class: clNop},
+	x86asm.PREFETCHT2:  {bind: bindNop, class: clNop},
+	x86asm.PREFETCHNTA: {bind: bindNop, class: clNop},
+	x86asm.PREFETCHW:   {bind: bindNop, class: clNop},
+	x86asm.SFENCE:      implied(nop, clSfence, 0),
+	x86asm.LFENCE:      implied(nop, clLfence, 0),
+	x86asm.MFENCE:      implied(nop, clFence, 0),
+	x86asm.PAUSE:       {bind: bindNop, class: clPause},
+}
