@@ -38,6 +38,13 @@ type typeTable struct {
 	enums    map[string]enumerator
 }
 
+func newTypeTable() typeTable {
+	return typeTable{
+		loaded: true, nodes: map[dwarf.Offset]*typeNode{}, enums: map[string]enumerator{},
+		structs: map[string][]dwarf.Offset{}, typedefs: map[string][]dwarf.Offset{},
+	}
+}
+
 // enumerator is a constant of an enumeration.
 type enumerator struct {
 	value int64
@@ -54,10 +61,7 @@ func (im *Image) loadDebug(f *elf.File) error {
 	if err != nil {
 		return fmt.Errorf("damaged debug information (%w): build the image again", err)
 	}
-	tl := typeLoader{pointer: int64(im.Bits / 8), table: typeTable{
-		loaded: true, nodes: map[dwarf.Offset]*typeNode{},
-		structs: map[string][]dwarf.Offset{}, typedefs: map[string][]dwarf.Offset{}, enums: map[string]enumerator{},
-	}}
+	tl := typeLoader{pointer: int64(im.Bits / 8), table: newTypeTable()}
 	// An entry takes at least a byte: more than the section has come from damaged unit lengths.
 	if err := tl.read(d.Reader(), int(min(info.Size, 1<<30))); err != nil {
 		return fmt.Errorf("damaged debug information (%w): build the image again", err)

@@ -4,16 +4,12 @@ import (
 	"fmt"
 
 	"kprobesim/image"
+	"kprobesim/sim"
 )
-
-// cpuData finds a CPU's copy of per-CPU data: *sim.Machine.
-type cpuData interface {
-	PerCPU(cpu int, symbol string) (uint64, error)
-}
 
 // handling says which probe's handler a CPU is in the middle of, for the scheduler: handlers run
 // where nobody may sleep.
-func (k *Kprobes) handling(m cpuData, cpu int) (why string, atomic bool) {
+func (k *Kprobes) handling(m *sim.Machine, cpu int) (why string, atomic bool) {
 	for i := len(k.current); i <= cpu; i++ {
 		k.current = append(k.current, k.perCPUAt(m, i, "current_kprobe"))
 	}
@@ -30,12 +26,12 @@ func (k *Kprobes) handling(m cpuData, cpu int) (why string, atomic bool) {
 }
 
 // perCPU reads the first word of something that every CPU has.
-func (k *Kprobes) perCPU(m cpuData, cpu int, symbol string) uint64 {
+func (k *Kprobes) perCPU(m *sim.Machine, cpu int, symbol string) uint64 {
 	return k.m.Load(k.perCPUAt(m, cpu, symbol), image.Field{Size: k.l.list.Size})
 }
 
 // perCPUAt finds it.
-func (k *Kprobes) perCPUAt(m cpuData, cpu int, symbol string) uint64 {
+func (k *Kprobes) perCPUAt(m *sim.Machine, cpu int, symbol string) uint64 {
 	at, err := m.PerCPU(cpu, symbol)
 	if err != nil {
 		k.m.Fail(err, "looking for "+symbol+" of a CPU", uint64(cpu))

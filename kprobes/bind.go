@@ -10,25 +10,14 @@ import (
 	"kprobesim/smp"
 )
 
-// Machine is a Guest whose native slots can be bound: *sim.Machine.
-type Machine interface {
-	Guest
-	Bind(name string, f sim.Native)
-	Stop(err error)
-}
-
 // New prepares Kprobes for a machine's kernel and gives the guest's native slots their functions.
-func New(m Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
+func New(m *sim.Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
 	k, err := Build(m, im, kernel, arch, opt)
 	if err != nil {
 		return nil, err
 	}
-	if w, ok := m.(interface{ Note(sim.Event) }); ok {
-		k.watch = w.Note
-	}
-	if data, ok := m.(cpuData); ok {
-		kernel.Atomic(func(cpu int) (string, bool) { return k.handling(data, cpu) })
-	}
+	k.watch = m.Note
+	kernel.Atomic(func(cpu int) (string, bool) { return k.handling(m, cpu) })
 	for _, n := range k.natives() {
 		if slices.Contains(k.era.lacks, n.name) {
 			n.f = func(*sim.Call) error { return ENOSYS }
@@ -94,7 +83,7 @@ func (k *Kprobes) natives() []native {
 
 // answer turns an error into the guest's return value. An error that is none of the API's is a
 // failure of the simulated machine and ends the run.
-func (k *Kprobes) answer(m Machine, name string, err error) uint64 {
+func (k *Kprobes) answer(m *sim.Machine, name string, err error) uint64 {
 	var e Errno
 	switch {
 	case err == nil:

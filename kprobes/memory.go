@@ -9,20 +9,9 @@ import (
 
 // Guest is kernel memory and its heap, by kernel virtual addresses: *sim.Machine.
 type Guest interface {
-	Memory
-	Heap
-}
-
-// Memory is the guest's memory as the kernel addresses it.
-type Memory interface {
-	Load(va uint64, size int) (uint64, error)
-	Store(va uint64, size int, v uint64) error
+	image.Memory
 	ReadBytes(va uint64, n int) ([]byte, error)
 	WriteBytes(va uint64, b []byte) error
-}
-
-// Heap is where the guest's structures are allocated.
-type Heap interface {
 	Alloc(size, align uint64) (uint64, error)
 	Free(va uint64) error
 }

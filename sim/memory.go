@@ -50,8 +50,8 @@ func (m *Machine) Same(va uint64, want []byte) (bool, error) {
 	return same, err
 }
 
-// look gives bytes to be read at once: those of the memory itself when they lie in one page.
-func (m *Machine) look(va uint64, n int) ([]byte, error) {
+// view gives bytes to be read at once: those of the memory itself when they lie in one page.
+func (m *Machine) view(va uint64, n int) ([]byte, error) {
 	if va&0xfff+uint64(n) > 0x1000 {
 		return m.ReadBytes(va, n)
 	}
@@ -72,7 +72,7 @@ func (m *Machine) WriteBytes(va uint64, b []byte) error {
 
 // Load reads an integer of 1, 2, 4 or 8 bytes in the guest's byte order.
 func (m *Machine) Load(va uint64, size int) (uint64, error) {
-	b, err := m.look(va, size)
+	b, err := m.view(va, size)
 	if err != nil {
 		return 0, err
 	}

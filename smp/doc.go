@@ -26,10 +26,10 @@
 // # Grace periods
 //
 // Those of RCU-sched end when every CPU has switched tasks, has been in the idle loop outside of
-// interrupts, or has had a tick in user mode; those of the tasks when every task that could run has
-// called schedule() or cond_resched() itself, or has been met in user mode by a tick. The passing
-// itself is the event that ends them: nobody polls, and on idle CPUs they are over at once. CPUs that hold one of RCU-sched up are asked to
-// reschedule after some jiffies, as rcutree does.
+// interrupts, or has had a tick in user mode. Those of the tasks end when every task that could run has
+// called schedule() or cond_resched() itself, or has been interrupted in user mode by a tick. The passing
+// itself is the event that ends them: nobody polls, and on idle CPUs they are over at once. CPUs that
+// hold one of RCU-sched up are asked to reschedule after some jiffies, as rcutree does.
 //
 // # Stopping the machine
 //

@@ -9,8 +9,7 @@ import (
 
 // Guest is what the services need of the machine. Addresses are kernel virtual addresses.
 type Guest interface {
-	Load(va uint64, size int) (uint64, error)
-	Store(va uint64, size int, v uint64) error
+	image.Memory
 	WriteBytes(va uint64, b []byte) error
 	Alloc(size, align uint64) (uint64, error)
 	Now() clock.Ticks

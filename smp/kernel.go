@@ -44,7 +44,7 @@ type Kernel struct {
 	firstTick clock.Ticks
 	cpus      []cpuState
 	tasks     map[uint64]*task // by address
-	order     []*task          // the same in the order in which they were met
+	order     []*task          // the same in the order in which they came up
 	reaped    []memory         // of tasks that are gone
 	kicks     []int            // CPUs that are to be told to reschedule
 	timers    []timer          // in order of expiry
@@ -54,7 +54,7 @@ type Kernel struct {
 	atomic    []func(cpu int) (why string, atomic bool)
 	started   Queue // waits for CPUs that come up
 	rcu       rcu
-	patient   []*tasksPeriod // waiters of SynchronizeTasks
+	waiters   []*tasksPeriod // of SynchronizeTasks
 	stop      stopMachine
 	user      userGuest
 	notes     func(sim.Event) // nil when the machine takes no notes
@@ -162,19 +162,10 @@ func (k *Kernel) newCPU(i int) error {
 	return nil
 }
 
-// Machine is a Guest whose native slots can be bound: *sim.Machine.
-type Machine interface {
-	Guest
-	Bind(name string, f sim.Native)
-	Stop(err error)
-}
-
 // Bind gives the guest's native slots for scheduling their functions. A failure in one of them
 // stops the machine.
-func (k *Kernel) Bind(m Machine) {
-	if s, ok := m.(*sim.Machine); ok {
-		k.notes, k.swap, s.Explain = s.Note, s.SwitchTask, k.Explain
-	}
+func (k *Kernel) Bind(m *sim.Machine) {
+	k.notes, k.swap, m.Explain = m.Note, m.SwitchTask, k.Explain
 	bind := func(name string, f func(*sim.Call) uint64) {
 		m.Bind(name, func(c *sim.Call) uint64 {
 			v := f(c)
@@ -193,7 +184,7 @@ func (k *Kernel) Bind(m Machine) {
 	bind("schedule_timeout", func(c *sim.Call) uint64 { k.timeout(c, int64(c.Arg(0))); return 0 })
 	bind("rcu_quiescent", func(c *sim.Call) uint64 { k.quiescentNow(c); return 0 })
 	bind("rcu_tasks_quiescent", func(c *sim.Call) uint64 {
-		k.volunteer(c, k.meet(k.Current(c)))
+		k.taskQuiescent(c, k.lookUp(k.Current(c)))
 		k.kick(c)
 		return 0
 	})

@@ -47,7 +47,7 @@ func (k *Kernel) cameUp(c Caller) uint64 {
 	if k.opt.Tick && k.opt.Spread {
 		c.Charge(k.untilSpread(cpu.n).Cycles())
 	}
-	cpu.online, cpu.curr = true, k.meet(cpu.idle)
+	cpu.online, cpu.curr = true, k.lookUp(cpu.idle)
 	cpu.curr.running = true
 	k.wakeAll(c, &k.started)
 	k.kick(c)

@@ -13,12 +13,12 @@ func hall(t *testing.T) (*Kernel, func(last int) *task) {
 	}
 	for i := range k.cpus {
 		w.mem[k.cpus[i].idle+8] = 0x9000 + 0x100*uint64(i)
-		k.cpus[i].curr = k.meet(k.cpus[i].idle)
+		k.cpus[i].curr = k.lookUp(k.cpus[i].idle)
 	}
 	n := uint64(0)
 	return k, func(last int) *task {
 		n++
-		x := k.meet(0x800000 + 0x1000*n)
+		x := k.lookUp(0x800000 + 0x1000*n)
 		w.mem[x.addr+8] = 0x900000 + 0x1000*n
 		x.last = last
 		return x
@@ -29,7 +29,7 @@ func TestPlacement(t *testing.T) {
 	k, newTask := hall(t)
 	want := func(what string, x *task, n int) {
 		t.Helper()
-		if got := k.place(x); got != n {
+		if got := k.selectCPU(x); got != n {
 			t.Errorf("%s: placed on cpu %d, want %d", what, got, n)
 		}
 	}

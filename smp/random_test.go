@@ -132,7 +132,11 @@ var operations = []func(s *storm, c Caller){
 	func(s *storm, c Caller) { s.b.do(s.b.k.OnEachCPU(c, "tick_work", 1)) },
 	func(s *storm, c Caller) {
 		s.begun++
-		s.b.do(s.b.k.CallRCU(c, func(Caller) error { s.done++; return nil }))
+		_, err := s.b.k.Go(c, "waiter", func(c Caller) error {
+			s.done++
+			return s.b.k.SynchronizeSched(c)
+		})
+		s.b.do(err)
 		s.b.do(s.b.k.Sleep(c, 20)) // longer than a grace period that nobody holds up
 	},
 	func(s *storm, c Caller) {

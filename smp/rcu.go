@@ -16,9 +16,6 @@ type rcu struct {
 	left         int   // CPUs that hold the running one up
 	timer        uint64
 	q            Queue
-	callbacks    []func(Caller) error
-	calls        Queue // where the thread that runs them waits
-	thread       bool
 }
 
 // SynchronizeSched waits until every CPU has passed a quiescent state of RCU-sched since the call: a
@@ -71,7 +68,7 @@ func (k *Kernel) beginPeriod(c Caller) {
 	case r.left == 0:
 		k.endPeriod(c)
 	case k.many():
-		k.urge(c)
+		k.forceQS(c)
 	}
 }
 
@@ -84,8 +81,8 @@ func (k *Kernel) idles(cpu *cpuState) bool {
 		k.count(cpu.curr)&k.l.hardirqMask == 0
 }
 
-// urge asks the CPUs that hold the grace period up to reschedule, at once or when it has lasted.
-func (k *Kernel) urge(c Caller) {
+// forceQS asks the CPUs that hold the grace period up to reschedule, at once or when it has lasted.
+func (k *Kernel) forceQS(c Caller) {
 	r := &k.rcu
 	if k.opt.ForceQuiescent < 0 {
 		k.force()
@@ -93,7 +90,7 @@ func (k *Kernel) urge(c Caller) {
 	}
 	r.timer = k.after(c, k.opt.ForceQuiescent, func(c Caller) {
 		k.force()
-		k.urge(c)
+		k.forceQS(c)
 	})
 }
 
@@ -135,39 +132,6 @@ func (k *Kernel) quiescentNow(c Caller) {
 	k.kick(c)
 }
 
-// CallRCU has a kernel thread run f after a grace period. An error of f is kept for Err.
-func (k *Kernel) CallRCU(c Caller, f func(Caller) error) error {
-	r := &k.rcu
-	r.callbacks = append(r.callbacks, f)
-	if r.thread {
-		k.Wake(c, &r.calls)
-		return k.mem.Err
-	}
-	r.thread = true
-	r.calls.Name = "callbacks of RCU-sched"
-	_, err := k.Go(c, "rcu_sched", k.callbackLoop)
-	return err
-}
-
-func (k *Kernel) callbackLoop(c Caller) error {
-	r := &k.rcu
-	for {
-		if err := k.Wait(c, &r.calls, func() bool { return len(r.callbacks) > 0 }); err != nil {
-			return err
-		}
-		batch := r.callbacks
-		r.callbacks = nil
-		if err := k.SynchronizeSched(c); err != nil {
-			return err
-		}
-		for _, f := range batch {
-			if err := f(c); err != nil {
-				return err
-			}
-		}
-	}
-}
-
 // tasksPeriod is one grace period of the tasks flavour.
 type tasksPeriod struct {
 	number uint64
@@ -185,16 +149,16 @@ func (k *Kernel) SynchronizeTasks(c Caller) error {
 	k.seq++
 	p := &tasksPeriod{number: k.seq}
 	k.note(c.CPU(), EventGraceBegin, PeriodTasks, p.number, 0)
-	self := k.meet(k.Current(c))
+	self := k.lookUp(k.Current(c))
 	for _, t := range k.order {
 		if (t.running || t.queued) && !t.idle && t != self {
 			p.left = append(p.left, t)
 			k.mem.Store(t.addr, k.l.holdout, 1)
 		}
 	}
-	k.patient = append(k.patient, p)
+	k.waiters = append(k.waiters, p)
 	err := k.wait(c, &p.q, func() bool { return len(p.left) == 0 }, p.holders)
-	k.patient = slices.DeleteFunc(k.patient, func(o *tasksPeriod) bool { return o == p })
+	k.waiters = slices.DeleteFunc(k.waiters, func(o *tasksPeriod) bool { return o == p })
 	k.note(c.CPU(), EventGraceEnd, PeriodTasks, p.number, 0)
 	return err
 }
@@ -208,9 +172,9 @@ func (p *tasksPeriod) holders() string {
 	return "a grace period of the tasks, held up by " + strings.Join(list, ", ")
 }
 
-// volunteer notes that a task has called schedule() of its own will.
-func (k *Kernel) volunteer(c Caller, t *task) {
-	for _, p := range k.patient {
+// taskQuiescent notes that a task has called schedule() of its own will.
+func (k *Kernel) taskQuiescent(c Caller, t *task) {
+	for _, p := range k.waiters {
 		i := slices.Index(p.left, t)
 		if i < 0 {
 			continue

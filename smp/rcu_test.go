@@ -116,21 +116,6 @@ func TestGracePeriodsFollowEachOther(t *testing.T) {
 	})
 }
 
-func TestCallRCU(t *testing.T) {
-	eachSize(t, sizes, func(t *testing.T, name string, cpus int) {
-		run(t, name, Options{CPUs: cpus}, func(b *board) {
-			for i := range 3 {
-				b.do(b.k.CallRCU(b, func(c Caller) error { b.say("%d", i); return nil }))
-			}
-			b.say("asked")
-			b.do(b.k.Sleep(b, 10))
-			b.do(b.k.CallRCU(b, func(c Caller) error { b.say("late"); return nil }))
-			b.do(b.k.Sleep(b, 10))
-			b.expect("asked", "0", "1", "2", "late")
-		})
-	})
-}
-
 func TestTasksPeriodWaitsForThePreempted(t *testing.T) {
 	b := run(t, preempt, Options{CPUs: 2, Tick: true}, func(b *board) {
 		state := ""

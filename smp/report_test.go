@@ -15,6 +15,9 @@ func TestSchedulingWhileAtomic(t *testing.T) {
 			b.call(b, "irq_disable_save")
 			b.do(b.k.Sleep(b, 1))
 		}},
+		{"interrupt", "calls schedule() in an interrupt", sleepWith(0x10000)},
+		{"interrupt without preemption", "calls schedule() in an interrupt", sleepWith(0x10001)},
+		{"no preemption", "calls schedule() with preemption disabled 2 times", sleepWith(2)},
 		{"handler", "calls schedule() in a handler of mine", func(b *board) {
 			b.k.Atomic(func(int) (string, bool) { return "in a handler of mine", true })
 			b.do(b.k.Sleep(b, 1))
@@ -30,6 +33,15 @@ func TestSchedulingWhileAtomic(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "scheduling while atomic: task ") || !strings.Contains(err.Error(), s.want) {
 			t.Errorf("%s: error %v, want one with %q", s.name, err, s.want)
 		}
+	}
+}
+
+// sleepWith has the running task sleep while it has a preempt_count.
+func sleepWith(count uint64) func(b *board) {
+	return func(b *board) {
+		task := b.k.lookUp(b.k.Current(b))
+		b.k.mem.Store(b.k.info(task), b.k.l.preemptCount, count)
+		b.do(b.k.Sleep(b, 1))
 	}
 }
 
@@ -118,8 +130,9 @@ func TestFailuresAreKept(t *testing.T) {
 		do   func(b *board)
 	}{
 		{"enter state 9, which does not exist", func(b *board) { b.call(b, "stop_state", 9) }},
-		{"cannot call", func(b *board) {
-			b.do(b.k.CallRCU(b, func(Caller) error { return errors.New("cannot call") }))
+		{"cannot go on", func(b *board) {
+			_, err := b.k.Go(b, "fails", func(Caller) error { return errors.New("cannot go on") })
+			b.do(err)
 			b.do(b.k.Sleep(b, 5))
 		}},
 		{"is not mapped", func(b *board) { b.k.mem.Store(0x10, b.k.l.state, 1) }},

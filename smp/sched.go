@@ -13,14 +13,14 @@ func (k *Kernel) Pick(c Caller, prev uint64) uint64 { return k.pick(c, prev, fal
 // pick is Pick for a guest that says whether interrupts were off when it called schedule(). What
 // follows the decision may take time, in which other CPUs change everything but the decision.
 func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
-	cpu, p := &k.cpus[c.CPU()], k.meet(prev)
+	cpu, p := &k.cpus[c.CPU()], k.lookUp(prev)
 	cpu.curr = nil // nobody need ask this CPU to reschedule
 	count := k.count(p)
 	preempted := count&k.l.preemptActive != 0 && k.state(p) != k.l.dead
 	k.checkAtomic(cpu, p, count&^k.l.preemptActive, irqsOff)
 	k.pass(c, cpu)
 	if !preempted {
-		k.volunteer(c, p)
+		k.taskQuiescent(c, p)
 	}
 	k.expire(c)
 	k.putBack(c, cpu, p, preempted)
@@ -62,7 +62,7 @@ func (k *Kernel) choose(cpu *cpuState) *task {
 	if from, i := k.spare(); from != nil {
 		return k.take(from, i)
 	}
-	return k.meet(cpu.idle)
+	return k.lookUp(cpu.idle)
 }
 
 // take removes a task from a queue, to run.
@@ -145,9 +145,9 @@ func (k *Kernel) nextKick() uint64 {
 	return uint64(n)
 }
 
-// place chooses the CPU for a task that wakes up: the one it ran on if that is idle, another idle
+// selectCPU chooses the CPU for a task that wakes up: the one it ran on if that is idle, another idle
 // one, or the one with the shortest queue.
-func (k *Kernel) place(t *task) int {
+func (k *Kernel) selectCPU(t *task) int {
 	if t.bound != anyCPU {
 		return t.bound
 	}
@@ -185,10 +185,10 @@ func (k *Kernel) tick(c Caller, user bool) {
 	if cpu.n == 0 {
 		k.ticks++
 	}
-	cur := k.meet(k.Current(c))
+	cur := k.lookUp(k.Current(c))
 	if user {
 		k.pass(c, cpu)
-		k.volunteer(c, cur)
+		k.taskQuiescent(c, cur)
 	}
 	k.expire(c)
 	cpu.curr = cur
@@ -228,7 +228,7 @@ func (k *Kernel) wake(c Caller, t *task) {
 	if t.queued || t.running {
 		return
 	}
-	n := k.place(t)
+	n := k.selectCPU(t)
 	k.note(c.CPU(), EventWake, t.name, t.addr, uint64(n))
 	k.enqueue(t, n, false)
 }

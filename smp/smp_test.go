@@ -259,7 +259,7 @@ func TestTickAsksForReschedule(t *testing.T) {
 	if w.mem[0x8000] != 0 {
 		t.Error("with nobody else to run, the tick asks for a reschedule")
 	}
-	w.k.enqueue(w.k.meet(0x200), 0, false)
+	w.k.enqueue(w.k.lookUp(0x200), 0, false)
 	w.k.Tick(w)
 	if w.mem[0x8000] != w.k.l.needResched {
 		t.Errorf("flags %#x after a tick with a task waiting", w.mem[0x8000])

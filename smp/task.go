@@ -95,7 +95,7 @@ func (k *Kernel) create(c Caller, s Thread, fn, arg, id uint64) (uint64, error) 
 	if _, err := c.InvokeSym("kthread_setup", mem.task, mem.stack, fn, arg); err != nil {
 		return 0, fmt.Errorf("kernel thread %s: %w", s.Name, err)
 	}
-	t := k.meet(mem.task)
+	t := k.lookUp(mem.task)
 	t.mem, t.name, t.prio, t.slice, t.last = mem, s.Name, s.Priority, k.opt.Slice, c.CPU()
 	if s.Bound {
 		t.bound = s.CPU
@@ -104,7 +104,7 @@ func (k *Kernel) create(c Caller, s Thread, fn, arg, id uint64) (uint64, error) 
 		return 0, fmt.Errorf("kernel thread %s: %w", s.Name, err)
 	}
 	if s.CPU == anyCPU {
-		s.CPU = k.place(t)
+		s.CPU = k.selectCPU(t)
 	}
 	k.enqueue(t, s.CPU, false)
 	k.kick(c)
@@ -140,8 +140,8 @@ func (k *Kernel) fill(t *task, id uint64) error {
 	return k.g.WriteBytes(t.addr+k.l.comm.Offset, comm)
 }
 
-// meet returns the record of a task, and makes one for a task that the guest brought along.
-func (k *Kernel) meet(addr uint64) *task {
+// lookUp returns the record of a task, and makes one for a task that the guest brought along.
+func (k *Kernel) lookUp(addr uint64) *task {
 	if t := k.tasks[addr]; t != nil {
 		return t
 	}

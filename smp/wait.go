@@ -18,7 +18,7 @@ func (k *Kernel) Wait(c Caller, q *Queue, cond func() bool) error {
 
 func (k *Kernel) wait(c Caller, q *Queue, cond func() bool, what func() string) error {
 	for !cond() {
-		t := k.meet(k.Current(c))
+		t := k.lookUp(k.Current(c))
 		if t.idle {
 			return errIdleSleeps
 		}
@@ -99,7 +99,7 @@ func (k *Kernel) Lock(c Caller, m *Mutex) error {
 	if err := k.wait(c, &m.q, func() bool { return !m.held }, what); err != nil {
 		return err
 	}
-	m.held, m.holder = true, k.meet(k.Current(c))
+	m.held, m.holder = true, k.lookUp(k.Current(c))
 	return nil
 }
 

@@ -1,0 +1,67 @@
+package image
+
+import (
+	"debug/dwarf"
+	"encoding/binary"
+	"testing"
+)
+
+// nestedDWARF is a structure with a structure declared inside it, as compilers for C++ write them, in
+// DWARF 4: struct outer { char a; struct inner { char x; }; char b; }.
+func nestedDWARF(t *testing.T) *dwarf.Data {
+	t.Helper()
+	const (
+		name, size, place, kind      = 0x03, 0x0b, 0x38, 0x49 // DW_AT_name, byte_size, data_member_location, type
+		text, data1, ref4            = 0x08, 0x0b, 0x13       // DW_FORM_string, data1, ref4
+		unit, structure, field, base = 1, 2, 3, 4             // abbreviations
+		charAt                       = 12                     // offset of the type char
+	)
+	abbrev := []byte{
+		unit, 0x11, 1, 0, 0,
+		structure, 0x13, 1, name, text, size, data1, 0, 0,
+		field, 0x0d, 0, name, text, place, data1, kind, ref4, 0, 0,
+		base, 0x24, 0, name, text, size, data1, 0, 0,
+		0,
+	}
+	member := func(name string, at byte) []byte { return append([]byte{field, name[0], 0, at}, charAt, 0, 0, 0) }
+	body := []byte{unit, base, 'c', 'h', 'a', 'r', 0, 1, structure, 'o', 'u', 't', 'e', 'r', 0, 2}
+	body = append(body, member("a", 0)...)
+	body = append(body, structure, 'i', 'n', 'n', 'e', 'r', 0, 1)
+	body = append(body, member("x", 0)...)
+	body = append(body, 0) // of inner
+	body = append(body, member("b", 1)...)
+	body = append(body, 0, 0) // of outer and of the unit
+	info := binary.LittleEndian.AppendUint32(nil, uint32(len(body)+7))
+	info = append(append(info, 4, 0, 0, 0, 0, 0, 8), body...)
+	d, err := dwarf.New(abbrev, nil, nil, info, nil, nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestMemberBehindNestedType: what follows a type that is declared inside a structure is a member of the
+// outer structure again.
+func TestMemberBehindNestedType(t *testing.T) {
+	tl := typeLoader{table: newTypeTable(), pointer: 8}
+	if err := tl.read(nestedDWARF(t).Reader(), 1000); err != nil {
+		t.Fatal(err)
+	}
+	im := &Image{Name: "nested.elf", types: tl.table}
+	for _, c := range []struct {
+		typ, path string
+		offset    uint64
+		ok        bool
+	}{
+		{"outer", "a", 0, true},
+		{"outer", "b", 1, true},
+		{"outer", "x", 0, false},
+		{"inner", "x", 0, true},
+		{"inner", "b", 0, false},
+	} {
+		f, err := field(im, c.typ, c.path)
+		if c.ok != (err == nil) || f.Offset != c.offset || c.ok && f.Size != 1 {
+			t.Errorf("%s.%s is %+v, %v", c.typ, c.path, f, err)
+		}
+	}
+}
