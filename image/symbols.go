@@ -247,8 +247,8 @@ func (im *Image) findNatives() error {
 	return nil
 }
 
-// Place writes an address as symbol+offset, or [section]+offset where no symbol is.
-func (im *Image) Place(addr uint64) string {
+// SymbolText writes an address as symbol+offset, or [section]+offset where no symbol is.
+func (im *Image) SymbolText(addr uint64) string {
 	if sym, off, ok := im.At(addr); ok {
 		return fmt.Sprintf("%s+%#x", sym.Name, off)
 	}

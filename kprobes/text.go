@@ -34,12 +34,12 @@ func (s *symbols) lookUp(im *image.Image, era era, optimizes bool) error {
 		needed  bool
 	}{{s.always(), true}, {s.ofBoosting(), era.Boost}, {s.ofOptimizing(), optimizes}} {
 		for _, w := range group.symbols {
-			sym, ok := im.Symbol(w.name)
+			f, ok := im.Func(w.name)
 			if !ok && group.needed {
 				return fmt.Errorf("image %s has no symbol %s, which Kprobes needs: build it from headers and "+
 					"linker script of this version", im.Name, w.name)
 			}
-			*w.at = sym.Addr
+			*w.at = f.Entry
 		}
 	}
 	for _, name := range slices.Concat(era.protected, era.Protected) {

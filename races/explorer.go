@@ -110,7 +110,7 @@ func (e *explorer) where() string {
 		if i > 0 {
 			s += ", "
 		}
-		s += fmt.Sprintf("cpu %d at %s", i, e.m.Image().Place(e.m.CPU(i).PC()))
+		s += fmt.Sprintf("cpu %d at %s", i, e.m.Image().SymbolText(e.m.CPU(i).PC()))
 	}
 	return s
 }

@@ -115,7 +115,7 @@ func (r *recorder) step(s *cpus.Step) {
 	if r.t.checker.code.hot(s.PC) {
 		mark = "*"
 	}
-	line := fmt.Sprintf("%8d%s cpu %d  %016x  %-32s %-24s %s", r.t.e.steps(), mark, s.CPU, s.PC, r.l.im.Place(s.PC),
+	line := fmt.Sprintf("%8d%s cpu %d  %016x  %-32s %-24s %s", r.t.e.steps(), mark, s.CPU, s.PC, r.l.im.SymbolText(s.PC),
 		fmt.Sprintf("% x", s.Code), text)
 	if s.Exception != "" {
 		line += "  -> " + s.Exception

@@ -226,13 +226,13 @@ func (m *Machine) resume(c *Call) {
 		}
 		return
 	}
-	ret, ok := m.image.Symbol(returnSlot)
+	ret, ok := m.image.Func(returnSlot)
 	if !ok {
 		m.Stop(fmt.Errorf("image %s has no native slot %s, so Go cannot call guest functions", m.image.Name, returnSlot))
 		return
 	}
 	c.sp = p.SP()
-	m.pending[p.Call(r.fn, ret.Addr, r.args...)] = c
+	m.pending[p.Call(r.fn, ret.Entry, r.args...)] = c
 }
 
 // release ends the coroutines that still wait when the machine stops.

@@ -62,7 +62,7 @@ func (t *Tracer) Step(s *cpus.Step) {
 		source = fmt.Sprintf("%s:%d", file, line)
 	}
 	line := fmt.Sprintf(traceLine, FormatCycles(s.End-t.first), FormatCycles(cost), s.CPU, phase, s.PC,
-		t.im.Place(s.PC), text, t.why(s, cost), source)
+		t.im.SymbolText(s.PC), text, t.why(s, cost), source)
 	t.printf("%s\n", strings.TrimRight(line, " "))
 }
 

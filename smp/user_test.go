@@ -62,7 +62,7 @@ type levels struct {
 
 func (l *levels) Step(s *cpus.Step) {
 	if phase := l.im.Phase(s.PC); s.User != (phase == image.PhaseUser) {
-		l.t.Errorf("cpu %d executes %s of phase %v with user mode %v", s.CPU, l.im.Place(s.PC), phase, s.User)
+		l.t.Errorf("cpu %d executes %s of phase %v with user mode %v", s.CPU, l.im.SymbolText(s.PC), phase, s.User)
 	}
 	if s.User {
 		l.user++

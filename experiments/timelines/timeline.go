@@ -100,8 +100,8 @@ func newWatcher(im *image.Image, n int, hz int64, title string) *watcher {
 	w := &watcher{im: im, flows: map[flowKey]uint64{}}
 	w.t = results.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
 	for name, at := range map[string]*uint64{"kretprobe_trampoline": &w.enters, "syscall_entry": &w.called} {
-		if sym, ok := im.Symbol(name); ok {
-			*at = sym.Addr
+		if f, ok := im.Func(name); ok {
+			*at = f.Entry
 		}
 	}
 	for i := range n {
