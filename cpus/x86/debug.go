@@ -58,7 +58,7 @@ func movToDR(c *CPU, in *inst) {
 	c.arm()
 	c.ForgetData()
 	c.Check |= engine.CheckState
-	c.Counts.ContextSyncs++
+	c.synchronized()
 }
 
 // arm has every instruction and data access looked at while DR7 arms something.

@@ -1,7 +1,5 @@
 package x86
 
-import "kprobesim/cpus/engine"
-
 // Instructions that exist in 32-bit mode only: all registers at once, decimal arithmetic, bounds.
 
 // pusha stores the eight registers, the stack pointer as it was.
@@ -120,7 +118,6 @@ func bound[T width](c *CPU, in *inst) {
 // into is int 4 when OF is set.
 func into(c *CPU, in *inst) {
 	if c.of() {
-		c.fault = fault{vector: vecOF, soft: true, trap: true, back: in.len}
-		c.Stop |= engine.StopFault
+		c.softInterrupt(vecOF, in)
 	}
 }

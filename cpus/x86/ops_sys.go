@@ -73,6 +73,15 @@ func (c *CPU) privileged() bool {
 	return true
 }
 
+// synchronized counts an instruction that completed and synchronizes the CPU: nothing behind it is
+// executed that was fetched before. They are the serializing instructions of the manual (SDM vol. 3,
+// 8.3): INVD, INVLPG, LGDT, LIDT, LLDT, LTR, MOV to a control register but CR8, MOV to a debug register,
+// WBINVD, WRMSR, CPUID and IRET. Of its list INVEPT, INVVPID and RSM are not modelled, nor are the MSRs
+// whose writes are exempt. Exceptions, interrupts, SYSCALL and SYSRET are not in it, fences order
+// memory accesses only. What synchronizing costs is in the class's price: this is the count alone.
+func (c *CPU) synchronized() { c.Counts.ContextSyncs++ }
+
+// putPair sets edx:eax, whose upper halves are cleared.
 func (c *CPU) putPair(v uint64) {
 	c.R[rax], c.R[rdx] = v&0xffffffff, v>>32
 }
@@ -114,12 +123,13 @@ func (c *CPU) taskPriority() uint64 {
 	return c.Bus.Device.Load(apicTPR, 4) >> 4 & 15
 }
 
-func (c *CPU) setTaskPriority(v uint64) {
+func (c *CPU) setTaskPriority(v uint64) bool {
 	if v > 15 {
 		c.raiseCode(vecGP, 0)
-		return
+		return false
 	}
 	c.StoreDevice(apicTPR, 4, v<<4)
+	return true
 }
 
 func boolBit(b bool) uint64 {
@@ -130,12 +140,14 @@ func boolBit(b bool) uint64 {
 }
 
 func wrmsr(c *CPU, _ *inst) {
-	if !c.privileged() {
-		return
+	if c.privileged() && c.writeMSR(uint32(c.R[rcx]), c.R[rdx]<<32|c.R[rax]&0xffffffff) {
+		c.synchronized()
 	}
-	c.Counts.ContextSyncs++
-	v := c.R[rdx]<<32 | c.R[rax]&0xffffffff
-	n := uint32(c.R[rcx])
+}
+
+// writeMSR writes an MSR; false leaves #GP pending. A base or entry address of 64 bits must be canonical
+// (SDM vol. 2, WRMSR).
+func (c *CPU) writeMSR(n uint32, v uint64) bool {
 	p := c.slotOf(n)
 	switch {
 	case n == msrTSC:
@@ -143,19 +155,26 @@ func wrmsr(c *CPU, _ *inst) {
 	case n == msrAPICBase:
 		if v != c.apicBase() {
 			c.unmodelled(0, "a local APIC that moves, sleeps or is an x2APIC: %#x in its base register", v)
+			return false
 		}
-	case p == nil:
+	case p == nil, holdsAddress(n) && !canonical(v):
 		c.raiseCode(vecGP, 0)
-	case (n == msrFSBase || n == msrGSBase || n == msrKernelGSBase || n == msrLSTAR) && !canonical(v):
-		c.raiseCode(vecGP, 0)
+		return false
 	case n == msrEFER && !c.long && v&eferLME != 0:
 		c.raiseCode(vecGP, 0) // long mode cannot be entered with paging on
+		return false
 	case n == msrEFER:
 		*p = v&(eferSCE|eferLME|eferNXE) | *p&eferLMA
 		c.setTables()
 	default:
 		*p = v
 	}
+	return true
+}
+
+// holdsAddress tells the MSRs whose value must be canonical.
+func holdsAddress(n uint32) bool {
+	return n == msrFSBase || n == msrGSBase || n == msrKernelGSBase || n == msrLSTAR
 }
 
 func rdtsc(c *CPU, _ *inst) {
@@ -214,9 +233,12 @@ func hlt(c *CPU, _ *inst) {
 	}
 }
 
+// iopl is the outermost level that may change IF and use I/O ports.
+func (c *CPU) iopl() uint8 { return uint8(c.ctl >> 12 & 3) }
+
 // interruptsAllowed applies IOPL to cli and sti.
 func (c *CPU) interruptsAllowed() bool {
-	if c.cpl > uint8(c.ctl>>12&3) {
+	if c.cpl > c.iopl() {
 		c.raiseCode(vecGP, 0)
 		return false
 	}
@@ -246,14 +268,20 @@ func popf[T width](c *CPU, _ *inst) {
 	if !ok {
 		return
 	}
+	c.setFlags(uint64(v), c.writableFlags()&uint64(^T(0)))
+}
+
+// writableFlags are the flags that popf changes at the present level, and iret with some more (SDM
+// vol. 2, POPF). What a level may not change is kept without an exception.
+func (c *CPU) writableFlags() uint64 {
 	mask := uint64(arith | flagTF | flagDF | flagNT | flagAC | flagID)
 	switch {
 	case c.cpl == 0:
 		mask |= flagIF | flagIOPL
-	case c.cpl <= uint8(c.ctl>>12&3):
+	case c.cpl <= c.iopl():
 		mask |= flagIF
 	}
-	c.setFlags(uint64(v), mask&uint64(^T(0)))
+	return mask
 }
 
 func clts(c *CPU, _ *inst) {
@@ -283,18 +311,20 @@ func movFromCR(c *CPU, in *inst) {
 }
 
 func movToCR(c *CPU, in *inst) {
-	if !c.privileged() {
-		return
+	if c.privileged() && c.writeCR(in.aux, c.R[in.src&63]) && in.aux != 8 {
+		c.synchronized()
 	}
-	if in.aux != 8 { // the one control register that is no serializing instruction
-		c.Counts.ContextSyncs++
-	}
-	v := c.R[in.src&63]
-	switch in.aux {
+}
+
+// writeCR writes a control register; false leaves an exception pending. A write of CR0 or CR4 empties the
+// TLBs whatever it changes, where hardware does so for the bits that decide about paging (SDM vol. 3,
+// 4.10.4.1); one of CR3 keeps global pages.
+func (c *CPU) writeCR(n uint8, v uint64) bool {
+	switch n {
 	case 0:
 		if v&(cr0PE|cr0PG) != cr0PE|cr0PG || v>>32 != 0 {
 			c.raiseCode(vecGP, 0) // leaving paged protected mode is not modelled
-			return
+			return false
 		}
 		c.cr0 = v | cr0ET
 		c.flushTLB(true)
@@ -306,16 +336,18 @@ func movToCR(c *CPU, in *inst) {
 	case 4:
 		if v&cr4PAE == 0 && c.long {
 			c.raiseCode(vecGP, 0)
-			return
+			return false
 		}
 		c.cr4 = v
 		c.setTables()
 		c.flushTLB(true)
 	case 8:
-		c.setTaskPriority(v)
+		return c.setTaskPriority(v)
 	default:
 		c.raise(vecUD)
+		return false
 	}
+	return true
 }
 
 func (c *CPU) flushTLB(all bool) {
@@ -330,20 +362,20 @@ func invlpg(c *CPU, in *inst) {
 		c.ITLB.Drop(va)
 		c.DTLB.Drop(va)
 		c.ForgetTranslations()
-		c.Counts.ContextSyncs++
+		c.synchronized()
 	}
 }
 
 func wbinvd(c *CPU, _ *inst) {
 	if c.privileged() {
-		c.Counts.ContextSyncs++
+		c.synchronized()
 	}
 }
 
 // cpuid answers as a Core 2 (family 6, model 23) without the vector extensions that are not modelled,
 // and in 32-bit mode without long mode, which cannot be entered from there.
 func cpuid(c *CPU, _ *inst) {
-	c.Counts.ContextSyncs++
+	c.synchronized()
 	var a, b, x, d uint32
 	switch uint32(c.R[rax]) {
 	case 0:

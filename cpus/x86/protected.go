@@ -156,23 +156,23 @@ func (c *CPU) innerStack(at uint64, to uint8) (ss segment, sp uint64, ok bool) {
 	return ss, uint64(esp), ok
 }
 
-// outward prepares a return to an outer level, which loses the data segments that it may not use; false
-// when these are DS or ES, whose absence is not modelled.
-func (c *CPU) outward(to uint8) bool {
+// keepsSegments reports whether level to may use what is in DS and ES. A return to an outer level makes
+// null what it may not use, and a null DS or ES is not modelled.
+func (c *CPU) keepsSegments(to uint8) bool {
+	return to <= c.cpl || dpl(c.seg[segES].attr) >= to && dpl(c.seg[segDS].attr) >= to
+}
+
+// loseSegments makes FS and GS null at a return to an outer level that may not use what is in them (SDM
+// vol. 2, IRET, "RETURN-TO-OUTER-PRIVILEGE-LEVEL"). In 64-bit mode they stay as they are here.
+func (c *CPU) loseSegments(to uint8) {
 	if to <= c.cpl {
-		return true
-	}
-	for _, i := range [...]uint8{segES, segDS} {
-		if dpl(c.seg[i].attr) < to {
-			return false
-		}
+		return
 	}
 	for _, i := range [...]uint8{segFS, segGS} {
 		if dpl(c.seg[i].attr) < to {
 			c.seg[i], c.segBase[i] = segment{}, 0
 		}
 	}
-	return true
 }
 
 // sysenter enters the kernel at the addresses of three MSRs, with flat segments behind the selector in

@@ -45,6 +45,10 @@ func (c *CPU) descriptor(sel uint16) (uint64, bool) {
 	return loadSystem[uint64](c, base+uint64(sel&^7))
 }
 
+// writableData reports a data segment that may be written, as a stack must be: S set, code clear and
+// W set in the type (SDM vol. 3, 3.4.5.1).
+func (s *segment) writableData() bool { return s.attr&0x1a == 0x12 }
+
 // unpack takes a descriptor apart.
 func unpack(sel uint16, d uint64) segment {
 	s := segment{sel: sel, attr: uint16(d>>40) & 0xf0ff, base: d>>16&0xffffff | d>>56<<24}
@@ -241,7 +245,7 @@ func loadTable[T width](c *CPU, in *inst, t *table) {
 		return
 	}
 	*t = table{uint64(base), limit}
-	c.Counts.ContextSyncs++
+	c.synchronized()
 }
 
 func storeTable[T width](c *CPU, in *inst, t table) {
@@ -264,7 +268,7 @@ func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
 	}
 	if sel&^3 == 0 && want == 2 {
 		*s = segment{}
-		c.Counts.ContextSyncs++
+		c.synchronized()
 		return
 	}
 	d, ok := c.descriptor(sel)
@@ -284,7 +288,7 @@ func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
 	}
 	x.base |= hi << 32
 	*s = x
-	c.Counts.ContextSyncs++
+	c.synchronized()
 }
 
 func ltr(c *CPU, in *inst)  { c.loadSystemSegment(uint16(c.R[in.src&63]), 9, &c.tr) }

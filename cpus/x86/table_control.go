@@ -94,11 +94,11 @@ var controlTransfer = map[x86asm.Op]row{
 
 	x86asm.IRETD: {
 		bind: bindModeWidth, class: clIret, flags: engine.Loads | engine.Ends,
-		reg: byWidth{size32: iret[uint32]},
+		reg: byWidth{size32: iret32},
 	},
 	x86asm.IRETQ: {
 		bind: bindNone, class: clIret, flags: engine.Loads | engine.Ends,
-		reg: byWidth{iret[uint64]},
+		reg: byWidth{iret64},
 	},
 	x86asm.INT:  {bind: bindInt, reg: byWidth{intN}, class: clInt, flags: engine.Ends},
 	x86asm.INTO: ending(into, clJcc, ioReadFlag),
