@@ -6,13 +6,19 @@ import (
 	"kprobesim/cpus/engine"
 )
 
+// A bind function looks at the operands that x86asm found and fills the three parts of an
+// instruction: the function (decoder.exec), its operands (decoder.in) and what the engine times
+// (decoder.op). It returns false for a form that is not modelled. It runs once for an instruction
+// that is decoded, the function on every execution, so whatever can be decided here is.
+
 // exec is the function of one operation in one form and width.
 type exec = func(*CPU, *inst)
 
 // byWidth holds a function for each operand size: 8, 16, 32 and 64 bits.
 type byWidth [4]exec
 
-// row says how an operation is bound and priced.
+// row says how an operation is bound and priced. The zero value of what a row leaves out is absent:
+// a form without a function is not modelled.
 type row struct {
 	bind  func(d *decoder, r *row) bool
 	reg   byWidth // destination in a register, source in a register or immediate
@@ -25,7 +31,8 @@ type row struct {
 	aux   uint8
 }
 
-// size gives the operand size of the first operand.
+// size gives the operand size of the first operand, as an index; -1 for one that no form has.
+// Memory without a size of its own has that of the instruction (SDM vol. 1, 3.6).
 func (d *decoder) size() int {
 	switch a := d.x.Args[0].(type) {
 	case x86asm.Reg:
@@ -71,7 +78,8 @@ func bindTwo(d *decoder, r *row) bool {
 	return false
 }
 
-// priceMem marks the memory traffic of a form with a memory destination.
+// priceMem marks the memory traffic of a form with a memory destination: what reads its destination
+// loads it, and what only compares does not store.
 func (d *decoder) priceMem(r *row) {
 	if r.inMem != 0 {
 		d.op.Class = r.inMem
@@ -98,7 +106,7 @@ func (d *decoder) source(a x86asm.Arg) bool {
 	return false
 }
 
-// bindOne binds a single operand that is read, written or both.
+// bindOne binds a single operand, which is the destination, that is read, written or both.
 func bindOne(d *decoder, r *row) bool {
 	size := d.size()
 	if size < 0 {
@@ -118,7 +126,8 @@ func bindOne(d *decoder, r *row) bool {
 	return false
 }
 
-// bindRead binds a single operand that is only a source: registers go to src.
+// bindRead binds a single operand that is only a source: registers go to src. The destination is
+// implied.
 func bindRead(d *decoder, r *row) bool {
 	size := d.size()
 	if size < 0 {
@@ -144,6 +153,7 @@ func bindShift(d *decoder, r *row) bool {
 	return d.count(d.x.Args[1])
 }
 
+// count binds the count of a shift. Its upper bits are cut off when it is used: see shiftCount.
 func (d *decoder) count(a x86asm.Arg) bool {
 	switch a := a.(type) {
 	case x86asm.Imm:
@@ -173,8 +183,8 @@ func bindDouble(d *decoder, r *row) bool {
 	return false
 }
 
-// bindExtend binds movzx, movsx and movsxd; aux is the kind. movsxd with a 16-bit destination moves 16
-// bits, though the decoder calls its source a 32-bit one.
+// bindExtend binds movzx, movsx and movsxd; aux is the kind. movsxd with a 16-bit destination moves
+// 16 bits, though the decoder calls its source a 32-bit one.
 func bindExtend(d *decoder, r *row) bool {
 	dst, ok := d.x.Args[0].(x86asm.Reg)
 	if !ok {
@@ -201,7 +211,8 @@ func bindExtend(d *decoder, r *row) bool {
 	return false
 }
 
-// bindImul binds the three forms of imul.
+// bindImul binds the three forms of imul, told apart by the operands that are there. That with
+// three hides the immediate while bindTwo binds the others.
 func bindImul(d *decoder, r *row) bool {
 	if d.x.Args[1] == nil {
 		d.op.Class = clMul
@@ -225,7 +236,8 @@ func bindImul(d *decoder, r *row) bool {
 	return true
 }
 
-// bindWide binds one-operand mul, div and idiv and prices them by width.
+// bindWide binds one-operand mul, div and idiv and prices them by width: those of 64 bits are
+// slower by far on the processors of the eras that are modelled.
 func bindWide(d *decoder, r *row) bool {
 	if !bindRead(d, r) {
 		return false
@@ -250,7 +262,8 @@ func bindRel(d *decoder, r *row) bool {
 // modeSize is the size of a stack word and of an address in the mode.
 func (d *decoder) modeSize() int { return sizeIndex(d.mode / 8) }
 
-// bindBranch binds call and jmp: relative (mem has their functions), through a register or through memory.
+// bindBranch binds call and jmp: relative (mem has their functions), through a register or through
+// memory.
 func bindBranch(d *decoder, r *row) bool {
 	d.op.Flags |= engine.Ends
 	size := d.modeSize()
@@ -273,6 +286,7 @@ func bindBranch(d *decoder, r *row) bool {
 	return false
 }
 
+// The kinds below have few operands or none, and one function.
 // bindNone binds an instruction without explicit operands.
 func bindNone(d *decoder, r *row) bool {
 	d.exec = r.reg[0]
@@ -300,7 +314,8 @@ func bindMem(d *decoder, r *row) bool {
 	return ok && d.memory(m)
 }
 
-// bindLea binds lea: the address is the result.
+// bindLea binds lea: the address is the result. The index goes to src too, as a source for the cost
+// models.
 func bindLea(d *decoder, r *row) bool {
 	dst, ok := d.x.Args[0].(x86asm.Reg)
 	m, isMem := d.x.Args[1].(x86asm.Mem)

@@ -6,7 +6,9 @@ import (
 	"kprobesim/cpus/engine"
 )
 
-// bindMov binds mov in all its forms: general, segment, control and debug registers.
+// bindMov binds mov in all its forms: general, segment, control and debug registers, which x86asm
+// calls by one name. The opcodes a0 to a3 come first: in 64-bit mode their address has 64 bits. A
+// mov to memory is a store without the load that bindTwo may have noted.
 func bindMov(d *decoder, r *row) bool {
 	dst, dstReg := d.x.Args[0].(x86asm.Reg)
 	from, fromReg := d.x.Args[1].(x86asm.Reg)
@@ -28,9 +30,12 @@ func bindMov(d *decoder, r *row) bool {
 	return true
 }
 
+// special tells the registers that x86asm numbers behind the general ones.
 func special(r x86asm.Reg) bool { return r >= x86asm.ES }
 
-// toSpecial binds a move to a segment, control or debug register.
+// toSpecial binds a move to a segment, control or debug register. All end a block: a control
+// register may change how code is translated, a debug register where it stops, and a segment the
+// mode's rights.
 func (d *decoder) toSpecial(dst x86asm.Reg) bool {
 	in := &d.in
 	d.op.Flags |= engine.Ends
@@ -53,7 +58,8 @@ func (d *decoder) toSpecial(dst x86asm.Reg) bool {
 	return d.source(d.x.Args[1])
 }
 
-// fromSpecial binds a move from a segment, control or debug register.
+// fromSpecial binds a move from a segment, control or debug register. A selector goes to memory
+// with 16 bits and to a register with zeroes above (SDM vol. 2, MOV).
 func (d *decoder) fromSpecial(from x86asm.Reg) bool {
 	in := &d.in
 	if m, ok := d.x.Args[0].(x86asm.Mem); ok {
@@ -77,8 +83,9 @@ func (d *decoder) fromSpecial(from x86asm.Reg) bool {
 	return ok
 }
 
-// bindPush binds push and pop of registers, memory, immediates and segment registers in the width of
-// the mode or of 16 bits.
+// bindPush binds push and pop of registers, memory, immediates and segment registers in the width
+// of the mode or of 16 bits. 64-bit mode has no push of 32 bits (SDM vol. 1, 6.2.2). A loaded
+// segment register ends the block, and so does a stored one, for having the same row.
 func bindPush(d *decoder, r *row) bool {
 	i := d.modeSize()
 	if d.x.DataSize == 16 {
@@ -124,7 +131,8 @@ func bindModeWidth(d *decoder, r *row) bool {
 	return true
 }
 
-// bindCount binds loop and jcxz: the width is that of the address.
+// bindCount binds loop and jcxz: the width of the count is that of an address, which the prefix 67
+// changes (SDM vol. 2, LOOP). No memory is accessed, so all widths are modelled.
 func bindCount(d *decoder, r *row) bool {
 	rel, ok := d.x.Args[0].(x86asm.Rel)
 	d.in.imm, d.in.aux = uint64(int64(rel)), r.aux
@@ -167,14 +175,15 @@ func bindXlat(d *decoder, r *row) bool {
 	return d.x.AddrSize == d.mode && (d.mode == 64 || !limited(d.in.seg))
 }
 
-// bindNop binds no-ops with any operand.
+// bindNop binds no-ops with any operand, which is not looked at: a prefetch never faults.
 func bindNop(d *decoder, r *row) bool {
 	d.exec = nop
 	d.in.src = rZero
 	return true
 }
 
-// bindSystemReg binds a 16-bit register operand of ltr, lldt, str and sldt.
+// bindSystemReg binds a 16-bit register operand of ltr, lldt, str and sldt. Forms with an operand
+// in memory are not modelled.
 func bindSystemReg(d *decoder, r *row) bool {
 	a, ok := d.x.Args[0].(x86asm.Reg)
 	if !ok {
@@ -190,7 +199,9 @@ func bindSystemReg(d *decoder, r *row) bool {
 	return ok
 }
 
-// bindFar binds a jump to a far pointer in memory or in the instruction.
+// bindFar binds a jump to a far pointer in memory or in the instruction (SDM vol. 2, JMP). The
+// operand size is that of the offset; the latter form, which 32-bit mode alone has, keeps the
+// selector in disp.
 func bindFar(d *decoder, r *row) bool {
 	size := max(sizeIndex(d.x.DataSize/8), 0)
 	d.op.Flags |= engine.Ends
@@ -205,7 +216,8 @@ func bindFar(d *decoder, r *row) bool {
 	return ok && d.memory(m)
 }
 
-// bindTable binds a descriptor-table register and its image in memory, whose base has the width of the mode.
+// bindTable binds a descriptor-table register and its image in memory, whose base has the width of
+// the mode. With 16-bit operands 32-bit mode would take 24 bits of it, which is not modelled.
 func bindTable(d *decoder, r *row) bool {
 	ok := bindMem(d, r)
 	d.exec = r.reg[d.modeSize()]
@@ -242,7 +254,8 @@ func bindSizedImm(d *decoder, r *row) bool {
 	return true
 }
 
-// bindInt binds int n; int3 is a trap of its own.
+// bindInt binds int n; int3, the opcode cc, is a trap of its own. cd 03 is another instruction with
+// the same vector: a kernel tells them apart by the length.
 func bindInt(d *decoder, r *row) bool {
 	if d.code[d.x.Len-1] == 0xcc && d.x.Opcode>>24 == 0xcc {
 		d.exec = int3
@@ -257,7 +270,8 @@ func bindSysret(d *decoder, r *row) bool {
 	return d.x.DataSize == 64
 }
 
-// absolute binds the moves between the accumulator and a 64-bit address in the instruction.
+// absolute binds the moves between the accumulator and a 64-bit address in the instruction. The
+// address goes to imm: disp has 32 bits.
 func (d *decoder) absolute() bool {
 	size := d.size()
 	if m, ok := d.x.Args[0].(x86asm.Mem); ok {

@@ -2,7 +2,13 @@ package x86
 
 import "kprobesim/cpus"
 
-// Cost classes, by the name a machine description uses.
+// Cost classes: what a machine description gives prices for, by the name in classNames. A class is
+// what processors of the eras in question price alike, so the classes follow the tables that were
+// measured on them rather than the manual: operations on registers apart from those that read and
+// write memory, widths apart where the unit takes longer, privileged instructions one by one, since
+// microcode does each in its own way. A form with a memory operand that has no class of its own
+// pays the class's price and the access. A new class needs a name below and a price in every
+// machine description.
 const (
 	clNop = iota
 	clALU
@@ -87,6 +93,7 @@ const (
 	classes
 )
 
+// classNames has the names of classes in machine descriptions.
 var classNames = [classes]string{
 	clNop:           "nop",
 	clALU:           "alu",
@@ -170,7 +177,9 @@ var classNames = [classes]string{
 	clUndefined:     "undefined", // the instruction; its exception is an event
 }
 
-// Events of this architecture that cost time beside instructions; those of the engine come before them.
+// Events of this architecture that cost time beside instructions; those of the engine come before
+// them. A delivery is priced by what it is, because breakpoints and single steps are what is
+// measured here: their price is fitted by itself.
 const (
 	evFault = iota
 	evBreakpoint
@@ -180,6 +189,7 @@ const (
 	events
 )
 
+// eventNames has the names of events in machine descriptions.
 var eventNames = [events]string{
 	evFault:      "exception_fault",
 	evBreakpoint: "exception_breakpoint", // delivery of #BP

@@ -9,7 +9,8 @@ import (
 	"kprobesim/mmu"
 )
 
-// segment is a segment register with its hidden part.
+// segment is a segment register with its hidden part (SDM vol. 3, 3.4.3). The hidden part is what
+// counts: a change of the descriptor in memory has no effect until the register is loaded again.
 type segment struct {
 	sel   uint16
 	attr  uint16 // descriptor bits 55:40 with the limit's four taken out
@@ -17,13 +18,14 @@ type segment struct {
 	base  uint64
 }
 
-// table is a descriptor-table register.
+// table is a descriptor-table register. Its base is a linear address.
 type table struct {
 	base  uint64
 	limit uint16
 }
 
-// fault is an exception waiting for delivery.
+// fault is an exception waiting for delivery: a fault or a trap in the manual's words (SDM vol. 3,
+// 6.5). At most one waits, since the instruction that raises it ends.
 type fault struct {
 	vector   uint8
 	hasError bool
@@ -34,7 +36,8 @@ type fault struct {
 	code     uint32
 }
 
-// inst is the executed part of an instruction: the operands of its function.
+// inst is the executed part of an instruction: the operands of its function. It is small, because
+// every execution reads it; what only decoding needs is not in it.
 type inst struct {
 	imm   uint64
 	disp  int32
@@ -49,7 +52,8 @@ type inst struct {
 	rep   uint8 // fRep, fRepne
 }
 
-// Repeat prefixes.
+// Repeat prefixes. On instructions that are no string instructions they have no effect, or are part
+// of the opcode and gone.
 const (
 	fRep = 1 << iota
 	fRepne
@@ -62,7 +66,8 @@ const (
 	oneWatch              // DR7 arms something
 )
 
-// CPU is one logical processor.
+// CPU is one logical processor. General registers and the instruction pointer are in Core.R, since
+// their ready times are what the engine keeps; what is here changes rarely, but for the flags.
 type CPU struct {
 	engine.Engine[CPU, inst]
 
@@ -73,6 +78,8 @@ type CPU struct {
 	ctl   uint64 // RFLAGS without the arithmetic bits; setCtl changes it
 	fault fault
 
+	// segBase has what is added to an address: the bases of seg where the mode uses them, zero for
+	// segFlat.
 	segBase            [8]uint64
 	seg                [6]segment // in the manual's order: ES CS SS DS FS GS
 	gdt, idt           table
@@ -80,15 +87,17 @@ type CPU struct {
 	cr0, cr2, cr3, cr4 uint64
 	dreg               [8]uint64
 	msr                msrs
-	cpl                uint8
-	holdTraps          bool // mov ss holds debug traps off until the next instruction is done
-	nmi                bool // latched
-	nmiBlocked         bool // until the next iret
-	long               bool // 64-bit code segment in long mode
-	stepTrap           bool // TF was set before the instruction that is stepped
-	stepShadow         bool // interrupts were held off before it
-	watchHit           uint64
+	// cpl is the level; setCPL changes it, because Core.User and the micro-TLBs follow.
+	cpl        uint8
+	holdTraps  bool // mov ss holds debug traps off until the next instruction is done
+	nmi        bool // latched
+	nmiBlocked bool // until the next iret
+	long       bool // 64-bit code segment in long mode
+	stepTrap   bool // TF was set before the instruction that is stepped
+	stepShadow bool // interrupts were held off before it
+	watchHit   uint64
 
+	// What follows from the configuration, the mode and the control registers.
 	event  [events]clock.Ticks
 	tables pageFormat
 	pages  mmu.PageSizes // of the TLBs
@@ -96,8 +105,8 @@ type CPU struct {
 	reset  func(*CPU)
 }
 
-// New64 and New32 make a CPU in 64-bit mode and in 32-bit protected mode with paging on, as the loader
-// leaves it.
+// New64 and New32 make a CPU in 64-bit mode and in 32-bit protected mode with paging on, as the
+// loader leaves it.
 func New64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	return newCPU(n, cfg, bus, (*CPU).reset64)
 }
@@ -124,7 +133,9 @@ func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, reset func(*CPU)) *CPU {
 	return c
 }
 
-// reset64 gives the state in which a 64-bit kernel is entered.
+// reset64 gives the state in which a 64-bit kernel is entered: long mode with paging, as a boot
+// loader that starts an ELF kernel leaves it. The modes before it are not modelled, so the reset of
+// the manual (SDM vol. 3, 9.1) has no counterpart.
 func (c *CPU) reset64() {
 	c.long = true
 	c.AddrMask = ^uint64(0)
@@ -137,6 +148,8 @@ func (c *CPU) reset64() {
 	}
 }
 
+// resetCommon gives what both modes begin with. PAT has its value after a reset (SDM vol. 3,
+// 11.12.4).
 func (c *CPU) resetCommon() {
 	c.cr0 = cr0PE | cr0ET | cr0WP | cr0PG | cr0NE
 	c.cr3 = c.Bus.Root
@@ -155,8 +168,8 @@ func (c *CPU) Boot(entry, stack uint64, args ...uint64) {
 	}
 }
 
-// argRegs64 are the integer argument registers of the System V ABI for x86-64, 3.2.3, argRegs32 those
-// of i386 code compiled with -mregparm=3.
+// argRegs64 are the integer argument registers of the System V ABI for x86-64, 3.2.3, argRegs32
+// those of i386 code compiled with -mregparm=3.
 var (
 	argRegs64 = [...]uint8{rdi, rsi, rdx, rcx, r8, r9}
 	argRegs32 = [...]uint8{rax, rdx, rcx}
@@ -213,7 +226,7 @@ func (c *CPU) Call(fn cpus.Entry, ret uint64, args ...uint64) (back uint64) {
 	return sp + n
 }
 
-// Returned implements cpus.Caller.
+// Returned implements cpus.Caller: both ABIs return an integer in rax.
 func (c *CPU) Returned(sp uint64) uint64 {
 	c.R[rsp] = sp
 	return c.R[rax]
@@ -225,8 +238,8 @@ func (c *CPU) Signal(int) {
 	c.Check |= engine.CheckInterrupts
 }
 
-// Reset implements cpus.Signals: it is what the manual calls INIT (SDM vol. 3, table 9-1, but with paging
-// on, as Boot expects). The time-stamp counter goes on.
+// Reset implements cpus.Signals: it is what the manual calls INIT (SDM vol. 3, table 9-1, but with
+// paging on, as Boot expects). The time-stamp counter goes on.
 func (c *CPU) Reset() {
 	c.Engine.Reset()
 	c.cy, c.par, c.aux, c.ctl = 0, 0, 0, 0

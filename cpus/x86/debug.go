@@ -2,7 +2,9 @@ package x86
 
 import "kprobesim/cpus/engine"
 
-// Debug registers (SDM vol. 3, 17.2).
+// Debug registers (SDM vol. 3, 17.2). The bits that read as one are kept set. DR7's local and
+// global enable bits have the same effect, since tasks are not switched by hardware, and LE and GE
+// have none.
 const (
 	dr6Ones  = 0xffff0ff0
 	dr6BS    = 1 << 14
@@ -12,6 +14,10 @@ const (
 	dr7GD    = 1 << 13
 )
 
+// debugAccess checks a move to or from a debug register and returns the number of the one that is
+// meant. DR4 and DR5 are other names of DR6 and DR7 unless CR4.DE is set (SDM vol. 3, 17.2.2). With
+// DR7.GD set any access is #DB, which lets a debugger keep the registers; GD is cleared, so that
+// the handler can use them (17.2.4).
 func (c *CPU) debugAccess(in *inst) (uint8, bool) {
 	if !c.privileged() {
 		return 0, false
@@ -33,12 +39,16 @@ func (c *CPU) debugAccess(in *inst) (uint8, bool) {
 	return n, true
 }
 
+// movFromDR needs no check of its operand size: it is that of the mode.
 func movFromDR(c *CPU, in *inst) {
 	if n, ok := c.debugAccess(in); ok {
 		c.R[in.dst&63] = c.dreg[n&7]
 	}
 }
 
+// movToDR writes a debug register. The upper halves of DR6 and DR7 are reserved (SDM vol. 3,
+// 17.2.6), bits that are fixed keep their values. Blocks and micro-TLBs were made for what was
+// armed before.
 func movToDR(c *CPU, in *inst) {
 	n, ok := c.debugAccess(in)
 	if !ok {
@@ -61,7 +71,8 @@ func movToDR(c *CPU, in *inst) {
 	c.synchronized()
 }
 
-// arm has every instruction and data access looked at while DR7 arms something.
+// arm has every instruction and data access looked at while DR7 arms something. That is slow for
+// the host and takes no simulated time, as with hardware.
 func (c *CPU) arm() {
 	c.Single &^= oneWatch
 	if c.Watching = c.dreg[7]&dr7Armed != 0; c.Watching {
@@ -69,7 +80,9 @@ func (c *CPU) arm() {
 	}
 }
 
-// armed returns the type and length fields of an enabled breakpoint register.
+// armed returns the type and length fields of an enabled breakpoint register (SDM vol. 3, 17.2.4).
+// Type 0 is execution, 1 writes, 3 reads and writes; 2, ports with CR4.DE, is not modelled. Lengths
+// are powers of two and the address is taken as aligned to them.
 func (c *CPU) armed(i int) (kind, length uint64, ok bool) {
 	d := c.dreg[7]
 	if d>>(2*i)&3 == 0 {
@@ -79,8 +92,8 @@ func (c *CPU) armed(i int) (kind, length uint64, ok bool) {
 	return f & 3, [4]uint64{1, 2, 8, 4}[f>>2&3], true
 }
 
-// Watch implements engine.Translator: it notes data accesses that a breakpoint register covers; the trap
-// follows the instruction.
+// Watch implements engine.Translator: it notes data accesses that a breakpoint register covers; the
+// trap follows the instruction.
 func (c *CPU) Watch(va uint64, n int, write bool) {
 	for i := range 4 {
 		kind, length, ok := c.armed(i)
@@ -93,7 +106,9 @@ func (c *CPU) Watch(va uint64, n int, write bool) {
 	}
 }
 
-// breakOnFetch takes an instruction breakpoint at rip, a fault; RF holds it off for one instruction.
+// breakOnFetch takes an instruction breakpoint at rip, a fault, before the instruction (SDM vol. 3,
+// 17.3.1.1); RF holds it off for one instruction, so that the handler can return to it. Any address
+// matches exactly: the length of such a breakpoint should be 1 and is not looked at.
 func (c *CPU) breakOnFetch() bool {
 	if c.ctl&flagRF != 0 {
 		c.ctl &^= flagRF

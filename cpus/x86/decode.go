@@ -6,6 +6,8 @@ import (
 	"kprobesim/cpus/engine"
 )
 
+// maxInsn is the longest instruction in bytes (SDM vol. 2, 2.3.11). One with more prefixes is
+// undefined here, where hardware raises #GP.
 const maxInsn = 15
 
 // Whole implements engine.Decoder.
@@ -14,6 +16,7 @@ func (c *CPU) Whole(code []byte) bool {
 	return whole
 }
 
+// mode is the width that x86asm calls the mode.
 func (c *CPU) mode() int {
 	if c.long {
 		return 64
@@ -27,7 +30,8 @@ type (
 	op      = engine.Op
 )
 
-// Decode implements engine.Decoder: what has no meaning becomes an instruction that raises #UD.
+// Decode implements engine.Decoder: what has no meaning becomes an instruction that raises #UD when
+// it is executed. Decoding itself must not fault, because it may run ahead of execution.
 func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	x, known := disassemble(code, c.mode())
 	if !known {
@@ -42,6 +46,8 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	return decoded{Exec: d.exec, Operands: d.in, Len: d.in.len}, d.op
 }
 
+// undefined is an instruction of n bytes that raises #UD. It ends its block: nothing behind it can
+// follow.
 func undefined(n int) (decoded, op) {
 	in := inst{len: uint8(n), base: rZero, index: rZero}
 	return decoded{Exec: execUndefined, Operands: in, Len: in.len}, op{
@@ -60,8 +66,8 @@ func disassemble(code []byte, mode int) (x86asm.Inst, bool) {
 	return supplement(code, mode)
 }
 
-// supplement decodes what x86asm does not know: endbr64 and endbr32, which are no-ops before CET, and
-// the second encodings of shl and test, which the manual omits and processors execute.
+// supplement decodes what x86asm does not know: endbr64 and endbr32, which are no-ops before CET,
+// and the second encodings of shl and test, which the manual omits and processors execute.
 func supplement(code []byte, mode int) (x86asm.Inst, bool) {
 	if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3]&^1 == 0xfa {
 		return x86asm.Inst{Op: x86asm.NOP, Len: 4}, true
@@ -73,7 +79,7 @@ func supplement(code []byte, mode int) (x86asm.Inst, bool) {
 	if i+1 >= len(code) {
 		return x86asm.Inst{}, false
 	}
-	other := append([]byte{}, code...)
+	other := append([]byte{}, code...) // with the first encoding of the same instruction
 	switch op, ext := code[i], code[i+1]>>3&7; {
 	case (op&^1 == 0xc0 || op&^3 == 0xd0) && ext == 6:
 		other[i+1] &^= 2 << 3
@@ -129,7 +135,9 @@ func sizeIndex(bytes int) int {
 	return -1
 }
 
-// build fills d.in from a row; false means that the form is not modelled.
+// build fills d.in and d.op from a row; false means that the form is not modelled. Absent operands
+// are rZero, which reads as zero and is always ready, and absent results rSink, which nothing waits
+// for: the functions and the cost models need no case for them.
 func (d *decoder) build(r *row) bool {
 	d.in = inst{base: rZero, index: rZero, dst: rZero, src: rZero}
 	d.op = op{Class: r.class, Flags: r.flags, S1: rZero, S2: rZero, S3: rZero, O1: rSink, O2: rSink}
@@ -160,6 +168,8 @@ func plainEnd(class uint8) bool {
 	return false
 }
 
+// prefixes picks out those that x86asm leaves to its user. It marks those of segments and of
+// operand and address size in its own operands.
 func (d *decoder) prefixes() {
 	for _, p := range d.x.Prefix {
 		if p == 0 {
@@ -176,8 +186,8 @@ func (d *decoder) prefixes() {
 	}
 }
 
-// lockable applies the rule that lock needs a memory destination and one of the listed operations, and
-// prices a locked instruction.
+// lockable applies the rule that lock needs a memory destination and one of the listed operations,
+// and prices a locked instruction.
 func (d *decoder) lockable(r *row) bool {
 	_, mem := d.x.Args[0].(x86asm.Mem)
 	if r.io&ioLock == 0 || !mem {
@@ -204,7 +214,9 @@ const (
 	ioReadD                // implicit rdx source
 )
 
-// dependences derives the ready times an instruction waits for and sets.
+// dependences derives the ready times an instruction waits for and sets. The engine has room for
+// three sources and two results beside the address. Few instructions have more; what is added last
+// is then left out, so the order below matters.
 func (d *decoder) dependences(r *row) {
 	in := &d.in
 	srcs := [...]uint8{rZero, rZero, rZero, rZero}
@@ -235,6 +247,7 @@ func (d *decoder) dependences(r *row) {
 	d.results(r)
 }
 
+// results derives the ready times that an instruction sets.
 func (d *decoder) results(r *row) {
 	in := &d.in
 	outs := [...]uint8{rSink, rSink, rSink, rSink}
@@ -263,13 +276,14 @@ func (d *decoder) results(r *row) {
 	d.op.O1, d.op.O2 = outs[0], outs[1]
 }
 
-// narrow reports a write of less than 32 bits, which merges with the old register.
+// narrow reports a write of less than 32 bits, which merges with the old register and so waits for
+// it. x86asm numbers the registers by width: those from EAX on have 32 bits and more.
 func narrow(d *decoder) bool {
 	reg, ok := d.x.Args[0].(x86asm.Reg)
 	return ok && (reg < x86asm.EAX)
 }
 
-// ready maps a register operand to its ready time.
+// ready maps a register operand to its ready time. ah and its like have that of the whole register.
 func ready(r uint8) uint8 {
 	if r >= rAH && r <= rBH {
 		return r - rAH
@@ -296,7 +310,9 @@ func register(r x86asm.Reg) (n uint8, bytes int, ok bool) {
 	return rZero, 0, false
 }
 
-// memory binds a memory operand; false for address sizes that are not modelled.
+// memory binds a memory operand (SDM vol. 1, 3.7.5); false for address sizes that are not modelled.
+// A base or an index of another width than the mode's would have to be cut off before the sum; lea,
+// which is used for arithmetic, has that in bindLea.
 func (d *decoder) memory(m x86asm.Mem) bool {
 	in := &d.in
 	want := d.mode / 8
@@ -330,7 +346,8 @@ var segmentIndex = map[x86asm.Reg]uint8{
 	x86asm.ES: segES, x86asm.CS: segCS, x86asm.SS: segSS, x86asm.DS: segDS, x86asm.FS: segFS, x86asm.GS: segGS,
 }
 
-// segmentOf gives the index into CPU.segBase.
+// segmentOf gives the index into CPU.segBase. Without a prefix it is the flat one: DS and SS, which
+// would be the default, have base zero in both modes.
 func segmentOf(r x86asm.Reg) uint8 {
 	if s, ok := segmentIndex[r]; ok {
 		return s

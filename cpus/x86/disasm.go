@@ -7,7 +7,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// tidy mends what the decoder's GNU syntax prints for an absent index and for an absolute address of zero.
+// tidy mends what the decoder's GNU syntax prints for an absent index and for an absolute address
+// of zero.
 var tidy = strings.NewReplacer(",%riz)", ")", ",%eiz)", ")", "%gs:,", "%gs:0x0,", "%fs:,", "%fs:0x0,")
 
 // disasm prints instructions of a mode in GNU syntax, addresses by symbol where name knows one.
@@ -25,8 +26,8 @@ func disasm(mode int) func([]byte, uint64, func(uint64) (string, uint64)) (strin
 	}
 }
 
-// symbols names the addresses that the decoder prints as numbers: targets inside a function, immediates,
-// and displacements that it did not sign-extend. mask is that of the mode's addresses.
+// symbols names the addresses that the decoder prints as numbers: targets inside a function,
+// immediates, and displacements that it did not sign-extend. mask is that of the mode's addresses.
 func symbols(text string, x x86asm.Inst, pc, mask uint64, name func(uint64) (string, uint64)) string {
 	for _, a := range x.Args {
 		switch a := a.(type) {

@@ -1,19 +1,44 @@
-// Package x86 models the Intel 64 and IA-32 architectures in 64-bit mode and in 32-bit protected mode
-// with paging, which share every operation: registers, decoding, semantics, exceptions and their timing,
-// for the integer instructions and the system instructions that a kernel uses (Intel SDM, volumes 2
-// and 3).
+// Package x86 models the Intel 64 and IA-32 architectures in 64-bit mode and in 32-bit protected
+// mode with paging, which share every operation: registers, decoding, semantics, exceptions and
+// page tables, for the integer instructions and the system instructions that a kernel uses.
 //
-// One instruction is one row of a table (table.go) and one small function; functions are generic
-// over operand width, so that 32-bit and 64-bit mode share them. Instructions are decoded once by
-// golang.org/x/arch/x86/x86asm and a small supplement, and kept as straight-line runs ("blocks") that
-// never leave a 64-byte line, keyed by physical address and dropped when that line is written, by
-// whichever CPU. CPUs of one machine share what they have decoded and a directory of what their caches
-// hold.
+// The manual is the Intel 64 and IA-32 Architectures Software Developer's Manual ("SDM"), volumes 1
+// to 4. Sections are cited by the numbers that they had from 2016 to 2021: multiple processors are
+// chapter 8 of volume 3, debugging is chapter 17. Later editions have the same sections one chapter
+// further.
 //
-// Left out: x87, MMX, SSE and later vector extensions, real, compatibility and virtual-8086 mode, task
-// switches by TSS and task gates, 16-bit addresses, code and stacks, virtualization, and transactional
-// memory. In 32-bit mode the segments in CS, SS, DS and ES are flat: others are refused when they are
-// loaded. FS and GS have base, limit and rights, checked on each access; string instructions and bit
-// strings do not go through them. What is not modelled raises #UD, or #GP where it is a
-// segment, a gate or a return, and is counted.
+// One instruction is one row of a table (table.go, table_*.go) and one small function (ops_*.go).
+// Functions are generic over operand width, so that 32-bit and 64-bit mode share them. Bytes are
+// decoded once by golang.org/x/arch/x86/x86asm and a small supplement (decode.go), and bound to a
+// function and its operands (bind.go, bind_sys.go). What executes, times and keeps decoded
+// instructions is package engine.
+//
+// The two modes differ in the width of addresses and stack words (CPU.AddrMask, CPU.word), in page
+// tables (pagetables.go), in the frames of exceptions (gates.go, iret.go) and in segments: 64-bit
+// mode has a base in FS and GS only, 32-bit mode has flat segments beside FS and GS with base,
+// limit and rights (protected.go).
+//
+// # Left out
+//
+// Whole parts: x87, MMX, SSE and later vector extensions with their state, whose instructions raise
+// #UD whatever TS and EM say; real, compatibility and virtual-8086 mode; task switches by TSS and
+// task gates; virtualization; transactional memory; alignment checks; performance counters; ports
+// (in, out, ins, outs).
+//
+// Instructions that both modes have: lar, lsl, verr, verw; the memory forms of sldt, str, lldt and
+// ltr; smsw, lmsw; lss, lfs, lgs, lds, les; rdpmc; clflush; monitor and mwait; enter with a nesting
+// level; far returns to an outer level; the no-ops with an operand but 0f 1f /0 and the prefetches
+// (0f 18 /4 to /7, 0f 19, 0f 1c to 0f 1e, 0f 1f /1 to /7).
+//
+// In 64-bit mode: 32-bit addresses (prefix 67) with a base or an index, a REX prefix in front of a
+// legacy one, and sysret to compatibility mode.
+//
+// In 32-bit mode: 16-bit addresses, code and stacks; the opcodes 82 and d6; arpl; leave and enter
+// with a 16-bit operand; null DS and ES, and any of CS, SS, DS and ES that is not flat; string
+// instructions, xlat and bit strings through FS and GS; clearing CR0.PG.
+//
+// What is left out raises #UD, or #GP where it is a segment, a gate, a return or a value of a
+// system register. Instructions, segments, gates and returns that the architecture has and this
+// model lacks are counted (cpus.Counters.Unmodelled), so that a guest which met one does not look
+// like a faulty guest.
 package x86

@@ -7,7 +7,8 @@ import (
 	"kprobesim/cpus/engine"
 )
 
-// Exception vectors (SDM vol. 3, table 6-1).
+// Exception vectors (SDM vol. 3, table 6-1). Those that nothing here raises are missing but for
+// #AC, which has a name in traces.
 const (
 	vecDE = 0
 	vecDB = 1
@@ -39,6 +40,7 @@ func exceptionNames() []string {
 	return names
 }
 
+// vectorName names a vector as the manual does; vectors of devices have numbers.
 func vectorName(v uint8) string {
 	if int(v) < len(vectorNames) && vectorNames[v] != "" {
 		return vectorNames[v]
@@ -46,7 +48,8 @@ func vectorName(v uint8) string {
 	return fmt.Sprintf("interrupt %d", v)
 }
 
-// raise makes an exception pending; the instruction ends without effect.
+// raise makes an exception pending; the instruction ends without effect. The engine looks at Stop
+// behind every instruction, so a function need only return.
 func (c *CPU) raise(vector uint8) {
 	c.fault = fault{vector: vector}
 	c.Stop |= engine.StopFault
@@ -60,6 +63,7 @@ func (c *CPU) raiseCode(vector uint8, code uint32) {
 
 // execUndefined raises #UD. It counts instructions that the architecture has and this model lacks.
 func execUndefined(c *CPU, in *inst) {
+	// a byte string without any meaning is the guest's fault and not counted
 	at := c.R[rRIP] - uint64(in.len)
 	if pa, ok := c.Translate(at); ok {
 		code := c.Memory.Bytes(pa, min(maxInsn, int(0x1000-pa&0xfff)))
@@ -71,10 +75,12 @@ func execUndefined(c *CPU, in *inst) {
 	c.raise(vecUD)
 }
 
-// ud2 raises #UD on purpose.
+// ud2 raises #UD on purpose: kernels mark the places with it that must not be reached. It is not
+// counted.
 func ud2(c *CPU, _ *inst) { c.raise(vecUD) }
 
-// Deliver implements engine.Exceptions: it delivers the exception in c.fault.
+// Deliver implements engine.Exceptions: it delivers the exception in c.fault. The time of handlers
+// is booked on the kind: breakpoints and single steps apart, since that is what probes are made of.
 func (c *CPU) Deliver() {
 	f := c.fault
 	c.fault = fault{}
@@ -89,8 +95,9 @@ func (c *CPU) Deliver() {
 	c.deliver(f, kind)
 }
 
-// deliver enters the handler of an exception or interrupt. An exception on the way to it is delivered
-// instead, or as a double fault; one on the way to that is a shutdown (SDM vol. 3, table 6-5).
+// deliver enters the handler of an exception or interrupt. An exception on the way to it is
+// delivered instead, or as a double fault; one on the way to that is a shutdown (SDM vol. 3, table
+// 6-5).
 func (c *CPU) deliver(f fault, kind uint8) {
 	first := f
 	for {
@@ -104,6 +111,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 			c.Counts.Unhandled++
 			c.Counts.LastUnhandled = uint16(f.vector)
 		}
+		// inner is the exception on the way. It finds the CPU as it was before the delivery.
 		inner := c.fault
 		c.fault, c.Stop = fault{}, c.Stop&^(engine.StopFault|engine.StopCode)
 		c.restoreAfter(&old)
@@ -121,8 +129,8 @@ func (c *CPU) deliver(f fault, kind uint8) {
 }
 
 // doubles reports whether an exception on the way to the handler of f makes a double fault: two
-// contributory ones, or any of them after a page fault. Others are handled one after the other; what
-// they do is a fault of its own, so a chain of them ends.
+// contributory ones, or any of them after a page fault. Others are handled one after the other;
+// what they do is a fault of its own, so a chain of them ends.
 func doubles(f fault, inner uint8) bool {
 	contributory := func(v uint8) bool { return v == vecDE || v >= vecTS && v <= vecGP }
 	switch {
@@ -134,7 +142,8 @@ func doubles(f fault, inner uint8) bool {
 	return contributory(f.vector) && contributory(inner)
 }
 
-// deliverySave is what a failed delivery must put back.
+// deliverySave is what a failed delivery must put back: the exception that is delivered instead
+// shows the state from before.
 type deliverySave struct {
 	rsp, rip, ctl uint64
 	seg           [6]segment
@@ -169,7 +178,8 @@ func (c *CPU) noteDelivery(f fault, kind uint8) {
 	c.EnterException(kind, c.event[ev], name)
 }
 
-// shutdown stops the CPU and says why.
+// shutdown stops the CPU and says why. Hardware would wait for a reset or an NMI (SDM vol. 3, 6.15,
+// "Double Fault"); a simulated guest that has come here is of no more use.
 func (c *CPU) shutdown(first, inner fault) {
 	c.Exit(cpus.Exit{Reason: cpus.Shutdown, Detail: fmt.Sprintf(
 		"triple fault: %s at rip %#x could not be delivered (%s on the way, cr2 %#x, rsp %#x, idt %#x)",
@@ -177,8 +187,9 @@ func (c *CPU) shutdown(first, inner fault) {
 	c.Halted = true
 }
 
-// softInterrupt makes the exception of int n, int3 or into pending. It is a trap, but one on the way to
-// the handler is a fault of the instruction (SDM vol. 3, 6.4.2 and 6.15), so its length is kept.
+// softInterrupt makes the exception of int n, int3 or into pending. It is a trap, but one on the
+// way to the handler is a fault of the instruction (SDM vol. 3, 6.4.2 and 6.15), so its length is
+// kept.
 func (c *CPU) softInterrupt(vector uint8, in *inst) {
 	c.fault = fault{vector: vector, soft: true, trap: true, back: in.len}
 	c.Stop |= engine.StopFault

@@ -31,7 +31,8 @@ const (
 	arith = flagCF | flagPF | flagAF | flagZF | flagSF | flagOF
 )
 
-// The arithmetic flags are kept as the last result and its carries, and made into bits when asked.
+// The arithmetic flags are kept as the last result and its carries, and made into bits when asked:
+// most are overwritten before anything reads them, and a conditional branch needs only one or two.
 //
 //	res  the result, shifted to the top of 64 bits: ZF is res == 0, SF its sign
 //	cy   the carries out of each bit, shifted likewise: bit 63 is CF, bit 62 is CF xor OF, nobody reads the others
@@ -57,7 +58,8 @@ func (c *CPU) pf() bool { return bits.OnesCount8(uint8(c.par))&1 == 0 }
 // carryBit is CF as a number.
 func (c *CPU) carryBit() uint64 { return c.cy >> 63 }
 
-// setResult sets the flags of an operation whose carries out of each bit are given.
+// setResult sets the flags of an operation whose carries out of each bit are given. The shift
+// brings the operand's top bit to bit 63, so that no reader needs to know the width.
 func setResult[T width](c *CPU, r, carries T) {
 	c.res = uint64(r) << (64 - 8*unsafe.Sizeof(r))
 	c.cy = uint64(carries) << (64 - 8*unsafe.Sizeof(r))
@@ -99,7 +101,7 @@ func (c *CPU) keepCF(cy uint64) {
 	c.cy = cy | (cy^of)>>1
 }
 
-// flags returns RFLAGS.
+// flags returns RFLAGS. Bit 1 is always set.
 func (c *CPU) flags() uint64 {
 	f := c.ctl | flagOne
 	for _, b := range [...]struct {
@@ -138,7 +140,8 @@ func (c *CPU) setArith(f uint64) {
 	}
 }
 
-// setCtl sets the bits of RFLAGS that are not arithmetic.
+// setCtl sets the bits of RFLAGS that are not arithmetic. TF decides whether instructions are
+// executed one by one, which is why the field is not assigned elsewhere where TF may change.
 func (c *CPU) setCtl(v uint64) {
 	c.ctl = v
 	c.Single &^= oneTrap
@@ -147,7 +150,8 @@ func (c *CPU) setCtl(v uint64) {
 	}
 }
 
-// setFlags loads RFLAGS: the bits of mask from f, the others unchanged.
+// setFlags loads RFLAGS: the bits of mask from f, the others unchanged. IF may be among them, so
+// interrupts are looked for.
 func (c *CPU) setFlags(f, mask uint64) {
 	f = c.flags()&^mask | f&mask
 	c.setArith(f)

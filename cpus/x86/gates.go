@@ -19,8 +19,8 @@ const (
 
 // enterHandler goes through the gate of f's vector to its handler (SDM vol. 2, INT n, "Operation";
 // vol. 3, 6.12.1, and 6.14 for 64-bit mode). It reads the gate, checks the handler's code segment,
-// finds its stack, pushes the frame and commits. False leaves the exception pending that a step met;
-// deliver puts back what the steps before it have changed.
+// finds its stack, pushes the frame and commits. False leaves the exception pending that a step
+// met; deliver puts back what the steps before it have changed.
 func (c *CPU) enterHandler(f fault) bool {
 	g, ok := c.readGate(f)
 	if !ok {
@@ -83,8 +83,8 @@ func (c *CPU) readGate(f fault) (gate, bool) {
 	return gate{}, false
 }
 
-// gateError is the error code of an exception that a gate causes (SDM vol. 3, 6.13): the vector, IDT,
-// and EXT when the program did not ask for the interrupt.
+// gateError is the error code of an exception that a gate causes (SDM vol. 3, 6.13): the vector,
+// IDT, and EXT when the program did not ask for the interrupt.
 func gateError(f fault) uint32 {
 	const ext, idt = 1 << 0, 1 << 1
 	code := uint32(f.vector)<<3 | idt
@@ -94,8 +94,8 @@ func gateError(f fault) uint32 {
 	return code
 }
 
-// gateWords reads the 8 bytes of a gate, and in 64-bit mode the other 8, which begin with the upper half
-// of the offset.
+// gateWords reads the 8 bytes of a gate, and in 64-bit mode the other 8, which begin with the upper
+// half of the offset.
 func (c *CPU) gateWords(at uint64) (lo, hi uint64, ok bool) {
 	if lo, ok = loadSystem[uint64](c, at); !ok || !c.long {
 		return lo, 0, ok
@@ -111,8 +111,8 @@ func unpackGate(lo, hi uint64) gate {
 	}
 }
 
-// handlerCode reads the code segment of a handler, which may not be of an outer level. Its RPL becomes
-// the new level. Conforming segments, which would keep the level, are not told apart.
+// handlerCode reads the code segment of a handler, which may not be of an outer level. Its RPL
+// becomes the new level. Conforming segments, which would keep the level, are not told apart.
 func (c *CPU) handlerCode(sel uint16) (segment, bool) {
 	cs, ok := c.readCode(sel)
 	if !ok {
@@ -126,10 +126,10 @@ func (c *CPU) handlerCode(sel uint16) (segment, bool) {
 	return cs, true
 }
 
-// handlerStack picks the stack of a handler of level to. A gate of 64-bit mode may name one of seven in
-// the TSS (SDM vol. 3, 6.14.5); otherwise an inner level has its own there (figures 7-2 and 7-11 have
-// it at the same place), and the same level goes on with the present one. 64-bit mode loads SS with a
-// null selector of the new level (6.14.4), 32-bit mode with the one in the TSS.
+// handlerStack picks the stack of a handler of level to. A gate of 64-bit mode may name one of
+// seven in the TSS (SDM vol. 3, 6.14.5); otherwise an inner level has its own there (figures 7-2
+// and 7-11 have it at the same place), and the same level goes on with the present one. 64-bit mode
+// loads SS with a null selector of the new level (6.14.4), 32-bit mode with the one in the TSS.
 func (c *CPU) handlerStack(g gate, to uint8) (ss segment, sp uint64, ok bool) {
 	at := c.tr.base + 4 + 8*uint64(to)
 	switch {
@@ -144,10 +144,10 @@ func (c *CPU) handlerStack(g gate, to uint8) (ss segment, sp uint64, ok bool) {
 	return segment{sel: uint16(to)}, sp, ok
 }
 
-// pushFrame writes the frame of f below sp and returns the stack pointer behind it. 64-bit mode aligns
-// the frame and always has the old stack in it (SDM vol. 3, 6.14.2, figure 6-9); 32-bit mode has it when
-// the level changes (figure 6-4). RF is set for faults, so that an instruction breakpoint does not
-// stop the instruction again when it is restarted (6.8.3 and 17.3.1.1).
+// pushFrame writes the frame of f below sp and returns the stack pointer behind it. 64-bit mode
+// aligns the frame and always has the old stack in it (SDM vol. 3, 6.14.2, figure 6-9); 32-bit mode
+// has it when the level changes (figure 6-4). RF is set for faults, so that an instruction
+// breakpoint does not stop the instruction again when it is restarted (6.8.2 and 17.3.1.1).
 func (c *CPU) pushFrame(f fault, sp uint64, inward bool) (uint64, bool) {
 	flags := c.flags()
 	if !f.trap {
@@ -175,8 +175,8 @@ func (c *CPU) pushFrame(f fault, sp uint64, inward bool) (uint64, bool) {
 	return sp, true
 }
 
-// loadSystem reads a descriptor, a gate or the TSS, with supervisor rights whatever the level is (SDM
-// vol. 3, 4.6: an implicit supervisor-mode access).
+// loadSystem reads a descriptor, a gate or the TSS, with supervisor rights whatever the level is
+// (SDM vol. 3, 4.6: an implicit supervisor-mode access).
 func loadSystem[T width](c *CPU, va uint64) (T, bool) {
 	user := c.User
 	if user {

@@ -3,8 +3,8 @@ package x86
 import "kprobesim/cpus/engine"
 
 // Returns from exceptions (SDM vol. 2, IRET/IRETD/IRETQ, "Operation"). The two modes pop different
-// frames and share the checks and the commit. Only the operand size of the mode is modelled: iretd in
-// 64-bit mode and a 16-bit iret raise #UD.
+// frames and share the checks and the commit. Only the operand size of the mode is modelled: iretd
+// in 64-bit mode and a 16-bit iret raise #UD.
 
 // returnFrame is what iret pops. In 32-bit mode a return to the same level leaves sp and ss out.
 type returnFrame struct {
@@ -15,8 +15,8 @@ type returnFrame struct {
 // level is the one that is returned to: the RPL of the code segment.
 func (f *returnFrame) level() uint8 { return uint8(f.cs & 3) }
 
-// iret64 is iretq. All five words are popped, whatever the level (SDM vol. 3, 6.14.3). NT is not looked
-// at, though hardware refuses a return with it.
+// iret64 is iretq. All five words are popped, whatever the level (SDM vol. 3, 6.14.3). NT is not
+// looked at, though hardware refuses a return with it.
 func iret64(c *CPU, _ *inst) {
 	c.unblockNMI()
 	var w [5]uint64
@@ -39,8 +39,8 @@ func iret64(c *CPU, _ *inst) {
 	c.commitReturn(&f, cs, ss)
 }
 
-// iret32 is iretd. NT asks for a return to another task and VM for one to virtual-8086 mode, neither of
-// which is modelled.
+// iret32 is iretd. NT asks for a return to another task and VM for one to virtual-8086 mode,
+// neither of which is modelled.
 func iret32(c *CPU, _ *inst) {
 	c.unblockNMI()
 	var w [3]uint64
@@ -64,8 +64,8 @@ func iret32(c *CPU, _ *inst) {
 	c.commitReturn(&f, cs, ss)
 }
 
-// unblockNMI ends the blocking of further non-maskable interrupts, even when the return that does it
-// faults (SDM vol. 3, 6.7.1).
+// unblockNMI ends the blocking of further non-maskable interrupts, even when the return that does
+// it faults (SDM vol. 3, 6.7.1).
 func (c *CPU) unblockNMI() {
 	c.nmiBlocked = false
 	if c.nmi {
@@ -73,8 +73,8 @@ func (c *CPU) unblockNMI() {
 	}
 }
 
-// stackWords reads words from the top of the stack upwards, beginning with that of index from. They stay
-// there: the stack pointer changes when the instruction is sure to complete.
+// stackWords reads words from the top of the stack upwards, beginning with that of index from. They
+// stay there: the stack pointer changes when the instruction is sure to complete.
 func stackWords[T width](c *CPU, w []uint64, from int) bool {
 	for i := range w {
 		v, ok := load[T](c, (c.R[rsp]+uint64(from+i)*uint64(bitsOf(T(0))/8))&c.AddrMask)
@@ -102,8 +102,8 @@ func (c *CPU) returnCode(f *returnFrame) (segment, bool) {
 	return cs, true
 }
 
-// popStack32 completes a frame of 32-bit mode. The stack is in it when the level changes; otherwise it is
-// the present one behind the three words that were read.
+// popStack32 completes a frame of 32-bit mode. The stack is in it when the level changes; otherwise
+// it is the present one behind the three words that were read.
 func (c *CPU) popStack32(f *returnFrame) (segment, bool) {
 	if f.level() == c.cpl {
 		f.sp = (c.R[rsp] + 3*4) & c.AddrMask
@@ -117,8 +117,8 @@ func (c *CPU) popStack32(f *returnFrame) (segment, bool) {
 	return c.returnStack(f.ss, f.level())
 }
 
-// returnStack reads and checks the stack segment of a transfer to level to. In 64-bit mode it may be null
-// but for user mode, as delivery leaves it for inner levels (SDM vol. 3, 6.14.3).
+// returnStack reads and checks the stack segment of a transfer to level to. In 64-bit mode it may
+// be null but for user mode, as delivery leaves it for inner levels (SDM vol. 3, 6.14.3).
 func (c *CPU) returnStack(sel uint16, to uint8) (segment, bool) {
 	if sel&^3 == 0 && to < 3 && c.long {
 		return segment{sel: sel}, true
@@ -148,8 +148,8 @@ func (c *CPU) returnStack(sel uint16, to uint8) (segment, bool) {
 }
 
 // commitReturn is the part of a return that cannot fail. What of the flags it may change is the old
-// level's to decide. RF is dropped when no breakpoint is armed that it could hold off: the engine would
-// otherwise have to look at every instruction.
+// level's to decide. RF is dropped when no breakpoint is armed that it could hold off: the engine
+// would otherwise have to look at every instruction.
 func (c *CPU) commitReturn(f *returnFrame, cs, ss segment) {
 	mask := c.writableFlags() | flagRF
 	if c.cpl == 0 {

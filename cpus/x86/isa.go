@@ -14,7 +14,8 @@ const APICBase = 0xfee00000
 // LineNMI latches a non-maskable interrupt, which is taken when no earlier one is being handled.
 const LineNMI = 0
 
-// ISA64 returns the description of 64-bit mode.
+// ISA64 returns the description of 64-bit mode. Every call makes a value of its own, which its
+// holder may change: there is no state of the package.
 func ISA64() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
@@ -26,8 +27,8 @@ func ISA64() *cpus.ISA {
 	}
 }
 
-// ISA32 returns the description of 32-bit protected mode. What does not belong to the mode is that of
-// 64-bit mode: a machine description serves both.
+// ISA32 returns the description of 32-bit protected mode. What does not belong to the mode is that
+// of 64-bit mode: a machine description serves both.
 func ISA32() *cpus.ISA {
 	isa := ISA64()
 	isa.Name, isa.Bits, isa.Machine = "i386", 32, elf.EM_386

@@ -2,7 +2,9 @@ package x86
 
 import "kprobesim/cpus/engine"
 
-// ea computes the linear address of a memory operand.
+// ea computes the linear address of a memory operand (SDM vol. 1, 3.7.5). Absent parts are
+// registers that hold zero. In 32-bit mode the sum wraps at 4 GiB before and after the base is
+// added, which is the same.
 func (c *CPU) ea(in *inst) uint64 {
 	return (c.R[in.base&63] + c.R[in.index&63]<<(in.shift&63) + uint64(int64(in.disp)) + c.segBase[in.seg&7]) & c.AddrMask
 }

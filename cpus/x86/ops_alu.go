@@ -1,7 +1,8 @@
 package x86
 
-// The arithmetic of the two-operand group: each returns the result and sets the flags. Carries out of
-// every bit are (a AND b) OR ((a OR b) AND NOT r) for sums and the same with NOT a for differences.
+// The arithmetic of the two-operand group: each returns the result and sets the flags. Carries out
+// of every bit, which flags.go keeps in place of CF, OF and AF, are (a AND b) OR ((a OR b) AND NOT
+// r) for sums and the same with NOT a for differences.
 
 func add[T width](c *CPU, a, b T) T {
 	r := a + b
@@ -9,6 +10,7 @@ func add[T width](c *CPU, a, b T) T {
 	return r
 }
 
+// adc and sbb take CF in as a number. The formula of the carries holds with it: it uses the result.
 func adc[T width](c *CPU, a, b T) T {
 	r := a + b + T(c.carryBit())
 	setResult(c, r, a&b|(a|b)&^r)
@@ -27,11 +29,18 @@ func sbb[T width](c *CPU, a, b T) T {
 	return r
 }
 
+// Logic clears CF and OF and leaves AF undefined (SDM vol. 2, AND).
 func and[T width](c *CPU, a, b T) T { r := a & b; setLogic(c, r); return r }
 func or[T width](c *CPU, a, b T) T  { r := a | b; setLogic(c, r); return r }
 func xor[T width](c *CPU, a, b T) T { r := a ^ b; setLogic(c, r); return r }
 
-// Register destination.
+// The instructions come in three forms, by the place of the operands; the letter behind the name
+// says which. R has a register as destination and a register or an immediate as source, L a
+// register and a source in memory, M a destination in memory. All are generic over the operand
+// size: 8 and 16 bits keep the rest of a register, 32 bits clear its upper half (SDM vol. 1,
+// 3.4.1.1), which put does.
+
+// Register destination. cmp and test compute and throw the result away.
 
 func addR[T width](c *CPU, in *inst)  { put(c, in.dst, add(c, get[T](c, in.dst), src[T](c, in))) }
 func adcR[T width](c *CPU, in *inst)  { put(c, in.dst, adc(c, get[T](c, in.dst), src[T](c, in))) }
@@ -43,7 +52,9 @@ func xorR[T width](c *CPU, in *inst)  { put(c, in.dst, xor(c, get[T](c, in.dst),
 func cmpR[T width](c *CPU, in *inst)  { sub(c, get[T](c, in.dst), src[T](c, in)) }
 func testR[T width](c *CPU, in *inst) { and(c, get[T](c, in.dst), src[T](c, in)) }
 
-// Register destination, memory source.
+// Register destination, memory source. A load that faults leaves the register and the flags as they
+// were: the instruction is executed again when the handler returns. It is written out for each
+// operation: a function value as argument would be a call on the path of every instruction.
 
 func addL[T width](c *CPU, in *inst) {
 	if b, ok := load[T](c, c.ea(in)); ok {
@@ -157,7 +168,9 @@ func testM[T width](c *CPU, in *inst) {
 	}
 }
 
-// One operand. inc and dec keep CF.
+// One operand. inc and dec keep CF (SDM vol. 2, INC), so that a loop counter can be changed amid
+// arithmetic on several words. neg is a subtraction from zero, CF included: it is clear for zero
+// only.
 
 func inc[T width](c *CPU, a T) T {
 	cy := c.cy
@@ -199,6 +212,7 @@ func negM[T width](c *CPU, in *inst) {
 	}
 }
 
+// notM leaves all flags alone.
 func notM[T width](c *CPU, in *inst) {
 	va := c.ea(in)
 	if a, ok := rmw[T](c, va); ok {

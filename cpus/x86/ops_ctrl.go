@@ -1,9 +1,15 @@
 package x86
 
+// Near branches (SDM vol. 1, 7.3.8). All tell the predictor how they went, at the address of the
+// next instruction, which R[rRIP] holds while an instruction executes. The target is not checked:
+// an address that is not canonical faults when it is fetched from, where hardware faults at the
+// branch.
+
 // jcc is a conditional branch: imm is the displacement, aux the condition.
 func jcc(c *CPU, in *inst) { c.branch(in, c.condition(in.aux)) }
 
-// The conditions that compilers emit most have functions of their own.
+// The conditions that compilers emit most have functions of their own. They look at the lazy flags
+// without the switch in condition.
 
 func je(c *CPU, in *inst)  { c.branch(in, c.res == 0) }
 func jne(c *CPU, in *inst) { c.branch(in, c.res != 0) }
@@ -38,7 +44,9 @@ func jmpL[T width](c *CPU, in *inst) {
 	}
 }
 
-// push and pop move one word of the mode's width.
+// push and pop move one word: of the mode's width, or of 16 bits with the prefix 66. The stack
+// pointer changes when the access has succeeded, so that a fault finds it as it was (SDM vol. 1,
+// 6.2).
 func push[T width](c *CPU, v T) bool {
 	sp := (c.R[rsp] - uint64(bitsOf(v)/8)) & c.AddrMask
 	if !store(c, sp, v) {
@@ -70,6 +78,8 @@ func (c *CPU) onStack() {
 	}
 }
 
+// Calls push the address of the next instruction before they jump. Called lets the predictor's
+// return stack know, as ReturnTo does for returns.
 func callR[T width](c *CPU, in *inst) {
 	to, next := get[T](c, in.src), c.R[rRIP]
 	if push(c, T(next)) {
@@ -100,8 +110,11 @@ func (c *CPU) returned(to uint64) {
 	c.R[rRIP] = to
 }
 
+// A push of the stack pointer pushes the value from before it (SDM vol. 2, PUSH), because src is
+// read first.
 func pushR[T width](c *CPU, in *inst) { push(c, src[T](c, in)) }
 
+// pushM loads its operand before it stores: a fault of either leaves the stack pointer.
 func pushM[T width](c *CPU, in *inst) {
 	if v, ok := load[T](c, c.ea(in)); ok {
 		push(c, v)
@@ -122,6 +135,7 @@ func popM[T width](c *CPU, in *inst) {
 	}
 }
 
+// leave frees a frame. A fault of its load leaves both registers as they were.
 func leave[T width](c *CPU, _ *inst) {
 	v, ok := load[T](c, c.R[rbp])
 	if !ok {
@@ -132,7 +146,8 @@ func leave[T width](c *CPU, _ *inst) {
 	put(c, rbp, v)
 }
 
-// enter makes a frame; nesting levels above zero are not modelled.
+// enter makes a frame; nesting levels above zero are not modelled. Hardware also probes the final
+// stack pointer for a page fault before anything changes; here the next use of the stack finds it.
 func enter[T width](c *CPU, in *inst) {
 	if in.aux&31 != 0 {
 		execUndefined(c, in)
@@ -152,16 +167,22 @@ func loop[T width](c *CPU, in *inst) {
 	c.branch(in, n != 0 && ok)
 }
 
+// jcxz looks at as much of rcx as the address size has. Neither it nor loop changes a flag.
 func jcxz[T width](c *CPU, in *inst) { c.branch(in, get[T](c, rcx) == 0) }
 
+// nop is everything that takes time only: also prefetches and fences, since memory is sequentially
+// consistent here.
 func nop(*CPU, *inst) {}
 
+// Single flags. They change CF in the lazy form and DF among the plain bits.
 func clc(c *CPU, _ *inst) { c.setCF(false) }
 func stc(c *CPU, _ *inst) { c.setCF(true) }
 func cmc(c *CPU, _ *inst) { c.setCF(!c.cf()) }
 func cld(c *CPU, _ *inst) { c.ctl &^= flagDF }
 func std(c *CPU, _ *inst) { c.ctl |= flagDF }
 
+// lahf puts the low byte of the flags, with bit 1 set, into ah; sahf loads the five arithmetic
+// flags there and keeps OF. 64-bit mode has both if CPUID says so, which it does.
 func lahf(c *CPU, _ *inst) { c.R[rax] = c.R[rax]&^0xff00 | c.flags()&0xff<<8 }
 
 func sahf(c *CPU, _ *inst) {
@@ -174,6 +195,8 @@ func sahf(c *CPU, _ *inst) {
 	c.setArith(f)
 }
 
+// xlat loads the byte of the table at rbx that al counts. The table is in DS or in the segment of a
+// prefix.
 func xlat(c *CPU, in *inst) {
 	if v, ok := load[uint8](c, (c.R[rbx]+c.R[rax]&0xff+c.segBase[in.seg&7])&c.AddrMask); ok {
 		put(c, rax, v)

@@ -1,8 +1,12 @@
 package x86
 
 // Instructions that exist in 32-bit mode only: all registers at once, decimal arithmetic, bounds.
+// In 64-bit mode their opcodes are undefined (SDM vol. 2, appendix A, superscript i64), and x86asm
+// does not decode them there. Flags that the manual leaves undefined are those of the result; the
+// comparison with the host leaves them out.
 
-// pusha stores the eight registers, the stack pointer as it was.
+// pusha stores the eight registers, the stack pointer as it was. The stack pointer changes when all
+// the stores have succeeded, so it can be restarted.
 func pusha[T width](c *CPU, _ *inst) {
 	n := uint64(bitsOf(T(0)) / 8)
 	sp := c.R[rsp]
@@ -14,7 +18,8 @@ func pusha[T width](c *CPU, _ *inst) {
 	c.R[rsp] = (sp - 8*n) & c.AddrMask
 }
 
-// popa loads them, but for the stack pointer.
+// popa loads them, but for the stack pointer, whose word is skipped. All words are read before a
+// register changes, for the same reason.
 func popa[T width](c *CPU, _ *inst) {
 	var w [8]uint64
 	if !stackWords[T](c, w[:], 0) {
@@ -40,6 +45,8 @@ func (c *CPU) setDecimal(al uint8, af, cf bool) {
 // adjusts reports that the low digit of al needs correction.
 func (c *CPU) adjusts() bool { return c.R[rax]&0xf > 9 || c.af() }
 
+// aaa and aas adjust ax after an operation on one unpacked digit: 6 to the digit and 1 to ah at
+// once.
 func aaa(c *CPU, _ *inst) { c.unpacked(0x106) }
 func aas(c *CPU, _ *inst) { c.unpacked(-0x106 & 0xffff) }
 
@@ -54,6 +61,8 @@ func (c *CPU) unpacked(by uint16) {
 	c.setDecimal(uint8(ax)&0xf, fix, fix)
 }
 
+// daa and das adjust al after an addition or a subtraction of packed digits (SDM vol. 2, DAA and
+// DAS). Both digits are looked at in the value from before the correction of the lower one.
 func daa(c *CPU, _ *inst) {
 	low, high := c.adjusts(), uint8(c.R[rax]) > 0x99 || c.cf()
 	al := uint8(c.R[rax])
@@ -67,6 +76,7 @@ func daa(c *CPU, _ *inst) {
 	c.setDecimal(al, low, high)
 }
 
+// das also sets CF when the correction of the lower digit borrows.
 func das(c *CPU, _ *inst) {
 	low, high := c.adjusts(), uint8(c.R[rax]) > 0x99 || c.cf()
 	al := uint8(c.R[rax])
@@ -81,7 +91,8 @@ func das(c *CPU, _ *inst) {
 	c.setDecimal(al, low, high || borrow)
 }
 
-// aam splits al into digits of a base, aad joins them.
+// aam splits al into digits of a base, aad joins them. The base is the immediate; 10 is the one
+// with a name in assembly. A base of zero is a division by zero.
 func aam(c *CPU, in *inst) {
 	base := uint8(in.imm)
 	if base == 0 {
@@ -99,7 +110,7 @@ func aad(c *CPU, in *inst) {
 	c.setDecimal(al, false, false)
 }
 
-// bound raises #BR when a signed index is outside the two limits in memory.
+// bound raises #BR, a fault, when a signed index is outside the two limits in memory.
 func bound[T width](c *CPU, in *inst) {
 	va := c.ea(in)
 	low, ok := load[T](c, va)
@@ -115,7 +126,7 @@ func bound[T width](c *CPU, in *inst) {
 	}
 }
 
-// into is int 4 when OF is set.
+// into is int 4 when OF is set: a trap whose gate's DPL is checked, like that of int n.
 func into(c *CPU, in *inst) {
 	if c.of() {
 		c.softInterrupt(vecOF, in)

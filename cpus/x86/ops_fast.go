@@ -1,10 +1,12 @@
 package x86
 
-// The forms that compilers emit most, in 32 and 64 bits. They do what their generic namesakes do, where
-// there are any. They exist for speed alone: the compiler makes a generic function that is used as a
-// value of two functions, of which one only calls the other. What they call is generic and mostly
-// inlined.
+// The forms that compilers emit most, in 32 and 64 bits. They do what their generic namesakes do,
+// where there are any. They exist for speed alone: the compiler makes a generic function that is
+// used as a value of two functions, of which one only calls the other. What they call is generic
+// and mostly inlined. The table names them in place of the generic form, and the comparison with
+// the host runs every size of every row, so one that does something else is found.
 
+// Arithmetic and moves between registers, or with an immediate.
 func addR64(c *CPU, in *inst) { put(c, in.dst, add(c, get[uint64](c, in.dst), src[uint64](c, in))) }
 
 func subR64(c *CPU, in *inst) { put(c, in.dst, sub(c, get[uint64](c, in.dst), src[uint64](c, in))) }
@@ -30,6 +32,7 @@ func movR32(c *CPU, in *inst)  { put(c, in.dst, src[uint32](c, in)) }
 func incR32(c *CPU, in *inst) { put(c, in.dst, inc(c, get[uint32](c, in.dst))) }
 func decR32(c *CPU, in *inst) { put(c, in.dst, dec(c, get[uint32](c, in.dst))) }
 
+// lea adds without a segment. The 32-bit form may wrap and clears the upper half.
 func leaR32(c *CPU, in *inst) {
 	c.R[in.dst&63] = uint64(uint32(c.R[in.base&63] + c.R[in.index&63]<<(in.shift&63) + uint64(int64(in.disp))))
 }
@@ -38,6 +41,7 @@ func leaR64(c *CPU, in *inst) {
 	c.R[in.dst&63] = c.R[in.base&63] + c.R[in.index&63]<<(in.shift&63) + uint64(int64(in.disp))
 }
 
+// cmov with 32 bits writes its destination even when the condition fails (SDM vol. 2, CMOVcc).
 func cmovR32(c *CPU, in *inst) {
 	from := in.dst // whose upper half is cleared
 	if c.condition(in.aux) {
@@ -52,6 +56,7 @@ func cmovR64(c *CPU, in *inst) {
 	}
 }
 
+// Shifts and rotates.
 func shlR32(c *CPU, in *inst) {
 	put(c, in.dst, shl(c, get[uint32](c, in.dst), shiftCount[uint32](c, in)))
 }
@@ -92,6 +97,7 @@ func rorR64(c *CPU, in *inst) {
 	put(c, in.dst, ror(c, get[uint64](c, in.dst), shiftCount[uint64](c, in)))
 }
 
+// Loads and stores.
 func movL32(c *CPU, in *inst) {
 	if v, ok := load[uint32](c, c.ea(in)); ok {
 		put(c, in.dst, v)
@@ -107,6 +113,8 @@ func movL64(c *CPU, in *inst) {
 func movM32(c *CPU, in *inst) { store(c, c.ea(in), src[uint32](c, in)) }
 func movM64(c *CPU, in *inst) { store(c, c.ea(in), src[uint64](c, in)) }
 
+// The stack, in the width of the mode: 32 bits in 32-bit mode, 64 in 64-bit mode. A pop into the
+// stack pointer itself keeps what was loaded (SDM vol. 2, POP), because put comes behind drop.
 func pushR32(c *CPU, in *inst) { push(c, src[uint32](c, in)) }
 func pushR64(c *CPU, in *inst) { push(c, src[uint64](c, in)) }
 
@@ -128,6 +136,7 @@ func popR64(c *CPU, in *inst) {
 	c.onStack()
 }
 
+// Calls by displacement.
 func callRel32(c *CPU, in *inst) {
 	if push(c, uint32(c.R[rRIP])) {
 		c.called(in)
@@ -140,7 +149,8 @@ func callRel64(c *CPU, in *inst) {
 	}
 }
 
-// ret32 and ret64 return; imm bytes of arguments are dropped.
+// ret32 and ret64 return; imm bytes of arguments are dropped. Each belongs to one mode: a near
+// return in 64-bit mode is 64 bits wide whatever REX says.
 
 func ret32(c *CPU, in *inst) {
 	if to, ok := load[uint32](c, c.R[rsp]); ok {

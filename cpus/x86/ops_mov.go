@@ -2,6 +2,7 @@ package x86
 
 import "math/bits"
 
+// Moves change no flag. Their forms are those of arithmetic: R, L and M (ops_alu.go).
 func movR[T width](c *CPU, in *inst) { put(c, in.dst, src[T](c, in)) }
 
 func movL[T width](c *CPU, in *inst) {
@@ -12,7 +13,9 @@ func movL[T width](c *CPU, in *inst) {
 
 func movM[T width](c *CPU, in *inst) { store(c, c.ea(in), src[T](c, in)) }
 
-// movFromAbs and movToAbs take the address from the instruction.
+// movFromAbs and movToAbs take the address from the instruction, 64 bits of it: the only form with
+// an address of that length, in 64-bit mode (SDM vol. 2, MOV). In 32-bit mode the same opcodes are
+// mov.
 
 func movFromAbs[T width](c *CPU, in *inst) {
 	if v, ok := load[T](c, (in.imm+c.segBase[in.seg&7])&c.AddrMask); ok {
@@ -24,11 +27,13 @@ func movToAbs[T width](c *CPU, in *inst) {
 	store(c, (in.imm+c.segBase[in.seg&7])&c.AddrMask, get[T](c, rax))
 }
 
+// leaR is lea with a 16-bit result; the others are in ops_fast.go. The segment has no part in it.
 func leaR[T width](c *CPU, in *inst) {
 	put(c, in.dst, T(c.R[in.base&63]+c.R[in.index&63]<<(in.shift&63)+uint64(int64(in.disp))))
 }
 
-// Extension from S to D, by zeroes or by the sign.
+// Extension from S to D, by zeroes or by the sign. Equal sizes occur: movsxd without REX.W, and
+// movzx and movsx of 16 bits with the prefix 66, move as they are.
 
 func zeroR[D, S width](c *CPU, in *inst) { put(c, in.dst, D(get[S](c, in.src))) }
 func signR[D, S width](c *CPU, in *inst) { put(c, in.dst, D(signed(get[S](c, in.src)))) }
@@ -45,6 +50,7 @@ func signL[D, S width](c *CPU, in *inst) {
 	}
 }
 
+// Kinds of extension, as a row's aux says them.
 const (
 	extendZero = iota
 	extendSign
@@ -90,6 +96,9 @@ func cwd(c *CPU, _ *inst)  { put(c, rdx, uint16(int16(c.R[rax])>>15)) }
 func cdq(c *CPU, _ *inst)  { put(c, rdx, uint32(int32(c.R[rax])>>31)) }
 func cqo(c *CPU, _ *inst)  { put(c, rdx, uint64(int64(c.R[rax])>>63)) }
 
+// Exchanges. With an operand in memory they read it with the right to write checked (rmw), so that
+// the store cannot fault when registers or flags have changed. Whether the line is locked is the
+// engine's to arrange: an instruction is the unit of what other CPUs see.
 func xchgR[T width](c *CPU, in *inst) {
 	a, b := get[T](c, in.dst), get[T](c, in.src)
 	put(c, in.dst, b)
@@ -103,6 +112,7 @@ func xchgM[T width](c *CPU, in *inst) {
 	}
 }
 
+// xaddR writes the sum last: with the same register twice the sum stays (SDM vol. 2, XADD).
 func xaddR[T width](c *CPU, in *inst) {
 	a, b := get[T](c, in.dst), get[T](c, in.src)
 	r := add(c, a, b)
@@ -119,6 +129,7 @@ func xaddM[T width](c *CPU, in *inst) {
 	}
 }
 
+// cmpxchgR compares with the accumulator; the flags are those of the comparison.
 func cmpxchgR[T width](c *CPU, in *inst) {
 	old := get[T](c, in.dst)
 	if sub(c, get[T](c, rax), old); c.zf() {
@@ -143,7 +154,8 @@ func cmpxchgM[T width](c *CPU, in *inst) {
 	put(c, rax, old)
 }
 
-// cmpxchgWide is cmpxchg8b (T = uint32) and cmpxchg16b (T = uint64).
+// cmpxchgWide is cmpxchg8b (T = uint32) and cmpxchg16b (T = uint64), on halves of rdx:rax and
+// rcx:rbx. Only ZF changes. The 16-byte form wants its operand aligned (SDM vol. 2, CMPXCHG16B).
 func cmpxchgWide[T width](c *CPU, in *inst) {
 	va := c.ea(in)
 	n := uint64(bitsOf(T(0)) / 8)
@@ -172,6 +184,7 @@ func cmpxchgWide[T width](c *CPU, in *inst) {
 	}
 }
 
+// bswap of 16 bits is undefined and has no form.
 func bswap32(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes32(uint32(c.R[in.dst&63]))) }
 func bswap64(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes64(c.R[in.dst&63])) }
 
@@ -196,6 +209,7 @@ func cmovL[T width](c *CPU, in *inst) {
 	put(c, in.dst, v)
 }
 
+// bit is a condition as a byte.
 func (c *CPU) bit(cond uint8) uint8 {
 	if c.condition(cond) {
 		return 1
@@ -206,23 +220,24 @@ func (c *CPU) bit(cond uint8) uint8 {
 func setccR(c *CPU, in *inst) { put(c, in.dst, c.bit(in.aux)) }
 func setccM(c *CPU, in *inst) { store(c, c.ea(in), c.bit(in.aux)) }
 
-// condition evaluates a condition code (SDM vol. 1, appendix B).
+// condition evaluates a condition code (SDM vol. 1, appendix B): the three upper bits choose a
+// test, the lowest inverts it.
 func (c *CPU) condition(cond uint8) bool {
 	var v bool
-	switch cond >> 1 {
-	case 0:
+	switch cond &^ 1 {
+	case condO:
 		v = c.of()
-	case 1:
+	case condB:
 		v = c.cf()
-	case 2:
+	case condE:
 		v = c.zf()
-	case 3:
+	case condBE:
 		v = c.cf() || c.zf()
-	case 4:
+	case condS:
 		v = c.sf()
-	case 5:
+	case condP:
 		v = c.pf()
-	case 6:
+	case condL:
 		v = c.sf() != c.of()
 	default:
 		v = c.zf() || c.sf() != c.of()

@@ -2,9 +2,12 @@ package x86
 
 import "math/bits"
 
-// Multiplication sets CF and OF when the upper half is significant; SF, ZF, AF and PF are undefined
-// and follow the low half here.
+// Multiplication sets CF and OF when the upper half is significant (SDM vol. 2, IMUL and MUL); SF,
+// ZF, AF and PF are undefined and follow the low half here. Division leaves all flags undefined:
+// they stay as they are.
 
+// imul is the product of the forms with two and three operands, cut off to the operand size. OF
+// says that something was lost.
 func imul[T width](c *CPU, a, b T) T {
 	hi, lo := mulSigned(signed(a), signed(b))
 	r := T(lo)
@@ -14,7 +17,8 @@ func imul[T width](c *CPU, a, b T) T {
 	return r
 }
 
-// mulSigned returns the 128-bit product of two signed numbers.
+// mulSigned returns the 128-bit product of two signed numbers. A negative factor, taken as
+// unsigned, is too large by 2^64, and so is the upper half by the other factor.
 func mulSigned(a, b int64) (hi, lo uint64) {
 	hi, lo = bits.Mul64(uint64(a), uint64(b))
 	if a < 0 {
@@ -34,7 +38,7 @@ func imulL[T width](c *CPU, in *inst) {
 	}
 }
 
-// Three operands: the second factor is the immediate.
+// Three operands: the second factor is the immediate, which the decoder has extended by its sign.
 
 func imul3R[T width](c *CPU, in *inst) {
 	put(c, in.dst, imul(c, get[T](c, in.src), T(in.imm)))
@@ -56,6 +60,8 @@ func putWide[T width](c *CPU, hi, lo T) {
 	put(c, rdx, hi)
 }
 
+// mulBy and imulBy are the forms with one operand, whose product has double width. Products of up
+// to 32 bits fit into the lower word of the 128-bit one, whose upper half is then in place w.
 func mulBy[T width](c *CPU, b T) {
 	hi, lo := bits.Mul64(uint64(get[T](c, rax)), uint64(b))
 	r, up := T(lo), T(hi)
@@ -94,7 +100,7 @@ func imul1M[T width](c *CPU, in *inst) {
 	}
 }
 
-// getWide reads the double-width dividend.
+// getWide reads the double-width dividend: ax for bytes, dx:ax and its wider kin otherwise.
 func getWide[T width](c *CPU) (hi, lo T) {
 	if bitsOf(lo) == 8 {
 		return T(c.R[rax] >> 8), T(c.R[rax])
@@ -102,7 +108,7 @@ func getWide[T width](c *CPU) (hi, lo T) {
 	return get[T](c, rdx), get[T](c, rax)
 }
 
-// putQuotient writes quotient and remainder.
+// putQuotient writes quotient and remainder, for bytes to al and ah.
 func putQuotient[T width](c *CPU, q, rem T) {
 	if bitsOf(q) == 8 {
 		put(c, rax, uint16(rem)<<8|uint16(q))
@@ -112,6 +118,8 @@ func putQuotient[T width](c *CPU, q, rem T) {
 	put(c, rdx, rem)
 }
 
+// divBy divides the accumulator pair by d. A quotient that does not fit is the same exception as a
+// division by zero, #DE, a fault that changes nothing (SDM vol. 2, DIV).
 func divBy[T width](c *CPU, d T) {
 	hi, lo := getWide[T](c)
 	if d == 0 || hi >= d {
@@ -128,6 +136,8 @@ func divBy[T width](c *CPU, d T) {
 	putQuotient(c, T(n/uint64(d)), T(n%uint64(d)))
 }
 
+// idivBy is divBy for signed numbers. The quotient is truncated towards zero and the remainder has
+// the sign of the dividend (SDM vol. 2, IDIV).
 func idivBy[T width](c *CPU, d T) {
 	hi, lo := getWide[T](c)
 	w := bitsOf(d)
@@ -144,8 +154,10 @@ func idivBy[T width](c *CPU, d T) {
 	putQuotient(c, T(q), T(r))
 }
 
-// divSigned divides a 128-bit number, truncating towards zero; false when the quotient does not fit.
+// divSigned divides a 128-bit number, truncating towards zero; false when the quotient does not
+// fit.
 func divSigned(hi, lo uint64, d int64) (q, r int64, ok bool) {
+	// the magnitudes are divided, and the signs put back
 	neg := int64(hi) < 0
 	if neg {
 		var carry uint64
@@ -161,6 +173,7 @@ func divSigned(hi, lo uint64, d int64) (q, r int64, ok bool) {
 	}
 	uq, ur := bits.Div64(hi, lo, ud)
 	minus := neg != (d < 0)
+	// 2^63 fits with a minus only
 	if uq > 1<<63 || uq == 1<<63 && !minus {
 		return 0, 0, false
 	}

@@ -2,7 +2,9 @@ package x86
 
 import "math/bits"
 
-// shiftCount is the count modulo 32, or 64 for 64-bit operands (SDM vol. 2, SAL/SAR/SHL/SHR).
+// shiftCount is the count modulo 32, or 64 for 64-bit operands (SDM vol. 2, SAL/SAR/SHL/SHR),
+// whatever the width below that is: an 8-bit operand can be shifted by 31. Of cl and the immediate
+// one is absent and reads as zero, so that their sum needs no choice.
 func shiftCount[T width](c *CPU, in *inst) uint {
 	n := uint(uint8(c.R[in.src&63]) + uint8(in.imm))
 	if bitsOf(T(0)) == 64 {
@@ -11,16 +13,21 @@ func shiftCount[T width](c *CPU, in *inst) uint {
 	return n & 31
 }
 
-// setShift sets the flags of a shift: AF is undefined and cleared.
+// setShift sets the flags of shld and shrd: AF is undefined and cleared.
 func setShift[T width](c *CPU, r T, cf, of bool) {
 	setLogic(c, r)
 	c.setCarry(cf, of)
 }
 
+// top is the sign bit.
 func top[T width](v T) bool { return v>>(bitsOf(v)-1) != 0 }
 
+// A count of zero changes no flag, so each begins with it. The manual defines OF for a count of one
+// only; for others it follows the same rule here.
+//
 // The carries of shl lie in order: behind CF, the last bit that went out, is the top of the result,
-// which is CF xor OF. Those of shr are CF and the old top xor CF, those of sar CF twice, OF being clear.
+// which is CF xor OF. Those of shr are CF and the old top xor CF, those of sar CF twice, OF being
+// clear.
 
 func shl[T width](c *CPU, v T, n uint) T {
 	if n == 0 {
@@ -52,8 +59,8 @@ func sar[T width](c *CPU, v T, n uint) T {
 	return T(s >> n)
 }
 
-// Rotates change CF and OF only. Behind CF are the top of what rol gives and the second bit of what ror
-// gives, whose top is CF.
+// Rotates change CF and OF only (SDM vol. 2, RCL/RCR/ROL/ROR). Behind CF are the top of what rol
+// gives and the second bit of what ror gives, whose top is CF.
 
 func rol[T width](c *CPU, v T, n uint) T {
 	if n == 0 {
@@ -77,6 +84,8 @@ func ror[T width](c *CPU, v T, n uint) T {
 	return r
 }
 
+// rcl and rcr rotate through CF, which makes a ring of w+1 bits: the count is taken modulo that,
+// after the masking of shiftCount. OF is the rule for a count of one.
 func rcl[T width](c *CPU, v T, n uint) T {
 	w := bitsOf(v)
 	n %= w + 1
@@ -107,6 +116,7 @@ func rcr[T width](c *CPU, v T, n uint) T {
 	return r
 }
 
+// The forms with a register.
 func shlR[T width](c *CPU, in *inst) { put(c, in.dst, shl(c, get[T](c, in.dst), shiftCount[T](c, in))) }
 
 func shrR[T width](c *CPU, in *inst) { put(c, in.dst, shr(c, get[T](c, in.dst), shiftCount[T](c, in))) }
@@ -121,7 +131,8 @@ func rclR[T width](c *CPU, in *inst) { put(c, in.dst, rcl(c, get[T](c, in.dst), 
 
 func rcrR[T width](c *CPU, in *inst) { put(c, in.dst, rcr(c, get[T](c, in.dst), shiftCount[T](c, in))) }
 
-// shiftM applies a shift to memory.
+// shiftM applies a shift to memory. A count of zero writes too: the access is the same for all
+// counts.
 func shiftM[T width](c *CPU, in *inst, op func(*CPU, T, uint) T) {
 	va := c.ea(in)
 	if v, ok := rmw[T](c, va); ok {
@@ -149,7 +160,8 @@ func doubleCount[T width](c *CPU, in *inst) uint {
 	return n & 31
 }
 
-// shld and shrd with a 16-bit operand and a count above 16 are undefined; here they shift in zeroes.
+// shld and shrd with a 16-bit operand and a count above 16 are undefined; here they shift in
+// zeroes.
 func shld[T width](c *CPU, a, b T, n uint) T {
 	if n == 0 {
 		return a
@@ -193,16 +205,16 @@ func shrdM[T width](c *CPU, in *inst) {
 	}
 }
 
-// Bit tests. Only CF is defined; ZF is kept and the others are left alone.
+// Bit tests (SDM vol. 2, BT). CF is the bit; ZF is kept, and the others, which are undefined, stay
+// too.
 
-func (c *CPU) testBit(set bool) { c.setCF(set) }
-
+// bitIndex is the number of the bit within its operand.
 func bitIndex[T width](c *CPU, in *inst) uint { return uint(src[T](c, in)) & (bitsOf(T(0)) - 1) }
 
-func bt[T width](c *CPU, v T, n uint) T  { c.testBit(v>>n&1 != 0); return v }
-func bts[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v | 1<<n }
-func btr[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v &^ (1 << n) }
-func btc[T width](c *CPU, v T, n uint) T { c.testBit(v>>n&1 != 0); return v ^ 1<<n }
+func bt[T width](c *CPU, v T, n uint) T  { c.setCF(v>>n&1 != 0); return v }
+func bts[T width](c *CPU, v T, n uint) T { c.setCF(v>>n&1 != 0); return v | 1<<n }
+func btr[T width](c *CPU, v T, n uint) T { c.setCF(v>>n&1 != 0); return v &^ (1 << n) }
+func btc[T width](c *CPU, v T, n uint) T { c.setCF(v>>n&1 != 0); return v ^ 1<<n }
 
 func btR[T width](c *CPU, in *inst)  { bt(c, get[T](c, in.dst), bitIndex[T](c, in)) }
 func btsR[T width](c *CPU, in *inst) { put(c, in.dst, bts(c, get[T](c, in.dst), bitIndex[T](c, in))) }
@@ -211,8 +223,8 @@ func btrR[T width](c *CPU, in *inst) { put(c, in.dst, btr(c, get[T](c, in.dst), 
 
 func btcR[T width](c *CPU, in *inst) { put(c, in.dst, btc(c, get[T](c, in.dst), bitIndex[T](c, in))) }
 
-// bitAddress finds the operand of a bit test on memory: with a register index it is a string of bits that
-// starts at the address and reaches in both directions.
+// bitAddress finds the operand of a bit test on memory: with a register index it is a string of
+// bits that starts at the address and reaches in both directions.
 func bitAddress[T width](c *CPU, in *inst) uint64 {
 	va := c.ea(in)
 	if in.src != rZero {
@@ -228,6 +240,7 @@ func btM[T width](c *CPU, in *inst) {
 	}
 }
 
+// bitM applies a bit test that writes. lock or not, the operand is read and written at once.
 func bitM[T width](c *CPU, in *inst, op func(*CPU, T, uint) T) {
 	va := bitAddress[T](c, in)
 	if v, ok := rmw[T](c, va); ok {
@@ -239,7 +252,8 @@ func btsM[T width](c *CPU, in *inst) { bitM(c, in, bts[T]) }
 func btrM[T width](c *CPU, in *inst) { bitM(c, in, btr[T]) }
 func btcM[T width](c *CPU, in *inst) { bitM(c, in, btc[T]) }
 
-// Bit scans: a zero source sets ZF and leaves the destination, as Intel processors do.
+// Bit scans: a zero source sets ZF and leaves the destination, as Intel processors do, though the
+// manual calls it undefined (SDM vol. 2, BSF). Kernels rely on it.
 
 func bsf[T width](c *CPU, in *inst, v T) {
 	setLogic(c, v)

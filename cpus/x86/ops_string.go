@@ -2,9 +2,11 @@ package x86
 
 import "kprobesim/cpus/engine"
 
-// String instructions. Repetition keeps rcx, rsi and rdi current after every element, so that a fault
-// in the middle can be taken and the instruction resumed. Time is that of the start plus that of each
-// element; memory delays add up.
+// String instructions (SDM vol. 1, 7.3.9). The source is at rsi in DS or the segment of a prefix,
+// the destination at rdi in ES, which no prefix changes and which is flat in both modes. Repetition
+// keeps rcx, rsi and rdi current after every element, so that a fault in the middle can be taken
+// and the instruction resumed. Time is that of the start plus that of each element; memory delays
+// add up.
 
 // stride is the signed size of an element in the direction of DF.
 func stride[T width](c *CPU) uint64 {
@@ -15,6 +17,7 @@ func stride[T width](c *CPU) uint64 {
 	return n
 }
 
+// advance moves a pointer or the count, in the width of the mode: other widths are not bound.
 func (c *CPU) advance(r int, by uint64) { c.R[r] = (c.R[r] + by) & c.AddrMask }
 
 // repeat runs one element at a time while rcx lasts; step reports whether to go on. Traps and
@@ -26,7 +29,7 @@ func (c *CPU) repeat(in *inst, step func() bool) {
 	}
 	for n := 0; c.R[rcx]&c.AddrMask != 0; n++ {
 		if n == maxRepeat || n > 0 && (c.ctl&flagTF != 0 || c.watchHit != 0) {
-			c.R[rRIP] -= uint64(in.len) // so does the machine's look at its clock
+			c.R[rRIP] -= uint64(in.len)
 			return
 		}
 		more := step()
@@ -41,9 +44,13 @@ func (c *CPU) repeat(in *inst, step func() bool) {
 	}
 }
 
-// maxRepeat bounds the elements that one execution of a repeated instruction handles.
+// maxRepeat bounds the elements that one execution of a repeated instruction handles. Hardware
+// takes interrupts between any two; here the instruction begins anew after so many, and the machine
+// looks at its clock and the interrupts in between.
 const maxRepeat = 4096
 
+// movs, stos and lods go on as long as rcx lasts, repne as well as rep. Pointers move when both
+// accesses of an element have succeeded.
 func movs[T width](c *CPU, in *inst) {
 	d := stride[T](c)
 	c.repeat(in, func() bool {
@@ -77,6 +84,9 @@ func lods[T width](c *CPU, in *inst) {
 	})
 }
 
+// scas and cmps compare, and repetition ends early: repe while equal, repne while not. The flags
+// are those of the last comparison. With both prefixes rep is taken, where hardware takes the last
+// one.
 func scas[T width](c *CPU, in *inst) {
 	d := stride[T](c)
 	c.repeat(in, func() bool {

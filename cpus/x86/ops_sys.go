@@ -29,6 +29,8 @@ const (
 	eferNXE = 1 << 11
 )
 
+// msrs holds the values of MSRs that have no place elsewhere in a CPU. The time-stamp counter is
+// the CPU's time plus an offset, so that writing it moves nothing else.
 type msrs struct {
 	efer, star, lstar, cstar, fmask uint64
 	kernelGS, pat, debugctl         uint64
@@ -36,7 +38,8 @@ type msrs struct {
 	tscOffset                       int64
 }
 
-// slotOf finds the storage of a plain MSR.
+// slotOf finds the storage of a plain MSR; nil means that there is none, or that the register needs
+// code. PAT and DEBUGCTL are kept and have no effect.
 func (c *CPU) slotOf(n uint32) *uint64 {
 	switch n {
 	case msrEFER:
@@ -65,6 +68,8 @@ func (c *CPU) slotOf(n uint32) *uint64 {
 	return nil
 }
 
+// privileged is the check of instructions that need level 0 (SDM vol. 3, 5.9); false leaves #GP
+// pending.
 func (c *CPU) privileged() bool {
 	if c.cpl != 0 {
 		c.raiseCode(vecGP, 0)
@@ -74,11 +79,12 @@ func (c *CPU) privileged() bool {
 }
 
 // synchronized counts an instruction that completed and synchronizes the CPU: nothing behind it is
-// executed that was fetched before. They are the serializing instructions of the manual (SDM vol. 3,
-// 8.3): INVD, INVLPG, LGDT, LIDT, LLDT, LTR, MOV to a control register but CR8, MOV to a debug register,
-// WBINVD, WRMSR, CPUID and IRET. Of its list INVEPT, INVVPID and RSM are not modelled, nor are the MSRs
-// whose writes are exempt. Exceptions, interrupts, SYSCALL and SYSRET are not in it, fences order
-// memory accesses only. What synchronizing costs is in the class's price: this is the count alone.
+// executed that was fetched before. They are the serializing instructions of the manual (SDM vol.
+// 3, 8.3): INVD, INVLPG, LGDT, LIDT, LLDT, LTR, MOV to a control register but CR8, MOV to a debug
+// register, WBINVD, WRMSR, CPUID and IRET. Of its list INVEPT, INVVPID and RSM are not modelled,
+// nor are the MSRs whose writes are exempt. Exceptions, interrupts, SYSCALL and SYSRET are not in
+// it, fences order memory accesses only. What synchronizing costs is in the class's price: this is
+// the count alone.
 func (c *CPU) synchronized() { c.Counts.ContextSyncs++ }
 
 // putPair sets edx:eax, whose upper halves are cleared.
@@ -86,11 +92,15 @@ func (c *CPU) putPair(v uint64) {
 	c.R[rax], c.R[rdx] = v&0xffffffff, v>>32
 }
 
+// tsc reads the time-stamp counter. It counts cycles of the simulated clock, at one rate always
+// (SDM vol. 3, 17, "Invariant TSC"). Settle brings the time up to the instructions of the running
+// block before this one.
 func (c *CPU) tsc() uint64 {
 	c.Settle()
 	return uint64(int64(c.Now()/clock.PerCycle) + c.msr.tscOffset)
 }
 
+// rdmsr reads an MSR; one that does not exist is #GP, which kernels use to find out.
 func rdmsr(c *CPU, _ *inst) {
 	if !c.privileged() {
 		return
@@ -145,8 +155,8 @@ func wrmsr(c *CPU, _ *inst) {
 	}
 }
 
-// writeMSR writes an MSR; false leaves #GP pending. A base or entry address of 64 bits must be canonical
-// (SDM vol. 2, WRMSR).
+// writeMSR writes an MSR; false leaves #GP pending. A base or entry address of 64 bits must be
+// canonical (SDM vol. 2, WRMSR).
 func (c *CPU) writeMSR(n uint32, v uint64) bool {
 	p := c.slotOf(n)
 	switch {
@@ -177,6 +187,8 @@ func holdsAddress(n uint32) bool {
 	return n == msrFSBase || n == msrGSBase || n == msrKernelGSBase || n == msrLSTAR
 }
 
+// rdtsc is forbidden outside of level 0 by CR4.TSD. Like most processors it does not wait for the
+// instructions before it: what it costs is the class's to say.
 func rdtsc(c *CPU, _ *inst) {
 	if c.cr4&cr4TSD != 0 && !c.privileged() {
 		return
@@ -184,12 +196,17 @@ func rdtsc(c *CPU, _ *inst) {
 	c.putPair(c.tsc())
 }
 
+// swapgs exists so that the kernel finds its data before it has a free register (SDM vol. 2,
+// SWAPGS).
 func swapgs(c *CPU, _ *inst) {
 	if c.privileged() {
 		c.segBase[segGS], c.msr.kernelGS = c.msr.kernelGS, c.segBase[segGS]
 	}
 }
 
+// syscall enters the kernel at LSTAR with segments that are not read from descriptors but made up
+// as the manual says (SDM vol. 2, SYSCALL; vol. 3, 5.8.8). It leaves the stack pointer alone. The
+// return address is in rcx and the flags in r11, so no memory is touched.
 func syscall(c *CPU, in *inst) {
 	if c.msr.efer&eferSCE == 0 {
 		execUndefined(c, in)
@@ -205,6 +222,8 @@ func syscall(c *CPU, in *inst) {
 	c.setCPL(0)
 }
 
+// sysret is the way back, to 64-bit user mode only. The address is checked while still at level 0:
+// the #GP comes with the kernel's privilege and the user's stack pointer, as on Intel's processors.
 func sysret(c *CPU, in *inst) {
 	if c.msr.efer&eferSCE == 0 {
 		execUndefined(c, in)
@@ -225,6 +244,8 @@ func sysret(c *CPU, in *inst) {
 	c.setCPL(3)
 }
 
+// hlt waits for an interrupt. It ends the block, and interrupts are looked at before the CPU is
+// given up: one may be pending already.
 func hlt(c *CPU, _ *inst) {
 	if c.privileged() {
 		c.Halted = true
@@ -245,6 +266,9 @@ func (c *CPU) interruptsAllowed() bool {
 	return true
 }
 
+// cli takes effect at once. sti holds interrupts off for one instruction more, if they were off, so
+// that sti; hlt cannot lose a wake-up (SDM vol. 2, STI). CR4.PVI and VME are not modelled.
+
 func cli(c *CPU, _ *inst) {
 	if c.interruptsAllowed() {
 		c.ctl &^= flagIF
@@ -261,8 +285,11 @@ func sti(c *CPU, _ *inst) {
 	}
 }
 
+// pushf shows RF and VM as clear (SDM vol. 2, PUSHF).
 func pushf[T width](c *CPU, _ *inst) { push(c, T(c.flags()&^(flagRF|flagVM))) }
 
+// popf may set TF or IF: a trap or an interrupt comes behind the next instruction, or behind this
+// one.
 func popf[T width](c *CPU, _ *inst) {
 	v, ok := pop[T](c)
 	if !ok {
@@ -284,12 +311,16 @@ func (c *CPU) writableFlags() uint64 {
 	return mask
 }
 
+// clts clears the bit that makes the next x87 or SSE instruction fault. Nothing here reads it:
+// those instructions are undefined.
 func clts(c *CPU, _ *inst) {
 	if c.privileged() {
 		c.cr0 &^= cr0TS
 	}
 }
 
+// movFromCR reads a control register. Those that do not exist are #UD (SDM vol. 2, MOV, control
+// registers).
 func movFromCR(c *CPU, in *inst) {
 	if !c.privileged() {
 		return
@@ -310,15 +341,17 @@ func movFromCR(c *CPU, in *inst) {
 	}
 }
 
+// movToCR writes a control register; CR8 is the one whose write does not synchronize (SDM vol. 3,
+// 8.3).
 func movToCR(c *CPU, in *inst) {
 	if c.privileged() && c.writeCR(in.aux, c.R[in.src&63]) && in.aux != 8 {
 		c.synchronized()
 	}
 }
 
-// writeCR writes a control register; false leaves an exception pending. A write of CR0 or CR4 empties the
-// TLBs whatever it changes, where hardware does so for the bits that decide about paging (SDM vol. 3,
-// 4.10.4.1); one of CR3 keeps global pages.
+// writeCR writes a control register; false leaves an exception pending. A write of CR0 or CR4
+// empties the TLBs whatever it changes, where hardware does so for the bits that decide about
+// paging (SDM vol. 3, 4.10.4.1); one of CR3 keeps global pages.
 func (c *CPU) writeCR(n uint8, v uint64) bool {
 	switch n {
 	case 0:
@@ -350,12 +383,17 @@ func (c *CPU) writeCR(n uint8, v uint64) bool {
 	return true
 }
 
+// flushTLB empties the TLBs, of global pages too when all is set, and the micro-TLBs in front of
+// them.
 func (c *CPU) flushTLB(all bool) {
 	c.ITLB.Flush(all)
 	c.DTLB.Flush(all)
 	c.ForgetTranslations()
 }
 
+// invlpg drops the translation of one page, a global one too (SDM vol. 3, 4.10.4.1). The
+// micro-TLBs, which are small, are emptied. The operand is an address only: nothing is loaded from
+// it.
 func invlpg(c *CPU, in *inst) {
 	if c.privileged() {
 		va := c.ea(in)
@@ -366,21 +404,23 @@ func invlpg(c *CPU, in *inst) {
 	}
 }
 
+// wbinvd, and invd, leave the caches as they are. Caches here hold addresses but no data, so
+// nothing can be stale or lost; what the lines are worth in time is not taken away either.
 func wbinvd(c *CPU, _ *inst) {
 	if c.privileged() {
 		c.synchronized()
 	}
 }
 
-// cpuid answers as a Core 2 (family 6, model 23) without the vector extensions that are not modelled,
-// and in 32-bit mode without long mode, which cannot be entered from there.
+// cpuid answers as a Core 2 (family 6, model 23) without the vector extensions that are not
+// modelled, and in 32-bit mode without long mode, which cannot be entered from there.
 func cpuid(c *CPU, _ *inst) {
 	c.synchronized()
 	var a, b, x, d uint32
 	switch uint32(c.R[rax]) {
 	case 0:
 		a, b, d, x = 1, 0x756e6547, 0x49656e69, 0x6c65746e
-	case 1:
+	case 1: // features that kernels look for; those of instructions that are not modelled are absent
 		a, b = 0x10676, uint32(c.Num)<<24|1<<16|8<<8
 		d = 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19
 		if c.long {

@@ -6,6 +6,10 @@ import (
 	"kprobesim/mmu"
 )
 
+// The three formats of page tables that the modes use (SDM vol. 3, chapter 4) are data to one
+// walker. Paging structure caches are not modelled: a walk reads every level. PCIDs, protection
+// keys and 1 GiB pages are left out; the bit that asks for one of the last is reserved.
+
 // access says what a translation is wanted for.
 type access struct {
 	write, user, exec bool
@@ -59,10 +63,10 @@ func longFormat() pageFormat {
 	}
 }
 
-// paeFormat is the 3-level format of 32-bit mode with CR4.PAE (SDM vol. 3, 4.4). Without EFER.NXE the
-// bit that forbids execution is reserved. The four entries of the first level are registers of the
-// processor: a walk neither reads them through the caches nor takes rights from them. They are looked
-// at in memory here, so a change is seen before CR3 is loaded again.
+// paeFormat is the 3-level format of 32-bit mode with CR4.PAE (SDM vol. 3, 4.4). Without EFER.NXE
+// the bit that forbids execution is reserved. The four entries of the first level are registers of
+// the processor: a walk neither reads them through the caches nor takes rights from them. They are
+// looked at in memory here, so a change is seen before CR3 is loaded again.
 func paeFormat(nxe bool) pageFormat {
 	f := pageFormat{
 		levels: 3, large: 21, bits: 9, entry: 8, frame: pteFrame, reserved: pteNX, registers: true, linearMask: 1<<32 - 1,
@@ -73,7 +77,8 @@ func paeFormat(nxe bool) pageFormat {
 	return f
 }
 
-// legacyFormat is the 2-level format of 32-bit mode (SDM vol. 3, 4.3), with 4 MiB pages when CR4.PSE is set.
+// legacyFormat is the 2-level format of 32-bit mode (SDM vol. 3, 4.3), with 4 MiB pages when
+// CR4.PSE is set.
 func legacyFormat(pse bool) pageFormat {
 	f := pageFormat{levels: 2, bits: 10, entry: 4, frame: pteFrame32, linearMask: 1<<32 - 1}
 	if pse {
@@ -124,6 +129,9 @@ func (f *pageFormat) walk(m *mmu.Memory, root, va uint64, acc access) (mmu.Page,
 	return w.page, w.refs, refused
 }
 
+// run descends from the first table. The checks of an entry come in the manual's order: present,
+// reserved bits, and rights at the end over all levels. Accessed bits are set on the way down, so
+// that a walk which is refused lower down has set them, as hardware may (SDM vol. 3, 4.8).
 func (w *walk) run(table uint64) *refusal {
 	f := w.f
 	for level := f.levels - 1; ; level-- {
@@ -173,7 +181,9 @@ func (w *walk) leaf(at, e uint64, shift uint8) *refusal {
 	return nil
 }
 
-// rights are what the levels of the tables grant together (SDM vol. 3, 4.6).
+// rights are what the levels of the tables grant together (SDM vol. 3, 4.6): writing and user
+// access must be granted by all, execution forbidden by none. A supervisor reads and executes
+// whatever is present, and writes it too when CR0.WP is clear.
 func (w *walk) rights() mmu.Rights {
 	r := mmu.Read
 	for _, x := range [...]struct {
@@ -200,7 +210,8 @@ func (f *pageFormat) load(m *mmu.Memory, at uint64) uint64 {
 
 func (f *pageFormat) store(m *mmu.Memory, at, e uint64) { m.Store(binary.LittleEndian, at, f.entry, e) }
 
-// peek translates va without rights or side effects.
+// peek translates va without rights or side effects: for tools, breakpoints and calls from outside,
+// which must not change what the guest sees.
 func (f *pageFormat) peek(m *mmu.Memory, root, va uint64) (uint64, bool) {
 	table := f.root(root)
 	for level := f.levels - 1; ; level-- {
@@ -220,7 +231,8 @@ func (f *pageFormat) peek(m *mmu.Memory, root, va uint64) (uint64, bool) {
 	}
 }
 
-// setBits sets the bits of set in an entry, when they are not set.
+// setBits sets the bits of set in an entry, when they are not set: a store that changes nothing
+// would look like a change of a table to those who watch stores.
 func (f *pageFormat) setBits(m *mmu.Memory, at, e, set uint64) {
 	if e&set != set {
 		f.store(m, at, e|set)

@@ -6,9 +6,9 @@ import (
 	"kprobesim/mmu"
 )
 
-// build writes tables for maps at physical address at and returns the root for CR3. It fails when they
-// do not fit between at and the end of RAM, when a page is mapped twice, or when the format has no large
-// pages and one is asked for.
+// build writes tables for maps at physical address at and returns the root for CR3. It fails when
+// they do not fit between at and the end of RAM, when a page is mapped twice, or when the format
+// has no large pages and one is asked for.
 func (f pageFormat) build(m *mmu.Memory, at uint64, maps []mmu.Mapping) (uint64, error) {
 	b := builder{f: &f, m: m, next: at &^ 0xfff}
 	root, err := b.table()
@@ -26,13 +26,15 @@ func (f pageFormat) build(m *mmu.Memory, at uint64, maps []mmu.Mapping) (uint64,
 	return root, nil
 }
 
-// builder hands out pages for tables.
+// builder hands out pages for tables. They are those behind the first address in order, so that the
+// layout of memory is the same in every run.
 type builder struct {
 	f    *pageFormat
 	m    *mmu.Memory
 	next uint64
 }
 
+// table hands out the next page. RAM begins as zeroes, which is an empty table in all formats.
 func (b *builder) table() (uint64, error) {
 	t := b.next
 	if !b.m.Holds(t, 0x1000) {
@@ -42,7 +44,7 @@ func (b *builder) table() (uint64, error) {
 	return t, nil
 }
 
-// add maps a range page by page.
+// add maps a range page by page. A range without a size is all of RAM: the kernel's direct map.
 func (b *builder) add(root uint64, p mmu.Mapping) error {
 	size, step, level := p.Size, uint64(0x1000), 0
 	if size == 0 {
@@ -62,6 +64,9 @@ func (b *builder) add(root uint64, p mmu.Mapping) error {
 	return nil
 }
 
+// leafBits are those of the entry that maps a page. Accessed and dirty are set, as in a kernel that
+// has run for a while: the first accesses of a measurement would otherwise write tables. Kernel
+// mappings do not change with the task and are global.
 func (f *pageFormat) leafBits(p mmu.Mapping) uint64 {
 	bits := uint64(ptePresent | pteAccessed | pteDirty | pteGlobal)
 	for _, x := range [...]struct {
@@ -75,8 +80,8 @@ func (f *pageFormat) leafBits(p mmu.Mapping) uint64 {
 	return bits
 }
 
-// page maps the page at an offset of a range. A right must be granted at every level of the tables, and
-// rights other than the user's are taken away at the last one.
+// page maps the page at an offset of a range. A right must be granted at every level of the tables,
+// and rights other than the user's are taken away at the last one.
 func (b *builder) page(root uint64, p mmu.Mapping, off uint64, leaf int) error {
 	t, va := root, p.VA+off
 	for level := b.f.levels - 1; level > leaf; level-- {

@@ -2,7 +2,8 @@ package x86
 
 import "kprobesim/mmu"
 
-// Control register bits (SDM vol. 3, 2.5).
+// Control register bits (SDM vol. 3, 2.5). Those of x87, caching and alignment are kept and have no
+// effect; reserved bits of CR4 are not checked.
 const (
 	cr0PE = 1 << 0
 	cr0MP = 1 << 1
@@ -32,13 +33,17 @@ const (
 	pfFetch    = 1 << 4
 )
 
+// canonical reports whether the bits above 47 repeat it (SDM vol. 1, 3.3.7.1). 57-bit addresses are
+// not modelled.
 func canonical(va uint64) bool { return uint64(int64(va<<16)>>16) == va }
 
-// canonical reports an address that can be translated: in 32-bit mode one of 32 bits, the others lying
-// beyond the limit of every segment.
+// canonical reports an address that can be translated: in 32-bit mode one of 32 bits, the others
+// lying beyond the limit of every segment.
 func (c *CPU) canonical(va uint64) bool { return canonical(va) && va&^c.AddrMask == 0 }
 
-// DataAddress implements engine.Translator.
+// DataAddress implements engine.Translator. It is asked when no micro-TLB entry answers. WP makes a
+// supervisor's write to a page that is read-only for it fault (SDM vol. 3, 4.6); SMEP and SMAP are
+// not modelled.
 func (c *CPU) DataAddress(va uint64, write bool) (uint64, bool) {
 	p := c.page(c.DTLB, va, access{write: write, user: c.User, protect: c.cr0&cr0WP != 0})
 	if p == nil {
@@ -56,8 +61,10 @@ func (c *CPU) CodeAddress(va uint64) (uint64, bool) {
 	return p.Offset(va), true
 }
 
-// page translates through a TLB or by a walk. It returns nil with the exception pending when the access
-// is refused.
+// page translates through a TLB or by a walk. It returns nil with the exception pending when the
+// access is refused. A TLB entry never causes a page fault: when its rights do not suffice it is
+// dropped and the tables are walked, since they may permit more by now (SDM vol. 3, 4.10.4.3). A
+// first write to a page has to set the dirty bit, which takes a walk too.
 func (c *CPU) page(t *mmu.TLB, va uint64, acc access) *mmu.Page {
 	if !c.canonical(va) {
 		c.raiseCode(vecGP, 0)
@@ -90,6 +97,9 @@ func (c *CPU) walk(t *mmu.TLB, va uint64, acc access) *mmu.Page {
 // NoCode implements engine.Decoder: nobody answers a fetch outside of RAM.
 func (c *CPU) NoCode() { c.raiseCode(vecGP, 0) }
 
+// pageFault raises #PF with the address in CR2 and the access in the error code (SDM vol. 3, 4.7).
+// The bit of fetches is reported when pages can forbid execution: in 32-bit mode without PAE it
+// stays clear.
 func (c *CPU) pageFault(va uint64, acc access, f *refusal) {
 	var code uint32
 	for _, b := range [...]struct {
@@ -110,7 +120,7 @@ func (c *CPU) pageFault(va uint64, acc access, f *refusal) {
 	c.raiseCode(vecPF, code)
 }
 
-// Translate implements cpus.Probe.
+// Translate implements cpus.Probe. Tables are read as they are in memory, past the TLBs.
 func (c *CPU) Translate(va uint64) (uint64, bool) {
 	if !c.canonical(va) {
 		return 0, false

@@ -9,11 +9,11 @@ import (
 	"kprobesim/mmu"
 )
 
-// 32-bit protected mode, as far as it differs from 64-bit mode beyond the width of operands. Segments
-// are those of a flat kernel: CS, SS, DS and ES begin at zero and reach over all addresses, FS and GS
-// may have any base and limit.
+// 32-bit protected mode, as far as it differs from 64-bit mode beyond the width of operands.
+// Segments are those of a flat kernel: CS, SS, DS and ES begin at zero and reach over all
+// addresses, FS and GS may have any base and limit.
 
-// reset32 gives the state in which a 32-bit kernel is entered.
+// reset32 gives the state in which a 32-bit kernel is entered: with paging and flat segments.
 func (c *CPU) reset32() {
 	c.AddrMask = 1<<32 - 1
 	c.args = argRegs32[:]
@@ -50,6 +50,7 @@ func (c *CPU) word() uint64 {
 	return 4
 }
 
+// storeWord writes a word of the stack.
 func (c *CPU) storeWord(va, v uint64) bool {
 	if c.long {
 		return store(c, va, v)
@@ -65,6 +66,7 @@ func (c *CPU) prefix() string {
 	return "e"
 }
 
+// registerNames are those of the registers that the mode has.
 func (c *CPU) registerNames() []string {
 	if c.long {
 		return regNames[:]
@@ -76,31 +78,38 @@ func (c *CPU) registerNames() []string {
 	return names
 }
 
-// unmodelled raises #GP for a segment, gate or return that the architecture has and this model lacks,
-// and counts it. It is not #UD because a delivery whose own gate is the cause would not end.
+// unmodelled raises #GP for a segment, gate or return that the architecture has and this model
+// lacks, and counts it. It is not #UD because a delivery whose own gate is the cause would not end.
 func (c *CPU) unmodelled(code uint32, format string, args ...any) {
 	c.Counts.Unmodelled++
 	c.Counts.LastUnknown = fmt.Sprintf(format, args...)
 	c.raiseCode(vecGP, code)
 }
 
-// flat reports a segment that begins at zero and reaches over all addresses.
+// flat reports a segment that begins at zero and reaches over all addresses, so that neither its
+// base nor its limit has to be looked at. Data that expands down has its limit at the lower end
+// (SDM vol. 3, 5.3).
 func (s *segment) flat() bool {
 	down := s.attr&0xc == 4 // data that expands down
 	return s.attr&attrPresent != 0 && s.base == 0 && s.limit == ^uint32(0) && !down
 }
 
-// limited tells the segment registers whose limit is looked at on every access; the others are flat.
+// limited tells the segment registers whose limit is looked at on every access; the others are
+// flat.
 func limited(seg uint8) bool { return seg == segFS || seg == segGS }
 
-// reaches reports whether the present level may load s into a data segment register.
+// reaches reports whether the present level may load s into a data segment register: neither the
+// level nor the selector's RPL may be outside of the segment's (SDM vol. 3, 5.5). Conforming code
+// may be read from any level.
 func (c *CPU) reaches(s segment) bool {
 	conforming := s.attr&0xc == 0xc
 	return conforming || dpl(s.attr) >= max(c.cpl, uint8(s.sel&3))
 }
 
-// guard adds the checks of limit and rights to an access through FS, GS or CS; false means that the form
-// is not modelled.
+// guard adds the checks of limit and rights to an access through FS, GS or CS; false means that the
+// form is not modelled. The check is a function around the instruction's own, made when it is
+// decoded, so that accesses through flat segments pay nothing for it. Push and call write to the
+// stack, not to their operand.
 func (d *decoder) guard() bool {
 	in := &d.in
 	if d.op.Flags&(engine.Loads|engine.Stores) == 0 || !limited(in.seg) && in.seg != segCS {
@@ -116,10 +125,12 @@ func (d *decoder) guard() bool {
 	return in.src == rZero || !bitString[d.x.Op]
 }
 
-// bitString are the instructions that reach beyond their operand when the bit is given by a register.
+// bitString are the instructions that reach beyond their operand when the bit is given by a
+// register.
 var bitString = map[x86asm.Op]bool{x86asm.BT: true, x86asm.BTS: true, x86asm.BTR: true, x86asm.BTC: true}
 
-// permits checks an access of n bytes against its segment and raises #GP when it may not be.
+// permits checks an access of n bytes against its segment and raises #GP when it may not be (SDM
+// vol. 3, 5.3 and 5.4). A null segment is not present here.
 func (c *CPU) permits(in *inst, n uint64, write bool) bool {
 	s := &c.seg[in.seg]
 	first := (c.ea(in) - c.segBase[in.seg]) & c.AddrMask
@@ -156,14 +167,14 @@ func (c *CPU) innerStack(at uint64, to uint8) (ss segment, sp uint64, ok bool) {
 	return ss, uint64(esp), ok
 }
 
-// keepsSegments reports whether level to may use what is in DS and ES. A return to an outer level makes
-// null what it may not use, and a null DS or ES is not modelled.
+// keepsSegments reports whether level to may use what is in DS and ES. A return to an outer level
+// makes null what it may not use, and a null DS or ES is not modelled.
 func (c *CPU) keepsSegments(to uint8) bool {
 	return to <= c.cpl || dpl(c.seg[segES].attr) >= to && dpl(c.seg[segDS].attr) >= to
 }
 
-// loseSegments makes FS and GS null at a return to an outer level that may not use what is in them (SDM
-// vol. 2, IRET, "RETURN-TO-OUTER-PRIVILEGE-LEVEL"). In 64-bit mode they stay as they are here.
+// loseSegments makes FS and GS null at a return to an outer level that may not use what is in them
+// (SDM vol. 2, IRET, "RETURN-TO-OUTER-PRIVILEGE-LEVEL"). In 64-bit mode they stay as they are here.
 func (c *CPU) loseSegments(to uint8) {
 	if to <= c.cpl {
 		return
@@ -175,8 +186,8 @@ func (c *CPU) loseSegments(to uint8) {
 	}
 }
 
-// sysenter enters the kernel at the addresses of three MSRs, with flat segments behind the selector in
-// the first (SDM vol. 2). TF stays set.
+// sysenter enters the kernel at the addresses of three MSRs, with flat segments behind the selector
+// in the first (SDM vol. 2). TF stays set.
 func sysenter(c *CPU, _ *inst) {
 	sel := uint16(c.msr.sysenter[0]) &^ 3
 	if sel == 0 {

@@ -13,17 +13,22 @@ const (
 	segFlat
 )
 
-// Attribute bits of a descriptor as kept in segment.attr.
+// Attribute bits of a descriptor as kept in segment.attr (SDM vol. 3, 3.4.5). Bits 3 to 0 are the
+// type and bit 4 is S, clear for system segments. Of the type, bit 3 tells code from data; bit 2 is
+// conforming or expand-down, bit 1 readable or writable. Accessed, bit 0, is looked at nowhere and
+// never written.
 const (
 	attrPresent = 1 << 7
 	attrBig     = 1 << 14
 	attrLong    = 1 << 13
 )
 
+// dpl is the level of a descriptor.
 func dpl(attr uint16) uint8 { return uint8(attr >> 5 & 3) }
 
-// setCPL changes the privilege level. Translations kept in front of the TLBs carry the rights of the
-// level they were made at.
+// setCPL changes the privilege level. Translations kept in front of the TLBs carry the rights of
+// the level they were made at. Paging knows two modes only: levels 0 to 2 are supervisor (SDM vol.
+// 3, 4.6).
 func (c *CPU) setCPL(cpl uint8) {
 	c.cpl = cpl
 	if user := cpl == 3; user != c.User {
@@ -32,7 +37,9 @@ func (c *CPU) setCPL(cpl uint8) {
 	}
 }
 
-// descriptor reads an entry of the GDT or LDT; false leaves #GP pending.
+// descriptor reads an entry of the GDT or LDT, by bit 2 of the selector (SDM vol. 3, 3.4.2); false
+// leaves an exception pending. The first entry of the GDT is the null descriptor; that of the LDT
+// is an entry like others. The error code is the selector without its RPL (6.13).
 func (c *CPU) descriptor(sel uint16) (uint64, bool) {
 	base, limit := c.gdt.base, uint32(c.gdt.limit)
 	if sel&4 != 0 {
@@ -45,11 +52,12 @@ func (c *CPU) descriptor(sel uint16) (uint64, bool) {
 	return loadSystem[uint64](c, base+uint64(sel&^7))
 }
 
-// writableData reports a data segment that may be written, as a stack must be: S set, code clear and
-// W set in the type (SDM vol. 3, 3.4.5.1).
+// writableData reports a data segment that may be written, as a stack must be: S set, code clear
+// and W set in the type (SDM vol. 3, 3.4.5.1).
 func (s *segment) writableData() bool { return s.attr&0x1a == 0x12 }
 
-// unpack takes a descriptor apart.
+// unpack takes a descriptor apart (SDM vol. 3, figure 3-8). With G set the limit counts pages of 4
+// KiB.
 func unpack(sel uint16, d uint64) segment {
 	s := segment{sel: sel, attr: uint16(d>>40) & 0xf0ff, base: d>>16&0xffffff | d>>56<<24}
 	s.limit = uint32(d&0xffff | d>>32&0xf0000)
@@ -59,7 +67,9 @@ func unpack(sel uint16, d uint64) segment {
 	return s
 }
 
-// readCode reads a code segment descriptor for a transfer of control.
+// readCode reads a code segment descriptor for a transfer of control. What its DPL and RPL must be
+// depends on the transfer and is the caller's to check. In 64-bit mode a segment without L would be
+// one of compatibility mode; in 32-bit mode one without D has 16-bit operands.
 func (c *CPU) readCode(sel uint16) (segment, bool) {
 	d, ok := c.descriptor(sel)
 	if !ok {
@@ -83,7 +93,11 @@ func (c *CPU) readCode(sel uint16) (segment, bool) {
 	return s, true
 }
 
-// loadSegment loads a data segment register.
+// loadSegment loads a data segment register (SDM vol. 2, MOV, "Operation"; vol. 3, 5.5). Null is
+// allowed but in SS; 64-bit mode allows it there too but for user mode. In 64-bit mode the bases of
+// ES, SS and DS are not used (SDM vol. 3, 3.4.4), so segBase stays zero. A load of SS holds
+// interrupts and traps off for one instruction, so that the stack pointer can follow (SDM vol. 3,
+// 6.8.3).
 func (c *CPU) loadSegment(i uint8, sel uint16) {
 	s := segment{sel: sel}
 	if sel&^3 != 0 {
@@ -104,6 +118,7 @@ func (c *CPU) loadSegment(i uint8, sel uint16) {
 		c.raiseCode(vecGP, 0)
 		return
 	}
+	// the checks of the manual are done: what is left is what this model cannot do
 	if !c.long && !limited(i) && !s.flat() {
 		c.unmodelled(uint32(sel&^3), "data segment %#x with a base or a limit, other than in fs and gs", sel)
 		return
@@ -122,8 +137,10 @@ func (c *CPU) stackSegment(s segment) bool {
 	return s.attr&0xa == 2 && dpl(s.attr) == c.cpl && uint8(s.sel&3) == c.cpl
 }
 
-// far transfers.
+// Far transfers (SDM vol. 3, 5.8.1). They stay at their level: call gates, and returns outward, are
+// not modelled. A jump or call does not compare the DPL of the segment with the level.
 
+// lret returns to a segment of the same level.
 func lret[T width](c *CPU, in *inst) {
 	n := uint64(bitsOf(T(0)) / 8)
 	ip, ok := load[T](c, c.R[rsp])
@@ -150,7 +167,7 @@ func lret[T width](c *CPU, in *inst) {
 	c.R[rRIP] = uint64(ip)
 }
 
-// ljmp jumps through a far pointer in memory.
+// ljmp jumps through a far pointer in memory: the offset comes first, the selector behind it.
 func ljmp[T width](c *CPU, in *inst) {
 	va := c.ea(in)
 	ip, ok := load[T](c, va)
@@ -165,6 +182,7 @@ func ljmp[T width](c *CPU, in *inst) {
 // ljmpTo jumps to the far pointer in the instruction.
 func ljmpTo(c *CPU, in *inst) { c.jumpFar(uint16(in.disp), in.imm) }
 
+// jumpFar goes on in another code segment, whose RPL becomes the present level.
 func (c *CPU) jumpFar(sel uint16, ip uint64) {
 	cs, ok := c.readCode(sel)
 	if !ok {
@@ -190,8 +208,8 @@ func lcall[T width](c *CPU, in *inst) {
 // lcallTo calls the far pointer in the instruction.
 func lcallTo(c *CPU, in *inst) { callFar(c, uint16(in.disp), uint32(in.imm)) }
 
-// callFar pushes the code segment and the address of the next instruction, and jumps. The return stack
-// has only near calls.
+// callFar pushes the code segment and the address of the next instruction, and jumps. The return
+// stack has only near calls.
 func callFar[T width](c *CPU, sel uint16, ip T) {
 	old, next, from := c.R[rsp], c.R[rRIP], c.seg[segCS].sel
 	cs, ok := c.readCode(sel)
@@ -207,6 +225,9 @@ func callFar[T width](c *CPU, sel uint16, ip T) {
 	c.R[rRIP] = uint64(ip)
 }
 
+// Moves between segment and general registers, memory and the stack. The visible part alone is
+// stored; a load fetches the descriptor and may fault. Memory operands have 16 bits whatever the
+// operand size.
 func movFromSeg[T width](c *CPU, in *inst) { put(c, in.dst, T(c.seg[in.aux].sel)) }
 func movFromSegM(c *CPU, in *inst)         { store(c, c.ea(in), c.seg[in.aux].sel) }
 func movToSeg(c *CPU, in *inst)            { c.loadSegment(in.aux, uint16(c.R[in.src&63])) }
@@ -219,6 +240,7 @@ func movToSegL(c *CPU, in *inst) {
 
 func pushSeg[T width](c *CPU, in *inst) { push(c, T(c.seg[in.aux].sel)) }
 
+// popSeg puts the stack pointer back when the load of the segment faults.
 func popSeg[T width](c *CPU, in *inst) {
 	old := c.R[rsp]
 	if v, ok := pop[T](c); ok {
@@ -228,7 +250,8 @@ func popSeg[T width](c *CPU, in *inst) {
 	}
 }
 
-// Descriptor-table registers. The base has the width of the mode.
+// Descriptor-table registers: 16 bits of limit, then the base in the width of the mode (SDM vol. 2,
+// LGDT). Loads need level 0, stores none: UMIP is not modelled.
 
 func loadTable[T width](c *CPU, in *inst, t *table) {
 	if c.cpl != 0 {
@@ -260,7 +283,10 @@ func lidt[T width](c *CPU, in *inst) { loadTable[T](c, in, &c.idt) }
 func sgdt[T width](c *CPU, in *inst) { storeTable[T](c, in, c.gdt) }
 func sidt[T width](c *CPU, in *inst) { storeTable[T](c, in, c.idt) }
 
-// loadSystemSegment loads TR or LDTR from a descriptor, which has 16 bytes in 64-bit mode.
+// loadSystemSegment loads TR or LDTR from a descriptor, which has 16 bytes in 64-bit mode (SDM vol.
+// 3, 7.2.3). want is its type with S clear: 9, an available TSS, or 2, an LDT. A null LDT makes
+// every selector into it invalid; a null TR does not exist. The TSS is not marked busy in its
+// descriptor.
 func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
 	if c.cpl != 0 {
 		c.raiseCode(vecGP, 0)

@@ -5,8 +5,8 @@ import (
 	"kprobesim/cpus/engine"
 )
 
-// Poll implements engine.Exceptions: it takes a non-maskable interrupt, or another if the CPU accepts
-// one. After sti and mov ss both wait for one instruction.
+// Poll implements engine.Exceptions: it takes a non-maskable interrupt, or another if the CPU
+// accepts one. After sti and mov ss both wait for one instruction.
 func (c *CPU) Poll() {
 	if c.Single&oneShadow != 0 {
 		return
@@ -29,7 +29,9 @@ func (c *CPU) Poll() {
 	c.deliver(fault{vector: uint8(ic.Acknowledge()), trap: true}, cpus.Interrupted)
 }
 
-// Faulted implements engine.Exceptions.
+// Faulted implements engine.Exceptions. A fault points at its instruction, which is undone, a trap
+// behind it (SDM vol. 3, 6.5). An address that is not canonical is #SS instead of #GP where rsp or
+// rbp is its base and no prefix chose another segment.
 func (c *CPU) Faulted(in *inst) bool {
 	if c.fault.trap {
 		return false
@@ -40,7 +42,8 @@ func (c *CPU) Faulted(in *inst) bool {
 	return true
 }
 
-// BeginStep implements engine.Stepper.
+// BeginStep implements engine.Stepper. TF is looked at before the instruction: one that sets it is
+// not trapped behind, one that clears it is (SDM vol. 3, 17.3.1.4).
 func (c *CPU) BeginStep() bool {
 	if c.Watching && c.breakOnFetch() {
 		return false
@@ -50,11 +53,12 @@ func (c *CPU) BeginStep() bool {
 	return true
 }
 
-// EndsRun implements engine.Stepper: an instruction that is to be trapped behind, or that interrupts are
-// held off for, is a run of its own.
+// EndsRun implements engine.Stepper: an instruction that is to be trapped behind, or that
+// interrupts are held off for, is a run of its own.
 func (c *CPU) EndsRun() bool { return c.Single&(oneTrap|oneShadow) != 0 }
 
-// EndStep implements engine.Stepper.
+// EndStep implements engine.Stepper. When the shadow of sti or mov ss ends, interrupts that it held
+// off are looked for.
 func (c *CPU) EndStep(completed bool) bool {
 	trap, shadow := c.stepTrap, c.stepShadow
 	c.stepTrap, c.stepShadow = false, false
@@ -67,7 +71,10 @@ func (c *CPU) EndStep(completed bool) bool {
 	return trap || shadow
 }
 
-// trapAfter delivers the traps that follow a completed instruction.
+// trapAfter delivers the traps that follow a completed instruction: single step and data
+// breakpoints, which are one #DB with several bits in DR6 (SDM vol. 3, 17.2.3 and 17.3.1.2). Behind
+// mov ss they are lost for a single step, while hits of breakpoints stay noted until the next
+// instruction is done (6.8.3).
 func (c *CPU) trapAfter(trap bool) {
 	if c.holdTraps {
 		c.holdTraps = false
@@ -87,5 +94,5 @@ func (c *CPU) trapAfter(trap bool) {
 	c.Deliver()
 }
 
-// Masked implements engine.Stepper.
+// Masked implements engine.Stepper: IF masks what the interrupt controller sends, not NMIs.
 func (c *CPU) Masked() bool { return c.ctl&flagIF == 0 }

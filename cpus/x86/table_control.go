@@ -18,6 +18,7 @@ import (
 //   - loop and jcxz count in the width of an address. aux is what loop wants of ZF: see loop.
 //   - iret is here with 32 and 64 bits: the former is 32-bit mode's, the latter 64-bit mode's.
 var controlTransfer = map[x86asm.Op]row{
+	// jmp through memory loads its target; the class of both indirect forms is in inMem.
 	x86asm.JMP: {
 		bind: bindBranch, class: clJmp, inMem: clJmpIndirect,
 		reg:  byWidth{size32: jmpR[uint32], size64: jmpR[uint64]},
@@ -25,6 +26,7 @@ var controlTransfer = map[x86asm.Op]row{
 		mem:  byWidth{size32: jmpRel, size64: jmpRel},
 	},
 
+	// One of sixteen conditions, in aux.
 	x86asm.JO:  jumpIf(condO, jcc),
 	x86asm.JNO: jumpIf(condNO, jcc),
 	x86asm.JB:  jumpIf(condB, jb),
@@ -42,6 +44,7 @@ var controlTransfer = map[x86asm.Op]row{
 	x86asm.JLE: jumpIf(condLE, jcc),
 	x86asm.JG:  jumpIf(condG, jcc),
 
+	// Three names for the address sizes.
 	x86asm.JCXZ: {
 		bind: bindCount, class: clLoop, io: ioReadC,
 		reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]},
@@ -67,12 +70,14 @@ var controlTransfer = map[x86asm.Op]row{
 		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
 	},
 
+	// call stores its return address in every form.
 	x86asm.CALL: {
 		bind: bindBranch, class: clCall, inMem: clCallIndirect, flags: engine.Stores,
 		reg:  byWidth{size32: callR[uint32], size64: callR[uint64]},
 		load: byWidth{size32: callL[uint32], size64: callL[uint64]},
 		mem:  byWidth{size32: callRel32, size64: callRel64},
 	},
+	// The immediate is the size of arguments that the callee drops.
 	x86asm.RET: {
 		bind: bindModeWidth, class: clRet, flags: engine.Loads | engine.Ends,
 		reg: byWidth{size32: ret32, size64: ret64},
@@ -92,6 +97,7 @@ var controlTransfer = map[x86asm.Op]row{
 		reg: byWidth{nil, lret[uint16], lret[uint32], lret[uint64]},
 	},
 
+	// The other mode's form has no function and is undefined.
 	x86asm.IRETD: {
 		bind: bindModeWidth, class: clIret, flags: engine.Loads | engine.Ends,
 		reg: byWidth{size32: iret32},
@@ -100,8 +106,10 @@ var controlTransfer = map[x86asm.Op]row{
 		bind: bindNone, class: clIret, flags: engine.Loads | engine.Ends,
 		reg: byWidth{iret64},
 	},
+	// int3, which kprobes are made of, is bound by its opcode.
 	x86asm.INT:  {bind: bindInt, reg: byWidth{intN}, class: clInt, flags: engine.Ends},
 	x86asm.INTO: ending(into, clJcc, ioReadFlag),
+	// bound has two limits behind one another in memory, of the operand size each.
 	x86asm.BOUND: {
 		bind: bindTwo, class: clLoad, io: ioReadDst | ioNoWrite,
 		load: byWidth{nil, bound[uint16], bound[uint32]},
@@ -111,11 +119,13 @@ var controlTransfer = map[x86asm.Op]row{
 // stringInstructions is SDM vol. 1, 5.1.8. rep, repe and repne are operands of them; see repeat.
 // Those of 5.1.9 that talk to an I/O port are not modelled.
 var stringInstructions = map[x86asm.Op]row{
+	// Loads and stores.
 	x86asm.MOVSB: stringOf(movs[uint8], clString, engine.Loads|engine.Stores),
 	x86asm.MOVSW: stringOf(movs[uint16], clString, engine.Loads|engine.Stores),
 	x86asm.MOVSD: stringOf(movs[uint32], clString, engine.Loads|engine.Stores),
 	x86asm.MOVSQ: stringOf(movs[uint64], clString, engine.Loads|engine.Stores),
 
+	// Two loads, and a comparison as in cmp.
 	x86asm.CMPSB: stringOf(cmps[uint8], clCompareString, engine.Loads),
 	x86asm.CMPSW: stringOf(cmps[uint16], clCompareString, engine.Loads),
 	x86asm.CMPSD: stringOf(cmps[uint32], clCompareString, engine.Loads),
@@ -139,6 +149,7 @@ var stringInstructions = map[x86asm.Op]row{
 
 // enterAndLeave is SDM vol. 1, 5.1.10. Nested frames are not modelled.
 var enterAndLeave = map[x86asm.Op]row{
+	// Both have the stack width of the mode.
 	x86asm.ENTER: {
 		bind: bindModeWidth, class: clEnter, flags: engine.Stores | engine.Ends,
 		reg: byWidth{nil, nil, enter[uint32], enter[uint64]},
@@ -153,6 +164,7 @@ var enterAndLeave = map[x86asm.Op]row{
 // others. A pushf or popf has the mode's width, or 16 bits. popf, cli and sti end a block: behind
 // them an interrupt may be taken, or a trap. cld and std change a flag that nothing waits for.
 var flagControl = map[x86asm.Op]row{
+	// Single flags.
 	x86asm.STC:  implied(stc, clFlag, ioSetFlag|ioReadFlag),
 	x86asm.CLC:  implied(clc, clFlag, ioSetFlag|ioReadFlag),
 	x86asm.CMC:  implied(cmc, clFlag, ioSetFlag|ioReadFlag),
@@ -177,6 +189,7 @@ var flagControl = map[x86asm.Op]row{
 // lea takes the address as its result and touches no memory. ud2 is a row so that its #UD is not
 // counted as an instruction that is not modelled.
 var miscellaneous = map[x86asm.Op]row{
+	// No byte form.
 	x86asm.LEA: {
 		bind: bindLea, class: clLea,
 		reg: byWidth{nil, leaR[uint16], leaR32, leaR64},
@@ -185,6 +198,7 @@ var miscellaneous = map[x86asm.Op]row{
 	x86asm.NOP: {bind: bindNop, class: clNop},
 	x86asm.UD2: ending(ud2, clUndefined, 0),
 
+	// The table's address is implied; only its segment is encoded.
 	x86asm.XLATB: {
 		bind: bindXlat, class: clXlat, io: ioReadA | ioSetA, flags: engine.Loads,
 		reg: byWidth{xlat},
@@ -195,13 +209,16 @@ var miscellaneous = map[x86asm.Op]row{
 // cacheControl is SDM vol. 1, 5.5.4 and 5.6.4. Memory is sequentially consistent, so that a fence
 // takes time and does nothing else; prefetches find nothing to do either.
 var cacheControl = map[x86asm.Op]row{
+	// A prefetch is a hint.
 	x86asm.PREFETCHT0:  {bind: bindNop, class: clNop},
 	x86asm.PREFETCHT1:  {bind: bindNop, class: clNop},
 	x86asm.PREFETCHT2:  {bind: bindNop, class: clNop},
 	x86asm.PREFETCHNTA: {bind: bindNop, class: clNop},
 	x86asm.PREFETCHW:   {bind: bindNop, class: clNop},
-	x86asm.SFENCE:      implied(nop, clSfence, 0),
-	x86asm.LFENCE:      implied(nop, clLfence, 0),
-	x86asm.MFENCE:      implied(nop, clFence, 0),
-	x86asm.PAUSE:       {bind: bindNop, class: clPause},
+	// A fence has a class of its own, since machines differ in what it costs.
+	x86asm.SFENCE: implied(nop, clSfence, 0),
+	x86asm.LFENCE: implied(nop, clLfence, 0),
+	x86asm.MFENCE: implied(nop, clFence, 0),
+	// pause is the hint of a loop that waits. What it costs is its class.
+	x86asm.PAUSE: {bind: bindNop, class: clPause},
 }

@@ -20,14 +20,17 @@ import (
 //   - pusha and popa are 32-bit mode's. They make eight accesses each and end a block, as enter
 //     does.
 var dataTransfer = map[x86asm.Op]row{
+	// The loads and stores that compilers emit most have fast forms.
 	x86asm.MOV: {
 		bind: bindMov, class: clMov,
 		reg:  byWidth{movR[uint8], movR[uint16], movR32, movR64},
 		load: byWidth{movL[uint8], movL[uint16], movL32, movL64},
 		mem:  byWidth{movM[uint8], movM[uint16], movM32, movM64},
 	},
+	// A store past the caches takes the way of any other here: they are not avoided.
 	x86asm.MOVNTI: {bind: bindTwo, mem: byWidth{nil, nil, movM32, movM64}, class: clStore},
 
+	// Bytes have no form. The condition is in aux.
 	x86asm.CMOVO:  moveIf(condO),
 	x86asm.CMOVNO: moveIf(condNO),
 	x86asm.CMOVB:  moveIf(condB),
@@ -45,25 +48,31 @@ var dataTransfer = map[x86asm.Op]row{
 	x86asm.CMOVLE: moveIf(condLE),
 	x86asm.CMOVG:  moveIf(condG),
 
+	// The memory form has the class of what locks, whether or not the prefix is there.
 	x86asm.XCHG: {
 		bind: bindXchg, class: clXchg, inMem: clLocked, io: ioReadDst | ioSetSrc | ioLock,
 		reg: byWidth{xchgR[uint8], xchgR[uint16], xchgR[uint32], xchgR[uint64]},
 		mem: byWidth{xchgM[uint8], xchgM[uint16], xchgM[uint32], xchgM[uint64]},
 	},
+	// A 16-bit operand is undefined.
 	x86asm.BSWAP: {
 		bind: bindOne, class: clBswap, io: ioReadDst,
 		reg: byWidth{nil, nil, bswap32, bswap64},
 	},
+	// The source register is written too: it takes the old destination.
 	x86asm.XADD: {
 		bind: bindTwo, class: clXadd, io: ioReadDst | ioSetSrc | ioSetFlag | ioLock,
 		reg: byWidth{xaddR[uint8], xaddR[uint16], xaddR[uint32], xaddR[uint64]},
 		mem: byWidth{xaddM[uint8], xaddM[uint16], xaddM[uint32], xaddM[uint64]},
 	},
+	// The accumulator is read, and written when the comparison fails.
 	x86asm.CMPXCHG: {
 		bind: bindTwo, class: clCmpxchg, io: ioReadDst | ioReadA | ioSetA | ioSetFlag | ioLock,
 		reg: byWidth{cmpxchgR[uint8], cmpxchgR[uint16], cmpxchgR[uint32], cmpxchgR[uint64]},
 		mem: byWidth{cmpxchgM[uint8], cmpxchgM[uint16], cmpxchgM[uint32], cmpxchgM[uint64]},
 	},
+	// The operand is in memory always: bindMem takes its address and the function
+	// loads and stores by itself. The width is that of one half.
 	x86asm.CMPXCHG8B: {
 		bind: bindMem, class: clCmpxchgWide,
 		io: ioReadA | ioSetA | ioSetD | ioSetFlag | ioLock, flags: engine.Loads | engine.Stores,
@@ -75,6 +84,7 @@ var dataTransfer = map[x86asm.Op]row{
 		reg: byWidth{cmpxchgWide[uint64]},
 	},
 
+	// Selectors have the mode's width on the stack, though 16 bits are meant.
 	x86asm.PUSH: {
 		bind: bindPush, class: clPush, inMem: clPushMem, io: ioNoWrite, flags: engine.Stores,
 		aux:  clFromSeg,
@@ -105,12 +115,15 @@ var dataTransfer = map[x86asm.Op]row{
 		reg: byWidth{size32: popa[uint32]},
 	},
 
-	x86asm.CWD:    implied(cwd, clALU, ioReadA|ioSetD),
-	x86asm.CDQ:    implied(cdq, clALU, ioReadA|ioSetD),
-	x86asm.CQO:    implied(cqo, clALU, ioReadA|ioSetD),
-	x86asm.CBW:    implied(cbw, clExtend, ioReadA|ioSetA),
-	x86asm.CWDE:   implied(cwde, clExtend, ioReadA|ioSetA),
-	x86asm.CDQE:   implied(cdqe, clExtend, ioReadA|ioSetA),
+	// The sign of the accumulator goes to the data register.
+	x86asm.CWD: implied(cwd, clALU, ioReadA|ioSetD),
+	x86asm.CDQ: implied(cdq, clALU, ioReadA|ioSetD),
+	x86asm.CQO: implied(cqo, clALU, ioReadA|ioSetD),
+	// The accumulator itself is widened.
+	x86asm.CBW:  implied(cbw, clExtend, ioReadA|ioSetA),
+	x86asm.CWDE: implied(cwde, clExtend, ioReadA|ioSetA),
+	x86asm.CDQE: implied(cdqe, clExtend, ioReadA|ioSetA),
+	// The source has a width of its own: extendReg and extendLoad choose by both.
 	x86asm.MOVZX:  {bind: bindExtend, class: clExtend, aux: extendZero},
 	x86asm.MOVSX:  {bind: bindExtend, class: clExtend, aux: extendSign},
 	x86asm.MOVSXD: {bind: bindExtend, class: clExtend, aux: extendSign},
@@ -123,6 +136,7 @@ var dataTransfer = map[x86asm.Op]row{
 //   - mul, div and their signed kin have the accumulator as an operand. bindWide gives the 64-bit
 //     forms the next class, which is far slower.
 var binaryArithmetic = map[x86asm.Op]row{
+	// Sums and differences have the two-operand forms in all sizes.
 	x86asm.ADD: {
 		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
 		reg:  byWidth{addR[uint8], addR[uint16], addR32, addR64},
@@ -149,6 +163,7 @@ var binaryArithmetic = map[x86asm.Op]row{
 		load: byWidth{sbbL[uint8], sbbL[uint16], sbbL[uint32], sbbL[uint64]},
 		mem:  byWidth{sbbM[uint8], sbbM[uint16], sbbM[uint32], sbbM[uint64]},
 	},
+	// cmp is a sub that writes nothing, so it neither stores nor locks.
 	x86asm.CMP: {
 		bind: bindTwo, class: clALU, io: ioArith | ioNoWrite,
 		reg:  byWidth{cmpR[uint8], cmpR[uint16], cmpR32, cmpR64},
@@ -156,6 +171,7 @@ var binaryArithmetic = map[x86asm.Op]row{
 		mem:  byWidth{cmpM[uint8], cmpM[uint16], cmpM[uint32], cmpM[uint64]},
 	},
 
+	// One operand.
 	x86asm.INC: {
 		bind: bindOne, class: clALU, inMem: clALUMem,
 		io:  ioArith | ioReadFlag | ioLock,
@@ -174,11 +190,13 @@ var binaryArithmetic = map[x86asm.Op]row{
 		mem: byWidth{negM[uint8], negM[uint16], negM[uint32], negM[uint64]},
 	},
 
+	// The byte form has one operand only.
 	x86asm.IMUL: {
 		bind: bindImul, class: clImul, io: ioArith,
 		reg:  byWidth{nil, imulR[uint16], imulR[uint32], imulR[uint64]},
 		load: byWidth{nil, imulL[uint16], imulL[uint32], imulL[uint64]},
 	},
+	// The destination is dx:ax and the like, so io has it, and reg and mem the source.
 	x86asm.MUL: {
 		bind: bindWide, class: clMul, io: ioReadA | ioSetA | ioSetD | ioSetFlag,
 		reg: byWidth{mulR[uint8], mulR[uint16], mulR[uint32], mulR[uint64]},
@@ -257,6 +275,7 @@ var logical = map[x86asm.Op]row{
 // not look at the count: behind any of them the flags are ready with the result. Rotates through
 // the carry take CF in. shld and shrd wait for cl even if the count is in the instruction.
 var shiftAndRotate = map[x86asm.Op]row{
+	// SAL and SHL are one operation with two opcodes.
 	x86asm.SAR: shifted(
 		byWidth{sarR[uint8], sarR[uint16], sarR32, sarR64},
 		byWidth{sarM[uint8], sarM[uint16], sarM[uint32], sarM[uint64]}),
@@ -273,6 +292,7 @@ var shiftAndRotate = map[x86asm.Op]row{
 		byWidth{rolR[uint8], rolR[uint16], rolR32, rolR64},
 		byWidth{rolM[uint8], rolM[uint16], rolM[uint32], rolM[uint64]}),
 
+	// Through the carry: slower, and of one class for registers and memory.
 	x86asm.RCR: {
 		bind: bindShift, class: clRotateCarry, io: ioArith | ioReadFlag,
 		reg: byWidth{rcrR[uint8], rcrR[uint16], rcrR[uint32], rcrR[uint64]},
@@ -283,6 +303,7 @@ var shiftAndRotate = map[x86asm.Op]row{
 		reg: byWidth{rclR[uint8], rclR[uint16], rclR[uint32], rclR[uint64]},
 		mem: byWidth{rclM[uint8], rclM[uint16], rclM[uint32], rclM[uint64]},
 	},
+	// The count is the third operand, which bindDouble takes.
 	x86asm.SHRD: {
 		bind: bindDouble, class: clShiftDouble, io: ioArith | ioReadC,
 		reg: byWidth{nil, shrdR[uint16], shrdR[uint32], shrdR[uint64]},
@@ -299,6 +320,7 @@ var shiftAndRotate = map[x86asm.Op]row{
 // at an immediate index: both kinds are bit strings. bsf and bsr wait for their destination,
 // which they keep when the source is zero.
 var bitAndByte = map[x86asm.Op]row{
+	// bt with memory may be far from its address: see bitAddress.
 	x86asm.BT: {
 		bind: bindTwo, class: clBitTest, inMem: clBitString,
 		io:  ioArith | ioNoWrite,
@@ -320,6 +342,7 @@ var bitAndByte = map[x86asm.Op]row{
 		reg: byWidth{nil, btcR[uint16], btcR[uint32], btcR[uint64]},
 		mem: byWidth{nil, btcM[uint16], btcM[uint32], btcM[uint64]},
 	},
+	// The destination is left alone by a source of zero.
 	x86asm.BSF: {
 		bind: bindTwo, class: clBitScan, io: ioArith,
 		reg:  byWidth{nil, bsfR[uint16], bsfR[uint32], bsfR[uint64]},
@@ -331,6 +354,7 @@ var bitAndByte = map[x86asm.Op]row{
 		load: byWidth{nil, bsrL[uint16], bsrL[uint32], bsrL[uint64]},
 	},
 
+	// The destination is a byte always.
 	x86asm.SETO:  setIf(condO),
 	x86asm.SETNO: setIf(condNO),
 	x86asm.SETB:  setIf(condB),
@@ -348,6 +372,8 @@ var bitAndByte = map[x86asm.Op]row{
 	x86asm.SETLE: setIf(condLE),
 	x86asm.SETG:  setIf(condG),
 
+	// test is an and that writes nothing. It has no form with memory as the source: the
+	// decoder puts the memory operand first.
 	x86asm.TEST: {
 		bind: bindTwo, class: clALU, io: ioArith | ioNoWrite,
 		reg: byWidth{testR[uint8], testR[uint16], testR32, testR64},

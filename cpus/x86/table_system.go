@@ -12,6 +12,7 @@ import (
 // virtualization are not here: the first is a prefix, the second are forms of mov, the last are
 // not modelled.
 var system = map[x86asm.Op]row{
+	// Images of the tables' registers have the width of the mode, so bindTable chooses.
 	x86asm.LGDT: {
 		bind: bindTable, class: clDescriptor, flags: engine.Loads | engine.Ends,
 		reg: byWidth{size32: lgdt[uint32], size64: lgdt[uint64]},
@@ -29,6 +30,7 @@ var system = map[x86asm.Op]row{
 		reg: byWidth{size32: sidt[uint32], size64: sidt[uint64]},
 	},
 
+	// 16-bit selectors, in registers only.
 	x86asm.LLDT: {
 		bind: bindSystemReg, class: clLtr, io: ioNoWrite, flags: engine.Ends,
 		reg: byWidth{lldt},
@@ -46,18 +48,23 @@ var system = map[x86asm.Op]row{
 		reg: byWidth{str},
 	},
 
+	// Without operands.
 	x86asm.CLTS:   ending(clts, clToCR, 0),
 	x86asm.HLT:    ending(hlt, clHlt, 0),
 	x86asm.INVD:   ending(wbinvd, clWbinvd, 0),
 	x86asm.WBINVD: ending(wbinvd, clWbinvd, 0),
+	// An address that is not accessed.
 	x86asm.INVLPG: {
 		bind: bindMem, class: clInvlpg, flags: engine.Ends,
 		reg: byWidth{invlpg},
 	},
+	// edx:eax is the operand, ecx the number.
 	x86asm.RDMSR: ending(rdmsr, clRdmsr, ioSetA|ioSetD|ioReadC),
 	x86asm.WRMSR: ending(wrmsr, clWrmsr, 0),
 	x86asm.RDTSC: ending(rdtsc, clRdtsc, ioSetA|ioSetD),
 
+	// The fast calls. 64-bit mode has sysenter on Intel's processors too, which is not modelled; the
+	// decoder knows syscall, sysret and swapgs in 64-bit mode only.
 	x86asm.SYSENTER: {
 		bind: bindModeWidth, class: clSyscall, flags: engine.Ends,
 		reg: byWidth{size32: sysenter},
