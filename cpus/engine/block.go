@@ -5,19 +5,19 @@ import "kprobesim/mmu"
 // Block is a run of instructions that starts in one granule of decoded code and ends with it, at a
 // branch, or at an instruction after which fetching must start anew.
 type Block[C, P any] struct {
+	insns []Insn[C, P]
+	links [2]link[C, P] // blocks that followed it: the one behind it, and another
+	end   uint64        // address behind it
+	line  uint32        // of the instruction cache, plus one
+	next  uint32        // the same of the line that the last instruction reaches into, or zero
+	phase uint8
+	plain bool // behind it nothing is to be looked at but what links cover
 	timed
-	insns   []Insn[C, P]
-	links   [2]link[C, P] // blocks that followed it: the one behind it, and another
-	end     uint64        // address behind it
-	pa      uint64
-	line    uint32 // of the instruction cache, plus one
-	next    uint32 // the same of the line that the last instruction reaches into, or zero
 	pc      uint64 // virtual address it was decoded for: phases go by address
+	pa      uint64
+	watched uint64 // below this address it lies in spans that are observed: links do not lead to it
 	cross   uint64 // physical page of the only instruction's tail when that is another page
 	tail    []byte // that tail, or nil
-	phase   uint8
-	plain   bool   // behind it nothing is to be looked at but what links cover
-	watched uint64 // below this address it lies in spans that are observed: links do not lead to it
 }
 
 // gone is the phase of a block whose code was written, which no code has: links to it lead nowhere.

@@ -35,20 +35,30 @@ const (
 // Core is the part of an engine that knows no instructions: registers, time, memory, accounts. Its
 // exported fields are for the instruction set that embeds it.
 type Core struct {
-	R     [Registers]uint64
+	// What the loop over instructions touches comes first, large arrays last: the host's code for a field
+	// near the front is shorter.
 	Stop  uint32 // reasons to leave the running block
 	Check uint32 // pending checks
 	// Single is not zero when instructions must be executed one by one, with BeginStep and EndStep
 	// around each. What its bits mean is the instruction set's.
 	Single uint32
-	// AddrMask has the bits of an address of the current mode: addresses wrap there.
-	AddrMask uint64
 	// User says that the CPU is in user mode.
 	User bool
 	// Watching says that the instruction set wants to be told of every data access.
 	Watching bool
 	// Halted says that the CPU waits for an interrupt.
 	Halted bool
+	parked bool // after Park, until Start: its time is nobody's
+
+	idx int    // of the running instruction in its block, and of its entry in acc
+	cur *timed // the running block
+	// AddrMask has the bits of an address of the current mode: addresses wrap there.
+	AddrMask uint64
+	R        [Registers]uint64
+
+	accounts
+	timing
+	dataPath
 
 	// Counts are the CPU's counters; Counters brings them up to date.
 	Counts cpus.Counters
@@ -60,18 +70,15 @@ type Core struct {
 	// Num is the number of the CPU.
 	Num int
 
-	ram     []byte
-	codeMap []uint64
-	timing
-	dataPath
-	accounts
 	translator Translator
 	dir        *mmu.Directory // nil when the CPU is alone
+	exit       cpus.Exit
+	step       cpus.Step
 
-	exit   cpus.Exit
-	cur    *timed // the running block
-	parked bool   // after Reset, until Start: its time is nobody's
-	step   cpus.Step
+	windowState
+	prices
+	acc   [accesses]access
+	micro [microEntries]microEntry
 }
 
 // Translator is what an instruction set does about a data access that no micro-TLB answers.

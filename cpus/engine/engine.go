@@ -9,10 +9,11 @@ import (
 // Engine executes the instructions of one CPU. C is the CPU of an instruction set, which embeds the
 // engine, and P the operands of its decoded instructions.
 type Engine[C, P any] struct {
-	Core
 	self  *C
-	isa   ISA[C, P]
 	block *Block[C, P] // the running block, or the last one
+	gen   uint64       // generation of translations; links of others are void
+	Core
+	isa ISA[C, P]
 	store[C, P]
 	resume resumePoint[C, P]
 
@@ -84,14 +85,15 @@ type Spec struct {
 // Setup prepares an engine for the CPU that embeds it. The configuration must have passed Check. first is
 // the engine of the first CPU of the same machine, with which it shares decoded code; nil for the first.
 func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Config, bus cpus.Bus, first *Engine[C, P]) {
-	e.self, e.isa = self, isa
+	e.self, e.isa, e.gen = self, isa, 1
 	c := &e.Core
 	c.Num, c.Bus, c.Memory, c.translator = n, bus, bus.Memory, isa
 	c.ram, c.codeMap = bus.Memory.Raw(), bus.Memory.CodeMap()
 	c.AddrMask = s.AddrMask
 	c.ITLB, c.DTLB = mmu.NewTLB(cfg.ITLB, s.Pages), mmu.NewTLB(cfg.DTLB, s.Pages)
-	c.timing.init(s.ISA, cfg, s.InOrder)
+	c.initTiming(s.ISA, cfg, s.InOrder)
 	c.dataPath.init(cfg)
+	c.idx = between
 	c.attach(bus.Directory)
 	e.store.init(bus, s.MaxInsn)
 	e.block = new(Block[C, P])

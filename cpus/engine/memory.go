@@ -16,20 +16,18 @@ type Width interface {
 
 // dataPath is the way of data: micro-TLB entries in front of the TLB, and the caches.
 type dataPath struct {
-	micro    [microEntries]microEntry
-	microGen uint64 // in the bits above any page number; never zero
+	ram      []byte
+	codeMap  []uint64
+	microGen uint64 // of micro, in the bits above any page number; never zero
 	tlbGen   uint64 // the TLB's generation that micro is of
 
-	acc [accesses]access
-	idx int // of the running instruction in its block, and of its entry in acc
-
-	l1i, l1d, l2         *mmu.Cache
 	iRecent, dRecent     []uint32
 	sRecent              []uint32 // dRecent, of lines that may be written; the same slice on one CPU
 	iMask, dMask         uint32
 	dShift               uint
 	lineMask             uint64 // bytes of a line of the L1D, less one
 	l1Lat, l2Lat, memLat ticks
+	l1i, l1d, l2         *mmu.Cache
 }
 
 // microEntry is a translation kept in front of the data TLB. Tags are the virtual page number plus
@@ -67,7 +65,6 @@ const (
 )
 
 func (d *dataPath) init(cfg *cpus.Config) {
-	d.idx = between
 	d.l1i, d.l1d, d.l2 = mmu.NewCache(cfg.L1I), mmu.NewCache(cfg.L1D), mmu.NewCache(cfg.L2)
 	d.iRecent, d.iMask = d.l1i.Recent, d.l1i.Mask
 	d.dRecent, d.dMask, d.dShift = d.l1d.Recent, d.l1d.Mask, d.l1d.Shift()
@@ -315,8 +312,10 @@ func (c *Core) touchLoad(pa, n uint64) {
 	if pa&c.lineMask+n > c.lineMask+1 {
 		c.splitLoad(pa)
 	}
-	a := &c.acc[c.idx&(accesses-1)]
-	a.load, a.from = pa>>3+1, (1<<n-1)<<(pa&7)
+	if c.window {
+		a := &c.acc[c.idx&(accesses-1)]
+		a.load, a.from = pa>>3+1, (1<<n-1)<<(pa&7)
+	}
 }
 
 // touchStore sends a store through the caches and notes its data for younger loads.
@@ -329,8 +328,10 @@ func (c *Core) touchStore(pa, n uint64) {
 		c.missStore(pa + n - 1)
 		c.acc[c.idx&(accesses-1)].missW += c.ev[evSplit]
 	}
-	a := &c.acc[c.idx&(accesses-1)]
-	a.store, a.to = pa>>3+1, (1<<n-1)<<(pa&7)
+	if c.window {
+		a := &c.acc[c.idx&(accesses-1)]
+		a.store, a.to = pa>>3+1, (1<<n-1)<<(pa&7)
+	}
 }
 
 func (c *Core) missLoad(pa uint64) {

@@ -24,18 +24,18 @@ const (
 
 // Insn is one decoded instruction of an instruction set whose CPU is C: a function and its operands P.
 type Insn[C, P any] struct {
-	Exec     func(*C, *P)
 	Operands P
+	Exec     func(*C, *P)
 	Len      uint8 // bytes
 	next     uint8 // where the next instruction begins, from the block's first
 }
 
 // timed is the part of a block that the cost models look at.
 type timed struct {
-	ops     []Op
 	records []costRecord
-	tail    ticks // throughput: time behind the last record
-	entered bool  // a branch to it lands inside a fetch window
+	rest    ticks // throughput: time behind the last record
+	ops     []Op
+	entered bool // a branch to it lands inside a fetch window
 }
 
 // costRecord is an instruction of a block that the throughput model must look at, with the time from the

@@ -87,33 +87,36 @@ func (p *predictor) Unwind() {
 	}
 }
 
-// Conditional trains on a conditional branch that ends before next. The program counter is the
-// caller's to change.
-func (c *Core) Conditional(next uint64, taken bool) {
+// Conditional is a conditional branch, by a distance from the instruction behind it when it is taken.
+func (c *Core) Conditional(taken bool, by uint64) {
 	c.Counts.Branches++
-	if c.direction(next, taken) {
+	if c.direction(c.R[PC], taken) {
 		c.Counts.Mispredicts++
 		c.redirect = true
 	}
 	if taken {
-		c.taken = true
+		c.Jump(by)
 	}
 }
 
-// Direct notes an unconditional branch whose target is in the instruction.
-func (c *Core) Direct() { c.taken = true }
+// Jump is a branch by a distance from the instruction behind it, which the front end knows in time.
+func (c *Core) Jump(by uint64) {
+	c.taken = true
+	c.R[PC] = (c.R[PC] + by) & c.AddrMask
+}
 
-// Indirect trains on a branch that ends before next to an address that was computed.
-func (c *Core) Indirect(next, to uint64) {
+// Indirect is a branch to an address that was computed.
+func (c *Core) Indirect(to uint64) {
 	c.Counts.Branches++
 	c.taken = true
-	if c.target(next, to) {
+	if c.target(c.R[PC], to) {
 		c.Counts.Mispredicts++
 		c.redirect = true
 	}
+	c.R[PC] = to
 }
 
-// ReturnTo trains on a return.
+// ReturnTo is the return from a call.
 func (c *Core) ReturnTo(to uint64) {
 	c.Counts.Branches++
 	c.taken = true
@@ -121,4 +124,5 @@ func (c *Core) ReturnTo(to uint64) {
 		c.Counts.Mispredicts++
 		c.redirect = true
 	}
+	c.R[PC] = to
 }

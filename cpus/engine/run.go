@@ -59,29 +59,42 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		e.runSingly(b, 0, len(b.insns))
 		return
 	}
-	self := e.self
-	for b != nil {
-		e.running(b)
-		e.settled = 0
-		insns, pc := b.insns, e.R[PC]
-		for i := range insns {
-			in := &insns[i]
-			e.idx = i
-			e.R[PC] = pc + uint64(in.next) // not +=: each would wait for the one before
-			in.Exec(self, &in.Operands)
-			if e.Stop != 0 {
-				e.finish(in, i)
-				return
-			}
+	for {
+		e.cur, e.settled = &b.timed, 0
+		if e.execute(b) {
+			e.block = b
+			e.finish(b, e.idx)
+			return
 		}
 		if e.window || e.settled != 0 {
-			e.settle(len(insns))
+			e.settle(len(b.insns))
 		} else {
 			e.settleBlock(&b.timed)
 		}
-		b = e.following(b, limit)
+		next := e.following(b, limit)
+		if next == nil {
+			e.block, e.idx = b, between
+			return
+		}
+		b = next
 	}
-	e.idx = between
+}
+
+// execute executes a block, and reports that there is a reason to stop behind the instruction that idx
+// tells. It stands alone to keep few values alive in its loop, each of which the host's code would load
+// again after every instruction.
+func (e *Engine[C, P]) execute(b *Block[C, P]) bool {
+	insns, pc := b.insns, b.pc
+	for i := range insns {
+		in := &insns[i]
+		e.idx = i
+		e.R[PC] = pc + uint64(in.next) // not +=: each would wait for the one before
+		in.Exec(e.self, &in.Operands)
+		if e.Stop != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // running makes a block the running one.
@@ -113,7 +126,8 @@ func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P]
 
 // finish ends a block at instruction i: with an exception, after a store into code, or to leave the
 // CPU.
-func (e *Engine[C, P]) finish(in *Insn[C, P], i int) {
+func (e *Engine[C, P]) finish(b *Block[C, P], i int) {
+	in := &b.insns[i]
 	faulted := e.Stop&StopFault != 0
 	if faulted && e.isa.Faulted(&in.Operands) {
 		e.R[PC] -= uint64(in.Len)
@@ -149,7 +163,7 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) int {
 		pc := e.R[PC]
 		in := &b.insns[i]
 		e.beginStep(pc)
-		leave := e.one(in, i)
+		leave := e.one(b, i)
 		if (single || e.Single != 0) && e.isa.EndStep(e.stepped) {
 			leave = true
 		}
@@ -163,13 +177,14 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) int {
 
 // one executes and times one instruction, and reports whether the block ends with it. Afterwards
 // stepped says whether the instruction completed, so that traps may follow it.
-func (e *Engine[C, P]) one(in *Insn[C, P], i int) bool {
+func (e *Engine[C, P]) one(b *Block[C, P], i int) bool {
+	in := &b.insns[i]
 	e.idx = i
 	e.R[PC] += uint64(in.Len)
 	in.Exec(e.self, &in.Operands)
 	e.stepped = e.Stop&StopFault == 0
 	if e.Stop != 0 {
-		e.finish(in, i)
+		e.finish(b, i)
 		return true
 	}
 	e.settle(i + 1)

@@ -77,17 +77,11 @@ func (e *Engine[C, P]) stepBlocks(b *Block[C, P], at, n int, limit clock.Ticks) 
 	for b != nil && left > 0 {
 		e.running(b)
 		e.settled = at
-		to, pc := min(at+left, len(b.insns)), b.pc
-		insns := b.insns[:to]
-		for i := at; i < len(insns); i++ {
-			in := &insns[i]
-			e.idx = i
-			e.R[PC] = pc + uint64(in.next)
-			in.Exec(e.self, &in.Operands)
-			if e.Stop != 0 {
-				e.finish(in, i)
-				return n - left + i + 1 - at
-			}
+		to := min(at+left, len(b.insns))
+		if e.executePart(b, at, to) {
+			i := e.idx
+			e.finish(b, i)
+			return n - left + i + 1 - at
 		}
 		left -= to - at
 		if at == 0 && to == len(b.insns) && e.settled == 0 && !e.window {
@@ -100,4 +94,18 @@ func (e *Engine[C, P]) stepBlocks(b *Block[C, P], at, n int, limit clock.Ticks) 
 	}
 	e.idx = between
 	return n - left
+}
+
+// executePart is execute of some instructions of a block.
+func (e *Engine[C, P]) executePart(b *Block[C, P], from, to int) bool {
+	for i := from; i < to; i++ {
+		in := &b.insns[i]
+		e.idx = i
+		e.R[PC] = b.pc + uint64(in.next)
+		in.Exec(e.self, &in.Operands)
+		if e.Stop != 0 {
+			return true
+		}
+	}
+	return false
 }

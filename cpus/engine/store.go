@@ -75,15 +75,15 @@ func (s *store[C, P]) init(bus cpus.Bus, maxInsn int) {
 	if bus.Directory != nil {
 		n = bus.Directory.CPUs()
 	}
-	s.pages, s.gen = make([]*codePage[C, P], ram>>pageShift), 1
+	s.pages = make([]*codePage[C, P], ram>>pageShift)
 	s.maxInsn = maxInsn
 	s.limit = max((heldBase+ram/heldShare)/n, heldLeast)
 }
 
-func (s *store[C, P]) forgetFetch() {
-	s.curTag = 0
-	s.gen++
-	s.microITLB = [microPages]microPage{}
+func (e *Engine[C, P]) forgetFetch() {
+	e.curTag = 0
+	e.gen++
+	e.microITLB = [microPages]microPage{}
 }
 
 // forgetCode drops every block of this CPU.

@@ -66,7 +66,7 @@ func (c *Core) settleBlock(b *timed) {
 			at = c.stored(at, a)
 		}
 	}
-	at += b.tail
+	at += b.rest
 	n := len(b.ops)
 	c.count += uint64(n)
 	c.dispatch, c.retire, c.settled = at, at, n
@@ -88,13 +88,13 @@ func (c *Core) record(b *timed) {
 		k := &c.cost[op.Class]
 		r := costRecord{at: uint8(i), flags: op.Flags & (Loads | Stores), inOrder: k.inOrder}
 		if !k.inOrder {
-			b.tail += k.issue
+			b.rest += k.issue
 			if op.Flags&Loads != 0 {
-				b.tail += c.ev[evLoadUse]
+				b.rest += c.ev[evLoadUse]
 			}
 		}
 		if r.flags != 0 || r.inOrder {
-			r.time, b.tail = b.tail, 0
+			r.time, b.rest = b.rest, 0
 			b.records = append(b.records, r)
 		}
 	}

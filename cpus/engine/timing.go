@@ -74,32 +74,39 @@ func Events() []string { return eventNames[:] }
 type timing struct {
 	retire   ticks // the last instruction retired
 	dispatch ticks // the next instruction may issue
-	slot     ticks // one issue slot
-	ready    [Registers]ticks
-	port     [maxPorts]ticks
-	ring     [cpus.MaxWindow]ticks // retirement of the last rob instructions
-	rob      int
-	at       int // place of the next instruction in ring
-
 	settled  int   // instructions of the running block that have their place in time
-	extra    ticks // time that a repeated instruction adds itself
+	window   bool
 	redirect bool  // the instruction was mispredicted
 	taken    bool  // it was a taken branch
 	entering bool  // the next block is entered by a branch
+	drained  ticks // when the last store reaches the cache
+	slack    ticks // what the store buffer hides
 
-	fetchMask uint64 // bytes of a fetch window less one; zero when fetch is not modelled
-	fetched   ticks  // the last window was fetched
-	lead      ticks  // how far fetch may run ahead of issue
-	window    bool
-	slack     ticks      // what the store buffer hides
-	drained   ticks      // when the last store reaches the cache
-	cost      [256]price // by class
-	ev        [events]ticks
-	loadBusy  ticks // time that a load keeps its port
-	storeBusy ticks
-	forward   [forwards]forward
+	storeBusy ticks // time that a store keeps its port
+	fetched   ticks // the last window was fetched
+	lead      ticks // how far fetch may run ahead of issue
+	extra     ticks // time that a repeated instruction adds itself
 
 	predictor
+}
+
+// windowState is what the window model keeps beside it.
+type windowState struct {
+	slot      ticks  // one issue slot
+	loadBusy  ticks  // time that a load keeps its port
+	fetchMask uint64 // bytes of a fetch window less one; zero when fetch is not modelled
+	rob       int
+	at        int // place of the next instruction in ring
+	ready     [Registers]ticks
+	port      [maxPorts]ticks
+	forward   [forwards]forward
+	ring      [cpus.MaxWindow]ticks // retirement of the last rob instructions
+}
+
+// prices are the numbers of the machine description.
+type prices struct {
+	ev   [events]ticks
+	cost [256]price // by class
 }
 
 // forwards is the number of recent stores whose data a load may have to wait for.
@@ -115,7 +122,7 @@ type forward struct {
 
 // init makes the tables of the models. inOrder are classes that neither model lets overlap, beside those
 // that the description serializes.
-func (t *timing) init(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
+func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.slot = clock.PerCycle / clock.Ticks(cfg.Width)
 	t.rob = cfg.Window
 	if f := cfg.FrontEnd.FetchBytes; f != 0 {
@@ -137,7 +144,7 @@ func (t *timing) init(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.predictor.init(cfg.Predictor)
 }
 
-func (t *timing) price(isa *cpus.ISA, cfg *cpus.Config, k cpus.Cost) price {
+func (t *Core) price(isa *cpus.ISA, cfg *cpus.Config, k cpus.Cost) price {
 	p := price{issue: k.Issue, latency: k.Latency, occupancy: k.Occupancy, serialize: k.Serialize}
 	if p.issue == 0 {
 		p.issue = t.slot

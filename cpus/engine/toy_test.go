@@ -124,14 +124,10 @@ var toyExec = [8]func(*toy, *toyInsn){
 		}
 	},
 	toyStore: func(c *toy, in *toyInsn) { Store(&c.Core, c.R[in.b]+uint64(in.c), c.R[in.a]) },
-	toyJump:  func(c *toy, in *toyInsn) { c.Direct(); c.R[PC] += uint64(4 * int64(in.by)) },
+	toyJump:  func(c *toy, in *toyInsn) { c.Jump(uint64(4 * int64(in.by))) },
 	toyCount: func(c *toy, in *toyInsn) {
 		c.R[in.a]--
-		next := c.R[PC]
-		c.Conditional(next, c.R[in.a] != 0)
-		if c.R[in.a] != 0 {
-			c.R[PC] = next + uint64(4*int64(in.by))
-		}
+		c.Conditional(c.R[in.a] != 0, uint64(4*int64(in.by)))
 	},
 	toyHalt:  func(c *toy, _ *toyInsn) { c.Halted = true; c.Stop |= StopBlock },
 	toyFault: func(c *toy, _ *toyInsn) { c.Stop |= StopFault },

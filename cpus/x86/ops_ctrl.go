@@ -6,41 +6,25 @@ package x86
 // branch.
 
 // jcc is a conditional branch: imm is the displacement, aux the condition.
-func jcc(c *CPU, in *inst) { c.branch(in, c.condition(in.aux)) }
+func jcc(c *CPU, in *inst) { c.Conditional(c.condition(in.aux), in.imm) }
 
 // The conditions that compilers emit most have functions of their own. They look at the lazy flags
 // without the switch in condition.
 
-func je(c *CPU, in *inst)  { c.branch(in, c.res == 0) }
-func jne(c *CPU, in *inst) { c.branch(in, c.res != 0) }
-func jb(c *CPU, in *inst)  { c.branch(in, int64(c.cy) < 0) }
-func jae(c *CPU, in *inst) { c.branch(in, int64(c.cy) >= 0) }
-func js(c *CPU, in *inst)  { c.branch(in, c.sf()) }
-func jns(c *CPU, in *inst) { c.branch(in, !c.sf()) }
+func je(c *CPU, in *inst)  { c.Conditional(c.res == 0, in.imm) }
+func jne(c *CPU, in *inst) { c.Conditional(c.res != 0, in.imm) }
+func jb(c *CPU, in *inst)  { c.Conditional(int64(c.cy) < 0, in.imm) }
+func jae(c *CPU, in *inst) { c.Conditional(int64(c.cy) >= 0, in.imm) }
+func js(c *CPU, in *inst)  { c.Conditional(c.sf(), in.imm) }
+func jns(c *CPU, in *inst) { c.Conditional(!c.sf(), in.imm) }
 
-func (c *CPU) branch(in *inst, taken bool) {
-	c.Conditional(c.R[rRIP], taken)
-	if taken {
-		c.R[rRIP] = (c.R[rRIP] + in.imm) & c.AddrMask
-	}
-}
+func jmpRel(c *CPU, in *inst) { c.Jump(in.imm) }
 
-func jmpRel(c *CPU, in *inst) {
-	c.Direct()
-	c.R[rRIP] = (c.R[rRIP] + in.imm) & c.AddrMask
-}
-
-// indirect goes to an address that was computed.
-func (c *CPU) indirect(to uint64) {
-	c.Indirect(c.R[rRIP], to)
-	c.R[rRIP] = to
-}
-
-func jmpR[T width](c *CPU, in *inst) { c.indirect(uint64(get[T](c, in.src))) }
+func jmpR[T width](c *CPU, in *inst) { c.Indirect(uint64(get[T](c, in.src))) }
 
 func jmpL[T width](c *CPU, in *inst) {
 	if to, ok := load[T](c, c.ea(in)); ok {
-		c.indirect(uint64(to))
+		c.Indirect(uint64(to))
 	}
 }
 
@@ -83,7 +67,7 @@ func (c *CPU) onStack() {
 func callR[T width](c *CPU, in *inst) {
 	to, next := get[T](c, in.src), c.R[rRIP]
 	if push(c, T(next)) {
-		c.indirect(uint64(to))
+		c.Indirect(uint64(to))
 		c.Called(next)
 	}
 }
@@ -91,23 +75,15 @@ func callR[T width](c *CPU, in *inst) {
 func callL[T width](c *CPU, in *inst) {
 	next := c.R[rRIP]
 	if to, ok := load[T](c, c.ea(in)); ok && push(c, T(next)) {
-		c.indirect(uint64(to))
+		c.Indirect(uint64(to))
 		c.Called(next)
 	}
 }
 
 // called goes on at the target of a call by displacement whose return address is pushed.
 func (c *CPU) called(in *inst) {
-	next := c.R[rRIP]
-	c.Called(next)
-	c.Direct()
-	c.R[rRIP] = (next + in.imm) & c.AddrMask
-}
-
-// returned goes on at a return address that was popped.
-func (c *CPU) returned(to uint64) {
-	c.ReturnTo(to)
-	c.R[rRIP] = to
+	c.Called(c.R[rRIP])
+	c.Jump(in.imm)
 }
 
 // A push of the stack pointer pushes the value from before it (SDM vol. 2, PUSH), because src is
@@ -164,11 +140,11 @@ func loop[T width](c *CPU, in *inst) {
 	n := get[T](c, rcx) - 1
 	put(c, rcx, n)
 	ok := in.aux == 0 || c.zf() == (in.aux == 2)
-	c.branch(in, n != 0 && ok)
+	c.Conditional(n != 0 && ok, in.imm)
 }
 
 // jcxz looks at as much of rcx as the address size has. Neither it nor loop changes a flag.
-func jcxz[T width](c *CPU, in *inst) { c.branch(in, get[T](c, rcx) == 0) }
+func jcxz[T width](c *CPU, in *inst) { c.Conditional(get[T](c, rcx) == 0, in.imm) }
 
 // nop is everything that takes time only: also prefetches and fences, since memory is sequentially
 // consistent here.

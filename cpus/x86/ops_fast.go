@@ -155,7 +155,7 @@ func callRel64(c *CPU, in *inst) {
 func ret32(c *CPU, in *inst) {
 	if to, ok := load[uint32](c, c.R[rsp]); ok {
 		c.drop(4 + in.imm)
-		c.returned(uint64(to))
+		c.ReturnTo(uint64(to))
 		return
 	}
 	c.onStack()
@@ -164,7 +164,7 @@ func ret32(c *CPU, in *inst) {
 func ret64(c *CPU, in *inst) {
 	if to, ok := load[uint64](c, c.R[rsp]); ok {
 		c.drop(8 + in.imm)
-		c.returned(uint64(to))
+		c.ReturnTo(uint64(to))
 		return
 	}
 	c.onStack()
