@@ -72,7 +72,8 @@ func (d *decoder) fromSpecial(from x86asm.Reg) bool {
 	switch {
 	case from >= x86asm.ES && from <= x86asm.GS:
 		in.aux, d.op.Class = segmentIndex[from], clFromSeg
-		d.exec = byWidth{nil, movFromSeg[uint16], movFromSeg[uint32], movFromSeg[uint64]}[max(sizeIndex(bytes), 0)]
+		f := byWidth{nil, movFromSeg[uint16], movFromSeg[uint32], movFromSeg[uint64]}
+		d.exec = f[max(sizeIndex(bytes), 0)]
 	case from >= x86asm.CR0 && from <= x86asm.CR15:
 		in.aux, d.op.Class, d.exec = uint8(from-x86asm.CR0), clFromCR, movFromCR
 	case from >= x86asm.DR0 && from <= x86asm.DR7:
@@ -276,13 +277,15 @@ func (d *decoder) absolute() bool {
 	size := d.size()
 	if m, ok := d.x.Args[0].(x86asm.Mem); ok {
 		d.in.imm, d.in.seg, d.in.src = uint64(m.Disp), segmentOf(m.Segment), rax
-		d.exec, d.op.Class = byWidth{movToAbs[uint8], movToAbs[uint16], movToAbs[uint32], movToAbs[uint64]}[size], clStore
+		f := byWidth{movToAbs[uint8], movToAbs[uint16], movToAbs[uint32], movToAbs[uint64]}
+		d.exec, d.op.Class = f[size], clStore
 		d.op.Flags |= engine.Stores
 		return true
 	}
 	m, ok := d.x.Args[1].(x86asm.Mem)
 	d.in.imm, d.in.seg, d.in.dst = uint64(m.Disp), segmentOf(m.Segment), rax
-	d.exec, d.op.Class = byWidth{movFromAbs[uint8], movFromAbs[uint16], movFromAbs[uint32], movFromAbs[uint64]}[size], clLoad
+	f := byWidth{movFromAbs[uint8], movFromAbs[uint16], movFromAbs[uint32], movFromAbs[uint64]}
+	d.exec, d.op.Class = f[size], clLoad
 	d.op.Flags |= engine.Loads
 	return ok && d.x.AddrSize == d.mode
 }

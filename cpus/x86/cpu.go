@@ -142,9 +142,9 @@ func (c *CPU) reset64() {
 	c.args = argRegs64[:]
 	c.cr4 = cr4PAE | cr4PGE
 	c.msr.efer = eferSCE | eferLME | eferLMA | eferNXE
-	c.seg[segCS] = segment{sel: 0x10, attr: 0xa09b, limit: 0xfffff}
+	c.seg[segCS] = segment{sel: 0x10, attr: flatCode64, limit: 0xfffff}
 	for _, s := range []int{segES, segSS, segDS} {
-		c.seg[s] = segment{sel: 0x18, attr: 0xc093, limit: 0xfffff}
+		c.seg[s] = segment{sel: 0x18, attr: flatData, limit: 0xfffff}
 	}
 }
 
@@ -264,7 +264,8 @@ func (c *CPU) Registers() []cpus.Register {
 		out = append(out, cpus.Register{Name: n, Value: c.R[i]})
 	}
 	return append(out,
-		cpus.Register{Name: c.prefix() + "ip", Value: c.R[rRIP]}, cpus.Register{Name: c.prefix() + "flags", Value: c.flags()},
+		cpus.Register{Name: c.prefix() + "ip", Value: c.R[rRIP]},
+		cpus.Register{Name: c.prefix() + "flags", Value: c.flags()},
 		cpus.Register{Name: "cr0", Value: c.cr0}, cpus.Register{Name: "cr2", Value: c.cr2},
 		cpus.Register{Name: "cr3", Value: c.cr3}, cpus.Register{Name: "cr4", Value: c.cr4},
 		cpus.Register{Name: "dr6", Value: c.dreg[6]}, cpus.Register{Name: "dr7", Value: c.dreg[7]})

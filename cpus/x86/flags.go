@@ -35,7 +35,8 @@ const (
 // most are overwritten before anything reads them, and a conditional branch needs only one or two.
 //
 //	res  the result, shifted to the top of 64 bits: ZF is res == 0, SF its sign
-//	cy   the carries out of each bit, shifted likewise: bit 63 is CF, bit 62 is CF xor OF, nobody reads the others
+//	cy   the carries out of each bit, shifted likewise: bit 63 is CF, bit 62 is CF xor OF;
+//	     nothing reads the others
 //	par  the low byte of the result, for PF; bit 8 inverts SF
 //	aux  the low byte of the carries: bit 3 is AF
 //

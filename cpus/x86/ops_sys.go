@@ -217,9 +217,7 @@ func syscall(c *CPU, in *inst) {
 	c.holdTraps = c.ctl&flagTF != 0 && c.msr.fmask&flagTF != 0 // a masked TF does not trap behind it
 	c.setFlags(0, c.msr.fmask)
 	sel := uint16(c.msr.star>>32) &^ 3
-	c.seg[segCS] = segment{sel: sel, attr: 0xa09b, limit: ^uint32(0)}
-	c.seg[segSS] = segment{sel: sel + 8, attr: 0xc093, limit: ^uint32(0)}
-	c.setCPL(0)
+	c.flatSegments(sel, sel+8, 0)
 }
 
 // sysret is the way back, to 64-bit user mode only. The address is checked while still at level 0:
@@ -239,9 +237,7 @@ func sysret(c *CPU, in *inst) {
 	c.R[rRIP] = c.R[rcx]
 	c.setFlags(c.R[r11], 0x3c7fd7&^flagRF)
 	sel := uint16(c.msr.star >> 48)
-	c.seg[segCS] = segment{sel: sel + 16 | 3, attr: 0xa0fb, limit: ^uint32(0)}
-	c.seg[segSS] = segment{sel: sel + 8 | 3, attr: 0xc0f3, limit: ^uint32(0)}
-	c.setCPL(3)
+	c.flatSegments(sel+16, sel+8, 3)
 }
 
 // hlt waits for an interrupt. It ends the block, and interrupts are looked at before the CPU is

@@ -59,7 +59,8 @@ type pageFormat struct {
 // longFormat is the 4-level format of long mode (SDM vol. 3, 4.5).
 func longFormat() pageFormat {
 	return pageFormat{
-		levels: 4, large: 21, bits: 9, entry: 8, frame: pteFrame, nx: pteNX, noLarge: pteLarge, linearMask: 1<<48 - 1,
+		levels: 4, large: 21, bits: 9, entry: 8, frame: pteFrame, nx: pteNX, noLarge: pteLarge,
+		linearMask: 1<<48 - 1,
 	}
 }
 
@@ -69,7 +70,8 @@ func longFormat() pageFormat {
 // looked at in memory here, so a change is seen before CR3 is loaded again.
 func paeFormat(nxe bool) pageFormat {
 	f := pageFormat{
-		levels: 3, large: 21, bits: 9, entry: 8, frame: pteFrame, reserved: pteNX, registers: true, linearMask: 1<<32 - 1,
+		levels: 3, large: 21, bits: 9, entry: 8, frame: pteFrame, reserved: pteNX, registers: true,
+		linearMask: 1<<32 - 1,
 	}
 	if nxe {
 		f.nx, f.reserved = pteNX, 0

@@ -6,15 +6,10 @@ import "kprobesim/mmu"
 // effect; reserved bits of CR4 are not checked.
 const (
 	cr0PE = 1 << 0
-	cr0MP = 1 << 1
-	cr0EM = 1 << 2
 	cr0TS = 1 << 3
 	cr0ET = 1 << 4
 	cr0NE = 1 << 5
 	cr0WP = 1 << 16
-	cr0AM = 1 << 18
-	cr0NW = 1 << 29
-	cr0CD = 1 << 30
 	cr0PG = 1 << 31
 
 	cr4TSD = 1 << 2

@@ -18,9 +18,9 @@ func (c *CPU) reset32() {
 	c.AddrMask = 1<<32 - 1
 	c.args = argRegs32[:]
 	c.cr4 = cr4PSE | cr4PGE
-	c.seg[segCS] = segment{sel: 0x10, attr: 0xc09b, limit: ^uint32(0)}
+	c.seg[segCS] = segment{sel: 0x10, attr: flatCode32, limit: ^uint32(0)}
 	for _, s := range []int{segES, segSS, segDS} {
-		c.seg[s] = segment{sel: 0x18, attr: 0xc093, limit: ^uint32(0)}
+		c.seg[s] = segment{sel: 0x18, attr: flatData, limit: ^uint32(0)}
 	}
 }
 
@@ -90,8 +90,7 @@ func (c *CPU) unmodelled(code uint32, format string, args ...any) {
 // base nor its limit has to be looked at. Data that expands down has its limit at the lower end
 // (SDM vol. 3, 5.3).
 func (s *segment) flat() bool {
-	down := s.attr&0xc == 4 // data that expands down
-	return s.attr&attrPresent != 0 && s.base == 0 && s.limit == ^uint32(0) && !down
+	return s.attr&attrPresent != 0 && s.base == 0 && s.limit == ^uint32(0) && !s.expandsDown()
 }
 
 // limited tells the segment registers whose limit is looked at on every access; the others are
@@ -102,8 +101,7 @@ func limited(seg uint8) bool { return seg == segFS || seg == segGS }
 // level nor the selector's RPL may be outside of the segment's (SDM vol. 3, 5.5). Conforming code
 // may be read from any level.
 func (c *CPU) reaches(s segment) bool {
-	conforming := s.attr&0xc == 0xc
-	return conforming || dpl(s.attr) >= max(c.cpl, uint8(s.sel&3))
+	return s.conforming() || dpl(s.attr) >= max(c.cpl, uint8(s.sel&3))
 }
 
 // guard adds the checks of limit and rights to an access through FS, GS or CS; false means that the
@@ -136,10 +134,10 @@ func (c *CPU) permits(in *inst, n uint64, write bool) bool {
 	first := (c.ea(in) - c.segBase[in.seg]) & c.AddrMask
 	last := first + n - 1
 	inside := last <= uint64(s.limit)
-	if s.attr&0xc == 4 {
+	if s.expandsDown() {
 		inside = first > uint64(s.limit) && last <= c.AddrMask
 	}
-	if s.attr&attrPresent == 0 || !inside || write && s.attr&0xa != 2 {
+	if s.attr&attrPresent == 0 || !inside || write && !s.writableData() {
 		c.raiseCode(vecGP, 0)
 		return false
 	}
@@ -215,8 +213,11 @@ func sysexit(c *CPU, _ *inst) {
 
 // flatSegments sets CS and SS without reading descriptors, as the fast system calls do.
 func (c *CPU) flatSegments(cs, ss uint16, level uint8) {
-	rights := uint16(level) << 5
-	c.seg[segCS] = segment{sel: cs | uint16(level), attr: 0xc09b | rights, limit: ^uint32(0)}
-	c.seg[segSS] = segment{sel: ss | uint16(level), attr: 0xc093 | rights, limit: ^uint32(0)}
+	code, rights := uint16(flatCode32), uint16(level)<<5
+	if c.long {
+		code = flatCode64
+	}
+	c.seg[segCS] = segment{sel: cs | uint16(level), attr: code | rights, limit: ^uint32(0)}
+	c.seg[segSS] = segment{sel: ss | uint16(level), attr: flatData | rights, limit: ^uint32(0)}
 	c.setCPL(level)
 }

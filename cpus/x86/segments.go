@@ -14,13 +14,20 @@ const (
 )
 
 // Attribute bits of a descriptor as kept in segment.attr (SDM vol. 3, 3.4.5). Bits 3 to 0 are the
-// type and bit 4 is S, clear for system segments. Of the type, bit 3 tells code from data; bit 2 is
-// conforming or expand-down, bit 1 readable or writable. Accessed, bit 0, is looked at nowhere and
-// never written.
+// type, of which accessed, bit 0, is neither read nor written here. Bits 6 and 5 are the DPL.
 const (
-	attrPresent = 1 << 7
-	attrBig     = 1 << 14
-	attrLong    = 1 << 13
+	attrWritable   = 1 << 1 // of data; of code: readable
+	attrConforming = 1 << 2 // of code; of data: expands down
+	attrCode       = 1 << 3
+	attrSegment    = 1 << 4 // S: code or data, no system descriptor
+	attrPresent    = 1 << 7
+	attrLong       = 1 << 13
+	attrBig        = 1 << 14
+
+	// What flat segments of level 0 have, accessed and with a limit in pages.
+	flatCode64 = 0xa09b
+	flatCode32 = 0xc09b
+	flatData   = 0xc093
 )
 
 // dpl is the level of a descriptor.
@@ -52,9 +59,29 @@ func (c *CPU) descriptor(sel uint16) (uint64, bool) {
 	return loadSystem[uint64](c, base+uint64(sel&^7))
 }
 
-// writableData reports a data segment that may be written, as a stack must be: S set, code clear
-// and W set in the type (SDM vol. 3, 3.4.5.1).
-func (s *segment) writableData() bool { return s.attr&0x1a == 0x12 }
+// What a descriptor is, by its type (SDM vol. 3, 3.4.5.1).
+
+func (s *segment) code() bool {
+	return s.attr&(attrSegment|attrCode) == attrSegment|attrCode
+}
+
+// readable reports a segment that DS may hold: data, or code that may be read.
+func (s *segment) readable() bool {
+	return s.attr&attrSegment != 0 && s.attr&(attrCode|attrWritable) != attrCode
+}
+
+// writableData reports a data segment that may be written, as a stack must be.
+func (s *segment) writableData() bool {
+	return s.attr&(attrSegment|attrCode|attrWritable) == attrSegment|attrWritable
+}
+
+// expandsDown reports data whose offsets lie above its limit (SDM vol. 3, 5.3).
+func (s *segment) expandsDown() bool { return s.attr&(attrCode|attrConforming) == attrConforming }
+
+// conforming reports code that is executed at the level of its caller.
+func (s *segment) conforming() bool {
+	return s.attr&(attrCode|attrConforming) == attrCode|attrConforming
+}
 
 // unpack takes a descriptor apart (SDM vol. 3, figure 3-8). With G set the limit counts pages of 4
 // KiB.
@@ -77,7 +104,7 @@ func (c *CPU) readCode(sel uint16) (segment, bool) {
 	}
 	s := unpack(sel, d)
 	switch {
-	case s.attr&0x18 != 0x18:
+	case !s.code():
 		c.raiseCode(vecGP, uint32(sel&^3))
 		return s, false
 	case s.attr&attrPresent == 0:
@@ -107,7 +134,7 @@ func (c *CPU) loadSegment(i uint8, sel uint16) {
 		}
 		s = unpack(sel, d)
 		switch {
-		case s.attr&0x10 == 0 || s.attr&0xa == 8, i == segSS && !c.stackSegment(s), i != segSS && !c.reaches(s):
+		case !s.readable(), i == segSS && !c.stackSegment(s), i != segSS && !c.reaches(s):
 			c.raiseCode(vecGP, uint32(sel&^3))
 			return
 		case s.attr&attrPresent == 0:
@@ -134,7 +161,7 @@ func (c *CPU) loadSegment(i uint8, sel uint16) {
 
 // stackSegment reports whether s may go to SS: writable data of the present level.
 func (c *CPU) stackSegment(s segment) bool {
-	return s.attr&0xa == 2 && dpl(s.attr) == c.cpl && uint8(s.sel&3) == c.cpl
+	return s.writableData() && dpl(s.attr) == c.cpl && uint8(s.sel&3) == c.cpl
 }
 
 // Far transfers (SDM vol. 3, 5.8.1). They stay at their level: call gates, and returns outward, are
