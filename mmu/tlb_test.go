@@ -1,0 +1,74 @@
+package mmu
+
+import "testing"
+
+// TestTLBTellsSpacesApart finds a page in the address space that it was inserted in, and a global one in all.
+func TestTLBTellsSpacesApart(t *testing.T) {
+	tl := NewTLB(TLBConfig{Entries: 8, Ways: 4, LargeEntries: 4, LargeWays: 4}, PageSizes{12, 21})
+	tl.Switch(1)
+	tl.Insert(Page{VA: 0x1000, PA: 0x10000, Shift: 12})
+	tl.Insert(Page{VA: 0x2000, PA: 0x20000, Shift: 12, Global: true})
+	before := tl.Generation
+	tl.Switch(2)
+	if tl.Generation == before {
+		t.Error("a switch of address spaces keeps micro-TLB entries in front")
+	}
+	if p := tl.Find(0x1000); p != nil {
+		t.Errorf("a page of space 1 is found in space 2: %+v", p)
+	}
+	if p := tl.Find(0x2000); p == nil || p.PA != 0x20000 {
+		t.Errorf("the global page is not found in space 2: %+v", p)
+	}
+	tl.Insert(Page{VA: 0x1000, PA: 0x30000, Shift: 12})
+	for space, want := range map[uint32]uint64{1: 0x10000, 2: 0x30000} {
+		tl.Switch(space)
+		if p := tl.Find(0x1000); p == nil || p.PA != want {
+			t.Errorf("space %d finds %+v, want a page at %#x", space, p, want)
+		}
+	}
+	before = tl.Generation
+	tl.Switch(tl.space)
+	if tl.Generation != before {
+		t.Error("a switch to the present address space drops micro-TLB entries")
+	}
+}
+
+// TestTLBOfSeveralSizes keeps pages of three sizes at the same addresses apart.
+func TestTLBOfSeveralSizes(t *testing.T) {
+	tl := NewTLB(TLBConfig{Entries: 8, Ways: 4, LargeEntries: 8, LargeWays: 4}, PageSizes{12, 16, 24})
+	tl.Insert(Page{VA: 0x1000, PA: 0x1000_0000, Shift: 12})
+	tl.Insert(Page{VA: 0x20000, PA: 0x2000_0000, Shift: 16})
+	tl.Insert(Page{VA: 0x1000000, PA: 0x3000_0000, Shift: 24})
+	for va, want := range map[uint64]uint64{0x1abc: 0x1000_0abc, 0x2fabc: 0x2000_fabc, 0x1fedcba: 0x30fe_dcba} {
+		p := tl.Find(va)
+		if p == nil || p.Offset(va) != want {
+			t.Errorf("%#x: %+v, want %#x", va, p, want)
+		}
+		tl.Drop(va)
+		if tl.Find(va) != nil {
+			t.Errorf("%#x is found after it was dropped", va)
+		}
+	}
+	tl.Resize(PageSizes{12, 21})
+	tl.Insert(Page{VA: 0x200000, Shift: 21})
+	if tl.Find(0x3fffff) == nil || tl.Find(0x400000) != nil {
+		t.Error("a page of 2 MiB covers what it should not, or not what it should")
+	}
+}
+
+// TestRights gives every access the right that it needs and no other.
+func TestRights(t *testing.T) {
+	seen := map[Rights]bool{}
+	for _, user := range []bool{false, true} {
+		for _, x := range [][2]bool{{false, false}, {true, false}, {false, true}} {
+			r := Right(x[0], x[1], user)
+			if p := (Page{Rights: r}); seen[r] || !p.Allows(r) {
+				t.Errorf("write %v, exec %v, user %v: right %#x", x[0], x[1], user, r)
+			}
+			if p := (Page{Rights: ^r}); p.Allows(r) {
+				t.Errorf("a page with all rights but %#x gives it", r)
+			}
+			seen[r] = true
+		}
+	}
+}
