@@ -18,12 +18,16 @@ type accounts struct {
 }
 
 // freshPhase marks time after an exception's delivery, which belongs to the handler's first block.
+// It is above cpus.MaxPhases, so that no phase of an image can be mistaken for it.
 const freshPhase = 255
 
-// maxContexts bounds the nesting of exceptions that is told apart.
+// maxContexts bounds the nesting of exceptions that is told apart. A guest that enters exceptions
+// and never returns would let the list grow without end. Deeper nesting blurs the accounts and
+// changes no time.
 const maxContexts = 64
 
-// Book books the time since the last booking on the present context and phase.
+// Book books the time since the last booking on the present context and phase. It is cheap enough
+// for every change of phase and context, so the path of an instruction books nothing.
 func (c *Core) Book() {
 	i, j := c.context&7, c.phase
 	if j >= cpus.MaxPhases {
@@ -77,13 +81,16 @@ func (c *Core) LeaveException() {
 }
 
 // ReturnFromException says that the running instruction returns from an exception: its context is closed
-// once the instruction has its place in time, and what follows is fetched anew.
+// once the instruction has its place in time, and what follows is fetched anew. The return itself
+// still counts for the exception that it ends.
 func (c *Core) ReturnFromException() {
 	c.leaving = true
 	c.Stop |= StopBlock
 }
 
-// SwitchExceptionStack implements cpus.Probe.
+// SwitchExceptionStack implements cpus.Probe. The services of the kernel call it by way of the
+// machine when the guest switches tasks: a task that was preempted in an exception goes on in it, on
+// whatever CPU.
 func (c *Core) SwitchExceptionStack(to []uint8) []uint8 {
 	var from []uint8
 	if c.context != cpus.NoException {

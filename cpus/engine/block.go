@@ -24,6 +24,7 @@ type Block[C, P any] struct {
 const gone = freshPhase - 1
 
 // link is a block that followed another. It holds until that is gone or a translation is forgotten.
+// Generations begin with 1, so that the zero link leads nowhere.
 type link[C, P any] struct {
 	pc  uint64
 	gen uint64 // of translations, with detour when Run must look around first
@@ -38,7 +39,8 @@ const detour = 1 << 63
 const granule = 1 << mmu.GranuleShift
 
 // decodeBlock decodes a run of instructions at pc. It returns nil with an exception pending when the
-// first of them cannot be fetched.
+// first of them cannot be fetched. A block never reaches into a second granule but by its last
+// instruction: a store then voids at most the granule that it hits and the one before.
 func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
 	b := &Block[C, P]{pc: pc, pa: pa, phase: e.Bus.Phase(pc)}
 	b.entered = e.fetchMask != 0 && pc&e.fetchMask != 0
@@ -80,7 +82,9 @@ func (e *Engine[C, P]) markCode(b *Block[C, P], code []byte, pa, n, tail uint64)
 	e.Memory.MarkCode(pa + n - 1)
 }
 
-// finishBlock notes what follows from a block's instructions; pc is the address behind it.
+// finishBlock notes what follows from a block's instructions; pc is the address behind it. Whether a
+// block is plain and what its costs add up to is decided here, once, because a block is executed
+// many times.
 func (e *Engine[C, P]) finishBlock(b *Block[C, P], pc uint64) {
 	b.end = pc
 	shift := e.l1i.Shift()
@@ -106,7 +110,7 @@ func (e *Engine[C, P]) watches(from, to uint64) (end uint64) {
 }
 
 // reachesNewWindow reports whether the n bytes at pc reach into a fetch window that the byte before pc
-// does not.
+// does not. Without a modelled front end (fetch_bytes absent) there are no windows.
 func (e *Engine[C, P]) reachesNewWindow(pc, n uint64) bool {
 	return e.fetchMask != 0 && (pc-1)|e.fetchMask != (pc+n-1)|e.fetchMask
 }

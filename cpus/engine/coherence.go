@@ -8,7 +8,9 @@ import (
 // The caches of a CPU that has neighbours. What they cost beside misses is decided by the directory:
 // line_transfer in place of the way to memory, line_upgrade on top of a hit.
 
-// attach makes the CPU one of several whose caches are coherent.
+// attach makes the CPU one of several whose caches are coherent. It then needs the lines that it may
+// write apart from those that it has. A CPU alone keeps one list for both and never asks the
+// directory.
 func (c *Core) attach(d *mmu.Directory) {
 	c.dir = d
 	if d != nil {
@@ -17,7 +19,7 @@ func (c *Core) attach(d *mmu.Directory) {
 	}
 }
 
-// DropLine implements mmu.Copies.
+// DropLine implements mmu.Copies. The directory calls it when another CPU writes the line.
 func (c *Core) DropLine(line uint32) {
 	c.l1i.Drop(line)
 	c.l1d.Drop(line)
@@ -25,7 +27,8 @@ func (c *Core) DropLine(line uint32) {
 	c.ShareLine(line)
 }
 
-// ShareLine implements mmu.Copies.
+// ShareLine implements mmu.Copies. The directory calls it when another CPU reads a line that this
+// one has alone; the copy stays.
 func (c *Core) ShareLine(line uint32) {
 	if s := &c.sRecent[line&c.dMask]; *s == line+1 {
 		*s = 0
@@ -53,7 +56,8 @@ func (c *Core) bring(first *mmu.Cache, line uint32, misses *uint64) (d clock.Tic
 	return c.memLat, true
 }
 
-// evicted tells the directory of a line (plus one) that has left its last cache.
+// evicted tells the directory of a line (plus one) that has left its last cache. The directory is
+// exact: a CPU that it lists without need would cost others an upgrade.
 func (c *Core) evicted(gone uint32) {
 	if line := gone - 1; gone != 0 && !c.l1d.Has(line) && !c.l2.Has(line) && !c.l1i.Has(line) {
 		c.dir.Evict(c.Num, line)
@@ -82,7 +86,8 @@ func (c *Core) read(first *mmu.Cache, line uint32, misses *uint64) clock.Ticks {
 	return d
 }
 
-// occupy returns what a transfer or upgrade takes that begins with the running instruction.
+// occupy returns what a transfer or upgrade takes that begins with the running instruction. Those of
+// one line follow each other, which is what makes a contended line slow.
 func (c *Core) occupy(line uint32, t clock.Ticks) clock.Ticks {
 	c.Settle()
 	return c.dir.Occupy(line, max(c.retire, c.dispatch), t)
@@ -114,6 +119,7 @@ func (c *Core) fetchShared(pa uint64) {
 }
 
 // claim takes the line of a locked instruction's operand before it is read, in one transaction.
+// Without it the read would fetch the line shared and the write would pay for an upgrade as well.
 func (c *Core) claim(pa, n uint64) {
 	for _, at := range [...]uint64{pa, pa + n - 1} {
 		line := c.line(at)

@@ -81,7 +81,9 @@ type Core struct {
 	micro [microEntries]microEntry
 }
 
-// Translator is what an instruction set does about a data access that no micro-TLB answers.
+// Translator is what an instruction set does about a data access that no micro-TLB answers. It is
+// asked for the first access to a page and seldom for later ones, so that an interface costs no
+// speed.
 type Translator interface {
 	// DataAddress translates the address of a load, or of a store when write is set. It returns false
 	// with the exception pending when the access is refused.
@@ -90,7 +92,8 @@ type Translator interface {
 	Watch(va uint64, n int, write bool)
 }
 
-// Exit leaves guest execution behind the running instruction.
+// Exit leaves guest execution behind the running instruction. The machine sees the reason when the
+// block has been settled, at the next boundary between instructions.
 func (c *Core) Exit(e cpus.Exit) {
 	c.exit = e
 	c.Stop |= StopExit
@@ -99,7 +102,8 @@ func (c *Core) Exit(e cpus.Exit) {
 // Now implements cpus.CPU: the time at which the last instruction retired.
 func (c *Core) Now() clock.Ticks { return c.retire }
 
-// Advance implements cpus.CPU.
+// Advance implements cpus.CPU. The machine lets time pass for a call into Go, for sleep, and for a
+// CPU that was started late.
 func (c *Core) Advance(t clock.Ticks) {
 	c.Drain(t)
 	if c.parked {

@@ -108,7 +108,8 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.ForgetData()
 }
 
-// ForgetTranslations empties the micro-TLBs, after a change of rights or tables.
+// ForgetTranslations empties the micro-TLBs, after a change of rights or tables. The TLBs themselves
+// are the instruction set's to flush: its manual says which entries a change voids.
 func (e *Engine[C, P]) ForgetTranslations() {
 	e.ForgetData()
 	e.forgetFetch()

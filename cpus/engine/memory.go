@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"kprobesim/cpus"
-	"kprobesim/internal/clock"
 	"kprobesim/mmu"
 )
 
@@ -38,7 +37,8 @@ type microEntry struct {
 	base        uint64 // physical address of the page
 }
 
-// microEntries are enough for every page of a working set that a cache can hold.
+// microEntries are enough for every page of a working set that a cache can hold. Host speed is all
+// that it decides.
 const microEntries = 2048
 
 // The smallest page of every instruction set is the granule of translations.
@@ -206,6 +206,8 @@ func storeCross(c *Core, va, v uint64, n int) bool {
 	return true
 }
 
+// loadDevice reads a register of a device, which takes the time of memory, since no cache holds it.
+// Where no device is, all bits are ones, as on a bus that nobody drives.
 func (c *Core) loadDevice(pa uint64, n int) uint64 {
 	c.acc[c.idx&(accesses-1)].miss += c.memLat
 	c.Settle()
@@ -216,7 +218,8 @@ func (c *Core) loadDevice(pa uint64, n int) uint64 {
 }
 
 // StoreDevice writes to a device at a physical address. What the device does may bring events nearer, so
-// the machine looks at its queue before the next instruction.
+// the machine looks at its queue before the next instruction. A store is posted: it costs its
+// instruction and no more.
 func (c *Core) StoreDevice(pa uint64, n int, v uint64) {
 	if c.Bus.Device != nil {
 		c.Settle()
@@ -245,7 +248,8 @@ func LoadForStore[T Width](c *Core, va uint64) (v T, ok bool) {
 	return get[T](c.ram, pa), true
 }
 
-// prepareStore translates an operand of n bytes for a store.
+// prepareStore translates an operand of n bytes for a store. The instruction set sees both pages of
+// an operand that lies in two before the first byte is read.
 func (c *Core) prepareStore(va, n uint64) bool {
 	last := (va + n - 1) & c.AddrMask
 	pa, ok := c.translator.DataAddress(va, true)
@@ -293,7 +297,9 @@ func (c *Core) Refilled() {
 	}
 }
 
-// ForgetData empties the micro-TLB of data: a new generation matches no old entry.
+// ForgetData empties the micro-TLB of data: a new generation matches no old entry. Page numbers take
+// 52 bits of a tag, and the generation the 12 bits above. Only when these are used up is the table
+// cleared.
 func (c *Core) ForgetData() {
 	const step = 1 << 52
 	c.microGen += step
@@ -301,100 +307,4 @@ func (c *Core) ForgetData() {
 		c.microGen = step
 		c.micro = [microEntries]microEntry{}
 	}
-}
-
-// touchLoad sends a load through the caches.
-func (c *Core) touchLoad(pa, n uint64) {
-	line := uint32(pa >> (c.dShift & 63))
-	if c.dRecent[line&c.dMask] != line+1 {
-		c.missLoad(pa)
-	}
-	if pa&c.lineMask+n > c.lineMask+1 {
-		c.splitLoad(pa)
-	}
-	if c.window {
-		a := &c.acc[c.idx&(accesses-1)]
-		a.load, a.from = pa>>3+1, (1<<n-1)<<(pa&7)
-	}
-}
-
-// touchStore sends a store through the caches and notes its data for younger loads.
-func (c *Core) touchStore(pa, n uint64) {
-	line := uint32(pa >> (c.dShift & 63))
-	if c.sRecent[line&c.dMask] != line+1 {
-		c.missStore(pa)
-	}
-	if pa&c.lineMask+n > c.lineMask+1 {
-		c.missStore(pa + n - 1)
-		c.acc[c.idx&(accesses-1)].missW += c.ev[evSplit]
-	}
-	if c.window {
-		a := &c.acc[c.idx&(accesses-1)]
-		a.store, a.to = pa>>3+1, (1<<n-1)<<(pa&7)
-	}
-}
-
-func (c *Core) missLoad(pa uint64) {
-	if d := c.lookup(pa) - c.l1Lat; d > 0 {
-		c.acc[c.idx&(accesses-1)].miss += d
-		c.step.Stalls.DCache += d
-	}
-}
-
-func (c *Core) missStore(pa uint64) {
-	if d := c.lookupStore(pa) - c.l1Lat; d > 0 {
-		c.acc[c.idx&(accesses-1)].missW += d
-		c.step.Stalls.DCache += d
-	}
-}
-
-// splitLoad brings in the second line of a load that crosses one.
-func (c *Core) splitLoad(pa uint64) {
-	c.missLoad(pa + c.lineMask + 1)
-	c.acc[c.idx&(accesses-1)].miss += c.ev[evSplit]
-	c.step.Stalls.DCache += c.ev[evSplit]
-}
-
-// lookup returns the load-to-use latency of data at pa and brings its line in.
-func (c *Core) lookup(pa uint64) clock.Ticks {
-	if c.dir != nil {
-		return c.lookupShared(pa)
-	}
-	if c.l1d.Touch(uint32(pa >> c.l1d.Shift())) {
-		return c.l1Lat
-	}
-	c.Counts.L1DMisses++
-	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
-		return c.l2Lat
-	}
-	c.Counts.L2Misses++
-	return c.memLat
-}
-
-// lookupStore is lookup for a store.
-func (c *Core) lookupStore(pa uint64) clock.Ticks {
-	if c.dir != nil {
-		return c.lookupOwned(pa)
-	}
-	return c.lookup(pa)
-}
-
-// missFetch brings a line into the instruction cache and stalls the front end.
-func (c *Core) missFetch(pa uint64) {
-	if c.dir != nil {
-		c.fetchShared(pa)
-		return
-	}
-	if c.l1i.Touch(uint32(pa >> c.l1i.Shift())) {
-		return
-	}
-	c.Counts.L1IMisses++
-	d := c.memLat
-	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
-		d = c.l2Lat
-	} else {
-		c.Counts.L2Misses++
-	}
-	c.dispatch += d
-	c.step.Stalls.ICache += d
 }

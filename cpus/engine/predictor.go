@@ -4,6 +4,9 @@ import "kprobesim/cpus"
 
 // predictor predicts directions by gshare, indirect targets by a table indexed with address and
 // history, and returns by a circular stack that under- and overflows silently, as hardware does.
+// Gshare is from McFarling, Combining Branch Predictors (1993). Its tables are shared by all code of
+// a CPU, so probes and the workload displace each other's entries. Targets of direct branches always
+// hit: a branch target buffer is left out.
 type predictor struct {
 	history  uint32
 	histMask uint32
@@ -16,6 +19,8 @@ type predictor struct {
 	top      int
 }
 
+// Counters begin at weakly not taken, and the history with zero, so that a run depends on nothing
+// before it.
 func (p *predictor) init(pc cpus.PredictorConfig) {
 	p.histMask = uint32(1<<pc.HistoryBits - 1)
 	p.counters = make([]uint8, 1<<pc.TableBits)
@@ -80,7 +85,8 @@ func (p *predictor) pop() uint64 {
 	return to
 }
 
-// Unwind drops the newest return address, for a call whose return is not executed.
+// Unwind drops the newest return address, for a call whose return is not executed. Native calls need
+// it: the guest calls the slot, and Go returns in place of an instruction.
 func (p *predictor) Unwind() {
 	if p.depth > 0 {
 		p.pop()

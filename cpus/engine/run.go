@@ -25,6 +25,8 @@ func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
 }
 
 // before makes the pending checks, and reports whether there is something for the machine to do.
+// Native slots are recognized here, by their addresses, because no instruction in them is ever
+// executed. In user mode they are no way out of the guest.
 func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 	if e.Check != 0 {
 		if e.Check&checkStore != 0 {
@@ -125,7 +127,8 @@ func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P]
 }
 
 // finish ends a block at instruction i: with an exception, after a store into code, or to leave the
-// CPU.
+// CPU. An instruction that is undone takes no time now: it is executed again when the handler returns
+// to it.
 func (e *Engine[C, P]) finish(b *Block[C, P], i int) {
 	in := &b.insns[i]
 	faulted := e.Stop&StopFault != 0

@@ -6,7 +6,8 @@ import (
 )
 
 // resumePoint is what Steps has left of a block: its instructions from one on. It holds as a link does,
-// and while nothing else is executed.
+// and while nothing else is executed. Without it a policy that takes turns by single instructions
+// would decode the rest of each block as a block of its own.
 type resumePoint[C, P any] struct {
 	block *Block[C, P]
 	at    int

@@ -22,7 +22,6 @@ type store[C, P any] struct {
 	curPA     uint64
 	microITLB [microPages]microPage
 	itlbGen   uint64
-	gen       uint64 // generation of translations; links of others are void
 	maxInsn   int
 
 	held  int // bytes of the host that the blocks take, about
@@ -31,7 +30,8 @@ type store[C, P any] struct {
 	versions *versions[C, P] // what other CPUs have decoded; nil when there are none
 }
 
-// microPage is a translation kept in front of the instruction TLB.
+// microPage is a translation kept in front of the instruction TLB. The tag is the virtual page
+// number plus one, so that the zero entry matches nothing.
 type microPage struct{ tag, base uint64 }
 
 const microPages = 64
@@ -80,6 +80,8 @@ func (s *store[C, P]) init(bus cpus.Bus, maxInsn int) {
 	s.limit = max((heldBase+ram/heldShare)/n, heldLeast)
 }
 
+// forgetFetch voids the translations of code. Links of older generations lead nowhere then, which is
+// cheaper than to find them.
 func (e *Engine[C, P]) forgetFetch() {
 	e.curTag = 0
 	e.gen++
@@ -193,7 +195,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 	return &b
 }
 
-// fetchPage makes the page of pc the current one.
+// fetchPage makes the page of pc the current one. It returns false with the exception pending.
 func (e *Engine[C, P]) fetchPage(pc uint64) bool {
 	m := &e.microITLB[pc>>pageShift&(microPages-1)]
 	if m.tag != pc>>pageShift+1 || e.ITLB.Generation != e.itlbGen {

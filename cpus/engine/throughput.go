@@ -37,7 +37,8 @@ func (c *Core) settleEach(n int) {
 	c.dispatch, c.retire, c.settled = at, at, n
 }
 
-// stored sends a store on its way to the cache and returns when issue goes on.
+// stored sends a store on its way to the cache and returns when issue goes on. Issue waits only for
+// the part of it that the store buffer cannot hide.
 func (c *Core) stored(at ticks, a *access) ticks {
 	c.drained = max(c.drained+c.storeBusy, at) + a.missW
 	a.missW = 0

@@ -112,7 +112,9 @@ type prices struct {
 // forwards is the number of recent stores whose data a load may have to wait for.
 const forwards = 64
 
-// forward is a store whose data younger loads may take before it is in the cache.
+// forward is a store whose data younger loads may take before it is in the cache. One entry stands
+// for an eight-byte unit. A younger store to that unit, or to one that shares the entry, takes its
+// place.
 type forward struct {
 	key    uint64 // physical address / 8, plus one
 	bytes  uint64 // mask of the bytes written there
@@ -251,7 +253,8 @@ func (c *Core) Drain(t ticks) {
 func (c *Core) DrainAccesses() { c.Drain(c.acc[between].miss) }
 
 // ChargeWalk charges the walk of page tables for a translation that no TLB has: the loads that the
-// walker makes go through the caches.
+// walker makes go through the caches. Entries of page tables are cached as data are, so a second
+// walk to the same table is cheaper. Paging-structure caches are left out.
 func (c *Core) ChargeWalk(refs *mmu.Refs, exec bool) {
 	cost := c.ev[evTLBWalk]
 	for i := range refs.N {

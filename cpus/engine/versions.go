@@ -59,7 +59,8 @@ func (v *versions[C, P]) find(pa uint64) *Block[C, P] {
 	return l.now.blocks[pa&(granule-1)]
 }
 
-// recall finds the version of a granule's present bytes among the past ones.
+// recall finds the version of a granule's present bytes among the past ones. The code
+// under a probe that is armed and disarmed in turns is decoded once for each of its two forms.
 func (v *versions[C, P]) recall(l *lineVersions[C, P], pa uint64) bool {
 	start := pa &^ (granule - 1)
 	for i, past := range l.past {

@@ -72,7 +72,9 @@ func (c *Core) enterWindow() {
 	}
 }
 
-// loaded returns when a load's value arrives.
+// loaded returns when a load's value arrives. A load waits for its address, its port, its line, and
+// for a store before it to the same bytes. Memory is assumed to be disambiguated perfectly: it waits
+// for no other store.
 func (c *Core) loaded(op *Op, d ticks, a *access) ticks {
 	p := max(c.port[portLoad], d)
 	c.port[portLoad] = p + c.loadBusy

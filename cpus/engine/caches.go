@@ -1,0 +1,109 @@
+package engine
+
+import "kprobesim/internal/clock"
+
+// touchLoad sends a load through the caches. A hit on the line that its set used last is answered
+// from the tags alone: bit-PLRU does not change by it. Only the window model forwards from stores,
+// so only there the bytes are noted.
+func (c *Core) touchLoad(pa, n uint64) {
+	line := uint32(pa >> (c.dShift & 63))
+	if c.dRecent[line&c.dMask] != line+1 {
+		c.missLoad(pa)
+	}
+	if pa&c.lineMask+n > c.lineMask+1 {
+		c.splitLoad(pa)
+	}
+	if c.window {
+		a := &c.acc[c.idx&(accesses-1)]
+		a.load, a.from = pa>>3+1, (1<<n-1)<<(pa&7)
+	}
+}
+
+// touchStore sends a store through the caches and notes its data for younger loads. sRecent holds
+// only lines that this CPU may write without asking, so a hit there needs no directory.
+func (c *Core) touchStore(pa, n uint64) {
+	line := uint32(pa >> (c.dShift & 63))
+	if c.sRecent[line&c.dMask] != line+1 {
+		c.missStore(pa)
+	}
+	if pa&c.lineMask+n > c.lineMask+1 {
+		c.missStore(pa + n - 1)
+		c.acc[c.idx&(accesses-1)].missW += c.ev[evSplit]
+	}
+	if c.window {
+		a := &c.acc[c.idx&(accesses-1)]
+		a.store, a.to = pa>>3+1, (1<<n-1)<<(pa&7)
+	}
+}
+
+// missLoad looks further than the most recent line of the set. Latencies in the machine description
+// count from the use of the address, so the L1 latency, which the model charges itself, is taken
+// off.
+func (c *Core) missLoad(pa uint64) {
+	if d := c.lookup(pa) - c.l1Lat; d > 0 {
+		c.acc[c.idx&(accesses-1)].miss += d
+		c.step.Stalls.DCache += d
+	}
+}
+
+// missStore is missLoad for a store, whose delay the store buffer may hide.
+func (c *Core) missStore(pa uint64) {
+	if d := c.lookupStore(pa) - c.l1Lat; d > 0 {
+		c.acc[c.idx&(accesses-1)].missW += d
+		c.step.Stalls.DCache += d
+	}
+}
+
+// splitLoad brings in the second line of a load that crosses one.
+func (c *Core) splitLoad(pa uint64) {
+	c.missLoad(pa + c.lineMask + 1)
+	c.acc[c.idx&(accesses-1)].miss += c.ev[evSplit]
+	c.step.Stalls.DCache += c.ev[evSplit]
+}
+
+// lookup returns the load-to-use latency of data at pa and brings its line in. What a line displaces
+// costs nothing: write-backs and the bandwidth of memory are left out.
+func (c *Core) lookup(pa uint64) clock.Ticks {
+	if c.dir != nil {
+		return c.lookupShared(pa)
+	}
+	if c.l1d.Touch(uint32(pa >> c.l1d.Shift())) {
+		return c.l1Lat
+	}
+	c.Counts.L1DMisses++
+	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
+		return c.l2Lat
+	}
+	c.Counts.L2Misses++
+	return c.memLat
+}
+
+// lookupStore is lookup for a store. Caches are write-allocate, so that a store misses as a load
+// does.
+func (c *Core) lookupStore(pa uint64) clock.Ticks {
+	if c.dir != nil {
+		return c.lookupOwned(pa)
+	}
+	return c.lookup(pa)
+}
+
+// missFetch brings a line into the instruction cache and stalls the front end. The stall delays
+// dispatch of what follows and nothing that is in flight already.
+func (c *Core) missFetch(pa uint64) {
+	if c.dir != nil {
+		c.fetchShared(pa)
+		return
+	}
+	if c.l1i.Touch(uint32(pa >> c.l1i.Shift())) {
+		return
+	}
+	c.Counts.L1IMisses++
+	d := c.memLat
+	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
+		d = c.l2Lat
+	} else {
+		c.Counts.L2Misses++
+	}
+	c.dispatch += d
+	c.step.Stalls.ICache += d
+}
