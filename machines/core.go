@@ -7,6 +7,9 @@ import (
 )
 
 // core reads the clock, the shape of the core and its predictor.
+// A description may leave front_end out, as the zero value of cpus.FrontEnd holds nothing up.
+// Every other table is needed: a number that is not known is fitted or argued for, never assumed
+// in silence.
 func (mr *machineReader) core(r *doc.Reader) {
 	c := &mr.m.CPU
 	mr.section(r.Sub("clock", true), hertz("frequency", &c.Hz), hertz("timer", &mr.m.TimerHz))
@@ -26,6 +29,8 @@ func (mr *machineReader) core(r *doc.Reader) {
 }
 
 // memory reads caches, TLBs and DRAM.
+// Of the levels of caches two are modelled. A third one is left out, as no machine described here
+// needs it for its figures.
 func (mr *machineReader) memory(r *doc.Reader) {
 	c := &mr.m.CPU
 	caches := r.Sub("cache", true)
@@ -40,6 +45,9 @@ func (mr *machineReader) memory(r *doc.Reader) {
 	tlbs.Done()
 }
 
+// cache reads one level: size and line in bytes, the load-to-use latency of a hit in cycles. Check
+// compares these numbers with each other. It is asked only when each could be read, as a second
+// message about the same table would mislead.
 func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 	before := len(*mr.errs)
 	var size, line int64
@@ -52,6 +60,8 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 	}
 }
 
+// tlb reads one TLB, with arrays of their own for base pages and for all larger ones. The cost of a
+// miss is none of its numbers: it is that of the event tlb_walk and of the loads that the walk makes.
 func (mr *machineReader) tlb(r *doc.Reader, c *mmu.TLBConfig) {
 	before := len(*mr.errs)
 	mr.section(r, count("entries", &c.Entries, 1, 1<<16), count("ways", &c.Ways, 1, 1<<16),

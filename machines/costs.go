@@ -11,6 +11,8 @@ import (
 
 // costs reads the ports, which a description names freely, and the cost of every class and event of
 // the ISA.
+// Ports come first, because the cost of a class names one. Ties come when every event has been
+// read, because an event may be tied to one further down in the list of the ISA.
 func (mr *machineReader) costs(r *doc.Reader) {
 	c := &mr.m.CPU
 	c.Classes, c.Events, c.Ports = map[string]cpus.Cost{}, map[string]clock.Ticks{}, map[string]clock.Ticks{}
@@ -72,6 +74,8 @@ func (mr *machineReader) tie(ties []tie) {
 }
 
 // each reads the tables of group g: every one of names must be there, and no other.
+// What is missing is one message with all names: a new class of an instruction set is missing in
+// every description at once.
 func (mr *machineReader) each(g *doc.Reader, names []string, read func(*doc.Reader, string)) {
 	var missing []string
 	for _, name := range names {
@@ -87,6 +91,7 @@ func (mr *machineReader) each(g *doc.Reader, names []string, read func(*doc.Read
 	g.Done()
 }
 
+// prefixed writes names as the headers of their tables, so that the message can be pasted.
 func prefixed(g *doc.Reader, names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
@@ -109,6 +114,7 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 	}
 	mr.section(r, issue, cycles("latency", &c.Latency, true),
 		cycles("occupancy", &c.Occupancy, false))
+	// A description with a bad width is reported elsewhere; here it must only not divide by zero.
 	if uops > 0 {
 		c.Issue = clock.PerCycle * clock.Ticks(uops) / clock.Ticks(max(mr.m.CPU.Width, 1))
 	}

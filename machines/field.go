@@ -9,11 +9,14 @@ import (
 )
 
 // field reads one number of a table; read reports whether it was there.
+// Only numbers are fields: they become parameters with a source.
 type field struct {
 	key  string
 	read func(r *doc.Reader, key string) bool
 }
 
+// into is a field that keeps its number in to. Without need, a missing key leaves there what a
+// caller has set.
 func into[T any](key string, to *T, need bool, parse func(*doc.Node) (T, error)) field {
 	return field{key, func(r *doc.Reader, key string) bool {
 		has := r.Has(key)
@@ -26,10 +29,14 @@ func into[T any](key string, to *T, need bool, parse func(*doc.Node) (T, error))
 
 func cycles(key string, to *clock.Ticks, need bool) field { return into(key, to, need, parseTicks) }
 
+// hertz is a frequency of 1 MHz to 100 GHz. A bare number is refused, as its unit could be guessed
+// wrongly.
 func hertz(key string, to *int64) field {
 	return into(key, to, true, doc.Frequency().Whole(false, 1e6, 1e11))
 }
 
+// count is a number of things from lo to hi. The bounds catch slips, while cpus.Config.Check says
+// what can be modelled.
 func count(key string, to *int, lo, hi int64) field {
 	return into(key, to, true, func(n *doc.Node) (int, error) {
 		v, err := doc.Int(lo, hi)(n)
@@ -38,6 +45,7 @@ func count(key string, to *int, lo, hi int64) field {
 }
 
 // parseTicks reads a number of cycles: 14, "1.5" or "1/3".
+// A fraction keeps a rate such as three in a cycle exact, as clock.PerCycle is divisible by three.
 func parseTicks(n *doc.Node) (clock.Ticks, error) {
 	q, err := doc.Cycles().Parse(true)(n)
 	if err != nil {

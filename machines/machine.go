@@ -48,6 +48,8 @@ func (m *Machine) Mark(s doc.Setting) {
 }
 
 // FittedOn returns the names of the points that any parameter of m was fitted on, sorted.
+// Package experiments holds these points apart: a figure that a number was fitted on is no test of
+// it.
 func (m *Machine) FittedOn() []string {
 	set := map[string]bool{}
 	for _, p := range m.Params {
@@ -59,6 +61,8 @@ func (m *Machine) FittedOn() []string {
 }
 
 // CalibratedBy reports whether m was fitted on the experiment of a name and file.
+// Experiments name machines and machines name experiments, by name or by path, so both ways have
+// to be met.
 func (m *Machine) CalibratedBy(name, file string) bool {
 	if !doc.IsPath(m.Experiment) {
 		return m.Experiment == name

@@ -17,6 +17,8 @@ type machineReader struct {
 }
 
 // Read reads the description in root. isas are the instruction sets it may be for.
+// Mistakes go to errs, and the machine that is returned holds what could be read, so that one run
+// names as many as it can.
 func Read(root *doc.Node, isas []*cpus.ISA, errs *doc.Errors) *Machine {
 	r := doc.NewReader(root, errs)
 	m := &Machine{

@@ -28,6 +28,7 @@ type System struct {
 
 // Build makes a machine of the target and binds what the kernel's native functions call. Nothing has run
 // yet. It fails when the image is for another instruction set or lacks what the services need.
+// The kernel comes before Kprobes, which asks it for grace periods and work queues.
 func (t *Target) Build(c Config) (*System, error) {
 	c.Machine.ISA, c.Machine.Board = t.ISA, t.Board
 	m, err := sim.New(c.Machine)
@@ -52,6 +53,8 @@ func (t *Target) Build(c Config) (*System, error) {
 
 // complete names what an image lacks that is looked up by name only when it is needed: an error in the middle
 // of a run would come too late.
+// Build asks for it last, so that a missing symbol of the kernel or of Kprobes is named by the
+// package that needs it.
 func complete(im *image.Image) error {
 	err := workloads.Missing(func(name string) bool {
 		_, ok := im.Symbol(name)
@@ -65,6 +68,8 @@ func complete(im *image.Image) error {
 
 // Run starts the kernel and runs body on its boot task. The machine ends when body does. The error is that
 // of the machine, of its kernel and of body, in this order.
+// sim_main is the native function that the guest calls from its boot task once it has set itself
+// up.
 func (s *System) Run(body func(*sim.Call) error) error {
 	var failed error
 	s.Machine.Bind("sim_main", func(c *sim.Call) uint64 {

@@ -25,6 +25,7 @@ type Target struct {
 }
 
 // List returns the targets in the order of lists.
+// Each call makes new values, so that nothing a caller does to them shows elsewhere.
 func List() []Target {
 	return []Target{
 		{
@@ -44,6 +45,7 @@ func imagesFor(name string) []workloads.Image {
 }
 
 // Find returns the target of a name among those of a list, or nil.
+// The list is an argument, so that tests can add an instruction set that exists nowhere else.
 func Find(list []Target, name string) *Target {
 	i := slices.IndexFunc(list, func(t Target) bool { return t.Name == name })
 	if i < 0 {

@@ -23,6 +23,7 @@ const MaxSize = 1 << 20
 const maxDepth = 64
 
 // Kind says what a Node holds.
+// The kinds are those of TOML without dates and times.
 type Kind uint8
 
 // The kinds of nodes. The zero Kind is none of them.
@@ -49,6 +50,7 @@ func (k Kind) String() string {
 
 // Pos is a place in a document. Line and Column count from 1; a Pos with Line 0 names a source
 // without lines, such as a --set option.
+// A column counts bytes, as that of go-toml does.
 type Pos struct {
 	File         string
 	Line, Column int
@@ -63,6 +65,7 @@ func (p Pos) String() string {
 }
 
 // Node is one value of a document.
+// A number keeps its text, because a schema alone knows the unit and the precision that it wants.
 type Node struct {
 	Kind   Kind
 	Pos    Pos
@@ -79,6 +82,8 @@ type Field struct {
 }
 
 // Get returns the value of key in table n, or nil.
+// A search by hand is quick enough: tables have tens of keys, and their order matters to
+// Reader.Keys.
 func (n *Node) Get(key string) *Node {
 	for _, f := range n.Fields {
 		if f.Key == key {
@@ -89,6 +94,7 @@ func (n *Node) Get(key string) *Node {
 }
 
 // Clone returns a deep copy of n.
+// Sweeps and --set change copies, as several points of an experiment begin with the same document.
 func (n *Node) Clone() *Node {
 	c := *n
 	c.Fields = make([]Field, len(n.Fields))
@@ -103,6 +109,9 @@ func (n *Node) Clone() *Node {
 }
 
 // Parse reads a document. file is the name that positions and errors carry. The error is an Errors.
+// The depth comes first, because go-toml itself reads nested values by recursion. Then go-toml
+// reads all of the document, for its rules on what may be defined twice; the tree is built in a
+// second pass over the same bytes.
 func Parse(file string, b []byte) (*Node, error) {
 	if len(b) > MaxSize {
 		return nil, One(Pos{File: file},
@@ -147,6 +156,8 @@ func syntaxError(file string, err error) error {
 }
 
 // builder turns the expressions of go-toml's parser into a tree.
+// The package unstable alone tells where a node stands. It promises no stable interface, so
+// nothing else here uses it.
 type builder struct {
 	file string
 	p    unstable.Parser
@@ -154,6 +165,7 @@ type builder struct {
 	errs Errors
 }
 
+// build relies on Parse: a document that go-toml refuses would come out wrong here.
 func build(file string, b []byte) (*Node, error) {
 	bl := builder{file: file}
 	bl.root = &Node{Kind: Table, Pos: Pos{file, 1, 1}}
@@ -185,6 +197,7 @@ func (bl *builder) pos(e *unstable.Node, fallback Pos) Pos {
 }
 
 // open finds or makes the table that a [header] names, or appends one to the list of a [[header]].
+// Only the last part of a [[header]] makes a list; those before it lead to tables that may exist.
 func (bl *builder) open(e *unstable.Node, list bool) *Node {
 	here := bl.root
 	for it := e.Key(); it.Next(); {

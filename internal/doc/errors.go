@@ -18,6 +18,7 @@ type Error struct {
 func (e Error) Error() string { return e.Pos.String() + ": " + e.Msg }
 
 // Errors is every mistake found in one or more documents.
+// A person who corrects a file wants all of them at once, so readers go on behind a mistake.
 type Errors []Error
 
 // Add records a mistake at pos.
@@ -38,6 +39,8 @@ func (es *Errors) Join(pos Pos, err error) {
 }
 
 // Err returns nil when there is no mistake; otherwise the mistakes ordered by place, each once.
+// Equal mistakes come up when a document is read more than once, for several points of an
+// experiment.
 func (es Errors) Err() error {
 	if len(es) == 0 {
 		return nil
@@ -66,6 +69,7 @@ func One(pos Pos, format string, args ...any) error {
 
 // Suggest returns `; did you mean "x"?` for the known name nearest to name, or "" when none is
 // near.
+// Near is a third of the letters and one: enough for a slip, too little for another word.
 func Suggest(name string, known []string) string {
 	best, dist := "", 1+len(name)/3
 	for _, k := range known {

@@ -13,6 +13,8 @@ func Merge(base, over *Node) *Node {
 	return over.Clone()
 }
 
+// mergeTables keeps the order of base and puts new keys behind. What over says keeps its
+// positions, so that a mistake is reported in the file that made it.
 func mergeTables(base, over *Node) *Node {
 	out := base.Clone()
 	out.Pos = over.Pos
@@ -32,6 +34,7 @@ func isTables(n *Node) bool {
 	return n.Kind == Array && len(n.Items) > 0 && n.Items[0].Kind == Table
 }
 
+// mergeLists compares names and never indices: an element without a name is always a further one.
 func mergeLists(base, over *Node) *Node {
 	out := base.Clone()
 	for i, it := range over.Items {

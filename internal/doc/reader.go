@@ -9,6 +9,7 @@ import (
 
 // Reader reads one table of a document by a schema and collects every mistake into errs. Keys that
 // were never asked for are reported by Done.
+// A schema asks for its keys in any order and calls Done at the end.
 type Reader struct {
 	node  *Node
 	path  string
@@ -21,6 +22,8 @@ type Reader struct {
 // NewReader returns a reader of table n. Mistakes are added to errs.
 func NewReader(n *Node, errs *Errors) *Reader { return newReader(n, "", errs) }
 
+// newReader goes on with an empty table where there is none, so that callers need no check of
+// their own.
 func newReader(n *Node, path string, errs *Errors) *Reader {
 	if n.Kind != Table {
 		errs.Add(n.Pos, "%s must be a table, not %s", path, n.Kind)
@@ -61,6 +64,7 @@ func (r *Reader) Keys() []string {
 	return keys
 }
 
+// take makes a key known even when it is missing, so that hint can propose it.
 func (r *Reader) take(key string) *Node {
 	if !slices.Contains(r.known, key) {
 		r.known = append(r.known, key)
@@ -118,6 +122,7 @@ func elementName(n *Node, i int) string {
 }
 
 // Done reports every key that the schema did not ask for.
+// It comes after the last question, as a key is unknown only when no question was about it.
 func (r *Reader) Done() {
 	for _, f := range r.node.Fields {
 		if !slices.Contains(r.known, f.Key) {
@@ -183,6 +188,8 @@ func Flag(n *Node) (bool, error) {
 }
 
 // Int returns a parser of integers from lo to hi.
+// TOML allows underscores, and the prefixes 0x, 0o and 0b, which the base 0 of ParseInt takes as
+// they are.
 func Int(lo, hi int64) func(*Node) (int64, error) {
 	return func(n *Node) (int64, error) {
 		if n.Kind != Integer {

@@ -17,6 +17,7 @@ func (s Setting) Key() string { return strings.Join(s.Path, ".") }
 
 // ParseSetting reads the argument of --set: a dotted key, "=", and a TOML value; what is no TOML
 // value is taken as a string, so that quotes can be left away.
+// Its positions name the option in the place of a file, for a message that shows what was typed.
 func ParseSetting(arg string) (Setting, error) {
 	name := "--set " + arg
 	key, val, ok := strings.Cut(arg, "=")
@@ -68,6 +69,7 @@ func ParsePath(key string) ([]string, error) {
 }
 
 // leafPath returns the path of the only leaf of n.
+// A document of one line has at most one, and only tables stand above it.
 func leafPath(n *Node) []string {
 	var path []string
 	for len(n.Fields) > 0 {
@@ -102,6 +104,8 @@ func (s Setting) Apply(root *Node) error {
 }
 
 // step goes one key down; nil means that a table has no such key yet.
+// An element of a list goes by its name or its index. Names stay right when a description gains an
+// element.
 func step(here *Node, key string) (*Node, error) {
 	switch here.Kind {
 	case Table:
@@ -133,6 +137,7 @@ func (n *Node) put(key string, v *Node) {
 }
 
 // Find returns the value at path, or the nearest one above it that is there.
+// Messages about a value that is missing point there.
 func (n *Node) Find(path ...string) *Node {
 	for _, key := range path {
 		next, err := step(n, key)

@@ -9,6 +9,7 @@ import (
 )
 
 // Quantity is an exact number with the unit it was written in.
+// The value is a rational, because a float would make 0.1 us another number than 100 ns.
 type Quantity struct {
 	Value    *big.Rat // in the base unit of its dimension
 	Written  string   // the number as written, without its unit
@@ -18,6 +19,7 @@ type Quantity struct {
 
 // Dimension is a set of units with their size in the base unit, which is the first one. Factors are
 // fractions such as "1/1000".
+// The factors are text, so that a table of units reads as it is written in files.
 type Dimension struct {
 	Name  string
 	Units []Unit
@@ -37,6 +39,7 @@ func Frequency() Dimension {
 }
 
 // Size returns the dimension with base byte.
+// There are only powers of 1024: KB would leave open which kilo is meant.
 func Size() Dimension {
 	return Dimension{"size", []Unit{
 		{"B", "1"},
@@ -86,6 +89,7 @@ func (d Dimension) names() string {
 }
 
 // splitUnit parts "2.33 GHz" into number and unit.
+// The number ends with its last digit, so the units of this package have no digits.
 func splitUnit(s string) (num, unit string) {
 	s = strings.TrimSpace(s)
 	i := strings.LastIndexAny(s, "0123456789") + 1

@@ -2,12 +2,15 @@ package x86
 
 import "kprobesim/kprobes"
 
+// The sizes are those of 2.6.33. A slot has a byte more than the
+// longest instruction, so a jump back fits only behind one of up to ten bytes.
 const (
 	slotSize = 16 // MAX_INSN_SIZE
 	jumpSize = 5  // jmp rel32
 	int3     = 0xcc
 	jmpRel32 = 0xe9
 
+	// The guest sets it to 1 behind the first single step, once the jump back is written.
 	boostableMember = "ainsn.boostable"
 )
 
@@ -19,6 +22,8 @@ func Arch32() *kprobes.Arch { return arch(32) }
 
 // arch is the value for 64-bit mode; the same functions serve 32-bit mode. Instructions stand at any
 // address, and stores to code reach every fetch without help.
+// A processor keeps its instruction cache coherent with stores (SDM vol. 3, 11.6), so Flush stays
+// empty. What has been fetched already is another matter: see atomic.
 func arch(mode int) *kprobes.Arch {
 	return &kprobes.Arch{
 		Name: "x86", Breakpoint: []byte{int3}, Align: 1, SlotSize: slotSize, Line: 64,
@@ -51,6 +56,8 @@ func optimizer(mode int) *kprobes.Optimizer {
 
 // eras lists what kernels on x86 have: boosting from 2.6.16 on i386 and 2.6.25 on x86-64, jumps from
 // 2.6.34, the list of functions without return probes from 2.6.24.
+// __switch_to is entered by one task and left by another, while return instances are found by
+// task.
 func eras() []kprobes.Era {
 	return []kprobes.Era{
 		{Year: 2005},

@@ -12,6 +12,7 @@ func inSpans(spans []byteSpan, b byte) bool {
 // noBoost lists the one-byte opcodes that a kernel of the era single-steps. Everything else
 // is boosted, whether or not that is the tightest rule: shifts and the unary groups are refused
 // although they would be harmless.
+// Branches are among them, because the guest corrects the instruction pointer only after a step.
 func noBoost() []byteSpan {
 	return []byteSpan{
 		{0x2e, 0x2e},               // cs override
@@ -29,6 +30,7 @@ func noBoost() []byteSpan {
 }
 
 // boostPrefixes lists prefixes behind which the rules look at the next byte.
+// The others, cs and address size, are refused with the opcodes, as the kernel does.
 func boostPrefixes() []byteSpan {
 	return []byteSpan{
 		{0x26, 0x26}, {0x36, 0x36}, {0x3e, 0x3e}, {0x64, 0x66}, {0xf0, 0xf0}, {0xf2, 0xf3},
@@ -36,6 +38,8 @@ func boostPrefixes() []byteSpan {
 }
 
 // boost0F lists the two-byte opcodes (behind 0f) that are boosted.
+// They are the set bits of the kernel's table for them, as spans. Near jcc (80 to 8f, SDM vol. 2,
+// table A-3) is a gap, as a relative branch in a slot leads elsewhere.
 func boost0F() []byteSpan {
 	return []byteSpan{
 		{0x02, 0x03},

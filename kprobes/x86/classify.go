@@ -7,9 +7,11 @@ import (
 )
 
 // pause is how code says that it waits in a loop.
+// A rep prefix in front of nop, which older processors ignore (SDM vol. 2, PAUSE).
 const pause = "\xf3\x90"
 
 // classify decides by the first bytes where it can, as decoding is slow.
+// Package races asks while a machine runs, mostly about the three kinds that need no decoding.
 func classify(code []byte, pc uint64, mode int) kprobes.Class {
 	switch {
 	case len(code) > 0 && code[0] == int3:
@@ -27,6 +29,7 @@ func classify(code []byte, pc uint64, mode int) kprobes.Class {
 }
 
 // jumpTarget is where jmp rel32 leads. In 32-bit mode addresses wrap around at 4 GiB.
+// The displacement counts from behind the jump and is signed (SDM vol. 2, JMP).
 func jumpTarget(code []byte, pc uint64, mode int) uint64 {
 	to := pc + jumpSize + uint64(int64(int32(binary.LittleEndian.Uint32(code[1:]))))
 	if mode == 32 {

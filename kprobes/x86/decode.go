@@ -10,6 +10,7 @@ import (
 )
 
 // maxInsn is the architecture's limit on the length of an instruction, in bytes.
+// A longer one raises #GP (SDM vol. 3, 6.15, interrupt 13).
 const maxInsn = 15
 
 var errUndecodable = errors.New("not an instruction that the decoder knows")
@@ -44,6 +45,7 @@ func (i insn) displacement() int64 {
 }
 
 // modrmReg is the reg field of the ModR/M byte behind a one-byte opcode, -1 if there is none.
+// It extends the opcode of the unary groups and of group 5 (SDM vol. 2, A.4).
 func (i insn) modrmReg() int {
 	if len(i.Opcode) < 2 {
 		return -1
@@ -71,6 +73,7 @@ func decode(code []byte, addr uint64, mode int) (insn, error) {
 }
 
 // pcMemory reports whether an operand is memory relative to the instruction pointer.
+// Only 64-bit mode has such operands, with mod 00 and r/m 101 (SDM vol. 2, 2.2.1.6).
 func pcMemory(in x86asm.Inst) bool {
 	for _, a := range in.Args {
 		if m, ok := a.(x86asm.Mem); ok && (m.Base == x86asm.RIP || m.Base == x86asm.EIP) {
@@ -103,6 +106,8 @@ func unknown() []string {
 }
 
 // opcodeOf skips the legacy prefixes and, in 64-bit mode, one REX prefix.
+// A REX prefix counts only directly in front of the opcode (SDM vol. 2, 2.2.1), hence after the
+// others.
 func opcodeOf(code []byte, mode int) []byte {
 	for len(code) > 0 && legacyPrefix(code[0]) {
 		code = code[1:]
@@ -113,6 +118,7 @@ func opcodeOf(code []byte, mode int) []byte {
 	return code
 }
 
+// Groups 1 to 4 of SDM vol. 2, 2.1.1.
 func legacyPrefix(b byte) bool {
 	switch b {
 	case 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3:

@@ -10,6 +10,8 @@ import (
 const callRel32 = 0xe8
 
 // detour fills in the template and appends the copied instructions and the jump back.
+// Each instruction is moved by itself, as a displacement counts from where its own copy ends.
+// Lengths do not change, so the copy ends where the region's length says.
 func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt, mode int) (kprobes.Detour, *kprobes.Refusal) {
 	code := slices.Clone(t.Code)
 	if err := fillTemplate(code, t, d, mode); err != nil {
@@ -39,6 +41,8 @@ func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt, mode int) 
 }
 
 // fillTemplate sets the probe's address, an immediate of pointer size, and the call.
+// A template without room for them is a mistake of the image, which shows as a refusal: the kernel
+// runs on with breakpoints.
 func fillTemplate(code []byte, t kprobes.Template, d kprobes.DetourAt, mode int) *kprobes.Refusal {
 	size := mode / 8
 	if t.Value < 0 || t.Call < 0 || t.Value+size > len(code) || t.Call+jumpSize > len(code) {

@@ -40,6 +40,8 @@ func whole(s kprobes.Site) *kprobes.Refusal {
 
 // threat asks of one instruction of the function whether it may bring execution to the middle
 // of the region, now or through a fix-up.
+// The upper bound of a target is the kernel's, one byte behind the jump. Bytes of the region
+// behind that keep the original instructions, so a jump to them does no harm.
 func threat(s kprobes.Site, in insn) *kprobes.Refusal {
 	switch {
 	case s.Exceptions != nil && s.Exceptions(in.Addr):
@@ -58,12 +60,15 @@ func threat(s kprobes.Site, in insn) *kprobes.Refusal {
 }
 
 // indirectJump recognizes jmp near and far through a register or memory, and jmp far direct.
+// Group 5 has jmp near as ff /4 and jmp far as ff /5 (SDM vol. 2, A.4). A table of a switch is
+// reached so, and nobody can tell where it leads.
 func indirectJump(in insn) bool {
 	op := in.Opcode[0]
 	return op == 0xea || op == 0xff && in.modrmReg()&6 == 4
 }
 
 // relativeJump recognizes jmp, jcc, loop and jcxz; calls are not jumps.
+// The kernel leaves them out, as compilers call functions and no places inside of them.
 func relativeJump(in insn) bool {
 	op := in.Opcode[0]
 	if op == 0x0f {

@@ -11,6 +11,7 @@ import (
 
 // boundary walks the function from its start, as x86 code can only be read forward. A foreign
 // breakpoint on the way hides what the instruction there was.
+// The can_probe of 2.6.33 walks as well.
 func boundary(fn kprobes.Text, addr uint64, mode int) error {
 	found := false
 	stuck := walk(fn, mode, func(in insn) bool {
@@ -72,10 +73,12 @@ func move(in insn, to uint64) (moved []byte, ok bool) {
 }
 
 // jump encodes jmp rel32.
+// The slot of a boosted probe does without it: there the guest writes the jump back itself.
 func jump(from, to uint64) ([]byte, *kprobes.Refusal) {
 	return rel32(jmpRel32, from, to)
 }
 
+// rel32 encodes a jump or a call with a signed displacement of 32 bits from its end.
 func rel32(opcode byte, from, to uint64) ([]byte, *kprobes.Refusal) {
 	d := int64(to - (from + jumpSize))
 	if d < math.MinInt32 || d > math.MaxInt32 {
