@@ -144,6 +144,29 @@ func TestLineSize(t *testing.T) {
 	}
 }
 
+// TestSharedLines has two CPUs store to words 64 bytes apart by turns. They take the line from each other
+// where both words lie in one line of the machine.
+func TestSharedLines(t *testing.T) {
+	for _, line := range []int{64, 128} {
+		cfg := toyConfig(cpus.Throughput, line)
+		m, d := mmu.NewMemory(1<<20), mmu.NewDirectory(2)
+		a := toyBeside(m, cfg, 0, nil, d)
+		b := toyBeside(m, cfg, 1, a, d)
+		for i, in := range [][4]byte{{toyStore, 1, 20, 0}, jump(-2)} {
+			m.Write(0x1000+uint64(4*i), in[:])
+		}
+		a.R[PC], b.R[PC] = 0x1000, 0x1000
+		a.R[20], b.R[20] = 0x8000, 0x8040
+		for range 20 {
+			a.Steps(2, soon)
+			b.Steps(2, soon)
+		}
+		if got := a.Counts.Transfers + b.Counts.Transfers; (got >= 30) != (line == 128) {
+			t.Errorf("lines of %d bytes: %d transfers in 40 stores by turns", line, got)
+		}
+	}
+}
+
 // TestStoreIntoCode has a program overwrite an instruction in front of it in the same block.
 func TestStoreIntoCode(t *testing.T) {
 	models(t, func(t *testing.T, cfg *cpus.Config) {

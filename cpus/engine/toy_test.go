@@ -64,14 +64,27 @@ func newToy(tb testing.TB, cfg *cpus.Config, ram int, at uint64, code ...[4]byte
 }
 
 func toyOn(m *mmu.Memory, cfg *cpus.Config, at uint64, code ...[4]byte) *toy {
-	c := new(toy)
-	bus := cpus.Bus{Memory: m, Phase: func(pc uint64) uint8 { return uint8(pc >> 16 & 1) }, Native: [2]uint64{1, 1}}
-	spec := Spec{ISA: toyISA(), MaxInsn: 4, AddrMask: ^uint64(0), Pages: mmu.PageSizes{12, 21}}
-	c.Setup(0, c, c, spec, cfg, bus, nil)
+	c := toyBeside(m, cfg, 0, nil, nil)
 	for i, in := range code {
 		m.Write(at+uint64(4*i), in[:])
 	}
 	c.R[PC] = at
+	return c
+}
+
+// toyBeside makes CPU n of a machine, whose first CPU and directory are nil when it is alone.
+func toyBeside(m *mmu.Memory, cfg *cpus.Config, n int, first *toy, d *mmu.Directory) *toy {
+	c := new(toy)
+	bus := cpus.Bus{
+		Memory: m, Directory: d, Native: [2]uint64{1, 1},
+		Phase: func(pc uint64) uint8 { return uint8(pc >> 16 & 1) },
+	}
+	spec := Spec{ISA: toyISA(), MaxInsn: 4, AddrMask: ^uint64(0), Pages: mmu.PageSizes{12, 21}}
+	var share *Engine[toy, toyInsn]
+	if first != nil {
+		share = &first.Engine
+	}
+	c.Setup(n, c, c, spec, cfg, bus, share)
 	return c
 }
 
