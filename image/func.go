@@ -6,7 +6,9 @@ import (
 	"strings"
 )
 
-// Func is a function, or a label in code, in the forms that an ABI distinguishes.
+// Func is a function, or a label in code, in the forms that an ABI distinguishes. A caller of guest
+// code needs Entry and TOC. What is stored where the guest keeps function pointers is Pointer.
+// Probes are placed by Entry.
 type Func struct {
 	Name    string
 	Entry   uint64 // address of its first instruction
@@ -25,13 +27,15 @@ const (
 	wordBytes         = 8
 )
 
-// Descriptors tells whether pointers to functions are addresses of descriptors.
+// Descriptors tells whether pointers to functions are addresses of descriptors. The section decides
+// and not the machine alone: version 2 of the ABI has none on the same processors.
 func (im *Image) Descriptors() bool {
 	_, _, ok := im.Section(descriptorSection)
 	return ok && im.Machine == elf.EM_PPC64
 }
 
-// Func finds a function by its name in C. That the symbol is code is not checked.
+// Func finds a function by its name in C. That the symbol is code is not checked. Labels of assembly
+// are found as well; callers that need a function ask Typed.
 func (im *Image) Func(name string) (Func, bool) {
 	s, ok := im.Symbol(name)
 	if !ok {
@@ -49,7 +53,8 @@ func (im *Image) Func(name string) (Func, bool) {
 	return f, true
 }
 
-// Callee gives the entry of the function that a pointer in C leads to.
+// Callee gives the entry of the function that a pointer in C leads to. Descriptors that the guest
+// builds at run time are not followed: the image knows memory as linked.
 func (im *Image) Callee(pointer uint64) uint64 {
 	if !im.Descriptors() {
 		return pointer
@@ -61,7 +66,8 @@ func (im *Image) Callee(pointer uint64) uint64 {
 	return entry
 }
 
-// word reads a doubleword of the image as linked.
+// word reads a doubleword of the image as linked. Bytes behind a segment's Data are zero in memory,
+// but no descriptor lies there, so they count as absent.
 func (im *Image) word(va uint64) (uint64, bool) {
 	for i := range im.Segments {
 		s := &im.Segments[i]
@@ -74,7 +80,8 @@ func (im *Image) word(va uint64) (uint64, bool) {
 
 // loadDescriptors makes the symbols of descriptors data. Linkers since 2004 write no symbols for the code:
 // those that are missing are added, with the size that the descriptor's symbol has for them. An entry point
-// that is given by its descriptor becomes an address of code.
+// that is given by its descriptor becomes an address of code. It runs before the symbols are sorted
+// and indexed, which its additions need as well.
 func (im *Image) loadDescriptors() error {
 	if !im.Descriptors() {
 		return nil
@@ -101,7 +108,8 @@ func (im *Image) loadDescriptors() error {
 	return nil
 }
 
-// CName is the name in C of the function whose code a symbol is.
+// CName is the name in C of the function whose code a symbol is. Comparisons with names of the
+// guest's sources need it: a function has one name in C on all instruction sets.
 func (im *Image) CName(symbol string) string {
 	if im.Descriptors() {
 		return strings.TrimPrefix(symbol, ".")

@@ -30,7 +30,9 @@ type Image struct {
 }
 
 // Segment is a piece of guest memory filled from the image; bytes behind Data, up to MemSize, are
-// zero.
+// zero. It is a program header of type PT_LOAD (chapter 5 of the ABI, Program Header). The loader of
+// package sim copies it to PA; the page tables that lead from VA there come from the board, but for
+// pages of user mode.
 type Segment struct {
 	VA, PA      uint64
 	Data        []byte // read-only, part of the bytes given to Load
@@ -39,7 +41,8 @@ type Segment struct {
 	User        bool // of sections .user.*: user mode may reach it
 }
 
-// section is an ELF section that has addresses at run time.
+// section is an ELF section that has addresses at run time. Segments say what is loaded, sections
+// what it is for: phases, native slots, user mode.
 type section struct {
 	name       string
 	phase      Phase
@@ -63,7 +66,8 @@ func Load(name string, b []byte) (im *Image, err error) {
 	return im, nil
 }
 
-// byteReader is io.ReaderAt over a slice, without the state of bytes.Reader.
+// byteReader is io.ReaderAt over a slice, without the state of bytes.Reader. Package debug/elf reads
+// through it without a copy of the file.
 type byteReader []byte
 
 // ReadAt implements io.ReaderAt.
@@ -78,6 +82,8 @@ func (b byteReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
+// The order matters: the entry is checked against sections, symbols against sections too, and lines
+// against executable ones.
 func (im *Image) load(b []byte) error {
 	f, err := openELF(b)
 	if err != nil {
@@ -103,7 +109,8 @@ func (im *Image) load(b []byte) error {
 	return im.loadDebug(f)
 }
 
-// openELF reads the headers and words debug/elf's errors for people.
+// openELF reads the headers and words debug/elf's errors for people. An empty or foreign file is
+// told from a damaged one, because the remedies differ.
 func openELF(b []byte) (*elf.File, error) {
 	switch {
 	case len(b) == 0:
@@ -129,7 +136,9 @@ type guestMachine struct {
 	data    elf.Data
 }
 
-// checkHeader refuses what no machine of the simulator could run.
+// checkHeader refuses what no machine of the simulator could run. The instruction set, width and
+// byte order are in e_machine and e_ident (chapter 4 of the ABI, ELF Header). A list of whole
+// combinations refuses what exists elsewhere, such as little-endian ppc64.
 func checkHeader(f *elf.File) error {
 	known := [...]guestMachine{
 		{elf.EM_X86_64, elf.ELFCLASS64, elf.ELFDATA2LSB},
@@ -157,7 +166,9 @@ func checkHeader(f *elf.File) error {
 	return fmt.Errorf("is not executable (%v): name a linked guest kernel", f.Type)
 }
 
-// Match tells whether a machine of the given kind can run the image.
+// Match tells whether a machine of the given kind can run the image. The simulator calls it before
+// it builds a machine, because code of another instruction set would decode into nonsense rather
+// than fail.
 func (im *Image) Match(machine elf.Machine, bits int, order binary.ByteOrder) error {
 	if im.Machine == machine && im.Bits == bits && im.Order == order {
 		return nil

@@ -10,7 +10,8 @@ import (
 // takes it.
 type Parts map[string]*Field
 
-// Layout finds members of a structure and returns its size in bytes.
+// Layout finds members of a structure and returns its size in bytes. Paths are taken in sorted
+// order, so that of several missing members the same one is reported every time.
 func (im *Image) Layout(name string, parts Parts) (size uint64, err error) {
 	st, err := im.Struct(name)
 	if err != nil {
@@ -24,14 +25,17 @@ func (im *Image) Layout(name string, parts Parts) (size uint64, err error) {
 	return uint64(st.Size), nil
 }
 
-// Memory is guest memory as integers of 1, 2, 4 or 8 bytes.
+// Memory is guest memory as integers of 1, 2, 4 or 8 bytes. The machine implements it in the guest's
+// byte order and without simulated time. Sizes come from Field, so that one reader serves 32-bit and
+// 64-bit guests.
 type Memory interface {
 	Load(va uint64, size int) (uint64, error)
 	Store(va uint64, size int, v uint64) error
 }
 
 // Access reads and writes members of structures in guest memory. The first failure stays in Err, so that a
-// walk over lists needs one check at its end: behind it everything reads as zero and nothing is written.
+// walk over lists needs one check at its end: behind it everything reads as zero and nothing is
+// written. The scheduler, Kprobes and the race search read the guest's structures through it.
 type Access struct {
 	Memory Memory
 	Err    error

@@ -19,14 +19,16 @@ type lineRange struct {
 	line       int32
 }
 
-// lineTable maps addresses to source lines.
+// lineTable maps addresses to source lines. One entry covers all instructions of a row of the line
+// program. Names of files are kept once, since thousands of rows share them.
 type lineTable struct {
 	files  []string
 	ranges []lineRange // sorted by start
 }
 
 // Line returns the source file and line of an instruction, the file relative to the folder that
-// the guest was compiled in.
+// the guest was compiled in. Code that is written at run time, as in slots and detour buffers, has
+// no line.
 func (im *Image) Line(addr uint64) (file string, line int, ok bool) {
 	r := im.lines.ranges
 	i := sort.Search(len(r), func(i int) bool { return r[i].start > addr }) - 1
@@ -43,7 +45,9 @@ type lineReader struct {
 	table lineTable
 }
 
-// loadLines reads the line programs of the units found by readUnits.
+// loadLines reads the line programs of the units that typeLoader has found. Line programs are those
+// of section .debug_line (DWARF 5, section 6.2); package debug/dwarf executes them. The sort is
+// stable, so that rows for one address keep the order of the file.
 func (im *Image) loadLines(d *dwarf.Data, units []*dwarf.Entry) error {
 	lr := &lineReader{im: im, files: map[string]int32{}}
 	for _, cu := range units {
@@ -59,7 +63,8 @@ func (im *Image) loadLines(d *dwarf.Data, units []*dwarf.Entry) error {
 	return nil
 }
 
-// unit adds the rows of one compilation unit.
+// unit adds the rows of one compilation unit. A row holds up to the address of the next one. The row
+// that ends a sequence names the first address behind it and no line (end_sequence, section 6.2.2).
 func (lr *lineReader) unit(d *dwarf.Data, cu *dwarf.Entry) error {
 	r, err := d.LineReader(cu)
 	if err != nil || r == nil {
@@ -84,7 +89,8 @@ func (lr *lineReader) unit(d *dwarf.Data, cu *dwarf.Entry) error {
 }
 
 // add notes that the code from row.Address up to end is row's line. Sequences for code that the
-// linker dropped have addresses outside of every section.
+// linker dropped have addresses outside of every section. Column, statement and prologue marks are
+// not kept: traces and profiles show lines.
 func (lr *lineReader) add(row *dwarf.LineEntry, end uint64, dir string) {
 	if end <= row.Address || row.File == nil || row.Line < 0 || row.Line > 1<<30 {
 		return
@@ -108,7 +114,8 @@ func (lr *lineReader) file(name string) int32 {
 	return n
 }
 
-// sourcePath makes a file name relative to the folder that the compiler ran in.
+// sourcePath makes a file name relative to the folder that the compiler ran in. Absolute paths would
+// make profiles depend on where the guest was built.
 func sourcePath(name, dir string) string {
 	name = path.Clean(name)
 	if dir != "" {

@@ -6,7 +6,8 @@ import (
 )
 
 // Phase is the step of a probe hit, or else the part of a kernel, that a piece of guest code does. CPUs
-// count time by the number of it.
+// count time by the number of it. Which section a function is in decides its phase, so the guest's
+// sources say it with an attribute and no list of names is kept here.
 type Phase uint8
 
 // Phases, in the order of tables.
@@ -40,7 +41,8 @@ func (p Phase) String() string {
 }
 
 // Probing tells whether only probes execute code of the phase. The ways into and out of exceptions serve
-// others, too.
+// others, too. Accounts of CPU time ask it; what it does not decide they decide by the exception
+// context.
 func (p Phase) Probing() bool {
 	switch p {
 	case PhaseDispatch, PhaseHandler, PhaseStep, PhaseKretprobe, PhaseDetour:
@@ -49,7 +51,9 @@ func (p Phase) Probing() bool {
 	return false
 }
 
-// phaseOf gives the phase of a section's code. Sections .phase.X and .phase.X.Y are of phase X.
+// phaseOf gives the phase of a section's code. Sections .phase.X and .phase.X.Y are of phase X. An
+// unknown name is an error and not the kernel's phase: its time would silently count as something
+// else.
 func phaseOf(section string) (Phase, error) {
 	name, named := strings.CutPrefix(section, ".phase.")
 	switch {
@@ -74,7 +78,8 @@ func phaseOf(section string) (Phase, error) {
 	return PhaseKernel, nil
 }
 
-// Phase gives the phase of the code at an address.
+// Phase gives the phase of the code at an address. CPUs ask once for every block of decoded code,
+// and not for every instruction.
 func (im *Image) Phase(addr uint64) Phase {
 	if s := im.sectionAt(addr); s != nil {
 		return s.phase

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// maxAddr is the last address of an image with addresses of the given width.
+// maxAddr is the last address of an image with addresses of the given width. Checks subtract from
+// it, because a sum of address and size may wrap.
 func (im *Image) maxAddr() uint64 {
 	if im.Bits == 32 {
 		return 1<<32 - 1
@@ -18,7 +19,9 @@ func (im *Image) maxAddr() uint64 {
 	return 1<<64 - 1
 }
 
-// loadSegments collects what is to be copied into guest memory.
+// loadSegments collects what is to be copied into guest memory. Relocation, which a dynamic loader
+// would do, is left out, so what asks for one is refused. The overlap check wants the order by
+// physical address.
 func (im *Image) loadSegments(f *elf.File, b []byte) error {
 	for i, p := range f.Progs {
 		switch p.Type {
@@ -41,7 +44,8 @@ func (im *Image) loadSegments(f *elf.File, b []byte) error {
 	return nil
 }
 
-// checkEntry finds the first instruction.
+// checkEntry finds the first instruction. Where the ABI has descriptors, e_entry is the address of
+// one.
 func (im *Image) checkEntry() error {
 	im.Entry = im.Callee(im.Entry)
 	if !im.executable(im.Entry) {
@@ -51,6 +55,8 @@ func (im *Image) checkEntry() error {
 	return nil
 }
 
+// addSegment takes one program header of type PT_LOAD. The file may hold fewer bytes than memory,
+// never more. A bounded capacity keeps appends from reaching the bytes behind the segment.
 func (im *Image) addSegment(p elf.ProgHeader, b []byte) error {
 	size := uint64(len(b))
 	switch {
@@ -85,7 +91,8 @@ func (im *Image) checkOverlap() error {
 	return nil
 }
 
-// executable tells whether an executable segment covers the virtual address.
+// executable tells whether an executable segment covers the virtual address. It relies on unsigned
+// wrap-around: an address below the segment gives a difference that is larger than any size.
 func (im *Image) executable(va uint64) bool {
 	for i := range im.Segments {
 		if s := &im.Segments[i]; s.Exec && va-s.VA < s.MemSize {
@@ -95,7 +102,8 @@ func (im *Image) executable(va uint64) bool {
 	return false
 }
 
-// loadSections notes the sections that have addresses.
+// loadSections notes the sections that have addresses. Only those with SHF_ALLOC exist at run time;
+// the others hold symbols and debug information.
 func (im *Image) loadSections(f *elf.File) error {
 	for _, s := range f.Sections {
 		if s.Flags&elf.SHF_ALLOC == 0 || s.Size == 0 {
@@ -122,7 +130,8 @@ func (im *Image) loadSections(f *elf.File) error {
 }
 
 // markUser finds the segments that user mode may reach. They are mapped by pages, which nothing else may
-// lie in.
+// lie in. A page is 4 KiB, the
+// smallest one of every instruction set.
 func (im *Image) markUser() error {
 	for i := range im.Segments {
 		s := &im.Segments[i]
@@ -162,7 +171,7 @@ func (im *Image) SectionAt(addr uint64) string {
 }
 
 // CodeRange is where the executable sections lie, from the first byte to the last; size is 0 when there
-// are none.
+// are none. Profiles size a dense array with it.
 func (im *Image) CodeRange() (start, size uint64) {
 	lo, hi := ^uint64(0), uint64(0)
 	for i := range im.sections {
@@ -176,7 +185,8 @@ func (im *Image) CodeRange() (start, size uint64) {
 	return lo, hi - lo + 1
 }
 
-// sectionAt finds the section that covers an address, or nil.
+// sectionAt finds the section that covers an address, or nil. Sections with addresses do not overlap
+// in a linked kernel, so the last that begins at or before the address is the only candidate.
 func (im *Image) sectionAt(addr uint64) *section {
 	i := sort.Search(len(im.sections), func(i int) bool { return im.sections[i].addr > addr }) - 1
 	if i < 0 || addr-im.sections[i].addr >= im.sections[i].size {

@@ -9,13 +9,15 @@ import (
 	"sort"
 )
 
-// nativeSlot is the distance between two slots of section .native in bytes.
+// nativeSlot is the distance between two slots of section .native in bytes. The guest's NATIVE macro
+// reserves as much. Nothing in a slot is executed, so the number only keeps addresses apart.
 const nativeSlot = 16
 
 // nativeSection holds the slots through which the guest calls Go.
 const nativeSection = ".native"
 
-// Symbol is a name for an address of the image.
+// Symbol is a name for an address of the image. It is an entry of the symbol table (chapter 4 of the
+// ABI, Symbol Table). The type and binding are kept as far as names are chosen by them.
 type Symbol struct {
 	Name    string
 	Addr    uint64
@@ -26,13 +28,15 @@ type Symbol struct {
 	global bool
 }
 
-// span says that addresses from start up to end belong to Symbols[sym].
+// span says that addresses from start up to end belong to Symbols[sym]. Symbols may nest and share
+// addresses; spans do not, so that one binary search answers for an address.
 type span struct {
 	start, end uint64
 	sym        int32
 }
 
-// loadSymbols reads the symbol table and builds both indices.
+// loadSymbols reads the symbol table and builds both indices. A stripped image loads: only what
+// looks up a name misses it.
 func (im *Image) loadSymbols(f *elf.File) error {
 	syms, err := f.Symbols()
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
@@ -54,7 +58,9 @@ func (im *Image) loadSymbols(f *elf.File) error {
 	return im.findNatives()
 }
 
-// convertSymbol keeps symbols that name an address: code, data and labels.
+// convertSymbol keeps symbols that name an address: code, data and labels. Names of files and
+// sections (STT_FILE, STT_SECTION) are left out, and what is undefined. Section indices from
+// SHN_LORESERVE on name no section: absolute values have one of them.
 func convertSymbol(f *elf.File, s elf.Symbol) (Symbol, bool) {
 	typ := elf.ST_TYPE(s.Info)
 	switch typ {
@@ -97,7 +103,8 @@ func (im *Image) Symbol(name string) (Symbol, bool) {
 }
 
 // At finds the symbol that contains an address, and how many bytes behind its start that is. A
-// symbol without a size reaches to the next symbol of its section.
+// symbol without a size reaches to the next symbol of its section. Reports, traces, profiles and
+// timelines name code by it.
 func (im *Image) At(addr uint64) (sym Symbol, off uint64, ok bool) {
 	i := sort.Search(len(im.spans), func(i int) bool { return im.spans[i].end > addr })
 	if i == len(im.spans) || addr < im.spans[i].start {
@@ -121,7 +128,8 @@ func (im *Image) SymbolOff(addr uint64) (name string, start uint64) {
 	return sym.Name, sym.Addr
 }
 
-// indexSpans cuts the address space into ranges of one innermost symbol each.
+// indexSpans cuts the address space into ranges of one innermost symbol each. Symbols are sorted by
+// address then, so that one pass over them suffices.
 func (im *Image) indexSpans() {
 	var sw sweep
 	for i := 0; i < len(im.Symbols); {
@@ -155,7 +163,7 @@ func (im *Image) better(i, j int) bool {
 		trueFirst(a.global, b.global)) < 0
 }
 
-// trueFirst compares so that true sorts before false.
+// trueFirst compares so that true sorts before false. Results are those that cmp.Or chains.
 func trueFirst(a, b bool) int {
 	switch {
 	case a == b:
@@ -167,7 +175,8 @@ func trueFirst(a, b bool) int {
 }
 
 // symbolEnd is the first address behind a symbol; next is the index of the first symbol with a
-// higher address.
+// higher address. Assembly often leaves st_size at 0, which the ABI reads as no size or an unknown
+// one.
 func (im *Image) symbolEnd(s *Symbol, next int) uint64 {
 	sec := im.sectionAt(s.Addr)
 	end := sec.addr + sec.size // may wrap to 0 at the very top: nothing lies behind it
@@ -182,7 +191,8 @@ func (im *Image) symbolEnd(s *Symbol, next int) uint64 {
 	return end
 }
 
-// sweep turns nested ranges, opened in ascending order, into disjoint ones.
+// sweep turns nested ranges, opened in ascending order, into disjoint ones. The stack holds the
+// ranges that enclose w.at, the innermost on top.
 type sweep struct {
 	stack []span
 	at    uint64 // everything below is done
@@ -218,12 +228,15 @@ func (w *sweep) emit(s span, end uint64) {
 	}
 }
 
+// finish ends what is still open and gives the ranges in ascending order.
 func (w *sweep) finish() []span {
 	w.closeUntil(1<<64 - 1)
 	return w.out
 }
 
-// findNatives collects the slots of section .native and checks their places.
+// findNatives collects the slots of section .native and checks their places. The machine recognizes
+// a native call by the slot's address alone, so two functions in one slot or an address between
+// slots would call the wrong thing.
 func (im *Image) findNatives() error {
 	base, _, ok := im.Section(nativeSection)
 	if !ok {
@@ -247,7 +260,8 @@ func (im *Image) findNatives() error {
 	return nil
 }
 
-// SymbolText writes an address as symbol+offset, or [section]+offset where no symbol is.
+// SymbolText writes an address as symbol+offset, or [section]+offset where no symbol is. Code that
+// is written at run time has a section and no symbol: slots and detour buffers.
 func (im *Image) SymbolText(addr uint64) string {
 	if sym, off, ok := im.At(addr); ok {
 		return fmt.Sprintf("%s+%#x", sym.Name, off)

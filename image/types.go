@@ -13,7 +13,9 @@ const (
 	maxTypeSize  = 1 << 40 // bytes; larger objects are damage
 )
 
-// Struct is the layout of a struct or union of the guest, as its compiler laid it out.
+// Struct is the layout of a struct or union of the guest, as its compiler laid it out. It is an
+// offset into the table of types: members are looked up when they are asked for, since a kernel has
+// thousands and the simulator wants a few.
 type Struct struct {
 	Name string
 	Size int64 // bytes
@@ -28,7 +30,9 @@ type Field struct {
 	Size   int    // bytes; 0 for a flexible array
 }
 
-// Struct finds a struct or union by its tag or by the name of a typedef for it.
+// Struct finds a struct or union by its tag or by the name of a typedef for it. A header that
+// several units include is found in each of them. Different sizes under one name mean that two
+// structures share it, and none is guessed.
 func (im *Image) Struct(name string) (*Struct, error) {
 	if !im.types.loaded {
 		return nil, fmt.Errorf("image %s has no debug information to find struct %s in: compile it "+
@@ -59,7 +63,8 @@ func (im *Image) Struct(name string) (*Struct, error) {
 }
 
 // Enum gives the value of an enumerator, which is how the guest tells its constants: macros are in no debug
-// information.
+// information. Sizes of stacks, states of tasks and flags come from here: the guest's headers are
+// the one place where they are written.
 func (im *Image) Enum(name string) (int64, error) {
 	e, ok := im.types.enums[name]
 	switch {
@@ -75,6 +80,8 @@ func (im *Image) Enum(name string) (int64, error) {
 	return e.value, nil
 }
 
+// structAt checks that a type can be laid out. A typedef may lead to a number, and a forward
+// declaration has no size.
 func (im *Image) structAt(name string, off dwarf.Offset) (*Struct, error) {
 	n, off := im.types.strip(off)
 	if n == nil || !n.record() {
@@ -101,6 +108,7 @@ func (s *Struct) Field(path string) (Field, error) {
 }
 
 // strip follows typedefs and qualifiers to the type that has a layout; nil when there is none.
+// Qualifiers say nothing about layout (DWARF 5, section 5.3).
 func (t *typeTable) strip(off dwarf.Offset) (*typeNode, dwarf.Offset) {
 	for range maxTypeDepth {
 		n := t.nodes[off]
@@ -185,6 +193,8 @@ func (t *typeTable) member(off dwarf.Offset, name string) (member, error) {
 	return m, nil
 }
 
+// search looks at the direct members first, as C does: an inner name cannot equal an outer one. The
+// budget bounds work where depth alone would allow exponentially many visits.
 func (t *typeTable) search(n *typeNode, name string, budget *int, depth int) (member, bool) {
 	if *budget -= len(n.members); name == "" || *budget < 0 || depth > maxTypeDepth {
 		return member{}, false
@@ -267,6 +277,8 @@ func (t *typeTable) sizeOf(off dwarf.Offset, dims []int64) (int64, error) {
 	return size, err
 }
 
+// plainSize takes the size that the entry gives, or multiplies dimensions by the size of an element.
+// Entries of arrays seldom have a size of their own (section 5.5).
 func (t *typeTable) plainSize(off dwarf.Offset) (int64, error) {
 	size := int64(1)
 	for range maxTypeDepth {

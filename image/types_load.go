@@ -38,6 +38,8 @@ type typeTable struct {
 	enums    map[string]enumerator
 }
 
+// newTypeTable is called only when there is debug information; the zero table answers that there is
+// none.
 func newTypeTable() typeTable {
 	return typeTable{
 		loaded: true, nodes: map[dwarf.Offset]*typeNode{}, enums: map[string]enumerator{},
@@ -52,6 +54,8 @@ type enumerator struct {
 }
 
 // loadDebug reads the DWARF sections. An image without any loads: only Line and Struct miss it.
+// Compressed sections are package debug/elf's matter. Only .debug_info and .debug_line with what
+// they refer to are used: locations of variables and call frames are not.
 func (im *Image) loadDebug(f *elf.File) error {
 	info := f.Section(".debug_info")
 	if info == nil {
@@ -70,7 +74,8 @@ func (im *Image) loadDebug(f *elf.File) error {
 	return im.loadLines(d, tl.units)
 }
 
-// typeLoader walks all entries once; open holds the chain of parents.
+// typeLoader walks all entries once; open holds the chain of parents. Entries refer to
+// types further on, also in other units, so all are read before anything is resolved.
 type typeLoader struct {
 	table   typeTable
 	open    []*typeNode
@@ -78,7 +83,8 @@ type typeLoader struct {
 	pointer int64 // size of a pointer whose entry has none, in bytes
 }
 
-// read visits the entries, at most limit of them.
+// read visits the entries, at most limit of them. An entry of tag 0 ends the children of one parent
+// (DWARF 5, section 2.3).
 func (tl *typeLoader) read(r *dwarf.Reader, limit int) error {
 	for ; ; limit-- {
 		e, err := r.Next()
@@ -101,7 +107,8 @@ func (tl *typeLoader) read(r *dwarf.Reader, limit int) error {
 	}
 }
 
-// entry notes one entry and returns its node when it can have children that matter.
+// entry notes one entry and returns its node when it can have children that matter. Functions and
+// variables are passed over, though types that are declared inside of them are read.
 func (tl *typeLoader) entry(e *dwarf.Entry) *typeNode {
 	switch e.Tag {
 	case dwarf.TagCompileUnit:
@@ -125,7 +132,8 @@ func (tl *typeLoader) entry(e *dwarf.Entry) *typeNode {
 	return nil
 }
 
-// parent is the node that the current entry lies in, or nil.
+// parent is the node that the current entry lies in, or nil. It is nil inside of functions and of
+// other entries that lay out no data.
 func (tl *typeLoader) parent() *typeNode {
 	if len(tl.open) == 0 {
 		return nil
@@ -133,7 +141,8 @@ func (tl *typeLoader) parent() *typeNode {
 	return tl.open[len(tl.open)-1]
 }
 
-// add notes a type and its name.
+// add notes a type and its name. An anonymous type has no name to be found by, but members refer to
+// it. Pointers may leave out their size, which is that of an address then.
 func (tl *typeLoader) add(e *dwarf.Entry) *typeNode {
 	n := &typeNode{tag: e.Tag, size: -1}
 	n.name, _ = e.Val(dwarf.AttrName).(string)
@@ -164,7 +173,8 @@ func (t *typeTable) addEnumerator(e *dwarf.Entry) {
 	}
 }
 
-// declare gives a constant its value. Each unit that uses it declares it again.
+// declare gives a constant its value. Each unit that uses it declares it again. Two values under one
+// name are noted and refused only when somebody asks for the name.
 func (t *typeTable) declare(name string, v int64) {
 	if old, known := t.enums[name]; known {
 		t.enums[name] = enumerator{old.value, old.clash || old.value != v}
@@ -178,7 +188,8 @@ func (n *typeNode) record() bool {
 	return n.tag == dwarf.TagStructType || n.tag == dwarf.TagUnionType || n.tag == dwarf.TagClassType
 }
 
-// memberOf reads a field. Members of unions have no offset: it is 0.
+// memberOf reads a field. Members of unions have no offset: it is 0. DWARF 2 gives the offset as an
+// expression, later versions as a number (version 5, section 5.7.6).
 func memberOf(e *dwarf.Entry) member {
 	m := member{}
 	m.name, _ = e.Val(dwarf.AttrName).(string)
@@ -198,10 +209,12 @@ func memberOf(e *dwarf.Entry) member {
 	return m
 }
 
-// opPlusUconst is DW_OP_plus_uconst: add the unsigned LEB128 number that follows.
+// opPlusUconst is DW_OP_plus_uconst: add the unsigned LEB128 number that follows. Its number is in
+// section 7.7.1 of DWARF 5.
 const opPlusUconst = 0x23
 
-// countOf reads one dimension of an array, -1 for a flexible one.
+// countOf reads one dimension of an array, -1 for a flexible one. Compilers give a count or the last
+// index, which is -1 for an array without elements (section 5.13).
 func countOf(e *dwarf.Entry) int64 {
 	if n, ok := e.Val(dwarf.AttrCount).(int64); ok && n >= 0 {
 		return n
