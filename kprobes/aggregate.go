@@ -4,6 +4,9 @@ import "kprobesim/image"
 
 // join adds a probe to an address that has one already, or an aggregate whose last child has gone
 // while its jump waits for being undone.
+// Documentation/kprobes.txt allows any number of probes at an address. All of them run the one
+// copy of the instruction there, so a new one gets the members of the architecture from the one
+// that is there.
 func (k *Kprobes) join(c Caller, s *site, p uint64) error {
 	switch {
 	case k.flags(s.head)&flagGone != 0:
@@ -34,6 +37,8 @@ func (k *Kprobes) join(c Caller, s *site, p uint64) error {
 
 // enlist makes a probe a child: in front, so that the last one registered runs first; one with a
 // break handler goes to the end, and there can be one of them only.
+// Documentation/kprobes.txt rules out two jprobes at one function: only one of them could go to
+// its own.
 func (k *Kprobes) enlist(c Caller, s *site, p uint64) error {
 	l := &k.l.p
 	brk, post := k.m.Load(p, l.brk), k.m.Load(p, l.post)
@@ -73,6 +78,9 @@ func (k *Kprobes) leaveDetour(c Caller, s *site, empty bool) error {
 }
 
 // aggregate puts an aggregate of one child in the place of the probe in the hash table.
+// It happens with the second probe at an address, and with the first one that can be optimized, as
+// the optimizer works on aggregates alone. The aggregate has a post handler only where a child has
+// one, because a post handler keeps the address from being boosted and optimized.
 func (k *Kprobes) aggregate(_ Caller, s *site) error {
 	op, err := k.m.alloc(k.l.o.size)
 	if err != nil {
@@ -99,6 +107,7 @@ func (k *Kprobes) aggregate(_ Caller, s *site) error {
 }
 
 // leave takes a child out of an aggregate that stays.
+// What is left may be optimized now, when the child was the one in the way.
 func (k *Kprobes) leave(c Caller, s *site, p uint64) error {
 	k.listDel(p)
 	if k.m.Load(p, k.l.p.post) != 0 && !k.anyChild(s, k.l.p.post) {
@@ -151,6 +160,7 @@ func (k *Kprobes) anyChild(s *site, handler image.Field) bool {
 }
 
 // freeAggregate gives back everything a site with an aggregate had.
+// A grace period has passed since the site left the hash table, and no CPU is in what is freed.
 func (k *Kprobes) freeAggregate(c Caller, s *site) {
 	k.giveDetour(c, s)
 	k.giveSlot(c, s)

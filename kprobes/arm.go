@@ -2,6 +2,8 @@ package kprobes
 
 // arm stores the breakpoint. A jump that covers the address must go first. A jump at the address
 // itself may stay: it waits for being undone, which optimizing again cancels.
+// As everything here that changes text, it runs under kprobe_mutex, which keeps other sites as
+// they are.
 func (k *Kprobes) arm(c Caller, s *site) error {
 	for _, o := range k.covering(s.addr) {
 		if err := k.unoptimize(c, o, true); err != nil {
@@ -18,6 +20,7 @@ func (k *Kprobes) arm(c Caller, s *site) error {
 }
 
 // disarm takes the breakpoint away, at once or, behind a jump, when the optimizer comes by.
+// In the second case settle stores the original bytes, once the optimizer has taken the jump away.
 func (k *Kprobes) disarm(c Caller, s *site) error {
 	if err := k.unoptimize(c, s, false); err != nil || s.queue == queueUnoptimizing {
 		return err
@@ -49,6 +52,7 @@ func (k *Kprobes) clear(c Caller, s *site) error {
 
 // covering finds the sites whose region has the address behind its first byte: a disabled one may
 // stand between the address and the one with the jump.
+// Regions are a few bytes, so the sites in question are the nearest ones below in the index.
 func (k *Kprobes) covering(addr uint64) (found []*site) {
 	if k.jump == nil {
 		return nil
@@ -63,6 +67,8 @@ func (k *Kprobes) covering(addr uint64) (found []*site) {
 }
 
 // EnableKprobe and DisableKprobe answer enable_kprobe and disable_kprobe.
+// EINVAL is for a probe that is not registered, and for one whose text has vanished, which nothing
+// brings back.
 func (k *Kprobes) EnableKprobe(c Caller, p uint64) error {
 	return k.locked(c, func() error {
 		c.Charge(k.opt.Costs.Toggle)
@@ -97,6 +103,8 @@ func (k *Kprobes) DisableKprobe(c Caller, p uint64) error {
 }
 
 // disable switches off a probe, and the site when no enabled probe is left there.
+// The flag of the site is set last: unoptimize takes a disabled site for one that has no jump to
+// lose.
 func (k *Kprobes) disable(c Caller, s *site, p uint64) error {
 	if k.disabled(p) {
 		return nil

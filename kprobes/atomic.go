@@ -9,6 +9,8 @@ import (
 
 // handling says which probe's handler a CPU is in the middle of, for the scheduler: handlers run
 // where nobody may sleep.
+// The scheduler asks at every call of schedule(). Where the per-CPU variable lies is looked up
+// once for each CPU.
 func (k *Kprobes) handling(m *sim.Machine, cpu int) (why string, atomic bool) {
 	for i := len(k.current); i <= cpu; i++ {
 		k.current = append(k.current, k.perCPUAt(m, i, "current_kprobe"))
@@ -26,6 +28,7 @@ func (k *Kprobes) handling(m *sim.Machine, cpu int) (why string, atomic bool) {
 }
 
 // perCPU reads the first word of something that every CPU has.
+// That is the pointer current_kprobe or kprobe_instance, or the status in struct kprobe_ctlblk.
 func (k *Kprobes) perCPU(m *sim.Machine, cpu int, symbol string) uint64 {
 	return k.m.Load(k.perCPUAt(m, cpu, symbol), image.Field{Size: k.l.list.Size})
 }
@@ -40,6 +43,7 @@ func (k *Kprobes) perCPUAt(m *sim.Machine, cpu int, symbol string) uint64 {
 }
 
 // statusSSDone is the value of kprobe_ctlblk.kprobe_status while a post handler runs.
+// It is KPROBE_HIT_SSDONE of linux/kprobes.h, in every version that is modelled.
 const statusSSDone = 8
 
 // handlerOf names the user's function that runs for a probe: with the status of a hit that has been

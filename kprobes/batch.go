@@ -21,6 +21,8 @@ func (k *Kprobes) replaceBatch(c Caller, batch []*site, r rewrite) error {
 }
 
 // pokeBatch has the guest change some sites together, which is one patch.
+// The guest answers when every CPU has synchronized for the last step, so all sites change their
+// state together.
 func (k *Kprobes) pokeBatch(c Caller, batch []*site, r rewrite) error {
 	at := k.vector
 	for _, s := range batch {
@@ -46,6 +48,7 @@ func (k *Kprobes) pokeBatch(c Caller, batch []*site, r rewrite) error {
 }
 
 // storeLoc fills in a struct text_poke_loc. Nobody reads it before the guest has it, or after.
+// Addresses are signed offsets of 32 bits from _text, so that a page has room for many.
 func (k *Kprobes) storeLoc(at uint64, s *site, code []byte) {
 	l := &k.l.poke
 	k.m.Store(at, l.addr, s.addr-k.sym.text.Start)

@@ -11,6 +11,8 @@ import (
 )
 
 // New prepares Kprobes for a machine's kernel and gives the guest's native slots their functions.
+// The image names the era of its kernel. What the API of that era lacks answers ENOSYS here, where
+// a module of the time would not have been linked.
 func New(m *sim.Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
 	k, err := Build(m, im, kernel, arch, opt)
 	if err != nil {
@@ -33,6 +35,9 @@ type native struct {
 	f    func(*sim.Call) error
 }
 
+// Their names and arguments are those of linux/kprobes.h but for two. The guest calls kfree for a
+// return instance that comes home after its probe has gone, and text_poke_note at each step of a
+// patch.
 func (k *Kprobes) natives() []native {
 	return []native{
 		{"register_kprobe", func(c *sim.Call) error { return k.RegisterKprobe(c, c.Arg(0)) }},
@@ -111,6 +116,8 @@ func (k *Kprobes) pointers(array, num uint64) []uint64 {
 
 // RegisterAll registers several probes; when one is refused, those before it are unregistered and
 // its error is the result.
+// So Documentation/kprobes.txt has it for the plural calls. An empty array is EINVAL, as in the
+// kernel.
 func (k *Kprobes) RegisterAll(c Caller, ps []uint64, register func(Caller, uint64) error,
 	unregister func(Caller, ...uint64) error,
 ) error {

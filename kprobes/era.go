@@ -52,6 +52,8 @@ type era struct {
 }
 
 // eraOf finds what the kernel of the image has.
+// The image says it in a variable, so that no option can claim an era that the path of a hit does
+// not have.
 func eraOf(m *memory, im *image.Image, arch *Arch) (e era, err error) {
 	sym, ok := im.Symbol("kernel_era")
 	if !ok {
@@ -72,6 +74,8 @@ func eraOf(m *memory, im *image.Image, arch *Arch) (e era, err error) {
 
 // limit takes from the options what the kernel does not have. The error says that a way of changing
 // text was asked for which would never be used.
+// Boosting and optimization go in silence: they are on by default, where a protocol was asked for
+// by name.
 func (k *Kprobes) limit(o Options) (Options, error) {
 	switch {
 	case k.jump == nil && o.Patching != "" && o.Patching != PatchStop:

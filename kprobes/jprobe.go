@@ -2,6 +2,9 @@ package kprobes
 
 // RegisterJprobe registers the struct jprobe at jp: a kprobe whose handler goes to the user's
 // function instead of calling it. There can be one at an address, and it is never jump-optimized.
+// The user's function ends with jprobe_return, whose breakpoint calls the break handler. That one
+// restores registers and stack, and the probed function begins. A function outside of kernel text
+// is EINVAL.
 func (k *Kprobes) RegisterJprobe(c Caller, jp uint64) error {
 	return k.locked(c, func() error {
 		if !k.sym.text.Contains(k.im.Callee(k.m.Load(jp, k.l.j.entry))) {

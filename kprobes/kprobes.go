@@ -91,6 +91,8 @@ type Kprobes struct {
 }
 
 // textState is what stands at a probed address.
+// It changes when the guest has made the last store of a patch, never when a change is only
+// queued.
 type textState uint8
 
 const (
@@ -100,6 +102,7 @@ const (
 )
 
 // queueState says on which of the optimizer's queues a site is.
+// A site is on one of them at most: asking for the opposite takes it off.
 type queueState uint8
 
 const (
@@ -109,6 +112,7 @@ const (
 )
 
 // site is one probed address.
+// The path of a hit reads none of this: what it needs is in struct kprobe in guest memory.
 type site struct {
 	addr    uint64
 	orig    []byte // original bytes: at least a breakpoint's, up to a jump's if the function has them
@@ -126,9 +130,11 @@ type site struct {
 func (s *site) covers(addr uint64) bool { return s.addr < addr && addr < s.region.End() }
 
 // ready reports whether a detour buffer stands by.
+// The buffer stays when a jump is undone, so that optimizing again costs a patch alone.
 func (s *site) ready() bool { return s.aggr && len(s.region.Code) > 0 }
 
 // Build prepares Kprobes for a kernel in guest memory without binding its native functions.
+// A detour buffer has room for the template, the longest region and the jump back.
 func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
 	k := &Kprobes{m: memory{Access: image.Access{Memory: g}, g: g, align: arch.Line}, im: im, arch: arch, smp: kernel}
 	if err := k.setUp(opt); err != nil {
@@ -146,6 +152,7 @@ func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options
 }
 
 // setUp holds the options and the image against what the architecture's kernels of the era have.
+// The era comes first, as it says which symbols and structures the image must have.
 func (k *Kprobes) setUp(opt Options) (err error) {
 	if k.era, err = eraOf(&k.m, k.im, k.arch); err != nil {
 		return err
@@ -191,6 +198,7 @@ func (k *Kprobes) setUpGuest() error {
 }
 
 // setUpPatching tells the guest the protocol for changing several bytes.
+// PatchStop needs no listener: nobody executes the text while it changes.
 func (k *Kprobes) setUpPatching() (err error) {
 	k.m.Store(k.sym.pokeUnsynced, image.Field{Size: 4}, unsynced(k.opt.Mutant))
 	listener := uint64(0)
@@ -227,6 +235,8 @@ func (k *Kprobes) site(addr uint64) *site {
 	return nil
 }
 
+// search is in an index of our own beside the hash table, as regions ask for neighbours by
+// address.
 func (k *Kprobes) search(addr uint64) (int, bool) {
 	return slices.BinarySearchFunc(k.sites, addr, func(s *site, a uint64) int {
 		switch {
@@ -240,6 +250,7 @@ func (k *Kprobes) search(addr uint64) (int, bool) {
 }
 
 // siteOf finds where a struct kprobe is registered, nil if it is not.
+// The aggregate's own struct kprobe is none that a caller has registered.
 func (k *Kprobes) siteOf(p uint64) *site {
 	s := k.site(k.m.Load(p, k.l.p.addr))
 	if s == nil || p != s.head && !(s.aggr && slices.Contains(k.children(s.head), p)) {
@@ -270,6 +281,7 @@ func (k *Kprobes) drop(s *site) {
 func (k *Kprobes) hash() links { return links{k.l.p.next, k.l.p.pprev} }
 
 // remove takes a site off a queue of the optimizer.
+// The others keep their order: what was asked for first is done first.
 func remove(queue []*site, s *site) []*site {
 	if i := slices.Index(queue, s); i >= 0 {
 		return slices.Delete(queue, i, i+1)

@@ -8,6 +8,9 @@ import (
 
 // RegisterKretprobe registers the struct kretprobe at rp: its instances are allocated, then its
 // kprobe is registered with the handler that takes over the return address.
+// The other handlers of that kprobe are cleared, as in the kernel: struct kretprobe has its own.
+// Functions that the era names are EINVAL, such as the one that switches tasks: return instances
+// are found by task.
 func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
 	return k.locked(c, func() error {
 		l := &k.l.r
@@ -35,6 +38,8 @@ func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
 }
 
 // allocInstances fills the probe's list of free instances.
+// One is in use from the entry of a call to its return, with data_size bytes of the user behind
+// it. A call that finds none is not probed and counts in nmissed.
 func (k *Kprobes) allocInstances(c Caller, rp uint64) error {
 	l := &k.l.r
 	n := int32(k.m.Load(rp, l.maxactive))
@@ -59,6 +64,8 @@ func (k *Kprobes) allocInstances(c Caller, rp uint64) error {
 }
 
 // defaultMaxActive is the number of instances for a probe that does not say.
+// The numbers are those of Documentation/kprobes.txt, where NR_CPUS is the number of CPUs of the
+// machine.
 func (k *Kprobes) defaultMaxActive() int32 {
 	cpus := int32(k.smp.CPUs())
 	if k.opt.Preempt {
@@ -70,6 +77,7 @@ func (k *Kprobes) defaultMaxActive() int32 {
 func (k *Kprobes) instanceLinks() links { return links{k.l.r.instNext, k.l.r.instPprev} }
 
 // freeInstances frees the instances that are not in use.
+// Where the probe was registered, a grace period comes before, as a hit may have been taking one.
 func (k *Kprobes) freeInstances(rp uint64) {
 	for _, ri := range k.hlist(rp+k.l.r.free.Offset, k.instanceLinks()) {
 		k.hlistDel(ri, k.instanceLinks())
@@ -95,6 +103,7 @@ func (k *Kprobes) UnregisterKretprobes(c Caller, rps ...uint64) error {
 }
 
 // orphan clears the back pointers of a probe's instances that are in use.
+// All buckets are gone through, because instances in use are found by task and not by probe.
 func (k *Kprobes) orphan(c Caller, rp uint64) error {
 	if k.opt.Mutant == MutantKeepInstances {
 		return nil

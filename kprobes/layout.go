@@ -7,6 +7,7 @@ import (
 )
 
 // kprobeLayout is where things are in struct kprobe.
+// Every image has layouts of its own, by its ABI and configuration: none is assumed here.
 type kprobeLayout struct {
 	size                        uint64
 	next, pprev                 image.Field // hlist
@@ -33,18 +34,21 @@ type jumpLayout struct {
 
 // optLayout is where things are in struct optimized_kprobe, which aggregates are. In kernels without it
 // they are a struct kprobe.
+// The handle of an aggregate is its kp, since that is what the hash table and the handlers know.
 type optLayout struct {
 	size                        uint64
 	kp, copied, insn, insnsSize image.Field
 }
 
 // pokeLayout is where things are in struct text_poke_loc.
+// It is the guest's own structure for PatchBatch, no interface of a kernel.
 type pokeLayout struct {
 	size                    uint64
 	addr, detour, len, text image.Field
 }
 
 // layout is what debug information says about the structures of the API.
+// Members that an architecture or an era does not have keep size zero and are never asked for.
 type layout struct {
 	p    kprobeLayout
 	r    retLayout
@@ -63,6 +67,8 @@ type structure struct {
 }
 
 // newLayout finds the structures in the debug information. A kernel that optimizes has two more.
+// Where aggregates are a plain struct kprobe, its kp is the whole of it at offset 0, so the same
+// code serves both.
 func newLayout(im *image.Image, arch *Arch, optimizes bool) (*layout, error) {
 	l := &layout{list: image.Field{Size: im.Bits / 8}}
 	for _, s := range append(l.structures(arch), l.optimizerStructures(!optimizes)...) {

@@ -11,6 +11,7 @@ const poison = 0xdead000000200200
 // Hash chains: a head is one pointer; a node points to the next one and to the pointer that points
 // to it. Pointers are written in an order that is safe for readers without locks.
 
+// hlistAdd fills in the node before the head leads to it: get_kprobe walks chains without a lock.
 func (k *Kprobes) hlistAdd(head, node uint64, l links) {
 	first := k.m.Load(head, k.l.list)
 	k.m.Store(node, l.next, first)
@@ -21,6 +22,8 @@ func (k *Kprobes) hlistAdd(head, node uint64, l links) {
 	}
 }
 
+// hlistDel leaves the node's own next pointer to readers that stand on it, until the grace period
+// is over.
 func (k *Kprobes) hlistDel(node uint64, l links) {
 	next, pprev := k.m.Load(node, l.next), k.m.Load(node, l.prev)
 	k.m.Store(pprev, k.l.list, next)

@@ -17,6 +17,8 @@ type Guest interface {
 }
 
 // memory reads and writes structures, text and the heap. As of image.Access, the first failure sticks.
+// A failure is one of the simulated machine, for instance an address that is not mapped, and ends
+// its run.
 type memory struct {
 	image.Access
 	g     Guest
@@ -33,6 +35,7 @@ func (m *memory) take() error {
 	return nil
 }
 
+// read returns a copy, because sites keep the original bytes while the guest changes the text.
 func (m *memory) read(addr uint64, n int) []byte {
 	if m.Err != nil {
 		return make([]byte, n)
@@ -52,6 +55,7 @@ func (m *memory) write(addr uint64, b []byte) {
 }
 
 // alloc returns zeroed memory, or ENOMEM.
+// Zero is what registration takes for a member that nobody has set.
 func (m *memory) alloc(size uint64) (uint64, error) {
 	addr, err := m.g.Alloc(size, m.align)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 )
 
 // module is a range of guest text that can vanish while probes stand in it, and come back.
+// The image has no loader: its linker script sets apart some text that plays the part of a
+// module's.
 type module struct {
 	name string
 	span Span
@@ -54,6 +56,9 @@ func (k *Kprobes) module(name string, gone bool) (*module, error) {
 
 // Unload lets the text of a module vanish: probes in it are gone from then on, without their text
 // being touched. Nobody may be executing the module.
+// The grace periods come before slots are free, as a CPU may be in a slot and a task in a detour
+// buffer. The text is then full of breakpoints that belong to nobody, so that a guest which still
+// executes it dies and is noticed.
 func (k *Kprobes) Unload(c Caller, name string) error {
 	return k.locked(c, func() error {
 		m, err := k.module(name, false)
@@ -90,6 +95,7 @@ func (k *Kprobes) Load(c Caller, name string) error {
 
 // kill marks the probes in a range of text as gone and takes them from the optimizer. Their slots
 // and detour buffers may be freed after a grace period.
+// The kernel does so from the notifier of modules, when one is going.
 func (k *Kprobes) kill(c Caller, span Span) (dead []*site) {
 	for _, s := range append([]*site(nil), k.sites...) {
 		if !span.Contains(s.addr) || k.flags(s.head)&flagGone != 0 {
@@ -101,6 +107,8 @@ func (k *Kprobes) kill(c Caller, span Span) (dead []*site) {
 	return dead
 }
 
+// killSite stores nothing into the text, which vanishes with its module. The aggregate loses its
+// break and post handlers, because no child of it runs again.
 func (k *Kprobes) killSite(c Caller, s *site) {
 	k.optimizing, k.unoptimizing = remove(k.optimizing, s), remove(k.unoptimizing, s)
 	s.queue, s.text = queueNone, textClear

@@ -15,6 +15,8 @@ const (
 	EventDetour sim.EventKind = "detour" // the same for a detour buffer
 )
 
+// note costs the guest nothing: no simulated time passes. Nobody watches where Build alone was
+// called.
 func (k *Kprobes) note(c Caller, kind sim.EventKind, name string, id, arg uint64) {
 	if k.watch != nil {
 		k.watch(sim.Event{CPU: c.CPU(), Kind: kind, Name: name, ID: id, Arg: arg})

@@ -3,6 +3,7 @@ package kprobes
 import "slices"
 
 // tryOptimize puts a probe that can be optimized behind an aggregate and asks for it.
+// register calls it for the first probe at an address; join decides for later ones.
 func (k *Kprobes) tryOptimize(c Caller, s *site) error {
 	if !k.prepareDetour(c, s) {
 		return nil
@@ -26,6 +27,9 @@ func (k *Kprobes) prepareDetour(c Caller, s *site) bool {
 	return s.refusal == nil
 }
 
+// checkDetour looks for reasons that are decided once for a site. Those that come and go are
+// blocked's. A preemptible kernel is refused, because RCU-sched does not wait for a task that was
+// preempted inside of the region.
 func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 	switch {
 	case !k.opt.OptProbes:
@@ -78,6 +82,7 @@ func (k *Kprobes) storeDetour(c Caller, s *site) {
 }
 
 // blocked returns the passing reason that keeps a ready site from being optimized, nil if none.
+// Switches, handlers and neighbours change, so it is asked anew whenever one of them has.
 func (k *Kprobes) blocked(s *site) *Refusal {
 	l := &k.l.p
 	switch {
@@ -104,6 +109,8 @@ func (k *Kprobes) blocked(s *site) *Refusal {
 }
 
 // wantOptimized queues a site for the optimizer if nothing stands against it.
+// The delay lets probes that are registered one after the other share a pass. In 2.6.34 it is five
+// jiffies.
 func (k *Kprobes) wantOptimized(c Caller, s *site) error {
 	if !s.ready() || k.blocked(s) != nil || k.flags(s.head)&flagOptimized != 0 {
 		return nil
@@ -121,6 +128,8 @@ func (k *Kprobes) wantOptimized(c Caller, s *site) error {
 }
 
 // unoptimize gives up a site's jump or the wish for it: at once if forced, else by the optimizer.
+// Force is for a caller that changes the text at once, or gives the site a handler that no detour
+// can call.
 func (k *Kprobes) unoptimize(c Caller, s *site, force bool) error {
 	if !s.aggr || k.disabled(s.head) && s.queue == queueNone {
 		return nil
@@ -187,6 +196,7 @@ func (k *Kprobes) settle(c Caller, s *site) error {
 }
 
 // away gives the breakpoint and the bytes behind it in the place of a jump.
+// The probe stays armed by that breakpoint; settle takes it away where nothing is enabled.
 func (k *Kprobes) away() rewrite {
 	return rewrite{then: textProbed, code: func(s *site) ([]byte, error) {
 		code := slices.Clone(s.orig)
@@ -196,6 +206,7 @@ func (k *Kprobes) away() rewrite {
 }
 
 // jumps gives the jump in the place of a breakpoint.
+// What it covers behind the breakpoint goes to optinsn.copied_insn, where the kernel keeps it too.
 func (k *Kprobes) jumps() rewrite {
 	return rewrite{then: textJump, code: func(s *site) ([]byte, error) {
 		code, refused := k.jump.Jump(s.addr, s.detour)

@@ -5,6 +5,7 @@ import "slices"
 // optimize is one pass of the optimizer: undo jumps, wait until nobody is in the middle of the
 // instructions that are to be replaced, write jumps, free what is left over, and come again when
 // something is left to be done.
+// It runs on the thread of an smp.Work, a task of the guest, and may sleep.
 func (k *Kprobes) optimize(c Caller) error {
 	return k.locked(c, func() error {
 		for _, step := range k.pass() {
@@ -20,6 +21,9 @@ func (k *Kprobes) optimize(c Caller) error {
 }
 
 // pass gives the steps of one pass in their order.
+// One wait serves both sides: tasks in the instructions that jumps will replace, and tasks in the
+// buffers of jumps that were undone just before. The two mutants put it where it serves only one
+// of them.
 func (k *Kprobes) pass() []func(Caller) error {
 	switch k.opt.Mutant {
 	case MutantNoQuiesce:
@@ -72,6 +76,8 @@ func (k *Kprobes) freeBatch(c Caller) error {
 }
 
 // next takes up to one batch from a queue.
+// Options.Batch bounds how long the machine stands still in one stop. In the kernel it is 256
+// sites.
 func (k *Kprobes) next(queue *[]*site) []*site {
 	n := min(len(*queue), k.opt.Batch)
 	batch := (*queue)[:n:n]
@@ -80,6 +86,7 @@ func (k *Kprobes) next(queue *[]*site) []*site {
 }
 
 // WaitOptimizer returns when no site waits for being optimized or unoptimized.
+// One flush may not do: a pass takes one batch and schedules itself for the rest.
 func (k *Kprobes) WaitOptimizer(c Caller) error {
 	for {
 		if err := k.optimizer.Flush(c); err != nil {
@@ -93,6 +100,7 @@ func (k *Kprobes) WaitOptimizer(c Caller) error {
 
 // SetOptimization sets debug.kprobes-optimization: off undoes every jump and waits for it, on asks
 // for jumps wherever they are allowed.
+// It waits without kprobe_mutex, which the optimizer needs for its work.
 func (k *Kprobes) SetOptimization(c Caller, on bool) error {
 	err := k.locked(c, func() error {
 		if on == k.optimization {

@@ -81,6 +81,7 @@ func (k *Kprobes) poke(c Caller, addr uint64, code []byte, step uint64) error {
 }
 
 // pokeLive has the guest change several bytes behind a breakpoint that leads to the detour.
+// The guest answers when every CPU has synchronized for the third time.
 func (k *Kprobes) pokeLive(c Caller, addr uint64, code []byte, detour uint64) error {
 	if err := k.stage(code); err != nil {
 		return err

@@ -12,6 +12,8 @@ func (k *Kprobes) RegisterKprobe(c Caller, p uint64) error {
 }
 
 // locked runs f under kprobe_mutex and reports a sticky failure of guest memory.
+// The mutex sleeps, so the API can be called by tasks alone. The failure goes first, because the
+// answer of the API may rest on what could not be read.
 func (k *Kprobes) locked(c Caller, f func() error) error {
 	if err := k.smp.Lock(c, &k.mutex); err != nil {
 		return err
@@ -25,12 +27,16 @@ func (k *Kprobes) locked(c Caller, f func() error) error {
 }
 
 // kprobe.flags.
+// The bits are those of linux/kprobes.h in 2.6.34.
 const (
 	flagGone      = 1
 	flagDisabled  = 2
 	flagOptimized = 4
 )
 
+// register does what kprobes of all kinds have in common, under kprobe_mutex. It clears what an
+// earlier registration has left in the structure: callers may use one again. Of the flags, a caller
+// sets only KPROBE_FLAG_DISABLED, from 2.6.30 on.
 func (k *Kprobes) register(c Caller, p uint64) error {
 	c.Charge(k.opt.Costs.Register)
 	l := &k.l.p
@@ -67,6 +73,7 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 }
 
 // resolve finds the probed address: a symbol or an address, never both, plus the offset.
+// Both is EINVAL by Documentation/kprobes.txt, and neither by the code of 2.6.33.
 func (k *Kprobes) resolve(p uint64) (uint64, error) {
 	l := &k.l.p
 	addr, name := k.m.Load(p, l.addr), k.m.Load(p, l.name)
@@ -84,6 +91,8 @@ func (k *Kprobes) resolve(p uint64) (uint64, error) {
 }
 
 // prepare checks the address and makes what a hit runs in the place of the instruction there.
+// The slot is taken first, as the rules need its address: operands relative to the instruction are
+// fixed for it.
 func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 	code, err := k.codeAt(c, addr)
 	if err != nil {
@@ -179,4 +188,5 @@ func (k *Kprobes) flags(p uint64) uint64 { return k.m.Load(p, k.l.p.flags) }
 func (k *Kprobes) setFlag(p, flag uint64)   { k.m.Store(p, k.l.p.flags, k.flags(p)|flag) }
 func (k *Kprobes) clearFlag(p, flag uint64) { k.m.Store(p, k.l.p.flags, k.flags(p)&^flag) }
 
+// disabled holds for a probe that is gone too: neither is armed or called.
 func (k *Kprobes) disabled(p uint64) bool { return k.flags(p)&(flagGone|flagDisabled) != 0 }

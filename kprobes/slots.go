@@ -3,6 +3,9 @@ package kprobes
 import "slices"
 
 // pool hands out slots of one size from a range of the image, the lowest free one first.
+// In the kernel such pages are allocated when they are needed. Here they are a fixed range near
+// the text, and a full one is ENOMEM or RuleNoSlot. That order makes addresses the same in every
+// run.
 type pool struct {
 	span Span
 	size uint64

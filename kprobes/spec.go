@@ -8,6 +8,8 @@ import (
 )
 
 // Spec describes a probe that somebody outside of the guest wants. Handlers are guest functions.
+// Experiments, scenarios of races and tests register by it. Guest code fills in its own
+// structures.
 type Spec struct {
 	Kind      Kind
 	Symbol    string
@@ -59,6 +61,8 @@ func (k *Kprobes) kind(kind Kind) kindOf {
 }
 
 // build makes the structure of a probe and its name.
+// The members are set as a module would set them before it registers: nothing of the API has run
+// yet.
 func (k *Kprobes) build(s Spec) (*Probe, error) {
 	if s.Offset > math.MaxUint32 {
 		return nil, fmt.Errorf("offset %#x of the probe at %s does not fit into an unsigned int: %w",
@@ -94,6 +98,8 @@ type handler struct {
 }
 
 // setHandlers stores the addresses of the handlers that the kind of probe has.
+// The era is held against the request here. Its structures have all members, so its kernel would
+// pass over what it does not know in silence.
 func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
 	if s.Kind != Kprobe && (s.Post != "" || s.Fault != "") {
 		return fmt.Errorf("only kprobes have a post or fault handler, the probe at %s is none", s.Symbol)
@@ -144,6 +150,7 @@ func (k *Kprobes) Remove(c Caller, p *Probe) error {
 	return k.m.take()
 }
 
+// A caller has waited for the grace period before, or the probe has never been registered.
 func (k *Kprobes) release(p *Probe) {
 	k.m.free(p.Addr)
 	if p.name != 0 {

@@ -6,6 +6,7 @@ import (
 )
 
 // State describes one probe.
+// It holds what debugfs shows and, beyond that, the reason why a probe is not optimized.
 type State struct {
 	Addr    uint64 // probed address
 	Symbol  string
@@ -42,6 +43,7 @@ func (k *Kprobes) state(p uint64) State {
 	return st
 }
 
+// Disabled includes a probe that is enabled while all are disarmed: its text is clear.
 func (k *Kprobes) mode(s *site, p uint64) Mode {
 	switch {
 	case k.flags(p)&flagGone != 0:
@@ -64,6 +66,8 @@ func (k *Kprobes) learned(s *site) bool {
 }
 
 // why names the rule that keeps a site from being optimized.
+// What the kernel's build rules out comes before switches and handlers, as nothing lifts it. A
+// probe in the region comes last, behind the rules on the text itself, as those stay when it goes.
 func (k *Kprobes) why(s *site) *Refusal {
 	if s.refusal != nil && (s.refusal.Rule == RuleUnsupported || s.refusal.Rule == RulePreempt) {
 		return s.refusal
@@ -85,6 +89,8 @@ func (k *Kprobes) nameOf(addr uint64) (string, uint64) {
 }
 
 // List is the text of debugfs kprobes/list: one line a probe, in the order of the hash table.
+// The columns are those of Documentation/kprobes.txt: address, kind, symbol and offset, module,
+// state.
 func (k *Kprobes) List() (string, error) {
 	var b strings.Builder
 	for i := range uint64(hashBuckets) {
@@ -106,6 +112,7 @@ func (k *Kprobes) listHead(b *strings.Builder, head uint64) {
 	}
 }
 
+// listLine has an address with all of its digits, two for a byte, as the kernel prints pointers.
 func (k *Kprobes) listLine(b *strings.Builder, p, head uint64) {
 	l := &k.l.p
 	kind := "k"

@@ -8,6 +8,8 @@ import (
 )
 
 // symbols are the addresses in the image that Kprobes works with. What a kernel does not have is 0.
+// Spans come from symbols of the linker script, the others are functions and variables of the
+// guest.
 type symbols struct {
 	text, noProbes, entry, slots, detours, template Span
 	templateValue, templateCall                     uint64
@@ -28,6 +30,7 @@ type wanted struct {
 }
 
 // lookUp finds the symbols. Which of them an image must have depends on what its kernel can do.
+// Protected functions are the exception: an image without one has nothing to protect.
 func (s *symbols) lookUp(im *image.Image, era era, optimizes bool) error {
 	for _, group := range []struct {
 		symbols []wanted
@@ -99,6 +102,8 @@ func (s *symbols) ofOptimizing() []wanted {
 }
 
 // readExceptions reads the exception table: pairs of pointers, the instruction and its fix-up.
+// Kernels of the eras have absolute pointers there; the relative ones of later kernels are left
+// out.
 func (k *Kprobes) readExceptions() {
 	from, ok := k.im.Symbol("__start___ex_table")
 	to, ok2 := k.im.Symbol("__stop___ex_table")
@@ -119,6 +124,7 @@ func (k *Kprobes) faults(addr uint64) bool {
 }
 
 // probeable holds an address against kernel text and the functions that a hit itself may execute.
+// Native slots are refused as well: a CPU that fetches one calls Go and executes nothing there.
 func (k *Kprobes) probeable(addr uint64) bool {
 	s := &k.sym
 	if !s.text.Contains(addr) {
@@ -137,6 +143,7 @@ func (k *Kprobes) probeable(addr uint64) bool {
 }
 
 // text reads the function around an address as it was before any probe.
+// The rules judge what the compiler made. A breakpoint that is left is then none of Kprobes.
 func (k *Kprobes) text(addr uint64) (Text, bool) {
 	sym, off, ok := k.im.At(addr)
 	if !ok {
@@ -158,6 +165,7 @@ func (k *Kprobes) text(addr uint64) (Text, bool) {
 }
 
 // symbolEnd is where a symbol without a size ends: in front of the next one.
+// Only symbols of assembler sources have none. A page bounds the search behind the last symbol.
 func (k *Kprobes) symbolEnd(sym image.Symbol, addr uint64) uint64 {
 	const limit = 4096
 	end := addr + 1

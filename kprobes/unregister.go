@@ -7,6 +7,8 @@ func (k *Kprobes) UnregisterKprobes(c Caller, ps ...uint64) error {
 }
 
 // unregister detaches the probes, waits until no CPU can be in them, and frees what they had.
+// All structures are detached before the one wait, which is what the plural calls are for. each
+// then runs for every probe that was registered, when no handler can be in it.
 func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) error {
 	if len(ps) == 0 {
 		return nil
@@ -44,6 +46,8 @@ func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) e
 
 // detach makes a probe unreachable and returns what is to be done after the grace period, nil
 // for a probe that was not registered.
+// The text goes back first, then the structures: who hits the breakpoint until then must find its
+// probe.
 func (k *Kprobes) detach(c Caller, p uint64) (after func() error, err error) {
 	c.Charge(k.opt.Costs.Unregister)
 	s := k.siteOf(p)
