@@ -8,7 +8,9 @@ import (
 	"kprobesim/mmu"
 )
 
-// Board is the hardware around the CPUs as a description, from which every machine gets its own.
+// Board is the hardware around the CPUs as a description, from which every machine gets its own. It
+// is asked when a machine is made. Boards are immutable, so machines that run at the same time may
+// share one.
 type Board interface {
 	// Space is the address space that a kernel for an instruction set is entered with; the error says
 	// that there is no such board.
@@ -24,7 +26,9 @@ type Space struct {
 	Heap uint64 // virtual address at which all RAM is mapped for data
 }
 
-// Hardware is what stands around the CPUs of one machine: devices, and an interrupt controller.
+// Hardware is what stands around the CPUs of one machine: devices, and an interrupt controller. The
+// machine asks it when it is made and when a CPU halts. The devices that it gives are called for
+// every access outside RAM.
 type Hardware interface {
 	// Device answers CPU i at physical addresses outside RAM. CPUs may be answered differently, as each has
 	// registers of its own. An ISA may declare an interface for more than loads and stores, such as a
@@ -36,13 +40,15 @@ type Hardware interface {
 	Waiting(i int) string
 }
 
-// Backplane is a machine as its board sees it. CPUs go by number.
+// Backplane is a machine as its board sees it. CPUs go by number. A board gets no more of the
+// machine than this, so that it cannot depend on guests, images or the way in which CPUs take turns.
 type Backplane struct{ m *Machine }
 
 // CPUs is how many CPUs there are.
 func (b *Backplane) CPUs() int { return b.m.cfg.CPUs }
 
-// Time is the time that a CPU has reached.
+// Time is the time that a CPU has reached. It is that of the access to a device which the CPU is in
+// the middle of: the CPU settles its clock before.
 func (b *Backplane) Time(i int) clock.Ticks { return b.m.cpus[i].Now() }
 
 // Events holds what is planned, in the time of all CPUs. A timer pushes its expiry.
@@ -53,7 +59,8 @@ func (b *Backplane) Count() clock.Ticks {
 	return max(clock.Ticks(b.m.cfg.CPU.Hz)*clock.PerCycle/clock.Ticks(b.m.cfg.TimerHz), 1)
 }
 
-// Send makes f happen when what a CPU sends now has reached the others: after the machine's EventIPI.
+// Send makes f happen when what a CPU sends now has reached the others: after the machine's
+// EventIPI. That latency bounds the schedule's lookahead.
 func (b *Backplane) Send(from int, f func()) { b.m.At(b.Time(from)+b.m.ipi, f) }
 
 // Interrupt says that the line of the interrupt controller to a CPU has come up.
@@ -72,7 +79,7 @@ func (b *Backplane) Signal(i, line int) {
 	b.m.Note(Event{CPU: i, Kind: EventSignal, Name: b.m.cfg.ISA.Lines[line]})
 }
 
-// Reset stops a CPU until Start.
+// Reset stops a CPU until Start. Its caches and its clock go on.
 func (b *Backplane) Reset(i int) {
 	b.m.advance(i, b.m.Now())
 	b.m.cpus[i].Reset()

@@ -9,7 +9,9 @@ import (
 	"kprobesim/mmu"
 )
 
-// load puts the image into memory and makes the CPUs.
+// load puts the image into memory and makes the CPUs. Page tables are at the top of RAM, the image
+// at the bottom as linked, and what is between is the heap. Bytes behind a segment's data need no
+// store, since fresh memory is zero.
 func (m *Machine) load() error {
 	end := uint64(0)
 	for _, s := range m.image.Segments {
@@ -48,10 +50,12 @@ func (m *Machine) maps() []mmu.Mapping {
 // A CPU counts every phase apart.
 var _ [cpus.MaxPhases - image.PhaseCount]struct{}
 
-// tableBytes is the memory kept for page tables.
+// tableBytes is the memory kept for page tables. It is in bytes and holds those of every board and
+// image so far; the builder of the ISA fails when it does not.
 const tableBytes = 1 << 20
 
-// makeCPUs makes the CPUs and starts the first. The others wait until it starts them.
+// makeCPUs makes the CPUs and starts the first. The others wait until it starts them. The directory
+// of lines exists only where caches can disagree. A machine with one CPU pays nothing for coherence.
 func (m *Machine) makeCPUs(root uint64) error {
 	stack, ok := m.image.Symbol("boot_stack_top")
 	if !ok {
@@ -128,6 +132,7 @@ func (m *Machine) perCPUAlign() uint64 {
 	return perCPUPage
 }
 
+// A copy begins with a page, so that no cache line holds data of two CPUs.
 const perCPUPage = 0x1000
 
 // bootBytes reads the image by virtual address before there is a CPU to translate.
@@ -142,7 +147,8 @@ func (m *Machine) bootBytes(va uint64, n int) ([]byte, error) {
 	return nil, fmt.Errorf("%d bytes at %#x are not mapped", n, va)
 }
 
-// PerCPU returns the address of a per-CPU symbol on one CPU.
+// PerCPU returns the address of a per-CPU symbol on one CPU. Package smp finds the variables of its
+// CPUs with it.
 func (m *Machine) PerCPU(cpu int, symbol string) (uint64, error) {
 	s, ok := m.image.Symbol(symbol)
 	if !ok || cpu < 0 || cpu >= len(m.percpu) {

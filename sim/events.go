@@ -8,7 +8,8 @@ type EventID uint64
 
 const slotBits = 20 // events that one queue can hold, as a logarithm
 
-// event is something that happens at a point of simulated time.
+// event is something that happens at a point of simulated time. The identity grows with every push,
+// which makes the order of equal times that of the pushes and so the same in every run.
 type event struct {
 	at clock.Ticks
 	id EventID // also the order of events for the same time
@@ -55,7 +56,8 @@ func (q *Queue) Push(t clock.Ticks, f func()) EventID {
 // slot is the place that holds the index of an event.
 func (q *Queue) slot(id EventID) *uint32 { return &q.slots[id&(1<<slotBits-1)] }
 
-// Cancel drops an event and reports whether it was still to come.
+// Cancel drops an event and reports whether it was still to come. A name whose event has happened is
+// refused, though its slot may hold another event by now: the count of pushes in the name differs.
 func (q *Queue) Cancel(id EventID) bool {
 	if id == 0 || id&(1<<slotBits-1) >= EventID(len(q.slots)) {
 		return false

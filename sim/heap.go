@@ -15,7 +15,8 @@ type block struct{ lo, hi uint64 }
 func newHeap(lo, hi, base uint64) heap { return heap{lo: lo, hi: hi, base: base} }
 
 // Alloc returns the kernel virtual address of size bytes of zeroed guest memory. align must be a power
-// of two.
+// of two. Its callers are the kernel services and Kprobes, for tasks, stacks and slots. It takes no
+// simulated time: an allocator in the guest is left out.
 func (m *Machine) Alloc(size, align uint64) (uint64, error) {
 	align = max(align, 16)
 	if align&(align-1) != 0 || size == 0 || size > uint64(m.mem.Size()) {
@@ -37,7 +38,8 @@ func (m *Machine) Alloc(size, align uint64) (uint64, error) {
 	return h.base + at, nil
 }
 
-// Free gives back what Alloc returned; it fails for any other address.
+// Free gives back what Alloc returned; it fails for any other address. The memory keeps its bytes
+// until it is handed out again.
 func (m *Machine) Free(va uint64) error {
 	h := &m.heap
 	for i, s := range h.used {

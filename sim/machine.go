@@ -36,7 +36,8 @@ const maxRAM int64 = 4 << 30
 // MaxCPUs is the number of CPUs that one machine can have.
 const MaxCPUs = 256
 
-// Machine is a board with its CPUs, memory, clock and loaded image.
+// Machine is a board with its CPUs, memory, clock and loaded image. It and its native calls run by
+// turns, never at once. Several goroutines must not use it.
 type Machine struct {
 	// Explain, when not nil, adds to the report of a machine in which nothing happens any more what
 	// only the kernel knows: who waits for what.
@@ -97,7 +98,8 @@ func New(cfg Config) (*Machine, error) {
 	return m, nil
 }
 
-// check reports what no machine can be built from.
+// check reports what no machine can be built from. Caches of several CPUs must agree on the size of
+// a line, because the directory names lines by number.
 func (cfg *Config) check() error {
 	if cfg.CPUs < 1 || cfg.CPUs > MaxCPUs {
 		return fmt.Errorf("%d CPUs: 1 to %d are modelled", cfg.CPUs, MaxCPUs)
@@ -140,7 +142,8 @@ func (m *Machine) Console() string { return m.console.String() }
 // At makes f happen at time t, between two instructions of every CPU.
 func (m *Machine) At(t clock.Ticks, f func()) { m.events.Push(t, f) }
 
-// Stop ends the run; err may be nil.
+// Stop ends the run; err may be nil. The first reason stays, because what follows is often its
+// consequence. The CPU that runs goes on to the end of its turn.
 func (m *Machine) Stop(err error) {
 	if !m.done {
 		m.done, m.err = true, err

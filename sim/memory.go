@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// physical translates a kernel virtual address as CPU 0 would.
+// physical translates a kernel virtual address as CPU 0 would. The kernel's mappings are the same on
+// all CPUs, so any of them could be asked.
 func (m *Machine) physical(va uint64, n int) (uint64, error) {
 	pa, ok := m.cpus[0].Translate(va)
 	if !ok || !m.mem.Holds(pa, n) {
@@ -15,7 +16,8 @@ func (m *Machine) physical(va uint64, n int) (uint64, error) {
 	return pa, nil
 }
 
-// chunks calls f for the pieces of a range that lie in one page each.
+// chunks calls f for the pieces of a range that lie in one page each. Neighbouring virtual pages
+// need not be neighbours in memory.
 func (m *Machine) chunks(va uint64, n int, f func(pa uint64, n int)) error {
 	for n > 0 {
 		k := min(n, int(0x1000-va&0xfff))
@@ -40,7 +42,8 @@ func (m *Machine) ReadBytes(va uint64, n int) ([]byte, error) {
 	return out, err
 }
 
-// Same reports whether guest memory holds certain bytes, without a copy of it.
+// Same reports whether guest memory holds certain bytes, without a copy of it. The race search
+// compares text with it.
 func (m *Machine) Same(va uint64, want []byte) (bool, error) {
 	same := true
 	err := m.chunks(va, len(want), func(pa uint64, n int) {
@@ -62,7 +65,8 @@ func (m *Machine) view(va uint64, n int) ([]byte, error) {
 	return m.mem.Bytes(pa, n), nil
 }
 
-// WriteBytes copies b into guest memory. Code there is decoded anew.
+// WriteBytes copies b into guest memory. Code there is decoded anew. It goes past the caches: no
+// line moves and nothing is charged.
 func (m *Machine) WriteBytes(va uint64, b []byte) error {
 	return m.chunks(va, len(b), func(pa uint64, n int) {
 		m.mem.Write(pa, b[:n])

@@ -10,9 +10,11 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// Native is a function in Go that the guest calls through a slot of its section .native.
+// Native is a function in Go that the guest calls through a slot of its section .native. It runs
+// while its CPU stands still in the slot, and takes the simulated time that it charges.
 type Native func(c *Call) uint64
 
+// boundNative is the function of one slot, with what native needs to tell returns from calls.
 type boundNative struct {
 	name string
 	f    Native
@@ -20,7 +22,8 @@ type boundNative struct {
 }
 
 // Call is one call of a native function. The function runs as a coroutine: Invoke leaves it for a
-// guest function, which may in turn let other tasks run, and comes back when that returns.
+// guest function, which may in turn let other tasks run, and comes back when that returns. sp is the
+// stack pointer from before the guest function was called, which its return restores.
 type Call struct {
 	m    *Machine
 	cpu  int
@@ -52,7 +55,8 @@ func (c *Call) Now() clock.Ticks { return c.m.cpus[c.cpu].Now() }
 // Arg returns integer argument i, from 0 to 5.
 func (c *Call) Arg(i int) uint64 { return c.args[i] }
 
-// Charge lets simulated time pass for the work of the native function.
+// Charge lets simulated time pass for the work of the native function. The work of Go itself takes
+// none, so that what is modelled is stated by the caller.
 func (c *Call) Charge(cycles int64) { c.m.cpus[c.cpu].Advance(clock.FromCycles(cycles)) }
 
 // abandoned unwinds a coroutine whose machine has stopped.
@@ -82,6 +86,7 @@ func (m *Machine) callee(pointer uint64) (fn cpus.Entry, err error) {
 	return fn, err
 }
 
+// invoke panics when the machine has stopped: no frame of the native function may go on then.
 func (c *Call) invoke(fn cpus.Entry, args []uint64) uint64 {
 	if !c.run.yield(request{fn: fn, args: args}) {
 		panic(abandoned{})
@@ -134,7 +139,8 @@ func (m *Machine) lastWords() string {
 	return "\nguest console:\n  " + strings.Join(lines[max(0, len(lines)-5):], "\n  ")
 }
 
-// checkNatives binds the slots and reports those that nobody bound.
+// checkNatives binds the slots and reports those that nobody bound. A slot without a function would
+// otherwise fail when it is called, perhaps millions of cycles later.
 func (m *Machine) checkNatives() error {
 	m.natives = map[uint64]boundNative{}
 	var missing []string
@@ -154,7 +160,9 @@ func (m *Machine) checkNatives() error {
 		m.image.Name, strings.Join(missing, ", "))
 }
 
-// native starts or resumes the call that a CPU stands at.
+// native starts or resumes the call that a CPU stands at. The stack pointer tells which suspended
+// call a return belongs to: a task that sleeps in a call has its stack for itself, on whatever CPU
+// it wakes.
 func (m *Machine) native(i int) {
 	p := m.cpus[i]
 	n, ok := m.natives[p.PC()]
@@ -212,9 +220,11 @@ func (m *Machine) coroutine() *coroutine {
 	return r
 }
 
+// It is the return address that Go gives the guest functions which it calls.
 const returnSlot = "native_return"
 
-// resume runs a call until it ends or wants a guest function.
+// resume runs a call until it ends or wants a guest function. sim_main is the boot task's call: when
+// it returns the run is over.
 func (m *Machine) resume(c *Call) {
 	r, _ := c.run.next()
 	p := m.cpus[c.cpu]
@@ -235,7 +245,8 @@ func (m *Machine) resume(c *Call) {
 	m.pending[p.Call(r.fn, ret.Entry, r.args...)] = c
 }
 
-// release ends the coroutines that still wait when the machine stops.
+// release ends the coroutines that still wait when the machine stops. They end in order of their
+// stack pointers, because deferred functions of theirs could show an order.
 func (m *Machine) release() {
 	keys := make([]uint64, 0, len(m.pending))
 	for sp := range m.pending {

@@ -41,7 +41,8 @@ func (m *Machine) chosenTurn() {
 	m.drive(i, steps)
 }
 
-// choose lists the running CPUs.
+// choose lists the running CPUs. It does so only when one of them has slept or woken since, as a
+// search takes turns by single instructions.
 func (m *Machine) choose() {
 	m.choice, m.stale = m.choice[:0], false
 	for i, a := range m.state {
@@ -51,7 +52,8 @@ func (m *Machine) choose() {
 	}
 }
 
-// drive executes instructions of one CPU, with the events that become due between them.
+// drive executes instructions of one CPU, with the events that become due between them. Turns are
+// counted in instructions and not in time, because a search goes through orders of instructions.
 func (m *Machine) drive(i, steps int) {
 	c := m.cpus[i]
 	m.advance(i, m.now)

@@ -7,7 +7,9 @@ import (
 )
 
 // printk answers sim_printk: it formats a message of the guest, whose arguments are words in memory.
-// Known are %d %i %u %x %p %s %c and %%, with or without l, which makes an integer a word.
+// Known are %d %i %u %x %p %s %c and %%, with or without l, which makes an integer a word. Widths
+// and flags are read over: the console is for messages, not for tables. Printing takes no time
+// beside the call.
 func (m *Machine) printk(c *Call) uint64 {
 	format, err := m.ReadString(c.Arg(0))
 	if err != nil {
@@ -52,6 +54,8 @@ func (p *printer) next() (uint64, bool) {
 	return v, err == nil && p.used <= printkArgs
 }
 
+// conversion writes what it does not know as it came, and marks arguments that are missing: a bad
+// message must not stop a run.
 func (p *printer) conversion(verb byte, long bool) {
 	if verb == '%' {
 		p.out.WriteByte('%')

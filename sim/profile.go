@@ -30,6 +30,7 @@ type pcCost struct {
 	plain, step spent
 }
 
+// spent is simulated time in ticks, with the number of instructions that it went to.
 type spent struct {
 	time  clock.Ticks
 	count int64
@@ -58,7 +59,8 @@ func (p *Profile) Step(s *cpus.Step) {
 	to.count++
 }
 
-// at finds the account of an address.
+// at finds the account of an address. The map serves code outside of the image's sections, and
+// images that are spread wide.
 func (p *Profile) at(pc uint64) *pcCost {
 	if off := pc - p.base; off < uint64(len(p.dense)) {
 		return &p.dense[off]

@@ -9,7 +9,8 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// profileBuilder makes locations and functions in the order of the addresses that need them.
+// profileBuilder makes locations and functions in the order of the addresses that need them. Their
+// numbers are those of that order, so that equal profiles are written as equal bytes.
 type profileBuilder struct {
 	im        *image.Image
 	prof      *profile.Profile
@@ -92,6 +93,7 @@ func (b *profileBuilder) function(pc uint64) (name string, line int) {
 	return fmt.Sprintf("[%#x]", pc), 0
 }
 
+// functionOf tells static functions of one name apart by their files.
 func (b *profileBuilder) functionOf(name, file string, start int) *profile.Function {
 	key := name + "\x00" + file
 	f := b.functions[key]

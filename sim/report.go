@@ -19,7 +19,8 @@ func (m *Machine) stuck() error {
 	return fmt.Errorf("all CPUs sleep and nothing will ever wake one: %s", m.survey())
 }
 
-// survey says of every CPU what it does, neighbours that do the same together.
+// survey says of every CPU what it does, neighbours that do the same together. A machine of 256 CPUs
+// would fill screens otherwise.
 func (m *Machine) survey() string {
 	var out []string
 	for i := 0; i < len(m.cpus); {
@@ -40,6 +41,7 @@ func (m *Machine) survey() string {
 	return "\n  " + strings.Join(out, "\n  ") + m.explain()
 }
 
+// explain asks the kernel services, which know why tasks sleep; the machine knows only that CPUs do.
 func (m *Machine) explain() string {
 	if m.Explain == nil {
 		return ""
@@ -64,7 +66,8 @@ func (m *Machine) doing(i int) string {
 	return "runs, " + m.where(i)
 }
 
-// where says what a CPU was executing, for error messages.
+// where says what a CPU was executing, for error messages. Interrupts that nothing handled and
+// instructions that are not modelled are named with it, since they often are the cause.
 func (m *Machine) where(i int) string {
 	c := m.cpus[i]
 	n := c.Counters()

@@ -2,7 +2,8 @@ package sim
 
 import "kprobesim/internal/clock"
 
-// runQueue orders CPUs by time, ties by number: a binary heap in which every CPU can be found.
+// runQueue orders CPUs by time, ties by number: a binary heap in which every CPU can be found. The
+// cost of a turn for the host grows with the logarithm of their number.
 type runQueue struct {
 	heap []int
 	pos  []int         // by CPU: its index in heap, or -1
@@ -26,7 +27,8 @@ func (q *runQueue) first() (cpu int, ok bool) {
 	return q.heap[0], true
 }
 
-// second is the CPU that is furthest behind but for the first.
+// second is the CPU that is furthest behind but for the first. Its time bounds the turn of the
+// first. In a heap it is one of the two children of the root.
 func (q *runQueue) second() (cpu int, ok bool) {
 	switch len(q.heap) {
 	case 0, 1:

@@ -105,7 +105,8 @@ func (m *Machine) timedTurn() {
 	}
 }
 
-// horizon is how far the CPU that is furthest behind may run.
+// horizon is how far the CPU that is furthest behind may run. A device may plan an event for a
+// nearer time when the CPU stores to it, so such a store ends the turn.
 func (m *Machine) horizon() clock.Ticks {
 	limit := m.cfg.Budget
 	if t, ok := m.events.Next(); ok {
@@ -142,7 +143,8 @@ func (m *Machine) handle(i int, e cpus.Exit) {
 }
 
 // idle lets a halted CPU sleep. An interrupt that is pending and was not taken makes it look once
-// more; when it still does not take it, interrupts are disabled.
+// more; when it still does not take it, interrupts are disabled. It looks once at one time, which
+// asleepAt keeps; otherwise a CPU with interrupts disabled would be asked for ever.
 func (m *Machine) idle(i int) {
 	c := m.cpus[i]
 	if m.hardware.Interrupts(i).Pending() {
@@ -184,7 +186,8 @@ func (m *Machine) advance(i int, t clock.Ticks) {
 	}
 }
 
-// catchUp books the time up to t on the CPUs that slept through it.
+// catchUp books the time up to t on the CPUs that slept through it. Run calls it at its end, so that
+// the accounts of all CPUs cover the same time.
 func (m *Machine) catchUp(t clock.Ticks) {
 	for i, a := range m.state {
 		if a == asleep {

@@ -66,7 +66,8 @@ func (t *Tracer) Step(s *cpus.Step) {
 	t.printf("%s\n", strings.TrimRight(line, " "))
 }
 
-// level says when a CPU goes to user mode or comes back.
+// level says when a CPU goes to user mode or comes back. Only changes are written, so traces of
+// kernels without user tasks have no such line.
 func (t *Tracer) level(s *cpus.Step) {
 	for len(t.user) <= s.CPU {
 		t.user = append(t.user, false)
@@ -188,12 +189,14 @@ func StepPhase(s *cpus.Step) image.Phase {
 
 // delivery moves the time in which an exception is delivered from the instruction that it ends to
 // the next one, the first of the handler: that is the phase which it is part of, and which the
-// counters of a CPU charge.
+// counters of a CPU charge. Tracer and Profile share it, so that their sums by phase agree with the
+// counters.
 type delivery struct {
 	owed []clock.Ticks // by CPU
 }
 
-// share is the time that an instruction answers for.
+// share is the time that an instruction answers for. It is never negative: what is owed is at most
+// the cost of the instruction.
 func (d *delivery) share(s *cpus.Step) clock.Ticks {
 	for len(d.owed) <= s.CPU {
 		d.owed = append(d.owed, 0)
@@ -216,7 +219,8 @@ func (d *delivery) waiting() clock.Ticks {
 	return t
 }
 
-// FormatCycles writes a time in cycles exactly: "3", "1.25", or "2+1/3" where no decimal ends.
+// FormatCycles writes a time in cycles exactly: "3", "1.25", or "2+1/3" where no decimal ends. Ticks
+// are sixtieths of a cycle, so decimals end only for multiples of three ticks.
 func FormatCycles(t clock.Ticks) string {
 	if t < 0 {
 		return "-" + FormatCycles(-t)

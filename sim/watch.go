@@ -14,7 +14,8 @@ const (
 )
 
 // Event is something worth knowing of at a point of time: an interrupt that was sent, a task that
-// began to run, a step of a protocol.
+// began to run, a step of a protocol. At is in ticks. Nothing is kept here: who wants a history
+// watches.
 type Event struct {
 	At   clock.Ticks
 	CPU  int

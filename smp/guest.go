@@ -7,7 +7,8 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// Guest is what the services need of the machine. Addresses are kernel virtual addresses.
+// Guest is what the services need of the machine. Addresses are kernel virtual addresses. The
+// machine implements it. None of it takes simulated time.
 type Guest interface {
 	image.Memory
 	WriteBytes(va uint64, b []byte) error
@@ -18,6 +19,7 @@ type Guest interface {
 
 // Caller is the guest context in which a Go function runs: a native call. Functions that take a
 // Caller may let other tasks run before they return, and the caller may have moved to another CPU.
+// Whoever takes one may let time pass; without one only decisions are possible.
 type Caller interface {
 	CPU() int
 	Charge(cycles int64) // lets simulated time pass
@@ -43,6 +45,8 @@ type constants struct {
 	hardirqMask, preemptActive     uint64 // of preempt_count
 }
 
+// newConstants fails on the first enumerator that the debug information lacks, before the guest
+// runs.
 func newConstants(im *image.Image) (c constants, err error) {
 	var bit uint64
 	for _, e := range []struct {
@@ -67,6 +71,7 @@ func newConstants(im *image.Image) (c constants, err error) {
 	return c, nil
 }
 
+// newTaskLayout asks for members by their names in Linux. Only native_id is the guest's own.
 func newTaskLayout(im *image.Image) (l taskLayout, err error) {
 	if l.constants, err = newConstants(im); err != nil {
 		return l, err
@@ -103,7 +108,9 @@ func (k *Kernel) info(t *task) uint64 {
 	return t.stack
 }
 
+// state is read from the guest each time, because guest code stores it as well.
 func (k *Kernel) state(t *task) uint64 { return k.mem.Load(t.addr, k.l.state) }
 
-// count is the preempt_count of a task; with 0 it may be preempted.
+// count is the preempt_count of a task; with 0 it may be preempted. As in Linux it counts nested
+// disables and interrupts, and marks a preemption under way.
 func (k *Kernel) count(t *task) uint64 { return k.mem.Load(k.info(t), k.l.preemptCount) }

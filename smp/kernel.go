@@ -31,7 +31,9 @@ type Options struct {
 	ForceQuiescent int64
 }
 
-// Kernel keeps what the guest kernel does not: who may run where, and who sleeps until when.
+// Kernel keeps what the guest kernel does not: who may run where, and who sleeps until when. Its
+// state changes in native calls, between which only an invoked guest function can come, so it needs
+// no locks.
 type Kernel struct {
 	g     Guest
 	mem   image.Access // whose failure is that of the kernel
@@ -199,6 +201,8 @@ func (k *Kernel) CPUs() int { return len(k.cpus) }
 // Err returns the first failure that had no caller to be reported to.
 func (k *Kernel) Err() error { return k.mem.Err }
 
+// fail keeps the first failure where no caller could take it: in timers, in answers to the guest, in
+// threads.
 func (k *Kernel) fail(err error) {
 	if k.mem.Err == nil {
 		k.mem.Err = err

@@ -8,7 +8,7 @@ import (
 
 // Online starts all other CPUs, one after the other as the boot CPU of a PC does, and returns when
 // each is idle and has its stopper task. With Tick it starts the ticks. The guest's boot task calls
-// it once.
+// it once. Each comes up before the next is asked, so they idle in the order of their numbers.
 func (k *Kernel) Online(c Caller) error {
 	if c.CPU() != 0 || len(k.online()) > 1 {
 		return fmt.Errorf("CPUs are started by CPU 0, and once: %d are online", len(k.online()))
@@ -41,7 +41,8 @@ func (k *Kernel) tickCount() uint64 {
 }
 
 // cameUp answers the guest's sim_cpu_online: a CPU has initialized itself and is about to idle. It
-// returns the period of the ticks that the CPU is to start, when it is time for them.
+// returns the period of the ticks that the CPU is to start, when it is time for them. With Spread
+// the time until its first tick passes here, before it is online and could be given a task.
 func (k *Kernel) cameUp(c Caller) uint64 {
 	cpu := &k.cpus[c.CPU()]
 	if k.opt.Tick && k.opt.Spread {

@@ -9,7 +9,8 @@ import (
 )
 
 // rcu is the state of RCU-sched: at most one grace period at a time. It ends when every CPU that it
-// waits for has passed a quiescent state, and it is the passing that ends it: nobody polls.
+// waits for has passed a quiescent state, and it is the passing that ends it: nobody polls. A caller
+// that comes while one runs waits for the next, which begins when the running one ends.
 type rcu struct {
 	begun, ended int64 // numbers of grace periods
 	wanted       int64 // the last one that somebody waits for
@@ -94,6 +95,7 @@ func (k *Kernel) forceQS(c Caller) {
 	})
 }
 
+// force asks every CPU that still holds the period up; idle ones have passed and are left alone.
 func (k *Kernel) force() {
 	for i := range k.cpus {
 		if k.cpus[i].holds {
@@ -116,6 +118,7 @@ func (k *Kernel) pass(c Caller, cpu *cpuState) {
 	}
 }
 
+// endPeriod is called by the CPU that passed last, or at once when all idle.
 func (k *Kernel) endPeriod(c Caller) {
 	r := &k.rcu
 	k.cancel(r.timer)
@@ -132,7 +135,8 @@ func (k *Kernel) quiescentNow(c Caller) {
 	k.kick(c)
 }
 
-// tasksPeriod is one grace period of the tasks flavour.
+// tasksPeriod is one grace period of the tasks flavour. Several may run at a time, each with the
+// tasks that could run when it began.
 type tasksPeriod struct {
 	number uint64
 	left   []*task // tasks that have not given up a CPU of their own will since it began

@@ -17,6 +17,8 @@ func (k *Kernel) Explain() string {
 	return out.String()
 }
 
+// doing prefers what the task said when it began to wait, because its state in the guest only says
+// that it sleeps.
 func (k *Kernel) doing(t *task) string {
 	switch {
 	case t.running:

@@ -39,7 +39,8 @@ func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	return next.addr
 }
 
-// putBack parts a CPU from the task that has run there.
+// putBack parts a CPU from the task that has run there. A task that was preempted keeps what is left
+// of its slice, and goes before its equals while there is some.
 func (k *Kernel) putBack(c Caller, cpu *cpuState, p *task, preempted bool) {
 	p.running, p.last = false, cpu.n
 	state := k.state(p)
@@ -76,7 +77,8 @@ func (k *Kernel) take(cpu *cpuState, i int) *task {
 	return t
 }
 
-// spare finds a task that may move to another CPU: the first such one in the longest queue.
+// spare finds a task that may move to another CPU: the first such one in the longest queue. It
+// stands for the balancing that an idle CPU does, and costs no simulated time.
 func (k *Kernel) spare() (from *cpuState, at int) {
 	for i := range k.cpus {
 		cpu := &k.cpus[i]
@@ -123,7 +125,8 @@ func (k *Kernel) resched(cpu *cpuState) {
 	}
 }
 
-// kick sends a reschedule interrupt to every other CPU that has been asked to reschedule.
+// kick sends a reschedule interrupt to every other CPU that has been asked to reschedule. Sending it
+// is guest code and takes time. Several requests before it is sent make one interrupt.
 func (k *Kernel) kick(c Caller) (self bool) {
 	n := len(k.kicks)
 	k.kicks = slices.DeleteFunc(k.kicks, func(cpu int) bool { return cpu == c.CPU() })
@@ -164,7 +167,8 @@ func (k *Kernel) selectCPU(t *task) int {
 	return best
 }
 
-// busyness is the number of tasks that run on a CPU or wait for it.
+// busyness is the number of tasks that run on a CPU or wait for it. Priorities and slices do not
+// count in it.
 func (k *Kernel) busyness(n int) int {
 	cpu := &k.cpus[n]
 	if cpu.curr == nil || cpu.curr.idle {

@@ -2,7 +2,8 @@ package smp
 
 import "fmt"
 
-// stopMachine is a stop of the machine under way.
+// stopMachine is a stop of the machine under way. The mutex lets one stop at a time begin, as Linux
+// serializes callers of stop_machine.
 type stopMachine struct {
 	mutex  Mutex
 	number uint64
@@ -107,7 +108,8 @@ func (k *Kernel) stopState(c Caller, state uint64) {
 	k.note(c.CPU(), EventStop, stopStates[state], k.stop.number, 0)
 }
 
-// stopRun answers the guest's stop_run: all CPUs but this one spin.
+// stopRun answers the guest's stop_run: all CPUs but this one spin. The guest calls it on one CPU
+// with interrupts disabled. What f does takes the time that f charges.
 func (k *Kernel) stopRun(c Caller) {
 	if err := k.stop.f(c); err != nil {
 		k.stop.err = err

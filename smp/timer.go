@@ -7,7 +7,8 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// timer calls fire at a jiffy, in whatever context the CPU is that notices.
+// timer calls fire at a jiffy, in whatever context the CPU is that notices. seq orders those of one
+// jiffy by the time at which they were asked for.
 type timer struct {
 	at   int64
 	seq  uint64
@@ -42,7 +43,8 @@ func (k *Kernel) cancel(id uint64) {
 	k.timers = slices.DeleteFunc(k.timers, func(t timer) bool { return t.seq == id })
 }
 
-// expire fires the timers whose jiffy has come.
+// expire fires the timers whose jiffy has come. Ticks call it, and every pick of a task, so that a
+// sleeper does not depend on one CPU's ticks.
 func (k *Kernel) expire(c Caller) {
 	now := k.Jiffies()
 	for len(k.timers) > 0 && k.timers[0].at <= now {

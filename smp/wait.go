@@ -16,6 +16,7 @@ func (k *Kernel) Wait(c Caller, q *Queue, cond func() bool) error {
 	return k.wait(c, q, cond, func() string { return q.Name })
 }
 
+// wait looks at the condition again after every wake-up, because another task may have been faster.
 func (k *Kernel) wait(c Caller, q *Queue, cond func() bool, what func() string) error {
 	for !cond() {
 		t := k.lookUp(k.Current(c))

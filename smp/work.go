@@ -21,7 +21,8 @@ func (k *Kernel) NewWork(name string, run func(Caller) error) *Work {
 	return w
 }
 
-// Schedule asks for one run after a delay in jiffies. A request that is pending already stands.
+// Schedule asks for one run after a delay in jiffies. A request that is pending already stands. The
+// thread is made at the first request, so kernels that never ask have none.
 func (w *Work) Schedule(c Caller, delay int64) error {
 	if w.pending {
 		return nil
