@@ -6,6 +6,7 @@ import (
 )
 
 // expected says what is known of a probe: how often a call of the probed function calls its handler.
+// The script sets it before and after each call of the API, so every change passes through maybe.
 type expected uint8
 
 const (
@@ -27,6 +28,8 @@ type probed struct {
 }
 
 // call is a call of a watched function that a task is in.
+// A task is in one at a time: a watched function that calls another one, or itself, is still in
+// its first call.
 type call struct {
 	fn     uint64
 	states []stated // by probe, when it began
@@ -39,6 +42,7 @@ type stated struct {
 }
 
 // task is a task of the guest as the checker sees it.
+// Its number is that of smp.EventTask. It stays after the task has ended, as there are few.
 type task struct {
 	slot  visit
 	call  *call
@@ -64,6 +68,7 @@ func newCalls(cpus int) calls {
 }
 
 // on is the task that runs on a CPU.
+// The boot task has number 0 until the scheduler first tells of a switch.
 func (c *calls) on(cpu int) *task {
 	id := c.current[cpu]
 	t := c.tasks[id]
@@ -75,6 +80,7 @@ func (c *calls) on(cpu int) *task {
 }
 
 // set notes what is known of a probe from now on.
+// The epoch counts on even when the state comes back: in between a call may have seen another one.
 func (c *calls) set(probe int, e expected) {
 	c.probes[probe].state = e
 	c.probes[probe].epoch++
@@ -86,6 +92,8 @@ func (c *calls) probedAt(pc uint64) bool {
 }
 
 // enter begins a call.
+// It takes a copy of all states, because a call is judged by what held when it began and has not
+// changed since.
 func (c *calls) enter(t *task, fn uint64) {
 	x := t.spare
 	if x == nil {
@@ -100,6 +108,8 @@ func (c *calls) enter(t *task, fn uint64) {
 
 // handled counts a call of the handler at pc for the call that the task is in. breakpoint says that its
 // first instruction is one.
+// A handler counts for every probe that has it, although the script gives each probe one of its
+// own.
 func (c *calls) handled(cpu int, pc uint64, breakpoint bool) (Kind, string) {
 	t := c.on(cpu)
 	again := t.struck == pc
@@ -129,6 +139,8 @@ type wrong struct {
 }
 
 // leave ends a call and holds what happened in it against what should have. result is what it returned.
+// The result is a function, as reading a register is wanted only for a call that the checker saw
+// begin.
 func (c *calls) leave(cpu int, result func() uint64, nameOf func(fn uint64) string) (found []wrong) {
 	t := c.on(cpu)
 	x := t.call
@@ -153,6 +165,9 @@ func (c *calls) leave(cpu int, result func() uint64, nameOf func(fn uint64) stri
 
 // judge holds the number of handler calls in one call of a function against what was known of the probe
 // when the call began, if nothing has changed since.
+// Where something has changed, a call may have seen either state, but never two handler calls. A
+// nested probe is hit while another one's handler runs, which Documentation/kprobes.txt counts as
+// missed.
 func (p *probed) judge(then stated, n int, fn string) wrong {
 	least, most := 0, 1
 	if then.epoch == p.epoch {

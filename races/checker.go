@@ -10,6 +10,7 @@ import (
 )
 
 // machine is what the checker asks the simulated machine.
+// Tests play the machine themselves, to show the checker what no guest does.
 type machine interface {
 	Text(addr uint64, n int) []byte       // what an instruction fetch would read
 	TextIs(addr uint64, want []byte) bool // the same compared, which is quicker
@@ -18,6 +19,7 @@ type machine interface {
 }
 
 // reporter is told what the checker sees.
+// The explorer is one: it makes points of what has passed and ends the machine for what was found.
 type reporter interface {
 	// found is told of something that must not happen.
 	found(kind Kind, cpu int, pc uint64, text string)
@@ -39,6 +41,7 @@ type checker struct {
 }
 
 // Step implements cpus.Observer.
+// It is called behind the instruction, so a store into text can be found by comparing memory.
 func (c *checker) Step(s *cpus.Step) {
 	class := c.code.at(s.PC)
 	if class == plainCode {
@@ -60,6 +63,7 @@ func (c *checker) Step(s *cpus.Step) {
 }
 
 // inText judges an instruction of a probed function.
+// A task that is in the text is in no slot any more.
 func (c *checker) inText(s *cpus.Step, t *text) {
 	task := c.calls.on(s.CPU)
 	task.slot = visit{}
@@ -78,6 +82,7 @@ func (c *checker) inText(s *cpus.Step, t *text) {
 }
 
 // inSlot judges an instruction of a slot or detour buffer.
+// Whoever executes a copy has got past the breakpoint in front of it.
 func (c *checker) inSlot(s *cpus.Step, p *slotPool) {
 	task := c.calls.on(s.CPU)
 	task.struck = 0
@@ -106,6 +111,7 @@ func (c *checker) returned(s *cpus.Step) {
 }
 
 // compare finds what the instruction of a CPU that stores into text has changed there.
+// A store may go to any text, and there are few of them, so all are compared.
 func (c *checker) compare(cpu int) {
 	for _, t := range c.texts {
 		if c.m.TextIs(t.start, t.now) {
@@ -130,6 +136,7 @@ func (c *checker) unseen() (where string, ok bool) {
 
 // restored holds the text against what was compiled, at the end of a schedule, and forgets the stores
 // that every CPU knows of.
+// Stores that some CPU still misses stay for the next schedule on this machine.
 func (c *checker) restored() {
 	for _, t := range c.texts {
 		for i, b := range c.m.Text(t.start, len(t.orig)) {
@@ -147,6 +154,7 @@ func (c *checker) restored() {
 }
 
 // reload takes the text as it is now for what it is, after a module came or went.
+// Its bytes are written by Go, so there is no store of the guest that a CPU could miss.
 func (c *checker) reload(gone func(t *text) bool) {
 	for _, t := range c.texts {
 		t.gone = gone(t)
@@ -155,6 +163,7 @@ func (c *checker) reload(gone func(t *text) bool) {
 }
 
 // missedBy tells which stores a CPU need not know of.
+// The counts are read at most once for an instruction, and for most of them not at all.
 func (c *checker) missedBy(cpu int) func(s *store) bool {
 	var now []uint64
 	return func(s *store) bool {
@@ -192,6 +201,7 @@ func (c *checker) textAt(addr uint64) *text {
 }
 
 // leads reports whether a jump may lead to an address.
+// Any buffer in use will do: which probe a jump belongs to is for the calls of handlers to show.
 func (c *checker) leads(to uint64) bool {
 	return c.pools[0].live(to) || c.pools[1].live(to)
 }

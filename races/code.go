@@ -34,6 +34,7 @@ func newCodeMap(text span) codeMap {
 }
 
 // at is the class of an address.
+// It is asked for every observed instruction, hence a table.
 func (m *codeMap) at(pc uint64) class {
 	if i := pc - m.base; i < uint64(len(m.of)) {
 		return m.of[i]
@@ -47,6 +48,7 @@ func (m *codeMap) at(pc uint64) class {
 }
 
 // mark gives a range of addresses a class.
+// A later mark counts where two overlap.
 func (m *codeMap) mark(c class, s span) {
 	m.spans = append(m.spans, s)
 	if c == slotCode || c == detourCode {

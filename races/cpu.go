@@ -12,6 +12,8 @@ const hz = 1_000_000_000
 
 // plainCPU describes a CPU on which everything takes about a cycle. A search does not predict times;
 // short ones let jiffies and grace periods pass within few instructions.
+// Every class, event and port of the instruction set has a number, as cpus.Config.Check wants it.
+// Caches and TLBs are small, because their contents change nothing that a search looks at.
 func plainCPU(isa *cpus.ISA) cpus.Config {
 	const cycle = clock.PerCycle
 	cfg := cpus.Config{

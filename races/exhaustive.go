@@ -7,6 +7,8 @@ import (
 
 // A preemption is a place where a schedule departs from the default order: at a hot point, counted
 // from 0, another CPU goes on.
+// Bounding their number follows Musuvathi and Qadeer (Iterative Context Bounding, 2007): most
+// errors need few.
 type preemption struct {
 	at  int // hot point
 	alt int // which of the other runnable CPUs
@@ -14,6 +16,8 @@ type preemption struct {
 
 // bounded follows a default order, in which CPUs take turns, but for the preemptions that it is
 // given. It notes how many ways there were at each hot point.
+// The guest is deterministic, so a plan meets the hot points of the plan that it extends, up to
+// its own last preemption.
 type bounded struct {
 	plan []preemption
 	ways []uint8 // other runnable CPUs at each hot point so far
@@ -25,6 +29,7 @@ func (x *bounded) begin(uint64) {
 	x.ways, x.done, x.left = x.ways[:0], 0, patience
 }
 
+// A turn ends by itself when its CPU waits or has used up its patience, which is no preemption.
 func (x *bounded) next(p *point) (cpu, steps int) {
 	if p.hot && p.stays() {
 		if cpu, ok := x.depart(p.others()); ok {
@@ -60,6 +65,8 @@ type planned struct {
 
 // extensions enumerates the plans with one preemption more than those that have run, behind their
 // last one, in order. Each set of preemptions comes up once.
+// A preemption in front of the last one belongs to another plan of the same length, which comes up
+// by itself.
 func extensions(ran []planned) iter.Seq[[]preemption] {
 	return func(yield func([]preemption) bool) {
 		for _, p := range ran {

@@ -12,6 +12,7 @@ var errFound = errors.New("a violation was found")
 
 // An explorer lets a chooser decide who runs, and keeps count of a schedule. It is the policy of one
 // machine.
+// The machine asks it at every point. Between schedules, and before the first, CPUs take turns.
 type explorer struct {
 	m       *sim.Machine
 	checker *checker
@@ -34,6 +35,7 @@ type explorer struct {
 }
 
 // Next implements sim.Policy.
+// Counting the instructions of all CPUs takes time, so the limit is looked at every 64 turns.
 func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	p := &e.at
 	p.last, p.runnable, p.spin = e.last, runnable, e.spin
@@ -64,6 +66,7 @@ func (e *explorer) instructions() uint64 {
 func (e *explorer) steps() uint64 { return e.instructions() - e.begun }
 
 // begin starts schedule n.
+// Counts go on over all schedules of a machine, so the difference is what belongs to this one.
 func (e *explorer) begin(n uint64) {
 	e.n = n
 	e.c.begin(n)
@@ -75,6 +78,7 @@ func (e *explorer) begin(n uint64) {
 }
 
 // end ends it and returns what came out.
+// The ways of an exhaustive plan go along: the next level is made of them.
 func (e *explorer) end(n uint64) Outcome {
 	e.active = false
 	o := Outcome{
@@ -88,6 +92,7 @@ func (e *explorer) end(n uint64) Outcome {
 }
 
 // passed implements reporter: behind every instruction of a class there is a point.
+// The break ends the turn of the CPU, so that the machine asks who goes on.
 func (e *explorer) passed(cpu int, spin bool) {
 	e.hot, e.spin = e.hot || !spin, spin
 	e.m.CPU(cpu).Break()
@@ -95,6 +100,7 @@ func (e *explorer) passed(cpu int, spin bool) {
 
 // found implements reporter. It notes the first violation and ends the machine. What is found before the first schedule is
 // kept for it.
+// Later ones are mostly consequences of the first.
 func (e *explorer) found(kind Kind, cpu int, pc uint64, text string) {
 	if e.bad != nil {
 		return

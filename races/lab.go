@@ -14,6 +14,8 @@ import (
 )
 
 // A lab makes the machines of one variant of a scenario.
+// Workers boot machines of it at the same time, so it does not change while a search runs. Only a
+// replay watches.
 type lab struct {
 	s      *Scenario
 	v      *Variant
@@ -26,6 +28,8 @@ type lab struct {
 	watch  func(t *trial) // told of every machine before it runs, or nil
 }
 
+// It loads the image once. Mistakes that only the image shows, such as a function that is not
+// there, are errors here.
 func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 	target := targets.Find(targets.List(), v.ISA)
 	if target == nil {
@@ -92,6 +96,7 @@ func (l *lab) names() error {
 }
 
 // options are those of the variant's kernel.
+// The API costs nothing: no time is predicted, and its cycles would only be idle ones.
 func (l *lab) options() kprobes.Options {
 	o := kprobes.Default()
 	o.Boost, o.OptProbes, o.Optimization = l.v.Boost, l.v.Optimize, l.v.Optimize
@@ -102,6 +107,7 @@ func (l *lab) options() kprobes.Options {
 }
 
 // A trial is one booted machine with its kernel and those who look at it.
+// It serves one batch of schedules, or one plan, and goes when something was found on it.
 type trial struct {
 	l        *lab
 	m        *sim.Machine
@@ -120,6 +126,9 @@ type trial struct {
 }
 
 // boot builds a machine that runs nothing yet.
+// The budget of simulated time is out of reach: the limit of a schedule ends it first. A grace
+// period never asks a CPU to hurry, so that a task may stay where it is for as long as the
+// protocols allow.
 func (l *lab) boot(c chooser) (*trial, error) {
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
 	sys, err := l.target.Build(targets.Config{
@@ -141,6 +150,7 @@ func (l *lab) boot(c chooser) (*trial, error) {
 }
 
 // run implements runner.
+// The script runs on the boot task, on CPU 0, and the machine ends with it.
 func (l *lab) run(c chooser, first, count uint64) ([]Outcome, error) {
 	t, err := l.boot(c)
 	if err != nil {
@@ -168,6 +178,8 @@ func (l *lab) run(c chooser, first, count uint64) ([]Outcome, error) {
 }
 
 // verdict adds the outcome of the schedule that a machine ended in, if it did not come to its end.
+// A checker that is blind and a script that is wrong come first: what was found with them says
+// nothing of the kernel. What goes wrong outside of a schedule is an error and no violation.
 func (t *trial) verdict(n uint64, err error) error {
 	var wrong *scriptError
 	switch {
@@ -188,6 +200,7 @@ func (t *trial) verdict(n uint64, err error) error {
 }
 
 // prepare starts the other CPUs and the callers, and notes what the functions return without probes.
+// No probe is registered yet, so what a function returns then is right.
 func (t *trial) prepare() error {
 	if err := t.smp.Online(t.call); err != nil {
 		return err
@@ -209,6 +222,8 @@ func (t *trial) prepare() error {
 }
 
 // caller starts one task that calls a function again and again.
+// Its struct race_caller begins a cache line of its own. By it the script keeps the task out of a
+// module.
 func (t *trial) caller(name string, c Caller, fn uint64) error {
 	f := &t.fields
 	size, err := t.m.Image().Layout("race_caller", image.Parts{

@@ -10,6 +10,7 @@ import (
 )
 
 // guest answers what the checker asks a machine.
+// It reads by the machine's own view of kernel memory, which costs the guest no time.
 type guest struct{ m *sim.Machine }
 
 // Text implements machine. Text that is not mapped ends the machine: nobody can search such a guest.
@@ -35,6 +36,8 @@ func (g guest) TextIs(addr uint64, want []byte) bool {
 func (g guest) Arg(cpu, i int) uint64 { return g.m.CPU(cpu).Arg(i) }
 
 // Syncs implements machine.
+// Which instructions synchronize fetching is the instruction set's to say: see
+// cpus.Counters.ContextSyncs.
 func (g guest) Syncs() []uint64 {
 	out := make([]uint64, g.m.CPUs())
 	for i := range out {
@@ -44,6 +47,8 @@ func (g guest) Syncs() []uint64 {
 }
 
 // observe makes the checker and lets it see the machine.
+// The order matters where code is of two classes: a spin-wait inside of probed text is text, and
+// the first instruction of a probed handler is a handler's.
 func (t *trial) observe() error {
 	text, err := t.l.between("_text", "_etext")
 	if err != nil {
@@ -62,6 +67,7 @@ func (t *trial) observe() error {
 }
 
 // watch has every instruction of the code that the checker knows told to an observer, or of all code.
+// A search leaves all other code to the fast loop of the engine. A replay wants to see it.
 func (t *trial) watch(o cpus.Observer, all bool) {
 	for i := range t.m.CPUs() {
 		t.m.CPU(i).ObserveCode(o, t.checker.code.spans, all)
@@ -70,6 +76,7 @@ func (t *trial) watch(o cpus.Observer, all bool) {
 
 // event passes on what the parts of the kernel tell. When a patch has made a step, its store must have
 // been seen.
+// Patches by Go, of slots and modules, make no such event.
 func (t *trial) event(e sim.Event) {
 	t.checker.event(e)
 	if e.Kind != kprobes.EventPatch {
@@ -115,6 +122,8 @@ func (t *trial) findSpins() error {
 }
 
 // findTexts notes the functions that are called or probed.
+// A function that is called and probed is one text. Its bytes are read before anything is
+// registered.
 func (t *trial) findTexts() error {
 	c := t.checker
 	r := &forms{arch: t.l.target.Probes, probed: c.calls.probedAt, leads: c.leads}
@@ -147,6 +156,7 @@ func (t *trial) findTexts() error {
 }
 
 // findProbes notes where the probes of the scenario stand and which handlers they call.
+// A probe on a handler of the scenario is a nested one.
 func (t *trial) findProbes() error {
 	handlers := map[string]bool{}
 	for i, p := range t.l.s.Probes {
@@ -170,6 +180,7 @@ func (t *trial) findProbes() error {
 }
 
 // findPools notes where slots and detour buffers are.
+// Which parts of them are in use is told by events later.
 func (t *trial) findPools() error {
 	for i, x := range []struct{ name, from, to string }{
 		{"the out-of-line slot", "__slots_start", "__slots_end"},

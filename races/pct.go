@@ -44,6 +44,8 @@ func newPCT(seed uint64, depth int) *pct {
 	return &pct{seed: seed, depth: depth, guess: firstPoints}
 }
 
+// The guess comes from the schedule before in the batch, which a replay runs too, so it is the
+// same there.
 func (x *pct) begin(n uint64) {
 	if x.points > 0 {
 		x.guess = x.points
@@ -72,6 +74,8 @@ func (x *pct) next(p *point) (cpu, steps int) {
 }
 
 // admit gives CPUs that were not seen before a priority at random.
+// A CPU comes up when it is first runnable in a schedule: until then nobody knows that it has
+// something to do.
 func (x *pct) admit(p *point) {
 	for _, c := range p.runnable {
 		if !slices.Contains(x.order, c) {
@@ -83,6 +87,7 @@ func (x *pct) admit(p *point) {
 	}
 }
 
+// demote puts a CPU behind all others, the ones that were demoted before included.
 func (x *pct) demote(cpu int) {
 	if i := slices.Index(x.order, cpu); i >= 0 {
 		x.order = append(slices.Delete(x.order, i, i+1), cpu)
@@ -90,6 +95,7 @@ func (x *pct) demote(cpu int) {
 	x.spent[cpu] = 0
 }
 
+// first is never without an answer, as admit has given every runnable CPU a priority.
 func (x *pct) first(p *point) int {
 	for _, c := range x.order {
 		if slices.Contains(p.runnable, c) {

@@ -32,6 +32,7 @@ func Names() []string {
 }
 
 // Load reads a scenario by name, or by the path of a file: names have no slash and no ".toml".
+// Given is set beside an error too, where a scenario could be read.
 func Load(name string) (*Scenario, error) {
 	s, err := load(name)
 	if s != nil {
@@ -53,6 +54,7 @@ func load(name string) (*Scenario, error) {
 	return Parse(path.Join("races", file), b)
 }
 
+// loadFile looks before it reads: a pipe would wait for ever and a device never end.
 func loadFile(name string) (*Scenario, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -84,11 +86,14 @@ func (s *Scenario) Variant(name string) (*Variant, error) {
 }
 
 // Default returns the options of a search: random, 1000 schedules.
+// Depth 3 finds errors that need up to three orderings, and two preemptions are what an exhaustive
+// search can afford.
 func Default() Options {
 	return Options{Schedules: 1000, Seed: 1, Policy: Random, Depth: 3, Preemptions: 2}
 }
 
 // Check reports what is wrong with options.
+// It names all mistakes at once, as they come from one command line.
 func (o *Options) Check() error {
 	var errs []error
 	policies := []string{Random, PCT, Exhaustive}
@@ -116,6 +121,7 @@ func (o *Options) Check() error {
 }
 
 // Search runs schedules of one variant until there were enough of them, or of violations.
+// An error is a failure of the search itself. What schedules do wrong is in the Tally.
 func Search(s *Scenario, v *Variant, opt Options) (Tally, error) {
 	if err := opt.Check(); err != nil {
 		return Tally{}, err

@@ -7,6 +7,7 @@ import (
 )
 
 // newRand returns the random numbers of one schedule: they depend on its number and the seed alone.
+// PCG is named and not left to the library, so that the number of a schedule keeps its meaning.
 func newRand(seed, n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) }
 
 // geometric draws lengths of at least one with a given mean: each instruction is the last one with
@@ -31,6 +32,7 @@ func newGeometric(mean int) *geometric {
 	return &g
 }
 
+// draw has no bias: the length of the table is a power of two.
 func (g *geometric) draw(r *rand.Rand) int { return int(g[r.Uint64()%uint64(len(g))]) }
 
 // random switches to a CPU of equal chance after runs of geometric length. Each schedule draws the
@@ -45,6 +47,8 @@ type random struct {
 	left      int        // hot instructions until the next switch
 }
 
+// The means are powers of two in hot code, where one instruction decides, and further apart
+// elsewhere.
 func newRandom(seed uint64) *random {
 	x := &random{seed: seed}
 	for _, mean := range []int{1, 2, 4, 8, 16} {

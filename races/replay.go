@@ -32,6 +32,8 @@ func Replay(s *Scenario, v *Variant, opt Options, n uint64, lines int, w io.Writ
 }
 
 // recorder keeps the last lines of one schedule.
+// A schedule can have millions of steps and the last ones are what matters, so older lines make
+// room.
 type recorder struct {
 	l     *lab
 	n     uint64
@@ -43,6 +45,8 @@ type recorder struct {
 }
 
 // run runs the batch, or the plan, up to schedule n.
+// It boots where the batch began: what earlier schedules left behind decides in which state this
+// one begins.
 func (r *recorder) run(opt *Options) (*Outcome, error) {
 	if opt.Policy == Exhaustive {
 		return r.runPlan(opt)
@@ -55,6 +59,8 @@ func (r *recorder) run(opt *Options) (*Outcome, error) {
 }
 
 // runPlan finds out which plan has number n by running all before it, and runs it.
+// Numbers of plans follow from what shorter plans found on their way, so there is no shorter way
+// to it.
 func (r *recorder) runPlan(opt *Options) (*Outcome, error) {
 	watch := r.l.watch
 	r.l.watch = nil
@@ -106,6 +112,8 @@ func (b *both) Step(s *cpus.Step) {
 }
 
 // step writes one instruction.
+// Its number counts the instructions of all CPUs since the schedule began, as that of a violation
+// does.
 func (r *recorder) step(s *cpus.Step) {
 	if !r.t.e.active || r.t.e.n != r.n {
 		return
@@ -135,11 +143,13 @@ func (r *recorder) line(s string) {
 }
 
 // eventText is what a part of the kernel has told.
+// Addresses stay numbers here, because the ID of an event may be something else.
 func eventText(e sim.Event) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s id %#x arg %#x", e.Kind, e.Name, e.ID, e.Arg))
 }
 
 // write writes the lines that were kept and what came out.
+// Errors of the single lines stick in the buffered writer and come out of its Flush.
 func (r *recorder) write(to io.Writer, o *Outcome) error {
 	w := bufio.NewWriter(to)
 	fmt.Fprintf(w, "# schedule %d of %s/%s: step, * for code that a patch could concern, cpu, address, place, bytes, instruction\n",

@@ -8,6 +8,7 @@ import (
 )
 
 // Row is the result of one variant in a report.
+// Rows come out in the order of the caller.
 type Row struct {
 	Scenario *Scenario
 	Variant  *Variant
@@ -64,6 +65,8 @@ func (r *Row) details(w io.Writer, opt Options) error {
 }
 
 // suffix says what the options add to the name of the policy.
+// Workers and the number of violations to stop at are left out, as no single schedule depends on
+// them.
 func (o *Options) suffix() string {
 	s := fmt.Sprintf(", seed %d", o.Seed)
 	switch o.Policy {
@@ -79,6 +82,7 @@ func (o *Options) suffix() string {
 }
 
 // flags are the options on which schedules depend, as the command takes them.
+// An exhaustive search has no random numbers, but the seed is harmless there.
 func (o *Options) flags() string {
 	s := fmt.Sprintf(" --seed %d --policy %s", o.Seed, o.Policy)
 	switch o.Policy {

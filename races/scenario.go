@@ -13,6 +13,7 @@ import (
 
 // Scenario is a scenario file: a script that changes probes while callers execute what is probed,
 // under one or several protocols.
+// It does not change once it has been read: all machines of a search share it.
 type Scenario struct {
 	Name, Title string
 	File        string // where it stands
@@ -29,6 +30,8 @@ type Scenario struct {
 }
 
 // Caller is a task, or several, that calls a function again and again.
+// The guest's task is bound to its CPU and gives way between calls, so that grace periods come to
+// their end.
 type Caller struct {
 	CPU    int
 	Target string
@@ -38,6 +41,8 @@ type Caller struct {
 }
 
 // Probe is a probe that the script registers and unregisters.
+// Its handler is one of the guest's, chosen by its index, so that each call tells which probe it
+// was.
 type Probe struct {
 	Name      string
 	Kind      kprobes.Kind
@@ -47,6 +52,7 @@ type Probe struct {
 }
 
 // Variant is a kernel that the scenario runs under.
+// It is what differs between kernels: the same script has to hold under all of them.
 type Variant struct {
 	Name     string
 	ISA, Era string // of the kernel
@@ -60,6 +66,8 @@ type Variant struct {
 }
 
 // Verb is what an action does.
+// Most are calls of the API. The others wait, hold a probe against what is expected, or move the
+// text of the module.
 type Verb string
 
 // The verbs of the script.
@@ -95,6 +103,7 @@ const (
 )
 
 // Parse reads a scenario; the error lists every mistake with its place.
+// What only an image can tell, such as the names of functions, is left to the start of a search.
 func Parse(file string, b []byte) (*Scenario, error) {
 	root, err := doc.Parse(file, b)
 	if err != nil {
@@ -106,6 +115,9 @@ func Parse(file string, b []byte) (*Scenario, error) {
 	return s, errs.Err()
 }
 
+// The defaults make short schedules: 16 MiB of RAM, a jiffy of 2000 cycles, five jiffies until the
+// optimizer works as in the kernel, and two million instructions, which no schedule that makes
+// progress needs.
 func read(r *doc.Reader) *Scenario {
 	s := &Scenario{
 		Name:   doc.Need(r, "name", doc.Name),
@@ -132,6 +144,7 @@ func read(r *doc.Reader) *Scenario {
 }
 
 // list reads a list of tables that must have an element.
+// At most so many are read on, so that a hostile file cannot make the list of messages endless.
 func list(r *doc.Reader, key string, most int) []*doc.Reader {
 	rs := r.List(key)
 	switch {
@@ -145,6 +158,7 @@ func list(r *doc.Reader, key string, most int) []*doc.Reader {
 }
 
 // twice reports names that are used more than once.
+// Empty names were reported already.
 func (s *Scenario) twice(r *doc.Reader) {
 	seen := map[string]bool{}
 	for _, p := range s.Probes {
@@ -162,6 +176,7 @@ func (s *Scenario) twice(r *doc.Reader) {
 	}
 }
 
+// readCaller takes signed arguments, which the guest gets as two's complement.
 func readCaller(r *doc.Reader, cpus int) Caller {
 	defer r.Done()
 	c := Caller{
@@ -183,6 +198,8 @@ func readCaller(r *doc.Reader, cpus int) Caller {
 	return c
 }
 
+// readProbe leaves handlers out: the scenario could only choose among the guest's, one for each
+// probe.
 func readProbe(r *doc.Reader) Probe {
 	defer r.Done()
 	p := Probe{
@@ -198,6 +215,7 @@ func readProbe(r *doc.Reader) Probe {
 }
 
 // readKind parses a kind of probe that a scenario can register.
+// Jprobes are left out, as the guest has no handlers of their form that only one probe calls.
 func readKind(n *doc.Node) (kprobes.Kind, error) {
 	word, err := doc.OneOf(kprobes.Kprobe.String(), kprobes.Kretprobe.String())(n)
 	if err != nil {
@@ -217,6 +235,8 @@ const (
 	era2010 = "2010"
 )
 
+// readVariant has the words of an era and of a grace period. The mutants of "catches" are run by
+// tests, which want the search to notice each of them.
 func readVariant(r *doc.Reader) Variant {
 	defer r.Done()
 	return Variant{
@@ -234,6 +254,7 @@ func readVariant(r *doc.Reader) Variant {
 }
 
 // readScript reads the list of actions.
+// It comes after the probes have been read, whose names its lines have.
 func (s *Scenario) readScript(n *doc.Node) ([]Action, error) {
 	lines, err := doc.ListOf(doc.Text)(n)
 	if err != nil {
@@ -265,6 +286,7 @@ func verbs() map[Verb][2]int {
 // queued is what a script calls a probe that waits for the optimizer.
 const queued = "queued"
 
+// readAction never gets an empty line: doc.Text refuses one.
 func (s *Scenario) readAction(line string) (a Action, err error) {
 	words := strings.Fields(line)
 	a.Verb, words = Verb(words[0]), words[1:]
@@ -308,6 +330,7 @@ func readMode(word string) (kprobes.Mode, error) {
 	return mode, fmt.Errorf("unknown mode %q: known are gone, disabled, breakpoint, boosted, optimized, queued", word)
 }
 
+// verbNames is in the order of the message, as a map has none.
 func verbNames() []string {
 	return []string{
 		string(Register), string(Unregister), string(Enable), string(Disable), string(Expect),

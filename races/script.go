@@ -9,6 +9,7 @@ import (
 )
 
 // scriptError is a mistake of a scenario that shows only when it runs.
+// It is reported as a mistake of the file with its place, and never counts as a violation.
 type scriptError struct {
 	pos doc.Pos
 	err error
@@ -17,6 +18,7 @@ type scriptError struct {
 func (e *scriptError) Error() string { return fmt.Sprintf("%s: %v", e.pos, e.err) }
 
 // script runs every action once and then brings everything back to where it began.
+// So the next schedule on this machine begins with no probe registered.
 func (t *trial) script() error {
 	for i := range t.l.s.Script {
 		if err := t.act(&t.l.s.Script[i]); err != nil {
@@ -70,6 +72,7 @@ func (t *trial) do(a *Action) error {
 	return &scriptError{a.Pos, fmt.Errorf("nothing does %q", a.Verb)}
 }
 
+// each stops at the first error, which ends the schedule.
 func (t *trial) each(a *Action, f func(i int) error) error {
 	for _, i := range a.Probes {
 		if err := f(i); err != nil {
@@ -79,6 +82,8 @@ func (t *trial) each(a *Action, f func(i int) error) error {
 	return nil
 }
 
+// register lets the checker know before the API starts, as other CPUs hit the breakpoint before
+// the call returns.
 func (t *trial) register(i int) error {
 	if t.probes[i] != nil {
 		return fmt.Errorf("probe %s is registered already: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
@@ -101,6 +106,7 @@ func (t *trial) register(i int) error {
 func (t *trial) set(probe int, e expected) { t.checker.calls.set(probe, e) }
 
 // handlerName is the guest's handler that only probe i calls.
+// Without handlers of their own, a call that one probe lost could be made up for by another.
 func handlerName(k kprobes.Kind, i int) string {
 	if k == kprobes.Kretprobe {
 		return fmt.Sprintf("race_ret_%d", i)
@@ -108,7 +114,7 @@ func handlerName(k kprobes.Kind, i int) string {
 	return fmt.Sprintf("race_handler_%d", i)
 }
 
-// unregister takes the probes of an action away, several in one call of the kernel's interface.
+// unregister takes the probes of an action away, one after the other.
 func (t *trial) unregister(a *Action) error {
 	for _, i := range a.Probes {
 		if t.probes[i] == nil {
@@ -124,6 +130,7 @@ func (t *trial) unregister(a *Action) error {
 	return nil
 }
 
+// toggle claims the new state only when the API has returned, which is all that it promises.
 func (t *trial) toggle(i int, s expected, f func(kprobes.Caller, *kprobes.Probe) error) error {
 	if t.probes[i] == nil {
 		return fmt.Errorf("probe %s is not registered: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
@@ -170,6 +177,7 @@ func (a *Action) met(st kprobes.State) bool {
 
 // cleanUp takes away what the script has left and waits until the optimizer has nothing to do. Then
 // every text must be what it was.
+// It is part of the schedule: other CPUs go on calling while the last probes go.
 func (t *trial) cleanUp() error {
 	for i, p := range t.probes {
 		if p != nil {
@@ -189,6 +197,8 @@ func (t *trial) cleanUp() error {
 const moduleName = "work_module"
 
 // unload keeps callers out of the module and takes its text away.
+// Nobody may be executing a module that goes. The kernel sees to that by counting its users, the
+// script by pausing callers.
 func (t *trial) unload() error {
 	if err := t.pause(1); err != nil {
 		return err
@@ -220,6 +230,8 @@ func (t *trial) load() error {
 }
 
 // pause keeps callers from calling, once they have returned, or lets them go on.
+// Each pause has a number, which callers repeat when they have seen it: one left over from the
+// pause before is no answer.
 func (t *trial) pause(v uint64) error {
 	if v != 0 {
 		t.pauses++

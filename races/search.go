@@ -18,6 +18,7 @@ const (
 )
 
 // Options say how schedules are made and how many.
+// A schedule depends on all of it but Schedules, Enough and Workers.
 type Options struct {
 	Schedules   uint64
 	Seed        uint64
@@ -30,6 +31,7 @@ type Options struct {
 }
 
 // workers is the number of machines that run at the same time.
+// Machines share nothing but the image, so one for each core is best.
 func (o *Options) workers() int {
 	if o.Workers == 0 {
 		return runtime.GOMAXPROCS(0)
@@ -46,6 +48,7 @@ const batchSize = 1000
 type runner func(c chooser, first, count uint64) ([]Outcome, error)
 
 // Tally is the result of a search over one variant.
+// It holds no time and nothing of the host, so that it is the same everywhere.
 type Tally struct {
 	Schedules  uint64
 	Steps      uint64
@@ -62,6 +65,7 @@ type Tally struct {
 const keep = 5
 
 // add counts one outcome and reports whether the search goes on.
+// Only the first violations are kept whole, as one mistake of a kernel may show in most schedules.
 func (t *Tally) add(o *Outcome, enough int) bool {
 	t.Schedules++
 	t.Steps += o.Steps
@@ -80,6 +84,7 @@ func (t *Tally) add(o *Outcome, enough int) bool {
 // search runs schedules until there were enough of them, or of violations. The result is the same
 // for any number of workers: batches count in the order of their numbers, and what workers have
 // done beyond the end does not count.
+// An error of a batch counts only when all outcomes in front of it did.
 func search(opt *Options, run runner) (Tally, error) {
 	if opt.Policy == Exhaustive {
 		return searchTree(opt, run)
@@ -131,6 +136,8 @@ func runBatch(opt *Options, run runner, first, count uint64) (r result) {
 	return r
 }
 
+// newChooser is called for each batch: the state of a policy carries over from schedule to
+// schedule.
 func newChooser(opt *Options) chooser {
 	if opt.Policy == PCT {
 		return newPCT(opt.Seed, opt.Depth)
@@ -140,6 +147,7 @@ func newChooser(opt *Options) chooser {
 
 // searchTree runs every plan of at most opt.Preemptions preemptions, each on a machine of its own so
 // that the plan alone decides.
+// It goes level by level, so that the first violation needs as few preemptions as there can be.
 func searchTree(opt *Options, run runner) (Tally, error) {
 	var t Tally
 	level := slices.Values([][]preemption{nil})
@@ -192,6 +200,7 @@ type result struct {
 }
 
 // guarded turns a panic into an error that says which schedules it was met in.
+// A panic in a goroutine would end the program without a word on the schedule.
 func guarded(j job, do func(job) result) (r result) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -202,6 +211,8 @@ func guarded(j job, do func(job) result) (r result) {
 }
 
 // parallel runs jobs on several goroutines and yields their results in the order of the jobs.
+// It starts no more jobs than workers can take in advance of the consumer, and ends its goroutines
+// before it returns.
 func parallel(workers int, jobs iter.Seq[job], do func(job) result) iter.Seq2[job, result] {
 	return func(yield func(job, result) bool) {
 		type slot struct {

@@ -9,11 +9,14 @@ import (
 
 // A slotPool is where slots or detour buffers are: places for code that come and go. A task that was in
 // one when it was freed must never execute it again, not even when it holds something else by then.
+// Events of package kprobes tell when one is taken or freed.
 type slotPool struct {
 	name  string
 	slots []slot // by address
 }
 
+// slot begins a new life each time it is taken, which tells its code of now from what a task has
+// entered before.
 type slot struct {
 	start uint64
 	live  bool
@@ -21,6 +24,7 @@ type slot struct {
 	store     // of its code, when it was taken
 }
 
+// find returns where a slot that starts at the address is, or would be.
 func (p *slotPool) find(addr uint64) (int, bool) {
 	return slices.BinarySearchFunc(p.slots, addr, func(x slot, a uint64) int {
 		switch {
@@ -43,6 +47,7 @@ func (p *slotPool) event(e sim.Event, syncs func() []uint64) {
 	}
 }
 
+// taken learns of slots as they come up: their size is the kernel's affair.
 func (p *slotPool) taken(addr uint64, by store) {
 	i, ok := p.find(addr)
 	if !ok {
@@ -53,6 +58,7 @@ func (p *slotPool) taken(addr uint64, by store) {
 	x.life++
 }
 
+// freed keeps the slot, so that an execution afterwards can be named.
 func (p *slotPool) freed(addr uint64) {
 	if i, ok := p.find(addr); ok {
 		p.slots[i].live = false

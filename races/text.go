@@ -17,6 +17,7 @@ type forms struct {
 
 // text is what the checker knows of one function that is called or probed: its bytes as compiled, where
 // its instructions start, and how its bytes have changed.
+// Functions of a scenario do not overlap, so an address has one text at most.
 type text struct {
 	*forms
 	name   string
@@ -31,6 +32,7 @@ type text struct {
 }
 
 // newText finds where instructions start by asking for their lengths one after the other.
+// Behind bytes that are no instruction no start is known, and execution there shows as torn.
 func newText(name string, start uint64, code []byte, r *forms) *text {
 	t := &text{forms: r, name: name, start: start, orig: slices.Clone(code)}
 	t.restart(code)
@@ -57,6 +59,7 @@ func (t *text) contains(pc uint64) bool { return pc-t.start < uint64(len(t.orig)
 func (t *text) reach() uint64 { return uint64(t.arch.Reach()) }
 
 // told notes what has become of a probe at an address.
+// The kernel says "optimized" and "unoptimized" when its protocol has come to an end.
 func (t *text) told(what string, addr uint64) {
 	switch what {
 	case "optimized", "unoptimized":

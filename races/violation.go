@@ -3,6 +3,7 @@ package races
 import "fmt"
 
 // Kind says what a violation is.
+// Scenarios, reports and tests have these words.
 type Kind string
 
 // The kinds of violations.
@@ -36,6 +37,7 @@ func (v *Violation) String() string {
 }
 
 // Outcome is what one schedule came to.
+// The counts tell a schedule in which nothing happened from one in which nothing went wrong.
 type Outcome struct {
 	N         uint64
 	Steps     uint64     // instructions of all CPUs
