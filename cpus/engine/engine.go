@@ -11,6 +11,7 @@ import (
 type Engine[C, P any] struct {
 	self  *C
 	block *Block[C, P] // the running block, or the last one
+	until clock.Ticks  // Run or Steps end there
 	gen   uint64       // generation of translations; links of others are void
 	Core
 	isa ISA[C, P]

@@ -61,42 +61,33 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		e.runSingly(b, 0, len(b.insns))
 		return
 	}
+	e.until = limit
 	for {
 		e.cur, e.settled = &b.timed, 0
-		if e.execute(b) {
-			e.block = b
-			e.finish(b, e.idx)
-			return
+		insns, pc := b.insns, b.pc
+		for i := range insns {
+			in := &insns[i]
+			e.idx = i
+			e.R[PC] = pc + uint64(in.next) // not +=: each would wait for the one before
+			in.Exec(e.self, &in.Operands)
+			if e.Stop != 0 {
+				e.block = b
+				e.finish(b, i)
+				return
+			}
 		}
 		if e.window || e.settled != 0 {
 			e.settle(len(b.insns))
 		} else {
 			e.settleBlock(&b.timed)
 		}
-		next := e.following(b, limit)
+		next := e.following(b, e.until)
 		if next == nil {
 			e.block, e.idx = b, between
 			return
 		}
 		b = next
 	}
-}
-
-// execute executes a block, and reports that there is a reason to stop behind the instruction that idx
-// tells. It stands alone to keep few values alive in its loop, each of which the host's code would load
-// again after every instruction.
-func (e *Engine[C, P]) execute(b *Block[C, P]) bool {
-	insns, pc := b.insns, b.pc
-	for i := range insns {
-		in := &insns[i]
-		e.idx = i
-		e.R[PC] = pc + uint64(in.next) // not +=: each would wait for the one before
-		in.Exec(e.self, &in.Operands)
-		if e.Stop != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // running makes a block the running one.

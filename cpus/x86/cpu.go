@@ -69,18 +69,20 @@ const (
 // CPU is one logical processor. General registers and the instruction pointer are in Core.R, since
 // their ready times are what the engine keeps; what is here changes rarely, but for the flags.
 type CPU struct {
-	engine.Engine[CPU, inst]
-
-	res   uint64 // the arithmetic flags: see flags.go
-	cy    uint64
-	par   uint16
-	aux   uint8
-	ctl   uint64 // RFLAGS without the arithmetic bits; setCtl changes it
-	fault fault
-
+	// The flags and segment bases, which most instructions touch, come before the engine: the host's code
+	// for a field near the front is shorter.
+	res uint64 // the arithmetic flags: see flags.go
+	cy  uint64
+	par uint16
+	aux uint8
+	ctl uint64 // RFLAGS without the arithmetic bits; setCtl changes it
 	// segBase has what is added to an address: the bases of seg where the mode uses them, zero for
 	// segFlat.
-	segBase            [8]uint64
+	segBase [8]uint64
+
+	engine.Engine[CPU, inst]
+
+	fault              fault
 	seg                [6]segment // in the manual's order: ES CS SS DS FS GS
 	gdt, idt           table
 	ldt, tr            segment
