@@ -6,7 +6,8 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// account is what a CPU spends time on.
+// account is what a CPU spends time on. Accounts answer who uses a CPU, phases which step of a hit
+// does. Every tick of a CPU's time is in exactly one account.
 type account uint8
 
 const (
@@ -20,7 +21,8 @@ const (
 	accounts
 )
 
-// AccountNames are the columns of the accounts.
+// AccountNames are the columns of the accounts. They are in the committed results, so a name stays
+// when the code around it changes.
 func AccountNames() []string {
 	return []string{
 		ForWorkload: "workload", ForUser: "user", ForProbes: "probes", forInterrupts: "interrupts",
@@ -28,11 +30,13 @@ func AccountNames() []string {
 	}
 }
 
-// Accounts is the time of one CPU in the measured stretch by what it was spent on.
+// Accounts is the time of one CPU in the measured stretch by what it was spent on. Callers add and
+// compare them in ticks; only reports convert them.
 type Accounts [accounts]clock.Ticks
 
 // accountOf says what code of a phase in an exception context serves. The entry and the return of
-// exceptions serve probes and interrupts alike: there the context decides.
+// exceptions serve probes and interrupts alike: there the context decides. A handler that runs in an
+// interrupt is the probe's, as its phase says.
 func accountOf(phase image.Phase, context int) account {
 	switch phase {
 	case image.PhaseWorkload:
@@ -58,13 +62,16 @@ func accountOf(phase image.Phase, context int) account {
 	return forKernel
 }
 
-// reading is what the counters of all CPUs say at a time.
+// reading is what the counters of all CPUs say at a time. Counters only grow, so a stretch is the
+// difference of two readings.
 type reading struct {
 	at  clock.Ticks
 	all []cpus.Counters
 }
 
 // settle lets the other CPUs catch up with the caller's, which is ahead after work that is charged.
+// Only CPUs that share time can be compared; without it what they did meanwhile would be missing.
+// The wait is guest code.
 func (s *session) settle() error {
 	if s.m.CPUs() == 1 {
 		return nil
@@ -73,7 +80,8 @@ func (s *session) settle() error {
 	return err
 }
 
-// read takes a reading. A CPU that sleeps has counted up to when it fell asleep.
+// read takes a reading. A CPU that sleeps has counted up to when it fell asleep. It copies the
+// counters, because those of a CPU go on.
 func (s *session) read() reading {
 	r := reading{at: s.m.Now()}
 	for i := range s.m.CPUs() {
@@ -82,7 +90,8 @@ func (s *session) read() reading {
 	return r
 }
 
-// account adds up what every CPU spent its time on from one reading to another.
+// account adds up what every CPU spent its time on from one reading to another. What is missing up
+// to the end of the stretch is sleep that the CPU has not counted yet, and is booked as idle.
 func (s *session) account(from, to reading) []Accounts {
 	out := make([]Accounts, len(to.all))
 	for i := range out {

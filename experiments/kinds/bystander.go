@@ -13,13 +13,15 @@ import (
 // nothing to do with them.
 const Bystander = "bystander-cost"
 
-// operations whose cost for bystanders is measured, in their order.
+// operations whose cost for bystanders is measured, in their order. Each begins in the state that
+// the one before leaves, so they are measured in this order and on the same probes.
 func operations() []string { return []string{"arm", "optimize", "disarm"} }
 
 // bystanderMetric names what an operation takes from a bystander, in cycles a probe of the batch.
 func bystanderMetric(op string) string { return "cycles_stolen_" + op }
 
-// bystanderPart names the part of it that is spent on something.
+// bystanderPart names the part of it that is spent on something. Parts and whole are separate
+// metrics, so that a table can show either.
 func bystanderPart(op string, a account) string {
 	return bystanderMetric(op) + "_" + AccountNames()[a]
 }
@@ -41,7 +43,8 @@ func bystanderKind() Kind {
 	return k
 }
 
-// checkBystander wants a CPU that has nothing to do with it, and probes that can be optimized.
+// checkBystander wants a CPU that has nothing to do with it, and probes that can be optimized. It is
+// asked when the experiment is read, before any point runs.
 func checkBystander(e *schema.Experiment) []Mistake {
 	all := optimizedOnly(e)
 	if e.Kernel.CPUs < 2 {
@@ -52,15 +55,18 @@ func checkBystander(e *schema.Experiment) []Mistake {
 	return all
 }
 
+// Bystanders are always busy in the kernel: an idle CPU has nothing that could be taken from it.
 func readBystander(r *doc.Reader) schema.Workload {
 	defer r.Done()
 	return schema.Workload{Batch: doc.Need(r, "batch", doc.Int(1, maxBatch)), Load: LoadBusy}
 }
 
-// maxBatch is the number of sites that an image has.
+// maxBatch is the number of sites that an image has. Above it a batch would need other functions in
+// the guest.
 const maxBatch = 1024
 
-// bystander has all CPUs but the first busy, and the first change a batch of probes.
+// bystander has all CPUs but the first busy, and the first change a batch of probes. The first CPU's
+// own time is not counted, since it has asked for the change.
 func (s *session) bystander(m *Measurement) error {
 	if err := s.online(); err != nil {
 		return err
@@ -88,7 +94,8 @@ func (s *session) bystander(m *Measurement) error {
 	return stop()
 }
 
-// operate carries out one operation on the whole batch.
+// operate carries out one operation on the whole batch. Arming does not wait for the optimizer,
+// whose work is the next operation; the others do.
 func (s *session) operate(op string) error {
 	switch op {
 	case "arm":
@@ -106,7 +113,7 @@ func (s *session) operate(op string) error {
 }
 
 // noteStolen notes what the bystanders did not spend on their own work: the mean of them. They are never
-// idle.
+// idle. The accounts of the experiment are those of optimizing, the operation with most parts.
 func (s *session) noteStolen(m *Measurement, op string, of []Accounts) {
 	var parts Accounts
 	var all clock.Ticks
@@ -128,7 +135,8 @@ func (s *session) noteStolen(m *Measurement, op string, of []Accounts) {
 	}
 }
 
-// suffixed puts a suffix behind a value that there is.
+// suffixed puts a suffix behind a value that there is. Labels of points that were not swept have no
+// value and must leave no bare suffix.
 func suffixed(value, suffix string) string {
 	if value == "" {
 		return ""
@@ -136,6 +144,8 @@ func suffixed(value, suffix string) string {
 	return value + suffix
 }
 
+// drawBystander charts cycles over the size of the batch, both logarithmic, since fixed costs spread
+// over the batch.
 func drawBystander(s *results.Set) (results.Figure, error) {
 	chart := results.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: results.Frame{
 		Title:  "What changing probes takes from an uninvolved CPU: " + place(s.Points()[0]),

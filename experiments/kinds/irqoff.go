@@ -25,6 +25,7 @@ const (
 	Plain          = "_plain"
 )
 
+// irqOffKind has no Check: probes of all kinds and modes have stretches with interrupts disabled.
 func irqOffKind() Kind {
 	return Kind{
 		Name: IRQOff, Workload: readIRQOff, measure: (*session).irqOff,
@@ -41,6 +42,8 @@ func irqOffKind() Kind {
 	}
 }
 
+// The period is in microseconds. At least ten interrupts are needed for a percentile to mean
+// anything.
 func readIRQOff(r *doc.Reader) schema.Workload {
 	period := doc.Need(r, "period", doc.Time().Whole(false, 1, 1e6))
 	interrupts := doc.Need(r, "interrupts", doc.Int(10, 1_000_000))
@@ -50,7 +53,8 @@ func readIRQOff(r *doc.Reader) schema.Workload {
 }
 
 // irqOff measures without the probe and with it: the longest stretch with interrupts disabled in calls
-// that nothing interrupts, then how late a periodic timer's interrupts come.
+// that nothing interrupts, then how late a periodic timer's interrupts come. Both are taken on one
+// machine, so that nothing differs but the probe.
 func (s *session) irqOff(m *Measurement) error {
 	m.Hits = s.p.Workload.Hits
 	if err := s.online(); err != nil {
@@ -71,6 +75,8 @@ func (s *session) irqOff(m *Measurement) error {
 	return s.verify()
 }
 
+// irqOffOnce measures the stretch before the timer runs: an interrupt's own entry has interrupts
+// disabled too.
 func (s *session) irqOffOnce(m *Measurement, suffix string) error {
 	if _, _, err := s.loop(max(1, s.p.Workload.Warmup)); err != nil {
 		return err
@@ -99,7 +105,7 @@ func (s *session) irqOffOnce(m *Measurement, suffix string) error {
 }
 
 // watched runs the measured calls, again and again until enough, with an observer beside the session's
-// own.
+// own. Observing an instruction changes no time, so the calls take what they take unobserved.
 func (s *session) watched(w *irqWatch, enough func() bool) error {
 	w.next = s.observer
 	s.cpu().Observe(w)
@@ -111,7 +117,8 @@ func (s *session) watched(w *irqWatch, enough func() bool) error {
 	}
 }
 
-// timer is the guest's entry for the timer's interrupt.
+// timer is the guest's entry for the timer's interrupt. Its first instruction is when the interrupt
+// is taken, before any work of the kernel.
 func (s *session) timer() uint64 {
 	f, _ := s.m.Image().Func("timer_interrupt_entry")
 	return f.Entry
@@ -122,12 +129,15 @@ func (s *session) timerCount() uint64 {
 	return uint64(max(1, s.p.Workload.Period*s.p.Machine.TimerHz/perSecond))
 }
 
+// timerPeriod follows the rounded count and not the period asked for: only that is what the hardware
+// does.
 func (s *session) timerPeriod() clock.Ticks {
 	perCount := clock.Ticks(s.p.Machine.CPU.Hz) * clock.PerCycle / clock.Ticks(s.p.Machine.TimerHz)
 	return clock.Ticks(s.timerCount()) * perCount
 }
 
-// irqWatch observes when interrupts are disabled, and when the timer's are taken.
+// irqWatch observes when interrupts are disabled, and when the timer's are taken. Times are in
+// ticks. Interrupts that cannot be disabled are not looked at.
 type irqWatch struct {
 	next    cpus.Observer // is told of every instruction, too
 	timer   uint64
@@ -137,7 +147,8 @@ type irqWatch struct {
 	taken   []clock.Ticks
 }
 
-// Step implements cpus.Observer.
+// Step implements cpus.Observer. A stretch ends with the instruction behind which interrupts are
+// enabled again.
 func (w *irqWatch) Step(s *cpus.Step) {
 	if w.next != nil {
 		w.next.Step(s)
@@ -174,6 +185,7 @@ func (w *irqWatch) late(period clock.Ticks) ([]clock.Ticks, error) {
 	return out, nil
 }
 
+// The 99th percentile is the smallest value that at least 99 % of the interrupts do not exceed.
 func (s *session) noteLate(m *Measurement, suffix string, late []clock.Ticks) {
 	var sum clock.Ticks
 	for _, v := range late {
@@ -201,7 +213,8 @@ func drawIRQOff(s *results.Set) (results.Figure, error) {
 	return b, nil
 }
 
-// longest returns the largest value of a metric.
+// longest returns the largest value of a metric. The caption needs one number for all points, since
+// calls without a probe hardly differ between them.
 func longest(s *results.Set, metric string) results.Value {
 	var most results.Value
 	for _, p := range s.Points() {

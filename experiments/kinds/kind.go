@@ -8,7 +8,9 @@ import (
 	"kprobesim/results"
 )
 
-// Kind is what an experiment measures, and how that is reported. Each has a file of its own.
+// Kind is what an experiment measures, and how that is reported. Each has a file of its own. Its
+// functions are values, so that reading, running and drawing look a kind up and never switch on its
+// name.
 type Kind struct {
 	Name string
 	// Workload reads the table [workload], whose keys differ from kind to kind.
@@ -24,13 +26,15 @@ type Kind struct {
 	measure func(s *session, m *Measurement) error
 }
 
-// Mistake is what is wrong with the value at a path of an experiment.
+// Mistake is what is wrong with the value at a path of an experiment. Whoever reads the experiment
+// adds file and line, so that all mistakes of a file are reported at once.
 type Mistake struct {
 	Path []string // of keys, for instance points, 0, mode
 	Text string
 }
 
 // probesWith asks of every probe what is wrong with it, "" for nothing; it concerns one of its keys.
+// The path lets the reader of the file point at the line of that key.
 func probesWith(e *schema.Experiment, wrong func(*schema.Probe) string, key string) []Mistake {
 	var all []Mistake
 	for i := range e.Probes {
@@ -41,13 +45,14 @@ func probesWith(e *schema.Experiment, wrong func(*schema.Probe) string, key stri
 	return all
 }
 
-// Figure is a figure by its name.
+// Figure is a figure by its name. Its name is unique among all kinds, because figures are asked for
+// by name alone.
 type Figure struct {
 	Name string
 	Draw func(s *results.Set) (results.Figure, error)
 }
 
-// List has every kind, the default first.
+// List has every kind, the default first. It is a function because packages keep no variables.
 func List() []Kind {
 	return []Kind{
 		overheadKind(), latencyKind(), bystanderKind(), scalingKind(), irqOffKind(), unregisterKind(),
@@ -64,7 +69,8 @@ func Names() []string {
 	return names
 }
 
-// Of returns the kind of a name, the default for one that there is not.
+// Of returns the kind of a name, the default for one that there is not. Reading has refused unknown
+// names before.
 func Of(name string) Kind {
 	for _, k := range List() {
 		if k.Name == name {
@@ -74,7 +80,7 @@ func Of(name string) Kind {
 	return overheadKind()
 }
 
-// FigureNames lists the figures of a kind.
+// FigureNames lists the figures of a kind. An experiment may ask for these and no others.
 func (k Kind) FigureNames() []string {
 	var names []string
 	for _, f := range k.figures {
@@ -83,7 +89,7 @@ func (k Kind) FigureNames() []string {
 	return names
 }
 
-// Figures returns the figures of all kinds.
+// Figures returns the figures of all kinds. A collection draws figures of several kinds.
 func Figures() []Figure {
 	var all []Figure
 	for _, k := range List() {

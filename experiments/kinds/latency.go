@@ -27,6 +27,8 @@ const (
 	MetricPatch     = "us_patch" // from there until the jump stands
 )
 
+// latencyKind has no column for the load of CPUs: that is a key of the workload, which the sweep
+// shows.
 func latencyKind() Kind {
 	return Kind{
 		Name: Latency, Workload: readLatency, measure: (*session).latency, Check: optimizedOnly,
@@ -41,7 +43,8 @@ func latencyKind() Kind {
 	}
 }
 
-// optimizedOnly holds points to what can be optimized.
+// optimizedOnly holds points to what can be optimized. A probe of another mode would never become
+// optimized, which a run would show only at its end.
 func optimizedOnly(e *schema.Experiment) []Mistake {
 	return probesWith(e, func(p *schema.Probe) string {
 		if p.Mode == kprobes.Optimized {
@@ -51,7 +54,8 @@ func optimizedOnly(e *schema.Experiment) []Mistake {
 	}, "mode")
 }
 
-// readLatency reads [workload]: where the probe sits and what the CPUs do.
+// readLatency reads [workload]: where the probe sits and what the CPUs do. The offset is in bytes
+// from the target's entry.
 func readLatency(r *doc.Reader) schema.Workload {
 	defer r.Done()
 	return schema.Workload{
@@ -73,7 +77,8 @@ const (
 const loadEarly = 1
 
 // latency registers the probe and sleeps until it is optimized, while all CPUs idle or from shortly
-// before the end of the delay on are busy, in the kernel or in user mode.
+// before the end of the delay on are busy, in the kernel or in user mode. The probe need not be hit:
+// the optimizer works for probes that are registered.
 func (s *session) latency(m *Measurement) error {
 	seen := s.listen(kprobes.EventProbe, smp.EventGraceBegin, smp.EventGraceEnd, smp.EventStop, kprobes.EventPatch)
 	if err := s.online(); err != nil {
@@ -111,7 +116,8 @@ func (s *session) latency(m *Measurement) error {
 	return stop()
 }
 
-// latencyParts notes the parts of the time since the registration.
+// latencyParts notes the parts of the time since the registration. Protocols that stop the machine
+// begin their change with that, the others with the first change of text.
 func (s *session) latencyParts(m *Measurement, seen *events, registered clock.Ticks) error {
 	var at [4]clock.Ticks
 	change := kprobes.EventPatch
@@ -135,7 +141,8 @@ func (s *session) latencyParts(m *Measurement, seen *events, registered clock.Ti
 	return nil
 }
 
-// refusal says why the probe is not optimized.
+// refusal says why the probe is not optimized. It goes into the error of a point whose probe stays
+// as it was.
 func (s *session) refusal() string {
 	st, err := s.probes.State(s.active[0].Addr)
 	if err != nil || st.Refusal == nil {
@@ -144,7 +151,8 @@ func (s *session) refusal() string {
 	return fmt.Sprintf("it is %s: %s (rule %s)", st.Mode, st.Refusal.Text, st.Refusal.Rule)
 }
 
-// byLoad tells the lines of a group apart by what the CPUs do.
+// byLoad tells the lines of a group apart by what the CPUs do. Colours follow the group and dashes
+// the load, so that both can be read off one chart.
 func byLoad(group string, p results.Point) results.LineStyle {
 	dash := map[string]results.Dash{LoadIdle: results.Dashed, LoadUser: results.Dotted}[p.Swept("workload.load")]
 	return results.LineStyle{Group: group, Dash: dash}
@@ -163,7 +171,8 @@ func byLoadAndHZ(p results.Point) string {
 	return lineName(p, p.Swept("workload.load"), labelled("HZ ", p.Swept("kernel.hz")))
 }
 
-// lineName joins the words that there are into the name of a line; without any it is the point's.
+// lineName joins the words that there are into the name of a line; without any it is the point's. A
+// sweep that has only one value of a key says nothing of it.
 func lineName(p results.Point, all ...string) string {
 	if name := words(all...); name != "" {
 		return name
@@ -184,7 +193,8 @@ func labelled(prefix, value string) string {
 	return prefix + value
 }
 
-// overCPUs charts microseconds over the number of CPUs.
+// overCPUs charts microseconds over the number of CPUs. Both axes are logarithmic: CPUs are swept in
+// powers of two.
 func overCPUs(title string, metrics ...results.SweepLine) *results.SweepChart {
 	return &results.SweepChart{
 		Frame: results.Frame{Title: title, XLabel: "CPUs", YLabel: "microseconds"},
@@ -192,6 +202,8 @@ func overCPUs(title string, metrics ...results.SweepLine) *results.SweepChart {
 	}
 }
 
+// drawLatency has one line for each load and length of a jiffy, since the delay is counted in
+// jiffies.
 func drawLatency(s *results.Set) (results.Figure, error) {
 	chart := overCPUs("From registering a probe to its optimization: "+place(s.Points()[0]), results.SweepLine{
 		Metric: MetricOptimized, Series: byLoadAndHZ,
@@ -200,6 +212,8 @@ func drawLatency(s *results.Set) (results.Figure, error) {
 	return chart.Lines(s)
 }
 
+// drawLatencyParts shows one length of a jiffy only, that of the last point: three parts for each
+// would not be legible.
 func drawLatencyParts(s *results.Set) (results.Figure, error) {
 	points := s.Points()
 	hz := points[len(points)-1].Swept("kernel.hz")

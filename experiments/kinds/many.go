@@ -20,11 +20,13 @@ const (
 // loads are all of them.
 func loads() []string { return []string{LoadIdle, LoadBusy, LoadUser} }
 
-// busyPriority is below that of others: as under a fair scheduler, who has slept goes first.
+// busyPriority is below that of others: as under a fair scheduler, who has slept goes first. Without
+// it a CPU's next own task would wait for the end of a time slice, which a kernel without ticks does
+// not have.
 const busyPriority = -1
 
 // busyTask is what keeps a CPU busy: a function of the guest, the variable that ends it, and how a task
-// that runs it is started.
+// that runs it is started. Both are in the guest's work folder.
 type busyTask struct {
 	fn, over string
 	spawn    func(*smp.Kernel, smp.Caller, smp.Thread) (uint64, error)
@@ -39,6 +41,8 @@ func busyTasks() map[string]busyTask {
 }
 
 // occupy puts a load on CPUs from number first on until the function that it returns is called.
+// Stopping joins the tasks, so that none runs into the next measurement, and clears the variable for
+// the next load.
 func (s *session) occupy(c smp.Caller, load string, first int) (stop func() error, err error) {
 	task, ok := busyTasks()[load]
 	if !ok {
@@ -67,7 +71,8 @@ func (s *session) occupy(c smp.Caller, load string, first int) (stop func() erro
 	}, nil
 }
 
-// set stores a number into a variable of the guest.
+// set stores a number into a variable of the guest. Loops of the guest see it at their next look; no
+// simulated time is charged.
 func (s *session) set(name string, v uint64) error {
 	sym, ok := s.m.Image().Symbol(name)
 	if !ok {
@@ -76,12 +81,15 @@ func (s *session) set(name string, v uint64) error {
 	return s.m.Store(sym.Addr, int(sym.Size), v)
 }
 
-// load has the other CPUs do what the workload says; the function that it returns ends that.
+// load has the other CPUs do what the workload says; the function that it returns ends that. The
+// first CPU stays free for the boot task, which measures.
 func (s *session) load() (stop func() error, err error) {
 	return s.occupy(s.call, s.p.Workload.Load, 1)
 }
 
-// addSites registers probes of the point's kind at the first n sites of the image.
+// addSites registers probes of the point's kind at the first n sites of the image. Each holds an
+// instruction that can be optimized by itself, and neighbours in the list lie in different
+// functions.
 func (s *session) addSites(n int64) error {
 	sites := workloads.Sites()
 	if n > int64(len(sites)) {
@@ -117,13 +125,14 @@ func (s *session) removeSingly() error {
 	return nil
 }
 
-// events keeps the events of some kinds in the order of their times.
+// events keeps the events of some kinds in the order of their times. They come from the machine's
+// watchers and take no simulated time.
 type events struct {
 	kinds []sim.EventKind
 	all   []sim.Event
 }
 
-// listen begins to keep events.
+// listen begins to keep events. It is called before what it is to see: the past is not kept.
 func (s *session) listen(kinds ...sim.EventKind) *events {
 	e := &events{kinds: kinds}
 	s.m.Watch(func(v sim.Event) {
@@ -134,10 +143,11 @@ func (s *session) listen(kinds ...sim.EventKind) *events {
 	return e
 }
 
-// forget drops the events so far.
+// forget drops the events so far. What the registration itself does is no part of a latency.
 func (e *events) forget() { e.all = e.all[:0] }
 
-// first returns the time of the first event of a kind and name, name "" standing for any.
+// first returns the time of the first event of a kind and name, name "" standing for any. The error
+// names what is missing, for a run that ended too early.
 func (e *events) first(kind sim.EventKind, name string) (clock.Ticks, error) {
 	for _, v := range e.all {
 		if v.Kind == kind && (name == "" || v.Name == name) {
@@ -164,12 +174,14 @@ func (s *session) micros(m *Measurement, metric string, t clock.Ticks) {
 	s.share(m, metric, t, 1)
 }
 
-// share notes a time in microseconds over n.
+// share notes a time in microseconds over n. Division by the ticks of a cycle rounds down, by less
+// than a microsecond over Hz; the rest stays a fraction until it is recorded.
 func (s *session) share(m *Measurement, metric string, t clock.Ticks, n int64) {
 	m.note(metric, unitMicro, int64(t)*perSecond/int64(clock.PerCycle), s.p.Machine.CPU.Hz*n)
 }
 
-// cyclesOver notes a number of cycles over n.
+// cyclesOver notes a number of cycles over n. n is the number of hits or probes that the cycles are
+// divided among.
 func (m *Measurement) cyclesOver(metric string, t clock.Ticks, n int64) {
 	m.note(metric, "cycles", int64(t), int64(clock.PerCycle)*n)
 }

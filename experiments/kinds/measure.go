@@ -6,11 +6,12 @@ import (
 	"kprobesim/sim"
 )
 
-// Measure boots a machine of its own for p and measures what the kind of the experiment says.
+// Measure boots a machine of its own for p and measures what the kind of the experiment says. Points
+// share no state but the image, so they may be measured at the same time.
 func Measure(p *schema.Point) (*Measurement, error) { return Observed(p, nil) }
 
 // Observed is Measure with an observer that watch makes when the machine has booted; neither may
-// change anything.
+// change anything. Timelines use it.
 func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measurement, error) {
 	m := &Measurement{}
 	err := boot(p, func(s *session) error {
@@ -26,7 +27,8 @@ func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measure
 	return m, nil
 }
 
-// observe has every CPU's instructions told to o, nil for nobody.
+// observe has every CPU's instructions told to o, nil for nobody. The observer tells CPUs apart by
+// the step.
 func (s *session) observe(o cpus.Observer) {
 	for i := range s.m.CPUs() {
 		s.m.CPU(i).Observe(o)

@@ -8,7 +8,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// Sample is what a stretch of simulation took.
+// Sample is what a stretch of simulation took. The counts are of the CPU that makes the calls.
 type Sample struct {
 	Time         clock.Ticks
 	Instructions int64
@@ -24,7 +24,8 @@ func (s Sample) Sub(o Sample) Sample {
 	return d
 }
 
-// Measurement is what running one point gave.
+// Measurement is what running one point gave. It holds runs with and without the probe apart:
+// Records subtracts, so that the raw numbers can be checked.
 type Measurement struct {
 	Hits    int64
 	Base    Sample // Hits calls without the probe, after warm-up
@@ -39,7 +40,8 @@ type Measurement struct {
 }
 
 // Phases returns the phases in the order of tables: those of a probe hit, then the workload and the rest of
-// the kernel. User mode, in which no probe is hit, is part of the workload.
+// the kernel. User mode, in which no probe is hit, is part of the workload. The order is that of
+// columns and stacked bars, where a reader looks for the probe first.
 func Phases() []image.Phase {
 	var own []image.Phase
 	for p := range image.PhaseCount {
@@ -50,7 +52,8 @@ func Phases() []image.Phase {
 	return append(own, image.PhaseWorkload, image.PhaseKernel)
 }
 
-// sample turns the difference of two counters into a Sample.
+// sample turns the difference of two counters into a Sample. Contexts are summed up, but for single
+// steps, which countsAs moves to their phase.
 func sample(c *cpus.Counters) Sample {
 	phases := Phases()
 	s := Sample{
@@ -66,7 +69,8 @@ func sample(c *cpus.Counters) Sample {
 }
 
 // countsAs is the phase of tables that time counts for. Everything from the delivery of a single-step
-// exception to its return is part of the step.
+// exception to its return is part of the step. The rule for single steps is that of profiles and
+// traces.
 func countsAs(p image.Phase, context int) image.Phase {
 	switch {
 	case context == cpus.SingleStep:

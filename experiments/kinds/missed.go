@@ -20,6 +20,7 @@ const (
 	MetricCalls     = "calls"
 )
 
+// missedKind shows calls and misses beside their share, so that a share of few calls can be told.
 func missedKind() Kind {
 	return Kind{
 		Name: Missed, Workload: readMissed, measure: (*session).missed, Check: returnsOnly,
@@ -43,6 +44,7 @@ func returnsOnly(e *schema.Experiment) []Mistake {
 	}, "kind")
 }
 
+// Tasks beyond the instances of the probe are what makes it miss.
 func readMissed(r *doc.Reader) schema.Workload {
 	defer r.Done()
 	w := schema.Workload{
@@ -58,6 +60,8 @@ func readMissed(r *doc.Reader) schema.Workload {
 }
 
 // missed has several tasks call the probed function at the same time, on whatever CPU they are put.
+// Unseen counts calls whose return no instance was free for. Their hits took place, so they are not
+// those that nmissed counts for a kprobe.
 func (s *session) missed(m *Measurement) error {
 	if err := s.online(); err != nil {
 		return err
@@ -84,7 +88,8 @@ func (s *session) missed(m *Measurement) error {
 	return nil
 }
 
-// callers starts the tasks and waits for their ends.
+// callers starts the tasks and waits for their ends. They are not bound, and interleave by sleeping
+// in the function or by preemption.
 func (s *session) callers() error {
 	var tasks []uint64
 	for i := range s.p.Workload.Tasks {
@@ -120,6 +125,8 @@ func maxActive(p results.Point) (key, value string) {
 	return key, p.Swept(key)
 }
 
+// drawMissed shows the last number of CPUs, the largest of the sweep, and leaves out the default,
+// which has a figure of its own.
 func drawMissed(s *results.Set) (results.Figure, error) {
 	points := s.Points()
 	last := points[len(points)-1]
@@ -135,6 +142,7 @@ func drawMissed(s *results.Set) (results.Figure, error) {
 	return chart.Lines(s)
 }
 
+// drawMissedDefault goes over the number of CPUs, because the default grows with it.
 func drawMissedDefault(s *results.Set) (results.Figure, error) {
 	chart := results.SweepChart{Over: "kernel.cpus", LogX: true, Frame: results.Frame{
 		Title:  "Calls that a return probe with the default maxactive misses: " + place(s.Points()[0]),

@@ -21,6 +21,7 @@ const (
 // Overhead measures what a probe hit costs, the default.
 const Overhead = "overhead"
 
+// overheadKind has no columns: tables of overheads have a form of their own in package results.
 func overheadKind() Kind {
 	return Kind{
 		Name: Overhead, Workload: schema.ReadWorkload, measure: (*session).overhead,
@@ -28,7 +29,8 @@ func overheadKind() Kind {
 	}
 }
 
-// overhead measures the loop without and with the probe.
+// overhead measures the loop without and with the probe. Machine, kernel and loop are the same in
+// both, so the difference is the probe's.
 func (s *session) overhead(m *Measurement) error {
 	m.Hits = s.p.Workload.Hits
 	if err := s.online(); err != nil {
@@ -45,7 +47,8 @@ func (s *session) overhead(m *Measurement) error {
 }
 
 // baseline measures the loop without a probe: warm-up, one call, and the measured number of calls.
-// It returns the sum of the results.
+// It returns the sum of the results. At least one call warms up, so that the single call that the
+// first hit is compared with is warm.
 func (s *session) baseline(m *Measurement) (sum uint64, err error) {
 	if _, _, err = s.loop(max(1, s.p.Workload.Warmup)); err != nil {
 		return 0, err
@@ -58,7 +61,8 @@ func (s *session) baseline(m *Measurement) (sum uint64, err error) {
 }
 
 // hits measures the first hit and, after warm-up, the measured number of hits. plain is the sum of
-// the results without the probe.
+// the results without the probe. A handler must not change what the function returns; the sum of
+// results would show it.
 func (s *session) hits(m *Measurement, plain uint64) (err error) {
 	if m.First, _, err = s.loop(1); err != nil {
 		return fmt.Errorf("first hit: %w", err)
@@ -85,10 +89,12 @@ func (s *session) hits(m *Measurement, plain uint64) (err error) {
 	return s.profile(m)
 }
 
-// profiled is the number of hits that a profile is taken of.
+// profiled is the number of hits that a profile is taken of. It suffices because warm hits hardly
+// differ.
 const profiled = 64
 
-// profile takes a profile of warm hits, after the measured ones.
+// profile takes a profile of warm hits, after the measured ones. Counters and accounts have been
+// read by then.
 func (s *session) profile(m *Measurement) error {
 	p := sim.NewProfile(s.m.Image())
 	s.cpu().Observe(p)
@@ -105,7 +111,8 @@ func (s *session) profile(m *Measurement) error {
 	return nil
 }
 
-// PhasesOf returns the phases that the records of a set tell of, in the order of the records.
+// PhasesOf returns the phases that the records of a set tell of, in the order of the records. Files
+// of other versions may lack a phase or have one more.
 func PhasesOf(s *results.Set) []string {
 	head := results.PhaseMetric("")
 	var out []string
@@ -117,6 +124,7 @@ func PhasesOf(s *results.Set) []string {
 	return out
 }
 
+// drawOverhead makes a panel of each experiment for a collection.
 func drawOverhead(s *results.Set) (results.Figure, error) {
 	if several(s) {
 		return results.OverheadPanels(s, results.Frame{
@@ -129,6 +137,7 @@ func drawOverhead(s *results.Set) (results.Figure, error) {
 	}, false)
 }
 
+// drawPhases stacks phases, for which none may be far below zero.
 func drawPhases(s *results.Set) (results.Figure, error) {
 	if several(s) {
 		return nil, errors.New("a collection has none: draw it for one of its experiments")
@@ -140,7 +149,8 @@ func drawPhases(s *results.Set) (results.Figure, error) {
 	})
 }
 
-// place says where the figures of an experiment are from.
+// place says where the figures of an experiment are from. Titles end with it, since a cost means
+// nothing without the machine and the kernel's era.
 func place(p results.Point) string { return fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era) }
 
 // panelTitle returns what names the panel of an experiment: where its figures are from, or its own name
@@ -157,6 +167,7 @@ func panelTitle(s *results.Set) func(results.Point) string {
 }
 
 // several reports whether a set holds more than one experiment, as that of a collection does.
+// Figures of several experiments have a panel for each.
 func several(s *results.Set) bool {
 	p := s.Points()
 	return slices.ContainsFunc(p, func(q results.Point) bool { return q.Experiment != p[0].Experiment })

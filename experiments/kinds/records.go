@@ -9,7 +9,8 @@ import (
 	"kprobesim/results"
 )
 
-// Quantity is an observation that is not the overhead of a hit: Num over Den of Unit.
+// Quantity is an observation that is not the overhead of a hit: Num over Den of Unit. Both are
+// integers, so that the same run gives the same record on every host.
 type Quantity struct {
 	Metric, Unit string
 	Num, Den     int64
@@ -25,7 +26,8 @@ func quantities(p *schema.Point, m *Measurement) ([]results.Record, error) {
 }
 
 // Records returns the observations of a point: the overhead of a warm hit, of the first one, and
-// what was published; or the quantities of another kind.
+// what was published; or the quantities of another kind. Every value is a fraction until it is
+// rounded here, once, to the decimals of results.
 func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 	if p.Kind != Overhead {
 		return quantities(p, m)
@@ -58,6 +60,7 @@ type recorder struct {
 	err  error
 }
 
+// add keeps the record in spite of an error: the caller drops them all.
 func (w *recorder) add(metric, unit string, v results.Value, err error) {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("%s: %w", metric, err)
@@ -68,12 +71,14 @@ func (w *recorder) add(metric, unit string, v results.Value, err error) {
 	})
 }
 
+// ratio rounds once, by the rule of package results.
 func (w *recorder) ratio(metric, unit string, num, den int64) {
 	v, err := results.Ratio(num, den)
 	w.add(metric, unit, v, err)
 }
 
-// micros records the time of a hit: ticks over hits, at a clock of hz.
+// micros records the time of a hit: ticks over hits, at a clock of hz. Six decimals of a microsecond
+// are a picosecond, finer than a cycle of any machine.
 func (w *recorder) micros(t clock.Ticks, hits, hz int64) results.Value {
 	r := big.NewRat(int64(t), int64(clock.PerCycle))
 	r.Mul(r, big.NewRat(1_000_000, hits))
@@ -84,6 +89,8 @@ func (w *recorder) micros(t clock.Ticks, hits, hz int64) results.Value {
 	return v
 }
 
+// published adds the number of the source and the error against it. The role says that it was
+// measured by others and simulated by nobody.
 func (w *recorder) published(us results.Value, pub *schema.Published) {
 	w.out = append(w.out, results.Record{
 		Point: w.at, Metric: results.MetricPublished, Unit: "us",

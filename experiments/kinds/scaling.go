@@ -22,6 +22,8 @@ const (
 	barrierFn    = "barrier_wait"
 )
 
+// scalingKind reports lines that moved beside the rate, since they are what keeps it from growing
+// with the CPUs.
 func scalingKind() Kind {
 	return Kind{
 		Name: Scaling, Workload: schema.ReadWorkload, measure: (*session).scaling,
@@ -64,7 +66,8 @@ func (s *session) scaling(m *Measurement) error {
 	return nil
 }
 
-// hitters are the tasks that call the probed function, one on each CPU.
+// hitters are the tasks that call the probed function, one on each CPU. All of them are native
+// threads, of which one runs at a time, so they share it without locks.
 type hitters struct {
 	tasks      []uint64
 	begin, end clock.Ticks // the first call of any, the last return
@@ -94,7 +97,8 @@ func (s *session) hitters() (*hitters, error) {
 	return h, nil
 }
 
-// hitter warms up, waits for the others, and calls the function as often as is measured.
+// hitter warms up, waits for the others, and calls the function as often as is measured. Warm-up and
+// barrier keep cold caches and the start of tasks out of the rate.
 func (s *session) hitter(c smp.Caller, h *hitters, target uint64) error {
 	call := func(n int64) error {
 		_, err := c.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args...)...)
@@ -119,6 +123,8 @@ func (s *session) hitter(c smp.Caller, h *hitters, target uint64) error {
 	return nil
 }
 
+// noteRate divides by the time from the first start to the last end, so a slow CPU lowers the rate
+// of all.
 func (s *session) noteRate(m *Measurement, h *hitters) {
 	n := int64(s.m.CPUs()) * s.p.Workload.Hits
 	took := h.end - h.begin
@@ -137,6 +143,7 @@ func (s *session) noteRate(m *Measurement, h *hitters) {
 	m.Accounts = s.account(h.from, h.to)
 }
 
+// drawScaling draws the variants with a shared counter dashed beside those with one of each CPU.
 func drawScaling(s *results.Set) (results.Figure, error) {
 	chart := results.SweepChart{Over: "kernel.cpus", LogX: true, LogY: true, Frame: results.Frame{
 		Title:  "Hits of one probe by several CPUs: " + place(s.Points()[0]),

@@ -13,7 +13,8 @@ import (
 	"kprobesim/targets"
 )
 
-// session is one booted machine with the services of its kernel, made for one point.
+// session is one booted machine with the services of its kernel, made for one point. It is used by
+// the boot task, and by tasks of that while it waits.
 type session struct {
 	p      *schema.Point
 	m      *sim.Machine
@@ -26,7 +27,8 @@ type session struct {
 }
 
 // boot builds a machine for p, starts it, and runs body on the boot task of its kernel. The machine
-// ends when body does.
+// ends when body does. Nothing is kept between points: each has cold caches and a kernel as it comes
+// up.
 func boot(p *schema.Point, body func(*session) error) error {
 	sys, err := p.Target.Build(config(p))
 	if err != nil {
@@ -54,7 +56,8 @@ func config(p *schema.Point) targets.Config {
 	}
 }
 
-// budget returns the simulated time that a point may take.
+// budget returns the simulated time that a point may take. Big numbers are needed, since
+// microseconds times Hz times ticks may not fit.
 func budget(p *schema.Point) clock.Ticks {
 	t := new(big.Int).Mul(big.NewInt(p.Budget), big.NewInt(p.Machine.CPU.Hz))
 	t.Mul(t, big.NewInt(int64(clock.PerCycle)))
@@ -66,7 +69,8 @@ func budget(p *schema.Point) clock.Ticks {
 }
 
 // probeOptions returns the Kprobes that a mode needs: without boosting and optimization to single-step,
-// without optimization to boost.
+// without optimization to boost. A mode is made by what the kernel leaves out, and not by a switch
+// in the probe.
 func probeOptions(p *schema.Point) kprobes.Options {
 	o := kprobes.Default()
 	o.Patching, o.Quiesce, o.Preempt = p.Kernel.Patching, p.Kernel.Quiesce, p.Kernel.Preempt == schema.PreemptFull
@@ -79,7 +83,8 @@ func probeOptions(p *schema.Point) kprobes.Options {
 // cpu is the CPU that the boot task runs on.
 func (s *session) cpu() cpus.CPU { return s.m.CPU(s.call.CPU()) }
 
-// online starts the other CPUs and the ticks, when there are any.
+// online starts the other CPUs and the ticks, when there are any. A kernel with one CPU and no ticks
+// has nothing to start, and its code for that stays cold.
 func (s *session) online() error {
 	if s.m.CPUs() == 1 && s.p.Kernel.Tick == schema.TickNone {
 		return nil
@@ -87,7 +92,9 @@ func (s *session) online() error {
 	return s.k.Online(s.call)
 }
 
-// loop runs n calls of the target and returns what they took, and the sum of their results.
+// loop runs n calls of the target and returns what they took, and the sum of their results. Only the
+// CPU of the boot task is counted; a call that moves to another would be counted in part, so that is
+// an error.
 func (s *session) loop(n int64) (Sample, uint64, error) {
 	target, ok := s.m.Image().Func(s.p.Workload.Target)
 	if !ok {
@@ -117,7 +124,8 @@ func (s *session) calls(target uint64, n int64) (sum uint64, err error) {
 	return s.call.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args...)...)
 }
 
-// register registers the point's probes and waits until the optimizer has done what it will.
+// register registers the point's probes and waits until the optimizer has done what it will. A probe
+// that is to be optimized is hit by its breakpoint until then, which would be measured.
 func (s *session) register() error {
 	if err := s.registerOnly(); err != nil {
 		return err
@@ -135,7 +143,8 @@ func (s *session) registerOnly() error {
 	return nil
 }
 
-// add registers one probe.
+// add registers one probe. Which handler of one address is called first depends on the order of
+// registration.
 func (s *session) add(r schema.Registration, symbol string, offset uint64) error {
 	p, err := s.probes.Add(s.call, kprobes.Spec{
 		Kind: r.Kind, Symbol: symbol, Offset: offset, Handler: r.Handler, MaxActive: int32(r.MaxActive),
@@ -148,7 +157,7 @@ func (s *session) add(r schema.Registration, symbol string, offset uint64) error
 }
 
 // verify holds the probes against what the point wants to measure: in the right mode, and never
-// missed.
+// missed. A result for a probe in another mode would be wrong without a sign of it.
 func (s *session) verify() error {
 	for _, p := range s.active {
 		if err := s.verifyOne(p); err != nil {
@@ -158,6 +167,8 @@ func (s *session) verify() error {
 	return nil
 }
 
+// verifyOne adds the rule that refuses an optimization, so that the author of the experiment can
+// choose another place.
 func (s *session) verifyOne(p *kprobes.Probe) error {
 	st, err := s.probes.State(p.Addr)
 	if err != nil {

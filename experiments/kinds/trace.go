@@ -37,7 +37,8 @@ func Trace(p *schema.Point, n int64, w io.Writer) error {
 	})
 }
 
-// traceLast runs n calls of the target and writes the last one.
+// traceLast runs n calls of the target and writes the last one. The calls before it are executed in
+// full and not shown, so that the traced hit is as warm as measured ones.
 func (s *session) traceLast(n int64, w io.Writer) error {
 	t := sim.NewTracer(w, s.m.Image(), s.p.Target.ISA)
 	target, _ := s.m.Image().Func(s.p.Workload.Target) // the loop checks that it is there
@@ -57,7 +58,8 @@ func (s *session) traceLast(n int64, w io.Writer) error {
 }
 
 // callFilter leaves out the calls of target that it is to skip, and passes the steps of the others:
-// from the first instruction of target until the return into loop.
+// from the first instruction of target until the return into loop. A handler or trampoline outside
+// of both functions belongs to the call that it interrupts.
 type callFilter struct {
 	to           cpus.Observer
 	target, loop image.Func
@@ -80,7 +82,8 @@ func (f *callFilter) Step(s *cpus.Step) {
 }
 
 // userFilter is callFilter for a loop in user mode: a call begins with the instruction there that calls the
-// kernel, and ends with the one behind it.
+// kernel, and ends with the one behind it. The first is known only when the second has come, so the
+// last step in user mode is kept.
 type userFilter struct {
 	to     cpus.Observer
 	entry  uint64

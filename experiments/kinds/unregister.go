@@ -30,6 +30,7 @@ func unregisterKind() Kind {
 	}
 }
 
+// readUnregister wants the load said: busy CPUs make grace periods long, idle ones end them at once.
 func readUnregister(r *doc.Reader) schema.Workload {
 	defer r.Done()
 	return schema.Workload{
@@ -39,7 +40,8 @@ func readUnregister(r *doc.Reader) schema.Workload {
 	}
 }
 
-// unregister registers a batch twice and takes the time of unregistering it.
+// unregister registers a batch twice and takes the time of unregistering it. One call each is
+// measured on fewer probes when the workload says so, since every call waits for a grace period.
 func (s *session) unregister(m *Measurement) error {
 	if err := s.online(); err != nil {
 		return err
@@ -64,7 +66,7 @@ func (s *session) unregister(m *Measurement) error {
 }
 
 // unregisterOnce registers n probes, brings them into the mode of the point, and takes the time that
-// remove needs.
+// remove needs. Registration and optimization are not part of that time.
 func (s *session) unregisterOnce(n int64, remove func() error) (clock.Ticks, error) {
 	if err := s.addSites(n); err != nil {
 		return 0, err
@@ -80,6 +82,7 @@ func (s *session) unregisterOnce(n int64, remove func() error) (clock.Ticks, err
 	return s.m.Now() - from, err
 }
 
+// drawUnregister tells both ways apart by dashes and probes by colours.
 func drawUnregister(s *results.Set) (results.Figure, error) {
 	line := func(metric, how string, dash results.Dash) results.SweepLine {
 		what := func(p results.Point) string { return words(p.Name(), p.Swept("workload.load")) }

@@ -17,7 +17,9 @@ const (
 	userLoopName = "user loop"
 )
 
-// userLoop has a user task on this CPU make n system calls that call the target.
+// userLoop has a user task on this CPU make n system calls that call the target. Its arguments go by
+// memory that user mode can read, because a task's function takes one number. Starting and joining
+// the task is part of what the calls take, with the probe and without it.
 func (s *session) userLoop(target uint64, n int64) (sum uint64, err error) {
 	var calls, a0, a1, result image.Field
 	if _, err := s.m.Image().Layout(userWork, image.Parts{"n": &calls, "a0": &a0, "a1": &a1, "sum": &result}); err != nil {
