@@ -7,7 +7,7 @@ TOOL      := $(GO) tool -modfile=tools.mod
 # Packages that start goroutines: the race detector runs on these.
 RACE      := ./experiments/... ./races ./cmd/...
 BENCHTIME ?= 2s
-SCHEDULES ?= 30000
+SCHEDULES ?= 20000
 
 .PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare
 .NOTPARALLEL:
