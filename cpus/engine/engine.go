@@ -11,8 +11,10 @@ import (
 type Engine[C, P any] struct {
 	self  *C
 	block *Block[C, P] // the running block, or the last one
-	until clock.Ticks  // Run or Steps end there
-	gen   uint64       // generation of translations; links of others are void
+	// until ends the present Run. It is a field because the host's code would load a parameter again after
+	// every instruction.
+	until clock.Ticks
+	gen   uint64 // generation of translations; links of others are void
 	Core
 	isa ISA[C, P]
 	store[C, P]

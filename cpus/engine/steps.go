@@ -97,7 +97,8 @@ func (e *Engine[C, P]) stepBlocks(b *Block[C, P], at, n int, limit clock.Ticks) 
 	return n - left
 }
 
-// executePart is execute of some instructions of a block.
+// executePart executes some instructions of a block, and reports that there is a reason to stop behind the
+// one that idx tells. runBlocks has a loop of its own, which is the hottest of all and knows no part.
 func (e *Engine[C, P]) executePart(b *Block[C, P], from, to int) bool {
 	for i := from; i < to; i++ {
 		in := &b.insns[i]

@@ -24,7 +24,9 @@ type store[C, P any] struct {
 	itlbGen   uint64
 	maxInsn   int
 
-	held  int // bytes of the host that the blocks take, about
+	// held are bytes of the host that were taken since the store was last emptied, about. Code that was
+	// dropped meanwhile counts too, and so do the line versions that are kept of it: the bound is safe.
+	held  int
 	limit int
 
 	versions *versions[C, P] // what other CPUs have decoded; nil when there are none
