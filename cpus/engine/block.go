@@ -54,14 +54,14 @@ func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
 			break // page-crossing instructions are blocks of their own
 		}
 		in, op := e.isa.Decode(code, pc)
-		n := uint64(in.Len)
+		n := uint64(op.Len)
 		e.markCode(b, code, at, n, tail)
 		if e.reachesNewWindow(pc, n) {
 			op.Flags |= newWindow
 		}
 		at += n
 		pc += n
-		in.next = uint8(pc - b.pc)
+		in.next = pc
 		b.insns, b.ops = append(b.insns, in), append(b.ops, op)
 		if op.Flags&Ends != 0 || b.tail != nil {
 			break

@@ -4,6 +4,7 @@ package engine
 type Op struct {
 	Class uint8 // index into the ISA's cost classes
 	Flags uint8
+	Len   uint8 // bytes of the instruction
 	// S1, S2 and S3 are the registers that it waits for, beside Base and Index of a memory operand. An
 	// absent one is a register that nothing sets.
 	S1, S2, S3  uint8
@@ -26,8 +27,7 @@ const (
 type Insn[C, P any] struct {
 	Operands P
 	Exec     func(*C, *P)
-	Len      uint8 // bytes
-	next     uint8 // where the next instruction begins, from the block's first
+	next     uint64 // address of the instruction behind it
 }
 
 // timed is the part of a block that the cost models look at.

@@ -64,17 +64,10 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 	e.until = limit
 	for {
 		e.cur, e.settled = &b.timed, 0
-		insns, pc := b.insns, b.pc
-		for i := range insns {
-			in := &insns[i]
-			e.idx = i
-			e.R[PC] = pc + uint64(in.next) // not +=: each would wait for the one before
-			in.Exec(e.self, &in.Operands)
-			if e.Stop != 0 {
-				e.block = b
-				e.finish(b, i)
-				return
-			}
+		if i := e.execute(b.insns); i >= 0 {
+			e.block = b
+			e.finish(b, i)
+			return
 		}
 		if e.window || e.settled != 0 {
 			e.settle(len(b.insns))
@@ -88,6 +81,24 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		}
 		b = next
 	}
+}
+
+// execute executes the instructions of a block. It returns the index of the one behind which there is a
+// reason to leave the block, or -1. It is a function of its own for the sake of speed: what lives across the
+// call of an instruction is loaded again behind it, so little must.
+//
+//go:noinline
+func (e *Engine[C, P]) execute(insns []Insn[C, P]) int {
+	for i := range insns {
+		in := &insns[i]
+		e.idx = i
+		e.R[PC] = in.next // not +=: each would wait for the one before
+		in.Exec(e.self, &in.Operands)
+		if e.Stop != 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // running makes a block the running one.
@@ -121,10 +132,9 @@ func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P]
 // CPU. An instruction that is undone takes no time now: it is executed again when the handler returns
 // to it.
 func (e *Engine[C, P]) finish(b *Block[C, P], i int) {
-	in := &b.insns[i]
 	faulted := e.Stop&StopFault != 0
-	if faulted && e.isa.Faulted(&in.Operands) {
-		e.R[PC] -= uint64(in.Len)
+	if faulted && e.isa.Faulted(&b.insns[i].Operands) {
+		e.R[PC] -= uint64(b.ops[i].Len)
 		e.settle(i)
 		e.acc[i&(accesses-1)] = access{}
 	} else {
@@ -155,14 +165,13 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) int {
 			return i + 1
 		}
 		pc := e.R[PC]
-		in := &b.insns[i]
 		e.beginStep(pc)
 		leave := e.one(b, i)
 		if (single || e.Single != 0) && e.isa.EndStep(e.stepped) {
 			leave = true
 		}
-		e.endStep(b, pc, in)
-		if leave || e.broken || e.R[PC] != pc+uint64(in.Len) {
+		e.endStep(b, pc, int(b.ops[i].Len))
+		if leave || e.broken || e.R[PC] != b.insns[i].next {
 			return i + 1
 		}
 	}
@@ -174,7 +183,7 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) int {
 func (e *Engine[C, P]) one(b *Block[C, P], i int) bool {
 	in := &b.insns[i]
 	e.idx = i
-	e.R[PC] += uint64(in.Len)
+	e.R[PC] = in.next
 	in.Exec(e.self, &in.Operands)
 	e.stepped = e.Stop&StopFault == 0
 	if e.Stop != 0 {
@@ -194,7 +203,7 @@ func (e *Engine[C, P]) beginStep(pc uint64) {
 	}
 }
 
-func (e *Engine[C, P]) endStep(b *Block[C, P], pc uint64, in *Insn[C, P]) {
+func (e *Engine[C, P]) endStep(b *Block[C, P], pc uint64, n int) {
 	if e.observer == nil {
 		return
 	}
@@ -202,7 +211,7 @@ func (e *Engine[C, P]) endStep(b *Block[C, P], pc uint64, in *Insn[C, P]) {
 	s.End, s.Masked = e.retire, e.isa.Masked()
 	e.observed = e.retire
 	s.Phys = b.pa + (pc - b.pc)
-	s.Code = e.Memory.Bytes(s.Phys, int(in.Len))
+	s.Code = e.Memory.Bytes(s.Phys, n)
 	e.observer.Step(s)
 	e.step.Stalls = cpus.Stalls{}
 }

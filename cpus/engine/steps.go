@@ -47,7 +47,7 @@ func (e *Engine[C, P]) next() (b *Block[C, P], at int) {
 	r := e.resume
 	e.resume.block = nil
 	if r.block == nil || r.block != e.block || r.block.phase == gone || r.gen != e.gen ||
-		e.R[PC] != r.block.pc+uint64(r.block.insns[r.at-1].next) {
+		e.R[PC] != r.block.insns[r.at-1].next {
 		return e.fetch(), 0
 	}
 	e.fetchLines(r.block)
@@ -103,7 +103,7 @@ func (e *Engine[C, P]) executePart(b *Block[C, P], from, to int) bool {
 	for i := from; i < to; i++ {
 		in := &b.insns[i]
 		e.idx = i
-		e.R[PC] = b.pc + uint64(in.next)
+		e.R[PC] = in.next
 		in.Exec(e.self, &in.Operands)
 		if e.Stop != 0 {
 			return true

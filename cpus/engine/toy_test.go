@@ -112,7 +112,7 @@ func (c *toy) Deliver() {
 
 func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 	in := toyInsn{code[0], code[1] & 31, code[2] & 31, code[3], int16(binary.LittleEndian.Uint16(code[2:]))}
-	op := Op{Class: in.op & 7, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
+	op := Op{Class: in.op & 7, Len: 4, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
 	switch in.op & 7 {
 	case toyAdd:
 		op.S1, op.O1 = in.b, in.a
@@ -125,7 +125,7 @@ func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 	case toyHalt, toyFault:
 		op.Flags = Ends
 	}
-	return Insn[toy, toyInsn]{Exec: toyExec[in.op&7], Operands: in, Len: 4}, op
+	return Insn[toy, toyInsn]{Exec: toyExec[in.op&7], Operands: in}, op
 }
 
 var toyExec = [8]func(*toy, *toyInsn){

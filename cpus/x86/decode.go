@@ -42,16 +42,16 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	if !ok || !d.build(&r) {
 		return undefined(x.Len)
 	}
-	d.in.len = uint8(x.Len)
-	return decoded{Exec: d.exec, Operands: d.in, Len: d.in.len}, d.op
+	d.in.len, d.op.Len = uint8(x.Len), uint8(x.Len)
+	return decoded{Exec: d.exec, Operands: d.in}, d.op
 }
 
 // undefined is an instruction of n bytes that raises #UD. It ends its block: nothing behind it can
 // follow.
 func undefined(n int) (decoded, op) {
 	in := inst{len: uint8(n), base: rZero, index: rZero}
-	return decoded{Exec: execUndefined, Operands: in, Len: in.len}, op{
-		Class: clUndefined, Flags: engine.Ends, Base: rZero, Index: rZero,
+	return decoded{Exec: execUndefined, Operands: in}, op{
+		Class: clUndefined, Flags: engine.Ends, Len: in.len, Base: rZero, Index: rZero,
 		S1: rZero, S2: rZero, S3: rZero, O1: rSink, O2: rSink,
 	}
 }

@@ -79,10 +79,10 @@ func fuzzBlock(t *testing.T, c *CPU, code []byte, off uint64) {
 	c.Memory.Write(pa, code)
 	for at := 0; at < len(code); {
 		in, op := c.Decode(code[at:], pc+uint64(at))
-		if in.Exec == nil || in.Len == 0 || in.Len > maxInsn || in.Len != in.Operands.len || int(op.Class) >= classes {
+		if in.Exec == nil || op.Len == 0 || op.Len > maxInsn || op.Len != in.Operands.len || int(op.Class) >= classes {
 			t.Fatalf("%+v %+v", in, op)
 		}
-		at += int(in.Len)
+		at += int(op.Len)
 	}
 	c.R[rRIP] = pc
 	c.Steps(1, 1<<60)

@@ -183,10 +183,10 @@ type function struct {
 func noteRan(f *form, bits int, ran map[function]bool) {
 	c := &CPU{long: bits == 64}
 	for i := 0; i < len(f.code); {
-		in, _ := c.Decode(f.code[i:], f.at+uint64(i))
+		in, op := c.Decode(f.code[i:], f.at+uint64(i))
 		x, _ := disassemble(f.code[i:], bits)
 		ran[function{x.Op, address(in.Exec)}], ran[function{op: x.Op}] = true, true
-		i += int(in.Len)
+		i += int(op.Len)
 	}
 }
 

@@ -61,12 +61,12 @@ func checkFunction(t *testing.T, long bool, name string, at uint64, code []byte)
 	}
 	n := 0
 	for off := 0; off < len(code); n++ {
-		in, _ := c.Decode(code[off:min(off+maxInsn, len(code))], at+uint64(off))
+		in, op := c.Decode(code[off:min(off+maxInsn, len(code))], at+uint64(off))
 		x, _ := disassemble(code[off:min(off+maxInsn, len(code))], mode)
 		if address(in.Exec) == address(execUndefined) && x.Op != x86asm.ICEBP {
-			t.Errorf("%s+%#x: % x (%s) is not modelled", name, off, code[off:off+int(in.Len)], x)
+			t.Errorf("%s+%#x: % x (%s) is not modelled", name, off, code[off:off+int(op.Len)], x)
 		}
-		off += int(in.Len)
+		off += int(op.Len)
 	}
 	return n
 }
