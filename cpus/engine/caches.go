@@ -4,7 +4,7 @@ import "kprobesim/internal/clock"
 
 // touchLoad sends a load through the caches. A hit on the line that its set used last is answered
 // from the tags alone: bit-PLRU does not change by it. Only the window model forwards from stores,
-// so only there the bytes are noted.
+// so only there they are looked for.
 func (c *Core) touchLoad(pa, n uint64) {
 	line := uint32(pa >> (c.dShift & 63))
 	if c.dRecent[line&c.dMask] != line+1 {
@@ -14,8 +14,7 @@ func (c *Core) touchLoad(pa, n uint64) {
 		c.splitLoad(pa)
 	}
 	if c.window {
-		a := &c.acc[c.idx&(accesses-1)]
-		a.load, a.from = pa>>3+1, (1<<n-1)<<(pa&7)
+		c.findStore(pa, n)
 	}
 }
 
@@ -31,8 +30,7 @@ func (c *Core) touchStore(pa, n uint64) {
 		c.acc[c.idx&(accesses-1)].missW += c.ev[evSplit]
 	}
 	if c.window {
-		a := &c.acc[c.idx&(accesses-1)]
-		a.store, a.to = pa>>3+1, (1<<n-1)<<(pa&7)
+		c.noteStore(pa, n)
 	}
 }
 

@@ -27,6 +27,7 @@ type dataPath struct {
 	lineMask             uint64 // bytes of a line of the L1D, less one
 	l1Lat, l2Lat, memLat ticks
 	l1i, l1d, l2         *mmu.Cache
+	sentStores           // for the window model
 }
 
 // microEntry is a translation kept in front of the data TLB. Tags are the virtual page number plus
@@ -50,12 +51,11 @@ const (
 
 // access is what the memory operands of one instruction met.
 type access struct {
-	miss  ticks  // delay of its loads beyond the L1 latency
-	missW ticks  // delay of its stores on their way to the cache
-	load  uint64 // eight-byte unit that it read, plus one; zero when it read nothing
-	store uint64 // and wrote
-	from  uint64 // masks of the bytes in those units
-	to    uint64
+	miss  ticks // delay of its loads beyond the L1 latency
+	missW ticks // delay of its stores on their way to the cache
+	match uint8 // what its load found among the stores before it
+	load  uint8 // number of the store that it found, modulo forwards
+	store uint8 // number of its own store, modulo forwards, plus one; zero when it stored nothing
 }
 
 // accesses bounds the instructions of a block; the last entry is for accesses between instructions.

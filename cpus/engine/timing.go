@@ -99,7 +99,7 @@ type windowState struct {
 	at        int // place of the next instruction in ring
 	ready     [Registers]ticks
 	port      [maxPorts]ticks
-	forward   [forwards]forward
+	stores    [forwards]storeTimes  // of the last stores, by number
 	ring      [cpus.MaxWindow]ticks // retirement of the last rob instructions
 }
 
@@ -109,17 +109,10 @@ type prices struct {
 	cost [256]price // by class
 }
 
-// forwards is the number of recent stores whose data a load may have to wait for.
-const forwards = 64
-
-// forward is a store whose data younger loads may take before it is in the cache. One entry stands
-// for an eight-byte unit. A younger store to that unit, or to one that shares the entry, takes its
-// place.
-type forward struct {
-	key    uint64 // physical address / 8, plus one
-	bytes  uint64 // mask of the bytes written there
-	ready  ticks  // its data can be forwarded
-	commit ticks  // it is in the cache
+// storeTimes is a store as younger loads see it.
+type storeTimes struct {
+	ready  ticks // a load that it forwards to has its data
+	commit ticks // it is in the cache
 }
 
 // init makes the tables of the models. inOrder are classes that neither model lets overlap, beside those
@@ -213,7 +206,7 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 func (c *Core) commit(data, when ticks, a *access) {
 	c.drained = max(c.drained+c.storeBusy, when) + a.missW
 	if a.store != 0 {
-		c.forward[a.store&(forwards-1)] = forward{a.store, a.to, data, c.drained}
+		c.stores[(a.store-1)&(forwards-1)] = storeTimes{data + c.ev[evForward], c.drained}
 	}
 	a.missW, a.store = 0, 0
 }

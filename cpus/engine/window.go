@@ -80,14 +80,16 @@ func (c *Core) loaded(op *Op, d ticks, a *access) ticks {
 	c.port[portLoad] = p + c.loadBusy
 	at := max(p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
 	start := at + c.l1Lat + a.miss
-	if f := &c.forward[a.load&(forwards-1)]; f.key == a.load && f.commit > at {
+	if a.match != noStore {
+		f := &c.stores[a.load&(forwards-1)]
 		switch {
-		case a.from&^f.bytes == 0:
-			start = max(start, f.ready+c.ev[evForward])
-		case a.from&f.bytes != 0: // part of it is still on its way
+		case f.commit <= at: // it is in the cache
+		case a.match == forwarded:
+			start = max(start, f.ready)
+		default:
 			start = max(start, f.commit+c.l1Lat)
 		}
 	}
-	a.miss, a.load = 0, 0
+	a.miss, a.match = 0, noStore
 	return start
 }
