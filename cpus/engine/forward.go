@@ -40,8 +40,7 @@ func (c *Core) noteStore(pa, n uint64) {
 
 // findStore looks for the store that a load of n bytes has to wait for: the youngest one with bytes in the
 // load's first or last unit. It forwards when the load begins where the store does and reads no more than
-// the store wrote (AMD, Software Optimization Guide for AMD64 Processors, 25112, 5.5; Intel, IA-32
-// Architecture Optimization Reference Manual, 248966, figure 2-2).
+// the store wrote. docs/timing.md names the manuals that say so.
 func (c *Core) findStore(pa, n uint64) {
 	s := &c.sent[pa>>2&(sentUnits-1)]
 	if t := &c.sent[(pa+n-1)>>2&(sentUnits-1)]; t.number > s.number {
