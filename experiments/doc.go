@@ -46,7 +46,7 @@
 //	maxactive = 0                 # of a kretprobe
 //	with = [{ kind = "kretprobe", handler = "ret_empty" }] # further probes at the same place,
 //	                              # registered after the first one; all must be in the mode
-//	role = "fitted"               # or "predicted"; held against the machine description
+//	role = "fitted"               # or "predicted", of a published figure; held against the machine description
 //	published = { time = "0.99 us", source = "..." }
 //
 //	[sweep]                       # dotted keys, each with a list of values: a cross product

@@ -49,7 +49,7 @@ func BenchText(s *Set, opt BenchOptions) ([]byte, error) {
 		}
 		if c := configOf(p); c != config {
 			config = c
-			writeConfig(&b, c)
+			writeConfig(&b, c, s.Overrides)
 		}
 		fmt.Fprintf(&b, "Benchmark%s/probe=%s %d%s\n", opt.Name, benchWord(p.Probe), hits(s, p), values)
 	}
@@ -74,9 +74,14 @@ func configOf(p Point) Point {
 	return p
 }
 
-func writeConfig(b *bytes.Buffer, p Point) {
-	fmt.Fprintf(b, "\nexperiment: %s\nmachine: %s\nisa: %s\nera: %s\ncpus: %d\nseed: %d\n\n",
+// writeConfig writes the settings under a key of their own, when there are any.
+func writeConfig(b *bytes.Buffer, p Point, overrides []string) {
+	fmt.Fprintf(b, "\nexperiment: %s\nmachine: %s\nisa: %s\nera: %s\ncpus: %d\nseed: %d\n",
 		p.Experiment, p.Machine, p.ISA, p.Era, p.CPUs, p.Seed)
+	if len(overrides) > 0 {
+		fmt.Fprintf(b, "set: %s\n", packOverrides(overrides))
+	}
+	b.WriteString("\n")
 }
 
 func benchValues(s *Set, p Point, metrics []BenchMetric) string {

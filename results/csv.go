@@ -8,6 +8,10 @@ import (
 	"strings"
 )
 
+// overridesColumn is the header of a last column, which only a set with overrides has: the settings, the
+// same in each line. What has none is the same bytes as before there was that column.
+const overridesColumn = "set"
+
 // columnNames is the header of the long form.
 func columnNames() []string {
 	return []string{
@@ -29,9 +33,14 @@ func (r Record) fields() []string {
 // quoted (Add refuses fields that would need it), every line ended by a newline.
 func (s *Set) CSV() []byte {
 	var b bytes.Buffer
-	line(&b, columnNames())
+	var last []string
+	head := columnNames()
+	if len(s.Overrides) > 0 {
+		head, last = append(head, overridesColumn), []string{packOverrides(s.Overrides)}
+	}
+	line(&b, head)
 	for _, r := range s.records {
-		line(&b, r.fields())
+		line(&b, append(r.fields(), last...))
 	}
 	return b.Bytes()
 }
@@ -50,19 +59,28 @@ func ReadCSV(name string, r io.Reader) (*Set, error) {
 	}
 	text, ended := strings.CutSuffix(string(data), "\n")
 	lines := strings.Split(text, "\n")
-	if want := strings.Join(columnNames(), ","); lines[0] != want {
+	want := strings.Join(columnNames(), ",")
+	overridden := lines[0] == want+","+overridesColumn
+	if lines[0] != want && !overridden {
 		return nil, fmt.Errorf("%s:1: header is %q, want %q", name, clip(lines[0]), want)
 	}
 	if !ended {
 		return nil, fmt.Errorf("%s:%d: the last line does not end; the file is cut", name, len(lines))
 	}
-	return readLines(name, lines)
+	return readLines(name, lines, overridden)
 }
 
-func readLines(name string, lines []string) (*Set, error) {
+func readLines(name string, lines []string, overridden bool) (*Set, error) {
 	set := &Set{}
 	for i, text := range lines[1:] {
-		r, err := parseRecord(text)
+		var err error
+		if overridden {
+			text, err = set.cutOverrides(text)
+		}
+		var r Record
+		if err == nil {
+			r, err = parseRecord(text)
+		}
 		if err == nil {
 			err = set.Add(r)
 		}

@@ -25,7 +25,7 @@ func OverheadBars(s *Set, frame Frame, log bool) (*Bars, error) {
 func overheadBars(s *Set, points []Point, frame Frame, log bool) *Bars {
 	b := &Bars{Frame: frame, Log: log}
 	published := BarSeries{Name: "published"}
-	simulated := BarSeries{Name: "predicted", HatchedName: "fitted"}
+	simulated := BarSeries{Name: plainName(s, points), HatchedName: "fitted"}
 	for _, p := range points {
 		micros, ok := s.Get(p, MetricMicros)
 		measured, okPublished := s.Get(p, MetricPublished)
@@ -38,6 +38,16 @@ func overheadBars(s *Set, points []Point, frame Frame, log bool) *Bars {
 	}
 	b.Series = []BarSeries{published, simulated}
 	return b
+}
+
+// plainName is what plain bars are called: predictions, when each of them is one.
+func plainName(s *Set, points []Point) string {
+	for _, p := range points {
+		if r, ok := s.Get(p, MetricMicros); ok && r.Role == Simulated {
+			return string(Simulated)
+		}
+	}
+	return string(Predicted)
 }
 
 // OverheadPanels is OverheadBars with a panel for each experiment of the set, two beside each other. Its

@@ -21,7 +21,8 @@ type Role string
 // The roles of a record.
 const (
 	Fitted    Role = "fitted"    // a parameter was fitted on the figure this number is compared with
-	Predicted Role = "predicted" // computed by the model, no parameter was fitted on it
+	Predicted Role = "predicted" // computed for a setup with a published figure that nothing was fitted on
+	Simulated Role = "simulated" // computed for a setup that nobody has published a figure of
 	Measured  Role = "measured"  // published by someone who ran a real machine
 )
 
@@ -92,10 +93,10 @@ func (r Record) validate() error {
 
 func (r Role) validate() error {
 	switch r {
-	case Fitted, Predicted, Measured:
+	case Fitted, Predicted, Simulated, Measured:
 		return nil
 	}
-	return fmt.Errorf("role %q is not one of fitted, predicted, measured", string(r))
+	return fmt.Errorf("role %q is not one of fitted, predicted, simulated, measured", string(r))
 }
 
 // CheckField holds a field to what needs no quoting.
@@ -119,6 +120,9 @@ func CheckField(s string) error {
 // is the order of adding, so whoever runs points in parallel adds them in the order of the plan.
 // The zero Set is empty and ready.
 type Set struct {
+	// Overrides are the settings ("key=value") under which everything in the set was observed.
+	Overrides []string
+
 	records []Record
 	index   map[key]int
 }

@@ -47,7 +47,7 @@ func rowsTable(t *testing.T) string {
 			if len(values) == 2 {
 				more = fmt.Sprintf("machine.event.exception_debug.more=%d", values[1]-values[0])
 			}
-			out += fmt.Sprintf("| %s | %s | %s |%s\n", r.machine, model, numbers(values), errorCells(runSet(t, r.experiment, sets)))
+			out += fmt.Sprintf("| %s | %s | %s |%s\n", r.machine, model, numbers(values), errorCells(t, r.experiment, runSet(t, r.experiment, sets)))
 		}
 	}
 	return out
@@ -80,29 +80,57 @@ func numbers(values []int64) string {
 
 // errorCells are the errors of a row in percent, those of fitted figures in brackets, and the mean of the
 // others without their signs.
-func errorCells(s *results.Set) string {
-	errs, roles := map[string]float64{}, map[string]results.Role{}
+func errorCells(t *testing.T, experiment string, s *results.Set) string {
+	t.Helper()
 	var sum, n float64
-	for _, p := range s.Points() {
-		r, _ := s.Get(p, results.MetricError)
-		errs[p.Probe], roles[p.Probe] = r.Value.Float(), r.Role
-		if r.Role != results.Fitted {
-			sum += math.Abs(r.Value.Float())
-			n++
+	cells := map[string]string{}
+	for _, f := range figuresOf(t, experiment) {
+		err := f.errorOf(s)
+		cells[f.probe] = " " + percent(err)
+		if f.fitted {
+			cells[f.probe] = " (" + percent(err) + ")"
+			continue
 		}
+		sum += math.Abs(err)
+		n++
 	}
 	out := ""
 	for _, probe := range probeNames() {
-		switch roles[probe] {
-		case "":
-			out += " |"
-		case results.Fitted:
-			out += " (" + percent(errs[probe]) + ") |"
-		default:
-			out += " " + percent(errs[probe]) + " |"
-		}
+		out += cells[probe] + " |"
 	}
 	return out + fmt.Sprintf(" %.1f |", sum/n)
+}
+
+// figure is a published figure of a row. Sets that were observed under settings do not have it.
+type figure struct {
+	probe  string
+	us     float64
+	fitted bool
+}
+
+// figuresOf returns the published figures of an experiment as its file stands.
+func figuresOf(t *testing.T, experiment string) []figure {
+	t.Helper()
+	p, err := planning.NewLoader().Plan(experiment, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []figure
+	for i := range p.Points {
+		pr := &p.Points[i].Probe
+		out = append(out, figure{pr.Name, pr.Published.Micros.Float(), pr.Role == results.Fitted})
+	}
+	return out
+}
+
+// errorOf is how far a set is from the figure, in percent.
+func (f figure) errorOf(s *results.Set) float64 {
+	for _, p := range s.Points() {
+		if r, ok := s.Get(p, results.MetricMicros); ok && p.Probe == f.probe {
+			return 100 * (r.Value.Float() - f.us) / f.us
+		}
+	}
+	return math.NaN()
 }
 
 // percent writes an error in whole percent, with a sign when it is one.
@@ -164,9 +192,8 @@ func deliveryTable(t *testing.T) string {
 		})},
 	} {
 		out += fmt.Sprintf("| %d | %d | %s |", c.breakpoint, c.debug, c.from)
-		for _, p := range c.set.Points() {
-			r, _ := c.set.Get(p, results.MetricError)
-			out += " " + percent(r.Value.Float()) + " |"
+		for _, f := range figuresOf(t, narrow) {
+			out += " " + percent(f.errorOf(c.set)) + " |"
 		}
 		out += "\n"
 	}

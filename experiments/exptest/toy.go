@@ -31,13 +31,20 @@ era = "2010"
 means = "the step"
 `
 
-// CollectionFiles writes a collection of the toy experiment and of the same on a slower machine, and
-// returns its path.
+// CollectionFiles writes a collection of the toy experiment and of the same on a slower machine, which
+// has published figures of its own, and returns its path.
 func CollectionFiles(t testing.TB) string {
 	dir := filepath.Dir(ToyFiles(t))
 	Write(t, dir, "slow.toml", `base = "toy.toml"
 name = "slow"
 machine = "./slower.toml"
+[[points]]
+name = "k"
+role = "predicted"
+published = { time = "0.99 us", source = "A paper" }
+[[points]]
+name = "b"
+published = { time = "0.43 us", source = "A paper" }
 `)
 	Write(t, dir, "slower.toml", `base = "machine.toml"
 name = "toy-2"

@@ -46,7 +46,7 @@ func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 	w.ratio("instructions_first_hit", "instructions", first.Instructions, 1)
 	w.ratio("cycles_unprobed_call", "cycles", int64(m.Base.Time), int64(perHit))
 	w.ratio(results.MetricHits, "hits", m.Hits, 1)
-	if pub := p.Probe.Published; pub != nil {
+	if pub := p.Published(); pub != nil {
 		w.published(us, pub)
 	}
 	return w.out, w.err

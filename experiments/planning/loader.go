@@ -49,6 +49,7 @@ type Loader struct {
 	Targets []targets.Target
 
 	docs   map[string]document
+	layers map[string]*doc.Node // experiments by their file, with those that they are based on
 	images map[string]*schema.Image
 	inputs []results.Input // of the plan that is being read
 }
@@ -107,6 +108,7 @@ func (l *Loader) layered(what, folder, name, base string, depth int) (*doc.Node,
 	}
 	below := root.Get("base")
 	if below == nil {
+		l.keep(what, root)
 		return root, nil
 	}
 	from, err := doc.Text(below)
@@ -122,7 +124,21 @@ func (l *Loader) layered(what, folder, name, base string, depth int) (*doc.Node,
 		errs.Join(below.Pos, err)
 		return nil, errs.Err()
 	}
-	return doc.Merge(under, root), nil
+	whole := doc.Merge(under, root)
+	l.keep(what, whole)
+	return whole, nil
+}
+
+// keep notes an experiment as its file and those below it have it. The setup that a published figure
+// was measured on is looked up there.
+func (l *Loader) keep(what string, whole *doc.Node) {
+	if what != "experiment" {
+		return
+	}
+	if l.layers == nil {
+		l.layers = map[string]*doc.Node{}
+	}
+	l.layers[whole.Pos.File] = whole
 }
 
 // single reads and parses one file once.

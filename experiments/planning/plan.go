@@ -9,8 +9,6 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
-	"kprobesim/machines"
-	"kprobesim/results"
 	"kprobesim/targets"
 )
 
@@ -22,6 +20,9 @@ type planner struct {
 	l    *Loader
 	errs doc.Errors
 	plan *schema.Plan
+
+	pristine   *doc.Node // the file that is planned, without settings
+	references map[*doc.Node]*measured
 }
 
 // Plan reads the experiment of a name or path, with the options of --set applied, and checks
@@ -55,6 +56,7 @@ func (l *Loader) Plan(name string, sets []string) (*schema.Plan, error) {
 // expand applies the settings and plans every combination of the sweep. A sweep over a key that
 // --set names is replaced by the setting.
 func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
+	p.pristine = root
 	root = root.Clone()
 	machine := p.apply(root, settings)
 	axes := slices.DeleteFunc(readSweep(root, &p.errs), func(a axis) bool {
@@ -123,10 +125,10 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	}
 	p.checkGuest(root, &pt, e)
 	for i, probe := range e.Probes {
-		p.addRole(root, &probe, i, e, m)
 		one := pt
 		one.Probe, one.Label = probe, probe.Name+suffix(c)
 		one.Name = one.Label
+		p.claim(root, &one, i, machine)
 		p.plan.Points = append(p.plan.Points, one)
 	}
 }
@@ -147,27 +149,6 @@ func (p *planner) setISA(root *doc.Node, pt *schema.Point) bool {
 		return true
 	}
 	return false
-}
-
-// addRole derives whether a point is a fit or a prediction, and holds what the file says against
-// it.
-func (p *planner) addRole(root *doc.Node, probe *schema.Probe, i int, e *schema.Experiment, m *machines.Machine) {
-	if !m.CalibratedBy(e.Name, root.Pos.File) {
-		if probe.Role == "" {
-			probe.Role = results.Predicted
-		}
-		return // the file knows better, for instance that it builds on the one of the calibration
-	}
-	role := results.Predicted
-	if slices.Contains(m.FittedOn(), probe.Name) {
-		role = results.Fitted
-	}
-	if probe.Role != "" && probe.Role != role {
-		p.errs.Add(at(root, "points", fmt.Sprint(i), "role"),
-			"points.%s.role: the file says %s, but by machine %s the point is %s",
-			probe.Name, probe.Role, m.Name, role)
-	}
-	probe.Role = role
 }
 
 // at returns where the value of a path stands, or the nearest table above it.

@@ -23,8 +23,8 @@ func TestPlan(t *testing.T) {
 	if k.Workload.Hits != 7 || k.Probe.Handler != "handler_count" || k.Machine.CPU.Events["mispredict"] != 20*60 {
 		t.Errorf("overrides did not arrive: %+v", k)
 	}
-	if k.Probe.Role != results.Fitted || p.Points[1].Probe.Role != results.Predicted {
-		t.Errorf("roles are %s, %s", k.Probe.Role, p.Points[1].Probe.Role)
+	if k.Probe.Role != results.Simulated || p.Points[1].Probe.Role != results.Simulated {
+		t.Errorf("on a changed machine roles are %s, %s", k.Probe.Role, p.Points[1].Probe.Role)
 	}
 	if k.Probe.Published.Micros.String() != "0.99" || len(p.Inputs) != 3 {
 		t.Errorf("published %s, inputs %v", k.Probe.Published.Micros, p.Inputs)

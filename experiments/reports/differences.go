@@ -16,12 +16,9 @@ func moreThan(metric, less string) string { return metric + "_more_than_" + less
 
 // difference returns the records of a pair, which are those of its first point: what it costs more
 // than the second one, simulated (cycles, us) and published (us). A difference of two fitted points is
-// fitted, every other one predicted. A pair of which a point failed has no records.
+// fitted. A pair of which a point failed, or was measured on another setup, has no records.
 func (r *Report) difference(d schema.Difference, p schema.Pair) []results.Record {
-	role := results.Predicted
-	if p.Of.Probe.Role == results.Fitted && p.Less.Probe.Role == results.Fitted {
-		role = results.Fitted
-	}
+	role := differenceRole(p.Of.Probe.Role, p.Less.Probe.Role)
 	var out []results.Record
 	for _, metric := range []string{results.MetricCycles, results.MetricMicros, results.MetricPublished} {
 		of, okOf := r.Set.Get(p.Of.At(), metric)
@@ -36,6 +33,17 @@ func (r *Report) difference(d schema.Difference, p schema.Pair) []results.Record
 		out = append(out, of)
 	}
 	return out
+}
+
+// differenceRole is the weaker claim of two: a simulated figure makes its difference one, and one that
+// was not fitted makes it a prediction.
+func differenceRole(a, b results.Role) results.Role {
+	for _, role := range []results.Role{results.Simulated, results.Predicted} {
+		if a == role || b == role {
+			return role
+		}
+	}
+	return results.Fitted
 }
 
 // addDifferences adds the records of every difference of a collection. Where numbers make no record, the

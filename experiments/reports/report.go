@@ -31,7 +31,7 @@ type Report struct {
 // New makes the records of the outcomes, in the order of the plan, and of a collection's
 // differences behind them. A point whose numbers make no record counts as failed.
 func New(p *schema.Plan, outcomes []running.Outcome) *Report {
-	r := &Report{Plan: p, Set: &results.Set{}, Outcomes: slices.Clone(outcomes)}
+	r := &Report{Plan: p, Set: &results.Set{Overrides: slices.Clone(p.Overrides)}, Outcomes: slices.Clone(outcomes)}
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
 		if o.Err != nil {
@@ -151,7 +151,11 @@ func Draw(files map[string][]byte, s *results.Set, figures []string) error {
 func figure(name string, s *results.Set) (results.Figure, error) {
 	for _, f := range kinds.Figures() {
 		if f.Name == name {
-			return f.Draw(s)
+			drawn, err := f.Draw(s)
+			if err == nil {
+				results.ShowOverrides(drawn, s)
+			}
+			return drawn, err
 		}
 	}
 	return nil, fmt.Errorf("unknown; known are %s", strings.Join(kinds.FigureNames(), ", "))

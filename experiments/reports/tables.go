@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"kprobesim/experiments/kinds"
@@ -27,16 +26,9 @@ func (r *Report) Table() *results.Table {
 	} else {
 		t = sweepTable(r.Set, k)
 	}
-	t.Title = r.Plan.Title
+	t.Title = r.title()
 	t.Notes = append(t.Notes, r.notes()...)
 	return t
-}
-
-// machineOverrides returns the overrides that change what the fitted numbers were fitted with.
-func machineOverrides(sets []string) []string {
-	return slices.DeleteFunc(slices.Clone(sets), func(s string) bool {
-		return !strings.HasPrefix(s, "machine") && !strings.HasPrefix(s, "kernel")
-	})
 }
 
 // fits says for each experiment of the report what was fitted, and where when it was not fitted here.
@@ -45,31 +37,42 @@ func (r *Report) fits() []string {
 	seen := map[string]bool{}
 	for _, pt := range r.Plan.Points {
 		if m := pt.Machine; !seen[pt.Experiment] && len(m.FittedParams()) > 0 {
-			notes = append(notes, fitNote(m, pt.Experiment, r.fittedHere(pt.Experiment)))
+			notes = append(notes, r.fitNote(m, pt.Experiment))
 		}
 		seen[pt.Experiment] = true
 	}
 	return notes
 }
 
-// fittedHere reports whether an experiment has a point that something was fitted on.
-func (r *Report) fittedHere(experiment string) bool {
-	return slices.ContainsFunc(r.Plan.Points, func(pt schema.Point) bool {
-		return pt.Experiment == experiment && pt.Probe.Role == results.Fitted
-	})
+// roles returns the roles that the points of an experiment have, and whether any has a published figure.
+func (r *Report) roles(experiment string) (roles map[results.Role]bool, published bool) {
+	roles = map[results.Role]bool{}
+	for _, pt := range r.Plan.Points {
+		if pt.Experiment == experiment {
+			roles[pt.Probe.Role] = true
+			published = published || pt.Published() != nil
+		}
+	}
+	return roles, published
 }
 
 // fitNote says on what a machine was fitted, and what that leaves of the figures of an experiment.
-func fitNote(m *machines.Machine, experiment string, here bool) string {
+func (r *Report) fitNote(m *machines.Machine, experiment string) string {
 	n := len(m.FittedParams())
 	note := fmt.Sprintf("%s: %d parameter%s fitted on %s", m.Name, n, plural(n), strings.Join(m.FittedOn(), ", "))
 	if from := strings.TrimSuffix(filepath.Base(m.Experiment), ".toml"); from != experiment {
 		note += " of " + from
 	}
-	if here {
-		return note + "; every other figure is predicted"
+	roles, published := r.roles(experiment)
+	switch {
+	case !published:
+		note += "; nobody published a figure of this setup"
+	case roles[results.Fitted] && roles[results.Predicted] && !roles[results.Simulated]:
+		note += "; every other figure is predicted"
+	case roles[results.Predicted] && !roles[results.Simulated]:
+		note += "; every figure here is predicted"
 	}
-	return note + "; every figure here is predicted"
+	return note
 }
 
 func plural(n int) string {
@@ -79,15 +82,19 @@ func plural(n int) string {
 	return "s"
 }
 
+// title is the title of the experiment, with what was set in front of the eye.
+func (r *Report) title() string { return r.Plan.Title + r.Set.OverridesText() }
+
 // notes are the lines below a table: fits, overrides, sources, and what was noticed at points.
 func (r *Report) notes() []string {
 	var notes []string
 	notes = append(notes, r.fits()...)
 	_, undrawn := r.drawable()
 	notes = append(notes, undrawn...)
-	if o := machineOverrides(r.Plan.Overrides); len(o) > 0 {
-		notes = append(notes, "the machine was changed, and nothing fitted anew: "+strings.Join(o, ", "))
+	if o := r.Plan.Overrides; len(o) > 0 {
+		notes = append(notes, "set: "+strings.Join(o, ", "))
 	}
+	notes = append(notes, r.claims()...)
 	for _, s := range r.Set.Sources() {
 		notes = append(notes, "published: "+s)
 	}
@@ -97,6 +104,43 @@ func (r *Report) notes() []string {
 		}
 	}
 	return notes
+}
+
+// claims says by what points differ from what their published figures were measured on, one line a
+// difference with the points that it concerns.
+func (r *Report) claims() []string {
+	var notes []string
+	points := map[string][]string{}
+	add := func(pt *schema.Point, text string) {
+		if len(points[text]) == 0 {
+			notes = append(notes, text)
+		}
+		points[text] = append(points[text], pt.Name)
+	}
+	for i := range r.Plan.Points {
+		pt := &r.Plan.Points[i]
+		for _, d := range pt.Differs {
+			add(pt, "not the setup of the published figures: "+d)
+		}
+		for _, d := range pt.Remodelled {
+			add(pt, "another model of the measured machine, nothing fitted anew: "+d)
+		}
+	}
+	for i, text := range notes {
+		if of := points[text]; len(of) < len(r.Plan.Points) {
+			notes[i] = text + " (" + shortened(of) + ")"
+		}
+	}
+	return notes
+}
+
+// shortened lists names, the first few when there are many.
+func shortened(names []string) string {
+	const most = 6
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more points", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // Tables returns the tables that people read: one for an experiment, and for a collection its figures
@@ -116,7 +160,7 @@ func (r *Report) Tables() []*results.Table {
 func (r *Report) publishedTable() *results.Table {
 	t := results.Tabulate(r.Set, results.PublishedColumns())
 	t.BlankRepeats(3)
-	t.Title = r.Plan.Title
+	t.Title = r.title()
 	t.Notes = append(t.Notes, r.accuracy()...)
 	t.Notes = append(t.Notes, r.notes()...)
 	return t

@@ -39,6 +39,18 @@ type Point struct {
 	Probe      Probe
 	Seed       uint64
 	Budget     int64 // microseconds of simulated time
+
+	// Differs lists by what the point is not the setup that its published figure was measured on, and
+	// Remodelled by what only its cost model or its fitted numbers are others.
+	Differs, Remodelled []string
+}
+
+// Published returns the figure that the point may be compared with, or nil.
+func (p *Point) Published() *Published {
+	if len(p.Differs) > 0 {
+		return nil
+	}
+	return p.Probe.Published
 }
 
 // Point returns the point of a name.
