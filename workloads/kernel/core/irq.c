@@ -1,8 +1,5 @@
 /* Interrupts: the timer, and what surrounds whatever an interrupt does. */
-#include <linux/cpu.h>
-#include <linux/irqflags.h>
-#include <linux/kernel.h>
-#include <linux/sched.h>
+#include <linux/guest.h>
 #include <asm/irq.h>
 #include <asm/ptrace.h>
 

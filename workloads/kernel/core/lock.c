@@ -1,23 +1,28 @@
-/* Spinlocks, the part that is out of line. */
+/* The part of spinlocks that is out of line. */
 #include <linux/spinlock.h>
 
 #if !ERA_UNIPROCESSOR
-void _spin_lock(spinlock_t *lock)
+static __always_inline void enter(spinlock_t *lock)
 {
 	preempt_disable();
 	arch_spin_lock(lock);
 }
 
-unsigned long _spin_lock_irqsave(spinlock_t *lock)
+void lock_take(spinlock_t *lock)
+{
+	enter(lock);
+}
+
+/* An interrupt's handler may want the same lock: interrupts go off before it is taken. */
+unsigned long lock_take_quiet(spinlock_t *lock)
 {
 	unsigned long flags = local_irq_save();
 
-	preempt_disable();
-	arch_spin_lock(lock);
+	enter(lock);
 	return flags;
 }
 
-void _spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags)
+void lock_drop_quiet(spinlock_t *lock, unsigned long flags)
 {
 	arch_spin_unlock(lock);
 	local_irq_restore(flags);

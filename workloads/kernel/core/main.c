@@ -1,12 +1,5 @@
 /* From the first C function to the run. */
-#include <linux/atomic.h>
-#include <linux/cpu.h>
-#include <linux/era.h>
-#include <linux/irqflags.h>
-#include <linux/kernel.h>
-#include <linux/preempt.h>
-#include <linux/sched.h>
-#include <linux/smp.h>
+#include <linux/guest.h>
 #include <asm/string.h>
 
 extern char idle_stack[];

@@ -1,8 +1,5 @@
 /* Switching tasks, starting and ending them, and idling. */
-#include <linux/atomic.h>
-#include <linux/irqflags.h>
-#include <linux/preempt.h>
-#include <linux/sched.h>
+#include <linux/guest.h>
 
 DEFINE_PER_CPU(struct task_struct *, current_task);
 DEFINE_PER_CPU(unsigned long, kernel_stack);

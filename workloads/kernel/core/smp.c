@@ -1,55 +1,52 @@
 /*
- * Having all CPUs call a function. One call is under way at a time: the sender holds the lock until every
- * other CPU has answered.
+ * Work for every CPU. One CPU at a time has others work: it posts what is to be done, interrupts them,
+ * does its own part, and keeps the post until every other one has answered.
  */
-#include <linux/atomic.h>
-#include <linux/irqflags.h>
-#include <linux/kernel.h>
-#include <linux/smp.h>
-#include <linux/spinlock.h>
+#include <linux/guest.h>
 
 unsigned int cpus_online = 1;
 
-static DEFINE_SPINLOCK(call_lock);
+static DEFINE_SPINLOCK(post_lock);
 
-/* Read by all, written by the sender; the count of answers is written by all. */
-static struct {
-	void (*fn)(void *);
+/* In a cache line of its own: the poster writes it, all read it, and each answer is a write of it. */
+static struct post {
+	cpu_work *work;
 	void *arg;
-	unsigned int missing;
-} call ____cacheline_aligned;
+	unsigned int unanswered;
+} post ____cacheline_aligned;
 
-static void call_here(void (*fn)(void *), void *arg)
+/* This CPU's own part, as quiet as an interrupt makes the others' parts. */
+static void part_here(cpu_work *work, void *arg)
 {
 	unsigned long flags = local_irq_save();
 
-	fn(arg);
+	work(arg);
 	local_irq_restore(flags);
 }
 
-static void call_all(void (*fn)(void *), void *arg)
+static void post_to_all(cpu_work *work, void *arg)
 {
-	spin_lock(&call_lock);
-	call.fn = fn;
-	call.arg = arg;
-	WRITE_VOLATILE(call.missing, cpus_online - 1);
+	spin_lock(&post_lock);
+	post.work = work;
+	post.arg = arg;
+	WRITE_VOLATILE(post.unanswered, cpus_online - 1);
 	smp_send_call_function();
-	call_here(fn, arg);
-	while (READ_VOLATILE(call.missing))
+	part_here(work, arg);
+	while (READ_VOLATILE(post.unanswered))
 		cpu_relax();
-	spin_unlock(&call_lock);
+	spin_unlock(&post_lock);
 }
 
-__used void on_each_cpu(void (*fn)(void *), void *arg)
+__used void on_each_cpu(cpu_work *work, void *arg)
 {
 	if (cpus_online > 1)
-		call_all(fn, arg);
+		post_to_all(work, arg);
 	else
-		call_here(fn, arg);
+		part_here(work, arg);
 }
 
-void generic_smp_call_function_interrupt(void)
+void smp_answer_call(void)
 {
-	call.fn(call.arg);
-	atomic_dec(&call.missing);
+	post.work(post.arg);
+	atomic_dec(&post.unanswered);
 }

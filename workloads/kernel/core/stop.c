@@ -3,10 +3,7 @@
  * to be stopped they all spin here and go through the same states; the last one to have entered a state
  * sets the next. Once all have interrupts off, one of them does the work.
  */
-#include <linux/atomic.h>
-#include <linux/irqflags.h>
-#include <linux/kernel.h>
-#include <linux/sched.h>
+#include <linux/guest.h>
 #include <asm/text.h>
 
 enum stop_state {

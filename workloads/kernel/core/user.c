@@ -1,6 +1,5 @@
 /* User tasks, and what the kernel does for them. */
-#include <linux/irqflags.h>
-#include <linux/sched.h>
+#include <linux/guest.h>
 #include <linux/user.h>
 #include <linux/workload.h>
 #include <asm/syscall.h>

@@ -1,7 +1,5 @@
 /* CPUs that are busy, and tasks that begin together. */
-#include <linux/atomic.h>
-#include <linux/irqflags.h>
-#include <linux/sched.h>
+#include <linux/guest.h>
 #include <linux/workload.h>
 
 /* Not zero: busy threads are to end. Written by the simulator. */

@@ -3,9 +3,8 @@
  * CPU (count), one counter of all CPUs (shared_count), or handler_work_n rounds of arithmetic.
  * Kinds: handler_ before the instruction, post_ after it, entry_ and ret_ for return probes.
  */
-#include <linux/atomic.h>
+#include <linux/guest.h>
 #include <linux/kprobes.h>
-#include <linux/sched.h>
 #include <linux/workload.h>
 
 /* Hits per CPU and of all CPUs, for the simulator to read. */

@@ -2,11 +2,7 @@
  * Loops for several CPUs at once, with data of their own and with data that they share. All but loop_busy
  * let other tasks run by cond_resched(). All return numbers that do not depend on the order of tasks.
  */
-#include <linux/atomic.h>
-#include <linux/cpu.h>
-#include <linux/irqflags.h>
-#include <linux/sched.h>
-#include <linux/spinlock.h>
+#include <linux/guest.h>
 #include <linux/workload.h>
 
 /* Counted up by loop_shared, and by each CPU for itself by loop_counted. */

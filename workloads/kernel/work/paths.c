@@ -1,6 +1,5 @@
 /* Functions with calls, locks, copies, recursion and faults. */
-#include <linux/atomic.h>
-#include <linux/spinlock.h>
+#include <linux/guest.h>
 #include <linux/workload.h>
 
 #define PAGES 4

@@ -4,7 +4,7 @@
  * race_ret_ before it are that call's.
  */
 #include <linux/kprobes.h>
-#include <linux/sched.h>
+#include <linux/guest.h>
 #include <linux/workload.h>
 
 /* The call has returned value. */

@@ -1,5 +1,5 @@
 /* What user tasks do. All of this runs in user mode, and reaches what lies in the sections .user alone. */
-#include <linux/irqflags.h>
+#include <linux/guest.h>
 #include <linux/user.h>
 #include <linux/workload.h>
 #include <asm/syscall.h>

@@ -2,8 +2,6 @@
  * The first instructions of a CPU, 32-bit protected mode. In: CPL 0, paging on, interrupts off,
  * eax = CPU number, edx = what to add to the address of a per-CPU variable to reach this CPU's.
  */
-#include <asm/processor.h>
-#include <linux/sched.h>
 #include "frame.h"
 
 	.section .text.head, "ax"

@@ -2,8 +2,6 @@
  * The first instructions of a CPU. In: long mode, CPL 0, paging on, interrupts off,
  * rdi = CPU number, rsi = address of this CPU's copy of the section .percpu.
  */
-#include <asm/processor.h>
-#include <linux/sched.h>
 #include "frame.h"
 
 	.section .text.head, "ax"

@@ -4,9 +4,6 @@
  * An exception of the kernel does not change the stack. It finds the processor's three words on
  * it and completes them to a struct pt_regs without sp and ss.
  */
-#include <asm/processor.h>
-#include <linux/era.h>
-#include <linux/sched.h>
 #include "frame.h"
 
 /* Bit 2 of a stack selector: it is one of the LDT, and may have 16 bits. */

@@ -5,9 +5,6 @@
  * MSR to learn whether it is the kernel's ("paranoid"). While C code runs, the TSS slot is moved
  * down by one stack, so that a probe hit inside a handler does not overwrite the frame.
  */
-#include <asm/processor.h>
-#include <linux/era.h>
-#include <linux/sched.h>
 #include "frame.h"
 
 /* Makes pt_regs complete and leaves in ebx whether GS needs no swap on the way out. */

@@ -1,5 +1,10 @@
-/* Saving and restoring the general registers of struct pt_regs. */
+/*
+ * Saving and restoring the general registers of struct pt_regs. Assembly needs no other header: selectors,
+ * offsets and vectors come with it.
+ */
+#include <linux/sched.h>
 #include <asm/ptrace.h>
+#include <asm/processor.h>
 
 #ifdef __x86_64__
 /* off: bytes between the stack pointer and the frame. */

@@ -1,8 +1,5 @@
 /* Descriptor tables, exception gates and per-CPU state of one CPU. */
-#include <linux/cpu.h>
-#include <linux/era.h>
-#include <linux/kernel.h>
-#include <linux/sched.h>
+#include <linux/guest.h>
 #include <asm/processor.h>
 #include <asm/ptrace.h>
 

@@ -1,8 +1,5 @@
 /* Interrupts from one CPU to another, and starting CPUs by them. A CPU's number is its APIC's. */
-#include <linux/cpu.h>
-#include <linux/irqflags.h>
-#include <linux/sched.h>
-#include <linux/smp.h>
+#include <linux/guest.h>
 #include <asm/processor.h>
 
 /* Up to this many CPUs can be reached by one command, as with the flat model of logical addresses. */
@@ -79,6 +76,6 @@ __irq __used void smp_call_function_interrupt(struct pt_regs *regs __unused)
 {
 	apic_write(APIC_EOI, 0);
 	irq_enter();
-	generic_smp_call_function_interrupt();
+	smp_answer_call();
 	irq_exit();
 }

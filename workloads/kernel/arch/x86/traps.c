@@ -2,11 +2,9 @@
  * Exceptions. #BP and #DB are offered to the notifier chain first, which is where kprobes lives;
  * faults go to kprobes, then to the exception table, then end the run.
  */
-#include <linux/era.h>
-#include <linux/kernel.h>
+#include <linux/guest.h>
 #include <linux/kprobes.h>
 #include <linux/notifier.h>
-#include <linux/sched.h>
 #include <asm/extable.h>
 #include <asm/processor.h>
 

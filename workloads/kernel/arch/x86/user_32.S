@@ -1,7 +1,5 @@
 /* Into the kernel from user mode by interrupt 0x80, as kernels began with. The way out is that of all
    exceptions (entry_32.S). */
-#include <asm/processor.h>
-#include <linux/sched.h>
 #include "frame.h"
 
 	.section .syscall.text, "ax"

@@ -1,6 +1,4 @@
 /* Into the kernel from user mode and back: system calls, and the way out of everything else. */
-#include <asm/processor.h>
-#include <linux/sched.h>
 #include "frame.h"
 
 #define CURRENT_FLAGS TI_FLAGS+KERNEL_STACK_OFFSET-THREAD_SIZE

@@ -2,10 +2,10 @@
 #ifndef _LINUX_KERNEL_H
 #define _LINUX_KERNEL_H
 
-#include <linux/compiler.h>
-#include <linux/types.h>
+#include "compiler.h"
+#include "types.h"
 #include <asm/bug.h>
-#include <linux/native.h>
+#include "native.h"
 
 #define container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))

@@ -16,7 +16,7 @@
 
 #ifndef __ASSEMBLER__
 
-#include <linux/kernel.h>
+#include "kernel.h"
 #include <asm/percpu.h>
 
 struct task_struct;

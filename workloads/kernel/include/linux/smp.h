@@ -5,15 +5,18 @@
 /* CPUs that run; they are those with the numbers below. */
 extern unsigned int cpus_online;
 
-/* Runs fn(arg) on every CPU that is online, this one too, and waits until all have. fn runs with
-   interrupts off; with several CPUs they must be on before. */
-void on_each_cpu(void (*fn)(void *), void *arg);
+/* What every CPU can be asked to do. */
+typedef void cpu_work(void *arg);
+
+/* Has every CPU that is online do some work, this one too, and waits until all have. The work is done
+   with interrupts off; with several CPUs they must be on before. */
+void on_each_cpu(cpu_work *work, void *arg);
 
 /* The part of the processor. */
 void smp_boot_cpu(unsigned long cpu);
 void smp_send_kicks(void);
 void smp_send_call_function(void);
 /* What the interrupt of smp_send_call_function calls. */
-void generic_smp_call_function_interrupt(void);
+void smp_answer_call(void);
 
 #endif

@@ -1,50 +1,64 @@
 /*
  * Spinlocks. The architecture has spinlock_t, SPIN_LOCK_UNLOCKED, arch_spin_lock, arch_spin_unlock and
- * arch_spin_is_locked. In a kernel for one processor that cannot be preempted a lock does nothing.
+ * arch_spin_is_locked. Who holds a lock is not preempted. A kernel for one processor has nobody to keep
+ * out: there a lock is nothing but what it does to preemption and to interrupts.
  */
 #ifndef _LINUX_SPINLOCK_H
 #define _LINUX_SPINLOCK_H
 
-#include <linux/era.h>
-#include <linux/irqflags.h>
-#include <linux/preempt.h>
+#include "era.h"
+#include "irqflags.h"
+#include "preempt.h"
 #include <asm/spinlock.h>
 
-#define DEFINE_SPINLOCK(x) spinlock_t x = SPIN_LOCK_UNLOCKED
-#define spin_is_locked(lock) arch_spin_is_locked(lock)
+#define DEFINE_SPINLOCK(name) spinlock_t name = SPIN_LOCK_UNLOCKED
 
 static inline void spin_lock_init(spinlock_t *lock)
 {
 	*lock = (spinlock_t)SPIN_LOCK_UNLOCKED;
 }
 
-#if ERA_UNIPROCESSOR
-/* There is no other CPU: only the compiler must not move accesses across the lock. */
-static __always_inline void spin_lock(spinlock_t *lock __unused)
+static inline int spin_is_locked(spinlock_t *lock)
 {
-	barrier();
+	return !ERA_UNIPROCESSOR && arch_spin_is_locked(lock);
 }
 
-static __always_inline void spin_unlock(spinlock_t *lock __unused)
+/* core/lock.c. Taking a lock is a call. Dropping one is a call where the interrupt flag goes back, too. */
+void lock_take(spinlock_t *lock);
+unsigned long lock_take_quiet(spinlock_t *lock);
+void lock_drop_quiet(spinlock_t *lock, unsigned long flags);
+
+static __always_inline void spin_lock(spinlock_t *lock)
 {
-	barrier();
+	if (ERA_UNIPROCESSOR)
+		preempt_disable();
+	else
+		lock_take(lock);
 }
 
-#define spin_lock_irqsave(lock, flags) ((void)(lock), (flags) = local_irq_save())
-#define spin_unlock_irqrestore(lock, flags) ((void)(lock), local_irq_restore(flags))
-#else
-/* Taking a lock is out of line, dropping one without interrupt flags is inline. */
-void _spin_lock(spinlock_t *lock);
-unsigned long _spin_lock_irqsave(spinlock_t *lock);
-void _spin_unlock_irqrestore(spinlock_t *lock, unsigned long flags);
+static __always_inline void spin_unlock(spinlock_t *lock)
+{
+	if (!ERA_UNIPROCESSOR)
+		arch_spin_unlock(lock);
+	preempt_enable();
+}
 
-#define spin_lock(lock) _spin_lock(lock)
-#define spin_unlock(lock) do {		\
-	arch_spin_unlock(lock);		\
-	preempt_enable();		\
-} while (0)
-#define spin_lock_irqsave(lock, flags) ((flags) = _spin_lock_irqsave(lock))
-#define spin_unlock_irqrestore(lock, flags) _spin_unlock_irqrestore(lock, flags)
-#endif
+/* Without interrupts: what the flags were is the result, which the caller brings back. */
+static __always_inline unsigned long lock_quietly(spinlock_t *lock)
+{
+	return ERA_UNIPROCESSOR ? local_irq_save() : lock_take_quiet(lock);
+}
+
+static __always_inline void unlock_quietly(spinlock_t *lock, unsigned long flags)
+{
+	if (ERA_UNIPROCESSOR)
+		local_irq_restore(flags);
+	else
+		lock_drop_quiet(lock, flags);
+}
+
+/* The interface has the flags as a variable that the macro sets. */
+#define spin_lock_irqsave(lock, flags) ((flags) = lock_quietly(lock))
+#define spin_unlock_irqrestore(lock, flags) unlock_quietly(lock, flags)
 
 #endif

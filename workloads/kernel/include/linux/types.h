@@ -4,8 +4,8 @@
 
 #ifndef __ASSEMBLER__
 
-#include <linux/stdarg.h>
-#include <linux/stddef.h>
+#include "stdarg.h"
+#include "stddef.h"
 
 typedef signed char s8;
 typedef unsigned char u8;
@@ -18,16 +18,20 @@ typedef unsigned long long u64;
 typedef unsigned long ulong;
 typedef long ssize_t;
 
-struct list_head {
-	struct list_head *next, *prev;
-};
-
+/* Links of lists with one pointer at the head: pprev is where the pointer to this node is. */
 struct hlist_node {
-	struct hlist_node *next, **pprev;
+	struct hlist_node *next;
+	struct hlist_node **pprev;
 };
 
 struct hlist_head {
 	struct hlist_node *first;
+};
+
+/* Links of rings: the head is a link like the others. */
+struct list_head {
+	struct list_head *next;
+	struct list_head *prev;
 };
 
 #endif /* __ASSEMBLER__ */

@@ -5,7 +5,7 @@
 #ifndef _LINUX_USER_H
 #define _LINUX_USER_H
 
-#include <linux/kernel.h>
+#include "kernel.h"
 
 /* Numbers of system calls. */
 #define SYS_EXIT 0	/* (code) */

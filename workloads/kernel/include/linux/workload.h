@@ -6,7 +6,7 @@
 #ifndef _LINUX_WORKLOAD_H
 #define _LINUX_WORKLOAD_H
 
-#include <linux/kernel.h>
+#include "kernel.h"
 
 typedef unsigned long (*bench_fn)(unsigned long a, unsigned long b);
 

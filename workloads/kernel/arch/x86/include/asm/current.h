@@ -2,10 +2,10 @@
 #ifndef _ASM_CURRENT_H
 #define _ASM_CURRENT_H
 
-#include <asm/percpu.h>
-#include <asm/processor.h>
-#include <asm/switch_to.h>
-#include <asm/thread_info.h>
+#include "percpu.h"
+#include "processor.h"
+#include "switch_to.h"
+#include "thread_info.h"
 
 static inline struct thread_info *current_thread_info(void)
 {

@@ -2,7 +2,7 @@
 #ifndef _ASM_IRQ_H
 #define _ASM_IRQ_H
 
-#include <asm/processor.h>
+#include "processor.h"
 
 /* All priorities are let through, and the timer is silent. */
 static __always_inline void enable_controller(void)

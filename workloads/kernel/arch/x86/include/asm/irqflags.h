@@ -3,7 +3,7 @@
 #define _ASM_IRQFLAGS_H
 
 #include <linux/compiler.h>
-#include <asm/ptrace.h>
+#include "ptrace.h"
 
 static __always_inline void local_irq_disable(void)
 {

@@ -2,7 +2,7 @@
 #ifndef _ASM_PROCESSOR_H
 #define _ASM_PROCESSOR_H
 
-#include <asm/asm.h>
+#include "asm.h"
 
 #define MSR_STAR 0xc0000081
 #define MSR_LSTAR 0xc0000082
@@ -38,7 +38,7 @@
 
 #include <linux/types.h>
 #include <linux/compiler.h>
-#include <asm/percpu.h>
+#include "percpu.h"
 
 /* What lgdt and lidt read. */
 struct desc_ptr {
@@ -77,25 +77,22 @@ struct gate {
 
 DECLARE_PER_CPU(struct tss, init_tss);
 
-static __always_inline unsigned long get_dr6(void)
+/* reader(): a register that only "mov" in the kernel reaches. */
+#define READS_SPECIAL(reader, name)						\
+	static __always_inline unsigned long reader(void)			\
+	{									\
+		unsigned long value;						\
+										\
+		asm volatile("mov %%" name ", %0" : "=r"(value));		\
+		return value;							\
+	}
+
+READS_SPECIAL(read_cr2, "cr2")	/* the address of the last page fault */
+READS_SPECIAL(get_dr6, "dr6")	/* why the last debug exception was raised */
+
+static __always_inline void set_dr6(unsigned long value)
 {
-	unsigned long v;
-
-	asm volatile("mov %%db6, %0" : "=r"(v));
-	return v;
-}
-
-static __always_inline void set_dr6(unsigned long v)
-{
-	asm volatile("mov %0, %%db6" :: "r"(v));
-}
-
-static __always_inline unsigned long read_cr2(void)
-{
-	unsigned long v;
-
-	asm volatile("mov %%cr2, %0" : "=r"(v));
-	return v;
+	asm volatile("mov %0, %%dr6" : : "r"(value));
 }
 
 static __always_inline void wrmsrl(u32 msr, u64 v)

@@ -102,22 +102,10 @@ struct pt_regs {
 	unsigned long ss;
 };
 
-static inline int user_mode(const struct pt_regs *regs)
-{
-	return !!(regs->cs & 3);
-}
-
-/* The word the stack pointer designated when the exception struck. */
-static inline unsigned long *kernel_stack_top(struct pt_regs *regs)
-{
-	return (unsigned long *)regs->sp;
-}
-
-/* The first argument of a function at whose entry the exception struck. */
-static inline unsigned long regs_first_argument(const struct pt_regs *regs)
-{
-	return regs->di;
-}
+/* What differs between the two: where the privilege level is, the stack, the first argument. */
+#define FRAME_LEVEL(frame) ((frame)->cs & 3)
+#define FRAME_STACK(frame) ((frame)->sp)
+#define FRAME_ARGUMENT di
 #else
 struct pt_regs {
 	unsigned long bx;
@@ -142,31 +130,35 @@ struct pt_regs {
 	unsigned long ss;
 };
 
-static inline int user_mode(const struct pt_regs *regs)
-{
-	return !!((regs->cs & 3) | (regs->flags & X86_EFLAGS_VM));
-}
-
-static inline unsigned long *kernel_stack_top(struct pt_regs *regs)
-{
-	return &regs->sp;
-}
-
-static inline unsigned long regs_first_argument(const struct pt_regs *regs)
-{
-	return regs->ax;
-}
+/* In virtual 8086 mode the selectors are no selectors. A frame from the kernel ends below the stack. */
+#define FRAME_LEVEL(frame) (((frame)->cs & 3) | ((frame)->flags & X86_EFLAGS_VM))
+#define FRAME_STACK(frame) ((unsigned long)&(frame)->sp)
+#define FRAME_ARGUMENT ax
 #endif
 
-static inline unsigned long instruction_pointer(const struct pt_regs *regs)
+/* Whether the exception struck in user mode. */
+static inline int user_mode(const struct pt_regs *frame)
 {
-	return regs->ip;
+	return FRAME_LEVEL(frame) != 0;
 }
 
-static inline unsigned long regs_return_value(const struct pt_regs *regs)
+/* The word the stack pointer designated when the exception struck. */
+static inline unsigned long *kernel_stack_top(struct pt_regs *frame)
 {
-	return regs->ax;
+	return (unsigned long *)FRAME_STACK(frame);
 }
+
+/* reader(frame): one register as it was when the exception struck. */
+#define READS_REGISTER(reader, member)						\
+	static inline unsigned long reader(const struct pt_regs *frame)		\
+	{									\
+		return frame->member;						\
+	}
+
+READS_REGISTER(instruction_pointer, ip)
+/* At the return of a function: its result. At its entry: its first argument. */
+READS_REGISTER(regs_return_value, ax)
+READS_REGISTER(regs_first_argument, FRAME_ARGUMENT)
 
 #endif /* __ASSEMBLER__ */
 #endif

@@ -2,8 +2,8 @@
 #ifndef _ASM_SWITCH_TO_H
 #define _ASM_SWITCH_TO_H
 
-#include <asm/asm.h>
-#include <asm/thread_info.h>
+#include "asm.h"
+#include "thread_info.h"
 
 /* What switch_to_asm takes from the stack of a task that is switched to. */
 struct switch_frame {

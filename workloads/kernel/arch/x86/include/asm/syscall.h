@@ -3,8 +3,8 @@
 #define _ASM_SYSCALL_H
 
 #include <linux/types.h>
-#include <asm/processor.h>
-#include <asm/ptrace.h>
+#include "processor.h"
+#include "ptrace.h"
 
 void syscall_entry(void);
 

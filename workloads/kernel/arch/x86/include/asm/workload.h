@@ -3,8 +3,8 @@
 #define _ASM_WORKLOAD_H
 
 #include <linux/compiler.h>
-#include <asm/asm.h>
-#include <asm/extable.h>
+#include "asm.h"
+#include "extable.h"
 
 static __always_inline unsigned long divide_on(unsigned long rest)
 {
