@@ -90,14 +90,18 @@ func (w *crowd) begin(fn string, want uint64) {
 	}
 }
 
+// loop makes bursts of calls of changing length. Bursts of one length fall into step with the ticks: then a
+// tick strikes the same instruction each time, and another task may never get to run one.
 func (w *crowd) loop(c Caller, fn string, want uint64) error {
-	const n = 3
 	yield := "cond_resched"
 	if w.k.opt.Quiesce == QuiesceTasks {
 		yield = "schedule" // only what a task does of its own will ends a grace period of the tasks
 	}
 	mask := ^uint64(0) >> (64 - w.m.Image().Bits)
+	dice := uint64(1)
 	for !w.done {
+		dice = dice * 5 % 97
+		n := 2 + dice%3
 		got, err := c.InvokeSym("bench_loop", w.addr(fn), n, 5, 77)
 		if err != nil {
 			return err

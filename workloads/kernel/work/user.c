@@ -49,13 +49,21 @@ __user_text unsigned long user_loop(unsigned long at)
 	return 0;
 }
 
-/* Calls SYS_WORK until user_over; returns how often, or -1 when it once gave something else than wanted. */
+/*
+ * Calls SYS_WORK until user_over; returns how often, or -1 when it once gave something else than wanted. The
+ * time between two calls changes. Otherwise calls may fall into step with the ticks, so that none of these
+ * ever finds user mode.
+ */
 __user_text unsigned long user_works(unsigned long want)
 {
-	unsigned long n = 0, wrong = 0;
+	unsigned long n = 0, wrong = 0, rest = 1;
 
-	for (; !READ_VOLATILE(user_over); n++)
+	for (; !READ_VOLATILE(user_over); n++) {
+		for (unsigned long i = rest & 15; i; i--)
+			rest = divide_on(rest);
+		rest = divide_on(rest);
 		wrong |= user_syscall(SYS_WORK, 5, 77) ^ want;
+	}
 	return wrong ? -1UL : n;
 }
 
