@@ -40,7 +40,9 @@ func TestOverrides(t *testing.T) {
 // TestOverridesDiffer refuses lines of different settings, and settings that are written otherwise.
 func TestOverridesDiffer(t *testing.T) {
 	head := strings.Join(columnNames(), ",") + ",set\n"
-	row := func(probe, set string) string { return "e,m,i,2010,1,1," + probe + ",c,cycles,5,simulated," + set + "\n" }
+	row := func(probe, set string) string {
+		return "e,m,i,2010,1,1," + probe + ",c,cycles,5,simulated," + set + "\n"
+	}
 	for _, rows := range []string{row("k", "a=1") + row("b", "a=2"), row("k", "a=%zz"), row("k", "a=%61")} {
 		if _, err := ReadCSV("x", strings.NewReader(head+rows)); err == nil {
 			t.Errorf("taken:\n%s", rows)

@@ -122,6 +122,7 @@ func (t *Tracer) why(s *cpus.Step, cost clock.Ticks) string {
 		{"icache", st.ICache},
 		{"itlb", st.ITLB},
 		{"dcache", st.DCache},
+		{"split", st.Split},
 		{"dtlb", st.DTLB},
 		{"forward", st.Forward},
 		{"mispredict", st.Mispredict},

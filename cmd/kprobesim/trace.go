@@ -47,6 +47,9 @@ source line, disassembly, cost and why. By default it is the last hit of the war
 // traceHit chooses the hit to trace.
 func traceHit(pt *schema.Point, hit int64, cold bool) (int64, error) {
 	last := 1 + pt.Workload.Warmup + pt.Workload.Hits
+	if pt.Workload.Warmup == 0 {
+		last = pt.Workload.Hits // the first, cold one is measured
+	}
 	switch {
 	case cold && hit > 1:
 		return 0, fmt.Errorf("--cold is hit 1; leave --hit %d away", hit)
@@ -55,7 +58,7 @@ func traceHit(pt *schema.Point, hit int64, cold bool) (int64, error) {
 	case hit < 0 || hit > last:
 		return 0, fmt.Errorf("--hit %d is outside 1 to %d", hit, last)
 	case hit == 0:
-		return 1 + max(1, pt.Workload.Warmup), nil
+		return min(last, 1+max(1, pt.Workload.Warmup)), nil
 	}
 	return hit, nil
 }

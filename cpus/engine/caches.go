@@ -28,6 +28,7 @@ func (c *Core) touchStore(pa, n uint64) {
 	if pa&c.lineMask+n > c.lineMask+1 {
 		c.missStore(pa + n - 1)
 		c.acc[c.idx&(accesses-1)].missW += c.ev[evSplit]
+		c.step.Stalls.Split += c.ev[evSplit]
 	}
 	if c.window {
 		c.noteStore(pa, n)
@@ -56,7 +57,7 @@ func (c *Core) missStore(pa uint64) {
 func (c *Core) splitLoad(pa uint64) {
 	c.missLoad(pa + c.lineMask + 1)
 	c.acc[c.idx&(accesses-1)].miss += c.ev[evSplit]
-	c.step.Stalls.DCache += c.ev[evSplit]
+	c.step.Stalls.Split += c.ev[evSplit]
 }
 
 // lookup returns the load-to-use latency of data at pa and brings its line in. What a line displaces

@@ -25,10 +25,10 @@ const (
 	Plain          = "_plain"
 )
 
-// irqOffKind has no Check: probes of all kinds and modes have stretches with interrupts disabled.
+// irqOffKind takes probes of all kinds and modes: each has stretches with interrupts disabled.
 func irqOffKind() Kind {
 	return Kind{
-		Name: IRQOff, Workload: readIRQOff, measure: (*session).irqOff,
+		Name: IRQOff, Workload: readIRQOff, measure: (*session).irqOff, Check: warmOnly,
 		figures: []Figure{{"irq-off", drawIRQOff}},
 		Columns: []results.ColumnSpec{
 			{Title: "interrupts off\nlongest us", Metric: MetricOff, Decimals: 3},

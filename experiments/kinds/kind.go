@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"fmt"
 	"strconv"
 
 	"kprobesim/experiments/schema"
@@ -43,6 +44,17 @@ func probesWith(e *schema.Experiment, wrong func(*schema.Probe) string, key stri
 		}
 	}
 	return all
+}
+
+// warmOnly refuses to go without a warm-up where calls are measured that cannot be the first ones.
+func warmOnly(e *schema.Experiment) []Mistake {
+	if e.Workload.Warmup > 0 {
+		return nil
+	}
+	return []Mistake{{
+		[]string{"workload", "warmup"},
+		fmt.Sprintf("kind %s measures warm hits: 1 or more; a cold hit is measured by kind %s", e.Kind, Overhead),
+	}}
 }
 
 // Figure is a figure by its name. Its name is unique among all kinds, because figures are asked for

@@ -24,6 +24,15 @@ func (s Sample) Sub(o Sample) Sample {
 	return d
 }
 
+// Add returns s + o.
+func (s Sample) Add(o Sample) Sample {
+	d := Sample{s.Time + o.Time, s.Instructions + o.Instructions, slices.Clone(s.Phases)}
+	for i := range o.Phases {
+		d.Phases[i] += o.Phases[i]
+	}
+	return d
+}
+
 // Measurement is what running one point gave. It holds runs with and without the probe apart:
 // Records subtracts, so that the raw numbers can be checked.
 type Measurement struct {

@@ -56,25 +56,39 @@ func (s *session) baseline(m *Measurement) (sum uint64, err error) {
 	if m.Single, _, err = s.loop(1); err != nil {
 		return 0, err
 	}
-	m.Base, sum, err = s.loop(m.Hits)
+	m.Base, sum, err = s.stretch(m.Hits)
 	return sum, err
 }
 
-// hits measures the first hit and, after warm-up, the measured number of hits. plain is the sum of
-// the results without the probe. A handler must not change what the function returns; the sum of
-// results would show it.
-func (s *session) hits(m *Measurement, plain uint64) (err error) {
-	if m.First, _, err = s.loop(1); err != nil {
-		return fmt.Errorf("first hit: %w", err)
-	}
+// stretch makes the measured calls. Without a warm-up the first one stands alone, with the probe and
+// without it, because hits begins with it: the cold hit is one of those that are measured.
+func (s *session) stretch(n int64) (Sample, uint64, error) {
 	if s.p.Workload.Warmup > 0 {
+		return s.loop(n)
+	}
+	first, sum, err := s.loop(1)
+	if err != nil || n == 1 {
+		return first, sum, err
+	}
+	rest, more, err := s.loop(n - 1)
+	return first.Add(rest), sum + more, err
+}
+
+// hits measures the first hit and, after warm-up, the measured number of hits; without a warm-up the
+// first hit is one of them. plain is the sum of the results without the probe. A handler must not
+// change what the function returns; the sum of results would show it.
+func (s *session) hits(m *Measurement, plain uint64) (err error) {
+	if s.p.Workload.Warmup > 0 {
+		if m.First, _, err = s.loop(1); err != nil {
+			return fmt.Errorf("first hit: %w", err)
+		}
 		if _, _, err = s.loop(s.p.Workload.Warmup); err != nil {
 			return fmt.Errorf("warm-up: %w", err)
 		}
 	}
-	var sum uint64
 	before := s.read()
-	if m.Probed, sum, err = s.loop(m.Hits); err != nil {
+	sum, err := s.probed(m)
+	if err != nil {
 		return err
 	}
 	m.Accounts = s.account(before, s.read())
@@ -87,6 +101,25 @@ func (s *session) hits(m *Measurement, plain uint64) (err error) {
 		return err
 	}
 	return s.profile(m)
+}
+
+// probed makes the measured calls, of which the first is the first hit when nothing was warmed up.
+func (s *session) probed(m *Measurement) (sum uint64, err error) {
+	if s.p.Workload.Warmup > 0 {
+		m.Probed, sum, err = s.loop(m.Hits)
+		return sum, err
+	}
+	if m.First, sum, err = s.loop(1); err != nil {
+		return 0, fmt.Errorf("first hit: %w", err)
+	}
+	m.Notes = append(m.Notes, fmt.Sprintf("no warm-up: the first, cold hit is one of the %d measured", m.Hits))
+	m.Probed = m.First
+	if m.Hits == 1 {
+		return sum, nil
+	}
+	rest, more, err := s.loop(m.Hits - 1)
+	m.Probed = m.First.Add(rest)
+	return sum + more, err
 }
 
 // profiled is the number of hits that a profile is taken of. It suffices because warm hits hardly

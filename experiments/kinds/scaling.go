@@ -26,7 +26,7 @@ const (
 // with the CPUs.
 func scalingKind() Kind {
 	return Kind{
-		Name: Scaling, Workload: schema.ReadWorkload, measure: (*session).scaling,
+		Name: Scaling, Workload: schema.ReadWorkload, measure: (*session).scaling, Check: warmOnly,
 		figures: []Figure{{"scaling", drawScaling}},
 		Columns: []results.ColumnSpec{
 			{Title: "million hits\na second", Metric: MetricRate, Decimals: 3},

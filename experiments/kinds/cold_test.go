@@ -1,0 +1,49 @@
+package kinds_test
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+)
+
+// TestColdHit wants a run of one hit without warm-up to be the cold hit, the one that other runs report as
+// their first, and one of several hits to contain it.
+func TestColdHit(t *testing.T) {
+	exptest.Alone(t)
+	measured := func(sets ...string) (m *kinds.Measurement, over int64) {
+		t.Helper()
+		m, err := kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", sets...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m, int64(m.Probed.Sub(m.Base).Time)
+	}
+	warm, over := measured("workload.hits=1", "workload.warmup=1")
+	cold, one := measured("workload.hits=1", "workload.warmup=0")
+	many, ten := measured("workload.hits=10", "workload.warmup=0")
+	if want := int64(warm.First.Sub(warm.Single).Time); one != want {
+		t.Errorf("one hit without warm-up takes %d ticks, a first hit %d", one, want)
+	}
+	if one < 3*over {
+		t.Errorf("a cold hit takes %d ticks, a warm one %d", one, over)
+	}
+	if first := int64(many.First.Sub(many.Single).Time); first < 3*over || ten < first+8*over || ten > first+10*over {
+		t.Errorf("ten hits from a cold one take %d ticks, the cold one %d, a warm one %d", ten, first, over)
+	}
+	if len(cold.Notes) != 1 || !strings.Contains(cold.Notes[0], "cold") {
+		t.Errorf("the table says nothing of the cold hit: %q", cold.Notes)
+	}
+}
+
+// TestWarmKinds refuses to measure without a warm-up what has no cold hit.
+func TestWarmKinds(t *testing.T) {
+	for _, name := range []string{kinds.IRQOff, kinds.Scaling} {
+		_, err := planning.NewLoader().Plan(name, []string{"workload.warmup=0"})
+		if err == nil || !strings.Contains(err.Error(), "measures warm hits") {
+			t.Errorf("%s without a warm-up: %v", name, err)
+		}
+	}
+}
