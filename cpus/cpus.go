@@ -340,7 +340,7 @@ type Observer interface {
 // Stalls are the parts of an instruction's cost that are not its own.
 type Stalls struct {
 	ICache, DCache, ITLB, DTLB, Mispredict, Exception, Forward clock.Ticks
-	Split clock.Ticks // of an access that crosses two lines, beside what each of them misses
+	Split                                                      clock.Ticks // of an access that crosses two lines, beside what each of them misses
 }
 
 // Step is one executed instruction. It is valid during the call only.

@@ -49,6 +49,10 @@
 //	role = "fitted"               # or "predicted", of a published figure; held against the machine description
 //	published = { time = "0.99 us", source = "..." }
 //
+//	[repeats]                     # of the published figures, when they are measured again
+//	spread = "22 %"
+//	source = "..."
+//
 //	[sweep]                       # dotted keys, each with a list of values: a cross product
 //	"workload.hits" = [100, 1000]
 //	"machine.event.mispredict.cycles" = [10, 15, 20]

@@ -35,6 +35,9 @@ type Bars struct {
 	Groups []string
 	Series []BarSeries
 	Log    bool
+
+	// firstFill is the fill of the first series; grey, the very first, is for what others measured.
+	firstFill int
 }
 
 const (
@@ -104,7 +107,7 @@ func (b *Bars) extent() (low, high float64) {
 func (b *Bars) legend() []legendEntry {
 	var entries []legendEntry
 	for i, s := range b.Series {
-		f := seriesFill(i)
+		f := seriesFill(i + b.firstFill)
 		plain, hatched := s.kinds()
 		if plain {
 			entries = append(entries, swatch(s.Name, f))
@@ -218,7 +221,7 @@ func (b *Bars) paintBars(c *draw.Canvas, at func(x, y float64) vg.Point, base fl
 			if bar.Absent {
 				continue
 			}
-			f := seriesFill(i)
+			f := seriesFill(i + b.firstFill)
 			if bar.Hatched {
 				f = f.hatched()
 			}

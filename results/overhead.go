@@ -14,7 +14,7 @@ func OverheadBars(s *Set, frame Frame, log bool) (*Bars, error) {
 		return nil, errors.New("no microseconds to chart")
 	}
 	if plain, _ := b.Series[0].kinds(); !plain {
-		b.Series = b.Series[1:]
+		b.Series, b.firstFill = b.Series[1:], 1
 	}
 	b.Frame = captioned(frame, s)
 	return b, nil
@@ -33,7 +33,7 @@ func overheadBars(s *Set, points []Point, frame Frame, log bool) *Bars {
 			continue
 		}
 		b.Groups = append(b.Groups, p.Probe)
-		published.Bars = append(published.Bars, printedBar(measured, okPublished))
+		published.Bars = append(published.Bars, printedBar(s, measured, okPublished))
 		simulated.Bars = append(simulated.Bars, simulatedBar(micros, measured, ok))
 	}
 	b.Series = []BarSeries{published, simulated}
@@ -90,15 +90,31 @@ func captioned(frame Frame, s *Set) Frame {
 	frame.Caption = append([]string(nil), frame.Caption...)
 	if sources := s.Sources(); len(sources) > 0 {
 		frame.Caption = append(frame.Caption, "published: "+strings.Join(sources, "; "))
+		frame.Caption = append(frame.Caption, whiskers(s))
 	}
 	return frame
 }
 
-func printedBar(r Record, ok bool) Bar {
+// whiskers says what the whiskers of published bars hold.
+func whiskers(s *Set) string {
+	for _, r := range s.records {
+		if r.Metric == MetricRepeats && !r.Value.IsZero() {
+			return "whiskers: the rounding of the published figures, and by how much they differ when they are measured again"
+		}
+	}
+	return "whiskers: the rounding of the published figures"
+}
+
+// printedBar is a published figure. Its whisker holds what the printed digits leave open and, where that is
+// known, by how much a second measurement differed.
+func printedBar(s *Set, r Record, ok bool) Bar {
 	if !ok {
 		return Bar{Absent: true}
 	}
 	low, high := r.Value.Bounds()
+	if again, known := s.Get(r.Point, MetricRepeats); known {
+		low, high = low.Sub(again.Value), trimmed(high.micros+again.Value.micros)
+	}
 	return Bar{Value: r.Value.Float(), Low: low.Float(), High: high.Float(), Label: r.Value.String()}
 }
 

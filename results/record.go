@@ -33,6 +33,9 @@ const (
 	MetricInstructions = "instructions_per_hit" // unit instructions
 	MetricPublished    = "published_us"         // unit us, role measured, with its printed decimals
 	MetricError        = "error_pct"            // unit %: ErrorPercent of MetricMicros
+	MetricRounding     = "published_rounding"   // unit us, role measured: half a unit of the last printed digit
+	MetricRepeats      = "published_repeats"    // unit us, role measured: by how much a second measurement differs
+	MetricUnexplained  = "unexplained_pct"      // unit %: Unexplained of MetricMicros by these two
 	MetricFirst        = "cycles_first_hit"     // unit cycles: the first (cold) hit
 	MetricHits         = "hits"                 // unit hits: number of hits measured
 	phasePrefix        = "cycles_phase_"

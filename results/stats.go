@@ -30,3 +30,27 @@ func MeanAbs(values []Value) (Value, error) {
 	}
 	return bigRatio(sum, big.NewInt(int64(len(values))*microsPerUnit))
 }
+
+// Percent returns a share of a value, given in percent.
+func Percent(v, percent Value) (Value, error) {
+	num := new(big.Int).Mul(big.NewInt(v.micros), big.NewInt(percent.micros))
+	return bigRatio(num, new(big.Int).Mul(big.NewInt(100*microsPerUnit), big.NewInt(microsPerUnit)))
+}
+
+// Unexplained returns the part of an error that a published figure leaves unexplained, in percent of
+// the figure and with the sign of the error: what is left when its doubts, such as its rounding, are
+// taken off. It is zero for a simulated value within them.
+func Unexplained(simulated, published Value, doubts ...Value) (Value, error) {
+	miss := simulated.Sub(published)
+	left := miss.Abs()
+	for _, d := range doubts {
+		left = left.Sub(d)
+	}
+	if left.micros <= 0 {
+		return Value{}, nil
+	}
+	if miss.micros < 0 {
+		left.micros = -left.micros
+	}
+	return ErrorPercent(trimmed(published.micros+left.micros), published)
+}

@@ -30,6 +30,7 @@ func OverheadColumns(phases []string) []ColumnSpec {
 		{Title: "us\nper hit", Metric: MetricMicros, Decimals: 3},
 		{Title: "published\nus", Metric: MetricPublished, Decimals: -1},
 		{Title: "error\n%", Metric: MetricError, Decimals: 1, Signed: true},
+		{Title: "unex-\nplained %", Metric: MetricUnexplained, Decimals: 1, Signed: true, DropZero: true},
 		{Title: "role", RoleOf: MetricMicros},
 		{Title: "instrs\nper hit", Metric: MetricInstructions, Decimals: 1},
 	}
@@ -44,8 +45,8 @@ func OverheadColumns(phases []string) []ColumnSpec {
 }
 
 // PublishedColumns declares the table that holds experiments of several machines against published
-// figures: where, which probe, the published figure, the simulated one, its error, and whether it was
-// fitted or predicted.
+// figures: where, which probe, the published figure with its doubts, the simulated one, its error and what
+// of it the doubts leave unexplained, and whether it was fitted or predicted.
 func PublishedColumns() []ColumnSpec {
 	return []ColumnSpec{
 		{Title: "machine", Key: func(p Point) string { return p.Machine }},
@@ -53,8 +54,11 @@ func PublishedColumns() []ColumnSpec {
 		{Title: "ISA", Key: func(p Point) string { return p.ISA }},
 		ProbeColumn(),
 		{Title: "published\nus", Metric: MetricPublished, Decimals: -1},
+		{Title: "rounding\n+- us", Metric: MetricRounding, Decimals: 3},
+		{Title: "repeats\n+- us", Metric: MetricRepeats, Decimals: 3},
 		{Title: "simulated\nus", Metric: MetricMicros, Decimals: 3},
 		{Title: "error\n%", Metric: MetricError, Decimals: 1, Signed: true},
+		{Title: "unex-\nplained %", Metric: MetricUnexplained, Decimals: 1, Signed: true},
 		{Title: "role", RoleOf: MetricMicros},
 	}
 }

@@ -98,4 +98,28 @@ func (w *recorder) published(us results.Value, pub *schema.Published) {
 	})
 	v, err := results.ErrorPercent(us, pub.Micros)
 	w.add(results.MetricError, "%", v, err)
+	w.doubts(us, pub)
+}
+
+// measured adds a property of a published figure, in microseconds.
+func (w *recorder) measured(metric string, v results.Value) {
+	w.out = append(w.out, results.Record{Point: w.at, Metric: metric, Unit: "us", Value: v, Role: results.Measured})
+}
+
+// doubts adds how far the published figure may be from what a second measurement would have printed, and
+// what of the error that leaves unexplained. Where no second measurement is known, nobody can say.
+func (w *recorder) doubts(us results.Value, pub *schema.Published) {
+	_, high := pub.Micros.Bounds()
+	rounding := high.Sub(pub.Micros)
+	w.measured(results.MetricRounding, rounding)
+	if pub.Repeats.Percent.IsZero() {
+		return
+	}
+	repeats, err := results.Percent(pub.Micros, pub.Repeats.Percent)
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("%s: %w", results.MetricRepeats, err)
+	}
+	w.measured(results.MetricRepeats, repeats)
+	left, err := results.Unexplained(us, pub.Micros, rounding, repeats)
+	w.add(results.MetricUnexplained, "%", left, err)
 }

@@ -71,8 +71,10 @@ func (r *Report) differencesTable() *results.Table {
 			{Title: "era"},
 			{Title: "published\ncycles", Align: results.Right},
 			{Title: "rounding\n+-", Align: results.Right},
+			{Title: "repeats\n+-", Align: results.Right},
 			{Title: "simulated\ncycles", Align: results.Right},
 			{Title: "error\n%", Align: results.Right},
+			{Title: "unex-\nplained %", Align: results.Right},
 			{Title: "fitted\nin it"},
 			{Title: "what it is"},
 		},
@@ -89,7 +91,18 @@ func (r *Report) differencesTable() *results.Table {
 		}
 	}
 	t.BlankRepeats(1)
+	if r.hasRepeats() {
+		t.Notes = append(t.Notes, "repeats of a difference: the same share of it as of a figure, because both figures are of one run")
+	}
 	return t
+}
+
+// hasRepeats reports whether anything is known of second measurements.
+func (r *Report) hasRepeats() bool {
+	return slices.ContainsFunc(r.Plan.Points, func(pt schema.Point) bool {
+		pub := pt.Published()
+		return pub != nil && !pub.Repeats.Percent.IsZero()
+	})
 }
 
 // differenceRow fills the row of one pair, or returns nil when one of its points failed.
@@ -99,13 +112,25 @@ func (r *Report) differenceRow(d schema.Difference, p schema.Pair) []string {
 		return nil
 	}
 	perMicro := float64(p.Of.Machine.CPU.Hz) / 1e6
-	a, b := p.Of.Probe.Published.Micros, p.Less.Probe.Published.Micros
-	published, rounding := a.Sub(b).Float()*perMicro, (halfDigit(a)+halfDigit(b))*perMicro
-	simulated := more.Value.Float()
-	return []string{
-		p.Of.Machine.Name, p.Of.Kernel.Era, fmt.Sprintf("%.0f", published), fmt.Sprintf("%.0f", rounding),
-		fmt.Sprintf("%.0f", simulated), errorText(simulated, published), fittedOf(p),
+	a, b := p.Of.Probe.Published, p.Less.Probe.Published
+	published := a.Micros.Sub(b.Micros).Float() * perMicro
+	rounding := (halfDigit(a.Micros) + halfDigit(b.Micros)) * perMicro
+	simulated, again, left := more.Value.Float(), "-", "-"
+	if share := a.Repeats.Percent.Float(); share > 0 {
+		repeats := math.Abs(published) * share / 100
+		again = fmt.Sprintf("%.0f", repeats)
+		left = errorText(beyond(simulated, published, rounding+repeats), published)
 	}
+	return []string{
+		p.Of.Machine.Name, p.Of.Kernel.Era, fmt.Sprintf("%.0f", published), fmt.Sprintf("%.0f", rounding), again,
+		fmt.Sprintf("%.0f", simulated), errorText(simulated, published), left, fittedOf(p),
+	}
+}
+
+// beyond returns the simulated value less what the doubts of the published one explain of its error.
+func beyond(simulated, published, doubts float64) float64 {
+	miss := simulated - published
+	return published + math.Copysign(max(0, math.Abs(miss)-doubts), miss)
 }
 
 // halfDigit returns how far a printed figure may be from what was measured.
@@ -118,6 +143,9 @@ func halfDigit(v results.Value) float64 {
 func errorText(simulated, published float64) string {
 	if published == 0 {
 		return "-"
+	}
+	if simulated == published {
+		return "0.0"
 	}
 	return fmt.Sprintf("%+.1f", 100*(simulated-published)/math.Abs(published))
 }

@@ -2,7 +2,9 @@ package reports
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"kprobesim/experiments/kinds"
@@ -98,12 +100,39 @@ func (r *Report) notes() []string {
 	for _, s := range r.Set.Sources() {
 		notes = append(notes, "published: "+s)
 	}
+	notes = append(notes, r.doubts()...)
 	for _, o := range r.Outcomes {
 		if o.Err == nil {
 			notes = append(notes, prefix(o.Point.Name+": ", o.Measurement.Notes)...)
 		}
 	}
 	return notes
+}
+
+// doubts says how far published figures may be from a second measurement, and where that is from.
+func (r *Report) doubts() []string {
+	var notes []string
+	least, most := math.Inf(1), 0.0
+	for i := range r.Plan.Points {
+		pub := r.Plan.Points[i].Published()
+		if pub == nil {
+			continue
+		}
+		cycles := halfDigit(pub.Micros) * float64(r.Plan.Points[i].Machine.CPU.Hz) / 1e6
+		least, most = min(least, cycles), max(most, cycles)
+		again := pub.Repeats
+		if text := fmt.Sprintf("repeats: +-%s %%: %s", again.Percent, again.Source); again.Source != "" && !slices.Contains(notes, text) {
+			notes = append(notes, text)
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	rounding := fmt.Sprintf("rounding: half of the last printed digit, +-%.0f cycles", least)
+	if fmt.Sprintf("%.0f", most) != fmt.Sprintf("%.0f", least) {
+		rounding = fmt.Sprintf("rounding: half of the last printed digit, +-%.0f to %.0f cycles", least, most)
+	}
+	return append([]string{rounding}, notes...)
 }
 
 // claims says by what points differ from what their published figures were measured on, one line a
@@ -187,5 +216,22 @@ func (r *Report) accuracy() []string {
 	if worst.Probe != "" {
 		note += fmt.Sprintf(", largest %s %% (%s of %s)", worst.Value.Abs().Round(1), worst.Probe, worst.Experiment)
 	}
-	return []string{note}
+	return append([]string{note}, r.unexplained()...)
+}
+
+// unexplained names the predictions whose error exceeds the doubts of their published figure.
+func (r *Report) unexplained() []string {
+	var of []string
+	for _, rec := range r.Set.Records() {
+		if rec.Metric == results.MetricUnexplained && rec.Role == results.Predicted && !rec.Value.IsZero() {
+			of = append(of, fmt.Sprintf("%s of %s by %s %%", rec.Probe, rec.Experiment, rec.Value.Abs().Round(1)))
+		}
+	}
+	switch {
+	case !r.hasRepeats():
+		return nil
+	case len(of) == 0:
+		return []string{"no error of a prediction exceeds the rounding and the repeats of its published figure"}
+	}
+	return []string{"beyond rounding and repeats: " + strings.Join(of, ", ")}
 }

@@ -102,8 +102,44 @@ type Probe struct {
 
 // Published is a figure from the literature with the digits it was printed with.
 type Published struct {
-	Micros results.Value
-	Source string
+	Micros  results.Value
+	Source  string
+	Repeats Repeats
+}
+
+// Repeats is by how much figures of one machine differ that were measured again: a share of the figure in
+// percent. The zero value knows of no second measurement.
+type Repeats struct {
+	Percent results.Value
+	Source  string
+}
+
+// ReadRepeats reads the table [repeats] of an experiment and gives it to every published figure.
+func ReadRepeats(r *doc.Reader, probes []Probe) {
+	if !r.Has("repeats") {
+		return
+	}
+	s := r.Sub("repeats", false)
+	defer s.Done()
+	again := Repeats{doc.Need(s, "spread", percent), doc.Need(s, "source", doc.Text)}
+	for i := range probes {
+		if pub := probes[i].Published; pub != nil {
+			pub.Repeats = again
+		}
+	}
+}
+
+// percent reads a share such as "22 %", from 0 to 100.
+func percent(n *doc.Node) (results.Value, error) {
+	q, err := doc.Share().Parse(false)(n)
+	if err != nil {
+		return results.Value{}, err
+	}
+	v, err := results.ParseValue(q.Value.FloatString(q.Decimals))
+	if err != nil || v.Float() > 100 {
+		return results.Value{}, fmt.Errorf("%q is no share: want for instance \"20 %%\"", n.Text)
+	}
+	return v, nil
 }
 
 // Experiment is an experiment file after overrides and one combination of its sweeps.

@@ -54,6 +54,9 @@ func Time() Dimension {
 	return Dimension{"time", []Unit{{"us", "1"}, {"ns", "1/1000"}, {"ms", "1000"}, {"s", "1000000"}}}
 }
 
+// Share returns the dimension with base per cent. A bare number is refused, as 0.2 could be meant.
+func Share() Dimension { return Dimension{"share", []Unit{{"%", "1"}}} }
+
 // Cycles returns the dimension with base cycle.
 func Cycles() Dimension { return Dimension{"number of cycles", []Unit{{"cycles", "1"}}} }
 
