@@ -35,6 +35,8 @@ type Param struct {
 	Source string   // where it was published, or from what it follows
 	Fitted []string // names of the points it was fitted on; empty for a sourced number
 	Pos    doc.Pos
+
+	Uncertainty Uncertainty
 }
 
 // Mark notes that a parameter was overridden, so that its old source does not vouch for the new

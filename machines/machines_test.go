@@ -94,6 +94,28 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// An uncertainty is what the description states, or follows from the source.
+func TestUncertainty(t *testing.T) {
+	for _, c := range []struct{ with, source, want string }{
+		{"", "book: 6", "10 %"},
+		{"", "book: no figure, a prior", "30 %"},
+		{`uncertainty = "20 %", `, "book: 6", "20 %"},
+		{`uncertainty = "1.5 cycles", `, "book: 6", "1.5 cycles"},
+	} {
+		text := strings.Replace(made, `alu = { cycles = "1/3", source = "book: 6" }`,
+			"alu = { "+c.with+`cycles = "1/3", source = "`+c.source+`" }`, 1)
+		m, err := read(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range m.Params {
+			if p.Path == "port.alu.cycles" && (p.Uncertainty.String() != c.want || p.Uncertainty.Stated != (c.with != "")) {
+				t.Errorf("%s %s: uncertainty %+v, want %s", c.with, c.source, p.Uncertainty, c.want)
+			}
+		}
+	}
+}
+
 // An overridden number has no source that vouches for it; those beside it keep theirs.
 func TestMark(t *testing.T) {
 	m, err := read(t, made)
@@ -122,6 +144,8 @@ func TestReadRefuses(t *testing.T) {
 		{`cycles = 100, fitted = ["k"], source = "fitted: published k of figures"`, `cycles = 100, fitted = [], source = "fitted: k"`, "not marked fitted"},
 		{"[calibration]\nexperiment = \"./figures.toml\"\n", "", "need [calibration] experiment"},
 		{`alu = { cycles = "1/3"`, `alu = { cycles = "100001"`, "is the unit right?"},
+		{`alu = { cycles = "1/3"`, `alu = { uncertainty = 20, cycles = "1/3"`, "port.alu.uncertainty: want a share or cycles"},
+		{`alu = { cycles = "1/3"`, `alu = { uncertainty = "120 %", cycles = "1/3"`, "more than the number itself"},
 	} {
 		text := strings.Replace(made, c.old, c.new, 1)
 		if text == made {

@@ -95,8 +95,8 @@ func (mr *machineReader) source(r *doc.Reader) (source string, fitted []string) 
 	return source, fitted
 }
 
-// section reads one table of numbers: each of the keys it knows how to read, then source and
-// fitted.
+// section reads one table of numbers: each of the keys it knows how to read, then source, fitted and
+// uncertainty.
 func (mr *machineReader) section(r *doc.Reader, fields ...field) {
 	var present []field
 	for _, f := range fields {
@@ -105,9 +105,10 @@ func (mr *machineReader) section(r *doc.Reader, fields ...field) {
 		}
 	}
 	source, fitted := mr.source(r)
+	doubt := uncertainty(r, source)
 	for _, f := range present {
 		mr.m.Params = append(mr.m.Params,
-			Param{r.Path(f.key), r.Text(f.key), source, fitted, r.At(f.key)})
+			Param{r.Path(f.key), r.Text(f.key), source, fitted, r.At(f.key), doubt})
 	}
 	r.Done()
 }

@@ -39,6 +39,11 @@ func TestDocuments(t *testing.T) {
 		t.Log("most tables of docs/fidelity.md were not looked at: they take many runs")
 		return
 	}
+	all, shares := contenders(t), fittedShares(t)
+	holdBlock(t, "README.md", "headline", headlineTable(t, all, shares))
+	holdBlock(t, fidelity, "nulls", nullsTable(all))
+	holdBlock(t, fidelity, "inherited", inheritedTable(shares))
+	holdBlock(t, fidelity, "priors", priorsTable(t))
 	holdBlock(t, fidelity, "models", modelsTable(t))
 	holdBlock(t, fidelity, "varied", variedTable(t))
 	holdBlock(t, fidelity, "rows", rowsTable(t))

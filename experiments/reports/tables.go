@@ -216,7 +216,7 @@ func (r *Report) accuracy() []string {
 	if worst.Probe != "" {
 		note += fmt.Sprintf(", largest %s %% (%s of %s)", worst.Value.Abs().Round(1), worst.Probe, worst.Experiment)
 	}
-	return append([]string{note}, r.unexplained()...)
+	return slices.Concat([]string{note}, r.sisters(), r.unexplained())
 }
 
 // unexplained names the predictions whose error exceeds the doubts of their published figure.

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
+	"kprobesim/machines"
+	"kprobesim/results"
+)
+
+// defaultModel is the cost model of the machine descriptions, which all name the same.
+func defaultModel(t *testing.T) string {
+	t.Helper()
+	model := ""
+	for _, r := range publishedRows() {
+		m, err := planning.NewLoader().Machine(r.machine, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if model != "" && m.CPU.Model != model {
+			t.Fatalf("%s has model %s, others %s: the headline names one", r.machine, m.CPU.Model, model)
+		}
+		model = m.CPU.Model
+	}
+	return model
+}
+
+// otherModel is the one that a null model takes.
+func otherModel(model string) string {
+	if model == cpus.Window {
+		return cpus.Throughput
+	}
+	return cpus.Window
+}
+
+// modelErrors are the errors of all predictions under a model by row, with the fitted numbers as they are
+// or fitted anew. The debug exception of the E5410's 32-bit mode takes what it takes more from the other
+// mode, as its description says.
+func modelErrors(t *testing.T, model string, refit bool) (rows [][]float64) {
+	t.Helper()
+	var more []string
+	for _, r := range publishedRows() {
+		sets := []string{"machine.core.model=" + model}
+		if refit {
+			if r.machine == "xeon-e5410-i386" {
+				sets = append(sets, more...)
+			}
+			var values []int64
+			if sets, values = refitted(t, r.machine, sets); len(values) == 2 {
+				more = []string{fmt.Sprintf("machine.event.exception_debug.more=%d", values[1]-values[0])}
+			}
+		}
+		set := runSet(t, r.experiment, sets)
+		var errs []float64
+		for _, f := range figuresOf(t, r.experiment) {
+			if !f.fitted {
+				errs = append(errs, f.errorOf(set))
+			}
+		}
+		rows = append(rows, errs)
+	}
+	return rows
+}
+
+// sisterRows are the errors of the null model that simulates nothing, by row.
+func sisterRows(t *testing.T) (rows [][]float64) {
+	t.Helper()
+	p, err := planning.NewLoader().Plan(collection, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs := reports.SisterErrors(p)
+	for _, r := range publishedRows() {
+		var row []float64
+		for _, e := range errs {
+			if e.Point.Experiment == r.experiment {
+				row = append(row, e.Percent)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// magnitude returns the mean and the largest error without signs.
+func magnitude(errs []float64) (mean, largest float64) {
+	for _, e := range errs {
+		mean += math.Abs(e) / float64(len(errs))
+		largest = max(largest, math.Abs(e))
+	}
+	return mean, largest
+}
+
+// contender is the simulator, or a null model beside it.
+type contender struct {
+	name string
+	rows [][]float64
+}
+
+// contenders are the simulator and the two null models.
+func contenders(t *testing.T) []contender {
+	t.Helper()
+	model := defaultModel(t)
+	return []contender{
+		{"the simulator, cost model `" + model + "`", modelErrors(t, model, false)},
+		{"null model: ratios of a sister machine, nothing simulated", sisterRows(t)},
+		{"null model: the other cost model, `" + otherModel(model) + "`, fitted anew", modelErrors(t, otherModel(model), true)},
+	}
+}
+
+// headlineTable is the headline of the README: the error of the predictions beside those of null models,
+// and how much of the predictions was fitted.
+func headlineTable(t *testing.T, all []contender, shares []share) string {
+	t.Helper()
+	out := fmt.Sprintf("| error of the %d predictions | mean | largest |\n|---|---|---|\n", len(slices.Concat(all[0].rows...)))
+	for _, c := range all {
+		mean, largest := magnitude(slices.Concat(c.rows...))
+		out += fmt.Sprintf("| %s | %.1f %% | %.1f %% |\n", c.name, mean, largest)
+	}
+	var free, fitted []string
+	most := 0.0
+	for _, s := range shares {
+		if s.percent < 0.05 {
+			free = append(free, s.probe)
+			continue
+		}
+		fitted = append(fitted, s.probe)
+		most = max(most, s.percent)
+	}
+	return out + fmt.Sprintf("\n%d of these predictions (%s) contain a fitted delivery of an exception, up to %.0f %% of their cycles. "+
+		"Only %d (%s of both E5410 rows) contain none.\n", len(fitted), each(fitted), most, len(free), each(free))
+}
+
+// each lists names once, in the order of the tables.
+func each(names []string) string {
+	var out []string
+	for _, n := range probeNames() {
+		if slices.Contains(names, n) {
+			out = append(out, "`"+n+"`")
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// nullsTable has the mean errors of the rows.
+func nullsTable(all []contender) string {
+	out := "| mean error of the predictions, % |"
+	for _, r := range publishedRows() {
+		out += " " + r.machine + " |"
+	}
+	out += " all |\n|---|" + strings.Repeat("---|", len(publishedRows())+1) + "\n"
+	for _, c := range all {
+		out += "| " + c.name + " |"
+		for _, errs := range append(slices.Clone(c.rows), slices.Concat(c.rows...)) {
+			mean, _ := magnitude(errs)
+			out += fmt.Sprintf(" %.1f |", mean)
+		}
+		out += "\n"
+	}
+	return out
+}
+
+// share is what of a prediction was fitted, in percent of its cycles.
+type share struct {
+	machine, probe string
+	percent        float64
+}
+
+// fittedShares moves each fitted number and takes what a prediction moves with it, times the number.
+func fittedShares(t *testing.T) []share {
+	t.Helper()
+	const step = 60
+	var out []share
+	for _, r := range publishedRows() {
+		m, err := planning.NewLoader().Machine(r.machine, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := cyclesOf(t, r.experiment)
+		fitted := map[string]float64{}
+		for _, p := range m.FittedParams() {
+			value := wholeCycles(t, p)
+			moved := cyclesOf(t, r.experiment, fmt.Sprintf("machine.%s=%d", p.Path, value+step))
+			for probe := range base {
+				fitted[probe] += (moved[probe] - base[probe]) / step * float64(value)
+			}
+		}
+		for _, f := range figuresOf(t, r.experiment) {
+			if !f.fitted {
+				out = append(out, share{r.machine, f.probe, 100 * fitted[f.probe] / base[f.probe]})
+			}
+		}
+	}
+	return out
+}
+
+// wholeCycles is a fitted number.
+func wholeCycles(t *testing.T, p machines.Param) (n int64) {
+	t.Helper()
+	if _, err := fmt.Sscan(p.Value, &n); err != nil {
+		t.Fatalf("%s = %s: %v", p.Path, p.Value, err)
+	}
+	return n
+}
+
+// cyclesOf are the cycles of a hit of each probe.
+func cyclesOf(t *testing.T, experiment string, sets ...string) map[string]float64 {
+	t.Helper()
+	set := runSet(t, experiment, sets)
+	out := map[string]float64{}
+	for _, p := range set.Points() {
+		r, _ := set.Get(p, results.MetricCycles)
+		out[p.Probe] = r.Value.Float()
+	}
+	return out
+}
+
+// inheritedTable shows how much of each prediction was fitted.
+func inheritedTable(shares []share) string {
+	out := "| fitted cycles in a prediction, % | " + strings.Join(probeNames(), " | ") + " |\n|" + strings.Repeat("---|", len(probeNames())+1) + "\n"
+	for _, r := range publishedRows() {
+		out += "| " + r.machine + " |"
+		for _, probe := range probeNames() {
+			cell := ""
+			for _, s := range shares {
+				if s.machine == r.machine && s.probe == probe {
+					cell = fmt.Sprintf(" %.0f", s.percent)
+				}
+			}
+			out += cell + " |"
+		}
+		out += "\n"
+	}
+	return out
+}
+
+// priorsTable lists what ties one exception to another without a number of its own, where a published
+// row can feel it.
+func priorsTable(t *testing.T) string {
+	t.Helper()
+	out := "| machine | tied | to | dearer by | uncertainty | source |\n|---|---|---|---|---|---|\n"
+	for _, r := range publishedRows() {
+		m, err := planning.NewLoader().Machine(r.machine, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range m.Params {
+			event, tied := strings.CutSuffix(p.Path, ".same_as")
+			if !tied || strings.Contains(p.Source, "no measured path") {
+				continue
+			}
+			out += fmt.Sprintf("| %s | `%s` | `%s` | %s | %s | %s |\n", r.machine, strings.TrimPrefix(event, "event."), p.Value,
+				valueOf(m, event+".more"), p.Uncertainty, p.Source)
+		}
+	}
+	return out
+}
+
+// valueOf is a number as it is written.
+func valueOf(m *machines.Machine, path string) string {
+	i := slices.IndexFunc(m.Params, func(p machines.Param) bool { return p.Path == path })
+	if i < 0 {
+		return "0"
+	}
+	return m.Params[i].Value
+}
+

@@ -1,0 +1,39 @@
+package reports_test
+
+import (
+	"math"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
+)
+
+// TestSisterErrors computes one guess of the null model by hand: jr of the Pentium M is the Opteron's 1.07 us,
+// scaled by 0.57 over 0.49, against 1.40.
+func TestSisterErrors(t *testing.T) {
+	p, err := planning.NewLoader().Plan("overhead-published", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs := reports.SisterErrors(p)
+	if len(errs) != 17 {
+		t.Errorf("%d guesses for 17 predictions", len(errs))
+	}
+	for _, e := range errs {
+		want, name := math.NaN(), e.Point.Name
+		switch name {
+		case "overhead-pentium-m:jr":
+			want = 100 * (1.07*0.57/0.49/1.40 - 1)
+		case exptest.E5410 + ":r": // in the mode of k
+			want = 100 * (1.10*0.99/0.80/1.24 - 1)
+		case exptest.E5410 + ":ro": // no fitted figure is of its mode: b is the first
+			want = 100 * (0.33*0.43/0.33/0.30 - 1)
+		default:
+			continue
+		}
+		if math.Abs(e.Percent-want) > 1e-9 {
+			t.Errorf("%s: %g %%, want %g %%", name, e.Percent, want)
+		}
+	}
+}
