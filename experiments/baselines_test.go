@@ -18,6 +18,10 @@ var pinned = []struct {
 	metrics           []string
 }{
 	{"bystander-cost", "o/kernel.cpus=4/kernel.patching=stop_machine/workload.batch=16", []string{"cycles_stolen_optimize"}},
+	{"handlers-opteron-246", "k-post", []string{results.MetricCycles}},
+	{"handlers-pentium-m", "faulting-fault", []string{results.MetricCycles}},
+	{"handlers-xeon-e5410-i386", "r-data", []string{results.MetricCycles}},
+	{"handlers-xeon-e5410-x86_64", "o-post", []string{results.MetricCycles}},
 	{"irq-off", "k", []string{kinds.MetricOff, kinds.MetricLate}},
 	{"missed", "r/workload.target=sleep_work/kernel.preempt=none/kernel.cpus=2/points.r.maxactive=4", []string{kinds.MetricMissed}},
 	{"optimize-latency", "o/workload.load=busy/kernel.hz=1000/kernel.cpus=2", []string{kinds.MetricOptimized, kinds.MetricGrace}},

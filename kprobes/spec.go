@@ -3,6 +3,7 @@ package kprobes
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"kprobesim/image"
 )
@@ -97,21 +98,30 @@ type handler struct {
 	at   image.Field
 }
 
-// setHandlers stores the addresses of the handlers that the kind of probe has.
-// The era is held against the request here. Its structures have all members, so its kernel would
-// pass over what it does not know in silence.
-func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
-	if s.Kind != Kprobe && (s.Post != "" || s.Fault != "") {
+// Check holds what a probe is to have against its kind and against the interface of a year's kernels. The
+// structures of all eras have all members, so a kernel would pass over what it does not know in
+// silence. A year that is not known is no mistake here: the image of such a kernel is refused.
+func (s Spec) Check(year int) error {
+	i := slices.IndexFunc(apis(), func(a api) bool { return a.year == year })
+	switch {
+	case s.Kind != Kprobe && (s.Post != "" || s.Fault != ""):
 		return fmt.Errorf("only kprobes have a post or fault handler, the probe at %s is none", s.Symbol)
-	}
-	if s.Kind != Kretprobe && s.Entry != "" {
+	case s.Kind != Kretprobe && s.Entry != "":
 		return fmt.Errorf("a probe at %s has no entry handler, only return probes have", s.Symbol)
+	case i < 0:
+		return nil
+	case (s.Entry != "" || s.DataSize > 0) && !apis()[i].entry:
+		return fmt.Errorf("return probes of %d have no entry handler and no data", year)
+	case s.Disabled && !apis()[i].disabled:
+		return fmt.Errorf("probes of %d cannot be registered disabled: %w", year, ENOSYS)
 	}
-	if (s.Entry != "" || s.DataSize > 0) && !k.era.entry {
-		return fmt.Errorf("return probes of %d have no entry handler and no data", k.era.Year)
-	}
-	if s.Disabled && !k.era.disabled {
-		return fmt.Errorf("probes of %d cannot be registered disabled: %w", k.era.Year, ENOSYS)
+	return nil
+}
+
+// setHandlers stores the addresses of the handlers that the kind of probe has.
+func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
+	if err := s.Check(k.era.Year); err != nil {
+		return err
 	}
 	for _, h := range k.handlers(s) {
 		if h.name == "" {

@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -51,7 +52,8 @@ func plainName(s *Set, points []Point) string {
 }
 
 // OverheadPanels is OverheadBars with a panel for each experiment of the set, two beside each other. Its
-// title is what title makes of the experiment's first point.
+// title is what title makes of the experiment's first point. All panels have a place for published figures, or none
+// has.
 func OverheadPanels(s *Set, frame Frame, title func(Point) string) (*Panels, error) {
 	p := &Panels{Frame: captioned(frame, s), Columns: 2}
 	p.YLabel = ""
@@ -66,6 +68,11 @@ func OverheadPanels(s *Set, frame Frame, title func(Point) string) (*Panels, err
 	}
 	if len(p.Panels) == 0 {
 		return nil, errors.New("no microseconds to chart")
+	}
+	if !slices.ContainsFunc(p.Panels, func(b *Bars) bool { plain, _ := b.Series[0].kinds(); return plain }) {
+		for _, b := range p.Panels {
+			b.Series = b.Series[1:]
+		}
 	}
 	return p, nil
 }

@@ -6,13 +6,14 @@ const missing = "-"
 // ColumnSpec declares a column over the points of a set. Exactly one of Key, Metric and RoleOf says
 // what its cells hold.
 type ColumnSpec struct {
-	Title    string
-	Key      func(Point) string // a text from the point itself
-	Metric   string             // the value of this metric
-	RoleOf   string             // the role of this metric's record
-	Decimals int                // of a metric; negative keeps the value's own decimals
-	Signed   bool               // write + before positive values
-	DropZero bool               // leave the column out when no point has a value other than zero
+	Title      string
+	Key        func(Point) string // a text from the point itself
+	Metric     string             // the value of this metric
+	RoleOf     string             // the role of this metric's record
+	Decimals   int                // of a metric; negative keeps the value's own decimals
+	Signed     bool               // write + before positive values
+	DropZero   bool               // leave the column out when no point has a value other than zero
+	DropAbsent bool               // leave the column out when no point has the metric
 }
 
 // ProbeColumn is the column that names the probe of a row.
@@ -46,19 +47,20 @@ func OverheadColumns(phases []string) []ColumnSpec {
 
 // PublishedColumns declares the table that holds experiments of several machines against published
 // figures: where, which probe, the published figure with its doubts, the simulated one, its error and what
-// of it the doubts leave unexplained, and whether it was fitted or predicted.
+// of it the doubts leave unexplained, and whether it was fitted or predicted. What is said of published figures is
+// left out where there are none.
 func PublishedColumns() []ColumnSpec {
 	return []ColumnSpec{
 		{Title: "machine", Key: func(p Point) string { return p.Machine }},
 		{Title: "era", Key: func(p Point) string { return p.Era }},
 		{Title: "ISA", Key: func(p Point) string { return p.ISA }},
 		ProbeColumn(),
-		{Title: "published\nus", Metric: MetricPublished, Decimals: -1},
-		{Title: "rounding\n+- us", Metric: MetricRounding, Decimals: 3},
-		{Title: "repeats\n+- us", Metric: MetricRepeats, Decimals: 3},
+		{Title: "published\nus", Metric: MetricPublished, Decimals: -1, DropAbsent: true},
+		{Title: "rounding\n+- us", Metric: MetricRounding, Decimals: 3, DropAbsent: true},
+		{Title: "repeats\n+- us", Metric: MetricRepeats, Decimals: 3, DropAbsent: true},
 		{Title: "simulated\nus", Metric: MetricMicros, Decimals: 3},
-		{Title: "error\n%", Metric: MetricError, Decimals: 1, Signed: true},
-		{Title: "unex-\nplained %", Metric: MetricUnexplained, Decimals: 1, Signed: true},
+		{Title: "error\n%", Metric: MetricError, Decimals: 1, Signed: true, DropAbsent: true},
+		{Title: "unex-\nplained %", Metric: MetricUnexplained, Decimals: 1, Signed: true, DropAbsent: true},
 		{Title: "role", RoleOf: MetricMicros},
 	}
 }
@@ -70,7 +72,7 @@ func Tabulate(s *Set, specs []ColumnSpec) *Table {
 	points := s.Points()
 	t.Rows = make([][]string, len(points))
 	for _, spec := range specs {
-		if spec.DropZero && spec.allZero(s, points) {
+		if spec.DropZero && spec.none(s, points, Value.IsZero) || spec.DropAbsent && spec.none(s, points, nil) {
 			continue
 		}
 		t.Columns = append(t.Columns, spec.column())
@@ -88,9 +90,10 @@ func (c ColumnSpec) column() Column {
 	return Column{Title: c.Title}
 }
 
-func (c ColumnSpec) allZero(s *Set, points []Point) bool {
+// none reports whether no point has the metric, but for values that do not count.
+func (c ColumnSpec) none(s *Set, points []Point, but func(Value) bool) bool {
 	for _, p := range points {
-		if r, ok := s.Get(p, c.Metric); ok && !r.Value.IsZero() {
+		if r, ok := s.Get(p, c.Metric); ok && (but == nil || !but(r.Value)) {
 			return false
 		}
 	}

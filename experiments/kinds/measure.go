@@ -19,7 +19,9 @@ func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measure
 			s.observer = watch(s.m)
 			s.observe(s.observer)
 		}
-		return Of(p.Kind).measure(s, m)
+		err := Of(p.Kind).measure(s, m)
+		m.Notes = append(m.Notes, s.facts...)
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -161,13 +161,25 @@ func PhasesOf(s *results.Set) []string {
 func drawOverhead(s *results.Set) (results.Figure, error) {
 	if several(s) {
 		return results.OverheadPanels(s, results.Frame{
-			Title: "Overhead of a probe hit, published and simulated", YLabel: "microseconds per hit",
+			Title: overheadTitle(s), YLabel: "microseconds per hit",
 			Width: 165, Height: 150,
 		}, panelTitle(s))
 	}
 	return results.OverheadBars(s, results.Frame{
 		Title: "Overhead of a probe hit: " + place(s.Points()[0]), YLabel: "microseconds per hit",
 	}, false)
+}
+
+// overheadTitle says whether a set has published figures to compare with.
+func overheadTitle(s *results.Set) string {
+	title := "Overhead of a probe hit"
+	if slices.ContainsFunc(s.Points(), func(p results.Point) bool {
+		_, ok := s.Get(p, results.MetricPublished)
+		return ok
+	}) {
+		return title + ", published and simulated"
+	}
+	return title
 }
 
 // drawPhases stacks phases, for which none may be far below zero.

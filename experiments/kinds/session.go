@@ -20,10 +20,17 @@ type session struct {
 	m      *sim.Machine
 	k      *smp.Kernel
 	probes *kprobes.Kprobes
-	call   *sim.Call        // the boot task's call of sim_main
-	active []*kprobes.Probe // those of the point, in the order of registration
+	call   *sim.Call    // the boot task's call of sim_main
+	active []registered // those of the point, in the order of registration
+	facts  []string     // what was found beside the numbers, each once
 	// observer is the one that is told of every step but the profiled ones, or nil.
 	observer cpus.Observer
+}
+
+// registered is a probe and what it was registered with.
+type registered struct {
+	*kprobes.Probe
+	schema.Registration
 }
 
 // boot builds a machine for p, starts it, and runs body on the boot task of its kernel. The machine
@@ -146,43 +153,10 @@ func (s *session) registerOnly() error {
 // add registers one probe. Which handler of one address is called first depends on the order of
 // registration.
 func (s *session) add(r schema.Registration, symbol string, offset uint64) error {
-	p, err := s.probes.Add(s.call, kprobes.Spec{
-		Kind: r.Kind, Symbol: symbol, Offset: offset, Handler: r.Handler, MaxActive: int32(r.MaxActive),
-	})
+	p, err := s.probes.Add(s.call, r.Spec(symbol, offset))
 	if err != nil {
 		return err
 	}
-	s.active = append(s.active, p)
-	return nil
-}
-
-// verify holds the probes against what the point wants to measure: in the right mode, and never
-// missed. A result for a probe in another mode would be wrong without a sign of it.
-func (s *session) verify() error {
-	for _, p := range s.active {
-		if err := s.verifyOne(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// verifyOne adds the rule that refuses an optimization, so that the author of the experiment can
-// choose another place.
-func (s *session) verifyOne(p *kprobes.Probe) error {
-	st, err := s.probes.State(p.Addr)
-	if err != nil {
-		return err
-	}
-	if want := s.p.Probe.Mode; st.Mode != want {
-		err = fmt.Errorf("the probe at %s+%#x is %s, not %s", st.Symbol, st.Offset, st.Mode, want)
-		if st.Refusal != nil && want == kprobes.Optimized {
-			err = fmt.Errorf("%w: %s (rule %s)", err, st.Refusal.Text, st.Refusal.Rule)
-		}
-		return err
-	}
-	if st.NMissed > 0 {
-		return fmt.Errorf("the probe at %s+%#x missed %d hits", st.Symbol, st.Offset, st.NMissed)
-	}
+	s.active = append(s.active, registered{p, r})
 	return nil
 }

@@ -2,10 +2,12 @@ package planning
 
 import (
 	"fmt"
+	"strconv"
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
+	"kprobesim/workloads"
 )
 
 // checkGuest holds symbols and offsets against the image.
@@ -36,10 +38,34 @@ func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experim
 
 // checkRegistration holds one probe against the image; its keys stand at path and are called key.
 func (p *planner) checkRegistration(root *doc.Node, pt *schema.Point, r schema.Registration, path []string, key string) {
-	p.checkFunc(at(root, append(path, "handler")...), key+".handler", pt, r.Handler)
+	p.checkHandlers(root, pt, r, path, key)
 	if r.Kind != kprobes.Kprobe && pt.Workload.Offset != 0 {
 		p.errs.Add(at(root, append(path, "kind")...), "%s: a %s sits at offset 0, not %d", key, r.Kind,
 			pt.Workload.Offset)
+	}
+}
+
+// checkHandlers wants every handler to be a function of the image, and the probe to be one that the kernel's
+// interface has.
+func (p *planner) checkHandlers(root *doc.Node, pt *schema.Point, r schema.Registration, path []string, key string) {
+	handlers := r.Handlers()
+	for _, name := range []string{workloads.KeyHandler, workloads.KeyPost, workloads.KeyFault, workloads.KeyEntry} {
+		if symbol := handlers[name]; symbol != "" {
+			if name == workloads.KeyHandler && root.Find(append(path, workloads.KeyPre)...).Kind == doc.String {
+				name = workloads.KeyPre
+			}
+			p.checkFunc(at(root, append(path, name)...), key+"."+name, pt, symbol)
+		}
+	}
+	pos := at(root, append(path, "kind")...)
+	if year, err := strconv.Atoi(pt.Kernel.Era); err == nil {
+		if err := r.Spec(pt.Workload.Target, pt.Workload.Offset).Check(year); err != nil {
+			p.errs.Add(pos, "%s: %v", key, err)
+		}
+	}
+	if word := int64(pt.Image.Bits / 8); r.Has(func(h workloads.Handler) bool { return h.Data }) && r.DataSize < word {
+		p.errs.Add(at(root, append(path, "data_size")...), "%s.data_size: %s keeps a word of %d bytes in the private "+
+			"data, which has %d", key, r.Entry, word, r.DataSize)
 	}
 }
 

@@ -36,6 +36,49 @@ func TestProbesOfOnePoint(t *testing.T) {
 	}
 }
 
+// TestHandlersOfAPoint reads every key of a registration, by short names and by symbols.
+func TestHandlersOfAPoint(t *testing.T) {
+	p, err := planning.NewLoader().Plan(exptest.Sharing, []string{
+		"points.k.handler=count", "points.k.post_handler=empty", "points.k.fault_handler=fault_count",
+		`points.k.flags=["disabled"]`, "points.r.entry_handler=argument", `points.r.data_size="8 B"`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for point, want := range map[string]schema.Registration{
+		"k": {Kind: kprobes.Kprobe, Handler: "handler_count", Post: "post_empty", Fault: "fault_count", Disabled: true},
+		"r": {Kind: kprobes.Kretprobe, Handler: "ret_empty", Entry: "entry_argument", DataSize: 8},
+	} {
+		if pt, err := p.Point(point); err != nil || pt.Probe.Registration != want {
+			t.Errorf("%s: %+v, %v, want %+v", point, pt.Probe.Registration, err, want)
+		}
+	}
+}
+
+// TestBadHandlers: what a kind of probe or the kernel's year does not have is said with its key.
+func TestBadHandlers(t *testing.T) {
+	const i386, opteron = "overhead-xeon-e5410-i386", "overhead-opteron-246"
+	for _, tt := range []struct{ experiment, set, want string }{
+		{i386, "points.r.post_handler=empty", "points.r.post_handler: only a kprobe has a post handler"},
+		{i386, "points.r.fault_handler=count", "points.r.fault_handler: only a kprobe has a fault handler"},
+		{i386, "points.k.entry_handler=entry_empty", "points.k.entry_handler: only a kretprobe has an entry handler"},
+		{i386, `points.k.data_size="8 B"`, "points.k.data_size: only a kretprobe has private data"},
+		{i386, "points.k.pre_handler=count", "points.k.pre_handler: handler is another name of it: write one of them"},
+		{i386, "points.r.pre_handler=count", "only a kprobe has a pre-handler of its own"},
+		{i386, `points.k.handler=""`, `points.k.handler`},
+		{i386, "points.k.post_handler=post_emtpy", `points.k.post_handler: image i386-2010 has no function "post_emtpy"; did you mean "post_empty"?`},
+		{i386, "points.r.entry_handler=argument", "points.r.data_size: entry_argument keeps a word of 4 bytes in the private data, which has 0"},
+		{i386, `points.k.flags=["gone"]`, `points.k.flags: element 0: unknown value "gone": known are disabled`},
+		{opteron, "points.r.entry_handler=empty", "points.r: return probes of 2005 have no entry handler and no data"},
+		{opteron, `points.r.data_size="8 B"`, "points.r: return probes of 2005 have no entry handler and no data"},
+		{opteron, `points.k.flags=["disabled"]`, "points.k: probes of 2005 cannot be registered disabled"},
+	} {
+		if _, err := planning.NewLoader().Plan(tt.experiment, []string{tt.set}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.set, err, tt.want)
+		}
+	}
+}
+
 func TestBadProbesOfOnePoint(t *testing.T) {
 	for set, want := range map[string]string{
 		"points.kr.with.0.kind=uprobe":       "points.kr.with.0.kind",

@@ -82,13 +82,6 @@ type Workload struct {
 	Interrupts int64
 }
 
-// Registration is one probe that is registered.
-type Registration struct {
-	Kind      kprobes.Kind
-	Handler   string // guest symbol: pre-handler, return handler, or function of a jprobe
-	MaxActive int64  // kretprobe instances; 0 for the kernel's default
-}
-
 // Probe is what a point measures: a probe, or several that share an address.
 type Probe struct {
 	Name  string // short, as tables show it
@@ -241,19 +234,6 @@ func readProbe(r *doc.Reader) Probe {
 
 // maxWith bounds the probes that share an address with the first one.
 const maxWith = 15
-
-// readRegistration reads the keys that say what is registered.
-func readRegistration(r *doc.Reader) Registration {
-	p := Registration{
-		Kind:      doc.Need(r, "kind", readKind),
-		Handler:   doc.Need(r, "handler", doc.Text),
-		MaxActive: doc.Opt(r, "maxactive", 0, doc.Int(0, 4096)),
-	}
-	if p.MaxActive != 0 && p.Kind != kprobes.Kretprobe {
-		r.Errorf("maxactive", "only a kretprobe has instances")
-	}
-	return p
-}
 
 // readKind parses a kind of probe.
 func readKind(n *doc.Node) (kprobes.Kind, error) {

@@ -31,7 +31,7 @@ var rooms = map[string][]string{
 	"internal": {},
 
 	"experiments":             {},
-	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "targets", "machines", "results"},
+	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "machines", "results"},
 	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "results", "experiments/schema"},
 	"experiments/planning":    {"cpus", "image", "kprobes", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
 	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},

@@ -32,10 +32,12 @@ func found(pattern, text string) []string {
 // readKey matches where the readers of files ask for a key.
 const readKey = `\b(?:Need|Opt|Sub|Has|List|count|cycles|hertz|into|list)\((?:\w+, )?"([a-z_0-9]+)"`
 
-// readers returns the code that reads experiments, machine descriptions and scenarios.
+// readers returns the code that reads experiments, machine descriptions and scenarios, and the list of handlers,
+// which has the keys of theirs.
 func readers(t *testing.T) string {
 	t.Helper()
 	var code strings.Builder
+	code.WriteString(read(t, "workloads/handlers.go"))
 	for _, s := range sources(t) {
 		if h := house(s.dir()); !s.test() && slices.Contains([]string{"experiments", "machines", "races"}, h) && s.dir() != "experiments/exptest" {
 			code.WriteString(read(t, s.name))

@@ -1,0 +1,79 @@
+package kinds
+
+import (
+	"fmt"
+	"slices"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/kprobes"
+	"kprobesim/workloads"
+)
+
+// verify holds the probes against what the point wants to measure: in the right mode, and never
+// missed. A result for a probe in another mode would be wrong without a sign of it.
+func (s *session) verify() error {
+	for _, p := range s.active {
+		st, err := s.probes.State(p.Addr)
+		if err == nil {
+			err = s.verifyOne(p, st)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyOne compares the state of a probe with the mode of the point. One that was registered disabled is
+// to stay so.
+func (s *session) verifyOne(p registered, st kprobes.State) error {
+	want := s.p.Probe.Mode
+	if p.Disabled {
+		want = kprobes.Disabled
+	}
+	if st.Mode != want {
+		if err := s.otherMode(st, want); err != nil {
+			return err
+		}
+	}
+	switch {
+	case st.NMissed == 0:
+	case s.any(func(r schema.Registration) bool { return r.Has(faults) }):
+		s.fact("each fault of a handler counts as a missed hit (nmissed), so missed hits are no mistake here")
+	default:
+		return fmt.Errorf("the probe at %s+%#x missed %d hits", st.Symbol, st.Offset, st.NMissed)
+	}
+	return nil
+}
+
+func faults(h workloads.Handler) bool { return h.Faults }
+
+// any reports whether one of the point's registrations is such.
+func (s *session) any(such func(schema.Registration) bool) bool {
+	return slices.ContainsFunc(s.p.Probe.Registrations(), such)
+}
+
+// otherMode says that a probe is in another mode than the point wants. That is what a post handler does to
+// the probes of its address, so there it is a fact beside the figure, and an error elsewhere. The error
+// has the rule that refuses an optimization, so that the author of the experiment can choose another
+// place.
+func (s *session) otherMode(st kprobes.State, want kprobes.Mode) error {
+	posted := s.any(func(r schema.Registration) bool { return r.Post != "" })
+	if posted && st.Mode == kprobes.Stepped {
+		s.fact(fmt.Sprintf("asked for %s, reached %s: a post handler runs behind a single step, so there is nothing to "+
+			"boost or to optimize (rule %s)", want, st.Mode, kprobes.RulePostHandler))
+		return nil
+	}
+	err := fmt.Errorf("the probe at %s+%#x is %s, not %s", st.Symbol, st.Offset, st.Mode, want)
+	if st.Refusal != nil && want == kprobes.Optimized {
+		err = fmt.Errorf("%w: %s (rule %s)", err, st.Refusal.Text, st.Refusal.Rule)
+	}
+	return err
+}
+
+// fact keeps a sentence for the notes of the measurement, once.
+func (s *session) fact(text string) {
+	if !slices.Contains(s.facts, text) {
+		s.facts = append(s.facts, text)
+	}
+}

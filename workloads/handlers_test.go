@@ -1,0 +1,61 @@
+package workloads
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Every handler that experiments can name is a function of every image, and a word means one of them.
+func TestHandlers(t *testing.T) {
+	seen := map[string]bool{}
+	for _, h := range Handlers() {
+		for _, word := range []string{h.Short, h.Name} {
+			if got, ok := HandlerNamed(h.Kind, h.Key, word); !ok || got != h {
+				t.Errorf("%s %s %q is %+v", h.Kind, h.Key, word, got)
+			}
+			key := h.Kind + " " + h.Key + " " + word
+			if seen[key] {
+				t.Errorf("%s is there twice", key)
+			}
+			seen[key] = true
+		}
+	}
+	if _, ok := HandlerNamed("kprobe", KeyPost, "handler_empty"); ok {
+		t.Error("a pre-handler is no post handler")
+	}
+	eachImage(t, func(t *testing.T, _ Image, f *elf.File) {
+		syms := symbolsOf(t, f)
+		for _, h := range Handlers() {
+			if s, ok := syms[h.Name]; !ok || elf.ST_TYPE(s.Info) != elf.STT_FUNC {
+				t.Errorf("the image has no function %s", h.Name)
+			}
+		}
+	})
+}
+
+// The list of the document is that of the program.
+func TestHandlersAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range Handlers() {
+		row := fmt.Sprintf("| `%s` of a %s |", h.Key, h.Kind)
+		switch h.Key {
+		case KeyPre:
+			row = "| `handler` or `pre_handler` of a kprobe |"
+		case KeyPost, KeyFault, KeyEntry:
+			row = fmt.Sprintf("| `%s` |", h.Key)
+		}
+		found := false
+		for line := range strings.Lines(string(text)) {
+			found = found || strings.HasPrefix(line, row) && strings.Contains(line, fmt.Sprintf("`%s`: `%s`", h.Short, h.Name))
+		}
+		if !found {
+			t.Errorf("docs/keys.md has no row %q with `%s`: `%s`", row, h.Short, h.Name)
+		}
+	}
+}
