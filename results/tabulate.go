@@ -1,19 +1,21 @@
 package results
 
+import "slices"
+
 // missing stands in a cell for an observation that was not made.
 const missing = "-"
 
 // ColumnSpec declares a column over the points of a set. Exactly one of Key, Metric and RoleOf says
 // what its cells hold.
 type ColumnSpec struct {
-	Title      string
-	Key        func(Point) string // a text from the point itself
-	Metric     string             // the value of this metric
-	RoleOf     string             // the role of this metric's record
-	Decimals   int                // of a metric; negative keeps the value's own decimals
-	Signed     bool               // write + before positive values
-	DropZero   bool               // leave the column out when no point has a value other than zero
-	DropAbsent bool               // leave the column out when no point has the metric
+	Title    string
+	Key      func(Point) string // a text from the point itself
+	Metric   string             // the value of this metric
+	RoleOf   string             // the role of this metric's record
+	Decimals int                // of a metric; negative keeps the value's own decimals
+	Signed   bool               // write + before positive values
+	DropZero bool               // leave the column out when no point has a value other than zero
+	Beside   string             // leave the column out when no point has this metric
 }
 
 // ProbeColumn is the column that names the probe of a row.
@@ -55,12 +57,12 @@ func PublishedColumns() []ColumnSpec {
 		{Title: "era", Key: func(p Point) string { return p.Era }},
 		{Title: "ISA", Key: func(p Point) string { return p.ISA }},
 		ProbeColumn(),
-		{Title: "published\nus", Metric: MetricPublished, Decimals: -1, DropAbsent: true},
-		{Title: "rounding\n+- us", Metric: MetricRounding, Decimals: 3, DropAbsent: true},
-		{Title: "repeats\n+- us", Metric: MetricRepeats, Decimals: 3, DropAbsent: true},
+		{Title: "published\nus", Metric: MetricPublished, Decimals: -1, Beside: MetricPublished},
+		{Title: "rounding\n+- us", Metric: MetricRounding, Decimals: 3, Beside: MetricPublished},
+		{Title: "repeats\n+- us", Metric: MetricRepeats, Decimals: 3, Beside: MetricPublished},
 		{Title: "simulated\nus", Metric: MetricMicros, Decimals: 3},
-		{Title: "error\n%", Metric: MetricError, Decimals: 1, Signed: true, DropAbsent: true},
-		{Title: "unex-\nplained %", Metric: MetricUnexplained, Decimals: 1, Signed: true, DropAbsent: true},
+		{Title: "error\n%", Metric: MetricError, Decimals: 1, Signed: true, Beside: MetricPublished},
+		{Title: "unex-\nplained %", Metric: MetricUnexplained, Decimals: 1, Signed: true, Beside: MetricPublished},
 		{Title: "role", RoleOf: MetricMicros},
 	}
 }
@@ -72,7 +74,7 @@ func Tabulate(s *Set, specs []ColumnSpec) *Table {
 	points := s.Points()
 	t.Rows = make([][]string, len(points))
 	for _, spec := range specs {
-		if spec.DropZero && spec.none(s, points, Value.IsZero) || spec.DropAbsent && spec.none(s, points, nil) {
+		if spec.DropZero && spec.allZero(s, points) || spec.pointless(s, points) {
 			continue
 		}
 		t.Columns = append(t.Columns, spec.column())
@@ -90,14 +92,21 @@ func (c ColumnSpec) column() Column {
 	return Column{Title: c.Title}
 }
 
-// none reports whether no point has the metric, but for values that do not count.
-func (c ColumnSpec) none(s *Set, points []Point, but func(Value) bool) bool {
+func (c ColumnSpec) allZero(s *Set, points []Point) bool {
 	for _, p := range points {
-		if r, ok := s.Get(p, c.Metric); ok && (but == nil || !but(r.Value)) {
+		if r, ok := s.Get(p, c.Metric); ok && !r.Value.IsZero() {
 			return false
 		}
 	}
 	return true
+}
+
+// pointless reports whether the metric that the column stands beside is nowhere.
+func (c ColumnSpec) pointless(s *Set, points []Point) bool {
+	return c.Beside != "" && !slices.ContainsFunc(points, func(p Point) bool {
+		_, ok := s.Get(p, c.Beside)
+		return ok
+	})
 }
 
 func (c ColumnSpec) cell(s *Set, p Point) string {
