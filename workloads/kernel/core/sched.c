@@ -61,7 +61,8 @@ void schedule(void)
 	unsigned long flags = local_irq_save();
 	struct task_struct *prev = current, *next;
 
-	clear_bits(_TIF_NEED_RESCHED, &current_thread_info()->flags);
+	/* Other CPUs set flags in the same word. */
+	atomic_clear_bit(TIF_NEED_RESCHED, &current_thread_info()->flags);
 	next = sched_pick(prev, irqs_disabled_flags(flags));
 	if (likely(next != prev))
 		context_switch(prev, next);
@@ -159,6 +160,9 @@ __idle void cpu_idle(void)
 			continue;
 		}
 		percpu_write(cpu_in_idle, 1);
+		/* Who wants a grace period writes rcu_wanted and then reads cpu_in_idle: one of the two sees
+		   the other's store. */
+		atomic_fence();
 		if (unlikely(percpu_read(rcu_wanted))) {
 			/* It has taken time, in which a task may have become runnable: check again. */
 			rcu_quiescent();

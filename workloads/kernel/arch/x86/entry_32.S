@@ -1,45 +1,53 @@
 /*
- * Exception and interrupt entry and exit of 32-bit protected mode.
+ * The ways into the kernel by exceptions and interrupts, and the ways out. 32-bit protected mode.
  *
- * An exception of the kernel does not change the stack. It finds the processor's three words on
- * it and completes them to a struct pt_regs without sp and ss.
+ * An exception of the kernel does not change the stack. It finds the processor's three words there,
+ * flags, cs and ip, and completes them to a struct pt_regs without sp and ss. All gates close interrupts.
+ *
+ * A way in (SAVE_ALL of frame.h): a push of -1 where the processor has no error code, the segment
+ * registers and seven general ones, 9 pushes, and loads of the kernel's ds and es. With ERA_FRAME_FS_GS
+ * two pushes more, one of them in place of gs, and a load of fs. A way out: a check of where the frame
+ * leads, seven pops, the pops of two or three segment registers, one iret.
  */
 #include "frame.h"
 
-/* Bit 2 of a stack selector: it is one of the LDT, and may have 16 bits. */
+/* A selector with this bit is one of the LDT: it may be of a stack of 16 bits. */
 #define SELECTOR_LDT 4
 
-#ifndef PREEMPT
-#define resume_kernel restore_all
-#endif
-
-/* #BP and #DB: no error code, the C function takes (regs, 0). */
-.macro TRAP_ENTRY handler
+/* #BP and #DB: C is called with the frame, and 0 in place of an error code. */
+.macro PLAIN_TRAP handler
 	pushl $-1
 	SAVE_ALL
 	xorl %edx, %edx
 	movl %esp, %eax
 	call \handler
-	jmp ret_from_exception
+	jmp leave
 .endm
 
 	.section .phase.entry, "ax"
 FUNC int3
-	TRAP_ENTRY do_int3
+	PLAIN_TRAP do_int3
 ENDFUNC int3
 
 	.section .phase.step, "ax"
-/* A step into the kernel through sysenter strikes before the stack was changed. */
+/* A step into the kernel by sysenter strikes before there is a stack. It would need a way of its own. */
 FUNC debug
 	cmpl $sysenter_entry, (%esp)
-	jne 1f
+	je .Lno_stack
+	PLAIN_TRAP do_debug
+.Lno_stack:
 	ud2
-1:	TRAP_ENTRY do_debug
 ENDFUNC debug
 
+/* ---- the way out of all of them ---- */
+
 	.section .phase.return, "ax"
-/* The way out of exceptions and interrupts: to the kernel, or to user mode after its work is done. */
-FUNC ret_from_exception
+/*
+ * What was interrupted decides: user mode is left to user_32.S, which comes back to restore_frame. The
+ * level is in cs, but in virtual 8086 mode, where selectors are no selectors and a flag tells. ebp is the
+ * task's thread_info from here on.
+ */
+FUNC leave
 #ifdef PREEMPT
 	cli
 #endif
@@ -47,43 +55,32 @@ FUNC ret_from_exception
 	andl %esp, %ebp
 	movl PT_FLAGS(%esp), %eax
 	movb PT_CS(%esp), %al
-#if ERA_FRAME_FS_GS
-	andl $(X86_EFLAGS_VM | 3), %eax
-	cmpl $3, %eax
-	jb resume_kernel
-#else
 	testl $(X86_EFLAGS_VM | 3), %eax
-	jz resume_kernel
-#endif
-	cli
-	testl $_TIF_NEED_RESCHED, TI_FLAGS(%ebp)
-	jz restore_all
-	call schedule_user
-	jmp ret_from_exception
-ENDFUNC ret_from_exception
-
+	jnz return_to_user
 #ifdef PREEMPT
-/* Another task may have to run now, if the kernel code allowed it. */
-FUNC resume_kernel
-	cmpl $0, TI_PREEMPT_COUNT(%ebp)
-	jne restore_all
+	/* Another task may have to run now, unless the interrupted code forbids it: by its counter, or
+	   because interrupts were off (a fault). */
 	testl $_TIF_NEED_RESCHED, TI_FLAGS(%ebp)
-	jz restore_all
+	jz restore_frame
+	cmpl $0, TI_PREEMPT_COUNT(%ebp)
+	jne restore_frame
 	testl $X86_EFLAGS_IF, PT_FLAGS(%esp)
-	jz restore_all
+	jz restore_frame
 	call preempt_schedule_irq
-	jmp restore_all
-ENDFUNC resume_kernel
 #endif
+ENDFUNC leave
 
-/* An iret to a stack of 16 bits leaves half of esp behind and would need another way. */
-FUNC restore_all
+/*
+ * An iret to a stack of 16 bits leaves half of esp as it was, which would need repair. One check tells:
+ * flags, the byte of ss and that of cs side by side.
+ */
+FUNC restore_frame
 	movl PT_FLAGS(%esp), %eax
-	movb PT_SS(%esp), %ah
 	movb PT_CS(%esp), %al
+	movb PT_SS(%esp), %ah
 	andl $(X86_EFLAGS_VM | SELECTOR_LDT << 8 | 3), %eax
 	cmpl $(SELECTOR_LDT << 8 | 3), %eax
-	je 1f
+	je .Lshort_stack
 	POP_REGS
 	popl %ds
 	popl %es
@@ -92,10 +89,12 @@ FUNC restore_all
 #endif
 	addl $(PT_IP - PT_AFTER_SEGMENTS), %esp
 	iret
-1:	ud2
-ENDFUNC restore_all
+.Lshort_stack:
+	ud2
+ENDFUNC restore_frame
 
-/* Exceptions with (code=1) or without an error code from the CPU; ecx tells C the vector. */
+/* ---- all other exceptions: C is called with the frame, the error code or -1, and the vector ---- */
+
 .macro ERROR_ENTRY name, vector, handler, code
 	.balign 16
 FUNC \name
@@ -104,24 +103,25 @@ FUNC \name
 	.endif
 	SAVE_ALL
 	movl PT_ORIG_AX(%esp), %edx
-	movl $-1, PT_ORIG_AX(%esp)
 	movl $\vector, %ecx
+	movl $-1, PT_ORIG_AX(%esp)
 	movl %esp, %eax
 	call \handler
-	jmp ret_from_exception
+	jmp leave
 ENDFUNC \name
 .endm
 
 	.section .phase.entry, "ax"
 #include "errors.h"
 
-	/* System calls are interrupts here (arch/x86/user_32.S): none gets to this. */
+	/* System calls are interrupts here (user_32.S): none gets to this. */
 	.balign 16
 FUNC sysenter_entry
 	ud2
 ENDFUNC sysenter_entry
 
-/* Device interrupts run on the stack of the task that they interrupt. */
+/* ---- interrupts: C is called with the frame, on the stack of the task that is interrupted ---- */
+
 .macro INTERRUPT name, vector, handler
 	.balign 16
 FUNC \name
@@ -129,7 +129,7 @@ FUNC \name
 	SAVE_ALL
 	movl %esp, %eax
 	call \handler
-	jmp ret_from_exception
+	jmp leave
 ENDFUNC \name
 .endm
 

@@ -1,195 +1,214 @@
 /*
- * Exception and interrupt entry and exit.
+ * The ways into the kernel by exceptions and interrupts, and the ways out. 64-bit mode.
  *
- * #BP and #DB run on the debug stack of the TSS and trust nothing about GS: they read the GS base
- * MSR to learn whether it is the kernel's ("paranoid"). While C code runs, the TSS slot is moved
- * down by one stack, so that a probe hit inside a handler does not overwrite the frame.
+ * The processor has pushed five words: ss, rsp, flags, cs and rip, and for some exceptions an error code.
+ * A way in completes them to a struct pt_regs: a push of -1 where there is no error code, room for the
+ * general registers, 15 stores of them. Then it sees to it that GS is the kernel's, and calls C. A way
+ * out does 15 loads and one iretq. Unlike on i386, no data segment is loaded anywhere.
+ *
+ * Whose GS it is can be told in two ways.
+ *
+ *	by level	from the saved CS. Right wherever code cannot be interrupted between a change of
+ *			level and its swapgs.
+ *	by base		from the base itself, which rdmsr reads: a kernel address is negative. Right
+ *			everywhere.
+ *
+ * What #BP and #DB do depends on the era.
+ *
+ *	2005		#DB has a stack of its own in the TSS, and tells by base. #BP stays on the stack
+ *			that it strikes, and tells by level: one rdmsr for a probe that is stepped.
+ *	ERA_INT3_IST	Both run on the debug stack and tell by base, one rdmsr each. Meanwhile the slot in
+ *			the TSS lies one stack lower, so that a probe hit inside a handler does not overwrite
+ *			the frame. The way out disables interrupts first: one cli each.
  */
 #include "frame.h"
 
-/* Makes pt_regs complete and leaves in ebx whether GS needs no swap on the way out. */
-.macro SAVE_PARANOID name
-FUNC \name
-	cld
-	STORE_REGS 8
-	movl $1, %ebx
-	movl $MSR_GS_BASE, %ecx
-	rdmsr
-	testl %edx, %edx
-	js 1f
-	swapgs
-	xorl %ebx, %ebx
-1:	ret
-ENDFUNC \name
-.endm
+/* ---- steps of a way in ---- */
 
-/*
- * The end of an interrupt or fault of kernel code; interrupts are off. With preemption, another task may
- * have to run now, if the code allowed it.
- */
-.macro PREEMPT_ON_RETURN
-#ifdef PREEMPT
-	testl $3, PT_CS(%rsp)
-	jnz 1f
-	movq %gs:kernel_stack, %rcx
-	cmpl $0, TI_PREEMPT_COUNT+KERNEL_STACK_OFFSET-THREAD_SIZE(%rcx)
-	jne 1f
-	btl $TIF_NEED_RESCHED, TI_FLAGS+KERNEL_STACK_OFFSET-THREAD_SIZE(%rcx)
-	jnc 1f
-	testl $X86_EFLAGS_IF, PT_FLAGS(%rsp)
-	jz 1f
-	call preempt_schedule_irq
-1:
-#endif
-.endm
-
-#define DEBUG_IST_SLOT (TSS_IST + (DEBUG_STACK - 1) * 8)
-
-.macro PARANOID_ENTRY name, save, handler
-FUNC \name
-	pushq $-1
-	subq $PT_ORIG_AX, %rsp
-	call \save
-	movq %rsp, %rdi
-	xorl %esi, %esi
-	movq %gs:this_cpu_off, %r12
-	leaq init_tss(%r12), %r12
-	subq $EXCEPTION_STKSZ, DEBUG_IST_SLOT(%r12)
-	call \handler
-	addq $EXCEPTION_STKSZ, DEBUG_IST_SLOT(%r12)
-	jmp paranoid_exit
-ENDFUNC \name
-.endm
-
-#if ERA_INT3_IST
-	.section .phase.entry, "ax"
-	PARANOID_ENTRY int3, save_paranoid, do_int3
-	.balign 16
-	SAVE_PARANOID save_paranoid
-
-	.section .phase.step, "ax"
-	PARANOID_ENTRY debug, save_paranoid_debug, do_debug
-	.balign 16
-	SAVE_PARANOID save_paranoid_debug
-#else
-/* The same for #DB alone, in line, without moving the stack in the TSS. */
-	.section .phase.step, "ax"
-FUNC debug
-	pushq $-1
-	subq $PT_ORIG_AX, %rsp
-	cld
-	STORE_REGS
-	movl $1, %ebx
-	movl $MSR_GS_BASE, %ecx
-	rdmsr
-	testl %edx, %edx
-	js 1f
-	swapgs
-	xorl %ebx, %ebx
-1:	movq %rsp, %rdi
-	xorl %esi, %esi
-	call do_debug
-	jmp paranoid_exit
-ENDFUNC debug
-#endif
-
-	.section .phase.return, "ax"
-FUNC paranoid_exit
-#if ERA_INT3_IST
-	cli
-#endif
-	testl %ebx, %ebx
-	jnz 1f
-	swapgs
-1:	LOAD_REGS_AND_DROP
-	iretq
-ENDFUNC paranoid_exit
-
-	/* In the gap before the next function, which has room for no more than a short jump. */
-FUNC error_exit_user
-.Lto_user:
-	jmp return_to_user
-ENDFUNC error_exit_user
-
-	/* Way out of all other exceptions and of interrupts: GS follows the privilege level. */
-	.balign 16
-FUNC error_exit
-	cli
-	PREEMPT_ON_RETURN
-	testl $3, PT_CS(%rsp)
-	jz 1f
-	jmp .Lto_user
-	nop
-1:	LOAD_REGS_AND_DROP
-	iretq
-ENDFUNC error_exit
-
-	.section .phase.entry, "ax"
-	.balign 16
-FUNC error_entry
-	cld
-	STORE_REGS 8
-	testl $3, 8+PT_CS(%rsp)
-	jz 1f
-	swapgs
-1:	ret
-ENDFUNC error_entry
-
-/* Exceptions with (code=1) or without an error code from the CPU; edx tells C the vector. */
-.macro ERROR_ENTRY name, vector, handler, code
-	.balign 16
-FUNC \name
+/* Words between the processor's and the general registers, and room for these. */
+.macro MAKE_ROOM code=0
 	.if \code == 0
 	pushq $-1
 	.endif
 	subq $PT_ORIG_AX, %rsp
-	call error_entry
+.endm
+
+/* above: bytes that lie on the stack above which the frame begins. */
+.macro GS_BY_LEVEL above=0
+	testl $3, \above+PT_CS(%rsp)
+	jz .Lkernel_gs\@
+	swapgs
+.Lkernel_gs\@:
+.endm
+
+/* C preserves ebx: the upper half of the base, for LEAVE_GS_BY_BASE. */
+.macro GS_BY_BASE
+	movl $MSR_GS_BASE, %ecx
+	rdmsr
+	movl %edx, %ebx
+	testl %edx, %edx
+	js .Lkernel_gs\@
+	swapgs
+.Lkernel_gs\@:
+.endm
+
+/* ---- steps of a way out ---- */
+
+.macro LEAVE_GS_BY_BASE
+	testl %ebx, %ebx
+	js .Lkernel_gs\@
+	swapgs
+.Lkernel_gs\@:
+.endm
+
+.macro LEAVE
+	LOAD_REGS_AND_DROP
+	iretq
+.endm
+
+/*
+ * Kernel code was interrupted, and interrupts are off. With preemption another task may have to run now,
+ * unless the interrupted code forbids it: by its counter, or because interrupts were off (a fault).
+ */
+.macro GIVE_WAY
+#ifdef PREEMPT
+#define INFO(member) (member + KERNEL_STACK_OFFSET - THREAD_SIZE)
+	movq %gs:kernel_stack, %rdx
+	btl $TIF_NEED_RESCHED, INFO(TI_FLAGS)(%rdx)
+	jnc .Lstay\@
+	cmpl $0, INFO(TI_PREEMPT_COUNT)(%rdx)
+	jne .Lstay\@
+	testl $X86_EFLAGS_IF, PT_FLAGS(%rsp)
+	jz .Lstay\@
+	call preempt_schedule_irq
+.Lstay\@:
+#endif
+.endm
+
+/* ---- #BP and #DB: C is called with the frame, and 0 in place of an error code ---- */
+
+#if ERA_INT3_IST
+#define DEBUG_STACK_SLOT init_tss + TSS_IST + 8 * (DEBUG_STACK - 1)
+
+/* Each of the two has its own copy of what saves the frame, within its phase of a hit. */
+.macro MOVING_TRAP name, handler
+	.balign 16
+FUNC save_for_\name
+	cld
+	STORE_REGS 8
+	GS_BY_BASE
+	ret
+ENDFUNC save_for_\name
+
+	.balign 16
+FUNC \name
+	MAKE_ROOM
+	call save_for_\name
+	movq %gs:this_cpu_off, %r12
+	subq $EXCEPTION_STKSZ, DEBUG_STACK_SLOT(%r12)
+	xorl %esi, %esi
 	movq %rsp, %rdi
-	movq PT_ORIG_AX(%rsp), %rsi
-	movq $-1, PT_ORIG_AX(%rsp)
-	movl $\vector, %edx
 	call \handler
-	jmp error_exit
+	addq $EXCEPTION_STKSZ, DEBUG_STACK_SLOT(%r12)
+	jmp leave_by_base
 ENDFUNC \name
 .endm
 
-#if !ERA_INT3_IST
-	/* Like the others, but with the registers saved in line. */
+	.section .phase.entry, "ax"
+	MOVING_TRAP int3, do_int3
+
+	.section .phase.step, "ax"
+	MOVING_TRAP debug, do_debug
+#else
+.macro PLAIN_TRAP name, handler, tell_gs, leave
 	.balign 16
-FUNC int3
-	pushq $-1
-	subq $PT_ORIG_AX, %rsp
+FUNC \name
+	MAKE_ROOM
 	cld
 	STORE_REGS
-	testl $3, PT_CS(%rsp)
-	jz 1f
-	swapgs
-1:	movq %rsp, %rdi
+	\tell_gs
 	xorl %esi, %esi
-	call do_int3
-	jmp error_exit
-ENDFUNC int3
-	.balign 16
+	movq %rsp, %rdi
+	call \handler
+	jmp \leave
+ENDFUNC \name
+.endm
+
+	.section .phase.entry, "ax"
+	PLAIN_TRAP int3, do_int3, GS_BY_LEVEL, leave_by_level
+
+	.section .phase.step, "ax"
+	PLAIN_TRAP debug, do_debug, GS_BY_BASE, leave_by_base
 #endif
+
+	.section .phase.return, "ax"
+	.balign 16
+FUNC leave_by_base
+#if ERA_INT3_IST
+	cli
+#endif
+	LEAVE_GS_BY_BASE
+	LEAVE
+ENDFUNC leave_by_base
+
+/* user_64.S has the way back to user mode, which swaps GS. */
+	.balign 16
+FUNC leave_by_level
+	cli
+	testl $3, PT_CS(%rsp)
+	jnz return_to_user
+	GIVE_WAY
+	LEAVE
+ENDFUNC leave_by_level
+
+/* ---- all other exceptions: C is called with the frame, the error code or -1, and the vector ---- */
+
+	.section .phase.entry, "ax"
+	.balign 16
+FUNC save_by_level
+	cld
+	STORE_REGS 8
+	GS_BY_LEVEL 8
+	ret
+ENDFUNC save_by_level
+
+.macro ERROR_ENTRY name, vector, handler, code
+	.balign 16
+FUNC \name
+	MAKE_ROOM \code
+	call save_by_level
+	movq PT_ORIG_AX(%rsp), %rsi
+	movl $\vector, %edx
+	movq $-1, PT_ORIG_AX(%rsp)
+	movq %rsp, %rdi
+	call \handler
+	jmp leave_by_level
+ENDFUNC \name
+.endm
+
 #include "errors.h"
 
-/* Device interrupts run on the interrupt stack of the CPU unless one is already being served. */
+/* ---- interrupts: C is called with the frame, on this CPU's interrupt stack ---- */
+
+/* irq_count is -1 while no interrupt is being served. The first word of the stack leads back. */
 .macro INTERRUPT name, vector, handler
 	.balign 16
 FUNC \name
 	pushq $~\vector
-	subq $PT_ORIG_AX, %rsp
-	call error_entry
-	movq %rsp, %rdi
+	MAKE_ROOM 1
+	call save_by_level
 	movq %rsp, %rbp
 	incl %gs:irq_count
-	cmoveq %gs:irq_stack_ptr, %rsp
+	jnz .Lnested\@
+	movq %gs:irq_stack_ptr, %rsp
+.Lnested\@:
 	pushq %rbp
+	movq %rbp, %rdi
 	call \handler
 	cli
-	popq %rsp
 	decl %gs:irq_count
-	jmp error_exit
+	popq %rsp
+	jmp leave_by_level
 ENDFUNC \name
 .endm
 

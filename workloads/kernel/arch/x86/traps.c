@@ -1,13 +1,17 @@
 /*
- * Exceptions. #BP and #DB are offered to the notifier chain first, which is where kprobes lives;
- * faults go to kprobes, then to the exception table, then end the run.
+ * What becomes of an exception. #BP and #DB belong to probes, which listen to the notifier chain. A fault
+ * may be a probe's, or one that the exception table expects. Whatever nobody takes ends the run.
  */
 #include <linux/guest.h>
-#include <linux/kprobes.h>
 #include <linux/notifier.h>
+#include <linux/kprobes.h>
 #include <asm/extable.h>
 #include <asm/processor.h>
 
+/* What listeners are told of an exception besides its name: the processor's number and a signal's. */
+#define VECTOR_DB 1
+#define VECTOR_BP 3
+#define VECTOR_PF 14
 #define SIGTRAP 5
 #define SIGSEGV 11
 
@@ -56,7 +60,7 @@ static __noreturn void die(struct pt_regs *regs, long error_code, unsigned int v
 	p = put_hex(put_text(p, ", error code "), error_code);
 	p = put_hex(put_text(p, ", ip "), regs->ip);
 	p = put_hex(put_text(p, ", sp "), (unsigned long)kernel_stack_top(regs));
-	if (vector == 14)
+	if (vector == VECTOR_PF)
 		put_hex(put_text(p, ", address "), read_cr2());
 	sim_panic(text);
 }
@@ -74,62 +78,65 @@ int fixup_exception(struct pt_regs *regs)
 	return 0;
 }
 
-__dispatch __used void do_int3(struct pt_regs *regs, long error_code)
+/* Whether a listener has taken the exception: then what it interrupted goes on. */
+static __always_inline int taken(enum die_val what, const char *name, struct pt_regs *frame, long code,
+				 int number, int signal)
 {
-	if (notify_die(DIE_INT3, "int3", regs, error_code, 3, SIGTRAP) == NOTIFY_STOP)
-		return;
-	die(regs, error_code, 3);
+	return notify_die(what, name, frame, code, number, signal) == NOTIFY_STOP;
 }
 
-#if ERA_CLEAR_DR6
-__step __used void do_debug(struct pt_regs *regs, long error_code)
+__dispatch __used void do_int3(struct pt_regs *frame, long code)
 {
-	struct task_struct *tsk = current;
-	unsigned long dr6 = get_dr6();
-
-	/* The processor only ever sets bits of the register. */
-	set_dr6(0);
-	/* It also has cleared its debug control, so the task's note of it is wrong now. */
-	asm volatile("lock btr%z0 %1, %0"
-		     : "+m"(task_thread_info(tsk)->flags) : "Ir"(TIF_DEBUGCTLMSR) : "cc");
-	tsk->thread.debugreg6 = dr6;
-	if (notify_die(DIE_DEBUG, "debug", regs, (long)&dr6, error_code, SIGTRAP) == NOTIFY_STOP)
-		return;
-	die(regs, dr6, 1);
-}
-#else
-__step __used void do_debug(struct pt_regs *regs, long error_code)
-{
-	unsigned long dr6 = get_dr6();
-
-	if (notify_die(DIE_DEBUG, "debug", regs, (long)dr6, error_code, SIGTRAP) == NOTIFY_STOP)
-		return;
-	die(regs, dr6, 1);
-}
-#endif
-
-/* A fault in a probe's handler or in the instruction it steps is the probe's first. */
-static int notify_page_fault(struct pt_regs *regs)
-{
-	return kprobe_running() && kprobe_fault_handler(regs, 14);
-}
-
-__used void do_page_fault(struct pt_regs *regs, long error_code)
-{
-	if (notify_page_fault(regs) || fixup_exception(regs))
-		return;
-	die(regs, error_code, 14);
+	if (!taken(DIE_INT3, "int3", frame, code, VECTOR_BP, SIGTRAP))
+		die(frame, code, VECTOR_BP);
 }
 
 /*
- * All other exceptions. Kprobes hears of them through the chain: in this age of #GP; #UD and the
- * rest take the same road here, so that a fault handler sees every fault of its probe.
+ * With ERA_CLEAR_DR6 the reason of a #DB is read once and the register set to zero, because the processor
+ * only ever sets bits in it. The processor has stopped tracing branches, so the task's note of that goes,
+ * by a locked instruction. The task keeps the reason for its debugger.
  */
-__used void do_trap(struct pt_regs *regs, long error_code, unsigned int vector)
+static __always_inline void clear_debug_state(unsigned long reason)
 {
-	if (notify_die(DIE_GPF, "trap", regs, error_code, vector, SIGSEGV) == NOTIFY_STOP)
-		return;
-	if (fixup_exception(regs))
-		return;
-	die(regs, error_code, vector);
+	struct task_struct *task = current;
+
+	set_dr6(0);
+	atomic_clear_bit(TIF_DEBUGCTLMSR, &task_thread_info(task)->flags);
+	task->thread.debugreg6 = reason;
+}
+
+/* Listeners get the reason itself, or with ERA_CLEAR_DR6 where it is, so that they can strike bits off. */
+__step __used void do_debug(struct pt_regs *frame, long code)
+{
+	unsigned long reason = get_dr6();
+	long told = reason;
+
+	if (ERA_CLEAR_DR6) {
+		clear_debug_state(reason);
+		told = (long)&reason;
+	}
+	if (!taken(DIE_DEBUG, "debug", frame, told, code, SIGTRAP))
+		die(frame, reason, VECTOR_DB);
+}
+
+/* A fault of a handler, or of the instruction that is being stepped, is the probe's before anybody else's. */
+static int is_probes_fault(struct pt_regs *frame)
+{
+	return kprobe_running() && kprobe_fault_handler(frame, VECTOR_PF);
+}
+
+__used void do_page_fault(struct pt_regs *frame, long code)
+{
+	if (!is_probes_fault(frame) && !fixup_exception(frame))
+		die(frame, code, VECTOR_PF);
+}
+
+/*
+ * All other exceptions. Kprobes hears of them through the chain: in this age of #GP; #UD and the rest take
+ * the same road here, so that a fault handler sees every fault of its probe.
+ */
+__used void do_trap(struct pt_regs *frame, long code, unsigned int vector)
+{
+	if (!taken(DIE_GPF, "trap", frame, code, vector, SIGSEGV) && !fixup_exception(frame))
+		die(frame, code, vector);
 }

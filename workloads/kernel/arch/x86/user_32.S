@@ -9,14 +9,24 @@ FUNC syscall_entry
 	SAVE_ALL
 	movl %esp, %eax
 	call do_syscall
-	jmp ret_from_exception
+	jmp leave
 ENDFUNC syscall_entry
+
+/* The end of what user mode was left for: ebp is the task's thread_info. */
+	.balign 16
+FUNC return_to_user
+	cli
+	testl $_TIF_NEED_RESCHED, TI_FLAGS(%ebp)
+	jz restore_frame
+	call schedule_user
+	jmp return_to_user
+ENDFUNC return_to_user
 
 /* start_user(regs): a task begins in user mode, with these registers. */
 	.balign 16
 FUNC start_user
 	movl %eax, %esp
-	jmp ret_from_exception
+	jmp leave
 ENDFUNC start_user
 
 /* Faults: those of user mode have no kernel code to be looked up. */

@@ -4,7 +4,8 @@
  *	atomic_dec_and_test			of an int: whether it has become 0
  *	atomic_long_inc, _dec, _add, _or	of an unsigned long; the operand comes first
  *	atomic_long_fetch_add			the same: what was there before
- *	clear_bits				of flags of which another CPU may set others meanwhile
+ *	atomic_clear_bit			of flags of which another CPU may set others meanwhile
+ *	atomic_fence				all see the stores before it before the loads after it are done
  */
 #ifndef _LINUX_ATOMIC_H
 #define _LINUX_ATOMIC_H

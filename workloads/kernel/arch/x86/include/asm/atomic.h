@@ -3,6 +3,7 @@
 #define _ASM_ATOMIC_H
 
 #include <linux/compiler.h>
+#include "asm.h"
 
 static __always_inline void atomic_inc(unsigned int *v)
 {
@@ -48,10 +49,16 @@ static __always_inline unsigned long atomic_long_fetch_add(unsigned long n, unsi
 	return n;
 }
 
-/* bits is a constant of the lower half. One instruction, but not a locked one. */
-static __always_inline void clear_bits(unsigned int bits, unsigned long *v)
+/* The bit's number is a constant. */
+static __always_inline void atomic_clear_bit(unsigned int bit, unsigned long *v)
 {
-	asm volatile("andl %1, %0" : "+m"(*(unsigned int *)v) : "i"(~bits) : "cc");
+	asm volatile("lock btr%z0 %1, %0" : "+m"(*v) : "I"(bit) : "memory", "cc");
+}
+
+/* Any locked instruction will do; the top of the stack is in the cache. */
+static __always_inline void atomic_fence(void)
+{
+	asm volatile("lock orl $0, (%%" ASM_STACK_POINTER ")" ::: "memory", "cc");
 }
 
 #endif

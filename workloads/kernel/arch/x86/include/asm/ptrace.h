@@ -79,27 +79,10 @@
 
 #ifdef __x86_64__
 struct pt_regs {
-	unsigned long r15;
-	unsigned long r14;
-	unsigned long r13;
-	unsigned long r12;
-	unsigned long bp;
-	unsigned long bx;
-	unsigned long r11;
-	unsigned long r10;
-	unsigned long r9;
-	unsigned long r8;
-	unsigned long ax;
-	unsigned long cx;
-	unsigned long dx;
-	unsigned long si;
-	unsigned long di;
-	unsigned long orig_ax;
-	unsigned long ip;
-	unsigned long cs;
-	unsigned long flags;
-	unsigned long sp;
-	unsigned long ss;
+	unsigned long r15, r14, r13, r12, bp, bx;	/* what a function preserves */
+	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax;				/* the error code, or why there is none */
+	unsigned long ip, cs, flags, sp, ss;		/* from here on by the processor */
 };
 
 /* What differs between the two: where the privilege level is, the stack, the first argument. */
@@ -108,26 +91,14 @@ struct pt_regs {
 #define FRAME_ARGUMENT di
 #else
 struct pt_regs {
-	unsigned long bx;
-	unsigned long cx;
-	unsigned long dx;
-	unsigned long si;
-	unsigned long di;
-	unsigned long bp;
-	unsigned long ax;
-	unsigned long ds;
-	unsigned long es;
+	unsigned long bx, cx, dx, si, di, bp, ax;
+	unsigned long ds, es;
 #if ERA_FRAME_FS_GS
-	unsigned long fs;
-	unsigned long gs;
+	unsigned long fs, gs;
 #endif
-	unsigned long orig_ax;
-	unsigned long ip;
-	unsigned long cs;
-	unsigned long flags;
-	/* Only from user mode. From the kernel the frame ends here, where the stack was. */
-	unsigned long sp;
-	unsigned long ss;
+	unsigned long orig_ax;				/* the error code, or why there is none */
+	unsigned long ip, cs, flags;			/* from here on by the processor */
+	unsigned long sp, ss;				/* by it only from user mode; else the stack is here */
 };
 
 /* In virtual 8086 mode the selectors are no selectors. A frame from the kernel ends below the stack. */
