@@ -75,6 +75,7 @@ type Core struct {
 	exit       cpus.Exit
 	step       cpus.Step
 
+	memo memo
 	windowState
 	prices
 	acc   [accesses]access

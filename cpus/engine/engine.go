@@ -96,6 +96,11 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.ITLB, c.DTLB = mmu.NewTLB(cfg.ITLB, s.Pages), mmu.NewTLB(cfg.DTLB, s.Pages)
 	c.initTiming(s.ISA, cfg, s.InOrder)
 	c.dataPath.init(cfg)
+	all := 1
+	if bus.Directory != nil {
+		all = bus.Directory.CPUs()
+	}
+	c.memo.init(all)
 	c.idx = between
 	c.attach(bus.Directory)
 	e.store.init(bus, s.MaxInsn)

@@ -35,7 +35,7 @@ func (c *Core) noteStore(pa, n uint64) {
 	s := sentStore{pa, pa + n, c.sequence}
 	c.sent[pa>>2&(sentUnits-1)] = s
 	c.sent[(pa+n-1)>>2&(sentUnits-1)] = s
-	c.acc[c.idx&(accesses-1)].store = uint8(s.number&(forwards-1)) + 1
+	c.acc[c.idx&(accesses-1)].store = c.sequence
 }
 
 // findStore looks for the store that a load of n bytes has to wait for: the youngest one with bytes in the

@@ -51,11 +51,11 @@ const (
 
 // access is what the memory operands of one instruction met.
 type access struct {
-	miss  ticks // delay of its loads beyond the L1 latency
-	missW ticks // delay of its stores on their way to the cache
-	match uint8 // what its load found among the stores before it
-	load  uint8 // number of the store that it found, modulo forwards
-	store uint8 // number of its own store, modulo forwards, plus one; zero when it stored nothing
+	miss  ticks  // delay of its loads beyond the L1 latency
+	missW ticks  // delay of its stores on their way to the cache
+	store uint64 // number of its own store; one that has its place in time when it stored nothing
+	match uint8  // what its load found among the stores before it
+	load  uint8  // number of the store that it found, modulo forwards
 }
 
 // accesses bounds the instructions of a block; the last entry is for accesses between instructions.

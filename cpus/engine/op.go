@@ -35,7 +35,9 @@ type timed struct {
 	records []costRecord
 	rest    ticks // throughput: time behind the last record
 	ops     []Op
-	entered bool // a branch to it lands inside a fetch window
+	number  uint64 // by which the memo knows it, or zero
+	runs    uint8  // up to memo.runs
+	entered bool   // a branch to it lands inside a fetch window
 }
 
 // costRecord is an instruction of a block that the throughput model must look at, with the time from the

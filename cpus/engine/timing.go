@@ -92,15 +92,17 @@ type timing struct {
 
 // windowState is what the window model keeps beside it.
 type windowState struct {
-	slot      ticks  // one issue slot
-	loadBusy  ticks  // time that a load keeps its port
-	fetchMask uint64 // bytes of a fetch window less one; zero when fetch is not modelled
-	rob       int
-	at        int // place of the next instruction in ring
-	ready     [Registers]ticks
-	port      [maxPorts]ticks
-	stores    [forwards]storeTimes  // of the last stores, by number
-	ring      [cpus.MaxWindow]ticks // retirement of the last rob instructions
+	slot       ticks  // one issue slot
+	loadBusy   ticks  // time that a load keeps its port
+	fetchMask  uint64 // bytes of a fetch window less one; zero when fetch is not modelled
+	rob        int
+	leastIssue ticks // of any class, and no more than a slot
+	at         int   // place of the next instruction in ring
+	ready      [Registers]ticks
+	port       [maxPorts]ticks
+	stores     [forwards]storeTimes  // of the last stores, by number
+	placed     uint64                // number of the last store in stores
+	ring       [cpus.MaxWindow]ticks // retirement of the last rob instructions
 }
 
 // prices are the numbers of the machine description.
@@ -134,6 +136,10 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	for i, n := range eventNames {
 		t.ev[i] = cfg.Events[n]
 	}
+	t.leastIssue = t.slot
+	for i := range isa.Classes {
+		t.leastIssue = min(t.leastIssue, t.cost[i].issue)
+	}
 	t.loadBusy, t.storeBusy = cfg.Ports["load"], cfg.Ports["store"]
 	t.slack = t.storeBusy * ticks(cfg.StoreBuffer)
 	t.predictor.init(cfg.Predictor)
@@ -161,7 +167,9 @@ func (t *Core) price(isa *cpus.ISA, cfg *cpus.Config, k cpus.Cost) price {
 // are executed first and timed after, because the two loops are faster apart.
 func (c *Core) settle(n int) {
 	if c.window {
-		c.settleWindow(n)
+		if c.memo.here == 0 || !c.follow(n) {
+			c.settleUnknown(n)
+		}
 	} else {
 		c.settleThroughput(n)
 	}
@@ -205,10 +213,11 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 // says: issue waits when more are on their way than the buffer holds.
 func (c *Core) commit(data, when ticks, a *access) {
 	c.drained = max(c.drained+c.storeBusy, when) + a.missW
-	if a.store != 0 {
-		c.stores[(a.store-1)&(forwards-1)] = storeTimes{data + c.ev[evForward], c.drained}
+	if a.store > c.placed {
+		c.placed = a.store
+		c.stores[a.store&(forwards-1)] = storeTimes{data + c.ev[evForward], c.drained}
 	}
-	a.missW, a.store = 0, 0
+	a.missW = 0
 }
 
 // settleBranch redirects the front end after a branch: a bubble when it was predicted and taken, a
@@ -236,6 +245,7 @@ func (c *Core) Repeat(class uint8) {
 
 // Drain waits for everything in flight and then lets t pass.
 func (c *Core) Drain(t ticks) {
+	c.leave()
 	d := max(c.retire, c.dispatch, c.drained) + t
 	c.retire, c.dispatch = d, d
 	c.acc[between] = access{}

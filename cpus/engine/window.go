@@ -5,9 +5,9 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// settleWindow is settle in the window model. The places of dispatch and retirement are kept in machine
+// placeWindow is settleWindow without its memory. The places of dispatch and retirement are kept in machine
 // registers of the host while nothing else looks at them.
-func (c *Core) settleWindow(n int) {
+func (c *Core) placeWindow(n int) {
 	if c.entering {
 		c.enterWindow()
 	}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"math/bits"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// freeze appends the model's state to w as it is seen from the place of dispatch. A time that nothing
+// can wait for any more is left out or raised to the latest such time, so that states which differ in
+// nothing else are equal. In the reasons below d is the place of dispatch. The next instruction is not
+// dispatched before soon, which is d and the least issue of any.
+//
+// Stores count from the last one that was placed. Those that a load may have to wait for are among the
+// last so many.
+func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
+	d := c.dispatch
+	soon := d + c.leastIssue
+	head := len(w)
+	flags := uint64(d % clock.PerCycle) // a decode group begins with a cycle
+	if c.entering {
+		flags |= 1 << 6
+	}
+	// The next one retires a slot behind retire and not before soon. Whatever waits for retire waits for d.
+	retire := max(c.retire, min(d, soon-c.slot))
+	// Fetch may not run further ahead of dispatch.
+	fetched := max(c.fetched, d-c.lead)
+	// The next store comes from an instruction that retires behind both, and what serializes waits for them.
+	drained := max(c.drained, max(d, retire)-c.storeBusy)
+	w = append(w, flags, 0, 0, uint64(retire-d), uint64(fetched-d), uint64(drained-d))
+	// Execution begins when the instruction was dispatched or later.
+	live := uint64(0)
+	for i, t := range &c.ready {
+		if t > soon {
+			live |= 1 << i
+			w = append(w, uint64(t-d))
+		}
+	}
+	w[head+1] = live
+	for i, t := range &c.port {
+		if t > soon {
+			w[head] |= 1 << (8 + i)
+			w = append(w, uint64(t-d))
+		}
+	}
+	// A load looks for its data when it was dispatched or later. What it finds in the cache takes l1Lat.
+	sent, start := uint64(0), soon+c.l1Lat
+	for i := range uint64(forwards) {
+		if t := &c.stores[(c.placed-i)&(forwards-1)]; t.commit > soon {
+			sent |= 1 << i
+			w = append(w, uint64(max(t.ready, start)-d), uint64(t.commit-d))
+		}
+	}
+	w[head+2] = sent
+	return c.freezeRing(w), uint8(bits.Len64(sent))
+}
+
+// freezeRing appends what the ring holds. The instruction that takes the place of entry i, counted from
+// the oldest, is the i+1st from now and cannot be dispatched before as many times the least issue.
+// Entries are in the order of time, and retire is the last: only the first few can be later.
+func (c *Core) freezeRing(w []uint64) []uint64 {
+	n := min(int((c.retire-c.dispatch-1)/c.leastIssue), c.rob)
+	at, bound := c.at, c.dispatch
+	for i := range n {
+		bound += c.leastIssue
+		if t := c.ring[at&(cpus.MaxWindow-1)]; t > bound {
+			w = append(w, uint64(t-c.dispatch)<<16|uint64(i))
+		}
+		if at++; at >= c.rob {
+			at = 0
+		}
+	}
+	return w
+}
+
+// melt gives the model's arrays the state that freeze found when dispatch was at d.
+func (c *Core) melt(d ticks, w []uint64) {
+	flags, live, sent := w[0], w[1], w[2]
+	c.entering = flags>>6&1 != 0
+	c.fetched, c.drained = d+ticks(w[4]), d+ticks(w[5])
+	w = w[6:]
+	c.ready, c.port = [Registers]ticks{}, [maxPorts]ticks{}
+	for ; live != 0; live &= live - 1 {
+		c.ready[bits.TrailingZeros64(live)] = d + ticks(w[0])
+		w = w[1:]
+	}
+	for ports := flags >> 8 & (1<<maxPorts - 1); ports != 0; ports &= ports - 1 {
+		c.port[bits.TrailingZeros64(ports)] = d + ticks(w[0])
+		w = w[1:]
+	}
+	c.stores = [forwards]storeTimes{}
+	for ; sent != 0; sent &= sent - 1 {
+		i := uint64(bits.TrailingZeros64(sent))
+		c.stores[(c.placed-i)&(forwards-1)] = storeTimes{d + ticks(w[0]), d + ticks(w[1])}
+		w = w[2:]
+	}
+	clear(c.ring[:c.rob])
+	c.at = 0
+	for _, t := range w {
+		c.ring[t&(cpus.MaxWindow-1)] = d + ticks(t>>16)
+	}
+}

@@ -1,0 +1,298 @@
+package engine
+
+import (
+	"slices"
+
+	"kprobesim/internal/host"
+)
+
+// memo remembers what the window model did with blocks, as FastSim did with the pipelines of an
+// out-of-order core (Schnarr and Larus, Fast Out-of-Order Processor Simulation Using Memoization, 1998).
+//
+// What the model does with a block is a function of its state as seen from the place of dispatch, of
+// the block, and of what the block's accesses to memory met. So states are the nodes of a graph, and
+// an edge leads from a state by way of a block to the next state. It holds how far dispatch and
+// retirement move. Only a block for which there is no edge goes through the model.
+//
+// A node holds all of a state that may still matter, and an edge all inputs. Both are compared in
+// full. So the memo changes no result, and what it has forgotten is a matter of the host's time.
+type memo struct {
+	here  uint32 // the node that the model is at; zero when nobody has looked
+	stale bool   // the model's arrays were left behind: only the node has its state
+	base  ticks  // the place of dispatch when the node was reached
+
+	// Node n is named by the place of its first edge, and has more when that leads on. Place 0 is no node.
+	edges  []edge
+	nodes  []node
+	words  []uint64 // states and inputs
+	heads  []uint32 // nodes by hash
+	blocks uint64   // numbers given to blocks
+
+	live   uint8              // stores of the state, the last ones, that a load may have to wait for
+	given  int                // inputs of the running block
+	inputs [memoInputs]uint64 // the first of them
+
+	limit  int    // of edges; zero when nothing is to be remembered
+	runs   uint8  // executions of a block before it is remembered
+	narrow uint64 // bits of hashes that are left out, by a test
+	found  uint64
+	patience
+}
+
+// edge is what a block did in the state of a node.
+type edge struct {
+	key      uint64 // Core.edgeKey; noKey in a node that has no edge
+	dispatch int32  // places of dispatch and retirement behind it, from that of dispatch before it
+	retire   int32
+	to       uint32 // node
+	next     uint32 // another edge of the same node
+	inputs   uint32 // where they begin in words
+	live     uint8  // of the node that it leads to
+}
+
+const noKey = ^uint64(0)
+
+// node is a state in words.
+type node struct {
+	hash  uint64
+	next  uint32 // another node of the same head
+	at    uint32
+	n     uint16
+	edges uint8
+}
+
+// patience has the memo rest where it is not worth its time. Loads that take times which never come
+// again lead to states that never come again, and to look for a state takes longer than the model
+// takes for a block.
+type patience struct {
+	missed uint32 // blocks without an edge since the last decision
+	before uint64 // memo.found at that decision
+	pause  uint32 // blocks that are not looked at
+	rest   uint32 // the next pause
+}
+
+// Bounds, beside those of host.Memo.
+const (
+	memoLeast  = 1 << 9 // edges of one CPU of many
+	memoHeads  = 1 << 12
+	memoWords  = 32  // for one edge
+	memoFan    = 16  // edges of one node: the search is to be shorter than the model
+	memoInputs = 120 // of one edge
+	memoTrial  = 256 // blocks without an edge until the next decision
+	restLeast  = 1 << 9
+	restMost   = 1 << 17
+)
+
+// init makes the memo of one of a machine's CPUs.
+func (m *memo) init(all int) {
+	m.limit, m.runs, m.rest = host.Memo.Blocks, uint8(host.Memo.Runs), restLeast
+	if m.limit >= memoLeast {
+		m.limit = max(m.limit/all, memoLeast)
+	}
+}
+
+// forget empties the memo. The model's arrays must have followed.
+func (m *memo) forget() {
+	if m.edges == nil {
+		m.heads = make([]uint32, memoHeads)
+	}
+	clear(m.heads)
+	m.edges, m.nodes, m.words = append(m.edges[:0], edge{}), append(m.nodes[:0], node{}), m.words[:0]
+	m.here = 0
+}
+
+// follow goes the edge of the running block in the present state, and reports whether there is one.
+func (c *Core) follow(n int) bool {
+	m := &c.memo
+	m.given = 0
+	if c.dispatch != m.base || c.extra != 0 {
+		c.gatherDelays()
+	}
+	placed := c.placed
+	if len(c.cur.records) != 0 {
+		placed = c.gather(n)
+	}
+	key := c.edgeKey(n)
+	e := &m.edges[m.here]
+	for e.key != key || m.given != 0 && !m.meets(e) {
+		if e.next == 0 {
+			return false
+		}
+		e = &m.edges[e.next]
+	}
+	d := c.dispatch
+	c.dispatch, c.retire, c.placed = d+ticks(e.dispatch), d+ticks(e.retire), placed
+	m.here, m.base, m.stale, m.live = e.to, c.dispatch, true, e.live
+	m.found++
+	if m.given != 0 {
+		c.useUp(n)
+	}
+	c.count += uint64(n - c.settled)
+	c.settled = n
+	if c.redirect {
+		c.step.Stalls.Mispredict += c.ev[evMispredict]
+	}
+	c.redirect, c.taken = false, false
+	return true
+}
+
+// edgeKey names the running block from the first instruction that has no place in time up to n, how
+// it ended, and how many inputs there are.
+func (c *Core) edgeKey(n int) uint64 {
+	key := c.cur.number<<24 | uint64(n)<<16 | uint64(c.settled)<<9 | uint64(c.memo.given)<<2
+	if c.redirect {
+		key |= 1
+	}
+	if c.taken {
+		key |= 2
+	}
+	return key
+}
+
+// meets reports whether the inputs are those of an edge.
+func (m *memo) meets(e *edge) bool {
+	if m.given > memoInputs {
+		return false
+	}
+	known := m.words[e.inputs:]
+	for i, v := range m.inputs[:m.given] {
+		if known[i] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// settleUnknown asks the model about a block, and remembers what it says if that is worth it.
+func (c *Core) settleUnknown(n int) {
+	m := &c.memo
+	if !c.worth(n) {
+		c.leave()
+		c.placeWindow(n)
+		return
+	}
+	if len(m.edges)+2 > m.limit || len(m.words) > m.limit*memoWords || m.edges == nil {
+		c.thaw()
+		m.forget()
+	}
+	if m.here == 0 {
+		if c.arrive(); c.follow(n) {
+			return
+		}
+	}
+	c.learn(n)
+}
+
+// worth reports whether a block is to be remembered. What is executed for the first time is seldom
+// executed often.
+func (c *Core) worth(n int) bool {
+	m := &c.memo
+	switch b := c.cur; {
+	case m.limit == 0 || n <= c.settled:
+	case m.pause != 0:
+		m.pause--
+	case b.runs < m.runs:
+		b.runs++
+	default:
+		if b.number == 0 {
+			m.blocks++
+			b.number = m.blocks
+		}
+		return true
+	}
+	return false
+}
+
+// learn makes an edge while the model does its work.
+func (c *Core) learn(n int) {
+	m := &c.memo
+	m.decide()
+	c.thaw()
+	from, key, d, given, stalls := m.here, c.edgeKey(n), c.dispatch, m.given, c.step.Stalls
+	if c.redirect {
+		stalls.Mispredict += c.ev[evMispredict]
+	}
+	m.here = 0
+	c.placeWindow(n)
+	e := edge{key: key, dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
+	if given > memoInputs || m.nodes[from].edges >= memoFan || stalls != c.step.Stalls ||
+		ticks(e.dispatch) != c.dispatch-d || ticks(e.retire) != c.retire-d {
+		return
+	}
+	e.inputs = uint32(len(m.words))
+	m.words = append(m.words, m.inputs[:given]...)
+	c.arrive()
+	e.to, e.live = m.here, m.live
+	m.add(from, e)
+}
+
+// add gives a node an edge.
+func (m *memo) add(n uint32, e edge) {
+	m.nodes[n].edges++
+	first := &m.edges[n]
+	if first.key == noKey {
+		*first = e
+		return
+	}
+	e.next = first.next
+	first.next = uint32(len(m.edges))
+	m.edges, m.nodes = append(m.edges, e), append(m.nodes, node{})
+}
+
+// decide has the memo rest when fewer blocks were found than were not.
+func (m *memo) decide() {
+	if m.missed++; m.missed < memoTrial {
+		return
+	}
+	if m.found-m.before < memoTrial {
+		m.pause = m.rest
+		m.rest = min(2*m.rest, restMost)
+	} else {
+		m.rest = restLeast
+	}
+	m.missed, m.before = 0, m.found
+}
+
+// arrive finds the node of the state that the model's arrays hold, or makes one.
+func (c *Core) arrive() {
+	m := &c.memo
+	at := len(m.words)
+	m.words, m.live = c.freeze(m.words)
+	state := m.words[at:]
+	hash := uint64(0)
+	for _, w := range state {
+		hash = (hash ^ w) * 0x9e3779b97f4a7c15
+		hash ^= hash >> 32
+	}
+	hash &^= m.narrow
+	m.base = c.dispatch
+	head := &m.heads[hash&(memoHeads-1)]
+	for i := *head; i != 0; i = m.nodes[i].next {
+		if k := &m.nodes[i]; k.hash == hash && slices.Equal(state, m.state(k)) {
+			m.words, m.here = m.words[:at], i
+			return
+		}
+	}
+	m.here = uint32(len(m.edges))
+	m.edges = append(m.edges, edge{key: noKey})
+	m.nodes = append(m.nodes, node{hash: hash, next: *head, at: uint32(at), n: uint16(len(state))})
+	*head = m.here
+}
+
+// state returns a node's state, which freeze made.
+func (m *memo) state(k *node) []uint64 { return m.words[k.at : int(k.at)+int(k.n)] }
+
+// thaw has the model's arrays follow.
+func (c *Core) thaw() {
+	m := &c.memo
+	if m.stale {
+		c.melt(m.base, m.state(&m.nodes[m.here]))
+		m.stale = false
+	}
+}
+
+// leave is for whoever changes the model's state outside of it.
+func (c *Core) leave() {
+	c.thaw()
+	c.memo.here = 0
+}

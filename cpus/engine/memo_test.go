@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// memos are ways to remember, by name. The first remembers nothing.
+var memos = []struct {
+	name string
+	set  func(m *memo)
+}{
+	{"off", func(m *memo) { m.limit = 0 }},
+	{"as built", func(*memo) {}},
+	{"at once", func(m *memo) { m.runs = 0 }},
+	{"eight places", func(m *memo) { m.runs, m.limit = 0, 8 }},
+	{"one hash", func(m *memo) { m.runs, m.narrow = 0, ^uint64(0) }},
+}
+
+// anyCore is a window model of a random shape.
+func anyCore(rng *rand.Rand) *cpus.Config {
+	cfg := toyConfig(cpus.Window, 64)
+	cfg.Width = []int{1, 2, 3, 4, 6}[rng.IntN(5)]
+	cfg.Window = []int{1, 5, 24, 96, 512}[rng.IntN(5)]
+	cfg.StoreBuffer = 1 + rng.IntN(12)
+	cfg.FrontEnd.ComplexFirst = rng.IntN(2) == 0
+	cfg.FrontEnd.Queue = rng.IntN(20)
+	for _, name := range toyISA().Classes {
+		k := cfg.Classes[name]
+		slot := clock.PerCycle / clock.Ticks(cfg.Width)
+		k.Issue = slot * clock.Ticks(rng.IntN(3))
+		k.Latency = clock.Ticks(rng.IntN(300))
+		k.Occupancy = clock.Ticks(rng.IntN(3)) * 70
+		k.Port = []string{"", "alu", "load", "store", "branch"}[rng.IntN(5)]
+		k.InOrder, k.Serialize = rng.IntN(12) == 0, rng.IntN(12) == 0
+		cfg.Classes[name] = k
+	}
+	for _, name := range eventNames {
+		cfg.Events[name] = clock.Ticks(rng.IntN(900))
+	}
+	return cfg
+}
+
+// rounds is a program of loops within loops, with loads and stores that meet each other.
+func rounds(rng *rand.Rand) [][4]byte {
+	var code [][4]byte
+	for outer := range 3 {
+		r := uint8(1 + outer)
+		code = append(code, [4]byte{toyAdd, r, 0, uint8(20 + rng.IntN(60))})
+		start := len(code)
+		for range 1 + rng.IntN(3) {
+			code = append(code, [4]byte{toyAdd, 5, 0, uint8(1 + rng.IntN(6))})
+			inner := len(code)
+			for range rng.IntN(12) {
+				a, b, at := uint8(8+rng.IntN(6)), uint8(8+rng.IntN(6)), uint8(rng.IntN(40))
+				code = append(code, [][4]byte{
+					{toyNop},
+					{toyAdd, a, b, at},
+					{toyLoad, a, 20, at},
+					{toyStore, a, 20, at},
+					{toyAdd, 20, 20, 1},
+					{toyFault},
+				}[min(rng.IntN(40), 36)%6])
+			}
+			code = append(code, count(5, int16(inner-len(code)-1)))
+		}
+		code = append(code, count(r, int16(start-len(code)-1)))
+	}
+	return append(code, [4]byte{toyHalt})
+}
+
+// TestMemoChangesNothing runs random programs on random cores with every way to remember.
+func TestMemoChangesNothing(t *testing.T) {
+	found := make([]uint64, len(memos))
+	for seed := range uint64(150) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		cfg, code := anyCore(rng), rounds(rng)
+		var plain *toy
+		for i, way := range memos {
+			c := toyAt(t, cfg, code)
+			way.set(&c.memo)
+			turns := rand.New(rand.NewPCG(seed, 3))
+			for !c.Halted {
+				if i%2 == 0 {
+					c.Run(soon)
+				} else {
+					c.Steps(1+turns.IntN(500), soon)
+				}
+			}
+			if i == 0 {
+				plain = c
+			}
+			sameTime(t, fmt.Sprintf("seed %d, %s", seed, way.name), plain, c)
+			found[i] += c.memo.found
+		}
+	}
+	if found[0] != 0 || found[1] == 0 || found[2] <= found[1] || found[3] == 0 || found[4] == 0 {
+		t.Errorf("found %d blocks", found)
+	}
+}
+
+// sameTime is same with all counters and stalls, and the model's state as it is seen from outside.
+func sameTime(t *testing.T, what string, a, b *toy) {
+	t.Helper()
+	same(t, what, a, b)
+	a.thaw()
+	b.thaw()
+	if a.Counts != b.Counts || a.step.Stalls != b.step.Stalls {
+		t.Fatalf("%s: %+v %+v, want %+v %+v", what, b.Counts, b.step.Stalls, a.Counts, a.step.Stalls)
+	}
+	if x, y := frozen(a), frozen(b); !slices.Equal(x, y) {
+		t.Fatalf("%s: the model is at %x, want %x", what, y, x)
+	}
+	if x, y := max(a.retire, a.dispatch, a.drained), max(b.retire, b.dispatch, b.drained); x != y {
+		t.Fatalf("%s: drained at %d, want %d", what, y, x)
+	}
+}
+
+func frozen(c *toy) []uint64 {
+	w, _ := c.freeze(nil)
+	return w
+}
+
+// TestMemoOfNeighbours has two CPUs fight for lines by turns.
+func TestMemoOfNeighbours(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		cfg, code := anyCore(rng), rounds(rng)
+		var plain []*toy
+		for _, way := range memos {
+			m, d := mmu.NewMemory(1<<20), mmu.NewDirectory(2)
+			all := []*toy{toyBeside(m, cfg, 0, nil, d)}
+			all = append(all, toyBeside(m, cfg, 1, all[0], d))
+			for i, in := range code {
+				m.Write(0x10f80+uint64(4*i), in[:])
+			}
+			for i, c := range all {
+				way.set(&c.memo)
+				c.R[PC], c.R[20] = 0x10f80, 256<<10+uint64(i)*24
+			}
+			turns := rand.New(rand.NewPCG(seed, 5))
+			for !all[0].Halted || !all[1].Halted {
+				all[turns.IntN(2)].Steps(1+turns.IntN(60), soon)
+			}
+			if plain == nil {
+				plain = all
+			}
+			for i := range all {
+				sameTime(t, fmt.Sprintf("seed %d, cpu %d, %s", seed, i, way.name), plain[i], all[i])
+			}
+		}
+	}
+}
+
+// TestMemoIsBounded has a CPU of many remember no more than its share.
+func TestMemoIsBounded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 6))
+	cfg := anyCore(rng)
+	for _, all := range []int{1, 8, 64} {
+		c := toyAt(t, cfg, rounds(rng))
+		c.memo.init(all)
+		c.memo.runs = 0
+		c.Run(soon)
+		m := &c.memo
+		if len(m.edges) > m.limit || len(m.edges) != len(m.nodes) || all*m.limit > max(1<<15, all*memoLeast) {
+			t.Errorf("%d CPUs: one remembers %d blocks and %d states, limit %d", all, len(m.edges), len(m.nodes), m.limit)
+		}
+	}
+}
+
+// remembered says of each field of the cost models' state how the memo knows it.
+var remembered = map[string]string{
+	"timing.retire": stated, "timing.dispatch": stated, "timing.entering": stated, "timing.drained": stated,
+	"timing.fetched": stated, "windowState.ready": stated, "windowState.port": stated, "windowState.ring": stated,
+	"windowState.stores": stated, "windowState.placed": "what stores count from",
+	"windowState.at": "where the ring begins",
+
+	"timing.settled": given, "timing.redirect": given, "timing.taken": given, "timing.extra": given,
+
+	"timing.window": fixed, "timing.slack": fixed, "timing.storeBusy": fixed, "timing.lead": fixed,
+	"windowState.slot": fixed, "windowState.loadBusy": fixed, "windowState.fetchMask": fixed,
+	"windowState.rob": fixed, "windowState.leastIssue": fixed,
+
+	"timing.predictor": "the model does not look at it",
+}
+
+const (
+	stated = "freeze and melt"
+	given  = "an input of an edge: edgeKey and gather"
+	fixed  = "of the machine"
+)
+
+// TestEveryFieldIsRemembered wants an entry of remembered for every field, and sees that each stated field
+// reaches the node's state and comes back.
+func TestEveryFieldIsRemembered(t *testing.T) {
+	for _, state := range []any{timing{}, windowState{}} {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(state)) {
+			name := reflect.TypeOf(state).Name() + "." + f.Name
+			if len(f.Index) == 1 && remembered[name] == "" {
+				t.Errorf("%s: the memo does not know it; see freeze, melt and gather", name)
+			}
+		}
+	}
+	cfg := toyConfig(cpus.Window, 64)
+	for name, change := range map[string]func(c *toy, i int) int{
+		"retire":   func(c *toy, _ int) int { c.retire += 5000; return 1 },
+		"dispatch": func(c *toy, _ int) int { c.dispatch++; return 1 },
+		"entering": func(c *toy, _ int) int { c.entering = !c.entering; return 1 },
+		"drained":  func(c *toy, _ int) int { c.drained += 5000; return 1 },
+		"fetched":  func(c *toy, _ int) int { c.fetched += 5000; return 1 },
+		"ready":    func(c *toy, i int) int { c.ready[i] += 9000; return len(c.ready) },
+		"port":     func(c *toy, i int) int { c.port[i] += 9000; return len(c.port) },
+		"stores": func(c *toy, i int) int {
+			c.stores[i].commit += 9000
+			return len(c.stores)
+		},
+		"ring": func(c *toy, i int) int { c.ring[i] += 19000; return c.rob },
+	} {
+		for i, n := 0, 1; i < n; i++ {
+			c := newToy(t, cfg, 1<<20, 0x1000)
+			c.dispatch, c.retire, c.drained, c.fetched = 6000, 20000, 20000, 6000
+			before := frozen(c)
+			n = change(c, i)
+			after := frozen(c)
+			if slices.Equal(before, after) {
+				t.Errorf("%s[%d]: freeze does not see it", name, i)
+			}
+			d := newToy(t, cfg, 1<<20, 0x1000)
+			d.dispatch, d.retire = c.dispatch, c.retire
+			d.melt(c.dispatch, after)
+			if back := frozen(d); !slices.Equal(back, after) {
+				t.Errorf("%s[%d]: frozen as %x, after melting as %x", name, i, after, back)
+			}
+		}
+	}
+}

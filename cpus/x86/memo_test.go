@@ -1,0 +1,115 @@
+package x86
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/cpus"
+	remember "kprobesim/internal/host"
+)
+
+// rememberings are bounds of what the window model remembers: nothing, as built, all at once, little.
+var rememberings = [][2]int{{0, 0}, {remember.Memo.Blocks, remember.Memo.Runs}, {remember.Memo.Blocks, 0}, {8, 0}}
+
+// eachMemo calls f under all of rememberings and compares time and counters of the CPUs that it returns.
+func eachMemo(t *testing.T, what string, f func() []*CPU) {
+	t.Helper()
+	built := remember.Memo
+	defer func() { remember.Memo = built }()
+	var plain []*CPU
+	for _, r := range rememberings {
+		remember.Memo.Blocks, remember.Memo.Runs = r[0], r[1]
+		all := f()
+		if plain == nil {
+			plain = all
+		}
+		for i, c := range all {
+			want := plain[i]
+			c.Book()
+			want.Book()
+			if c.R != want.R || c.Now() != want.Now() || c.Counts != want.Counts {
+				t.Errorf("%s, cpu %d, remembering %d from run %d: %d instructions in %d ticks to %#x, want %d in %d to %#x", what, i,
+					r[0], r[1], c.Counts.Instructions, c.Now(), c.PC(), want.Counts.Instructions, want.Now(), want.PC())
+			}
+		}
+	}
+}
+
+// TestMemoChangesNothing runs random code in loops, and random accesses to memory that CPUs share.
+func TestMemoChangesNothing(t *testing.T) {
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		g := newGen(isa.Bits, 12, 1)
+		for _, x := range groups {
+			x.build(g)
+		}
+		for range 30 {
+			var code []byte
+			for len(code) < 60 {
+				code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)
+			}
+			seed := g.rng.Uint64()
+			eachMemo(t, "random code", func() []*CPU { return []*CPU{loopRun(t, isa, code, seed)} })
+		}
+		eachMemo(t, "stack and data", func() []*CPU { return []*CPU{dataRun(t, isa)} })
+	})
+	eachMemo(t, "neighbours", func() []*CPU {
+		rng := rand.New(rand.NewPCG(8, 1))
+		w, all := neighbours(t, 3, cpus.Window)
+		for _, c := range all {
+			scramble(w, c, rng)
+		}
+		for range 3000 {
+			all[rng.IntN(len(all))].Steps(1+rng.IntN(60), 1<<60)
+		}
+		return all
+	})
+}
+
+// loopRun executes code that ends with a jump to its beginning, which it also reaches from exceptions.
+func loopRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64) *CPU {
+	w := newWorld(t, isa, cpus.Window, nil)
+	code = append(code[:len(code):len(code)], 0xe9)
+	fuzzPages(w, binary.LittleEndian.AppendUint32(code, uint32(-(len(code)+4))))
+	c := w.cpu()
+	fuzzState(w, c, seed)
+	start := c.R
+	for range 60 {
+		e := c.Run(c.Now() + 60*400)
+		c.R[rRIP], c.R[rsp] = start[rRIP], start[rsp]
+		if e.Reason != cpus.Limit {
+			break
+		}
+	}
+	return c
+}
+
+// dataRun executes a loop of loads and stores of all widths, aligned and not, in a few cache lines.
+func dataRun(t *testing.T, isa *cpus.ISA) *CPU {
+	rng := rand.New(rand.NewPCG(9, uint64(isa.Bits)))
+	forms := [][]byte{
+		{0x8a, 0x87}, {0x88, 0x87}, // mov disp(%rdi),%al; mov %al,disp(%rdi)
+		{0x66, 0x8b, 0x87}, {0x66, 0x89, 0x87}, // the same of %ax
+		{0x8b, 0x87}, {0x89, 0x87}, // of %eax
+		{0x01, 0x97}, {0xff, 0xb7}, {0x8f, 0x87}, // add %edx,disp(%rdi); push and pop disp(%rdi)
+	}
+	var code []byte
+	for len(code) < 600 {
+		if rng.IntN(4) == 0 {
+			code = append(code, [][]byte{{0x83, 0xc7, 3}, {0x83, 0xef, 3}, {0x50}, {0x5a}, {0xe8, 0, 0, 0, 0}, {0x7a, 0}}[rng.IntN(6)]...)
+			continue
+		}
+		code = append(code, forms[rng.IntN(len(forms))]...)
+		code = binary.LittleEndian.AppendUint32(code, uint32(rng.IntN(90)))
+	}
+	code = append(code, 0xe9)
+	w := newWorld(t, isa, cpus.Window, binary.LittleEndian.AppendUint32(code, uint32(-(len(code)+4))))
+	c := w.cpu()
+	for i := range 400 {
+		if i%8 == 0 {
+			c.R[rdi], c.R[rsp] = w.at(testData)+uint64(rng.IntN(64)), w.at(testData)+0x2000
+		}
+		c.Steps(1+rng.IntN(400), 1<<60)
+	}
+	return c
+}
