@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/draw"
 	"kprobesim/mmu"
 )
 
@@ -212,6 +213,9 @@ type Bus struct {
 	Phase func(pc uint64) uint8
 	// Root is the physical address of the page tables that the CPU starts with.
 	Root uint64
+	// Predictor is the stream of what the branch predictor holds at the start, a sequence for each CPU; 0
+	// is a predictor that has seen no branch.
+	Predictor draw.Key
 }
 
 // Device is memory-mapped hardware.
@@ -267,8 +271,9 @@ type Entry struct {
 // Caller lets the machine call guest functions from within a native one.
 type Caller interface {
 	// Call continues at fn as if it had been called from just before ret. It returns where the stack
-	// pointer will be when the CPU stands at ret.
-	Call(fn Entry, ret uint64, args ...uint64) (back uint64)
+	// pointer will be when the CPU stands at ret. The function's frame begins the given number of bytes
+	// lower than it must.
+	Call(fn Entry, ret, below uint64, args ...uint64) (back uint64)
 	// Returned takes the result of a function entered by Call, once it stands at ret, and moves the
 	// stack to sp, where it was before.
 	Returned(sp uint64) uint64

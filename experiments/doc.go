@@ -17,7 +17,8 @@
 //	name = "..."                  # of the results directory and in every record
 //	title = "..."                 # of the table
 //	machine = "xeon-e5410"        # a name, or the path of a file ("./my.toml", from this file's folder)
-//	seed = 1
+//	seed = 0                      # what the layouts of replicates are drawn from
+//	replicates = 1                # how often each point is measured, each time under a layout of its own
 //	budget = "1 s"                # simulated time that one point may take
 //	figures = ["overhead", "phases"]
 //

@@ -26,6 +26,7 @@ type Options struct {
 	Delay    int64  // jiffies from the wish to optimize to the work on it
 	Batch    int    // most probes that one pass of the optimizer changes
 	Costs    Costs
+	Layout   sim.Layout // of it the slots and detours
 	// Mutant leaves out a step of a protocol, for the search for races; see Mutants.
 	Mutant string
 }
@@ -142,11 +143,11 @@ func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options
 	}
 	k.readExceptions()
 	k.findModules(im)
-	k.slots = newPool(k.sym.slots, arch.SlotSize)
+	k.slots = newPool(k.sym.slots, arch.SlotSize, k.opt.Layout.Slots)
 	k.optimizer = kernel.NewWork("kprobe-optimizer", k.optimize)
 	if k.jump != nil {
 		k.tmpl = k.template()
-		k.detours = newPool(k.sym.detours, len(k.tmpl.Code)+k.jump.MaxRegion+k.jump.JumpSize)
+		k.detours = newPool(k.sym.detours, len(k.tmpl.Code)+k.jump.MaxRegion+k.jump.JumpSize, k.opt.Layout.Detours)
 	}
 	return k, k.setUpGuest()
 }

@@ -137,6 +137,11 @@ func read(r *doc.Reader) *Scenario {
 	for _, v := range list(r, "variants", maxVariants) {
 		s.Variants = append(s.Variants, readVariant(v))
 	}
+	for _, key := range []string{"replicates", "seed"} {
+		if r.Has(key) {
+			r.Errorf(key, "a search tries many schedules under one layout: leave this key out; --seed chooses the schedules")
+		}
+	}
 	s.Script = doc.Need(r, "script", s.readScript)
 	s.twice(r)
 	r.Done()

@@ -80,8 +80,12 @@ func (d Diff) Text() string {
 
 // place names a record in full, for a reader who looks for it.
 func (r Record) place() string {
-	return fmt.Sprintf("%s machine=%s isa=%s era=%s cpus=%d seed=%d probe=%s %s",
-		r.Experiment, r.Machine, r.ISA, r.Era, r.CPUs, r.Seed, r.Probe, r.Metric)
+	seed := fmt.Sprint(r.Seed)
+	if r.Replicate > 0 {
+		seed += fmt.Sprintf(" replicate=%d", r.Replicate)
+	}
+	return fmt.Sprintf("%s machine=%s isa=%s era=%s cpus=%d seed=%s probe=%s %s",
+		r.Experiment, r.Machine, r.ISA, r.Era, r.CPUs, seed, r.Probe, r.Metric)
 }
 
 func (c Change) text() string {

@@ -37,7 +37,7 @@ func moved(t *testing.T) *Set {
 	}
 	p := now.Points()[0]
 	p.Probe = "j"
-	check(t, now.Add(Record{p, MetricCycles, "cycles", value(t, "99"), Predicted, ""}))
+	check(t, now.Add(Record{Point: p, Metric: MetricCycles, Unit: "cycles", Value: value(t, "99"), Role: Predicted}))
 	return now
 }
 

@@ -32,14 +32,20 @@ func OverheadBench() BenchOptions {
 // BenchText writes a set in the Go benchmark format (golang.org/x/perf/benchfmt), one line a point,
 // named Benchmark<Name>/probe=<probe>, with the rest of the point as file configuration. The
 // iteration count is the metric "hits" where there is one. Units are declared exact: a simulation
-// has no noise, so benchstat must not look for it. Points with none of the metrics are left out.
+// has no noise, so benchstat must not look for it. Replicates are lines of one name, and units are not
+// exact then: benchstat compares the replicates of two files and computes p-values. Points with none of
+// the metrics are left out.
 func BenchText(s *Set, opt BenchOptions) ([]byte, error) {
 	if err := opt.validate(); err != nil {
 		return nil, fmt.Errorf("benchmark format: %w", err)
 	}
 	var b bytes.Buffer
+	assume := " assume=exact"
+	if s.Replicated() {
+		assume = ""
+	}
 	for _, m := range opt.Metrics {
-		fmt.Fprintf(&b, "Unit %s better=lower assume=exact\n", m.Unit)
+		fmt.Fprintf(&b, "Unit %s better=lower%s\n", m.Unit, assume)
 	}
 	var config Point
 	for _, p := range s.Points() {
@@ -70,7 +76,7 @@ func (opt BenchOptions) validate() error {
 
 // configOf drops what the benchmark line itself says.
 func configOf(p Point) Point {
-	p.Probe = ""
+	p.Probe, p.Replicate = "", 0
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,16 +34,66 @@ func (r Record) fields() []string {
 // quoted (Add refuses fields that would need it), every line ended by a newline.
 func (s *Set) CSV() []byte {
 	var b bytes.Buffer
-	var last []string
-	head := columnNames()
-	if len(s.Overrides) > 0 {
-		head, last = append(head, overridesColumn), []string{packOverrides(s.Overrides)}
-	}
-	line(&b, head)
+	extra := extraColumns{s.Replicated(), len(s.Overrides) > 0}
+	line(&b, extra.names())
 	for _, r := range s.records {
-		line(&b, append(r.fields(), last...))
+		fields := withReplicate(r.fields(), strconv.Itoa(r.Replicate), extra.replicate)
+		if extra.overrides {
+			fields = append(fields, packOverrides(s.Overrides))
+		}
+		line(&b, fields)
 	}
 	return b.Bytes()
+}
+
+// replicateColumn stands behind the seed in the file of a set that has more than one replicate. Other files
+// are without it, so that they stay the bytes that they were before there were replicates.
+const (
+	replicateColumn = "replicate"
+	replicateAt     = 6
+)
+
+// extraColumns are the columns that only some files have.
+type extraColumns struct{ replicate, overrides bool }
+
+// names is the header of a file with these columns.
+func (e extraColumns) names() []string {
+	names := withReplicate(columnNames(), replicateColumn, e.replicate)
+	if e.overrides {
+		names = append(names, overridesColumn)
+	}
+	return names
+}
+
+// extraOf tells from a header which columns a file has; false for a header that no file has.
+func extraOf(header string) (extraColumns, bool) {
+	for _, e := range []extraColumns{{}, {replicate: true}, {overrides: true}, {true, true}} {
+		if header == strings.Join(e.names(), ",") {
+			return e, true
+		}
+	}
+	return extraColumns{}, false
+}
+
+// withReplicate puts the text of the column into its place among the others, when there is such a column.
+func withReplicate(fields []string, text string, replicated bool) []string {
+	if !replicated {
+		return fields
+	}
+	return slices.Insert(fields, replicateAt, text)
+}
+
+// cutReplicate takes the column out of a line and parses it.
+func cutReplicate(text string) (rest string, replicate int, err error) {
+	f := strings.Split(text, ",")
+	if len(f) <= replicateAt {
+		return text, 0, nil // the number of fields is wrong, which is said of the others
+	}
+	replicate, err = strconv.Atoi(f[replicateAt])
+	if err != nil || replicate < 0 || strconv.Itoa(replicate) != f[replicateAt] {
+		return "", 0, fmt.Errorf("%s %q is not a plain number", replicateColumn, clip(f[replicateAt]))
+	}
+	return strings.Join(slices.Delete(f, replicateAt, replicateAt+1), ","), replicate, nil
 }
 
 func line(b *bytes.Buffer, fields []string) {
@@ -60,26 +111,35 @@ func ReadCSV(name string, r io.Reader) (*Set, error) {
 	text, ended := strings.CutSuffix(string(data), "\n")
 	lines := strings.Split(text, "\n")
 	want := strings.Join(columnNames(), ",")
-	overridden := lines[0] == want+","+overridesColumn
-	if lines[0] != want && !overridden {
+	extra, known := extraOf(lines[0])
+	if !known {
 		return nil, fmt.Errorf("%s:1: header is %q, want %q", name, clip(lines[0]), want)
 	}
 	if !ended {
 		return nil, fmt.Errorf("%s:%d: the last line does not end; the file is cut", name, len(lines))
 	}
-	return readLines(name, lines, overridden)
+	set, err := readLines(name, lines, extra)
+	if err == nil && extra.replicate && !set.Replicated() {
+		return nil, fmt.Errorf("%s:1: column %s, and no line of a replicate other than 0", name, replicateColumn)
+	}
+	return set, err
 }
 
-func readLines(name string, lines []string, overridden bool) (*Set, error) {
+func readLines(name string, lines []string, extra extraColumns) (*Set, error) {
 	set := &Set{}
 	for i, text := range lines[1:] {
+		var replicate int
 		var err error
-		if overridden {
+		if extra.overrides {
 			text, err = set.cutOverrides(text)
+		}
+		if err == nil && extra.replicate {
+			text, replicate, err = cutReplicate(text)
 		}
 		var r Record
 		if err == nil {
 			r, err = parseRecord(text)
+			r.Replicate = replicate
 		}
 		if err == nil {
 			err = set.Add(r)

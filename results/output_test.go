@@ -10,11 +10,11 @@ import (
 func TestBenchText(t *testing.T) {
 	set := sample(t)
 	p := set.Points()[0]
-	check(t, set.Add(Record{p, MetricHits, "hits", value(t, "1000"), Predicted, ""}))
+	check(t, set.Add(Record{p, MetricHits, "hits", value(t, "1000"), Predicted, "", Interval{}}))
 	p.CPUs, p.Probe = 2, "k/work=100 loops"
-	check(t, set.Add(Record{p, MetricCycles, "cycles", value(t, "2500"), Predicted, ""}))
+	check(t, set.Add(Record{p, MetricCycles, "cycles", value(t, "2500"), Predicted, "", Interval{}}))
 	p.Machine = "other"
-	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1"), Measured, ""}))
+	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1"), Measured, "", Interval{}}))
 	data, err := BenchText(set, OverheadBench())
 	check(t, err)
 	golden(t, "bench.txt", data)
@@ -45,7 +45,7 @@ func overheadTable(t *testing.T) *Table {
 	set := sample(t)
 	p := set.Points()[0]
 	p.Probe = "j" // published alone
-	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1.10"), Measured, ""}))
+	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1.10"), Measured, "", Interval{}}))
 	table := Tabulate(set, OverheadColumns(samplePhases()))
 	table.Title = "Overhead of a probe hit: xeon-e5410, x86_64, era 2010, 1 CPU"
 	table.Notes = []string{"published: Documentation/kprobes.txt, 2010", "fitted on k and b"}

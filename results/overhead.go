@@ -99,6 +99,7 @@ func captioned(frame Frame, s *Set) Frame {
 		frame.Caption = append(frame.Caption, "published: "+strings.Join(sources, "; "))
 		frame.Caption = append(frame.Caption, whiskers(s))
 	}
+	frame.Caption = append(frame.Caption, replicateNotes(s)...)
 	return frame
 }
 
@@ -131,8 +132,9 @@ func simulatedBar(r, published Record, ok bool) Bar {
 		return Bar{Absent: true}
 	}
 	digits := max(2, published.Value.Decimals()) + 1
+	low, high := r.Spread.whisker()
 	return Bar{
-		Value: r.Value.Float(), Label: r.Value.Round(digits).String(), Hatched: r.Role == Fitted,
+		Value: r.Value.Float(), Low: low, High: high, Label: r.Value.Round(digits).String(), Hatched: r.Role == Fitted,
 	}
 }
 
@@ -140,6 +142,7 @@ func simulatedBar(r, published Record, ok bool) Bar {
 // phase that is zero or absent everywhere is left out, and so is a probe without phases.
 func PhaseStack(s *Set, phases []string, frame Frame) (*Stack, error) {
 	st := &Stack{Frame: frame}
+	st.Caption = append(slices.Clone(st.Caption), replicateNotes(s)...)
 	var points []Point
 	for _, p := range s.Points() {
 		if hasPhase(s, p, phases) {

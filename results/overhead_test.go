@@ -4,11 +4,11 @@ import "testing"
 
 // TestOverheadBarsPartly charts a probe that is published alone and one that is simulated alone.
 func TestOverheadBarsPartly(t *testing.T) {
-	p := Point{"e", "m", "i", "2010", 1, 1, "j"}
+	p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "j"}
 	set := &Set{}
-	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1.10"), Measured, ""}))
+	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1.10"), Measured, "", Interval{}}))
 	p.Probe = "u"
-	check(t, set.Add(Record{p, MetricMicros, "us", value(t, "2.5"), Predicted, ""}))
+	check(t, set.Add(Record{p, MetricMicros, "us", value(t, "2.5"), Predicted, "", Interval{}}))
 	b, err := OverheadBars(set, Frame{}, true)
 	check(t, err)
 	if len(b.Series) != 2 || !b.Series[0].Bars[1].Absent || !b.Series[1].Bars[0].Absent {
@@ -26,9 +26,9 @@ func TestOverheadBarsPartly(t *testing.T) {
 }
 
 func TestOverheadBarsUnpublished(t *testing.T) {
-	p := Point{"e", "m", "i", "2010", 1, 1, "u"}
+	p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "u"}
 	set := &Set{}
-	check(t, set.Add(Record{p, MetricMicros, "us", value(t, "2.5"), Predicted, ""}))
+	check(t, set.Add(Record{p, MetricMicros, "us", value(t, "2.5"), Predicted, "", Interval{}}))
 	b, err := OverheadBars(set, Frame{}, false)
 	check(t, err)
 	if len(b.Series) != 1 || b.Series[0].Name != "predicted" {

@@ -12,7 +12,7 @@ import (
 func TestOverrides(t *testing.T) {
 	sets := []string{"machine.core.model=window", "workload.args=[1, 2]", `title="50 %; a"`, "points.k.title= x "}
 	s := &Set{Overrides: sets}
-	check(t, s.Add(Record{Point{"e", "m", "i", "2010", 1, 1, "k"}, MetricCycles, "cycles", value(t, "5"), Simulated, ""}))
+	check(t, s.Add(Record{Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "k"}, MetricCycles, "cycles", value(t, "5"), Simulated, "", Interval{}}))
 	csv := s.CSV()
 	again, err := ReadCSV("x", bytes.NewReader(csv))
 	if err != nil {

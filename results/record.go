@@ -53,11 +53,13 @@ type Point struct {
 	Era        string
 	CPUs       int
 	Seed       uint64
+	Replicate  int // which of the layouts that the seed gives, from 0
 	Probe      string
 }
 
 // Record is one observation. Source names the publication of a measured value; it is for captions
-// and notes and is not a column of the CSV form (the experiment file is where sources live).
+// and notes and is not a column of the CSV form (the experiment file is where sources live). Spread is
+// computed from records and no column either.
 type Record struct {
 	Point
 	Metric string
@@ -65,6 +67,7 @@ type Record struct {
 	Value  Value
 	Role   Role
 	Source string
+	Spread Interval // of a mean over replicates, see Means
 }
 
 // key is what must be unique in a Set.

@@ -53,7 +53,7 @@ func sample(t testing.TB) *Set {
 	}
 	set := &Set{}
 	for _, row := range rows {
-		p := Point{"overhead", "xeon-e5410", "x86_64", "2010", 1, 1, row.probe}
+		p := Point{Experiment: "overhead", Machine: "xeon-e5410", ISA: "x86_64", Era: "2010", CPUs: 1, Seed: 1, Probe: row.probe}
 		cycles := value(t, row.cycles)
 		micros, err := Ratio(cycles.micros, 2_330*microsPerUnit)
 		check(t, err)
@@ -61,17 +61,17 @@ func sample(t testing.TB) *Set {
 		errPct, err := ErrorPercent(micros, published)
 		check(t, err)
 		check(t, set.Add(
-			Record{p, MetricCycles, "cycles", cycles, row.role, ""},
-			Record{p, MetricMicros, "us", micros, row.role, ""},
-			Record{p, MetricInstructions, "instructions", value(t, row.instructions), Predicted, ""},
-			Record{p, MetricFirst, "cycles", value(t, row.first), Predicted, ""},
-			Record{p, MetricPublished, "us", published, Measured, "Documentation/kprobes.txt, 2010"},
-			Record{p, MetricError, "%", errPct, row.role, ""},
+			Record{p, MetricCycles, "cycles", cycles, row.role, "", Interval{}},
+			Record{p, MetricMicros, "us", micros, row.role, "", Interval{}},
+			Record{p, MetricInstructions, "instructions", value(t, row.instructions), Predicted, "", Interval{}},
+			Record{p, MetricFirst, "cycles", value(t, row.first), Predicted, "", Interval{}},
+			Record{p, MetricPublished, "us", published, Measured, "Documentation/kprobes.txt, 2010", Interval{}},
+			Record{p, MetricError, "%", errPct, row.role, "", Interval{}},
 		))
 		for i, phase := range samplePhases() {
 			v, err := Ratio(row.phases[i], 1)
 			check(t, err)
-			check(t, set.Add(Record{p, PhaseMetric(phase), "cycles", v, row.role, ""}))
+			check(t, set.Add(Record{p, PhaseMetric(phase), "cycles", v, row.role, "", Interval{}}))
 		}
 	}
 	return set

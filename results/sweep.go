@@ -126,6 +126,7 @@ func (c *SweepChart) Lines(s *Set) (*Lines, error) {
 		l.Caption = append(l.Caption, "not drawn, as it is zero: "+strings.Join(dropped, "; "))
 	}
 	l.noteHidden()
+	l.Caption = append(l.Caption, replicateNotes(s)...)
 	if len(l.Series) == 0 {
 		return nil, errors.New("nothing to chart: no point has the metric")
 	}
@@ -150,7 +151,11 @@ func (c *SweepChart) metric(l *Lines, s *Set, m SweepLine) (dropped []string, er
 			continue
 		}
 		line := l.line(name)
-		line.Points = append(line.Points, XY{X: x.Float(), Y: r.Value.Float()})
+		low, high := r.Spread.whisker()
+		if l.LogY && low <= 0 {
+			low, high = 0, 0 // such an end has no place on the axis
+		}
+		line.Points = append(line.Points, XY{X: x.Float(), Y: r.Value.Float(), Low: low, High: high})
 		if m.Style != nil {
 			line.Style = m.Style(p)
 		}
@@ -192,7 +197,10 @@ func BarsOf(s *Set, metric, name string, decimals int) BarSeries {
 			series.Bars = append(series.Bars, Bar{Absent: true})
 			continue
 		}
-		series.Bars = append(series.Bars, Bar{Value: r.Value.Float(), Label: r.Value.Round(decimals).String()})
+		low, high := r.Spread.whisker()
+		series.Bars = append(series.Bars, Bar{
+			Value: r.Value.Float(), Low: low, High: high, Label: r.Value.Round(decimals).String(),
+		})
 	}
 	return series
 }

@@ -16,6 +16,7 @@ type ColumnSpec struct {
 	Signed   bool               // write + before positive values
 	DropZero bool               // leave the column out when no point has a value other than zero
 	Beside   string             // leave the column out when no point has this metric
+	Interval bool               // put the interval of each mean behind it, when any shows at these decimals
 }
 
 // ProbeColumn is the column that names the probe of a row.
@@ -29,7 +30,7 @@ func ProbeColumn() ColumnSpec {
 func OverheadColumns(phases []string) []ColumnSpec {
 	specs := []ColumnSpec{
 		ProbeColumn(),
-		{Title: "cycles\nper hit", Metric: MetricCycles, Decimals: 1},
+		{Title: "cycles\nper hit", Metric: MetricCycles, Decimals: 1, Interval: true},
 		{Title: "us\nper hit", Metric: MetricMicros, Decimals: 3},
 		{Title: "published\nus", Metric: MetricPublished, Decimals: -1},
 		{Title: "error\n%", Metric: MetricError, Decimals: 1, Signed: true},
@@ -43,7 +44,7 @@ func OverheadColumns(phases []string) []ColumnSpec {
 		})
 	}
 	return append(specs, ColumnSpec{
-		Title: "first hit\ncycles", Metric: MetricFirst, Decimals: 0, DropZero: true,
+		Title: "first hit\ncycles", Metric: MetricFirst, Decimals: 0, DropZero: true, Interval: true,
 	})
 }
 
@@ -60,7 +61,7 @@ func PublishedColumns() []ColumnSpec {
 		{Title: "published\nus", Metric: MetricPublished, Decimals: -1, Beside: MetricPublished},
 		{Title: "rounding\n+- us", Metric: MetricRounding, Decimals: 3, Beside: MetricPublished},
 		{Title: "repeats\n+- us", Metric: MetricRepeats, Decimals: 3, Beside: MetricPublished},
-		{Title: "simulated\nus", Metric: MetricMicros, Decimals: 3},
+		{Title: "simulated\nus", Metric: MetricMicros, Decimals: 3, Interval: true},
 		{Title: "error\n%", Metric: MetricError, Decimals: 1, Signed: true, Beside: MetricPublished},
 		{Title: "unex-\nplained %", Metric: MetricUnexplained, Decimals: 1, Signed: true, Beside: MetricPublished},
 		{Title: "role", RoleOf: MetricMicros},
@@ -81,7 +82,11 @@ func Tabulate(s *Set, specs []ColumnSpec) *Table {
 		for i, p := range points {
 			t.Rows[i] = append(t.Rows[i], spec.cell(s, p))
 		}
+		if spec.Interval && spec.spreads(s, points) {
+			t.addIntervals(s, points, spec)
+		}
 	}
+	t.Notes = append(t.Notes, replicateNotes(s)...)
 	return t
 }
 

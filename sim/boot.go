@@ -29,7 +29,7 @@ func (m *Machine) load() error {
 	if err != nil {
 		return err
 	}
-	m.heap = newHeap((end+0xfff)&^0xfff, tables, m.space.Heap)
+	m.heap = newHeap((end+0xfff)&^0xfff, tables, m.space.Heap, m.cfg.Layout)
 	return m.makeCPUs(root)
 }
 
@@ -77,6 +77,7 @@ func (m *Machine) makeCPUs(root uint64) error {
 		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
 			Memory: m.mem, Directory: dir, First: first, Device: m.hardware.Device(i), Interrupts: m.hardware.Interrupts(i),
 			Native: [2]uint64{lo, lo + size}, Phase: func(pc uint64) uint8 { return uint8(m.image.Phase(pc)) }, Root: root,
+			Predictor: m.cfg.Layout.Predictor,
 		})
 		m.percpu = append(m.percpu, base)
 		m.cpus = append(m.cpus, c)

@@ -1,18 +1,53 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
 
 // heap hands out guest memory between the image and the page tables: first fit, in address order, so
-// that addresses depend on the order of requests alone.
+// that addresses depend on the order of requests alone. Where the layout draws pages, the search begins
+// at a drawn page for each allocation of whole pages, and at one page for all smaller ones, which
+// keeps those together as the slabs of a kernel do.
 type heap struct {
-	lo, hi uint64  // physical
-	base   uint64  // virtual address of physical 0
-	used   []block // sorted
+	lo, hi uint64    // physical
+	base   uint64    // virtual address of physical 0
+	used   []block   // sorted
+	pages  *rand.PCG // nil for the lowest free ones
+	small  uint64    // where the search for less than a page begins
 }
 
 type block struct{ lo, hi uint64 }
 
-func newHeap(lo, hi, base uint64) heap { return heap{lo: lo, hi: hi, base: base} }
+const pageBytes = 0x1000
+
+func newHeap(lo, hi, base uint64, l Layout) heap {
+	h := heap{lo: lo, hi: hi, base: base}
+	if l.Pages != 0 {
+		h.pages = l.Pages.Sequence(0)
+	}
+	h.small = h.page() + l.Heap
+	return h
+}
+
+// page is where the search for pages begins.
+func (h *heap) page() uint64 {
+	if h.pages == nil {
+		return h.lo
+	}
+	return h.lo + h.pages.Uint64()%((h.hi-h.lo)/pageBytes)*pageBytes
+}
+
+// find returns the lowest free place for size bytes at an address or above it, and the index of the block
+// behind it; false when there is none.
+func (h *heap) find(from, size, align uint64) (at uint64, i int, ok bool) {
+	at = (from + align - 1) &^ (align - 1)
+	for ; i < len(h.used) && h.used[i].lo < at+size; i++ {
+		at = max(at, (h.used[i].hi+align-1)&^(align-1))
+	}
+	return at, i, at+size <= h.hi
+}
 
 // Alloc returns the kernel virtual address of size bytes of zeroed guest memory. align must be a power
 // of two. Its callers are the kernel services and Kprobes, for tasks, stacks and slots. It takes no
@@ -23,17 +58,18 @@ func (m *Machine) Alloc(size, align uint64) (uint64, error) {
 		return 0, fmt.Errorf("guest memory of %d bytes aligned to %d cannot be had", size, align)
 	}
 	h := &m.heap
-	at := (h.lo + align - 1) &^ (align - 1)
-	i := 0
-	for ; i < len(h.used) && h.used[i].lo < at+size; i++ {
-		at = max(at, (h.used[i].hi+align-1)&^(align-1))
+	from := h.small
+	if align >= pageBytes || size >= pageBytes {
+		from = h.page()
 	}
-	if at+size > h.hi {
+	at, i, ok := h.find(from, size, align)
+	if !ok {
+		at, i, ok = h.find(h.lo, size, align) // what lies below a drawn page is free, too
+	}
+	if !ok {
 		return 0, fmt.Errorf("out of guest memory: %d bytes wanted, %d in the machine", size, m.mem.Size())
 	}
-	h.used = append(h.used, block{})
-	copy(h.used[i+1:], h.used[i:])
-	h.used[i] = block{at, at + size}
+	h.used = slices.Insert(h.used, i, block{at, at + size})
 	m.mem.Write(at, make([]byte, size))
 	return h.base + at, nil
 }

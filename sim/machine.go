@@ -22,6 +22,7 @@ type Config struct {
 	TimerHz int64       // what the timers of the board count; zero means core cycles
 	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget
 	Policy  Policy      // which CPU runs next; nil means the one that is furthest behind in time
+	Layout  Layout      // where things lie that no program says the place of
 }
 
 // Defaults of Config.

@@ -242,7 +242,7 @@ func (m *Machine) resume(c *Call) {
 		return
 	}
 	c.sp = p.SP()
-	m.pending[p.Call(r.fn, ret.Entry, r.args...)] = c
+	m.pending[p.Call(r.fn, ret.Entry, m.cfg.Layout.Stack, r.args...)] = c
 }
 
 // release ends the coroutines that still wait when the machine stops. They end in order of their

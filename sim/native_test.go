@@ -26,7 +26,7 @@ func (c *caller) Translate(va uint64) (uint64, bool) {
 	return va - imagetest.Base, va >= imagetest.Base
 }
 
-func (c *caller) Call(fn cpus.Entry, _ uint64, args ...uint64) uint64 {
+func (c *caller) Call(fn cpus.Entry, _, _ uint64, args ...uint64) uint64 {
 	c.called, c.args = fn, args
 	return c.SP()
 }

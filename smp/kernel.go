@@ -29,6 +29,9 @@ type Options struct {
 	// ForceQuiescent is how many jiffies a grace period waits before it asks the CPUs that hold it
 	// up to reschedule, and again after as many. 0 means 3, as in 2.6.34; negative means at once.
 	ForceQuiescent int64
+	// Layout is what is drawn for a replicate: of it the stacks of user tasks, and how much of a jiffy
+	// passes between the start of the ticks and the end of Online.
+	Layout sim.Layout
 }
 
 // Kernel keeps what the guest kernel does not: who may run where, and who sleeps until when. Its

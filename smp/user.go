@@ -36,7 +36,7 @@ func (k *Kernel) SpawnUser(c Caller, s Thread) (uint64, error) {
 		return 0, fmt.Errorf("user task %s: %w", s.Name, err)
 	}
 	u := &k.user
-	start := stack + u.stack - (u.size+15)&^15
+	start := stack + u.stack - (u.size+15)&^15 - k.opt.Layout.Stack
 	k.mem.Store(start, u.fn, fn)
 	k.mem.Store(start, u.arg, s.Arg)
 	addr, err := k.create(c, s, body, start, 0)

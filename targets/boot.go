@@ -14,7 +14,7 @@ import (
 // Config says which machine and kernel of a target to boot. What the kernel's services must know of the
 // machine they are told by Build.
 type Config struct {
-	Machine sim.Config      // without the ISA and the board, which are the target's
+	Machine sim.Config      // without the ISA and the board, which are the target's; its layout is also that of the rest
 	Kernel  smp.Options     // without the clocks and the number of CPUs, which are the machine's
 	Probes  kprobes.Options // of Kprobes
 }
@@ -35,6 +35,7 @@ func (t *Target) Build(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Kernel.Layout, c.Probes.Layout = c.Machine.Layout, c.Machine.Layout
 	c.Kernel.CPUs, c.Kernel.CPUHz, c.Kernel.TimerHz = m.CPUs(), c.Machine.CPU.Hz, c.Machine.TimerHz
 	k, err := smp.New(m, m.Image(), c.Kernel)
 	if err != nil {

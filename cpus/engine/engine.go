@@ -95,6 +95,9 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.AddrMask = s.AddrMask
 	c.ITLB, c.DTLB = mmu.NewTLB(cfg.ITLB, s.Pages), mmu.NewTLB(cfg.DTLB, s.Pages)
 	c.initTiming(s.ISA, cfg, s.InOrder)
+	if bus.Predictor != 0 {
+		c.recall(bus.Predictor.Sequence(n))
+	}
 	c.dataPath.init(cfg)
 	all := 1
 	if bus.Directory != nil {

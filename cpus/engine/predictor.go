@@ -1,6 +1,10 @@
 package engine
 
-import "kprobesim/cpus"
+import (
+	"math/rand/v2"
+
+	"kprobesim/cpus"
+)
 
 // predictor predicts directions by gshare, indirect targets by a table indexed with address and
 // history, and returns by a circular stack that under- and overflows silently, as hardware does.
@@ -31,6 +35,16 @@ func (p *predictor) init(pc cpus.PredictorConfig) {
 	p.targets = make([]uint64, pc.TargetEntries)
 	p.tmask = uint32(pc.TargetEntries - 1)
 	p.returns = make([]uint64, pc.ReturnStack)
+}
+
+// recall fills the predictor with what other code may have left in it: counters in any state, and any
+// history. Targets and return addresses stay empty. One of other code is as wrong as none, since
+// no address that is asked for would be among them.
+func (p *predictor) recall(numbers *rand.PCG) {
+	for i := range p.counters {
+		p.counters[i] = uint8(numbers.Uint64() & 3)
+	}
+	p.history = uint32(numbers.Uint64()) & p.histMask
 }
 
 // direction trains on a conditional branch that ends before next and reports a wrong prediction.

@@ -207,7 +207,7 @@ func (c *CPU) Return(v uint64) {
 }
 
 // Call implements cpus.Caller. The stack is aligned as the ABI asks.
-func (c *CPU) Call(fn cpus.Entry, ret uint64, args ...uint64) (back uint64) {
+func (c *CPU) Call(fn cpus.Entry, ret, below uint64, args ...uint64) (back uint64) {
 	n := c.word()
 	frame := []uint64{ret}
 	for i, a := range args {
@@ -217,7 +217,7 @@ func (c *CPU) Call(fn cpus.Entry, ret uint64, args ...uint64) (back uint64) {
 			frame = append(frame, a)
 		}
 	}
-	sp := (c.R[rsp]-64-n*uint64(len(frame)-1))&^15 - n
+	sp := (c.R[rsp]-64-below-n*uint64(len(frame)-1))&^15 - n
 	for i, v := range frame {
 		if pa, ok := c.Translate(sp + n*uint64(i)); ok {
 			c.Memory.Store(binary.LittleEndian, pa, int(n), v)

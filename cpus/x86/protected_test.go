@@ -13,7 +13,7 @@ func TestCallingConvention(t *testing.T) {
 		w, c := startIn(t, isa, 0xf4)
 		before := c.SP()
 		fn, ret := w.code(testCode)+0x40, w.code(testCode)
-		back := c.Call(cpus.Entry{PC: fn}, ret, 11, 12, 13, 14, 15, 16, 17, 18)
+		back := c.Call(cpus.Entry{PC: fn}, ret, 0, 11, 12, 13, 14, 15, 16, 17, 18)
 		if c.PC() != fn || (c.SP()+c.word())&15 != 0 || c.SP() >= before {
 			t.Errorf("called: pc %#x, sp %#x", c.PC(), c.SP())
 		}

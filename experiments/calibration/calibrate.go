@@ -95,7 +95,8 @@ func (c *Calibration) plan(x []int64) (*schema.Plan, error) {
 	for i, p := range c.params {
 		sets = append(sets, fmt.Sprintf("machine.%s=%d", p.Path, x[i]))
 	}
-	p, err := c.loader.Plan(c.machine.Experiment, sets)
+	// A fit would be of the mean of replicates only if each step ran them all; it is of the first one.
+	p, err := c.loader.Plan(c.machine.Experiment, append(sets, "replicates=1"))
 	if err != nil {
 		return nil, fmt.Errorf("experiment of the calibration: %w", err)
 	}

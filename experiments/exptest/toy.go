@@ -74,11 +74,11 @@ func ToyLoader() *planning.Loader {
 	return &planning.Loader{Targets: []targets.Target{{Name: "toy", ISA: toyISA(), Images: workloads.List()}}}
 }
 
-// ToyMeasure gives each point numbers that follow from its probe and its machine, without
-// simulating.
+// ToyMeasure gives each point numbers that follow from its probe, its machine and its replicate, without
+// simulating. Each replicate is a cycle dearer than the one before it.
 func ToyMeasure(p *schema.Point) (*kinds.Measurement, error) {
 	n := p.Workload.Hits
-	cost := int64(p.Machine.CPU.Events["trap"]) + int64(len(p.Label))*60
+	cost := int64(p.Machine.CPU.Events["trap"]) + int64(len(p.Label)+p.Replicate)*60
 	if p.Probe.Mode == kprobes.Stepped {
 		cost *= 2
 	}

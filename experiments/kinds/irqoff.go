@@ -89,6 +89,7 @@ func (s *session) irqOffOnce(m *Measurement, suffix string) error {
 	if _, err := s.call.InvokeSym("timer_start", s.timerCount(), 1); err != nil {
 		return err
 	}
+	s.call.Charge(s.p.Layout().Wait(s.timerPeriod()).Cycles()) // where in a period the calls begin
 	err := s.watched(w, func() bool { return len(w.taken) >= int(s.p.Workload.Interrupts) })
 	if _, stopErr := s.call.InvokeSym("timer_stop"); err == nil {
 		err = stopErr

@@ -23,6 +23,8 @@ type Kind struct {
 	Notes   []string // below the table: what words mean
 	// Check finds what the kind cannot measure; may be nil.
 	Check func(e *schema.Experiment) []Mistake
+	// Once says why replicates of the kind would all be the same, "" for one whose replicates differ.
+	Once string
 	// measure runs a point on a machine that has booted and fills in the measurement.
 	measure func(s *session, m *Measurement) error
 }

@@ -31,6 +31,7 @@ func missedKind() Kind {
 			{Title: "missed\n%", Metric: MetricMissShare, Decimals: 1},
 		},
 		Notes: []string{"maxactive 0 is the kernel's default"},
+		Once:  "which calls are missed follows from tasks and instances, and not from where things lie",
 	}
 }
 

@@ -97,11 +97,11 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 	p.plan.Collected = append(p.plan.Collected, one.plan.Name)
 	p.plan.Seed = one.plan.Seed
 	for _, pt := range one.plan.Points {
-		pt.Name = pt.Experiment + ":" + pt.Label
+		pt.Name = pt.Experiment + ":" + pt.Name
 		p.plan.Points = append(p.plan.Points, pt)
 	}
 	if n := len(p.plan.Points); n > maxPoints {
-		p.errs.Add(pos, "collect: %d points are more than %d", n, maxPoints)
+		p.errs.Add(pos, "collect: %d points are more than %d; each replicate of a point counts", n, maxPoints)
 	}
 }
 

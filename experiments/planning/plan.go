@@ -12,7 +12,7 @@ import (
 	"kprobesim/targets"
 )
 
-// maxPoints bounds one experiment.
+// maxPoints bounds one experiment: points, each as often as it has replicates.
 const maxPoints = 1024
 
 // planner makes a Plan out of a document, one combination of the sweep after the other.
@@ -20,6 +20,7 @@ type planner struct {
 	l    *Loader
 	errs doc.Errors
 	plan *schema.Plan
+	runs int // points times replicates, also those that are too many to plan
 
 	pristine   *doc.Node // the file that is planned, without settings
 	references map[*doc.Node]*measured
@@ -71,8 +72,8 @@ func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 		one := root.Clone()
 		p.point(one, c, append(slices.Clone(machine), p.apply(one, c)...))
 	}
-	if n := len(p.plan.Points); n > maxPoints {
-		p.errs.Add(root.Pos, "%d points are more than %d", n, maxPoints)
+	if p.runs > maxPoints {
+		p.errs.Add(root.Pos, "%d points are more than %d; each replicate of a point counts", p.runs, maxPoints)
 	}
 }
 
@@ -102,6 +103,9 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 			p.errs.Add(at(root, m.Path...), "%s: %s", strings.Join(m.Path, "."), m.Text)
 		}
 	}
+	if once := kinds.Of(e.Kind).Once; once != "" && e.Replicates > 1 {
+		p.errs.Add(at(root, "replicates"), "replicates: kind %s has no use for them: %s", e.Kind, once)
+	}
 	m, err := p.l.Machine(e.Machine, folder(root, "machine"), machine)
 	p.errs.Join(at(root, "machine"), err)
 	if len(p.errs) > before {
@@ -127,9 +131,23 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	for i, probe := range e.Probes {
 		one := pt
 		one.Probe, one.Label = probe, probe.Name+suffix(c)
-		one.Name = one.Label
 		p.claim(root, &one, i, machine)
-		p.plan.Points = append(p.plan.Points, one)
+		p.replicate(one, e.Replicates)
+	}
+}
+
+// replicate plans a point as often as it has replicates. Replicates of a point stand together, as all reports
+// of them do.
+func (p *planner) replicate(pt schema.Point, n int) {
+	if p.runs += n; p.runs > maxPoints {
+		return // an error is reported when all are counted
+	}
+	for i := range n {
+		pt.Name, pt.Replicate = pt.Label, i
+		if n > 1 {
+			pt.Name += fmt.Sprintf("/replicate=%d", i)
+		}
+		p.plan.Points = append(p.plan.Points, pt)
 	}
 }
 

@@ -3,6 +3,7 @@ package planning_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,11 @@ var badExperiments = []struct{ name, old, new string }{
 	{"sweep-value", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = [3, -3]\n[[points]]\nname = \"k\""},
 	{"sweep-unknown", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hats\" = [3]\n[[points]]\nname = \"k\""},
 	{"sweep-large", "[[points]]\nname = \"k\"", "[sweep]\nseed = [" + numbers(40) + "]\n\"workload.hits\" = [" + numbers(40) + "]\n[[points]]\nname = \"k\""},
+	{"replicates-none", "figures =", "replicates = 0\nfigures ="},
+	{"replicates-negative", "figures =", "replicates = -3\nfigures ="},
+	{"replicates-beyond", "figures =", "replicates = 1025\nfigures ="},
+	{"replicates-of-points", "figures =", "replicates = 513\nfigures ="},
+	{"replicates-swept", "[[points]]\nname = \"k\"", "[sweep]\nreplicates = [2, 3]\n[[points]]\nname = \"k\""},
 	{"many", "hits = 100\nwarmup = 10", "hits = 0\nwarmup = \"x\"\nhist = 3"},
 }
 
@@ -208,4 +214,29 @@ func FuzzPlan(f *testing.F) {
 			t.Errorf("a plan without points and without an error")
 		}
 	})
+}
+
+// Replicates of a point stand together under names of their own, and a point that has some is named with the
+// number of one.
+func TestReplicateNames(t *testing.T) {
+	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"replicates=2", "seed=9"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i, pt := range p.Points {
+		names = append(names, pt.Name)
+		if pt.Replicate != i%2 || pt.At().Replicate != i%2 || pt.Seed != 9 {
+			t.Errorf("%s is replicate %d of seed %d", pt.Name, pt.Replicate, pt.Seed)
+		}
+	}
+	if want := []string{"k/replicate=0", "k/replicate=1", "b/replicate=0", "b/replicate=1"}; !slices.Equal(names, want) {
+		t.Errorf("points %v, want %v", names, want)
+	}
+	if _, err := p.Point("k"); err == nil || !strings.Contains(err.Error(), "point k of toy has replicates: name one of them, such as k/replicate=0") {
+		t.Errorf("point k: %v", err)
+	}
+	if _, err := p.Point("x"); err == nil || strings.Contains(err.Error(), "replicate=1") {
+		t.Errorf("point x: %v, want each point once", err)
+	}
 }

@@ -12,12 +12,13 @@ import (
 func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	r := doc.NewReader(root, errs)
 	e := &schema.Experiment{
-		Name:    doc.Need(r, "name", doc.Name),
-		Title:   doc.Need(r, "title", doc.Text),
-		Kind:    doc.Opt(r, "kind", kinds.Overhead, doc.OneOf(kinds.Names()...)),
-		Machine: doc.Need(r, "machine", doc.Text),
-		Seed:    uint64(doc.Opt(r, "seed", 1, doc.Int(0, math.MaxInt64))),
-		Budget:  doc.Opt(r, "budget", defaultBudget, doc.Time().Whole(false, 1, 3600e6)),
+		Name:       doc.Need(r, "name", doc.Name),
+		Title:      doc.Need(r, "title", doc.Text),
+		Kind:       doc.Opt(r, "kind", kinds.Overhead, doc.OneOf(kinds.Names()...)),
+		Machine:    doc.Need(r, "machine", doc.Text),
+		Seed:       uint64(doc.Opt(r, "seed", 0, doc.Int(0, math.MaxInt64))),
+		Replicates: int(doc.Opt(r, "replicates", 1, doc.Int(1, maxPoints))),
+		Budget:     doc.Opt(r, "budget", defaultBudget, doc.Time().Whole(false, 1, 3600e6)),
 	}
 	k := kinds.Of(e.Kind)
 	e.Figures = doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(k.FigureNames()...)))

@@ -61,7 +61,9 @@ func collectAxes(n *doc.Node, path []string, axes *[]axis, errs *doc.Errors) {
 }
 
 // fixedKeys are the keys that every point of an experiment shares.
-func fixedKeys() []string { return []string{"name", "kind", "sweep", "points", "figures", "title"} }
+func fixedKeys() []string {
+	return []string{"name", "kind", "sweep", "points", "figures", "title", "replicates"}
+}
 
 // checkSweepValues holds the values of one axis to what names can hold, each once.
 func checkSweepValues(key string, n *doc.Node, errs *doc.Errors) bool {

@@ -82,6 +82,9 @@ func (r *Report) differencesTable() *results.Table {
 	for _, d := range r.Plan.Differences {
 		means := d.Means
 		for _, p := range r.Plan.Pairs(d) {
+			if p.Of.Replicate > 0 {
+				continue // the means stand at the first replicate
+			}
 			row := r.differenceRow(d, p)
 			if row == nil {
 				continue
@@ -107,7 +110,7 @@ func (r *Report) hasRepeats() bool {
 
 // differenceRow fills the row of one pair, or returns nil when one of its points failed.
 func (r *Report) differenceRow(d schema.Difference, p schema.Pair) []string {
-	more, ok := r.Set.Get(p.Of.At(), moreThan(results.MetricCycles, d.Less))
+	more, ok := r.Means.Get(p.Of.At(), moreThan(results.MetricCycles, d.Less))
 	if !ok {
 		return nil
 	}

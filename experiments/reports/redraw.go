@@ -30,11 +30,12 @@ func Redraw(dir string, figures []string) error {
 		return err
 	}
 	if len(figures) == 0 {
-		figures = drawnFigures(files, set)
+		figures = drawnFigures(files, results.Means(set))
 	}
 	if set, err = withSources(set, m.Sources); err != nil {
 		return err
 	}
+	set = results.Means(set)
 	if err := Draw(files, set, figures); err != nil {
 		return err
 	}
@@ -42,12 +43,13 @@ func Redraw(dir string, figures []string) error {
 }
 
 // withSources gives the published records of a set the sources that the manifest kept for all of
-// them; which record had which is not kept, but captions only list them.
+// them; which record had which is not kept, but captions only list them. Replicates have that of the
+// first one.
 func withSources(s *results.Set, sources []string) (*results.Set, error) {
-	out := &results.Set{}
+	out := &results.Set{Overrides: s.Overrides}
 	i := 0
 	for _, r := range s.Records() {
-		if r.Role == results.Measured && len(sources) > 0 {
+		if r.Role == results.Measured && r.Replicate == 0 && len(sources) > 0 {
 			r.Source = sources[min(i, len(sources)-1)]
 			i++
 		}

@@ -24,7 +24,8 @@ const (
 // ended.
 type Report struct {
 	Plan     *schema.Plan
-	Set      *results.Set
+	Set      *results.Set // every observation
+	Means    *results.Set // of the replicates of each point, for tables and figures; Set itself if there are none
 	Outcomes []running.Outcome
 }
 
@@ -46,6 +47,7 @@ func New(p *schema.Plan, outcomes []running.Outcome) *Report {
 		}
 	}
 	r.addDifferences()
+	r.Means = results.Means(r.Set)
 	return r
 }
 
@@ -100,15 +102,15 @@ func (r *Report) Files() (map[string][]byte, error) {
 		files[AccountsName] = accounts
 	}
 	figures, _ := r.drawable()
-	return files, Draw(files, r.Set, figures)
+	return files, Draw(files, r.Means, figures)
 }
 
 // drawable parts the figures of the plan into those that can be drawn and those whose sweep a setting has
 // taken away.
 func (r *Report) drawable() (can, not []string) {
 	for _, name := range r.Plan.Figures {
-		if len(r.Set.Points()) > 0 {
-			if _, err := figure(name, r.Set); errors.Is(err, results.ErrNotSwept) {
+		if len(r.Means.Points()) > 0 {
+			if _, err := figure(name, r.Means); errors.Is(err, results.ErrNotSwept) {
 				not = append(not, fmt.Sprintf("figure %s is not drawn: %v", name, err))
 				continue
 			}

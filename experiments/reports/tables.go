@@ -15,7 +15,12 @@ import (
 
 // sweepTable tabulates what was swept and the columns of a kind.
 func sweepTable(s *results.Set, k kinds.Kind) *results.Table {
-	t := results.Tabulate(s, append(results.SweepColumns(s), k.Columns...))
+	columns := results.SweepColumns(s)
+	for _, c := range k.Columns {
+		c.Interval = true
+		columns = append(columns, c)
+	}
+	t := results.Tabulate(s, columns)
 	t.Notes = append(t.Notes, k.Notes...)
 	return t
 }
@@ -24,9 +29,9 @@ func sweepTable(s *results.Set, k kinds.Kind) *results.Table {
 func (r *Report) Table() *results.Table {
 	var t *results.Table
 	if k := kinds.Of(r.Plan.Kind); k.Name == kinds.Overhead {
-		t = results.Tabulate(r.Set, results.OverheadColumns(kinds.PhasesOf(r.Set)))
+		t = results.Tabulate(r.Means, results.OverheadColumns(kinds.PhasesOf(r.Means)))
 	} else {
-		t = sweepTable(r.Set, k)
+		t = sweepTable(r.Means, k)
 	}
 	t.Title = r.title()
 	t.Notes = append(t.Notes, r.notes()...)
@@ -187,7 +192,7 @@ func (r *Report) Tables() []*results.Table {
 
 // publishedTable holds every figure against the published one.
 func (r *Report) publishedTable() *results.Table {
-	t := results.Tabulate(r.Set, results.PublishedColumns())
+	t := results.Tabulate(r.Means, results.PublishedColumns())
 	t.BlankRepeats(3)
 	t.Title = r.title()
 	t.Notes = append(t.Notes, r.accuracy()...)
@@ -199,7 +204,7 @@ func (r *Report) publishedTable() *results.Table {
 func (r *Report) accuracy() []string {
 	var errors []results.Value
 	var worst results.Record
-	for _, rec := range r.Set.Records() {
+	for _, rec := range r.Means.Records() {
 		if rec.Metric != results.MetricError || rec.Role != results.Predicted {
 			continue
 		}
@@ -222,7 +227,7 @@ func (r *Report) accuracy() []string {
 // unexplained names the predictions whose error exceeds the doubts of their published figure.
 func (r *Report) unexplained() []string {
 	var of []string
-	for _, rec := range r.Set.Records() {
+	for _, rec := range r.Means.Records() {
 		if rec.Metric == results.MetricUnexplained && rec.Role == results.Predicted && !rec.Value.IsZero() {
 			of = append(of, fmt.Sprintf("%s of %s by %s %%", rec.Probe, rec.Experiment, rec.Value.Abs().Round(1)))
 		}

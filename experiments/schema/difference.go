@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 
 	"kprobesim/internal/doc"
@@ -32,7 +33,7 @@ func ReadDifference(r *doc.Reader) Difference {
 type Pair struct{ Of, Less *Point }
 
 // Pairs returns the points of a difference in each experiment that has published figures of both, with
-// every combination of a sweep.
+// every combination of a sweep and every replicate.
 func (p *Plan) Pairs(d Difference) []Pair {
 	var out []Pair
 	for i := range p.Points {
@@ -40,10 +41,21 @@ func (p *Plan) Pairs(d Difference) []Pair {
 		if of.Probe.Name != d.Of || of.Probe.Published == nil || d.Era != "" && d.Era != of.Kernel.Era {
 			continue
 		}
-		want := of.Experiment + ":" + d.Less + strings.TrimPrefix(of.Label, of.Probe.Name)
-		if less, err := p.Point(want); err == nil && less.Probe.Published != nil {
+		less := p.find(of.Experiment, d.Less+strings.TrimPrefix(of.Label, of.Probe.Name), of.Replicate)
+		if less != nil && less.Probe.Published != nil {
 			out = append(out, Pair{of, less})
 		}
 	}
 	return out
+}
+
+// find returns one replicate of the point of an experiment with a label, or nil.
+func (p *Plan) find(experiment, label string, replicate int) *Point {
+	i := slices.IndexFunc(p.Points, func(pt Point) bool {
+		return pt.Experiment == experiment && pt.Label == label && pt.Replicate == replicate
+	})
+	if i < 0 {
+		return nil
+	}
+	return &p.Points[i]
 }

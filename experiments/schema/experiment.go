@@ -144,6 +144,7 @@ type Experiment struct {
 	Workload    Workload
 	Probes      []Probe
 	Seed        uint64
+	Replicates  int   // how often every point is measured, each time under a layout of its own
 	Budget      int64 // microseconds of simulated time that one point may take
 	Figures     []string
 }

@@ -2,12 +2,14 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kprobesim/image"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
 	"kprobesim/results"
+	"kprobesim/sim"
 	"kprobesim/targets"
 )
 
@@ -27,7 +29,7 @@ type Plan struct {
 
 // Point is one measurement: machine, kernel, workload, probe and seed.
 type Point struct {
-	Name       string // unique in the plan: the label, behind "EXPERIMENT:" in a collection
+	Name       string // unique in the plan: the label, behind "EXPERIMENT:" in a collection and before "/replicate=N"
 	Label      string // the probe's name and the values of the sweep, "k/workload.hits=100"
 	Experiment string // name of the experiment that the point is of
 	Kind       string // what is measured
@@ -38,6 +40,7 @@ type Point struct {
 	Workload   Workload
 	Probe      Probe
 	Seed       uint64
+	Replicate  int   // which of the layouts that the seed gives, from 0
 	Budget     int64 // microseconds of simulated time
 
 	// Differs lists by what the point is not the setup that its published figure was measured on, and
@@ -53,6 +56,10 @@ func (p *Point) Published() *Published {
 	return p.Probe.Published
 }
 
+// Layout is what is drawn for the point. It depends on the seed and the number of the replicate alone, so
+// that all points of an experiment are compared under the same layouts.
+func (p *Point) Layout() sim.Layout { return sim.DrawLayout(p.Seed, p.Replicate) }
+
 // Point returns the point of a name.
 func (p *Plan) Point(name string) (*Point, error) {
 	var known []string
@@ -60,10 +67,15 @@ func (p *Plan) Point(name string) (*Point, error) {
 		if p.Points[i].Name == name {
 			return &p.Points[i], nil
 		}
-		known = append(known, p.Points[i].Name)
+		if p.Points[i].Replicate == 0 {
+			known = append(known, p.Points[i].Name)
+		}
 	}
 	if name == "" {
 		return nil, fmt.Errorf("name a point of %s: %s", p.Name, strings.Join(known, ", "))
+	}
+	if first := name + "/replicate=0"; slices.Contains(known, first) {
+		return nil, fmt.Errorf("point %s of %s has replicates: name one of them, such as %s", name, p.Name, first)
 	}
 	return nil, fmt.Errorf("%s has no point %q: known are %s%s", p.Name, name,
 		strings.Join(known, ", "), doc.Suggest(name, known))
@@ -73,7 +85,7 @@ func (p *Plan) Point(name string) (*Point, error) {
 func (p *Point) At() results.Point {
 	return results.Point{
 		Experiment: p.Experiment, Machine: p.Machine.Name, ISA: p.Target.Name, Era: p.Kernel.Era,
-		CPUs: int(p.Kernel.CPUs), Seed: p.Seed, Probe: p.Label,
+		CPUs: int(p.Kernel.CPUs), Seed: p.Seed, Replicate: p.Replicate, Probe: p.Label,
 	}
 }
 

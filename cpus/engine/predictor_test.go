@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/draw"
+)
+
+// What a predictor is filled with depends on the stream and the CPU; the tables keep their sizes, and
+// counters and history their ranges.
+func TestRecall(t *testing.T) {
+	made := func(key draw.Key, cpu int) *predictor {
+		p := new(predictor)
+		p.init(cpus.PredictorConfig{HistoryBits: 8, TableBits: 10, TargetEntries: 64, ReturnStack: 4})
+		if key != 0 {
+			p.recall(key.Sequence(cpu))
+		}
+		return p
+	}
+	empty, a := made(0, 0), made(1, 0)
+	if slices.Equal(empty.counters, a.counters) || !slices.Equal(a.counters, made(1, 0).counters) {
+		t.Error("a filled predictor is as an empty one, or not the same twice")
+	}
+	if slices.Equal(a.counters, made(1, 1).counters) || slices.Equal(a.counters, made(2, 0).counters) {
+		t.Error("two CPUs or two streams fill predictors alike")
+	}
+	var count [4]int
+	for _, v := range a.counters {
+		count[v]++
+	}
+	if len(a.counters) != 1<<10 || slices.Min(count[:]) < 200 || a.history > a.histMask {
+		t.Errorf("%d counters by value, %v; history %#x", len(a.counters), count, a.history)
+	}
+	// A branch that is always taken is learned from any state.
+	for range 40 {
+		a.direction(0x40, true)
+	}
+	if a.direction(0x40, true) {
+		t.Error("a branch that was taken 40 times is predicted not taken")
+	}
+}

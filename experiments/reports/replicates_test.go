@@ -1,0 +1,87 @@
+package reports_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/results"
+)
+
+// Replicates are the same files for any number of workers, in the order of their numbers, and the files draw
+// the same figures again.
+func TestReplicatesAreTheSameEverywhere(t *testing.T) {
+	exptest.Alone(t)
+	var want map[string][]byte
+	for _, workers := range []int{1, 4} {
+		p, err := planning.NewLoader().Plan(exptest.E5410, []string{"replicates=3", "workload.hits=20", "seed=7"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := reports.New(p, (&running.Runner{Measure: kinds.Measure, Workers: workers}).Run(p))
+		got, err := r.Files()
+		if err != nil || r.Err() != nil {
+			t.Fatal(err, r.Err())
+		}
+		for file := range want {
+			if !bytes.Equal(got[file], want[file]) {
+				t.Errorf("%s differs with %d workers", file, workers)
+			}
+		}
+		want = got
+	}
+	dir := t.TempDir() + "/r"
+	if err := results.WriteDir(dir, want); err != nil {
+		t.Fatal(err)
+	}
+	if err := reports.Redraw(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	for file := range want {
+		again, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil || !bytes.Equal(again, want[file]) {
+			t.Errorf("%s differs when it is drawn again", file)
+		}
+	}
+}
+
+// Tables and differences of a collection are of the means, one row a point, and the file has a row a
+// replicate.
+func TestCollectionOfReplicates(t *testing.T) {
+	one, r := collectionReport(t, 1), collectionReport(t, 3, "replicates=3")
+	if n, want := r.Set.Len(), 3*one.Set.Len(); n != want {
+		t.Errorf("%d records of three replicates, want %d", n, want)
+	}
+	tables, plain := r.Tables(), one.Tables()
+	for i := range plain {
+		if len(tables[i].Rows) != len(plain[i].Rows) {
+			t.Errorf("table %d has %d rows, want %d", i, len(tables[i].Rows), len(plain[i].Rows))
+		}
+	}
+	// The toy's replicates cost 0, 1 and 2 cycles more, so the mean is that of one replicate and one or two more.
+	for _, p := range r.Means.Points() {
+		got, _ := r.Means.Get(p, results.MetricCycles)
+		base, _ := one.Set.Get(p, results.MetricCycles)
+		more := got.Value.Sub(base.Value).Float()
+		if want := map[string]float64{"k": 2, "b": 1}[p.Probe]; more != want || got.Spread.Of != 3 {
+			t.Errorf("%s costs %v cycles more than its first replicate, want %v; %+v", p.Probe, more, want, got.Spread)
+		}
+		micros, _ := r.Means.Get(p, results.MetricMicros)
+		published, _ := r.Means.Get(p, results.MetricPublished)
+		wrong, _ := r.Means.Get(p, results.MetricError)
+		want, err := results.ErrorPercent(micros.Value, published.Value)
+		if d := wrong.Value.Sub(want).Abs(); err != nil || d.Float() > 0.0001 {
+			t.Errorf("%s: error %s %%, that of the mean is %s %%", p.Probe, wrong.Value, want)
+		}
+	}
+	if text := tables[0].Text(); !strings.Contains(text, "mean of 3 replicates") || !strings.Contains(text, "interval") {
+		t.Errorf("table:\n%s", text)
+	}
+}

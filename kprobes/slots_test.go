@@ -1,0 +1,29 @@
+package kprobes
+
+import "testing"
+
+// A pool hands out each slot once, from the one that the layout names and round; a slot that was given back
+// comes first again.
+func TestPool(t *testing.T) {
+	const start, size, n = 0x1000, 16, 4
+	for over, first := range map[uint64]uint64{0: 0, 3: 3, 5: 1, 1<<32 - 1: 3} {
+		p := newPool(Span{Start: start, End: start + n*size}, size, over)
+		for i := range uint64(n) {
+			at, ok := p.take()
+			if want := start + (first+i)%n*size; !ok || at != want {
+				t.Errorf("over %d: slot %d is at %#x, want %#x", over, i, at, want)
+			}
+		}
+		if at, ok := p.take(); ok {
+			t.Errorf("over %d: a full pool gave %#x", over, at)
+		}
+		last := start + (first+n-1)%n*size
+		p.give(last)
+		if at, ok := p.take(); !ok || at != last {
+			t.Errorf("over %d: %#x was given back, and %#x comes", over, last, at)
+		}
+	}
+	if _, ok := (&pool{}).take(); ok {
+		t.Error("an empty pool has a slot")
+	}
+}

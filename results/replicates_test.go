@@ -1,0 +1,127 @@
+package results
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// replicated is a set of one probe and three replicates.
+func replicated(t testing.TB) *Set {
+	t.Helper()
+	set := &Set{}
+	for i, cycles := range []string{"100", "101.5", "104.5"} {
+		p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k", Replicate: i}
+		check(t, set.Add(
+			Record{Point: p, Metric: MetricCycles, Unit: "cycles", Value: value(t, cycles), Role: Fitted},
+			Record{Point: p, Metric: MetricPublished, Unit: "us", Value: value(t, "0.30"), Role: Measured, Source: "paper"},
+		))
+	}
+	return set
+}
+
+// The mean is exact, the interval holds it and lies within the values, and what all replicates agree on keeps
+// its digits and its source.
+func TestMeansOfReplicates(t *testing.T) {
+	set := replicated(t)
+	means := Means(set)
+	if means.Len() != 2 || set.Len() != 6 {
+		t.Fatalf("%d means of %d records", means.Len(), set.Len())
+	}
+	p := means.Points()[0]
+	r, _ := means.Get(p, MetricCycles)
+	if r.Value != value(t, "102") || r.Role != Fitted || r.Spread.Of != 3 {
+		t.Errorf("mean %+v", r)
+	}
+	if r.Spread.Low != value(t, "100") || r.Spread.High != value(t, "104.5") {
+		t.Errorf("interval %s to %s: with three values its ends are the extremes", r.Spread.Low, r.Spread.High)
+	}
+	pub, _ := means.Get(p, MetricPublished)
+	if pub.Value.String() != "0.30" || pub.Source != "paper" || pub.Spread.Low != pub.Value || pub.Spread.High != pub.Value {
+		t.Errorf("published %+v", pub)
+	}
+	if one := sample(t); Means(one) != one {
+		t.Error("a set without replicates is not its own mean")
+	}
+}
+
+// The interval of a mean of normal size narrows with the root of the number of replicates, and is that of
+// the known distribution: for n even numbers from 0 to n-1 the standard error is near n/sqrt(12 n).
+func TestBootstrapWidth(t *testing.T) {
+	for _, n := range []int64{20, 80} {
+		values := make([]int64, n)
+		for i := range values {
+			values[i] = int64(i) * 1000
+		}
+		low, high := bootstrap(values)
+		got := float64(high.micros - low.micros)
+		want := 2 * 1.96 * 1000 * float64(n) / 3.4641 / map[int64]float64{20: 4.4721, 80: 8.9443}[n]
+		if got < 0.93*want || got > 1.07*want {
+			t.Errorf("%d values: interval of %.0f, want about %.0f", n, got, want)
+		}
+		mean := (n - 1) * 500
+		if low.micros >= mean || high.micros <= mean {
+			t.Errorf("%d values: %s to %s does not hold the mean", n, low, high)
+		}
+	}
+	low, high := bootstrap([]int64{-maxMicros, maxMicros, 0})
+	if low.micros != -maxMicros || high.micros != maxMicros {
+		t.Errorf("values whose sums do not fit: %s to %s", low, high)
+	}
+}
+
+// The file of a set with replicates has a column more and reads back to the same bytes; a column that says
+// nothing is refused.
+func TestReplicateColumn(t *testing.T) {
+	data := replicated(t).CSV()
+	if !bytes.HasPrefix(data, []byte("experiment,machine,isa,era,cpus,seed,replicate,probe,")) {
+		t.Errorf("header of %s", data)
+	}
+	back, err := ReadCSV("x.csv", bytes.NewReader(data))
+	check(t, err)
+	if !bytes.Equal(back.CSV(), data) || back.Points()[2].Replicate != 2 {
+		t.Errorf("read back:\n%s", back.CSV())
+	}
+	if bytes.Contains(sample(t).CSV(), []byte("replicate")) {
+		t.Error("a set without replicates has the column")
+	}
+	for text, want := range map[string]string{
+		strings.ReplaceAll(string(data), ",0,1,k", ",0,01,k"):        `x.csv:4: replicate "01"`,
+		strings.ReplaceAll(string(data), ",0,1,k", ",0,-1,k"):        `x.csv:4: replicate "-1"`,
+		strings.Join(strings.SplitAfter(string(data), "\n")[:3], ""): "x.csv:1: column replicate",
+		strings.ReplaceAll(string(data), ",0,1,k", ",0,2,k"):         "x.csv:6: record e k cycles_per_hit is there twice",
+		strings.Replace(string(data), "\n", "\n1,2\n", 1):            "x.csv:2: 2 fields, want 11",
+	} {
+		if _, err := ReadCSV("x.csv", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q of\n%s", err, want, text)
+		}
+	}
+}
+
+// Replicates are lines of one name in the benchmark format, and their units are not exact.
+func TestBenchReplicates(t *testing.T) {
+	data, err := BenchText(replicated(t), OverheadBench())
+	check(t, err)
+	if strings.Contains(string(data), "assume=exact") || strings.Count(string(data), "BenchmarkOverhead/probe=k 1 ") != 3 ||
+		strings.Count(string(data), "experiment:") != 1 {
+		t.Errorf("benchmark format:\n%s", data)
+	}
+}
+
+// A table shows the interval where it shows in the digits of the column, and the charts have it as whiskers.
+func TestIntervalsAreShown(t *testing.T) {
+	set := Means(replicated(t))
+	text := Tabulate(set, []ColumnSpec{
+		{Title: "cycles", Metric: MetricCycles, Decimals: 1, Interval: true},
+		{Title: "published", Metric: MetricPublished, Decimals: 2, Interval: true},
+	}).Text()
+	if !strings.Contains(text, "102.0  100.0 to 104.5       0.30\n") || !strings.Contains(text, "mean of 3 replicates") {
+		t.Errorf("table:\n%s", text)
+	}
+	if bar := BarsOf(set, MetricCycles, "x", 0).Bars[0]; bar.Low != 100 || bar.High != 104.5 || bar.Value != 102 {
+		t.Errorf("bar %+v", bar)
+	}
+	if bar := BarsOf(set, MetricPublished, "x", 0).Bars[0]; bar.whisker() {
+		t.Errorf("bar of values that agree %+v", bar)
+	}
+}

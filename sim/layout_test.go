@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"testing"
+
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// The first replicate of seed 0 is what a machine without replicates has; every other one differs from it
+// and from its neighbours in each part.
+func TestDrawLayout(t *testing.T) {
+	if l := DrawLayout(0, 0); l != (Layout{}) {
+		t.Errorf("replicate 0 of seed 0 is %+v", l)
+	}
+	stacks, heaps, slots, detours, phases := map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}, map[uint16]bool{}
+	keys := map[any]bool{}
+	for seed := range uint64(2) {
+		for i := range 50 {
+			l := DrawLayout(seed, i)
+			if l != DrawLayout(seed, i) {
+				t.Fatalf("seed %d, replicate %d: drawn twice, and different", seed, i)
+			}
+			if l.Stack >= stackRange || l.Stack%StackUnit != 0 || l.Heap >= heapRange || l.Heap%HeapUnit != 0 {
+				t.Errorf("seed %d, replicate %d: %+v", seed, i, l)
+			}
+			stacks[l.Stack], heaps[l.Heap], phases[l.Phase] = true, true, true
+			slots[l.Slots], detours[l.Detours] = true, true
+			keys[l.Pages], keys[l.Predictor] = true, true
+		}
+	}
+	if len(stacks) < 25 || len(heaps) < 40 || len(slots) < 100 || len(detours) < 100 || len(phases) < 99 || len(keys) != 199 {
+		t.Errorf("%d stacks, %d heaps, %d slots, %d detours, %d phases and %d streams from 100 draws",
+			len(stacks), len(heaps), len(slots), len(detours), len(phases), len(keys))
+	}
+	if w := (Layout{Phase: 1 << 14}).Wait(1000 * clock.PerCycle); w != 250*clock.PerCycle {
+		t.Errorf("a quarter of 1000 cycles is %d ticks", w)
+	}
+}
+
+// Drawn heaps hand out all of their memory, each byte once; small objects lie together from a drawn offset
+// on, and pages lie anywhere.
+func TestDrawnHeap(t *testing.T) {
+	const lo, hi, base = 0x100000, 0x180000, 0xc0000000
+	for i := range 20 {
+		l := DrawLayout(0, i)
+		m := &Machine{mem: mmu.NewMemory(1 << 21), heap: newHeap(lo, hi, base, l)}
+		first, err := m.Alloc(64, 64)
+		if err != nil || (first-base)%pageBytes != l.Heap {
+			t.Errorf("replicate %d: the first object is at %#x, %v; want offset %#x", i, first, err, l.Heap)
+		}
+		if second, _ := m.Alloc(64, 64); second != first+64 && i == 0 {
+			t.Errorf("the second object is at %#x behind one at %#x", second, first)
+		}
+		seen, n := map[uint64]bool{}, 0
+		for {
+			at, err := m.Alloc(pageBytes, pageBytes)
+			if err != nil {
+				break
+			}
+			if seen[at] || at-base < lo || at-base >= hi || at%pageBytes != 0 {
+				t.Fatalf("replicate %d: page %#x", i, at)
+			}
+			seen[at] = true
+			n++
+		}
+		if want := (hi-lo)/pageBytes - 2; n < want || n > want+1 {
+			t.Errorf("replicate %d: %d pages beside two small objects, want %d or one more", i, n, want)
+		}
+		if !seen[base+lo] && i > 0 && first != base+lo {
+			t.Errorf("replicate %d: the first page was not handed out", i)
+		}
+	}
+	a := newHeap(lo, hi, base, Layout{})
+	if from, to := a.page(), a.page(); from != lo || to != lo || a.small != lo {
+		t.Errorf("without a draw pages are sought from %#x and %#x, objects from %#x", from, to, a.small)
+	}
+}
