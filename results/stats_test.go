@@ -24,12 +24,12 @@ func TestUnexplained(t *testing.T) {
 
 // TestRepeatsInWhisker widens the whisker of a published bar by what repeats differ.
 func TestRepeatsInWhisker(t *testing.T) {
-	p := Point{"e", "m", "i", "2010", 1, 1, "k"}
+	p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "k"}
 	set := &Set{}
 	check(t, set.Add(
-		Record{p, MetricMicros, "us", value(t, "1"), Predicted, ""},
-		Record{p, MetricPublished, "us", value(t, "1.00"), Measured, "A paper"},
-		Record{p, MetricRepeats, "us", value(t, "0.2"), Measured, ""},
+		Record{p, MetricMicros, "us", value(t, "1"), Predicted, "", Interval{}},
+		Record{p, MetricPublished, "us", value(t, "1.00"), Measured, "A paper", Interval{}},
+		Record{p, MetricRepeats, "us", value(t, "0.2"), Measured, "", Interval{}},
 	))
 	b, err := OverheadBars(set, Frame{}, false)
 	check(t, err)
