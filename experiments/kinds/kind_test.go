@@ -133,7 +133,7 @@ func TestKindsRefuse(t *testing.T) {
 		{kinds.Latency, []string{"workload.target=work_switch"}, "rule indirect-jump"},
 		{kinds.Latency, []string{"kernel.preempt=full"}, "rule preempt"},
 		{kinds.Missed, []string{"points.r.kind=kprobe", "points.r.maxactive=0", "points.r.handler=handler_empty"}, "measures a kretprobe"},
-		{kinds.IRQOff, []string{"workload.period=0.5 us"}, "later than its period"},
+		{kinds.IRQOff, []string{"workload.period=1 us", "points.k.kind=jprobe", "points.k.handler=jprobe_empty"}, "later than its period"},
 	} {
 		p, err := planning.NewLoader().Plan(c.name, append(slices.Clone(exptest.Small[c.name]), c.sets...))
 		if err == nil {
