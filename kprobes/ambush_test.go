@@ -58,7 +58,7 @@ func TestBreakpointVanishesUnderItsHit(t *testing.T) {
 func vanish(t *testing.T, w *crowd, a *ambush) {
 	want := w.call("bench_target", 5, 77)
 	p := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-	w.prey(a, want, w.addr("get_kprobe"), smp.EventGraceBegin) // then nothing is left of the probe
+	w.prey(a, want, w.addr("find_probe"), smp.EventGraceBegin) // then nothing is left of the probe
 	w.do(w.k.Remove(w.Call, p))
 	w.survives(a)
 }
@@ -96,7 +96,7 @@ func TestProbeLeavesOthersUnderItsHit(t *testing.T) {
 
 // postCall is the instruction that calls the post handler of a probe.
 func (w *crowd) postCall() uint64 {
-	at := entrance{fn: w.addr("aggr_post_handler")}
+	at := entrance{fn: w.addr("group_after")}
 	for i := range w.cpus { // the task may move
 		w.m.CPU(i).Observe(&at)
 	}
@@ -163,7 +163,7 @@ func TestJprobeJoinsUnderADetour(t *testing.T) {
 			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {
 				want := w.call("bench_target", 5, 77)
 				p := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-				w.prey(a, want, w.addr("optimized_callback"), EventPatch, smp.EventStop)
+				w.prey(a, want, w.addr("detour_called"), EventPatch, smp.EventStop)
 				q, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Kind: Jprobe, Handler: "jprobe_arguments"})
 				w.do(err)
 				w.sleep(2)

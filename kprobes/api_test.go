@@ -52,11 +52,11 @@ func holdRegisterErrors(t *testing.T, isa string) {
 	}{
 		{"unknown symbol", "no_such_function", 0, EINVAL},
 		{"inside an instruction", "bench_target", 1, EILSEQ},
-		{"hit path", "get_kprobe", 0, EINVAL},
+		{"hit path", "find_probe", 0, EINVAL},
 		{"exception entry", "int3", 0, EINVAL},
 		{"trampoline", "kretprobe_trampoline", 0, EINVAL},
 		{"native slot", "sim_printk", 0, EINVAL},
-		{"data", "kprobe_table", 0, EINVAL},
+		{"data", "probe_table", 0, EINVAL},
 		{"behind everything", "bench_target", 1 << 30, EINVAL},
 		{"more than an unsigned int", "bench_target", 1 << 40, EINVAL},
 	}
@@ -124,7 +124,7 @@ func holdRegisterAllUndoesOnError(t *testing.T, isa string) {
 	g := newGuest(t, isa, plain())
 	l := &g.k.l.p
 	var ps []uint64
-	for _, s := range []string{"bench_target", "work_read", "get_kprobe"} {
+	for _, s := range []string{"bench_target", "work_read", "find_probe"} {
 		sym, _ := g.im.Symbol(s)
 		p, _ := g.Alloc(l.size, 64)
 		g.do(g.Store(p+l.addr.Offset, g.size(), sym.Addr))

@@ -8,51 +8,51 @@ import (
 )
 
 // handling says which probe's handler a CPU is in the middle of, for the scheduler: handlers run
-// where nobody may sleep.
-// The scheduler asks at every call of schedule(). Where the per-CPU variable lies is looked up
-// once for each CPU.
+// where nobody may sleep. The scheduler asks at every call of schedule().
 func (k *Kprobes) handling(m *sim.Machine, cpu int) (why string, atomic bool) {
 	for i := len(k.current); i <= cpu; i++ {
-		k.current = append(k.current, k.perCPUAt(m, i, "current_kprobe"))
+		k.current = append(k.current, k.recordOf(m, i))
 	}
-	p := k.m.Load(k.current[cpu], image.Field{Size: k.l.list.Size})
-	if p == 0 {
+	hit := k.current[cpu]
+	p := k.m.Load(hit, k.l.hit.probe)
+	if p == 0 || !k.holds(cpu) {
 		return "", false
 	}
-	if child := k.perCPU(m, cpu, "kprobe_instance"); child != 0 {
+	if child := k.m.Load(hit, k.l.hit.child); child != 0 {
 		p = child
 	}
 	name, off := k.nameOf(k.m.Load(p, k.l.p.addr))
 	return fmt.Sprintf("in the kprobe handler %s of the probe at %s+%#x",
-		k.handlerOf(p, k.perCPU(m, cpu, "kprobe_ctlblk")), name, off), true
+		k.handlerOf(p, k.m.Load(hit, k.l.hit.stage)), name, off), true
 }
 
-// perCPU reads the first word of something that every CPU has.
-// That is the pointer current_kprobe or kprobe_instance, or the status in struct kprobe_ctlblk.
-func (k *Kprobes) perCPU(m *sim.Machine, cpu int, symbol string) uint64 {
-	return k.m.Load(k.perCPUAt(m, cpu, symbol), image.Field{Size: k.l.list.Size})
-}
-
-// perCPUAt finds it.
-func (k *Kprobes) perCPUAt(m *sim.Machine, cpu int, symbol string) uint64 {
-	at, err := m.PerCPU(cpu, symbol)
+// recordOf finds the struct hit_record of a CPU, which all CPUs share where one lock guards all hits.
+func (k *Kprobes) recordOf(m *sim.Machine, cpu int) uint64 {
+	if k.sym.oneHit != 0 {
+		return k.sym.oneHit
+	}
+	at, err := m.PerCPU(cpu, "hit_record")
 	if err != nil {
-		k.m.Fail(err, "looking for "+symbol+" of a CPU", uint64(cpu))
+		k.m.Fail(err, "looking for hit_record of a CPU", uint64(cpu))
 	}
 	return at
 }
 
-// statusSSDone is the value of kprobe_ctlblk.kprobe_status while a post handler runs.
-// It is KPROBE_HIT_SSDONE of linux/kprobes.h, in every version that is modelled.
-const statusSSDone = 8
+// holds reports whether what the record tells is about this CPU.
+func (k *Kprobes) holds(cpu int) bool {
+	return k.sym.hitCPU == 0 || k.m.Load(k.sym.hitCPU, image.Field{Size: 4}) == uint64(cpu)
+}
 
-// handlerOf names the user's function that runs for a probe: with the status of a hit that has been
+// stageAfter is the value of struct hit's stage while a post handler runs: HIT_AFTER of linux/hit.h.
+const stageAfter = 8
+
+// handlerOf names the user's function that runs for a probe: at the stage of a hit that has been
 // stepped its post handler, else that before the instruction. Of a return probe with both it may be
 // the one for the entry or the one for the return.
-func (k *Kprobes) handlerOf(p, status uint64) string {
+func (k *Kprobes) handlerOf(p, stage uint64) string {
 	pre := k.m.Load(p, k.l.p.pre)
 	switch {
-	case status == statusSSDone:
+	case stage == stageAfter:
 		return k.function(k.m.Load(p, k.l.p.post))
 	case pre == k.sym.jprobePre:
 		return k.function(k.m.Load(p-k.l.j.kp.Offset, k.l.j.entry))

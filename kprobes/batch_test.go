@@ -134,7 +134,7 @@ func (w *crowd) findEach(f *frozen, n int) {
 	w.do(err)
 	w.tasks = append(w.tasks, task)
 	w.sleep(2)
-	mine, theirs := w.addr("batch_notify"), w.addr("kprobe_exceptions_notify")
+	mine, theirs := w.addr("batch_notify"), w.addr("listen")
 	own := w.addr("handler_empty")
 	f.counts = counts{mine: 0, theirs: 0, own: 0}
 	w.m.Watch(f.event)

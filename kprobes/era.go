@@ -32,15 +32,15 @@ type api struct {
 
 // apis lists what is known, by year.
 func apis() []api {
+	// Registering several probes in one call came in 2.6.26, disabling in 2.6.30.
+	early := []string{
+		"register_kprobes", "unregister_kprobes", "register_kretprobes", "unregister_kretprobes",
+		"register_jprobes", "unregister_jprobes", "enable_kprobe", "disable_kprobe", "enable_kretprobe",
+		"disable_kretprobe",
+	}
 	return []api{
-		{
-			year: 2005,
-			lacks: []string{
-				"register_kprobes", "unregister_kprobes", "register_kretprobes",
-				"unregister_kretprobes", "register_jprobes", "unregister_jprobes", "enable_kprobe",
-				"disable_kprobe", "enable_kretprobe", "disable_kretprobe",
-			},
-		},
+		{year: 2005, lacks: early},
+		{year: 2006, lacks: early},
 		{year: 2010, disabled: true, entry: true, protected: []string{"preempt_schedule"}},
 	}
 }

@@ -38,7 +38,7 @@ func TestEra2005HasNoProtocols(t *testing.T) {
 func TestEra2005TakesAnyAddress(t *testing.T) {
 	boot2005(t, Default(), func(l *live) {
 		l.add(Spec{Symbol: "bench_target", Offset: 1, Handler: "handler_empty"})
-		if _, err := l.k.Add(l.Call, Spec{Symbol: "get_kprobe"}); !errors.Is(err, EINVAL) {
+		if _, err := l.k.Add(l.Call, Spec{Symbol: "find_probe"}); !errors.Is(err, EINVAL) {
 			t.Errorf("a function of the hit path: %v", err)
 		}
 		if _, err := l.k.Add(l.Call, Spec{Symbol: "no_such_function"}); !errors.Is(err, EINVAL) {

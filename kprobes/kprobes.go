@@ -71,7 +71,7 @@ type Kprobes struct {
 	jump *Optimizer // nil: the kernel writes breakpoints and no jumps
 	tmpl Template
 
-	current []uint64  // address of each CPU's current_kprobe, as far as somebody has asked
+	current []uint64  // address of each CPU's struct hit_record, as far as somebody has asked
 	mutex   smp.Mutex // what kprobe_mutex guards: everything below
 
 	watch   func(sim.Event) // nil when nobody can

@@ -49,6 +49,9 @@ func (k *Kprobes) allocInstances(c Caller, rp uint64) error {
 	}
 	k.m.Store(rp, l.lock, 0)
 	k.m.Store(rp, l.free, 0)
+	if l.used.Size != 0 {
+		k.m.Store(rp, l.used, 0)
+	}
 	k.m.Store(rp, l.nmissed, 0)
 	size := l.instSize + k.m.Load(rp, l.dataSize)
 	for range n {
@@ -131,11 +134,11 @@ func (k *Kprobes) bucketLocked(c Caller, bucket uint64, f func()) error {
 		f()
 		return nil
 	}
-	flags, err := c.InvokeSym("kretprobe_table_lock", bucket)
+	flags, err := c.InvokeSym("lock_instances", bucket)
 	if err != nil {
 		return err
 	}
 	f()
-	_, err = c.InvokeSym("kretprobe_table_unlock", bucket, flags)
+	_, err = c.InvokeSym("unlock_instances", bucket, flags)
 	return err
 }

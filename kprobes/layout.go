@@ -23,6 +23,7 @@ type kprobeLayout struct {
 type retLayout struct {
 	size, instSize                                               uint64
 	kp, handler, entry, maxactive, nmissed, dataSize, free, lock image.Field
+	used                                                         image.Field // chain of instances, where there is one
 	instNext, instPprev, instRP                                  image.Field
 }
 
@@ -32,12 +33,19 @@ type jumpLayout struct {
 	kp, entry image.Field
 }
 
-// optLayout is where things are in struct optimized_kprobe, which aggregates are. In kernels without it
-// they are a struct kprobe.
+// optLayout is where things are in the guest's struct jump_probe, which aggregates are. In kernels without
+// it they are a struct kprobe.
 // The handle of an aggregate is its kp, since that is what the hash table and the handlers know.
 type optLayout struct {
 	size                        uint64
 	kp, copied, insn, insnsSize image.Field
+}
+
+// hitLayout is where things are in the guest's struct hit_record: what is remembered between the exceptions
+// of a hit.
+type hitLayout struct {
+	size                uint64
+	probe, stage, child image.Field
 }
 
 // pokeLayout is where things are in struct text_poke_loc.
@@ -54,6 +62,7 @@ type layout struct {
 	r    retLayout
 	j    jumpLayout
 	o    optLayout
+	hit  hitLayout
 	poke pokeLayout
 	list image.Field // a pointer to a list_head or hlist_head: its first member
 }
@@ -87,7 +96,19 @@ func newLayout(im *image.Image, arch *Arch, optimizes bool) (*layout, error) {
 	if l.o.size == 0 {
 		l.o.size, l.o.kp = l.p.size, image.Field{Size: int(l.p.size)}
 	}
-	return l, nil
+	return l, l.findUsed(im)
+}
+
+// findUsed finds the chain of instances in use, which kernels have that keep return instances on two.
+func (l *layout) findUsed(im *image.Image) error {
+	st, err := im.Struct("kretprobe")
+	if err != nil {
+		return err
+	}
+	if f, err := st.Field("used_instances"); err == nil {
+		l.r.used = f
+	}
+	return nil
 }
 
 // structures lists what every kernel has.
@@ -123,6 +144,9 @@ func (l *layout) structures(arch *Arch) []structure {
 			"hlist.next": &r.instNext, "hlist.pprev": &r.instPprev, "rp": &r.instRP,
 		}},
 		{name: "jprobe", size: &j.size, members: image.Parts{"kp": &j.kp, "entry": &j.entry}},
+		{name: "hit_record", size: &l.hit.size, optional: true, members: image.Parts{
+			"now.probe": &l.hit.probe, "now.stage": &l.hit.stage, "child": &l.hit.child,
+		}},
 	}
 }
 
@@ -142,11 +166,8 @@ func (p *kprobeLayout) archMembers(arch *Arch, parts image.Parts) image.Parts {
 func (l *layout) optimizerStructures(optional bool) []structure {
 	o, poke := &l.o, &l.poke
 	return []structure{
-		{name: "optimized_kprobe", size: &o.size, optional: optional, members: image.Parts{
-			"kp":                  &o.kp,
-			"optinsn.copied_insn": &o.copied,
-			"optinsn.insn":        &o.insn,
-			"optinsn.size":        &o.insnsSize,
+		{name: "jump_probe", size: &o.size, optional: optional, members: image.Parts{
+			"kp": &o.kp, "tail": &o.copied, "detour": &o.insn, "moved": &o.insnsSize,
 		}},
 		{name: "text_poke_loc", size: &poke.size, optional: optional, members: image.Parts{
 			"addr": &poke.addr, "detour": &poke.detour, "len": &poke.len, "text": &poke.text,

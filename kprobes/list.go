@@ -11,7 +11,7 @@ const poison = 0xdead000000200200
 // Hash chains: a head is one pointer; a node points to the next one and to the pointer that points
 // to it. Pointers are written in an order that is safe for readers without locks.
 
-// hlistAdd fills in the node before the head leads to it: get_kprobe walks chains without a lock.
+// hlistAdd fills in the node before the head leads to it: find_probe walks chains without a lock.
 func (k *Kprobes) hlistAdd(head, node uint64, l links) {
 	first := k.m.Load(head, k.l.list)
 	k.m.Store(node, l.next, first)

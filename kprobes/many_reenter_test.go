@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// A probe that is hit in a handler runs none of its own, on whichever CPU: each such hit is counted.
+// A probe that is hit in a handler runs none of its own, on whichever CPU: each such hit is counted. In
+// 2005 the first of them takes the probe away.
 func TestReentryOnManyCPUs(t *testing.T) {
 	for _, o := range kernels() {
 		t.Run(o.name, func(t *testing.T) {
@@ -22,7 +23,11 @@ func TestReentryOnManyCPUs(t *testing.T) {
 				if got := w.sum("handler_hits") - before; got != w.calls || w.calls == 0 {
 					t.Errorf("%d hits of %d calls", got, w.calls)
 				}
-				if st := w.state(inner); st.NMissed != w.calls || w.shared() != shared {
+				missed := w.calls
+				if w.k.era.Year == 2005 {
+					missed = 0
+				}
+				if st := w.state(inner); st.NMissed != missed || w.shared() != shared {
 					t.Errorf("%d of %d hits in handlers counted as missed, %d handled",
 						st.NMissed, w.calls, w.shared()-shared)
 				}

@@ -64,9 +64,10 @@ func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Option
 		t.Fatal(err)
 	}
 	l := &live{t: t, m: m}
-	// A slow clock: a jiffy has room for some dozen hits and not for thousands.
+	// A slow clock: a jiffy has room for some dozen hits and not for thousands. Of a slice of one tick a task
+	// may get so little, every time, that it never leaves the interrupt in which it was preempted.
 	l.smp, err = smp.New(m, im, smp.Options{
-		HZ: 1000, CPUHz: 1e7, CPUs: cpus, Preempt: opt.Preempt, Tick: true,
+		HZ: 1000, CPUHz: 1e7, CPUs: cpus, Preempt: opt.Preempt, Tick: true, Slice: 2,
 	})
 	if err != nil {
 		t.Fatal(err)

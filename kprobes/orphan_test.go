@@ -75,7 +75,7 @@ func giveBack(t *testing.T, w *crowd, a *ambush) {
 	w.do(err)
 	w.tasks = append(w.tasks, task)
 	w.sleep(8)
-	w.m.Watch(giveBackStage(a, w.addr("lock_instances")))
+	w.m.Watch(giveBackStage(a, w.addr("lock_free_instances")))
 	remover, err := w.smp.GoOn(w.Call, 0, "remover", func(c smp.Caller) error {
 		return w.k.Remove(c, p)
 	})

@@ -30,12 +30,12 @@ func holdHandlers(t *testing.T, w *crowd, kind Kind) {
 	w.m.Watch(func(e sim.Event) {
 		switch e.Kind {
 		case smp.EventTick:
-			if w.percpu("current_kprobe") != 0 {
+			if w.percpu("hit_record") != 0 {
 				ticks++
 			}
 		case smp.EventTask:
 			switches++
-			inside = inside || w.percpu("current_kprobe") != 0
+			inside = inside || w.percpu("hit_record") != 0
 		}
 	})
 	for range 2 {

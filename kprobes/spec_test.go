@@ -22,7 +22,7 @@ func TestSpecsAreChecked(t *testing.T) {
 		{2005, Spec{Kind: Kretprobe, Entry: f}, "return probes of 2005"},
 		{2005, Spec{Kind: Kretprobe, DataSize: 8}, "return probes of 2005"},
 		{2010, Spec{Handler: "nobody"}, "no such function"},
-		{2010, Spec{Handler: "kprobe_table"}, "no such function"},
+		{2010, Spec{Handler: "probe_table"}, "no such function"},
 		{2010, Spec{Offset: 1 << 32}, "does not fit into an unsigned int"},
 	} {
 		y, err := newToy(t, tt.year, Default(), nil)

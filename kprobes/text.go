@@ -19,6 +19,7 @@ type symbols struct {
 	returnPre, jprobePre, jprobeBreak, callback     uint64
 	pokeListener, pokeUnsynced, pokeStopped         uint64
 	pokeOne, pokeBatch                              uint64   // notifiers of the two protocols
+	oneHit, hitCPU                                  uint64   // of a kernel with one lock for all hits
 	exceptions                                      []uint64 // faulting instructions, sorted
 	blacklist                                       []Span
 }
@@ -35,7 +36,7 @@ func (s *symbols) lookUp(im *image.Image, era era, optimizes bool) error {
 	for _, group := range []struct {
 		symbols []wanted
 		needed  bool
-	}{{s.always(), true}, {s.ofBoosting(), era.Boost}, {s.ofOptimizing(), optimizes}} {
+	}{{s.always(), true}, {s.ofOneLock(), false}, {s.ofBoosting(), era.Boost}, {s.ofOptimizing(), optimizes}} {
 		for _, w := range group.symbols {
 			f, ok := im.Func(w.name)
 			if !ok && group.needed {
@@ -62,22 +63,27 @@ func (s *symbols) always() []wanted {
 		{"__kprobes_text_end", &s.noProbes.End},
 		{"__slots_start", &s.slots.Start},
 		{"__slots_end", &s.slots.End},
-		{"kprobe_table", &s.table},
-		{"kretprobe_inst_table", &s.instances},
-		{"kprobes_all_disarmed", &s.allDisarmed},
-		{"aggr_pre_handler", &s.aggrPre},
-		{"aggr_post_handler", &s.aggrPost},
-		{"aggr_fault_handler", &s.aggrFault},
-		{"aggr_break_handler", &s.aggrBreak},
-		{"pre_handler_kretprobe", &s.returnPre},
-		{"setjmp_pre_handler", &s.jprobePre},
-		{"longjmp_break_handler", &s.jprobeBreak},
+		{"probe_table", &s.table},
+		{"instance_table", &s.instances},
+		{"switch_disarmed", &s.allDisarmed},
+		{"group_before", &s.aggrPre},
+		{"group_after", &s.aggrPost},
+		{"group_fault", &s.aggrFault},
+		{"group_break", &s.aggrBreak},
+		{"return_probe_entered", &s.returnPre},
+		{"jprobe_divert", &s.jprobePre},
+		{"jprobe_resume", &s.jprobeBreak},
 	}
+}
+
+// ofOneLock lists what an image has in which one CPU at a time handles a hit.
+func (s *symbols) ofOneLock() []wanted {
+	return []wanted{{"the_hit", &s.oneHit}, {"hit_cpu", &s.hitCPU}}
 }
 
 // ofBoosting lists what an image has that can boost.
 func (s *symbols) ofBoosting() []wanted {
-	return []wanted{{"kprobe_boost_allowed", &s.boostAllowed}}
+	return []wanted{{"switch_boost", &s.boostAllowed}}
 }
 
 // ofOptimizing lists what an image has that can optimize.
@@ -87,12 +93,12 @@ func (s *symbols) ofOptimizing() []wanted {
 		{"__entry_text_end", &s.entry.End},
 		{"__detours_start", &s.detours.Start},
 		{"__detours_end", &s.detours.End},
-		{"kprobes_allow_optimization", &s.allowOptimization},
-		{"optprobe_template_entry", &s.template.Start},
-		{"optprobe_template_end", &s.template.End},
-		{"optprobe_template_val", &s.templateValue},
-		{"optprobe_template_call", &s.templateCall},
-		{"optimized_callback", &s.callback},
+		{"switch_jumps", &s.allowOptimization},
+		{"detour_template", &s.template.Start},
+		{"detour_template_end", &s.template.End},
+		{"detour_template_value", &s.templateValue},
+		{"detour_template_call", &s.templateCall},
+		{"detour_called", &s.callback},
 		{"text_poke_listener", &s.pokeListener},
 		{"text_poke_nb", &s.pokeOne},
 		{"text_poke_batch_nb", &s.pokeBatch},

@@ -297,12 +297,12 @@ func TestToyRefuses(t *testing.T) {
 		{"no instruction", 2010, Spec{Symbol: "target", Offset: 12}, EILSEQ},
 		{"half an instruction", 2010, Spec{Symbol: "odd", Offset: 4}, EILSEQ},
 		{"no function", 2010, Spec{Symbol: "target", Offset: toyNowhere}, EILSEQ},
-		{"path of a hit", 2010, Spec{Symbol: "aggr_pre_handler"}, EINVAL},
+		{"path of a hit", 2010, Spec{Symbol: "group_before"}, EINVAL},
 		{"protected", 2010, Spec{Symbol: "guarded"}, EINVAL},
 		{"protected everywhere", 2010, Spec{Symbol: "preempt_schedule"}, EINVAL},
 		{"return protected", 2010, Spec{Kind: Kretprobe, Symbol: "not_returned"}, EINVAL},
 		{"slot", 2010, Spec{Symbol: "__slots_start"}, EINVAL},
-		{"data", 2010, Spec{Symbol: "kprobe_table"}, EINVAL},
+		{"data", 2010, Spec{Symbol: "probe_table"}, EINVAL},
 		{"disabled in 2005", 2005, Spec{Symbol: "target", Disabled: true}, ENOSYS},
 	} {
 		y, err := newToy(t, tt.year, Default(), nil)
@@ -336,7 +336,7 @@ func TestToyMistakes(t *testing.T) {
 		{"protocol", `patching = "breakpoint"`, 2010, patching, nil},
 		{"member", "ainsn.boostable", 2010, Default(), func(a *Arch) { a.Members = append(a.Members, "ainsn.boostable") }},
 		{"learned", "ainsn.ready", 2010, Default(), func(a *Arch) { a.Learned = "ainsn.ready" }},
-		{"boosting", "kprobe_boost_allowed", 2010, Default(), func(a *Arch) { a.Eras[1].Boost = true }},
+		{"boosting", "switch_boost", 2010, Default(), func(a *Arch) { a.Eras[1].Boost = true }},
 	} {
 		_, err := newToy(t, tt.year, tt.opt, tt.change)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -349,7 +349,7 @@ func TestToyMistakes(t *testing.T) {
 	}{
 		{Value{Member: "flags"}, "prepare flags, which is none of their members"},
 		{Value{Member: "ainsn.handler", Func: "nobody"}, "no function nobody"},
-		{Value{Member: "ainsn.handler", Func: "kprobe_table"}, "no function kprobe_table"},
+		{Value{Member: "ainsn.handler", Func: "probe_table"}, "no function probe_table"},
 	} {
 		y, err := newToy(t, 2010, Default(), func(a *Arch) {
 			a.Prepare = func(Insn) (Copy, error) { return Copy{Code: make([]byte, 8), Members: []Value{tt.value}}, nil }

@@ -67,7 +67,7 @@ func TestLayout(t *testing.T) { eachImage(t, holdLayout) }
 func holdLayout(t *testing.T, im Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	phases := []string{"entry", "dispatch", "handler", "step", "return", "kretprobe"}
-	if _, ok := syms["optprobe_template_entry"]; ok || im.Era == "2010" {
+	if _, ok := syms["detour_template"]; ok || im.Era == "2010" {
 		phases = append(phases, "detour")
 	}
 	for _, name := range phases {
@@ -88,9 +88,8 @@ var layouts = map[string]map[string]map[string]int64{
 			"nmissed": 32, "addr": 40, "pre_handler": 64, "break_handler": 88, "opcode": 96,
 			"ainsn": 104, "flags": 120, "": 128,
 		},
-		"kretprobe":          {"handler": 128, "maxactive": 144, "data_size": 152, "lock": 168, "": 176},
-		"kretprobe_instance": {"rp": 16, "ret_addr": 24, "task": 32, "data": 40, "": 40},
-		"optimized_kprobe":   {"list": 128, "optinsn": 144, "": 168},
+		"kretprobe":          {"handler": 128, "maxactive": 144, "data_size": 152, "lock": 168},
+		"kretprobe_instance": {"rp": 16, "ret_addr": 24, "task": 32},
 		"pt_regs":            {"ax": 80, "orig_ax": 120, "ip": 128, "sp": 152, "": 168},
 	},
 	"i386": {
@@ -98,13 +97,18 @@ var layouts = map[string]map[string]map[string]int64{
 			"nmissed": 16, "addr": 20, "pre_handler": 32, "break_handler": 44, "opcode": 48,
 			"ainsn": 52, "flags": 60, "": 64,
 		},
-		"kretprobe":          {"handler": 64, "maxactive": 72, "data_size": 80, "lock": 88, "": 92},
-		"kretprobe_instance": {"rp": 8, "ret_addr": 12, "task": 16, "data": 20, "": 20},
-		"optimized_kprobe":   {"list": 64, "optinsn": 72, "": 84},
+		"kretprobe":          {"handler": 64, "maxactive": 72, "data_size": 80, "lock": 88},
+		"kretprobe_instance": {"rp": 8, "ret_addr": 12, "task": 16},
 		"pt_regs":            {"bx": 0, "ax": 24, "ds": 28},
 	},
 	"i386-2005": {"pt_regs": {"orig_ax": 36, "ip": 40, "flags": 48, "sp": 52, "": 60}},
-	"i386-2010": {"pt_regs": {"fs": 36, "gs": 40, "orig_ax": 44, "ip": 48, "flags": 56, "sp": 60, "": 68}},
+	"i386-2006": {"pt_regs": {"orig_ax": 36, "ip": 40, "flags": 48, "sp": 52, "": 60}},
+	"i386-2010": {
+		"pt_regs":            {"fs": 36, "gs": 40, "orig_ax": 44, "ip": 48, "flags": 56, "sp": 60, "": 68},
+		"kretprobe":          {"": 92},
+		"kretprobe_instance": {"data": 20, "": 20},
+	},
+	"x86_64-2010": {"kretprobe": {"": 176}, "kretprobe_instance": {"data": 40, "": 40}},
 }
 
 // Structures of the interface have their fields where modules expect them.
@@ -116,7 +120,7 @@ func holdStructLayouts(t *testing.T, im Image, f *elf.File) {
 		t.Fatal(err)
 	}
 	found := structs(t, d)
-	for _, of := range []string{im.ISA, im.Name} {
+	for _, of := range []string{im.ISA, im.ISA + "-" + im.Era} {
 		holdLayouts(t, found, layouts[of])
 	}
 }

@@ -13,7 +13,7 @@ type Need struct {
 
 // Required returns the symbols that Go code looks up in every image, whatever its instruction set and era
 // are. What only some kernels have is not among them: the templates of detours, the functions of
-// preemption, and the locks of return probes, which are inline in a kernel for one processor.
+// preemption, the locks of return probes, and the record of a hit, which CPUs have or share.
 func Required() []Need {
 	return []Need{
 		{"booting", []string{
@@ -30,16 +30,15 @@ func Required() []Need {
 		}},
 		{"user mode", []string{"user_init", "user_thread", "user_stacks", "syscall_entry"}},
 		{"registering probes", []string{
-			"kernel_era", "kprobe_table", "kretprobe_inst_table", "kprobe_boost_allowed",
-			"kprobes_all_disarmed", "kprobes_allow_optimization", "__kprobes_text_start",
+			"kernel_era", "probe_table", "instance_table", "switch_boost",
+			"switch_disarmed", "switch_jumps", "__kprobes_text_start",
 			"__kprobes_text_end", "__entry_text_start", "__entry_text_end", "__start___ex_table",
 			"__stop___ex_table", "__slots_start", "__slots_end", "__detours_start", "__detours_end",
 			"__module_text_start", "__module_text_end",
 		}},
 		{"handling hits", []string{
-			"current_kprobe", "kprobe_ctlblk", "kprobe_instance", "aggr_pre_handler", "aggr_post_handler",
-			"aggr_fault_handler", "aggr_break_handler", "pre_handler_kretprobe", "setjmp_pre_handler",
-			"longjmp_break_handler", "kretprobe_trampoline",
+			"group_before", "group_after", "group_fault", "group_break", "return_probe_entered",
+			"jprobe_divert", "jprobe_resume", "kretprobe_trampoline",
 		}},
 		{"changing text", []string{
 			"text_poke", "text_poke_patch", "text_poke_bp", "text_poke_bp_batch", "text_poke_note",

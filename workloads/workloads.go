@@ -22,6 +22,7 @@ type Image struct {
 	Era     string // year whose kernels its probe path follows
 	File    string // file under workloads/images
 	Text    string // one line about it
+	Options string // behind the era, as build.sh takes them: "-preempt"
 	Preempt bool   // its code is preempted
 }
 
@@ -50,17 +51,16 @@ func parseImage(line string) (Image, bool) {
 		return Image{}, false
 	}
 	name := f[0] + "-" + f[1]
-	era, preempt := strings.CutSuffix(f[1], "-preempt")
-	return Image{Name: name, ISA: f[0], Era: era, File: name + ".elf", Text: f[2], Preempt: preempt}, true
+	era, _, _ := strings.Cut(f[1], "-")
+	options := strings.TrimPrefix(f[1], era)
+	return Image{
+		Name: name, ISA: f[0], Era: era, File: name + ".elf", Text: f[2], Options: options,
+		Preempt: strings.Contains(options, "-preempt"),
+	}, true
 }
 
 // Variant is what build.sh calls the era of the image.
-func (im *Image) Variant() string {
-	if im.Preempt {
-		return im.Era + "-preempt"
-	}
-	return im.Era
-}
+func (im *Image) Variant() string { return im.Era + im.Options }
 
 // Find returns the embedded image called name.
 func Find(name string) (Image, bool) {

@@ -76,7 +76,7 @@ func TestRebuild(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	for name, want := range map[string]string{
-		"x86_65":       "the program has i386-2005, i386-2010, i386-2010-preempt, x86_64-2005, x86_64-2010, x86_64-2010-preempt",
+		"x86_65":       "the program has i386-2005, i386-2006, i386-2006-stepping, i386-2006-trapping, i386-2006-stepping-trapping, i386-2010, i386-2010-preempt, x86_64-2005, x86_64-2006, x86_64-2010, x86_64-2010-preempt",
 		"./absent.elf": "does not exist",
 		"./kernel":     "cannot read guest image",
 	} {

@@ -24,13 +24,13 @@ var traced = []struct {
 // TestTraceShowsEveryStep looks for the stations of each kind of hit, in their order.
 func TestTraceShowsEveryStep(t *testing.T) {
 	for _, c := range traced {
-		breakpoint := []string{"int3", "#BP", "do_int3", "notif", "kprobe_handler", "handler_empty", c.iret, "__slots_start+0x"}
-		single := append(slices.Clone(breakpoint), "#DB", "do_debug", "notif", c.iret, c.next)
+		breakpoint := []string{"int3", "#BP", "do_int3", "offer_exception", "breakpoint_hit", "handler_empty", c.iret, "__slots_start+0x"}
+		single := append(slices.Clone(breakpoint), "#DB", "do_debug", "offer_exception", "copy_stepped", c.iret, c.next)
 		boosted := append(slices.Clone(breakpoint), "jmp", c.next)
-		optimized := []string{"bench_target+0x0", "jmp", c.pushf, "optimized_callback", "opt_pre_handler", "handler_empty", c.popf, "jmp", c.behind}
-		back := []string{"kretprobe_trampoline", "trampoline_handler", "ret_empty", c.popf, c.ret}
+		optimized := []string{"bench_target+0x0", "jmp", c.pushf, "detour_called", "detour_handlers", "handler_empty", c.popf, "jmp", c.behind}
+		back := []string{"kretprobe_trampoline", "function_returned", "ret_empty", c.popf, c.ret}
 		if !c.direct {
-			back = []string{c.ret, "kretprobe_trampoline", "#BP", "trampoline_probe_handler", "ret_empty", c.iret}
+			back = []string{c.ret, "kretprobe_trampoline", "#BP", "trampoline_hit", "function_returned", "ret_empty", c.iret}
 		}
 		stations := map[string][]string{
 			"k": single, "b": boosted, "o": optimized, "kr": append(slices.Clone(single), back...),
@@ -62,7 +62,7 @@ func without(stations []string) []string {
 	var out []string
 	for _, s := range stations {
 		if s == "handler_empty" {
-			s = "pre_handler_kretprobe"
+			s = "return_probe_entered"
 		}
 		out = append(out, s)
 	}

@@ -12,8 +12,8 @@ import (
 // The trace of a jprobe's hit shows its three exceptions, and where each leads, on every instruction set
 // and in every era; with a return probe there is a fourth where that traps.
 func TestTraceOfAJprobe(t *testing.T) {
-	entry := []string{"#BP", "setjmp_pre_handler+0x0 ", "jprobe_empty+0x0 "}
-	rest := []string{"jprobe_return+0x0 ", "#BP", "longjmp_break_handler+0x0 ", "#DB", "resume_execution+0x0 ", "bench_target+0x"}
+	entry := []string{"#BP", "jprobe_divert+0x0 ", "jprobe_empty+0x0 "}
+	rest := []string{"jprobe_return+0x0 ", "#BP", "jprobe_resume+0x0 ", "#DB", "put_right+0x0 ", "bench_target+0x"}
 	for _, c := range []struct {
 		name        string
 		sets        []string

@@ -85,7 +85,7 @@ var badExperiments = []struct{ name, old, new string }{
 	{"wrong-era", `era = "2010"`, `era = "2005"`},
 	{"unknown-isa", `isa = "toy"`, `isa = "toys"`},
 	{"unknown-target", `"bench_target"`, `"bench_tarket"`},
-	{"not-a-function", `"bench_target"`, `"kprobe_table"`},
+	{"not-a-function", `"bench_target"`, `"probe_table"`},
 	{"unknown-handler", `handler = "handler_empty"`, `handler = "handler_empt"`},
 	{"offset-outside", "hits = 100", "hits = 100\noffset = 4000"},
 	{"unit-missing", `"0.99 us"`, `"0.99"`},

@@ -29,7 +29,7 @@ func arch(mode int) *kprobes.Arch {
 		Name: "x86", Breakpoint: []byte{int3}, Align: 1, SlotSize: slotSize, Line: 64,
 		First: kprobes.Stepped, Then: kprobes.Boosted, Learned: boostableMember,
 		Members:   []string{"opcode", "ainsn.insn", boostableMember},
-		Eras:      eras(),
+		Eras:      eras(mode),
 		Optimizer: optimizer(mode),
 		Boundary:  func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode) },
 		Prepare:   func(in kprobes.Insn) (kprobes.Copy, error) { return prepare(in, mode) },
@@ -58,9 +58,10 @@ func optimizer(mode int) *kprobes.Optimizer {
 // 2.6.34, the list of functions without return probes from 2.6.24.
 // __switch_to is entered by one task and left by another, while return instances are found by
 // task.
-func eras() []kprobes.Era {
+func eras(mode int) []kprobes.Era {
 	return []kprobes.Era{
 		{Year: 2005},
+		{Year: 2006, Boost: mode == 32},
 		{
 			Year: 2010, Boost: true, Optimize: true, Boundaries: true,
 			Protected:       []string{"native_get_debugreg", "irq_entries_start", "common_interrupt"},

@@ -3,8 +3,7 @@
  * jprobes, return probes, nested hits, faults. Any difference from the unprobed result is a panic.
  */
 #include <linux/era.h>
-#include <linux/hash.h>
-#include <linux/kprobes.h>
+#include <linux/hit.h>
 #include <linux/sched.h>
 #include <linux/workload.h>
 #include <asm/extable.h>
@@ -62,14 +61,14 @@ static void arm(struct kprobe *p, int slot)
 	p->opcode = *p->addr;
 	p->ainsn.insn = __slots_start + slot * MAX_INSN_SIZE;
 	text_poke(p->ainsn.insn, p->addr, MAX_INSN_SIZE - RELATIVEJUMP_SIZE);
-	hlist_add_head(&p->hlist, &kprobe_table[hash_ptr(p->addr, KPROBE_HASH_BITS)]);
+	chain_push(&probe_table[hash_ptr(p->addr, HIT_HASH_BITS)], &p->hlist);
 	text_poke(p->addr, &bp, 1);
 }
 
 static void disarm(struct kprobe *p)
 {
 	text_poke(p->addr, &p->opcode, 1);
-	hlist_del(&p->hlist);
+	chain_leave(&p->hlist);
 }
 
 #if ERA_RETURN_TRAP
@@ -104,7 +103,7 @@ static void try_probe(const char *name, bench_fn fn, unsigned long at,
 	disarm(&p);
 	check("hits", hits, (pre == handler_count ? 8 : 0) + (post ? 8 : 0));
 	check("boostable", p.ainsn.boostable, want_boostable);
-	check("current_kprobe", (unsigned long)kprobe_running(), 0);
+	check("kprobe_running", (unsigned long)kprobe_running(), 0);
 	say(name, hits);
 }
 
@@ -112,13 +111,13 @@ static void try_retprobe(const char *name, bench_fn fn, int instances, unsigned 
 {
 	static struct kretprobe_instance ri[16];
 	struct kretprobe rp = {
-		.kp = { .addr = (u8 *)fn, .pre_handler = pre_handler_kretprobe },
+		.kp = { .addr = (u8 *)fn, .pre_handler = return_probe_entered },
 		.handler = ret_count,
 	};
 	unsigned long want = fn(12, 3);
 
 	for (int i = 0; i < instances; i++)
-		hlist_add_head(&ri[i].hlist, &rp.free_instances);
+		chain_push(&rp.free_instances, &ri[i].hlist);
 	arm(&rp.kp, 4);
 	percpu_write(handler_hits, 0);
 	check(name, fn(12, 3), want);
@@ -132,8 +131,8 @@ static void try_jprobe(const char *name, bench_fn fn, bench_fn probed)
 {
 	struct jprobe jp = {
 		.kp = {
-			.addr = (u8 *)probed, .pre_handler = setjmp_pre_handler,
-			.break_handler = longjmp_break_handler,
+			.addr = (u8 *)probed, .pre_handler = jprobe_divert,
+			.break_handler = jprobe_resume,
 		},
 		.entry = jprobe_arguments,
 	};
@@ -146,7 +145,7 @@ static void try_jprobe(const char *name, bench_fn fn, bench_fn probed)
 		check(name, fn(1234, 56), want);
 	disarm(&jp.kp);
 	check(name, percpu_read(handler_hits), 3);
-	check("current_kprobe", (unsigned long)kprobe_running(), 0);
+	check("kprobe_running", (unsigned long)kprobe_running(), 0);
 	say(name, 3);
 }
 
@@ -169,7 +168,8 @@ static void try_nested(void)
 	disarm(&outer);
 	disarm(&inner);
 	check("nested hits", percpu_read(handler_hits), 0);
-	check("nested nmissed", inner.nmissed, 4);
+	/* Kernels of 2005 take the nested breakpoint away and count nothing. */
+	check("nested nmissed", inner.nmissed, ERA_NESTED_RUNS ? 4 : 0);
 	say("nested", inner.nmissed);
 }
 
@@ -177,28 +177,28 @@ static void try_nested(void)
 static void try_optimized(void)
 {
 	u8 *buffer = __detours_start, jump[5] = { RELATIVEJUMP_OPCODE };
-	unsigned long size = optprobe_template_end - optprobe_template_entry;
+	unsigned long size = detour_template_end - detour_template;
 	unsigned long want = bench_target(5, 6);
-	struct optimized_kprobe op = { .kp = {
-		.addr = (u8 *)bench_target, .pre_handler = aggr_pre_handler,
+	struct jump_probe op = { .kp = {
+		.addr = (u8 *)bench_target, .pre_handler = group_before,
 	} };
 	struct kprobe child = { .addr = op.kp.addr, .pre_handler = handler_count };
-	struct optimized_kprobe *self = &op;
-	s32 rel = (u8 *)optimized_callback -
-		  (buffer + (optprobe_template_call - optprobe_template_entry) + 5);
+	struct jump_probe *self = &op;
+	s32 rel = (u8 *)detour_called -
+		  (buffer + (detour_template_call - detour_template) + 5);
 	u8 saved[5];
 
-	INIT_LIST_HEAD(&op.kp.list);
-	list_add_tail(&child.list, &op.kp.list);
+	op.kp.list = (struct list_head){ &op.kp.list, &op.kp.list };
+	ring_append(&op.kp.list, &child.list);
 	memcpy(saved, op.kp.addr, 5);
-	text_poke(buffer, optprobe_template_entry, size);
-	text_poke(buffer + (optprobe_template_val - optprobe_template_entry), &self, sizeof(self));
-	text_poke(buffer + (optprobe_template_call - optprobe_template_entry) + 1, &rel, 4);
+	text_poke(buffer, detour_template, size);
+	text_poke(buffer + (detour_template_value - detour_template), &self, sizeof(self));
+	text_poke(buffer + (detour_template_call - detour_template) + 1, &rel, 4);
 	text_poke(buffer + size, op.kp.addr, REGION);
 	*(s32 *)(jump + 1) = op.kp.addr - (buffer + size + sizeof(jump));
 	text_poke(buffer + size + REGION, jump, sizeof(jump));
-	op.optinsn.insn = buffer;
-	op.optinsn.size = REGION;
+	op.detour = buffer;
+	op.moved = REGION;
 	op.kp.flags = KPROBE_FLAG_OPTIMIZED;
 	percpu_write(handler_hits, 0);
 	arm(&op.kp, 7);
@@ -208,7 +208,7 @@ static void try_optimized(void)
 	for (int i = 0; i < 4; i++)
 		check("optimized", bench_target(5, 6), want);
 	text_poke(op.kp.addr, saved, 5);
-	hlist_del(&op.kp.hlist);
+	chain_leave(&op.kp.hlist);
 	check("optimized hits", percpu_read(handler_hits), 5);
 	say("optimized", 5);
 }

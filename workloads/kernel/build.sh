@@ -1,22 +1,29 @@
 #!/bin/sh
 # Builds the guest image of one era and instruction set: build.sh OUTPUT [ERA [ISA]]. The era is a year
-# of include/linux/era.h, or YEAR-preempt for a kernel whose code is preempted; the instruction set is
-# one of arch/*/isa. Needs gcc and GNU ld; the bytes depend only on the sources and on the versions of
-# these two.
+# of include/linux/era.h, and options behind it as in YEAR-OPTION-OPTION; the instruction set is one of
+# arch/*/isa. Needs gcc and GNU ld; the bytes depend only on the sources and on the versions of these two.
+#
+#	preempt		kernel code is preempted
+#	stepping	no boosting, for a kernel of i386 of 2006
+#	trapping	return probes come back by a breakpoint, the same
 set -eu
 cd "$(dirname "$0")"
 out=${1:?usage: build.sh OUTPUT [ERA [ISA]]}
 variant=${2:-2010}
 isa=${3:-x86_64}
 era=${variant%%-*}
-case $variant in
-"$era") preempt= ;;
-"$era-preempt") preempt=-DPREEMPT ;;
-*)
-	echo "no kernel $variant: use 2005, 2010 or 2010-preempt" >&2
-	exit 2
-	;;
-esac
+options=
+for option in $(echo "${variant#"$era"}" | tr - ' '); do
+	case $era-$option in
+	2010-preempt) options="$options -DPREEMPT" ;;
+	2006-stepping) options="$options -DNO_BOOST" ;;
+	2006-trapping) options="$options -DTRAP_RETURNS" ;;
+	*)
+		echo "no kernel $variant: use 2005, 2010, 2010-preempt, or 2006 with -stepping, -trapping or both" >&2
+		exit 2
+		;;
+	esac
+done
 case $out in /*) ;; *) out=$OLDPWD/$out ;; esac
 cc=${CC:-gcc}
 export LC_ALL=C
@@ -29,13 +36,13 @@ printf 'const char kernel_source_hash[] = "%s";\n' "$hash" >"$tmp/hash.c"
 echo "const int kernel_era = $era;" >>"$tmp/hash.c"
 
 . ./isa.sh
-# Kernels of 2005 were built without frame pointers, those of 2010 with them and for processors in
-# general.
+# Kernels of 2005 and 2006 were built without frame pointers, those of 2010 with them and for processors
+# in general.
 case $era in
-2005) frames=-fomit-frame-pointer ;;
+2005 | 2006) frames=-fomit-frame-pointer ;;
 *) frames="-fno-omit-frame-pointer $generic" ;;
 esac
-flags="-DERA=$era $preempt -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror $includes
+flags="-DERA=$era $options -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror $includes
  -ffreestanding -fno-builtin $machine -fno-pic -fno-pie
  -fno-asynchronous-unwind-tables -fno-stack-protector $frames
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra

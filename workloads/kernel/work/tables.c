@@ -22,7 +22,7 @@ static u16 buffer[BUFFER_SIZE / 2] __aligned(64);
 static struct hlist_head hash_table[1 << HASH_BITS];
 static struct node nodes[NODES];
 static struct item items[LIST_NODES];
-static LIST_HEAD(item_list);
+static RING(item_list);
 
 /* A step of a linear congruence; the upper bits are the good ones. */
 static u64 next_number(u64 x)
@@ -34,7 +34,7 @@ static void init_chain(unsigned long i, unsigned long key)
 {
 	nodes[i].key = key & 0xff;
 	nodes[i].value = key >> 16;
-	hlist_add_head(&nodes[i].chain, &hash_table[hash_long(nodes[i].key, HASH_BITS)]);
+	chain_push(&hash_table[hash_long(nodes[i].key, HASH_BITS)], &nodes[i].chain);
 }
 
 /* Once: nodes that are in their lists stay there. */
@@ -42,7 +42,7 @@ void work_init(void)
 {
 	u64 x = 20100101;
 
-	if (!list_empty(&item_list))
+	if (!ring_is_empty(&item_list))
 		return;
 	for (unsigned long i = 0; i < ARRAY_SIZE(buffer); i++)
 		buffer[i] = (x = next_number(x)) >> 40;
@@ -50,7 +50,7 @@ void work_init(void)
 		init_chain(i, (x = next_number(x)) >> 20);
 	for (unsigned long i = 0; i < LIST_NODES; i++) {
 		items[i].weight = (x = next_number(x)) >> 50;
-		list_add_tail(&items[i].list, &item_list);
+		ring_append(&item_list, &items[i].list);
 	}
 }
 
@@ -74,7 +74,7 @@ __workload unsigned long work_hash_lookup(unsigned long a, unsigned long b)
 	struct hlist_node *at = hash_table[hash_long(key, HASH_BITS)].first;
 
 	for (; at; at = at->next) {
-		struct node *n = hlist_entry(at, struct node, chain);
+		struct node *n = container_of(at, struct node, chain);
 
 		if (n->key == key)
 			return n->value;
@@ -86,10 +86,9 @@ __workload unsigned long work_hash_lookup(unsigned long a, unsigned long b)
 __workload unsigned long work_list_walk(unsigned long a, unsigned long b)
 {
 	unsigned long limit = a & 0x3ffff, sum = b & 0xff, steps = 0;
-	struct item *it;
 
-	list_for_each_entry(it, &item_list, list) {
-		sum += it->weight;
+	for (const struct list_head *at = item_list.next; at != &item_list; at = at->next) {
+		sum += container_of(at, struct item, list)->weight;
 		steps++;
 		if (sum > limit)
 			break;

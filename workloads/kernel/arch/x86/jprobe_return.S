@@ -1,25 +1,32 @@
 /*
- * How a jprobe's function ends. The breakpoint is taken with the stack pointer of the probed
- * function's entry, as the exception's frame must not lie over the stack that is put back.
+ * The end of a jprobe's function: a breakpoint. The stack pointer is that of the probed function's entry
+ * again before it, as the frame of the exception must not lie over the stack that is put back.
  */
-#include <asm/kprobes.h>
+#include <asm/hit.h>
 #include <asm/percpu.h>
 #include "frame.h"
 
+#if ERA_GLOBAL_HIT
+#define SAVED_SP the_hit+HIT_JPROBE_SP
+#elif ERA_UNIPROCESSOR
+#define SAVED_SP hit_record+HIT_JPROBE_SP
+#elif defined(__x86_64__)
+#define SAVED_SP %gs:hit_record+HIT_JPROBE_SP
+#else
+#define SAVED_SP %fs:hit_record+HIT_JPROBE_SP
+#endif
+
 	.section .phase.dispatch.jprobe, "ax"
 	.balign 16
-	.globl jprobe_return_break, jprobe_return_end
 FUNC jprobe_return
 #ifdef __x86_64__
-	movq %gs:kprobe_ctlblk+KCB_JPROBE_SAVED_SP, %rbx
+	movq SAVED_SP, %rbx
 	xchgq %rbx, %rsp
-#elif ERA_UNIPROCESSOR
-	movl kprobe_ctlblk+KCB_JPROBE_SAVED_SP, %ebx
-	xchgl %ebx, %esp
 #else
-	movl %fs:kprobe_ctlblk+KCB_JPROBE_SAVED_SP, %ebx
+	movl SAVED_SP, %ebx
 	xchgl %ebx, %esp
 #endif
+	.globl jprobe_return_break, jprobe_return_end
 jprobe_return_break:
 	int3
 jprobe_return_end:

@@ -5,6 +5,7 @@
  * those of patch.c do it in this way.
  */
 #include <linux/notifier.h>
+#include <linux/irqflags.h>
 #include <asm/kprobes.h>
 #include <asm/processor.h>
 #include <asm/text.h>

@@ -1,48 +1,43 @@
-/* Changing code that may be running: by plain stores. What needs more is in patch.c. */
+/* Stores into code, and what the simulator calls around them. What other CPUs need is in patch.c. */
 #include <linux/irqflags.h>
 #include <linux/native.h>
 #include <asm/processor.h>
 #include <asm/text.h>
 
-/* This CPU's own stores, one a byte: others may execute what is there in between. */
-static __kprobes void store_text(void *addr, const void *src, unsigned long n)
+/* One store a byte. Another CPU may execute any state in between. */
+static __kprobes void store_text(unsigned char *to, const unsigned char *from, unsigned long n)
 {
-	unsigned char *to = addr;
-	const unsigned char *from = src;
-
-	for (unsigned long i = 0; i < n; i++)
-		WRITE_VOLATILE(to[i], from[i]);
+	while (n--)
+		WRITE_VOLATILE(*to++, *from++);
 }
 
-/* Writes n bytes over the instructions at addr; src is guest memory. */
-__kprobes __used void *text_poke(void *addr, const void *src, unsigned long n)
+/* Stores n bytes from guest memory over code. This CPU executes nothing older afterwards. */
+static __always_inline void store_and_forget(void *addr, const void *src, unsigned long n,
+					     unsigned long patch, unsigned long step)
 {
 	unsigned long flags = local_irq_save();
 
 	store_text(addr, src, n);
+	if (patch)
+		text_poke_note(patch, step, addr);
 	sync_core();
 	local_irq_restore(flags);
+}
+
+__kprobes __used void *text_poke(void *addr, const void *src, unsigned long n)
+{
+	store_and_forget(addr, src, n, 0, 0);
 	return addr;
 }
 
-/* The same as a step of a numbered patch, told to the simulator once the bytes are there. */
+/* As a step of a patch, of which the simulator hears once the bytes are there. */
 __kprobes __used void text_poke_patch(void *addr, const void *src, unsigned long n,
 				      unsigned long patch, unsigned long step)
 {
-	unsigned long flags = local_irq_save();
-
-	store_text(addr, src, n);
-	text_poke_note(patch, step, addr);
-	sync_core();
-	local_irq_restore(flags);
+	store_and_forget(addr, src, n, patch, step);
 }
 
-__used void sync_core_self(void)
-{
-	sync_core();
-}
-
-/* Interrupt flag for the simulator: stop_machine runs its work with interrupts off. */
+/* For work during which the machine is stopped. */
 __used unsigned long irq_disable_save(void)
 {
 	return local_irq_save();

@@ -1,11 +1,13 @@
 /*
- * What the kernels of a year do on the path of a probe hit. The sources are the same for all eras;
+ * What the kernels of some years do on the path of a probe hit. The sources are the same for all eras;
  * build.sh sets ERA, and code asks for the properties below and those of asm/era.h, never for the year.
  *
- * 2005: 2.6.13 to 2.6.15. The state of a hit is per CPU, as from 2.6.15 on: before, one lock was held
- *       from the breakpoint to the end of the step. Return probes have one lock for all that belongs to
- *       them. Spinlocks are those of 2010; the code has no frame pointers, see build.sh.
+ * 2005: 2.6.12 and the candidates of 2.6.13, August 2005. One lock is held from the breakpoint to the end
+ *       of the step, and all that is known of a hit exists once.
+ * 2006: 2.6.17 to 2.6.21. What is known of a hit exists once a CPU, and return probes have one lock.
  * 2010: 2.6.33 and 2.6.34.
+ *
+ * Spinlocks are those of 2010 in all of them.
  */
 #ifndef _LINUX_ERA_H
 #define _LINUX_ERA_H
@@ -14,12 +16,38 @@
 #define ERA 2010
 #endif
 
+/* ERA_GLOBAL_HIT	one lock for all hits, and one record of the hit that holds it
+   ERA_CHAIN_CALLS	functions between an exception and the walk along its chain
+   ERA_RETURN_LOCK	one lock for all return instances; with neither this nor the lock of all hits, each
+			bucket and each probe has one
+   ERA_USED_CHAIN	a return instance in use is also on a chain of its probe
+   ERA_NESTED_RUNS	a probe hit inside another hit is stepped and counted; else it is disarmed
+   ERA_FAULT_FIRST	the user's fault handler is asked at every stage of a hit; else not while stepping
+   ERA_DISABLE		one probe of an address can be disabled, and return probes have entry handlers */
 #if ERA == 2010
-#define ERA_CHAIN_WRAPPED 1	/* notifier chains are called through two more functions */
-#define ERA_RETURN_LOCK 0	/* one lock for all return instances */
-#elif ERA == 2005
-#define ERA_CHAIN_WRAPPED 0
+#define ERA_GLOBAL_HIT 0
+#define ERA_CHAIN_CALLS 3
+#define ERA_RETURN_LOCK 0
+#define ERA_USED_CHAIN 0
+#define ERA_NESTED_RUNS 1
+#define ERA_FAULT_FIRST 0
+#define ERA_DISABLE 1
+#elif ERA == 2006
+#define ERA_GLOBAL_HIT 0
+#define ERA_CHAIN_CALLS 1
 #define ERA_RETURN_LOCK 1
+#define ERA_USED_CHAIN 1
+#define ERA_NESTED_RUNS 1
+#define ERA_FAULT_FIRST 0
+#define ERA_DISABLE 0
+#elif ERA == 2005
+#define ERA_GLOBAL_HIT 1
+#define ERA_CHAIN_CALLS 0
+#define ERA_RETURN_LOCK 0
+#define ERA_USED_CHAIN 1
+#define ERA_NESTED_RUNS 0
+#define ERA_FAULT_FIRST 1
+#define ERA_DISABLE 0
 #else
 #error "no such era"
 #endif

@@ -1,6 +1,6 @@
 /*
- * Multiplicative hashing of pointers: the upper bits of the product with 0x9e37fffffffc0001 modulo
- * 2^64, with words of 32 bits 0x9e370001 modulo 2^32.
+ * Which bucket of a table a pointer belongs to: the upper bits of its product with a constant near the
+ * golden ratio of the word, 0x9e37fffffffc0001 for 64 bits and 0x9e370001 for 32.
  */
 #ifndef _LINUX_HASH_H
 #define _LINUX_HASH_H
@@ -8,35 +8,17 @@
 #include <linux/types.h>
 #include <asm/asm.h>
 
+static inline unsigned long hash_long(unsigned long x, unsigned int bits)
+{
 #if BITS_PER_LONG == 64
-/*
- * The multiplier has eight set or borrowed bits, 2^63+2^61-2^57+2^54-2^51... down to 2^18 and 1;
- * kernels of this age spell the product out in shifts, because multiplying was slow.
- */
-static inline unsigned long hash_long(unsigned long x, unsigned int bits)
-{
-	unsigned long h = x;
-	unsigned long s = x << 18;
+	/* The constant has few digits because kernels of these years add shifts up: multiplying was slow. */
+	unsigned long top = (x << 63) + (x << 61) - (x << 57) + (x << 54) - (x << 51);
 
-	h -= s;
-	s <<= 33;
-	h -= s;
-	s <<= 3;
-	h += s;
-	s <<= 3;
-	h -= s;
-	s <<= 4;
-	h += s;
-	s <<= 2;
-	h += s;
-	return h >> (64 - bits);
-}
+	return (top - (x << 18) + x) >> (64 - bits);
 #else
-static inline unsigned long hash_long(unsigned long x, unsigned int bits)
-{
-	return x * 0x9e370001UL >> (BITS_PER_LONG - bits);
-}
+	return (x * 0x9e370001UL) >> (32 - bits);
 #endif
+}
 
 static inline unsigned long hash_ptr(const void *p, unsigned int bits)
 {

@@ -1,89 +1,56 @@
 /*
- * Linked lists: circular doubly linked ones (list_head) and hash chains (hlist), the latter with
- * a pointer back to the pointer that leads to a node, so that a node unlinks without its head.
+ * Rings and chains. A ring is circular and doubly linked, its anchor a link like the others
+ * (list_head). A chain is what hangs off one pointer (hlist_head): a member (hlist_node) knows the
+ * pointer that leads to it and so leaves without knowing whose chain it is. The three types are those
+ * of the interface of Linux; what is done with them here is only what the guest needs.
+ *
+ * Readers of both walk them while they change, so that each link is read once.
  */
 #ifndef _LINUX_LIST_H
 #define _LINUX_LIST_H
 
 #include <linux/kernel.h>
-#include <asm/asm.h>
 
-#define LIST_HEAD_INIT(name) { &(name), &(name) }
-#define LIST_HEAD(name) struct list_head name = LIST_HEAD_INIT(name)
-#if BITS_PER_LONG == 64
-#define LIST_POISON2 ((void *)0xdead000000200200UL)
-#else
-#define LIST_POISON2 ((void *)0x00200200UL)
-#endif
+#define RING(name) struct list_head name = { .next = &name, .prev = &name }
 
-static inline void INIT_LIST_HEAD(struct list_head *l)
+static inline int ring_is_empty(const struct list_head *ring)
 {
-	l->next = l;
-	l->prev = l;
+	return ring->next == ring;
 }
 
-static inline void list_add_tail(struct list_head *n, struct list_head *head)
+/* Makes a link the last one of a ring. */
+static inline void ring_append(struct list_head *ring, struct list_head *link)
 {
-	struct list_head *last = head->prev;
-
-	n->next = head;
-	n->prev = last;
-	last->next = n;
-	head->prev = n;
+	*link = (struct list_head){ .next = ring, .prev = ring->prev };
+	ring->prev->next = link;
+	ring->prev = link;
 }
 
-static inline void list_del(struct list_head *n)
+/* Passes at every link of a ring but the anchor. */
+#define walk_ring(at, ring) \
+	for (at = READ_VOLATILE((ring)->next); at != (ring); at = READ_VOLATILE(at->next))
+
+/* Passes at every member of a chain. */
+#define walk_chain(at, chain) \
+	for (at = READ_VOLATILE((chain)->first); at; at = READ_VOLATILE(at->next))
+
+/* Puts a member in front of the others. */
+static inline void chain_push(struct hlist_head *chain, struct hlist_node *member)
 {
-	n->prev->next = n->next;
-	n->next->prev = n->prev;
-	n->prev = LIST_POISON2;
+	struct hlist_node *second = chain->first;
+
+	*member = (struct hlist_node){ .next = second, .pprev = &chain->first };
+	if (second)
+		second->pprev = &member->next;
+	chain->first = member;
 }
 
-static inline int list_empty(const struct list_head *l)
+/* Takes a member out. Its own pointers stay as they are: a reader may stand on it. */
+static inline void chain_leave(struct hlist_node *member)
 {
-	return l->next == l;
+	*member->pprev = member->next;
+	if (member->next)
+		member->next->pprev = member->pprev;
 }
-
-#define list_entry(ptr, type, member) container_of(ptr, type, member)
-#define list_for_each_entry(pos, head, member)				\
-	for (pos = list_entry((head)->next, __typeof__(*pos), member);	\
-	     &pos->member != (head);					\
-	     pos = list_entry(pos->member.next, __typeof__(*pos), member))
-
-#define INIT_HLIST_HEAD(h) ((h)->first = NULL)
-
-static inline void INIT_HLIST_NODE(struct hlist_node *n)
-{
-	n->next = NULL;
-	n->pprev = NULL;
-}
-
-static inline int hlist_empty(const struct hlist_head *h)
-{
-	return !h->first;
-}
-
-static inline void hlist_del(struct hlist_node *n)
-{
-	struct hlist_node *next = n->next;
-
-	*n->pprev = next;
-	if (next)
-		next->pprev = n->pprev;
-	n->pprev = LIST_POISON2;
-}
-
-static inline void hlist_add_head(struct hlist_node *n, struct hlist_head *h)
-{
-	struct hlist_node *first = h->first;
-
-	n->next = first;
-	if (first)
-		first->pprev = &n->next;
-	h->first = n;
-	n->pprev = &h->first;
-}
-
-#define hlist_entry(ptr, type, member) container_of(ptr, type, member)
 
 #endif

@@ -1,37 +1,27 @@
-/* Chains of callbacks; exceptions are offered to the chain die_chain before they are fatal. */
+/*
+ * Exceptions are offered to a chain of listeners before they are fatal. struct notifier_block, struct
+ * die_args, the results and register_die_notifier are interface: modules listen, too.
+ */
 #ifndef _LINUX_NOTIFIER_H
 #define _LINUX_NOTIFIER_H
 
 #include <linux/era.h>
-#include <linux/spinlock.h>
+#include <linux/kernel.h>
 #include <asm/kdebug.h>
+#include <asm/ptrace.h>
 
 struct notifier_block {
 	int (*notifier_call)(struct notifier_block *self, unsigned long event, void *data);
 	struct notifier_block *next;
-	int priority;
+	int priority;		/* higher ones come first */
 };
 
-struct atomic_notifier_head {
-	spinlock_t lock;
-	struct notifier_block *head;
+enum {
+	NOTIFY_DONE = 0,	/* none of mine */
+	NOTIFY_OK = 1,
+	NOTIFY_STOP_MASK = 0x8000, /* nobody behind me is to hear of it */
+	NOTIFY_STOP = NOTIFY_OK | NOTIFY_STOP_MASK,
 };
-
-#define NOTIFY_DONE 0x0000
-#define NOTIFY_OK 0x0001
-#define NOTIFY_STOP_MASK 0x8000
-#define NOTIFY_STOP (NOTIFY_OK | NOTIFY_STOP_MASK)
-
-#if ERA_CHAIN_WRAPPED
-int atomic_notifier_call_chain(struct atomic_notifier_head *nh, unsigned long event, void *data);
-int __atomic_notifier_call_chain(struct atomic_notifier_head *nh, unsigned long event, void *data,
-				 int nr_to_call, int *nr_calls);
-#else
-int notifier_call_chain(struct notifier_block **list, unsigned long event, void *data);
-extern struct atomic_notifier_head die_chain;
-#endif
-
-struct pt_regs;
 
 struct die_args {
 	struct pt_regs *regs;
@@ -41,20 +31,22 @@ struct die_args {
 	int signr;
 };
 
-#if ERA_CHAIN_WRAPPED
+int register_die_notifier(struct notifier_block *nb);
+
+/* Offers an exception to the listeners; the result is that of the last one that was asked. */
+#if ERA_CHAIN_CALLS == 3
 int notify_die(enum die_val event, const char *str, struct pt_regs *regs, long err, int trap,
 	       int sig);
 #else
+int offer_exception(unsigned long event, struct die_args *args);
+
 static __always_inline int notify_die(enum die_val event, const char *str, struct pt_regs *regs,
 				      long err, int trap, int sig)
 {
-	struct die_args args = {
-		.regs = regs, .str = str, .err = err, .trapnr = trap, .signr = sig,
-	};
+	struct die_args args = { regs, str, err, trap, sig };
 
-	return notifier_call_chain(&die_chain.head, event, &args);
+	return offer_exception(event, &args);
 }
 #endif
-int register_die_notifier(struct notifier_block *nb);
 
 #endif

@@ -1,32 +1,49 @@
 /*
  * What x86 kernels of an era do, see linux/era.h.
  *
- * 2005: The entry code is the one before the debug stack was shared with #BP and moved down: a probe that
- *       is hit in a post handler, which runs on that stack, is not survived. On i386 it is a kernel for
- *       one processor, as a kernel for the machine of its figures can be.
+ * 2005: The entry code is the one before the debug stack was shared with #BP.
+ * 2005 and 2006: On i386 they are kernels for one processor, as one for the machine of the published
+ *       figures can be.
+ * 2006: Boosting and the direct trampoline are i386's alone. build.sh leaves either out for the variants
+ *       stepping (NO_BOOST) and trapping (TRAP_RETURNS).
  */
 #ifndef _ASM_ERA_H
 #define _ASM_ERA_H
 
 #if ERA == 2010
-#define ERA_BOOST 1		/* the copy of an instruction may jump back instead of being stepped */
 #define ERA_OPTIMIZE 1
-#define ERA_RETURN_TRAP 0
 #define ERA_INT3_IST 1		/* x86-64: #BP runs on the debug stack; the slot in the TSS moves meanwhile */
 #define ERA_RECHECK_FIRST 1	/* a breakpoint that has vanished is noticed before the look-up */
 #define ERA_POST_LAST 1		/* post handlers run after the instruction pointer was corrected */
 #define ERA_CLEAR_DR6 1		/* the debug status is written back, branch tracing looked after */
 #else
-#define ERA_BOOST 0
 #define ERA_OPTIMIZE 0
-#define ERA_RETURN_TRAP 1
-#define ERA_INT3_IST 0
+#define ERA_INT3_IST (ERA == 2006)
 #define ERA_RECHECK_FIRST 0
 #define ERA_POST_LAST 0
 #define ERA_CLEAR_DR6 0
 #endif
 
-#if ERA == 2005 && defined(__i386__)
+#if ERA == 2010
+#define ERA_BOOST 1		/* the copy of an instruction may jump back instead of being stepped */
+#define ERA_RETURN_TRAP 0
+#elif ERA == 2006 && defined(__i386__)
+#ifdef NO_BOOST
+#define ERA_BOOST 0
+#else
+#define ERA_BOOST 1
+#endif
+#ifdef TRAP_RETURNS
+#define ERA_RETURN_TRAP 1
+#else
+#define ERA_RETURN_TRAP 0
+#endif
+#else
+#define ERA_BOOST 0
+#define ERA_RETURN_TRAP 1
+#endif
+
+#if ERA != 2010 && defined(__i386__)
 #define ERA_UNIPROCESSOR 1
 #else
 #define ERA_UNIPROCESSOR 0
