@@ -58,11 +58,19 @@ func TestEra2005TakesAnyAddress(t *testing.T) {
 	})
 }
 
-// The only probe of a machine without probes is that of the trampoline.
-func TestEra2005ProbesTheTrampoline(t *testing.T) {
-	boot2005(t, Default(), func(l *live) {
-		if len(l.k.sites) != 1 || l.k.sites[0].addr != l.addr("kretprobe_trampoline") {
-			t.Errorf("%d probes", len(l.k.sites))
-		}
-	})
+// Where return probes trap, the only probe of a machine without probes is that of the trampoline. Kernels of
+// i386 have had a trampoline of code since 2006, but for the variants without it, x86-64 only in 2010.
+func TestTrapsAtTheTrampoline(t *testing.T) {
+	traps := map[string]bool{
+		"i386-2005": true, "i386-2006-trapping": true, "i386-2006-stepping-trapping": true, "x86_64-2005": true,
+		"x86_64-2006": true,
+	}
+	for _, image := range images() {
+		bootImage(t, image, plain(), func(l *live) {
+			got := len(l.k.sites) == 1 && l.k.sites[0].addr == l.addr("kretprobe_trampoline")
+			if got != traps[image] || !got && len(l.k.sites) != 0 {
+				t.Errorf("%s: %d probes, one at the trampoline: %v", image, len(l.k.sites), got)
+			}
+		})
+	}
 }

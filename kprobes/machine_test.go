@@ -3,6 +3,7 @@ package kprobes
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,7 +170,8 @@ type hitMode struct {
 	mode             Mode
 }
 
-// modes are the ways in which a hit is handled, the one of 2005 with options that it does not have.
+// modes are the ways in which a hit is handled, those of 2005 and 2006 with options that they do not have.
+// The variants of 2006 exist for i386 alone.
 func modes() (list []hitMode) {
 	for _, isa := range isas() {
 		for _, m := range []hitMode{
@@ -177,9 +179,15 @@ func modes() (list []hitMode) {
 			{"", "boosted", "-2010", boosting(), Boosted},
 			{"", "optimized", "-2010", Default(), Optimized},
 			{"", "2005", "-2005", Default(), Stepped},
+			{"", "2006", "-2006", Default(), map[string]Mode{"i386": Boosted, "x86_64": Stepped}[isa]},
+			{"", "2006 stepping", "-2006-stepping", Default(), Stepped},
+			{"", "2006 trapping", "-2006-trapping", Default(), Boosted},
+			{"", "2006 stepping trapping", "-2006-stepping-trapping", Default(), Stepped},
 		} {
 			m.name, m.image = isa+" "+m.way, isa+m.image
-			list = append(list, m)
+			if slices.Contains(images(), m.image) {
+				list = append(list, m)
+			}
 		}
 	}
 	return list

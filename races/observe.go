@@ -203,7 +203,11 @@ func (t *trial) findMarks() error {
 		return err
 	}
 	t.checker.code.mark(returnCode, span{s.Addr, s.Addr + 1})
-	for _, name := range []string{"text_poke", "text_poke_patch", "store_text"} {
+	stores := []string{"text_poke", "text_poke_patch", "store_text"}
+	if _, ok := t.l.im.Symbol("the_hit"); ok {
+		stores = append(stores, "nested_hit") // kernels with one lock for all hits take a nested probe away
+	}
+	for _, name := range stores {
 		at, err := t.l.function(name)
 		if err != nil {
 			return err

@@ -97,7 +97,7 @@ func slotPoolOf(c *checker, e sim.Event) *slotPool {
 }
 
 // TestHandlersAreProbed wants hits in handlers in the scenario that is about them, and the kernel to count
-// them as missed.
+// them as missed. The kernel of 2005 takes such a probe away and counts nothing.
 func TestHandlersAreProbed(t *testing.T) {
 	for _, variant := range []string{"stepped", "boosted", "breakpoint", "2005"} {
 		missed := map[uint64]uint64{}
@@ -113,7 +113,7 @@ func TestHandlersAreProbed(t *testing.T) {
 				missed[st.Offset] += st.NMissed
 			})
 		})
-		if missed[0] == 0 || missed[2] == 0 {
+		if counts := variant != "2005"; (missed[0] != 0) != counts || (missed[2] != 0) != counts {
 			t.Errorf("%s: hits missed by offset in the handler: %v", variant, missed)
 		}
 	}
@@ -145,7 +145,7 @@ func TestRefusalEndsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Script = append([]Action{{Verb: Register, Probes: []int{0}}}, s.Script...) // twice, which is refused
-	l, err := newLab(s, &s.Variants[0], kprobes.MutantFreeEarly)
+	l, err := newLab(s, &s.Variants[0], kprobes.MutantNoWait)
 	if err != nil {
 		t.Fatal(err)
 	}

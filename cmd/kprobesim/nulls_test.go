@@ -270,4 +270,3 @@ func valueOf(m *machines.Machine, path string) string {
 	}
 	return m.Params[i].Value
 }
-
