@@ -28,9 +28,9 @@ type memo struct {
 	heads  []uint32 // nodes by hash
 	blocks uint64   // numbers given to blocks
 
-	live   uint8              // stores of the state, the last ones, that a load may have to wait for
-	given  int                // inputs of the running block
-	inputs [memoInputs]uint64 // the first of them
+	key    uint64 // of the edge that the running block does not have
+	given  int    // its inputs
+	inputs [inputs]uint64
 
 	limit  int    // of edges; zero when nothing is to be remembered
 	runs   uint8  // executions of a block before it is remembered
@@ -39,15 +39,17 @@ type memo struct {
 	patience
 }
 
-// edge is what a block did in the state of a node.
+// edge is what a block did in the state of a node. Its key is the block's number, the instruction behind
+// the last, the first, the number of inputs, whether a branch was taken, and whether it was mispredicted.
 type edge struct {
-	key      uint64 // Core.edgeKey; noKey in a node that has no edge
+	key      uint64 // noKey in a node that has no edge
+	input    uint64 // the first input, or zero
 	dispatch int32  // places of dispatch and retirement behind it, from that of dispatch before it
 	retire   int32
 	to       uint32 // node
 	next     uint32 // another edge of the same node
-	inputs   uint32 // where they begin in words
-	live     uint8  // of the node that it leads to
+	inputs   uint32 // where all begin in words
+	live     uint8  // in a node's first edge: stores, the last ones, that a load may have to wait for
 }
 
 const noKey = ^uint64(0)
@@ -101,61 +103,91 @@ func (m *memo) forget() {
 	m.here = 0
 }
 
-// follow goes the edge of the running block in the present state, and reports whether there is one.
-func (c *Core) follow(n int) bool {
+// settle gives the executed instructions of the running block, up to n, their places in time. Blocks
+// are executed first and timed after, because the two loops are faster apart.
+//
+// In the window model it follows the edge that the block has in the present state, if there is one. This
+// is the hottest part of the model, and so the common inputs are gathered here.
+func (c *Core) settle(n int) {
 	m := &c.memo
-	m.given = 0
-	if c.dispatch != m.base || c.extra != 0 {
-		c.gatherDelays()
+	if m.here == 0 {
+		c.settleUnknown(n)
+		return
 	}
-	placed := c.placed
-	if len(c.cur.records) != 0 {
-		placed = c.gather(n)
+	b, d, from, placed, given := c.cur, c.dispatch, c.settled, c.placed, 0
+	m.inputs[0] = 0
+	if d != m.base || c.extra != 0 {
+		given = c.gatherDelays()
 	}
-	key := c.edgeKey(n)
-	e := &m.edges[m.here]
-	for e.key != key || m.given != 0 && !m.meets(e) {
-		if e.next == 0 {
-			return false
+	k := 0
+	for ; k < len(b.records) && n-from == len(b.ops); k++ {
+		r := &b.records[k]
+		a := &c.acc[r.at&(accesses-1)]
+		if r.flags&Loads != 0 {
+			if a.miss != 0 {
+				m.inputs[given&(inputs-1)] = uint64(a.miss)<<16 | uint64(r.at)<<8 | inMiss
+				given++
+				a.miss = 0
+			}
+			if a.match != noStore {
+				number := (uint64(a.load) - c.placed) & (forwards - 1)
+				if number-1 < c.sequence-c.placed || -number&(forwards-1) < uint64(m.edges[m.here].live) {
+					m.inputs[given&(inputs-1)] = number<<24 | uint64(a.match)<<16 | uint64(r.at)<<8 | inMatch
+					given++
+				}
+				a.match = noStore
+			}
 		}
-		e = &m.edges[e.next]
+		if r.flags&Stores != 0 {
+			if a.missW != 0 || a.store != placed+1 {
+				break
+			}
+			placed++
+		}
+		if r.inOrder {
+			break
+		}
 	}
-	d := c.dispatch
-	c.dispatch, c.retire, c.placed = d+ticks(e.dispatch), d+ticks(e.retire), placed
-	m.here, m.base, m.stale, m.live = e.to, c.dispatch, true, e.live
-	m.found++
-	if m.given != 0 {
-		c.useUp(n)
+	if k < len(b.records) {
+		placed, given = c.gather(k, n, placed, given)
 	}
-	c.count += uint64(n - c.settled)
-	c.settled = n
-	if c.redirect {
-		c.step.Stalls.Mispredict += c.ev[evMispredict]
-	}
-	c.redirect, c.taken = false, false
-	return true
-}
-
-// edgeKey names the running block from the first instruction that has no place in time up to n, how
-// it ended, and how many inputs there are.
-func (c *Core) edgeKey(n int) uint64 {
-	key := c.cur.number<<24 | uint64(n)<<16 | uint64(c.settled)<<9 | uint64(c.memo.given)<<2
+	key := b.number | uint64(n)<<16 | uint64(from)<<9 | uint64(given)<<2
 	if c.redirect {
 		key |= 1
 	}
 	if c.taken {
 		key |= 2
 	}
-	return key
+	first := m.inputs[0]
+	e := &m.edges[m.here]
+	for e.key != key || e.input != first || given > 1 && !m.meets(e, given) {
+		if e.next == 0 {
+			c.giveBack(given)
+			m.key, m.given = key, given
+			c.settleUnknown(n)
+			return
+		}
+		e = &m.edges[e.next]
+	}
+	c.dispatch, c.retire, c.placed = d+ticks(e.dispatch), d+ticks(e.retire), placed
+	m.here, m.base, m.stale = e.to, c.dispatch, true
+	m.found++
+	c.count += uint64(n - from)
+	c.settled = n
+	if c.redirect {
+		c.redirect = false
+		c.step.Stalls.Mispredict += c.ev[evMispredict]
+	}
+	c.taken = false
 }
 
 // meets reports whether the inputs are those of an edge.
-func (m *memo) meets(e *edge) bool {
-	if m.given > memoInputs {
+func (m *memo) meets(e *edge, given int) bool {
+	if given > memoInputs {
 		return false
 	}
 	known := m.words[e.inputs:]
-	for i, v := range m.inputs[:m.given] {
+	for i, v := range m.inputs[:given] {
 		if known[i] != v {
 			return false
 		}
@@ -163,9 +195,14 @@ func (m *memo) meets(e *edge) bool {
 	return true
 }
 
-// settleUnknown asks the model about a block, and remembers what it says if that is worth it.
+// settleUnknown is settle of a block that has no edge: the model is asked, and what it says remembered
+// if that is worth it.
 func (c *Core) settleUnknown(n int) {
 	m := &c.memo
+	if !c.window {
+		c.settleThroughput(n)
+		return
+	}
 	if !c.worth(n) {
 		c.leave()
 		c.placeWindow(n)
@@ -176,9 +213,9 @@ func (c *Core) settleUnknown(n int) {
 		m.forget()
 	}
 	if m.here == 0 {
-		if c.arrive(); c.follow(n) {
-			return
-		}
+		c.arrive()
+		c.settle(n) // which comes back here when there is no edge
+		return
 	}
 	c.learn(n)
 }
@@ -196,7 +233,7 @@ func (c *Core) worth(n int) bool {
 	default:
 		if b.number == 0 {
 			m.blocks++
-			b.number = m.blocks
+			b.number = m.blocks << 24
 		}
 		return true
 	}
@@ -208,21 +245,21 @@ func (c *Core) learn(n int) {
 	m := &c.memo
 	m.decide()
 	c.thaw()
-	from, key, d, given, stalls := m.here, c.edgeKey(n), c.dispatch, m.given, c.step.Stalls
+	from, d, stalls := m.here, c.dispatch, c.step.Stalls
 	if c.redirect {
 		stalls.Mispredict += c.ev[evMispredict]
 	}
 	m.here = 0
 	c.placeWindow(n)
-	e := edge{key: key, dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
-	if given > memoInputs || m.nodes[from].edges >= memoFan || stalls != c.step.Stalls ||
+	e := edge{key: m.key | c.cur.number, input: m.inputs[0], dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
+	if m.given > memoInputs || m.nodes[from].edges >= memoFan || stalls != c.step.Stalls ||
 		ticks(e.dispatch) != c.dispatch-d || ticks(e.retire) != c.retire-d {
 		return
 	}
 	e.inputs = uint32(len(m.words))
-	m.words = append(m.words, m.inputs[:given]...)
+	m.words = append(m.words, m.inputs[:m.given]...)
 	c.arrive()
-	e.to, e.live = m.here, m.live
+	e.to = m.here
 	m.add(from, e)
 }
 
@@ -231,6 +268,7 @@ func (m *memo) add(n uint32, e edge) {
 	m.nodes[n].edges++
 	first := &m.edges[n]
 	if first.key == noKey {
+		e.live = first.live
 		*first = e
 		return
 	}
@@ -257,7 +295,8 @@ func (m *memo) decide() {
 func (c *Core) arrive() {
 	m := &c.memo
 	at := len(m.words)
-	m.words, m.live = c.freeze(m.words)
+	live := uint8(0)
+	m.words, live = c.freeze(m.words)
 	state := m.words[at:]
 	hash := uint64(0)
 	for _, w := range state {
@@ -274,7 +313,7 @@ func (c *Core) arrive() {
 		}
 	}
 	m.here = uint32(len(m.edges))
-	m.edges = append(m.edges, edge{key: noKey})
+	m.edges = append(m.edges, edge{key: noKey, live: live})
 	m.nodes = append(m.nodes, node{hash: hash, next: *head, at: uint32(at), n: uint16(len(state))})
 	*head = m.here
 }

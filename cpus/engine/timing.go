@@ -163,18 +163,6 @@ func (t *Core) price(isa *cpus.ISA, cfg *cpus.Config, k cpus.Cost) price {
 	return p
 }
 
-// settle gives the executed instructions of the running block, up to n, their places in time. Blocks
-// are executed first and timed after, because the two loops are faster apart.
-func (c *Core) settle(n int) {
-	if c.window {
-		if c.memo.here == 0 || !c.follow(n) {
-			c.settleUnknown(n)
-		}
-	} else {
-		c.settleThroughput(n)
-	}
-}
-
 // Settle brings the clock up to the running instruction, for those that look at it.
 func (c *Core) Settle() {
 	if c.idx != between {
