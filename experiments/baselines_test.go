@@ -22,6 +22,7 @@ var pinned = []struct {
 	{"handlers-pentium-m", "faulting-fault", []string{results.MetricCycles}},
 	{"handlers-xeon-e5410-i386", "r-data", []string{results.MetricCycles}},
 	{"handlers-xeon-e5410-x86_64", "o-post", []string{results.MetricCycles}},
+	{"hit-latency", "o/replicate=3", []string{results.CallMetric(500), results.CallMetric(1000)}},
 	{"irq-off", "k", []string{kinds.MetricOff, kinds.MetricLate}},
 	{"missed", "r/workload.target=sleep_work/kernel.preempt=none/kernel.cpus=2/points.r.maxactive=4", []string{kinds.MetricMissed}},
 	{"optimize-latency", "o/workload.load=busy/kernel.hz=1000/kernel.cpus=2", []string{kinds.MetricOptimized, kinds.MetricGrace}},

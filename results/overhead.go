@@ -99,7 +99,6 @@ func captioned(frame Frame, s *Set) Frame {
 		frame.Caption = append(frame.Caption, "published: "+strings.Join(sources, "; "))
 		frame.Caption = append(frame.Caption, whiskers(s))
 	}
-	frame.Caption = append(frame.Caption, replicateNotes(s)...)
 	return frame
 }
 
@@ -142,7 +141,6 @@ func simulatedBar(r, published Record, ok bool) Bar {
 // phase that is zero or absent everywhere is left out, and so is a probe without phases.
 func PhaseStack(s *Set, phases []string, frame Frame) (*Stack, error) {
 	st := &Stack{Frame: frame}
-	st.Caption = append(slices.Clone(st.Caption), replicateNotes(s)...)
 	var points []Point
 	for _, p := range s.Points() {
 		if hasPhase(s, p, phases) {

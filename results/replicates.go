@@ -41,7 +41,27 @@ func Means(s *Set) *Set {
 	for _, k := range order {
 		_ = out.Add(mean(groups[k])) // each is valid as those of s are, and is added once
 	}
-	return out
+	return out.explained()
+}
+
+// explained returns a set of means in which what of an error is unexplained is that of the mean. It is not the
+// mean of what is unexplained: an error within the doubts of the published figure counts as zero there.
+func (s *Set) explained() *Set {
+	for i, r := range s.records {
+		if r.Metric != MetricUnexplained {
+			continue
+		}
+		simulated, _ := s.Get(r.Point, MetricMicros) // all four stand beside it
+		published, _ := s.Get(r.Point, MetricPublished)
+		rounding, _ := s.Get(r.Point, MetricRounding)
+		repeats, _ := s.Get(r.Point, MetricRepeats)
+		left, err := Unexplained(simulated.Value, published.Value, rounding.Value, repeats.Value)
+		if err != nil {
+			continue // a published figure of zero: no replicate had a value either
+		}
+		s.records[i].Value, s.records[i].Spread = left, Interval{Low: left, High: left, Of: r.Spread.Of}
+	}
+	return s
 }
 
 // mean returns the first record with the mean of all.
@@ -129,8 +149,9 @@ func (t *Table) addIntervals(s *Set, points []Point, spec ColumnSpec) {
 	}
 }
 
-// replicateNotes says what the numbers of a set of means are, for tables and captions.
-func replicateNotes(s *Set) []string {
+// replicateNotes says what the numbers of a set of means are, and how their intervals are shown; nothing for
+// a set of single observations.
+func replicateNotes(s *Set, shown string) []string {
 	most := 0
 	for _, r := range s.records {
 		most = max(most, r.Spread.Of)
@@ -138,6 +159,19 @@ func replicateNotes(s *Set) []string {
 	if most == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("mean of %d replicates, each with a layout of its own, and 95 %% interval of the "+
-		"mean (bootstrap) where it shows in these digits", most)}
+	return []string{fmt.Sprintf("mean of %d replicates, each with a layout of its own; %s", most, shown)}
+}
+
+// ShowReplicates adds to the caption of a figure of a set of means that they are means, and how their intervals
+// are drawn.
+func ShowReplicates(f Figure, s *Set) {
+	shown := "whiskers of simulated values: 95 % interval of the mean (bootstrap)"
+	switch f.(type) {
+	case *ECDF:
+		shown = "pale bands: 95 % interval of the mean (bootstrap)"
+	case *Stack:
+		shown = "stacks have no intervals"
+	}
+	frame := f.frame()
+	frame.Caption = append(slices.Clone(frame.Caption), replicateNotes(s, shown)...)
 }

@@ -113,7 +113,7 @@ func sampleFigures(t testing.TB) map[string]Figure {
 	check(t, err)
 	return map[string]Figure{
 		"bars": bars, "bars-log": logBars, "stack": stack, "panels": panels,
-		"lines": sampleLines(), "crowded": crowdedBars(),
+		"lines": sampleLines(), "crowded": crowdedBars(), "ecdf": sampleECDF(),
 	}
 }
 

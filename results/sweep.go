@@ -126,7 +126,6 @@ func (c *SweepChart) Lines(s *Set) (*Lines, error) {
 		l.Caption = append(l.Caption, "not drawn, as it is zero: "+strings.Join(dropped, "; "))
 	}
 	l.noteHidden()
-	l.Caption = append(l.Caption, replicateNotes(s)...)
 	if len(l.Series) == 0 {
 		return nil, errors.New("nothing to chart: no point has the metric")
 	}

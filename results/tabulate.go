@@ -43,6 +43,7 @@ func OverheadColumns(phases []string) []ColumnSpec {
 			Title: phase + "\ncycles", Metric: PhaseMetric(phase), Decimals: 1, DropZero: true,
 		})
 	}
+	specs = append(specs, callColumns()...)
 	return append(specs, ColumnSpec{
 		Title: "first hit\ncycles", Metric: MetricFirst, Decimals: 0, DropZero: true, Interval: true,
 	})
@@ -86,7 +87,7 @@ func Tabulate(s *Set, specs []ColumnSpec) *Table {
 			t.addIntervals(s, points, spec)
 		}
 	}
-	t.Notes = append(t.Notes, replicateNotes(s)...)
+	t.Notes = append(t.Notes, replicateNotes(s, "95 % interval of the mean (bootstrap) where it shows in these digits")...)
 	return t
 }
 

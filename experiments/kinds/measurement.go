@@ -37,11 +37,12 @@ func (s Sample) Add(o Sample) Sample {
 // Records subtracts, so that the raw numbers can be checked.
 type Measurement struct {
 	Hits    int64
-	Base    Sample // Hits calls without the probe, after warm-up
-	Probed  Sample // the same with the probe, after warm-up
-	Single  Sample // one call without the probe, after warm-up
-	First   Sample // the first call with it, cold but for what registering it warmed
-	Profile []byte // pprof profile of warm hits, or nil
+	Base    Sample        // Hits calls without the probe, after warm-up
+	Probed  Sample        // the same with the probe, after warm-up
+	Single  Sample        // one call without the probe, after warm-up
+	First   Sample        // the first call with it, cold but for what registering it warmed
+	Calls   []clock.Ticks // how long each of Probed took, in order of size, when the experiment asks for it
+	Profile []byte        // pprof profile of warm hits, or nil
 	Notes   []string
 
 	Accounts   []Accounts // of every CPU over Probed, or over what another kind measures

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"kprobesim/experiments/schema"
 	"kprobesim/results"
 	"kprobesim/sim"
 )
@@ -24,8 +23,8 @@ const Overhead = "overhead"
 // overheadKind has no columns: tables of overheads have a form of their own in package results.
 func overheadKind() Kind {
 	return Kind{
-		Name: Overhead, Workload: schema.ReadWorkload, measure: (*session).overhead,
-		figures: []Figure{{FigureOverhead, drawOverhead}, {FigurePhases, drawPhases}},
+		Name: Overhead, Workload: readOverhead, measure: (*session).overhead,
+		figures: []Figure{{FigureOverhead, drawOverhead}, {FigurePhases, drawPhases}, {FigureCalls, drawCalls}},
 	}
 }
 
@@ -87,7 +86,7 @@ func (s *session) hits(m *Measurement, plain uint64) (err error) {
 		}
 	}
 	before := s.read()
-	sum, err := s.probed(m)
+	sum, err := s.timed(m, func() (uint64, error) { return s.probed(m) })
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 	w.ratio("instructions_first_hit", "instructions", first.Instructions, 1)
 	w.ratio("cycles_unprobed_call", "cycles", int64(m.Base.Time), int64(perHit))
 	w.ratio(results.MetricHits, "hits", m.Hits, 1)
+	w.calls(m.Calls)
 	if pub := p.Published(); pub != nil {
 		w.published(us, pub)
 	}

@@ -156,6 +156,7 @@ func figure(name string, s *results.Set) (results.Figure, error) {
 			drawn, err := f.Draw(s)
 			if err == nil {
 				results.ShowOverrides(drawn, s)
+				results.ShowReplicates(drawn, s)
 			}
 			return drawn, err
 		}

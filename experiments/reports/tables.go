@@ -106,9 +106,21 @@ func (r *Report) notes() []string {
 		notes = append(notes, "published: "+s)
 	}
 	notes = append(notes, r.doubts()...)
+	return append(notes, r.noticed()...)
+}
+
+// noticed says what was noticed at points, of the replicates of a point once.
+func (r *Report) noticed() []string {
+	var notes []string
 	for _, o := range r.Outcomes {
-		if o.Err == nil {
-			notes = append(notes, prefix(o.Point.Name+": ", o.Measurement.Notes)...)
+		if o.Err != nil {
+			continue
+		}
+		at, _, _ := strings.Cut(o.Point.Name, "/replicate=")
+		for _, n := range prefix(at+": ", o.Measurement.Notes) {
+			if !slices.Contains(notes, n) {
+				notes = append(notes, n)
+			}
 		}
 	}
 	return notes

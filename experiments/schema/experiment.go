@@ -71,6 +71,8 @@ type Workload struct {
 	Offset uint64   // where in the target the probe sits, in bytes
 	Hits   int64    // calls that are measured
 	Warmup int64    // calls before, that are not
+	// Latencies has each of the measured calls timed.
+	Latencies bool
 
 	// Of kinds other than the overhead of a hit:
 	Load   string // what the CPUs do meanwhile: LoadIdle or LoadBusy

@@ -1,0 +1,60 @@
+package kinds_test
+
+import (
+	"slices"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/internal/clock"
+	"kprobesim/results"
+)
+
+// Every call is timed, with loops in the kernel and in user mode; the times add up to nearly the measured
+// stretch, what is left being the loop's own; and nothing else changes because calls are timed.
+func TestCallsAreTimed(t *testing.T) {
+	exptest.Alone(t)
+	for _, point := range []string{"k", "o", "rb"} {
+		for _, loop := range []string{"bench_loop", "user_loop"} {
+			t.Run(point+"/"+loop, func(t *testing.T) { holdCallsAreTimed(t, point, loop) })
+		}
+	}
+}
+
+func holdCallsAreTimed(t *testing.T, point, loop string) {
+	const hits = 50
+	sets := []string{"workload.hits=50", "workload.warmup=0", "workload.loop=" + loop}
+	pt := exptest.PointOf(t, exptest.E5410, point, append(sets, "workload.latencies=true")...)
+	m, err := kinds.Measure(pt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum clock.Ticks
+	for _, c := range m.Calls {
+		sum += c
+	}
+	if len(m.Calls) != hits || !slices.IsSorted(m.Calls) {
+		t.Fatalf("%d calls of %d were timed: %v", len(m.Calls), hits, m.Calls)
+	}
+	if own := m.Probed.Time - sum; own <= 0 || own > m.Base.Time {
+		t.Errorf("calls of %d ticks in a stretch of %d: the loop's own are %d, and all without the probe %d", sum,
+			m.Probed.Time, own, m.Base.Time)
+	}
+	records, err := kinds.Records(pt, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for share, i := range map[int]int{0: 0, 500: 24, 980: 48, 990: 49, 1000: 49} {
+		want, _ := results.Ratio(int64(m.Calls[i]), int64(clock.PerCycle))
+		at := slices.IndexFunc(records, func(r results.Record) bool { return r.Metric == results.CallMetric(share) })
+		if at < 0 || records[at].Value != want {
+			t.Errorf("%d of 1000: %v, want call %d of %d, %s cycles", share, records[at], i, hits, want)
+		}
+	}
+	plain := measured(t, exptest.PointOf(t, exptest.E5410, point, sets...))
+	for _, r := range plain {
+		if !slices.Contains(records, r) {
+			t.Errorf("%s is %s when no call is timed", r, r.Value)
+		}
+	}
+}
