@@ -18,9 +18,11 @@ import (
 // Cost is what one class of instructions costs on a machine.
 type Cost struct {
 	Issue     clock.Ticks // issue bandwidth it takes; 0 means one issue slot
+	Slots     clock.Ticks // the part of Issue that is issue slots of operations; 0 when it is not known
 	Latency   clock.Ticks // from its inputs to its result, a load's cache latency not included
-	Occupancy clock.Ticks // time it keeps its port busy; 0 means the port's own figure
+	Occupancy clock.Ticks // time it keeps its unit busy, or its port without one; 0 means that one's own figure
 	Port      string      // a name of Config.Ports, or "" for none
+	Unit      string      // another name: what is behind the port and cannot take one instruction a cycle
 	InOrder   bool        // starts when everything older has retired and holds everything younger
 	Serialize bool        // the same, and waits until older stores have reached the cache
 }
@@ -39,6 +41,12 @@ type FrontEnd struct {
 	FetchBytes   int  // bytes fetched a cycle, from an aligned block of that size; a power of two or 0
 	Queue        int  // instructions that may wait between fetch and decode
 	ComplexFirst bool // an instruction of more than one operation begins a decode group
+	// StackEngine says that push, pop, call and return move the stack pointer while they are decoded: none
+	// waits for another. What names the stack pointer behind them takes an issue slot more.
+	StackEngine bool
+	ZeroIdioms  bool // what clears a register by itself does not wait for it
+	LoopBuffer  int  // instructions of a loop that is not fetched again and again; 0 for none
+	LoopWindows int  // windows of FetchBytes that such a loop may touch
 }
 
 // Events whose cost the machine around the CPUs looks at. Every ISA lists them among its Events.
@@ -97,6 +105,9 @@ func (c *Config) Check(isa *ISA) []error {
 	if f := c.FrontEnd.FetchBytes; f != 0 && (f < 4 || f > 64 || f&(f-1) != 0) {
 		fail("front_end: fetch of %d bytes a cycle; use 4, 8, 16, 32 or 64", f)
 	}
+	if l := c.FrontEnd.LoopBuffer; l < 0 || l > 1024 || l > 0 && c.FrontEnd.LoopWindows < 1 {
+		fail("front_end: a loop buffer of %d instructions in %d windows; use 0 to 1024, and with one at least 1 window", l, c.FrontEnd.LoopWindows)
+	}
 	if c.FrontEnd.Queue < 0 || c.FrontEnd.Queue > 1024 {
 		fail("front_end: queue of %d instructions; use 0 to 1024", c.FrontEnd.Queue)
 	}
@@ -114,13 +125,26 @@ const MaxWindow = 512
 func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 	compare("cost", isa.Classes, c.Classes, fail)
 	compare("event", isa.Events, c.Events, fail)
-	compare("port", isa.Ports, c.Ports, fail)
+	for _, n := range isa.Ports {
+		if _, ok := c.Ports[n]; !ok {
+			fail("port.%s: missing", n)
+		}
+	}
+	if len(c.Ports) > MaxPorts {
+		fail("port: %d ports and units; at most %d are modelled", len(c.Ports), MaxPorts)
+	}
 	for _, n := range isa.Classes {
-		if p := c.Classes[n].Port; p != "" && c.Ports[p] <= 0 {
-			fail("cost.%s: port %q has no positive occupancy under ports", n, p)
+		k := c.Classes[n]
+		for _, p := range []string{k.Port, k.Unit} {
+			if p != "" && c.Ports[p] <= 0 {
+				fail("cost.%s: port %q has no positive occupancy under ports", n, p)
+			}
 		}
 	}
 }
+
+// MaxPorts bounds the ports and units of a CPU.
+const MaxPorts = 15
 
 func (c *Config) checkStructures(fail func(string, ...any)) {
 	if min(c.L1I.Line, c.L1D.Line) < 1<<mmu.GranuleShift {

@@ -19,13 +19,24 @@ func (mr *machineReader) core(r *doc.Reader) {
 		count("store_buffer", &c.StoreBuffer, 1, 1024))
 	if r.Has("front_end") {
 		f := r.Sub("front_end", true)
-		c.FrontEnd.ComplexFirst = doc.Opt(f, "complex_first", false, doc.Flag)
-		mr.section(f, count("fetch_bytes", &c.FrontEnd.FetchBytes, 4, 64), count("queue", &c.FrontEnd.Queue, 0, 1024))
+		mr.frontEnd(f, &c.FrontEnd)
 	}
 	p := &c.Predictor
 	mr.section(r.Sub("predictor", true), count("history_bits", &p.HistoryBits, 0, 32),
 		count("table_bits", &p.TableBits, 1, 24), count("target_entries", &p.TargetEntries, 1, 1<<16),
 		count("return_stack", &p.ReturnStack, 1, 1024))
+}
+
+// frontEnd reads fetch and decode. What a core of later years has and an earlier one lacks may be left out.
+func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
+	f.ComplexFirst = doc.Opt(r, "complex_first", false, doc.Flag)
+	f.StackEngine = doc.Opt(r, "stack_engine", false, doc.Flag)
+	f.ZeroIdioms = doc.Opt(r, "zero_idioms", false, doc.Flag)
+	fields := []field{count("fetch_bytes", &f.FetchBytes, 4, 64), count("queue", &f.Queue, 0, 1024)}
+	if r.Has("loop_buffer") {
+		fields = append(fields, count("loop_buffer", &f.LoopBuffer, 1, 1024), count("loop_windows", &f.LoopWindows, 1, 64))
+	}
+	mr.section(r, fields...)
 }
 
 // memory reads caches, TLBs and DRAM.

@@ -104,19 +104,30 @@ func prefixed(g *doc.Reader, names []string) []string {
 // core issues width a cycle.
 func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 	var c cpus.Cost
-	var uops int
+	var uops, slots int
 	c.Port = doc.Opt(r, "port", "", doc.OneOf(ports...))
+	c.Unit = doc.Opt(r, "unit", "", doc.OneOf(ports...))
 	c.Serialize = doc.Opt(r, "serialize", false, doc.Flag)
 	c.InOrder = doc.Opt(r, "in_order", false, doc.Flag)
-	issue := count("uops", &uops, 1, 1000)
+	fields := []field{count("uops", &uops, 1, 1000)}
 	if !r.Has("uops") {
-		issue = cycles("issue", &c.Issue, true)
+		fields[0] = cycles("issue", &c.Issue, true)
+		if r.Has("slots") {
+			fields = append(fields, count("slots", &slots, 1, 1000))
+		}
 	}
-	mr.section(r, issue, cycles("latency", &c.Latency, true),
-		cycles("occupancy", &c.Occupancy, false))
-	// A description with a bad width is reported elsewhere; here it must only not divide by zero.
+	// What serializes takes its issue, and nothing runs meanwhile that could wait for a result.
+	fields = append(fields, cycles("latency", &c.Latency, !c.Serialize), cycles("occupancy", &c.Occupancy, false))
+	mr.section(r, fields...)
 	if uops > 0 {
-		c.Issue = clock.PerCycle * clock.Ticks(uops) / clock.Ticks(max(mr.m.CPU.Width, 1))
+		c.Issue, slots = mr.issueSlots(uops), uops
 	}
+	c.Slots = mr.issueSlots(slots)
 	return c
+}
+
+// issueSlots is the time of some issue slots. A description with a bad width is reported elsewhere; here
+// it must only not divide by zero.
+func (mr *machineReader) issueSlots(n int) clock.Ticks {
+	return clock.PerCycle * clock.Ticks(n) / clock.Ticks(max(mr.m.CPU.Width, 1))
 }

@@ -54,6 +54,10 @@ func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
 			break // page-crossing instructions are blocks of their own
 		}
 		in, op := e.isa.Decode(code, pc)
+		e.trackStack(&op)
+		if op.Flags&Clears != 0 && e.zeroIdioms {
+			op.S1, op.S2, op.S3 = op.Base, op.Base, op.Base // no operand in memory: always ready
+		}
 		n := uint64(op.Len)
 		e.markCode(b, code, at, n, tail)
 		if e.reachesNewWindow(pc, n) {
@@ -69,6 +73,18 @@ func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
 	}
 	e.finishBlock(b, pc)
 	return b
+}
+
+// trackStack marks what names the stack pointer, and gives what moves it an address of its own: the pointer
+// as it was before the instruction, which stackPointer keeps there.
+func (e *Engine[C, P]) trackStack(op *Op) {
+	sp := e.stack
+	if op.Flags&moves != 0 && op.Base == sp {
+		op.Base = stackAddress
+	}
+	if op.S1 == sp || op.S2 == sp || op.S3 == sp || op.Base == sp || op.Index == sp {
+		op.Flags |= namesStack
+	}
 }
 
 // markCode has the memory tell of stores into an instruction of n bytes.

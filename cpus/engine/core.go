@@ -10,6 +10,9 @@ import (
 // in Core.R and a ready time. Pseudo-registers for absent operands and for flags have numbers too.
 const Registers = 64
 
+// stackAddress is the number of the stack pointer as an instruction that moves it finds it.
+const stackAddress = Registers - 2
+
 // PC is the number of the program counter: the address of the next instruction. An operand that is
 // relative to it is always ready.
 const PC = Registers - 1

@@ -81,6 +81,7 @@ type Spec struct {
 	ISA      *cpus.ISA
 	MaxInsn  int     // bytes in the longest instruction
 	InOrder  []uint8 // classes that neither model lets overlap
+	Stack    uint8   // number of the stack pointer
 	AddrMask uint64
 	Pages    mmu.PageSizes // logarithms of page sizes
 }
@@ -95,6 +96,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.AddrMask = s.AddrMask
 	c.ITLB, c.DTLB = mmu.NewTLB(cfg.ITLB, s.Pages), mmu.NewTLB(cfg.DTLB, s.Pages)
 	c.initTiming(s.ISA, cfg, s.InOrder)
+	c.stack = s.Stack
 	if bus.Predictor != 0 {
 		c.recall(bus.Predictor.Sequence(n))
 	}

@@ -7,6 +7,9 @@ import (
 	"kprobesim/internal/clock"
 )
 
+// movedBit is where a state's first word says that the stack engine holds a displacement, above the ports.
+const movedBit = 8 + maxPorts
+
 // freeze appends the model's state to w as it is seen from the place of dispatch. A time that nothing
 // can wait for any more is left out or raised to the latest such time, so that states which differ in
 // nothing else are equal. In the reasons below d is the place of dispatch. The next instruction is not
@@ -19,8 +22,13 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	soon := d + c.leastIssue
 	head := len(w)
 	flags := uint64(d % clock.PerCycle) // a decode group begins with a cycle
-	if c.entering {
-		flags |= 1 << 6
+	for i, set := range []bool{c.entering, c.streams} {
+		if set {
+			flags |= 1 << (6 + i)
+		}
+	}
+	if c.moved {
+		flags |= 1 << movedBit
 	}
 	// The next one retires a slot behind retire and not before soon. Whatever waits for retire waits for d.
 	retire := max(c.retire, min(d, soon-c.slot))
@@ -44,12 +52,17 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 			w = append(w, uint64(t-d))
 		}
 	}
-	// A load looks for its data when it was dispatched or later. What it finds in the cache takes l1Lat.
-	sent, start := uint64(0), soon+c.l1Lat
+	// A load looks for its data when it was dispatched or later. What it finds in the cache takes l1Lat, so
+	// data that are known early enough are as good as earlier ones.
+	sent, early := uint64(0), soon+c.l1Lat-c.farthest
 	for i := range uint64(forwards) {
 		if t := &c.stores[(c.placed-i)&(forwards-1)]; t.commit > soon {
 			sent |= 1 << i
-			w = append(w, uint64(max(t.ready, start)-d), uint64(t.commit-d))
+			commit := uint64(t.commit-d) << 1
+			if t.pushed {
+				commit |= 1
+			}
+			w = append(w, uint64(max(t.data, early)-d), commit)
 		}
 	}
 	w[head+2] = sent
@@ -77,7 +90,7 @@ func (c *Core) freezeRing(w []uint64) []uint64 {
 // melt gives the model's arrays the state that freeze found when dispatch was at d.
 func (c *Core) melt(d ticks, w []uint64) {
 	flags, live, sent := w[0], w[1], w[2]
-	c.entering = flags>>6&1 != 0
+	c.entering, c.streams, c.moved = flags>>6&1 != 0, flags>>7&1 != 0, flags>>movedBit&1 != 0
 	c.fetched, c.drained = d+ticks(w[4]), d+ticks(w[5])
 	w = w[6:]
 	c.ready, c.port = [Registers]ticks{}, [maxPorts]ticks{}
@@ -92,7 +105,7 @@ func (c *Core) melt(d ticks, w []uint64) {
 	c.stores = [forwards]storeTimes{}
 	for ; sent != 0; sent &= sent - 1 {
 		i := uint64(bits.TrailingZeros64(sent))
-		c.stores[(c.placed-i)&(forwards-1)] = storeTimes{d + ticks(w[0]), d + ticks(w[1])}
+		c.stores[(c.placed-i)&(forwards-1)] = storeTimes{d + ticks(w[0]), d + ticks(w[1]>>1), w[1]&1 != 0}
 		w = w[2:]
 	}
 	clear(c.ring[:c.rob])

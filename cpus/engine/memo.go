@@ -77,10 +77,11 @@ type patience struct {
 const (
 	memoLeast  = 1 << 9 // edges of one CPU of many
 	memoHeads  = 1 << 12
-	memoWords  = 32  // for one edge
-	memoFan    = 16  // edges of one node: the search is to be shorter than the model
-	memoInputs = 120 // of one edge
-	memoTrial  = 256 // blocks without an edge until the next decision
+	memoWords  = 32      // for one edge
+	memoState  = 1 << 10 // and for the largest state, which finds room even where few edges do
+	memoFan    = 16      // edges of one node: the search is to be shorter than the model
+	memoInputs = 120     // of one edge
+	memoTrial  = 256     // blocks without an edge until the next decision
 	restLeast  = 1 << 9
 	restMost   = 1 << 17
 )
@@ -152,10 +153,12 @@ func (c *Core) settle(n int) {
 		placed, given = c.gather(k, n, placed, given)
 	}
 	key := b.number | uint64(n)<<16 | uint64(from)<<9 | uint64(given)<<2
-	if c.redirect {
+	switch { // what settleBranch looks at
+	case c.redirect:
 		key |= 1
-	}
-	if c.taken {
+	case c.taken && c.loop.streams:
+		key |= 3
+	case c.taken:
 		key |= 2
 	}
 	first := m.inputs[0]
@@ -208,7 +211,7 @@ func (c *Core) settleUnknown(n int) {
 		c.placeWindow(n)
 		return
 	}
-	if len(m.edges)+2 > m.limit || len(m.words) > m.limit*memoWords || m.edges == nil {
+	if len(m.edges)+2 > m.limit || len(m.words) > m.limit*memoWords+memoState || m.edges == nil {
 		c.thaw()
 		m.forget()
 	}

@@ -32,6 +32,7 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 	cfg.StoreBuffer = 1 + rng.IntN(12)
 	cfg.FrontEnd.ComplexFirst = rng.IntN(2) == 0
 	cfg.FrontEnd.Queue = rng.IntN(20)
+	cfg.FrontEnd.LoopBuffer, cfg.FrontEnd.LoopWindows = rng.IntN(20), 1+rng.IntN(4)
 	for _, name := range toyISA().Classes {
 		k := cfg.Classes[name]
 		slot := clock.PerCycle / clock.Ticks(cfg.Width)
@@ -39,6 +40,8 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 		k.Latency = clock.Ticks(rng.IntN(300))
 		k.Occupancy = clock.Ticks(rng.IntN(3)) * 70
 		k.Port = []string{"", "alu", "load", "store", "branch"}[rng.IntN(5)]
+		k.Slots = slot * clock.Ticks(rng.IntN(3))
+		k.Unit = []string{"", "alu", "load", "store", "branch"}[rng.IntN(5)]
 		k.InOrder, k.Serialize = rng.IntN(12) == 0, rng.IntN(12) == 0
 		cfg.Classes[name] = k
 	}
@@ -178,7 +181,7 @@ func TestMemoIsBounded(t *testing.T) {
 // remembered says of each field of the cost models' state how the memo knows it.
 var remembered = map[string]string{
 	"timing.retire": stated, "timing.dispatch": stated, "timing.entering": stated, "timing.drained": stated,
-	"timing.fetched": stated, "windowState.ready": stated, "windowState.port": stated, "windowState.ring": stated,
+	"timing.fetched": stated, "windowState.streams": stated, "windowState.moved": stated, "windowState.ready": stated, "windowState.port": stated, "windowState.ring": stated,
 	"windowState.stores": stated, "windowState.placed": "what stores count from",
 	"windowState.at": "where the ring begins",
 
@@ -186,7 +189,8 @@ var remembered = map[string]string{
 
 	"timing.window": fixed, "timing.slack": fixed, "timing.storeBusy": fixed, "timing.lead": fixed,
 	"windowState.slot": fixed, "windowState.loadBusy": fixed, "windowState.fetchMask": fixed,
-	"windowState.rob": fixed, "windowState.leastIssue": fixed,
+	"windowState.rob": fixed, "windowState.leastIssue": fixed, "windowState.farthest": fixed,
+	"windowState.stackEngine": fixed, "windowState.zeroIdioms": fixed, "windowState.stack": fixed,
 
 	"timing.predictor": "the model does not look at it",
 }
@@ -213,6 +217,8 @@ func TestEveryFieldIsRemembered(t *testing.T) {
 		"retire":   func(c *toy, _ int) int { c.retire += 5000; return 1 },
 		"dispatch": func(c *toy, _ int) int { c.dispatch++; return 1 },
 		"entering": func(c *toy, _ int) int { c.entering = !c.entering; return 1 },
+		"streams":  func(c *toy, _ int) int { c.streams = !c.streams; return 1 },
+		"moved":    func(c *toy, _ int) int { c.moved = !c.moved; return 1 },
 		"drained":  func(c *toy, _ int) int { c.drained += 5000; return 1 },
 		"fetched":  func(c *toy, _ int) int { c.fetched += 5000; return 1 },
 		"ready":    func(c *toy, i int) int { c.ready[i] += 9000; return len(c.ready) },

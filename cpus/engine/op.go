@@ -3,7 +3,7 @@ package engine
 // Op is what the engine times of one instruction.
 type Op struct {
 	Class uint8 // index into the ISA's cost classes
-	Flags uint8
+	Flags uint16
 	Len   uint8 // bytes of the instruction
 	// S1, S2 and S3 are the registers that it waits for, beside Base and Index of a memory operand. An
 	// absent one is a register that nothing sets.
@@ -15,13 +15,20 @@ type Op struct {
 
 // Flags of an Op.
 const (
-	Loads     = 1 << iota // reads memory
-	Stores                // writes memory
-	Ends                  // ends a block
-	Branches              // with Ends: changes nothing but where execution goes on
-	Locked                // takes the line of its operand before it reads
-	newWindow             // begins or reaches into a fetch window that its predecessor does not
+	Loads      = 1 << iota // reads memory
+	Stores                 // writes memory
+	Ends                   // ends a block
+	Branches               // with Ends: changes nothing but where execution goes on
+	Locked                 // takes the line of its operand before it reads
+	Pushes                 // stores where the stack pointer goes; its Base is that pointer, unless it has another operand
+	Pops                   // loads where the stack pointer was, likewise
+	Clears                 // sets its result to zero, whatever its sources are
+	namesStack             // has the stack pointer among its sources
+	newWindow              // begins or reaches into a fetch window that its predecessor does not
 )
+
+// moves are the flags of what moves the stack pointer.
+const moves = Pushes | Pops
 
 // Insn is one decoded instruction of an instruction set whose CPU is C: a function and its operands P.
 type Insn[C, P any] struct {
@@ -44,7 +51,7 @@ type timed struct {
 // end of the one before to its own, if nothing misses.
 type costRecord struct {
 	time    ticks
-	at      uint8 // index of the instruction
-	flags   uint8 // Loads, Stores
+	at      uint8  // index of the instruction
+	flags   uint16 // Loads, Stores
 	inOrder bool
 }

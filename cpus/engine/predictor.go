@@ -19,6 +19,7 @@ type predictor struct {
 	targets  []uint64
 	tmask    uint32
 	returns  []uint64
+	loop     loopBuffer
 	depth    int // entries of returns in use
 	top      int
 }
@@ -75,6 +76,7 @@ func (p *predictor) target(next, to uint64) bool {
 
 // Called notes the return address of a call.
 func (p *predictor) Called(to uint64) {
+	p.loop.leave()
 	p.top++
 	if p.top == len(p.returns) {
 		p.top = 0
@@ -116,17 +118,24 @@ func (c *Core) Conditional(taken bool, by uint64) {
 	}
 	if taken {
 		c.Jump(by)
+	} else if c.loop.streams && c.R[PC] == c.loop.from {
+		c.loop.leave()
 	}
 }
 
 // Jump is a branch by a distance from the instruction behind it, which the front end knows in time.
 func (c *Core) Jump(by uint64) {
 	c.taken = true
-	c.R[PC] = (c.R[PC] + by) & c.AddrMask
+	from := c.R[PC]
+	c.R[PC] = (from + by) & c.AddrMask
+	if c.loop.size != 0 {
+		c.loop.branch(from, c.R[PC], c.executed())
+	}
 }
 
 // Indirect is a branch to an address that was computed.
 func (c *Core) Indirect(to uint64) {
+	c.loop.leave()
 	c.Counts.Branches++
 	c.taken = true
 	if c.target(c.R[PC], to) {
@@ -138,6 +147,7 @@ func (c *Core) Indirect(to uint64) {
 
 // ReturnTo is the return from a call.
 func (c *Core) ReturnTo(to uint64) {
+	c.loop.leave()
 	c.Counts.Branches++
 	c.taken = true
 	if c.pop() != to {

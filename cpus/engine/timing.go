@@ -1,6 +1,11 @@
 package engine
 
 import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/mmu"
@@ -11,11 +16,12 @@ type ticks = clock.Ticks
 
 // price is a cpus.Cost made ready for the hot path.
 type price struct {
-	issue, latency, occupancy ticks
-	port                      uint8
-	serialize                 bool
-	first                     bool // begins a decode group
-	inOrder                   bool // settleInOrder places it
+	issue, slots, latency ticks
+	occupancy, busy       ticks // of its port and its unit
+	port, unit            uint8
+	serialize             bool
+	first                 bool // begins a decode group
+	inOrder               bool // settleInOrder places it
 }
 
 // Ports that every core has. noPort is never waited for.
@@ -26,7 +32,7 @@ const (
 	portStore
 	portBranch
 	commonPorts
-	maxPorts = 16
+	maxPorts = cpus.MaxPorts + 1
 )
 
 // portMask lets the compiler leave bounds checks out.
@@ -40,6 +46,8 @@ const (
 	evMispredict = iota
 	evTaken
 	evForward
+	evModifyForward
+	evStackForward
 	evLoadUse
 	evCommit
 	evSplit
@@ -51,15 +59,17 @@ const (
 
 // eventNames is what a machine description calls them.
 var eventNames = [events]string{
-	evMispredict: "mispredict",    // front-end refill after the branch was resolved
-	evTaken:      "taken_branch",  // bubble behind a correctly predicted taken branch
-	evForward:    "store_forward", // from a store's data to a load of it
-	evLoadUse:    "load_use",      // what a load costs in the throughput model
-	evCommit:     "store_commit",  // from a store's retirement to its place in the cache
-	evSplit:      "split_line",    // an access that crosses a cache line
-	evTLBWalk:    "tlb_walk",      // a walk, beside the loads it makes
-	evTransfer:   cpus.EventTransfer,
-	evUpgrade:    cpus.EventUpgrade,
+	evMispredict:    "mispredict",     // front-end refill after the branch was resolved
+	evTaken:         "taken_branch",   // bubble behind a correctly predicted taken branch
+	evForward:       "store_forward",  // from a store's data to a load of it
+	evModifyForward: "modify_forward", // the same to an instruction that stores as well
+	evStackForward:  "stack_forward",  // from push or call to pop or return
+	evLoadUse:       "load_use",       // what a load costs in the throughput model
+	evCommit:        "store_commit",   // from a store's retirement to its place in the cache
+	evSplit:         "split_line",     // an access that crosses a cache line
+	evTLBWalk:       "tlb_walk",       // a walk, beside the loads it makes
+	evTransfer:      cpus.EventTransfer,
+	evUpgrade:       cpus.EventUpgrade,
 }
 
 // Events names the events that the engine charges: every instruction set lists them among its own.
@@ -92,6 +102,13 @@ type timing struct {
 
 // windowState is what the window model keeps beside it.
 type windowState struct {
+	streams bool // the loop buffer feeds decode: nothing is fetched
+	moved   bool // the stack engine holds a displacement that the stack pointer lacks
+
+	stackEngine, zeroIdioms bool
+	stack                   uint8 // number of the stack pointer
+	farthest                ticks // the longest way of a store's data to a load
+
 	slot       ticks  // one issue slot
 	loadBusy   ticks  // time that a load keeps its port
 	fetchMask  uint64 // bytes of a fetch window less one; zero when fetch is not modelled
@@ -113,8 +130,9 @@ type prices struct {
 
 // storeTimes is a store as younger loads see it.
 type storeTimes struct {
-	ready  ticks // a load that it forwards to has its data
+	data   ticks // its data are known
 	commit ticks // it is in the cache
+	pushed bool  // it went where the stack pointer goes
 }
 
 // init makes the tables of the models. inOrder are classes that neither model lets overlap, beside those
@@ -122,13 +140,20 @@ type storeTimes struct {
 func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.slot = clock.PerCycle / clock.Ticks(cfg.Width)
 	t.rob = cfg.Window
-	if f := cfg.FrontEnd.FetchBytes; f != 0 {
-		t.fetchMask = uint64(f - 1)
+	if n := cfg.FrontEnd.FetchBytes; n != 0 {
+		t.fetchMask = uint64(n - 1)
 	}
 	t.lead = t.slot * ticks(cfg.FrontEnd.Queue)
 	t.window = cfg.Model == cpus.Window
+	f := cfg.FrontEnd
+	t.stackEngine, t.zeroIdioms = f.StackEngine, f.ZeroIdioms
+	if t.window {
+		t.loop.size, t.loop.windows = uint64(f.LoopBuffer), uint64(f.LoopWindows)
+		t.loop.shift = uint(bits.Len64(t.fetchMask))
+	}
+	ports := portNames(isa, cfg)
 	for i, n := range isa.Classes {
-		t.cost[i] = t.price(isa, cfg, cfg.Classes[n])
+		t.cost[i] = t.price(ports, cfg, cfg.Classes[n])
 	}
 	for _, class := range inOrder {
 		t.cost[class].inOrder = true
@@ -138,28 +163,40 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	}
 	t.leastIssue = t.slot
 	for i := range isa.Classes {
-		t.leastIssue = min(t.leastIssue, t.cost[i].issue)
+		t.leastIssue = min(t.leastIssue, t.cost[i].issue, t.cost[i].slots)
 	}
+	t.farthest = max(t.ev[evForward], t.ev[evModifyForward], t.ev[evStackForward])
 	t.loadBusy, t.storeBusy = cfg.Ports["load"], cfg.Ports["store"]
 	t.slack = t.storeBusy * ticks(cfg.StoreBuffer)
 	t.predictor.init(cfg.Predictor)
 }
 
-func (t *Core) price(isa *cpus.ISA, cfg *cpus.Config, k cpus.Cost) price {
-	p := price{issue: k.Issue, latency: k.Latency, occupancy: k.Occupancy, serialize: k.Serialize}
-	if p.issue == 0 {
-		p.issue = t.slot
-	}
-	for i, n := range isa.Ports {
-		if n == k.Port {
-			p.port = uint8(i + 1)
+// portNames are the ports that every core has, and behind them those of the description.
+func portNames(isa *cpus.ISA, cfg *cpus.Config) []string {
+	names := slices.Clone(isa.Ports)
+	for _, n := range slices.Sorted(maps.Keys(cfg.Ports)) {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
 		}
 	}
-	if p.occupancy == 0 {
-		p.occupancy = cfg.Ports[k.Port]
+	return names
+}
+
+func (t *Core) price(ports []string, cfg *cpus.Config, k cpus.Cost) price {
+	p := price{
+		issue: k.Issue, slots: k.Slots, latency: k.Latency, serialize: k.Serialize,
+		port: uint8(1 + slices.Index(ports, k.Port)), unit: uint8(1 + slices.Index(ports, k.Unit)),
+	}
+	p.issue = cmp.Or(p.issue, t.slot)
+	p.slots = cmp.Or(p.slots, p.issue)
+	p.occupancy = cfg.Ports[k.Port]
+	if k.Unit == "" {
+		p.occupancy = cmp.Or(k.Occupancy, p.occupancy)
+	} else {
+		p.busy = cmp.Or(k.Occupancy, cfg.Ports[k.Unit])
 	}
 	p.inOrder = k.Serialize || k.InOrder
-	p.first = cfg.FrontEnd.ComplexFirst && p.issue > t.slot
+	p.first = cfg.FrontEnd.ComplexFirst && k.Slots > t.slot
 	return p
 }
 
@@ -176,16 +213,16 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 	if k.serialize {
 		d = max(d, c.drained)
 	}
-	cost := k.issue + c.extra
-	if k.serialize {
-		cost = max(k.issue, k.latency)
+	cost := k.issue
+	if !k.serialize {
+		cost += c.extra
 	}
 	if op.Flags&Loads != 0 {
 		cost += a.miss + c.ev[evLoadUse]
 	}
 	done := d + cost
 	if op.Flags&Stores != 0 {
-		c.commit(done, done, a)
+		c.commit(op, done, done, a)
 	}
 	c.ready[op.O1&regMask], c.ready[op.O2&regMask] = done, done
 	c.retire, c.dispatch = done, done
@@ -199,18 +236,24 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 
 // commit sends a store on its way to the cache, which it reaches in order, at the earliest when
 // says: issue waits when more are on their way than the buffer holds.
-func (c *Core) commit(data, when ticks, a *access) {
+func (c *Core) commit(op *Op, data, when ticks, a *access) {
 	c.drained = max(c.drained+c.storeBusy, when) + a.missW
 	if a.store > c.placed {
 		c.placed = a.store
-		c.stores[a.store&(forwards-1)] = storeTimes{data + c.ev[evForward], c.drained}
+		c.stores[a.store&(forwards-1)] = storeTimes{data, c.drained, op.Flags&Pushes != 0}
 	}
 	a.missW = 0
 }
 
 // settleBranch redirects the front end after a branch: a bubble when it was predicted and taken, a
-// refill from the moment it was resolved when it was not predicted.
+// refill from the moment it was resolved when it was not predicted, nothing when the loop buffer has what
+// follows.
 func (c *Core) settleBranch(done ticks) {
+	c.streams = c.loop.streams && !c.redirect
+	if c.streams {
+		c.taken = false
+		return
+	}
 	if c.redirect {
 		c.step.Stalls.Mispredict += c.ev[evMispredict]
 		c.dispatch = max(c.dispatch, done) + c.ev[evMispredict]
@@ -237,6 +280,8 @@ func (c *Core) Drain(t ticks) {
 	d := max(c.retire, c.dispatch, c.drained) + t
 	c.retire, c.dispatch = d, d
 	c.acc[between] = access{}
+	c.moved, c.streams = false, false
+	c.loop.leave()
 	c.extra, c.redirect, c.taken = 0, false, false
 }
 

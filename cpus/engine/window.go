@@ -13,6 +13,10 @@ func (c *Core) placeWindow(n int) {
 	}
 	ops := c.cur.ops
 	d, retire, at, done := c.dispatch, c.retire, c.at, ticks(0)
+	fetches := uint16(newWindow)
+	if c.streams {
+		fetches = 0
+	}
 	for i := c.settled; i < n; i++ {
 		op := &ops[i]
 		k := &c.cost[op.Class]
@@ -24,17 +28,22 @@ func (c *Core) placeWindow(n int) {
 		}
 		// Fetch, decode and dispatch: a window of bytes a cycle, the first place of a decode group for
 		// what takes several, a free slot and a free entry of the reorder buffer.
-		if op.Flags&newWindow != 0 {
+		if op.Flags&fetches != 0 {
 			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
 			d = max(d, c.fetched)
 		}
 		if k.first {
 			d = (d + clock.PerCycle - 1) / clock.PerCycle * clock.PerCycle
 		}
-		d = max(d+k.issue, c.ring[at&(cpus.MaxWindow-1)])
-		// Execution: a free port, the operands, and for a load its data.
-		start := max(d, c.port[k.port&portMask])
+		if op.Flags&(moves|namesStack) != 0 {
+			d = c.stackPointer(op, d)
+		}
+		d = max(d+k.slots, c.ring[at&(cpus.MaxWindow-1)])
+		// Execution: a free port and what is behind it, the operands, and for a load its data.
+		start := max(d, c.port[k.port&portMask], c.port[k.unit&portMask])
+		c.port[k.unit&portMask] = start + k.busy
 		c.port[k.port&portMask] = start + k.occupancy
+		c.port[noPort] = 0
 		if op.Flags&Loads != 0 {
 			start = max(start, c.loaded(op, d, &c.acc[i&(accesses-1)]))
 		}
@@ -45,7 +54,7 @@ func (c *Core) placeWindow(n int) {
 			p := max(c.port[portStore], d)
 			c.port[portStore] = p + c.storeBusy
 			done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
-			c.commit(done, max(retire+c.slot, done)+c.ev[evCommit], &c.acc[i&(accesses-1)])
+			c.commit(op, done, max(retire+c.slot, done)+c.ev[evCommit], &c.acc[i&(accesses-1)])
 			d = max(d, c.drained-c.slack)
 		}
 		// Retirement, in order.
@@ -72,6 +81,25 @@ func (c *Core) enterWindow() {
 	}
 }
 
+// stackPointer places the change of the stack pointer by push and its like, and returns when the instruction
+// is dispatched. A stack engine does it while it decodes, and what names the pointer next waits for an
+// operation that adds up what was held back. Without one it is an addition like any other.
+func (c *Core) stackPointer(op *Op, d ticks) ticks {
+	sp := &c.ready[c.stack&regMask]
+	if op.Flags&namesStack != 0 && c.moved {
+		d += c.slot
+		*sp = max(*sp, d) + clock.PerCycle
+		c.moved = false
+	}
+	if op.Flags&moves != 0 {
+		c.ready[stackAddress] = *sp
+		if c.moved = c.stackEngine; !c.stackEngine {
+			*sp = max(*sp, d+c.slot) + clock.PerCycle // it is dispatched with the instruction
+		}
+	}
+	return d
+}
+
 // loaded returns when a load's value arrives. A load waits for its address, its port, its line, and
 // for a store before it to the same bytes. Memory is assumed to be disambiguated perfectly: it waits
 // for no other store.
@@ -84,10 +112,14 @@ func (c *Core) loaded(op *Op, d ticks, a *access) ticks {
 		f := &c.stores[a.load&(forwards-1)]
 		switch {
 		case f.commit <= at: // it is in the cache
-		case a.match == forwarded:
-			start = max(start, f.ready)
-		default:
+		case a.match == blocking:
 			start = max(start, f.commit+c.l1Lat)
+		case op.Flags&Pops != 0 && f.pushed:
+			start = max(start, f.data+c.ev[evStackForward])
+		case op.Flags&Stores != 0:
+			start = max(start, f.data+c.ev[evModifyForward])
+		default:
+			start = max(start, f.data+c.ev[evForward])
 		}
 	}
 	a.miss, a.match = 0, noStore

@@ -27,7 +27,7 @@ type row struct {
 	class uint8
 	inMem uint8 // class of the form with a memory destination, when it is another
 	io    uint16
-	flags uint8
+	flags uint16
 	aux   uint8
 }
 
@@ -220,6 +220,9 @@ func bindImul(d *decoder, r *row) bool {
 			d.op.Class = clMul64
 		}
 		return bindRead(d, &imul1)
+	}
+	if d.size() == size64 {
+		d.op.Class = clImul64
 	}
 	if d.x.Args[2] == nil {
 		return bindTwo(d, r)

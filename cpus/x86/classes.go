@@ -27,6 +27,7 @@ const (
 	clRotateCarry
 	clShiftDouble
 	clImul
+	clImul64
 	clMul
 	clMul64
 	clDiv32
@@ -111,10 +112,11 @@ var classNames = [classes]string{
 	clShiftMem:      "shift_mem",
 	clRotateCarry:   "rotate_carry",
 	clShiftDouble:   "shift_double",
-	clImul:          "imul",  // two and three operands
-	clMul:           "mul",   // one operand, up to 32 bits
-	clMul64:         "mul64", // one operand, 64 bits
-	clDiv32:         "div32", // up to 32 bits
+	clImul:          "imul",   // two and three operands, up to 32 bits
+	clImul64:        "imul64", // the same, 64 bits
+	clMul:           "mul",    // one operand, up to 32 bits
+	clMul64:         "mul64",  // one operand, 64 bits
+	clDiv32:         "div32",  // up to 32 bits
 	clDiv64:         "div64",
 	clBitScan:       "bit_scan",
 	clBswap:         "bswap",

@@ -120,7 +120,7 @@ func New32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 
 func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, reset func(*CPU)) *CPU {
 	c := &CPU{reset: reset, pages: mmu.PageSizes{12, 21}}
-	spec := engine.Spec{ISA: ISA64(), MaxInsn: maxInsn, InOrder: []uint8{clRepStart}, Pages: c.pages}
+	spec := engine.Spec{ISA: ISA64(), MaxInsn: maxInsn, InOrder: []uint8{clRepStart}, Stack: rsp, Pages: c.pages}
 	var share *engine.Engine[CPU, inst]
 	if first, ok := bus.First.(*CPU); ok {
 		share = &first.Engine

@@ -156,7 +156,28 @@ func (d *decoder) build(r *row) bool {
 	}
 	d.op.Base, d.op.Index = d.in.base, d.in.index
 	d.dependences(r)
+	d.stackRegisters(r)
+	if d.clears() {
+		d.op.Flags |= engine.Clears
+	}
 	return true
+}
+
+// stackRegisters names the registers of the frame that an instruction uses without an operand for them.
+// leave sets both pointers from the frame's.
+func (d *decoder) stackRegisters(r *row) {
+	switch {
+	case r.io&ioFrame != 0:
+		d.op.Base, d.op.O1, d.op.O2 = rbp, rbp, rsp
+	case d.op.Flags&(engine.Pushes|engine.Pops) != 0 && d.op.Base == rZero:
+		d.op.Base = rsp
+	}
+}
+
+// clears reports xor and sub of a whole register with itself.
+func (d *decoder) clears() bool {
+	reg, ok := d.x.Args[0].(x86asm.Reg)
+	return ok && reg >= x86asm.EAX && d.x.Args[1] == d.x.Args[0] && (d.x.Op == x86asm.XOR || d.x.Op == x86asm.SUB)
 }
 
 // plainEnd reports the branches: they end a block and change nothing but where it goes on.
@@ -212,6 +233,8 @@ const (
 	ioSetSrc               // the source register is written too
 	ioReadC                // implicit cl source
 	ioReadD                // implicit rdx source
+	ioFrame                // takes a stack frame down
+	ioReadBase             // computes with the base of its memory operand
 )
 
 // dependences derives the ready times an instruction waits for and sets. The engine has room for
@@ -231,6 +254,9 @@ func (d *decoder) dependences(r *row) {
 		add(in.dst)
 	}
 	add(in.src)
+	if r.io&ioReadBase != 0 {
+		add(in.base)
+	}
 	if r.io&ioReadFlag != 0 {
 		add(rFlags)
 	}

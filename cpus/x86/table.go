@@ -101,7 +101,7 @@ func ending(f exec, class uint8, io uint16) row {
 }
 
 // stringOf is a string instruction of one element size; the size is in its name.
-func stringOf(f exec, class, flags uint8) row {
+func stringOf(f exec, class uint8, flags uint16) row {
 	return row{bind: bindString, reg: byWidth{f}, class: class, flags: flags}
 }
 
@@ -109,14 +109,14 @@ func stringOf(f exec, class, flags uint8) row {
 // size.
 func pushFlags() row {
 	return row{
-		bind: bindModeWidth, class: clPushf, io: ioReadFlag, flags: engine.Stores,
+		bind: bindModeWidth, class: clPushf, io: ioReadFlag, flags: engine.Stores | engine.Pushes,
 		reg: byWidth{nil, pushf[uint16], pushf[uint32], pushf[uint64]},
 	}
 }
 
 func popFlags() row {
 	return row{
-		bind: bindModeWidth, class: clPopf, io: ioSetFlag, flags: engine.Loads | engine.Ends,
+		bind: bindModeWidth, class: clPopf, io: ioSetFlag, flags: engine.Loads | engine.Ends | engine.Pops,
 		reg: byWidth{nil, popf[uint16], popf[uint32], popf[uint64]},
 	}
 }

@@ -72,14 +72,14 @@ var controlTransfer = map[x86asm.Op]row{
 
 	// call stores its return address in every form.
 	x86asm.CALL: {
-		bind: bindBranch, class: clCall, inMem: clCallIndirect, flags: engine.Stores,
+		bind: bindBranch, class: clCall, inMem: clCallIndirect, flags: engine.Stores | engine.Pushes,
 		reg:  byWidth{size32: callR[uint32], size64: callR[uint64]},
 		load: byWidth{size32: callL[uint32], size64: callL[uint64]},
 		mem:  byWidth{size32: callRel32, size64: callRel64},
 	},
 	// The immediate is the size of arguments that the callee drops.
 	x86asm.RET: {
-		bind: bindModeWidth, class: clRet, flags: engine.Loads | engine.Ends,
+		bind: bindModeWidth, class: clRet, flags: engine.Loads | engine.Ends | engine.Pops,
 		reg: byWidth{size32: ret32, size64: ret64},
 	},
 	x86asm.LJMP: {
@@ -151,27 +151,28 @@ var stringInstructions = map[x86asm.Op]row{
 var enterAndLeave = map[x86asm.Op]row{
 	// Both have the stack width of the mode.
 	x86asm.ENTER: {
-		bind: bindModeWidth, class: clEnter, flags: engine.Stores | engine.Ends,
+		bind: bindModeWidth, class: clEnter, flags: engine.Stores | engine.Ends | engine.Pushes,
 		reg: byWidth{nil, nil, enter[uint32], enter[uint64]},
 	},
 	x86asm.LEAVE: {
-		bind: bindModeWidth, class: clLeave, flags: engine.Loads,
+		bind: bindModeWidth, class: clLeave, io: ioFrame, flags: engine.Loads,
 		reg: byWidth{nil, nil, leave[uint32], leave[uint64]},
 	},
 }
 
-// flagControl is SDM vol. 1, 5.1.11. clc, stc and cmc read the flags because they keep the
-// others. A pushf or popf has the mode's width, or 16 bits. popf, cli and sti end a block: behind
-// them an interrupt may be taken, or a trap. cld and std change a flag that nothing waits for.
+// flagControl is SDM vol. 1, 5.1.11. What keeps some flags does not wait for them, as their parts are
+// renamed apart: clc and stc, and sahf, which keeps OF. lahf likewise keeps the rest of rax. A pushf or
+// popf has the mode's width, or 16 bits. popf, cli and sti end a block: behind them an interrupt may be
+// taken, or a trap. cld and std change a flag that nothing waits for.
 var flagControl = map[x86asm.Op]row{
 	// Single flags.
-	x86asm.STC:  implied(stc, clFlag, ioSetFlag|ioReadFlag),
-	x86asm.CLC:  implied(clc, clFlag, ioSetFlag|ioReadFlag),
+	x86asm.STC:  implied(stc, clFlag, ioSetFlag),
+	x86asm.CLC:  implied(clc, clFlag, ioSetFlag),
 	x86asm.CMC:  implied(cmc, clFlag, ioSetFlag|ioReadFlag),
 	x86asm.CLD:  implied(cld, clDirection, 0),
 	x86asm.STD:  implied(std, clDirection, 0),
-	x86asm.LAHF: implied(lahf, clFlag, ioReadFlag|ioReadA|ioSetA),
-	x86asm.SAHF: implied(sahf, clFlag, ioSetFlag|ioReadA|ioReadFlag),
+	x86asm.LAHF: implied(lahf, clFlag, ioReadFlag|ioSetA),
+	x86asm.SAHF: implied(sahf, clFlag, ioSetFlag|ioReadA),
 
 	x86asm.PUSHF:  pushFlags(),
 	x86asm.PUSHFD: pushFlags(),
@@ -191,7 +192,7 @@ var flagControl = map[x86asm.Op]row{
 var miscellaneous = map[x86asm.Op]row{
 	// No byte form.
 	x86asm.LEA: {
-		bind: bindLea, class: clLea,
+		bind: bindLea, class: clLea, io: ioReadBase,
 		reg: byWidth{nil, leaR[uint16], leaR32, leaR64},
 	},
 

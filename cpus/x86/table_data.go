@@ -86,32 +86,32 @@ var dataTransfer = map[x86asm.Op]row{
 
 	// Selectors have the mode's width on the stack, though 16 bits are meant.
 	x86asm.PUSH: {
-		bind: bindPush, class: clPush, inMem: clPushMem, io: ioNoWrite, flags: engine.Stores,
+		bind: bindPush, class: clPush, inMem: clPushMem, io: ioNoWrite, flags: engine.Stores | engine.Pushes,
 		aux:  clFromSeg,
 		reg:  byWidth{nil, pushR[uint16], pushR32, pushR64},
 		load: byWidth{nil, pushSeg[uint16], pushSeg[uint32], pushSeg[uint64]},
 		mem:  byWidth{nil, pushM[uint16], pushM[uint32], pushM[uint64]},
 	},
 	x86asm.POP: {
-		bind: bindPush, class: clPop, inMem: clPopMem, flags: engine.Loads, aux: clToSeg,
+		bind: bindPush, class: clPop, inMem: clPopMem, flags: engine.Loads | engine.Pops, aux: clToSeg,
 		reg:  byWidth{nil, popR[uint16], popR32, popR64},
 		load: byWidth{nil, popSeg[uint16], popSeg[uint32], popSeg[uint64]},
 		mem:  byWidth{nil, popM[uint16], popM[uint32], popM[uint64]},
 	},
 	x86asm.PUSHA: {
-		bind: bindSizedImm, class: clEnter, flags: engine.Stores | engine.Ends,
+		bind: bindSizedImm, class: clEnter, flags: engine.Stores | engine.Ends | engine.Pushes,
 		reg: byWidth{size16: pusha[uint16]},
 	},
 	x86asm.PUSHAD: {
-		bind: bindSizedImm, class: clEnter, flags: engine.Stores | engine.Ends,
+		bind: bindSizedImm, class: clEnter, flags: engine.Stores | engine.Ends | engine.Pushes,
 		reg: byWidth{size32: pusha[uint32]},
 	},
 	x86asm.POPA: {
-		bind: bindSizedImm, class: clEnter, flags: engine.Loads | engine.Ends,
+		bind: bindSizedImm, class: clEnter, flags: engine.Loads | engine.Ends | engine.Pops,
 		reg: byWidth{size16: popa[uint16]},
 	},
 	x86asm.POPAD: {
-		bind: bindSizedImm, class: clEnter, flags: engine.Loads | engine.Ends,
+		bind: bindSizedImm, class: clEnter, flags: engine.Loads | engine.Ends | engine.Pops,
 		reg: byWidth{size32: popa[uint32]},
 	},
 
@@ -131,7 +131,7 @@ var dataTransfer = map[x86asm.Op]row{
 
 // binaryArithmetic is SDM vol. 1, 5.1.2.
 //
-//   - inc and dec keep CF, so they read the flags that they set.
+//   - inc and dec keep CF, for which processors do not make them wait for it: it is renamed apart.
 //   - imul has three forms in one row: two operands here, one in imul1, three in imul3.
 //   - mul, div and their signed kin have the accumulator as an operand. bindWide gives the 64-bit
 //     forms the next class, which is far slower.
@@ -174,13 +174,13 @@ var binaryArithmetic = map[x86asm.Op]row{
 	// One operand.
 	x86asm.INC: {
 		bind: bindOne, class: clALU, inMem: clALUMem,
-		io:  ioArith | ioReadFlag | ioLock,
+		io:  ioArith | ioLock,
 		reg: byWidth{incR[uint8], incR[uint16], incR32, incR[uint64]},
 		mem: byWidth{incM[uint8], incM[uint16], incM[uint32], incM[uint64]},
 	},
 	x86asm.DEC: {
 		bind: bindOne, class: clALU, inMem: clALUMem,
-		io:  ioArith | ioReadFlag | ioLock,
+		io:  ioArith | ioLock,
 		reg: byWidth{decR[uint8], decR[uint16], decR32, decR[uint64]},
 		mem: byWidth{decM[uint8], decM[uint16], decM[uint32], decM[uint64]},
 	},

@@ -12,6 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// Updating reports whether the run is to write golden files and tables anew.
+func Updating() bool { return *update }
+
 // PointOf returns a point of an experiment of the program, or of a file, with settings.
 func PointOf(t *testing.T, name, point string, sets ...string) *schema.Point {
 	t.Helper()
