@@ -43,7 +43,7 @@ var allowed = map[string]struct{ words, reason string }{
 	"experiments/loops_list_test.go": {
 		"eax ebp ebx ecx edx esi hlt popf popfq pushf pushfq rax rbp rbx rdi rdtsc rdx rsi rsp", "loops that others timed on x86 processors",
 	},
-	"experiments/loops_test.go": {"0x0f 0xf4 eax ecx edi edx rax rcx rdi rdx rsi", "runs loops that others timed on x86 processors"},
+	"experiments/loops_test.go":   {"0x0f 0xf4 eax ecx edi edx rax rcx rdi rdx rsi", "runs loops that others timed on x86 processors"},
 	"kprobes/api_test.go":         {"int3", "an entry of exceptions that cannot be probed, by its symbol"},
 	"kprobes/many_irq_test.go":    {"sti", "a guest function of x86 is named so"},
 	"kprobes/optimizer_test.go":   {"rip", "a guest function of x86 is named so"},
