@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -223,6 +224,37 @@ func loopMachine(t *testing.T, name string) *machines.Machine {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// TestFrontEndKeys takes parts of the front end away one by one, each of which some loop depends on.
+func TestFrontEndKeys(t *testing.T) {
+	exptest.Alone(t)
+	for _, c := range []struct {
+		machine, loop string
+		change        func(c *cpus.Config)
+		cycles        float64
+	}{
+		// fetch of one window and a bubble in place of the buffer; the same when a loop is too long for it
+		{"xeon-e5410", "empty loop", func(c *cpus.Config) { c.FrontEnd.LoopBuffer = 0 }, 2},
+		{"xeon-e5410", "empty loop", func(c *cpus.Config) { c.FrontEnd.LoopBuffer = 1 }, 2},
+		// two additions to the stack pointer for a push and a pop
+		{"xeon-e5410", "push and pop, independent", func(c *cpus.Config) { c.FrontEnd.StackEngine = false }, 2},
+		// every one waits for the one before
+		{"xeon-e5410", "xor with itself", func(c *cpus.Config) { c.FrontEnd.ZeroIdioms = false }, 1},
+		// no return is mispredicted, and 40 calls take what one takes 40 times
+		{"xeon-e5410", "calls of depth 40", func(c *cpus.Config) { c.Predictor.ReturnStack = 64 }, 160},
+		// two multiplications a cycle, of which each fourth waits for the one before
+		{"xeon-e5410", "imul of 32 bits, independent", func(c *cpus.Config) { c.Ports["multiplier"] = clock.PerCycle / 2 }, 0.75},
+		{"opteron-246", "push", func(c *cpus.Config) { c.FrontEnd.StackEngine = true }, 0.5},
+		{"pentium-m-1495", "push and pop, independent", func(c *cpus.Config) { c.FrontEnd.StackEngine = false }, 2},
+	} {
+		m := loopMachine(t, c.machine)
+		c.change(&m.CPU)
+		l := publishedLoops[slices.IndexFunc(publishedLoops, func(l publishedLoop) bool { return l.name == c.loop })]
+		if got := loopTime(t, m, cpus.Window, l); math.Abs(got-c.cycles) > 0.1*c.cycles {
+			t.Errorf("%s, %s: %.2f cycles, want %.2f", c.machine, c.loop, got, c.cycles)
+		}
+	}
 }
 
 // loopTime is the cycles of a unit of a loop on a machine under a model.
