@@ -11,6 +11,7 @@
 //	timelines    what every CPU did during a point
 //	reports      records, tables, figures, the results directory
 //	calibration  fits the numbers of a machine that are marked fitted
+//	sensitivity  varies the others, and says which of them move which row
 //
 // # Experiment files
 //

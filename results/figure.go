@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is a picture that Render can write: *Bars, *Panels, *Stack, *Lines or *ECDF.
+// Figure is a picture that Render can write: *Bars, *Panels, *Stack, *Lines, *ECDF or *Tornado.
 type Figure interface {
 	frame() *Frame
 	validate() error

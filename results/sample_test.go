@@ -112,7 +112,7 @@ func sampleFigures(t testing.TB) map[string]Figure {
 		func(p Point) string { return p.Machine })
 	check(t, err)
 	return map[string]Figure{
-		"bars": bars, "bars-log": logBars, "stack": stack, "panels": panels,
+		"bars": bars, "bars-log": logBars, "stack": stack, "panels": panels, "tornado": sampleTornado(),
 		"lines": sampleLines(), "crowded": crowdedBars(), "ecdf": sampleECDF(),
 	}
 }
@@ -130,6 +130,18 @@ func severalExperiments(t testing.TB) *Set {
 		}
 	}
 	return set
+}
+
+// sampleTornado has a panel with a number that has one end, one with few numbers, and a long name.
+func sampleTornado() *Tornado {
+	return &Tornado{
+		Frame: Frame{Title: "What moves a hit", XLabel: "change, %", Caption: []string{"each number alone"}}, Columns: 2,
+		Panels: []TornadoPanel{
+			{"k", []Swing{{"event.load_use", -4, 4}, {"event.exception_debug.more", 0, -2.5}, {"predictor.history_bits", 0.7, 0.2}}},
+			{"b", []Swing{{"cost.rdmsr.issue", -1, 1.5}}},
+			{"o", []Swing{{"event.load_use", -6.9, 6.9}}},
+		},
+	}
 }
 
 func sampleLines() *Lines {

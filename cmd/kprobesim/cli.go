@@ -107,7 +107,7 @@ Exit codes: 0 ok, 1 some points failed, 2 wrong usage or files, 3 results differ
 	root.SetErr(a.err)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.timelineCmd(), a.plotCmd(),
-		a.checkCmd(), a.calibrateCmd(), a.racesCmd())
+		a.checkCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd())
 	return root
 }
 

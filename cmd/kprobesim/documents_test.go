@@ -39,6 +39,7 @@ func TestDocuments(t *testing.T) {
 		t.Log("most tables of docs/fidelity.md were not looked at: they take many runs")
 		return
 	}
+	holdBlock(t, fidelity, "sensitivity", sensitivityTable(t, dir))
 	all, shares := contenders(t), fittedShares(t)
 	holdBlock(t, "README.md", "headline", headlineTable(t, all, shares))
 	holdBlock(t, fidelity, "nulls", nullsTable(all))
@@ -82,6 +83,22 @@ func printed(t *testing.T, name, out string) string {
 	if code != exitOK {
 		t.Fatalf("run %s: exit code %d\n%s", name, code, stderr)
 	}
+	table, _, _ := strings.Cut(stdout, "\nresults are in")
+	return "```\n" + strings.TrimSpace(table) + "\n```\n"
+}
+
+// sensitivityTable varies the numbers of the main experiment, and holds the figure of it.
+func sensitivityTable(t *testing.T, dir string) string {
+	t.Helper()
+	code, stdout, stderr := command(nil, "sensitivity", experiment, "--refit", "--top", "3", "--out", dir)
+	if code != exitOK {
+		t.Fatalf("sensitivity: exit code %d\n%s", code, stderr)
+	}
+	svg, err := os.ReadFile(filepath.Join(dir, experiment+"-sensitivity", "tornado.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	holdFile(t, filepath.Join("docs", "sensitivity.svg"), string(svg))
 	table, _, _ := strings.Cut(stdout, "\nresults are in")
 	return "```\n" + strings.TrimSpace(table) + "\n```\n"
 }

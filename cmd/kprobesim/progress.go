@@ -44,6 +44,13 @@ func (p *progress) point(done, total int, o *running.Outcome) {
 	fmt.Fprintf(p.w, "%s: %d of %d: %s %s\n", p.name, done, total, o.Point.Name, state)
 }
 
+// sparse reports every tenth of many points.
+func (p *progress) sparse(done, total int, o *running.Outcome) {
+	if o.Err != nil || done == total || done*10/total != (done-1)*10/total {
+		p.point(done, total, o)
+	}
+}
+
 // done clears the line of a terminal.
 func (p *progress) done() {
 	if p.terminal {

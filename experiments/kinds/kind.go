@@ -103,13 +103,14 @@ func (k Kind) FigureNames() []string {
 	return names
 }
 
-// Figures returns the figures of all kinds. A collection draws figures of several kinds.
+// Figures returns the figures of all kinds, and that of an analysis. A collection draws figures of
+// several kinds.
 func Figures() []Figure {
 	var all []Figure
 	for _, k := range List() {
 		all = append(all, k.figures...)
 	}
-	return all
+	return append(all, Figure{FigureTornado, drawTornado})
 }
 
 // FigureNames lists the figures that a results directory can hold.

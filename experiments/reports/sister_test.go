@@ -21,7 +21,8 @@ func TestSisterErrors(t *testing.T) {
 		t.Errorf("%d guesses for 17 predictions", len(errs))
 	}
 	for _, e := range errs {
-		want, name := math.NaN(), e.Point.Name
+		var want float64
+		name := e.Point.Name
 		switch name {
 		case "overhead-pentium-m:jr":
 			want = 100 * (1.07*0.57/0.49/1.40 - 1)

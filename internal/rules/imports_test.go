@@ -38,11 +38,12 @@ var rooms = map[string][]string{
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "experiments/schema", "experiments/kinds"},
 	"experiments/reports":     {"machines", "results", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
+	"experiments/sensitivity": {"machines", "results", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running", "experiments/reports"},
 	"experiments/exptest":     {"cpus", "image", "kprobes", "workloads", "targets", "experiments/schema", "experiments/kinds", "experiments/planning"},
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/timelines", "experiments/reports", "experiments/calibration", "results", "races",
+		"experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races",
 	},
 }
 

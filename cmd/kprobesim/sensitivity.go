@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/sensitivity"
+	"kprobesim/results"
+)
+
+func (a *app) sensitivityCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sensitivity FILE",
+		Short: "Vary each sourced number of the machine and print which move which row",
+		Long: `Run an experiment of the overhead of a hit with each sourced number of its machine at the low and at the
+high end of its uncertainty, one at a time. The uncertainty is stated in the machine description, or it is
+10 % of a number and 30 % of a prior. Counts, sizes and frequencies that were read in a source are exact.
+The table has the numbers that move each row most; results.csv below --out has all of them, and tornado.*
+draws them. With --refit the fitted numbers make up for each change as far as the fitted figures show it.`,
+		Args: exactlyOne("experiment file"),
+	}
+	sets, workers := setFlag(c), workersFlag(c)
+	out := c.Flags().StringP("out", "o", "out", "directory for the results")
+	refit := c.Flags().Bool("refit", false, "fit the fitted numbers again behind each change")
+	top := c.Flags().IntP("top", "n", 5, "numbers that the table has for each row")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if *top < 1 {
+			return fail(exitUsage, fmt.Errorf("--top %d: want 1 or more", *top))
+		}
+		s, err := sensitivity.New(a.loader, args[0], *sets, *refit)
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		return a.analyse(s, *out, *workers, *top)
+	}
+	return c
+}
+
+// analyse runs an analysis and reports it. Its results stand beside those of the experiment.
+func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int) error {
+	progress := newProgress(a.err, s.Plan.Name)
+	if err := s.Run(&running.Runner{Measure: a.measure, Workers: workers, Progress: progress.sparse}); err != nil {
+		return fail(exitFailed, err)
+	}
+	progress.done()
+	fmt.Fprintln(a.out, s.Table(top).Text())
+	files, err := s.Files()
+	dir := filepath.Join(out, s.Plan.Name+"-sensitivity")
+	if err == nil {
+		err = results.WriteDir(dir, files)
+	}
+	if err != nil {
+		return fail(exitFailed, errors.Join(errors.New("results of the analysis were not written"), err))
+	}
+	fmt.Fprintf(a.out, "results are in %s\n", dir)
+	return nil
+}
