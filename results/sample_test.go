@@ -138,7 +138,7 @@ func sampleTornado() *Tornado {
 		Frame: Frame{Title: "What moves a hit", XLabel: "change, %", Caption: []string{"each number alone"}}, Columns: 2,
 		Panels: []TornadoPanel{
 			{"k", []Swing{{"event.load_use", -4, 4}, {"event.exception_debug.more", 0, -2.5}, {"predictor.history_bits", 0.7, 0.2}}},
-			{"b", []Swing{{"cost.rdmsr.issue", -1, 1.5}}},
+			{"b", []Swing{{"cost.locked.issue", -1, 1.5}}},
 			{"o", []Swing{{"event.load_use", -6.9, 6.9}}},
 		},
 	}
