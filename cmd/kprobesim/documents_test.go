@@ -45,6 +45,7 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "nulls", nullsTable(all))
 	holdBlock(t, fidelity, "inherited", inheritedTable(shares))
 	holdBlock(t, fidelity, "priors", priorsTable(t))
+	holdBlock(t, fidelity, "spread", spreadTable(t))
 	holdBlock(t, fidelity, "models", modelsTable(t))
 	holdBlock(t, fidelity, "varied", variedTable(t))
 	holdBlock(t, fidelity, "rows", rowsTable(t))
