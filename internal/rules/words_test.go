@@ -14,7 +14,7 @@ import (
 // homes are where an instruction set, its board, its probe rules and its part of the guest may be named by
 // their registers, vectors, opcodes and controllers. The list of targets is a home too.
 var homes = []string{
-	"cpus/x86/", "boards/pc/", "kprobes/x86/", "workloads/kernel/arch/x86/", "workloads/bare/", "targets/targets.go",
+	"cpus/x86/", "cpus/ppc64/", "boards/pc/", "kprobes/x86/", "workloads/kernel/arch/x86/", "workloads/bare/", "targets/targets.go",
 }
 
 // data are the folders of files that describe a machine or an experiment, and so name what it has.
@@ -27,6 +27,10 @@ var x86Words = regexp.MustCompile(`^(?:r[abcd]x|r[sd]i|r[bsi]p|e[abcd]x|e[sd]i|e
 
 // x86Names are controllers and tables inside longer names.
 var x86Names = regexp.MustCompile(`APIC|SIPI|TSS|GDT|MSR|EFLAGS`)
+
+// ppcWords are registers, instructions and tables of ppc64, in lower case.
+var ppcWords = regexp.MustCompile(`^(?:srr[01]|sprg[0-3]?|dsisr|dabr|sdr1|slb|slbmte|slbi[ae]|rfid|m[tf]msrd?|m[tf]spr|m[tf]crf?|` +
+	`lwarx|ldarx|stwcx|stdcx|rlwi(?:nm|mi)|isync|lwsync|eieio|icbi|dcb[fst]{1,2}|ppc64asm)$`)
 
 // x86Bytes are opcodes in code.
 var x86Bytes = regexp.MustCompile(`\b0x(?:cc|e9|eb|e8|9[cd]|cf|f[ab4]|cd|0f)\b`)
@@ -127,7 +131,7 @@ func processorWords(text string) []string {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	for _, w := range words {
-		if x86Words.MatchString(w) {
+		if x86Words.MatchString(w) || ppcWords.MatchString(w) {
 			out = append(out, w)
 		}
 	}
@@ -183,7 +187,7 @@ func TestWordsAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"regs.rax = 0xCC // EFLAGS": "eflags rax", "op := 0xcc": "0xcc", "lapic_timer": "lapic", "NewLAPIC": "apic",
 		"rsi, RDI": "rdi rsi", "strips the axis, description": "", "apic_timer_start(0xe9)": "0xe9 apic", "mov %cr3": "cr3",
-		"a stack pointer; 0xcc00": "", "x86asm.Decode": "x86asm", "wrapped": "",
+		"a stack pointer; 0xcc00": "", "rfid; mfmsr": "mfmsr rfid", "x86asm.Decode": "x86asm", "wrapped": "",
 	} {
 		if got := strings.Join(processorWords(text), " "); got != want {
 			t.Errorf("%q: found %q, want %q", text, got, want)

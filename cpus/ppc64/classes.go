@@ -1,0 +1,158 @@
+package ppc64
+
+import "kprobesim/cpus"
+
+// Cost classes: what a machine description gives prices for, by the name in classNames. They follow the
+// groups in which POWER4 and POWER5 dispatch instructions: one operation, two ("cracked"), or a group of
+// their own ("microcoded"). What needs another unit or has another latency is a class too. Privileged
+// instructions are classes one by one.
+const (
+	clNop = iota
+	clInt
+	clRecord
+	clInsert
+	clCompare
+	clCount
+	clOverflow
+	clMulImm
+	clMulWord
+	clMulDouble
+	clDivWord
+	clDivDouble
+	clCR
+	clCRDelayed
+	clMfcr
+	clMfocrf
+	clMtcrf
+	clMtocrf
+	clMcrxr
+	clMfxer
+	clMtxer
+	clMflr
+	clMtlr
+	clMfspr
+	clMtspr
+	clMftb
+	clLoad
+	clLoadAlgebraic
+	clLoadUpdate
+	clLoadUpdateIndexed
+	clStore
+	clStoreUpdate
+	clStoreUpdateIndexed
+	clLoadMultiple
+	clStoreMultiple
+	clLoadString
+	clStoreString
+	clLarx
+	clStcx
+	clBranch
+	clBranchCond
+	clBranchLR
+	clBranchCTR
+	clTrap
+	clSyscall
+	clSync
+	clLwsync
+	clEieio
+	clIsync
+	clTouch
+	clCacheBlock
+	clDcbz
+	clIcbi
+	clMfmsr
+	clMtmsrd
+	clMtmsrdEE
+	clRfid
+	clSLB
+	clSlbia
+	clTlbie
+	clTlbsync
+	clUndefined
+	classes
+)
+
+// classNames has the names of classes in machine descriptions.
+var classNames = [classes]string{
+	clNop:                "nop",
+	clInt:                "int",
+	clRecord:             "record",  // sets CR0 too: cracked
+	clInsert:             "insert",  // rlwimi, rldimi: cracked
+	clCompare:            "compare", // to a field of the condition register
+	clCount:              "count",   // cntlzw, cntlzd, popcntb
+	clOverflow:           "overflow",
+	clMulImm:             "mul_imm",
+	clMulWord:            "mul_word",
+	clMulDouble:          "mul_double",
+	clDivWord:            "div_word",
+	clDivDouble:          "div_double",
+	clCR:                 "cr",         // logic on condition bits whose result is one of the sources
+	clCRDelayed:          "cr_delayed", // any other: cracked
+	clMfcr:               "mfcr",
+	clMfocrf:             "mfocrf",
+	clMtcrf:              "mtcrf",  // several fields: microcoded
+	clMtocrf:             "mtocrf", // one field
+	clMcrxr:              "mcrxr",
+	clMfxer:              "mfxer",
+	clMtxer:              "mtxer",
+	clMflr:               "mflr", // mflr, mfctr
+	clMtlr:               "mtlr", // mtlr, mtctr
+	clMfspr:              "mfspr",
+	clMtspr:              "mtspr",
+	clMftb:               "mftb",
+	clLoad:               "load",
+	clLoadAlgebraic:      "load_algebraic", // lha, lwa: cracked
+	clLoadUpdate:         "load_update",    // cracked
+	clLoadUpdateIndexed:  "load_update_indexed",
+	clStore:              "store",
+	clStoreUpdate:        "store_update",
+	clStoreUpdateIndexed: "store_update_indexed",
+	clLoadMultiple:       "load_multiple",
+	clStoreMultiple:      "store_multiple",
+	clLoadString:         "load_string",
+	clStoreString:        "store_string",
+	clLarx:               "larx",
+	clStcx:               "stcx",
+	clBranch:             "branch",
+	clBranchCond:         "branch_conditional",
+	clBranchLR:           "branch_lr",
+	clBranchCTR:          "branch_ctr",
+	clTrap:               "trap", // the comparison; its interrupt is an event
+	clSyscall:            "syscall",
+	clSync:               "sync", // sync, ptesync
+	clLwsync:             "lwsync",
+	clEieio:              "eieio",
+	clIsync:              "isync",
+	clTouch:              "touch",       // dcbt, dcbtst: nothing is fetched ahead
+	clCacheBlock:         "cache_block", // dcbf, dcbst
+	clDcbz:               "dcbz",
+	clIcbi:               "icbi",
+	clMfmsr:              "mfmsr",
+	clMtmsrd:             "mtmsrd",
+	clMtmsrdEE:           "mtmsrd_ee", // L = 1: EE and RI alone
+	clRfid:               "rfid",
+	clSLB:                "slb",
+	clSlbia:              "slbia",
+	clTlbie:              "tlbie",
+	clTlbsync:            "tlbsync",
+	clUndefined:          "undefined",
+}
+
+// Events of this architecture that cost time beside instructions; those of the engine come before them.
+const (
+	evFault = iota
+	evTrap
+	evTrace
+	evInterrupt
+	evIPI
+	events
+)
+
+// eventNames has the names of events in machine descriptions.
+var eventNames = [events]string{
+	evFault:     "exception_fault",
+	evTrap:      "exception_trap",  // delivery of a program interrupt by a trap instruction
+	evTrace:     "exception_trace", // delivery of a trace interrupt
+	evInterrupt: "interrupt",
+	evIPI:       cpus.EventIPI,
+}

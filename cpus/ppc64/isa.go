@@ -1,0 +1,28 @@
+package ppc64
+
+import (
+	"debug/elf"
+	"encoding/binary"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/engine"
+)
+
+// Lines of a CPU beside that of external interrupts.
+const (
+	LineReset       = iota // system reset interrupt
+	LineDecrementer        // the decrementer has expired: the board tells the time, see Decrementer
+)
+
+// ISA returns the description of the instruction set. Every call makes a value of its own, which its
+// holder may change.
+func ISA() *cpus.ISA {
+	return &cpus.ISA{
+		Name: "ppc64", Bits: 64, Machine: elf.EM_PPC64, Order: binary.BigEndian,
+		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
+		Lines:      []string{LineReset: "system_reset", LineDecrementer: "decrementer"},
+		Exceptions: exceptionNames(),
+		Tables:     buildTables,
+		New:        New, Disasm: disasm,
+	}
+}

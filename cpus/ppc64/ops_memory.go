@@ -1,0 +1,338 @@
+package ppc64
+
+import (
+	"math/bits"
+
+	"kprobesim/cpus/engine"
+)
+
+// Loads and stores (Book I, Fixed-Point Storage Access Instructions). The engine's memory has the least
+// significant byte first: values are swapped on their way. What faults has no effect.
+
+// ea is the effective address of an operand. Absent parts are registers that hold zero.
+func (c *CPU) ea(in *inst) uint64 {
+	return (c.R[in.a&63] + c.R[in.b&63] + in.imm) & c.AddrMask
+}
+
+func load8(c *CPU, va uint64) (uint64, bool) {
+	v, ok := engine.Load[uint8](&c.Core, va)
+	return uint64(v), ok
+}
+
+func load16(c *CPU, va uint64) (uint64, bool) {
+	v, ok := engine.Load[uint16](&c.Core, va)
+	return uint64(bits.ReverseBytes16(v)), ok
+}
+
+func load32(c *CPU, va uint64) (uint64, bool) {
+	v, ok := engine.Load[uint32](&c.Core, va)
+	return uint64(bits.ReverseBytes32(v)), ok
+}
+
+func load64(c *CPU, va uint64) (uint64, bool) {
+	v, ok := engine.Load[uint64](&c.Core, va)
+	return bits.ReverseBytes64(v), ok
+}
+
+func store8(c *CPU, va, v uint64) bool { return engine.Store(&c.Core, va, uint8(v)) }
+
+func store16(c *CPU, va, v uint64) bool {
+	return engine.Store(&c.Core, va, bits.ReverseBytes16(uint16(v)))
+}
+
+func store32(c *CPU, va, v uint64) bool {
+	return engine.Store(&c.Core, va, bits.ReverseBytes32(uint32(v)))
+}
+
+func store64(c *CPU, va, v uint64) bool {
+	return engine.Store(&c.Core, va, bits.ReverseBytes64(v))
+}
+
+func lbz(c *CPU, in *inst) {
+	if v, ok := load8(c, c.ea(in)); ok {
+		c.R[in.dst&63] = v
+	}
+}
+
+func lhz(c *CPU, in *inst) {
+	if v, ok := load16(c, c.ea(in)); ok {
+		c.R[in.dst&63] = v
+	}
+}
+
+func lha(c *CPU, in *inst) {
+	if v, ok := load16(c, c.ea(in)); ok {
+		c.R[in.dst&63] = uint64(int64(int16(v)))
+	}
+}
+
+func lwz(c *CPU, in *inst) {
+	if v, ok := load32(c, c.ea(in)); ok {
+		c.R[in.dst&63] = v
+	}
+}
+
+func lwa(c *CPU, in *inst) {
+	if v, ok := load32(c, c.ea(in)); ok {
+		c.R[in.dst&63] = uint64(int64(int32(v)))
+	}
+}
+
+func ld(c *CPU, in *inst) {
+	if v, ok := load64(c, c.ea(in)); ok {
+		c.R[in.dst&63] = v
+	}
+}
+
+func lhbrx(c *CPU, in *inst) {
+	if v, ok := engine.Load[uint16](&c.Core, c.ea(in)); ok {
+		c.R[in.dst&63] = uint64(v)
+	}
+}
+
+func lwbrx(c *CPU, in *inst) {
+	if v, ok := engine.Load[uint32](&c.Core, c.ea(in)); ok {
+		c.R[in.dst&63] = uint64(v)
+	}
+}
+
+func stb(c *CPU, in *inst)    { store8(c, c.ea(in), c.R[in.s&63]) }
+func sth(c *CPU, in *inst)    { store16(c, c.ea(in), c.R[in.s&63]) }
+func stw(c *CPU, in *inst)    { store32(c, c.ea(in), c.R[in.s&63]) }
+func std(c *CPU, in *inst)    { store64(c, c.ea(in), c.R[in.s&63]) }
+func sthbrx(c *CPU, in *inst) { engine.Store(&c.Core, c.ea(in), uint16(c.R[in.s&63])) }
+func stwbrx(c *CPU, in *inst) { engine.Store(&c.Core, c.ea(in), uint32(c.R[in.s&63])) }
+
+// The forms with update: the address goes to RA when the access has succeeded. It has the mode's width
+// only as an address: all 64 bits of the sum are kept.
+
+func (c *CPU) updated(in *inst) uint64 { return c.R[in.a&63] + c.R[in.b&63] + in.imm }
+
+func lbzu(c *CPU, in *inst) {
+	at := c.updated(in)
+	if v, ok := load8(c, at&c.AddrMask); ok {
+		c.R[in.dst&63], c.R[in.a&63] = v, at
+	}
+}
+
+func lhzu(c *CPU, in *inst) {
+	at := c.updated(in)
+	if v, ok := load16(c, at&c.AddrMask); ok {
+		c.R[in.dst&63], c.R[in.a&63] = v, at
+	}
+}
+
+func lhau(c *CPU, in *inst) {
+	at := c.updated(in)
+	if v, ok := load16(c, at&c.AddrMask); ok {
+		c.R[in.dst&63], c.R[in.a&63] = uint64(int64(int16(v))), at
+	}
+}
+
+func lwzu(c *CPU, in *inst) {
+	at := c.updated(in)
+	if v, ok := load32(c, at&c.AddrMask); ok {
+		c.R[in.dst&63], c.R[in.a&63] = v, at
+	}
+}
+
+func lwau(c *CPU, in *inst) {
+	at := c.updated(in)
+	if v, ok := load32(c, at&c.AddrMask); ok {
+		c.R[in.dst&63], c.R[in.a&63] = uint64(int64(int32(v))), at
+	}
+}
+
+func ldu(c *CPU, in *inst) {
+	at := c.updated(in)
+	if v, ok := load64(c, at&c.AddrMask); ok {
+		c.R[in.dst&63], c.R[in.a&63] = v, at
+	}
+}
+
+func stbu(c *CPU, in *inst) {
+	at := c.updated(in)
+	if store8(c, at&c.AddrMask, c.R[in.s&63]) {
+		c.R[in.a&63] = at
+	}
+}
+
+func sthu(c *CPU, in *inst) {
+	at := c.updated(in)
+	if store16(c, at&c.AddrMask, c.R[in.s&63]) {
+		c.R[in.a&63] = at
+	}
+}
+
+func stwu(c *CPU, in *inst) {
+	at := c.updated(in)
+	if store32(c, at&c.AddrMask, c.R[in.s&63]) {
+		c.R[in.a&63] = at
+	}
+}
+
+func stdu(c *CPU, in *inst) {
+	at := c.updated(in)
+	if store64(c, at&c.AddrMask, c.R[in.s&63]) {
+		c.R[in.a&63] = at
+	}
+}
+
+// lmw and stmw move the registers from one to r31 (Book I, Fixed-Point Load and Store Multiple
+// Instructions). A load whose range has its base is invalid and loads all the same.
+func lmw(c *CPU, in *inst) {
+	at := c.ea(in)
+	var words [32]uint64
+	for r := in.dst; r < 32; r++ {
+		v, ok := load32(c, at)
+		if !ok {
+			return
+		}
+		words[r], at = v, (at+4)&c.AddrMask
+	}
+	copy(c.R[in.dst:32], words[in.dst:])
+}
+
+func stmw(c *CPU, in *inst) {
+	at := c.ea(in)
+	for r := in.s; r < 32; r++ {
+		if !store32(c, at, c.R[r]) {
+			return
+		}
+		at = (at + 4) & c.AddrMask
+	}
+}
+
+// Moves of bytes (Book I, Fixed-Point Move Assist Instructions) fill the low words of registers from the
+// left, and go on from r31 to r0.
+
+func lswi(c *CPU, in *inst)  { c.loadString(in, uint64(in.sh)) }
+func stswi(c *CPU, in *inst) { c.storeString(in, uint64(in.sh)) }
+func lswx(c *CPU, in *inst)  { c.loadString(in, c.R[rXER]&xerCount) }
+func stswx(c *CPU, in *inst) { c.storeString(in, c.R[rXER]&xerCount) }
+
+func (c *CPU) loadString(in *inst, n uint64) {
+	at := c.ea(in)
+	var words [32]uint64
+	for i := range n {
+		v, ok := load8(c, (at+i)&c.AddrMask)
+		if !ok {
+			return
+		}
+		words[i/4] |= v << (24 - 8*(i%4))
+	}
+	for i := range (n + 3) / 4 {
+		c.R[(uint64(in.dst)+i)&31] = words[i]
+	}
+}
+
+func (c *CPU) storeString(in *inst, n uint64) {
+	at := c.ea(in)
+	for i := range n {
+		v := c.R[(uint64(in.s)+i/4)&31] >> (24 - 8*(i%4))
+		if !store8(c, (at+i)&c.AddrMask, v) {
+			return
+		}
+	}
+}
+
+// Cache management (Book II, Cache Management Instructions). The instructions on blocks translate their
+// address as a load does; memory is always current, so there is nothing to write back.
+
+func touchBlock(c *CPU, in *inst) { load8(c, c.ea(in)) }
+
+// dcbz zeroes a line.
+func dcbz(c *CPU, in *inst) {
+	size := uint64(1) << c.lineShift
+	at := c.ea(in) &^ (size - 1)
+	for i := uint64(0); i < size; i += 8 {
+		if !store64(c, at+i, 0) {
+			return
+		}
+	}
+}
+
+// reservation is that of one CPU (Book II, Load and Reserve and Store Conditional Instructions).
+type reservation struct {
+	pa   uint64
+	size uint8 // bytes; zero when there is none
+}
+
+func lwarx(c *CPU, in *inst) {
+	at := c.ea(in)
+	if !c.aligned(at, 4) {
+		return
+	}
+	if v, ok := load32(c, at); ok {
+		c.R[in.dst&63] = v
+		c.reserveAt(at, 4)
+	}
+}
+
+func ldarx(c *CPU, in *inst) {
+	at := c.ea(in)
+	if !c.aligned(at, 8) {
+		return
+	}
+	if v, ok := load64(c, at); ok {
+		c.R[in.dst&63] = v
+		c.reserveAt(at, 8)
+	}
+}
+
+func (c *CPU) reserveAt(va uint64, size uint8) {
+	if pa, ok := c.DataAddress(va, false); ok {
+		c.reserve = reservation{pa, size}
+	}
+}
+
+// DropLine implements mmu.Copies: another CPU writes a line of this one's caches, and a reservation in it
+// is lost.
+func (c *CPU) DropLine(line uint32) {
+	c.Core.DropLine(line)
+	if uint32(c.reserve.pa>>c.lineShift) == line {
+		c.reserve = reservation{}
+	}
+}
+
+// reserved reports whether the reservation covers an operand. Among several CPUs it needs the line.
+func (c *CPU) reserved(pa uint64, size uint8) bool {
+	if c.reserve != (reservation{pa, size}) {
+		return false
+	}
+	held, _, _ := c.Cached(uint32(pa >> c.lineShift))
+	return held || c.Bus.Directory == nil
+}
+
+func stwcx(c *CPU, in *inst) {
+	at := c.ea(in)
+	if c.conditional(at, 4) && store32(c, at, c.R[in.s&63]) {
+		c.R[rCR0] |= crEQ
+	}
+}
+
+func stdcx(c *CPU, in *inst) {
+	at := c.ea(in)
+	if c.conditional(at, 8) && store64(c, at, c.R[in.s&63]) {
+		c.R[rCR0] |= crEQ
+	}
+}
+
+// conditional reports whether the store is to be made, and ends the reservation. It sets field 0 for one
+// that is not. Without a reservation the address is not translated.
+func (c *CPU) conditional(va uint64, size uint8) bool {
+	if !c.aligned(va, uint64(size)) {
+		return false
+	}
+	ok := false
+	if c.reserve.size != 0 {
+		pa, translated := c.DataAddress(va, true)
+		if !translated {
+			return false
+		}
+		ok = c.reserved(pa, size)
+	}
+	c.reserve = reservation{}
+	c.R[rCR0] = c.summary()
+	return ok
+}
