@@ -148,9 +148,9 @@ func (c *CPU) Return(v uint64) {
 
 // Call implements cpus.Caller. The new frame keeps the link register and the table of contents, which the
 // native function that calls has still to return with.
-func (c *CPU) Call(fn cpus.Entry, ret uint64, args ...uint64) (back uint64) {
+func (c *CPU) Call(fn cpus.Entry, ret, below uint64, args ...uint64) (back uint64) {
 	size := uint64(frameArgs + 8*max(len(args), argRegs))
-	sp := (c.R[rSP] - redZone - size) &^ 15
+	sp := (c.R[rSP] - redZone - below - size) &^ 15
 	c.poke(sp, c.R[rSP])
 	c.poke(sp+frameLR, c.R[rLR])
 	c.poke(sp+frameTOC, c.R[rTOC])

@@ -118,6 +118,9 @@ func (d *decoder) finish(r *row) {
 	if r.io&ioSetCA != 0 {
 		d.op.O2 = rCA
 	}
+	if r.class == clRecord { // it has no form that does not
+		d.op.O2 = rCR0
+	}
 	if d.oe {
 		d.exec = r.over
 		d.op.Class, d.op.O2 = clOverflow, rXER

@@ -90,9 +90,10 @@ func mtmsr(c *CPU, in *inst) {
 	c.nap(v)
 }
 
+// nap waits for an interrupt when POW is set. There is no trace interrupt behind that.
 func (c *CPU) nap(v uint64) {
 	if v&msrPOW != 0 {
-		c.Halted = true
+		c.Halted, c.untraced = true, true
 	}
 }
 

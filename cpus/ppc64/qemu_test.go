@@ -164,7 +164,7 @@ type userSim struct {
 	h *harness
 }
 
-const simText, simLow, simData = freePages, freePages + 0x400000, freePages + 0x500000
+const simText, simLow, simData = freePages, freePages + 0x200000, freePages + 0x210000
 
 func newUserSim(t *testing.T, h *harness) *userSim {
 	user := func(va, pa uint64, size int) mmu.Mapping {

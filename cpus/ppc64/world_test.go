@@ -6,17 +6,18 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/clock"
 	"kprobesim/mmu"
 )
 
 // Places of a world. The kernel sees RAM at kernelMap.
 const (
-	worldRAM    = 32 << 20
-	worldTables = 16 << 20
+	worldRAM    = 8 << 20
+	worldTables = 6 << 20
 	kernelMap   = 0xc000_0000_0000_0000
 	testCode    = kernelMap + 0x10000
 	testStack   = kernelMap + 0x80000
-	freePages   = 0x200000 // physical, for pages of user mode
+	freePages   = 0x100000 // physical, for pages of user mode
 )
 
 // world is memory with a page table and a bus, for CPUs under test.
@@ -32,7 +33,7 @@ type world struct {
 // line is an interrupt line that also notes when the decrementer expires.
 type line struct {
 	up bool
-	at []int64
+	at []clock.Ticks
 }
 
 // Pending implements cpus.Interrupts.
@@ -124,8 +125,6 @@ func mtspr(spr, rs uint32) uint32            { return insnSPR(rs, spr, 467) }
 func mfsprOf(rt, spr uint32) uint32          { return insnSPR(rt, spr, 339) }
 func addTo(rt, ra, rb uint32) uint32         { return insnX(31, rt, ra, rb, 266) }
 func addiTo(rt, ra uint32, v int) uint32     { return insnD(14, rt, ra, v) }
-func loadWord(rt, ra uint32, d int) uint32   { return insnD(32, rt, ra, d) }
-func storeWord(rs, ra uint32, d int) uint32  { return insnD(36, rs, ra, d) }
 func branchIf(bo, bi uint32, by int) uint32  { return insnD(16, bo, bi, by) }
 func compareImm(bf, ra uint32, v int) uint32 { return insnD(11, bf<<2|1, ra, v) }
 

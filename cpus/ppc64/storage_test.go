@@ -1,0 +1,324 @@
+package ppc64
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/mmu"
+)
+
+// TestProtection holds every combination of PP, key and access against the table of Book III, Storage
+// Protection.
+func TestProtection(t *testing.T) {
+	for _, x := range []struct {
+		pp          uint64
+		key         bool
+		read, write bool
+	}{
+		{0, false, true, true},
+		{1, false, true, true},
+		{2, false, true, true},
+		{3, false, true, false},
+		{0, true, false, false},
+		{1, true, true, false},
+		{2, true, true, true},
+		{3, true, true, false},
+	} {
+		for _, user := range []bool{false, true} {
+			_, c := userWorld(t)
+			s := c.findSegment(userData)
+			s.vsid &^= slbKs | slbKp
+			if x.key {
+				s.vsid |= slbKs | slbKp
+			}
+			w := hashWalk{m: c.Memory, sdr1: c.sdr1, s: s, ea: userData}
+			at, _ := w.find()
+			c.Memory.Store(binary.BigEndian, at+8, 8, freePages+0x1000|x.pp)
+			c.setMSR(userMSR &^ msrPR)
+			if user {
+				c.setMSR(userMSR)
+			}
+			for write, want := range map[bool]bool{false: x.read, true: x.write} {
+				if _, ok := c.DataAddress(userData, write); ok != want {
+					t.Errorf("PP %d, key %v, user %v, write %v: %v", x.pp, x.key, user, write, ok)
+				}
+			}
+			if _, ok := c.CodeAddress(userData); ok != x.read {
+				t.Errorf("PP %d, key %v, user %v: executes %v", x.pp, x.key, user, ok)
+			}
+		}
+	}
+}
+
+// TestReferencedAndChanged watches the bits of an entry.
+func TestReferencedAndChanged(t *testing.T) {
+	_, c := userWorld(t)
+	w := hashWalk{m: c.Memory, sdr1: c.sdr1, s: c.findSegment(userData), ea: userData}
+	at, _ := w.find()
+	bits := func() uint64 { return c.Memory.Load(binary.BigEndian, at+8, 8) & (pteReferenced | pteChanged) }
+	c.Memory.Store(binary.BigEndian, at+8, 8, freePages+0x1000|2)
+	for _, x := range []struct {
+		write bool
+		want  uint64
+	}{{false, pteReferenced}, {false, pteReferenced}, {true, pteReferenced | pteChanged}} {
+		if c.DataAddress(userData+4, x.write); bits() != x.want {
+			t.Errorf("write %v: bits %#x, want %#x", x.write, bits(), x.want)
+		}
+	}
+}
+
+// TestHash fills a small table with random pages of both sizes until groups overflow, and finds every one by
+// a CPU, at the address where it was put.
+func TestHash(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	m := mmu.NewMemory(worldRAM)
+	b := tableBuilder{m: m, sdr1: worldTables}
+	type mapped struct{ va, pa uint64 }
+	var all []mapped
+	secondary := 0
+	for i := range 12000 {
+		seg := r.Uint64N(40)
+		large := seg%4 == 0
+		page := uint64(1) << basePage
+		if large {
+			page = 1 << largePage
+		}
+		va := seg<<segment | r.Uint64N(1<<segment/page)*page
+		s, err := b.segment(va, large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := hashWalk{m: m, sdr1: b.sdr1, s: s, ea: va}
+		if _, found := w.find(); found {
+			continue
+		}
+		pa := uint64(i) * page & 0x3ff_ffff_f000
+		if !b.insert(&w, pa|2) {
+			continue
+		}
+		at, _ := w.find()
+		secondary += int(m.Load(binary.BigEndian, at, 8) & pteSecondary / pteSecondary)
+		all = append(all, mapped{va, pa &^ (page - 1)})
+	}
+	if secondary < 100 {
+		t.Errorf("only %d entries are in their secondary group", secondary)
+	}
+	cfg := newWorld(t, cpus.Throughput, nil).cfg
+	b.list(worldTables + group<<groupsMin)
+	c := New(0, &cfg, cpus.Bus{Memory: m, Phase: func(uint64) uint8 { return 0 }, Root: b.sdr1}).(*CPU)
+	for _, x := range all {
+		off := r.Uint64N(1 << basePage)
+		if pa, ok := c.DataAddress(x.va+off, true); !ok || pa != x.pa+off {
+			t.Fatalf("%#x is at %#x, %v, want %#x", x.va+off, pa, ok, x.pa+off)
+		}
+		if pa, ok := c.Translate(x.va + off); !ok || pa != x.pa+off {
+			t.Fatalf("Translate: %#x is at %#x, %v, want %#x", x.va+off, pa, ok, x.pa+off)
+		}
+	}
+	t.Logf("%d pages, %d in secondary groups", len(all), secondary)
+}
+
+// TestHashByHand computes one primary and one secondary group as Book III, Page Table Search, says.
+func TestHashByHand(t *testing.T) {
+	s := slbEntry{vsid: 0x123456 << 12}
+	w := hashWalk{sdr1: 0x100000 | 2, s: &s, ea: 0xabcd123} // 8192 groups
+	if h := w.hash(); h != 0x123456^0xabcd {
+		t.Errorf("hash %#x", h)
+	}
+	if at := groupAt(w.sdr1, w.hash()); at != 0x100000+0x1f9b<<7&(8192<<7-1) {
+		t.Errorf("primary group at %#x", at)
+	}
+	if at := groupAt(w.sdr1, ^w.hash()); at != 0x100000+(8191-0x1f9b&8191)<<7 {
+		t.Errorf("secondary group at %#x", at)
+	}
+	if a := w.avpn(); a != 0x123456<<5|0xabcd123>>23 {
+		t.Errorf("AVPN %#x", a)
+	}
+}
+
+// TestTablesRefuse gives mappings that cannot be.
+func TestTablesRefuse(t *testing.T) {
+	m := func() *mmu.Memory { return mmu.NewMemory(worldRAM) }
+	big := mmu.Mapping{VA: 0x20000000, Size: 16 << 20, Large: true}
+	small := mmu.Mapping{VA: 0x21000000, Size: 0x1000}
+	var many []mmu.Mapping
+	for i := range uint64(65) {
+		many = append(many, mmu.Mapping{VA: i << segment, Size: 0x1000})
+	}
+	for name, maps := range map[string][]mmu.Mapping{
+		"both sizes": {big, small}, "twice": {small, small}, "segments": many,
+		"alignment": {{VA: 0x21000800, Size: 0x1000}}, "alignment of large pages": {{VA: 0x21000000, PA: 0x1000, Size: 1, Large: true}},
+	} {
+		if _, err := buildTables(m(), worldTables, maps); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if _, err := buildTables(m(), worldRAM-0x1000, []mmu.Mapping{small}); err == nil {
+		t.Error("tables outside of RAM are accepted")
+	}
+	if _, err := buildTables(m(), worldTables, []mmu.Mapping{big}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSLB writes, reads and invalidates entries.
+func TestSLB(t *testing.T) {
+	slbmte := func(rs, rb uint32) uint32 { return insnX(31, rs, 0, rb, 402) }
+	slbmfee := func(rt, rb uint32) uint32 { return insnX(31, rt, 0, rb, 915) }
+	slbmfev := func(rt, rb uint32) uint32 { return insnX(31, rt, 0, rb, 851) }
+	w := newWorld(t, cpus.Throughput, []uint32{
+		slbmte(4, 5), slbmfee(6, 7), slbmfev(8, 7), insnX(31, 0, 0, 5, 434), slbmfee(9, 7), insnX(31, 0, 0, 0, 498), slbmfee(10, 11), insnSC,
+	})
+	c := w.cpu()
+	kernel := c.slb[0]
+	c.R[4], c.R[5], c.R[7], c.R[11] = 0x123<<12|slbKp|slbL, 0x5_3000_0000|slbValid|9, 9, 0
+	if v := to(t, c); v != vecSyscall {
+		t.Fatal(vectorName(v))
+	}
+	if c.R[6] != 0x5_3000_0000|slbValid || c.R[8] != c.R[4] {
+		t.Errorf("slbmfee %#x, slbmfev %#x", c.R[6], c.R[8])
+	}
+	if c.R[9]&slbValid != 0 {
+		t.Errorf("slbie left %#x", c.R[9])
+	}
+	if c.R[10] != kernel.esid {
+		t.Errorf("slbia made entry 0 %#x", c.R[10])
+	}
+	c.setMSR(userMSR)
+	c.slb[3] = slbEntry{userNone | slbValid, 0}
+	c.Boot(testCode, testStack)
+	c.setMSR(userMSR &^ msrPR)
+	for range 5 {
+		c.Steps(1, 1<<60)
+	}
+	if c.slb[3].esid&slbValid == 0 {
+		t.Error("slbie took an entry that it does not name")
+	}
+	if c.Steps(1, 1<<60); c.slb[3].esid&slbValid != 0 {
+		t.Error("slbia left an entry")
+	}
+}
+
+// TestTLB changes an entry of the page table: the old translation goes on until tlbie.
+func TestTLB(t *testing.T) {
+	for _, wide := range []bool{false, true} {
+		w, c := userWorld(t)
+		s := c.findSegment(userData)
+		walk := hashWalk{m: c.Memory, sdr1: c.sdr1, s: s, ea: userData}
+		at, _ := walk.find()
+		other := w.cpu()
+		other.setMSR(userMSR)
+		pa := func(c *CPU) uint64 { v, _ := c.DataAddress(userData, true); return v }
+		old := []uint64{pa(c), pa(other)}
+		c.Memory.Store(binary.BigEndian, at+8, 8, freePages+0x5000|2)
+		if pa(c) != old[0] || pa(other) != old[1] {
+			t.Fatal("a TLB entry does not hold")
+		}
+		c.machine.wide = wide
+		c.setMSR(userMSR &^ msrPR)
+		tlbie(c, &inst{b: 3, a: rZero, dst: rSink})
+		if c.R[3] = s.virtual(userData); pa(c) != old[0] {
+			t.Log("a page that was not named is gone, as it may")
+		}
+		tlbiel(c, &inst{b: 3})
+		if pa(c) != freePages+0x5000 {
+			t.Errorf("wide %v: tlbiel leaves %#x", wide, pa(c))
+		}
+		if !wide && pa(other) != old[1] {
+			t.Error("tlbiel reaches another CPU")
+		}
+		if tlbie(c, &inst{b: 3}); pa(other) != freePages+0x5000 {
+			t.Errorf("wide %v: tlbie leaves %#x", wide, pa(other))
+		}
+	}
+}
+
+// TestRealMode loads and executes at real addresses; the upper four bits of an address do not count.
+func TestRealMode(t *testing.T) {
+	c := newWorld(t, cpus.Throughput, []uint32{insnD(32, 4, 3, 0), insnSC}).cpu()
+	c.setMSR(msrSF | msrME)
+	c.R[rPC] = testCode - kernelMap
+	c.R[3] = testCode
+	if v := to(t, c); v != vecSyscall || c.R[4] != uint64(insnD(32, 4, 3, 0)) || c.srr[0] != testCode-kernelMap+8 {
+		t.Errorf("%s, r4 %#x", vectorName(v), c.R[4])
+	}
+	c.R[rPC] = worldRAM + 0x1000
+	c.Bus.Native = [2]uint64{vecInst, vecInst + 4}
+	if v := to(t, c); v != vecInst {
+		t.Error(vectorName(v))
+	}
+}
+
+// pair makes two CPUs in user mode with coherent caches.
+func pair(t *testing.T, model string) (*world, [2]*CPU) {
+	w := newWorld(t, model, nil, userMaps()...)
+	w.bus.Directory = mmu.NewDirectory(2)
+	var all [2]*CPU
+	for i := range all {
+		all[i] = w.cpu()
+		all[i].setMSR(userMSR)
+		all[i].R[rPC] = userCode
+		all[i].R[3] = userData
+	}
+	return w, all
+}
+
+// TestReservationsOfTwo breaks a reservation by what another CPU does between load and store.
+func TestReservationsOfTwo(t *testing.T) {
+	lwarx, stwcx := insnX(31, 5, 0, 3, 20), insnX(31, 6, 0, 3, 150)|1
+	for i, x := range []struct {
+		between []uint32
+		keeps   bool
+	}{
+		{nil, true},
+		{[]uint32{insnD(36, 6, 3, 0)}, false},               // a store to it
+		{[]uint32{insnD(38, 6, 3, 127)}, false},             // to its line
+		{[]uint32{insnD(36, 6, 3, 128)}, true},              // to the next one
+		{[]uint32{insnD(32, 6, 3, 0)}, true},                // a load
+		{[]uint32{lwarx}, true},                             // another reservation
+		{[]uint32{lwarx, stwcx}, false},                     // which is used
+		{[]uint32{insnX(31, 0, 0, 3, 1014)}, false},         // dcbz
+		{[]uint32{insnX(31, 6, 0, 3, 214) | 1}, true},       // a store that is not made
+		{[]uint32{lwarx, stwcx, insnD(32, 6, 3, 0)}, false}, // the line goes back and forth
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			w, all := pair(t, cpus.Throughput)
+			w.words(freePages, lwarx, insnNop, stwcx, insnSC)
+			w.words(freePages+0x100, append(x.between, insnSC)...)
+			all[0].Steps(2, 1<<60)
+			all[1].R[rPC] = userCode + 0x100
+			to(t, all[1])
+			if to(t, all[0]); (all[0].R[rCR0]&crEQ != 0) != x.keeps {
+				t.Errorf("CR0 %#x", all[0].R[rCR0])
+			}
+		})
+	}
+}
+
+// TestCountersOfTwo increments a number on two CPUs in turns of random length: none is lost.
+func TestCountersOfTwo(t *testing.T) {
+	for _, model := range []string{cpus.Throughput, cpus.Window} {
+		r := rand.New(rand.NewPCG(5, 6))
+		w, all := pair(t, model)
+		w.words(freePages,
+			insnX(31, 5, 0, 3, 20), addiTo(5, 5, 1), insnX(31, 5, 0, 3, 150)|1, branchIf(4, 2, -12), // loop while it fails
+			addiTo(7, 7, -1), compareImm(0, 7, 0), branchIf(4, 2, -24), insnSC)
+		for _, c := range all {
+			c.R[7] = 500
+		}
+		failed := 0
+		for all[0].PC() != vecSyscall || all[1].PC() != vecSyscall {
+			c := all[r.IntN(2)]
+			c.Steps(1+r.IntN(5), 1<<60)
+			if c.PC() == userCode+12 && c.R[rCR0]&crEQ == 0 {
+				failed++
+			}
+		}
+		if n := w.mem.Load(binary.BigEndian, freePages+0x1000, 4); n != 1000 || failed == 0 {
+			t.Errorf("%s: counted to %d, %d stores failed", model, n, failed)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package ppc64
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// randomProgram is a loop over random instructions that computes in registers and in the data page.
+func randomProgram(r *rand.Rand) []uint32 {
+	var body []uint32
+	pool := sequenceForms(r)
+	for range 6 {
+		for _, w := range pool[r.IntN(len(pool))].code[:10] {
+			if dst := w >> 16 & 31; dst < 28 && w>>21&31 < 28 { // the others hold addresses and the count
+				body = append(body, w)
+			}
+		}
+		switch r.IntN(3) {
+		case 0:
+			body = append(body, insnD(36, r.Uint32N(28), 30, r.IntN(64)*4), insnD(58, r.Uint32N(28), 30, r.IntN(32)*8))
+		case 1:
+			body = append(body, insnX(31, r.Uint32N(28), 0, 29, 20), insnX(31, r.Uint32N(28), 0, 29, 150)|1)
+		case 2:
+			body = append(body, branchIf(12, r.Uint32N(32), 8), addiTo(r.Uint32N(28), 1+r.Uint32N(27), 3))
+		}
+	}
+	body = append(body, addiTo(31, 31, -1), compareImm(6, 31, 0))
+	return append(append(body, branchIf(4, 26, -4*len(body))), insnSC)
+}
+
+// ways are the ways to execute a program up to the system call at its end.
+var ways = map[string]func(t *testing.T, c *CPU){
+	"run":   func(t *testing.T, c *CPU) { to(t, c) },
+	"limit": func(_ *testing.T, c *CPU) { byLimit(c) },
+	"steps": func(_ *testing.T, c *CPU) { bySteps(c, 1) },
+	"turns": func(_ *testing.T, c *CPU) { bySteps(c, 7) },
+	"observed": func(t *testing.T, c *CPU) {
+		c.Observe(observer{})
+		to(t, c)
+	},
+}
+
+type observer struct{}
+
+// Step implements cpus.Observer.
+func (observer) Step(*cpus.Step) {}
+
+func byLimit(c *CPU) {
+	for c.Run(c.Now()+300).Reason == cpus.Limit {
+	}
+}
+
+func bySteps(c *CPU, n int) {
+	for {
+		if _, e := c.Steps(n, 1<<60); e.Reason != cpus.Limit {
+			return
+		}
+	}
+}
+
+// TestWaysToRun executes random programs in every way and by both models: registers and memory are the same, and so
+// is the time of a model.
+func TestWaysToRun(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range 30 {
+		code := randomProgram(r)
+		var first *CPU
+		for _, model := range []string{cpus.Throughput, cpus.Window} {
+			var now clock.Ticks
+			for _, way := range []string{"run", "limit", "steps", "turns", "observed"} {
+				c := remodel(t, code, model)
+				ways[way](t, c)
+				if c.PC() != vecSyscall {
+					t.Fatalf("program %d, %s: %s at %#x", i, way, vectorName(c.PC()), c.srr[0])
+				}
+				if first == nil {
+					first = c
+				}
+				if now == 0 {
+					now = c.Now()
+				}
+				if d := unlike(first, c); d != "" {
+					t.Errorf("program %d, %s, %s: %s", i, model, way, d)
+				}
+				if c.Now() != now {
+					t.Errorf("program %d, %s, %s: ends at %d, else at %d", i, model, way, c.Now(), now)
+				}
+			}
+		}
+	}
+}
+
+// remodel is userWorld by a model, with the registers that random programs rely on.
+func remodel(t *testing.T, code []uint32, model string) *CPU {
+	w := newWorld(t, model, nil, userMaps()...)
+	w.words(freePages, code...)
+	c := w.cpu()
+	c.setMSR(userMSR)
+	c.R[rPC] = userCode
+	for i := range 28 {
+		c.R[i] = uint64(i) * 0x0123456789abcdef
+	}
+	c.R[29], c.R[30], c.R[31] = userData+0x200, userData+0x400, 20
+	return c
+}
+
+// unlike tells what differs between two CPUs and their memory.
+func unlike(a, b *CPU) string {
+	for i := range rCR7 + 1 {
+		if i != rSink && a.R[i] != b.R[i] {
+			return fmt.Sprintf("register %d is %#x and %#x", i, a.R[i], b.R[i])
+		}
+	}
+	if !slices.Equal(a.Memory.Bytes(freePages, 0x8000), b.Memory.Bytes(freePages, 0x8000)) {
+		return "memory differs"
+	}
+	return ""
+}
+
+// TestClasses holds the dependences that the engine is told of against what functions read and write: an
+// instruction that writes a register which it does not name is found by running it.
+func TestClasses(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	var all []*form
+	for _, build := range []func(*rand.Rand) []*form{
+		arithmeticForms, immediateForms, logicForms, rotationForms, comparisonForms, conditionForms, loadForms, storeForms,
+	} {
+		all = append(all, build(r)...)
+	}
+	_, c := userWorld(t)
+	for _, f := range all {
+		in, op := c.Decode(wordBytes(f.code[:1]), userCode)
+		if op.Class == clUndefined || int(op.Class) >= classes || op.Len != insnBytes {
+			t.Errorf("%s: class %d", f.name, op.Class)
+		}
+		if op.Class == clMtcrf || op.Class == clMcrxr { // they set more than the engine has room for
+			continue
+		}
+		for i := range rCR7 + 1 {
+			c.R[i] = value(r)
+		}
+		c.R[rZero], c.R[rCA] = 0, c.R[rCA]&1
+		if op.Base != rZero {
+			c.R[op.Base], c.R[op.Index] = userData+0x100-in.Operands.imm, 0
+		}
+		before := c.R
+		in.Exec(c, &in.Operands)
+		for i := range rCR7 + 1 {
+			if c.R[i] == before[i] || i == int(op.O1) || i == int(op.O2) {
+				continue
+			}
+			// Two results have places; OE and Rc with a carry make three or four.
+			if op.Class == clOverflow && (i == rCA || i == rCR0 || i == rXER) || i == rCR0 && op.O2 == rCA {
+				continue
+			}
+			t.Errorf("%s (%#x) changes register %d", f.name, f.code[0], i)
+		}
+	}
+}
