@@ -158,7 +158,7 @@ type row struct {
 	exec  exec
 	over  exec
 	class uint8
-	flags uint8
+	flags uint16
 	io    uint8
 }
 
