@@ -116,6 +116,30 @@ func TestUncertainty(t *testing.T) {
 	}
 }
 
+// TestCosts reads the keys of a class that only one cost model looks at.
+func TestCosts(t *testing.T) {
+	const slot = clock.PerCycle / 4
+	for _, c := range []struct {
+		text string
+		want cpus.Cost
+	}{
+		{`uops = 2, latency = 1, port = "alu"`, cpus.Cost{Issue: 2 * slot, Slots: 2 * slot, Latency: clock.PerCycle, Port: "alu"}},
+		{`issue = 18, slots = 4, latency = 18, occupancy = 17, port = "alu", unit = "divider"`, cpus.Cost{
+			Issue: 18 * clock.PerCycle, Slots: 4 * slot, Latency: 18 * clock.PerCycle, Occupancy: 17 * clock.PerCycle, Port: "alu", Unit: "divider",
+		}},
+		{`issue = 20, serialize = true`, cpus.Cost{Issue: 20 * clock.PerCycle, Serialize: true}},
+	} {
+		text := strings.Replace(made, `alu = { uops = 1, latency = 1, port = "alu"`, "alu = { "+c.text, 1)
+		text = strings.Replace(text, "[event]", "divider = { cycles = 1, source = \"book: 6\" }\n[event]", 1)
+		m, err := read(t, text)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+		} else if got := m.CPU.Classes["alu"]; got != c.want {
+			t.Errorf("%s: read %+v, want %+v", c.text, got, c.want)
+		}
+	}
+}
+
 // An overridden number has no source that vouches for it; those beside it keep theirs.
 func TestMark(t *testing.T) {
 	m, err := read(t, made)
@@ -143,6 +167,8 @@ func TestReadRefuses(t *testing.T) {
 		{`model = "throughput"`, `model = "fast"`, `unknown value "fast"`},
 		{`cycles = 100, fitted = ["k"], source = "fitted: published k of figures"`, `cycles = 100, fitted = [], source = "fitted: k"`, "not marked fitted"},
 		{"[calibration]\nexperiment = \"./figures.toml\"\n", "", "need [calibration] experiment"},
+		{`uops = 1, latency = 1, port = "alu"`, `uops = 1, latency = 1, unit = "alus"`, `cost.alu.unit: unknown value "alus"`},
+		{`uops = 1, latency = 1, port`, `issue = 1, port`, "cost.alu.latency is missing"},
 		{`alu = { cycles = "1/3"`, `alu = { cycles = "100001"`, "is the unit right?"},
 		{`alu = { cycles = "1/3"`, `alu = { uncertainty = 20, cycles = "1/3"`, "port.alu.uncertainty: want a share or cycles"},
 		{`alu = { cycles = "1/3"`, `alu = { uncertainty = "120 %", cycles = "1/3"`, "more than the number itself"},
