@@ -18,6 +18,9 @@ var pinned = []struct {
 	metrics           []string
 }{
 	{"bystander-cost", "o/kernel.cpus=4/kernel.patching=stop_machine/workload.batch=16", []string{"cycles_stolen_optimize"}},
+	{"crowding", "b/crowd.position=last/crowd.probes=1000", []string{results.MetricCycles, kinds.MetricRegister, kinds.MetricArm}},
+	{"crowding-bucket", "b/crowd.position=last/crowd.probes=0/crowd.same_bucket=20", []string{results.MetricFirst}},
+	{"crowding-i386", "o/crowd.position=first/crowd.probes=100", []string{results.MetricCycles}},
 	{"handlers-opteron-246", "k-post", []string{results.MetricCycles}},
 	{"handlers-pentium-m", "faulting-fault", []string{results.MetricCycles}},
 	{"handlers-xeon-e5410-i386", "r-data", []string{results.MetricCycles}},

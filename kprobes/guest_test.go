@@ -155,6 +155,9 @@ func (g *guest) Alloc(size, align uint64) (uint64, error) {
 	return g.top - size, nil
 }
 
+// Near makes the ranges of the image all that there is for slots and detour buffers.
+func (g *guest) Near(uint64) (uint64, bool) { return 0, false }
+
 func (g *guest) Free(va uint64) error {
 	if g.used[va] == 0 {
 		return fmt.Errorf("free of %#x, which is not allocated", va)

@@ -143,11 +143,11 @@ func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options
 	}
 	k.readExceptions()
 	k.findModules(im)
-	k.slots = newPool(k.sym.slots, arch.SlotSize, k.opt.Layout.Slots)
+	k.slots = newPool(k.sym.slots, arch.SlotSize, k.opt.Layout.Slots, k.page)
 	k.optimizer = kernel.NewWork("kprobe-optimizer", k.optimize)
 	if k.jump != nil {
 		k.tmpl = k.template()
-		k.detours = newPool(k.sym.detours, len(k.tmpl.Code)+k.jump.MaxRegion+k.jump.JumpSize, k.opt.Layout.Detours)
+		k.detours = newPool(k.sym.detours, len(k.tmpl.Code)+k.jump.MaxRegion+k.jump.JumpSize, k.opt.Layout.Detours, k.page)
 	}
 	return k, k.setUpGuest()
 }

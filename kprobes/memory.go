@@ -14,6 +14,9 @@ type Guest interface {
 	WriteBytes(va uint64, b []byte) error
 	Alloc(size, align uint64) (uint64, error)
 	Free(va uint64) error
+	// Near is where code can be executed that lies at an address of the heap, within a jump's reach of the
+	// text; false where there is no such address.
+	Near(va uint64) (uint64, bool)
 }
 
 // memory reads and writes structures, text and the heap. As of image.Access, the first failure sticks.

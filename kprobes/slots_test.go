@@ -7,7 +7,7 @@ import "testing"
 func TestPool(t *testing.T) {
 	const start, size, n = 0x1000, 16, 4
 	for over, first := range map[uint64]uint64{0: 0, 3: 3, 5: 1, 1<<32 - 1: 3} {
-		p := newPool(Span{Start: start, End: start + n*size}, size, over)
+		p := newPool(Span{Start: start, End: start + n*size}, size, over, nil)
 		for i := range uint64(n) {
 			at, ok := p.take()
 			if want := start + (first+i)%n*size; !ok || at != want {

@@ -12,6 +12,7 @@ import (
 // guest.
 type symbols struct {
 	text, noProbes, entry, slots, detours, template Span
+	farText                                         Span // beside the kernel, as modules are
 	templateValue, templateCall                     uint64
 	table, instances                                uint64 // hash tables
 	boostAllowed, allowOptimization, allDisarmed    uint64
@@ -36,7 +37,10 @@ func (s *symbols) lookUp(im *image.Image, era era, optimizes bool) error {
 	for _, group := range []struct {
 		symbols []wanted
 		needed  bool
-	}{{s.always(), true}, {s.ofOneLock(), false}, {s.ofBoosting(), era.Boost}, {s.ofOptimizing(), optimizes}} {
+	}{
+		{s.always(), true}, {s.ofOneLock(), false}, {s.ofBoosting(), era.Boost}, {s.ofOptimizing(), optimizes},
+		{s.ofCrowds(), false},
+	} {
 		for _, w := range group.symbols {
 			f, ok := im.Func(w.name)
 			if !ok && group.needed {
@@ -107,6 +111,14 @@ func (s *symbols) ofOptimizing() []wanted {
 	}
 }
 
+// ofCrowds lists what an image may have for many probes.
+func (s *symbols) ofCrowds() []wanted {
+	return []wanted{
+		{"__crowd_start", &s.farText.Start},
+		{"__crowd_end", &s.farText.End},
+	}
+}
+
 // readExceptions reads the exception table: pairs of pointers, the instruction and its fix-up.
 // Kernels of the eras have absolute pointers there; the relative ones of later kernels are left
 // out.
@@ -133,7 +145,7 @@ func (k *Kprobes) faults(addr uint64) bool {
 // Native slots are refused as well: a CPU that fetches one calls Go and executes nothing there.
 func (k *Kprobes) probeable(addr uint64) bool {
 	s := &k.sym
-	if !s.text.Contains(addr) {
+	if !s.text.Contains(addr) && !s.farText.Contains(addr) {
 		return false
 	}
 	if m := k.moduleAt(addr); m != nil && m.gone {

@@ -74,6 +74,22 @@ func (m *Machine) Alloc(size, align uint64) (uint64, error) {
 	return h.base + at, nil
 }
 
+// Near returns the address at which the kernel executes what lies at an address of the heap: that of the same
+// memory beside the image. It is false for memory that the kernel does not map for execution.
+func (m *Machine) Near(va uint64) (uint64, bool) {
+	pa := va - m.space.Heap
+	for _, s := range m.space.Maps {
+		size := uint64(m.mem.Size())
+		if s.Limit > 0 {
+			size = min(size, s.Limit)
+		}
+		if s.Exec && s.Size == 0 && pa-s.PA < size {
+			return s.VA + pa - s.PA, true
+		}
+	}
+	return 0, false
+}
+
 // Free gives back what Alloc returned; it fails for any other address. The memory keeps its bytes
 // until it is handed out again.
 func (m *Machine) Free(va uint64) error {

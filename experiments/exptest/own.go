@@ -27,6 +27,7 @@ var Small = map[string][]string{
 	kinds.IRQOff:     {"workload.hits=200", "workload.interrupts=10"},
 	kinds.Unregister: {"workload.batch=3", "workload.singly=2"},
 	kinds.Missed:     {"kernel.cpus=2", "points.r.maxactive=4", "workload.hits=1", "workload.args=[9000, 1]"},
+	kinds.Crowding:   {"crowd.probes=200", "workload.hits=10"},
 }
 
 // The experiments with several CPUs have the names of their kinds.

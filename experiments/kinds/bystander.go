@@ -46,7 +46,7 @@ func bystanderKind() Kind {
 // checkBystander wants a CPU that has nothing to do with it, and probes that can be optimized. It is
 // asked when the experiment is read, before any point runs.
 func checkBystander(e *schema.Experiment) []Mistake {
-	all := optimizedOnly(e)
+	all := append(optimizedOnly(e), noCrowd(e)...)
 	if e.Kernel.CPUs < 2 {
 		all = append(all, Mistake{
 			[]string{"kernel", "cpus"}, fmt.Sprintf("kind %s needs a bystander: 2 CPUs or more", e.Kind),

@@ -70,7 +70,7 @@ type Figure struct {
 func List() []Kind {
 	return []Kind{
 		overheadKind(), latencyKind(), bystanderKind(), scalingKind(), irqOffKind(), unregisterKind(),
-		missedKind(),
+		missedKind(), crowdingKind(),
 	}
 }
 

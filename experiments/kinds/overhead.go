@@ -76,7 +76,15 @@ func (s *session) stretch(n int64) (Sample, uint64, error) {
 // hits measures the first hit and, after warm-up, the measured number of hits; without a warm-up the
 // first hit is one of them. plain is the sum of the results without the probe. A handler must not
 // change what the function returns; the sum of results would show it.
-func (s *session) hits(m *Measurement, plain uint64) (err error) {
+func (s *session) hits(m *Measurement, plain uint64) error {
+	if err := s.unprofiled(m, plain); err != nil || s.p.Replicate > 0 {
+		return err // one profile a point: that of its first replicate
+	}
+	return s.profile(m)
+}
+
+// unprofiled is hits without the profile.
+func (s *session) unprofiled(m *Measurement, plain uint64) (err error) {
 	if s.p.Workload.Warmup > 0 {
 		if m.First, _, err = s.loop(1); err != nil {
 			return fmt.Errorf("first hit: %w", err)
@@ -96,10 +104,7 @@ func (s *session) hits(m *Measurement, plain uint64) (err error) {
 			fmt.Sprintf("the calls returned other values with the probe (sum %#x, without %#x)",
 				sum, plain))
 	}
-	if err = s.verify(); err != nil || s.p.Replicate > 0 {
-		return err // one profile a point: that of its first replicate
-	}
-	return s.profile(m)
+	return s.verify()
 }
 
 // probed makes the measured calls, of which the first is the first hit when nothing was warmed up.

@@ -20,9 +20,10 @@ type session struct {
 	m      *sim.Machine
 	k      *smp.Kernel
 	probes *kprobes.Kprobes
-	call   *sim.Call    // the boot task's call of sim_main
-	active []registered // those of the point, in the order of registration
-	facts  []string     // what was found beside the numbers, each once
+	call   *sim.Call        // the boot task's call of sim_main
+	active []registered     // those of the point, in the order of registration
+	crowd  []*kprobes.Probe // those beside them
+	facts  []string         // what was found beside the numbers, each once
 	// observer is the one that is told of every step but the profiled ones, or nil.
 	observer cpus.Observer
 }
@@ -141,8 +142,28 @@ func (s *session) register() error {
 	return s.probes.WaitOptimizer(s.call)
 }
 
-// registerOnly registers the point's probes.
+// registerOnly registers the point's probes, and the crowd before or behind them.
 func (s *session) registerOnly() error {
+	_, err := s.registerAll()
+	return err
+}
+
+// registerAll says what the crowd took.
+func (s *session) registerAll() (took crowdTimes, err error) {
+	if s.p.Crowd.Position == schema.Last {
+		if err = s.registerOwn(); err == nil {
+			took, err = s.addCrowd()
+		}
+		return took, err
+	}
+	if took, err = s.addCrowd(); err == nil {
+		err = s.registerOwn()
+	}
+	return took, err
+}
+
+// registerOwn registers the probes of the point itself.
+func (s *session) registerOwn() error {
 	for _, r := range s.p.Probe.Registrations() {
 		if err := s.add(r, s.p.Workload.Target, s.p.Workload.Offset); err != nil {
 			return err

@@ -21,7 +21,7 @@ const (
 
 func unregisterKind() Kind {
 	return Kind{
-		Name: Unregister, Workload: readUnregister, measure: (*session).unregister,
+		Name: Unregister, Workload: readUnregister, measure: (*session).unregister, Check: noCrowd,
 		figures: []Figure{{"unregister", drawUnregister}},
 		Columns: []results.ColumnSpec{
 			{Title: "one call each\nus a probe", Metric: MetricSingly, Decimals: 2},

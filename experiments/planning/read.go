@@ -26,6 +26,7 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	r.Has("base")  // read by the loader
 	e.Kernel = schema.ReadKernel(r.Sub("kernel", true))
 	e.Workload = k.Workload(r.Sub("workload", true))
+	e.Crowd = schema.ReadCrowd(r.Sub("crowd", false))
 	e.Probes = schema.ReadProbes(r)
 	schema.ReadRepeats(r, e.Probes)
 	r.Done()

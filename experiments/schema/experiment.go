@@ -144,6 +144,7 @@ type Experiment struct {
 	Machine     string
 	Kernel      Kernel
 	Workload    Workload
+	Crowd       Crowd
 	Probes      []Probe
 	Seed        uint64
 	Replicates  int   // how often every point is measured, each time under a layout of its own

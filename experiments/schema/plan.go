@@ -38,6 +38,7 @@ type Point struct {
 	Image      *Image
 	Kernel     Kernel
 	Workload   Workload
+	Crowd      Crowd
 	Probe      Probe
 	Seed       uint64
 	Replicate  int   // which of the layouts that the seed gives, from 0

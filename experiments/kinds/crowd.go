@@ -1,0 +1,110 @@
+package kinds
+
+import (
+	"bytes"
+	"fmt"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+	"kprobesim/kprobes"
+	"kprobesim/workloads"
+)
+
+// crowdTimes is what registering a crowd took, and arming it where that can be told apart.
+type crowdTimes struct{ register, arm clock.Ticks }
+
+// addCrowd registers the crowd of the point. Where the kernel can register a probe disabled, arming is a step of its
+// own, so that the two can be timed. Nothing of the outcome depends on that.
+func (s *session) addCrowd() (took crowdTimes, err error) {
+	sites, err := s.crowdSites()
+	if err != nil {
+		return took, err
+	}
+	spec := kprobes.Spec{Kind: kprobes.Kprobe, Handler: "handler_empty", Disabled: true}
+	apart := spec.Check(s.probes.Year()) == nil
+	spec.Disabled = apart || s.p.Crowd.Disabled
+	from := s.m.Now()
+	for _, site := range sites {
+		spec.Symbol, spec.Offset = site.Symbol, site.Offset
+		p, err := s.probes.Add(s.call, spec)
+		if err != nil {
+			return took, fmt.Errorf("probe %d of the crowd: %w", len(s.crowd)+1, err)
+		}
+		s.crowd = append(s.crowd, p)
+	}
+	took.register = s.m.Now() - from
+	if s.p.Crowd.Disabled || !apart {
+		return took, nil
+	}
+	from = s.m.Now()
+	for _, p := range s.crowd {
+		if err := s.probes.Enable(s.call, p); err != nil {
+			return took, err
+		}
+	}
+	took.arm = s.m.Now() - from
+	return took, nil
+}
+
+// crowdSites chooses the places of the crowd: first those in the bucket of the point's probe, then others in the
+// order of the image's list.
+func (s *session) crowdSites() ([]workloads.Site, error) {
+	c := s.p.Crowd
+	if c.Size() == 0 {
+		return nil, nil
+	}
+	all, err := s.crowdText()
+	if err != nil {
+		return nil, err
+	}
+	im := s.m.Image()
+	target, _ := im.Func(s.p.Workload.Target)
+	bucket := s.probes.Bucket(target.Entry + s.p.Workload.Offset)
+	var same, others []workloads.Site
+	for _, site := range all {
+		f, ok := im.Func(site.Symbol)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("image %s has no function %s: build it from the sources of this version", im.Name, site.Symbol)
+		case int64(len(same)) < c.SameBucket && s.probes.Bucket(f.Entry+site.Offset) == bucket:
+			same = append(same, site)
+		default:
+			others = append(others, site)
+		}
+	}
+	if int64(len(same)) < c.SameBucket {
+		return nil, fmt.Errorf("crowd.same_bucket = %d: image %s has %d places in the bucket of %s+%#x", c.SameBucket,
+			im.Name, len(same), s.p.Workload.Target, s.p.Workload.Offset)
+	}
+	return append(same, others[:c.Probes]...), nil
+}
+
+// crowdText fills the image's text for many probes with instructions, as a loader fills that of a module, and
+// returns the places in it.
+func (s *session) crowdText() ([]workloads.Site, error) {
+	im := s.m.Image()
+	from, ok := im.Symbol(workloads.CrowdStart)
+	to, ok2 := im.Symbol(workloads.CrowdEnd)
+	pattern, ok3 := im.Symbol(workloads.CrowdPattern)
+	if !ok || !ok2 || !ok3 || pattern.Size == 0 {
+		return nil, fmt.Errorf("image %s has no text for a crowd of probes: use a kernel without preemption", im.Name)
+	}
+	code, err := s.m.ReadBytes(pattern.Addr, int(pattern.Size))
+	if err != nil {
+		return nil, err
+	}
+	sites := workloads.Crowd(pattern.Size)
+	if room := (to.Addr - from.Addr) / pattern.Size; room < uint64(len(sites)) {
+		return nil, fmt.Errorf("image %s has room for %d probes of a crowd, not for %d: build it from the sources of "+
+			"this version", im.Name, room, len(sites))
+	}
+	return sites, s.m.WriteBytes(from.Addr, bytes.Repeat(code, int((to.Addr-from.Addr)/pattern.Size)))
+}
+
+// noCrowd is for kinds whose probes are a crowd of their own.
+func noCrowd(e *schema.Experiment) []Mistake {
+	if e.Crowd.Size() == 0 {
+		return nil
+	}
+	return []Mistake{{[]string{"crowd"}, fmt.Sprintf("kind %s registers many probes by itself: leave the table out", e.Kind)}}
+}
