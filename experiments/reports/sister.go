@@ -22,7 +22,7 @@ func SisterErrors(p *schema.Plan) []SisterError {
 	var out []SisterError
 	for i := range p.Points {
 		pt := &p.Points[i]
-		if pt.Probe.Role != results.Predicted {
+		if pt.Probe.Role != results.Predicted || pt.Replicate > 0 {
 			continue
 		}
 		if guess, ok := sisterGuess(p, pt); ok {
@@ -44,8 +44,11 @@ func sisterGuess(p *schema.Plan, pt *schema.Point) (us float64, ok bool) {
 		if same.Experiment == pt.Experiment || same.Kernel.Era != pt.Kernel.Era || same.Label != pt.Label || same.Published() == nil {
 			continue
 		}
-		if there, err := p.Point(same.Experiment + ":" + anchor.Label); err == nil && there.Published() != nil {
-			return same.Published().Micros.Float() * anchor.Published().Micros.Float() / there.Published().Micros.Float(), true
+		for k := range p.Points {
+			there := &p.Points[k]
+			if there.Experiment == same.Experiment && there.Label == anchor.Label && there.Published() != nil {
+				return same.Published().Micros.Float() * anchor.Published().Micros.Float() / there.Published().Micros.Float(), true
+			}
 		}
 	}
 	return 0, false

@@ -12,17 +12,23 @@ import (
 // TestSisterErrors computes one guess of the null model by hand: jr of the Pentium M is the Opteron's 1.07 us,
 // scaled by 0.57 over 0.49, against 1.40.
 func TestSisterErrors(t *testing.T) {
-	p, err := planning.NewLoader().Plan("overhead-published", nil)
-	if err != nil {
-		t.Fatal(err)
+	for _, sets := range [][]string{nil, {"replicates=3"}} {
+		p, err := planning.NewLoader().Plan("overhead-published", sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSisters(t, reports.SisterErrors(p))
 	}
-	errs := reports.SisterErrors(p)
+}
+
+func checkSisters(t *testing.T, errs []reports.SisterError) {
+	t.Helper()
 	if len(errs) != 17 {
 		t.Errorf("%d guesses for 17 predictions", len(errs))
 	}
 	for _, e := range errs {
 		var want float64
-		name := e.Point.Name
+		name := e.Point.Experiment + ":" + e.Point.Label
 		switch name {
 		case "overhead-pentium-m:jr":
 			want = 100 * (1.07*0.57/0.49/1.40 - 1)

@@ -87,6 +87,9 @@ func (a *Analysis) check(p *schema.Plan) error {
 	}
 	a.Machine = p.Points[0].Machine
 	for _, pt := range p.Points {
+		if pt.Replicate > 0 {
+			return fmt.Errorf("%s has replicates: an analysis compares runs of one layout, so set replicates=1", p.Name)
+		}
 		if pt.Machine.Name != a.Machine.Name || !reflect.DeepEqual(pt.Machine.CPU, a.Machine.CPU) {
 			return fmt.Errorf("%s sweeps its machine: an analysis needs one (set the swept key with --set)", p.Name)
 		}

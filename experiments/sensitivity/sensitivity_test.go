@@ -179,6 +179,7 @@ func TestRefuses(t *testing.T) {
 	}{
 		{exptest.CollectionFiles(t), nil, false, "name one of them"},
 		{swept, nil, false, "sweeps its machine"},
+		{filepath.Join(dir, "toy.toml"), []string{"replicates=2"}, false, "so set replicates=1"},
 		{plain, nil, true, "leave --refit away"},
 		{filepath.Join(dir, "toy.toml"), []string{"workload.target=work_checksum"}, true, "leave --refit away"},
 		{filepath.Join(dir, "none.toml"), nil, false, "does not exist"},
