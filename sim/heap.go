@@ -15,7 +15,8 @@ type heap struct {
 	base   uint64    // virtual address of physical 0
 	used   []block   // sorted
 	pages  *rand.PCG // nil for the lowest free ones
-	small  uint64    // where the search for less than a page begins
+	offset uint64    // in its page, of the first allocation of less than a page
+	small  uint64    // where the search for those begins; 0 before the first one
 }
 
 type block struct{ lo, hi uint64 }
@@ -23,12 +24,23 @@ type block struct{ lo, hi uint64 }
 const pageBytes = 0x1000
 
 func newHeap(lo, hi, base uint64, l Layout) heap {
-	h := heap{lo: lo, hi: hi, base: base}
+	h := heap{lo: lo, hi: hi, base: base, offset: l.Heap}
 	if l.Pages != 0 {
 		h.pages = l.Pages.Sequence(0)
 	}
-	h.small = h.page() + l.Heap
 	return h
+}
+
+// begin is where the search for less than a page begins: at an offset in the page that is free when the first
+// one is wanted, or where pages are sought when there is none.
+func (h *heap) begin() uint64 {
+	if h.small == 0 {
+		h.small = h.page()
+		if at, _, ok := h.find(h.small, pageBytes, pageBytes); ok && h.offset > 0 {
+			h.small = at + h.offset
+		}
+	}
+	return h.small
 }
 
 // page is where the search for pages begins.
@@ -58,9 +70,11 @@ func (m *Machine) Alloc(size, align uint64) (uint64, error) {
 		return 0, fmt.Errorf("guest memory of %d bytes aligned to %d cannot be had", size, align)
 	}
 	h := &m.heap
-	from := h.small
+	var from uint64
 	if align >= pageBytes || size >= pageBytes {
 		from = h.page()
+	} else {
+		from = h.begin()
 	}
 	at, i, ok := h.find(from, size, align)
 	if !ok {

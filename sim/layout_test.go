@@ -72,7 +72,7 @@ func TestDrawnHeap(t *testing.T) {
 		}
 	}
 	a := newHeap(lo, hi, base, Layout{})
-	if from, to := a.page(), a.page(); from != lo || to != lo || a.small != lo {
-		t.Errorf("without a draw pages are sought from %#x and %#x, objects from %#x", from, to, a.small)
+	if from, to := a.page(), a.page(); from != lo || to != lo || a.begin() != lo {
+		t.Errorf("without a draw pages are sought from %#x and %#x, objects from %#x", from, to, a.begin())
 	}
 }

@@ -8,8 +8,18 @@ import (
 
 // Online starts all other CPUs, one after the other as the boot CPU of a PC does, and returns when
 // each is idle and has its stopper task. With Tick it starts the ticks. The guest's boot task calls
-// it once. Each comes up before the next is asked, so they idle in the order of their numbers.
+// it once. Each comes up before the next is asked, so they idle in the order of their numbers. A drawn
+// share of a jiffy passes last: where in a jiffy the boot task goes on is nobody's choice.
 func (k *Kernel) Online(c Caller) error {
+	err := k.bringUp(c)
+	if wait := k.opt.Layout.Wait(k.jiffy); err == nil && wait > 0 {
+		c.Charge(wait.Cycles())
+	}
+	return err
+}
+
+// bringUp starts the ticks and the other CPUs.
+func (k *Kernel) bringUp(c Caller) error {
 	if c.CPU() != 0 || len(k.online()) > 1 {
 		return fmt.Errorf("CPUs are started by CPU 0, and once: %d are online", len(k.online()))
 	}
