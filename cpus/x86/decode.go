@@ -222,19 +222,21 @@ func (d *decoder) lockable(r *row) bool {
 
 // Properties of a row beside its functions.
 const (
-	ioReadDst  = 1 << iota // the destination is a source too
-	ioNoWrite              // the destination is not written (cmp, test, bt)
-	ioReadFlag             // depends on the arithmetic flags
-	ioSetFlag              // defines arithmetic flags
-	ioReadA                // implicit rax source
-	ioSetA                 // implicit rax result
-	ioSetD                 // implicit rdx result
-	ioLock                 // may be locked
-	ioSetSrc               // the source register is written too
-	ioReadC                // implicit cl source
-	ioReadD                // implicit rdx source
-	ioFrame                // takes a stack frame down
-	ioReadBase             // computes with the base of its memory operand
+	ioReadDst   = 1 << iota // the destination is a source too
+	ioNoWrite               // the destination is not written (cmp, test, bt)
+	ioReadFlag              // depends on the arithmetic flags
+	ioSetFlag               // defines arithmetic flags
+	ioReadA                 // implicit rax source
+	ioSetA                  // implicit rax result
+	ioSetD                  // implicit rdx result
+	ioLock                  // may be locked
+	ioSetSrc                // the source register is written too
+	ioReadC                 // implicit cl source
+	ioReadD                 // implicit rdx source
+	ioFrame                 // takes a stack frame down
+	ioReadBase              // computes with the base of its memory operand
+	ioReadCarry             // depends on the carry alone
+	ioSetPart               // defines all arithmetic flags but the carry
 )
 
 // dependences derives the ready times an instruction waits for and sets. The engine has room for
@@ -257,7 +259,7 @@ func (d *decoder) dependences(r *row) {
 	if r.io&ioReadBase != 0 {
 		add(in.base)
 	}
-	if r.io&ioReadFlag != 0 {
+	if r.io&(ioReadFlag|ioReadCarry) != 0 {
 		add(rFlags)
 	}
 	if r.io&ioReadA != 0 {
@@ -268,6 +270,9 @@ func (d *decoder) dependences(r *row) {
 	}
 	if r.io&ioReadD != 0 {
 		add(rdx)
+	}
+	if r.io&ioReadFlag != 0 {
+		add(rPartial)
 	}
 	d.op.S1, d.op.S2, d.op.S3 = srcs[0], srcs[1], srcs[2]
 	d.results(r)
@@ -289,6 +294,9 @@ func (d *decoder) results(r *row) {
 	}
 	if r.io&ioSetFlag != 0 {
 		add(rFlags)
+	}
+	if r.io&ioSetPart != 0 {
+		add(rPartial)
 	}
 	if r.io&ioSetA != 0 {
 		add(rax)

@@ -34,6 +34,7 @@ const (
 	rCH
 	rDH
 	rBH
+	rPartial // ready time of the arithmetic flags but the carry, as inc and dec leave them
 
 	rRIP = engine.PC // the address of the next instruction: a base for relative operands
 )

@@ -58,16 +58,24 @@ const (
 	condG
 )
 
+// flagsOf says which flags a condition looks at.
+func flagsOf(cond uint8) uint16 {
+	if cond == condB || cond == condAE {
+		return ioReadCarry
+	}
+	return ioReadFlag
+}
+
 // jumpIf is jcc. f is the function of the condition where it has one, otherwise jcc, which
 // evaluates it.
 func jumpIf(cond uint8, f exec) row {
-	return row{bind: bindRel, reg: byWidth{f}, class: clJcc, io: ioReadFlag, aux: cond}
+	return row{bind: bindRel, reg: byWidth{f}, class: clJcc, io: flagsOf(cond), aux: cond}
 }
 
 // setIf is setcc, whose destination is a byte.
 func setIf(cond uint8) row {
 	return row{
-		bind: bindSet, class: clSetcc, io: ioReadFlag, aux: cond,
+		bind: bindSet, class: clSetcc, io: flagsOf(cond), aux: cond,
 		reg: byWidth{setccR},
 		mem: byWidth{setccM},
 	}
@@ -76,7 +84,7 @@ func setIf(cond uint8) row {
 // moveIf is cmovcc. It loads its source even if the condition fails.
 func moveIf(cond uint8) row {
 	return row{
-		bind: bindCmov, class: clCmov, io: ioReadDst | ioReadFlag, aux: cond,
+		bind: bindCmov, class: clCmov, io: ioReadDst | flagsOf(cond), aux: cond,
 		reg:  byWidth{nil, cmovR[uint16], cmovR32, cmovR64},
 		load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]},
 	}

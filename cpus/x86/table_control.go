@@ -168,7 +168,7 @@ var flagControl = map[x86asm.Op]row{
 	// Single flags.
 	x86asm.STC:  implied(stc, clFlag, ioSetFlag),
 	x86asm.CLC:  implied(clc, clFlag, ioSetFlag),
-	x86asm.CMC:  implied(cmc, clFlag, ioSetFlag|ioReadFlag),
+	x86asm.CMC:  implied(cmc, clFlag, ioSetFlag|ioReadCarry),
 	x86asm.CLD:  implied(cld, clDirection, 0),
 	x86asm.STD:  implied(std, clDirection, 0),
 	x86asm.LAHF: implied(lahf, clFlag, ioReadFlag|ioSetA),

@@ -131,7 +131,7 @@ var dataTransfer = map[x86asm.Op]row{
 
 // binaryArithmetic is SDM vol. 1, 5.1.2.
 //
-//   - inc and dec keep CF, for which processors do not make them wait for it: it is renamed apart.
+//   - inc and dec keep CF and do not wait for it: processors rename it apart.
 //   - imul has three forms in one row: two operands here, one in imul1, three in imul3.
 //   - mul, div and their signed kin have the accumulator as an operand. bindWide gives the 64-bit
 //     forms the next class, which is far slower.
@@ -145,7 +145,7 @@ var binaryArithmetic = map[x86asm.Op]row{
 	},
 	x86asm.ADC: {
 		bind: bindTwo, class: clCarry, inMem: clCarryMem,
-		io:   ioArith | ioReadFlag | ioLock,
+		io:   ioArith | ioReadCarry | ioLock,
 		reg:  byWidth{adcR[uint8], adcR[uint16], adcR[uint32], adcR[uint64]},
 		load: byWidth{adcL[uint8], adcL[uint16], adcL[uint32], adcL[uint64]},
 		mem:  byWidth{adcM[uint8], adcM[uint16], adcM[uint32], adcM[uint64]},
@@ -158,7 +158,7 @@ var binaryArithmetic = map[x86asm.Op]row{
 	},
 	x86asm.SBB: {
 		bind: bindTwo, class: clCarry, inMem: clCarryMem,
-		io:   ioArith | ioReadFlag | ioLock,
+		io:   ioArith | ioReadCarry | ioLock,
 		reg:  byWidth{sbbR[uint8], sbbR[uint16], sbbR[uint32], sbbR[uint64]},
 		load: byWidth{sbbL[uint8], sbbL[uint16], sbbL[uint32], sbbL[uint64]},
 		mem:  byWidth{sbbM[uint8], sbbM[uint16], sbbM[uint32], sbbM[uint64]},
@@ -174,13 +174,13 @@ var binaryArithmetic = map[x86asm.Op]row{
 	// One operand.
 	x86asm.INC: {
 		bind: bindOne, class: clALU, inMem: clALUMem,
-		io:  ioArith | ioLock,
+		io:  ioReadDst | ioSetPart | ioLock,
 		reg: byWidth{incR[uint8], incR[uint16], incR32, incR[uint64]},
 		mem: byWidth{incM[uint8], incM[uint16], incM[uint32], incM[uint64]},
 	},
 	x86asm.DEC: {
 		bind: bindOne, class: clALU, inMem: clALUMem,
-		io:  ioArith | ioLock,
+		io:  ioReadDst | ioSetPart | ioLock,
 		reg: byWidth{decR[uint8], decR[uint16], decR32, decR[uint64]},
 		mem: byWidth{decM[uint8], decM[uint16], decM[uint32], decM[uint64]},
 	},
@@ -294,12 +294,12 @@ var shiftAndRotate = map[x86asm.Op]row{
 
 	// Through the carry: slower, and of one class for registers and memory.
 	x86asm.RCR: {
-		bind: bindShift, class: clRotateCarry, io: ioArith | ioReadFlag,
+		bind: bindShift, class: clRotateCarry, io: ioArith | ioReadCarry,
 		reg: byWidth{rcrR[uint8], rcrR[uint16], rcrR[uint32], rcrR[uint64]},
 		mem: byWidth{rcrM[uint8], rcrM[uint16], rcrM[uint32], rcrM[uint64]},
 	},
 	x86asm.RCL: {
-		bind: bindShift, class: clRotateCarry, io: ioArith | ioReadFlag,
+		bind: bindShift, class: clRotateCarry, io: ioArith | ioReadCarry,
 		reg: byWidth{rclR[uint8], rclR[uint16], rclR[uint32], rclR[uint64]},
 		mem: byWidth{rclM[uint8], rclM[uint16], rclM[uint32], rclM[uint64]},
 	},
