@@ -17,7 +17,8 @@ func fromUser(t *testing.T, name, point string, sets ...string) *schema.Point {
 	return exptest.PointOf(t, name, point, append(sets, "workload.loop=user_loop", "workload.hits=50", "workload.warmup=50")...)
 }
 
-// TestHitsFromUserMode: a hit in a system call takes what it takes in a loop of the kernel. The returns behind
+// TestHitsFromUserMode: a hit in a system call takes what it takes in a loop of the kernel, but for one branch
+// that may be mispredicted where the other loop's history differs. The returns behind
 // a return probe, which the return stack has lost, are mispredicted one by one up to the call that came first.
 func TestHitsFromUserMode(t *testing.T) {
 	for _, name := range []string{exptest.E5410, "overhead-xeon-e5410-i386"} {
@@ -39,7 +40,7 @@ func TestHitsFromUserMode(t *testing.T) {
 				t.Fatal(err)
 			}
 			per := func(m *kinds.Measurement) int64 { return m.Probed.Sub(m.Base).Time.Cycles() / m.Hits }
-			from, to := per(kernel)-2, per(kernel)+2
+			from, to := per(kernel)-2, per(kernel)+2+15
 			if point == "r" {
 				to += 60
 			}

@@ -1,5 +1,5 @@
-/* Into the kernel from user mode by interrupt 0x80, as kernels began with. The way out is that of all
-   exceptions (entry_32.S). */
+/* Into the kernel from user mode by interrupt 0x80, as kernels began with. The frame is that of an exception,
+   and so is its restoring (entry_32.S). */
 #include "frame.h"
 
 	.section .syscall.text, "ax"
@@ -9,7 +9,10 @@ FUNC syscall_entry
 	SAVE_ALL
 	movl %esp, %eax
 	call do_syscall
-	jmp leave
+	/* Only user mode calls: no need to look where the frame leads. */
+	movl $-THREAD_SIZE, %ebp
+	andl %esp, %ebp
+	jmp return_to_user
 ENDFUNC syscall_entry
 
 /* The end of what user mode was left for: ebp is the task's thread_info. */
