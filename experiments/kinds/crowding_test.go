@@ -50,7 +50,7 @@ func TestCrowdedBucket(t *testing.T) {
 	}
 	o, _ := crowdOf(t, "o")
 	crowded, _ := crowdOf(t, "o", "crowd.same_bucket=30")
-	if o[results.MetricCycles] != crowded[results.MetricCycles] || crowded["probes_optimized"] != 30_000 {
+	if o[results.MetricInstructions] != crowded[results.MetricInstructions] || crowded["probes_optimized"] != 30_000 {
 		t.Errorf("optimized: %v among others, %v alone", crowded, o)
 	}
 }

@@ -127,6 +127,9 @@ func (ref *measured) setup(root *doc.Node, pt *schema.Point) []string {
 	if !reflect.DeepEqual(w, wWas) {
 		out = append(out, ref.keys(root, []string{"workload"}, "hits", "warmup")...)
 	}
+	if pt.Crowd.Size() > 0 && pt.Crowd != ref.e.Crowd {
+		out = append(out, fmt.Sprintf("crowd has %d other probes", pt.Crowd.Size()))
+	}
 	i := slices.IndexFunc(ref.e.Probes, func(q schema.Probe) bool { return q.Name == pt.Probe.Name })
 	if i < 0 {
 		return append(out, fmt.Sprintf("points.%s has another name", pt.Probe.Name))

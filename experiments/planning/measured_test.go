@@ -29,6 +29,8 @@ func TestClaims(t *testing.T) {
 		{[]string{"machine.cost.alu.serialize=true"}, results.Simulated, false, "machine.cost.alu.serialize is true"},
 		{[]string{"workload.target=work_checksum"}, results.Simulated, false, "workload.target is work_checksum, not bench_target"},
 		{[]string{"workload.args=[1, 2]"}, results.Simulated, false, "workload.args is [1 2], not the default"},
+		{[]string{"crowd.probes=3", "crowd.same_bucket=1"}, results.Simulated, false, "crowd has 4 other probes"},
+		{[]string{"crowd.position=first"}, results.Fitted, true, ""},
 		{[]string{"workload.warmup=0"}, results.Simulated, false, "hits are cold"},
 		{[]string{"kernel.hz=100"}, results.Simulated, false, "kernel.hz is 100, not the default"},
 		{[]string{"points.k.handler=handler_count"}, results.Simulated, false, "points.k.handler is handler_count, not handler_empty"},
