@@ -57,6 +57,20 @@ func TestRandomWords(t *testing.T) {
 	}
 }
 
+// TestDecodesInParallel decodes in several goroutines, as simulations side by side do: under the race detector
+// it shows whether the decoder shares something.
+func TestDecodesInParallel(t *testing.T) {
+	for i := range uint64(4) {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(i, 1))
+			for range 5000 {
+				decode(r.Uint32(), testCode)
+			}
+		})
+	}
+}
+
 // FuzzRun executes bytes as code with registers drawn from seed, in kernel or user mode, with handlers that
 // return or are code too.
 func FuzzRun(f *testing.F) {

@@ -284,6 +284,7 @@ func compareLogs(t *testing.T, names []string, want, got []byte) {
 	if compared != len(names) {
 		t.Errorf("%d of %d records", compared, len(names))
 	}
+	t.Logf("%d interrupts were compared", compared)
 }
 
 // bareOnQemu runs the program on a machine with a 970 and returns its log and the page table.

@@ -58,7 +58,9 @@ func (c *CPU) setDecrementer(v uint64) {
 	c.Interrupt()
 }
 
-// expired reports that a decrementer interrupt is due, taken that it was delivered.
+// expired reports that a decrementer interrupt is due, taken that it was delivered. The next comes when the
+// register is written again: what it would do by itself after counting through all its values, some twenty
+// seconds later, is left out.
 func (c *CPU) expired() bool { return c.Now() >= c.expires }
 func (c *CPU) taken()        { c.expires = never }
 
