@@ -46,6 +46,7 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "inherited", inheritedTable(shares))
 	holdBlock(t, fidelity, "priors", priorsTable(t))
 	holdBlock(t, fidelity, "spread", spreadTable(t))
+	holdBlock(t, fidelity, "stages", stagesTable(t))
 	holdBlock(t, fidelity, "models", modelsTable(t))
 	holdBlock(t, fidelity, "varied", variedTable(t))
 	holdBlock(t, fidelity, "rows", rowsTable(t))

@@ -5,7 +5,6 @@
 #ifndef _LINUX_HASH_H
 #define _LINUX_HASH_H
 
-#include <linux/types.h>
 #include <asm/asm.h>
 
 static inline unsigned long hash_long(unsigned long x, unsigned int bits)
@@ -20,9 +19,11 @@ static inline unsigned long hash_long(unsigned long x, unsigned int bits)
 #endif
 }
 
-static inline unsigned long hash_ptr(const void *p, unsigned int bits)
+static inline unsigned long hash_ptr(const void *pointer, unsigned int bits)
 {
-	return hash_long((unsigned long)p, bits);
+	unsigned long number = (unsigned long)pointer;
+
+	return hash_long(number, bits);
 }
 
 #endif

@@ -6,9 +6,9 @@
 #ifndef _LINUX_HIT_H
 #define _LINUX_HIT_H
 
-#include <linux/hash.h>
-#include <linux/kprobes.h>
-#include <linux/sched.h>
+#include "hash.h"
+#include "kprobes.h"
+#include "sched.h"
 #include <asm/hit.h>
 
 /* How far a hit has come. The numbers are those that kernels use. */
@@ -93,16 +93,13 @@ struct kprobe *find_probe(const void *addr);
 void count_missed(struct kprobe *p);
 
 /* Handlers of the probes that the simulator makes: of an aggregate, of a return probe, of a jprobe. */
-int group_before(struct kprobe *p, struct pt_regs *regs);
-void group_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
-int group_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
-int group_break(struct kprobe *p, struct pt_regs *regs);
-int return_probe_entered(struct kprobe *p, struct pt_regs *regs);
-int jprobe_divert(struct kprobe *p, struct pt_regs *regs);
-int jprobe_resume(struct kprobe *p, struct pt_regs *regs);
+typedef int probe_handler(struct kprobe *, struct pt_regs *);
+probe_handler group_before, group_break, return_probe_entered, jprobe_divert, jprobe_resume;
+void group_after(struct kprobe *, struct pt_regs *, unsigned long);
+int group_fault(struct kprobe *, struct pt_regs *, int);
 
 /* What the return trampoline calls: where the function was to return to. */
-unsigned long function_returned(struct pt_regs *regs);
+unsigned long function_returned(struct pt_regs *frame);
 #if ERA_GLOBAL_HIT
 /* Keeps hits away while return instances are changed outside of one. */
 unsigned long lock_instances(unsigned long bucket);
@@ -119,11 +116,11 @@ struct jump_probe {
 };
 
 /* What a detour calls. */
-void detour_called(struct jump_probe *op, struct pt_regs *regs);
-void detour_handlers(struct kprobe *p, struct pt_regs *regs);
+void detour_called(struct jump_probe *op, struct pt_regs *frame);
+void detour_handlers(struct kprobe *p, struct pt_regs *frame);
 #endif
 
 /* The part of the architecture: exchanges the return address of a function at its entry. */
-void divert_return(struct kretprobe_instance *ri, struct pt_regs *regs);
+void divert_return(struct kretprobe_instance *ri, struct pt_regs *frame);
 
 #endif
