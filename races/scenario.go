@@ -237,6 +237,7 @@ const (
 	tasks   = "tasks"
 	usual   = "x86_64" // what a variant means that names no instruction set
 	era2005 = "2005"
+	era2006 = "2006"
 	era2010 = "2010"
 )
 
@@ -247,7 +248,7 @@ func readVariant(r *doc.Reader) Variant {
 	return Variant{
 		Name:     doc.Need(r, "name", doc.Name),
 		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(targets.Names(targets.List())...)),
-		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2010)),
+		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2006, era2010)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
 		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),

@@ -99,7 +99,7 @@ func slotPoolOf(c *checker, e sim.Event) *slotPool {
 // TestHandlersAreProbed wants hits in handlers in the scenario that is about them, and the kernel to count
 // them as missed. The kernel of 2005 takes such a probe away and counts nothing.
 func TestHandlersAreProbed(t *testing.T) {
-	for _, variant := range []string{"stepped", "boosted", "breakpoint", "2005"} {
+	for _, variant := range []string{"stepped", "boosted", "breakpoint", "2005", "2006"} {
 		missed := map[uint64]uint64{}
 		watched(t, "nested", variant, 20, func(tr *trial) {
 			tr.m.Watch(func(e sim.Event) {

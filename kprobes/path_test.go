@@ -1,0 +1,115 @@
+package kprobes
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"kprobesim/sim"
+)
+
+// A probe that is hit in a post handler only counts, in kernels of 2005 it is lost. Either way the outer probe
+// goes on.
+func TestProbeInAPostHandler(t *testing.T) {
+	for _, m := range modes() {
+		bootImage(t, m.image, m.opt, func(l *live) {
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Post: "post_count"})
+			inner := l.add(Spec{Symbol: "post_count", Handler: "handler_shared_count"})
+			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
+			l.call("bench_loop", l.addr("bench_target"), 4, 1, 2)
+			missed := uint64(4)
+			if l.k.era.Year == 2005 {
+				missed = 0
+			}
+			if got := l.percpu("handler_hits") - hits; got != 4 {
+				t.Errorf("%s: %d calls of the post handler, want 4", m.name, got)
+			}
+			if st := l.state(inner); st.NMissed != missed || l.word("handler_shared_hits") != shared {
+				t.Errorf("%s: the inner probe missed %d, want %d", m.name, st.NMissed, missed)
+			}
+		})
+	}
+}
+
+// The stepped instruction faults: only kernels of 2005 ask the user's fault handler. The exception table
+// mends it in all of them, and the next hit is like the first.
+func TestFaultInTheStep(t *testing.T) {
+	for _, image := range images() {
+		bootImage(t, image, plain(), func(l *live) {
+			want := l.call("work_faulting", 1, 2)
+			l.add(Spec{
+				Symbol: "work_faulting", Offset: l.faultsAt("work_faulting"), Handler: "handler_empty", Fault: "fault_count",
+			})
+			hits, calls := l.percpu("handler_hits"), uint64(0)
+			for range 3 {
+				if got := l.call("work_faulting", 1, 2); got != want {
+					t.Errorf("%s: %#x with a probe, want %#x", image, got, want)
+				}
+			}
+			if l.k.era.Year == 2005 {
+				calls = 3
+			}
+			if got := l.percpu("handler_hits") - hits; got != calls {
+				t.Errorf("%s: %d calls of the fault handler, want %d", image, got, calls)
+			}
+		})
+	}
+}
+
+// faultsAt is the offset of the instruction of a function that the exception table names.
+func (l *live) faultsAt(symbol string) uint64 {
+	l.t.Helper()
+	s, _ := l.m.Image().Symbol(symbol)
+	for _, a := range l.k.sym.exceptions {
+		if a-s.Addr < s.Size {
+			return a - s.Addr
+		}
+	}
+	l.t.Errorf("no instruction of %s may fault", symbol)
+	return 0
+}
+
+// A return address that is gone is fatal. Kernels of 2010 name the return probe first.
+func TestLostReturnAddress(t *testing.T) {
+	for _, name := range images() {
+		m, l := newMachine(t, name, plain())
+		var rp uint64
+		m.Bind("sim_main", func(c *sim.Call) uint64 {
+			l.Call = c
+			rp = l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_empty"}).Addr - l.k.l.r.kp.Offset
+			l.putLostInstance(rp)
+			regs, err := m.Alloc(256, 64)
+			l.do(err)
+			_, _ = c.InvokeSym("function_returned", regs) // ends the machine, the error is Run's
+			return 0
+		})
+		err := errors.Join(m.Run(), l.smp.Err())
+		line := fmt.Sprintf("kretprobe BUG!: Processing kretprobe 0x%x @ 0x%x", rp, l.addr("bench_target"))
+		if names := strings.Contains(m.Console(), line); err == nil || names != (l.k.era.Year == 2010) {
+			t.Errorf("%s: error %v, log %q, line %q", name, err, m.Console(), line)
+		}
+	}
+}
+
+// putLostInstance gives the running task an instance in use whose return address is the trampoline's.
+func (l *live) putLostInstance(rp uint64) {
+	ri, err := l.k.m.alloc(l.k.l.r.instSize)
+	l.do(err)
+	st, err := l.m.Image().Struct("kretprobe_instance")
+	l.do(err)
+	task := l.k.smp.Current(l.Call)
+	for path, v := range map[string]uint64{"ret_addr": l.addr("kretprobe_trampoline"), "rp": rp, "task": task} {
+		f, err := st.Field(path)
+		l.do(err)
+		l.store(ri, f, v)
+	}
+	if used := l.k.l.r.used; used.Size != 0 {
+		next, err := st.Field("used.next")
+		l.do(err)
+		pprev, err := st.Field("used.pprev")
+		l.do(err)
+		l.k.hlistAdd(rp+used.Offset, ri, links{next, pprev})
+	}
+	l.k.hlistAdd(l.k.bucket(l.k.sym.instances, task), ri, l.k.instanceLinks())
+}
