@@ -38,7 +38,10 @@ func (s *symbols) lookUp(im *image.Image, era era, optimizes bool) error {
 		symbols []wanted
 		needed  bool
 	}{
-		{s.always(), true}, {s.ofOneLock(), false}, {s.ofBoosting(), era.Boost}, {s.ofOptimizing(), optimizes},
+		{s.always(), true},
+		{s.ofOneLock(), false},
+		{s.ofBoosting(), era.Boost},
+		{s.ofOptimizing(), optimizes},
 		{s.ofCrowds(), false},
 	} {
 		for _, w := range group.symbols {
