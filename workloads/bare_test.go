@@ -6,6 +6,9 @@ import (
 	"testing"
 )
 
+// defines are the options of build.sh as the preprocessor knows them.
+var defines = map[string]string{"preempt": "-DPREEMPT", "stepping": "-DNO_BOOST", "trapping": "-DTRAP_RETURNS"}
+
 // The guest's hit path of every image works on a processor that is not ours: single step, boosting,
 // jprobes, return probes, nested hits, faults, jump optimization, as bare/selftest.c sets them up, and user mode.
 func TestSelfTestUnderQemu(t *testing.T) {
@@ -16,8 +19,8 @@ func TestSelfTestUnderQemu(t *testing.T) {
 	}
 	for _, im := range List() {
 		args := []string{"60", "sh", "bare/run.sh", "-i", im.ISA, "-DERA=" + im.Era}
-		if im.Preempt {
-			args = append(args, "-DPREEMPT")
+		for _, option := range strings.Fields(strings.ReplaceAll(im.Options, "-", " ")) {
+			args = append(args, defines[option])
 		}
 		out, err := exec.Command("timeout", args...).CombinedOutput()
 		if err != nil || !strings.HasSuffix(string(out), "ok\n") {
