@@ -17,8 +17,14 @@ type loopBuffer struct {
 // as far as this model goes; manuals say no more than that a loop should have many.
 const passesToStream = 2
 
-// leave says that execution goes on outside.
-func (l *loopBuffer) leave() { l.passes, l.streams, l.to = 0, false, ^uint64(0) }
+// leave says that execution goes on outside. No loop has that target, so the next one begins with no pass.
+func (l *loopBuffer) leave() { l.to = outside }
+
+// outside is where no branch leads.
+const outside = ^uint64(0)
+
+// streaming reports whether the buffer has what the branch leads to.
+func (l *loopBuffer) streaming() bool { return l.streams && l.to != outside }
 
 // branch notes a taken branch with a constant target, and now is its number.
 func (l *loopBuffer) branch(from, to, now uint64) {
@@ -35,6 +41,13 @@ func (l *loopBuffer) branch(from, to, now uint64) {
 		l.passes++
 	}
 	l.from, l.to, l.at, l.streams = from, to, now, l.passes == passesToStream
+}
+
+// looped notes that a branch was taken by a distance. It is not part of Jump so that Jump can be inlined.
+//
+//go:noinline
+func (c *Core) looped(by uint64) {
+	c.loop.branch((c.R[PC]-by)&c.AddrMask, c.R[PC], c.executed())
 }
 
 // executed is the number of the running instruction.

@@ -156,7 +156,7 @@ func (c *Core) settle(n int) {
 	switch { // what settleBranch looks at
 	case c.redirect:
 		key |= 1
-	case c.taken && c.loop.streams:
+	case c.taken && c.loop.streaming():
 		key |= 3
 	case c.taken:
 		key |= 2

@@ -89,6 +89,7 @@ func (p *predictor) Called(to uint64) {
 
 // pop returns the predicted return address; zero when the stack is empty.
 func (p *predictor) pop() uint64 {
+	p.loop.leave()
 	if p.depth == 0 {
 		return 0
 	}
@@ -118,7 +119,7 @@ func (c *Core) Conditional(taken bool, by uint64) {
 	}
 	if taken {
 		c.Jump(by)
-	} else if c.loop.streams && c.R[PC] == c.loop.from {
+	} else if c.loop.streaming() && c.R[PC] == c.loop.from {
 		c.loop.leave()
 	}
 }
@@ -126,10 +127,9 @@ func (c *Core) Conditional(taken bool, by uint64) {
 // Jump is a branch by a distance from the instruction behind it, which the front end knows in time.
 func (c *Core) Jump(by uint64) {
 	c.taken = true
-	from := c.R[PC]
-	c.R[PC] = (from + by) & c.AddrMask
+	c.R[PC] = (c.R[PC] + by) & c.AddrMask
 	if c.loop.size != 0 {
-		c.loop.branch(from, c.R[PC], c.executed())
+		c.looped(by)
 	}
 }
 
@@ -147,12 +147,10 @@ func (c *Core) Indirect(to uint64) {
 
 // ReturnTo is the return from a call.
 func (c *Core) ReturnTo(to uint64) {
-	c.loop.leave()
 	c.Counts.Branches++
-	c.taken = true
+	c.taken, c.R[PC] = true, to
 	if c.pop() != to {
 		c.Counts.Mispredicts++
 		c.redirect = true
 	}
-	c.R[PC] = to
 }

@@ -249,7 +249,7 @@ func (c *Core) commit(op *Op, data, when ticks, a *access) {
 // refill from the moment it was resolved when it was not predicted, nothing when the loop buffer has what
 // follows.
 func (c *Core) settleBranch(done ticks) {
-	c.streams = c.loop.streams && !c.redirect
+	c.streams = c.loop.streaming() && !c.redirect
 	if c.streams {
 		c.taken = false
 		return
