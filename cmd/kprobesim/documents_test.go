@@ -43,6 +43,7 @@ func TestDocuments(t *testing.T) {
 	all, shares := contenders(t), fittedShares(t)
 	holdBlock(t, "README.md", "headline", headlineTable(t, all, shares))
 	holdBlock(t, fidelity, "nulls", nullsTable(all))
+	holdBlock(t, fidelity, "benchmark", benchmarkTable(t))
 	holdBlock(t, fidelity, "inherited", inheritedTable(shares))
 	holdBlock(t, fidelity, "priors", priorsTable(t))
 	holdBlock(t, fidelity, "spread", spreadTable(t))
@@ -175,28 +176,30 @@ func variedTable(t *testing.T) string {
 	t.Helper()
 	out := "| `machine.` keys set | o | rb - b |\n|---|---|---|\n"
 	for _, sets := range [][]string{
-		{"core.model=window"},
-		{"core.model=window", "event.taken_branch.cycles=2"},
-		{"core.model=window", "event.mispredict.cycles=25"},
-		{"core.model=window", "event.store_forward.cycles=8"},
-		{"core.model=window", "front_end.fetch_bytes=8"},
-		{"core.model=window", "core.window=16"},
-		{"core.model=window", "core.width=2"},
-		{"core.model=window", "cost.pushf.serialize=true", "cost.popf.serialize=true"},
-		{"core.model=window", "core.width=1"},
-		{"core.model=window", "core.window=1"},
+		{},
+		{"event.taken_branch.cycles=2"},
+		{"event.mispredict.cycles=25"},
+		{"event.store_forward.cycles=8"},
+		{"front_end.fetch_bytes=8"},
+		{"core.window=16"},
+		{"core.width=2"},
+		{"cost.pushf.serialize=true", "cost.popf.serialize=true"},
+		{"core.width=1"},
+		{"core.window=1"},
 		{"core.model=throughput", "event.load_use.cycles=2"},
 		{"core.model=throughput"},
 		{"core.model=throughput", "event.load_use.cycles=4"},
 	} {
 		var full []string
+		name := "none"
 		for _, s := range sets {
 			full = append(full, "machine."+s)
+			name = strings.Join(sets, " ")
 		}
 		s := runWith(t, full...)
 		o, _ := quantity(s, "o", "")
 		back, _ := quantity(s, "rb", "b")
-		out += fmt.Sprintf("| %s | %.0f | %.0f |\n", strings.Join(sets, " "), o, back)
+		out += fmt.Sprintf("| %s | %.0f | %.0f |\n", name, o, back)
 	}
 	return out
 }

@@ -24,7 +24,8 @@ func TestColdHit(t *testing.T) {
 	warm, over := measured("workload.hits=1", "workload.warmup=1")
 	cold, one := measured("workload.hits=1", "workload.warmup=0")
 	many, ten := measured("workload.hits=10", "workload.warmup=0")
-	if want := int64(warm.First.Sub(warm.Single).Time); one != want {
+	// What comes behind a hit overlaps with it, by a few cycles more or less.
+	if want := int64(warm.First.Sub(warm.Single).Time); one < want*99/100 || one > want*101/100 {
 		t.Errorf("one hit without warm-up takes %d ticks, a first hit %d", one, want)
 	}
 	if one < 3*over {
