@@ -34,7 +34,7 @@ static void init_chain(unsigned long i, unsigned long key)
 {
 	nodes[i].key = key & 0xff;
 	nodes[i].value = key >> 16;
-	chain_push(&hash_table[hash_long(nodes[i].key, HASH_BITS)], &nodes[i].chain);
+	chain_push(&hash_table[hash_ptr((void *)nodes[i].key, HASH_BITS)], &nodes[i].chain);
 }
 
 /* Once: nodes that are in their lists stay there. */
@@ -71,7 +71,7 @@ __workload unsigned long work_checksum(unsigned long a, unsigned long b)
 __workload unsigned long work_hash_lookup(unsigned long a, unsigned long b)
 {
 	unsigned long key = a & 0xff;
-	struct hlist_node *at = hash_table[hash_long(key, HASH_BITS)].first;
+	struct hlist_node *at = hash_table[hash_ptr((void *)key, HASH_BITS)].first;
 
 	for (; at; at = at->next) {
 		struct node *n = container_of(at, struct node, chain);

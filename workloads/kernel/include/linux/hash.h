@@ -7,23 +7,18 @@
 
 #include <asm/asm.h>
 
-static inline unsigned long hash_long(unsigned long x, unsigned int bits)
-{
-#if BITS_PER_LONG == 64
-	/* The constant has few digits because kernels of these years add shifts up: multiplying was slow. */
-	unsigned long top = (x << 63) + (x << 61) - (x << 57) + (x << 54) - (x << 51);
-
-	return (top - (x << 18) + x) >> (64 - bits);
-#else
-	return (x * 0x9e370001UL) >> (32 - bits);
-#endif
-}
-
+/* 2^63 + 2^61 - 2^57 + 2^54 - 2^51 - 2^18 + 1 has few digits: adding shifts up was faster than multiplying. */
 static inline unsigned long hash_ptr(const void *pointer, unsigned int bits)
 {
-	unsigned long number = (unsigned long)pointer;
+	const unsigned long n = (unsigned long)pointer;
+#if BITS_PER_LONG == 64
+	unsigned long sum = (n << 63) + (n << 61) - (n << 57) + (n << 54) - (n << 51);
 
-	return hash_long(number, bits);
+	sum += n - (n << 18);
+#else
+	unsigned long sum = n * 0x9e370001UL;
+#endif
+	return sum >> (BITS_PER_LONG - bits);
 }
 
 #endif
