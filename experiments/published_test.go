@@ -19,23 +19,29 @@ const mostError = 0.15
 
 // What is not known of the E5410's kernel and benchmark, see "Known misses" in docs/fidelity.md.
 const (
-	noException = "the code of an optimized hit takes 50 to 60 cycles more than the model's: the loop's own part, or kernel options"
-	returnPath  = "the code of a return probe takes 100 to 250 cycles more than the model's: kernel options"
+	detourCode = "the code of an optimized hit takes 50 to 60 cycles more than the model's: the loop's own part, or kernel options"
+	returnPath = "the code of a return probe takes 100 to 250 cycles more than the model's: kernel options"
 )
 
+// knownMiss is how far a prediction is off, as a share of the published figure, and why.
+type knownMiss struct {
+	off float64
+	why string
+}
+
 // publishedRows are the experiments that are held against published figures, with what may be fitted on
-// them. A prediction that misses by more than mostError stands in misses with what may be the reason. The
-// mean of a row's other predictions may not exceed mean.
+// them. A prediction that misses by more than mostError stands in misses, with its present error and what may
+// be the reason, so that it cannot grow unseen. The mean of a row's other predictions may not exceed mean.
 var publishedRows = []struct {
 	name   string
 	fitted []string
-	misses map[string]string
+	misses map[string]knownMiss
 	mean   float64
 }{
 	{"overhead-pentium-m", []string{"k"}, nil, 0.03},
 	{"overhead-opteron-246", []string{"k"}, nil, 0.05},
-	{"overhead-xeon-e5410-i386", []string{"b"}, map[string]string{"o": noException, "rb": returnPath, "ro": noException + "; " + returnPath}, 0.08},
-	{"overhead-xeon-e5410-x86_64", []string{"k", "b"}, map[string]string{"o": noException, "ro": noException + "; " + returnPath}, 0.08},
+	{"overhead-xeon-e5410-i386", []string{"b"}, map[string]knownMiss{"o": {0.41, detourCode}, "rb": {0.17, returnPath}, "ro": {0.36, detourCode + "; " + returnPath}}, 0.08},
+	{"overhead-xeon-e5410-x86_64", []string{"k", "b"}, map[string]knownMiss{"o": {0.42, detourCode}, "ro": {0.24, detourCode + "; " + returnPath}}, 0.08},
 }
 
 // Every published figure that is not fitted is predicted within 15 % but for the known misses, and those
@@ -61,9 +67,11 @@ func TestPredictionsMeetThePublishedFigures(t *testing.T) {
 				}
 				continue
 			}
-			_, known := row.misses[o.Point.Name]
+			miss, known := row.misses[o.Point.Name]
 			if !known {
 				sum, n = sum+e, n+1
+			} else if math.Abs(e-miss.off) > fitError {
+				t.Errorf("%s, %s: off by %.0f %%, known is %.0f %% (%s)", row.name, o.Point.Name, 100*e, 100*miss.off, miss.why)
 			}
 			if known != (e > mostError) {
 				t.Errorf("%s, %s: %.3f us, published %s, known as a miss: %v", row.name, o.Point.Name, microsPerHit(o), pub.Micros, known)

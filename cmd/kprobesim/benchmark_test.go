@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
-	"kprobesim/experiments/calibration"
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
-	"kprobesim/experiments/running"
 	"kprobesim/results"
 )
 
@@ -24,7 +22,7 @@ var benchmarkRows = []row{
 // Deliveries are fitted anew on figures less that number.
 func benchmarkTable(t *testing.T) string {
 	t.Helper()
-	out := "| its own part, cycles | fitted on `o` of | errors of | k | b | o | r | rb | ro | mean, less fitted |\n|" + repeated("---|", 10) + "\n"
+	out := "| its own part, cycles | fitted on `o` of | errors of | k | b | o | r | rb | ro | mean, less fitted |\n|" + strings.Repeat("---|", 10) + "\n"
 	for _, from := range append([]row{{}}, benchmarkRows...) {
 		own, name := 0.0, "nothing"
 		if from.machine != "" {
@@ -36,7 +34,7 @@ func benchmarkTable(t *testing.T) string {
 			if r.experiment == narrow && more != "" {
 				sets = append(sets, more)
 			}
-			sets, values := fittedWithout(t, r.machine, sets, own)
+			sets, values := refittedWithout(t, r.machine, sets, own)
 			if len(values) == 2 {
 				more = fmt.Sprintf("machine.%s=%d", moreKey, values[1]-values[0])
 			}
@@ -46,37 +44,11 @@ func benchmarkTable(t *testing.T) string {
 	return out
 }
 
-func repeated(s string, n int) (out string) {
-	for range n {
-		out += s
-	}
-	return out
-}
-
 // missing is what o of a row lacks, in cycles.
 func missing(t *testing.T, r row) float64 {
 	t.Helper()
 	got, want := quantity(runSet(t, r.experiment, nil), "o", "")
 	return want - got
-}
-
-// fittedWithout is refitted with figures less the loop's own part.
-func fittedWithout(t *testing.T, machine string, sets []string, own float64) (all []string, values []int64) {
-	t.Helper()
-	c, err := calibration.New(planning.NewLoader(), machine, sets...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Without(own)
-	fit, err := c.Fit(&running.Runner{Measure: kinds.Measure})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all = append(all, sets...)
-	for i, p := range fit.Params {
-		all = append(all, fmt.Sprintf("machine.%s=%d", p.Path, fit.Cycles[i]))
-	}
-	return all, fit.Cycles
 }
 
 // ownCells are the errors of a row with the loop's own part added to each simulated figure. Figures that

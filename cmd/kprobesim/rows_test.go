@@ -56,10 +56,17 @@ func rowsTable(t *testing.T) string {
 // refitted fits a machine's numbers under settings, and returns the settings with what was found.
 func refitted(t *testing.T, machine string, sets []string) (all []string, values []int64) {
 	t.Helper()
+	return refittedWithout(t, machine, sets, 0)
+}
+
+// refittedWithout is the same with figures less some cycles.
+func refittedWithout(t *testing.T, machine string, sets []string, cycles float64) (all []string, values []int64) {
+	t.Helper()
 	c, err := calibration.New(planning.NewLoader(), machine, sets...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Without(cycles)
 	fit, err := c.Fit(&running.Runner{Measure: kinds.Measure})
 	if err != nil {
 		t.Fatal(err)
