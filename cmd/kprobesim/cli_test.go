@@ -107,6 +107,7 @@ func TestExitCodes(t *testing.T) {
 		{"unknown machine", nil, []string{"calibrate", "xeon"}, exitUsage, `unknown machine "xeon"`},
 		{"fit", nil, []string{"calibrate", "xeon-e5410-i386", "--set", "workload.hits=50"}, exitOK, "[event.exception_breakpoint]"},
 		{"fit at its end", nil, []string{"calibrate", "opteron-246", "--set", "machine.cost.iret.issue=600", "--set", "workload.hits=50"}, exitFailed, "event.exception_breakpoint.cycles stopped at 0 cycles"},
+		{"fit with a negative loop", nil, []string{"calibrate", "xeon-e5410", "--benchmark", "-1"}, exitUsage, "--benchmark -1: want cycles of a hit, 0 or more"},
 		{"fit with a bad setting", nil, []string{"calibrate", "xeon-e5410", "--set", "workload.hats=3"}, exitUsage, `unknown key "workload.hats"`},
 		{"sensitivity", fake(1000), []string{"sensitivity", experiment, "--out", out}, exitOK, "0 of them move a row"},
 		{"sensitivity of a collection", fake(1000), []string{"sensitivity", collection}, exitUsage, "name one of them"},

@@ -29,12 +29,14 @@ type Calibration struct {
 	params  []machines.Param // to be fitted
 	figures []string         // points whose published figures they are fitted on
 	targets []float64
+	own     float64 // cycles that were taken off the figures
 }
 
 // Without takes cycles off every figure before the fit: what the published loop is supposed to have spent
 // itself at a hit. No publication says that it spent any. It is a hypothesis to be shown beside the fit
 // without it.
 func (c *Calibration) Without(cycles float64) {
+	c.own += cycles
 	for i := range c.targets {
 		c.targets[i] -= cycles
 	}
@@ -47,6 +49,7 @@ type Fit struct {
 	Cycles  []int64 // the proposed values, one a parameter
 	Figures []FitFigure
 	Stopped []Stop
+	Own     float64 // cycles that were taken off the figures, see Without
 }
 
 // Stop is a parameter that a fit would have moved beyond what a number may be. What the fit gives is then
@@ -283,7 +286,7 @@ func solve(jac *mat.Dense, free []int, miss []float64) ([]float64, error) {
 }
 
 func (c *Calibration) fit(x []int64, y []float64, stopped []Stop) *Fit {
-	f := &Fit{Machine: c.machine, Params: c.params, Cycles: x, Stopped: stopped}
+	f := &Fit{Machine: c.machine, Params: c.params, Cycles: x, Stopped: stopped, Own: c.own}
 	for i, name := range c.figures {
 		f.Figures = append(f.Figures, FitFigure{name, y[i], c.targets[i]})
 	}
@@ -294,8 +297,13 @@ func (c *Calibration) fit(x []int64, y []float64, stopped []Stop) *Fit {
 func (f *Fit) Proposal() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# proposal for machine %s (%s)\n", f.Machine.Name, f.Machine.File)
+	less := ""
+	if f.Own != 0 {
+		less = fmt.Sprintf(" less %g", f.Own)
+		fmt.Fprintf(&b, "# hypothesis, not a description: the published loop spent %g cycles of each hit itself\n", f.Own)
+	}
 	for _, g := range f.Figures {
-		fmt.Fprintf(&b, "# %s: %.1f cycles a hit, published %.1f\n", g.Point, g.Predicted, g.Expected)
+		fmt.Fprintf(&b, "# %s: %.1f cycles a hit, published %.1f%s\n", g.Point, g.Predicted, g.Expected+f.Own, less)
 	}
 	for _, st := range f.Stopped {
 		fmt.Fprintf(&b, "# NOT MET: %s\n", st)

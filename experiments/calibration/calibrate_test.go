@@ -32,6 +32,22 @@ func TestCalibration(t *testing.T) {
 	exptest.Golden(t, "proposal.toml", strings.ReplaceAll(fit.Proposal(), strings.TrimSuffix(file, "toy.toml"), ""))
 }
 
+// Cycles that are taken off the figures are missing from the fitted numbers, and the proposal says so.
+func TestCalibrationWithoutTheLoop(t *testing.T) {
+	c, err := calibration.New(exptest.ToyLoader(), strings.Replace(exptest.ToyFiles(t), "toy.toml", "machine.toml", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Without(200)
+	fit, err := c.Fit(&running.Runner{Measure: exptest.ToyMeasure})
+	if err != nil || fit.Cycles[0] != 889 { // half of what TestCalibration has more, for two traps a hit
+		t.Fatalf("fitted %+v, %v; want 889 cycles", fit, err)
+	}
+	if p := fit.Proposal(); !strings.Contains(p, "hypothesis") || !strings.Contains(p, "published 1980.0 less 200") {
+		t.Errorf("the proposal does not say that figures were changed:\n%s", p)
+	}
+}
+
 // The experiment of a fit is run under the settings that are given with it.
 func TestCalibrationWithSettings(t *testing.T) {
 	file := exptest.ToyFiles(t)
