@@ -20,11 +20,23 @@ type Cost struct {
 	Issue     clock.Ticks // issue bandwidth it takes; 0 means one issue slot
 	Slots     clock.Ticks // the part of Issue that is issue slots of operations; 0 when it is not known
 	Latency   clock.Ticks // from its inputs to its result, a load's cache latency not included
+	Latency2  clock.Ticks // the same to its second result, of an operand in memory from its address; 0 means Latency
 	Occupancy clock.Ticks // time it keeps its unit busy, or its port without one; 0 means that one's own figure
 	Port      string      // a name of Config.Ports, or "" for none
 	Unit      string      // another name: what is behind the port and cannot take one instruction a cycle
 	InOrder   bool        // starts when everything older has retired and holds everything younger
 	Serialize bool        // the same, and waits until older stores have reached the cache
+	Alone     bool        // is a dispatch group of its own
+}
+
+// Groups describes a core that dispatches instructions in groups of Width issue slots, one group a cycle,
+// and retires them by the group. Its zero value is a core without groups. IBM's POWER4 and POWER5 have them
+// (J. Tendler et al., POWER4 system microarchitecture, IBM J. Res. Dev. 46(1), 2002).
+type Groups struct {
+	On bool
+	// BranchSlots are the last slots of a group, which take branches alone. Nothing but a branch can follow
+	// a branch in its group.
+	BranchSlots int
 }
 
 // PredictorConfig describes the branch predictor: gshare for directions, a history-hashed table for
@@ -70,6 +82,7 @@ type Config struct {
 	Width       int // issue slots per cycle
 	Window      int // reorder buffer entries
 	StoreBuffer int // stores that may wait for the cache
+	Groups      Groups
 	FrontEnd    FrontEnd
 	Classes     map[string]Cost
 	Events      map[string]clock.Ticks
@@ -99,6 +112,7 @@ func (c *Config) Check(isa *ISA) []error {
 	if c.Window < 1 || c.Window > MaxWindow {
 		fail("window: %d entries; use 1 to %d", c.Window, MaxWindow)
 	}
+	c.checkGroups(isa, fail)
 	if c.StoreBuffer < 1 || c.StoreBuffer > 1024 {
 		fail("store_buffer: %d entries; use 1 to 1024", c.StoreBuffer)
 	}
@@ -121,6 +135,31 @@ func (c *Config) Check(isa *ISA) []error {
 
 // MaxWindow is the largest reorder buffer that a CPU models.
 const MaxWindow = 512
+
+// checkGroups holds the classes against the size of a group, and the window against a whole number of groups.
+func (c *Config) checkGroups(isa *ISA, fail func(string, ...any)) {
+	g, front := c.Groups, c.FrontEnd
+	if !g.On || c.Width < 1 {
+		return
+	}
+	if g.BranchSlots < 0 || g.BranchSlots >= c.Width {
+		fail("groups: %d branch slots of %d; use 0 to %d", g.BranchSlots, c.Width, c.Width-1)
+	}
+	if c.Window%c.Width != 0 {
+		fail("window: %d entries are no whole number of groups of %d", c.Window, c.Width)
+	}
+	if front.ComplexFirst || front.StackEngine {
+		fail("groups: complex_first and stack_engine are for cores without groups; leave them out")
+	}
+	slot := clock.PerCycle / clock.Ticks(c.Width)
+	for _, n := range isa.Classes {
+		k := c.Classes[n]
+		room := slot * clock.Ticks(c.Width-g.BranchSlots)
+		if max(k.Issue, k.Slots) > room && !k.Alone && !k.InOrder && !k.Serialize {
+			fail("cost.%s: more issue slots than a group has; say alone, in_order or serialize", n)
+		}
+	}
+}
 
 func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 	compare("cost", isa.Classes, c.Classes, fail)

@@ -7,7 +7,7 @@ import (
 )
 
 // core reads the clock, the shape of the core and its predictor.
-// A description may leave front_end out, as the zero value of cpus.FrontEnd holds nothing up.
+// A description may leave front_end and groups out, as their zero values hold nothing up.
 // Every other table is needed: a number that is not known is fitted or argued for, never assumed
 // in silence.
 func (mr *machineReader) core(r *doc.Reader) {
@@ -17,6 +17,10 @@ func (mr *machineReader) core(r *doc.Reader) {
 	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window))
 	mr.section(core, count("width", &c.Width, 1, 6), count("window", &c.Window, 1, cpus.MaxWindow),
 		count("store_buffer", &c.StoreBuffer, 1, 1024))
+	if r.Has("groups") {
+		c.Groups.On = true
+		mr.section(r.Sub("groups", true), count("branch_slots", &c.Groups.BranchSlots, 0, 5))
+	}
 	if r.Has("front_end") {
 		f := r.Sub("front_end", true)
 		mr.frontEnd(f, &c.FrontEnd)

@@ -109,6 +109,7 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 	c.Unit = doc.Opt(r, "unit", "", doc.OneOf(ports...))
 	c.Serialize = doc.Opt(r, "serialize", false, doc.Flag)
 	c.InOrder = doc.Opt(r, "in_order", false, doc.Flag)
+	c.Alone = doc.Opt(r, "alone", false, doc.Flag)
 	fields := []field{count("uops", &uops, 1, 1000)}
 	if !r.Has("uops") {
 		fields[0] = cycles("issue", &c.Issue, true)
@@ -117,7 +118,8 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 		}
 	}
 	// What serializes takes its issue, and nothing runs meanwhile that could wait for a result.
-	fields = append(fields, cycles("latency", &c.Latency, !c.Serialize), cycles("occupancy", &c.Occupancy, false))
+	fields = append(fields, cycles("latency", &c.Latency, !c.Serialize), cycles("latency2", &c.Latency2, false),
+		cycles("occupancy", &c.Occupancy, false))
 	mr.section(r, fields...)
 	if uops > 0 {
 		c.Issue, slots = mr.issueSlots(uops), uops

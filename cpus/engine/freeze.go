@@ -21,7 +21,11 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	d := c.dispatch
 	soon := d + c.leastIssue
 	head := len(w)
+	pace := c.slot
 	flags := uint64(d % clock.PerCycle) // a decode group begins with a cycle
+	if c.grouped {
+		pace, flags = clock.PerCycle, 0
+	}
 	for i, set := range []bool{c.entering, c.streams} {
 		if set {
 			flags |= 1 << (6 + i)
@@ -30,13 +34,16 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	if c.moved {
 		flags |= 1 << movedBit
 	}
-	// The next one retires a slot behind retire and not before soon. Whatever waits for retire waits for d.
-	retire := max(c.retire, min(d, soon-c.slot))
+	// The next one, or the next group, retires a pace behind retire and not before soon. Whatever waits for retire waits for d.
+	retire := max(c.retire, min(d, soon-pace))
 	// Fetch may not run further ahead of dispatch.
 	fetched := max(c.fetched, d-c.lead)
 	// The next store comes from an instruction that retires behind both, and what serializes waits for them.
 	drained := max(c.drained, max(d, retire)-c.storeBusy)
 	w = append(w, flags, 0, 0, uint64(retire-d), uint64(fetched-d), uint64(drained-d))
+	if c.grouped {
+		w = c.freezeGroup(w, d)
+	}
 	// Execution begins when the instruction was dispatched or later.
 	live := uint64(0)
 	for i, t := range &c.ready {
@@ -71,12 +78,16 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 
 // freezeRing appends what the ring holds. The instruction that takes the place of entry i, counted from
 // the oldest, is the i+1st from now and cannot be dispatched before as many times the least issue.
-// Entries are in the order of time, and retire is the last: only the first few can be later.
+// Entries are in the order of time, and retire is the last: only the first few can be later. With groups an
+// entry is a group. The next one may be dispatched at once, and another each cycle.
 func (c *Core) freezeRing(w []uint64) []uint64 {
-	n := min(int((c.retire-c.dispatch-1)/c.leastIssue), c.rob)
-	at, bound := c.at, c.dispatch
+	least, at, bound := c.leastIssue, c.at, c.dispatch
+	if c.grouped {
+		least, bound = clock.PerCycle, c.dispatch-clock.PerCycle
+	}
+	n := min(int((c.retire-bound-1)/least), c.rob)
 	for i := range n {
-		bound += c.leastIssue
+		bound += least
 		if t := c.ring[at&(cpus.MaxWindow-1)]; t > bound {
 			w = append(w, uint64(t-c.dispatch)<<16|uint64(i))
 		}
@@ -93,6 +104,9 @@ func (c *Core) melt(d ticks, w []uint64) {
 	c.entering, c.streams, c.moved = flags>>6&1 != 0, flags>>7&1 != 0, flags>>movedBit&1 != 0
 	c.fetched, c.drained = d+ticks(w[4]), d+ticks(w[5])
 	w = w[6:]
+	if c.grouped {
+		w = c.meltGroup(d, w)
+	}
 	c.ready, c.port = [Registers]ticks{}, [maxPorts]ticks{}
 	for ; live != 0; live &= live - 1 {
 		c.ready[bits.TrailingZeros64(live)] = d + ticks(w[0])

@@ -33,6 +33,11 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 	cfg.FrontEnd.ComplexFirst = rng.IntN(2) == 0
 	cfg.FrontEnd.Queue = rng.IntN(20)
 	cfg.FrontEnd.LoopBuffer, cfg.FrontEnd.LoopWindows = rng.IntN(20), 1+rng.IntN(4)
+	if rng.IntN(3) == 0 {
+		cfg.Groups = cpus.Groups{On: true, BranchSlots: rng.IntN(min(cfg.Width, 3))}
+		cfg.FrontEnd.ComplexFirst = false
+		cfg.Window = cfg.Width * []int{1, 5, 20, 80}[rng.IntN(4)]
+	}
 	for _, name := range toyISA().Classes {
 		k := cfg.Classes[name]
 		slot := clock.PerCycle / clock.Ticks(cfg.Width)
@@ -41,8 +46,10 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 		k.Occupancy = clock.Ticks(rng.IntN(3)) * 70
 		k.Port = []string{"", "alu", "load", "store", "branch"}[rng.IntN(5)]
 		k.Slots = slot * clock.Ticks(rng.IntN(3))
+		k.Latency2 = clock.Ticks(rng.IntN(2) * rng.IntN(300))
 		k.Unit = []string{"", "alu", "load", "store", "branch"}[rng.IntN(5)]
 		k.InOrder, k.Serialize = rng.IntN(12) == 0, rng.IntN(12) == 0
+		k.Alone = rng.IntN(12) == 0 || max(k.Issue, k.Slots) > slot*clock.Ticks(cfg.Width-cfg.Groups.BranchSlots)
 		cfg.Classes[name] = k
 	}
 	for _, name := range eventNames {
@@ -183,13 +190,15 @@ var remembered = map[string]string{
 	"timing.retire": stated, "timing.dispatch": stated, "timing.entering": stated, "timing.drained": stated,
 	"timing.fetched": stated, "windowState.streams": stated, "windowState.moved": stated, "windowState.ready": stated, "windowState.port": stated, "windowState.ring": stated,
 	"windowState.stores": stated, "windowState.placed": "what stores count from",
-	"windowState.at": "where the ring begins",
+	"windowState.group": stated + ", where there are groups",
+	"windowState.at":    "where the ring begins",
 
 	"timing.settled": given, "timing.redirect": given, "timing.taken": given, "timing.extra": given,
 
 	"timing.window": fixed, "timing.slack": fixed, "timing.storeBusy": fixed, "timing.lead": fixed,
 	"windowState.slot": fixed, "windowState.loadBusy": fixed, "windowState.fetchMask": fixed,
 	"windowState.rob": fixed, "windowState.leastIssue": fixed, "windowState.farthest": fixed,
+	"windowState.grouped": fixed, "windowState.width": fixed, "windowState.room": fixed,
 	"windowState.stackEngine": fixed, "windowState.zeroIdioms": fixed, "windowState.stack": fixed,
 
 	"timing.predictor": "the model does not look at it",
@@ -212,8 +221,7 @@ func TestEveryFieldIsRemembered(t *testing.T) {
 			}
 		}
 	}
-	cfg := toyConfig(cpus.Window, 64)
-	for name, change := range map[string]func(c *toy, i int) int{
+	changes := map[string]func(c *toy, i int) int{
 		"retire":   func(c *toy, _ int) int { c.retire += 5000; return 1 },
 		"dispatch": func(c *toy, _ int) int { c.dispatch++; return 1 },
 		"entering": func(c *toy, _ int) int { c.entering = !c.entering; return 1 },
@@ -228,22 +236,39 @@ func TestEveryFieldIsRemembered(t *testing.T) {
 			return len(c.stores)
 		},
 		"ring": func(c *toy, i int) int { c.ring[i] += 19000; return c.rob },
-	} {
-		for i, n := 0, 1; i < n; i++ {
-			c := newToy(t, cfg, 1<<20, 0x1000)
-			c.dispatch, c.retire, c.drained, c.fetched = 6000, 20000, 20000, 6000
-			before := frozen(c)
-			n = change(c, i)
-			after := frozen(c)
-			if slices.Equal(before, after) {
-				t.Errorf("%s[%d]: freeze does not see it", name, i)
-			}
-			d := newToy(t, cfg, 1<<20, 0x1000)
-			d.dispatch, d.retire = c.dispatch, c.retire
-			d.melt(c.dispatch, after)
-			if back := frozen(d); !slices.Equal(back, after) {
-				t.Errorf("%s[%d]: frozen as %x, after melting as %x", name, i, after, back)
-			}
+	}
+	for name, change := range changes {
+		holdRemembered(t, name, toyConfig(cpus.Window, 64), change)
+	}
+	grouped := toyConfig(cpus.Window, 64)
+	grouped.Groups.On = true
+	changes["group.at"] = func(c *toy, _ int) int { c.group.at -= 30; return 1 }
+	changes["group.floor"] = func(c *toy, _ int) int { c.group.floor++; return 1 }
+	changes["group.filled"] = func(c *toy, _ int) int { c.group.filled++; return 1 }
+	delete(changes, "dispatch") // by a tick it is nothing but the end of a group
+	for name, change := range changes {
+		holdRemembered(t, "grouped: "+name, grouped, change)
+	}
+}
+
+// holdRemembered sees that a change of the model's state reaches the node's and comes back.
+func holdRemembered(t *testing.T, name string, cfg *cpus.Config, change func(c *toy, i int) int) {
+	t.Helper()
+	for i, n := 0, 1; i < n; i++ {
+		c := newToy(t, cfg, 1<<20, 0x1000)
+		c.dispatch, c.retire, c.drained, c.fetched = 6000, 20000, 20000, 6000
+		c.group = groupState{at: 6000, floor: 6030, place: c.rob - 1, filled: 1}
+		before := frozen(c)
+		n = change(c, i)
+		after := frozen(c)
+		if slices.Equal(before, after) {
+			t.Errorf("%s[%d]: freeze does not see it", name, i)
+		}
+		d := newToy(t, cfg, 1<<20, 0x1000)
+		d.dispatch, d.retire = c.dispatch, c.retire
+		d.melt(c.dispatch, after)
+		if back := frozen(d); !slices.Equal(back, after) {
+			t.Errorf("%s[%d]: frozen as %x, after melting as %x", name, i, after, back)
 		}
 	}
 }

@@ -11,6 +11,8 @@ type Op struct {
 	Base, Index uint8
 	// O1 and O2 are the registers that it sets. An absent one is a register that nothing waits for.
 	O1, O2 uint8
+	// Also has a bit for each further register that it sets. They are ready with O1.
+	Also uint64
 }
 
 // Flags of an Op.

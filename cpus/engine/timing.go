@@ -19,6 +19,10 @@ type price struct {
 	issue, slots, latency ticks
 	occupancy, busy       ticks // of its port and its unit
 	port, unit            uint8
+	second                ticks // latency of the second result, or zero
+	places                uint8 // in a dispatch group
+	groups                ticks // time that its dispatch groups take
+	alone                 bool  // it shares its group with nothing
 	serialize             bool
 	first                 bool // begins a decode group
 	inOrder               bool // settleInOrder places it
@@ -112,7 +116,11 @@ type windowState struct {
 	slot       ticks  // one issue slot
 	loadBusy   ticks  // time that a load keeps its port
 	fetchMask  uint64 // bytes of a fetch window less one; zero when fetch is not modelled
-	rob        int
+	rob        int    // instructions in flight, or groups
+	grouped    bool   // dispatch goes by groups
+	width      uint8  // places of a group, and
+	room       uint8  // those that are not for branches alone
+	group      groupState
 	leastIssue ticks // of any class, and no more than a slot
 	at         int   // place of the next instruction in ring
 	ready      [Registers]ticks
@@ -140,6 +148,7 @@ type storeTimes struct {
 func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.slot = clock.PerCycle / clock.Ticks(cfg.Width)
 	t.rob = cfg.Window
+	t.initGroups(cfg)
 	if n := cfg.FrontEnd.FetchBytes; n != 0 {
 		t.fetchMask = uint64(n - 1)
 	}
@@ -164,6 +173,9 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.leastIssue = t.slot
 	for i := range isa.Classes {
 		t.leastIssue = min(t.leastIssue, t.cost[i].issue, t.cost[i].slots)
+	}
+	if t.grouped {
+		t.leastIssue = 0 // the next one may go into the present group
 	}
 	t.farthest = max(t.ev[evForward], t.ev[evModifyForward], t.ev[evStackForward])
 	t.loadBusy, t.storeBusy = cfg.Ports["load"], cfg.Ports["store"]
@@ -196,6 +208,9 @@ func (t *Core) price(ports []string, cfg *cpus.Config, k cpus.Cost) price {
 		p.busy = cmp.Or(k.Occupancy, cfg.Ports[k.Unit])
 	}
 	p.inOrder = k.Serialize || k.InOrder
+	p.second, p.alone = k.Latency2, k.Alone
+	p.places = uint8(min((p.slots+t.slot-1)/t.slot, ticks(t.width)))
+	p.groups = max((p.slots+clock.PerCycle-1)/clock.PerCycle*clock.PerCycle, clock.PerCycle)
 	p.first = cfg.FrontEnd.ComplexFirst && k.Slots > t.slot
 	return p
 }

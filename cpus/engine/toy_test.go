@@ -115,9 +115,12 @@ func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 	op := Op{Class: in.op & 7, Len: 4, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
 	switch in.op & 7 {
 	case toyAdd:
-		op.S1, op.O1 = in.b, in.a
+		op.S1, op.O1, op.Also = in.b, in.a, 1<<(in.a^in.c&1)
 	case toyLoad:
 		op.Flags, op.Base, op.O1 = Loads, in.b, in.a
+		if in.c&1 != 0 {
+			op.O2 = in.b
+		}
 	case toyStore:
 		op.Flags, op.Base, op.S1 = Stores, in.b, in.a
 	case toyJump, toyCount:

@@ -38,27 +38,43 @@ func (c *Core) placeWindow(n int) {
 		if op.Flags&(moves|namesStack) != 0 {
 			d = c.stackPointer(op, d)
 		}
-		d = max(d+k.slots, c.ring[at&(cpus.MaxWindow-1)])
+		next := retire + c.slot
+		if c.grouped {
+			d, at = c.placeInGroup(op, k, d, at, retire)
+			next = max(retire, c.group.floor)
+		} else {
+			d = max(d+k.slots, c.ring[at&(cpus.MaxWindow-1)])
+		}
 		// Execution: a free port and what is behind it, the operands, and for a load its data.
 		start := max(d, c.port[k.port&portMask], c.port[k.unit&portMask])
 		c.port[k.unit&portMask] = start + k.busy
 		c.port[k.port&portMask] = start + k.occupancy
 		c.port[noPort] = 0
+		free := start
 		if op.Flags&Loads != 0 {
 			start = max(start, c.loaded(op, d, &c.acc[i&(accesses-1)]))
 		}
 		done = max(max(start, c.ready[op.S3&regMask]), max(c.ready[op.S1&regMask], c.ready[op.S2&regMask])) + k.latency
+		second := done
+		if k.second != 0 {
+			second = c.secondResult(op, k, free, done)
+		}
 		c.ready[op.O1&regMask] = done
-		c.ready[op.O2&regMask] = done
+		c.ready[op.O2&regMask] = second
+		c.readyAlso(op.Also, done)
 		if op.Flags&Stores != 0 {
 			p := max(c.port[portStore], d)
 			c.port[portStore] = p + c.storeBusy
 			done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
-			c.commit(op, done, max(retire+c.slot, done)+c.ev[evCommit], &c.acc[i&(accesses-1)])
+			c.commit(op, done, max(next, done)+c.ev[evCommit], &c.acc[i&(accesses-1)])
 			d = max(d, c.drained-c.slack)
 		}
 		// Retirement, in order.
-		retire = max(retire+c.slot, done)
+		retire = max(next, done, second)
+		if c.grouped {
+			c.ring[c.group.place&(cpus.MaxWindow-1)] = retire
+			continue
+		}
 		c.ring[at&(cpus.MaxWindow-1)] = retire
 		at++
 		if at >= c.rob {

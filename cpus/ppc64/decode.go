@@ -123,16 +123,16 @@ func (d *decoder) finish(r *row) {
 	}
 	if d.oe {
 		d.exec = r.over
+		d.op.Also |= 1 << d.op.O2
 		d.op.Class, d.op.O2 = clOverflow, rXER
 	}
-	if d.rc {
+	if d.rc { // CR0 is the second result, and the others are ready with the first
 		d.exec = recorded(d.exec)
 		if d.op.Class == clInt || d.op.Class == clCount {
 			d.op.Class = clRecord
 		}
-		if r.io&ioSetCA == 0 { // there is room for two results: the carry goes before
-			d.op.O2 = rCR0
-		}
+		d.op.Also |= 1 << d.op.O2
+		d.op.O2 = rCR0
 	}
 }
 

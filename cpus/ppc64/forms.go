@@ -357,7 +357,7 @@ func formCRField(d *decoder, _ *row) bool {
 // formMcrxr moves bits of XER to a field.
 func formMcrxr(d *decoder, _ *row) bool {
 	d.in.dst = rCR0 + d.bf()
-	d.op.O1, d.op.O2, d.op.S1, d.op.S2 = d.in.dst, rXER, rXER, rCA
+	d.op.O1, d.op.O2, d.op.Also, d.op.S1, d.op.S2 = d.in.dst, rXER, 1<<rCA, rXER, rCA
 	return true
 }
 
@@ -374,17 +374,14 @@ func formMfcr(d *decoder, r *row) bool {
 	return true
 }
 
-// formMtcrf writes the fields of FXM. The engine has room for two results.
+// formMtcrf writes the fields of FXM.
 func formMtcrf(d *decoder, _ *row) bool {
 	d.in.a, d.in.aux = d.rt(), uint8(d.word>>12)
 	d.op.S1 = d.in.a
 	for i := range uint8(8) {
 		if d.in.aux>>(7-i)&1 != 0 {
-			if d.op.O1 == rSink {
-				d.op.O1 = rCR0 + i
-			} else {
-				d.op.O2 = rCR0 + i
-			}
+			d.op.Also |= 1 << d.op.O1
+			d.op.O1 = rCR0 + i
 		}
 	}
 	if d.in.aux&(d.in.aux-1) == 0 {
