@@ -95,6 +95,15 @@ func (b *Backplane) Start(i int) {
 	}
 }
 
+// Stopped reports whether a CPU waits for Start.
+func (b *Backplane) Stopped(i int) bool { return b.m.state[i] == parked }
+
+// Memory is the RAM, for hardware that reads or writes it beside the CPUs.
+func (b *Backplane) Memory() *mmu.Memory { return b.m.mem }
+
+// Print adds to the console.
+func (b *Backplane) Print(s string) { b.m.console.WriteString(s) }
+
 // Note tells the machine's watchers of an event.
 func (b *Backplane) Note(e Event) { b.m.Note(e) }
 

@@ -144,6 +144,7 @@ const (
 	evTrap
 	evTrace
 	evInterrupt
+	evHypercall
 	evIPI
 	events
 )
@@ -154,5 +155,6 @@ var eventNames = [events]string{
 	evTrap:      "exception_trap",  // delivery of a program interrupt by a trap instruction
 	evTrace:     "exception_trace", // delivery of a trace interrupt
 	evInterrupt: "interrupt",
+	evHypercall: "hypercall", // sc with LEV 1, from the partition to the hypervisor and back, with what it does
 	evIPI:       cpus.EventIPI,
 }

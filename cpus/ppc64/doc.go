@@ -32,7 +32,7 @@
 // # Left out
 //
 // Floating point, which raises the floating-point unavailable interrupt, or counts as unmodelled
-// when MSR.FP is set. AltiVec. Little-endian mode. The hypervisor: sc with LEV 1, hrfid, its registers.
+// when MSR.FP is set. AltiVec. Little-endian mode. The hypervisor's own state: hrfid, its registers. A board may answer its calls (hypervisor.go).
 // Machine checks, performance monitor, external access instructions, segment registers of the 64-bit
 // bridge, effective-to-real caches apart from the TLB, multithreading priorities.
 //

@@ -93,9 +93,10 @@ const (
 // it ends.
 type fault struct {
 	vector uint64
-	reason uint64 // bits of SRR1
-	behind bool   // SRR0 is the instruction behind
-	undone bool   // the instruction has no effect and takes no time
+	reason uint64     // bits of SRR1
+	behind bool       // SRR0 is the instruction behind
+	undone bool       // the instruction has no effect and takes no time
+	call   Hypervisor // not nil: no interrupt, but a call that this one answers
 }
 
 // raise makes an exception pending that points at its instruction, which is undone.
@@ -208,6 +209,10 @@ func (c *CPU) Deliver() {
 	f := c.fault
 	c.fault = fault{}
 	c.Stop &^= engine.StopFault | engine.StopCode | engine.StopBlock
+	if f.call != nil {
+		c.hypercall(f.call)
+		return
+	}
 	kind := uint8(cpus.OtherException)
 	switch {
 	case f.reason&srr1Trap != 0:
@@ -249,9 +254,15 @@ func deliveryOf(f fault, kind uint8) int {
 	return evFault
 }
 
-// systemCall raises a system call interrupt. One for the hypervisor is not modelled.
+// systemCall raises a system call interrupt, or calls the hypervisor if there is one.
 func systemCall(c *CPU, in *inst) {
-	if in.aux != 0 {
+	h, ok := c.Bus.Device.(Hypervisor)
+	switch {
+	case in.aux == levHypervisor && ok:
+		c.fault = fault{call: h}
+		c.Stop |= engine.StopFault
+		return
+	case in.aux != 0:
 		c.unmodelled("sc %d at %#x", in.aux, c.R[rPC]-insnBytes)
 		c.raise(vecProgram, srr1Illegal)
 		return
@@ -259,6 +270,9 @@ func systemCall(c *CPU, in *inst) {
 	c.fault = fault{vector: vecSyscall, behind: true}
 	c.Stop |= engine.StopFault
 }
+
+// levHypervisor is the field LEV of sc that calls the hypervisor (Book III, System Call Instruction).
+const levHypervisor = 1
 
 // rfid returns from an interrupt (Book III, Branch Processor Instructions). Kernels use it also to turn
 // translation on in the middle of one: an rfid that is executed in real mode and goes elsewhere than the

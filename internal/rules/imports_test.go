@@ -21,8 +21,9 @@ var rooms = map[string][]string{
 	"workloads": {},
 	"results":   {},
 
-	"boards/pc":   {"sim", "cpus", "mmu", "image"},
-	"kprobes/x86": {"kprobes"},
+	"boards/pc":      {"sim", "cpus", "mmu", "image"},
+	"boards/pseries": {"sim", "cpus", "mmu", "image"},
+	"kprobes/x86":    {"kprobes"},
 
 	"machines": {"mmu", "cpus"},
 	"targets":  {"cpus", "image", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86", "workloads"},
@@ -48,7 +49,7 @@ var rooms = map[string][]string{
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "smp", "kprobes", "kprobes/x86"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and

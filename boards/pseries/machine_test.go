@@ -1,0 +1,439 @@
+package pseries_test
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/boards/pseries"
+	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/cpus/ppc64"
+	"kprobesim/image"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+	"kprobesim/sim"
+)
+
+// Latencies of the tests' machine.
+const (
+	ipi  = 900 * clock.PerCycle
+	call = 300 * clock.PerCycle
+)
+
+//go:embed testdata/many.elf
+var many []byte
+
+// guest is a machine that runs testdata/many.S, and what it reported.
+type guest struct {
+	*sim.Machine
+	reports []uint64
+	events  []sim.Event
+}
+
+// newGuest makes a machine of n CPUs whose CPU 0 runs one function of testdata/many.S and whose others run
+// another.
+func newGuest(t *testing.T, n int, main, other string, change ...func(*sim.Config)) *guest {
+	t.Helper()
+	im, err := image.Load("many.elf", many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isa := ppc64.ISA()
+	cfg := sim.Config{
+		ISA: isa, Board: pseries.Board{}, CPU: cpustest.Config(isa), CPUs: n, RAM: 32 << 20, Image: im,
+		Budget: clock.FromCycles(20_000_000),
+	}
+	for _, c := range []*mmu.CacheConfig{&cfg.CPU.L1I, &cfg.CPU.L1D, &cfg.CPU.L2} {
+		c.Line = 128
+	}
+	for _, n := range isa.Events {
+		cfg.CPU.Events[n] = clock.PerCycle
+	}
+	cfg.CPU.Events[cpus.EventIPI], cfg.CPU.Events["hypercall"] = ipi, call
+	for _, f := range change {
+		f(&cfg)
+	}
+	m, err := sim.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guest{Machine: m}
+	g.Watch(func(e sim.Event) { g.events = append(g.events, e) })
+	g.Bind("sim_main", func(*sim.Call) uint64 { return 0 })
+	g.Bind("report", func(c *sim.Call) uint64 { g.reports = append(g.reports, c.Arg(0)); return 0 })
+	g.set(t, "boot_main", g.symbol(t, main))
+	g.set(t, "other_main", g.symbol(t, other))
+	g.set(t, "arg", uint64(n-1))
+	return g
+}
+
+func (g *guest) symbol(t *testing.T, name string) uint64 {
+	t.Helper()
+	s, ok := g.Image().Symbol(name)
+	if !ok {
+		t.Fatalf("no symbol %s", name)
+	}
+	return s.Addr
+}
+
+func (g *guest) set(t *testing.T, name string, values ...uint64) {
+	t.Helper()
+	for i, v := range values {
+		if err := g.Store(g.symbol(t, name)+8*uint64(i), 8, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// own reads a variable of one CPU.
+func (g *guest) own(t *testing.T, cpu int, name string) uint64 {
+	t.Helper()
+	at, err := g.PerCPU(cpu, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := g.Machine.Load(at, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (g *guest) mustRun(t *testing.T) {
+	t.Helper()
+	if err := g.Run(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (g *guest) kind(kind sim.EventKind) (out []sim.Event) {
+	for _, e := range g.events {
+		if e.Kind == kind {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func TestStartUp(t *testing.T) {
+	for _, n := range []int{2, 3, 16, 256} {
+		g := newGuest(t, n, "boot_count", "ready")
+		g.mustRun(t)
+		if !slices.Equal(g.reports, []uint64{uint64(n - 1)}) {
+			t.Errorf("%d CPUs: reported %d", n, g.reports)
+		}
+		for i := range n {
+			data, err := g.PerCPU(i, "count")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sp := g.CPU(i).SP(); sp <= data || sp > data+4096 || data>>60 != 0xc {
+				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
+			}
+		}
+	}
+}
+
+// TestStartAgain stops a CPU by RTAS and starts it again.
+func TestStartAgain(t *testing.T) {
+	g := newGuest(t, 2, "boot_again", "leaving")
+	g.mustRun(t)
+	if !slices.Equal(g.reports, []uint64{2}) {
+		t.Errorf("CPU 1 ran %d times, want 2", g.reports)
+	}
+}
+
+// TestIPI holds that every CPU takes the interrupt sent to it, ipi after it was sent, awake or asleep.
+func TestIPI(t *testing.T) {
+	for _, other := range []string{"ready", "busy"} {
+		g := newGuest(t, 4, "boot_ipis", other)
+		g.mustRun(t)
+		sent, got := g.kind(sim.EventIPISend), g.kind(sim.EventIPI)
+		if len(sent) != 3 || len(got) != 3 {
+			t.Fatalf("%s: %d sent, %d accepted", other, len(sent), len(got))
+		}
+		for i := range sent {
+			if got[i].CPU != i+1 || sent[i].Arg != uint64(i+1) || got[i].Arg != 0 || got[i].ID != 2 {
+				t.Errorf("%s: sent %+v, accepted %+v", other, sent[i], got[i])
+			}
+			if late := got[i].At - sent[i].At - ipi; late < 0 || late > 50*clock.PerCycle+call {
+				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, got[i].CPU, late)
+			}
+			if n := g.own(t, i+1, "count"); n != 1 {
+				t.Errorf("%s: cpu %d took %d interrupts", other, i+1, n)
+			}
+			if n := g.own(t, i+1, "woken"); other == "ready" && n != 1 {
+				t.Errorf("cpu %d returned from H_CEDE %d times", i+1, n)
+			}
+		}
+	}
+}
+
+// TestTick lets the decrementer wake a CPU that has ceded its time, once every period. The time base counts
+// every eighth cycle.
+func TestTick(t *testing.T) {
+	g := newGuest(t, 2, "boot_busy", "ticking")
+	g.set(t, "period", 999)
+	g.At(clock.FromCycles(1_000_000), func() { g.Stop(nil) })
+	g.mustRun(t)
+	// Between the expiry and the next mtdec lies the handler.
+	if n := g.own(t, 1, "ticks"); n > 125 || n < 120 {
+		t.Errorf("%d ticks of 8000 cycles in 1000000", n)
+	}
+	if ticks, woken := g.own(t, 1, "ticks"), g.own(t, 1, "woken"); woken+1 < ticks || woken > ticks {
+		t.Errorf("%d ticks, woken %d times", ticks, woken)
+	}
+}
+
+func TestConsole(t *testing.T) {
+	g := newGuest(t, 1, "boot_print", "ready")
+	g.mustRun(t)
+	if g.Console() != "hello, world.\n" || !slices.Equal(g.reports, []uint64{0}) {
+		t.Errorf("console %q, returned %#x", g.Console(), g.reports)
+	}
+}
+
+// TestCallTime holds that a call takes the time of its event.
+func TestCallTime(t *testing.T) {
+	var end [2]clock.Ticks
+	for i, cost := range []clock.Ticks{call, 2 * call} {
+		g := newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.CPU.Events["hypercall"] = cost })
+		g.mustRun(t)
+		end[i] = g.CPU(0).Now()
+	}
+	if d := end[1] - end[0]; d != 2*call { // H_CPPR and H_PUT_TERM_CHAR
+		t.Errorf("two calls with twice the cost take %d ticks more, want %d", d, 2*call)
+	}
+}
+
+// TestCalls makes single calls on CPU 0 of two, whose other sleeps, and looks at r3, r4 and r5.
+func TestCalls(t *testing.T) {
+	minus := func(n uint64) uint64 { return -n }
+	for _, x := range []struct {
+		name    string
+		regs    [4]uint64
+		want    [3]uint64
+		unknown uint64
+	}{
+		{"H_XIRR without an interrupt", [4]uint64{0x74}, [3]uint64{0, 0xff000000, 0}, 0},
+		{"H_CPPR", [4]uint64{0x68, 0x1205}, [3]uint64{0, 0x1205, 0}, 0},
+		{"H_EOI of no source", [4]uint64{0x64, 0xff000007}, [3]uint64{minus(4), 0xff000007, 0}, 0},
+		{"H_EOI above the CPU's priority", [4]uint64{0x64, 0x04000002}, [3]uint64{minus(4), 0x04000002, 0}, 0},
+		{"H_EOI", [4]uint64{0x64, 0xff000002}, [3]uint64{0, 0xff000002, 0}, 0},
+		{"H_IPI to nobody", [4]uint64{0x6c, 2, 4}, [3]uint64{minus(4), 2, 4}, 0},
+		{"H_IPOLL of nobody", [4]uint64{0x70, 1 << 40}, [3]uint64{minus(4), 1 << 40, 0}, 0},
+		{"H_IPOLL", [4]uint64{0x70, 1}, [3]uint64{0, 0xff000000, 0xff}, 0},
+		{"H_PUT_TERM_CHAR of another terminal", [4]uint64{0x58, 1, 4}, [3]uint64{minus(4), 1, 4}, 0},
+		{"H_PUT_TERM_CHAR of too much", [4]uint64{0x58, 0, 17}, [3]uint64{minus(4), 0, 17}, 0},
+		{"RTAS outside of memory", [4]uint64{0xf000, 1 << 50}, [3]uint64{minus(4), 1 << 50, 0}, 0},
+		{"RTAS not aligned", [4]uint64{0xf000, 0x1002}, [3]uint64{minus(4), 0x1002, 0}, 0},
+		{"RTAS of no service", [4]uint64{0xf000, 0x1000}, [3]uint64{minus(4), 0x1000, 0}, 0},
+		{"no such call", [4]uint64{0xe4, 1, 2}, [3]uint64{minus(2), 1, 2}, 1},
+	} {
+		g := newGuest(t, 2, "boot_call", "ready")
+		g.set(t, "list", x.regs[:]...)
+		g.mustRun(t)
+		if !slices.Equal(g.reports, x.want[:]) {
+			t.Errorf("%s: r3 to r5 are %#x, want %#x", x.name, g.reports, x.want)
+		}
+		if n := g.CPU(0).Counters(); n.Unmodelled != x.unknown {
+			t.Errorf("%s: %d instructions not modelled, the last %s", x.name, n.Unmodelled, n.LastUnknown)
+		}
+	}
+}
+
+// TestRTAS asks for services with bad arguments. The status is the first word behind the arguments.
+func TestRTAS(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		in   [4]uint32 // token, arguments, results, CPU
+		r3   uint64
+		at   uint64 // place of the words that are looked at
+		want [2]uint32
+	}{
+		{"start of nobody", [4]uint32{1, 3, 1, 9}, 0, 24, [2]uint32{0xfffffffd, 0}},
+		{"start of one that runs", [4]uint32{1, 3, 1, 1}, 0, 24, [2]uint32{0xffffffff, 0}},
+		{"too few arguments", [4]uint32{1, 2, 1, 1}, ^uint64(3), 24, [2]uint32{}},
+		{"too few results", [4]uint32{3, 1, 1, 1}, ^uint64(3), 16, [2]uint32{}},
+		{"too many results", [4]uint32{3, 1, 1 << 31, 1}, ^uint64(3), 16, [2]uint32{}},
+		{"state of nobody", [4]uint32{3, 1, 2, 7}, 0, 16, [2]uint32{0xfffffffd, 0}},
+		{"state of one that runs", [4]uint32{3, 1, 2, 1}, 0, 16, [2]uint32{0, 2}},
+	} {
+		g := newGuest(t, 2, "boot_call", "ready")
+		list := g.symbol(t, "list")
+		g.set(t, "list", 0xf000, (list+32)&^(0xf<<60))
+		block := list + 32
+		for i, v := range x.in {
+			if err := g.Store(block+4*uint64(i), 4, uint64(v)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.mustRun(t)
+		var got [2]uint32
+		for i := range got {
+			v, err := g.Machine.Load(block+x.at+4*uint64(i), 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[i] = uint32(v)
+		}
+		if got != x.want || g.reports[0] != x.r3 {
+			t.Errorf("%s: r3 %#x, results %#x, want %#x, %#x", x.name, g.reports[0], got, x.r3, x.want)
+		}
+	}
+}
+
+// TestUnknownCallIsReported holds that the end of a run which went wrong names a call that is not there.
+func TestUnknownCallIsReported(t *testing.T) {
+	g := newGuest(t, 1, "boot_abuse", "ready")
+	at, err := g.Alloc(128, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range []uint64{0x0f0, 0, 0, 0, 0xe0, 0, 0, 0, ^uint64(0)} { // then sleeps for ever
+		if err := g.Store(at+8*uint64(i), 8, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.set(t, "arg2", at)
+	err = g.Run()
+	if err == nil || !strings.Contains(err.Error(), "the last hypervisor call 0xf0 at 0xc00000000000") {
+		t.Error(err)
+	}
+}
+
+// TestAbuse makes random calls: the machine ends in whatever way, but it ends, and the same way again.
+func TestAbuse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	functions := []uint64{0x58, 0x64, 0x68, 0x6c, 0x70, 0x74, 0xe0, 0xf000, 0xf004, 4}
+	ends := map[string]int{}
+	for range 100 {
+		var list []uint64
+		for range 40 {
+			f := functions[rng.IntN(len(functions))]
+			if f == 0xe0 && rng.IntN(8) != 0 {
+				f = 0x6c
+			}
+			list = append(list, f, uint64(rng.IntN(5)), uint64(rng.IntN(300)), rng.Uint64())
+			if rng.IntN(4) == 0 {
+				list[len(list)-3] = rng.Uint64()
+			}
+		}
+		first, second := abuse(t, list), abuse(t, list)
+		if first != second {
+			t.Errorf("two runs end with %q and %q", first, second)
+		}
+		for _, how := range []string{"<nil>", "all CPUs sleep", "budget"} {
+			if strings.Contains(first, how) {
+				ends[how]++
+			}
+		}
+	}
+	t.Log(ends)
+	if ends["<nil>"] == 0 || len(ends) < 2 {
+		t.Errorf("not every end is met: %v", ends)
+	}
+}
+
+// abuse makes a list of calls on CPU 0 of four and says how that ends.
+func abuse(t *testing.T, list []uint64) string {
+	t.Helper()
+	g := newGuest(t, 4, "boot_abuse", "ready", func(c *sim.Config) { c.Budget = clock.FromCycles(400_000) })
+	at, err := g.Alloc(uint64(8*len(list)+16), 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range append(list, ^uint64(0)) {
+		if err := g.Store(at+uint64(8*i), 8, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.set(t, "arg2", at)
+	err = g.Run()
+	var times []clock.Ticks
+	for i := range g.CPUs() {
+		times = append(times, g.CPU(i).Now())
+	}
+	return fmt.Sprint(err, times, len(g.events))
+}
+
+// TestSpace holds what a kernel is entered with: the two mappings of the lowest memory, by pages of the two
+// sizes, and code for slots near the heap.
+func TestSpace(t *testing.T) {
+	g := newGuest(t, 1, "boot_print", "ready")
+	for _, pa := range []uint64{0, 0x3000, 20 << 20} {
+		for _, va := range []uint64{pseries.Linear, pseries.Slots} {
+			if got, ok := g.CPU(0).Translate(va + pa); !ok || got != pa {
+				t.Errorf("%#x is at %#x, %v; want %#x", va+pa, got, ok, pa)
+			}
+		}
+	}
+	at, err := g.Alloc(4096, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if near, ok := g.Near(at); !ok || near != at-pseries.Linear+pseries.Slots {
+		t.Errorf("code of the heap at %#x is executed at %#x, %v", at, near, ok)
+	}
+	toy := ppc64.ISA()
+	toy.Name, toy.Machine = "toy", 0
+	if _, err := (pseries.Board{}).Space(toy); err == nil || !strings.Contains(err.Error(), "a partition has no CPUs of toy") {
+		t.Errorf("another instruction set: %v", err)
+	}
+}
+
+// TestSpaceOfEverySize holds that the page table fits for every size of memory.
+func TestSpaceOfEverySize(t *testing.T) {
+	for _, mb := range []int{16, 32, 64, 256, 1024} {
+		newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.RAM = mb << 20 }).mustRun(t)
+	}
+}
+
+var updateMany = flag.Bool("update-many", false, "write testdata/many.elf")
+
+// TestManyGuestIsFresh builds testdata/many.elf again.
+func TestManyGuestIsFresh(t *testing.T) {
+	const cc = "powerpc64-linux-gnu-gcc"
+	if _, err := exec.LookPath(cc); err != nil {
+		t.Skip("skipped: building testdata/many.S; powerpc64-linux-gnu-gcc is not installed")
+	}
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	for _, args := range [][]string{
+		{"-c", "-mcpu=power5", "-o", "many.o", dir + "/many.S"},
+		{
+			"-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
+			"-Wl,-T," + dir + "/many.lds", "-o", "many.elf", "many.o",
+		},
+	} {
+		cmd := exec.Command(cc, args...)
+		cmd.Dir = tmp
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, msg)
+		}
+	}
+	got, err := os.ReadFile(filepath.Join(tmp, "many.elf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Equal(got, many) {
+		return
+	}
+	if !*updateMany {
+		t.Fatal("testdata/many.elf is not what the compiler builds from many.S: build it with -update-many")
+	}
+	if err := os.WriteFile("testdata/many.elf", got, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
