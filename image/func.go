@@ -108,6 +108,13 @@ func (im *Image) loadDescriptors() error {
 	return nil
 }
 
+// In names the function or variable that an address lies in as C names it, and says how many bytes behind
+// its start the address is. Reports use it.
+func (im *Image) In(addr uint64) (name string, off uint64, ok bool) {
+	sym, off, ok := im.At(addr)
+	return im.CName(sym.Name), off, ok
+}
+
 // CName is the name in C of the function whose code a symbol is. Comparisons with names of the
 // guest's sources need it: a function has one name in C on all instruction sets.
 func (im *Image) CName(symbol string) string {

@@ -103,8 +103,7 @@ func (im *Image) Symbol(name string) (Symbol, bool) {
 }
 
 // At finds the symbol that contains an address, and how many bytes behind its start that is. A
-// symbol without a size reaches to the next symbol of its section. Reports, traces, profiles and
-// timelines name code by it.
+// symbol without a size reaches to the next symbol of its section. Whoever names code to a reader asks In.
 func (im *Image) At(addr uint64) (sym Symbol, off uint64, ok bool) {
 	i := sort.Search(len(im.spans), func(i int) bool { return im.spans[i].end > addr })
 	if i == len(im.spans) || addr < im.spans[i].start {
@@ -125,7 +124,7 @@ func (im *Image) SymbolOff(addr uint64) (name string, start uint64) {
 	if !ok || addr < lowestNamed {
 		return "", 0
 	}
-	return sym.Name, sym.Addr
+	return im.CName(sym.Name), sym.Addr
 }
 
 // indexSpans cuts the address space into ranges of one innermost symbol each. Symbols are sorted by
@@ -263,8 +262,8 @@ func (im *Image) findNatives() error {
 // SymbolText writes an address as symbol+offset, or [section]+offset where no symbol is. Code that
 // is written at run time has a section and no symbol: slots and detour buffers.
 func (im *Image) SymbolText(addr uint64) string {
-	if sym, off, ok := im.At(addr); ok {
-		return fmt.Sprintf("%s+%#x", sym.Name, off)
+	if name, off, ok := im.In(addr); ok {
+		return fmt.Sprintf("%s+%#x", name, off)
 	}
 	if s := im.sectionAt(addr); s != nil {
 		return fmt.Sprintf("[%s]+%#x", s.name, addr-s.addr)

@@ -72,8 +72,8 @@ func (k *Kprobes) handlerOf(p, stage uint64) string {
 
 // function names the function at an address.
 func (k *Kprobes) function(addr uint64) string {
-	if sym, _, ok := k.im.At(k.im.Callee(addr)); ok {
-		return k.im.CName(sym.Name)
+	if name, _, ok := k.im.In(k.im.Callee(addr)); ok {
+		return name
 	}
 	return fmt.Sprintf("%#x", addr)
 }

@@ -7,6 +7,9 @@ type Optimizer struct {
 	// Patchings are the protocols by which the architecture's kernels may change several bytes of text
 	// under the eyes of other CPUs. Whoever asks for none gets the first one.
 	Patchings []string
+	// Marks are the places of the image's detour template that Detour fills in: for each there is a symbol
+	// detour_template_NAME. Calls are the guest functions that a detour buffer calls.
+	Marks, Calls []string
 
 	// Region decides whether a jump may replace the instructions at s.Addr, and which ones.
 	Region func(s Site) (Region, *Refusal)
@@ -29,6 +32,7 @@ type Site struct {
 	Fn         Text
 	Addr       uint64
 	EntryText  Span
+	Module     bool                   // the text is a module's: it is no part of the kernel, or can vanish
 	Exceptions func(addr uint64) bool // is there an exception table entry for the instruction
 	Careless   bool                   // jumps into the region are not looked for: MutantJumpIntoRegion
 }
@@ -42,18 +46,28 @@ type Region struct {
 // End is the address at which execution goes on behind the region.
 func (r Region) End() uint64 { return r.Addr + uint64(len(r.Code)) }
 
-// Template is the detour code that the guest image offers, with the offsets that are to be filled in.
+// Template is the detour code that the guest image offers.
 type Template struct {
 	Code  []byte
-	Value int // offset of the immediate that is to become the probe's address
-	Call  int // offset of the instruction that calls the callback
+	Marks []int // offsets of what is to be filled in, in the order of Optimizer.Marks
+}
+
+// Room reports whether every place that is to be filled in lies in the template. The sizes are those of the
+// places in bytes, in the order of the marks.
+func (t Template) Room(sizes ...int) bool {
+	for i, n := range sizes {
+		if i >= len(t.Marks) || t.Marks[i] < 0 || t.Marks[i]+n > len(t.Code) {
+			return false
+		}
+	}
+	return true
 }
 
 // DetourAt says where a detour buffer stands and what it is for.
 type DetourAt struct {
-	Addr     uint64 // of the buffer
-	Probe    uint64 // struct optimized_kprobe, argument of the callback
-	Callback uint64
+	Addr  uint64   // of the buffer
+	Probe uint64   // struct optimized_kprobe, argument of the callback
+	Calls []uint64 // entries of the functions, in the order of Optimizer.Calls
 }
 
 // Detour is a finished detour buffer.

@@ -34,7 +34,7 @@ type Options struct {
 // Default is a non-preemptible kernel of 2010 with everything on.
 func Default() Options {
 	return Options{
-		Boost: true, OptProbes: true, Optimization: true, Patching: PatchStop, Quiesce: QuiesceSched,
+		Boost: true, OptProbes: true, Optimization: true, Quiesce: QuiesceSched,
 		Delay: 5, Batch: 256, Costs: DefaultCosts(),
 	}
 }
@@ -168,20 +168,20 @@ func (k *Kprobes) setUp(opt Options) (err error) {
 		return fmt.Errorf("image %s: %w", k.im.Name, err)
 	}
 	k.opt, k.optimization = opt, opt.Optimization
-	if k.l, err = newLayout(k.im, k.arch, k.jump != nil); err != nil {
+	if k.l, err = newLayout(k.im, k.arch, k.jump); err != nil {
 		return err
 	}
-	return k.sym.lookUp(k.im, k.era, k.jump != nil)
+	return k.sym.lookUp(k.im, k.era, k.jump)
 }
 
 // template reads the detour code of the image.
 func (k *Kprobes) template() Template {
 	s := &k.sym
-	return Template{
-		Code:  k.m.read(s.template.Start, int(s.template.End-s.template.Start)),
-		Value: int(s.templateValue - s.template.Start),
-		Call:  int(s.templateCall - s.template.Start),
+	t := Template{Code: k.m.read(s.template.Start, int(s.template.End-s.template.Start))}
+	for _, mark := range s.marks {
+		t.Marks = append(t.Marks, int(mark-s.template.Start))
 	}
+	return t
 }
 
 // setUpGuest tells the guest what it asks about and allocates what text_poke needs.
@@ -199,8 +199,12 @@ func (k *Kprobes) setUpGuest() error {
 }
 
 // setUpPatching tells the guest the protocol for changing several bytes.
-// PatchStop needs no listener: nobody executes the text while it changes.
+// PatchStop and PatchStore need no listener: nobody executes the text while it changes, or there is no
+// breakpoint on the way that belongs to no probe.
 func (k *Kprobes) setUpPatching() (err error) {
+	if !k.jump.behindBreakpoints() {
+		return nil
+	}
 	k.m.Store(k.sym.pokeUnsynced, image.Field{Size: 4}, unsynced(k.opt.Mutant))
 	listener := uint64(0)
 	switch k.opt.Patching {

@@ -19,7 +19,7 @@ func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
 		if err != nil {
 			return err
 		}
-		if sym, _, ok := k.im.At(addr); ok && slices.Contains(k.era.ReturnProtected, sym.Name) {
+		if name, _, ok := k.im.In(addr); ok && slices.Contains(k.era.ReturnProtected, name) {
 			return EINVAL
 		}
 		for _, f := range []image.Field{k.l.p.post, k.l.p.fault, k.l.p.brk} {

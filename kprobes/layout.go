@@ -78,9 +78,9 @@ type structure struct {
 // newLayout finds the structures in the debug information. A kernel that optimizes has two more.
 // Where aggregates are a plain struct kprobe, its kp is the whole of it at offset 0, so the same
 // code serves both.
-func newLayout(im *image.Image, arch *Arch, optimizes bool) (*layout, error) {
+func newLayout(im *image.Image, arch *Arch, jump *Optimizer) (*layout, error) {
 	l := &layout{list: image.Field{Size: im.Bits / 8}}
-	for _, s := range append(l.structures(arch), l.optimizerStructures(!optimizes)...) {
+	for _, s := range append(l.structures(arch), l.optimizerStructures(arch, jump)...) {
 		if _, err := im.Struct(s.name); err != nil && s.optional {
 			continue
 		}
@@ -162,14 +162,17 @@ func (p *kprobeLayout) archMembers(arch *Arch, parts image.Parts) image.Parts {
 	return parts
 }
 
-// optimizerStructures lists what kernels have that can change several bytes of text.
-func (l *layout) optimizerStructures(optional bool) []structure {
+// optimizerStructures lists what kernels have that can change several bytes of text. One without jumps may
+// have them too. A jump no longer than a breakpoint leaves no tail.
+func (l *layout) optimizerStructures(arch *Arch, jump *Optimizer) []structure {
 	o, poke := &l.o, &l.poke
+	probe := image.Parts{"kp": &o.kp, "detour": &o.insn, "moved": &o.insnsSize}
+	if arch.Reach() > len(arch.Breakpoint) {
+		probe["tail"] = &o.copied
+	}
 	return []structure{
-		{name: "jump_probe", size: &o.size, optional: optional, members: image.Parts{
-			"kp": &o.kp, "tail": &o.copied, "detour": &o.insn, "moved": &o.insnsSize,
-		}},
-		{name: "text_poke_loc", size: &poke.size, optional: optional, members: image.Parts{
+		{name: "jump_probe", size: &o.size, optional: jump == nil, members: probe},
+		{name: "text_poke_loc", size: &poke.size, optional: jump == nil || !jump.patches(PatchBatch), members: image.Parts{
 			"addr": &poke.addr, "detour": &poke.detour, "len": &poke.len, "text": &poke.text,
 		}},
 	}

@@ -41,6 +41,7 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 	c.Charge(k.opt.Costs.Analyze * int64(len(fn.Code)))
 	region, refused := k.jump.Region(Site{
 		Fn: fn, Addr: s.addr, EntryText: k.sym.entry, Exceptions: k.faults,
+		Module: k.moduleAt(s.addr) != nil || !k.sym.text.Contains(s.addr),
 		Careless: k.opt.Mutant == MutantJumpIntoRegion,
 	})
 	if refused != nil {
@@ -63,7 +64,7 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 
 // detour builds a buffer for the optimized_kprobe at op.
 func (k *Kprobes) detour(op uint64, r Region, at uint64) (Detour, *Refusal) {
-	return k.jump.Detour(k.tmpl, r, DetourAt{Addr: at, Probe: op, Callback: k.sym.callback})
+	return k.jump.Detour(k.tmpl, r, DetourAt{Addr: at, Probe: op, Calls: k.sym.calls})
 }
 
 // storeDetour writes the buffer and what the guest knows of it.
@@ -213,7 +214,9 @@ func (k *Kprobes) jumps() rewrite {
 		if refused != nil {
 			return nil, refused // cannot be: the distance was checked when the buffer was built
 		}
-		k.m.write(s.head-k.l.o.kp.Offset+k.l.o.copied.Offset, s.orig[len(k.arch.Breakpoint):])
+		if tail := s.orig[len(k.arch.Breakpoint):]; len(tail) > 0 {
+			k.m.write(s.head-k.l.o.kp.Offset+k.l.o.copied.Offset, tail)
+		}
 		return code, nil
 	}}
 }

@@ -7,8 +7,8 @@ import (
 	"kprobesim/image"
 )
 
-// Protocols by which several bytes of text are changed while other CPUs may execute them. A
-// single byte, a breakpoint or what stood in its place, is a plain store under both.
+// Protocols by which several bytes of text are changed while other CPUs may execute them. A breakpoint, or
+// what stood in its place, is a plain store under all of them.
 const (
 	// PatchStop stores while every other CPU spins with interrupts off, a whole batch in one stop.
 	PatchStop = "stop_machine"
@@ -18,10 +18,21 @@ const (
 	// PatchBatch is the same for a whole batch: breakpoints in front of all, all that is behind them,
 	// all first bytes, with three synchronizations in all.
 	PatchBatch = "breakpoint-batch"
+	// PatchStore is one store of all bytes, where a jump is as long as a breakpoint and the processor fetches
+	// either whole.
+	PatchStore = "store"
 )
 
-// Patchings lists the protocols, the default first.
-func Patchings() []string { return []string{PatchStop, PatchBreakpoint, PatchBatch} }
+// Patchings lists the protocols. An architecture has some of them.
+func Patchings() []string { return []string{PatchStop, PatchBreakpoint, PatchBatch, PatchStore} }
+
+// patches reports whether the architecture's kernels have a protocol.
+func (o *Optimizer) patches(protocol string) bool { return slices.Contains(o.Patchings, protocol) }
+
+// behindBreakpoints reports whether they have one by which a breakpoint may be hit that is no probe's.
+func (o *Optimizer) behindBreakpoints() bool {
+	return o.patches(PatchBreakpoint) || o.patches(PatchBatch)
+}
 
 // Grace periods that the optimizer waits for before it replaces instructions.
 const (
@@ -113,7 +124,7 @@ func (k *Kprobes) replace(c Caller, batch []*site, r rewrite) error {
 	switch {
 	case len(batch) == 0:
 		return nil
-	case k.opt.Mutant == MutantBareJump:
+	case k.opt.Mutant == MutantBareJump || k.opt.Patching == PatchStore:
 		return r.each(batch, func(s *site, code []byte) error { return k.byteAt(c, s, code, stepWhole) })
 	case k.opt.Patching == PatchBreakpoint:
 		return r.each(batch, func(s *site, code []byte) error {

@@ -18,6 +18,9 @@ const (
 	RuleNoFunction     Rule = "no-function"            // no symbol says where the function ends
 	RuleEntryText      Rule = "entry-text"             // exception entry code
 	RuleTooShort       Rule = "function-too-short"     // no room for a jump up to its end
+	RuleModuleText     Rule = "module-text"            // the text is no part of the kernel, or can vanish
+	RuleConditional    Rule = "conditional-branch"     // where it leads is known at a hit alone
+	RuleNotEmulated    Rule = "not-emulated"           // the kernel cannot do what the instruction does
 	RuleExceptionTable Rule = "exception-table-entry"  // a fault there is looked up by its address
 	RuleUndecodable    Rule = "undecodable"            // the function cannot be read to its end
 	RuleForeign        Rule = "foreign-breakpoint"     // somebody else's breakpoint

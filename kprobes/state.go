@@ -81,11 +81,11 @@ func (k *Kprobes) why(s *site) *Refusal {
 
 // nameOf gives an address as symbol and offset.
 func (k *Kprobes) nameOf(addr uint64) (string, uint64) {
-	sym, off, ok := k.im.At(addr)
+	name, off, ok := k.im.In(addr)
 	if !ok {
 		return "", addr
 	}
-	return sym.Name, off
+	return name, off
 }
 
 // List is the text of debugfs kprobes/list: one line a probe, in the order of the hash table.

@@ -13,11 +13,11 @@ import (
 type symbols struct {
 	text, noProbes, entry, slots, detours, template Span
 	farText                                         Span // beside the kernel, as modules are
-	templateValue, templateCall                     uint64
+	marks, calls                                    []uint64 // of the detour template, and what detours call
 	table, instances                                uint64 // hash tables
 	boostAllowed, allowOptimization, allDisarmed    uint64
 	aggrPre, aggrPost, aggrFault, aggrBreak         uint64
-	returnPre, jprobePre, jprobeBreak, callback     uint64
+	returnPre, jprobePre, jprobeBreak               uint64
 	pokeListener, pokeUnsynced, pokeStopped         uint64
 	pokeOne, pokeBatch                              uint64   // notifiers of the two protocols
 	oneHit, hitCPU                                  uint64   // of a kernel with one lock for all hits
@@ -33,7 +33,7 @@ type wanted struct {
 
 // lookUp finds the symbols. Which of them an image must have depends on what its kernel can do.
 // Protected functions are the exception: an image without one has nothing to protect.
-func (s *symbols) lookUp(im *image.Image, era era, optimizes bool) error {
+func (s *symbols) lookUp(im *image.Image, era era, jump *Optimizer) error {
 	for _, group := range []struct {
 		symbols []wanted
 		needed  bool
@@ -41,7 +41,7 @@ func (s *symbols) lookUp(im *image.Image, era era, optimizes bool) error {
 		{s.always(), true},
 		{s.ofOneLock(), false},
 		{s.ofBoosting(), era.Boost},
-		{s.ofOptimizing(), optimizes},
+		{s.ofOptimizing(jump), true},
 		{s.ofCrowds(), false},
 	} {
 		for _, w := range group.symbols {
@@ -93,9 +93,13 @@ func (s *symbols) ofBoosting() []wanted {
 	return []wanted{{"switch_boost", &s.boostAllowed}}
 }
 
-// ofOptimizing lists what an image has that can optimize.
-func (s *symbols) ofOptimizing() []wanted {
-	return []wanted{
+// ofOptimizing lists what an image has that can optimize, of the template and of the protocols what the
+// optimizer uses.
+func (s *symbols) ofOptimizing(o *Optimizer) []wanted {
+	if o == nil {
+		return nil
+	}
+	list := []wanted{
 		{"__entry_text_start", &s.entry.Start},
 		{"__entry_text_end", &s.entry.End},
 		{"__detours_start", &s.detours.Start},
@@ -103,15 +107,33 @@ func (s *symbols) ofOptimizing() []wanted {
 		{"switch_jumps", &s.allowOptimization},
 		{"detour_template", &s.template.Start},
 		{"detour_template_end", &s.template.End},
-		{"detour_template_value", &s.templateValue},
-		{"detour_template_call", &s.templateCall},
-		{"detour_called", &s.callback},
-		{"text_poke_listener", &s.pokeListener},
-		{"text_poke_nb", &s.pokeOne},
-		{"text_poke_batch_nb", &s.pokeBatch},
-		{"text_poke_unsynced", &s.pokeUnsynced},
-		{"text_poke_stopped", &s.pokeStopped},
 	}
+	s.marks, s.calls = make([]uint64, len(o.Marks)), make([]uint64, len(o.Calls))
+	for i, name := range o.Marks {
+		list = append(list, wanted{"detour_template_" + name, &s.marks[i]})
+	}
+	for i, name := range o.Calls {
+		list = append(list, wanted{name, &s.calls[i]})
+	}
+	return append(list, s.ofPatching(o)...)
+}
+
+// ofPatching lists what the guest's part of the protocols is.
+func (s *symbols) ofPatching(o *Optimizer) (list []wanted) {
+	for _, x := range []struct {
+		used    bool
+		symbols []wanted
+	}{
+		{o.patches(PatchStop), []wanted{{"text_poke_stopped", &s.pokeStopped}}},
+		{o.behindBreakpoints(), []wanted{{"text_poke_listener", &s.pokeListener}, {"text_poke_unsynced", &s.pokeUnsynced}}},
+		{o.patches(PatchBreakpoint), []wanted{{"text_poke_nb", &s.pokeOne}}},
+		{o.patches(PatchBatch), []wanted{{"text_poke_batch_nb", &s.pokeBatch}}},
+	} {
+		if x.used {
+			list = append(list, x.symbols...)
+		}
+	}
+	return list
 }
 
 // ofCrowds lists what an image may have for many probes.
@@ -177,7 +199,7 @@ func (k *Kprobes) text(addr uint64) (Text, bool) {
 	if off >= size {
 		return Text{}, false
 	}
-	fn := Text{Name: sym.Name, Start: sym.Addr, Code: k.m.read(sym.Addr, int(size))}
+	fn := Text{Name: k.im.CName(sym.Name), Start: sym.Addr, Code: k.m.read(sym.Addr, int(size))}
 	i, _ := k.search(fn.Start)
 	for ; i < len(k.sites) && k.sites[i].addr < fn.End(); i++ {
 		copy(fn.Code[k.sites[i].addr-fn.Start:], k.sites[i].orig)

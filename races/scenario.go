@@ -250,7 +250,7 @@ func readVariant(r *doc.Reader) Variant {
 		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(targets.Names(targets.List())...)),
 		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2006, era2010)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
-		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.Patchings()...)),
+		Patching: doc.Opt(r, "patching", "", doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),
 		Boost:    doc.Opt(r, "boost", true, doc.Flag),
 		Optimize: doc.Opt(r, "optimize", true, doc.Flag),

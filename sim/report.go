@@ -84,8 +84,8 @@ func (m *Machine) where(i int) string {
 // describe names a guest address by symbol, offset and source line.
 func (m *Machine) describe(pc uint64) string {
 	s := fmt.Sprintf("%#x", pc)
-	if sym, off, ok := m.image.At(pc); ok {
-		s += fmt.Sprintf(" <%s+%#x>", sym.Name, off)
+	if name, off, ok := m.image.In(pc); ok {
+		s += fmt.Sprintf(" <%s+%#x>", name, off)
 	}
 	if file, line, ok := m.image.Line(pc); ok {
 		s += fmt.Sprintf(" %s:%d", file, line)

@@ -22,7 +22,7 @@ type Kernel struct {
 	CPUs     int64
 	Tick     string // TickNone, TickPeriodic or TickSpread
 	Preempt  string // PreemptNone or PreemptFull
-	Patching string // how text is changed, one of kprobes.Patchings
+	Patching string // how text is changed, one of kprobes.Patchings, or "" for the first of the target's
 	Quiesce  string // what the optimizer waits for: kprobes.QuiesceSched or kprobes.QuiesceTasks
 }
 
@@ -165,7 +165,7 @@ func ReadKernel(r *doc.Reader) Kernel {
 
 		Tick:     doc.Opt(r, "tick", TickNone, doc.OneOf(TickNone, TickPeriodic, TickSpread)),
 		Preempt:  doc.Opt(r, "preempt", "", doc.OneOf(PreemptNone, PreemptFull)),
-		Patching: doc.Opt(r, "patching", kprobes.PatchStop, doc.OneOf(kprobes.Patchings()...)),
+		Patching: doc.Opt(r, "patching", "", doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", kprobes.QuiesceSched, doc.OneOf(kprobes.QuiesceSched, kprobes.QuiesceTasks)),
 	}
 }

@@ -325,20 +325,20 @@ func (w *watcher) arrival(key flowKey) []uint64 {
 
 // place names an address by function and offset.
 func (w *watcher) place(pc uint64) string {
-	sym, off, ok := w.im.At(pc)
+	name, off, ok := w.im.In(pc)
 	if !ok {
 		return fmt.Sprintf("%#x", pc)
 	}
-	return fmt.Sprintf("%s+%#x", sym.Name, off)
+	return fmt.Sprintf("%s+%#x", name, off)
 }
 
 // function names the function of an address.
 func (w *watcher) function(pc uint64) string {
-	sym, _, ok := w.im.At(pc)
+	name, _, ok := w.im.In(pc)
 	if !ok {
 		return fmt.Sprintf("%#x", pc)
 	}
-	return sym.Name
+	return name
 }
 
 // finish ends what is open and encodes the timeline.

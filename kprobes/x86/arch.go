@@ -43,7 +43,8 @@ func arch(mode int) *kprobes.Arch {
 func optimizer(mode int) *kprobes.Optimizer {
 	return &kprobes.Optimizer{
 		JumpSize: jumpSize, MaxRegion: slotSize + jumpSize - 1,
-		Patchings: kprobes.Patchings(),
+		Patchings: []string{kprobes.PatchStop, kprobes.PatchBreakpoint, kprobes.PatchBatch},
+		Marks:     []string{"value", "call"}, Calls: []string{"detour_called"},
 		Region: func(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 			return region(s, mode)
 		},

@@ -45,13 +45,13 @@ func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt, mode int) 
 // runs on with breakpoints.
 func fillTemplate(code []byte, t kprobes.Template, d kprobes.DetourAt, mode int) *kprobes.Refusal {
 	size := mode / 8
-	if t.Value < 0 || t.Call < 0 || t.Value+size > len(code) || t.Call+jumpSize > len(code) {
+	if !t.Room(size, jumpSize) {
 		return kprobes.Refuse(kprobes.RuleUnsupported, d.Addr, "the image's detour template has no room for its values")
 	}
 	var value [8]byte
 	binary.LittleEndian.PutUint64(value[:], d.Probe)
-	copy(code[t.Value:], value[:size])
-	call, refused := rel32(callRel32, d.Addr+uint64(t.Call), d.Callback)
-	copy(code[t.Call:], call)
+	copy(code[t.Marks[0]:], value[:size])
+	call, refused := rel32(callRel32, d.Addr+uint64(t.Marks[1]), d.Calls[0])
+	copy(code[t.Marks[1]:], call)
 	return refused
 }

@@ -11,7 +11,7 @@ import (
 
 // testTemplate is a detour template as short as can be: movabs $0, %rdi; call; nop.
 func testTemplate(t testing.TB) kprobes.Template {
-	return kprobes.Template{Code: unhex(t, "48bf0000000000000000 e800000000 90"), Value: 2, Call: 10}
+	return kprobes.Template{Code: unhex(t, "48bf0000000000000000 e800000000 90"), Marks: []int{2, 10}}
 }
 
 func TestRegionRules(t *testing.T) {
@@ -87,7 +87,7 @@ func TestRefusalNamesThePlace(t *testing.T) {
 
 func TestDetour(t *testing.T) {
 	r := kprobes.Region{Addr: 0x10000, Code: unhex(t, "55 488b0500010000")}
-	d, refused := detour(testTemplate(t), r, kprobes.DetourAt{Addr: 0x20000, Probe: 0x1122334455667788, Callback: 0x30000}, 64)
+	d, refused := detour(testTemplate(t), r, kprobes.DetourAt{Addr: 0x20000, Probe: 0x1122334455667788, Calls: []uint64{0x30000}}, 64)
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -115,9 +115,9 @@ func TestFarJump(t *testing.T) {
 
 // 32-bit code has no operands relative to the instruction pointer: it is copied as it is.
 func TestDetour32(t *testing.T) {
-	tmpl := kprobes.Template{Code: unhex(t, "b800000000 e800000000 90"), Value: 1, Call: 5}
+	tmpl := kprobes.Template{Code: unhex(t, "b800000000 e800000000 90"), Marks: []int{1, 5}}
 	r := kprobes.Region{Addr: 0xc0010000, Code: unhex(t, "55 8b05000100c0")}
-	d, refused := detour(tmpl, r, kprobes.DetourAt{Addr: 0xc0020000, Probe: 0xc1223344, Callback: 0xc0030000}, 32)
+	d, refused := detour(tmpl, r, kprobes.DetourAt{Addr: 0xc0020000, Probe: 0xc1223344, Calls: []uint64{0xc0030000}}, 32)
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -137,13 +137,13 @@ func TestDetourRefusals(t *testing.T) {
 		d    kprobes.DetourAt
 		rule kprobes.Rule
 	}{
-		{"call too far", testTemplate(t), r, kprobes.DetourAt{Addr: 0x10000, Callback: 1 << 40}, kprobes.RuleOutOfRange},
-		{"way back too far", testTemplate(t), r, kprobes.DetourAt{Addr: 1 << 40, Callback: 1 << 40}, kprobes.RuleOutOfRange},
-		{"operand too far", testTemplate(t), load, kprobes.DetourAt{Addr: 1 << 40, Callback: 1 << 40}, kprobes.RuleDisplacement},
-		{"value in front", kprobes.Template{Code: make([]byte, 16), Value: -1, Call: 8}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
-		{"call in front", kprobes.Template{Code: make([]byte, 16), Value: 0, Call: -1}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
-		{"no room for the value", kprobes.Template{Code: make([]byte, 16), Value: 9, Call: 0}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
-		{"no room for the call", kprobes.Template{Code: make([]byte, 16), Value: 0, Call: 12}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
+		{"call too far", testTemplate(t), r, kprobes.DetourAt{Addr: 0x10000, Calls: []uint64{1 << 40}}, kprobes.RuleOutOfRange},
+		{"way back too far", testTemplate(t), r, kprobes.DetourAt{Addr: 1 << 40, Calls: []uint64{1 << 40}}, kprobes.RuleOutOfRange},
+		{"operand too far", testTemplate(t), load, kprobes.DetourAt{Addr: 1 << 40, Calls: []uint64{1 << 40}}, kprobes.RuleDisplacement},
+		{"value in front", kprobes.Template{Code: make([]byte, 16), Marks: []int{-1, 8}}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
+		{"call in front", kprobes.Template{Code: make([]byte, 16), Marks: []int{0, -1}}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
+		{"no room for the value", kprobes.Template{Code: make([]byte, 16), Marks: []int{9, 0}}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
+		{"no room for the call", kprobes.Template{Code: make([]byte, 16), Marks: []int{0, 12}}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
 		{"template without room", kprobes.Template{Code: []byte{0x90}}, r, kprobes.DetourAt{Addr: 0x20000}, kprobes.RuleUnsupported},
 	}
 	for _, tt := range tests {

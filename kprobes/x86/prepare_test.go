@@ -137,7 +137,7 @@ func FuzzRules(f *testing.F) {
 			if at == nil && len(region.Code) > a.Optimizer.MaxRegion {
 				t.Errorf("region of %d bytes, at most %d", len(region.Code), a.Optimizer.MaxRegion)
 			}
-			_, refused = a.Optimizer.Detour(testTemplate(t), region, kprobes.DetourAt{Addr: 0x4000})
+			_, refused = a.Optimizer.Detour(testTemplate(t), region, kprobes.DetourAt{Addr: 0x4000, Calls: []uint64{0}})
 			if refused != nil && refused.Rule == kprobes.RuleDisplacement {
 				continue // an operand two gigabytes away, out of reach by the distance of the copy
 			}
