@@ -83,7 +83,7 @@ type Insn struct {
 	Code  []byte // from the instruction to the end of its function
 	Addr  uint64
 	Slot  uint64 // where Copy.Code is to stand
-	Boost bool   // the kernel boosts, and no exception table names the instruction
+	Boost bool   // the kernel boosts or emulates, and no exception table names the instruction
 	// Blind says that kernels of the era copy what stands there and do not look whether it is an
 	// instruction.
 	Blind bool

@@ -78,7 +78,7 @@ func TestReentrantHitsAreMissed(t *testing.T) {
 			outer := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
 			inner := l.add(Spec{Symbol: "handler_count", Handler: "handler_shared_count"})
 			hits := l.percpu("handler_hits")
-			l.call("bench_loop", l.addr("bench_target"), 5, 1, 2)
+			l.call("bench_loop", l.pointer("bench_target"), 5, 1, 2)
 			if n := l.percpu("handler_hits") - hits; n != 5 {
 				t.Errorf("%s: %d hits of the outer probe, want 5", m.name, n)
 			}
@@ -135,7 +135,7 @@ func TestPostHandlerRunsAfterEachHit(t *testing.T) {
 		bootImage(t, m.image, m.opt, func(l *live) {
 			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count", Post: "post_count"})
 			hits := l.percpu("handler_hits")
-			l.call("bench_loop", l.addr("bench_target"), 3, 1, 2)
+			l.call("bench_loop", l.pointer("bench_target"), 3, 1, 2)
 			if n := l.percpu("handler_hits") - hits; n != 6 {
 				t.Errorf("%s: %d calls of handlers, want 3 before and 3 after", m.name, n)
 			}
@@ -241,7 +241,7 @@ func TestGuestRegisters(t *testing.T) {
 			t.Errorf("inside an instruction: %d", got)
 		}
 		l.store(p, l.k.l.p.addr, l.addr("bench_target"))
-		l.store(p, l.k.l.p.pre, l.addr("handler_count"))
+		l.store(p, l.k.l.p.pre, l.pointer("handler_count"))
 		array, err := l.m.Alloc(8, 8)
 		l.do(err)
 		l.do(l.m.Store(array, l.size(), p))

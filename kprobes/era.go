@@ -12,7 +12,7 @@ import (
 // know of stays zero.
 type Era struct {
 	Year       int
-	Boost      bool // copies may jump back
+	Boost      bool // later hits need no step, by Arch.Then
 	Optimize   bool // jump optimization
 	Boundaries bool // an address that is not the start of an instruction is refused
 
@@ -38,10 +38,13 @@ func apis() []api {
 		"register_jprobes", "unregister_jprobes", "enable_kprobe", "disable_kprobe", "enable_kretprobe",
 		"disable_kretprobe",
 	}
+	later := []string{"preempt_schedule"}
 	return []api{
 		{year: 2005, lacks: early},
 		{year: 2006, lacks: early},
-		{year: 2010, disabled: true, entry: true, protected: []string{"preempt_schedule"}},
+		{year: 2010, disabled: true, entry: true, protected: later},
+		{year: 2011, disabled: true, entry: true, protected: later},
+		{year: 2017, disabled: true, entry: true, protected: later},
 	}
 }
 
@@ -86,7 +89,8 @@ func (k *Kprobes) limit(o Options) (Options, error) {
 	case k.jump != nil && !slices.Contains(k.jump.Patchings, o.Patching):
 		return o, fmt.Errorf("patching = %q: on %s it is one of %q", o.Patching, k.arch.Name, k.jump.Patchings)
 	}
-	o.Boost = o.Boost && k.era.Boost
+	// A task that is preempted in a slot could stay there longer than any grace period waits.
+	o.Boost = o.Boost && k.era.Boost && !(o.Preempt && k.arch.Then == Boosted)
 	o.OptProbes = o.OptProbes && k.jump != nil
 	return o, nil
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"kprobesim/boards/pc"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -14,9 +13,10 @@ import (
 // Kernels of 2005 never change several bytes, so that they refuse to be told how.
 func TestEra2005HasNoProtocols(t *testing.T) {
 	for _, isa := range isas() {
-		for _, protocol := range protocols() {
-			im := loadImage(t, isa+"-2005")
-			m, err := sim.New(sim.Config{ISA: isaOf(im), Board: pc.Board{}, CPU: cpustest.Config(isaOf(im)), Image: im})
+		im := loadImage(t, isa+"-2005")
+		for _, protocol := range protocols(isa) {
+			kit := KitOf(im)
+			m, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im})
 			if err != nil {
 				t.Fatal(err)
 			}

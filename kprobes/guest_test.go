@@ -62,21 +62,25 @@ func eachISA(t *testing.T, test func(t *testing.T, isa string)) {
 
 func loadImage(t testing.TB, name string) *image.Image {
 	t.Helper()
-	b, err := workloads.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	im, err := image.Load(name, b)
+	im, err := openImage(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return im
 }
 
+func openImage(name string) (*image.Image, error) {
+	b, err := workloads.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return image.Load(name, b)
+}
+
 // newGuest makes the guest of 2010 for an instruction set.
 func newGuest(t *testing.T, isa string, opt Options) *guest {
 	t.Helper()
-	im := loadImage(t, isa+"-2010")
+	im := loadImage(t, newest(isa))
 	base := basesOf(isaOf(im))
 	g := &guest{
 		t: t, isa: isaOf(im), base: base, im: im, image: make([]byte, 4<<20), heap: make([]byte, 4<<20),
@@ -203,11 +207,11 @@ func (g *guest) InvokeSym(name string, args ...uint64) (uint64, error) {
 }
 
 func (g *guest) name(addr uint64) string {
-	s, off, _ := g.im.At(addr)
+	name, off, _ := g.im.In(addr)
 	if off == 0 {
-		return s.Name
+		return name
 	}
-	return fmt.Sprintf("%s+%d", s.Name, off)
+	return fmt.Sprintf("%s+%d", name, off)
 }
 
 func (g *guest) percpu(symbol string) uint64 {
@@ -270,11 +274,11 @@ func (g *guest) schedule() {
 // text returns the guest's bytes at a symbol.
 func (g *guest) text(symbol string, off uint64, n int) string {
 	g.t.Helper()
-	s, ok := g.im.Symbol(symbol)
+	f, ok := g.im.Func(symbol)
 	if !ok {
 		g.t.Fatalf("no symbol %s", symbol)
 	}
-	b, err := g.at(s.Addr+off, n)
+	b, err := g.at(f.Entry+off, n)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -284,8 +288,8 @@ func (g *guest) text(symbol string, off uint64, n int) string {
 // insn is the offset in a function of its instruction number n, from 0.
 func (g *guest) insn(symbol string, n int) uint64 {
 	g.t.Helper()
-	s, ok := g.im.Symbol(symbol)
-	fn, ok2 := g.k.text(s.Addr)
+	f, ok := g.im.Func(symbol)
+	fn, ok2 := g.k.text(f.Entry)
 	if !ok || !ok2 {
 		g.t.Fatalf("no function %s", symbol)
 	}

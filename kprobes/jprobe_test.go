@@ -136,7 +136,7 @@ func TestGuestRegistersJprobes(t *testing.T) {
 			l.do(err)
 			l.do(l.m.WriteBytes(jp, make([]byte, l.k.l.j.size)))
 			l.store(jp, l.k.l.p.addr, l.addr(symbol))
-			l.store(jp, l.k.l.j.entry, l.addr("jprobe_count"))
+			l.store(jp, l.k.l.j.entry, l.pointer("jprobe_count"))
 			l.do(l.m.Store(array+uint64(word*i), word, jp))
 		}
 		first, err := l.m.Load(array, word)

@@ -15,7 +15,7 @@ type Caller = smp.Caller
 
 // Options say how the kernel is built and set up.
 type Options struct {
-	Boost        bool // boosting is allowed; a preemptible kernel does without
+	Boost        bool // hits may do without a step, boosted or emulated; a preemptible kernel does not boost
 	OptProbes    bool // built with jump optimization (CONFIG_OPTPROBES)
 	Optimization bool // debug.kprobes-optimization at the start
 	// Preempt says that kernel code is preemptible: more return instances, no boosting, and jump
@@ -171,7 +171,7 @@ func (k *Kprobes) setUp(opt Options) (err error) {
 	if k.l, err = newLayout(k.im, k.arch, k.jump); err != nil {
 		return err
 	}
-	return k.sym.lookUp(k.im, k.era, k.jump)
+	return k.sym.lookUp(k.im, k.era, k.arch.Then == Boosted, k.jump)
 }
 
 // template reads the detour code of the image.

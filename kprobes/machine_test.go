@@ -7,10 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"kprobesim/boards/pc"
-	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
-	"kprobesim/cpus/x86"
 	"kprobesim/image"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -26,20 +23,12 @@ type live struct {
 	smp *smp.Kernel
 }
 
-// isaOf is the instruction set of an image.
-func isaOf(im *image.Image) *cpus.ISA {
-	if im.Bits == 32 {
-		return x86.ISA32()
-	}
-	return x86.ISA64()
-}
-
 // newMachine makes a machine with Kprobes, ready to run.
 func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	t.Helper()
 	im := loadImage(t, image)
-	isa := isaOf(im)
-	m, err := sim.New(sim.Config{ISA: isa, Board: pc.Board{}, CPU: cpustest.Config(isa), Image: im})
+	kit := KitOf(im)
+	m, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +44,11 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	return m, l
 }
 
-// boot runs body as the first task of the kernel of 2010, for every instruction set.
+// boot runs body as the first task of the newest kernel of every instruction set.
 func boot(t *testing.T, opt Options, body func(l *live)) {
 	t.Helper()
 	for _, isa := range isas() {
-		bootImage(t, isa+"-2010", opt, body)
+		bootImage(t, newest(isa), opt, body)
 	}
 }
 
@@ -158,9 +147,21 @@ func isas() []string { return []string{"x86_64", "i386"} }
 // images are the guest kernels of every instruction set and era.
 func images() (names []string) {
 	for _, im := range workloads.List() {
-		names = append(names, im.Name)
+		if slices.Contains(isas(), im.ISA) {
+			names = append(names, im.Name)
+		}
 	}
 	return names
+}
+
+// newest is the kernel of an instruction set of the last era, without options.
+func newest(isa string) (name string) {
+	for _, im := range workloads.List() {
+		if im.ISA == isa && im.Options == "" {
+			name = im.Name
+		}
+	}
+	return name
 }
 
 // hitMode is one way in which a hit is handled.
@@ -202,7 +203,7 @@ func TestEachModeIsReached(t *testing.T) {
 					return
 				}
 				want := l.percpu("handler_hits") + 10
-				l.call("bench_loop", l.addr("bench_target"), 10, 1, 2)
+				l.call("bench_loop", l.pointer("bench_target"), 10, 1, 2)
 				if got := l.percpu("handler_hits"); got != want {
 					t.Errorf("%s, kind %s: %d handler calls short of 10", m.name, kind, int64(want-got))
 				}
@@ -214,13 +215,25 @@ func TestEachModeIsReached(t *testing.T) {
 	}
 }
 
+// addr is where a variable or the code of a function is.
 func (l *live) addr(symbol string) uint64 {
 	l.t.Helper()
-	s, ok := l.m.Image().Symbol(symbol)
+	return l.function(symbol).Entry
+}
+
+// pointer is what a pointer to a function holds.
+func (l *live) pointer(symbol string) uint64 {
+	l.t.Helper()
+	return l.function(symbol).Pointer
+}
+
+func (l *live) function(symbol string) image.Func {
+	l.t.Helper()
+	f, ok := l.m.Image().Func(symbol)
 	if !ok {
 		l.t.Errorf("no symbol %s", symbol)
 	}
-	return s.Addr
+	return f
 }
 
 // offsets lists where the instructions of a function start.
@@ -239,8 +252,8 @@ func TestUniprocessorKernelWantsOneCPU(t *testing.T) {
 		want  string // part of the error, "" for none
 	}{{"i386-2005", "one processor"}, {"i386-2010", ""}, {"x86_64-2005", ""}} {
 		im := loadImage(t, tt.image)
-		isa := isaOf(im)
-		_, err := sim.New(sim.Config{ISA: isa, Board: pc.Board{}, CPU: cpustest.Config(isa), CPUs: 2, Image: im})
+		kit := KitOf(im)
+		_, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), CPUs: 2, Image: im})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s on two CPUs: %v, want %q", tt.image, err, tt.want)
 		}

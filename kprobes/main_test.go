@@ -6,16 +6,18 @@ import (
 
 	"kprobesim/image"
 	"kprobesim/kprobes"
-	"kprobesim/kprobes/x86"
+	"kprobesim/targets"
 )
 
-// TestMain gives the tests in the package the rules that they cannot import.
+// TestMain gives the tests in the package the targets, which they cannot import.
 func TestMain(m *testing.M) {
-	kprobes.ArchOf = func(im *image.Image) *kprobes.Arch {
-		if im.Bits == 32 {
-			return x86.Arch32()
+	kprobes.KitOf = func(im *image.Image) kprobes.Kit {
+		for _, t := range targets.List() {
+			if im.Match(t.ISA.Machine, t.ISA.Bits, t.ISA.Order) == nil {
+				return kprobes.Kit{ISA: t.ISA, Board: t.Board, Arch: t.Probes}
+			}
 		}
-		return x86.Arch64()
+		panic("no target has images like " + im.Name)
 	}
 	os.Exit(m.Run())
 }

@@ -28,7 +28,7 @@ func countReturns(t *testing.T, w *crowd) {
 		task, err := w.smp.Go(w.Call, fmt.Sprintf("mover/%d", i), func(c smp.Caller) error {
 			for j := range 12 {
 				at := c.CPU()
-				_, err := c.InvokeSym("bench_loop", w.addr("bench_target"), uint64(40+20*i), 1, 2)
+				_, err := c.InvokeSym("bench_loop", w.pointer("bench_target"), uint64(40+20*i), 1, 2)
 				if err != nil {
 					return err
 				}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"kprobesim/boards/pc"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
@@ -55,9 +54,9 @@ func bootAll(t *testing.T, kernel string, cpus int, opt Options, body func(w *cr
 func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Options) (*sim.Machine, *live) {
 	t.Helper()
 	im := loadImage(t, image)
-	isa := isaOf(im)
+	kit := KitOf(im)
 	m, err := sim.New(sim.Config{
-		ISA: isa, Board: pc.Board{}, CPU: cpustest.Config(isa), Image: im, CPUs: cpus, Policy: policy,
+		ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im, CPUs: cpus, Policy: policy,
 		Budget: 100_000_000 * clock.PerCycle,
 	})
 	if err != nil {
@@ -103,7 +102,7 @@ func (w *crowd) loop(c Caller, fn string, want uint64) error {
 	for !w.done {
 		dice = dice * 5 % 97
 		n := 2 + dice%3
-		got, err := c.InvokeSym("bench_loop", w.addr(fn), n, 5, 77)
+		got, err := c.InvokeSym("bench_loop", w.pointer(fn), n, 5, 77)
 		if err != nil {
 			return err
 		}
@@ -167,7 +166,7 @@ type kernel struct {
 func kernels() (all []kernel) {
 	all = append(all, kernel{"2005", "x86_64-2005", Default()})
 	for _, isa := range isas() {
-		for _, patching := range protocols() {
+		for _, patching := range protocols(isa) {
 			for _, quiesce := range []string{QuiesceSched, QuiesceTasks} {
 				o := Default()
 				o.Patching, o.Quiesce, o.Delay = patching, quiesce, 1

@@ -1,6 +1,7 @@
 package kprobes
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -10,16 +11,14 @@ import (
 // Probes in text that vanishes are gone, keep their structures until they are unregistered, and
 // nobody touches the text.
 func TestModuleVanishes(t *testing.T) {
-	for _, protocol := range protocols() {
-		o := Default()
-		o.Patching = protocol
-		boot(t, o, func(l *live) { holdVanishing(t, l) })
-	}
+	eachProtocol(t, func(image string, o Options) {
+		bootImage(t, image, o, func(l *live) { holdVanishing(t, l) })
+	})
 }
 
 func holdVanishing(t *testing.T, l *live) {
 	want := l.call("module_sum", 3, 4)
-	text := l.read("module_mix", 7)
+	text := l.read("module_mix", 8)
 	var ps []*Probe
 	for _, s := range []Spec{
 		{Symbol: "module_mix", Handler: "handler_count"},
@@ -33,7 +32,7 @@ func holdVanishing(t *testing.T, l *live) {
 	pending, err := l.k.Add(l.Call, Spec{Symbol: "work_frame"})
 	l.do(err)
 	l.do(l.k.Unload(l.Call, "work_module"))
-	if got, poison := l.read("module_mix", 7), strings.TrimSpace(strings.Repeat("cc ", 7)); got != poison {
+	if got, poison := l.read("module_mix", 8), hex(bytes.Repeat(l.k.arch.Breakpoint, 8/len(l.k.arch.Breakpoint))); got != poison {
 		t.Errorf("text %s after unloading, want %s", got, poison)
 	}
 	for i, p := range ps[:4] {
@@ -63,7 +62,7 @@ func holdVanishing(t *testing.T, l *live) {
 // holdReturn loads the module again: old probes stay gone, a new one is armed beside them.
 func holdReturn(t *testing.T, l *live, old *Probe, want uint64, text string) {
 	l.do(l.k.Load(l.Call, "work_module"))
-	if got := l.read("module_mix", 7); got != text {
+	if got := l.read("module_mix", 8); got != text {
 		t.Errorf("text %s after loading, was %s", got, text)
 	}
 	if got := l.call("module_sum", 3, 4); got != want {
@@ -81,7 +80,7 @@ func holdReturn(t *testing.T, l *live, old *Probe, want uint64, text string) {
 		t.Errorf("the old one: %+v", st)
 	}
 	l.remove(again)
-	if got := l.read("module_mix", 7); got != text {
+	if got := l.read("module_mix", 8); got != text {
 		t.Errorf("text %s after removal, was %s", got, text)
 	}
 }

@@ -77,8 +77,6 @@ func (o Options) check() (Options, error) {
 	if o.Batch <= 0 {
 		o.Batch = Default().Batch
 	}
-	// A task that is preempted in a slot could stay there longer than any grace period waits.
-	o.Boost = o.Boost && !o.Preempt
 	return o, nil
 }
 

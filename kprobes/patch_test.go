@@ -9,8 +9,26 @@ import (
 	"kprobesim/sim"
 )
 
-// protocols are the ways of changing text.
-func protocols() []string { return Patchings() }
+// protocols are the ways of changing text that kernels of an instruction set have.
+func protocols(isa string) []string {
+	im, err := openImage(newest(isa))
+	if err != nil {
+		panic(err)
+	}
+	return ArchOf(im).Optimizer.Patchings
+}
+
+// eachProtocol runs a test for every way in which the newest kernel of an instruction set changes text.
+func eachProtocol(t *testing.T, test func(image string, o Options)) {
+	t.Helper()
+	for _, isa := range isas() {
+		for _, protocol := range protocols(isa) {
+			o := Default()
+			o.Patching = protocol
+			test(newest(isa), o)
+		}
+	}
+}
 
 // steps collects the steps of patches as words, with "sync" for a CPU that has synchronized.
 func (l *live) watchSteps() *[]string {
@@ -30,17 +48,17 @@ func (l *live) watchSteps() *[]string {
 func TestStepsOfPatches(t *testing.T) {
 	whole := []string{"whole"}
 	bp := []string{"breakpoint", "sync", "tail", "sync", "first", "sync"}
-	for protocol, many := range map[string][2][]string{ // to a jump, and back
-		PatchStop: {whole, whole}, PatchBreakpoint: {bp, bp}, PatchBatch: {bp, bp[:4]},
-	} {
-		o := Default()
-		o.Patching = protocol
-		boot(t, o, func(l *live) {
+	patches := map[string][2][]string{ // to a jump, and back
+		PatchStop: {whole, whole}, PatchBreakpoint: {bp, bp}, PatchBatch: {bp, bp[:4]}, PatchStore: {whole, whole},
+	}
+	eachProtocol(t, func(image string, o Options) {
+		protocol, many := o.Patching, patches[o.Patching]
+		bootImage(t, image, o, func(l *live) {
 			log := l.watchSteps()
 			was := l.read("bench_target", 16)
 			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
 			want := l.percpu("handler_hits") + 10
-			l.call("bench_loop", l.addr("bench_target"), 10, 1, 2)
+			l.call("bench_loop", l.pointer("bench_target"), 10, 1, 2)
 			if got := l.percpu("handler_hits"); got != want || l.state(p).Mode != Optimized {
 				t.Errorf("%s: %d handler calls, want %d; %+v", protocol, got, want, l.state(p))
 			}
@@ -53,7 +71,7 @@ func TestStepsOfPatches(t *testing.T) {
 				t.Errorf("%s: text %s afterwards, was %s", protocol, got, was)
 			}
 		})
-	}
+	})
 }
 
 func (l *live) read(symbol string, n int) string {
@@ -135,10 +153,9 @@ func holdPendingDetourWaitsForTasks(t *testing.T, isa string) {
 // Each mutant is another kernel in one respect only: in peace it does what the others do.
 func TestMutantsWorkInPeace(t *testing.T) {
 	for _, m := range append(Mutants(), "") {
-		for _, protocol := range protocols() {
-			o := Default()
-			o.Mutant, o.Patching, o.Preempt = m, protocol, m == MutantPreemptSched
-			boot(t, o, func(l *live) {
+		eachProtocol(t, func(image string, o Options) {
+			o.Mutant, o.Preempt = m, m == MutantPreemptSched
+			bootImage(t, image, o, func(l *live) {
 				was := l.read("work_tight_loop", 16)
 				symbol := "bench_target"
 				if m == MutantJumpIntoRegion {
@@ -153,7 +170,7 @@ func TestMutantsWorkInPeace(t *testing.T) {
 					t.Errorf("%s: text %s afterwards, was %s", m, got, was)
 				}
 			})
-		}
+		})
 	}
 }
 

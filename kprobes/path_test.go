@@ -17,7 +17,7 @@ func TestProbeInAPostHandler(t *testing.T) {
 			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Post: "post_count"})
 			inner := l.add(Spec{Symbol: "post_count", Handler: "handler_shared_count"})
 			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
-			l.call("bench_loop", l.addr("bench_target"), 4, 1, 2)
+			l.call("bench_loop", l.pointer("bench_target"), 4, 1, 2)
 			missed := uint64(4)
 			if l.k.era.Year == 2005 {
 				missed = 0
@@ -60,10 +60,10 @@ func TestFaultInTheStep(t *testing.T) {
 // faultsAt is the offset of the instruction of a function that the exception table names.
 func (l *live) faultsAt(symbol string) uint64 {
 	l.t.Helper()
-	s, _ := l.m.Image().Symbol(symbol)
+	f := l.function(symbol)
 	for _, a := range l.k.sym.exceptions {
-		if a-s.Addr < s.Size {
-			return a - s.Addr
+		if a-f.Entry < f.Size {
+			return a - f.Entry
 		}
 	}
 	l.t.Errorf("no instruction of %s may fault", symbol)

@@ -40,7 +40,7 @@ func holdHandlers(t *testing.T, w *crowd, kind Kind) {
 	})
 	for range 2 {
 		task, err := w.smp.Go(w.Call, "loop", func(c smp.Caller) error {
-			_, err := c.InvokeSym("bench_loop", w.addr("bench_target"), 300, 5, 77)
+			_, err := c.InvokeSym("bench_loop", w.pointer("bench_target"), 300, 5, 77)
 			return err
 		})
 		w.do(err)

@@ -42,8 +42,8 @@ func newStorm(l *live, seed uint64) *storm {
 }
 
 func (s *storm) bytes(fn string) string {
-	sym, _ := s.l.m.Image().Symbol(fn)
-	b, err := s.l.m.ReadBytes(sym.Addr, int(sym.Size))
+	f := s.l.function(fn)
+	b, err := s.l.m.ReadBytes(f.Entry, int(f.Size))
 	s.l.do(err)
 	return hex(b)
 }

@@ -33,14 +33,14 @@ type wanted struct {
 
 // lookUp finds the symbols. Which of them an image must have depends on what its kernel can do.
 // Protected functions are the exception: an image without one has nothing to protect.
-func (s *symbols) lookUp(im *image.Image, era era, jump *Optimizer) error {
+func (s *symbols) lookUp(im *image.Image, era era, boosts bool, jump *Optimizer) error {
 	for _, group := range []struct {
 		symbols []wanted
 		needed  bool
 	}{
 		{s.always(), true},
 		{s.ofOneLock(), false},
-		{s.ofBoosting(), era.Boost},
+		{s.ofBoosting(), era.Boost && boosts},
 		{s.ofOptimizing(jump), true},
 		{s.ofCrowds(), false},
 	} {

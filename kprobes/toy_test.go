@@ -336,7 +336,7 @@ func TestToyMistakes(t *testing.T) {
 		{"protocol", `patching = "breakpoint"`, 2010, patching, nil},
 		{"member", "ainsn.boostable", 2010, Default(), func(a *Arch) { a.Members = append(a.Members, "ainsn.boostable") }},
 		{"learned", "ainsn.ready", 2010, Default(), func(a *Arch) { a.Learned = "ainsn.ready" }},
-		{"boosting", "switch_boost", 2010, Default(), func(a *Arch) { a.Eras[1].Boost = true }},
+		{"boosting", "switch_boost", 2010, Default(), func(a *Arch) { a.Eras[1].Boost, a.Then = true, Boosted }},
 	} {
 		_, err := newToy(t, tt.year, tt.opt, tt.change)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -24,9 +24,10 @@ var rooms = map[string][]string{
 	"boards/pc":      {"sim", "cpus", "mmu", "image"},
 	"boards/pseries": {"sim", "cpus", "mmu", "image"},
 	"kprobes/x86":    {"kprobes"},
+	"kprobes/ppc64":  {"kprobes"},
 
 	"machines": {"mmu", "cpus"},
-	"targets":  {"cpus", "image", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86", "workloads"},
+	"targets":  {"cpus", "image", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "workloads"},
 	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":    {},
 	"internal": {},
@@ -49,7 +50,7 @@ var rooms = map[string][]string{
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "smp", "kprobes", "kprobes/x86"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and
@@ -89,7 +90,7 @@ func house(p string) string {
 }
 
 // TestImportsStayInTheirRooms holds every package's imports against the table.
-// Tests may also use the guest images, boards to run them on, the other rooms of their house, and what is
+// Tests may also use the guest images, the targets and boards to run them on, the other rooms of their house, and what is
 // below those.
 func TestImportsStayInTheirRooms(t *testing.T) {
 	for _, s := range sources(t) {
@@ -106,7 +107,7 @@ func TestImportsStayInTheirRooms(t *testing.T) {
 			}
 			to = room(to)
 			ok := to == from || to == "internal" || slices.Contains(allowed, to) ||
-				s.test() && (to == "workloads" || house(to) == "boards" || inHouse(house(from), to))
+				s.test() && (to == "workloads" || to == "targets" || house(to) == "boards" || inHouse(house(from), to))
 			if !ok {
 				t.Errorf("%s: imports %s, but %s may import only %v and internal packages",
 					s.name, p, from, allowed)
