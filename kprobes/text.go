@@ -12,9 +12,9 @@ import (
 // guest.
 type symbols struct {
 	text, noProbes, entry, slots, detours, template Span
-	farText                                         Span // beside the kernel, as modules are
+	farText                                         Span     // beside the kernel, as modules are
 	marks, calls                                    []uint64 // of the detour template, and what detours call
-	table, instances                                uint64 // hash tables
+	table, instances                                uint64   // hash tables
 	boostAllowed, allowOptimization, allDisarmed    uint64
 	aggrPre, aggrPost, aggrFault, aggrBreak         uint64
 	returnPre, jprobePre, jprobeBreak               uint64

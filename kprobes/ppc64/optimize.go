@@ -72,7 +72,7 @@ func compute() []uint32 {
 // computeXL lists extended opcodes behind opXL.
 func computeXL() []uint32 {
 	return []uint32{
-		0,                                       // mcrf
+		0,                                     // mcrf
 		33, 129, 193, 225, 257, 289, 417, 449, // crnor, crandc, crxor, crnand, crand, creqv, crorc, cror
 		xoISYNC,
 	}

@@ -49,7 +49,8 @@ func TestPrepare(t *testing.T) {
 			continue
 		}
 		want := []kprobes.Value{
-			{Member: "opcode", Number: uint64(tt.word)}, {Member: "ainsn.insn", Number: 0xd000000000000040},
+			{Member: "opcode", Number: uint64(tt.word)},
+			{Member: "ainsn.insn", Number: 0xd000000000000040},
 			{Member: "ainsn.boostable"},
 		}
 		if string(cp.Code) != string(code[:4]) || !slices.Equal(cp.Members, want) {
