@@ -39,13 +39,15 @@ type Groups struct {
 	BranchSlots int
 }
 
-// PredictorConfig describes the branch predictor: gshare for directions, a history-hashed table for
-// indirect targets, a circular return stack.
+// PredictorConfig describes the branch predictor: gshare for directions, a table for indirect targets, which the
+// history may be hashed into, a circular return stack.
 type PredictorConfig struct {
 	HistoryBits   int // global history, at most 32
 	TableBits     int // logarithm of the number of two-bit counters
 	TargetEntries int // indirect targets, a power of two
 	ReturnStack   int // entries
+	// TargetsByAddress says that the history has no part in where indirect targets are kept.
+	TargetsByAddress bool
 }
 
 // FrontEnd describes fetch and decode. Its zero value is a front end that never holds the core up.
@@ -193,8 +195,8 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 		name string
 		err  error
 	}{
-		{"l1i", c.L1I.Check()},
-		{"l1d", c.L1D.Check()},
+		{"l1i", c.L1I.CheckFirst()},
+		{"l1d", c.L1D.CheckFirst()},
 		{"l2", c.L2.Check()},
 		{"itlb", c.ITLB.Check()},
 		{"dtlb", c.DTLB.Check()},

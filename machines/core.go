@@ -26,7 +26,9 @@ func (mr *machineReader) core(r *doc.Reader) {
 		mr.frontEnd(f, &c.FrontEnd)
 	}
 	p := &c.Predictor
-	mr.section(r.Sub("predictor", true), count("history_bits", &p.HistoryBits, 0, 32),
+	predictor := r.Sub("predictor", true)
+	p.TargetsByAddress = doc.Opt(predictor, "targets_by_address", false, doc.Flag)
+	mr.section(predictor, count("history_bits", &p.HistoryBits, 0, 32),
 		count("table_bits", &p.TableBits, 1, 24), count("target_entries", &p.TargetEntries, 1, 1<<16),
 		count("return_stack", &p.ReturnStack, 1, 1024))
 }

@@ -24,8 +24,17 @@ func (cc CacheConfig) Check() error {
 		return fmt.Errorf("%d ways: 1 to 32 are modelled", cc.Ways)
 	case cc.Size <= 0 || cc.Size > 1<<30 || cc.Size%(cc.Line*cc.Ways) != 0:
 		return fmt.Errorf("size %d does not divide into %d ways of %d-byte lines", cc.Size, cc.Ways, cc.Line)
-	case bits.OnesCount(uint(cc.Size/(cc.Line*cc.Ways))) != 1:
-		return fmt.Errorf("%d sets: the number of sets must be a power of two", cc.Size/(cc.Line*cc.Ways))
+	}
+	return nil
+}
+
+// CheckFirst is Check for a first-level cache, whose sets are found by bits of the address.
+func (cc CacheConfig) CheckFirst() error {
+	if err := cc.Check(); err != nil {
+		return err
+	}
+	if n := cc.Size / (cc.Line * cc.Ways); bits.OnesCount(uint(n)) != 1 {
+		return fmt.Errorf("%d sets: the number of sets of a first-level cache must be a power of two", n)
 	}
 	return nil
 }
@@ -34,14 +43,18 @@ func (cc CacheConfig) Check() error {
 // way's bit is set when it is used, the victim is the first way whose bit is clear, and when all
 // would be set the others are cleared. A hit on the way used last in its set changes nothing, so
 // MRU may be asked first without changing any later outcome.
+//
+// A cache of several slices has sets whose number is no power of two. Which slice has a line is seldom
+// published, so lines go to the sets in turn.
 type Cache struct {
 	Recent []uint32    // per set: line+1 of the way used last; zero matches no line
-	Mask   uint32      // set index mask
+	Mask   uint32      // set index mask, where the number of sets is a power of two
 	tags   []uint32    // line+1, ways of a set side by side
 	where  []*wayChunk // by line: the way that holds it plus one, or zero
 	used   []uint32    // per set: recently-used bits
 	ways   uint32
 	full   uint32
+	sets   uint32 // zero when the number is a power of two
 	shift  uint
 }
 
@@ -53,11 +66,23 @@ const wayLines = 4096
 // NewCache returns an empty cache; the description must have passed Check.
 func NewCache(cc CacheConfig) *Cache {
 	sets := cc.Size / (cc.Line * cc.Ways)
-	return &Cache{
+	c := &Cache{
 		Recent: make([]uint32, sets), Mask: uint32(sets - 1),
 		tags: make([]uint32, sets*cc.Ways), used: make([]uint32, sets),
 		ways: uint32(cc.Ways), full: uint32(1<<cc.Ways - 1), shift: uint(bits.TrailingZeros(uint(cc.Line))),
 	}
+	if bits.OnesCount(uint(sets)) != 1 {
+		c.sets = uint32(sets)
+	}
+	return c
+}
+
+// set is the set of a line.
+func (c *Cache) set(line uint32) uint32 {
+	if c.sets != 0 {
+		return line % c.sets
+	}
+	return line & c.Mask
 }
 
 // Shift is the logarithm of the line size.
@@ -72,7 +97,7 @@ func (c *Cache) Touch(line uint32) bool {
 
 // Bring is Touch that also tells which line went to make room: that line plus one, or zero.
 func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
-	set, tag := line&c.Mask, line+1
+	set, tag := c.set(line), line+1
 	c.Recent[set] = tag
 	way := c.way(line)
 	if *way != 0 {
@@ -95,7 +120,7 @@ func (c *Cache) Use(line uint32) bool {
 	if way == 0 {
 		return false
 	}
-	set := line & c.Mask
+	set := c.set(line)
 	c.Recent[set] = line + 1
 	c.use(set, uint(way-1))
 	return true
@@ -133,7 +158,7 @@ func (c *Cache) use(set uint32, way uint) {
 
 // Drop forgets a line.
 func (c *Cache) Drop(line uint32) {
-	set := line & c.Mask
+	set := c.set(line)
 	if c.Recent[set] == line+1 {
 		c.Recent[set] = 0
 	}

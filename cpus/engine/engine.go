@@ -80,6 +80,7 @@ type Stepper interface {
 type Spec struct {
 	ISA      *cpus.ISA
 	MaxInsn  int     // bytes in the longest instruction
+	Align    uint8   // logarithm of the bytes that its address is a multiple of
 	InOrder  []uint8 // classes that neither model lets overlap
 	Stack    uint8   // number of the stack pointer
 	AddrMask uint64
@@ -96,6 +97,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.AddrMask = s.AddrMask
 	c.ITLB, c.DTLB = mmu.NewTLB(cfg.ITLB, s.Pages), mmu.NewTLB(cfg.DTLB, s.Pages)
 	c.initTiming(s.ISA, cfg, s.InOrder)
+	c.predictor.init(cfg.Predictor, s.Align)
 	c.stack = s.Stack
 	if bus.Predictor != 0 {
 		c.recall(bus.Predictor.Sequence(n))

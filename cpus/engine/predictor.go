@@ -18,6 +18,8 @@ type predictor struct {
 	cmask    uint32
 	targets  []uint64
 	tmask    uint32
+	tshift   uint   // low bits of an address that say nothing, and
+	thist    uint32 // bits of the history, of which the place of an indirect target is made
 	returns  []uint64
 	loop     loopBuffer
 	depth    int // entries of returns in use
@@ -26,8 +28,12 @@ type predictor struct {
 
 // Counters begin at weakly not taken, and the history with zero, so that a run depends on nothing
 // before it.
-func (p *predictor) init(pc cpus.PredictorConfig) {
+func (p *predictor) init(pc cpus.PredictorConfig, align uint8) {
 	p.histMask = uint32(1<<pc.HistoryBits - 1)
+	p.tshift = uint(align)
+	if !pc.TargetsByAddress {
+		p.thist = p.histMask
+	}
 	p.counters = make([]uint8, 1<<pc.TableBits)
 	for i := range p.counters {
 		p.counters[i] = 1
@@ -67,7 +73,7 @@ func (p *predictor) direction(next uint64, taken bool) bool {
 
 // target trains on an indirect branch and reports a wrong prediction.
 func (p *predictor) target(next, to uint64) bool {
-	t := &p.targets[(uint32(next)^p.history)&p.tmask]
+	t := &p.targets[(uint32(next>>(p.tshift&63))^p.history&p.thist)&p.tmask]
 	wrong := *t != to
 	*t = to
 	p.history = (p.history<<2 ^ uint32(to>>4)) & p.histMask

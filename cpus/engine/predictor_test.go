@@ -13,7 +13,7 @@ import (
 func TestRecall(t *testing.T) {
 	made := func(key draw.Key, cpu int) *predictor {
 		p := new(predictor)
-		p.init(cpus.PredictorConfig{HistoryBits: 8, TableBits: 10, TargetEntries: 64, ReturnStack: 4})
+		p.init(cpus.PredictorConfig{HistoryBits: 8, TableBits: 10, TargetEntries: 64, ReturnStack: 4}, 0)
 		if key != 0 {
 			p.recall(key.Sequence(cpu))
 		}

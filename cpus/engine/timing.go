@@ -180,7 +180,6 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.farthest = max(t.ev[evForward], t.ev[evModifyForward], t.ev[evStackForward])
 	t.loadBusy, t.storeBusy = cfg.Ports["load"], cfg.Ports["store"]
 	t.slack = t.storeBusy * ticks(cfg.StoreBuffer)
-	t.predictor.init(cfg.Predictor)
 }
 
 // portNames are the ports that every core has, and behind them those of the description.
