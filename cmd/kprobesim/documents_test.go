@@ -49,7 +49,8 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "spread", spreadTable(t))
 	holdBlock(t, fidelity, "stages", stagesTable(t))
 	holdBlock(t, fidelity, "models", modelsTable(t))
-	holdBlock(t, fidelity, "varied", variedTable(t))
+	holdBlock(t, fidelity, "candidates", candidatesTable(t))
+	holdBlock(t, fidelity, "december", decemberTable(t))
 	holdBlock(t, fidelity, "rows", rowsTable(t))
 	holdBlock(t, fidelity, "exceptions", exceptionsTable(t))
 	holdBlock(t, fidelity, "delivery", deliveryTable(t))
@@ -167,39 +168,6 @@ func modelsTable(t *testing.T) string {
 			row += fmt.Sprintf(" | %.0f | %+.0f %%", cycles, 100*(cycles/published-1))
 		}
 		out += row + " |\n"
-	}
-	return out
-}
-
-// variedTable shows what moves those quantities: one change to the machine a row.
-func variedTable(t *testing.T) string {
-	t.Helper()
-	out := "| `machine.` keys set | o | rb - b |\n|---|---|---|\n"
-	for _, sets := range [][]string{
-		{},
-		{"event.taken_branch.cycles=2"},
-		{"event.mispredict.cycles=25"},
-		{"event.store_forward.cycles=8"},
-		{"front_end.fetch_bytes=8"},
-		{"core.window=16"},
-		{"core.width=2"},
-		{"cost.pushf.serialize=true", "cost.popf.serialize=true"},
-		{"core.width=1"},
-		{"core.window=1"},
-		{"core.model=throughput", "event.load_use.cycles=2"},
-		{"core.model=throughput"},
-		{"core.model=throughput", "event.load_use.cycles=4"},
-	} {
-		var full []string
-		name := "none"
-		for _, s := range sets {
-			full = append(full, "machine."+s)
-			name = strings.Join(sets, " ")
-		}
-		s := runWith(t, full...)
-		o, _ := quantity(s, "o", "")
-		back, _ := quantity(s, "rb", "b")
-		out += fmt.Sprintf("| %s | %.0f | %.0f |\n", name, o, back)
 	}
 	return out
 }

@@ -38,13 +38,14 @@ var x86Bytes = regexp.MustCompile(`\b0x(?:cc|e9|eb|e8|9[cd]|cf|f[ab4]|cd|0f)\b`)
 // allowed says which files may use which of the words, and why.
 var allowed = map[string]struct{ words, reason string }{
 	"cmd/kprobesim/cli_test.go":          {"iret", "a key of a machine description"},
-	"cmd/kprobesim/documents_test.go":    {"popf pushf", "keys of a machine description"},
+	"cmd/kprobesim/candidates_test.go":   {"popf pushf", "keys of a machine description"},
 	"cmd/kprobesim/rows_test.go":         {"iret", "a key of a machine description"},
 	"cmd/kprobesim/stages_test.go":       {"dr6 int3 iret popf pushf rdmsr swapgs", "reads the traces of x86 guests"},
 	"cmd/kprobesim/trace_test.go":        {"int3 iret iretq popf popfq pushf pushfq rdmsr", "reads the trace of an x86 guest"},
 	"experiments/compare-qemu.sh":        {"0xf4", "a port of qemu"},
 	"experiments/kinds/guest_test.go":    {"0x0f 0xcc 0xeb 0xf4 0xfa int3 lidt", "code of a hostile x86 guest"},
 	"experiments/kinds/userloop_test.go": {"iret swapgs sysret", "reads the trace of an x86 guest"},
+	"experiments/needed_test.go":         {"popf popfq pushf", "names of loops and keys of a machine description"},
 	"experiments/loops_list_test.go": {
 		"eax ebp ebx ecx edx esi hlt popf popfq pushf pushfq rax rbp rbx rdi rdtsc rdx rsi rsp", "loops that others timed on x86 processors",
 	},
