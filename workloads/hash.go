@@ -8,27 +8,48 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"path"
 	"sort"
+	"strings"
 )
 
 //go:embed kernel
 var sources embed.FS
 
-// SourceHash returns the hash, in hexadecimal, of the guest sources this program was built with.
-// It equals what build.sh puts into the images: the SHA-256 of the listing that sha256sum prints
-// for all files in the order of their names.
-func SourceHash() (string, error) {
+// SourceHash returns the hash, in hexadecimal, of the guest sources this program was built with that an
+// image for an instruction set depends on. It equals what build.sh puts into the image: the SHA-256 of the
+// listing that sha256sum prints for these files in the order of their names. Other families of instruction
+// sets do not count.
+func SourceHash(isa string) (string, error) {
 	root, err := fs.Sub(sources, "kernel")
 	if err != nil {
 		return "", err
 	}
-	return hashTree(root)
+	family, err := familyOf(root, isa)
+	if err != nil {
+		return "", err
+	}
+	return hashTree(root, func(path string) bool {
+		return !strings.HasPrefix(path, "arch/") || strings.HasPrefix(path, family+"/")
+	})
 }
 
-func hashTree(root fs.FS) (string, error) {
+// familyOf returns the folder that has an instruction set.
+func familyOf(root fs.FS, isa string) (string, error) {
+	found, err := fs.Glob(root, "arch/*/isa/"+isa+".sh")
+	if err != nil {
+		return "", err
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("%d folders of kernel/arch have a file isa/%s.sh, one is needed", len(found), isa)
+	}
+	return path.Dir(path.Dir(found[0])), nil
+}
+
+func hashTree(root fs.FS, counts func(path string) bool) (string, error) {
 	var paths []string
 	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if err == nil && !d.IsDir() && counts(path) {
 			paths = append(paths, path)
 		}
 		return err

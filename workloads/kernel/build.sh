@@ -6,6 +6,8 @@
 #	preempt		kernel code is preempted
 #	stepping	no boosting, for a kernel of i386 of 2006
 #	trapping	return probes come back by a breakpoint, the same
+#	optprobes	jump optimization, for a kernel of ppc64 of 2011
+#	runlatch	exceptions set the run latch, for a kernel of ppc64
 set -eu
 cd "$(dirname "$0")"
 out=${1:?usage: build.sh OUTPUT [ERA [ISA]]}
@@ -18,24 +20,26 @@ for option in $(echo "${variant#"$era"}" | tr - ' '); do
 	2010-preempt) options="$options -DPREEMPT" ;;
 	2006-stepping) options="$options -DNO_BOOST" ;;
 	2006-trapping) options="$options -DTRAP_RETURNS" ;;
+	2011-optprobes) options="$options -DOPTPROBES" ;;
+	2005-runlatch | 2010-runlatch | 2011-runlatch) options="$options -DRUNLATCH" ;;
 	*)
-		echo "no kernel $variant: use 2005, 2010, 2010-preempt, or 2006 with -stepping, -trapping or both" >&2
+		echo "no kernel $variant: use 2005, 2010, 2010-preempt, 2006 with -stepping, -trapping or both, or 2011 with -optprobes" >&2
 		exit 2
 		;;
 	esac
 done
 case $out in /*) ;; *) out=$OLDPWD/$out ;; esac
-cc=${CC:-gcc}
 export LC_ALL=C
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
+. ./isa.sh
+cc=${CC:-${CROSS}gcc}
 # The hash of the sources goes into the image: a stale image is noticed without a compiler.
-hash=$(find . -type f | sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
+hash=$(all_sources | xargs sha256sum | sha256sum | cut -d' ' -f1)
 printf 'const char kernel_source_hash[] = "%s";\n' "$hash" >"$tmp/hash.c"
 echo "const int kernel_era = $era;" >>"$tmp/hash.c"
 
-. ./isa.sh
 # Kernels of 2005 and 2006 were built without frame pointers, those of 2010 with them and for processors
 # in general.
 case $era in
@@ -57,7 +61,7 @@ for src in $(sources) "$tmp/hash.c"; do
 	objects="$objects $obj"
 done
 $cc $flags -E -P -x assembler-with-cpp "$arch/image.lds" -o "$tmp/image.lds"
-ld -m $format -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack \
+${CROSS}ld -m $format -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack \
 	--no-warn-rwx-segments -T "$tmp/image.lds" -o "$tmp/image.elf" $objects
 cp "$tmp/image.elf" "$out.new"
 mv "$out.new" "$out"

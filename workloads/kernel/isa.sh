@@ -1,10 +1,12 @@
 # What building for an instruction set needs, for build.sh and for the self-test on a bare PC. In: isa,
 # this folder as the current one. Out: arch, the folder of its family; what arch/*/isa/ISA.sh says of it;
-# sources, which prints the files in the order of linking.
+# CROSS, what the names of the compiler's tools begin with; sources, which prints the files in the order of
+# linking; all_sources, which prints every file that an image depends on.
 #
 # A family is one folder: assembly, headers in include/asm, the layout of its images in image.lds, and a
 # file in isa for each of its instruction sets. Nothing else names one.
 arch=
+CROSS=
 for known in arch/*/isa/"$isa".sh; do
 	if [ -f "$known" ]; then
 		arch=${known%/isa/*}
@@ -29,4 +31,9 @@ sources() {
 	files | grep /boot
 	files | grep /irq
 	files | grep -v -e /boot -e /irq
+}
+
+# Other families do not count: an image is not stale because of them.
+all_sources() {
+	find . -type f ! -path './arch/*' -o -type f -path "./$arch/*" | sort
 }

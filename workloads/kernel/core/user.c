@@ -100,6 +100,6 @@ __syscall void user_fault(struct pt_regs *regs, long error_code, unsigned int ve
 
 	sim_printk(fault_text, args);
 	if (is_page_fault(vector))
-		panic_at(page_text, fault_address());
+		panic_at(page_text, fault_address(regs));
 	panic_at(trap_text, vector);
 }

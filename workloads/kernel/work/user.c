@@ -19,7 +19,7 @@ __user_text unsigned long user_busy(unsigned long arg __unused)
 {
 	unsigned long rest = 1;
 
-	while (!READ_VOLATILE(user_over))
+	while (!READ_VOLATILE(USER_DATA(user_over)))
 		for (int i = 0; i < 8; i++)
 			rest = divide_on(rest);
 	return rest;
@@ -58,7 +58,7 @@ __user_text unsigned long user_works(unsigned long want)
 {
 	unsigned long n = 0, wrong = 0, rest = 1;
 
-	for (; !READ_VOLATILE(user_over); n++) {
+	for (; !READ_VOLATILE(USER_DATA(user_over)); n++) {
 		for (unsigned long i = rest & 15; i; i--)
 			rest = divide_on(rest);
 		rest = divide_on(rest);

@@ -5,6 +5,7 @@
 #include <linux/guest.h>
 #include <linux/notifier.h>
 #include <linux/kprobes.h>
+#include <linux/tell.h>
 #include <asm/extable.h>
 #include <asm/processor.h>
 
@@ -20,28 +21,6 @@ _Static_assert(offsetof(struct pt_regs, flags) == PT_FLAGS, "ptrace.h");
 _Static_assert(sizeof(struct pt_regs) == PT_SIZE, "ptrace.h");
 
 extern const struct exception_table_entry __start___ex_table[], __stop___ex_table[];
-
-/* One exception names itself with its vector; the text is built by hand, printk may not work. */
-static char *put_text(char *to, const char *s)
-{
-	while (*s)
-		*to++ = *s++;
-	*to = 0;
-	return to;
-}
-
-static char *put_hex(char *to, unsigned long v)
-{
-	int shift = BITS_PER_LONG - 4;
-
-	to = put_text(to, "0x");
-	while (shift > 0 && !(v >> shift))
-		shift -= 4;
-	for (; shift >= 0; shift -= 4)
-		*to++ = "0123456789abcdef"[v >> shift & 15];
-	*to = 0;
-	return to;
-}
 
 void panic_at(const char *what, unsigned long value)
 {

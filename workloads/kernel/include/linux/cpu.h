@@ -22,5 +22,7 @@ void irq_enter(void);
 void irq_exit(void);
 /* The timer has interrupted this CPU. */
 void timer_interrupt(struct pt_regs *regs);
+/* An interrupt that nothing is behind any more. */
+void ignore_interrupt(struct pt_regs *regs);
 
 #endif

@@ -37,4 +37,8 @@ void user_init(void *unused);
 /* Where a task begins in user mode. */
 void user_main(unsigned long (*fn)(unsigned long), unsigned long arg);
 
+struct pt_regs;
+/* An exception of user mode that nobody takes ends the run. */
+void user_fault(struct pt_regs *regs, long error_code, unsigned int vector);
+
 #endif

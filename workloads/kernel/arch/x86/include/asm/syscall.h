@@ -73,6 +73,9 @@ static __always_inline unsigned long user_syscall(unsigned long nr, unsigned lon
 }
 #endif
 
+/* Data of user mode, for code there. */
+#define USER_DATA(var) (var)
+
 /* The registers with which a task begins in user mode; set_user_arguments adds to them. */
 #define USER_REGS(entry, stack) {					\
 	.ip = (entry), .cs = __USER_CS,					\
@@ -101,7 +104,7 @@ static inline int is_page_fault(unsigned int vector)
 	return vector == 14;
 }
 
-static inline unsigned long fault_address(void)
+static inline unsigned long fault_address(const struct pt_regs *regs __unused)
 {
 	return read_cr2();
 }

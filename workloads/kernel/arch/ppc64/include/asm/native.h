@@ -1,0 +1,17 @@
+/* NATIVE name: a slot of the section .native, 16 bytes, and the descriptor by which C calls it. Its
+   instruction is never executed: the simulator takes the CPU over before. It traps, for a machine without
+   the simulator. */
+#ifndef _ASM_NATIVE_H
+#define _ASM_NATIVE_H
+
+#include <asm/function.h>
+
+.macro NATIVE name
+	.balign 16
+	FUNC \name
+	twi 31, 0, 0
+	.balign 16, 0
+	.size .\name, 16
+.endm
+
+#endif

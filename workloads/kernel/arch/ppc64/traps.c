@@ -1,0 +1,128 @@
+/*
+ * What becomes of an exception. Program and trace interrupts belong to probes, which listen to the notifier
+ * chain. A fault may be a probe's, or one that the exception table expects. Whatever nobody takes ends the
+ * run.
+ */
+#include <linux/guest.h>
+#include <linux/notifier.h>
+#include <linux/kprobes.h>
+#include <linux/tell.h>
+#include <linux/user.h>
+#include <asm/extable.h>
+#include <asm/processor.h>
+#include <asm/syscall.h>
+
+/* What listeners are told of an exception besides its name: a number and a signal's. */
+#define NUMBER_BREAKPOINT 5
+#define SIGTRAP 5
+#define SIGSEGV 11
+
+_Static_assert(offsetof(struct pt_regs, gpr[31]) == PT_GPR(31), "ptrace.h");
+_Static_assert(offsetof(struct pt_regs, orig_gpr3) == PT_ORIG_GPR3, "ptrace.h");
+_Static_assert(offsetof(struct pt_regs, trap) == PT_TRAP, "ptrace.h");
+_Static_assert(offsetof(struct pt_regs, result) == PT_RESULT, "ptrace.h");
+_Static_assert(sizeof(struct pt_regs) == PT_SIZE, "ptrace.h");
+
+void do_trap(struct pt_regs *regs);
+
+extern const struct exception_table_entry __start___ex_table[], __stop___ex_table[];
+
+void panic_at(const char *what, unsigned long value)
+{
+	static char text[128];
+
+	put_hex(put_text(put_text(text, what), " "), value);
+	sim_panic(text);
+}
+
+static __noreturn void die(const char *what, const struct pt_regs *regs)
+{
+	static char text[192];
+	char *p = put_text(text, what);
+
+	p = put_hex(put_text(p, ": vector "), regs->trap & ~(unsigned long)TRAP_NOT_ALL);
+	p = put_hex(put_text(p, ", nip "), regs->nip);
+	p = put_hex(put_text(p, ", sp "), regs->gpr[1]);
+	p = put_hex(put_text(p, ", msr "), regs->msr);
+	put_hex(put_text(p, ", address "), regs->dar);
+	sim_panic(text);
+}
+
+/* The exception came where SRR0 and SRR1 were in use: nobody knows where it is to return to. */
+__used void unrecoverable(struct pt_regs *regs)
+{
+	die("exception in the middle of another one", regs);
+}
+
+__used void panic_bad_stack(unsigned long sp, unsigned long nip)
+{
+	static char text[128];
+
+	put_hex(put_text(put_hex(put_text(text, "no kernel stack: sp "), sp), ", nip "), nip);
+	sim_panic(text);
+}
+
+int fixup_exception(struct pt_regs *regs)
+{
+	const struct exception_table_entry *e;
+
+	for (e = __start___ex_table; e < __stop___ex_table; e++) {
+		if (e->insn == regs->nip) {
+			regs->nip = e->fixup;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Nobody has taken the exception. */
+static __noreturn void nobodys(struct pt_regs *regs)
+{
+	if (user_mode(regs))
+		user_fault(regs, regs->msr, regs->trap);
+	die("unexpected exception", regs);
+}
+
+/* All other exceptions. Kprobes hears of them through the chain, so that a fault handler sees every fault of
+   its probe. */
+__used void do_trap(struct pt_regs *regs)
+{
+	if (user_mode(regs) || (notify_die(DIE_GPF, "trap", regs, 0, regs->trap, SIGSEGV) != NOTIFY_STOP &&
+				!fixup_exception(regs)))
+		nobodys(regs);
+}
+
+/* A trap instruction may be a breakpoint. Interrupts are as the code had them. */
+__dispatch __used void do_program_check(struct pt_regs *regs)
+{
+	if (regs->msr & SRR1_TRAP) {
+		if (notify_die(DIE_BPT, "breakpoint", regs, NUMBER_BREAKPOINT, NUMBER_BREAKPOINT, SIGTRAP) == NOTIFY_STOP)
+			return;
+		nobodys(regs);
+	}
+	do_trap(regs);
+}
+
+/* An instruction was executed with MSR_SE, which is not to go on. Interrupts are off. */
+__step __used void do_single_step(struct pt_regs *regs)
+{
+	regs->msr &= ~MSR_SE;
+	if (notify_die(DIE_SSTEP, "single_step", regs, NUMBER_BREAKPOINT, NUMBER_BREAKPOINT, SIGTRAP) != NOTIFY_STOP)
+		nobodys(regs);
+}
+
+/* A fault of a handler, or of the instruction that is being stepped, is the probe's before anybody else's. */
+static int is_probes_fault(struct pt_regs *regs)
+{
+	return kprobe_running() && kprobe_fault_handler(regs, regs->trap);
+}
+
+/* Storage and segment interrupts. What was to be executed is the address of a fetch. */
+__used void do_page_fault(struct pt_regs *regs)
+{
+	if (regs->trap == 0x400 || regs->trap == 0x480)
+		regs->dar = regs->nip;
+	if (!user_mode(regs) && (is_probes_fault(regs) || fixup_exception(regs)))
+		return;
+	nobodys(regs);
+}
