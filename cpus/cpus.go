@@ -247,6 +247,9 @@ type ISA struct {
 	Classes []string // cost classes that a machine description must price
 	Events  []string // events that a machine description must price
 	Ports   []string // ports that a machine description must give an occupancy
+	// TimerCycles is how many core cycles the timer that kernels use takes to count one, where it is a part
+	// of the CPU; 0 where timers are the board's, which machine descriptions tell the clock of.
+	TimerCycles int64
 	// Lines are a CPU's inputs beside the line of its interrupt controller: CPU.Signal takes an index.
 	Lines []string
 	// Exceptions are the names by which Counters.Exceptions counts, at most MaxExceptions.

@@ -19,7 +19,7 @@ type Config struct {
 	CPUs    int // zero means one
 	RAM     int // bytes; zero means DefaultRAM
 	Image   *image.Image
-	TimerHz int64       // what the timers of the board count; zero means core cycles
+	TimerHz int64       // what the timers count; zero means core cycles, or as many of them as ISA.TimerCycles says
 	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget
 	Policy  Policy      // which CPU runs next; nil means the one that is furthest behind in time
 	Layout  Layout      // where things lie that no program says the place of
@@ -78,7 +78,7 @@ func New(cfg Config) (*Machine, error) {
 		cfg.Budget = DefaultBudget
 	}
 	if cfg.TimerHz <= 0 {
-		cfg.TimerHz = cfg.CPU.Hz
+		cfg.TimerHz = cfg.CPU.Hz / max(cfg.ISA.TimerCycles, 1)
 	}
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -130,6 +130,9 @@ func (m *Machine) Image() *image.Image { return m.image }
 
 // ISA returns the instruction set of the CPUs.
 func (m *Machine) ISA() *cpus.ISA { return m.cfg.ISA }
+
+// TimerHz returns what the timers count.
+func (m *Machine) TimerHz() int64 { return m.cfg.TimerHz }
 
 // CPUs returns the number of CPUs.
 func (m *Machine) CPUs() int { return len(m.cpus) }

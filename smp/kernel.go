@@ -114,7 +114,7 @@ func (o Options) check(im *image.Image) (Options, error) {
 	if o.CPUs > sim.MaxCPUs {
 		return o, fmt.Errorf("%d CPUs: 1 to %d are modelled", o.CPUs, sim.MaxCPUs)
 	}
-	if s, ok := im.Symbol("__per_cpu_start"); ok && s.Addr != 0 && o.CPUs > 1 {
+	if uniprocessor(im) && o.CPUs > 1 {
 		return o, fmt.Errorf("image %s is built for one CPU, not for %d", im.Name, o.CPUs)
 	}
 	if o.TimerHz == 0 {
@@ -136,6 +136,14 @@ func (o Options) check(im *image.Image) (Options, error) {
 		o.ForceQuiescent = 3
 	}
 	return o, nil
+}
+
+// uniprocessor tells whether an image is of a kernel for one processor: it uses its per-CPU data where they are
+// linked, and not copies of them.
+func uniprocessor(im *image.Image) bool {
+	from, ok := im.Symbol("__per_cpu_start")
+	load, ok2 := im.Symbol("__per_cpu_load")
+	return ok && ok2 && from.Addr == load.Addr
 }
 
 // Preemptible tells whether an image is of a kernel whose code is preempted.

@@ -36,7 +36,7 @@ func (t *Target) Build(c Config) (*System, error) {
 		return nil, err
 	}
 	c.Kernel.Layout, c.Probes.Layout = c.Machine.Layout, c.Machine.Layout
-	c.Kernel.CPUs, c.Kernel.CPUHz, c.Kernel.TimerHz = m.CPUs(), c.Machine.CPU.Hz, c.Machine.TimerHz
+	c.Kernel.CPUs, c.Kernel.CPUHz, c.Kernel.TimerHz = m.CPUs(), c.Machine.CPU.Hz, m.TimerHz()
 	k, err := smp.New(m, m.Image(), c.Kernel)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func (im *Image) Functions() []Function {
 // functions lists those of all instruction sets. Functions whose first instructions have a certain shape
 // are assembly, in the folder work of the architecture.
 func functions() []Function {
-	x86 := []string{"i386", "x86_64"}
+	x86, ppc := []string{"i386", "x86_64"}, []string{"ppc64"}
 	return []Function{
 		{Name: "bench_target", Text: "an ordinary small function on which every kind of probe is possible"},
 		{Name: "work_read", Text: "a read path: checks, an indirect call, a lock with interrupts off, copies"},
@@ -46,6 +46,18 @@ func functions() []Function {
 		{Name: "work_cli_sti", Text: "switches interrupts off and on", ISAs: x86},
 		{Name: "work_string", Text: "fills its stack with a string instruction", ISAs: x86},
 		{Name: "work_far", Text: "far returns, and on i386 far calls and jumps", ISAs: x86},
+		{Name: "work_frame", Text: "starts with mflr and makes a frame", ISAs: ppc},
+		{Name: "work_tight_loop", Text: "a loop whose back edge lands on the second instruction", ISAs: ppc},
+		{Name: "work_short", Text: "one instruction and the return", ISAs: ppc},
+		{Name: "work_jcc_first", Text: "starts with a conditional branch", ISAs: ppc},
+		{Name: "work_flags", Text: "reads and writes the condition register and the carry", ISAs: ppc},
+		{Name: "work_tail", Text: "leaves by a branch to another function", ISAs: ppc},
+		{Name: "work_indirect_call", Text: "calls through a descriptor and the count register", ISAs: ppc},
+		{Name: "work_cli_sti", Text: "switches interrupts off and on", ISAs: ppc},
+		{Name: "work_trap_first", Text: "starts with a trap that is not taken", ISAs: ppc},
+		{Name: "work_update", Text: "starts with a store that moves its base", ISAs: ppc},
+		{Name: "work_multiple", Text: "loads several words with one instruction", ISAs: ppc},
+		{Name: "work_counted", Text: "counts down in the count register", ISAs: ppc},
 		{Name: "work_values", Text: "calls functions of no, six and nine arguments, some on the stack"},
 	}
 }

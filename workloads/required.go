@@ -12,8 +12,8 @@ type Need struct {
 }
 
 // Required returns the symbols that Go code looks up in every image, whatever its instruction set and era
-// are. What only some kernels have is not among them: the templates of detours, the functions of
-// preemption, the locks of return probes, and the record of a hit, which CPUs have or share.
+// are. What only some kernels have is not among them: the templates of detours, protocols that change text
+// behind breakpoints, the functions of preemption, the locks of return probes, and the record of a hit, which CPUs have or share.
 func Required() []Need {
 	return []Need{
 		{"booting", []string{
@@ -41,9 +41,7 @@ func Required() []Need {
 			"jprobe_divert", "jprobe_resume", "kretprobe_trampoline",
 		}},
 		{"changing text", []string{
-			"text_poke", "text_poke_patch", "text_poke_bp", "text_poke_bp_batch", "text_poke_note",
-			"text_poke_listener", "text_poke_nb", "text_poke_batch_nb", "text_poke_stopped",
-			"text_poke_unsynced",
+			"text_poke", "text_poke_patch", "text_poke_note", "text_poke_stopped",
 		}},
 		{"measuring", []string{
 			"bench_loop", "bench_loop_roi", "bench_target", "handler_empty", "ret_empty", "timer_interrupt_entry",

@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/clock"
 )
 
 // Lines of a CPU beside that of external interrupts.
@@ -20,9 +21,10 @@ func ISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "ppc64", Bits: 64, Machine: elf.EM_PPC64, Order: binary.BigEndian,
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
-		Lines:      []string{LineReset: "system_reset", LineDecrementer: "decrementer"},
-		Exceptions: exceptionNames(),
-		Tables:     buildTables,
-		New:        New, Disasm: disasm,
+		TimerCycles: int64(tick / clock.PerCycle),
+		Lines:       []string{LineReset: "system_reset", LineDecrementer: "decrementer"},
+		Exceptions:  exceptionNames(),
+		Tables:      buildTables,
+		New:         New, Disasm: disasm,
 	}
 }

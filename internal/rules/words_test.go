@@ -14,7 +14,8 @@ import (
 // homes are where an instruction set, its board, its probe rules and its part of the guest may be named by
 // their registers, vectors, opcodes and controllers. The list of targets is a home too.
 var homes = []string{
-	"cpus/x86/", "cpus/ppc64/", "boards/pc/", "boards/pseries/", "kprobes/x86/", "kprobes/ppc64/", "workloads/kernel/arch/x86/", "workloads/bare/", "targets/targets.go",
+	"cpus/x86/", "cpus/ppc64/", "boards/pc/", "boards/pseries/", "kprobes/x86/", "kprobes/ppc64/",
+	"workloads/kernel/arch/x86/", "workloads/kernel/arch/ppc64/", "workloads/bare/", "targets/targets.go",
 }
 
 // data are the folders of files that describe a machine or an experiment, and so name what it has.

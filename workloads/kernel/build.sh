@@ -6,7 +6,6 @@
 #	preempt		kernel code is preempted
 #	stepping	no boosting, for a kernel of i386 of 2006
 #	trapping	return probes come back by a breakpoint, the same
-#	optprobes	jump optimization, for a kernel of ppc64 of 2011
 #	runlatch	exceptions set the run latch, for a kernel of ppc64
 set -eu
 cd "$(dirname "$0")"
@@ -20,10 +19,9 @@ for option in $(echo "${variant#"$era"}" | tr - ' '); do
 	2010-preempt) options="$options -DPREEMPT" ;;
 	2006-stepping) options="$options -DNO_BOOST" ;;
 	2006-trapping) options="$options -DTRAP_RETURNS" ;;
-	2011-optprobes) options="$options -DOPTPROBES" ;;
-	2005-runlatch | 2010-runlatch | 2011-runlatch) options="$options -DRUNLATCH" ;;
+	*-runlatch) options="$options -DRUNLATCH" ;;
 	*)
-		echo "no kernel $variant: use 2005, 2010, 2010-preempt, 2006 with -stepping, -trapping or both, or 2011 with -optprobes" >&2
+		echo "no kernel $variant: use a year of include/linux/era.h, 2010-preempt, or 2006 with -stepping, -trapping or both" >&2
 		exit 2
 		;;
 	esac

@@ -44,7 +44,7 @@
 	mfspr 12, SPRN_SRR1
 	mtspr SPRN_SRR1, 10
 	clrrdi 10, 13, 32
-	ori 10, 10, \to@l
+	ori 10, 10, .\to@l
 	mtspr SPRN_SRR0, 10
 	rfid
 .endm
@@ -150,8 +150,7 @@ ENDFUNC step_common
 
 /* The stack pointer is no kernel address, so that nothing can be saved: the CPU's stack for this is used. */
 	.balign 16
-FUNC bad_stack_common
-bad_stack:
+FUNC bad_stack
 	addis 1, 13, (fault_stack_end - SP_REGS - PERCPU_LINKED)@ha
 	addi 1, 1, (fault_stack_end - SP_REGS - PERCPU_LINKED)@l
 	ld 2, kernel_toc@l(13)
@@ -159,7 +158,7 @@ bad_stack:
 	mr 4, 11
 	bl .panic_bad_stack
 	twi 31, 0, 0
-ENDFUNC bad_stack_common
+ENDFUNC bad_stack
 
 /* ---- interrupts: C is called with the frame, on the task's stack ---- */
 

@@ -2,16 +2,17 @@
  * Steps of the ways into an exception. Assembly needs no other header: offsets, bits and registers come with
  * it.
  */
-#include <linux/sched.h>
 #include <asm/function.h>
-#include <asm/percpu.h>
-#include <asm/processor.h>
 #include <asm/ptrace.h>
-#include <asm/switch_to.h>
 
 /* A register of the frame at the stack pointer. */
 #define REG(offset) SP_REGS + offset(1)
 #define GPR(n) SP_REGS + PT_GPR(n)(1)
+
+/* Where tasks and CPUs keep what the ways in and out read. */
+#include <asm/processor.h>
+#include <linux/sched.h>
+#include <asm/switch_to.h>
 
 /* Moves general registers from first to last between the frame and where they belong. */
 .macro MOVE_GPRS move, first, last
@@ -34,7 +35,7 @@
 	ld 1, kernel_stack@l(13)
 .Lkernel\@:
 	cmpdi 1, 1, 0
-	bge- 1, bad_stack
+	bge- 1, .bad_stack
 	std 10, 0(1)
 	std 10, GPR(1)
 	std 0, GPR(0)

@@ -39,7 +39,7 @@ static __irq unsigned long take_asked(void)
 	return what;
 }
 
-#define RTAS_START_CPU 0x2001U	/* what the firmware of this board calls the service */
+#define RTAS_START_CPU 1U	/* the number that the firmware of this board has for the service */
 #define OFFSET_OF_REAL 0xc000000000000000UL
 
 /* The argument block of the run-time services: big-endian words of 32 bits. */

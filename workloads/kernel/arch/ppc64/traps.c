@@ -4,13 +4,12 @@
  * run.
  */
 #include <linux/guest.h>
-#include <linux/notifier.h>
-#include <linux/kprobes.h>
 #include <linux/tell.h>
-#include <linux/user.h>
-#include <asm/extable.h>
-#include <asm/processor.h>
+#include <linux/notifier.h>
 #include <asm/syscall.h>
+#include <linux/kprobes.h>
+#include <asm/extable.h>
+#include <linux/user.h>
 
 /* What listeners are told of an exception besides its name: a number and a signal's. */
 #define NUMBER_BREAKPOINT 5
@@ -23,7 +22,7 @@ _Static_assert(offsetof(struct pt_regs, trap) == PT_TRAP, "ptrace.h");
 _Static_assert(offsetof(struct pt_regs, result) == PT_RESULT, "ptrace.h");
 _Static_assert(sizeof(struct pt_regs) == PT_SIZE, "ptrace.h");
 
-void do_trap(struct pt_regs *regs);
+void do_trap(struct pt_regs *frame);
 
 extern const struct exception_table_entry __start___ex_table[], __stop___ex_table[];
 
@@ -35,23 +34,23 @@ void panic_at(const char *what, unsigned long value)
 	sim_panic(text);
 }
 
-static __noreturn void die(const char *what, const struct pt_regs *regs)
+static __noreturn void die(const char *what, const struct pt_regs *frame)
 {
 	static char text[192];
 	char *p = put_text(text, what);
 
-	p = put_hex(put_text(p, ": vector "), regs->trap & ~(unsigned long)TRAP_NOT_ALL);
-	p = put_hex(put_text(p, ", nip "), regs->nip);
-	p = put_hex(put_text(p, ", sp "), regs->gpr[1]);
-	p = put_hex(put_text(p, ", msr "), regs->msr);
-	put_hex(put_text(p, ", address "), regs->dar);
+	p = put_hex(put_text(p, ": vector "), frame->trap & ~(unsigned long)TRAP_NOT_ALL);
+	p = put_hex(put_text(p, ", nip "), frame->nip);
+	p = put_hex(put_text(p, ", sp "), frame->gpr[1]);
+	p = put_hex(put_text(p, ", msr "), frame->msr);
+	put_hex(put_text(p, ", address "), frame->dar);
 	sim_panic(text);
 }
 
 /* The exception came where SRR0 and SRR1 were in use: nobody knows where it is to return to. */
-__used void unrecoverable(struct pt_regs *regs)
+__used void unrecoverable(struct pt_regs *frame)
 {
-	die("exception in the middle of another one", regs);
+	die("exception in the middle of another one", frame);
 }
 
 __used void panic_bad_stack(unsigned long sp, unsigned long nip)
@@ -62,13 +61,13 @@ __used void panic_bad_stack(unsigned long sp, unsigned long nip)
 	sim_panic(text);
 }
 
-int fixup_exception(struct pt_regs *regs)
+int fixup_exception(struct pt_regs *frame)
 {
 	const struct exception_table_entry *e;
 
 	for (e = __start___ex_table; e < __stop___ex_table; e++) {
-		if (e->insn == regs->nip) {
-			regs->nip = e->fixup;
+		if (e->insn == frame->nip) {
+			frame->nip = e->fixup;
 			return 1;
 		}
 	}
@@ -76,53 +75,53 @@ int fixup_exception(struct pt_regs *regs)
 }
 
 /* Nobody has taken the exception. */
-static __noreturn void nobodys(struct pt_regs *regs)
+static __noreturn void nobodys(struct pt_regs *frame)
 {
-	if (user_mode(regs))
-		user_fault(regs, regs->msr, regs->trap);
-	die("unexpected exception", regs);
+	if (user_mode(frame))
+		user_fault(frame, frame->msr, frame->trap);
+	die("unexpected exception", frame);
 }
 
 /* All other exceptions. Kprobes hears of them through the chain, so that a fault handler sees every fault of
    its probe. */
-__used void do_trap(struct pt_regs *regs)
+__used void do_trap(struct pt_regs *frame)
 {
-	if (user_mode(regs) || (notify_die(DIE_GPF, "trap", regs, 0, regs->trap, SIGSEGV) != NOTIFY_STOP &&
-				!fixup_exception(regs)))
-		nobodys(regs);
+	if (user_mode(frame) || (notify_die(DIE_GPF, "trap", frame, 0, frame->trap, SIGSEGV) != NOTIFY_STOP &&
+				!fixup_exception(frame)))
+		nobodys(frame);
 }
 
 /* A trap instruction may be a breakpoint. Interrupts are as the code had them. */
-__dispatch __used void do_program_check(struct pt_regs *regs)
+__dispatch __used void do_program_check(struct pt_regs *frame)
 {
-	if (regs->msr & SRR1_TRAP) {
-		if (notify_die(DIE_BPT, "breakpoint", regs, NUMBER_BREAKPOINT, NUMBER_BREAKPOINT, SIGTRAP) == NOTIFY_STOP)
+	if (frame->msr & SRR1_TRAP) {
+		if (notify_die(DIE_BPT, "breakpoint", frame, NUMBER_BREAKPOINT, NUMBER_BREAKPOINT, SIGTRAP) == NOTIFY_STOP)
 			return;
-		nobodys(regs);
+		nobodys(frame);
 	}
-	do_trap(regs);
+	do_trap(frame);
 }
 
 /* An instruction was executed with MSR_SE, which is not to go on. Interrupts are off. */
-__step __used void do_single_step(struct pt_regs *regs)
+__step __used void do_single_step(struct pt_regs *frame)
 {
-	regs->msr &= ~MSR_SE;
-	if (notify_die(DIE_SSTEP, "single_step", regs, NUMBER_BREAKPOINT, NUMBER_BREAKPOINT, SIGTRAP) != NOTIFY_STOP)
-		nobodys(regs);
+	frame->msr &= ~MSR_SE;
+	if (notify_die(DIE_SSTEP, "single_step", frame, NUMBER_BREAKPOINT, NUMBER_BREAKPOINT, SIGTRAP) != NOTIFY_STOP)
+		nobodys(frame);
 }
 
 /* A fault of a handler, or of the instruction that is being stepped, is the probe's before anybody else's. */
-static int is_probes_fault(struct pt_regs *regs)
+static int is_probes_fault(struct pt_regs *frame)
 {
-	return kprobe_running() && kprobe_fault_handler(regs, regs->trap);
+	return kprobe_running() && kprobe_fault_handler(frame, frame->trap);
 }
 
 /* Storage and segment interrupts. What was to be executed is the address of a fetch. */
-__used void do_page_fault(struct pt_regs *regs)
+__used void do_page_fault(struct pt_regs *frame)
 {
-	if (regs->trap == 0x400 || regs->trap == 0x480)
-		regs->dar = regs->nip;
-	if (!user_mode(regs) && (is_probes_fault(regs) || fixup_exception(regs)))
+	if (frame->trap == 0x400 || frame->trap == 0x480)
+		frame->dar = frame->nip;
+	if (!user_mode(frame) && (is_probes_fault(frame) || fixup_exception(frame)))
 		return;
-	nobodys(regs);
+	nobodys(frame);
 }

@@ -26,7 +26,7 @@
 	lis \reg, \symbol@highest
 	ori \reg, \reg, \symbol@higher
 	sldi \reg, \reg, 32
-	oris \reg, \reg, \symbol@h
+	oris \reg, \reg, \symbol@high
 	ori \reg, \reg, \symbol@l
 .endm
 

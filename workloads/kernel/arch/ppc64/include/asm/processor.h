@@ -14,9 +14,7 @@
 
 #ifndef __ASSEMBLER__
 
-#include <linux/types.h>
 #include <linux/compiler.h>
-#include "percpu.h"
 
 #define mfspr(number) ({							\
 	unsigned long value__;							\
