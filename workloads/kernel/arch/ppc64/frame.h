@@ -3,6 +3,7 @@
  * it.
  */
 #include <asm/function.h>
+#include <asm/percpu.h>
 #include <asm/ptrace.h>
 
 /* A register of the frame at the stack pointer. */
