@@ -27,7 +27,7 @@ func (c *Core) touchStore(pa, n uint64) {
 	}
 	if pa&c.lineMask+n > c.lineMask+1 {
 		c.missStore(pa + n - 1)
-		c.acc[c.idx&(accesses-1)].missW += c.ev[evSplit]
+		c.delay(inMissW, c.ev[evSplit])
 		c.step.Stalls.Split += c.ev[evSplit]
 	}
 	if c.window {
@@ -40,7 +40,7 @@ func (c *Core) touchStore(pa, n uint64) {
 // off.
 func (c *Core) missLoad(pa uint64) {
 	if d := c.lookup(pa) - c.l1Lat; d > 0 {
-		c.acc[c.idx&(accesses-1)].miss += d
+		c.delay(inMiss, d)
 		c.step.Stalls.DCache += d
 	}
 }
@@ -48,7 +48,7 @@ func (c *Core) missLoad(pa uint64) {
 // missStore is missLoad for a store, whose delay the store buffer may hide.
 func (c *Core) missStore(pa uint64) {
 	if d := c.lookupStore(pa) - c.l1Lat; d > 0 {
-		c.acc[c.idx&(accesses-1)].missW += d
+		c.delay(inMissW, d)
 		c.step.Stalls.DCache += d
 	}
 }
@@ -56,7 +56,7 @@ func (c *Core) missStore(pa uint64) {
 // splitLoad brings in the second line of a load that crosses one.
 func (c *Core) splitLoad(pa uint64) {
 	c.missLoad(pa + c.lineMask + 1)
-	c.acc[c.idx&(accesses-1)].miss += c.ev[evSplit]
+	c.delay(inMiss, c.ev[evSplit])
 	c.step.Stalls.Split += c.ev[evSplit]
 }
 
@@ -103,6 +103,6 @@ func (c *Core) missFetch(pa uint64) {
 	} else {
 		c.Counts.L2Misses++
 	}
-	c.dispatch += d
+	c.holdUp(d)
 	c.step.Stalls.ICache += d
 }

@@ -113,7 +113,7 @@ func (c *Core) lookupOwned(pa uint64) clock.Ticks {
 func (c *Core) fetchShared(pa uint64) {
 	before := c.Counts.L1IMisses
 	if d := c.read(c.l1i, c.line(pa), &c.Counts.L1IMisses); c.Counts.L1IMisses != before {
-		c.dispatch += d
+		c.holdUp(d)
 		c.step.Stalls.ICache += d
 	}
 }
@@ -127,7 +127,7 @@ func (c *Core) claim(pa, n uint64) {
 			continue
 		}
 		if d := c.lookupOwned(at) - c.l1Lat; d > 0 {
-			c.acc[c.idx&(accesses-1)].miss += d
+			c.delay(inMiss, d)
 			c.step.Stalls.DCache += d
 		}
 	}

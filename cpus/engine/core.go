@@ -53,8 +53,11 @@ type Core struct {
 	Halted bool
 	parked bool // after Park, until Start: its time is nobody's
 
-	idx int    // of the running instruction in its block, and of its entry in acc
-	cur *timed // the running block
+	idx    int    // of the running instruction in its block, and of its entry in acc
+	cur    *timed // the running block
+	course uint64 // what the running block has met: the low bits of an edge's key
+	odd    uint64 // reasons why pass cannot time the running block
+	loops  bool   // there is a loop buffer
 	// AddrMask has the bits of an address of the current mode: addresses wrap there.
 	AddrMask uint64
 	R        [Registers]uint64

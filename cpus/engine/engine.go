@@ -108,6 +108,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 		all = bus.Directory.CPUs()
 	}
 	c.memo.init(all)
+	c.lose()
 	c.idx = between
 	c.attach(bus.Directory)
 	e.store.init(bus, s.MaxInsn)

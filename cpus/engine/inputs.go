@@ -1,5 +1,7 @@
 package engine
 
+import "math/bits"
+
 // Kinds of inputs: what the model looks at but its state and the block.
 const (
 	inLate  = iota // dispatch was held up since the last block
@@ -14,93 +16,170 @@ const (
 // inputs bounds those of a block.
 const inputs = 512
 
-// give notes an input of instruction i and returns the number of inputs.
-func (m *memo) give(given, kind, i int, v uint64) int {
-	m.inputs[given&(inputs-1)] = v<<16 | uint64(i)<<8 | uint64(kind)
-	return given + 1
+// Reasons why pass cannot time the running block, in Core.odd. The bits below are for instructions by number:
+// what their accesses met is in acc, where a later block may find it that looks there. Blocks mind the
+// reasons and the bits of their own instructions that do.
+const (
+	oddMost   = 60                 // instructions with bits
+	oddAccess = 1 << oddMost       // an instruction met more than a list of inputs is for
+	oddPart   = 1 << (oddMost + 1) // a part of the block was settled
+	oddLate   = 1 << (oddMost + 2) // dispatch was held up
+	oddAll    = oddAccess | oddPart | oddLate
+)
+
+// oddBit is the bit of instruction i.
+func oddBit(i int) uint64 { return 1 << min(uint(i), oddMost) }
+
+// holdUp delays dispatch of what comes next.
+func (c *Core) holdUp(d ticks) {
+	c.dispatch += d
+	c.late += d
+	c.odd |= oddLate
 }
 
-// gatherDelays notes what held the block up that is not of its own accesses.
-func (c *Core) gatherDelays() (given int) {
-	if c.dispatch != c.memo.base {
-		given = c.memo.give(given, inLate, 0, uint64(c.dispatch-c.memo.base))
+// delay notes that an access of the running instruction takes longer than one that finds its line, for a
+// load (inMiss) or on the way of a store (inMissW).
+func (c *Core) delay(kind uint64, d ticks) {
+	if c.window {
+		c.met(uint64(d)<<16 | uint64(c.idx)<<8 | kind)
+		return
+	}
+	c.odd |= oddBit(c.idx)
+	c.acc[c.idx&(accesses-1)].add(kind, d)
+}
+
+// met notes an input of the running instruction.
+func (c *Core) met(what uint64) {
+	m := &c.memo
+	if given := c.course & allInputs / oneInput; given != 0 {
+		last := &m.inputs[(given-1)&(inputs-1)]
+		switch {
+		case uint16(*last) == uint16(what) && what&255 == inMatch:
+			*last = what
+			return
+		case uint16(*last) == uint16(what):
+			*last += what &^ 0xffff
+			return
+		case given == inputs/2:
+			c.spread()
+		}
+	}
+	m.inputs[c.course&allInputs/oneInput&(inputs-1)] = what
+	c.course += oneInput
+}
+
+// spread gives the inputs to the instructions that met them.
+func (c *Core) spread() {
+	given := c.course & allInputs / oneInput
+	for _, v := range c.memo.inputs[:given] {
+		i := int(v >> 8 & (accesses - 1))
+		a := &c.acc[i]
+		switch kind, v := v&255, v>>16; kind {
+		case inExtra:
+			c.extra = ticks(v)
+		case inMiss, inMissW:
+			a.add(kind, ticks(v))
+			c.odd |= oddBit(i)
+		case inMatch:
+			a.match, a.load = uint8(v), uint8((v>>8+c.placed)&(forwards-1))
+			c.odd |= oddBit(i)
+		}
+	}
+	c.course &^= allInputs
+}
+
+// add adds to one of the delays.
+func (a *access) add(kind uint64, d ticks) {
+	if kind == inMiss {
+		a.miss += d
+	} else {
+		a.missW += d
+	}
+}
+
+// tidy has Core.odd say what is left when the running block is settled up to n.
+func (c *Core) tidy(n int) {
+	c.course, c.sends = 0, 0
+	if n != len(c.cur.ops) {
+		c.odd |= oddPart
+		return
+	}
+	for left := c.odd &^ oddAll; left != 0; left &= left - 1 {
+		if a := &c.acc[bits.TrailingZeros64(left)]; a.miss|a.missW != 0 || a.match != noStore {
+			continue
+		}
+		c.odd &^= left & -left
+	}
+	c.odd &^= oddAll
+}
+
+// gather notes what the running block's accesses up to instruction n met and what held the block up, and
+// returns the number of the last store.
+func (c *Core) gather(n int) (placed uint64) {
+	placed = c.placed
+	if c.late != 0 {
+		c.give(inLate, 0, uint64(c.late))
 	}
 	if c.extra != 0 {
-		given = c.memo.give(given, inExtra, 0, uint64(c.extra))
+		c.give(inExtra, 0, uint64(c.extra))
 	}
-	return given
-}
-
-// gather notes what the running block's accesses met, from record k up to instruction n. placed is the
-// number of the store before them, and it returns that of the last. Here is all of the rules; settle has
-// those for plain loads and stores of whole blocks once more.
-func (c *Core) gather(k, n int, placed uint64, given int) (uint64, int) {
-	for _, r := range c.cur.records[k:] {
+	for i := range c.cur.records {
+		r := &c.cur.records[i]
 		i := int(r.at)
 		if uint(i-c.settled) >= uint(n-c.settled) {
 			continue
 		}
 		if r.flags&Loads != 0 || r.inOrder {
-			given = c.gatherLoad(i, given)
+			c.gatherLoad(i)
 		}
 		if r.flags&Stores != 0 || r.inOrder {
 			a := &c.acc[i&(accesses-1)]
 			if a.missW != 0 {
-				given = c.memo.give(given, inMissW, i, uint64(a.missW))
+				c.give(inMissW, i, uint64(a.missW))
 				a.missW = 0
 			}
 		}
 		if r.flags&Stores != 0 {
-			placed, given = c.gatherStore(i, placed+1, given)
+			placed = c.gatherStore(i, placed+1)
 		}
 		if r.inOrder {
 			c.extra = 0
 		}
 	}
-	return placed, given
+	return placed
+}
+
+// give notes an input of instruction i.
+func (c *Core) give(kind, i int, v uint64) {
+	c.memo.inputs[c.course&allInputs/oneInput&(inputs-1)] = v<<16 | uint64(i)<<8 | uint64(kind)
+	c.course += oneInput
 }
 
 // gatherLoad notes what a load met. A store that was in the cache when the block began is as good as none.
-func (c *Core) gatherLoad(i, given int) int {
-	m, a := &c.memo, &c.acc[i&(accesses-1)]
+func (c *Core) gatherLoad(i int) {
+	a := &c.acc[i&(accesses-1)]
 	if a.miss != 0 {
-		given = m.give(given, inMiss, i, uint64(a.miss))
+		c.give(inMiss, i, uint64(a.miss))
 		a.miss = 0
 	}
 	if a.match != noStore {
 		number := (uint64(a.load) - c.placed) & (forwards - 1)
-		if number-1 < c.sequence-c.placed || -number&(forwards-1) < uint64(m.edges[m.here].live) {
-			given = m.give(given, inMatch, i, number<<8|uint64(a.match))
+		if number-1 < c.sequence-c.placed || -number&(forwards-1) < c.live {
+			c.give(inMatch, i, number<<8|uint64(a.match))
 		}
 		a.match = noStore
 	}
-	return given
 }
 
 // gatherStore notes the number of a store when it is not next.
-func (c *Core) gatherStore(i int, next uint64, given int) (placed uint64, _ int) {
+func (c *Core) gatherStore(i int, next uint64) (placed uint64) {
 	switch store := c.acc[i&(accesses-1)].store; {
 	case store == next:
-		return next, given
+		return next
 	case store > next:
-		return store, c.memo.give(given, inNumber, i, store-c.placed)
+		c.give(inNumber, i, store-c.placed)
+		return store
 	}
-	return next - 1, c.memo.give(given, inNothing, i, 0)
-}
-
-// giveBack undoes what gathering used up.
-func (c *Core) giveBack(given int) {
-	for _, v := range c.memo.inputs[:given] {
-		a := &c.acc[v>>8&(accesses-1)]
-		switch kind, v := v&255, v>>16; kind {
-		case inExtra:
-			c.extra = ticks(v)
-		case inMiss:
-			a.miss = ticks(v)
-		case inMissW:
-			a.missW = ticks(v)
-		case inMatch:
-			a.match, a.load = uint8(v), uint8((v>>8+c.placed)&(forwards-1))
-		}
-	}
+	c.give(inNothing, i, 0)
+	return next - 1
 }

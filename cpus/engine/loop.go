@@ -9,22 +9,20 @@ type loopBuffer struct {
 	shift         uint   // logarithm of a window's bytes
 	from, to      uint64 // the branch, by the address behind it, and its target
 	at            uint64 // number of the branch when it was taken last, counted in instructions
-	passes        uint8  // of the same length since the loop was entered
-	streams       bool
+	// passes of the same length since the loop was entered: 1 for none, and twice that for each until the loop
+	// is streaming; 0 outside of loops.
+	passes uint64
 }
 
-// passesToStream is how often a loop is seen whole before it streams. That no pass of a short loop does is
-// as far as this model goes; manuals say no more than that a loop should have many.
-const passesToStream = 2
+// streaming are the passes after which a loop streams, and a bit of an edge's key. That no pass of a short
+// loop does is as far as this model goes; manuals say no more than that a loop should have many.
+const streaming = 1 << 2
 
-// leave says that execution goes on outside. No loop has that target, so the next one begins with no pass.
-func (l *loopBuffer) leave() { l.to = outside }
+// leave says that execution goes on outside.
+func (l *loopBuffer) leave() { l.passes = 0 }
 
-// outside is where no branch leads.
-const outside = ^uint64(0)
-
-// streaming reports whether the buffer has what the branch leads to.
-func (l *loopBuffer) streaming() bool { return l.streams && l.to != outside }
+// streams reports whether the buffer has what the last branch led to.
+func (l *loopBuffer) streams() bool { return l.passes == streaming }
 
 // branch notes a taken branch with a constant target, and now is its number.
 func (l *loopBuffer) branch(from, to, now uint64) {
@@ -35,12 +33,12 @@ func (l *loopBuffer) branch(from, to, now uint64) {
 		return
 	}
 	switch {
-	case from != l.from || to != l.to || now-l.at > l.size || (from-1)>>l.shift-to>>l.shift >= l.windows:
-		l.passes = 0
-	case l.passes < passesToStream:
-		l.passes++
+	case l.passes == 0 || from != l.from || to != l.to || now-l.at > l.size || (from-1)>>l.shift-to>>l.shift >= l.windows:
+		l.passes = 1
+	case l.passes < streaming:
+		l.passes <<= 1
 	}
-	l.from, l.to, l.at, l.streams = from, to, now, l.passes == passesToStream
+	l.from, l.to, l.at = from, to, now
 }
 
 // looped notes that a branch was taken by a distance. It is not part of Jump so that Jump can be inlined.

@@ -17,20 +17,21 @@ import (
 // A node holds all of a state that may still matter, and an edge all inputs. Both are compared in
 // full. So the memo changes no result, and what it has forgotten is a matter of the host's time.
 type memo struct {
-	here  uint32 // the node that the model is at; zero when nobody has looked
-	stale bool   // the model's arrays were left behind: only the node has its state
-	base  ticks  // the place of dispatch when the node was reached
+	here uint32 // the node that the model is at; zero when nobody has looked
+	// What the model's arrays hold: that node, or another one and what was dispatched and stored there. In the
+	// latter case only the node has the state.
+	held held
 
-	// Node n is named by the place of its first edge, and has more when that leads on. Place 0 is no node.
+	// Node n is named by the place of its first edge, and has more when that leads on. Place 0 is no node and
+	// has no edge.
 	edges  []edge
 	nodes  []node
 	words  []uint64 // states and inputs
 	heads  []uint32 // nodes by hash
 	blocks uint64   // numbers given to blocks
 
-	key    uint64 // of the edge that the running block does not have
-	given  int    // its inputs
-	inputs [inputs]uint64
+	key    uint64         // of the edge that the running block does not have
+	inputs [inputs]uint64 // of the running block; Core.course has their number
 
 	limit  int    // of edges; zero when nothing is to be remembered
 	runs   uint8  // executions of a block before it is remembered
@@ -39,20 +40,30 @@ type memo struct {
 	patience
 }
 
-// edge is what a block did in the state of a node. Its key is the block's number, the instruction behind
-// the last, the first, the number of inputs, whether a branch was taken, and whether it was mispredicted.
+// edge is what a block did in the state of a node.
 type edge struct {
 	key      uint64 // noKey in a node that has no edge
-	input    uint64 // the first input, or zero
+	input    uint64 // the first input, if there is any
 	dispatch int32  // places of dispatch and retirement behind it, from that of dispatch before it
 	retire   int32
 	to       uint32 // node
 	next     uint32 // another edge of the same node
 	inputs   uint32 // where all begin in words
-	live     uint8  // in a node's first edge: stores, the last ones, that a load may have to wait for
+	live     uint8  // of the node that it leads to
 }
 
-const noKey = ^uint64(0)
+// The key of an edge, from its lowest bit on. The number of the block is the rest.
+const (
+	mispredicted = 1 << iota // of a branch
+	taken
+	_         // streaming
+	oneInput  // their number
+	allInputs = (inputs - 1) * oneInput
+	keyStart  = 12           // the first instruction
+	keyEnd    = keyStart + 7 // the instruction behind the last
+	keyBlock  = keyEnd + 7
+	noKey     = ^uint64(0)
+)
 
 // node is a state in words.
 type node struct {
@@ -61,6 +72,14 @@ type node struct {
 	at    uint32
 	n     uint16
 	edges uint8
+	live  uint8 // stores, the last ones, that a load may have to wait for
+}
+
+// held is what the model's arrays hold: the state of a node, from a place of dispatch and a last store on.
+type held struct {
+	node   uint32
+	at     ticks
+	placed uint64
 }
 
 // patience has the memo rest where it is not worth its time. Loads that take times which never come
@@ -88,6 +107,7 @@ const (
 
 // init makes the memo of one of a machine's CPUs.
 func (m *memo) init(all int) {
+	m.edges = []edge{{key: noKey}}
 	m.limit, m.runs, m.rest = host.Memo.Blocks, uint8(host.Memo.Runs), restLeast
 	if m.limit >= memoLeast {
 		m.limit = max(m.limit/all, memoLeast)
@@ -96,114 +116,74 @@ func (m *memo) init(all int) {
 
 // forget empties the memo. The model's arrays must have followed.
 func (m *memo) forget() {
-	if m.edges == nil {
+	if m.heads == nil {
 		m.heads = make([]uint32, memoHeads)
 	}
 	clear(m.heads)
-	m.edges, m.nodes, m.words = append(m.edges[:0], edge{}), append(m.nodes[:0], node{}), m.words[:0]
+	m.edges, m.nodes, m.words = m.edges[:1], append(m.nodes[:0], node{}), m.words[:0]
 	m.here = 0
+}
+
+// pass gives a whole block that was just executed its places in time if the memo has them, which it mostly
+// has, and reports whether it does. What is irregular is left to settle.
+func (c *Core) pass(b *timed) bool {
+	m := &c.memo
+	if c.odd&b.minds != 0 || c.sends != b.stores {
+		return false
+	}
+	key := b.key | c.course | c.loop.passes&streaming
+	e := &m.edges[m.here]
+	for e.key != key || key&allInputs != 0 && !m.meets(e, key) {
+		if e.next == 0 {
+			return false
+		}
+		e = &m.edges[e.next]
+	}
+	c.follow(e, len(b.ops))
+	c.placed, c.sends = c.sequence, 0
+	return true
+}
+
+// follow goes along an edge with n instructions.
+func (c *Core) follow(e *edge, n int) {
+	d := c.dispatch
+	c.dispatch, c.retire = d+ticks(e.dispatch), d+ticks(e.retire)
+	c.memo.here, c.live = e.to, uint64(e.live)
+	c.memo.found++
+	c.count += uint64(n)
+	if c.course&mispredicted != 0 {
+		c.step.Stalls.Mispredict += c.ev[evMispredict]
+	}
+	c.course = 0
+}
+
+// meets reports whether the inputs of the running block are those of an edge with the same key.
+func (m *memo) meets(e *edge, key uint64) bool {
+	if key&allInputs == oneInput {
+		return e.input == m.inputs[0]
+	}
+	n := key & allInputs / oneInput
+	return slices.Equal(m.words[e.inputs:uint64(e.inputs)+n], m.inputs[:n])
 }
 
 // settle gives the executed instructions of the running block, up to n, their places in time. Blocks
 // are executed first and timed after, because the two loops are faster apart.
-//
-// In the window model it follows the edge that the block has in the present state, if there is one. This
-// is the hottest part of the model, and so the common inputs are gathered here.
 func (c *Core) settle(n int) {
-	m := &c.memo
-	if m.here == 0 {
-		c.settleUnknown(n)
-		return
-	}
-	b, d, from, placed, given := c.cur, c.dispatch, c.settled, c.placed, 0
-	m.inputs[0] = 0
-	if d != m.base || c.extra != 0 {
-		given = c.gatherDelays()
-	}
-	k := 0
-	for ; k < len(b.records) && n-from == len(b.ops); k++ {
-		r := &b.records[k]
-		a := &c.acc[r.at&(accesses-1)]
-		if r.flags&Loads != 0 {
-			if a.miss != 0 {
-				m.inputs[given&(inputs-1)] = uint64(a.miss)<<16 | uint64(r.at)<<8 | inMiss
-				given++
-				a.miss = 0
-			}
-			if a.match != noStore {
-				number := (uint64(a.load) - c.placed) & (forwards - 1)
-				if number-1 < c.sequence-c.placed || -number&(forwards-1) < uint64(m.edges[m.here].live) {
-					m.inputs[given&(inputs-1)] = number<<24 | uint64(a.match)<<16 | uint64(r.at)<<8 | inMatch
-					given++
-				}
-				a.match = noStore
-			}
-		}
-		if r.flags&Stores != 0 {
-			if a.missW != 0 || a.store != placed+1 {
-				break
-			}
-			placed++
-		}
-		if r.inOrder {
-			break
-		}
-	}
-	if k < len(b.records) {
-		placed, given = c.gather(k, n, placed, given)
-	}
-	key := b.number | uint64(n)<<16 | uint64(from)<<9 | uint64(given)<<2
-	switch { // what settleBranch looks at
-	case c.redirect:
-		key |= 1
-	case c.taken && c.loop.streaming():
-		key |= 3
-	case c.taken:
-		key |= 2
-	}
-	first := m.inputs[0]
-	e := &m.edges[m.here]
-	for e.key != key || e.input != first || given > 1 && !m.meets(e, given) {
-		if e.next == 0 {
-			c.giveBack(given)
-			m.key, m.given = key, given
-			c.settleUnknown(n)
-			return
-		}
-		e = &m.edges[e.next]
-	}
-	c.dispatch, c.retire, c.placed = d+ticks(e.dispatch), d+ticks(e.retire), placed
-	m.here, m.base, m.stale = e.to, c.dispatch, true
-	m.found++
-	c.count += uint64(n - from)
-	c.settled = n
-	if c.redirect {
-		c.redirect = false
-		c.step.Stalls.Mispredict += c.ev[evMispredict]
-	}
-	c.taken = false
-}
-
-// meets reports whether the inputs are those of an edge.
-func (m *memo) meets(e *edge, given int) bool {
-	if given > memoInputs {
-		return false
-	}
-	known := m.words[e.inputs:]
-	for i, v := range m.inputs[:given] {
-		if known[i] != v {
-			return false
-		}
-	}
-	return true
-}
-
-// settleUnknown is settle of a block that has no edge: the model is asked, and what it says remembered
-// if that is worth it.
-func (c *Core) settleUnknown(n int) {
-	m := &c.memo
-	if !c.window {
+	if c.window {
+		c.spread()
+		c.settleWindow(n)
+	} else {
 		c.settleThroughput(n)
+	}
+	c.settled = n
+	c.tidy(n)
+}
+
+// settleWindow follows the edge that the block has in the present state, if there is one. If not, the model
+// is asked, and what it says remembered if that is worth it.
+func (c *Core) settleWindow(n int) {
+	m := &c.memo
+	if m.here != 0 && c.known(n) {
 		return
 	}
 	if !c.worth(n) {
@@ -211,16 +191,33 @@ func (c *Core) settleUnknown(n int) {
 		c.placeWindow(n)
 		return
 	}
-	if len(m.edges)+2 > m.limit || len(m.words) > m.limit*memoWords+memoState || m.edges == nil {
+	if len(m.edges)+2 > m.limit || len(m.words) > m.limit*memoWords+memoState || m.heads == nil {
 		c.thaw()
 		m.forget()
 	}
 	if m.here == 0 {
 		c.arrive()
-		c.settle(n) // which comes back here when there is no edge
-		return
+		if c.known(n) {
+			return
+		}
 	}
 	c.learn(n)
+}
+
+// known is pass of instructions up to n, whatever they met.
+func (c *Core) known(n int) bool {
+	m, b := &c.memo, c.cur
+	placed := c.gather(n)
+	m.key = b.number | uint64(n)<<keyEnd | uint64(c.settled)<<keyStart | c.course | c.loop.passes&streaming
+	for i := m.here; i != 0; i = m.edges[i].next {
+		if e := &m.edges[i]; e.key == m.key && (m.key&allInputs == 0 || m.meets(e, m.key)) {
+			c.follow(e, n-c.settled)
+			c.placed, c.late = placed, 0
+			return true
+		}
+	}
+	c.spread()
+	return false
 }
 
 // worth reports whether a block is to be remembered. What is executed for the first time is seldom
@@ -236,7 +233,10 @@ func (c *Core) worth(n int) bool {
 	default:
 		if b.number == 0 {
 			m.blocks++
-			b.number = m.blocks << 24
+			b.number = m.blocks << keyBlock
+			if len(b.ops) <= oddMost {
+				b.key = b.number | uint64(len(b.ops))<<keyEnd
+			}
 		}
 		return true
 	}
@@ -249,20 +249,21 @@ func (c *Core) learn(n int) {
 	m.decide()
 	c.thaw()
 	from, d, stalls := m.here, c.dispatch, c.step.Stalls
-	if c.redirect {
+	if c.course&mispredicted != 0 {
 		stalls.Mispredict += c.ev[evMispredict]
 	}
-	m.here = 0
+	c.lose()
 	c.placeWindow(n)
-	e := edge{key: m.key | c.cur.number, input: m.inputs[0], dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
-	if m.given > memoInputs || m.nodes[from].edges >= memoFan || stalls != c.step.Stalls ||
+	e := edge{key: m.key&(1<<keyBlock-1) | c.cur.number, input: m.inputs[0], dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
+	given := m.key & allInputs / oneInput
+	if given > memoInputs || m.nodes[from].edges >= memoFan || stalls != c.step.Stalls ||
 		ticks(e.dispatch) != c.dispatch-d || ticks(e.retire) != c.retire-d {
 		return
 	}
 	e.inputs = uint32(len(m.words))
-	m.words = append(m.words, m.inputs[:m.given]...)
+	m.words = append(m.words, m.inputs[:given]...)
 	c.arrive()
-	e.to = m.here
+	e.to, e.live = m.here, uint8(c.live)
 	m.add(from, e)
 }
 
@@ -271,7 +272,6 @@ func (m *memo) add(n uint32, e edge) {
 	m.nodes[n].edges++
 	first := &m.edges[n]
 	if first.key == noKey {
-		e.live = first.live
 		*first = e
 		return
 	}
@@ -307,18 +307,26 @@ func (c *Core) arrive() {
 		hash ^= hash >> 32
 	}
 	hash &^= m.narrow
-	m.base = c.dispatch
+	c.late = 0
 	head := &m.heads[hash&(memoHeads-1)]
 	for i := *head; i != 0; i = m.nodes[i].next {
 		if k := &m.nodes[i]; k.hash == hash && slices.Equal(state, m.state(k)) {
-			m.words, m.here = m.words[:at], i
+			m.words = m.words[:at]
+			c.reach(i)
 			return
 		}
 	}
-	m.here = uint32(len(m.edges))
-	m.edges = append(m.edges, edge{key: noKey, live: live})
-	m.nodes = append(m.nodes, node{hash: hash, next: *head, at: uint32(at), n: uint16(len(state))})
-	*head = m.here
+	n := uint32(len(m.edges))
+	m.edges = append(m.edges, edge{key: noKey})
+	m.nodes = append(m.nodes, node{hash: hash, next: *head, at: uint32(at), n: uint16(len(state)), live: live})
+	*head = n
+	c.reach(n)
+}
+
+// reach makes a node the present one, whose state the model's arrays hold.
+func (c *Core) reach(n uint32) {
+	c.memo.here, c.live = n, uint64(c.memo.nodes[n].live)
+	c.memo.held = held{n, c.dispatch, c.placed}
 }
 
 // state returns a node's state, which freeze made.
@@ -327,14 +335,18 @@ func (m *memo) state(k *node) []uint64 { return m.words[k.at : int(k.at)+int(k.n
 // thaw has the model's arrays follow.
 func (c *Core) thaw() {
 	m := &c.memo
-	if m.stale {
-		c.melt(m.base, m.state(&m.nodes[m.here]))
-		m.stale = false
+	d := c.dispatch - c.late
+	if now := (held{m.here, d, c.placed}); m.here != 0 && m.held != now {
+		c.melt(d, m.state(&m.nodes[m.here]))
+		m.held = now
 	}
 }
 
 // leave is for whoever changes the model's state outside of it.
 func (c *Core) leave() {
 	c.thaw()
-	c.memo.here = 0
+	c.lose()
 }
+
+// lose says that nobody knows the node of the model's state.
+func (c *Core) lose() { c.memo.here, c.live = 0, forwards }

@@ -193,7 +193,7 @@ var remembered = map[string]string{
 	"windowState.group": stated + ", where there are groups",
 	"windowState.at":    "where the ring begins",
 
-	"timing.settled": given, "timing.redirect": given, "timing.taken": given, "timing.extra": given,
+	"timing.settled": given, "timing.extra": given, "timing.late": given,
 
 	"timing.window": fixed, "timing.slack": fixed, "timing.storeBusy": fixed, "timing.lead": fixed,
 	"windowState.slot": fixed, "windowState.loadBusy": fixed, "windowState.fetchMask": fixed,
@@ -206,7 +206,7 @@ var remembered = map[string]string{
 
 const (
 	stated = "freeze and melt"
-	given  = "an input of an edge: edgeKey and gather"
+	given  = "an input of an edge: known and gather"
 	fixed  = "of the machine"
 )
 

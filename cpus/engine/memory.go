@@ -209,7 +209,7 @@ func storeCross(c *Core, va, v uint64, n int) bool {
 // loadDevice reads a register of a device, which takes the time of memory, since no cache holds it.
 // Where no device is, all bits are ones, as on a bus that nobody drives.
 func (c *Core) loadDevice(pa uint64, n int) uint64 {
-	c.acc[c.idx&(accesses-1)].miss += c.memLat
+	c.delay(inMiss, c.memLat)
 	c.Settle()
 	if c.Bus.Device == nil {
 		return ^uint64(0)

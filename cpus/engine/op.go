@@ -45,6 +45,9 @@ type timed struct {
 	rest    ticks // throughput: time behind the last record
 	ops     []Op
 	number  uint64 // by which the memo knows it, or zero
+	key     uint64 // of the whole block's edges without inputs and branch; zero when pass is not to look for them
+	minds   uint64 // bits of Core.odd
+	stores  uint64 // instructions that store, by bits
 	runs    uint8  // up to memo.runs
 	entered bool   // a branch to it lands inside a fetch window
 }

@@ -121,20 +121,21 @@ func (c *Core) Conditional(taken bool, by uint64) {
 	c.Counts.Branches++
 	if c.direction(c.R[PC], taken) {
 		c.Counts.Mispredicts++
-		c.redirect = true
+		c.course |= mispredicted
 	}
 	if taken {
 		c.Jump(by)
-	} else if c.loop.streaming() && c.R[PC] == c.loop.from {
+	} else if c.loop.streams() && c.R[PC] == c.loop.from {
 		c.loop.leave()
 	}
 }
 
 // Jump is a branch by a distance from the instruction behind it, which the front end knows in time.
 func (c *Core) Jump(by uint64) {
-	c.taken = true
-	c.R[PC] = (c.R[PC] + by) & c.AddrMask
-	if c.loop.size != 0 {
+	c.course |= taken
+	c.R[PC] += by
+	c.R[PC] &= c.AddrMask
+	if c.loops {
 		c.looped(by)
 	}
 }
@@ -143,10 +144,10 @@ func (c *Core) Jump(by uint64) {
 func (c *Core) Indirect(to uint64) {
 	c.loop.leave()
 	c.Counts.Branches++
-	c.taken = true
+	c.course |= taken
 	if c.target(c.R[PC], to) {
 		c.Counts.Mispredicts++
-		c.redirect = true
+		c.course |= mispredicted
 	}
 	c.R[PC] = to
 }
@@ -154,9 +155,10 @@ func (c *Core) Indirect(to uint64) {
 // ReturnTo is the return from a call.
 func (c *Core) ReturnTo(to uint64) {
 	c.Counts.Branches++
-	c.taken, c.R[PC] = true, to
+	c.course |= taken
+	c.R[PC] = to
 	if c.pop() != to {
 		c.Counts.Mispredicts++
-		c.redirect = true
+		c.course |= mispredicted
 	}
 }

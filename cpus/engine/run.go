@@ -61,18 +61,23 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		e.runSingly(b, 0, len(b.insns))
 		return
 	}
-	e.until = limit
+	e.until, e.settled = limit, 0
 	for {
-		e.cur, e.settled = &b.timed, 0
+		e.cur = &b.timed
 		if i := e.execute(b.insns); i >= 0 {
 			e.block = b
 			e.finish(b, i)
 			return
 		}
-		if e.window || e.settled != 0 {
-			e.settle(len(b.insns))
+		known := false
+		if e.window { // which settleWhole asks too
+			known = e.pass(&b.timed)
 		} else {
-			e.settleBlock(&b.timed)
+			known = e.settleBlock(&b.timed)
+		}
+		if !known {
+			e.settle(len(b.insns))
+			e.settled = 0
 		}
 		next := e.following(b, e.until)
 		if next == nil {

@@ -85,9 +85,7 @@ func (e *Engine[C, P]) stepBlocks(b *Block[C, P], at, n int, limit clock.Ticks) 
 			return n - left + i + 1 - at
 		}
 		left -= to - at
-		if at == 0 && to == len(b.insns) && e.settled == 0 && !e.window {
-			e.settleBlock(&b.timed)
-		} else {
+		if at != 0 || to != len(b.insns) || !e.settleWhole(&b.timed) {
 			e.settle(to)
 			e.leave(b, to)
 		}

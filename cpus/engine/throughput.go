@@ -4,7 +4,7 @@ package engine
 // what it makes its successors wait, and misses all they cost.
 func (c *Core) settleThroughput(n int) {
 	c.settleEach(n)
-	if c.redirect || c.taken {
+	if c.course != 0 {
 		c.settleBranch(c.retire)
 		c.retire, c.entering = c.dispatch, false // nothing hides behind a branch here
 	}
@@ -34,7 +34,7 @@ func (c *Core) settleEach(n int) {
 		}
 	}
 	c.count += uint64(n - c.settled)
-	c.dispatch, c.retire, c.settled = at, at, n
+	c.dispatch, c.retire = at, at
 }
 
 // stored sends a store on its way to the cache and returns when issue goes on. Issue waits only for
@@ -45,8 +45,20 @@ func (c *Core) stored(at ticks, a *access) ticks {
 	return max(at, c.drained-c.slack)
 }
 
+// settleWhole gives a whole block that was just executed its places in time if that is soon done, and reports
+// whether it is.
+func (c *Core) settleWhole(b *timed) bool {
+	if c.window {
+		return c.pass(b)
+	}
+	return c.settleBlock(b)
+}
+
 // settleBlock is settleThroughput of a whole block: only what is not known beforehand is looked at.
-func (c *Core) settleBlock(b *timed) {
+func (c *Core) settleBlock(b *timed) bool {
+	if c.odd&oddPart != 0 {
+		return false
+	}
 	at := max(c.dispatch, c.retire)
 	for i := range b.records {
 		r := &b.records[i]
@@ -68,22 +80,24 @@ func (c *Core) settleBlock(b *timed) {
 		}
 	}
 	at += b.rest
-	n := len(b.ops)
-	c.count += uint64(n)
-	c.dispatch, c.retire, c.settled = at, at, n
-	if c.taken && !c.redirect { // as settleBranch does, without what the window model needs
+	c.count += uint64(len(b.ops))
+	c.dispatch, c.retire = at, at
+	if c.course == taken { // as settleBranch does, without what the window model needs
 		c.fetched = max(c.fetched, at-c.lead) + c.ev[evTaken]
 		at = max(at, c.fetched)
-		c.dispatch, c.retire, c.taken = at, at, false
-	} else if c.redirect {
+		c.dispatch, c.retire = at, at
+	} else if c.course != 0 {
 		c.settleBranch(at)
 		c.retire, c.entering = c.dispatch, false
 	}
+	c.course = 0
+	return true
 }
 
 // record prepares a block for settleBlock: the time of a run of instructions that nothing but their
 // issue bounds is summed up once.
 func (c *Core) record(b *timed) {
+	b.minds = oddAll
 	for i := range b.ops {
 		op := &b.ops[i]
 		k := &c.cost[op.Class]
@@ -97,6 +111,10 @@ func (c *Core) record(b *timed) {
 		if r.flags != 0 || r.inOrder {
 			r.time, b.rest = b.rest, 0
 			b.records = append(b.records, r)
+			b.minds |= oddBit(i)
+		}
+		if op.Flags&Stores != 0 {
+			b.stores |= oddBit(i)
 		}
 	}
 }

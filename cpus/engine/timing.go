@@ -90,8 +90,7 @@ type timing struct {
 	dispatch ticks // the next instruction may issue
 	settled  int   // instructions of the running block that have their place in time
 	window   bool
-	redirect bool  // the instruction was mispredicted
-	taken    bool  // it was a taken branch
+	late     ticks // how far dispatch was held up since the last block
 	entering bool  // the next block is entered by a branch
 	drained  ticks // when the last store reaches the cache
 	slack    ticks // what the store buffer hides
@@ -158,6 +157,7 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.stackEngine, t.zeroIdioms = f.StackEngine, f.ZeroIdioms
 	if t.window {
 		t.loop.size, t.loop.windows = uint64(f.LoopBuffer), uint64(f.LoopWindows)
+		t.loops = f.LoopBuffer != 0
 		t.loop.shift = uint(bits.Len64(t.fetchMask))
 	}
 	ports := portNames(isa, cfg)
@@ -263,12 +263,11 @@ func (c *Core) commit(op *Op, data, when ticks, a *access) {
 // refill from the moment it was resolved when it was not predicted, nothing when the loop buffer has what
 // follows.
 func (c *Core) settleBranch(done ticks) {
-	c.streams = c.loop.streaming() && !c.redirect
+	c.streams = c.loop.streams() && c.course&mispredicted == 0
 	if c.streams {
-		c.taken = false
 		return
 	}
-	if c.redirect {
+	if c.course&mispredicted != 0 {
 		c.step.Stalls.Mispredict += c.ev[evMispredict]
 		c.dispatch = max(c.dispatch, done) + c.ev[evMispredict]
 		c.fetched = c.dispatch
@@ -277,15 +276,16 @@ func (c *Core) settleBranch(done ticks) {
 		c.dispatch = max(c.dispatch, c.fetched)
 	}
 	c.entering = true
-	c.redirect, c.taken = false, false
 }
 
 // Repeat adds the time of one more element of a repeated instruction, which costs the issue of a class
 // beside what its memory took.
 func (c *Core) Repeat(class uint8) {
 	a := &c.acc[c.idx&(accesses-1)]
+	c.spread()
 	c.extra += c.cost[class].issue + a.miss + a.missW
 	a.miss, a.missW = 0, 0
+	c.odd |= oddAccess
 }
 
 // Drain waits for everything in flight and then lets t pass.
@@ -296,11 +296,14 @@ func (c *Core) Drain(t ticks) {
 	c.acc[between] = access{}
 	c.moved, c.streams = false, false
 	c.loop.leave()
-	c.extra, c.redirect, c.taken = 0, false, false
+	c.extra, c.course = 0, 0
 }
 
 // DrainAccesses waits for the loads that were made between two instructions.
-func (c *Core) DrainAccesses() { c.Drain(c.acc[between].miss) }
+func (c *Core) DrainAccesses() {
+	c.spread()
+	c.Drain(c.acc[between].miss)
+}
 
 // ChargeWalk charges the walk of page tables for a translation that no TLB has: the loads that the
 // walker makes go through the caches. Entries of page tables are cached as data are, so a second
@@ -315,10 +318,10 @@ func (c *Core) ChargeWalk(refs *mmu.Refs, exec bool) {
 	if exec {
 		c.Counts.ITLBMisses++
 		c.step.Stalls.ITLB += cost
-		c.dispatch += cost
+		c.holdUp(cost)
 		return
 	}
 	c.Counts.DTLBMisses++
 	c.step.Stalls.DTLB += cost
-	c.acc[c.idx&(accesses-1)].miss += cost
+	c.delay(inMiss, cost)
 }

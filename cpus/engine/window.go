@@ -82,8 +82,8 @@ func (c *Core) placeWindow(n int) {
 		}
 	}
 	c.count += uint64(n - c.settled)
-	c.dispatch, c.retire, c.at, c.settled = d, retire, at, n
-	if c.redirect || c.taken {
+	c.dispatch, c.retire, c.at = d, retire, at
+	if c.course != 0 {
 		c.settleBranch(done)
 	}
 }
