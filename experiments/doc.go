@@ -43,7 +43,7 @@
 //	name = "k"
 //	title = "kprobe"
 //	kind = "kprobe"               # or "kretprobe", "jprobe"
-//	mode = "step"                 # or "boosted", "optimized": what the probe must turn out to be
+//	mode = "step"                 # or "boosted", "emulated", "optimized": what the probe must turn out to be
 //	handler = "handler_empty"     # guest function: pre-handler, return handler, or function of a jprobe
 //	maxactive = 0                 # of a kretprobe
 //	with = [{ kind = "kretprobe", handler = "ret_empty" }] # further probes at the same place,

@@ -26,6 +26,9 @@ func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experim
 	}
 	for i, probe := range e.Probes {
 		n := fmt.Sprint(i)
+		if err := checkMode(pt, probe.Mode); err != nil {
+			p.errs.Add(at(root, "points", n, "mode"), "points.%s.mode: %v", probe.Name, err)
+		}
 		for j, r := range probe.Registrations() {
 			path, key := []string{"points", n}, "points."+probe.Name
 			if j > 0 {
@@ -34,6 +37,15 @@ func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experim
 			p.checkRegistration(root, pt, r, path, key)
 		}
 	}
+}
+
+// checkMode refuses a mode that no kernel of the instruction set has.
+func checkMode(pt *schema.Point, m kprobes.Mode) error {
+	arch := pt.Target.Probes
+	if m == kprobes.Boosted && arch.Then == kprobes.Emulated || m == kprobes.Emulated && arch.Then == kprobes.Boosted {
+		return fmt.Errorf("no kernel of %s has probes that are %s: ask for %q or %q", pt.Target.Name, m, arch.Then, schema.ModeWord(kprobes.Stepped))
+	}
+	return nil
 }
 
 // checkRegistration holds one probe against the image; its keys stand at path and are called key.

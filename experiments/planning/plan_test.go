@@ -95,6 +95,7 @@ var badExperiments = []struct{ name, old, new string }{
 	{"twice", `name = "b"`, `name = "k"`},
 	{"role-wrong", `role = "fitted"`, `role = "predicted"`},
 	{"kind-wrong", `kind = "kprobe"`, `kind = "uprobe"`},
+	{"mode-of-others", `mode = "boosted"`, `mode = "emulated"`},
 	{"syntax", "hits = 100", "hits = "},
 	{"sweep-empty", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = []\n[[points]]\nname = \"k\""},
 	{"sweep-scalar", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = 3\n[[points]]\nname = \"k\""},

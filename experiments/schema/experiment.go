@@ -88,7 +88,7 @@ type Workload struct {
 type Probe struct {
 	Name  string // short, as tables show it
 	Title string
-	Mode  kprobes.Mode // how hits are to be handled: Stepped, Boosted or Optimized
+	Mode  kprobes.Mode // how hits are to be handled: Stepped, Boosted, Emulated or Optimized
 	Registration
 	With      []Registration // registered after the first one, in this order
 	Published *Published
@@ -222,7 +222,7 @@ func readProbe(r *doc.Reader) Probe {
 		Registration: readRegistration(r),
 		Role:         results.Role(doc.Opt(r, "role", "", role)),
 	}
-	p.Title = doc.Opt(r, "title", modeWord(p.Mode)+" "+p.Kind.String(), doc.Text)
+	p.Title = doc.Opt(r, "title", ModeWord(p.Mode)+" "+p.Kind.String(), doc.Text)
 	for _, s := range r.List("with") {
 		p.With = append(p.With, readRegistration(s))
 		s.Done()
@@ -253,7 +253,7 @@ const step = "step"
 
 // readMode parses a mode that a point can ask for.
 func readMode(n *doc.Node) (kprobes.Mode, error) {
-	word, err := doc.OneOf(step, kprobes.Boosted.String(), kprobes.Optimized.String())(n)
+	word, err := doc.OneOf(step, kprobes.Boosted.String(), kprobes.Emulated.String(), kprobes.Optimized.String())(n)
 	switch {
 	case err != nil:
 		return 0, err
@@ -263,8 +263,8 @@ func readMode(n *doc.Node) (kprobes.Mode, error) {
 	return kprobes.ParseMode(word)
 }
 
-// modeWord is how files spell a mode.
-func modeWord(m kprobes.Mode) string {
+// ModeWord is how files spell a mode.
+func ModeWord(m kprobes.Mode) string {
 	if m == kprobes.Stepped {
 		return step
 	}

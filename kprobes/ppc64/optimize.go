@@ -78,13 +78,13 @@ func computeXL() []uint32 {
 	}
 }
 
-// computeX lists extended opcodes behind opX. Forms that record overflow are not among them.
+// computeX lists extended opcodes behind opX. Forms that record overflow are not among them. Neither are
+// divisions: there are operands without a quotient, for which the emulator does nothing.
 func computeX() []uint32 {
 	return []uint32{
 		0, 32, // cmp, cmpl
 		8, 10, 40, 104, 136, 138, 200, 202, 232, 234, 266, // subfc, addc, subf, neg, subfe, adde, subfze, addze, subfme, addme, add
 		9, 11, 73, 75, 233, 235, // mulhdu, mulhwu, mulhd, mulhw, mulld, mullw
-		457, 459, 489, 491, // divdu, divwu, divd, divw
 		19, 144, // mfcr, mtcrf
 		26, 58, 922, 954, 986, // cntlzw, cntlzd, extsh, extsb, extsw
 		28, 60, 124, 284, 316, 412, 444, 476, // and, andc, nor, eqv, xor, orc, or, nand

@@ -174,6 +174,7 @@ func TestRegion(t *testing.T) {
 		{0x7c632214, "add r3,r3,r4", ""},
 		{0x7c632215, "add. r3,r3,r4", ""},
 		{0x7c632614, "addo r3,r3,r4", kprobes.RuleNotEmulated},
+		{0x7c6323d2, "divd r3,r3,r4", kprobes.RuleNotEmulated},
 		{0x786307c6, "rldicr r3,r3,32,31", ""},
 		{0x78632010, "rldcl r3,r3,r4,0", ""},
 		{0x54630000, "rlwinm r3,r3,0,0,0", ""},

@@ -17,7 +17,7 @@ const registerOnly = ` mulli subfic cmplwi cmpldi cmpwi cmpdi addic addic. addi 
 	rlwimi rlwinm rlwnm ori nop xnop oris xori xoris andi. andis. rldicl rldicr rldic rldimi rldcl rldcr
 	mcrf crnor crandc crxor crnand crand creqv crorc cror isync
 	cmpw cmpd cmplw cmpld subfc addc subf neg subfe adde subfze addze subfme addme add
-	mulhdu mulhwu mulhd mulhw mulld mullw divdu divwu divd divw
+	mulhdu mulhwu mulhd mulhw mulld mullw
 	mfcr mfocrf mtcrf mtocrf cntlzw cntlzd extsh extsb extsw
 	and andc nor eqv xor orc or nand slw sld srw srd sraw srad srawi sradi sync lwsync ptesync
 	mfxer mflr mfctr mtxer mtlr mtctr `
