@@ -38,7 +38,7 @@ func TestStepsOfBatches(t *testing.T) {
 	} {
 		o := Default()
 		o.Patching = protocol
-		bootAll(t, "2010", cpus, o, func(w *crowd) {
+		bootAll(t, "", cpus, o, func(w *crowd) {
 			ps := w.addSites("site_5", 3)
 			var steps []string
 			ids := map[uint64]bool{}

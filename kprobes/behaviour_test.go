@@ -12,7 +12,7 @@ import (
 // of it, and all kinds and modes of probes.
 func TestProbedFunctionReturnsTheSame(t *testing.T) {
 	for _, m := range modes() {
-		t.Run(m.name, func(t *testing.T) {
+		t.Run(m.name(), func(t *testing.T) {
 			bootImage(t, m.image, m.opt, func(l *live) {
 				rng := rand.New(rand.NewPCG(3, 4))
 				reached := map[Mode]int{}
@@ -80,18 +80,18 @@ func TestReentrantHitsAreMissed(t *testing.T) {
 			hits := l.percpu("handler_hits")
 			l.call("bench_loop", l.pointer("bench_target"), 5, 1, 2)
 			if n := l.percpu("handler_hits") - hits; n != 5 {
-				t.Errorf("%s: %d hits of the outer probe, want 5", m.name, n)
+				t.Errorf("%s: %d hits of the outer probe, want 5", m.name(), n)
 			}
 			want, shared := uint64(5), l.word("handler_shared_hits")
 			if l.k.era.Year == 2005 {
 				want = 0
 				l.call("handler_count", 0, 0)
 				if n := l.word("handler_shared_hits") - shared; n != 0 {
-					t.Errorf("%s: %d hits of a probe that was lost", m.name, n)
+					t.Errorf("%s: %d hits of a probe that was lost", m.name(), n)
 				}
 			}
 			if o, i := l.state(outer).NMissed, l.state(inner).NMissed; o != 0 || i != want {
-				t.Errorf("%s: outer missed %d, inner %d; want 0 and %d", m.name, o, i, want)
+				t.Errorf("%s: outer missed %d, inner %d; want 0 and %d", m.name(), o, i, want)
 			}
 		})
 	}
@@ -107,16 +107,16 @@ func TestHandlersOfAnAggregateAllRun(t *testing.T) {
 			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
 			want := l.call("bench_target", 8, 9)
 			if n := l.percpu("handler_hits") - hits; n != 2 {
-				t.Errorf("%s: counted %d, want one hit and one return", m.name, n)
+				t.Errorf("%s: counted %d, want one hit and one return", m.name(), n)
 			}
 			if n := l.word("handler_shared_hits") - shared; n != 1 {
-				t.Errorf("%s: second probe counted %d, want 1", m.name, n)
+				t.Errorf("%s: second probe counted %d, want 1", m.name(), n)
 			}
 			if got := l.percpu("handler_last_value"); got != want {
-				t.Errorf("%s: the return handler saw %#x, the caller %#x", m.name, got, want)
+				t.Errorf("%s: the return handler saw %#x, the caller %#x", m.name(), got, want)
 			}
 			if st := l.state(a); m.mode == Optimized && st.Mode != Optimized {
-				t.Errorf("%s: %+v", m.name, st)
+				t.Errorf("%s: %+v", m.name(), st)
 			}
 		})
 	}
@@ -137,10 +137,10 @@ func TestPostHandlerRunsAfterEachHit(t *testing.T) {
 			hits := l.percpu("handler_hits")
 			l.call("bench_loop", l.pointer("bench_target"), 3, 1, 2)
 			if n := l.percpu("handler_hits") - hits; n != 6 {
-				t.Errorf("%s: %d calls of handlers, want 3 before and 3 after", m.name, n)
+				t.Errorf("%s: %d calls of handlers, want 3 before and 3 after", m.name(), n)
 			}
-			if st := l.state(p); st.Mode != Stepped {
-				t.Errorf("%s: %+v, but a post handler needs the single step", m.name, st)
+			if st := l.state(p); st.Mode != m.posted(l.k) {
+				t.Errorf("%s: %+v, but a post handler runs behind a step or an emulation", m.name(), st)
 			}
 		})
 	}
@@ -174,10 +174,10 @@ func TestRecursionWantsInstances(t *testing.T) {
 			hits := l.percpu("handler_hits")
 			l.call("work_recursive", depth, 1)
 			if n := l.percpu("handler_hits") - hits; n != 2 {
-				t.Errorf("%s: %d returns seen with 2 instances", m.name, n)
+				t.Errorf("%s: %d returns seen with 2 instances", m.name(), n)
 			}
 			if st := l.state(p); st.Unseen != depth+1-2 || st.NMissed != 0 {
-				t.Errorf("%s: %d calls with 2 instances: %+v", m.name, depth+1, st)
+				t.Errorf("%s: %d calls with 2 instances: %+v", m.name(), depth+1, st)
 			}
 		})
 	}
@@ -237,12 +237,16 @@ func TestGuestRegisters(t *testing.T) {
 			t.Errorf("neither address nor symbol: %d", got)
 		}
 		l.store(p, l.k.l.p.addr, l.addr("bench_target")+1)
-		if got := l.status("register_kprobe", p); got != -int32(EILSEQ) {
+		inside := EILSEQ
+		if l.k.arch.Align > 1 {
+			inside = EINVAL
+		}
+		if got := l.status("register_kprobe", p); got != -int32(inside) {
 			t.Errorf("inside an instruction: %d", got)
 		}
 		l.store(p, l.k.l.p.addr, l.addr("bench_target"))
 		l.store(p, l.k.l.p.pre, l.pointer("handler_count"))
-		array, err := l.m.Alloc(8, 8)
+		array, err := l.m.Alloc(8, 64)
 		l.do(err)
 		l.do(l.m.Store(array, l.size(), p))
 		if got := l.status("register_kprobes", array, 0); got != -int32(EINVAL) {

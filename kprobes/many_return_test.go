@@ -72,7 +72,7 @@ func countReturns(t *testing.T, w *crowd) {
 
 // A task that dies in a probed function gives its instance back.
 func TestDeadTasksGiveInstancesBack(t *testing.T) {
-	bootAll(t, "2010", 2, Default(), func(w *crowd) {
+	bootAll(t, "", 2, Default(), func(w *crowd) {
 		p := w.add(Spec{Kind: Kretprobe, Symbol: "do_exit", Handler: "ret_count", MaxActive: 1})
 		for i := range 5 {
 			task, err := w.smp.Spawn(w.Call, smp.Thread{
@@ -98,11 +98,11 @@ func TestDefaultInstances(t *testing.T) {
 	}{{1, false, 1}, {8, false, 8}, {1, true, 10}, {4, true, 10}, {8, true, 16}} {
 		o := plain()
 		o.Preempt = tt.preempt
-		kernel := "2010"
+		variant := ""
 		if tt.preempt {
-			kernel += "-preempt"
+			variant = "-preempt"
 		}
-		bootAll(t, kernel, tt.cpus, o, func(w *crowd) {
+		bootAll(t, variant, tt.cpus, o, func(w *crowd) {
 			p := w.add(Spec{Kind: Kretprobe, Symbol: "bench_target"})
 			if got := w.k.m.Load(p.Addr, w.k.l.r.maxactive); got != tt.want {
 				t.Errorf("%d CPUs, preemption %v: %d instances, want %d", tt.cpus, tt.preempt, got, tt.want)

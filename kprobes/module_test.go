@@ -93,11 +93,24 @@ func (l *live) holdLeft(own int) {
 	l.t.Helper()
 	k := l.k
 	if len(k.sites) != own || len(k.freeing)+len(k.optimizing)+len(k.unoptimizing) != 0 ||
-		slices.Contains(k.slots.used[own:], true) || slices.Contains(k.detours.used, true) {
-		l.t.Errorf("%d sites, %d to be freed, %d and %d queued, slots %v, detours %v are left",
-			len(k.sites), len(k.freeing), len(k.optimizing), len(k.unoptimizing),
-			slices.Index(k.slots.used, true), slices.Index(k.detours.used, true))
+		k.stray() {
+		l.t.Errorf("%d sites, %d to be freed, %d and %d queued, %d slots and %d detours are left",
+			len(k.sites), len(k.freeing), len(k.optimizing), len(k.unoptimizing), k.slots.taken(), k.detours.taken())
 	}
+}
+
+// stray reports whether a slot or a detour buffer is in use that no site has.
+func (k *Kprobes) stray() bool {
+	var slots, detours int64
+	for _, s := range k.sites {
+		if s.slot != 0 {
+			slots++
+		}
+		if s.detour != 0 {
+			detours++
+		}
+	}
+	return k.slots.taken() != slots || k.detours.taken() != detours
 }
 
 func (w *crowd) holdNothingLeft() { w.holdLeft(w.own) }

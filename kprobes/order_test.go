@@ -25,7 +25,7 @@ func TestOrderOfAnOptimization(t *testing.T) {
 	for protocol, patch := range steps {
 		o := Default()
 		o.Patching = protocol
-		bootAll(t, "2010", cpus, o, func(w *crowd) {
+		bootAll(t, "", cpus, o, func(w *crowd) {
 			want := slices.Concat([]string{"probe optimizing", "grace-begin sched"},
 				slices.Repeat([]string{"quiescent sched"}, cpus),
 				[]string{"grace-end sched"}, patch, []string{"probe optimized"})
@@ -100,7 +100,7 @@ func (log *stepLog) add(e sim.Event) {
 
 // Unregistering many probes in one call takes one grace period.
 func TestBatchTakesOneGracePeriod(t *testing.T) {
-	bootAll(t, "2010", 2, boosting(), func(w *crowd) {
+	bootAll(t, "", 2, boosting(), func(w *crowd) {
 		w.begin("bench_target", w.call("bench_target", 5, 77))
 		var ps []uint64
 		for _, fn := range []string{"bench_target", "work_frame", "work_divide", "work_atomic"} {

@@ -23,10 +23,10 @@ func TestProbeInAPostHandler(t *testing.T) {
 				missed = 0
 			}
 			if got := l.percpu("handler_hits") - hits; got != 4 {
-				t.Errorf("%s: %d calls of the post handler, want 4", m.name, got)
+				t.Errorf("%s: %d calls of the post handler, want 4", m.name(), got)
 			}
 			if st := l.state(inner); st.NMissed != missed || l.word("handler_shared_hits") != shared {
-				t.Errorf("%s: the inner probe missed %d, want %d", m.name, st.NMissed, missed)
+				t.Errorf("%s: the inner probe missed %d, want %d", m.name(), st.NMissed, missed)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestLostReturnAddress(t *testing.T) {
 		})
 		err := errors.Join(m.Run(), l.smp.Err())
 		line := fmt.Sprintf("kretprobe BUG!: Processing kretprobe 0x%x @ 0x%x", rp, l.addr("bench_target"))
-		if names := strings.Contains(m.Console(), line); err == nil || names != (l.k.era.Year == 2010) {
+		if names := strings.Contains(m.Console(), line); err == nil || names != (l.k.era.Year >= 2010) {
 			t.Errorf("%s: error %v, log %q, line %q", name, err, m.Console(), line)
 		}
 	}

@@ -68,9 +68,7 @@ func (s *storm) run(n int) {
 		}
 	}
 	k := s.l.k
-	used := slices.Repeat([]bool{true}, s.own)
-	if len(k.sites) != s.own || slices.Contains(k.slots.used[s.own:], true) ||
-		!slices.Equal(k.slots.used[:s.own], used) || slices.Contains(k.detours.used, true) {
+	if len(k.sites) != s.own || k.stray() {
 		s.l.t.Error("without probes there are sites, slots or detour buffers left")
 	}
 }

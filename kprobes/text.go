@@ -35,14 +35,16 @@ type wanted struct {
 // Protected functions are the exception: an image without one has nothing to protect.
 func (s *symbols) lookUp(im *image.Image, era era, boosts bool, jump *Optimizer) error {
 	for _, group := range []struct {
-		symbols []wanted
-		needed  bool
+		symbols  []wanted
+		needed   bool
+		pointers bool // what a pointer in C holds is wanted, not where the code is
 	}{
-		{s.always(), true},
-		{s.ofOneLock(), false},
-		{s.ofBoosting(), era.Boost && boosts},
-		{s.ofOptimizing(jump), true},
-		{s.ofCrowds(), false},
+		{s.always(), true, false},
+		{s.handlers(), true, true},
+		{s.ofOneLock(), false, false},
+		{s.ofBoosting(), era.Boost && boosts, false},
+		{s.ofOptimizing(jump), true, false},
+		{s.ofCrowds(), false, false},
 	} {
 		for _, w := range group.symbols {
 			f, ok := im.Func(w.name)
@@ -50,7 +52,9 @@ func (s *symbols) lookUp(im *image.Image, era era, boosts bool, jump *Optimizer)
 				return fmt.Errorf("image %s has no symbol %s, which Kprobes needs: build it from headers and "+
 					"linker script of this version", im.Name, w.name)
 			}
-			*w.at = f.Entry
+			if *w.at = f.Entry; group.pointers {
+				*w.at = f.Pointer
+			}
 		}
 	}
 	for _, name := range slices.Concat(era.protected, era.Protected) {
@@ -73,6 +77,12 @@ func (s *symbols) always() []wanted {
 		{"probe_table", &s.table},
 		{"instance_table", &s.instances},
 		{"switch_disarmed", &s.allDisarmed},
+	}
+}
+
+// handlers lists the functions of every image that stand in members of structures.
+func (s *symbols) handlers() []wanted {
+	return []wanted{
 		{"group_before", &s.aggrPre},
 		{"group_after", &s.aggrPost},
 		{"group_fault", &s.aggrFault},
