@@ -6,6 +6,7 @@
  *       of the step, and all that is known of a hit exists once.
  * 2006: 2.6.17 to 2.6.21. What is known of a hit exists once a CPU, and return probes have one lock.
  * 2010: 2.6.33 and 2.6.34.
+ * Later ones are the architecture's: to all else they are what 2010 is.
  *
  * Spinlocks are those of 2010 in all of them.
  */
@@ -24,7 +25,7 @@
    ERA_NESTED_RUNS	a probe hit inside another hit is stepped and counted; else it is disarmed
    ERA_FAULT_FIRST	the user's fault handler is asked at every stage of a hit; else not while stepping
    ERA_DISABLE		one probe of an address can be disabled, and return probes have entry handlers */
-#if ERA == 2010
+#if ERA >= 2010
 #define ERA_GLOBAL_HIT 0
 #define ERA_CHAIN_CALLS 3
 #define ERA_RETURN_LOCK 0

@@ -23,7 +23,7 @@ enum hit_stage {
 struct hit {
 	struct kprobe *probe;
 	unsigned long stage;
-	unsigned long flags_before;	/* trap and interrupt flag of the probed code */
+	unsigned long flags_before;	/* of the probed code, as the architecture needs them: of x86 trap and interrupt flag */
 	unsigned long flags_after;	/* the same, as far as the displaced instruction leaves them */
 };
 
@@ -112,7 +112,7 @@ struct jump_probe {
 	struct kprobe kp;
 	kprobe_opcode_t *detour;	/* template, displaced instructions, jump back */
 	size_t moved;			/* bytes of displaced instructions; 0: no detour is ready */
-	kprobe_opcode_t tail[RELATIVEJUMP_SIZE - 1]; /* what the jump replaced behind the first byte */
+	u8 tail[RELATIVEJUMP_SIZE - sizeof(kprobe_opcode_t)]; /* what the jump replaced behind the breakpoint */
 };
 
 /* What a detour calls. */
