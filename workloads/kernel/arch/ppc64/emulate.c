@@ -69,14 +69,12 @@ static __always_inline int emulate_branch(struct pt_regs *regs, u32 word)
 }
 
 #if ERA_EMULATE_MOST
-/* The rest, by primary opcode. */
+/* Of primary opcode 31 both know some. */
 static __always_inline int emulate_other(struct pt_regs *regs, u32 word)
 {
-	const unsigned int primary = PRIMARY(word), indexed = EXTENDED(word) & 31;
-
-	if (primary >= 32 || (primary == 31 && indexed >= 21 && indexed <= 23))
-		return emulate_memory(regs, word);
-	return emulate_integer(regs, word);
+	if (PRIMARY(word) <= 31 && emulate_integer(regs, word))
+		return 1;
+	return PRIMARY(word) >= 31 && emulate_memory(regs, word);
 }
 #else
 static __always_inline int emulate_other(struct pt_regs *regs, u32 word)

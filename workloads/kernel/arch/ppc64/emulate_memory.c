@@ -136,7 +136,7 @@ static __step int access_indexed(struct pt_regs *regs, u32 word)
 		return access_memory(regs, word, of_doublewords, kind, at);
 	if ((EXTENDED(word) & 31) == 23)
 		return access_memory(regs, word, of_words, kind, at);
-	if (kind == 16 || kind == 20 || kind == 24 || kind == 28)
+	if ((EXTENDED(word) & 31) == 22 && (kind == 16 || kind == 20 || kind == 24 || kind == 28))
 		return move(regs, word, &of_words[(kind - 16) / 2], at, 1);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #ifndef _ASM_HIT_H
 #define _ASM_HIT_H
 
+#include <linux/compiler.h>
 #include <asm/kprobes.h>
 #include <asm/ptrace.h>
 
