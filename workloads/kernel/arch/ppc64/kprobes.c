@@ -42,9 +42,9 @@ static __always_inline int is_trap(kprobe_opcode_t word)
  */
 static __always_inline void step_copy(const struct kprobe *p, struct pt_regs *regs)
 {
-	if (ERA_STEP_QUIET)
-		regs->msr &= ~MSR_EE;
-	regs->msr |= MSR_SE;
+	const unsigned long quiet = ERA_STEP_QUIET ? ~MSR_EE : ~0UL;
+
+	regs->msr = (regs->msr & quiet) | MSR_SE;
 	regs->nip = (unsigned long)(is_trap(*p->ainsn.insn) ? p->addr : p->ainsn.insn);
 }
 
@@ -276,8 +276,10 @@ void kprobes_init(void)
 /* At the first instruction of a function its return address is in the link register. */
 __kretprobe void divert_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	ri->ret_addr = (kprobe_opcode_t *)regs->link;
-	regs->link = (unsigned long)kretprobe_trampoline;
+	unsigned long *back = &regs->link;
+
+	ri->ret_addr = (kprobe_opcode_t *)*back;
+	*back = (unsigned long)kretprobe_trampoline;
 }
 
 /*
