@@ -37,15 +37,21 @@ static __always_inline int is_trap(kprobe_opcode_t word)
 }
 
 /*
- * The exception returns to the copy, which is to raise a trace exception behind its one instruction. A trap is
- * executed where it is: who waits for it looks at its address.
+ * A trap is executed where it is, since who waits for it looks at its address. The breakpoint stands there: kernels
+ * made every trap fire in this way. One with a condition, which may not hold, is stepped from its slot here.
  */
+static __always_inline int steps_in_place(kprobe_opcode_t word)
+{
+	return is_trap(word) && (word >> 21 & 31) == 31;
+}
+
+/* The exception returns to the copy, which is to raise a trace exception behind its one instruction. */
 static __always_inline void step_copy(const struct kprobe *p, struct pt_regs *regs)
 {
 	const unsigned long quiet = ERA_STEP_QUIET ? ~MSR_EE : ~0UL;
 
 	regs->msr = (regs->msr & quiet) | MSR_SE;
-	regs->nip = (unsigned long)(is_trap(*p->ainsn.insn) ? p->addr : p->ainsn.insn);
+	regs->nip = (unsigned long)(steps_in_place(*p->ainsn.insn) ? p->addr : p->ainsn.insn);
 }
 
 static __always_inline void call_post_handler(struct hit *h, struct pt_regs *regs)
@@ -94,7 +100,7 @@ static __dispatch void leave_handlers(struct hit_record *r, struct pt_regs *regs
  */
 static __always_inline int is_stepped_trap(const struct hit_record *r, const struct kprobe *p)
 {
-	return r->now.stage == HIT_COPY && p == r->now.probe && is_trap(*p->ainsn.insn);
+	return r->now.stage == HIT_COPY && p == r->now.probe && steps_in_place(*p->ainsn.insn);
 }
 
 #if ERA_NESTED_RUNS
