@@ -1,10 +1,15 @@
 # What build.sh needs to know of ppc64: big-endian, functions by descriptors, with symbols that begin with a
-# dot for their code, and one small table of contents for each file, as kernels of 2005 were compiled.
+# dot for their code, and one small table of contents for each file, as kernels were compiled for long. That of
+# 2017 has one table for all, as its kernel has. No kernel had frame pointers.
 #
 # The compiler must be one for this machine: CROSS is what the names of its tools begin with.
 CROSS=powerpc64-linux-gnu-
-machine="-m64 -mbig -mcpu=power5 -msoft-float -mno-altivec -mcall-aixdesc -mcmodel=small -mminimal-toc
+machine="-m64 -mbig -mcpu=power5 -msoft-float -mno-altivec -mcall-aixdesc -mcmodel=small
  -mtraceback=no -mno-multiple -ffixed-r13"
-generic=
+case ${era:-} in
+2017) ;;
+*) machine="$machine -mminimal-toc" ;;
+esac
+generic=-fomit-frame-pointer
 format=elf64ppc
 omit=
