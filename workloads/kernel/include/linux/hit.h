@@ -23,7 +23,7 @@ enum hit_stage {
 struct hit {
 	struct kprobe *probe;
 	unsigned long stage;
-	unsigned long flags_before;	/* of the probed code, as the architecture needs them: of x86 trap and interrupt flag */
+	unsigned long flags_before;	/* of the probed code, what the architecture puts back */
 	unsigned long flags_after;	/* the same, as far as the displaced instruction leaves them */
 };
 
