@@ -130,6 +130,9 @@ func (c *Config) Check(isa *ISA) []error {
 	if c.Memory <= 0 {
 		fail("memory: the latency must be positive")
 	}
+	if c.L1I.Incoherent && !isa.KeepsCode {
+		fail("l1i: instruction caches of %s are coherent: leave coherent = false out", isa.Name)
+	}
 	c.checkNames(isa, fail)
 	c.checkStructures(fail)
 	return errs
@@ -191,6 +194,11 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 	if min(c.L1I.Line, c.L1D.Line) < 1<<mmu.GranuleShift {
 		fail("l1i, l1d: lines of %d and %d bytes; at least %d are modelled", c.L1I.Line, c.L1D.Line, 1<<mmu.GranuleShift)
 	}
+	if c.L1I.Incoherent {
+		if err := mmu.CheckLines(c.L1I, c.L1D, c.L2); err != nil {
+			fail("l1i: a cache that is not coherent needs lines of the others' size: %w", err)
+		}
+	}
 	for _, x := range []struct {
 		name string
 		err  error
@@ -250,6 +258,9 @@ type ISA struct {
 	// TimerCycles is how many core cycles the timer that kernels use takes to count one, where it is a part
 	// of the CPU; 0 where timers are the board's, which machine descriptions tell the clock of.
 	TimerCycles int64
+	// KeepsCode says that software may have to keep instruction caches in step with what was stored, and
+	// has instructions for it.
+	KeepsCode bool
 	// Lines are a CPU's inputs beside the line of its interrupt controller: CPU.Signal takes an index.
 	Lines []string
 	// Exceptions are the names by which Counters.Exceptions counts, at most MaxExceptions.

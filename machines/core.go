@@ -51,8 +51,11 @@ func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 func (mr *machineReader) memory(r *doc.Reader) {
 	c := &mr.m.CPU
 	caches := r.Sub("cache", true)
-	mr.cache(caches.Sub("l1i", true), &c.L1I)
-	mr.cache(caches.Sub("l1d", true), &c.L1D)
+	i, d := caches.Sub("l1i", true), caches.Sub("l1d", true)
+	c.L1I.Incoherent = !doc.Opt(i, "coherent", true, doc.Flag)
+	c.L1D.WriteThrough = doc.Opt(d, "write_through", false, doc.Flag)
+	mr.cache(i, &c.L1I)
+	mr.cache(d, &c.L1D)
 	mr.cache(caches.Sub("l2", true), &c.L2)
 	caches.Done()
 	mr.section(r.Sub("memory", true), cycles("latency", &c.Memory, true))

@@ -13,6 +13,11 @@ type CacheConfig struct {
 	Ways    int         // associativity, at most 32
 	Line    int         // bytes in a line, a power of two
 	Latency clock.Ticks // load-to-use latency of a hit
+	// Incoherent says of an instruction cache that stores do not reach its lines: software invalidates them.
+	Incoherent bool
+	// WriteThrough says of a data cache that every store goes on to the next level at once. It matters to
+	// fetches by incoherent instruction caches only; the traffic is left out.
+	WriteThrough bool
 }
 
 // Check reports what is wrong with a description, or nil.

@@ -181,6 +181,15 @@ func (d *Directory) Write(cpu int, line uint32) Supply {
 	return s
 }
 
+// Clean notes that memory has been written with what the owner of a line has, which keeps the line.
+func (d *Directory) Clean(line uint32) {
+	l := d.line(line)
+	if owner := l.c.owner[l.i]; owner != 0 {
+		l.setDirty(false)
+		d.copies[owner-1].ShareLine(line)
+	}
+}
+
 // Occupy returns how long a transfer or upgrade of a line takes that is asked for now and takes t by
 // itself: a line is in one place at a time, so one begins when the one before has ended.
 func (d *Directory) Occupy(line uint32, now, t clock.Ticks) clock.Ticks {

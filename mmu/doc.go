@@ -10,4 +10,6 @@
 // tags and no data: memory is always current, so a cache decides when a value arrives and never which
 // value. Coherence, too, is a matter of time alone: what a CPU stores, the next instruction of any other
 // reads.
+//
+// Instruction caches that are not coherent are the exception: what they keep is in package engine.
 package mmu

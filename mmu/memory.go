@@ -15,6 +15,7 @@ type Memory struct {
 	ram   []byte
 	code  []uint64
 	drops []func(pa uint64)
+	write func(pa uint64, n int) // nil: nobody wants to know
 }
 
 // NewMemory returns size bytes of zeroed RAM; size is rounded up to a page.
@@ -84,6 +85,9 @@ func (m *Memory) Write(pa uint64, b []byte) {
 		return
 	}
 	n := copy(m.ram[pa:], b)
+	if m.write != nil {
+		m.write(pa, n)
+	}
 	for line := pa >> GranuleShift; line <= (pa+uint64(n)-1)>>GranuleShift; line++ {
 		if m.HasCode(line) {
 			m.DropCode(line << GranuleShift)
@@ -110,6 +114,9 @@ func (m *Memory) DropCode(pa uint64) {
 		f(pa)
 	}
 }
+
+// OnWrite has f called behind every Write and Store. What a CPU stores does not go through these.
+func (m *Memory) OnWrite(f func(pa uint64, n int)) { m.write = f }
 
 // OnCodeStore registers f to be called with an address in each marked line that is written.
 func (m *Memory) OnCodeStore(f func(pa uint64)) { m.drops = append(m.drops, f) }

@@ -137,10 +137,10 @@ func (e *Engine[C, P]) reachesNewWindow(pc, n uint64) bool {
 func (e *Engine[C, P]) codeAt(pc, pa uint64, first bool) (code []byte, tail uint64, ok bool) {
 	left := int(pageBytes - pa&pageMask)
 	if left >= e.maxInsn {
-		return e.ram[pa : pa+uint64(e.maxInsn)], 0, true
+		return e.Code(pa, e.maxInsn), 0, true
 	}
 	buf := make([]byte, left, e.maxInsn)
-	copy(buf, e.ram[pa:])
+	copy(buf, e.Code(pa, left))
 	if e.isa.Whole(buf) {
 		return buf, 0, true
 	}
@@ -154,5 +154,5 @@ func (e *Engine[C, P]) codeAt(pc, pa uint64, first bool) (code []byte, tail uint
 	if !e.Memory.Holds(next, e.maxInsn) {
 		return buf, 0, true
 	}
-	return append(buf, e.ram[next:next+uint64(e.maxInsn-left)]...), next, true
+	return append(buf, e.Code(next, e.maxInsn-left)...), next, true
 }

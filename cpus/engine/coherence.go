@@ -21,7 +21,11 @@ func (c *Core) attach(d *mmu.Directory) {
 
 // DropLine implements mmu.Copies. The directory calls it when another CPU writes the line.
 func (c *Core) DropLine(line uint32) {
-	c.l1i.Drop(line)
+	if c.stale == nil {
+		c.l1i.Drop(line)
+	} else {
+		c.stale.written(line)
+	}
 	c.l1d.Drop(line)
 	c.l2.Drop(line)
 	c.ShareLine(line)
@@ -30,6 +34,9 @@ func (c *Core) DropLine(line uint32) {
 // ShareLine implements mmu.Copies. The directory calls it when another CPU reads a line that this
 // one has alone; the copy stays.
 func (c *Core) ShareLine(line uint32) {
+	if c.stale != nil {
+		c.stale.written(line)
+	}
 	if s := &c.sRecent[line&c.dMask]; *s == line+1 {
 		*s = 0
 	}
@@ -46,6 +53,9 @@ func (c *Core) bring(first *mmu.Cache, line uint32, misses *uint64) (d clock.Tic
 		return c.l1Lat, false
 	}
 	*misses++
+	if c.stale != nil && gone != 0 {
+		c.gone(first, gone-1)
+	}
 	c.evicted(gone)
 	hit, gone = c.l2.Bring(line)
 	if hit {
@@ -56,10 +66,25 @@ func (c *Core) bring(first *mmu.Cache, line uint32, misses *uint64) (d clock.Tic
 	return c.memLat, true
 }
 
+// gone tells the instruction side of a line that has left a first-level cache.
+func (c *Core) gone(first *mmu.Cache, line uint32) {
+	if first == c.l1i {
+		c.stale.left(line)
+	} else {
+		c.stale.written(line)
+	}
+}
+
+// holds reports whether a cache has a line that other CPUs must ask for: an instruction cache that is
+// not coherent does not count.
+func (c *Core) holds(line uint32) bool {
+	return c.l1d.Has(line) || c.l2.Has(line) || c.stale == nil && c.l1i.Has(line)
+}
+
 // evicted tells the directory of a line (plus one) that has left its last cache. The directory is
 // exact: a CPU that it lists without need would cost others an upgrade.
 func (c *Core) evicted(gone uint32) {
-	if line := gone - 1; gone != 0 && !c.l1d.Has(line) && !c.l2.Has(line) && !c.l1i.Has(line) {
+	if line := gone - 1; gone != 0 && !c.holds(line) {
 		c.dir.Evict(c.Num, line)
 	}
 }
@@ -98,7 +123,11 @@ func (c *Core) lookupOwned(pa uint64) clock.Ticks {
 	line := c.line(pa)
 	d, _ := c.bring(c.l1d, line, &c.Counts.L1DMisses)
 	c.sRecent[line&c.dMask] = line + 1
-	switch c.dir.Write(c.Num, line) {
+	supply := c.dir.Write(c.Num, line)
+	if c.stale != nil {
+		c.stale.storing(line)
+	}
+	switch supply {
 	case mmu.Transfer:
 		c.Counts.Transfers++
 		return c.occupy(line, c.ev[evTransfer])
@@ -111,8 +140,11 @@ func (c *Core) lookupOwned(pa uint64) clock.Ticks {
 
 // fetchShared is missFetch beside neighbours.
 func (c *Core) fetchShared(pa uint64) {
-	before := c.Counts.L1IMisses
-	if d := c.read(c.l1i, c.line(pa), &c.Counts.L1IMisses); c.Counts.L1IMisses != before {
+	before, line := c.Counts.L1IMisses, c.line(pa)
+	if d := c.read(c.l1i, line, &c.Counts.L1IMisses); c.Counts.L1IMisses != before {
+		if c.stale != nil {
+			c.brought(line)
+		}
 		c.holdUp(d)
 		c.step.Stalls.ICache += d
 	}
@@ -141,6 +173,5 @@ func (c *Core) claims() bool {
 // Cached reports whether a line is in a cache, whether it may be written without asking, and whether it
 // is the one of its L1D set that was used last.
 func (c *Core) Cached(line uint32) (held, writable, recent bool) {
-	held = c.l1i.Has(line) || c.l1d.Has(line) || c.l2.Has(line)
-	return held, c.sRecent[line&c.dMask] == line+1, c.dRecent[line&c.dMask] == line+1
+	return c.holds(line), c.sRecent[line&c.dMask] == line+1, c.dRecent[line&c.dMask] == line+1
 }

@@ -78,6 +78,7 @@ type Core struct {
 
 	translator Translator
 	dir        *mmu.Directory // nil when the CPU is alone
+	stale      *staleLines    // nil when the instruction cache is coherent
 	exit       cpus.Exit
 	step       cpus.Step
 
@@ -132,6 +133,7 @@ func (c *Core) Start() { c.Halted, c.parked = false, false }
 func (c *Core) Reset() {
 	c.Book()
 	c.R = [Registers]uint64{}
+	c.SyncContext()
 	c.Stop, c.Check, c.Single = 0, 0, 0
 	c.User, c.Watching, c.exit = false, false, cpus.Exit{}
 	c.context, c.outer, c.phase = cpus.NoException, nil, 0

@@ -12,4 +12,5 @@
 //
 // Left out: a loop buffer, fusion of instructions, hardware prefetch, memory bandwidth, speculative
 // execution past a mispredicted branch. Memory is sequentially consistent with an instruction as the unit.
+// Instruction caches are coherent, unless the machine description says otherwise (incoherent.go).
 package engine

@@ -110,7 +110,11 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.memo.init(all)
 	c.lose()
 	c.idx = between
-	c.attach(bus.Directory)
+	dir := bus.Directory
+	if dir == nil && cfg.L1I.Incoherent {
+		dir = mmu.NewDirectory(1) // it knows which lines are written
+	}
+	c.attach(dir)
 	e.store.init(bus, s.MaxInsn)
 	e.block = new(Block[C, P])
 	c.cur = &e.block.timed
@@ -119,6 +123,13 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 		e.versions = first.versions
 	case bus.Directory != nil:
 		e.versions = newVersions[C, P](bus.Memory, s.MaxInsn)
+	}
+	if cfg.L1I.Incoherent {
+		var share *Core
+		if first != nil {
+			share = &first.Core
+		}
+		c.setupStale(share, cfg.L1D.WriteThrough, e.dropLine)
 	}
 	bus.Memory.OnCodeStore(e.dropCode)
 	c.ForgetData()

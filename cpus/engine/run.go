@@ -216,7 +216,7 @@ func (e *Engine[C, P]) endStep(b *Block[C, P], pc uint64, n int) {
 	s.End, s.Masked = e.retire, e.isa.Masked()
 	e.observed = e.retire
 	s.Phys = b.pa + (pc - b.pc)
-	s.Code = e.Memory.Bytes(s.Phys, n)
+	s.Code = e.Code(s.Phys, n)
 	e.observer.Step(s)
 	e.step.Stalls = cpus.Stalls{}
 }

@@ -171,6 +171,9 @@ func (e *Engine[C, P]) find(pc uint64) *Block[C, P] {
 	g := *at
 	b := g.blocks[off&(granule-1)]
 	if b == nil || b.pc != pc || b.tail != nil && !e.sameTail(b, pc) {
+		if e.stale != nil {
+			e.bringCode(e.curPA | off)
+		}
 		if b = e.blockAt(pc, e.curPA|off); b == nil {
 			return nil
 		}
@@ -179,9 +182,17 @@ func (e *Engine[C, P]) find(pc uint64) *Block[C, P] {
 	return b
 }
 
+// bringCode brings the line of an address into an instruction cache that is not coherent, because the
+// line's bytes are those of that time. What it takes is charged here and not again by fetchLines.
+func (e *Engine[C, P]) bringCode(pa uint64) {
+	if !e.l1i.Has(e.line(pa)) {
+		e.missFetch(pa)
+	}
+}
+
 // blockAt returns a new block at pc, decoded here or by another CPU, or nil with an exception pending.
 func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
-	if e.versions == nil {
+	if e.versions == nil || e.stale.has(pa) {
 		return e.decodeBlock(pc, pa)
 	}
 	known := e.versions.find(pa)
@@ -236,13 +247,17 @@ func (e *Engine[C, P]) fetchSlow(pc uint64) bool {
 // and that nobody wrote there: stores into that granule do not know of the block.
 func (e *Engine[C, P]) sameTail(b *Block[C, P], pc uint64) bool {
 	pa, ok := e.isa.Translate(pc&^pageMask + pageBytes)
-	return ok && pa == b.cross && bytes.Equal(b.tail, e.ram[pa:pa+uint64(len(b.tail))])
+	return ok && pa == b.cross && bytes.Equal(b.tail, e.Code(pa, len(b.tail)))
 }
 
 // dropCode forgets the blocks of a written granule, and those of the one before it, whose last
 // instruction may reach into it. Every CPU is told of every such store, its own and others'. One that
-// executes a block looks again before its next instruction.
+// executes a block looks again before its next instruction. One whose instruction cache keeps the line as it
+// was goes on with that.
 func (e *Engine[C, P]) dropCode(pa uint64) {
+	if e.stale.has(pa) {
+		return
+	}
 	e.dropGranule(pa)
 	if pa >= granule {
 		e.dropGranule(pa - granule)

@@ -27,7 +27,10 @@
 // caches of the CPU that holds it, and with the next stwcx. or stdcx., which must name the same address and
 // size.
 //
-// Instruction caches are coherent: a store is seen by the next instruction of every CPU.
+// The machine description says whether instruction caches are coherent. If so, a store is seen by the next
+// instruction of every CPU. If not, it is seen behind dcbst, icbi and a context synchronizing instruction,
+// which is isync, rfid or an interrupt (Book II, Instruction Storage). sync is not needed for it, as
+// accesses happen in the order of the program.
 //
 // # Left out
 //

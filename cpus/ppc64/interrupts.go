@@ -116,8 +116,7 @@ func (c *CPU) trap() {
 // lacks is counted.
 func illegal(c *CPU, _ *inst) {
 	at := c.R[rPC] - insnBytes
-	if pa, ok := c.Translate(at); ok {
-		word := uint32(c.Memory.Load(binary.BigEndian, pa, insnBytes))
+	if word, ok := c.word(at); ok {
 		if floating(word) && c.msr&msrFP == 0 {
 			c.raise(vecFloat, 0)
 			return
@@ -127,6 +126,15 @@ func illegal(c *CPU, _ *inst) {
 		}
 	}
 	c.raise(vecProgram, srr1Illegal)
+}
+
+// word is the instruction at an address as the CPU executes it.
+func (c *CPU) word(va uint64) (word uint32, ok bool) {
+	pa, ok := c.Translate(va)
+	if code := c.Code(pa, insnBytes); ok && code != nil {
+		return binary.BigEndian.Uint32(code), true
+	}
+	return 0, false
 }
 
 func (c *CPU) unmodelled(format string, args ...any) {
@@ -153,8 +161,8 @@ func (c *CPU) aligned(va, size uint64) bool {
 	}
 	c.dar = va
 	c.dsisr = 0
-	if pa, ok := c.Translate(c.R[rPC] - insnBytes); ok {
-		c.dsisr = alignmentStatus(uint32(c.Memory.Load(binary.BigEndian, pa, insnBytes)))
+	if word, ok := c.word(c.R[rPC] - insnBytes); ok {
+		c.dsisr = alignmentStatus(word)
 	}
 	c.raise(vecAlignment, 0)
 	return false
@@ -238,6 +246,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 	c.EnterException(kind, c.event[deliveryOf(f, kind)], name)
 	c.srr = [2]uint64{at, c.msr&^srr1Reasons | f.reason}
 	c.entered = c.srr
+	c.SyncContext()
 	c.setMSR(c.msr&(msrME|msrHV) | msrSF)
 	c.R[rPC] = f.vector
 }
@@ -319,8 +328,7 @@ func (c *CPU) EndStep(completed bool) bool {
 
 // isBranch reports whether the instruction at an address is a branch.
 func (c *CPU) isBranch(va uint64) bool {
-	pa, ok := c.Translate(va)
-	word := uint32(c.Memory.Load(binary.BigEndian, pa, insnBytes))
+	word, ok := c.word(va)
 	opcode, ext := word>>26, word>>1&0x3ff
 	return ok && (opcode == 16 || opcode == 18 || opcode == 19 && (ext == 16 || ext == 528))
 }

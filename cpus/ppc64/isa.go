@@ -21,6 +21,7 @@ func ISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "ppc64", Bits: 64, Machine: elf.EM_PPC64, Order: binary.BigEndian,
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
+		KeepsCode:   true,
 		TimerCycles: int64(tick / clock.PerCycle),
 		Lines:       []string{LineReset: "system_reset", LineDecrementer: "decrementer"},
 		Exceptions:  exceptionNames(),

@@ -104,7 +104,10 @@ func (c *CPU) changeMSR(v uint64) {
 }
 
 // synchronized counts an instruction behind which nothing is executed that was fetched before.
-func (c *CPU) synchronized() { c.Counts.ContextSyncs++ }
+func (c *CPU) synchronized() {
+	c.Counts.ContextSyncs++
+	c.SyncContext()
+}
 
 func isync(c *CPU, _ *inst) {
 	c.synchronized()

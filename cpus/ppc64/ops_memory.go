@@ -237,9 +237,30 @@ func (c *CPU) storeString(in *inst, n uint64) {
 }
 
 // Cache management (Book II, Cache Management Instructions). The instructions on blocks translate their
-// address as a load does; memory is always current, so there is nothing to write back.
+// address as a load does. What they do beside matters where instruction caches are not coherent. There they
+// reach every CPU: a kernel's pages are coherent storage.
 
-func touchBlock(c *CPU, in *inst) { load8(c, c.ea(in)) }
+// touchBlock is dcbst and dcbf.
+func touchBlock(c *CPU, in *inst) {
+	if pa, ok := c.block(in); ok {
+		c.CleanData(pa)
+	}
+}
+
+func icbi(c *CPU, in *inst) {
+	if pa, ok := c.block(in); ok {
+		c.InvalidateFetch(pa)
+	}
+}
+
+// block returns the physical address of a block, if something is to be done with it.
+func (c *CPU) block(in *inst) (pa uint64, ok bool) {
+	at := c.ea(in)
+	if _, ok = load8(c, at); !ok || !c.Incoherent() {
+		return 0, false
+	}
+	return c.DataAddress(at, false)
+}
 
 // dcbz zeroes a line.
 func dcbz(c *CPU, in *inst) {

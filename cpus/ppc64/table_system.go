@@ -76,7 +76,7 @@ var cache = map[ppc64asm.Op]row{
 	ppc64asm.DCBTST: {form: formTouch, exec: nop, class: clTouch},
 	ppc64asm.DCBST:  {form: formTouch, exec: touchBlock, class: clCacheBlock, flags: engine.Loads},
 	ppc64asm.DCBF:   {form: formTouch, exec: touchBlock, class: clCacheBlock, flags: engine.Loads},
-	ppc64asm.ICBI:   {form: formTouch, exec: touchBlock, class: clIcbi, flags: engine.Loads},
+	ppc64asm.ICBI:   {form: formTouch, exec: icbi, class: clIcbi, flags: engine.Loads},
 	ppc64asm.DCBZ:   {form: formTouch, exec: dcbz, class: clDcbz, flags: engine.Stores},
 	ppc64asm.SYNC:   {form: formLevel, exec: nop, class: clSync},
 	ppc64asm.EIEIO:  {form: formNone, exec: nop, class: clEieio},

@@ -1,0 +1,289 @@
+package ppc64
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/mmu"
+)
+
+// Kinds of caches that these tests know.
+const (
+	coherent = iota
+	writeThrough
+	writeBack // incoherent, as the next one
+	kinds
+)
+
+var kindNames = [kinds]string{"coherent", "incoherent, data written through", "incoherent, data written back"}
+
+// keep makes the caches of a world those of a kind.
+func (w *world) keep(kind int) {
+	w.cfg.L1I.Incoherent = kind != coherent
+	w.cfg.L1D.WriteThrough = kind == writeThrough
+}
+
+// Instructions on blocks, of the address in a register.
+
+func dcbst(rb uint32) uint32  { return insnX(31, 0, 0, rb, 54) }
+func icbiOf(rb uint32) uint32 { return insnX(31, 0, 0, rb, 982) }
+
+// changed is a function that is changed, and the first of a few lines of code.
+const changed = testCode + 0x1000
+
+// changing is a program that calls a function, changes what it returns from 1 to 2, does something
+// and returns what it returns then. r5 is its address and r6
+// the new instruction. before says that the function is called before it is changed, too.
+func changing(before bool, between ...uint32) []uint32 {
+	at := uint64(testCode)
+	var code []uint32
+	add := func(words ...uint32) { code, at = append(code, words...), at+4*uint64(len(words)) }
+	callChanged := func() { add(insnI(at, changed) | 1) }
+	if before {
+		callChanged()
+	}
+	add(insnD(36, 6, 5, 0))
+	add(between...)
+	callChanged()
+	add(insnTrap)
+	return code
+}
+
+// TestChangedCode runs what software may do and leave out between a store to code and the code.
+func TestChangedCode(t *testing.T) {
+	const sync = 0x7c0004ac
+	all := []uint32{dcbst(5), sync, icbiOf(5), insnIsync}
+	for _, x := range []struct {
+		name    string
+		before  bool
+		between []uint32
+		want    [kinds]uint64
+	}{
+		{"nothing", true, nil, [kinds]uint64{2, 1, 1}},
+		{"all", true, all, [kinds]uint64{2, 2, 2}},
+		{"no dcbst", true, all[1:], [kinds]uint64{2, 2, 1}},
+		{"no icbi", true, []uint32{dcbst(5), sync, insnIsync}, [kinds]uint64{2, 1, 1}},
+		{"no isync", true, all[:3], [kinds]uint64{2, 1, 1}},
+		{"isync before icbi", true, []uint32{dcbst(5), sync, insnIsync, icbiOf(5)}, [kinds]uint64{2, 1, 1}},
+		{"icbi before dcbst", true, []uint32{icbiOf(5), dcbst(5), insnIsync}, [kinds]uint64{2, 2, 2}},
+		{"not fetched before", false, nil, [kinds]uint64{2, 2, 1}},
+		{"not fetched before, dcbst", false, all[:1], [kinds]uint64{2, 2, 2}},
+		{"not fetched before, icbi and isync", false, all[2:], [kinds]uint64{2, 2, 1}},
+	} {
+		for kind := range kinds {
+			w := newWorld(t, cpus.Throughput, changing(x.before, x.between...))
+			w.words(changed-kernelMap, li(3, 1), insnBlr)
+			w.keep(kind)
+			c := w.cpu()
+			c.R[5], c.R[6] = changed, uint64(li(3, 2))
+			if v := to(t, c); v != vecProgram || c.R[3] != x.want[kind] {
+				t.Errorf("%s, %s: %s, the function returned %d, want %d", x.name, kindNames[kind], vectorName(v), c.R[3], x.want[kind])
+			}
+		}
+	}
+}
+
+// fetchModel says what CPUs fetch, in the plainest way: every cache has bytes, and nothing is ever evicted.
+type fetchModel struct {
+	kind    int
+	data    []line32         // newest
+	below   []line32         // of the data caches
+	owner   []int            // the CPU whose data cache has stores that are not below, or -1
+	fetched []map[int]line32 // by CPU and line
+	void    []map[int]bool   // invalidated, by CPU and line
+}
+
+// line32 is a line of words.
+type line32 [32]uint32
+
+func (m *fetchModel) writeBack(line int) { m.below[line], m.owner[line] = m.data[line], -1 }
+
+// access is a load or fetch of a CPU beyond its first level.
+func (m *fetchModel) access(cpu, line int) {
+	if m.owner[line] != cpu && m.owner[line] >= 0 {
+		m.writeBack(line)
+	}
+}
+
+func (m *fetchModel) store(cpu, line, word int, v uint32) {
+	m.access(cpu, line)
+	m.data[line][word] = v
+	m.owner[line] = cpu
+	if m.kind != writeBack {
+		m.writeBack(line)
+	}
+}
+
+func (m *fetchModel) invalidate(line int) {
+	for cpu := range m.fetched {
+		if _, ok := m.fetched[cpu][line]; ok {
+			m.void[cpu][line] = true
+		}
+	}
+}
+
+func (m *fetchModel) sync(cpu int) {
+	for line := range m.void[cpu] {
+		delete(m.fetched[cpu], line)
+	}
+	m.void[cpu] = map[int]bool{}
+}
+
+func (m *fetchModel) execute(cpu, line, word int) uint32 {
+	if m.kind == coherent {
+		return m.data[line][word]
+	}
+	if _, ok := m.fetched[cpu][line]; !ok {
+		m.access(cpu, line)
+		m.fetched[cpu][line] = m.below[line]
+	}
+	return m.fetched[cpu][line][word]
+}
+
+// TestFetchModel compares CPUs, step by step, with the model: random stores to a few lines of code, what
+// software does about them, and executions.
+func TestFetchModel(t *testing.T) {
+	const lines = 5
+	routines := []uint32{insnD(36, 4, 5, 0), dcbst(5), icbiOf(5), insnIsync, insnD(32, 6, 5, 0), insnX(31, 0, 0, 5, 86)}
+	for kind := range kinds {
+		for n := 1; n <= 3; n++ {
+			stale := 0
+			for seed := range uint64(20) {
+				rng := rand.New(rand.NewPCG(seed, uint64(n)))
+				w := newWorld(t, []string{cpus.Throughput, cpus.Window}[seed%2], routines)
+				w.keep(kind)
+				if n > 1 {
+					w.bus.Directory = mmu.NewDirectory(n)
+				}
+				m := &fetchModel{kind: kind, data: make([]line32, lines), below: make([]line32, lines), owner: make([]int, lines)}
+				for line := range lines {
+					for i := range m.data[line] {
+						m.data[line][i] = li(3, 0)
+					}
+					w.words(changed-kernelMap+128*uint64(line), m.data[line][:]...)
+					m.writeBack(line)
+				}
+				var all []*CPU
+				for range n {
+					all = append(all, w.cpu())
+					m.fetched, m.void = append(m.fetched, map[int]line32{}), append(m.void, map[int]bool{})
+				}
+				for step := range 400 {
+					cpu, line, word := rng.IntN(n), rng.IntN(lines), rng.IntN(32)
+					c := all[cpu]
+					at := changed + 128*uint64(line) + 4*uint64(word)
+					v := li(3, step+1)
+					c.R[4], c.R[5] = uint64(v), at
+					what := rng.IntN(8)
+					switch what {
+					case 0:
+						m.store(cpu, line, word, v)
+					case 1, 5: // dcbf too
+						m.access(cpu, line)
+						m.writeBack(line)
+					case 2:
+						m.access(cpu, line)
+						m.invalidate(line)
+					case 3:
+						m.sync(cpu)
+					case 4:
+						m.access(cpu, line)
+					}
+					c.R[rPC] = testCode + 4*uint64(what)
+					if what >= len(routines) {
+						c.R[rPC] = at
+					}
+					if done, e := c.Steps(1, c.Now()+1e6); done != 1 {
+						t.Fatalf("step %d: %+v", step, e)
+					}
+					if what < len(routines) {
+						continue
+					}
+					want := m.execute(cpu, line, word)
+					if want != m.data[line][word] {
+						stale++
+					}
+					if got := c.R[3]; got != uint64(want&0xffff) {
+						t.Fatalf("%s, %d CPUs, seed %d, step %d: cpu %d executes the word of step %d, want that of step %d (memory has %#x)",
+							kindNames[kind], n, seed, step, cpu, int(got)-1, int(want&0xffff)-1,
+							w.mem.Load(binary.BigEndian, at-kernelMap, 4))
+					}
+				}
+			}
+			if (stale > 0) != (kind != coherent) {
+				t.Errorf("%s, %d CPUs: %d stale words were executed", kindNames[kind], n, stale)
+			}
+		}
+	}
+}
+
+// TestEvictedCode lets lines leave the caches between a store and the code: an instruction cache that has lost
+// the line looks below the data cache, which writes back what it loses.
+func TestEvictedCode(t *testing.T) {
+	const sets = 32 // of both first-level caches of the tests' machine
+	for _, x := range []struct {
+		name       string
+		code, data bool // what is filled with other lines
+		want       [kinds]uint64
+	}{
+		{"neither", false, false, [kinds]uint64{2, 1, 1}},
+		{"code", true, false, [kinds]uint64{2, 2, 1}},
+		{"data", false, true, [kinds]uint64{2, 1, 1}},
+		{"both", true, true, [kinds]uint64{2, 2, 2}},
+	} {
+		for kind := range kinds {
+			w := newWorld(t, cpus.Throughput, []uint32{insnD(36, 6, 5, 0), insnD(32, 8, 5, 0)})
+			w.keep(kind)
+			c := w.cpu()
+			step := func(pc, r5 uint64) {
+				c.R[rPC], c.R[5], c.R[6] = pc, r5, uint64(li(3, 2))
+				if n, e := c.Steps(1, c.Now()+1e6); n != 1 {
+					t.Fatalf("%#x: %+v", pc, e)
+				}
+			}
+			for i := range uint64(9) {
+				w.words(changed-kernelMap+i*sets*128, li(3, 1))
+			}
+			step(changed, 0)
+			step(testCode, changed)
+			for i := uint64(1); i < 9; i++ {
+				if x.data {
+					step(testCode+4, changed+i*sets*128)
+				}
+				if x.code {
+					step(changed+i*sets*128, 0)
+				}
+			}
+			c.R[3] = 0
+			if step(changed, 0); c.R[3] != x.want[kind] {
+				t.Errorf("%s evicted, %s: executed the word %d, want %d", x.name, kindNames[kind], c.R[3], x.want[kind])
+			}
+		}
+	}
+}
+
+// TestCodeFromOutside holds that what no CPU stores is seen by every CPU at once, and that a CPU's next store
+// is held back again.
+func TestCodeFromOutside(t *testing.T) {
+	w := newWorld(t, cpus.Throughput, []uint32{insnD(36, 6, 5, 0)})
+	w.keep(writeBack)
+	w.words(changed-kernelMap, li(3, 1))
+	c := w.cpu()
+	run := func(pc uint64) uint64 {
+		c.R[rPC], c.R[5], c.R[6] = pc, changed, uint64(li(3, 9))
+		c.Steps(1, c.Now()+1e6)
+		return c.R[3]
+	}
+	run(testCode)
+	run(changed)
+	w.words(changed-kernelMap, li(3, 2))
+	if got := run(changed); got != 2 {
+		t.Errorf("executed the word %d after a write from outside, want 2", got)
+	}
+	run(testCode)
+	if got := run(changed); got != 2 {
+		t.Errorf("executed the word %d after a store of the CPU, want 2", got)
+	}
+}

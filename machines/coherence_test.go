@@ -1,0 +1,50 @@
+package machines
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/doc"
+)
+
+// TestCoherence reads whether caches of instructions and of data show what was stored. The instruction set
+// has a say: the caches of one whose software does nothing about them are coherent.
+func TestCoherence(t *testing.T) {
+	for _, x := range []struct {
+		l1i, l1d                 string
+		incoherent, writeThrough bool
+	}{
+		{"", "", false, false},
+		{"coherent = true, ", "write_through = false, ", false, false},
+		{"coherent = false, ", "", true, false},
+		{"coherent = false, ", "write_through = true, ", true, true},
+	} {
+		text := strings.Replace(made, "l1i = { ", "l1i = { "+x.l1i, 1)
+		text = strings.Replace(text, "l1d = { ", "l1d = { "+x.l1d, 1)
+		for _, keeps := range []bool{true, false} {
+			root, err := doc.Parse("folder/made.toml", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			isa := &cpus.ISA{
+				Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"},
+				KeepsCode: keeps,
+			}
+			var errs doc.Errors
+			m := Read(root, []*cpus.ISA{isa}, &errs)
+			if !keeps && x.incoherent {
+				if err := errs.Err(); err == nil || !strings.Contains(err.Error(), "instruction caches of made are coherent: leave coherent = false out") {
+					t.Errorf("%+v: %v", x, err)
+				}
+				continue
+			}
+			if err := errs.Err(); err != nil {
+				t.Fatal(err)
+			}
+			if m.CPU.L1I.Incoherent != x.incoherent || m.CPU.L1D.WriteThrough != x.writeThrough || m.CPU.L1D.Incoherent {
+				t.Errorf("%+v: read %+v, %+v", x, m.CPU.L1I, m.CPU.L1D)
+			}
+		}
+	}
+}
