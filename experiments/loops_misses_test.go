@@ -33,4 +33,6 @@ var loopMisses = []loopMiss{
 	{"load and store of the same word", "pentium-m-1495", -58, "the published loops of the dies do not agree with their push and pop; what they do is not known"},
 	{"push and pop, independent", "pentium-m-1495", -54, "a pop right behind its push holds up the next pair by about 2 cycles on every die; why is not known"},
 	{"calls of depth 40", "pentium-m-1495", 22, "a mispredicted return also waits until its address is loaded; the figure is put together from the published parts"},
+	{"ld, chain", "power5-1656", -25, "GCC has 4 and beside it 3, lmbench had 2: 3 lies between"},
+	{"isync", "power5-1656", 606, "GCC's figure is that of the instruction; what it makes the core fetch anew comes on top, 12 cycles at least behind a branch"},
 }

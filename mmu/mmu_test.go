@@ -46,6 +46,7 @@ func TestCacheFollowsItsDescription(t *testing.T) {
 		{Size: 32 << 10, Ways: 8, Line: 64},
 		{Size: 6 << 14, Ways: 24, Line: 64},
 		{Size: 4 << 10, Ways: 1, Line: 128},
+		{Size: 30 << 10, Ways: 10, Line: 128}, // three slices of eight sets
 	} {
 		if err := cc.Check(); err != nil {
 			t.Fatal(err)
@@ -74,13 +75,16 @@ func TestCacheConfigCheck(t *testing.T) {
 	for _, cc := range []CacheConfig{
 		{},
 		{Size: 1000, Ways: 2, Line: 64},
-		{Size: 96 << 10, Ways: 8, Line: 64},
 		{Size: 32 << 10, Ways: 33, Line: 64},
 		{Size: 32 << 10, Ways: 8, Line: 48},
 	} {
 		if cc.Check() == nil {
 			t.Errorf("%+v passes", cc)
 		}
+	}
+	slices := CacheConfig{Size: 96 << 10, Ways: 8, Line: 64}
+	if slices.Check() != nil || slices.CheckFirst() == nil {
+		t.Errorf("%+v: %v, as a first level %v", slices, slices.Check(), slices.CheckFirst())
 	}
 }
 

@@ -50,15 +50,17 @@ var allowed = map[string]struct{ words, reason string }{
 	"experiments/loops_list_test.go": {
 		"eax ebp ebx ecx edx esi hlt popf popfq pushf pushfq rax rbp rbx rdi rdtsc rdx rsi rsp", "loops that others timed on x86 processors",
 	},
-	"experiments/loops_test.go":   {"0x0f 0xf4 eax ecx edi edx rax rcx rdi rdx rsi", "runs loops that others timed on x86 processors"},
-	"kprobes/api_test.go":         {"int3", "an entry of exceptions that cannot be probed, by its symbol"},
-	"kprobes/many_irq_test.go":    {"sti", "a guest function of x86 is named so"},
-	"kprobes/optimizer_test.go":   {"rip", "a guest function of x86 is named so"},
-	"results/style.go":            {"0xe9", "a colour"},
-	"results/manifest_test.go":    {"int3", "any name of a function, as a golden file has it"},
-	"sim/trace_test.go":           {"x86asm", "a second opinion on disassembly"},
-	"workloads/functions.go":      {"rip sti", "guest functions of x86 are named so"},
-	"workloads/x86_image_test.go": {"pushfd pushfq rip x86asm", "the shape of the x86 images"},
+	"experiments/loops_misses_test.go": {"isync", "a loop of a POWER5"},
+	"experiments/loops_power_test.go":  {"isync ldarx mfcr mfcrf mtcr rlwimi rlwinm stdcx", "loops of a POWER5"},
+	"experiments/loops_test.go":        {"0x0f 0xf4 eax ecx edi edx rax rcx rdi rdx rsi", "runs loops that others timed on x86 processors"},
+	"kprobes/api_test.go":              {"int3", "an entry of exceptions that cannot be probed, by its symbol"},
+	"kprobes/many_irq_test.go":         {"sti", "a guest function of x86 is named so"},
+	"kprobes/optimizer_test.go":        {"rip", "a guest function of x86 is named so"},
+	"results/style.go":                 {"0xe9", "a colour"},
+	"results/manifest_test.go":         {"int3", "any name of a function, as a golden file has it"},
+	"sim/trace_test.go":                {"x86asm", "a second opinion on disassembly"},
+	"workloads/functions.go":           {"rip sti", "guest functions of x86 are named so"},
+	"workloads/x86_image_test.go":      {"pushfd pushfq rip x86asm", "the shape of the x86 images"},
 }
 
 // isaNames are the names of instruction sets that exist.
