@@ -174,6 +174,18 @@ func (t *TLB) Drop(va uint64) {
 	t.Generation++
 }
 
+// DropIf forgets the translations of which a function says so.
+func (t *TLB) DropIf(match func(p *Page) bool) {
+	for _, a := range []*array{&t.small, &t.large} {
+		for i := range a.pages {
+			if p := &a.pages[i]; p.valid && match(p) {
+				p.valid = false
+			}
+		}
+	}
+	t.Generation++
+}
+
 // Flush forgets every translation, global ones only when all is set.
 func (t *TLB) Flush(all bool) {
 	for _, a := range []*array{&t.small, &t.large} {

@@ -82,6 +82,8 @@ type Core struct {
 	exit       cpus.Exit
 	step       cpus.Step
 
+	contexts contexts
+
 	memo memo
 	windowState
 	prices
@@ -96,8 +98,9 @@ type Translator interface {
 	// DataAddress translates the address of a load, or of a store when write is set. It returns false
 	// with the exception pending when the access is refused.
 	DataAddress(va uint64, write bool) (pa uint64, ok bool)
-	// Watch is told of every data access when Core.Watching is set.
-	Watch(va uint64, n int, write bool)
+	// Watch is told of every data access when Core.Watching is set. It returns false with the exception pending
+	// when the access is refused.
+	Watch(va uint64, n int, write bool) (ok bool)
 }
 
 // Exit leaves guest execution behind the running instruction. The machine sees the reason when the

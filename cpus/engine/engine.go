@@ -14,7 +14,7 @@ type Engine[C, P any] struct {
 	// until ends the present Run. It is a field because the host's code would load a parameter again after
 	// every instruction.
 	until clock.Ticks
-	gen   uint64 // generation of translations; links of others are void
+	gen   uint64 // generation of the present translations; links of others are void
 	Core
 	isa ISA[C, P]
 	store[C, P]
@@ -90,7 +90,7 @@ type Spec struct {
 // Setup prepares an engine for the CPU that embeds it. The configuration must have passed Check. first is
 // the engine of the first CPU of the same machine, with which it shares decoded code; nil for the first.
 func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Config, bus cpus.Bus, first *Engine[C, P]) {
-	e.self, e.isa, e.gen = self, isa, 1
+	e.self, e.isa = self, isa
 	c := &e.Core
 	c.Num, c.Bus, c.Memory, c.translator = n, bus, bus.Memory, isa
 	c.ram, c.codeMap = bus.Memory.Raw(), bus.Memory.CodeMap()
@@ -132,14 +132,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 		c.setupStale(share, cfg.L1D.WriteThrough, e.dropLine)
 	}
 	bus.Memory.OnCodeStore(e.dropCode)
-	c.ForgetData()
-}
-
-// ForgetTranslations empties the micro-TLBs, after a change of rights or tables. The TLBs themselves
-// are the instruction set's to flush: its manual says which entries a change voids.
-func (e *Engine[C, P]) ForgetTranslations() {
-	e.ForgetData()
-	e.forgetFetch()
+	e.ForgetTranslations()
 }
 
 // Observe implements cpus.Probe.

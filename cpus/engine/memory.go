@@ -141,8 +141,8 @@ func loadSlow[T Width](c *Core, va uint64) (v T, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	if c.Watching {
-		c.translator.Watch(va, n, false)
+	if c.Watching && !c.translator.Watch(va, n, false) {
+		return 0, false
 	}
 	if !c.Memory.Holds(pa, n) {
 		return T(c.loadDevice(pa, n)), true
@@ -175,8 +175,8 @@ func storeSlow[T Width](c *Core, va uint64, v T) bool {
 	if !ok {
 		return false
 	}
-	if c.Watching {
-		c.translator.Watch(va, n, true)
+	if c.Watching && !c.translator.Watch(va, n, true) {
+		return false
 	}
 	if !c.Memory.Holds(pa, n) {
 		c.StoreDevice(pa, n, uint64(v))
@@ -294,17 +294,5 @@ func (c *Core) Refilled() {
 	if c.DTLB.Generation != c.tlbGen {
 		c.tlbGen = c.DTLB.Generation
 		c.ForgetData()
-	}
-}
-
-// ForgetData empties the micro-TLB of data: a new generation matches no old entry. Page numbers take
-// 52 bits of a tag, and the generation the 12 bits above. Only when these are used up is the table
-// cleared.
-func (c *Core) ForgetData() {
-	const step = 1 << 52
-	c.microGen += step
-	if c.microGen == 0 {
-		c.microGen = step
-		c.micro = [microEntries]microEntry{}
 	}
 }

@@ -32,8 +32,8 @@ type store[C, P any] struct {
 	versions *versions[C, P] // what other CPUs have decoded; nil when there are none
 }
 
-// microPage is a translation kept in front of the instruction TLB. The tag is the virtual page
-// number plus one, so that the zero entry matches nothing.
+// microPage is a translation kept in front of the instruction TLB. The tag is the context and the virtual
+// page number plus one, so that the zero entry matches nothing.
 type microPage struct{ tag, base uint64 }
 
 const microPages = 64
@@ -80,14 +80,6 @@ func (s *store[C, P]) init(bus cpus.Bus, maxInsn int) {
 	s.pages = make([]*codePage[C, P], ram>>pageShift)
 	s.maxInsn = maxInsn
 	s.limit = max((heldBase+ram/heldShare)/n, heldLeast)
-}
-
-// forgetFetch voids the translations of code. Links of older generations lead nowhere then, which is
-// cheaper than to find them.
-func (e *Engine[C, P]) forgetFetch() {
-	e.curTag = 0
-	e.gen++
-	e.microITLB = [microPages]microPage{}
 }
 
 // forgetCode drops every block of this CPU.
@@ -211,7 +203,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 // fetchPage makes the page of pc the current one. It returns false with the exception pending.
 func (e *Engine[C, P]) fetchPage(pc uint64) bool {
 	m := &e.microITLB[pc>>pageShift&(microPages-1)]
-	if m.tag != pc>>pageShift+1 || e.ITLB.Generation != e.itlbGen {
+	if m.tag != e.codeTag(pc) || e.ITLB.Generation != e.itlbGen {
 		if !e.fetchSlow(pc) {
 			return false
 		}
@@ -239,7 +231,7 @@ func (e *Engine[C, P]) fetchSlow(pc uint64) bool {
 		e.isa.NoCode()
 		return false
 	}
-	e.microITLB[pc>>pageShift&(microPages-1)] = microPage{pc>>pageShift + 1, pa &^ pageMask}
+	e.microITLB[pc>>pageShift&(microPages-1)] = microPage{e.codeTag(pc), pa &^ pageMask}
 	return true
 }
 

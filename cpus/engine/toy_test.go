@@ -32,6 +32,9 @@ type toyInsn struct {
 type toy struct {
 	Engine[toy, toyInsn]
 	faults int
+	// offset is what physical addresses are higher by. asked counts translations that were asked for.
+	offset uint64
+	asked  int
 }
 
 // toyISA describes the toy, whose classes are its operations.
@@ -88,18 +91,21 @@ func toyBeside(m *mmu.Memory, cfg *cpus.Config, n int, first *toy, d *mmu.Direct
 	return c
 }
 
-func (c *toy) DataAddress(va uint64, _ bool) (uint64, bool) { return va, true }
-func (c *toy) Watch(uint64, int, bool)                      {}
-func (c *toy) CodeAddress(va uint64) (uint64, bool)         { return va, true }
-func (c *toy) Translate(va uint64) (uint64, bool)           { return va, true }
-func (c *toy) NoCode()                                      { c.Exit(cpus.Exit{Reason: cpus.Shutdown}) }
-func (c *toy) Whole([]byte) bool                            { return true }
-func (c *toy) Poll()                                        { c.Check = 0 }
-func (c *toy) Faulted(*toyInsn) bool                        { return true }
-func (c *toy) BeginStep() bool                              { return true }
-func (c *toy) EndStep(bool) bool                            { return false }
-func (c *toy) EndsRun() bool                                { return false }
-func (c *toy) Masked() bool                                 { return false }
+func (c *toy) DataAddress(va uint64, _ bool) (uint64, bool) { return c.CodeAddress(va) }
+func (c *toy) Watch(uint64, int, bool) bool                 { return true }
+func (c *toy) CodeAddress(va uint64) (uint64, bool) {
+	c.asked++
+	return va + c.offset, true
+}
+func (c *toy) Translate(va uint64) (uint64, bool) { return va, true }
+func (c *toy) NoCode()                            { c.Exit(cpus.Exit{Reason: cpus.Shutdown}) }
+func (c *toy) Whole([]byte) bool                  { return true }
+func (c *toy) Poll()                              { c.Check = 0 }
+func (c *toy) Faulted(*toyInsn) bool              { return true }
+func (c *toy) BeginStep() bool                    { return true }
+func (c *toy) EndStep(bool) bool                  { return false }
+func (c *toy) EndsRun() bool                      { return false }
+func (c *toy) Masked() bool                       { return false }
 
 // Deliver charges a delivery of ten cycles and goes on behind the instruction.
 func (c *toy) Deliver() {

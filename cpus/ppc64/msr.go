@@ -41,7 +41,7 @@ func (c *CPU) setMSR(v uint64) {
 	}
 	c.User = v&msrPR != 0
 	if (old^c.msr)&(msrPR|msrIR|msrDR|msrSF) != 0 {
-		c.ForgetTranslations()
+		c.SwitchTranslations(uint8(c.msr>>4&3 | c.msr>>12&4 | c.msr>>60&8)) // DR and IR, PR, SF
 	}
 }
 

@@ -135,19 +135,21 @@ func tlbsync(c *CPU, _ *inst) { c.privileged() }
 const narrowVSID = 1 << (48 - segment)
 
 // dropPage drops the page whose virtual address has the lower 48 bits of rb. Once a segment had a
-// larger number these bits stand for many pages, and everything is dropped.
+// larger number these bits stand for many pages, and all of them are dropped.
 func (c *CPU) dropPage(rb uint64, large bool) {
-	if c.machine.wide {
-		c.flush()
-		return
-	}
-	page := uint64(1) << basePage
+	const named = 1<<48 - 1
+	shift := uint8(basePage)
 	if large {
-		page = 1 << largePage
+		shift = largePage
 	}
+	va := rb & named >> shift << shift
 	for _, t := range []*mmu.TLB{c.DTLB, c.ITLB} {
+		if c.machine.wide {
+			t.DropIf(func(p *mmu.Page) bool { return p.Shift == shift && p.VA&named == va })
+			continue
+		}
 		t.Switch(0)
-		t.Drop(rb & (1<<48 - 1) &^ (page - 1))
+		t.Drop(va)
 	}
 	c.ForgetTranslations()
 }

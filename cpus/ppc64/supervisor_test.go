@@ -2,6 +2,7 @@ package ppc64
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
@@ -397,15 +398,18 @@ func TestDABR(t *testing.T) {
 		at   uint64
 		hit  bool
 	}{
-		{"load", insnD(32, 4, 3, 0), dabrLoads | dabrBT, 4, true},
-		{"store", insnD(37, 4, 3, 0), dabrStores | dabrBT, 0, true},
-		{"load of another kind", insnD(32, 4, 3, 0), dabrStores | dabrBT, 4, false},
-		{"load beside", insnD(32, 4, 3, 0), dabrLoads | dabrBT, 8, false},
-		{"in the other mode of translation", insnD(32, 4, 3, 0), dabrLoads, 4, false},
-		{"disarmed", insnD(32, 4, 3, 0), dabrBT, 4, false},
+		{"load", insnD(32, 4, 3, 0), dabrLoads | dabrBT, 12, true},
+		{"store", insnD(37, 4, 3, 0), dabrStores | dabrBT, 8, true},
+		{"load that reaches into it", ldAt(4, 3, 0), dabrLoads | dabrBT, 4, true},
+		{"store that reaches into it", stdAt(4, 3, 0), dabrStores | dabrBT, 4, true},
+		{"store that ends before it", stdAt(5, 3, 0), dabrStores | dabrBT, 0, false},
+		{"load of another kind", insnD(32, 4, 3, 0), dabrStores | dabrBT, 12, false},
+		{"load beside", insnD(32, 4, 3, 0), dabrLoads | dabrBT, 16, false},
+		{"in the other mode of translation", insnD(32, 4, 3, 0), dabrLoads, 12, false},
+		{"disarmed", insnD(32, 4, 3, 0), dabrBT, 12, false},
 	} {
 		_, c := userWorld(t, x.code, insnSC)
-		c.setDABR(userData | x.bits)
+		c.setDABR(userData + 8 | x.bits)
 		c.R[3], c.R[4] = userData+x.at, 0x55
 		v := to(t, c)
 		if !x.hit {
@@ -417,7 +421,7 @@ func TestDABR(t *testing.T) {
 		if v != vecData || c.dsisr&^dsisrStore != dsisrDABR || c.dar != userData+x.at || c.R[4] != 0x55 || c.R[3] != c.dar {
 			t.Errorf("%s: %s, DSISR %#x, DAR %#x", x.name, vectorName(v), c.dsisr, c.dar)
 		}
-		if c.Memory.Load(binary.BigEndian, freePages+0x1000, 8) != 0 {
+		if slices.Max(c.Memory.Bytes(freePages+0x1000, 32)) != 0 {
 			t.Errorf("%s: memory has changed", x.name)
 		}
 	}

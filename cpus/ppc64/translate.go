@@ -176,10 +176,11 @@ func (c *CPU) dabrFault(va uint64, write bool) {
 	c.raise(vecData, 0)
 }
 
-// Watch implements engine.Translator. An access that begins before the doubleword and reaches into it is
-// found here only, when it can no longer be held back: its interrupt comes behind it.
-func (c *CPU) Watch(va uint64, n int, write bool) {
+// Watch implements engine.Translator.
+func (c *CPU) Watch(va uint64, n int, write bool) bool {
 	if c.dabrMatches(va, uint64(n), write) {
 		c.dabrFault(va, write)
+		return false
 	}
+	return true
 }

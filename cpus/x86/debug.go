@@ -94,7 +94,7 @@ func (c *CPU) armed(i int) (kind, length uint64, ok bool) {
 
 // Watch implements engine.Translator: it notes data accesses that a breakpoint register covers; the
 // trap follows the instruction.
-func (c *CPU) Watch(va uint64, n int, write bool) {
+func (c *CPU) Watch(va uint64, n int, write bool) bool {
 	for i := range 4 {
 		kind, length, ok := c.armed(i)
 		if !ok || kind != 3 && (kind != 1 || !write) {
@@ -104,6 +104,7 @@ func (c *CPU) Watch(va uint64, n int, write bool) {
 			c.watchHit |= 1 << i
 		}
 	}
+	return true
 }
 
 // breakOnFetch takes an instruction breakpoint at rip, a fault, before the instruction (SDM vol. 3,
