@@ -295,10 +295,16 @@ func TestFrontEndKeys(t *testing.T) {
 		m := loopMachine(t, c.machine)
 		c.change(&m.CPU)
 		l := publishedLoops[slices.IndexFunc(publishedLoops, func(l publishedLoop) bool { return l.name == c.loop })]
-		if got := loopFamilies[0].time(t, m, cpus.Window, l); math.Abs(got-c.cycles) > 0.1*c.cycles {
+		if got := loopTime(t, m, cpus.Window, l); math.Abs(got-c.cycles) > 0.1*c.cycles {
 			t.Errorf("%s, %s: %.2f cycles, want %.2f", c.machine, c.loop, got, c.cycles)
 		}
 	}
+}
+
+// loopTime is the cycles of a unit of one of publishedLoops.
+func loopTime(t *testing.T, m *machines.Machine, model string, l publishedLoop) float64 {
+	t.Helper()
+	return loopFamilies[0].time(t, m, model, l)
 }
 
 // time is the cycles of a unit of a loop on a machine under a model.
