@@ -6,16 +6,19 @@ import (
 	"kprobesim/cpus"
 )
 
-// loops are those that the speed of the simulator is stated for: arithmetic, a chain of loads, and calls.
+// loops are those that the speed of the simulator is stated for: arithmetic, a chain of loads, and calls. The
+// pages that they store to are loaded from before.
 var loops = map[string][]uint32{
 	"alu": {
 		addiTo(5, 5, 1), addTo(6, 6, 5), insnX(31, 6, 7, 5, 316), insnM(21, 7, 8, 3, 0, 28), insnX(31, 9, 8, 6, 40), addTo(10, 9, 7),
 		addiTo(4, 4, -1), compareImm(0, 4, 0), branchIf(4, 2, -32),
 	},
 	"chase": {
+		ldAt(5, 1, -8),
 		ldAt(3, 3, 0), ldAt(3, 3, 0), ldAt(3, 3, 0), ldAt(3, 3, 0), stdAt(5, 1, -8), addiTo(4, 4, -1), branchIf(16, 0, -24),
 	},
 	"calls": {
+		ldAt(5, 1, -8), ldAt(5, 1, 16),
 		18<<26 | 16 | 1, addiTo(4, 4, -1), compareImm(0, 4, 0), branchIf(4, 2, -12),
 		insnSPR(0, 8, 339), stdAt(0, 1, 16), insnD(62, 1, 1, -111), ldAt(0, 1, 112+16), addiTo(1, 1, 112), mtspr(8, 0), insnBlr,
 	},
