@@ -29,6 +29,12 @@ type Cost struct {
 	Alone     bool        // is a dispatch group of its own
 }
 
+// TLB2 describes a TLB behind those for instructions and data. Its zero value is none.
+type TLB2 struct {
+	mmu.TLBConfig
+	Latency clock.Ticks // of a translation that is found there
+}
+
 // Groups describes a core that dispatches instructions in groups of Width issue slots, one group a cycle,
 // and retires them by the group. Its zero value is a core without groups. IBM's POWER4 and POWER5 have them
 // (J. Tendler et al., POWER4 system microarchitecture, IBM J. Res. Dev. 46(1), 2002).
@@ -95,6 +101,7 @@ type Config struct {
 	Memory      clock.Ticks // load-to-use latency of DRAM
 	ITLB        mmu.TLBConfig
 	DTLB        mmu.TLBConfig
+	TLB2        TLB2 // behind both
 	Predictor   PredictorConfig
 }
 
@@ -208,6 +215,7 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 		{"l2", c.L2.Check()},
 		{"itlb", c.ITLB.Check()},
 		{"dtlb", c.DTLB.Check()},
+		{"tlb.second", c.TLB2.check()},
 	} {
 		if x.err != nil {
 			fail("%s: %w", x.name, x.err)
@@ -223,6 +231,14 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 	if p.ReturnStack < 1 || p.ReturnStack > 1024 {
 		fail("predictor: return_stack %d; use 1 to 1024", p.ReturnStack)
 	}
+}
+
+// check accepts the zero value, which is none.
+func (t *TLB2) check() error {
+	if *t == (TLB2{}) {
+		return nil
+	}
+	return t.Check()
 }
 
 // compare reports names that are missing or unknown, in alphabetical order.

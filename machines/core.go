@@ -62,6 +62,9 @@ func (mr *machineReader) memory(r *doc.Reader) {
 	tlbs := r.Sub("tlb", true)
 	mr.tlb(tlbs.Sub("instruction", true), &c.ITLB)
 	mr.tlb(tlbs.Sub("data", true), &c.DTLB)
+	if tlbs.Has("second") {
+		mr.tlb(tlbs.Sub("second", true), &c.TLB2.TLBConfig, cycles("latency", &c.TLB2.Latency, true))
+	}
 	tlbs.Done()
 }
 
@@ -80,13 +83,15 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 	}
 }
 
-// tlb reads one TLB, with arrays of their own for base pages and for all larger ones. The cost of a
-// miss is none of its numbers: it is that of the event tlb_walk and of the loads that the walk makes.
-func (mr *machineReader) tlb(r *doc.Reader, c *mmu.TLBConfig) {
+// tlb reads one TLB, with arrays of their own for base pages and for all larger ones, and what else its level
+// has. The cost of a miss is none of its numbers: it is that of the event tlb_walk and of the loads that the walk
+// makes.
+func (mr *machineReader) tlb(r *doc.Reader, c *mmu.TLBConfig, more ...field) {
 	before := len(*mr.errs)
-	mr.section(r, count("entries", &c.Entries, 1, 1<<16), count("ways", &c.Ways, 1, 1<<16),
-		count("large_entries", &c.LargeEntries, 1, 1<<16),
-		count("large_ways", &c.LargeWays, 1, 1<<16))
+	mr.section(r, append([]field{
+		count("entries", &c.Entries, 1, 1<<16), count("ways", &c.Ways, 1, 1<<16),
+		count("large_entries", &c.LargeEntries, 1, 1<<16), count("large_ways", &c.LargeWays, 1, 1<<16),
+	}, more...)...)
 	if err := c.Check(); err != nil && len(*mr.errs) == before {
 		mr.errs.Add(r.Pos(), "%v", err)
 	}

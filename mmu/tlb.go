@@ -76,6 +76,7 @@ type PageSizes []uint8
 // which lets a CPU keep micro-TLB entries in front of it as long as it drops them when Generation changes.
 type TLB struct {
 	Generation   uint64 // changes whenever an entry is replaced or dropped, and with Space
+	behind       *TLB   // a larger one, which others may share; or nil
 	space        uint32
 	small, large array
 }
@@ -104,6 +105,10 @@ func NewTLB(tc TLBConfig, sizes PageSizes) *TLB {
 	}
 }
 
+// Back puts a larger TLB behind this one. What is dropped here is dropped there, and what a walk finds goes to
+// both.
+func (t *TLB) Back(behind *TLB) { t.behind = behind }
+
 // set returns the first entry of the set of a page.
 func (a *array) set(va uint64, shift uint8) uint64 { return va >> shift & a.mask * a.ways }
 
@@ -127,8 +132,29 @@ func (t *TLB) Find(va uint64) *Page {
 	return t.small.find(va, t.space)
 }
 
+// FindBehind returns the translation of va that the TLB behind this one has, or nil, and keeps it here.
+func (t *TLB) FindBehind(va uint64) *Page {
+	if t.behind == nil {
+		return nil
+	}
+	t.behind.space = t.space
+	p := t.behind.Find(va)
+	if p == nil {
+		return nil
+	}
+	return t.insert(*p)
+}
+
 // Insert adds a translation in the present address space and returns the entry that holds it.
 func (t *TLB) Insert(p Page) *Page {
+	if t.behind != nil {
+		t.behind.space = t.space
+		t.behind.insert(p)
+	}
+	return t.insert(p)
+}
+
+func (t *TLB) insert(p Page) *Page {
 	a := &t.small
 	if p.Shift != t.small.sizes[0] {
 		a = &t.large
@@ -161,6 +187,9 @@ func (t *TLB) Switch(space uint32) {
 // Resize empties the TLB and changes the page sizes.
 func (t *TLB) Resize(sizes PageSizes) {
 	t.Flush(true)
+	if t.behind != nil {
+		t.behind.Resize(sizes)
+	}
 	t.small.sizes, t.large.sizes = sizes[:1], sizes[1:]
 }
 
@@ -172,6 +201,10 @@ func (t *TLB) Drop(va uint64) {
 		}
 	}
 	t.Generation++
+	if t.behind != nil {
+		t.behind.space = t.space
+		t.behind.Drop(va)
+	}
 }
 
 // DropIf forgets the translations of which a function says so.
@@ -184,6 +217,9 @@ func (t *TLB) DropIf(match func(p *Page) bool) {
 		}
 	}
 	t.Generation++
+	if t.behind != nil {
+		t.behind.DropIf(match)
+	}
 }
 
 // Flush forgets every translation, global ones only when all is set.
@@ -196,4 +232,7 @@ func (t *TLB) Flush(all bool) {
 		}
 	}
 	t.Generation++
+	if t.behind != nil {
+		t.behind.Flush(all)
+	}
 }

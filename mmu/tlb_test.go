@@ -72,3 +72,43 @@ func TestRights(t *testing.T) {
 		}
 	}
 }
+
+// TestTLBBehindTwo has a small TLB for instructions and one for data in front of a larger one.
+func TestTLBBehindTwo(t *testing.T) {
+	small := TLBConfig{Entries: 2, Ways: 2, LargeEntries: 2, LargeWays: 2}
+	code, data := NewTLB(small, PageSizes{12, 24}), NewTLB(small, PageSizes{12, 24})
+	behind := NewTLB(TLBConfig{Entries: 16, Ways: 4, LargeEntries: 4, LargeWays: 4}, PageSizes{12, 24})
+	code.Back(behind)
+	data.Back(behind)
+	for n := range uint64(8) {
+		data.Insert(Page{VA: n << 12, PA: n << 20, Shift: 12})
+	}
+	if data.Find(0) != nil {
+		t.Fatal("eight pages fit into two entries")
+	}
+	before := data.Generation
+	if p := data.FindBehind(0x123); p == nil || p.Offset(0x123) != 0x123 || data.Find(0) != p || data.Generation == before {
+		t.Errorf("the first page is not brought to the front: %+v", p)
+	}
+	if code.FindBehind(7<<12) == nil {
+		t.Error("what data have found, code does not find")
+	}
+	code.Switch(1)
+	if code.FindBehind(7<<12) != nil {
+		t.Error("a page is found in another address space")
+	}
+	if data.FindBehind(7<<12) == nil {
+		t.Error("the address space of code counts for data")
+	}
+	for name, drop := range map[string]func(){
+		"Drop":   func() { data.Drop(7 << 12) },
+		"DropIf": func() { data.DropIf(func(p *Page) bool { return p.VA == 7<<12 }) },
+		"Flush":  func() { data.Flush(true) },
+	} {
+		data.Insert(Page{VA: 7 << 12, PA: 7 << 20, Shift: 12})
+		drop()
+		if data.Find(7<<12) != nil || data.FindBehind(7<<12) != nil {
+			t.Errorf("%s leaves a page", name)
+		}
+	}
+}

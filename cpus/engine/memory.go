@@ -26,6 +26,7 @@ type dataPath struct {
 	dShift               uint
 	lineMask             uint64 // bytes of a line of the L1D, less one
 	l1Lat, l2Lat, memLat ticks
+	tlb2Lat              ticks
 	l1i, l1d, l2         *mmu.Cache
 	sentStores           // for the window model
 }

@@ -317,11 +317,41 @@ func (c *Core) ChargeWalk(refs *mmu.Refs, exec bool) {
 	}
 	if exec {
 		c.Counts.ITLBMisses++
+	} else {
+		c.Counts.DTLBMisses++
+	}
+	c.chargeTranslation(cost, exec)
+}
+
+// chargeTranslation has the running instruction wait for a translation.
+func (c *Core) chargeTranslation(cost ticks, exec bool) {
+	if exec {
 		c.step.Stalls.ITLB += cost
 		c.holdUp(cost)
 		return
 	}
-	c.Counts.DTLBMisses++
 	c.step.Stalls.DTLB += cost
 	c.delay(inMiss, cost)
+}
+
+// backTLBs puts the TLB of the second level behind the others, where there is one.
+func (c *Core) backTLBs(cfg *cpus.Config, sizes mmu.PageSizes) {
+	if cfg.TLB2.Entries == 0 {
+		return
+	}
+	second := mmu.NewTLB(cfg.TLB2.TLBConfig, sizes)
+	c.ITLB.Back(second)
+	c.DTLB.Back(second)
+	c.tlb2Lat = cfg.TLB2.Latency
+}
+
+// FindPage returns the translation of va that a TLB has, or the one behind it, whose latency it charges; or nil.
+func (c *Core) FindPage(t *mmu.TLB, va uint64, exec bool) *mmu.Page {
+	p := t.Find(va)
+	if p == nil {
+		if p = t.FindBehind(va); p != nil {
+			c.chargeTranslation(c.tlb2Lat, exec)
+		}
+	}
+	return p
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/clock"
 	"kprobesim/mmu"
 )
 
@@ -319,6 +320,41 @@ func TestCountersOfTwo(t *testing.T) {
 		}
 		if n := w.mem.Load(binary.BigEndian, freePages+0x1000, 4); n != 1000 || failed == 0 {
 			t.Errorf("%s: counted to %d, %d stores failed", model, n, failed)
+		}
+	}
+}
+
+// TestSecondTLB loads from more pages than the TLB for data holds, again and again. Each load waits for its
+// translation: for a walk, or for the TLB behind.
+func TestSecondTLB(t *testing.T) {
+	const pages, latency = 8, 500 * clock.PerCycle
+	for _, behind := range []bool{false, true} {
+		w := newWorld(t, cpus.Window, []uint32{
+			insnX(31, 5, 3, 4, 23), addTo(3, 3, 5), addiTo(3, 3, 0x1000), branchIf(16, 0, -12), insnSC,
+		}, mmu.Mapping{VA: userData, PA: freePages, Size: pages << 12, User: true, Writable: true})
+		w.cfg.DTLB = mmu.TLBConfig{Entries: 4, Ways: 4, LargeEntries: 4, LargeWays: 4}
+		if behind {
+			w.cfg.TLB2 = cpus.TLB2{TLBConfig: mmu.TLBConfig{Entries: 64, Ways: 4, LargeEntries: 4, LargeWays: 4}, Latency: latency}
+		}
+		if errs := w.cfg.Check(ISA()); errs != nil {
+			t.Fatal(errs)
+		}
+		c := w.cpu()
+		var last clock.Ticks
+		for range 3 {
+			c.Boot(testCode, testStack)
+			c.R[3], c.R[4], c.R[rCTR] = userData, 0, pages
+			start, walks := c.Now(), c.Counters().DTLBMisses
+			if v := to(t, c); v != vecSyscall {
+				t.Fatal(vectorName(v))
+			}
+			if last = c.Now() - start; !behind && c.Counters().DTLBMisses-walks != pages {
+				t.Errorf("%d walks", c.Counters().DTLBMisses-walks)
+			}
+			c.setMSR(msrSF | msrME | msrIR | msrDR | msrRI)
+		}
+		if behind && (c.Counters().DTLBMisses != pages || last < pages*latency || last > (pages+1)*latency) {
+			t.Errorf("%d walks, and %d cycles for %d translations of %d", c.Counters().DTLBMisses, last.Cycles(), pages, clock.Ticks(latency).Cycles())
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (c *CPU) translate(t *mmu.TLB, ea uint64, acc access) (uint64, bool) {
 	va := s.virtual(ea)
 	t.Switch(s.space())
 	right := mmu.Right(acc.write, acc.exec, s.key(c.User))
-	p := t.Find(va)
+	p := c.FindPage(t, va, acc.exec)
 	if p != nil && (!p.Allows(right) || acc.write && !p.Dirty) {
 		t.Drop(va)
 		p = nil

@@ -66,7 +66,7 @@ func (c *CPU) page(t *mmu.TLB, va uint64, acc access) *mmu.Page {
 		c.fault.address = !acc.exec
 		return nil
 	}
-	p := t.Find(va)
+	p := c.FindPage(t, va, acc.exec)
 	if p != nil && (!p.Allows(acc.right()) || acc.write && !p.Dirty) {
 		t.Drop(va)
 		p = nil
