@@ -37,6 +37,9 @@ func checkWord(t *testing.T, c *CPU, word uint32) {
 			t.Fatalf("%#x: register %d", word, r)
 		}
 	}
+	if op.Also>>(rCR7+1) != 0 || op.Also>>rZero&1 != 0 {
+		t.Fatalf("%#x also writes %#x", word, op.Also)
+	}
 	if op.O1 == rZero || op.O2 == rZero || in.Operands.dst == rZero {
 		t.Fatalf("%#x writes the zero", word)
 	}
