@@ -137,7 +137,7 @@ func read(r *doc.Reader) *Scenario {
 	for _, v := range list(r, "variants", maxVariants) {
 		s.Variants = append(s.Variants, readVariant(v))
 	}
-	for _, key := range []string{"replicates", "seed"} {
+	for _, key := range []string{"replicates", "replicate", "seed"} {
 		if r.Has(key) {
 			r.Errorf(key, "a search tries many schedules under one layout: leave this key out; --seed chooses the schedules")
 		}

@@ -156,8 +156,8 @@ func replicateNotes(s *Set, shown string) []string {
 	for _, r := range s.records {
 		most = max(most, r.Spread.Of)
 	}
-	if most == 0 {
-		return nil
+	if most < 2 {
+		return nil // one alone is no mean; which one it is stands among the overrides
 	}
 	return []string{fmt.Sprintf("mean of %d replicates, each with a layout of its own; %s", most, shown)}
 }

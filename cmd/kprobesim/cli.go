@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -115,6 +116,18 @@ Exit codes: 0 ok, 1 some points failed, 2 wrong usage or files, 3 results differ
 func setFlag(c *cobra.Command) *[]string {
 	return c.Flags().StringArray("set", nil,
 		"override a key of the experiment, or of its machine by machine.KEY (key=value; may be repeated)")
+}
+
+// replicateFlag adds the option --replicate to a command, and returns what gives the settings with it: it
+// stands for a key of the experiment.
+func replicateFlag(c *cobra.Command, sets *[]string) func() []string {
+	n := c.Flags().Int64("replicate", 0, "measure replicate N alone, counted from 0, whatever the experiment has of them (as --set replicate=N)")
+	return func() []string {
+		if !c.Flags().Changed("replicate") {
+			return *sets
+		}
+		return append(slices.Clone(*sets), fmt.Sprintf("replicate=%d", *n))
+	}
 }
 
 // workersFlag adds the option --workers to a command.

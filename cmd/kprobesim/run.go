@@ -24,10 +24,11 @@ A point that fails does not keep the others from being reported.`,
 		Args: atLeastOne("an experiment file"),
 	}
 	sets, workers := setFlag(c), workersFlag(c)
+	settings := replicateFlag(c, sets)
 	out := c.Flags().StringP("out", "o", "out", "directory for the results")
 	accounts := c.Flags().Bool("accounts", false, "print what every CPU spent its time on, too")
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		plans, err := a.plans(args, *sets)
+		plans, err := a.plans(args, settings())
 		if err != nil {
 			return err
 		}

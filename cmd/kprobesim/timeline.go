@@ -21,10 +21,11 @@ ui.perfetto.dev, or look at it with protoc --decode_raw.`,
 		Args: exactlyOne("experiment file"),
 	}
 	sets := setFlag(c)
+	settings := replicateFlag(c, sets)
 	point := c.Flags().StringP("point", "p", "", "point to run, by its name in the table (required)")
 	out := c.Flags().StringP("out", "o", "out.perfetto-trace", "file to write")
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		p, err := a.loader.Plan(args[0], *sets)
+		p, err := a.loader.Plan(args[0], settings())
 		if err != nil {
 			return fail(exitUsage, err)
 		}

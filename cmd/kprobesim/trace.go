@@ -20,12 +20,13 @@ source line, disassembly, cost and why. By default it is the last hit of the war
 		Args: exactlyOne("experiment file"),
 	}
 	sets := setFlag(c)
+	settings := replicateFlag(c, sets)
 	point := c.Flags().StringP("point", "p", "",
 		"point to trace, by its name in the table (required)")
 	hit := c.Flags().Int64("hit", 0, "trace hit number N, counted from 1, the cold one")
 	cold := c.Flags().Bool("cold", false, "trace the first, cold hit (as --hit 1)")
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		p, err := a.loader.Plan(args[0], *sets)
+		p, err := a.loader.Plan(args[0], settings())
 		if err != nil {
 			return fail(exitUsage, err)
 		}

@@ -77,7 +77,7 @@ func (s *session) stretch(n int64) (Sample, uint64, error) {
 // first hit is one of them. plain is the sum of the results without the probe. A handler must not
 // change what the function returns; the sum of results would show it.
 func (s *session) hits(m *Measurement, plain uint64) error {
-	if err := s.unprofiled(m, plain); err != nil || s.p.Replicate > 0 {
+	if err := s.unprofiled(m, plain); err != nil || s.p.Further {
 		return err // one profile a point: that of its first replicate
 	}
 	return s.profile(m)

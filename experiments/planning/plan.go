@@ -105,6 +105,8 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	}
 	if once := kinds.Of(e.Kind).Once; once != "" && e.Replicates > 1 {
 		p.errs.Add(at(root, "replicates"), "replicates: kind %s has no use for them: %s", e.Kind, once)
+	} else if once != "" && e.Replicate > 0 {
+		p.errs.Add(at(root, "replicate"), "replicate: kind %s has but number 0: %s", e.Kind, once)
 	}
 	m, err := p.l.Machine(e.Machine, folder(root, "machine"), machine)
 	p.errs.Join(at(root, "machine"), err)
@@ -132,18 +134,22 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 		one := pt
 		one.Probe, one.Label = probe, probe.Name+suffix(c)
 		p.claim(root, &one, i, machine)
-		p.replicate(one, e.Replicates)
+		p.replicate(one, e)
 	}
 }
 
-// replicate plans a point as often as it has replicates. Replicates of a point stand together, as all reports
-// of them do.
-func (p *planner) replicate(pt schema.Point, n int) {
+// replicate plans a point as often as it has replicates, or for the one that was asked for. Replicates of a
+// point stand together, as all reports of them do.
+func (p *planner) replicate(pt schema.Point, e *schema.Experiment) {
+	n := e.Replicates
+	if e.Replicate >= 0 {
+		n = 1
+	}
 	if p.runs += n; p.runs > maxPoints {
 		return // an error is reported when all are counted
 	}
 	for i := range n {
-		pt.Name, pt.Replicate = pt.Label, i
+		pt.Name, pt.Replicate, pt.Further = pt.Label, max(i, e.Replicate), i > 0
 		if n > 1 {
 			pt.Name += fmt.Sprintf("/replicate=%d", i)
 		}

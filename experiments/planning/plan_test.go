@@ -10,6 +10,7 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/exptest"
 	"kprobesim/results"
+	"kprobesim/sim"
 )
 
 func TestPlan(t *testing.T) {
@@ -107,6 +108,9 @@ var badExperiments = []struct{ name, old, new string }{
 	{"replicates-negative", "figures =", "replicates = -3\nfigures ="},
 	{"replicates-beyond", "figures =", "replicates = 1025\nfigures ="},
 	{"replicates-of-points", "figures =", "replicates = 513\nfigures ="},
+	{"replicate-negative", "figures =", "replicate = -1\nfigures ="},
+	{"replicate-beyond", "figures =", "replicate = 1024\nfigures ="},
+	{"replicate-swept", "[[points]]\nname = \"k\"", "[sweep]\nreplicate = [2, 3]\n[[points]]\nname = \"k\""},
 	{"replicates-swept", "[[points]]\nname = \"k\"", "[sweep]\nreplicates = [2, 3]\n[[points]]\nname = \"k\""},
 	{"many", "hits = 100\nwarmup = 10", "hits = 0\nwarmup = \"x\"\nhist = 3"},
 }
@@ -239,5 +243,25 @@ func TestReplicateNames(t *testing.T) {
 	}
 	if _, err := p.Point("x"); err == nil || strings.Contains(err.Error(), "replicate=1") {
 		t.Errorf("point x: %v, want each point once", err)
+	}
+}
+
+// One replicate alone has the names of points without any, and the layout of its number.
+func TestReplicateAlone(t *testing.T) {
+	for _, sets := range [][]string{{"replicate=3"}, {"replicates=5", "replicate=3"}} {
+		p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, pt := range p.Points {
+			names = append(names, pt.Name)
+			if pt.Replicate != 3 || pt.Further || pt.Layout() != sim.DrawLayout(0, 3) {
+				t.Errorf("%v: %s is replicate %d, a further one: %t, under layout %v", sets, pt.Name, pt.Replicate, pt.Further, pt.Layout())
+			}
+		}
+		if want := []string{"k", "b"}; !slices.Equal(names, want) {
+			t.Errorf("%v: points %v, want %v", sets, names, want)
+		}
 	}
 }

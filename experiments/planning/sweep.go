@@ -62,7 +62,7 @@ func collectAxes(n *doc.Node, path []string, axes *[]axis, errs *doc.Errors) {
 
 // fixedKeys are the keys that every point of an experiment shares.
 func fixedKeys() []string {
-	return []string{"name", "kind", "sweep", "points", "figures", "title", "replicates"}
+	return []string{"name", "kind", "sweep", "points", "figures", "title", "replicates", "replicate"}
 }
 
 // checkSweepValues holds the values of one axis to what names can hold, each once.

@@ -82,7 +82,7 @@ func (r *Report) differencesTable() *results.Table {
 	for _, d := range r.Plan.Differences {
 		means := d.Means
 		for _, p := range r.Plan.Pairs(d) {
-			if p.Of.Replicate > 0 {
+			if p.Of.Further {
 				continue // the means stand at the first replicate
 			}
 			row := r.differenceRow(d, p)

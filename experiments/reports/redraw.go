@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,9 +48,9 @@ func Redraw(dir string, figures []string) error {
 // first one.
 func withSources(s *results.Set, sources []string) (*results.Set, error) {
 	out := &results.Set{Overrides: s.Overrides}
-	i := 0
+	i, first := 0, firstReplicate(s)
 	for _, r := range s.Records() {
-		if r.Role == results.Measured && r.Replicate == 0 && len(sources) > 0 {
+		if r.Role == results.Measured && r.Replicate == first && len(sources) > 0 {
 			r.Source = sources[min(i, len(sources)-1)]
 			i++
 		}
@@ -102,4 +103,13 @@ func readDir(dir string) (map[string][]byte, error) {
 		}
 	}
 	return files, nil
+}
+
+// firstReplicate is the number of the first replicate in a set: 0, or that of the only one.
+func firstReplicate(s *results.Set) int {
+	first := math.MaxInt
+	for _, r := range s.Records() {
+		first = min(first, r.Replicate)
+	}
+	return first
 }

@@ -22,7 +22,7 @@ func SisterErrors(p *schema.Plan) []SisterError {
 	var out []SisterError
 	for i := range p.Points {
 		pt := &p.Points[i]
-		if pt.Probe.Role != results.Predicted || pt.Replicate > 0 {
+		if pt.Probe.Role != results.Predicted || pt.Further {
 			continue
 		}
 		if guess, ok := sisterGuess(p, pt); ok {

@@ -148,6 +148,7 @@ type Experiment struct {
 	Probes      []Probe
 	Seed        uint64
 	Replicates  int   // how often every point is measured, each time under a layout of its own
+	Replicate   int   // the number of the one layout that is measured in place of them, from 0; -1 for none
 	Budget      int64 // microseconds of simulated time that one point may take
 	Figures     []string
 }

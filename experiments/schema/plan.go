@@ -42,6 +42,7 @@ type Point struct {
 	Probe      Probe
 	Seed       uint64
 	Replicate  int   // which of the layouts that the seed gives, from 0
+	Further    bool  // not the first replicate of its point that is measured
 	Budget     int64 // microseconds of simulated time
 
 	// Differs lists by what the point is not the setup that its published figure was measured on, and
@@ -68,7 +69,7 @@ func (p *Plan) Point(name string) (*Point, error) {
 		if p.Points[i].Name == name {
 			return &p.Points[i], nil
 		}
-		if p.Points[i].Replicate == 0 {
+		if !p.Points[i].Further {
 			known = append(known, p.Points[i].Name)
 		}
 	}
