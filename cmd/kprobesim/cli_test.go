@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -226,6 +227,46 @@ func compare(t *testing.T, a, b map[string]string) {
 	for name := range a {
 		if a[name] != b[name] {
 			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+// TestErasInOneTable runs the kernels of three eras: what boosting, trampolines and optimization save must show, and
+// what holds for all parts is said once.
+func TestErasInOneTable(t *testing.T) {
+	t.Parallel()
+	code, stdout, stderr := command(nil, "run", "eras", "--out", t.TempDir())
+	if code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	for _, machine := range []string{"pentium-m-1495", "opteron-246"} {
+		if n := strings.Count(stdout, machine+": 1 parameter fitted"); n != 1 {
+			t.Errorf("what %s was fitted on is said %d times\n%s", machine, n, stdout)
+		}
+	}
+	us := map[string]float64{}
+	era := ""
+	for line := range strings.Lines(stdout) {
+		f := strings.Fields(line)
+		if len(f) > 3 && strings.HasPrefix(f[1], "20") {
+			era = f[2] + " " + f[1] + " "
+			f = f[3:]
+		}
+		if len(f) == 3 && f[2] == "simulated" {
+			us[era+f[0]], _ = strconv.ParseFloat(f[1], 64)
+		}
+	}
+	for _, order := range [][]string{
+		{"i386 2006 b", "i386 2006 k"},
+		{"i386 2006 rb", "i386 2006 r", "i386 2006 r-trap"},
+		{"i386 2006 rb", "i386 2006 rb-trap", "i386 2006 r-trap"},
+		{"i386 2010 o", "i386 2010 b", "i386 2010 k"},
+		{"x86_64 2010 o", "x86_64 2010 b", "x86_64 2005 k", "x86_64 2006 k", "x86_64 2010 k"},
+	} {
+		for i, name := range order {
+			if us[name] <= 0 || i > 0 && us[name] <= us[order[i-1]] {
+				t.Errorf("%s takes %v us, want it to rise along %v", name, us[name], order)
+			}
 		}
 	}
 }

@@ -38,13 +38,16 @@ func (r *Report) Table() *results.Table {
 	return t
 }
 
-// fits says for each experiment of the report what was fitted, and where when it was not fitted here.
+// fits says for each experiment of the report what was fitted, and where when it was not fitted here. What holds
+// for several is said once.
 func (r *Report) fits() []string {
 	var notes []string
 	seen := map[string]bool{}
 	for _, pt := range r.Plan.Points {
 		if m := pt.Machine; !seen[pt.Experiment] && len(m.FittedParams()) > 0 {
-			notes = append(notes, r.fitNote(m, pt.Experiment))
+			if note := r.fitNote(m, pt.Experiment); !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
 		}
 		seen[pt.Experiment] = true
 	}
