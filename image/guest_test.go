@@ -1,6 +1,7 @@
 package image
 
 import (
+	"debug/elf"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,7 @@ func checkGuestImage(t *testing.T, path string) {
 	for typ, paths := range map[string][]string{
 		"kprobe":     {"hlist.next", "list.next", "nmissed", "addr", "ainsn.insn", "opcode", "flags"},
 		"kretprobe":  {"kp.addr", "handler", "maxactive", "nmissed", "data_size", "free_instances"},
-		"pt_regs":    {"ip", "sp", "flags", "ax", "di", "orig_ax"},
+		"pt_regs":    registers[im.Machine],
 		"list_head":  {"next", "prev"},
 		"hlist_node": {"next", "pprev"},
 	} {
@@ -56,6 +57,13 @@ func checkGuestImage(t *testing.T, path string) {
 		}
 	}
 	checkFunctionsHaveLines(t, im)
+}
+
+// registers are some that handlers of probes read, by the names that the kernel gives them.
+var registers = map[elf.Machine][]string{
+	elf.EM_386:    {"ip", "sp", "flags", "ax", "di", "orig_ax"},
+	elf.EM_X86_64: {"ip", "sp", "flags", "ax", "di", "orig_ax"},
+	elf.EM_PPC64:  {"gpr", "nip", "msr", "link", "trap", "dar"},
 }
 
 // unwritten is a section of functions that the file does not hold, so it has no lines for them.

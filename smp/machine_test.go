@@ -1,6 +1,7 @@
 package smp
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,8 +9,10 @@ import (
 	"testing"
 
 	"kprobesim/boards/pc"
+	"kprobesim/boards/pseries"
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
+	"kprobesim/cpus/ppc64"
 	"kprobesim/cpus/x86"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
@@ -24,7 +27,7 @@ const (
 )
 
 // images are those that run on several CPUs in different ways.
-var images = []string{plain, preempt, "i386-2010", "i386-2010-preempt"}
+var images = []string{plain, preempt, "i386-2010", "i386-2010-preempt", "ppc64-2010"}
 
 // board is a machine that executes its guest, seen from the task that runs the test.
 type board struct {
@@ -56,6 +59,17 @@ func loadImage(t testing.TB, name string) *image.Image {
 	return im
 }
 
+// machineOf is the instruction set of an image, and the board for it.
+func machineOf(im *image.Image) (*cpus.ISA, sim.Board) {
+	switch {
+	case im.Machine == elf.EM_PPC64:
+		return ppc64.ISA(), pseries.Board{}
+	case im.Bits == 32:
+		return x86.ISA32(), pc.Board{}
+	}
+	return x86.ISA64(), pc.Board{}
+}
+
 // run boots an image on several CPUs, a jiffy being 100,000 cycles unless opt says otherwise, and
 // runs body as its first task when all are online.
 func run(t *testing.T, name string, opt Options, body func(b *board)) *board {
@@ -77,10 +91,7 @@ func runPolicy(t *testing.T, name string, opt Options, p sim.Policy, body func(b
 func tryRun(t *testing.T, name string, opt Options, p sim.Policy, body func(b *board)) (*board, error) {
 	t.Helper()
 	im := loadImage(t, name)
-	isa := x86.ISA64()
-	if im.Bits == 32 {
-		isa = x86.ISA32()
-	}
+	isa, hardware := machineOf(im)
 	if opt.HZ == 0 {
 		opt.HZ = 10_000
 	}
@@ -88,12 +99,13 @@ func tryRun(t *testing.T, name string, opt Options, p sim.Policy, body func(b *b
 	b := &board{t: t}
 	var err error
 	b.m, err = sim.New(sim.Config{
-		ISA: isa, Board: pc.Board{}, CPU: testCPU(isa), Image: im, CPUs: opt.CPUs, Budget: 2e9 * clock.PerCycle,
+		ISA: isa, Board: hardware, CPU: testCPU(isa), Image: im, CPUs: opt.CPUs, Budget: 2e9 * clock.PerCycle,
 		Policy: p,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	opt.TimerHz = b.m.TimerHz()
 	if b.k, err = New(b.m, im, opt); err != nil {
 		t.Fatal(err)
 	}

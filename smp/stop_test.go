@@ -1,6 +1,7 @@
 package smp
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,15 +28,15 @@ func TestOnEachCPU(t *testing.T) {
 		})
 		sent := 0
 		for _, e := range b.events {
-			if e.Kind == sim.EventIPISend && e.ID == 0xfc {
+			if e.Kind == sim.EventIPISend && e.ID == b.callNumber() {
 				sent++
 			}
 		}
 		want := 3 * (cpus - 1)
-		if cpus > 1 && cpus <= 8 {
+		if cpus > 1 && cpus <= 8 && !b.oneNumber() {
 			want = 3 // one command reaches all
 		}
-		if sent != want {
+		if sent != want && !(b.oneNumber() && sent > want) {
 			t.Errorf("%d commands to the interrupt controller, want %d", sent, want)
 		}
 	})
@@ -95,10 +96,24 @@ func TestStopMachine(t *testing.T) {
 	})
 }
 
+// oneNumber reports whether all interrupts between CPUs have one number, what they ask for being in memory.
+func (b *board) oneNumber() bool { return b.m.Image().Machine == elf.EM_PPC64 }
+
+// callNumber is the number of the interrupt by which CPUs have others call a function.
+func (b *board) callNumber() uint64 {
+	if b.oneNumber() {
+		return 2
+	}
+	return 0xfc
+}
+
 func (b *board) irqsOff(c Caller) bool {
 	for _, r := range b.m.CPU(c.CPU()).Registers() {
-		if strings.HasSuffix(r.Name, "flags") {
+		switch {
+		case strings.HasSuffix(r.Name, "flags"):
 			return r.Value&0x200 == 0
+		case r.Name == "msr":
+			return r.Value&0x8000 == 0
 		}
 	}
 	b.t.Error("no register of flags")

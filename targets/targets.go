@@ -7,10 +7,12 @@ import (
 	"slices"
 
 	"kprobesim/boards/pc"
+	"kprobesim/boards/pseries"
 	"kprobesim/cpus"
 	"kprobesim/cpus/ppc64"
 	"kprobesim/cpus/x86"
 	"kprobesim/kprobes"
+	power "kprobesim/kprobes/ppc64"
 	rules "kprobesim/kprobes/x86"
 	"kprobesim/sim"
 	"kprobesim/workloads"
@@ -32,6 +34,10 @@ func List() []Target {
 		{
 			Name: "i386", ISA: x86.ISA32(), Board: pc.Board{}, Probes: rules.Arch32(),
 			Images: imagesFor("i386"),
+		},
+		{
+			Name: "ppc64", ISA: ppc64.ISA(), Board: pseries.Board{}, Probes: power.Arch(),
+			Images: imagesFor("ppc64"),
 		},
 		{
 			Name: "x86_64", ISA: x86.ISA64(), Board: pc.Board{}, Probes: rules.Arch64(),

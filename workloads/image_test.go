@@ -64,10 +64,10 @@ func holdFunctions(t *testing.T, im Image, f *elf.File) {
 // The simulator finds its way in the image by these.
 func TestLayout(t *testing.T) { eachImage(t, holdLayout) }
 
-func holdLayout(t *testing.T, im Image, f *elf.File) {
+func holdLayout(t *testing.T, _ Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	phases := []string{"entry", "dispatch", "handler", "step", "return", "kretprobe"}
-	if _, ok := syms["detour_template"]; ok || im.Era == "2010" {
+	if _, ok := syms["detour_template"]; ok {
 		phases = append(phases, "detour")
 	}
 	for _, name := range phases {
@@ -107,6 +107,15 @@ var layouts = map[string]map[string]map[string]int64{
 		"pt_regs":            {"fs": 36, "gs": 40, "orig_ax": 44, "ip": 48, "flags": 56, "sp": 60, "": 68},
 		"kretprobe":          {"": 92},
 		"kretprobe_instance": {"data": 20, "": 20},
+	},
+	"ppc64": {
+		"kprobe": {
+			"nmissed": 32, "addr": 40, "pre_handler": 64, "break_handler": 88, "opcode": 96,
+			"ainsn": 104, "flags": 120, "": 128,
+		},
+		"kretprobe":          {"handler": 128, "maxactive": 144, "data_size": 152, "lock": 168},
+		"kretprobe_instance": {"rp": 16, "ret_addr": 24, "task": 32},
+		"pt_regs":            {"nip": 256, "msr": 264, "link": 288, "trap": 320, "dar": 328, "result": 344, "": 352},
 	},
 	"x86_64-2010": {"kretprobe": {"": 176}, "kretprobe_instance": {"data": 40, "": 40}},
 }

@@ -94,6 +94,9 @@ func TestShapes(t *testing.T) { eachX86(t, holdShapes) }
 
 func holdShapes(t *testing.T, im Image, f *elf.File) {
 	syms := symbolsOf(t, f)
+	if _, ok := syms["detour_template"]; ok != (im.Era == "2010") {
+		t.Errorf("a template of detours: %v", ok)
+	}
 	first := func(name string) insn { return decode(t, f, syms[name])[0] }
 	if !intoHead(decode(t, f, syms["work_tight_loop"])) {
 		t.Error("work_tight_loop: no jump into the first bytes")

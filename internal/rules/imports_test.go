@@ -27,7 +27,7 @@ var rooms = map[string][]string{
 	"kprobes/ppc64":  {"kprobes"},
 
 	"machines": {"mmu", "cpus"},
-	"targets":  {"cpus", "image", "sim", "boards/pc", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "workloads"},
+	"targets":  {"cpus", "image", "sim", "boards/pc", "boards/pseries", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "workloads"},
 	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":    {},
 	"internal": {},

@@ -13,6 +13,7 @@
 
 /* What listeners are told of an exception besides its name: a number and a signal's. */
 #define NUMBER_BREAKPOINT 5
+#define NO_SEGMENT 0x40000000	/* the code of a segment interrupt: as if the page were missing */
 #define SIGTRAP 5
 #define SIGSEGV 11
 
@@ -74,11 +75,11 @@ int fixup_exception(struct pt_regs *frame)
 	return 0;
 }
 
-/* Nobody has taken the exception. */
-static __noreturn void nobodys(struct pt_regs *frame)
+/* Nobody has taken the exception. The code says why it came, where the processor does. */
+static __noreturn void nobodys(struct pt_regs *frame, long code)
 {
 	if (user_mode(frame))
-		user_fault(frame, frame->msr, frame->trap);
+		user_fault(frame, code, frame->trap);
 	die("unexpected exception", frame);
 }
 
@@ -88,7 +89,7 @@ __used void do_trap(struct pt_regs *frame)
 {
 	if (user_mode(frame) || (notify_die(DIE_GPF, "trap", frame, 0, frame->trap, SIGSEGV) != NOTIFY_STOP &&
 				!fixup_exception(frame)))
-		nobodys(frame);
+		nobodys(frame, frame->msr & SRR1_REASONS);
 }
 
 /* A trap instruction may be a breakpoint. Interrupts are as the code had them. */
@@ -97,7 +98,7 @@ __dispatch __used void do_program_check(struct pt_regs *frame)
 	if (frame->msr & SRR1_TRAP) {
 		if (notify_die(DIE_BPT, "breakpoint", frame, NUMBER_BREAKPOINT, NUMBER_BREAKPOINT, SIGTRAP) == NOTIFY_STOP)
 			return;
-		nobodys(frame);
+		nobodys(frame, frame->msr & SRR1_REASONS);
 	}
 	do_trap(frame);
 }
@@ -107,7 +108,7 @@ __step __used void do_single_step(struct pt_regs *frame)
 {
 	frame->msr &= ~MSR_SE;
 	if (notify_die(DIE_SSTEP, "single_step", frame, NUMBER_BREAKPOINT, NUMBER_BREAKPOINT, SIGTRAP) != NOTIFY_STOP)
-		nobodys(frame);
+		nobodys(frame, frame->msr & SRR1_REASONS);
 }
 
 /* A fault of a handler, or of the instruction that is being stepped, is the probe's before anybody else's. */
@@ -119,9 +120,15 @@ static int is_probes_fault(struct pt_regs *frame)
 /* Storage and segment interrupts. What was to be executed is the address of a fetch. */
 __used void do_page_fault(struct pt_regs *frame)
 {
-	if (frame->trap == 0x400 || frame->trap == 0x480)
+	long code = frame->dsisr;
+
+	if (frame->trap >= 0x400) {
 		frame->dar = frame->nip;
+		code = frame->msr & SRR1_REASONS;
+	}
+	if (frame->trap & 0x80)
+		code = NO_SEGMENT;
 	if (!user_mode(frame) && (is_probes_fault(frame) || fixup_exception(frame)))
 		return;
-	nobodys(frame);
+	nobodys(frame, code);
 }

@@ -23,6 +23,7 @@
 
 /* Why there is a program interrupt: a bit in SRR1, and so in pt_regs.msr. */
 #define SRR1_TRAP MSR_BIT(17)
+#define SRR1_REASONS 0x783f0000	/* all bits of SRR1 that say why */
 
 /* Offsets into struct pt_regs for assembly, asserted in traps.c. */
 #define PT_GPR(n) (8 * (n))

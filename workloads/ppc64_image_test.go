@@ -1,0 +1,146 @@
+package workloads
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"golang.org/x/arch/ppc64/ppc64asm"
+)
+
+// eachPPC64 runs a test on every image of the family.
+func eachPPC64(t *testing.T, test func(t *testing.T, im Image, f *elf.File)) {
+	for _, im := range List() {
+		f := openELF(t, im.Name)
+		if f.Machine == elf.EM_PPC64 {
+			t.Run(im.Name, func(t *testing.T) { test(t, im, f) })
+		}
+	}
+}
+
+// words returns the instructions of a function by its name in C.
+func words(t *testing.T, f *elf.File, name string) (at uint64, code []uint32) {
+	t.Helper()
+	s, ok := symbolsOf(t, f)["."+name]
+	if !ok || int(s.Section) >= len(f.Sections) {
+		t.Fatalf("no code of %s", name)
+	}
+	sec, b := f.Sections[s.Section], make([]byte, s.Size)
+	if _, err := sec.ReadAt(b, int64(s.Value-sec.Addr)); err != nil {
+		t.Fatal(err)
+	}
+	for ; len(b) >= 4; b = b[4:] {
+		code = append(code, binary.BigEndian.Uint32(b))
+	}
+	return s.Value, code
+}
+
+// mnemonic names an instruction, "" for none.
+func mnemonic(word uint32) string {
+	in, err := ppc64asm.Decode(binary.BigEndian.AppendUint32(nil, word), binary.BigEndian)
+	if err != nil {
+		return ""
+	}
+	return in.Op.String()
+}
+
+// Each vector stands where the processor looks for it and leads to its handler in two parts of 2 and 17
+// instructions: what every exception costs before translation is on.
+func TestVectors(t *testing.T) { eachPPC64(t, holdVectors) }
+
+func holdVectors(t *testing.T, _ Image, f *elf.File) {
+	for name, vector := range map[string]uint64{
+		"data_storage": 0x300, "data_segment": 0x380, "instruction_storage": 0x400, "instruction_segment": 0x480,
+		"external_interrupt": 0x500, "alignment": 0x600, "program_check": 0x700, "float_unavailable": 0x800,
+		"timer_interrupt_entry": 0x900, "syscall_entry": 0xc00, "single_step": 0xd00,
+	} {
+		at, code := words(t, f, name)
+		if at != vector || len(code) != 19 || mnemonic(code[len(code)-1]) != "rfid" {
+			t.Errorf("%s is at %#x, %d instructions", name, at, len(code))
+		}
+		counts := map[string]int{}
+		for _, w := range code {
+			counts[mnemonic(w)]++
+		}
+		for name, want := range map[string]int{"std": 5, "mfspr": 4, "mtspr": 3, "mfcr": 1, "mfmsr": 1, "rfid": 1} {
+			if counts[name] != want {
+				t.Errorf("vector %#x: %d %s, want %d", vector, counts[name], name, want)
+			}
+		}
+	}
+}
+
+// Shapes that a rule is about must survive another compiler or another flag.
+func TestShapesOfPPC64(t *testing.T) { eachPPC64(t, holdShapesOfPPC64) }
+
+func holdShapesOfPPC64(t *testing.T, _ Image, f *elf.File) {
+	first := func(name string) string {
+		_, code := words(t, f, name)
+		return mnemonic(code[0])
+	}
+	for name, want := range map[string][]string{
+		"work_frame": {"mflr", "mfspr"}, "work_jcc_first": {"bc"}, "work_flags": {"mfcr"}, "work_trap_first": {"tdi"},
+		"work_update": {"stdu"}, "work_cli_sti": {"mfmsr"}, "work_short": {"addi"},
+	} {
+		if got := first(name); !slices.Contains(want, got) {
+			t.Errorf("%s begins with %s, want one of %v", name, got, want)
+		}
+	}
+	indirect := false
+	_, code := words(t, f, "work_switch")
+	for _, w := range code {
+		indirect = indirect || mnemonic(w) == "bcctr"
+	}
+	if !indirect {
+		t.Error("work_switch has no branch through a table")
+	}
+}
+
+// Every patch site is an instruction that a branch can replace.
+func TestSitesOfPPC64(t *testing.T) { eachPPC64(t, holdSitesOfPPC64) }
+
+func holdSitesOfPPC64(t *testing.T, _ Image, f *elf.File) {
+	for _, site := range Sites() {
+		if _, code := words(t, f, site.Symbol); mnemonic(code[site.Offset/4]) != "addi" {
+			t.Fatalf("%s+%#x is %s", site.Symbol, site.Offset, mnemonic(code[site.Offset/4]))
+		}
+	}
+}
+
+// What runs in user mode leaves it by a system call alone, and does not use the kernel's table of contents.
+func TestUserModeOfPPC64IsApart(t *testing.T) { eachPPC64(t, holdUserModeOfPPC64IsApart) }
+
+func holdUserModeOfPPC64IsApart(t *testing.T, _ Image, f *elf.File) {
+	text := f.Section(".user.text")
+	if text.Flags&elf.SHF_WRITE != 0 || f.Section(".user.data").Flags&elf.SHF_EXECINSTR != 0 || text.Addr%4096 != 0 {
+		t.Errorf("text is %v at %#x", text.Flags, text.Addr)
+	}
+	code, err := text.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for off := 0; off+4 <= len(code); off += 4 {
+		in, err := ppc64asm.Decode(code[off:], binary.BigEndian)
+		if err != nil {
+			continue // between functions
+		}
+		for i, a := range in.Args {
+			to, relative := a.(ppc64asm.PCRel)
+			if at := off + int(to); relative && (at < 0 || at >= len(code)) {
+				t.Errorf("+%#x leaves user mode: %v", off, in)
+			}
+			// A function pointer's second word goes to r2, and r2 to its place in the frame and back.
+			if a == ppc64asm.R2 && i > 0 {
+				t.Errorf("+%#x uses the table of contents: %v", off, in)
+			}
+		}
+		if in.Op == ppc64asm.SC {
+			calls++
+		}
+	}
+	if calls < 5 {
+		t.Errorf("%d system calls", calls)
+	}
+}
