@@ -102,7 +102,7 @@ func TestSitesOfPPC64(t *testing.T) { eachPPC64(t, holdSitesOfPPC64) }
 
 func holdSitesOfPPC64(t *testing.T, _ Image, f *elf.File) {
 	for _, site := range Sites() {
-		if _, code := words(t, f, site.Symbol); mnemonic(code[site.Offset/4]) != "addi" {
+		if _, code := words(t, f, site.Symbol); mnemonic(code[site.Offset/4]) != "li" {
 			t.Fatalf("%s+%#x is %s", site.Symbol, site.Offset, mnemonic(code[site.Offset/4]))
 		}
 	}
