@@ -18,6 +18,9 @@ func TestSelfTestUnderQemu(t *testing.T) {
 		}
 	}
 	for _, im := range List() {
+		if im.ISA == "ppc64" {
+			continue // bare/boot32.S is of a PC
+		}
 		args := []string{"60", "sh", "bare/run.sh", "-i", im.ISA, "-DERA=" + im.Era}
 		for _, option := range strings.Fields(strings.ReplaceAll(im.Options, "-", " ")) {
 			args = append(args, defines[option])
