@@ -62,7 +62,7 @@ var unsteady = []string{
 // libraries says which rooms may import which libraries, by the start of their
 // path. What is not here may be imported by no room.
 var libraries = map[string][]string{
-	"golang.org/x/arch/":              {"cpus", "kprobes/x86"},
+	"golang.org/x/arch/":              {"cpus", "kprobes/x86", "internal"},
 	"golang.org/x/text/":              {"results"},
 	"github.com/google/pprof/":        {"sim", "experiments/reports"},
 	"github.com/pelletier/go-toml/v2": {"internal"},

@@ -16,6 +16,7 @@ import (
 var homes = []string{
 	"cpus/x86/", "cpus/ppc64/", "boards/pc/", "boards/pseries/", "kprobes/x86/", "kprobes/ppc64/",
 	"workloads/kernel/arch/x86/", "workloads/kernel/arch/ppc64/", "workloads/bare/", "targets/targets.go",
+	"cpus/arm/", "internal/armtext/",
 }
 
 // data are the folders of files that describe a machine or an experiment, and so name what it has.
@@ -32,6 +33,10 @@ var x86Names = regexp.MustCompile(`APIC|SIPI|TSS|GDT|MSR|EFLAGS`)
 // ppcWords are registers, instructions and tables of ppc64, in lower case.
 var ppcWords = regexp.MustCompile(`^(?:srr[01]|sprg[0-3]?|dsisr|dabr|sdr1|slb|slbmte|slbi[ae]|rfid|m[tf]msrd?|m[tf]spr|m[tf]crf?|` +
 	`lwarx|ldarx|stwcx|stdcx|rlwi(?:nm|mi)|isync|lwsync|eieio|icbi|dcb[fst]{1,2}|ppc64asm)$`)
+
+// armWords are registers and instructions of ARM, in lower case.
+var armWords = regexp.MustCompile(`^(?:[cs]psr|sctlr|ttbr[01]|ttbcr|dacr|[di]fsr|[di]far|vbar|tpidr[a-z]*|contextidr|` +
+	`m[cr]{2}|mrrc|mcrr|(?:ld|st)rex[bdh]?|ldm(?:ia|ib|da|db)|stm(?:ia|ib|da|db)|armasm)$`)
 
 // x86Bytes are opcodes in code.
 var x86Bytes = regexp.MustCompile(`\b0x(?:cc|e9|eb|e8|9[cd]|cf|f[ab4]|cd|0f)\b`)
@@ -140,7 +145,7 @@ func processorWords(text string) []string {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	for _, w := range words {
-		if x86Words.MatchString(w) || ppcWords.MatchString(w) {
+		if x86Words.MatchString(w) || ppcWords.MatchString(w) || armWords.MatchString(w) {
 			out = append(out, w)
 		}
 	}
@@ -195,7 +200,7 @@ func isBelow(name string, folders []string) bool {
 func TestWordsAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"regs.rax = 0xCC // EFLAGS": "eflags rax", "op := 0xcc": "0xcc", "lapic_timer": "lapic", "NewLAPIC": "apic",
-		"rsi, RDI": "rdi rsi", "strips the axis, description": "", "apic_timer_start(0xe9)": "0xe9 apic", "mov %cr3": "cr3",
+		"rsi, RDI": "rdi rsi", "strips the axis, description": "", "apic_timer_start(0xe9)": "0xe9 apic", "mov %cr3": "cr3", "stmdb sp!; TTBR0": "stmdb ttbr0",
 		"a stack pointer; 0xcc00": "", "rfid; mfmsr": "mfmsr rfid", "x86asm.Decode": "x86asm", "wrapped": "",
 	} {
 		if got := strings.Join(processorWords(text), " "); got != want {

@@ -1,0 +1,25 @@
+package arm
+
+import (
+	"debug/elf"
+	"encoding/binary"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/engine"
+)
+
+// LineFIQ is the line of a CPU beside that of its interrupt controller: a fast interrupt.
+const LineFIQ = 0
+
+// ISA returns the description of the instruction set. Every call makes a value of its own, which its
+// holder may change.
+func ISA() *cpus.ISA {
+	return &cpus.ISA{
+		Name: "arm", Bits: 32, Machine: elf.EM_ARM, Order: binary.LittleEndian,
+		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
+		Lines:      []string{LineFIQ: "fiq"},
+		Exceptions: vectorNames[:],
+		Tables:     buildTables,
+		New:        New, Disasm: disasm,
+	}
+}

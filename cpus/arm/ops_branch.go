@@ -1,0 +1,93 @@
+package arm
+
+import "kprobesim/cpus/engine"
+
+// Branches (ARM ARM, A5.5). While an instruction executes, the program counter holds the address of the one
+// behind it.
+
+func jump(c *CPU, in *inst) { c.Jump(uint64(int32(in.imm))) }
+
+func call(c *CPU, in *inst) {
+	next := c.R[rPC]
+	c.R[rLR] = next & c.AddrMask
+	c.Called(next)
+	c.Jump(uint64(int32(in.imm)))
+}
+
+func callWhen(c *CPU, in *inst) {
+	next, taken := c.R[rPC], c.holds(in.aux)
+	if taken {
+		c.R[rLR] = next & c.AddrMask
+		c.Called(next)
+	}
+	c.Conditional(taken, uint64(int32(in.imm)))
+}
+
+// branchOn has a function for each condition: branches are frequent.
+var branchOn = [condAL]exec{
+	condEQ: func(c *CPU, in *inst) { c.Conditional(c.zf == 0, uint64(int32(in.imm))) },
+	condNE: func(c *CPU, in *inst) { c.Conditional(c.zf != 0, uint64(int32(in.imm))) },
+	condCS: func(c *CPU, in *inst) { c.Conditional(c.cf != 0, uint64(int32(in.imm))) },
+	condCC: func(c *CPU, in *inst) { c.Conditional(c.cf == 0, uint64(int32(in.imm))) },
+	condMI: branchGeneral,
+	condPL: branchGeneral,
+	condVS: branchGeneral,
+	condVC: branchGeneral,
+	condHI: branchGeneral,
+	condLS: branchGeneral,
+	condGE: func(c *CPU, in *inst) { c.Conditional(int32(c.nf^c.vf) >= 0, uint64(int32(in.imm))) },
+	condLT: func(c *CPU, in *inst) { c.Conditional(int32(c.nf^c.vf) < 0, uint64(int32(in.imm))) },
+	condGT: branchGeneral,
+	condLE: branchGeneral,
+}
+
+func branchGeneral(c *CPU, in *inst) { c.Conditional(c.holds(in.aux), uint64(int32(in.imm))) }
+
+// branchTo goes to a computed address. Its lowest bit chooses the state (ARM ARM, BXWritePC).
+func (c *CPU) branchTo(to uint64) {
+	c.exchange(to)
+	c.Indirect(to &^ 3)
+	c.land(to)
+}
+
+// returnTo is branchTo for a return from a call.
+func (c *CPU) returnTo(to uint64) {
+	c.exchange(to)
+	c.ReturnTo(to &^ 3)
+	c.land(to)
+}
+
+func (c *CPU) exchange(to uint64) {
+	if to&1 != 0 {
+		c.setControl(c.control | psrT)
+		c.Stop |= engine.StopBlock
+	}
+}
+
+// land keeps the half word that a Thumb address has.
+func (c *CPU) land(to uint64) {
+	if to&1 != 0 {
+		c.R[rPC] = to &^ 1
+	}
+}
+
+func bx(c *CPU, in *inst)      { c.branchTo(c.R[in.b&63]) }
+func returnLR(c *CPU, _ *inst) { c.returnTo(c.R[rLR]) }
+
+func blx(c *CPU, in *inst) {
+	next, to := c.R[rPC], c.R[in.b&63]
+	c.branchTo(to)
+	c.Called(next)
+	c.R[rLR] = next & c.AddrMask
+}
+
+// blxImmediate calls code in Thumb state; sh is the bit of the half word.
+func blxImmediate(c *CPU, in *inst) {
+	next := c.R[rPC]
+	c.R[rLR] = next & c.AddrMask
+	c.Called(next)
+	c.Jump(uint64(int32(in.imm) + int32(in.sh)))
+	c.exchange(1)
+}
+
+func nop(*CPU, *inst) {}

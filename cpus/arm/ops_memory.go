@@ -1,0 +1,342 @@
+package arm
+
+import "kprobesim/cpus/engine"
+
+// Loads and stores of one or two registers (ARM ARM, A5.3, A5.2.8). What faults has no effect.
+
+// ea is the address of an operand that lies at an offset. Absent parts are registers that hold zero.
+func (c *CPU) ea(in *inst) uint64 {
+	return uint64(uint32(c.R[in.a&63]) + uint32(c.R[in.b&63]) + in.imm)
+}
+
+// aligned raises an alignment fault for an address that is not a multiple, if mask says that it matters.
+func (c *CPU) aligned(va, size, mask uint64, write bool) bool {
+	if va&(size-1)&mask == 0 {
+		return true
+	}
+	c.dataAbort(va, fsrAlignment, 0, write)
+	return false
+}
+
+// always is the mask of accesses that fault whatever SCTLR.A says.
+const always = ^uint64(0)
+
+// Widths of memory operands, as functions.
+type (
+	loader = func(*CPU, uint64) (uint64, bool)
+	storer = func(c *CPU, va, v uint64) bool
+)
+
+func load8(c *CPU, va uint64) (uint64, bool) {
+	v, ok := engine.Load[uint8](&c.Core, va)
+	return uint64(v), ok
+}
+
+func load16(c *CPU, va uint64) (uint64, bool) {
+	if va&1&c.strict != 0 {
+		return 0, c.aligned(va, 2, always, false)
+	}
+	v, ok := engine.Load[uint16](&c.Core, va)
+	return uint64(v), ok
+}
+
+func load32(c *CPU, va uint64) (uint64, bool) {
+	if va&3&c.strict != 0 {
+		return 0, c.aligned(va, 4, always, false)
+	}
+	v, ok := engine.Load[uint32](&c.Core, va)
+	return uint64(v), ok
+}
+
+func loadS8(c *CPU, va uint64) (uint64, bool) {
+	v, ok := load8(c, va)
+	return uint64(uint32(int8(v))), ok
+}
+
+func loadS16(c *CPU, va uint64) (uint64, bool) {
+	v, ok := load16(c, va)
+	return uint64(uint32(int16(v))), ok
+}
+
+func store8(c *CPU, va, v uint64) bool { return engine.Store(&c.Core, va, uint8(v)) }
+
+func store16(c *CPU, va, v uint64) bool {
+	if va&1&c.strict != 0 {
+		return c.aligned(va, 2, always, true)
+	}
+	return engine.Store(&c.Core, va, uint16(v))
+}
+
+func store32(c *CPU, va, v uint64) bool {
+	if va&3&c.strict != 0 {
+		return c.aligned(va, 4, always, true)
+	}
+	return engine.Store(&c.Core, va, uint32(v))
+}
+
+// Words at an offset are frequent and have functions of their own.
+func ldr(c *CPU, in *inst) {
+	if v, ok := load32(c, c.ea(in)); ok {
+		c.R[in.dst&63] = v
+	}
+}
+
+func str(c *CPU, in *inst) { store32(c, c.ea(in), c.R[in.s&63]) }
+
+// Addressing (ARM ARM, A8.5): by an offset, by one that is written back, by the base alone, to which the
+// offset is added behind the access.
+const (
+	atOffset = iota
+	preIndexed
+	postIndexed
+)
+
+func loading(load loader, mode int) exec {
+	switch mode {
+	case preIndexed:
+		return func(c *CPU, in *inst) {
+			at := c.ea(in)
+			if v, ok := load(c, at); ok {
+				c.R[in.a&63] = at
+				c.R[in.dst&63] = v
+			}
+		}
+	case postIndexed:
+		return func(c *CPU, in *inst) {
+			next := c.ea(in)
+			if v, ok := load(c, c.R[in.a&63]); ok {
+				c.R[in.a&63] = next
+				c.R[in.dst&63] = v
+			}
+		}
+	}
+	return func(c *CPU, in *inst) {
+		if v, ok := load(c, c.ea(in)); ok {
+			c.R[in.dst&63] = v
+		}
+	}
+}
+
+func storing(store storer, mode int) exec {
+	switch mode {
+	case preIndexed:
+		return func(c *CPU, in *inst) {
+			if at := c.ea(in); store(c, at, c.R[in.s&63]) {
+				c.R[in.a&63] = at
+			}
+		}
+	case postIndexed:
+		return func(c *CPU, in *inst) {
+			next := c.ea(in)
+			if store(c, c.R[in.a&63], c.R[in.s&63]) {
+				c.R[in.a&63] = next
+			}
+		}
+	}
+	return func(c *CPU, in *inst) { store(c, c.ea(in), c.R[in.s&63]) }
+}
+
+// toPC sends what a load brings to the program counter. A return is one from the stack.
+func toPC(f exec, fromStack bool) exec {
+	return func(c *CPU, in *inst) {
+		c.R[rTarget] = unloaded
+		f(c, in)
+		switch to := c.R[rTarget]; {
+		case to == unloaded:
+		case fromStack:
+			c.returnTo(to)
+		default:
+			c.branchTo(to)
+		}
+	}
+}
+
+// unloaded is no address: the load has faulted.
+const unloaded = ^uint64(0)
+
+// storingPC stores the program counter, which is eight ahead.
+func storingPC(f exec) exec { return here(f) }
+
+// asUser makes the access of an unprivileged load or store (ARM ARM, A4.6.4): its page must allow it to
+// user mode.
+func asUser(f exec, size uint64, write bool) exec {
+	return func(c *CPU, in *inst) {
+		at := c.R[in.a&63]
+		if c.User || c.userAllowed(at, write) && c.userAllowed((at+size-1)&c.AddrMask, write) {
+			f(c, in)
+		}
+	}
+}
+
+// Two registers: an even one and its neighbour. Each is a word of its own, since a store of eight bytes has
+// to be on a boundary of four alone.
+func loadPair(c *CPU, in *inst, at uint64) bool {
+	if !c.aligned(at, 4, always, false) {
+		return false
+	}
+	v, ok := c.twoWords(at)
+	if !ok {
+		return false
+	}
+	c.R[in.dst&63], c.R[(in.dst+1)&63] = uint64(uint32(v)), v>>32
+	return true
+}
+
+// twoWords loads a doubleword, which the engine splits at the end of a page only.
+func (c *CPU) twoWords(at uint64) (uint64, bool) { return engine.Load[uint64](&c.Core, at) }
+
+func storePair(c *CPU, in *inst, at uint64) bool {
+	if !c.aligned(at, 4, always, true) {
+		return false
+	}
+	low, high := c.R[in.s&63], c.R[(in.s+1)&63]
+	if at&7 == 0 {
+		return engine.Store(&c.Core, at, high<<32|low)
+	}
+	if at&0xfff == 0xffc { // both pages are looked at before the first is written
+		if _, ok := c.DataAddress((at+4)&c.AddrMask, true); !ok {
+			return false
+		}
+	}
+	return engine.Store(&c.Core, at, uint32(low)) && engine.Store(&c.Core, (at+4)&c.AddrMask, uint32(high))
+}
+
+func pairing(access func(*CPU, *inst, uint64) bool, mode int) exec {
+	return func(c *CPU, in *inst) {
+		at := c.ea(in)
+		next := at
+		if mode == postIndexed {
+			at = c.R[in.a&63]
+		}
+		base := c.R[in.a&63]
+		if mode != atOffset {
+			c.R[in.a&63] = next
+		}
+		if !access(c, in, at) {
+			c.R[in.a&63] = base
+		}
+	}
+}
+
+// reservation is that of one CPU (ARM ARM, A3.4): the local monitor.
+type reservation struct {
+	pa   uint64
+	size uint8 // bytes; zero when there is none
+}
+
+// reserveAt begins a reservation.
+func (c *CPU) reserveAt(va uint64, size uint8) {
+	if pa, ok := c.DataAddress(va, false); ok {
+		c.reserve = reservation{pa, size}
+	}
+}
+
+// exclusiveLoad is ldrex of a width; aux is the size. That of a doubleword fills two registers.
+func exclusiveLoad(c *CPU, in *inst) {
+	at, size := c.R[in.a&63], in.aux
+	if !c.aligned(at, uint64(size), always, false) {
+		return
+	}
+	var v uint64
+	var ok bool
+	switch size {
+	case 1:
+		v, ok = load8(c, at)
+	case 2:
+		v, ok = load16(c, at)
+	case 4:
+		v, ok = load32(c, at)
+	default:
+		if v, ok = c.twoWords(at); ok {
+			c.R[(in.dst+1)&63] = v >> 32
+		}
+	}
+	if ok {
+		c.R[in.dst&63] = uint64(uint32(v))
+		c.reserveAt(at, size)
+	}
+}
+
+// exclusiveStore is strex: its result is 1 when nothing was stored.
+func exclusiveStore(c *CPU, in *inst) {
+	at, size := c.R[in.a&63], in.aux
+	if !c.aligned(at, uint64(size), always, true) {
+		return
+	}
+	held := false
+	if c.reserve.size != 0 { // without a reservation the address is not translated
+		pa, ok := c.DataAddress(at, true)
+		if !ok {
+			return
+		}
+		held = c.reserved(pa, size)
+	}
+	c.reserve = reservation{}
+	if !held {
+		c.R[in.dst&63] = 1
+		return
+	}
+	v := c.R[in.s&63]
+	switch size {
+	case 1:
+		store8(c, at, v)
+	case 2:
+		store16(c, at, v)
+	case 4:
+		store32(c, at, v)
+	default:
+		engine.Store(&c.Core, at, c.R[(in.s+1)&63]<<32|v)
+	}
+	c.R[in.dst&63] = 0
+}
+
+// reserved reports whether the reservation covers an operand. Among several CPUs it needs the line.
+func (c *CPU) reserved(pa uint64, size uint8) bool {
+	if c.reserve != (reservation{pa, size}) {
+		return false
+	}
+	held, _, _ := c.Cached(uint32(pa >> c.lineShift))
+	return held || c.Bus.Directory == nil
+}
+
+// DropLine implements mmu.Copies: another CPU writes a line of this one's caches, and a reservation in it is
+// lost.
+func (c *CPU) DropLine(line uint32) {
+	c.Core.DropLine(line)
+	if uint32(c.reserve.pa>>c.lineShift) == line {
+		c.reserve = reservation{}
+	}
+}
+
+func clrex(c *CPU, _ *inst) { c.reserve = reservation{} }
+
+// swap and swapByte exchange a register with memory, if SCTLR.SW allows them (ARM ARM, A8.8.229).
+func swap(c *CPU, in *inst) {
+	at := c.R[in.a&63]
+	if !c.swaps() || !c.aligned(at, 4, always, true) {
+		return
+	}
+	v, ok := engine.LoadForStore[uint32](&c.Core, at)
+	if ok && store32(c, at, c.R[in.s&63]) {
+		c.R[in.dst&63] = uint64(v)
+	}
+}
+
+func swapByte(c *CPU, in *inst) {
+	at := c.R[in.a&63]
+	if !c.swaps() {
+		return
+	}
+	v, ok := engine.LoadForStore[uint8](&c.Core, at)
+	if ok && store8(c, at, c.R[in.s&63]) {
+		c.R[in.dst&63] = uint64(v)
+	}
+}
+
+func (c *CPU) swaps() bool {
+	if c.sctlr&sctlrSW == 0 {
+		c.raise(vecUndefined)
+		return false
+	}
+	return true
+}

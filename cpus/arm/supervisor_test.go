@@ -1,0 +1,114 @@
+package arm
+
+import (
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// TestWaitForInterrupt stops at wfi until an interrupt is pending, also a masked one.
+func TestWaitForInterrupt(t *testing.T) {
+	for _, masked := range []bool{true, false} {
+		w := newWorld(t, cpus.Throughput, []uint32{insnWFI, insnSVC})
+		c := w.cpu()
+		if !masked {
+			c.setCPSR(0, psrI)
+		}
+		for range 3 {
+			if e := c.Run(c.Now() + 1e6); e.Reason != cpus.Halted {
+				t.Fatalf("stopped for %v", e.Reason)
+			}
+			c.Interrupt() // nothing is pending
+		}
+		w.irq.up = true
+		c.Interrupt()
+		want := vecSupervisorCall
+		if !masked {
+			want = vecIRQ
+		}
+		if v := to(t, c); v != want {
+			t.Errorf("masked %v: %s", masked, vectorNames[v])
+		}
+	}
+}
+
+// TestInterrupts delivers both kinds, FIQ first, and looks at what they leave.
+func TestInterrupts(t *testing.T) {
+	w := newWorld(t, cpus.Window, []uint32{insnNop, insnNop})
+	c := w.cpu()
+	c.setCPSR(0, psrI|psrF)
+	c.R[8] = 0x88
+	w.irq.up = true
+	c.Signal(LineFIQ)
+	if v := to(t, c); v != vecFIQ || c.cpsr()&psrControl != modeFIQ|psrA|psrI|psrF || c.R[rLR] != testCode+4 || c.R[8] != 0 {
+		t.Fatalf("%s, cpsr %#x, lr %#x, r8 %#x", vectorNames[v], c.cpsr(), c.R[rLR], c.R[8])
+	}
+	c.R[rPC] = testCode
+	c.setCPSR(*c.spsr(), ^uint32(0))
+	if v := to(t, c); v != vecIRQ || c.cpsr()&psrControl != modeIRQ|psrA|psrI || c.R[8] != 0x88 {
+		t.Fatalf("%s, cpsr %#x, r8 %#x", vectorNames[v], c.cpsr(), c.R[8])
+	}
+	if n := c.Counters(); n.Exceptions[vecFIQ] != 1 || n.Exceptions[vecIRQ] != 1 || c.Masked() != true {
+		t.Errorf("%d and %d exceptions", n.Exceptions[vecFIQ], n.Exceptions[vecIRQ])
+	}
+}
+
+// TestThumb goes to code in Thumb state, which is undefined at its target by name.
+func TestThumb(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		code []uint32
+		at   uint64
+		link uint64
+	}{
+		{"bx", append(constantTo(3, testCode+0x101), always32|0x012fff13), testCode + 0x100, 0},
+		{"bx to a half word", append(constantTo(3, testCode+0x103), always32|0x012fff13), testCode + 0x102, 0},
+		{"blx to a half word", []uint32{0xfb00003e}, testCode + 0x102, testCode + 4},
+		{"ldr pc", []uint32{always32 | 0x051ff004, testCode + 0x101}, testCode + 0x100, 0},
+	} {
+		c := newWorld(t, cpus.Window, x.code).cpu()
+		c.R[rLR] = 0
+		link := &c.banks[bankSupervisor].lr
+		if v := to(t, c); v != vecUndefined || *c.spsr()&psrT == 0 || c.R[rLR] != x.at+2 || *link != x.link {
+			t.Errorf("%s: %s at %#x, spsr %#x, link %#x", x.name, vectorNames[v], c.R[rLR], *c.spsr(), *link)
+		}
+		if n := c.Counters(); n.Unmodelled != 1 || n.LastUnknown == "" || c.control&psrT != 0 {
+			t.Errorf("%s: %d unmodelled, %q", x.name, n.Unmodelled, n.LastUnknown)
+		}
+	}
+}
+
+// TestTimers reads the counter and sets timers in each way; the board is told when their outputs are up.
+func TestTimers(t *testing.T) {
+	mrrc := func(op, crm, rt, rt2 uint32) uint32 { return always32 | 0x0c500f00 | rt2<<16 | rt<<12 | op<<4 | crm }
+	mcrr := func(op, crm, rt, rt2 uint32) uint32 { return mrrc(op, crm, rt, rt2) &^ (1 << 20) }
+	w := newWorld(t, cpus.Throughput, []uint32{
+		mrc(14, 0, 0, 0, 0), mrrc(0, 14, 1, 2),
+		dataConstant(opMOV, 0, 0, 3, 240), mcr(14, 0, 2, 0, 3), dataConstant(opMOV, 0, 0, 4, 1), mcr(14, 0, 2, 1, 4),
+		mrc(14, 0, 2, 0, 5), mrc(14, 0, 2, 1, 6), mrrc(2, 14, 7, 8),
+		dataConstant(opMOV, 0, 0, 9, 77), dataConstant(opMOV, 0, 0, 10, 0), mcrr(3, 14, 9, 10), mcr(14, 0, 3, 1, 4),
+		dataConstant(opMOV, 0, 0, 4, 3), mcr(14, 0, 3, 1, 4), mrrc(3, 14, 11, 12), insnSVC,
+	})
+	c := w.cpu()
+	c.Advance(1e9 * clock.PerCycle) // a second
+	if v := to(t, c); v != vecSupervisorCall {
+		t.Fatal(vectorNames[v])
+	}
+	if c.R[0] != CounterHz || c.R[1]-CounterHz > 100 || c.R[2] != 0 || c.R[5] > 240 || c.R[6] != 1 || c.R[7]-c.R[1] > 300 || c.R[11] != 77 {
+		t.Errorf("registers %d", c.R[:13])
+	}
+	p := w.irq.timer[PhysicalTimer]
+	if got, want := p[len(p)-1], clock.Ticks(c.R[7]*1e9*uint64(clock.PerCycle)/CounterHz); got != want && got != want+1 {
+		t.Errorf("the physical timer is up at %d, want %d", got, want)
+	}
+	v := w.irq.timer[VirtualTimer]
+	if n := len(v); v[n-1] != Never || v[n-2] != 77*1e9*clock.PerCycle/CounterHz+1 && v[n-2] != 77*1e9*clock.PerCycle/CounterHz {
+		t.Errorf("the virtual timer is up at %d", v)
+	}
+	c.R[rPC] = testCode
+	c.setCPSR(modeUser, psrMode)
+	if v := to(t, c); v != vecUndefined && v != vecPrefetchAbort {
+		t.Errorf("user mode: %s", vectorNames[v])
+	}
+}
