@@ -56,13 +56,21 @@ func kernelMapping() mmu.Mapping {
 // newWorld builds tables for maps beside the kernel's, and puts code at testCode.
 func newWorld(tb testing.TB, model string, code []uint32, maps ...mmu.Mapping) *world {
 	tb.Helper()
+	vector := mmu.Mapping{VA: vectorTable, PA: vectorTable, Size: 0x1000, Exec: true}
+	w := mapped(tb, model, append([]mmu.Mapping{kernelMapping(), vector}, maps...))
+	w.words(testCode-kernelMap, code...)
+	return w
+}
+
+// mapped is a world with nothing but the maps.
+func mapped(tb testing.TB, model string, maps []mmu.Mapping) *world {
+	tb.Helper()
 	w := &world{tb: tb, mem: mmu.NewMemory(worldRAM), cfg: cpustest.Config(ISA()), irq: &line{}}
 	w.cfg.Model = model
 	if errs := w.cfg.Check(ISA()); errs != nil {
 		tb.Fatal(errs)
 	}
-	vector := mmu.Mapping{VA: vectorTable, PA: vectorTable, Size: 0x1000, Exec: true}
-	root, err := ISA().Tables(w.mem, worldTables, append([]mmu.Mapping{kernelMapping(), vector}, maps...))
+	root, err := ISA().Tables(w.mem, worldTables, maps)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -70,7 +78,6 @@ func newWorld(tb testing.TB, model string, code []uint32, maps ...mmu.Mapping) *
 		Memory: w.mem, Phase: func(uint64) uint8 { return 0 }, Root: root, Interrupts: w.irq,
 		Native: [2]uint64{vectorTable, vectorTable + 32},
 	}
-	w.words(testCode-kernelMap, code...)
 	return w
 }
 
