@@ -109,7 +109,9 @@ func formSrs(d *decoder, _ *row) bool {
 	d.in.aux = d.field(0, 5)
 	_, ok := bankOf(uint32(d.in.aux))
 	d.op.Base = rSP
-	d.twoWordsAt()
+	if d.twoWordsAt(); d.bit(21) {
+		d.op.O1 = rSP // if the mode is the present one
+	}
 	return ok
 }
 

@@ -1,0 +1,233 @@
+package arm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/mmu"
+)
+
+// userMaps are pages of user mode.
+func userMaps() []mmu.Mapping {
+	user := func(va, pa, size uint64, writable, exec bool) mmu.Mapping {
+		return mmu.Mapping{VA: va, PA: freePages + pa, Size: size, User: true, Writable: writable, Exec: exec}
+	}
+	return []mmu.Mapping{
+		user(userCode, 0, 0x1000, true, true), user(userData, 0x1000, 0x1000, true, false), user(userConst, 0x2000, 0x1000, false, false),
+	}
+}
+
+// TestTablesRefuse gives mappings that cannot be.
+func TestTablesRefuse(t *testing.T) {
+	m := func() *mmu.Memory { return mmu.NewMemory(worldRAM) }
+	big := mmu.Mapping{VA: 0x20000000, Size: 1 << 20, Large: true}
+	small := mmu.Mapping{VA: 0x20001000, Size: 0x1000}
+	for name, maps := range map[string][]mmu.Mapping{
+		"a page in a section": {big, small}, "a section over a page": {small, big}, "twice": {small, small}, "a section twice": {big, big},
+		"alignment": {{VA: 0x21000800, Size: 0x1000}}, "alignment of sections": {{VA: 0x21000000, PA: 0x1000, Size: 1, Large: true}},
+		"the end of the address space": {{VA: 0xfffff000, Size: 0x2000}},
+	} {
+		if _, err := buildTables(m(), worldTables, maps); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if _, err := buildTables(m(), worldRAM-0x1000, []mmu.Mapping{big}); err == nil {
+		t.Error("tables outside of RAM are accepted")
+	}
+	if _, err := buildTables(m(), worldRAM-firstBytes, []mmu.Mapping{small}); err == nil {
+		t.Error("a second table outside of RAM is accepted")
+	}
+}
+
+// secondEntry is the address of the second-level entry of a page.
+func secondEntry(c *CPU, va uint64) uint64 {
+	first := c.Memory.Load(binary.LittleEndian, c.Bus.Root+va>>section<<2, 4)
+	return first&^(secondBytes-1) + va>>smallPage&0xff<<2
+}
+
+// TestTLB changes entries of the page table: old translations go on until they are dropped, by each of the
+// operations on this CPU, on all of them, or in another address space.
+func TestTLB(t *testing.T) {
+	for _, x := range []struct {
+		name       string
+		crm, op2   uint32
+		v          uint32
+		own, other bool // dropped
+	}{
+		{"all", 7, 0, 0, true, false},
+		{"data alone", 6, 0, 0, true, false},
+		{"a page", 7, 1, userData | 5, true, false},
+		{"a page of another space", 7, 1, userData | 6, false, false},
+		{"another page", 7, 1, userConst | 5, false, false},
+		{"a space", 7, 2, 5, true, false},
+		{"a page of all spaces", 7, 3, userData, true, false},
+		{"all, everywhere", 3, 0, 0, true, true},
+		{"a page, everywhere", 3, 1, userData | 5, true, true},
+		{"a space, everywhere", 3, 2, 5, true, true},
+		{"a page of all spaces, everywhere", 3, 3, userData, true, true},
+	} {
+		w := newWorld(t, cpus.Throughput, nil, userMaps()...)
+		all := [2]*CPU{w.cpu(), w.cpu()}
+		pa := func(c *CPU) uint64 { v, _ := c.DataAddress(userData, true); return v }
+		for _, c := range all {
+			c.setContextID(5)
+			pa(c)
+		}
+		c := all[0]
+		w.mem.Store(binary.LittleEndian, secondEntry(c, userData), 4, freePages+0x5000|entryPage|3<<pageAP|pageLocal)
+		if pa(c) != freePages+0x1000 || pa(all[1]) != freePages+0x1000 {
+			t.Fatal("a TLB entry does not hold")
+		}
+		in, _ := decode(mcr(8, 0, x.crm, x.op2, 0), 0)
+		c.R[0] = uint64(x.v)
+		in.Exec(c, &in.Operands)
+		for i, want := range []bool{x.own, x.other} {
+			if got := pa(all[i]) == freePages+0x5000; got != want {
+				t.Errorf("%s: CPU %d: dropped %v", x.name, i, got)
+			}
+		}
+	}
+}
+
+// TestSpaces changes the address space: local pages are found in their own alone, global ones in all.
+func TestSpaces(t *testing.T) {
+	w := newWorld(t, cpus.Throughput, nil, userMaps()...)
+	c := w.cpu()
+	pa := func(va uint64) uint64 { v, _ := c.DataAddress(va, false); return v }
+	c.setContextID(1)
+	pa(userData)
+	pa(testStack)
+	w.mem.Store(binary.LittleEndian, secondEntry(c, userData), 4, freePages+0x5000|entryPage|3<<pageAP|pageLocal)
+	w.mem.Store(binary.LittleEndian, secondEntry(c, testStack), 4, 0x7000|entryPage|1<<pageAP)
+	c.setContextID(2 | 7<<8)
+	if pa(userData) != freePages+0x5000 || pa(testStack) != testStack-kernelMap {
+		t.Errorf("in another space: %#x, %#x", pa(userData), pa(testStack))
+	}
+	c.setContextID(1)
+	if pa(userData) != freePages+0x1000 {
+		t.Errorf("back: %#x", pa(userData))
+	}
+}
+
+// TestWalkIsOff turns halves of the address space off by TTBCR.
+func TestWalkIsOff(t *testing.T) {
+	w := newWorld(t, cpus.Throughput, nil, userMaps()...)
+	c := w.cpu()
+	c.ttbr[1] = c.ttbr[0]
+	for _, x := range []struct {
+		ttbcr     uint32
+		low, high bool
+	}{{0, true, true}, {1, true, true}, {1 | ttbcrPD0, false, true}, {1 | ttbcrPD1, true, false}, {ttbcrPD0, false, false}, {ttbcrPD1, true, true}} {
+		c.ttbcr = x.ttbcr
+		c.flushTLB(true)
+		_, low := c.DataAddress(userData, false)
+		_, high := c.DataAddress(testStack, false)
+		if low != x.low || high != x.high {
+			t.Errorf("TTBCR %#x: %v, %v", x.ttbcr, low, high)
+		}
+	}
+	if c.dfsr != fsrTranslation {
+		t.Errorf("DFSR %#x", c.dfsr)
+	}
+}
+
+// TestPair stores and loads two registers across pages, of which the second may be missing.
+func TestPair(t *testing.T) {
+	for _, x := range []struct {
+		at   uint64
+		code uint32
+		far  uint64
+	}{
+		{userData + 0xffc, always32 | 0x01c340f0, userConst}, // strd: the second page is read-only
+		{userConst + 0xffc, always32 | 0x01c340d0, userConst + 0x1000},
+		{userConst + 0xffc, always32 | 0x08930030, userConst + 0x1000}, // ldm
+	} {
+		c := newWorld(t, cpus.Window, []uint32{x.code}, userMaps()...).cpu()
+		c.R[3], c.R[4], c.R[5] = x.at, 0x44, 0x55
+		if v := to(t, c); v != vecDataAbort || uint64(c.dfar) != x.far || c.R[4] != 0x44 || c.R[5] != 0x55 || c.R[rLR] != testCode+8 {
+			t.Errorf("%#x at %#x: %s, DFAR %#x, registers %#x %#x", x.code, x.at, vectorNames[v], c.dfar, c.R[4], c.R[5])
+		}
+		if v, _ := c.DataAddress(userData+0xffc, false); c.Memory.Load(binary.LittleEndian, v, 4) != 0 {
+			t.Error("half of it was stored")
+		}
+	}
+}
+
+// pair makes two CPUs in user mode with coherent caches.
+func pair(t *testing.T, model string) (*world, [2]*CPU) {
+	w := newWorld(t, model, nil, userMaps()...)
+	w.bus.Directory = mmu.NewDirectory(2)
+	var all [2]*CPU
+	for i := range all {
+		all[i] = w.cpu()
+		all[i].setCPSR(modeUser, psrMode)
+		all[i].R[rPC] = userCode
+		all[i].R[3] = userData
+	}
+	return w, all
+}
+
+// Exclusive accesses of the word at r3.
+const (
+	ldrex5 = always32 | 0x01935f9f
+	strex6 = always32 | 0x01836f95 // of r5; r6 says whether it failed
+)
+
+// TestReservationsOfTwo breaks a reservation by what another CPU does between load and store.
+func TestReservationsOfTwo(t *testing.T) {
+	for i, x := range []struct {
+		between []uint32
+		keeps   bool
+	}{
+		{nil, true},
+		{[]uint32{strAt(6, 3, 0)}, false},       // a store to it
+		{[]uint32{strAt(6, 3, 60)}, false},      // to its line
+		{[]uint32{strAt(6, 3, 64)}, true},       // to the next one
+		{[]uint32{ldrAt(6, 3, 0)}, true},        // a load
+		{[]uint32{ldrex5}, true},                // another reservation
+		{[]uint32{ldrex5, strex6}, false},       // which is used
+		{[]uint32{strex6}, true},                // a store that is not made
+		{[]uint32{always32 | 0x089300c0}, true}, // ldm
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			w, all := pair(t, cpus.Throughput)
+			w.words(freePages, ldrex5, insnNop, strex6, insnSVC)
+			w.words(freePages+0x100, append(x.between, insnSVC)...)
+			all[0].Steps(2, 1<<60)
+			all[1].R[rPC] = userCode + 0x100
+			to(t, all[1])
+			if to(t, all[0]); (all[0].R[6] == 0) != x.keeps {
+				t.Errorf("failed: %d", all[0].R[6])
+			}
+		})
+	}
+}
+
+// TestCountersOfTwo increments a number on two CPUs in turns of random length: none is lost.
+func TestCountersOfTwo(t *testing.T) {
+	for _, model := range []string{cpus.Throughput, cpus.Window} {
+		r := rand.New(rand.NewPCG(5, 6))
+		w, all := pair(t, model)
+		w.words(freePages,
+			ldrex5, dataConstant(opADD, 0, 5, 5, 1), strex6, dataConstant(opCMP, 1, 6, 0, 0), condNE<<28|0x0afffffa,
+			dataConstant(opSUB, 1, 7, 7, 1), condNE<<28|0x0afffff8, insnSVC)
+		for _, c := range all {
+			c.R[7] = 500
+		}
+		failed := 0
+		done := vectorTable + 4*uint64(vecSupervisorCall)
+		for all[0].PC() != done || all[1].PC() != done {
+			c := all[r.IntN(2)]
+			c.Steps(1+r.IntN(5), 1<<60)
+			if c.PC() == userCode+12 && c.R[6] != 0 {
+				failed++
+			}
+		}
+		if n := w.mem.Load(binary.LittleEndian, freePages+0x1000, 4); n != 1000 || failed == 0 {
+			t.Errorf("%s: counted to %d, %d stores failed", model, n, failed)
+		}
+	}
+}
