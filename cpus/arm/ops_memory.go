@@ -168,37 +168,24 @@ func asUser(f exec, size uint64, write bool) exec {
 	}
 }
 
-// Two registers: an even one and its neighbour. Each is a word of its own, since a store of eight bytes has
-// to be on a boundary of four alone.
+// Two registers: an even one and its neighbour. Addresses are on a boundary of four.
 func loadPair(c *CPU, in *inst, at uint64) bool {
 	if !c.aligned(at, 4, always, false) {
 		return false
 	}
-	v, ok := c.twoWords(at)
-	if !ok {
+	var v [2]uint32
+	if !c.LoadWords(at, v[:]) {
 		return false
 	}
-	c.R[in.dst&63], c.R[(in.dst+1)&63] = uint64(uint32(v)), v>>32
+	c.R[in.dst&63], c.R[(in.dst+1)&63] = uint64(v[0]), uint64(v[1])
 	return true
 }
-
-// twoWords loads a doubleword, which the engine splits at the end of a page only.
-func (c *CPU) twoWords(at uint64) (uint64, bool) { return engine.Load[uint64](&c.Core, at) }
 
 func storePair(c *CPU, in *inst, at uint64) bool {
 	if !c.aligned(at, 4, always, true) {
 		return false
 	}
-	low, high := c.R[in.s&63], c.R[(in.s+1)&63]
-	if at&7 == 0 {
-		return engine.Store(&c.Core, at, high<<32|low)
-	}
-	if at&0xfff == 0xffc { // both pages are looked at before the first is written
-		if _, ok := c.DataAddress((at+4)&c.AddrMask, true); !ok {
-			return false
-		}
-	}
-	return engine.Store(&c.Core, at, uint32(low)) && engine.Store(&c.Core, (at+4)&c.AddrMask, uint32(high))
+	return c.StoreWords(at, []uint32{uint32(c.R[in.s&63]), uint32(c.R[(in.s+1)&63])})
 }
 
 func pairing(access func(*CPU, *inst, uint64) bool, mode int) exec {
@@ -247,7 +234,7 @@ func exclusiveLoad(c *CPU, in *inst) {
 	case 4:
 		v, ok = load32(c, at)
 	default:
-		if v, ok = c.twoWords(at); ok {
+		if v, ok = engine.Load[uint64](&c.Core, at); ok {
 			c.R[(in.dst+1)&63] = v >> 32
 		}
 	}

@@ -1,10 +1,6 @@
 package arm
 
-import (
-	"math/bits"
-
-	"kprobesim/cpus/engine"
-)
+import "math/bits"
 
 // Loads and stores of several registers (ARM ARM, A5.5, Block data transfer). imm is the list; sh is what
 // the lowest address lies beside the base, and dst what the base becomes, both in words with an offset.
@@ -28,31 +24,27 @@ func loadMultiple(c *CPU, in *inst) {
 	if !c.aligned(at, 4, always, false) {
 		return
 	}
-	var got [16]uint64
-	for list := in.imm; list != 0; list &= list - 1 {
-		v, ok := engine.Load[uint32](&c.Core, at)
-		if !ok {
-			return
-		}
-		got[bits.TrailingZeros32(list)&15] = uint64(v)
-		at = (at + 4) & c.AddrMask
+	var buf [16]uint32
+	got := buf[:bits.OnesCount32(in.imm)]
+	if !c.LoadWords(at, got) {
+		return
 	}
 	if in.aux&multiWriteback != 0 {
 		c.R[in.a&63] = (c.R[in.a&63] + words(in.dst)) & c.AddrMask
 	}
 	if in.aux&multiUser != 0 {
 		for list := in.imm; list != 0; list &= list - 1 {
-			r := bits.TrailingZeros32(list)
-			*c.userRegister(r) = got[r&15]
+			*c.userRegister(bits.TrailingZeros32(list)) = uint64(got[0])
+			got = got[1:]
 		}
 		return
 	}
 	for list := in.imm &^ (1 << pcNumber); list != 0; list &= list - 1 {
-		r := bits.TrailingZeros32(list) & 15
-		c.R[r] = got[r]
+		c.R[bits.TrailingZeros32(list)&15] = uint64(got[0])
+		got = got[1:]
 	}
 	if in.imm>>pcNumber != 0 {
-		c.loadedPC(in, got[pcNumber])
+		c.loadedPC(in, uint64(got[0]))
 	}
 }
 
@@ -83,6 +75,8 @@ func storeMultiple(c *CPU, in *inst) {
 		return
 	}
 	c.R[rHere] = (c.R[rPC] + 4) & c.AddrMask
+	var buf [16]uint32
+	n := 0
 	for list := in.imm; list != 0; list &= list - 1 {
 		r := bits.TrailingZeros32(list)
 		v := &c.R[r&15]
@@ -92,10 +86,11 @@ func storeMultiple(c *CPU, in *inst) {
 		case in.aux&multiUser != 0:
 			v = c.userRegister(r)
 		}
-		if !engine.Store(&c.Core, at, uint32(*v)) {
-			return
-		}
-		at = (at + 4) & c.AddrMask
+		buf[n&15] = uint32(*v)
+		n++
+	}
+	if !c.StoreWords(at, buf[:n]) {
+		return
 	}
 	if in.aux&multiWriteback != 0 {
 		c.R[in.a&63] = (c.R[in.a&63] + words(in.dst)) & c.AddrMask

@@ -106,9 +106,7 @@ func storeReturnState(c *CPU, in *inst) {
 	}
 	sp := c.stackOf(uint32(in.aux))
 	at := (*sp + words(in.sh)) & c.AddrMask
-	lr, psr := uint32(c.R[rLR]), *s
-	if !c.aligned(at, 4, always, true) || !engine.Store(&c.Core, at, lr) ||
-		!engine.Store(&c.Core, (at+4)&c.AddrMask, psr) {
+	if !c.aligned(at, 4, always, true) || !c.StoreWords(at, []uint32{uint32(c.R[rLR]), *s}) {
 		return
 	}
 	*sp = (*sp + words(in.dst)) & c.AddrMask
@@ -133,16 +131,12 @@ func returnFromException(c *CPU, in *inst) {
 	if !c.aligned(at, 4, always, false) {
 		return
 	}
-	pc, ok := engine.Load[uint32](&c.Core, at)
-	if !ok {
-		return
-	}
-	psr, ok := engine.Load[uint32](&c.Core, (at+4)&c.AddrMask)
-	if !ok {
+	var v [2]uint32
+	if !c.LoadWords(at, v[:]) {
 		return
 	}
 	if in.aux&multiWriteback != 0 {
 		c.R[in.a&63] = (base + words(in.dst)) & c.AddrMask
 	}
-	c.exceptionReturn(uint64(pc), psr)
+	c.exceptionReturn(uint64(v[0]), v[1])
 }
