@@ -59,7 +59,6 @@ func msrSPSRWord(rm uint32) uint32      { return always32 | 0x016ff000 | rm }
 func msrCPSR(rm uint32) uint32          { return always32 | 0x0129f000 | rm } // cpsr_fc
 func mrsSPSRWord(rd uint32) uint32      { return always32 | 0x014f0000 | rd<<12 }
 func mrsCPSR(rd uint32) uint32          { return always32 | 0x010f0000 | rd<<12 }
-func pushWord(rt, rn, at uint32) uint32 { return strAt(rt, rn, int(at)) }
 
 const movsPCLR = always32 | 0x01b0f00e
 
