@@ -52,13 +52,13 @@ const (
 	userPSR   = modeUser | psrA | psrI | psrF
 )
 
-func (b *bare) here() uint32            { return bareCode + 4*uint32(len(b.text)) }
-func (b *bare) emit(code ...uint32)     { b.text = append(b.text, code...) }
-func (b *bare) load(rd, v uint32)       { b.emit(constantTo(rd, v)...) }
-func msrSPSRWord(rm uint32) uint32      { return always32 | 0x016ff000 | rm }
-func msrCPSR(rm uint32) uint32          { return always32 | 0x0129f000 | rm } // cpsr_fc
-func mrsSPSRWord(rd uint32) uint32      { return always32 | 0x014f0000 | rd<<12 }
-func mrsCPSR(rd uint32) uint32          { return always32 | 0x010f0000 | rd<<12 }
+func (b *bare) here() uint32        { return bareCode + 4*uint32(len(b.text)) }
+func (b *bare) emit(code ...uint32) { b.text = append(b.text, code...) }
+func (b *bare) load(rd, v uint32)   { b.emit(constantTo(rd, v)...) }
+func msrSPSRWord(rm uint32) uint32  { return always32 | 0x016ff000 | rm }
+func msrCPSR(rm uint32) uint32      { return always32 | 0x0129f000 | rm } // cpsr_fc
+func mrsSPSRWord(rd uint32) uint32  { return always32 | 0x014f0000 | rd<<12 }
+func mrsCPSR(rd uint32) uint32      { return always32 | 0x010f0000 | rd<<12 }
 
 const movsPCLR = always32 | 0x01b0f00e
 
