@@ -232,15 +232,17 @@ func (c *CPU) setContextID(v uint32) {
 func (c *CPU) asid() uint32 { return c.contextID & 0xff }
 
 // addMaintenance adds the operations on caches, TLBs and predictors (ARM ARM, B4.2), and the barriers in their
-// older form. Memory is always current here, so cleaning changes nothing; what instruction fetch may keep is
-// in fetch.go.
+// older form. Data accesses see memory as it is; what instruction fetch may keep is in fetch.go.
 func addMaintenance(t map[coprocKey]coproc) {
 	nothing := func(*CPU, uint32) {}
-	for _, k := range []coprocKey{{7, 0, 6, 2}, {7, 0, 10, 2}, {7, 0, 14, 2}, {7, 0, 5, 6}, {7, 0, 5, 7}, {7, 0, 1, 6}, {7, 0, 0, 4}} {
+	for _, k := range []coprocKey{{7, 0, 6, 2}, {7, 0, 5, 6}, {7, 0, 5, 7}, {7, 0, 1, 6}, {7, 0, 0, 4}} {
 		t[k] = operation(clCacheOp, nothing)
 	}
 	for _, k := range []coprocKey{{7, 0, 6, 1}, {7, 0, 10, 1}, {7, 0, 11, 1}, {7, 0, 14, 1}} {
 		t[k] = operation(clCacheOp, (*CPU).cleanData)
+	}
+	for _, k := range []coprocKey{{7, 0, 10, 2}, {7, 0, 14, 2}} {
+		t[k] = operation(clCacheOp, (*CPU).cleanSets)
 	}
 	t[coprocKey{7, 0, 5, 0}] = operation(clCacheOp, (*CPU).invalidateFetch)
 	t[coprocKey{7, 0, 1, 0}] = operation(clCacheOp, (*CPU).invalidateFetchEverywhere)

@@ -32,6 +32,10 @@
 // caches of the CPU that holds it, with the next store exclusive, and with clrex. It does not
 // survive by exception returns: software clears it.
 //
+// The machine description says whether instruction caches are coherent. If not, a store is seen by fetches behind a
+// clean of the data cache, an invalidation of the instruction cache and an isb, a return from an exception or an
+// exception (fetch.go). dsb is not needed for it, as accesses happen in the order of the program.
+//
 // # Left out
 //
 // Thumb and Jazelle state: a branch there raises an undefined-instruction exception at its target. Floating

@@ -58,7 +58,7 @@ func (c *CPU) raise(vector int) {
 func undefined(c *CPU, _ *inst) {
 	at := c.R[rPC] - insnBytes
 	if pa, ok := c.Translate(at); ok {
-		word := uint32(c.Memory.Load(binary.LittleEndian, pa, insnBytes))
+		word := binary.LittleEndian.Uint32(c.Code(pa, insnBytes))
 		if name := leftOut(word); name != "" {
 			c.unmodelled("%s (%#x) at %#x", name, word, at)
 		}
@@ -162,6 +162,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 	if f.vector == vecUndefined && c.control&psrT != 0 {
 		at -= 2 // a Thumb instruction is half as long
 	}
+	c.SyncContext()
 	old := c.cpsr()
 	c.entered = at
 	c.setControl(old&^(psrMode|psrT) | psrI | e.masks | e.mode)
@@ -186,7 +187,7 @@ func (c *CPU) exceptionReturn(to uint64, psr uint32) {
 		c.ReturnFromException()
 	}
 	c.Stop |= engine.StopBlock
-	c.Counts.ContextSyncs++
+	c.sync()
 	c.setCPSR(psr, ^uint32(0))
 	c.Check |= engine.CheckState
 	c.goTo(to)

@@ -1,21 +1,33 @@
 package arm
 
-// Coherence of instruction fetch (ARM ARM, A3.9.3, B2.2.5). The caches of instructions do not see stores:
-// software cleans the data cache, invalidates that of instructions and synchronizes. Here a store is seen at
-// once; these functions are where a model of older copies is told that they end.
+// Coherence of instruction fetch (ARM ARM, A3.9.3, B2.2.5). Where the machine description says so, the caches of
+// instructions do not see stores: software cleans the data cache, invalidates that of instructions and
+// synchronizes.
 
 // invalidateFetch is ICIALLU, invalidateFetchEverywhere ICIALLUIS.
-func (c *CPU) invalidateFetch(uint32) {}
+func (c *CPU) invalidateFetch(uint32)           { c.InvalidateAllFetch(false) }
+func (c *CPU) invalidateFetchEverywhere(uint32) { c.InvalidateAllFetch(true) }
 
-func (c *CPU) invalidateFetchEverywhere(v uint32) {
-	for _, other := range c.machine.cpus {
-		other.invalidateFetch(v)
+// invalidateFetchLine is ICIMVAU. It reaches every CPU, as an operation by address does among CPUs that share
+// their memory (ARM ARM, B2.2.6).
+func (c *CPU) invalidateFetchLine(va uint32) {
+	if pa, ok := c.DataAddress(uint64(va), false); ok {
+		c.InvalidateFetch(pa)
 	}
 }
 
-// invalidateFetchLine is ICIMVAU and reaches every CPU, as an operation by address to the point of
-// unification does among those that share their memory (ARM ARM, B2.2.6). Its address is translated.
-func (c *CPU) invalidateFetchLine(va uint32) { c.DataAddress(uint64(va), false) }
+// cleanData is DCCMVAU and its like, to whatever point: memory is where all observers meet here.
+func (c *CPU) cleanData(va uint32) {
+	if pa, ok := c.DataAddress(uint64(va), false); ok {
+		c.CleanData(pa)
+	}
+}
 
-// cleanData is DCCMVAU and its like: the address is translated, and there is nothing to write back.
-func (c *CPU) cleanData(va uint32) { c.DataAddress(uint64(va), false) }
+// cleanSets is DCCSW and DCCISW, which software repeats for all sets and ways: the first cleans everything.
+func (c *CPU) cleanSets(uint32) { c.CleanAllData() }
+
+// sync ends what was fetched before.
+func (c *CPU) sync() {
+	c.Counts.ContextSyncs++
+	c.SyncContext()
+}

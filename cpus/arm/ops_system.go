@@ -15,7 +15,7 @@ func dsb(c *CPU, _ *inst) {}
 
 // isb: what follows is fetched anew.
 func isb(c *CPU, _ *inst) {
-	c.Counts.ContextSyncs++
+	c.sync()
 	c.Stop |= engine.StopBlock
 }
 

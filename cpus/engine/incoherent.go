@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 
 	"kprobesim/mmu"
@@ -35,6 +36,7 @@ type staleLines struct {
 	*unified
 	lines   map[uint32][]byte
 	pending []uint32          // invalidated, until the context is synchronized
+	all     bool              // everything was invalidated
 	drop    func(line uint32) // forgets the blocks that were decoded from a line
 }
 
@@ -145,16 +147,44 @@ func (c *Core) InvalidateFetch(pa uint64) {
 	}
 }
 
+// CleanAllData writes every line back.
+func (c *Core) CleanAllData() {
+	if c.stale == nil {
+		return
+	}
+	for line := range c.stale.held { // each for itself: the order does not show
+		c.stale.written(line)
+		c.dir.Clean(line)
+	}
+}
+
+// InvalidateAllFetch invalidates the instruction cache of this CPU, or those of all. As with
+// InvalidateFetch it takes effect when a CPU synchronizes its context. Lines that are as in memory stay:
+// what it takes to bring them in again is left out.
+func (c *Core) InvalidateAllFetch(everywhere bool) {
+	if c.stale == nil {
+		return
+	}
+	for _, o := range c.stale.cores {
+		o.stale.all = o.stale.all || everywhere || o == c
+	}
+}
+
 // SyncContext says that nothing is executed any more that was fetched before: instruction sets call it
 // for context synchronizing instructions and for the delivery of exceptions.
 func (c *Core) SyncContext() {
-	if s := c.stale; s != nil && len(s.pending) > 0 {
-		for _, line := range s.pending {
-			c.l1i.Drop(line)
-			s.forget(line)
-		}
-		s.pending = s.pending[:0]
+	s := c.stale
+	if s == nil || len(s.pending) == 0 && !s.all {
+		return
 	}
+	if s.all {
+		s.pending, s.all = slices.Sorted(maps.Keys(s.lines)), false
+	}
+	for _, line := range s.pending {
+		c.l1i.Drop(line)
+		s.forget(line)
+	}
+	s.pending = s.pending[:0]
 }
 
 // Code returns n bytes of the code at a physical address as the CPU executes it; nil outside of RAM.
