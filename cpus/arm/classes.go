@@ -9,6 +9,7 @@ import "kprobesim/cpus"
 const (
 	clNop = iota
 	clALU
+	clALUConstant
 	clALUShift
 	clALUShiftReg
 	clExtend
@@ -69,6 +70,7 @@ const (
 var classNames = [classes]string{
 	clNop:            "nop",
 	clALU:            "alu",
+	clALUConstant:    "alu_constant",  // with a constant, and moves
 	clALUShift:       "alu_shift",     // an operand is shifted by a constant
 	clALUShiftReg:    "alu_shift_reg", // by a register
 	clExtend:         "extend",

@@ -150,6 +150,9 @@ func (d *decoder) shiftedByConstant(carry bool) {
 	}
 	if kind == shiftLSL && n == 0 {
 		d.in.b = rm
+		if d.op.Class == clALU && d.field(21, 4)|2 == 15 { // mov and mvn
+			d.op.Class = clALUConstant
+		}
 	} else {
 		d.in.s, d.in.b, d.in.sh, d.in.aux = rm, rOperand, n, kind
 		d.exec = shifted(d.exec, kind, carry)

@@ -61,7 +61,7 @@ func dataRows() []*row {
 				opcode = opcode[:9] + "0000"
 			}
 			out = append(out,
-				&row{name: name + " constant", bits: "001" + opcode + "rrrr iiiiiiii", form: formData(k), class: clALU},
+				&row{name: name + " constant", bits: "001" + opcode + "rrrr iiiiiiii", form: formData(k), class: clALUConstant},
 				&row{name: name, bits: "000" + opcode + "iiiii kk0 mmmm", form: formDataReg(k), class: clALU},
 				&row{name: name + " shift", bits: "000" + opcode + "ssss 0kk1 mmmm", form: formDataShift(k), class: clALUShiftReg})
 		}
@@ -115,8 +115,8 @@ var saturatingRows = []*row{
 // miscellaneousRows are ARM ARM, A5.2.12 and its neighbours, that compute.
 var miscellaneousRows = []*row{
 	{name: "clz", bits: "00010110 1111 dddd 1111 0001 mmmm", form: formTwo, exec: clz, class: clBits},
-	{name: "movw", bits: "00110000 iiii dddd iiiiiiiiiiii", form: formMovw, exec: mov, class: clALU},
-	{name: "movt", bits: "00110100 iiii dddd iiiiiiiiiiii", form: formMovt, exec: movt, class: clALU},
+	{name: "movw", bits: "00110000 iiii dddd iiiiiiiiiiii", form: formMovw, exec: mov, class: clALUConstant},
+	{name: "movt", bits: "00110100 iiii dddd iiiiiiiiiiii", form: formMovt, exec: movt, class: clALUConstant},
 }
 
 // parallelRows are ARM ARM, A5.4.1 and A5.4.2.
