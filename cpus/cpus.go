@@ -98,7 +98,8 @@ type Config struct {
 	L1I         mmu.CacheConfig
 	L1D         mmu.CacheConfig
 	L2          mmu.CacheConfig
-	Memory      clock.Ticks // load-to-use latency of DRAM
+	L3          mmu.CacheConfig // the zero value is none
+	Memory      clock.Ticks     // load-to-use latency of DRAM
 	ITLB        mmu.TLBConfig
 	DTLB        mmu.TLBConfig
 	TLB2        TLB2 // behind both
@@ -216,6 +217,7 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 		{"itlb", c.ITLB.Check()},
 		{"dtlb", c.DTLB.Check()},
 		{"tlb.second", c.TLB2.check()},
+		{"l3", c.checkL3()},
 	} {
 		if x.err != nil {
 			fail("%s: %w", x.name, x.err)
@@ -231,6 +233,17 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 	if p.ReturnStack < 1 || p.ReturnStack > 1024 {
 		fail("predictor: return_stack %d; use 1 to 1024", p.ReturnStack)
 	}
+}
+
+// checkL3 accepts the zero value, which is none.
+func (c *Config) checkL3() error {
+	switch {
+	case c.L3 == mmu.CacheConfig{}:
+		return nil
+	case c.L3.Line != c.L2.Line:
+		return fmt.Errorf("lines of %d bytes behind those of %d in l2; they must be the same", c.L3.Line, c.L2.Line)
+	}
+	return c.L3.Check()
 }
 
 // check accepts the zero value, which is none.

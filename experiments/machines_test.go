@@ -3,6 +3,7 @@ package experiments_test
 import (
 	"testing"
 
+	"kprobesim/cpus"
 	"kprobesim/experiments"
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/clock"
@@ -67,5 +68,26 @@ func TestEveryNumberHasASource(t *testing.T) {
 				t.Errorf("%s: %s has no value or no source", p.Pos, p.Path)
 			}
 		}
+	}
+}
+
+// TestOptionalShapes finds in a description what most leave out: dispatch groups, further results, levels of
+// caches and TLBs.
+func TestOptionalShapes(t *testing.T) {
+	power, xeon := loopMachine(t, "power5-1656").CPU, loopMachine(t, "xeon-e5410").CPU
+	if power.Groups != (cpus.Groups{On: true, BranchSlots: 1}) || xeon.Groups.On {
+		t.Errorf("groups: %+v and %+v", power.Groups, xeon.Groups)
+	}
+	if power.TLB2.Entries != 2048 || power.TLB2.Latency != 14*clock.PerCycle || xeon.TLB2 != (cpus.TLB2{}) {
+		t.Errorf("tlb.second: %+v and %+v", power.TLB2, xeon.TLB2)
+	}
+	if power.L3.Size != 36<<20 || xeon.L3.Size != 0 || !power.L1D.WriteAround || xeon.L1D.WriteAround {
+		t.Errorf("cache.l3 of %d and %d bytes; write_around: %t and %t", power.L3.Size, xeon.L3.Size, power.L1D.WriteAround, xeon.L1D.WriteAround)
+	}
+	if !power.Predictor.TargetsByAddress || xeon.Predictor.TargetsByAddress {
+		t.Error("targets_by_address")
+	}
+	if k := power.Classes["record"]; k.Latency2 != 4*clock.PerCycle || k.Alone || !power.Classes["mfcr"].Alone {
+		t.Errorf("latency2 and alone: %+v", k)
 	}
 }

@@ -45,18 +45,20 @@ func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 	mr.section(r, fields...)
 }
 
-// memory reads caches, TLBs and DRAM.
-// Of the levels of caches two are modelled. A third one is left out, as no machine described here
-// needs it for its figures.
+// memory reads caches, TLBs and DRAM. The third level of caches may be left out.
 func (mr *machineReader) memory(r *doc.Reader) {
 	c := &mr.m.CPU
 	caches := r.Sub("cache", true)
 	i, d := caches.Sub("l1i", true), caches.Sub("l1d", true)
 	c.L1I.Incoherent = !doc.Opt(i, "coherent", true, doc.Flag)
 	c.L1D.WriteThrough = doc.Opt(d, "write_through", false, doc.Flag)
+	c.L1D.WriteAround = doc.Opt(d, "write_around", false, doc.Flag)
 	mr.cache(i, &c.L1I)
 	mr.cache(d, &c.L1D)
 	mr.cache(caches.Sub("l2", true), &c.L2)
+	if caches.Has("l3") {
+		mr.cache(caches.Sub("l3", true), &c.L3)
+	}
 	caches.Done()
 	mr.section(r.Sub("memory", true), cycles("latency", &c.Memory, true))
 	tlbs := r.Sub("tlb", true)

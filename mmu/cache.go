@@ -1,6 +1,7 @@
 package mmu
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -18,6 +19,8 @@ type CacheConfig struct {
 	// WriteThrough says of a data cache that every store goes on to the next level at once. It matters to
 	// fetches by incoherent instruction caches only; the traffic is left out.
 	WriteThrough bool
+	// WriteAround says of a data cache that a store which misses brings no line in.
+	WriteAround bool
 }
 
 // Check reports what is wrong with a description, or nil.
@@ -27,6 +30,8 @@ func (cc CacheConfig) Check() error {
 		return fmt.Errorf("line of %d bytes: it must be a power of two from 16 to 1024", cc.Line)
 	case cc.Ways < 1 || cc.Ways > 32:
 		return fmt.Errorf("%d ways: 1 to 32 are modelled", cc.Ways)
+	case cc.WriteAround && !cc.WriteThrough:
+		return errors.New("write_around without write_through: a store that leaves the cache alone goes on to the next level")
 	case cc.Size <= 0 || cc.Size > 1<<30 || cc.Size%(cc.Line*cc.Ways) != 0:
 		return fmt.Errorf("size %d does not divide into %d ways of %d-byte lines", cc.Size, cc.Ways, cc.Line)
 	}
@@ -44,7 +49,7 @@ func (cc CacheConfig) CheckFirst() error {
 	return nil
 }
 
-// Cache is the tag array of one set-associative, write-allocate cache. Replacement is bit-PLRU: a
+// Cache is the tag array of one set-associative cache. Replacement is bit-PLRU: a
 // way's bit is set when it is used, the victim is the first way whose bit is clear, and when all
 // would be set the others are cleared. A hit on the way used last in its set changes nothing, so
 // MRU may be asked first without changing any later outcome.

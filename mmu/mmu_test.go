@@ -77,6 +77,7 @@ func TestCacheConfigCheck(t *testing.T) {
 		{Size: 1000, Ways: 2, Line: 64},
 		{Size: 32 << 10, Ways: 33, Line: 64},
 		{Size: 32 << 10, Ways: 8, Line: 48},
+		{Size: 32 << 10, Ways: 8, Line: 64, WriteAround: true},
 	} {
 		if cc.Check() == nil {
 			t.Errorf("%+v passes", cc)

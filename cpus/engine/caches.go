@@ -70,20 +70,44 @@ func (c *Core) lookup(pa uint64) clock.Ticks {
 		return c.l1Lat
 	}
 	c.Counts.L1DMisses++
+	return c.lookupBehind(pa)
+}
+
+// lookupBehind is lookup behind the first level.
+func (c *Core) lookupBehind(pa uint64) clock.Ticks {
 	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
 		return c.l2Lat
 	}
 	c.Counts.L2Misses++
+	if c.l3 != nil && c.l3.Touch(uint32(pa>>c.l3.Shift())) {
+		return c.l3Lat
+	}
 	return c.memLat
 }
 
-// lookupStore is lookup for a store. Caches are write-allocate, so that a store misses as a load
-// does.
+// lookupStore is lookup for a store. One that misses brings its line in as a load does, if it does not go around
+// the first level.
 func (c *Core) lookupStore(pa uint64) clock.Ticks {
-	if c.dir != nil {
+	switch {
+	case c.dir != nil:
 		return c.lookupOwned(pa)
+	case c.goesAround(uint32(pa >> (c.dShift & 63))):
+		c.Counts.L1DMisses++
+		return c.around(c.lookupBehind(pa))
 	}
 	return c.lookup(pa)
+}
+
+// goesAround reports whether a store to a line goes to the second level and leaves the first alone.
+func (c *Core) goesAround(line uint32) bool { return c.writeAround && !c.l1d.Has(line) }
+
+// around is the time of a store that goes around the first level, where the second takes d to answer a load. All
+// stores go there, and one that finds its line has no further to go than others.
+func (c *Core) around(d clock.Ticks) clock.Ticks {
+	if d == c.l2Lat {
+		return c.l1Lat
+	}
+	return d
 }
 
 // missFetch brings a line into the instruction cache and stalls the front end. The stall delays
@@ -97,12 +121,7 @@ func (c *Core) missFetch(pa uint64) {
 		return
 	}
 	c.Counts.L1IMisses++
-	d := c.memLat
-	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
-		d = c.l2Lat
-	} else {
-		c.Counts.L2Misses++
-	}
+	d := c.lookupBehind(pa)
 	c.holdUp(d)
 	c.step.Stalls.ICache += d
 }

@@ -28,6 +28,9 @@ func (c *Core) DropLine(line uint32) {
 	}
 	c.l1d.Drop(line)
 	c.l2.Drop(line)
+	if c.l3 != nil {
+		c.l3.Drop(line)
+	}
 	c.ShareLine(line)
 }
 
@@ -57,12 +60,26 @@ func (c *Core) bring(first *mmu.Cache, line uint32, misses *uint64) (d clock.Tic
 		c.gone(first, gone-1)
 	}
 	c.evicted(gone)
-	hit, gone = c.l2.Bring(line)
+	return c.bringBehind(line)
+}
+
+// bringBehind is bring behind the first level.
+func (c *Core) bringBehind(line uint32) (d clock.Ticks, missed bool) {
+	hit, gone := c.l2.Bring(line)
 	if hit {
 		return c.l2Lat, false
 	}
-	c.evicted(gone)
 	c.Counts.L2Misses++
+	if c.l3 == nil {
+		c.evicted(gone)
+		return c.memLat, true
+	}
+	hit, last := c.l3.Bring(line)
+	c.evicted(gone)
+	c.evicted(last)
+	if hit {
+		return c.l3Lat, false
+	}
 	return c.memLat, true
 }
 
@@ -78,7 +95,7 @@ func (c *Core) gone(first *mmu.Cache, line uint32) {
 // holds reports whether a cache has a line that other CPUs must ask for: an instruction cache that is
 // not coherent does not count.
 func (c *Core) holds(line uint32) bool {
-	return c.l1d.Has(line) || c.l2.Has(line) || c.stale == nil && c.l1i.Has(line)
+	return c.l1d.Has(line) || c.l2.Has(line) || c.stale == nil && c.l1i.Has(line) || c.l3 != nil && c.l3.Has(line)
 }
 
 // evicted tells the directory of a line (plus one) that has left its last cache. The directory is
@@ -121,8 +138,15 @@ func (c *Core) occupy(line uint32, t clock.Ticks) clock.Ticks {
 // lookupOwned is lookup for a store beside neighbours: the line is this CPU's alone afterwards.
 func (c *Core) lookupOwned(pa uint64) clock.Ticks {
 	line := c.line(pa)
-	d, _ := c.bring(c.l1d, line, &c.Counts.L1DMisses)
-	c.sRecent[line&c.dMask] = line + 1
+	var d clock.Ticks
+	if c.goesAround(line) {
+		c.Counts.L1DMisses++
+		d, _ = c.bringBehind(line)
+		d = c.around(d)
+	} else {
+		d, _ = c.bring(c.l1d, line, &c.Counts.L1DMisses)
+		c.sRecent[line&c.dMask] = line + 1
+	}
 	supply := c.dir.Write(c.Num, line)
 	if c.stale != nil {
 		c.stale.storing(line)

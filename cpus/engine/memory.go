@@ -26,9 +26,10 @@ type dataPath struct {
 	dShift               uint
 	lineMask             uint64 // bytes of a line of the L1D, less one
 	l1Lat, l2Lat, memLat ticks
-	tlb2Lat              ticks
-	l1i, l1d, l2         *mmu.Cache
-	sentStores           // for the window model
+	l3Lat, tlb2Lat       ticks
+	l1i, l1d, l2, l3     *mmu.Cache // l3 may be nil
+	writeAround          bool       // a store that misses l1d leaves it alone
+	sentStores                      // for the window model
 }
 
 // microEntry is a translation kept in front of the data TLB. Tags are the virtual page number plus
@@ -67,6 +68,10 @@ const (
 
 func (d *dataPath) init(cfg *cpus.Config) {
 	d.l1i, d.l1d, d.l2 = mmu.NewCache(cfg.L1I), mmu.NewCache(cfg.L1D), mmu.NewCache(cfg.L2)
+	if cfg.L3 != (mmu.CacheConfig{}) {
+		d.l3, d.l3Lat = mmu.NewCache(cfg.L3), cfg.L3.Latency
+	}
+	d.writeAround = cfg.L1D.WriteAround
 	d.iRecent, d.iMask = d.l1i.Recent, d.l1i.Mask
 	d.dRecent, d.dMask, d.dShift = d.l1d.Recent, d.l1d.Mask, d.l1d.Shift()
 	d.lineMask = 1<<d.dShift - 1

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// cachedToys are CPUs of a machine, alone or with neighbours, the first of which is under test.
+func cachedToys(t *testing.T, cfg *cpus.Config, n int) *toy {
+	t.Helper()
+	if errs := cfg.Check(toyISA()); errs != nil {
+		t.Fatal(errs)
+	}
+	m := mmu.NewMemory(1 << 20)
+	if n == 1 {
+		return toyBeside(m, cfg, 0, nil, nil)
+	}
+	d := mmu.NewDirectory(n)
+	first := toyBeside(m, cfg, 0, nil, d)
+	for i := 1; i < n; i++ {
+		toyBeside(m, cfg, i, first, d)
+	}
+	return first
+}
+
+// TestWriteAround stores to lines that the first level has and has not.
+func TestWriteAround(t *testing.T) {
+	for _, n := range []int{1, 2} {
+		for _, around := range []bool{false, true} {
+			cfg := toyConfig(cpus.Window, 64)
+			cfg.L1D.WriteThrough, cfg.L1D.WriteAround = around, around
+			c := cachedToys(t, cfg, n)
+			const pa = 0x5000
+			line := c.line(pa)
+			if d := c.lookupStore(pa); d != c.memLat {
+				t.Errorf("the first store takes %d, want %d", d, c.memLat)
+			}
+			if d := c.lookupStore(pa); d != c.l1Lat || c.l1d.Has(line) == around {
+				t.Errorf("around %t, %d CPUs: the second store takes %d; the first level has its line: %t", around, n, d, c.l1d.Has(line))
+			}
+			want := c.l1Lat
+			if around {
+				want = c.l2Lat
+			}
+			if d := c.lookup(pa); d != want || !c.l1d.Has(line) {
+				t.Errorf("around %t, %d CPUs: a load takes %d, want %d", around, n, d, want)
+			}
+			if d := c.lookupStore(pa); d != c.l1Lat || !c.l1d.Has(line) {
+				t.Errorf("a store to a line that is there takes %d", d)
+			}
+			misses := c.Counts.L1DMisses
+			if c.touchStore(pa, 8); c.Counts.L1DMisses != misses {
+				t.Error("a store to the line used last misses")
+			}
+		}
+	}
+}
+
+// TestThirdLevel reads more than the second level holds. Each line is written by a neighbour in the end, and is
+// then in no cache any more.
+func TestThirdLevel(t *testing.T) {
+	for _, n := range []int{1, 2} {
+		cfg := toyConfig(cpus.Window, 64)
+		cfg.L1D.Size, cfg.L1D.Ways = 1<<10, 2
+		cfg.L2 = mmu.CacheConfig{Size: 4 << 10, Ways: 4, Line: 64, Latency: 20 * clock.PerCycle}
+		cfg.L3 = mmu.CacheConfig{Size: 48 << 10, Ways: 12, Line: 64, Latency: 90 * clock.PerCycle}
+		c := cachedToys(t, cfg, n)
+		pass := func() string {
+			found := map[clock.Ticks]int{}
+			for pa := uint64(0); pa < 32<<10; pa += 64 {
+				found[c.lookup(pa)]++
+			}
+			return fmt.Sprint(found)
+		}
+		want := []string{fmt.Sprint(map[clock.Ticks]int{c.memLat: 512}), fmt.Sprint(map[clock.Ticks]int{c.l3Lat: 512})}
+		for i, w := range want {
+			if got := pass(); got != w {
+				t.Errorf("%d CPUs, pass %d: %s, want %s", n, i, got, w)
+			}
+		}
+		c.missFetch(0)
+		if n == 1 {
+			continue
+		}
+		for line := range uint32(512) {
+			if !c.holds(line) {
+				t.Fatalf("line %d is gone", line)
+			}
+			c.dir.Write(1, line)
+			if c.holds(line) {
+				t.Fatalf("line %d is still there", line)
+			}
+		}
+	}
+	cfg := toyConfig(cpus.Window, 64)
+	cfg.L3 = mmu.CacheConfig{Size: 64 << 10, Ways: 4, Line: 128}
+	if cfg.Check(toyISA()) == nil {
+		t.Error("lines of two sizes pass")
+	}
+}
