@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestJprobedFunctionReturnsTheSame(t *testing.T) {
 					}
 				}
 			}
-			for _, callee := range []string{"values_0", "values_6", "values_9"} {
+			for _, callee := range l.jprobed("values_0", "values_6", "values_9") {
 				want := l.call("work_values", 77, 5)
 				p := l.add(Spec{Kind: Jprobe, Symbol: callee, Handler: "jprobe_arguments"})
 				hits := l.percpu("handler_hits")
@@ -37,6 +38,16 @@ func TestJprobedFunctionReturnsTheSame(t *testing.T) {
 			}
 		})
 	}
+}
+
+// jprobed leaves out functions with arguments on the stack where jprobes keep registers alone: there the jprobe's
+// function, which owns its arguments, changes those of the probed one. That is so where function pointers lead to
+// descriptors.
+func (l *live) jprobed(functions ...string) []string {
+	if l.m.Image().Descriptors() {
+		return slices.DeleteFunc(functions, func(fn string) bool { return fn == "values_9" })
+	}
+	return functions
 }
 
 // The jprobe's function sees the arguments as the probed one does, the ninth included.
@@ -128,7 +139,7 @@ func TestJprobeSharesAnAddress(t *testing.T) {
 // The guest's own calls, one and several at a time; a refused one takes those before it back.
 func TestGuestRegistersJprobes(t *testing.T) {
 	boot(t, plain(), func(l *live) {
-		word := l.size()
+		word, own := l.size(), len(l.k.sites)
 		array, err := l.m.Alloc(16, 8)
 		l.do(err)
 		for i, symbol := range []string{"bench_target", "work_read"} {
@@ -161,8 +172,8 @@ func TestGuestRegistersJprobes(t *testing.T) {
 			l.store(first, l.k.l.p.flags, 0)
 		}
 		l.store(second, l.k.l.p.flags, 0)
-		if len(l.k.sites) != 0 {
-			t.Errorf("%d probes stay", len(l.k.sites))
+		if len(l.k.sites) != own {
+			t.Errorf("%d probes stay", len(l.k.sites)-own)
 		}
 		if got := l.status("register_jprobes", array, 2); got != 0 {
 			t.Errorf("register_jprobes: %d", got)
@@ -171,8 +182,8 @@ func TestGuestRegistersJprobes(t *testing.T) {
 		l.call("bench_target", 1, 2)
 		l.call("unregister_jprobes", array, 2)
 		l.call("bench_target", 1, 2)
-		if n := l.percpu("handler_hits") - hits; n != 1 || len(l.k.sites) != 0 {
-			t.Errorf("%d hits, want 1; %d probes left", n, len(l.k.sites))
+		if n := l.percpu("handler_hits") - hits; n != 1 || len(l.k.sites) != own {
+			t.Errorf("%d hits, want 1; %d probes left", n, len(l.k.sites)-own)
 		}
 	})
 }
@@ -245,6 +256,9 @@ func TestExceptionsOfAHit(t *testing.T) {
 // A jprobe's function that leaves with another stack pointer ends the run, with both in the log.
 func TestJprobeOnTheWrongStack(t *testing.T) {
 	for _, image := range images() {
+		if loadImage(t, image).Descriptors() {
+			continue // nobody looks at the stack pointer there
+		}
 		t.Run(image, func(t *testing.T) { holdJprobeOnTheWrongStack(t, image) })
 	}
 }

@@ -32,7 +32,7 @@ func Arch() *kprobes.Arch {
 }
 
 // learned is the member that the guest sets to 1 once its emulator has done the instruction, and to -1 once it
-// could not. It is -1 from the start where hits are to step.
+// could not. It is -1 from the start where hits are to step and can be.
 const learned = "ainsn.boostable"
 
 // eras lists what kernels have. That of 2005 steps every instruction; that of 2010 emulates branches and a few

@@ -42,6 +42,7 @@ const (
 
 // Extended opcodes behind opX.
 const (
+	xoMFMSR  = 83
 	xoMTMSR  = 146
 	xoMTMSRD = 178
 	xoMFSPR  = 339
@@ -68,6 +69,12 @@ func (w word) target(pc uint64) (to uint64, ok bool) {
 // The always forms of them count, as kernels look at the opcodes.
 func (w word) conditional() bool {
 	return w.opcode() == opBranchIf || w.opcode() == opXL && (w.xo() == xoBCLR || w.xo() == xoBCCTR)
+}
+
+// unsteppable recognizes what a step of a copy does wrong: branches lead elsewhere from there, and mfmsr reads the
+// state of the step.
+func (w word) unsteppable() bool {
+	return w.opcode() == opBranch || w.conditional() || w.opcode() == opX && w.xo() == xoMFMSR
 }
 
 // changesState recognizes what replaces the machine state register as a whole: mtmsr, mtmsrd, rfi and rfid. A

@@ -59,11 +59,16 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// Where hits are to step, the emulator is not asked.
+// Where hits are to step, the emulator is asked for what cannot be stepped alone.
 func TestPrepareToStep(t *testing.T) {
-	cp, err := prepare(kprobes.Insn{Code: bytesOf(0x60000000)})
-	if want := (kprobes.Value{Member: "ainsn.boostable", Number: 0xffffffff}); err != nil || cp.Members[2] != want {
-		t.Errorf("%+v, %v", cp.Members, err)
+	for w, number := range map[uint32]uint64{
+		0x60000000: 0xffffffff, 0x7c6802a6: 0xffffffff, // nop, mflr
+		0x48000010: 0, 0x41820010: 0, 0x4e800020: 0, 0x4e800421: 0, 0x7c6000a6: 0, // b, beq, blr, bctrl, mfmsr
+	} {
+		cp, err := prepare(kprobes.Insn{Code: bytesOf(w)})
+		if want := (kprobes.Value{Member: "ainsn.boostable", Number: number}); err != nil || cp.Members[2] != want {
+			t.Errorf("%08x: %+v, %v", w, cp.Members, err)
+		}
 	}
 }
 
