@@ -31,6 +31,7 @@ func TestStepsOfBatches(t *testing.T) {
 		return "breakpoint" + site + sync + " tail" + site + sync + " first" + site + sync
 	}
 	for protocol, want := range map[string]string{
+		PatchStore:      "whole+2 whole+1 whole+0",
 		PatchStop:       "whole+2 whole+1 whole+0" + sync,
 		PatchBreakpoint: alone("+2") + " " + alone("+1") + " " + alone("+0"),
 		PatchBatch: "breakpoint+0 breakpoint+1 breakpoint+2" + sync + " tail+0 tail+1 tail+2" + sync +
@@ -39,6 +40,7 @@ func TestStepsOfBatches(t *testing.T) {
 		o := Default()
 		o.Patching = protocol
 		bootAll(t, "", cpus, o, func(w *crowd) {
+			w.do(w.k.WaitOptimizer(w.Call)) // of probes that the kernel has for itself
 			ps := w.addSites("site_5", 3)
 			var steps []string
 			ids := map[uint64]bool{}
@@ -55,7 +57,7 @@ func TestStepsOfBatches(t *testing.T) {
 			if got := strings.Join(steps, " "); got != want {
 				t.Errorf("%s: steps\n%s\nwant\n%s", protocol, got, want)
 			}
-			if patches := map[bool]int{true: 3, false: 1}[protocol == PatchBreakpoint]; len(ids) != patches {
+			if patches := map[bool]int{true: 3, false: 1}[protocol == PatchBreakpoint || protocol == PatchStore]; len(ids) != patches {
 				t.Errorf("%s: %d patches, want %d", protocol, len(ids), patches)
 			}
 			for _, p := range ps {
@@ -114,7 +116,7 @@ func (c counts) Step(s *cpus.Step) {
 // A CPU that runs into breakpoints of a batch, however many there are, goes on in the detour of each
 // without asking kprobes; into one that is not of the batch, it asks.
 func TestEachBreakpointOfABatchIsFound(t *testing.T) {
-	for _, isa := range isas() {
+	for _, isa := range isasWith(PatchBatch) {
 		for _, n := range []int{1, 2, 3, 8, 15} {
 			o := Default()
 			o.Patching, o.Delay, o.Costs = PatchBatch, 20, Costs{}

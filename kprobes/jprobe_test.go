@@ -139,7 +139,7 @@ func TestJprobeSharesAnAddress(t *testing.T) {
 // The guest's own calls, one and several at a time; a refused one takes those before it back.
 func TestGuestRegistersJprobes(t *testing.T) {
 	boot(t, plain(), func(l *live) {
-		word, own := l.size(), len(l.k.sites)
+		word := l.size()
 		array, err := l.m.Alloc(16, 8)
 		l.do(err)
 		for i, symbol := range []string{"bench_target", "work_read"} {
@@ -172,8 +172,8 @@ func TestGuestRegistersJprobes(t *testing.T) {
 			l.store(first, l.k.l.p.flags, 0)
 		}
 		l.store(second, l.k.l.p.flags, 0)
-		if len(l.k.sites) != own {
-			t.Errorf("%d probes stay", len(l.k.sites)-own)
+		if len(l.k.sites) != l.own {
+			t.Errorf("%d probes stay", len(l.k.sites)-l.own)
 		}
 		if got := l.status("register_jprobes", array, 2); got != 0 {
 			t.Errorf("register_jprobes: %d", got)
@@ -182,8 +182,8 @@ func TestGuestRegistersJprobes(t *testing.T) {
 		l.call("bench_target", 1, 2)
 		l.call("unregister_jprobes", array, 2)
 		l.call("bench_target", 1, 2)
-		if n := l.percpu("handler_hits") - hits; n != 1 || len(l.k.sites) != own {
-			t.Errorf("%d hits, want 1; %d probes left", n, len(l.k.sites)-own)
+		if n := l.percpu("handler_hits") - hits; n != 1 || len(l.k.sites) != l.own {
+			t.Errorf("%d hits, want 1; %d probes left", n, len(l.k.sites)-l.own)
 		}
 	})
 }

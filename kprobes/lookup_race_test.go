@@ -10,7 +10,7 @@ import (
 // while the next patch begins. Wherever it is held up on the way, it must not go on in the
 // detour of the other.
 func TestPatchEndsUnderItsHit(t *testing.T) {
-	for _, isa := range isas() {
+	for _, isa := range isasWith(PatchBreakpoint) {
 		for _, tt := range []struct {
 			protocol, last string
 			fns            []string // of the guest, that look the breakpoint up

@@ -21,6 +21,7 @@ type live struct {
 	m   *sim.Machine
 	k   *Kprobes
 	smp *smp.Kernel
+	own int // probes that the kernel has for itself
 }
 
 // newMachine makes a machine with Kprobes, ready to run.
@@ -33,7 +34,7 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 		t.Fatal(err)
 	}
 	l := &live{t: t, m: m}
-	if l.smp, err = smp.New(m, im, smp.Options{HZ: 1000, CPUHz: 1e9, Preempt: smp.Preemptible(im)}); err != nil {
+	if l.smp, err = smp.New(m, im, smp.Options{HZ: 1000, CPUHz: 1e9, TimerHz: timerHz(m, 1e9), Preempt: smp.Preemptible(im)}); err != nil {
 		t.Fatal(err)
 	}
 	l.smp.Bind(m)
@@ -44,10 +45,15 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	return m, l
 }
 
-// boot runs body as the first task of the newest kernel of every instruction set.
+// timerHz is what the timers count where the kernel is told another clock of the CPUs than they have.
+func timerHz(m *sim.Machine, cpuHz int64) int64 {
+	return cpuHz / (cpustest.Config(m.ISA()).Hz / m.TimerHz())
+}
+
+// boot runs body as the first task of the newest kernel of every instruction set that has the protocol.
 func boot(t *testing.T, opt Options, body func(l *live)) {
 	t.Helper()
-	for _, isa := range isas() {
+	for _, isa := range isasWith(opt.Patching) {
 		bootImage(t, newest(isa), opt, body)
 	}
 }
@@ -65,7 +71,7 @@ func bootImage(t *testing.T, image string, opt Options, body func(l *live)) {
 	t.Helper()
 	m, l := newMachine(t, image, opt)
 	m.Bind("sim_main", func(c *sim.Call) uint64 {
-		l.Call = c
+		l.Call, l.own = c, len(l.k.sites)
 		body(l)
 		return 0
 	})
@@ -142,7 +148,7 @@ func (l *live) store(base uint64, f image.Field, v uint64) {
 func (l *live) size() int { return l.m.ISA().Bits / 8 }
 
 // isas are the instruction sets, as the names of images begin.
-func isas() []string { return []string{"x86_64", "i386"} }
+func isas() []string { return []string{"x86_64", "i386", "ppc64"} }
 
 // images are the guest kernels of every instruction set and era.
 func images() (names []string) {

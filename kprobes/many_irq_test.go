@@ -14,6 +14,9 @@ import (
 func TestProbesInInterrupts(t *testing.T) {
 	const cpus, rounds = 4, 40
 	for _, o := range kernels() {
+		if o.losesNested() {
+			continue
+		}
 		t.Run(o.name, func(t *testing.T) {
 			bootMany(t, o.image, cpus, o.opt, func(w *crowd) {
 				want := w.call("bench_target", 5, 77)
@@ -43,6 +46,9 @@ func TestProbesInInterrupts(t *testing.T) {
 // The timer interrupts of all CPUs are seen, and their returns, while everything else is probed too.
 func TestProbesOnTheTimer(t *testing.T) {
 	for _, o := range kernels() {
+		if o.losesNested() {
+			continue
+		}
 		t.Run(o.name, func(t *testing.T) {
 			bootMany(t, o.image, 3, o.opt, func(w *crowd) {
 				want := w.call("bench_target", 5, 77)

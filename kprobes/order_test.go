@@ -20,7 +20,7 @@ func TestOrderOfAnOptimization(t *testing.T) {
 	steps := map[string][]string{
 		PatchStop: slices.Concat(
 			[]string{"stop prepare", "stop disable-irq", "stop run", "patch whole", "stop exit"}, sync),
-		PatchBreakpoint: behind, PatchBatch: behind,
+		PatchBreakpoint: behind, PatchBatch: behind, PatchStore: {"patch whole"},
 	}
 	for protocol, patch := range steps {
 		o := Default()
@@ -29,6 +29,7 @@ func TestOrderOfAnOptimization(t *testing.T) {
 			want := slices.Concat([]string{"probe optimizing", "grace-begin sched"},
 				slices.Repeat([]string{"quiescent sched"}, cpus),
 				[]string{"grace-end sched"}, patch, []string{"probe optimized"})
+			w.do(w.k.WaitOptimizer(w.Call)) // of probes that the kernel has for itself
 			w.begin("work_frame", w.call("work_frame", 5, 77))
 			w.sleep(2)
 			log := w.watchOne()

@@ -18,6 +18,13 @@ func protocols(isa string) []string {
 	return ArchOf(im).Optimizer.Patchings
 }
 
+// isasWith are the instruction sets whose kernels have a protocol, "" for any.
+func isasWith(protocol string) []string {
+	return slices.DeleteFunc(isas(), func(isa string) bool {
+		return protocol != "" && !slices.Contains(protocols(isa), protocol)
+	})
+}
+
 // eachProtocol runs a test for every way in which the newest kernel of an instruction set changes text.
 func eachProtocol(t *testing.T, test func(image string, o Options)) {
 	t.Helper()
@@ -54,6 +61,7 @@ func TestStepsOfPatches(t *testing.T) {
 	eachProtocol(t, func(image string, o Options) {
 		protocol, many := o.Patching, patches[o.Patching]
 		bootImage(t, image, o, func(l *live) {
+			l.do(l.k.WaitOptimizer(l.Call)) // of probes that the kernel has for itself
 			log := l.watchSteps()
 			was := l.read("bench_target", 16)
 			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})

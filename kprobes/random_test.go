@@ -25,14 +25,13 @@ type storm struct {
 	want   map[string]uint64
 	text   map[string]string
 	probes []*Probe
-	own    int // sites that the kernel has for itself
 }
 
 func newStorm(l *live, seed uint64) *storm {
 	s := &storm{
 		l: l, rng: rand.New(rand.NewPCG(seed, 5)),
 		fns:  []string{"bench_target", "work_frame", "work_divide", "work_recursive", "work_checksum"},
-		want: map[string]uint64{}, text: map[string]string{}, own: len(l.k.sites),
+		want: map[string]uint64{}, text: map[string]string{},
 	}
 	for _, f := range s.fns {
 		s.want[f] = l.call(f, 5, 77)
@@ -68,7 +67,7 @@ func (s *storm) run(n int) {
 		}
 	}
 	k := s.l.k
-	if len(k.sites) != s.own || k.stray() {
+	if len(k.sites) != s.l.own || k.stray() {
 		s.l.t.Error("without probes there are sites, slots or detour buffers left")
 	}
 }

@@ -36,6 +36,11 @@ func (k *Kernel) StopMachine(c Caller, f func(Caller) error) error {
 	if err := k.Lock(c, &s.mutex); err != nil {
 		return err
 	}
+	if !k.stoppersUp() { // the CPUs are being brought up
+		if err := k.Wait(c, &s.up, k.stoppersUp); err != nil {
+			return err
+		}
+	}
 	s.number++
 	s.f, s.err, s.left = f, nil, len(k.online())
 	if _, err := c.InvokeSym("stop_begin", 0, uint64(s.left)); err != nil {
@@ -78,8 +83,11 @@ func (k *Kernel) startStoppers(c Caller) error {
 			return err
 		}
 	}
-	return k.Wait(c, &k.stop.up, func() bool { return k.stop.ready == len(k.online()) })
+	return k.Wait(c, &k.stop.up, k.stoppersUp)
 }
+
+// stoppersUp reports whether every CPU has a stopper that waits for work, or is at it.
+func (k *Kernel) stoppersUp() bool { return k.stop.ready == len(k.online()) }
 
 // stopWait answers the guest's stop_wait: the stopper of this CPU has done its part and sleeps until
 // there is another one.
