@@ -17,7 +17,7 @@ import (
 func powerCycles(t *testing.T, m *machines.Machine, c loopCode, times int) float64 {
 	t.Helper()
 	const ram, at, va, data = 16 << 20, 0x200000, 0xc000_0000_0000_0000, 0x300000
-	isa := findISA(t, m.ISA)
+	isa := targets.Find(targets.List(), m.ISA).ISA
 	mem := mmu.NewMemory(ram)
 	root, err := isa.Tables(mem, ram/2, []mmu.Mapping{{VA: va, Writable: true, Exec: true, Limit: ram / 2}})
 	if err != nil {
@@ -54,22 +54,6 @@ func powerBytes(t *testing.T, c loopCode, times int) []byte {
 	}
 	body = binary.BigEndian.AppendUint32(body, branch|uint32(-len(body))&0xfffc)
 	return append(setup, body...)
-}
-
-// findISA returns an instruction set, whether it has a target or not.
-func findISA(t *testing.T, name string) *cpus.ISA {
-	t.Helper()
-	all := targets.Others()
-	for _, g := range targets.List() {
-		all = append(all, g.ISA)
-	}
-	for _, isa := range all {
-		if isa.Name == name {
-			return isa
-		}
-	}
-	t.Fatalf("no instruction set %s", name)
-	return nil
 }
 
 // powerLoops are loops of a POWER5, assembled by GNU as. What they take follows from the latencies and units

@@ -312,7 +312,7 @@ func (f *loopFamily) time(t *testing.T, m *machines.Machine, model string, l pub
 	t.Helper()
 	m.CPU.Model = model
 	c := l.code[0]
-	if slices.ContainsFunc(targets.List(), func(g targets.Target) bool { return g.Name == m.ISA && g.ISA.Bits == 32 }) {
+	if targets.Find(targets.List(), m.ISA).ISA.Bits == 32 {
 		c = l.code[1]
 	}
 	return f.cycles(t, m, c, l.times) / (float64(l.times) * l.units)

@@ -37,6 +37,7 @@ const chaseBytes = 4 << 20
 // speedMachines are the machine and the guest image that run the loops of every target; prefix names them.
 var speedMachines = []struct{ prefix, target, machine, image string }{
 	{"", "x86_64", "xeon-e5410", "x86_64-2010"},
+	{"ppc64-", "ppc64", "power5-1656", "ppc64-2010"},
 	{"i386-", "i386", "xeon-e5410-i386", "i386-2010"},
 }
 
@@ -171,10 +172,10 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func (r speedRun) allocations(t *testing.T) {
-	const few = 100
+	const few, rounds = 100, 900000 // no round has less than an instruction and a bit
 	r.boot(t, func(run func(uint64) uint64) {
 		var done uint64
-		allocs := testing.AllocsPerRun(1, func() { done = run(300000) })
+		allocs := testing.AllocsPerRun(1, func() { done = run(rounds) })
 		t.Logf("%.0f allocations in %d instructions", allocs, done)
 		if done < 1e6 || allocs > few {
 			t.Errorf("%.0f allocations in %d instructions, want at most %d in a million", allocs, done, few)

@@ -46,13 +46,6 @@ func List() []Target {
 	}
 }
 
-// Others returns the instruction sets that have a CPU and no target yet: their machines can be described and
-// timed, and boot no kernel.
-func Others() []*cpus.ISA {
-	others := []*cpus.ISA{ppc64.ISA()}
-	return slices.DeleteFunc(others, func(isa *cpus.ISA) bool { return Find(List(), isa.Name) != nil })
-}
-
 // imagesFor returns the images of this program that are built for a target.
 func imagesFor(name string) []workloads.Image {
 	return slices.DeleteFunc(workloads.List(), func(im workloads.Image) bool { return im.ISA != name })
