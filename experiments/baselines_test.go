@@ -40,6 +40,7 @@ var pinned = []struct {
 	{"optimize-latency", "o/workload.load=busy/kernel.hz=1000/kernel.cpus=2", []string{kinds.MetricOptimized, kinds.MetricGrace}},
 	{"overhead-opteron-246", "k", []string{results.MetricCycles}},
 	{"overhead-pentium-m", "k", []string{results.MetricCycles}},
+	{"overhead-power5", "k", []string{results.MetricCycles}},
 	{"overhead-xeon-e5410-i386", "b", []string{results.MetricCycles}},
 	{"overhead-xeon-e5410-x86_64", "o", []string{results.MetricCycles}},
 	{"scaling", "b-shared/kernel.cpus=2", []string{kinds.MetricRate, kinds.MetricMoved}},

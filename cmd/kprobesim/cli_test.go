@@ -95,7 +95,7 @@ func TestExitCodes(t *testing.T) {
 		{"unknown point", nil, []string{"trace", experiment, "--point", "x"}, exitUsage, `no point "x": known are k, b`},
 		{"no point", nil, []string{"trace", experiment}, exitUsage, "name a point"},
 		{"point of a collection", nil, []string{"trace", collection, "--point", "k"}, exitUsage, `no point "k": known are overhead-pentium-m:k`},
-		{"valid collection", nil, []string{"validate", collection}, exitOK, "ok, 22 points: overhead-pentium-m:k, "},
+		{"valid collection", nil, []string{"validate", collection}, exitOK, "ok, 27 points: overhead-pentium-m:k, "},
 		{"figure of a collection", fake(1000), []string{"run", collection, "--out", out, "--set", "figures=[\"phases\"]"}, exitUsage, `unknown value "phases"`},
 		{"timeline", nil, []string{"timeline", experiment, "-p", "o", "--set", "workload.hits=2", "-o", filepath.Join(dir, "t")}, exitOK, "timeline of point o is in"},
 		{"timeline of no point", nil, []string{"timeline", experiment, "--point", "x"}, exitUsage, `no point "x": known are k, b`},

@@ -24,6 +24,7 @@ func publishedRows() []row {
 	return []row{
 		{"pentium-m-1495", "overhead-pentium-m"},
 		{"opteron-246", "overhead-opteron-246"},
+		{"power5-1656", "overhead-power5"},
 		{"xeon-e5410", experiment},
 		{"xeon-e5410-i386", "overhead-xeon-e5410-i386"},
 	}

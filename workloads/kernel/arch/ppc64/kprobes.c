@@ -65,7 +65,7 @@ static __always_inline void call_post_handler(struct hit *h, struct pt_regs *reg
 }
 
 /* Does what the displaced instruction does, and remembers with its probe whether that works. */
-static __dispatch int emulated(struct kprobe *p, struct pt_regs *regs)
+static __always_inline int emulated(struct kprobe *p, struct pt_regs *regs)
 {
 	if (p->ainsn.boostable < 0)
 		return 0;
@@ -80,8 +80,8 @@ static __dispatch int emulated(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* The handlers are done: the displaced instruction is next. */
-static __dispatch void leave_handlers(struct hit_record *r, struct pt_regs *regs)
+/* The handlers are done: the displaced instruction is next. Kernels had this inside of the hit's function. */
+static __always_inline void leave_handlers(struct hit_record *r, struct pt_regs *regs)
 {
 	struct kprobe *p = r->now.probe;
 
