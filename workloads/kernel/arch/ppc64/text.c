@@ -12,6 +12,13 @@
 
 int text_poke_stopped;
 
+/* Steps that the simulator has left out, to see what becomes of it. */
+int flush_omitted;
+
+#define OMIT_CLEAN	1
+#define OMIT_INVALIDATE	2
+#define OMIT_REFETCH	4
+
 /*
  * Book II, section 3.2.2.1: the stored lines go to memory, stale copies leave the instruction caches of all CPUs, and
  * this CPU drops what it has fetched. Where caches are coherent only the last step has an effect.
@@ -21,15 +28,17 @@ __kprobes __used void flush_icache_range(unsigned long start, unsigned long end)
 	unsigned long line;
 
 	start &= -(unsigned long)SMP_CACHE_BYTES;
-	for (line = start; line < end; line += SMP_CACHE_BYTES)
+	for (line = start; line < end && !(flush_omitted & OMIT_CLEAN); line += SMP_CACHE_BYTES)
 		asm volatile("dcbst 0, %0" :: "r"(line) : "memory");
 	asm volatile("sync" ::: "memory");
-	for (line = start; line < end; line += SMP_CACHE_BYTES)
+	for (line = start; line < end && !(flush_omitted & OMIT_INVALIDATE); line += SMP_CACHE_BYTES)
 		asm volatile("icbi 0, %0" :: "r"(line) : "memory");
-	asm volatile("sync\n\tisync" ::: "memory");
+	asm volatile("sync" ::: "memory");
+	if (!(flush_omitted & OMIT_REFETCH))
+		asm volatile("isync" ::: "memory");
 }
 
-static __kprobes void store_words(u32 *to, const u32 *from, unsigned long n)
+__kprobes void store_text(u32 *to, const u32 *from, unsigned long n)
 {
 	for (; n >= sizeof(*to); n -= sizeof(*to))
 		WRITE_VOLATILE(*to++, *from++);
@@ -37,7 +46,7 @@ static __kprobes void store_words(u32 *to, const u32 *from, unsigned long n)
 
 __kprobes __used void *text_poke(void *addr, const void *src, unsigned long n)
 {
-	store_words(addr, src, n);
+	store_text(addr, src, n);
 	flush_icache_range((unsigned long)addr, (unsigned long)addr + n);
 	return addr;
 }

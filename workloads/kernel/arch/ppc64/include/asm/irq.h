@@ -34,13 +34,17 @@ static __always_inline void set_timer(unsigned long count, unsigned long periodi
 	mtspr(SPRN_DEC, count - 1);
 }
 
-/* The decrementer goes on below zero: the next tick is a period behind the last, however late this is. */
+/*
+ * The decrementer goes on below zero: the next tick is a period behind the last, however late this is. Ticks that
+ * are over by now are lost: only a change of its sign interrupts.
+ */
 static __always_inline void acknowledge_timer(void)
 {
 	unsigned long period = percpu_read(timer_period);
+	long next = period + (long)(s32)mfspr(SPRN_DEC);
 
 	if (period)
-		mtspr(SPRN_DEC, period + (long)(s32)mfspr(SPRN_DEC));
+		mtspr(SPRN_DEC, next > 0 ? next : 0);
 	else
 		mtspr(SPRN_DEC, DECREMENTER_MAX);
 }
