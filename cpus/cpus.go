@@ -138,8 +138,11 @@ func (c *Config) Check(isa *ISA) []error {
 	if c.Memory <= 0 {
 		fail("memory: the latency must be positive")
 	}
-	if c.L1I.Incoherent && !isa.KeepsCode {
+	if c.L1I.Incoherent && isa.CodeLine == 0 {
 		fail("l1i: instruction caches of %s are coherent: leave coherent = false out", isa.Name)
+	}
+	if c.L1I.Incoherent && c.L1I.Line < isa.CodeLine {
+		fail("l1i: lines of %d bytes: software of %s keeps caches in step that have lines of %d bytes or more", c.L1I.Line, isa.Name, isa.CodeLine)
 	}
 	c.checkNames(isa, fail)
 	c.checkStructures(fail)
@@ -287,9 +290,9 @@ type ISA struct {
 	// TimerCycles is how many core cycles the timer that kernels use takes to count one, where it is a part
 	// of the CPU; 0 where timers are the board's, which machine descriptions tell the clock of.
 	TimerCycles int64
-	// KeepsCode says that software may have to keep instruction caches in step with what was stored, and
-	// has instructions for it.
-	KeepsCode bool
+	// CodeLine is the distance in bytes at which software keeps instruction caches in step with what was stored:
+	// no line of a machine is shorter. It is 0 where these caches are always coherent.
+	CodeLine int
 	// Lines are a CPU's inputs beside the line of its interrupt controller: CPU.Signal takes an index.
 	Lines []string
 	// Exceptions are the names by which Counters.Exceptions counts, at most MaxExceptions.

@@ -22,19 +22,23 @@ func TestCoherence(t *testing.T) {
 	} {
 		text := strings.Replace(made, "l1i = { ", "l1i = { "+x.l1i, 1)
 		text = strings.Replace(text, "l1d = { ", "l1d = { "+x.l1d, 1)
-		for _, keeps := range []bool{true, false} {
+		for _, line := range []int{128, 0, 256} {
 			root, err := doc.Parse("folder/made.toml", []byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}
 			isa := &cpus.ISA{
 				Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"},
-				KeepsCode: keeps,
+				CodeLine: line,
 			}
 			var errs doc.Errors
 			m := Read(root, []*cpus.ISA{isa}, &errs)
-			if !keeps && x.incoherent {
-				if err := errs.Err(); err == nil || !strings.Contains(err.Error(), "instruction caches of made are coherent: leave coherent = false out") {
+			if x.incoherent && line != 128 {
+				want := map[int]string{
+					0:   "instruction caches of made are coherent: leave coherent = false out",
+					256: "lines of 128 bytes: software of made keeps caches in step that have lines of 256 bytes or more",
+				}[line]
+				if err := errs.Err(); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%+v: %v", x, err)
 				}
 				continue

@@ -287,3 +287,29 @@ func TestCodeFromOutside(t *testing.T) {
 		t.Errorf("executed the word %d after a store of the CPU, want 2", got)
 	}
 }
+
+// TestIncoherentTakesTheSameTime runs a program that changes no code: what caches know beside tags costs nothing.
+func TestIncoherentTakesTheSameTime(t *testing.T) {
+	const data, step, times = 0x200000, 72, 600
+	code := append(address(5, data), address(6, times)...)
+	code = append(code, mtspr(9, 6))
+	loop := len(code)
+	code = append(code, insnD(36, 5, 5, 0), insnD(32, 7, 5, 64), addiTo(5, 5, step), addTo(8, 8, 7))
+	code = append(code, branchIf(16, 0, 4*(loop-len(code))), insnTrap)
+	for _, model := range []string{cpus.Throughput, cpus.Window} {
+		var took [kinds]int64
+		for kind := range kinds {
+			w := newWorld(t, model, code)
+			w.keep(kind)
+			c := w.cpu()
+			c.setMSR(c.msr &^ msrDR)
+			if v := to(t, c); v != vecProgram || c.R[5] != data+step*times {
+				t.Fatalf("%s at %#x, r5 %#x", vectorName(v), c.srr[0], c.R[5])
+			}
+			took[kind] = int64(c.Now())
+		}
+		if took[writeBack] != took[coherent] || took[writeThrough] != took[coherent] {
+			t.Errorf("%s: %d ticks by kind of cache", model, took)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func ISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "ppc64", Bits: 64, Machine: elf.EM_PPC64, Order: binary.BigEndian,
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
-		KeepsCode:   true,
+		CodeLine:    128, // of POWER4 to POWER9,
 		TimerCycles: int64(tick / clock.PerCycle),
 		Lines:       []string{LineReset: "system_reset", LineDecrementer: "decrementer"},
 		Exceptions:  exceptionNames(),
