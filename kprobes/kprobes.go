@@ -188,6 +188,9 @@ func (k *Kprobes) template() Template {
 func (k *Kprobes) setUpGuest() error {
 	k.tell(k.sym.boostAllowed, k.opt.Boost)
 	k.tell(k.sym.allowOptimization, k.optimization)
+	if bits := omitted(k.opt.Mutant); bits != 0 && k.sym.flushOmitted != 0 {
+		k.m.Store(k.sym.flushOmitted, image.Field{Size: 4}, bits)
+	}
 	var err error
 	if k.scratch, err = k.m.alloc(uint64(k.arch.Reach())); err != nil {
 		return err

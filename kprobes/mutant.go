@@ -32,6 +32,12 @@ const (
 	MutantFreeSched = "free-sched"
 	// MutantKeepInstances lets return instances that are out call the handler of a probe that is gone.
 	MutantKeepInstances = "keep-instances"
+	// MutantSkipClean and its kin leave out a step by which software keeps instruction caches in step with what it
+	// has stored: writing the data cache's line back, invalidating that of instruction caches, and fetching
+	// anew. They change nothing in a guest that has no such steps.
+	MutantSkipClean      = "skip-clean"
+	MutantSkipInvalidate = "skip-invalidate"
+	MutantSkipRefetch    = "skip-refetch"
 )
 
 // Mutants lists the values of Options.Mutant besides "".
@@ -39,8 +45,22 @@ func Mutants() []string {
 	return []string{
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
 		MutantNoNotifier, MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion, MutantKeepQueued,
-		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances,
+		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantSkipClean,
+		MutantSkipInvalidate, MutantSkipRefetch,
 	}
+}
+
+// omitted are the steps behind a store into code that are left out, one bit for each.
+func omitted(mutant string) uint64 {
+	switch mutant {
+	case MutantSkipClean:
+		return 1
+	case MutantSkipInvalidate:
+		return 2
+	case MutantSkipRefetch:
+		return 4
+	}
+	return 0
 }
 
 // unsynced are the synchronizations behind breakpoints that are left out, one bit for each, and the

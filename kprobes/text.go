@@ -20,6 +20,7 @@ type symbols struct {
 	returnPre, jprobePre, jprobeBreak               uint64
 	pokeListener, pokeUnsynced, pokeStopped         uint64
 	pokeOne, pokeBatch                              uint64   // notifiers of the two protocols
+	flushOmitted                                    uint64   // steps of keeping caches in step
 	oneHit, hitCPU                                  uint64   // of a kernel with one lock for all hits
 	exceptions                                      []uint64 // faulting instructions, sorted
 	blacklist                                       []Span
@@ -45,6 +46,7 @@ func (s *symbols) lookUp(im *image.Image, era era, boosts bool, jump *Optimizer)
 		{s.ofBoosting(), era.Boost && boosts, false},
 		{s.ofOptimizing(jump), true, false},
 		{s.ofCrowds(), false, false},
+		{[]wanted{{"flush_omitted", &s.flushOmitted}}, false, false}, // where software keeps instruction caches in step
 	} {
 		for _, w := range group.symbols {
 			f, ok := im.Func(w.name)

@@ -24,7 +24,9 @@ type probed struct {
 	handler uint64 // guest function that only this probe calls
 	nested  bool   // it stands in the handler of another probe, whose hits are all missed ones
 	state   expected
-	epoch   int // counts changes of state
+	epoch   int      // counts changes of state
+	by      int      // the CPU that changed it last
+	syncs   []uint64 // how often each CPU had synchronized then
 }
 
 // call is a call of a watched function that a task is in.
@@ -86,6 +88,18 @@ func (c *calls) set(probe int, e expected) {
 	c.probes[probe].epoch++
 }
 
+// told notes which CPU has changed a probe, and how often each had synchronized then.
+func (c *calls) told(probe, by int, syncs []uint64) {
+	c.probes[probe].by, c.probes[probe].syncs = by, syncs
+}
+
+// unaware reports whether a CPU may still execute what stood there before the last change of a probe. Where
+// stores do not reach instruction caches nothing makes another CPU look again when a probe is armed. It does
+// at its next interrupt.
+func (p *probed) unaware(cpu int, now []uint64) bool {
+	return cpu != p.by && p.syncs != nil && now[cpu] == p.syncs[cpu]
+}
+
 // probedAt reports whether the script ever has a probe at an address.
 func (c *calls) probedAt(pc uint64) bool {
 	return slices.ContainsFunc(c.probes, func(p *probed) bool { return p.addr == pc })
@@ -93,8 +107,8 @@ func (c *calls) probedAt(pc uint64) bool {
 
 // enter begins a call.
 // It takes a copy of all states, because a call is judged by what held when it began and has not
-// changed since.
-func (c *calls) enter(t *task, fn uint64) {
+// changed since. now is how often CPUs have synchronized, or nil where they are always aware of a change.
+func (c *calls) enter(t *task, fn uint64, cpu int, now []uint64) {
 	x := t.spare
 	if x == nil {
 		x = &call{states: make([]stated, len(c.probes)), counts: make([]int, len(c.probes))}
@@ -102,6 +116,9 @@ func (c *calls) enter(t *task, fn uint64) {
 	x.fn = fn
 	for i, p := range c.probes {
 		x.states[i], x.counts[i] = stated{p.state, p.epoch}, 0
+		if now != nil && p.state != absent && p.unaware(cpu, now) {
+			x.states[i].state = maybe
+		}
 	}
 	t.call, t.spare = x, nil
 }

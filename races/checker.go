@@ -38,6 +38,8 @@ type checker struct {
 	texts  []*text
 	pools  [2]slotPool // out-of-line slots and detour buffers
 	calls  calls
+	storer int  // the CPU that has stored into text last
+	lazy   bool // CPUs go on with what their instruction caches have
 }
 
 // Step implements cpus.Observer.
@@ -62,13 +64,21 @@ func (c *checker) Step(s *cpus.Step) {
 	}
 }
 
+// aware is how often each CPU has synchronized, where that decides what it knows of.
+func (c *checker) aware() []uint64 {
+	if !c.lazy {
+		return nil
+	}
+	return c.m.Syncs()
+}
+
 // inText judges an instruction of a probed function.
 // A task that is in the text is in no slot any more.
 func (c *checker) inText(s *cpus.Step, t *text) {
 	task := c.calls.on(s.CPU)
 	task.slot = visit{}
 	if s.PC == t.start && t.called && task.call == nil {
-		c.calls.enter(task, t.start)
+		c.calls.enter(task, t.start, s.CPU, c.aware())
 	}
 	kind, why := t.check(s.PC, s.Code)
 	if kind == "" && len(t.stores) > 0 {
@@ -117,6 +127,7 @@ func (c *checker) compare(cpu int) {
 		if c.m.TextIs(t.start, t.now) {
 			continue
 		}
+		c.storer = cpu
 		addr, changed := t.stored(c.m.Text(t.start, len(t.orig)), cpu, c.m.Syncs)
 		if changed && t.gone {
 			c.report.found(Stale, cpu, addr, fmt.Sprintf("a store into %s, which was unloaded", t.at(addr)))

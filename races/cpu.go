@@ -14,7 +14,10 @@ const hz = 1_000_000_000
 // short ones let jiffies and grace periods pass within few instructions.
 // Every class, event and port of the instruction set has a number, as cpus.Config.Check wants it.
 // Caches and TLBs are small, because their contents change nothing that a search looks at.
-func plainCPU(isa *cpus.ISA) cpus.Config {
+//
+// Where software has to keep instruction caches in step they are not coherent, unless a variant says so, and data
+// caches hold stores back. Lines then stay in the caches for long, so that what software leaves out shows.
+func plainCPU(isa *cpus.ISA, coherent bool) cpus.Config {
 	const cycle = clock.PerCycle
 	cfg := cpus.Config{
 		Name: "plain", Hz: hz, Model: cpus.Throughput, Width: 1, Window: 1, StoreBuffer: 1,
@@ -38,6 +41,12 @@ func plainCPU(isa *cpus.ISA) cpus.Config {
 	}
 	for _, n := range isa.Ports {
 		cfg.Ports[n] = cycle
+	}
+	if isa.CodeLine != 0 {
+		for _, c := range []*mmu.CacheConfig{&cfg.L1I, &cfg.L1D, &cfg.L2} {
+			c.Size, c.Line = 64<<10, isa.CodeLine
+		}
+		cfg.L1I.Incoherent = !coherent
 	}
 	return cfg
 }

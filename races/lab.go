@@ -36,7 +36,7 @@ func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 		return nil, fmt.Errorf("%s, variant %s: no target %q", s.File, v.Name, v.ISA)
 	}
 	l := &lab{s: s, v: v, target: target, isa: target.ISA, mutant: mutant}
-	l.cpu = plainCPU(l.isa)
+	l.cpu = plainCPU(l.isa, v.Coherent)
 	b, err := workloads.Open(v.image())
 	if err != nil {
 		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
@@ -104,6 +104,18 @@ func (l *lab) options() kprobes.Options {
 	o.Delay, o.Mutant = l.s.Delay, l.mutant
 	o.Costs = kprobes.Costs{}
 	return o
+}
+
+// silent reports whether the variant's protocol changes text by one store and tells nobody.
+func (l *lab) silent() bool {
+	o := l.target.Probes.Optimizer
+	switch {
+	case o == nil:
+		return false
+	case l.v.Patching == "":
+		return o.Patchings[0] == kprobes.PatchStore
+	}
+	return l.v.Patching == kprobes.PatchStore
 }
 
 // A trial is one booted machine with its kernel and those who look at it.

@@ -54,7 +54,7 @@ func (t *trial) observe() error {
 	if err != nil {
 		return err
 	}
-	c := &checker{m: guest{t.m}, arch: t.l.target.Probes, report: t.e, code: newCodeMap(text), calls: newCalls(t.l.s.CPUs)}
+	c := &checker{m: guest{t.m}, arch: t.l.target.Probes, report: t.e, code: newCodeMap(text), calls: newCalls(t.l.s.CPUs), lazy: t.l.cpu.L1I.Incoherent}
 	t.checker, t.e.checker = c, c
 	for _, find := range []func() error{t.findSpins, t.findTexts, t.findProbes, t.findPools, t.findMarks} {
 		if err := find(); err != nil {
@@ -126,7 +126,7 @@ func (t *trial) findSpins() error {
 // registered.
 func (t *trial) findTexts() error {
 	c := t.checker
-	r := &forms{arch: t.l.target.Probes, probed: c.calls.probedAt, leads: c.leads}
+	r := &forms{arch: t.l.target.Probes, probed: c.calls.probedAt, leads: c.leads, silent: t.l.silent()}
 	add := func(name string, called bool) error {
 		at, err := t.l.function(name)
 		if err != nil || c.textAt(at[0]) != nil {

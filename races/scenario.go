@@ -62,6 +62,7 @@ type Variant struct {
 	Boost    bool
 	Optimize bool
 	User     bool     // all callers are user tasks
+	Coherent bool     // stores reach instruction caches, also where software does not count on it
 	Catches  []string // mistakes that this variant must notice
 }
 
@@ -239,6 +240,8 @@ const (
 	era2005 = "2005"
 	era2006 = "2006"
 	era2010 = "2010"
+	era2011 = "2011"
+	era2017 = "2017"
 )
 
 // readVariant has the words of an era and of a grace period. The mutants of "catches" are run by
@@ -248,13 +251,14 @@ func readVariant(r *doc.Reader) Variant {
 	return Variant{
 		Name:     doc.Need(r, "name", doc.Name),
 		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(targets.Names(targets.List())...)),
-		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2006, era2010)),
+		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2006, era2010, era2011, era2017)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
 		Patching: doc.Opt(r, "patching", "", doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),
 		Boost:    doc.Opt(r, "boost", true, doc.Flag),
 		Optimize: doc.Opt(r, "optimize", true, doc.Flag),
 		User:     doc.Opt(r, "user", false, doc.Flag),
+		Coherent: doc.Opt(r, "coherent", false, doc.Flag),
 		Catches:  doc.Opt(r, "catches", nil, doc.ListOf(doc.OneOf(Mutants()...))),
 	}
 }

@@ -103,7 +103,10 @@ func (t *trial) register(i int) error {
 }
 
 // set notes what is known of a probe from now on.
-func (t *trial) set(probe int, e expected) { t.checker.calls.set(probe, e) }
+func (t *trial) set(probe int, e expected) {
+	t.checker.calls.set(probe, e)
+	t.checker.calls.told(probe, t.checker.storer, t.checker.aware())
+}
 
 // handlerName is the guest's handler that only probe i calls.
 // Without handlers of their own, a call that one probe lost could be made up for by another.

@@ -13,6 +13,7 @@ type forms struct {
 	arch   *kprobes.Arch
 	probed func(addr uint64) bool // a probe may stand there
 	leads  func(to uint64) bool   // a probe's jump may lead there
+	silent bool                   // a change is done with its store: nobody else was made to look
 }
 
 // text is what the checker knows of one function that is called or probed: its bytes as compiled, where
@@ -59,11 +60,14 @@ func (t *text) contains(pc uint64) bool { return pc-t.start < uint64(len(t.orig)
 func (t *text) reach() uint64 { return uint64(t.arch.Reach()) }
 
 // told notes what has become of a probe at an address.
-// The kernel says "optimized" and "unoptimized" when its protocol has come to an end.
+// The kernel says "optimized" and "unoptimized" when its protocol has come to an end. By a protocol of one store
+// that is no promise to other CPUs: each of them has the old jump or the new breakpoint, whole.
 func (t *text) told(what string, addr uint64) {
 	switch what {
 	case "optimized", "unoptimized":
-		t.promise(addr)
+		if !t.silent {
+			t.promise(addr)
+		}
 	case "gone": // as its text is about to be
 		t.gone = true
 	}
