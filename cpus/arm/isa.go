@@ -15,7 +15,7 @@ const LineFIQ = 0
 // holder may change.
 func ISA() *cpus.ISA {
 	return &cpus.ISA{
-		Name: "arm", Bits: 32, Machine: elf.EM_ARM, Order: binary.LittleEndian, KeepsCode: true,
+		Name: "arm", Bits: 32, Machine: elf.EM_ARM, Order: binary.LittleEndian, CodeLine: 64,
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
 		Lines:      []string{LineFIQ: "fiq"},
 		Exceptions: vectorNames[:],
