@@ -5,19 +5,21 @@ import "kprobesim/mmu"
 // Block is a run of instructions that starts in one granule of decoded code and ends with it, at a
 // branch, or at an instruction after which fetching must start anew.
 type Block[C, P any] struct {
+	timed
 	insns []Insn[C, P]
 	links [2]link[C, P] // blocks that followed it: the one behind it, and another
 	end   uint64        // address behind it
 	line  uint32        // of the instruction cache, plus one
 	next  uint32        // the same of the line that the last instruction reaches into, or zero
-	phase uint8
-	plain bool // behind it nothing is to be looked at but what links cover
-	timed
-	pc      uint64 // virtual address it was decoded for: phases go by address
-	pa      uint64
-	watched uint64 // below this address it lies in spans that are observed: links do not lead to it
-	cross   uint64 // physical page of the only instruction's tail when that is another page
-	tail    []byte // that tail, or nil
+	// Where the CPU's cache says which line of their sets it used last.
+	lineUsed, nextUsed *uint32
+	phase              uint8
+	plain              bool   // behind it nothing is to be looked at but what links cover
+	pc                 uint64 // virtual address it was decoded for: phases go by address
+	pa                 uint64
+	watched            uint64 // below this address it lies in spans that are observed: links do not lead to it
+	cross              uint64 // physical page of the only instruction's tail when that is another page
+	tail               []byte // that tail, or nil
 }
 
 // gone is the phase of a block whose code was written, which no code has: links to it lead nowhere.
@@ -108,11 +110,18 @@ func (e *Engine[C, P]) finishBlock(b *Block[C, P], pc uint64) {
 	if last := uint32((b.pa+pc-b.pc-1)>>shift) + 1; last != b.line && b.tail == nil {
 		b.next = last
 	}
+	e.placeLines(b)
 	b.watched = e.watches(b.pc, b.end)
 	e.record(&b.timed)
 	flags := b.ops[len(b.ops)-1].Flags
 	b.plain = b.tail == nil && (flags&Ends == 0 || flags&Branches != 0)
 	e.weigh(b)
+}
+
+// placeLines finds where this CPU's cache has the lines of a block.
+func (e *Engine[C, P]) placeLines(b *Block[C, P]) {
+	b.lineUsed = &e.iRecent[(b.line-1)&e.iMask]
+	b.nextUsed = &e.iRecent[(b.next-1)&e.iMask]
 }
 
 // watches returns the end of the spans that are observed in a range of addresses, or 0 when there are none.

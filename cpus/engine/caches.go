@@ -5,17 +5,41 @@ import "kprobesim/internal/clock"
 // touchLoad sends a load through the caches. A hit on the line that its set used last is answered
 // from the tags alone: bit-PLRU does not change by it. Only the window model forwards from stores,
 // so only there they are looked for.
+//
+// The window model's part finds the store that the load has to wait for: the youngest one with bytes in the load's
+// first or last unit. One that was in the cache when the block began is as good as none. A store forwards
+// when the load begins where it does and reads no more than it wrote. docs/timing.md names the
+// manuals that say so.
 func (c *Core) touchLoad(pa, n uint64) {
 	line := uint32(pa >> (c.dShift & 63))
 	if c.dRecent[line&c.dMask] != line+1 {
 		c.missLoad(pa)
 	}
+	end := pa + n
 	if pa&c.lineMask+n > c.lineMask+1 {
 		c.splitLoad(pa)
 	}
-	if c.window {
-		c.findStore(pa, n)
+	if !c.window {
+		return
 	}
+	s, t := &c.sent[pa>>2&(sentUnits-1)], &c.sent[(end-1)>>2&(sentUnits-1)]
+	if t.number > s.number {
+		s = t
+	}
+	number := s.number - c.placed
+	if int64(number+c.live) <= 0 || s.end <= pa || end <= s.pa || c.sequence-s.number >= forwards {
+		return
+	}
+	what := number<<24 | uint64(c.idx)<<8 | forwarded<<16 | inMatch
+	if s.pa != pa || s.end < end {
+		what ^= (forwarded ^ blocking) << 16
+	}
+	if c.course >= oneInput {
+		c.met(what)
+		return
+	}
+	c.course += oneInput
+	c.memo.inputs[0] = what
 }
 
 // touchStore sends a store through the caches and notes its data for younger loads. sRecent holds
@@ -26,12 +50,21 @@ func (c *Core) touchStore(pa, n uint64) {
 		c.missStore(pa)
 	}
 	if pa&c.lineMask+n > c.lineMask+1 {
-		c.missStore(pa + n - 1)
-		c.delay(inMissW, c.ev[evSplit])
-		c.step.Stalls.Split += c.ev[evSplit]
+		c.splitStore(pa + n - 1)
 	}
-	if c.window {
-		c.noteStore(pa, n)
+	if !c.window {
+		return
+	}
+	number, i := c.sequence+1, c.idx
+	c.sequence = number
+	c.acc[i&(accesses-1)].store = number
+	s := sentStore{pa, pa + n, number}
+	c.sent[pa>>2&(sentUnits-1)] = s
+	c.sent[(s.end-1)>>2&(sentUnits-1)] = s
+	if by := c.sends; by>>(i&63)&1 == 0 {
+		c.sends = by | 1<<(i&63)
+	} else {
+		c.odd |= oddAccess
 	}
 }
 
@@ -39,10 +72,18 @@ func (c *Core) touchStore(pa, n uint64) {
 // count from the use of the address, so the L1 latency, which the model charges itself, is taken
 // off.
 func (c *Core) missLoad(pa uint64) {
-	if d := c.lookup(pa) - c.l1Lat; d > 0 {
-		c.delay(inMiss, d)
-		c.step.Stalls.DCache += d
+	d := c.lookup(pa) - c.l1Lat
+	if d <= 0 {
+		return
 	}
+	c.step.Stalls.DCache += d
+	if c.window {
+		c.delay(inMiss, d)
+		return
+	}
+	i := c.idx // what delay does, in line
+	c.acc[i&(accesses-1)].miss += d
+	c.odd |= oddBit(i)
 }
 
 // missStore is missLoad for a store, whose delay the store buffer may hide.
@@ -57,6 +98,13 @@ func (c *Core) missStore(pa uint64) {
 func (c *Core) splitLoad(pa uint64) {
 	c.missLoad(pa + c.lineMask + 1)
 	c.delay(inMiss, c.ev[evSplit])
+	c.step.Stalls.Split += c.ev[evSplit]
+}
+
+// splitStore brings in the second line of a store that crosses one.
+func (c *Core) splitStore(last uint64) {
+	c.missStore(last)
+	c.delay(inMissW, c.ev[evSplit])
 	c.step.Stalls.Split += c.ev[evSplit]
 }
 

@@ -24,11 +24,11 @@ const (
 	oddAccess = 1 << oddMost       // an instruction met more than a list of inputs is for
 	oddPart   = 1 << (oddMost + 1) // a part of the block was settled
 	oddLate   = 1 << (oddMost + 2) // dispatch was held up
-	oddAll    = oddAccess | oddPart | oddLate
+	oddAll    = 1<<64 - 1<<oddMost
 )
 
-// oddBit is the bit of instruction i.
-func oddBit(i int) uint64 { return 1 << min(uint(i), oddMost) }
+// oddBit is the bit of instruction i, or some reason when that has none.
+func oddBit(i int) uint64 { return 1 << (i & 63) }
 
 // holdUp delays dispatch of what comes next.
 func (c *Core) holdUp(d ticks) {
@@ -99,7 +99,7 @@ func (a *access) add(kind uint64, d ticks) {
 
 // tidy has Core.odd say what is left when the running block is settled up to n.
 func (c *Core) tidy(n int) {
-	c.course, c.sends = 0, 0
+	c.sends = 0
 	if n != len(c.cur.ops) {
 		c.odd |= oddPart
 		return
@@ -164,7 +164,10 @@ func (c *Core) gatherLoad(i int) {
 	}
 	if a.match != noStore {
 		number := (uint64(a.load) - c.placed) & (forwards - 1)
-		if number-1 < c.sequence-c.placed || -number&(forwards-1) < c.live {
+		if number > c.sequence-c.placed { // not of this block
+			number -= forwards
+		}
+		if int64(number+c.live) > 0 {
 			c.give(inMatch, i, number<<8|uint64(a.match))
 		}
 		a.match = noStore

@@ -175,7 +175,7 @@ func (c *Core) settle(n int) {
 	} else {
 		c.settleThroughput(n)
 	}
-	c.settled = n
+	c.settled, c.course = n, 0
 	c.tidy(n)
 }
 

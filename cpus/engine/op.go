@@ -42,12 +42,16 @@ type Insn[C, P any] struct {
 // timed is the part of a block that the cost models look at.
 type timed struct {
 	records []costRecord
-	rest    ticks // throughput: time behind the last record
+	rest    ticks   // throughput: time behind the last record
+	sends   []ticks // the same as far as stores if nothing misses: time from each to the next
+	last    ticks   // and behind the last
+	slow    bool    // and whether that is not enough: there are instructions in order, or too many for Core.odd
 	ops     []Op
 	number  uint64 // by which the memo knows it, or zero
 	key     uint64 // of the whole block's edges without inputs and branch; zero when pass is not to look for them
 	minds   uint64 // bits of Core.odd
-	stores  uint64 // instructions that store, by bits
+	loads   uint64 // instructions that load, by bits, and
+	stores  uint64 // that store
 	runs    uint8  // up to memo.runs
 	entered bool   // a branch to it lands inside a fetch window
 }

@@ -79,13 +79,22 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 			e.settle(len(b.insns))
 			e.settled = 0
 		}
-		next := e.following(b, e.until)
-		if next == nil {
-			e.block, e.idx = b, between
-			return
+		// What follows is following, in line.
+		pc := e.R[PC]
+		l := &b.links[0]
+		if pc != b.end {
+			l = &b.links[1]
+		}
+		if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= e.until {
+			break
+		}
+		next := l.to
+		if next.phase != e.phase || *next.lineUsed != next.line || next.next != 0 && *next.nextUsed != next.next {
+			break
 		}
 		b = next
 	}
+	e.block, e.idx = b, between
 }
 
 // execute executes the instructions of a block. It returns the index of the one behind which there is a
@@ -94,13 +103,13 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 //
 //go:noinline
 func (e *Engine[C, P]) execute(insns []Insn[C, P]) int {
-	for i := range insns {
+	for i := 0; uint(i) < uint(len(insns)); i = e.idx + 1 {
 		in := &insns[i]
 		e.idx = i
 		e.R[PC] = in.next // not +=: each would wait for the one before
 		in.Exec(e.self, &in.Operands)
 		if e.Stop != 0 {
-			return i
+			return e.idx
 		}
 	}
 	return -1
@@ -124,10 +133,7 @@ func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P]
 	if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= limit {
 		return nil
 	}
-	if b = l.to; b.phase != e.phase || e.iRecent[(b.line-1)&e.iMask] != b.line {
-		return nil
-	}
-	if b.next != 0 && e.iRecent[(b.next-1)&e.iMask] != b.next {
+	if b = l.to; b.phase != e.phase || *b.lineUsed != b.line || b.next != 0 && *b.nextUsed != b.next {
 		return nil
 	}
 	return b

@@ -141,10 +141,10 @@ func (e *Engine[C, P]) fetch() *Block[C, P] {
 
 // fetchLines charges the fetch of a block. A line that was used last stays so.
 func (e *Engine[C, P]) fetchLines(b *Block[C, P]) {
-	if e.iRecent[(b.line-1)&e.iMask] != b.line && !e.l1i.Use(b.line-1) {
+	if *b.lineUsed != b.line && !e.l1i.Use(b.line-1) {
 		e.missFetch(b.pa)
 	}
-	if b.next != 0 && e.iRecent[(b.next-1)&e.iMask] != b.next && !e.l1i.Use(b.next-1) {
+	if b.next != 0 && *b.nextUsed != b.next && !e.l1i.Use(b.next-1) {
 		e.missFetch(uint64(b.next-1) << e.l1i.Shift())
 	}
 }
@@ -195,6 +195,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 		e.versions.put(pa, known)
 	}
 	b := *known
+	e.placeLines(&b)
 	b.watched = e.watches(b.pc, b.end)
 	e.weigh(&b)
 	return &b

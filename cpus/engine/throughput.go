@@ -54,39 +54,49 @@ func (c *Core) settleWhole(b *timed) bool {
 	return c.settleBlock(b)
 }
 
-// settleBlock is settleThroughput of a whole block: only what is not known beforehand is looked at.
+// settleBlock is settleThroughput of a whole block: only what is not known beforehand is looked at. It reports
+// false when a part of the block has been settled.
 func (c *Core) settleBlock(b *timed) bool {
 	if c.odd&oddPart != 0 {
 		return false
 	}
 	at := max(c.dispatch, c.retire)
-	for i := range b.records {
-		r := &b.records[i]
-		at += r.time
-		a := &c.acc[r.at&(accesses-1)]
-		if r.inOrder {
-			op := &b.ops[r.at]
-			c.dispatch, c.retire = at, at
-			c.settleInOrder(op, &c.cost[op.Class], a)
-			at = c.retire
-			continue
+	if c.odd&b.minds == 0 && !b.slow {
+		for _, t := range b.sends { // loads and stores all hit
+			at += t
+			c.drained = max(c.drained+c.storeBusy, at)
+			at = max(at, c.drained-c.slack)
 		}
-		if r.flags&Loads != 0 {
-			at += a.miss
-			a.miss = 0
+		at += b.last
+	} else {
+		for i := range b.records {
+			r := &b.records[i]
+			at += r.time
+			if r.inOrder {
+				at = c.recordInOrder(b, r, at)
+				continue
+			}
+			a := &c.acc[r.at&(accesses-1)]
+			if r.flags&Loads != 0 {
+				at += a.miss
+				a.miss = 0
+			}
+			if r.flags&Stores != 0 {
+				at = c.stored(at, a)
+			}
 		}
-		if r.flags&Stores != 0 {
-			at = c.stored(at, a)
+		at += b.rest
+		if c.odd &^= b.loads; c.odd&b.minds != 0 { // what loads met is used up
+			c.tidy(len(b.ops))
 		}
 	}
-	at += b.rest
 	c.count += uint64(len(b.ops))
-	c.dispatch, c.retire = at, at
 	if c.course == taken { // as settleBranch does, without what the window model needs
 		c.fetched = max(c.fetched, at-c.lead) + c.ev[evTaken]
 		at = max(at, c.fetched)
-		c.dispatch, c.retire = at, at
-	} else if c.course != 0 {
+	}
+	c.dispatch, c.retire = at, at
+	if c.course&mispredicted != 0 {
 		c.settleBranch(at)
 		c.retire, c.entering = c.dispatch, false
 	}
@@ -94,10 +104,19 @@ func (c *Core) settleBlock(b *timed) bool {
 	return true
 }
 
+// recordInOrder is settleInOrder of a record.
+func (c *Core) recordInOrder(b *timed, r *costRecord, at ticks) ticks {
+	op := &b.ops[r.at]
+	c.dispatch, c.retire = at, at
+	c.settleInOrder(op, &c.cost[op.Class], &c.acc[r.at&(accesses-1)])
+	return c.retire
+}
+
 // record prepares a block for settleBlock: the time of a run of instructions that nothing but their
 // issue bounds is summed up once.
 func (c *Core) record(b *timed) {
 	b.minds = oddAll
+	since := ticks(0)
 	for i := range b.ops {
 		op := &b.ops[i]
 		k := &c.cost[op.Class]
@@ -110,11 +129,20 @@ func (c *Core) record(b *timed) {
 		}
 		if r.flags != 0 || r.inOrder {
 			r.time, b.rest = b.rest, 0
+			since += r.time
 			b.records = append(b.records, r)
 			b.minds |= oddBit(i)
+			if r.flags&Loads != 0 && !r.inOrder {
+				b.loads |= oddBit(i)
+			}
+			b.slow = b.slow || r.inOrder
 		}
 		if op.Flags&Stores != 0 {
 			b.stores |= oddBit(i)
+			b.sends = append(b.sends, since)
+			since = 0
 		}
 	}
+	b.last = since + b.rest
+	b.slow = b.slow || len(b.ops) > oddMost
 }
