@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,14 +18,19 @@ type heap struct {
 	pages  *rand.PCG // nil for the lowest free ones
 	offset uint64    // in its page, of the first allocation of less than a page
 	small  uint64    // where the search for those begins; 0 before the first one
+	// Places below which searches have found nothing that is free. What is handed out takes none of that away.
+	full map[search]uint64
 }
+
+// search is what find was asked for.
+type search struct{ from, size, align uint64 }
 
 type block struct{ lo, hi uint64 }
 
 const pageBytes = 0x1000
 
 func newHeap(lo, hi, base uint64, l Layout) heap {
-	h := heap{lo: lo, hi: hi, base: base, offset: l.Heap}
+	h := heap{lo: lo, hi: hi, base: base, offset: l.Heap, full: map[search]uint64{}}
 	if l.Pages != 0 {
 		h.pages = l.Pages.Sequence(0)
 	}
@@ -54,7 +60,8 @@ func (h *heap) page() uint64 {
 // find returns the lowest free place for size bytes at an address or above it, and the index of the block
 // behind it; false when there is none.
 func (h *heap) find(from, size, align uint64) (at uint64, i int, ok bool) {
-	at = (from + align - 1) &^ (align - 1)
+	at = (max(from, h.full[search{from, size, align}]) + align - 1) &^ (align - 1)
+	i, _ = slices.BinarySearchFunc(h.used, at, func(b block, at uint64) int { return cmp.Compare(b.hi, at+1) })
 	for ; i < len(h.used) && h.used[i].lo < at+size; i++ {
 		at = max(at, (h.used[i].hi+align-1)&^(align-1))
 	}
@@ -77,6 +84,9 @@ func (m *Machine) Alloc(size, align uint64) (uint64, error) {
 		from = h.begin()
 	}
 	at, i, ok := h.find(from, size, align)
+	if ok && (from == h.lo || from == h.small) { // others come once
+		h.full[search{from, size, align}] = at
+	}
 	if !ok {
 		at, i, ok = h.find(h.lo, size, align) // what lies below a drawn page is free, too
 	}
@@ -108,11 +118,11 @@ func (m *Machine) Near(va uint64) (uint64, bool) {
 // until it is handed out again.
 func (m *Machine) Free(va uint64) error {
 	h := &m.heap
-	for i, s := range h.used {
-		if s.lo == va-h.base {
-			h.used = append(h.used[:i], h.used[i+1:]...)
-			return nil
-		}
+	i, ok := slices.BinarySearchFunc(h.used, va-h.base, func(b block, lo uint64) int { return cmp.Compare(b.lo, lo) })
+	if !ok {
+		return fmt.Errorf("free of %#x, which is not allocated", va)
 	}
-	return fmt.Errorf("free of %#x, which is not allocated", va)
+	h.used = slices.Delete(h.used, i, i+1)
+	clear(h.full)
+	return nil
 }
