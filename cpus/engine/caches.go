@@ -5,41 +5,17 @@ import "kprobesim/internal/clock"
 // touchLoad sends a load through the caches. A hit on the line that its set used last is answered
 // from the tags alone: bit-PLRU does not change by it. Only the window model forwards from stores,
 // so only there they are looked for.
-//
-// The window model's part finds the store that the load has to wait for: the youngest one with bytes in the load's
-// first or last unit. One that was in the cache when the block began is as good as none. A store forwards
-// when the load begins where it does and reads no more than it wrote. docs/timing.md names the
-// manuals that say so.
 func (c *Core) touchLoad(pa, n uint64) {
 	line := uint32(pa >> (c.dShift & 63))
 	if c.dRecent[line&c.dMask] != line+1 {
 		c.missLoad(pa)
 	}
-	end := pa + n
 	if pa&c.lineMask+n > c.lineMask+1 {
 		c.splitLoad(pa)
 	}
-	if !c.window {
-		return
+	if c.window {
+		c.findStore(pa, n)
 	}
-	s, t := &c.sent[pa>>2&(sentUnits-1)], &c.sent[(end-1)>>2&(sentUnits-1)]
-	if t.number > s.number {
-		s = t
-	}
-	number := s.number - c.placed
-	if int64(number+c.live) <= 0 || s.end <= pa || end <= s.pa || c.sequence-s.number >= forwards {
-		return
-	}
-	what := number<<24 | uint64(c.idx)<<8 | forwarded<<16 | inMatch
-	if s.pa != pa || s.end < end {
-		what ^= (forwarded ^ blocking) << 16
-	}
-	if c.course >= oneInput {
-		c.met(what)
-		return
-	}
-	c.course += oneInput
-	c.memo.inputs[0] = what
 }
 
 // touchStore sends a store through the caches and notes its data for younger loads. sRecent holds
@@ -83,7 +59,7 @@ func (c *Core) missLoad(pa uint64) {
 	}
 	i := c.idx // what delay does, in line
 	c.acc[i&(accesses-1)].miss += d
-	c.odd |= oddBit(i)
+	c.odd |= oddBit(i) | oddAccess
 }
 
 // missStore is missLoad for a store, whose delay the store buffer may hide.

@@ -30,3 +30,29 @@ const (
 	forwarded // one that has its bytes and hands them over
 	blocking  // one that has some of its bytes: it must be in the cache first
 )
+
+// findStore looks for the store that a load of n bytes has to wait for: the youngest one with bytes in the
+// load's first or last unit. One that was in the cache when the block began is as good as none. A store forwards
+// when the load begins where it does and reads no more than it wrote. docs/timing.md names the
+// manuals that say so.
+func (c *Core) findStore(pa, n uint64) {
+	end := pa + n
+	s, t := &c.sent[pa>>2&(sentUnits-1)], &c.sent[(end-1)>>2&(sentUnits-1)]
+	if t.number > s.number {
+		s = t
+	}
+	number := s.number - c.placed
+	if int64(number+c.live) <= 0 || s.end <= pa || end <= s.pa || c.sequence-s.number >= forwards {
+		return
+	}
+	what := number<<24 | uint64(c.idx)<<8 | forwarded<<16 | inMatch
+	if s.pa != pa || s.end < end {
+		what ^= (forwarded ^ blocking) << 16
+	}
+	if c.course >= oneInput {
+		c.met(what)
+		return
+	}
+	c.course += oneInput
+	c.memo.inputs[0] = what
+}

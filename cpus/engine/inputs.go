@@ -17,13 +17,15 @@ const (
 const inputs = 512
 
 // Reasons why pass cannot time the running block, in Core.odd. The bits below are for instructions by number:
-// what their accesses met is in acc, where a later block may find it that looks there. Blocks mind the
-// reasons and the bits of their own instructions that do.
+// delays of accesses or stores that a load found are in acc. Mostly they are of the running block. What an
+// instruction meets that takes no notice of it waits there for one of a later block that does, and so
+// blocks mind the bits of their own loads.
 const (
-	oddMost   = 60                 // instructions with bits
-	oddAccess = 1 << oddMost       // an instruction met more than a list of inputs is for
-	oddPart   = 1 << (oddMost + 1) // a part of the block was settled
-	oddLate   = 1 << (oddMost + 2) // dispatch was held up
+	oddMost   = 56             // instructions with bits; those of others are reasons
+	oddAccess = 1 << oddMost   // something is in acc
+	oddPart   = oddAccess << 1 // a part of the block was settled
+	oddLate   = oddAccess << 2 // dispatch was held up
+	oddStray  = oddAccess << 3 // a store that nobody expected was delayed
 	oddAll    = 1<<64 - 1<<oddMost
 )
 
@@ -44,7 +46,10 @@ func (c *Core) delay(kind uint64, d ticks) {
 		c.met(uint64(d)<<16 | uint64(c.idx)<<8 | kind)
 		return
 	}
-	c.odd |= oddBit(c.idx)
+	c.odd |= oddBit(c.idx) | oddAccess
+	if kind == inMissW && c.cur.stores&oddBit(c.idx) == 0 {
+		c.odd |= oddStray
+	}
 	c.acc[c.idx&(accesses-1)].add(kind, d)
 }
 
@@ -79,10 +84,10 @@ func (c *Core) spread() {
 			c.extra = ticks(v)
 		case inMiss, inMissW:
 			a.add(kind, ticks(v))
-			c.odd |= oddBit(i)
+			c.odd |= oddBit(i) | oddAccess
 		case inMatch:
 			a.match, a.load = uint8(v), uint8((v>>8+c.placed)&(forwards-1))
-			c.odd |= oddBit(i)
+			c.odd |= oddBit(i) | oddAccess
 		}
 	}
 	c.course &^= allInputs
@@ -104,13 +109,17 @@ func (c *Core) tidy(n int) {
 		c.odd |= oddPart
 		return
 	}
+	odd := uint64(0)
 	for left := c.odd &^ oddAll; left != 0; left &= left - 1 {
-		if a := &c.acc[bits.TrailingZeros64(left)]; a.miss|a.missW != 0 || a.match != noStore {
-			continue
+		a := &c.acc[bits.TrailingZeros64(left)]
+		if a.miss != 0 || a.match != noStore {
+			odd |= left & -left
 		}
-		c.odd &^= left & -left
+		if a.missW != 0 {
+			odd |= left&-left | oddStray
+		}
 	}
-	c.odd &^= oddAll
+	c.odd = odd
 }
 
 // gather notes what the running block's accesses up to instruction n met and what held the block up, and

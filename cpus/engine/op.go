@@ -50,8 +50,7 @@ type timed struct {
 	number  uint64 // by which the memo knows it, or zero
 	key     uint64 // of the whole block's edges without inputs and branch; zero when pass is not to look for them
 	minds   uint64 // bits of Core.odd
-	loads   uint64 // instructions that load, by bits, and
-	stores  uint64 // that store
+	stores  uint64 // instructions that store, by bits
 	runs    uint8  // up to memo.runs
 	entered bool   // a branch to it lands inside a fetch window
 }

@@ -86,8 +86,10 @@ func (c *Core) settleBlock(b *timed) bool {
 			}
 		}
 		at += b.rest
-		if c.odd &^= b.loads; c.odd&b.minds != 0 { // what loads met is used up
+		if c.odd&oddStray != 0 {
 			c.tidy(len(b.ops))
+		} else {
+			c.odd &^= b.minds // what loads met is used up
 		}
 	}
 	c.count += uint64(len(b.ops))
@@ -131,9 +133,8 @@ func (c *Core) record(b *timed) {
 			r.time, b.rest = b.rest, 0
 			since += r.time
 			b.records = append(b.records, r)
-			b.minds |= oddBit(i)
-			if r.flags&Loads != 0 && !r.inOrder {
-				b.loads |= oddBit(i)
+			if r.flags&Loads != 0 || r.inOrder {
+				b.minds |= oddBit(i)
 			}
 			b.slow = b.slow || r.inOrder
 		}
