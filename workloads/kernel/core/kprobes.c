@@ -23,7 +23,10 @@ unsigned int hit_cpu = NO_CPU;
  */
 __dispatch void begin_hits(void)
 {
-	spin_lock(&hit_lock);
+	if (ERA_UNIPROCESSOR)
+		preempt_disable();
+	else
+		lock_take_for_hit(&hit_lock);
 	WRITE_VOLATILE(hit_cpu, smp_processor_id());
 }
 

@@ -25,6 +25,7 @@ static inline int spin_is_locked(spinlock_t *lock)
 
 /* core/lock.c. Taking a lock is a call. Dropping one is a call where the interrupt flag goes back, too. */
 void lock_take(spinlock_t *lock);
+void lock_take_for_hit(spinlock_t *lock);
 unsigned long lock_take_quiet(spinlock_t *lock);
 void lock_drop_quiet(spinlock_t *lock, unsigned long flags);
 
