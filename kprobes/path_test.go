@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/cpus"
 	"kprobesim/sim"
 )
 
@@ -112,4 +113,42 @@ func (l *live) putLostInstance(rp uint64) {
 		l.k.hlistAdd(rp+used.Offset, ri, links{next, pprev})
 	}
 	l.k.hlistAdd(l.k.bucket(l.k.sym.instances, task), ri, l.k.instanceLinks())
+}
+
+// Where a hit has interrupts off: on x86 from the breakpoint to the end of the step. On ppc64 handlers in front of the
+// instruction run as the probed code did, and a handler behind a step has them off. That behind an emulation has
+// them as in front.
+func TestInterruptsInHandlers(t *testing.T) {
+	for _, m := range modes() {
+		bootImage(t, m.image, m.opt, func(l *live) {
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_count", Post: "post_count"})
+			l.call("bench_target", 1, 2)
+			w := masked{at: map[uint64]bool{l.addr("handler_count"): false, l.addr("post_count"): false}}
+			l.m.CPU(0).Observe(&w)
+			l.call("bench_target", 1, 2)
+			l.m.CPU(0).Observe(nil)
+			before, behind := true, true
+			if l.m.Image().Descriptors() {
+				before, behind = false, m.posted(l.k) == Stepped
+			}
+			if w.seen != 2 || w.at[l.addr("handler_count")] != before || w.at[l.addr("post_count")] != behind {
+				t.Errorf("%s: %d handlers; off before %v, behind %v; want %v and %v", m.name(), w.seen,
+					w.at[l.addr("handler_count")], w.at[l.addr("post_count")], before, behind)
+			}
+		})
+	}
+}
+
+// masked notes whether interrupts are off at the first instruction of functions.
+type masked struct {
+	at   map[uint64]bool
+	seen int
+}
+
+// Step implements cpus.Observer.
+func (w *masked) Step(s *cpus.Step) {
+	if _, ok := w.at[s.PC]; ok {
+		w.at[s.PC] = s.Masked
+		w.seen++
+	}
 }
