@@ -77,11 +77,11 @@ func New(cfg Config) (*Machine, error) {
 	if cfg.Budget == 0 {
 		cfg.Budget = DefaultBudget
 	}
-	if cfg.TimerHz <= 0 {
-		cfg.TimerHz = cfg.CPU.Hz / max(cfg.ISA.TimerCycles, 1)
-	}
 	if err := cfg.check(); err != nil {
 		return nil, err
+	}
+	if cfg.TimerHz <= 0 {
+		cfg.TimerHz = cfg.CPU.Hz / max(cfg.ISA.TimerCycles, 1)
 	}
 	space, err := cfg.Board.Space(cfg.ISA)
 	if err != nil {

@@ -8,27 +8,60 @@ import (
 	"testing"
 )
 
+// dialect is what counting must know of an instruction set.
+type dialect struct {
+	breakpoint, step string   // exceptions, as traces name them
+	special          []string // names of special instructions in their order
+	// turn is 1 for a call and -1 for a return; next is the instruction that came behind it.
+	turn   func(l, next *traceLine) int
+	leaves func(l *traceLine) bool // it is the last instruction of an exception
+	memory func(l *traceLine) (loads, stores int)
+	named  func(l *traceLine) string // one of special, "" for none
+	locked func(l *traceLine) bool
+}
+
+// dialects are those of the instruction sets by what names of their images begin with.
+func dialectOf(image string) *dialect {
+	if strings.HasPrefix(image, "ppc64-") {
+		return powerDialect()
+	}
+	return &dialect{
+		breakpoint: "#BP", step: "#DB", special: specials,
+		turn:   (*traceLine).turns,
+		leaves: func(l *traceLine) bool { return l.is("iret") },
+		memory: (*traceLine).memory, named: (*traceLine).special,
+		locked: func(l *traceLine) bool {
+			return strings.HasPrefix(l.text, "lock ") || l.is("xchg") && strings.Contains(l.text, "(")
+		},
+	}
+}
+
 // traceLine is one instruction of a trace.
 type traceLine struct {
+	*dialect
 	fn    string // symbol
 	first bool   // it is the symbol's first instruction
 	text  string // disassembly
 	trap  string // the exception that it raised, "" for none
+	depth int    // 1 for a call, -1 for a return
 }
 
 var (
 	lineForm = regexp.MustCompile(`^ *\S+ +\S+ +\d+ \w+ +0x[0-9a-f]+ (\w+)\+0x([0-9a-f]+) +(.*)$`)
-	trapForm = regexp.MustCompile(`exception (#\w+)`)
+	trapForm = regexp.MustCompile(`exception (#\w+|[a-z]+)`)
 	// A segment register is loaded. One that is stored is as cheap as any other.
 	segmentForm = regexp.MustCompile(`,%[def]s$|^pop[lq]? +%[def]s$`)
 )
 
 // tracedHit returns the instructions of a warm hit.
-func tracedHit(t *testing.T, experiment, point, image string) (lines []traceLine) {
+func tracedHit(t *testing.T, experiment, point, image string, sets ...string) (lines []traceLine) {
 	t.Helper()
 	_, era, _ := strings.Cut(image, "-")
-	code, stdout, stderr := command(nil, "trace", experiment, "--point", point, "--set", fmt.Sprintf("kernel.image=%q", image),
-		"--set", fmt.Sprintf("kernel.era=%q", era[:4]))
+	args := []string{"trace", experiment, "--point", point}
+	for _, set := range append(sets, fmt.Sprintf("kernel.image=%q", image), fmt.Sprintf("kernel.era=%q", era[:4])) {
+		args = append(args, "--set", set)
+	}
+	code, stdout, stderr := command(nil, args...)
 	if code != exitOK {
 		t.Fatalf("%s, %s of %s: exit code %d: %s", image, point, experiment, code, stderr)
 	}
@@ -37,14 +70,28 @@ func tracedHit(t *testing.T, experiment, point, image string) (lines []traceLine
 		if m == nil {
 			continue
 		}
-		l := traceLine{fn: m[1], first: m[2] == "0"}
+		l := traceLine{dialect: dialectOf(image), fn: m[1], first: m[2] == "0"}
 		l.text, _, _ = strings.Cut(m[3], "  ")
 		if trap := trapForm.FindStringSubmatch(m[3]); trap != nil {
 			l.trap = trap[1]
 		}
 		lines = append(lines, l)
 	}
+	for i := range lines[:max(len(lines)-1, 0)] {
+		lines[i].depth = lines[i].turn(&lines[i], &lines[i+1])
+	}
 	return lines
+}
+
+// turns tells calls and returns of x86 apart from the rest.
+func (l *traceLine) turns(*traceLine) int {
+	switch {
+	case l.is("call"):
+		return 1
+	case l.is("ret"):
+		return -1
+	}
+	return 0
 }
 
 // is reports whether the instruction has one of the names; prefixes do not count.
@@ -94,7 +141,7 @@ func stageOf(lines []traceLine, stage string) []traceLine {
 func (l *traceLine) begins(stage string, i int) int {
 	trapped := map[string]string{atBreakpoint: "bench_target", atJprobeEnd: "jprobe_return", atReturn: "kretprobe_trampoline"}
 	switch {
-	case stage == atStep && l.trap == "#DB", l.trap == "#BP" && trapped[stage] == l.fn:
+	case stage == atStep && l.trap == l.step, l.trap == l.breakpoint && trapped[stage] == l.fn:
 		return i + 1
 	case stage == atReturn && l.fn == "kretprobe_trampoline" && l.first,
 		stage == atEntry && l.fn == "return_probe_entered" && l.first,
@@ -110,21 +157,16 @@ func (l *traceLine) ends(stage string) bool {
 	case atDetour:
 		return l.fn == "__detours_start" && l.is("jmp")
 	case atReturn:
-		return l.is("iret") || l.fn == "kretprobe_trampoline" && l.is("ret")
+		return l.leaves(l) || l.fn == "kretprobe_trampoline" && l.is("ret")
 	}
-	return l.is("iret")
+	return l.leaves(l)
 }
 
 // callFrom returns the call that begins with the first line: up to its return.
 func callFrom(lines []traceLine) []traceLine {
 	depth := 1
 	for i := range lines {
-		switch {
-		case lines[i].is("call"):
-			depth++
-		case lines[i].is("ret"):
-			depth--
-		}
+		depth += lines[i].depth
 		if depth == 0 {
 			return lines[:i+1]
 		}
@@ -146,17 +188,20 @@ func countStage(lines []traceLine) stageCount {
 	n := stageCount{instructions: len(lines), special: map[string]int{}}
 	for i := range lines {
 		l := &lines[i]
-		load, store := l.memory()
+		load, store := l.dialect.memory(l)
 		n.loads += load
 		n.stores += store
-		if strings.HasPrefix(l.text, "lock ") || l.is("xchg") && strings.Contains(l.text, "(") {
+		if l.locked(l) {
 			n.locked++
 		}
-		if s := l.special(); s != "" {
+		if s := l.named(l); s != "" {
 			n.special[s]++
 		}
 	}
-	roots := []string{"do_int3", "do_debug", "function_returned", "detour_called", "return_probe_entered"}
+	roots := []string{
+		"do_int3", "do_debug", "do_program_check", "do_single_step", "function_returned", "detour_called",
+		"return_probe_entered",
+	}
 	at := slices.IndexFunc(lines, func(l traceLine) bool { return l.first && slices.Contains(roots, l.fn) })
 	if at < 0 {
 		return n
@@ -166,12 +211,7 @@ func countStage(lines []traceLine) stageCount {
 	depth := 1
 	for i := range code {
 		n.depth = max(n.depth, depth)
-		switch {
-		case code[i].is("call"):
-			depth++
-		case code[i].is("ret"):
-			depth--
-		}
+		depth += code[i].depth
 	}
 	return n
 }
@@ -268,9 +308,10 @@ type pathStage struct {
 
 	special string // privileged instructions and segment loads of kernels of the year, as counted by hand
 	locked  int
-	depth   int // of calls in kernels of the year, 0 for not known
-	model   int // instructions of C in the model of the path, 0 for none
-	asm     int // instructions of entry and exit in kernels of the year, as counted by hand; 0 for none
+	depth   int      // of calls in kernels of the year, 0 for not known
+	model   int      // instructions of C in the model of the path, 0 for none
+	asm     int      // instructions of entry and exit in kernels of the year, as counted by hand; 0 for none
+	sets    []string // that make the experiment one of another instruction set
 }
 
 // pathStages lists the stages.
@@ -284,48 +325,49 @@ func pathStages() (list []pathStage) {
 	narrow2005, wide2005 := "overhead-pentium-m", "overhead-opteron-246"
 	narrow2010, wide2010 := "overhead-xeon-e5410-i386", experiment
 	six := "6 segment, "
-	return []pathStage{
-		{"i386-2005", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 5, 169 - shallower, 42},
-		{"i386-2005", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 5, 144 - shallower, 42},
-		{"i386-2005", narrow2005, "j", atBreakpoint, "4 segment, iret", 0, 0, 0, 42},
-		{"i386-2005", narrow2005, "j", atJprobeEnd, "4 segment, iret", 0, 0, 0, 42},
-		{"i386-2005", narrow2005, "r", atEntry, "", 0, 0, 0, 0},
-		{"i386-2005", narrow2005, "r", atReturn, "4 segment, iret", 0, 0, 0, 42},
-		{"i386-2006", narrow2010, "b", atBreakpoint, "4 segment, iret", 0, 6, 163 - shallower, 42},
-		{"i386-2006-stepping", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 6, 169 - shallower, 42},
-		{"i386-2006-stepping", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 6, 144 - shallower, 42},
-		{"i386-2006", narrow2010, "rb", atEntry, "", 0, 0, 0, 0},
-		{"i386-2006", narrow2010, "rb", atReturn, "", 0, 0, 0, 0},
-		{"i386-2006-trapping", narrow2010, "rb", atReturn, "4 segment, iret", 0, 0, 0, 42},
-		{"i386-2010", narrow2010, "k", atBreakpoint, six + "iret", 0, 8, 169, 50},
-		{"i386-2010", narrow2010, "k", atStep, six + "dr6 read, dr6 write, iret", 1, 8, 144, 50},
-		{"i386-2010", narrow2010, "b", atBreakpoint, six + "iret", 0, 8, 163, 50},
-		{"i386-2010", narrow2010, "r", atEntry, "", 2, 0, 69, 0},
-		{"i386-2010", narrow2010, "r", atReturn, "", 2, 0, 104, 27},
-		{"i386-2010", narrow2010, "o", atDetour, "", 0, 3, 62, 32},
-		{"x86_64-2005", wide2005, "k", atBreakpoint, "iret", 1, 6, 173 - shallower, 45},
-		{"x86_64-2005", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 5, 127 - shallower, 45},
-		{"x86_64-2005", wide2005, "j", atBreakpoint, "iret", 1, 0, 205 - shallower, 45},
-		{"x86_64-2005", wide2005, "j", atJprobeEnd, "iret", 0, 0, 197 - shallower, 45},
-		{"x86_64-2005", wide2005, "r", atEntry, "", 0, 0, 0, 0},
-		{"x86_64-2005", wide2005, "r", atReturn, "iret", 1, 0, 0, 45},
-		{"x86_64-2006", wide2005, "k", atBreakpoint, "rdmsr, iret", 0, 6, 173 - shallower, 0},
-		{"x86_64-2006", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 6, 127 - shallower, 0},
-		{"x86_64-2006", wide2005, "r", atEntry, "", 1, 0, 0, 0},
-		{"x86_64-2006", wide2005, "r", atReturn, "rdmsr, iret", 1, 0, 0, 0},
-		{"x86_64-2010", wide2010, "k", atBreakpoint, "rdmsr, cli, iret", 0, 8, 173, 60},
-		{"x86_64-2010", wide2010, "k", atStep, "rdmsr, dr6 read, dr6 write, cli, iret", 1, 8, 127, 60},
-		{"x86_64-2010", wide2010, "b", atBreakpoint, "rdmsr, cli, iret", 0, 8, 167, 60},
-		{"x86_64-2010", wide2010, "r", atEntry, "", 2, 0, 82, 0},
-		{"x86_64-2010", wide2010, "r", atReturn, "", 2, 0, 109, 40},
-		{"x86_64-2010", wide2010, "o", atDetour, "", 0, 3, 59, 45},
+	list = []pathStage{
+		{"i386-2005", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 5, 169 - shallower, 42, nil},
+		{"i386-2005", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 5, 144 - shallower, 42, nil},
+		{"i386-2005", narrow2005, "j", atBreakpoint, "4 segment, iret", 0, 0, 0, 42, nil},
+		{"i386-2005", narrow2005, "j", atJprobeEnd, "4 segment, iret", 0, 0, 0, 42, nil},
+		{"i386-2005", narrow2005, "r", atEntry, "", 0, 0, 0, 0, nil},
+		{"i386-2005", narrow2005, "r", atReturn, "4 segment, iret", 0, 0, 0, 42, nil},
+		{"i386-2006", narrow2010, "b", atBreakpoint, "4 segment, iret", 0, 6, 163 - shallower, 42, nil},
+		{"i386-2006-stepping", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 6, 169 - shallower, 42, nil},
+		{"i386-2006-stepping", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 6, 144 - shallower, 42, nil},
+		{"i386-2006", narrow2010, "rb", atEntry, "", 0, 0, 0, 0, nil},
+		{"i386-2006", narrow2010, "rb", atReturn, "", 0, 0, 0, 0, nil},
+		{"i386-2006-trapping", narrow2010, "rb", atReturn, "4 segment, iret", 0, 0, 0, 42, nil},
+		{"i386-2010", narrow2010, "k", atBreakpoint, six + "iret", 0, 8, 169, 50, nil},
+		{"i386-2010", narrow2010, "k", atStep, six + "dr6 read, dr6 write, iret", 1, 8, 144, 50, nil},
+		{"i386-2010", narrow2010, "b", atBreakpoint, six + "iret", 0, 8, 163, 50, nil},
+		{"i386-2010", narrow2010, "r", atEntry, "", 2, 0, 69, 0, nil},
+		{"i386-2010", narrow2010, "r", atReturn, "", 2, 0, 104, 27, nil},
+		{"i386-2010", narrow2010, "o", atDetour, "", 0, 3, 62, 32, nil},
+		{"x86_64-2005", wide2005, "k", atBreakpoint, "iret", 1, 6, 173 - shallower, 45, nil},
+		{"x86_64-2005", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 5, 127 - shallower, 45, nil},
+		{"x86_64-2005", wide2005, "j", atBreakpoint, "iret", 1, 0, 205 - shallower, 45, nil},
+		{"x86_64-2005", wide2005, "j", atJprobeEnd, "iret", 0, 0, 197 - shallower, 45, nil},
+		{"x86_64-2005", wide2005, "r", atEntry, "", 0, 0, 0, 0, nil},
+		{"x86_64-2005", wide2005, "r", atReturn, "iret", 1, 0, 0, 45, nil},
+		{"x86_64-2006", wide2005, "k", atBreakpoint, "rdmsr, iret", 0, 6, 173 - shallower, 0, nil},
+		{"x86_64-2006", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 6, 127 - shallower, 0, nil},
+		{"x86_64-2006", wide2005, "r", atEntry, "", 1, 0, 0, 0, nil},
+		{"x86_64-2006", wide2005, "r", atReturn, "rdmsr, iret", 1, 0, 0, 0, nil},
+		{"x86_64-2010", wide2010, "k", atBreakpoint, "rdmsr, cli, iret", 0, 8, 173, 60, nil},
+		{"x86_64-2010", wide2010, "k", atStep, "rdmsr, dr6 read, dr6 write, cli, iret", 1, 8, 127, 60, nil},
+		{"x86_64-2010", wide2010, "b", atBreakpoint, "rdmsr, cli, iret", 0, 8, 167, 60, nil},
+		{"x86_64-2010", wide2010, "r", atEntry, "", 2, 0, 82, 0, nil},
+		{"x86_64-2010", wide2010, "r", atReturn, "", 2, 0, 109, 40, nil},
+		{"x86_64-2010", wide2010, "o", atDetour, "", 0, 3, 59, 45, nil},
 	}
+	return append(list, powerStages()...)
 }
 
 // list writes counts in the order of their names: those of keep alone, or all if it is nil.
-func (n *stageCount) list(keep func(string) bool) string {
+func (n *stageCount) list(names []string, keep func(string) bool) string {
 	var out []string
-	for _, s := range specials {
+	for _, s := range names {
 		switch c := n.special[s]; {
 		case c == 0 || keep != nil && !keep(s):
 		case c == 1:
@@ -345,7 +387,7 @@ func (s *pathStage) hold(t *testing.T, n *stageCount) {
 	counted := func(name string) bool {
 		return name != "pushf" && name != "popf" && (name != "cli" || strings.Contains(s.special, "cli"))
 	}
-	if got := n.list(counted); got != s.special {
+	if got := n.list(dialectOf(s.image).special, counted); got != s.special {
 		t.Errorf("%s, %s of %s: %q, want %q", s.image, s.stage, s.point, got, s.special)
 	}
 	if n.locked != s.locked {
@@ -372,14 +414,14 @@ func stagesTable(t *testing.T) string {
 		return fmt.Sprint(n)
 	}
 	for _, s := range pathStages() {
-		lines := stageOf(tracedHit(t, s.experiment, s.point, s.image), s.stage)
+		lines := stageOf(tracedHit(t, s.experiment, s.point, s.image, s.sets...), s.stage)
 		if len(lines) == 0 {
 			t.Errorf("%s: a hit of %s has no stage %q", s.image, s.point, s.stage)
 		}
 		n := countStage(lines)
 		s.hold(t, &n)
 		out += fmt.Sprintf("| `%s` | %s | %s | %d | %s | %d | %s | %d | %s | %d | %d | %d | %s |\n", s.image, s.point, s.stage, n.c,
-			known(s.model), n.instructions-n.c, known(s.asm), n.depth, known(s.depth), n.loads, n.stores, n.locked, n.list(nil))
+			known(s.model), n.instructions-n.c, known(s.asm), n.depth, known(s.depth), n.loads, n.stores, n.locked, n.list(dialectOf(s.image).special, nil))
 	}
 	return out
 }

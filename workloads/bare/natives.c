@@ -1,23 +1,19 @@
 /*
- * The natives of the guest kernel for a machine without the simulator: printing goes to
- * a serial line, sim_main runs the self-test, and a port of qemu ends the machine.
+ * The natives of the guest kernel for a machine without the simulator: sim_main runs the self-test, and
+ * what is printed goes where the architecture's io.c says.
  */
 #include <linux/kprobes.h>
 #include <linux/sched.h>
 #include <linux/workload.h>
 #include <asm/asm.h>
+#include "io.h"
 
 void selftest(void);
-
-static void outb(unsigned char v, unsigned short port)
-{
-	asm volatile("outb %0, %1" :: "a"(v), "Nd"(port));
-}
 
 static void put(const char *s)
 {
 	for (; *s; s++)
-		outb(*s, 0x3f8);
+		put_char(*s);
 }
 
 static void put_hex(unsigned long v)
@@ -27,7 +23,7 @@ static void put_hex(unsigned long v)
 	while (shift > 0 && !(v >> shift))
 		shift -= 4;
 	for (; shift >= 0; shift -= 4)
-		outb("0123456789abcdef"[v >> shift & 15], 0x3f8);
+		put_char("0123456789abcdef"[v >> shift & 15]);
 }
 
 void say(const char *what, unsigned long v)
@@ -38,19 +34,12 @@ void say(const char *what, unsigned long v)
 	put("\n");
 }
 
-static __noreturn void leave(unsigned char code)
-{
-	outb(code, 0xf4);
-	for (;;)
-		asm volatile("cli\n\thlt");
-}
-
 void sim_panic(const char *msg)
 {
 	put("panic: ");
 	put(msg);
 	put("\n");
-	leave(1);
+	end_run(1);
 }
 
 int sim_printk(const char *fmt, const unsigned long *args __unused)
@@ -80,5 +69,5 @@ void sim_main(void)
 {
 	selftest();
 	put("ok\n");
-	leave(0);
+	end_run(0);
 }

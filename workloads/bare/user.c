@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 #include <linux/user.h>
 #include <linux/workload.h>
+#include "code.h"
 
 #define TICKS 5		/* of the timer in user mode, before the task is told to end */
 #define PERIOD 1000000	/* bus clocks between them */
@@ -15,9 +16,6 @@ unsigned long user_calls(unsigned long n), user_busy(unsigned long arg), user_as
 extern char user_stacks[USER_STACKS][USER_STACK_SIZE];
 extern int user_over;
 extern struct task_struct init_task;
-
-/* The address of a symbol of user mode: too far away for the relative operands of the kernel's code model. */
-#define FAR(x) ({ __typeof__(&(x)) p__; asm("mov %1, %0" : "=r"(p__) : "i"(&(x))); p__; })
 
 static struct task_struct task;
 static char stack[THREAD_SIZE] __aligned(THREAD_SIZE);

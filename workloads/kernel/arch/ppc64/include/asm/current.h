@@ -4,6 +4,7 @@
 
 #include "percpu.h"
 #include "processor.h"
+#include "ptrace.h"
 #include "switch_to.h"
 #include "thread_info.h"
 
