@@ -118,6 +118,11 @@ func TestHash(t *testing.T) {
 		if pa, ok := c.Translate(x.va + off); !ok || pa != x.pa+off {
 			t.Fatalf("Translate: %#x is at %#x, %v, want %#x", x.va+off, pa, ok, x.pa+off)
 		}
+		c.setMSR(c.msr &^ (msrIR | msrDR)) // in the middle of an interrupt
+		if pa, ok := c.Translate(x.va + off); !ok || pa != x.pa+off {
+			t.Fatalf("Translate in real mode: %#x is at %#x, %v, want %#x", x.va+off, pa, ok, x.pa+off)
+		}
+		c.setMSR(c.msr | msrIR | msrDR)
 	}
 	t.Logf("%d pages, %d in secondary groups", len(all), secondary)
 }

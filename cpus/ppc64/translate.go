@@ -120,13 +120,11 @@ func (c *CPU) segmentFault(ea uint64, acc access) {
 	c.raise(vecDataSegment, 0)
 }
 
-// Translate implements cpus.Probe. Addresses whose upper four bits are zero are real ones while
-// translation is off.
+// Translate implements cpus.Probe. It does not depend on where the CPU stands in an interrupt: an address in one
+// of its segments is translated also while translation is off. Others whose upper four bits are zero are real
+// ones then.
 func (c *CPU) Translate(va uint64) (uint64, bool) {
 	va &= c.AddrMask
-	if c.msr&msrDR == 0 && va&^realMask == 0 {
-		return va, true
-	}
 	for i := range c.slb {
 		if s := &c.slb[i]; s.covers(va) {
 			w := hashWalk{m: c.Memory, sdr1: c.sdr1, s: s, ea: va}
@@ -138,7 +136,7 @@ func (c *CPU) Translate(va uint64) (uint64, bool) {
 			return p.Offset(s.virtual(va)), true
 		}
 	}
-	return 0, false
+	return va, c.msr&msrDR == 0 && va&^realMask == 0
 }
 
 // Bits of DABR (Book III, Data Address Breakpoint Register). What is watched is a doubleword.
