@@ -56,20 +56,19 @@ func powerDialect() *dialect {
 // restores the interrupt flag by one mfmsr and one mtmsrd more than a step's. The lock of all hits is taken
 // behind a breakpoint, with isync, and dropped with lwsync behind a step, or behind a breakpoint without one.
 func powerStages() []pathStage {
-	const experiment = "overhead-opteron-246"
+	const experiment = "overhead-power5"
 	special := func(trap bool, locks string) string {
 		if trap {
 			return "4 mfspr, 5 mtspr, mfcr, mtcrf, 4 mfmsr, 3 mtmsrd, " + locks + "2 rfid"
 		}
 		return "4 mfspr, 5 mtspr, mfcr, mtcrf, 3 mfmsr, 2 mtmsrd, " + locks + "2 rfid"
 	}
-	sets := []string{"kernel.isa=ppc64", "machine=power5-1656"}
 	return []pathStage{
-		{"ppc64-2005", experiment, "k", atBreakpoint, special(true, "isync, "), 1, 0, 0, 157, sets},
-		{"ppc64-2005", experiment, "k", atStep, special(false, "lwsync, "), 0, 0, 0, 153, sets},
-		{"ppc64-2005", experiment, "j", atBreakpoint, special(true, "isync, "), 1, 0, 0, 157, sets},
-		{"ppc64-2005", experiment, "j", atJprobeEnd, special(true, ""), 0, 0, 0, 157, sets},
-		{"ppc64-2005", experiment, "r", atEntry, "", 0, 0, 0, 0, sets},
-		{"ppc64-2005", experiment, "r", atReturn, special(true, "isync, lwsync, "), 1, 0, 0, 157, sets},
+		{"ppc64-2005", experiment, "k", atBreakpoint, special(true, "isync, "), 1, 0, 0, 157},
+		{"ppc64-2005", experiment, "k", atStep, special(false, "lwsync, "), 0, 0, 0, 153},
+		{"ppc64-2005", experiment, "j", atBreakpoint, special(true, "isync, "), 1, 0, 0, 157},
+		{"ppc64-2005", experiment, "j", atJprobeEnd, special(true, ""), 0, 0, 0, 157},
+		{"ppc64-2005", experiment, "r", atEntry, "", 0, 0, 0, 0},
+		{"ppc64-2005", experiment, "r", atReturn, special(true, "isync, lwsync, "), 1, 0, 0, 157},
 	}
 }

@@ -54,14 +54,11 @@ var (
 )
 
 // tracedHit returns the instructions of a warm hit.
-func tracedHit(t *testing.T, experiment, point, image string, sets ...string) (lines []traceLine) {
+func tracedHit(t *testing.T, experiment, point, image string) (lines []traceLine) {
 	t.Helper()
 	_, era, _ := strings.Cut(image, "-")
-	args := []string{"trace", experiment, "--point", point}
-	for _, set := range append(sets, fmt.Sprintf("kernel.image=%q", image), fmt.Sprintf("kernel.era=%q", era[:4])) {
-		args = append(args, "--set", set)
-	}
-	code, stdout, stderr := command(nil, args...)
+	code, stdout, stderr := command(nil, "trace", experiment, "--point", point, "--set", fmt.Sprintf("kernel.image=%q", image),
+		"--set", fmt.Sprintf("kernel.era=%q", era[:4]))
 	if code != exitOK {
 		t.Fatalf("%s, %s of %s: exit code %d: %s", image, point, experiment, code, stderr)
 	}
@@ -308,10 +305,9 @@ type pathStage struct {
 
 	special string // privileged instructions and segment loads of kernels of the year, as counted by hand
 	locked  int
-	depth   int      // of calls in kernels of the year, 0 for not known
-	model   int      // instructions of C in the model of the path, 0 for none
-	asm     int      // instructions of entry and exit in kernels of the year, as counted by hand; 0 for none
-	sets    []string // that make the experiment one of another instruction set
+	depth   int // of calls in kernels of the year, 0 for not known
+	model   int // instructions of C in the model of the path, 0 for none
+	asm     int // instructions of entry and exit in kernels of the year, as counted by hand; 0 for none
 }
 
 // pathStages lists the stages.
@@ -326,40 +322,40 @@ func pathStages() (list []pathStage) {
 	narrow2010, wide2010 := "overhead-xeon-e5410-i386", experiment
 	six := "6 segment, "
 	list = []pathStage{
-		{"i386-2005", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 5, 169 - shallower, 42, nil},
-		{"i386-2005", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 5, 144 - shallower, 42, nil},
-		{"i386-2005", narrow2005, "j", atBreakpoint, "4 segment, iret", 0, 0, 0, 42, nil},
-		{"i386-2005", narrow2005, "j", atJprobeEnd, "4 segment, iret", 0, 0, 0, 42, nil},
-		{"i386-2005", narrow2005, "r", atEntry, "", 0, 0, 0, 0, nil},
-		{"i386-2005", narrow2005, "r", atReturn, "4 segment, iret", 0, 0, 0, 42, nil},
-		{"i386-2006", narrow2010, "b", atBreakpoint, "4 segment, iret", 0, 6, 163 - shallower, 42, nil},
-		{"i386-2006-stepping", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 6, 169 - shallower, 42, nil},
-		{"i386-2006-stepping", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 6, 144 - shallower, 42, nil},
-		{"i386-2006", narrow2010, "rb", atEntry, "", 0, 0, 0, 0, nil},
-		{"i386-2006", narrow2010, "rb", atReturn, "", 0, 0, 0, 0, nil},
-		{"i386-2006-trapping", narrow2010, "rb", atReturn, "4 segment, iret", 0, 0, 0, 42, nil},
-		{"i386-2010", narrow2010, "k", atBreakpoint, six + "iret", 0, 8, 169, 50, nil},
-		{"i386-2010", narrow2010, "k", atStep, six + "dr6 read, dr6 write, iret", 1, 8, 144, 50, nil},
-		{"i386-2010", narrow2010, "b", atBreakpoint, six + "iret", 0, 8, 163, 50, nil},
-		{"i386-2010", narrow2010, "r", atEntry, "", 2, 0, 69, 0, nil},
-		{"i386-2010", narrow2010, "r", atReturn, "", 2, 0, 104, 27, nil},
-		{"i386-2010", narrow2010, "o", atDetour, "", 0, 3, 62, 32, nil},
-		{"x86_64-2005", wide2005, "k", atBreakpoint, "iret", 1, 6, 173 - shallower, 45, nil},
-		{"x86_64-2005", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 5, 127 - shallower, 45, nil},
-		{"x86_64-2005", wide2005, "j", atBreakpoint, "iret", 1, 0, 205 - shallower, 45, nil},
-		{"x86_64-2005", wide2005, "j", atJprobeEnd, "iret", 0, 0, 197 - shallower, 45, nil},
-		{"x86_64-2005", wide2005, "r", atEntry, "", 0, 0, 0, 0, nil},
-		{"x86_64-2005", wide2005, "r", atReturn, "iret", 1, 0, 0, 45, nil},
-		{"x86_64-2006", wide2005, "k", atBreakpoint, "rdmsr, iret", 0, 6, 173 - shallower, 0, nil},
-		{"x86_64-2006", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 6, 127 - shallower, 0, nil},
-		{"x86_64-2006", wide2005, "r", atEntry, "", 1, 0, 0, 0, nil},
-		{"x86_64-2006", wide2005, "r", atReturn, "rdmsr, iret", 1, 0, 0, 0, nil},
-		{"x86_64-2010", wide2010, "k", atBreakpoint, "rdmsr, cli, iret", 0, 8, 173, 60, nil},
-		{"x86_64-2010", wide2010, "k", atStep, "rdmsr, dr6 read, dr6 write, cli, iret", 1, 8, 127, 60, nil},
-		{"x86_64-2010", wide2010, "b", atBreakpoint, "rdmsr, cli, iret", 0, 8, 167, 60, nil},
-		{"x86_64-2010", wide2010, "r", atEntry, "", 2, 0, 82, 0, nil},
-		{"x86_64-2010", wide2010, "r", atReturn, "", 2, 0, 109, 40, nil},
-		{"x86_64-2010", wide2010, "o", atDetour, "", 0, 3, 59, 45, nil},
+		{"i386-2005", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 5, 169 - shallower, 42},
+		{"i386-2005", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 5, 144 - shallower, 42},
+		{"i386-2005", narrow2005, "j", atBreakpoint, "4 segment, iret", 0, 0, 0, 42},
+		{"i386-2005", narrow2005, "j", atJprobeEnd, "4 segment, iret", 0, 0, 0, 42},
+		{"i386-2005", narrow2005, "r", atEntry, "", 0, 0, 0, 0},
+		{"i386-2005", narrow2005, "r", atReturn, "4 segment, iret", 0, 0, 0, 42},
+		{"i386-2006", narrow2010, "b", atBreakpoint, "4 segment, iret", 0, 6, 163 - shallower, 42},
+		{"i386-2006-stepping", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 6, 169 - shallower, 42},
+		{"i386-2006-stepping", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 6, 144 - shallower, 42},
+		{"i386-2006", narrow2010, "rb", atEntry, "", 0, 0, 0, 0},
+		{"i386-2006", narrow2010, "rb", atReturn, "", 0, 0, 0, 0},
+		{"i386-2006-trapping", narrow2010, "rb", atReturn, "4 segment, iret", 0, 0, 0, 42},
+		{"i386-2010", narrow2010, "k", atBreakpoint, six + "iret", 0, 8, 169, 50},
+		{"i386-2010", narrow2010, "k", atStep, six + "dr6 read, dr6 write, iret", 1, 8, 144, 50},
+		{"i386-2010", narrow2010, "b", atBreakpoint, six + "iret", 0, 8, 163, 50},
+		{"i386-2010", narrow2010, "r", atEntry, "", 2, 0, 69, 0},
+		{"i386-2010", narrow2010, "r", atReturn, "", 2, 0, 104, 27},
+		{"i386-2010", narrow2010, "o", atDetour, "", 0, 3, 62, 32},
+		{"x86_64-2005", wide2005, "k", atBreakpoint, "iret", 1, 6, 173 - shallower, 45},
+		{"x86_64-2005", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 5, 127 - shallower, 45},
+		{"x86_64-2005", wide2005, "j", atBreakpoint, "iret", 1, 0, 205 - shallower, 45},
+		{"x86_64-2005", wide2005, "j", atJprobeEnd, "iret", 0, 0, 197 - shallower, 45},
+		{"x86_64-2005", wide2005, "r", atEntry, "", 0, 0, 0, 0},
+		{"x86_64-2005", wide2005, "r", atReturn, "iret", 1, 0, 0, 45},
+		{"x86_64-2006", wide2005, "k", atBreakpoint, "rdmsr, iret", 0, 6, 173 - shallower, 0},
+		{"x86_64-2006", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 6, 127 - shallower, 0},
+		{"x86_64-2006", wide2005, "r", atEntry, "", 1, 0, 0, 0},
+		{"x86_64-2006", wide2005, "r", atReturn, "rdmsr, iret", 1, 0, 0, 0},
+		{"x86_64-2010", wide2010, "k", atBreakpoint, "rdmsr, cli, iret", 0, 8, 173, 60},
+		{"x86_64-2010", wide2010, "k", atStep, "rdmsr, dr6 read, dr6 write, cli, iret", 1, 8, 127, 60},
+		{"x86_64-2010", wide2010, "b", atBreakpoint, "rdmsr, cli, iret", 0, 8, 167, 60},
+		{"x86_64-2010", wide2010, "r", atEntry, "", 2, 0, 82, 0},
+		{"x86_64-2010", wide2010, "r", atReturn, "", 2, 0, 109, 40},
+		{"x86_64-2010", wide2010, "o", atDetour, "", 0, 3, 59, 45},
 	}
 	return append(list, powerStages()...)
 }
@@ -414,7 +410,7 @@ func stagesTable(t *testing.T) string {
 		return fmt.Sprint(n)
 	}
 	for _, s := range pathStages() {
-		lines := stageOf(tracedHit(t, s.experiment, s.point, s.image, s.sets...), s.stage)
+		lines := stageOf(tracedHit(t, s.experiment, s.point, s.image), s.stage)
 		if len(lines) == 0 {
 			t.Errorf("%s: a hit of %s has no stage %q", s.image, s.point, s.stage)
 		}
