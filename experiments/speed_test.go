@@ -39,7 +39,6 @@ var speedMachines = []struct{ prefix, target, machine, image string }{
 	{"", "x86_64", "xeon-e5410", "x86_64-2010"},
 	{"ppc64-", "ppc64", "power5-1656", "ppc64-2010"},
 	{"i386-", "i386", "xeon-e5410-i386", "i386-2010"},
-	{"ppc64-", "ppc64", "power5-1656", "ppc64-2010"},
 }
 
 // speedRun is one loop on one machine under one cost model.
