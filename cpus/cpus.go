@@ -80,6 +80,7 @@ const (
 const (
 	Throughput = "throughput" // in order: issue bandwidth, ports, load-use and events
 	Window     = "window"     // ready time per register, bounded by a reorder buffer
+	Scoreboard = "scoreboard" // the same, in order: what waits for an operand holds up what is behind it
 )
 
 // Config is what a machine description says about one CPU.
@@ -113,8 +114,8 @@ func (c *Config) Check(isa *ISA) []error {
 	if c.Hz <= 0 {
 		fail("clock: %d Hz is no frequency", c.Hz)
 	}
-	if c.Model != Throughput && c.Model != Window {
-		fail("model: %q is unknown; use %q or %q", c.Model, Throughput, Window)
+	if c.Model != Throughput && c.Model != Window && c.Model != Scoreboard {
+		fail("model: %q is unknown; use %q, %q or %q", c.Model, Throughput, Window, Scoreboard)
 	}
 	if c.Width < 1 || clock.PerCycle%clock.Ticks(max(c.Width, 1)) != 0 {
 		fail("width: %d issue slots do not divide a cycle; use 1, 2, 3, 4, 5 or 6", c.Width)

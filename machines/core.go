@@ -14,7 +14,7 @@ func (mr *machineReader) core(r *doc.Reader) {
 	c := &mr.m.CPU
 	mr.section(r.Sub("clock", true), hertz("frequency", &c.Hz), hertz("timer", &mr.m.TimerHz))
 	core := r.Sub("core", true)
-	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window))
+	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window, cpus.Scoreboard))
 	mr.section(core, count("width", &c.Width, 1, 6), count("window", &c.Window, 1, cpus.MaxWindow),
 		count("store_buffer", &c.StoreBuffer, 1, 1024))
 	if r.Has("groups") {

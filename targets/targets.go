@@ -9,6 +9,7 @@ import (
 	"kprobesim/boards/pc"
 	"kprobesim/boards/pseries"
 	"kprobesim/cpus"
+	"kprobesim/cpus/arm"
 	"kprobesim/cpus/ppc64"
 	"kprobesim/cpus/x86"
 	"kprobesim/kprobes"
@@ -44,6 +45,13 @@ func List() []Target {
 			Images: imagesFor("x86_64"),
 		},
 	}
+}
+
+// Others returns the instruction sets that have a CPU and no target yet: their machines can be described and
+// timed, and boot no kernel.
+func Others() []*cpus.ISA {
+	others := []*cpus.ISA{arm.ISA()}
+	return slices.DeleteFunc(others, func(isa *cpus.ISA) bool { return Find(List(), isa.Name) != nil })
 }
 
 // imagesFor returns the images of this program that are built for a target.

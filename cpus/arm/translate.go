@@ -81,7 +81,7 @@ func (c *CPU) userAllowed(va uint64, write bool) bool {
 func (c *CPU) translate(t *mmu.TLB, va uint64, acc access) (uint64, bool) {
 	t.Switch(c.asid())
 	right := mmu.Right(acc.write, acc.exec, acc.user)
-	p := t.Find(va)
+	p := c.FindPage(t, va, acc.exec)
 	if p != nil && !p.Allows(right) {
 		t.Drop(va)
 		p = nil

@@ -1,6 +1,6 @@
 // Package engine executes and times decoded instructions, whatever their instruction set. It holds what
 // a CPU has beside its registers' meaning: straight-line runs of decoded code ("blocks"), the store that
-// finds them by physical address, the two cost models, the branch predictor, the caches with their
+// finds them by physical address, the cost models, the branch predictor, the caches with their
 // coherence, micro-TLBs in front of the TLBs, the accounts by exception and phase, and the loops that
 // run, step and observe.
 //

@@ -30,6 +30,9 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 	cfg.Width = []int{1, 2, 3, 4, 6}[rng.IntN(5)]
 	cfg.Window = []int{1, 5, 24, 96, 512}[rng.IntN(5)]
 	cfg.StoreBuffer = 1 + rng.IntN(12)
+	if rng.IntN(4) == 0 {
+		cfg.Model = cpus.Scoreboard
+	}
 	cfg.FrontEnd.ComplexFirst = rng.IntN(2) == 0
 	cfg.FrontEnd.Queue = rng.IntN(20)
 	cfg.FrontEnd.LoopBuffer, cfg.FrontEnd.LoopWindows = rng.IntN(20), 1+rng.IntN(4)
@@ -198,7 +201,7 @@ var remembered = map[string]string{
 	"timing.window": fixed, "timing.slack": fixed, "timing.storeBusy": fixed, "timing.lead": fixed,
 	"windowState.slot": fixed, "windowState.loadBusy": fixed, "windowState.fetchMask": fixed,
 	"windowState.rob": fixed, "windowState.leastIssue": fixed, "windowState.farthest": fixed,
-	"windowState.grouped": fixed, "windowState.width": fixed, "windowState.room": fixed,
+	"windowState.scoreboard": fixed, "windowState.grouped": fixed, "windowState.width": fixed, "windowState.room": fixed,
 	"windowState.stackEngine": fixed, "windowState.zeroIdioms": fixed, "windowState.stack": fixed,
 
 	"timing.predictor": "the model does not look at it",

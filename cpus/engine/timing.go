@@ -117,6 +117,7 @@ type windowState struct {
 	fetchMask  uint64 // bytes of a fetch window less one; zero when fetch is not modelled
 	rob        int    // instructions in flight, or groups
 	grouped    bool   // dispatch goes by groups
+	scoreboard bool   // instructions start in order
 	width      uint8  // places of a group, and
 	room       uint8  // those that are not for branches alone
 	group      groupState
@@ -152,7 +153,8 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 		t.fetchMask = uint64(n - 1)
 	}
 	t.lead = t.slot * ticks(cfg.FrontEnd.Queue)
-	t.window = cfg.Model == cpus.Window
+	t.window = cfg.Model != cpus.Throughput
+	t.scoreboard = cfg.Model == cpus.Scoreboard
 	f := cfg.FrontEnd
 	t.stackEngine, t.zeroIdioms = f.StackEngine, f.ZeroIdioms
 	if t.window {

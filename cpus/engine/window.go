@@ -45,6 +45,9 @@ func (c *Core) placeWindow(n int) {
 		} else {
 			d = max(d+k.slots, c.ring[at&(cpus.MaxWindow-1)])
 		}
+		if c.scoreboard {
+			d = c.inOrder(op, k, d)
+		}
 		// Execution: a free port and what is behind it, the operands, and for a load its data.
 		start := max(d, c.port[k.port&portMask], c.port[k.unit&portMask])
 		c.port[k.unit&portMask] = start + k.busy
@@ -86,6 +89,24 @@ func (c *Core) placeWindow(n int) {
 	if c.course != 0 {
 		c.settleBranch(done)
 	}
+}
+
+// inOrder returns when an instruction can start on a core that starts them in order: when its operands, its
+// port and what is behind it are free. What comes behind it starts no earlier. A load that misses holds up
+// what waits for it, and nothing else.
+func (c *Core) inOrder(op *Op, k *price, d ticks) ticks {
+	d = max(d, c.port[k.port&portMask], c.port[k.unit&portMask])
+	d = max(d, c.ready[op.S1&regMask], c.ready[op.S2&regMask], c.ready[op.S3&regMask])
+	if op.Flags&(Loads|Stores) != 0 {
+		d = max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+	}
+	if op.Flags&Loads != 0 {
+		d = max(d, c.port[portLoad])
+	}
+	if op.Flags&Stores != 0 {
+		d = max(d, c.port[portStore])
+	}
+	return d
 }
 
 // enterWindow fetches the window that a branch landed in, when its first instruction does not begin one.
