@@ -13,10 +13,7 @@ func (c *Core) placeWindow(n int) {
 	}
 	ops := c.cur.ops
 	d, retire, at, done := c.dispatch, c.retire, c.at, ticks(0)
-	fetches := uint16(newWindow)
-	if c.streams {
-		fetches = 0
-	}
+	fetches := c.fetches()
 	for i := c.settled; i < n; i++ {
 		op := &ops[i]
 		k := &c.cost[op.Class]
@@ -79,8 +76,7 @@ func (c *Core) placeWindow(n int) {
 			continue
 		}
 		c.ring[at&(cpus.MaxWindow-1)] = retire
-		at++
-		if at >= c.rob {
+		if at++; at >= c.rob {
 			at = 0
 		}
 	}
@@ -89,6 +85,14 @@ func (c *Core) placeWindow(n int) {
 	if c.course != 0 {
 		c.settleBranch(done)
 	}
+}
+
+// fetches is the flag of instructions that have to be fetched: none has when the loop buffer feeds decode.
+func (c *Core) fetches() uint16 {
+	if c.streams {
+		return 0
+	}
+	return newWindow
 }
 
 // inOrder returns when an instruction can start on a core that starts them in order: when its operands, its
