@@ -98,6 +98,9 @@ func (k *Kprobes) WaitOptimizer(c Caller) error {
 	}
 }
 
+// Busy reports whether the optimizer has something left to do.
+func (k *Kprobes) Busy() bool { return len(k.optimizing)+len(k.unoptimizing)+len(k.freeing) > 0 }
+
 // SetOptimization sets debug.kprobes-optimization: off undoes every jump and waits for it, on asks
 // for jumps wherever they are allowed.
 // It waits without kprobe_mutex, which the optimizer needs for its work.

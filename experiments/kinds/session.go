@@ -93,12 +93,16 @@ func probeOptions(p *schema.Point) kprobes.Options {
 func (s *session) cpu() cpus.CPU { return s.m.CPU(s.call.CPU()) }
 
 // online starts the other CPUs and the ticks, when there are any. A kernel with one CPU and no ticks
-// has nothing to start, and its code for that stays cold.
+// has nothing to start, and its code for that stays cold. Probes that the kernel has for itself are optimized before
+// anything is measured.
 func (s *session) online() error {
 	if s.m.CPUs() == 1 && s.p.Kernel.Tick == schema.TickNone {
 		return nil
 	}
-	return s.k.Online(s.call)
+	if err := s.k.Online(s.call); err != nil || !s.probes.Busy() {
+		return err
+	}
+	return s.probes.WaitOptimizer(s.call)
 }
 
 // loop runs n calls of the target and returns what they took, and the sum of their results. Only the
