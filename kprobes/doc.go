@@ -11,7 +11,8 @@
 // Changing text. A breakpoint, or what stood in its place, is a plain store. The bytes of a jump are
 // changed by a protocol of the architecture, chosen in Options.Patching: while a stopped machine spins
 // with interrupts off, a batch of up to 256 sites in one stop; or behind a breakpoint, site by site or a
-// batch at once, with every CPU synchronizing after each of the three steps. A CPU that hits the
+// batch at once, with every CPU synchronizing after each of the three steps; or by one store, where a jump is one
+// aligned word like every instruction. A CPU that hits the
 // breakpoint meanwhile is sent to the detour buffer by a notifier of the protocol: Kprobes alone may not
 // know the breakpoint (MutantNoNotifier). All stores are the guest's own, so that other CPUs can execute
 // what is there in between, and instruction caches are the guest's care. Every step is an event of the machine
@@ -21,7 +22,7 @@
 // task can be in the middle of what the next jumps replace, writes these, frees what the pass before
 // the wait took out of use, and asks for another pass if something is left. It waits for RCU-sched or,
 // by Options.Quiesce, for all tasks, without which a preemptible kernel optimizes nothing. Hits of a
-// probe whose jump is pending step nothing: they go through the copy in the detour buffer.
+// probe whose jump is pending step nothing where the detour buffer has a copy of the instruction: they go there.
 //
 // Where this package is more careful than the kernels of its era, because they were not safe: a
 // breakpoint that is gone when nobody knows it is executed anew; an aggregate forgets its break
