@@ -1,5 +1,5 @@
 #!/bin/sh
-# How fast the simulator is beside qemu on the same three guest loops: compare-qemu.sh [RUNS]
+# How fast the simulator is beside qemu on the same three guest loops of x86-64 and ppc64: compare-qemu.sh [RUNS]
 #
 # qemu translates code to the host's and models no time; with one translated block an instruction
 # (-singlestep, later -one-insn-per-tb) it looks at every instruction, as a simulator with timing must.
@@ -10,9 +10,10 @@ set -eu
 cd "$(dirname "$0")/.."
 runs=${1:-3}
 GO=${GO:-go}
-for tool in qemu-system-x86_64 gcc ld objcopy awk; do
+for tool in qemu-system-x86_64 qemu-system-ppc64 gcc ld objcopy powerpc64-linux-gnu-gcc awk; do
 	if ! command -v $tool >/dev/null; then
-		echo "compare: skipped, there is no $tool here (Debian: qemu-system-x86 gcc binutils mawk)"
+		echo "compare: skipped, there is no $tool here" \
+			"(Debian: qemu-system-x86 qemu-system-ppc gcc binutils gcc-powerpc64-linux-gnu mawk)"
 		exit 0
 	fi
 done
@@ -26,10 +27,19 @@ fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
+# Loops by their names in BenchmarkSpeed: without a prefix they are those of x86-64.
+loops="alu chase calls ppc64-alu ppc64-chase ppc64-calls"
+isa() {
+	case $1 in
+	ppc64-*) echo ppc64 ;;
+	*) echo x86_64 ;;
+	esac
+}
+
 # Rounds of the short loop, and of the long one under qemu stepping and translating.
 short=1000
 rounds() {
-	case $1-$2 in
+	case ${1#ppc64-}-$2 in
 	chase-step) echo 6000000 ;;
 	chase-plain) echo 40000000 ;;
 	*-step) echo 2000000 ;;
@@ -37,19 +47,35 @@ rounds() {
 	esac
 }
 
-# qemu_ns FILE ARGS...: host nanoseconds of one run.
+# emulate ISA FILE ARGS...: one run of qemu, which succeeds when the guest has ended by itself. A PC leaves
+# by its port with status 1; a partition prints ok last.
+emulate() {
+	isa=$1
+	file=$2
+	shift 2
+	case $isa in
+	x86_64)
+		status=0
+		timeout 120 qemu-system-x86_64 -machine pc -m 64 -cpu qemu64 -display none -serial null \
+			-device isa-debug-exit,iobase=0xf4 -no-reboot "$@" -kernel "$file" >/dev/null 2>&1 || status=$?
+		[ $status -eq 1 ]
+		;;
+	ppc64)
+		timeout 120 qemu-system-ppc64 -machine pseries,cap-hpt-max-page-size=16777216 -cpu power5+ -m 256 -display none \
+			-nodefaults -serial stdio -no-reboot "$@" -bios "$file" </dev/null >"$tmp/said" 2>/dev/null &&
+			[ "$(tail -n 1 "$tmp/said")" = ok ]
+		;;
+	esac
+}
+
+# qemu_ns ISA FILE ARGS...: host nanoseconds of one run.
 qemu_ns() {
-	file=$1
-	shift
 	begin=$(date +%s%N)
-	status=0
-	timeout 120 qemu-system-x86_64 -machine pc -m 64 -cpu qemu64 -display none -serial null \
-		-device isa-debug-exit,iobase=0xf4 -no-reboot "$@" -kernel "$file" >/dev/null 2>&1 || status=$?
-	end=$(date +%s%N)
-	if [ $status -ne 1 ]; then # the guest leaves with this status
-		echo "compare: qemu-system-x86_64 $* -kernel $file failed with status $status" >&2
+	if ! emulate "$@"; then
+		echo "compare: the run of qemu failed: $*" >&2
 		return 1
 	fi
+	end=$(date +%s%N)
 	echo $((end - begin))
 }
 
@@ -59,24 +85,24 @@ qemu_pair() {
 	loop=$1
 	mode=$2
 	shift 2
-	a=$(qemu_ns "$tmp/$loop-short" "$@")
-	b=$(qemu_ns "$tmp/$loop-$mode" "$@")
+	a=$(qemu_ns "$(isa "$loop")" "$tmp/$loop-short" "$@")
+	b=$(qemu_ns "$(isa "$loop")" "$tmp/$loop-$mode" "$@")
 	echo "$loop $mode $a $b $(($(rounds "$loop" "$mode") - short))"
 }
 
-for loop in alu chase calls; do
-	define=-DSPEED_$(echo $loop | tr a-z A-Z)
-	sh workloads/bare/run.sh -o "$tmp/$loop-short" $define=$short
+for loop in $loops; do
+	define=-DSPEED_$(echo ${loop#ppc64-} | tr a-z A-Z)
+	sh workloads/bare/run.sh -i "$(isa "$loop")" -o "$tmp/$loop-short" $define=$short
 	for mode in step plain; do
-		sh workloads/bare/run.sh -o "$tmp/$loop-$mode" $define="$(rounds $loop $mode)"
+		sh workloads/bare/run.sh -i "$(isa "$loop")" -o "$tmp/$loop-$mode" $define="$(rounds $loop $mode)"
 	done
 done
 $GO test -c -o "$tmp/speed.test" ./experiments
 
 i=0
 while [ $i -lt "$runs" ]; do
-	for loop in alu chase calls; do
-		(cd experiments && "$tmp/speed.test" -test.run '^$' -test.bench "^BenchmarkSpeed\$/^$loop\$" -test.benchtime 1s) |
+	for loop in $loops; do
+		(cd experiments && "$tmp/speed.test" -test.run '^$' -test.bench "^BenchmarkSpeed\$/^$loop\$/^window\$" -test.benchtime 1s) |
 			awk -v l=$loop '{ for (i = 2; i <= NF; i++) { if ($i == "MIPS") m = $(i-1); if ($i == "insns/round") r = $(i-1) } }
 				END { print l, "sim", m; print l, "insns", r }' >>"$tmp/log"
 		qemu_pair $loop step -accel tcg $step >>"$tmp/log"
@@ -86,7 +112,7 @@ while [ $i -lt "$runs" ]; do
 done
 
 echo "$(qemu-system-x86_64 --version | head -n 1); simulated instructions a second of host time / 1e6, best of $runs"
-awk '
+awk -v loops="$loops" '
 	$2 == "insns" { insns[$1] = $3 }
 	$2 == "sim" && $3 > sim[$1] { sim[$1] = $3 }
 	NF == 5 {
@@ -100,11 +126,11 @@ awk '
 		return (k in n && b[k] > a[k]) ? insns[l] * n[k] / (b[k] - a[k]) * 1000 : 0
 	}
 	END {
-		printf "%-6s %12s %22s %8s %22s\n", "loop", "kprobesim", "qemu, instruction-wise", "ratio", "qemu, free running"
-		split("alu chase calls", loops, " ")
-		for (i = 1; i <= 3; i++) {
-			l = loops[i]
+		printf "%-12s %12s %22s %8s %22s\n", "loop", "kprobesim", "qemu, instruction-wise", "ratio", "qemu, free running"
+		n_loops = split(loops, name, " ")
+		for (i = 1; i <= n_loops; i++) {
+			l = name[i]
 			s = mips(l, "step")
-			printf "%-6s %12.1f %22.1f %8.2f %22.1f\n", l, sim[l], s, (s > 0 ? sim[l] / s : 0), mips(l, "plain")
+			printf "%-12s %12.1f %22.1f %8.2f %22.1f\n", l, sim[l], s, (s > 0 ? sim[l] / s : 0), mips(l, "plain")
 		}
 	}' "$tmp/log"

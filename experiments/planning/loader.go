@@ -219,7 +219,7 @@ func (l *Loader) findImage(k schema.Kernel, base string) (string, func() ([]byte
 	case !ok:
 		known := l.imageNames()
 		return "", nil, fmt.Errorf("unknown image %q: known are %s, or give the path of a file (./%s)%s",
-			k.Image, strings.Join(known, ", "), k.Image, doc.Suggest(k.Image, known))
+			name, strings.Join(known, ", "), name, doc.Suggest(name, known))
 	case t.Name != k.ISA || im.Era != k.Era:
 		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s",
 			im.Name, t.Name, im.Era, k.ISA, k.Era)

@@ -59,6 +59,7 @@ func (l *Loader) Plan(name string, sets []string) (*schema.Plan, error) {
 func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 	p.pristine = root
 	root = root.Clone()
+	settings = p.port(root, settings)
 	machine := p.apply(root, settings)
 	axes := slices.DeleteFunc(readSweep(root, &p.errs), func(a axis) bool {
 		return slices.ContainsFunc(settings, func(s doc.Setting) bool { return slices.Equal(s.Path, a.path) })

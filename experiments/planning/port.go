@@ -1,0 +1,98 @@
+package planning
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
+	"kprobesim/targets"
+	"kprobesim/workloads"
+)
+
+// portKey is the key of a setting that moves an experiment to another instruction set. No file has it.
+const portKey = "isa"
+
+// port replaces a setting of portKey by those of kernel.isa, kernel.image and kernel.era, in the place of that
+// setting, so that later ones still overrule them. The points of root that are to be boosted become emulated where
+// the other instruction set's kernels emulate, and the reverse: both mean hits that take no step.
+func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
+	var out []doc.Setting
+	for _, s := range settings {
+		if !slices.Equal(s.Path, []string{portKey}) {
+			out = append(out, s)
+			continue
+		}
+		t := p.portTarget(s.Value)
+		if t == nil {
+			continue
+		}
+		learned := portModes(root, t)
+		im := portImage(t, root.Find("kernel", "era").Text, learned)
+		for _, set := range [][2]string{{"isa", t.Name}, {"image", im.Name}, {"era", im.Era}} {
+			out = append(out, doc.Setting{
+				Path: []string{"kernel", set[0]}, Value: &doc.Node{Kind: doc.String, Text: set[1], Pos: s.Value.Pos},
+			})
+		}
+	}
+	return out
+}
+
+// portTarget finds the instruction set that a setting names; nil after an error.
+func (p *planner) portTarget(v *doc.Node) *targets.Target {
+	known := targets.Names(p.l.Targets)
+	t := targets.Find(p.l.Targets, v.Text)
+	if v.Kind != doc.String || t == nil || len(t.Images) == 0 {
+		p.errs.Add(v.Pos, "isa: unknown ISA %q: known are %s%s", v.Text, strings.Join(known, ", "), doc.Suggest(v.Text, known))
+		return nil
+	}
+	return t
+}
+
+// portModes gives the points of root the word that the target has for hits without a step, and returns what its
+// kernel must be able to do for them.
+func portModes(root *doc.Node, t *targets.Target) (need kprobes.Era) {
+	points := root.Get("points")
+	if points == nil {
+		return need
+	}
+	for _, pt := range points.Items {
+		mode := pt.Find("mode")
+		if mode.Kind != doc.String {
+			continue
+		}
+		switch mode.Text {
+		case schema.ModeWord(kprobes.Boosted), schema.ModeWord(kprobes.Emulated):
+			mode.Text = schema.ModeWord(t.Probes.Then)
+			need.Boost = true
+		case schema.ModeWord(kprobes.Optimized):
+			need.Optimize = true
+		}
+	}
+	return need
+}
+
+// portImage chooses the image of a target for an experiment that was written for kernels of an era: of those that
+// can do what its points need, or of all if none can, the nearest in time, the earlier of two.
+func portImage(t *targets.Target, era string, need kprobes.Era) workloads.Image {
+	year, _ := strconv.Atoi(era)
+	best, worst := -1, 0
+	for i, im := range t.Images {
+		if im.Options != "" {
+			continue
+		}
+		is, _ := strconv.Atoi(im.Era)
+		far := max(is-year, year-is)
+		if j := slices.IndexFunc(t.Probes.Eras, func(e kprobes.Era) bool { return e.Year == is }); j >= 0 {
+			if e := t.Probes.Eras[j]; need.Boost && !e.Boost || need.Optimize && !e.Optimize {
+				far += 10000
+			}
+		}
+		if best < 0 || far < worst {
+			best, worst = i, far
+		}
+	}
+	return t.Images[max(best, 0)]
+}

@@ -1,0 +1,69 @@
+package planning_test
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/experiments"
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/planning"
+	"kprobesim/kprobes"
+)
+
+// TestExperimentsOnAnotherISA plans every experiment of this program on another instruction set, and holds the
+// reasons of those that cannot.
+func TestExperimentsOnAnotherISA(t *testing.T) {
+	exptest.Alone(t)
+	refused := map[string]string{
+		"missed": `unknown image "ppc64-2010-preempt"`, // it sweeps preemption
+		// differences between published figures, a line each
+		"overhead-published": "no collected experiment of era 2010 has published figures of both k and b",
+	}
+	for _, name := range experiments.Names() {
+		plan, err := planning.NewLoader().Plan(name, []string{"isa=ppc64", "machine=power5-1656"})
+		if want, ok := refused[name]; ok {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %q", name, err, want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, pt := range plan.Points {
+			if pt.Target.Name != "ppc64" || pt.Image.Name != "ppc64-"+pt.Kernel.Era || pt.Probe.Mode == kprobes.Boosted {
+				t.Errorf("%s, %s: ISA %s, image %s, era %s, mode %s", name, pt.Label, pt.Target.Name, pt.Image.Name,
+					pt.Kernel.Era, pt.Probe.Mode)
+			}
+		}
+	}
+}
+
+// TestImageOfAnotherISA holds the choice of the kernel: what the points need comes before the year.
+func TestImageOfAnotherISA(t *testing.T) {
+	exptest.Alone(t)
+	for _, c := range []struct{ name, sets, image string }{
+		{"overhead-pentium-m", "isa=ppc64 machine=power5-1656", "ppc64-2005"},
+		{"eras-i386-2006-stepping", "isa=ppc64 machine=power5-1656", "ppc64-2005"},
+		{"eras-i386-2006", "isa=ppc64 machine=power5-1656", "ppc64-2010"},
+		{"hit-latency", "isa=ppc64 machine=power5-1656", "ppc64-2017"},
+		{"overhead-power5-2017", "isa=i386 machine=xeon-e5410-i386", "i386-2010"},
+		{"hit-latency", "isa=i386 machine=xeon-e5410-i386", "i386-2010"},
+		{"overhead-power5", "isa=ppc64 kernel.image=ppc64-2011 kernel.era='\"2011\"'", "ppc64-2011"},
+	} {
+		sets := strings.Fields(strings.ReplaceAll(c.sets, "'", ""))
+		plan, err := planning.NewLoader().Plan(c.name, sets)
+		if err != nil {
+			t.Errorf("%s, %s: %v", c.name, c.sets, err)
+			continue
+		}
+		if got := plan.Points[0].Image.Name; got != c.image {
+			t.Errorf("%s, %s: image %s, want %s", c.name, c.sets, got, c.image)
+		}
+	}
+	if _, err := planning.NewLoader().Plan("hit-latency", []string{"isa=ppc"}); err == nil ||
+		!strings.Contains(err.Error(), `--set isa=ppc: isa: unknown ISA "ppc": known are`) {
+		t.Errorf("an unknown ISA: error %v", err)
+	}
+}
