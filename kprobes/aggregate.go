@@ -143,7 +143,7 @@ func (k *Kprobes) jprobeLeft(c Caller, s *site) error {
 
 // mayOptimize asks for the jump of a site that something was in the way of.
 func (k *Kprobes) mayOptimize(c Caller, s *site) error {
-	if k.disabled(s.head) || k.allDisarmed {
+	if k.off(s) {
 		return nil
 	}
 	return k.wantOptimized(c, s)

@@ -91,7 +91,7 @@ func (k *Kprobes) blocked(s *site) *Refusal {
 		return Refuse(RuleOff, 0, "debug.kprobes-optimization is 0")
 	case k.flags(s.head)&flagGone != 0:
 		return Refuse(RuleGone, s.addr, "the text at %#x has vanished", s.addr)
-	case k.disabled(s.head) || k.allDisarmed:
+	case k.off(s):
 		return Refuse(RuleDisabled, s.addr, "the probe at %#x is disabled", s.addr)
 	case k.m.Load(s.head, l.brk) != 0:
 		return Refuse(RuleJprobe, s.addr, "a probe at %#x is a jprobe", s.addr)
@@ -183,7 +183,7 @@ func (k *Kprobes) hurryFreeing(c Caller) error {
 // settle ends what a jump has put off: where nothing is enabled the breakpoint goes too, and where
 // nobody is left the site.
 func (k *Kprobes) settle(c Caller, s *site) error {
-	if !k.disabled(s.head) && !k.allDisarmed {
+	if !k.off(s) {
 		return nil
 	}
 	if err := k.clear(c, s); err != nil {

@@ -50,9 +50,10 @@ func (k *Kprobes) undoBatch(c Caller) error {
 	return nil
 }
 
-// jumpBatch turns breakpoints into jumps.
+// jumpBatch turns breakpoints into jumps. While all probes are switched off, only one on the trampoline can wait
+// for it.
 func (k *Kprobes) jumpBatch(c Caller) error {
-	if k.allDisarmed || !k.optimization {
+	if !k.optimization {
 		return nil
 	}
 	batch := k.next(&k.optimizing)
@@ -141,7 +142,7 @@ func (k *Kprobes) ArmAll(c Caller, on bool) error {
 		k.allDisarmed = !on
 		k.tell(k.sym.allDisarmed, !on)
 		for _, s := range slices.Clone(k.sites) {
-			if err := k.armOne(c, s, on); err != nil {
+			if err := k.armOne(c, s); err != nil {
 				return err
 			}
 		}
@@ -153,12 +154,18 @@ func (k *Kprobes) ArmAll(c Caller, on bool) error {
 	return k.WaitOptimizer(c)
 }
 
-func (k *Kprobes) armOne(c Caller, s *site, on bool) error {
-	if k.disabled(s.head) {
+func (k *Kprobes) armOne(c Caller, s *site) error {
+	switch {
+	case k.disabled(s.head):
 		return nil
+	case k.off(s):
+		return k.disarm(c, s)
 	}
-	if on {
-		return k.arm(c, s)
-	}
-	return k.disarm(c, s)
+	return k.arm(c, s)
+}
+
+// off reports that nothing is to be armed at a site. The probe on the trampoline of return probes stays when all
+// are switched off, because calls that are under way still return to it.
+func (k *Kprobes) off(s *site) bool {
+	return k.disabled(s.head) || k.allDisarmed && s.addr != k.sym.trampoline
 }

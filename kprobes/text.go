@@ -21,6 +21,7 @@ type symbols struct {
 	pokeListener, pokeUnsynced, pokeStopped         uint64
 	pokeOne, pokeBatch                              uint64   // notifiers of the two protocols
 	flushOmitted                                    uint64   // steps of keeping caches in step
+	trampoline                                      uint64   // where return probed functions return to
 	oneHit, hitCPU                                  uint64   // of a kernel with one lock for all hits
 	exceptions                                      []uint64 // faulting instructions, sorted
 	blacklist                                       []Span
@@ -47,6 +48,7 @@ func (s *symbols) lookUp(im *image.Image, era era, boosts bool, jump *Optimizer)
 		{s.ofOptimizing(jump), true, false},
 		{s.ofCrowds(), false, false},
 		{[]wanted{{"flush_omitted", &s.flushOmitted}}, false, false}, // where software keeps instruction caches in step
+		{[]wanted{{"kretprobe_trampoline", &s.trampoline}}, false, false},
 	} {
 		for _, w := range group.symbols {
 			f, ok := im.Func(w.name)
