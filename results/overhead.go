@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -51,13 +52,19 @@ func plainName(s *Set, points []Point) string {
 	return string(Predicted)
 }
 
-// OverheadPanels is OverheadBars with a panel for each experiment of the set, two beside each other. Its
-// title is what title makes of the experiment's first point. All panels have a place for published figures, or none
-// has.
+// OverheadPanels is OverheadBars with a panel for each setup of the set, two beside each other. Its title is what
+// title makes of the panel's first point. Where two experiments of one setup have probes of the same name, each
+// experiment has a panel by its own name. All panels have a place for published figures, or none has. The
+// page is higher than the frame says when its rows of panels need it.
 func OverheadPanels(s *Set, frame Frame, title func(Point) string) (*Panels, error) {
 	p := &Panels{Frame: captioned(frame, s), Columns: 2}
 	p.YLabel = ""
-	for _, points := range experimentsOf(s) {
+	key := setupOf
+	if setupsClash(s) {
+		key = func(p Point) Point { return Point{Experiment: p.Experiment} }
+		title = func(p Point) string { return p.Experiment }
+	}
+	for _, points := range grouped(s, key) {
 		panel := Frame{Title: title(points[0])}
 		if len(p.Panels)%p.Columns == 0 {
 			panel.YLabel = frame.YLabel
@@ -65,6 +72,9 @@ func OverheadPanels(s *Set, frame Frame, title func(Point) string) (*Panels, err
 		if b := overheadBars(s, points, panel, false); len(b.Groups) > 0 {
 			p.Panels = append(p.Panels, b)
 		}
+	}
+	if p.Height = max(p.Height, minRow*float64(p.rows())); p.Height > maxSide {
+		return nil, fmt.Errorf("%d panels do not fit on a page: collect fewer experiments", len(p.Panels))
 	}
 	if len(p.Panels) == 0 {
 		return nil, errors.New("no microseconds to chart")
@@ -77,15 +87,32 @@ func OverheadPanels(s *Set, frame Frame, title func(Point) string) (*Panels, err
 	return p, nil
 }
 
-// experimentsOf returns the points of each experiment, in the order of the set.
-func experimentsOf(s *Set) [][]Point {
-	var out [][]Point
-	at := map[string]int{}
+// setupOf is what the points of one panel have in common.
+func setupOf(p Point) Point { return Point{Machine: p.Machine, ISA: p.ISA, Era: p.Era} }
+
+// setupsClash reports whether two experiments of one setup have a probe of the same name.
+func setupsClash(s *Set) bool {
+	from := map[Point]string{}
 	for _, p := range s.Points() {
-		i, ok := at[p.Experiment]
+		k := setupOf(p)
+		k.Probe = p.Probe
+		if e, ok := from[k]; ok && e != p.Experiment {
+			return true
+		}
+		from[k] = p.Experiment
+	}
+	return false
+}
+
+// grouped returns the points of each key, in the order of the set.
+func grouped(s *Set, key func(Point) Point) [][]Point {
+	var out [][]Point
+	at := map[Point]int{}
+	for _, p := range s.Points() {
+		i, ok := at[key(p)]
 		if !ok {
 			i = len(out)
-			at[p.Experiment] = i
+			at[key(p)] = i
 			out = append(out, nil)
 		}
 		out[i] = append(out[i], p)

@@ -1,6 +1,11 @@
 package results
 
-import "testing"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
 
 // TestOverheadBarsPartly charts a probe that is published alone and one that is simulated alone.
 func TestOverheadBarsPartly(t *testing.T) {
@@ -52,6 +57,41 @@ func TestOverheadPanels(t *testing.T) {
 	}
 	if n := len(p.legend()); n != 3 {
 		t.Errorf("%d entries in the legend, want published, fitted and predicted once", n)
+	}
+}
+
+// TestPanelsOfSetups: experiments of one setup share a panel, unless two probes would have the same name. A page
+// grows with the rows of panels and has an end.
+func TestPanelsOfSetups(t *testing.T) {
+	set := func(probes ...string) *Set {
+		s := &Set{}
+		for i, name := range probes {
+			p := Point{Experiment: fmt.Sprint("part-", i), Machine: "m", ISA: "x", Era: "2006", CPUs: 1, Probe: name}
+			check(t, s.Add(Record{Point: p, Metric: MetricMicros, Value: value(t, "0.5"), Unit: "us", Role: Simulated}))
+		}
+		return s
+	}
+	title := func(p Point) string { return p.Machine + ", " + p.Era }
+	for _, c := range []struct {
+		probes []string
+		titles string
+		height float64
+	}{
+		{[]string{"k", "b", "r"}, "m, 2006", 60},
+		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 100},
+	} {
+		p, err := OverheadPanels(set(c.probes...), Frame{Height: 60}, title)
+		check(t, err)
+		var titles []string
+		for _, b := range p.Panels {
+			titles = append(titles, b.Title)
+		}
+		if got := strings.Join(titles, "; "); got != c.titles || p.Height != c.height {
+			t.Errorf("%v: panels %s, %g mm high; want %s, %g", c.probes, got, p.Height, c.titles, c.height)
+		}
+	}
+	if _, err := OverheadPanels(set(slices.Repeat([]string{"k"}, 41)...), Frame{Height: 50}, title); err == nil {
+		t.Error("41 panels fit on a page")
 	}
 }
 

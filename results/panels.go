@@ -20,6 +20,7 @@ type Panels struct {
 const (
 	panelGap  = vg.Length(12) // between panels
 	panelSize = 9             // type of a panel's title
+	minRow    = 50            // millimetres that a row of panels needs for the label of its axis
 )
 
 func (p *Panels) validate() error {
@@ -66,9 +67,12 @@ func (p *Panels) draw(c draw.Canvas) {
 	}
 }
 
+// rows is how many panels stand below each other.
+func (p *Panels) rows() int { return (len(p.Panels) + p.Columns - 1) / p.Columns }
+
 // tile returns the place of panel i, counted from the upper left along the rows.
 func (p *Panels) tile(c draw.Canvas, i int) draw.Canvas {
-	rows := (len(p.Panels) + p.Columns - 1) / p.Columns
+	rows := p.rows()
 	size := vg.Point{
 		X: (c.Max.X - c.Min.X - panelGap*vg.Length(p.Columns-1)) / vg.Length(p.Columns),
 		Y: (c.Max.Y - c.Min.Y - panelGap*vg.Length(rows-1)) / vg.Length(rows),

@@ -167,7 +167,7 @@ func drawOverhead(s *results.Set) (results.Figure, error) {
 		return results.OverheadPanels(s, results.Frame{
 			Title: overheadTitle(s), YLabel: "microseconds per hit",
 			Width: 165, Height: 150,
-		}, panelTitle(s))
+		}, place)
 	}
 	return results.OverheadBars(s, results.Frame{
 		Title: "Overhead of a probe hit: " + place(s.Points()[0]), YLabel: "microseconds per hit",
@@ -202,21 +202,8 @@ func drawPhases(s *results.Set) (results.Figure, error) {
 // nothing without the machine and the kernel's era.
 func place(p results.Point) string { return fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era) }
 
-// panelTitle returns what names the panel of an experiment: where its figures are from, or its own name
-// when another experiment of the set is from there too.
-func panelTitle(s *results.Set) func(results.Point) string {
-	from := map[string]string{}
-	for _, p := range s.Points() {
-		if e, ok := from[place(p)]; ok && e != p.Experiment {
-			return func(p results.Point) string { return p.Experiment }
-		}
-		from[place(p)] = p.Experiment
-	}
-	return place
-}
-
 // several reports whether a set holds more than one experiment, as that of a collection does.
-// Figures of several experiments have a panel for each.
+// Figures of several experiments have panels.
 func several(s *results.Set) bool {
 	p := s.Points()
 	return slices.ContainsFunc(p, func(q results.Point) bool { return q.Experiment != p[0].Experiment })
