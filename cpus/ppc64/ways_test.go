@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/mmu"
 )
 
 // randomProgram is a loop over random instructions that computes in registers and in the data page.
@@ -20,7 +21,14 @@ func randomProgram(r *rand.Rand) []uint32 {
 				body = append(body, w)
 			}
 		}
-		switch r.IntN(3) {
+		switch r.IntN(6) {
+		case 3: // stmw, a load of one of its words, and lmw of the same, in one page or two
+			d := []int{r.IntN(32) * 4, 0xbf0}[r.IntN(2)]
+			body = append(body, insnD(47, 24, 30, d), insnD(32, r.Uint32N(24), 30, d+4*r.IntN(8)), insnD(46, 24, 30, d))
+		case 4: // a doubleword across two pages, and a part of it again
+			body = append(body, insnD(62, r.Uint32N(28), 30, 0xbfc), insnD(32, r.Uint32N(24), 30, 0xc00), insnD(58, r.Uint32N(24), 30, 0xbfc))
+		case 5: // the same by bytes
+			body = append(body, insnX(31, r.Uint32N(24), 29, 1+r.Uint32N(31), 725), insnX(31, r.Uint32N(16), 29, 1+r.Uint32N(31), 597))
 		case 0:
 			body = append(body, insnD(36, r.Uint32N(28), 30, r.IntN(64)*4), insnD(58, r.Uint32N(28), 30, r.IntN(32)*8))
 		case 1:
@@ -97,7 +105,8 @@ func TestWaysToRun(t *testing.T) {
 
 // remodel is userWorld by a model, with the registers that random programs rely on.
 func remodel(t *testing.T, code []uint32, model string) *CPU {
-	w := newWorld(t, model, nil, userMaps()...)
+	second := mmu.Mapping{VA: userData + 0x1000, PA: freePages + 4*0x1000, Size: 0x1000, User: true, Writable: true}
+	w := newWorld(t, model, nil, append(userMaps(), second)...)
 	w.words(freePages, code...)
 	c := w.cpu()
 	c.setMSR(userMSR)
