@@ -5,21 +5,18 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"kprobesim/boards/pseries"
 	"kprobesim/cpus"
-	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/ppc64"
-	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
 	"kprobesim/mmu"
 	"kprobesim/sim"
+	"kprobesim/sim/simtest"
 )
 
 // Latencies of the tests' machine.
@@ -31,104 +28,26 @@ const (
 //go:embed testdata/many.elf
 var many []byte
 
-// guest is a machine that runs testdata/many.S, and what it reported.
-type guest struct {
-	*sim.Machine
-	reports []uint64
-	events  []sim.Event
-}
-
 // newGuest makes a machine of n CPUs whose CPU 0 runs one function of testdata/many.S and whose others run
 // another.
-func newGuest(t *testing.T, n int, main, other string, change ...func(*sim.Config)) *guest {
+func newGuest(t *testing.T, n int, main, other string, change ...func(*sim.Config)) *simtest.Guest {
 	t.Helper()
-	im, err := image.Load("many.elf", many)
-	if err != nil {
-		t.Fatal(err)
-	}
-	isa := ppc64.ISA()
-	cfg := sim.Config{
-		ISA: isa, Board: pseries.Board{}, CPU: cpustest.Config(isa), CPUs: n, RAM: 32 << 20, Image: im,
-		Budget: clock.FromCycles(20_000_000),
-	}
-	for _, c := range []*mmu.CacheConfig{&cfg.CPU.L1I, &cfg.CPU.L1D, &cfg.CPU.L2} {
-		c.Line = 128
-	}
-	for _, n := range isa.Events {
-		cfg.CPU.Events[n] = clock.PerCycle
-	}
-	cfg.CPU.Events[cpus.EventIPI], cfg.CPU.Events["hypercall"] = ipi, call
-	for _, f := range change {
-		f(&cfg)
-	}
-	m, err := sim.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &guest{Machine: m}
-	g.Watch(func(e sim.Event) { g.events = append(g.events, e) })
-	g.Bind("sim_main", func(*sim.Call) uint64 { return 0 })
-	g.Bind("report", func(c *sim.Call) uint64 { g.reports = append(g.reports, c.Arg(0)); return 0 })
-	g.set(t, "boot_main", g.symbol(t, main))
-	g.set(t, "other_main", g.symbol(t, other))
-	g.set(t, "arg", uint64(n-1))
-	return g
-}
-
-func (g *guest) symbol(t *testing.T, name string) uint64 {
-	t.Helper()
-	s, ok := g.Image().Symbol(name)
-	if !ok {
-		t.Fatalf("no symbol %s", name)
-	}
-	return s.Addr
-}
-
-func (g *guest) set(t *testing.T, name string, values ...uint64) {
-	t.Helper()
-	for i, v := range values {
-		if err := g.Store(g.symbol(t, name)+8*uint64(i), 8, v); err != nil {
-			t.Fatal(err)
+	shape := func(cfg *sim.Config) {
+		for _, c := range []*mmu.CacheConfig{&cfg.CPU.L1I, &cfg.CPU.L1D, &cfg.CPU.L2} {
+			c.Line = 128
 		}
+		cfg.CPU.Events[cpus.EventIPI], cfg.CPU.Events["hypercall"] = ipi, call
 	}
-}
-
-// own reads a variable of one CPU.
-func (g *guest) own(t *testing.T, cpu int, name string) uint64 {
-	t.Helper()
-	at, err := g.PerCPU(cpu, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := g.Machine.Load(at, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func (g *guest) mustRun(t *testing.T) {
-	t.Helper()
-	if err := g.Run(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (g *guest) kind(kind sim.EventKind) (out []sim.Event) {
-	for _, e := range g.events {
-		if e.Kind == kind {
-			out = append(out, e)
-		}
-	}
-	return out
+	all := append([]func(*sim.Config){shape}, change...)
+	return simtest.New(t, simtest.Config(t, ppc64.ISA(), pseries.Board{}, many, n, all...), main, other)
 }
 
 func TestStartUp(t *testing.T) {
 	for _, n := range []int{2, 3, 16, 256} {
 		g := newGuest(t, n, "boot_count", "ready")
-		g.mustRun(t)
-		if !slices.Equal(g.reports, []uint64{uint64(n - 1)}) {
-			t.Errorf("%d CPUs: reported %d", n, g.reports)
+		g.MustRun(t)
+		if !slices.Equal(g.Reports, []uint64{uint64(n - 1)}) {
+			t.Errorf("%d CPUs: reported %d", n, g.Reports)
 		}
 		for i := range n {
 			data, err := g.PerCPU(i, "count")
@@ -145,9 +64,9 @@ func TestStartUp(t *testing.T) {
 // TestStartAgain stops a CPU by RTAS and starts it again.
 func TestStartAgain(t *testing.T) {
 	g := newGuest(t, 2, "boot_again", "leaving")
-	g.mustRun(t)
-	if !slices.Equal(g.reports, []uint64{2}) {
-		t.Errorf("CPU 1 ran %d times, want 2", g.reports)
+	g.MustRun(t)
+	if !slices.Equal(g.Reports, []uint64{2}) {
+		t.Errorf("CPU 1 ran %d times, want 2", g.Reports)
 	}
 }
 
@@ -155,8 +74,8 @@ func TestStartAgain(t *testing.T) {
 func TestIPI(t *testing.T) {
 	for _, other := range []string{"ready", "busy"} {
 		g := newGuest(t, 4, "boot_ipis", other)
-		g.mustRun(t)
-		sent, got := g.kind(sim.EventIPISend), g.kind(sim.EventIPI)
+		g.MustRun(t)
+		sent, got := g.Kind(sim.EventIPISend), g.Kind(sim.EventIPI)
 		if len(sent) != 3 || len(got) != 3 {
 			t.Fatalf("%s: %d sent, %d accepted", other, len(sent), len(got))
 		}
@@ -167,10 +86,10 @@ func TestIPI(t *testing.T) {
 			if late := got[i].At - sent[i].At - ipi; late < 0 || late > 50*clock.PerCycle+call {
 				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, got[i].CPU, late)
 			}
-			if n := g.own(t, i+1, "count"); n != 1 {
+			if n := g.Own(t, i+1, "count"); n != 1 {
 				t.Errorf("%s: cpu %d took %d interrupts", other, i+1, n)
 			}
-			if n := g.own(t, i+1, "woken"); other == "ready" && n != 1 {
+			if n := g.Own(t, i+1, "woken"); other == "ready" && n != 1 {
 				t.Errorf("cpu %d returned from H_CEDE %d times", i+1, n)
 			}
 		}
@@ -181,23 +100,23 @@ func TestIPI(t *testing.T) {
 // every eighth cycle.
 func TestTick(t *testing.T) {
 	g := newGuest(t, 2, "boot_busy", "ticking")
-	g.set(t, "period", 999)
+	g.Set(t, "period", 999)
 	g.At(clock.FromCycles(1_000_000), func() { g.Stop(nil) })
-	g.mustRun(t)
+	g.MustRun(t)
 	// Between the expiry and the next mtdec lies the handler.
-	if n := g.own(t, 1, "ticks"); n > 125 || n < 120 {
+	if n := g.Own(t, 1, "ticks"); n > 125 || n < 120 {
 		t.Errorf("%d ticks of 8000 cycles in 1000000", n)
 	}
-	if ticks, woken := g.own(t, 1, "ticks"), g.own(t, 1, "woken"); woken+1 < ticks || woken > ticks {
+	if ticks, woken := g.Own(t, 1, "ticks"), g.Own(t, 1, "woken"); woken+1 < ticks || woken > ticks {
 		t.Errorf("%d ticks, woken %d times", ticks, woken)
 	}
 }
 
 func TestConsole(t *testing.T) {
 	g := newGuest(t, 1, "boot_print", "ready")
-	g.mustRun(t)
-	if g.Console() != "hello, world.\n" || !slices.Equal(g.reports, []uint64{0}) {
-		t.Errorf("console %q, returned %#x", g.Console(), g.reports)
+	g.MustRun(t)
+	if g.Console() != "hello, world.\n" || !slices.Equal(g.Reports, []uint64{0}) {
+		t.Errorf("console %q, returned %#x", g.Console(), g.Reports)
 	}
 }
 
@@ -206,7 +125,7 @@ func TestCallTime(t *testing.T) {
 	var end [2]clock.Ticks
 	for i, cost := range []clock.Ticks{call, 2 * call} {
 		g := newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.CPU.Events["hypercall"] = cost })
-		g.mustRun(t)
+		g.MustRun(t)
 		end[i] = g.CPU(0).Now()
 	}
 	if d := end[1] - end[0]; d != 2*call { // H_CPPR and H_PUT_TERM_CHAR
@@ -239,10 +158,10 @@ func TestCalls(t *testing.T) {
 		{"no such call", [4]uint64{0xe4, 1, 2}, [3]uint64{minus(2), 1, 2}, 1},
 	} {
 		g := newGuest(t, 2, "boot_call", "ready")
-		g.set(t, "list", x.regs[:]...)
-		g.mustRun(t)
-		if !slices.Equal(g.reports, x.want[:]) {
-			t.Errorf("%s: r3 to r5 are %#x, want %#x", x.name, g.reports, x.want)
+		g.Set(t, "list", x.regs[:]...)
+		g.MustRun(t)
+		if !slices.Equal(g.Reports, x.want[:]) {
+			t.Errorf("%s: r3 to r5 are %#x, want %#x", x.name, g.Reports, x.want)
 		}
 		if n := g.CPU(0).Counters(); n.Unmodelled != x.unknown {
 			t.Errorf("%s: %d instructions not modelled, the last %s", x.name, n.Unmodelled, n.LastUnknown)
@@ -268,15 +187,15 @@ func TestRTAS(t *testing.T) {
 		{"state of one that runs", [4]uint32{3, 1, 2, 1}, 0, 16, [2]uint32{0, 2}},
 	} {
 		g := newGuest(t, 2, "boot_call", "ready")
-		list := g.symbol(t, "list")
-		g.set(t, "list", 0xf000, (list+32)&^(0xf<<60))
+		list := g.Symbol(t, "list")
+		g.Set(t, "list", 0xf000, (list+32)&^(0xf<<60))
 		block := list + 32
 		for i, v := range x.in {
 			if err := g.Store(block+4*uint64(i), 4, uint64(v)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		g.mustRun(t)
+		g.MustRun(t)
 		var got [2]uint32
 		for i := range got {
 			v, err := g.Machine.Load(block+x.at+4*uint64(i), 4)
@@ -285,8 +204,8 @@ func TestRTAS(t *testing.T) {
 			}
 			got[i] = uint32(v)
 		}
-		if got != x.want || g.reports[0] != x.r3 {
-			t.Errorf("%s: r3 %#x, results %#x, want %#x, %#x", x.name, g.reports[0], got, x.r3, x.want)
+		if got != x.want || g.Reports[0] != x.r3 {
+			t.Errorf("%s: r3 %#x, results %#x, want %#x, %#x", x.name, g.Reports[0], got, x.r3, x.want)
 		}
 	}
 }
@@ -303,7 +222,7 @@ func TestUnknownCallIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g.set(t, "arg2", at)
+	g.Set(t, "arg2", at)
 	err = g.Run()
 	if err == nil || !strings.Contains(err.Error(), "the last hypervisor call 0xf0 at 0xc00000000000") {
 		t.Error(err)
@@ -356,13 +275,13 @@ func abuse(t *testing.T, list []uint64) string {
 			t.Fatal(err)
 		}
 	}
-	g.set(t, "arg2", at)
+	g.Set(t, "arg2", at)
 	err = g.Run()
 	var times []clock.Ticks
 	for i := range g.CPUs() {
 		times = append(times, g.CPU(i).Now())
 	}
-	return fmt.Sprint(err, times, len(g.events))
+	return fmt.Sprint(err, times, len(g.Events))
 }
 
 // TestSpace holds what a kernel is entered with: the two mappings of the lowest memory, by pages of the two
@@ -393,7 +312,7 @@ func TestSpace(t *testing.T) {
 // TestSpaceOfEverySize holds that the page table fits for every size of memory.
 func TestSpaceOfEverySize(t *testing.T) {
 	for _, mb := range []int{16, 32, 64, 256, 1024} {
-		newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.RAM = mb << 20 }).mustRun(t)
+		newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.RAM = mb << 20 }).MustRun(t)
 	}
 }
 
@@ -401,39 +320,5 @@ var updateMany = flag.Bool("update-many", false, "write testdata/many.elf")
 
 // TestManyGuestIsFresh builds testdata/many.elf again.
 func TestManyGuestIsFresh(t *testing.T) {
-	const cc = "powerpc64-linux-gnu-gcc"
-	if _, err := exec.LookPath(cc); err != nil {
-		t.Skip("skipped: building testdata/many.S; powerpc64-linux-gnu-gcc is not installed")
-	}
-	dir, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmp := t.TempDir()
-	for _, args := range [][]string{
-		{"-c", "-mcpu=power5", "-o", "many.o", dir + "/many.S"},
-		{
-			"-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
-			"-Wl,-T," + dir + "/many.lds", "-o", "many.elf", "many.o",
-		},
-	} {
-		cmd := exec.Command(cc, args...)
-		cmd.Dir = tmp
-		if msg, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, msg)
-		}
-	}
-	got, err := os.ReadFile(filepath.Join(tmp, "many.elf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if slices.Equal(got, many) {
-		return
-	}
-	if !*updateMany {
-		t.Fatal("testdata/many.elf is not what the compiler builds from many.S: build it with -update-many")
-	}
-	if err := os.WriteFile("testdata/many.elf", got, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	hosttools.Fresh(t, "powerpc64-linux-gnu-gcc", "gcc-powerpc64-linux-gnu", *updateMany, "-mcpu=power5")
 }

@@ -1,0 +1,81 @@
+// Package hosttools runs the host's compilers and emulators for tests, which are skipped, with the reason, where a
+// tool is not installed. It leaves out everything that the program itself does: no package but tests imports it.
+package hosttools
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// limit bounds how long one call of a tool may take. The longest takes about twenty seconds.
+const limit = 2 * time.Minute
+
+// Need returns the path of a program, or skips the test and names what is skipped and the Debian package that
+// has the program.
+func Need(tb testing.TB, program, debian, skipped string) string {
+	tb.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		tb.Skipf("skipped: %s; %s is not installed (Debian: %s)", skipped, program, debian)
+	}
+	return path
+}
+
+// Run runs a program in a folder. The test fails with what the program printed where the program does.
+func Run(tb testing.TB, dir, program string, args ...string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("%s %v: %v\n%s", program, args, err, text)
+	}
+}
+
+// Emulate runs an executable file's bytes under an emulator of user mode with options. It returns what the
+// executable printed, and an error where it did not end well, which is not a failure of the test.
+func Emulate(tb testing.TB, emulator string, program []byte, options ...string) ([]byte, error) {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "program")
+	if err := os.WriteFile(file, program, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(tb.Context(), limit)
+	defer cancel()
+	return exec.CommandContext(ctx, emulator, append(slices.Clone(options), file)...).Output()
+}
+
+// Fresh builds testdata/many.S by a compiler, with options of its own, and linked by testdata/many.lds, and holds
+// the result against testdata/many.elf, which it writes where update is true.
+func Fresh(t *testing.T, compiler, debian string, update bool, options ...string) {
+	t.Helper()
+	cc := Need(t, compiler, debian, "building testdata/many.S")
+	source, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	Run(t, dir, cc, append(slices.Clone(options), "-c", "-o", "many.o", source+"/many.S")...)
+	Run(t, dir, cc, append(slices.Clone(options), "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
+		"-Wl,--no-warn-rwx-segments", "-Wl,-T,"+source+"/many.lds", "-o", "many.elf", "many.o")...)
+	got, err := os.ReadFile(filepath.Join(dir, "many.elf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const committed = "testdata/many.elf"
+	if want, err := os.ReadFile(committed); err == nil && slices.Equal(got, want) {
+		return
+	}
+	if !update {
+		t.Fatalf("%s is not what %s builds from many.S: build it with -update-many", committed, compiler)
+	}
+	if err := os.WriteFile(committed, got, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
