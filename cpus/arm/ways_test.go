@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
-	"kprobesim/internal/clock"
+	"kprobesim/cpus/cpustest"
 )
 
 // randomProgram is a loop over random instructions that computes in registers and in the data page. r9 to r11
@@ -46,65 +46,20 @@ func randomProgram(r *rand.Rand) []uint32 {
 	return append(append(body, condNE<<28|0x0a000000|uint32(-len(body)-2)&0xffffff), insnSVC)
 }
 
-// ways are the ways to execute a program up to the supervisor call at its end.
-var ways = map[string]func(t *testing.T, c *CPU){
-	"run":   func(t *testing.T, c *CPU) { to(t, c) },
-	"limit": func(_ *testing.T, c *CPU) { byLimit(c) },
-	"steps": func(_ *testing.T, c *CPU) { bySteps(c, 1) },
-	"turns": func(_ *testing.T, c *CPU) { bySteps(c, 7) },
-	"observed": func(t *testing.T, c *CPU) {
-		c.Observe(observer{})
-		to(t, c)
-	},
-}
-
-type observer struct{}
-
-// Step implements cpus.Observer.
-func (observer) Step(*cpus.Step) {}
-
-func byLimit(c *CPU) {
-	for c.Run(c.Now()+300).Reason == cpus.Limit {
-	}
-}
-
-func bySteps(c *CPU, n int) {
-	for {
-		if _, e := c.Steps(n, 1<<60); e.Reason != cpus.Limit {
-			return
-		}
-	}
-}
-
-// TestWaysToRun executes random programs in every way and by both models: registers and memory are the same, and
+// TestWaysToRun executes random programs in every way and by the models: registers and memory are the same, and
 // so is the time of a model.
 func TestWaysToRun(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
+	ended := func(c *CPU) string {
+		if c.PC() != vectorTable+4*vecSupervisorCall {
+			return fmt.Sprintf("at %#x", c.PC())
+		}
+		return ""
+	}
 	for i := range 30 {
 		code := randomProgram(r)
-		var first *CPU
-		for _, model := range []string{cpus.Throughput, cpus.Window} {
-			var now clock.Ticks
-			for _, way := range []string{"run", "limit", "steps", "turns", "observed"} {
-				c := remodel(t, code, model)
-				ways[way](t, c)
-				if c.PC() != vectorTable+4*vecSupervisorCall {
-					t.Fatalf("program %d, %s: at %#x", i, way, c.PC())
-				}
-				if first == nil {
-					first = c
-				}
-				if now == 0 {
-					now = c.Now()
-				}
-				if d := unlike(first, c); d != "" {
-					t.Errorf("program %d, %s, %s: %s", i, model, way, d)
-				}
-				if c.Now() != now {
-					t.Errorf("program %d, %s, %s: ends at %d, else at %d", i, model, way, c.Now(), now)
-				}
-			}
-		}
+		start := func(model string) *CPU { return remodel(t, code, model) }
+		cpustest.InEveryWay(t, fmt.Sprint("program ", i), []string{cpus.Throughput, cpus.Window}, start, ended, unlike)
 	}
 }
 
