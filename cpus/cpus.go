@@ -105,6 +105,7 @@ type Config struct {
 	DTLB        mmu.TLBConfig
 	TLB2        TLB2 // behind both
 	Predictor   PredictorConfig
+	Processor   map[string]uint64 // the numbers of ISA.Processor
 }
 
 // Check holds a configuration against an ISA and reports everything that is wrong with it.
@@ -181,6 +182,14 @@ func (c *Config) checkGroups(isa *ISA, fail func(string, ...any)) {
 func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 	compare("cost", isa.Classes, c.Classes, fail)
 	compare("event", isa.Events, c.Events, fail)
+	var numbers []string
+	for _, n := range isa.Processor {
+		numbers = append(numbers, n.Name)
+		if v := c.Processor[n.Name]; v > n.Most {
+			fail("processor.%s: %d; use 0 to %d", n.Name, v, n.Most)
+		}
+	}
+	compare("processor", numbers, c.Processor, fail)
 	for _, n := range isa.Ports {
 		if _, ok := c.Ports[n]; !ok {
 			fail("port.%s: missing", n)
@@ -279,6 +288,12 @@ func compare[V any](what string, want []string, have map[string]V, fail func(str
 	}
 }
 
+// Number is what a processor says of itself or has beside others: 0 up to Most.
+type Number struct {
+	Name string
+	Most uint64
+}
+
 // ISA is an instruction set as a value.
 type ISA struct {
 	Name    string
@@ -288,6 +303,9 @@ type ISA struct {
 	Classes []string // cost classes that a machine description must price
 	Events  []string // events that a machine description must price
 	Ports   []string // ports that a machine description must give an occupancy
+	// Processor are the numbers that tell processors of the instruction set apart beside what they cost: a
+	// machine description must give them.
+	Processor []Number
 	// TimerCycles is how many core cycles the timer that kernels use takes to count one, where it is a part
 	// of the CPU; 0 where timers are the board's, which machine descriptions tell the clock of.
 	TimerCycles int64

@@ -33,6 +33,23 @@ func (mr *machineReader) core(r *doc.Reader) {
 		count("return_stack", &p.ReturnStack, 1, 1024))
 }
 
+// processor reads the numbers that tell processors of the instruction set apart, if it has any.
+func (mr *machineReader) processor(r *doc.Reader) {
+	if len(mr.isa.Processor) == 0 {
+		return
+	}
+	numbers := map[string]uint64{}
+	mr.m.CPU.Processor = numbers
+	var fields []field
+	for _, n := range mr.isa.Processor {
+		fields = append(fields, field{n.Name, func(r *doc.Reader, key string) bool {
+			numbers[key] = uint64(doc.Need(r, key, doc.Int(0, int64(n.Most))))
+			return r.Has(key)
+		}})
+	}
+	mr.section(r.Sub("processor", true), fields...)
+}
+
 // frontEnd reads fetch and decode. What a core of later years has and an earlier one lacks may be left out.
 func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 	f.ComplexFirst = doc.Opt(r, "complex_first", false, doc.Flag)

@@ -36,6 +36,7 @@ func Read(root *doc.Node, isas []*cpus.ISA, errs *doc.Errors) *Machine {
 	r.Has("base") // read by the loader
 	mr.sources(r.Sub("sources", true))
 	mr.core(r)
+	mr.processor(r)
 	mr.costs(r)
 	mr.memory(r)
 	mr.check(r, before)

@@ -93,14 +93,14 @@ var coprocs = coprocTable()
 func coprocTable() map[coprocKey]coproc {
 	u32 := ^uint32(0)
 	t := map[coprocKey]coproc{
-		{0, 0, 0, 0}: constant(midr),
+		{0, 0, 0, 0}: computed((*CPU).midr),
 		{0, 0, 0, 1}: computed((*CPU).cacheType),
 		{0, 0, 0, 2}: constant(0), // TCMTR
 		{0, 0, 0, 3}: constant(0), // TLBTR: unified
-		{0, 0, 0, 4}: constant(midr),
+		{0, 0, 0, 4}: computed((*CPU).midr),
 		{0, 0, 0, 5}: computed((*CPU).affinity),
 		{0, 0, 0, 6}: constant(0), // REVIDR
-		{0, 0, 0, 7}: constant(midr),
+		{0, 0, 0, 7}: computed((*CPU).midr),
 		{0, 1, 0, 0}: computed((*CPU).cacheSize),
 		{0, 1, 0, 1}: constant(clidr),
 		{0, 1, 0, 7}: constant(0), // AIDR
@@ -137,6 +137,7 @@ func coprocTable() map[coprocKey]coproc {
 	for i, v := range idRegisters {
 		t[coprocKey{0, 0, uint8(1 + i/8), uint8(i % 8)}] = constant(v)
 	}
+	t[coprocKey{0, 0, 2, 0}] = computed((*CPU).instructions)
 	addMaintenance(t)
 	addTimers(t)
 	return t
@@ -158,11 +159,11 @@ func translation(at func(*CPU) *uint32, mask uint32) coproc {
 	return r
 }
 
-// Identification: a Cortex-A15 r2p1 (its TRM, DDI 0438, table 4-2, as far as the instruction set goes). What
-// is left out of the model is left out of the numbers.
-const midr = 0x412fc0f1
+// midr is the main identification register.
+func (c *CPU) midr() uint32 { return uint32(c.cfg.Processor[numberMIDR]) }
 
-// idRegisters are ID_PFR0 to ID_AFR0, ID_MMFR0 to 3 and ID_ISAR0 to 5 (ARM ARM, B4.1.90 and behind): A32 state
+// idRegisters identify a Cortex-A15 r2p1 (its TRM, DDI 0438, table 4-2, as far as the instruction set goes). What
+// is left out of the model is left out of the numbers. They are ID_PFR0 to ID_AFR0, ID_MMFR0 to 3 and ID_ISAR0 to 5 (ARM ARM, B4.1.90 and behind): A32 state
 // alone, the virtual memory architecture with the access flag, all of the integer instructions, the divides
 // among them.
 var idRegisters = [16]uint32{
@@ -170,11 +171,25 @@ var idRegisters = [16]uint32{
 	0x02101110, 0x13112111, 0x21232041, 0x11112131, 0x10011142, 0, 0, 0,
 }
 
+// instructions is ID_ISAR0, which tells of the divides.
+func (c *CPU) instructions() uint32 {
+	const divides = 0xf << 24
+	v := idRegisters[8]
+	if !c.divides() {
+		v &^= divides
+	}
+	return v
+}
+
+func (c *CPU) divides() bool { return c.cfg.Processor[numberDivide] != 0 }
+
 // clidr: two instruction and data caches at the first level, a unified one behind, where both are coherent.
 const clidr = 0x0a200023
 
-// affinity is MPIDR: one cluster.
-func (c *CPU) affinity() uint32 { return 1<<31 | uint32(c.Num) }
+// affinity is MPIDR: the CPUs of a machine are one cluster, as the multiprocessing extensions number them.
+func (c *CPU) affinity() uint32 {
+	return 1<<31 | uint32(c.cfg.Processor[numberCluster])<<8 | uint32(c.Num)
+}
 
 // cacheType is CTR: the smallest lines in words, and what exclusive loads reserve.
 func (c *CPU) cacheType() uint32 {
@@ -283,17 +298,23 @@ func (c *CPU) flushTLB(all bool) {
 
 func (c *CPU) dropAll(uint32) { c.flushTLB(true) }
 
-// dropSpace drops the pages of all address spaces, where one would do.
-func (c *CPU) dropSpace(uint32) { c.flushTLB(false) }
+// dropSpace drops the pages of an address space.
+func (c *CPU) dropSpace(space uint32) {
+	c.dropIf(func(p *mmu.Page) bool { return !p.Global && p.Space == space&0xff })
+}
 
 // dropPage drops a page of an address space, and a global one.
 func (c *CPU) dropPage(v uint32) { c.dropIn(v, v&0xff) }
 
 // dropPageOfAll drops a page of every address space.
 func (c *CPU) dropPageOfAll(v uint32) {
-	for space := range uint32(256) {
-		c.dropIn(v, space)
-	}
+	c.dropIf(func(p *mmu.Page) bool { return uint64(v)>>p.Shift == p.VA>>p.Shift })
+}
+
+func (c *CPU) dropIf(match func(p *mmu.Page) bool) {
+	c.DTLB.DropIf(match)
+	c.ITLB.DropIf(match)
+	c.ForgetTranslations()
 }
 
 func (c *CPU) dropIn(va, space uint32) {

@@ -21,7 +21,12 @@ func (c *CPU) Whole(code []byte) bool { return len(code) >= insnBytes }
 
 // Decode implements engine.Decoder.
 func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
-	return decode(binary.LittleEndian.Uint32(code), pc)
+	word := binary.LittleEndian.Uint32(code)
+	in, op := decode(word, pc)
+	if (op.Class == clSdiv || op.Class == clUdiv) && !c.divides() {
+		return decodeUndefined(word, pc)
+	}
+	return in, op
 }
 
 // decode decodes one word. What has no meaning becomes an instruction that raises an exception when it is
@@ -34,8 +39,13 @@ func decode(word uint32, pc uint64) (decoded, op) {
 			d.finish()
 			return decoded{Exec: d.exec, Operands: d.in}, d.op
 		}
-		d = newDecoder(word, pc)
 	}
+	return decodeUndefined(word, pc)
+}
+
+// decodeUndefined is decode of a word without meaning.
+func decodeUndefined(word uint32, pc uint64) (decoded, op) {
+	d := newDecoder(word, pc)
 	d.op.Class, d.op.Flags, d.exec = clUndefined, engine.Ends, undefined
 	d.finish()
 	return decoded{Exec: d.exec, Operands: d.in}, d.op

@@ -1,12 +1,16 @@
 package arm
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/engine"
 	"kprobesim/mmu"
 )
 
@@ -63,6 +67,7 @@ func TestTLB(t *testing.T) {
 		{"a page of another space", 7, 1, userData | 6, false, false},
 		{"another page", 7, 1, userConst | 5, false, false},
 		{"a space", 7, 2, 5, true, false},
+		{"another space", 7, 2, 6, false, false},
 		{"a page of all spaces", 7, 3, userData, true, false},
 		{"all, everywhere", 3, 0, 0, true, true},
 		{"a page, everywhere", 3, 1, userData | 5, true, true},
@@ -109,6 +114,70 @@ func TestSpaces(t *testing.T) {
 	c.setContextID(1)
 	if pa(userData) != freePages+0x1000 {
 		t.Errorf("back: %#x", pa(userData))
+	}
+}
+
+// TestDropSpace drops the pages of an address space: global ones stay.
+func TestDropSpace(t *testing.T) {
+	w := newWorld(t, cpus.Throughput, nil, userMaps()...)
+	c := w.cpu()
+	c.setContextID(1)
+	before, _ := c.DataAddress(testStack, false)
+	w.mem.Store(binary.LittleEndian, secondEntry(c, testStack), 4, 0x7000|entryPage|1<<pageAP)
+	c.dropSpace(1)
+	if pa, _ := c.DataAddress(testStack, false); pa != before {
+		t.Errorf("a global page is dropped: %#x", pa)
+	}
+	c.dropPageOfAll(uint32(testStack))
+	if pa, _ := c.DataAddress(testStack, false); pa == before {
+		t.Error("a global page stays when it is dropped by its address")
+	}
+}
+
+// TestMultipleFaults lets every load and store of several registers fault at its second page, and at an address
+// that is no multiple of four: no register, no word of memory and no status changes.
+func TestMultipleFaults(t *testing.T) {
+	n := 0
+	for _, r := range multipleRows() {
+		r.parse()
+		for _, far := range []uint64{0, 2} { // 2: not aligned
+			word := always32 | r.value | 3<<16 | 0x00f0&^r.mask
+			if strings.Contains(r.name, "return") {
+				word |= 1 << pcNumber
+			}
+			in, op := decode(word, 0)
+			if op.Class == clUndefined {
+				t.Fatalf("%s: %#x is undefined", r.name, word)
+			}
+			at := uint64(userData + 0x1000) // mapped below, read-only above
+			if op.Flags&engine.Loads != 0 {
+				at = userConst + 0x1000 // mapped below alone
+			}
+			// Two of the words lie below the border.
+			c := newWorld(t, cpus.Window, []uint32{word}, userMaps()...).cpu()
+			c.R[3] = at - 8 - words(in.Operands.sh) + far
+			for i := range uint64(4) {
+				c.R[4+i] = 0x44 + i
+			}
+			before, psr, sequence := c.R, c.cpsr(), c.Counters().Instructions
+			memory := bytes.Clone(c.Memory.Bytes(freePages, 0x4000))
+			if v := to(t, c); v != vecDataAbort {
+				t.Fatalf("%s: %s", r.name, vectorNames[v])
+			}
+			if far == 0 && uint64(c.dfar) != at {
+				t.Errorf("%s: DFAR is %#x, want %#x", r.name, c.dfar, at)
+			}
+			if !slices.Equal(before[:rSP], c.R[:rSP]) || *c.spsr() != psr || !bytes.Equal(memory, c.Memory.Bytes(freePages, 0x4000)) {
+				t.Errorf("%s at %#x: something is half done", r.name, at)
+			}
+			if got := c.Counters().Instructions; got != sequence {
+				t.Errorf("%s: %d instructions were executed", r.name, got-sequence)
+			}
+			n++
+		}
+	}
+	if n != 4*7*2 {
+		t.Errorf("%d cases", n)
 	}
 }
 

@@ -54,6 +54,31 @@ func TestInterrupts(t *testing.T) {
 	}
 }
 
+// TestProcessor reads what a processor says of itself, and divides on one that does and on one that does not.
+func TestProcessor(t *testing.T) {
+	for _, divides := range []uint64{0, 1} {
+		w := newWorld(t, cpus.Window, []uint32{
+			mrc(0, 0, 0, 0, 4), mrc(0, 0, 0, 5, 5), mrc(0, 0, 2, 0, 6),
+			0x0730f211, // udiveq r0, r1, r2, which is not executed
+			always32 | 0x0730f211, insnSVC,
+		})
+		w.cfg.Processor = map[string]uint64{numberMIDR: 0x410fc075, numberCluster: 3, numberDivide: divides}
+		w.cpu()
+		c := w.cpu()
+		c.R[1], c.R[2] = 42, 6
+		want, quotient := vecUndefined, uint64(0)
+		if divides != 0 {
+			want, quotient = vecSupervisorCall, 7
+		}
+		if v := to(t, c); v != want || c.R[0] != quotient || c.Counters().Unmodelled != 0 {
+			t.Errorf("divide %d: %s, %d", divides, vectorNames[v], c.R[0])
+		}
+		if c.R[4] != 0x410fc075 || c.R[5] != 0x80000301 || c.R[6]>>24&15 != 2*divides {
+			t.Errorf("divide %d: MIDR %#x, MPIDR %#x, ID_ISAR0 %#x", divides, c.R[4], c.R[5], c.R[6])
+		}
+	}
+}
+
 // TestThumb goes to code in Thumb state, which is undefined at its target by name.
 func TestThumb(t *testing.T) {
 	for _, x := range []struct {

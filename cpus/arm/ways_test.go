@@ -46,7 +46,7 @@ func randomProgram(r *rand.Rand) []uint32 {
 	return append(append(body, condNE<<28|0x0a000000|uint32(-len(body)-2)&0xffffff), insnSVC)
 }
 
-// TestWaysToRun executes random programs in every way and by the models: registers and memory are the same, and
+// TestWaysToRun executes random programs in every way and by every model: registers and memory are the same, and
 // so is the time of a model.
 func TestWaysToRun(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -59,7 +59,7 @@ func TestWaysToRun(t *testing.T) {
 	for i := range 30 {
 		code := randomProgram(r)
 		start := func(model string) *CPU { return remodel(t, code, model) }
-		cpustest.InEveryWay(t, fmt.Sprint("program ", i), []string{cpus.Throughput, cpus.Window}, start, ended, unlike)
+		cpustest.InEveryWay(t, fmt.Sprint("program ", i), []string{cpus.Throughput, cpus.Window, cpus.Scoreboard}, start, ended, unlike)
 	}
 }
 

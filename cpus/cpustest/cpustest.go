@@ -24,9 +24,13 @@ func Config(isa *cpus.ISA) cpus.Config {
 		Predictor: cpus.PredictorConfig{
 			HistoryBits: 8, TableBits: 12, TargetEntries: 2048, ReturnStack: 16,
 		},
+		Processor: map[string]uint64{},
 	}
 	for _, n := range isa.Classes {
 		cfg.Classes[n] = cpus.Cost{Latency: cycle, Port: "alu"}
+	}
+	for _, n := range isa.Processor {
+		cfg.Processor[n.Name] = min(1, n.Most)
 	}
 	for _, n := range isa.Events {
 		cfg.Events[n] = 10 * cycle
