@@ -7,9 +7,8 @@
  * A copy that comes back by itself needs no #DB: one with a jump behind it (boosting), or the one in the
  * detour of a probe whose jump is not written yet.
  */
-#include <linux/hit.h>
+#include <linux/hit_path.h>
 #include <linux/notifier.h>
-#include <asm/extable.h>
 #include <asm/processor.h>
 #include <asm/text.h>
 
@@ -287,40 +286,20 @@ static __step int copy_stepped(struct pt_regs *regs)
 	regs->flags |= r->now.flags_after;
 	if (ERA_POST_LAST)
 		call_post_handler(&r->now, regs);
-	if (ERA_NESTED_RUNS && r->now.stage == HIT_NESTED_COPY) {
-		r->now = r->outer;
-		preempt_enable_no_resched();
-	} else {
-		close_hit(r);
-	}
+	leave_step(r, r->now.stage);
 	return !(regs->flags & TRAP_FLAG);
 }
 
-/*
- * A fault under a probe. Of a stepped copy it is made to look like the original's, and goes its usual way.
- * A handler's may be mended by the user's fault handler, or by the exception table.
- */
+/* The fault is the original's. */
+static __always_inline void fault_at_original(const struct kprobe *p, const struct hit *h, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)p->addr;
+	regs->flags = (regs->flags & ~TRAP_FLAG) | h->flags_before;
+}
+
 __dispatch int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
-	struct hit_record *r = this_hit();
-	struct kprobe *p = r->now.probe;
-	int stepped = r->now.stage & (HIT_COPY | HIT_NESTED_COPY);
-
-	if (!stepped && ERA_NESTED_RUNS)
-		count_missed(p);
-	if ((!stepped || ERA_FAULT_FIRST) && p->fault_handler && p->fault_handler(p, regs, trapnr))
-		return 1;
-	if (!stepped)
-		return fixup_exception(regs);
-	regs->ip = (unsigned long)p->addr;
-	regs->flags = (regs->flags & ~TRAP_FLAG) | r->now.flags_before;
-	if (ERA_NESTED_RUNS && stepped == HIT_NESTED_COPY) {
-		r->now = r->outer;
-		preempt_enable_no_resched();
-	} else {
-		close_hit(r);
-	}
-	return 0;
+	return fault_under_probe(regs, trapnr, fault_at_original);
 }
 
 /* The first listener of exceptions, but for one that patches text. */
