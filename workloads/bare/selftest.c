@@ -205,6 +205,35 @@ static void try_fault(void)
 	try_probe("fault in handler", bench_target, 0, handler_faulting, NULL, -1, -1);
 }
 
+/* A probe with a detour is hit by its breakpoint, until the jump is written, and by the jump from then on. */
+static void try_optimized(void)
+{
+#if ERA_OPTIMIZE
+	unsigned long want = bench_target(5, 6), size;
+	struct jump_probe op = { .kp = {
+		.addr = code_at(bench_target, 0), .pre_handler = group_before,
+	} };
+	struct kprobe child = { .addr = op.kp.addr, .pre_handler = handler_count };
+	u8 saved[MAX_JUMP], jump[MAX_JUMP];
+
+	op.kp.list = (struct list_head){ &op.kp.list, &op.kp.list };
+	ring_append(&op.kp.list, &child.list);
+	memcpy(saved, op.kp.addr, sizeof(saved));
+	size = prepare_detour(&op, jump);
+	op.kp.flags = KPROBE_FLAG_OPTIMIZED;
+	percpu_write(handler_hits, 0);
+	arm(&op.kp, 7);
+	check("pending", bench_target(5, 6), want);
+	text_poke(op.kp.addr, jump, size);
+	for (int i = 0; i < 4; i++)
+		check("optimized", bench_target(5, 6), want);
+	text_poke(op.kp.addr, saved, size);
+	chain_leave(&op.kp.hlist);
+	check("optimized hits", percpu_read(handler_hits), 5);
+	say("optimized", 5);
+#endif
+}
+
 void selftest(void)
 {
 	try_probe("step", bench_target, 0, handler_count, NULL, -1, -1);

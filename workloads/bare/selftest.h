@@ -9,6 +9,7 @@ extern kprobe_opcode_t __slots_start[], __detours_start[];
 
 void say(const char *what, unsigned long v);
 void check(const char *what, unsigned long got, unsigned long want);
+void *memcpy(void *to, const void *from, size_t n);
 void *text_poke(void *addr, const void *src, unsigned long n);
 
 void arm(struct kprobe *p, int slot);
@@ -18,9 +19,17 @@ void try_probe(const char *name, bench_fn fn, unsigned long at, kprobe_pre_handl
 /* A jprobe at the start of probed, which fn calls once. */
 void try_jprobe(const char *name, bench_fn fn, bench_fn probed);
 
-/* The part of the architecture: probes on instructions of its functions, and an optimized one. */
+#if ERA_OPTIMIZE
+/*
+ * An optimized probe on bench_target. The architecture prepares the detour of op: it writes the template and as many
+ * bytes of displaced code as moved says, and the jump there, whose size in bytes it returns.
+ */
+#define MAX_JUMP 8
+unsigned long prepare_detour(struct jump_probe *op, u8 jump[MAX_JUMP]);
+#endif
+
+/* The part of the architecture: probes on instructions of its functions. */
 void try_instructions(void);
-void try_optimized(void);
 
 int handler_count(struct kprobe *p, struct pt_regs *regs);
 void post_count(struct kprobe *p, struct pt_regs *regs, unsigned long flags);

@@ -10,7 +10,6 @@ unsigned long work_update(unsigned long a, unsigned long b);
 unsigned long work_multiple(unsigned long a, unsigned long b);
 unsigned long work_counted(unsigned long a, unsigned long b);
 unsigned long work_indirect_call(unsigned long a, unsigned long b);
-DECLARE_PER_CPU(unsigned long, handler_hits);
 
 /* Every instruction of a function in turn, but the last. */
 static void try_all(const char *name, bench_fn fn, unsigned long n)
@@ -43,12 +42,17 @@ static void put(kprobe_opcode_t *at, kprobe_opcode_t word)
 }
 
 /* A branch, with a link or without. */
-static void put_branch(kprobe_opcode_t *at, const kprobe_opcode_t *to, unsigned int link)
+static kprobe_opcode_t branch(const kprobe_opcode_t *at, const kprobe_opcode_t *to, unsigned int link)
 {
-	put(at, 0x48000000U | (((unsigned long)to - (unsigned long)at) & 0x3fffffcU) | link);
+	return 0x48000000U | (((unsigned long)to - (unsigned long)at) & 0x3fffffcU) | link;
 }
 
-static kprobe_opcode_t *fill(const struct jump_probe *op)
+static void put_call(kprobe_opcode_t *at, const void *fn)
+{
+	put(at, branch(at, code_at(fn, 0), 1));
+}
+
+unsigned long prepare_detour(struct jump_probe *op, u8 jump[MAX_JUMP])
 {
 	const unsigned long self = (unsigned long)op, words = detour_template_end - detour_template;
 	kprobe_opcode_t *d = __detours_start, *value = d + (detour_template_value - detour_template);
@@ -61,39 +65,13 @@ static kprobe_opcode_t *fill(const struct jump_probe *op)
 	put(value + 4, value[4] | (self & LOW));
 	put(insn, insn[0] | word >> 16);
 	put(insn + 1, insn[1] | (word & LOW));
-	put_branch(d + (detour_template_call - detour_template), code_at(detour_called, 0), 1);
-	put_branch(d + (detour_template_emulate - detour_template), code_at(emulate_displaced, 0), 1);
-	put_branch(d + words, op->kp.addr + 1, 0);
-	return d;
-}
-
-void try_optimized(void)
-{
-	unsigned long want = bench_target(5, 6);
-	struct jump_probe op = { .kp = {
-		.addr = code_at(bench_target, 0), .pre_handler = group_before,
-	} };
-	struct kprobe child = { .addr = op.kp.addr, .pre_handler = handler_count };
-	kprobe_opcode_t saved = *op.kp.addr;
-
-	op.kp.list = (struct list_head){ &op.kp.list, &op.kp.list };
-	ring_append(&op.kp.list, &child.list);
-	op.detour = fill(&op);
-	op.moved = sizeof(saved);
-	op.kp.flags = KPROBE_FLAG_OPTIMIZED;
-	percpu_write(handler_hits, 0);
-	arm(&op.kp, 7);
-	check("pending", bench_target(5, 6), want);
-	put_branch(op.kp.addr, op.detour, 0);
-	for (int i = 0; i < 4; i++)
-		check("optimized", bench_target(5, 6), want);
-	put(op.kp.addr, saved);
-	chain_leave(&op.kp.hlist);
-	check("optimized hits", percpu_read(handler_hits), 5);
-	say("optimized", 5);
-}
-#else
-void try_optimized(void)
-{
+	put_call(d + (detour_template_call - detour_template), detour_called);
+	put_call(d + (detour_template_emulate - detour_template), emulate_displaced);
+	put(d + words, branch(d + words, op->kp.addr + 1, 0));
+	op->detour = d;
+	op->moved = sizeof(word);
+	word = branch(op->kp.addr, d, 0);
+	memcpy(jump, &word, sizeof(word));
+	return sizeof(word);
 }
 #endif

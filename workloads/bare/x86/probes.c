@@ -1,7 +1,6 @@
 /* Probes on instructions that are special on x86, and one that a jump leads away from. */
 #include "selftest.h"
 
-void *memcpy(void *to, const void *from, size_t n);
 unsigned long work_flags(unsigned long a, unsigned long b);
 unsigned long work_call_first(unsigned long a, unsigned long b);
 unsigned long work_cli_sti(unsigned long a, unsigned long b);
@@ -9,7 +8,6 @@ unsigned long work_indirect_call(unsigned long a, unsigned long b);
 unsigned long work_short(unsigned long a, unsigned long b);
 unsigned long work_values(unsigned long a, unsigned long b);
 unsigned long values_9(unsigned long a, unsigned long b);
-DECLARE_PER_CPU(unsigned long, handler_hits);
 
 /* Offsets of instructions. */
 #ifdef __x86_64__
@@ -35,46 +33,30 @@ void try_instructions(void)
 }
 
 #if ERA_OPTIMIZE
-void try_optimized(void)
+/* A jump from one place to another. */
+static void make_jump(u8 *jump, const u8 *from, const u8 *to)
 {
-	u8 *buffer = __detours_start, jump[5] = { RELATIVEJUMP_OPCODE };
-	unsigned long size = detour_template_end - detour_template;
-	unsigned long want = bench_target(5, 6);
-	struct jump_probe op = { .kp = {
-		.addr = (u8 *)bench_target, .pre_handler = group_before,
-	} };
-	struct kprobe child = { .addr = op.kp.addr, .pre_handler = handler_count };
-	struct jump_probe *self = &op;
-	s32 rel = (u8 *)detour_called -
-		  (buffer + (detour_template_call - detour_template) + 5);
-	u8 saved[5];
+	s32 rel = to - (from + RELATIVEJUMP_SIZE);
 
-	op.kp.list = (struct list_head){ &op.kp.list, &op.kp.list };
-	ring_append(&op.kp.list, &child.list);
-	memcpy(saved, op.kp.addr, 5);
-	text_poke(buffer, detour_template, size);
-	text_poke(buffer + (detour_template_value - detour_template), &self, sizeof(self));
-	text_poke(buffer + (detour_template_call - detour_template) + 1, &rel, 4);
-	text_poke(buffer + size, op.kp.addr, REGION);
-	*(s32 *)(jump + 1) = op.kp.addr - (buffer + size + sizeof(jump));
-	text_poke(buffer + size + REGION, jump, sizeof(jump));
-	op.detour = buffer;
-	op.moved = REGION;
-	op.kp.flags = KPROBE_FLAG_OPTIMIZED;
-	percpu_write(handler_hits, 0);
-	arm(&op.kp, 7);
-	check("pending", bench_target(5, 6), want);
-	*(s32 *)(jump + 1) = buffer - (op.kp.addr + 5);
-	text_poke(op.kp.addr, jump, 5);
-	for (int i = 0; i < 4; i++)
-		check("optimized", bench_target(5, 6), want);
-	text_poke(op.kp.addr, saved, 5);
-	chain_leave(&op.kp.hlist);
-	check("optimized hits", percpu_read(handler_hits), 5);
-	say("optimized", 5);
+	*jump = RELATIVEJUMP_OPCODE;
+	memcpy(jump + 1, &rel, sizeof(rel));
 }
-#else
-void try_optimized(void)
+
+unsigned long prepare_detour(struct jump_probe *op, u8 jump[MAX_JUMP])
 {
+	u8 *buffer = __detours_start, *call = buffer + (detour_template_call - detour_template);
+	unsigned long size = detour_template_end - detour_template;
+	s32 rel = (u8 *)detour_called - (call + 5);
+
+	text_poke(buffer, detour_template, size);
+	text_poke(buffer + (detour_template_value - detour_template), &op, sizeof(op));
+	text_poke(call + 1, &rel, sizeof(rel));
+	text_poke(buffer + size, op->kp.addr, REGION);
+	make_jump(jump, buffer + size + REGION, op->kp.addr + REGION);
+	text_poke(buffer + size + REGION, jump, RELATIVEJUMP_SIZE);
+	op->detour = buffer;
+	op->moved = REGION;
+	make_jump(jump, op->kp.addr, buffer);
+	return RELATIVEJUMP_SIZE;
 }
 #endif
