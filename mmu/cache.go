@@ -107,63 +107,75 @@ func (c *Cache) Touch(line uint32) bool {
 
 // Bring is Touch that also tells which line went to make room: that line plus one, or zero.
 func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
-	set, tag := c.set(line), line+1
+	var chunk *wayChunk
+	if i := uint(line / wayLines); i < uint(len(c.where)) {
+		chunk = c.where[i]
+	}
+	if chunk == nil { // first, so that little lives across the call
+		chunk = c.grow(line / wayLines)
+	}
+	set, tag := line&c.Mask, line+1
+	if c.sets != 0 {
+		set = line % c.sets
+	}
 	c.Recent[set] = tag
-	way := c.way(line)
+	way, used := &chunk[line%wayLines], &c.used[set]
 	if *way != 0 {
-		c.use(set, uint(*way-1))
+		*used = c.use(*used, uint32(*way-1))
 		return true, 0
 	}
-	w := uint(bits.TrailingZeros32(^c.used[set]))
-	slot := &c.tags[set*c.ways+uint32(w)]
+	w := uint32(bits.TrailingZeros32(^*used))
+	slot := &c.tags[set*c.ways+w]
 	if gone = *slot; gone != 0 {
-		*c.way(gone - 1) = 0
+		c.where[(gone-1)/wayLines][(gone-1)%wayLines] = 0
 	}
 	*slot, *way = tag, uint8(w+1)
-	c.use(set, w)
+	*used = c.use(*used, w)
 	return false, gone
 }
 
 // Use looks a line up as Touch does, and changes nothing when it is not there.
 func (c *Cache) Use(line uint32) bool {
-	way := *c.way(line)
+	way := c.way(line)
 	if way == 0 {
 		return false
 	}
 	set := c.set(line)
 	c.Recent[set] = line + 1
-	c.use(set, uint(way-1))
+	c.used[set] = c.use(c.used[set], uint32(way-1))
 	return true
 }
 
 // Has reports whether a line is there.
-func (c *Cache) Has(line uint32) bool { return *c.way(line) != 0 }
+func (c *Cache) Has(line uint32) bool { return c.way(line) != 0 }
 
-// way returns the place where the way that holds a line is kept.
-func (c *Cache) way(line uint32) *uint8 {
-	i := line / wayLines
-	if int(i) >= len(c.where) || c.where[i] == nil {
-		c.grow(i)
+// way returns the way that holds a line plus one, or zero.
+func (c *Cache) way(line uint32) uint8 {
+	if i := uint(line / wayLines); i < uint(len(c.where)) && c.where[i] != nil {
+		return c.where[i][line%wayLines]
 	}
-	return &c.where[i][line%wayLines]
+	return 0
 }
 
-func (c *Cache) grow(i uint32) {
+// grow makes chunk i.
+func (c *Cache) grow(i uint32) *wayChunk {
 	for int(i) >= len(c.where) {
 		c.where = append(c.where, nil)
 	}
 	c.where[i] = new(wayChunk)
+	return c.where[i]
 }
 
-func (c *Cache) use(set uint32, way uint) {
-	u := c.used[set] | 1<<way
-	if u == c.full {
-		u = 1 << way
-		if c.ways == 1 {
-			u = 0
-		}
+// use returns the bits of a set when a way has been used.
+func (c *Cache) use(used, way uint32) uint32 {
+	bit := uint32(1) << (way & 31)
+	if used |= bit; used != c.full {
+		return used
 	}
-	c.used[set] = u
+	if c.ways == 1 {
+		return 0
+	}
+	return bit
 }
 
 // Drop forgets a line.
@@ -172,10 +184,10 @@ func (c *Cache) Drop(line uint32) {
 	if c.Recent[set] == line+1 {
 		c.Recent[set] = 0
 	}
-	if way := c.way(line); *way != 0 {
-		w := uint32(*way - 1)
+	if way := c.way(line); way != 0 {
+		w := uint32(way - 1)
 		c.tags[set*c.ways+w] = 0
 		c.used[set] &^= 1 << w
-		*way = 0
+		c.where[line/wayLines][line%wayLines] = 0
 	}
 }

@@ -94,7 +94,10 @@ func (c *Core) lookup(pa uint64) clock.Ticks {
 		return c.l1Lat
 	}
 	c.Counts.L1DMisses++
-	return c.lookupBehind(pa)
+	if c.l2.Touch(uint32(pa >> c.l2.Shift())) { // what lookupBehind does first, in line
+		return c.l2Lat
+	}
+	return c.missSecond(pa)
 }
 
 // lookupBehind is lookup behind the first level.
@@ -102,6 +105,11 @@ func (c *Core) lookupBehind(pa uint64) clock.Ticks {
 	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
 		return c.l2Lat
 	}
+	return c.missSecond(pa)
+}
+
+// missSecond is lookup behind the second level.
+func (c *Core) missSecond(pa uint64) clock.Ticks {
 	c.Counts.L2Misses++
 	if c.l3 != nil && c.l3.Touch(uint32(pa>>c.l3.Shift())) {
 		return c.l3Lat

@@ -69,8 +69,9 @@ func (c *Core) settleBlock(b *timed) bool {
 		}
 		at += b.last
 	} else {
-		for i := range b.records {
-			r := &b.records[i]
+		records := b.records // for the host: what a store changes is not loaded again
+		for i := range records {
+			r := &records[i]
 			at += r.time
 			if r.inOrder {
 				at = c.recordInOrder(b, r, at)
