@@ -24,6 +24,7 @@ type Board interface {
 type Space struct {
 	Maps []mmu.Mapping
 	Heap uint64 // virtual address at which all RAM is mapped for data
+	CPUs int    // how many CPUs the board has places for; zero means MaxCPUs
 }
 
 // Hardware is what stands around the CPUs of one machine: devices, and an interrupt controller. The

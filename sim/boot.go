@@ -139,13 +139,25 @@ const perCPUPage = 0x1000
 // bootBytes reads the image by virtual address before there is a CPU to translate.
 func (m *Machine) bootBytes(va uint64, n int) ([]byte, error) {
 	for _, p := range m.space.Maps {
-		if off := va - p.VA; va >= p.VA && off < uint64(m.mem.Size()) {
+		if off := va - p.VA; off < m.mapped(p) {
 			if b := m.mem.Bytes(p.PA+off, n); b != nil {
 				return slices.Clone(b), nil
 			}
 		}
 	}
 	return nil, fmt.Errorf("%d bytes at %#x are not mapped", n, va)
+}
+
+// mapped is the size of a mapping.
+func (m *Machine) mapped(p mmu.Mapping) uint64 {
+	size := p.Size
+	if size == 0 {
+		size = uint64(m.mem.Size())
+	}
+	if p.Limit > 0 {
+		size = min(size, p.Limit)
+	}
+	return size
 }
 
 // PerCPU returns the address of a per-CPU symbol on one CPU. Package smp finds the variables of its

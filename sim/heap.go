@@ -103,11 +103,7 @@ func (m *Machine) Alloc(size, align uint64) (uint64, error) {
 func (m *Machine) Near(va uint64) (uint64, bool) {
 	pa := va - m.space.Heap
 	for _, s := range m.space.Maps {
-		size := uint64(m.mem.Size())
-		if s.Limit > 0 {
-			size = min(size, s.Limit)
-		}
-		if s.Exec && s.Size == 0 && pa-s.PA < size {
+		if s.Exec && s.Size == 0 && pa-s.PA < m.mapped(s) {
 			return s.VA + pa - s.PA, true
 		}
 	}

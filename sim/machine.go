@@ -87,6 +87,9 @@ func New(cfg Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if space.CPUs > 0 && cfg.CPUs > space.CPUs {
+		return nil, fmt.Errorf("%d CPUs of %s: their board has places for %d", cfg.CPUs, cfg.ISA.Name, space.CPUs)
+	}
 	m := &Machine{
 		cfg: cfg, space: space, mem: mmu.NewMemory(cfg.RAM), image: cfg.Image,
 		bound: map[string]Native{}, pending: map[uint64]*Call{},

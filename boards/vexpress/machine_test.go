@@ -1,0 +1,552 @@
+package vexpress_test
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/boards/vexpress"
+	"kprobesim/cpus"
+	"kprobesim/cpus/arm"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/image"
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+)
+
+// ipi is the latency of interrupts between CPUs of the tests' machine.
+const ipi = 300 * clock.PerCycle
+
+//go:embed testdata/many.elf
+var many []byte
+
+// guest is a machine that runs testdata/many.S, and what it reported.
+type guest struct {
+	*sim.Machine
+	reports []uint64
+	events  []sim.Event
+}
+
+// newGuest makes a machine of n CPUs whose CPU 0 runs one function of testdata/many.S and whose others run
+// another.
+func newGuest(t *testing.T, n int, main, other string, change ...func(*sim.Config)) *guest {
+	t.Helper()
+	im, err := image.Load("many.elf", many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isa := arm.ISA()
+	cfg := sim.Config{
+		ISA: isa, Board: vexpress.Board{}, CPU: cpustest.Config(isa), CPUs: n, RAM: 32 << 20, Image: im,
+		Budget: clock.FromCycles(20_000_000),
+	}
+	for _, n := range isa.Events {
+		cfg.CPU.Events[n] = clock.PerCycle
+	}
+	cfg.CPU.Events[cpus.EventIPI] = ipi
+	for _, f := range change {
+		f(&cfg)
+	}
+	m, err := sim.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guest{Machine: m}
+	g.Watch(func(e sim.Event) { g.events = append(g.events, e) })
+	g.Bind("sim_main", func(*sim.Call) uint64 { return 0 })
+	g.Bind("report", func(c *sim.Call) uint64 { g.reports = append(g.reports, c.Arg(0)); return 0 })
+	g.set(t, "boot_main", g.symbol(t, main))
+	g.set(t, "other_main", g.symbol(t, other))
+	g.set(t, "arg", uint64(n-1))
+	return g
+}
+
+func (g *guest) symbol(t *testing.T, name string) uint64 {
+	t.Helper()
+	s, ok := g.Image().Symbol(name)
+	if !ok {
+		t.Fatalf("no symbol %s", name)
+	}
+	return s.Addr
+}
+
+func (g *guest) set(t *testing.T, name string, v uint64) {
+	t.Helper()
+	if err := g.Store(g.symbol(t, name), 4, v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// own reads a variable of one CPU.
+func (g *guest) own(t *testing.T, cpu int, name string) uint64 {
+	t.Helper()
+	at, err := g.PerCPU(cpu, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := g.Machine.Load(at, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (g *guest) mustRun(t *testing.T) {
+	t.Helper()
+	if err := g.Run(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (g *guest) kind(kind sim.EventKind) (out []sim.Event) {
+	for _, e := range g.events {
+		if e.Kind == kind {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func TestStartUp(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8} {
+		g := newGuest(t, n, "boot_count", "ready")
+		g.mustRun(t)
+		if !slices.Equal(g.reports, []uint64{uint64(n - 1)}) {
+			t.Errorf("%d CPUs: reported %d", n, g.reports)
+		}
+		for i := range n {
+			data, err := g.PerCPU(i, "count")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sp := g.CPU(i).SP(); sp < data || sp > data+4096 || data < vexpress.Linear {
+				// In a handler it is the data.
+				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
+			}
+			// What started a CPU is still pending when it turns interrupts on.
+			if got := g.own(t, i, "count"); i > 0 && i < n-1 && got != 1 {
+				t.Errorf("%d CPUs: cpu %d took %d interrupts, want that of its start", n, i, got)
+			}
+		}
+	}
+	_, err := sim.New(sim.Config{
+		ISA: arm.ISA(), Board: vexpress.Board{}, CPU: cpustest.Config(arm.ISA()), CPUs: 9, Image: newGuest(t, 1, "ready", "ready").Image(),
+	})
+	if err == nil || !strings.Contains(err.Error(), "9 CPUs of arm: their board has places for 8") {
+		t.Errorf("9 CPUs: %v", err)
+	}
+}
+
+// TestIPI holds that every CPU takes the interrupt sent to it, ipi after it was sent, awake or asleep, with
+// interrupts on or off.
+func TestIPI(t *testing.T) {
+	for other, woken := range map[string]uint64{"ready": 1, "masked": 2, "busy": 0} { // the first is the start
+		g := newGuest(t, 4, "boot_ipis", other)
+		g.mustRun(t)
+		sent, got := g.kind(sim.EventIPISend), g.kind(sim.EventIPI)
+		if len(sent) != 6 || len(got) != 6 {
+			t.Fatalf("%s: %d sent, %d accepted", other, len(sent), len(got))
+		}
+		for i := range sent[:3] {
+			s, a := sent[3+i], got[3+i]
+			if a.CPU != i+1 || s.Arg != 2<<i || a.Arg != 0 || a.ID != uint64(i+1) || s.ID != a.ID {
+				t.Errorf("%s: sent %+v, accepted %+v", other, s, a)
+			}
+			if late := a.At - s.At - ipi; late < 0 || late > 50*clock.PerCycle {
+				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, a.CPU, late)
+			}
+			if n := g.own(t, i+1, "count"); n != 2 {
+				t.Errorf("%s: cpu %d took %d interrupts, want two", other, i+1, n)
+			}
+			if n := g.own(t, i+1, "woken"); n != woken {
+				t.Errorf("%s: cpu %d woke up %d times, want %d", other, i+1, n, woken)
+			}
+		}
+	}
+}
+
+// TestTargets sends one interrupt by each filter of GICD_SGIR from CPU 0 of four.
+func TestTargets(t *testing.T) {
+	for _, x := range []struct {
+		send uint64
+		took [4]uint64
+	}{
+		{0x000a0003, [4]uint64{0, 1, 0, 1}},
+		{0x00f10003, [4]uint64{1, 0, 0, 0}}, // nobody has the upper numbers
+		{0x00000003, [4]uint64{}},
+		{0x01ff0003, [4]uint64{0, 1, 1, 1}},
+		{0x02ff0003, [4]uint64{1, 0, 0, 0}},
+		{0x03ff0003, [4]uint64{}},
+	} {
+		g := newGuest(t, 4, "boot_send", "ready")
+		g.set(t, "arg2", x.send)
+		g.mustRun(t)
+		var took [4]uint64
+		for i := range took {
+			took[i] = g.own(t, i, "count")
+			if i > 0 {
+				took[i]-- // that of its start
+			}
+			if last := g.own(t, i, "last"); took[i] > 0 && last != 3 {
+				t.Errorf("%#x: cpu %d was told %#x, want interrupt 3 of CPU 0", x.send, i, last)
+			}
+		}
+		if took != x.took {
+			t.Errorf("%#x: CPUs took %d, want %d", x.send, took, x.took)
+		}
+	}
+}
+
+// TestTick lets the timer wake a CPU once every period. It counts 24 million times a second, at 1 GHz
+// once in 41.67 cycles.
+func TestTick(t *testing.T) {
+	g := newGuest(t, 2, "boot_busy", "ticking", func(c *sim.Config) { c.CPU.Hz = 1_000_000_000 })
+	g.set(t, "period", 240)
+	g.At(clock.FromCycles(1_000_000), func() { g.Stop(nil) })
+	g.mustRun(t)
+	// Between the expiry and the next start of the timer lies the handler.
+	if n := g.own(t, 1, "ticks"); n > 100 || n < 95 {
+		t.Errorf("%d ticks of 10000 cycles in 1000000", n)
+	}
+	if ticks, woken := g.own(t, 1, "ticks"), g.own(t, 1, "woken"); woken+1 < ticks || woken > ticks+1 {
+		t.Errorf("%d ticks, woken %d times", ticks, woken)
+	}
+}
+
+func TestConsole(t *testing.T) {
+	g := newGuest(t, 1, "boot_print", "ready")
+	g.mustRun(t)
+	if g.Console() != "hello, world.\n" {
+		t.Errorf("console %q", g.Console())
+	}
+}
+
+// TestTwoRunsAreTheSame compares all counters and events of runs with other numbers of host threads.
+func TestTwoRunsAreTheSame(t *testing.T) {
+	var runs []*guest
+	for _, threads := range []int{1, 4, 4} {
+		old := runtime.GOMAXPROCS(threads)
+		g := newGuest(t, 4, "boot_ipis", "ticking")
+		g.set(t, "period", 7)
+		g.mustRun(t)
+		runtime.GOMAXPROCS(old)
+		runs = append(runs, g)
+	}
+	for _, g := range runs[1:] {
+		for i := range 4 {
+			if *runs[0].CPU(i).Counters() != *g.CPU(i).Counters() {
+				t.Errorf("cpu %d: the counters of two runs differ", i)
+			}
+		}
+		if !slices.Equal(runs[0].events, g.events) || len(g.events) < 10 {
+			t.Errorf("the events of two runs differ: %d and %d", len(runs[0].events), len(g.events))
+		}
+	}
+}
+
+// Kinds of entries of the list that boot_list goes through.
+const (
+	end = iota
+	load4
+	store4
+	load1
+	store1
+	load2
+	store2
+	wait
+	off
+	on
+	load8
+	store8
+	kinds
+)
+
+// access is an entry.
+type access struct{ kind, addr, value uint64 }
+
+// perform lets CPU 0 go through a list, and returns it with what was loaded.
+func (g *guest) perform(t *testing.T, list []access) ([]access, error) {
+	t.Helper()
+	at, err := g.Alloc(uint64(12*len(list)+12), 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.set(t, "arg2", at)
+	for i, a := range append(list, access{}) {
+		for j, v := range []uint64{a.kind, a.addr, a.value} {
+			if err := g.Store(at+12*uint64(i)+4*uint64(j), 4, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ran := g.Run()
+	for i := range list {
+		if list[i].value, err = g.Load(at+12*uint64(i)+8, 4); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return list, ran
+}
+
+const (
+	gicd = vexpress.Distributor
+	gicc = vexpress.CPUInterface
+	uart = vexpress.Console
+	v2m  = vexpress.SystemRegisters
+)
+
+// TestRegisters accesses registers of devices by instructions: the third number of a load is what it finds.
+func TestRegisters(t *testing.T) {
+	want := []access{
+		{load4, gicd, 1},
+		{load4, gicd + 4, 3<<5 | 4},
+		{load4, gicd + 0x100, 0x4000ffff},
+		{load4, gicd + 0x800, 0x01010101},
+		{store4, gicd + 0x820, 0x0f1e0201},
+		{load1, gicd + 0x822, 0x0e}, // four CPUs
+		{load2, gicd + 0x820, 0},    // of the wrong size
+		{store1, gicd + 0x423, 0xff},
+		{load4, gicd + 0x420, 0xf8000000},
+		{load4, gicd + 0xfe8, 0x2b},
+		{load4, gicc + 4, 0xf0},
+		{load4, gicc + 0x0c, 1023},
+		{load4, gicc + 0x14, 0xff},
+		{load4, gicc + 0xfc, 0x0202143b},
+		{load4, uart + 0x18, 0x90},
+		{load4, uart + 0x30, 0x301},
+		{store4, uart + 0x30, 0},
+		{store4, uart, 'x'}, // not enabled: not sent
+		{load4, uart + 0x3c, 0},
+		{store4, uart + 0x30, 0x301},
+		{store4, uart, 'y'},
+		{load4, uart + 0x3c, 0x20},
+		{store4, uart + 0x44, 0x20},
+		{load4, uart + 0x3c, 0},
+		{load4, uart + 0xfe0, 0x11},
+		{load4, v2m + 0x00, 0x1190f500},
+		{load4, v2m + 0x30, 0xc0008000}, // where start_others wants the CPUs
+		{store4, v2m + 0x34, 0xffff},
+		{load4, v2m + 0x30, 0xc0000000},
+		{load8, v2m + 0x30, 0xc0000000},
+		{load4, v2m + 0x800, 0},
+	}
+	got, err := newGuest(t, 4, "boot_list", "ready").perform(t, slices.Clone(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%d: %#x at %#x, want %#x", i, got[i].value, got[i].addr, want[i].value)
+		}
+	}
+}
+
+// TestSharedInterrupt makes shared interrupts pending by software and by the console's line. The CPU that they
+// are for takes them.
+func TestSharedInterrupt(t *testing.T) {
+	for _, to := range []int{0, 2} {
+		g := newGuest(t, 4, "boot_list", "ready")
+		list := []access{
+			{store1, gicd + 0x800 + 33, 1 << to},
+			{store1, gicd + 0x800 + 40, 1 << to},
+			{store4, gicd + 0x104, 1<<1 | 1<<8},
+			{store4, gicd + 0x204, 1 << 1},
+			{store4, gicd + 0xf00, 0x01000000 | 0xf},
+		}
+		for range 300 { // until the message has come there
+			list = append(list, access{load4, gicd + 0x204, 0})
+		}
+		list = append(list, access{store4, gicd + 0x204, 1 << 8})
+		for range 300 {
+			list = append(list, access{load4, gicd + 0x204, 0})
+		}
+		if _, err := g.perform(t, list); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			if n := g.own(t, i, "others"); n != 2 && i == to || n != 0 && i != to {
+				t.Errorf("for cpu %d: cpu %d took %d", to, i, n)
+			}
+		}
+	}
+}
+
+// TestConsoleInterrupt holds the way of the console's interrupt: it comes again until it is cleared.
+func TestConsoleInterrupt(t *testing.T) {
+	g := newGuest(t, 1, "boot_list", "ready")
+	list := []access{
+		{store4, gicd + 0x104, 1 << 5},
+		{store4, uart + 0x38, 0x20},
+		{off, 0, 0},
+		{store4, uart, 'x'},
+		{load4, uart + 0x40, 0},
+		{load4, gicd + 0x204, 0},
+		{load4, gicc + 0x0c, 0},
+		{load4, gicd + 0x204, 0}, // active, and pending as the line is up
+		{store4, uart + 0x44, 0x20},
+		{load4, gicd + 0x204, 0},
+		{store4, gicc + 0x10, 37},
+		{on, 0, 0},
+	}
+	list, err := g.perform(t, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]uint64{4: 0x20, 5: 1 << 5, 6: 37, 7: 1 << 5, 9: 0} {
+		if list[i].value != want {
+			t.Errorf("%d: %#x at %#x, want %#x", i, list[i].value, list[i].addr, want)
+		}
+	}
+	if n := g.own(t, 0, "others"); n != 0 {
+		t.Errorf("interrupts behind its end: %d", n)
+	}
+}
+
+// TestAbuse makes random accesses to all registers: the machine ends in whatever way, but it ends, and the
+// same way again.
+func TestAbuse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 5))
+	ends := map[string]int{}
+	for range 60 {
+		list := randomAccesses(rng, 60)
+		first, second := abuse(t, slices.Clone(list)), abuse(t, list)
+		if first != second {
+			t.Errorf("two runs end with %q and %q", first, second)
+		}
+		for _, how := range []string{"<nil>", "all CPUs sleep", "budget"} {
+			if strings.Contains(first, how) {
+				ends[how]++
+			}
+		}
+	}
+	t.Log(ends)
+	if ends["<nil>"] == 0 || len(ends) < 2 {
+		t.Errorf("not every end is met: %v", ends)
+	}
+}
+
+// randomAccesses draws accesses, most of them to registers that are there.
+func randomAccesses(rng *rand.Rand, n int) (list []access) {
+	offsets := []uint64{0, 0, 4, 8, 0x0c, 0x10, 0x18, 0x30, 0x34, 0x38, 0x100, 0x104, 0x180, 0x200, 0x204, 0x280, 0x300, 0x380, 0x400, 0x820, 0xc08, 0xf00, 0xf00, 0xf20}
+	for range n {
+		a := access{uint64(1 + rng.IntN(kinds-1)), uint64(gicd + rng.IntN(4)*0x1000), rng.Uint64() & (1<<32 - 1) >> rng.IntN(32)}
+		switch {
+		case a.kind == wait && rng.IntN(3) != 0:
+			a.kind = load4
+		case a.kind < wait && rng.IntN(2) == 0:
+			a.kind = store4
+		}
+		if rng.IntN(4) == 0 {
+			a.addr += uint64(rng.IntN(0x1000)) // alignment does not matter to strongly ordered memory here
+			if rng.IntN(4) != 0 {
+				a.addr &^= 3
+			}
+		} else {
+			a.addr += offsets[rng.IntN(len(offsets))]
+		}
+		if a.kind >= load8 {
+			a.addr &^= 3
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// abuse goes through a list on CPU 0 of four and says how that ends.
+func abuse(t *testing.T, list []access) string {
+	t.Helper()
+	g := newGuest(t, 4, "boot_list", "busy", func(c *sim.Config) { c.Budget = clock.FromCycles(300_000) })
+	list, err := g.perform(t, list)
+	var times []clock.Ticks
+	for i := range g.CPUs() {
+		times = append(times, g.CPU(i).Now())
+	}
+	return fmt.Sprint(err, times, len(g.events), list)
+}
+
+// TestSpace holds what a kernel is entered with: the mappings of the lowest memory, by pages and by sections, the
+// vectors, and code for slots in the area of modules.
+func TestSpace(t *testing.T) {
+	g := newGuest(t, 1, "boot_print", "ready")
+	for va, pa := range map[uint64]uint64{
+		vexpress.Linear: 0, vexpress.Linear + 20<<20: 20 << 20, vexpress.Modules: 0, vexpress.Modules + 0x3000: 0x3000,
+		vexpress.Vectors: 0, vexpress.Vectors + 0x1ffc: 0x1ffc, gicd: 0xac001000, gicc: 0xac002000, uart: 0x9c090000, v2m: 0x9c010000,
+	} {
+		if got, ok := g.CPU(0).Translate(va); !ok || got != pa {
+			t.Errorf("%#x is at %#x, %v; want %#x", va, got, ok, pa)
+		}
+	}
+	for _, va := range []uint64{0, vexpress.Modules - 1, vexpress.Modules + 14<<20, vexpress.Linear + 32<<20, vexpress.Vectors + 0x2000} {
+		if got, ok := g.CPU(0).Translate(va); ok {
+			t.Errorf("%#x is at %#x, want no translation", va, got)
+		}
+	}
+	at, err := g.Alloc(4096, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if near, ok := g.Near(at); !ok || near != at-vexpress.Linear+vexpress.Modules {
+		t.Errorf("code of the heap at %#x is executed at %#x, %v", at, near, ok)
+	}
+	toy := arm.ISA()
+	toy.Name, toy.Machine = "toy", 0
+	if _, err := (vexpress.Board{}).Space(toy); err == nil || !strings.Contains(err.Error(), "board has no CPUs of toy") {
+		t.Errorf("another instruction set: %v", err)
+	}
+}
+
+// TestSpaceOfEverySize holds that the page table fits for every size of memory.
+func TestSpaceOfEverySize(t *testing.T) {
+	for _, mb := range []int{16, 32, 64, 256, 1024} {
+		newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.RAM = mb << 20 }).mustRun(t)
+	}
+}
+
+var updateMany = flag.Bool("update-many", false, "write testdata/many.elf")
+
+// TestManyGuestIsFresh builds testdata/many.elf again.
+func TestManyGuestIsFresh(t *testing.T) {
+	const cc = "arm-linux-gnueabi-gcc"
+	if _, err := exec.LookPath(cc); err != nil {
+		t.Skip("skipped: building testdata/many.S; arm-linux-gnueabi-gcc is not installed")
+	}
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	for _, args := range [][]string{
+		{"-c", "-marm", "-march=armv7-a", "-mfloat-abi=soft", "-o", "many.o", dir + "/many.S"},
+		{
+			"-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
+			"-Wl,-T," + dir + "/many.lds", "-o", "many.elf", "many.o",
+		},
+	} {
+		cmd := exec.Command(cc, args...)
+		cmd.Dir = tmp
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, msg)
+		}
+	}
+	got, err := os.ReadFile(filepath.Join(tmp, "many.elf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Equal(got, many) {
+		return
+	}
+	if !*updateMany {
+		t.Fatal("testdata/many.elf is not what the compiler builds from many.S: build it with -update-many")
+	}
+	if err := os.WriteFile("testdata/many.elf", got, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
