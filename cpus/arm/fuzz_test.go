@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/engine"
 )
 
@@ -115,15 +116,7 @@ func FuzzRun(f *testing.F) {
 }
 
 func fuzzRun(t *testing.T, c *CPU) {
-	for range 4 {
-		e := c.Run(c.Now() + 60*2000)
-		if e.Reason == cpus.Shutdown && e.Detail == "" {
-			t.Fatal("a shutdown without a reason")
-		}
-		if e.Reason != cpus.Limit {
-			break
-		}
-	}
+	cpustest.RunOn(t, c)
 	if c.R[rZero] != 0 || c.cf > 1 || c.R[rPC]&3 != 0 && c.control&psrT == 0 {
 		t.Fatalf("zero %#x, carry %d, pc %#x", c.R[rZero], c.cf, c.R[rPC])
 	}

@@ -1,14 +1,12 @@
 package arm
 
 import (
-	"bytes"
-	"context"
+	"debug/elf"
 	"encoding/binary"
-	"os"
-	osexec "os/exec"
-	"path/filepath"
 	"testing"
-	"time"
+
+	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/hosttools"
 )
 
 // The program that qemu executes: a static ELF file without a library. Its text is a harness and one stub for
@@ -122,62 +120,30 @@ func elfFile(h *harness, vectors []byte, count int) []byte {
 	binary.LittleEndian.PutUint32(low[qemuLeft-qemuState:], uint32(count))
 	end := make([]byte, 0x1000)
 	copy(end[qemuEnd&0xfff:], wordBytes(h.end))
-	return elfOf(qemuText, []elfSegment{
-		{qemuEnd &^ 0xfff, 5, end, 0x1000},
-		{qemuState, 6, low, 0x1000},
-		{qemuText, 5, wordBytes(h.text), 0},
-		{sandbox &^ 0xfff, 6, nil, 0x2000},
-		{qemuVectors, 4, vectors, 0},
-		{qemuResults, 6, nil, uint64(count*outcomeBytes) + 8},
+	return elfOf(qemuText, []cpustest.Segment{
+		{At: qemuEnd &^ 0xfff, Flags: 5, Data: end, Size: 0x1000},
+		{At: qemuState, Flags: 6, Data: low, Size: 0x1000},
+		{At: qemuText, Flags: 5, Data: wordBytes(h.text)},
+		{At: sandbox &^ 0xfff, Flags: 6, Data: nil, Size: 0x2000},
+		{At: qemuVectors, Flags: 4, Data: vectors},
+		{At: qemuResults, Flags: 6, Data: nil, Size: uint64(count*outcomeBytes) + 8},
 	})
 }
 
-type elfSegment struct {
-	at    uint64
-	flags uint32
-	data  []byte
-	size  uint64
-}
-
 // elfOf is an executable for Linux.
-func elfOf(entry uint32, segs []elfSegment) []byte {
-	var b bytes.Buffer
-	put := func(v any) { _ = binary.Write(&b, binary.LittleEndian, v) } // a buffer takes everything
-	b.WriteString("\x7fELF\x01\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00")
-	put([]uint16{2, 40})
-	put([]uint32{1, entry, 52, 0, 0x05000000})
-	put([]uint16{52, 32, uint16(len(segs)), 0, 0, 0})
-	offset := uint32(0x1000)
-	for _, s := range segs {
-		size := uint32(max(s.size, uint64(len(s.data))))
-		put([]uint32{1, offset, uint32(s.at), uint32(s.at), uint32(len(s.data)), size, s.flags, 0x1000})
-		offset += (uint32(len(s.data)) + 0xfff) &^ 0xfff
-	}
-	for _, s := range segs {
-		b.Write(make([]byte, (0x1000-b.Len()&0xfff)&0xfff))
-		b.Write(s.data)
-	}
-	return b.Bytes()
+func elfOf(entry uint64, segs []cpustest.Segment) []byte {
+	const eabi5 = 0x05000000
+	return cpustest.Executable(32, binary.LittleEndian, elf.EM_ARM, eabi5, entry, segs)
 }
 
 // qemu returns the emulator's path, or skips the test.
 func qemu(t *testing.T) string {
 	t.Helper()
-	path, err := osexec.LookPath("qemu-arm")
-	if err != nil {
-		t.Skip("no comparison with another implementation: qemu-arm is not installed (Debian: qemu-user)")
-	}
-	return path
+	return hosttools.Emulator(t, "qemu-arm")
 }
 
 // runQemu runs a program and returns what it printed and its error, if any.
 func runQemu(t *testing.T, path string, program []byte) ([]byte, error) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(file, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	return osexec.CommandContext(ctx, path, "-cpu", "cortex-a15", file).Output()
+	return hosttools.Emulate(t, path, program, "-cpu", "cortex-a15")
 }

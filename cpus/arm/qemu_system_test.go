@@ -1,17 +1,12 @@
 package arm
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
-	"os"
-	osexec "os/exec"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/hosttools"
 	"kprobesim/mmu"
 )
 
@@ -462,10 +457,7 @@ func returns(b *bare) {
 
 // TestAgainstQemuSystem compares supervisor state: what each exception leaves in the registers.
 func TestAgainstQemuSystem(t *testing.T) {
-	path, err := osexec.LookPath("qemu-system-arm")
-	if err != nil {
-		t.Skip("no comparison of supervisor state: qemu-system-arm is not installed (Debian: qemu-system-arm)")
-	}
+	path := hosttools.Need(t, "qemu-system-arm", "qemu-system-arm", "the comparison of supervisor state")
 	b := newBare(t)
 	b.begin()
 	faultCases(b)
@@ -521,38 +513,7 @@ func compareLogs(t *testing.T, names []string, want, got []byte) {
 
 // bareOnQemu runs the program on a machine with a Cortex-A15 and RAM at zero, and returns its log.
 func bareOnQemu(t *testing.T, path string, b *bare) []byte {
-	dir := t.TempDir()
-	image := filepath.Join(dir, "ram")
-	if err := os.WriteFile(image, b.w.mem.Raw(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := osexec.CommandContext(ctx, path, "-M", "versatilepb", "-cpu", "cortex-a15,has_el2=off,has_el3=off", "-m", "64", "-display", "none", "-serial", "none",
-		"-monitor", "stdio", "-device", "loader,file="+image+",addr=0,force-raw=on",
-		"-device", fmt.Sprintf("loader,addr=%#x,cpu-num=0", bareCode))
-	cmd.Dir = dir
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var log []byte
-	for range 100 {
-		time.Sleep(100 * time.Millisecond)
-		fmt.Fprintf(in, "pmemsave %#x %d \"log\"\n", bareLog, bareLogs)
-		time.Sleep(100 * time.Millisecond)
-		log, _ = os.ReadFile(filepath.Join(dir, "log")) // there when it is there
-		if len(log) == bareLogs && binary.LittleEndian.Uint32(log) == bareDone {
-			break
-		}
-	}
-	_, _ = io.WriteString(in, "quit\n") // it ends by the deadline otherwise
-	_ = cmd.Wait()
-	if len(log) != bareLogs {
-		t.Fatalf("qemu wrote %d bytes of its log", len(log))
-	}
-	return log
+	done := func(log []byte) bool { return binary.LittleEndian.Uint32(log) == bareDone }
+	machine := []string{"-M", "versatilepb", "-cpu", "cortex-a15,has_el2=off,has_el3=off"}
+	return hosttools.EmulateMachine(t, path, machine, b.w.mem.Raw(), bareCode, done, hosttools.Span{At: bareLog, Size: bareLogs})[0]
 }

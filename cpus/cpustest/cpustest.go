@@ -1,4 +1,5 @@
-// Package cpustest describes a CPU for tests: round numbers, and none of a real processor.
+// Package cpustest has what tests of several instruction sets share: the description of a CPU with round numbers and
+// none of a real processor, the ways to run a program, and executables to compare with an emulator.
 package cpustest
 
 import (

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 )
 
 // seeds are words that once needed thought: forms that are not modelled, reserved bits, prefixes, branches to
@@ -113,15 +114,7 @@ func FuzzRun(f *testing.F) {
 }
 
 func fuzzRun(t *testing.T, c *CPU) {
-	for range 4 {
-		e := c.Run(c.Now() + 60*2000)
-		if e.Reason == cpus.Shutdown && e.Detail == "" {
-			t.Fatal("a shutdown without a reason")
-		}
-		if e.Reason != cpus.Limit {
-			break
-		}
-	}
+	cpustest.RunOn(t, c)
 	if c.R[rZero] != 0 || c.R[rCA] > 1 || c.R[rPC]&3 != 0 {
 		t.Fatalf("zero %#x, carry %d, pc %#x", c.R[rZero], c.R[rCA], c.R[rPC])
 	}

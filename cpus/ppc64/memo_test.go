@@ -6,36 +6,15 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
-	remember "kprobesim/internal/host"
 	"kprobesim/mmu"
 )
 
-// rememberings are bounds of what the window model remembers: nothing, as built, all at once, little.
-var rememberings = [][2]int{{0, 0}, {remember.Memo.Blocks, remember.Memo.Runs}, {remember.Memo.Blocks, 0}, {600, 0}, {8, 0}}
-
-// eachMemo calls f under all of rememberings and compares registers, time and counters of the CPUs that it returns.
+// eachMemo holds that CPUs end the same however much the window model remembers.
 func eachMemo(t *testing.T, what string, f func() []*CPU) {
 	t.Helper()
-	built := remember.Memo
-	defer func() { remember.Memo = built }()
-	var plain []*CPU
-	for _, r := range rememberings {
-		remember.Memo.Blocks, remember.Memo.Runs = r[0], r[1]
-		all := f()
-		if plain == nil {
-			plain = all
-		}
-		for i, c := range all {
-			want := plain[i]
-			c.Book()
-			want.Book()
-			if c.R != want.R || c.Now() != want.Now() || c.Counts != want.Counts {
-				t.Fatalf("%s, cpu %d, remembering %d from run %d: %d instructions in %d ticks to %#x, want %d in %d to %#x", what, i,
-					r[0], r[1], c.Counts.Instructions, c.Now(), c.PC(), want.Counts.Instructions, want.Now(), want.PC())
-			}
-		}
-	}
+	cpustest.EachMemo(t, what, func(c *CPU) any { return c.R }, f, 600)
 }
 
 // TestMemoChangesNothing runs random code in loops, with interrupts that it causes, on cores with dispatch groups

@@ -2,35 +2,19 @@ package ppc64
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"os"
-	osexec "os/exec"
-	"path/filepath"
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/hosttools"
 	"kprobesim/mmu"
 )
 
-// compiler is the one whose output for this processor the package is made for.
-const compiler = "powerpc64-linux-gnu-gcc"
-
 // compileProgram builds testdata/programs.c at an optimization level.
 func compileProgram(t *testing.T, level string) string {
-	t.Helper()
-	path, err := osexec.LookPath(compiler)
-	if err != nil {
-		t.Skipf("no programs: %s is not installed (Debian: gcc-powerpc64-linux-gnu)", compiler)
-	}
-	out := filepath.Join(t.TempDir(), "programs")
-	text, err := osexec.CommandContext(t.Context(), path, level, "-mcpu=power5", "-msoft-float", "-mno-altivec",
-		"-ffreestanding", "-fno-stack-protector", "-static", "-nostdlib", "-no-pie", "-o", out,
-		filepath.Join("testdata", "programs.c"), "-lgcc").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	return out
+	return hosttools.Program(t, "powerpc64-linux-gnu-gcc", "gcc-powerpc64-linux-gnu", level, "-mcpu=power5", "-msoft-float", "-mno-altivec")
 }
 
 // TestPrograms runs what GCC makes of C under qemu and in the simulator, by both models, and compares what it
@@ -61,39 +45,13 @@ func TestPrograms(t *testing.T) {
 
 // runProgram executes an ELF file in user mode and returns what it writes, and how many instructions it took.
 func runProgram(t *testing.T, file, model string) (out []byte, n uint64) {
-	f, err := elf.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	const stack = 0x70000000
 	maps := []mmu.Mapping{{VA: stack, PA: worldTables / 2, Size: 0x10000, User: true, Writable: true}}
-	next := uint64(freePages)
-	type part struct {
-		pa   uint64
-		data []byte
-	}
-	var parts []part
-	for _, p := range f.Progs {
-		if p.Type != elf.PT_LOAD {
-			continue
-		}
-		data := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(data, 0); err != nil {
-			t.Fatal(err)
-		}
-		skip := p.Vaddr & 0xfff
-		size := (skip + p.Memsz + 0xfff) &^ 0xfff
-		maps = append(maps, mmu.Mapping{VA: p.Vaddr - skip, PA: next, Size: size, User: true, Writable: true, Exec: true})
-		parts = append(parts, part{next + skip, data})
-		next += size
-	}
-	w := newWorld(t, model, nil, maps...)
-	for _, p := range parts {
-		w.mem.Write(p.pa, p.data)
-	}
+	p := cpustest.LoadProgram(t, file, freePages)
+	w := newWorld(t, model, nil, append(maps, p.Maps...)...)
+	p.Write(w.mem)
 	c := w.cpu()
-	entry, toc := c.peek(f.Entry), c.peek(f.Entry+8)
+	entry, toc := c.peek(p.Entry), c.peek(p.Entry+8)
 	c.Boot(entry, stack+0xff00)
 	c.setMSR(userMSR)
 	c.R[rTOC] = toc

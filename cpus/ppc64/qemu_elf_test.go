@@ -1,14 +1,12 @@
 package ppc64
 
 import (
-	"bytes"
-	"context"
+	"debug/elf"
 	"encoding/binary"
-	"os"
-	osexec "os/exec"
-	"path/filepath"
 	"testing"
-	"time"
+
+	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/hosttools"
 )
 
 // The program that qemu executes: a static ELF64 file without a library. Its text is a harness and one stub
@@ -121,44 +119,19 @@ func elfFile(h *harness, vectors []byte, count int) []byte {
 	binary.BigEndian.PutUint32(low[qemuLanding-qemuLow:], landing())
 	binary.BigEndian.PutUint32(low[qemuLanding-qemuLow+4:], insnI(qemuLanding+4, h.save))
 	binary.BigEndian.PutUint64(low[0x1800:], qemuText) // the descriptor of the entry
-	segs := []elfSegment{
-		{qemuLow, 7, low, 0x2000},
-		{qemuText, 5, wordBytes(h.text), 0},
-		{sandbox &^ 0xfff, 6, nil, 0x2000},
-		{qemuVectors, 4, vectors, 0},
-		{qemuResults, 6, nil, uint64(count*outcomeBytes) + 8},
+	segs := []cpustest.Segment{
+		{At: qemuLow, Flags: 7, Data: low, Size: 0x2000},
+		{At: qemuText, Flags: 5, Data: wordBytes(h.text)},
+		{At: sandbox &^ 0xfff, Flags: 6, Data: nil, Size: 0x2000},
+		{At: qemuVectors, Flags: 4, Data: vectors},
+		{At: qemuResults, Flags: 6, Data: nil, Size: uint64(count*outcomeBytes) + 8},
 	}
 	return elfOf(qemuLow+0x1800, segs)
 }
 
-type elfSegment struct {
-	at    uint64
-	flags uint32
-	data  []byte
-	size  uint64
-}
-
 // elfOf is an executable of the first ABI, whose entry is a descriptor.
-func elfOf(entry uint64, segs []elfSegment) []byte {
-	var b bytes.Buffer
-	put := func(v any) { _ = binary.Write(&b, binary.BigEndian, v) } // a buffer takes everything
-	b.WriteString("\x7fELF\x02\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00")
-	put([]uint16{2, 21})
-	put(uint32(1))
-	put([]uint64{entry, 64, 0})
-	put(uint32(1)) // ELFv1
-	put([]uint16{64, 56, uint16(len(segs)), 0, 0, 0})
-	offset := uint64(0x1000)
-	for _, s := range segs {
-		put([]uint32{1, s.flags})
-		put([]uint64{offset, s.at, s.at, uint64(len(s.data)), max(s.size, uint64(len(s.data))), 0x1000})
-		offset += (uint64(len(s.data)) + 0xfff) &^ 0xfff
-	}
-	for _, s := range segs {
-		b.Write(make([]byte, (0x1000-b.Len()&0xfff)&0xfff))
-		b.Write(s.data)
-	}
-	return b.Bytes()
+func elfOf(entry uint64, segs []cpustest.Segment) []byte {
+	return cpustest.Executable(64, binary.BigEndian, elf.EM_PPC64, 1, entry, segs)
 }
 
 func wordBytes(words []uint32) []byte {
@@ -172,21 +145,11 @@ func wordBytes(words []uint32) []byte {
 // qemu returns the emulator's path, or skips the test.
 func qemu(t *testing.T) string {
 	t.Helper()
-	path, err := osexec.LookPath("qemu-ppc64")
-	if err != nil {
-		t.Skip("no comparison with another implementation: qemu-ppc64 is not installed (Debian: qemu-user)")
-	}
-	return path
+	return hosttools.Emulator(t, "qemu-ppc64")
 }
 
 // runQemu runs a program and returns what it printed and its error, if any.
 func runQemu(t *testing.T, path string, program []byte) ([]byte, error) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(file, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	return osexec.CommandContext(ctx, path, "-cpu", "power5+", file).Output()
+	return hosttools.Emulate(t, path, program, "-cpu", "power5+")
 }

@@ -2,18 +2,13 @@ package ppc64
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
-	osexec "os/exec"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/hosttools"
 )
 
 // bare is a program without a kernel, for qemu-system-ppc64 and for the simulator. It begins in real mode, loads
@@ -216,10 +211,7 @@ func narrowCases(b *bare, r *rand.Rand) {
 // TestAgainstQemuSystem compares supervisor state: what each interrupt leaves in the registers, and the page
 // table with its referenced and changed bits.
 func TestAgainstQemuSystem(t *testing.T) {
-	path, err := osexec.LookPath("qemu-system-ppc64")
-	if err != nil {
-		t.Skip("no comparison of supervisor state: qemu-system-ppc64 is not installed (Debian: qemu-system-ppc)")
-	}
+	path := hosttools.Need(t, "qemu-system-ppc64", "qemu-system-ppc", "the comparison of supervisor state")
 	b := &bare{w: newWorld(t, cpus.Window, nil, userMaps()...)}
 	b.w.bus.Native = [2]uint64{1, 1}
 	c := b.w.cpu()
@@ -289,38 +281,8 @@ func compareLogs(t *testing.T, names []string, want, got []byte) {
 
 // bareOnQemu runs the program on a machine with a 970 and returns its log and the page table.
 func bareOnQemu(t *testing.T, path string, b *bare) (log, table []byte) {
-	dir := t.TempDir()
-	image := filepath.Join(dir, "ram")
-	if err := os.WriteFile(image, b.w.mem.Raw(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := osexec.CommandContext(ctx, path, "-M", "mac99", "-cpu", "970fx", "-m", "64", "-display", "none", "-serial", "none",
-		"-monitor", "stdio", "-device", "loader,file="+image+",addr=0,force-raw=on",
-		"-device", fmt.Sprintf("loader,addr=%#x,cpu-num=0", bareCode))
-	cmd.Dir = dir
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for range 100 {
-		time.Sleep(100 * time.Millisecond)
-		fmt.Fprintf(in, "pmemsave %#x %d \"log\"\npmemsave %#x %d \"table\"\n", bareLog, bareLogs, worldTables, group<<groupsMin)
-		time.Sleep(100 * time.Millisecond)
-		log, _ = os.ReadFile(filepath.Join(dir, "log")) // there when it is there
-		if len(log) == bareLogs && binary.BigEndian.Uint64(log) == bareDone {
-			break
-		}
-	}
-	_, _ = io.WriteString(in, "quit\n") // it ends by the deadline otherwise
-	_ = cmd.Wait()
-	table, err = os.ReadFile(filepath.Join(dir, "table"))
-	if err != nil || len(log) != bareLogs {
-		t.Fatalf("qemu wrote %d bytes of its log: %v", len(log), err)
-	}
-	return log, table
+	done := func(log []byte) bool { return binary.BigEndian.Uint64(log) == bareDone }
+	spans := []hosttools.Span{{At: bareLog, Size: bareLogs}, {At: worldTables, Size: group << groupsMin}}
+	all := hosttools.EmulateMachine(t, path, []string{"-M", "mac99", "-cpu", "970fx"}, b.w.mem.Raw(), bareCode, done, spans...)
+	return all[0], all[1]
 }

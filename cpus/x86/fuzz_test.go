@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 )
 
 // seeds are encodings that once needed thought: prefixes in odd places, forms that are not modelled,
@@ -110,15 +111,7 @@ func FuzzRun(f *testing.F) {
 }
 
 func fuzzRun(t *testing.T, c *CPU) {
-	for range 4 {
-		e := c.Run(c.Now() + 60*2000)
-		if e.Reason == cpus.Shutdown && e.Detail == "" {
-			t.Fatal("a shutdown without a reason")
-		}
-		if e.Reason != cpus.Limit {
-			break
-		}
-	}
+	cpustest.RunOn(t, c)
 	if n := c.Counts.Instructions; n > 4*60*2000 {
 		t.Fatalf("%d instructions in so little time", n)
 	}

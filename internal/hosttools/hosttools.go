@@ -38,17 +38,15 @@ func Run(tb testing.TB, dir, program string, args ...string) {
 	}
 }
 
-// Emulate runs an executable file's bytes under an emulator of user mode with options. It returns what the
-// executable printed, and an error where it did not end well, which is not a failure of the test.
-func Emulate(tb testing.TB, emulator string, program []byte, options ...string) ([]byte, error) {
+// Program builds testdata/programs.c for programs without a library by a compiler with options of its own, and
+// returns the file's path.
+func Program(tb testing.TB, compiler, debian string, options ...string) string {
 	tb.Helper()
-	file := filepath.Join(tb.TempDir(), "program")
-	if err := os.WriteFile(file, program, 0o700); err != nil {
-		tb.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(tb.Context(), limit)
-	defer cancel()
-	return exec.CommandContext(ctx, emulator, append(slices.Clone(options), file)...).Output()
+	cc := Need(tb, compiler, debian, "programs that a compiler makes")
+	out := filepath.Join(tb.TempDir(), "programs")
+	Run(tb, "", cc, append(slices.Clone(options), "-ffreestanding", "-fno-stack-protector", "-static", "-nostdlib", "-no-pie",
+		"-o", out, filepath.Join("testdata", "programs.c"), "-lgcc")...)
+	return out
 }
 
 // Fresh builds testdata/many.S by a compiler, with options of its own, and linked by testdata/many.lds, and holds
