@@ -38,9 +38,10 @@ func holdHandlers(t *testing.T, w *crowd, kind Kind) {
 			inside = inside || w.percpu("hit_record") != 0
 		}
 	})
+	calls := 300 * max(w.m.ISA().TimerCycles, 1) // a jiffy is longer where timers count coarser
 	for range 2 {
 		task, err := w.smp.Go(w.Call, "loop", func(c smp.Caller) error {
-			_, err := c.InvokeSym("bench_loop", w.pointer("bench_target"), 300, 5, 77)
+			_, err := c.InvokeSym("bench_loop", w.pointer("bench_target"), uint64(calls), 5, 77)
 			return err
 		})
 		w.do(err)
@@ -50,8 +51,9 @@ func holdHandlers(t *testing.T, w *crowd, kind Kind) {
 	if switches < 10 || inside {
 		t.Errorf("%s: %d switches of tasks, one within a handler: %v", handler, switches, inside)
 	}
-	if kind == Kprobe && ticks == 0 {
-		t.Errorf("%s: no tick came in a handler", handler)
+	// A detour on ppc64 disables interrupts around its handlers.
+	if ticked := ticks != 0; kind == Kprobe && ticked != (w.k.arch.Then == Boosted) {
+		t.Errorf("%s: a tick came in a handler: %v", handler, ticked)
 	}
 	w.remove(p)
 }

@@ -7,6 +7,7 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
 	"kprobesim/kprobes"
 )
 
@@ -15,7 +16,6 @@ import (
 func TestExperimentsOnAnotherISA(t *testing.T) {
 	exptest.Alone(t)
 	refused := map[string]string{
-		"missed": `unknown image "ppc64-2010-preempt"`, // it sweeps preemption
 		// differences between published figures, a line each
 		"overhead-published": "no collected experiment of era 2010 has published figures of both k and b",
 	}
@@ -32,7 +32,11 @@ func TestExperimentsOnAnotherISA(t *testing.T) {
 			continue
 		}
 		for _, pt := range plan.Points {
-			if pt.Target.Name != "ppc64" || pt.Image.Name != "ppc64-"+pt.Kernel.Era || pt.Probe.Mode == kprobes.Boosted {
+			image := "ppc64-" + pt.Kernel.Era
+			if pt.Kernel.Preempt == schema.PreemptFull {
+				image += "-preempt"
+			}
+			if pt.Target.Name != "ppc64" || pt.Image.Name != image || pt.Probe.Mode == kprobes.Boosted {
 				t.Errorf("%s, %s: ISA %s, image %s, era %s, mode %s", name, pt.Label, pt.Target.Name, pt.Image.Name,
 					pt.Kernel.Era, pt.Probe.Mode)
 			}
