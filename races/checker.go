@@ -73,10 +73,14 @@ func (c *checker) aware() []uint64 {
 }
 
 // inText judges an instruction of a probed function.
-// A task that is in the text is in no slot any more.
+// A task that is in the text is in no slot any more. Behind a handler's first instruction it has got past a breakpoint there, also
+// where no copy was executed because the kernel emulated the instruction.
 func (c *checker) inText(s *cpus.Step, t *text) {
 	task := c.calls.on(s.CPU)
 	task.slot = visit{}
+	if task.struck != s.PC {
+		task.struck = 0
+	}
 	if s.PC == t.start && t.called && task.call == nil {
 		c.calls.enter(task, t.start, s.CPU, c.aware())
 	}

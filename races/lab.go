@@ -24,6 +24,7 @@ type lab struct {
 	cpu    cpus.Config
 	im     *image.Image
 	spins  []uint64 // instructions by which the kernel's code says that it waits in a loop
+	places []uint64 // of the scenario's probes, bytes from the starts of their targets
 	mutant string
 	watch  func(t *trial) // told of every machine before it runs, or nil
 }
@@ -47,7 +48,10 @@ func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 	if err := l.findSpins(); err != nil {
 		return nil, err
 	}
-	return l, l.names()
+	if err := l.names(); err != nil {
+		return nil, err
+	}
+	return l, l.findPlaces()
 }
 
 // findSpins looks for hints at every address. Bytes that only look like one are of no harm: at their
@@ -93,6 +97,49 @@ func (l *lab) names() error {
 		want("probes."+p.Name, p.Target)
 	}
 	return errors.Join(errs...)
+}
+
+// findPlaces counts instructions where a probe stands on one of them, because their lengths differ between
+// kernels.
+func (l *lab) findPlaces() error {
+	for i := range l.s.Probes {
+		p := &l.s.Probes[i]
+		at := p.Offset
+		if p.Instruction != 0 {
+			starts, err := l.starts(p.Target)
+			if err != nil {
+				return err
+			}
+			if p.Instruction >= len(starts) {
+				return fmt.Errorf("%s: probes.%s: instruction %d: %s of image %s has %d instructions, numbered from 0",
+					l.s.File, p.Name, p.Instruction, p.Target, l.im.Name, len(starts))
+			}
+			at = starts[p.Instruction]
+		}
+		l.places = append(l.places, at)
+	}
+	return nil
+}
+
+// starts are the places of a function's instructions, in bytes from its start.
+func (l *lab) starts(name string) (at []uint64, err error) {
+	f, err := l.symbol(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range l.im.Segments {
+		from := f.Addr - s.VA
+		if from >= uint64(len(s.Data)) {
+			continue
+		}
+		code := s.Data[from:min(from+f.Size, uint64(len(s.Data)))]
+		for i, n := range newText(name, f.Addr, code, &forms{arch: l.target.Probes}).length {
+			if n != 0 {
+				at = append(at, uint64(i))
+			}
+		}
+	}
+	return at, nil
 }
 
 // options are those of the variant's kernel.

@@ -172,7 +172,7 @@ func (t *trial) findProbes() error {
 			return err
 		}
 		t.checker.calls.probes = append(t.checker.calls.probes, &probed{
-			name: p.Name, addr: fn.Addr + p.Offset, fn: fn.Addr, handler: h.Addr, nested: handlers[p.Target],
+			name: p.Name, addr: fn.Addr + t.l.places[i], fn: fn.Addr, handler: h.Addr, nested: handlers[p.Target],
 		})
 		t.checker.code.mark(handlerCode, span{h.Addr, h.Addr + 1})
 	}

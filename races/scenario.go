@@ -44,11 +44,12 @@ type Caller struct {
 // Its handler is one of the guest's, chosen by its index, so that each call tells which probe it
 // was.
 type Probe struct {
-	Name      string
-	Kind      kprobes.Kind
-	Target    string
-	Offset    uint64
-	MaxActive int32
+	Name        string
+	Kind        kprobes.Kind
+	Target      string
+	Offset      uint64
+	Instruction int // of the target where the probe stands, 0 for the first; or Offset says where
+	MaxActive   int32
 }
 
 // Variant is a kernel that the scenario runs under.
@@ -209,10 +210,14 @@ func readCaller(r *doc.Reader, cpus int) Caller {
 func readProbe(r *doc.Reader) Probe {
 	defer r.Done()
 	p := Probe{
-		Name:      doc.Need(r, "name", doc.Name),
-		Target:    doc.Need(r, "target", doc.Text),
-		Offset:    uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
-		MaxActive: int32(doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))),
+		Name:        doc.Need(r, "name", doc.Name),
+		Target:      doc.Need(r, "target", doc.Text),
+		Offset:      uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
+		Instruction: int(doc.Opt(r, "instruction", 0, doc.Int(0, 1<<20))),
+		MaxActive:   int32(doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))),
+	}
+	if p.Offset != 0 && p.Instruction != 0 {
+		r.Errorf("instruction", "offset says where the probe stands: leave one of the two out")
 	}
 	if p.Kind = doc.Opt(r, "kind", kprobes.Kprobe, readKind); p.Kind != kprobes.Kretprobe && p.MaxActive != 0 {
 		r.Errorf("maxactive", "only a kretprobe has instances")

@@ -50,6 +50,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{`[[variants]]`, "[[probes]]\nname = \"p\"\ntarget = \"bench_target\"\n[[variants]]", `probe "p" is there twice`},
 		{`title = "Small"`, `titel = "Small"`, `unknown key "titel"; did you mean "title"?`},
 		{`name = "p"`, "name = \"p\"\nmaxactive = 3", "only a kretprobe has instances"},
+		{`name = "p"`, "name = \"p\"\noffset = 4\ninstruction = 1", "leave one of the two out"},
 		{`target = "bench_target"` + "\n[[probes", `args = [1, 2, 3]` + "\n[[probes", "3 arguments"},
 	} {
 		_, err := Parse("small.toml", []byte(strings.Replace(small, tt.old, tt.new, 1)))

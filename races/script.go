@@ -91,7 +91,7 @@ func (t *trial) register(i int) error {
 	p := &t.l.s.Probes[i]
 	t.set(i, maybe)
 	added, err := t.k.Add(t.call, kprobes.Spec{
-		Kind: p.Kind, Symbol: p.Target, Offset: p.Offset, Handler: handlerName(p.Kind, i), MaxActive: p.MaxActive,
+		Kind: p.Kind, Symbol: p.Target, Offset: t.l.places[i], Handler: handlerName(p.Kind, i), MaxActive: p.MaxActive,
 	})
 	if err != nil {
 		t.set(i, absent)

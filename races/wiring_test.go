@@ -2,6 +2,7 @@ package races
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"kprobesim/kprobes"
@@ -99,8 +100,10 @@ func slotPoolOf(c *checker, e sim.Event) *slotPool {
 // TestHandlersAreProbed wants hits in handlers in the scenario that is about them, and the kernel to count
 // them as missed. The kernel of 2005 takes such a probe away and counts nothing.
 func TestHandlersAreProbed(t *testing.T) {
-	for _, variant := range []string{"stepped", "boosted", "breakpoint", "2005", "2006"} {
-		missed := map[uint64]uint64{}
+	for _, variant := range []string{
+		"stepped", "boosted", "breakpoint", "2005", "2006", "ppc64-2005", "ppc64-2010", "ppc64-2011", "ppc64-store",
+	} {
+		missed := map[string]uint64{}
 		watched(t, "nested", variant, 20, func(tr *trial) {
 			tr.m.Watch(func(e sim.Event) {
 				if e.Kind != kprobes.EventProbe || e.Name != "unregistered" {
@@ -110,11 +113,16 @@ func TestHandlersAreProbed(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				missed[st.Offset] += st.NMissed
+				place := "first"
+				if st.Offset != 0 {
+					place = "last"
+				}
+				missed[place] += st.NMissed
 			})
 		})
-		if counts := variant != "2005"; (missed[0] != 0) != counts || (missed[2] != 0) != counts {
-			t.Errorf("%s: hits missed by offset in the handler: %v", variant, missed)
+		counts := !strings.HasSuffix(variant, "2005")
+		if (missed["first"] != 0) != counts || (missed["last"] != 0) != counts {
+			t.Errorf("%s: hits missed by instruction of the handler: %v", variant, missed)
 		}
 	}
 }

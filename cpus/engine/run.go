@@ -176,12 +176,12 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) int {
 			return i + 1
 		}
 		pc := e.R[PC]
-		e.beginStep(pc)
+		e.beginStep(b, pc, int(b.ops[i].Len))
 		leave := e.one(b, i)
 		if (single || e.Single != 0) && e.isa.EndStep(e.stepped) {
 			leave = true
 		}
-		e.endStep(b, pc, int(b.ops[i].Len))
+		e.endStep(int(b.ops[i].Len))
 		if leave || e.broken || e.R[PC] != b.insns[i].next {
 			return i + 1
 		}
@@ -206,23 +206,30 @@ func (e *Engine[C, P]) one(b *Block[C, P], i int) bool {
 	return false
 }
 
-// beginStep and endStep tell the observer of an instruction.
-func (e *Engine[C, P]) beginStep(pc uint64) {
-	if e.observer != nil {
-		s := &e.step // its stalls are those of the fetch
-		s.PC, s.Start, s.Phase, s.Context, s.User, s.Exception = pc, e.observed, e.phase, e.context, e.User, ""
+// beginStep and endStep tell the observer of an instruction. An exception that it raises may end with the line
+// fetched anew, so that old code is looked at before.
+func (e *Engine[C, P]) beginStep(b *Block[C, P], pc uint64, n int) {
+	if e.observer == nil {
+		return
+	}
+	s := &e.step // its stalls are those of the fetch
+	s.PC, s.Start, s.Phase, s.Context, s.User, s.Exception = pc, e.observed, e.phase, e.context, e.User, ""
+	s.Phys, s.Code = b.pa+(pc-b.pc), nil
+	if e.stale.has(s.Phys) {
+		s.Code = e.Code(s.Phys, n)
 	}
 }
 
-func (e *Engine[C, P]) endStep(b *Block[C, P], pc uint64, n int) {
+func (e *Engine[C, P]) endStep(n int) {
 	if e.observer == nil {
 		return
 	}
 	s := &e.step
 	s.End, s.Masked = e.retire, e.isa.Masked()
 	e.observed = e.retire
-	s.Phys = b.pa + (pc - b.pc)
-	s.Code = e.Code(s.Phys, n)
+	if s.Code == nil {
+		s.Code = e.Code(s.Phys, n)
+	}
 	e.observer.Step(s)
 	e.step.Stalls = cpus.Stalls{}
 }

@@ -313,3 +313,26 @@ func TestIncoherentTakesTheSameTime(t *testing.T) {
 		}
 	}
 }
+
+// steps are the words that an observer was shown, by address.
+type steps map[uint64]uint32
+
+func (s steps) Step(x *cpus.Step) { s[x.PC] = binary.BigEndian.Uint32(x.Code) }
+
+// TestObservedCodeIsTheExecuted has a trap executed that was changed in memory. Its interrupt synchronizes, so that
+// the new word would be fetched now, and the observer is shown the trap.
+func TestObservedCodeIsTheExecuted(t *testing.T) {
+	const sync, at = 0x7c0004ac, changed + 4
+	code := []uint32{insnI(testCode, changed) | 1, insnD(36, 6, 5, 0), dcbst(5), sync, icbiOf(5)}
+	code = append(code, insnI(testCode+4*uint64(len(code)), at))
+	w := newWorld(t, cpus.Throughput, code...)
+	w.words(changed-kernelMap, insnBlr, insnTrap)
+	w.keep(writeThrough)
+	c := w.cpu()
+	seen := steps{}
+	c.Observe(seen)
+	c.R[5], c.R[6] = at, uint64(li(3, 2))
+	if v := to(t, c); v != vecProgram || c.srr[0] != at || seen[at] != insnTrap {
+		t.Errorf("%s at %#x, where the observer has seen %#x", vectorName(v), c.srr[0], seen[at])
+	}
+}
