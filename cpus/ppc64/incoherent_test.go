@@ -325,7 +325,7 @@ func TestObservedCodeIsTheExecuted(t *testing.T) {
 	const sync, at = 0x7c0004ac, changed + 4
 	code := []uint32{insnI(testCode, changed) | 1, insnD(36, 6, 5, 0), dcbst(5), sync, icbiOf(5)}
 	code = append(code, insnI(testCode+4*uint64(len(code)), at))
-	w := newWorld(t, cpus.Throughput, code...)
+	w := newWorld(t, cpus.Throughput, code)
 	w.words(changed-kernelMap, insnBlr, insnTrap)
 	w.keep(writeThrough)
 	c := w.cpu()
