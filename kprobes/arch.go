@@ -11,12 +11,18 @@ import "fmt"
 type Arch struct {
 	Name       string
 	Breakpoint []byte // the instruction that a probe puts at its address, as it lies in memory
-	Align      uint64 // addresses of instructions are multiples of it, in bytes; others are EINVAL
-	SlotSize   int    // bytes of an out-of-line slot
-	Line       uint64 // bytes to whose multiples the kernel aligns what it allocates: L1_CACHE_BYTES
+	// Conditional is the breakpoint in the place of an instruction, with the condition of that one. Eras may
+	// have it: Era.Conditional. It is as long as Breakpoint.
+	Conditional func(displaced []byte) []byte
+	Align       uint64 // addresses of instructions are multiples of it, in bytes; others are EINVAL
+	SlotSize    int    // bytes of an out-of-line slot
+	Line        uint64 // bytes to whose multiples the kernel aligns what it allocates: L1_CACHE_BYTES
 	// Flush is the guest function that makes code from one address to another visible to fetching. It
 	// is called after code was written that nobody executes yet. It is "" where caches need no help.
 	Flush string
+	// StopsToRestore says that the machine stands still while an instruction comes back in the place of its
+	// breakpoint. Elsewhere that is a store.
+	StopsToRestore bool
 
 	// First is how the probed instruction runs at a hit: Stepped, or Emulated where the processor cannot
 	// step. Then is how it runs once the guest has set the member Learned of struct kprobe to 1: Boosted
@@ -51,7 +57,7 @@ type ClassKind uint8
 // The kinds of instructions.
 const (
 	ClassOther      ClassKind = iota
-	ClassBreakpoint           // Arch.Breakpoint
+	ClassBreakpoint           // Arch.Breakpoint, with any condition
 	ClassJump                 // of the form that Optimizer.Jump makes
 	ClassSpin                 // a hint that the code waits in a loop
 )
@@ -87,6 +93,7 @@ type Insn struct {
 	// Blind says that kernels of the era copy what stands there and do not look whether it is an
 	// instruction.
 	Blind bool
+	Year  int // of the kernel
 }
 
 // Copy is what a hit runs in the place of a probed instruction.

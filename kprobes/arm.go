@@ -11,12 +11,20 @@ func (k *Kprobes) arm(c Caller, s *site) error {
 		}
 	}
 	if s.text == textClear {
-		if err := k.byteAt(c, s, k.arch.Breakpoint, stepBreakpoint); err != nil {
+		if err := k.byteAt(c, s, k.breakpoint(s), stepBreakpoint); err != nil {
 			return err
 		}
 		s.text = textProbed
 	}
 	return k.wantOptimized(c, s)
+}
+
+// breakpoint is what stands at a site while it is armed.
+func (k *Kprobes) breakpoint(s *site) []byte {
+	if k.era.Conditional {
+		return k.arch.Conditional(s.orig)
+	}
+	return k.arch.Breakpoint
 }
 
 // disarm takes the breakpoint away, at once or, behind a jump, when the optimizer comes by.
@@ -43,7 +51,13 @@ func (k *Kprobes) clear(c Caller, s *site) error {
 	if s.text != textProbed {
 		return nil
 	}
-	if err := k.byteAt(c, s, s.orig[:len(k.arch.Breakpoint)], stepRestore); err != nil {
+	k.patch++
+	store := func(c Caller) error { return k.poke(c, s.addr, s.orig[:len(k.arch.Breakpoint)], stepRestore) }
+	around := func(c Caller, f func(Caller) error) error { return f(c) }
+	if k.arch.StopsToRestore {
+		around = k.stopped
+	}
+	if err := around(c, store); err != nil {
 		return err
 	}
 	s.text = textClear

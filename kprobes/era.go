@@ -15,6 +15,8 @@ type Era struct {
 	Boost      bool // later hits need no step, by Arch.Then
 	Optimize   bool // jump optimization
 	Boundaries bool // an address that is not the start of an instruction is refused
+	// Conditional says that a breakpoint keeps the condition of the instruction in whose place it stands.
+	Conditional bool
 
 	Protected       []string // functions outside of the section for them that cannot be probed
 	ReturnProtected []string // functions that cannot have a return probe
@@ -44,6 +46,7 @@ func apis() []api {
 		{year: 2006, lacks: early},
 		{year: 2010, disabled: true, entry: true, protected: later},
 		{year: 2011, disabled: true, entry: true, protected: later},
+		{year: 2014, disabled: true, entry: true, protected: later},
 		{year: 2017, disabled: true, entry: true, protected: later},
 	}
 }

@@ -15,8 +15,8 @@ type Optimizer struct {
 	Region func(s Site) (Region, *Refusal)
 	// Detour builds the bytes of the detour buffer that stands at a given address.
 	Detour func(t Template, r Region, d DetourAt) (Detour, *Refusal)
-	// Jump encodes the jump of an optimized probe, JumpSize bytes.
-	Jump func(from, to uint64) ([]byte, *Refusal)
+	// Jump encodes the jump that replaces the start of a region, JumpSize bytes.
+	Jump func(r Region, to uint64) ([]byte, *Refusal)
 }
 
 // Reach is the most bytes of text that arming a probe changes: a breakpoint's or a jump's.

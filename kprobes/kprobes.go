@@ -171,7 +171,7 @@ func (k *Kprobes) setUp(opt Options) (err error) {
 	if k.l, err = newLayout(k.im, k.arch, k.jump); err != nil {
 		return err
 	}
-	return k.sym.lookUp(k.im, k.era, k.arch.Then == Boosted, k.jump)
+	return k.sym.lookUp(k.im, k.era, k.arch, k.jump)
 }
 
 // template reads the detour code of the image.

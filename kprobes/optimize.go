@@ -52,7 +52,7 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 		return Refuse(RuleNoSlot, s.addr, "all %d detour buffers are in use", len(k.detours.used))
 	}
 	if _, refused = k.detour(s.head, region, at); refused == nil {
-		_, refused = k.jump.Jump(s.addr, at)
+		_, refused = k.jump.Jump(region, at)
 	}
 	if refused != nil {
 		k.detours.give(at)
@@ -201,7 +201,7 @@ func (k *Kprobes) settle(c Caller, s *site) error {
 func (k *Kprobes) away() rewrite {
 	return rewrite{then: textProbed, code: func(s *site) ([]byte, error) {
 		code := slices.Clone(s.orig)
-		copy(code, k.arch.Breakpoint)
+		copy(code, k.breakpoint(s))
 		return code, nil
 	}}
 }
@@ -210,7 +210,7 @@ func (k *Kprobes) away() rewrite {
 // What it covers behind the breakpoint goes to optinsn.copied_insn, where the kernel keeps it too.
 func (k *Kprobes) jumps() rewrite {
 	return rewrite{then: textJump, code: func(s *site) ([]byte, error) {
-		code, refused := k.jump.Jump(s.addr, s.detour)
+		code, refused := k.jump.Jump(s.region, s.detour)
 		if refused != nil {
 			return nil, refused // cannot be: the distance was checked when the buffer was built
 		}

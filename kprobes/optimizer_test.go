@@ -28,7 +28,7 @@ func holdOptimizeAfterDelay(t *testing.T, isa string) {
 		t.Errorf("after 7 jiffies (%d cycles) %+v", (g.now - begin).Cycles(), st)
 	}
 	s := g.k.site(st.Addr)
-	jump, _ := g.k.jump.Jump(s.addr, s.detour)
+	jump, _ := g.k.jump.Jump(s.region, s.detour)
 	if got := g.text("bench_target", 0, 8); got != hex(jump)+was[14:] {
 		t.Errorf("text %s, want a jump to %#x", got, s.detour)
 	}

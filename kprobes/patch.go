@@ -139,10 +139,15 @@ func (k *Kprobes) replace(c Caller, batch []*site, r rewrite) error {
 // number that it finds in the guest's variable when it goes on.
 func (k *Kprobes) replaceStopped(c Caller, batch []*site, r rewrite) error {
 	k.patch++
-	k.m.Store(k.sym.pokeStopped, image.Field{Size: 4}, k.patch)
-	err := k.smp.StopMachine(c, func(c Caller) error {
+	return k.stopped(c, func(c Caller) error {
 		return r.each(batch, func(s *site, code []byte) error { return k.poke(c, s.addr, code, stepWhole) })
 	})
+}
+
+// stopped makes the present patch while nobody else executes anything.
+func (k *Kprobes) stopped(c Caller, store func(Caller) error) error {
+	k.m.Store(k.sym.pokeStopped, image.Field{Size: 4}, k.patch)
+	err := k.smp.StopMachine(c, store)
 	k.m.Store(k.sym.pokeStopped, image.Field{Size: 4}, 0)
 	return err
 }

@@ -104,6 +104,7 @@ func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 	}
 	cp, err := k.arch.Prepare(Insn{
 		Code: code, Addr: addr, Slot: slot, Boost: k.opt.Boost && !k.faults(addr), Blind: !k.era.Boundaries,
+		Year: k.era.Year,
 	})
 	if err == nil {
 		err = k.storeMembers(p, cp.Members)

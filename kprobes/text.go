@@ -35,7 +35,7 @@ type wanted struct {
 
 // lookUp finds the symbols. Which of them an image must have depends on what its kernel can do.
 // Protected functions are the exception: an image without one has nothing to protect.
-func (s *symbols) lookUp(im *image.Image, era era, boosts bool, jump *Optimizer) error {
+func (s *symbols) lookUp(im *image.Image, era era, arch *Arch, jump *Optimizer) error {
 	for _, group := range []struct {
 		symbols  []wanted
 		needed   bool
@@ -44,7 +44,8 @@ func (s *symbols) lookUp(im *image.Image, era era, boosts bool, jump *Optimizer)
 		{s.always(), true, false},
 		{s.handlers(), true, true},
 		{s.ofOneLock(), false, false},
-		{s.ofBoosting(), era.Boost && boosts, false},
+		{s.ofBoosting(), era.Boost && arch.Then == Boosted, false},
+		{s.ofStopping(), arch.StopsToRestore || jump != nil && jump.patches(PatchStop), false},
 		{s.ofOptimizing(jump), true, false},
 		{s.ofCrowds(), false, false},
 		{[]wanted{{"flush_omitted", &s.flushOmitted}}, false, false}, // where software keeps instruction caches in step
@@ -107,6 +108,11 @@ func (s *symbols) ofBoosting() []wanted {
 	return []wanted{{"switch_boost", &s.boostAllowed}}
 }
 
+// ofStopping lists what an image has that changes text while the machine stands still.
+func (s *symbols) ofStopping() []wanted {
+	return []wanted{{"text_poke_stopped", &s.pokeStopped}}
+}
+
 // ofOptimizing lists what an image has that can optimize, of the template and of the protocols what the
 // optimizer uses.
 func (s *symbols) ofOptimizing(o *Optimizer) []wanted {
@@ -138,7 +144,6 @@ func (s *symbols) ofPatching(o *Optimizer) (list []wanted) {
 		used    bool
 		symbols []wanted
 	}{
-		{o.patches(PatchStop), []wanted{{"text_poke_stopped", &s.pokeStopped}}},
 		{o.behindBreakpoints(), []wanted{{"text_poke_listener", &s.pokeListener}, {"text_poke_unsynced", &s.pokeUnsynced}}},
 		{o.patches(PatchBreakpoint), []wanted{{"text_poke_nb", &s.pokeOne}}},
 		{o.patches(PatchBatch), []wanted{{"text_poke_batch_nb", &s.pokeBatch}}},

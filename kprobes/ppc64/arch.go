@@ -55,7 +55,8 @@ func optimizer() *kprobes.Optimizer {
 		Patchings: []string{kprobes.PatchStore, kprobes.PatchStop},
 		Marks:     []string{"value", "call", "insn", "emulate"},
 		Calls:     []string{"detour_called", "emulate_displaced"},
-		Region:    region, Detour: detour, Jump: jump,
+		Region:    region, Detour: detour,
+		Jump: func(r kprobes.Region, to uint64) ([]byte, *kprobes.Refusal) { return jump(r.Addr, to) },
 	}
 }
 

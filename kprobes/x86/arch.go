@@ -51,7 +51,7 @@ func optimizer(mode int) *kprobes.Optimizer {
 		Detour: func(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) (kprobes.Detour, *kprobes.Refusal) {
 			return detour(t, r, d, mode)
 		},
-		Jump: jump,
+		Jump: func(r kprobes.Region, to uint64) ([]byte, *kprobes.Refusal) { return jump(r.Addr, to) },
 	}
 }
 

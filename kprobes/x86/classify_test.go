@@ -36,7 +36,7 @@ func TestClassify(t *testing.T) {
 // TestClassifyKnowsItsOwnJumps encodes jumps and reads them back.
 func TestClassifyKnowsItsOwnJumps(t *testing.T) {
 	for _, to := range []uint64{0x1005, 0xfff, 0x7fff0000, 0x1000} {
-		code, refused := arch(64).Optimizer.Jump(0x1000, to)
+		code, refused := arch(64).Optimizer.Jump(kprobes.Region{Addr: 0x1000}, to)
 		if refused != nil {
 			t.Fatal(refused)
 		}
