@@ -26,9 +26,10 @@ var rooms = map[string][]string{
 	"boards/vexpress": {"sim", "cpus", "mmu", "image"},
 	"kprobes/x86":     {"kprobes"},
 	"kprobes/ppc64":   {"kprobes"},
+	"kprobes/arm":     {"kprobes"},
 
 	"machines": {"mmu", "cpus"},
-	"targets":  {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "workloads"},
+	"targets":  {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":    {},
 	"internal": {},
@@ -51,7 +52,7 @@ var rooms = map[string][]string{
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and
