@@ -81,7 +81,9 @@ DECLARE_PER_CPU(int, rcu_wanted);
 
 #include <asm/current.h>
 
-#if ERA_UNIPROCESSOR
+/* The architecture may have its own ways to the running task and to the number of the CPU. */
+#ifdef current
+#elif ERA_UNIPROCESSOR
 #define current (current_thread_info()->task)
 #else
 #define current percpu_read(current_task)
@@ -92,7 +94,9 @@ static inline struct thread_info *task_thread_info(struct task_struct *t)
 	return t->stack;
 }
 
+#ifndef smp_processor_id
 #define smp_processor_id() percpu_read(cpu_number)
+#endif
 #define in_interrupt() (current_thread_info()->preempt_count & HARDIRQ_MASK)
 
 static inline int need_resched(void)

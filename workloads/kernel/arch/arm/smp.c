@@ -1,0 +1,74 @@
+/*
+ * Interrupts from one CPU to another, and starting CPUs. The controller has sixteen interrupts for software, of
+ * which two are used. A CPU's number is that of its interface of the controller.
+ */
+#include <linux/guest.h>
+#include <asm/irq.h>
+#include <asm/ptrace.h>
+
+#define SGI_TARGET(cpu) (1U << (16 + (cpu)))
+
+/* What this CPU stored is seen by the one that is interrupted. */
+static void interrupt_cpu(unsigned long cpu, u32 sgi)
+{
+	asm volatile("dsb" ::: "memory");
+	write_device(GICD_SGIR, SGI_TARGET(cpu) | sgi);
+}
+
+/* It begins where the first CPU began. */
+__used void smp_boot_cpu(unsigned long cpu)
+{
+	write_device(SYSTEM_CONTROLLER, cpu);
+}
+
+/* Interrupts the CPUs that the scheduler wants to reschedule. */
+__used void smp_send_kicks(void)
+{
+	unsigned long flags = local_irq_save();
+	long cpu;
+
+	while ((cpu = sched_kick()) >= 0)
+		interrupt_cpu(cpu, SGI_RESCHEDULE);
+	local_irq_restore(flags);
+}
+
+/* Interrupts are on, and the caller stays on its CPU. */
+void smp_send_call_function(void)
+{
+	unsigned long self = smp_processor_id();
+
+	for (unsigned long cpu = 0; cpu < cpus_online; cpu++)
+		if (cpu != self)
+			interrupt_cpu(cpu, SGI_CALL);
+}
+
+/* Whoever wants this CPU to reschedule has set TIF_NEED_RESCHED, which the ways out check. */
+static __irq void answer_cpu(u32 sgi)
+{
+	if (sgi != SGI_CALL)
+		return;
+	irq_enter();
+	smp_answer_call();
+	irq_exit();
+}
+
+/*
+ * Interrupts are served until the controller has no more. One of another CPU is over before it is answered: the
+ * next one may come. The timer's line is down only when the timer has been set anew.
+ */
+__irq __used void interrupt_arrived(struct pt_regs *regs)
+{
+	u32 taken = read_device(GICC_IAR);
+
+	if (IRQ_NUMBER(taken) == SPURIOUS_IRQ)
+		ignore_interrupt(regs);
+	for (; IRQ_NUMBER(taken) != SPURIOUS_IRQ; taken = read_device(GICC_IAR)) {
+		if (IRQ_NUMBER(taken) == TIMER_IRQ) {
+			timer_interrupt(regs);
+			write_device(GICC_EOIR, taken);
+		} else {
+			write_device(GICC_EOIR, taken);
+			answer_cpu(IRQ_NUMBER(taken));
+		}
+	}
+}

@@ -1,0 +1,21 @@
+/* Changing from one task's stack to another's. */
+#include "frame.h"
+
+	.text
+/* struct task_struct *switch_to_asm(prev, next, sp_offset): returns the task switched away from. r12 is saved only
+   to keep the stack at multiples of 8. */
+FUNC switch_to_asm
+	push {r4-r12, lr}
+	str sp, [r0, r2]
+	ldr sp, [r1, r2]
+	pop {r4-r12, pc}
+ENDFUNC switch_to_asm
+
+/* Where a new task starts: r4 = function, r5 = its argument, r0 = the previous task. */
+FUNC kthread_entry
+	bl schedule_tail
+	mov r0, r5
+	blx r4
+	bl do_exit
+	.inst 0xe7f000f0
+ENDFUNC kthread_entry
