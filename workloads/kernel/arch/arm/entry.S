@@ -36,12 +36,12 @@ FUNC stub_\name
 	sub lr, lr, #\behind
 	.endif
 	stmia sp, {r0, lr}
-	mrs lr, spsr
-	str lr, [sp, #8]
 	mrs r0, cpsr
+	mrs lr, spsr
 	eor r0, r0, #(\mode ^ SVC_MODE)
-	msr spsr_cxsf, r0
+	str lr, [sp, #8]
 	and lr, lr, #15
+	msr spsr_cxsf, r0
 	mov r0, sp
 	ldr lr, [pc, lr, lsl #2]
 	movs pc, lr

@@ -3,12 +3,8 @@
  * with it.
  */
 #include <asm/function.h>
-#include <asm/percpu.h>
 #include <asm/ptrace.h>
-
-/* Where tasks and CPUs keep what the ways in and out read. */
 #include <linux/sched.h>
-#include <asm/switch_to.h>
 
 /*
  * The frame of an exception of the kernel, on the stack in use: 12 instructions. In: r0 = the three words of the
