@@ -5,6 +5,8 @@
  */
 #include <linux/hit.h>
 
+#define FRAME_WORDS (sizeof(struct pt_regs) / sizeof(long))
+
 /* From the fifth on, arguments are on the stack. They are the callee's, which may change them. */
 static __always_inline unsigned int words_kept(unsigned long sp)
 {
@@ -25,7 +27,7 @@ __jprobe int jprobe_divert(struct kprobe *p, struct pt_regs *regs)
 	struct jprobe_frame *f = &this_hit()->jprobe;
 	unsigned long sp = regs->ARM_sp;
 
-	f->regs = *regs;
+	copy_words(f->regs.uregs, regs->uregs, FRAME_WORDS);
 	copy_words(f->stack, (unsigned long *)sp, words_kept(sp));
 	regs->ARM_cpsr |= PSR_I_BIT;
 	preempt_disable();
@@ -41,7 +43,7 @@ __jprobe int jprobe_resume(struct kprobe *p __unused, struct pt_regs *regs)
 
 	if (regs->ARM_pc != JPROBE_ENDS)
 		return 0;
-	*regs = f->regs;
+	copy_words(regs->uregs, f->regs.uregs, FRAME_WORDS);
 	copy_words((unsigned long *)sp, f->stack, words_kept(sp));
 	preempt_enable_no_resched();
 	return 1;
