@@ -59,9 +59,9 @@ func TestDocumentsNameTests(t *testing.T) {
 }
 
 // isPath tells whether s means a file or folder of the repository: it starts
-// with a room, or has an extension that only files at the root have.
+// with a room, or has an extension that only files at the root have. A test behind its folder is none.
 func isPath(s string) bool {
-	if !pathLike.MatchString(s) {
+	if !pathLike.MatchString(s) || namedTest.MatchString("`"+s+"`") {
 		return false
 	}
 	first := room(s)
