@@ -139,10 +139,11 @@ type barScale struct {
 	low, high float64
 	groups    int
 	labels    []string
+	log       bool
 }
 
 func (b *Bars) scale() barScale {
-	s := barScale{groups: len(b.Groups)}
+	s := barScale{groups: len(b.Groups), log: b.Log}
 	s.low, s.high = b.extent()
 	for _, series := range b.Series {
 		for _, bar := range series.Bars {
@@ -155,7 +156,7 @@ func (b *Bars) scale() barScale {
 // join widens a scale to hold another one.
 func (s barScale) join(o barScale) barScale {
 	return barScale{
-		min(s.low, o.low), max(s.high, o.high), max(s.groups, o.groups), append(s.labels, o.labels...),
+		min(s.low, o.low), max(s.high, o.high), max(s.groups, o.groups), append(s.labels, o.labels...), s.log,
 	}
 }
 

@@ -2,7 +2,6 @@ package results
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -57,34 +56,36 @@ func plainName(s *Set, points []Point) string {
 // experiment has a panel by its own name. All panels have a place for published figures, or none has. The
 // page is higher than the frame says when its rows of panels need it.
 func OverheadPanels(s *Set, frame Frame, title func(Point) string) (*Panels, error) {
-	p := &Panels{Frame: captioned(frame, s), Columns: 2}
-	p.YLabel = ""
-	key := setupOf
-	if setupsClash(s) {
-		key = func(p Point) Point { return Point{Experiment: p.Experiment} }
-		title = func(p Point) string { return p.Experiment }
-	}
-	for _, points := range grouped(s, key) {
-		panel := Frame{Title: title(points[0])}
-		if len(p.Panels)%p.Columns == 0 {
-			panel.YLabel = frame.YLabel
-		}
-		if b := overheadBars(s, points, panel, false); len(b.Groups) > 0 {
+	p := panelsOf(captioned(frame, s))
+	groups, title := setups(s, title)
+	var all []*Bars
+	for _, points := range groups {
+		if b := overheadBars(s, points, p.frameOf(title(points[0]), frame.YLabel), false); len(b.Groups) > 0 {
+			all = append(all, b)
 			p.Panels = append(p.Panels, b)
 		}
 	}
-	if p.Height = max(p.Height, minRow*float64(p.rows())); p.Height > maxSide {
-		return nil, fmt.Errorf("%d panels do not fit on a page: collect fewer experiments", len(p.Panels))
-	}
-	if len(p.Panels) == 0 {
-		return nil, errors.New("no microseconds to chart")
-	}
-	if !slices.ContainsFunc(p.Panels, func(b *Bars) bool { plain, _ := b.Series[0].kinds(); return plain }) {
-		for _, b := range p.Panels {
+	if !slices.ContainsFunc(all, func(b *Bars) bool { plain, _ := b.Series[0].kinds(); return plain }) {
+		for _, b := range all {
 			b.Series = b.Series[1:]
 		}
 	}
-	return p, nil
+	return p, p.fit()
+}
+
+// panelsOf is a page without panels yet. Axes are labelled beside the first panel of a row.
+func panelsOf(frame Frame) *Panels {
+	frame.YLabel = ""
+	return &Panels{Frame: frame, Columns: 2}
+}
+
+// setups groups the points of a set for panels, each by its setup and with its title.
+func setups(s *Set, title func(Point) string) ([][]Point, func(Point) string) {
+	if setupsClash(s) {
+		byName := func(p Point) Point { return Point{Experiment: p.Experiment} }
+		return grouped(s, byName), func(p Point) string { return p.Experiment }
+	}
+	return grouped(s, setupOf), title
 }
 
 // setupOf is what the points of one panel have in common.
@@ -167,15 +168,50 @@ func simulatedBar(r, published Record, ok bool) Bar {
 // PhaseStack charts the cycles by phase of each probe, phases in the given order from the bottom. A
 // phase that is zero or absent everywhere is left out, and so is a probe without phases.
 func PhaseStack(s *Set, phases []string, frame Frame) (*Stack, error) {
+	st := phaseStack(s, s.Points(), drawnPhases(s, phases), frame)
+	if len(st.Layers) == 0 || len(st.Groups) == 0 {
+		return nil, errors.New("no cycles by phase to chart")
+	}
+	return st, nil
+}
+
+// PhasePanels is PhaseStack with a panel for each setup of the set, as OverheadPanels has them.
+func PhasePanels(s *Set, phases []string, frame Frame, title func(Point) string) (*Panels, error) {
+	p, drawn := panelsOf(frame), drawnPhases(s, phases)
+	groups, title := setups(s, title)
+	for _, points := range groups {
+		st := phaseStack(s, points, drawn, p.frameOf(title(points[0]), frame.YLabel))
+		if len(st.Layers) > 0 && len(st.Groups) > 0 {
+			p.Panels = append(p.Panels, st)
+		}
+	}
+	return p, p.fit()
+}
+
+// drawnPhases are those that any probe of a set spends cycles in.
+func drawnPhases(s *Set, phases []string) (drawn []string) {
+	for _, phase := range phases {
+		if slices.ContainsFunc(s.Points(), func(p Point) bool { return phaseCycles(s, p, phase) != 0 }) {
+			drawn = append(drawn, phase)
+		}
+	}
+	return drawn
+}
+
+// phaseCycles are what a stack has place for: a phase below zero is none; the caller says so.
+func phaseCycles(s *Set, p Point, phase string) float64 {
+	r, _ := s.Get(p, PhaseMetric(phase))
+	return max(r.Value.Float(), 0)
+}
+
+// phaseStack charts some points of a set, with all of the phases.
+func phaseStack(s *Set, points []Point, phases []string, frame Frame) *Stack {
 	st := &Stack{Frame: frame}
-	var points []Point
-	for _, p := range s.Points() {
-		if hasPhase(s, p, phases) {
-			points = append(points, p)
-			st.Groups = append(st.Groups, p.Probe)
-			if r, ok := s.Get(p, MetricCycles); ok {
-				st.Totals = append(st.Totals, r.Value.Float())
-			}
+	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !hasPhase(s, p, phases) })
+	for _, p := range points {
+		st.Groups = append(st.Groups, p.Probe)
+		if r, ok := s.Get(p, MetricCycles); ok {
+			st.Totals = append(st.Totals, r.Value.Float())
 		}
 	}
 	if len(st.Totals) != len(st.Groups) {
@@ -183,21 +219,12 @@ func PhaseStack(s *Set, phases []string, frame Frame) (*Stack, error) {
 	}
 	for _, phase := range phases {
 		l := Layer{Name: phase}
-		sum := 0.0
 		for _, p := range points {
-			r, _ := s.Get(p, PhaseMetric(phase))
-			v := max(r.Value.Float(), 0) // a stack has no place for less; the caller says so
-			l.Values = append(l.Values, v)
-			sum += v
+			l.Values = append(l.Values, phaseCycles(s, p, phase))
 		}
-		if sum != 0 {
-			st.Layers = append(st.Layers, l)
-		}
+		st.Layers = append(st.Layers, l)
 	}
-	if len(st.Layers) == 0 {
-		return nil, errors.New("no cycles by phase to chart")
-	}
-	return st, nil
+	return st
 }
 
 func hasPhase(s *Set, p Point, phases []string) bool {

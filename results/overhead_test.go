@@ -50,7 +50,7 @@ func TestOverheadPanels(t *testing.T) {
 		title, label string
 		groups       int
 	}{{"machine all", "us", 6}, {"machine some", "", 4}, {"machine unpublished", "us", 6}} {
-		b := p.Panels[i]
+		b := p.Panels[i].(*Bars)
 		if b.Title != want.title || b.YLabel != want.label || len(b.Groups) != want.groups || len(b.Series) != 2 {
 			t.Errorf("panel %d: title %q, label %q, %d groups, %d series; want %+v", i, b.Title, b.YLabel, len(b.Groups), len(b.Series), want)
 		}
@@ -84,7 +84,7 @@ func TestPanelsOfSetups(t *testing.T) {
 		check(t, err)
 		var titles []string
 		for _, b := range p.Panels {
-			titles = append(titles, b.Title)
+			titles = append(titles, b.frame().Title)
 		}
 		if got := strings.Join(titles, "; "); got != c.titles || p.Height != c.height {
 			t.Errorf("%v: panels %s, %g mm high; want %s, %g", c.probes, got, p.Height, c.titles, c.height)
@@ -92,6 +92,29 @@ func TestPanelsOfSetups(t *testing.T) {
 	}
 	if _, err := OverheadPanels(set(slices.Repeat([]string{"k"}, 41)...), Frame{Height: 50}, title); err == nil {
 		t.Error("41 panels fit on a page")
+	}
+}
+
+// TestPhasePanels: all panels have the same layers, so that a colour means the same everywhere, and one scale.
+func TestPhasePanels(t *testing.T) {
+	p, err := PhasePanels(severalExperiments(t), samplePhases(), Frame{YLabel: "cycles"}, func(p Point) string { return p.Machine })
+	check(t, err)
+	alone, err := PhaseStack(sample(t), samplePhases(), Frame{})
+	check(t, err)
+	if len(p.Panels) != 3 {
+		t.Fatalf("%d panels, want 3", len(p.Panels))
+	}
+	for _, panel := range p.Panels {
+		st := panel.(*Stack)
+		if len(st.Layers) != len(alone.Layers) || len(st.Totals) != len(st.Groups) {
+			t.Errorf("%s: %d layers and %d totals of %d groups, alone %d layers", st.Title, len(st.Layers), len(st.Totals), len(st.Groups), len(alone.Layers))
+		}
+	}
+	if n := len(p.legend()); n != len(alone.Layers) {
+		t.Errorf("%d entries in the legend, want %d", n, len(alone.Layers))
+	}
+	if _, err := Render(p, "phases"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -8,13 +8,21 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panels is several charts of bars on one page, Columns beside each other, with one legend and one
+// Panels is several charts of one kind on one page, Columns beside each other, with one legend and one
 // scale, so that bars of different panels can be compared. Of a panel's frame only title
 // and labels are drawn.
 type Panels struct {
 	Frame
 	Columns int
-	Panels  []*Bars
+	Panels  []Panel
+}
+
+// Panel is a chart that can be drawn beside others: *Bars or *Stack.
+type Panel interface {
+	Figure
+	scale() barScale
+	// drawScaled draws the chart in a scale that may hold more.
+	drawScaled(c draw.Canvas, s barScale)
 }
 
 const (
@@ -29,10 +37,10 @@ func (p *Panels) validate() error {
 	}
 	for _, b := range p.Panels {
 		if err := b.validate(); err != nil {
-			return fmt.Errorf("panel %q: %w", b.Title, err)
+			return fmt.Errorf("panel %q: %w", b.frame().Title, err)
 		}
-		if b.Log != p.Panels[0].Log {
-			return fmt.Errorf("panel %q has another kind of axis than the first", b.Title)
+		if b.scale().log != p.Panels[0].scale().log {
+			return fmt.Errorf("panel %q has another kind of axis than the first", b.frame().Title)
 		}
 	}
 	return nil
@@ -60,11 +68,30 @@ func (p *Panels) draw(c draw.Canvas) {
 	}
 	for i, b := range p.Panels {
 		tile := p.tile(c, i)
-		if b.Title != "" {
-			tile.Max.Y = drawPanelTitle(tile, b.Title)
+		if title := b.frame().Title; title != "" {
+			tile.Max.Y = drawPanelTitle(tile, title)
 		}
 		b.drawScaled(tile, scale)
 	}
+}
+
+// fit makes the page as high as its rows of panels need.
+func (p *Panels) fit() error {
+	if len(p.Panels) == 0 {
+		return errors.New("nothing to chart")
+	}
+	if p.Height = max(p.Height, minRow*float64(p.rows())); p.Height > maxSide {
+		return fmt.Errorf("%d panels do not fit on a page: collect fewer experiments", len(p.Panels))
+	}
+	return nil
+}
+
+// frameOf is the frame of the next panel. The first of a row has the label of the axis.
+func (p *Panels) frameOf(title, yLabel string) Frame {
+	if len(p.Panels)%p.Columns != 0 {
+		yLabel = ""
+	}
+	return Frame{Title: title, YLabel: yLabel}
 }
 
 // rows is how many panels stand below each other.

@@ -67,15 +67,23 @@ func (s *Stack) total(group int) (sum float64) {
 	return sum
 }
 
-func (s *Stack) draw(c draw.Canvas) {
+func (s *Stack) draw(c draw.Canvas) { s.drawScaled(c, s.scale()) }
+
+func (s *Stack) scale() barScale {
+	scale := barScale{groups: len(s.Groups)}
+	for g := range s.Groups {
+		scale.high = max(scale.high, s.total(g))
+	}
+	return scale
+}
+
+// drawScaled draws the columns in a scale that may hold more.
+func (s *Stack) drawScaled(c draw.Canvas, scale barScale) {
 	p := newPlot(&s.Frame)
 	categories(p, s.Groups)
-	var high float64
-	for g := range s.Groups {
-		high = max(high, s.total(g))
-	}
-	valueAxis(&p.Y, 0, high, plainRoom/(c.Max.Y-c.Min.Y-30), false)
-	slantWide(p, s.Groups, (c.Max.X-c.Min.X-40)/vg.Length(len(s.Groups)))
+	p.X.Max = float64(scale.groups) - 0.5
+	valueAxis(&p.Y, 0, scale.high, plainRoom/(c.Max.Y-c.Min.Y-30), false)
+	slantWide(p, s.Groups, (c.Max.X-c.Min.X-40)/vg.Length(scale.groups))
 	p.Add(grid{}, painter(s.paintColumns))
 	p.Draw(c)
 }

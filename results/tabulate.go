@@ -52,9 +52,9 @@ func OverheadColumns(phases []string) []ColumnSpec {
 // PublishedColumns declares the table that holds experiments of several machines against published
 // figures: where, which probe, the published figure with its doubts, the simulated one, its error and what
 // of it the doubts leave unexplained, and whether it was fitted or predicted. What is said of published figures is
-// left out where there are none.
-func PublishedColumns() []ColumnSpec {
-	return []ColumnSpec{
+// left out where there are none. Cycles stand beside microseconds if they are asked for.
+func PublishedColumns(cycles bool) []ColumnSpec {
+	columns := []ColumnSpec{
 		{Title: "machine", Key: func(p Point) string { return p.Machine }},
 		{Title: "era", Key: func(p Point) string { return p.Era }},
 		{Title: "ISA", Key: func(p Point) string { return p.ISA }},
@@ -67,6 +67,11 @@ func PublishedColumns() []ColumnSpec {
 		{Title: "unex-\nplained %", Metric: MetricUnexplained, Decimals: 1, Signed: true, Beside: MetricPublished},
 		{Title: "role", RoleOf: MetricMicros},
 	}
+	if !cycles {
+		return columns
+	}
+	at := slices.IndexFunc(columns, func(c ColumnSpec) bool { return c.Metric == MetricMicros })
+	return slices.Insert(columns, at+1, ColumnSpec{Title: "\ncycles", Metric: MetricCycles, Decimals: 0, Interval: true})
 }
 
 // Tabulate fills a table: one row a point, in the order of the set; a point without a column's

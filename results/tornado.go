@@ -68,7 +68,7 @@ func (t *Tornado) draw(c draw.Canvas) {
 		c.Min.Y += leading(labelSize)
 	}
 	low, high, most, names := t.extent()
-	grid := Panels{Columns: t.Columns, Panels: make([]*Bars, len(t.Panels))}
+	grid := Panels{Columns: t.Columns, Panels: make([]Panel, len(t.Panels))}
 	for i, p := range t.Panels {
 		tile := grid.tile(c, i)
 		tile.Max.Y = drawPanelTitle(tile, p.Title)

@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,10 +187,13 @@ func overheadTitle(s *results.Set) string {
 
 // drawPhases stacks phases, for which none may be far below zero.
 func drawPhases(s *results.Set) (results.Figure, error) {
-	if several(s) {
-		return nil, errors.New("a collection has none: draw it for one of its experiments")
-	}
 	phases, caption := stackable(s)
+	if several(s) {
+		return results.PhasePanels(s, phases, results.Frame{
+			Title: "Where the cycles of a probe hit go", YLabel: "cycles per hit", Caption: caption,
+			Width: 165, Height: 150,
+		}, place)
+	}
 	return results.PhaseStack(s, phases, results.Frame{
 		Title:  "Where the cycles of a probe hit go: " + place(s.Points()[0]),
 		YLabel: "cycles per hit", Caption: caption,

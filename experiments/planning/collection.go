@@ -30,7 +30,7 @@ func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
 		Name:    doc.Need(r, "name", doc.Name),
 		Title:   doc.Need(r, "title", doc.Text),
 		Collect: doc.Need(r, "collect", doc.ListOf(doc.Text)),
-		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(kinds.FigureOverhead))),
+		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(kinds.FigureOverhead, kinds.FigurePhases))),
 	}
 	r.Has("base") // read by the loader
 	if n := len(root.Get("collect").Items); n > maxCollected {

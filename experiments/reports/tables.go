@@ -205,9 +205,9 @@ func (r *Report) Tables() []*results.Table {
 	return tables
 }
 
-// publishedTable holds every figure against the published one.
+// publishedTable holds every figure against the published one. A collection that charts cycles has them in its table.
 func (r *Report) publishedTable() *results.Table {
-	t := results.Tabulate(r.Means, results.PublishedColumns())
+	t := results.Tabulate(r.Means, results.PublishedColumns(slices.Contains(r.Plan.Figures, kinds.FigurePhases)))
 	t.BlankRepeats(3)
 	t.Title = r.title()
 	t.Notes = append(t.Notes, r.accuracy()...)
