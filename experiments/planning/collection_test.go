@@ -34,7 +34,7 @@ var badCollections = []struct{ name, old, new string }{
 	{"no-list", `["./toy.toml", "./slow.toml"]`, `"./toy.toml"`},
 	{"no-name", `"./slow.toml"]`, `3]`},
 	{"points-of-its-own", "figures =", "seed = 3\nfigures ="},
-	{"phases", `["overhead"]`, `["phases"]`},
+	{"calls", `["overhead"]`, `["calls"]`},
 	{"difference-without-figures", `less = "b"`, `less = "x"`},
 	{"difference-of-no-era", `era = "2010"`, `era = "2005"`},
 	{"difference-twice", "means = \"the step\"\n", "means = \"the step\"\n[[differences]]\nof = \"k\"\nless = \"b\"\nmeans = \"again\"\n"},
