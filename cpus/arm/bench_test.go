@@ -30,7 +30,7 @@ var loops = map[string][]uint32{
 
 // BenchmarkLoops says how many million guest instructions a second are executed.
 func BenchmarkLoops(b *testing.B) {
-	for _, model := range []string{cpus.Throughput, cpus.Window} {
+	for _, model := range []string{cpus.Throughput, cpus.Window, cpus.Scoreboard} {
 		for _, name := range []string{"alu", "chase", "calls", "pushes"} {
 			b.Run(model+"/"+name, func(b *testing.B) {
 				c := newWorld(b, model, loops[name]).cpu()
@@ -43,7 +43,9 @@ func BenchmarkLoops(b *testing.B) {
 					c.Run(c.Now() + 60*1000)
 					c.R[4] |= 1 << 31
 				}
-				b.ReportMetric(float64(c.Counters().Instructions-n)/1e6/b.Elapsed().Seconds(), "MIPS")
+				done := float64(c.Counters().Instructions - n)
+				b.ReportMetric(done/1e6/b.Elapsed().Seconds(), "MIPS")
+				b.ReportMetric(done/float64(b.N), "insns/op")
 				if c.PC() < testCode {
 					b.Fatalf("%s", vectorNames[(c.PC()-vectorTable)/4])
 				}

@@ -92,15 +92,15 @@ func formMemory(k *memoryAccess, mode int, user, index bool) func(*decoder, *row
 func (d *decoder) loads(k *memoryAccess, mode int, rn, rt uint8) {
 	d.op.Class, d.op.Flags = clLoad, engine.Loads
 	d.exec, d.in.dst = loading(k.load, mode), rt
-	switch {
-	case rt == pcNumber:
+	if k.name == "ldr" {
+		d.exec = wordLoads[mode]
+	}
+	if rt == pcNumber {
 		d.in.dst = rTarget
 		d.branch = true
 		d.op.Flags |= endsBranch
 		d.exec = toPC(d.exec, rn == rSP && mode == postIndexed)
 		return
-	case k.name == "ldr" && mode == atOffset:
-		d.exec = ldr
 	}
 	d.op.O1 = rt
 }
@@ -108,13 +108,13 @@ func (d *decoder) loads(k *memoryAccess, mode int, rn, rt uint8) {
 func (d *decoder) stores(k *memoryAccess, mode int, rt uint8) {
 	d.op.Class, d.op.Flags = clStore, engine.Stores
 	d.exec, d.in.s = storing(k.store, mode), rt
-	switch {
-	case rt == pcNumber:
+	if k.name == "str" {
+		d.exec = wordStores[mode]
+	}
+	if rt == pcNumber {
 		d.in.s = rHere
 		d.exec = storingPC(d.exec)
 		return
-	case k.name == "str" && mode == atOffset:
-		d.exec = str
 	}
 	d.op.S1 = rt
 }
@@ -325,6 +325,11 @@ func formMultiple(d *decoder, _ *row) bool {
 	}
 	if special && !returns {
 		d.in.aux |= multiUser
+	} else if list>>pcNumber == 0 {
+		d.in.s, d.exec = uint8(n), storeRegisters
+		if loads {
+			d.exec = loadRegisters
+		}
 	}
 	if loads && list>>pcNumber != 0 {
 		d.multiplePC(rn, returns)

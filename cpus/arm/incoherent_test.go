@@ -120,3 +120,20 @@ func TestChangedCodeOfTwo(t *testing.T) {
 		}
 	}
 }
+
+// TestChangedCodeAcrossGranules stores a word of which the second half is code, behind a border of what decoded code
+// is kept by, on a machine whose instruction caches are coherent.
+func TestChangedCodeAcrossGranules(t *testing.T) {
+	const at = changed + 1<<mmu.GranuleShift
+	w := newWorld(t, cpus.Window, []uint32{
+		branchLink(testCode, at), data(opMOV, 0, 0, 7, 0), strAt(6, 5, -2), insnISB, branchLink(testCode+16, at), insnUDF,
+	})
+	w.words(at-kernelMap, dataConstant(opMOV, 0, 0, 0, 1), insnBX)
+	c := w.cpu()
+	c.R[5], c.R[6] = at, uint64(dataConstant(opMOV, 0, 0, 0, 2)&0xffff)<<16
+	if v := to(t, c); v != vecUndefined || c.R[7] != 1 || c.R[0] != 2 {
+		t.Errorf("%s, the function returned %d and %d", vectorNames[v], c.R[7], c.R[0])
+	}
+}
+
+func branchLink(from, to uint64) uint32 { return branchTo(from, to) | 1<<24 }

@@ -72,7 +72,14 @@ func (c *CPU) land(to uint64) {
 }
 
 func bx(c *CPU, in *inst)      { c.branchTo(c.R[in.b&63]) }
-func returnLR(c *CPU, _ *inst) { c.returnTo(c.R[rLR]) }
+func returnLR(c *CPU, _ *inst) {
+	to := c.R[rLR]
+	if to&3 == 0 { // what returnTo comes to
+		c.ReturnTo(to)
+		return
+	}
+	c.returnTo(to)
+}
 
 func blx(c *CPU, in *inst) {
 	next, to := c.R[rPC], c.R[in.b&63]

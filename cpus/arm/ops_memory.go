@@ -74,14 +74,78 @@ func store32(c *CPU, va, v uint64) bool {
 	return engine.Store(&c.Core, va, uint32(v))
 }
 
-// Words at an offset are frequent and have functions of their own.
+// Words at an offset are frequent and have functions of their own: load32 and store32 in line.
 func ldr(c *CPU, in *inst) {
-	if v, ok := load32(c, c.ea(in)); ok {
-		c.R[in.dst&63] = v
+	at := c.ea(in)
+	if at&3&c.strict != 0 {
+		c.aligned(at, 4, always, false)
+		return
+	}
+	if v, ok := engine.Load[uint32](&c.Core, at); ok {
+		c.R[in.dst&63] = uint64(v)
 	}
 }
 
-func str(c *CPU, in *inst) { store32(c, c.ea(in), c.R[in.s&63]) }
+func str(c *CPU, in *inst) {
+	at := c.ea(in)
+	if at&3&c.strict != 0 {
+		c.aligned(at, 4, always, true)
+		return
+	}
+	engine.Store(&c.Core, at, uint32(c.R[in.s&63]))
+}
+
+// ldrPost, ldrPre, strPre and strPost are the same with the base written back.
+func ldrPost(c *CPU, in *inst) {
+	at, next := c.R[in.a&63], c.ea(in)
+	if at&3&c.strict != 0 {
+		c.aligned(at, 4, always, false)
+		return
+	}
+	if v, ok := engine.Load[uint32](&c.Core, at); ok {
+		c.R[in.a&63] = next
+		c.R[in.dst&63] = uint64(v)
+	}
+}
+
+func ldrPre(c *CPU, in *inst) {
+	at := c.ea(in)
+	if at&3&c.strict != 0 {
+		c.aligned(at, 4, always, false)
+		return
+	}
+	if v, ok := engine.Load[uint32](&c.Core, at); ok {
+		c.R[in.a&63] = at
+		c.R[in.dst&63] = uint64(v)
+	}
+}
+
+func strPre(c *CPU, in *inst) {
+	at := c.ea(in)
+	if at&3&c.strict != 0 {
+		c.aligned(at, 4, always, true)
+		return
+	}
+	if engine.Store(&c.Core, at, uint32(c.R[in.s&63])) {
+		c.R[in.a&63] = at
+	}
+}
+
+func strPost(c *CPU, in *inst) {
+	at, next := c.R[in.a&63], c.ea(in)
+	if at&3&c.strict != 0 {
+		c.aligned(at, 4, always, true)
+		return
+	}
+	if engine.Store(&c.Core, at, uint32(c.R[in.s&63])) {
+		c.R[in.a&63] = next
+	}
+}
+
+var (
+	wordLoads  = [...]exec{atOffset: ldr, preIndexed: ldrPre, postIndexed: ldrPost}
+	wordStores = [...]exec{atOffset: str, preIndexed: strPre, postIndexed: strPost}
+)
 
 // Addressing (ARM ARM, A8.5): by an offset, by one that is written back, by the base alone, to which the
 // offset is added behind the access.

@@ -18,9 +18,9 @@ func (c *Core) touchLoad(pa, n uint64) {
 	}
 }
 
-// touchStore sends a store through the caches and notes its data for younger loads. sRecent holds
-// only lines that this CPU may write without asking, so a hit there needs no directory.
-func (c *Core) touchStore(pa, n uint64) {
+// touchOwnLines sends a store through the caches. sRecent holds only lines that this CPU may write without
+// asking, so a hit there needs no directory.
+func (c *Core) touchOwnLines(pa, n uint64) {
 	line := uint32(pa >> (c.dShift & 63))
 	if c.sRecent[line&c.dMask] != line+1 {
 		c.missStore(pa)
@@ -28,9 +28,10 @@ func (c *Core) touchStore(pa, n uint64) {
 	if pa&c.lineMask+n > c.lineMask+1 {
 		c.splitStore(pa + n - 1)
 	}
-	if !c.window {
-		return
-	}
+}
+
+// send notes a store's data for younger loads.
+func (c *Core) send(pa, n uint64) {
 	number, i := c.sequence+1, c.idx
 	c.sequence = number
 	c.acc[i&(accesses-1)].store = number

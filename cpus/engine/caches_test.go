@@ -53,7 +53,7 @@ func TestWriteAround(t *testing.T) {
 				t.Errorf("a store to a line that is there takes %d", d)
 			}
 			misses := c.Counts.L1DMisses
-			if c.touchStore(pa, 8); c.Counts.L1DMisses != misses {
+			if c.touchOwnLines(pa, 8); c.Counts.L1DMisses != misses {
 				t.Error("a store to the line used last misses")
 			}
 		}

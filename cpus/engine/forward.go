@@ -31,6 +31,16 @@ const (
 	blocking  // one that has some of its bytes: it must be in the cache first
 )
 
+// mayFind reports whether a load of n bytes may have to wait for a store: findStore tells. A load of a unit at most
+// that is aligned lies in one.
+func (c *Core) mayFind(pa, n uint64) bool {
+	number := c.sent[pa>>2&(sentUnits-1)].number
+	if n > 4 || pa&(n-1) != 0 {
+		number = max(number, c.sent[(pa+n-1)>>2&(sentUnits-1)].number)
+	}
+	return int64(number-c.placed+c.live) > 0
+}
+
 // findStore looks for the store that a load of n bytes has to wait for: the youngest one with bytes in the
 // load's first or last unit. One that was in the cache when the block began is as good as none. A store forwards
 // when the load begins where it does and reads no more than it wrote. docs/timing.md names the

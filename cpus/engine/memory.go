@@ -37,7 +37,8 @@ type dataPath struct {
 // does not learn, changes nothing.
 type microEntry struct {
 	read, write uint64
-	base        uint64 // physical address of the page
+	base        uint64           // physical address of the page
+	page        *[pageBytes]byte // which is RAM
 }
 
 // microEntries are enough for every page of a working set that a cache can hold. Host speed is all
@@ -115,9 +116,18 @@ func Load[T Width](c *Core, va uint64) (v T, ok bool) {
 	if e.read != va>>pageShift+c.microGen || off > pageBytes-uint64(unsafe.Sizeof(v)) {
 		return loadSlow[T](c, va)
 	}
-	pa := e.base + off
-	v = get[T](c.ram, pa) // first: the host may wait for it while it looks tags up
-	c.touchLoad(pa, uint64(unsafe.Sizeof(v)))
+	pa, n := e.base+off, uint64(unsafe.Sizeof(v))
+	v = get[T](e.page[off:], 0) // first: the host may wait for it while it looks tags up
+	// What touchLoad does, in line as far as it is frequent.
+	line := uint32(pa >> (c.dShift & 63))
+	if c.dRecent[line&c.dMask] != line+1 || pa&(n-1) != 0 {
+		c.touchLoad(pa, n)
+		return v, true
+	}
+	if c.window && c.mayFind(pa, n) {
+		c.findStore(pa, n)
+		return v, true
+	}
 	return v, true
 }
 
@@ -128,13 +138,54 @@ func Store[T Width](c *Core, va uint64, v T) bool {
 	if e.write != va>>pageShift+c.microGen || off > pageBytes-uint64(unsafe.Sizeof(v)) {
 		return storeSlow(c, va, v)
 	}
-	pa := e.base + off
-	c.touchStore(pa, uint64(unsafe.Sizeof(v)))
-	put(c.ram, pa, v)
+	pa, n := e.base+off, uint64(unsafe.Sizeof(v))
+	// What storeRAM does, likewise. Each rare case leaves here, so that nothing is kept across its call.
+	line := uint32(pa >> (c.dShift & 63))
+	if c.sRecent[line&c.dMask] != line+1 || pa&(n-1) != 0 {
+		c.storeRAM(pa, uint64(v), n)
+		return true
+	}
+	put(e.page[off:], 0, v)
 	if line := pa >> mmu.GranuleShift; c.codeMap[line>>6]>>(line&63)&1 != 0 {
-		c.Memory.DropCode(pa)
+		c.dropStored(pa, n)
+		return true
+	}
+	if c.window {
+		c.send(pa, n)
 	}
 	return true
+}
+
+// storeRAM writes n bytes to RAM, by way of the caches.
+//
+//go:noinline
+func (c *Core) storeRAM(pa, v, n uint64) {
+	c.touchOwnLines(pa, n)
+	switch n {
+	case 1:
+		put(c.ram, pa, uint8(v))
+	case 2:
+		put(c.ram, pa, uint16(v))
+	case 4:
+		put(c.ram, pa, uint32(v))
+	default:
+		put(c.ram, pa, v)
+	}
+	c.dropStored(pa, n)
+}
+
+// dropStored tells of a store of n bytes, which may be code.
+func (c *Core) dropStored(pa, n uint64) {
+	if c.window {
+		c.send(pa, n)
+	}
+	first, last := pa>>mmu.GranuleShift, (pa+n-1)>>mmu.GranuleShift
+	if c.Memory.HasCode(first) {
+		c.Memory.DropCode(pa)
+	}
+	if last != first && c.Memory.HasCode(last) {
+		c.Memory.DropCode(last << mmu.GranuleShift)
+	}
 }
 
 // loadSlow handles what no micro-TLB entry answers: misses, page crossings, devices, watchpoints.
@@ -189,11 +240,7 @@ func storeSlow[T Width](c *Core, va uint64, v T) bool {
 		return true
 	}
 	c.noteWrite(va, pa)
-	c.touchStore(pa, uint64(n))
-	put(c.ram, pa, v)
-	if c.Memory.HasCode(pa >> mmu.GranuleShift) {
-		c.Memory.DropCode(pa)
-	}
+	c.storeRAM(pa, uint64(v), uint64(n))
 	return true
 }
 
@@ -290,7 +337,7 @@ func (c *Core) note(va, pa uint64) *microEntry {
 	e := &c.micro[va>>pageShift&(microEntries-1)]
 	tag := va>>pageShift + c.microGen
 	if page := pa &^ pageMask; e.base != page || e.read != tag && e.write != tag {
-		*e = microEntry{base: page}
+		*e = microEntry{base: page, page: (*[pageBytes]byte)(c.ram[page:])}
 	}
 	return e
 }

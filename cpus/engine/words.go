@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"unsafe"
 
 	"kprobesim/mmu"
@@ -15,8 +16,11 @@ const wordBytes = uint64(unsafe.Sizeof(uint32(0)))
 func (c *Core) LoadWords(va uint64, words []uint32) bool {
 	e := &c.micro[va>>pageShift&(microEntries-1)]
 	off := va & pageMask
-	if e.read == va>>pageShift+c.microGen && off+wordBytes*uint64(len(words)) <= pageBytes {
-		c.findYoungest(c.loadWords(e.base+off, words))
+	if n := wordBytes * uint64(len(words)); e.read == va>>pageShift+c.microGen && off+n <= pageBytes {
+		c.loadWords(e.base+off, words)
+		if c.window {
+			c.findAmong(e.base+off, n)
+		}
 		return true
 	}
 	p, ok := c.wordPages(va, words, false)
@@ -62,7 +66,8 @@ func (c *Core) loadPart(va, pa uint64, words []uint32) sentStore {
 	case len(words) == 0:
 	case c.Memory.Holds(pa, 4*len(words)):
 		c.noteRead(va, pa)
-		return c.loadWords(pa, words)
+		c.loadWords(pa, words)
+		return c.youngest(pa, wordBytes*uint64(len(words)))
 	default:
 		for i := range words {
 			words[i] = uint32(c.loadDevice(pa+wordBytes*uint64(i), int(wordBytes)))
@@ -71,17 +76,42 @@ func (c *Core) loadPart(va, pa uint64, words []uint32) sentStore {
 	return sentStore{}
 }
 
-// loadWords reads words from RAM, and returns the youngest store to any.
-func (c *Core) loadWords(pa uint64, words []uint32) (youngest sentStore) {
+// loadWords reads words from RAM.
+func (c *Core) loadWords(pa uint64, words []uint32) {
 	n := wordBytes * uint64(len(words))
 	for line := pa &^ c.lineMask; line < pa+n; line += c.lineMask + 1 {
 		if at := uint32(line >> (c.dShift & 63)); c.dRecent[at&c.dMask] != at+1 {
 			c.missLoad(line)
 		}
 	}
+	from := c.ram[pa : pa+n]
 	for i := range words {
-		at := pa + wordBytes*uint64(i)
-		words[i] = get[uint32](c.ram, at)
+		words[i] = binary.LittleEndian.Uint32(from)
+		from = from[wordBytes:]
+	}
+}
+
+// findAmong is findStore of words of n bytes, of which the youngest store counts.
+func (c *Core) findAmong(pa, n uint64) {
+	sent, number, where := &c.sent, uint64(0), uint64(0)
+	for at := pa; at < pa+n; at += wordBytes {
+		if by := sent[at>>2&(sentUnits-1)].number; by > number {
+			number, where = by, at
+		}
+	}
+	if int64(number-c.placed+c.live) <= 0 {
+		return // what is older is in the cache
+	}
+	if s := &sent[where>>2&(sentUnits-1)]; s.pa < where+wordBytes && where < s.end {
+		c.findStore(where, wordBytes)
+		return
+	}
+	c.findYoungest(c.youngest(pa, n))
+}
+
+// youngest returns the youngest store to any of the words of n bytes.
+func (c *Core) youngest(pa, n uint64) (youngest sentStore) {
+	for at := pa; at < pa+n; at += wordBytes {
 		if s := &c.sent[at>>2&(sentUnits-1)]; s.number > youngest.number && s.pa < at+wordBytes && at < s.end {
 			youngest = sentStore{at, at + wordBytes, s.number}
 		}
@@ -138,18 +168,22 @@ func (c *Core) storeWords(pa uint64, words []uint32) {
 			c.missStore(line)
 		}
 	}
-	for i, w := range words {
-		at := pa + wordBytes*uint64(i)
-		put(c.ram, at, w)
-		if c.window {
-			c.sent[at>>2&(sentUnits-1)] = sentStore{at, at + wordBytes, c.sequence}
+	to := c.ram[pa : pa+n]
+	for _, w := range words {
+		binary.LittleEndian.PutUint32(to, w)
+		to = to[wordBytes:]
+	}
+	if c.window {
+		sent, number := &c.sent, c.sequence
+		for at := pa; at < pa+n; at += wordBytes {
+			sent[at>>2&(sentUnits-1)] = sentStore{at, at + wordBytes, number}
 		}
+		c.acc[c.idx&(accesses-1)].store = number
+		c.sends |= 1 << (c.idx & 63)
+	}
+	for at := pa; at < pa+n; at = at&^(granule-1) + granule {
 		if granule := at >> mmu.GranuleShift; c.codeMap[granule>>6]>>(granule&63)&1 != 0 {
 			c.Memory.DropCode(at)
 		}
-	}
-	if c.window {
-		c.acc[c.idx&(accesses-1)].store = c.sequence
-		c.sends |= 1 << (c.idx & 63)
 	}
 }
