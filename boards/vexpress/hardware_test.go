@@ -1,0 +1,40 @@
+package vexpress
+
+import (
+	_ "embed"
+	"testing"
+
+	"kprobesim/cpus/arm"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/image"
+	"kprobesim/sim"
+)
+
+//go:embed testdata/many.elf
+var many []byte
+
+// watched is a board that tells of the hardware that it has built.
+type watched struct {
+	Board
+	built *motherboard
+}
+
+func (w *watched) Build(m *sim.Backplane) sim.Hardware {
+	w.built = w.Board.Build(m).(*motherboard)
+	return w.built
+}
+
+// newHardware makes the hardware of a machine of n CPUs, which never run.
+func newHardware(t testing.TB, n int) *motherboard {
+	t.Helper()
+	im, err := image.Load("many.elf", many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := new(watched)
+	isa := arm.ISA()
+	if _, err := sim.New(sim.Config{ISA: isa, Board: w, CPU: cpustest.Config(isa), CPUs: n, RAM: 16 << 20, Image: im}); err != nil {
+		t.Fatal(err)
+	}
+	return w.built
+}
