@@ -309,6 +309,8 @@ type ISA struct {
 	// TimerCycles is how many core cycles the timer that kernels use takes to count one, where it is a part
 	// of the CPU; 0 where timers are the board's, which machine descriptions tell the clock of.
 	TimerCycles int64
+	// TimerHz is what that timer counts a second where its clock is none of the core's; 0 elsewhere.
+	TimerHz int64
 	// CodeLine is the distance in bytes at which software keeps instruction caches in step with what was stored:
 	// no line of a machine is shorter. It is 0 where these caches are always coherent.
 	CodeLine int

@@ -70,8 +70,9 @@ func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Option
 	// A slow clock: a jiffy has room for some dozen hits and not for thousands. Of a slice of one tick a task
 	// may get so little, every time, that it never leaves the interrupt in which it was preempted. Where timers
 	// count coarser, hits take longer too.
+	hz := 1e7 * cpustest.Config(kit.ISA).Hz / m.TimerHz() // by counts of the timer, of which a second has 1e7
 	l.smp, err = smp.New(m, im, smp.Options{
-		HZ: 1000, CPUHz: 1e7 * max(m.ISA().TimerCycles, 1), TimerHz: 1e7, CPUs: cpus, Preempt: opt.Preempt, Tick: true, Slice: 2,
+		HZ: max(1000, hz/1e5), CPUHz: hz, TimerHz: 1e7, CPUs: cpus, Preempt: opt.Preempt, Tick: true, Slice: 2,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ type Config struct {
 	CPUs    int // zero means one
 	RAM     int // bytes; zero means DefaultRAM
 	Image   *image.Image
-	TimerHz int64       // what the timers count; zero means core cycles, or as many of them as ISA.TimerCycles says
+	TimerHz int64       // what the timers count; zero means core cycles, or what the ISA says of the timer that it has
 	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget
 	Policy  Policy      // which CPU runs next; nil means the one that is furthest behind in time
 	Layout  Layout      // where things lie that no program says the place of
@@ -80,8 +80,8 @@ func New(cfg Config) (*Machine, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	if cfg.TimerHz <= 0 {
-		cfg.TimerHz = cfg.CPU.Hz / max(cfg.ISA.TimerCycles, 1)
+	if err := cfg.setTimer(); err != nil {
+		return nil, err
 	}
 	space, err := cfg.Board.Space(cfg.ISA)
 	if err != nil {
@@ -124,6 +124,21 @@ func (cfg *Config) check() error {
 		if err := mmu.CheckLines(cfg.CPU.L1I, cfg.CPU.L1D, cfg.CPU.L2); err != nil {
 			return fmt.Errorf("machine %s: %w", cfg.CPU.Name, err)
 		}
+	}
+	return nil
+}
+
+// setTimer completes what the timers count. A clock that the ISA fixes cannot be another one.
+func (cfg *Config) setTimer() error {
+	switch fixed := cfg.ISA.TimerHz; {
+	case cfg.TimerHz > 0 && fixed > 0 && cfg.TimerHz != fixed:
+		return fmt.Errorf("machine %s: its timer counts %d Hz, that of %s %d Hz: write the latter", cfg.CPU.Name, cfg.TimerHz,
+			cfg.ISA.Name, fixed)
+	case cfg.TimerHz > 0:
+	case fixed > 0:
+		cfg.TimerHz = fixed
+	default:
+		cfg.TimerHz = cfg.CPU.Hz / max(cfg.ISA.TimerCycles, 1)
 	}
 	return nil
 }

@@ -221,6 +221,20 @@ func TestTick(t *testing.T) {
 	}
 }
 
+// TestTimerClock holds that a machine cannot say another clock of the timers than they have.
+func TestTimerClock(t *testing.T) {
+	g := newGuest(t, 1, "boot_print", "ready")
+	if g.TimerHz() != 24e6 {
+		t.Errorf("the timers count %d Hz", g.TimerHz())
+	}
+	_, err := sim.New(sim.Config{
+		ISA: arm.ISA(), Board: vexpress.Board{}, CPU: cpustest.Config(arm.ISA()), Image: g.Image(), TimerHz: 1e9,
+	})
+	if err == nil || !strings.Contains(err.Error(), "its timer counts 1000000000 Hz, that of arm 24000000 Hz") {
+		t.Errorf("another clock: %v", err)
+	}
+}
+
 func TestConsole(t *testing.T) {
 	g := newGuest(t, 1, "boot_print", "ready")
 	g.mustRun(t)
