@@ -71,7 +71,7 @@ func (c *CPU) land(to uint64) {
 	}
 }
 
-func bx(c *CPU, in *inst)      { c.branchTo(c.R[in.b&63]) }
+func bx(c *CPU, in *inst) { c.branchTo(c.R[in.b&63]) }
 func returnLR(c *CPU, _ *inst) {
 	to := c.R[rLR]
 	if to&3 == 0 { // what returnTo comes to
