@@ -18,6 +18,7 @@ func formNone(*decoder, *row) bool { return true }
 type dataOp struct {
 	name        string
 	plain, sets exec // without and with S
+	left, right exec // without S, of a register that is shifted left or right by a constant; or nil
 	logical     bool // its carry is the shifter's
 	first       bool // reads Rn
 	carry       bool // reads C
@@ -131,7 +132,7 @@ func formDataReg(k *dataOp) func(*decoder, *row) bool {
 		if !d.operation(k) {
 			return false
 		}
-		d.shiftedByConstant(k.logical && d.bit(20))
+		d.shiftedByConstant(k)
 		if k.first {
 			d.first(d.r16())
 		}
@@ -139,8 +140,9 @@ func formDataReg(k *dataOp) func(*decoder, *row) bool {
 	}
 }
 
-// shiftedByConstant binds the second operand. With carry, the carry of the shifter goes to C.
-func (d *decoder) shiftedByConstant(carry bool) {
+// shiftedByConstant binds the second operand. The carry of the shifter goes to C where the operation has none of its
+// own.
+func (d *decoder) shiftedByConstant(k *dataOp) {
 	rm := d.r0()
 	kind, n := d.constantShift()
 	if rm == pcNumber {
@@ -155,7 +157,14 @@ func (d *decoder) shiftedByConstant(carry bool) {
 		}
 	} else {
 		d.in.s, d.in.b, d.in.sh, d.in.aux = rm, rOperand, n, kind
-		d.exec = shifted(d.exec, kind, carry)
+		switch plain := !d.bit(20) && d.in.dst != rTarget; {
+		case plain && kind == shiftLSL && k.left != nil:
+			d.exec = k.left
+		case plain && kind == shiftLSR && k.right != nil:
+			d.exec = k.right
+		default:
+			d.exec = shifted(d.exec, kind, k.logical && d.bit(20))
+		}
 		if d.op.Class == clALU {
 			d.op.Class = clALUShift
 		}

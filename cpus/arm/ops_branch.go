@@ -29,19 +29,17 @@ var branchOn = [condAL]exec{
 	condNE: func(c *CPU, in *inst) { c.Conditional(c.zf != 0, uint64(int32(in.imm))) },
 	condCS: func(c *CPU, in *inst) { c.Conditional(c.cf != 0, uint64(int32(in.imm))) },
 	condCC: func(c *CPU, in *inst) { c.Conditional(c.cf == 0, uint64(int32(in.imm))) },
-	condMI: branchGeneral,
-	condPL: branchGeneral,
-	condVS: branchGeneral,
-	condVC: branchGeneral,
-	condHI: branchGeneral,
-	condLS: branchGeneral,
+	condMI: func(c *CPU, in *inst) { c.Conditional(int32(c.nf) < 0, uint64(int32(in.imm))) },
+	condPL: func(c *CPU, in *inst) { c.Conditional(int32(c.nf) >= 0, uint64(int32(in.imm))) },
+	condVS: func(c *CPU, in *inst) { c.Conditional(int32(c.vf) < 0, uint64(int32(in.imm))) },
+	condVC: func(c *CPU, in *inst) { c.Conditional(int32(c.vf) >= 0, uint64(int32(in.imm))) },
+	condHI: func(c *CPU, in *inst) { c.Conditional(c.cf != 0 && c.zf != 0, uint64(int32(in.imm))) },
+	condLS: func(c *CPU, in *inst) { c.Conditional(c.cf == 0 || c.zf == 0, uint64(int32(in.imm))) },
 	condGE: func(c *CPU, in *inst) { c.Conditional(int32(c.nf^c.vf) >= 0, uint64(int32(in.imm))) },
 	condLT: func(c *CPU, in *inst) { c.Conditional(int32(c.nf^c.vf) < 0, uint64(int32(in.imm))) },
-	condGT: branchGeneral,
-	condLE: branchGeneral,
+	condGT: func(c *CPU, in *inst) { c.Conditional(c.zf != 0 && int32(c.nf^c.vf) >= 0, uint64(int32(in.imm))) },
+	condLE: func(c *CPU, in *inst) { c.Conditional(c.zf == 0 || int32(c.nf^c.vf) < 0, uint64(int32(in.imm))) },
 }
-
-func branchGeneral(c *CPU, in *inst) { c.Conditional(c.holds(in.aux), uint64(int32(in.imm))) }
 
 // branchTo goes to a computed address. Its lowest bit chooses the state (ARM ARM, BXWritePC).
 func (c *CPU) branchTo(to uint64) {

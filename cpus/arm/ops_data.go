@@ -85,6 +85,27 @@ func shifted(f exec, kind uint8, carry bool) exec {
 	}
 }
 
+// left and right are operands that are shifted by a constant, of which the frequent operations have functions.
+func (c *CPU) left(in *inst) uint32  { return uint32(c.R[in.s&63]) << (in.sh & 31) }
+func (c *CPU) right(in *inst) uint32 { return uint32(c.R[in.s&63] >> (in.sh & 63)) }
+
+func andLSL(c *CPU, in *inst) { c.set(in, c.n(in)&c.left(in)) }
+func andLSR(c *CPU, in *inst) { c.set(in, c.n(in)&c.right(in)) }
+func eorLSL(c *CPU, in *inst) { c.set(in, c.n(in)^c.left(in)) }
+func eorLSR(c *CPU, in *inst) { c.set(in, c.n(in)^c.right(in)) }
+func subLSL(c *CPU, in *inst) { c.set(in, c.n(in)-c.left(in)) }
+func subLSR(c *CPU, in *inst) { c.set(in, c.n(in)-c.right(in)) }
+func rsbLSL(c *CPU, in *inst) { c.set(in, c.left(in)-c.n(in)) }
+func rsbLSR(c *CPU, in *inst) { c.set(in, c.right(in)-c.n(in)) }
+func addLSL(c *CPU, in *inst) { c.set(in, c.n(in)+c.left(in)) }
+func addLSR(c *CPU, in *inst) { c.set(in, c.n(in)+c.right(in)) }
+func orrLSL(c *CPU, in *inst) { c.set(in, c.n(in)|c.left(in)) }
+func orrLSR(c *CPU, in *inst) { c.set(in, c.n(in)|c.right(in)) }
+func movLSL(c *CPU, in *inst) { c.set(in, c.left(in)) }
+func movLSR(c *CPU, in *inst) { c.set(in, c.right(in)) }
+func bicLSL(c *CPU, in *inst) { c.set(in, c.n(in)&^c.left(in)) }
+func bicLSR(c *CPU, in *inst) { c.set(in, c.n(in)&^c.right(in)) }
+
 // shiftedByRegister is shifted with the count in the lowest byte of a register.
 func shiftedByRegister(f exec, carry bool) exec {
 	return func(c *CPU, in *inst) {
