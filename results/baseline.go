@@ -2,7 +2,6 @@ package results
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -137,12 +136,8 @@ func SaveBaseline(path string, s *Set) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("baseline: %w", err)
 	}
-	aside := path + ".new"
-	if err := os.WriteFile(aside, s.CSV(), 0o644); err != nil {
+	if err := WriteFile(path, s.CSV()); err != nil {
 		return fmt.Errorf("baseline: %w", err)
-	}
-	if err := os.Rename(aside, path); err != nil {
-		return fmt.Errorf("baseline: %w", errors.Join(err, os.Remove(aside)))
 	}
 	return nil
 }

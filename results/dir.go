@@ -19,17 +19,45 @@ import (
 // The files must include the manifest. A dir that is neither empty nor holds a manifest is not ours
 // and is refused.
 func WriteDir(dir string, files map[string][]byte) error {
-	if err := checkFiles(files); err != nil {
-		return fmt.Errorf("results directory %s: %w", dir, err)
+	w, err := newDirWriter(dir)
+	if err == nil {
+		err = checkFiles(files)
 	}
-	w := dirWriter{dir: filepath.Clean(dir)}
-	if base := filepath.Base(w.dir); base == "." || base == ".." || base == string(filepath.Separator) {
-		return fmt.Errorf("results directory %q: give it a name of its own", dir)
+	if err == nil {
+		err = w.write(files)
 	}
-	if err := w.write(files); err != nil {
+	if err != nil {
 		return fmt.Errorf("results directory %s: %w", dir, err)
 	}
 	return nil
+}
+
+// CheckDir says before a long run what WriteDir would find wrong with dir behind it: a place that cannot be written
+// to, or a directory that is not ours. It makes the folders above dir and leaves dir as it is.
+func CheckDir(dir string) error {
+	w, err := newDirWriter(dir)
+	if err == nil {
+		err = w.prepare()
+	}
+	if err == nil {
+		err = os.Mkdir(w.beside("new"), 0o755)
+	}
+	if err == nil {
+		err = os.Remove(w.beside("new"))
+	}
+	if err != nil {
+		return fmt.Errorf("results directory %s: %w", dir, err)
+	}
+	return nil
+}
+
+// newDirWriter refuses a directory that has no name of its own.
+func newDirWriter(dir string) (dirWriter, error) {
+	w := dirWriter{dir: filepath.Clean(dir)}
+	if base := filepath.Base(w.dir); base == "." || base == ".." || base == string(filepath.Separator) {
+		return w, errors.New("give it a name of its own")
+	}
+	return w, nil
 }
 
 func checkFiles(files map[string][]byte) error {
@@ -51,14 +79,19 @@ func (w dirWriter) beside(what string) string {
 	return filepath.Join(filepath.Dir(w.dir), "."+filepath.Base(w.dir)+"."+what)
 }
 
-func (w dirWriter) write(files map[string][]byte) error {
+// prepare makes the folders above and sees whether dir may be replaced.
+func (w dirWriter) prepare() error {
 	if err := os.MkdirAll(filepath.Dir(w.dir), 0o755); err != nil {
 		return err
 	}
 	if err := w.mend(); err != nil {
 		return err
 	}
-	if err := w.checkOurs(); err != nil {
+	return w.checkOurs()
+}
+
+func (w dirWriter) write(files map[string][]byte) error {
+	if err := w.prepare(); err != nil {
 		return err
 	}
 	if err := writeFiles(w.beside("new"), files); err != nil {

@@ -69,6 +69,42 @@ func TestWriteDirKeepsOldOnFailure(t *testing.T) {
 	holds(t, dir, "one")
 }
 
+// TestWriteFile replaces a file, leaves nothing beside it when that fails, and leaves devices what they are.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	for _, want := range []string{"first", "second"} {
+		if err := WriteFile(path, []byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+	if err := os.Mkdir(path+".new", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, []byte("third")); err == nil {
+		t.Error("written through a folder")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "second" {
+		t.Errorf("%q, %v", got, err)
+	}
+	before, err := os.Stat(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(os.DevNull, []byte("fourth")); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.Stat(os.DevNull); err != nil || after.Mode() != before.Mode() {
+		t.Errorf("%s is another file now: %v", os.DevNull, err)
+	}
+}
+
 func TestWriteDirRefuses(t *testing.T) {
 	home := t.TempDir()
 	check(t, os.WriteFile(filepath.Join(home, "thesis.tex"), []byte("years"), 0o644))

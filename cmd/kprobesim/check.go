@@ -12,6 +12,7 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
 )
@@ -61,6 +62,9 @@ named with old and new value. A baseline changes only with --update.`,
 		var errs []error
 		for _, p := range plans {
 			errs = append(errs, a.checkPlan(p, filepath.Join(*dir, p.Name+".csv"), *workers, *update))
+			if errors.Is(errs[len(errs)-1], running.ErrInterrupted) {
+				break
+			}
 		}
 		return worst(errs)
 	}
@@ -96,8 +100,11 @@ func (a *app) checkPlan(p *schema.Plan, file string, workers int, update bool) e
 		return fail(exitFailed, err)
 	}
 	if update {
+		if err := results.SaveBaseline(file, r.Set); err != nil {
+			return fail(exitUsage, err)
+		}
 		fmt.Fprintf(a.out, "%s: wrote %s\n", p.Name, file)
-		return fail(exitUsage, results.SaveBaseline(file, r.Set))
+		return nil
 	}
 	if d := results.Compare(base, r.Set); !d.Empty() {
 		fmt.Fprint(a.out, d.Text())

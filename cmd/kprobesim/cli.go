@@ -44,9 +44,10 @@ func fail(code int, err error) error {
 
 // app is one run of the command.
 type app struct {
-	out, err io.Writer
-	loader   *planning.Loader
-	measure  running.Measure // what runs a point
+	out     *sticky
+	err     *locked
+	loader  *planning.Loader
+	measure running.Measure // what runs a point
 }
 
 // run executes the command line args and returns the exit code.
@@ -56,7 +57,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 func newApp(stdout, stderr io.Writer) *app {
 	return &app{
-		out: stdout, err: stderr, loader: planning.NewLoader(),
+		out: &sticky{w: stdout}, err: &locked{w: stderr}, loader: planning.NewLoader(),
 		measure: kinds.Measure,
 	}
 }
@@ -71,6 +72,9 @@ func (a *app) run(args []string) (code int) {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.Execute()
+	if err == nil {
+		err = fail(exitFailed, a.out.err)
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -132,8 +136,18 @@ func replicateFlag(c *cobra.Command, sets *[]string) func() []string {
 
 // workersFlag adds the option --workers to a command.
 func workersFlag(c *cobra.Command) *int {
-	return c.Flags().IntP("workers", "j", 0, "points that run at the same time (0: one a core)")
+	n := c.Flags().IntP("workers", "j", 0, "points that run at the same time (0: one a core)")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *n < 0 || *n > mostWorkers {
+			return fmt.Errorf("--workers %d: want 1 to %d, or 0 for one a core", *n, mostWorkers)
+		}
+		return nil
+	}
+	return n
 }
+
+// mostWorkers is far more than any host has cores for: each of them has a machine in memory.
+const mostWorkers = 1024
 
 // atLeastOne is cobra.MinimumNArgs(1) with a message that helps.
 func atLeastOne(what string) cobra.PositionalArgs {

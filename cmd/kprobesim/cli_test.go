@@ -116,7 +116,8 @@ func TestExitCodes(t *testing.T) {
 		{"sensitivity of nothing", fake(1000), []string{"sensitivity", experiment, "--top", "0"}, exitUsage, "--top 0: want 1 or more"},
 		{"nothing to fit again", fake(1000), []string{"sensitivity", "sharing-xeon-e5410-x86_64", "--refit"}, exitUsage, "leave --refit away"},
 		{"sensitivity that fails", failing(errors.New("loops for ever")), []string{"sensitivity", experiment}, exitFailed, "loops for ever"},
-		{"out is a file", fake(1000), []string{"run", experiment, "--out", bad}, exitFailed, "were not written"},
+		{"hit nought", nil, []string{"trace", experiment, "-p", "k", "--hit", "0"}, exitUsage, "hits are counted from 1"},
+		{"workers below nought", nil, []string{"run", experiment, "-j", "-4"}, exitUsage, "--workers -4: want 1 to 1024"},
 		{"list", nil, []string{"list"}, exitOK, experiment},
 		{"help", nil, []string{"help"}, exitOK, "calibrate"},
 	} {

@@ -16,8 +16,8 @@ type progress struct {
 	terminal bool
 }
 
-func newProgress(w io.Writer, name string) *progress {
-	return &progress{w: w, name: name, terminal: isTerminal(w)}
+func newProgress(w *locked, name string) *progress {
+	return &progress{w: w, name: name, terminal: isTerminal(w.w)}
 }
 
 // isTerminal reports whether w is a terminal that can return to the start of a line.

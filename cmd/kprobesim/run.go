@@ -20,7 +20,9 @@ func (a *app) runCmd() *cobra.Command {
 		Long: `Run the experiments of the given files (or names, see list), print a table for each and write one
 directory for each below --out: manifest.json, results.csv, cpus.csv, bench.txt, profile.pb.gz and the
 figures.
-A point that fails does not keep the others from being reported.`,
+A point that fails does not keep the others from being reported. An interrupt (Ctrl-C) ends the run
+behind the points that are being measured; what is measured by then goes to NAME-interrupted. A second
+one ends the program at once.`,
 		Args: atLeastOne("an experiment file"),
 	}
 	sets, workers := setFlag(c), workersFlag(c)
@@ -32,9 +34,17 @@ A point that fails does not keep the others from being reported.`,
 		if err != nil {
 			return err
 		}
+		for _, p := range plans {
+			if err := results.CheckDir(filepath.Join(*out, p.Name)); err != nil {
+				return fail(exitUsage, err)
+			}
+		}
 		var errs []error
 		for _, p := range plans {
 			errs = append(errs, a.runPlan(p, *out, *workers, *accounts))
+			if errors.Is(errs[len(errs)-1], running.ErrInterrupted) {
+				break
+			}
 		}
 		return errors.Join(errs...)
 	}
@@ -70,22 +80,28 @@ func (a *app) runPlan(p *schema.Plan, out string, workers int, accounts bool) er
 	if accounts {
 		fmt.Fprintln(a.out, r.Accounts().Text())
 	}
+	dir := filepath.Join(out, p.Name)
+	if errors.Is(r.Err(), running.ErrInterrupted) {
+		dir += "-interrupted" // results of a whole run stay
+	}
 	files, err := r.Files()
 	if err == nil {
-		err = results.WriteDir(filepath.Join(out, p.Name), files)
+		err = results.WriteDir(dir, files)
 	}
 	if err != nil {
 		return fail(exitFailed, errors.Join(r.Err(),
 			fmt.Errorf("results of %s were not written: %w", p.Name, err)))
 	}
-	fmt.Fprintf(a.out, "results are in %s\n", filepath.Join(out, p.Name))
+	fmt.Fprintf(a.out, "results are in %s\n", dir)
 	return fail(exitFailed, r.Err())
 }
 
-// measureAll runs the points of a plan with progress on the error stream.
+// measureAll runs the points of a plan with progress on the error stream. An interrupt ends it early.
 func (a *app) measureAll(p *schema.Plan, workers int) *reports.Report {
 	progress := newProgress(a.err, p.Name)
-	runner := &running.Runner{Measure: a.measure, Workers: workers, Progress: progress.point}
+	stop, done := a.untilInterrupt()
+	defer done()
+	runner := &running.Runner{Measure: a.measure, Workers: workers, Progress: progress.point, Stop: stop}
 	outcomes := runner.Run(p)
 	progress.done()
 	return reports.New(p, outcomes)

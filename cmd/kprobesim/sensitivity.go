@@ -42,6 +42,10 @@ draws them. With --refit the fitted numbers make up for each change as far as th
 
 // analyse runs an analysis and reports it. Its results stand beside those of the experiment.
 func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int) error {
+	dir := filepath.Join(out, s.Plan.Name+"-sensitivity")
+	if err := results.CheckDir(dir); err != nil {
+		return fail(exitUsage, err)
+	}
 	progress := newProgress(a.err, s.Plan.Name)
 	if err := s.Run(&running.Runner{Measure: a.measure, Workers: workers, Progress: progress.sparse}); err != nil {
 		return fail(exitFailed, err)
@@ -49,7 +53,6 @@ func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int) err
 	progress.done()
 	fmt.Fprintln(a.out, s.Table(top).Text())
 	files, err := s.Files()
-	dir := filepath.Join(out, s.Plan.Name+"-sensitivity")
 	if err == nil {
 		err = results.WriteDir(dir, files)
 	}

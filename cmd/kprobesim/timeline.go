@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments/timelines"
+	"kprobesim/results"
 )
 
 func (a *app) timelineCmd() *cobra.Command {
@@ -37,7 +37,7 @@ ui.perfetto.dev, or look at it with protoc --decode_raw.`,
 		if err := timelines.Write(pt, &b); err != nil {
 			return fail(exitFailed, fmt.Errorf("timeline of point %s: %w", pt.Name, err))
 		}
-		if err := os.WriteFile(*out, b.Bytes(), 0o644); err != nil {
+		if err := results.WriteFile(*out, b.Bytes()); err != nil {
 			return fail(exitUsage, fmt.Errorf("timeline: %w", err))
 		}
 		fmt.Fprintf(a.out, "timeline of point %s is in %s (%d bytes)\n", pt.Name, *out, b.Len())

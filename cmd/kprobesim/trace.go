@@ -34,13 +34,18 @@ source line, disassembly, cost and why. By default it is the last hit of the war
 		if err != nil {
 			return fail(exitUsage, err)
 		}
+		if c.Flags().Changed("hit") && *hit == 0 {
+			return fail(exitUsage, errors.New("--hit 0: hits are counted from 1"))
+		}
 		n, err := traceHit(pt, *hit, *cold)
 		if err != nil {
 			return fail(exitUsage, err)
 		}
 		w := bufio.NewWriter(a.out)
-		err = kinds.Trace(pt, n, w)
-		return fail(exitFailed, errors.Join(err, w.Flush()))
+		if err = kinds.Trace(pt, n, w); err == nil {
+			err = w.Flush()
+		}
+		return fail(exitFailed, err)
 	}
 	return c
 }

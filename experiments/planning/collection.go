@@ -100,8 +100,8 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 		pt.Name = pt.Experiment + ":" + pt.Name
 		p.plan.Points = append(p.plan.Points, pt)
 	}
-	if n := len(p.plan.Points); n > maxPoints {
-		p.errs.Add(pos, "collect: %d points are more than %d; each replicate of a point counts", n, maxPoints)
+	if len(p.plan.Points) > maxPoints {
+		p.errs.Add(pos, "collect: more than %d points; each replicate of a point counts", maxPoints)
 	}
 }
 

@@ -20,7 +20,7 @@ type planner struct {
 	l    *Loader
 	errs doc.Errors
 	plan *schema.Plan
-	runs int // points times replicates, also those that are too many to plan
+	runs int // points times replicates, up to the first one that is too many
 
 	pristine   *doc.Node // the file that is planned, without settings
 	references map[*doc.Node]*measured
@@ -70,11 +70,14 @@ func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 			maxPoints)
 	}
 	for _, c := range combos {
+		if p.runs > maxPoints {
+			break
+		}
 		one := root.Clone()
 		p.point(one, c, append(slices.Clone(machine), p.apply(one, c)...))
 	}
 	if p.runs > maxPoints {
-		p.errs.Add(root.Pos, "%d points are more than %d; each replicate of a point counts", p.runs, maxPoints)
+		p.errs.Add(root.Pos, "more than %d points; each combination of the sweep and each replicate of a point counts", maxPoints)
 	}
 }
 
@@ -132,6 +135,9 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	}
 	p.checkGuest(root, &pt, e)
 	for i, probe := range e.Probes {
+		if p.runs > maxPoints {
+			return
+		}
 		one := pt
 		one.Probe, one.Label = probe, probe.Name+suffix(c)
 		p.claim(root, &one, i, machine)

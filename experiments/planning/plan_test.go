@@ -193,7 +193,7 @@ func TestBadSettings(t *testing.T) {
 		"points.x.handler=h":      "no such element: known are k, b",
 		"machine.event.trop.x=3":  `unknown key "event.trop"; did you mean "trap"?`,
 		"machine=none":            `unknown machine "none"`,
-		"workload.hits=1,000":     "workload.hits: want an integer, not a string",
+		"workload.hits=1,000":     "workload.hits: want an integer from 1 to 10000000, not a string",
 		"points=3":                "must be a list of tables",
 		"machine.event.trap=3":    "must be a table",
 		"workload.target=handler": "no function",

@@ -51,18 +51,25 @@ func New(p *schema.Plan, outcomes []running.Outcome) *Report {
 	return r
 }
 
-// Err returns the error of every failed point, each named, or nil.
+// Err returns the error of every failed point, each named, or nil. Points that were not begun are one error, which
+// counts them.
 func (r *Report) Err() error {
 	var errs []error
+	interrupted := 0
 	for _, o := range r.Outcomes {
 		var internal *defect.Error
 		switch {
 		case o.Err == nil:
+		case errors.Is(o.Err, running.ErrInterrupted):
+			interrupted++
 		case errors.As(o.Err, &internal):
 			errs = append(errs, o.Err) // names its point itself
 		default:
 			errs = append(errs, fmt.Errorf("point %s: %w", o.Point.Name, o.Err))
 		}
+	}
+	if interrupted > 0 {
+		errs = append(errs, fmt.Errorf("%d of %d points: %w", interrupted, len(r.Outcomes), running.ErrInterrupted))
 	}
 	return errors.Join(errs...)
 }

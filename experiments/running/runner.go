@@ -1,6 +1,7 @@
 package running
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 
@@ -20,16 +21,23 @@ type Outcome struct {
 	Err         error
 }
 
+// ErrInterrupted is the error of a point that was not begun, because the run was to end.
+var ErrInterrupted = errors.New("not measured: the run was interrupted")
+
 // Runner runs the points of a plan, several at a time.
 type Runner struct {
 	Measure Measure
 	Workers int // 0 for one a core
+	// Stop, if set, ends the run when it is closed: points that run are measured to their end, and no other
+	// one is begun.
+	Stop <-chan struct{}
 	// Progress, if set, is told after each point; calls do not overlap.
 	Progress func(done, total int, o *Outcome)
 }
 
 // Run runs every point of the plan and returns one outcome a point, in the order of the plan,
-// whatever the number of workers. A point that fails leaves the others alone.
+// whatever the number of workers. A point that fails leaves the others alone. Points that were not begun when
+// the run was stopped have ErrInterrupted.
 func (r *Runner) Run(p *schema.Plan) []Outcome {
 	out := make([]Outcome, len(p.Points))
 	next := make(chan int)
@@ -49,12 +57,30 @@ func (r *Runner) Run(p *schema.Plan) []Outcome {
 			}
 		})
 	}
-	for i := range p.Points {
-		next <- i
-	}
+	begun := r.handOut(next, len(p.Points))
 	close(next)
 	wg.Wait()
+	for i := begun; i < len(out); i++ {
+		out[i] = Outcome{Point: &p.Points[i], Err: ErrInterrupted}
+	}
 	return out
+}
+
+// handOut gives the numbers of the points to workers, until the run is to end, and returns how many it gave.
+func (r *Runner) handOut(next chan<- int, points int) int {
+	for i := range points {
+		select {
+		case <-r.Stop:
+			return i
+		default:
+		}
+		select {
+		case <-r.Stop:
+			return i
+		case next <- i:
+		}
+	}
+	return points
 }
 
 func (r *Runner) workers(points int) int {

@@ -10,6 +10,7 @@ package doc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -21,6 +22,9 @@ const MaxSize = 1 << 20
 
 // maxDepth bounds the nesting of values, so that hostile documents cannot exhaust the stack.
 const maxDepth = 64
+
+// maxKeys bounds the keys and tables of a document. The largest of this program has a few hundred.
+const maxKeys = 20_000
 
 // Kind says what a Node holds.
 // The kinds are those of TOML without dates and times.
@@ -109,7 +113,7 @@ func (n *Node) Clone() *Node {
 }
 
 // Parse reads a document. file is the name that positions and errors carry. The error is an Errors.
-// The depth comes first, because go-toml itself reads nested values by recursion. Then go-toml
+// The shape comes first, because go-toml itself reads nested values by recursion. Then go-toml
 // reads all of the document, for its rules on what may be defined twice; the tree is built in a
 // second pass over the same bytes.
 func Parse(file string, b []byte) (*Node, error) {
@@ -117,7 +121,7 @@ func Parse(file string, b []byte) (*Node, error) {
 		return nil, One(Pos{File: file},
 			"document of %d bytes is larger than %d: is this a file of ours?", len(b), MaxSize)
 	}
-	if err := checkDepth(file, b); err != nil {
+	if err := checkShape(file, b); err != nil {
 		return nil, err
 	}
 	var all map[string]any
@@ -127,19 +131,26 @@ func Parse(file string, b []byte) (*Node, error) {
 	return build(file, b)
 }
 
-// checkDepth refuses documents nested too deeply for recursive readers. Counting brackets also
-// counts those inside strings, which only makes the bound stricter.
-func checkDepth(file string, b []byte) error {
-	depth := 0
+// checkShape refuses documents nested too deeply for recursive readers, and those of more keys and tables than
+// go-toml, which compares each with all others of its table, reads in a second. Counting brackets and equal signs
+// also counts those inside strings, which only makes the bounds stricter.
+func checkShape(file string, b []byte) error {
+	depth, keys := 0, 0
 	for _, c := range b {
 		switch c {
 		case '[', '{':
 			depth++
+			keys++
 		case ']', '}':
 			depth--
+		case '=':
+			keys++
 		}
 		if depth > maxDepth {
 			return One(Pos{File: file}, "values are nested more than %d deep", maxDepth)
+		}
+		if keys > maxKeys {
+			return One(Pos{File: file}, "more than %d keys and tables: is this a file of ours?", maxKeys)
 		}
 	}
 	return nil
@@ -159,15 +170,16 @@ func syntaxError(file string, err error) error {
 // The package unstable alone tells where a node stands. It promises no stable interface, so
 // nothing else here uses it.
 type builder struct {
-	file string
-	p    unstable.Parser
-	root *Node
-	errs Errors
+	file  string
+	p     unstable.Parser
+	lines []int // offsets of the lines' first bytes
+	root  *Node
+	errs  Errors
 }
 
 // build relies on Parse: a document that go-toml refuses would come out wrong here.
 func build(file string, b []byte) (*Node, error) {
-	bl := builder{file: file}
+	bl := builder{file: file, lines: lineStarts(b)}
 	bl.root = &Node{Kind: Table, Pos: Pos{file, 1, 1}}
 	bl.p.Reset(b)
 	here := bl.root
@@ -192,8 +204,23 @@ func (bl *builder) pos(e *unstable.Node, fallback Pos) Pos {
 	if e.Raw.Length == 0 {
 		return fallback
 	}
-	s := bl.p.Shape(e.Raw).Start
-	return Pos{bl.file, s.Line, s.Column}
+	at := int(e.Raw.Offset)
+	line, found := slices.BinarySearch(bl.lines, at)
+	if !found {
+		line-- // of the last line that begins before
+	}
+	return Pos{bl.file, line + 1, at - bl.lines[line] + 1}
+}
+
+// lineStarts lists where lines begin. The parser's own way to a position counts from the start each time.
+func lineStarts(b []byte) []int {
+	starts := []int{0}
+	for i, c := range b {
+		if c == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
 }
 
 // open finds or makes the table that a [header] names, or appends one to the list of a [[header]].

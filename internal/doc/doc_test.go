@@ -1,6 +1,7 @@
 package doc
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -151,19 +152,28 @@ func TestQuantities(t *testing.T) {
 		{Size(), "64 MiB", 64 << 20, ""},
 		{Size(), "6MiB", 6 << 20, ""},
 		{Time(), "10 ms", 10000, ""},
-		{Time(), "0.99 us", 0, "no whole number"},
 		{Time(), "-1 us", 0, "zero or more"},
 		{Time(), "1e9 us", 0, "zero or more"},
 		{Cycles(), "1_000_000 cycles", 1000000, ""},
-		{Size(), "99999999999999999999 GiB", 0, "no whole number"},
+		{Time(), "0.99 us", 0, "0.99 us is no whole number of us"},
+		{Size(), "99999999999999999999 GiB", 0, "99999999999999999999 GiB is outside 0 B to 4294967296 GiB"},
 	} {
-		q, err := c.d.Parse(false)(&Node{Kind: String, Text: c.in})
-		var got int64
-		if err == nil {
-			got, err = q.Int64(0, 1<<62)
-		}
+		got, err := c.d.Whole(false, 0, 1<<62)(&Node{Kind: String, Text: c.in})
 		if c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%q: got %d, %v; want %d %q", c.in, got, err, c.want, c.err)
+		}
+	}
+}
+
+// TestTooManyKeys wants a document that no reader would be done with to be refused at once.
+func TestTooManyKeys(t *testing.T) {
+	for _, line := range []string{"k%d = 1\n", "[t%d]\n", "[[t%d]]\n"} {
+		var b strings.Builder
+		for i := range maxKeys + 1 {
+			fmt.Fprintf(&b, line, i)
+		}
+		if _, err := Parse("many.toml", []byte(b.String())); err == nil || !strings.Contains(err.Error(), "keys and tables") {
+			t.Errorf("%q: %v", line, err)
 		}
 	}
 }

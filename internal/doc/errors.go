@@ -69,9 +69,13 @@ func One(pos Pos, format string, args ...any) error {
 
 // Suggest returns `; did you mean "x"?` for the known name nearest to name, or "" when none is
 // near.
-// Near is a third of the letters and one: enough for a slip, too little for another word.
+// Near is a third of the letters and one, and one of names up to three letters: enough for a slip, too little for
+// another word.
 func Suggest(name string, known []string) string {
 	best, dist := "", 1+len(name)/3
+	if len(name) <= 3 {
+		dist = 1
+	}
 	for _, k := range known {
 		d := distance(strings.ToLower(name), strings.ToLower(k))
 		if d <= dist && (best == "" || d < dist) {

@@ -14,7 +14,7 @@ const namePattern = `^[A-Za-z0-9][A-Za-z0-9_+.-]{0,99}$`
 func Name(n *Node) (string, error) {
 	s, err := Text(n)
 	if err == nil && !regexp.MustCompile(namePattern).MatchString(s) {
-		err = fmt.Errorf("%q is no name: letters, digits and _ + . - only", s)
+		err = fmt.Errorf("%.100q is no name: at most 100 letters, digits and _ + . -, a letter or digit first", s)
 	}
 	return s, err
 }

@@ -193,7 +193,7 @@ func Flag(n *Node) (bool, error) {
 func Int(lo, hi int64) func(*Node) (int64, error) {
 	return func(n *Node) (int64, error) {
 		if n.Kind != Integer {
-			return 0, fmt.Errorf("want an integer, not %s", n.Kind)
+			return 0, fmt.Errorf("want an integer from %d to %d, not %s", lo, hi, n.Kind)
 		}
 		v, err := strconv.ParseInt(strings.ReplaceAll(n.Text, "_", ""), 0, 64)
 		if err != nil || v < lo || v > hi {

@@ -113,26 +113,34 @@ func parseNumber(num, factor string) (Quantity, error) {
 	return Quantity{v.Mul(v, f), num, max(0, len(m[2])-1), len(f.Denom().String()) - 1}, nil
 }
 
-// Int64 returns q as a whole number of base units from lo to hi.
-func (q Quantity) Int64(lo, hi int64) (int64, error) {
-	if q.Value == nil || !q.Value.IsInt() || !q.Value.Num().IsInt64() {
-		return 0, fmt.Errorf("%s is no whole number of base units", q.Written)
-	}
-	v := q.Value.Num().Int64()
-	if v < lo || v > hi {
-		return 0, fmt.Errorf("%d is outside %d to %d", v, lo, hi)
-	}
-	return v, nil
-}
-
 // Whole returns a parser of quantities of d that are whole numbers of base units from lo to hi.
 func (d Dimension) Whole(bare bool, lo, hi int64) func(*Node) (int64, error) {
 	parse := d.Parse(bare)
 	return func(n *Node) (int64, error) {
 		q, err := parse(n)
-		if err != nil {
+		switch {
+		case err != nil:
 			return 0, err
+		case q.Value.Cmp(new(big.Rat).SetInt64(lo)) < 0 || q.Value.Cmp(new(big.Rat).SetInt64(hi)) > 0:
+			return 0, fmt.Errorf("%s is outside %s to %s", strings.TrimSpace(n.Text), d.write(lo), d.write(hi))
+		case !q.Value.IsInt():
+			return 0, fmt.Errorf("%s is no whole number of %s", strings.TrimSpace(n.Text), d.Units[0].Name)
 		}
-		return q.Int64(lo, hi)
+		return q.Value.Num().Int64(), nil
 	}
+}
+
+// write returns a number of base units in the largest unit that it is a whole number of.
+func (d Dimension) write(v int64) string {
+	best, unit := new(big.Rat).SetInt64(v), d.Units[0].Name
+	for _, u := range d.Units {
+		f, ok := new(big.Rat).SetString(u.Factor)
+		if !ok {
+			continue // a factor of this file that is none fails its first use in parseNumber
+		}
+		if q := new(big.Rat).Quo(new(big.Rat).SetInt64(v), f); q.IsInt() && q.Cmp(best) < 0 {
+			best, unit = q, u.Name
+		}
+	}
+	return best.Num().String() + " " + unit
 }

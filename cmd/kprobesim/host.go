@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// sticky keeps the first error of a writer, so that a table that could not be printed does not pass for a success.
+type sticky struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (s *sticky) Write(b []byte) (n int, err error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, s.err = s.w.Write(b)
+	return n, s.err
+}
+
+// locked is a writer for several goroutines.
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (l *locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}
+
+// untilInterrupt returns a channel that is closed when somebody interrupts the program, or asks it to end. A second
+// interrupt ends the program as it would without this. done ends the watch.
+func (a *app) untilInterrupt() (stop <-chan struct{}, done func()) {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	told := context.AfterFunc(ctx, func() {
+		cancel()
+		fmt.Fprintln(a.err, "kprobesim: interrupted: waiting for the points that are being measured; interrupt again to end at once")
+	})
+	return ctx.Done(), func() {
+		told() // no message for an end that nobody asked for
+		cancel()
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
+)
+
+// TestInterruptKeepsWhatIsMeasured interrupts a run while its second point is measured: both points measured by then
+// are written, beside the whole results of before, and the next experiment is not begun.
+func TestInterruptKeepsWhatIsMeasured(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("skipped: an interrupt cannot be sent to a process on Windows")
+	}
+	out := t.TempDir()
+	if code, _, stderr := command(fake(1000), "run", experiment, "--out", out); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	whole, err := os.ReadFile(filepath.Join(out, experiment, "results.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout, said bytes.Buffer
+	a, measured := newApp(&stdout, &said), 0
+	a.measure = func(p *schema.Point) (*kinds.Measurement, error) {
+		if measured++; measured == 2 {
+			interruptSelf(t, a.err, &said)
+		}
+		return fake(2000)(p)
+	}
+	code := a.run([]string{"run", experiment, "overhead-pentium-m", "--out", out, "--workers", "1"})
+	stderr := said.String()
+	if code != exitFailed || !strings.Contains(stderr, "not measured: the run was interrupted") || strings.Contains(stderr, "pentium") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	if measured == 6 || !strings.Contains(stdout.String(), experiment+"-interrupted") {
+		t.Errorf("%d points were measured\n%s", measured, stdout.String())
+	}
+	csv, err := os.ReadFile(filepath.Join(out, experiment+"-interrupted", "results.csv"))
+	if err != nil || !strings.Contains(string(csv), ",k,") || !strings.Contains(string(csv), ",b,") || strings.Contains(string(csv), ",ro,") {
+		t.Errorf("results are %s, %v", csv, err)
+	}
+	if now, err := os.ReadFile(filepath.Join(out, experiment, "results.csv")); err != nil || !bytes.Equal(now, whole) {
+		t.Errorf("the results of before are %s, %v", now, err)
+	}
+}
+
+// interruptSelf sends an interrupt and waits until the program says that it has seen it.
+func interruptSelf(t *testing.T, w *locked, said *bytes.Buffer) {
+	t.Helper()
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(syscall.SIGINT)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	for range 1000 {
+		w.mu.Lock()
+		seen := strings.Contains(said.String(), "interrupted: waiting")
+		w.mu.Unlock()
+		if seen {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the interrupt was not noticed")
+}
+
+// full is a disk without room.
+type full struct{}
+
+// Write implements io.Writer.
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestNoRoomForOutput wants a table that could not be printed to be a failure, said once.
+func TestNoRoomForOutput(t *testing.T) {
+	for _, args := range [][]string{
+		{"list"},
+		{"help"},
+		{"run", experiment, "--out", t.TempDir()},
+		{"trace", experiment, "--point", "o"},
+	} {
+		var stderr bytes.Buffer
+		a := newApp(full{}, &stderr)
+		if args[0] != "trace" {
+			a.measure = fake(1000)
+		}
+		if code := a.run(args); code != exitFailed || strings.Count(stderr.String(), "no space left") != 1 {
+			t.Errorf("%q: exit code %d\n%s", args, code, stderr.String())
+		}
+	}
+}
+
+// TestBadPlaceIsKnownBeforeTheRun wants a results directory that cannot be written to be refused before anything is
+// measured.
+func TestBadPlaceIsKnownBeforeTheRun(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(dir, "foreign", experiment)
+	if err := os.MkdirAll(filepath.Join(foreign, "thesis"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"run", experiment, "--out", file},
+		{"run", experiment, "--out", filepath.Join(dir, "foreign")},
+		{"sensitivity", experiment, "--out", file},
+	} {
+		code, _, stderr := command(func(*schema.Point) (*kinds.Measurement, error) {
+			t.Error("a point was measured")
+			return nil, errors.New("measured")
+		}, args...)
+		if code != exitUsage || !strings.Contains(stderr, "results directory "+args[3]) {
+			t.Errorf("%q: exit code %d\n%s", args, code, stderr)
+		}
+	}
+}
+
+// TestBaselineThatCannotBeWritten wants no word of success before the file is there.
+func TestBaselineThatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := command(fake(1000), "check", experiment, "--update", "--baselines", file)
+	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "baseline: mkdir") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
