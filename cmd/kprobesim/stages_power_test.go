@@ -57,18 +57,48 @@ func powerDialect() *dialect {
 // behind a breakpoint, with isync, and dropped with lwsync behind a step, or behind a breakpoint without one.
 func powerStages() []pathStage {
 	const experiment = "overhead-power5"
+	const shallower = 17 // as on x86
 	special := func(trap bool, locks string) string {
 		if trap {
 			return "4 mfspr, 5 mtspr, mfcr, mtcrf, 4 mfmsr, 3 mtmsrd, " + locks + "2 rfid"
 		}
 		return "4 mfspr, 5 mtspr, mfcr, mtcrf, 3 mfmsr, 2 mtmsrd, " + locks + "2 rfid"
 	}
+	// What a return probe's locks add in kernels with two: both are taken at the entry with interrupts disabled,
+	// by one mfmsr and two mtmsrd each, and at the return only the bucket's is.
+	const (
+		locks    = "2 isync, 2 lwsync"
+		entry    = "2 mfmsr, 4 mtmsrd, " + locks
+		trapBack = "4 mfspr, 5 mtspr, mfcr, mtcrf, 5 mfmsr, 5 mtmsrd, " + locks + ", 2 rfid"
+		detour   = "mfcr, mtcrf, 2 mfmsr, 2 mtmsrd" // its handlers run with interrupts disabled
+		jumpBack = "mfcr, mtcrf, 3 mfmsr, 4 mtmsrd, " + locks
+		by2011   = experiment + "-2011"
+		by2017   = experiment + "-2017"
+	)
 	return []pathStage{
-		{"ppc64-2005", experiment, "k", atBreakpoint, special(true, "isync, "), 1, 0, 0, 157},
-		{"ppc64-2005", experiment, "k", atStep, special(false, "lwsync, "), 0, 0, 0, 153},
-		{"ppc64-2005", experiment, "j", atBreakpoint, special(true, "isync, "), 1, 0, 0, 157},
-		{"ppc64-2005", experiment, "j", atJprobeEnd, special(true, ""), 0, 0, 0, 157},
+		{"ppc64-2005", experiment, "k", atBreakpoint, special(true, "isync, "), 1, 6, 240 - shallower, 157},
+		{"ppc64-2005", experiment, "k", atStep, special(false, "lwsync, "), 0, 5, 184 - shallower, 153},
+		{"ppc64-2005", experiment, "k", atEmulation, "", 0, 0, 12, 0},
+		{"ppc64-2005", experiment, "j", atBreakpoint, special(true, "isync, "), 1, 0, 397 - shallower, 157},
+		{"ppc64-2005", experiment, "j", atJprobeEnd, special(true, ""), 0, 0, 392 - shallower, 157},
 		{"ppc64-2005", experiment, "r", atEntry, "", 0, 0, 0, 0},
 		{"ppc64-2005", experiment, "r", atReturn, special(true, "isync, lwsync, "), 1, 0, 0, 157},
+		{"ppc64-2010", experiment, "k", atBreakpoint, special(true, ""), 0, 8, 240, 157},
+		{"ppc64-2010", experiment, "k", atStep, special(false, ""), 0, 0, 184, 153},
+		{"ppc64-2010", experiment, "j", atBreakpoint, special(true, ""), 0, 0, 397, 157},
+		{"ppc64-2010", experiment, "j", atJprobeEnd, special(true, ""), 0, 0, 392, 157},
+		{"ppc64-2010", experiment, "r", atEntry, entry, 2, 0, 112, 0},
+		{"ppc64-2010", experiment, "r", atReturn, trapBack, 2, 0, 0, 157},
+		{"ppc64-2011", by2011, "k", atBreakpoint, special(true, ""), 0, 8, 240, 157},
+		{"ppc64-2011", by2011, "k", atStep, special(false, ""), 0, 0, 184, 153},
+		{"ppc64-2011", by2011, "e", atBreakpoint, special(true, ""), 0, 8, 234, 157},
+		{"ppc64-2011", by2011, "e", atEmulation, "mfcr", 0, 0, 0, 0},
+		{"ppc64-2011", by2011, "re", atEntry, entry, 2, 0, 112, 0},
+		{"ppc64-2011", by2011, "re", atReturn, trapBack, 2, 0, 0, 157},
+		{"ppc64-2017", by2017, "e", atBreakpoint, special(true, ""), 0, 8, 234, 157},
+		{"ppc64-2017", by2017, "o", atDetour, detour, 0, 3, 101, 0},
+		{"ppc64-2017", by2017, "o", atEmulation, "mfcr", 0, 0, 0, 0},
+		{"ppc64-2017", by2017, "ro", atEntry, entry, 2, 0, 112, 0},
+		{"ppc64-2017", by2017, "ro", atReturn, jumpBack, 2, 0, 0, 0},
 	}
 }

@@ -109,7 +109,12 @@ const (
 	atEntry      = "return probe, entry"
 	atReturn     = "return probe, return"
 	atDetour     = "detour"
+	atEmulation  = "emulation of the instruction"
 )
+
+// emulator is the function that does what the displaced instruction would. What it executes depends on that
+// instruction, so it is a stage of its own and no part of the one that calls it.
+const emulator = "emulate_displaced"
 
 // stageOf cuts a stage out of a hit.
 func stageOf(lines []traceLine, stage string) []traceLine {
@@ -128,10 +133,23 @@ func stageOf(lines []traceLine, stage string) []traceLine {
 	if from < 0 {
 		return nil
 	}
-	if stage == atEntry {
+	if stage == atEntry || stage == atEmulation {
 		return callFrom(lines[from:])
 	}
-	return lines[from:to]
+	return unemulated(lines[from:to])
+}
+
+// unemulated is a stage without the calls of the emulator.
+func unemulated(lines []traceLine) (out []traceLine) {
+	for i := 0; i < len(lines); i++ {
+		if lines[i].fn == emulator && lines[i].first {
+			i += len(callFrom(lines[i:])) - 1
+			out[len(out)-1].depth = 0 // the call that led there
+			continue
+		}
+		out = append(out, lines[i])
+	}
+	return out
 }
 
 // begins returns where a stage begins if instruction i says so, else -1.
@@ -142,7 +160,8 @@ func (l *traceLine) begins(stage string, i int) int {
 		return i + 1
 	case stage == atReturn && l.fn == "kretprobe_trampoline" && l.first,
 		stage == atEntry && l.fn == "return_probe_entered" && l.first,
-		stage == atDetour && l.fn == "__detours_start":
+		stage == atDetour && l.fn == "__detours_start",
+		stage == atEmulation && l.fn == emulator && l.first:
 		return i
 	}
 	return -1
@@ -152,9 +171,9 @@ func (l *traceLine) begins(stage string, i int) int {
 func (l *traceLine) ends(stage string) bool {
 	switch stage {
 	case atDetour:
-		return l.fn == "__detours_start" && l.is("jmp")
+		return l.fn == "__detours_start" && (l.is("jmp") || strings.HasPrefix(l.text, "b "))
 	case atReturn:
-		return l.leaves(l) || l.fn == "kretprobe_trampoline" && l.is("ret")
+		return l.leaves(l) || l.fn == "kretprobe_trampoline" && l.is("ret", "blr")
 	}
 	return l.leaves(l)
 }
@@ -197,7 +216,7 @@ func countStage(lines []traceLine) stageCount {
 	}
 	roots := []string{
 		"do_int3", "do_debug", "do_program_check", "do_single_step", "function_returned", "detour_called",
-		"return_probe_entered",
+		"return_probe_entered", emulator,
 	}
 	at := slices.IndexFunc(lines, func(l traceLine) bool { return l.first && slices.Contains(roots, l.fn) })
 	if at < 0 {

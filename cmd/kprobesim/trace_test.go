@@ -37,24 +37,31 @@ func TestTraceShowsEveryStep(t *testing.T) {
 			"r": append(without(single), back...), "rb": append(without(boosted), back...), "ro": append(without(optimized), back...),
 		}
 		for _, point := range c.points {
-			code, stdout, stderr := command(nil, "trace", c.name, "--point", point)
-			if code != exitOK {
-				t.Fatalf("%s, %s: exit code %d: %s", c.name, point, code, stderr)
-			}
-			if n := strings.Count(stdout, "rdmsr"); point == "k" && n != c.msrs {
+			trace := holdStations(t, c.name, point, stations[point])
+			if n := strings.Count(trace, "rdmsr"); point == "k" && n != c.msrs {
 				t.Errorf("%s, %s: %d rdmsr in the trace, want %d", c.name, point, n, c.msrs)
-			}
-			rest := stdout
-			for _, w := range stations[point] {
-				_, after, found := strings.Cut(rest, w)
-				if !found {
-					t.Errorf("%s, %s: %q is not behind what came before", c.name, point, w)
-					break
-				}
-				rest = after
 			}
 		}
 	}
+}
+
+// holdStations traces a warm hit, wants the stations in their order, and returns the trace.
+func holdStations(t *testing.T, name, point string, stations []string) string {
+	t.Helper()
+	code, trace, stderr := command(nil, "trace", name, "--point", point)
+	if code != exitOK {
+		t.Fatalf("%s, %s: exit code %d: %s", name, point, code, stderr)
+	}
+	rest := trace
+	for _, w := range stations {
+		_, after, found := strings.Cut(rest, w)
+		if !found {
+			t.Errorf("%s, %s: %q is not behind what came before", name, point, w)
+			break
+		}
+		rest = after
+	}
+	return trace
 }
 
 // without replaces the kprobe's handler by that of a kretprobe.
