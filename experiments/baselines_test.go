@@ -36,7 +36,7 @@ var pinned = []struct {
 	{"handlers-xeon-e5410-x86_64", "o-post", []string{results.MetricCycles}},
 	{"hit-latency", "o/replicate=3", []string{results.CallMetric(500), results.CallMetric(1000)}},
 	{"irq-off", "k", []string{kinds.MetricOff, kinds.MetricLate}},
-	{"irq-off-power5", "k", []string{kinds.MetricOff, kinds.MetricLate}},
+	{"irq-off-power5", "e", []string{kinds.MetricOff, kinds.MetricLate}},
 	{"missed", "r/workload.target=sleep_work/kernel.preempt=none/kernel.cpus=2/points.r.maxactive=4", []string{kinds.MetricMissed}},
 	{"optimize-latency", "o/workload.load=busy/kernel.hz=1000/kernel.cpus=2", []string{kinds.MetricOptimized, kinds.MetricGrace}},
 	{"overhead-opteron-246", "k", []string{results.MetricCycles}},

@@ -13,6 +13,7 @@ import (
 type Era struct {
 	Year       int
 	Boost      bool // later hits need no step, by Arch.Then
+	BoostsFew  bool // only those of branches and a few other instructions
 	Optimize   bool // jump optimization
 	Boundaries bool // an address that is not the start of an instruction is refused
 	// Conditional says that a breakpoint keeps the condition of the instruction in whose place it stands.

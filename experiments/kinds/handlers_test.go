@@ -62,6 +62,14 @@ func TestPostHandlerForbids(t *testing.T) {
 	if _, err := kinds.Measure(exptest.PointOf(t, handlers, "o", "workload.target=work_switch", "workload.hits=2")); err == nil {
 		t.Error("a probe that cannot be optimized was measured")
 	}
+	const power = "isa=ppc64"
+	if _, notes := handlerCost(t, "o-post", power, "machine=power5-1656"); !strings.Contains(notes, "asked for optimized, reached emulated") {
+		t.Errorf("o-post where kernels emulate: notes %q", notes)
+	}
+	_, err := kinds.Measure(exptest.PointOf(t, handlers, "b", power, "machine=power5-1656", "kernel.image=ppc64-2010", `kernel.era="2010"`))
+	if err == nil || !strings.Contains(err.Error(), "is stepped, not emulated: the kernel's emulator does not do the instruction there") {
+		t.Errorf("an instruction that is not emulated: error %v", err)
+	}
 }
 
 // TestFaultsAreNoMisses: a handler that faults counts as missed in the kernel, which is said and no mistake.

@@ -59,14 +59,20 @@ func (s *session) any(such func(schema.Registration) bool) bool {
 // place.
 func (s *session) otherMode(st kprobes.State, want kprobes.Mode) error {
 	posted := s.any(func(r schema.Registration) bool { return r.Post != "" })
-	if posted && st.Mode == kprobes.Stepped {
-		s.fact(fmt.Sprintf("asked for %s, reached %s: a post handler runs behind a single step, so there is nothing to "+
-			"boost or to optimize (rule %s)", want, st.Mode, kprobes.RulePostHandler))
+	why := map[kprobes.Mode]string{
+		kprobes.Stepped:  "a post handler runs behind a single step, so there is nothing to boost or to optimize",
+		kprobes.Emulated: "a post handler runs behind the emulation, and a detour calls none",
+	}[st.Mode]
+	if posted && why != "" && want != kprobes.Stepped {
+		s.fact(fmt.Sprintf("asked for %s, reached %s: %s (rule %s)", want, st.Mode, why, kprobes.RulePostHandler))
 		return nil
 	}
 	err := fmt.Errorf("the probe at %s+%#x is %s, not %s", st.Symbol, st.Offset, st.Mode, want)
-	if st.Refusal != nil && want == kprobes.Optimized {
+	switch {
+	case st.Refusal != nil && want == kprobes.Optimized:
 		err = fmt.Errorf("%w: %s (rule %s)", err, st.Refusal.Text, st.Refusal.Rule)
+	case st.Mode == kprobes.Stepped && want == kprobes.Emulated:
+		err = fmt.Errorf("%w: the kernel's emulator does not do the instruction there", err)
 	}
 	return err
 }

@@ -65,6 +65,13 @@ func (p *planner) collect(root *doc.Node, settings []doc.Setting) {
 	p.plan.Name, p.plan.Title, p.plan.Figures = c.Name, c.Title, c.Figures
 	p.plan.Kind = kinds.Overhead
 	p.plan.Differences = c.Differences
+	for _, s := range inner {
+		if slices.Equal(s.Path, []string{schema.PortKey}) && len(c.Differences) > 0 {
+			p.errs.Add(s.Value.Pos, "isa: %s compares published figures, which belong to their machines: move an experiment that it "+
+				"collects, such as %s", c.Name, c.Collect[0])
+			return
+		}
+	}
 	for i, name := range c.Collect[:min(len(c.Collect), maxCollected)] {
 		p.part(root.Find("collect").Items[i].Pos, name, folder(root, "collect"), inner)
 	}
@@ -95,6 +102,13 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 		p.errs.Add(pos, "collect: experiment %q is there twice", one.plan.Name)
 	}
 	p.plan.Collected = append(p.plan.Collected, one.plan.Name)
+	if m := one.plan.Moved; len(m.Points) > 0 {
+		for i, name := range m.Points {
+			m.Points[i] = one.plan.Name + ":" + name
+		}
+		m.Points = append(p.plan.Moved.Points, m.Points...)
+		p.plan.Moved = m
+	}
 	p.plan.Seed = one.plan.Seed
 	for _, pt := range one.plan.Points {
 		pt.Name = pt.Experiment + ":" + pt.Name

@@ -12,16 +12,13 @@ import (
 	"kprobesim/workloads"
 )
 
-// portKey is the key of a setting that moves an experiment to another instruction set. No file has it.
-const portKey = "isa"
-
-// port replaces a setting of portKey by those of kernel.isa, kernel.image and kernel.era, in the place of that
+// port replaces a setting of schema.PortKey by those of kernel.isa, kernel.image and kernel.era, in the place of that
 // setting, so that later ones still overrule them. The points of root that are to be boosted become emulated where
 // the other instruction set's kernels emulate, and the reverse: both mean hits that take no step.
 func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 	var out []doc.Setting
 	for _, s := range settings {
-		if !slices.Equal(s.Path, []string{portKey}) {
+		if !slices.Equal(s.Path, []string{schema.PortKey}) {
 			out = append(out, s)
 			continue
 		}
@@ -29,8 +26,8 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 		if t == nil {
 			continue
 		}
-		learned := portModes(root, t)
-		im := portImage(t, root.Find("kernel", "era").Text, learned)
+		need := p.portModes(root, t)
+		im := portImage(t, root.Find("kernel", "era").Text, need)
 		for _, set := range [][2]string{{"isa", t.Name}, {"image", im.Name}, {"era", im.Era}} {
 			out = append(out, doc.Setting{
 				Path: []string{"kernel", set[0]}, Value: &doc.Node{Kind: doc.String, Text: set[1], Pos: s.Value.Pos},
@@ -51,9 +48,9 @@ func (p *planner) portTarget(v *doc.Node) *targets.Target {
 	return t
 }
 
-// portModes gives the points of root the word that the target has for hits without a step, and returns what its
-// kernel must be able to do for them.
-func portModes(root *doc.Node, t *targets.Target) (need kprobes.Era) {
+// portModes gives the points of root the word that the target has for hits without a step, also in their titles,
+// and returns what its kernel must be able to do for them.
+func (p *planner) portModes(root *doc.Node, t *targets.Target) (need kprobes.Era) {
 	points := root.Get("points")
 	if points == nil {
 		return need
@@ -65,8 +62,16 @@ func portModes(root *doc.Node, t *targets.Target) (need kprobes.Era) {
 		}
 		switch mode.Text {
 		case schema.ModeWord(kprobes.Boosted), schema.ModeWord(kprobes.Emulated):
-			mode.Text = schema.ModeWord(t.Probes.Then)
 			need.Boost = true
+			was, is := mode.Text, schema.ModeWord(t.Probes.Then)
+			if was == is {
+				break
+			}
+			mode.Text = is
+			title := pt.Find("title")
+			title.Text = strings.ReplaceAll(title.Text, was, is)
+			p.plan.Moved.Was, p.plan.Moved.Is = was, is
+			p.plan.Moved.Points = append(p.plan.Moved.Points, pt.Find("name").Text)
 		case schema.ModeWord(kprobes.Optimized):
 			need.Optimize = true
 		}
@@ -86,7 +91,7 @@ func portImage(t *targets.Target, era string, need kprobes.Era) workloads.Image 
 		is, _ := strconv.Atoi(im.Era)
 		far := max(is-year, year-is)
 		if j := slices.IndexFunc(t.Probes.Eras, func(e kprobes.Era) bool { return e.Year == is }); j >= 0 {
-			if e := t.Probes.Eras[j]; need.Boost && !e.Boost || need.Optimize && !e.Optimize {
+			if e := t.Probes.Eras[j]; need.Boost && (!e.Boost || e.BoostsFew) || need.Optimize && !e.Optimize {
 				far += 10000
 			}
 		}

@@ -103,6 +103,7 @@ func (r *Report) notes() []string {
 	notes = append(notes, undrawn...)
 	if o := r.Plan.Overrides; len(o) > 0 {
 		notes = append(notes, "set: "+strings.Join(o, ", "))
+		notes = append(notes, r.moved()...)
 	}
 	notes = append(notes, r.claims()...)
 	for _, s := range r.Set.Sources() {
@@ -110,6 +111,36 @@ func (r *Report) notes() []string {
 	}
 	notes = append(notes, r.doubts()...)
 	return append(notes, r.noticed()...)
+}
+
+// moved says which kernels a setting chose that moved experiments to another instruction set, and which points are
+// others than their names say. Kernels of a collection have the names of their experiments behind them.
+func (r *Report) moved() (notes []string) {
+	if !slices.ContainsFunc(r.Plan.Overrides, func(s string) bool { return strings.HasPrefix(s, schema.PortKey+"=") }) {
+		return nil
+	}
+	var images []string
+	by := map[string][]string{}
+	for _, pt := range r.Plan.Points {
+		im := pt.Image.Name
+		if len(by[im]) == 0 {
+			images = append(images, im)
+		}
+		if !slices.Contains(by[im], pt.Experiment) {
+			by[im] = append(by[im], pt.Experiment)
+		}
+	}
+	for _, im := range images {
+		note := "kernel " + im
+		if len(r.Plan.Collected) > 0 {
+			note += ": " + strings.Join(by[im], ", ")
+		}
+		notes = append(notes, note)
+	}
+	if m := r.Plan.Moved; len(m.Points) > 0 {
+		notes = append(notes, fmt.Sprintf("%s, where the experiment says %s: %s", m.Is, m.Was, strings.Join(m.Points, ", ")))
+	}
+	return notes
 }
 
 // noticed says what was noticed at points, of the replicates of a point once.

@@ -25,6 +25,17 @@ type Plan struct {
 	Differences []Difference    // of a collection: what it reports beside the figures
 	Inputs      []results.Input // every file that was read, with its hash
 	Overrides   []string        // the --set options
+	Moved       Moved           // what a setting of PortKey changed beside the kernel
+}
+
+// PortKey is the key of a setting that moves an experiment to another instruction set. No file has it.
+const PortKey = "isa"
+
+// Moved names points of an experiment that were written for a mode of hits without a step which the other
+// instruction set does not have, and got the one that it has.
+type Moved struct {
+	Points  []string
+	Was, Is string // the words for the modes
 }
 
 // Point is one measurement: machine, kernel, workload, probe and seed.

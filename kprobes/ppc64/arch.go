@@ -41,7 +41,7 @@ const learned = "ainsn.boostable"
 func eras() []kprobes.Era {
 	return []kprobes.Era{
 		{Year: 2005},
-		{Year: 2010, Boost: true},
+		{Year: 2010, Boost: true, BoostsFew: true},
 		{Year: 2011, Boost: true},
 		{Year: 2017, Boost: true, Optimize: true},
 	}
