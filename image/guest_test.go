@@ -63,6 +63,7 @@ func checkGuestImage(t *testing.T, path string) {
 var registers = map[elf.Machine][]string{
 	elf.EM_386:    {"ip", "sp", "flags", "ax", "di", "orig_ax"},
 	elf.EM_X86_64: {"ip", "sp", "flags", "ax", "di", "orig_ax"},
+	elf.EM_ARM:    {"uregs"},
 	elf.EM_PPC64:  {"gpr", "nip", "msr", "link", "trap", "dar"},
 }
 

@@ -10,7 +10,9 @@ import (
 
 	"kprobesim/boards/pc"
 	"kprobesim/boards/pseries"
+	"kprobesim/boards/vexpress"
 	"kprobesim/cpus"
+	"kprobesim/cpus/arm"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/ppc64"
 	"kprobesim/cpus/x86"
@@ -27,7 +29,7 @@ const (
 )
 
 // images are those that run on several CPUs in different ways.
-var images = []string{plain, preempt, "i386-2010", "i386-2010-preempt", "ppc64-2010", "ppc64-2010-preempt"}
+var images = []string{plain, preempt, "i386-2010", "i386-2010-preempt", "ppc64-2010", "ppc64-2010-preempt", "arm-2010"}
 
 // board is a machine that executes its guest, seen from the task that runs the test.
 type board struct {
@@ -64,6 +66,8 @@ func machineOf(im *image.Image) (*cpus.ISA, sim.Board) {
 	switch {
 	case im.Machine == elf.EM_PPC64:
 		return ppc64.ISA(), pseries.Board{}
+	case im.Machine == elf.EM_ARM:
+		return arm.ISA(), vexpress.Board{}
 	case im.Bits == 32:
 		return x86.ISA32(), pc.Board{}
 	}

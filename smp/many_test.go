@@ -12,10 +12,29 @@ import (
 
 func eachSize(t *testing.T, sizes []int, test func(t *testing.T, name string, cpus int)) {
 	for _, name := range images {
-		for _, n := range sizes {
+		for _, n := range fitting(t, name, sizes) {
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) { test(t, name, n) })
 		}
 	}
+}
+
+// fitting are the sizes that the board for an image has places for, and in place of the larger ones all its
+// places.
+func fitting(t *testing.T, name string, sizes []int) []int {
+	t.Helper()
+	isa, board := machineOf(loadImage(t, name))
+	space, err := board.Space(isa)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if space.CPUs == 0 {
+		return sizes
+	}
+	var out []int
+	for _, n := range sizes {
+		out = append(out, min(n, space.CPUs))
+	}
+	return slices.Compact(out)
 }
 
 // sizes are numbers of CPUs to test on.

@@ -114,6 +114,8 @@ func (b *board) irqsOff(c Caller) bool {
 			return r.Value&0x200 == 0
 		case r.Name == "msr":
 			return r.Value&0x8000 == 0
+		case r.Name == "cpsr":
+			return r.Value&0x80 != 0
 		}
 	}
 	b.t.Error("no register of flags")

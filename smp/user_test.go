@@ -127,7 +127,7 @@ func TestUserModeIsQuiescent(t *testing.T) {
 // A loop in the kernel that lets nobody run holds it up until it is over, ticks or not, where kernel code
 // is not preempted.
 func TestKernelLoopIsNotQuiescent(t *testing.T) {
-	for _, name := range []string{plain, "i386-2010", "ppc64-2010"} {
+	for _, name := range []string{plain, "i386-2010", "ppc64-2010", "arm-2010"} {
 		run(t, name, Options{CPUs: 2, Tick: true}, func(b *board) {
 			var ended, begin clock.Ticks
 			task, err := b.k.GoOn(b, 1, "loop", func(c Caller) error {
@@ -249,22 +249,23 @@ func TestUserFaults(t *testing.T) {
 		}
 		return s.Addr
 	}
-	const missing, protected, stored = 1 << 30, 1 << 27, 1 << 25
+	const missing, protected, stored = 1 << 30, 1 << 27, 1 << 25 // of ppc64
+	const section, page, nothing, write = 0xd, 0xf, 5, 0x800     // of ARM: rights by the size of what is mapped
 	for _, x := range []struct {
 		fn, arg string
-		code    [3]uint64 // of the page fault: x86-64, i386, ppc64; 0 is another exception
-		vector  [3]string
+		code    [4]uint64 // of the page fault: x86-64, i386, ppc64, ARM; 0 is another exception, or none
+		vector  [4]string
 	}{
-		{"user_reads", "bench_target", [3]uint64{5, 5, protected}, [3]string{}},
-		{"user_writes", "init_task", [3]uint64{7, 7, protected | stored}, [3]string{}},
-		{"user_writes", "user_main", [3]uint64{7, 7, protected | stored}, [3]string{}}, // its own text
-		{"user_jumps", "bench_target", [3]uint64{0x15, 5, protected}, [3]string{}},
-		{"user_jumps", "sim_panic", [3]uint64{0x15, 5, protected}, [3]string{}}, // a native slot
-		{"user_jumps", "user_over", [3]uint64{0x15}, [3]string{}},               // data, which i386 executes, and ppc64 takes for a descriptor
-		{"user_reads", "", [3]uint64{4, 4, missing}, [3]string{}},
-		{"user_disables", "", [3]uint64{}, [3]string{"0xd", "0xd", "0x700"}},
+		{"user_reads", "bench_target", [4]uint64{5, 5, protected, section}, [4]string{}},
+		{"user_writes", "init_task", [4]uint64{7, 7, protected | stored, section | write}, [4]string{}},
+		{"user_writes", "user_main", [4]uint64{7, 7, protected | stored, page | write}, [4]string{}}, // its own text
+		{"user_jumps", "bench_target", [4]uint64{0x15, 5, protected, section}, [4]string{}},
+		{"user_jumps", "sim_panic", [4]uint64{0x15, 5, protected, section}, [4]string{}}, // a native slot
+		{"user_jumps", "user_over", [4]uint64{0: 0x15, 3: page}, [4]string{}},            // data, which i386 executes, and ppc64 takes for a descriptor
+		{"user_reads", "", [4]uint64{4, 4, missing, nothing}, [4]string{}},
+		{"user_disables", "", [4]uint64{}, [4]string{"0xd", "0xd", "0x700"}}, // ARM lets it change nothing
 	} {
-		for i, name := range []string{plain, "i386-2010", "ppc64-2010"} {
+		for i, name := range []string{plain, "i386-2010", "ppc64-2010", "arm-2010"} {
 			if x.code[i] == 0 && x.vector[i] == "" {
 				continue
 			}

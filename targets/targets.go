@@ -8,11 +8,13 @@ import (
 
 	"kprobesim/boards/pc"
 	"kprobesim/boards/pseries"
+	"kprobesim/boards/vexpress"
 	"kprobesim/cpus"
 	"kprobesim/cpus/arm"
 	"kprobesim/cpus/ppc64"
 	"kprobesim/cpus/x86"
 	"kprobesim/kprobes"
+	arms "kprobesim/kprobes/arm"
 	power "kprobesim/kprobes/ppc64"
 	rules "kprobesim/kprobes/x86"
 	"kprobesim/sim"
@@ -33,6 +35,10 @@ type Target struct {
 func List() []Target {
 	return []Target{
 		{
+			Name: "arm", ISA: arm.ISA(), Board: vexpress.Board{}, Probes: arms.Arch(),
+			Images: imagesFor("arm"),
+		},
+		{
 			Name: "i386", ISA: x86.ISA32(), Board: pc.Board{}, Probes: rules.Arch32(),
 			Images: imagesFor("i386"),
 		},
@@ -45,13 +51,6 @@ func List() []Target {
 			Images: imagesFor("x86_64"),
 		},
 	}
-}
-
-// Others returns the instruction sets that have a CPU and no target yet: their machines can be described and
-// timed, and boot no kernel.
-func Others() []*cpus.ISA {
-	others := []*cpus.ISA{arm.ISA()}
-	return slices.DeleteFunc(others, func(isa *cpus.ISA) bool { return Find(List(), isa.Name) != nil })
 }
 
 // imagesFor returns the images of this program that are built for a target.

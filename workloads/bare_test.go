@@ -14,6 +14,7 @@ var selfTestTools = map[string][]string{
 	"i386":   {"gcc", "ld", "objcopy", "qemu-system-x86_64"},
 	"x86_64": {"gcc", "ld", "objcopy", "qemu-system-x86_64"},
 	"ppc64":  {"powerpc64-linux-gnu-gcc", "powerpc64-linux-gnu-ld", "powerpc64-linux-gnu-objcopy", "qemu-system-ppc64"},
+	"arm":    {"arm-linux-gnueabi-gcc", "arm-linux-gnueabi-ld", "arm-linux-gnueabi-objcopy", "qemu-system-arm"},
 }
 
 // The guest's hit path of every image works on a processor that is not ours: single step, boosting, emulation,

@@ -20,7 +20,7 @@ func (im *Image) Functions() []Function {
 // functions lists those of all instruction sets. Functions whose first instructions have a certain shape
 // are assembly, in the folder work of the architecture.
 func functions() []Function {
-	x86, ppc := []string{"i386", "x86_64"}, []string{"ppc64"}
+	x86, ppc, arm := []string{"i386", "x86_64"}, []string{"ppc64"}, []string{"arm"}
 	return []Function{
 		{Name: "bench_target", Text: "an ordinary small function on which every kind of probe is possible"},
 		{Name: "work_read", Text: "a read path: checks, an indirect call, a lock with interrupts off, copies"},
@@ -58,6 +58,21 @@ func functions() []Function {
 		{Name: "work_update", Text: "starts with a store that moves its base", ISAs: ppc},
 		{Name: "work_multiple", Text: "loads several words with one instruction", ISAs: ppc},
 		{Name: "work_counted", Text: "counts down in the count register", ISAs: ppc},
+		{Name: "work_frame", Text: "starts with a store of registers below the stack pointer", ISAs: arm},
+		{Name: "work_tight_loop", Text: "a loop whose back edge lands on the second instruction", ISAs: arm},
+		{Name: "work_pc_relative", Text: "starts with a load relative to the program counter", ISAs: arm},
+		{Name: "work_call_first", Text: "has a call for its second instruction", ISAs: arm},
+		{Name: "work_short", Text: "one instruction and the return", ISAs: arm},
+		{Name: "work_jcc_first", Text: "starts with a conditional branch", ISAs: arm},
+		{Name: "work_conditions", Text: "has instructions whose condition holds, and others", ISAs: arm},
+		{Name: "work_flags", Text: "reads and writes the flags, and the carry", ISAs: arm},
+		{Name: "work_tail", Text: "leaves by a branch to another function", ISAs: arm},
+		{Name: "work_indirect_call", Text: "calls through a register, and by a load of the program counter", ISAs: arm},
+		{Name: "work_cli_sti", Text: "switches interrupts off and on", ISAs: arm},
+		{Name: "work_update", Text: "starts with a store that moves the stack pointer", ISAs: arm},
+		{Name: "work_multiple", Text: "starts with a store of ten registers below the stack pointer", ISAs: arm},
+		{Name: "work_pairs", Text: "stores and loads pairs of registers", ISAs: arm},
+		{Name: "work_multiply", Text: "long multiplication, and arithmetic that saturates", ISAs: arm},
 		{Name: "work_values", Text: "calls functions of no, six and nine arguments, some on the stack"},
 	}
 }

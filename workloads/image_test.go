@@ -117,6 +117,13 @@ var layouts = map[string]map[string]map[string]int64{
 		"kretprobe_instance": {"rp": 16, "ret_addr": 24, "task": 32},
 		"pt_regs":            {"nip": 256, "msr": 264, "link": 288, "trap": 320, "dar": 328, "result": 344, "": 352},
 	},
+	"arm": {
+		"kprobe": {
+			"nmissed": 16, "addr": 20, "pre_handler": 32, "break_handler": 44, "opcode": 48, "ainsn": 52,
+		},
+		"kretprobe_instance": {"rp": 8, "ret_addr": 12, "task": 16, "data": 20, "": 20},
+		"pt_regs":            {"uregs": 0, "": 72},
+	},
 	"x86_64-2010": {"kretprobe": {"": 176}, "kretprobe_instance": {"data": 40, "": 40}},
 }
 

@@ -37,7 +37,7 @@ var constants = map[string]int64{
 func TestConstants(t *testing.T) { eachImage(t, holdConstants) }
 
 // stackSizes are THREAD_SIZE, the bytes of a kernel stack.
-var stackSizes = map[string]int64{"i386": 8192, "x86_64": 8192, "ppc64": 16384}
+var stackSizes = map[string]int64{"i386": 8192, "x86_64": 8192, "ppc64": 16384, "arm": 8192}
 
 func holdConstants(t *testing.T, im Image, f *elf.File) {
 	d, err := f.DWARF()

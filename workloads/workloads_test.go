@@ -44,6 +44,7 @@ var compilers = map[string]struct{ name, builtWith string }{
 	"i386":   {"gcc", "12.2.0 x86_64-linux-gnu"},
 	"x86_64": {"gcc", "12.2.0 x86_64-linux-gnu"},
 	"ppc64":  {"powerpc64-linux-gnu-gcc", "12.2.0 powerpc64-linux-gnu"},
+	"arm":    {"arm-linux-gnueabi-gcc", "12.2.0 arm-linux-gnueabi"},
 }
 
 // With the compiler the images were built with, building again gives the same bytes.
@@ -86,7 +87,7 @@ func holdRebuild(t *testing.T, im Image) {
 
 func TestOpenErrors(t *testing.T) {
 	for name, want := range map[string]string{
-		"x86_65":       "the program has i386-2005, i386-2006, i386-2006-stepping, i386-2006-trapping, i386-2006-stepping-trapping, i386-2010, i386-2010-preempt, x86_64-2005, x86_64-2006, x86_64-2010, x86_64-2010-preempt, ppc64-2005, ppc64-2010, ppc64-2010-preempt, ppc64-2011, ppc64-2017, ppc64-2017-preempt",
+		"x86_65":       "the program has i386-2005, i386-2006, i386-2006-stepping, i386-2006-trapping, i386-2006-stepping-trapping, i386-2010, i386-2010-preempt, x86_64-2005, x86_64-2006, x86_64-2010, x86_64-2010-preempt, ppc64-2005, ppc64-2010, ppc64-2010-preempt, ppc64-2011, ppc64-2017, ppc64-2017-preempt, arm-2010, arm-2014",
 		"./absent.elf": "does not exist",
 		"./kernel":     "cannot read guest image",
 	} {

@@ -18,7 +18,7 @@ import (
 )
 
 // NewLoader returns a loader that knows the targets of this program.
-func NewLoader() *Loader { return &Loader{Targets: targets.List(), Others: targets.Others()} }
+func NewLoader() *Loader { return &Loader{Targets: targets.List()} }
 
 // ExperimentTitle returns the title of an experiment of this program, and MachineTitle that of a machine.
 func (l *Loader) ExperimentTitle(name string) (string, error) {
@@ -47,7 +47,6 @@ func (l *Loader) title(what, folder, name string) (string, error) {
 // NewLoader.
 type Loader struct {
 	Targets []targets.Target
-	Others  []*cpus.ISA // instruction sets without a target, of which a machine may be described
 
 	docs   map[string]document
 	layers map[string]*doc.Node // experiments by their file, with those that they are based on
@@ -244,5 +243,5 @@ func (l *Loader) isas() []*cpus.ISA {
 	for _, t := range l.Targets {
 		isas = append(isas, t.ISA)
 	}
-	return append(isas, l.Others...)
+	return isas
 }

@@ -14,18 +14,23 @@
 #include "frame.h"
 
 	.section .phase.entry.vectors, "ax"
-	.globl vectors_start
-vectors_start:
-	b stub_reset
-	b stub_undefined
-	ldr pc, address_of_syscall
-	b stub_prefetch_abort
-	b stub_data_abort
-	b stub_reserved
-	b stub_interrupt
-	b stub_fast_interrupt
+/* The vectors, one instruction each. */
+.macro VECTOR name, instruction:vararg
+FUNC \name
+	\instruction
+ENDFUNC \name
+.endm
+
+	VECTOR vector_reset, b stub_reset
+	VECTOR vector_undefined, b stub_undefined
+	VECTOR syscall_entry, ldr pc, address_of_syscall
+	VECTOR vector_prefetch_abort, b stub_prefetch_abort
+	VECTOR vector_data_abort, b stub_data_abort
+	VECTOR vector_reserved, b stub_reserved
+	VECTOR timer_interrupt_entry, b stub_interrupt
+	VECTOR vector_fast_interrupt, b stub_fast_interrupt
 address_of_syscall:
-	.word syscall_arrived
+	.word syscall_of_user
 
 /* 10 instructions; one more for all but undefined instructions, whose address is left to C. The table is by the
    lowest four bits of the mode: 0 is user mode and 3 the kernel's. */
@@ -61,8 +66,6 @@ ENDFUNC stub_\name
 	STUB fast_interrupt, FIQ_MODE, 4, other_mode, other_mode
 	STUB reserved, SVC_MODE, 0, other_mode, other_mode
 	STUB reset, SVC_MODE, 0, other_mode, other_mode
-	.globl vectors_end
-vectors_end:
 
 	.section .phase.entry, "ax"
 /*

@@ -15,10 +15,14 @@ static void interrupt_cpu(unsigned long cpu, u32 sgi)
 	write_device(GICD_SGIR, SGI_TARGET(cpu) | sgi);
 }
 
-/* It begins where the first CPU began. */
+/* It begins where the first CPU began, and finds the interrupt pending that has woken it. */
 __used void smp_boot_cpu(unsigned long cpu)
 {
-	write_device(SYSTEM_CONTROLLER, cpu);
+	extern char _start[];
+
+	write_device(SYS_FLAGSCLR, ~0U);
+	write_device(SYS_FLAGSSET, (unsigned long)_start);
+	interrupt_cpu(cpu, SGI_RESCHEDULE);
 }
 
 /* Interrupts the CPUs that the scheduler wants to reschedule. */

@@ -4,7 +4,7 @@
 	.section .syscall.entry, "ax"
 /* A system call: r7 is its number, r0 and r1 are the arguments. The stack of the task is the one in use. */
 	.balign 32
-FUNC syscall_arrived
+FUNC syscall_of_user
 	sub sp, sp, #PT_SIZE
 	stmia sp, {r0-r12}
 	mrs r8, spsr
@@ -17,7 +17,7 @@ FUNC syscall_arrived
 	mov r0, sp
 	bl do_syscall
 	b leave_to_user
-ENDFUNC syscall_arrived
+ENDFUNC syscall_of_user
 
 /* start_user(regs): a task begins in user mode, with these registers. They go where exceptions of user mode save
    theirs: the stack is empty when the task is there. */
@@ -25,12 +25,13 @@ FUNC start_user
 	lsr r1, sp, #THREAD_SHIFT
 	add r1, r1, #1
 	lsl r1, r1, #THREAD_SHIFT
-	sub r1, r1, #PT_SIZE
+	add r0, r0, #PT_SIZE
 	mov r2, #PT_SIZE / 8
-1:	ldmia r0!, {r4, r5}
-	stmia r1!, {r4, r5}
+	/* The two may overlap: from the end on, as they go up. */
+1:	ldmdb r0!, {r4, r5}
+	stmdb r1!, {r4, r5}
 	subs r2, r2, #1
 	bne 1b
-	sub sp, r1, #PT_SIZE
+	mov sp, r1
 	b leave_to_user
 ENDFUNC start_user

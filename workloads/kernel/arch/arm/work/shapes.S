@@ -44,7 +44,7 @@ near_words:
 	.word 0x1234, 0x77, 0x5a5a5a5a, 0x42
 ENDFUNC work_pc_relative
 
-/* Starts with a call: the link register is that of the original. */
+/* A call comes first but for a move: the link register is that of the original. */
 	.balign 16
 FUNC work_call_first
 	mov r12, lr

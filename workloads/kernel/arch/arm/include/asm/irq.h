@@ -14,7 +14,7 @@
 #define DISTRIBUTOR 0xf8000000UL
 #define CPU_INTERFACE 0xf8001000UL
 #define CONSOLE 0xf8002000UL
-#define SYSTEM_CONTROLLER 0xf8003000UL
+#define SYSTEM_REGISTERS 0xf8003000UL
 
 /* IHI 0048B, tables 4-1 and 4-2. */
 #define GICD_CTLR (DISTRIBUTOR + 0x000)
@@ -24,6 +24,11 @@
 #define GICC_PMR (CPU_INTERFACE + 0x04)
 #define GICC_IAR (CPU_INTERFACE + 0x0c)
 #define GICC_EOIR (CPU_INTERFACE + 0x10)
+
+/* Motherboard Express V2M-P1, DUI 0447: where further CPUs are to begin, which wait for an interrupt while it is
+   zero. Ones set bits of it, and clear them. */
+#define SYS_FLAGSSET (SYSTEM_REGISTERS + 0x30)
+#define SYS_FLAGSCLR (SYSTEM_REGISTERS + 0x34)
 
 #define GIC_ENABLE 1U
 #define LOWEST_PRIORITY 0xf0U	/* all interrupts that are more urgent come through */

@@ -3,7 +3,7 @@
 #define _ASM_THREAD_INFO_H
 
 #define THREAD_SHIFT 13
-#define NEED_RESCHED_BIT 1
+#define NEED_RESCHED_BIT 3
 
 /* Assembly knows no enumerators, and the simulator no macros. */
 #ifdef __ASSEMBLER__
