@@ -78,6 +78,41 @@ func holdRegisterErrors(t *testing.T, isa string) {
 	}
 }
 
+// The switch of tasks is entered by one task and left by another.
+func TestSwitchOfTasksRefuses(t *testing.T) { eachISA(t, holdSwitchOfTasksRefuses) }
+
+func holdSwitchOfTasksRefuses(t *testing.T, isa string) {
+	g := newGuest(t, isa, plain())
+	if _, err := g.k.Add(g, Spec{Kind: Kretprobe, Symbol: "switch_to_asm"}); !errors.Is(err, EINVAL) {
+		t.Errorf("return probe: %v, want EINVAL", err)
+	}
+	_, err := g.k.Add(g, Spec{Symbol: "switch_to_asm"})
+	if refused := errors.Is(err, EINVAL); refused != (g.size() == 8) {
+		t.Errorf("kprobe: %v, want EINVAL on x86-64 alone", err)
+	}
+}
+
+// The way of a fault may begin under a probe, so that it takes none.
+func TestWayOfAFaultRefuses(t *testing.T) {
+	for _, image := range images() {
+		bootImage(t, image, plain(), func(l *live) {
+			there := 0
+			for _, f := range []string{"do_page_fault", "do_trap", "do_data_abort", "do_prefetch_abort", "do_undefined", "fixup_exception"} {
+				if _, ok := l.m.Image().Symbol(f); !ok {
+					continue // of another instruction set
+				}
+				there++
+				if _, err := l.k.Add(l.Call, Spec{Symbol: f}); !errors.Is(err, EINVAL) {
+					t.Errorf("%s: a probe on %s: %v, want EINVAL", image, f, err)
+				}
+			}
+			if there < 3 {
+				t.Errorf("%s: %d functions of the way are known", image, there)
+			}
+		})
+	}
+}
+
 func TestRegisterByAddress(t *testing.T) { eachISA(t, holdRegisterByAddress) }
 
 func holdRegisterByAddress(t *testing.T, isa string) {

@@ -57,16 +57,21 @@ func optimizer(mode int) *kprobes.Optimizer {
 
 // eras lists what kernels on x86 have: boosting from 2.6.16 on i386 and 2.6.25 on x86-64, jumps from
 // 2.6.34, the list of functions without return probes from 2.6.24.
-// __switch_to is entered by one task and left by another, while return instances are found by
-// task.
+// The switch of tasks (__switch_to of those kernels) is entered by one task and left by another, while return
+// instances are found by task. On x86-64 it takes no probe at all, from 2.6.15.
 func eras(mode int) []kprobes.Era {
+	const switches = "switch_to_asm"
+	var unprobed []string
+	if mode == 64 {
+		unprobed = []string{switches}
+	}
 	return []kprobes.Era{
 		{Year: 2005},
-		{Year: 2006, Boost: mode == 32},
+		{Year: 2006, Boost: mode == 32, Protected: unprobed},
 		{
 			Year: 2010, Boost: true, Optimize: true, Boundaries: true,
-			Protected:       []string{"native_get_debugreg", "irq_entries_start", "common_interrupt"},
-			ReturnProtected: []string{"__switch_to"},
+			Protected:       append(unprobed, "native_get_debugreg", "irq_entries_start", "common_interrupt"),
+			ReturnProtected: []string{switches},
 		},
 	}
 }

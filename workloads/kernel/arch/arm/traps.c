@@ -57,7 +57,7 @@ __used void panic_other_mode(unsigned long pc, unsigned long psr)
 	sim_panic(text);
 }
 
-int fixup_exception(struct pt_regs *frame)
+__kprobes int fixup_exception(struct pt_regs *frame)
 {
 	const struct exception_table_entry *e;
 
@@ -143,12 +143,12 @@ __dispatch __used void do_undefined(struct pt_regs *frame)
 }
 
 /* A fault of a handler, or of an instruction that is being emulated, is the probe's before anybody else's. */
-static int is_probes_fault(struct pt_regs *frame, unsigned int status)
+static __always_inline int is_probes_fault(struct pt_regs *frame, unsigned int status)
 {
 	return kprobe_running() && kprobe_fault_handler(frame, status);
 }
 
-static void page_fault(struct pt_regs *frame, unsigned long address, unsigned int status, unsigned int vector)
+static __always_inline void page_fault(struct pt_regs *frame, unsigned long address, unsigned int status, unsigned int vector)
 {
 	percpu_write(aborted_address, address);
 	if (!user_mode(frame) && (is_probes_fault(frame, status) || fixup_exception(frame)))
@@ -157,7 +157,7 @@ static void page_fault(struct pt_regs *frame, unsigned long address, unsigned in
 }
 
 /* The address and the status are in registers of the processor until the next abort (ARM ARM, B4.1.51, B4.1.52). */
-__used void do_data_abort(struct pt_regs *frame)
+__kprobes __used void do_data_abort(struct pt_regs *frame)
 {
 	unsigned long address, status;
 
@@ -167,7 +167,7 @@ __used void do_data_abort(struct pt_regs *frame)
 }
 
 /* What was to be executed is the address. */
-__used void do_prefetch_abort(struct pt_regs *frame)
+__kprobes __used void do_prefetch_abort(struct pt_regs *frame)
 {
 	unsigned long status;
 

@@ -62,7 +62,7 @@ __used void panic_bad_stack(unsigned long sp, unsigned long nip)
 	sim_panic(text);
 }
 
-int fixup_exception(struct pt_regs *frame)
+__kprobes int fixup_exception(struct pt_regs *frame)
 {
 	const struct exception_table_entry *e;
 
@@ -85,7 +85,7 @@ static __noreturn void nobodys(struct pt_regs *frame, long code)
 
 /* All other exceptions. Kprobes hears of them through the chain, so that a fault handler sees every fault of
    its probe. */
-__used void do_trap(struct pt_regs *frame)
+__kprobes __used void do_trap(struct pt_regs *frame)
 {
 	if (user_mode(frame) || (notify_die(DIE_GPF, "trap", frame, 0, frame->trap, SIGSEGV) != NOTIFY_STOP &&
 				!fixup_exception(frame)))
@@ -112,13 +112,13 @@ __step __used void do_single_step(struct pt_regs *frame)
 }
 
 /* A fault of a handler, or of the instruction that is being stepped, is the probe's before anybody else's. */
-static int is_probes_fault(struct pt_regs *frame)
+static __always_inline int is_probes_fault(struct pt_regs *frame)
 {
 	return kprobe_running() && kprobe_fault_handler(frame, frame->trap);
 }
 
 /* Storage and segment interrupts. What was to be executed is the address of a fetch. */
-__used void do_page_fault(struct pt_regs *frame)
+__kprobes __used void do_page_fault(struct pt_regs *frame)
 {
 	long code = frame->dsisr;
 

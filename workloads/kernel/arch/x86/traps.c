@@ -44,7 +44,7 @@ static __noreturn void die(struct pt_regs *regs, long error_code, unsigned int v
 	sim_panic(text);
 }
 
-int fixup_exception(struct pt_regs *regs)
+__kprobes_late int fixup_exception(struct pt_regs *regs)
 {
 	const struct exception_table_entry *e;
 
@@ -99,12 +99,12 @@ __step __used void do_debug(struct pt_regs *frame, long code)
 }
 
 /* A fault of a handler, or of the instruction that is being stepped, is the probe's before anybody else's. */
-static int is_probes_fault(struct pt_regs *frame)
+static __always_inline int is_probes_fault(struct pt_regs *frame)
 {
 	return kprobe_running() && kprobe_fault_handler(frame, VECTOR_PF);
 }
 
-__used void do_page_fault(struct pt_regs *frame, long code)
+__kprobes_late __used void do_page_fault(struct pt_regs *frame, long code)
 {
 	if (!is_probes_fault(frame) && !fixup_exception(frame))
 		die(frame, code, VECTOR_PF);
@@ -114,7 +114,7 @@ __used void do_page_fault(struct pt_regs *frame, long code)
  * All other exceptions. Kprobes hears of them through the chain: in this age of #GP; #UD and the rest take
  * the same road here, so that a fault handler sees every fault of its probe.
  */
-__used void do_trap(struct pt_regs *frame, long code, unsigned int vector)
+__kprobes_late __used void do_trap(struct pt_regs *frame, long code, unsigned int vector)
 {
 	if (!taken(DIE_GPF, "trap", frame, code, vector, SIGSEGV) && !fixup_exception(frame))
 		die(frame, code, vector);
