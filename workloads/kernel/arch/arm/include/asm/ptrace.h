@@ -78,5 +78,16 @@ READS_REGISTER(instruction_pointer, ARM_pc)
 READS_REGISTER(regs_return_value, ARM_r0)
 READS_REGISTER(regs_first_argument, ARM_r0)
 
+/* writer(frame, value): what the register will hold when the exception is over. */
+#define WRITES_REGISTER(writer, member)						\
+	static inline void writer(struct pt_regs *frame, unsigned long value)	\
+	{									\
+		frame->member = value;						\
+	}
+
+WRITES_REGISTER(instruction_pointer_set, ARM_pc)
+WRITES_REGISTER(regs_set_return_value, ARM_r0)
+WRITES_REGISTER(regs_set_first_argument, ARM_r0)
+
 #endif /* __ASSEMBLER__ */
 #endif

@@ -81,5 +81,16 @@ READS_REGISTER(instruction_pointer, nip)
 READS_REGISTER(regs_return_value, gpr[3])
 READS_REGISTER(regs_first_argument, gpr[3])
 
+/* writer(frame, value): what the register will hold when the exception is over. */
+#define WRITES_REGISTER(writer, member)						\
+	static inline void writer(struct pt_regs *frame, unsigned long value)	\
+	{									\
+		frame->member = value;						\
+	}
+
+WRITES_REGISTER(instruction_pointer_set, nip)
+WRITES_REGISTER(regs_set_return_value, gpr[3])
+WRITES_REGISTER(regs_set_first_argument, gpr[3])
+
 #endif /* __ASSEMBLER__ */
 #endif

@@ -131,5 +131,16 @@ READS_REGISTER(instruction_pointer, ip)
 READS_REGISTER(regs_return_value, ax)
 READS_REGISTER(regs_first_argument, FRAME_ARGUMENT)
 
+/* writer(frame, value): what the register will hold when the exception is over. */
+#define WRITES_REGISTER(writer, member)						\
+	static inline void writer(struct pt_regs *frame, unsigned long value)	\
+	{									\
+		frame->member = value;						\
+	}
+
+WRITES_REGISTER(instruction_pointer_set, ip)
+WRITES_REGISTER(regs_set_return_value, ax)
+WRITES_REGISTER(regs_set_first_argument, FRAME_ARGUMENT)
+
 #endif /* __ASSEMBLER__ */
 #endif

@@ -1,0 +1,154 @@
+package kprobes
+
+import "testing"
+
+// A handler gets its own probe, also where several share the address.
+func TestHandlersSeeTheirProbe(t *testing.T) {
+	for _, m := range modes() {
+		bootImage(t, m.image, m.opt, func(l *live) {
+			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_sees_probe"})
+			l.call("bench_target", 1, 2)
+			if got := l.percpu("handler_last_value"); got != p.Addr {
+				t.Errorf("%s: the handler got %#x, its probe is %#x", m.name(), got, p.Addr)
+			}
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
+			l.call("bench_target", 1, 2)
+			if got := l.percpu("handler_last_value"); got != p.Addr {
+				t.Errorf("%s: beside another one the handler got %#x, its probe is %#x", m.name(), got, p.Addr)
+			}
+		})
+	}
+}
+
+// What a handler writes to the saved registers is what the probed code goes on with: an argument, and a result.
+func TestHandlersChangeRegisters(t *testing.T) {
+	for _, m := range modes() {
+		bootImage(t, m.image, m.opt, func(l *live) {
+			want, plain := l.call("bench_target", 8, 2), l.call("bench_target", 5, 2)
+			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_changes_argument"})
+			if got := l.call("bench_target", 5, 2); got != want || want == plain {
+				t.Errorf("%s: %#x with another argument, want %#x instead of %#x", m.name(), got, want, plain)
+			}
+			l.remove(p)
+			l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_changes_value", MaxActive: 2})
+			for range 3 {
+				if got := l.call("bench_target", 5, 2); got != plain+5 {
+					t.Errorf("%s: %#x with another result, want %#x", m.name(), got, plain+5)
+				}
+			}
+		})
+	}
+}
+
+// symbol is the address of data.
+func (l *live) symbol(name string) uint64 {
+	l.t.Helper()
+	s, ok := l.m.Image().Symbol(name)
+	if !ok {
+		l.t.Errorf("no symbol %s", name)
+	}
+	return s.Addr
+}
+
+// A handler that leads elsewhere and returns nonzero ends the hit there: nothing is stepped, and no post handler
+// runs. The kernels leave the hit open. The handler ends it, or the CPU's next hits are nested in it.
+func TestHandlerLeadsElsewhere(t *testing.T) {
+	for _, m := range modes() {
+		if m.mode == Optimized {
+			continue
+		}
+		bootImage(t, m.image, m.opt, func(l *live) {
+			elsewhere := l.call("work_frame", 5, 2)
+			l.do(l.m.Store(l.symbol("handler_divert_to"), l.size(), l.addr("work_frame")))
+			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_divert_and_end", Post: "post_count"})
+			hits := l.percpu("handler_hits")
+			for range 3 {
+				if got := l.call("bench_target", 5, 2); got != elsewhere || l.percpu("handler_hits") != hits {
+					t.Errorf("%s: %#x, want %#x; %d calls of the post handler", m.name(), got, elsewhere, l.percpu("handler_hits")-hits)
+				}
+			}
+			l.remove(p)
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_divert"})
+			counts := l.add(Spec{Symbol: "work_read", Handler: "handler_count"})
+			if got := l.call("bench_target", 5, 2); got != elsewhere {
+				t.Errorf("%s: %#x, want %#x", m.name(), got, elsewhere)
+			}
+			l.call("work_read", 5, 2)
+			missed := uint64(1)
+			if l.k.era.Year == 2005 {
+				missed = 0 // the probe is lost
+			}
+			if n := l.percpu("handler_hits") - hits; n != 0 || l.state(counts).NMissed != missed {
+				t.Errorf("%s: in an open hit %d handlers ran, %d missed, want %d", m.name(), n, l.state(counts).NMissed, missed)
+			}
+			l.call("handler_ends_hit")
+		})
+	}
+}
+
+// Where a jump has taken the breakpoint's place, a detour ignores the address and the result. A post handler keeps
+// the jump away.
+func TestDetourIgnoresAnotherWay(t *testing.T) {
+	boot(t, Default(), func(l *live) {
+		want := l.call("bench_target", 5, 2)
+		l.do(l.m.Store(l.symbol("handler_divert_to"), l.size(), l.addr("work_frame")))
+		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_divert"})
+		if got := l.call("bench_target", 5, 2); got != want || l.state(p).Mode != Optimized {
+			t.Errorf("%#x, want %#x, %s", got, want, l.state(p).Mode)
+		}
+		l.remove(p)
+		elsewhere := l.call("work_frame", 5, 2)
+		p = l.add(Spec{Symbol: "bench_target", Handler: "handler_divert_and_end", Post: "post_empty"})
+		if got := l.call("bench_target", 5, 2); got != elsewhere {
+			t.Errorf("with a post handler: %#x, want %#x, %s", got, elsewhere, l.state(p).Mode)
+		}
+	})
+}
+
+// The instance of a return probe has the task, the probe, the return address and what the entry handler left.
+func TestInstancesTellTheCall(t *testing.T) {
+	for _, m := range modes() {
+		bootImage(t, m.image, m.opt, func(l *live) {
+			p := l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_sees_address"})
+			l.call("bench_loop", l.pointer("bench_target"), 2, 1, 2)
+			loop := l.function("bench_loop")
+			if got := l.percpu("handler_last_value"); got-loop.Entry >= loop.Size {
+				t.Errorf("%s: the return address is %#x, the call is in bench_loop at %#x", m.name(), got, loop.Entry)
+			}
+			l.remove(p)
+			if !l.k.era.entry {
+				return
+			}
+			l.add(Spec{
+				Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_sees_instance", Entry: "entry_argument", DataSize: uint64(l.size()),
+			})
+			l.call("bench_target", 4711, 2)
+			if got := l.percpu("handler_last_value"); got != 4711 {
+				t.Errorf("%s: the return handler found %d, the entry handler left 4711", m.name(), got)
+			}
+		})
+	}
+}
+
+// The flags of a post handler are zero, and a fault handler gets the number of the trap.
+func TestHandlersSeeFlagsAndNumbers(t *testing.T) {
+	for _, image := range images() {
+		bootImage(t, image, plain(), func(l *live) {
+			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_sees_probe", Post: "post_sees_flags"})
+			l.call("bench_target", 1, 2)
+			if got := l.percpu("handler_last_value"); got != 0 {
+				t.Errorf("%s: flags %#x", image, got)
+			}
+			l.remove(p)
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_sees_number"})
+			l.call("bench_target", 1, 2)
+			if got := l.percpu("handler_last_value"); got != pageFault[l.m.ISA().Name] {
+				t.Errorf("%s: trap number %#x, want %#x", image, got, pageFault[l.m.ISA().Name])
+			}
+		})
+	}
+}
+
+// pageFault is what a fault handler is told of a page fault: a vector, on ppc64 that of a missing segment, on ARM the
+// status of the fault: translation, first level (ARM ARM, B3.13.3).
+var pageFault = map[string]uint64{"i386": 14, "x86_64": 14, "ppc64": 0x380, "arm": 5}
