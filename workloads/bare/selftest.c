@@ -27,7 +27,7 @@ void arm(struct kprobe *p, int slot)
 
 	p->opcode = *p->addr;
 	p->ainsn.insn = __slots_start + slot * MAX_INSN_SIZE;
-	text_poke(p->ainsn.insn, p->addr, SLOT_BYTES);
+	prepare_slot(p);
 	chain_push(&probe_table[hash_ptr(p->addr, HIT_HASH_BITS)], &p->hlist);
 	text_poke(p->addr, &bp, sizeof(bp));
 }
@@ -63,7 +63,7 @@ void try_probe(const char *name, bench_fn fn, unsigned long at,
 		want_boostable = boostable;
 	for (int i = 0; i < 8; i++)
 		want[i] = fn(i * 7, i + 3);
-	p.ainsn.boostable = boostable;
+	BOOSTABLE(&p) = boostable;
 	arm(&p, 3);
 	percpu_write(handler_hits, 0);
 	for (int i = 0; i < 8; i++)
@@ -71,7 +71,7 @@ void try_probe(const char *name, bench_fn fn, unsigned long at,
 	hits = percpu_read(handler_hits);
 	disarm(&p);
 	check("hits", hits, (pre == handler_count ? reached : 0) + (post ? reached : 0));
-	check("boostable", p.ainsn.boostable, want_boostable);
+	check("boostable", BOOSTABLE(&p), want_boostable);
 	check("kprobe_running", (unsigned long)kprobe_running(), 0);
 	say(name, hits);
 }
@@ -106,7 +106,7 @@ void try_jprobe(const char *name, bench_fn fn, bench_fn probed)
 	};
 	unsigned long want = fn(1234, 56);
 
-	jp.kp.ainsn.boostable = -1;
+	BOOSTABLE(&jp.kp) = -1;
 	arm(&jp.kp, 9);
 	percpu_write(handler_hits, 0);
 	for (int i = 0; i < 3; i++)

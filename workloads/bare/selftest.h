@@ -13,6 +13,8 @@ void *memcpy(void *to, const void *from, size_t n);
 void *text_poke(void *addr, const void *src, unsigned long n);
 
 void arm(struct kprobe *p, int slot);
+/* The part of the architecture: writes what is executed instead of p->opcode to p->ainsn.insn. */
+void prepare_slot(struct kprobe *p);
 /* One probe in fn: results and hits over a few calls. */
 void try_probe(const char *name, bench_fn fn, unsigned long at, kprobe_pre_handler_t pre,
 	       kprobe_post_handler_t post, int boostable, int want_boostable);

@@ -7,6 +7,7 @@
 
 #define LEARNS ERA_EMULATE	/* the first hit decides how the next ones run */
 #define LEARNT (ERA_EMULATE_MOST ? 1 : -1) /* what it finds of an ordinary instruction */
+#define BOOSTABLE(p) ((p)->ainsn.boostable)
 #define JPROBE jprobe_count	/* arguments on the stack are not kept */
 #define SLOT_BYTES sizeof(kprobe_opcode_t)
 #define SPEED_TABLE 0xc000000001000000UL

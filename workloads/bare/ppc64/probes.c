@@ -18,6 +18,11 @@ static void try_all(const char *name, bench_fn fn, unsigned long n)
 		try_probe(name, fn, at, handler_count, NULL, -1, -1);
 }
 
+void prepare_slot(struct kprobe *p)
+{
+	text_poke(p->ainsn.insn, p->addr, SLOT_BYTES);
+}
+
 void try_instructions(void)
 {
 	try_probe("emulate", work_frame, 0, handler_count, NULL, 0, LEARNT);

@@ -6,6 +6,7 @@
 
 #define LEARNS ERA_BOOST	/* the first hit decides how the next ones run */
 #define LEARNT 1		/* what it finds of an ordinary instruction */
+#define BOOSTABLE(p) ((p)->ainsn.boostable)
 #define JPROBE jprobe_arguments
 /* Bytes that a slot gets, as there is no decoder here: those behind the first instruction are not executed
    when it is stepped, and a boost writes its jump over them. */

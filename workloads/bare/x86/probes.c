@@ -20,6 +20,11 @@ unsigned long values_9(unsigned long a, unsigned long b);
 #define REGION 6
 #endif
 
+void prepare_slot(struct kprobe *p)
+{
+	text_poke(p->ainsn.insn, p->addr, SLOT_BYTES);
+}
+
 void try_instructions(void)
 {
 	try_probe("pushf", work_flags, 0, handler_count, NULL, -1, -1);
