@@ -169,6 +169,24 @@ func exceptionsTable(t *testing.T) string {
 	return out
 }
 
+// secondTable compares what is published of a second probe at an address, which two differences of each row of 2005
+// show, and of a jprobe beside a return probe.
+func secondTable(t *testing.T) string {
+	t.Helper()
+	out := "| machine | `kr - r`, published | simulated | `(jr - j) - (r - k)`, published | simulated | `j - r`, published | simulated |\n" +
+		"|---|---|---|---|---|---|---|\n"
+	for _, r := range publishedRows()[:3] {
+		s := runSet(t, r.experiment, nil)
+		second, secondWant := quantity(s, "kr", "r")
+		atJprobe, atJprobeWant := quantity(s, "jr", "j")
+		atKprobe, atKprobeWant := quantity(s, "r", "k")
+		jprobe, jprobeWant := quantity(s, "j", "r")
+		out += fmt.Sprintf("| %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f |\n", r.machine, secondWant, second,
+			atJprobeWant-atKprobeWant, atJprobe-atKprobe, jprobeWant, jprobe)
+	}
+	return out
+}
+
 const (
 	iretKey       = "cost.iret.issue"
 	narrow        = "overhead-xeon-e5410-i386"
