@@ -256,21 +256,29 @@ func (c *Core) learn(n int) {
 	c.placeWindow(n)
 	e := edge{key: m.key&(1<<keyBlock-1) | c.cur.number, input: m.inputs[0], dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
 	given := m.key & allInputs / oneInput
-	if given > memoInputs || m.nodes[from].edges >= memoFan || stalls != c.step.Stalls ||
+	if given > memoInputs || stalls != c.step.Stalls ||
 		ticks(e.dispatch) != c.dispatch-d || ticks(e.retire) != c.retire-d {
 		return
 	}
-	e.inputs = uint32(len(m.words))
-	m.words = append(m.words, m.inputs[:given]...)
 	c.arrive()
 	e.to, e.live = m.here, uint8(c.live)
-	m.add(from, e)
+	m.add(from, e, m.inputs[:given])
 }
 
-// add gives a node an edge.
-func (m *memo) add(n uint32, e edge) {
-	m.nodes[n].edges++
+// add gives a node an edge with its inputs. The newest come first, behind the very first. When there are
+// many the oldest goes: where everything before has ended, blocks of all code begin in one state.
+func (m *memo) add(n uint32, e edge, given []uint64) {
 	first := &m.edges[n]
+	if m.nodes[n].edges >= memoFan {
+		at := m.unlinkLast(n)
+		old := &m.edges[at]
+		m.keepInputs(&e, given, old)
+		e.next, first.next = first.next, at
+		*old = e
+		return
+	}
+	m.nodes[n].edges++
+	m.keepInputs(&e, given, &edge{})
 	if first.key == noKey {
 		*first = e
 		return
@@ -278,6 +286,28 @@ func (m *memo) add(n uint32, e edge) {
 	e.next = first.next
 	first.next = uint32(len(m.edges))
 	m.edges, m.nodes = append(m.edges, e), append(m.nodes, node{})
+}
+
+// unlinkLast takes the last edge out of a node's list and returns its place.
+func (m *memo) unlinkLast(n uint32) uint32 {
+	before := &m.edges[n]
+	for m.edges[before.next].next != 0 {
+		before = &m.edges[before.next]
+	}
+	at := before.next
+	before.next = 0
+	return at
+}
+
+// keepInputs keeps the inputs of an edge, in the place of those of an old one when they find room there.
+func (m *memo) keepInputs(e *edge, given []uint64, old *edge) {
+	if uint64(len(given)) <= old.key&allInputs/oneInput {
+		e.inputs = old.inputs
+		copy(m.words[e.inputs:], given)
+		return
+	}
+	e.inputs = uint32(len(m.words))
+	m.words = append(m.words, given...)
 }
 
 // decide has the memo rest when fewer blocks were found than were not.
