@@ -7,7 +7,8 @@ import "kprobesim/mmu"
 type Block[C, P any] struct {
 	timed
 	insns []Insn[C, P]
-	links [2]link[C, P] // blocks that followed it: the one behind it, and another
+	links [4]link[C, P] // blocks that followed it: the one behind it, and others
+	other uint8         // the next link to others
 	end   uint64        // address behind it
 	line  uint32        // of the instruction cache, plus one
 	next  uint32        // the same of the line that the last instruction reaches into, or zero
@@ -36,6 +37,29 @@ type link[C, P any] struct {
 // detour marks links that spare fetch to find the block, but are no way from block to block: to another
 // page, to an observed block, or behind an instruction after which there is something to look at.
 const detour = 1 << 63
+
+// linkTo returns the link to pc, or one to something else.
+//
+//go:noinline
+func (b *Block[C, P]) linkTo(pc uint64) *link[C, P] {
+	for i := range b.links {
+		if l := &b.links[i]; l.pc == pc {
+			return l
+		}
+	}
+	return &b.links[0]
+}
+
+// placeOfLink returns where a link to pc is to be kept. A return leads to several callers.
+func (b *Block[C, P]) placeOfLink(pc uint64) *link[C, P] {
+	if l := b.linkTo(pc); l.pc == pc || pc == b.end {
+		return l
+	}
+	if b.other++; int(b.other) == len(b.links) {
+		b.other = 1
+	}
+	return &b.links[b.other]
+}
 
 // Decoded code is kept and dropped in granules of this size.
 const granule = 1 << mmu.GranuleShift

@@ -82,8 +82,10 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		// What follows is following, in line.
 		pc := e.R[PC]
 		l := &b.links[0]
-		if pc != b.end {
-			l = &b.links[1]
+		if l.pc != pc {
+			if l = &b.links[1]; l.pc != pc {
+				l = b.linkTo(pc)
+			}
 		}
 		if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= e.until {
 			break
@@ -126,10 +128,7 @@ func (e *Engine[C, P]) singly(b *Block[C, P]) bool {
 // following returns the block that follows b by a link, or nil when Run must look around first.
 func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P] {
 	pc := e.R[PC]
-	l := &b.links[0]
-	if pc != b.end {
-		l = &b.links[1]
-	}
+	l := b.linkTo(pc)
 	if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= limit {
 		return nil
 	}

@@ -121,15 +121,13 @@ func (e *Engine[C, P]) empty() {
 func (e *Engine[C, P]) fetch() *Block[C, P] {
 	pc := e.R[PC]
 	b, from := (*Block[C, P])(nil), e.block
-	l := &from.links[0]
-	if pc != from.end {
-		l = &from.links[1]
-	}
+	l := from.linkTo(pc)
 	if l.pc == pc && l.gen&^detour == e.gen && l.to.phase != gone {
 		b = l.to
 	} else if b = e.find(pc); b == nil {
 		return nil
 	} else if b.tail == nil {
+		l = from.placeOfLink(pc)
 		*l = link[C, P]{pc, e.gen, b}
 		if from.pc>>pageShift != pc>>pageShift || !from.plain || b.watched > pc {
 			l.gen |= detour
