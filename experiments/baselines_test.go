@@ -44,12 +44,16 @@ var pinned = []struct {
 	{"overhead-power5", "k", []string{results.MetricCycles}},
 	{"overhead-power5-2011", "e", []string{results.MetricCycles}},
 	{"overhead-power5-2017", "o", []string{results.MetricCycles}},
+	{"overhead-tc2-a15", "o", []string{results.MetricCycles}},
+	{"overhead-tc2-a7", "k", []string{results.MetricCycles}},
 	{"overhead-xeon-e5410-i386", "b", []string{results.MetricCycles}},
 	{"overhead-xeon-e5410-x86_64", "o", []string{results.MetricCycles}},
 	{"scaling", "b-shared/kernel.cpus=2", []string{kinds.MetricRate, kinds.MetricMoved}},
 	{"sharing-power5", "jb", []string{results.MetricCycles}},
 	{"sharing-xeon-e5410-i386", "j", []string{results.MetricCycles}},
 	{"sharing-xeon-e5410-x86_64", "jr", []string{results.MetricCycles}},
+	{"sites-tc2-a15", "o/workload.target=bench_near_pair/workload.offset=4", []string{results.MetricCycles}},
+	{"sites-tc2-a7", "k/workload.target=bench_row/workload.offset=0", []string{results.MetricCycles}},
 	{"unregister-batch", "k/workload.load=busy/workload.batch=3", []string{kinds.MetricSingly, kinds.MetricTogether}},
 }
 

@@ -55,6 +55,7 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "exceptions", exceptionsTable(t))
 	holdBlock(t, fidelity, "second", secondTable(t))
 	holdBlock(t, fidelity, "delivery", deliveryTable(t))
+	holdBlock(t, fidelity, "tc2", tc2Table(t))
 }
 
 // probesTable explains the probes of the main experiment, with their figures in microseconds.
