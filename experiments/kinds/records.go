@@ -33,10 +33,7 @@ func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 		return quantities(p, m)
 	}
 	w := recorder{at: p.At(), role: p.Probe.Role}
-	over, first := m.Probed.Sub(m.Base), m.First.Sub(m.Single)
-	if p.Workload.Whole {
-		over, first = m.Probed, m.First
-	}
+	over := m.Probed.Sub(m.Base)
 	perHit := clock.PerCycle * clock.Ticks(m.Hits)
 	w.ratio(results.MetricCycles, "cycles", int64(over.Time), int64(perHit))
 	us := w.micros(over.Time, m.Hits, p.Machine.CPU.Hz)
@@ -44,6 +41,7 @@ func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 	for i, phase := range Phases() {
 		w.ratio(results.PhaseMetric(phase.String()), "cycles", int64(over.Phases[i]), int64(perHit))
 	}
+	first := m.First.Sub(m.Single)
 	w.ratio(results.MetricFirst, "cycles", int64(first.Time), int64(clock.PerCycle))
 	w.ratio("instructions_first_hit", "instructions", first.Instructions, 1)
 	w.ratio("cycles_unprobed_call", "cycles", int64(m.Base.Time), int64(perHit))

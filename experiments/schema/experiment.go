@@ -73,9 +73,6 @@ type Workload struct {
 	Warmup int64    // calls before, that are not
 	// Latencies has each of the measured calls timed.
 	Latencies bool
-	// Whole is set where the published figures are of the whole call and its loop: the same without the probe is
-	// then not subtracted.
-	Whole bool
 
 	// Of kinds other than the overhead of a hit:
 	Load   string // what the CPUs do meanwhile: LoadIdle or LoadBusy
