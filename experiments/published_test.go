@@ -150,7 +150,7 @@ func TestEveryPublishedRowIsHeld(t *testing.T) {
 
 // microsPerHit returns what one hit costs in microseconds.
 func microsPerHit(o running.Outcome) float64 {
-	over := o.Measurement.Probed.Sub(o.Measurement.Base)
+	over := o.Measurement.Over()
 	cycles := float64(over.Time) / float64(clock.PerCycle) / float64(o.Measurement.Hits)
 	return cycles * 1e6 / float64(o.Point.Machine.CPU.Hz)
 }

@@ -154,7 +154,7 @@ func (c *Calibration) predict(r *running.Runner, x []int64) ([]float64, error) {
 			errs = append(errs, fmt.Errorf("point %s: %w", o.Point.Name, o.Err))
 			continue
 		}
-		over := o.Measurement.Probed.Sub(o.Measurement.Base)
+		over := o.Measurement.Over()
 		perHit := float64(clock.PerCycle) * float64(o.Measurement.Hits)
 		out[slices.Index(c.figures, o.Point.Name)] = float64(over.Time) / perHit
 	}

@@ -18,14 +18,14 @@ const FigureCalls = "calls"
 // mostTimed bounds the calls that are timed one by one. Their times are kept until the percentiles are taken.
 const mostTimed = 1_000_000
 
-// readOverhead reads [workload], which for this kind may ask that every call be timed.
+// readOverhead reads [workload], which for this kind may ask that every call be timed, and that whole calls count.
 func readOverhead(r *doc.Reader) schema.Workload {
-	timed := doc.Opt(r, "latencies", false, doc.Flag)
+	timed, whole := doc.Opt(r, "latencies", false, doc.Flag), doc.Opt(r, "loop_included", false, doc.Flag)
 	w := schema.ReadWorkload(r)
 	if timed && w.Hits > mostTimed {
 		r.Errorf("hits", "%d calls: at most %d are timed one by one (latencies)", w.Hits, mostTimed)
 	}
-	w.Latencies = timed
+	w.Latencies, w.Whole = timed, whole
 	return w
 }
 

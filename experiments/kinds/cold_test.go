@@ -48,3 +48,21 @@ func TestWarmKinds(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeCalls wants the calls and the loop in what a hit takes where an experiment asks for whole calls.
+func TestWholeCalls(t *testing.T) {
+	exptest.Alone(t)
+	over := func(sets ...string) (o, base kinds.Sample) {
+		t.Helper()
+		m, err := kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", append(sets, "workload.hits=10")...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Over(), m.Base
+	}
+	part, base := over()
+	whole, _ := over("workload.loop_included=true")
+	if sum := part.Add(base); whole.Time != sum.Time || whole.Instructions != sum.Instructions || base.Time <= 0 {
+		t.Errorf("whole calls take %v, hits %v and the calls %v", whole, part, base)
+	}
+}

@@ -37,6 +37,7 @@ func (s Sample) Add(o Sample) Sample {
 // Records subtracts, so that the raw numbers can be checked.
 type Measurement struct {
 	Hits    int64
+	Whole   bool          // the calls of the probed function and the loop around them count, too
 	Base    Sample        // Hits calls without the probe, after warm-up
 	Probed  Sample        // the same with the probe, after warm-up
 	Single  Sample        // one call without the probe, after warm-up
@@ -47,6 +48,15 @@ type Measurement struct {
 
 	Accounts   []Accounts // of every CPU over Probed, or over what another kind measures
 	Quantities []Quantity // what kinds other than the overhead of a hit observe
+}
+
+// Over returns what the probe costs in Hits calls: what they take with it beyond what they take without it, or all of
+// it if whole calls count.
+func (m *Measurement) Over() Sample {
+	if m.Whole {
+		return m.Probed
+	}
+	return m.Probed.Sub(m.Base)
 }
 
 // Phases returns the phases in the order of tables: those of a probe hit, then the workload and the rest of

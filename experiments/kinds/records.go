@@ -33,7 +33,7 @@ func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 		return quantities(p, m)
 	}
 	w := recorder{at: p.At(), role: p.Probe.Role}
-	over := m.Probed.Sub(m.Base)
+	over := m.Over()
 	perHit := clock.PerCycle * clock.Ticks(m.Hits)
 	w.ratio(results.MetricCycles, "cycles", int64(over.Time), int64(perHit))
 	us := w.micros(over.Time, m.Hits, p.Machine.CPU.Hz)

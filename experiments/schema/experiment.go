@@ -71,6 +71,8 @@ type Workload struct {
 	Offset uint64   // where in the target the probe sits, in bytes
 	Hits   int64    // calls that are measured
 	Warmup int64    // calls before, that are not
+	// Whole has the time of whole calls count, with the loop around them, and not only what the probe adds.
+	Whole bool
 	// Latencies has each of the measured calls timed.
 	Latencies bool
 

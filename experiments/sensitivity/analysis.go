@@ -140,7 +140,7 @@ func (b *batch) run(r *running.Runner) error {
 			errs = append(errs, fmt.Errorf("point %s on %s: %w", o.Point.Name, o.Point.Machine.Name, o.Err))
 			continue
 		}
-		over := o.Measurement.Probed.Sub(o.Measurement.Base)
+		over := o.Measurement.Over()
 		all = append(all, big.NewRat(int64(over.Time), int64(clock.PerCycle)*o.Measurement.Hits))
 	}
 	if n := len(errs); n > 0 {
