@@ -95,8 +95,8 @@ const fitError = 0.03
 // collection.
 const oneDigit = "overhead-tc2-a7"
 
-// TestOneDigit holds the optimized probe, of which nothing is fitted, against what rounds to the published figure, and
-// the ratio of both against the published one.
+// TestOneDigit holds the optimized probe, of which nothing is fitted, against the numbers that round to the published
+// figure, and the ratio of both against the published one.
 func TestOneDigit(t *testing.T) {
 	p, err := planning.NewLoader().Plan(oneDigit, nil)
 	if err != nil {
@@ -110,8 +110,8 @@ func TestOneDigit(t *testing.T) {
 		name, pub := o.Point.Name, o.Point.Probe.Published.Micros
 		us[name], published[name] = microsPerHit(o), pub.Float()
 		low, high := pub.Bounds()
-		if us[name] < low.Float() || us[name] > high.Float() {
-			t.Errorf("%s: %.3f us does not round to %s", name, us[name], pub)
+		if us[name] < low.Float()*(1-mostError) || us[name] > high.Float()*(1+mostError) {
+			t.Errorf("%s: %.3f us is off by more than %.0f %% from all that rounds to %s", name, us[name], 100*mostError, pub)
 		}
 		if o.Point.Probe.Role == results.Fitted && math.Abs(us[name]/pub.Float()-1) > fitError {
 			t.Errorf("%s: fitted, but %.3f us, published %s: calibrate", name, us[name], pub)

@@ -17,14 +17,13 @@ const tc2Exception = "exception_undefined"
 
 // tc2Prior is the delivery of an undefined instruction before anything was fitted: twice the refill of the front end
 // behind a mispredicted branch.
-func tc2Prior(t *testing.T, experiment string) (cycles, mispredict int64) {
+func tc2Prior(t *testing.T, experiment string) (cycles int64) {
 	t.Helper()
 	p, err := planning.NewLoader().Plan(experiment, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mispredict = int64(p.Points[0].Machine.CPU.Events["mispredict"] / clock.PerCycle)
-	return 2 * mispredict, mispredict
+	return int64(2 * p.Points[0].Machine.CPU.Events["mispredict"] / clock.PerCycle)
 }
 
 // tc2Table holds both cores against the two figures, with the delivery as a prior and with the one that the figure of
@@ -34,7 +33,7 @@ func tc2Table(t *testing.T) string {
 	out := "| core | delivery, cycles | k, us | o, us | k / o |\n|---|---|---|---|---|\n"
 	out += fmt.Sprintf("| published, core not named | | %s | %s | %.1f |\n", tc2Published["k"], tc2Published["o"], tc2Value(t, "k")/tc2Value(t, "o"))
 	for _, name := range tc2Experiments {
-		prior, _ := tc2Prior(t, name)
+		prior := tc2Prior(t, name)
 		k, o, hz := tc2Run(t, name, prior)
 		out += tc2Row(name, "prior", prior, k, o)
 		asked := prior + int64((tc2Value(t, "k")-k)*float64(hz)/1e6+0.5)
