@@ -52,6 +52,7 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "candidates", candidatesTable(t))
 	holdBlock(t, fidelity, "december", decemberTable(t))
 	holdBlock(t, fidelity, "rows", rowsTable(t))
+	holdBlock(t, fidelity, "statements", statementsTable(t))
 	holdBlock(t, fidelity, "exceptions", exceptionsTable(t))
 	holdBlock(t, fidelity, "second", secondTable(t))
 	holdBlock(t, fidelity, "delivery", deliveryTable(t))
