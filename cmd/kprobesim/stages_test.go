@@ -10,8 +10,9 @@ import (
 
 // dialect is what counting must know of an instruction set.
 type dialect struct {
-	breakpoint, step string   // exceptions, as traces name them
+	breakpoint, step string   // exceptions, as traces name them; there may be no step
 	special          []string // names of special instructions in their order
+	sets             []string // what else an experiment of another instruction set is told
 	// turn is 1 for a call and -1 for a return; next is the instruction that came behind it.
 	turn   func(l, next *traceLine) int
 	leaves func(l *traceLine) bool // it is the last instruction of an exception
@@ -22,8 +23,11 @@ type dialect struct {
 
 // dialects are those of the instruction sets by what names of their images begin with.
 func dialectOf(image string) *dialect {
-	if strings.HasPrefix(image, "ppc64-") {
+	switch {
+	case strings.HasPrefix(image, "ppc64-"):
 		return powerDialect()
+	case strings.HasPrefix(image, "arm-"):
+		return armDialect()
 	}
 	return &dialect{
 		breakpoint: "#BP", step: "#DB", special: specials,
@@ -57,8 +61,12 @@ var (
 func tracedHit(t *testing.T, experiment, point, image string) (lines []traceLine) {
 	t.Helper()
 	_, era, _ := strings.Cut(image, "-")
-	code, stdout, stderr := command(nil, "trace", experiment, "--point", point, "--set", fmt.Sprintf("kernel.image=%q", image),
-		"--set", fmt.Sprintf("kernel.era=%q", era[:4]))
+	words := dialectOf(image)
+	args := []string{"trace", experiment, "--point", point}
+	for _, s := range append(words.sets, fmt.Sprintf("kernel.image=%q", image), fmt.Sprintf("kernel.era=%q", era[:4])) {
+		args = append(args, "--set", s)
+	}
+	code, stdout, stderr := command(nil, args...)
 	if code != exitOK {
 		t.Fatalf("%s, %s of %s: exit code %d: %s", image, point, experiment, code, stderr)
 	}
@@ -67,7 +75,7 @@ func tracedHit(t *testing.T, experiment, point, image string) (lines []traceLine
 		if m == nil {
 			continue
 		}
-		l := traceLine{dialect: dialectOf(image), fn: m[1], first: m[2] == "0"}
+		l := traceLine{dialect: words, fn: m[1], first: m[2] == "0"}
 		l.text, _, _ = strings.Cut(m[3], "  ")
 		if trap := trapForm.FindStringSubmatch(m[3]); trap != nil {
 			l.trap = trap[1]
@@ -112,9 +120,12 @@ const (
 	atEmulation  = "emulation of the instruction"
 )
 
-// emulator is the function that does what the displaced instruction would. What it executes depends on that
+// emulators are the functions that do what the displaced instruction would. What they execute depends on that
 // instruction, so it is a stage of its own and no part of the one that calls it.
-const emulator = "emulate_displaced"
+var emulators = []string{"emulate_displaced", "emulate_to_d"}
+
+// emulates reports whether the emulation begins.
+func (l *traceLine) emulates() bool { return l.first && slices.Contains(emulators, l.fn) }
 
 // stageOf cuts a stage out of a hit.
 func stageOf(lines []traceLine, stage string) []traceLine {
@@ -142,7 +153,7 @@ func stageOf(lines []traceLine, stage string) []traceLine {
 // unemulated is a stage without the calls of the emulator.
 func unemulated(lines []traceLine) (out []traceLine) {
 	for i := 0; i < len(lines); i++ {
-		if lines[i].fn == emulator && lines[i].first {
+		if lines[i].emulates() {
 			i += len(callFrom(lines[i:])) - 1
 			out[len(out)-1].depth = 0 // the call that led there
 			continue
@@ -156,12 +167,13 @@ func unemulated(lines []traceLine) (out []traceLine) {
 func (l *traceLine) begins(stage string, i int) int {
 	trapped := map[string]string{atBreakpoint: "bench_target", atJprobeEnd: "jprobe_return", atReturn: "kretprobe_trampoline"}
 	switch {
-	case stage == atStep && l.trap == l.step, l.trap == l.breakpoint && trapped[stage] == l.fn:
+	case stage == atStep && l.trap == l.step && l.step != "", l.trap == l.breakpoint && trapped[stage] == l.fn:
 		return i + 1
 	case stage == atReturn && l.fn == "kretprobe_trampoline" && l.first,
 		stage == atEntry && l.fn == "return_probe_entered" && l.first,
 		stage == atDetour && l.fn == "__detours_start",
-		stage == atEmulation && l.fn == emulator && l.first:
+		stage == atEmulation && l.emulates(),
+		stage == atJprobeEnd && l.step == "" && l.fn == "jprobe_return" && l.first: // a call and no exception
 		return i
 	}
 	return -1
@@ -171,9 +183,9 @@ func (l *traceLine) begins(stage string, i int) int {
 func (l *traceLine) ends(stage string) bool {
 	switch stage {
 	case atDetour:
-		return l.fn == "__detours_start" && (l.is("jmp") || strings.HasPrefix(l.text, "b "))
+		return l.fn == "__detours_start" && (l.is("jmp") || strings.HasPrefix(l.text, "b ") || armReturn.MatchString(l.text))
 	case atReturn:
-		return l.leaves(l) || l.fn == "kretprobe_trampoline" && l.is("ret", "blr")
+		return l.leaves(l) || l.fn == "kretprobe_trampoline" && (l.is("ret", "blr") || armReturn.MatchString(l.text))
 	}
 	return l.leaves(l)
 }
@@ -214,10 +226,10 @@ func countStage(lines []traceLine) stageCount {
 			n.special[s]++
 		}
 	}
-	roots := []string{
-		"do_int3", "do_debug", "do_program_check", "do_single_step", "function_returned", "detour_called",
-		"return_probe_entered", emulator,
-	}
+	roots := append([]string{
+		"do_int3", "do_debug", "do_program_check", "do_single_step", "do_undefined", "function_returned", "detour_called",
+		"return_probe_entered", "probe_hit",
+	}, emulators...)
 	at := slices.IndexFunc(lines, func(l traceLine) bool { return l.first && slices.Contains(roots, l.fn) })
 	if at < 0 {
 		return n
@@ -376,7 +388,7 @@ func pathStages() (list []pathStage) {
 		{"x86_64-2010", wide2010, "r", atReturn, "", 2, 0, 109, 40},
 		{"x86_64-2010", wide2010, "o", atDetour, "", 0, 3, 59, 45},
 	}
-	return append(list, powerStages()...)
+	return slices.Concat(list, powerStages(), armStages())
 }
 
 // list writes counts in the order of their names: those of keep alone, or all if it is nil.

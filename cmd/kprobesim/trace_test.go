@@ -46,9 +46,13 @@ func TestTraceShowsEveryStep(t *testing.T) {
 }
 
 // holdStations traces a warm hit, wants the stations in their order, and returns the trace.
-func holdStations(t *testing.T, name, point string, stations []string) string {
+func holdStations(t *testing.T, name, point string, stations []string, sets ...string) string {
 	t.Helper()
-	code, trace, stderr := command(nil, "trace", name, "--point", point)
+	args := []string{"trace", name, "--point", point}
+	for _, s := range sets {
+		args = append(args, "--set", s)
+	}
+	code, trace, stderr := command(nil, args...)
 	if code != exitOK {
 		t.Fatalf("%s, %s: exit code %d: %s", name, point, code, stderr)
 	}

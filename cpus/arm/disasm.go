@@ -113,5 +113,28 @@ func ownText(r *row, word uint32) string {
 	if operands := systemText[r.name]; operands != nil {
 		return strings.TrimSpace(op + " " + operands(&d))
 	}
+	if _, other, _ := strings.Cut(r.name, " "); other == "user" || other == "return" {
+		return op + " " + banksText(&d)
+	}
 	return op
+}
+
+// banksText prints the operands of a load or store of several registers that are not all those of the mode, or that
+// ends an exception.
+func banksText(d *decoder) string {
+	var list []string
+	for i := range 16 {
+		if d.bit(uint(i)) {
+			list = append(list, registerNames[i])
+		}
+	}
+	base := registerNames[d.r16()]
+	if d.bit(21) {
+		base += "!"
+	}
+	return fmt.Sprintf("%s, {%s}^", base, strings.Join(list, ", "))
+}
+
+var registerNames = [16]string{
+	"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "sl", "fp", "ip", "sp", "lr", "pc",
 }
