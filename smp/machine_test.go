@@ -29,7 +29,7 @@ const (
 )
 
 // images are those that run on several CPUs in different ways.
-var images = []string{plain, preempt, "i386-2010", "i386-2010-preempt", "ppc64-2010", "ppc64-2010-preempt", "arm-2010"}
+var images = []string{plain, preempt, "i386-2010", "i386-2010-preempt", "ppc64-2010", "ppc64-2010-preempt", "arm-2010", "arm-2010-preempt"}
 
 // board is a machine that executes its guest, seen from the task that runs the test.
 type board struct {
