@@ -10,6 +10,7 @@ FUNC _start
 	LOAD_ADDRESS r2, idle_stack
 	add r2, r2, r1
 	add sp, r2, #THREAD_SIZE
+	sub sp, sp, #8
 	/* Where per-CPU data are found by it, nothing of them can be read before. */
 	str r0, [r2, #TI_CPU]
 	mov lr, #0

@@ -11,8 +11,10 @@ FUNC switch_to_asm
 	pop {r4-r12, pc}
 ENDFUNC switch_to_asm
 
-/* Where a new task starts: r4 = function, r5 = its argument, r0 = the previous task. */
+/* Where a new task starts: r4 = function, r5 = its argument, r0 = the previous task. A stack pointer at the very end
+   of the stack would lead to the next one: who looks for the stack's bottom may do so before anything is saved. */
 FUNC kthread_entry
+	sub sp, sp, #8
 	bl schedule_tail
 	mov r0, r5
 	blx r4
