@@ -8,29 +8,13 @@ import (
 
 // eachARM runs a test on every image of the family.
 func eachARM(t *testing.T, test func(t *testing.T, im Image, f *elf.File)) {
-	for _, im := range List() {
-		f := openELF(t, im.Name)
-		if f.Machine == elf.EM_ARM {
-			t.Run(im.Name, func(t *testing.T) { test(t, im, f) })
-		}
-	}
+	eachOf(t, elf.EM_ARM, test)
 }
 
 // code returns the instructions of a function, and the words of data in it.
 func code(t *testing.T, f *elf.File, name string) (at uint64, words []uint32) {
 	t.Helper()
-	s, ok := symbolsOf(t, f)[name]
-	if !ok || int(s.Section) >= len(f.Sections) {
-		t.Fatalf("no code of %s", name)
-	}
-	sec, b := f.Sections[s.Section], make([]byte, s.Size)
-	if _, err := sec.ReadAt(b, int64(s.Value-sec.Addr)); err != nil {
-		t.Fatal(err)
-	}
-	for ; len(b) >= 4; b = b[4:] {
-		words = append(words, binary.LittleEndian.Uint32(b))
-	}
-	return s.Value, words
+	return wordsOf(t, f, name)
 }
 
 // Each vector stands where the processor looks for it. Behind it comes a stub of 10 instructions for an undefined

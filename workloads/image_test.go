@@ -185,3 +185,31 @@ func structs(t *testing.T, d *dwarf.Data) map[string]*dwarf.StructType {
 		}
 	}
 }
+
+// eachOf runs a test on every image of a machine.
+func eachOf(t *testing.T, machine elf.Machine, test func(t *testing.T, im Image, f *elf.File)) {
+	t.Helper()
+	for _, im := range List() {
+		f := openELF(t, im.Name)
+		if f.Machine == machine {
+			t.Run(im.Name, func(t *testing.T) { test(t, im, f) })
+		}
+	}
+}
+
+// wordsOf returns the address of a symbol with code and its content as words of four bytes.
+func wordsOf(t *testing.T, f *elf.File, symbol string) (at uint64, words []uint32) {
+	t.Helper()
+	s, ok := symbolsOf(t, f)[symbol]
+	if !ok || int(s.Section) >= len(f.Sections) {
+		t.Fatalf("no code of %s", symbol)
+	}
+	sec, b := f.Sections[s.Section], make([]byte, s.Size)
+	if _, err := sec.ReadAt(b, int64(s.Value-sec.Addr)); err != nil {
+		t.Fatal(err)
+	}
+	for ; len(b) >= 4; b = b[4:] {
+		words = append(words, f.ByteOrder.Uint32(b))
+	}
+	return s.Value, words
+}

@@ -11,29 +11,13 @@ import (
 
 // eachPPC64 runs a test on every image of the family.
 func eachPPC64(t *testing.T, test func(t *testing.T, im Image, f *elf.File)) {
-	for _, im := range List() {
-		f := openELF(t, im.Name)
-		if f.Machine == elf.EM_PPC64 {
-			t.Run(im.Name, func(t *testing.T) { test(t, im, f) })
-		}
-	}
+	eachOf(t, elf.EM_PPC64, test)
 }
 
 // words returns the instructions of a function by its name in C.
 func words(t *testing.T, f *elf.File, name string) (at uint64, code []uint32) {
 	t.Helper()
-	s, ok := symbolsOf(t, f)["."+name]
-	if !ok || int(s.Section) >= len(f.Sections) {
-		t.Fatalf("no code of %s", name)
-	}
-	sec, b := f.Sections[s.Section], make([]byte, s.Size)
-	if _, err := sec.ReadAt(b, int64(s.Value-sec.Addr)); err != nil {
-		t.Fatal(err)
-	}
-	for ; len(b) >= 4; b = b[4:] {
-		code = append(code, binary.BigEndian.Uint32(b))
-	}
-	return s.Value, code
+	return wordsOf(t, f, "."+name)
 }
 
 // mnemonic names an instruction, "" for none.

@@ -3,7 +3,6 @@ package pseries_test
 import (
 	_ "embed"
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -276,12 +275,7 @@ func abuse(t *testing.T, list []uint64) string {
 		}
 	}
 	g.Set(t, "arg2", at)
-	err = g.Run()
-	var times []clock.Ticks
-	for i := range g.CPUs() {
-		times = append(times, g.CPU(i).Now())
-	}
-	return fmt.Sprint(err, times, len(g.Events))
+	return g.Ended(g.Run())
 }
 
 // TestSpace holds what a kernel is entered with: the two mappings of the lowest memory, by pages of the two

@@ -5,9 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,9 +14,10 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/arm"
 	"kprobesim/cpus/cpustest"
-	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
 	"kprobesim/sim"
+	"kprobesim/sim/simtest"
 )
 
 // ipi is the latency of interrupts between CPUs of the tests' machine.
@@ -28,99 +26,21 @@ const ipi = 300 * clock.PerCycle
 //go:embed testdata/many.elf
 var many []byte
 
-// guest is a machine that runs testdata/many.S, and what it reported.
-type guest struct {
-	*sim.Machine
-	reports []uint64
-	events  []sim.Event
-}
-
 // newGuest makes a machine of n CPUs whose CPU 0 runs one function of testdata/many.S and whose others run
 // another.
-func newGuest(t *testing.T, n int, main, other string, change ...func(*sim.Config)) *guest {
+func newGuest(t *testing.T, n int, main, other string, change ...func(*sim.Config)) *simtest.Guest {
 	t.Helper()
-	im, err := image.Load("many.elf", many)
-	if err != nil {
-		t.Fatal(err)
-	}
-	isa := arm.ISA()
-	cfg := sim.Config{
-		ISA: isa, Board: vexpress.Board{}, CPU: cpustest.Config(isa), CPUs: n, RAM: 32 << 20, Image: im,
-		Budget: clock.FromCycles(20_000_000),
-	}
-	for _, n := range isa.Events {
-		cfg.CPU.Events[n] = clock.PerCycle
-	}
-	cfg.CPU.Events[cpus.EventIPI] = ipi
-	for _, f := range change {
-		f(&cfg)
-	}
-	m, err := sim.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &guest{Machine: m}
-	g.Watch(func(e sim.Event) { g.events = append(g.events, e) })
-	g.Bind("sim_main", func(*sim.Call) uint64 { return 0 })
-	g.Bind("report", func(c *sim.Call) uint64 { g.reports = append(g.reports, c.Arg(0)); return 0 })
-	g.set(t, "boot_main", g.symbol(t, main))
-	g.set(t, "other_main", g.symbol(t, other))
-	g.set(t, "arg", uint64(n-1))
-	return g
-}
-
-func (g *guest) symbol(t *testing.T, name string) uint64 {
-	t.Helper()
-	s, ok := g.Image().Symbol(name)
-	if !ok {
-		t.Fatalf("no symbol %s", name)
-	}
-	return s.Addr
-}
-
-func (g *guest) set(t *testing.T, name string, v uint64) {
-	t.Helper()
-	if err := g.Store(g.symbol(t, name), 4, v); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// own reads a variable of one CPU.
-func (g *guest) own(t *testing.T, cpu int, name string) uint64 {
-	t.Helper()
-	at, err := g.PerCPU(cpu, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := g.Machine.Load(at, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func (g *guest) mustRun(t *testing.T) {
-	t.Helper()
-	if err := g.Run(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (g *guest) kind(kind sim.EventKind) (out []sim.Event) {
-	for _, e := range g.events {
-		if e.Kind == kind {
-			out = append(out, e)
-		}
-	}
-	return out
+	shape := func(cfg *sim.Config) { cfg.CPU.Events[cpus.EventIPI] = ipi }
+	all := append([]func(*sim.Config){shape}, change...)
+	return simtest.New(t, simtest.Config(t, arm.ISA(), vexpress.Board{}, many, n, all...), main, other)
 }
 
 func TestStartUp(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8} {
 		g := newGuest(t, n, "boot_count", "ready")
-		g.mustRun(t)
-		if !slices.Equal(g.reports, []uint64{uint64(n - 1)}) {
-			t.Errorf("%d CPUs: reported %d", n, g.reports)
+		g.MustRun(t)
+		if !slices.Equal(g.Reports, []uint64{uint64(n - 1)}) {
+			t.Errorf("%d CPUs: reported %d", n, g.Reports)
 		}
 		for i := range n {
 			data, err := g.PerCPU(i, "count")
@@ -132,7 +52,7 @@ func TestStartUp(t *testing.T) {
 				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
 			}
 			// What started a CPU is still pending when it turns interrupts on.
-			if got := g.own(t, i, "count"); i > 0 && i < n-1 && got != 1 {
+			if got := g.Own(t, i, "count"); i > 0 && i < n-1 && got != 1 {
 				t.Errorf("%d CPUs: cpu %d took %d interrupts, want that of its start", n, i, got)
 			}
 		}
@@ -150,8 +70,8 @@ func TestStartUp(t *testing.T) {
 func TestIPI(t *testing.T) {
 	for other, woken := range map[string]uint64{"ready": 1, "masked": 2, "busy": 0} { // the first is the start
 		g := newGuest(t, 4, "boot_ipis", other)
-		g.mustRun(t)
-		sent, got := g.kind(sim.EventIPISend), g.kind(sim.EventIPI)
+		g.MustRun(t)
+		sent, got := g.Kind(sim.EventIPISend), g.Kind(sim.EventIPI)
 		if len(sent) != 6 || len(got) != 6 {
 			t.Fatalf("%s: %d sent, %d accepted", other, len(sent), len(got))
 		}
@@ -163,10 +83,10 @@ func TestIPI(t *testing.T) {
 			if late := a.At - s.At - ipi; late < 0 || late > 50*clock.PerCycle {
 				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, a.CPU, late)
 			}
-			if n := g.own(t, i+1, "count"); n != 2 {
+			if n := g.Own(t, i+1, "count"); n != 2 {
 				t.Errorf("%s: cpu %d took %d interrupts, want two", other, i+1, n)
 			}
-			if n := g.own(t, i+1, "woken"); n != woken {
+			if n := g.Own(t, i+1, "woken"); n != woken {
 				t.Errorf("%s: cpu %d woke up %d times, want %d", other, i+1, n, woken)
 			}
 		}
@@ -187,15 +107,15 @@ func TestTargets(t *testing.T) {
 		{0x03ff0003, [4]uint64{}},
 	} {
 		g := newGuest(t, 4, "boot_send", "ready")
-		g.set(t, "arg2", x.send)
-		g.mustRun(t)
+		g.Set(t, "arg2", x.send)
+		g.MustRun(t)
 		var took [4]uint64
 		for i := range took {
-			took[i] = g.own(t, i, "count")
+			took[i] = g.Own(t, i, "count")
 			if i > 0 {
 				took[i]-- // that of its start
 			}
-			if last := g.own(t, i, "last"); took[i] > 0 && last != 3 {
+			if last := g.Own(t, i, "last"); took[i] > 0 && last != 3 {
 				t.Errorf("%#x: cpu %d was told %#x, want interrupt 3 of CPU 0", x.send, i, last)
 			}
 		}
@@ -209,14 +129,14 @@ func TestTargets(t *testing.T) {
 // once in 41.67 cycles.
 func TestTick(t *testing.T) {
 	g := newGuest(t, 2, "boot_busy", "ticking", func(c *sim.Config) { c.CPU.Hz = 1_000_000_000 })
-	g.set(t, "period", 240)
+	g.Set(t, "period", 240)
 	g.At(clock.FromCycles(1_000_000), func() { g.Stop(nil) })
-	g.mustRun(t)
+	g.MustRun(t)
 	// Between the expiry and the next start of the timer lies the handler.
-	if n := g.own(t, 1, "ticks"); n > 100 || n < 95 {
+	if n := g.Own(t, 1, "ticks"); n > 100 || n < 95 {
 		t.Errorf("%d ticks of 10000 cycles in 1000000", n)
 	}
-	if ticks, woken := g.own(t, 1, "ticks"), g.own(t, 1, "woken"); woken+1 < ticks || woken > ticks+1 {
+	if ticks, woken := g.Own(t, 1, "ticks"), g.Own(t, 1, "woken"); woken+1 < ticks || woken > ticks+1 {
 		t.Errorf("%d ticks, woken %d times", ticks, woken)
 	}
 }
@@ -237,7 +157,7 @@ func TestTimerClock(t *testing.T) {
 
 func TestConsole(t *testing.T) {
 	g := newGuest(t, 1, "boot_print", "ready")
-	g.mustRun(t)
+	g.MustRun(t)
 	if g.Console() != "hello, world.\n" {
 		t.Errorf("console %q", g.Console())
 	}
@@ -245,12 +165,12 @@ func TestConsole(t *testing.T) {
 
 // TestTwoRunsAreTheSame compares all counters and events of runs with other numbers of host threads.
 func TestTwoRunsAreTheSame(t *testing.T) {
-	var runs []*guest
+	var runs []*simtest.Guest
 	for _, threads := range []int{1, 4, 4} {
 		old := runtime.GOMAXPROCS(threads)
 		g := newGuest(t, 4, "boot_ipis", "ticking")
-		g.set(t, "period", 7)
-		g.mustRun(t)
+		g.Set(t, "period", 7)
+		g.MustRun(t)
 		runtime.GOMAXPROCS(old)
 		runs = append(runs, g)
 	}
@@ -260,8 +180,8 @@ func TestTwoRunsAreTheSame(t *testing.T) {
 				t.Errorf("cpu %d: the counters of two runs differ", i)
 			}
 		}
-		if !slices.Equal(runs[0].events, g.events) || len(g.events) < 10 {
-			t.Errorf("the events of two runs differ: %d and %d", len(runs[0].events), len(g.events))
+		if !slices.Equal(runs[0].Events, g.Events) || len(g.Events) < 10 {
+			t.Errorf("the events of two runs differ: %d and %d", len(runs[0].Events), len(g.Events))
 		}
 	}
 }
@@ -287,13 +207,13 @@ const (
 type access struct{ kind, addr, value uint64 }
 
 // perform lets CPU 0 go through a list, and returns it with what was loaded.
-func (g *guest) perform(t *testing.T, list []access) ([]access, error) {
+func perform(t *testing.T, g *simtest.Guest, list []access) ([]access, error) {
 	t.Helper()
 	at, err := g.Alloc(uint64(12*len(list)+12), 16)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.set(t, "arg2", at)
+	g.Set(t, "arg2", at)
 	for i, a := range append(list, access{}) {
 		for j, v := range []uint64{a.kind, a.addr, a.value} {
 			if err := g.Store(at+12*uint64(i)+4*uint64(j), 4, v); err != nil {
@@ -352,7 +272,7 @@ func TestRegisters(t *testing.T) {
 		{load8, v2m + 0x30, 0xc0000000},
 		{load4, v2m + 0x800, 0},
 	}
-	got, err := newGuest(t, 4, "boot_list", "ready").perform(t, slices.Clone(want))
+	got, err := perform(t, newGuest(t, 4, "boot_list", "ready"), slices.Clone(want))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,11 +302,11 @@ func TestSharedInterrupt(t *testing.T) {
 		for range 300 {
 			list = append(list, access{load4, gicd + 0x204, 0})
 		}
-		if _, err := g.perform(t, list); err != nil {
+		if _, err := perform(t, g, list); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 4 {
-			if n := g.own(t, i, "others"); n != 2 && i == to || n != 0 && i != to {
+			if n := g.Own(t, i, "others"); n != 2 && i == to || n != 0 && i != to {
 				t.Errorf("for cpu %d: cpu %d took %d", to, i, n)
 			}
 		}
@@ -410,7 +330,7 @@ func TestConsoleInterrupt(t *testing.T) {
 		{store4, gicc + 0x10, 37},
 		{on, 0, 0},
 	}
-	list, err := g.perform(t, list)
+	list, err := perform(t, g, list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +339,7 @@ func TestConsoleInterrupt(t *testing.T) {
 			t.Errorf("%d: %#x at %#x, want %#x", i, list[i].value, list[i].addr, want)
 		}
 	}
-	if n := g.own(t, 0, "others"); n != 0 {
+	if n := g.Own(t, 0, "others"); n != 0 {
 		t.Errorf("interrupts behind its end: %d", n)
 	}
 }
@@ -478,12 +398,8 @@ func randomAccesses(rng *rand.Rand, n int) (list []access) {
 func abuse(t *testing.T, list []access) string {
 	t.Helper()
 	g := newGuest(t, 4, "boot_list", "busy", func(c *sim.Config) { c.Budget = clock.FromCycles(300_000) })
-	list, err := g.perform(t, list)
-	var times []clock.Ticks
-	for i := range g.CPUs() {
-		times = append(times, g.CPU(i).Now())
-	}
-	return fmt.Sprint(err, times, len(g.events), list)
+	list, err := perform(t, g, list)
+	return g.Ended(err) + fmt.Sprint(list)
 }
 
 // TestSpace holds what a kernel is entered with: the mappings of the lowest memory, by pages and by sections, the
@@ -520,7 +436,7 @@ func TestSpace(t *testing.T) {
 // TestSpaceOfEverySize holds that the page table fits for every size of memory.
 func TestSpaceOfEverySize(t *testing.T) {
 	for _, mb := range []int{16, 32, 64, 256, 1024} {
-		newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.RAM = mb << 20 }).mustRun(t)
+		newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.RAM = mb << 20 }).MustRun(t)
 	}
 }
 
@@ -528,39 +444,5 @@ var updateMany = flag.Bool("update-many", false, "write testdata/many.elf")
 
 // TestManyGuestIsFresh builds testdata/many.elf again.
 func TestManyGuestIsFresh(t *testing.T) {
-	const cc = "arm-linux-gnueabi-gcc"
-	if _, err := exec.LookPath(cc); err != nil {
-		t.Skip("skipped: building testdata/many.S; arm-linux-gnueabi-gcc is not installed")
-	}
-	dir, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmp := t.TempDir()
-	for _, args := range [][]string{
-		{"-c", "-marm", "-march=armv7-a", "-mfloat-abi=soft", "-o", "many.o", dir + "/many.S"},
-		{
-			"-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
-			"-Wl,-T," + dir + "/many.lds", "-o", "many.elf", "many.o",
-		},
-	} {
-		cmd := exec.Command(cc, args...)
-		cmd.Dir = tmp
-		if msg, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, msg)
-		}
-	}
-	got, err := os.ReadFile(filepath.Join(tmp, "many.elf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if slices.Equal(got, many) {
-		return
-	}
-	if !*updateMany {
-		t.Fatal("testdata/many.elf is not what the compiler builds from many.S: build it with -update-many")
-	}
-	if err := os.WriteFile("testdata/many.elf", got, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	hosttools.Fresh(t, "arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi", *updateMany, "-marm", "-march=armv7-a", "-mfloat-abi=soft")
 }

@@ -3,6 +3,7 @@
 package simtest
 
 import (
+	"fmt"
 	"testing"
 
 	"kprobesim/cpus"
@@ -106,6 +107,16 @@ func (g *Guest) MustRun(tb testing.TB) {
 	if err := g.Run(); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// Ended tells how a run ended that returned err: with the time of every CPU and the number of events, so that
+// another run can be held against it.
+func (g *Guest) Ended(err error) string {
+	var times []clock.Ticks
+	for i := range g.CPUs() {
+		times = append(times, g.CPU(i).Now())
+	}
+	return fmt.Sprint(err, times, len(g.Events))
 }
 
 // Kind returns the events of one kind.
