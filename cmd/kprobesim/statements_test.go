@@ -27,11 +27,13 @@ func statements() []statement {
 		{"a kprobe's hit takes 0.5 to 1.0 us", "0.5 to 1.0", 0.5, 1.0, 0.1, "2005", "us", [][2]string{{"k", ""}}, alone},
 		{
 			"a jprobe's or return probe's takes 50 to 75 % longer", "50 to 75", 50, 75, 1, "2005", "%",
-			[][2]string{{"j", "k"}, {"r", "k"}}, percentMore,
+			[][2]string{{"j", "k"}, {"r", "k"}},
+			percentMore,
 		},
 		{
 			"a kprobe adds essentially nothing to a return probe", "0 to 5", 0, 5, 1, "2005", "%",
-			[][2]string{{"kr", "r"}}, percentMore,
+			[][2]string{{"kr", "r"}},
+			percentMore,
 		},
 		{"an optimized hit takes 0.07 to 0.1 us", "0.07 to 0.10", 0.07, 0.1, 0.01, "2010", "us", [][2]string{{"o", ""}}, alone},
 	}
