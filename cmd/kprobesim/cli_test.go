@@ -96,7 +96,7 @@ func TestExitCodes(t *testing.T) {
 		{"no point", nil, []string{"trace", experiment}, exitUsage, "name a point"},
 		{"point of a collection", nil, []string{"trace", collection, "--point", "k"}, exitUsage, `no point "k": known are overhead-pentium-m:k`},
 		{"valid collection", nil, []string{"validate", collection}, exitOK, "ok, 27 points: overhead-pentium-m:k, "},
-		{"figure of a collection", fake(1000), []string{"run", collection, "--out", out, "--set", "figures=[\"phases\"]"}, exitUsage, `unknown value "phases"`},
+		{"figure of a collection", fake(1000), []string{"run", collection, "--out", out, "--set", "figures=[\"timeline\"]"}, exitUsage, `unknown value "timeline"`},
 		{"timeline", nil, []string{"timeline", experiment, "-p", "o", "--set", "workload.hits=2", "-o", filepath.Join(dir, "t")}, exitOK, "timeline of point o is in"},
 		{"timeline of no point", nil, []string{"timeline", experiment, "--point", "x"}, exitUsage, `no point "x": known are k, b`},
 		{"timeline nowhere", nil, []string{"timeline", experiment, "-p", "o", "--set", "workload.hits=2", "-o", filepath.Join(bad, "t")}, exitUsage, "bad.toml"},
@@ -119,6 +119,7 @@ func TestExitCodes(t *testing.T) {
 		{"hit nought", nil, []string{"trace", experiment, "-p", "k", "--hit", "0"}, exitUsage, "hits are counted from 1"},
 		{"workers below nought", nil, []string{"run", experiment, "-j", "-4"}, exitUsage, "--workers -4: want 1 to 1024"},
 		{"list", nil, []string{"list"}, exitOK, experiment},
+		{"architectures", nil, []string{"list", "--architectures"}, exitOK, "ia64       not simulated; no probe on the instruction of slot 1"},
 		{"help", nil, []string{"help"}, exitOK, "calibrate"},
 	} {
 		code, stdout, stderr := command(c.measure, c.args...)

@@ -13,11 +13,16 @@ import (
 )
 
 func (a *app) listCmd() *cobra.Command {
-	return &cobra.Command{
+	architectures := false
+	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the experiments, machines, scenarios and guest images of this program",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if architectures {
+				a.listArchitectures()
+				return nil
+			}
 			errs := []error{
 				a.listTitled("experiments", experiments.Names(), a.loader.ExperimentTitle),
 				a.listTitled("machines", experiments.Machines(), a.loader.MachineTitle),
@@ -39,6 +44,24 @@ func (a *app) listCmd() *cobra.Command {
 			return fail(exitInternal, errors.Join(errs...))
 		},
 	}
+	c.Flags().BoolVar(&architectures, "architectures", false, "list the architectures for which the documents of Kprobes promise probes")
+	return c
+}
+
+// listArchitectures says which architectures of the documents are simulated, and what the documents say of them.
+func (a *app) listArchitectures() {
+	var rows [][2]string
+	for _, arch := range a.loader.Architectures() {
+		text := "not simulated"
+		if arch.Simulated() {
+			text = "simulated"
+		}
+		if arch.Rule != "" {
+			text += "; " + arch.Rule
+		}
+		rows = append(rows, [2]string{arch.Name, text})
+	}
+	a.list("architectures", rows)
 }
 
 // listTitled lists names with their titles.

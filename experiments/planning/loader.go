@@ -20,6 +20,9 @@ import (
 // NewLoader returns a loader that knows the targets of this program.
 func NewLoader() *Loader { return &Loader{Targets: targets.List()} }
 
+// Architectures returns those for which the documents of Kprobes promise probes.
+func (*Loader) Architectures() []targets.Architecture { return targets.Architectures() }
+
 // ExperimentTitle returns the title of an experiment of this program, and MachineTitle that of a machine.
 func (l *Loader) ExperimentTitle(name string) (string, error) {
 	return l.title("experiment", ".", name)

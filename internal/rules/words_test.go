@@ -15,7 +15,7 @@ import (
 // their registers, vectors, opcodes and controllers. The list of targets is a home too.
 var homes = []string{
 	"cpus/x86/", "cpus/ppc64/", "boards/pc/", "boards/pseries/", "kprobes/x86/", "kprobes/ppc64/",
-	"workloads/kernel/arch/x86/", "workloads/kernel/arch/ppc64/", "workloads/bare/", "targets/targets.go",
+	"workloads/kernel/arch/x86/", "workloads/kernel/arch/ppc64/", "workloads/bare/", "targets/targets.go", "targets/architectures.go",
 	"cpus/arm/", "kprobes/arm/", "internal/armtext/", "boards/vexpress/", "workloads/kernel/arch/arm/",
 }
 
