@@ -73,6 +73,11 @@ func functions() []Function {
 		{Name: "work_multiple", Text: "starts with a store of ten registers below the stack pointer", ISAs: arm},
 		{Name: "work_pairs", Text: "stores and loads pairs of registers", ISAs: arm},
 		{Name: "work_multiply", Text: "long multiplication, and arithmetic that saturates", ISAs: arm},
+		{Name: "bench_nop", Text: "no operation and the return, of the published benchmark", ISAs: arm},
+		{Name: "bench_row", Text: "stores and loads registers that lie in a row", ISAs: arm},
+		{Name: "bench_wide", Text: "stores and loads registers from the first to the link register", ISAs: arm},
+		{Name: "bench_near_pair", Text: "stores and loads two registers of such a row", ISAs: arm},
+		{Name: "bench_far_pair", Text: "stores and loads the first register and the link register", ISAs: arm},
 		{Name: "work_values", Text: "calls functions of no, six and nine arguments, some on the stack"},
 	}
 }
