@@ -56,6 +56,11 @@ func checkGuestImage(t *testing.T, path string) {
 			t.Error(err)
 		}
 	}
+	for _, s := range im.Symbols {
+		if strings.HasPrefix(s.Name, "$") {
+			t.Fatalf("%q at %#x names nothing", s.Name, s.Addr)
+		}
+	}
 	checkFunctionsHaveLines(t, im)
 }
 

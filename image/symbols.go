@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // nativeSlot is the distance between two slots of section .native in bytes. The guest's NATIVE macro
@@ -58,6 +59,12 @@ func (im *Image) loadSymbols(f *elf.File) error {
 	return im.findNatives()
 }
 
+// isMapping reports whether a symbol only says that code or data begins at its address, as $a and $d do (ELF for the
+// Arm Architecture, IHI 0044, section 4.5.5). It names nothing: there are as many of each name as there are changes.
+func isMapping(f *elf.File, name string) bool {
+	return f.Machine == elf.EM_ARM && strings.HasPrefix(name, "$")
+}
+
 // convertSymbol keeps symbols that name an address: code, data and labels. Names of files and
 // sections (STT_FILE, STT_SECTION) are left out, and what is undefined. Section indices from
 // SHN_LORESERVE on name no section: absolute values have one of them.
@@ -68,7 +75,7 @@ func convertSymbol(f *elf.File, s elf.Symbol) (Symbol, bool) {
 	default:
 		return Symbol{}, false
 	}
-	if s.Name == "" || s.Section == elf.SHN_UNDEF {
+	if s.Name == "" || s.Section == elf.SHN_UNDEF || isMapping(f, s.Name) {
 		return Symbol{}, false
 	}
 	sym := Symbol{
