@@ -192,6 +192,8 @@ __detour __used void detour_called(struct jump_probe *op, struct pt_regs *regs)
 		detour_handlers(&op->kp, regs);
 		r->now.probe = NULL;
 	}
+	/* Nobody looks at where a handler wants to go. */
+	regs->ARM_pc = (unsigned long)op->kp.addr;
 	emulate_displaced(&op->kp, regs);
 	local_irq_restore(flags);
 }
