@@ -15,6 +15,9 @@ import (
 // maxPoints bounds one experiment: points, each as often as it has replicates.
 const maxPoints = 1024
 
+// mostCounters bounds the branch predictors of one machine, which the host keeps a byte a counter of.
+const mostCounters = 1 << 30
+
 // planner makes a Plan out of a document, one combination of the sweep after the other.
 type planner struct {
 	l    *Loader
@@ -114,6 +117,10 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	}
 	m, err := p.l.Machine(e.Machine, folder(root, "machine"), machine)
 	p.errs.Join(at(root, "machine"), err)
+	if err == nil && max(e.Kernel.CPUs, 1)<<m.CPU.Predictor.TableBits > mostCounters {
+		p.errs.Add(at(root, "kernel", "cpus"), "kernel.cpus: predictors of %d CPUs with 2^%d counters each (predictor.table_bits) take "+
+			"more than 1 GiB of the host: use fewer of either", e.Kernel.CPUs, m.CPU.Predictor.TableBits)
+	}
 	if len(p.errs) > before {
 		return // what follows would only repeat it
 	}
