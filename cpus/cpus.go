@@ -306,6 +306,9 @@ type ISA struct {
 	// Processor are the numbers that tell processors of the instruction set apart beside what they cost: a
 	// machine description must give them.
 	Processor []Number
+	// LockSyncs says that kernels take a lock by an instruction behind which nothing is executed that was fetched
+	// before. Go that stands for code under a lock does the same.
+	LockSyncs bool
 	// TimerCycles is how many core cycles the timer that kernels use takes to count one, where it is a part
 	// of the CPU; 0 where timers are the board's, which machine descriptions tell the clock of.
 	TimerCycles int64

@@ -31,6 +31,14 @@ func (m *Machine) SwitchTask(cpu int, contexts []uint8) []uint8 {
 	return m.cpus[cpu].SwitchExceptionStack(contexts)
 }
 
+// Locked says that Go does on a CPU what a kernel does under a lock. Where taking one ends what was fetched before,
+// the CPU fetches anew; it matters where stores do not reach instruction caches.
+func (m *Machine) Locked(cpu int) {
+	if c, ok := m.cpus[cpu].(interface{ SyncContext() }); ok && m.cfg.ISA.LockSyncs {
+		c.SyncContext()
+	}
+}
+
 // Watch calls f for every event that is noted, in the order in which the machine executes, which for
 // events of different CPUs may be that of time but for the machine's lookahead. f must not change the
 // machine.

@@ -65,6 +65,8 @@ type Kernel struct {
 	notes     func(sim.Event) // nil when the machine takes no notes
 	// swap tells the machine of a switch of tasks; nil when it does not want to know.
 	swap func(cpu int, contexts []uint8) []uint8
+	// locked tells the machine that a CPU takes the lock of its run queue, which is no lock of the guest; nil as swap.
+	locked func(cpu int)
 }
 
 // cpuState is what belongs to one CPU.
@@ -178,7 +180,7 @@ func (k *Kernel) newCPU(i int) error {
 // Bind gives the guest's native slots for scheduling their functions. A failure in one of them
 // stops the machine.
 func (k *Kernel) Bind(m *sim.Machine) {
-	k.notes, k.swap, m.Explain = m.Note, m.SwitchTask, k.Explain
+	k.notes, k.swap, k.locked, m.Explain = m.Note, m.SwitchTask, m.Locked, k.Explain
 	bind := func(name string, f func(*sim.Call) uint64) {
 		m.Bind(name, func(c *sim.Call) uint64 {
 			v := f(c)

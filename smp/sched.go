@@ -14,6 +14,9 @@ func (k *Kernel) Pick(c Caller, prev uint64) uint64 { return k.pick(c, prev, fal
 // follows the decision may take time, in which other CPUs change everything but the decision.
 func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	cpu, p := &k.cpus[c.CPU()], k.lookUp(prev)
+	if k.locked != nil {
+		k.locked(cpu.n)
+	}
 	cpu.curr = nil // nobody need ask this CPU to reschedule
 	count := k.count(p)
 	preempted := count&k.l.preemptActive != 0 && k.state(p) != k.l.dead
