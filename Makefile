@@ -68,5 +68,5 @@ bench: ## the Go benchmarks, among them simulated MIPS
 races: ## search for races: SCHEDULES of every scenario
 	$(GO) run ./cmd/kprobesim races $$(ls races/scenarios/*.toml) --per-scenario --schedules $(SCHEDULES)
 
-compare: ## speed beside qemu on the same loops (needs qemu-system-x86, qemu-system-ppc, gcc, binutils and the cross gcc of powerpc64)
+compare: ## speed beside qemu on the same loops (needs qemu-system-x86, -ppc and -arm, gcc, binutils and the cross gcc of powerpc64 and arm)
 	GO='$(GO)' sh experiments/compare-qemu.sh

@@ -1,5 +1,6 @@
 #!/bin/sh
-# How fast the simulator is beside qemu on the same three guest loops of x86-64 and ppc64: compare-qemu.sh [RUNS]
+# How fast the simulator is beside qemu on the same three guest loops of x86-64, ppc64 and ARM: compare-qemu.sh [RUNS]
+# The variable LOOPS chooses some of them.
 #
 # qemu translates code to the host's and models no time; with one translated block an instruction
 # (-singlestep, later -one-insn-per-tb) it looks at every instruction, as a simulator with timing must.
@@ -10,10 +11,11 @@ set -eu
 cd "$(dirname "$0")/.."
 runs=${1:-3}
 GO=${GO:-go}
-for tool in qemu-system-x86_64 qemu-system-ppc64 gcc ld objcopy powerpc64-linux-gnu-gcc awk; do
+for tool in qemu-system-x86_64 qemu-system-ppc64 qemu-system-arm gcc ld objcopy powerpc64-linux-gnu-gcc arm-linux-gnueabi-gcc awk; do
 	if ! command -v $tool >/dev/null; then
 		echo "compare: skipped, there is no $tool here" \
-			"(Debian: qemu-system-x86 qemu-system-ppc gcc binutils gcc-powerpc64-linux-gnu mawk)"
+			"(Debian: qemu-system-x86 qemu-system-ppc qemu-system-arm gcc binutils gcc-powerpc64-linux-gnu" \
+			"gcc-arm-linux-gnueabi mawk)"
 		exit 0
 	fi
 done
@@ -28,10 +30,11 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 # Loops by their names in BenchmarkSpeed: without a prefix they are those of x86-64.
-loops="alu chase calls ppc64-alu ppc64-chase ppc64-calls"
+loops=${LOOPS:-"alu chase calls ppc64-alu ppc64-chase ppc64-calls arm-a15-alu arm-a15-chase arm-a15-calls"}
 isa() {
 	case $1 in
 	ppc64-*) echo ppc64 ;;
+	arm-*) echo arm ;;
 	*) echo x86_64 ;;
 	esac
 }
@@ -39,7 +42,7 @@ isa() {
 # Rounds of the short loop, and of the long one under qemu stepping and translating.
 short=1000
 rounds() {
-	case ${1#ppc64-}-$2 in
+	case ${1##*-}-$2 in
 	chase-step) echo 6000000 ;;
 	chase-plain) echo 40000000 ;;
 	*-step) echo 2000000 ;;
@@ -48,7 +51,7 @@ rounds() {
 }
 
 # emulate ISA FILE ARGS...: one run of qemu, which succeeds when the guest has ended by itself. A PC leaves
-# by its port with status 1; a partition prints ok last.
+# by its port with status 1; a partition and a board print ok last.
 emulate() {
 	isa=$1
 	file=$2
@@ -63,6 +66,13 @@ emulate() {
 	ppc64)
 		timeout 120 qemu-system-ppc64 -machine pseries,cap-hpt-max-page-size=16777216 -cpu power5+ -m 256 -display none \
 			-nodefaults -serial stdio -no-reboot "$@" -bios "$file" </dev/null >"$tmp/said" 2>/dev/null &&
+			[ "$(tail -n 1 "$tmp/said")" = ok ]
+		;;
+	arm)
+		QEMU_AUDIO_DRV=none timeout 120 qemu-system-arm -machine vexpress-a15,secure=off,virtualization=off -cpu cortex-a15 \
+			-m 256 -display none -nodefaults -serial stdio -no-reboot -semihosting-config enable=on,target=native \
+			-device loader,file="$file",addr=0x80000000,force-raw=on -device loader,addr=0x80004000,cpu-num=0 \
+			"$@" </dev/null >"$tmp/said" 2>/dev/null &&
 			[ "$(tail -n 1 "$tmp/said")" = ok ]
 		;;
 	esac
@@ -91,7 +101,7 @@ qemu_pair() {
 }
 
 for loop in $loops; do
-	define=-DSPEED_$(echo ${loop#ppc64-} | tr a-z A-Z)
+	define=-DSPEED_$(echo ${loop##*-} | tr a-z A-Z)
 	sh workloads/bare/run.sh -i "$(isa "$loop")" -o "$tmp/$loop-short" $define=$short
 	for mode in step plain; do
 		sh workloads/bare/run.sh -i "$(isa "$loop")" -o "$tmp/$loop-$mode" $define="$(rounds $loop $mode)"

@@ -39,6 +39,9 @@ void sched_tick(unsigned long user)
 		inside += current == &task;
 		return;
 	}
+	/* A late one may come together with the next: both preempt the task once. */
+	if (need_resched())
+		return;
 	ticks++;
 	current_thread_info()->flags |= _TIF_NEED_RESCHED;
 }
