@@ -5,15 +5,18 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
-// namePattern is what files, CSV columns and figures can hold without quoting.
-const namePattern = `^[A-Za-z0-9][A-Za-z0-9_+.-]{0,99}$`
+// plainName is what files, CSV columns and figures can hold without quoting.
+var plainName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_+.-]{0,99}$`)
+})
 
 // Name parses a name that is also a file name.
 func Name(n *Node) (string, error) {
 	s, err := Text(n)
-	if err == nil && !regexp.MustCompile(namePattern).MatchString(s) {
+	if err == nil && !plainName().MatchString(s) {
 		err = fmt.Errorf("%.100q is no name: at most 100 letters, digits and _ + . -, a letter or digit first", s)
 	}
 	return s, err

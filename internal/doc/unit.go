@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Quantity is an exact number with the unit it was written in.
@@ -61,7 +62,11 @@ func Share() Dimension { return Dimension{"share", []Unit{{"%", "1"}}} }
 func Cycles() Dimension { return Dimension{"number of cycles", []Unit{{"cycles", "1"}}} }
 
 // number is an unsigned integer, decimal or fraction, short enough that no rational explodes.
-const number = `^([0-9][0-9_]{0,23})(\.[0-9]{1,12})?(/[1-9][0-9]{0,11})?$`
+//
+// It is compiled once: a machine description has hundreds of numbers, and every point of an experiment reads one.
+var number = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9][0-9_]{0,23})(\.[0-9]{1,12})?(/[1-9][0-9]{0,11})?$`)
+})
 
 // Parse returns a parser of quantities of dimension d. With bare set, a number without unit is in
 // the base unit.
@@ -100,7 +105,7 @@ func splitUnit(s string) (num, unit string) {
 }
 
 func parseNumber(num, factor string) (Quantity, error) {
-	m := regexp.MustCompile(number).FindStringSubmatch(num)
+	m := number().FindStringSubmatch(num)
 	if m == nil || m[2] != "" && m[3] != "" {
 		return Quantity{}, fmt.Errorf("%q is no number that is zero or more: write 14, 1.5 or 1/3",
 			num)
