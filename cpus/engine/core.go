@@ -116,7 +116,9 @@ func (c *Core) Now() clock.Ticks { return c.retire }
 // Advance implements cpus.CPU. The machine lets time pass for a call into Go, for sleep, and for a
 // CPU that was started late.
 func (c *Core) Advance(t clock.Ticks) {
-	c.Drain(t)
+	c.leave() // times differ, and are not worth to be remembered
+	c.drain(t)
+	c.forgetOperands()
 	if c.parked {
 		c.mark = c.retire
 	}

@@ -65,6 +65,10 @@ const (
 	noKey     = ^uint64(0)
 )
 
+// keyDrain is the key of an edge along which everything in flight ends. No block's first instruction comes
+// behind its last.
+const keyDrain = 1<<keyStart | oneInput
+
 // node is a state in words.
 type node struct {
 	hash  uint64
@@ -191,7 +195,7 @@ func (c *Core) settleWindow(n int) {
 		c.placeWindow(n)
 		return
 	}
-	if len(m.edges)+2 > m.limit || len(m.words) > m.limit*memoWords+memoState || m.heads == nil {
+	if m.full() || m.heads == nil {
 		c.thaw()
 		m.forget()
 	}
@@ -202,6 +206,35 @@ func (c *Core) settleWindow(n int) {
 		}
 	}
 	c.learn(n)
+}
+
+// full reports whether there is no room for what one edge more may need.
+func (m *memo) full() bool {
+	return len(m.edges)+2 > m.limit || len(m.words) > m.limit*memoWords+memoState
+}
+
+// passDrain is Drain by an edge, which is made when there is none. It reports whether that was possible.
+func (c *Core) passDrain(t ticks) bool {
+	m, d := &c.memo, c.dispatch
+	if c.late != 0 || m.full() {
+		return false
+	}
+	for i := m.here; i != 0; i = m.edges[i].next {
+		if e := &m.edges[i]; e.key == keyDrain && e.input == uint64(t) {
+			c.dispatch, c.retire = d+ticks(e.dispatch), d+ticks(e.retire)
+			m.here, c.live = e.to, uint64(e.live)
+			return true
+		}
+	}
+	from := m.here
+	c.leave()
+	c.drain(t)
+	if d = c.dispatch - d; ticks(int32(d)) == d {
+		c.arrive()
+		m.inputs[0] = uint64(t)
+		m.add(from, edge{key: keyDrain, input: uint64(t), dispatch: int32(d), retire: int32(d), to: m.here, live: uint8(c.live)}, m.inputs[:1])
+	}
+	return true
 }
 
 // known is pass of instructions up to n, whatever they met.

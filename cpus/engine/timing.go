@@ -290,13 +290,26 @@ func (c *Core) Repeat(class uint8) {
 	c.odd |= oddAccess
 }
 
-// Drain waits for everything in flight and then lets t pass.
+// Drain waits for everything in flight and then lets t pass. What takes as long each time, as the delivery of
+// an exception does, is remembered.
 func (c *Core) Drain(t ticks) {
-	c.leave()
+	if c.memo.here == 0 || !c.passDrain(t) {
+		c.leave()
+		c.drain(t)
+	}
+	c.forgetOperands()
+}
+
+// drain is Drain of the models' state.
+func (c *Core) drain(t ticks) {
 	d := max(c.retire, c.dispatch, c.drained) + t
 	c.retire, c.dispatch = d, d
-	c.acc[between] = access{}
 	c.moved, c.streams = false, false
+}
+
+// forgetOperands drops what accesses and branches have met that no instruction was charged for.
+func (c *Core) forgetOperands() {
+	c.acc[between] = access{}
 	c.loop.leave()
 	c.extra, c.course = 0, 0
 }
