@@ -150,10 +150,18 @@ static __always_inline int jprobe_ends(struct hit_record *r, struct pt_regs *reg
 	return 1;
 }
 
-/* No probe is known for the trap. Nonzero: its word was a breakpoint that is gone, and what is there now is next. */
-static __always_inline int has_vanished(const kprobe_opcode_t *at)
+/*
+ * No probe is known for the trap. Nonzero: its word was a breakpoint that is gone, and what is there now is next.
+ * The task may have been preempted before the look-up for as long as a probe goes and comes back. Then it came
+ * back behind the look-up, and its breakpoint is executed again.
+ */
+static __always_inline int has_vanished(kprobe_opcode_t *at)
 {
+#ifdef PREEMPT
+	return !is_trap(READ_VOLATILE(*at)) || find_probe(at);
+#else
 	return !is_trap(READ_VOLATILE(*at));
+#endif
 }
 
 /* The trap word was executed. Nonzero: it was a probe's. */
