@@ -76,17 +76,31 @@ type dirLine struct {
 }
 
 func (d *Directory) line(line uint32) dirLine {
-	n, i := int(line/dirLines), line%dirLines
+	c, i := d.chunk(line), line%dirLines
+	at := int(i) * d.words
+	return dirLine{c, i, c.holders[at : at+d.words]}
+}
+
+// chunk returns the chunk of a line.
+func (d *Directory) chunk(line uint32) *dirChunk {
+	if n := uint(line / dirLines); n < uint(len(d.chunks)) {
+		if c := d.chunks[n]; c != nil {
+			return c
+		}
+	}
+	return d.grow(line)
+}
+
+// grow is chunk where the first line of one is asked for. It stays apart so that chunk is short in line.
+//
+//go:noinline
+func (d *Directory) grow(line uint32) *dirChunk {
+	n := int(line / dirLines)
 	for n >= len(d.chunks) {
 		d.chunks = append(d.chunks, nil)
 	}
-	c := d.chunks[n]
-	if c == nil {
-		c = &dirChunk{holders: make([]uint64, dirLines*d.words)}
-		d.chunks[n] = c
-	}
-	at := int(i) * d.words
-	return dirLine{c, i, c.holders[at : at+d.words]}
+	d.chunks[n] = &dirChunk{holders: make([]uint64, dirLines*d.words)}
+	return d.chunks[n]
 }
 
 func (l dirLine) held(cpu int) bool { return l.h[cpu>>6]>>(cpu&63)&1 != 0 }
@@ -121,12 +135,19 @@ func (d *Directory) State(cpu int, line uint32) State {
 
 // Owns reports whether a CPU may write a line without asking again.
 func (d *Directory) Owns(cpu int, line uint32) bool {
-	l := d.line(line)
-	return l.c.owner[l.i] == uint16(cpu+1) && l.c.dirty[l.i>>6]>>(l.i&63)&1 != 0
+	c, i := d.chunk(line), line%dirLines
+	return c.owner[i] == uint16(cpu+1) && c.dirty[i>>6]>>(i&63)&1 != 0
 }
 
 // Read brings a line into the caches of a CPU, for a load or a fetch.
 func (d *Directory) Read(cpu int, line uint32) Supply {
+	if d.words == 1 { // a set is one word: nobody has the line, which is then nobody's and clean
+		c, i := d.chunk(line), line%dirLines
+		if h := &c.holders[i]; *h == 0 {
+			*h, c.owner[i] = 1<<(cpu&63), uint16(cpu+1)
+			return Fill
+		}
+	}
 	l := d.line(line)
 	if l.held(cpu) {
 		return Quiet
@@ -201,11 +222,11 @@ func (d *Directory) Occupy(line uint32, now, t clock.Ticks) clock.Ticks {
 
 // Evict notes that a line has left the last cache of a CPU.
 func (d *Directory) Evict(cpu int, line uint32) {
-	l := d.line(line)
-	l.h[cpu>>6] &^= 1 << (cpu & 63)
-	if l.c.owner[l.i] == uint16(cpu+1) {
-		l.c.owner[l.i] = 0
-		l.setDirty(false)
+	c, i := d.chunk(line), line%dirLines
+	c.holders[int(i)*d.words+cpu>>6] &^= 1 << (cpu & 63)
+	if c.owner[i] == uint16(cpu+1) {
+		c.owner[i] = 0
+		c.dirty[i>>6] &^= 1 << (i & 63)
 	}
 }
 

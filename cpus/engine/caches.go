@@ -13,7 +13,7 @@ func (c *Core) touchLoad(pa, n uint64) {
 	if pa&c.lineMask+n > c.lineMask+1 {
 		c.splitLoad(pa)
 	}
-	if c.window {
+	if c.window && c.mayFind(pa, n) {
 		c.findStore(pa, n)
 	}
 }

@@ -109,23 +109,29 @@ func (c *Core) evicted(gone uint32) {
 // lookupShared is lookup for a load beside neighbours.
 func (c *Core) lookupShared(pa uint64) clock.Ticks {
 	line := c.line(pa)
-	d := c.read(c.l1d, line, &c.Counts.L1DMisses)
+	d, fresh := c.read(c.l1d, line, &c.Counts.L1DMisses)
 	own := &c.sRecent[line&c.dMask] // never of another line than dRecent
 	*own = 0
-	if c.dir.Owns(c.Num, line) {
+	if !fresh && c.dir.Owns(c.Num, line) { // what comes from elsewhere is clean
 		*own = line + 1
 	}
 	return d
 }
 
-// read brings a line in for a load or a fetch.
-func (c *Core) read(first *mmu.Cache, line uint32, misses *uint64) clock.Ticks {
+// read brings a line in for a load or a fetch, and reports whether no cache of this CPU had it.
+func (c *Core) read(first *mmu.Cache, line uint32, misses *uint64) (d clock.Ticks, fresh bool) {
 	d, missed := c.bring(first, line, misses)
-	if missed && c.dir.Read(c.Num, line) == mmu.Transfer {
-		c.Counts.Transfers++
-		return c.occupy(line, c.ev[evTransfer])
+	if !missed {
+		return d, false
 	}
-	return d
+	switch c.dir.Read(c.Num, line) {
+	case mmu.Quiet:
+		return d, false
+	case mmu.Transfer:
+		c.Counts.Transfers++
+		d = c.occupy(line, c.ev[evTransfer])
+	}
+	return d, true
 }
 
 // occupy returns what a transfer or upgrade takes that begins with the running instruction. Those of
@@ -165,7 +171,7 @@ func (c *Core) lookupOwned(pa uint64) clock.Ticks {
 // fetchShared is missFetch beside neighbours.
 func (c *Core) fetchShared(pa uint64) {
 	before, line := c.Counts.L1IMisses, c.line(pa)
-	if d := c.read(c.l1i, line, &c.Counts.L1IMisses); c.Counts.L1IMisses != before {
+	if d, _ := c.read(c.l1i, line, &c.Counts.L1IMisses); c.Counts.L1IMisses != before {
 		if c.stale != nil {
 			c.brought(line)
 		}
