@@ -34,8 +34,9 @@ type link[C, P any] struct {
 	to  *Block[C, P]
 }
 
-// detour marks links that spare fetch to find the block, but are no way from block to block: to another
-// page, to an observed block, or behind an instruction after which there is something to look at.
+// detour marks links that spare fetch to find the block, but are no way from block to block: to an observed
+// block, or behind an instruction after which there is something to look at. A link to another page is a way as
+// any: it holds until a translation is forgotten.
 const detour = 1 << 63
 
 // linkTo returns the link to pc, or one to something else.

@@ -129,7 +129,7 @@ func (e *Engine[C, P]) fetch() *Block[C, P] {
 	} else if b.tail == nil {
 		l = from.placeOfLink(pc)
 		*l = link[C, P]{pc, e.gen, b}
-		if from.pc>>pageShift != pc>>pageShift || !from.plain || b.watched > pc {
+		if !from.plain || b.watched > pc {
 			l.gen |= detour
 		}
 	}
