@@ -161,7 +161,7 @@ func (m *Machine) mapped(p mmu.Mapping) uint64 {
 }
 
 // PerCPU returns the address of a per-CPU symbol on one CPU. Package smp finds the variables of its
-// CPUs with it.
+// CPUs with it. It fails for a name that the image does not have and a CPU that the machine does not have.
 func (m *Machine) PerCPU(cpu int, symbol string) (uint64, error) {
 	s, ok := m.image.Symbol(symbol)
 	if !ok || cpu < 0 || cpu >= len(m.percpu) {

@@ -66,7 +66,8 @@ type Machine struct {
 }
 
 // New builds a machine, loads the image and builds its page tables. Natives are bound afterwards, by
-// Bind, and the machine started by Run.
+// Bind, and the machine started by Run. It fails for a configuration that contradicts itself or its board, and for
+// an image that is not of the instruction set, does not fit into the RAM or lacks a section that kernels have.
 func New(cfg Config) (*Machine, error) {
 	if cfg.CPUs == 0 {
 		cfg.CPUs = 1

@@ -32,7 +32,8 @@ func (m *Machine) chunks(va uint64, n int, f func(pa uint64, n int)) error {
 	return nil
 }
 
-// ReadBytes copies n bytes of guest memory. Like all access from Go it takes no simulated time.
+// ReadBytes copies n bytes of guest memory at a kernel virtual address, which may lie in several pages. Like all access
+// from Go it takes no simulated time. It fails where a page is not mapped or not in RAM.
 func (m *Machine) ReadBytes(va uint64, n int) ([]byte, error) {
 	if n < 0 || n > m.mem.Size() {
 		return nil, fmt.Errorf("%d bytes at %#x: more than the machine has", n, va)
@@ -43,7 +44,7 @@ func (m *Machine) ReadBytes(va uint64, n int) ([]byte, error) {
 }
 
 // Same reports whether guest memory holds certain bytes, without a copy of it. The race search
-// compares text with it.
+// compares text with it. It fails where ReadBytes does.
 func (m *Machine) Same(va uint64, want []byte) (bool, error) {
 	same := true
 	err := m.chunks(va, len(want), func(pa uint64, n int) {
@@ -66,7 +67,7 @@ func (m *Machine) view(va uint64, n int) ([]byte, error) {
 }
 
 // WriteBytes copies b into guest memory. Code there is decoded anew. It goes past the caches: no
-// line moves and nothing is charged.
+// line moves and nothing is charged. It fails where ReadBytes does; pages before the one that fails are written.
 func (m *Machine) WriteBytes(va uint64, b []byte) error {
 	return m.chunks(va, len(b), func(pa uint64, n int) {
 		m.mem.Write(pa, b[:n])
@@ -74,7 +75,8 @@ func (m *Machine) WriteBytes(va uint64, b []byte) error {
 	})
 }
 
-// Load reads an integer of 1, 2, 4 or 8 bytes in the guest's byte order.
+// Load reads an integer of 1, 2, 4 or 8 bytes in the guest's byte order. It fails for other sizes, and where ReadBytes
+// does.
 func (m *Machine) Load(va uint64, size int) (uint64, error) {
 	b, err := m.view(va, size)
 	if err != nil {
@@ -93,7 +95,8 @@ func (m *Machine) Load(va uint64, size int) (uint64, error) {
 	return 0, fmt.Errorf("load of %d bytes at %#x: 1, 2, 4 or 8 are possible", size, va)
 }
 
-// Store writes an integer of 1, 2, 4 or 8 bytes in the guest's byte order.
+// Store writes an integer of 1, 2, 4 or 8 bytes in the guest's byte order. It fails for other sizes, and where ReadBytes
+// does.
 func (m *Machine) Store(va uint64, size int, v uint64) error {
 	b := make([]byte, 8)
 	switch order := m.cfg.ISA.Order; size {
@@ -111,7 +114,8 @@ func (m *Machine) Store(va uint64, size int, v uint64) error {
 	return m.WriteBytes(va, b[:size])
 }
 
-// ReadString reads a zero-terminated string of at most 4096 bytes.
+// ReadString reads a zero-terminated string of at most 4096 bytes. It fails when there is no zero by then, and where
+// ReadBytes does.
 func (m *Machine) ReadString(va uint64) (string, error) {
 	var out []byte
 	for len(out) < 4096 {

@@ -181,8 +181,8 @@ func (p *planner) setISA(root *doc.Node, pt *schema.Point) bool {
 		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: unknown ISA %q: known are %s%s", name,
 			strings.Join(known, ", "), doc.Suggest(name, known))
 	case pt.Machine.ISA != name:
-		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: the kernel is %s, machine %s is %s",
-			name, pt.Machine.Name, pt.Machine.ISA)
+		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: the kernel is %s, machine %s is %s: choose a machine of "+
+			"the same instruction set (`kprobesim list`)", name, pt.Machine.Name, pt.Machine.ISA)
 	default:
 		return true
 	}

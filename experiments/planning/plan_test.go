@@ -140,8 +140,17 @@ func TestBadExperiments(t *testing.T) {
 		}
 		got.WriteString("## " + c.name + "\n" + strings.ReplaceAll(err.Error(), dir+"/", "") + "\n")
 	}
-	all := strings.Join(experiments.Machines(), ", ")
-	exptest.Golden(t, "bad_experiments.txt", strings.ReplaceAll(got.String(), "known are "+all, "known are (machines)"))
+	var images []string
+	for _, target := range exptest.ToyLoader().Targets {
+		for _, im := range target.Images {
+			images = append(images, im.Name)
+		}
+	}
+	text := got.String()
+	for what, all := range map[string][]string{"(machines)": experiments.Machines(), "(images)": images} {
+		text = strings.ReplaceAll(text, "known are "+strings.Join(all, ", "), "known are "+what)
+	}
+	exptest.Golden(t, "bad_experiments.txt", text)
 }
 
 // badMachines are changes to the toy machine and what must be said about them.
