@@ -101,8 +101,11 @@ func (b *board) oneNumber() bool { return b.m.Image().Machine == elf.EM_PPC64 }
 
 // callNumber is the number of the interrupt by which CPUs have others call a function.
 func (b *board) callNumber() uint64 {
-	if b.oneNumber() {
+	switch b.m.Image().Machine {
+	case elf.EM_PPC64:
 		return 2
+	case elf.EM_ARM:
+		return 1
 	}
 	return 0xfc
 }

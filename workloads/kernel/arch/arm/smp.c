@@ -6,13 +6,13 @@
 #include <asm/irq.h>
 #include <asm/ptrace.h>
 
-#define SGI_TARGET(cpu) (1U << (16 + (cpu)))
+#define SGI_TARGETS 16	/* where the bits of the CPUs begin that an interrupt is for */
 
-/* What this CPU stored is seen by the one that is interrupted. */
-static void interrupt_cpu(unsigned long cpu, u32 sgi)
+/* What this CPU stored is seen by those that are interrupted: a bit for each. */
+static void interrupt_cpus(u32 cpus, u32 sgi)
 {
 	asm volatile("dsb" ::: "memory");
-	write_device(GICD_SGIR, SGI_TARGET(cpu) | sgi);
+	write_device(GICD_SGIR, cpus << SGI_TARGETS | sgi);
 }
 
 /* It begins where the first CPU began, and finds the interrupt pending that has woken it. */
@@ -22,7 +22,7 @@ __used void smp_boot_cpu(unsigned long cpu)
 
 	write_device(SYS_FLAGSCLR, ~0U);
 	write_device(SYS_FLAGSSET, (unsigned long)_start);
-	interrupt_cpu(cpu, SGI_RESCHEDULE);
+	interrupt_cpus(1U << cpu, SGI_RESCHEDULE);
 }
 
 /* Interrupts the CPUs that the scheduler wants to reschedule. */
@@ -32,18 +32,16 @@ __used void smp_send_kicks(void)
 	long cpu;
 
 	while ((cpu = sched_kick()) >= 0)
-		interrupt_cpu(cpu, SGI_RESCHEDULE);
+		interrupt_cpus(1U << cpu, SGI_RESCHEDULE);
 	local_irq_restore(flags);
 }
 
 /* Interrupts are on, and the caller stays on its CPU. */
 void smp_send_call_function(void)
 {
-	unsigned long self = smp_processor_id();
+	u32 online = (1U << cpus_online) - 1;
 
-	for (unsigned long cpu = 0; cpu < cpus_online; cpu++)
-		if (cpu != self)
-			interrupt_cpu(cpu, SGI_CALL);
+	interrupt_cpus(online & ~(1U << smp_processor_id()), SGI_CALL);
 }
 
 /* Whoever wants this CPU to reschedule has set TIF_NEED_RESCHED, which the ways out check. */
