@@ -58,7 +58,11 @@ func TestBreakpointVanishesUnderItsHit(t *testing.T) {
 func vanish(t *testing.T, w *crowd, a *ambush) {
 	want := w.call("bench_target", 5, 77)
 	p := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-	w.prey(a, want, w.addr("find_probe"), smp.EventGraceBegin) // then nothing is left of the probe
+	until := []sim.EventKind{smp.EventGraceBegin} // then nothing is left of the probe
+	if w.k.arch.StopsToRestore {
+		until = append(until, smp.EventStop) // which waits for the hit
+	}
+	w.prey(a, want, w.addr("find_probe"), until...)
 	w.do(w.k.Remove(w.Call, p))
 	w.survives(a)
 }

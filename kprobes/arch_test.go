@@ -1,12 +1,17 @@
 package kprobes
 
 import (
+	"bytes"
+	"cmp"
+	"debug/elf"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/image"
 	"kprobesim/sim"
+	"kprobesim/workloads"
 )
 
 // Kit is what the target of an image has.
@@ -26,11 +31,11 @@ func ArchOf(im *image.Image) *Arch { return KitOf(im).Arch }
 // isaOf is the instruction set of an image.
 func isaOf(im *image.Image) *cpus.ISA { return KitOf(im).ISA }
 
-// starts lists where the instructions of a function begin that may be probed, as offsets. A table of addresses may
-// stand between them, and its words are no instructions. From a load that reserves to the store on its condition
+// starts lists where the instructions of a function begin that may be probed, as offsets. Data may stand
+// between them, and its words are no instructions. From a load that reserves to the store on its condition
 // nothing is probed: no exception leaves a reservation, so the loop around them would never end.
 func (k *Kprobes) starts(fn Text) (offs []uint64) {
-	isa, reserved := isaOf(k.im), false
+	isa, data, reserved := isaOf(k.im), dataIn(k.im.Name), false
 	for addr := fn.Start; addr < fn.End(); addr++ {
 		if addr%k.arch.Align != 0 || k.arch.Boundary != nil && k.arch.Boundary(fn, addr) != nil {
 			continue
@@ -38,14 +43,40 @@ func (k *Kprobes) starts(fn Text) (offs []uint64) {
 		code := fn.Code[addr-fn.Start:]
 		text, _ := isa.Disasm(code, addr, nil)
 		mnemonic, _, _ := strings.Cut(text, " ")
-		reserved = reserved || strings.HasSuffix(mnemonic, "arx")
-		_, err := k.arch.Prepare(Insn{Code: code, Addr: addr, Slot: k.sym.slots.Start})
-		if !reserved && err == nil && text != "(bad)" {
+		reserved = reserved || strings.HasSuffix(mnemonic, "arx") || strings.HasSuffix(mnemonic, "drex")
+		_, err := k.arch.Prepare(Insn{Code: code, Addr: addr, Slot: k.sym.slots.Start, Year: k.era.Year})
+		isData := slices.ContainsFunc(data, func(s Span) bool { return s.Contains(addr) })
+		if !reserved && err == nil && text != "(bad)" && !isData {
 			offs = append(offs, addr-fn.Start)
 		}
-		reserved = reserved && !strings.HasSuffix(mnemonic, "cx.")
+		reserved = reserved && !strings.HasSuffix(mnemonic, "cx.") && !strings.HasSuffix(mnemonic, "trex")
 	}
 	return offs
+}
+
+// dataIn lists the data in the code of an image, where its ABI marks it by symbols: $d at its start, and another of
+// such symbols behind it (ELF for the Arm Architecture, 5.5.5, mapping symbols).
+func dataIn(name string) (data []Span) {
+	b, err := workloads.Open(name)
+	if err != nil {
+		return nil
+	}
+	f, err := elf.NewFile(bytes.NewReader(b))
+	if err != nil {
+		return nil
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil
+	}
+	symbols = slices.DeleteFunc(symbols, func(s elf.Symbol) bool { return !strings.HasPrefix(s.Name, "$") })
+	slices.SortStableFunc(symbols, func(a, b elf.Symbol) int { return cmp.Compare(a.Value, b.Value) })
+	for i, s := range symbols {
+		if strings.HasPrefix(s.Name, "$d") && i+1 < len(symbols) {
+			data = append(data, Span{s.Value, symbols[i+1].Value})
+		}
+	}
+	return data
 }
 
 // hex shows bytes as tests write them.

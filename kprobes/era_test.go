@@ -13,9 +13,9 @@ import (
 
 // Kernels of 2005 never change several bytes, so that they refuse to be told how.
 func TestEra2005HasNoProtocols(t *testing.T) {
-	for _, isa := range isas() {
-		im := loadImage(t, isa+"-2005")
-		for _, protocol := range protocols(isa) {
+	for _, image := range imagesOf2005() {
+		im := loadImage(t, image)
+		for _, protocol := range protocols(strings.TrimSuffix(image, "-2005")) {
 			kit := KitOf(im)
 			m, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im})
 			if err != nil {
@@ -29,7 +29,7 @@ func TestEra2005HasNoProtocols(t *testing.T) {
 			o.Patching = protocol
 			_, err = New(m, im, kernel, ArchOf(im), o)
 			if refused := err != nil && strings.Contains(err.Error(), "kernels of 2005 write breakpoints and no jumps"); refused == (protocol == PatchStop) {
-				t.Errorf("%s, %s: %v", isa, protocol, err)
+				t.Errorf("%s, %s: %v", image, protocol, err)
 			}
 		}
 	}

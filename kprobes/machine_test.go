@@ -61,9 +61,19 @@ func boot(t *testing.T, opt Options, body func(l *live)) {
 // boot2005 is boot with the kernels of 2005.
 func boot2005(t *testing.T, opt Options, body func(l *live)) {
 	t.Helper()
-	for _, isa := range isas() {
-		bootImage(t, isa+"-2005", opt, body)
+	for _, image := range imagesOf2005() {
+		bootImage(t, image, opt, body)
 	}
+}
+
+// imagesOf2005 are the kernels of 2005. Not every instruction set had probes then.
+func imagesOf2005() (names []string) {
+	for _, isa := range isas() {
+		if name := isa + "-2005"; slices.Contains(images(), name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // bootImage runs body as the first task of a kernel.
@@ -148,7 +158,7 @@ func (l *live) store(base uint64, f image.Field, v uint64) {
 func (l *live) size() int { return l.m.ISA().Bits / 8 }
 
 // isas are the instruction sets, as the names of images begin.
-func isas() []string { return []string{"x86_64", "i386", "ppc64"} }
+func isas() []string { return []string{"x86_64", "i386", "ppc64", "arm"} }
 
 // images are the guest kernels of every instruction set and era.
 func images() (names []string) {
@@ -182,7 +192,7 @@ func (m hitMode) name() string { return m.image + " " + m.mode.String() }
 
 // posted is the mode that a post handler leaves. Behind a jump nobody calls it.
 func (m hitMode) posted(k *Kprobes) Mode {
-	if m.opt.Boost && k.era.Boost && k.arch.Then == Emulated && m.mode != Stepped {
+	if k.arch.First == Emulated || m.opt.Boost && k.era.Boost && k.arch.Then == Emulated && m.mode != Stepped {
 		return Emulated
 	}
 	return Stepped
@@ -210,6 +220,9 @@ func modes() (list []hitMode) {
 		{"ppc64-2011", Default(), Emulated},
 		{"ppc64-2017", boosting(), Emulated},
 		{"ppc64-2017", Default(), Optimized},
+		{"arm-2010", Default(), Emulated},
+		{"arm-2014", plain(), Emulated},
+		{"arm-2014", Default(), Optimized},
 	} {
 		if slices.Contains(images(), m.image) {
 			list = append(list, m)

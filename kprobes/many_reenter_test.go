@@ -14,7 +14,7 @@ func TestReentryOnManyCPUs(t *testing.T) {
 				outer := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
 				before := w.sum("handler_hits")
 				shared := w.shared()
-				inner := w.add(Spec{Symbol: "handler_count", Handler: "handler_shared_count"})
+				inner := w.add(Spec{Symbol: "handler_count", Offset: w.offsets("handler_count")[0], Handler: "handler_shared_count"})
 				w.begin("bench_target", want)
 				w.sleep(6)
 				w.do(w.k.SetOptimization(w.Call, false))

@@ -16,7 +16,7 @@ func TestProbeInAPostHandler(t *testing.T) {
 	for _, m := range modes() {
 		bootImage(t, m.image, m.opt, func(l *live) {
 			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Post: "post_count"})
-			inner := l.add(Spec{Symbol: "post_count", Handler: "handler_shared_count"})
+			inner := l.add(Spec{Symbol: "post_count", Offset: l.offsets("post_count")[0], Handler: "handler_shared_count"})
 			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
 			l.call("bench_loop", l.pointer("bench_target"), 4, 1, 2)
 			missed := uint64(4)

@@ -14,7 +14,8 @@ import (
 
 // port replaces a setting of schema.PortKey by those of kernel.isa, kernel.image and kernel.era, in the place of that
 // setting, so that later ones still overrule them. The points of root that are to be boosted become emulated where
-// the other instruction set's kernels emulate, and the reverse: both mean hits that take no step.
+// the other instruction set's kernels emulate, and the reverse: both mean hits that take no step. Where no hit steps,
+// those that are to step become emulated, too.
 func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 	var out []doc.Setting
 	for _, s := range settings {
@@ -61,22 +62,33 @@ func (p *planner) portModes(root *doc.Node, t *targets.Target) (need kprobes.Era
 			continue
 		}
 		switch mode.Text {
-		case schema.ModeWord(kprobes.Boosted), schema.ModeWord(kprobes.Emulated):
-			need.Boost = true
-			was, is := mode.Text, schema.ModeWord(t.Probes.Then)
-			if was == is {
-				break
+		case schema.ModeWord(kprobes.Stepped):
+			if t.Probes.First != kprobes.Stepped {
+				p.portMode(pt, mode, schema.ModeWord(t.Probes.First))
 			}
-			mode.Text = is
-			title := pt.Find("title")
-			title.Text = strings.ReplaceAll(title.Text, was, is)
-			p.plan.Moved.Was, p.plan.Moved.Is = was, is
-			p.plan.Moved.Points = append(p.plan.Moved.Points, pt.Find("name").Text)
+		case schema.ModeWord(kprobes.Boosted), schema.ModeWord(kprobes.Emulated):
+			need.Boost = t.Probes.First == kprobes.Stepped
+			p.portMode(pt, mode, schema.ModeWord(t.Probes.Then))
 		case schema.ModeWord(kprobes.Optimized):
 			need.Optimize = true
 		}
 	}
 	return need
+}
+
+// portMode gives a point another mode, also in its title.
+func (p *planner) portMode(pt, mode *doc.Node, is string) {
+	was, moved := mode.Text, &p.plan.Moved
+	if was == is {
+		return
+	}
+	mode.Text = is
+	title := pt.Find("title")
+	title.Text = strings.ReplaceAll(title.Text, was, is)
+	if moved.Is = is; !slices.Contains(strings.Split(moved.Was, " or "), was) {
+		moved.Was = strings.TrimPrefix(moved.Was+" or "+was, " or ")
+	}
+	moved.Points = append(moved.Points, pt.Find("name").Text)
 }
 
 // portImage chooses the image of a target for an experiment that was written for kernels of an era: of those that
