@@ -18,7 +18,7 @@ import (
 // Exit codes.
 const (
 	exitOK         = 0
-	exitFailed     = 1 // some points failed
+	exitFailed     = 1 // a point failed, a race was found, the run was interrupted, or results could not be written
 	exitUsage      = 2 // options, files or descriptions are wrong
 	exitRegression = 3 // results differ from the baseline
 	exitInternal   = 4 // a defect of this program
@@ -105,8 +105,8 @@ func (a *app) root() *cobra.Command {
 		Long: `kprobesim runs a small kernel with Kprobes on a simulated machine and reports what a probe hit costs,
 where the cycles go, and how that compares with published figures.
 
-Exit codes: 0 ok, 1 some points failed, 2 wrong usage or files, 3 results differ from the baseline,
-4 a defect of this program.`,
+Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or results could not be written,
+2 wrong usage or files, 3 results differ from the baseline, 4 a defect of this program.`,
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
