@@ -39,6 +39,7 @@ func TestDocuments(t *testing.T) {
 		t.Log("most tables of docs/fidelity.md were not looked at: they take many runs")
 		return
 	}
+	holdBlock(t, "docs/experiments.md", "isas", isasTable(t, dir))
 	holdBlock(t, fidelity, "sensitivity", sensitivityTable(t, dir))
 	all, shares := contenders(t), fittedShares(t)
 	holdBlock(t, "README.md", "headline", headlineTable(t, all, shares))
@@ -92,6 +93,19 @@ func printed(t *testing.T, name, out string) string {
 	}
 	table, _, _ := strings.Cut(stdout, "\nresults are in")
 	return "```\n" + strings.TrimSpace(table) + "\n```\n"
+}
+
+// isasTable is the table of all instruction sets. It holds the figure of them, too.
+func isasTable(t *testing.T, dir string) string {
+	t.Helper()
+	const name = "overhead-isas"
+	table := printed(t, name, dir)
+	svg, err := os.ReadFile(filepath.Join(dir, name, "phases.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	holdFile(t, filepath.Join("docs", "isas.svg"), string(svg))
+	return table
 }
 
 // sensitivityTable varies the numbers of the main experiment, and holds the figure of it.
