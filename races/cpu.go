@@ -22,7 +22,7 @@ func plainCPU(isa *cpus.ISA, coherent bool) cpus.Config {
 	cfg := cpus.Config{
 		Name: "plain", Hz: hz, Model: cpus.Throughput, Width: 1, Window: 1, StoreBuffer: 1,
 		Classes: map[string]cpus.Cost{}, Events: map[string]clock.Ticks{},
-		Ports:  map[string]clock.Ticks{},
+		Ports: map[string]clock.Ticks{}, Processor: map[string]uint64{},
 		L1I:    mmu.CacheConfig{Size: 4 << 10, Ways: 4, Line: 64, Latency: cycle},
 		L1D:    mmu.CacheConfig{Size: 4 << 10, Ways: 4, Line: 64, Latency: cycle},
 		L2:     mmu.CacheConfig{Size: 64 << 10, Ways: 8, Line: 64, Latency: cycle},
@@ -38,6 +38,9 @@ func plainCPU(isa *cpus.ISA, coherent bool) cpus.Config {
 	}
 	for _, n := range isa.Events {
 		cfg.Events[n] = cycle
+	}
+	for _, n := range isa.Processor {
+		cfg.Processor[n.Name] = min(1, n.Most)
 	}
 	for _, n := range isa.Ports {
 		cfg.Ports[n] = cycle

@@ -102,6 +102,7 @@ func slotPoolOf(c *checker, e sim.Event) *slotPool {
 func TestHandlersAreProbed(t *testing.T) {
 	for _, variant := range []string{
 		"stepped", "boosted", "breakpoint", "2005", "2006", "ppc64-2005", "ppc64-2010", "ppc64-2011", "ppc64-store",
+		"arm-2010", "arm-2014", "arm",
 	} {
 		missed := map[string]uint64{}
 		watched(t, "nested", variant, 20, func(tr *trial) {

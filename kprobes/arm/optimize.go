@@ -53,5 +53,9 @@ func jump(r kprobes.Region, to uint64) ([]byte, *kprobes.Refusal) {
 			"the branch at %#x does not reach %#x: more than 32 MiB apart", r.Addr, to)
 	}
 	w := word(opB)<<24 | word(d>>2)&0xffffff
-	return bytesOf(w.like(wordOf(r.Code))), nil
+	displaced := word(always) // of a region that is no more: a mistake that mutants make
+	if len(r.Code) >= wordSize {
+		displaced = wordOf(r.Code)
+	}
+	return bytesOf(w.like(displaced)), nil
 }

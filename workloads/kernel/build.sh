@@ -16,12 +16,12 @@ era=${variant%%-*}
 options=
 for option in $(echo "${variant#"$era"}" | tr - ' '); do
 	case $era-$option in
-	2010-preempt | 2017-preempt) options="$options -DPREEMPT" ;;
+	2010-preempt | 2014-preempt | 2017-preempt) options="$options -DPREEMPT" ;;
 	2006-stepping) options="$options -DNO_BOOST" ;;
 	2006-trapping) options="$options -DTRAP_RETURNS" ;;
 	*-runlatch) options="$options -DRUNLATCH" ;;
 	*)
-		echo "no kernel $variant: use a year of include/linux/era.h, 2010 or 2017 with -preempt, or 2006 with -stepping, -trapping or both" >&2
+		echo "no kernel $variant: use a year of include/linux/era.h, 2010, 2014 or 2017 with -preempt, or 2006 with -stepping, -trapping or both" >&2
 		exit 2
 		;;
 	esac
