@@ -107,7 +107,11 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 			m.Points[i] = one.plan.Name + ":" + name
 		}
 		m.Points = append(p.plan.Moved.Points, m.Points...)
+		m.Left = p.plan.Moved.Left
 		p.plan.Moved = m
+	}
+	for _, left := range one.plan.Moved.Left {
+		p.plan.Moved.Left = append(p.plan.Moved.Left, one.plan.Name+": "+left)
 	}
 	p.plan.Seed = one.plan.Seed
 	for _, pt := range one.plan.Points {

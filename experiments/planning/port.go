@@ -15,7 +15,7 @@ import (
 // port replaces a setting of schema.PortKey by those of kernel.isa, kernel.image and kernel.era, in the place of that
 // setting, so that later ones still overrule them. The points of root that are to be boosted become emulated where
 // the other instruction set's kernels emulate, and the reverse: both mean hits that take no step. Where no hit steps,
-// those that are to step become emulated, too.
+// those that are to step become emulated, too. Values of a sweep that the machine or its kernels cannot have are left out.
 func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 	var out []doc.Setting
 	for _, s := range settings {
@@ -28,6 +28,7 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 			continue
 		}
 		need := p.portModes(root, t)
+		p.portSweep(root, t)
 		im := portImage(t, root.Find("kernel", "era").Text, need)
 		for _, set := range [][2]string{{"isa", t.Name}, {"image", im.Name}, {"era", im.Era}} {
 			out = append(out, doc.Setting{
@@ -49,26 +50,25 @@ func (p *planner) portTarget(v *doc.Node) *targets.Target {
 	return t
 }
 
-// portModes gives the points of root the word that the target has for hits without a step, also in their titles,
-// and returns what its kernel must be able to do for them.
+// portModes gives the points of root the word that the target has for their hits, also in their titles, and returns
+// what its kernel must be able to do for them.
 func (p *planner) portModes(root *doc.Node, t *targets.Target) (need kprobes.Era) {
 	points := root.Get("points")
 	if points == nil {
 		return need
 	}
+	first, then := schema.ModeWord(t.Probes.First), schema.ModeWord(t.Probes.Then)
 	for _, pt := range points.Items {
-		mode := pt.Find("mode")
-		if mode.Kind != doc.String {
-			continue
+		mode := schema.ModeWord(kprobes.Stepped) // what a point has that says nothing
+		if n := pt.Get("mode"); n != nil {
+			mode = n.Text
 		}
-		switch mode.Text {
+		switch mode {
 		case schema.ModeWord(kprobes.Stepped):
-			if t.Probes.First != kprobes.Stepped {
-				p.portMode(pt, mode, schema.ModeWord(t.Probes.First))
-			}
+			p.portMode(pt, mode, first)
 		case schema.ModeWord(kprobes.Boosted), schema.ModeWord(kprobes.Emulated):
-			need.Boost = t.Probes.First == kprobes.Stepped
-			p.portMode(pt, mode, schema.ModeWord(t.Probes.Then))
+			need.Boost = first != then // else every kernel does so
+			p.portMode(pt, mode, then)
 		case schema.ModeWord(kprobes.Optimized):
 			need.Optimize = true
 		}
@@ -76,19 +76,61 @@ func (p *planner) portModes(root *doc.Node, t *targets.Target) (need kprobes.Era
 	return need
 }
 
-// portMode gives a point another mode, also in its title.
-func (p *planner) portMode(pt, mode *doc.Node, is string) {
-	was, moved := mode.Text, &p.plan.Moved
+// portMode changes the mode of a point, unless it has the right one.
+func (p *planner) portMode(pt *doc.Node, was, is string) {
 	if was == is {
 		return
 	}
-	mode.Text = is
-	title := pt.Find("title")
-	title.Text = strings.ReplaceAll(title.Text, was, is)
-	if moved.Is = is; !slices.Contains(strings.Split(moved.Was, " or "), was) {
-		moved.Was = strings.TrimPrefix(moved.Was+" or "+was, " or ")
+	value := &doc.Node{Kind: doc.String, Text: is, Pos: pt.Pos}
+	if err := (doc.Setting{Path: []string{"mode"}, Value: value}).Apply(pt); err != nil {
+		return // pt is no table, which its reader says
 	}
-	moved.Points = append(moved.Points, pt.Find("name").Text)
+	title, m := pt.Find("title"), &p.plan.Moved
+	title.Text = strings.ReplaceAll(title.Text, was, is)
+	if !slices.Contains(strings.Split(m.Was, " or "), was) {
+		m.Was = strings.TrimPrefix(m.Was+" or "+was, " or ")
+	}
+	m.Is, m.Points = is, append(m.Points, pt.Find("name").Text)
+}
+
+// portSweep leaves out values of a sweep: more CPUs than the target's board has places for, and ways of changing
+// text that its kernels do not have. A sweep of which nothing would be left stays as it is, and its points say why
+// they cannot run.
+func (p *planner) portSweep(root *doc.Node, t *targets.Target) {
+	if space, err := t.Board.Space(t.ISA); err == nil && space.CPUs > 0 {
+		p.portAxis(root, "cpus", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n <= space.CPUs })
+	}
+	if o := t.Probes.Optimizer; o != nil {
+		p.portAxis(root, "patching", func(v string) bool { return slices.Contains(o.Patchings, v) })
+	}
+}
+
+// portAxis leaves out the values of a swept key of the kernel that are not possible.
+func (p *planner) portAxis(root *doc.Node, key string, possible func(v string) bool) {
+	sweep := root.Get("sweep")
+	if sweep == nil {
+		return
+	}
+	n := sweep.Get("kernel." + key)
+	if kernel := sweep.Get("kernel"); n == nil && kernel != nil {
+		n = kernel.Get(key)
+	}
+	if n == nil {
+		return
+	}
+	var keep []*doc.Node
+	var left []string
+	for _, v := range n.Items {
+		if possible(v.Text) {
+			keep = append(keep, v)
+		} else {
+			left = append(left, v.Text)
+		}
+	}
+	if len(left) > 0 && len(keep) > 0 {
+		n.Items = keep
+		p.plan.Moved.Left = append(p.plan.Moved.Left, "kernel."+key+" "+strings.Join(left, ", "))
+	}
 }
 
 // portImage chooses the image of a target for an experiment that was written for kernels of an era: of those that

@@ -140,6 +140,9 @@ func (r *Report) moved() (notes []string) {
 	if m := r.Plan.Moved; len(m.Points) > 0 {
 		notes = append(notes, fmt.Sprintf("%s, where the experiment says %s: %s", m.Is, m.Was, strings.Join(m.Points, ", ")))
 	}
+	for _, left := range r.Plan.Moved.Left {
+		notes = append(notes, "left out, as "+r.Plan.Points[0].Target.Name+" has none: "+left)
+	}
 	return notes
 }
 

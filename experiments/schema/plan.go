@@ -31,11 +31,12 @@ type Plan struct {
 // PortKey is the key of a setting that moves an experiment to another instruction set. No file has it.
 const PortKey = "isa"
 
-// Moved names points of an experiment that were written for a mode of hits without a step which the other
-// instruction set does not have, and got the one that it has.
+// Moved names points of an experiment that were written for a mode of hits which the other instruction set does
+// not have, and got the one that it has.
 type Moved struct {
 	Points  []string
-	Was, Is string // the words for the modes
+	Was, Is string   // the words for the modes
+	Left    []string // keys of a sweep with values that the other machine or its kernels cannot have
 }
 
 // Point is one measurement: machine, kernel, workload, probe and seed.
