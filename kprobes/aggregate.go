@@ -93,7 +93,7 @@ func (k *Kprobes) aggregate(_ Caller, s *site) error {
 	k.m.Store(ap, l.flags, k.flags(p)&^flagOptimized)
 	k.m.Store(ap, l.pre, k.sym.aggrPre)
 	k.m.Store(ap, l.fault, k.sym.aggrFault)
-	if k.m.Load(p, l.post) != 0 && k.flags(p)&flagGone == 0 {
+	if k.era.GroupPost || k.m.Load(p, l.post) != 0 && k.flags(p)&flagGone == 0 {
 		k.m.Store(ap, l.post, k.sym.aggrPost)
 	}
 	if k.m.Load(p, l.brk) != 0 && k.flags(p)&flagGone == 0 {
@@ -110,7 +110,7 @@ func (k *Kprobes) aggregate(_ Caller, s *site) error {
 // What is left may be optimized now, when the child was the one in the way.
 func (k *Kprobes) leave(c Caller, s *site, p uint64) error {
 	k.listDel(p)
-	if k.m.Load(p, k.l.p.post) != 0 && !k.anyChild(s, k.l.p.post) {
+	if k.m.Load(p, k.l.p.post) != 0 && !k.anyChild(s, k.l.p.post) && !k.era.GroupPost {
 		if err := k.forgetPost(c, s); err != nil {
 			return err
 		}

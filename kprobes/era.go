@@ -16,6 +16,8 @@ type Era struct {
 	BoostsFew  bool // only those of branches and a few other instructions
 	Optimize   bool // jump optimization
 	Boundaries bool // an address that is not the start of an instruction is refused
+	// GroupPost says that an aggregate has a post handler even where none of its children has one.
+	GroupPost bool
 	// Conditional says that a breakpoint keeps the condition of the instruction in whose place it stands.
 	Conditional bool
 

@@ -56,7 +56,7 @@ func (p *predictor) recall(numbers *rand.PCG) {
 
 // direction trains on a conditional branch that ends before next and reports a wrong prediction.
 func (p *predictor) direction(next uint64, taken bool) bool {
-	k := &p.counters[(uint32(next)^p.history<<1)&p.cmask]
+	k := &p.counters[(uint32(next>>(p.tshift&63))^p.history<<1)&p.cmask]
 	v := *k
 	p.history <<= 1
 	if taken {

@@ -40,7 +40,7 @@ const learned = "ainsn.boostable"
 // No kernel looks whether an aligned word is an instruction.
 func eras() []kprobes.Era {
 	return []kprobes.Era{
-		{Year: 2005},
+		{Year: 2005, GroupPost: true},
 		{Year: 2010, Boost: true, BoostsFew: true},
 		{Year: 2011, Boost: true},
 		{Year: 2017, Boost: true, Optimize: true},

@@ -66,7 +66,7 @@ func eras(mode int) []kprobes.Era {
 		unprobed = []string{switches}
 	}
 	return []kprobes.Era{
-		{Year: 2005},
+		{Year: 2005, GroupPost: true},
 		{Year: 2006, Boost: mode == 32, Protected: unprobed},
 		{
 			Year: 2010, Boost: true, Optimize: true, Boundaries: true,
