@@ -38,7 +38,7 @@ tidy: ## fail when go.mod or go.sum is not tidy
 	$(GO) mod tidy -diff
 
 test: ## all tests
-	$(GO) test ./...
+	$(GO) test -timeout 40m ./...
 
 race: ## tests of the packages with goroutines under the race detector (needs a C compiler)
 	@if command -v $${CC:-gcc} >/dev/null; then $(GO) test -race -short $(RACE); \

@@ -60,19 +60,14 @@ func (s statement) cell(v float64) string {
 // statementsTable holds the sentences against the rows of the same documents, as published and as simulated.
 func statementsTable(t *testing.T) string {
 	t.Helper()
+	sets := map[string]*results.Set{}
+	for _, r := range publishedRows() {
+		sets[r.machine] = runSet(t, r.experiment, nil)
+	}
 	out := "| the documents say | of | range | machine | published | simulated |\n|---|---|---|---|---|---|\n"
 	for _, s := range statements() {
 		for _, r := range publishedRows() {
-			set := runSet(t, r.experiment, nil)
-			us, published := map[string]float64{}, map[string]float64{}
-			for _, p := range set.Points() {
-				if p.Era != s.year {
-					continue
-				}
-				a, _ := set.Get(p, results.MetricMicros)
-				b, _ := set.Get(p, results.MetricPublished)
-				us[p.Probe], published[p.Probe] = a.Value.Float(), b.Value.Float()
-			}
+			us, published := micros(sets[r.machine], s.year)
 			for _, of := range s.of {
 				if us[of[0]] == 0 {
 					continue
@@ -83,6 +78,19 @@ func statementsTable(t *testing.T) string {
 		}
 	}
 	return out
+}
+
+// micros returns microseconds of a hit by probe, of the points of an era: as simulated, and as published.
+func micros(set *results.Set, year string) (us, published map[string]float64) {
+	us, published = map[string]float64{}, map[string]float64{}
+	for _, p := range set.Points() {
+		if p.Era == year {
+			simulated, _ := set.Get(p, results.MetricMicros)
+			said, _ := set.Get(p, results.MetricPublished)
+			us[p.Probe], published[p.Probe] = simulated.Value.Float(), said.Value.Float()
+		}
+	}
+	return us, published
 }
 
 // TestStatements shows the check both sides of its ranges.
