@@ -38,7 +38,7 @@ func holdHandlers(t *testing.T, w *crowd, kind Kind) {
 			inside = inside || w.percpu("hit_record") != 0
 		}
 	})
-	calls := 300 * max(w.m.ISA().TimerCycles, 1) // a jiffy is longer where timers count coarser
+	calls := 600 * max(w.m.ISA().TimerCycles, 1) // a jiffy is longer where timers count coarser
 	for range 2 {
 		task, err := w.smp.Go(w.Call, "loop", func(c smp.Caller) error {
 			_, err := c.InvokeSym("bench_loop", w.pointer("bench_target"), uint64(calls), 5, 77)
@@ -49,7 +49,7 @@ func holdHandlers(t *testing.T, w *crowd, kind Kind) {
 	}
 	w.end()
 	if switches < 10 || inside {
-		t.Errorf("%s: %d switches of tasks, one within a handler: %v", handler, switches, inside)
+		t.Errorf("%s, %s: %d switches of tasks, one within a handler: %v", w.m.Image().Name, handler, switches, inside)
 	}
 	// A detour on ppc64 disables interrupts around its handlers.
 	if ticked := ticks != 0; kind == Kprobe && ticked != (w.k.arch.Then == Boosted) {

@@ -17,7 +17,7 @@ func schedules() uint64 {
 	if testing.Short() {
 		return 8
 	}
-	return 200
+	return 100
 }
 
 // variants calls f for every variant of every scenario of this program.
