@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/encoding"
 )
 
 // insnBytes is the length of every instruction.
@@ -253,19 +254,8 @@ type row struct {
 
 // parse reads the encoding.
 func (r *row) parse() {
-	n := 0
-	for _, b := range r.bits {
-		if b == ' ' {
-			continue
-		}
-		n++
-		r.mask, r.value = r.mask<<1, r.value<<1
-		if b == '0' || b == '1' {
-			r.mask |= 1
-			r.value |= uint32(b - '0')
-		}
-	}
-	if n != 28 && n != 32 {
+	var n int
+	if r.mask, r.value, n = encoding.Bits(r.bits); n != 28 && n != 32 {
 		panic("arm: the encoding of " + r.name + " has the wrong length")
 	}
 }

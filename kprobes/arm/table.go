@@ -1,6 +1,10 @@
 package arm
 
-import "slices"
+import (
+	"slices"
+
+	"kprobesim/internal/encoding"
+)
 
 // Guest functions that do what a displaced instruction does. Those of the first group call its copy with the
 // registers that it reads, and store back those that it writes.
@@ -54,21 +58,11 @@ func parsed(rows []row) []row {
 
 // parse reads the encoding.
 func (r *row) parse() {
-	n := 0
-	for _, b := range r.bits {
-		if b == ' ' {
-			continue
-		}
-		n++
-		r.mask, r.value = r.mask<<1, r.value<<1
-		if b == '0' || b == '1' {
-			r.mask |= 1
-			r.value |= word(b - '0')
-		}
-	}
+	mask, value, n := encoding.Bits(r.bits)
 	if n != 28 && n != 32 {
 		panic("arm: the encoding " + r.bits + " has the wrong length")
 	}
+	r.mask, r.value = word(mask), word(value)
 }
 
 func (r *row) matches(w word) bool {
