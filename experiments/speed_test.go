@@ -25,9 +25,9 @@ import (
 // milliseconds. In chase and near every load misses the first-level data cache.
 //
 // How many instructions a round has is the compiler's: GCC makes four of a round of chase for x86, and
-// for ppc64 unrolls the loop and makes one and a quarter, each of which misses. So these two are to be compared by
-// rounds. What chase reads is more than the second-level caches of most hosts hold, and of some simulated
-// machines: it measures the host's memory beside the simulator. near stays in both.
+// two for ppc64, which counts in a branch. So these two are to be compared by rounds. What chase reads is more than
+// the second-level caches of most hosts hold, and of some simulated machines: it measures the host's memory beside
+// the simulator. near stays in both.
 var speedLoops = []struct {
 	name, symbol string
 	rounds       uint64
