@@ -4,5 +4,5 @@
 // and DWARF, versions 2 to 5.
 //
 // It leaves out everything that a statically linked executable does not need: relocations, dynamic
-// linking, object files. Files of any origin may be given to it: damage is an error, never a panic.
+// linking. Package object below it reads object files; what a module adds to the names of a kernel is a Module. Files of any origin may be given to it: damage is an error, never a panic.
 package image

@@ -41,16 +41,29 @@ func (im *Image) Func(name string) (Func, bool) {
 	if !ok {
 		return Func{}, false
 	}
-	if !im.Descriptors() || s.Section != descriptorSection {
+	if !im.Descriptors() || !isDescriptors(s.Section) {
 		return Func{Name: name, Entry: s.Addr, Pointer: s.Addr, Size: s.Size, Typed: s.Func}, true
 	}
 	f := Func{Name: name, Pointer: s.Addr, Typed: true}
 	f.Entry, _ = im.word(s.Addr) // loadDescriptors has read both
 	f.TOC, _ = im.word(s.Addr + wordBytes)
-	if code, ok := im.Symbol("." + name); ok {
+	if code, ok := im.Symbol(codeName(name)); ok {
 		f.Size = code.Size
 	}
 	return f, true
+}
+
+// isDescriptors tells the section of descriptors of the kernel or of a module.
+func isDescriptors(section string) bool {
+	return section == descriptorSection || strings.HasSuffix(section, moduleMark+descriptorSection)
+}
+
+// codeName is the name of the symbol of the code of a function that has a descriptor.
+func codeName(name string) string {
+	if i := strings.Index(name, moduleMark); i >= 0 {
+		return name[:i+1] + "." + name[i+1:]
+	}
+	return "." + name
 }
 
 // Callee gives the entry of the function that a pointer in C leads to. Descriptors that the guest
@@ -59,7 +72,7 @@ func (im *Image) Callee(pointer uint64) uint64 {
 	if !im.Descriptors() {
 		return pointer
 	}
-	if s := im.sectionAt(pointer); s == nil || s.name != descriptorSection {
+	if s := im.sectionAt(pointer); s == nil || !isDescriptors(s.name) {
 		return pointer
 	}
 	entry, _ := im.word(pointer)
@@ -73,6 +86,12 @@ func (im *Image) word(va uint64) (uint64, bool) {
 		s := &im.Segments[i]
 		if off, n := va-s.VA, uint64(len(s.Data)); va >= s.VA && n >= wordBytes && off <= n-wordBytes {
 			return im.Order.Uint64(s.Data[off:]), true
+		}
+	}
+	for i := range im.modules {
+		m := &im.modules[i]
+		if off, n := va-m.Base, uint64(len(m.Bytes)); va >= m.Base && n >= wordBytes && off <= n-wordBytes {
+			return im.Order.Uint64(m.Bytes[off:]), true
 		}
 	}
 	return 0, false
@@ -108,11 +127,11 @@ func (im *Image) loadDescriptors() error {
 	return nil
 }
 
-// In names the function or variable that an address lies in as C names it, and says how many bytes behind
+// In names the function or variable that an address lies in as C names it, one of a module behind the module's name, and says how many bytes behind
 // its start the address is. Reports use it.
 func (im *Image) In(addr uint64) (name string, off uint64, ok bool) {
 	sym, off, ok := im.At(addr)
-	return im.CName(sym.Name), off, ok
+	return im.FullName(sym), off, ok
 }
 
 // CName is the name in C of the function whose code a symbol is. Comparisons with names of the

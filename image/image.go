@@ -27,6 +27,9 @@ type Image struct {
 	spans    []span           // non-overlapping address ranges, sorted
 	lines    lineTable
 	types    typeTable
+
+	modules []Module // in the order of loading
+	kernel  *Image   // as it was without them; nil without any
 }
 
 // Segment is a piece of guest memory filled from the image; bytes behind Data, up to MemSize, are

@@ -170,9 +170,12 @@ func (im *Image) SectionAt(addr uint64) string {
 	return ""
 }
 
-// CodeRange is where the executable sections lie, from the first byte to the last; size is 0 when there
-// are none. Profiles size a dense array with it.
+// CodeRange is where the executable sections of the kernel lie, from the first byte to the last; size is 0 when there
+// are none. Profiles size a dense array with it. Modules may lie far from the kernel.
 func (im *Image) CodeRange() (start, size uint64) {
+	if im.kernel != nil {
+		return im.kernel.CodeRange()
+	}
 	lo, hi := ^uint64(0), uint64(0)
 	for i := range im.sections {
 		if s := &im.sections[i]; s.exec {

@@ -25,6 +25,7 @@ type Symbol struct {
 	Size    uint64 // bytes; 0 when the image does not say
 	Func    bool
 	Section string // "" for absolute values
+	Module  string // that has it; "" for the kernel
 
 	global bool
 }
@@ -88,14 +89,24 @@ func convertSymbol(f *elf.File, s elf.Symbol) (Symbol, bool) {
 	return sym, true
 }
 
-// indexNames finds the symbol of each name: among equal names the global, then the lower one.
+// indexNames finds the symbol of each name: among equal names the kernel's, then the global, then the lower one. Those of
+// a module have their names behind its own, too.
 func (im *Image) indexNames() {
 	im.byName = make(map[string]int32, len(im.Symbols))
 	for i := range im.Symbols {
 		s := &im.Symbols[i]
-		if j, ok := im.byName[s.Name]; !ok || s.global && !im.Symbols[j].global {
-			im.byName[s.Name] = int32(i)
+		im.indexName(s.Name, i)
+		if s.Module != "" {
+			im.indexName(s.Module+moduleMark+s.Name, i)
 		}
+	}
+}
+
+func (im *Image) indexName(name string, i int) {
+	s := &im.Symbols[i]
+	j, ok := im.byName[name]
+	if !ok || cmp.Or(trueFirst(s.Module == "", im.Symbols[j].Module == ""), trueFirst(s.global, im.Symbols[j].global)) < 0 {
+		im.byName[name] = int32(i)
 	}
 }
 
@@ -131,7 +142,7 @@ func (im *Image) SymbolOff(addr uint64) (name string, start uint64) {
 	if !ok || addr < lowestNamed {
 		return "", 0
 	}
-	return im.CName(sym.Name), sym.Addr
+	return im.FullName(sym), sym.Addr
 }
 
 // indexSpans cuts the address space into ranges of one innermost symbol each. Symbols are sorted by
@@ -269,8 +280,8 @@ func (im *Image) findNatives() error {
 // SymbolText writes an address as symbol+offset, or [section]+offset where no symbol is. Code that
 // is written at run time has a section and no symbol: slots and detour buffers.
 func (im *Image) SymbolText(addr uint64) string {
-	if name, off, ok := im.In(addr); ok {
-		return fmt.Sprintf("%s+%#x", name, off)
+	if sym, off, ok := im.At(addr); ok {
+		return fmt.Sprintf("%s+%#x", im.FullName(sym), off)
 	}
 	if s := im.sectionAt(addr); s != nil {
 		return fmt.Sprintf("[%s]+%#x", s.name, addr-s.addr)

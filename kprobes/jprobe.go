@@ -7,7 +7,8 @@ package kprobes
 // is EINVAL.
 func (k *Kprobes) RegisterJprobe(c Caller, jp uint64) error {
 	return k.locked(c, func() error {
-		if !k.sym.text.Contains(k.im.Callee(k.m.Load(jp, k.l.j.entry))) {
+		entry := k.im.Callee(k.m.Load(jp, k.l.j.entry))
+		if m := k.moduleAt(entry); !k.sym.text.Contains(entry) && (m == nil || m.gone) {
 			return EINVAL
 		}
 		kp := jp + k.l.j.kp.Offset

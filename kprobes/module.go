@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"kprobesim/image"
 )
 
 // module is a range of guest text that can vanish while probes stand in it, and come back.
-// The image has no loader: its linker script sets apart some text that plays the part of a
+// It is that of a module that was loaded, or text which the image's linker script sets apart to play the part of a
 // module's.
 type module struct {
 	name string
@@ -52,6 +53,39 @@ func (k *Kprobes) module(name string, gone bool) (*module, error) {
 		return nil, fmt.Errorf("no module %q that has been unloaded: %w", name, ENOENT)
 	}
 	return nil, fmt.Errorf("no module %q is loaded: %w", name, ENOENT)
+}
+
+// Adopt stores the text of a module that was loaded and lets it be executed and probed. Text that vanished earlier from
+// the same place is forgotten.
+func (k *Kprobes) Adopt(c Caller, name string, start uint64, code []byte) error {
+	return k.locked(c, func() error {
+		span := Span{start, start + uint64(len(code))}
+		k.modules = slices.DeleteFunc(k.modules, func(m *module) bool {
+			return m.gone && m.span.Start < span.End && span.Start < m.span.End
+		})
+		k.modules = append(k.modules, &module{name, span, code, false})
+		k.writeCode(c, start, code)
+		return nil
+	})
+}
+
+// RegisteredIn describes the probes whose structures lie in a range of guest memory and that are registered, in the order
+// of the probed addresses. A module that leaves must have none.
+func (k *Kprobes) RegisteredIn(span Span) []string {
+	var out []string
+	for _, s := range k.sites {
+		probes := []uint64{s.head}
+		if s.aggr {
+			probes = k.children(s.head)
+		}
+		for _, p := range probes {
+			if span.Contains(p) {
+				name, off := k.nameOf(s.addr)
+				out = append(out, fmt.Sprintf("probe at %s+%#x", name, off))
+			}
+		}
+	}
+	return out
 }
 
 // Unload lets the text of a module vanish: probes in it are gone from then on, without their text

@@ -3,6 +3,8 @@ package kprobes
 import (
 	"fmt"
 	"strings"
+
+	"kprobesim/image"
 )
 
 // State describes one probe.
@@ -124,6 +126,7 @@ func (k *Kprobes) listLine(b *strings.Builder, p, head uint64) {
 	}
 	addr := k.m.Load(p, l.addr)
 	name, off := k.nameOf(addr)
+	_, name = image.SplitName(name) // the module has a column of its own
 	in := " "
 	if m := k.moduleAt(addr); m != nil {
 		in = m.name

@@ -188,11 +188,8 @@ func (k *Kprobes) faults(addr uint64) bool {
 // probeable holds an address against kernel text and the functions that a hit itself may execute.
 // Native slots are refused as well: a CPU that fetches one calls Go and executes nothing there.
 func (k *Kprobes) probeable(addr uint64) bool {
-	s := &k.sym
-	if !s.text.Contains(addr) && !s.farText.Contains(addr) {
-		return false
-	}
-	if m := k.moduleAt(addr); m != nil && m.gone {
+	s, m := &k.sym, k.moduleAt(addr)
+	if m == nil && !s.text.Contains(addr) && !s.farText.Contains(addr) || m != nil && m.gone {
 		return false
 	}
 	for _, b := range append([]Span{s.noProbes, s.slots, s.detours}, s.blacklist...) {

@@ -98,6 +98,33 @@ func (m *Machine) Alloc(size, align uint64) (uint64, error) {
 	return h.base + at, nil
 }
 
+// AllocNear returns the address of zeroed memory for a module: whole pages, the lowest that are free, at the address where
+// the kernel executes them. The layout's drawn pages do not apply, since direct calls reach the lowest memory alone.
+func (m *Machine) AllocNear(size uint64) (uint64, error) {
+	h, size := &m.heap, (size+pageBytes-1)&^(pageBytes-1)
+	if size == 0 || size > uint64(m.mem.Size()) {
+		return 0, fmt.Errorf("memory of %d bytes for a module cannot be had", size)
+	}
+	at, i, ok := h.find(h.lo, size, pageBytes)
+	near, executable := m.Near(h.base + at)
+	if _, end := m.Near(h.base + at + size - 1); !ok || !executable || !end {
+		return 0, fmt.Errorf("out of memory for modules: %d bytes wanted; give the kernel more memory or load fewer modules", size)
+	}
+	h.used = slices.Insert(h.used, i, block{at, at + size})
+	m.mem.Write(at, make([]byte, size))
+	return near, nil
+}
+
+// FreeNear gives back what AllocNear returned; it fails for any other address.
+func (m *Machine) FreeNear(va uint64) error {
+	for _, b := range m.heap.used {
+		if near, ok := m.Near(m.heap.base + b.lo); ok && near == va {
+			return m.Free(m.heap.base + b.lo)
+		}
+	}
+	return fmt.Errorf("free of %#x, which is not allocated", va)
+}
+
 // Near returns the address at which the kernel executes what lies at an address of the heap: that of the same
 // memory beside the image. It is false for memory that the kernel does not map for execution.
 func (m *Machine) Near(va uint64) (uint64, bool) {

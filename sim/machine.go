@@ -92,7 +92,7 @@ func New(cfg Config) (*Machine, error) {
 		return nil, fmt.Errorf("%d CPUs of %s: their board has places for %d", cfg.CPUs, cfg.ISA.Name, space.CPUs)
 	}
 	m := &Machine{
-		cfg: cfg, space: space, mem: mmu.NewMemory(cfg.RAM), image: cfg.Image,
+		cfg: cfg, space: space, mem: mmu.NewMemory(cfg.RAM), image: cfg.Image.Fork(),
 		bound: map[string]Native{}, pending: map[uint64]*Call{},
 	}
 	m.schedule.init(&cfg)
@@ -144,7 +144,7 @@ func (cfg *Config) setTimer() error {
 	return nil
 }
 
-// Image returns the loaded guest image.
+// Image returns the loaded guest image, which the machine has for itself: modules add to it.
 func (m *Machine) Image() *image.Image { return m.image }
 
 // ISA returns the instruction set of the CPUs.

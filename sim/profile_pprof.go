@@ -85,7 +85,7 @@ func (b *profileBuilder) location(pc uint64) *profile.Location {
 func (b *profileBuilder) function(pc uint64) (name string, line int) {
 	if sym, _, ok := b.im.At(pc); ok {
 		_, line, _ = b.im.Line(sym.Addr)
-		return b.im.CName(sym.Name), line
+		return b.im.FullName(sym), line
 	}
 	if s := b.im.SectionAt(pc); s != "" {
 		return fmt.Sprintf("[%s]", s), 0

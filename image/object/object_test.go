@@ -1,0 +1,361 @@
+package object
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/internal/hosttools"
+)
+
+var update = flag.Bool("update", false, "compile testdata/*.o again")
+
+// isa is an instruction set whose modules are linked in tests.
+type isa struct {
+	name, cross, debian string
+	options             []string
+	base                uint64 // where the module goes
+	outside             uint64 // where what it does not define is
+	toc                 uint64
+}
+
+// isas has options as modules are compiled with, and places within the reach of direct calls but where stubs are
+// to be made.
+func isas() []isa {
+	common := []string{"-O2", "-ffreestanding", "-fno-pic", "-fno-pie", "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-c"}
+	of := func(words string) []string { return append(strings.Fields(words), common...) }
+	return []isa{
+		{"x86_64", "", "gcc", of("-m64 -mcmodel=kernel -mno-red-zone -fcf-protection=none"), 0xffffffffa0000000, 0xffffffff80123450, 0},
+		{"i386", "", "gcc", of("-m32 -mregparm=3 -fcf-protection=none"), 0xd0800000, 0xc0123450, 0},
+		{"ppc64", "powerpc64-linux-gnu-", "gcc-powerpc64-linux-gnu", of("-mcpu=power5 -mcall-aixdesc -mcmodel=small"), 0xd000000000200000, 0xc000000000123450, 0xc000000000908000},
+		{"ppc64-medium", "powerpc64-linux-gnu-", "gcc-powerpc64-linux-gnu", of("-mcpu=power5"), 0xd000000000200000, 0xc000000000123450, 0xc000000000908000},
+		{"arm", "arm-linux-gnueabi-", "gcc-arm-linux-gnueabi", of("-marm -march=armv7-a -mfloat-abi=soft"), 0xbf200000, 0xc0123450, 0},
+		{"arm-far", "arm-linux-gnueabi-", "gcc-arm-linux-gnueabi", of("-marm -march=armv7-a -mfloat-abi=soft"), 0xb0200000, 0xc0123450, 0},
+	}
+}
+
+// file returns the object file of the sample, which is in the repository for machines without compilers.
+func (i isa) file(t testing.TB) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", i.name+".o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// resolve gives every name of the sample an address.
+func (i isa) resolve(name string) (Symbol, bool) {
+	switch strings.TrimPrefix(name, ".") {
+	case "kernel_call":
+		if i.toc != 0 {
+			return Symbol{Value: i.outside + 0x100000, Entry: i.outside, TOC: i.toc}, true
+		}
+		return Symbol{Value: i.outside, Entry: i.outside}, true
+	case "kernel_data":
+		return Symbol{Value: i.outside + 0x2000, Entry: i.outside + 0x2000}, true
+	}
+	return Symbol{}, false
+}
+
+func (i isa) link(t testing.TB, b []byte) *Module {
+	t.Helper()
+	o, err := Read("sample.o", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := o.Link(i.base, i.resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestUpdate compiles the samples again when it is asked to.
+func TestUpdate(t *testing.T) {
+	if !*update {
+		t.Skip("skipped: compiling the samples again; -update asks for it")
+	}
+	for _, i := range isas() {
+		cc := hosttools.Need(t, i.cross+"gcc", i.debian, "compiling the sample")
+		hosttools.Run(t, ".", cc, append(slices.Clone(i.options), "testdata/sample.c", "-o", "testdata/"+i.name+".o")...)
+	}
+}
+
+// The parts of a module lie apart, in its memory, aligned, and no two sections share a byte.
+func TestLayout(t *testing.T) {
+	for _, i := range isas() {
+		m := i.link(t, i.file(t))
+		for n, s := range m.Sections {
+			if n > 0 && m.Sections[n-1].Addr+m.Sections[n-1].Size > s.Addr {
+				t.Errorf("%s: section %s begins in %s", i.name, s.Name, m.Sections[n-1].Name)
+			}
+			in := s.Addr >= m.Text.Start && s.Addr+s.Size <= m.Text.End || s.Addr >= m.InitText.Start && s.Addr+s.Size <= m.InitText.End
+			if in != s.Exec {
+				t.Errorf("%s: section %s at %#x, code is from %#x to %#x", i.name, s.Name, s.Addr, m.Text.Start, m.Text.End)
+			}
+		}
+		init, ok := m.Symbol("init_module")
+		if f := m.Pointer(init.Addr); !ok || f.Entry < m.InitText.Start || f.Entry >= m.InitText.End {
+			t.Errorf("%s: init_module is at %#x, the init code at %#x", i.name, f.Entry, m.InitText.Start)
+		}
+		if v, ok := m.o.Value("license"); !ok || v != "GPL" {
+			t.Errorf("%s: license %q", i.name, v)
+		}
+		if got := []string{"kernel_call", "kernel_data"}; len(m.Used) < len(got) {
+			t.Errorf("%s: it uses %v, want %v", i.name, m.Used, got)
+		}
+	}
+}
+
+// script is a linker script that puts the sections where Link has put them.
+func script(i isa, m *Module) string {
+	var b strings.Builder
+	out, _ := i.resolve("kernel_data")
+	call := i.outside
+	if m.TOC != 0 { // within reach of a branch, as ld makes no stub for it here
+		call = i.base + 1<<20
+		fmt.Fprintf(&b, "PROVIDE(\".kernel_call\" = %#x);\n\".TOC.\" = %#x;\n", call, m.TOC)
+	}
+	fmt.Fprintf(&b, "kernel_call = %#x;\n\"kernel_data\" = %#x;\n", call, out.Value)
+	b.WriteString("SECTIONS {\n")
+	seen := map[string]bool{}
+	for _, s := range m.Sections {
+		if seen[s.Name] {
+			continue
+		}
+		seen[s.Name] = true
+		common := ""
+		if s.Name == ".bss" {
+			common = " *(COMMON)"
+		}
+		fmt.Fprintf(&b, "%s %#x : { *(%s)%s }\n", s.Name, s.Addr, s.Name, common)
+	}
+	b.WriteString("/DISCARD/ : { *(*) }\n}\n")
+	return b.String()
+}
+
+// GNU ld links the sample at the same addresses to the same bytes, but for what the two do differently on purpose: calls
+// out of the module by stubs, and pointers to descriptors of the kernel.
+func TestAgainstGNU(t *testing.T) {
+	for _, i := range isas() {
+		t.Run(i.name, func(t *testing.T) {
+			if i.name == "arm-far" {
+				t.Skip("skipped: GNU ld places its veneers elsewhere; TestStubs reads ours")
+			}
+			ld := hosttools.Need(t, i.cross+"ld", "binutils", "the comparison with GNU ld")
+			m := i.link(t, i.file(t))
+			dir := t.TempDir()
+			lds, out := filepath.Join(dir, "x.lds"), filepath.Join(dir, "x.elf")
+			if err := os.WriteFile(lds, []byte(script(i, m)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"-T", lds, "-e", "0", "-o", out, "testdata/" + i.name + ".o", "--no-warn-rwx-segments"}
+			switch i.name {
+			case "i386":
+				args = append(args, "-m", "elf_i386")
+			case "x86_64":
+				args = append(args, "--no-relax")
+			case "ppc64", "ppc64-medium":
+				args = append(args, "--no-toc-optimize", "--no-opd-optimize", "--no-tls-optimize")
+			}
+			if text, err := exec.Command(ld, args...).CombinedOutput(); err != nil {
+				t.Fatalf("ld: %v\n%s", err, text)
+			}
+			compare(t, i, m, out)
+		})
+	}
+}
+
+// compare holds the bytes of every section against those of a linked file.
+func compare(t *testing.T, i isa, m *Module, file string) {
+	f, err := elf.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	compared := 0
+	for _, s := range m.Sections {
+		sec := f.Section(s.Name)
+		if sec == nil || sec.Type == elf.SHT_NOBITS {
+			continue
+		}
+		want, err := sec.Data()
+		if err != nil || sec.Addr != s.Addr || uint64(len(want)) < s.Size {
+			t.Fatalf("%s of ld is at %#x with %d bytes, ours at %#x with %d: %v", s.Name, sec.Addr, len(want), s.Addr, s.Size, err)
+		}
+		got := m.Bytes[s.Addr-m.Base : s.Addr-m.Base+s.Size]
+		for n := 0; n+4 <= len(got); n += 4 {
+			if bytes.Equal(got[n:n+4], want[n:n+4]) || i.toc != 0 && m.onPurpose(s.Addr+uint64(n)) {
+				compared++
+				continue
+			}
+			t.Errorf("%s+%#x: % x, ld has % x", s.Name, n, got[n:n+4], want[n:n+4])
+		}
+	}
+	if compared < 50 {
+		t.Errorf("only %d words were compared", compared)
+	}
+}
+
+// onPurpose tells a word that differs from what GNU ld writes: a call by a stub, the load behind it, or a pointer to a
+// descriptor that only our resolver has.
+func (m *Module) onPurpose(addr uint64) bool {
+	for i := range m.o.sections {
+		s := &m.o.sections[i]
+		for _, r := range s.relocs {
+			at := m.Base + s.at + r.off
+			if !s.loaded || !strings.Contains(m.o.symbols[r.symbol].name, "kernel_call") {
+				continue
+			}
+			if at == addr || at+4 == addr {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A stub leads where the symbol is. That of a table of contents keeps the caller's and loads the callee's, which the call
+// is followed by the way back from.
+func TestStubs(t *testing.T) {
+	for _, i := range isas() {
+		m := i.link(t, i.file(t))
+		if m.o.arch.stub == 0 || i.name == "arm" {
+			continue
+		}
+		at := m.o.layout.stubs
+		code := m.Bytes[at:]
+		if i.toc == 0 {
+			if insn, to := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:]); insn != loadPC || uint64(to) != i.outside {
+				t.Errorf("%s: the veneer is %#x, %#x; want one to %#x", i.name, insn, to, i.outside)
+			}
+			continue
+		}
+		hi, lo := int64(int16(binary.BigEndian.Uint16(code[2:]))), int64(int16(binary.BigEndian.Uint16(code[6:])))
+		data := m.TOC + uint64(hi<<16+lo)
+		if data != m.Base+at+stubData {
+			t.Errorf("%s: the stub loads from %#x, its descriptor is at %#x", i.name, data, m.Base+at+stubData)
+		}
+		entry, toc := binary.BigEndian.Uint64(code[stubData:]), binary.BigEndian.Uint64(code[stubData+8:])
+		if entry != i.outside || toc != i.toc {
+			t.Errorf("%s: the stub leads to %#x with table %#x, want %#x and %#x", i.name, entry, toc, i.outside, i.toc)
+		}
+		if calls := bytes.Count(m.Bytes, binary.BigEndian.AppendUint32(nil, restore)); calls < 2 {
+			t.Errorf("%s: %d calls load their table again behind a stub, want 2 at least", i.name, calls)
+		}
+	}
+}
+
+// What a module cannot have is refused by place, relocation and symbol.
+func TestRefusals(t *testing.T) {
+	for _, x := range []struct{ isa, options, source, want string }{
+		{"x86_64", "-fpic", "extern int far; int f(void) { return far; }", ".text+0x3: R_X86_64_REX_GOTPCRELX against far: a module has no global offset table: compile it with -fno-pic"},
+		{"x86_64", "", "int f(void); int g(void) { return f(); }", "against f: nobody exports a symbol of this name"},
+		{"x86_64", "-O0", "__thread int n; int g(void) { return n; }", "thread-local storage"},
+		{"i386", "-fpic -fvisibility=default", "extern int far; int f(void) { return far; }", "R_386_GOT"},
+		{"arm", "-mthumb", "int f(int); int g(int n) { return f(n) + 1; }", "compile it with -marm"},
+		{"ppc64", "", "void g(void) { __asm__(\"b .kernel_call\"); }", "-fno-optimize-sibling-calls"},
+	} {
+		t.Run(x.want, func(t *testing.T) {
+			all := isas()
+			i := all[slices.IndexFunc(all, func(i isa) bool { return i.name == x.isa })]
+			cc := hosttools.Need(t, i.cross+"gcc", i.debian, "the refusal of "+x.want)
+			dir := t.TempDir()
+			src, out := filepath.Join(dir, "x.c"), filepath.Join(dir, "x.o")
+			if err := os.WriteFile(src, []byte(x.source), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			options := slices.DeleteFunc(slices.Clone(i.options), func(o string) bool { return o == "-marm" && x.options == "-mthumb" })
+			if x.options == "-fpic" && x.isa == "x86_64" {
+				options = slices.DeleteFunc(options, func(o string) bool { return o == "-mcmodel=kernel" })
+			}
+			options = append(options, strings.Fields(x.options)...)
+			hosttools.Run(t, dir, cc, append(options, src, "-o", out)...)
+			b, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := Read("x.o", b)
+			if err == nil {
+				_, err = o.Link(i.base, func(name string) (Symbol, bool) {
+					if name == "f" && x.isa == "arm" || name == "far" {
+						return Symbol{Value: i.outside, Entry: i.outside}, true
+					}
+					return i.resolve(name)
+				})
+			}
+			if err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), "x.o") {
+				t.Errorf("%v, want %q", err, x.want)
+			}
+		})
+	}
+}
+
+// A value that does not fit into its field is an error, and one that just fits is none.
+func TestOverflow(t *testing.T) {
+	for _, x := range []struct {
+		bits int
+		c    check
+		v    int64
+		fits bool
+	}{
+		{32, signedValue, 1<<31 - 1, true},
+		{32, signedValue, 1 << 31, false},
+		{32, unsignedValue, 1<<32 - 1, true},
+		{32, unsignedValue, -1, false},
+		{32, eitherValue, -1 << 31, true},
+		{32, eitherValue, -1<<31 - 1, false},
+		{26, signedValue, -1 << 25, true},
+		{26, signedValue, 1 << 25, false},
+	} {
+		if got := x.c.fits(x.v, x.bits); got != x.fits {
+			t.Errorf("%#x in %d bits, check %d: %v", x.v, x.bits, x.c, got)
+		}
+	}
+	for _, i := range isas() {
+		if i.name == "x86_64" {
+			o, err := Read("sample.o", i.file(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = o.Link(0xffff880000200000, i.resolve)
+			if err == nil || !strings.Contains(err.Error(), "does not fit into 32 bits") {
+				t.Errorf("2 GiB away: %v", err)
+			}
+		}
+	}
+}
+
+// FuzzRead wants damaged files to be errors.
+func FuzzRead(f *testing.F) {
+	for _, i := range isas() {
+		f.Add(i.file(f))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		o, err := Read("fuzz.o", b)
+		if err != nil {
+			return
+		}
+		base := uint64(0xc0400000)
+		m, err := o.Link(base, func(string) (Symbol, bool) { return Symbol{base + 0x10000, base + 0x10000, base}, true })
+		if err != nil {
+			return
+		}
+		if len(m.Bytes) > maxBytes+4*pageBytes {
+			t.Errorf("%d bytes", len(m.Bytes))
+		}
+		for _, s := range m.Symbols {
+			m.Pointer(s.Addr)
+			m.String(s.Addr)
+		}
+	})
+}

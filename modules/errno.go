@@ -1,0 +1,36 @@
+package modules
+
+import (
+	"fmt"
+
+	"kprobesim/kprobes"
+)
+
+// errnoName names an error number of the kernel (asm-generic/errno-base.h and errno.h), which the modelled architectures
+// share as far as they go.
+func errnoName(n int64) string {
+	names := map[int64]string{
+		1: "EPERM", 2: "ENOENT", 3: "ESRCH", 4: "EINTR", 5: "EIO", 6: "ENXIO", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES",
+		14: "EFAULT", 16: "EBUSY", 17: "EEXIST", 19: "ENODEV", 22: "EINVAL", 28: "ENOSPC", 34: "ERANGE", 38: "ENOSYS", 84: "EILSEQ",
+	}
+	if name, ok := names[n]; ok {
+		return "-" + name
+	}
+	return fmt.Sprintf("-%d", n)
+}
+
+// busy is the error of a module that something holds.
+func busy(module, why string) error {
+	return fmt.Errorf("module %s cannot be unloaded: %s: %w", module, why, errBusy)
+}
+
+// errBusy is the kernel's error number without what it means for a probe.
+var errBusy error = busyErrno{}
+
+type busyErrno struct{}
+
+// Error names the number.
+func (busyErrno) Error() string { return "-EBUSY" }
+
+// Is makes it the error number that kprobes has.
+func (busyErrno) Is(err error) bool { return err == kprobes.EBUSY }

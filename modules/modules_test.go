@@ -1,0 +1,396 @@
+package modules
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus/cpustest"
+	"kprobesim/image"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
+	"kprobesim/kprobes"
+	"kprobesim/sim"
+	"kprobesim/smp"
+	"kprobesim/targets"
+	"kprobesim/workloads"
+)
+
+var update = flag.Bool("update", false, "compile testdata/*.o again")
+
+// kernel is a kernel that modules are loaded into, and how they are compiled for it.
+type kernel struct {
+	image, cross, debian, arch string
+	options                    string
+}
+
+// kernels has the newest kernel of each way of compiling modules.
+func kernels() []kernel {
+	return []kernel{
+		{"x86_64-2010", "", "gcc", "x86", "-DERA=2010 -m64 -mcmodel=kernel -mno-red-zone -mgeneral-regs-only -fcf-protection=none"},
+		{"i386-2010", "", "gcc-multilib", "x86", "-DERA=2010 -m32 -march=i686 -mregparm=3 -mpreferred-stack-boundary=2 -mgeneral-regs-only -fcf-protection=none"},
+		{"ppc64-2011", "powerpc64-linux-gnu-", "gcc-powerpc64-linux-gnu", "ppc64", "-DERA=2011 -mcpu=power5 -msoft-float -mno-altivec -mcall-aixdesc -mminimal-toc -ffixed-r13"},
+		{"ppc64-2017", "powerpc64-linux-gnu-", "gcc-powerpc64-linux-gnu", "ppc64", "-DERA=2017 -mcpu=power5 -msoft-float -mno-altivec -ffixed-r13"},
+		{"arm-2014", "arm-linux-gnueabi-", "gcc-arm-linux-gnueabi", "arm", "-DERA=2014 -marm -march=armv7-a -mfloat-abi=soft -mno-unaligned-access"},
+	}
+}
+
+const include = "../workloads/kernel/"
+
+// TestUpdate compiles the modules of the tests again when it is asked to. They are in the repository for machines without
+// compilers.
+func TestUpdate(t *testing.T) {
+	if !*update {
+		t.Skip("skipped: compiling the modules of the tests again; -update asks for it")
+	}
+	for _, k := range kernels() {
+		cc := hosttools.Need(t, k.cross+"gcc", k.debian, "compiling the modules")
+		for _, name := range []string{"my_probe", "user_of"} {
+			if err := os.MkdirAll(filepath.Join("testdata", k.image), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			hosttools.Run(t, ".", cc, append(strings.Fields(k.options), "-O2", "-std=gnu11", "-nostdinc", "-ffreestanding", "-fno-pic", "-fno-pie",
+				"-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fno-strict-aliasing", "-Wall", "-Wextra", "-Werror",
+				"-I"+include+"include", "-I"+include+"arch/"+k.arch+"/include", "-c", "testdata/"+name+".c",
+				"-o", "testdata/"+k.image+"/"+name+".o")...)
+		}
+	}
+}
+
+// running is a machine with a loader, seen from the boot task.
+type running struct {
+	*testing.T
+	*sim.Call
+	sys *targets.System
+	l   *Loader
+	k   kernel
+}
+
+// each runs body on a machine of every kernel.
+func each(t *testing.T, body func(r *running)) {
+	t.Helper()
+	for _, k := range kernels() {
+		t.Run(k.image, func(t *testing.T) { boot(t, k, kprobes.Default(), body) })
+	}
+}
+
+func boot(t *testing.T, k kernel, o kprobes.Options, body func(r *running)) {
+	t.Helper()
+	b, err := workloads.Open(k.image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	im, err := image.Load(k.image, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, target, _ := targets.Image(targets.List(), k.image)
+	sys, err := target.Build(targets.Config{
+		Machine: sim.Config{CPU: cpustest.Config(target.ISA), Image: im, Budget: clock.FromCycles(1e9)},
+		Kernel:  smp.Options{HZ: 1000}, Probes: o,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = sys.Run(func(c *sim.Call) error {
+		l, err := New(sys.Machine, sys.Kernel, sys.Probes)
+		if err != nil {
+			return err
+		}
+		body(&running{t, c, sys, l, k})
+		return nil
+	})
+	if err != nil {
+		t.Errorf("%v\nconsole:\n%s", err, sys.Machine.Console())
+	}
+}
+
+// file reads a module of the tests.
+func (r *running) file(name string) *File {
+	r.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", r.k.image, name+".o"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	f, err := Read(name+".o", b)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return f
+}
+
+// load loads a module or ends the test.
+func (r *running) load(name, parameters string) *Module {
+	r.Helper()
+	m, err := r.l.Load(r.Call, r.file(name), parameters)
+	if err != nil {
+		r.Fatalf("loading %s: %v\n%s", name, err, r.sys.Machine.Console())
+	}
+	return m
+}
+
+// call calls a function of the guest.
+func (r *running) call(name string, args ...uint64) uint64 {
+	r.Helper()
+	v, err := r.InvokeSym(name, args...)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return v
+}
+
+// word reads a variable of a module.
+func (r *running) word(name string) uint64 {
+	r.Helper()
+	im := r.sys.Machine.Image()
+	s, ok := im.Symbol(name)
+	if !ok {
+		r.Fatalf("no symbol %s", name)
+	}
+	v, err := r.sys.Machine.Load(s.Addr, im.Bits/8)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return v
+}
+
+func (r *running) wantError(err error, want string) {
+	r.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		r.Errorf("%v, want %q", err, want)
+	}
+}
+
+// A module's probes hit, its handlers and messages run, its parameters are as they were given, and unloading leaves nothing.
+func TestModuleRuns(t *testing.T) {
+	each(t, func(r *running) {
+		want := r.call("work_checksum", 5, 6)
+		r.load("my_probe", `symbol=work_checksum level=0x2 small=7,8 loud greeting="good day"`)
+		for range 3 {
+			if got := r.call("work_checksum", 5, 6); got != want {
+				r.Errorf("work_checksum returns %#x, without the module %#x", got, want)
+			}
+		}
+		if hits, posts, returns := r.word("my_probe:hits"), r.word("posts"), r.word("my_probe:returns"); hits != 6 || posts != 3 || returns != 3 {
+			r.Errorf("%d hits counted twice, %d posts, %d returns: want 6, 3, 3", hits, posts, returns)
+		}
+		r.call("my_probe:tell", 2)
+		if err := r.l.Unload(r.Call, "my_probe"); err != nil {
+			r.Fatal(err)
+		}
+		text := "planted at work_checksum\ngood day 1 2 8: 19\n6 hits, 3 posts, 3 returns\n"
+		if got := r.sys.Machine.Console(); got != text {
+			r.Errorf("console %q, want %q", got, text)
+		}
+		if got := r.call("work_checksum", 5, 6); got != want {
+			r.Errorf("behind the module work_checksum returns %#x, want %#x", got, want)
+		}
+		if _, ok := r.sys.Machine.Image().Symbol("my_probe:hits"); ok {
+			r.Error("its symbols are still known")
+		}
+		if list, err := r.sys.Probes.List(); err != nil || strings.Contains(list, "work_checksum") {
+			r.Errorf("probes are left: %v\n%s", err, list)
+		}
+	})
+}
+
+// The same module comes back at the same place, with its data as compiled.
+func TestLoadAgain(t *testing.T) {
+	each(t, func(r *running) {
+		var places []uint64
+		for range 2 {
+			m := r.load("my_probe", "")
+			start, _ := m.Text()
+			places = append(places, start)
+			r.call("work_checksum", 1, 2)
+			if got := r.word("my_probe:hits"); got != 1 {
+				r.Errorf("%d hits, want 1", got)
+			}
+			if err := r.l.Unload(r.Call, "my_probe"); err != nil {
+				r.Fatal(err)
+			}
+		}
+		if places[0] != places[1] {
+			r.Errorf("its text was at %#x and then at %#x", places[0], places[1])
+		}
+	})
+}
+
+// Functions of a module can be probed and are named in lists. A probe of somebody else there is gone with the module.
+func TestProbesInModules(t *testing.T) {
+	each(t, func(r *running) {
+		r.load("my_probe", "")
+		want := r.call("my_probe:module_work", 9)
+		p, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "module_work", Handler: "handler_count"})
+		if err != nil {
+			r.Fatal(err)
+		}
+		own, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "my_probe:module_work", Handler: "my_probe:probe_pre"})
+		if err != nil {
+			r.Fatal(err)
+		}
+		if got := r.call("my_probe:module_work", 9); got != want || r.word("my_probe:hits") != 1 {
+			r.Errorf("the probed function returns %#x, not %#x; %d hits", got, want, r.word("my_probe:hits"))
+		}
+		if list, err := r.sys.Probes.List(); err != nil || strings.Count(list, "module_work+0x0  my_probe ") != 2 {
+			r.Errorf("%v\n%s", err, list)
+		}
+		if _, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "my_probe:probe_init", Handler: "handler_count"}); err == nil {
+			r.Error("the init function, which has vanished, can be probed")
+		}
+		if err := r.l.Unload(r.Call, "my_probe"); err != nil {
+			r.Fatal(err)
+		}
+		if st, err := r.sys.Probes.State(p.Addr); err != nil || st.Mode != kprobes.Gone {
+			r.Errorf("a probe in the module's text is %v, want gone", st.Mode)
+		}
+		for _, p := range []*kprobes.Probe{p, own} {
+			if err := r.sys.Probes.Remove(r.Call, p); err != nil {
+				r.Error(err)
+			}
+		}
+	})
+}
+
+// What keeps a module from being loaded or unloaded is told by names.
+func TestLifeCycleErrors(t *testing.T) {
+	each(t, func(r *running) {
+		_, err := r.l.Load(r.Call, r.file("user_of"), "")
+		r.wantError(err, "module user_of: object file user_of.o: .text+")
+		r.wantError(err, "module_work: nobody exports")
+		for parameters, want := range map[string]string{
+			"fails=22":                          "module my_probe: its init function returned -EINVAL: it is not loaded",
+			"fails=-3":                          "returned 3, which is neither 0 nor an error number",
+			"symbol=nowhere":                    "returned -EINVAL",
+			"high=1":                            "unknown parameter \"high\": known are fails, greeting, leaves, level",
+			"level=x":                           "parameter level: \"x\" is no number with sign of 4 bytes",
+			"level":                             "it has no value",
+			"small=1,2,3,4,5":                   "5 values: it takes at most 4",
+			"small=65536":                       "is no number without sign of 2 bytes",
+			"loud=maybe":                        "is neither y nor n",
+			`greeting="no end`:                  "a quote is not closed",
+			"symbol=" + strings.Repeat("x", 32): "32 letters: it has room for 31",
+		} {
+			_, err := r.l.Load(r.Call, r.file("my_probe"), parameters)
+			r.wantError(err, want)
+		}
+		r.load("my_probe", "")
+		r.load("user_of", "")
+		if got, want := r.call("used", 4), r.call("module_work", 4); got != want {
+			r.Errorf("a module calls another one and gets %#x, want %#x", got, want)
+		}
+		_, err = r.l.Load(r.Call, r.file("my_probe"), "")
+		r.wantError(err, "module my_probe is loaded already")
+		err = r.l.Unload(r.Call, "my_probe")
+		r.wantError(err, "module my_probe cannot be unloaded: modules use it: user_of: -EBUSY")
+		if !errors.Is(err, kprobes.EBUSY) {
+			r.Errorf("%v is not EBUSY", err)
+		}
+		r.wantError(r.l.Unload(r.Call, "nothing"), "no module nothing is loaded")
+		if err := r.l.UnloadAll(r.Call); err != nil {
+			r.Error(err)
+		}
+	})
+}
+
+// A module that leaves without unregistering is an error by its name and the probe's.
+func TestLeftBehind(t *testing.T) {
+	each(t, func(r *running) {
+		r.load("my_probe", "leaves=1")
+		r.wantError(r.l.Unload(r.Call, "my_probe"), "probe at work_checksum+0x0 registered by module my_probe is still registered")
+	})
+}
+
+// The modules are where direct calls reach, beside the kernel, and their addresses have names and the phase of handlers.
+func TestNames(t *testing.T) {
+	areas := map[string][2]uint64{
+		"x86_64-2010": {0xffffffff80000000, 0xffffffffa0000000}, "i386-2010": {0xc0000000, 0xe0000000},
+		"ppc64-2011": {0xd000000000000000, 0xd000000003f00000}, "ppc64-2017": {0xd000000000000000, 0xd000000003f00000},
+		"arm-2014": {0xbf000000, 0xbfe00000},
+	}
+	each(t, func(r *running) {
+		m := r.load("my_probe", "")
+		im := r.sys.Machine.Image()
+		start, end := m.Text()
+		if area := areas[r.k.image]; start < area[0] || end > area[1] {
+			r.Errorf("text from %#x to %#x, the area is %#x", start, end, area)
+		}
+		f, ok := im.Func("my_probe:probe_pre")
+		if !ok || !f.Typed || f.Size == 0 || im.SymbolText(f.Entry+4) != "my_probe:probe_pre+0x4" || im.Phase(f.Entry) != image.PhaseHandler {
+			r.Errorf("%+v %v, named %s, phase %v", f, ok, im.SymbolText(f.Entry+4), im.Phase(f.Entry))
+		}
+		if im.Callee(f.Pointer) != f.Entry {
+			r.Errorf("the pointer %#x leads to %#x, want %#x", f.Pointer, im.Callee(f.Pointer), f.Entry)
+		}
+		if names := im.Modules(); len(names) != 1 || names[0].Name != "my_probe" {
+			r.Errorf("%d modules", len(names))
+		}
+		if err := r.l.UnloadAll(r.Call); err != nil {
+			r.Error(err)
+		}
+	})
+}
+
+// Modules leave no memory behind.
+func TestMemoryComesBack(t *testing.T) {
+	each(t, func(r *running) {
+		place := func() uint64 {
+			at, err := r.sys.Machine.AllocNear(1)
+			if err != nil {
+				r.Fatal(err)
+			}
+			if err := r.sys.Machine.FreeNear(at); err != nil {
+				r.Fatal(err)
+			}
+			return at
+		}
+		r.load("my_probe", "")
+		if err := r.l.UnloadAll(r.Call); err != nil { // tasks and instances have their memory from now on
+			r.Fatal(err)
+		}
+		before := place()
+		r.load("my_probe", "greeting=aloha")
+		_, err := r.l.Load(r.Call, r.file("user_of"), "no=1")
+		r.wantError(err, "known are none")
+		if err := r.l.UnloadAll(r.Call); err != nil {
+			r.Fatal(err)
+		}
+		if after := place(); after != before {
+			r.Errorf("the lowest free page was %#x and is %#x", before, after)
+		}
+	})
+}
+
+// Words of parameters are split as a shell would.
+func TestSplitWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                 nil,
+		" a=1  b ":         {"a=1", "b"},
+		`a="x y" b="" c=z`: {"a=x y", "b=", "c=z"},
+	} {
+		if got, err := splitWords(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v", text, fmt.Sprint(got), err)
+		}
+	}
+}
+
+// A file's name makes the module's.
+func TestName(t *testing.T) {
+	k := kernels()[0]
+	b, err := os.ReadFile(filepath.Join("testdata", k.image, "user_of.o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Read("dir/user-of.ko", b)
+	if err != nil || f.Name != "user_of" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if _, err := Read("x.o", []byte("no")); err == nil || !strings.Contains(err.Error(), "x.o: is no ELF file") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,147 @@
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/image"
+	"kprobesim/image/object"
+)
+
+// exportSection has records of an address and a pointer to a name, in the kernel and in modules alike.
+const exportSection = "__ksymtab"
+
+// readExports reads what the kernel exports. Without a table, every symbol of it counts.
+func (l *Loader) readExports() error {
+	im := l.m.Image()
+	at, size, ok := im.Section(exportSection)
+	if !ok {
+		return nil
+	}
+	l.exports = map[string]uint64{}
+	word := uint64(im.Bits / 8)
+	for end := at + size; at+2*word <= end; at += 2 * word {
+		addr, err := l.m.Load(at, int(word))
+		name, err2 := l.m.Load(at+word, int(word))
+		if err := errors.Join(err, err2); err != nil {
+			return fmt.Errorf("image %s: table of exported symbols: %w", im.Name, err)
+		}
+		text, err := l.m.ReadString(name)
+		if err != nil {
+			return fmt.Errorf("image %s: name of an exported symbol: %w", im.Name, err)
+		}
+		l.exports[text] = addr
+	}
+	return nil
+}
+
+// exportsOf reads what a module exports.
+func exportsOf(m *object.Module) (map[string]uint64, error) {
+	out := map[string]uint64{}
+	word := m.Word
+	for _, s := range m.Sections {
+		if s.Name != exportSection {
+			continue
+		}
+		size := m.WordBytes()
+		for at := s.Addr; at+2*size <= s.Addr+s.Size; at += 2 * size {
+			addr, _ := word(at)
+			name, _ := word(at + size)
+			text, ok := m.String(name)
+			if !ok {
+				return nil, fmt.Errorf("section %s+%#x: the name of an exported symbol is not in the module", s.Name, at-s.Addr)
+			}
+			out[text] = addr
+		}
+	}
+	return out, nil
+}
+
+// resolve finds a name that a module does not define: its own struct module, an export of the kernel, or that of a module
+// that is loaded, which it uses from then on. A name with a dot is that of a function's code.
+func (l *Loader) resolve(mod *Module, name string) (object.Symbol, bool) {
+	if name == thisModule {
+		return object.Symbol{Value: mod.this, Entry: mod.this}, true
+	}
+	plain := name
+	if l.m.Image().Descriptors() {
+		plain = strings.TrimPrefix(name, ".")
+	}
+	s, ok := l.inKernel(plain)
+	for i := 0; !ok && i < len(l.loaded); i++ {
+		o := l.loaded[i]
+		var value uint64
+		if value, ok = o.exports[plain]; ok {
+			s = o.m.Pointer(value)
+			if !slices.Contains(mod.uses, o) {
+				mod.uses = append(mod.uses, o)
+			}
+		}
+	}
+	if plain != name {
+		s.Value = s.Entry
+	}
+	return s, ok
+}
+
+// inKernel finds a name that the kernel exports.
+func (l *Loader) inKernel(name string) (object.Symbol, bool) {
+	if l.exports != nil {
+		if _, ok := l.exports[name]; !ok {
+			return object.Symbol{}, false
+		}
+	}
+	im := l.m.Image()
+	s, ok := im.Symbol(name)
+	if !ok || s.Module != "" {
+		return object.Symbol{}, false
+	}
+	f, _ := im.Func(name)
+	return object.Symbol{Value: f.Pointer, Entry: f.Entry, TOC: f.TOC}, true
+}
+
+// thisLayout is where things are in the kernel's struct module.
+type thisLayout struct {
+	size       uint64
+	name, refs image.Field // of size 0 where the kernel has no such member
+}
+
+// plainModule is the size of what a module has for its struct module in a kernel without that structure.
+const plainModule = 256
+
+// newThisLayout finds the structure in the debug information of the kernel, if it has one.
+func newThisLayout(im *image.Image) thisLayout {
+	l := thisLayout{size: plainModule, name: image.Field{Size: plainModule / 4}}
+	st, err := im.Struct("module")
+	if err != nil {
+		return l
+	}
+	l.size = uint64(max(st.Size, plainModule))
+	l.name, _ = st.Field("name")
+	l.refs, _ = st.Field("refcnt")
+	return l
+}
+
+// newThis makes the struct module of a module, at an address that its code reaches.
+func (l *Loader) newThis(name string) (uint64, error) {
+	at, err := l.m.AllocNear(l.this.size)
+	if err != nil || l.this.name.Size < 2 {
+		return at, err
+	}
+	text := append([]byte(name), 0)
+	if len(text) > l.this.name.Size {
+		return 0, errors.Join(fmt.Errorf("its name has more than %d letters: rename the file", l.this.name.Size-1), l.m.FreeNear(at))
+	}
+	return at, l.m.WriteBytes(at+l.this.name.Offset, text)
+}
+
+// references reads how often the module is held.
+func (l *Loader) references(mod *Module) (int32, error) {
+	if l.this.refs.Size != 4 {
+		return 0, nil
+	}
+	n, err := l.m.Load(mod.this+l.this.refs.Offset, 4)
+	return int32(n), err
+}
