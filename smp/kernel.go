@@ -62,6 +62,7 @@ type Kernel struct {
 	waiters   []*tasksPeriod // of SynchronizeTasks
 	stop      stopMachine
 	user      userGuest
+	spaces    spaces
 	notes     func(sim.Event) // nil when the machine takes no notes
 	// swap tells the machine of a switch of tasks; nil when it does not want to know.
 	swap func(cpu int, contexts []uint8) []uint8
@@ -190,6 +191,16 @@ func (k *Kernel) Bind(m *sim.Machine) {
 			return v
 		})
 	}
+	k.spaces.pages = m
+	k.bindSpaces(func(name string, f func(Caller, func(int) uint64) (uint64, error)) {
+		bind(name, func(c *sim.Call) uint64 {
+			v, err := f(c, c.Arg)
+			if err != nil {
+				k.fail(err)
+			}
+			return v
+		})
+	})
 	bind("sched_pick", func(c *sim.Call) uint64 { return k.pick(c, c.Arg(0), c.Arg(1) != 0) })
 	bind("sched_tick", func(c *sim.Call) uint64 { k.tick(c, c.Arg(0) != 0); return 0 })
 	bind("sched_kick", func(*sim.Call) uint64 { return k.nextKick() })

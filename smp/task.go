@@ -25,12 +25,13 @@ type task struct {
 	contexts []uint8 // of the exceptions that it is in the middle of, while it does not run
 	// userStack is its stack in user mode, 0 for a kernel thread.
 	userStack uint64
+	space     *Space        // its own address space, or nil
 	waits     func() string // what it sleeps for, for reports; nil when it does not
 }
 
 // level is 1 for a user task and 0 for one of the kernel, as told to who watches.
 func (t *task) level() uint64 {
-	if t.userStack != 0 {
+	if t.userStack != 0 || t.space != nil {
 		return 1
 	}
 	return 0
@@ -185,6 +186,9 @@ func (k *Kernel) Join(c Caller, addr uint64) error {
 		t.mem = memory{}
 		if t.userStack != 0 {
 			k.user.stacks = append(k.user.stacks, t.userStack)
+		}
+		if t.space != nil {
+			k.spaces.dead = append(k.spaces.dead, t.space)
 		}
 		k.forget(t)
 	}

@@ -11,6 +11,7 @@ type userGuest struct {
 	ready  bool        // every CPU has been let into the kernel by system calls
 	stacks []uint64    // addresses of user stacks that no task has, the next one last
 	known  bool        // stacks have been looked for
+	shared bool        // a task without an address space has run
 	fn     image.Field // of struct user_start
 	arg    image.Field
 	size   uint64
@@ -31,6 +32,10 @@ func (k *Kernel) SpawnUser(c Caller, s Thread) (uint64, error) {
 	if err := k.prepareUser(c); err != nil {
 		return 0, fmt.Errorf("user task %s: %w", s.Name, err)
 	}
+	if k.spaces.numbers > 0 {
+		return 0, fmt.Errorf("user task %s: tasks with address spaces have run on this machine: use either kind", s.Name)
+	}
+	k.user.shared = true
 	stack, err := k.userStack()
 	if err != nil {
 		return 0, fmt.Errorf("user task %s: %w", s.Name, err)

@@ -6,6 +6,7 @@
 #	preempt		kernel code is preempted
 #	stepping	no boosting, for a kernel of i386 of 2006
 #	trapping	return probes come back by a breakpoint, the same
+#	userprobes	address spaces of user tasks, and probes of user space
 #	runlatch	exceptions set the run latch, for a kernel of ppc64
 set -eu
 cd "$(dirname "$0")"
@@ -19,6 +20,7 @@ for option in $(echo "${variant#"$era"}" | tr - ' '); do
 	2010-preempt | 2014-preempt | 2017-preempt) options="$options -DPREEMPT" ;;
 	2006-stepping) options="$options -DNO_BOOST" ;;
 	2006-trapping) options="$options -DTRAP_RETURNS" ;;
+	2005-userprobes | 2010-userprobes) options="$options -DUSERPROBES" ;;
 	*-runlatch) options="$options -DRUNLATCH" ;;
 	*)
 		echo "no kernel $variant: use a year of include/linux/era.h, 2010, 2014 or 2017 with -preempt, or 2006 with -stepping, -trapping or both" >&2

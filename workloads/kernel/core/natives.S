@@ -37,3 +37,12 @@
 	NATIVE native_thread
 	NATIVE native_return
 	NATIVE text_poke_note
+#ifdef USERPROBES
+	NATIVE user_page
+	NATIVE user_table
+	NATIVE register_kprobe_user
+	NATIVE unregister_kprobe_user
+	NATIVE insert_kprobe_user
+	NATIVE insert_kprobe_userspace
+	NATIVE remove_kprobe_user
+#endif

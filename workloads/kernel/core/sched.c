@@ -1,5 +1,6 @@
 /* Switching tasks, starting and ending them, and idling. */
 #include <linux/guest.h>
+#include <linux/mm.h>
 
 DEFINE_PER_CPU(struct task_struct *, current_task);
 DEFINE_PER_CPU(unsigned long, kernel_stack);
@@ -45,6 +46,7 @@ void context_switch(struct task_struct *prev, struct task_struct *next)
 	percpu_write(current_task, next);
 	set_kernel_stack(top);
 	set_exception_stack(top);
+	change_space(prev, next);
 	prev = switch_to_asm(prev, next, offsetof(struct task_struct, thread.sp));
 	finish_task_switch(prev);
 }

@@ -1,6 +1,7 @@
 /* User tasks, and what the kernel does for them. */
 #include <linux/guest.h>
 #include <linux/user.h>
+#include <linux/mm.h>
 #include <linux/workload.h>
 #include <asm/syscall.h>
 
@@ -14,6 +15,9 @@ void start_user(struct pt_regs *regs) __noreturn;
 __syscall void user_init(void *unused __unused)
 {
 	accept_syscalls();
+#ifdef USERPROBES
+	accept_user_breakpoints();
+#endif
 }
 
 /* The registers lie in this function's frame on the task's stack; it never returns, so they stay. */
@@ -98,6 +102,10 @@ __syscall void user_fault(struct pt_regs *regs, long error_code, unsigned int ve
 		user_stack_pointer(regs), error_code,
 	};
 
+#ifdef USERPROBES
+	if (user_space_fault(regs, error_code, vector))
+		return;
+#endif
 	sim_printk(fault_text, args);
 	if (is_page_fault(vector))
 		panic_at(page_text, fault_address(regs));

@@ -9,6 +9,7 @@
  */
 #include <linux/hit_path.h>
 #include <linux/notifier.h>
+#include <linux/userprobes.h>
 #include <asm/processor.h>
 #include <asm/text.h>
 
@@ -302,6 +303,21 @@ __dispatch int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	return fault_under_probe(regs, trapnr, fault_at_original);
 }
 
+#ifdef USERPROBES
+static __dispatch int listen_to_user(unsigned long event, struct die_args *args)
+{
+	if (event == DIE_INT3)
+		return user_breakpoint_hit(args->regs) ? NOTIFY_STOP : NOTIFY_DONE;
+	if (event != DIE_DEBUG || !user_stepped(args->regs))
+		return NOTIFY_DONE;
+	if (ERA_CLEAR_DR6)
+		*(unsigned long *)args->err &= ~(unsigned long)DR_STEP;
+	return NOTIFY_STOP;
+}
+#else
+#define listen_to_user(event, args) NOTIFY_DONE
+#endif
+
 /* The first listener of exceptions, but for one that patches text. */
 static __dispatch int listen(struct notifier_block *self __unused, unsigned long event, void *data)
 {
@@ -309,7 +325,7 @@ static __dispatch int listen(struct notifier_block *self __unused, unsigned long
 	int ours = 0;
 
 	if (user_mode(args->regs))
-		return NOTIFY_DONE;
+		return listen_to_user(event, args);
 	if (event == DIE_INT3) {
 		ours = breakpoint_hit(args->regs);
 	} else if (event == DIE_DEBUG) {

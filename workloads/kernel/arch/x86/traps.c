@@ -6,6 +6,7 @@
 #include <linux/notifier.h>
 #include <linux/kprobes.h>
 #include <linux/tell.h>
+#include <linux/mm.h>
 #include <asm/extable.h>
 #include <asm/processor.h>
 
@@ -106,7 +107,7 @@ static __always_inline int is_probes_fault(struct pt_regs *frame)
 
 __kprobes_late __used void do_page_fault(struct pt_regs *frame, long code)
 {
-	if (!is_probes_fault(frame) && !fixup_exception(frame))
+	if (!is_probes_fault(frame) && !fixup_exception(frame) && !kernel_brings_page(read_cr2(), fault_writes(frame, code)))
 		die(frame, code, VECTOR_PF);
 }
 

@@ -75,3 +75,13 @@ FUNC any_trap
 	jz do_trap
 	jmp user_fault
 ENDFUNC any_trap
+
+#ifdef USERPROBES
+	.section .user.text, "ax"
+/* Return probed functions return to this probe. Nothing is executed behind it. */
+	.balign 16
+FUNC user_trampoline
+	nop
+	ud2
+ENDFUNC user_trampoline
+#endif

@@ -21,6 +21,7 @@ enum kprobe_flags {
 };
 
 struct kprobe;
+struct uprobe;
 struct kretprobe_instance;
 struct task_struct;
 
@@ -44,6 +45,9 @@ struct kprobe {
 	kprobe_opcode_t opcode;		/* byte the breakpoint replaced */
 	struct arch_specific_insn ainsn;	/* the copy that is executed instead */
 	u32 flags;			/* KPROBE_FLAG_ */
+#ifdef USERPROBES
+	struct uprobe *user;		/* of a probe of user space: where it is */
+#endif
 };
 
 struct jprobe {

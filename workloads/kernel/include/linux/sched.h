@@ -66,6 +66,9 @@ struct task_struct {
 	unsigned long switches;	/* how often it was switched to */
 	char comm[16];
 	int rcu_tasks_holdout;	/* a grace period waits until it has scheduled of its own will */
+#ifdef USERPROBES
+	struct mm_struct *mm;	/* its address space; NULL: the kernel's */
+#endif
 };
 
 DECLARE_PER_CPU(struct task_struct *, current_task);

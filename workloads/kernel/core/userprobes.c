@@ -1,0 +1,194 @@
+/*
+ * Hits of probes in user mode. The probe is found by the file and the offset of the instruction, its handlers run in
+ * the kernel with the registers of user mode. A processor that steps executes the instruction where it is: its
+ * breakpoint goes for that long, for all tasks that share the page.
+ */
+#include <linux/userprobes.h>
+#include <linux/hit.h>
+#include <linux/user.h>
+
+#ifdef USERPROBES
+#include <asm/userprobes.h>
+
+static __always_inline struct hlist_head *bucket_of_place(const struct inode *inode, unsigned long offset)
+{
+	return &probe_table[hash_ptr((const void *)((unsigned long)inode * offset), HIT_HASH_BITS)];
+}
+
+/* Probes of the kernel are in the same buckets and have no file. */
+static __always_inline int is_of_place(const struct kprobe *p, const struct inode *inode, unsigned long offset)
+{
+	return p->user && p->user->inode == inode && p->user->offset == offset;
+}
+
+__dispatch struct kprobe *find_user_probe(unsigned long address, kprobe_opcode_t **seen)
+{
+	struct vm_area_struct *vma = current->mm ? area_of(current->mm, address) : NULL;
+	unsigned long offset;
+	struct hlist_node *at;
+	struct page *page;
+
+	if (!vma || !vma->vm_inode)
+		return NULL;
+	page = *page_slot(vma, address);
+	if (!page)
+		return NULL;
+	*seen = (kprobe_opcode_t *)(page->address + (address & ~PAGE_MASK));
+	offset = (vma->vm_pgoff << PAGE_SHIFT) + address - vma->vm_start;
+	walk_chain(at, bucket_of_place(vma->vm_inode, offset)) {
+		struct kprobe *p = container_of(at, struct kprobe, hlist);
+
+		if (is_of_place(p, vma->vm_inode, offset))
+			return p;
+	}
+	return NULL;
+}
+
+#if USER_STEPS
+/* The instruction that is being stepped, as the kernel sees it. There is one hit at a time. */
+static kprobe_opcode_t *stepped;
+
+/* The handlers are done: user mode executes the original once. */
+static __always_inline void step_in_place(struct hit_record *r, struct kprobe *p, kprobe_opcode_t *seen,
+					  struct pt_regs *regs)
+{
+	r->now.stage = HIT_COPY;
+	stepped = seen;
+	store_user_opcode(seen, p->opcode);
+	begin_user_step(regs, &r->now);
+}
+
+/* The breakpoint is back. */
+static __always_inline void end_step(struct hit_record *r, struct pt_regs *regs)
+{
+	store_user_opcode(stepped, BREAKPOINT_INSTRUCTION);
+	end_user_step(regs, &r->now);
+	close_hit(r);
+}
+
+__dispatch int user_breakpoint_hit(struct pt_regs *regs)
+{
+	kprobe_opcode_t *at = user_breakpoint_address(regs), *seen;
+	struct hit_record *r = this_hit();
+	struct kprobe *p;
+
+	preempt_disable();
+	begin_hits();
+	p = find_user_probe((unsigned long)at, &seen);
+	if (unlikely(!p)) {
+		end_hits();
+		preempt_enable_no_resched();
+		/* Taken away meanwhile: what is there now is next. */
+		if (is_user_breakpoint(at))
+			return 0;
+		go_to(regs, at);
+		return 1;
+	}
+	r->now.probe = p;
+	r->now.stage = HIT_HANDLER;
+	go_to(regs, at);
+	/* A handler that answers nonzero has decided itself where the code goes on. */
+	if (!p->pre_handler || !p->pre_handler(p, regs))
+		step_in_place(r, p, seen, regs);
+	return 1;
+}
+
+__step int user_stepped(struct pt_regs *regs)
+{
+	struct hit_record *r = this_hit();
+
+	if (!hit_under_way(r))
+		return 0;
+	if (r->now.probe->post_handler) {
+		r->now.stage = HIT_AFTER;
+		r->now.probe->post_handler(r->now.probe, regs, 0);
+	}
+	end_step(r, regs);
+	return 1;
+}
+
+/* The instruction has not been executed: its fault is the task's, and when that is mended it hits again. */
+__dispatch int user_step_faulted(struct pt_regs *regs, unsigned int vector)
+{
+	struct hit_record *r = this_hit();
+	struct kprobe *p;
+
+	if (!hit_under_way(r))
+		return 0;
+	p = r->now.probe;
+	if (p->fault_handler && p->fault_handler(p, regs, vector))
+		return 1;
+	end_step(r, regs);
+	return 0;
+}
+#else
+/* What the architecture emulates does not fault in user mode. */
+__dispatch int user_step_faulted(struct pt_regs *regs __unused, unsigned int vector __unused)
+{
+	return 0;
+}
+#endif
+
+/* The entry of a return probed function of user space: its return is led to the trampoline there. */
+__kretprobe int user_return_entered(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	struct hlist_node *first = rp->free_instances.first;
+	unsigned long *back = user_return_address(regs);
+	struct kretprobe_instance *ri;
+
+	if (!first) {
+		rp->nmissed++;
+		return 0;
+	}
+	ri = container_of(first, struct kretprobe_instance, hlist);
+	ri->ret_addr = (kprobe_opcode_t *)*back;
+	*back = USER_ADDRESS(user_trampoline);
+	chain_leave(first);
+	ri->rp = rp;
+	ri->task = current;
+	chain_push(&instance_table[hash_ptr(current, HIT_HASH_BITS)], &ri->hlist);
+#if ERA_USED_CHAIN
+	chain_push(&rp->used_instances, &ri->used);
+#endif
+	return 0;
+}
+
+static __always_inline struct kretprobe_instance *newest_instance(void)
+{
+	struct hlist_node *at;
+
+	walk_chain(at, &instance_table[hash_ptr(current, HIT_HASH_BITS)]) {
+		struct kretprobe_instance *ri = container_of(at, struct kretprobe_instance, hlist);
+
+		if (ri->task == current)
+			return ri;
+	}
+	return NULL;
+}
+
+/* The probe of the trampoline. Its handler goes where the function was to return to. */
+__kretprobe int user_trampoline_hit(struct kprobe *p __unused, struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri = newest_instance();
+	struct kretprobe *rp;
+
+	if (!ri)
+		return 0;
+	rp = ri->rp;
+	if (rp && rp->handler)
+		rp->handler(ri, regs);
+	go_to(regs, ri->ret_addr);
+	chain_leave(&ri->hlist);
+	if (rp) {
+#if ERA_USED_CHAIN
+		chain_leave(&ri->used);
+#endif
+		chain_push(&rp->free_instances, &ri->hlist);
+	} else {
+		kfree(ri);
+	}
+	close_hit(this_hit());
+	return 1;
+}
+#endif

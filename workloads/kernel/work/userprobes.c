@@ -1,0 +1,141 @@
+/* What probes of user space are tried on, and a caller that does its duty by pages that come in. */
+#include <linux/guest.h>
+#include <linux/user.h>
+#include <linux/userprobes.h>
+#include <linux/workload.h>
+#include <asm/syscall.h>
+
+#ifdef USERPROBES
+/* Written by user_mix: each task has its own copy behind the first store. */
+unsigned long user_mixed __user_data = 3;
+
+/* Bits of all kinds: arithmetic, loads and stores, a loop, branches, calls. */
+__user_text unsigned long user_leaf(unsigned long a)
+{
+	return (a << 3) ^ (a >> 2) ^ 0x55;
+}
+
+__user_text unsigned long user_mix(unsigned long a, unsigned long b)
+{
+	unsigned long part[4] = { a, b, a ^ b, a + b }, sum = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if (part[i] & 1)
+			sum += user_leaf(part[i]);
+		else
+			sum -= part[i] * 3;
+		WRITE_VOLATILE(part[3 - i], READ_VOLATILE(part[3 - i]) + sum);
+	}
+	WRITE_VOLATILE(USER_DATA(user_mixed), READ_VOLATILE(USER_DATA(user_mixed)) + 1);
+	return sum ^ part[0];
+}
+
+/* n calls of user_mix; the sum of its results. */
+__user_text unsigned long user_mixes(unsigned long n)
+{
+	unsigned long sum = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		sum += user_mix(i, 2 * i + 1);
+	return sum & 0x7fffffff;
+}
+
+/* Does nothing but return: what is measured of a hit in it is the hit. */
+__user_text unsigned long user_target(unsigned long a)
+{
+	asm volatile("" : "+r"(a));
+	return a + 1;
+}
+
+/* n calls of user_target. */
+__user_text unsigned long user_targets(unsigned long n)
+{
+	unsigned long sum = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		sum = user_target(sum);
+	return sum;
+}
+
+/* Writes a word of its own, which may be text: gets a copy of the page. Returns what the word was. */
+__user_text unsigned long user_touches(unsigned long at)
+{
+	unsigned long was = READ_VOLATILE(*(unsigned long *)at);
+
+	WRITE_VOLATILE(*(unsigned long *)at, was);
+	return was & 0x7fffffff;
+}
+
+/* Touches text, and then does what user_mixes does. */
+__user_text unsigned long user_touches_and_mixes(unsigned long at)
+{
+	user_touches(at);
+	return user_mixes(20);
+}
+
+#define WATCHED 128
+
+/* The probes of this caller, which it inserts into each page that comes in. Written by the simulator. */
+struct kprobe *user_watched[WATCHED];
+unsigned long user_reinserted;
+
+/* A user_page_hook. A copy of a page with a breakpoint has it already: -EEXIST is no mistake. */
+__used void user_reinsert(struct page *page, struct vm_area_struct *vma, unsigned long address)
+{
+	unsigned long from = (vma->vm_pgoff << PAGE_SHIFT) + address - vma->vm_start;
+
+	for (int i = 0; i < WATCHED; i++) {
+		struct kprobe *p = user_watched[i];
+
+		if (!p || p->user->inode != vma->vm_inode || p->user->offset - from >= PAGE_SIZE)
+			continue;
+		p->user->addr = address + p->user->offset - from;
+		p->user->vma = vma;
+		p->user->page = page;
+		if (insert_kprobe_user(p) == 0)
+			user_reinserted++;
+	}
+}
+
+unsigned long user_hits, user_posts, user_faults, user_returns;
+unsigned long user_seen_ip, user_seen_sp, user_seen_value, user_seen_argument;
+
+/* Handlers: they see the registers of user mode. */
+__handler __used int user_probe_pre(struct kprobe *p __unused, struct pt_regs *regs)
+{
+	user_hits++;
+	user_seen_ip = instruction_pointer(regs);
+	user_seen_sp = user_stack_pointer(regs);
+	user_seen_argument = regs_first_argument(regs);
+	return 0;
+}
+
+__handler __used int user_probe_empty(struct kprobe *p __unused, struct pt_regs *regs __unused)
+{
+	return 0;
+}
+
+__handler __used void user_probe_post(struct kprobe *p __unused, struct pt_regs *regs __unused,
+				      unsigned long flags __unused)
+{
+	user_posts++;
+}
+
+__handler __used int user_probe_fault(struct kprobe *p __unused, struct pt_regs *regs __unused, int trap __unused)
+{
+	user_faults++;
+	return 0;
+}
+
+__handler __used int user_probe_return(struct kretprobe_instance *ri __unused, struct pt_regs *regs)
+{
+	user_returns++;
+	user_seen_value = regs_return_value(regs);
+	return 0;
+}
+
+__handler __used int user_return_empty(struct kretprobe_instance *ri __unused, struct pt_regs *regs __unused)
+{
+	return 0;
+}
+#endif
