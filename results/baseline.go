@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Change is a record that is in both sets and differs in value, unit, role or printed decimals.
@@ -58,36 +57,8 @@ func change(old, now Record) Change {
 	return c
 }
 
-// Text lists the differences, one a line, and counts them; it is empty when nothing differs.
-func (d Diff) Text() string {
-	if d.Empty() {
-		return ""
-	}
-	var b strings.Builder
-	for _, c := range d.Moved {
-		fmt.Fprintf(&b, "moved    %s: %s\n", c.Old.place(), c.text())
-	}
-	for _, r := range d.Missing {
-		fmt.Fprintf(&b, "missing  %s: was %s %s\n", r.place(), r.Value, r.Unit)
-	}
-	for _, r := range d.Added {
-		fmt.Fprintf(&b, "new      %s: %s %s\n", r.place(), r.Value, r.Unit)
-	}
-	fmt.Fprintf(&b, "%d moved, %d missing, %d new\n", len(d.Moved), len(d.Missing), len(d.Added))
-	return b.String()
-}
-
-// place names a record in full, for a reader who looks for it.
-func (r Record) place() string {
-	seed := fmt.Sprint(r.Seed)
-	if r.Replicate > 0 {
-		seed += fmt.Sprintf(" replicate=%d", r.Replicate)
-	}
-	return fmt.Sprintf("%s machine=%s isa=%s era=%s cpus=%d seed=%s probe=%s %s",
-		r.Experiment, r.Machine, r.ISA, r.Era, r.CPUs, seed, r.Probe, r.Metric)
-}
-
-func (c Change) text() string {
+// Text says what a change is: both values, the difference, and its share of the old value.
+func (c Change) Text() string {
 	text := fmt.Sprintf("%s -> %s %s", c.Old.Value, c.New.Value, c.New.Unit)
 	if !c.Delta.IsZero() {
 		text += " (" + signed(c.Delta) + c.percentText() + ")"

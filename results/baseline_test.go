@@ -9,8 +9,8 @@ import (
 
 func TestCompareEqual(t *testing.T) {
 	d := Compare(sample(t), sample(t))
-	if !d.Empty() || d.Text() != "" {
-		t.Errorf("equal sets differ:\n%s", d.Text())
+	if !d.Empty() {
+		t.Errorf("equal sets differ: %+v", d)
 	}
 }
 
@@ -46,7 +46,11 @@ func TestCompare(t *testing.T) {
 	if len(d.Moved) != 5 || len(d.Missing) != 1 || len(d.Added) != 1 {
 		t.Errorf("%d moved, %d missing, %d new; want 5, 1, 1", len(d.Moved), len(d.Missing), len(d.Added))
 	}
-	golden(t, "diff.txt", []byte(d.Text()))
+	var texts []string
+	for _, c := range d.Moved {
+		texts = append(texts, c.Old.Probe+" "+c.Old.Metric+": "+c.Text())
+	}
+	golden(t, "diff.txt", []byte(strings.Join(texts, "\n")+"\n"))
 }
 
 func TestBaselineFile(t *testing.T) {
@@ -59,7 +63,7 @@ func TestBaselineFile(t *testing.T) {
 		back, err := LoadBaseline(path)
 		check(t, err)
 		if d := Compare(back, set); !d.Empty() {
-			t.Errorf("saved and loaded differ:\n%s", d.Text())
+			t.Errorf("saved and loaded differ: %+v", d)
 		}
 	}
 	if err := SaveBaseline(filepath.Dir(path), sample(t)); err == nil {

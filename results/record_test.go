@@ -56,7 +56,7 @@ func TestCSV(t *testing.T) {
 	set, err := ReadCSV("results.csv", strings.NewReader(string(data)))
 	check(t, err)
 	if d := Compare(sample(t), set); !d.Empty() {
-		t.Errorf("read back differs:\n%s", d.Text())
+		t.Errorf("read back differs: %+v", d)
 	}
 }
 

@@ -1,72 +1,72 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments"
-	"kprobesim/experiments/kinds"
-	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
+	"kprobesim/results/compare"
 )
 
-func (a *app) plotCmd() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "plot DIR...",
-		Short: "Draw the figures of results directories again",
-		Args:  atLeastOne("a results directory, such as out/NAME"),
-	}
-	figures := c.Flags().StringSlice("figures", nil,
-		"figures to draw (default: those the directory has): "+strings.Join(kinds.FigureNames(), ", "))
-	c.RunE = func(_ *cobra.Command, args []string) error {
-		var errs []error
-		for _, dir := range args {
-			err := reports.Redraw(dir, *figures)
-			if err == nil {
-				fmt.Fprintf(a.out, "figures are in %s\n", dir)
-			}
-			errs = append(errs, err)
-		}
-		return fail(exitUsage, errors.Join(errs...))
-	}
-	return c
-}
+// keysExt is the ending of the file beside a baseline that holds what it was made from.
+const keysExt = ".inputs"
 
 func (a *app) checkCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [FILE...]",
-		Short: "Run experiments and compare with the committed baselines, exactly",
+		Short: "Run experiments and compare with the baselines",
 		Long: `Run experiments (all of this program's, when none is named) and compare every record with the baseline
-NAME.csv in the directory of baselines. Nothing may differ: simulations have no noise. What moved is
-named with old and new value. A baseline changes only with --update.`,
+NAME.csv in the directory of baselines. Nothing may differ: simulations have no noise. A figure that
+moved is named with the figures that follow from it, and with the inputs that differ. The file
+checks.toml beside the baselines, or that of --rules, may allow a metric some room and excuse what
+moved until a day. A baseline changes only with --update.
+
+Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 	}
+	k := &checker{app: a}
 	sets, workers := setFlag(c), workersFlag(c)
-	dir := c.Flags().String("baselines", filepath.Join("results", "baselines"),
-		"directory of the baselines")
-	update := c.Flags().Bool("update", false, "write the results as the new baselines")
+	f := c.Flags()
+	f.StringVar(&k.dir, "baselines", filepath.Join("results", "baselines"), "directory of the baselines")
+	f.StringVar(&k.against, "against", "", "take the baselines of another revision of git")
+	update := f.Bool("update", false, "write the results as the new baselines")
+	judge := judgeFlags(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
+		if *update && k.against != "" {
+			return errors.New("--update writes baselines, --against reads those of another revision: use one of them")
+		}
 		if len(args) == 0 {
 			args = experiments.Names()
+		}
+		if err := judge.prepare(a, k.dir); err != nil {
+			return fail(exitUsage, err)
 		}
 		plans, err := a.plans(args, *sets)
 		if err != nil {
 			return err
 		}
+		k.workers = *workers
 		var errs []error
 		for _, p := range plans {
-			errs = append(errs, a.checkPlan(p, filepath.Join(*dir, p.Name+".csv"), *workers, *update))
+			if *update {
+				errs = append(errs, k.update(p))
+			} else {
+				errs = append(errs, k.check(p, judge))
+			}
 			if errors.Is(errs[len(errs)-1], running.ErrInterrupted) {
 				break
 			}
 		}
-		return worst(errs)
+		return worst(append(errs, judge.finish(a)))
 	}
 	return c
 }
@@ -83,34 +83,125 @@ func worst(errs []error) error {
 	return fail(code, errors.Join(errs...))
 }
 
-// checkPlan compares one experiment with its baseline, or replaces the baseline.
-func (a *app) checkPlan(p *schema.Plan, file string, workers int, update bool) error {
-	var base *results.Set
-	var err error
-	if !update {
-		if base, err = results.LoadBaseline(file); errors.Is(err, fs.ErrNotExist) {
-			return fail(exitUsage,
-				fmt.Errorf("%s has no baseline %s: make it with check --update, or name the directory with --baselines", p.Name, file))
-		} else if err != nil {
-			return fail(exitUsage, err)
-		}
-	}
-	r := a.measureAll(p, workers)
+// checker compares experiments with baselines.
+type checker struct {
+	*app
+	dir, against string
+	workers      int
+}
+
+// file returns the path of a baseline.
+func (k *checker) file(p *schema.Plan) string { return filepath.Join(k.dir, p.Name+".csv") }
+
+// keysFile returns the path of what a baseline was made from.
+func keysFile(baseline string) string { return strings.TrimSuffix(baseline, ".csv") + keysExt }
+
+// update replaces a baseline and what it was made from.
+func (k *checker) update(p *schema.Plan) error {
+	r := k.measureAll(p, k.workers)
 	if err := r.Err(); err != nil {
 		return fail(exitFailed, err)
 	}
-	if update {
-		if err := results.SaveBaseline(file, r.Set); err != nil {
-			return fail(exitUsage, err)
-		}
-		fmt.Fprintf(a.out, "%s: wrote %s\n", p.Name, file)
-		return nil
+	file := k.file(p)
+	err := results.SaveBaseline(file, r.Set)
+	if err == nil {
+		err = results.SaveKeys(keysFile(file), p.Keys)
 	}
-	if d := results.Compare(base, r.Set); !d.Empty() {
-		fmt.Fprint(a.out, d.Text())
-		return fail(exitRegression,
-			fmt.Errorf("%s differs from %s; if that is meant, check --update", p.Name, file))
+	if err != nil {
+		return fail(exitUsage, err)
 	}
-	fmt.Fprintf(a.out, "%s: %d records are as in %s\n", p.Name, r.Set.Len(), file)
+	fmt.Fprintf(k.out, "%s: wrote %s\n", p.Name, file)
 	return nil
+}
+
+// check compares one experiment with its baseline.
+func (k *checker) check(p *schema.Plan, j *judge) error {
+	s := compare.Sides{Name: p.Name, OldName: k.file(p), NewName: "this run", NewKeys: p.Keys}
+	var err error
+	if k.against == "" {
+		s.Old, s.OldKeys, err = loadSide(k.file(p), keysFile(k.file(p)))
+	} else {
+		s.OldName = k.against + ":" + s.OldName
+		s.Old, s.OldKeys, err = revisionSide(k.against, k.file(p))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s has no baseline %s: make it with check --update, or name the directory with --baselines", p.Name, s.OldName)
+	}
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	r := k.measureAll(p, k.workers)
+	if err := r.Err(); err != nil {
+		return fail(exitFailed, err)
+	}
+	s.New = r.Set
+	if j.add(k.app, compare.Compare(s, j.rules)) {
+		return fail(exitRegression, fmt.Errorf("%s differs from %s; if that is meant, check --update", p.Name, s.OldName))
+	}
+	return nil
+}
+
+// loadSide reads a baseline and what it was made from.
+func loadSide(file, keys string) (*results.Set, results.Keys, error) {
+	set, err := results.LoadBaseline(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := results.LoadKeys(keys)
+	return set, k, err
+}
+
+// revisionSide reads both as they were in a revision of the git repository that the directory is in.
+func revisionSide(revision, file string) (*results.Set, results.Keys, error) {
+	b, err := atRevision(revision, file)
+	if err != nil {
+		return nil, nil, err
+	}
+	name := revision + ":" + file
+	set, err := results.ReadCSV(name, bytes.NewReader(b))
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err = atRevision(revision, keysFile(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return set, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	keys, err := results.ReadKeys(name, b)
+	return set, keys, err
+}
+
+// atRevision returns the bytes of a file in a revision.
+func atRevision(revision, file string) ([]byte, error) {
+	if strings.HasPrefix(revision, "-") {
+		return nil, fmt.Errorf("--against %s: name a revision of git", revision)
+	}
+	git := func(args ...string) ([]byte, string, error) {
+		c := exec.Command("git", append([]string{"-C", filepath.Dir(file)}, args...)...)
+		var errOut bytes.Buffer
+		c.Stderr = &errOut
+		b, err := c.Output()
+		return b, strings.TrimSpace(errOut.String()), err
+	}
+	if _, said, err := git("rev-parse", "--verify", "--quiet", revision+"^{commit}"); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return nil, errors.New("--against needs git, which is not installed")
+		}
+		return nil, withText(fmt.Sprintf("--against %s: git knows no such revision here", revision), said)
+	}
+	b, _, err := git("show", revision+":./"+filepath.Base(file))
+	if err != nil {
+		return nil, fmt.Errorf("%s:%s: %w", revision, file, fs.ErrNotExist)
+	}
+	return b, nil
+}
+
+// withText joins what is known of a failure.
+func withText(what, said string) error {
+	if said != "" {
+		what += ": " + said
+	}
+	return errors.New(what)
 }

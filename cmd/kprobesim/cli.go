@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,8 @@ type app struct {
 	out     *sticky
 	err     *locked
 	loader  *planning.Loader
-	measure running.Measure // what runs a point
+	measure running.Measure  // what runs a point
+	now     func() time.Time // by which waivers expire; no figure depends on it
 }
 
 // run executes the command line args and returns the exit code.
@@ -58,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func newApp(stdout, stderr io.Writer) *app {
 	return &app{
 		out: &sticky{w: stdout}, err: &locked{w: stderr}, loader: planning.NewLoader(),
-		measure: kinds.Measure,
+		measure: kinds.Measure, now: time.Now,
 	}
 }
 
@@ -112,7 +114,7 @@ Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or r
 	root.SetErr(a.err)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.timelineCmd(), a.plotCmd(),
-		a.checkCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd())
+		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd())
 	return root
 }
 

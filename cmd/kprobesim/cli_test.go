@@ -175,7 +175,7 @@ func TestPlotDrawsTheSame(t *testing.T) {
 		if code, _, stderr := command(nil, "plot", dir); code != exitOK {
 			t.Fatal(stderr)
 		}
-		compare(t, before, readAll(t, dir))
+		sameFiles(t, before, readAll(t, dir))
 	}
 }
 
@@ -203,7 +203,7 @@ func TestRunIsDeterministic(t *testing.T) {
 			}
 			dirs[i] = readAll(t, filepath.Join(out, name))
 		}
-		compare(t, dirs[0], dirs[1])
+		sameFiles(t, dirs[0], dirs[1])
 	}
 }
 
@@ -224,7 +224,7 @@ func readAll(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func compare(t *testing.T, a, b map[string]string) {
+func sameFiles(t *testing.T, a, b map[string]string) {
 	t.Helper()
 	if len(a) != len(b) {
 		t.Errorf("%d files against %d", len(a), len(b))

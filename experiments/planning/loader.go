@@ -55,6 +55,7 @@ type Loader struct {
 	layers map[string]*doc.Node // experiments by their file, with those that they are based on
 	images map[string]*schema.Image
 	inputs []results.Input // of the plan that is being read
+	keys   results.Keys    // of the same: what its files say
 }
 
 // document is a file that was read once.
@@ -101,7 +102,64 @@ const maxBases = 8
 
 // document reads and parses a TOML file once, with the files it is based on.
 func (l *Loader) document(what, folder, name, base string) (*doc.Node, error) {
-	return l.layered(what, folder, name, base, maxBases)
+	root, err := l.layered(what, folder, name, base, maxBases)
+	if err == nil && l.keys != nil {
+		addKeys(l.keys, what+" "+documentName(root), root)
+	}
+	return root, err
+}
+
+// documentName is the name that a document has for people, or that of its file.
+func documentName(root *doc.Node) string {
+	if n := root.Get("name"); n != nil && n.Kind == doc.String {
+		return n.Text
+	}
+	return strings.TrimSuffix(filepath.Base(root.Pos.File), ".toml")
+}
+
+// prose are keys that no figure depends on.
+var prose = []string{"title", "source", "sources", "base", "figures"}
+
+// addKeys adds every value below a node to the keys. Elements of a list of tables go by their names, or their numbers.
+func addKeys(to results.Keys, path string, n *doc.Node) {
+	switch {
+	case n.Kind == doc.Table:
+		for _, f := range n.Fields {
+			if !slices.Contains(prose, f.Key) {
+				addKeys(to, join(path, f.Key), f.Value)
+			}
+		}
+	case n.Kind == doc.Array && slices.ContainsFunc(n.Items, func(i *doc.Node) bool { return i.Kind == doc.Table }):
+		for i, item := range n.Items {
+			name := fmt.Sprint(i)
+			if given := item.Get("name"); given != nil {
+				name = given.Text
+			}
+			addKeys(to, fmt.Sprintf("%s[%s]", path, name), item)
+		}
+	default:
+		to[path] = oneLine(n)
+	}
+}
+
+// join parts a key from the document with a space, and from another key with a dot.
+func join(path, key string) string {
+	if strings.Count(path, " ") == 1 {
+		return path + " " + key
+	}
+	return path + "." + key
+}
+
+// oneLine writes a value, a list in brackets, and what would end the line as in Go.
+func oneLine(n *doc.Node) string {
+	if n.Kind != doc.Array {
+		return strings.NewReplacer("\n", "\\n", "\r", "\\r").Replace(n.Text)
+	}
+	items := make([]string, len(n.Items))
+	for i, item := range n.Items {
+		items[i] = oneLine(item)
+	}
+	return "[" + strings.Join(items, ", ") + "]"
 }
 
 func (l *Loader) layered(what, folder, name, base string, depth int) (*doc.Node, error) {
@@ -175,6 +233,9 @@ func (l *Loader) Image(k schema.Kernel, isa *cpus.ISA, base string) (*schema.Ima
 		return nil, fmt.Errorf("kernel.image: %w", err)
 	}
 	l.use(results.Input{Kind: "image", Name: filepath.Base(im.Name), Hash: im.Hash})
+	if l.keys != nil {
+		l.keys["image "+filepath.Base(im.Name)] = im.Hash
+	}
 	if err := im.Match(isa.Machine, isa.Bits, isa.Order); err != nil {
 		return nil, fmt.Errorf("kernel.image: %w", err)
 	}

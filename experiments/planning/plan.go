@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
+	"kprobesim/results"
 	"kprobesim/targets"
 )
 
@@ -33,7 +34,7 @@ type planner struct {
 // everything that can be checked before running. The error lists every mistake, each with its
 // place.
 func (l *Loader) Plan(name string, sets []string) (*schema.Plan, error) {
-	l.inputs = nil
+	l.inputs, l.keys = nil, results.Keys{}
 	root, err := l.document("experiment", ".", name, "")
 	if err != nil {
 		return nil, err
@@ -53,7 +54,10 @@ func (l *Loader) Plan(name string, sets []string) (*schema.Plan, error) {
 	} else {
 		p.expand(root, settings)
 	}
-	p.plan.Inputs = slices.Clone(l.inputs)
+	p.plan.Inputs, p.plan.Keys, l.keys = slices.Clone(l.inputs), l.keys, nil
+	for _, s := range settings {
+		p.plan.Keys["setting "+s.Key()] = oneLine(s.Value)
+	}
 	return p.plan, p.errs.Err()
 }
 

@@ -18,6 +18,7 @@ const (
 	ResultsName = "results.csv"
 	BenchName   = "bench.txt"
 	ProfileName = "profile.pb.gz"
+	InputsName  = "inputs.txt"
 )
 
 // Report is what an experiment gave: the records of the points that ended well, and how every point
@@ -88,7 +89,7 @@ func (r *Report) Files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{ResultsName: r.Set.CSV(), results.ManifestName: manifest}
+	files := map[string][]byte{ResultsName: r.Set.CSV(), results.ManifestName: manifest, InputsName: r.Plan.Keys.Text()}
 	if r.Plan.Kind == kinds.Overhead {
 		if files[BenchName], err = results.BenchText(r.Set, results.OverheadBench()); err != nil {
 			return nil, err

@@ -24,6 +24,7 @@ type Plan struct {
 	Collected   []string        // of a collection: the names of its experiments
 	Differences []Difference    // of a collection: what it reports beside the figures
 	Inputs      []results.Input // every file that was read, with its hash
+	Keys        results.Keys    // what those files say, without settings
 	Overrides   []string        // the --set options
 	Moved       Moved           // what a setting of PortKey changed beside the kernel
 }

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// baselines writes those of an experiment whose hits cost 1000 cycles.
+func baselines(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if code, _, stderr := command(fake(1000), "check", experiment, "--baselines", dir, "--update"); code != exitOK {
+		t.Fatalf("check --update: exit code %d\n%s", code, stderr)
+	}
+	return dir
+}
+
+func TestCheckNamesCauses(t *testing.T) {
+	dir := baselines(t)
+	_, stdout, _ := command(fake(1001), "check", experiment, "--baselines", dir)
+	if !strings.Contains(stdout, "differs: no input differs, so the program itself does") {
+		t.Errorf("the same inputs:\n%s", stdout)
+	}
+	_, stdout, _ = command(fake(1001), "check", experiment, "--baselines", dir, "--set", "machine.cost.nop.latency=7")
+	if !strings.Contains(stdout, "differs: setting machine.cost.nop.latency: 7 is new") {
+		t.Errorf("a setting:\n%s", stdout)
+	}
+	file := filepath.Join(dir, experiment+keysExt)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	latency := regexp.MustCompile(`(?m)^(machine xeon-e5410 cache.l2.latency) = .*$`)
+	if err := os.WriteFile(file, latency.ReplaceAll(b, []byte("$1 = 99")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, _ = command(fake(1001), "check", experiment, "--baselines", dir)
+	if !strings.Contains(stdout, "differs: machine xeon-e5410 cache.l2.latency: 99 -> 15\n") {
+		t.Errorf("a key of the machine:\n%s", stdout)
+	}
+}
+
+func TestCheckRules(t *testing.T) {
+	dir := baselines(t)
+	rules := filepath.Join(dir, "checks.toml")
+	for _, x := range []struct {
+		text  string
+		code  int
+		says  string
+		extra []string
+	}{
+		{"[[thresholds]]\npercent = 0.2\n", exitOK, "within 0.2 %", nil},
+		{"[[thresholds]]\npercent = 0.05\n", exitRegression, "moved", nil},
+		{"[[waivers]]\nreason = \"new lock\"\nexpires = \"2026-06-30\"\n", exitOK, "new lock (until 2026-06-30", nil},
+		{"[[waivers]]\nreason = \"new lock\"\nexpires = \"2026-06-29\"\n", exitRegression, "the waiver expired on 2026-06-29", nil},
+		{"[[thresholds]]\npercent = 100\n", exitRegression, "moved", []string{"--rules", filepath.Join(dir, "none.toml")}},
+	} {
+		if err := os.WriteFile(rules, []byte(x.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "none.toml"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var out, errOut bytes.Buffer
+		a := newApp(&out, &errOut)
+		a.measure, a.now = fake(1001), func() time.Time { return time.Date(2026, 6, 30, 23, 0, 0, 0, time.UTC) }
+		code := a.run(append([]string{"check", experiment, "--baselines", dir}, x.extra...))
+		if code != x.code || !strings.Contains(out.String(), x.says) {
+			t.Errorf("%q: exit code %d, want %d with %q\n%s%s", x.text, code, x.code, x.says, out.String(), errOut.String())
+		}
+	}
+}
+
+func TestCheckForms(t *testing.T) {
+	dir := baselines(t)
+	for form, begins := range map[string]string{
+		"text": experiment + ": ", "markdown": "\n### " + experiment, "json": "[\n  {", "junit": "<?xml", "github": "::error title=" + experiment,
+	} {
+		code, stdout, _ := command(fake(1001), "check", experiment, "--baselines", dir, "--format", form)
+		if code != exitRegression || !strings.HasPrefix(stdout, begins) {
+			t.Errorf("%s: exit code %d\n%.300s", form, code, stdout)
+		}
+		report := filepath.Join(dir, "report")
+		code, stdout, _ = command(fake(1001), "check", experiment, "--baselines", dir, "--format", form, "--report", report)
+		b, err := os.ReadFile(report)
+		if code != exitRegression || err != nil || !strings.HasPrefix(string(b), begins) || !strings.Contains(stdout, "moved    cycles_phase_dispatch") {
+			t.Errorf("%s in a file: exit code %d, %v\n%.300s", form, code, err, b)
+		}
+	}
+	if code, _, stderr := command(fake(1), "check", experiment, "--baselines", dir, "--format", "xml"); code != exitUsage {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	code, stdout, _ := command(fake(1000), "check", experiment, "--baselines", dir, "--format", "json")
+	if code != exitOK || !strings.Contains(stdout, `"failed": false`) {
+		t.Errorf("nothing moved: exit code %d\n%.300s", code, stdout)
+	}
+}
+
+// A baseline of an older revision is compared with, whatever the work tree holds.
+func TestCheckAgainstRevision(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("left out: check --against, which needs git")
+	}
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=e"}, args...)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	base := filepath.Join(dir, "base")
+	for _, cost := range []int64{1000, 2000} {
+		if code, _, stderr := command(fake(cost), "check", experiment, "--baselines", base, "--update"); code != exitOK {
+			t.Fatal(stderr)
+		}
+		git("add", "-A")
+		git("commit", "-q", "-m", "x")
+	}
+	for _, x := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{nil, exitOK, "records are as in"},
+		{[]string{"--against", "HEAD"}, exitOK, "records are as in HEAD:"},
+		{[]string{"--against", "HEAD~1"}, exitRegression, "1000 -> 2000 cycles"},
+		{[]string{"--against", "nothing"}, exitUsage, "git knows no such revision"},
+		{[]string{"--against", "-x"}, exitUsage, "name a revision"},
+		{[]string{"--against", "HEAD", "--update"}, exitUsage, "use one of them"},
+	} {
+		code, stdout, stderr := command(fake(2000), append([]string{"check", experiment, "--baselines", base}, x.args...)...)
+		if code != x.code || !strings.Contains(stdout+stderr, x.says) {
+			t.Errorf("%v: exit code %d, want %d with %q\n%s%s", x.args, code, x.code, x.says, stdout, stderr)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	out := t.TempDir()
+	dirs := map[string]string{}
+	for name, args := range map[string][]string{"plain": nil, "set": {"--set", "machine.cost.nop.latency=7"}} {
+		cost := int64(1000 + len(args))
+		dirs[name] = filepath.Join(out, name, experiment)
+		all := append([]string{"run", experiment, "--out", filepath.Join(out, name)}, args...)
+		if code, _, stderr := command(fake(cost), all...); code != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	file := filepath.Join(dirs["plain"], "results.csv")
+	for _, x := range []struct {
+		a, b string
+		code int
+		says string
+	}{
+		{dirs["plain"], dirs["plain"], exitOK, "records are as in"},
+		{dirs["plain"], file, exitOK, "records are as in"},
+		{dirs["plain"], dirs["set"], exitRegression, "setting machine.cost.nop.latency: 7 is new"},
+		{dirs["plain"], filepath.Join(out, "nowhere"), exitUsage, "is not there"},
+		{dirs["plain"], out, exitUsage, "results.csv"},
+	} {
+		code, stdout, stderr := command(nil, "diff", x.a, x.b)
+		if code != x.code || !strings.Contains(stdout+stderr, x.says) {
+			t.Errorf("%s %s: exit code %d, want %d with %q\n%s%s", x.a, x.b, code, x.code, x.says, stdout, stderr)
+		}
+	}
+}
+
+// TestWorkflow holds that the workflow's commands are ones of this program with options that exist, and runs them on one
+// experiment. What the actions of others do cannot be tried here.
+func TestWorkflow(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", ".github", "workflows", "figures.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := regexp.MustCompile(`(?m)^ +run: go run \./cmd/kprobesim (.*)$`).FindAllStringSubmatch(string(b), -1)
+	if len(runs) != 2 {
+		t.Fatalf("%d commands, want 2", len(runs))
+	}
+	dir := baselines(t)
+	for _, r := range runs {
+		args, _, _ := strings.Cut(r[1], " >>")
+		fields := strings.Fields(strings.Replace(args, " overhead-published", "", 1))
+		fields = append(fields, experiment, "--baselines", dir)
+		if code, stdout, stderr := command(fake(1001), fields...); code != exitRegression || !strings.Contains(stdout, "1000 -> 1001") && !strings.Contains(stdout, "| 1000 | 1001 |") {
+			t.Errorf("%v: exit code %d\n%.300s%s", fields, code, stdout, stderr)
+		}
+	}
+}
