@@ -41,7 +41,7 @@ test: ## all tests
 	$(GO) test -timeout 40m ./...
 
 race: ## tests of the packages with goroutines under the race detector (needs a C compiler)
-	@if command -v $${CC:-gcc} >/dev/null; then $(GO) test -race -short $(RACE); \
+	@if command -v $${CC:-gcc} >/dev/null; then $(GO) test -race -short -timeout 40m $(RACE); \
 	else echo 'race: skipped, no C compiler'; fi
 
 fuzz: ## every fuzz target, for FUZZTIME (30000x, 10m) if it is given
