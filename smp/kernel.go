@@ -63,6 +63,9 @@ type Kernel struct {
 	stop      stopMachine
 	user      userGuest
 	spaces    spaces
+	files     []*File
+	open      []*openFile // by number, nil for a free one
+	fileCalls *fileLayout // nil before the first call
 	notes     func(sim.Event) // nil when the machine takes no notes
 	// swap tells the machine of a switch of tasks; nil when it does not want to know.
 	swap func(cpu int, contexts []uint8) []uint8
@@ -216,6 +219,7 @@ func (k *Kernel) Bind(m *sim.Machine) {
 	})
 	bind("stop_wait", func(c *sim.Call) uint64 { k.stopWait(c); return 0 })
 	bind("stop_state", func(c *sim.Call) uint64 { k.stopState(c, c.Arg(0)); return 0 })
+	bind("file_call", func(c *sim.Call) uint64 { return k.fileCall(c, c.Arg(0)) })
 	bind("stop_run", func(c *sim.Call) uint64 { k.stopRun(c); return 0 })
 }
 

@@ -37,6 +37,7 @@
 	NATIVE native_thread
 	NATIVE native_return
 	NATIVE text_poke_note
+	NATIVE file_call
 #ifdef USERPROBES
 	NATIVE user_page
 	NATIVE user_table

@@ -1,4 +1,5 @@
 /* User tasks, and what the kernel does for them. */
+#include <linux/file.h>
 #include <linux/guest.h>
 #include <linux/user.h>
 #include <linux/mm.h>
@@ -68,6 +69,7 @@ static unsigned long (*calls[])(unsigned long, unsigned long) __syscall_data = {
 	[SYS_WORK] = sys_work,
 	[SYS_SLEEP] = sys_sleep,
 	[SYS_RACE] = sys_race,
+	[SYS_FILE] = file_call,
 };
 
 __syscall void do_syscall(struct pt_regs *regs)

@@ -2,6 +2,7 @@
  * Handlers that do what few do: they change registers, the way of execution or a result, or tell what they
  * were called with. Tests attach them, and experiments do not. They lie behind everything that is measured.
  */
+#include <linux/file.h>
 #include <linux/guest.h>
 #include <linux/hit.h>
 #include <linux/kprobes.h>
@@ -78,4 +79,17 @@ __rare int ret_sees_address(struct kretprobe_instance *ri, struct pt_regs *regs 
 {
 	percpu_write(handler_last_value, (unsigned long)ri->ret_addr);
 	return 0;
+}
+
+#define kernel_file(c) file_call((unsigned long)(c), 0)
+
+/* A kernel thread that reads a file until it is told to end. */
+__last unsigned long rare_reads_file(unsigned long at)
+{
+	struct file_reader *r = (struct file_reader *)at;
+	struct file_call c;
+
+	while (!READ_VOLATILE(r->over) && READ_FILE(r, &c, kernel_file))
+		schedule_timeout(1);
+	return r->rounds;
 }

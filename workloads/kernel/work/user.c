@@ -1,4 +1,5 @@
 /* What user tasks do. All of this runs in user mode, and reaches what lies in the sections .user alone. */
+#include <linux/file.h>
 #include <linux/guest.h>
 #include <linux/user.h>
 #include <linux/workload.h>
@@ -116,4 +117,28 @@ __user_text unsigned long user_disables(unsigned long arg)
 {
 	local_irq_disable();
 	return arg;
+}
+
+#define user_file(c) user_syscall(SYS_FILE, (unsigned long)(c), 0)
+
+/* One call on a file. */
+__user_text unsigned long user_calls_file(unsigned long call)
+{
+	return user_file(call);
+}
+
+/* What user_reads_file works on, and room for a call and what it names. */
+struct file_reader user_reader __user_data;
+struct file_call user_file_call __user_data;
+char user_file_text[128] __user_data;
+
+/* Reads a file until it is told to end, and sleeps between two rounds. */
+__user_text unsigned long user_reads_file(unsigned long at)
+{
+	struct file_reader *r = (struct file_reader *)at;
+	struct file_call c;
+
+	while (!READ_VOLATILE(r->over) && READ_FILE(r, &c, user_file))
+		user_syscall(SYS_SLEEP, 1, 0);
+	return r->rounds;
 }

@@ -37,6 +37,8 @@
 #define __kprobes __section(".kprobes.text") noinline
 /* The same and data for them, out of the way of kernels that do not use them. */
 #define __kprobes_late __section(".late.text") noinline
+/* Behind all text: no address of what is measured depends on it, on any instruction set. */
+#define __last __section(".last.text") noinline __used
 #define __patching_late __phase("detour.late")
 #define __late_data __section(".late.data")
 /* Interrupt handlers, the idle loop, and what all CPUs do while the machine is stopped. */

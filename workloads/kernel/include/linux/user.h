@@ -12,6 +12,7 @@
 #define SYS_WORK 1	/* (a, b): what a function of the kernel returns, which may be probed */
 #define SYS_SLEEP 2	/* (jiffies) */
 #define SYS_RACE 3	/* (struct race_caller *): one call of its function */
+#define SYS_FILE 4	/* (struct file_call *): linux/file.h */
 
 #define USER_STACKS 256
 
