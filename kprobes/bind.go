@@ -18,7 +18,10 @@ func New(m *sim.Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Op
 	if err != nil {
 		return nil, err
 	}
-	k.watch = m.Note
+	k.watch, k.console = m.Note, m.Print
+	for _, f := range k.files() {
+		kernel.AddFile(f)
+	}
 	kernel.Atomic(func(cpu int) (string, bool) { return k.handling(m, cpu) })
 	for _, n := range k.natives() {
 		if slices.Contains(k.era.lacks, n.name) {

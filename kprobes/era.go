@@ -33,6 +33,8 @@ type api struct {
 	entry     bool     // return probes have entry handlers and data, from 2.6.25
 	protected []string // functions that cannot be probed
 	lacks     []string // calls that came later: ENOSYS
+	blacklist bool     // debugfs shows the functions that refuse probes, from 3.16
+	strict    bool     // debugfs kprobes/enabled refuses what it does not know, from memory
 }
 
 // apis lists what is known, by year.
@@ -49,8 +51,8 @@ func apis() []api {
 		{year: 2006, lacks: early},
 		{year: 2010, disabled: true, entry: true, protected: later},
 		{year: 2011, disabled: true, entry: true, protected: later},
-		{year: 2014, disabled: true, entry: true, protected: later},
-		{year: 2017, disabled: true, entry: true, protected: later},
+		{year: 2014, disabled: true, entry: true, protected: later, blacklist: true, strict: true},
+		{year: 2017, disabled: true, entry: true, protected: later, blacklist: true, strict: true},
 	}
 }
 

@@ -49,12 +49,13 @@ type Costs struct {
 	Analyze    int64 // one byte of a function that is decoded
 	Detour     int64 // one detour buffer
 	Instance   int64 // one return instance
+	Show       int64 // one line of a file of debugfs
 }
 
 // DefaultCosts returns the costs of a kernel on a machine of 2010.
 func DefaultCosts() Costs {
 	return Costs{
-		Register: 3000, Unregister: 1500, Toggle: 500, Analyze: 40, Detour: 1500, Instance: 200,
+		Register: 3000, Unregister: 1500, Toggle: 500, Analyze: 40, Detour: 1500, Instance: 200, Show: 1000,
 	}
 }
 
@@ -75,6 +76,7 @@ type Kprobes struct {
 	mutex   smp.Mutex // what kprobe_mutex guards: everything below
 
 	watch   func(sim.Event) // nil when nobody can
+	console func(string)    // prints for the kernel; nil when there is no machine
 	patch   uint64          // number of the last change of text
 	sites   []*site         // by address
 	modules []*module

@@ -162,6 +162,9 @@ func (m *Machine) CPU(i int) cpus.CPU { return m.cpus[i] }
 // Console returns what the guest has printed.
 func (m *Machine) Console() string { return m.console.String() }
 
+// Print adds to the console, for a kernel whose printing is in Go.
+func (m *Machine) Print(s string) { m.console.WriteString(s) }
+
 // At makes f happen at time t, between two instructions of every CPU.
 func (m *Machine) At(t clock.Ticks, f func()) { m.events.Push(t, f) }
 

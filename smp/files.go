@@ -118,9 +118,9 @@ func (k *Kernel) WriteFile(c Caller, path, text string) error {
 
 // fileLayout is where things are in struct file_call, and which ranges user mode may name.
 type fileLayout struct {
-	op, fd, buf, count        image.Field
+	op, fd, buf, count      image.Field
 	open, read, write, shut uint64
-	user                      [][2]uint64
+	user                    [][2]uint64
 }
 
 // layoutOfFiles is looked up at the first call, because few guests make one.

@@ -64,8 +64,8 @@ type Kernel struct {
 	user      userGuest
 	spaces    spaces
 	files     []*File
-	open      []*openFile // by number, nil for a free one
-	fileCalls *fileLayout // nil before the first call
+	open      []*openFile     // by number, nil for a free one
+	fileCalls *fileLayout     // nil before the first call
 	notes     func(sim.Event) // nil when the machine takes no notes
 	// swap tells the machine of a switch of tasks; nil when it does not want to know.
 	swap func(cpu int, contexts []uint8) []uint8
