@@ -21,19 +21,19 @@ func Files() []string { return []string{FileList, FileEnabled, FileBlacklist, Fi
 // files are those that kernels of the era have: the list from 2.6.21 on, the switch of all probes from 2.6.23 on,
 // that of optimization where there is any, and the list of protected functions from 3.16 on. The first two releases
 // are from memory.
-func (k *Kprobes) files() (files []smp.File) {
+func (k *Kprobes) files() (files []smp.VirtualFile) {
 	if k.era.disabled {
 		files = append(files,
-			smp.File{Path: FileList, Read: func(c Caller) (string, error) { return k.shown(c, k.List) }},
-			smp.File{Path: FileEnabled, Read: func(Caller) (string, error) { return digit(!k.allDisarmed), nil }, Write: k.writeEnabled})
+			smp.VirtualFile{Path: FileList, Read: func(c Caller) (string, error) { return k.shown(c, k.List) }},
+			smp.VirtualFile{Path: FileEnabled, Read: func(Caller) (string, error) { return digit(!k.allDisarmed), nil }, Write: k.writeEnabled})
 	}
 	if k.era.blacklist {
-		files = append(files, smp.File{Path: FileBlacklist, Read: func(c Caller) (string, error) {
+		files = append(files, smp.VirtualFile{Path: FileBlacklist, Read: func(c Caller) (string, error) {
 			return k.shown(c, func() (string, error) { return k.Blacklist(), k.m.take() })
 		}})
 	}
 	if k.opt.OptProbes {
-		files = append(files, smp.File{
+		files = append(files, smp.VirtualFile{
 			Path: FileOptimization, Read: func(Caller) (string, error) { return digit(k.optimization), nil }, Write: k.writeOptimization,
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"kprobesim/image"
 )
 
-// File is a virtual file of the kernel, as debugfs and sysctl have them. Its text is made when somebody reads.
-type File struct {
+// VirtualFile is a file of the kernel, as debugfs and sysctl have them. Its text is made when somebody reads.
+type VirtualFile struct {
 	Path  string
 	Read  func(c Caller) (string, error)
 	Write func(c Caller, text string) error // nil: nobody may write
@@ -48,7 +48,7 @@ type numbered interface {
 
 // openFile is a file that the guest has opened. All tasks share one table.
 type openFile struct {
-	file *File
+	file *VirtualFile
 	text string // what is being read, made by the first read
 	at   int    // how much of it was read
 	made bool
@@ -62,7 +62,7 @@ const (
 )
 
 // AddFile makes a file known. A kernel has one file of a path, the last that was added.
-func (k *Kernel) AddFile(f File) {
+func (k *Kernel) AddFile(f VirtualFile) {
 	for i := range k.files {
 		if k.files[i].Path == f.Path {
 			k.files[i] = &f
@@ -80,7 +80,7 @@ func (k *Kernel) Paths() (paths []string) {
 	return paths
 }
 
-func (k *Kernel) file(path string) (*File, error) {
+func (k *Kernel) file(path string) (*VirtualFile, error) {
 	for _, f := range k.files {
 		if f.Path == path {
 			return f, nil
@@ -206,8 +206,11 @@ func (k *Kernel) doFile(c Caller, at uint64) (uint64, error) {
 
 // mayReach holds an address against what a user task may name. Tasks of the kernel may name everything.
 func (k *Kernel) mayReach(c Caller, at, n uint64) bool {
-	if k.lookUp(k.Current(c)).userStack == 0 {
+	switch t := k.lookUp(k.Current(c)); {
+	case t.level() == 0:
 		return true
+	case t.space != nil: // its pages are none that Go finds by the kernel's tables
+		return false
 	}
 	for _, r := range k.fileCalls.user {
 		if at >= r[0] && at <= r[1] && n <= r[1]-at {

@@ -63,7 +63,7 @@ type Kernel struct {
 	stop      stopMachine
 	user      userGuest
 	spaces    spaces
-	files     []*File
+	files     []*VirtualFile
 	open      []*openFile     // by number, nil for a free one
 	fileCalls *fileLayout     // nil before the first call
 	notes     func(sim.Event) // nil when the machine takes no notes
