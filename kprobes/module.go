@@ -69,10 +69,9 @@ func (k *Kprobes) Adopt(c Caller, name string, start uint64, code []byte) error 
 	})
 }
 
-// RegisteredIn describes the probes whose structures lie in a range of guest memory and that are registered, in the order
-// of the probed addresses. A module that leaves must have none.
-func (k *Kprobes) RegisteredIn(span Span) []string {
-	var out []string
+// RegisteredIn returns the states of the probes whose structures lie in a range of guest memory and that are registered,
+// in the order of the probed addresses. A module that leaves must have none.
+func (k *Kprobes) RegisteredIn(span Span) (out []State) {
 	for _, s := range k.sites {
 		probes := []uint64{s.head}
 		if s.aggr {
@@ -80,8 +79,7 @@ func (k *Kprobes) RegisteredIn(span Span) []string {
 		}
 		for _, p := range probes {
 			if span.Contains(p) {
-				name, off := k.nameOf(s.addr)
-				out = append(out, fmt.Sprintf("probe at %s+%#x", name, off))
+				out = append(out, k.state(p))
 			}
 		}
 	}

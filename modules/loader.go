@@ -211,12 +211,17 @@ func (l *Loader) held(mod *Module) error {
 // leftBehind names the probes of a module that it has not unregistered. Their handlers would be executed from memory that
 // is somebody else's.
 func (l *Loader) leftBehind(mod *Module) error {
-	left := l.probes.RegisteredIn(kprobes.Span{Start: mod.m.Base, End: mod.m.Base + uint64(len(mod.m.Bytes))})
 	var errs []error
-	for _, p := range left {
-		errs = append(errs, fmt.Errorf("%s registered by module %s is still registered: unregister it in the exit function", p, mod.Name))
+	for _, p := range l.Probes(mod) {
+		errs = append(errs, fmt.Errorf("probe at %s+%#x registered by module %s is still registered: unregister it in the exit function",
+			p.Symbol, p.Offset, mod.Name))
 	}
 	return errors.Join(errs...)
+}
+
+// Probes returns the states of the probes that a module has registered.
+func (l *Loader) Probes(mod *Module) []kprobes.State {
+	return l.probes.RegisteredIn(kprobes.Span{Start: mod.m.Base, End: mod.m.Base + uint64(len(mod.m.Bytes))})
 }
 
 // remove takes the module's text and names away and gives its memory back.

@@ -17,6 +17,16 @@ func (im *Image) Functions() []Function {
 	})
 }
 
+// Driver returns the function that a loop calls for another one to be called: the guest's own way to it, where it needs
+// arguments of its own.
+func Driver(name string) string {
+	switch name {
+	case "do_fork", "_do_fork", "kernel_clone":
+		return "fork_work"
+	}
+	return name
+}
+
 // functions lists those of all instruction sets. Functions whose first instructions have a certain shape
 // are assembly, in the folder work of the architecture.
 func functions() []Function {

@@ -71,11 +71,14 @@ func examples(text string) []example {
 	return out
 }
 
-// exampleFiles writes what the examples need into dir: the baselines, and the TOML blocks whose first line is a
+// exampleFiles writes what the examples need into dir: the baselines, the modules of the tests, and the TOML blocks whose first line is a
 // comment with a file name.
 func exampleFiles(t *testing.T, dir string, all []page) {
 	t.Helper()
 	if err := os.CopyFS(filepath.Join(dir, "results", "baselines"), os.DirFS("../../results/baselines")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "modules", "testdata"), os.DirFS("../../modules/testdata")); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range all {

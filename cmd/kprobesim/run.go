@@ -93,6 +93,9 @@ func (a *app) runPlan(p *schema.Plan, out string, workers int, accounts bool) er
 			fmt.Errorf("results of %s were not written: %w", p.Name, err)))
 	}
 	fmt.Fprintf(a.out, "results are in %s\n", dir)
+	if files[reports.ConsoleName] != nil {
+		fmt.Fprintf(a.out, "what the kernel printed is in %s\n", filepath.Join(dir, reports.ConsoleName))
+	}
 	return fail(exitFailed, r.Err())
 }
 

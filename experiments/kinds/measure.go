@@ -21,6 +21,10 @@ func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measure
 		}
 		err := Of(p.Kind).measure(s, m)
 		m.Notes = append(m.Notes, s.facts...)
+		if err == nil {
+			err = s.unloadModules()
+		}
+		m.Console = s.m.Console()
 		return err
 	})
 	if err != nil {

@@ -45,6 +45,7 @@ type Measurement struct {
 	Calls   []clock.Ticks // how long each of Probed took, in order of size, when the experiment asks for it
 	Profile []byte        // pprof profile of warm hits, or nil
 	Notes   []string
+	Console string // what the guest has printed
 
 	Accounts   []Accounts // of every CPU over Probed, or over what another kind measures
 	Quantities []Quantity // what kinds other than the overhead of a hit observe

@@ -8,6 +8,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/kprobes"
+	"kprobesim/modules"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/targets"
@@ -20,8 +21,10 @@ type session struct {
 	m      *sim.Machine
 	k      *smp.Kernel
 	probes *kprobes.Kprobes
-	call   *sim.Call        // the boot task's call of sim_main
-	active []registered     // those of the point, in the order of registration
+	call   *sim.Call       // the boot task's call of sim_main
+	active []registered    // those of the point, in the order of registration
+	loader *modules.Loader // nil without modules
+	loaded []*modules.Module
 	crowd  []*kprobes.Probe // those beside them
 	facts  []string         // what was found beside the numbers, each once
 	// observer is the one that is told of every step but the profiled ones, or nil.
@@ -45,6 +48,9 @@ func boot(p *schema.Point, body func(*session) error) error {
 	s := &session{p: p, m: sys.Machine, k: sys.Kernel, probes: sys.Probes}
 	return sys.Run(func(c *sim.Call) error {
 		s.call = c
+		if err := s.loadModules(schema.LoadBoot); err != nil {
+			return err
+		}
 		return body(s)
 	})
 }
@@ -166,8 +172,12 @@ func (s *session) registerAll() (took crowdTimes, err error) {
 	return took, err
 }
 
-// registerOwn registers the probes of the point itself.
+// registerOwn registers the probes of the point itself. Modules that are loaded with them come first, as they may have
+// handlers.
 func (s *session) registerOwn() error {
+	if err := s.loadModules(schema.LoadProbes); err != nil {
+		return err
+	}
 	for _, r := range s.p.Probe.Registrations() {
 		if err := s.add(r, s.p.Workload.Target, s.p.Workload.Offset); err != nil {
 			return err
@@ -179,6 +189,9 @@ func (s *session) registerOwn() error {
 // add registers one probe. Which handler of one address is called first depends on the order of
 // registration.
 func (s *session) add(r schema.Registration, symbol string, offset uint64) error {
+	if err := s.loadModules(schema.LoadProbes); err != nil {
+		return err
+	}
 	p, err := s.probes.Add(s.call, r.Spec(symbol, offset))
 	if err != nil {
 		return err

@@ -12,6 +12,9 @@ import (
 // verify holds the probes against what the point wants to measure: in the right mode, and never
 // missed. A result for a probe in another mode would be wrong without a sign of it.
 func (s *session) verify() error {
+	if err := s.verifyPlanted(); err != nil {
+		return err
+	}
 	for _, p := range s.active {
 		st, err := s.probes.State(p.Addr)
 		if err == nil {

@@ -3,6 +3,7 @@ package planning
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
@@ -19,6 +20,10 @@ func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experim
 		if pt.UserCode(e.Workload.Target) {
 			p.errs.Add(at(root, "workload", "target"), "workload.target: %s runs in user mode: name a function of the "+
 				"kernel", e.Workload.Target)
+		}
+		if m, _ := pt.Module(e.Workload.Target); m != nil && m.Load != schema.LoadBoot {
+			p.errs.Add(at(root, "workload", "target"), "workload.target: module %s is loaded behind what is measured without the "+
+				"probes: write load = %q in its [[modules]]", m.File.Name, schema.LoadBoot)
 		}
 		if err := checkOffset(pt, e.Workload); err != nil {
 			p.errs.Add(at(root, "workload", "offset"), "workload.offset: %v", err)
@@ -83,6 +88,9 @@ func (p *planner) checkHandlers(root *doc.Node, pt *schema.Point, r schema.Regis
 
 // checkFunc reports whether name is a function of the image.
 func (p *planner) checkFunc(pos doc.Pos, key string, pt *schema.Point, name string) bool {
+	if strings.Contains(name, ":") {
+		return p.checkModuleFunc(pos, key, pt, name)
+	}
 	f, ok := pt.Image.Func(name)
 	if ok && f.Typed {
 		return true
@@ -100,6 +108,9 @@ func (p *planner) checkFunc(pos doc.Pos, key string, pt *schema.Point, name stri
 
 // checkOffset decodes the target from its start: the probe must sit on an instruction.
 func checkOffset(pt *schema.Point, w schema.Workload) error {
+	if m, _ := pt.Module(w.Target); m != nil {
+		return nil // the kernel judges the place when it registers the probe
+	}
 	f, _ := pt.Image.Func(w.Target)
 	if w.Offset >= max(f.Size, 1) {
 		return fmt.Errorf("%s has %d bytes: offset %d is outside", w.Target, f.Size, w.Offset)

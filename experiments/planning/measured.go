@@ -127,6 +127,9 @@ func (ref *measured) setup(root *doc.Node, pt *schema.Point) []string {
 	if !reflect.DeepEqual(w, wWas) {
 		out = append(out, ref.keys(root, []string{"workload"}, "hits", "warmup")...)
 	}
+	if len(pt.Modules) > 0 && len(ref.e.Modules) == 0 {
+		out = append(out, "modules are loaded")
+	}
 	if pt.Crowd.Size() > 0 && pt.Crowd != ref.e.Crowd {
 		out = append(out, fmt.Sprintf("crowd has %d other probes", pt.Crowd.Size()))
 	}

@@ -144,6 +144,10 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 		p.errs.Join(at(root, "kernel", "preempt"), fmt.Errorf("kernel.preempt: %w", err))
 		return
 	}
+	p.addModules(root, &pt, e)
+	if len(p.errs) > before {
+		return
+	}
 	p.checkGuest(root, &pt, e)
 	for i, probe := range e.Probes {
 		if p.runs > maxPoints {

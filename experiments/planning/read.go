@@ -28,6 +28,7 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	e.Kernel = schema.ReadKernel(r.Sub("kernel", true))
 	e.Workload = k.Workload(r.Sub("workload", true))
 	e.Crowd = schema.ReadCrowd(r.Sub("crowd", false))
+	e.Modules = schema.ReadModules(r)
 	e.Probes = schema.ReadProbes(r)
 	schema.ReadRepeats(r, e.Probes)
 	r.Done()

@@ -19,6 +19,7 @@ const (
 	BenchName   = "bench.txt"
 	ProfileName = "profile.pb.gz"
 	InputsName  = "inputs.txt"
+	ConsoleName = "console.txt"
 )
 
 // Report is what an experiment gave: the records of the points that ended well, and how every point
@@ -102,6 +103,9 @@ func (r *Report) Files() (map[string][]byte, error) {
 	if profile != nil {
 		files[ProfileName] = profile
 	}
+	if text := console(r.Outcomes); text != "" {
+		files[ConsoleName] = []byte(text)
+	}
 	accounts, err := accountsCSV(r.Outcomes)
 	if err != nil {
 		return nil, err
@@ -111,6 +115,17 @@ func (r *Report) Files() (map[string][]byte, error) {
 	}
 	figures, _ := r.drawable()
 	return files, Draw(files, r.Means, figures)
+}
+
+// console joins what the guests of the points have printed, each below the name of its point.
+func console(outcomes []running.Outcome) string {
+	var b strings.Builder
+	for _, o := range outcomes {
+		if o.Err == nil && o.Measurement.Console != "" {
+			fmt.Fprintf(&b, "# point %s\n%s", o.Point.Name, o.Measurement.Console)
+		}
+	}
+	return b.String()
 }
 
 // drawable parts the figures of the plan into those that can be drawn and those whose sweep a setting has

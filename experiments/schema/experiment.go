@@ -93,6 +93,7 @@ type Probe struct {
 	Mode  kprobes.Mode // how hits are to be handled: Stepped, Boosted, Emulated or Optimized
 	Registration
 	With      []Registration // registered after the first one, in this order
+	Planted   bool           // modules register the probes, and the point none
 	Published *Published
 	Role      results.Role
 }
@@ -147,6 +148,7 @@ type Experiment struct {
 	Kernel      Kernel
 	Workload    Workload
 	Crowd       Crowd
+	Modules     []Module
 	Probes      []Probe
 	Seed        uint64
 	Replicates  int   // how often every point is measured, each time under a layout of its own
@@ -220,12 +222,18 @@ func ReadProbes(r *doc.Reader) []Probe {
 func readProbe(r *doc.Reader) Probe {
 	defer r.Done()
 	p := Probe{
-		Name:         doc.Need(r, "name", doc.Name),
-		Mode:         doc.Need(r, "mode", readMode),
-		Registration: readRegistration(r),
-		Role:         results.Role(doc.Opt(r, "role", "", role)),
+		Name: doc.Need(r, "name", doc.Name),
+		Mode: doc.Need(r, "mode", readMode),
+		Role: results.Role(doc.Opt(r, "role", "", role)),
 	}
-	p.Title = doc.Opt(r, "title", ModeWord(p.Mode)+" "+p.Kind.String(), doc.Text)
+	title := "probes of the modules"
+	if p.Planted = r.Text("kind") == plantedKind; p.Planted {
+		r.Has("kind")
+	} else {
+		p.Registration = readRegistration(r)
+		title = ModeWord(p.Mode) + " " + p.Kind.String()
+	}
+	p.Title = doc.Opt(r, "title", title, doc.Text)
 	for _, s := range r.List("with") {
 		p.With = append(p.With, readRegistration(s))
 		s.Done()
@@ -244,7 +252,7 @@ const maxWith = 15
 
 // readKind parses a kind of probe.
 func readKind(n *doc.Node) (kprobes.Kind, error) {
-	word, err := doc.OneOf(kprobes.Kprobe.String(), kprobes.Kretprobe.String(), kprobes.Jprobe.String())(n)
+	word, err := doc.OneOf(kprobes.Kprobe.String(), kprobes.Kretprobe.String(), kprobes.Jprobe.String(), plantedKind)(n)
 	if err != nil {
 		return 0, err
 	}
@@ -274,8 +282,14 @@ func ModeWord(m kprobes.Mode) string {
 	return m.String()
 }
 
+// plantedKind is the word in place of a kind of probes for a point whose modules register its probes themselves.
+const plantedKind = "module"
+
 // Registrations returns the probes of a point in the order in which they are registered.
 func (p *Probe) Registrations() []Registration {
+	if p.Planted {
+		return p.With
+	}
 	return append([]Registration{p.Registration}, p.With...)
 }
 

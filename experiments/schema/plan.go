@@ -52,6 +52,7 @@ type Point struct {
 	Kernel     Kernel
 	Workload   Workload
 	Crowd      Crowd
+	Modules    []Module
 	Probe      Probe
 	Seed       uint64
 	Replicate  int   // which of the layouts that the seed gives, from 0

@@ -3,6 +3,7 @@ package object
 import (
 	"debug/elf"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -144,4 +145,20 @@ func (o *Object) Value(key string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Functions returns the names in C of the functions that the file defines, in the order of its symbol table. The symbol of
+// a function's code has a dot where the ABI has descriptors.
+func (o *Object) Functions() []string {
+	var out []string
+	for i := range o.symbols {
+		s := &o.symbols[i]
+		if s.typ != elf.STT_FUNC || s.index == elf.SHN_UNDEF {
+			continue
+		}
+		if name := strings.TrimPrefix(s.name, "."); name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }

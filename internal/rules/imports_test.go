@@ -36,9 +36,9 @@ var rooms = map[string][]string{
 	"internal": {},
 
 	"experiments":             {},
-	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "machines", "results"},
-	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "results", "experiments/schema"},
-	"experiments/planning":    {"cpus", "image", "kprobes", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
+	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results"},
+	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema"},
+	"experiments/planning":    {"cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
 	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "experiments/schema", "experiments/kinds"},
 	"experiments/reports":     {"machines", "results", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},

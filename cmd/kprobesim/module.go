@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+)
+
+func (a *app) moduleCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "module",
+		Short: "Try a kernel module that uses probes",
+	}
+	c.AddCommand(a.moduleRunCmd())
+	return c
+}
+
+// moduleOptions are those of `module run`.
+type moduleOptions struct {
+	image, machine, headers string
+	console                 string
+	params, calls           []string
+	hits                    int64
+}
+
+func (a *app) moduleRunCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Compile, load and unload a module, and print what a hit of its probes costs",
+		Long: `Load a module (FILE.o, or FILE.c where a compiler is installed) into a kernel as insmod does, call each
+function that it probes, and unload it as rmmod does. The command prints what the kernel printed, and the
+cost of a hit of the probes at each function: the time of warm calls beyond that of calls without the module.`,
+		Args: exactlyOne("module"),
+	}
+	var o moduleOptions
+	f := c.Flags()
+	f.StringVar(&o.image, "image", defaultImage, "kernel to load it into (see `kprobesim list`)")
+	f.StringVar(&o.machine, "machine", "", "machine to run on (default: that of the kernel's instruction set in overhead-isas)")
+	f.StringVar(&o.headers, "headers", "", "directory that `kprobesim headers` wrote, for FILE.c (default: a temporary one)")
+	f.StringArrayVar(&o.params, "param", nil, "parameter of the module, as name=value (may be repeated)")
+	f.StringArrayVar(&o.calls, "call", nil, "further function to call, such as one that the module probes and no loop calls (may be repeated)")
+	f.StringVar(&o.console, "console", "", "file for all that the kernel printed (the command shows the first and the last lines)")
+	f.Int64Var(&o.hits, "hits", 1000, "calls of each function that are measured")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if o.hits < 2 || o.hits > 1_000_000 {
+			return fail(exitUsage, fmt.Errorf("--hits %d: want 2 to 1000000", o.hits))
+		}
+		return a.tryModule(args[0], &o)
+	}
+	return c
+}
+
+// defaultImage is the kernel of the newest documents that a module is tried in.
+const defaultImage = "x86_64-2010"
+
+// tryModule does all of `module run`.
+func (a *app) tryModule(file string, o *moduleOptions) error {
+	p, err := a.loader.Trial(o.image, o.machine)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	object := file
+	if strings.HasSuffix(file, ".c") {
+		dir, err := os.MkdirTemp("", "kprobesim-module")
+		if err != nil {
+			return fail(exitFailed, err)
+		}
+		defer os.RemoveAll(dir) // what stays behind is the system's to clean
+		object = filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), ".c")+".o")
+		if err := compileModule(file, object, dir, o); err != nil {
+			return fail(exitUsage, err)
+		}
+	}
+	m, err := a.loader.Module(object, "")
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	tried, err := kinds.Try(p, kinds.Trial{File: m, Parameters: quoteParams(o.params), Calls: o.calls, Hits: o.hits})
+	fmt.Fprintf(a.out, "module %s, kernel %s, machine %s\n", m.Name, o.image, p.Machine.Name)
+	a.printConsole(tried.Console)
+	if o.console != "" {
+		err = errors.Join(err, os.WriteFile(o.console, []byte(tried.Console), 0o644))
+	}
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	return fail(exitFailed, a.printRows(p, tried.Rows))
+}
+
+// quoteParams joins parameters to the text that a kernel takes. A value with spaces needs quotes.
+func quoteParams(params []string) string {
+	quoted := make([]string, len(params))
+	for i, p := range params {
+		if quoted[i] = p; strings.ContainsAny(p, " \t") && !strings.Contains(p, `"`) {
+			name, value, _ := strings.Cut(p, "=")
+			quoted[i] = name + `="` + value + `"`
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// shownLines is how many lines are shown of each end of what the guest printed.
+const shownLines = 8
+
+// printConsole prints the ends of what the guest printed, indented.
+func (a *app) printConsole(text string) {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		fmt.Fprintln(a.out, "\nthe kernel printed nothing")
+		return
+	}
+	lines := strings.Split(text, "\n")
+	if n := len(lines) - 2*shownLines; n > 1 {
+		rest := fmt.Sprintf("... %d more lines (--console FILE writes all)", n)
+		lines = slices.Concat(lines[:shownLines], []string{rest}, lines[len(lines)-shownLines:])
+	}
+	fmt.Fprintf(a.out, "\nthe kernel printed:\n  %s\n", strings.Join(lines, "\n  "))
+}
+
+// printRows prints the cost of a hit at each function.
+func (a *app) printRows(p *schema.Point, rows []kinds.TriedRow) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(a.out, "\nit has registered no probe: nothing was called (--call FUNCTION calls one)")
+		return nil
+	}
+	fmt.Fprintln(a.out)
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "function\tprobes\tcalls\tcycles a call\tns a call\tfirst call, cycles\t")
+	for _, r := range rows {
+		probes := r.Modes()
+		if probes == "" {
+			probes = "none"
+		}
+		if r.Why != "" {
+			fmt.Fprintf(w, "%s\t%s\t0\t-\t-\t-\t%s\n", r.Function, probes, r.Why)
+			continue
+		}
+		note := "beyond a call without the module"
+		if r.Hits == 1 {
+			fmt.Fprintf(w, "%s\t%s\t1\t-\t-\t%d\treturned %#x\n", r.Function, probes, r.First.Cycles(), r.Result)
+			continue
+		}
+		if r.Whole {
+			note = "whole calls: the function is the module's"
+		}
+		cycles := big.NewRat(int64(r.Over), r.Hits*int64(clock.PerCycle))
+		ns := new(big.Rat).Mul(cycles, big.NewRat(1_000_000_000, p.Machine.CPU.Hz))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%d\t%s\n", r.Function, probes, r.Hits, cycles.FloatString(1), ns.FloatString(1), r.First.Cycles(), note)
+	}
+	return w.Flush()
+}
+
+// compileModule compiles a module against the headers of a kernel.
+func compileModule(file, object, dir string, o *moduleOptions) error {
+	if o.headers == "" {
+		return errors.New("name the directory of the headers (--headers), or compile the module and name its object file")
+	}
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "gcc"
+	}
+	path, err := exec.LookPath(cc)
+	if err != nil {
+		return fmt.Errorf("%s is not installed (Debian: gcc): install it, or compile %s elsewhere and name the object file", cc, file)
+	}
+	cmd := exec.Command(path, "@"+filepath.Join(o.headers, "flags"), "-c", file, "-o", object)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
+	}
+	return nil
+}

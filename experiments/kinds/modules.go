@@ -1,0 +1,78 @@
+package kinds
+
+import (
+	"fmt"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/kprobes"
+	"kprobesim/modules"
+)
+
+// loadModules loads the modules of the point that are to be loaded now, once.
+func (s *session) loadModules(when string) error {
+	if len(s.p.Modules) == 0 {
+		return nil
+	}
+	if s.loader == nil {
+		var err error
+		if s.loader, err = modules.New(s.m, s.k, s.probes); err != nil {
+			return err
+		}
+	}
+	for i := range s.p.Modules {
+		m := &s.p.Modules[i]
+		if m.Load != when || s.has(m.File.Name) {
+			continue
+		}
+		mod, err := s.loader.Load(s.call, m.File, m.Parameters)
+		if err != nil {
+			return err
+		}
+		s.loaded = append(s.loaded, mod)
+	}
+	return nil
+}
+
+// has reports whether a module of a name has been loaded.
+func (s *session) has(name string) bool {
+	for _, m := range s.loaded {
+		if m.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// unloadModules unloads the modules when all has been measured, so that their exit functions print what they have counted
+// and a probe that is left behind is noticed. The point's own probes, whose handlers may be in a module, go first.
+func (s *session) unloadModules() error {
+	if s.loader == nil {
+		return nil
+	}
+	for _, p := range s.active {
+		if st, err := s.probes.State(p.Addr); err != nil || st.Mode == kprobes.Gone {
+			continue // the kind of the experiment has removed it
+		}
+		if err := s.probes.Remove(s.call, p.Probe); err != nil {
+			return fmt.Errorf("before the modules are unloaded: %w", err)
+		}
+	}
+	return s.loader.UnloadAll(s.call)
+}
+
+// verifyPlanted is verify for the probes that modules have registered. Their mode is what the kernel made of them, which is
+// a fact beside the figure when the point asks for another one.
+func (s *session) verifyPlanted() error {
+	for _, m := range s.loaded {
+		for _, st := range s.loader.Probes(m) {
+			switch {
+			case st.NMissed > 0:
+				return fmt.Errorf("the probe of module %s at %s+%#x missed %d hits", m.Name, st.Symbol, st.Offset, st.NMissed)
+			case st.Mode != s.p.Probe.Mode:
+				s.fact(fmt.Sprintf("the probe of module %s at %s+%#x is %s, not %s", m.Name, st.Symbol, st.Offset, st.Mode,
+					schema.ModeWord(s.p.Probe.Mode)))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package kinds_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
+	"kprobesim/image"
+	"kprobesim/kprobes"
+)
+
+// objects is where the modules of the tests are, compiled for each of these kernels.
+const objects = "../../modules/testdata"
+
+var moduleKernels = []string{"x86_64-2010", "i386-2010", "ppc64-2011", "arm-2014"}
+
+// planModule plans an experiment with a module: what differs from the experiment of an instruction set.
+func planModule(t *testing.T, kernel, text string) (*schema.Plan, error) {
+	t.Helper()
+	isa, era, _ := strings.Cut(kernel, "-")
+	where, err := filepath.Abs(filepath.Join(objects, kernel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "own.toml")
+	text = fmt.Sprintf("base = \"isas-%s-2010\"\nname = \"own\"\nfigures = []\n[kernel]\nimage = %q\nera = %q\n", isa, kernel, era) +
+		"[workload]\nhits = 50\n" + strings.ReplaceAll(text, "DIR", filepath.ToSlash(where))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return planning.NewLoader().Plan(file, nil)
+}
+
+const ownProbes = `
+[[modules]]
+file = "DIR/my_probe.o"
+parameters = "symbol=bench_target"
+[[points]]
+name = "own"
+mode = "step"
+kind = "module"
+`
+
+const ownHandler = `
+[[modules]]
+file = "DIR/my_probe.o"
+load = "boot"
+parameters = "symbol=work_divide"
+[[modules]]
+file = "DIR/user_of.o"
+[[points]]
+name = "handler"
+mode = "step"
+kind = "kprobe"
+handler = "my_probe:probe_pre"
+post_handler = "my_probe:probe_post"
+`
+
+// measureModule measures a point of such an experiment.
+func measureModule(t *testing.T, kernel, text, point string) (*kinds.Measurement, *schema.Plan) {
+	t.Helper()
+	p, err := planModule(t, kernel, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pt, err := p.Point(point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := kinds.Measure(pt)
+	if err != nil {
+		t.Fatalf("%s: %v", kernel, err)
+	}
+	return m, p
+}
+
+// The probes that a module registers are measured as a point, what the module prints is kept, and its file is an input.
+func TestModulesOwnProbes(t *testing.T) {
+	exptest.Alone(t)
+	for _, kernel := range moduleKernels {
+		m, p := measureModule(t, kernel, ownProbes, "own")
+		handler := 0
+		for i, phase := range kinds.Phases() {
+			if phase == image.PhaseHandler && m.Over().Phases[i] > 0 {
+				handler++
+			}
+		}
+		if m.Over().Time <= 0 || handler == 0 {
+			t.Errorf("%s: a hit takes %v, phases %v", kernel, m.Over().Time, m.Over().Phases)
+		}
+		if !strings.HasPrefix(m.Console, "planted at bench_target\n") || !strings.Contains(m.Console, " hits, ") {
+			t.Errorf("%s: console %q", kernel, m.Console)
+		}
+		found := false
+		for _, in := range p.Inputs {
+			found = found || in.Kind == "module" && in.Name == "my_probe.o" && in.Hash != ""
+		}
+		if !found {
+			t.Errorf("%s: inputs %+v", kernel, p.Inputs)
+		}
+		again, _ := measureModule(t, kernel, ownProbes, "own")
+		if again.Over().Time != m.Over().Time || again.Console != m.Console {
+			t.Errorf("%s: %v, and again %v", kernel, m.Over().Time, again.Over().Time)
+		}
+	}
+}
+
+// A point's probe has handlers of a module. What they count is what was called.
+func TestModulesHandlers(t *testing.T) {
+	exptest.Alone(t)
+	for _, kernel := range moduleKernels {
+		text := ownHandler
+		if kernel == "arm-2014" {
+			text = strings.Replace(text, `"step"`, `"emulated"`, 1)
+		}
+		m, _ := measureModule(t, kernel, text, "handler")
+		hits := m.Hits + 1 + 64 // the first hit and the warm-up
+		hits += min(64, m.Hits) // those of the profile
+		if want := fmt.Sprintf("%d hits, %d posts, 0 returns\n", hits, hits); !strings.HasSuffix(m.Console, want) {
+			t.Errorf("%s: console %q, want %q at its end", kernel, m.Console, want)
+		}
+	}
+}
+
+// Mistakes are told with place and remedy, before anything runs.
+func TestModuleMistakes(t *testing.T) {
+	const point = "\n[[points]]\nname = \"x\"\nmode = \"step\"\nkind = \"kprobe\"\n"
+	for text, want := range map[string]string{
+		"[[modules]]\nfile = \"DIR/none.o\"" + point + "handler = \"empty\"":                                             "modules.0.file: ",
+		"[[modules]]\nfile = \"DIR/../arm-2014/my_probe.o\"" + point + "handler = \"empty\"":                             "is for EM_ARM, the kernel for EM_X86_64",
+		"[[modules]]\nfile = \"DIR/my_probe.o\"\n[[modules]]\nfile = \"DIR/my_probe.o\"" + point + "handler = \"empty\"": "module my_probe is there twice",
+		"[[modules]]\nfile = \"DIR/my_probe.o\"\nload = \"late\"" + point + "handler = \"empty\"":                        "modules.0.load",
+		"[[modules]]\nfile = \"DIR/my_probe.o\"" + point + "handler = \"my_probe:probe_per\"":                            "module my_probe has no function \"probe_per\"; did you mean \"probe_pre\"?",
+		point + "handler = \"my_probe:probe_pre\"":                                                                       "no module \"my_probe\" is loaded: name its file in [[modules]]",
+		"target = \"my_probe:module_work\"\n[[modules]]\nfile = \"DIR/my_probe.o\"" + point + "handler = \"empty\"":      "write load = \"boot\"",
+	} {
+		_, err := planModule(t, moduleKernels[0], text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A module that leaves without unregistering fails its point, by the names of the module and the probe.
+func TestModuleLeavesProbes(t *testing.T) {
+	exptest.Alone(t)
+	p, err := planModule(t, moduleKernels[0], strings.Replace(ownProbes, "symbol=", "leaves=1 symbol=", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pt, err := p.Point("own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = kinds.Measure(pt)
+	if want := "probe at bench_target+0x0 registered by module my_probe is still registered"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// A trial finds what the module probes, calls it, and says what that costs.
+func TestTrial(t *testing.T) {
+	exptest.Alone(t)
+	for _, kernel := range moduleKernels {
+		l := planning.NewLoader()
+		pt, err := l.Trial(kernel, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := l.Module(filepath.Join(objects, kernel, "my_probe.o"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Calls: []string{"my_probe:tell", "nothing"}})
+		if err != nil {
+			t.Fatalf("%s: %v", kernel, err)
+		}
+		rows := tried.Rows
+		if len(rows) != 3 || rows[0].Function != "work_checksum" || len(rows[0].Probes) != 2 || rows[0].Over <= 0 || rows[0].First <= 0 {
+			t.Fatalf("%s: %+v", kernel, rows)
+		}
+		if rows[1].Hits != 1 || rows[1].Result != 85 || rows[2].Why == "" {
+			t.Errorf("%s: %+v", kernel, rows[1:])
+		}
+		if len(tried.Probes) != 2 || tried.Probes[0].Mode == kprobes.Gone || !strings.Contains(tried.Console, "85 hits") {
+			t.Errorf("%s: %+v\n%s", kernel, tried.Probes, tried.Console)
+		}
+	}
+	if _, err := planning.NewLoader().Trial("x86_64-2000", ""); err == nil || !strings.Contains(err.Error(), "no image \"x86_64-2000\"") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,67 @@
+package planning
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+	"kprobesim/modules"
+	"kprobesim/results"
+)
+
+// Module reads the object file of a module; a relative path starts at base. The plan that is being read depends on it.
+func (l *Loader) Module(file, base string) (*modules.File, error) {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(base, file)
+	}
+	b, err := experiments.ReadLimited(file)
+	if err != nil {
+		return nil, err
+	}
+	l.use(results.Input{Kind: "module", Name: filepath.Base(file), Hash: results.Hash(b)})
+	return modules.Read(file, b)
+}
+
+// addModules reads the modules of an experiment for one of its points.
+func (p *planner) addModules(root *doc.Node, pt *schema.Point, e *schema.Experiment) {
+	seen := map[string]bool{}
+	for i, m := range e.Modules {
+		n := fmt.Sprint(i)
+		pos := at(root, "modules", n, "file")
+		var err error
+		if m.File, err = p.l.Module(m.Path, folder(root, "modules", n, "file")); err != nil {
+			p.errs.Add(pos, "modules.%d.file: %v", i, err)
+			continue
+		}
+		switch o := m.File.Object; {
+		case seen[m.File.Name]:
+			p.errs.Add(pos, "modules.%d.file: module %s is there twice", i, m.File.Name)
+		case o.Machine != pt.Image.Machine || o.Bits != pt.Image.Bits:
+			p.errs.Add(pos, "modules.%d.file: %s is for %v, the kernel for %v: compile it for the kernel's instruction set", i, m.Path,
+				o.Machine, pt.Image.Machine)
+		}
+		seen[m.File.Name] = true
+		pt.Modules = append(pt.Modules, m)
+	}
+}
+
+// checkModuleFunc reports whether a name of the form "module:function" is that of a function of a module that the point
+// loads.
+func (p *planner) checkModuleFunc(pos doc.Pos, key string, pt *schema.Point, name string) bool {
+	m, function := pt.Module(name)
+	if m == nil {
+		module, _, _ := strings.Cut(name, ":")
+		p.errs.Add(pos, "%s: no module %q is loaded: name its file in [[modules]]", key, module)
+		return false
+	}
+	known := m.File.Object.Functions()
+	if slices.Contains(known, function) {
+		return true
+	}
+	p.errs.Add(pos, "%s: module %s has no function %q%s", key, m.File.Name, function, doc.Suggest(function, known))
+	return false
+}
