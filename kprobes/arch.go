@@ -41,6 +41,10 @@ type Arch struct {
 	// Prepare makes what a hit runs in the place of an instruction, or says EINVAL or EILSEQ.
 	Prepare func(in Insn) (Copy, error)
 
+	// SystemCall reports whether the instruction at the start of code enters the kernel from user mode. It is nil where
+	// Prepare refuses it.
+	SystemCall func(code []byte) bool
+
 	// Classify says what the instruction at the start of code is, which stands at pc. Whoever watches
 	// text that is being patched asks it of every instruction, so the common answers come quickly.
 	Classify func(code []byte, pc uint64) Class

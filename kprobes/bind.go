@@ -23,7 +23,7 @@ func New(m *sim.Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Op
 		kernel.AddFile(f)
 	}
 	kernel.Atomic(func(cpu int) (string, bool) { return k.handling(m, cpu) })
-	for _, n := range k.natives() {
+	for _, n := range append(k.natives(), k.userNatives()...) {
 		if slices.Contains(k.era.lacks, n.name) {
 			n.f = func(*sim.Call) error { return ENOSYS }
 		}

@@ -8,13 +8,14 @@ type Errno uint16
 
 // The error numbers that the API of the era returns.
 const (
-	ENOENT Errno = 2
-	ENOMEM Errno = 12
-	EBUSY  Errno = 16
-	EEXIST Errno = 17
-	EINVAL Errno = 22
-	ENOSYS Errno = 38
-	EILSEQ Errno = 84
+	ENOENT  Errno = 2
+	ENOMEM  Errno = 12
+	EBUSY   Errno = 16
+	EEXIST  Errno = 17
+	EINVAL  Errno = 22
+	ENOSYS  Errno = 38
+	ENODATA Errno = 61
+	EILSEQ  Errno = 84
 )
 
 // Error says the number's name and what it stands for in this API.
@@ -32,6 +33,8 @@ func (e Errno) Error() string {
 		return "-EINVAL: the probe or its address is not acceptable"
 	case ENOSYS:
 		return "-ENOSYS: the kernel was built without it"
+	case ENODATA:
+		return "-ENODATA: no probe is registered for this place of the file"
 	case EILSEQ:
 		return "-EILSEQ: the address is not the start of an instruction"
 	}

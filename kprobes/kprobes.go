@@ -72,8 +72,11 @@ type Kprobes struct {
 	jump *Optimizer // nil: the kernel writes breakpoints and no jumps
 	tmpl Template
 
-	current []uint64  // address of each CPU's struct hit_record, as far as somebody has asked
-	mutex   smp.Mutex // what kprobe_mutex guards: everything below
+	current   []uint64 // address of each CPU's struct hit_record, as far as somebody has asked
+	users     userLayout
+	userSites []*userSite
+
+	mutex smp.Mutex // what kprobe_mutex guards: everything below
 
 	watch   func(sim.Event) // nil when nobody can
 	console func(string)    // prints for the kernel; nil when there is no machine
@@ -171,6 +174,9 @@ func (k *Kprobes) setUp(opt Options) (err error) {
 	}
 	k.opt, k.optimization = opt, opt.Optimization
 	if k.l, err = newLayout(k.im, k.arch, k.jump); err != nil {
+		return err
+	}
+	if err := k.findUsers(); err != nil {
 		return err
 	}
 	return k.sym.lookUp(k.im, k.era, k.arch, k.jump)

@@ -316,3 +316,34 @@ func (k *Kernel) bindSpaces(bind func(name string, f func(Caller, func(int) uint
 	})
 	bind("user_table", func(_ Caller, arg func(int) uint64) (uint64, error) { return k.userTable(arg(0)) })
 }
+
+// Pages are all copies in memory of the page at an offset of a file: the one that tasks share, and those of tasks that
+// have written it. Address of user space and area are those of one mapping, 0 where nobody maps the page now.
+func (k *Kernel) Pages(f *File, offset uint64) []Mapped {
+	var list []Mapped
+	add := func(m Mapped) {
+		i := slices.IndexFunc(list, func(o Mapped) bool { return o.Page == m.Page })
+		if i < 0 {
+			list = append(list, m)
+		} else if list[i].VMA == 0 {
+			list[i] = m
+		}
+	}
+	offset &^= pageSize - 1
+	if p, ok := f.cached[offset/pageSize]; ok {
+		add(Mapped{Page: p, Address: k.mem.Load(p, k.spaces.l.address), File: f, Offset: offset})
+	}
+	for _, s := range k.spaces.list {
+		for i := range s.areas {
+			a := &s.areas[i]
+			at := a.start + offset - a.offset
+			if a.file != f || at < a.start || at >= a.end {
+				continue
+			}
+			if m, ok := k.Page(s, at); ok {
+				add(m)
+			}
+		}
+	}
+	return list
+}

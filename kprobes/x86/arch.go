@@ -28,13 +28,14 @@ func arch(mode int) *kprobes.Arch {
 	return &kprobes.Arch{
 		Name: "x86", Breakpoint: []byte{int3}, Align: 1, SlotSize: slotSize, Line: 64,
 		First: kprobes.Stepped, Then: kprobes.Boosted, Learned: boostableMember,
-		Members:   []string{"opcode", "ainsn.insn", boostableMember},
-		Eras:      eras(mode),
-		Optimizer: optimizer(mode),
-		Boundary:  func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode) },
-		Prepare:   func(in kprobes.Insn) (kprobes.Copy, error) { return prepare(in, mode) },
-		Classify:  func(code []byte, pc uint64) kprobes.Class { return classify(code, pc, mode) },
-		Atomic:    atomic,
+		Members:    []string{"opcode", "ainsn.insn", boostableMember},
+		Eras:       eras(mode),
+		Optimizer:  optimizer(mode),
+		Boundary:   func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode) },
+		Prepare:    func(in kprobes.Insn) (kprobes.Copy, error) { return prepare(in, mode) },
+		SystemCall: systemCall,
+		Classify:   func(code []byte, pc uint64) kprobes.Class { return classify(code, pc, mode) },
+		Atomic:     atomic,
 	}
 }
 

@@ -50,11 +50,12 @@ static kprobe_opcode_t *stepped;
 
 /* The handlers are done: user mode executes the original once. */
 static __always_inline void step_in_place(struct hit_record *r, struct kprobe *p, kprobe_opcode_t *seen,
-					  struct pt_regs *regs)
+					  const kprobe_opcode_t *at, struct pt_regs *regs)
 {
 	r->now.stage = HIT_COPY;
 	stepped = seen;
 	store_user_opcode(seen, p->opcode);
+	go_to(regs, at);
 	begin_user_step(regs, &r->now);
 }
 
@@ -66,6 +67,13 @@ static __always_inline void end_step(struct hit_record *r, struct pt_regs *regs)
 	close_hit(r);
 }
 
+/* No hit after all. */
+static __always_inline void back_out(void)
+{
+	end_hits();
+	preempt_enable_no_resched();
+}
+
 __dispatch int user_breakpoint_hit(struct pt_regs *regs)
 {
 	kprobe_opcode_t *at = user_breakpoint_address(regs), *seen;
@@ -74,22 +82,22 @@ __dispatch int user_breakpoint_hit(struct pt_regs *regs)
 
 	preempt_disable();
 	begin_hits();
-	p = find_user_probe((unsigned long)at, &seen);
-	if (unlikely(!p)) {
-		end_hits();
-		preempt_enable_no_resched();
-		/* Taken away meanwhile: what is there now is next. */
-		if (is_user_breakpoint(at))
-			return 0;
+	/* Taken away while this CPU waited for the lock: the end of a step would put it back. */
+	if (unlikely(!is_user_breakpoint(at))) {
+		back_out();
 		go_to(regs, at);
 		return 1;
 	}
+	p = find_user_probe((unsigned long)at, &seen);
+	if (unlikely(!p)) {
+		back_out();
+		return 0;
+	}
 	r->now.probe = p;
 	r->now.stage = HIT_HANDLER;
-	go_to(regs, at);
 	/* A handler that answers nonzero has decided itself where the code goes on. */
 	if (!p->pre_handler || !p->pre_handler(p, regs))
-		step_in_place(r, p, seen, regs);
+		step_in_place(r, p, seen, at, regs);
 	return 1;
 }
 

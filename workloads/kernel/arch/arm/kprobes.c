@@ -4,6 +4,7 @@
  * handler called. Interrupts are off all the time, and so preemption needs no counter.
  */
 #include <linux/hit.h>
+#include <linux/userprobes.h>
 #include <asm/extable.h>
 #include <asm/irqflags.h>
 #include <asm/traps.h>
@@ -112,6 +113,63 @@ static struct undef_hook breakpoint_hook = {
 	.cpsr_val = SVC_MODE,
 	.fn = breakpoint_trapped,
 };
+
+#ifdef USERPROBES
+/* A breakpoint of user mode. What is emulated reaches user space by the addresses that user mode has. */
+static __dispatch int user_hit(struct pt_regs *regs)
+{
+	kprobe_opcode_t *at = (kprobe_opcode_t *)regs->ARM_pc, *seen;
+	struct hit_record *r = this_hit();
+	struct kprobe *p = find_user_probe((unsigned long)at, &seen);
+
+	if (unlikely(!p))
+		return has_vanished(at) || find_user_probe((unsigned long)at, &seen);
+	open_hit(&r->now, p, HIT_HANDLER);
+	if (!p->pre_handler || !p->pre_handler(p, regs))
+		leave_handlers(r, regs);
+	return 1;
+}
+
+static __dispatch int user_breakpoint_trapped(struct pt_regs *regs, unsigned int word __unused)
+{
+	unsigned long flags = local_irq_save();
+	int ours = user_hit(regs);
+
+	local_irq_restore(flags);
+	return !ours;
+}
+
+static struct undef_hook user_breakpoint_hook = {
+	.instr_mask = 0xffffffff,
+	.instr_val = BREAKPOINT_INSTRUCTION,
+	.cpsr_mask = PSR_MODE_MASK,
+	.cpsr_val = USR_MODE,
+	.fn = user_breakpoint_trapped,
+};
+
+void accept_user_undefined(void);
+
+void accept_user_undefined(void)
+{
+	register_undef_hook(&user_breakpoint_hook);
+}
+
+/*
+ * A fault of an instruction of user mode that is being emulated. The fault handler hears of it. A page that can be
+ * brought in is, and the emulation goes on.
+ */
+__dispatch int user_copy_faulted(struct pt_regs *regs, unsigned long address, unsigned int status)
+{
+	struct hit_record *r = this_hit();
+	struct kprobe *p = r->now.probe;
+
+	if (!p || !p->user || !(r->now.stage & HIT_COPY))
+		return 0;
+	if (p->fault_handler && p->fault_handler(p, regs, status))
+		return 1;
+	return kernel_brings_page(address, fault_writes(regs, status));
+}
+#endif
 
 void kprobes_init(void)
 {

@@ -6,6 +6,8 @@
 #include <linux/kprobes.h>
 #include <linux/tell.h>
 #include <linux/user.h>
+#include <linux/mm.h>
+#include <linux/userprobes.h>
 #include <asm/extable.h>
 #include <asm/syscall.h>
 #include <asm/traps.h>
@@ -151,6 +153,16 @@ static __always_inline int is_probes_fault(struct pt_regs *frame, unsigned int s
 static __always_inline void page_fault(struct pt_regs *frame, unsigned long address, unsigned int status, unsigned int vector)
 {
 	percpu_write(aborted_address, address);
+#ifdef USERPROBES
+	if (user_mode(frame)) {
+		user_fault(frame, status, vector);
+		return;
+	}
+	if (user_copy_faulted(frame, address, status))
+		return;
+	if (is_probes_fault(frame, status) || fixup_exception(frame) || kernel_brings_page(address, fault_writes(frame, status)))
+		return;
+#endif
 	if (!user_mode(frame) && (is_probes_fault(frame, status) || fixup_exception(frame)))
 		return;
 	nobodys(frame, status, vector);

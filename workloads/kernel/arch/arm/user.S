@@ -35,3 +35,13 @@ FUNC start_user
 	mov sp, r1
 	b leave_to_user
 ENDFUNC start_user
+
+#ifdef USERPROBES
+	.section .user.text, "ax"
+/* Return probed functions return to this probe. Nothing is executed behind it. */
+	.balign 16
+FUNC user_trampoline
+	nop
+	.inst 0xe7f000f0
+ENDFUNC user_trampoline
+#endif

@@ -1,0 +1,266 @@
+package kprobes
+
+import (
+	"bytes"
+	"slices"
+
+	"kprobesim/image"
+	"kprobesim/sim"
+)
+
+// userLayout is where things are in struct uprobe, and what else probes of user space read. Its size is zero where the
+// kernel has none.
+type userLayout struct {
+	size                             uint64
+	user                             image.Field // of struct kprobe
+	inode, offset, addr, vma, page   image.Field // of struct uprobe
+	address                          image.Field // of struct page: where the kernel sees it
+	returnPre, trampolinePre         uint64      // handlers as a pointer in C holds them
+	watched, watchedSize, trampoline uint64
+}
+
+// userSite is one registered probe of user space.
+type userSite struct {
+	p             uint64
+	inode, offset uint64
+	orig          []byte // what the breakpoint replaces, once it has been inserted
+	slot          uint64
+}
+
+const pageBytes = 4096
+
+// findUsers finds what probes of user space need. A kernel without them has nothing of it.
+func (k *Kprobes) findUsers() error {
+	u := &k.users
+	if _, err := k.im.Struct("uprobe"); err != nil {
+		return nil
+	}
+	if _, err := k.im.Layout("kprobe", image.Parts{"user": &u.user}); err != nil {
+		return err
+	}
+	if _, err := k.im.Layout("page", image.Parts{"address": &u.address}); err != nil {
+		return err
+	}
+	for _, w := range []struct {
+		name string
+		at   *uint64
+	}{{"user_return_entered", &u.returnPre}, {"user_trampoline_hit", &u.trampolinePre}} {
+		fn, _ := k.im.Func(w.name)
+		*w.at = fn.Pointer
+	}
+	list, _ := k.im.Symbol("user_watched")
+	u.watched, u.watchedSize = list.Addr, list.Size
+	fn, _ := k.im.Func("user_trampoline")
+	u.trampoline = fn.Entry
+	var err error
+	u.size, err = k.im.Layout("uprobe", image.Parts{
+		"inode": &u.inode, "offset": &u.offset, "addr": &u.addr, "vma": &u.vma, "page": &u.page,
+	})
+	return err
+}
+
+// userNatives are the four calls of 2004, one of them under two names.
+func (k *Kprobes) userNatives() []native {
+	if k.users.size == 0 {
+		return nil
+	}
+	return []native{
+		{"register_kprobe_user", func(c *sim.Call) error { return k.RegisterUser(c, c.Arg(0)) }},
+		{"unregister_kprobe_user", func(c *sim.Call) error { return k.UnregisterUser(c, c.Arg(0)) }},
+		{"insert_kprobe_user", func(c *sim.Call) error { return k.InsertUser(c, c.Arg(0)) }},
+		{"insert_kprobe_userspace", func(c *sim.Call) error { return k.InsertUser(c, c.Arg(0)) }},
+		{"remove_kprobe_user", func(c *sim.Call) error { return k.RemoveUser(c, c.Arg(0)) }},
+	}
+}
+
+// place reads the file and the offset of a probe's struct uprobe.
+func (k *Kprobes) place(p uint64) (u, inode, offset uint64) {
+	if u = k.m.Load(p, k.users.user); u == 0 {
+		return 0, 0, 0
+	}
+	return u, k.m.Load(u, k.users.inode), k.m.Load(u, k.users.offset)
+}
+
+// userSite finds the probe of a place, nil where there is none.
+func (k *Kprobes) userSite(inode, offset uint64) *userSite {
+	i := slices.IndexFunc(k.userSites, func(s *userSite) bool { return s.inode == inode && s.offset == offset })
+	if i < 0 {
+		return nil
+	}
+	return k.userSites[i]
+}
+
+// RegisterUser registers the probe of a place in a file: p->user->inode and offset, and handlers. No code changes.
+// A second probe of the place is EEXIST; a kernel without probes of user space says ENOSYS.
+func (k *Kprobes) RegisterUser(c Caller, p uint64) error {
+	if k.users.size == 0 {
+		return ENOSYS
+	}
+	c.Charge(k.opt.Costs.Register)
+	u, inode, offset := k.place(p)
+	switch {
+	case u == 0 || inode == 0:
+		return EINVAL
+	case k.userSite(inode, offset) != nil:
+		return EEXIST
+	}
+	return k.quietly(c, func() error {
+		k.m.Store(p, k.l.p.addr, 0)
+		k.m.Store(p, k.l.p.nmissed, 0)
+		k.m.Store(p, k.l.p.flags, 0)
+		k.listInit(p)
+		if err := k.storeMembers(p, k.opcode(k.arch.Breakpoint)); err != nil {
+			return err
+		}
+		k.hlistAdd(k.bucket(k.sym.table, inode*offset), p, k.hash())
+		k.userSites = append(k.userSites, &userSite{p: p, inode: inode, offset: offset})
+		return k.m.take()
+	})
+}
+
+// opcode is the member of struct kprobe that keeps what the breakpoint replaces.
+func (k *Kprobes) opcode(code []byte) []Value {
+	var v uint64
+	for i := range k.arch.Breakpoint {
+		at := i
+		if k.big() {
+			at = len(k.arch.Breakpoint) - 1 - i
+		}
+		v |= uint64(code[i]) << (8 * at)
+	}
+	return []Value{{Member: "opcode", Number: v}}
+}
+
+// big reports whether the guest's bytes of a word begin with the most significant one.
+func (k *Kprobes) big() bool { return k.im.Order.Uint16([]byte{0, 1}) == 1 }
+
+// UnregisterUser takes a probe out of the table, and waits until no CPU is in it. All insertions must have been
+// removed. What is not registered is left alone.
+func (k *Kprobes) UnregisterUser(c Caller, p uint64) error {
+	if k.users.size == 0 {
+		return ENOSYS
+	}
+	c.Charge(k.opt.Costs.Unregister)
+	_, inode, offset := k.place(p)
+	s := k.userSite(inode, offset)
+	if s == nil || s.p != p {
+		return k.m.take()
+	}
+	err := k.quietly(c, func() error {
+		k.hlistDel(p, k.hash())
+		k.userSites = slices.DeleteFunc(k.userSites, func(o *userSite) bool { return o == s })
+		return k.m.take()
+	})
+	if err == nil {
+		err = k.grace(c)
+	}
+	k.slots.give(s.slot)
+	return err
+}
+
+// InsertUser puts the breakpoint of a registered place into one page in memory: p->user->page, at the offset of
+// p->user->addr in it. ENODATA: the place has no probe. EEXIST: a breakpoint is there. EINVAL: the
+// instruction cannot be probed; a system call is one of those, since the kernel would be entered in the middle of a
+// hit.
+func (k *Kprobes) InsertUser(c Caller, p uint64) error {
+	if k.users.size == 0 {
+		return ENOSYS
+	}
+	c.Charge(k.opt.Costs.Toggle)
+	u, inode, offset := k.place(p)
+	s := k.userSite(inode, offset)
+	if s == nil {
+		return ENODATA
+	}
+	addr := k.m.Load(u, k.users.addr)
+	at := k.seen(u)
+	room := min(k.arch.SlotSize, int(pageBytes-addr%pageBytes))
+	code := k.m.read(at, room)
+	switch {
+	case k.m.Err != nil:
+		return k.m.take()
+	case addr%k.arch.Align != 0 || len(code) < len(k.arch.Breakpoint):
+		return EINVAL
+	case bytes.HasPrefix(code, k.arch.Breakpoint):
+		return EEXIST
+	case k.arch.SystemCall != nil && k.arch.SystemCall(code):
+		return EINVAL
+	}
+	return k.quietly(c, func() error {
+		if err := k.prepareUser(s, addr, code); err != nil {
+			return err
+		}
+		k.m.Store(s.p, k.l.p.addr, addr)
+		k.writeCode(c, at, k.arch.Breakpoint)
+		k.note(c, EventProbe, "inserted", s.p, addr)
+		return k.m.take()
+	})
+}
+
+// seen is where the kernel sees the instruction of an insertion.
+func (k *Kprobes) seen(u uint64) uint64 {
+	return k.m.Load(k.m.Load(u, k.users.page), k.users.address) + k.m.Load(u, k.users.addr)%pageBytes
+}
+
+// prepareUser makes what a hit runs in the place of the instruction. Where it is stepped that is the instruction
+// itself.
+func (k *Kprobes) prepareUser(s *userSite, addr uint64, code []byte) error {
+	if s.orig != nil {
+		return nil
+	}
+	members := k.opcode(code)
+	if k.arch.First == Emulated {
+		slot, ok := k.slots.take()
+		if !ok {
+			return ENOMEM
+		}
+		cp, err := k.arch.Prepare(Insn{Code: code, Addr: addr, Slot: slot, Boost: true, Blind: !k.era.Boundaries, Year: k.era.Year})
+		if err != nil {
+			k.slots.give(slot)
+			return err
+		}
+		s.slot, members = slot, cp.Members
+		k.m.write(slot, cp.Code)
+	}
+	s.orig = code[:len(k.arch.Breakpoint)]
+	return k.storeMembers(s.p, members)
+}
+
+// RemoveUser takes the breakpoint out of one page again. ENODATA: the place has no probe. A page that has none stays
+// as it is.
+func (k *Kprobes) RemoveUser(c Caller, p uint64) error {
+	if k.users.size == 0 {
+		return ENOSYS
+	}
+	c.Charge(k.opt.Costs.Toggle)
+	u, inode, offset := k.place(p)
+	s := k.userSite(inode, offset)
+	if s == nil {
+		return ENODATA
+	}
+	at := k.seen(u)
+	return k.quietly(c, func() error {
+		if s.orig != nil && bytes.Equal(k.m.read(at, len(k.arch.Breakpoint)), k.arch.Breakpoint) {
+			k.writeCode(c, at, s.orig)
+			k.note(c, EventProbe, "removed", s.p, k.m.Load(u, k.users.addr))
+		}
+		return k.m.take()
+	})
+}
+
+// quietly runs f while no CPU is in a hit, in kernels where one lock guards all hits. A caller that is in one has the
+// lock: a page may come in under a handler.
+func (k *Kprobes) quietly(c Caller, f func() error) error {
+	if k.sym.hitCPU == 0 || k.smp.CPUs() == 1 || k.holds(c.CPU()) {
+		return f()
+	}
+	flags, err := c.InvokeSym("lock_instances", 0)
+	if err != nil {
+		return err
+	}
+	err = f()
+	if _, broken := c.InvokeSym("unlock_instances", 0, flags); broken != nil {
+		return broken
+	}
+	return err
+}

@@ -1,0 +1,395 @@
+package kprobes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/smp"
+)
+
+// userImages are the kernels that probe user space.
+func userImages(t *testing.T) (names []string) {
+	t.Helper()
+	for _, name := range images() {
+		if strings.HasSuffix(name, "-userprobes") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		t.Fatal("no image probes user space")
+	}
+	return names
+}
+
+// users is a machine whose tasks have address spaces.
+type users struct {
+	*crowd
+	f *smp.File
+}
+
+// eachUser boots every kernel that probes user space.
+func eachUser(t *testing.T, cpus int, body func(u *users)) {
+	t.Helper()
+	for _, name := range userImages(t) {
+		if cpus > 1 && strings.HasPrefix(name, "i386") {
+			continue // is for one
+		}
+		t.Run(name, func(t *testing.T) {
+			bootMany(t, name, cpus, Default(), func(w *crowd) {
+				f, err := w.smp.Program()
+				w.do(err)
+				body(&users{w, f})
+			})
+		})
+	}
+}
+
+// start starts a task on a CPU.
+func (u *users) start(cpu int, fn string, arg uint64, writable bool) (uint64, *smp.Space) {
+	u.t.Helper()
+	task, s, err := u.smp.SpawnProcess(u.Call, smp.Process{
+		Thread:  smp.Thread{Name: fn, CPU: cpu, Bound: true, Fn: fn, Arg: arg},
+		Program: u.f, WritableText: writable,
+	})
+	u.do(err)
+	return task, s
+}
+
+// runs is the exit code of a task that runs a function.
+func (u *users) runs(fn string, arg uint64) int32 {
+	u.t.Helper()
+	task, _ := u.start(0, fn, arg, false)
+	return u.exitCode(task)
+}
+
+// probe registers a probe and puts it into every page.
+func (u *users) probe(s UserSpec) *UserProbe {
+	u.t.Helper()
+	s.File = u.f
+	p, err := u.k.AddUser(u.Call, s)
+	u.do(err)
+	if p != nil {
+		u.do(u.k.InsertEverywhere(u.Call, p))
+	}
+	return p
+}
+
+func (u *users) unprobe(ps ...*UserProbe) {
+	u.t.Helper()
+	for _, p := range ps {
+		u.do(u.k.RemoveUserProbe(u.Call, p))
+	}
+}
+
+// word reads a variable of the kernel that is as wide as an address.
+func (u *users) word(symbol string) uint64 {
+	u.t.Helper()
+	v, err := u.m.Load(u.addr(symbol), u.m.Image().Bits/8)
+	u.do(err)
+	return v
+}
+
+// wants holds an error of the interface.
+func (u *users) wants(what string, got error, want Errno) {
+	u.t.Helper()
+	if want == 0 && got != nil || want != 0 && !errors.Is(got, want) {
+		u.t.Errorf("%s: error %v, want %v", what, got, want)
+	}
+}
+
+// entry is where the code of a function begins.
+func (u *users) entry(symbol string) uint64 {
+	u.t.Helper()
+	fn, ok := u.m.Image().Func(symbol)
+	if !ok {
+		u.t.Fatalf("no function %s", symbol)
+	}
+	return fn.Entry
+}
+
+// The four calls answer as the interface of 2004 says.
+func TestUserProbeCalls(t *testing.T) {
+	eachUser(t, 1, func(u *users) {
+		task, s := u.start(0, "user_sleeps", 3, false)
+		u.do(u.k.smp.Touch(u.Call, s, u.entry("user_mix"), false))
+		spec := UserSpec{File: u.f, Symbol: "user_mix", Handler: "user_probe_pre"}
+		p, err := u.k.AddUser(u.Call, spec)
+		u.wants("register", err, 0)
+		_, err = u.k.AddUser(u.Call, spec)
+		u.wants("register again", err, EEXIST)
+		m, ok := u.smp.Page(s, u.entry("user_mix"))
+		if !ok {
+			u.t.Fatal("the page is not there")
+		}
+		u.wants("insert", u.k.InsertInto(u.Call, p, m), 0)
+		u.wants("insert again", u.k.InsertInto(u.Call, p, m), EEXIST)
+		u.wants("remove", u.k.RemoveUser(u.Call, p.Addr), 0)
+		u.wants("remove again", u.k.RemoveUser(u.Call, p.Addr), 0)
+		u.wants("insert after a removal", u.k.InsertInto(u.Call, p, m), 0)
+		u.wants("remove", u.k.RemoveUser(u.Call, p.Addr), 0)
+		u.wants("unregister", u.k.UnregisterUser(u.Call, p.Addr), 0)
+		u.wants("unregister again", u.k.UnregisterUser(u.Call, p.Addr), 0)
+		u.wants("insert without registration", u.k.InsertInto(u.Call, p, m), ENODATA)
+		u.wants("remove without registration", u.k.RemoveUser(u.Call, p.Addr), ENODATA)
+		u.wants("register once more", u.k.RegisterUser(u.Call, p.Addr), 0)
+		u.wants("unregister", u.k.UnregisterUser(u.Call, p.Addr), 0)
+		u.exitCode(task)
+	})
+}
+
+// Without the option every call says ENOSYS.
+func TestNoUserProbes(t *testing.T) {
+	boot(t, Default(), func(l *live) {
+		for name, f := range map[string]func(Caller, uint64) error{
+			"register": l.k.RegisterUser, "unregister": l.k.UnregisterUser, "insert": l.k.InsertUser, "remove": l.k.RemoveUser,
+		} {
+			if err := f(l.Call, 0); !errors.Is(err, ENOSYS) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := l.k.AddUser(l.Call, UserSpec{}); !errors.Is(err, ENOSYS) {
+			t.Error(err)
+		}
+	})
+}
+
+// Handlers run in the kernel and see the registers of user mode. Every task that maps the page hits.
+func TestUserProbeHandlers(t *testing.T) {
+	eachUser(t, 1, func(u *users) {
+		want := u.runs("user_mixes", 30)
+		p := u.probe(UserSpec{Symbol: "user_mix", Handler: "user_probe_pre", Post: "user_probe_post"})
+		one, s := u.start(0, "user_mixes", 30, false)
+		two, _ := u.start(0, "user_mixes", 30, false)
+		if got := [2]int32{u.exitCode(one), u.exitCode(two)}; got != [2]int32{want, want} {
+			u.t.Errorf("results %d, want %d", got, want)
+		}
+		if hits, posts := u.word("user_hits"), u.word("user_posts"); hits != 60 || posts != 60 {
+			u.t.Errorf("%d hits, %d post handlers", hits, posts)
+		}
+		if ip, at := u.word("user_seen_ip"), u.entry("user_mix"); ip-at > uint64(len(u.k.arch.Breakpoint)) {
+			u.t.Errorf("the handler sees ip %#x, the probe is at %#x", ip, at)
+		}
+		if sp := u.word("user_seen_sp"); s == nil || sp < u.stackFrom() || sp >= u.stackFrom()+8*4096 {
+			u.t.Errorf("the handler sees a stack pointer %#x", sp)
+		}
+		if a := u.word("user_seen_argument"); a != 29 {
+			u.t.Errorf("the handler sees the argument %d", a)
+		}
+		u.unprobe(p)
+		if got := u.runs("user_mixes", 30); got != want || u.word("user_hits") != 60 {
+			u.t.Errorf("after the removal: result %d and %d hits", got, u.word("user_hits"))
+		}
+	})
+}
+
+// stackFrom is where the stacks of processes begin.
+func (u *users) stackFrom() uint64 { return u.word("user_stack_top") - 8*4096 }
+
+// instructions are the offsets of a function's instructions.
+func (u *users) instructions(symbol string) (offsets []uint64) {
+	u.t.Helper()
+	fn, _ := u.m.Image().Func(symbol)
+	size := fn.Size
+	code, err := u.m.ReadBytes(u.linked(fn.Entry), int(size))
+	u.do(err)
+	disasm := KitOf(u.m.Image()).ISA.Disasm
+	for off := uint64(0); off < size; {
+		offsets = append(offsets, off)
+		_, n := disasm(code[off:], fn.Entry+off, func(uint64) (string, uint64) { return "", 0 })
+		if n <= 0 {
+			u.t.Fatalf("%s+%#x: no instruction", symbol, off)
+		}
+		off += uint64(n)
+	}
+	return offsets
+}
+
+// linked is where the kernel finds what the loader put into memory for user mode.
+func (u *users) linked(at uint64) uint64 { return at }
+
+// A probe on every instruction of a function changes nothing of what it computes.
+func TestUserProbeOnEveryInstruction(t *testing.T) {
+	eachUser(t, 1, func(u *users) {
+		want := u.runs("user_mixes", 20)
+		var ps []*UserProbe
+		for _, fn := range []string{"user_leaf", "user_mix"} {
+			for _, off := range u.instructions(fn) {
+				p, err := u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: fn, Offset: off, Handler: "user_probe_pre"})
+				u.do(err)
+				if err := u.k.InsertEverywhere(u.Call, p); err != nil {
+					u.t.Errorf("%s+%#x: %v", fn, off, err)
+				}
+				ps = append(ps, p)
+			}
+		}
+		if got := u.runs("user_mixes", 20); got != want {
+			u.t.Errorf("result %d, want %d", got, want)
+		}
+		if hits := u.word("user_hits"); len(ps) < 20 || hits < uint64(20*len(ps)/2) {
+			u.t.Errorf("%d probes, %d hits", len(ps), hits)
+		}
+		u.unprobe(ps...)
+		if got := u.runs("user_mixes", 20); got != want {
+			u.t.Errorf("without probes: result %d, want %d", got, want)
+		}
+	})
+}
+
+// A breakpoint is in one copy of a page: the tasks that map that copy hit it, others do not. A copy of a page with a
+// breakpoint has it, too.
+func TestUserProbeAndCopies(t *testing.T) {
+	eachUser(t, 1, func(u *users) {
+		want := u.runs("user_mixes", 20)
+		text := u.entry("user_mix")
+		own, s := u.start(0, "user_mixes", 20, true)
+		u.do(u.smp.Touch(u.Call, s, text, true))
+		other, so := u.start(0, "user_mixes", 20, false)
+		u.do(u.smp.Touch(u.Call, so, text, false))
+		p, err := u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: "user_mix", Handler: "user_probe_pre"})
+		u.do(err)
+		m, _ := u.smp.Page(so, text)
+		u.wants("insert into the shared page", u.k.InsertInto(u.Call, p, m), 0)
+		if got := u.exitCode(own); got != want {
+			u.t.Errorf("the task with a copy: result %d, %d hits", got, u.word("user_hits"))
+		}
+		if got := u.exitCode(other); got != want || u.word("user_hits") != 20 {
+			u.t.Errorf("the task without alone hits: result %d, %d hits", got, u.word("user_hits"))
+		}
+		late, sl := u.start(0, "user_mixes", 20, true)
+		u.do(u.smp.Touch(u.Call, sl, text, true))
+		if got := u.exitCode(late); got != want || u.word("user_hits") != 40 {
+			u.t.Errorf("a copy of the page with the breakpoint: result %d, %d hits", got, u.word("user_hits"))
+		}
+		u.unprobe(p)
+	})
+}
+
+// A caller that inserts into each page that comes in keeps its probes when pages go: the file's are read again, those
+// of a task come back from swap, and a first access finds the probe that was inserted before there was a page.
+func TestUserProbeSurvivesPaging(t *testing.T) {
+	eachUser(t, 1, func(u *users) {
+		text := u.entry("user_mix")
+		p := u.probe(UserSpec{Symbol: "user_mix", Handler: "user_probe_pre"})
+		want := u.runs("user_mixes", 20)
+		if hits := u.word("user_hits"); hits != 20 || u.word("user_reinserted") != 1 {
+			u.t.Errorf("at the first access: %d hits, %d insertions", hits, u.word("user_reinserted"))
+		}
+		u.do(u.smp.Drop(u.Call, u.f, text-u.f.Base))
+		if got := u.runs("user_mixes", 20); got != want || u.word("user_hits") != 40 || u.word("user_reinserted") != 2 {
+			u.t.Errorf("read again: result %d, %d hits, %d insertions", got, u.word("user_hits"), u.word("user_reinserted"))
+		}
+		task, s := u.start(0, "user_mixes", 20, true)
+		u.do(u.smp.Touch(u.Call, s, text, true))
+		u.do(u.smp.PageOut(u.Call, s, text))
+		if got := u.exitCode(task); got != want || u.word("user_hits") != 60 {
+			u.t.Errorf("from swap: result %d, %d hits", got, u.word("user_hits"))
+		}
+		u.unprobe(p)
+	})
+}
+
+// A return probe of a function of user space sees its result and leads back to its caller, also where calls nest.
+func TestUserReturnProbe(t *testing.T) {
+	eachUser(t, 1, func(u *users) {
+		want := u.runs("user_mixes", 20)
+		tramp, err := u.k.AddTrampoline(u.Call, u.f)
+		u.do(err)
+		u.do(u.k.InsertEverywhere(u.Call, tramp))
+		outer := u.probe(UserSpec{Symbol: "user_mixes", Return: true, MaxActive: 2, Handler: "user_return_empty"})
+		p := u.probe(UserSpec{Symbol: "user_mix", Return: true, MaxActive: 2, Handler: "user_probe_return"})
+		if got := u.runs("user_mixes", 20); got != want {
+			u.t.Errorf("result %d, want %d", got, want)
+		}
+		if n := u.word("user_returns"); n != 20 {
+			u.t.Errorf("%d returns", n)
+		}
+		u.unprobe(p)
+		one := u.probe(UserSpec{Symbol: "user_target", Return: true, MaxActive: 1, Handler: "user_probe_return"})
+		u.runs("user_targets", 7)
+		if n, v := u.word("user_returns"), u.word("user_seen_value"); n != 27 || v != 7 {
+			u.t.Errorf("%d returns, the last one of %d", n, v)
+		}
+		u.unprobe(one, outer, tramp)
+	})
+}
+
+// The fault handler hears of a fault of the instruction, which goes its usual way then and hits once more.
+func TestUserProbeFaults(t *testing.T) {
+	eachUser(t, 1, func(u *users) {
+		data := u.addr("user_mixed")
+		var ps []*UserProbe
+		for _, off := range u.instructions("user_touches") {
+			p, err := u.k.AddUser(u.Call, UserSpec{
+				File: u.f, Symbol: "user_touches", Offset: off, Handler: "user_probe_pre", Fault: "user_probe_fault",
+			})
+			u.do(err)
+			u.do(u.k.InsertEverywhere(u.Call, p))
+			ps = append(ps, p)
+		}
+		if got := u.runs("user_touches", data); got != 3 {
+			u.t.Errorf("the word is %d", got)
+		}
+		if n := u.word("user_faults"); n < 2 || n > 4 {
+			u.t.Errorf("%d faults of the probed instructions", n)
+		}
+		u.unprobe(ps...)
+	})
+}
+
+// Tasks on several CPUs share a page whose probe comes and goes under them. None of them executes what is not there,
+// and every hit finds its probe.
+func TestUserProbeComesAndGoes(t *testing.T) {
+	eachUser(t, 3, func(u *users) {
+		want := u.runs("user_mixes", 400)
+		var tasks []uint64
+		for i := range 3 {
+			task, _ := u.start(i, "user_mixes", 400, false)
+			tasks = append(tasks, task)
+		}
+		for range 5 {
+			p := u.probe(UserSpec{Symbol: "user_mix", Handler: "user_probe_pre", Post: "user_probe_post"})
+			u.sleep(1)
+			u.unprobe(p)
+		}
+		for i, task := range tasks {
+			if got := u.exitCode(task); got != want {
+				u.t.Errorf("task %d: result %d, want %d", i, got, want)
+			}
+		}
+		if u.word("user_hits") == 0 {
+			u.t.Error("no hit")
+		}
+	})
+}
+
+// What user space cannot be probed with is refused, and says so.
+func TestUserProbeRefusals(t *testing.T) {
+	eachUser(t, 1, func(u *users) {
+		task, s := u.start(0, "user_sleeps", 2, false)
+		refused := 0
+		for _, off := range u.instructions("user_asks") {
+			at := u.entry("user_asks") + off
+			u.do(u.smp.Touch(u.Call, s, at, false))
+			p, err := u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: "user_asks", Offset: off})
+			u.do(err)
+			m, _ := u.smp.Page(s, at)
+			if err := u.k.InsertInto(u.Call, p, m); errors.Is(err, EINVAL) {
+				refused++
+			}
+			u.unprobe(p)
+		}
+		if refused != 1 {
+			u.t.Errorf("%d instructions are refused, the system call should be", refused)
+		}
+		if _, err := u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: "no_such"}); err == nil || !strings.Contains(fmt.Sprint(err), "no function no_such") {
+			u.t.Errorf("error %v", err)
+		}
+		if slices.Contains(u.k.userSites, nil) || len(u.k.userSites) != 0 {
+			u.t.Errorf("%d probes are left", len(u.k.userSites))
+		}
+		u.exitCode(task)
+	})
+}

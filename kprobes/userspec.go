@@ -1,0 +1,205 @@
+package kprobes
+
+import (
+	"errors"
+	"fmt"
+
+	"kprobesim/image"
+	"kprobesim/smp"
+)
+
+// UserSpec describes a probe of user space that somebody outside of the guest wants. Handlers are guest functions of
+// the kernel.
+type UserSpec struct {
+	File      *smp.File
+	Symbol    string // in the file
+	Offset    uint64
+	Handler   string // before the instruction; of a return probe: at the return
+	Post      string
+	Fault     string
+	Return    bool  // a return probe, by a handler of the guest and a second probe at its trampoline
+	MaxActive int32 // instances of a return probe; 0 for the default
+}
+
+// UserProbe is a registered probe of user space.
+type UserProbe struct {
+	Addr uint64 // of the struct kprobe
+	rp   uint64 // of the struct kretprobe, 0 for none
+	user uint64 // of the struct uprobe
+	file *smp.File
+	off  uint64 // in the file
+	at   uint64 // in user space
+}
+
+// AddUser makes the structures of a probe and registers it. It is inserted nowhere yet. A return probe needs the
+// trampoline's probe, too: AddTrampoline.
+func (k *Kprobes) AddUser(c Caller, s UserSpec) (*UserProbe, error) {
+	if k.users.size == 0 {
+		return nil, fmt.Errorf("a probe of user space at %s: %w", s.Symbol, ENOSYS)
+	}
+	fn, ok := k.im.Func(s.Symbol)
+	if !ok {
+		return nil, fmt.Errorf("a probe of user space: the image has no function %s", s.Symbol)
+	}
+	p := &UserProbe{file: s.File, at: fn.Entry + s.Offset}
+	p.off = p.at - s.File.Base
+	if err := k.buildUser(c, p, s); err != nil {
+		return nil, errors.Join(err, k.releaseUser(p))
+	}
+	if err := k.RegisterUser(c, p.Addr); err != nil {
+		return nil, errors.Join(fmt.Errorf("registering a probe of user space at %s+%#x: %w", s.Symbol, s.Offset, err),
+			k.releaseUser(p))
+	}
+	return p, nil
+}
+
+// AddTrampoline makes the probe to which return probed functions of a file return.
+func (k *Kprobes) AddTrampoline(c Caller, f *smp.File) (*UserProbe, error) {
+	return k.AddUser(c, UserSpec{File: f, Symbol: "user_trampoline", Handler: "user_trampoline_hit"})
+}
+
+// buildUser allocates the structures and fills them in as a module would.
+func (k *Kprobes) buildUser(c Caller, p *UserProbe, s UserSpec) (err error) {
+	size, pre := k.l.p.size, k.l.p.pre
+	if s.Return {
+		size, pre = k.l.r.size, k.l.r.handler
+	}
+	at, err := k.m.alloc(size)
+	if err != nil {
+		return err
+	}
+	if p.Addr = at; s.Return {
+		p.rp, p.Addr = at, at+k.l.r.kp.Offset
+	}
+	if p.user, err = k.m.alloc(k.users.size); err != nil {
+		return err
+	}
+	k.m.Store(p.Addr, k.users.user, p.user)
+	k.m.Store(p.user, k.users.inode, s.File.Inode)
+	k.m.Store(p.user, k.users.offset, p.off)
+	for _, h := range []handler{{s.Handler, pre}, {s.Post, k.l.p.post}, {s.Fault, k.l.p.fault}} {
+		if h.name == "" {
+			continue
+		}
+		fn, ok := k.im.Func(h.name)
+		if !ok || !fn.Typed {
+			return fmt.Errorf("handler %s: image %s has no such function", h.name, k.im.Name)
+		}
+		k.m.Store(at, h.at, fn.Pointer)
+	}
+	if s.Return {
+		k.m.Store(p.Addr, k.l.p.pre, k.users.returnPre)
+		k.m.Store(p.rp, k.l.r.maxactive, uint64(uint32(s.MaxActive)))
+		return k.allocInstances(c, p.rp)
+	}
+	return k.m.take()
+}
+
+// RemoveUserProbe takes a probe out of every page, unregisters it and frees its structures.
+func (k *Kprobes) RemoveUserProbe(c Caller, p *UserProbe) error {
+	if err := k.Unwatch(p); err != nil {
+		return err
+	}
+	if err := k.eachPage(p, func() error { return k.RemoveUser(c, p.Addr) }); err != nil {
+		return err
+	}
+	if err := k.UnregisterUser(c, p.Addr); err != nil {
+		return err
+	}
+	if p.rp != 0 {
+		if err := k.orphan(c, p.rp); err != nil {
+			return err
+		}
+		k.freeInstances(p.rp)
+	}
+	return k.releaseUser(p)
+}
+
+func (k *Kprobes) releaseUser(p *UserProbe) error {
+	for _, at := range []uint64{p.start(), p.user} {
+		if at != 0 {
+			k.m.free(at)
+		}
+	}
+	return k.m.take()
+}
+
+// start is where the allocation of the probe begins.
+func (p *UserProbe) start() uint64 {
+	if p.rp != 0 {
+		return p.rp
+	}
+	return p.Addr
+}
+
+// InsertEverywhere puts a probe into every copy of its page that is in memory, and has the caller's hook put it into
+// those that come in later.
+func (k *Kprobes) InsertEverywhere(c Caller, p *UserProbe) error {
+	if err := k.Watch(p); err != nil {
+		return err
+	}
+	return k.eachPage(p, func() error {
+		if err := k.InsertUser(c, p.Addr); !errors.Is(err, EEXIST) {
+			return err
+		}
+		return nil
+	})
+}
+
+// eachPage calls f with the structure filled in for each copy of the page.
+func (k *Kprobes) eachPage(p *UserProbe, f func() error) error {
+	for _, m := range k.smp.Pages(p.file, p.off) {
+		k.aim(p, m)
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return k.m.take()
+}
+
+// aim fills in what an insertion or a removal is told.
+func (k *Kprobes) aim(p *UserProbe, m smp.Mapped) {
+	k.m.Store(p.user, k.users.addr, p.at)
+	k.m.Store(p.user, k.users.vma, m.VMA)
+	k.m.Store(p.user, k.users.page, m.Page)
+}
+
+// InsertInto puts a probe into one page.
+func (k *Kprobes) InsertInto(c Caller, p *UserProbe, m smp.Mapped) error {
+	k.aim(p, m)
+	return k.InsertUser(c, p.Addr)
+}
+
+// Watch has the guest's hook insert the probe into pages that come in. The hook itself is switched on by the first one.
+func (k *Kprobes) Watch(p *UserProbe) error {
+	at, ok := k.watchSlot(p.Addr)
+	if !ok {
+		if at, ok = k.watchSlot(0); !ok {
+			return fmt.Errorf("the guest's caller has room for %d probes", k.users.watchedSize/uint64(k.l.list.Size))
+		}
+	}
+	k.m.Store(at, k.l.list, p.Addr)
+	hook, _ := k.im.Symbol("user_page_hook")
+	fn, _ := k.im.Func("user_reinsert")
+	k.m.Store(hook.Addr, k.l.list, fn.Pointer)
+	return k.m.take()
+}
+
+// Unwatch is the counterpart of Watch.
+func (k *Kprobes) Unwatch(p *UserProbe) error {
+	if at, ok := k.watchSlot(p.Addr); ok {
+		k.m.Store(at, k.l.list, 0)
+	}
+	return k.m.take()
+}
+
+// watchSlot is where the guest's list has a pointer.
+func (k *Kprobes) watchSlot(p uint64) (uint64, bool) {
+	word := image.Field{Size: k.l.list.Size}
+	for at := k.users.watched; at < k.users.watched+k.users.watchedSize; at += uint64(word.Size) {
+		if k.m.Load(at, word) == p {
+			return at, true
+		}
+	}
+	return 0, false
+}
