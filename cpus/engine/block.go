@@ -21,6 +21,7 @@ type Block[C, P any] struct {
 	watched            uint64 // below this address it lies in spans that are observed: links do not lead to it
 	cross              uint64 // physical page of the only instruction's tail when that is another page
 	tail               []byte // that tail, or nil
+	mode               uint8  // in which it was decoded
 }
 
 // gone is the phase of a block whose code was written, which no code has: links to it lead nowhere.
@@ -69,7 +70,7 @@ const granule = 1 << mmu.GranuleShift
 // first of them cannot be fetched. A block never reaches into a second granule but by its last
 // instruction: a store then voids at most the granule that it hits and the one before.
 func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
-	b := &Block[C, P]{pc: pc, pa: pa, phase: e.Bus.Phase(pc)}
+	b := &Block[C, P]{pc: pc, pa: pa, phase: e.Bus.Phase(pc), mode: e.mode}
 	b.entered = e.fetchMask != 0 && pc&e.fetchMask != 0
 	end := pa&^(granule-1) + granule
 	for at := pa; at < end; {

@@ -35,6 +35,27 @@ func (e *Engine[C, P]) SwitchTranslations(context uint8) {
 	}
 }
 
+// SwitchMode changes the mode in which code is decoded: what was decoded in another one is not executed. It
+// is for instruction sets whose bytes mean different things in different modes.
+func (e *Engine[C, P]) SwitchMode(mode uint8) {
+	if e.mode != mode {
+		e.mode = mode
+		e.ForgetTranslations()
+	}
+}
+
+// LastBranch returns the operands of the branch that led to the program counter, and its address and flags.
+// ok is false when something else did.
+func (e *Engine[C, P]) LastBranch() (in *P, at uint64, flags uint16, ok bool) {
+	b := e.block
+	n := len(b.insns)
+	if n == 0 || e.R[PC] == b.end || b.ops[n-1].Flags&Branches == 0 {
+		return nil, 0, 0, false
+	}
+	op := &b.ops[n-1]
+	return &b.insns[n-1].Operands, b.end - uint64(op.Len), op.Flags, true
+}
+
 // ForgetData empties the micro-TLB of data: a new generation matches no old entry.
 func (c *Core) ForgetData() {
 	c.contexts.data = [Contexts]uint64{}

@@ -89,6 +89,7 @@ type Core struct {
 	prices
 	acc   [accesses]access
 	micro [microEntries]microEntry
+	mode  uint8 // of decoding
 }
 
 // Translator is what an instruction set does about a data access that no micro-TLB answers. It is

@@ -246,7 +246,7 @@ func storeSlow[T Width](c *Core, va uint64, v T) bool {
 
 // storeCross writes an operand that lies in two pages; both are translated before any byte changes.
 func storeCross(c *Core, va, v uint64, n int) bool {
-	for _, at := range [...]uint64{va, (va + uint64(n) - 1) & c.AddrMask} {
+	for _, at := range [...]uint64{va, secondPage(va, uint64(n)) & c.AddrMask} {
 		if _, ok := c.translator.DataAddress(at, true); !ok {
 			return false
 		}
@@ -301,16 +301,20 @@ func LoadForStore[T Width](c *Core, va uint64) (v T, ok bool) {
 	return get[T](c.ram, pa), true
 }
 
+// secondPage is the beginning of the page in which an operand of n bytes ends: the address that a fault of
+// its second part reports.
+func secondPage(va, n uint64) uint64 { return (va + n - 1) &^ pageMask }
+
 // prepareStore translates an operand of n bytes for a store. The instruction set sees both pages of
 // an operand that lies in two before the first byte is read.
 func (c *Core) prepareStore(va, n uint64) bool {
-	last := (va + n - 1) & c.AddrMask
+	second := secondPage(va, n) & c.AddrMask
 	pa, ok := c.translator.DataAddress(va, true)
 	if !ok {
 		return false
 	}
-	if va>>pageShift != last>>pageShift {
-		_, ok = c.translator.DataAddress(last, true)
+	if va>>pageShift != second>>pageShift {
+		_, ok = c.translator.DataAddress(second, true)
 		return ok
 	}
 	if c.claims() && c.Memory.Holds(pa, int(n)) {

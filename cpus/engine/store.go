@@ -160,7 +160,7 @@ func (e *Engine[C, P]) find(pc uint64) *Block[C, P] {
 	}
 	g := *at
 	b := g.blocks[off&(granule-1)]
-	if b == nil || b.pc != pc || b.tail != nil && !e.sameTail(b, pc) {
+	if b == nil || b.pc != pc || b.mode != e.mode || b.tail != nil && !e.sameTail(b, pc) {
 		if e.stale != nil {
 			e.bringCode(e.curPA | off)
 		}
@@ -186,7 +186,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 		return e.decodeBlock(pc, pa)
 	}
 	known := e.versions.find(pa)
-	if known == nil || known.pc != pc {
+	if known == nil || known.pc != pc || known.mode != e.mode {
 		if known = e.decodeBlock(pc, pa); known == nil || known.tail != nil {
 			return known
 		}

@@ -251,15 +251,15 @@ func bindWide(d *decoder, r *row) bool {
 	return true
 }
 
-// bindRel binds a relative branch: the displacement is in imm. In 32-bit mode an operand size of 16
-// bits would cut the target off, which is not modelled.
+// bindRel binds a relative branch: the displacement is in imm. In 32-bit mode a call with an operand
+// size of 16 bits, which would push as many, is not modelled.
 func bindRel(d *decoder, r *row) bool {
 	rel, ok := d.x.Args[0].(x86asm.Rel)
-	d.in.imm = uint64(int64(rel))
+	d.in.imm = d.displacement(rel)
 	d.exec = r.reg[0]
 	d.in.aux = r.aux
 	d.op.Flags |= engine.Ends
-	return ok && (d.mode == 64 || d.x.DataSize == 32)
+	return ok && (d.mode == 64 || d.x.DataSize == 32 || d.x.Op != x86asm.CALL)
 }
 
 // modeSize is the size of a stack word and of an address in the mode.
@@ -332,24 +332,13 @@ func bindLea(d *decoder, r *row) bool {
 		return false
 	}
 	m.Segment = 0
-	if b := wide(m.Base, d.mode); b != m.Base || wide(m.Index, d.mode) != m.Index {
-		if size > size32 {
-			return false
-		}
-		m.Base, m.Index = b, wide(m.Index, d.mode) // the upper half is cut off anyway
-	}
 	d.exec = r.reg[size]
 	if !d.memory(m) {
 		return false
 	}
+	if 8*bytes <= d.x.AddrSize {
+		d.mask = 0 // what it would cut off is cut off anyway
+	}
 	d.in.src = d.in.index
 	return true
-}
-
-// wide turns a 32-bit address register into the 64-bit one for lea with a 32-bit result.
-func wide(r x86asm.Reg, mode int) x86asm.Reg {
-	if mode == 64 && r >= x86asm.EAX && r <= x86asm.R15L {
-		return r - x86asm.EAX + x86asm.RAX
-	}
-	return r
 }

@@ -40,6 +40,9 @@ func (d *decoder) toSpecial(dst x86asm.Reg) bool {
 	in := &d.in
 	d.op.Flags |= engine.Ends
 	switch {
+	case dst == x86asm.CS:
+		d.meaningless = true
+		return false
 	case dst >= x86asm.ES && dst <= x86asm.GS:
 		in.aux, d.op.Class = segmentIndex[dst], clToSeg
 		if m, ok := d.x.Args[1].(x86asm.Mem); ok {
@@ -136,30 +139,51 @@ func bindModeWidth(d *decoder, r *row) bool {
 // changes (SDM vol. 2, LOOP). No memory is accessed, so all widths are modelled.
 func bindCount(d *decoder, r *row) bool {
 	rel, ok := d.x.Args[0].(x86asm.Rel)
-	d.in.imm, d.in.aux = uint64(int64(rel)), r.aux
+	d.in.imm, d.in.aux = d.displacement(rel), r.aux
 	d.exec = r.reg[max(sizeIndex(d.x.AddrSize/8), 0)]
 	d.op.Flags |= engine.Ends
 	return ok
 }
 
-// bindString binds a string instruction; its segment override is that of the source. In 32-bit mode
-// a segment with a limit is not modelled here.
-func bindString(d *decoder, r *row) bool {
-	if d.x.AddrSize != d.mode {
-		return false
+// displacement is that of a relative branch. With the prefix 66 in 32-bit mode the target has 16
+// bits; 64-bit mode does not look at the prefix, as on Intel's processors.
+func (d *decoder) displacement(rel x86asm.Rel) uint64 {
+	if d.mode == 64 || d.x.DataSize != 16 {
+		return uint64(int64(rel))
 	}
+	next := d.pc + uint64(d.x.Len)
+	return (next+uint64(int64(rel)))&0xffff - next
+}
+
+// bindString binds a string instruction; its segment override is that of the source. In 32-bit mode
+// a segment with a limit is not modelled here, nor are short pointers with any segment.
+func bindString(d *decoder, r *row) bool {
 	d.exec = r.reg[0]
 	d.in.seg = segFlat
 	for _, a := range d.x.Args {
-		if m, ok := a.(x86asm.Mem); ok && m.Segment != 0 && (m.Base == x86asm.RSI || m.Base == x86asm.ESI) {
+		if m, ok := a.(x86asm.Mem); ok && m.Segment != 0 && sourcePointer(m.Base) {
 			d.in.seg = segmentOf(m.Segment)
 		}
+	}
+	if d.in.seg == segCS {
+		d.in.seg = segFlat // CS is flat too; that it may not be readable is not looked at
 	}
 	if d.in.rep != 0 {
 		d.op.Class = clRepStart
 		d.op.Flags |= engine.Ends
 	}
-	return d.mode == 64 || !limited(d.in.seg)
+	return d.shorten() && (d.mode == 64 || !limited(d.in.seg))
+}
+
+func sourcePointer(r x86asm.Reg) bool { return r == x86asm.RSI || r == x86asm.ESI || r == x86asm.SI }
+
+// shorten lets an instruction with implied pointers use as much of them as its address size has.
+func (d *decoder) shorten() bool {
+	if d.x.AddrSize == d.mode {
+		return true
+	}
+	d.exec = shortPointers(d.exec, 1<<d.x.AddrSize-1)
+	return d.in.seg != segFS && d.in.seg != segGS
 }
 
 // bindXlat binds xlat, whose segment override x86asm leaves among the prefixes.
@@ -173,7 +197,7 @@ func bindXlat(d *decoder, r *row) bool {
 			d.in.seg = segGS
 		}
 	}
-	return d.x.AddrSize == d.mode && (d.mode == 64 || !limited(d.in.seg))
+	return d.shorten() && (d.mode == 64 || !limited(d.in.seg))
 }
 
 // bindNop binds no-ops with any operand, which is not looked at: a prefetch never faults.
@@ -183,21 +207,60 @@ func bindNop(d *decoder, r *row) bool {
 	return true
 }
 
-// bindSystemReg binds a 16-bit register operand of ltr, lldt, str and sldt. Forms with an operand
-// in memory are not modelled.
-func bindSystemReg(d *decoder, r *row) bool {
-	a, ok := d.x.Args[0].(x86asm.Reg)
+// bindSelector binds the operand of 16 bits of instructions on selectors and on the machine status
+// word. What stores it fills a register of any size and 16 bits of memory.
+func bindSelector(d *decoder, r *row) bool {
+	switch a := d.x.Args[0].(type) {
+	case x86asm.Mem:
+		d.exec = r.mem[size16]
+		if r.io&ioNoWrite != 0 {
+			d.op.Flags |= engine.Loads
+		} else {
+			d.op.Flags |= engine.Stores
+		}
+		return d.memory(a)
+	case x86asm.Reg:
+		n, bytes, ok := register(a)
+		if r.io&ioNoWrite != 0 {
+			d.in.src, d.exec = n, r.reg[size16]
+		} else {
+			d.in.dst, d.exec = n, r.reg[max(sizeIndex(bytes), 0)]
+		}
+		return ok
+	}
+	return false
+}
+
+// bindQuery binds lar and lsl: a register of the operand size, and a selector that x86asm takes for
+// a register of that size too.
+func bindQuery(d *decoder, r *row) bool {
+	size := max(sizeIndex(d.x.DataSize/8), 0)
+	dst, ok := d.x.Args[0].(x86asm.Reg)
 	if !ok {
 		return false
 	}
-	n, _, ok := register(a)
-	d.exec = r.reg[0]
-	if r.io&ioNoWrite != 0 {
-		d.in.src = n
-	} else {
-		d.in.dst = n
+	d.in.dst, _, _ = register(dst)
+	if m, ok := d.x.Args[1].(x86asm.Mem); ok {
+		d.exec = r.load[size]
+		d.op.Flags |= engine.Loads
+		return d.memory(m)
 	}
-	return ok
+	d.exec = r.reg[size]
+	return d.source(d.x.Args[1])
+}
+
+// bindFarPointer binds lss and its like, which load a register and, named by the row, a segment.
+func bindFarPointer(d *decoder, r *row) bool {
+	dst, ok := d.x.Args[0].(x86asm.Reg)
+	m, isMem := d.x.Args[1].(x86asm.Mem)
+	if !ok || !isMem {
+		return false
+	}
+	d.in.dst, _, _ = register(dst)
+	d.in.aux = r.aux
+	d.exec = r.load[max(sizeIndex(d.x.DataSize/8), 0)]
+	d.op.Flags |= engine.Loads | engine.Ends
+	return d.memory(m)
 }
 
 // bindFar binds a jump to a far pointer in memory or in the instruction (SDM vol. 2, JMP). The
@@ -258,17 +321,20 @@ func bindSizedImm(d *decoder, r *row) bool {
 // bindInt binds int n; int3, the opcode cc, is a trap of its own. cd 03 is another instruction with
 // the same vector: a kernel tells them apart by the length.
 func bindInt(d *decoder, r *row) bool {
-	if d.code[d.x.Len-1] == 0xcc && d.x.Opcode>>24 == 0xcc {
+	if d.x.Opcode>>24 == 0xcc {
 		d.exec = int3
 		return true
 	}
 	return bindImm(d, r)
 }
 
-// bindSysret binds sysret to 64-bit mode; the 32-bit form is not modelled.
-func bindSysret(d *decoder, r *row) bool {
-	d.exec = r.reg[0]
-	return d.x.DataSize == 64
+// bindPlain binds a store to memory that no prefix of operand size or repetition may precede.
+func bindPlain(d *decoder, r *row) bool {
+	if d.x.DataSize == 16 || d.in.rep != 0 {
+		d.meaningless = true
+		return false
+	}
+	return bindTwo(d, r)
 }
 
 // absolute binds the moves between the accumulator and a 64-bit address in the instruction. The
@@ -276,16 +342,16 @@ func bindSysret(d *decoder, r *row) bool {
 func (d *decoder) absolute() bool {
 	size := d.size()
 	if m, ok := d.x.Args[0].(x86asm.Mem); ok {
-		d.in.imm, d.in.seg, d.in.src = uint64(m.Disp), segmentOf(m.Segment), rax
+		d.in.imm, d.in.seg, d.in.src = uint64(m.Disp)&(1<<d.x.AddrSize-1), segmentOf(m.Segment), rax
 		f := byWidth{movToAbs[uint8], movToAbs[uint16], movToAbs[uint32], movToAbs[uint64]}
 		d.exec, d.op.Class = f[size], clStore
 		d.op.Flags |= engine.Stores
 		return true
 	}
 	m, ok := d.x.Args[1].(x86asm.Mem)
-	d.in.imm, d.in.seg, d.in.dst = uint64(m.Disp), segmentOf(m.Segment), rax
+	d.in.imm, d.in.seg, d.in.dst = uint64(m.Disp)&(1<<d.x.AddrSize-1), segmentOf(m.Segment), rax
 	f := byWidth{movFromAbs[uint8], movFromAbs[uint16], movFromAbs[uint32], movFromAbs[uint64]}
 	d.exec, d.op.Class = f[size], clLoad
 	d.op.Flags |= engine.Loads
-	return ok && d.x.AddrSize == d.mode
+	return ok
 }

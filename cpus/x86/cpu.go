@@ -64,6 +64,7 @@ const (
 	oneTrap   = 1 << iota // RFLAGS.TF
 	oneShadow             // sti or mov ss holds interrupts off for one instruction
 	oneWatch              // DR7 arms something
+	oneNull               // 32-bit code with a null DS or ES
 )
 
 // CPU is one logical processor. General registers and the instruction pointer are in Core.R, since
@@ -105,21 +106,31 @@ type CPU struct {
 	pages  mmu.PageSizes // of the TLBs
 	args   []uint8       // argument registers of the calling convention
 	reset  func(*CPU)
+	short  inst // the operands that shortAddress shows
+
+	pdptes      [4]uint64 // the first level of PAE's page tables
+	identity    mmu.Page  // of the last address that was translated without paging
+	physBits    uint8     // of a physical address
+	hasLongMode bool
+	aligned     bool // alignment is checked
 }
 
-// New64 and New32 make a CPU in 64-bit mode and in 32-bit protected mode with paging on, as the
-// loader leaves it.
+// New64 makes a CPU that has long mode, in 64-bit mode with paging on, as the loader leaves it. Where
+// Bus.Root is Unpaged, it begins in 32-bit mode with paging off.
 func New64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
-	return newCPU(n, cfg, bus, (*CPU).reset64)
+	return newCPU(n, cfg, bus, true, (*CPU).reset64)
 }
 
-// New32 is New64 for 32-bit protected mode.
+// New32 is New64 for a CPU without long mode, in 32-bit protected mode.
 func New32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
-	return newCPU(n, cfg, bus, (*CPU).reset32)
+	return newCPU(n, cfg, bus, false, (*CPU).reset32)
 }
 
-func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, reset func(*CPU)) *CPU {
-	c := &CPU{reset: reset, pages: mmu.PageSizes{12, 21}}
+func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func(*CPU)) *CPU {
+	c := &CPU{reset: reset, pages: mmu.PageSizes{12, 21}, hasLongMode: long, physBits: 40}
+	if bus.Root == Unpaged {
+		c.reset = (*CPU).resetUnpaged
+	}
 	spec := engine.Spec{ISA: ISA64(), MaxInsn: maxInsn, InOrder: []uint8{clRepStart}, Stack: rsp, Pages: c.pages}
 	var share *engine.Engine[CPU, inst]
 	if first, ok := bus.First.(*CPU); ok {
@@ -130,7 +141,7 @@ func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, reset func(*CPU)) *CPU {
 		c.event[i] = cfg.Events[name]
 	}
 	c.resetCommon()
-	reset(c)
+	c.reset(c)
 	c.setTables()
 	return c
 }
@@ -141,6 +152,7 @@ func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, reset func(*CPU)) *CPU {
 func (c *CPU) reset64() {
 	c.long = true
 	c.AddrMask = ^uint64(0)
+	c.SwitchMode(0)
 	c.args = argRegs64[:]
 	c.cr4 = cr4PAE | cr4PGE
 	c.msr.efer = eferSCE | eferLME | eferLMA | eferNXE
@@ -252,6 +264,7 @@ func (c *CPU) Reset() {
 	c.cpl, c.holdTraps, c.stepTrap, c.stepShadow = 0, false, false, false
 	c.watchHit, c.nmi, c.nmiBlocked = 0, false, false
 	c.fault = fault{}
+	c.aligned = false
 	c.resetCommon()
 	c.reset(c)
 	c.setTables()

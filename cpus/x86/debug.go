@@ -75,8 +75,20 @@ func movToDR(c *CPU, in *inst) {
 // the host and takes no simulated time, as with hardware.
 func (c *CPU) arm() {
 	c.Single &^= oneWatch
-	if c.Watching = c.dreg[7]&dr7Armed != 0; c.Watching {
+	armed := c.dreg[7]&dr7Armed != 0
+	if armed {
 		c.Single |= oneWatch
+	}
+	c.Watching = armed || c.aligned
+}
+
+// checkAlignment has every data access looked at while user mode has asked for #AC (SDM vol. 3,
+// 6.15, "Alignment Check Exception").
+func (c *CPU) checkAlignment() {
+	if on := c.cr0&cr0AM != 0 && c.ctl&flagAC != 0 && c.cpl == 3; on != c.aligned {
+		c.aligned = on
+		c.arm()
+		c.ForgetData()
 	}
 }
 
@@ -92,9 +104,14 @@ func (c *CPU) armed(i int) (kind, length uint64, ok bool) {
 	return f & 3, [4]uint64{1, 2, 8, 4}[f>>2&3], true
 }
 
-// Watch implements engine.Translator: it notes data accesses that a breakpoint register covers; the
-// trap follows the instruction.
+// Watch implements engine.Translator: it raises #AC where alignment is checked, and notes data accesses
+// that a breakpoint register covers; the trap follows the instruction. An operand that lies in two pages
+// is accessed byte by byte, and not found.
 func (c *CPU) Watch(va uint64, n int, write bool) bool {
+	if c.aligned && c.User && va&uint64(n-1) != 0 {
+		c.raiseCode(vecAC, 0)
+		return false
+	}
 	for i := range 4 {
 		kind, length, ok := c.armed(i)
 		if !ok || kind != 3 && (kind != 1 || !write) {

@@ -6,8 +6,7 @@ import (
 	"kprobesim/cpus/engine"
 )
 
-// maxInsn is the longest instruction in bytes (SDM vol. 2, 2.3.11). One with more prefixes is
-// undefined here, where hardware raises #GP.
+// maxInsn is the longest instruction in bytes (SDM vol. 2, 2.3.11).
 const maxInsn = 15
 
 // Whole implements engine.Decoder.
@@ -35,12 +34,20 @@ type (
 func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	x, known := disassemble(code, c.mode())
 	if !known {
-		return undefined(1)
+		in, op := undefined(1)
+		if tooLong(code, c.mode()) {
+			in.Exec = longInstruction
+		}
+		return in, op
 	}
 	d := decoder{x: x, code: code, pc: pc, mode: c.mode()}
 	r, ok := rows[x.Op]
 	if !ok || !d.build(&r) {
-		return undefined(x.Len)
+		in, op := undefined(x.Len)
+		if d.meaningless {
+			in.Exec = ud2
+		}
+		return in, op
 	}
 	d.in.len, d.op.Len = uint8(x.Len), uint8(x.Len)
 	return decoded{Exec: d.exec, Operands: d.in}, d.op
@@ -56,9 +63,23 @@ func undefined(n int) (decoded, op) {
 	}
 }
 
-// disassemble wraps x86asm and adds what it does not know. Some unknown encodings come back from it
-// with Op zero and no error.
+// longInstruction is one of more than maxInsn bytes.
+func longInstruction(c *CPU, _ *inst) { c.raiseCode(vecGP, 0) }
+
+// disassemble wraps x86asm and adds what it does not know. The length is that of code with all its
+// prefixes.
 func disassemble(code []byte, mode int) (x86asm.Inst, bool) {
+	plain, cut := plainPrefixes(code, mode)
+	x, ok := disassemblePlain(plain, mode)
+	if x.Len += cut; x.Len > maxInsn {
+		return x, false
+	}
+	return x, ok
+}
+
+// disassemblePlain decodes code with prefixes in order. Some unknown encodings come back from x86asm
+// with Op zero and no error.
+func disassemblePlain(code []byte, mode int) (x86asm.Inst, bool) {
 	x, err := x86asm.Decode(code, mode)
 	if err == nil && x.Op != 0 {
 		return x, true
@@ -66,31 +87,46 @@ func disassemble(code []byte, mode int) (x86asm.Inst, bool) {
 	return supplement(code, mode)
 }
 
-// supplement decodes what x86asm does not know: endbr64 and endbr32, which are no-ops before CET,
-// and the second encodings of shl and test, which the manual omits and processors execute.
+// supplement decodes what x86asm does not know: hints, which are no-ops with any operand, among them
+// endbr64 and endbr32 (SDM vol. 2, NOP and appendix A), and second encodings of instructions.
 func supplement(code []byte, mode int) (x86asm.Inst, bool) {
-	if len(code) >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3]&^1 == 0xfa {
-		return x86asm.Inst{Op: x86asm.NOP, Len: 4}, true
-	}
 	i := 0
 	for i < len(code) && isPrefix(code[i], mode) {
 		i++
 	}
 	if i+1 >= len(code) {
+		if mode == 32 && i < len(code) && code[i] == 0xd6 {
+			return x86asm.Inst{Op: opSALC, Len: i + 1}, true
+		}
 		return x86asm.Inst{}, false
 	}
 	other := append([]byte{}, code...) // with the first encoding of the same instruction
 	switch op, ext := code[i], code[i+1]>>3&7; {
+	case op == 0x0f && (code[i+1] == 0x0d || code[i+1]&^7 == 0x18) && i+2 < len(code):
+		other[i+1] = 0x1f
+		other[i+2] &^= 7 << 3
+		for j := range i { // a repeat prefix would choose another instruction
+			if other[j]&0xfe == 0xf2 {
+				other[j] = 0x3e
+			}
+		}
 	case (op&^1 == 0xc0 || op&^3 == 0xd0) && ext == 6:
 		other[i+1] &^= 2 << 3
 	case op&^1 == 0xf6 && ext == 1:
 		other[i+1] &^= 1 << 3
+	case mode == 32 && op == 0x82:
+		other[i] = 0x80
+	case mode == 32 && op == 0xd6:
+		return x86asm.Inst{Op: opSALC, Len: i + 1}, true
 	default:
 		return x86asm.Inst{}, false
 	}
 	x, err := x86asm.Decode(other, mode)
 	return x, err == nil && x.Op != 0
 }
+
+// opSALC is an operation of ours: salc, which x86asm has no name for.
+const opSALC x86asm.Op = 0x7fff
 
 // isPrefix reports a legacy prefix or, in 64-bit mode, REX.
 func isPrefix(b byte, mode int) bool {
@@ -110,7 +146,10 @@ type decoder struct {
 	in   inst
 	op   op
 	exec exec
-	lock bool // it has the prefix
+	lock bool   // it has the prefix
+	mask uint64 // of the address, when it is shorter than the mode's; otherwise zero
+	// meaningless says that the form which could not be bound is none of the architecture's.
+	meaningless bool
 }
 
 // Sizes of operands as indices into the arrays of a row.
@@ -145,8 +184,15 @@ func (d *decoder) build(r *row) bool {
 	if !r.bind(d, r) || d.exec == nil {
 		return false
 	}
-	if d.lock && !d.lockable(r) || d.mode == 32 && !d.guard() {
+	if d.lock && !d.lockable(r) {
+		d.meaningless = true
 		return false
+	}
+	if d.mode == 32 && !d.guard() {
+		return false
+	}
+	if d.mask != 0 {
+		d.exec = shortAddress(d.exec, d.mask)
 	}
 	if d.lock || d.op.Class == clLocked {
 		d.op.Flags |= engine.Locked
@@ -344,28 +390,30 @@ func register(r x86asm.Reg) (n uint8, bytes int, ok bool) {
 	return rZero, 0, false
 }
 
-// memory binds a memory operand (SDM vol. 1, 3.7.5); false for address sizes that are not modelled.
-// A base or an index of another width than the mode's would have to be cut off before the sum; lea,
-// which is used for arithmetic, has that in bindLea.
+// memory binds a memory operand (SDM vol. 1, 3.7.5). A sum of fewer bits than the mode's is cut off:
+// see shortAddress. pop with the stack pointer as a base, of which it takes the new value, is not
+// modelled then.
 func (d *decoder) memory(m x86asm.Mem) bool {
 	in := &d.in
-	want := d.mode / 8
-	if d.x.AddrSize == 16 {
-		return false
+	if d.x.AddrSize != d.mode {
+		d.mask = 1<<d.x.AddrSize - 1
+		if d.x.Op == x86asm.POP && m.Base == x86asm.ESP {
+			return false
+		}
 	}
 	in.disp = int32(m.Disp)
-	if m.Base == x86asm.RIP {
+	if m.Base == x86asm.RIP || m.Base == x86asm.EIP {
 		in.base = rRIP
 	} else if m.Base != 0 {
-		n, bytes, ok := register(m.Base)
-		if !ok || bytes != want {
+		n, _, ok := register(m.Base)
+		if !ok {
 			return false
 		}
 		in.base = n
 	}
 	if m.Index != 0 && m.Scale != 0 {
-		n, bytes, ok := register(m.Index)
-		if !ok || bytes != want {
+		n, _, ok := register(m.Index)
+		if !ok {
 			return false
 		}
 		in.index = n

@@ -155,6 +155,7 @@ func (c *CPU) saveForDelivery() deliverySave {
 }
 
 func (c *CPU) restoreAfter(s *deliverySave) {
+	c.setCS(s.seg[segCS])
 	c.R[rsp], c.R[rRIP], c.seg = s.rsp, s.rip, s.seg
 	c.setCtl(s.ctl)
 	c.setCPL(s.cpl)
@@ -192,6 +193,12 @@ func (c *CPU) shutdown(first, inner fault) {
 // kept.
 func (c *CPU) softInterrupt(vector uint8, in *inst) {
 	c.fault = fault{vector: vector, soft: true, trap: true, back: in.len}
+	c.Stop |= engine.StopFault
+}
+
+// int1 is a trap of hardware: no gate's DPL is looked at, and DR6 says nothing.
+func int1(c *CPU, in *inst) {
+	c.fault = fault{vector: vecDB, trap: true, back: in.len}
 	c.Stop |= engine.StopFault
 }
 

@@ -145,6 +145,9 @@ func (c *CPU) setArith(f uint64) {
 // executed one by one, which is why the field is not assigned elsewhere where TF may change.
 func (c *CPU) setCtl(v uint64) {
 	c.ctl = v
+	if c.cr0&cr0AM != 0 {
+		c.checkAlignment()
+	}
 	c.Single &^= oneTrap
 	if v&flagTF != 0 {
 		c.Single |= oneTrap

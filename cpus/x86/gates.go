@@ -17,6 +17,14 @@ const (
 	trapGate      = 15
 )
 
+// frameWord is the bytes of a word in the frames of exceptions; a gate has two words.
+func (c *CPU) frameWord() uint64 {
+	if c.lma() {
+		return 8
+	}
+	return 4
+}
+
 // enterHandler goes through the gate of f's vector to its handler (SDM vol. 2, INT n, "Operation";
 // vol. 3, 6.12.1, and 6.14 for 64-bit mode). It reads the gate, checks the handler's code segment,
 // finds its stack, pushes the frame and commits. False leaves the exception pending that a step
@@ -36,14 +44,15 @@ func (c *CPU) enterHandler(f fault) bool {
 		return false
 	}
 	inward := level != c.cpl
+	frame := c.frameOf(f)
 	c.setCPL(level) // the frame is written with the handler's rights
-	if sp, ok = c.pushFrame(f, sp, inward); !ok {
+	c.setCS(cs)     // and in its mode
+	if sp, ok = c.pushFrame(f, frame, sp, inward); !ok {
 		return false
 	}
 	if inward {
 		c.seg[segSS] = ss
 	}
-	c.seg[segCS] = cs
 	c.R[rRIP], c.R[rsp] = g.offset, sp
 	c.setCtl(c.ctl &^ (flagTF | flagNT | flagRF | flagVM))
 	if g.kind == interruptGate {
@@ -56,7 +65,7 @@ func (c *CPU) enterHandler(f fault) bool {
 // readGate reads and checks a gate of the IDT; false leaves an exception pending.
 func (c *CPU) readGate(f fault) (gate, bool) {
 	code := gateError(f)
-	size := 2 * uint32(c.word())
+	size := 2 * uint32(c.frameWord())
 	first := uint32(f.vector) * size
 	if first+size-1 > uint32(c.idt.limit) {
 		c.raiseCode(vecGP, code)
@@ -67,11 +76,11 @@ func (c *CPU) readGate(f fault) (gate, bool) {
 		return gate{}, false
 	}
 	g := unpackGate(lo, hi)
-	if !c.long {
+	if !c.lma() {
 		g.ist = 0
 	}
 	switch {
-	case !c.long && g.kind == taskGate:
+	case !c.lma() && g.kind == taskGate:
 		c.unmodelled(code, "task gate of vector %d", f.vector)
 	case g.kind != interruptGate && g.kind != trapGate, f.soft && g.dpl < c.cpl:
 		c.raiseCode(vecGP, code)
@@ -97,7 +106,7 @@ func gateError(f fault) uint32 {
 // gateWords reads the 8 bytes of a gate, and in 64-bit mode the other 8, which begin with the upper
 // half of the offset.
 func (c *CPU) gateWords(at uint64) (lo, hi uint64, ok bool) {
-	if lo, ok = loadSystem[uint64](c, at); !ok || !c.long {
+	if lo, ok = loadSystem[uint64](c, at); !ok || !c.lma() {
 		return lo, 0, ok
 	}
 	hi, ok = loadSystem[uint64](c, at+8)
@@ -111,19 +120,24 @@ func unpackGate(lo, hi uint64) gate {
 	}
 }
 
-// handlerCode reads the code segment of a handler, which may not be of an outer level. Its RPL
-// becomes the new level. Conforming segments, which would keep the level, are not told apart.
+// handlerCode reads the code segment of a handler, which may not be of an outer level and in long mode
+// must be one of 64-bit mode (SDM vol. 3, 6.14.1). A conforming segment keeps the present level; the
+// level of another becomes the new one.
 func (c *CPU) handlerCode(sel uint16) (segment, bool) {
 	cs, ok := c.readCode(sel)
 	if !ok {
 		return cs, false
 	}
-	if dpl(cs.attr) > c.cpl {
+	if dpl(cs.attr) > c.cpl || c.lma() && cs.attr&(attrLong|attrBig) != attrLong {
 		c.raiseCode(vecGP, uint32(sel&^3))
 		return cs, false
 	}
-	cs.sel = sel&^3 | uint16(dpl(cs.attr))
-	return cs, true
+	level := dpl(cs.attr)
+	if cs.conforming() {
+		level = c.cpl
+	}
+	cs.sel = sel&^3 | uint16(level)
+	return cs, c.finishCode(&cs)
 }
 
 // handlerStack picks the stack of a handler of level to. A gate of 64-bit mode may name one of
@@ -137,25 +151,30 @@ func (c *CPU) handlerStack(g gate, to uint8) (ss segment, sp uint64, ok bool) {
 		at = c.tr.base + 0x24 + 8*uint64(g.ist-1)
 	case to == c.cpl:
 		return ss, c.R[rsp], true
-	case !c.long:
+	case !c.lma():
 		return c.innerStack(at, to)
 	}
 	sp, ok = loadSystem[uint64](c, at)
 	return segment{sel: uint16(to)}, sp, ok
 }
 
-// pushFrame writes the frame of f below sp and returns the stack pointer behind it. 64-bit mode
-// aligns the frame and always has the old stack in it (SDM vol. 3, 6.14.2, figure 6-9); 32-bit mode
-// has it when the level changes (figure 6-4). RF is set for faults, so that an instruction
-// breakpoint does not stop the instruction again when it is restarted (6.8.2 and 17.3.1.1).
-func (c *CPU) pushFrame(f fault, sp uint64, inward bool) (uint64, bool) {
+// frameOf are the words of the frame of f, the outermost first. RF is set for faults, so that an
+// instruction breakpoint does not stop the instruction again when it is restarted (SDM vol. 3, 6.8.2
+// and 17.3.1.1).
+func (c *CPU) frameOf(f fault) [6]uint64 {
 	flags := c.flags()
 	if !f.trap {
 		flags |= flagRF
 	}
-	frame := [...]uint64{
+	return [...]uint64{
 		uint64(c.seg[segSS].sel), c.R[rsp], flags, uint64(c.seg[segCS].sel), c.R[rRIP], uint64(f.code),
 	}
+}
+
+// pushFrame writes the frame of f below sp and returns the stack pointer behind it. Long mode aligns
+// the frame and always has the old stack in it (SDM vol. 3, 6.14.2, figure 6-9); 32-bit mode has it
+// when the level changes (figure 6-4).
+func (c *CPU) pushFrame(f fault, frame [6]uint64, sp uint64, inward bool) (uint64, bool) {
 	first, end := 0, len(frame)
 	switch {
 	case c.long:

@@ -78,6 +78,11 @@ func bases32(h *host) {
 
 func handler64(h *host) {
 	h.toMem(curSignal, rdi)
+	for i, at := range []uint64{200, 192, 216, 168} { // trapno, err, cr2, rip of the context
+		h.emit(0x48, 0x8b, 0x82) // mov at(%rdx),%rax
+		h.u32(at)
+		h.toMem(curTrap+8*uint64(i), rax)
+	}
 	h.movImm(rax, h.labels["save"])
 	h.emit(0x48, 0x89, 0x82) // mov %rax,168(%rdx): rip of the context
 	h.u32(168)
@@ -88,6 +93,16 @@ func handler32(h *host) {
 	h.emit(0x8b, 0x44, 0x24, 4) // mov 4(%esp),%eax
 	h.toMem(curSignal, rax)
 	h.emit(0x8b, 0x54, 0x24, 12) // mov 12(%esp),%edx
+	for i, at := range []uint64{68, 72, 104, 76} {
+		h.emit(0x8b, 0x82) // mov at(%edx),%eax
+		h.u32(at)
+		h.toMem(curTrap+8*uint64(i), rax)
+	}
+	for _, at := range []uint64{28, 32} { // es and ds, which may be null
+		h.emit(0xc7, 0x82) // movl $userDS,at(%edx)
+		h.u32(at)
+		h.u32(userDS)
+	}
 	h.movImm(rax, h.labels["save"])
 	h.emit(0x89, 0x82) // mov %eax,76(%edx): eip of the context
 	h.u32(76)

@@ -26,12 +26,14 @@ const (
 	curSaved  = hostCurrent + 64 // 16 registers, flags, signal
 	curFlags  = curSaved + 128
 	curSignal = curSaved + 136
+	curTrap   = curSaved + 144 // and error code, cr2, rip
 	curAlt    = hostCurrent + 512 // stack_t
 	curAct    = hostCurrent + 576 // kernel sigaction
 	curTLS    = hostCurrent + 640 // user_desc of fs and of gs
 
 	vectorBytes  = 18*8 + sandboxSize
-	outcomeBytes = vectorBytes
+	outcomeWords = 22
+	outcomeBytes = outcomeWords*8 + sandboxSize
 )
 
 // host assembles the harness.
@@ -134,7 +136,9 @@ func (h *host) load() {
 	h.u32(136)
 	h.toMem(curTarget, rax)
 	h.emit(0x31, 0xc0)
-	h.toMem(curSignal, rax)
+	for i := range uint64(outcomeWords - 17) {
+		h.toMem(curSignal+8*i, rax)
+	}
 	h.movImm(rsp, hostStack)
 	h.emit(0xff, 0xb3) // push 128(%rbx)
 	h.u32(128)
@@ -159,7 +163,7 @@ func (h *host) save() {
 	h.emit(0x68, 2, 2, 0, 0, 0x9d) // push $0x202; popf
 	h.fromMem(rdi, curOut)
 	h.movImm(rsi, curSaved)
-	h.move(18 * 8)
+	h.move(outcomeWords * 8)
 	h.movImm(rsi, sandboxVA)
 	h.move(sandboxSize)
 	h.toMem(curOut, rdi)

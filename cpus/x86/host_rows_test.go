@@ -11,15 +11,22 @@ import (
 // notCompared are the functions that a user program cannot complete or reach, by the reason.
 var notCompared = map[string][]string{
 	"privileged; system_test.go, exceptions_test.go and debug_test.go have them": {
-		"CLI reg 8", "CLTS reg 8", "HLT reg 8", "INVD reg 8", "INVLPG reg 8", "LGDT reg 32", "LGDT reg 64", "LIDT reg 32", "LIDT reg 64", "LLDT reg 8",
-		"LTR reg 8", "RDMSR reg 8", "STI reg 8", "SWAPGS reg 8", "SYSRET reg 8", "WBINVD reg 8", "WRMSR reg 8",
+		"CLI reg 8", "CLTS reg 8", "HLT reg 8", "INVD reg 8", "INVLPG reg 8", "LGDT reg 32", "LGDT reg 64", "LIDT reg 32", "LIDT reg 64", "LLDT reg 16",
+		"LLDT mem 16", "LTR reg 16", "LTR mem 16", "LMSW reg 16", "LMSW mem 16", "RDMSR reg 8", "STI reg 8", "SWAPGS reg 8", "WBINVD reg 8", "WRMSR reg 8",
+		"SYSRET reg 16", "SYSRET reg 32", "SYSRET reg 64", "SYSEXIT reg 16", "SYSEXIT reg 32", "SYSEXIT reg 64", "RDPMC reg 8",
 	},
 	"goes to the kernel or asks what only it answers; system_test.go and protected_test.go have them": {
-		"SYSENTER reg 32", "SYSEXIT reg 32", "INT reg 8", "SYSCALL reg 8", "SGDT reg 32", "SGDT reg 64", "SIDT reg 32", "SIDT reg 64", "SLDT reg 8", "STR reg 8", "POP load 64",
+		"SYSENTER reg 8", "INT reg 8", "SYSCALL reg 8", "SGDT reg 32", "SGDT reg 64", "SIDT reg 32", "SIDT reg 64", "POP load 64",
+		"SLDT reg 16", "SLDT reg 32", "SLDT reg 64", "SLDT mem 16", "STR reg 16", "STR reg 32", "STR reg 64", "STR mem 16",
+		"SMSW reg 16", "SMSW reg 32", "SMSW reg 64", "SMSW mem 16", "LFS load 64", "LGS load 64",
 	},
 	"answers for the machine and not for the instruction set": {"CPUID reg 8", "RDTSC reg 8"},
 	"always faults: the group of faults has it":               {"UD2 reg 8", "ICEBP reg 8"},
 	"jumps to 16-bit addresses, or is 32 bits wide on AMD":    {"LCALL reg 16", "LJMP reg 16", "LRET reg 16", "LCALL reg 64", "LJMP reg 64"},
+	"counts zeroes on a processor of today": {
+		"TZCNT reg 16", "TZCNT reg 32", "TZCNT reg 64", "TZCNT load 16", "TZCNT load 32", "TZCNT load 64",
+		"LZCNT reg 16", "LZCNT reg 32", "LZCNT reg 64", "LZCNT load 16", "LZCNT load 32", "LZCNT load 64",
+	},
 	"the decoder has another name for this width": {
 		"JCXZ reg 64", "JECXZ reg 64", "POPF reg 64", "POPFD reg 16", "POPFD reg 64", "POPFQ reg 16", "PUSHF reg 64",
 		"PUSHFD reg 16", "PUSHFD reg 64", "PUSHFQ reg 16", "JECXZ reg 16", "JRCXZ reg 16", "JCXZ reg 32", "JRCXZ reg 32",

@@ -38,6 +38,8 @@ var groups = []struct {
 	{"faults", buildFaults},
 	{"sequences", buildSequences},
 	{"legacy", buildLegacy},
+	{"selectors", buildSelectors},
+	{"prefixes", buildPrefixes},
 }
 
 // hostPatience is how long a program of vectors may take, which takes less than a second when idle.
@@ -148,6 +150,7 @@ func difference(f *form, v *vector, want, got *outcome) string {
 	if want.signal != got.signal {
 		s = append(s, fmt.Sprintf("  signal: host %d, simulator %d", want.signal, got.signal))
 	}
+	s = append(s, faultDifference(want, got)...)
 	for i := range want.regs {
 		if want.regs[i] != got.regs[i] {
 			s = append(s, fmt.Sprintf("  %s: host %#x, simulator %#x", regNames[i], want.regs[i], got.regs[i]))
@@ -171,6 +174,38 @@ func difference(f *form, v *vector, want, got *outcome) string {
 		}
 	}
 	return strings.Join(s, "\n")
+}
+
+// faultDifference compares what the kernel is told of a fault. Of a page of its own half of the addresses
+// Linux tells user mode that it was there, so that nothing can be learnt from the error code.
+func faultDifference(want, got *outcome) (s []string) {
+	if want.signal == 0 || got.signal == 0 {
+		return nil
+	}
+	for _, x := range []struct {
+		name      string
+		want, got uint64
+	}{
+		{"vector", want.trap, got.trap},
+		{"error code", want.code | want.hidden(), got.code | want.hidden()},
+		{"address of the instruction", want.rip, got.rip},
+	} {
+		if x.want != x.got {
+			s = append(s, fmt.Sprintf("  %s: host %#x, simulator %#x", x.name, x.want, x.got))
+		}
+	}
+	if want.trap == vecPF && want.address != got.address {
+		s = append(s, fmt.Sprintf("  cr2: host %#x, simulator %#x", want.address, got.address))
+	}
+	return s
+}
+
+// hidden are the bits of the error code that Linux sets whatever they were.
+func (o *outcome) hidden() uint64 {
+	if o.trap == vecPF && o.address >= 1<<47-0x1000 {
+		return pfPresent
+	}
+	return 0
 }
 
 // function is what an operation runs in one of its forms; zero code stands for any.
@@ -210,6 +245,7 @@ const endOfForm = 31
 func newUserSim(t *testing.T, a abi, text []byte, save uint64) *userSim {
 	w := newWorld(t, a.isa, cpus.Throughput, nil)
 	w.mapUser(hostText, 0x200000, len(text), pageExec)
+	w.mapUser(hostCurrent, 0x810000, int(sandboxVA&^0xfff-hostCurrent), pageWrite)
 	w.mapUser(sandboxVA&^0xfff, 0x801000, 0x1000, pageWrite)
 	w.mapUser(sandboxMid, 0x807000, 0x1000, pageWrite)
 	w.mem.Write(0x200000, text)
@@ -240,9 +276,14 @@ func (s *userSim) run(f *form, v *vector) *outcome {
 	if vec := s.R[rRIP] - s.save - 1; o.signal == 0 {
 		o.signal = signals[vec] // none for the end
 		frame := s.R[rsp]
-		if vec == vecGP || vec == vecPF || vec == vecSS || vec == vecNP || vec == vecAC {
+		if hasCode[int(vec)] {
+			o.code = s.mem.load(frame) & s.AddrMask
 			frame += s.word()
 		}
+		if o.signal != 0 {
+			o.trap, o.address = vec, s.cr2
+		}
+		o.rip = s.mem.load(frame) & s.AddrMask
 		o.flags = s.mem.load(frame+2*s.word()) & s.AddrMask &^ flagRF
 		o.regs[rsp] = s.mem.load(frame+3*s.word()) & s.AddrMask
 	}

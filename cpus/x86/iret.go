@@ -2,11 +2,10 @@ package x86
 
 import "kprobesim/cpus/engine"
 
-// Returns from exceptions (SDM vol. 2, IRET/IRETD/IRETQ, "Operation"). The two modes pop different
-// frames and share the checks and the commit. Only the operand size of the mode is modelled: iretd
-// in 64-bit mode and a 16-bit iret raise #UD.
+// Returns from exceptions (SDM vol. 2, IRET/IRETD/IRETQ, "Operation"). 64-bit mode pops all five words,
+// other modes three where the level stays. A 16-bit iret raises #UD.
 
-// returnFrame is what iret pops. In 32-bit mode a return to the same level leaves sp and ss out.
+// returnFrame is what a return pops.
 type returnFrame struct {
 	ip, flags, sp uint64
 	cs, ss        uint16
@@ -15,52 +14,63 @@ type returnFrame struct {
 // level is the one that is returned to: the RPL of the code segment.
 func (f *returnFrame) level() uint8 { return uint8(f.cs & 3) }
 
-// iret64 is iretq. All five words are popped, whatever the level (SDM vol. 3, 6.14.3). NT is not
-// looked at, though hardware refuses a return with it.
-func iret64(c *CPU, _ *inst) {
+// iret64 is iretq, and with words of 32 bits iretd in 64-bit mode (SDM vol. 3, 6.14.3). Returns to
+// other tasks do not exist in long mode: NT is #GP.
+func iret64[T width](c *CPU, _ *inst) {
 	c.unblockNMI()
+	if c.nested() {
+		return
+	}
 	var w [5]uint64
-	if !stackWords[uint64](c, w[:], 0) {
+	if !stackWords[T](c, w[:], 0) {
 		return
 	}
 	f := returnFrame{ip: w[0], cs: uint16(w[1]), flags: w[2], sp: w[3], ss: uint16(w[4])}
 	cs, ok := c.returnCode(&f)
-	if !ok {
+	if !ok || !c.farTarget(f.ip) {
 		return
 	}
-	if !canonical(f.ip) {
-		c.raiseCode(vecGP, 0)
-		return
-	}
-	ss, ok := c.returnStack(f.ss, f.level())
+	ss, ok := c.returnStack(f.ss, f.level(), cs.attr&attrLong != 0)
 	if !ok {
 		return
 	}
 	c.commitReturn(&f, cs, ss)
 }
 
-// iret32 is iretd. NT asks for a return to another task and VM for one to virtual-8086 mode,
-// neither of which is modelled.
+// nested reports NT, which makes a return one to another task, and raises what long mode does then.
+func (c *CPU) nested() bool {
+	if c.ctl&flagNT == 0 {
+		return false
+	}
+	if c.lma() {
+		c.raiseCode(vecGP, 0)
+	} else {
+		c.unmodelled(0, "return to another task at %#x", c.R[rRIP])
+	}
+	return true
+}
+
+// iret32 is iretd. VM asks for a return to virtual-8086 mode, which is not modelled and long mode does
+// not have.
 func iret32(c *CPU, _ *inst) {
 	c.unblockNMI()
 	var w [3]uint64
-	if !stackWords[uint32](c, w[:], 0) {
+	if c.nested() || !stackWords[uint32](c, w[:], 0) {
 		return
 	}
 	f := returnFrame{ip: w[0], cs: uint16(w[1]), flags: w[2]}
-	if c.ctl&flagNT != 0 || f.flags&flagVM != 0 && c.cpl == 0 {
-		c.unmodelled(0, "return to another task or to virtual-8086 mode at %#x", c.R[rRIP])
+	if f.flags&flagVM != 0 && c.cpl == 0 && !c.lma() {
+		c.unmodelled(0, "return to virtual-8086 mode at %#x", c.R[rRIP])
 		return
 	}
 	cs, ok := c.returnCode(&f)
 	if !ok {
 		return
 	}
-	ss, ok := c.popStack32(&f)
+	ss, ok := c.popStack32(&f, cs)
 	if !ok {
 		return
 	}
-	c.loseSegments(f.level())
 	c.commitReturn(&f, cs, ss)
 }
 
@@ -87,24 +97,23 @@ func stackWords[T width](c *CPU, w []uint64, from int) bool {
 	return true
 }
 
-// returnCode reads and checks the code segment of a return, which is never to an inner level. A
-// conforming segment of an inner level would be allowed and is not modelled.
+// returnCode reads and checks the code segment of a return, which is never to an inner level.
 func (c *CPU) returnCode(f *returnFrame) (segment, bool) {
 	cs, ok := c.readCode(f.cs)
 	if !ok {
 		return cs, false
 	}
-	if f.level() < c.cpl || dpl(cs.attr) != f.level() {
+	if f.level() < c.cpl || dpl(cs.attr) > f.level() || dpl(cs.attr) < f.level() && !cs.conforming() {
 		c.raiseCode(vecGP, uint32(f.cs&^3))
 		return cs, false
 	}
 	cs.sel = f.cs
-	return cs, true
+	return cs, c.finishCode(&cs)
 }
 
 // popStack32 completes a frame of 32-bit mode. The stack is in it when the level changes; otherwise
 // it is the present one behind the three words that were read.
-func (c *CPU) popStack32(f *returnFrame) (segment, bool) {
+func (c *CPU) popStack32(f *returnFrame, cs segment) (segment, bool) {
 	if f.level() == c.cpl {
 		f.sp = (c.R[rsp] + 3*4) & c.AddrMask
 		return c.seg[segSS], true
@@ -114,13 +123,13 @@ func (c *CPU) popStack32(f *returnFrame) (segment, bool) {
 		return segment{}, false
 	}
 	f.sp, f.ss = w[0], uint16(w[1])
-	return c.returnStack(f.ss, f.level())
+	return c.returnStack(f.ss, f.level(), c.lma() && cs.attr&attrLong != 0)
 }
 
-// returnStack reads and checks the stack segment of a transfer to level to. In 64-bit mode it may
-// be null but for user mode, as delivery leaves it for inner levels (SDM vol. 3, 6.14.3).
-func (c *CPU) returnStack(sel uint16, to uint8) (segment, bool) {
-	if sel&^3 == 0 && to < 3 && c.long {
+// returnStack reads and checks the stack segment of a transfer to level to. For 64-bit code it may be
+// null but in user mode, as delivery leaves it for inner levels (SDM vol. 3, 6.14.3).
+func (c *CPU) returnStack(sel uint16, to uint8, long bool) (segment, bool) {
+	if sel&^3 == 0 && to < 3 && long {
 		return segment{sel: sel}, true
 	}
 	if sel&^3 == 0 {
@@ -139,11 +148,11 @@ func (c *CPU) returnStack(sel uint16, to uint8) (segment, bool) {
 	case s.attr&attrPresent == 0:
 		c.raiseCode(vecSS, uint32(sel&^3))
 		return s, false
-	case !c.long && (!s.flat() || !c.keepsSegments(to)):
-		c.unmodelled(uint32(sel&^3),
-			"return to level %d with segments that are not flat, or that it may not use", to)
+	case !long && !s.flat():
+		c.unmodelled(uint32(sel&^3), "stack segment %#x with a base or a limit", sel)
 		return s, false
 	}
+	c.accessed(&s)
 	return s, true
 }
 
@@ -155,9 +164,14 @@ func (c *CPU) commitReturn(f *returnFrame, cs, ss segment) {
 	if c.cpl == 0 {
 		mask |= flagVIF | flagVIP
 	}
-	c.seg[segCS], c.seg[segSS] = cs, ss
+	outward := f.level() > c.cpl
+	c.setCS(cs)
+	c.seg[segSS] = ss
 	c.setCPL(f.level())
-	c.R[rRIP], c.R[rsp] = f.ip, f.sp
+	c.R[rRIP], c.R[rsp] = f.ip&c.AddrMask, f.sp&c.AddrMask
+	if outward {
+		c.loseSegments()
+	}
 	c.setFlags(f.flags, mask)
 	if c.dreg[7]&dr7Armed == 0 {
 		c.ctl &^= flagRF

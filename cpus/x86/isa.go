@@ -22,7 +22,7 @@ func ISA64() *cpus.ISA {
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
 		Lines:      []string{LineNMI: "nmi"},
 		Exceptions: exceptionNames(),
-		Tables:     longFormat().build,
+		Tables:     longFormat(true, maxPhysBits).build,
 		New:        New64, Disasm: disasm(64),
 	}
 }

@@ -122,17 +122,47 @@ func leave[T width](c *CPU, _ *inst) {
 	put(c, rbp, v)
 }
 
-// enter makes a frame; nesting levels above zero are not modelled. Hardware also probes the final
-// stack pointer for a page fault before anything changes; here the next use of the stack finds it.
+// enter makes a frame, and in a nested one copies the pointers to the frames around it (SDM vol. 2,
+// ENTER). A page fault of a write at the final stack pointer comes before anything changes.
 func enter[T width](c *CPU, in *inst) {
-	if in.aux&31 != 0 {
-		execUndefined(c, in)
+	sp, frame := c.R[rsp], c.R[rbp]
+	if !push(c, get[T](c, rbp)) {
 		return
 	}
-	if push(c, get[T](c, rbp)) {
-		put(c, rbp, T(c.R[rsp]))
-		c.R[rsp] = (c.R[rsp] - in.imm&0xffff) & c.AddrMask
+	top := c.R[rsp]
+	ok := nest(c, T(top), in.aux&31)
+	c.R[rbp] = frame
+	end := (c.R[rsp] - in.imm&0xffff) & c.AddrMask
+	if ok {
+		if _, ok = c.DataAddress(end, true); !ok {
+			c.onStack()
+		}
 	}
+	if !ok {
+		c.R[rsp] = sp
+		return
+	}
+	c.R[rsp] = end
+	put(c, rbp, T(top))
+}
+
+// nest pushes the pointers to the outer frames and the one to the new frame.
+func nest[T width](c *CPU, top T, level uint8) bool {
+	if level == 0 {
+		return true
+	}
+	for range level - 1 {
+		c.R[rbp] = (c.R[rbp] - uint64(bitsOf(top)/8)) & c.AddrMask
+		v, ok := load[T](c, c.R[rbp])
+		if !ok {
+			c.onStack()
+			return false
+		}
+		if !push(c, v) {
+			return false
+		}
+	}
+	return push(c, top)
 }
 
 // loop, loope and loopne: aux 0 ignores ZF, 1 wants it clear, 2 wants it set.
@@ -156,6 +186,9 @@ func stc(c *CPU, _ *inst) { c.setCF(true) }
 func cmc(c *CPU, _ *inst) { c.setCF(!c.cf()) }
 func cld(c *CPU, _ *inst) { c.ctl &^= flagDF }
 func std(c *CPU, _ *inst) { c.ctl |= flagDF }
+
+// salc fills al with CF.
+func salc(c *CPU, _ *inst) { put(c, rax, -uint8(c.carryBit())) }
 
 // lahf puts the low byte of the flags, with bit 1 set, into ah; sahf loads the five arithmetic
 // flags there and keeps OF. 64-bit mode has both if CPUID says so, which it does.

@@ -170,12 +170,8 @@ func (c *CPU) writeMSR(n uint32, v uint64) bool {
 	case p == nil, holdsAddress(n) && !canonical(v):
 		c.raiseCode(vecGP, 0)
 		return false
-	case n == msrEFER && !c.long && v&eferLME != 0:
-		c.raiseCode(vecGP, 0) // long mode cannot be entered with paging on
-		return false
 	case n == msrEFER:
-		*p = v&(eferSCE|eferLME|eferNXE) | *p&eferLMA
-		c.setTables()
+		return c.writeEFER(v)
 	default:
 		*p = v
 	}
@@ -196,6 +192,9 @@ func rdtsc(c *CPU, _ *inst) {
 	c.putPair(c.tsc())
 }
 
+// rdpmc finds no counter, whatever ecx is.
+func rdpmc(c *CPU, _ *inst) { c.raiseCode(vecGP, 0) }
+
 // swapgs exists so that the kernel finds its data before it has a free register (SDM vol. 2,
 // SWAPGS).
 func swapgs(c *CPU, _ *inst) {
@@ -207,9 +206,9 @@ func swapgs(c *CPU, _ *inst) {
 // syscall enters the kernel at LSTAR with segments that are not read from descriptors but made up
 // as the manual says (SDM vol. 2, SYSCALL; vol. 3, 5.8.8). It leaves the stack pointer alone. The
 // return address is in rcx and the flags in r11, so no memory is touched.
-func syscall(c *CPU, in *inst) {
+func syscall(c *CPU, _ *inst) {
 	if c.msr.efer&eferSCE == 0 {
-		execUndefined(c, in)
+		c.raise(vecUD)
 		return
 	}
 	c.R[rcx], c.R[r11] = c.R[rRIP], c.flags()&^flagRF
@@ -217,27 +216,27 @@ func syscall(c *CPU, in *inst) {
 	c.holdTraps = c.ctl&flagTF != 0 && c.msr.fmask&flagTF != 0 // a masked TF does not trap behind it
 	c.setFlags(0, c.msr.fmask)
 	sel := uint16(c.msr.star>>32) &^ 3
-	c.flatSegments(sel, sel+8, 0)
+	c.flatSegments(sel, sel+8, 0, true)
 }
 
-// sysret is the way back, to 64-bit user mode only. The address is checked while still at level 0:
-// the #GP comes with the kernel's privilege and the user's stack pointer, as on Intel's processors.
-func sysret(c *CPU, in *inst) {
+// sysret64 and sysret32 are the way back, to 64-bit and to compatibility mode. The address is checked
+// while still at level 0: the #GP comes with the kernel's privilege and the user's stack pointer, as
+// on Intel's processors.
+func sysret64(c *CPU, _ *inst) { c.sysret(c.R[rcx], 16, true) }
+func sysret32(c *CPU, _ *inst) { c.sysret(c.R[rcx]&0xffffffff, 0, false) }
+
+func (c *CPU) sysret(to uint64, code uint16, long bool) {
 	if c.msr.efer&eferSCE == 0 {
-		execUndefined(c, in)
+		c.raise(vecUD)
 		return
 	}
-	if !c.privileged() {
+	if !c.privileged() || !c.farTarget(to) {
 		return
 	}
-	if !canonical(c.R[rcx]) {
-		c.raiseCode(vecGP, 0)
-		return
-	}
-	c.R[rRIP] = c.R[rcx]
 	c.setFlags(c.R[r11], 0x3c7fd7&^flagRF)
 	sel := uint16(c.msr.star >> 48)
-	c.flatSegments(sel+16, sel+8, 3)
+	c.flatSegments(sel+code, sel+8, 3, long)
+	c.R[rRIP] = to
 }
 
 // hlt waits for an interrupt. It ends the block, and interrupts are looked at before the CPU is
@@ -318,7 +317,7 @@ func clts(c *CPU, _ *inst) {
 // movFromCR reads a control register. Those that do not exist are #UD (SDM vol. 2, MOV, control
 // registers).
 func movFromCR(c *CPU, in *inst) {
-	if !c.privileged() {
+	if !c.existsCR(in.aux) || !c.privileged() {
 		return
 	}
 	switch in.aux {
@@ -332,51 +331,25 @@ func movFromCR(c *CPU, in *inst) {
 		c.R[in.dst&63] = c.cr4
 	case 8:
 		c.R[in.dst&63] = c.taskPriority()
-	default:
-		c.raise(vecUD)
 	}
+}
+
+// existsCR raises #UD for a control register that there is none of, whatever the level. CR8 is 64-bit
+// mode's.
+func (c *CPU) existsCR(n uint8) bool {
+	if n == 0 || n >= 2 && n <= 4 || n == 8 && c.long {
+		return true
+	}
+	c.raise(vecUD)
+	return false
 }
 
 // movToCR writes a control register; CR8 is the one whose write does not synchronize (SDM vol. 3,
 // 8.3).
 func movToCR(c *CPU, in *inst) {
-	if c.privileged() && c.writeCR(in.aux, c.R[in.src&63]) && in.aux != 8 {
+	if c.existsCR(in.aux) && c.privileged() && c.writeCR(in.aux, c.R[in.src&63]) && in.aux != 8 {
 		c.synchronized()
 	}
-}
-
-// writeCR writes a control register; false leaves an exception pending. A write of CR0 or CR4
-// empties the TLBs whatever it changes, where hardware does so for the bits that decide about
-// paging (SDM vol. 3, 4.10.4.1); one of CR3 keeps global pages.
-func (c *CPU) writeCR(n uint8, v uint64) bool {
-	switch n {
-	case 0:
-		if v&(cr0PE|cr0PG) != cr0PE|cr0PG || v>>32 != 0 {
-			c.raiseCode(vecGP, 0) // leaving paged protected mode is not modelled
-			return false
-		}
-		c.cr0 = v | cr0ET
-		c.flushTLB(true)
-	case 2:
-		c.cr2 = v
-	case 3:
-		c.cr3 = v
-		c.flushTLB(false)
-	case 4:
-		if v&cr4PAE == 0 && c.long {
-			c.raiseCode(vecGP, 0)
-			return false
-		}
-		c.cr4 = v
-		c.setTables()
-		c.flushTLB(true)
-	case 8:
-		return c.setTaskPriority(v)
-	default:
-		c.raise(vecUD)
-		return false
-	}
-	return true
 }
 
 // flushTLB empties the TLBs, of global pages too when all is set, and the micro-TLBs in front of

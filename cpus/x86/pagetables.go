@@ -41,6 +41,9 @@ const (
 	pteFrame32 = 0xffff_f000
 )
 
+// maxPhysBits are the bits of a physical address that page tables have room for (SDM vol. 3, 4.1.4).
+const maxPhysBits = 52
+
 // pageFormat is a layout of x86 page tables, as data. Large pages are mapped at level 1, the last
 // level being 0.
 type pageFormat struct {
@@ -52,37 +55,55 @@ type pageFormat struct {
 	nx         uint64 // pteNX where it forbids execution
 	reserved   uint64 // bits that must be clear in every entry
 	noLarge    uint64 // bits that must be clear above level 1
+	lowLarge   uint64 // bits that must be clear where a large page is mapped
+	loaded     *[4]uint64
 	registers  bool   // the first level is read when CR3 is loaded and grants everything
 	linearMask uint64 // of the addresses that the tables cover
 }
 
-// longFormat is the 4-level format of long mode (SDM vol. 3, 4.5).
-func longFormat() pageFormat {
-	return pageFormat{
+// longFormat is the 4-level format of long mode (SDM vol. 3, 4.5), of a processor with physical
+// addresses of some bits. Without EFER.NXE the bit that forbids execution is reserved.
+func longFormat(nxe bool, bits uint8) pageFormat {
+	f := pageFormat{
 		levels: 4, large: 21, bits: 9, entry: 8, frame: pteFrame, nx: pteNX, noLarge: pteLarge,
+		reserved: pteFrame &^ (1<<bits - 1), lowLarge: 0x1fe000,
 		linearMask: 1<<48 - 1,
 	}
-}
-
-// paeFormat is the 3-level format of 32-bit mode with CR4.PAE (SDM vol. 3, 4.4). Without EFER.NXE
-// the bit that forbids execution is reserved. The four entries of the first level are registers of
-// the processor: a walk neither reads them through the caches nor takes rights from them. They are
-// looked at in memory here, so a change is seen before CR3 is loaded again.
-func paeFormat(nxe bool) pageFormat {
-	f := pageFormat{
-		levels: 3, large: 21, bits: 9, entry: 8, frame: pteFrame, reserved: pteNX, registers: true,
-		linearMask: 1<<32 - 1,
-	}
-	if nxe {
-		f.nx, f.reserved = pteNX, 0
+	if !nxe {
+		f.nx = 0
+		f.reserved |= pteNX
 	}
 	return f
+}
+
+// paeFormat is the 3-level format of 32-bit mode with CR4.PAE (SDM vol. 3, 4.4). The four entries of
+// the first level are registers of the processor, loaded with CR3: a walk neither reads them through
+// the caches nor takes rights from them. Where loaded is nil they are read from memory.
+func paeFormat(nxe bool, bits uint8) pageFormat {
+	f := longFormat(nxe, bits)
+	f.levels, f.noLarge, f.registers, f.linearMask = 3, 0, true, 1<<32-1
+	f.reserved |= 0x7ff << 52
+	f.reserved &^= f.nx
+	return f
+}
+
+// registersAt reads the first level of PAE's tables. False is for a reserved bit (SDM vol. 3, table
+// 4-8).
+func (f pageFormat) registersAt(m *mmu.Memory, cr3 uint64) (loaded [4]uint64, ok bool) {
+	for i := range loaded {
+		e := f.load(m, f.root(cr3)+uint64(i)*8)
+		if e&ptePresent != 0 && e&(f.reserved|pteNX|0x1e6) != 0 {
+			return loaded, false
+		}
+		loaded[i] = e
+	}
+	return loaded, true
 }
 
 // legacyFormat is the 2-level format of 32-bit mode (SDM vol. 3, 4.3), with 4 MiB pages when
 // CR4.PSE is set.
 func legacyFormat(pse bool) pageFormat {
-	f := pageFormat{levels: 2, bits: 10, entry: 4, frame: pteFrame32, linearMask: 1<<32 - 1}
+	f := pageFormat{levels: 2, bits: 10, entry: 4, frame: pteFrame32, lowLarge: 0x3fe000, linearMask: 1<<32 - 1}
 	if pse {
 		f.large = 22
 	}
@@ -140,10 +161,13 @@ func (w *walk) run(table uint64) *refusal {
 		at, shift := f.at(table, w.va, level)
 		e := f.load(w.m, at)
 		register := f.registers && level == f.levels-1
+		if register && f.loaded != nil {
+			e = f.loaded[w.va>>shift&3]
+		}
 		if !register {
 			w.refs.Add(at)
 		}
-		if e&ptePresent == 0 || !w.m.Holds(at, f.entry) {
+		if e&ptePresent == 0 || !register && !w.m.Holds(at, f.entry) {
 			return &refusal{}
 		}
 		if register {
@@ -153,10 +177,11 @@ func (w *walk) run(table uint64) *refusal {
 		w.write = w.write && e&pteWrite != 0
 		w.user = w.user && e&pteUser != 0
 		w.nx = w.nx || e&f.nx != 0
-		if e&f.reserved != 0 || level > 1 && e&f.noLarge != 0 {
+		leaf := f.leaf(e, level)
+		if e&f.reserved != 0 || level > 1 && e&f.noLarge != 0 || leaf && level > 0 && e&f.lowLarge != 0 {
 			return &refusal{present: true, reserved: true}
 		}
-		if f.leaf(e, level) {
+		if leaf {
 			return w.leaf(at, e, shift)
 		}
 		f.setBits(w.m, at, e, pteAccessed)
@@ -222,6 +247,9 @@ func (f *pageFormat) peek(m *mmu.Memory, root, va uint64) (uint64, bool) {
 			return 0, false
 		}
 		e := f.load(m, at)
+		if f.loaded != nil && level == f.levels-1 {
+			e = f.loaded[va>>shift&3]
+		}
 		if e&ptePresent == 0 || level > 1 && e&f.noLarge != 0 {
 			return 0, false
 		}

@@ -18,9 +18,9 @@ var formats = []struct {
 	execute bool // cannot be forbidden
 	base    uint64
 }{
-	{"long", longFormat(), 4, false, 0xffff880000000000},
-	{"PAE", paeFormat(true), 2, false, 0xc0000000},
-	{"PAE without NX", paeFormat(false), 2, true, 0xc0000000},
+	{"long", longFormat(true, 52), 4, false, 0xffff880000000000},
+	{"PAE", paeFormat(true, 52), 2, false, 0xc0000000},
+	{"PAE without NX", paeFormat(false, 52), 2, true, 0xc0000000},
 	{"two levels", legacyFormat(true), 2, true, 0xc0000000},
 }
 
@@ -170,7 +170,7 @@ func TestWalkSetsBits(t *testing.T) {
 
 // TestReservedBits has the bit that forbids execution refused where it has no meaning yet.
 func TestReservedBits(t *testing.T) {
-	f := paeFormat(false)
+	f := paeFormat(false, 52)
 	m, root := tables(t, f, 0xc0000000)
 	at := lastEntry(m, &f)
 	m.Store(binary.LittleEndian, at, 8, m.Load(binary.LittleEndian, at, 8)|pteNX)

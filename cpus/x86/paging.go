@@ -1,22 +1,36 @@
 package x86
 
-import "kprobesim/mmu"
+import (
+	"kprobesim/cpus/engine"
+	"kprobesim/mmu"
+)
 
-// Control register bits (SDM vol. 3, 2.5). Those of x87, caching and alignment are kept and have no
-// effect; reserved bits of CR4 are not checked.
+// Control register bits (SDM vol. 3, 2.5). Those of caching and of machine checks are kept and have no
+// effect. What is not in cr4Known belongs to features that no machine here has, and is reserved.
 const (
-	cr0PE = 1 << 0
-	cr0TS = 1 << 3
-	cr0ET = 1 << 4
-	cr0NE = 1 << 5
-	cr0WP = 1 << 16
-	cr0PG = 1 << 31
+	cr0PE    = 1 << 0
+	cr0MP    = 1 << 1
+	cr0EM    = 1 << 2
+	cr0TS    = 1 << 3
+	cr0ET    = 1 << 4
+	cr0NE    = 1 << 5
+	cr0WP    = 1 << 16
+	cr0AM    = 1 << 18
+	cr0NW    = 1 << 29
+	cr0CD    = 1 << 30
+	cr0PG    = 1 << 31
+	cr0Known = cr0PE | cr0MP | cr0EM | cr0TS | cr0ET | cr0NE | cr0WP | cr0AM | cr0NW | cr0CD | cr0PG
 
-	cr4TSD = 1 << 2
-	cr4DE  = 1 << 3
-	cr4PSE = 1 << 4
-	cr4PAE = 1 << 5
-	cr4PGE = 1 << 7
+	cr4TSD        = 1 << 2
+	cr4DE         = 1 << 3
+	cr4PSE        = 1 << 4
+	cr4PAE        = 1 << 5
+	cr4MCE        = 1 << 6
+	cr4PGE        = 1 << 7
+	cr4PCE        = 1 << 8
+	cr4OSFXSR     = 1 << 9
+	cr4OSXMMEXCPT = 1 << 10
+	cr4Known      = cr4TSD | cr4DE | cr4PSE | cr4PAE | cr4MCE | cr4PGE | cr4PCE | cr4OSFXSR | cr4OSXMMEXCPT
 )
 
 // Page-fault error code bits (SDM vol. 3, 4.7).
@@ -47,8 +61,12 @@ func (c *CPU) DataAddress(va uint64, write bool) (uint64, bool) {
 	return p.Offset(va), true
 }
 
-// CodeAddress implements engine.Decoder.
+// CodeAddress implements engine.Decoder. An address that is not canonical is the fault of the branch
+// that led to it (SDM vol. 2, JMP, CALL, RET, "64-Bit Mode Exceptions"), which is undone.
 func (c *CPU) CodeAddress(va uint64) (uint64, bool) {
+	if !c.canonical(va) && va == c.R[rRIP] {
+		c.undoBranch()
+	}
 	p := c.page(c.ITLB, va, access{exec: true, user: c.User})
 	if p == nil {
 		return 0, false
@@ -66,6 +84,9 @@ func (c *CPU) page(t *mmu.TLB, va uint64, acc access) *mmu.Page {
 		c.fault.address = !acc.exec
 		return nil
 	}
+	if c.tables.levels == 0 {
+		return c.unpaged(va)
+	}
 	p := c.FindPage(t, va, acc.exec)
 	if p != nil && (!p.Allows(acc.right()) || acc.write && !p.Dirty) {
 		t.Drop(va)
@@ -76,6 +97,29 @@ func (c *CPU) page(t *mmu.TLB, va uint64, acc access) *mmu.Page {
 	}
 	c.Refilled()
 	return p
+}
+
+// unpaged is the page of an address without paging: the same one with all rights. No TLB has it.
+func (c *CPU) unpaged(va uint64) *mmu.Page {
+	at := va &^ 0xfff
+	c.identity = mmu.Page{VA: at, PA: at, Shift: 12, Dirty: true}
+	return &c.identity
+}
+
+// undoBranch goes back to the branch that led to the program counter: the address is its own again,
+// and the stack pointer is that from before it.
+func (c *CPU) undoBranch() {
+	in, at, flags, ok := c.LastBranch()
+	if !ok {
+		return
+	}
+	c.R[rRIP] = at
+	switch {
+	case flags&engine.Pushes != 0:
+		c.R[rsp] = (c.R[rsp] + c.word()) & c.AddrMask
+	case flags&engine.Pops != 0:
+		c.R[rsp] = (c.R[rsp] - c.word() - in.imm) & c.AddrMask
+	}
 }
 
 // walk fills a TLB from the page tables and charges the reads of the walker.
@@ -119,6 +163,9 @@ func (c *CPU) pageFault(va uint64, acc access, f *refusal) {
 func (c *CPU) Translate(va uint64) (uint64, bool) {
 	if !c.canonical(va) {
 		return 0, false
+	}
+	if c.tables.levels == 0 {
+		return va, true
 	}
 	return c.tables.peek(c.Memory, c.cr3, va)
 }

@@ -187,7 +187,7 @@ func TestSerializingInstructions(t *testing.T) {
 		{"wbinvd", []byte{0x0f, 0x09}, 1},
 		{"invd", []byte{0x0f, 0x08}, 1},
 		{"wrmsr of the FS base", wrmsrCode(msrFSBase), 1},
-		{"wrmsr of EFER", wrmsrCode(msrEFER), 1},
+		{"mov $0x500,%eax; wrmsr of EFER", join([]byte{0xb8, 0, 5, 0, 0}, wrmsrCode(msrEFER)), 1},
 		{"iretq", join([]byte{0x8c, 0xd0, 0x50, 0x54, 0x9c}, toNext(0xcf)), 1},
 		{"mov %rcx,%cr8", []byte{0x44, 0x0f, 0x22, 0xc1}, 0},
 		{"mov %cr2,%rcx", []byte{0x0f, 0x20, 0xd1}, 0},

@@ -6,7 +6,6 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus/engine"
-	"kprobesim/mmu"
 )
 
 // 32-bit protected mode, as far as it differs from 64-bit mode beyond the width of operands.
@@ -16,29 +15,12 @@ import (
 // reset32 gives the state in which a 32-bit kernel is entered: with paging and flat segments.
 func (c *CPU) reset32() {
 	c.AddrMask = 1<<32 - 1
+	c.SwitchMode(1)
 	c.args = argRegs32[:]
 	c.cr4 = cr4PSE | cr4PGE
 	c.seg[segCS] = segment{sel: 0x10, attr: flatCode32, limit: ^uint32(0)}
 	for _, s := range []int{segES, segSS, segDS} {
 		c.seg[s] = segment{sel: 0x18, attr: flatData, limit: ^uint32(0)}
-	}
-}
-
-// setTables chooses the format of page tables that the control registers ask for.
-func (c *CPU) setTables() {
-	switch {
-	case c.long:
-		c.tables = longFormat()
-	case c.cr4&cr4PAE != 0:
-		c.tables = paeFormat(c.msr.efer&eferNXE != 0)
-	default:
-		c.tables = legacyFormat(c.cr4&cr4PSE != 0)
-	}
-	if c.tables.large != 0 && c.tables.large != c.pages[1] {
-		c.pages = mmu.PageSizes{12, c.tables.large}
-		c.ITLB.Resize(c.pages)
-		c.DTLB.Resize(c.pages)
-		c.ForgetTranslations()
 	}
 }
 
@@ -159,65 +141,65 @@ func (c *CPU) innerStack(at uint64, to uint8) (ss segment, sp uint64, ok bool) {
 	if !ok {
 		return ss, 0, false
 	}
-	if ss, ok = c.returnStack(sel, to); !ok && c.fault.vector == vecGP {
+	if ss, ok = c.returnStack(sel, to, false); !ok && c.fault.vector == vecGP {
 		c.fault.vector, c.fault.code = vecTS, uint32(sel&^3)
 	}
 	return ss, uint64(esp), ok
 }
 
-// keepsSegments reports whether level to may use what is in DS and ES. A return to an outer level
-// makes null what it may not use, and a null DS or ES is not modelled.
-func (c *CPU) keepsSegments(to uint8) bool {
-	return to <= c.cpl || dpl(c.seg[segES].attr) >= to && dpl(c.seg[segDS].attr) >= to
-}
-
-// loseSegments makes FS and GS null at a return to an outer level that may not use what is in them
-// (SDM vol. 2, IRET, "RETURN-TO-OUTER-PRIVILEGE-LEVEL"). In 64-bit mode they stay as they are here.
-func (c *CPU) loseSegments(to uint8) {
-	if to <= c.cpl {
-		return
-	}
-	for _, i := range [...]uint8{segFS, segGS} {
-		if dpl(c.seg[i].attr) < to {
-			c.seg[i], c.segBase[i] = segment{}, 0
+// loseSegments makes the data segments null that the level of a return to an outer one may not use
+// (SDM vol. 2, IRET, "RETURN-TO-OUTER-PRIVILEGE-LEVEL"). In 64-bit mode the bases of FS and GS stay.
+func (c *CPU) loseSegments() {
+	for _, i := range [...]uint8{segES, segDS, segFS, segGS} {
+		if s := &c.seg[i]; s.sel&^3 == 0 || s.conforming() || dpl(s.attr) >= c.cpl {
+			continue
+		}
+		c.seg[i] = segment{}
+		if !c.long {
+			c.segBase[i] = 0
 		}
 	}
+	c.lookForNull()
 }
 
 // sysenter enters the kernel at the addresses of three MSRs, with flat segments behind the selector
-// in the first (SDM vol. 2). TF stays set.
+// in the first, in long mode with 64-bit code (SDM vol. 2). TF stays set.
 func sysenter(c *CPU, _ *inst) {
 	sel := uint16(c.msr.sysenter[0]) &^ 3
 	if sel == 0 {
 		c.raiseCode(vecGP, 0)
 		return
 	}
-	c.flatSegments(sel, sel+8, 0)
+	c.flatSegments(sel, sel+8, 0, c.lma())
 	c.ctl &^= flagIF | flagVM
 	c.R[rRIP], c.R[rsp] = c.msr.sysenter[2]&c.AddrMask, c.msr.sysenter[1]&c.AddrMask
 }
 
-// sysexit leaves for user mode at edx with the stack at ecx.
-func sysexit(c *CPU, _ *inst) {
+// sysexit32 and sysexit64 leave for user mode at edx with the stack at ecx. The latter, with REX.W,
+// goes to 64-bit code.
+func sysexit32(c *CPU, _ *inst) { c.sysexit(16, false) }
+func sysexit64(c *CPU, _ *inst) { c.sysexit(32, true) }
+
+func (c *CPU) sysexit(from uint16, long bool) {
 	sel := uint16(c.msr.sysenter[0]) &^ 3
 	if !c.privileged() {
 		return
 	}
-	if sel == 0 {
+	if sel == 0 || long && !(canonical(c.R[rdx]) && canonical(c.R[rcx])) {
 		c.raiseCode(vecGP, 0)
 		return
 	}
-	c.flatSegments(sel+16, sel+24, 3)
-	c.R[rRIP], c.R[rsp] = c.R[rdx], c.R[rcx]
+	c.flatSegments(sel+from, sel+from+8, 3, long)
+	c.R[rRIP], c.R[rsp] = c.R[rdx]&c.AddrMask, c.R[rcx]&c.AddrMask
 }
 
 // flatSegments sets CS and SS without reading descriptors, as the fast system calls do.
-func (c *CPU) flatSegments(cs, ss uint16, level uint8) {
+func (c *CPU) flatSegments(cs, ss uint16, level uint8, long bool) {
 	code, rights := uint16(flatCode32), uint16(level)<<5
-	if c.long {
+	if long {
 		code = flatCode64
 	}
-	c.seg[segCS] = segment{sel: cs | uint16(level), attr: code | rights, limit: ^uint32(0)}
+	c.setCS(segment{sel: cs | uint16(level), attr: code | rights, limit: ^uint32(0)})
 	c.seg[segSS] = segment{sel: ss | uint16(level), attr: flatData | rights, limit: ^uint32(0)}
 	c.setCPL(level)
 }

@@ -35,6 +35,7 @@ const (
 	rDH
 	rBH
 	rPartial // ready time of the arithmetic flags but the carry, as inc and dec leave them
+	rAddress // the address of an operand that shortAddress cut off; nothing waits for it
 
 	rRIP = engine.PC // the address of the next instruction: a base for relative operands
 )

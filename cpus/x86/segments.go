@@ -1,6 +1,6 @@
 package x86
 
-import "kprobesim/cpus/engine"
+import "encoding/binary"
 
 // Segment registers in the manual's order, and the index of the flat base.
 const (
@@ -14,8 +14,10 @@ const (
 )
 
 // Attribute bits of a descriptor as kept in segment.attr (SDM vol. 3, 3.4.5). Bits 3 to 0 are the
-// type, of which accessed, bit 0, is neither read nor written here. Bits 6 and 5 are the DPL.
+// type. Bits 6 and 5 are the DPL.
 const (
+	attrAccessed   = 1 << 0
+	attrBusy       = 1 << 1 // of a TSS
 	attrWritable   = 1 << 1 // of data; of code: readable
 	attrConforming = 1 << 2 // of code; of data: expands down
 	attrCode       = 1 << 3
@@ -41,6 +43,9 @@ func (c *CPU) setCPL(cpl uint8) {
 	if user := cpl == 3; user != c.User {
 		c.User = user
 		c.ForgetTranslations()
+		if c.cr0&cr0AM != 0 {
+			c.checkAlignment()
+		}
 	}
 }
 
@@ -95,67 +100,107 @@ func unpack(sel uint16, d uint64) segment {
 }
 
 // readCode reads a code segment descriptor for a transfer of control. What its DPL and RPL must be
-// depends on the transfer and is the caller's to check. In 64-bit mode a segment without L would be
-// one of compatibility mode; in 32-bit mode one without D has 16-bit operands.
+// depends on the transfer and is the caller's to check, before finishCode.
 func (c *CPU) readCode(sel uint16) (segment, bool) {
 	d, ok := c.descriptor(sel)
 	if !ok {
 		return segment{}, false
 	}
 	s := unpack(sel, d)
-	switch {
-	case !s.code():
+	if !s.code() || c.lma() && s.attr&(attrLong|attrBig) == attrLong|attrBig {
 		c.raiseCode(vecGP, uint32(sel&^3))
-		return s, false
-	case s.attr&attrPresent == 0:
-		c.raiseCode(vecNP, uint32(sel&^3))
-		return s, false
-	case c.long && s.attr&attrLong == 0:
-		c.raiseCode(vecGP, uint32(sel&^3)) // compatibility mode is not modelled
-		return s, false
-	case !c.long && (s.attr&attrBig == 0 || !s.flat()):
-		c.unmodelled(uint32(sel&^3), "code segment %#x of 16 bits or with a limit", sel)
 		return s, false
 	}
 	return s, true
 }
 
+// finishCode is the end of readCode: the segment must be there, and one that is modelled. In long mode
+// one without L is of compatibility mode. Outside of 64-bit mode one without D has 16-bit operands.
+func (c *CPU) finishCode(s *segment) bool {
+	code := uint32(s.sel &^ 3)
+	switch {
+	case s.attr&attrPresent == 0:
+		c.raiseCode(vecNP, code)
+		return false
+	case c.lma() && s.attr&attrLong != 0:
+	case s.attr&attrBig == 0 || !s.flat():
+		c.unmodelled(code, "code segment %#x of 16 bits or with a limit", s.sel)
+		return false
+	}
+	c.accessed(s)
+	return true
+}
+
 // loadSegment loads a data segment register (SDM vol. 2, MOV, "Operation"; vol. 3, 5.5). Null is
 // allowed but in SS; 64-bit mode allows it there too but for user mode. In 64-bit mode the bases of
-// ES, SS and DS are not used (SDM vol. 3, 3.4.4), so segBase stays zero. A load of SS holds
-// interrupts and traps off for one instruction, so that the stack pointer can follow (SDM vol. 3,
-// 6.8.3).
-func (c *CPU) loadSegment(i uint8, sel uint16) {
+// ES, SS and DS are not used (SDM vol. 3, 3.4.4), so segBase stays zero. False leaves an exception
+// pending.
+func (c *CPU) loadSegment(i uint8, sel uint16) bool {
 	s := segment{sel: sel}
 	if sel&^3 != 0 {
 		d, ok := c.descriptor(sel)
 		if !ok {
-			return
+			return false
 		}
 		s = unpack(sel, d)
 		switch {
 		case !s.readable(), i == segSS && !c.stackSegment(s), i != segSS && !c.reaches(s):
 			c.raiseCode(vecGP, uint32(sel&^3))
-			return
+			return false
+		case s.attr&attrPresent == 0 && i == segSS:
+			c.raiseCode(vecSS, uint32(sel&^3))
+			return false
 		case s.attr&attrPresent == 0:
 			c.raiseCode(vecNP, uint32(sel&^3))
-			return
+			return false
 		}
 	} else if i == segSS && (!c.long || c.cpl == 3) {
 		c.raiseCode(vecGP, 0)
-		return
+		return false
 	}
 	// the checks of the manual are done: what is left is what this model cannot do
-	if !c.long && !limited(i) && !s.flat() {
+	if !c.long && !limited(i) && sel&^3 != 0 && !s.flat() {
 		c.unmodelled(uint32(sel&^3), "data segment %#x with a base or a limit, other than in fs and gs", sel)
-		return
+		return false
 	}
+	c.accessed(&s)
 	c.seg[i] = s
 	if i == segFS || i == segGS || !c.long {
 		c.segBase[i] = s.base
 	}
+	c.lookForNull()
+	return true
+}
+
+// toSegment loads a segment register by mov or pop. A load of SS holds interrupts and traps off for
+// one instruction, so that the stack pointer can follow (SDM vol. 3, 6.8.3).
+func (c *CPU) toSegment(i uint8, sel uint16) bool {
+	if !c.loadSegment(i, sel) {
+		return false
+	}
 	if c.holdTraps = i == segSS; c.holdTraps {
 		c.Single |= oneShadow
+	}
+	return true
+}
+
+// accessed notes in the descriptor of a segment that is loaded that it was (SDM vol. 3, 3.4.5.1).
+// Neither the store's time nor the rights of its page are modelled.
+func (c *CPU) accessed(s *segment) {
+	if s.sel&^3 != 0 && s.attr&(attrSegment|attrAccessed) == attrSegment {
+		s.attr |= attrAccessed
+		c.markDescriptor(s.sel, attrAccessed)
+	}
+}
+
+// markDescriptor sets bits of the type in the descriptor of a selector.
+func (c *CPU) markDescriptor(sel, bits uint16) {
+	base := c.gdt.base
+	if sel&4 != 0 {
+		base = c.ldt.base
+	}
+	if pa, ok := c.Translate(base + uint64(sel&^7) + 5); ok {
+		c.Memory.Store(binary.LittleEndian, pa, 1, c.Memory.Load(binary.LittleEndian, pa, 1)|uint64(bits))
 	}
 }
 
@@ -164,104 +209,16 @@ func (c *CPU) stackSegment(s segment) bool {
 	return s.writableData() && dpl(s.attr) == c.cpl && uint8(s.sel&3) == c.cpl
 }
 
-// Far transfers (SDM vol. 3, 5.8.1). They stay at their level: call gates, and returns outward, are
-// not modelled. A jump or call does not compare the DPL of the segment with the level.
-
-// lret returns to a segment of the same level.
-func lret[T width](c *CPU, in *inst) {
-	n := uint64(bitsOf(T(0)) / 8)
-	ip, ok := load[T](c, c.R[rsp])
-	if !ok {
-		c.onStack()
-		return
-	}
-	sel, ok := load[T](c, (c.R[rsp]+n)&c.AddrMask)
-	if !ok {
-		c.onStack()
-		return
-	}
-	cs, ok := c.readCode(uint16(sel))
-	if !ok {
-		return
-	}
-	if uint8(sel&3) != c.cpl {
-		c.raiseCode(vecGP, uint32(sel&^3)) // far returns to outer levels are not modelled
-		return
-	}
-	cs.sel = uint16(sel)
-	c.seg[segCS] = cs
-	c.R[rsp] = (c.R[rsp] + 2*n + in.imm) & c.AddrMask
-	c.R[rRIP] = uint64(ip)
-}
-
-// ljmp jumps through a far pointer in memory: the offset comes first, the selector behind it.
-func ljmp[T width](c *CPU, in *inst) {
-	va := c.ea(in)
-	ip, ok := load[T](c, va)
-	if !ok {
-		return
-	}
-	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.AddrMask); ok {
-		c.jumpFar(sel, uint64(ip))
-	}
-}
-
-// ljmpTo jumps to the far pointer in the instruction.
-func ljmpTo(c *CPU, in *inst) { c.jumpFar(uint16(in.disp), in.imm) }
-
-// jumpFar goes on in another code segment, whose RPL becomes the present level.
-func (c *CPU) jumpFar(sel uint16, ip uint64) {
-	cs, ok := c.readCode(sel)
-	if !ok {
-		return
-	}
-	cs.sel = sel&^3 | uint16(c.cpl)
-	c.seg[segCS] = cs
-	c.R[rRIP] = ip
-}
-
-// lcall calls through a far pointer in memory.
-func lcall[T width](c *CPU, in *inst) {
-	va := c.ea(in)
-	ip, ok := load[T](c, va)
-	if !ok {
-		return
-	}
-	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.AddrMask); ok {
-		callFar(c, sel, ip)
-	}
-}
-
-// lcallTo calls the far pointer in the instruction.
-func lcallTo(c *CPU, in *inst) { callFar(c, uint16(in.disp), uint32(in.imm)) }
-
-// callFar pushes the code segment and the address of the next instruction, and jumps. The return
-// stack has only near calls.
-func callFar[T width](c *CPU, sel uint16, ip T) {
-	old, next, from := c.R[rsp], c.R[rRIP], c.seg[segCS].sel
-	cs, ok := c.readCode(sel)
-	if !ok || !push(c, T(from)) {
-		return
-	}
-	if !push(c, T(next)) {
-		c.R[rsp] = old
-		return
-	}
-	cs.sel = sel&^3 | uint16(c.cpl)
-	c.seg[segCS] = cs
-	c.R[rRIP] = uint64(ip)
-}
-
 // Moves between segment and general registers, memory and the stack. The visible part alone is
 // stored; a load fetches the descriptor and may fault. Memory operands have 16 bits whatever the
 // operand size.
 func movFromSeg[T width](c *CPU, in *inst) { put(c, in.dst, T(c.seg[in.aux].sel)) }
 func movFromSegM(c *CPU, in *inst)         { store(c, c.ea(in), c.seg[in.aux].sel) }
-func movToSeg(c *CPU, in *inst)            { c.loadSegment(in.aux, uint16(c.R[in.src&63])) }
+func movToSeg(c *CPU, in *inst)            { c.toSegment(in.aux, uint16(c.R[in.src&63])) }
 
 func movToSegL(c *CPU, in *inst) {
 	if v, ok := load[uint16](c, c.ea(in)); ok {
-		c.loadSegment(in.aux, v)
+		c.toSegment(in.aux, v)
 	}
 }
 
@@ -271,14 +228,14 @@ func pushSeg[T width](c *CPU, in *inst) { push(c, T(c.seg[in.aux].sel)) }
 func popSeg[T width](c *CPU, in *inst) {
 	old := c.R[rsp]
 	if v, ok := pop[T](c); ok {
-		if c.loadSegment(in.aux, uint16(v)); c.Stop&engine.StopFault != 0 {
+		if !c.toSegment(in.aux, uint16(v)) {
 			c.R[rsp] = old
 		}
 	}
 }
 
 // Descriptor-table registers: 16 bits of limit, then the base in the width of the mode (SDM vol. 2,
-// LGDT). Loads need level 0, stores none: UMIP is not modelled.
+// LGDT), which must be canonical. Loads need level 0, stores none: UMIP is not modelled.
 
 func loadTable[T width](c *CPU, in *inst, t *table) {
 	if c.cpl != 0 {
@@ -292,6 +249,10 @@ func loadTable[T width](c *CPU, in *inst, t *table) {
 	}
 	base, ok := load[T](c, va+2)
 	if !ok {
+		return
+	}
+	if !canonical(uint64(base)) && c.long {
+		c.raiseCode(vecGP, 0)
 		return
 	}
 	*t = table{uint64(base), limit}
@@ -310,41 +271,78 @@ func lidt[T width](c *CPU, in *inst) { loadTable[T](c, in, &c.idt) }
 func sgdt[T width](c *CPU, in *inst) { storeTable[T](c, in, c.gdt) }
 func sidt[T width](c *CPU, in *inst) { storeTable[T](c, in, c.idt) }
 
-// loadSystemSegment loads TR or LDTR from a descriptor, which has 16 bytes in 64-bit mode (SDM vol.
-// 3, 7.2.3). want is its type with S clear: 9, an available TSS, or 2, an LDT. A null LDT makes
-// every selector into it invalid; a null TR does not exist. The TSS is not marked busy in its
-// descriptor.
-func (c *CPU) loadSystemSegment(sel uint16, want uint16, s *segment) {
-	if c.cpl != 0 {
-		c.raiseCode(vecGP, 0)
+// loadTR loads the task register from an available TSS, which becomes busy (SDM vol. 2, LTR). Its
+// descriptor has 16 bytes in long mode (SDM vol. 3, 7.2.3).
+func (c *CPU) loadTR(sel uint16) {
+	if !c.privileged() {
 		return
 	}
-	if sel&^3 == 0 && want == 2 {
-		*s = segment{}
+	if s, ok := c.systemSegment(sel, 9); ok {
+		s.attr |= attrBusy
+		c.markDescriptor(sel, attrBusy)
+		c.tr = s
+		c.synchronized()
+	}
+}
+
+// loadLDT loads LDTR. A null LDT makes every selector into it invalid.
+func (c *CPU) loadLDT(sel uint16) {
+	if !c.privileged() {
+		return
+	}
+	if sel&^3 == 0 {
+		c.ldt = segment{}
 		c.synchronized()
 		return
 	}
-	d, ok := c.descriptor(sel)
-	if !ok {
-		return
+	if s, ok := c.systemSegment(sel, 2); ok {
+		c.ldt = s
+		c.synchronized()
 	}
-	var hi uint64
-	if c.long {
-		if hi, ok = loadSystem[uint64](c, c.gdt.base+uint64(sel&^7)+8); !ok {
-			return
-		}
-	}
-	x := unpack(sel, d)
-	if x.attr&0x1f != want || x.attr&attrPresent == 0 {
-		c.raiseCode(vecGP, uint32(sel&^3))
-		return
-	}
-	x.base |= hi << 32
-	*s = x
-	c.synchronized()
 }
 
-func ltr(c *CPU, in *inst)  { c.loadSystemSegment(uint16(c.R[in.src&63]), 9, &c.tr) }
-func lldt(c *CPU, in *inst) { c.loadSystemSegment(uint16(c.R[in.src&63]), 2, &c.ldt) }
-func str(c *CPU, in *inst)  { put(c, in.dst, uint64(c.tr.sel)) }
-func sldt(c *CPU, in *inst) { put(c, in.dst, uint64(c.ldt.sel)) }
+// systemSegment reads a descriptor of the GDT whose type with S clear is want: 9, an available TSS, or
+// 2, an LDT. False leaves an exception pending.
+func (c *CPU) systemSegment(sel, want uint16) (s segment, ok bool) {
+	code := uint32(sel &^ 3)
+	if sel&4 != 0 {
+		c.raiseCode(vecGP, code)
+		return s, false
+	}
+	d, ok := c.descriptor(sel)
+	if !ok {
+		return s, false
+	}
+	s = unpack(sel, d)
+	if s.attr&0x1f != want {
+		c.raiseCode(vecGP, code)
+		return s, false
+	}
+	if c.lma() {
+		hi, ok := c.upperDescriptor(sel)
+		if !ok {
+			return s, false
+		}
+		s.base |= hi << 32
+	}
+	if s.attr&attrPresent == 0 {
+		c.raiseCode(vecNP, code)
+		return s, false
+	}
+	return s, true
+}
+
+// upperDescriptor reads the second half of a system descriptor of long mode, which holds the upper
+// half of its base and a type of zero (SDM vol. 3, figure 3-8 and 5.8.3.1).
+func (c *CPU) upperDescriptor(sel uint16) (uint64, bool) {
+	if uint32(sel&^7)+15 > uint32(c.gdt.limit) {
+		c.raiseCode(vecGP, uint32(sel&^3))
+		return 0, false
+	}
+	hi, ok := loadSystem[uint64](c, c.gdt.base+uint64(sel&^7)+8)
+	if ok && hi>>40&0x1f != 0 {
+		c.raiseCode(vecGP, uint32(sel&^3))
+		return 0, false
+	}
+	return hi & 0xffffffff, ok
+}

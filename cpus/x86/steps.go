@@ -1,6 +1,8 @@
 package x86
 
 import (
+	"golang.org/x/arch/x86/x86asm"
+
 	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
 )
@@ -45,7 +47,7 @@ func (c *CPU) Faulted(in *inst) bool {
 // BeginStep implements engine.Stepper. TF is looked at before the instruction: one that sets it is
 // not trapped behind, one that clears it is (SDM vol. 3, 17.3.1.4).
 func (c *CPU) BeginStep() bool {
-	if c.Watching && c.breakOnFetch() {
+	if c.Watching && c.breakOnFetch() || c.Single&oneNull != 0 && c.nullAccess() {
 		return false
 	}
 	c.stepTrap, c.stepShadow = c.ctl&flagTF != 0, c.Single&oneShadow != 0
@@ -96,3 +98,44 @@ func (c *CPU) trapAfter(trap bool) {
 
 // Masked implements engine.Stepper: IF masks what the interrupt controller sends, not NMIs.
 func (c *CPU) Masked() bool { return c.ctl&flagIF == 0 }
+
+// nullAccess raises #GP, and delivers it, when the next instruction accesses memory through a null DS
+// or ES (SDM vol. 3, 3.4.2). RIP is its address.
+func (c *CPU) nullAccess() bool {
+	pa, ok := c.Translate(c.R[rRIP])
+	if !ok {
+		return false
+	}
+	code := c.Memory.Bytes(pa, min(maxInsn, int(0x1000-pa&0xfff)))
+	x, known := disassemble(code, c.mode())
+	if !known || !c.usesNull(&x) {
+		return false
+	}
+	c.raiseCode(vecGP, 0)
+	c.Deliver()
+	return true
+}
+
+// usesNull reports an operand in memory whose segment is null. Strings are written through ES.
+func (c *CPU) usesNull(x *x86asm.Inst) bool {
+	if r := rows[x.Op]; r.class == clLea || r.class == clNop {
+		return false
+	}
+	for _, a := range x.Args {
+		m, ok := a.(x86asm.Mem)
+		if !ok {
+			continue
+		}
+		seg := segmentOf(m.Segment)
+		if seg == segFlat {
+			seg = segDS
+			if m.Base == x86asm.ESP || m.Base == x86asm.EBP {
+				seg = segSS
+			}
+		}
+		if (seg == segDS || seg == segES) && c.seg[seg].attr&attrPresent == 0 {
+			return true
+		}
+	}
+	return false
+}

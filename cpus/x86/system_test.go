@@ -78,7 +78,7 @@ func (w *world) trapped(c *CPU) trap {
 // only64 are the cases of TestExceptions that 32-bit mode or its tables without rights to execute lack.
 var only64 = map[string]bool{
 	"second page of an operand": true, "not canonical": true, "frame not canonical": true, "jump into data": true,
-	"gs base not canonical": true, "bad code selector": true, "cmpxchg16b misaligned": true,
+	"gs base not canonical": true, "cr0 without paging": true, "bad code selector": true, "cmpxchg16b misaligned": true,
 }
 
 func TestExceptions(t *testing.T) {

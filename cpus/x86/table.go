@@ -17,7 +17,7 @@ import (
 // size; those with a size in their name, such as addR64, are the fast forms of ops_fast.go.
 var rows = union(
 	dataTransfer, binaryArithmetic, decimalArithmetic, logical, shiftAndRotate, bitAndByte,
-	controlTransfer, stringInstructions, enterAndLeave, flagControl, miscellaneous,
+	controlTransfer, stringInstructions, enterAndLeave, flagControl, farPointers, miscellaneous,
 	cacheControl, system,
 )
 

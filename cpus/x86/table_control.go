@@ -16,7 +16,7 @@ import (
 //   - The far forms have the operand size. Those with the pointer in the instruction exist in
 //     32-bit mode only and stand in load.
 //   - loop and jcxz count in the width of an address. aux is what loop wants of ZF: see loop.
-//   - iret is here with 32 and 64 bits: the former is 32-bit mode's, the latter 64-bit mode's.
+//   - iretd is here by the mode that it is in, and iretq is 64-bit mode's.
 var controlTransfer = map[x86asm.Op]row{
 	// jmp through memory loads its target; the class of both indirect forms is in inMem.
 	x86asm.JMP: {
@@ -97,14 +97,13 @@ var controlTransfer = map[x86asm.Op]row{
 		reg: byWidth{nil, lret[uint16], lret[uint32], lret[uint64]},
 	},
 
-	// The other mode's form has no function and is undefined.
 	x86asm.IRETD: {
 		bind: bindModeWidth, class: clIret, flags: engine.Loads | engine.Ends,
-		reg: byWidth{size32: iret32},
+		reg: byWidth{size32: iret32, size64: iret64[uint32]},
 	},
 	x86asm.IRETQ: {
 		bind: bindNone, class: clIret, flags: engine.Loads | engine.Ends,
-		reg: byWidth{iret64},
+		reg: byWidth{iret64[uint64]},
 	},
 	// int3, which kprobes are made of, is bound by its opcode.
 	x86asm.INT:  {bind: bindInt, reg: byWidth{intN}, class: clInt, flags: engine.Ends},
@@ -147,16 +146,16 @@ var stringInstructions = map[x86asm.Op]row{
 	x86asm.STOSQ: stringOf(stos[uint64], clString, engine.Stores),
 }
 
-// enterAndLeave is SDM vol. 1, 5.1.10. Nested frames are not modelled.
+// enterAndLeave is SDM vol. 1, 5.1.10.
 var enterAndLeave = map[x86asm.Op]row{
-	// Both have the stack width of the mode.
+	// Both have the stack width of the mode, and the prefix 66 the width of the frame pointer.
 	x86asm.ENTER: {
 		bind: bindModeWidth, class: clEnter, flags: engine.Stores | engine.Ends | engine.Pushes,
-		reg: byWidth{nil, nil, enter[uint32], enter[uint64]},
+		reg: byWidth{nil, enter[uint16], enter[uint32], enter[uint64]},
 	},
 	x86asm.LEAVE: {
 		bind: bindModeWidth, class: clLeave, io: ioFrame, flags: engine.Loads,
-		reg: byWidth{nil, nil, leave[uint32], leave[uint64]},
+		reg: byWidth{nil, leave[uint16], leave[uint32], leave[uint64]},
 	},
 }
 
@@ -186,7 +185,24 @@ var flagControl = map[x86asm.Op]row{
 	x86asm.CLI: ending(cli, clCli, 0),
 }
 
-// miscellaneous is SDM vol. 1, 5.1.13, of which 5.1.12 (loads of far pointers) is not modelled.
+// farPointers is SDM vol. 1, 5.1.12. A pointer lies in memory, offset first. aux is the segment. 64-bit
+// mode has no lds and no les.
+var farPointers = map[x86asm.Op]row{
+	x86asm.LDS: pointerTo(segDS),
+	x86asm.LES: pointerTo(segES),
+	x86asm.LFS: pointerTo(segFS),
+	x86asm.LGS: pointerTo(segGS),
+	x86asm.LSS: pointerTo(segSS),
+}
+
+func pointerTo(seg uint8) row {
+	return row{
+		bind: bindFarPointer, class: clToSeg, aux: seg,
+		load: byWidth{nil, farPointer[uint16], farPointer[uint32], farPointer[uint64]},
+	}
+}
+
+// miscellaneous is SDM vol. 1, 5.1.13.
 // lea takes the address as its result and touches no memory. ud2 is a row so that its #UD is not
 // counted as an instruction that is not modelled.
 var miscellaneous = map[x86asm.Op]row{
@@ -205,6 +221,8 @@ var miscellaneous = map[x86asm.Op]row{
 		reg: byWidth{xlat},
 	},
 	x86asm.CPUID: ending(cpuid, clCpuid, 0),
+	// salc is in no manual of ours and in every processor: al becomes all ones if CF is set, or zero.
+	opSALC: implied(salc, clSetcc, ioReadCarry|ioSetA),
 }
 
 // cacheControl is SDM vol. 1, 5.5.4 and 5.6.4. Memory is sequentially consistent, so that a fence

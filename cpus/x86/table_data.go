@@ -28,7 +28,7 @@ var dataTransfer = map[x86asm.Op]row{
 		mem:  byWidth{movM[uint8], movM[uint16], movM32, movM64},
 	},
 	// A store past the caches takes the way of any other here: they are not avoided.
-	x86asm.MOVNTI: {bind: bindTwo, mem: byWidth{nil, nil, movM32, movM64}, class: clStore},
+	x86asm.MOVNTI: {bind: bindPlain, mem: byWidth{nil, nil, movM32, movM64}, class: clStore},
 
 	// Bytes have no form. The condition is in aux.
 	x86asm.CMOVO:  moveIf(condO),
@@ -349,6 +349,18 @@ var bitAndByte = map[x86asm.Op]row{
 		load: byWidth{nil, bsfL[uint16], bsfL[uint32], bsfL[uint64]},
 	},
 	x86asm.BSR: {
+		bind: bindTwo, class: clBitScan, io: ioArith,
+		reg:  byWidth{nil, bsrR[uint16], bsrR[uint32], bsrR[uint64]},
+		load: byWidth{nil, bsrL[uint16], bsrL[uint32], bsrL[uint64]},
+	},
+
+	// Without BMI1 and ABM, which no machine here has, the prefix of these means nothing.
+	x86asm.TZCNT: {
+		bind: bindTwo, class: clBitScan, io: ioArith,
+		reg:  byWidth{nil, bsfR[uint16], bsfR[uint32], bsfR[uint64]},
+		load: byWidth{nil, bsfL[uint16], bsfL[uint32], bsfL[uint64]},
+	},
+	x86asm.LZCNT: {
 		bind: bindTwo, class: clBitScan, io: ioArith,
 		reg:  byWidth{nil, bsrR[uint16], bsrR[uint32], bsrR[uint64]},
 		load: byWidth{nil, bsrL[uint16], bsrL[uint32], bsrL[uint64]},

@@ -30,22 +30,56 @@ var system = map[x86asm.Op]row{
 		reg: byWidth{size32: sidt[uint32], size64: sidt[uint64]},
 	},
 
-	// 16-bit selectors, in registers only.
+	// Selectors and the machine status word, which have 16 bits.
 	x86asm.LLDT: {
-		bind: bindSystemReg, class: clLtr, io: ioNoWrite, flags: engine.Ends,
-		reg: byWidth{lldt},
+		bind: bindSelector, class: clLtr, io: ioNoWrite, flags: engine.Ends,
+		reg: byWidth{size16: lldtR}, mem: byWidth{size16: lldtM},
 	},
 	x86asm.SLDT: {
-		bind: bindSystemReg, class: clDescriptor, flags: engine.Ends,
-		reg: byWidth{sldt},
+		bind: bindSelector, class: clDescriptor, flags: engine.Ends,
+		reg: byWidth{size16: sldtR[uint16], size32: sldtR[uint32], size64: sldtR[uint64]},
+		mem: byWidth{size16: sldtM},
 	},
 	x86asm.LTR: {
-		bind: bindSystemReg, class: clLtr, io: ioNoWrite, flags: engine.Ends,
-		reg: byWidth{ltr},
+		bind: bindSelector, class: clLtr, io: ioNoWrite, flags: engine.Ends,
+		reg: byWidth{size16: ltrR}, mem: byWidth{size16: ltrM},
 	},
 	x86asm.STR: {
-		bind: bindSystemReg, class: clDescriptor, flags: engine.Ends,
-		reg: byWidth{str},
+		bind: bindSelector, class: clDescriptor, flags: engine.Ends,
+		reg: byWidth{size16: strR[uint16], size32: strR[uint32], size64: strR[uint64]},
+		mem: byWidth{size16: strM},
+	},
+	x86asm.LMSW: {
+		bind: bindSelector, class: clToCR, io: ioNoWrite, flags: engine.Ends,
+		reg: byWidth{size16: lmswR}, mem: byWidth{size16: lmswM},
+	},
+	x86asm.SMSW: {
+		bind: bindSelector, class: clDescriptor, flags: engine.Ends,
+		reg: byWidth{size16: smswR[uint16], size32: smswR[uint32], size64: smswR[uint64]},
+		mem: byWidth{size16: smswM},
+	},
+	// What a selector names. Processors load the descriptor as for a segment register.
+	x86asm.LAR: {
+		bind: bindQuery, class: clToSeg, io: ioReadDst | ioSetFlag, flags: engine.Ends,
+		reg:  byWidth{nil, larR[uint16], larR[uint32], larR[uint64]},
+		load: byWidth{nil, larL[uint16], larL[uint32], larL[uint64]},
+	},
+	x86asm.LSL: {
+		bind: bindQuery, class: clToSeg, io: ioReadDst | ioSetFlag, flags: engine.Ends,
+		reg:  byWidth{nil, lslR[uint16], lslR[uint32], lslR[uint64]},
+		load: byWidth{nil, lslL[uint16], lslL[uint32], lslL[uint64]},
+	},
+	x86asm.VERR: {
+		bind: bindSelector, class: clToSeg, io: ioNoWrite | ioSetFlag, flags: engine.Ends,
+		reg: byWidth{size16: verrR}, mem: byWidth{size16: verrM},
+	},
+	x86asm.VERW: {
+		bind: bindSelector, class: clToSeg, io: ioNoWrite | ioSetFlag, flags: engine.Ends,
+		reg: byWidth{size16: verwR}, mem: byWidth{size16: verwM},
+	},
+	x86asm.ARPL: {
+		bind: bindTwo, class: clALU, io: ioArith,
+		reg: byWidth{size16: arplR}, mem: byWidth{size16: arplM},
 	},
 
 	// Without operands.
@@ -63,23 +97,23 @@ var system = map[x86asm.Op]row{
 	x86asm.WRMSR: ending(wrmsr, clWrmsr, 0),
 	x86asm.RDTSC: ending(rdtsc, clRdtsc, ioSetA|ioSetD),
 
-	// The fast calls. 64-bit mode has sysenter on Intel's processors too, which is not modelled; the
-	// decoder knows syscall, sysret and swapgs in 64-bit mode only.
-	x86asm.SYSENTER: {
-		bind: bindModeWidth, class: clSyscall, flags: engine.Ends,
-		reg: byWidth{size32: sysenter},
-	},
+	// The fast calls, as Intel's processors have them: sysenter in every mode, and syscall and sysret,
+	// which the decoder knows in 64-bit mode only. The operand size chooses the mode that a return
+	// goes to.
+	x86asm.SYSENTER: ending(sysenter, clSyscall, 0),
 	x86asm.SYSEXIT: {
-		bind: bindModeWidth, class: clSysret, flags: engine.Ends,
-		reg: byWidth{size32: sysexit},
+		bind: bindSizedImm, class: clSysret, flags: engine.Ends,
+		reg: byWidth{nil, sysexit32, sysexit32, sysexit64},
 	},
 	x86asm.SYSCALL: ending(syscall, clSyscall, 0),
 	x86asm.SYSRET: {
-		bind: bindSysret, class: clSysret, flags: engine.Ends,
-		reg: byWidth{sysret},
+		bind: bindSizedImm, class: clSysret, flags: engine.Ends,
+		reg: byWidth{nil, sysret32, sysret32, sysret64},
 	},
 	x86asm.SWAPGS: ending(swapgs, clSwapgs, 0),
 
-	// int1 should be #DB; it is not modelled, and counted as such.
-	x86asm.ICEBP: ending(execUndefined, clUndefined, 0),
+	// There are no performance counters, of which ecx could name one.
+	x86asm.RDPMC: ending(rdpmc, clRdmsr, ioReadC),
+	// int1 is #DB, as a debugger of hardware asks for it.
+	x86asm.ICEBP: ending(int1, clInt, 0),
 }

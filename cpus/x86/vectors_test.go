@@ -32,6 +32,8 @@ type outcome struct {
 	flags  uint64
 	signal uint64
 	mem    [sandboxSize]byte
+	// of a fault: the vector, the error code, CR2 and the address of the instruction
+	trap, code, address, rip uint64
 }
 
 // gen collects forms; everything it draws comes from its own seeded source. In 32-bit mode forms that
@@ -267,6 +269,9 @@ func parseOutcome(b []byte) *outcome {
 	}
 	o.flags = binary.LittleEndian.Uint64(b[128:])
 	o.signal = binary.LittleEndian.Uint64(b[136:])
-	copy(o.mem[:], b[144:])
+	for i, to := range []*uint64{&o.trap, &o.code, &o.address, &o.rip} {
+		*to = binary.LittleEndian.Uint64(b[144+8*i:])
+	}
+	copy(o.mem[:], b[8*outcomeWords:])
 	return o
 }

@@ -120,7 +120,7 @@ const paeName = "i386 with PAE"
 // isaPAE is ISA32 with the page tables of PAE.
 func isaPAE() *cpus.ISA {
 	isa := ISA32()
-	isa.Name, isa.Tables = paeName, paeFormat(true).build
+	isa.Name, isa.Tables = paeName, paeFormat(true, 52).build
 	return isa
 }
 
@@ -189,6 +189,9 @@ func (w *world) mapUser(va, pa uint64, size int, rights uint64) {
 // mapPage writes the last-level entry of va and makes the levels above permit everything.
 func (w *world) mapPage(va, entry uint64) {
 	w.mem.Store(binary.LittleEndian, w.pte(va), w.entry(), entry)
+	if w.pae && w.first != nil {
+		w.first.loadPDPTEs() // as a kernel loads CR3 again
+	}
 }
 
 // entry is the size of an entry of the page tables.
@@ -216,7 +219,11 @@ func (w *world) pte(va uint64) uint64 {
 			w.mem.Store(binary.LittleEndian, at, n, w.next)
 			w.next += 0x1000
 		}
-		w.mem.Store(binary.LittleEndian, at, n, w.mem.Load(binary.LittleEndian, at, n)|ptePresent|pteWrite|pteUser)
+		rights := uint64(ptePresent | pteWrite | pteUser)
+		if levels == 3 && level == 2 {
+			rights = ptePresent // the others are reserved
+		}
+		w.mem.Store(binary.LittleEndian, at, n, w.mem.Load(binary.LittleEndian, at, n)|rights)
 		t = w.mem.Load(binary.LittleEndian, at, n) & 0x000f_ffff_ffff_f000
 	}
 	return entry(t, 0)

@@ -1,0 +1,101 @@
+package x86
+
+import "golang.org/x/arch/x86/x86asm"
+
+// Prefixes in the order and the number in which x86asm takes them for another instruction (SDM vol.
+// 2, 2.1.1 and 2.2.1).
+
+// plainPrefixes returns code with the prefixes that count, and how many bytes it left out. A REX
+// prefix counts only directly before the opcode. Of the two repeat prefixes the last one counts, but
+// x86asm lets either of them choose the instruction.
+func plainPrefixes(code []byte, mode int) (plain []byte, cut int) {
+	n, rep, old := 0, 0, -1
+	for n < len(code) && isPrefix(code[n], mode) {
+		b := code[n]
+		if b&0xfe == 0xf2 {
+			if rep != 0 {
+				old = n
+			}
+			rep = int(b)
+		}
+		if n > 0 && mode == 64 && code[n-1]&0xf0 == 0x40 {
+			old = n
+		}
+		n++
+	}
+	if old < 0 && n < len(code) || n == 0 {
+		return code, 0
+	}
+	for i, b := range code[:n] {
+		late := mode == 64 && b&0xf0 == 0x40 && i != n-1
+		if late || b&0xfe == 0xf2 && (int(b) != rep || lastOf(code[:n], b) != i) {
+			cut++
+			continue
+		}
+		plain = append(plain, b)
+	}
+	return append(plain, code[n:]...), cut
+}
+
+func lastOf(code []byte, b byte) int {
+	for i := len(code) - 1; ; i-- {
+		if code[i] == b {
+			return i
+		}
+	}
+}
+
+// tooLong reports bytes that are one instruction with more of them than one may have: #GP and not
+// #UD (SDM vol. 2, 2.3.11).
+func tooLong(code []byte, mode int) bool {
+	if len(code) < maxInsn {
+		return false
+	}
+	longer := append(append([]byte{}, code[:maxInsn]...), make([]byte, maxInsn)...)
+	n := 0
+	for n < maxInsn && isPrefix(code[n], mode) {
+		n++
+	}
+	if n >= maxInsn-1 {
+		return true
+	}
+	x, err := x86asm.Decode(longer[n:], mode)
+	return err == nil && n+x.Len > maxInsn
+}
+
+// shortAddress lets run take an address of fewer bits than the mode's: the sum of base, index and
+// displacement is cut off before the segment's base is added (SDM vol. 1, 3.3.7). The operands that
+// run sees have the sum in a register of its own.
+func shortAddress(run exec, mask uint64) exec {
+	return func(c *CPU, in *inst) {
+		c.R[rAddress] = (c.R[in.base&63] + c.R[in.index&63]<<(in.shift&63) + uint64(int64(in.disp))) & mask
+		c.short = *in
+		c.short.base, c.short.index, c.short.disp = rAddress, rZero, 0
+		run(c, &c.short)
+	}
+}
+
+// shortPointers lets a string instruction use fewer bits of its pointers and its count. What run
+// changes loses or keeps its upper half as any register does, and what it leaves alone keeps it.
+func shortPointers(run exec, mask uint64) exec {
+	pointers := [...]uint8{rcx, rbx, rsi, rdi}
+	return func(c *CPU, in *inst) {
+		var old [len(pointers)]uint64
+		for i, r := range pointers {
+			old[i] = c.R[r]
+			c.R[r] &= mask
+		}
+		whole := c.AddrMask
+		c.AddrMask = mask
+		run(c, in)
+		c.AddrMask = whole
+		for i, r := range pointers {
+			switch {
+			case c.R[r] == old[i]&mask:
+				c.R[r] = old[i]
+			case mask == 0xffff:
+				c.R[r] |= old[i] &^ mask
+			}
+		}
+	}
+}
