@@ -115,6 +115,14 @@ func (g *gen) farReturns() {
 			copy(v.mem[50:], append(le32(uint32(f.at)+uint32(len(f.code))), le16(uint16(g.userCS()))...))
 		})
 	}
+	if g.bits == 64 { // iretd
+		f := g.raw("iretd", 0, 0xcf)
+		f.also(stackIn).also(func(v *vector) {
+			for i, w := range []uint64{f.at + uint64(len(f.code)), userCS, flagOne, sandboxMid, userDS} {
+				copy(v.mem[v.regs[rsp]-sandboxVA+uint64(4*i):], le32(uint32(w)))
+			}
+		})
+	}
 	code, n := []byte{0x48, 0xcf}, 5
 	if g.bits == 32 {
 		code, n = []byte{0xcf}, 3

@@ -188,17 +188,17 @@ var flagControl = map[x86asm.Op]row{
 // farPointers is SDM vol. 1, 5.1.12. A pointer lies in memory, offset first. aux is the segment. 64-bit
 // mode has no lds and no les.
 var farPointers = map[x86asm.Op]row{
-	x86asm.LDS: pointerTo(segDS),
-	x86asm.LES: pointerTo(segES),
-	x86asm.LFS: pointerTo(segFS),
-	x86asm.LGS: pointerTo(segGS),
-	x86asm.LSS: pointerTo(segSS),
+	x86asm.LDS: pointerTo(segDS, nil),
+	x86asm.LES: pointerTo(segES, nil),
+	x86asm.LFS: pointerTo(segFS, farPointer[uint64]),
+	x86asm.LGS: pointerTo(segGS, farPointer[uint64]),
+	x86asm.LSS: pointerTo(segSS, farPointer[uint64]),
 }
 
-func pointerTo(seg uint8) row {
+func pointerTo(seg uint8, wide exec) row {
 	return row{
 		bind: bindFarPointer, class: clToSeg, aux: seg,
-		load: byWidth{nil, farPointer[uint16], farPointer[uint32], farPointer[uint64]},
+		load: byWidth{nil, farPointer[uint16], farPointer[uint32], wide},
 	}
 }
 
