@@ -1,6 +1,7 @@
-// Package x86 models the Intel 64 and IA-32 architectures in 64-bit mode and in 32-bit protected
-// mode with paging, which share every operation: registers, decoding, semantics, exceptions and
-// page tables, for the integer instructions and the system instructions that a kernel uses.
+// Package x86 models the Intel 64 and IA-32 architectures in 64-bit mode, in compatibility mode and in
+// 32-bit protected mode with and without paging, which share every operation: registers, decoding,
+// semantics, exceptions and page tables, for the integer instructions and the system instructions that
+// a kernel uses.
 //
 // The manual is the Intel 64 and IA-32 Architectures Software Developer's Manual ("SDM"), volumes 1
 // to 4. Sections are cited by the numbers that they had from 2016 to 2021: multiple processors are
@@ -13,29 +14,21 @@
 // function and its operands (bind.go, bind_sys.go). What executes, times and keeps decoded
 // instructions is package engine.
 //
-// The two modes differ in the width of addresses and stack words (CPU.AddrMask, CPU.word), in page
-// tables (pagetables.go), in the frames of exceptions (gates.go, iret.go) and in segments: 64-bit
-// mode has a base in FS and GS only, 32-bit mode has flat segments beside FS and GS with base,
-// limit and rights (protected.go).
+// The modes differ in the width of addresses and stack words (CPU.AddrMask, CPU.word), in page tables
+// (pagetables.go), in the frames of exceptions (gates.go, iret.go) and in segments: 64-bit mode has a
+// base in FS and GS only, code of 32 bits has flat segments beside FS and GS with base, limit and
+// rights (protected.go). Where processors of the two vendors differ, it is as on Intel's.
 //
 // # Left out
 //
 // Whole parts: x87, MMX, SSE and later vector extensions with their state, whose instructions raise
-// #UD whatever TS and EM say; real, compatibility and virtual-8086 mode; task switches by TSS and
-// task gates; virtualization; transactional memory; alignment checks; performance counters; ports
-// (in, out, ins, outs).
+// #UD whatever TS and EM say; real and virtual-8086 mode; task switches by TSS and task gates; call
+// gates; virtualization; transactional memory; performance counters; ports (in, out, ins, outs);
+// clflush, monitor and mwait. An alignment check does not find an operand that lies in two pages.
 //
-// Instructions that both modes have: lar, lsl, verr, verw; the memory forms of sldt, str, lldt and
-// ltr; smsw, lmsw; lss, lfs, lgs, lds, les; rdpmc; clflush; monitor and mwait; enter with a nesting
-// level; far returns to an outer level; the no-ops with an operand but 0f 1f /0 and the prefetches
-// (0f 18 /4 to /7, 0f 19, 0f 1c to 0f 1e, 0f 1f /1 to /7).
-//
-// In 64-bit mode: 32-bit addresses (prefix 67) with a base or an index, a REX prefix in front of a
-// legacy one, and sysret to compatibility mode.
-//
-// In 32-bit mode: 16-bit addresses, code and stacks; the opcodes 82 and d6; arpl; leave and enter
-// with a 16-bit operand; null DS and ES, and any of CS, SS, DS and ES that is not flat; string
-// instructions, xlat and bit strings through FS and GS; clearing CR0.PG.
+// In code of 32 bits: 16-bit code and stacks; near calls, returns and indirect branches with a 16-bit
+// operand; any of CS, SS, DS and ES that is neither flat nor, DS and ES, null; string instructions,
+// xlat and bit strings through FS and GS.
 //
 // What is left out raises #UD, or #GP where it is a segment, a gate, a return or a value of a
 // system register. Instructions, segments, gates and returns that the architecture has and this

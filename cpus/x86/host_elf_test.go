@@ -26,7 +26,7 @@ const (
 	curSaved  = hostCurrent + 64 // 16 registers, flags, signal
 	curFlags  = curSaved + 128
 	curSignal = curSaved + 136
-	curTrap   = curSaved + 144 // and error code, cr2, rip
+	curTrap   = curSaved + 144    // and error code, cr2, rip
 	curAlt    = hostCurrent + 512 // stack_t
 	curAct    = hostCurrent + 576 // kernel sigaction
 	curTLS    = hostCurrent + 640 // user_desc of fs and of gs

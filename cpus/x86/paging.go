@@ -47,8 +47,10 @@ const (
 func canonical(va uint64) bool { return uint64(int64(va<<16)>>16) == va }
 
 // canonical reports an address that can be translated: in 32-bit mode one of 32 bits, the others
-// lying beyond the limit of every segment.
-func (c *CPU) canonical(va uint64) bool { return canonical(va) && va&^c.AddrMask == 0 }
+// lying beyond the limit of every segment. Compatibility mode reaches descriptors and stacks at any.
+func (c *CPU) canonical(va uint64) bool {
+	return canonical(va) && (va&^c.AddrMask == 0 || c.lma())
+}
 
 // DataAddress implements engine.Translator. It is asked when no micro-TLB entry answers. WP makes a
 // supervisor's write to a page that is read-only for it fault (SDM vol. 3, 4.6); SMEP and SMAP are
