@@ -64,7 +64,9 @@ type Cache struct {
 	used   []uint32    // per set: recently-used bits
 	ways   uint32
 	full   uint32
+	last   uint32 // mask of the bit that stays when all would be set: none does where there is one way
 	sets   uint32 // zero when the number is a power of two
+	part   uint64 // 2^64 / sets, rounded up: a multiplication takes the host less time than a division
 	shift  uint
 }
 
@@ -83,6 +85,10 @@ func NewCache(cc CacheConfig) *Cache {
 	}
 	if bits.OnesCount(uint(sets)) != 1 {
 		c.sets = uint32(sets)
+		c.part = ^uint64(0)/uint64(sets) + 1
+	}
+	if cc.Ways > 1 {
+		c.last = c.full
 	}
 	return c
 }
@@ -90,9 +96,16 @@ func NewCache(cc CacheConfig) *Cache {
 // set is the set of a line.
 func (c *Cache) set(line uint32) uint32 {
 	if c.sets != 0 {
-		return line % c.sets
+		return c.turn(line)
 	}
 	return line & c.Mask
+}
+
+// turn is line modulo sets. The low half of the first product is what follows the point in line / sets, exactly
+// enough for numbers of 32 bits (Lemire, Kaser, Kurz, Faster Remainder by Direct Computation, 2019).
+func (c *Cache) turn(line uint32) uint32 {
+	hi, _ := bits.Mul64(c.part*uint64(line), uint64(c.sets))
+	return uint32(hi)
 }
 
 // Shift is the logarithm of the line size.
@@ -116,7 +129,7 @@ func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
 	}
 	set, tag := line&c.Mask, line+1
 	if c.sets != 0 {
-		set = line % c.sets
+		set = c.turn(line)
 	}
 	c.Recent[set] = tag
 	way, used := &chunk[line%wayLines], &c.used[set]
@@ -172,10 +185,7 @@ func (c *Cache) use(used, way uint32) uint32 {
 	if used |= bit; used != c.full {
 		return used
 	}
-	if c.ways == 1 {
-		return 0
-	}
-	return bit
+	return bit & c.last
 }
 
 // Drop forgets a line.

@@ -139,3 +139,17 @@ func TestMemoryTellsOfCodeStores(t *testing.T) {
 		t.Error("the part of a write inside RAM is lost")
 	}
 }
+
+// TestTurn compares the sets of a cache of several slices with a division.
+func TestTurn(t *testing.T) {
+	for _, sets := range []uint32{3, 5, 1536, 24576, 1<<20 - 1, 1<<20 + 1} {
+		c := Cache{sets: sets, part: ^uint64(0)/uint64(sets) + 1}
+		for _, near := range []uint32{0, 1 << 12, 1 << 20, sets, sets << 3, 1 << 31} {
+			for line := near - 70; line != near+70; line++ { // across zero too
+				if got := c.turn(line); got != line%sets {
+					t.Fatalf("line %d of %d sets goes to %d, want %d", line, sets, got, line%sets)
+				}
+			}
+		}
+	}
+}

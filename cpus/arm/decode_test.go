@@ -149,3 +149,14 @@ func TestConditionsInLine(t *testing.T) {
 		}
 	}
 }
+
+// TestTextOfCps compares with what GNU objdump prints.
+func TestTextOfCps(t *testing.T) {
+	for word, want := range map[uint32]string{
+		0xf10c0080: "cpsid i", 0xf1080080: "cpsie i", 0xf10c01c0: "cpsid aif", 0xf1020013: "cps #19", 0xf10e00c0 | 19: "cpsid if, #19",
+	} {
+		if got, _ := disasm(binary.LittleEndian.AppendUint32(nil, word), 0, nil); got != want {
+			t.Errorf("%08x is %q, want %q", word, got, want)
+		}
+	}
+}

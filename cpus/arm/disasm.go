@@ -90,17 +90,25 @@ func fieldText(d *decoder) string {
 	return s
 }
 
+// cpsText begins with what belongs to the name of the instruction: whether exceptions are enabled or disabled.
 func cpsText(d *decoder) string {
-	s := ""
+	flags, mode := "", ""
 	for i, f := range "fia" {
 		if d.bit(uint(6 + i)) {
-			s = string(f) + s
+			flags = string(f) + flags
 		}
 	}
 	if d.bit(17) {
-		s += fmt.Sprintf(" #%d", d.field(0, 5))
+		mode = fmt.Sprintf("#%d", d.field(0, 5))
 	}
-	return [4]string{"", "", "ie ", "id "}[d.field(18, 2)] + s
+	switch effect := [4]string{"", "", "ie ", "id "}[d.field(18, 2)]; {
+	case effect == "":
+		return " " + mode
+	case mode == "":
+		return effect + flags
+	default:
+		return effect + flags + ", " + mode
+	}
 }
 
 // ownText prints the name of a row and its operands, if they are known.
@@ -110,6 +118,9 @@ func ownText(r *row, word uint32) string {
 		op += conditionNames[word>>28]
 	}
 	d := newDecoder(word, 0)
+	if r.name == "cps" {
+		return op + cpsText(&d)
+	}
 	if operands := systemText[r.name]; operands != nil {
 		return strings.TrimSpace(op + " " + operands(&d))
 	}

@@ -49,7 +49,19 @@ func (c *Core) send(pa, n uint64) {
 // count from the use of the address, so the L1 latency, which the model charges itself, is taken
 // off.
 func (c *Core) missLoad(pa uint64) {
-	d := c.lookup(pa) - c.l1Lat
+	if c.dir == nil { // what lookup does, in line
+		if c.l1d.Touch(uint32(pa >> (c.dShift & 63))) {
+			return
+		}
+		c.Counts.L1DMisses++
+		c.missed(c.lookupBehind(pa) - c.l1Lat)
+		return
+	}
+	c.missed(c.lookupShared(pa) - c.l1Lat)
+}
+
+// missed has a load wait for its line.
+func (c *Core) missed(d clock.Ticks) {
 	if d <= 0 {
 		return
 	}

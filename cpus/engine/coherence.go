@@ -14,6 +14,7 @@ import (
 func (c *Core) attach(d *mmu.Directory) {
 	c.dir = d
 	if d != nil {
+		c.sole = d.CPUs() == 1
 		c.sRecent = make([]uint32, len(c.dRecent))
 		d.Attach(c.Num, c)
 	}
@@ -95,13 +96,14 @@ func (c *Core) gone(first *mmu.Cache, line uint32) {
 // holds reports whether a cache has a line that other CPUs must ask for: an instruction cache that is
 // not coherent does not count.
 func (c *Core) holds(line uint32) bool {
-	return c.l1d.Has(line) || c.l2.Has(line) || c.stale == nil && c.l1i.Has(line) || c.l3 != nil && c.l3.Has(line)
+	return c.l2.Has(line) || c.l1d.Has(line) || c.stale == nil && c.l1i.Has(line) || c.l3 != nil && c.l3.Has(line)
 }
 
 // evicted tells the directory of a line (plus one) that has left its last cache. The directory is
-// exact: a CPU that it lists without need would cost others an upgrade.
+// exact: a CPU that it lists without need would cost others an upgrade. Where there are no others, it knows
+// of lines that were written, and of no more.
 func (c *Core) evicted(gone uint32) {
-	if line := gone - 1; gone != 0 && !c.holds(line) {
+	if line := gone - 1; gone != 0 && (!c.sole || c.dir.Owns(c.Num, line)) && !c.holds(line) {
 		c.dir.Evict(c.Num, line)
 	}
 }
@@ -121,8 +123,8 @@ func (c *Core) lookupShared(pa uint64) clock.Ticks {
 // read brings a line in for a load or a fetch, and reports whether no cache of this CPU had it.
 func (c *Core) read(first *mmu.Cache, line uint32, misses *uint64) (d clock.Ticks, fresh bool) {
 	d, missed := c.bring(first, line, misses)
-	if !missed {
-		return d, false
+	if !missed || c.sole {
+		return d, missed
 	}
 	switch c.dir.Read(c.Num, line) {
 	case mmu.Quiet:

@@ -77,7 +77,8 @@ type Core struct {
 	Num int
 
 	translator Translator
-	dir        *mmu.Directory // nil when the CPU is alone
+	dir        *mmu.Directory // nil when the CPU is alone and its instruction cache is coherent
+	sole       bool           // there is a directory, and no other CPU
 	stale      *staleLines    // nil when the instruction cache is coherent
 	exit       cpus.Exit
 	step       cpus.Step
