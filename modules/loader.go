@@ -111,6 +111,9 @@ func (l *Loader) start(c smp.Caller, mod *Module) error {
 	if err := l.adopt(c, mod.Name+initPart, mod.m.InitText, mod); err != nil {
 		return err
 	}
+	if err := l.setState(mod, stateComing); err != nil {
+		return err
+	}
 	result := int64(0)
 	if mod.has(initFunction) {
 		r, err := c.InvokeSym(mod.Name + ":" + initFunction)
@@ -120,7 +123,7 @@ func (l *Loader) start(c smp.Caller, mod *Module) error {
 		result = int64(int32(r))
 	}
 	if result == 0 {
-		return l.dropInit(c, mod)
+		return errors.Join(l.setState(mod, stateLive), l.dropInit(c, mod))
 	}
 	failed := fmt.Errorf("module %s: its init function returned %d, which is neither 0 nor an error number", mod.Name, result)
 	if result < 0 {
@@ -164,6 +167,9 @@ func (l *Loader) Unload(c *sim.Call, name string) error {
 		return err
 	}
 	return l.task(c, unloadTask, func(c smp.Caller) error {
+		if err := l.setState(mod, stateGoing); err != nil {
+			return err
+		}
 		if mod.has(exitFunction) {
 			if _, err := c.InvokeSym(mod.Name + ":" + exitFunction); err != nil {
 				return err

@@ -50,7 +50,7 @@ func TestUpdate(t *testing.T) {
 	}
 	for _, k := range kernels() {
 		cc := hosttools.Need(t, k.cross+"gcc", k.debian, "compiling the modules")
-		for _, name := range []string{"my_probe", "user_of"} {
+		for _, name := range []string{"my_probe", "user_of", "divert"} {
 			if err := os.MkdirAll(filepath.Join("testdata", k.image), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -255,6 +255,38 @@ func TestProbesInModules(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A handler leads execution into a function of its module, which reads a variable of the module. On ppc64 the handler sets
+// the table of contents of that function, too.
+func TestHandlerLeadsIntoModule(t *testing.T) {
+	o := kprobes.Default()
+	o.OptProbes = false // a detour ignores where the handler leads
+	for _, k := range kernels() {
+		t.Run(k.image, func(t *testing.T) {
+			boot(t, k, o, func(r *running) {
+				want := r.call("work_divide", 7, 5)
+				r.load("divert", "")
+				p, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "work_divide", Handler: "divert:divert_pre"})
+				if err != nil {
+					r.Fatal(err)
+				}
+				if got := r.call("work_divide", 7, 5); got != 1075 {
+					r.Errorf("the hit leads to %d, want 1075", got)
+				}
+				r.call("handler_ends_hit")
+				if err := r.sys.Probes.Remove(r.Call, p); err != nil {
+					r.Error(err)
+				}
+				if err := r.l.UnloadAll(r.Call); err != nil {
+					r.Error(err)
+				}
+				if got := r.call("work_divide", 7, 5); got != want {
+					r.Errorf("behind it work_divide returns %d, want %d", got, want)
+				}
+			})
+		})
+	}
 }
 
 // What keeps a module from being loaded or unloaded is told by names.

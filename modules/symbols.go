@@ -104,9 +104,16 @@ func (l *Loader) inKernel(name string) (object.Symbol, bool) {
 
 // thisLayout is where things are in the kernel's struct module.
 type thisLayout struct {
-	size       uint64
-	name, refs image.Field // of size 0 where the kernel has no such member
+	size              uint64
+	name, refs, state image.Field // of size 0 where the kernel has no such member
 }
+
+// Values of a module's state, as of the kernel's enum module_state.
+const (
+	stateLive = iota
+	stateComing
+	stateGoing
+)
 
 // plainModule is the size of what a module has for its struct module in a kernel without that structure.
 const plainModule = 256
@@ -121,6 +128,7 @@ func newThisLayout(im *image.Image) thisLayout {
 	l.size = uint64(max(st.Size, plainModule))
 	l.name, _ = st.Field("name")
 	l.refs, _ = st.Field("refcnt")
+	l.state, _ = st.Field("state")
 	return l
 }
 
@@ -135,6 +143,14 @@ func (l *Loader) newThis(name string) (uint64, error) {
 		return 0, errors.Join(fmt.Errorf("its name has more than %d letters: rename the file", l.this.name.Size-1), l.m.FreeNear(at))
 	}
 	return at, l.m.WriteBytes(at+l.this.name.Offset, text)
+}
+
+// setState tells the guest what the module is about to do: the kernel gives no reference to one that goes.
+func (l *Loader) setState(mod *Module, state uint64) error {
+	if l.this.state.Size != 4 {
+		return nil
+	}
+	return l.m.Store(mod.this+l.this.state.Offset, 4, state)
 }
 
 // references reads how often the module is held.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const testModules = "../../modules/testdata"
+
+// The command prints what the module printed and one row a probed function, and says what is wrong.
+func TestModuleRun(t *testing.T) {
+	object := func(image string) string { return filepath.Join(testModules, image, "my_probe.o") }
+	log := filepath.Join(t.TempDir(), "log")
+	for _, c := range []struct {
+		args []string
+		code int
+		says []string
+	}{
+		{
+			[]string{object("x86_64-2010"), "--hits", "20", "--param", "greeting=good day", "--call", "my_probe:tell", "--console", log},
+			exitOK,
+			[]string{
+				"module my_probe, kernel x86_64-2010, machine xeon-e5410", "\n  planted at work_checksum\n  good day 0 0 0: 3\n",
+				"85 hits, 85 posts, 85 returns", "work_checksum  step at +0x0, step at +0x0  20 ", "beyond a call without the module", "returned 0x55",
+			},
+		},
+		{[]string{object("i386-2010"), "--image", "i386-2010", "--hits", "20", "--machine", "pentium-m-1495"}, exitOK, []string{"machine pentium-m-1495"}},
+		{[]string{object("x86_64-2010"), "--param", "symbol=schedule", "--hits", "2"}, exitOK, []string{"0      -", "--call schedule calls it"}},
+		{[]string{object("x86_64-2010"), "--param", "fails=12"}, exitFailed, []string{"module my_probe: its init function returned -ENOMEM"}},
+		{[]string{object("x86_64-2010"), "--param", "leaves=1"}, exitFailed, []string{"probe at work_checksum+0x0 registered by module my_probe is still registered"}},
+		{[]string{object("arm-2014")}, exitFailed, []string{"is for EM_ARM, the kernel x86_64-2010 for EM_X86_64"}},
+		{[]string{object("arm-2014"), "--image", "arm"}, exitUsage, []string{`no image "arm"`}},
+		{[]string{object("arm-2014"), "--hits", "0"}, exitUsage, []string{"--hits 0: want 2 to 1000000"}},
+		{[]string{"none.o"}, exitUsage, []string{"none.o: file does not exist"}},
+	} {
+		code, stdout, stderr := command(nil, append([]string{"module", "run"}, c.args...)...)
+		for _, want := range c.says {
+			if code != c.code || !strings.Contains(stdout+stderr, want) {
+				t.Errorf("%v: exit code %d, want %d and %q\n%s%s", c.args, code, c.code, want, stdout, stderr)
+			}
+		}
+	}
+	if b, err := os.ReadFile(log); err != nil || !strings.HasPrefix(string(b), "planted at") {
+		t.Errorf("the console file has %q, %v", b, err)
+	}
+}
+
+// An experiment with a module writes what the guest printed beside its records, and says so.
+func TestConsoleFile(t *testing.T) {
+	dir := t.TempDir()
+	where, err := filepath.Abs(filepath.Join(testModules, "x86_64-2010"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "own.toml")
+	text := "base = \"isas-x86_64-2010\"\nname = \"own\"\nfigures = []\n[workload]\nhits = 10\n[[modules]]\nfile = '" + filepath.Join(where, "my_probe.o") +
+		"'\nparameters = \"symbol=bench_target\"\n[[points]]\nname = \"mine\"\nmode = \"step\"\nkind = \"module\"\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, stderr := command(nil, "run", file, "--out", dir)
+	console := filepath.Join(dir, "own", "console.txt")
+	if !strings.Contains(stdout, "what the kernel printed is in "+console) {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	b, err := os.ReadFile(console)
+	if want := "# point mine\nplanted at bench_target\n"; err != nil || !strings.Contains(string(b), want) {
+		t.Errorf("%q, %v; want %q", b, err, want)
+	}
+}
