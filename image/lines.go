@@ -38,6 +38,18 @@ func (im *Image) Line(addr uint64) (file string, line int, ok bool) {
 	return im.lines.files[r[i].file], int(r[i].line), true
 }
 
+// LineIn returns the first address from one up to another, excluded, of the code of a source line. The file may be
+// named by the end of its path.
+func (im *Image) LineIn(file string, line int, from, to uint64) (addr uint64, ok bool) {
+	for _, r := range im.lines.ranges {
+		name := im.lines.files[r.file]
+		if r.start >= from && r.start < to && int(r.line) == line && (name == file || strings.HasSuffix(name, "/"+file)) {
+			return r.start, true
+		}
+	}
+	return 0, false
+}
+
 // lineReader collects the line programs of all compilation units.
 type lineReader struct {
 	im    *Image

@@ -19,6 +19,7 @@ func New(m *sim.Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Op
 		return nil, err
 	}
 	k.watch, k.console = m.Note, m.Print
+	_, k.absent = im.Symbol("kernel_without_kprobes")
 	for _, f := range k.files() {
 		kernel.AddFile(f)
 	}

@@ -22,6 +22,9 @@ func Files() []string { return []string{FileList, FileEnabled, FileBlacklist, Fi
 // that of optimization where there is any, and the list of protected functions from 3.16 on. The first two releases
 // are from memory.
 func (k *Kprobes) files() (files []smp.VirtualFile) {
+	if k.absent {
+		return nil
+	}
 	if k.era.disabled {
 		files = append(files,
 			smp.VirtualFile{Path: FileList, Read: func(c Caller) (string, error) { return k.shown(c, k.List) }},

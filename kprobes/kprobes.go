@@ -79,6 +79,7 @@ type Kprobes struct {
 	mutex smp.Mutex // what kprobe_mutex guards: everything below
 
 	watch   func(sim.Event) // nil when nobody can
+	absent  bool            // the kernel is built without Kprobes
 	console func(string)    // prints for the kernel; nil when there is no machine
 	patch   uint64          // number of the last change of text
 	sites   []*site         // by address

@@ -163,7 +163,7 @@ func isas() []string { return []string{"x86_64", "i386", "ppc64", "arm"} }
 // images are the guest kernels of every instruction set and era.
 func images() (names []string) {
 	for _, im := range workloads.List() {
-		if slices.Contains(isas(), im.ISA) {
+		if slices.Contains(isas(), im.ISA) && !strings.Contains(im.Options, "-nokprobes") {
 			names = append(names, im.Name)
 		}
 	}

@@ -13,8 +13,12 @@ func (k *Kprobes) RegisterKprobe(c Caller, p uint64) error {
 
 // locked runs f under kprobe_mutex and reports a sticky failure of guest memory.
 // The mutex sleeps, so the API can be called by tasks alone. The failure goes first, because the
-// answer of the API may rest on what could not be read.
+// answer of the API may rest on what could not be read. A kernel without Kprobes has the calls, and none of them does
+// anything.
 func (k *Kprobes) locked(c Caller, f func() error) error {
+	if k.absent {
+		return ENOSYS
+	}
 	if err := k.smp.Lock(c, &k.mutex); err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (k *Kprobes) listLine(b *strings.Builder, p, head uint64) {
 	addr := k.m.Load(p, l.addr)
 	name, off := k.nameOf(addr)
 	_, name = image.SplitName(name) // the module has a column of its own
-	if name == "" { // outside of all functions, where kernels of 2005 take probes
+	if name == "" {                 // outside of all functions, where kernels of 2005 take probes
 		fmt.Fprintf(b, "%0*x  %s  %0*x %s\n", 2*l.addr.Size, addr, kind, 2*l.addr.Size, addr, listFlags(k.flags(p), k.flags(head)))
 		return
 	}

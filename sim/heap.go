@@ -72,6 +72,7 @@ func (h *heap) find(from, size, align uint64) (at uint64, i int, ok bool) {
 // of two. Its callers are the kernel services and Kprobes, for tasks, stacks and slots. It takes no
 // simulated time: an allocator in the guest is left out.
 func (m *Machine) Alloc(size, align uint64) (uint64, error) {
+	m.allocations++
 	align = max(align, 16)
 	if align&(align-1) != 0 || size == 0 || size > uint64(m.mem.Size()) {
 		return 0, fmt.Errorf("guest memory of %d bytes aligned to %d cannot be had", size, align)

@@ -61,6 +61,8 @@ type Machine struct {
 	done      bool
 	err       error
 	console   strings.Builder
+	// allocations counts the requests for guest memory.
+	allocations int
 	schedule
 	watchers []func(Event)
 }
@@ -161,6 +163,9 @@ func (m *Machine) CPU(i int) cpus.CPU { return m.cpus[i] }
 
 // Console returns what the guest has printed.
 func (m *Machine) Console() string { return m.console.String() }
+
+// Allocations counts the requests for guest memory so far, also those that failed.
+func (m *Machine) Allocations() int { return m.allocations }
 
 // Print adds to the console, for a kernel whose printing is in Go.
 func (m *Machine) Print(s string) { m.console.WriteString(s) }

@@ -110,7 +110,7 @@ func (s *session) unprofiled(m *Measurement, plain uint64) (err error) {
 // probed makes the measured calls, of which the first is the first hit when nothing was warmed up.
 func (s *session) probed(m *Measurement) (sum uint64, err error) {
 	if s.p.Workload.Warmup > 0 {
-		m.Probed, sum, err = s.loop(m.Hits)
+		m.Probed, sum, err = s.knobs(m.Hits)
 		return sum, err
 	}
 	if m.First, sum, err = s.loop(1); err != nil {

@@ -25,6 +25,9 @@ func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experim
 			p.errs.Add(at(root, "workload", "target"), "workload.target: module %s is loaded behind what is measured without the "+
 				"probes: write load = %q in its [[modules]]", m.File.Name, schema.LoadBoot)
 		}
+		if err := resolveLine(pt, &e.Workload); err != nil {
+			p.errs.Add(at(root, "workload", "line"), "workload.line: %v", err)
+		}
 		if err := checkOffset(pt, e.Workload); err != nil {
 			p.errs.Add(at(root, "workload", "offset"), "workload.offset: %v", err)
 		}
@@ -104,6 +107,25 @@ func (p *planner) checkFunc(pos doc.Pos, key string, pt *schema.Point, name stri
 	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name,
 		doc.Suggest(name, known))
 	return false
+}
+
+// resolveLine makes an offset of a line of the sources: of the first instruction of the target that stems from it.
+func resolveLine(pt *schema.Point, w *schema.Workload) error {
+	if w.Line.File == "" {
+		return nil
+	}
+	if m, _ := pt.Module(w.Target); m != nil {
+		return fmt.Errorf("lines of modules are not looked up: write offset")
+	}
+	f, _ := pt.Image.Func(w.Target)
+	addr, ok := pt.Image.LineIn(w.Line.File, w.Line.Number, f.Entry, f.Entry+f.Size)
+	if !ok {
+		file, line, _ := pt.Image.Line(f.Entry)
+		return fmt.Errorf("%s has no code of %s; it begins at %s:%d", w.Target, w.Line, file, line)
+	}
+	w.Offset = addr - f.Entry
+	pt.Workload.Offset = w.Offset
+	return nil
 }
 
 // checkOffset decodes the target from its start: the probe must sit on an instruction.

@@ -129,7 +129,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 		return // what follows would only repeat it
 	}
 	pt := schema.Point{
-		Experiment: e.Name, Kind: e.Kind, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Crowd: e.Crowd, Seed: e.Seed, Budget: e.Budget,
+		Experiment: e.Name, Kind: e.Kind, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Crowd: e.Crowd, Writes: e.Writes, Seed: e.Seed, Budget: e.Budget,
 	}
 	if !p.setISA(root, &pt) {
 		return

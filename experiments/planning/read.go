@@ -29,7 +29,11 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	e.Workload = k.Workload(r.Sub("workload", true))
 	e.Crowd = schema.ReadCrowd(r.Sub("crowd", false))
 	e.Modules = schema.ReadModules(r)
+	e.Writes = schema.ReadWrites(r, e.Workload.Hits)
 	e.Probes = schema.ReadProbes(r)
+	if len(e.Writes) > 0 && e.Kind != kinds.Overhead {
+		r.Errorf("writes", "kind %s has no measured calls to write between; only %s has", e.Kind, kinds.Overhead)
+	}
 	schema.ReadRepeats(r, e.Probes)
 	r.Done()
 	return e

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"kprobesim/image"
@@ -69,6 +70,7 @@ type Workload struct {
 	Target string   // the function that is called and probed
 	Args   []uint64 // its arguments
 	Offset uint64   // where in the target the probe sits, in bytes
+	Line   Line     // in place of Offset, if it names a file
 	Hits   int64    // calls that are measured
 	Warmup int64    // calls before, that are not
 	// Whole has the time of whole calls count, with the loop around them, and not only what the probe adds.
@@ -149,6 +151,7 @@ type Experiment struct {
 	Workload    Workload
 	Crowd       Crowd
 	Modules     []Module
+	Writes      []Write // of the kind overhead
 	Probes      []Probe
 	Seed        uint64
 	Replicates  int   // how often every point is measured, each time under a layout of its own
@@ -183,13 +186,42 @@ func ReadWorkload(r *doc.Reader) Workload {
 		Target: doc.Need(r, "target", doc.Text),
 		Args:   doc.Opt(r, "args", nil, doc.ListOf(Word)),
 		Offset: uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
+		Line:   doc.Opt(r, "line", Line{}, readLine),
 		Hits:   doc.Need(r, "hits", doc.Int(1, 10_000_000)),
 		Warmup: doc.Need(r, "warmup", doc.Int(0, 10_000_000)),
+	}
+	if w.Line.File != "" && w.Offset != 0 {
+		r.Errorf("line", "offset says where the probe stands, too: write one of them")
 	}
 	if len(w.Args) > MaxArgs {
 		r.Errorf("args", "%d arguments: the loop passes at most %d", len(w.Args), MaxArgs)
 	}
 	return w
+}
+
+// Line is a line of the guest's sources.
+type Line struct {
+	File   string // or the end of its path
+	Number int
+}
+
+// String is the line as files spell it.
+func (l Line) String() string { return fmt.Sprintf("%s:%d", l.File, l.Number) }
+
+func readLine(n *doc.Node) (l Line, err error) {
+	text, err := doc.Text(n)
+	if err != nil {
+		return l, err
+	}
+	i := strings.LastIndexByte(text, ':')
+	if i > 0 {
+		l.File = text[:i]
+		l.Number, err = strconv.Atoi(text[i+1:])
+	}
+	if err != nil || i <= 0 || l.Number <= 0 {
+		return l, fmt.Errorf("%q is no line: want for instance \"paths.c:120\"", text)
+	}
+	return l, nil
 }
 
 // MaxArgs is the number of arguments that the benchmark loop hands on.

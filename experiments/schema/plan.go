@@ -53,6 +53,7 @@ type Point struct {
 	Workload   Workload
 	Crowd      Crowd
 	Modules    []Module
+	Writes     []Write
 	Probe      Probe
 	Seed       uint64
 	Replicate  int   // which of the layouts that the seed gives, from 0

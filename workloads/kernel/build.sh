@@ -7,6 +7,7 @@
 #	stepping	no boosting, for a kernel of i386 of 2006
 #	trapping	return probes come back by a breakpoint, the same
 #	userprobes	address spaces of user tasks, and probes of user space
+#	nokprobes	no CONFIG_KPROBES: nobody listens for breakpoints, and faults ask for no probe; its code stays
 #	runlatch	exceptions set the run latch, for a kernel of ppc64
 set -eu
 cd "$(dirname "$0")"
@@ -21,9 +22,10 @@ for option in $(echo "${variant#"$era"}" | tr - ' '); do
 	2006-stepping) options="$options -DNO_BOOST" ;;
 	2006-trapping) options="$options -DTRAP_RETURNS" ;;
 	2005-userprobes | 2010-userprobes) options="$options -DUSERPROBES" ;;
+	2010-nokprobes) options="$options -DNO_KPROBES" ;;
 	*-runlatch) options="$options -DRUNLATCH" ;;
 	*)
-		echo "no kernel $variant: use a year of include/linux/era.h, 2010, 2014 or 2017 with -preempt, or 2006 with -stepping, -trapping or both" >&2
+		echo "no kernel $variant: use a year of include/linux/era.h, 2010, 2014 or 2017 with -preempt, 2010 with -nokprobes, or 2006 with -stepping, -trapping or both" >&2
 		exit 2
 		;;
 	esac
@@ -39,6 +41,7 @@ cc=${CC:-${CROSS}gcc}
 hash=$(all_sources | xargs sha256sum | sha256sum | cut -d' ' -f1)
 printf 'const char kernel_source_hash[] = "%s";\n' "$hash" >"$tmp/hash.c"
 echo "const int kernel_era = $era;" >>"$tmp/hash.c"
+case $options in *NO_KPROBES*) echo "const int kernel_without_kprobes = 1;" >>"$tmp/hash.c" ;; esac
 
 # Kernels of 2005 and 2006 were built without frame pointers, those of 2010 with them and for processors
 # in general.

@@ -15,7 +15,9 @@ static char init_stack[THREAD_SIZE] __aligned(THREAD_SIZE);
 static unsigned long kernel_init(unsigned long cpu __unused)
 {
 #if ERA_RETURN_TRAP
+#ifndef NO_KPROBES
 	BUG_ON(arch_init_kprobes());
+#endif
 #endif
 	sim_main();
 	return 0;

@@ -93,3 +93,19 @@ __last unsigned long rare_reads_file(unsigned long at)
 		schedule_timeout(1);
 	return r->rounds;
 }
+
+/* Counts the calls of an entry handler, apart from those of others. */
+__last int entry_counts(struct kretprobe_instance *ri __unused, struct pt_regs *regs __unused)
+{
+	percpu_add(handler_last_value, 1);
+	return 0;
+}
+
+/* Traps that are no page faults, one after the other; each goes on behind itself by the exception table. */
+__late_data unsigned long rare_trap = 0;
+
+__last int handler_traps(struct kprobe *p __unused, struct pt_regs *regs __unused)
+{
+	raise_trap(rare_trap);
+	return 0;
+}

@@ -114,7 +114,11 @@ __step __used void do_single_step(struct pt_regs *frame)
 /* A fault of a handler, or of the instruction that is being stepped, is the probe's before anybody else's. */
 static __always_inline int is_probes_fault(struct pt_regs *frame)
 {
+#ifdef NO_KPROBES
+	return frame == NULL;
+#else
 	return kprobe_running() && kprobe_fault_handler(frame, frame->trap);
+#endif
 }
 
 /* Storage and segment interrupts. What was to be executed is the address of a fetch. */

@@ -102,7 +102,11 @@ __step __used void do_debug(struct pt_regs *frame, long code)
 /* A fault of a handler, or of the instruction that is being stepped, is the probe's before anybody else's. */
 static __always_inline int is_probes_fault(struct pt_regs *frame)
 {
+#ifdef NO_KPROBES
+	return frame == NULL;
+#else
 	return kprobe_running() && kprobe_fault_handler(frame, VECTOR_PF);
+#endif
 }
 
 __kprobes_late __used void do_page_fault(struct pt_regs *frame, long code)

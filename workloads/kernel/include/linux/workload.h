@@ -49,6 +49,7 @@ void race_returned(struct race_caller *c, unsigned long value);
  *	copy_words(to, from, n)		n bytes, by an instruction or loop that moves words
  *	load_or_error(at, e, &err)	a word; when it faults, 0 and the constant e in err
  *	load_unmapped()			reads where no memory is, and goes on by the exception table
+ *	raise_trap(number)		raises another exception and goes on in the same way
  *	jprobe_return_elsewhere()	jprobe_return(), with another stack pointer than one comes with
  */
 #include <asm/workload.h>

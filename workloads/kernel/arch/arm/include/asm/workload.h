@@ -55,6 +55,12 @@ static __always_inline void load_unmapped(void)
 		     EXTABLE("1b", "2b") : "=r"(v));
 }
 
+/* Only aborts reach a fault handler here: of a load from a page that is not there. */
+static __always_inline void raise_trap(unsigned long number __unused)
+{
+	load_unmapped();
+}
+
 static __always_inline __noreturn void jprobe_return_elsewhere(void)
 {
 	asm volatile("sub sp, sp, #16\n\t"

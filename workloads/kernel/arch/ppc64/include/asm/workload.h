@@ -49,6 +49,22 @@ static __always_inline void load_unmapped(void)
 		     EXTABLE("1b", "2b") : "=r"(v));
 }
 
+/* The interrupt of a number: alignment, by a reservation of what is not aligned, or else an illegal instruction. */
+static __always_inline void raise_trap(unsigned long vector)
+{
+	static unsigned long words[2];
+	unsigned long v;
+
+	if (vector == 0x600)
+		asm volatile("1:\tlwarx %0, 0, %1\n"
+			     "2:\n\t"
+			     EXTABLE("1b", "2b") : "=r"(v) : "r"((char *)words + 1));
+	else
+		asm volatile("1:\t.long 0\n"
+			     "2:\n\t"
+			     EXTABLE("1b", "2b"));
+}
+
 static __always_inline __noreturn void jprobe_return_elsewhere(void)
 {
 	asm volatile("addi 1, 1, -16\n\t"

@@ -47,6 +47,25 @@ static __always_inline void load_unmapped(void)
 		     EXTABLE("1b", "2b") : "=r"(v));
 }
 
+/* The trap of a number: divide error, invalid opcode, or general protection by a selector that no table has. */
+static __always_inline void raise_trap(unsigned long vector)
+{
+	unsigned long none = 0;
+
+	if (vector == 0)
+		asm volatile("1:\tdivl %k0\n"
+			     "2:\n\t"
+			     EXTABLE("1b", "2b") : "+r"(none) : : "ax", "dx", "cc");
+	else if (vector == 6)
+		asm volatile("1:\tud2\n"
+			     "2:\n\t"
+			     EXTABLE("1b", "2b"));
+	else
+		asm volatile("1:\tmov %0, %%fs\n"
+			     "2:\n\t"
+			     EXTABLE("1b", "2b") : : "r"(0xfff8));
+}
+
 static __always_inline __noreturn void jprobe_return_elsewhere(void)
 {
 	asm volatile("sub $16, %" ASM_STACK_POINTER "\n\t"

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/internal/doc"
+)
+
+func (a *app) inspectCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "Print the files of debugfs and /proc/sys that tell of probes, at one moment",
+		Long: `Boot the machine of one point and print the files of Kprobes at a moment: before the point's probes are
+registered, when they are registered, when the optimizer has settled, or when the measured calls are over. A time,
+such as 5ms, is counted from the registration.`,
+		Args: exactlyOne("experiment file"),
+	}
+	sets := setFlag(c)
+	settings := replicateFlag(c, sets)
+	point := c.Flags().StringP("point", "p", "", "point to boot, by its name in the table (required)")
+	moment := c.Flags().String("at", kinds.Settled, "the moment: "+strings.Join(kinds.Moments(), ", ")+", or a time")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		p, err := a.loader.Plan(args[0], settings())
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		pt, err := p.Point(*point)
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		micros, err := timeOf(*moment)
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		var b bytes.Buffer
+		if err := kinds.Inspect(pt, *moment, micros, &b); err != nil {
+			return fail(exitFailed, fmt.Errorf("point %s: %w", pt.Name, err))
+		}
+		_, err = a.out.Write(b.Bytes())
+		return fail(exitFailed, err)
+	}
+	return c
+}
+
+// timeOf reads a moment that is a time, in microseconds; those with names are none.
+func timeOf(moment string) (int64, error) {
+	if slices.Contains(kinds.Moments(), moment) {
+		return 0, nil
+	}
+	micros, err := doc.Time().Whole(true, 0, 3600e6)(&doc.Node{Kind: doc.String, Text: moment})
+	if err != nil {
+		return 0, fmt.Errorf("--at %q: %w; or one of %s", moment, err, strings.Join(kinds.Moments(), ", "))
+	}
+	return micros, nil
+}
