@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
 	"os"
 	"os/exec"
@@ -48,7 +49,7 @@ cost of a hit of the probes at each function: the time of warm calls beyond that
 	f := c.Flags()
 	f.StringVar(&o.image, "image", defaultImage, "kernel to load it into (see `kprobesim list`)")
 	f.StringVar(&o.machine, "machine", "", "machine to run on (default: that of the kernel's instruction set in overhead-isas)")
-	f.StringVar(&o.headers, "headers", "", "directory that `kprobesim headers` wrote, for FILE.c (default: a temporary one)")
+	f.StringVar(&o.headers, "headers", "", "directory of headers for FILE.c (default: those of the kernel, in a temporary one)")
 	f.StringArrayVar(&o.params, "param", nil, "parameter of the module, as name=value (may be repeated)")
 	f.StringArrayVar(&o.calls, "call", nil, "further function to call, such as one that the module probes and no loop calls (may be repeated)")
 	f.StringVar(&o.console, "console", "", "file for all that the kernel printed (the command shows the first and the last lines)")
@@ -79,7 +80,7 @@ func (a *app) tryModule(file string, o *moduleOptions) error {
 		}
 		defer os.RemoveAll(dir) // what stays behind is the system's to clean
 		object = filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), ".c")+".o")
-		if err := compileModule(file, object, dir, o); err != nil {
+		if err := a.compileModule(file, object, dir, o); err != nil {
 			return fail(exitUsage, err)
 		}
 	}
@@ -162,22 +163,61 @@ func (a *app) printRows(p *schema.Point, rows []kinds.TriedRow) error {
 	return w.Flush()
 }
 
-// compileModule compiles a module against the headers of a kernel.
-func compileModule(file, object, dir string, o *moduleOptions) error {
-	if o.headers == "" {
-		return errors.New("name the directory of the headers (--headers), or compile the module and name its object file")
+// compileModule compiles a module against the headers of a kernel, which it writes into dir when there are none.
+func (a *app) compileModule(file, object, dir string, o *moduleOptions) error {
+	headers := o.headers
+	if headers == "" {
+		headers = filepath.Join(dir, "headers")
+		if err := a.writeHeaders(headers, o.image); err != nil {
+			return err
+		}
 	}
-	cc := os.Getenv("CC")
-	if cc == "" {
-		cc = "gcc"
+	cc, err := compilerOf(headers)
+	if err != nil {
+		return err
 	}
 	path, err := exec.LookPath(cc)
 	if err != nil {
-		return fmt.Errorf("%s is not installed (Debian: gcc): install it, or compile %s elsewhere and name the object file", cc, file)
+		return fmt.Errorf("%s is not installed: install it (Debian: %s), or compile %s elsewhere and name the object file", cc, debianPackage(cc), file)
 	}
-	cmd := exec.Command(path, "@"+filepath.Join(o.headers, "flags"), "-c", file, "-o", object)
+	cmd := exec.Command(path, "@"+filepath.Join(headers, "flags"), "-c", file, "-o", object)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
 	}
 	return nil
+}
+
+// writeHeaders runs the command that writes the headers of a kernel.
+func (a *app) writeHeaders(dir, image string) error {
+	root := a.root()
+	args := []string{"headers", dir, "--image", image}
+	if c, _, err := root.Find(args); err != nil || c == root {
+		return errors.New("this program writes no headers: name a directory with headers (--headers), or an object file")
+	}
+	root.SetArgs(args)
+	return root.Execute()
+}
+
+// compilerOf returns the compiler that the headers in a directory are for. The file for make there names it, in the rule
+// that makes object files; without that file it is gcc.
+func compilerOf(headers string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(headers, "module.mk"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "gcc", nil
+	}
+	for line := range strings.Lines(string(b)) {
+		if words := strings.Fields(line); len(words) > 1 && strings.HasSuffix(words[0], "gcc") && strings.HasPrefix(words[1], "@") {
+			return words[0], nil
+		}
+	}
+	return "", errors.Join(fmt.Errorf("%s names no compiler: write the headers again", filepath.Join(headers, "module.mk")), err)
+}
+
+// debianPackage is the package that has a compiler.
+func debianPackage(cc string) string {
+	cross, ok := strings.CutSuffix(cc, "-gcc")
+	if !ok {
+		return "gcc"
+	}
+	return "gcc-" + cross
 }

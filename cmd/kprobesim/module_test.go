@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/hosttools"
 )
 
 const testModules = "../../modules/testdata"
@@ -68,5 +70,42 @@ func TestConsoleFile(t *testing.T) {
 	b, err := os.ReadFile(console)
 	if want := "# point mine\nplanted at bench_target\n"; err != nil || !strings.Contains(string(b), want) {
 		t.Errorf("%q, %v; want %q", b, err, want)
+	}
+}
+
+// A source file is compiled by the compiler that the headers are for, and then tried.
+func TestModuleCompiles(t *testing.T) {
+	hosttools.Need(t, "gcc", "gcc", "compiling a module")
+	dir := t.TempDir()
+	kernel, err := filepath.Abs("../../workloads/kernel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := "-nostdinc -I" + kernel + "/include -I" + kernel + "/arch/x86/include -DERA=2010 -m64 -mcmodel=kernel -mno-red-zone -mgeneral-regs-only " +
+		"-fcf-protection=none -O2 -ffreestanding -fno-pic -fno-pie -fno-asynchronous-unwind-tables -fno-stack-protector\n"
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("flags", flags)
+	run := func(file string) (int, string) {
+		code, stdout, stderr := command(nil, "module", "run", file, "--headers", dir, "--hits", "10")
+		return code, stdout + stderr
+	}
+	if code, said := run(filepath.Join(testModules, "my_probe.c")); code != exitOK || !strings.Contains(said, "75 hits, 75 posts, 75 returns") {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	write("bad.c", "#include <linux/nothing.h>\n")
+	if code, said := run(filepath.Join(dir, "bad.c")); code != exitUsage || !strings.Contains(said, "bad.c:1:10: fatal error: linux/nothing.h") {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	write("module.mk", "%.o: %.c\n\tno-such-machine-gcc @flags -c $< -o $@\n")
+	if code, said := run(filepath.Join(dir, "bad.c")); code != exitUsage || !strings.Contains(said, "no-such-machine-gcc is not installed: install it (Debian: gcc-no-such-machine)") {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	write("module.mk", "")
+	if code, said := run(filepath.Join(dir, "bad.c")); code != exitUsage || !strings.Contains(said, "module.mk names no compiler") {
+		t.Errorf("exit code %d\n%s", code, said)
 	}
 }
