@@ -47,8 +47,10 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 		if len(args) == 0 {
 			args = experiments.Names()
 		}
-		if err := judge.prepare(a, k.dir); err != nil {
-			return fail(exitUsage, err)
+		if !*update {
+			if err := judge.prepare(a, k.dir); err != nil {
+				return fail(exitUsage, err)
+			}
 		}
 		plans, err := a.plans(args, *sets)
 		if err != nil {
@@ -66,7 +68,10 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 				break
 			}
 		}
-		return worst(append(errs, judge.finish(a)))
+		if !*update {
+			errs = append(errs, judge.finish(a))
+		}
+		return worst(errs)
 	}
 	return c
 }

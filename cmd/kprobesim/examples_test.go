@@ -131,6 +131,8 @@ func (x example) try(t *testing.T) {
 	switch {
 	case tooLong && strings.Contains(reason, "GCC"):
 		t.Skip(reason)
+	case testing.Short() && args[0] == "diff":
+		t.Skip("left out: the runs that it compares")
 	case tooLong, testing.Short() && measures && !x.fails:
 		args = x.validate()
 	case args[0] == "races" && !x.fails:

@@ -46,6 +46,9 @@ func armDialect() *dialect {
 		},
 		named: func(l *traceLine) string {
 			name, _, _ := strings.Cut(l.text, " ")
+			if strings.HasPrefix(name, "cps") {
+				name = "cps" // cpsid, cpsie
+			}
 			switch {
 			case armLeaves(l):
 				return "return"
