@@ -203,3 +203,12 @@ func (k *Kprobes) watchSlot(p uint64) (uint64, bool) {
 	}
 	return 0, false
 }
+
+// InsertShared puts a probe into the page that all tasks share, and into no copy of it. The page must be in memory.
+func (k *Kprobes) InsertShared(c Caller, p *UserProbe) error {
+	pages := k.smp.Pages(p.file, p.off)
+	if len(pages) == 0 {
+		return fmt.Errorf("the page at %#x of the file is not in memory: touch it first", p.off)
+	}
+	return k.InsertInto(c, p, pages[0])
+}

@@ -51,6 +51,9 @@ func (b *board) program() *File {
 
 func (b *board) at(name string) uint64 {
 	b.t.Helper()
+	if fn, ok := b.m.Image().Func(name); ok && fn.Entry != 0 {
+		return fn.Entry
+	}
 	s, ok := b.m.Image().Symbol(name)
 	if !ok {
 		b.t.Fatalf("no symbol %s", name)

@@ -70,7 +70,7 @@ type Figure struct {
 func List() []Kind {
 	return []Kind{
 		overheadKind(), latencyKind(), bystanderKind(), scalingKind(), irqOffKind(), unregisterKind(),
-		missedKind(), crowdingKind(),
+		missedKind(), crowdingKind(), userProbesKind(),
 	}
 }
 

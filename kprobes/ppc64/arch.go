@@ -22,12 +22,13 @@ func Arch() *kprobes.Arch {
 		Name: "ppc64", Breakpoint: bytesOf(trap), Align: wordSize, SlotSize: wordSize, Line: line,
 		Flush: "flush_icache_range",
 		First: kprobes.Stepped, Then: kprobes.Emulated, Learned: learned,
-		Members:   []string{"opcode", "ainsn.insn", learned},
-		Eras:      eras(),
-		Optimizer: optimizer(),
-		Prepare:   prepare,
-		Classify:  classify,
-		Atomic:    atomic,
+		Members:    []string{"opcode", "ainsn.insn", learned},
+		Eras:       eras(),
+		Optimizer:  optimizer(),
+		Prepare:    prepare,
+		SystemCall: systemCall,
+		Classify:   classify,
+		Atomic:     atomic,
 	}
 }
 

@@ -85,6 +85,17 @@ __syscall void forget_user_entry(void *address)
 	drop_translation((unsigned long)address);
 }
 
+__syscall unsigned long sys_forget(unsigned long a __unused, unsigned long b __unused)
+{
+	struct vm_area_struct *vma = current->mm ? current->mm->mmap : NULL;
+
+	for (; vma; vma = vma->vm_next)
+		for (unsigned long at = vma->vm_start; at < vma->vm_end; at += PAGE_SIZE)
+			if (*page_slot(vma, at))
+				drop_page_translation(vma, at);
+	return 0;
+}
+
 __syscall int user_space_fault(struct pt_regs *regs, long error_code, unsigned int vector)
 {
 	unsigned long address = is_page_fault(vector) ? fault_address(regs) : 0;

@@ -3,6 +3,7 @@
 #include <linux/guest.h>
 #include <linux/user.h>
 #include <linux/mm.h>
+#include <linux/userprobes.h>
 #include <linux/workload.h>
 #include <asm/syscall.h>
 
@@ -70,6 +71,9 @@ static unsigned long (*calls[])(unsigned long, unsigned long) __syscall_data = {
 	[SYS_SLEEP] = sys_sleep,
 	[SYS_RACE] = sys_race,
 	[SYS_FILE] = file_call,
+#ifdef USERPROBES
+	[SYS_FORGET] = sys_forget,
+#endif
 };
 
 __syscall void do_syscall(struct pt_regs *regs)
@@ -86,6 +90,10 @@ __syscall void do_syscall(struct pt_regs *regs)
 /* On the way to user mode another task is to run; interrupts are off. */
 __syscall void schedule_user(void)
 {
+#ifdef USERPROBES
+	if (postpone_reschedule())
+		return;
+#endif
 	local_irq_enable();
 	schedule();
 	local_irq_disable();

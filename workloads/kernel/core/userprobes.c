@@ -3,6 +3,7 @@
  * the kernel with the registers of user mode. A processor that steps executes the instruction where it is: its
  * breakpoint goes for that long, for all tasks that share the page.
  */
+#include <linux/guest.h>
 #include <linux/userprobes.h>
 #include <linux/hit.h>
 #include <linux/user.h>
@@ -59,11 +60,29 @@ static __always_inline void step_in_place(struct hit_record *r, struct kprobe *p
 	begin_user_step(regs, &r->now);
 }
 
+/* Another task was to run in the middle of a hit, whose lock it would wait for. It runs behind the step. */
+static int postponed;
+
+__dispatch int postpone_reschedule(void)
+{
+	struct hit_record *r = this_hit();
+
+	if (!hit_under_way(r) || r->now.stage != HIT_COPY)
+		return 0;
+	atomic_clear_bit(TIF_NEED_RESCHED, &current_thread_info()->flags);
+	postponed = 1;
+	return 1;
+}
+
 /* The breakpoint is back. */
 static __always_inline void end_step(struct hit_record *r, struct pt_regs *regs)
 {
 	store_user_opcode(stepped, BREAKPOINT_INSTRUCTION);
 	end_user_step(regs, &r->now);
+	if (unlikely(postponed)) {
+		postponed = 0;
+		current_thread_info()->flags |= _TIF_NEED_RESCHED;
+	}
 	close_hit(r);
 }
 
@@ -130,6 +149,11 @@ __dispatch int user_step_faulted(struct pt_regs *regs, unsigned int vector)
 	return 0;
 }
 #else
+int postpone_reschedule(void)
+{
+	return 0;
+}
+
 /* What the architecture emulates does not fault in user mode. */
 __dispatch int user_step_faulted(struct pt_regs *regs __unused, unsigned int vector __unused)
 {

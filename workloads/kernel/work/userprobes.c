@@ -57,6 +57,18 @@ __user_text unsigned long user_targets(unsigned long n)
 	return sum;
 }
 
+/* The same, with all translations of user space dropped before each call. */
+__user_text unsigned long user_cold_targets(unsigned long n)
+{
+	unsigned long sum = 0;
+
+	for (unsigned long i = 0; i < n; i++) {
+		user_syscall(SYS_FORGET, 0, 0);
+		sum = user_target(sum);
+	}
+	return sum;
+}
+
 /* Writes a word of its own, which may be text: gets a copy of the page. Returns what the word was. */
 __user_text unsigned long user_touches(unsigned long at)
 {

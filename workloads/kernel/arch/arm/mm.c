@@ -52,6 +52,11 @@ __syscall void drop_translation(unsigned long address)
 	asm volatile("dsb ish\n\tmcr p15, 0, %0, c8, c7, 3\n\tdsb ish\n\tisb" :: "r"(address & PAGE_MASK) : "memory");
 }
 
+__syscall void drop_page_translation(struct vm_area_struct *vma __unused, unsigned long address)
+{
+	drop_translation(address);
+}
+
 __syscall void init_space(struct mm_struct *mm)
 {
 	const unsigned long *kernel = (const unsigned long *)((first_tables & -(unsigned long)USER_ROOT_SIZE) + PAGE_OFFSET);

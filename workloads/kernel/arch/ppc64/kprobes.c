@@ -10,6 +10,7 @@
  */
 #include <linux/hit_path.h>
 #include <linux/notifier.h>
+#include <linux/userprobes.h>
 #include <asm/text.h>
 
 /* From here on the CPU is in a hit of this probe. */
@@ -239,6 +240,17 @@ __dispatch int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	return fault_under_probe(regs, trapnr, fault_at_original);
 }
 
+#ifdef USERPROBES
+static __dispatch int listen_to_user(unsigned long event, struct die_args *args)
+{
+	if (event == DIE_BPT)
+		return user_breakpoint_hit(args->regs) ? NOTIFY_STOP : NOTIFY_DONE;
+	return event == DIE_SSTEP && user_stepped(args->regs) ? NOTIFY_STOP : NOTIFY_DONE;
+}
+#else
+#define listen_to_user(event, args) NOTIFY_DONE
+#endif
+
 /* The first listener of exceptions. */
 static __dispatch int listen(struct notifier_block *self __unused, unsigned long event, void *data)
 {
@@ -246,7 +258,7 @@ static __dispatch int listen(struct notifier_block *self __unused, unsigned long
 	int ours = 0;
 
 	if (user_mode(args->regs))
-		return NOTIFY_DONE;
+		return listen_to_user(event, args);
 	if (event == DIE_BPT)
 		ours = breakpoint_hit(args->regs);
 	else if (event == DIE_SSTEP)

@@ -10,6 +10,7 @@
 #include <linux/kprobes.h>
 #include <asm/extable.h>
 #include <linux/user.h>
+#include <linux/mm.h>
 
 /* What listeners are told of an exception besides its name: a number and a signal's. */
 #define NUMBER_BREAKPOINT 5
@@ -132,6 +133,14 @@ __kprobes __used void do_page_fault(struct pt_regs *frame)
 	}
 	if (frame->trap & 0x80)
 		code = NO_SEGMENT;
+#ifdef USERPROBES
+	if (user_mode(frame)) {
+		user_fault(frame, code, frame->trap);
+		return;
+	}
+	if (is_probes_fault(frame) || fixup_exception(frame) || kernel_brings_page(frame->dar, fault_writes(frame, code)))
+		return;
+#endif
 	if (!user_mode(frame) && (is_probes_fault(frame) || fixup_exception(frame)))
 		return;
 	nobodys(frame, code);

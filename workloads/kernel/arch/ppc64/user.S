@@ -20,3 +20,13 @@ FUNC start_user
 	addi 1, 3, -SP_REGS
 	b .leave
 ENDFUNC start_user
+
+#ifdef USERPROBES
+	.section .user.text, "ax"
+/* Return probed functions return to this probe. Nothing is executed behind it. */
+	.balign 16
+FUNC user_trampoline
+	nop
+	.long 0
+ENDFUNC user_trampoline
+#endif

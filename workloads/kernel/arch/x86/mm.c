@@ -40,6 +40,11 @@ __syscall void drop_translation(unsigned long address)
 }
 
 /* The upper half of the first table is the kernel's. */
+__syscall void drop_page_translation(struct vm_area_struct *vma __unused, unsigned long address)
+{
+	drop_translation(address);
+}
+
 __syscall void init_space(struct mm_struct *mm)
 {
 	const unsigned long *kernel = (const unsigned long *)((read_tables() & ENTRY_FRAME) + PAGE_OFFSET);

@@ -77,6 +77,9 @@ int bring_user_page(struct mm_struct *mm, unsigned long address, int write);
 /* What a fault of user mode is before anybody else is asked. Nonzero: user mode goes on. */
 int user_space_fault(struct pt_regs *regs, long error_code, unsigned int vector);
 
+/* System call: CPUs forget where the pages of the task are. */
+unsigned long sys_forget(unsigned long a, unsigned long b);
+
 /* A page for an access, or NULL. The simulator reads it, takes it out of swap, or copies it. */
 struct page *user_page(struct vm_area_struct *vma, unsigned long address, unsigned long write);
 /* A page of zeros for page tables, as the kernel sees it. */

@@ -13,6 +13,7 @@
 #define SYS_SLEEP 2	/* (jiffies) */
 #define SYS_RACE 3	/* (struct race_caller *): one call of its function */
 #define SYS_FILE 4	/* (struct file_call *): linux/file.h */
+#define SYS_FORGET 5	/* (): all translations of the task's address space go, where tasks have one */
 
 #define USER_STACKS 256
 

@@ -33,6 +33,8 @@ int user_breakpoint_hit(struct pt_regs *regs);
 int user_stepped(struct pt_regs *regs);
 /* The probe of an address of the running task, and where the kernel sees the instruction; or NULL. */
 struct kprobe *find_user_probe(unsigned long address, kprobe_opcode_t **seen);
+/* On the way to user mode with TIF_NEED_RESCHED. Nonzero: it is only to execute one instruction of a hit. */
+int postpone_reschedule(void);
 /* A fault of the kernel while it emulates an instruction of user mode. Nonzero: it goes on. */
 int user_copy_faulted(struct pt_regs *regs, unsigned long address, unsigned int status);
 /* A fault of user mode while an instruction is stepped. Nonzero: the fault handler has mended it. */

@@ -25,6 +25,8 @@ void set_user_entry(struct vm_area_struct *vma, unsigned long address, unsigned 
 void drop_user_entry(struct vm_area_struct *vma, unsigned long address);
 /* This CPU forgets where a page of any address space was. */
 void drop_translation(unsigned long address);
+/* The same for a page of any space. */
+void drop_page_translation(struct vm_area_struct *vma, unsigned long address);
 /* Another address space, NULL for the one that the kernel began with. */
 void load_space(const struct mm_struct *mm);
 /* Prepares a new space: the kernel is part of each. */

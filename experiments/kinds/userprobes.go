@@ -1,0 +1,232 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
+	"kprobesim/results"
+	"kprobesim/smp"
+)
+
+// UserProbes measures what a hit of a probe in user space costs, and whom.
+const UserProbes = "user-probes"
+
+// Metrics of user-probes, each in cycles a call beyond what the call takes without the probe.
+const (
+	MetricUserWarm   = "cycles_user_hit"
+	MetricUserCold   = "cycles_user_hit_cold_tlb"
+	MetricUserShared = "cycles_user_hit_all_cpus"
+	MetricUserCopy   = "cycles_user_own_copy"
+	metricUserMicros = "us_user_hit"
+)
+
+// What runs in user mode, by the names of the guest.
+const (
+	userTarget     = "user_target"
+	userWarmLoop   = "user_targets"
+	userColdLoop   = "user_cold_targets"
+	userProbeEmpty = "user_probe_empty"
+	userRetEmpty   = "user_return_empty"
+)
+
+func userProbesKind() Kind {
+	return Kind{
+		Name: UserProbes, Workload: readUserProbes, measure: (*session).userProbes, Check: plainOrReturn,
+		figures: []Figure{{UserProbes, drawUserProbes}},
+		Columns: []results.ColumnSpec{
+			{Title: "hit\ncycles", Metric: MetricUserWarm, Decimals: 0},
+			{Title: "hit\nus", Metric: metricUserMicros, Decimals: 3},
+			{Title: "no translation\nleft: cycles", Metric: MetricUserCold, Decimals: 0},
+			{Title: "all CPUs hit:\ncycles", Metric: MetricUserShared, Decimals: 0},
+			{Title: "own copy of\nthe page: cycles", Metric: MetricUserCopy, Decimals: 0},
+		},
+		Notes: []string{
+			"cycles a call beyond those of a call without the probe",
+			"own copy: of a task that has written the page before the probe was inserted into the shared one",
+		},
+	}
+}
+
+// plainOrReturn holds points to what the interface of 2004 has.
+func plainOrReturn(e *schema.Experiment) []Mistake {
+	return probesWith(e, func(p *schema.Probe) string {
+		if p.Kind == kprobes.Kprobe || p.Kind == kprobes.Kretprobe {
+			return ""
+		}
+		return fmt.Sprintf("kind %s measures a %s or a %s, not a %s", e.Kind, kprobes.Kprobe, kprobes.Kretprobe, p.Kind)
+	}, "kind")
+}
+
+func readUserProbes(r *doc.Reader) schema.Workload {
+	defer r.Done()
+	return schema.Workload{Hits: doc.Need(r, "hits", doc.Int(1, 1_000_000))}
+}
+
+// userSession is a session with the program of its processes.
+type userSession struct {
+	*session
+	f *smp.File
+	n int64
+}
+
+// userProbes measures calls without the probe and with it. The tasks of each are new, so that each brings its pages in.
+// That is why a call's cycles come from the difference of a run with twice the calls.
+func (s *session) userProbes(m *Measurement) error {
+	m.Hits = s.p.Workload.Hits
+	if err := s.online(); err != nil {
+		return err
+	}
+	f, err := s.k.Program()
+	if err != nil {
+		return err
+	}
+	u := &userSession{s, f, m.Hits}
+	var plain, hit userCosts
+	// The first tasks of a machine find everything cold.
+	if err := u.costs(&userCosts{}, nil); err != nil {
+		return err
+	}
+	if err := u.costs(&plain, nil); err != nil {
+		return fmt.Errorf("without the probe: %w", err)
+	}
+	before := s.read()
+	if err := u.costs(&hit, u.insert); err != nil {
+		return err
+	}
+	m.Accounts = s.account(before, s.read())
+	m.cyclesOver(MetricUserWarm, hit.warm-plain.warm, u.n)
+	s.share(m, metricUserMicros, hit.warm-plain.warm, u.n)
+	m.cyclesOver(MetricUserCold, hit.cold-plain.cold, u.n)
+	m.cyclesOver(MetricUserCopy, hit.own-plain.own, u.n)
+	if s.m.CPUs() > 1 {
+		m.cyclesOver(MetricUserShared, hit.all-plain.all, u.n)
+	}
+	return nil
+}
+
+// userCosts are times of n calls.
+type userCosts struct{ warm, cold, own, all clock.Ticks }
+
+// costs runs all that is measured. insert, when there is one, is called once the task of the first run has its own copy
+// of the text.
+func (u *userSession) costs(t *userCosts, insert func() error) (err error) {
+	if t.own, err = u.ownCopy(insert); err != nil {
+		return err
+	}
+	if t.warm, err = u.calls(userWarmLoop); err != nil {
+		return err
+	}
+	if t.cold, err = u.calls(userColdLoop); err != nil {
+		return err
+	}
+	if u.m.CPUs() == 1 {
+		return nil
+	}
+	var others []uint64
+	for i := range u.m.CPUs() {
+		if i != u.call.CPU() {
+			task, _, err := u.start(i, userWarmLoop, 16*u.n, false)
+			if err != nil {
+				return err
+			}
+			others = append(others, task)
+		}
+	}
+	t.all, err = u.calls(userWarmLoop)
+	for _, task := range others {
+		err = errors.Join(err, u.k.Join(u.call, task))
+	}
+	return err
+}
+
+// insert registers the probe of the point and puts it into the page that tasks share.
+func (u *userSession) insert() error {
+	spec := kprobes.UserSpec{File: u.f, Symbol: userTarget, Handler: userProbeEmpty}
+	var specs []kprobes.UserSpec
+	if u.p.Probe.Kind == kprobes.Kretprobe {
+		spec.Return, spec.MaxActive, spec.Handler = true, int32(4*u.m.CPUs()), userRetEmpty
+		specs = append(specs, kprobes.UserSpec{File: u.f, Symbol: "user_trampoline", Handler: "user_trampoline_hit"})
+	}
+	for _, s := range append(specs, spec) {
+		p, err := u.probes.AddUser(u.call, s)
+		if err != nil {
+			return err
+		}
+		if err := u.probes.InsertShared(u.call, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts a process on a CPU.
+func (u *userSession) start(cpu int, fn string, n int64, writable bool) (uint64, *smp.Space, error) {
+	return u.k.SpawnProcess(u.call, smp.Process{
+		Thread:  smp.Thread{Name: fn, CPU: cpu, Bound: true, Fn: fn, Arg: uint64(n)},
+		Program: u.f, WritableText: writable,
+	})
+}
+
+// calls is what n calls in the middle of a task's life take.
+func (u *userSession) calls(fn string) (clock.Ticks, error) {
+	once, err := u.run(fn, u.n)
+	if err != nil {
+		return 0, err
+	}
+	twice, err := u.run(fn, 2*u.n)
+	return twice - once, err
+}
+
+// run is what a task takes from its start to its end on this CPU.
+func (u *userSession) run(fn string, n int64) (clock.Ticks, error) {
+	task, _, err := u.start(u.call.CPU(), fn, n, false)
+	if err != nil {
+		return 0, err
+	}
+	return u.join(task)
+}
+
+// join is what this CPU takes until a task has ended.
+func (u *userSession) join(task uint64) (clock.Ticks, error) {
+	before := *u.cpu().Counters()
+	err := u.k.Join(u.call, task)
+	d := u.cpu().Counters().Sub(&before)
+	return sample(&d).Time, err
+}
+
+// ownCopy is what a task takes that has a copy of the text from before the insertion.
+func (u *userSession) ownCopy(insert func() error) (clock.Ticks, error) {
+	task, space, err := u.start(u.call.CPU(), userWarmLoop, u.n, true)
+	if err != nil {
+		return 0, err
+	}
+	fn, _ := u.m.Image().Func(userTarget)
+	if err := u.k.Touch(u.call, space, fn.Entry, true); err != nil {
+		return 0, err
+	}
+	if insert != nil {
+		if err := insert(); err != nil {
+			return 0, err
+		}
+	}
+	return u.join(task)
+}
+
+// drawUserProbes has a group a point and a bar for each of its costs.
+func drawUserProbes(s *results.Set) (results.Figure, error) {
+	b := &results.Bars{Frame: results.Frame{
+		Title: "A hit of a probe in user space: " + place(s.Points()[0]), YLabel: "cycles a call",
+	}}
+	b.Series = []results.BarSeries{
+		results.BarsOf(s, MetricUserWarm, "translations there", 0),
+		results.BarsOf(s, MetricUserCold, "no translation left", 0),
+	}
+	for _, p := range s.Points() {
+		b.Groups = append(b.Groups, p.Probe)
+	}
+	return b, nil
+}
