@@ -2,6 +2,7 @@ package kprobes
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 
 	"kprobesim/image"
@@ -25,6 +26,7 @@ type userSite struct {
 	inode, offset uint64
 	orig          []byte // what the breakpoint replaces, once it has been inserted
 	slot          uint64
+	code          uint64 // guest memory from which text_poke copies
 }
 
 const pageBytes = 4096
@@ -113,7 +115,11 @@ func (k *Kprobes) RegisterUser(c Caller, p uint64) error {
 			return err
 		}
 		k.hlistAdd(k.bucket(k.sym.table, inode*offset), p, k.hash())
-		k.userSites = append(k.userSites, &userSite{p: p, inode: inode, offset: offset})
+		code, err := k.m.alloc(pokeBytes)
+		if err != nil {
+			return err
+		}
+		k.userSites = append(k.userSites, &userSite{p: p, inode: inode, offset: offset, code: code})
 		return k.m.take()
 	})
 }
@@ -155,7 +161,8 @@ func (k *Kprobes) UnregisterUser(c Caller, p uint64) error {
 		err = k.grace(c)
 	}
 	k.slots.give(s.slot)
-	return err
+	k.m.free(s.code)
+	return errors.Join(err, k.m.take())
 }
 
 // InsertUser puts the breakpoint of a registered place into one page in memory: p->user->page, at the offset of
@@ -191,10 +198,21 @@ func (k *Kprobes) InsertUser(c Caller, p uint64) error {
 			return err
 		}
 		k.m.Store(s.p, k.l.p.addr, addr)
-		k.writeCode(c, at, k.arch.Breakpoint)
+		k.storeUser(c, s, at, k.arch.Breakpoint)
 		k.note(c, EventProbe, "inserted", s.p, addr)
 		return k.m.take()
 	})
+}
+
+// pokeBytes is more than any breakpoint.
+const pokeBytes = 16
+
+// storeUser stores code that others may be executing, and makes it visible before anything can come in between on this CPU:
+// who waits for it might not let the caller run.
+func (k *Kprobes) storeUser(c Caller, s *userSite, at uint64, code []byte) {
+	k.m.write(s.code, code)
+	_, err := c.InvokeSym("text_poke_patch", at, s.code, uint64(len(code)), 0, 0)
+	k.m.Fail(err, "storing code", at)
 }
 
 // seen is where the kernel sees the instruction of an insertion.
@@ -241,7 +259,7 @@ func (k *Kprobes) RemoveUser(c Caller, p uint64) error {
 	at := k.seen(u)
 	return k.quietly(c, func() error {
 		if s.orig != nil && bytes.Equal(k.m.read(at, len(k.arch.Breakpoint)), k.arch.Breakpoint) {
-			k.writeCode(c, at, s.orig)
+			k.storeUser(c, s, at, s.orig)
 			k.note(c, EventProbe, "removed", s.p, k.m.Load(u, k.users.addr))
 		}
 		return k.m.take()

@@ -7,7 +7,7 @@ import (
 )
 
 // defines are the options of build.sh as the preprocessor knows them.
-var defines = map[string]string{"preempt": "-DPREEMPT", "stepping": "-DNO_BOOST", "trapping": "-DTRAP_RETURNS"}
+var defines = map[string]string{"preempt": "-DPREEMPT", "stepping": "-DNO_BOOST", "trapping": "-DTRAP_RETURNS", "userprobes": "-DUSERPROBES"}
 
 // selfTestTools are what building and running the self-test takes, by instruction set.
 var selfTestTools = map[string][]string{

@@ -124,6 +124,9 @@ static __dispatch int user_hit(struct pt_regs *regs)
 
 	if (unlikely(!p))
 		return has_vanished(at) || find_user_probe((unsigned long)at, &seen);
+	/* Registered anew and not inserted yet: the breakpoint was another one's, and what is there now is next. */
+	if (unlikely(!p->ainsn.insn_handler))
+		return 1;
 	open_hit(&r->now, p, HIT_HANDLER);
 	if (!p->pre_handler || !p->pre_handler(p, regs))
 		leave_handlers(r, regs);
@@ -147,13 +150,6 @@ static struct undef_hook user_breakpoint_hook = {
 	.fn = user_breakpoint_trapped,
 };
 
-void accept_user_undefined(void);
-
-void accept_user_undefined(void)
-{
-	register_undef_hook(&user_breakpoint_hook);
-}
-
 /*
  * A fault of an instruction of user mode that is being emulated. The fault handler hears of it. A page that can be
  * brought in is, and the emulation goes on.
@@ -174,6 +170,9 @@ __dispatch int user_copy_faulted(struct pt_regs *regs, unsigned long address, un
 void kprobes_init(void)
 {
 	register_undef_hook(&breakpoint_hook);
+#ifdef USERPROBES
+	register_undef_hook(&user_breakpoint_hook);
+#endif
 }
 
 int arch_init_kprobes(void)

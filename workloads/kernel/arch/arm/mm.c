@@ -100,13 +100,8 @@ __syscall void drop_user_entry(struct vm_area_struct *vma, unsigned long address
 	drop_translation(address);
 }
 
-void accept_user_undefined(void);
-
 __syscall void accept_user_breakpoints(void)
 {
-	if (first_tables)
-		return;
 	first_tables = read_tables();
-	accept_user_undefined();
 }
 #endif
