@@ -104,6 +104,7 @@ type Insn struct {
 type Copy struct {
 	Code    []byte  // for the slot, operands fixed for its address; empty if no slot is needed
 	Members []Value // of struct kprobe, each of them one of Arch.Members
+	Runs    Mode    // how hits run it, where that is known before the first; else the zero value
 }
 
 // Value is what a member of a structure gets: a number, or where a guest function is.

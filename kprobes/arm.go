@@ -10,6 +10,9 @@ func (k *Kprobes) arm(c Caller, s *site) error {
 			return err
 		}
 	}
+	if s.text == textClear && k.entryAt(s.addr) != 0 {
+		return k.callEntry(c, s)
+	}
 	if s.text == textClear {
 		if err := k.byteAt(c, s, k.breakpoint(s), stepBreakpoint); err != nil {
 			return err
@@ -48,6 +51,9 @@ func (k *Kprobes) released(c Caller, addr uint64) error {
 
 // clear puts the original first bytes back in the place of a breakpoint.
 func (k *Kprobes) clear(c Caller, s *site) error {
+	if s.text == textCall {
+		return k.leaveEntry(c, s)
+	}
 	if s.text != textProbed {
 		return nil
 	}

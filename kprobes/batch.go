@@ -30,15 +30,10 @@ func (k *Kprobes) pokeBatch(c Caller, batch []*site, r rewrite) error {
 		if err != nil {
 			return err
 		}
-		k.storeLoc(at, s, code)
+		k.storeLoc(at, s.addr, s.detour, code)
 		at += k.l.poke.size
 	}
-	if err := k.m.take(); err != nil {
-		return err
-	}
-	k.patch++
-	_, err := c.InvokeSym("text_poke_bp_batch", k.vector, uint64(len(batch)), k.patch)
-	if err != nil {
+	if err := k.pokeVector(c, len(batch)); err != nil {
 		return err
 	}
 	for _, s := range batch {
@@ -47,12 +42,25 @@ func (k *Kprobes) pokeBatch(c Caller, batch []*site, r rewrite) error {
 	return nil
 }
 
+// pokeVector has the guest change the first n patch sites of the vector together, as one patch.
+func (k *Kprobes) pokeVector(c Caller, n int) error {
+	if err := k.m.take(); err != nil {
+		return err
+	}
+	k.patch++
+	_, err := c.InvokeSym("text_poke_bp_batch", k.vector, uint64(n), k.patch)
+	return err
+}
+
 // storeLoc fills in a struct text_poke_loc. Nobody reads it before the guest has it, or after.
 // Addresses are signed offsets of 32 bits from _text, so that a page has room for many.
-func (k *Kprobes) storeLoc(at uint64, s *site, code []byte) {
+func (k *Kprobes) storeLoc(at, addr, detour uint64, code []byte) {
 	l := &k.l.poke
-	k.m.Store(at, l.addr, s.addr-k.sym.text.Start)
-	k.m.Store(at, l.detour, s.detour-k.sym.text.Start)
+	k.m.Store(at, l.addr, addr-k.sym.text.Start)
+	k.m.Store(at, l.detour, detour-k.sym.text.Start)
 	k.m.Store(at, l.len, uint64(len(code)))
 	k.m.write(at+l.text.Offset, code)
+	if l.call.Size != 0 {
+		k.m.Store(at, l.call, 0)
+	}
 }

@@ -23,7 +23,11 @@ func TestProbedFunctionReturnsTheSame(t *testing.T) {
 					}
 					reached[l.same(rng, Spec{Kind: Kretprobe, Symbol: f.Name, Handler: "ret_count", MaxActive: 20})]++
 				}
-				if reached[m.mode] < 40 {
+				want := 40
+				if m.mode == Ftrace { // one for each function that the compiler made, and its return
+					want = 20
+				}
+				if reached[m.mode] < want {
 					t.Errorf("modes reached: %v", reached)
 				}
 			})
@@ -154,7 +158,7 @@ func TestPostHandlerRunsAfterEachHit(t *testing.T) {
 }
 
 func TestFaultInHandler(t *testing.T) {
-	for _, image := range images() {
+	for _, image := range older(images()) {
 		bootImage(t, image, plain(), func(l *live) {
 			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_count"})
 			hits := l.percpu("handler_hits")
@@ -214,9 +218,13 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 			l.do(err)
 			p := l.add(Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 8})
 			l.do(l.smp.Schedule(l.Call)) // the sleeper runs and enters schedule()
-			free := len(l.k.hlist(p.Addr+l.k.l.r.free.Offset, l.k.instanceLinks()))
+			free := len(l.k.hlist(l.k.freeHead(p.Addr), l.k.instanceLinks()))
 			if free != 7 {
 				t.Errorf("%d instances free, want one of 8 out", free)
+			}
+			hook := uint64(0)
+			if l.k.era.Hooks {
+				hook = l.k.m.Load(p.Addr, l.k.l.r.hook)
 			}
 			l.remove(p)
 			wake = true
@@ -225,6 +233,12 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 			l.do(l.smp.Schedule(l.Call))
 			if !woken {
 				t.Error("the sleeper has not come back through the trampoline")
+			}
+			if l.k.era.Hooks {
+				if err := l.m.Free(hook); err == nil {
+					t.Error("what held the instances together was not freed with the last of them")
+				}
+				return
 			}
 			for i := range uint64(hashBuckets) {
 				if left := l.k.hlist(l.k.sym.instances+uint64(l.size())*i, l.k.instanceLinks()); len(left) != 0 {

@@ -21,6 +21,18 @@ type Era struct {
 	// Conditional says that a breakpoint keeps the condition of the instruction in whose place it stands.
 	Conditional bool
 
+	// Change is what sets the kernels of the era apart from the architecture's others in how an instruction is
+	// copied and text is changed; nil for nothing. It gets a copy of the Arch.
+	Change func(a *Arch)
+	// Hooks says that return instances in use are on lists of their tasks and free ones in pools without locks.
+	Hooks bool
+	// EntryCall makes the call, from one address to another, that replaces the nop by which a function of
+	// the image's table of such nops begins. It is nil for kernels without probes that rest on it.
+	EntryCall func(from, to uint64) []byte
+	Emulates  bool // instructions that depend on their place are emulated, though others are not
+	// Tasks says that the optimizer waits for tasks, where kernel code is preempted.
+	Tasks bool
+
 	Protected       []string // functions outside of the section for them that cannot be probed
 	ReturnProtected []string // functions that cannot have a return probe
 }
@@ -31,6 +43,8 @@ type api struct {
 	year      int
 	disabled  bool     // probes can be registered disabled, from 2.6.30
 	entry     bool     // return probes have entry handlers and data, from 2.6.25
+	many      bool     // as many return instances as a preemptible kernel's
+	faultless bool     // there are no fault handlers
 	protected []string // functions that cannot be probed
 	lacks     []string // calls that came later: ENOSYS
 	blacklist bool     // debugfs shows the functions that refuse probes, from 3.16
@@ -46,6 +60,8 @@ func apis() []api {
 		"disable_kretprobe",
 	}
 	later := []string{"preempt_schedule"}
+	// Jprobes went in 4.19, fault handlers in 5.14.
+	gone := []string{"register_jprobe", "unregister_jprobe", "register_jprobes", "unregister_jprobes"}
 	return []api{
 		{year: 2005, lacks: early},
 		{year: 2006, lacks: early},
@@ -53,6 +69,10 @@ func apis() []api {
 		{year: 2011, disabled: true, entry: true, protected: later},
 		{year: 2014, disabled: true, entry: true, protected: later, blacklist: true, strict: true},
 		{year: 2017, disabled: true, entry: true, protected: later, blacklist: true, strict: true},
+		{
+			year: 2020, disabled: true, entry: true, many: true, faultless: true, lacks: gone, blacklist: true,
+			strict: true,
+		},
 	}
 }
 

@@ -16,6 +16,8 @@ const (
 	ENOSYS  Errno = 38
 	ENODATA Errno = 61
 	EILSEQ  Errno = 84
+
+	EOPNOTSUPP Errno = 95
 )
 
 // Error says the number's name and what it stands for in this API.
@@ -37,6 +39,8 @@ func (e Errno) Error() string {
 		return "-ENODATA: no probe is registered for this place of the file"
 	case EILSEQ:
 		return "-EILSEQ: the address is not the start of an instruction"
+	case EOPNOTSUPP:
+		return "-EOPNOTSUPP: the kernel can neither copy nor emulate the instruction"
 	}
 	return fmt.Sprintf("error number %d", uint16(e))
 }

@@ -19,7 +19,7 @@ func (k *Kprobes) Footprint(probes ...*Probe) (f Footprint, err error) {
 	for _, p := range probes {
 		f.Probes += int64(k.kind(p.Kind).size)
 		if p.Kind == Kretprobe {
-			free := k.hlist(p.Addr+k.l.r.free.Offset, k.instanceLinks())
+			free := k.hlist(k.freeHead(p.Addr), k.instanceLinks())
 			f.Instances += int64(len(free)) * int64(k.l.r.instSize+k.m.Load(p.Addr, k.l.r.dataSize))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // A function with a jprobe returns what it returns without, whatever the jprobe's function does to
 // the arguments: for every function, and for arguments in registers and on the stack.
 func TestJprobedFunctionReturnsTheSame(t *testing.T) {
-	for _, m := range modes() {
+	for _, m := range olderModes() {
 		bootImage(t, m.image, m.opt, func(l *live) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			for _, f := range functionsOf(t, m.image) {
@@ -97,7 +97,7 @@ func holdJprobeErrors(t *testing.T, isa string) {
 
 // At one address: the newest kprobe first, the jprobe last, whatever the order of registration.
 func TestJprobeSharesAnAddress(t *testing.T) {
-	for _, m := range modes() {
+	for _, m := range olderModes() {
 		bootImage(t, m.image, m.opt, func(l *live) {
 			j := l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_count"})
 			k := l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
@@ -237,7 +237,7 @@ func TestExceptionsOfAHit(t *testing.T) {
 		{"kr", []Spec{k, r}, "bp step", "bp", "", true},
 		{"jr", []Spec{j, r}, "bp bp step", "bp bp", "bp bp", true},
 	} {
-		for _, m := range modes() {
+		for _, m := range olderModes() {
 			want := map[Mode]string{Stepped: tt.stepped, Boosted: tt.boosted, Emulated: tt.boosted, Optimized: tt.jumped}[m.mode]
 			bootImage(t, m.image, m.opt, func(l *live) {
 				for _, s := range tt.specs {
@@ -265,7 +265,7 @@ func TestExceptionsOfAHit(t *testing.T) {
 
 // A jprobe's function that leaves with another stack pointer ends the run, with both in the log.
 func TestJprobeOnTheWrongStack(t *testing.T) {
-	for _, image := range images() {
+	for _, image := range older(images()) {
 		im := loadImage(t, image)
 		if im.Descriptors() || ArchOf(im).First == Emulated {
 			continue // nobody looks at the stack pointer there

@@ -22,7 +22,7 @@ type Options struct {
 	// optimization only with QuiesceTasks.
 	Preempt  bool
 	Patching string // one of the architecture's; "" is the first of them
-	Quiesce  string // QuiesceSched or QuiesceTasks; "" is QuiesceSched
+	Quiesce  string // QuiesceSched or QuiesceTasks; "" is what kernels of the era wait for
 	Delay    int64  // jiffies from the wish to optimize to the work on it
 	Batch    int    // most probes that one pass of the optimizer changes
 	Costs    Costs
@@ -34,7 +34,7 @@ type Options struct {
 // Default is a non-preemptible kernel of 2010 with everything on.
 func Default() Options {
 	return Options{
-		Boost: true, OptProbes: true, Optimization: true, Quiesce: QuiesceSched,
+		Boost: true, OptProbes: true, Optimization: true,
 		Delay: 5, Batch: 256, Costs: DefaultCosts(),
 	}
 }
@@ -106,6 +106,7 @@ const (
 	textClear  textState = iota // the original instruction
 	textProbed                  // a breakpoint
 	textJump                    // a jump to the detour buffer
+	textCall                    // a call in the place of a function's first nop
 )
 
 // queueState says on which of the optimizer's queues a site is.
@@ -126,6 +127,7 @@ type site struct {
 	head    uint64 // the struct kprobe in the hash table
 	aggr    bool   // head is an aggregate, the kp of a struct optimized_kprobe
 	slot    uint64
+	runs    Mode // of the copy, where no hit changes it; else noMode
 	text    textState
 	queue   queueState
 	region  Region // what a jump would replace; no code if the site cannot be optimized
@@ -148,8 +150,9 @@ func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options
 		return nil, err
 	}
 	k.readExceptions()
+	k.readEntries()
 	k.findModules(im)
-	k.slots = newPool(k.sym.slots, arch.SlotSize, k.opt.Layout.Slots, k.page)
+	k.slots = newPool(k.sym.slots, k.arch.SlotSize, k.opt.Layout.Slots, k.page)
 	k.optimizer = kernel.NewWork("kprobe-optimizer", k.optimize)
 	if k.jump != nil {
 		k.tmpl = k.template()
@@ -164,8 +167,16 @@ func (k *Kprobes) setUp(opt Options) (err error) {
 	if k.era, err = eraOf(&k.m, k.im, k.arch); err != nil {
 		return err
 	}
+	if k.era.Change != nil {
+		changed := *k.arch
+		k.era.Change(&changed)
+		k.arch = &changed
+	}
 	if k.era.Optimize {
 		k.jump = k.arch.Optimizer
+	}
+	if opt.Quiesce == "" && k.era.Tasks && opt.Preempt {
+		opt.Quiesce = QuiesceTasks
 	}
 	if opt, err = opt.check(); err != nil {
 		return err
@@ -174,7 +185,7 @@ func (k *Kprobes) setUp(opt Options) (err error) {
 		return fmt.Errorf("image %s: %w", k.im.Name, err)
 	}
 	k.opt, k.optimization = opt, opt.Optimization
-	if k.l, err = newLayout(k.im, k.arch, k.jump); err != nil {
+	if k.l, err = newLayout(k.im, k.arch, k.jump, k.era); err != nil {
 		return err
 	}
 	if err := k.findUsers(); err != nil {

@@ -53,6 +53,11 @@ func (k *Kprobes) allocInstances(c Caller, rp uint64) error {
 		k.m.Store(rp, l.used, 0)
 	}
 	k.m.Store(rp, l.nmissed, 0)
+	if k.era.Hooks {
+		if err := k.allocHook(c, rp); err != nil {
+			return err
+		}
+	}
 	size := l.instSize + k.m.Load(rp, l.dataSize)
 	for range n {
 		c.Charge(k.opt.Costs.Instance)
@@ -61,8 +66,38 @@ func (k *Kprobes) allocInstances(c Caller, rp uint64) error {
 			k.freeInstances(rp)
 			return ENOMEM
 		}
-		k.hlistAdd(rp+l.free.Offset, ri, k.instanceLinks())
+		k.freeInstance(rp, ri)
 	}
+	return nil
+}
+
+// freeInstance makes an instance one that a hit may take.
+func (k *Kprobes) freeInstance(rp, ri uint64) {
+	k.hlistAdd(k.freeHead(rp), ri, k.instanceLinks())
+	if k.era.Hooks {
+		hook := k.m.Load(rp, k.l.r.hook)
+		k.m.Store(ri, k.l.r.instHook, hook)
+		k.m.Store(ri, k.l.r.readers, 1)
+		k.m.Store(hook, k.l.r.hookCount, k.m.Load(hook, k.l.r.hookCount)+1)
+	}
+}
+
+// freeHead is where the pointer to a return probe's first free instance is.
+func (k *Kprobes) freeHead(rp uint64) uint64 {
+	if k.era.Hooks {
+		return k.m.Load(rp, k.l.r.hook) + k.l.r.hookPool.Offset
+	}
+	return rp + k.l.r.free.Offset
+}
+
+// allocHook makes what holds the instances of a return probe together, until the last one is freed.
+func (k *Kprobes) allocHook(_ Caller, rp uint64) error {
+	hook, err := k.m.alloc(k.l.r.hookSize)
+	if err != nil {
+		return err
+	}
+	k.m.Store(hook, k.l.r.hookRP, rp)
+	k.m.Store(rp, k.l.r.hook, hook)
 	return nil
 }
 
@@ -71,7 +106,7 @@ func (k *Kprobes) allocInstances(c Caller, rp uint64) error {
 // machine.
 func (k *Kprobes) defaultMaxActive() int32 {
 	cpus := int32(k.smp.CPUs())
-	if k.opt.Preempt {
+	if k.opt.Preempt || k.era.many {
 		return max(10, 2*cpus)
 	}
 	return cpus
@@ -82,10 +117,25 @@ func (k *Kprobes) instanceLinks() links { return links{k.l.r.instNext, k.l.r.ins
 // freeInstances frees the instances that are not in use.
 // Where the probe was registered, a grace period comes before, as a hit may have been taking one.
 func (k *Kprobes) freeInstances(rp uint64) {
-	for _, ri := range k.hlist(rp+k.l.r.free.Offset, k.instanceLinks()) {
-		k.hlistDel(ri, k.instanceLinks())
+	free := k.hlist(k.freeHead(rp), k.instanceLinks())
+	for _, ri := range free {
 		k.m.free(ri)
 	}
+	k.m.Store(k.freeHead(rp), k.l.list, 0)
+	if k.era.Hooks {
+		k.leaveHook(rp, len(free))
+	}
+}
+
+// leaveHook says that so many instances are no more. Whoever frees the last one frees the hook too.
+func (k *Kprobes) leaveHook(rp uint64, freed int) {
+	hook := k.m.Load(rp, k.l.r.hook)
+	left := k.m.Load(hook, k.l.r.hookCount) - uint64(freed)
+	k.m.Store(hook, k.l.r.hookCount, left)
+	if left == 0 {
+		k.m.free(hook)
+	}
+	k.m.Store(rp, k.l.r.hook, 0)
 }
 
 // UnregisterKretprobes unregisters several return probes with one grace period. Instances that are
@@ -109,6 +159,10 @@ func (k *Kprobes) UnregisterKretprobes(c Caller, rps ...uint64) error {
 // All buckets are gone through, because instances in use are found by task and not by probe.
 func (k *Kprobes) orphan(c Caller, rp uint64) error {
 	if k.opt.Mutant == MutantKeepInstances {
+		return nil
+	}
+	if k.era.Hooks {
+		k.m.Store(k.m.Load(rp, k.l.r.hook), k.l.r.hookRP, 0)
 		return nil
 	}
 	for i := range uint64(hashBuckets) {

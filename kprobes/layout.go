@@ -24,6 +24,9 @@ type retLayout struct {
 	size, instSize                                               uint64
 	kp, handler, entry, maxactive, nmissed, dataSize, free, lock image.Field
 	used                                                         image.Field // chain of instances, where there is one
+	hook, instHook, readers                                      image.Field // of kernels with Era.Hooks
+	hookSize                                                     uint64
+	hookRP, hookPool, hookCount                                  image.Field // struct return_hook
 	instNext, instPprev, instRP                                  image.Field
 }
 
@@ -53,6 +56,7 @@ type hitLayout struct {
 type pokeLayout struct {
 	size                    uint64
 	addr, detour, len, text image.Field
+	call                    image.Field // where a patch may be one to a call
 }
 
 // layout is what debug information says about the structures of the API.
@@ -78,9 +82,9 @@ type structure struct {
 // newLayout finds the structures in the debug information. A kernel that optimizes has two more.
 // Where aggregates are a plain struct kprobe, its kp is the whole of it at offset 0, so the same
 // code serves both.
-func newLayout(im *image.Image, arch *Arch, jump *Optimizer) (*layout, error) {
+func newLayout(im *image.Image, arch *Arch, jump *Optimizer, e era) (*layout, error) {
 	l := &layout{list: image.Field{Size: im.Bits / 8}}
-	for _, s := range append(l.structures(arch), l.optimizerStructures(arch, jump)...) {
+	for _, s := range slices.Concat(l.structures(arch), l.optimizerStructures(arch, jump), l.eraStructures(e)) {
 		if _, err := im.Struct(s.name); err != nil && s.optional {
 			continue
 		}
@@ -143,7 +147,7 @@ func (l *layout) structures(arch *Arch) []structure {
 		{name: "kretprobe_instance", size: &r.instSize, members: image.Parts{
 			"hlist.next": &r.instNext, "hlist.pprev": &r.instPprev, "rp": &r.instRP,
 		}},
-		{name: "jprobe", size: &j.size, members: image.Parts{"kp": &j.kp, "entry": &j.entry}},
+		{name: "jprobe", size: &j.size, optional: true, members: image.Parts{"kp": &j.kp, "entry": &j.entry}},
 		{name: "hit_record", size: &l.hit.size, optional: true, members: image.Parts{
 			"now.probe": &l.hit.probe, "now.stage": &l.hit.stage, "child": &l.hit.child,
 		}},
@@ -160,6 +164,25 @@ func (p *kprobeLayout) archMembers(arch *Arch, parts image.Parts) image.Parts {
 		parts[path] = &p.arch[i]
 	}
 	return parts
+}
+
+// eraStructures lists what kernels have in addition whose return instances are on lists of tasks, or whose functions
+// can be probed by a call.
+func (l *layout) eraStructures(e era) (list []structure) {
+	r := &l.r
+	if e.Hooks {
+		list = []structure{
+			{name: "kretprobe", size: &r.size, members: image.Parts{"hook": &r.hook}},
+			{name: "kretprobe_instance", size: &r.instSize, members: image.Parts{"hook": &r.instHook, "readers": &r.readers}},
+			{name: "return_hook", size: &r.hookSize, members: image.Parts{
+				"rp": &r.hookRP, "pool": &r.hookPool, "instances": &r.hookCount,
+			}},
+		}
+	}
+	if e.EntryCall != nil {
+		list = append(list, structure{name: "text_poke_loc", size: &l.poke.size, members: image.Parts{"call": &l.poke.call}})
+	}
+	return list
 }
 
 // optimizerStructures lists what kernels have that can change several bytes of text. One without jumps may

@@ -191,6 +191,11 @@ func kernels() (all []kernel) {
 			}
 		}
 	}
+	for _, variant := range []string{"", "-untraced", "-preempt"} {
+		o := Default()
+		o.Delay, o.Preempt = 1, variant == "-preempt"
+		all = append(all, kernel{"x86_64/" + later + variant, "x86_64-" + later + variant, o})
+	}
 	return all
 }
 

@@ -172,7 +172,7 @@ func (k *Kprobes) revive(c Caller, s *site) error {
 	if err != nil {
 		return err
 	}
-	s.slot, s.orig = fresh.slot, fresh.orig
+	s.slot, s.orig, s.runs = fresh.slot, fresh.orig, fresh.runs
 	k.m.Store(s.head, k.l.p.flags, k.flags(s.head)&^flagGone|flagDisabled)
 	k.prepareDetour(c, s)
 	return nil

@@ -36,6 +36,8 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 		return Refuse(RuleUnsupported, 0, "the kernel is built without jump optimization")
 	case k.opt.Preempt && k.opt.Quiesce == QuiesceSched && k.opt.Mutant != MutantPreemptSched:
 		return Refuse(RulePreempt, 0, "kernel code can be preempted inside a region")
+	case k.entryAt(s.addr) != 0:
+		return Refuse(RuleFtrace, s.addr, "the probe at %#x is called by the function's first instruction", s.addr)
 	}
 	fn, _ := k.text(s.addr)
 	c.Charge(k.opt.Costs.Analyze * int64(len(fn.Code)))

@@ -2,6 +2,7 @@ package kprobes
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"kprobesim/sim"
@@ -51,6 +52,9 @@ func TestInstanceComesBackToAProbeThatGoes(t *testing.T) {
 	for _, o := range kernels() {
 		if o.old() {
 			continue // one lock for all of it
+		}
+		if strings.Contains(o.image, later) {
+			continue // the free ones are in a pool without a lock to wait for
 		}
 		t.Run(o.name, func(t *testing.T) {
 			a := &ambush{victim: 1, patience: 40}

@@ -51,7 +51,7 @@ func (l *live) symbol(name string) uint64 {
 }
 
 // A handler that leads elsewhere and returns nonzero ends the hit there: nothing is stepped, and no post handler
-// runs. The kernels leave the hit open. The handler ends it, or the CPU's next hits are nested in it.
+// runs. The kernels leave the hit open, but for those of 2020. The handler ends it, or the CPU's next hits are nested in it.
 func TestHandlerLeadsElsewhere(t *testing.T) {
 	for _, m := range modes() {
 		if m.mode == Optimized {
@@ -78,7 +78,11 @@ func TestHandlerLeadsElsewhere(t *testing.T) {
 			if l.k.era.Year == 2005 {
 				missed = 0 // the probe is lost
 			}
-			if n := l.percpu("handler_hits") - hits; n != 0 || l.state(counts).NMissed != missed {
+			ran := uint64(0)
+			if l.k.era.Year == 2020 {
+				ran, missed = 1, 0
+			}
+			if n := l.percpu("handler_hits") - hits; n != ran || l.state(counts).NMissed != missed {
 				t.Errorf("%s: in an open hit %d handlers ran, %d missed, want %d", m.name(), n, l.state(counts).NMissed, missed)
 			}
 			l.call("handler_ends_hit")
@@ -132,7 +136,7 @@ func TestInstancesTellTheCall(t *testing.T) {
 
 // The flags of a post handler are zero, and a fault handler gets the number of the trap.
 func TestHandlersSeeFlagsAndNumbers(t *testing.T) {
-	for _, image := range images() {
+	for _, image := range older(images()) {
 		bootImage(t, image, plain(), func(l *live) {
 			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_sees_probe", Post: "post_sees_flags"})
 			l.call("bench_target", 1, 2)

@@ -11,6 +11,7 @@ const (
 	RuleUnsupported    Rule = "unsupported"            // kernel built without jump optimization
 	RuleOff            Rule = "optimization-off"       // debug.kprobes-optimization is 0
 	RulePreempt        Rule = "preemptible-kernel"     // grace periods do not cover preempted tasks
+	RuleFtrace         Rule = "ftrace-based"           // a call leads to the handlers already
 	RuleGone           Rule = "gone"                   // the probed text has vanished
 	RuleDisabled       Rule = "disabled"               // nothing is armed
 	RulePostHandler    Rule = "post-handler"           // a detour cannot run it after the instruction

@@ -36,6 +36,7 @@ const (
 	flagGone      = 1
 	flagDisabled  = 2
 	flagOptimized = 4
+	flagFtrace    = 8
 )
 
 // register does what kprobes of all kinds have in common, under kprobe_mutex. It clears what an
@@ -55,6 +56,9 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 	flags := uint64(0)
 	if k.era.disabled {
 		flags = k.m.Load(p, l.flags) & flagDisabled
+	}
+	if k.entryAt(addr) == addr {
+		flags |= flagFtrace
 	}
 	k.m.Store(p, l.flags, flags)
 	k.m.Store(p, l.nmissed, 0)
@@ -102,6 +106,9 @@ func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	if k.entryAt(addr) == addr {
+		return &site{addr: addr, head: p, orig: code[:k.reach()]}, nil
+	}
 	slot, ok := k.slots.take()
 	if !ok {
 		return nil, ENOMEM
@@ -124,7 +131,7 @@ func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 		k.note(c, EventSlot, "taken", p, slot)
 		k.writeCode(c, slot, cp.Code)
 	}
-	return &site{addr: addr, head: p, slot: slot, orig: code[:min(len(code), k.reach())]}, nil
+	return &site{addr: addr, head: p, slot: slot, orig: code[:min(len(code), k.reach())], runs: cp.Runs}, nil
 }
 
 // storeMembers fills in what the architecture keeps in a struct kprobe.
@@ -176,6 +183,8 @@ func (k *Kprobes) codeAt(c Caller, addr uint64) ([]byte, error) {
 	switch {
 	case addr%k.arch.Align != 0:
 		return nil, EINVAL
+	case k.entryAt(addr) != 0 && k.entryAt(addr) != addr:
+		return nil, EILSEQ
 	case ok && fn.End()-addr < uint64(len(k.arch.Breakpoint)), !ok && k.era.Boundaries:
 		return nil, EILSEQ
 	case !ok:

@@ -112,6 +112,8 @@ func (s Spec) Check(year int) error {
 		return nil
 	case (s.Entry != "" || s.DataSize > 0) && !apis()[i].entry:
 		return fmt.Errorf("return probes of %d have no entry handler and no data", year)
+	case s.Fault != "" && apis()[i].faultless:
+		return fmt.Errorf("probes of %d have no fault handler: it is gone from the interface", year)
 	case s.Disabled && !apis()[i].disabled:
 		return fmt.Errorf("probes of %d cannot be registered disabled: %w", year, ENOSYS)
 	}

@@ -54,6 +54,12 @@ func (k *Kprobes) mode(s *site, p uint64) Mode {
 		return Disabled
 	case s.text == textJump:
 		return Optimized
+	case s.text == textCall:
+		return Ftrace
+	case s.runs == Boosted && k.m.Load(s.head, k.l.p.post) != 0:
+		return Stepped
+	case s.runs != noMode:
+		return s.runs
 	case k.learned(s):
 		return k.arch.Then
 	}
@@ -150,6 +156,9 @@ func listFlags(own, head uint64) string {
 	}
 	if head&flagOptimized != 0 {
 		s += "[OPTIMIZED]"
+	}
+	if head&flagFtrace != 0 {
+		s += "[FTRACE]"
 	}
 	return s
 }

@@ -22,6 +22,8 @@ type symbols struct {
 	pokeOne, pokeBatch                              uint64   // notifiers of the two protocols
 	flushOmitted                                    uint64   // steps of keeping caches in step
 	trampoline                                      uint64   // where return probed functions return to
+	entryTrampoline                                 uint64   // what a probed function calls first
+	entries                                         []uint64 // nops by which functions begin, sorted
 	oneHit, hitCPU                                  uint64   // of a kernel with one lock for all hits
 	exceptions                                      []uint64 // faulting instructions, sorted
 	blacklist                                       []Span
@@ -43,6 +45,9 @@ func (s *symbols) lookUp(im *image.Image, era era, arch *Arch, jump *Optimizer) 
 	}{
 		{s.always(), true, false},
 		{s.handlers(), true, true},
+		{s.ofJprobes(), !slices.Contains(era.lacks, "register_jprobe"), true},
+		{[]wanted{{"instance_table", &s.instances}}, !era.Hooks, false},
+		{s.ofEntries(), era.EntryCall != nil && s.traced(im), false},
 		{s.ofOneLock(), false, false},
 		{s.ofBoosting(), era.Boost && arch.Then == Boosted, false},
 		{s.ofStopping(), arch.StopsToRestore || jump != nil && jump.patches(PatchStop), false},
@@ -80,7 +85,6 @@ func (s *symbols) always() []wanted {
 		{"__slots_start", &s.slots.Start},
 		{"__slots_end", &s.slots.End},
 		{"probe_table", &s.table},
-		{"instance_table", &s.instances},
 		{"switch_disarmed", &s.allDisarmed},
 	}
 }
@@ -93,9 +97,12 @@ func (s *symbols) handlers() []wanted {
 		{"group_fault", &s.aggrFault},
 		{"group_break", &s.aggrBreak},
 		{"return_probe_entered", &s.returnPre},
-		{"jprobe_divert", &s.jprobePre},
-		{"jprobe_resume", &s.jprobeBreak},
 	}
+}
+
+// ofJprobes lists the handlers of kernels that have jprobes.
+func (s *symbols) ofJprobes() []wanted {
+	return []wanted{{"jprobe_divert", &s.jprobePre}, {"jprobe_resume", &s.jprobeBreak}}
 }
 
 // ofOneLock lists what an image has in which one CPU at a time handles a hit.

@@ -40,11 +40,12 @@ const (
 	Emulated       // breakpoint; the kernel does what the instruction would do
 	Boosted        // breakpoint; the instruction runs out of line and a jump leads back
 	Optimized      // jump to a detour buffer
+	Ftrace         // call in the place of the nop by which a function begins
 )
 
 // modeWords are the names of the modes, by their numbers.
 func modeWords() []string {
-	return []string{"none", "gone", "disabled", "stepped", "emulated", "boosted", "optimized"}
+	return []string{"none", "gone", "disabled", "stepped", "emulated", "boosted", "optimized", "ftrace"}
 }
 
 // String is the mode's word.

@@ -248,6 +248,7 @@ const (
 	era2011 = "2011"
 	era2014 = "2014"
 	era2017 = "2017"
+	era2020 = "2020"
 )
 
 // readVariant has the words of an era and of a grace period. The mutants of "catches" are run by
@@ -257,7 +258,7 @@ func readVariant(r *doc.Reader) Variant {
 	return Variant{
 		Name:     doc.Need(r, "name", doc.Name),
 		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(targets.Names(targets.List())...)),
-		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2006, era2010, era2011, era2014, era2017)),
+		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2006, era2010, era2011, era2014, era2017, era2020)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
 		Patching: doc.Opt(r, "patching", "", doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),

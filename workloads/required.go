@@ -30,7 +30,7 @@ func Required() []Need {
 		}},
 		{"user mode", []string{"user_init", "user_thread", "user_stacks", "syscall_entry"}},
 		{"registering probes", []string{
-			"kernel_era", "probe_table", "instance_table", "switch_boost",
+			"kernel_era", "probe_table", "switch_boost",
 			"switch_disarmed", "switch_jumps", "__kprobes_text_start",
 			"__kprobes_text_end", "__entry_text_start", "__entry_text_end", "__start___ex_table",
 			"__stop___ex_table", "__slots_start", "__slots_end", "__detours_start", "__detours_end",
@@ -38,7 +38,7 @@ func Required() []Need {
 		}},
 		{"handling hits", []string{
 			"group_before", "group_after", "group_fault", "group_break", "return_probe_entered",
-			"jprobe_divert", "jprobe_resume", "kretprobe_trampoline",
+			"kretprobe_trampoline",
 		}},
 		{"changing text", []string{
 			"text_poke", "text_poke_patch", "text_poke_note", "text_poke_stopped",

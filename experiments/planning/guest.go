@@ -2,6 +2,7 @@ package planning
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,6 +51,11 @@ func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experim
 // checkMode refuses a mode that no kernel of the instruction set has.
 func checkMode(pt *schema.Point, m kprobes.Mode) error {
 	arch := pt.Target.Probes
+	if m == kprobes.Emulated && slices.ContainsFunc(arch.Eras, func(e kprobes.Era) bool {
+		return e.Emulates && fmt.Sprint(e.Year) == pt.Kernel.Era
+	}) {
+		return nil
+	}
 	if m == kprobes.Boosted && arch.Then == kprobes.Emulated || m == kprobes.Emulated && arch.Then == kprobes.Boosted {
 		return fmt.Errorf("no kernel of %s has probes that are %s: ask for %q or %q", pt.Target.Name, m, arch.Then, schema.ModeWord(kprobes.Stepped))
 	}

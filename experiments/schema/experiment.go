@@ -296,7 +296,7 @@ const step = "step"
 
 // readMode parses a mode that a point can ask for.
 func readMode(n *doc.Node) (kprobes.Mode, error) {
-	word, err := doc.OneOf(step, kprobes.Boosted.String(), kprobes.Emulated.String(), kprobes.Optimized.String())(n)
+	word, err := doc.OneOf(step, kprobes.Boosted.String(), kprobes.Emulated.String(), kprobes.Optimized.String(), kprobes.Ftrace.String())(n)
 	switch {
 	case err != nil:
 		return 0, err

@@ -57,7 +57,7 @@ func optimizer(mode int) *kprobes.Optimizer {
 }
 
 // eras lists what kernels on x86 have: boosting from 2.6.16 on i386 and 2.6.25 on x86-64, jumps from
-// 2.6.34, the list of functions without return probes from 2.6.24.
+// 2.6.34, the list of functions without return probes from 2.6.24. Those of 2020 are in later.go.
 // The switch of tasks (__switch_to of those kernels) is entered by one task and left by another, while return
 // instances are found by task. On x86-64 it takes no probe at all, from 2.6.15.
 func eras(mode int) []kprobes.Era {
@@ -73,6 +73,12 @@ func eras(mode int) []kprobes.Era {
 			Year: 2010, Boost: true, Optimize: true, Boundaries: true,
 			Protected:       append(unprobed, "native_get_debugreg", "irq_entries_start", "common_interrupt"),
 			ReturnProtected: []string{switches},
+		},
+		{
+			Year: 2020, Boost: true, Optimize: true, Boundaries: true, Hooks: true, Tasks: true, Emulates: true,
+			Change:    func(a *kprobes.Arch) { later(a, mode) },
+			EntryCall: func(from, to uint64) []byte { return entryCall(from, to) },
+			Protected: unprobed, ReturnProtected: []string{switches},
 		},
 	}
 }

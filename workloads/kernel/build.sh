@@ -8,6 +8,7 @@
 #	trapping	return probes come back by a breakpoint, the same
 #	userprobes	address spaces of user tasks, and probes of user space
 #	nokprobes	no CONFIG_KPROBES: nobody listens for breakpoints, and faults ask for no probe; its code stays
+#	untraced	functions do not begin with a nop for the function tracer, for a kernel of 2020
 #	runlatch	exceptions set the run latch, for a kernel of ppc64
 set -eu
 cd "$(dirname "$0")"
@@ -16,16 +17,20 @@ variant=${2:-2010}
 isa=${3:-x86_64}
 era=${variant%%-*}
 options=
+# Kernels of 2020 find their stacks without frame pointers.
+traced=
+[ "$era" != 2020 ] || traced="-DFENTRY -pg -mfentry -mnop-mcount -mrecord-mcount"
 for option in $(echo "${variant#"$era"}" | tr - ' '); do
 	case $era-$option in
-	2010-preempt | 2014-preempt | 2017-preempt) options="$options -DPREEMPT" ;;
+	2010-preempt | 2014-preempt | 2017-preempt | 2020-preempt) options="$options -DPREEMPT" ;;
 	2006-stepping) options="$options -DNO_BOOST" ;;
 	2006-trapping) options="$options -DTRAP_RETURNS" ;;
 	2005-userprobes | 2010-userprobes) options="$options -DUSERPROBES" ;;
 	2010-nokprobes) options="$options -DNO_KPROBES" ;;
+	2020-untraced) traced= ;;
 	*-runlatch) options="$options -DRUNLATCH" ;;
 	*)
-		echo "no kernel $variant: use a year of include/linux/era.h, 2010, 2014 or 2017 with -preempt, 2010 with -nokprobes, or 2006 with -stepping, -trapping or both" >&2
+		echo "no kernel $variant: use a year of include/linux/era.h, 2010, 2014, 2017 or 2020 with -preempt, 2010 with -nokprobes, 2020 with -untraced, or 2006 with -stepping, -trapping or both" >&2
 		exit 2
 		;;
 	esac
@@ -47,6 +52,7 @@ case $options in *NO_KPROBES*) echo "const int kernel_without_kprobes = 1;" >>"$
 # in general.
 case $era in
 2005 | 2006) frames=-fomit-frame-pointer ;;
+2020) frames="$generic $traced" ;;
 *) frames="-fno-omit-frame-pointer $generic" ;;
 esac
 flags="-DERA=$era $options -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror $includes

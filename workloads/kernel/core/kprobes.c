@@ -6,7 +6,9 @@
 #include <linux/hit.h>
 
 struct hlist_head probe_table[HIT_BUCKETS];
+#if !ERA_RETHOOK
 struct hlist_head instance_table[HIT_BUCKETS];
+#endif
 
 int switch_boost = 1;
 int switch_jumps = 1;
@@ -155,6 +157,7 @@ __detour void detour_handlers(struct kprobe *p, struct pt_regs *regs)
 }
 #endif
 
+#if !ERA_RETHOOK
 /*
  * Who guards the return instances. In 2005 a hit holds the lock of all hits, and whoever is in none
  * takes it. In 2006 there is one lock for all instances. In 2010 each bucket has one for the instances
@@ -419,3 +422,4 @@ void kprobe_flush_task(struct task_struct *task)
 	unlock_instances(bucket, flags);
 	free_orphans(&orphans);
 }
+#endif

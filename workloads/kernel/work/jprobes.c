@@ -5,6 +5,7 @@
 #include <linux/kprobes.h>
 #include <linux/workload.h>
 
+#if !ERA_COPY_TRAPS
 DECLARE_PER_CPU(unsigned long, handler_hits);
 DECLARE_PER_CPU(unsigned long, handler_last_value);
 
@@ -37,3 +38,4 @@ __handler unsigned long jprobe_wrong_stack(unsigned long a __unused, unsigned lo
 {
 	jprobe_return_elsewhere();
 }
+#endif

@@ -20,6 +20,9 @@
  *	ERA_INT3_IST	Both run on the debug stack and tell by base, one rdmsr each. Meanwhile the slot in
  *			the TSS lies one stack lower, so that a probe hit inside a handler does not overwrite
  *			the frame. The way out disables interrupts first: one cli each.
+ *	ERA_COPY_TRAPS	#BP stays on the stack that it strikes, a few words lower, so that the handler can push
+ *			what an emulated call does. Registers are pushed and cleared. #DB is no probe's, and
+ *			as in 2005.
  */
 #include "frame.h"
 
@@ -135,7 +138,94 @@ ENDFUNC \name
 .endm
 
 	.section .phase.entry, "ax"
+#if ERA_COPY_TRAPS
+/* Code that the kernel was interrupted in may be that between a change of level and its swapgs. */
+	.balign 16
+FUNC save_and_clear
+	cld
+	pushq %rsi
+	movq 8(%rsp), %rsi
+	movq %rdi, 8(%rsp)
+	pushq %rdx
+	pushq %rcx
+	pushq %rax
+	pushq %r8
+	pushq %r9
+	pushq %r10
+	pushq %r11
+	pushq %rbx
+	pushq %rbp
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	pushq %rsi
+	xorl %edx, %edx
+	xorl %ecx, %ecx
+	xorl %eax, %eax
+	xorl %r8d, %r8d
+	xorl %r9d, %r9d
+	xorl %r10d, %r10d
+	xorl %r11d, %r11d
+	xorl %ebx, %ebx
+	xorl %ebp, %ebp
+	xorl %r12d, %r12d
+	xorl %r13d, %r13d
+	xorl %r14d, %r14d
+	xorl %r15d, %r15d
+	xorl %esi, %esi
+	testb $3, 8+PT_CS(%rsp)
+	jz .Lfrom_kernel
+	swapgs
+	ret
+.Lfrom_kernel:
+	leaq last_iretq(%rip), %rcx
+	cmpq %rcx, 8+PT_IP(%rsp)
+	je .Lcannot
+	movl %ecx, %eax
+	cmpq %rax, 8+PT_IP(%rsp)
+	je .Lcannot
+	ret
+.Lcannot:
+	ud2
+ENDFUNC save_and_clear
+
+	.balign 16
+FUNC int3
+	cld
+	pushq $-1
+	testb $3, 16(%rsp)
+	jnz .Lno_room
+	.rept 6
+	pushq 40(%rsp)
+	.endr
+.Lno_room:
+	call save_and_clear
+	xorl %esi, %esi
+	movq %rsp, %rdi
+	call do_int3
+	testb $3, PT_CS(%rsp)
+	jnz leave_by_level
+	jmp leave_to_kernel
+ENDFUNC int3
+
+	.section .phase.return, "ax"
+	.balign 16
+FUNC leave_to_kernel
+	POP_REGS
+	addq $8, %rsp
+	/* A stack segment of a local table would want another way. */
+	testb $4, 32(%rsp)
+	jnz .Llocal
+	.globl last_iretq
+last_iretq:
+	iretq
+.Llocal:
+	ud2
+ENDFUNC leave_to_kernel
+#else
 	PLAIN_TRAP int3, do_int3, GS_BY_LEVEL, leave_by_level
+#endif
 
 	.section .phase.step, "ax"
 	PLAIN_TRAP debug, do_debug, GS_BY_BASE, leave_by_base

@@ -6,6 +6,7 @@
 #include <asm/percpu.h>
 #include "frame.h"
 
+#if !ERA_COPY_TRAPS
 #if ERA_GLOBAL_HIT
 #define SAVED_SP the_hit+HIT_JPROBE_SP
 #elif ERA_UNIPROCESSOR
@@ -32,3 +33,4 @@ jprobe_return_break:
 jprobe_return_end:
 	nop
 ENDFUNC jprobe_return
+#endif

@@ -5,6 +5,7 @@
  */
 #include <linux/hit.h>
 
+#if !ERA_COPY_TRAPS
 _Static_assert(offsetof(struct hit_record, jprobe.sp) == HIT_JPROBE_SP, "asm/hit.h");
 
 extern kprobe_opcode_t jprobe_return_end[];
@@ -61,3 +62,4 @@ __jprobe int jprobe_resume(struct kprobe *p __unused, struct pt_regs *regs)
 	preempt_enable_no_resched();
 	return 1;
 }
+#endif

@@ -13,6 +13,7 @@
 #include <asm/processor.h>
 #include <asm/text.h>
 
+#if !ERA_COPY_TRAPS
 #define TRAP_FLAG ((unsigned long)X86_EFLAGS_TF)
 #define INTERRUPT_FLAG ((unsigned long)X86_EFLAGS_IF)
 #define MSR_DEBUGCTL 0x1d9
@@ -357,6 +358,7 @@ __kretprobe void divert_return(struct kretprobe_instance *ri, struct pt_regs *re
 	ri->ret_addr = (kprobe_opcode_t *)*top;
 	*top = (unsigned long)kretprobe_trampoline;
 }
+#endif
 
 #if ERA_RETURN_TRAP
 /* The trampoline is a nop with a probe. Its handler goes where the function was to return to. */

@@ -22,6 +22,13 @@ static struct {
 	int refs;		/* 0: no batch; else one for the patch and one for each CPU that searches */
 } batch;
 
+/* Later kernels ask for the site of a breakpoint without a notifier, unless the simulator leaves that out. */
+#if ERA_COPY_TRAPS
+#define LISTENING (text_poke_listener != NULL)
+#else
+#define LISTENING 1
+#endif
+
 static __always_inline unsigned char *site(const struct text_poke_loc *loc)
 {
 	return (unsigned char *)_text + loc->addr;
@@ -68,7 +75,8 @@ __kprobes_late __used void text_poke_bp_batch(const struct text_poke_loc *vec, u
 	batch.vec = vec;
 	batch.n = n;
 	barrier();	/* a CPU that sees the count sees the vector */
-	WRITE_VOLATILE(batch.refs, 1);
+	if (LISTENING)
+		WRITE_VOLATILE(batch.refs, 1);
 	for (loc = vec; loc < end; loc++)
 		text_poke_patch(site(loc), &breakpoint, 1, patch, PATCH_BREAKPOINT);
 	text_poke_sync(patch, 0);
@@ -79,7 +87,8 @@ __kprobes_late __used void text_poke_bp_batch(const struct text_poke_loc *vec, u
 		firsts += poke_first(loc, patch);
 	if (firsts)
 		text_poke_sync(patch, 2);
-	put_batch();
+	if (LISTENING)
+		put_batch();
 	while (READ_VOLATILE(batch.refs) && !(text_poke_unsynced & 1 << POKE_END))
 		cpu_relax();
 }
@@ -118,6 +127,26 @@ static __patching_late int batch_notify(struct notifier_block *self __unused, un
 	put_batch();
 	return loc ? NOTIFY_STOP : NOTIFY_DONE;
 }
+
+#if ERA_COPY_TRAPS
+/* Does what the text is going to do: it jumps, or calls, or is a nop that leads behind itself. */
+__dispatch int text_poke_hit(struct pt_regs *regs)
+{
+	const struct text_poke_loc *loc;
+
+	if (likely(!get_batch()))
+		return 0;
+	loc = user_mode(regs) ? NULL : poke_find((const unsigned char *)regs->ip - 1);
+	if (loc && loc->call) {
+		regs->sp -= sizeof(long);
+		*kernel_stack_top(regs) = (unsigned long)site(loc) + loc->len;
+	}
+	if (loc)
+		regs->ip = (unsigned long)_text + loc->detour;
+	put_batch();
+	return loc != NULL;
+}
+#endif
 
 __late_data struct notifier_block text_poke_batch_nb = {
 	.notifier_call = batch_notify,

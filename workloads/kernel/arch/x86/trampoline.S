@@ -5,6 +5,8 @@
 #include <linux/era.h>
 #include "frame.h"
 
+#define ENTRY_CALL 5	/* bytes of the call that leads to entry_trampoline */
+
 #ifdef __i386__
 /* All of struct pt_regs but cs, ip, orig_ax and gs, which are left for C to fill. */
 .macro SAVE_FRAME
@@ -24,6 +26,22 @@
 	.text
 FUNC kretprobe_trampoline
 	nop
+ENDFUNC kretprobe_trampoline
+#elif ERA_RETHOOK
+	.section .phase.kretprobe, "ax"
+FUNC kretprobe_trampoline
+	/* The word becomes the return address, that of the stack segment the flags. */
+	pushq $kretprobe_trampoline
+	pushq $__KERNEL_DS
+	pushq %rsp
+	pushfq
+	PUSH_REGS
+	movq %rsp, %rdi
+	call function_returned
+	POP_REGS
+	addq $40, %rsp
+	popfq
+	ret
 ENDFUNC kretprobe_trampoline
 #elif defined(__x86_64__)
 	.section .phase.kretprobe, "ax"
@@ -99,4 +117,39 @@ detour_template_call:
 detour_template_end:
 ENDFUNC detour_template
 #endif
+#endif
+
+#ifdef FENTRY
+/*
+ * What the first instruction of a function calls while a probe stands there. Below the frame that it saves
+ * lie the flags, the address behind the call, and the function's return address. A handler may change
+ * where the code goes on.
+ */
+	.section .phase.detour, "ax"
+	.balign 16
+FUNC entry_trampoline
+	pushfq
+	subq $PT_SIZE, %rsp
+	STORE_REGS
+	movq $0, PT_ORIG_AX(%rsp)
+	movq PT_SIZE(%rsp), %rcx
+	movq %rcx, PT_FLAGS(%rsp)
+	movq PT_SIZE+8(%rsp), %rdi
+	movq %rdi, PT_IP(%rsp)
+	leaq PT_SIZE+16(%rsp), %rcx
+	movq %rcx, PT_SP(%rsp)
+	movq $__KERNEL_CS, PT_CS(%rsp)
+	movq $__KERNEL_DS, PT_SS(%rsp)
+	subq $ENTRY_CALL, %rdi
+	movq %rsp, %rsi
+	call entry_hit
+	movq PT_FLAGS(%rsp), %rcx
+	movq %rcx, PT_SIZE(%rsp)
+	movq PT_IP(%rsp), %rcx
+	movq %rcx, PT_SIZE+8(%rsp)
+	LOAD_REGS_AND_DROP
+	addq $(PT_SIZE - PT_IP), %rsp
+	popfq
+	ret
+ENDFUNC entry_trampoline
 #endif

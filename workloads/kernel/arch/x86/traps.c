@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <asm/extable.h>
 #include <asm/processor.h>
+#include <asm/text.h>
 
 /* What listeners are told of an exception besides its name: the processor's number and a signal's. */
 #define VECTOR_DB 1
@@ -65,11 +66,47 @@ static __always_inline int taken(enum die_val what, const char *name, struct pt_
 	return notify_die(what, name, frame, code, number, signal) == NOTIFY_STOP;
 }
 
+#if ERA_COPY_TRAPS
+/*
+ * #BP may strike anywhere, as an NMI does. The CPU notes that it is in one, and that it can be in the middle
+ * of a reader of RCU. Before that a breakpoint of a patch is dealt with, which may stand in anything.
+ */
+static DEFINE_PER_CPU(int, nmi_depth);
+static DEFINE_PER_CPU(unsigned long, rcu_nesting);
+static DEFINE_PER_CPU(int, rcu_watching) = 1;
+
+static __dispatch void nmi_enter(void)
+{
+	preempt_disable();
+	BUG_ON(percpu_read(nmi_depth) == 15);
+	percpu_add(nmi_depth, 1);
+	percpu_add(rcu_nesting, READ_VOLATILE(*this_cpu_ptr(rcu_watching)) & 1 ? 2 : 1);
+}
+
+static __dispatch void nmi_exit(void)
+{
+	percpu_write(rcu_nesting, percpu_read(rcu_nesting) - 2);
+	percpu_add(nmi_depth, -1);
+	preempt_enable_no_resched();
+}
+
+__dispatch __used void do_int3(struct pt_regs *frame, long code)
+{
+	if (text_poke_hit(frame))
+		return;
+	nmi_enter();
+	if (!(user_mode(frame) ? 0 : breakpoint_hit(frame)) &&
+	    !taken(DIE_INT3, "int3", frame, code, VECTOR_BP, SIGTRAP))
+		die(frame, code, VECTOR_BP);
+	nmi_exit();
+}
+#else
 __dispatch __used void do_int3(struct pt_regs *frame, long code)
 {
 	if (!taken(DIE_INT3, "int3", frame, code, VECTOR_BP, SIGTRAP))
 		die(frame, code, VECTOR_BP);
 }
+#endif
 
 /*
  * With ERA_CLEAR_DR6 the reason of a #DB is read once and the register set to zero, because the processor

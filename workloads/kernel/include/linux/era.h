@@ -6,7 +6,7 @@
  *       of the step, and all that is known of a hit exists once.
  * 2006: 2.6.17 to 2.6.21. What is known of a hit exists once a CPU, and return probes have one lock.
  * 2010: 2.6.33 and 2.6.34.
- * Later ones are the architecture's: to all else they are what 2010 is.
+ * Later ones are the architecture's: to all else they are what 2010 is, but for what asm/era.h says.
  *
  * Spinlocks are those of 2010 in all of them.
  */
@@ -61,5 +61,17 @@
  * and what its own code alone asks for.
  */
 #include <asm/era.h>
+
+/*
+ * What few architectures' eras have:
+ *	ERA_RETHOOK	return instances are on a list of their task and in a pool without locks
+ *	ERA_COPY_TRAPS	a copy of an instruction ends with a breakpoint: nothing is stepped by the processor
+ */
+#ifndef ERA_RETHOOK
+#define ERA_RETHOOK 0
+#endif
+#ifndef ERA_COPY_TRAPS
+#define ERA_COPY_TRAPS 0
+#endif
 
 #endif

@@ -32,7 +32,9 @@ struct hit_record {
 	struct hit now;			/* now.probe is NULL when no hit is under way */
 	struct kprobe *child;		/* of an aggregate: whose handler runs, or has led to a jprobe */
 	struct hit outer;		/* the hit that a nested one interrupted */
+#if !ERA_COPY_TRAPS
 	struct jprobe_frame jprobe;
+#endif
 };
 
 #if ERA_GLOBAL_HIT
@@ -65,7 +67,8 @@ static __always_inline void close_hit(struct hit_record *r __unused)
 #else
 	r->now.probe = NULL;
 #endif
-	preempt_enable_no_resched();
+	if (!ERA_COPY_TRAPS)
+		preempt_enable_no_resched();
 }
 
 static __always_inline int probe_enabled(const struct kprobe *p)
@@ -80,7 +83,9 @@ static __always_inline int probe_enabled(const struct kprobe *p)
 #define HIT_HASH_BITS 6
 #define HIT_BUCKETS (1 << HIT_HASH_BITS)
 extern struct hlist_head probe_table[HIT_BUCKETS];
+#if !ERA_RETHOOK
 extern struct hlist_head instance_table[HIT_BUCKETS];
+#endif
 
 /* Switches, written by the simulator. */
 extern int switch_boost;	/* 0: the kernel is built without boosting */
@@ -99,7 +104,11 @@ void group_after(struct kprobe *, struct pt_regs *, unsigned long);
 int group_fault(struct kprobe *, struct pt_regs *, int);
 
 /* What the return trampoline calls: where the function was to return to. */
+#if ERA_RETHOOK
+void function_returned(struct pt_regs *frame);
+#else
 unsigned long function_returned(struct pt_regs *frame);
+#endif
 #if ERA_GLOBAL_HIT
 /* Keeps hits away while return instances are changed outside of one. */
 unsigned long lock_instances(unsigned long bucket);

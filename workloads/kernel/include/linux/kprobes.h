@@ -67,7 +67,19 @@ struct kretprobe {
 #if ERA_USED_CHAIN
 	struct hlist_head used_instances;
 #endif
+#if ERA_RETHOOK
+	struct return_hook *hook;	/* has the instances in the place of free_instances */
+#endif
 };
+
+#if ERA_RETHOOK
+/* The instances of a return probe. It lives until the last of them has come home. */
+struct return_hook {
+	struct kretprobe *rp;		/* NULL once the probe is unregistered */
+	struct hlist_node *pool;	/* the first free one */
+	int instances;			/* free and in use */
+};
+#endif
 
 struct kretprobe_instance {
 	struct hlist_node hlist;	/* in instance_table; while it is free, in free_instances */
@@ -76,6 +88,11 @@ struct kretprobe_instance {
 	struct task_struct *task;
 #if ERA_USED_CHAIN
 	struct hlist_node used;		/* in used_instances */
+#endif
+#if ERA_RETHOOK
+	struct return_hook *hook;
+	unsigned long frame;		/* where the return address was */
+	int readers;			/* see core/rethook.c */
 #endif
 	char data[];
 };

@@ -69,6 +69,10 @@ struct task_struct {
 #ifdef USERPROBES
 	struct mm_struct *mm;	/* its address space; NULL: the kernel's */
 #endif
+#if ERA_RETHOOK
+	struct hlist_node *hooks; /* return instances in use, the newest first */
+	unsigned long entry_hits; /* levels at which a probe at a function's entry is being handled */
+#endif
 };
 
 DECLARE_PER_CPU(struct task_struct *, current_task);

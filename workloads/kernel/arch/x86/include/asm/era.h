@@ -6,11 +6,21 @@
  *       figures can be.
  * 2006: Boosting and the direct trampoline are i386's alone. build.sh leaves either out for the variants
  *       stepping (NO_BOOST) and trapping (TRAP_RETURNS).
+ * 2020: x86-64 alone. FENTRY: functions begin with a nop of five bytes, which a call of the trampoline of
+ *       probes at function entry may replace.
  */
 #ifndef _ASM_ERA_H
 #define _ASM_ERA_H
 
-#if ERA == 2010
+#if ERA == 2020
+#define ERA_RETHOOK 1
+#define ERA_COPY_TRAPS 1
+#define ERA_OPTIMIZE 1
+#define ERA_INT3_IST 0
+#define ERA_RECHECK_FIRST 0
+#define ERA_POST_LAST 1
+#define ERA_CLEAR_DR6 1
+#elif ERA == 2010
 #define ERA_OPTIMIZE 1
 #define ERA_INT3_IST 1		/* x86-64: #BP runs on the debug stack; the slot in the TSS moves meanwhile */
 #define ERA_RECHECK_FIRST 1	/* a breakpoint that has vanished is noticed before the look-up */
@@ -24,7 +34,7 @@
 #define ERA_CLEAR_DR6 0
 #endif
 
-#if ERA == 2010
+#if ERA >= 2010
 #define ERA_BOOST 1		/* the copy of an instruction may jump back instead of being stepped */
 #define ERA_RETURN_TRAP 0
 #elif ERA == 2006 && defined(__i386__)
@@ -43,7 +53,7 @@
 #define ERA_RETURN_TRAP 1
 #endif
 
-#if ERA != 2010 && defined(__i386__)
+#if ERA < 2010 && defined(__i386__)
 #define ERA_UNIPROCESSOR 1
 #else
 #define ERA_UNIPROCESSOR 0

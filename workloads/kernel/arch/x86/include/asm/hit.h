@@ -38,5 +38,21 @@ static __always_inline void complete_frame(struct pt_regs *regs, unsigned long i
 #endif
 }
 
+#if ERA_RETHOOK
+/* The frame of the return trampoline: above it lies the word from which it returns. */
+static __always_inline void return_frame(struct pt_regs *regs, unsigned long back)
+{
+	complete_frame(regs, back);
+	regs->sp += 2 * sizeof(long);
+	*(unsigned long *)(regs + 1) = back;
+}
+
+/* The flags are popped last, right below that word. */
+static __always_inline void end_return_frame(struct pt_regs *regs)
+{
+	regs->ss = regs->flags;
+}
+#endif
+
 #endif
 #endif

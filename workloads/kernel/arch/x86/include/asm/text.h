@@ -30,8 +30,18 @@ struct text_poke_loc {
 	int addr;		/* bytes from _text */
 	int detour;		/* the same; where a CPU that hits the breakpoint goes on */
 	unsigned char len;	/* bytes of text */
+#if ERA_COPY_TRAPS
+	unsigned char call;	/* the detour is called: it returns behind the text */
+#endif
 	unsigned char text[RELATIVEJUMP_SIZE];
 };
+
+#if ERA_COPY_TRAPS
+/* #BP: nonzero when it was a breakpoint of text_poke_bp_batch, and what is to stand there was emulated. */
+int text_poke_hit(struct pt_regs *regs);
+/* #BP: nonzero when it was a probe's. */
+int breakpoint_hit(struct pt_regs *regs);
+#endif
 
 /* The same for n patch sites in the order of their addresses. */
 void text_poke_bp_batch(const struct text_poke_loc *vec, unsigned long n, unsigned long patch);

@@ -1,0 +1,69 @@
+package kprobes
+
+import (
+	"slices"
+
+	"kprobesim/image"
+)
+
+// Functions that the function tracer knows begin with a nop. A kernel that has probes on ftrace puts a call
+// in its place instead of a breakpoint: the code that is called saves the registers, runs the handlers and returns
+// behind the nop. Nothing is executed elsewhere, so there is neither a slot nor an exception.
+
+// ofEntries is the code that is called.
+func (s *symbols) ofEntries() []wanted {
+	return []wanted{{"entry_trampoline", &s.entryTrampoline}}
+}
+
+// traced reports whether functions of the image begin with a nop.
+func (s *symbols) traced(im *image.Image) bool {
+	_, ok := im.Symbol("__start_mcount_loc")
+	return ok
+}
+
+// readEntries reads the table of nops.
+func (k *Kprobes) readEntries() {
+	from, ok := k.im.Symbol("__start_mcount_loc")
+	to, ok2 := k.im.Symbol("__stop_mcount_loc")
+	if !ok || !ok2 || k.era.EntryCall == nil {
+		return
+	}
+	for a := from.Addr; a < to.Addr; a += uint64(k.l.list.Size) {
+		k.sym.entries = append(k.sym.entries, k.m.Load(a, k.l.list))
+	}
+	slices.Sort(k.sym.entries)
+}
+
+// entryAt is the address of the function's first nop that an address lies in, 0 if it lies in none.
+func (k *Kprobes) entryAt(addr uint64) uint64 {
+	i, found := slices.BinarySearch(k.sym.entries, addr)
+	switch {
+	case found:
+		return addr
+	case i > 0 && addr-k.sym.entries[i-1] < uint64(k.arch.Reach()):
+		return k.sym.entries[i-1]
+	}
+	return 0
+}
+
+// callEntry arms a probe at a function's entry. A CPU that hits the breakpoint of the patch calls, too.
+func (k *Kprobes) callEntry(c Caller, s *site) error {
+	k.storeLoc(k.vector, s.addr, k.sym.entryTrampoline, k.era.EntryCall(s.addr, k.sym.entryTrampoline))
+	k.m.Store(k.vector, k.l.poke.call, 1)
+	if err := k.pokeVector(c, 1); err != nil {
+		return err
+	}
+	s.text = textCall
+	return nil
+}
+
+// leaveEntry brings the nop back. A CPU that hits the breakpoint of the patch goes on behind it.
+func (k *Kprobes) leaveEntry(c Caller, s *site) error {
+	code := s.orig[:k.arch.Reach()]
+	k.storeLoc(k.vector, s.addr, s.addr+uint64(len(code)), code)
+	if err := k.pokeVector(c, 1); err != nil {
+		return err
+	}
+	s.text = textClear
+	return nil
+}

@@ -1,0 +1,133 @@
+package kprobes
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// laterImages are the kernels of 2020.
+func laterImages() []string {
+	return []string{"x86_64-2020", "x86_64-2020-untraced", "x86_64-2020-preempt"}
+}
+
+func TestLaterKernelsLackJprobes(t *testing.T) {
+	for _, image := range laterImages() {
+		bootImage(t, image, plain(), func(l *live) {
+			at, err := l.m.Alloc(512, 64)
+			l.do(err)
+			for _, f := range []string{"register_jprobe", "unregister_jprobe", "register_jprobes", "unregister_jprobes"} {
+				if got := l.status(f, at, 1); got != -int32(ENOSYS) {
+					t.Errorf("%s: %s: %d, want -ENOSYS", image, f, got)
+				}
+			}
+			if _, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Fault: "fault_count"}); err == nil {
+				t.Errorf("%s: a fault handler is taken", image)
+			}
+		})
+	}
+}
+
+// At least ten instances and twice the CPUs, also where kernel code is not preempted.
+func TestLaterKernelsAllocateManyInstances(t *testing.T) {
+	for _, image := range laterImages() {
+		for _, cpus := range []int{1, 7} {
+			o := plain()
+			o.Preempt = strings.HasSuffix(image, "-preempt")
+			bootMany(t, image, cpus, o, func(w *crowd) {
+				p := w.add(Spec{Kind: Kretprobe, Symbol: "bench_target"})
+				free := len(w.k.hlist(w.k.freeHead(p.Addr), w.k.instanceLinks()))
+				if want := max(10, 2*cpus); free != want {
+					t.Errorf("%s, %d CPUs: %d instances, want %d", image, cpus, free, want)
+				}
+				w.remove(p)
+			})
+		}
+	}
+}
+
+// A function that the tracer knows is entered by a call while a probe is armed, and by its nop before and after.
+func TestProbeAtFunctionEntry(t *testing.T) {
+	bootImage(t, "x86_64-2020", Default(), func(l *live) {
+		const nop = "0f 1f 44 00 00"
+		before := l.read("bench_target", 5)
+		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+		armed := l.read("bench_target", 5)
+		if before != nop || !strings.HasPrefix(armed, "e8 ") {
+			t.Errorf("%s before, %s with a probe: want %s and a call", before, armed, nop)
+		}
+		list, err := l.k.List()
+		l.do(err)
+		if !strings.Contains(list, "bench_target+0x0    [FTRACE]\n") {
+			t.Errorf("list %q", list)
+		}
+		if r := l.state(p).Refusal; r == nil || r.Rule != RuleFtrace {
+			t.Errorf("refusal %v, want %s", r, RuleFtrace)
+		}
+		l.do(l.k.Disable(l.Call, p))
+		if got := l.read("bench_target", 5); got != nop {
+			t.Errorf("disabled: %s", got)
+		}
+		l.do(l.k.Enable(l.Call, p))
+		l.remove(p)
+		if got := l.read("bench_target", 5); got != nop {
+			t.Errorf("removed: %s", got)
+		}
+		for off := uint64(1); off < 5; off++ {
+			if _, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Offset: off}); !errors.Is(err, EILSEQ) {
+				t.Errorf("+%d: %v, want EILSEQ", off, err)
+			}
+		}
+	})
+}
+
+// Neither a copy nor an emulation serves a jump through memory.
+func TestLaterKernelsRefuseIndirectJumps(t *testing.T) {
+	for _, image := range laterImages() {
+		bootImage(t, image, plain(), func(l *live) {
+			fn, _ := l.k.text(l.addr("work_switch"))
+			for _, off := range l.k.starts(fn) {
+				_, err := l.k.arch.Prepare(Insn{Code: fn.Code[off:], Addr: fn.Start + off, Slot: l.k.sym.slots.Start})
+				memory := fn.Code[off] == 0xff && fn.Code[off+1] == 0x24
+				if errors.Is(err, EOPNOTSUPP) != memory {
+					t.Errorf("%s: work_switch+%#x: %v", image, off, err)
+				}
+			}
+		})
+	}
+}
+
+// What a hit raises: two breakpoints where a copy runs, one where it jumps back or the kernel emulates, none where
+// the function calls.
+func TestExceptionsOfLaterHits(t *testing.T) {
+	for _, tt := range []struct {
+		image, symbol string
+		opt           Options
+		mode          Mode
+		breakpoints   int
+	}{
+		{"x86_64-2020-untraced", "bench_target", plain(), Stepped, 2},
+		{"x86_64-2020-untraced", "bench_target", boosting(), Boosted, 1},
+		{"x86_64-2020-untraced", "bench_target", Default(), Optimized, 0},
+		{"x86_64-2020-untraced", "work_jcc_first", Default(), Emulated, 1},
+		{"x86_64-2020", "bench_target", Default(), Ftrace, 0},
+		{"x86_64-2020-preempt", "bench_target", Default(), Ftrace, 0},
+	} {
+		bootImage(t, tt.image, tt.opt, func(l *live) {
+			if _, ok := l.m.Image().Func(tt.symbol); !ok {
+				t.Errorf("%s has no %s", tt.image, tt.symbol)
+				return
+			}
+			p := l.add(Spec{Symbol: tt.symbol, Handler: "handler_count"})
+			l.call(tt.symbol, 1, 2)
+			var seen exceptions
+			l.m.CPU(0).Observe(&seen)
+			l.call(tt.symbol, 1, 2)
+			l.m.CPU(0).Observe(nil)
+			want := strings.TrimSpace(strings.Repeat("#BP ", tt.breakpoints))
+			if got := strings.Join(seen, " "); got != want || l.state(p).Mode != tt.mode {
+				t.Errorf("%s, %s: exceptions %q, %s; want %q, %s", tt.image, tt.symbol, got, l.state(p).Mode, want, tt.mode)
+			}
+		})
+	}
+}
