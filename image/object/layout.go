@@ -3,7 +3,6 @@ package object
 import (
 	"debug/elf"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -151,12 +150,14 @@ func (o *Object) Value(key string) (string, bool) {
 // a function's code has a dot where the ABI has descriptors.
 func (o *Object) Functions() []string {
 	var out []string
+	seen := map[string]bool{"": true}
 	for i := range o.symbols {
 		s := &o.symbols[i]
 		if s.typ != elf.STT_FUNC || s.index == elf.SHN_UNDEF {
 			continue
 		}
-		if name := strings.TrimPrefix(s.name, "."); name != "" && !slices.Contains(out, name) {
+		if name := strings.TrimPrefix(s.name, "."); !seen[name] {
+			seen[name] = true
 			out = append(out, name)
 		}
 	}

@@ -62,6 +62,7 @@ type linker struct {
 	stubs   map[Symbol]uint64 // by what they lead to
 	errs    []error
 	missing map[string]bool
+	used    map[string]bool
 }
 
 // Link lays the module out at an address, which must begin a page, and applies its relocations. The error lists what
@@ -74,7 +75,7 @@ func (o *Object) Link(base uint64, resolve Resolve) (*Module, error) {
 		Base: base, Bytes: make([]byte, o.end), o: o, Text: Span{base, base + o.textEnd},
 		InitText: Span{base + o.initStart, base + o.initTextEnd}, Init: Span{base + o.initStart, base + o.end},
 	}
-	l := &linker{o: o, m: m, resolve: resolve, stubs: map[Symbol]uint64{}, missing: map[string]bool{}}
+	l := &linker{o: o, m: m, resolve: resolve, stubs: map[Symbol]uint64{}, missing: map[string]bool{}, used: map[string]bool{}}
 	l.fill()
 	l.define()
 	if o.arch.begin != nil {
@@ -189,7 +190,8 @@ func (f *fix) find() bool {
 	switch {
 	case ok:
 		f.target = t
-		if !slices.Contains(l.m.Used, s.name) {
+		if !l.used[s.name] {
+			l.used[s.name] = true
 			l.m.Used = append(l.m.Used, s.name)
 		}
 	case s.bind == elf.STB_WEAK:
