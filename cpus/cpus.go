@@ -340,6 +340,8 @@ type Bus struct {
 	First CPU
 	// Device answers for physical addresses outside RAM; nil means nobody does.
 	Device Device
+	// Ports answers for I/O ports, by their number in place of an address; nil means nobody does.
+	Ports Device
 	// Interrupts is the CPU's interrupt controller; nil means that no interrupt ever comes.
 	Interrupts Interrupts
 	// Native holds the addresses [0], [1) whose fetch leaves guest execution, but not that by user mode.

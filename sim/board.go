@@ -41,6 +41,20 @@ type Hardware interface {
 	Waiting(i int) string
 }
 
+// PortHardware is Hardware whose CPUs have I/O ports, a space of addresses apart from memory's.
+type PortHardware interface {
+	// Ports answers CPU i at its I/O ports.
+	Ports(i int) cpus.Device
+}
+
+// ports is what answers CPU i at I/O ports, or nil.
+func ports(h Hardware, i int) cpus.Device {
+	if p, ok := h.(PortHardware); ok {
+		return p.Ports(i)
+	}
+	return nil
+}
+
 // Backplane is a machine as its board sees it. CPUs go by number. A board gets no more of the
 // machine than this, so that it cannot depend on guests, images or the way in which CPUs take turns.
 type Backplane struct{ m *Machine }

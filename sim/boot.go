@@ -75,7 +75,7 @@ func (m *Machine) makeCPUs(root uint64) error {
 			return err
 		}
 		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
-			Memory: m.mem, Directory: dir, First: first, Device: m.hardware.Device(i), Interrupts: m.hardware.Interrupts(i),
+			Memory: m.mem, Directory: dir, First: first, Device: m.hardware.Device(i), Ports: ports(m.hardware, i), Interrupts: m.hardware.Interrupts(i),
 			Native: [2]uint64{lo, lo + size}, Phase: func(pc uint64) uint8 { return uint8(m.image.Phase(pc)) }, Root: root,
 			Predictor: m.cfg.Layout.Predictor,
 		})

@@ -282,6 +282,29 @@ func (c *Core) StoreDevice(pa uint64, n int, v uint64) {
 	}
 }
 
+// LoadPort reads an I/O port, of instruction sets that have a space of addresses for devices alone. What
+// it takes is the price of the instruction. Where no device is, all bits are ones.
+func (c *Core) LoadPort(port uint16, n int) uint64 {
+	if c.Bus.Ports == nil {
+		return ^uint64(0)
+	}
+	c.Settle()
+	v := c.Bus.Ports.Load(uint64(port), n)
+	c.Check |= CheckInterrupts
+	c.Exit(cpus.Exit{Reason: cpus.Limit}) // a read too may bring an event nearer
+	return v
+}
+
+// StorePort writes an I/O port, as StoreDevice does a register.
+func (c *Core) StorePort(port uint16, n int, v uint64) {
+	if c.Bus.Ports != nil {
+		c.Settle()
+		c.Bus.Ports.Store(uint64(port), n, v)
+		c.Check |= CheckInterrupts
+		c.Exit(cpus.Exit{Reason: cpus.Limit})
+	}
+}
+
 // LoadForStore reads an operand that will be written back. The fault of the write comes first: a
 // read-modify-write instruction checks before its load, as hardware does. A locked one takes the line.
 func LoadForStore[T Width](c *Core, va uint64) (v T, ok bool) {

@@ -90,6 +90,14 @@ const (
 	clFence
 	clLfence
 	clSfence
+	clIn
+	clOut
+	clVector
+	clVectorLoad
+	clVectorStore
+	clFXState
+	clX87Control
+	clFlushLine
 	clUndefined
 	classes
 )
@@ -176,6 +184,14 @@ var classNames = [classes]string{
 	clFence:         "fence",
 	clLfence:        "lfence",
 	clSfence:        "sfence",
+	clIn:            "in",
+	clOut:           "out",
+	clVector:        "vector", // 128 bits between registers: logic, integers, shuffles, moves
+	clVectorLoad:    "vector_load",
+	clVectorStore:   "vector_store",
+	clFXState:       "fx_state",    // fxsave, fxrstor
+	clX87Control:    "x87_control", // fninit, fldcw, fnstsw, ldmxcsr and the like
+	clFlushLine:     "flush_line",
 	clUndefined:     "undefined", // the instruction; its exception is an event
 }
 

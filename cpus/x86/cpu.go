@@ -113,6 +113,7 @@ type CPU struct {
 	physBits    uint8     // of a physical address
 	hasLongMode bool
 	aligned     bool // alignment is checked
+	fpu         fpu
 }
 
 // New64 makes a CPU that has long mode, in 64-bit mode with paging on, as the loader leaves it. Where
@@ -170,6 +171,7 @@ func (c *CPU) resetCommon() {
 	c.msr.pat = 0x0007040600070406
 	c.dreg[6] = dr6Ones
 	c.dreg[7] = dr7Ones
+	c.fpu = fpu{control: fcwPowerUp, mxcsr: mxcsrReset}
 	c.res = 1
 }
 

@@ -44,8 +44,11 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	r, ok := rows[x.Op]
 	if !ok || !d.build(&r) {
 		in, op := undefined(x.Len)
-		if d.meaningless {
+		switch {
+		case d.meaningless:
 			in.Exec = ud2
+		case x.Opcode>>24&0xf8 == 0xd8:
+			in.Exec = x87Missing
 		}
 		return in, op
 	}

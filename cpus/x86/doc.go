@@ -21,10 +21,11 @@
 //
 // # Left out
 //
-// Whole parts: x87, MMX, SSE and later vector extensions with their state, whose instructions raise
-// #UD whatever TS and EM say; real and virtual-8086 mode; task switches by TSS and task gates; call
-// gates; virtualization; transactional memory; performance counters; ports (in, out, ins, outs);
-// clflush, monitor and mwait. An alignment check does not find an operand that lies in two pages.
+// Whole parts: x87 but its control words and the saving of its state; MMX; of SSE and SSE2 what
+// computes with floating point, and every later vector extension; real and virtual-8086 mode; task
+// switches by TSS and task gates; call gates; virtualization; transactional memory; performance
+// counters; monitor and mwait. An alignment check does not find an operand that lies in two pages.
+// The second halves of 16 bytes and what clflush does to a cache are not timed apart.
 //
 // In code of 32 bits: 16-bit code and stacks; near calls, returns and indirect branches with a 16-bit
 // operand; any of CS, SS, DS and ES that is neither flat nor, DS and ES, null; string instructions,

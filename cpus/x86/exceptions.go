@@ -17,17 +17,19 @@ const (
 	vecOF = 4
 	vecBR = 5
 	vecUD = 6
-	vecDF = 8
-	vecTS = 10
-	vecNP = 11
-	vecSS = 12
-	vecGP = 13
-	vecPF = 14
-	vecAC = 17
+	// vecNMx87 is the manual's #NM; vecNM is taken for the non-maskable interrupt.
+	vecNMx87 = 7
+	vecDF    = 8
+	vecTS    = 10
+	vecNP    = 11
+	vecSS    = 12
+	vecGP    = 13
+	vecPF    = 14
+	vecAC    = 17
 )
 
 var vectorNames = [32]string{
-	vecDE: "#DE", vecDB: "#DB", vecNM: "NMI", vecBP: "#BP", vecOF: "#OF", vecBR: "#BR", vecUD: "#UD",
+	vecDE: "#DE", vecDB: "#DB", vecNM: "NMI", vecBP: "#BP", vecOF: "#OF", vecBR: "#BR", vecUD: "#UD", vecNMx87: "#NM",
 	vecDF: "#DF", vecTS: "#TS", vecNP: "#NP", vecSS: "#SS", vecGP: "#GP", vecPF: "#PF", vecAC: "#AC",
 }
 

@@ -40,6 +40,7 @@ var groups = []struct {
 	{"legacy", buildLegacy},
 	{"selectors", buildSelectors},
 	{"prefixes", buildPrefixes},
+	{"vectors", buildVectors},
 }
 
 // hostPatience is how long a program of vectors may take, which takes less than a second when idle.
@@ -252,7 +253,9 @@ func newUserSim(t *testing.T, a abi, text []byte, save uint64) *userSim {
 	w.mem.Write(0x200000+save-hostText, []byte{0xcd, endOfForm}) // user mode ends by an interrupt of its own
 	w.gates(func(v int) (uint64, uint8) { return save + 1 + uint64(v), 0 })
 	w.bus.Native = [2]uint64{save, save + 1 + 32}
-	return &userSim{CPU: w.cpu(), mem: w, save: save}
+	c := w.cpu()
+	c.cr4 |= cr4OSFXSR
+	return &userSim{CPU: c, mem: w, save: save}
 }
 
 // run executes one form from v.

@@ -37,6 +37,8 @@ const (
 	rPartial // ready time of the arithmetic flags but the carry, as inc and dec leave them
 	rAddress // the address of an operand that shortAddress cut off; nothing waits for it
 
+	rXMM = 32 // ready times of the sixteen vector registers; their values are in CPU.fpu
+
 	rRIP = engine.PC // the address of the next instruction: a base for relative operands
 )
 

@@ -60,21 +60,21 @@ var system = map[x86asm.Op]row{
 	},
 	// What a selector names. Processors load the descriptor as for a segment register.
 	x86asm.LAR: {
-		bind: bindQuery, class: clToSeg, io: ioReadDst | ioSetFlag, flags: engine.Ends,
+		bind: bindQuery, class: clToSeg, io: ioReadDst | ioSetFlag, flags: engine.Loads | engine.Ends,
 		reg:  byWidth{nil, larR[uint16], larR[uint32], larR[uint64]},
 		load: byWidth{nil, larL[uint16], larL[uint32], larL[uint64]},
 	},
 	x86asm.LSL: {
-		bind: bindQuery, class: clToSeg, io: ioReadDst | ioSetFlag, flags: engine.Ends,
+		bind: bindQuery, class: clToSeg, io: ioReadDst | ioSetFlag, flags: engine.Loads | engine.Ends,
 		reg:  byWidth{nil, lslR[uint16], lslR[uint32], lslR[uint64]},
 		load: byWidth{nil, lslL[uint16], lslL[uint32], lslL[uint64]},
 	},
 	x86asm.VERR: {
-		bind: bindSelector, class: clToSeg, io: ioNoWrite | ioSetFlag, flags: engine.Ends,
+		bind: bindSelector, class: clToSeg, io: ioNoWrite | ioSetFlag, flags: engine.Loads | engine.Ends,
 		reg: byWidth{size16: verrR}, mem: byWidth{size16: verrM},
 	},
 	x86asm.VERW: {
-		bind: bindSelector, class: clToSeg, io: ioNoWrite | ioSetFlag, flags: engine.Ends,
+		bind: bindSelector, class: clToSeg, io: ioNoWrite | ioSetFlag, flags: engine.Loads | engine.Ends,
 		reg: byWidth{size16: verwR}, mem: byWidth{size16: verwM},
 	},
 	x86asm.ARPL: {

@@ -96,6 +96,7 @@ func (w *world) descriptors() {
 	tss := w.at(worldTSS)
 	w.store(w.at(worldGDT)+tssSel, describe(0x89, 0, tss, 0x67))
 	w.store(w.at(worldTSS)+0x24, worldIST)
+	w.mem.Store(binary.LittleEndian, worldTSS-directMap+0x66, 2, 0x68) // no map of ports
 	if w.isa.Bits == 64 {
 		w.store(w.at(worldGDT)+tssSel+8, tss>>32)
 		w.store(w.at(worldTSS)+4, worldStack)
