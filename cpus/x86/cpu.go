@@ -169,6 +169,7 @@ func (c *CPU) resetCommon() {
 	c.cr0 = cr0PE | cr0ET | cr0WP | cr0PG | cr0NE
 	c.cr3 = c.Bus.Root
 	c.msr.pat = 0x0007040600070406
+	c.msr.miscEnable = 1 // fast strings
 	c.dreg[6] = dr6Ones
 	c.dreg[7] = dr7Ones
 	c.fpu = fpu{control: fcwPowerUp, mxcsr: mxcsrReset}

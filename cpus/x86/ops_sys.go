@@ -9,9 +9,11 @@ import (
 const (
 	msrTSC          = 0x10
 	msrAPICBase     = 0x1b
+	msrBiosSign     = 0x8b
 	msrSysenterCS   = 0x174
 	msrSysenterESP  = 0x175
 	msrSysenterEIP  = 0x176
+	msrMiscEnable   = 0x1a0
 	msrDebugCtl     = 0x1d9
 	msrPAT          = 0x277
 	msrEFER         = 0xc0000080
@@ -34,12 +36,13 @@ const (
 type msrs struct {
 	efer, star, lstar, cstar, fmask uint64
 	kernelGS, pat, debugctl         uint64
+	biosSign, miscEnable            uint64
 	sysenter                        [3]uint64
 	tscOffset                       int64
 }
 
 // slotOf finds the storage of a plain MSR; nil means that there is none, or that the register needs
-// code. PAT and DEBUGCTL are kept and have no effect.
+// code. PAT, DEBUGCTL, BIOS_SIGN_ID and MISC_ENABLE are kept and have no effect.
 func (c *CPU) slotOf(n uint32) *uint64 {
 	switch n {
 	case msrEFER:
@@ -62,6 +65,10 @@ func (c *CPU) slotOf(n uint32) *uint64 {
 		return &c.msr.pat
 	case msrDebugCtl:
 		return &c.msr.debugctl
+	case msrBiosSign: // no microcode was loaded
+		return &c.msr.biosSign
+	case msrMiscEnable:
+		return &c.msr.miscEnable
 	case msrSysenterCS, msrSysenterESP, msrSysenterEIP:
 		return &c.msr.sysenter[n-msrSysenterCS]
 	}
@@ -381,8 +388,7 @@ func wbinvd(c *CPU, _ *inst) {
 	}
 }
 
-// cpuid answers as a Core 2 (family 6, model 23) without the vector extensions that are not
-// modelled, and in 32-bit mode without long mode, which cannot be entered from there.
+// cpuid answers as a Core 2 (family 6, model 23) with the vector extensions up to SSE2, and in 32-bit mode without long mode, which cannot be entered from there.
 func cpuid(c *CPU, _ *inst) {
 	c.synchronized()
 	var a, b, x, d uint32
@@ -391,7 +397,7 @@ func cpuid(c *CPU, _ *inst) {
 		a, b, d, x = 1, 0x756e6547, 0x49656e69, 0x6c65746e
 	case 1: // features that kernels look for; those of instructions that are not modelled are absent
 		a, b = 0x10676, uint32(c.Num)<<24|1<<16|8<<8
-		d = 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19
+		d = 1<<0 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19 | 1<<24 | 1<<25 | 1<<26
 		if c.long {
 			x = 1 << 13 // cmpxchg16b
 		}

@@ -21,7 +21,7 @@ func join(parts ...[]byte) []byte {
 func TestModelSpecificRegisters(t *testing.T) {
 	for _, n := range []uint32{
 		msrEFER, msrSTAR, msrLSTAR, msrCSTAR, msrFMASK, msrFSBase, msrGSBase, msrKernelGSBase,
-		msrSysenterCS, msrSysenterESP, msrSysenterEIP, msrDebugCtl,
+		msrSysenterCS, msrSysenterESP, msrSysenterEIP, msrDebugCtl, msrBiosSign, msrMiscEnable,
 	} {
 		// wrmsr; xor %eax,%eax; xor %edx,%edx; rdmsr; hlt
 		_, c := start(t, join(wrmsrCode(n), []byte{0x31, 0xc0, 0x31, 0xd2, 0x0f, 0x32, 0xf4})...)

@@ -368,6 +368,9 @@ func TestCpuid(t *testing.T) {
 		}{
 			{"physical address extension", 1, rdx, 6, true},
 			{"sysenter", 1, rdx, 11, true},
+			{"x87", 1, rdx, 0, true},
+			{"fxsave", 1, rdx, 24, true},
+			{"SSE2", 1, rdx, 26, true},
 			{"cmpxchg16b", 1, rcx, 13, false},
 			{"pages that are not executed", 0x80000001, rdx, 20, true},
 			{"syscall", 0x80000001, rdx, 11, false},
