@@ -28,6 +28,7 @@ var Small = map[string][]string{
 	kinds.Unregister: {"workload.batch=3", "workload.singly=2"},
 	kinds.Missed:     {"kernel.cpus=2", "points.r.maxactive=4", "workload.hits=1", "workload.args=[9000, 1]"},
 	kinds.Crowding:   {"crowd.probes=200", "workload.hits=10"},
+	kinds.UserProbes: {"kernel.cpus=2", "workload.hits=20"},
 }
 
 // The experiments with several CPUs have the names of their kinds.
