@@ -24,7 +24,9 @@ type Func struct {
 const (
 	descriptorSection = ".opd"
 	descriptorSize    = 24
-	wordBytes         = 8
+
+	libraryDescriptors = ".opd.lib" // of the functions that modules call
+	wordBytes          = 8
 )
 
 // Descriptors tells whether pointers to functions are addresses of descriptors. The section decides
@@ -55,7 +57,7 @@ func (im *Image) Func(name string) (Func, bool) {
 
 // isDescriptors tells the section of descriptors of the kernel or of a module.
 func isDescriptors(section string) bool {
-	return section == descriptorSection || strings.HasSuffix(section, moduleMark+descriptorSection)
+	return section == descriptorSection || section == libraryDescriptors || strings.HasSuffix(section, moduleMark+descriptorSection)
 }
 
 // codeName is the name of the symbol of the code of a function that has a descriptor.
@@ -111,7 +113,7 @@ func (im *Image) loadDescriptors() error {
 	}
 	for i := range im.Symbols {
 		s := im.Symbols[i]
-		if s.Section != descriptorSection || !s.Func {
+		if !isDescriptors(s.Section) || !s.Func {
 			continue
 		}
 		im.Symbols[i].Func, im.Symbols[i].Size = false, descriptorSize

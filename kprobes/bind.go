@@ -80,7 +80,9 @@ func (k *Kprobes) natives() []native {
 			return k.DisableKprobe(c, c.Arg(0)+k.l.r.kp.Offset)
 		}},
 		{"kfree", func(c *sim.Call) error {
-			k.m.free(c.Arg(0))
+			if p := c.Arg(0); p != 0 { // of NULL it does nothing
+				k.m.free(p)
+			}
 			return k.m.take()
 		}},
 		{"text_poke_note", func(c *sim.Call) error {

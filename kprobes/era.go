@@ -47,7 +47,7 @@ type api struct {
 	faultless bool     // there are no fault handlers
 	protected []string // functions that cannot be probed
 	lacks     []string // calls that came later: ENOSYS
-	blacklist bool     // debugfs shows the functions that refuse probes, from 3.16
+	blacklist bool     // NOKPROBE_SYMBOL lists functions that refuse probes, and debugfs shows them, from 3.16
 	strict    bool     // debugfs kprobes/enabled refuses what it does not know, from memory
 }
 

@@ -8,7 +8,7 @@ package kprobes
 func (k *Kprobes) RegisterJprobe(c Caller, jp uint64) error {
 	return k.locked(c, func() error {
 		entry := k.im.Callee(k.m.Load(jp, k.l.j.entry))
-		if m := k.moduleAt(entry); !k.sym.text.Contains(entry) && (m == nil || m.gone) {
+		if m := k.moduleAt(entry); !k.kernelText(entry) && (m == nil || m.gone) {
 			return EINVAL
 		}
 		kp := jp + k.l.j.kp.Offset

@@ -158,7 +158,7 @@ func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options
 		k.tmpl = k.template()
 		k.detours = newPool(k.sym.detours, len(k.tmpl.Code)+k.jump.MaxRegion+k.jump.JumpSize, k.opt.Layout.Detours, k.page)
 	}
-	return k, k.setUpGuest()
+	return k, errors.Join(k.forbidListed(), k.setUpGuest())
 }
 
 // setUp holds the options and the image against what the architecture's kernels of the era have.

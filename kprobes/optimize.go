@@ -43,7 +43,7 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 	c.Charge(k.opt.Costs.Analyze * int64(len(fn.Code)))
 	region, refused := k.jump.Region(Site{
 		Fn: fn, Addr: s.addr, EntryText: k.sym.entry, Exceptions: k.faults,
-		Module:   k.moduleAt(s.addr) != nil || !k.sym.text.Contains(s.addr),
+		Module:   k.moduleAt(s.addr) != nil || !k.kernelText(s.addr),
 		Careless: k.opt.Mutant == MutantJumpIntoRegion,
 	})
 	if refused != nil {

@@ -13,6 +13,7 @@ import (
 type symbols struct {
 	text, noProbes, entry, slots, detours, template Span
 	farText                                         Span     // beside the kernel, as modules are
+	library                                         Span     // what modules call
 	marks, calls                                    []uint64 // of the detour template, and what detours call
 	table, instances                                uint64   // hash tables
 	boostAllowed, allowOptimization, allDisarmed    uint64
@@ -52,7 +53,7 @@ func (s *symbols) lookUp(im *image.Image, era era, arch *Arch, jump *Optimizer) 
 		{s.ofBoosting(), era.Boost && arch.Then == Boosted, false},
 		{s.ofStopping(), arch.StopsToRestore || jump != nil && jump.patches(PatchStop), false},
 		{s.ofOptimizing(jump), true, false},
-		{s.ofCrowds(), false, false},
+		{s.apart(), false, false},
 		{[]wanted{{"flush_omitted", &s.flushOmitted}}, false, false}, // where software keeps instruction caches in step
 		{[]wanted{{"kretprobe_trampoline", &s.trampoline}}, false, false},
 	} {
@@ -162,11 +163,13 @@ func (s *symbols) ofPatching(o *Optimizer) (list []wanted) {
 	return list
 }
 
-// ofCrowds lists what an image may have for many probes.
-func (s *symbols) ofCrowds() []wanted {
+// apart lists text that an image may have beside its own: for many probes, and for modules.
+func (s *symbols) apart() []wanted {
 	return []wanted{
 		{"__crowd_start", &s.farText.Start},
 		{"__crowd_end", &s.farText.End},
+		{"__lib_text_start", &s.library.Start},
+		{"__lib_text_end", &s.library.End},
 	}
 }
 
@@ -192,11 +195,16 @@ func (k *Kprobes) faults(addr uint64) bool {
 	return found
 }
 
+// kernelText tells whether an address is that of code of the kernel itself.
+func (k *Kprobes) kernelText(addr uint64) bool {
+	return k.sym.text.Contains(addr) || k.sym.library.Contains(addr)
+}
+
 // probeable holds an address against kernel text and the functions that a hit itself may execute.
 // Native slots are refused as well: a CPU that fetches one calls Go and executes nothing there.
 func (k *Kprobes) probeable(addr uint64) bool {
 	s, m := &k.sym, k.moduleAt(addr)
-	if m == nil && !s.text.Contains(addr) && !s.farText.Contains(addr) || m != nil && m.gone {
+	if m == nil && !k.kernelText(addr) && !s.farText.Contains(addr) || m != nil && m.gone {
 		return false
 	}
 	for _, b := range append([]Span{s.noProbes, s.slots, s.detours}, s.blacklist...) {
@@ -243,4 +251,32 @@ func (k *Kprobes) symbolEnd(sym image.Symbol, addr uint64) uint64 {
 		end++
 	}
 	return end
+}
+
+// Forbid keeps probes away from the functions that a table of pointers lists (NOKPROBE_SYMBOL): that of the kernel,
+// or of a module that has been loaded. Kernels that do not know such tables do not look at them.
+func (k *Kprobes) Forbid(table Span) error {
+	if !k.era.blacklist {
+		return nil
+	}
+	ptr := k.l.list
+	for at := table.Start; at+uint64(ptr.Size) <= table.End; at += uint64(ptr.Size) {
+		entry := k.im.Callee(k.m.Load(at, ptr))
+		sym, off, ok := k.im.At(entry)
+		if !ok || off != 0 {
+			return fmt.Errorf("the table of functions without probes lists %#x, where no function begins", entry)
+		}
+		k.sym.blacklist = append(k.sym.blacklist, Span{entry, entry + max(sym.Size, 1)})
+	}
+	return k.m.take()
+}
+
+// forbidListed is Forbid of the kernel's own table.
+func (k *Kprobes) forbidListed() error {
+	from, ok := k.im.Symbol("__start_kprobe_blacklist")
+	to, ok2 := k.im.Symbol("__stop_kprobe_blacklist")
+	if !ok || !ok2 {
+		return nil
+	}
+	return k.Forbid(Span{from.Addr, to.Addr})
 }

@@ -10,10 +10,12 @@ import (
 )
 
 // load puts the image into memory and makes the CPUs. Page tables are at the top of RAM, the image
-// at the bottom as linked, and what is between is the heap. Bytes behind a segment's data need no
-// store, since fresh memory is zero.
+// at the bottom as linked, and what is between is the heap. The segment at __apart_start lies within the
+// heap, so that its size moves nothing. Bytes behind a segment's data need no store, since fresh memory is
+// zero.
 func (m *Machine) load() error {
-	end := uint64(0)
+	end, island := uint64(0), block{}
+	apart, found := m.image.Symbol("__apart_start")
 	for _, s := range m.image.Segments {
 		if s.MemSize == 0 {
 			continue
@@ -22,6 +24,10 @@ func (m *Machine) load() error {
 			return fmt.Errorf("segment at physical %#x with %d bytes does not fit into %d bytes of memory", s.PA, s.MemSize, m.mem.Size())
 		}
 		m.mem.Write(s.PA, s.Data)
+		if s.VA == apart.Addr && found {
+			island = block{s.PA, s.PA + s.MemSize}
+			continue
+		}
 		end = max(end, s.PA+s.MemSize)
 	}
 	tables := uint64(m.mem.Size()-tableBytes) &^ 0xfff
@@ -30,6 +36,9 @@ func (m *Machine) load() error {
 		return err
 	}
 	m.heap = newHeap((end+0xfff)&^0xfff, tables, m.space.Heap, m.cfg.Layout)
+	if island.hi > 0 {
+		m.heap.used = append(m.heap.used, island)
+	}
 	return m.makeCPUs(root)
 }
 

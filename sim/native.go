@@ -109,6 +109,7 @@ func (m *Machine) Bind(name string, f Native) { m.bound[name] = f }
 
 // bindMachine binds what the machine itself offers.
 func (m *Machine) bindMachine() {
+	m.bindLibrary()
 	m.Bind("sim_roi", nothing)
 	m.Bind("sim_cpu_online", nothing)
 	m.Bind("sim_printk", m.printk)

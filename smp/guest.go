@@ -29,12 +29,12 @@ type Caller interface {
 // taskLayout is where things are in struct task_struct and struct thread_info.
 type taskLayout struct {
 	constants
-	size                                     uint64
-	state, stack, onCPU, pid, nativeID, comm image.Field
-	holdout                                  image.Field
-	threadFlags, preemptCount                image.Field // in struct thread_info, at the bottom of the stack
-	kthreadLoop                              uint64      // address of the guest's loop around native_thread
-	symbol                                   func(name string) (addr uint64, ok bool)
+	size                               uint64
+	state, stack, onCPU, pid, mm, comm image.Field
+	holdout                            image.Field
+	threadFlags, preemptCount          image.Field // in struct thread_info, at the bottom of the stack
+	kthreadLoop                        uint64      // address of the guest's loop around native_thread
+	symbol                             func(name string) (addr uint64, ok bool)
 }
 
 // constants are the numbers of the guest's headers, by the names of its enumerators.
@@ -71,13 +71,13 @@ func newConstants(im *image.Image) (c constants, err error) {
 	return c, nil
 }
 
-// newTaskLayout asks for members by their names in Linux. Only native_id is the guest's own.
+// newTaskLayout asks for members by their names in Linux.
 func newTaskLayout(im *image.Image) (l taskLayout, err error) {
 	if l.constants, err = newConstants(im); err != nil {
 		return l, err
 	}
 	l.size, err = im.Layout("task_struct", image.Parts{
-		"state": &l.state, "stack": &l.stack, "on_cpu": &l.onCPU, "pid": &l.pid, "native_id": &l.nativeID,
+		"state": &l.state, "stack": &l.stack, "on_cpu": &l.onCPU, "pid": &l.pid, "mm": &l.mm,
 		"comm": &l.comm, "rcu_tasks_holdout": &l.holdout,
 	})
 	if err != nil {

@@ -211,6 +211,7 @@ func (k *Kernel) Bind(m *sim.Machine) {
 	bind("native_thread", func(c *sim.Call) uint64 { return k.Thread(c, c.Arg(0)) })
 	bind("sim_cpu_online", func(c *sim.Call) uint64 { return k.cameUp(c) })
 	bind("schedule_timeout", func(c *sim.Call) uint64 { k.timeout(c, int64(c.Arg(0))); return 0 })
+	bind("sim_jiffies", func(*sim.Call) uint64 { return uint64(k.Jiffies()) })
 	bind("rcu_quiescent", func(c *sim.Call) uint64 { k.quiescentNow(c); return 0 })
 	bind("rcu_tasks_quiescent", func(c *sim.Call) uint64 {
 		k.taskQuiescent(c, k.lookUp(k.Current(c)))

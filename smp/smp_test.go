@@ -50,7 +50,7 @@ func newWorld(t *testing.T) *world {
 				uninterruptible: 2, dead: 64, threadSize: 8192, needResched: 1 << 3, hardirqMask: 0x3ff0000,
 				preemptActive: 0x10000000,
 			},
-			size: 64, state: f(0), stack: f(8), pid: f(16), nativeID: f(24), comm: f(32), onCPU: f(48),
+			size: 64, state: f(0), stack: f(8), pid: f(16), mm: f(24), comm: f(32), onCPU: f(48),
 			threadFlags: f(0), preemptCount: f(8),
 		},
 	}

@@ -70,7 +70,7 @@ func (k *Kernel) GoOn(c Caller, cpu int, name string, body func(Caller) error) (
 func (k *Kernel) native(c Caller, s Thread, body func(Caller) error) (uint64, error) {
 	id := uint64(len(k.threads))
 	k.threads = append(k.threads, body)
-	return k.create(c, s, k.l.kthreadLoop, id, id)
+	return k.create(c, s, k.l.kthreadLoop, id, 0)
 }
 
 // Spawn starts a kernel thread that is a function of the guest, and returns its task_struct.
@@ -82,8 +82,9 @@ func (k *Kernel) Spawn(c Caller, s Thread) (uint64, error) {
 	return k.create(c, s, fn, s.Arg, 0)
 }
 
-// create makes a task that calls fn(arg) and puts it on a queue.
-func (k *Kernel) create(c Caller, s Thread, fn, arg, id uint64) (uint64, error) {
+// create makes a task that calls fn(arg) and puts it on a queue. mm is the address of the guest's description of
+// its user memory, 0 for a kernel thread.
+func (k *Kernel) create(c Caller, s Thread, fn, arg, mm uint64) (uint64, error) {
 	if s.CPU != anyCPU && (s.CPU < 0 || s.CPU >= len(k.cpus) || !k.cpus[s.CPU].online) ||
 		s.Bound && s.CPU == anyCPU {
 		return 0, fmt.Errorf("kernel thread %s: CPU %d is not online: %d of %d are", s.Name, s.CPU,
@@ -101,7 +102,7 @@ func (k *Kernel) create(c Caller, s Thread, fn, arg, id uint64) (uint64, error) 
 	if s.Bound {
 		t.bound = s.CPU
 	}
-	if err := k.fill(t, id); err != nil {
+	if err := k.fill(t, mm); err != nil {
 		return 0, fmt.Errorf("kernel thread %s: %w", s.Name, err)
 	}
 	if s.CPU == anyCPU {
@@ -130,12 +131,12 @@ func (k *Kernel) allocate() (m memory, err error) {
 }
 
 // fill writes what the guest's kthread_setup leaves to us.
-func (k *Kernel) fill(t *task, id uint64) error {
+func (k *Kernel) fill(t *task, mm uint64) error {
 	k.pids++
 	k.mem.Store(t.addr, k.l.state, k.l.running)
 	k.mem.Store(t.addr, k.l.stack, t.mem.stack)
 	k.mem.Store(t.addr, k.l.pid, k.pids+1) // 1 is the task that the guest boots
-	k.mem.Store(t.addr, k.l.nativeID, id)
+	k.mem.Store(t.addr, k.l.mm, mm)
 	comm := make([]byte, k.l.comm.Size)
 	copy(comm[:max(len(comm)-1, 0)], t.name)
 	return k.g.WriteBytes(t.addr+k.l.comm.Offset, comm)

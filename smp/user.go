@@ -44,13 +44,23 @@ func (k *Kernel) SpawnUser(c Caller, s Thread) (uint64, error) {
 	start := stack + u.stack - (u.size+15)&^15 - k.opt.Layout.Stack
 	k.mem.Store(start, u.fn, fn)
 	k.mem.Store(start, u.arg, s.Arg)
-	addr, err := k.create(c, s, body, start, 0)
+	addr, err := k.create(c, s, body, start, k.userMM())
 	if err != nil {
 		u.stacks = append(u.stacks, stack)
 		return 0, err
 	}
 	k.tasks[addr].userStack = stack
 	return addr, nil
+}
+
+// userMM is what the member mm of user tasks points to, of which there is one: they share their memory. In a kernel
+// with several address spaces it is NULL for those that have none of their own.
+func (k *Kernel) userMM() uint64 {
+	if _, several := k.im.Symbol("load_space"); several {
+		return 0
+	}
+	s, _ := k.im.Symbol("user_mm")
+	return s.Addr
 }
 
 // prepareUser lets user mode into the kernel, on every CPU, when the first user task is made.

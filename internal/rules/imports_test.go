@@ -48,7 +48,7 @@ var rooms = map[string][]string{
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races",
+		"experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
 	},
 }
 

@@ -55,7 +55,11 @@ case $era in
 2020) frames="$generic $traced" ;;
 *) frames="-fno-omit-frame-pointer $generic" ;;
 esac
-flags="-DERA=$era $options -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror $includes
+module_config="-D__KERNEL__ -DMODULE -DCONFIG_MODULES=1 -DCONFIG_KALLSYMS=1 -DCONFIG_KPROBES=1 -DCONFIG_KRETPROBES=1"
+case $options in *PREEMPT*) module_config="$module_config -DCONFIG_PREEMPT=1" ;; esac
+module_flags="-O2 -g -gdwarf-4 -std=gnu11 -ffreestanding -fno-builtin -fno-pic -fno-pie
+ -fno-asynchronous-unwind-tables -fno-stack-protector -fno-strict-aliasing -fno-common"
+flags="-DERA=$era $options -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror
  -ffreestanding -fno-builtin $machine -fno-pic -fno-pie
  -fno-asynchronous-unwind-tables -fno-stack-protector $frames
  -fno-strict-aliasing -fno-common -fno-toplevel-reorder -fno-ipa-cp -fno-ipa-sra
@@ -63,13 +67,27 @@ flags="-DERA=$era $options -O2 -g -gdwarf-4 -std=gnu11 -Wall -Wextra -Werror $in
  -gno-record-gcc-switches -ffile-prefix-map=$PWD=. -ffile-prefix-map=$tmp=.
  -frandom-seed=kprobesim -Wa,--gen-debug"
 
+# What modules are compiled with, for those who write their headers: in the file, and not in memory.
+cat >"$tmp/flags" <<END
+CROSS=$CROSS
+FAMILY=$(basename "$arch")
+FLAGS=$(echo -DERA=$era $options $config $module_config $machine ${library_machine:-} $frames $module_flags)
+END
+cat >>"$tmp/hash.c" <<END
+asm(".section .module_flags, \"\", %progbits; .incbin \"$tmp/flags\"; .previous");
+END
+
 objects=
-for src in $(sources) "$tmp/hash.c"; do
+for src in $(sources) $(library) "$tmp/hash.c"; do
 	obj=$tmp/$(echo "$src" | tr / _).o
-	$cc $flags -c "$src" -o "$obj"
+	case $src in
+	lib/*) more="-Imodule/include $includes ${library_machine:-}" ;;
+	*) more=$includes ;;
+	esac
+	$cc $flags $more -c "$src" -o "$obj"
 	objects="$objects $obj"
 done
-$cc $flags -E -P -x assembler-with-cpp "$arch/image.lds" -o "$tmp/image.lds"
+$cc $flags $includes -E -P -x assembler-with-cpp "$arch/image.lds" -o "$tmp/image.lds"
 ${CROSS}ld -m $format -nostdlib -static --build-id=none -z max-page-size=4096 -z noexecstack \
 	--no-warn-rwx-segments -T "$tmp/image.lds" -o "$tmp/image.elf" $objects
 cp "$tmp/image.elf" "$out.new"

@@ -1,7 +1,7 @@
 # What building for an instruction set needs, for build.sh and for the self-test on a bare PC. In: isa,
 # this folder as the current one. Out: arch, the folder of its family; what arch/*/isa/ISA.sh says of it;
 # CROSS, what the names of the compiler's tools begin with; sources, which prints the files in the order of
-# linking; all_sources, which prints every file that an image depends on.
+# linking; library, which prints those that modules need; all_sources, which prints every file that an image depends on.
 #
 # A family is one folder: assembly, headers in include/asm, the layout of its images in image.lds, and a
 # file in isa for each of its instruction sets. Nothing else names one.
@@ -24,6 +24,11 @@ includes="-nostdinc -Iinclude -I$arch/include"
 files() {
 	find "$arch" core work -name '*.[cS]' ! -name "$omit" |
 		sed -e 's|.*|& &|' -e "s|^$arch/work/|work/|" | sort | cut -d' ' -f2
+}
+
+# What modules call. It is compiled against the headers that modules are compiled against.
+library() {
+	find lib -name '*.[cS]' | sort
 }
 
 # What a CPU executes first comes first, then what surrounds the interrupts of all families.

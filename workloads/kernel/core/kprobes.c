@@ -371,7 +371,7 @@ static __always_inline void call_return_handler(struct kretprobe_instance *ri, s
 static __noreturn void lost_return(const struct kretprobe_instance *last)
 {
 	if (ERA_CHAIN_CALLS == 3 && last && last->rp)
-		printk("kretprobe BUG!: Processing kretprobe %p @ %p\n", last->rp, last->rp->kp.addr);
+		klog("kretprobe BUG!: Processing kretprobe %p @ %p\n", last->rp, last->rp->kp.addr);
 	BUG();
 }
 

@@ -1,8 +1,8 @@
-/* The kernel's log. */
+/* The kernel's own lines in its log. What modules call is printk, in lib. */
 #include <linux/kernel.h>
 
 /* Always collects PRINTK_ARGS arguments: those that the format does not name are never read. */
-int printk(const char *fmt, ...)
+int klog(const char *fmt, ...)
 {
 	unsigned long args[PRINTK_ARGS];
 	va_list list;

@@ -145,7 +145,7 @@ static __kretprobe struct hlist_node *last_of_call(void)
 		at = at->next;
 	if (likely(at))
 		return at;
-	printk("rethook: Return address not found! Maybe there is a bug in the kernel\n");
+	klog("rethook: Return address not found! Maybe there is a bug in the kernel\n");
 	BUG();
 }
 

@@ -43,7 +43,7 @@ static __dispatch void nested_hit(struct hit_record *r, struct kprobe *p, struct
 {
 	/* What emulates takes no probes. */
 	if (r->now.stage & (HIT_COPY | HIT_NESTED_COPY)) {
-		printk("Unrecoverable kprobe detected at %p.\n", p->addr);
+		klog("Unrecoverable kprobe detected at %p.\n", p->addr);
 		BUG();
 	}
 	count_missed(p);

@@ -42,7 +42,7 @@ __jprobe int jprobe_divert(struct kprobe *p, struct pt_regs *regs)
 
 static __noreturn void wrong_stack(const unsigned long *now, const unsigned long *then)
 {
-	printk("current sp %p does not match saved sp %p\n", (void *)now, (void *)then);
+	klog("current sp %p does not match saved sp %p\n", (void *)now, (void *)then);
 	BUG();
 }
 

@@ -97,7 +97,7 @@ static __dispatch int nested_hit(struct hit_record *r, struct kprobe *p, struct 
 		return 0;
 	}
 	if (unlikely(r->now.stage & (HIT_COPY | HIT_NESTED_COPY))) {
-		printk(KERN_WARNING "Unrecoverable kprobe detected at %p.\n", p->addr);
+		klog("Unrecoverable kprobe detected at %p.\n", p->addr);
 		BUG();
 	}
 	count_missed(p);

@@ -81,7 +81,7 @@ static __dispatch void leave_handlers(struct hit_record *r, struct pt_regs *regs
 static __dispatch void nested_hit(struct hit_record *r, struct kprobe *p, struct pt_regs *regs)
 {
 	if (unlikely(r->now.stage == HIT_NESTED_COPY)) {
-		printk(KERN_WARNING "Unrecoverable kprobe detected at %p.\n", p->addr);
+		klog("Unrecoverable kprobe detected at %p.\n", p->addr);
 		BUG();
 	}
 	count_missed(p);

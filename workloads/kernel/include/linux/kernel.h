@@ -11,13 +11,10 @@
 	((type *)((char *)(ptr) - offsetof(type, member)))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define min(a, b) ((a) < (b) ? (a) : (b))
-#define KERN_ERR ""
-#define KERN_WARNING ""
-#define KERN_INFO ""
 
 #define PRINTK_ARGS 5
 /* Appends to the guest's log what sim_printk makes of it; at most PRINTK_ARGS arguments. */
-int printk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int klog(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Stops the machine with one line of text; the number is printed as 0x%lx. */
 void panic_at(const char *what, unsigned long value) __noreturn;

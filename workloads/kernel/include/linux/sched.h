@@ -20,6 +20,7 @@
 #include <asm/percpu.h>
 
 struct task_struct;
+struct mm_struct;
 struct pt_regs;
 
 struct thread_info {
@@ -62,7 +63,11 @@ struct task_struct {
 	int pid;
 	int exit_code;
 	struct thread_struct thread;
-	unsigned long native_id; /* argument of native_thread() for native kernel threads */
+#ifdef USERPROBES
+	unsigned long unused;	/* the member mm is below, as it may be NULL for a user task, too */
+#else
+	struct mm_struct *mm;	/* what user mode reaches; NULL for kernel threads */
+#endif
 	unsigned long switches;	/* how often it was switched to */
 	char comm[16];
 	int rcu_tasks_holdout;	/* a grace period waits until it has scheduled of its own will */

@@ -7,3 +7,5 @@ machine="-marm -march=armv7-a -mfloat-abi=soft -mabi=aapcs-linux -mno-unaligned-
 generic=-fomit-frame-pointer
 format=armelf_linux_eabi
 omit=
+# How modules are told of it.
+config="-DCONFIG_ARM=1"

@@ -16,3 +16,7 @@ esac
 generic=-fomit-frame-pointer
 format=elf64ppc
 omit=
+# What modules call has one entry of the table for each file, in every year: it is reached from far away.
+library_machine=-mminimal-toc
+# How modules are told of it.
+config="-DCONFIG_PPC=1 -DCONFIG_PPC64=1 -DCONFIG_64BIT=1"

@@ -7,3 +7,5 @@ machine="-m32 -march=i686 -mregparm=3 -mpreferred-stack-boundary=2 -mgeneral-reg
 generic=-mtune=generic
 format=elf_i386
 omit='*_64.S'
+# How modules are told of it.
+config="-DCONFIG_X86=1 -DCONFIG_X86_32=1"

@@ -4,3 +4,5 @@ machine="-m64 -mcmodel=kernel -mno-red-zone -mgeneral-regs-only -fcf-protection=
 generic=-mtune=generic
 format=elf_x86_64
 omit='*_32.S'
+# How modules are told of it.
+config="-DCONFIG_X86=1 -DCONFIG_X86_64=1 -DCONFIG_64BIT=1"

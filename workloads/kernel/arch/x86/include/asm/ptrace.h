@@ -77,12 +77,30 @@
 
 #ifndef __ASSEMBLER__
 
+/* Kernels before 2.6.25 had other names: a module may use both. */
+#ifdef MODULE
+#define REGISTER(name, before) union { unsigned long name, before; }
+#else
+#define REGISTER(name, before) unsigned long name
+#endif
+
 #ifdef __x86_64__
 struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx;	/* what a function preserves */
-	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax;				/* the error code, or why there is none */
-	unsigned long ip, cs, flags, sp, ss;		/* from here on by the processor */
+	unsigned long r15, r14, r13, r12;
+	REGISTER(bp, rbp);
+	REGISTER(bx, rbx);		/* up to here what a function preserves */
+	unsigned long r11, r10, r9, r8;
+	REGISTER(ax, rax);
+	REGISTER(cx, rcx);
+	REGISTER(dx, rdx);
+	REGISTER(si, rsi);
+	REGISTER(di, rdi);
+	REGISTER(orig_ax, orig_rax);	/* the error code, or why there is none */
+	REGISTER(ip, rip);		/* from here on by the processor */
+	unsigned long cs;
+	REGISTER(flags, eflags);
+	REGISTER(sp, rsp);
+	unsigned long ss;
 };
 
 /* What differs between the two: where the privilege level is, the stack, the first argument. */
@@ -91,14 +109,25 @@ struct pt_regs {
 #define FRAME_ARGUMENT di
 #else
 struct pt_regs {
-	unsigned long bx, cx, dx, si, di, bp, ax;
-	unsigned long ds, es;
+	REGISTER(bx, ebx);
+	REGISTER(cx, ecx);
+	REGISTER(dx, edx);
+	REGISTER(si, esi);
+	REGISTER(di, edi);
+	REGISTER(bp, ebp);
+	REGISTER(ax, eax);
+	REGISTER(ds, xds);
+	REGISTER(es, xes);
 #if ERA_FRAME_FS_GS
-	unsigned long fs, gs;
+	REGISTER(fs, xfs);
+	REGISTER(gs, xgs);
 #endif
-	unsigned long orig_ax;				/* the error code, or why there is none */
-	unsigned long ip, cs, flags;			/* from here on by the processor */
-	unsigned long sp, ss;				/* by it only from user mode; else the stack is here */
+	REGISTER(orig_ax, orig_eax);	/* the error code, or why there is none */
+	REGISTER(ip, eip);		/* from here on by the processor */
+	REGISTER(cs, xcs);
+	REGISTER(flags, eflags);
+	REGISTER(sp, esp);		/* by it only from user mode; else the stack is here */
+	REGISTER(ss, xss);
 };
 
 /* In virtual 8086 mode the selectors are no selectors. A frame from the kernel ends below the stack. */

@@ -1,0 +1,45 @@
+/* What modules may use of the rest of the kernel. */
+#include <linux/export.h>
+#include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/notifier.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/workload.h>
+
+EXPORT_SYMBOL(register_kprobe);
+EXPORT_SYMBOL(unregister_kprobe);
+EXPORT_SYMBOL(register_kprobes);
+EXPORT_SYMBOL(unregister_kprobes);
+EXPORT_SYMBOL(register_kretprobe);
+EXPORT_SYMBOL(unregister_kretprobe);
+EXPORT_SYMBOL(register_kretprobes);
+EXPORT_SYMBOL(unregister_kretprobes);
+#if ERA < 2018
+EXPORT_SYMBOL(register_jprobe);
+EXPORT_SYMBOL(unregister_jprobe);
+EXPORT_SYMBOL(register_jprobes);
+EXPORT_SYMBOL(unregister_jprobes);
+EXPORT_SYMBOL(jprobe_return);
+#endif
+EXPORT_SYMBOL(enable_kprobe);
+EXPORT_SYMBOL(disable_kprobe);
+EXPORT_SYMBOL(enable_kretprobe);
+EXPORT_SYMBOL(disable_kretprobe);
+EXPORT_SYMBOL(register_die_notifier);
+EXPORT_SYMBOL(cond_resched);
+EXPORT_SYMBOL(cpus_online);
+EXPORT_SYMBOL(current_task);
+EXPORT_SYMBOL(cpu_number);
+EXPORT_SYMBOL(kernel_stack);
+EXPORT_SYMBOL(bench_target);
+#if !ERA_UNIPROCESSOR
+EXPORT_SYMBOL(lock_take);
+EXPORT_SYMBOL(lock_take_quiet);
+EXPORT_SYMBOL(lock_drop_quiet);
+#endif
+#ifdef PREEMPT
+EXPORT_SYMBOL(preempt_schedule);
+#endif
+EXPORT_ARCH_SYMBOLS

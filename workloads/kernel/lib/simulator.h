@@ -1,0 +1,26 @@
+/* What the simulator does for the functions of this folder. None of it takes time beside the call. */
+#ifndef _LIB_SIMULATOR_H
+#define _LIB_SIMULATOR_H
+
+#include <linux/types.h>
+
+/* Adds a text to the console: a line of its own with this level, or with level -1 what continues the line. */
+void sim_console(long level, const char *text, size_t length);
+/* Nanoseconds since the machine started. */
+void sim_clock(u64 *ns);
+/* Ticks since then. */
+unsigned long sim_jiffies(void);
+/* Zeroed memory, or NULL. kfree gives it back. */
+void *sim_alloc(size_t size);
+/* How an address is named. */
+enum symbol_form {
+	SYMBOL_NAME,	/* the name */
+	SYMBOL_FULL,	/* with offset, size and module */
+	SYMBOL_CODE,	/* the same, of code alone */
+};
+
+/* Writes the name of what lies at an address and returns the length; 0 where nothing is known to lie. There must be
+   room for KSYM_SYMBOL_LEN. A pointer to a function is as good as the address of its code. */
+int sim_symbol(char *to, unsigned long address, enum symbol_form form);
+
+#endif

@@ -1,0 +1,150 @@
+package workloads
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// moduleSources are modules that use what real ones use.
+func moduleSources(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("modules/*.c")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no modules: %v", err)
+	}
+	return files
+}
+
+// moduleCompiler returns the compiler for modules of an image, or skips the test.
+func moduleCompiler(t *testing.T, im Image) string {
+	t.Helper()
+	b, err := Open(im.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := ReadModuleFlags(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cc, err := exec.LookPath(f.Cross + "gcc")
+	if err != nil {
+		t.Skipf("no %sgcc: modules for %s are not compiled", f.Cross, im.Name)
+	}
+	return cc
+}
+
+// exports returns the names that an image or a module has in its table of exported symbols.
+func exports(t *testing.T, f *elf.File) map[string]bool {
+	t.Helper()
+	syms, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, s := range syms {
+		if name, ok := strings.CutPrefix(s.Name, "__ksymtab_"); ok {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// TestModulesCompile compiles every module for every kernel, with all warnings as errors, and wants every function
+// and variable that it leaves open among the kernel's exported symbols.
+func TestModulesCompile(t *testing.T) {
+	for _, im := range List() {
+		t.Run(im.Name, func(t *testing.T) {
+			cc := moduleCompiler(t, im)
+			dir := filepath.Join(t.TempDir(), "kp")
+			if err := WriteHeaders(dir, im.Name); err != nil {
+				t.Fatal(err)
+			}
+			b, err := Open(im.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kernel, err := elf.NewFile(bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := exports(t, kernel)
+			for _, src := range moduleSources(t) {
+				if strings.HasSuffix(src, "arguments.c") && !known["register_jprobe"] {
+					continue // kernels since 2018 have no jprobes
+				}
+				obj := filepath.Join(t.TempDir(), "m.o")
+				out, err := exec.Command(cc, "@"+filepath.Join(dir, "flags"), "-Wall", "-Werror", "-c", src, "-o", obj).CombinedOutput()
+				if err != nil {
+					t.Errorf("%s: %v\n%s", src, err, out)
+					continue
+				}
+				checkUndefined(t, src, obj, known)
+			}
+		})
+	}
+}
+
+// checkUndefined wants the undefined symbols of an object among those that are known. The loader makes
+// __this_module, and the linker .TOC.
+func checkUndefined(t *testing.T, src, obj string, known map[string]bool) {
+	t.Helper()
+	f, err := elf.Open(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	syms, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range syms {
+		name := strings.TrimPrefix(s.Name, ".")
+		if s.Section == elf.SHN_UNDEF && s.Name != "" && name != "TOC." && name != "__this_module" && !known[name] {
+			t.Errorf("%s: the kernel does not export %s", src, s.Name)
+		}
+	}
+}
+
+// TestHeadersLeaveOthersAlone wants a folder with a file of somebody else to stay as it is.
+func TestHeadersLeaveOthersAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kp")
+	image := List()[0].Name
+	for range 2 { // the second time it replaces its own folder
+		if err := WriteHeaders(dir, image); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, change := range []struct{ file, want string }{
+		{"mine.c", "none of the files"}, {"flags", "was changed"},
+	} {
+		at := filepath.Join(dir, change.file)
+		before, _ := os.ReadFile(at)
+		if err := os.WriteFile(at, []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		err := WriteHeaders(dir, image)
+		if err == nil || !strings.Contains(err.Error(), change.want) || !strings.Contains(err.Error(), at) {
+			t.Errorf("%s: error %v, want one that names the file and says %q", change.file, err, change.want)
+		}
+		if b, _ := os.ReadFile(at); string(b) != "mine" {
+			t.Errorf("%s was overwritten", change.file)
+		}
+		if before == nil {
+			_ = os.Remove(at)
+		} else if err := os.WriteFile(at, before, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%d entries beside the folder, want none: %v", len(left)-1, err)
+	}
+	if err := WriteHeaders(dir, "no-such-image"); err == nil {
+		t.Error("headers for an image that does not exist")
+	}
+}
