@@ -9,6 +9,7 @@ import (
 
 // Functions of the hypervisor (LoPAR, Logical Partitioning Option, Hypervisor Call Functions).
 const (
+	callSetDABR     = 0x28 // from memory: the number, and that every value is taken
 	callPutTermChar = 0x58
 	callEOI         = 0x64
 	callCPPR        = 0x68
@@ -52,6 +53,9 @@ func (c *processor) Hypercall(r *registers, problem bool) ppc64.Answer {
 	case problem:
 		r[0] = privilege
 		return ppc64.Answered
+	case r[0] == callSetDABR:
+		r[0] = success
+		return ppc64.Watches
 	case !known:
 		r[0] = function
 		return ppc64.Unknown

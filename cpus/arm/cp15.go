@@ -167,7 +167,7 @@ func (c *CPU) midr() uint32 { return uint32(c.cfg.Processor[numberMIDR]) }
 // alone, the virtual memory architecture with the access flag, all of the integer instructions, the divides
 // among them.
 var idRegisters = [16]uint32{
-	0x00000001, 0x00010001, 0, 0, 0x10201105, 0x20000000, 0x01240000, 0x02102211,
+	0x00000001, 0x00010001, 0x00000005, 0, 0x10201105, 0x20000000, 0x01240000, 0x02102211,
 	0x02101110, 0x13112111, 0x21232041, 0x11112131, 0x10011142, 0, 0, 0,
 }
 
@@ -326,10 +326,17 @@ func (c *CPU) dropIn(va, space uint32) {
 	c.ForgetTranslations()
 }
 
+// debugCoproc is the number of the coprocessor that has the debug registers.
+const debugCoproc = 14
+
 // Forms of the moves to and from the coprocessor. A register that is not modelled is undefined.
 func (d *decoder) coproc() (coproc, bool) {
 	k := coprocKey{d.r16(), d.field(21, 3), d.r0(), d.field(5, 3)}
-	r, ok := coprocs[k]
+	of := coprocs
+	if d.field(8, 4) == debugCoproc {
+		of = debugs
+	}
+	r, ok := of[k]
 	return r, ok
 }
 
@@ -374,7 +381,7 @@ func (c *CPU) mayUse(r *coproc, write bool) bool {
 
 // unknownCoproc is a register that is not modelled.
 func (d *decoder) unknownCoproc() {
-	name := fmt.Sprintf("p15, %d, c%d, c%d, %d", d.field(21, 3), d.r16(), d.r0(), d.field(5, 3))
+	name := fmt.Sprintf("p%d, %d, c%d, c%d, %d", d.field(8, 4), d.field(21, 3), d.r16(), d.r0(), d.field(5, 3))
 	if d.word>>24&15 == 12 {
 		name = fmt.Sprintf("p15, %d, c%d of 64 bits", d.field(4, 4), d.r0())
 	}

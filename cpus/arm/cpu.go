@@ -47,6 +47,7 @@ type CPU struct {
 	fast    bool   // a fast interrupt waits
 	system
 	timers
+	debug     debugRegisters
 	reserve   reservation
 	lineShift uint
 
@@ -92,6 +93,8 @@ func (c *CPU) start() {
 	c.setSCTLR(sctlrFixed | sctlrM | sctlrC | sctlrI | sctlrZ)
 	c.setControl(c.control)
 	c.stopTimers()
+	c.debug = debugRegisters{}
+	c.arm()
 }
 
 // Boot implements cpus.Probe.

@@ -202,8 +202,11 @@ func (c *CPU) goTo(to uint64) {
 	c.R[rPC] = to &^ 3
 }
 
-// BeginStep implements engine.Stepper: instructions of Thumb state are not modelled.
+// BeginStep implements engine.Stepper: breakpoints are looked at, and instructions of Thumb state are not modelled.
 func (c *CPU) BeginStep() bool {
+	if c.Single&oneThumb == 0 {
+		return !c.breakOnFetch()
+	}
 	c.unmodelled("Thumb state at %#x", c.R[rPC])
 	c.raise(vecUndefined)
 	c.Deliver()
@@ -214,7 +217,7 @@ func (c *CPU) BeginStep() bool {
 func (c *CPU) EndStep(bool) bool { return false }
 
 // EndsRun implements engine.Stepper.
-func (c *CPU) EndsRun() bool { return true }
+func (c *CPU) EndsRun() bool { return c.Single&oneThumb != 0 }
 
 // Masked implements engine.Stepper.
 func (c *CPU) Masked() bool { return c.control&psrI != 0 }

@@ -24,6 +24,7 @@ var elsewhere = map[string]string{
 	"mrs spsr": "TestAgainstQemuSystem", "msr spsr": "TestAgainstQemuSystem", "msr spsr constant": "TestAgainstQemuSystem",
 	"wfi": "TestWaitForInterrupt", "bkpt": "TestAgainstQemuSystem", "svc": "TestAgainstQemuSystem, and the end of every form",
 	"udf": "TestAgainstQemuSystem", "srs": "TestAgainstQemuSystem", "rfe": "TestAgainstQemuSystem", "mcrr": "TestTimers",
+	"mcr debug": "TestWatchpoints", "mrc debug": "TestWatchpoints",
 	"mrrc": "TestTimers: every implementation has its own time", "blx constant": "TestThumb",
 	"ldmda return": "TestAgainstQemuSystem", "ldmia return": "TestAgainstQemuSystem", "ldmdb return": "TestAgainstQemuSystem",
 	"ldmib return": "TestAgainstQemuSystem", "stmda user": "TestAgainstQemuSystem", "stmia user": "TestAgainstQemuSystem",

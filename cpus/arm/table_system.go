@@ -19,6 +19,8 @@ var systemRows = []*row{
 	{name: "udf", bits: "01111111 iiii iiii iiii 1111 iiii", form: formNone, exec: permanent, class: clPermanent, flags: engine.Ends},
 	{name: "mcr", bits: "1110 ooo0 nnnn tttt 1111 ooo1 mmmm", form: formMcr},
 	{name: "mrc", bits: "1110 ooo1 nnnn tttt 1111 ooo1 mmmm", form: formMrc},
+	{name: "mcr debug", bits: "1110 ooo0 nnnn tttt 1110 ooo1 mmmm", form: formMcr},
+	{name: "mrc debug", bits: "1110 ooo1 nnnn tttt 1110 ooo1 mmmm", form: formMrc},
 	{name: "mcrr", bits: "1100 0100 tttt tttt 1111 oooo mmmm", form: formMcrr},
 	{name: "mrrc", bits: "1100 0101 tttt tttt 1111 oooo mmmm", form: formMrrc},
 }

@@ -64,9 +64,6 @@ func (c *CPU) NoCode() {
 	c.raise(vecPrefetchAbort)
 }
 
-// Watch implements engine.Translator; nothing is watched.
-func (c *CPU) Watch(uint64, int, bool) bool { return true }
-
 // userAllowed translates for an unprivileged access by a privileged mode.
 func (c *CPU) userAllowed(va uint64, write bool) bool {
 	if c.sctlr&sctlrM == 0 {

@@ -19,6 +19,7 @@ type Block[C, P any] struct {
 	pc                 uint64 // virtual address it was decoded for: phases go by address
 	pa                 uint64
 	watched            uint64 // below this address it lies in spans that are observed: links do not lead to it
+	stops              bool   // an instruction in it is watched
 	cross              uint64 // physical page of the only instruction's tail when that is another page
 	tail               []byte // that tail, or nil
 	mode               uint8  // in which it was decoded
@@ -137,7 +138,7 @@ func (e *Engine[C, P]) finishBlock(b *Block[C, P], pc uint64) {
 		b.next = last
 	}
 	e.placeLines(b)
-	b.watched = e.watches(b.pc, b.end)
+	b.watched, b.stops = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end)
 	e.record(&b.timed)
 	flags := b.ops[len(b.ops)-1].Flags
 	b.plain = b.tail == nil && (flags&Ends == 0 || flags&Branches != 0)

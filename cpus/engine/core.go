@@ -26,6 +26,7 @@ const (
 	StopCode              // the running block may have been written
 	StopExit              // Exit said why the CPU leaves guest execution
 	StopBlock             // later instructions must be fetched anew
+	StopTrap              // Stepper.EndStep has a trap behind the instruction
 )
 
 // Pending checks: reasons to ask the instruction set before the next block, in Core.Check.
@@ -33,6 +34,7 @@ const (
 	CheckInterrupts = 1 << iota // an interrupt may be pending
 	CheckState                  // what decides whether one is taken may have changed
 	checkStore                  // the store of decoded code is full
+	checkWatched                // other instructions are watched
 )
 
 // Core is the part of an engine that knows no instructions: registers, time, memory, accounts. Its
@@ -47,8 +49,6 @@ type Core struct {
 	Single uint32
 	// User says that the CPU is in user mode.
 	User bool
-	// Watching says that the instruction set wants to be told of every data access.
-	Watching bool
 	// Halted says that the CPU waits for an interrupt.
 	Halted bool
 	parked bool // after Park, until Start: its time is nobody's
@@ -77,11 +77,12 @@ type Core struct {
 	Num int
 
 	translator Translator
-	dir        *mmu.Directory // nil when the CPU is alone and its instruction cache is coherent
-	sole       bool           // there is a directory, and no other CPU
-	stale      *staleLines    // nil when the instruction cache is coherent
-	exit       cpus.Exit
-	step       cpus.Step
+	watched
+	dir   *mmu.Directory // nil when the CPU is alone and its instruction cache is coherent
+	sole  bool           // there is a directory, and no other CPU
+	stale *staleLines    // nil when the instruction cache is coherent
+	exit  cpus.Exit
+	step  cpus.Step
 
 	contexts contexts
 
@@ -100,8 +101,8 @@ type Translator interface {
 	// DataAddress translates the address of a load, or of a store when write is set. It returns false
 	// with the exception pending when the access is refused.
 	DataAddress(va uint64, write bool) (pa uint64, ok bool)
-	// Watch is told of every data access when Core.Watching is set. It returns false with the exception pending
-	// when the access is refused.
+	// Watch is told of every data access near the spans of Core.WatchData, and of others in their pages. It
+	// returns false with the exception pending when the access is refused.
 	Watch(va uint64, n int, write bool) (ok bool)
 }
 
@@ -141,7 +142,9 @@ func (c *Core) Reset() {
 	c.Book()
 	c.R = [Registers]uint64{}
 	c.SyncContext()
-	c.Stop, c.Check, c.Single = 0, 0, 0
-	c.User, c.Watching, c.exit = false, false, cpus.Exit{}
+	c.Stop, c.Check, c.Single = 0, c.Check&checkWatched, 0
+	c.User, c.exit = false, cpus.Exit{}
+	c.WatchData(nil)
+	c.WatchCode(nil)
 	c.context, c.outer, c.phase = cpus.NoException, nil, 0
 }

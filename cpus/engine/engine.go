@@ -63,7 +63,7 @@ type Exceptions[P any] interface {
 	Deliver()
 }
 
-// Stepper takes part when Core.Single is not zero or a step is observed.
+// Stepper takes part when Core.Single is not zero, or an instruction is watched.
 type Stepper interface {
 	// BeginStep comes before an instruction. It returns false when an exception was delivered instead.
 	BeginStep() bool

@@ -198,7 +198,7 @@ func loadSlow[T Width](c *Core, va uint64) (v T, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	if c.Watching && !c.translator.Watch(va, n, false) {
+	if !c.allows(va, n, false) {
 		return 0, false
 	}
 	if !c.Memory.Holds(pa, n) {
@@ -232,7 +232,7 @@ func storeSlow[T Width](c *Core, va uint64, v T) bool {
 	if !ok {
 		return false
 	}
-	if c.Watching && !c.translator.Watch(va, n, true) {
+	if !c.allows(va, n, true) {
 		return false
 	}
 	if !c.Memory.Holds(pa, n) {
@@ -244,12 +244,16 @@ func storeSlow[T Width](c *Core, va uint64, v T) bool {
 	return true
 }
 
-// storeCross writes an operand that lies in two pages; both are translated before any byte changes.
+// storeCross writes an operand that lies in two pages; both are translated, and looked at by who watches,
+// before any byte changes.
 func storeCross(c *Core, va, v uint64, n int) bool {
 	for _, at := range [...]uint64{va, secondPage(va, uint64(n)) & c.AddrMask} {
 		if _, ok := c.translator.DataAddress(at, true); !ok {
 			return false
 		}
+	}
+	if !c.allows(va, n, true) || !c.allows(va&^pageMask+pageBytes&c.AddrMask, int(va+uint64(n))&pageMask, true) {
+		return false
 	}
 	for i := range n {
 		if !Store(c, (va+uint64(i))&c.AddrMask, uint8(v>>(8*uint(i)))) {
@@ -346,15 +350,15 @@ func (c *Core) prepareStore(va, n uint64) bool {
 	return true
 }
 
-// noteRead and noteWrite keep a translation in front of the TLB, unless every access is watched.
+// noteRead and noteWrite keep a translation in front of the TLB, unless bytes of its page are watched.
 func (c *Core) noteRead(va, pa uint64) {
-	if !c.Watching {
+	if !c.watching || !c.near(va) {
 		c.note(va, pa).read = va>>pageShift + c.microGen
 	}
 }
 
 func (c *Core) noteWrite(va, pa uint64) {
-	if !c.Watching {
+	if !c.watching || !c.near(va) {
 		c.note(va, pa).write = va>>pageShift + c.microGen
 	}
 }

@@ -32,6 +32,10 @@ func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 		if e.Check&checkStore != 0 {
 			e.empty()
 		}
+		if e.Check&checkWatched != 0 {
+			e.Check &^= checkWatched
+			e.forgetCode()
+		}
 		e.isa.Poll()
 		if e.Stop&StopExit != 0 { // the delivery of an interrupt failed for good
 			e.Stop &^= StopExit
@@ -122,7 +126,7 @@ func (e *Engine[C, P]) running(b *Block[C, P]) { e.block, e.cur = b, &b.timed }
 
 // singly reports whether every instruction of a block must be looked at.
 func (e *Engine[C, P]) singly(b *Block[C, P]) bool {
-	return e.Single != 0 || e.observer != nil && (e.all || b.watched > e.R[PC])
+	return e.Single != 0 || b.stops || e.observer != nil && (e.all || b.watched > e.R[PC])
 }
 
 // following returns the block that follows b by a link, or nil when Run must look around first.
@@ -160,6 +164,12 @@ func (e *Engine[C, P]) finish(b *Block[C, P], i int) {
 		e.leaving = false
 		e.LeaveException()
 	}
+	if e.Stop&StopTrap != 0 {
+		e.Stop &^= StopTrap
+		if e.Single == 0 { // otherwise runSingly asks
+			e.isa.EndStep(true)
+		}
+	}
 }
 
 // runSingly executes instructions of a block one by one, from a first one up to a last one: for the
@@ -167,7 +177,7 @@ func (e *Engine[C, P]) finish(b *Block[C, P], i int) {
 // one that it came to. Its timing is runBlocks'.
 func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) int {
 	for i := from; i < to; i++ {
-		single := e.Single != 0
+		single := e.Single != 0 || b.stops
 		if single && i != from && e.isa.EndsRun() {
 			return i
 		}

@@ -129,7 +129,7 @@ func (e *Engine[C, P]) fetch() *Block[C, P] {
 	} else if b.tail == nil {
 		l = from.placeOfLink(pc)
 		*l = link[C, P]{pc, e.gen, b}
-		if !from.plain || b.watched > pc {
+		if !from.plain || b.watched > pc || b.stops {
 			l.gen |= detour
 		}
 	}
@@ -194,7 +194,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 	}
 	b := *known
 	e.placeLines(&b)
-	b.watched = e.watches(b.pc, b.end)
+	b.watched, b.stops = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end)
 	e.weigh(&b)
 	return &b
 }

@@ -53,7 +53,7 @@ func (c *Core) wordPages(va uint64, words []uint32, write bool) (p wordPages, ok
 		if p.pa[i], ok = c.translator.DataAddress(p.va[i], write); !ok {
 			return p, false
 		}
-		if c.Watching && !c.translator.Watch(p.va[i], 4*len(part), write) {
+		if !c.allows(p.va[i], 4*len(part), write) {
 			return p, false
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	Answered Answer = iota
 	Waits           // the CPU waits for an interrupt, with interrupts enabled
 	Stopped         // the CPU was reset: nothing of it is as it was
+	Watches         // r4 had what the data address breakpoint register is to hold
 	Unknown         // there is no such call, and the registers say so: it is counted as not modelled
 )
 
@@ -42,12 +43,15 @@ func (c *CPU) hypercall(h Hypervisor) {
 	if answer == Stopped {
 		return
 	}
+	dabr := c.R[result+1]
 	copy(c.R[result:], r[:])
 	switch answer {
 	case Waits:
 		c.setMSR(c.msr | msrEE)
 		c.Check |= engine.CheckState
 		c.nap(msrPOW)
+	case Watches:
+		c.setDABR(dabr)
 	case Unknown:
 		c.unmodelled("hypervisor call %#x at %#x", number, c.R[rPC]-insnBytes)
 	}

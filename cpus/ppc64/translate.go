@@ -147,14 +147,13 @@ const (
 	dabrAddr   = ^uint64(7)
 )
 
-// setDABR arms or disarms the register. Accesses are looked at one by one while it is armed.
 func (c *CPU) setDABR(v uint64) {
 	c.dabr = v
-	c.Watching = v&(dabrLoads|dabrStores) != 0
-	if !c.Watching {
-		c.dabr &= dabrAddr | dabrBT
+	if at := v & dabrAddr; v&(dabrLoads|dabrStores) != 0 {
+		c.WatchData([][2]uint64{{at, at + 8}})
+		return
 	}
-	c.ForgetData()
+	c.WatchData(nil)
 }
 
 func (c *CPU) dabrMatches(va, n uint64, write bool) bool {

@@ -63,7 +63,7 @@ const (
 const (
 	oneTrap   = 1 << iota // RFLAGS.TF
 	oneShadow             // sti or mov ss holds interrupts off for one instruction
-	oneWatch              // DR7 arms something
+	oneResume             // RFLAGS.RF holds instruction breakpoints off
 	oneNull               // 32-bit code with a null DS or ES
 )
 
@@ -98,6 +98,7 @@ type CPU struct {
 	long       bool // 64-bit code segment in long mode
 	stepTrap   bool // TF was set before the instruction that is stepped
 	stepShadow bool // interrupts were held off before it
+	stepResume bool // RF was set before it
 	watchHit   uint64
 
 	// What follows from the configuration, the mode and the control registers.
@@ -264,7 +265,7 @@ func (c *CPU) Reset() {
 	c.gdt, c.idt, c.ldt, c.tr = table{}, table{}, segment{}, segment{}
 	c.cr2, c.dreg = 0, [8]uint64{}
 	c.msr = msrs{tscOffset: c.msr.tscOffset}
-	c.cpl, c.holdTraps, c.stepTrap, c.stepShadow = 0, false, false, false
+	c.cpl, c.holdTraps, c.stepTrap, c.stepShadow, c.stepResume = 0, false, false, false, false
 	c.watchHit, c.nmi, c.nmiBlocked = 0, false, false
 	c.fault = fault{}
 	c.aligned = false

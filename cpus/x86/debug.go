@@ -47,8 +47,7 @@ func movFromDR(c *CPU, in *inst) {
 }
 
 // movToDR writes a debug register. The upper halves of DR6 and DR7 are reserved (SDM vol. 3,
-// 17.2.6), bits that are fixed keep their values. Blocks and micro-TLBs were made for what was
-// armed before.
+// 17.2.6), bits that are fixed keep their values.
 func movToDR(c *CPU, in *inst) {
 	n, ok := c.debugAccess(in)
 	if !ok {
@@ -66,20 +65,30 @@ func movToDR(c *CPU, in *inst) {
 	}
 	c.dreg[n&7] = v
 	c.arm()
-	c.ForgetData()
 	c.Check |= engine.CheckState
 	c.synchronized()
 }
 
-// arm has every instruction and data access looked at while DR7 arms something. That is slow for
-// the host and takes no simulated time, as with hardware.
+// arm has the engine look at what DR7 arms. No source gives a cost of armed registers for code that does not
+// hit them, and none is modelled.
 func (c *CPU) arm() {
-	c.Single &^= oneWatch
-	armed := c.dreg[7]&dr7Armed != 0
-	if armed {
-		c.Single |= oneWatch
+	var data [][2]uint64
+	var code []uint64
+	for i := range 4 {
+		switch kind, length, ok := c.armed(i); {
+		case !ok:
+		case kind == watchExecution:
+			code = append(code, c.dreg[i])
+		case kind != watchPorts:
+			at := c.dreg[i] &^ (length - 1)
+			data = append(data, [2]uint64{at, at + length})
+		}
 	}
-	c.Watching = armed || c.aligned
+	if c.aligned {
+		data = [][2]uint64{{0, ^uint64(0)}}
+	}
+	c.WatchData(data)
+	c.WatchCode(code)
 }
 
 // checkAlignment has every data access looked at while user mode has asked for #AC (SDM vol. 3,
@@ -88,13 +97,20 @@ func (c *CPU) checkAlignment() {
 	if on := c.cr0&cr0AM != 0 && c.ctl&flagAC != 0 && c.cpl == 3; on != c.aligned {
 		c.aligned = on
 		c.arm()
-		c.ForgetData()
 	}
 }
 
+// Types of breakpoint registers (SDM vol. 3, 17.2.4). There are no ports here, so that watchPorts, which is
+// defined with CR4.DE, never hits.
+const (
+	watchExecution = iota
+	watchWrites
+	watchPorts
+	watchAccesses
+)
+
 // armed returns the type and length fields of an enabled breakpoint register (SDM vol. 3, 17.2.4).
-// Type 0 is execution, 1 writes, 3 reads and writes; 2, ports with CR4.DE, is not modelled. Lengths
-// are powers of two and the address is taken as aligned to them.
+// Lengths are powers of two and the address is taken as aligned to them.
 func (c *CPU) armed(i int) (kind, length uint64, ok bool) {
 	d := c.dreg[7]
 	if d>>(2*i)&3 == 0 {
@@ -105,8 +121,8 @@ func (c *CPU) armed(i int) (kind, length uint64, ok bool) {
 }
 
 // Watch implements engine.Translator: it raises #AC where alignment is checked, and notes data accesses
-// that a breakpoint register covers; the trap follows the instruction. An operand that lies in two pages
-// is accessed byte by byte, and not found.
+// that a breakpoint register covers; the trap follows the instruction. A load of an operand in two pages
+// is made byte by byte, and #AC not raised.
 func (c *CPU) Watch(va uint64, n int, write bool) bool {
 	if c.aligned && c.User && va&uint64(n-1) != 0 {
 		c.raiseCode(vecAC, 0)
@@ -114,31 +130,40 @@ func (c *CPU) Watch(va uint64, n int, write bool) bool {
 	}
 	for i := range 4 {
 		kind, length, ok := c.armed(i)
-		if !ok || kind != 3 && (kind != 1 || !write) {
+		if !ok || kind != watchAccesses && (kind != watchWrites || !write) {
 			continue
 		}
 		if at := c.dreg[i] &^ (length - 1); va < at+length && at < va+uint64(n) {
 			c.watchHit |= 1 << i
+			c.Stop |= engine.StopTrap
 		}
 	}
 	return true
 }
 
 // breakOnFetch takes an instruction breakpoint at rip, a fault, before the instruction (SDM vol. 3,
-// 17.3.1.1); RF holds it off for one instruction, so that the handler can return to it. Any address
+// 17.3.1.1); RF holds it off, so that the handler can return to the instruction. Any address
 // matches exactly: the length of such a breakpoint should be 1 and is not looked at.
 func (c *CPU) breakOnFetch() bool {
 	if c.ctl&flagRF != 0 {
-		c.ctl &^= flagRF
 		return false
 	}
+	hit := c.breaksHere()
+	if hit == 0 {
+		return false
+	}
+	c.dreg[6] = c.dreg[6]&^uint64(0xf) | hit
+	c.raise(vecDB)
+	c.Deliver()
+	return true
+}
+
+// breaksHere are the instruction breakpoints at rip, as DR6 has them.
+func (c *CPU) breaksHere() (hit uint64) {
 	for i := range 4 {
-		if kind, _, ok := c.armed(i); ok && kind == 0 && c.dreg[i] == c.R[rRIP] {
-			c.dreg[6] = c.dreg[6]&^uint64(0xf) | 1<<i
-			c.raise(vecDB)
-			c.Deliver()
-			return true
+		if kind, _, ok := c.armed(i); ok && kind == watchExecution && c.dreg[i] == c.R[rRIP] {
+			hit |= 1 << i
 		}
 	}
-	return false
+	return hit
 }

@@ -142,15 +142,19 @@ func (c *CPU) setArith(f uint64) {
 }
 
 // setCtl sets the bits of RFLAGS that are not arithmetic. TF decides whether instructions are
-// executed one by one, which is why the field is not assigned elsewhere where TF may change.
+// executed one by one, and so does RF, which is why the field is not assigned elsewhere where one of them may
+// change.
 func (c *CPU) setCtl(v uint64) {
 	c.ctl = v
 	if c.cr0&cr0AM != 0 {
 		c.checkAlignment()
 	}
-	c.Single &^= oneTrap
+	c.Single &^= oneTrap | oneResume
 	if v&flagTF != 0 {
 		c.Single |= oneTrap
+	}
+	if v&flagRF != 0 {
+		c.Single |= oneResume
 	}
 }
 

@@ -174,7 +174,7 @@ func (c *CPU) commitReturn(f *returnFrame, cs, ss segment) {
 	}
 	c.setFlags(f.flags, mask)
 	if c.dreg[7]&dr7Armed == 0 {
-		c.ctl &^= flagRF
+		c.setCtl(c.ctl &^ flagRF)
 	}
 	c.ReturnFromException()
 	c.synchronized()

@@ -95,7 +95,7 @@ func differences(a, b *CPU) string {
 		return "tables"
 	case a.cr0 != b.cr0 || a.cr2 != b.cr2 || a.cr3 != b.cr3 || a.cr4 != b.cr4 || a.tables != b.tables:
 		return "control registers"
-	case a.dreg != b.dreg || a.Watching != b.Watching || a.watchHit != b.watchHit:
+	case a.dreg != b.dreg || a.watchHit != b.watchHit:
 		return "debug registers"
 	case a.nmi != b.nmi || a.nmiBlocked != b.nmiBlocked || a.Single != b.Single || a.holdTraps != b.holdTraps:
 		return "what is held off"

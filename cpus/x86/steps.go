@@ -38,6 +38,7 @@ func (c *CPU) Faulted(in *inst) bool {
 	if c.fault.trap {
 		return false
 	}
+	c.watchHit, c.Stop = 0, c.Stop&^engine.StopTrap // it will hit again
 	if in.seg == segFlat && (in.base == rsp || in.base == rbp) {
 		c.onStack()
 	}
@@ -47,10 +48,10 @@ func (c *CPU) Faulted(in *inst) bool {
 // BeginStep implements engine.Stepper. TF is looked at before the instruction: one that sets it is
 // not trapped behind, one that clears it is (SDM vol. 3, 17.3.1.4).
 func (c *CPU) BeginStep() bool {
-	if c.Watching && c.breakOnFetch() || c.Single&oneNull != 0 && c.nullAccess() {
+	if c.breakOnFetch() || c.Single&oneNull != 0 && c.nullAccess() {
 		return false
 	}
-	c.stepTrap, c.stepShadow = c.ctl&flagTF != 0, c.Single&oneShadow != 0
+	c.stepTrap, c.stepShadow, c.stepResume = c.ctl&flagTF != 0, c.Single&oneShadow != 0, c.ctl&flagRF != 0
 	c.Single &^= oneShadow
 	return true
 }
@@ -59,12 +60,16 @@ func (c *CPU) BeginStep() bool {
 // interrupts are held off for, is a run of its own.
 func (c *CPU) EndsRun() bool { return c.Single&(oneTrap|oneShadow) != 0 }
 
-// EndStep implements engine.Stepper. When the shadow of sti or mov ss ends, interrupts that it held
+// EndStep implements engine.Stepper. RF holds for one instruction that completes (SDM vol. 3, 17.3.1.1). When the
+// shadow of sti or mov ss ends, interrupts that it held
 // off are looked for.
 func (c *CPU) EndStep(completed bool) bool {
-	trap, shadow := c.stepTrap, c.stepShadow
-	c.stepTrap, c.stepShadow = false, false
+	trap, shadow, resume := c.stepTrap, c.stepShadow, c.stepResume
+	c.stepTrap, c.stepShadow, c.stepResume = false, false, false
 	if completed {
+		if resume {
+			c.setCtl(c.ctl &^ flagRF)
+		}
 		c.trapAfter(trap)
 	}
 	if shadow {
@@ -74,7 +79,8 @@ func (c *CPU) EndStep(completed bool) bool {
 }
 
 // trapAfter delivers the traps that follow a completed instruction: single step and data
-// breakpoints, which are one #DB with several bits in DR6 (SDM vol. 3, 17.2.3 and 17.3.1.2). Behind
+// breakpoints, which are one #DB with several bits in DR6 (SDM vol. 3, 17.2.3 and 17.3.1.2). Instruction breakpoints at
+// the next instruction are told with data breakpoints, as processors do (TestDebugRegistersAgainstHost). Behind
 // mov ss they are lost for a single step, while hits of breakpoints stay noted until the next
 // instruction is done (6.8.3).
 func (c *CPU) trapAfter(trap bool) {
@@ -86,6 +92,9 @@ func (c *CPU) trapAfter(trap bool) {
 	c.watchHit = 0
 	if !trap && hit == 0 {
 		return
+	}
+	if hit != 0 {
+		hit |= c.breaksHere()
 	}
 	if trap {
 		hit |= dr6BS

@@ -71,6 +71,7 @@ func List() []Kind {
 	return []Kind{
 		overheadKind(), latencyKind(), bystanderKind(), scalingKind(), irqOffKind(), unregisterKind(),
 		missedKind(), crowdingKind(), userProbesKind(),
+		watchpointsKind(),
 	}
 }
 

@@ -109,8 +109,8 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	if e.Machine == "" {
 		return
 	}
-	if check := kinds.Of(e.Kind).Check; check != nil && len(p.errs) == before {
-		for _, m := range check(e) {
+	if len(p.errs) == before {
+		for _, m := range kinds.Mistakes(e) {
 			p.errs.Add(at(root, m.Path...), "%s: %s", strings.Join(m.Path, "."), m.Text)
 		}
 	}

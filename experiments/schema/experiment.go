@@ -94,6 +94,7 @@ type Probe struct {
 	Title string
 	Mode  kprobes.Mode // how hits are to be handled: Stepped, Boosted, Emulated or Optimized
 	Registration
+	Watch     *Watchpoint    // of a point that is no probe but a watchpoint, or nil
 	With      []Registration // registered after the first one, in this order
 	Planted   bool           // modules register the probes, and the point none
 	Published *Published
@@ -241,7 +242,7 @@ func ReadProbes(r *doc.Reader) []Probe {
 	var out []Probe
 	seen := map[string]bool{}
 	for _, s := range r.List("points") {
-		p := readProbe(s)
+		p := readPoint(s)
 		if seen[p.Name] && p.Name != "" {
 			s.Errorf("name", "point %q is there twice", p.Name)
 		}

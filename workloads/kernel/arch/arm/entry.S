@@ -160,8 +160,8 @@ FUNC \name\()_of_user
 ENDFUNC \name\()_of_user
 .endm
 
-	OF_KERNEL prefetch_abort, do_prefetch_abort
-	OF_KERNEL data_abort, do_data_abort
+	OF_KERNEL prefetch_abort, kwatch_prefetch_abort
+	OF_KERNEL data_abort, kwatch_data_abort
 	OF_USER undefined, do_undefined
 	OF_USER prefetch_abort, do_prefetch_abort
 	OF_USER data_abort, do_data_abort

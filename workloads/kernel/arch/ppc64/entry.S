@@ -141,7 +141,7 @@ ENDFUNC step_common
 	.section .phase.entry, "ax"
 	EXCEPTION reset_common, 0x100, do_trap, 0
 	EXCEPTION machine_check_common, 0x200, do_trap, 0
-	EXCEPTION data_common, 0x300, do_page_fault, 1
+	EXCEPTION data_common, 0x300, do_data_storage, 1
 	EXCEPTION data_segment_common, 0x380, do_page_fault, 1
 	EXCEPTION instruction_common, 0x400, do_page_fault, 0
 	EXCEPTION instruction_segment_common, 0x480, do_page_fault, 0

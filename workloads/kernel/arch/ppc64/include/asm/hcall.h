@@ -12,6 +12,8 @@
 #define H_CPPR 0x68
 #define H_IPI 0x6c
 #define H_XIRR 0x74
+/* Sets the data address breakpoint register. */
+#define H_SET_DABR 0x28
 /* Waits for an interrupt. */
 #define H_CEDE 0xe0
 /* Run-time services, by the real address of an argument block. */

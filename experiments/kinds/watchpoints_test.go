@@ -1,0 +1,51 @@
+package kinds_test
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/results"
+)
+
+// TestWatchpointsMeasured holds the numbers of a point against each other: a hit costs what an exception costs, code
+// beside a watchpoint nothing, and more CPUs take longer to register one.
+func TestWatchpointsMeasured(t *testing.T) {
+	exptest.Alone(t)
+	value := func(point, metric string, sets ...string) float64 {
+		t.Helper()
+		m, err := kinds.Measure(exptest.PointOf(t, kinds.Watchpoints, point, append(sets, "workload.hits=20")...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range m.Quantities {
+			if q.Metric == metric {
+				return float64(q.Num) / float64(q.Den)
+			}
+		}
+		t.Fatalf("%s has no %s", point, metric)
+		return 0
+	}
+	for _, x := range []struct {
+		point       string
+		least, most float64 // instructions of a call more
+	}{{"beside", 0, 0}, {"w", 100, 400}, {"rw", 100, 400}, {"x", 100, 400}} {
+		if got := value(x.point+"/kernel.cpus=1", results.MetricInstructions); got < x.least || got > x.most {
+			t.Errorf("%s: %v instructions a call more; want %v to %v", x.point, got, x.least, x.most)
+		}
+	}
+	one, four := value("w/kernel.cpus=1", kinds.MetricWatch), value("w/kernel.cpus=4", kinds.MetricWatch)
+	if four <= one {
+		t.Errorf("registering takes %v us on one CPU and %v us on four", one, four)
+	}
+}
+
+// TestWatchpointThatIsNotHit has a point say what is not so.
+func TestWatchpointThatIsNotHit(t *testing.T) {
+	exptest.Alone(t)
+	_, err := kinds.Measure(exptest.PointOf(t, kinds.Watchpoints, "w/kernel.cpus=1", "points.w.offset=16", "workload.hits=2"))
+	if err == nil || !strings.Contains(err.Error(), "watched_words+0x10 0 times; want 8") {
+		t.Errorf("a watchpoint that is not hit: %v", err)
+	}
+}

@@ -1,0 +1,96 @@
+package kprobes
+
+import (
+	"fmt"
+
+	"kprobesim/sim"
+)
+
+// WatchType is what a watchpoint waits for. The numbers are those of the guest's interface.
+type WatchType uint8
+
+// The types of watchpoints. The number 2 is that of ports, which no machine here has.
+const (
+	WatchExecute WatchType = 0 // the instruction at an address
+	WatchWrite   WatchType = 1 // stores
+	WatchAccess  WatchType = 3 // loads and stores
+)
+
+// watchWords are the names of the types, by their numbers.
+func watchWords() []string { return []string{"execute", "write", "port", "access"} }
+
+// String is the type's word.
+func (w WatchType) String() string { return word(watchWords(), uint8(w), "type of watchpoint") }
+
+// ParseWatchType reads a type's word. The error names the words that there are.
+func ParseWatchType(s string) (WatchType, error) {
+	i, err := parse(watchWords(), s, "type of watchpoint")
+	if WatchType(i) != WatchExecute && WatchType(i) != WatchWrite && WatchType(i) != WatchAccess {
+		err = fmt.Errorf("watchpoints of type %s: machines have no ports; use execute, write or access", s)
+	}
+	return WatchType(i), err
+}
+
+// Watch is a watchpoint that somebody outside of the guest wants: Length bytes from an offset in a variable or
+// function, and a guest function to be called.
+type Watch struct {
+	Symbol  string
+	Offset  uint64
+	Length  uint8
+	Type    WatchType
+	Handler string
+}
+
+// EventWatch is the kind of events that say what becomes of a watchpoint: registered or unregistered. ID is the
+// number of its register, Arg its address.
+const EventWatch sim.EventKind = "watch"
+
+// AddWatch has the guest register a watchpoint on all of its CPUs, and returns the number of the debug register. That
+// none is free, which the guest tells by -1, is EBUSY; what it refuses otherwise is another Errno. Registration is
+// guest code, since each CPU sets its own registers.
+func (k *Kprobes) AddWatch(c Caller, w Watch) (nr int, err error) {
+	at, err := k.watched(w)
+	if err != nil {
+		return 0, err
+	}
+	handler, ok := k.im.Func(w.Handler)
+	if !ok {
+		return 0, fmt.Errorf("handler %s of a watchpoint: image %s has no such function", w.Handler, k.im.Name)
+	}
+	v, err := c.InvokeSym("register_kwatch", at, uint64(w.Length), uint64(w.Type), handler.Pointer)
+	if err != nil {
+		return 0, err
+	}
+	switch got := int32(v); {
+	case got == -1:
+		return 0, fmt.Errorf("watching %s+%#x: no debug register is free: %w", w.Symbol, w.Offset, EBUSY)
+	case got < 0:
+		return 0, fmt.Errorf("watching %d bytes at %s+%#x, type %s: %w", w.Length, w.Symbol, w.Offset, w.Type, Errno(-got))
+	default:
+		k.note(c, EventWatch, "registered", uint64(got), at)
+		return int(got), nil
+	}
+}
+
+// watched is the address of what is to be watched.
+func (k *Kprobes) watched(w Watch) (uint64, error) {
+	if w.Type == WatchExecute {
+		if f, ok := k.im.Func(w.Symbol); ok {
+			return f.Entry + w.Offset, nil
+		}
+	}
+	s, ok := k.im.Symbol(w.Symbol)
+	if !ok {
+		return 0, fmt.Errorf("watching %s: image %s has no such symbol: %w", w.Symbol, k.im.Name, ENOENT)
+	}
+	return s.Addr + w.Offset, nil
+}
+
+// RemoveWatch has the guest unregister the watchpoint of a debug register. When it returns, no handler runs.
+func (k *Kprobes) RemoveWatch(c Caller, nr int) error {
+	_, err := c.InvokeSym("unregister_kwatch", uint64(nr))
+	if err == nil {
+		k.note(c, EventWatch, "unregistered", uint64(nr), 0)
+	}
+	return err
+}
