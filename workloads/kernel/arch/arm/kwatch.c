@@ -192,7 +192,7 @@ static __kwatch void step_over(struct pt_regs *regs)
 	watch_here(0);
 	target = target_of(regs, word);
 	if (target == 1 || is_exclusive(word)) {
-		printk(cannot_step, regs->ARM_pc);
+		klog(cannot_step, regs->ARM_pc);
 		return;
 	}
 	break_at(STEP_BEHIND, regs->ARM_pc + 4);

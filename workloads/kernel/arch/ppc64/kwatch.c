@@ -87,7 +87,7 @@ static __kwatch int before_access(struct pt_regs *regs)
 		kwatch_hit(0, regs);
 	kwatch_set(0, NULL);
 	if (needs_reservation(word)) {
-		printk(cannot_step, regs->nip);
+		klog(cannot_step, regs->nip);
 		return NOTIFY_STOP;
 	}
 	stepping[smp_processor_id()] = STEPS | (regs->msr & MSR_EE ? HAD_INTERRUPTS : 0) | (regs->msr & MSR_SE ? HAD_STEP : 0);
