@@ -6,8 +6,12 @@ import (
 	"testing"
 )
 
-// defines are the options of build.sh as the preprocessor knows them.
-var defines = map[string]string{"preempt": "-DPREEMPT", "stepping": "-DNO_BOOST", "trapping": "-DTRAP_RETURNS", "userprobes": "-DUSERPROBES"}
+// defines are the options of build.sh as the preprocessor knows them. Without the function tracer nothing is
+// defined.
+var defines = map[string]string{
+	"preempt": "-DPREEMPT", "stepping": "-DNO_BOOST", "trapping": "-DTRAP_RETURNS", "userprobes": "-DUSERPROBES",
+	"nokprobes": "-DNO_KPROBES", "untraced": "",
+}
 
 // selfTestTools are what building and running the self-test takes, by instruction set.
 var selfTestTools = map[string][]string{
@@ -18,7 +22,8 @@ var selfTestTools = map[string][]string{
 }
 
 // The guest's hit path of every image works on a processor that is not ours: single step, boosting, emulation,
-// jprobes, return probes, nested hits, faults, jump optimization, as bare/selftest.c sets them up, and user mode.
+// jprobes, return probes, nested hits, faults, jump optimization, probes at function entry, as bare/selftest.c
+// sets them up, and user mode.
 func TestSelfTestUnderQemu(t *testing.T) {
 	for _, im := range List() {
 		t.Run(im.Name, func(t *testing.T) { holdSelfTest(t, im) })
@@ -33,7 +38,16 @@ func holdSelfTest(t *testing.T, im Image) {
 	}
 	args := []string{"120", "sh", "bare/run.sh", "-i", im.ISA, "-DERA=" + im.Era}
 	for _, option := range strings.Fields(strings.ReplaceAll(im.Options, "-", " ")) {
-		args = append(args, defines[option])
+		define, ok := defines[option]
+		if !ok {
+			t.Fatalf("the self-test knows no option %s of images", option)
+		}
+		if define != "" {
+			args = append(args, define)
+		}
+	}
+	if _, ok := symbolsOf(t, openELF(t, im.Name))["entry_trampoline"]; ok {
+		args = append(args, "-DFENTRY")
 	}
 	out, err := exec.Command("timeout", args...).CombinedOutput()
 	if err != nil || !strings.HasSuffix(string(out), "ok\n") {

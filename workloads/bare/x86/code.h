@@ -4,8 +4,12 @@
 
 #include <asm/kprobes.h>
 
-#define LEARNS ERA_BOOST	/* the first hit decides how the next ones run */
+#define LEARNS (ERA_BOOST && !ERA_COPY_TRAPS)	/* the first hit decides how the next ones run */
 #define LEARNT 1		/* what it finds of an ordinary instruction */
+#if ERA_COPY_TRAPS
+#define MAY_BOOST 1		/* the copy with a jump is there from the beginning */
+#define SLOT_STRIDE (2 * MAX_INSN_SIZE)
+#endif
 #define BOOSTABLE(p) ((p)->ainsn.boostable)
 #define JPROBE jprobe_arguments
 /* Bytes that a slot gets, as there is no decoder here: those behind the first instruction are not executed
