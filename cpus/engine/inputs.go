@@ -165,6 +165,10 @@ func (c *Core) give(kind, i int, v uint64) {
 }
 
 // gatherLoad notes what a load met. A store that was in the cache when the block began is as good as none.
+//
+// Of the store's number the lowest bits are known, which is the place that the model looks at. Numbers behind the
+// last placed store's may have been given to stores that never get a place in time, such as those of an exception's
+// frame. When there are as many as places, one of this block may be in any place.
 func (c *Core) gatherLoad(i int) {
 	a := &c.acc[i&(accesses-1)]
 	if a.miss != 0 {
@@ -172,11 +176,11 @@ func (c *Core) gatherLoad(i int) {
 		a.miss = 0
 	}
 	if a.match != noStore {
-		number := (uint64(a.load) - c.placed) & (forwards - 1)
-		if number > c.sequence-c.placed { // not of this block
+		number, sent := (uint64(a.load)-c.placed)&(forwards-1), c.sequence-c.placed
+		if number > sent { // not of this block
 			number -= forwards
 		}
-		if int64(number+c.live) > 0 {
+		if int64(number+c.live) > 0 || sent >= forwards {
 			c.give(inMatch, i, number<<8|uint64(a.match))
 		}
 		a.match = noStore
