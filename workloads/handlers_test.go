@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Every handler that experiments can name is a function of every image, and a word means one of them.
+// Every handler that experiments can name is a function of every image whose kernel has such probes, and a word
+// means one of them.
 func TestHandlers(t *testing.T) {
 	seen := map[string]bool{}
 	for _, h := range Handlers() {
@@ -26,15 +27,25 @@ func TestHandlers(t *testing.T) {
 	if _, ok := HandlerNamed("kprobe", KeyPost, "handler_empty"); ok {
 		t.Error("a pre-handler is no post handler")
 	}
-	eachImage(t, func(t *testing.T, _ Image, f *elf.File) {
+	eachImage(t, func(t *testing.T, im Image, f *elf.File) {
 		syms := symbolsOf(t, f)
+		jprobes := hasJprobes(im)
 		for _, h := range Handlers() {
+			if h.Kind == "jprobe" && !jprobes {
+				if _, ok := syms[h.Name]; ok {
+					t.Errorf("the kernel has no jprobes, and the image has %s", h.Name)
+				}
+				continue
+			}
 			if s, ok := syms[h.Name]; !ok || elf.ST_TYPE(s.Info) != elf.STT_FUNC {
 				t.Errorf("the image has no function %s", h.Name)
 			}
 		}
 	})
 }
+
+// hasJprobes reports whether the image's kernel has jprobes: Linux removed them in 4.19.
+func hasJprobes(im Image) bool { return im.Era < "2018" }
 
 // The list of the document is that of the program.
 func TestHandlersAreDocumented(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/dwarf"
 	"debug/elf"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -81,7 +82,9 @@ func holdLayout(t *testing.T, _ Image, f *elf.File) {
 }
 
 // layouts are the field offsets of the public structures as Linux 2.6.33 has them on each instruction
-// set, "" stands for the size. The registers of i386 have been more since 2.6.20.
+// set, "" stands for the size. The registers of i386 have been more since 2.6.20. What an era or
+// an option of an image changes is listed by ISA-ERA and ISA-OPTION: kernels of 2020 know more of a displaced
+// instruction and of a return instance, and kernels with probes of user space keep behind each probe where it is.
 var layouts = map[string]map[string]map[string]int64{
 	"x86_64": {
 		"kprobe": {
@@ -124,7 +127,49 @@ var layouts = map[string]map[string]map[string]int64{
 		"kretprobe_instance": {"rp": 8, "ret_addr": 12, "task": 16, "data": 20, "": 20},
 		"pt_regs":            {"uregs": 0, "": 72},
 	},
+	"arm-userprobes": {
+		"kprobe":    {"user": 68, "": 72},
+		"kretprobe": {"handler": 72, "maxactive": 80, "data_size": 88, "lock": 96},
+	},
+	"i386-userprobes": {
+		"kprobe":    {"user": 64, "": 68},
+		"kretprobe": {"handler": 68, "maxactive": 76, "data_size": 84, "lock": 92},
+	},
+	"x86_64-userprobes": {
+		"kprobe":    {"user": 128, "": 136},
+		"kretprobe": {"handler": 136, "maxactive": 152, "data_size": 160, "lock": 176},
+	},
+	"ppc64-userprobes": {
+		"kprobe":    {"user": 128, "": 136},
+		"kretprobe": {"handler": 136, "maxactive": 152, "data_size": 160, "lock": 176},
+	},
 	"x86_64-2010": {"kretprobe": {"": 176}, "kretprobe_instance": {"data": 40, "": 40}},
+	"x86_64-2020": {
+		"kprobe": {"ainsn": 104, "flags": 136, "": 144},
+		"kretprobe": {
+			"handler": 144, "maxactive": 160, "data_size": 168, "free_instances": 176, "lock": 184,
+			"hook": 192, "": 200,
+		},
+		"kretprobe_instance": {"hook": 40, "frame": 48, "data": 60, "": 64},
+	},
+}
+
+// layoutOf is what holds for an image: its era's and its options' offsets go before its instruction set's.
+func layoutOf(im Image) map[string]map[string]int64 {
+	of := []string{im.ISA, im.ISA + "-" + im.Era}
+	for option := range strings.FieldsSeq(strings.ReplaceAll(im.Options, "-", " ")) {
+		of = append(of, im.ISA+"-"+option)
+	}
+	m := map[string]map[string]int64{}
+	for _, key := range of {
+		for name, fields := range layouts[key] {
+			if m[name] == nil {
+				m[name] = map[string]int64{}
+			}
+			maps.Copy(m[name], fields)
+		}
+	}
+	return m
 }
 
 // Structures of the interface have their fields where modules expect them.
@@ -135,10 +180,7 @@ func holdStructLayouts(t *testing.T, im Image, f *elf.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := structs(t, d)
-	for _, of := range []string{im.ISA, im.ISA + "-" + im.Era} {
-		holdLayouts(t, found, layouts[of])
-	}
+	holdLayouts(t, structs(t, d), layoutOf(im))
 }
 
 func holdLayouts(t *testing.T, found map[string]*dwarf.StructType, want map[string]map[string]int64) {
