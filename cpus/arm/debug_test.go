@@ -64,8 +64,12 @@ func TestBreakpoints(t *testing.T) {
 		control uint32
 		hit     bool
 	}{
-		{0xf<<5 | 1<<1 | 1, true}, {0xf<<5 | 3<<1 | 1, true}, {0xf<<5 | 1, true}, {0xf<<5 | 2<<1 | 1, false},
-		{0xf<<5 | 1<<1, false}, {0x3<<5 | 1<<1 | 1, false},
+		{0xf<<5 | 1<<1 | 1, true},
+		{0xf<<5 | 3<<1 | 1, true},
+		{0xf<<5 | 1, true},
+		{0xf<<5 | 2<<1 | 1, false},
+		{0xf<<5 | 1<<1, false},
+		{0x3<<5 | 1<<1 | 1, false},
 	} {
 		c := newWorld(t, cpus.Window, []uint32{mcr14(2, 5, 2), insnISB, insnNop, insnNop, insnNop, insnSVC}).cpu()
 		c.debug.dscr = dscrMonitor

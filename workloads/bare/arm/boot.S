@@ -1,6 +1,6 @@
 /*
  * Brings a board whose memory begins at 2 GiB into the state in which the guest kernel expects a CPU: the page
- * tables, translation on. run.sh puts this at BOOT_AT, behind the pages of the vectors. Nothing here depends on where
+ * tables, translation on. run.sh puts this behind the pages of the vectors. Nothing here depends on where
  * it is executed. Tables go to 16 MiB behind the beginning of memory, the CPU's copy of the per-CPU data to 48 MiB.
  */
 #include <asm/function.h>

@@ -1,6 +1,6 @@
 /*
  * Brings a partition that begins at real address 0x100 into the state in which the guest kernel expects a CPU:
- * the page table by calls of the hypervisor, the segments, translation on. run.sh puts this at BOOT_AT, and a
+ * the page table by calls of the hypervisor, the segments, translation on. run.sh puts this behind the vectors, and a
  * branch to it in place of the system reset vector. The CPU's copy of the per-CPU data goes to 48 MiB.
  */
 #include <asm/function.h>
