@@ -60,7 +60,7 @@ func (c *Core) met(what uint64) {
 		last := &m.inputs[(given-1)&(inputs-1)]
 		switch {
 		case uint16(*last) == uint16(what) && what&255 == inMatch:
-			*last = what
+			*last = uint64(max(int64(*last), int64(what))) // the younger store's
 			return
 		case uint16(*last) == uint16(what):
 			*last += what &^ 0xffff
@@ -73,11 +73,19 @@ func (c *Core) met(what uint64) {
 	c.course += oneInput
 }
 
-// spread gives the inputs to the instructions that met them.
+// spread gives the inputs to the instructions that met them. One with several loads waits for the youngest of the
+// stores that they found, whatever else they met in between: older ones may be left out as being in the cache.
 func (c *Core) spread() {
 	given := c.course & allInputs / oneInput
+	at, youngest := -1, int64(0)
 	for _, v := range c.memo.inputs[:given] {
 		i := int(v >> 8 & (accesses - 1))
+		if v&255 == inMatch {
+			if i == at && int64(v) < youngest {
+				continue
+			}
+			at, youngest = i, int64(v)
+		}
 		a := &c.acc[i]
 		switch kind, v := v&255, v>>16; kind {
 		case inExtra:

@@ -72,6 +72,36 @@ func TestMemoOfStoresWithoutPlace(t *testing.T) {
 	})
 }
 
+// TestMemoOfTwoLoads has an instruction load twice: first what a store before it has written, and then what is in
+// the cache for long, which is found among the last stores all the same when nothing is remembered.
+func TestMemoOfTwoLoads(t *testing.T) {
+	code := []byte{
+		0x89, 0x07, // 1: mov %eax,(%rdi)
+		0xb9, 40, 0, 0, 0, // mov $40,%ecx
+		0xf3, 0xac, // rep lodsb, which takes longer than the store
+		0x4c, 0x89, 0xce, // mov %r9,%rsi
+		0xeb, 0, // jmp to the next block
+		0x89, 0x06, // mov %eax,(%rsi)
+		0xa7,       // cmpsl
+		0x19, 0xc0, // sbb %eax,%eax
+		0x4c, 0x89, 0xce, // mov %r9,%rsi
+		0x4c, 0x89, 0xc7, // mov %r8,%rdi
+		0xff, 0xcd, // dec %ebp
+		0x75, 0, // jnz 1b
+		0xf4, // hlt
+	}
+	code[len(code)-2] = byte(1 - len(code))
+	eachMemo(t, "two loads", func() []*CPU {
+		c := testCPU(t, cpus.Window, code)
+		c.R[rbp], c.R[8], c.R[9] = 30, testData, testData+16
+		c.R[rdi], c.R[rsi] = c.R[8], c.R[9]
+		if e := c.Run(1e9); e.Reason != cpus.Halted {
+			t.Fatalf("stopped for %+v", e)
+		}
+		return []*CPU{c}
+	})
+}
+
 // loopRun executes code that ends with a jump to its beginning, which it also reaches from exceptions.
 func loopRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64) *CPU {
 	w := newWorld(t, isa, cpus.Window, nil)
