@@ -38,5 +38,5 @@
 // function pointer holds, which the image knows too. The layouts of lists and hash tables, the flags of
 // struct kprobe, and the hash function are those of Linux everywhere.
 //
-// Left out: probes in user space, and ftrace-based probes.
+// Probes at a nop for the function tracer, by which functions of some kernels begin, are calls: see entry.go.
 package kprobes
