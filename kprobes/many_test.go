@@ -207,6 +207,9 @@ func uniprocessor(image string) bool {
 // old tells a kernel of 2005: one lock for all hits, and no jumps.
 func (k kernel) old() bool { return strings.HasSuffix(k.image, "-2005") }
 
+// jprobes tells a kernel that has them still.
+func (k kernel) jprobes() bool { return !strings.Contains(k.image, later) }
+
 // losesNested tells a kernel in which an interrupt may strike a handler, and a hit in it takes the probe away.
 func (k kernel) losesNested() bool { return k.old() && strings.HasPrefix(k.image, "ppc64") }
 
