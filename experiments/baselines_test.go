@@ -69,6 +69,15 @@ var pinned = []struct {
 	{"sharing-xeon-e5410-x86_64", "jr", []string{results.MetricCycles}},
 	{"sites-tc2-a15", "o/workload.target=bench_near_pair/workload.offset=4", []string{results.MetricCycles}},
 	{"sites-tc2-a7", "k/workload.target=bench_row/workload.offset=0", []string{results.MetricCycles}},
+	{"user-probes", "r", []string{kinds.MetricUserWarm, kinds.MetricUserCold}},
+	{"user-probes-pentium-m", "k", []string{kinds.MetricUserWarm}},
+	{"user-probes-power5", "k", []string{kinds.MetricUserWarm}},
+	{"user-probes-sharing", "r/kernel.cpus=2", []string{kinds.MetricUserShared}},
+	{"user-probes-tc2-a15", "r", []string{kinds.MetricUserWarm}},
+	{"watchpoints", "w/kernel.cpus=4", []string{results.MetricCycles, kinds.MetricWatch}},
+	{"watchpoints-pentium-m", "x", []string{results.MetricCycles}},
+	{"watchpoints-power5", "rw/kernel.cpus=1", []string{results.MetricCycles}},
+	{"watchpoints-tc2-a15", "x/kernel.cpus=2", []string{results.MetricCycles}},
 	{"unregister-batch", "k/workload.load=busy/workload.batch=3", []string{kinds.MetricSingly, kinds.MetricTogether}},
 }
 

@@ -84,7 +84,7 @@ func newGuest(t *testing.T, isa string, opt Options) *guest {
 	im := loadImage(t, newest(isa))
 	base := basesOf(isaOf(im))
 	g := &guest{
-		t: t, isa: isaOf(im), base: base, im: im, image: make([]byte, 4<<20), heap: make([]byte, 4<<20),
+		t: t, isa: isaOf(im), base: base, im: im, image: make([]byte, 16<<20), heap: make([]byte, 4<<20),
 		used: map[uint64]uint64{}, top: base.heap + freeHeap,
 		run: map[uint64]func() (struct{}, bool){}, yield: map[uint64]func(struct{}) bool{},
 	}

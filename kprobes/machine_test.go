@@ -111,6 +111,9 @@ func (l *live) add(s Spec) *Probe {
 	return p
 }
 
+// hasJprobes reports whether the kernel has them still.
+func (l *live) hasJprobes() bool { return !slices.Contains(l.k.era.lacks, "register_jprobe") }
+
 func (l *live) remove(p *Probe) {
 	l.t.Helper()
 	l.do(l.k.Remove(l.Call, p))

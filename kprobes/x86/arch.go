@@ -1,6 +1,10 @@
 package x86
 
-import "kprobesim/kprobes"
+import (
+	"slices"
+
+	"kprobesim/kprobes"
+)
 
 // The sizes are those of 2.6.33. A slot has a byte more than the
 // longest instruction, so a jump back fits only behind one of up to ten bytes.
@@ -78,7 +82,9 @@ func eras(mode int) []kprobes.Era {
 			Year: 2020, Boost: true, Optimize: true, Boundaries: true, Hooks: true, Tasks: true, Emulates: true,
 			Change:    func(a *kprobes.Arch) { later(a, mode) },
 			EntryCall: func(from, to uint64) []byte { return entryCall(from, to) },
-			Protected: unprobed, ReturnProtected: []string{switches},
+			// These stand in text that no probe may be in, far from the path of a hit.
+			Protected:       append(slices.Clone(unprobed), "do_page_fault", "do_trap", "fixup_exception", "text_poke_bp_batch"),
+			ReturnProtected: []string{switches},
 		},
 	}
 }

@@ -26,6 +26,7 @@ var derived = []struct{ metric, from string }{
 	{"hits_per_second", "cycles_per_hit_and_cpu"},
 	{"hits_per_second", results.MetricCycles},
 	{"cycles_per_hit_and_cpu", results.MetricCycles},
+	{"us_user_hit", "cycles_user_hit"},
 	{"calls_missed_pct", "calls_missed"},
 	{"us_per_probe_singly", "us_per_probe_together"},
 }
