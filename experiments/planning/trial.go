@@ -2,8 +2,10 @@ package planning
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"kprobesim/experiments"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/targets"
@@ -27,11 +29,19 @@ func (l *Loader) Trial(image, machine string) (*schema.Point, error) {
 	if im.Preempt {
 		sets = append(sets, "kernel.preempt="+schema.PreemptFull)
 	}
-	p, err := l.Plan("isas-"+target.Name+"-"+trialYear, sets)
+	p, err := l.Plan(trialOf(target.Name, im.Era), sets)
 	if err != nil {
 		return nil, err
 	}
 	pt := p.Points[0]
 	pt.Name, pt.Label, pt.Experiment = "trial", "trial", "trial"
 	return &pt, nil
+}
+
+// trialOf is the experiment of a later kernel's own year where there is one: it may lack what earlier ones had.
+func trialOf(isa, era string) string {
+	if own := "isas-" + isa + "-" + era; era > trialYear && slices.Contains(experiments.Names(), own) {
+		return own
+	}
+	return "isas-" + isa + "-" + trialYear
 }
