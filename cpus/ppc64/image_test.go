@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -39,12 +40,17 @@ func checkImage(t *testing.T, path string) {
 		if err != nil {
 			t.Fatalf("%s: %v", sec.Name, err)
 		}
-		s := &section{Section: sec, code: code, inside: make([]bool, len(code))}
+		s := &section{Section: sec, code: code, inside: make([]bool, len(code)), data: make([]bool, len(code))}
 		for _, x := range syms {
-			if int(x.Section) == i && elf.ST_TYPE(x.Info) == elf.STT_FUNC {
-				for at := x.Value - sec.Addr; at < min(x.Value-sec.Addr+x.Size, uint64(len(code))); at++ {
-					s.inside[at] = true
-				}
+			if int(x.Section) != i {
+				continue
+			}
+			of := map[elf.SymType][]bool{elf.STT_FUNC: s.inside, elf.STT_OBJECT: s.data}[elf.ST_TYPE(x.Info)]
+			if of == nil || slices.Contains(meantToTrap, x.Name) {
+				continue
+			}
+			for at := x.Value - sec.Addr; at < min(x.Value-sec.Addr+x.Size, uint64(len(code))); at++ {
+				of[at] = true
 			}
 		}
 		s.check(t)
@@ -56,11 +62,15 @@ func checkImage(t *testing.T, path string) {
 	t.Logf("%d instructions, %d words of jump tables", insns, tables)
 }
 
+// meantToTrap are functions with a word of zeros, which is no instruction: a handler that raises a trap, and the place
+// that probed functions of user mode return to, where a breakpoint is.
+var meantToTrap = []string{".handler_traps", ".user_trampoline"}
+
 // section is one with code.
 type section struct {
 	*elf.Section
 	code          []byte
-	inside        []bool // of a function, by byte
+	inside, data  []bool // of a function, of a variable, by byte
 	insns, tables int
 }
 
@@ -78,7 +88,7 @@ func (s *section) check(t *testing.T) {
 		if word == insnBctr {
 			table = at + insnBytes
 		}
-		if word == 0 && !s.inside[at] {
+		if s.data[at] || word == 0 && !s.inside[at] {
 			continue
 		}
 		s.insns++

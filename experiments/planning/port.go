@@ -59,6 +59,9 @@ func (p *planner) portModes(root *doc.Node, t *targets.Target) (need kprobes.Era
 	}
 	first, then := schema.ModeWord(t.Probes.First), schema.ModeWord(t.Probes.Then)
 	for _, pt := range points.Items {
+		if pt.Get("watch") != nil {
+			continue // debug registers have no modes
+		}
 		mode := schema.ModeWord(kprobes.Stepped) // what a point has that says nothing
 		if n := pt.Get("mode"); n != nil {
 			mode = n.Text

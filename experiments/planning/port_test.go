@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
@@ -49,7 +50,7 @@ func experimentsOn(t *testing.T, isa, machine string) {
 				image += "-preempt"
 			}
 			never := kprobes.Boosted
-			if isa == "arm" && pt.Probe.Mode == kprobes.Stepped {
+			if isa == "arm" && pt.Kind != kinds.Watchpoints && pt.Probe.Mode == kprobes.Stepped {
 				never = kprobes.Stepped // no hit takes a step there
 			}
 			if pt.Target.Name != isa || pt.Image.Name != image || pt.Probe.Mode == never || isa == "arm" && pt.Kernel.CPUs > 8 {

@@ -40,7 +40,7 @@ func files(t *testing.T, workers int) map[string][]byte {
 func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	one := files(t, 1)
 	want := []string{
-		"bench.txt", "manifest.json", "overhead.pdf", "overhead.png", "overhead.svg",
+		"bench.txt", "inputs.txt", "manifest.json", "overhead.pdf", "overhead.png", "overhead.svg",
 		"phases.pdf", "phases.png", "phases.svg", "results.csv",
 	}
 	if got := slices.Sorted(maps.Keys(one)); !slices.Equal(got, want) {

@@ -12,7 +12,7 @@ import (
 
 // refusals are the instructions that no kernel probes, as the processor's table names them. Of "ldm" and others that
 // begin so, some are refused.
-const refusals = `msr,msr spsr,msr constant,msr spsr constant,mrs spsr,bkpt,svc,udf,mcr,mrc,mcrr,mrrc,
+const refusals = `msr,msr spsr,msr constant,msr spsr constant,mrs spsr,bkpt,svc,udf,mcr,mrc,mcr debug,mrc debug,mcrr,mrrc,
 	cps,setend le,srs,rfe,blx constant,clrex,dsb,dmb,isb,bxj,
 	strex,ldrex,strexd,ldrexd,strexb,ldrexb,strexh,ldrexh`
 
