@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"kprobesim/experiments"
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/kprobes"
