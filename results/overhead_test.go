@@ -86,6 +86,9 @@ func TestPanelsOfSetups(t *testing.T) {
 		for _, b := range p.Panels {
 			titles = append(titles, b.frame().Title)
 		}
+		if want := min(2, len(p.Panels)); p.Columns != want {
+			t.Errorf("%v: %d columns, want %d: one panel has the width of the page", c.probes, p.Columns, want)
+		}
 		if got := strings.Join(titles, "; "); got != c.titles || p.Height != c.height {
 			t.Errorf("%v: panels %s, %g mm high; want %s, %g", c.probes, got, p.Height, c.titles, c.height)
 		}

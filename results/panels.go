@@ -80,6 +80,7 @@ func (p *Panels) fit() error {
 	if len(p.Panels) == 0 {
 		return errors.New("nothing to chart")
 	}
+	p.Columns = min(p.Columns, len(p.Panels)) // one alone has the width of the page
 	if p.Height = max(p.Height, minRow*float64(p.rows())); p.Height > maxSide {
 		return fmt.Errorf("%d panels do not fit on a page: collect fewer experiments", len(p.Panels))
 	}
