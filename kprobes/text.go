@@ -253,9 +253,22 @@ func (k *Kprobes) symbolEnd(sym image.Symbol, addr uint64) uint64 {
 	return end
 }
 
-// Forbid keeps probes away from the functions that a table of pointers lists (NOKPROBE_SYMBOL): that of the kernel,
-// or of a module that has been loaded. Kernels that do not know such tables do not look at them.
-func (k *Kprobes) Forbid(table Span) error {
+// ForbidInModule keeps probes away from the functions that the table of a loaded module lists (NOKPROBE_SYMBOL), until
+// PermitInModule. Kernels that do not know such tables of modules do not look at them.
+func (k *Kprobes) ForbidInModule(table Span) error {
+	if !k.era.ofModules {
+		return nil
+	}
+	return k.forbid(table)
+}
+
+// PermitInModule forgets what the tables of a module listed, whose text vanishes.
+func (k *Kprobes) PermitInModule(text Span) {
+	k.sym.blacklist = slices.DeleteFunc(k.sym.blacklist, func(s Span) bool { return text.Contains(s.Start) })
+}
+
+// forbid keeps probes away from the functions that a table of pointers lists.
+func (k *Kprobes) forbid(table Span) error {
 	if !k.era.blacklist {
 		return nil
 	}
@@ -271,12 +284,12 @@ func (k *Kprobes) Forbid(table Span) error {
 	return k.m.take()
 }
 
-// forbidListed is Forbid of the kernel's own table.
+// forbidListed is forbid of the kernel's own table.
 func (k *Kprobes) forbidListed() error {
 	from, ok := k.im.Symbol("__start_kprobe_blacklist")
 	to, ok2 := k.im.Symbol("__stop_kprobe_blacklist")
 	if !ok || !ok2 {
 		return nil
 	}
-	return k.Forbid(Span{from.Addr, to.Addr})
+	return k.forbid(Span{from.Addr, to.Addr})
 }

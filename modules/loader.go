@@ -111,6 +111,9 @@ func (l *Loader) start(c smp.Caller, mod *Module) error {
 	if err := l.adopt(c, mod.Name+initPart, mod.m.InitText, mod); err != nil {
 		return err
 	}
+	if err := l.forbid(mod); err != nil {
+		return err
+	}
 	if err := l.setState(mod, stateComing); err != nil {
 		return err
 	}
@@ -141,6 +144,22 @@ func (l *Loader) adopt(c smp.Caller, name string, text object.Span, mod *Module)
 		return nil
 	}
 	return l.probes.Adopt(c, name, text.Start, mod.m.Bytes[text.Start-mod.m.Base:text.End-mod.m.Base])
+}
+
+// forbidden is the section of functions that take no probe (NOKPROBE_SYMBOL).
+const forbidden = "_kprobe_blacklist"
+
+// forbid hands the table of such functions to Kprobes.
+func (l *Loader) forbid(mod *Module) error {
+	for _, s := range mod.m.Sections {
+		if s.Name != forbidden {
+			continue
+		}
+		if err := l.probes.ForbidInModule(kprobes.Span{Start: s.Addr, End: s.Addr + s.Size}); err != nil {
+			return fmt.Errorf("module %s: section %s: %w", mod.Name, forbidden, err)
+		}
+	}
+	return nil
 }
 
 // dropInit lets the init part vanish. Its memory goes with the rest of the module.
@@ -232,6 +251,7 @@ func (l *Loader) Probes(mod *Module) []kprobes.State {
 
 // remove takes the module's text and names away and gives its memory back.
 func (l *Loader) remove(c smp.Caller, mod *Module) error {
+	l.probes.PermitInModule(kprobes.Span{Start: mod.m.Base, End: mod.m.Base + uint64(len(mod.m.Bytes))})
 	if mod.m.Text.Start != mod.m.Text.End {
 		if err := l.probes.Unload(c, mod.Name); err != nil {
 			return err

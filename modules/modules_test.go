@@ -257,6 +257,54 @@ func TestProbesInModules(t *testing.T) {
 	})
 }
 
+// A module of kernels from 2020 on keeps probes away from functions of its own, as long as it is loaded. Earlier kernels
+// do not look.
+func TestForbiddenInModule(t *testing.T) {
+	options := kernels()[0].options
+	cc := hosttools.Need(t, "gcc", "gcc", "a module with functions that take no probe")
+	object := filepath.Join(t.TempDir(), "quiet.o")
+	hosttools.Run(t, ".", cc, append(strings.Fields(options), "-O2", "-ffreestanding", "-fno-pic", "-fno-pie",
+		"-fno-asynchronous-unwind-tables", "-c", "testdata/quiet.c", "-o", object)...)
+	b, err := os.ReadFile(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, refuses := range map[string]bool{"x86_64-2010": false, "x86_64-2020": true} {
+		boot(t, kernel{image: name}, kprobes.Default(), func(r *running) {
+			f, err := Read("quiet.o", b)
+			if err != nil {
+				r.Fatal(err)
+			}
+			for range 2 { // the second time at the same place
+				if _, err := r.l.Load(r.Call, f, ""); err != nil {
+					r.Fatal(err)
+				}
+				for function, refused := range map[string]bool{"quiet_work": refuses, "loud_work": false} {
+					p, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: function, Handler: "handler_count"})
+					if errors.Is(err, kprobes.EINVAL) != refused || !refused && err != nil {
+						r.Errorf("%s: a probe at %s: %v", name, function, err)
+					}
+					if err == nil {
+						err = r.sys.Probes.Remove(r.Call, p)
+					}
+					if err != nil && !refused {
+						r.Error(err)
+					}
+				}
+				if list := r.sys.Probes.Blacklist(); strings.Contains(list, "quiet_work") != refuses {
+					r.Errorf("%s: blacklist\n%s", name, list)
+				}
+				if err := r.l.Unload(r.Call, "quiet"); err != nil {
+					r.Fatal(err)
+				}
+				if strings.Contains(r.sys.Probes.Blacklist(), "quiet_work") {
+					r.Errorf("%s: the blacklist has a function of a module that is gone", name)
+				}
+			}
+		})
+	}
+}
+
 // A handler leads execution into a function of its module, which reads a variable of the module. On ppc64 the handler sets
 // the table of contents of that function, too.
 func TestHandlerLeadsIntoModule(t *testing.T) {
