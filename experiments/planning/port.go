@@ -29,7 +29,7 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 		}
 		need := p.portModes(root, t)
 		p.portSweep(root, t)
-		im := portImage(t, root.Find("kernel", "era").Text, need)
+		im := portImage(t, root.Find("kernel", "era").Text, p.l.optionsOf(root, t), need)
 		for _, set := range [][2]string{{"isa", t.Name}, {"image", im.Name}, {"era", im.Era}} {
 			out = append(out, doc.Setting{
 				Path: []string{"kernel", set[0]}, Value: &doc.Node{Kind: doc.String, Text: set[1], Pos: s.Value.Pos},
@@ -136,13 +136,27 @@ func (p *planner) portAxis(root *doc.Node, key string, possible func(v string) b
 	}
 }
 
-// portImage chooses the image of a target for an experiment that was written for kernels of an era: of those that
-// can do what its points need, or of all if none can, the nearest in time, the earlier of two.
-func portImage(t *targets.Target, era string, need kprobes.Era) workloads.Image {
+// optionsOf returns the options of the kernel that the experiment was written for, such as probes of user space, if the
+// target has a kernel with them, too.
+func (l *Loader) optionsOf(root *doc.Node, t *targets.Target) string {
+	name := root.Find("kernel", "image")
+	if name == nil {
+		return ""
+	}
+	im, _, _ := targets.Image(l.Targets, name.Text)
+	if slices.ContainsFunc(t.Images, func(other workloads.Image) bool { return other.Options == im.Options }) {
+		return im.Options
+	}
+	return ""
+}
+
+// portImage chooses the image of a target for an experiment that was written for kernels of an era with some options: of
+// those that can do what its points need, or of all if none can, the nearest in time, the earlier of two.
+func portImage(t *targets.Target, era, options string, need kprobes.Era) workloads.Image {
 	year, _ := strconv.Atoi(era)
 	best, worst := -1, 0
 	for i, im := range t.Images {
-		if im.Options != "" {
+		if im.Options != options {
 			continue
 		}
 		is, _ := strconv.Atoi(im.Era)

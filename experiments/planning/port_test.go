@@ -49,6 +49,9 @@ func experimentsOn(t *testing.T, isa, machine string) {
 			if pt.Kernel.Preempt == schema.PreemptFull {
 				image += "-preempt"
 			}
+			if pt.Kind == kinds.UserProbes {
+				image += "-userprobes"
+			}
 			never := kprobes.Boosted
 			if isa == "arm" && pt.Kind != kinds.Watchpoints && pt.Probe.Mode == kprobes.Stepped {
 				never = kprobes.Stepped // no hit takes a step there
