@@ -18,6 +18,9 @@ func disasm(mode int) func([]byte, uint64, func(uint64) (string, uint64)) (strin
 		if !ok {
 			return "(bad)", 1
 		}
+		if x.Op == opSALC {
+			return "salc", x.Len
+		}
 		text := tidy.Replace(x86asm.GNUSyntax(x, pc, name))
 		if name != nil {
 			text = symbols(text, x, pc, ^uint64(0)>>(64-mode), name)
