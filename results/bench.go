@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// BenchMetric maps a metric to a unit of the benchmark format; lower is better for all of them.
+// BenchMetric maps a metric to a unit of the benchmark format.
 type BenchMetric struct {
 	Metric string
 	Unit   string
+	Better string // "lower", "higher", or "" for a number that is neither good nor bad
 }
 
 // BenchOptions names the benchmark (an upper-case word) and chooses what its lines hold.
@@ -22,11 +24,47 @@ type BenchOptions struct {
 // OverheadBench is the usual choice for an experiment that measures the overhead of probe hits.
 func OverheadBench() BenchOptions {
 	return BenchOptions{Name: "Overhead", Metrics: []BenchMetric{
-		{MetricCycles, "cycles/hit"},
-		{MetricMicros, "us/hit"},
-		{MetricInstructions, "instructions/hit"},
-		{MetricFirst, "cycles/first-hit"},
+		{MetricCycles, "cycles/hit", lower},
+		{MetricMicros, "us/hit", lower},
+		{MetricInstructions, "instructions/hit", lower},
+		{MetricFirst, "cycles/first-hit", lower},
 	}}
+}
+
+// Which of two values is the better one, as benchstat reads it.
+const (
+	lower  = "lower"
+	higher = "higher"
+)
+
+// KindBench takes every metric of a set, each under its own name, for experiments that measure something else.
+// Published values are left out: nobody compares those of two runs. The name of the kind becomes that of the
+// benchmark, "irq-off" for instance IrqOff.
+func KindBench(kind string, s *Set) BenchOptions {
+	opt := BenchOptions{}
+	for word := range strings.SplitSeq(kind, "-") {
+		first, size := utf8.DecodeRuneInString(word)
+		opt.Name += string(unicode.ToUpper(first)) + word[size:]
+	}
+	seen := map[string]bool{}
+	for _, r := range s.records {
+		if !seen[r.Metric] && r.Role != Measured {
+			seen[r.Metric] = true
+			opt.Metrics = append(opt.Metrics, BenchMetric{r.Metric, benchWord(r.Metric), betterOf(r.Unit)})
+		}
+	}
+	return opt
+}
+
+// betterOf judges by the unit: time is a cost, a rate is not, and of counts nobody can say.
+func betterOf(unit string) string {
+	switch unit {
+	case "us", "cycles", "instructions":
+		return lower
+	case "million hits": // a second
+		return higher
+	}
+	return ""
 }
 
 // BenchText writes a set in the Go benchmark format (golang.org/x/perf/benchfmt), one line a point,
@@ -45,7 +83,13 @@ func BenchText(s *Set, opt BenchOptions) ([]byte, error) {
 		assume = ""
 	}
 	for _, m := range opt.Metrics {
-		fmt.Fprintf(&b, "Unit %s better=lower%s\n", m.Unit, assume)
+		better := ""
+		if m.Better != "" {
+			better = " better=" + m.Better
+		}
+		if better+assume != "" {
+			fmt.Fprintf(&b, "Unit %s%s%s\n", m.Unit, better, assume)
+		}
 	}
 	var config Point
 	for _, p := range s.Points() {

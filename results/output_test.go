@@ -27,13 +27,38 @@ func TestBenchText(t *testing.T) {
 	}
 }
 
+// TestKindBench has every metric of a kind that is not the overhead of a hit, and says which way each is better.
+func TestKindBench(t *testing.T) {
+	set := &Set{}
+	p := Point{Experiment: "scaling", Machine: "m", ISA: "i", Era: "2010", CPUs: 4, Probe: "k"}
+	check(t, set.Add(
+		Record{Point: p, Metric: "hits_per_second", Unit: "million hits", Value: value(t, "1.5"), Role: Simulated},
+		Record{Point: p, Metric: "us_delay", Unit: "us", Value: value(t, "5"), Role: Simulated},
+		Record{Point: p, Metric: "calls_missed", Unit: "calls", Value: value(t, "7"), Role: Simulated},
+		Record{Point: p, Metric: MetricPublished, Unit: "us", Value: value(t, "7"), Role: Measured},
+	))
+	data, err := BenchText(set, KindBench("optimize-latency", set))
+	check(t, err)
+	for _, want := range []string{
+		"Unit hits_per_second better=higher assume=exact\n", "Unit us_delay better=lower assume=exact\n",
+		"Unit calls_missed assume=exact\n", "\nBenchmarkOptimizeLatency/probe=k 1 1.5 hits_per_second 5 us_delay 7 calls_missed\n",
+	} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("no %q in\n%s", want, data)
+		}
+	}
+	if strings.Contains(string(data), "published") {
+		t.Errorf("a published value is among the benchmarks:\n%s", data)
+	}
+}
+
 func TestBenchTextRefuses(t *testing.T) {
 	for _, opt := range []BenchOptions{
 		{Name: "overhead"},
 		{Name: ""},
 		{Name: "Over head"},
-		{Name: "O", Metrics: []BenchMetric{{MetricCycles, "cycles a hit"}}},
-		{Name: "O", Metrics: []BenchMetric{{MetricCycles, ""}}},
+		{Name: "O", Metrics: []BenchMetric{{MetricCycles, "cycles a hit", lower}}},
+		{Name: "O", Metrics: []BenchMetric{{MetricCycles, "", lower}}},
 	} {
 		if _, err := BenchText(sample(t), opt); err == nil {
 			t.Errorf("%+v was taken", opt)

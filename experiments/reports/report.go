@@ -16,6 +16,7 @@ import (
 // Files of a results directory.
 const (
 	ResultsName = "results.csv"
+	JSONName    = "results.json"
 	BenchName   = "bench.txt"
 	ProfileName = "profile.pb.gz"
 	InputsName  = "inputs.txt"
@@ -91,10 +92,8 @@ func (r *Report) Files() (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{ResultsName: r.Set.CSV(), results.ManifestName: manifest, InputsName: r.Plan.Keys.Text()}
-	if r.Plan.Kind == kinds.Overhead {
-		if files[BenchName], err = results.BenchText(r.Set, results.OverheadBench()); err != nil {
-			return nil, err
-		}
+	if err := r.addForms(files); err != nil {
+		return nil, err
 	}
 	profile, err := mergeProfiles(r.Outcomes)
 	if err != nil {
@@ -115,6 +114,20 @@ func (r *Report) Files() (map[string][]byte, error) {
 	}
 	figures, _ := r.drawable()
 	return files, Draw(files, r.Means, figures)
+}
+
+// addForms adds the records in other forms: JSON for programs, and Go's benchmark format for benchstat.
+func (r *Report) addForms(files map[string][]byte) (err error) {
+	about := results.About{Name: r.Plan.Name, Title: r.Plan.Title, Kind: r.Plan.Kind}
+	if files[JSONName], err = r.Set.JSON(about); err != nil {
+		return err
+	}
+	bench := results.OverheadBench()
+	if r.Plan.Kind != kinds.Overhead {
+		bench = results.KindBench(r.Plan.Kind, r.Set)
+	}
+	files[BenchName], err = results.BenchText(r.Set, bench)
+	return err
 }
 
 // console joins what the guests of the points have printed, each below the name of its point.

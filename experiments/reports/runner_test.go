@@ -41,7 +41,7 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	one := files(t, 1)
 	want := []string{
 		"bench.txt", "inputs.txt", "manifest.json", "overhead.pdf", "overhead.png", "overhead.svg",
-		"phases.pdf", "phases.png", "phases.svg", "results.csv",
+		"phases.pdf", "phases.png", "phases.svg", "results.csv", "results.json",
 	}
 	if got := slices.Sorted(maps.Keys(one)); !slices.Equal(got, want) {
 		t.Errorf("files are %v, want %v", got, want)
