@@ -118,11 +118,13 @@ const (
 	atReturn     = "return probe, return"
 	atDetour     = "detour"
 	atEmulation  = "emulation of the instruction"
+	atCopyEnd    = "breakpoint behind the copy"
+	atEntryCall  = "call at function entry"
 )
 
 // emulators are the functions that do what the displaced instruction would. What they execute depends on that
 // instruction, so it is a stage of its own and no part of the one that calls it.
-var emulators = []string{"emulate_displaced", "emulate_to_d"}
+var emulators = []string{"emulate_displaced", "emulate_to_d", "emulate_jcc"}
 
 // emulates reports whether the emulation begins.
 func (l *traceLine) emulates() bool { return l.first && slices.Contains(emulators, l.fn) }
@@ -165,13 +167,17 @@ func unemulated(lines []traceLine) (out []traceLine) {
 
 // begins returns where a stage begins if instruction i says so, else -1.
 func (l *traceLine) begins(stage string, i int) int {
-	trapped := map[string]string{atBreakpoint: "bench_target", atJprobeEnd: "jprobe_return", atReturn: "kretprobe_trampoline"}
+	trapped := map[string][]string{
+		atBreakpoint: {"bench_target", "work_jcc_first"}, atCopyEnd: {"__slots_start"},
+		atJprobeEnd: {"jprobe_return"}, atReturn: {"kretprobe_trampoline"},
+	}
 	switch {
-	case stage == atStep && l.trap == l.step && l.step != "", l.trap == l.breakpoint && trapped[stage] == l.fn:
+	case stage == atStep && l.trap == l.step && l.step != "", l.trap == l.breakpoint && slices.Contains(trapped[stage], l.fn):
 		return i + 1
 	case stage == atReturn && l.fn == "kretprobe_trampoline" && l.first,
 		stage == atEntry && l.fn == "return_probe_entered" && l.first,
 		stage == atDetour && l.fn == "__detours_start",
+		stage == atEntryCall && l.fn == "entry_trampoline" && l.first,
 		stage == atEmulation && l.emulates(),
 		stage == atJprobeEnd && l.step == "" && l.fn == "jprobe_return" && l.first: // a call and no exception
 		return i
@@ -184,6 +190,8 @@ func (l *traceLine) ends(stage string) bool {
 	switch stage {
 	case atDetour:
 		return l.fn == "__detours_start" && (l.is("jmp") || strings.HasPrefix(l.text, "b ") || armReturn.MatchString(l.text))
+	case atEntryCall:
+		return l.fn == "entry_trampoline" && l.is("ret")
 	case atReturn:
 		return l.leaves(l) || l.fn == "kretprobe_trampoline" && (l.is("ret", "blr") || armReturn.MatchString(l.text))
 	}
@@ -228,7 +236,7 @@ func countStage(lines []traceLine) stageCount {
 	}
 	roots := append([]string{
 		"do_int3", "do_debug", "do_program_check", "do_single_step", "do_undefined", "function_returned", "detour_called",
-		"return_probe_entered", "probe_hit",
+		"return_probe_entered", "probe_hit", "entry_hit",
 	}, emulators...)
 	at := slices.IndexFunc(lines, func(l traceLine) bool { return l.first && slices.Contains(roots, l.fn) })
 	if at < 0 {
@@ -388,7 +396,7 @@ func pathStages() (list []pathStage) {
 		{"x86_64-2010", wide2010, "r", atReturn, "", 2, 0, 109, 40},
 		{"x86_64-2010", wide2010, "o", atDetour, "", 0, 3, 59, 45},
 	}
-	return slices.Concat(list, powerStages(), armStages())
+	return slices.Concat(list, laterStages(), powerStages(), armStages())
 }
 
 // list writes counts in the order of their names: those of keep alone, or all if it is nil.

@@ -33,7 +33,7 @@ static __always_inline void branch(struct kprobe *p, struct pt_regs *regs, int t
 }
 
 /* A register by its number in an encoding. */
-static __dispatch unsigned long *numbered(struct pt_regs *regs, unsigned int number)
+static __step unsigned long *numbered(struct pt_regs *regs, unsigned int number)
 {
 	static const u8 place[] __late_data = {
 		PT_AX, PT_CX, PT_DX, PT_BX, PT_SP, PT_BP, PT_SI, PT_DI,
@@ -44,7 +44,7 @@ static __dispatch unsigned long *numbered(struct pt_regs *regs, unsigned int num
 }
 
 /* The upper three bits of a condition choose among flags, the lowest one turns the answer round. */
-static __dispatch int condition_holds(unsigned long flags, unsigned int condition)
+static __step int condition_holds(unsigned long flags, unsigned int condition)
 {
 	int holds, less = !(flags & SIGN) != !(flags & OVERFLOW);
 
@@ -61,34 +61,34 @@ static __dispatch int condition_holds(unsigned long flags, unsigned int conditio
 	return holds != (int)(condition & 1);
 }
 
-__dispatch __used void emulate_jcc(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_jcc(struct kprobe *p, struct pt_regs *regs)
 {
 	branch(p, regs, condition_holds(regs->flags, p->ainsn.condition));
 }
 
-__dispatch __used void emulate_jmp(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_jmp(struct kprobe *p, struct pt_regs *regs)
 {
 	branch(p, regs, 1);
 }
 
-__dispatch __used void emulate_call(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_call(struct kprobe *p, struct pt_regs *regs)
 {
 	push(regs, behind(p));
 	branch(p, regs, 1);
 }
 
-__dispatch __used void emulate_ret(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_ret(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = pop(regs);
 	regs->sp += p->ainsn.displacement;
 }
 
-__dispatch __used void emulate_jmp_reg(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_jmp_reg(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->ip = *numbered(regs, p->ainsn.operand);
 }
 
-__dispatch __used void emulate_call_reg(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_call_reg(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long to = *numbered(regs, p->ainsn.operand);
 
@@ -97,7 +97,7 @@ __dispatch __used void emulate_call_reg(struct kprobe *p, struct pt_regs *regs)
 }
 
 /* loopne, loope, loop and jcxz, by the two low bits of the opcode. */
-__dispatch __used void emulate_loop(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_loop(struct kprobe *p, struct pt_regs *regs)
 {
 	int narrow = p->ainsn.operand, zero = !!(regs->flags & ZERO), taken;
 	unsigned int kind = p->ainsn.condition & 3;
@@ -112,25 +112,25 @@ __dispatch __used void emulate_loop(struct kprobe *p, struct pt_regs *regs)
 	branch(p, regs, taken);
 }
 
-__dispatch __used void emulate_cli(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_cli(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->flags &= ~(unsigned long)X86_EFLAGS_IF;
 	regs->ip = behind(p);
 }
 
-__dispatch __used void emulate_sti(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_sti(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->flags |= X86_EFLAGS_IF;
 	regs->ip = behind(p);
 }
 
-__dispatch __used void emulate_pushf(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_pushf(struct kprobe *p, struct pt_regs *regs)
 {
 	push(regs, regs->flags);
 	regs->ip = behind(p);
 }
 
-__dispatch __used void emulate_popf(struct kprobe *p, struct pt_regs *regs)
+__step __used void emulate_popf(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->flags = pop(regs);
 	regs->ip = behind(p);
