@@ -74,6 +74,17 @@ func (b *Backplane) Count() clock.Ticks {
 	return max(clock.Ticks(b.m.cfg.CPU.Hz)*clock.PerCycle/clock.Ticks(b.m.cfg.TimerHz), 1)
 }
 
+// Hz is the clock of the cores: ticks of simulated time are fractions of its period.
+func (b *Backplane) Hz() int64 { return b.m.cfg.CPU.Hz }
+
+// End ends the run for a reason that is no failure, such as a reset.
+func (b *Backplane) End(reason string) {
+	if !b.m.done {
+		b.m.ended = reason
+	}
+	b.m.Stop(nil)
+}
+
 // Send makes f happen when what a CPU sends now has reached the others: after the machine's
 // EventIPI. That latency bounds the schedule's lookahead.
 func (b *Backplane) Send(from int, f func()) { b.m.At(b.Time(from)+b.m.ipi, f) }

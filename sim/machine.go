@@ -60,6 +60,7 @@ type Machine struct {
 	bootStack uint64
 	done      bool
 	err       error
+	ended     string // the hardware's reason
 	console   strings.Builder
 	// allocations counts the requests for guest memory.
 	allocations int
@@ -166,6 +167,9 @@ func (m *Machine) Console() string { return m.console.String() }
 
 // Allocations counts the requests for guest memory so far, also those that failed.
 func (m *Machine) Allocations() int { return m.allocations }
+
+// Ended is why the hardware ended the run, such as a reset; "" when it did not.
+func (m *Machine) Ended() string { return m.ended }
 
 // Print adds to the console, for a kernel whose printing is in Go.
 func (m *Machine) Print(s string) { m.console.WriteString(s) }

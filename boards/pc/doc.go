@@ -3,7 +3,11 @@
 // numbering of 2009, chapter 10.
 //
 // The APIC has its priorities, its timer, interprocessor interrupts and errors. Left out are firmware, the
-// I/O APIC, x2APIC mode, the pins LINT0 and LINT1, and thermal and performance interrupts.
+// I/O APIC, x2APIC mode, the pin LINT1, and thermal and performance interrupts.
+//
+// Board is that and no more: what the project's own kernels use. Legacy adds the devices at I/O ports that
+// kernels of distributions expect, and gives APICs their pin LINT0. The data sheets are named beside each
+// device. Of the timer modes 1 and 5 are left out, of the serial port whatever comes in.
 //
 // CPU 0 begins at the image's entry. The others wait until it sends them INIT and a start-up interrupt
 // (8.4.4). They begin at the same entry, told apart by their number, in place of the firmware's real mode.

@@ -63,6 +63,23 @@ func (l *LAPIC) Acknowledge() uint32 {
 	return uint32(v)
 }
 
+// extInt is the delivery mode of interrupts whose vector the 8259A has.
+const extInt = 7
+
+// virtualWire is how firmware leaves the APIC of the first CPU (MultiProcessor Specification 1.4, 3.6.2.2): enabled, with
+// the 8259A's interrupts at LINT0 and non-maskable ones at LINT1.
+func (l *LAPIC) virtualWire() {
+	*l.reg(regSVR) |= svrEnable
+	*l.reg(regLVTLINT0) = extInt << 8
+	*l.reg(regLVTLINT1) = uint32(DeliverNMI) << 8
+}
+
+// passesExternal reports whether LINT0 gives the CPU the interrupts of the 8259A.
+func (l *LAPIC) passesExternal() bool {
+	v := *l.reg(regLVTLINT0)
+	return v&lvtMasked == 0 && v>>8&7 == extInt
+}
+
 // eoi ends the interrupt in service with the highest priority.
 func (l *LAPIC) eoi() {
 	if v, ok := l.isr.highest(); ok {

@@ -17,6 +17,8 @@ const (
 	regICRLow   = 0x300
 	regICRHigh  = 0x310
 	regLVTTimer = 0x320
+	regLVTLINT0 = 0x350
+	regLVTLINT1 = 0x360
 	regLVTError = 0x370
 	regInitial  = 0x380
 	regCurrent  = 0x390

@@ -1,0 +1,116 @@
+package pc
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"kprobesim/internal/clock"
+)
+
+const cmosSecond = 1_000_000_000 * clock.PerCycle
+
+// at is the clock's time as its registers show it.
+func (c *cmos) shown(t clock.Ticks) string {
+	read := func(i uint8) uint8 {
+		c.index = i
+		return c.load(t)
+	}
+	return fmt.Sprintf("%02x%02x-%02x-%02x/%x %02x:%02x:%02x", read(cmosCentury), read(9), read(8), read(7), read(6), read(4), read(2), read(0))
+}
+
+func (c *cmos) write(i, v uint8, t clock.Ticks) {
+	c.index = i
+	c.store(v, t)
+}
+
+func TestCMOSTime(t *testing.T) {
+	begin := time.Date(2024, 2, 28, 23, 59, 58, 0, time.UTC)
+	c := bootCMOS(begin.Unix(), cmosSecond)
+	for s, want := range map[int]string{0: "2024-02-28/4 23:59:58", 1: "2024-02-28/4 23:59:59", 2: "2024-02-29/5 00:00:00", 86402: "2024-03-01/6 00:00:00"} {
+		if got := c.shown(clock.Ticks(s)*cmosSecond + 5000); got != want {
+			t.Errorf("%d s later: %s, want %s", s, got, want)
+		}
+	}
+	c.write(cmosStatusB, cmosBinary, 0) // 12 hours
+	if c.index = cmosHours; c.load(0) != 0x80|11 {
+		t.Errorf("11 in the evening is %#x", c.load(0))
+	}
+}
+
+// TestCMOSSet sets the clock the way that kernels do.
+func TestCMOSSet(t *testing.T) {
+	c := bootCMOS(0, cmosSecond)
+	c.write(cmosStatusB, cmos24|cmosSET, cmosSecond)
+	for i, v := range map[uint8]uint8{0: 0x56, 2: 0x34, 4: 0x12, 7: 0x31, 8: 0x12, 9: 0x99, cmosCentury: 0x19} {
+		c.write(i, v, cmosSecond)
+	}
+	if got := c.shown(5 * cmosSecond); got != "1999-12-31/5 12:34:56" {
+		t.Errorf("a clock that is held shows %s", got)
+	}
+	c.write(cmosStatusB, cmos24, 5*cmosSecond)
+	if got := c.shown(5*cmosSecond + 43200*cmosSecond); got != "2000-01-01/7 00:34:56" {
+		t.Errorf("12 hours later it shows %s", got)
+	}
+}
+
+// TestUpdateInProgress holds the bit's times: from 244 us before a second to 1984 us behind it.
+func TestUpdateInProgress(t *testing.T) {
+	c := bootCMOS(0, cmosSecond)
+	c.index = cmosStatusA
+	us := cmosSecond / 1_000_000
+	for at, want := range map[clock.Ticks]bool{
+		cmosSecond - 250*us: false, cmosSecond - 240*us: true, cmosSecond + 1980*us: true, cmosSecond + 1990*us: false, cmosSecond + 500_000*us: false,
+	} {
+		if got := c.load(at)&0x80 != 0; got != want {
+			t.Errorf("at %d us: %v", at/us, got)
+		}
+	}
+}
+
+// TestCMOSInterrupts holds the three kinds, and that a read of their flags ends them.
+func TestCMOSInterrupts(t *testing.T) {
+	c := bootCMOS(0, cmosSecond)
+	if c.next(0) != 0 {
+		t.Error("something is planned without an interrupt")
+	}
+	for _, x := range []struct {
+		enable uint8
+		after  clock.Ticks // microseconds
+		flag   uint8
+	}{{cmosUIE, 1_983, 0x90}, {cmosPIE, 976, 0xc0}, {cmosAIE, 5_001_983, 0xb0}} {
+		c := bootCMOS(0, cmosSecond)
+		c.write(cmosStatusB, cmos24|x.enable, 0)
+		c.write(1, 5, 0)
+		c.write(3, 0xff, 0)
+		c.write(5, 0xff, 0)
+		var at clock.Ticks
+		for !c.line() && at < 10*cmosSecond {
+			at = c.next(at)
+			c.look(at)
+		}
+		if us := at * 1_000_000 / cmosSecond; us != x.after {
+			t.Errorf("interrupt %#x after %d us, want %d", x.enable, us, x.after)
+		}
+		c.index = cmosStatusC
+		if got := c.load(at); got&x.flag != x.flag {
+			t.Errorf("flags %#x, want %#x", got, x.flag)
+		}
+		if c.line() {
+			t.Errorf("interrupt %#x stays", x.enable)
+		}
+	}
+}
+
+// TestCivil compares 800 years of days with the library's.
+func TestCivil(t *testing.T) {
+	first := time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := 0; i < 292194; i += 11 {
+		day := first.AddDate(0, 0, i)
+		n := floorDiv(day.Unix(), 86400)
+		y, m, d := civil(n)
+		if y != day.Year() || m != int(day.Month()) || d != day.Day() || daysFromCivil(y, m, d) != n {
+			t.Fatalf("day %d is %d-%d-%d, want %v", n, y, m, d, day)
+		}
+	}
+}

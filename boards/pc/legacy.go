@@ -1,0 +1,163 @@
+package pc
+
+import (
+	"debug/elf"
+	"fmt"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+	"kprobesim/sim"
+)
+
+// Legacy is a PC as kernels of distributions find one without ACPI and PCI: beside the local APICs, which firmware has
+// left in virtual wire mode, two 8259A interrupt controllers, an 8254 timer with port 61h, a CMOS clock
+// and a serial port at 3f8h. Every other port reads ones. What would reset the machine ends the run.
+type Legacy struct {
+	// Date is what the CMOS clock says when the machine is switched on, in seconds since the beginning of 1970.
+	Date int64
+}
+
+// Space implements sim.Board: memory is mapped to itself, as the 64-bit boot protocol asks.
+func (Legacy) Space(isa *cpus.ISA) (sim.Space, error) {
+	if isa.Machine != elf.EM_X86_64 && isa.Machine != elf.EM_386 {
+		return sim.Space{}, fmt.Errorf("a PC has no CPUs of %s", isa.Name)
+	}
+	return sim.Space{Maps: []mmu.Mapping{{Large: true, Writable: true, Exec: true}}}, nil
+}
+
+// Build implements sim.Board. The timer goes as firmware programs it: 18.2 interrupts a second, which are masked.
+func (l Legacy) Build(m *sim.Backplane) sim.Hardware {
+	second := clock.Ticks(m.Hz()) * clock.PerCycle
+	p := &legacy{
+		bus:  Board{}.Build(m).(*bus),
+		pics: pics{bootPIC(0x08), bootPIC(0x70)},
+		osc:  oscillator{pitHz, uint64(second)},
+		rtc:  bootCMOS(l.Date, second),
+	}
+	p.serial = uart{send: func(b byte) { m.Print(string([]byte{b})) }}
+	p.counters = [3]counter{
+		{mode: squareWave, access: 3, gate: true, loaded: true, n: 1 << 16},
+		{mode: rate, access: 1, gate: true, loaded: true, n: 18},
+		{mode: squareWave, access: 3},
+	}
+	p.apics[0].virtualWire()
+	p.planTimer(0)
+	return p
+}
+
+// Inputs of the interrupt controllers, and counters of the timer.
+const (
+	irqTimer  = 0
+	irqSerial = 4
+	irqClock  = 8
+
+	speaker = 2
+)
+
+// legacy is the hardware of one machine. It is at one time, that of the access or event under way.
+type legacy struct {
+	*bus
+	pics     pics
+	osc      oscillator
+	counters [3]counter
+	rtc      *cmos
+	serial   uart
+	portB    uint8 // port 61h, the part that is written
+	portA    uint8 // port 92h
+	at       clock.Ticks
+	timer    sim.EventID
+	alarm    sim.EventID
+}
+
+// now is the time in counts of the timer.
+func (p *legacy) now() int64 { return p.osc.count(p.at) }
+
+// Ports implements sim.PortHardware.
+func (p *legacy) Ports(i int) cpus.Device { return ports{p, i} }
+
+// Interrupts implements sim.Hardware.
+func (p *legacy) Interrupts(i int) cpus.Interrupts { return wires{p, p.apics[i]} }
+
+// Waiting implements sim.Hardware.
+func (p *legacy) Waiting(i int) string {
+	if !p.apics[i].Pending() && p.pics.pending() {
+		return fmt.Sprintf("interrupt %d", p.pics.next())
+	}
+	return p.bus.Waiting(i)
+}
+
+// wires are the two ways of an interrupt to a CPU: its APIC's own, and the controllers through LINT0.
+type wires struct {
+	p    *legacy
+	apic *LAPIC
+}
+
+// Pending implements cpus.Interrupts.
+func (w wires) Pending() bool {
+	return w.apic.Pending() || w.apic.passesExternal() && w.p.pics.pending()
+}
+
+// Acknowledge implements cpus.Interrupts. Interrupts of the APIC come first.
+func (w wires) Acknowledge() uint32 {
+	if w.apic.Pending() || !w.apic.passesExternal() {
+		return w.apic.Acknowledge()
+	}
+	return uint32(w.p.pics.acknowledge())
+}
+
+// interrupt gives an input of the controllers its level and tells the CPUs.
+func (p *legacy) interrupt(irq uint8, up bool) {
+	p.pics.set(irq, up)
+	p.tell()
+}
+
+// tell lets the CPUs look at a line that is up.
+func (p *legacy) tell() {
+	if !p.pics.pending() {
+		return
+	}
+	for i, a := range p.apics {
+		if a.passesExternal() && !p.m.Stopped(i) {
+			p.m.Interrupt(i)
+		}
+	}
+}
+
+// tick is the timer's output changing at a count. A pulse of one count is given at its end.
+func (p *legacy) tick(n int64) {
+	p.timer = 0
+	if m := p.counters[0].mode; m == rate || m == strobe {
+		p.pics.set(irqTimer, false)
+	}
+	p.planTimer(n)
+}
+
+// planTimer gives the controller the timer's output at a count and plans its next change.
+func (p *legacy) planTimer(n int64) {
+	p.m.Events().Cancel(p.timer)
+	p.timer = 0
+	c := &p.counters[0]
+	p.interrupt(irqTimer, c.out(n))
+	if at := c.edge(n); at != 0 {
+		t := p.osc.time(at)
+		p.timer = p.m.Events().Push(t, func() {
+			p.at = t
+			p.tick(at)
+		})
+	}
+}
+
+// planClock does the same for the clock.
+func (p *legacy) planClock() {
+	p.m.Events().Cancel(p.alarm)
+	p.alarm = 0
+	p.interrupt(irqClock, p.rtc.line())
+	if t := p.rtc.next(p.at); t != 0 {
+		p.alarm = p.m.Events().Push(t, func() {
+			p.at = t
+			p.rtc.look(t)
+			p.planClock()
+		})
+	}
+}
