@@ -3,6 +3,7 @@ package races
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"kprobesim/cpus"
 	"kprobesim/image"
@@ -24,6 +25,7 @@ type lab struct {
 	cpu    cpus.Config
 	im     *image.Image
 	spins  []uint64 // instructions by which the kernel's code says that it waits in a loop
+	entry  entry    // how functions are probed that begin with a nop
 	places []uint64 // of the scenario's probes, bytes from the starts of their targets
 	mutant string
 	watch  func(t *trial) // told of every machine before it runs, or nil
@@ -51,7 +53,46 @@ func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 	if err := l.names(); err != nil {
 		return nil, err
 	}
+	l.findEntries()
 	return l, l.findPlaces()
+}
+
+// entry is how the kernel probes functions that begin with a nop: by a call in its place.
+type entry struct {
+	call func(from, to uint64) []byte // nil where it has no such probes
+	nops []uint64                     // where the functions begin
+	to   uint64
+}
+
+// findEntries finds what is called. Kernels without the function tracer have nothing of it.
+func (l *lab) findEntries() {
+	to, ok := l.im.Func("entry_trampoline")
+	from, traced := l.im.Symbol("__start_mcount_loc")
+	end, _ := l.im.Symbol("__stop_mcount_loc")
+	if !ok || !traced {
+		return
+	}
+	for _, s := range l.im.Segments {
+		for at := from.Addr; at < end.Addr && at-s.VA < uint64(len(s.Data)); at += 8 {
+			l.entry.nops = append(l.entry.nops, l.im.Order.Uint64(s.Data[at-s.VA:]))
+		}
+	}
+	for _, e := range l.target.Probes.Eras {
+		if e.EntryCall != nil {
+			l.entry.call, l.entry.to = e.EntryCall, to.Entry
+		}
+	}
+}
+
+// isEntry reports whether a probe at an address is called by the function's first instruction.
+func (l *lab) isEntry(at uint64) bool { return slices.Contains(l.entry.nops, at) }
+
+// entryCall is the call that may stand at an address while a probe is armed there.
+func (l *lab) entryCall(at uint64) []byte {
+	if !l.isEntry(at) {
+		return nil
+	}
+	return l.entry.call(at, l.entry.to)
 }
 
 // findSpins looks for hints at every address. Bytes that only look like one are of no harm: at their

@@ -126,7 +126,7 @@ func (t *trial) findSpins() error {
 // registered.
 func (t *trial) findTexts() error {
 	c := t.checker
-	r := &forms{arch: t.l.target.Probes, probed: c.calls.probedAt, leads: c.leads, silent: t.l.silent()}
+	r := &forms{arch: t.l.target.Probes, probed: c.calls.probedAt, leads: c.leads, call: t.l.entryCall, silent: t.l.silent()}
 	add := func(name string, called bool) error {
 		at, err := t.l.function(name)
 		if err != nil || c.textAt(at[0]) != nil {

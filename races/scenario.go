@@ -242,14 +242,15 @@ const (
 	sched   = "sched"
 	tasks   = "tasks"
 	usual   = "x86_64" // what a variant means that names no instruction set
-	era2005 = "2005"
-	era2006 = "2006"
-	era2010 = "2010"
-	era2011 = "2011"
-	era2014 = "2014"
-	era2017 = "2017"
-	era2020 = "2020"
+	era2010 = "2010"   // what it means that names no era
 )
+
+// eras are the kernels of the images, by year and options; preempt is a key of its own.
+func eras() []string {
+	return []string{
+		"2005", "2005-userprobes", "2006", era2010, "2010-userprobes", "2011", "2014", "2017", "2020", "2020-untraced",
+	}
+}
 
 // readVariant has the words of an era and of a grace period. The mutants of "catches" are run by
 // tests, which want the search to notice each of them.
@@ -258,7 +259,7 @@ func readVariant(r *doc.Reader) Variant {
 	return Variant{
 		Name:     doc.Need(r, "name", doc.Name),
 		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(targets.Names(targets.List())...)),
-		Era:      doc.Opt(r, "era", era2010, doc.OneOf(era2005, era2006, era2010, era2011, era2014, era2017, era2020)),
+		Era:      doc.Opt(r, "era", era2010, doc.OneOf(eras()...)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
 		Patching: doc.Opt(r, "patching", "", doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),
@@ -341,10 +342,10 @@ func readMode(word string) (kprobes.Mode, error) {
 	}
 	mode, err := kprobes.ParseMode(word)
 	switch mode {
-	case kprobes.Gone, kprobes.Disabled, kprobes.Boosted, kprobes.Optimized:
+	case kprobes.Gone, kprobes.Disabled, kprobes.Boosted, kprobes.Optimized, kprobes.Ftrace:
 		return mode, err
 	}
-	return mode, fmt.Errorf("unknown mode %q: known are gone, disabled, breakpoint, boosted, optimized, queued", word)
+	return mode, fmt.Errorf("unknown mode %q: known are gone, disabled, breakpoint, boosted, optimized, ftrace, queued", word)
 }
 
 // verbNames is in the order of the message, as a map has none.

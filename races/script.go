@@ -99,7 +99,17 @@ func (t *trial) register(i int) error {
 	}
 	t.probes[i] = added
 	t.set(i, on)
+	t.promised(i)
 	return nil
+}
+
+// promised tells the checker that the kernel has changed a function's first nop, and that all CPUs have it. Events tell
+// of jumps.
+func (t *trial) promised(i int) {
+	p := t.checker.calls.probes[i]
+	if x := t.checker.textAt(p.addr); x != nil && t.l.isEntry(p.addr) {
+		x.promise(p.addr)
+	}
 }
 
 // set notes what is known of a probe from now on.
@@ -129,6 +139,7 @@ func (t *trial) unregister(a *Action) error {
 		}
 		t.probes[i] = nil
 		t.set(i, absent)
+		t.promised(i)
 	}
 	return nil
 }
@@ -143,6 +154,7 @@ func (t *trial) toggle(i int, s expected, f func(kprobes.Caller, *kprobes.Probe)
 		return err
 	}
 	t.set(i, s)
+	t.promised(i)
 	return nil
 }
 
