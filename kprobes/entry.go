@@ -48,7 +48,12 @@ func (k *Kprobes) entryAt(addr uint64) uint64 {
 
 // callEntry arms a probe at a function's entry. A CPU that hits the breakpoint of the patch calls, too.
 func (k *Kprobes) callEntry(c Caller, s *site) error {
-	k.storeLoc(k.vector, s.addr, k.sym.entryTrampoline, k.era.EntryCall(s.addr, k.sym.entryTrampoline))
+	code := k.era.EntryCall(s.addr, k.sym.entryTrampoline)
+	if k.opt.Mutant == MutantBareJump {
+		s.text = textCall
+		return k.byteAt(c, s, code, stepWhole)
+	}
+	k.storeLoc(k.vector, s.addr, k.sym.entryTrampoline, code)
 	k.m.Store(k.vector, k.l.poke.call, 1)
 	if err := k.pokeVector(c, 1); err != nil {
 		return err
@@ -61,7 +66,12 @@ func (k *Kprobes) callEntry(c Caller, s *site) error {
 func (k *Kprobes) leaveEntry(c Caller, s *site) error {
 	code := s.orig[:k.arch.Reach()]
 	k.storeLoc(k.vector, s.addr, s.addr+uint64(len(code)), code)
-	if err := k.pokeVector(c, 1); err != nil {
+	if k.opt.Mutant == MutantEntryUnsynced {
+		k.m.Store(k.sym.pokeUnsynced, image.Field{Size: 4}, 1|2|4)
+	}
+	err := k.pokeVector(c, 1)
+	k.m.Store(k.sym.pokeUnsynced, image.Field{Size: 4}, unsynced(k.opt.Mutant))
+	if err != nil {
 		return err
 	}
 	s.text = textClear

@@ -158,11 +158,11 @@ func (k *Kprobes) UnregisterKretprobes(c Caller, rps ...uint64) error {
 // orphan clears the back pointers of a probe's instances that are in use.
 // All buckets are gone through, because instances in use are found by task and not by probe.
 func (k *Kprobes) orphan(c Caller, rp uint64) error {
-	if k.opt.Mutant == MutantKeepInstances {
+	if k.era.Hooks {
+		k.unhook(rp + k.l.r.kp.Offset)
 		return nil
 	}
-	if k.era.Hooks {
-		k.m.Store(k.m.Load(rp, k.l.r.hook), k.l.r.hookRP, 0)
+	if k.opt.Mutant == MutantKeepInstances {
 		return nil
 	}
 	for i := range uint64(hashBuckets) {
@@ -179,6 +179,16 @@ func (k *Kprobes) orphan(c Caller, rp uint64) error {
 		}
 	}
 	return nil
+}
+
+// unhook does the same for a kernel whose instances know their probe by what holds them together; other probes are left
+// alone. A return that has read the pointer before calls the handler without a lock, and does not give up its CPU until
+// it is done. So this comes in front of the grace period of unregistering, and kernels do it there too.
+func (k *Kprobes) unhook(kp uint64) {
+	if !k.era.Hooks || k.m.Load(kp, k.l.p.pre) != k.sym.returnPre || k.opt.Mutant == MutantKeepInstances {
+		return
+	}
+	k.m.Store(k.m.Load(kp-k.l.r.kp.Offset, k.l.r.hook), k.l.r.hookRP, 0)
 }
 
 // bucketLocked runs f while no other CPU is taking out or giving back a return instance of a bucket.

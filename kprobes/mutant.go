@@ -5,7 +5,7 @@ package kprobes
 const (
 	// MutantNoQuiesce writes jumps without waiting for a grace period.
 	MutantNoQuiesce = "no-quiesce"
-	// MutantBareJump stores the bytes of a jump with neither a stopped machine nor a breakpoint.
+	// MutantBareJump stores the bytes of a jump, or of the call that replaces a nop, with neither a stopped machine nor a breakpoint.
 	MutantBareJump = "bare-jump"
 	// MutantSkipSync1 and its kin leave out one of the three synchronizations of PatchBreakpoint and
 	// PatchBatch.
@@ -32,6 +32,10 @@ const (
 	MutantFreeSched = "free-sched"
 	// MutantKeepInstances lets return instances that are out call the handler of a probe that is gone.
 	MutantKeepInstances = "keep-instances"
+	// MutantForgetLate takes a return probe from its instances behind the grace period, where they are on lists of tasks.
+	MutantForgetLate = "forget-late"
+	// MutantEntryUnsynced leaves out every synchronization when a function's first nop comes back.
+	MutantEntryUnsynced = "entry-skip-sync"
 	// MutantSkipClean and its kin leave out a step by which software keeps instruction caches in step with what it
 	// has stored: writing the data cache's line back, invalidating that of instruction caches, and fetching
 	// anew. They change nothing in a guest that has no such steps.
@@ -45,8 +49,8 @@ func Mutants() []string {
 	return []string{
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
 		MutantNoNotifier, MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion, MutantKeepQueued,
-		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantSkipClean,
-		MutantSkipInvalidate, MutantSkipRefetch,
+		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
+		MutantEntryUnsynced, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
 	}
 }
 

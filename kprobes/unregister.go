@@ -19,6 +19,9 @@ func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) e
 			if rest[i], err = k.detach(c, p); err != nil {
 				return err
 			}
+			if rest[i] != nil && k.opt.Mutant != MutantForgetLate {
+				k.unhook(p)
+			}
 		}
 		return nil
 	})

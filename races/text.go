@@ -91,7 +91,7 @@ func (t *text) check(pc uint64, code []byte) (Kind, string) {
 	return Torn, fmt.Sprintf("%s: executed % x, neither the original % x nor a whole breakpoint or jump", t.at(pc), code, orig)
 }
 
-// allowed reports whether an instruction may stand at pc: the original one, or the breakpoint or jump of
+// allowed reports whether an instruction may stand at pc: the original one, or the breakpoint, jump or call of
 // a probe, whole.
 func (t *text) allowed(pc uint64, code []byte) bool {
 	off := int(pc - t.start)
