@@ -8,14 +8,15 @@ TOOL      := $(GO) tool -modfile=tools.mod
 RACE      := ./experiments/... ./races ./cmd/...
 BENCHTIME ?= 2s
 SCHEDULES ?= 20000
+FAULTS    ?= 1000
 
-.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare
+.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare faults
 .NOTPARALLEL:
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-check: build vet fmt staticcheck tidy test race fuzz guest-fresh baselines races clean-tree ## the gate: everything below but bench, compare and guest
+check: build vet fmt staticcheck tidy test race fuzz guest-fresh baselines races clean-tree ## the gate: everything below but bench, compare, faults and guest
 	@echo 'check: all passed'
 
 build: ## compile everything
@@ -67,6 +68,9 @@ bench: ## the Go benchmarks, among them simulated MIPS
 
 races: ## search for races: SCHEDULES of every scenario
 	$(GO) run ./cmd/kprobesim races $$(ls races/scenarios/*.toml) --per-scenario --schedules $(SCHEDULES)
+
+faults: ## kill a thousand runs at chance moments: nothing that is finished may be lost
+	KPROBESIM_FAULTS=$(FAULTS) $(GO) test -count=1 -v -timeout 40m -run '^(TestKilledRunsLoseNothing|TestFaultsAtEveryChange|TestDamagedIsNotKept)$$' ./cmd/kprobesim ./results ./experiments/keeping
 
 compare: ## speed beside qemu on the same loops (needs qemu-system-x86, -ppc and -arm, gcc, binutils and the cross gcc of powerpc64 and arm)
 	GO='$(GO)' sh experiments/compare-qemu.sh

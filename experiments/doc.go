@@ -8,6 +8,7 @@
 //	kinds        what is measured: each kind with its keys, its measurement, its table and figures
 //	planning     from the name of a file to a plan: bases, settings, sweeps, collections, checks
 //	running      the points of a plan, several at a time
+//	keeping      measurements on disk, by the hash of what they follow from
 //	timelines    what every CPU did during a point
 //	reports      records, tables, figures, the results directory
 //	calibration  fits the numbers of a machine that are marked fitted

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,13 +9,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// WriteDir makes dir hold exactly the given files (slash-separated names below dir, sorted when
-// written). They are written to a folder beside it, which then takes dir's place by rename, so that
+// SumsName is the file that lists what a run wrote into its directory, in the form of sha256sum: the files of a
+// directory that it does not list are somebody else's.
+const SumsName = "SHA256SUMS"
+
+// WriteDir makes dir hold the given files (slash-separated names below dir) and SumsName, in place of those that it
+// wrote there before. They are written to a folder beside it, which then takes dir's place by rename, so that
 // dir holds the old results or the new ones and never half of either. Between the two renames of a
 // replacement dir is absent for a moment; a writer killed there is mended by the next one, which
-// also clears what a killed writer left. Two writers of one dir at the same time are not supported.
+// also clears what a killed writer left. Several writers of one dir take turns.
+//
+// What others have put into dir stays: files that were not written here keep their names, and one that was
+// written here and changed since, or is in the way of a new one, gets ".kept" behind its name.
 //
 // The files must include the manifest. A dir that is neither empty nor holds a manifest is not ours
 // and is refused.
@@ -37,13 +46,7 @@ func WriteDir(dir string, files map[string][]byte) error {
 func CheckDir(dir string) error {
 	w, err := newDirWriter(dir)
 	if err == nil {
-		err = w.prepare()
-	}
-	if err == nil {
-		err = os.Mkdir(w.beside("new"), 0o755)
-	}
-	if err == nil {
-		err = os.Remove(w.beside("new"))
+		err = w.alone(func() error { return errors.Join(w.mkdir(w.beside("new")), w.remove(w.beside("new"))) })
 	}
 	if err != nil {
 		return fmt.Errorf("results directory %s: %w", dir, err)
@@ -65,52 +68,107 @@ func checkFiles(files map[string][]byte) error {
 		return errors.New("no " + ManifestName + " among the files")
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if !fs.ValidPath(name) || name == "." {
-			return fmt.Errorf("file name %q does not stay below the directory", name)
+		if !fs.ValidPath(name) || name == "." || name == SumsName {
+			return fmt.Errorf("file name %q does not stay below the directory, or is the list of files", name)
 		}
 	}
 	return nil
 }
 
-// dirWriter replaces one directory.
-type dirWriter struct{ dir string }
+// dirWriter replaces one directory. A test sets fault, which is asked before every change on disk and may have it
+// fail.
+type dirWriter struct {
+	dir   string
+	fault func(op, path string) error
+}
 
 func (w dirWriter) beside(what string) string {
 	return filepath.Join(filepath.Dir(w.dir), "."+filepath.Base(w.dir)+"."+what)
 }
 
-// prepare makes the folders above and sees whether dir may be replaced.
-func (w dirWriter) prepare() error {
+// alone makes the folders above, waits until no other writer is at dir, sees whether dir may be replaced, and calls
+// body.
+func (w dirWriter) alone(body func() error) error {
 	if err := os.MkdirAll(filepath.Dir(w.dir), 0o755); err != nil {
 		return err
 	}
-	if err := w.mend(); err != nil {
+	unlock, err := lockFile(w.beside("lock"))
+	if err != nil {
 		return err
 	}
-	return w.checkOurs()
+	err = w.mend()
+	if err == nil {
+		err = w.checkOurs()
+	}
+	if err == nil {
+		err = body()
+	}
+	return errors.Join(err, unlock())
 }
 
 func (w dirWriter) write(files map[string][]byte) error {
-	if err := w.prepare(); err != nil {
-		return err
-	}
-	if err := writeFiles(w.beside("new"), files); err != nil {
-		return errors.Join(err, os.RemoveAll(w.beside("new")))
-	}
-	return w.swap()
+	files = maps.Clone(files)
+	delete(files, SumsName)
+	files[SumsName] = sums(files)
+	return w.alone(func() error {
+		if err := w.writeFiles(w.beside("new"), files); err != nil {
+			return errors.Join(err, w.remove(w.beside("new")))
+		}
+		return w.swap()
+	})
 }
 
-// mend puts back what a killed writer had moved away and removes what it left.
-func (w dirWriter) mend() error {
-	if _, err := os.Lstat(w.dir); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Rename(w.beside("old"), w.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+// sums lists files and their hashes as sha256sum does.
+func sums(files map[string][]byte) []byte {
+	var b bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&b, "%s  %s\n", hash(files[name]), name)
 	}
-	if err := os.RemoveAll(w.beside("old")); err != nil {
+	return b.Bytes()
+}
+
+// Written returns the hashes of the files that a run wrote into a results directory, by name, and whether the
+// directory has the list of them. Those of earlier versions of the program have none.
+func Written(dir string) (map[string]string, bool, error) {
+	b, err := os.ReadFile(filepath.Join(dir, SumsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	files := map[string]string{SumsName: ""}
+	for text := range strings.Lines(string(b)) {
+		sum, name, ok := strings.Cut(strings.TrimSuffix(text, "\n"), "  ")
+		if !ok || !fs.ValidPath(name) {
+			return nil, false, fmt.Errorf("%s: line %q is no hash and name", filepath.Join(dir, SumsName), clip(text))
+		}
+		files[name] = sum
+	}
+	return files, true, nil
+}
+
+// mend puts back what a killed writer had moved away and removes what it left. When it had moved the new directory in,
+// what others had in the old one may not have been brought over.
+func (w dirWriter) mend() error {
+	if err := w.remove(w.beside("new")); err != nil {
 		return err
 	}
-	return os.RemoveAll(w.beside("new"))
+	if _, err := os.Lstat(w.beside("old")); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Lstat(w.dir); errors.Is(err, fs.ErrNotExist) {
+		return w.rename(w.beside("old"), w.dir)
+	}
+	return w.dropOld()
+}
+
+// dropOld removes the directory that was replaced, behind bringing over what others had in it.
+func (w dirWriter) dropOld() error {
+	if err := w.bring(w.beside("old"), w.dir); err != nil {
+		return err
+	}
+	return w.remove(w.beside("old"))
 }
 
 // checkOurs refuses to replace what this package did not write.
@@ -136,13 +194,13 @@ func (w dirWriter) checkOurs() error {
 	return nil
 }
 
-func writeFiles(dir string, files map[string][]byte) error {
+func (w dirWriter) writeFiles(dir string, files map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := w.mkdir(filepath.Dir(path)); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+		if err := w.put(path, files[name]); err != nil {
 			return err
 		}
 	}
@@ -150,14 +208,21 @@ func writeFiles(dir string, files map[string][]byte) error {
 }
 
 // swap moves the old directory away, the new one in, and removes the old; when the new one cannot
-// move in, the old one returns.
+// move in, the old one returns. What others have in the old one is in the new one before it moves, so that nobody
+// misses it, and is looked for again behind that.
 func (w dirWriter) swap() error {
-	err := os.Rename(w.dir, w.beside("old"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, os.RemoveAll(w.beside("new")))
+	err := w.bring(w.dir, w.beside("new"))
+	if err == nil {
+		err = w.rename(w.dir, w.beside("old"))
 	}
-	if err := os.Rename(w.beside("new"), w.dir); err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, w.remove(w.beside("new")))
+	}
+	if err := w.rename(w.beside("new"), w.dir); err != nil {
 		return errors.Join(err, w.mend())
 	}
-	return os.RemoveAll(w.beside("old"))
+	if _, err := os.Lstat(w.beside("old")); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return w.dropOld()
 }

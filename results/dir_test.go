@@ -2,6 +2,7 @@ package results
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,13 +28,33 @@ func files(text string) map[string][]byte {
 	return map[string][]byte{ManifestName: []byte(text), "figures/" + text + ".svg": []byte(text)}
 }
 
-// holds asserts that dir is what files(text) wrote and that nothing stands beside it.
-func holds(t *testing.T, dir, text string) {
+// theirs are what somebody put into a results directory.
+func theirs() map[string]string {
+	return map[string]string{"notes.txt": "look at k", "mine/plot.svg": "drawn by hand"}
+}
+
+// put writes what somebody puts into a directory.
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		check(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+}
+
+// holds asserts that dir is what files(text) wrote, and the further files, and that nothing stands beside it.
+func holds(t *testing.T, dir, text string, further map[string]string) {
 	t.Helper()
 	got := tree(t, filepath.Dir(dir))
-	base := filepath.Base(dir)
-	if len(got) != 2 || got[base+"/"+ManifestName] != text || got[base+"/figures/"+text+".svg"] != text {
-		t.Errorf("the folder holds %v, want the files of %q alone", got, text)
+	want := map[string]string{ManifestName: text, "figures/" + text + ".svg": text, SumsName: string(sums(files(text)))}
+	maps.Copy(want, further)
+	for name, text := range want {
+		if path := filepath.Base(dir) + "/" + name; got[path] != text {
+			t.Errorf("%s is %q, want %q", path, got[path], text)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("the folder holds %v, want %v alone", got, want)
 	}
 }
 
@@ -41,21 +62,44 @@ func TestWriteDirReplaces(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out", "overhead")
 	for _, text := range []string{"one", "two", "two"} {
 		check(t, WriteDir(dir, files(text)))
-		holds(t, dir, text)
+		holds(t, dir, text, nil)
 	}
+}
+
+// TestWriteDirKeepsWhatOthersPutThere has notes, a folder and a changed figure in the directory when it is replaced.
+func TestWriteDirKeepsWhatOthersPutThere(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out", "overhead")
+	check(t, WriteDir(dir, files("one")))
+	put(t, dir, theirs())
+	check(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
+	for range 2 {
+		check(t, WriteDir(dir, files("two")))
+		want := theirs()
+		want["link"] = "look at k"
+		holds(t, dir, "two", want)
+	}
+	put(t, dir, map[string]string{"figures/two.svg": "changed"})
+	check(t, WriteDir(dir, files("three")))
+	want := theirs()
+	want["link"], want["figures/two.svg"] = "look at k", "changed"
+	holds(t, dir, "three", want)
+	put(t, dir, map[string]string{"figures/three.svg": "changed, too"})
+	check(t, WriteDir(dir, files("three")))
+	want["figures/three.svg.kept"] = "changed, too"
+	holds(t, dir, "three", want)
 }
 
 func TestWriteDirMends(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out", "overhead")
-	w := dirWriter{dir}
+	w := dirWriter{dir: dir}
 	check(t, WriteDir(dir, files("one")))
-	check(t, writeFiles(w.beside("new"), files("half")))
+	check(t, w.writeFiles(w.beside("new"), files("half")))
 	check(t, os.Rename(dir, w.beside("old")))
 	check(t, w.mend())
-	holds(t, dir, "one")
-	check(t, writeFiles(w.beside("old"), files("half")))
+	holds(t, dir, "one", nil)
+	check(t, w.writeFiles(w.beside("new"), files("half")))
 	check(t, WriteDir(dir, files("two")))
-	holds(t, dir, "two")
+	holds(t, dir, "two", nil)
 }
 
 func TestWriteDirKeepsOldOnFailure(t *testing.T) {
@@ -66,7 +110,7 @@ func TestWriteDirKeepsOldOnFailure(t *testing.T) {
 	if err := WriteDir(dir, bad); err == nil {
 		t.Error("a file and a folder of one name were written")
 	}
-	holds(t, dir, "one")
+	holds(t, dir, "one", nil)
 }
 
 // TestWriteFile replaces a file, leaves nothing beside it when that fails, and leaves devices what they are.
@@ -81,11 +125,8 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 	}
-	if err := os.Mkdir(path+".new", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(path, []byte("third")); err == nil {
-		t.Error("written through a folder")
+	if err := WriteFile(filepath.Join(path, "below"), []byte("third")); err == nil {
+		t.Error("written below a file")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("left are %v, %v", entries, err)

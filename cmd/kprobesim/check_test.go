@@ -148,8 +148,11 @@ func TestDiff(t *testing.T) {
 	dirs := map[string]string{}
 	for name, args := range map[string][]string{"plain": nil, "set": {"--set", "machine.cost.nop.latency=7"}} {
 		cost := int64(1000 + len(args))
-		dirs[name] = filepath.Join(out, name, experiment)
-		all := append([]string{"run", experiment, "--out", filepath.Join(out, name)}, args...)
+		dirs[name] = filepath.Join(out, experiment)
+		if args != nil {
+			dirs[name] += "+" + args[1]
+		}
+		all := append([]string{"run", experiment, "--out", out}, args...)
 		if code, _, stderr := command(fake(cost), all...); code != exitOK {
 			t.Fatal(stderr)
 		}

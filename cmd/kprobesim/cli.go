@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kprobesim/experiments/keeping"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/running"
@@ -50,6 +51,8 @@ type app struct {
 	loader  *planning.Loader
 	measure running.Measure  // what runs a point
 	now     func() time.Time // by which waivers expire; no figure depends on it
+	// program names the build that measures; nil keeps no measurements
+	program func() (string, error)
 }
 
 // run executes the command line args and returns the exit code.
@@ -60,7 +63,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func newApp(stdout, stderr io.Writer) *app {
 	return &app{
 		out: &sticky{w: stdout}, err: &locked{w: stderr}, loader: planning.NewLoader(),
-		measure: kinds.Measure, now: time.Now,
+		measure: kinds.Measure, now: time.Now, program: keeping.Program,
 	}
 }
 

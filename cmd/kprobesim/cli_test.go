@@ -61,7 +61,7 @@ func command(m running.Measure, args ...string) (code int, stdout, stderr string
 	var out, errOut bytes.Buffer
 	a := newApp(&out, &errOut)
 	if m != nil {
-		a.measure = m
+		a.measure, a.program = m, nil // what is made up must not be kept
 	}
 	return a.run(args), out.String(), errOut.String()
 }

@@ -31,6 +31,7 @@ func TestInterruptKeepsWhatIsMeasured(t *testing.T) {
 	}
 	var stdout, said bytes.Buffer
 	a, measured := newApp(&stdout, &said), 0
+	a.program = nil
 	a.measure = func(p *schema.Point) (*kinds.Measurement, error) {
 		if measured++; measured == 2 {
 			interruptSelf(t, a.err, &said)
@@ -93,7 +94,7 @@ func TestNoRoomForOutput(t *testing.T) {
 		var stderr bytes.Buffer
 		a := newApp(full{}, &stderr)
 		if args[0] != "trace" {
-			a.measure = fake(1000)
+			a.measure, a.program = fake(1000), nil
 		}
 		if code := a.run(args); code != exitFailed || strings.Count(stderr.String(), "no space left") != 1 {
 			t.Errorf("%q: exit code %d\n%s", args, code, stderr.String())

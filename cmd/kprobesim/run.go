@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kprobesim/experiments/keeping"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
@@ -18,9 +19,12 @@ func (a *app) runCmd() *cobra.Command {
 		Use:   "run FILE...",
 		Short: "Run experiments, print their tables and write their results",
 		Long: `Run the experiments of the given files (or names, see list), print a table for each and write one
-directory for each below --out: manifest.json, results.csv, cpus.csv, bench.txt, profile.pb.gz and the
-figures.
-A point that fails does not keep the others from being reported. An interrupt (Ctrl-C) ends the run
+directory for each below --out: manifest.json, results.csv, results.json, cpus.csv, bench.txt,
+profile.pb.gz and the figures. A run with --set has the settings in the name of its directory.
+
+A point that fails does not keep the others from being reported. Every measured point is kept below
+--out at once. A run that is interrupted or killed is gone on with by the same command, which measures
+only what is missing; --fresh measures everything again. An interrupt (Ctrl-C) or SIGTERM ends the run
 behind the points that are being measured; what is measured by then goes to NAME-interrupted. A second
 one ends the program at once.`,
 		Args: atLeastOne("an experiment file"),
@@ -29,19 +33,24 @@ one ends the program at once.`,
 	settings := replicateFlag(c, sets)
 	out := c.Flags().StringP("out", "o", "out", "directory for the results")
 	accounts := c.Flags().Bool("accounts", false, "print what every CPU spent its time on, too")
+	fresh := c.Flags().Bool("fresh", false, "measure every point again, also those that an earlier run has kept")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		plans, err := a.plans(args, settings())
 		if err != nil {
 			return err
 		}
 		for _, p := range plans {
-			if err := results.CheckDir(filepath.Join(*out, p.Name)); err != nil {
+			if err := results.CheckDir(runDir(*out, p)); err != nil {
 				return fail(exitUsage, err)
 			}
 		}
+		store, err := a.store(*out, *fresh)
+		if err != nil {
+			return fail(exitFailed, err)
+		}
 		var errs []error
 		for _, p := range plans {
-			errs = append(errs, a.runPlan(p, *out, *workers, *accounts))
+			errs = append(errs, a.runPlan(p, store, *out, *workers, *accounts))
 			if errors.Is(errs[len(errs)-1], running.ErrInterrupted) {
 				break
 			}
@@ -72,17 +81,22 @@ func (a *app) plans(names, sets []string) ([]*schema.Plan, error) {
 }
 
 // runPlan runs one experiment and reports it.
-func (a *app) runPlan(p *schema.Plan, out string, workers int, accounts bool) error {
-	r := a.measureAll(p, workers)
+func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers int, accounts bool) error {
+	measure, kept := a.keep(store)
+	r := a.measured(p, measure, workers)
+	kept(p)
 	for _, t := range r.Tables() {
 		fmt.Fprintln(a.out, t.Text())
 	}
 	if accounts {
 		fmt.Fprintln(a.out, r.Accounts().Text())
 	}
-	dir := filepath.Join(out, p.Name)
+	dir := runDir(out, p)
 	if errors.Is(r.Err(), running.ErrInterrupted) {
 		dir += "-interrupted" // results of a whole run stay
+		if store != nil {
+			fmt.Fprintln(a.err, "kprobesim: what is measured is kept: run the same command again to go on with the rest")
+		}
 	}
 	files, err := r.Files()
 	if err == nil {
@@ -99,12 +113,17 @@ func (a *app) runPlan(p *schema.Plan, out string, workers int, accounts bool) er
 	return fail(exitFailed, r.Err())
 }
 
-// measureAll runs the points of a plan with progress on the error stream. An interrupt ends it early.
+// measureAll runs the points of a plan, all of them anew.
 func (a *app) measureAll(p *schema.Plan, workers int) *reports.Report {
+	return a.measured(p, a.measure, workers)
+}
+
+// measured runs the points of a plan with progress on the error stream. An interrupt ends it early.
+func (a *app) measured(p *schema.Plan, measure running.Measure, workers int) *reports.Report {
 	progress := newProgress(a.err, p.Name)
 	stop, done := a.untilInterrupt()
 	defer done()
-	runner := &running.Runner{Measure: a.measure, Workers: workers, Progress: progress.point, Stop: stop}
+	runner := &running.Runner{Measure: measure, Workers: workers, Progress: progress.point, Stop: stop}
 	outcomes := runner.Run(p)
 	progress.done()
 	return reports.New(p, outcomes)

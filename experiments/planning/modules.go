@@ -15,15 +15,23 @@ import (
 
 // Module reads the object file of a module; a relative path starts at base. The plan that is being read depends on it.
 func (l *Loader) Module(file, base string) (*modules.File, error) {
+	f, _, err := l.module(file, base)
+	return f, err
+}
+
+// module is Module with the hash of the file's bytes.
+func (l *Loader) module(file, base string) (*modules.File, string, error) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(base, file)
 	}
 	b, err := experiments.ReadLimited(file)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	l.use(results.Input{Kind: "module", Name: filepath.Base(file), Hash: results.Hash(b)})
-	return modules.Read(file, b)
+	hash := results.Hash(b)
+	l.use(results.Input{Kind: "module", Name: filepath.Base(file), Hash: hash})
+	f, err := modules.Read(file, b)
+	return f, hash, err
 }
 
 // addModules reads the modules of an experiment for one of its points.
@@ -33,7 +41,7 @@ func (p *planner) addModules(root *doc.Node, pt *schema.Point, e *schema.Experim
 		n := fmt.Sprint(i)
 		pos := at(root, "modules", n, "file")
 		var err error
-		if m.File, err = p.l.Module(m.Path, folder(root, "modules", n, "file")); err != nil {
+		if m.File, m.Hash, err = p.l.module(m.Path, folder(root, "modules", n, "file")); err != nil {
 			p.errs.Add(pos, "modules.%d.file: %v", i, err)
 			continue
 		}

@@ -81,14 +81,21 @@ func drawnFigures(files map[string][]byte, s *results.Set) []string {
 	return have
 }
 
-// readDir reads the files of a results directory.
+// readDir reads the files of a results directory that a run wrote there.
 func readDir(dir string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
+	written, listed, err := results.Written(dir)
+	if err != nil {
+		return nil, err
+	}
 	files := map[string][]byte{}
 	for _, e := range entries {
+		if _, ours := written[e.Name()]; listed && !ours || e.Name() == results.SumsName {
+			continue
+		}
 		if !e.Type().IsRegular() {
 			return nil, fmt.Errorf("%s is no results directory: it holds %s", dir, e.Name())
 		}

@@ -13,6 +13,7 @@ type Module struct {
 	Parameters string // "name=value" words
 	Load       string // LoadBoot or LoadProbes
 	File       *modules.File
+	Hash       string // of the bytes of the object file
 }
 
 // When a module is loaded: before anything is measured, or where the point's probes are registered, behind what is

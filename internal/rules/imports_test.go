@@ -40,6 +40,7 @@ var rooms = map[string][]string{
 	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema"},
 	"experiments/planning":    {"cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
 	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},
+	"experiments/keeping":     {"results", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "experiments/schema", "experiments/kinds"},
 	"experiments/reports":     {"machines", "results", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
@@ -48,7 +49,7 @@ var rooms = map[string][]string{
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
+		"experiments/keeping", "experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
 	},
 }
 

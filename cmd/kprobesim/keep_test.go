@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"kprobesim/experiments/keeping"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+	"kprobesim/results"
+)
+
+// childArgs is the variable that makes the test binary a run of the command with these arguments, for tests that kill
+// it.
+const childArgs = "KPROBESIM_TEST_ARGS"
+
+func TestMain(m *testing.M) {
+	if args, ok := os.LookupEnv(childArgs); ok {
+		os.Exit(kept(slow(fake(1000)), os.Stdout, os.Stderr).run(strings.Split(args, "\n")))
+	}
+	os.Exit(m.Run())
+}
+
+// kept is the command with a measure that is made up, and that keeps its measurements as those of a program "test".
+func kept(m running.Measure, stdout, stderr interface{ Write([]byte) (int, error) }) *app {
+	a := newApp(stdout, stderr)
+	a.measure, a.program = m, func() (string, error) { return "test", nil }
+	return a
+}
+
+// slow takes a few milliseconds for each point, so that a signal can come meanwhile.
+func slow(m running.Measure) running.Measure {
+	return func(p *schema.Point) (*kinds.Measurement, error) {
+		time.Sleep(5 * time.Millisecond)
+		return m(p)
+	}
+}
+
+// keptRun runs the command in this process, and returns how many points it measured.
+func keptRun(t *testing.T, m running.Measure, args ...string) (code, measured int, said string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	var n atomic.Int64
+	code = kept(func(p *schema.Point) (*kinds.Measurement, error) {
+		n.Add(1)
+		return m(p)
+	}, &out, &errOut).run(args)
+	return code, int(n.Load()), errOut.String()
+}
+
+// TestRunGoesOn has points fail, and run again: what ended well is not measured twice, unless that is asked for, and
+// gives the same bytes.
+func TestRunGoesOn(t *testing.T) {
+	out := t.TempDir()
+	args := []string{"run", experiment, "--out", out}
+	if code, n, _ := keptRun(t, failing(errors.New("no luck")), args...); code != exitFailed || n != 6 {
+		t.Errorf("exit code %d, %d points measured", code, n)
+	}
+	if code, n, said := keptRun(t, fake(1000), args...); code != exitOK || n != 1 || !strings.Contains(said, "5 of 6 points were kept") {
+		t.Errorf("behind a point that failed: exit code %d, %d points measured\n%s", code, n, said)
+	}
+	whole := readAll(t, filepath.Join(out, experiment))
+	if code, n, _ := keptRun(t, fake(1000), append(args, "--fresh")...); code != exitOK || n != 6 {
+		t.Errorf("fresh: exit code %d, %d points measured", code, n)
+	}
+	sameFiles(t, whole, readAll(t, filepath.Join(out, experiment)))
+	// Another setting is another measurement, and another directory.
+	set := append(args, "--set", "workload.hits=7")
+	if code, n, _ := keptRun(t, fake(1000), set...); code != exitOK || n != 6 {
+		t.Errorf("with a setting: exit code %d, %d points measured", code, n)
+	}
+	sameFiles(t, whole, readAll(t, filepath.Join(out, experiment)))
+	if _, err := os.Stat(filepath.Join(out, experiment+"+workload.hits=7", "results.csv")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRunDir names directories by settings, whatever is in them.
+func TestRunDir(t *testing.T) {
+	seen := map[string]bool{}
+	for _, sets := range [][]string{
+		nil,
+		{"workload.hits=5"},
+		{"workload.hits=5", "kernel.hz=100"},
+		{`workload.args=["a/../../b", 1]`},
+		{`workload.args=["a/../../b"; 1]`},
+		{"title=" + strings.Repeat("x", 300)},
+		{"title=" + strings.Repeat("x", 301)},
+	} {
+		dir := runDir("out", &schema.Plan{Name: "name", Overrides: sets})
+		base, ok := strings.CutPrefix(dir, "out"+string(filepath.Separator))
+		if !ok || strings.ContainsAny(base, `/\ "`) || len(base) > 120 || seen[dir] {
+			t.Errorf("%q: directory %q", sets, dir)
+		}
+		seen[dir] = true
+	}
+}
+
+// trials is how many runs are killed: some of them, or with KPROBESIM_FAULTS=N so many (see make faults).
+func trials(t *testing.T) int {
+	if n, err := strconv.Atoi(os.Getenv("KPROBESIM_FAULTS")); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return 4
+	}
+	return 24
+}
+
+// TestKilledRunsLoseNothing kills runs, or asks them to end, at chance moments, some of them two at a time in one
+// directory. Every point that a run said to be done is kept, what somebody put there stays, and the same command
+// then ends with the results of a run that nobody killed.
+func TestKilledRunsLoseNothing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("skipped: no signals can be sent on Windows")
+	}
+	args := []string{"run", experiment, "--set", "figures=[]", "--workers", "2", "--out"}
+	want := t.TempDir()
+	start := time.Now()
+	finished(t, child(t, append(args, want)))
+	takes := time.Since(start)
+	dir := experiment + "+figures=_-4f53cda1"
+	if dirs, err := filepath.Glob(filepath.Join(want, experiment+"+*")); err != nil || len(dirs) != 1 {
+		t.Fatalf("directories %q, %v", dirs, err)
+	} else {
+		dir = filepath.Base(dirs[0])
+	}
+	whole := readAll(t, filepath.Join(want, dir))
+	chance := rand.New(rand.NewPCG(1, 2))
+	killed := 0
+	for i := range trials(t) {
+		out := filepath.Join(t.TempDir(), strconv.Itoa(i))
+		if i%2 == 1 { // the second run of a directory
+			finished(t, child(t, append(args, out)))
+		}
+		run := append(args, out)
+		if chance.IntN(2) == 0 {
+			run = append(run, "--fresh")
+		}
+		runs := []*exec.Cmd{child(t, run)}
+		if i%3 == 0 {
+			runs = append(runs, child(t, run))
+		}
+		signal := []os.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT}[chance.IntN(3)]
+		time.Sleep(time.Duration(chance.Int64N(int64(takes))))
+		var done []string
+		for _, c := range runs {
+			if c.Process.Signal(signal) == nil {
+				killed++
+			}
+			done = append(done, finished(t, c)...)
+		}
+		wantKept(t, out, run, done)
+		if i%2 == 1 {
+			if err := os.WriteFile(filepath.Join(out, dir, "notes.txt"), []byte("mine"), 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+		_, noted := os.Stat(filepath.Join(out, dir, "notes.txt"))
+		code, measured, said := keptRun(t, fake(1000), append(args, out)...)
+		if code != exitOK || measured > 6-len(unique(done)) {
+			t.Fatalf("trial %d: exit code %d, %d points measured behind %q\n%s", i, code, measured, done, said)
+		}
+		got := readAll(t, filepath.Join(out, dir))
+		if noted == nil && got["notes.txt"] != "mine" {
+			t.Fatalf("trial %d: the notes are gone", i)
+		}
+		delete(got, "notes.txt")
+		sameFiles(t, whole, got)
+		if t.Failed() {
+			t.Fatalf("trial %d, %v", i, signal)
+		}
+	}
+	t.Logf("%d runs were ended", killed)
+}
+
+// child starts a run of its own process.
+func child(t *testing.T, args []string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), childArgs+"="+strings.Join(args, "\n"))
+	c.Stderr = &bytes.Buffer{}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// finished waits for a run and returns the points that it said to be done.
+func finished(t *testing.T, c *exec.Cmd) (points []string) {
+	t.Helper()
+	var exit *exec.ExitError
+	if err := c.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	text := c.Stderr.(*bytes.Buffer).String()
+	if strings.Contains(text, "internal error") || strings.Contains(text, "were not written") {
+		t.Fatalf("a run ended badly:\n%s", text)
+	}
+	said := regexp.MustCompile(`: \d+ of \d+: (\S+) ok$`)
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		if m := said.FindStringSubmatch(lines.Text()); m != nil {
+			points = append(points, m[1])
+		}
+	}
+	return points
+}
+
+func unique(all []string) map[string]bool {
+	set := map[string]bool{}
+	for _, s := range all {
+		set[s] = true
+	}
+	return set
+}
+
+// wantKept asserts that points are in the store.
+func wantKept(t *testing.T, out string, args, points []string) {
+	t.Helper()
+	p, err := newApp(&bytes.Buffer{}, &bytes.Buffer{}).loader.Plan(experiment, []string{args[3]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := keeping.New(out, "test", false)
+	for name := range unique(points) {
+		pt, err := p.Point(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := s.Load(pt); !ok {
+			t.Fatalf("point %s was done and is lost", name)
+		}
+	}
+}
+
+// TestNoRoomForResults wants a directory that cannot be written in the end to be a failure that keeps the points.
+func TestNoRoomForResults(t *testing.T) {
+	out := t.TempDir()
+	args := []string{"run", experiment, "--out", out, "--workers", "1"}
+	code, _, said := keptRun(t, func(p *schema.Point) (*kinds.Measurement, error) {
+		if p.Label == "ro" { // a file gets in the way behind the check
+			if err := os.WriteFile(filepath.Join(out, experiment), nil, 0o644); err != nil {
+				return nil, err
+			}
+		}
+		return fake(1000)(p)
+	}, args...)
+	if code != exitFailed || !strings.Contains(said, fmt.Sprintf("results of %s were not written", experiment)) {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	if err := os.Remove(filepath.Join(out, experiment)); err != nil {
+		t.Fatal(err)
+	}
+	if code, n, said := keptRun(t, fake(1000), args...); code != exitOK || n != 0 {
+		t.Errorf("exit code %d, %d points measured\n%s", code, n, said)
+	}
+	if _, listed, err := results.Written(filepath.Join(out, experiment)); err != nil || !listed {
+		t.Errorf("no list of what was written: %v", err)
+	}
+}
