@@ -32,7 +32,7 @@ static void make_branch(u8 *branch, u8 opcode, const u8 *from, const u8 *to)
 #endif
 
 #if ERA_COPY_TRAPS
-typedef void emulation(struct kprobe *p, struct pt_regs *regs);
+typedef unsigned long emulation(const struct arch_specific_insn *a, struct pt_regs *regs, unsigned long behind);
 emulation emulate_pushf, emulate_popf, emulate_cli, emulate_ret, emulate_call, emulate_call_reg;
 
 /* Bytes of a ModRM byte and what belongs to it (SDM vol. 2, section 2.1.5). */

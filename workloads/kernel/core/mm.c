@@ -102,7 +102,7 @@ __syscall int user_space_fault(struct pt_regs *regs, long error_code, unsigned i
 
 	if (user_step_faulted(regs, vector))
 		return 1;
-	return is_page_fault(vector) && kernel_brings_page(address, fault_writes(regs, error_code));
+	return is_page_fault(vector) && kernel_brings_page(address, fault_writes(error_code));
 }
 
 /* Body of a task with an address space. The registers lie in this function's frame; it never returns. */

@@ -3,12 +3,8 @@
  * followed: the word at a frame's address is the frame before. Where it does not, every word of the stack that could
  * be a return address is named, as kernels without frame pointers did. A function with a return probe returns to the trampoline, and that is what is shown.
  */
-#include <linux/export.h>
+#include "library.h"
 #include <linux/kallsyms.h>
-#include <linux/kernel.h>
-#include <linux/linkage.h>
-#include <linux/sched.h>
-#include "simulator.h"
 
 #define FRAMES_MOST 32
 

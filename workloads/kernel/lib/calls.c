@@ -1,8 +1,6 @@
 /* Functions that say something about how they were called, for modules and for tests. */
-#include <linux/export.h>
-#include <linux/kernel.h>
+#include "library.h"
 #include <linux/kprobes.h>
-#include <linux/linkage.h>
 
 /* Its arguments are on the stack wherever the architecture has a way to have them there. */
 __used noinline asmlinkage unsigned long asm_difference(unsigned long a, unsigned long b)

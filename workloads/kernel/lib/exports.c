@@ -1,11 +1,7 @@
 /* What modules may use of the rest of the kernel. */
-#include <linux/export.h>
+#include "library.h"
 #include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/notifier.h>
-#include <linux/sched.h>
 #include <linux/smp.h>
-#include <linux/spinlock.h>
 #include <linux/workload.h>
 
 EXPORT_SYMBOL(register_kprobe);

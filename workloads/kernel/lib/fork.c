@@ -2,11 +2,8 @@
  * Where tasks begin, for modules that probe it. A child is a record: its number is drawn, and its parent's name and
  * description are copied. It never runs, because what a workload wants of it is the call.
  */
-#include <linux/errno.h>
-#include <linux/export.h>
+#include "library.h"
 #include <linux/fork.h>
-#include <linux/sched.h>
-#include <linux/string.h>
 
 #define FIRST_CHILD 1000
 #define CHILDREN 8	/* records that are kept */
@@ -42,32 +39,32 @@ static noinline long fork_child(unsigned long flags, unsigned long stack, int __
 	return child->pid;
 }
 
+/* Kernels before 3.9 had one argument more, the registers of the task that forks. */
 #if ERA >= 2014
-noinline long do_fork(unsigned long clone_flags, unsigned long stack_start, unsigned long stack_size __unused,
-		      int __user *parent_tidptr, int __user *child_tidptr)
-{
-	return fork_child(clone_flags, stack_start, parent_tidptr, child_tidptr);
-}
-#define OLD_FORK(flags, stack, size, parent, child) do_fork(flags, stack, size, parent, child)
+#define CALLER_REGISTERS
+#define NO_REGISTERS
 #else
-noinline long do_fork(unsigned long clone_flags, unsigned long stack_start, struct pt_regs *regs __unused,
-		      unsigned long stack_size __unused, int __user *parent_tidptr, int __user *child_tidptr)
-{
-	return fork_child(clone_flags, stack_start, parent_tidptr, child_tidptr);
-}
-#define OLD_FORK(flags, stack, size, parent, child) do_fork(flags, stack, NULL, size, parent, child)
+#define CALLER_REGISTERS struct pt_regs *caller __unused,
+#define NO_REGISTERS NULL,
 #endif
 
-noinline long _do_fork(unsigned long clone_flags, unsigned long stack_start, unsigned long stack_size,
-		       int __user *parent_tidptr, int __user *child_tidptr, unsigned long tls __unused)
+noinline long do_fork(unsigned long how, unsigned long stack, CALLER_REGISTERS unsigned long room __unused,
+		      int __user *tell_parent, int __user *tell_child)
 {
-	return OLD_FORK(clone_flags, stack_start, stack_size, parent_tidptr, child_tidptr);
+	return fork_child(how, stack, tell_parent, tell_child);
+}
+
+noinline long _do_fork(unsigned long how, unsigned long stack, unsigned long room, int __user *tell_parent,
+		       int __user *tell_child, unsigned long tls __unused)
+{
+	return do_fork(how, stack, NO_REGISTERS room, tell_parent, tell_child);
 }
 
 noinline pid_t kernel_clone(struct kernel_clone_args *args)
 {
-	return _do_fork(args->flags | (args->exit_signal & CSIGNAL), args->stack, args->stack_size,
-			args->parent_tid, args->child_tid, args->tls);
+	unsigned long how = args->flags | (args->exit_signal & CSIGNAL);
+
+	return _do_fork(how, args->stack, args->stack_size, args->parent_tid, args->child_tid, args->tls);
 }
 
 /* What a workload calls: a fork as the shell of a user makes it, whose arguments are flags and stack. */

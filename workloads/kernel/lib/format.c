@@ -1,9 +1,6 @@
 /* Formatted texts. The formats are those of Linux as far as modules of probes use them. */
-#include <linux/export.h>
+#include "library.h"
 #include <linux/kallsyms.h>
-#include <linux/kernel.h>
-#include <linux/string.h>
-#include "simulator.h"
 
 /* Where a text goes. What does not fit is counted all the same. */
 struct sink {

@@ -1,8 +1,6 @@
 /* Names of addresses. */
-#include <linux/export.h>
+#include "library.h"
 #include <linux/kallsyms.h>
-#include <linux/kernel.h>
-#include "simulator.h"
 
 int sprint_symbol(char *to, unsigned long address)
 {

@@ -1,11 +1,8 @@
 /* Memory of modules, and of user tasks as modules see it. */
-#include <linux/errno.h>
-#include <linux/export.h>
-#include <linux/mm_types.h>
+#include "library.h"
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/workload.h>
-#include "simulator.h"
 
 /* Of all user tasks: the member mm of a task points here. */
 struct mm_struct user_mm __used;

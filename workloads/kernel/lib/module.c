@@ -1,9 +1,7 @@
 /* Counting who uses a module. */
-#include <linux/atomic.h>
+#include "library.h"
 #include <linux/delay.h>
-#include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/sched.h>
 
 bool try_module_get(struct module *module)
 {

@@ -1,7 +1,5 @@
 /* Numbers: texts of them, and division of 64 bits. */
-#include <linux/errno.h>
-#include <linux/export.h>
-#include <linux/kernel.h>
+#include "library.h"
 #include <linux/math64.h>
 
 /* One bit of the quotient after the other, for processors that divide 32 bits alone. */

@@ -2,10 +2,7 @@
  * What modules print. A line is built on the stack and handed over whole, without a lock, so that a handler may
  * print while its CPU is in the middle of printing.
  */
-#include <linux/export.h>
-#include <linux/kernel.h>
-#include <linux/sched.h>
-#include "simulator.h"
+#include "library.h"
 
 #define LINE_MOST 256
 #define LEVEL_DEFAULT 4		/* of a line that names none */

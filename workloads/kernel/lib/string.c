@@ -1,6 +1,5 @@
 /* Texts and bytes, for modules. */
-#include <linux/export.h>
-#include <linux/string.h>
+#include "library.h"
 
 void *memmove(void *to, const void *from, size_t n)
 {

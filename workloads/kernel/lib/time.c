@@ -1,11 +1,8 @@
 /* Clocks and waiting. */
+#include "library.h"
 #include <linux/delay.h>
-#include <linux/export.h>
-#include <linux/irqflags.h>
-#include <linux/kernel.h>
 #include <linux/ktime.h>
-#include <linux/sched.h>
-#include "simulator.h"
+#include <linux/irqflags.h>
 
 ktime_t ktime_get(void)
 {

@@ -22,16 +22,6 @@ static __always_inline unsigned long pop(struct pt_regs *regs)
 	return value;
 }
 
-static __always_inline unsigned long behind(const struct kprobe *p)
-{
-	return (unsigned long)p->addr + p->ainsn.size;
-}
-
-static __always_inline void branch(struct kprobe *p, struct pt_regs *regs, int taken)
-{
-	regs->ip = behind(p) + (taken ? p->ainsn.displacement : 0);
-}
-
 /* A register by its number in an encoding. */
 static __step unsigned long *numbered(struct pt_regs *regs, unsigned int number)
 {
@@ -61,46 +51,53 @@ static __step int condition_holds(unsigned long flags, unsigned int condition)
 	return holds != (int)(condition & 1);
 }
 
-__step __used void emulate_jcc(struct kprobe *p, struct pt_regs *regs)
+/* Does what an instruction does, and returns where the code goes on. behind is the address of what follows it. */
+#define EMULATION(name) \
+	__step __used unsigned long name(const struct arch_specific_insn *a __unused, \
+					     struct pt_regs *regs __unused, unsigned long behind __unused)
+
+EMULATION(emulate_jcc)
 {
-	branch(p, regs, condition_holds(regs->flags, p->ainsn.condition));
+	return condition_holds(regs->flags, a->condition) ? behind + a->displacement : behind;
 }
 
-__step __used void emulate_jmp(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_jmp)
 {
-	branch(p, regs, 1);
+	return behind + a->displacement;
 }
 
-__step __used void emulate_call(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_call)
 {
-	push(regs, behind(p));
-	branch(p, regs, 1);
+	push(regs, behind);
+	return behind + a->displacement;
 }
 
-__step __used void emulate_ret(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_ret)
 {
-	regs->ip = pop(regs);
-	regs->sp += p->ainsn.displacement;
+	unsigned long to = pop(regs);
+
+	regs->sp += a->displacement;
+	return to;
 }
 
-__step __used void emulate_jmp_reg(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_jmp_reg)
 {
-	regs->ip = *numbered(regs, p->ainsn.operand);
+	return *numbered(regs, a->operand);
 }
 
-__step __used void emulate_call_reg(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_call_reg)
 {
-	unsigned long to = *numbered(regs, p->ainsn.operand);
+	unsigned long to = *numbered(regs, a->operand);
 
-	push(regs, behind(p));
-	regs->ip = to;
+	push(regs, behind);
+	return to;
 }
 
 /* loopne, loope, loop and jcxz, by the two low bits of the opcode. */
-__step __used void emulate_loop(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_loop)
 {
-	int narrow = p->ainsn.operand, zero = !!(regs->flags & ZERO), taken;
-	unsigned int kind = p->ainsn.condition & 3;
+	int narrow = a->operand, zero = !!(regs->flags & ZERO), taken;
+	unsigned int kind = a->condition & 3;
 
 	if (kind != 3)
 		regs->cx = narrow ? (u32)(regs->cx - 1) : regs->cx - 1;
@@ -109,30 +106,30 @@ __step __used void emulate_loop(struct kprobe *p, struct pt_regs *regs)
 		taken = !taken;
 	else if (kind < 2)
 		taken = taken && zero == (int)kind;
-	branch(p, regs, taken);
+	return taken ? behind + a->displacement : behind;
 }
 
-__step __used void emulate_cli(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_cli)
 {
 	regs->flags &= ~(unsigned long)X86_EFLAGS_IF;
-	regs->ip = behind(p);
+	return behind;
 }
 
-__step __used void emulate_sti(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_sti)
 {
 	regs->flags |= X86_EFLAGS_IF;
-	regs->ip = behind(p);
+	return behind;
 }
 
-__step __used void emulate_pushf(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_pushf)
 {
 	push(regs, regs->flags);
-	regs->ip = behind(p);
+	return behind;
 }
 
-__step __used void emulate_popf(struct kprobe *p, struct pt_regs *regs)
+EMULATION(emulate_popf)
 {
 	regs->flags = pop(regs);
-	regs->ip = behind(p);
+	return behind;
 }
 #endif

@@ -24,57 +24,77 @@ static __always_inline void open_hit(struct hit *h, struct kprobe *p, const stru
 	h->stage = stage;
 }
 
-/* The instruction is done. */
+static __always_inline void go_on_at(struct pt_regs *regs, const void *code)
+{
+	regs->ip = (unsigned long)code;
+}
+
+/* Whether the handler of a hit has decided itself where the code goes on. */
+static __always_inline int handler_decides(const struct hit *h, struct pt_regs *regs)
+{
+	probe_handler *before = h->probe->pre_handler;
+
+	return before && before(h->probe, regs);
+}
+
+static __always_inline void handle_after(struct hit *h, struct pt_regs *regs)
+{
+	void (*after)(struct kprobe *, struct pt_regs *, unsigned long) = h->probe->post_handler;
+
+	if (unlikely(after)) {
+		h->stage = HIT_AFTER;
+		after(h->probe, regs, 0);
+	}
+}
+
+/* The hit around a nested one goes on, or other code does. */
+static __always_inline void leave_hit(struct hit_record *r)
+{
+	if (r->now.stage == HIT_NESTED_COPY)
+		r->now = r->outer;
+	else
+		close_hit(r);
+}
+
+/* The instruction is done. A nested hit has no handlers. */
 static __step void end_hit(struct hit_record *r, struct pt_regs *regs)
 {
-	struct kprobe *p = r->now.probe;
-
-	if (r->now.stage == HIT_NESTED_COPY) {
-		r->now = r->outer;
-		return;
-	}
-	if (p->post_handler) {
-		r->now.stage = HIT_AFTER;
-		p->post_handler(p, regs, 0);
-	}
-	r->now.probe = NULL;
+	if (r->now.stage != HIT_NESTED_COPY)
+		handle_after(&r->now, regs);
+	leave_hit(r);
 }
 
 /* Where the displaced instruction can be executed without coming back here, or NULL. */
 static __always_inline const kprobe_opcode_t *returning_copy(const struct kprobe *p)
 {
+	const struct arch_specific_insn *a = &p->ainsn;
+
 	if (p->flags & KPROBE_FLAG_OPTIMIZED)
 		return container_of(p, struct jump_probe, kp)->detour +
 		       (detour_template_end - detour_template);
 	/* The copy with a jump lies behind the one with a breakpoint. */
-	if (p->ainsn.boostable == 1 && !p->post_handler)
-		return p->ainsn.insn + MAX_INSN_SIZE;
-	return NULL;
+	return a->boostable > 0 && !p->post_handler ? a->insn + MAX_INSN_SIZE : NULL;
 }
 
 /* The handlers are done: the displaced instruction is next. Interrupts stay off until its copy is done. */
 static __dispatch void leave_handlers(struct hit_record *r, struct pt_regs *regs)
 {
-	struct kprobe *p = r->now.probe;
+	const struct kprobe *p = r->now.probe;
+	const struct arch_specific_insn *a = &p->ainsn;
 	const kprobe_opcode_t *copy = returning_copy(p);
 
 	if (copy) {
-		regs->ip = (unsigned long)copy;
-		if (r->now.stage == HIT_NESTED_COPY)
-			r->now = r->outer;
-		else
-			r->now.probe = NULL;
-		return;
-	}
-	if (p->ainsn.emulate) {
-		p->ainsn.emulate(p, regs);
+		go_on_at(regs, copy);
+		leave_hit(r);
+	} else if (a->emulate) {
+		regs->ip = a->emulate(a, regs, (unsigned long)p->addr + a->size);
 		end_hit(r, regs);
-		return;
+	} else {
+		if (r->now.stage == HIT_HANDLER)
+			r->now.stage = HIT_COPY;
+		regs->flags &= ~INTERRUPT_FLAG;
+		go_on_at(regs, a->insn);
 	}
-	if (r->now.stage == HIT_HANDLER)
-		r->now.stage = HIT_COPY;
-	regs->flags &= ~INTERRUPT_FLAG;
-	regs->ip = (unsigned long)p->ainsn.insn;
 }
 
 /* The handlers of a probe that is hit during another hit would not be safe: it is missed. */
@@ -104,7 +124,7 @@ static __step void copy_done(struct hit_record *r, struct pt_regs *regs)
 	const struct kprobe *p = r->now.probe;
 
 	regs->flags |= r->now.flags_before;
-	regs->ip = (unsigned long)p->addr + p->ainsn.size;
+	go_on_at(regs, p->addr + p->ainsn.size);
 	end_hit(r, regs);
 }
 
@@ -123,7 +143,7 @@ __dispatch int breakpoint_hit(struct pt_regs *regs)
 		/* Somebody has taken the breakpoint away: the code goes on with what is there now. */
 		if (READ_VOLATILE(*at) == BREAKPOINT_INSTRUCTION)
 			return 0;
-		regs->ip = (unsigned long)at;
+		go_on_at(regs, at);
 		return 1;
 	}
 	if (unlikely(hit_under_way(r))) {
@@ -131,33 +151,24 @@ __dispatch int breakpoint_hit(struct pt_regs *regs)
 		return 1;
 	}
 	open_hit(&r->now, p, regs, HIT_HANDLER);
-	/* A handler that answers nonzero has decided itself where the code goes on. */
-	if (!p->pre_handler || !p->pre_handler(p, regs))
-		leave_handlers(r, regs);
+	if (handler_decides(&r->now, regs))
+		close_hit(r);
 	else
-		r->now.probe = NULL;
+		leave_handlers(r, regs);
 	return 1;
-}
-
-static __always_inline void fault_at_original(const struct kprobe *p, const struct hit *h, struct pt_regs *regs)
-{
-	regs->ip = (unsigned long)p->addr;
-	regs->flags |= h->flags_before;
 }
 
 /* A fault of a copy is made that of the original. A handler's is its own: the exception table is asked. */
 __dispatch int kprobe_fault_handler(struct pt_regs *regs, int trapnr __unused)
 {
 	struct hit_record *r = this_hit();
-	struct kprobe *p = r->now.probe;
+	const struct kprobe *p = r->now.probe;
 
 	if (!(r->now.stage & (HIT_COPY | HIT_NESTED_COPY)) || regs->ip != (unsigned long)p->ainsn.insn)
 		return 0;
-	fault_at_original(p, &r->now, regs);
-	if (r->now.stage == HIT_NESTED_COPY)
-		r->now = r->outer;
-	else
-		r->now.probe = NULL;
+	go_on_at(regs, p->addr);
+	regs->flags |= r->now.flags_before;
+	leave_hit(r);
 	return 0;
 }
 
@@ -168,11 +179,11 @@ void kprobes_init(void)
 /* At the first instruction of a function its return address is on top of the stack. */
 __kretprobe void divert_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	unsigned long *top = kernel_stack_top(regs);
+	kprobe_opcode_t **back = (kprobe_opcode_t **)kernel_stack_top(regs);
 
-	ri->ret_addr = (kprobe_opcode_t *)*top;
-	ri->frame = (unsigned long)top;
-	*top = (unsigned long)kretprobe_trampoline;
+	ri->frame = (unsigned long)back;
+	ri->ret_addr = *back;
+	*back = (kprobe_opcode_t *)kretprobe_trampoline;
 }
 
 #ifdef FENTRY
@@ -203,14 +214,11 @@ __detour __used void entry_hit(unsigned long at, struct pt_regs *regs)
 			open_hit(&r->now, p, regs, HIT_HANDLER);
 			/* As if a breakpoint stood there. */
 			regs->ip = at + 1;
-			if (!p->pre_handler || !p->pre_handler(p, regs)) {
+			if (!handler_decides(&r->now, regs)) {
 				regs->ip = at + ENTRY_NOP_SIZE;
-				if (unlikely(p->post_handler)) {
-					r->now.stage = HIT_AFTER;
-					p->post_handler(p, regs, 0);
-				}
+				handle_after(&r->now, regs);
 			}
-			r->now.probe = NULL;
+			close_hit(r);
 		}
 	}
 	preempt_enable();

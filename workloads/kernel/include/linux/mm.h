@@ -12,6 +12,7 @@ struct pt_regs;
 
 #ifdef USERPROBES
 #include "sched.h"
+#include <asm/mm.h>
 
 #define PAGE_SHIFT 12
 #define PAGE_SIZE (1UL << PAGE_SHIFT)
@@ -90,7 +91,27 @@ static inline struct page **page_slot(const struct vm_area_struct *vma, unsigned
 	return &vma->pages[(address - vma->vm_start) >> PAGE_SHIFT];
 }
 
-#include <asm/mm.h>
+/*
+ * What an architecture does for it (mm.c). An entry of user space appears, and goes. Its translation is dropped on this
+ * CPU, or on all where one instruction reaches all.
+ */
+void set_user_entry(struct vm_area_struct *vma, unsigned long address, unsigned long page, int writable);
+void drop_user_entry(struct vm_area_struct *vma, unsigned long address);
+/* This CPU forgets where a page of the tables in use was, where drop_user_entry has not reached it. */
+void drop_translation(unsigned long address);
+/* The same for a page of any space. */
+void drop_page_translation(struct vm_area_struct *vma, unsigned long address);
+/* Another address space, NULL for the one that the kernel began with. */
+void load_space(const struct mm_struct *mm);
+/* Prepares a new space: the kernel is part of each. */
+void init_space(struct mm_struct *mm);
+/* On each CPU before the first user task: breakpoints of user mode come in. */
+void accept_user_breakpoints(void);
+
+static inline int fault_writes(long error_code)
+{
+	return (error_code & FAULT_WRITE) != 0;
+}
 
 static __always_inline int kernel_brings_page(unsigned long address, int write)
 {

@@ -11,7 +11,6 @@
 #define MAX_INSN_SIZE 16	/* bytes of a slot: one more than the longest instruction */
 
 typedef u8 kprobe_opcode_t;
-struct kprobe;
 struct pt_regs;
 
 /* The copy of the displaced instruction, in its slot. */
@@ -23,7 +22,8 @@ struct arch_specific_insn {
 	u8 condition;		/* of a branch: the low bits of its opcode */
 	u8 operand;		/* number of a register, or whether a loop counts in 32 bits */
 	s32 displacement;	/* from the next instruction to where it branches */
-	void (*emulate)(struct kprobe *p, struct pt_regs *regs); /* instead of a copy, or NULL */
+	/* Instead of a copy, or NULL: does what the instruction does, and says where the code goes on. */
+	unsigned long (*emulate)(const struct arch_specific_insn *a, struct pt_regs *regs, unsigned long behind);
 #endif
 };
 

@@ -1,8 +1,12 @@
-/* What the simulator does for the functions of this folder. None of it takes time beside the call. */
-#ifndef _LIB_SIMULATOR_H
-#define _LIB_SIMULATOR_H
+/*
+ * What every file of this folder begins with: the header of modules, which brings those of texts, numbers and
+ * errors, tasks, and what the simulator does for these functions. None of that takes time beside the call.
+ */
+#ifndef _LIB_LIBRARY_H
+#define _LIB_LIBRARY_H
 
-#include <linux/types.h>
+#include <linux/module.h>
+#include <linux/sched.h>
 
 /* Adds a text to the console: a line of its own with this level, or with level -1 what continues the line. */
 void sim_console(long level, const char *text, size_t length);
