@@ -66,7 +66,7 @@ func (c *Core) missed(d clock.Ticks) {
 		return
 	}
 	c.step.Stalls.DCache += d
-	if c.window {
+	if c.window && c.memo.pause == 0 {
 		c.delay(inMiss, d)
 		return
 	}

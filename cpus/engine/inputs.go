@@ -42,7 +42,7 @@ func (c *Core) holdUp(d ticks) {
 // delay notes that an access of the running instruction takes longer than one that finds its line, for a
 // load (inMiss) or on the way of a store (inMissW).
 func (c *Core) delay(kind uint64, d ticks) {
-	if c.window {
+	if c.window && c.memo.pause == 0 {
 		c.met(uint64(d)<<16 | uint64(c.idx)<<8 | kind)
 		return
 	}

@@ -92,7 +92,7 @@ type held struct {
 type patience struct {
 	missed uint32 // blocks without an edge since the last decision
 	before uint64 // memo.found at that decision
-	pause  uint32 // blocks that are not looked at
+	pause  uint32 // blocks that are not looked at; delays are then noted where the model looks for them
 	rest   uint32 // the next pause
 }
 
@@ -173,14 +173,22 @@ func (m *memo) meets(e *edge, key uint64) bool {
 // settle gives the executed instructions of the running block, up to n, their places in time. Blocks
 // are executed first and timed after, because the two loops are faster apart.
 func (c *Core) settle(n int) {
+	left := c.odd &^ (c.cur.minds &^ oddStray) // what its loads met is used up
 	if c.window {
-		c.spread()
+		if c.course >= oneInput {
+			c.spread()
+			left = oddStray
+		}
 		c.settleWindow(n)
 	} else {
 		c.settleThroughput(n)
 	}
 	c.settled, c.course = n, 0
-	c.tidy(n)
+	if left != 0 || n != len(c.cur.ops) {
+		c.tidy(n)
+		return
+	}
+	c.odd, c.sends = 0, 0
 }
 
 // settleWindow follows the edge that the block has in the present state, if there is one. If not, the model

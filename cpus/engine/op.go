@@ -53,6 +53,7 @@ type timed struct {
 	stores  uint64 // instructions that store, by bits
 	runs    uint8  // up to memo.runs
 	entered bool   // a branch to it lands inside a fetch window
+	simple  bool   // placeSimple can place it
 }
 
 // costRecord is an instruction of a block that the throughput model must look at, with the time from the

@@ -105,16 +105,82 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 
 // execute executes the instructions of a block. It returns the index of the one behind which there is a
 // reason to leave the block, or -1. It is a function of its own for the sake of speed: what lives across the
-// call of an instruction is loaded again behind it, so little must.
+// call of an instruction is loaded again behind it, so little must. For the same reason the first instructions
+// stand one by one: their places are constants of the host's code.
 //
 //go:noinline
 func (e *Engine[C, P]) execute(insns []Insn[C, P]) int {
-	for i := 0; uint(i) < uint(len(insns)); i = e.idx + 1 {
+	n := len(insns)
+	in := &insns[0]
+	e.idx, e.R[PC] = 0, in.next
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+		return 0
+	}
+	if n < 2 {
+		return -1
+	}
+	in = &insns[1]
+	e.idx, e.R[PC] = 1, in.next
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+		return 1
+	}
+	if n < 3 {
+		return -1
+	}
+	in = &insns[2]
+	e.idx, e.R[PC] = 2, in.next
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+		return 2
+	}
+	if n < 4 {
+		return -1
+	}
+	in = &insns[3]
+	e.idx, e.R[PC] = 3, in.next
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+		return 3
+	}
+	if n < 5 {
+		return -1
+	}
+	in = &insns[4]
+	e.idx, e.R[PC] = 4, in.next
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+		return 4
+	}
+	if n < 6 {
+		return -1
+	}
+	in = &insns[5]
+	e.idx, e.R[PC] = 5, in.next
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+		return 5
+	}
+	if n < 7 {
+		return -1
+	}
+	in = &insns[6]
+	e.idx, e.R[PC] = 6, in.next
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+		return 6
+	}
+	if n < 8 {
+		return -1
+	}
+	in = &insns[7]
+	e.idx, e.R[PC] = 7, in.next
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+		return 7
+	}
+	return e.executeRest(insns)
+}
+
+// executeRest is execute of the instructions behind the first eight.
+func (e *Engine[C, P]) executeRest(insns []Insn[C, P]) int {
+	for i := 8; uint(i) < uint(len(insns)); i = e.idx + 1 {
 		in := &insns[i]
-		e.idx = i
-		e.R[PC] = in.next // not +=: each would wait for the one before
-		in.Exec(e.self, &in.Operands)
-		if e.Stop != 0 {
+		e.idx, e.R[PC] = i, in.next
+		if in.Exec(e.self, &in.Operands); e.Stop != 0 {
 			return e.idx
 		}
 	}

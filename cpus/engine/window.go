@@ -11,10 +11,27 @@ func (c *Core) placeWindow(n int) {
 	if c.entering {
 		c.enterWindow()
 	}
-	ops := c.cur.ops
-	d, retire, at, done := c.dispatch, c.retire, c.at, ticks(0)
+	done := ticks(0)
+	if c.cur.simple && !c.moved {
+		done = c.placeSimple(c.cur.ops[c.settled:n])
+	} else {
+		done = c.placeAny(c.cur.ops[:n])
+	}
+	c.count += uint64(n - c.settled)
+	if c.course != 0 {
+		c.settleBranch(done)
+	}
+	if c.drained <= c.dispatch && c.memo.here == 0 {
+		c.live = 0 // all stores are in the cache, and no load waits for one
+	}
+}
+
+// placeAny places the instructions of the running block from the settled ones on, and returns when the last has its
+// result.
+func (c *Core) placeAny(ops []Op) (done ticks) {
+	d, retire, at := c.dispatch, c.retire, c.at
 	fetches := c.fetches()
-	for i := c.settled; i < n; i++ {
+	for i := c.settled; i < len(ops); i++ {
 		op := &ops[i]
 		k := &c.cost[op.Class]
 		if k.inOrder {
@@ -80,11 +97,95 @@ func (c *Core) placeWindow(n int) {
 			at = 0
 		}
 	}
-	c.count += uint64(n - c.settled)
 	c.dispatch, c.retire, c.at = d, retire, at
-	if c.course != 0 {
-		c.settleBranch(done)
+	return done
+}
+
+// placeSimple is placeAny of instructions of a simple block, which are most. The host's registers last for what they
+// need, because nothing that is frequent is a call: what placeAny calls stands in line.
+func (c *Core) placeSimple(ops []Op) (done ticks) {
+	d, retire, at := c.dispatch, c.retire, c.at
+	fetches, g, acc := c.fetches(), &c.group, c.settled
+	for i := range ops {
+		op := &ops[i]
+		k := &c.cost[op.Class]
+		if op.Flags&fetches != 0 {
+			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
+			d = max(d, c.fetched)
+		}
+		next, place := retire+c.slot, at
+		if c.grouped {
+			least, limit := uint8(0), c.room
+			if op.Flags&Branches != 0 && c.room < c.width {
+				least, limit = c.room, c.width
+			}
+			if d != g.at || k.alone || g.filled+k.places > limit {
+				d = max(d, g.at+clock.PerCycle, c.ring[at&(cpus.MaxWindow-1)])
+				g.at, g.floor, g.place, g.filled = d+k.groups-clock.PerCycle, retire+k.groups, at, 0
+				if at++; at >= c.rob {
+					at = 0
+				}
+			}
+			g.filled = max(g.filled, least) + k.places
+			if k.alone {
+				g.filled = c.width
+			}
+			next, place = max(retire, g.floor), g.place
+		} else {
+			d = max(d+k.slots, c.ring[at&(cpus.MaxWindow-1)])
+			if at++; at >= c.rob {
+				at = 0
+			}
+		}
+		if c.scoreboard {
+			d = c.inOrder(op, k, d)
+		}
+		port, unit := &c.port[k.port&portMask], &c.port[k.unit&portMask]
+		start := max(d, *port, *unit)
+		*unit = start + k.busy
+		*port = start + k.occupancy
+		c.port[noPort] = 0
+		free := start
+		if op.Flags&Loads != 0 {
+			a := &c.acc[(acc+i)&(accesses-1)]
+			p := max(c.port[portLoad], d)
+			c.port[portLoad] = p + c.loadBusy
+			from := max(p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+			arrives := from + c.l1Lat + a.miss
+			if a.match != noStore {
+				arrives = c.forwardedAt(op, from, arrives, a)
+			}
+			a.miss = 0
+			start = max(start, arrives)
+		}
+		done = max(start, c.ready[op.S1&regMask], c.ready[op.S2&regMask], c.ready[op.S3&regMask]) + k.latency
+		second := done
+		if k.second != 0 {
+			second = c.secondResult(op, k, free, done)
+		}
+		c.ready[op.O1&regMask] = done
+		c.ready[op.O2&regMask] = second
+		if op.Also != 0 {
+			c.readyAlso(op.Also, done)
+		}
+		if op.Flags&Stores != 0 {
+			p := max(c.port[portStore], d)
+			c.port[portStore] = p + c.storeBusy
+			done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+			c.commit(op, done, max(next, done)+c.ev[evCommit], &c.acc[(acc+i)&(accesses-1)])
+			d = max(d, c.drained-c.slack)
+		}
+		retire = max(next, done, second)
+		c.ring[place&(cpus.MaxWindow-1)] = retire
 	}
+	c.dispatch, c.retire, c.at = d, retire, at
+	return done
+}
+
+// isSimple reports whether placeSimple has all that an instruction needs.
+func (c *Core) isSimple(op *Op) bool {
+	k := &c.cost[op.Class]
+	return !k.inOrder && !k.first && op.Flags&moves == 0
 }
 
 // fetches is the flag of instructions that have to be fetched: none has when the loop buffer feeds decode.
@@ -150,19 +251,27 @@ func (c *Core) loaded(op *Op, d ticks, a *access) ticks {
 	at := max(p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
 	start := at + c.l1Lat + a.miss
 	if a.match != noStore {
-		f := &c.stores[a.load&(forwards-1)]
-		switch {
-		case f.commit <= at: // it is in the cache
-		case a.match == blocking:
-			start = max(start, f.commit+c.l1Lat)
-		case op.Flags&Pops != 0 && f.pushed:
-			start = max(start, f.data+c.ev[evStackForward])
-		case op.Flags&Stores != 0:
-			start = max(start, f.data+c.ev[evModifyForward])
-		default:
-			start = max(start, f.data+c.ev[evForward])
-		}
+		start = c.forwardedAt(op, at, start, a)
 	}
-	a.miss, a.match = 0, noStore
+	a.miss = 0
+	return start
+}
+
+// forwardedAt is loaded of a load that looks for its data at a time and finds a store before it. start is when the
+// cache answers.
+func (c *Core) forwardedAt(op *Op, at, start ticks, a *access) ticks {
+	f := &c.stores[a.load&(forwards-1)]
+	switch {
+	case f.commit <= at: // it is in the cache
+	case a.match == blocking:
+		start = max(start, f.commit+c.l1Lat)
+	case op.Flags&Pops != 0 && f.pushed:
+		start = max(start, f.data+c.ev[evStackForward])
+	case op.Flags&Stores != 0:
+		start = max(start, f.data+c.ev[evModifyForward])
+	default:
+		start = max(start, f.data+c.ev[evForward])
+	}
+	a.match = noStore
 	return start
 }
