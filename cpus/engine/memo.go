@@ -179,7 +179,12 @@ func (c *Core) settle(n int) {
 			c.spread()
 			left = oddStray
 		}
-		c.settleWindow(n)
+		if m := &c.memo; m.pause != 0 && m.here == 0 { // what settleWindow comes to, in line
+			m.pause--
+			c.placeWindow(n)
+		} else {
+			c.settleWindow(n)
+		}
 	} else {
 		c.settleThroughput(n)
 	}

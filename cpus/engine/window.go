@@ -21,8 +21,11 @@ func (c *Core) placeWindow(n int) {
 	if c.course != 0 {
 		c.settleBranch(done)
 	}
-	if c.drained <= c.dispatch && c.memo.here == 0 {
-		c.live = 0 // all stores are in the cache, and no load waits for one
+	if c.memo.here == 0 {
+		c.live = forwards
+		if c.drained <= c.dispatch {
+			c.live = 0 // all are in the cache, and no load waits for one
+		}
 	}
 }
 
