@@ -108,10 +108,15 @@ func renderPNG(f Figure) ([]byte, error) {
 func renderPDF(f Figure) ([]byte, error) {
 	w, h := f.frame().size()
 	canvas := vgpdf.New(w, h)
-	drawFigure(f, draw.NewCanvas(pdfText{canvas}, w, h))
+	text := pdfText{canvas, map[rune]bool{}}
+	drawFigure(f, draw.NewCanvas(text, w, h))
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err
 	}
-	return stopClock(b.Bytes())
+	pdf, err := stopClock(b.Bytes())
+	if err != nil || len(text.drawn) == 0 {
+		return pdf, err
+	}
+	return embedSubset(pdf, text.characters())
 }

@@ -1,0 +1,40 @@
+package reports_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kprobesim/experiments"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
+	"kprobesim/results"
+)
+
+// TestLook draws the figures of every experiment from its baseline into the folder that KPROBESIM_FIGURES
+// names, for a look at them.
+func TestLook(t *testing.T) {
+	dir := os.Getenv("KPROBESIM_FIGURES")
+	if dir == "" {
+		t.Skip("KPROBESIM_FIGURES names no folder to draw into")
+	}
+	for _, name := range experiments.Names() {
+		plan, err := planning.NewLoader().Plan(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := results.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string][]byte{}
+		if err := reports.Draw(files, set, plan.Figures); err != nil {
+			t.Error(name, err)
+		}
+		for file, b := range files {
+			if err := os.WriteFile(filepath.Join(dir, name+"--"+file), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
