@@ -50,21 +50,24 @@ func categories(p *plot.Plot, names []string) {
 	p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5
 }
 
-// valueAxis scales an axis for values from low to high (both positive when log) and leaves a share
-// of it free above them. A linear axis starts at zero; bars on a log axis start at its lower end,
+// axisLength is about how long the value axis is, beside ticks and label of the other one.
+func axisLength(c draw.Canvas) vg.Length { return c.Max.Y - c.Min.Y - 30 }
+
+// valueAxis scales an axis of a length for values from low to high (both positive when log) and leaves room
+// above them. A linear axis starts at zero; bars on a log axis start at its lower end,
 // since zero is infinitely far down.
-func valueAxis(a *plot.Axis, low, high float64, share vg.Length, log bool) {
-	room := 1 / (1 - min(0.5, max(0, float64(share))))
+func valueAxis(a *plot.Axis, low, high float64, length, room vg.Length, log bool) {
+	stretch := 1 / (1 - min(0.5, max(0, float64(room/length))))
 	if !log {
 		if high <= 0 {
 			high = 1
 		}
-		a.Min, a.Max = min(0, low*1.1), high*room
-		a.Tick.Marker = linearTicks{}
+		a.Min, a.Max = min(0, low*1.1), high*stretch
+		a.Tick.Marker = linearTicks{most: max(2, int(length/(1.8*tickSize)))}
 		return
 	}
 	a.Min = logBelow(low)
-	a.Max = a.Min * math.Pow(high/a.Min, room)
+	a.Max = a.Min * math.Pow(high/a.Min, stretch)
 	a.Scale = logScale{}
 	a.Tick.Marker = logTicks{}
 }
@@ -89,11 +92,11 @@ func (logScale) Normalize(low, high, x float64) float64 {
 	return math.Log(max(x, low)/low) / math.Log(high/low)
 }
 
-// linearTicks marks multiples of 1, 2 or 5 times a power of ten, four to nine of them.
-type linearTicks struct{}
+// linearTicks marks multiples of 1, 2 or 5 times a power of ten, at most so many of them, nine when it is not said.
+type linearTicks struct{ most int }
 
-func (linearTicks) Ticks(low, high float64) []plot.Tick {
-	step := tickStep(high - low)
+func (l linearTicks) Ticks(low, high float64) []plot.Tick {
+	step := tickStep(high-low, l.most)
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []plot.Tick
 	for i := int64(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*(1+1e-9); i++ {
@@ -103,14 +106,17 @@ func (linearTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-func tickStep(span float64) float64 {
+func tickStep(span float64, most int) float64 {
+	if most == 0 || most > 9 {
+		most = 9
+	}
 	decade := math.Pow(10, math.Floor(math.Log10(span)))
-	for _, m := range []float64{0.1, 0.2, 0.5, 1} {
-		if span/(m*decade) <= 9 {
+	for _, m := range []float64{0.1, 0.2, 0.5, 1, 2, 5} {
+		if span/(m*decade) <= float64(most) {
 			return m * decade
 		}
 	}
-	return 2 * decade
+	return 10 * decade
 }
 
 // logTicks labels 1, 2 and 5 of each decade (1 alone over more than three decades) and marks the

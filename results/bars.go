@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -19,6 +20,7 @@ type Bar struct {
 	Label     string
 	Hatched   bool
 	Absent    bool
+	Kind      string // of probe, which gives the bar its colour; "" for the colour of the series
 }
 
 // BarSeries is one bar a group. The legend shows Name for its plain bars and HatchedName for its
@@ -26,6 +28,7 @@ type Bar struct {
 type BarSeries struct {
 	Name, HatchedName string
 	Bars              []Bar
+	Shade             float64 // of the colours of kinds: 0 full, 1 as white as paper
 }
 
 // Bars is a chart of grouped bars. On a logarithmic axis bars stand on the axis' lower end, so only
@@ -107,13 +110,12 @@ func (b *Bars) extent() (low, high float64) {
 func (b *Bars) legend() []legendEntry {
 	var entries []legendEntry
 	for i, s := range b.Series {
-		f := seriesFill(i + b.firstFill)
 		plain, hatched := s.kinds()
-		if plain {
-			entries = append(entries, swatch(s.Name, f))
+		if plain && s.Name != "" {
+			entries = append(entries, swatch(s.Name, b.sampleFills(i, false)...))
 		}
 		if hatched {
-			entries = append(entries, swatch(s.HatchedName, f.hatched()))
+			entries = append(entries, swatch(s.HatchedName, b.sampleFills(i, true)...))
 		}
 	}
 	return entries
@@ -127,23 +129,49 @@ func (s BarSeries) kinds() (plain, hatched bool) {
 	return plain, hatched
 }
 
-func swatch(name string, f fill) legendEntry {
-	return legendEntry{name, swatchW, func(c *draw.Canvas, r vg.Rectangle) { paint(c, r, f) }}
+// fill returns how a bar of series i is painted.
+func (b *Bars) fill(i int, bar Bar) fill {
+	f := seriesFill(i + b.firstFill)
+	if bar.Kind != "" {
+		f = kindFill(bar.Kind, b.Series[i].Shade)
+	}
+	if bar.Hatched {
+		return f.hatched()
+	}
+	return f
+}
+
+// sampleFills are the fills that stand for the plain or the hatched bars of a series in the legend: the first few,
+// since bars of several kinds differ.
+func (b *Bars) sampleFills(i int, hatched bool) (fills []fill) {
+	const most = 3
+	var kinds []string
+	for _, bar := range b.Series[i].Bars {
+		if !bar.Absent && bar.Hatched == hatched && !slices.Contains(kinds, kindOf(bar.Kind)) && len(fills) < most {
+			kinds = append(kinds, kindOf(bar.Kind))
+			fills = append(fills, b.fill(i, bar))
+		}
+	}
+	return fills
+}
+
+// swatch is a sample of one fill, or of several beside each other.
+func swatch(name string, fills ...fill) legendEntry {
+	return legendEntry{name, swatchW, func(c *draw.Canvas, r vg.Rectangle) {
+		part := r
+		width := r.Size().X / vg.Length(len(fills))
+		for i, f := range fills {
+			part.Min.X = r.Min.X + width*vg.Length(i)
+			part.Max.X = part.Min.X + width
+			paint(c, part, f)
+		}
+	}}
 }
 
 func (b *Bars) draw(c draw.Canvas) { b.drawScaled(c, b.scale()) }
 
-// barScale is what panels share, so that their bars can be compared: the values on the axis, the number
-// of groups that there is room for, and the labels that must fit.
-type barScale struct {
-	low, high float64
-	groups    int
-	labels    []string
-	log       bool
-}
-
-func (b *Bars) scale() barScale {
-	s := barScale{groups: len(b.Groups), log: b.Log}
+func (b *Bars) scale() scale {
+	s := scale{groups: len(b.Groups), logY: b.Log}
 	s.low, s.high = b.extent()
 	for _, series := range b.Series {
 		for _, bar := range series.Bars {
@@ -153,21 +181,22 @@ func (b *Bars) scale() barScale {
 	return s
 }
 
-// join widens a scale to hold another one.
-func (s barScale) join(o barScale) barScale {
-	return barScale{
-		min(s.low, o.low), max(s.high, o.high), max(s.groups, o.groups), append(s.labels, o.labels...), s.log,
-	}
+// axisWidth is about what ticks and label of the value axis take.
+const axisWidth = vg.Length(36)
+
+// least has room for the labels of bars, upright.
+func (b *Bars) least(s scale) vg.Length {
+	return axisWidth + vg.Length(s.groups)*(minType+1)*vg.Length(len(b.Series))/groupShare
 }
 
 // drawScaled draws the chart in a scale that may hold more.
-func (b *Bars) drawScaled(c draw.Canvas, s barScale) {
+func (b *Bars) drawScaled(c draw.Canvas, s scale) {
 	p := newPlot(&b.Frame)
 	categories(p, b.Groups)
 	p.X.Max = float64(s.groups) - 0.5
-	lay := b.layout((c.Max.X-c.Min.X-40)/vg.Length(s.groups), s.labels)
-	valueAxis(&p.Y, s.low, s.high, lay.room/(c.Max.Y-c.Min.Y-30), b.Log)
+	lay := b.layout((c.Max.X-c.Min.X-axisWidth)/vg.Length(s.groups), s.labels)
 	slantWide(p, b.Groups, lay.step)
+	valueAxis(&p.Y, s.low, s.high, axisLength(c), lay.room, b.Log)
 	p.Add(grid{}, painter(func(c *draw.Canvas, at func(x, y float64) vg.Point) {
 		lay := b.layout(at(1, p.Y.Max).X-at(0, p.Y.Max).X, s.labels)
 		b.paintBars(c, at, p.Y.Min, lay)
@@ -175,8 +204,8 @@ func (b *Bars) drawScaled(c draw.Canvas, s barScale) {
 	p.Draw(c)
 }
 
-// barLayout is what follows from the distance between groups: labels lie flat, shrink, stand upright
-// or are left out, as the room allows.
+// barLayout is what follows from the distance between groups: labels lie flat, stand upright or are left
+// out, as the room allows.
 type barLayout struct {
 	step, pitch vg.Length
 	label       text.Style
@@ -192,19 +221,13 @@ func (b *Bars) layout(step vg.Length, labels []string) barLayout {
 		lay.label.XAlign = draw.XCenter
 		return lay
 	}
-	if size := valueSize * lay.pitch / widest; size >= minType {
-		lay.label.Font.Size = size
-		lay.label.XAlign = draw.XCenter
-		return lay
-	}
-	lay.label.Font.Size = min(valueSize, lay.pitch*0.9)
-	lay.bare = lay.label.Font.Size < minType
+	lay.bare = lay.pitch < minType
 	if lay.bare {
 		return lay
 	}
 	lay.label.Rotation = math.Pi / 2
 	lay.label.YAlign = draw.YCenter
-	lay.room = widest*lay.label.Font.Size/valueSize + 6
+	lay.room = widest + 6
 	return lay
 }
 
@@ -222,10 +245,7 @@ func (b *Bars) paintBars(c *draw.Canvas, at func(x, y float64) vg.Point, base fl
 			if bar.Absent {
 				continue
 			}
-			f := seriesFill(i + b.firstFill)
-			if bar.Hatched {
-				f = f.hatched()
-			}
+			f := b.fill(i, bar)
 			mid := func(v float64) vg.Point { return at(float64(g), v).Add(vg.Point{X: shift}) }
 			paintBar(c, bar, f, mid, base, lay)
 		}
@@ -241,8 +261,19 @@ func paintBar(
 		paintWhisker(c, mid(bar.Low), mid(bar.High))
 	}
 	if !lay.bare {
-		c.FillText(lay.label, mid(bar.top()).Add(vg.Point{Y: 2.5}), bar.Label)
+		label(c, lay.label, mid(bar.top()).Add(vg.Point{Y: 2.5}), bar.Label)
 	}
+}
+
+// label writes a number on paper of its own, so that no line of the grid crosses it.
+func label(c *draw.Canvas, style text.Style, at vg.Point, words string) {
+	if words == "" {
+		return
+	}
+	r := style.Rectangle(words).Add(at)
+	r.Min.Y, r.Max.Y = r.Min.Y-0.3, r.Max.Y+0.3
+	c.FillPolygon(paper(), corners(r))
+	c.FillText(style, at, words)
 }
 
 func paintWhisker(c *draw.Canvas, low, high vg.Point) {

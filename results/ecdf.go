@@ -74,7 +74,7 @@ func (s Step) whisker() bool { return s.Low != 0 || s.High != 0 }
 func (e *ECDF) legend() []legendEntry {
 	var entries []legendEntry
 	for i, c := range e.Curves {
-		line, _ := lineStyle(i)
+		line, _ := groupStyle(c.Name, i)
 		entries = append(entries, legendEntry{c.Name, 2 * swatchW, func(c *draw.Canvas, r vg.Rectangle) {
 			y := (r.Min.Y + r.Max.Y) / 2
 			c.StrokeLine2(line, r.Min.X, y, r.Max.X, y)
@@ -143,12 +143,12 @@ func (curveTicks) Ticks(low, high float64) []plot.Tick {
 func (e *ECDF) paint(c *draw.Canvas, at func(x, y float64) vg.Point) {
 	for i, curve := range e.Curves {
 		if band := curve.band(at); band != nil {
-			line, _ := lineStyle(i)
+			line, _ := groupStyle(curve.Name, i)
 			c.FillPolygon(mix(line.Color, paper(), 0.75), band)
 		}
 	}
 	for i, curve := range e.Curves {
-		line, _ := lineStyle(i)
+		line, _ := groupStyle(curve.Name, i)
 		c.StrokeLines(line, curve.path(at, func(s Step) float64 { return s.X }))
 	}
 }

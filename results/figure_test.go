@@ -37,7 +37,7 @@ func TestRender(t *testing.T) {
 		check(t, err)
 		b, err := Render(again[name], name)
 		check(t, err)
-		for _, ext := range []string{".svg", ".png", ".pdf"} {
+		for _, ext := range []string{".svg", ".png", ".pdf", ".tex"} {
 			if len(a[name+ext]) == 0 || !bytes.Equal(a[name+ext], b[name+ext]) {
 				t.Errorf("%s%s is empty or differs between two drawings", name, ext)
 			}
@@ -61,6 +61,9 @@ func checkPDF(t *testing.T, name string, data []byte) {
 	t.Helper()
 	if got := bytes.Count(data, []byte("(D:20000101000000)")); got != 2 {
 		t.Errorf("%s.pdf has %d fixed dates, want 2", name, got)
+	}
+	if len(data) > 40_000 || !bytes.Contains(data, []byte("/FontName /KPROBE+LiberationSans")) {
+		t.Errorf("%s.pdf has %d bytes; want a font with the drawn glyphs alone", name, len(data))
 	}
 }
 
@@ -98,6 +101,7 @@ func TestRenderRefuses(t *testing.T) {
 		{&Bars{Groups: []string{"a", "b"}, Series: []BarSeries{{Name: "s", Bars: make([]Bar, 1)}}}, "1 bars for 2"},
 		{&Bars{Frame: Frame{Width: 5}}, "side of 5 mm"},
 		{&Bars{Frame: Frame{Height: math.NaN()}}, "side of NaN"},
+		{&Bars{Frame: Frame{Height: 40, Caption: []string{strings.Repeat("long ", 200)}}, Groups: []string{"g"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1}}}}}, "mm are too low"},
 		{&Panels{}, "no panels"},
 		{&Panels{Columns: 1, Panels: []Panel{one(math.NaN(), false)}}, "NaN"},
 		{&Panels{Columns: 1, Panels: []Panel{one(1, false), one(1, true)}}, "another kind of axis"},
@@ -142,6 +146,7 @@ func TestTicks(t *testing.T) {
 		want      string
 	}{
 		{linearTicks{}, 0, 1.3, "0.0 0.2 0.4 0.6 0.8 1.0 1.2"},
+		{linearTicks{most: 3}, 0, 3000, "0 1000 2000 3000"},
 		{linearTicks{}, 0, 3000, "0 500 1000 1500 2000 2500 3000"},
 		{linearTicks{}, -7, 0, "-7 -6 -5 -4 -3 -2 -1 0"},
 		{linearTicks{}, 0, 0.07, "0.00 0.01 0.02 0.03 0.04 0.05 0.06 0.07"},

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 )
 
 const (
@@ -31,13 +32,29 @@ func drawFigure(f Figure, c draw.Canvas) {
 	c.SetColor(paper())
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, margin, -margin, margin, -margin)
+	f.draw(drawSurround(f, c))
+}
+
+// drawSurround draws title, legend and caption and returns what they leave.
+func drawSurround(f Figure, c draw.Canvas) draw.Canvas {
 	frame := f.frame()
-	if frame.Title != "" {
+	if frame.Title != "" && !frame.Bare {
 		c.Max.Y = drawTitle(c, frame.Title)
 	}
 	c.Max.Y = drawLegend(c, f.legend())
-	c.Min.Y = drawCaption(c, frame.Caption)
-	f.draw(c)
+	if !frame.Bare {
+		c.Min.Y = drawCaption(c, frame.Caption)
+	}
+	return c
+}
+
+// surround returns the height of margins, title, legend and caption at a width.
+func surround(f Figure, w vg.Length) vg.Length {
+	const high = 100 * vg.Length(72)
+	c := draw.NewCanvas(&recorder.Canvas{}, w, high)
+	inner := draw.Crop(c, margin, -margin, margin, -margin)
+	left := drawSurround(f, inner)
+	return high - (left.Max.Y - left.Min.Y)
 }
 
 func leading(size vg.Length) vg.Length { return size * lineHeight }

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -87,19 +88,19 @@ func (l *Lines) check(p XY) error {
 
 func (p XY) whisker() bool { return p.Low != 0 || p.High != 0 }
 
-// style returns how the i-th series is drawn.
+// style returns how the i-th series is drawn. Marks of earlier lines are larger, so that they show around those of
+// lines that lie over them.
 func (l *Lines) style(i int) (draw.LineStyle, draw.GlyphStyle) {
 	s := l.Series[i].Style
+	group := s.Group
+	if group == "" {
+		group = l.Series[i].Name
+	}
+	line, mark := groupStyle(group, l.place(i))
+	mark.Radius += vg.Length(len(l.Series)-1-i) * 0.22
 	if s.Group == "" {
-		return lineStyle(i)
+		return line, mark
 	}
-	var groups []string
-	for _, o := range l.Series {
-		if !slices.Contains(groups, o.Style.Group) {
-			groups = append(groups, o.Style.Group)
-		}
-	}
-	line, mark := lineStyle(slices.Index(groups, s.Group))
 	switch s.Dash {
 	case Solid:
 		line.Dashes = nil
@@ -114,15 +115,40 @@ func (l *Lines) style(i int) (draw.LineStyle, draw.GlyphStyle) {
 	return line, mark
 }
 
-// lineStyle returns the colour, dashes and mark of the i-th line; all three change together.
+// place counts the groups before that of a series.
+func (l *Lines) place(i int) int {
+	if l.Series[i].Style.Group == "" {
+		return i
+	}
+	var groups []string
+	for _, o := range l.Series {
+		if !slices.Contains(groups, o.Style.Group) {
+			groups = append(groups, o.Style.Group)
+		}
+	}
+	return slices.Index(groups, l.Series[i].Style.Group)
+}
+
+// groupStyle is the style of a group of lines: that of its kind of probe, or else the i-th of those that no kind has.
+func groupStyle(group string, i int) (draw.LineStyle, draw.GlyphStyle) {
+	line, mark := lineStyle(i)
+	if c, ok := kindColor(group); ok {
+		_, mark = lineStyle(kindMark(group))
+		line.Color, mark.Color = c, c
+	}
+	return line, mark
+}
+
+// lineStyle returns the colour, dashes and mark of the i-th line that is of no kind of probe; all three change
+// together.
 func lineStyle(i int) (draw.LineStyle, draw.GlyphStyle) {
 	palette := []color.RGBA{
-		{0x00, 0x72, 0xb2, 0xff}, // blue
-		{0xd5, 0x5e, 0x00, 0xff}, // vermilion
-		{0x00, 0x7a, 0x5a, 0xff}, // green
 		{0x1a, 0x1a, 0x1a, 0xff}, // ink
-		{0xb0, 0x50, 0x88, 0xff}, // purple
-		{0xc0, 0x88, 0x00, 0xff}, // orange
+		{0xb0, 0x3a, 0x2e, 0xff}, // brick
+		{0x2a, 0x9d, 0xa8, 0xff}, // teal
+		{0x8c, 0x6d, 0x1f, 0xff}, // olive
+		{0x77, 0x77, 0x77, 0xff}, // grey
+		{0x5a, 0x3a, 0x8b, 0xff}, // violet
 	}
 	dashes := [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 4}, {1, 2}}
 	marks := []polygon{
@@ -173,13 +199,26 @@ func (l *Lines) legend() []legendEntry {
 	return entries
 }
 
-func (l *Lines) draw(c draw.Canvas) {
+func (l *Lines) draw(c draw.Canvas) { l.drawScaled(c, l.scale()) }
+
+func (l *Lines) scale() scale {
+	s := scale{logX: l.LogX, logY: l.LogY}
+	s.xs, s.low, s.high = l.extent()
+	return s
+}
+
+// leastLines is the width in which a few ticks can be told apart.
+const leastLines = 40 * vg.Millimeter
+
+func (l *Lines) least(scale) vg.Length { return leastLines }
+
+// drawScaled draws the chart in a scale that may hold more.
+func (l *Lines) drawScaled(c draw.Canvas, s scale) {
 	p := newPlot(&l.Frame)
-	xs, low, high := l.extent()
-	l.xAxis(&p.X, xs)
-	valueAxis(&p.Y, low, high, plainRoom/2/(c.Max.Y-c.Min.Y), l.LogY)
+	l.xAxis(&p.X, s.xs, c.Max.X-c.Min.X-axisWidth)
+	valueAxis(&p.Y, s.low, s.high, axisLength(c), plainRoom/2, l.LogY)
 	p.Add(grid{}, painter(l.paintLines))
-	if l.LogY {
+	if l.LogY && p.Y.Label.Text != "" {
 		c = besideLabel(c, p)
 	}
 	p.Draw(c)
@@ -201,7 +240,7 @@ func (l *Lines) extent() (xs []float64, low, high float64) {
 	return slices.Compact(xs), low, high
 }
 
-func (l *Lines) xAxis(a *plot.Axis, xs []float64) {
+func (l *Lines) xAxis(a *plot.Axis, xs []float64, width vg.Length) {
 	low, high := xs[0], xs[len(xs)-1]
 	if low == high {
 		low, high = low*0.5, high*1.5+1
@@ -215,7 +254,33 @@ func (l *Lines) xAxis(a *plot.Axis, xs []float64) {
 	room := math.Pow(high/low, edgeShare)
 	a.Min, a.Max = low/room, high*room
 	a.Scale = logScale{}
-	a.Tick.Marker = sweepTicks(xs)
+	a.Tick.Marker = roomy{sweepTicks(xs), a, width}
+}
+
+// roomy leaves labels of an axis out that would run into the one before them.
+type roomy struct {
+	plot.Ticker
+	axis  *plot.Axis
+	width vg.Length // of the data
+}
+
+// Ticks are those of the ticker, with fewer labels.
+func (r roomy) Ticks(low, high float64) []plot.Tick {
+	ticks := slices.Clone(r.Ticker.Ticks(low, high))
+	slices.SortFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
+	style, free := typeStyle(tickSize), -r.width
+	for i, t := range ticks {
+		if t.Label == "" {
+			continue
+		}
+		mid, half := vg.Length(r.axis.Norm(t.Value))*r.width, style.Width(t.Label)/2
+		if mid-half < free {
+			ticks[i].Label = ""
+			continue
+		}
+		free = mid + half + 3
+	}
+	return ticks
 }
 
 // sweepTicks labels the swept values themselves when they are few and far enough apart.

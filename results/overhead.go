@@ -9,21 +9,54 @@ import (
 // OverheadBars charts the microseconds of each probe beside the published figure where there is one:
 // fitted bars hatched, whiskers from the digits that the publication printed. The caption gains the
 // sources of the set.
-func OverheadBars(s *Set, frame Frame, log bool) (*Bars, error) {
-	b := overheadBars(s, s.Points(), frame, log)
-	if len(b.Groups) == 0 {
+func OverheadBars(s *Set, frame Frame, log bool) (Figure, error) {
+	points := slices.DeleteFunc(s.Points(), func(p Point) bool { return !hasMicros(s, p) })
+	if len(points) == 0 {
 		return nil, errors.New("no microseconds to chart")
 	}
-	if plain, _ := b.Series[0].kinds(); !plain {
+	f, err := barPanels(points, captioned(frame, s), func(points []Point, frame Frame, group func(Point) string) Panel {
+		return overheadBars(s, points, frame, log, group)
+	})
+	if err != nil {
+		return nil, err
+	}
+	hidePublished(f)
+	return f, nil
+}
+
+func hasMicros(s *Set, p Point) bool {
+	_, micros := s.Get(p, MetricMicros)
+	_, published := s.Get(p, MetricPublished)
+	return micros || published
+}
+
+// hidePublished takes the places of published figures away where no bar has one.
+func hidePublished(f Figure) {
+	all := chartsOf[*Bars](f)
+	if slices.ContainsFunc(all, func(b *Bars) bool { plain, _ := b.Series[0].kinds(); return plain }) {
+		return
+	}
+	for _, b := range all {
 		b.Series, b.firstFill = b.Series[1:], 1
 	}
-	b.Frame = captioned(frame, s)
-	return b, nil
+}
+
+// chartsOf lists the charts of a figure: those of its panels, or itself.
+func chartsOf[T Panel](f Figure) (all []T) {
+	switch f := f.(type) {
+	case *Panels:
+		for _, p := range f.Panels {
+			all = append(all, chartsOf[T](p)...)
+		}
+	case T:
+		all = append(all, f)
+	}
+	return all
 }
 
 // overheadBars charts some points of a set: the published figures, which may all be absent, and what
 // was simulated.
-func overheadBars(s *Set, points []Point, frame Frame, log bool) *Bars {
+func overheadBars(s *Set, points []Point, frame Frame, log bool, group func(Point) string) *Bars {
 	b := &Bars{Frame: frame, Log: log}
 	published := BarSeries{Name: "published"}
 	simulated := BarSeries{Name: plainName(s, points), HatchedName: "fitted"}
@@ -33,9 +66,11 @@ func overheadBars(s *Set, points []Point, frame Frame, log bool) *Bars {
 		if !ok && !okPublished {
 			continue
 		}
-		b.Groups = append(b.Groups, p.Probe)
+		b.Groups = append(b.Groups, group(p))
 		published.Bars = append(published.Bars, printedBar(s, measured, okPublished))
-		simulated.Bars = append(simulated.Bars, simulatedBar(micros, measured, ok))
+		bar := simulatedBar(micros, measured, ok)
+		bar.Kind = p.Name()
+		simulated.Bars = append(simulated.Bars, bar)
 	}
 	b.Series = []BarSeries{published, simulated}
 	return b
@@ -58,25 +93,43 @@ func plainName(s *Set, points []Point) string {
 func OverheadPanels(s *Set, frame Frame, title func(Point) string) (*Panels, error) {
 	p := panelsOf(captioned(frame, s))
 	groups, title := setups(s, title)
-	var all []*Bars
 	for _, points := range groups {
-		if b := overheadBars(s, points, p.frameOf(title(points[0]), frame.YLabel), false); len(b.Groups) > 0 {
-			all = append(all, b)
+		b := overheadBars(s, points, Frame{Title: title(points[0]), YLabel: frame.YLabel}, false, settingsName)
+		if len(b.Groups) > 0 {
 			p.Panels = append(p.Panels, b)
 		}
 	}
-	if !slices.ContainsFunc(all, func(b *Bars) bool { plain, _ := b.Series[0].kinds(); return plain }) {
-		for _, b := range all {
-			b.Series = b.Series[1:]
-		}
+	hidePublished(p)
+	return p, p.nonempty()
+}
+
+// settingsName names a point among those of several experiments, with what was swept.
+func settingsName(p Point) string {
+	return strings.Join(append([]string{p.Name()}, settingsOf(p)...), " ")
+}
+
+func settingsOf(p Point) (texts []string) {
+	_, settings := swept(p.Probe)
+	for _, x := range settings {
+		texts = append(texts, settingText(x.key, x.value))
 	}
-	return p, p.fit()
+	return texts
 }
 
 // panelsOf is a page without panels yet. Axes are labelled beside the first panel of a row.
 func panelsOf(frame Frame) *Panels {
 	frame.YLabel = ""
-	return &Panels{Frame: frame, Columns: 2}
+	return &Panels{Frame: frame, Columns: mostColumns}
+}
+
+// mostColumns is how many panels stand beside each other at most.
+const mostColumns = 3
+
+func (p *Panels) nonempty() error {
+	if len(p.Panels) == 0 {
+		return errors.New("nothing to chart")
+	}
+	return nil
 }
 
 // setups groups the points of a set for panels, each by its setup and with its title.
@@ -123,6 +176,10 @@ func grouped(s *Set, key func(Point) Point) [][]Point {
 
 func captioned(frame Frame, s *Set) Frame {
 	frame.Caption = append([]string(nil), frame.Caption...)
+	frame.Caption = append(frame.Caption, ExplainProbes(s.Points())...)
+	if slices.ContainsFunc(s.records, func(r Record) bool { return r.Role == Fitted }) {
+		frame.Caption = append(frame.Caption, "fitted (hatched): a number of the machine was fitted on the published figure")
+	}
 	if sources := s.Sources(); len(sources) > 0 {
 		frame.Caption = append(frame.Caption, "published: "+strings.Join(sources, "; "))
 		frame.Caption = append(frame.Caption, whiskers(s))
@@ -167,25 +224,30 @@ func simulatedBar(r, published Record, ok bool) Bar {
 
 // PhaseStack charts the cycles by phase of each probe, phases in the given order from the bottom. A
 // phase that is zero or absent everywhere is left out, and so is a probe without phases.
-func PhaseStack(s *Set, phases []string, frame Frame) (*Stack, error) {
-	st := phaseStack(s, s.Points(), drawnPhases(s, phases), frame)
-	if len(st.Layers) == 0 || len(st.Groups) == 0 {
+func PhaseStack(s *Set, phases []string, frame Frame) (Figure, error) {
+	drawn := drawnPhases(s, phases)
+	points := slices.DeleteFunc(s.Points(), func(p Point) bool { return !hasPhase(s, p, drawn) })
+	if len(drawn) == 0 || len(points) == 0 {
 		return nil, errors.New("no cycles by phase to chart")
 	}
-	return st, nil
+	frame.Caption = append(slices.Clone(frame.Caption), ExplainProbes(points)...)
+	return barPanels(points, frame, func(points []Point, frame Frame, group func(Point) string) Panel {
+		return phaseStack(s, points, drawn, frame, group)
+	})
 }
 
 // PhasePanels is PhaseStack with a panel for each setup of the set, as OverheadPanels has them.
 func PhasePanels(s *Set, phases []string, frame Frame, title func(Point) string) (*Panels, error) {
 	p, drawn := panelsOf(frame), drawnPhases(s, phases)
+	p.Caption = append(slices.Clone(p.Caption), ExplainProbes(s.Points())...)
 	groups, title := setups(s, title)
 	for _, points := range groups {
-		st := phaseStack(s, points, drawn, p.frameOf(title(points[0]), frame.YLabel))
+		st := phaseStack(s, points, drawn, Frame{Title: title(points[0]), YLabel: frame.YLabel}, settingsName)
 		if len(st.Layers) > 0 && len(st.Groups) > 0 {
 			p.Panels = append(p.Panels, st)
 		}
 	}
-	return p, p.fit()
+	return p, p.nonempty()
 }
 
 // drawnPhases are those that any probe of a set spends cycles in.
@@ -205,11 +267,11 @@ func phaseCycles(s *Set, p Point, phase string) float64 {
 }
 
 // phaseStack charts some points of a set, with all of the phases.
-func phaseStack(s *Set, points []Point, phases []string, frame Frame) *Stack {
+func phaseStack(s *Set, points []Point, phases []string, frame Frame, group func(Point) string) *Stack {
 	st := &Stack{Frame: frame}
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !hasPhase(s, p, phases) })
 	for _, p := range points {
-		st.Groups = append(st.Groups, p.Probe)
+		st.Groups = append(st.Groups, group(p))
 		if r, ok := s.Get(p, MetricCycles); ok {
 			st.Totals = append(st.Totals, r.Value.Float())
 		}

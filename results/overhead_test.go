@@ -14,8 +14,9 @@ func TestOverheadBarsPartly(t *testing.T) {
 	check(t, set.Add(Record{p, MetricPublished, "us", value(t, "1.10"), Measured, "", Interval{}}))
 	p.Probe = "u"
 	check(t, set.Add(Record{p, MetricMicros, "us", value(t, "2.5"), Predicted, "", Interval{}}))
-	b, err := OverheadBars(set, Frame{}, true)
+	f, err := OverheadBars(set, Frame{}, true)
 	check(t, err)
+	b := f.(*Bars)
 	if len(b.Series) != 2 || !b.Series[0].Bars[1].Absent || !b.Series[1].Bars[0].Absent {
 		t.Errorf("series %+v, want each absent where the other stands", b.Series)
 	}
@@ -34,8 +35,9 @@ func TestOverheadBarsUnpublished(t *testing.T) {
 	p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "u"}
 	set := &Set{}
 	check(t, set.Add(Record{p, MetricMicros, "us", value(t, "2.5"), Predicted, "", Interval{}}))
-	b, err := OverheadBars(set, Frame{}, false)
+	f, err := OverheadBars(set, Frame{}, false)
 	check(t, err)
+	b := f.(*Bars)
 	if len(b.Series) != 1 || b.Series[0].Name != "predicted" {
 		t.Errorf("series %+v, want the prediction alone", b.Series)
 	}
@@ -49,7 +51,7 @@ func TestOverheadPanels(t *testing.T) {
 	for i, want := range []struct {
 		title, label string
 		groups       int
-	}{{"machine all", "us", 6}, {"machine some", "", 4}, {"machine unpublished", "us", 6}} {
+	}{{"machine all", "us", 6}, {"machine some", "us", 4}, {"machine unpublished", "us", 6}} {
 		b := p.Panels[i].(*Bars)
 		if b.Title != want.title || b.YLabel != want.label || len(b.Groups) != want.groups || len(b.Series) != 2 {
 			t.Errorf("panel %d: title %q, label %q, %d groups, %d series; want %+v", i, b.Title, b.YLabel, len(b.Groups), len(b.Series), want)
@@ -75,26 +77,29 @@ func TestPanelsOfSetups(t *testing.T) {
 	for _, c := range []struct {
 		probes []string
 		titles string
-		height float64
+		width  float64
+		beside int
 	}{
-		{[]string{"k", "b", "r"}, "m, 2006", 60},
-		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 100},
+		{[]string{"k", "b", "r"}, "m, 2006", 140, 1},
+		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 140, 3},
+		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 84, 3},
+		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 40, 1},
 	} {
-		p, err := OverheadPanels(set(c.probes...), Frame{Height: 60}, title)
+		p, err := OverheadPanels(set(c.probes...), Frame{Width: c.width}, title)
 		check(t, err)
 		var titles []string
 		for _, b := range p.Panels {
 			titles = append(titles, b.frame().Title)
 		}
-		if want := min(2, len(p.Panels)); p.Columns != want {
-			t.Errorf("%v: %d columns, want %d: one panel has the width of the page", c.probes, p.Columns, want)
-		}
-		if got := strings.Join(titles, "; "); got != c.titles || p.Height != c.height {
-			t.Errorf("%v: panels %s, %g mm high; want %s, %g", c.probes, got, p.Height, c.titles, c.height)
+		w, _ := size(p)
+		if got := strings.Join(titles, "; "); got != c.titles || p.columns(w-2*margin) != c.beside {
+			t.Errorf("%v: panels %s, %d beside each other; want %s, %d", c.probes, got, p.columns(w-2*margin), c.titles, c.beside)
 		}
 	}
-	if _, err := OverheadPanels(set(slices.Repeat([]string{"k"}, 41)...), Frame{Height: 50}, title); err == nil {
-		t.Error("41 panels fit on a page")
+	p, err := OverheadPanels(set(slices.Repeat([]string{"k"}, 80)...), Frame{}, title)
+	check(t, err)
+	if _, err := Render(p, "f"); err == nil || !strings.Contains(err.Error(), "show fewer") {
+		t.Errorf("80 panels fit on a page: %v", err)
 	}
 }
 
@@ -102,8 +107,9 @@ func TestPanelsOfSetups(t *testing.T) {
 func TestPhasePanels(t *testing.T) {
 	p, err := PhasePanels(severalExperiments(t), samplePhases(), Frame{YLabel: "cycles"}, func(p Point) string { return p.Machine })
 	check(t, err)
-	alone, err := PhaseStack(sample(t), samplePhases(), Frame{})
+	one, err := PhaseStack(sample(t), samplePhases(), Frame{})
 	check(t, err)
+	alone := one.(*Stack)
 	if len(p.Panels) != 3 {
 		t.Fatalf("%d panels, want 3", len(p.Panels))
 	}
@@ -138,8 +144,9 @@ func TestOverheadFiguresOfNothing(t *testing.T) {
 
 // TestPhaseStack leaves out the phase that no probe spends a cycle in.
 func TestPhaseStack(t *testing.T) {
-	st, err := PhaseStack(sample(t), samplePhases(), Frame{})
+	f, err := PhaseStack(sample(t), samplePhases(), Frame{})
 	check(t, err)
+	st := f.(*Stack)
 	if len(st.Groups) != 6 || len(st.Layers) != 7 || st.Layers[0].Name != "entry" {
 		t.Errorf("%d groups, %d layers, first %q; want 6, 7, entry",
 			len(st.Groups), len(st.Layers), st.Layers[0].Name)

@@ -3,32 +3,55 @@ package results
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panels is several charts of one kind on one page, Columns beside each other, with one legend and one
-// scale, so that bars of different panels can be compared. Of a panel's frame only title
-// and labels are drawn.
+// Panels is several charts of one kind on one page, beside and below each other, with one legend and one
+// scale, so that values of different panels can be compared. Of a panel's frame only title
+// and labels are drawn. Columns is the most that stand beside each other; there are as many as the page
+// has room for.
 type Panels struct {
 	Frame
 	Columns int
 	Panels  []Panel
 }
 
-// Panel is a chart that can be drawn beside others: *Bars or *Stack.
+// Panel is a chart that can be drawn beside others: *Bars, *Stack or *Lines.
 type Panel interface {
 	Figure
-	scale() barScale
+	scale() scale
 	// drawScaled draws the chart in a scale that may hold more.
-	drawScaled(c draw.Canvas, s barScale)
+	drawScaled(c draw.Canvas, s scale)
+	// least is the width that the chart needs in a scale.
+	least(s scale) vg.Length
+}
+
+// scale is what panels share: the values on the axes, the number of groups that there is room for, and the
+// labels that must fit.
+type scale struct {
+	low, high  float64
+	xs         []float64 // swept numbers
+	groups     int
+	labels     []string
+	logX, logY bool
+}
+
+// join widens a scale to hold another one.
+func (s scale) join(o scale) scale {
+	xs := slices.Concat(s.xs, o.xs)
+	slices.Sort(xs)
+	return scale{
+		low: min(s.low, o.low), high: max(s.high, o.high), xs: slices.Compact(xs), groups: max(s.groups, o.groups),
+		labels: slices.Concat(s.labels, o.labels), logX: s.logX, logY: s.logY,
+	}
 }
 
 const (
-	panelGap  = vg.Length(12) // between panels
-	panelSize = 9             // type of a panel's title
-	minRow    = 50            // millimetres that a row of panels needs for the label of its axis
+	panelGap = vg.Length(10) // between panels
+	rowShare = 0.62          // of a panel's width that is its height
 )
 
 func (p *Panels) validate() error {
@@ -39,7 +62,7 @@ func (p *Panels) validate() error {
 		if err := b.validate(); err != nil {
 			return fmt.Errorf("panel %q: %w", b.frame().Title, err)
 		}
-		if b.scale().log != p.Panels[0].scale().log {
+		if one, first := b.scale(), p.Panels[0].scale(); one.logX != first.logX || one.logY != first.logY {
 			return fmt.Errorf("panel %q has another kind of axis than the first", b.frame().Title)
 		}
 	}
@@ -61,64 +84,84 @@ func (p *Panels) legend() []legendEntry {
 	return entries
 }
 
-func (p *Panels) draw(c draw.Canvas) {
-	scale := p.Panels[0].scale()
+// shared is the scale of all panels.
+func (p *Panels) shared() scale {
+	s := p.Panels[0].scale()
 	for _, b := range p.Panels[1:] {
-		scale = scale.join(b.scale())
+		s = s.join(b.scale())
 	}
-	for i, b := range p.Panels {
-		tile := p.tile(c, i)
-		if title := b.frame().Title; title != "" {
-			tile.Max.Y = drawPanelTitle(tile, title)
-		}
-		b.drawScaled(tile, scale)
-	}
+	return s
 }
 
-// fit makes the page as high as its rows of panels need.
-func (p *Panels) fit() error {
+// columns is how many panels stand beside each other on a page of a width.
+func (p *Panels) columns(width vg.Length) int {
+	least := vg.Length(0)
+	for _, b := range p.Panels {
+		least = max(least, b.least(p.shared()))
+	}
+	fit := int((width + panelGap) / (least + panelGap))
+	columns := max(1, min(fit, p.Columns, len(p.Panels)))
+	rows := (len(p.Panels) + columns - 1) / columns
+	return (len(p.Panels) + rows - 1) / rows // no row is much emptier than the others
+}
+
+// body gives each row of panels a share of its width.
+func (p *Panels) body(width vg.Length) vg.Length {
 	if len(p.Panels) == 0 {
-		return errors.New("nothing to chart")
+		return 0
 	}
-	p.Columns = min(p.Columns, len(p.Panels)) // one alone has the width of the page
-	if p.Height = max(p.Height, minRow*float64(p.rows())); p.Height > maxSide {
-		return fmt.Errorf("%d panels do not fit on a page: collect fewer experiments", len(p.Panels))
+	columns := p.columns(width)
+	rows := (len(p.Panels) + columns - 1) / columns
+	each := (width - panelGap*vg.Length(columns-1)) / vg.Length(columns)
+	row := min(max(each*rowShare, 45*vg.Millimeter), 55*vg.Millimeter)
+	if len(p.Panels) == 1 {
+		row = p.Frame.body(width)
 	}
-	return nil
+	return row*vg.Length(rows) + panelGap*vg.Length(rows-1)
 }
 
-// frameOf is the frame of the next panel. The first of a row has the label of the axis.
-func (p *Panels) frameOf(title, yLabel string) Frame {
-	if len(p.Panels)%p.Columns != 0 {
-		yLabel = ""
+// draw labels the value axis beside the first panel of a row, and the other one below the last of a column.
+func (p *Panels) draw(c draw.Canvas) {
+	s, columns := p.shared(), p.columns(c.Max.X-c.Min.X)
+	for i, b := range p.Panels {
+		place := tile(c, i, len(p.Panels), columns)
+		if title := b.frame().Title; title != "" {
+			place.Max.Y = drawPanelTitle(place, title)
+		}
+		frame := b.frame()
+		x, y := frame.XLabel, frame.YLabel
+		if i%columns != 0 {
+			frame.YLabel = ""
+		}
+		if i+columns < len(p.Panels) {
+			frame.XLabel = ""
+		}
+		b.drawScaled(place, s)
+		frame.XLabel, frame.YLabel = x, y
 	}
-	return Frame{Title: title, YLabel: yLabel}
 }
 
-// rows is how many panels stand below each other.
-func (p *Panels) rows() int { return (len(p.Panels) + p.Columns - 1) / p.Columns }
-
-// tile returns the place of panel i, counted from the upper left along the rows.
-func (p *Panels) tile(c draw.Canvas, i int) draw.Canvas {
-	rows := p.rows()
+// tile returns the place of panel i of n, counted from the upper left along the rows.
+func tile(c draw.Canvas, i, n, columns int) draw.Canvas {
+	rows := (n + columns - 1) / columns
 	size := vg.Point{
-		X: (c.Max.X - c.Min.X - panelGap*vg.Length(p.Columns-1)) / vg.Length(p.Columns),
+		X: (c.Max.X - c.Min.X - panelGap*vg.Length(columns-1)) / vg.Length(columns),
 		Y: (c.Max.Y - c.Min.Y - panelGap*vg.Length(rows-1)) / vg.Length(rows),
 	}
 	low := vg.Point{
-		X: c.Min.X + (size.X+panelGap)*vg.Length(i%p.Columns),
-		Y: c.Max.Y - size.Y - (size.Y+panelGap)*vg.Length(i/p.Columns),
+		X: c.Min.X + (size.X+panelGap)*vg.Length(i%columns),
+		Y: c.Max.Y - size.Y - (size.Y+panelGap)*vg.Length(i/columns),
 	}
 	c.Rectangle = vg.Rectangle{Min: low, Max: low.Add(size)}
 	return c
 }
 
-// drawPanelTitle sets a title that is shrunk to the width of its panel.
+// drawPanelTitle sets a title, in as many lines as it needs.
 func drawPanelTitle(c draw.Canvas, title string) (top vg.Length) {
-	style := typeStyle(panelSize)
-	if w := style.Width(title); w > c.Max.X-c.Min.X {
-		style.Font.Size = max(minType, panelSize*(c.Max.X-c.Min.X)/w)
+	style := typeStyle(labelSize)
+	for _, words := range wrap(style, title, c.Max.X-c.Min.X) {
+		c.Max.Y -= leading(labelSize)
+		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y + labelSize*0.3}, words)
 	}
-	c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y - panelSize}, title)
-	return c.Max.Y - leading(panelSize) - rowGap
+	return c.Max.Y - 1
 }

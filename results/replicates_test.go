@@ -118,10 +118,10 @@ func TestIntervalsAreShown(t *testing.T) {
 	if !strings.Contains(text, "102.0  100.0 to 104.5       0.30\n") || !strings.Contains(text, "mean of 3 replicates") {
 		t.Errorf("table:\n%s", text)
 	}
-	if bar := BarsOf(set, MetricCycles, "x", 0).Bars[0]; bar.Low != 100 || bar.High != 104.5 || bar.Value != 102 {
+	if bar := (BarMetric{Metric: MetricCycles}).series(set, set.Points()).Bars[0]; bar.Low != 100 || bar.High != 104.5 || bar.Value != 102 {
 		t.Errorf("bar %+v", bar)
 	}
-	if bar := BarsOf(set, MetricPublished, "x", 0).Bars[0]; bar.whisker() {
+	if bar := (BarMetric{Metric: MetricPublished}).series(set, set.Points()).Bars[0]; bar.whisker() {
 		t.Errorf("bar of values that agree %+v", bar)
 	}
 }

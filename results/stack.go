@@ -55,7 +55,7 @@ func (s *Stack) validate() error {
 func (s *Stack) legend() []legendEntry {
 	var entries []legendEntry
 	for i, l := range s.Layers {
-		entries = append(entries, swatch(l.Name, rampFill(i, len(s.Layers))))
+		entries = append(entries, swatch(l.Name, layerFill(l.Name, i, len(s.Layers))))
 	}
 	return entries
 }
@@ -69,29 +69,51 @@ func (s *Stack) total(group int) (sum float64) {
 
 func (s *Stack) draw(c draw.Canvas) { s.drawScaled(c, s.scale()) }
 
-func (s *Stack) scale() barScale {
-	scale := barScale{groups: len(s.Groups)}
+func (s *Stack) scale() scale {
+	sc := scale{groups: len(s.Groups)}
 	for g := range s.Groups {
-		scale.high = max(scale.high, s.total(g))
+		sc.high = max(sc.high, s.total(g))
+		if s.Totals != nil {
+			sc.labels = append(sc.labels, s.number(s.Totals[g]))
+		}
 	}
-	return scale
+	return sc
+}
+
+// least has room for the sum above each column.
+func (s *Stack) least(sc scale) vg.Length {
+	return axisWidth + vg.Length(sc.groups)*(widestLabel(typeStyle(valueSize), sc.labels)+3)
 }
 
 // drawScaled draws the columns in a scale that may hold more.
-func (s *Stack) drawScaled(c draw.Canvas, scale barScale) {
+func (s *Stack) drawScaled(c draw.Canvas, sc scale) {
 	p := newPlot(&s.Frame)
 	categories(p, s.Groups)
-	p.X.Max = float64(scale.groups) - 0.5
-	valueAxis(&p.Y, 0, scale.high, plainRoom/(c.Max.Y-c.Min.Y-30), false)
-	slantWide(p, s.Groups, (c.Max.X-c.Min.X-40)/vg.Length(scale.groups))
-	p.Add(grid{}, painter(s.paintColumns))
+	p.X.Max = float64(sc.groups) - 0.5
+	step := (c.Max.X - c.Min.X - axisWidth) / vg.Length(sc.groups)
+	slantWide(p, s.Groups, step)
+	room := plainRoom
+	if s.upright(step, sc.labels) {
+		room = widestLabel(typeStyle(valueSize), sc.labels) + 6
+	}
+	valueAxis(&p.Y, 0, sc.high, axisLength(c), room, false)
+	p.Add(grid{}, painter(func(c *draw.Canvas, at func(x, y float64) vg.Point) { s.paintColumns(c, at, sc.labels) }))
 	p.Draw(c)
 }
 
-func (s *Stack) paintColumns(c *draw.Canvas, at func(x, y float64) vg.Point) {
-	half := vg.Point{X: min(mostColumn, (at(1, 0).X-at(0, 0).X)*groupShare) / 2}
-	label := typeStyle(valueSize)
-	label.XAlign = draw.XCenter
+// upright reports whether sums stand upright, since columns are closer than they are wide.
+func (s *Stack) upright(step vg.Length, labels []string) bool {
+	return widestLabel(typeStyle(valueSize), labels) > step
+}
+
+func (s *Stack) paintColumns(c *draw.Canvas, at func(x, y float64) vg.Point, labels []string) {
+	step := at(1, 0).X - at(0, 0).X
+	half := vg.Point{X: min(mostColumn, step*groupShare) / 2}
+	style := typeStyle(valueSize)
+	style.XAlign = draw.XCenter
+	if s.upright(step, labels) {
+		style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XLeft, draw.YCenter
+	}
 	for g := range s.Groups {
 		base := 0.0
 		for i, l := range s.Layers {
@@ -99,7 +121,7 @@ func (s *Stack) paintColumns(c *draw.Canvas, at func(x, y float64) vg.Point) {
 				Min: at(float64(g), base).Sub(half), Max: at(float64(g), base+l.Values[g]).Add(half),
 			}
 			base += l.Values[g]
-			s.paintPart(c, r, rampFill(i, len(s.Layers)), l.Values[g])
+			s.paintPart(c, r, layerFill(l.Name, i, len(s.Layers)), l.Values[g])
 		}
 		whole := vg.Rectangle{Min: at(float64(g), 0).Sub(half), Max: at(float64(g), base).Add(half)}
 		c.StrokeLines(outline(), append(corners(whole), whole.Min))
@@ -107,7 +129,7 @@ func (s *Stack) paintColumns(c *draw.Canvas, at func(x, y float64) vg.Point) {
 		if s.Totals != nil {
 			total = s.Totals[g]
 		}
-		c.FillText(label, at(float64(g), base).Add(vg.Point{Y: 2.5}), s.number(total))
+		label(c, style, at(float64(g), base).Add(vg.Point{Y: 2.5}), s.number(total))
 	}
 }
 

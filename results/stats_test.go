@@ -31,8 +31,9 @@ func TestRepeatsInWhisker(t *testing.T) {
 		Record{p, MetricPublished, "us", value(t, "1.00"), Measured, "A paper", Interval{}},
 		Record{p, MetricRepeats, "us", value(t, "0.2"), Measured, "", Interval{}},
 	))
-	b, err := OverheadBars(set, Frame{}, false)
+	f, err := OverheadBars(set, Frame{}, false)
 	check(t, err)
+	b := f.(*Bars)
 	if bar := b.Series[0].Bars[0]; bar.Low != 0.795 || bar.High != 1.205 {
 		t.Errorf("whisker from %g to %g, want 0.795 to 1.205", bar.Low, bar.High)
 	}

@@ -14,12 +14,12 @@ import (
 // Sizes of type in points at print size; one face throughout, because a PDF lists several faces in
 // an order that changes from run to run.
 const (
-	titleSize   = 10
-	labelSize   = 9
-	tickSize    = 8
+	titleSize   = 9
+	labelSize   = 8
+	tickSize    = 7.5
 	valueSize   = 7
 	captionSize = 7
-	minType     = 5.5
+	minType     = 7 // no text is smaller: what does not fit is turned, wrapped or left out
 )
 
 const (

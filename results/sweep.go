@@ -3,6 +3,7 @@ package results
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -86,10 +87,12 @@ func several(points []Point, f func(Point) string) bool {
 var ErrNotSwept = errors.New("not swept, so that there is nothing to chart over it")
 
 // SweepChart charts metrics over a swept number: metric by metric, and of each one line for every name
-// that its Series gives, in the order of the points.
+// that its Series gives, in the order of the points. There is a panel for each value of every other swept
+// key.
 type SweepChart struct {
 	Frame
-	Over       string // key of the swept number, which is the x axis
+	Over       string   // key of the swept number, which is the x axis
+	Lines      []string // swept keys that the names of lines tell
 	LogX, LogY bool
 	Metrics    []SweepLine
 }
@@ -97,45 +100,127 @@ type SweepChart struct {
 // SweepLine is a metric of a chart.
 type SweepLine struct {
 	Metric string
+	Panel  string                // of a panel of its own; metrics of the same name share one
 	Series func(Point) string    // name of the line that a point belongs to, "" for none
 	Style  func(Point) LineStyle // of that line; nil lets every line have its own
 }
 
-// Lines makes the chart of a set. A point that does not sweep the number is left out. On a logarithmic axis
+// Draw makes the chart of a set. A point that does not sweep the number is left out. On a logarithmic axis
 // a value of zero is left out, too, and the caption says so. It fails with ErrNotSwept when no point sweeps
-// the number.
-func (c *SweepChart) Lines(s *Set) (*Lines, error) {
+// the number, and with ErrTooMuch when there are more panels or lines than can be told apart.
+func (c *SweepChart) Draw(s *Set) (Figure, error) {
+	points := c.drawn(s)
 	if !slices.Contains(SweptKeys(s), c.Over) {
 		return nil, fmt.Errorf("%s is %w", c.Over, ErrNotSwept)
 	}
-	l := &Lines{Frame: c.Frame, LogX: c.LogX, LogY: c.LogY}
-	l.Caption = slices.Clone(l.Caption)
-	var dropped []string
-	for _, m := range c.Metrics {
-		none, err := c.metric(l, s, m)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range none {
-			if !slices.Contains(dropped, name) {
-				dropped = append(dropped, name)
+	if len(points) == 0 {
+		return nil, errors.New("nothing to chart: no point has the metric")
+	}
+	keys := slices.DeleteFunc(varied(points), func(k string) bool { return k == c.Over || slices.Contains(c.Lines, k) })
+	parts, err := facets(points, keys, false)
+	if err != nil {
+		return nil, err
+	}
+	page := &Panels{Frame: c.Frame, Columns: mostColumns}
+	page.Caption = append(slices.Clone(page.Caption), ExplainProbes(points)...)
+	page.XLabel, page.YLabel = "", ""
+	var notes sweepNotes
+	for _, f := range parts {
+		for _, name := range c.panels() {
+			l, err := c.lines(s, f, name, &notes)
+			if err != nil {
+				return nil, err
+			}
+			if len(l.Series) > 0 {
+				page.Panels = append(page.Panels, l)
 			}
 		}
 	}
-	if len(dropped) > 0 {
-		l.Caption = append(l.Caption, "not drawn, as it is zero: "+strings.Join(dropped, "; "))
+	if len(page.Panels) > mostPanels {
+		return nil, fmt.Errorf("%d panels are %w, which is %d: it has one for each of %d metrics and of %s; sweep fewer values",
+			len(page.Panels), ErrTooMuch, mostPanels, len(c.panels()), countValues(points, keys, false))
 	}
-	l.noteHidden()
-	if len(l.Series) == 0 {
-		return nil, errors.New("nothing to chart: no point has the metric")
+	if len(page.Panels) == 0 {
+		return nil, errors.New("nothing to chart: all is zero, which a logarithmic axis cannot show")
 	}
+	page.Caption = append(page.Caption, notes.text()...)
+	fitTime(chartsOf[*Lines](page))
+	if len(page.Panels) == 1 {
+		l := page.Panels[0].(*Lines)
+		l.Title, l.Caption, l.Width, l.Height = page.Title, page.Caption, page.Width, page.Height
+		return l, nil
+	}
+	return page, nil
+}
+
+// drawn are the points that any line has.
+func (c *SweepChart) drawn(s *Set) []Point {
+	return slices.DeleteFunc(s.Points(), func(p Point) bool {
+		return p.Swept(c.Over) == "" || !slices.ContainsFunc(c.Metrics, func(m SweepLine) bool {
+			_, ok := s.Get(p, m.Metric)
+			return ok && m.Series(p) != ""
+		})
+	})
+}
+
+// panels are the names of panels that metrics have.
+func (c *SweepChart) panels() (names []string) {
+	for _, m := range c.Metrics {
+		if !slices.Contains(names, m.Panel) {
+			names = append(names, m.Panel)
+		}
+	}
+	return names
+}
+
+// lines makes the chart of some points, with the metrics of a panel.
+func (c *SweepChart) lines(s *Set, f facet, panel string, notes *sweepNotes) (*Lines, error) {
+	title := strings.Trim(panel+", "+f.title, ", ")
+	l := &Lines{Frame: Frame{Title: title, XLabel: c.XLabel, YLabel: c.YLabel}, LogX: c.LogX, LogY: c.LogY}
+	for _, m := range c.Metrics {
+		if m.Panel != panel {
+			continue
+		}
+		none, err := c.metric(l, s, f.points, m)
+		if err != nil {
+			return nil, err
+		}
+		notes.drop(none)
+	}
+	if len(l.Series) > mostLines {
+		return nil, fmt.Errorf("%d lines are %w, which is %d: they tell %s; sweep fewer values",
+			len(l.Series), ErrTooMuch, mostLines, countValues(f.points, c.Lines, several(f.points, Point.Name)))
+	}
+	notes.hidden = append(notes.hidden, l.hidden()...)
 	return l, nil
+}
+
+// sweepNotes is what the caption of a chart says of lines that do not show.
+type sweepNotes struct{ dropped, hidden []string }
+
+func (n *sweepNotes) drop(names []string) {
+	for _, name := range names {
+		if !slices.Contains(n.dropped, name) {
+			n.dropped = append(n.dropped, name)
+		}
+	}
+}
+
+func (n *sweepNotes) text() (out []string) {
+	if len(n.dropped) > 0 {
+		out = append(out, "not drawn, as it is zero: "+strings.Join(n.dropped, "; "))
+	}
+	slices.Sort(n.hidden)
+	if all := slices.Compact(n.hidden); len(all) > 0 {
+		out = append(out, strings.Join(all, "; "))
+	}
+	return out
 }
 
 // metric adds the lines of one metric and returns the names of those that have a point which a logarithmic
 // axis cannot show.
-func (c *SweepChart) metric(l *Lines, s *Set, m SweepLine) (dropped []string, err error) {
-	for _, p := range s.Points() {
+func (c *SweepChart) metric(l *Lines, s *Set, points []Point, m SweepLine) (dropped []string, err error) {
+	for _, p := range points {
 		r, ok := s.Get(p, m.Metric)
 		name, swept := m.Series(p), p.Swept(c.Over)
 		if !ok || name == "" || swept == "" {
@@ -146,7 +231,7 @@ func (c *SweepChart) metric(l *Lines, s *Set, m SweepLine) (dropped []string, er
 			return nil, fmt.Errorf("point %s: %s is no number to chart over: %w", p.Probe, c.Over, err)
 		}
 		if l.LogY && !r.Value.positive() || l.LogX && !x.positive() {
-			dropped = append(dropped, name)
+			dropped = append(dropped, strings.Trim(l.Title+": "+name, ": "))
 			continue
 		}
 		line := l.line(name)
@@ -165,13 +250,42 @@ func (c *SweepChart) metric(l *Lines, s *Set, m SweepLine) (dropped []string, er
 // positive reports whether a value can stand on a logarithmic axis.
 func (v Value) positive() bool { return v.Cmp(Value{}) > 0 }
 
-// noteHidden says in the caption which lines lie under others.
-func (l *Lines) noteHidden() {
+// hidden says which lines lie under others.
+func (l *Lines) hidden() (notes []string) {
+	where := ""
+	if l.Title != "" {
+		where = l.Title + ": "
+	}
 	for i, s := range l.Series {
 		for _, above := range l.Series[i+1:] {
 			if len(s.Points) > 0 && slices.Equal(s.Points, above.Points) {
-				l.Caption = append(l.Caption, fmt.Sprintf("%s lies under %s", s.Name, above.Name))
+				notes = append(notes, fmt.Sprintf("%s%s lies under %s", where, s.Name, above.Name))
 				break
+			}
+		}
+	}
+	return notes
+}
+
+// fitTime draws microseconds as milliseconds when all of them are thousands.
+func fitTime(charts []*Lines) {
+	least := math.Inf(1)
+	for _, l := range charts {
+		for _, s := range l.Series {
+			for _, p := range s.Points {
+				least = min(least, p.Y)
+			}
+		}
+	}
+	for _, l := range charts {
+		if least < 1000 || !strings.Contains(l.YLabel, "microseconds") {
+			return
+		}
+		l.YLabel = strings.Replace(l.YLabel, "microseconds", "milliseconds", 1)
+		for _, s := range l.Series {
+			for i := range s.Points {
+				p := &s.Points[i]
+				p.Y, p.Low, p.High = p.Y/1000, p.Low/1000, p.High/1000
 			}
 		}
 	}
@@ -185,21 +299,4 @@ func (l *Lines) line(name string) *LineSeries {
 		l.Series = append(l.Series, LineSeries{Name: name})
 	}
 	return &l.Series[i]
-}
-
-// BarsOf returns a metric of every point of a set as a series of bars, labelled with the number.
-func BarsOf(s *Set, metric, name string, decimals int) BarSeries {
-	series := BarSeries{Name: name}
-	for _, p := range s.Points() {
-		r, ok := s.Get(p, metric)
-		if !ok {
-			series.Bars = append(series.Bars, Bar{Absent: true})
-			continue
-		}
-		low, high := r.Spread.whisker()
-		series.Bars = append(series.Bars, Bar{
-			Value: r.Value.Float(), Low: low, High: high, Label: r.Value.Round(decimals).String(),
-		})
-	}
-	return series
 }

@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -51,26 +52,35 @@ func TestSweepTable(t *testing.T) {
 
 // chart charts metrics over a swept key.
 func chart(over string, logX, logY bool, metrics ...SweepLine) *SweepChart {
-	return &SweepChart{Over: over, LogX: logX, LogY: logY, Metrics: metrics}
+	return &SweepChart{Over: over, Lines: []string{"load"}, LogX: logX, LogY: logY, Metrics: metrics}
+}
+
+// linesOf draws a chart without panels.
+func linesOf(c *SweepChart, s *Set) (*Lines, error) {
+	f, err := c.Draw(s)
+	if err != nil {
+		return nil, err
+	}
+	return f.(*Lines), nil
 }
 
 func TestSweepLines(t *testing.T) {
 	load := SweepLine{Metric: "n", Series: func(p Point) string { return p.Swept("load") }}
-	l, err := chart("cpus", true, false, load).Lines(sweepSet(t))
+	l, err := linesOf(chart("cpus", true, false, load), sweepSet(t))
 	if err != nil || len(l.Series) != 2 || l.Series[1].Name != "busy" || l.Series[1].Points[1] != (XY{X: 2, Y: 2}) {
 		t.Fatalf("lines are %+v, %v", l, err)
 	}
-	l, err = chart("cpus", true, true, load).Lines(sweepSet(t))
-	if err != nil || len(l.Series) != 1 || !slices.Equal(l.Caption, []string{"not drawn, as it is zero: idle"}) {
+	l, err = linesOf(chart("cpus", true, true, load), sweepSet(t))
+	if err != nil || len(l.Series) != 1 || !slices.Contains(l.Caption, "not drawn, as it is zero: idle") {
 		t.Errorf("on a logarithmic axis lines are %+v, %v", l, err)
 	}
-	if _, err = chart("load", false, false, load).Lines(sweepSet(t)); err == nil || !strings.Contains(err.Error(), "is no number") {
+	if _, err = linesOf(chart("load", false, false, load), sweepSet(t)); err == nil || !strings.Contains(err.Error(), "is no number") {
 		t.Errorf("lines over a word: %v", err)
 	}
-	if _, err = chart("hz", false, false, load).Lines(sweepSet(t)); !errors.Is(err, ErrNotSwept) {
+	if _, err = linesOf(chart("hz", false, false, load), sweepSet(t)); !errors.Is(err, ErrNotSwept) {
 		t.Errorf("lines over what is not swept: %v", err)
 	}
-	if _, err = chart("cpus", false, false).Lines(sweepSet(t)); err == nil {
+	if _, err = linesOf(chart("cpus", false, false), sweepSet(t)); err == nil {
 		t.Error("lines of no metric are drawn")
 	}
 }
@@ -87,13 +97,13 @@ func TestSweepLinesTellWhatIsHidden(t *testing.T) {
 			},
 		}
 	}
-	l, err := chart("cpus", false, false, twice("a"), twice("b")).Lines(sweepSet(t))
-	if err != nil || !slices.Equal(l.Caption, []string{"a idle lies under b idle", "a busy lies under b busy"}) {
+	l, err := linesOf(chart("cpus", false, false, twice("a"), twice("b")), sweepSet(t))
+	if err != nil || !slices.Contains(l.Caption, "a busy lies under b busy; a idle lies under b idle") {
 		t.Errorf("captions %q, %v", l.Caption, err)
 	}
 	one, mark := l.style(0)
 	two, hollow := l.style(2)
-	if one.Color != two.Color || one.Dashes != nil || two.Dashes == nil || mark.Shape == hollow.Shape {
+	if one.Color != two.Color || mark.Radius <= hollow.Radius || one.Dashes != nil || two.Dashes == nil || mark.Shape == hollow.Shape {
 		t.Errorf("the lines of a group are drawn as %v %v and %v %v", one, mark, two, hollow)
 	}
 	third := twice("a")
@@ -103,10 +113,78 @@ func TestSweepLinesTellWhatIsHidden(t *testing.T) {
 		}
 		return LineStyle{Group: "idle"}
 	}
-	if l, err = chart("cpus", false, false, third).Lines(sweepSet(t)); err != nil || l.Series[0].Style.Dash == Dotted || l.Series[1].Style.Dash != Dotted {
+	if l, err = linesOf(chart("cpus", false, false, third), sweepSet(t)); err != nil || l.Series[0].Style.Dash == Dotted || l.Series[1].Style.Dash != Dotted {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	if dotted, filled := l.style(1); dotted.Dashes == nil || slices.Equal(dotted.Dashes, two.Dashes) || filled.Shape.(polygon).hollow {
 		t.Errorf("the third line of a group is drawn as %v %v", dotted, filled)
+	}
+}
+
+// sweptOver is a set of points in which every combination of the values of keys has metric n.
+func sweptOver(t *testing.T, names []string, keys []string, values ...[]string) *Set {
+	t.Helper()
+	combos := []string{""}
+	for i, key := range keys {
+		var next []string
+		for _, c := range combos {
+			for _, v := range values[i] {
+				next = append(next, c+"/"+key+"="+v)
+			}
+		}
+		combos = next
+	}
+	s := &Set{}
+	for _, name := range names {
+		for i, c := range combos {
+			p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: name + c}
+			n := value(t, fmt.Sprint(1000*(i+1)))
+			check(t, s.Add(Record{p, "n", "us", n, Simulated, "", Interval{}}, Record{p, MetricMicros, "us", n, Simulated, "", Interval{}}))
+		}
+	}
+	return s
+}
+
+// TestSweptKeysHavePanels: a key that no line tells has a panel a value, and what does not fit is an error that
+// says which keys have how many values.
+func TestSweptKeysHavePanels(t *testing.T) {
+	three := []string{"1", "2", "4"}
+	c := chart("kernel.cpus", true, false, SweepLine{Metric: "n", Series: func(p Point) string { return "n " + p.Swept("load") }})
+	c.YLabel = "microseconds"
+	s := sweptOver(t, []string{"k"}, []string{"kernel.cpus", "load", "kernel.hz"}, three, []string{"idle", "busy"}, []string{"100", "250"})
+	f, err := c.Draw(s)
+	check(t, err)
+	p := f.(*Panels)
+	if len(p.Panels) != 2 || p.Panels[0].frame().Title != "HZ 100" || len(p.Panels[1].(*Lines).Series) != 2 {
+		t.Errorf("panels are %+v", p.Panels)
+	}
+	if l := p.Panels[0].(*Lines); l.YLabel != "milliseconds" || l.Series[0].Points[0].Y != 1 {
+		t.Errorf("1000 us are drawn as %g %s", l.Series[0].Points[0].Y, l.YLabel)
+	}
+	many := sweptOver(t, []string{"k"}, []string{"kernel.cpus", "kernel.hz", "workload.hits"}, three, three, []string{"1", "2", "3", "4", "5"})
+	_, err = c.Draw(many)
+	if !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), "15 panels") || !strings.Contains(err.Error(), "5 values of workload.hits") {
+		t.Errorf("15 panels: %v", err)
+	}
+}
+
+// TestSweptBarsHavePanels: bars are over the key with the most values, and names and other keys have panels.
+func TestSweptBarsHavePanels(t *testing.T) {
+	s := sweptOver(t, []string{"k", "r"}, []string{"kernel.cpus", "workload.hits"}, []string{"1", "8"}, []string{"10", "20", "30"})
+	f, err := OverheadBars(s, Frame{YLabel: "us"}, false)
+	check(t, err)
+	p := f.(*Panels)
+	var titles []string
+	for _, b := range p.Panels {
+		titles = append(titles, b.frame().Title)
+	}
+	b := p.Panels[0].(*Bars)
+	if strings.Join(titles, "; ") != "k, 1 CPU; k, 8 CPUs; r, 1 CPU; r, 8 CPUs" || b.XLabel != "hits" || !slices.Equal(b.Groups, []string{"10", "20", "30"}) {
+		t.Errorf("panels %q over %q, groups %q", titles, b.XLabel, b.Groups)
+	}
+	names := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"}
+	s = sweptOver(t, names, []string{"workload.hits"}, []string{"1", "2"})
+	if _, err := OverheadBars(s, Frame{}, false); !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), "13 points") {
+		t.Errorf("13 panels: %v", err)
 	}
 }

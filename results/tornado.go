@@ -68,12 +68,28 @@ func (t *Tornado) draw(c draw.Canvas) {
 		c.Min.Y += leading(labelSize)
 	}
 	low, high, most, names := t.extent()
-	grid := Panels{Columns: t.Columns, Panels: make([]Panel, len(t.Panels))}
+	columns := t.columns(c.Max.X - c.Min.X)
 	for i, p := range t.Panels {
-		tile := grid.tile(c, i)
-		tile.Max.Y = drawPanelTitle(tile, p.Title)
-		drawSwings(tile, p.Swings, low, high, most, names)
+		place := tile(c, i, len(t.Panels), columns)
+		place.Max.Y = drawPanelTitle(place, p.Title)
+		drawSwings(place, p.Swings, low, high, most, names)
 	}
+}
+
+// columns is how many panels stand beside each other where names take half of the width.
+func (t *Tornado) columns(width vg.Length) int {
+	_, _, _, names := t.extent()
+	fit := int((width + panelGap) / (names/nameShare + panelGap))
+	return max(1, min(fit, t.Columns, len(t.Panels)))
+}
+
+// body has room for the bars of each panel.
+func (t *Tornado) body(width vg.Length) vg.Length {
+	_, _, most, _ := t.extent()
+	columns := t.columns(width)
+	rows := (len(t.Panels) + columns - 1) / columns
+	row := leading(labelSize) + swingPitch*vg.Length(most) + axisRoom
+	return row*vg.Length(rows) + panelGap*vg.Length(rows-1) + leading(labelSize)
 }
 
 // extent returns the ends of the scale, the most bars that a panel has and the width of the longest name.
@@ -96,10 +112,7 @@ func (t *Tornado) extent() (low, high float64, most int, names vg.Length) {
 func drawSwings(c draw.Canvas, swings []Swing, low, high float64, most int, names vg.Length) {
 	width := c.Max.X - c.Min.X
 	style := typeStyle(valueSize)
-	if room := width * nameShare; names > room {
-		style.Font.Size = max(minType, valueSize*room/names)
-		names = min(names*style.Font.Size/valueSize, room*1.3)
-	}
+	names = min(names, width*0.7)
 	pitch := min(swingPitch, (c.Max.Y-c.Min.Y-axisRoom)/vg.Length(max(most, 1)))
 	left, right := c.Min.X+names+4, c.Max.X-6
 	x := func(v float64) vg.Length { return left + (right-left)*vg.Length((v-low)/(high-low)) }

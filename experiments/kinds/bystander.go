@@ -145,21 +145,17 @@ func suffixed(value, suffix string) string {
 }
 
 // drawBystander charts cycles over the size of the batch, both logarithmic, since fixed costs spread
-// over the batch.
+// over the batch. What is done to the probes and the number of CPUs have panels, ways of changing text have lines.
 func drawBystander(s *results.Set) (results.Figure, error) {
-	chart := results.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: results.Frame{
+	chart := results.SweepChart{Over: "workload.batch", Lines: []string{"kernel.patching"}, LogX: true, LogY: true, Frame: results.Frame{
 		Title:  "What changing probes takes from an uninvolved CPU: " + place(s.Points()[0]),
-		XLabel: "probes in the batch", YLabel: "cycles a probe", Height: 105,
+		XLabel: "probes in the batch", YLabel: "cycles a probe",
 	}}
 	for _, op := range operations() {
-		what := func(p results.Point) string { return words(op, p.Swept("kernel.patching")) }
 		chart.Metrics = append(chart.Metrics, results.SweepLine{
-			Metric: bystanderMetric(op),
-			Series: func(p results.Point) string { return words(what(p), suffixed(p.Swept("kernel.cpus"), " CPUs")) },
-			Style: func(p results.Point) results.LineStyle {
-				return results.LineStyle{Group: what(p), Dash: dashedIf(p.CPUs == s.Points()[0].CPUs)}
-			},
+			Metric: bystanderMetric(op), Panel: op,
+			Series: func(p results.Point) string { return lineName(p, p.Swept("kernel.patching")) },
 		})
 	}
-	return chart.Lines(s)
+	return chart.Draw(s)
 }

@@ -178,9 +178,9 @@ func byPosition(p results.Point) string { return words(p.Name(), p.Swept("crowd.
 func overCrowd(s *results.Set, f results.Frame, logY bool, metrics ...results.SweepLine) (results.Figure, error) {
 	key, label := crowdKey(s)
 	f.Title += ": " + place(s.Points()[0])
-	f.XLabel, f.Height = label, 90
-	chart := results.SweepChart{Frame: f, Over: key, LogX: true, LogY: logY, Metrics: metrics}
-	return chart.Lines(s)
+	f.XLabel = label
+	chart := results.SweepChart{Frame: f, Over: key, Lines: []string{"crowd.position", "crowd.probes"}, LogX: true, LogY: logY, Metrics: metrics}
+	return chart.Draw(s)
 }
 
 // firstAndLast explains the positions.
@@ -232,7 +232,7 @@ func drawCrowdingMemory(s *results.Set) (results.Figure, error) {
 	last := map[string]results.Point{}
 	st := &results.Stack{Frame: results.Frame{
 		Title:  "Memory of a registered probe: " + place(points[0]),
-		YLabel: "bytes a probe", Height: 90,
+		YLabel: "bytes a probe", Caption: results.ExplainProbes(points),
 	}}
 	for _, p := range points {
 		if _, ok := last[p.Name()]; !ok {

@@ -199,20 +199,23 @@ func (s *session) noteLate(m *Measurement, suffix string, late []clock.Ticks) {
 
 // drawIRQOff charts both as bars: one group a probe. What they are without a probe stands below.
 func drawIRQOff(s *results.Set) (results.Figure, error) {
-	b := &results.Bars{Frame: results.Frame{
-		Title:  "Interrupts disabled, and a timer's interrupts late: " + place(s.Points()[0]),
-		YLabel: "microseconds, the longest",
-		Caption: []string{fmt.Sprintf("the same calls without a probe: disabled for %s us at most, late by %s us",
-			longest(s, MetricOff+Plain), longest(s, MetricLate+Plain))},
-	}}
-	b.Series = []results.BarSeries{
-		results.BarsOf(s, MetricOff, "interrupts disabled", 2), results.BarsOf(s, MetricLate, "timer's interrupt late", 2),
+	chart := results.BarChart{
+		Frame: results.Frame{
+			Title:  "Interrupts disabled, and a timer's interrupts late: " + place(s.Points()[0]),
+			YLabel: "microseconds, the longest",
+			Caption: []string{fmt.Sprintf("the same calls without a probe: disabled for %s us at most, late by %s us",
+				longest(s, MetricOff+Plain), longest(s, MetricLate+Plain))},
+		},
+		Bars: []results.BarMetric{
+			{Metric: MetricOff, Name: "interrupts disabled", Decimals: 2},
+			{Metric: MetricLate, Name: "timer's interrupt late (paler)", Decimals: 2, Shade: paler},
+		},
 	}
-	for _, p := range s.Points() {
-		b.Groups = append(b.Groups, p.Probe)
-	}
-	return b, nil
+	return chart.Draw(s)
 }
+
+// paler is the shade of the second bar of a group.
+const paler = 0.6
 
 // longest returns the largest value of a metric. The caption needs one number for all points, since
 // calls without a probe hardly differ between them.

@@ -166,11 +166,6 @@ func dashedIf(condition bool) results.Dash {
 	return results.Solid
 }
 
-// byLoadAndHZ names a line by what the CPUs do and by the length of a jiffy.
-func byLoadAndHZ(p results.Point) string {
-	return lineName(p, p.Swept("workload.load"), labelled("HZ ", p.Swept("kernel.hz")))
-}
-
 // lineName joins the words that there are into the name of a line; without any it is the point's. A
 // sweep that has only one value of a key says nothing of it.
 func lineName(p results.Point, all ...string) string {
@@ -193,43 +188,46 @@ func labelled(prefix, value string) string {
 	return prefix + value
 }
 
-// overCPUs charts microseconds over the number of CPUs. Both axes are logarithmic: CPUs are swept in
-// powers of two.
-func overCPUs(title string, metrics ...results.SweepLine) *results.SweepChart {
+// overCPUs charts microseconds over the number of CPUs, which are swept in powers of two.
+func overCPUs(title string, lines []string, metrics ...results.SweepLine) *results.SweepChart {
 	return &results.SweepChart{
 		Frame: results.Frame{Title: title, XLabel: "CPUs", YLabel: "microseconds"},
-		Over:  "kernel.cpus", LogX: true, LogY: true, Metrics: metrics,
+		Over:  "kernel.cpus", Lines: lines, LogX: true, LogY: true, Metrics: metrics,
 	}
 }
 
-// drawLatency has one line for each load and length of a jiffy, since the delay is counted in
+// drawLatency has one line for each load, and a panel for each length of a jiffy, since the delay is counted in
 // jiffies.
 func drawLatency(s *results.Set) (results.Figure, error) {
-	chart := overCPUs("From registering a probe to its optimization: "+place(s.Points()[0]), results.SweepLine{
-		Metric: MetricOptimized, Series: byLoadAndHZ,
-		Style: func(p results.Point) results.LineStyle { return byLoad(p.Swept("kernel.hz"), p) },
-	})
-	return chart.Lines(s)
+	return overCPUs("From registering a probe to its optimization: "+place(s.Points()[0]), []string{"workload.load"},
+		results.SweepLine{
+			Metric: MetricOptimized,
+			Series: func(p results.Point) string { return lineName(p, loadText(p)) },
+			Style:  func(p results.Point) results.LineStyle { return byLoad(loadText(p), p) },
+		}).Draw(s)
 }
 
-// drawLatencyParts shows one length of a jiffy only, that of the last point: three parts for each
-// would not be legible.
+// loadText says what the CPUs do at a point, "" when that is not swept.
+func loadText(p results.Point) string {
+	return map[string]string{
+		LoadIdle: "CPUs idle", LoadUser: "CPUs busy in user mode", LoadBusy: "CPUs busy in the kernel",
+	}[p.Swept("workload.load")]
+}
+
+// drawLatencyParts has a line for each part and a panel for each load. It shows one length of a jiffy only, that of
+// the last point: another one changes the delay and the grace period by its length.
 func drawLatencyParts(s *results.Set) (results.Figure, error) {
 	points := s.Points()
 	hz := points[len(points)-1].Swept("kernel.hz")
 	part := func(metric, what string) results.SweepLine {
-		return results.SweepLine{
-			Metric: metric,
-			Series: func(p results.Point) string {
-				if p.Swept("kernel.hz") != hz {
-					return ""
-				}
-				return words(what, p.Swept("workload.load"))
-			},
-			Style: func(p results.Point) results.LineStyle { return byLoad(what, p) },
-		}
+		return results.SweepLine{Metric: metric, Series: func(p results.Point) string {
+			if p.Swept("kernel.hz") != hz {
+				return ""
+			}
+			return what
+		}}
 	}
-	chart := overCPUs(words("Parts of the time to optimization", labelled("HZ ", hz))+": "+place(points[0]),
-		part(MetricDelay, "delay"), part(MetricGrace, "grace period"), part(MetricPatch, "change of text"))
-	return chart.Lines(s)
+	title := words("Parts of the time to optimization", labelled("HZ ", hz)) + ": " + place(points[0])
+	return overCPUs(title, nil,
+		part(MetricDelay, "delay"), part(MetricGrace, "grace period"), part(MetricPatch, "change of text")).Draw(s)
 }

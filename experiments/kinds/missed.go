@@ -115,9 +115,12 @@ func (s *session) callers() error {
 	return nil
 }
 
-// byTarget names a line by what the probed function does and by the preemption of kernel code.
-func byTarget(p results.Point) string {
-	return lineName(p, p.Swept("workload.target"), labelled("preemption ", p.Swept("kernel.preempt")))
+// missedLines are the keys that lines tell. What the probed function does has panels.
+func missedLines() []string { return []string{"kernel.preempt"} }
+
+// byPreemption names a line by the preemption of kernel code.
+func byPreemption(p results.Point) string {
+	return lineName(p, labelled("preemption ", p.Swept("kernel.preempt")))
 }
 
 // maxActive returns the value of the swept maxactive of whatever point.
@@ -132,7 +135,7 @@ func drawMissed(s *results.Set) (results.Figure, error) {
 	points := s.Points()
 	last := points[len(points)-1]
 	key, _ := maxActive(last)
-	chart := results.SweepChart{Over: key, LogX: true, Frame: results.Frame{
+	chart := results.SweepChart{Over: key, Lines: missedLines(), LogX: true, Frame: results.Frame{
 		Title:  fmt.Sprintf("Calls that a return probe misses, %d CPUs: %s", last.CPUs, place(last)),
 		XLabel: "maxactive: instances of the probe", YLabel: "calls missed, %",
 	}}
@@ -140,12 +143,12 @@ func drawMissed(s *results.Set) (results.Figure, error) {
 		_, value := maxActive(p)
 		return p.CPUs == last.CPUs && value != "0"
 	})
-	return chart.Lines(s)
+	return chart.Draw(s)
 }
 
 // drawMissedDefault goes over the number of CPUs, because the default grows with it.
 func drawMissedDefault(s *results.Set) (results.Figure, error) {
-	chart := results.SweepChart{Over: "kernel.cpus", LogX: true, Frame: results.Frame{
+	chart := results.SweepChart{Over: "kernel.cpus", Lines: missedLines(), LogX: true, Frame: results.Frame{
 		Title:  "Calls that a return probe with the default maxactive misses: " + place(s.Points()[0]),
 		XLabel: "CPUs", YLabel: "calls missed, %",
 	}}
@@ -153,7 +156,7 @@ func drawMissedDefault(s *results.Set) (results.Figure, error) {
 		_, value := maxActive(p)
 		return value == "0"
 	})
-	return chart.Lines(s)
+	return chart.Draw(s)
 }
 
 // missedLine draws the points for which keep says so.
@@ -164,11 +167,11 @@ func missedLine(keep func(results.Point) bool) []results.SweepLine {
 			if !keep(p) {
 				return ""
 			}
-			return byTarget(p)
+			return byPreemption(p)
 		},
 		Style: func(p results.Point) results.LineStyle {
 			return results.LineStyle{
-				Group: p.Swept("workload.target"), Dash: dashedIf(p.Swept("kernel.preempt") == schema.PreemptNone),
+				Group: byPreemption(p), Dash: dashedIf(p.Swept("kernel.preempt") == schema.PreemptNone),
 			}
 		},
 	}}

@@ -166,7 +166,7 @@ func drawOverhead(s *results.Set) (results.Figure, error) {
 	if several(s) {
 		return results.OverheadPanels(s, results.Frame{
 			Title: overheadTitle(s), YLabel: "microseconds per hit",
-			Width: 165, Height: 150,
+			Width: 165,
 		}, place)
 	}
 	return results.OverheadBars(s, results.Frame{
@@ -192,7 +192,7 @@ func drawPhases(s *results.Set) (results.Figure, error) {
 	if several(s) {
 		return results.PhasePanels(s, phases, results.Frame{
 			Title: "Where the cycles of a probe hit go", YLabel: "cycles per hit", Caption: caption,
-			Width: 165, Height: 150,
+			Width: 165,
 		}, place)
 	}
 	return results.PhaseStack(s, phases, results.Frame{

@@ -147,9 +147,8 @@ func (s *session) noteRate(m *Measurement, h *hitters) {
 func drawScaling(s *results.Set) (results.Figure, error) {
 	chart := results.SweepChart{Over: "kernel.cpus", LogX: true, LogY: true, Frame: results.Frame{
 		Title:  "Hits of one probe by several CPUs: " + place(s.Points()[0]),
-		XLabel: "CPUs", YLabel: "million hits a second", Height: 100,
-		Caption: []string{"k: kprobe, b: boosted, o: optimized, r: kretprobe with boosted entry; " +
-			"shared: the handler counts in one counter of all CPUs instead of the CPU's own"},
+		XLabel: "CPUs", YLabel: "million hits a second",
+		Caption: []string{"the entry of r is boosted; shared: the handler counts in one counter of all CPUs instead of the CPU's own"},
 	}}
 	chart.Metrics = []results.SweepLine{{
 		Metric: MetricRate, Series: results.Point.Name,
@@ -158,5 +157,5 @@ func drawScaling(s *results.Set) (results.Figure, error) {
 			return results.LineStyle{Group: name, Dash: dashedIf(shared)}
 		},
 	}}
-	return chart.Lines(s)
+	return chart.Draw(s)
 }

@@ -26,10 +26,5 @@ func drawTornado(s *results.Set) (results.Figure, error) {
 	if r, ok := s.Get(first, results.MetricRefitted); ok {
 		frame.Caption = append(frame.Caption, fmt.Sprintf("behind each change %s numbers were fitted again, so that the figures that they are fitted on stay", r.Value))
 	}
-	t, err := results.TornadoOf(s, frame, tornadoBars)
-	if err != nil {
-		return nil, err
-	}
-	t.Height = 30 + 47*float64((len(t.Panels)+1)/2)
-	return t, nil
+	return results.TornadoOf(s, frame, tornadoBars)
 }

@@ -82,22 +82,21 @@ func (s *session) unregisterOnce(n int64, remove func() error) (clock.Ticks, err
 	return s.m.Now() - from, err
 }
 
-// drawUnregister tells both ways apart by dashes and probes by colours.
+// drawUnregister tells both ways apart by dashes and probes by colours. Loads have panels.
 func drawUnregister(s *results.Set) (results.Figure, error) {
 	line := func(metric, how string, dash results.Dash) results.SweepLine {
-		what := func(p results.Point) string { return words(p.Name(), p.Swept("workload.load")) }
 		return results.SweepLine{
 			Metric: metric,
-			Series: func(p results.Point) string { return what(p) + ", " + how },
-			Style:  func(p results.Point) results.LineStyle { return results.LineStyle{Group: what(p), Dash: dash} },
+			Series: func(p results.Point) string { return p.Name() + ", " + how },
+			Style:  func(p results.Point) results.LineStyle { return results.LineStyle{Group: p.Name(), Dash: dash} },
 		}
 	}
 	chart := results.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: results.Frame{
 		Title:  "Unregistering probes: " + place(s.Points()[0]),
-		XLabel: "probes", YLabel: "microseconds a probe", Height: 100,
+		XLabel: "probes", YLabel: "microseconds a probe",
 	}}
 	chart.Metrics = []results.SweepLine{
 		line(MetricTogether, "one call", results.Solid), line(MetricSingly, "one call each", results.Dashed),
 	}
-	return chart.Lines(s)
+	return chart.Draw(s)
 }

@@ -218,15 +218,12 @@ func (u *userSession) ownCopy(insert func() error) (clock.Ticks, error) {
 
 // drawUserProbes has a group a point and a bar for each of its costs.
 func drawUserProbes(s *results.Set) (results.Figure, error) {
-	b := &results.Bars{Frame: results.Frame{
-		Title: "A hit of a probe in user space: " + place(s.Points()[0]), YLabel: "cycles a call",
-	}}
-	b.Series = []results.BarSeries{
-		results.BarsOf(s, MetricUserWarm, "translations there", 0),
-		results.BarsOf(s, MetricUserCold, "no translation left", 0),
+	chart := results.BarChart{
+		Frame: results.Frame{Title: "A hit of a probe in user space: " + place(s.Points()[0]), YLabel: "cycles a call"},
+		Bars: []results.BarMetric{
+			{Metric: MetricUserWarm, Name: "translations there"},
+			{Metric: MetricUserCold, Name: "no translation left (paler)", Shade: paler},
+		},
 	}
-	for _, p := range s.Points() {
-		b.Groups = append(b.Groups, p.Probe)
-	}
-	return b, nil
+	return chart.Draw(s)
 }

@@ -146,21 +146,17 @@ func (s *session) hitsOfWatch() uint64 {
 
 // drawWatchpoints charts the cycles of each kind of watchpoint as bars, without those that cost nothing.
 func drawWatchpoints(s *results.Set) (results.Figure, error) {
-	b := &results.Bars{Frame: results.Frame{
-		Title:   "Watchpoints: " + place(s.Points()[0]),
-		YLabel:  "cycles a call more",
-		Caption: []string{"a call stores, loads or is executed where a debug register watches; nobody has published figures"},
-	}}
-	all, hits := results.BarsOf(s, results.MetricCycles, "with the watchpoint", 0), []results.Bar(nil)
-	for i, p := range s.Points() {
-		if bar := all.Bars[i]; !bar.Absent && bar.Value >= 1 {
-			b.Groups, hits = append(b.Groups, p.Probe), append(hits, bar)
-		}
+	chart := results.BarChart{
+		Frame: results.Frame{
+			Title:   "Watchpoints: " + place(s.Points()[0]),
+			YLabel:  "cycles a call more",
+			Caption: []string{"a call stores, loads or is executed where a debug register watches; nobody has published figures"},
+		},
+		Bars: []results.BarMetric{{Metric: results.MetricCycles}},
+		Keep: func(p results.Point) bool {
+			r, ok := s.Get(p, results.MetricCycles)
+			return ok && r.Value.Float() >= 1
+		},
 	}
-	if len(hits) == 0 {
-		return nil, fmt.Errorf("no watchpoint that is hit to chart")
-	}
-	all.Bars = hits
-	b.Series = []results.BarSeries{all}
-	return b, nil
+	return chart.Draw(s)
 }

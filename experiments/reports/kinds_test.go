@@ -64,7 +64,7 @@ func TestFiguresOfKinds(t *testing.T) {
 		}
 		for _, figure := range kinds.Of(name).FigureNames() {
 			files := map[string][]byte{}
-			if err := reports.Draw(files, s, []string{figure}); err != nil || len(files) != 3 {
+			if err := reports.Draw(files, s, []string{figure}, reports.Look{}); err != nil || len(files) != 4 {
 				t.Errorf("%s, %s: %d files, %v", name, figure, len(files), err)
 			}
 		}

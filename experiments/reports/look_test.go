@@ -3,6 +3,7 @@ package reports_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"kprobesim/experiments"
@@ -18,6 +19,7 @@ func TestLook(t *testing.T) {
 	if dir == "" {
 		t.Skip("KPROBESIM_FIGURES names no folder to draw into")
 	}
+	width, _ := strconv.ParseFloat(os.Getenv("KPROBESIM_WIDTH"), 64) // millimetres; 0 for each figure's own
 	for _, name := range experiments.Names() {
 		plan, err := planning.NewLoader().Plan(name, nil)
 		if err != nil {
@@ -28,7 +30,7 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := map[string][]byte{}
-		if err := reports.Draw(files, set, plan.Figures); err != nil {
+		if err := reports.Draw(files, results.Means(set), plan.Figures, reports.Look{Width: width}); err != nil {
 			t.Error(name, err)
 		}
 		for file, b := range files {

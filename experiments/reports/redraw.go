@@ -13,9 +13,16 @@ import (
 	"kprobesim/results"
 )
 
+// Look is how figures are drawn: their sides in millimetres, 0 for what they have by themselves, and whether title and
+// caption are left out of the picture, for a document that sets them in its own type. They then stand in NAME.txt.
+type Look struct {
+	Width, Height float64
+	Bare          bool
+}
+
 // Redraw reads a results directory and draws its figures again, those of figures or, when that is
 // empty, those it has.
-func Redraw(dir string, figures []string) error {
+func Redraw(dir string, figures []string, look Look) error {
 	files, err := readDir(dir)
 	if err != nil {
 		return err
@@ -37,7 +44,7 @@ func Redraw(dir string, figures []string) error {
 		return err
 	}
 	set = results.Means(set)
-	if err := Draw(files, set, figures); err != nil {
+	if err := Draw(files, set, figures, look); err != nil {
 		return err
 	}
 	return results.WriteDir(dir, files)

@@ -41,7 +41,7 @@ func TestReplicatesAreTheSameEverywhere(t *testing.T) {
 	if err := results.WriteDir(dir, want); err != nil {
 		t.Fatal(err)
 	}
-	if err := reports.Redraw(dir, nil); err != nil {
+	if err := reports.Redraw(dir, nil, reports.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	for file := range want {

@@ -113,7 +113,7 @@ func (r *Report) Files() (map[string][]byte, error) {
 		files[AccountsName] = accounts
 	}
 	figures, _ := r.drawable()
-	return files, Draw(files, r.Means, figures)
+	return files, Draw(files, r.Means, figures, Look{})
 }
 
 // addForms adds the records in other forms: JSON for programs, and Go's benchmark format for benchstat.
@@ -142,11 +142,11 @@ func console(outcomes []running.Outcome) string {
 }
 
 // drawable parts the figures of the plan into those that can be drawn and those whose sweep a setting has
-// taken away.
+// taken away or has made more of than a figure can show.
 func (r *Report) drawable() (can, not []string) {
 	for _, name := range r.Plan.Figures {
 		if len(r.Means.Points()) > 0 {
-			if _, err := figure(name, r.Means); errors.Is(err, results.ErrNotSwept) {
+			if _, err := figure(name, r.Means); errors.Is(err, results.ErrNotSwept) || errors.Is(err, results.ErrTooMuch) {
 				not = append(not, fmt.Sprintf("figure %s is not drawn: %v", name, err))
 				continue
 			}
@@ -164,7 +164,7 @@ func (r *Report) manifest() *results.Manifest {
 }
 
 // Draw adds the files of the named figures of a set. A set without any point draws nothing.
-func Draw(files map[string][]byte, s *results.Set, figures []string) error {
+func Draw(files map[string][]byte, s *results.Set, figures []string, look Look) error {
 	if len(s.Points()) == 0 {
 		return nil
 	}
@@ -172,6 +172,10 @@ func Draw(files map[string][]byte, s *results.Set, figures []string) error {
 		f, err := figure(name, s)
 		if err != nil {
 			return fmt.Errorf("figure %s: %w", name, err)
+		}
+		results.Resize(f, look.Width, look.Height, look.Bare)
+		if look.Bare {
+			files[name+".txt"] = []byte(results.Caption(f) + "\n\n" + results.Alt(f) + "\n")
 		}
 		drawn, err := results.Render(f, name)
 		if err != nil {

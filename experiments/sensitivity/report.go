@@ -173,7 +173,7 @@ func (a *Analysis) Files() (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{results.ManifestName: manifest, reports.ResultsName: s.CSV()}
-	if err = reports.Draw(files, s, []string{kinds.FigureTornado}); errors.Is(err, results.ErrNotSwept) {
+	if err = reports.Draw(files, s, []string{kinds.FigureTornado}, reports.Look{}); errors.Is(err, results.ErrNotSwept) {
 		err = nil // no number moves a row, which the table says
 	}
 	return files, err

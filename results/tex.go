@@ -1,0 +1,48 @@
+package results
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgtex"
+)
+
+// renderTeX draws a figure as a pgfpicture: LaTeX sets its texts in the type of the document, at the sizes of
+// the other formats. \input it with the package pgf loaded. Title, caption and data stand above it as comments.
+func renderTeX(f Figure) ([]byte, error) {
+	w, h := size(f)
+	canvas := vgtex.New(w, h)
+	drawFigure(f, draw.NewCanvas(texText{canvas}, w, h))
+	var b bytes.Buffer
+	frame := f.frame()
+	for _, line := range append([]string{frame.Title}, append(frame.Caption, f.data())...) {
+		b.WriteString("% " + strings.ReplaceAll(line, "\n", " ") + "\n")
+	}
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	// TeX reads no exponents: what has one is as good as nothing.
+	return regexp.MustCompile(`-?[0-9.]+e-[0-9]+`).ReplaceAll(b.Bytes(), []byte("0")), nil
+}
+
+// texText hands text to the TeX canvas with what TeX would take as commands written out.
+type texText struct{ *vgtex.Canvas }
+
+func (c texText) FillString(f font.Face, pt vg.Point, s string) {
+	escaped := TeXEscape(s)
+	pt.X += (f.Width(s) - f.Width(escaped)) / 2 // the canvas sets text around its middle
+	c.Canvas.FillString(f, pt, escaped)
+}
+
+// TeXEscape writes text so that LaTeX sets it as it is.
+func TeXEscape(s string) string {
+	return strings.NewReplacer(
+		`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`, `_`, `\_`,
+		`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, `<`, `\textless{}`, `>`, `\textgreater{}`, `|`, `\textbar{}`,
+		`"`, `\textquotedbl{}`, "µ", `\textmu{}`, "→", `\textrightarrow{}`, "∞", `\ensuremath{\infty}`, "-", "-{}",
+	).Replace(s)
+}
