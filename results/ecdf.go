@@ -88,7 +88,7 @@ func (e *ECDF) draw(c draw.Canvas) {
 	low, high := e.extent()
 	room := math.Pow(high/low, edgeShare)
 	p.X.Min, p.X.Max = low/room, high*room
-	p.X.Scale, p.X.Tick.Marker = logScale{}, curveTicks{}
+	p.X.Scale, p.X.Tick.Marker = logScale{}, roomy{curveTicks{}, &p.X, c.Max.X - c.Min.X - axisWidth}
 	p.Y.Min, p.Y.Max = 0, height(1)
 	p.Y.Tick.Marker = shareTicks()
 	p.Add(grid{}, painter(e.paint))

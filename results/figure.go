@@ -51,7 +51,7 @@ func (f *Frame) frame() *Frame { return f }
 
 // body is a bit less than half of the width, within what a page of paper has room for.
 func (f *Frame) body(width vg.Length) vg.Length {
-	return min(max(width*0.46, 38*vg.Millimeter), 62*vg.Millimeter)
+	return min(max(width*0.46, 44*vg.Millimeter), 62*vg.Millimeter)
 }
 
 // size returns the sides of a figure's page.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 	"strconv"
@@ -142,19 +141,19 @@ func groupStyle(group string, i int) (draw.LineStyle, draw.GlyphStyle) {
 // lineStyle returns the colour, dashes and mark of the i-th line that is of no kind of probe; all three change
 // together.
 func lineStyle(i int) (draw.LineStyle, draw.GlyphStyle) {
-	palette := []color.RGBA{
-		{0x1a, 0x1a, 0x1a, 0xff}, // ink
-		{0xb0, 0x3a, 0x2e, 0xff}, // brick
-		{0x2a, 0x9d, 0xa8, 0xff}, // teal
-		{0x8c, 0x6d, 0x1f, 0xff}, // olive
-		{0x77, 0x77, 0x77, 0xff}, // grey
-		{0x5a, 0x3a, 0x8b, 0xff}, // violet
+	palette := []string{
+		"1a1a1a", // ink
+		"b03a2e", // brick
+		"2a9da8", // teal
+		"8c6d1f", // olive
+		"777777", // grey
+		"5a3a8b", // violet
 	}
 	dashes := [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 4}, {1, 2}}
 	marks := []polygon{
 		{sides: 24}, {sides: 4, turn: 0.125}, {sides: 3, turn: 0.25}, {sides: 4}, {sides: 3, turn: 0.75}, {sides: 5, turn: 0.25},
 	}
-	colour := palette[i%len(palette)]
+	colour := colorOf(palette[i%len(palette)])
 	line := draw.LineStyle{Color: colour, Width: lineWidth, Dashes: dashes[i%len(dashes)]}
 	mark := draw.GlyphStyle{Color: colour, Radius: markRadius, Shape: marks[i%len(marks)]}
 	return line, mark
@@ -208,7 +207,7 @@ func (l *Lines) scale() scale {
 }
 
 // leastLines is the width in which a few ticks can be told apart.
-const leastLines = 40 * vg.Millimeter
+const leastLines = 36 * vg.Millimeter
 
 func (l *Lines) least(scale) vg.Length { return leastLines }
 

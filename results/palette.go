@@ -2,27 +2,34 @@ package results
 
 import (
 	"image/color"
+	"strconv"
 	"strings"
 )
+
+// colorOf reads a colour written as six digits: red, green and blue.
+func colorOf(digits string) color.RGBA {
+	n, _ := strconv.ParseUint(digits, 16, 32) // our own lists are well-formed; none is black
+	return color.RGBA{uint8(n >> 16), uint8(n >> 8), uint8(n), 0xff}
+}
 
 // phaseColor returns the colour that a phase of a hit has in every figure. Phases that follow each other in
 // a hit are dark and light in turn, so that they can be told apart in grey.
 func phaseColor(name string) (color.RGBA, bool) {
-	c, ok := map[string]color.RGBA{
-		"entry":     {0x0b, 0x2a, 0x58, 0xff}, // navy
-		"dispatch":  {0x7f, 0xae, 0xe0, 0xff}, // light blue
-		"handler":   {0xf7, 0xe6, 0x5a, 0xff}, // yellow
-		"step":      {0x2f, 0x7f, 0x86, 0xff}, // teal
-		"return":    {0xd4, 0xe9, 0xc6, 0xff}, // pale green
-		"kretprobe": {0xa8, 0x47, 0x10, 0xff}, // brown
-		"detour":    {0xf0, 0xb0, 0x6a, 0xff}, // pale orange
-		"stop":      {0x5a, 0x3a, 0x6b, 0xff}, // purple
-		"irq":       {0xc9, 0xa9, 0xd8, 0xff}, // pale purple
-		"kernel":    {0x6e, 0x6e, 0x6e, 0xff}, // greys: not the probe's own
-		"workload":  {0xd2, 0xd2, 0xd2, 0xff},
-		"idle":      {0xf4, 0xf4, 0xf4, 0xff},
+	c, ok := map[string]string{
+		"entry":     "0b2a58", // navy
+		"dispatch":  "7faee0", // light blue
+		"handler":   "f7e65a", // yellow
+		"step":      "2f7f86", // teal
+		"return":    "d4e9c6", // pale green
+		"kretprobe": "a84710", // brown
+		"detour":    "f0b06a", // pale orange
+		"stop":      "5a3a6b", // purple
+		"irq":       "c9a9d8", // pale purple
+		"kernel":    "6e6e6e", // greys: not the probe's own
+		"workload":  "d2d2d2",
+		"idle":      "f4f4f4",
 	}[name]
-	return c, ok
+	return colorOf(c), ok
 }
 
 // kindOf returns the letter of a probe's kind and mode that decides its colour: the mode in which its entry is
@@ -45,22 +52,22 @@ func kindOf(name string) string {
 // with any kind of colour blindness tell apart, some darkened so that a line of them shows on paper. A return
 // probe has that of its entry, paled.
 func kindColor(name string) (color.RGBA, bool) {
-	c, ok := map[string]color.RGBA{
-		"k":  {0x00, 0x72, 0xb2, 0xff}, // blue
-		"b":  {0xd5, 0x5e, 0x00, 0xff}, // vermilion
-		"o":  {0x00, 0x7a, 0x5a, 0xff}, // green
-		"e":  {0xb8, 0x80, 0x00, 0xff}, // ochre
-		"f":  {0x6a, 0x3d, 0x9a, 0xff}, // purple
-		"j":  {0xb0, 0x50, 0x88, 0xff}, // pink
-		"r":  {0x7c, 0xb8, 0xdc, 0xff},
-		"rb": {0xf0, 0xa8, 0x70, 0xff},
-		"ro": {0x7c, 0xc4, 0xa8, 0xff},
-		"re": {0xe2, 0xc4, 0x70, 0xff},
-		"rf": {0xb8, 0x9c, 0xd4, 0xff},
-		"kr": {0x4a, 0x5a, 0x6a, 0xff},
-		"jr": {0xd8, 0xa0, 0xc0, 0xff},
+	c, ok := map[string]string{
+		"k":  "0072b2", // blue
+		"b":  "d55e00", // vermilion
+		"o":  "007a5a", // green
+		"e":  "b88000", // ochre
+		"f":  "6a3d9a", // purple
+		"j":  "b05088", // pink
+		"r":  "7cb8dc",
+		"rb": "f0a870",
+		"ro": "7cc4a8",
+		"re": "e2c470",
+		"rf": "b89cd4",
+		"kr": "4a5a6a",
+		"jr": "d8a0c0",
 	}[kindOf(name)]
-	return c, ok
+	return colorOf(c), ok
 }
 
 // kindMark returns the place of a kind's mark among those of lines.
@@ -73,7 +80,7 @@ func kindMark(name string) int {
 func kindFill(name string, shade float64) fill {
 	c, ok := kindColor(name)
 	if !ok {
-		c = color.RGBA{0x8a, 0x8a, 0x8a, 0xff}
+		c = colorOf("8a8a8a")
 	}
 	return fill{color: mix(c, paper(), shade)}
 }

@@ -95,7 +95,7 @@ func (w *recorder) calls(sorted []clock.Ticks) {
 func drawCalls(s *results.Set) (results.Figure, error) {
 	return results.CallCurves(s, results.Frame{
 		Title:  "How long calls with a probe take: " + place(s.Points()[0]),
-		XLabel: "cycles of a call", YLabel: "calls that took at most so long, %",
+		XLabel: "cycles of a call", YLabel: "calls no longer, %",
 		Caption: []string{"from the first instruction of the called function to its return, with all that interrupts it; " +
 			"both axes are logarithmic, that of shares in what is left to 100 %"},
 	})

@@ -68,6 +68,7 @@ var unsteady = []string{
 var libraries = map[string][]string{
 	"golang.org/x/arch/":              {"cpus", "kprobes/x86", "internal"},
 	"golang.org/x/text/":              {"results"},
+	"golang.org/x/image/":             {"results"},
 	"github.com/google/pprof/":        {"sim", "experiments/reports"},
 	"github.com/pelletier/go-toml/v2": {"internal"},
 	"github.com/spf13/cobra":          {"cmd"},
