@@ -7,6 +7,8 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -106,7 +108,12 @@ type Config struct {
 	TLB2        TLB2 // behind both
 	Predictor   PredictorConfig
 	Processor   map[string]uint64 // the numbers of ISA.Processor
+	Answers     Answers           // rows that differ from those that the instruction set has by itself
 }
+
+// Answers are what a processor says of itself when it is asked by number: by the name of a table of ISA.Answers and
+// by the number, columns in the table's order. A second number is in the upper half.
+type Answers map[string]map[uint64][]uint64
 
 // Check holds a configuration against an ISA and reports everything that is wrong with it.
 func (c *Config) Check(isa *ISA) []error {
@@ -190,6 +197,7 @@ func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 		}
 	}
 	compare("processor", numbers, c.Processor, fail)
+	c.checkAnswers(isa, fail)
 	for _, n := range isa.Ports {
 		if _, ok := c.Ports[n]; !ok {
 			fail("port.%s: missing", n)
@@ -204,6 +212,27 @@ func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 			if p != "" && c.Ports[p] <= 0 {
 				fail("cost.%s: port %q has no positive occupancy under ports", n, p)
 			}
+		}
+	}
+}
+
+// checkAnswers holds the rows against the tables that there are.
+func (c *Config) checkAnswers(isa *ISA, fail func(string, ...any)) {
+	columns := map[string]int{}
+	for _, t := range isa.Answers {
+		columns[t.Name] = len(t.Columns)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Answers)) {
+		for _, number := range slices.Sorted(maps.Keys(c.Answers[name])) {
+			if row := c.Answers[name][number]; len(row) != columns[name] {
+				fail("%s.%#x: %d values, but %s has %d such columns", name, number, len(row), isa.Name, columns[name])
+				return
+			}
+		}
+	}
+	if isa.CheckAnswers != nil {
+		for _, err := range isa.CheckAnswers(c.Answers) {
+			fail("%w", err)
 		}
 	}
 }
@@ -294,6 +323,12 @@ type Number struct {
 	Most uint64
 }
 
+// AnswerTable is a table by which a processor answers. A machine description may give any of its rows.
+type AnswerTable struct {
+	Name    string
+	Columns []Number
+}
+
 // ISA is an instruction set as a value.
 type ISA struct {
 	Name    string
@@ -306,6 +341,10 @@ type ISA struct {
 	// Processor are the numbers that tell processors of the instruction set apart beside what they cost: a
 	// machine description must give them.
 	Processor []Number
+	// Answers are the tables by which processors answer, and CheckAnswers reports rows that no processor here can
+	// live up to; nil where there are no tables.
+	Answers      []AnswerTable
+	CheckAnswers func(a Answers) []error
 	// LockSyncs says that kernels take a lock by an instruction behind which nothing is executed that was fetched
 	// before. Go that stands for code under a lock does the same.
 	LockSyncs bool
@@ -466,6 +505,20 @@ type Probe interface {
 	Translate(va uint64) (pa uint64, ok bool)
 	// Registers lists the architectural registers in the manual's order.
 	Registers() []Register
+}
+
+// Refuser is a CPU that keeps a list of what its guest asked for and did not get, though the architecture has it:
+// kernels look for registers by the exception of those that are not there, so that this is no failure.
+type Refuser interface {
+	// Refusals are in the order in which they came first.
+	Refusals() []Refusal
+}
+
+// Refusal is one thing that a guest asked for in vain.
+type Refusal struct {
+	Name  string
+	PC    uint64 // where it was first asked for
+	Count uint64
 }
 
 // Register is a named value for reports.

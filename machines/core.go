@@ -1,6 +1,10 @@
 package machines
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+
 	"kprobesim/cpus"
 	"kprobesim/internal/doc"
 	"kprobesim/mmu"
@@ -48,6 +52,57 @@ func (mr *machineReader) processor(r *doc.Reader) {
 		}})
 	}
 	mr.section(r.Sub("processor", true), fields...)
+}
+
+// answers reads the rows by which the processor differs from what the instruction set answers by itself. A key is
+// a number, or two with a dash between.
+func (mr *machineReader) answers(r *doc.Reader) {
+	for _, t := range mr.isa.Answers {
+		if !r.Has(t.Name) {
+			continue
+		}
+		table := r.Sub(t.Name, true)
+		rows := map[uint64][]uint64{}
+		for _, key := range table.Keys() {
+			number, err := answerKey(key)
+			if err != nil {
+				r.Errorf(t.Name, "%s: %v", table.Path(key), err)
+				continue
+			}
+			rows[number] = mr.answer(table.Sub(key, true), t.Columns)
+		}
+		table.Done()
+		if mr.m.CPU.Answers == nil {
+			mr.m.CPU.Answers = cpus.Answers{}
+		}
+		mr.m.CPU.Answers[t.Name] = rows
+	}
+}
+
+// answer reads one row. Its numbers say who the processor is and not what it costs, so they are no parameters.
+func (mr *machineReader) answer(r *doc.Reader, columns []cpus.Number) []uint64 {
+	row := make([]uint64, len(columns))
+	for i, n := range columns {
+		row[i] = uint64(doc.Opt(r, n.Name, 0, doc.Int(0, int64(n.Most))))
+	}
+	mr.source(r)
+	r.Done()
+	return row
+}
+
+// answerKey reads 0x4 or 0x4-1.
+func answerKey(key string) (uint64, error) {
+	first, second, two := strings.Cut(key, "-")
+	n, err := strconv.ParseUint(first, 0, 32)
+	if err == nil && two {
+		var sub uint64
+		sub, err = strconv.ParseUint(second, 0, 32)
+		n |= sub << 32
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%q is no number of 32 bits, or two with a dash between", key)
+	}
+	return n, nil
 }
 
 // frontEnd reads fetch and decode. What a core of later years has and an earlier one lacks may be left out.

@@ -1,6 +1,7 @@
 package machines
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,7 @@ func read(t *testing.T, text string) (*Machine, error) {
 	}
 	isa := &cpus.ISA{
 		Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"},
+		Answers: []cpus.AnswerTable{{Name: "asked", Columns: []cpus.Number{{Name: "a", Most: 16}, {Name: "b", Most: 16}}}},
 	}
 	var errs doc.Errors
 	m := Read(root, []*cpus.ISA{isa}, &errs)
@@ -179,6 +181,32 @@ func TestReadRefuses(t *testing.T) {
 		}
 		if _, err := read(t, text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.new, err, c.want)
+		}
+	}
+}
+
+// TestAnswers reads the rows of a processor's tables. They are no parameters, as they cost nothing.
+func TestAnswers(t *testing.T) {
+	rows := "[asked.0x4-1]\na = 0x10\nsource = \"book: 9\"\n[asked.7]\nb = 3\nsource = \"book: 9\"\n"
+	m, err := read(t, made+rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[uint64][]uint64{4 | 1<<32: {0x10, 0}, 7: {0, 3}}
+	if got := m.CPU.Answers["asked"]; !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("read %v, want %v", got, want)
+	}
+	if slices.ContainsFunc(m.Params, func(p Param) bool { return strings.HasPrefix(p.Path, "asked") }) {
+		t.Error("an answer is a parameter")
+	}
+	for bad, want := range map[string]string{
+		"[asked.x]\na = 1\nsource = \"book: 9\"\n":  `"x" is no number of 32 bits`,
+		"[asked.1]\na = 1\n":                        "source",
+		"[asked.1]\nc = 1\nsource = \"book: 9\"\n":  `unknown key "asked.1.c"`,
+		"[asked.1]\na = 99\nsource = \"book: 9\"\n": "99 is outside 0 to 16",
+	} {
+		if _, err := read(t, made+bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", bad, err, want)
 		}
 	}
 }

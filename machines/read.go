@@ -37,6 +37,7 @@ func Read(root *doc.Node, isas []*cpus.ISA, errs *doc.Errors) *Machine {
 	mr.sources(r.Sub("sources", true))
 	mr.core(r)
 	mr.processor(r)
+	mr.answers(r)
 	mr.costs(r)
 	mr.memory(r)
 	mr.check(r, before)

@@ -74,6 +74,9 @@ func (b *Backplane) Count() clock.Ticks {
 	return max(clock.Ticks(b.m.cfg.CPU.Hz)*clock.PerCycle/clock.Ticks(b.m.cfg.TimerHz), 1)
 }
 
+// Description is what the machine description says of the CPUs.
+func (b *Backplane) Description() *cpus.Config { return &b.m.cfg.CPU }
+
 // Hz is the clock of the cores: ticks of simulated time are fractions of its period.
 func (b *Backplane) Hz() int64 { return b.m.cfg.CPU.Hz }
 

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
 	"kprobesim/internal/clock"
 	"kprobesim/mmu"
 	"kprobesim/sim"
 )
 
-// Legacy is a PC as kernels of distributions find one without ACPI and PCI: beside the local APICs, which firmware has
-// left in virtual wire mode, two 8259A interrupt controllers, an 8254 timer with port 61h, a CMOS clock
+// Legacy is a PC as kernels of distributions find one without ACPI and PCI: beside local APICs, where CPUID says so,
+// which firmware has left in virtual wire mode, two 8259A interrupt controllers, an 8254 timer with port 61h, a CMOS clock
 // and a serial port at 3f8h. Every other port reads ones. What would reset the machine ends the run.
 type Legacy struct {
 	// Date is what the CMOS clock says when the machine is switched on, in seconds since the beginning of 1970.
@@ -41,7 +42,9 @@ func (l Legacy) Build(m *sim.Backplane) sim.Hardware {
 		{mode: rate, access: 1, gate: true, loaded: true, n: 18},
 		{mode: squareWave, access: 3},
 	}
-	p.apics[0].virtualWire()
+	if p.local = x86.HasLocalAPIC(m.Description()); p.local {
+		p.apics[0].virtualWire()
+	}
 	p.planTimer(0)
 	return p
 }
@@ -63,6 +66,7 @@ type legacy struct {
 	counters [3]counter
 	rtc      *cmos
 	serial   uart
+	local    bool  // there are local APICs
 	portB    uint8 // port 61h, the part that is written
 	portA    uint8 // port 92h
 	at       clock.Ticks
@@ -77,7 +81,23 @@ func (p *legacy) now() int64 { return p.osc.count(p.at) }
 func (p *legacy) Ports(i int) cpus.Device { return ports{p, i} }
 
 // Interrupts implements sim.Hardware.
-func (p *legacy) Interrupts(i int) cpus.Interrupts { return wires{p, p.apics[i]} }
+func (p *legacy) Interrupts(i int) cpus.Interrupts { return wires{p, i} }
+
+// Device implements sim.Hardware. Where nothing is, reads give ones.
+func (p *legacy) Device(i int) cpus.Device {
+	if !p.local {
+		return nil
+	}
+	return p.bus.Device(i)
+}
+
+// external reports whether CPU i gets the interrupts of the controllers: through LINT0 of its APIC, or directly.
+func (p *legacy) external(i int) bool {
+	if !p.local {
+		return i == 0
+	}
+	return p.apics[i].passesExternal()
+}
 
 // Waiting implements sim.Hardware.
 func (p *legacy) Waiting(i int) string {
@@ -89,19 +109,19 @@ func (p *legacy) Waiting(i int) string {
 
 // wires are the two ways of an interrupt to a CPU: its APIC's own, and the controllers through LINT0.
 type wires struct {
-	p    *legacy
-	apic *LAPIC
+	p   *legacy
+	cpu int
 }
 
 // Pending implements cpus.Interrupts.
 func (w wires) Pending() bool {
-	return w.apic.Pending() || w.apic.passesExternal() && w.p.pics.pending()
+	return w.p.apics[w.cpu].Pending() || w.p.external(w.cpu) && w.p.pics.pending()
 }
 
 // Acknowledge implements cpus.Interrupts. Interrupts of the APIC come first.
 func (w wires) Acknowledge() uint32 {
-	if w.apic.Pending() || !w.apic.passesExternal() {
-		return w.apic.Acknowledge()
+	if apic := w.p.apics[w.cpu]; apic.Pending() || !w.p.external(w.cpu) {
+		return apic.Acknowledge()
 	}
 	return uint32(w.p.pics.acknowledge())
 }
@@ -117,8 +137,8 @@ func (p *legacy) tell() {
 	if !p.pics.pending() {
 		return
 	}
-	for i, a := range p.apics {
-		if a.passesExternal() && !p.m.Stopped(i) {
+	for i := range p.apics {
+		if p.external(i) && !p.m.Stopped(i) {
 			p.m.Interrupt(i)
 		}
 	}

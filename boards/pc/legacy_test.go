@@ -147,3 +147,25 @@ func TestResets(t *testing.T) {
 		t.Errorf("mode 1 of the timer: %v", err)
 	}
 }
+
+// TestWithoutLocalAPIC holds that a processor whose CPUID has no local APIC gets the controllers' interrupts all
+// the same, and finds nothing at the APIC's place.
+func TestWithoutLocalAPIC(t *testing.T) {
+	l := &legacy{}
+	g := pctest.New(t, 1, "ready", "ready", func(c *sim.Config) {
+		c.Board = l
+		c.CPU.Answers = cpus.Answers{"cpuid": {1: {0x10676, 0x10800, 0, 0x0709a97d}}}
+	})
+	if d := l.Device(0); d != nil {
+		t.Errorf("device %v", d)
+	}
+	d := l.Ports(0)
+	out(d, 0x20, 0x11, 0x21, 0x40, 0x21, 4, 0x21, 3, 0x21, 0xfe, 0x43, 0x34, 0x40, 0x64, 0x40, 0)
+	g.At(counts(1050), func() { g.Stop(errEnough) })
+	if err := g.Run(); !errors.Is(err, errEnough) {
+		t.Fatal(err)
+	}
+	if v, err := g.Load(g.Symbol(t, "taken"), 8); err != nil || v != 10 {
+		t.Errorf("%d interrupts, want 10 (%v)", v, err)
+	}
+}

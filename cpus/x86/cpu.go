@@ -115,6 +115,7 @@ type CPU struct {
 	hasLongMode bool
 	aligned     bool // alignment is checked
 	fpu         fpu
+	answers     answers
 }
 
 // New64 makes a CPU that has long mode, in 64-bit mode with paging on, as the loader leaves it. Where
@@ -129,7 +130,8 @@ func New32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 }
 
 func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func(*CPU)) *CPU {
-	c := &CPU{reset: reset, pages: mmu.PageSizes{12, 21}, hasLongMode: long, physBits: 40}
+	c := &CPU{reset: reset, pages: mmu.PageSizes{12, 21}, hasLongMode: long, answers: newAnswers(cfg, long)}
+	c.physBits = c.answers.physBits()
 	if bus.Root == Unpaged {
 		c.reset = (*CPU).resetUnpaged
 	}

@@ -22,8 +22,9 @@ func ISA64() *cpus.ISA {
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
 		Lines:      []string{LineNMI: "nmi"},
 		Exceptions: exceptionNames(),
-		Tables:     longFormat(true, maxPhysBits).build,
-		New:        New64, Disasm: disasm(64),
+		Answers:    answerTables, CheckAnswers: checkAnswers,
+		Tables: longFormat(true, maxPhysBits).build,
+		New:    New64, Disasm: disasm(64),
 	}
 }
 

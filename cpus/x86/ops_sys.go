@@ -116,14 +116,19 @@ func rdmsr(c *CPU, _ *inst) {
 	case msrTSC:
 		c.putPair(c.tsc())
 	case msrAPICBase:
-		c.putPair(c.apicBase())
-	default:
-		p := c.slotOf(n)
-		if p == nil {
-			c.raiseCode(vecGP, 0)
+		if !c.answers.apic() {
+			c.refuseMSR("rdmsr", n)
 			return
 		}
-		c.putPair(*p)
+		c.putPair(c.apicBase())
+	default:
+		if p := c.slotOf(n); p != nil {
+			c.putPair(*p)
+		} else if r, ok := c.answers.msrs[n]; ok {
+			c.putPair(r[0])
+		} else {
+			c.refuseMSR("rdmsr", n)
+		}
 	}
 }
 
@@ -169,12 +174,14 @@ func (c *CPU) writeMSR(n uint32, v uint64) bool {
 	switch {
 	case n == msrTSC:
 		c.msr.tscOffset += int64(v - c.tsc())
-	case n == msrAPICBase:
+	case n == msrAPICBase && c.answers.apic():
 		if v != c.apicBase() {
 			c.unmodelled(0, "a local APIC that moves, sleeps or is an x2APIC: %#x in its base register", v)
 			return false
 		}
-	case p == nil, holdsAddress(n) && !canonical(v):
+	case p == nil:
+		return c.writeAnswered(n, v)
+	case holdsAddress(n) && !canonical(v):
 		c.raiseCode(vecGP, 0)
 		return false
 	case n == msrEFER:
@@ -386,32 +393,4 @@ func wbinvd(c *CPU, _ *inst) {
 	if c.privileged() {
 		c.synchronized()
 	}
-}
-
-// cpuid answers as a Core 2 (family 6, model 23) with the vector extensions up to SSE2, and in 32-bit mode without long mode, which cannot be entered from there.
-func cpuid(c *CPU, _ *inst) {
-	c.synchronized()
-	var a, b, x, d uint32
-	switch uint32(c.R[rax]) {
-	case 0:
-		a, b, d, x = 1, 0x756e6547, 0x49656e69, 0x6c65746e
-	case 1: // features that kernels look for; those of instructions that are not modelled are absent
-		a, b = 0x10676, uint32(c.Num)<<24|1<<16|8<<8
-		d = 1<<0 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19 | 1<<24 | 1<<25 | 1<<26
-		if c.long {
-			x = 1 << 13 // cmpxchg16b
-		}
-	case 0x80000000:
-		a = 0x80000008
-	case 0x80000001:
-		d = 1 << 20 // pages that are not executed
-		if c.long {
-			x, d = 1, d|1<<11|1<<29 // lahf, syscall, long mode
-		}
-	case 0x80000008:
-		if a = 32<<8 | 36; c.long {
-			a = 48<<8 | 38
-		}
-	}
-	c.R[rax], c.R[rbx], c.R[rcx], c.R[rdx] = uint64(a), uint64(b), uint64(x), uint64(d)
 }

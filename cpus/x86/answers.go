@@ -1,0 +1,174 @@
+package x86
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"kprobesim/cpus"
+)
+
+// What a processor says of itself: the leaves of cpuid, and MSRs that only hold a value. Both are tables that
+// a machine description may change row by row. What it does not say is as on a Core 2 (family 6, model
+// 23), but that instructions which are not modelled are absent.
+
+// Names of the tables.
+const (
+	tableCPUID = "cpuid"
+	tableMSR   = "msr"
+)
+
+// answerTables are those of cpus.ISA. Of an MSR that software may write, the second column has the bits.
+var answerTables = []cpus.AnswerTable{
+	{Name: tableCPUID, Columns: []cpus.Number{{Name: "eax", Most: 1<<32 - 1}, {Name: "ebx", Most: 1<<32 - 1}, {Name: "ecx", Most: 1<<32 - 1}, {Name: "edx", Most: 1<<32 - 1}}},
+	{Name: tableMSR, Columns: []cpus.Number{{Name: "value", Most: 1<<63 - 1}, {Name: "writable", Most: 1<<63 - 1}}},
+}
+
+// leaf is an answer of cpuid: eax, ebx, ecx, edx.
+type leaf [4]uint32
+
+// Features of leaf 1 and of leaf 80000001h (SDM vol. 2, CPUID, tables 3-10 and 3-11) that are modelled: FPU, DE,
+// PSE, TSC, MSR, PAE, CX8, APIC, SEP, PGE, CMOV, PAT, CLFSH, FXSR, SSE, SSE2; CMPXCHG16B; and SYSCALL, XD, LM, LAHF.
+const (
+	featuresD    = 1<<0 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19 | 1<<24 | 1<<25 | 1<<26
+	featuresC    = 1 << 13
+	extendedD    = 1<<11 | 1<<20 | 1<<29
+	extendedC    = 1 << 0
+	featureAPIC  = 1 << 9
+	leafExtended = 0x80000000
+	leafSizes    = 0x80000008
+)
+
+// ownLeaves are the answers without a machine description's.
+func ownLeaves(long bool) map[uint64]leaf {
+	m := map[uint64]leaf{
+		0:                {1, 0x756e6547, 0x6c65746e, 0x49656e69},
+		1:                {0x10676, 1<<16 | 8<<8, 0, featuresD},
+		leafExtended:     {leafSizes},
+		leafExtended + 1: {3: 1 << 20},
+		leafSizes:        {32<<8 | 36},
+	}
+	if long {
+		m[1] = leaf{0x10676, 1<<16 | 8<<8, featuresC, featuresD}
+		m[leafExtended+1] = leaf{2: extendedC, 3: extendedD}
+		m[leafSizes] = leaf{48<<8 | 38}
+	}
+	return m
+}
+
+// answers is what a CPU answers.
+type answers struct {
+	leaves  map[uint64]leaf
+	msrs    map[uint32]*[2]uint64
+	refused []cpus.Refusal
+}
+
+// newAnswers joins what a description says with what is said without one. A CPU without long mode has
+// no features of it, so that one description serves both instruction sets.
+func newAnswers(cfg *cpus.Config, long bool) answers {
+	d := answers{leaves: ownLeaves(long), msrs: map[uint32]*[2]uint64{}}
+	for n, row := range cfg.Answers[tableCPUID] {
+		l := leaf{uint32(row[0]), uint32(row[1]), uint32(row[2]), uint32(row[3])}
+		switch {
+		case !long && n == 1:
+			l[2] &^= featuresC
+		case !long && n == leafExtended+1:
+			l[2], l[3] = l[2]&^extendedC, l[3]&^(1<<11|1<<29)
+		}
+		d.leaves[n] = l
+	}
+	for n, row := range cfg.Answers[tableMSR] {
+		d.msrs[uint32(n)] = &[2]uint64{row[0], row[1]}
+	}
+	return d
+}
+
+// physBits is the width of physical addresses.
+func (d *answers) physBits() uint8 { return uint8(d.leaves[leafSizes][0]) }
+
+// apic reports a local APIC.
+func (d *answers) apic() bool { return d.leaves[1][3]&featureAPIC != 0 }
+
+// HasLocalAPIC tells whether processors of a description say that they have a local APIC.
+func HasLocalAPIC(cfg *cpus.Config) bool {
+	d := newAnswers(cfg, true)
+	return d.apic()
+}
+
+// cpuid answers with nothing for leaves that are not there. The highest byte of ebx of leaf 1 is the CPU's number.
+func cpuid(c *CPU, _ *inst) {
+	c.synchronized()
+	n := c.R[rax] & 0xffffffff
+	l, ok := c.answers.leaves[n|c.R[rcx]<<32]
+	if !ok {
+		l = c.answers.leaves[n]
+	}
+	if n == 1 {
+		l[1] |= uint32(c.Num) << 24
+	}
+	c.R[rax], c.R[rbx], c.R[rcx], c.R[rdx] = uint64(l[0]), uint64(l[1]), uint64(l[2]), uint64(l[3])
+}
+
+// writeAnswered writes an MSR that only holds a value; false leaves #GP pending.
+func (c *CPU) writeAnswered(n uint32, v uint64) bool {
+	r, ok := c.answers.msrs[n]
+	if !ok {
+		c.refuseMSR("wrmsr", n)
+		return false
+	}
+	if (v^r[0])&^r[1] != 0 {
+		c.raiseCode(vecGP, 0)
+		return false
+	}
+	r[0] = v
+	return true
+}
+
+// maxRefused bounds the list of what was refused: a guest may try every number.
+const maxRefused = 256
+
+// refuseMSR raises #GP for an MSR that there is none of, and notes it.
+func (c *CPU) refuseMSR(how string, n uint32) {
+	c.raiseCode(vecGP, 0)
+	name := fmt.Sprintf("%s of %#x", how, n)
+	list := c.answers.refused
+	i := slices.IndexFunc(list, func(r cpus.Refusal) bool { return r.Name == name })
+	switch {
+	case i >= 0:
+		list[i].Count++
+	case len(list) < maxRefused:
+		c.answers.refused = append(list, cpus.Refusal{Name: name, PC: c.R[rRIP] - 2, Count: 1})
+	}
+}
+
+// Refusals implements cpus.Refuser.
+func (c *CPU) Refusals() []cpus.Refusal { return slices.Clone(c.answers.refused) }
+
+// checkAnswers implements cpus.ISA.CheckAnswers: features that are not modelled cannot be claimed, and MSRs that do
+// something are none that a description gives the value of.
+func checkAnswers(a cpus.Answers) []error {
+	var errs []error
+	for _, f := range []struct {
+		leaf, column, known uint64
+		name                string
+	}{
+		{1, 2, featuresC, "ecx"},
+		{1, 3, featuresD, "edx"},
+		{leafExtended + 1, 2, extendedC, "ecx"},
+		{leafExtended + 1, 3, extendedD | featuresD, "edx"},
+	} {
+		if row, ok := a[tableCPUID][f.leaf]; ok && row[f.column]&^f.known != 0 {
+			errs = append(errs, fmt.Errorf("cpuid.%#x: bits %#x of %s are features that are not modelled: leave them out", f.leaf, row[f.column]&^f.known, f.name))
+		}
+	}
+	if row, ok := a[tableCPUID][leafSizes]; ok && (row[0]&0xff < 32 || row[0]&0xff > maxPhysBits) {
+		errs = append(errs, fmt.Errorf("cpuid.%#x: physical addresses of %d bits; use 32 to %d", uint64(leafSizes), row[0]&0xff, maxPhysBits))
+	}
+	var c CPU
+	for _, n := range slices.Sorted(maps.Keys(a[tableMSR])) {
+		if n == msrTSC || n == msrAPICBase || c.slotOf(uint32(n)) != nil || n>>32 != 0 {
+			errs = append(errs, fmt.Errorf("msr.%#x: this register is modelled, its value cannot be given", n))
+		}
+	}
+	return errs
+}

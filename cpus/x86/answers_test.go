@@ -1,0 +1,113 @@
+package x86
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+)
+
+// asked makes a CPU of a description with answers of its own, about to execute code.
+func asked(t *testing.T, isa *cpus.ISA, a cpus.Answers, code ...byte) (*world, *CPU) {
+	t.Helper()
+	w, c := startIn(t, isa, code...)
+	cfg := *w.cfg
+	cfg.Answers = a
+	if errs := cfg.Check(isa); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	c.answers = newAnswers(&cfg, c.hasLongMode)
+	return w, c
+}
+
+// cpuidOf executes cpuid for a leaf and a second number.
+func cpuidOf(t *testing.T, isa *cpus.ISA, a cpus.Answers, eax, ecx uint64) leaf {
+	t.Helper()
+	_, c := asked(t, isa, a, 0x0f, 0xa2, 0xf4)
+	c.R[rax], c.R[rcx] = eax, ecx
+	halt(t, c)
+	return leaf{uint32(c.R[rax]), uint32(c.R[rbx]), uint32(c.R[rcx]), uint32(c.R[rdx])}
+}
+
+// TestCPUIDTable holds rows of a description, second numbers, and what is said without a row.
+func TestCPUIDTable(t *testing.T) {
+	a := cpus.Answers{tableCPUID: {
+		0:                {4, 0x68747541, 0x444d4163, 0x69746e65},
+		4:                {1, 2, 3, 4},
+		4 | 1<<32:        {5, 6, 7, 8},
+		leafExtended + 1: {0, 0, extendedC, extendedD},
+	}}
+	for _, x := range []struct {
+		isa      *cpus.ISA
+		eax, ecx uint64
+		want     leaf
+	}{
+		{ISA64(), 0, 0, leaf{4, 0x68747541, 0x444d4163, 0x69746e65}},
+		{ISA64(), 4, 0, leaf{1, 2, 3, 4}},
+		{ISA64(), 4, 1, leaf{5, 6, 7, 8}},
+		{ISA64(), 4, 2, leaf{1, 2, 3, 4}},
+		{ISA64(), 1, 0, leaf{0x10676, 0x10800, featuresC, featuresD}},
+		{ISA64(), 7, 0, leaf{}},
+		{ISA64(), leafExtended + 1, 0, leaf{0, 0, extendedC, extendedD}},
+		{ISA32(), leafExtended + 1, 0, leaf{0, 0, 0, 1 << 20}},
+		{ISA32(), 1, 0, leaf{0x10676, 0x10800, 0, featuresD}},
+	} {
+		if got := cpuidOf(t, x.isa, a, x.eax, x.ecx); got != x.want {
+			t.Errorf("%s: leaf %#x, %d: %#x, want %#x", x.isa.Name, x.eax, x.ecx, got, x.want)
+		}
+	}
+}
+
+// TestMSRTable holds values that a description gives, the bits that may be written, and the list of what was refused.
+func TestMSRTable(t *testing.T) {
+	a := cpus.Answers{tableMSR: {0xce: {0x123456789, 0xff}}}
+	_, c := asked(t, ISA64(), a, 0x0f, 0x32, 0xb0, 0x55, 0x0f, 0x30, 0x0f, 0x32, 0xf4) // rdmsr; mov $0x55,%al; wrmsr; rdmsr; hlt
+	c.R[rcx] = 0xce
+	if halt(t, c); c.R[rax] != 0x23456755 || c.R[rdx] != 1 {
+		t.Errorf("value %#x:%#x", c.R[rdx], c.R[rax])
+	}
+	w, c := asked(t, ISA64(), a, 0x0f, 0x30)
+	c.R[rcx], c.R[rax], c.R[rdx] = 0xce, 0x23456855, 1
+	if tr := w.trapped(c); tr.vector != vecGP || tr.code != 0 || len(c.Refusals()) != 0 {
+		t.Errorf("a bit that cannot be written: %+v, %v", tr, c.Refusals())
+	}
+	for _, code := range [][]byte{{0x0f, 0x30}, {0x0f, 0x32}} {
+		w, c = start(t, code...)
+		at := c.PC()
+		c.R[rcx] = 0x345
+		for range 2 {
+			c.R[rRIP], c.Halted = at, false
+			if tr := w.trapped(c); tr.vector != vecGP || tr.code != 0 || tr.rip != at {
+				t.Errorf("%x: %+v, want #GP(0)", code, tr)
+			}
+		}
+		got := c.Refusals()
+		if len(got) != 1 || got[0].Count != 2 || got[0].PC != at || !strings.HasSuffix(got[0].Name, "msr of 0x345") {
+			t.Errorf("%x: refused %+v", code, got)
+		}
+	}
+}
+
+// TestAnswersRefused names rows of descriptions that no CPU here lives up to.
+func TestAnswersRefused(t *testing.T) {
+	for want, a := range map[string]cpus.Answers{
+		"cpuid.0x1: bits 0x200 of ecx are features that are not modelled": {tableCPUID: {1: {0, 0, 1 << 9, 0}}},
+		"cpuid.0x1: bits 0x800000 of edx":                                 {tableCPUID: {1: {0, 0, 0, 1 << 23}}},
+		"physical addresses of 20 bits":                                   {tableCPUID: {leafSizes: {20, 0, 0, 0}}},
+		"msr.0x10: this register is modelled":                             {tableMSR: {0x10: {0, 0}}},
+		"msr.0xc0000080: this register is modelled":                       {tableMSR: {0xc0000080: {0, 0}}},
+		"cpuid.0x1: 2 values, but x86_64 has 4 such columns":              {tableCPUID: {1: {0, 0}}},
+		"nothing.0x1: 1 values, but x86_64 has 0 such columns":            {"nothing": {1: {0}}},
+	} {
+		w, _ := start(t, 0xf4)
+		cfg := *w.cfg
+		cfg.Answers = a
+		found := false
+		for _, err := range cfg.Check(ISA64()) {
+			found = found || strings.Contains(err.Error(), want)
+		}
+		if !found {
+			t.Errorf("%v: %v; want %q", a, cfg.Check(ISA64()), want)
+		}
+	}
+}
