@@ -42,7 +42,7 @@ type Watch struct {
 }
 
 // EventWatch is the kind of events that say what becomes of a watchpoint: registered or unregistered. ID is the
-// number of its register, Arg its address.
+// number of its register, Arg the address of one that is registered.
 const EventWatch sim.EventKind = "watch"
 
 // AddWatch has the guest register a watchpoint on all of its CPUs, and returns the number of the debug register. That

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 
 	"kprobesim/experiments/schema"
@@ -27,6 +28,8 @@ type Kind struct {
 	Once string
 	// measure runs a point on a machine that has booted and fills in the measurement.
 	measure func(s *session, m *Measurement) error
+	// trace writes one hit; may be nil where the workload's loop makes the calls.
+	trace func(s *session, n int64, w io.Writer) error
 }
 
 // Mistake is what is wrong with the value at a path of an experiment. Whoever reads the experiment

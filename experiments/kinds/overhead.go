@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/cpus"
 	"kprobesim/results"
 	"kprobesim/sim"
 )
@@ -133,15 +134,23 @@ const profiled = 64
 // profile takes a profile of warm hits, after the measured ones. Counters and accounts have been
 // read by then.
 func (s *session) profile(m *Measurement) error {
+	return s.profileOf(m, func(p cpus.Observer) error {
+		s.cpu().Observe(p)
+		_, _, err := s.loop(min(profiled, m.Hits))
+		s.cpu().Observe(s.observer)
+		return err
+	})
+}
+
+// profileOf takes a profile of what run has an observer told of.
+func (s *session) profileOf(m *Measurement, run func(cpus.Observer) error) error {
 	p := sim.NewProfile(s.m.Image())
-	s.cpu().Observe(p)
-	_, _, err := s.loop(min(profiled, m.Hits))
-	s.cpu().Observe(s.observer)
-	if err != nil {
-		return fmt.Errorf("profile: %w", err)
-	}
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
+	err := run(p)
+	if err == nil {
+		err = p.Write(&b)
+	}
+	if err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
 	m.Profile = b.Bytes()

@@ -178,6 +178,10 @@ func (s *session) registerOwn() error {
 	if err := s.loadModules(schema.LoadProbes); err != nil {
 		return err
 	}
+	if w := s.p.Probe.Watch; w != nil {
+		_, err := s.probes.AddWatch(s.call, w.Watch)
+		return err
+	}
 	for _, r := range s.p.Probe.Registrations() {
 		if err := s.add(r, s.p.Workload.Target, s.p.Workload.Offset); err != nil {
 			return err

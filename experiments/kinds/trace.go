@@ -15,26 +15,35 @@ import (
 // return from it when the loop is in user mode. Everything before is as
 // Measure does it; the hit is the last of the calls after the first one.
 func Trace(p *schema.Point, n int64, w io.Writer) error {
-	if p.Workload.Loop == "" {
+	trace := Of(p.Kind).trace
+	if trace == nil {
+		trace = (*session).traceCall
+	}
+	if p.Workload.Loop == "" && p.Kind != UserProbes {
 		return fmt.Errorf("experiments of kind %s call no function again and again: look at them with timeline", p.Kind)
 	}
 	return boot(p, func(s *session) error {
 		if err := s.online(); err != nil {
 			return err
 		}
-		if _, err := s.baseline(&Measurement{Hits: p.Workload.Hits}); err != nil {
-			return fmt.Errorf("without the probe: %w", err)
-		}
-		if err := s.register(); err != nil {
+		return trace(s, n, w)
+	})
+}
+
+// traceCall traces a call of the workload's loop.
+func (s *session) traceCall(n int64, w io.Writer) error {
+	if _, err := s.baseline(&Measurement{Hits: s.p.Workload.Hits}); err != nil {
+		return fmt.Errorf("without the probe: %w", err)
+	}
+	if err := s.register(); err != nil {
+		return err
+	}
+	if n > 1 {
+		if _, _, err := s.loop(1); err != nil {
 			return err
 		}
-		if n > 1 {
-			if _, _, err := s.loop(1); err != nil {
-				return err
-			}
-		}
-		return s.traceLast(max(1, n-1), w)
-	})
+	}
+	return s.traceLast(max(1, n-1), w)
 }
 
 // traceLast runs n calls of the target and writes the last one. The calls before it are executed in
@@ -57,27 +66,41 @@ func (s *session) traceLast(n int64, w io.Writer) error {
 	return t.Close()
 }
 
-// callFilter leaves out the calls of target that it is to skip, and passes the steps of the others:
-// from the first instruction of target until the return into loop. A handler or trampoline outside
-// of both functions belongs to the call that it interrupts.
+// callFilter leaves out the calls of target that it is to skip, and passes the steps of the others: from the first
+// instruction behind the one that calls target until the return into loop. That is target's own but where it is watched and
+// traps first. A handler or trampoline outside of both functions belongs to the call that it interrupts.
 type callFilter struct {
 	to           cpus.Observer
 	target, loop image.Func
 	skip         int64
 	inside       bool
+	before       []cpus.Step // since loop was left: of a call that begins, or of an interrupt of loop
 }
 
 // Step implements cpus.Observer.
 func (f *callFilter) Step(s *cpus.Step) {
 	switch {
 	case s.PC >= f.loop.Entry && s.PC < f.loop.Entry+f.loop.Size:
-		f.inside = false
-	case s.PC == f.target.Entry && !f.inside:
+		f.inside, f.before = false, f.before[:0]
+	case f.inside:
+	case s.PC != f.target.Entry:
+		f.before = append(f.before, *s)
+	default:
 		f.inside = true
 		f.skip--
+		f.pass(f.before)
 	}
 	if f.inside && f.skip < 0 {
 		f.to.Step(s)
+	}
+}
+
+// pass passes steps that turned out to belong to a call.
+func (f *callFilter) pass(steps []cpus.Step) {
+	for i := range steps {
+		if f.skip < 0 {
+			f.to.Step(&steps[i])
+		}
 	}
 }
 

@@ -3,12 +3,15 @@ package kinds
 import (
 	"errors"
 	"fmt"
+	"io"
 
+	"kprobesim/cpus"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
 	"kprobesim/results"
+	"kprobesim/sim"
 	"kprobesim/smp"
 )
 
@@ -35,7 +38,7 @@ const (
 
 func userProbesKind() Kind {
 	return Kind{
-		Name: UserProbes, Workload: readUserProbes, measure: (*session).userProbes, Check: plainOrReturn,
+		Name: UserProbes, Workload: readUserProbes, measure: (*session).userProbes, trace: (*session).traceUser, Check: plainOrReturn,
 		figures: []Figure{{UserProbes, drawUserProbes}},
 		Columns: []results.ColumnSpec{
 			{Title: "hit\ncycles", Metric: MetricUserWarm, Decimals: 0},
@@ -80,11 +83,10 @@ func (s *session) userProbes(m *Measurement) error {
 	if err := s.online(); err != nil {
 		return err
 	}
-	f, err := s.k.Program()
+	u, err := s.program(m.Hits)
 	if err != nil {
 		return err
 	}
-	u := &userSession{s, f, m.Hits}
 	var plain, hit userCosts
 	// The first tasks of a machine find everything cold.
 	if err := u.costs(&userCosts{}, nil); err != nil {
@@ -105,7 +107,51 @@ func (s *session) userProbes(m *Measurement) error {
 	if s.m.CPUs() > 1 {
 		m.cyclesOver(MetricUserShared, hit.all-plain.all, u.n)
 	}
-	return nil
+	if s.p.Further {
+		return nil
+	}
+	return s.profileOf(m, func(p cpus.Observer) error { return u.watched(p, min(profiled, u.n)+1, 1) })
+}
+
+// program is the session with the program of the guest's processes, and n calls.
+func (s *session) program(n int64) (*userSession, error) {
+	f, err := s.k.Program()
+	return &userSession{s, f, n}, err
+}
+
+// traceUser traces a call of the probed function in a new task: the first one finds no page of that task.
+func (s *session) traceUser(n int64, w io.Writer) error {
+	u, err := s.program(n)
+	if err != nil {
+		return err
+	}
+	// A probe is put into a page that is there, and the first task brings it in.
+	if _, err := u.run(userWarmLoop, 1); err != nil {
+		return err
+	}
+	if err := u.insert(); err != nil {
+		return err
+	}
+	if n > 1 {
+		if _, err := u.run(userWarmLoop, n); err != nil {
+			return err
+		}
+	}
+	t := sim.NewTracer(w, s.m.Image(), s.p.Target.ISA)
+	if err := u.watched(t, n, n-1); err != nil {
+		return err
+	}
+	return t.Close()
+}
+
+// watched has an observer told of the calls of a new task that makes n, but for those that are to be skipped.
+func (u *userSession) watched(o cpus.Observer, n, skip int64) error {
+	target, _ := u.m.Image().Func(userTarget)
+	loop, _ := u.m.Image().Func(userWarmLoop)
+	u.cpu().Observe(&callFilter{to: o, target: target, loop: loop, skip: skip})
+	_, err := u.run(userWarmLoop, n)
+	u.cpu().Observe(u.observer)
+	return err
 }
 
 // userCosts are times of n calls.

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"fmt"
+	"io"
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
@@ -24,7 +25,7 @@ const (
 
 func watchpointsKind() Kind {
 	return Kind{
-		Name: Watchpoints, Workload: schema.ReadWorkload, measure: (*session).watchpoints,
+		Name: Watchpoints, Workload: schema.ReadWorkload, measure: (*session).watchpoints, trace: (*session).traceWatch,
 		Check:   watchpointsOnly,
 		figures: []Figure{{Watchpoints, drawWatchpoints}},
 		Columns: []results.ColumnSpec{
@@ -74,9 +75,8 @@ func Mistakes(e *schema.Experiment) (all []Mistake) {
 
 // watchpoints measures the loop without the watchpoint, registers it, measures the loop again, and unregisters it.
 func (s *session) watchpoints(m *Measurement) error {
-	p, w := *s.p, s.p.Probe.Watch
-	p.Workload.Target = w.Calls
-	s.p, m.Hits = &p, p.Workload.Hits
+	w := s.aim()
+	m.Hits = s.p.Workload.Hits
 	if err := s.online(); err != nil {
 		return err
 	}
@@ -102,7 +102,27 @@ func (s *session) watchpoints(m *Measurement) error {
 	m.cyclesOver(results.MetricCycles, over.Time, m.Hits)
 	m.note(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
 	m.cyclesOver(results.MetricFirst, m.First.Sub(m.Single).Time, 1)
-	return s.verifyWatch(w)
+	if err := s.verifyWatch(w); err != nil || s.p.Further {
+		return err
+	}
+	if _, err := s.probes.AddWatch(s.call, w.Watch); err != nil {
+		return err
+	}
+	return s.profile(m)
+}
+
+// aim makes the function that the point calls the workload's target.
+func (s *session) aim() *schema.Watchpoint {
+	p := *s.p
+	p.Workload.Target = p.Probe.Watch.Calls
+	s.p = &p
+	return p.Probe.Watch
+}
+
+// traceWatch traces a call of what the point calls.
+func (s *session) traceWatch(n int64, w io.Writer) error {
+	s.aim()
+	return s.traceCall(n, w)
 }
 
 // took notes how long something takes on the CPU that does it.

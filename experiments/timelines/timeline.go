@@ -48,6 +48,7 @@ const (
 	onStopper = "stopper"
 	onIRQ     = "irq"
 	onProbe   = "probe"
+	onWatch   = "watch"
 	onIPI     = "ipi"
 	onRCU     = "rcu"
 	onStop    = "stop"
@@ -66,6 +67,7 @@ const (
 	inCall
 	inIRQ
 	inProbe
+	inWatch // the kernel has found out which watchpoint was hit
 )
 
 // watcher makes a timeline: it observes every instruction of every CPU and hears of events.
@@ -73,6 +75,7 @@ type watcher struct {
 	im     *image.Image
 	enters uint64 // address of the return probes' trampoline
 	called uint64 // address of the entry of system calls
+	watch  uint64 // address of what calls the handler of a watchpoint
 	t      results.Timeline
 	cpus   []cpuTrack
 	flows  map[flowKey]uint64 // arrows that have begun and not arrived
@@ -88,6 +91,8 @@ type cpuTrack struct {
 	open   []layer // and those above it
 	now    clock.Ticks
 	before uint64 // address of the last instruction that was part of no layer
+	last   uint64 // address of the last instruction
+	caller string // the function to which the handling of a watchpoint returns
 }
 
 // flowKey names the arrow from a change of text to a CPU.
@@ -99,7 +104,7 @@ type flowKey struct {
 func newWatcher(im *image.Image, n int, hz int64, title string) *watcher {
 	w := &watcher{im: im, flows: map[flowKey]uint64{}}
 	w.t = results.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
-	for name, at := range map[string]*uint64{"kretprobe_trampoline": &w.enters, "syscall_entry": &w.called} {
+	for name, at := range map[string]*uint64{"kretprobe_trampoline": &w.enters, "syscall_entry": &w.called, "kwatch_hit": &w.watch} {
 		if f, ok := im.Func(name); ok {
 			*at = f.Entry
 		}
@@ -116,6 +121,8 @@ func newWatcher(im *image.Image, n int, hz int64, title string) *watcher {
 func (w *watcher) layerOf(c *cpuTrack, s *cpus.Step) layer {
 	phase := image.Phase(s.Phase)
 	switch {
+	case s.PC == w.watch && c.top() != inWatch, c.top() == inWatch && w.function(s.PC) != c.caller:
+		return inWatch
 	case s.Context == cpus.Breakpoint || s.Context == cpus.SingleStep || phase == image.PhaseDetour || s.PC == w.enters:
 		return inProbe
 	case c.top() == inProbe && phase.Probing():
@@ -144,6 +151,7 @@ func (w *watcher) Step(s *cpus.Step) {
 	if c.top() != l {
 		w.enter(c, l, s)
 	}
+	c.last = s.PC
 }
 
 // begin opens the slice of the task that runs when the timeline begins: on the first CPU the one that
@@ -193,6 +201,9 @@ func (w *watcher) layerMark(c *cpuTrack, l layer, pc uint64) results.Mark {
 	switch {
 	case l == inIRQ:
 		return results.Mark{Name: w.function(pc), Category: onIRQ}
+	case l == inWatch:
+		c.caller = w.function(c.last)
+		return results.Mark{Name: "watchpoint", Category: onWatch}
 	case l == inCall && pc == w.called:
 		return results.Mark{Name: "system call", Category: onCall}
 	case l == inCall:
@@ -281,6 +292,12 @@ func (w *watcher) instant(e sim.Event) (results.Mark, bool) {
 		return mark(onStop, "stop: "+e.Name, number("stop", e.ID)), true
 	case kprobes.EventProbe:
 		return mark(onProbe, e.Name, results.Note{Key: "at", Text: w.place(e.Arg)}), true
+	case kprobes.EventWatch:
+		notes := []results.Note{number("register", e.ID)}
+		if e.Arg != 0 {
+			notes = append(notes, results.Note{Key: "at", Text: w.place(e.Arg)})
+		}
+		return mark(onWatch, e.Name, notes...), true
 	case kprobes.EventPatch:
 		m := mark(onPatch, "patch: "+e.Name, number("patch", e.ID), results.Note{Key: "at", Text: w.place(e.Arg)})
 		m.Flows = w.arrows(e.ID)

@@ -352,3 +352,51 @@ func TestTimelineOfABatch(t *testing.T) {
 		}
 	}
 }
+
+// TestTimelineOfWatchpoints has a slice for every hit, and marks where registers are set and cleared, whether hits are
+// exceptions of their own or share one with steps.
+func TestTimelineOfWatchpoints(t *testing.T) {
+	for _, name := range []string{"watchpoints", "watchpoints-power5", "watchpoints-tc2-a15"} {
+		hits, marks := 0, []string(nil)
+		for _, e := range decodeTimeline(t, timelineOf(t, name, "w/kernel.cpus=1", "workload.hits=3", "workload.warmup=2")) {
+			switch {
+			case e.what == toldBegin && e.kind == onWatch:
+				hits++
+			case e.what == toldInstant && e.kind == onWatch:
+				marks = append(marks, e.name)
+			}
+		}
+		const calls = 1 + 2 + 3 + 8 // the last ones hold the point to what it says
+		if hits != calls {
+			t.Errorf("%s: %d hits are in the timeline, want %d", name, hits, calls)
+		}
+		if want := []string{"registered", "unregistered", "registered", "unregistered", "registered"}; !slices.Equal(marks, want) {
+			t.Errorf("%s: marks %v, want %v", name, marks, want)
+		}
+	}
+}
+
+// TestTimelineOfUserProbes has slices for the hits in user tasks. A step is a slice of its own there, because the copy is
+// executed in user mode.
+func TestTimelineOfUserProbes(t *testing.T) {
+	for name, exceptions := range map[string]int{"user-probes": 2, "user-probes-power5": 2, "user-probes-tc2-a15": 1} {
+		user, hits := false, 0
+		for _, e := range decodeTimeline(t, timelineOf(t, name, "k", "workload.hits=3")) {
+			switch {
+			case e.what == toldBegin && e.kind == onUser:
+				user = true
+			case e.what == toldBegin && e.kind == onTask:
+				user = false
+			case e.what == toldBegin && e.kind == onProbe:
+				hits++
+				if !user || e.name != "hit user_target+0x0" {
+					t.Errorf("%s: a slice %q, in a user task: %v", name, e.name, user)
+				}
+			}
+		}
+		const warm, cold = 3 + 6, 3 + 6 // n calls and twice as many
+		if want := (warm + cold) * exceptions; hits != want {
+			t.Errorf("%s: %d slices of hits are in the timeline, want %d", name, hits, want)
+		}
+	}
+}
