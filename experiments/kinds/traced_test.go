@@ -37,9 +37,9 @@ var watched = []looked{
 
 // inUserSpace are probes of user space.
 var inUserSpace = []looked{
-	{"user-probes", "k", []string{"user_target", "int3", "user_breakpoint_hit", "find_vma", "user_probe_empty", "debug", "user_stepped", "user_target"}, 1, nil},
+	{"user-probes", "k", []string{"user_target", "user_breakpoint_hit", "find_vma", "user_probe_empty", "debug", "user_stepped", "user_target"}, 1, nil},
 	{"user-probes", "r", []string{
-		"user_target", "user_return_entered", "user_stepped", "user_trampoline", "int3", "user_trampoline_hit", "user_return_empty", "end_hits",
+		"user_target", "user_return_entered", "user_stepped", "user_trampoline", "user_trampoline_hit", "user_return_empty", "end_hits",
 	}, 1, nil},
 	{"user-probes-pentium-m", "k", []string{"user_target", "user_breakpoint_hit", "user_probe_empty", "user_stepped", "user_target"}, 1, nil},
 	{"user-probes-power5", "k", []string{"user_target", "program_check", "user_breakpoint_hit", "user_probe_empty", "single_step", "user_stepped", "user_target"}, 1, nil},

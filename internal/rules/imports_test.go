@@ -69,7 +69,7 @@ var libraries = map[string][]string{
 	"golang.org/x/arch/":              {"cpus", "kprobes/x86", "internal"},
 	"golang.org/x/text/":              {"results"},
 	"golang.org/x/image/":             {"results"},
-	"github.com/google/pprof/":        {"sim", "experiments/reports"},
+	"github.com/google/pprof/":        {"sim", "experiments/reports", "experiments/kinds"},
 	"github.com/pelletier/go-toml/v2": {"internal"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"gonum.org/v1/gonum/":             {"experiments/calibration", "results"},
