@@ -36,6 +36,10 @@ const (
 	MutantForgetLate = "forget-late"
 	// MutantEntryUnsynced leaves out every synchronization when a function's first nop comes back.
 	MutantEntryUnsynced = "entry-skip-sync"
+	// MutantWatchSetHere sets a watchpoint's register on the CPU that asks for it alone, MutantWatchClearHere takes it
+	// back there alone.
+	MutantWatchSetHere   = "watch-set-here"
+	MutantWatchClearHere = "watch-clear-here"
 	// MutantSkipClean and its kin leave out a step by which software keeps instruction caches in step with what it
 	// has stored: writing the data cache's line back, invalidating that of instruction caches, and fetching
 	// anew. They change nothing in a guest that has no such steps.
@@ -50,7 +54,7 @@ func Mutants() []string {
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
 		MutantNoNotifier, MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion, MutantKeepQueued,
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
-		MutantEntryUnsynced, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
+		MutantEntryUnsynced, MutantWatchSetHere, MutantWatchClearHere, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
 	}
 }
 

@@ -1,8 +1,10 @@
 package kprobes
 
 import (
+	"errors"
 	"fmt"
 
+	"kprobesim/image"
 	"kprobesim/sim"
 )
 
@@ -67,9 +69,57 @@ func (k *Kprobes) AddWatch(c Caller, w Watch) (nr int, err error) {
 	case got < 0:
 		return 0, fmt.Errorf("watching %d bytes at %s+%#x, type %s: %w", w.Length, w.Symbol, w.Offset, w.Type, Errno(-got))
 	default:
+		if k.opt.Mutant == MutantWatchSetHere {
+			if err := k.watchHereAlone(c, uint64(got)); err != nil {
+				return 0, err
+			}
+		}
 		k.note(c, EventWatch, "registered", uint64(got), at)
 		return int(got), nil
 	}
+}
+
+// watchHereAlone registers the watchpoint of a register anew, for this CPU alone.
+func (k *Kprobes) watchHereAlone(c Caller, nr uint64) error {
+	at, handler, err := k.watchEntry(nr)
+	if err != nil {
+		return err
+	}
+	wanted := k.m.Load(at, handler)
+	if _, err := c.InvokeSym("unregister_kwatch", nr); err != nil {
+		return err
+	}
+	const global = 1 // DR_ALLOC_GLOBAL of linux/kwatch.h
+	if _, err := c.InvokeSym("dr_alloc", nr, global); err != nil {
+		return err
+	}
+	k.m.Store(at, handler, wanted)
+	_, err = c.InvokeSym("set_here", nr)
+	return errors.Join(err, k.m.take())
+}
+
+// clearHereAlone unregisters it for this CPU alone.
+func (k *Kprobes) clearHereAlone(c Caller, nr uint64) error {
+	at, handler, err := k.watchEntry(nr)
+	if err != nil {
+		return err
+	}
+	k.m.Store(at, handler, 0)
+	if _, err := c.InvokeSym("set_here", nr); err != nil {
+		return err
+	}
+	_, err = c.InvokeSym("dr_free", nr)
+	return errors.Join(err, k.m.take())
+}
+
+// watchEntry is where the guest's list has a register, and the handler in it.
+func (k *Kprobes) watchEntry(nr uint64) (at uint64, handler image.Field, err error) {
+	list, ok := k.im.Symbol("kwatch_list")
+	if !ok {
+		return 0, handler, fmt.Errorf("image %s has no watchpoints", k.im.Name)
+	}
+	size, err := k.im.Layout("kwatch", image.Parts{"handler": &handler})
+	return list.Addr + nr*size, handler, err
 }
 
 // watched is the address of what is to be watched.
@@ -88,7 +138,12 @@ func (k *Kprobes) watched(w Watch) (uint64, error) {
 
 // RemoveWatch has the guest unregister the watchpoint of a debug register. When it returns, no handler runs.
 func (k *Kprobes) RemoveWatch(c Caller, nr int) error {
-	_, err := c.InvokeSym("unregister_kwatch", uint64(nr))
+	var err error
+	if k.opt.Mutant == MutantWatchClearHere {
+		err = k.clearHereAlone(c, uint64(nr))
+	} else {
+		_, err = c.InvokeSym("unregister_kwatch", uint64(nr))
+	}
 	if err == nil {
 		k.note(c, EventWatch, "unregistered", uint64(nr), 0)
 	}

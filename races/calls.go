@@ -22,6 +22,7 @@ type probed struct {
 	addr    uint64 // where it stands
 	fn      uint64 // start of the function
 	handler uint64 // guest function that only this probe calls
+	watch   bool   // it is a watchpoint, on what its function alone touches
 	nested  bool   // it stands in the handler of another probe, whose hits are all missed ones
 	state   expected
 	epoch   int      // counts changes of state
@@ -102,7 +103,7 @@ func (p *probed) unaware(cpu int, now []uint64) bool {
 
 // probedAt reports whether the script ever has a probe at an address.
 func (c *calls) probedAt(pc uint64) bool {
-	return slices.ContainsFunc(c.probes, func(p *probed) bool { return p.addr == pc })
+	return slices.ContainsFunc(c.probes, func(p *probed) bool { return p.addr == pc && !p.watch })
 }
 
 // enter begins a call.
@@ -167,6 +168,9 @@ func (c *calls) leave(cpu int, result func() uint64, nameOf func(fn uint64) stri
 	t.call, t.spare = nil, x
 	c.returns++
 	for i, p := range c.probes {
+		if p.watch && p.fn != x.fn && x.counts[i] > 0 {
+			found = append(found, wrong{Doubled, fmt.Sprintf("a call of %s, which does not touch what %s watches, called its handler", nameOf(x.fn), p.name)})
+		}
 		if p.fn != x.fn && !p.nested {
 			continue
 		}

@@ -20,13 +20,20 @@ type span [2]uint64
 
 func (s span) contains(pc uint64) bool { return pc-s[0] < s[1]-s[0] }
 
-// codeMap says of addresses what class of code is there: a byte for each byte of the kernel's text, and
-// two ranges for slots and detour buffers, which may lie elsewhere.
+// codeMap says of addresses what class of code is there: a byte for each byte of the kernel's text, two ranges for slots
+// and detour buffers, which may lie elsewhere, and a list of what else lies elsewhere.
 type codeMap struct {
 	base  uint64 // of the text
 	of    []class
 	pools [2]span     // slots and detour buffers
+	apart []part      // what lies outside of the text
 	spans [][2]uint64 // all that is of a class
+}
+
+// part is code of one class outside of the kernel's text: what no hit of a probe executes, and user mode.
+type part struct {
+	span
+	class
 }
 
 func newCodeMap(text span) codeMap {
@@ -44,6 +51,11 @@ func (m *codeMap) at(pc uint64) class {
 			return slotCode + class(i)
 		}
 	}
+	for i := len(m.apart) - 1; i >= 0; i-- {
+		if m.apart[i].contains(pc) {
+			return m.apart[i].class
+		}
+	}
 	return plainCode
 }
 
@@ -53,6 +65,10 @@ func (m *codeMap) mark(c class, s span) {
 	m.spans = append(m.spans, s)
 	if c == slotCode || c == detourCode {
 		m.pools[c-slotCode] = s
+		return
+	}
+	if s[0]-m.base >= uint64(len(m.of)) {
+		m.apart = append(m.apart, part{s, c})
 		return
 	}
 	for pc := s[0]; pc < s[1]; pc++ {

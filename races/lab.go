@@ -137,6 +137,9 @@ func (l *lab) names() error {
 	for _, p := range l.s.Probes {
 		want("probes."+p.Name, p.Target)
 	}
+	for _, w := range l.s.Watches {
+		want("watchpoints."+w.Name, w.Target)
+	}
 	return errors.Join(errs...)
 }
 
@@ -217,6 +220,7 @@ type trial struct {
 	checker  *checker
 	call     *sim.Call                                       // the boot task's call of sim_main
 	probes   []*kprobes.Probe                                // registered ones, by index
+	watches  []int                                           // registers of watchpoints that are set, else -1
 	callers  []uint64                                        // struct race_caller
 	fields   struct{ fn, a0, a1, pause, paused image.Field } // of it
 	pauses   uint64                                          // how often callers were kept out
@@ -231,6 +235,7 @@ type trial struct {
 // protocols allow.
 func (l *lab) boot(c chooser) (*trial, error) {
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
+	t.watches = slices.Repeat([]int{-1}, len(l.s.Watches))
 	sys, err := l.target.Build(targets.Config{
 		Machine: sim.Config{
 			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e, Budget: 1 << 60,

@@ -3,6 +3,7 @@ package races
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,7 @@ type Scenario struct {
 	Limit       uint64 // instructions of all CPUs after which a schedule counts as hung
 	Callers     []Caller
 	Probes      []Probe
+	Watches     []Watch
 	Script      []Action
 	Variants    []Variant
 }
@@ -50,6 +52,15 @@ type Probe struct {
 	Offset      uint64
 	Instruction int // of the target where the probe stands, 0 for the first; or Offset says where
 	MaxActive   int32
+}
+
+// Watch is a watchpoint that the script sets and takes away. As for a probe, its handler is one of the guest's.
+type Watch struct {
+	Name   string
+	Target string // function whose calls touch what is watched, each of them once
+	Symbol string // variable or function
+	Word   uint64 // of the variable
+	Type   kprobes.WatchType
 }
 
 // Variant is a kernel that the scenario runs under.
@@ -83,12 +94,14 @@ const (
 	Sleep        Verb = "sleep"      // JIFFIES
 	LoadModule   Verb = "load"       // puts the module's text there and lets callers in
 	UnloadModule Verb = "unload"     // takes the module's text away
+	SetWatch     Verb = "watch"      // WATCHPOINT...
+	ClearWatch   Verb = "unwatch"    // WATCHPOINT...
 )
 
 // Action is one line of the script.
 type Action struct {
 	Verb   Verb
-	Probes []int // indices of Scenario.Probes
+	Probes []int // indices of Scenario.Probes, or of Scenario.Watches behind them
 	N      int64
 	Mode   kprobes.Mode
 	Queued bool // the mode does not matter, but the optimizer is going to change the probe
@@ -100,6 +113,7 @@ const (
 	maxCPUs     = 16
 	maxCallers  = 32
 	maxProbes   = 4 // as many handlers as the guest has for them
+	maxWatches  = 2 // the same
 	maxActions  = 256
 	maxVariants = 64
 )
@@ -133,8 +147,15 @@ func read(r *doc.Reader) *Scenario {
 	for _, c := range list(r, "callers", maxCallers) {
 		s.Callers = append(s.Callers, readCaller(c, s.CPUs))
 	}
-	for _, p := range list(r, "probes", maxProbes) {
-		s.Probes = append(s.Probes, readProbe(p))
+	if r.Has("watchpoints") {
+		for _, w := range list(r, "watchpoints", maxWatches) {
+			s.Watches = append(s.Watches, readWatch(w))
+		}
+	}
+	if r.Has("probes") || len(s.Watches) == 0 {
+		for _, p := range list(r, "probes", maxProbes) {
+			s.Probes = append(s.Probes, readProbe(p))
+		}
 	}
 	for _, v := range list(r, "variants", maxVariants) {
 		s.Variants = append(s.Variants, readVariant(v))
@@ -173,6 +194,12 @@ func (s *Scenario) twice(r *doc.Reader) {
 			r.Errorf("probes", "probe %q is there twice", p.Name)
 		}
 		seen[p.Name] = true
+	}
+	for _, w := range s.Watches {
+		if seen[w.Name] && w.Name != "" {
+			r.Errorf("watchpoints", "the name %q is there twice", w.Name)
+		}
+		seen[w.Name] = true
 	}
 	seen = map[string]bool{}
 	for _, v := range s.Variants {
@@ -223,6 +250,24 @@ func readProbe(r *doc.Reader) Probe {
 		r.Errorf("maxactive", "only a kretprobe has instances")
 	}
 	return p
+}
+
+// readWatch reads a watchpoint of one word, or of an instruction.
+func readWatch(r *doc.Reader) Watch {
+	defer r.Done()
+	return Watch{
+		Name:   doc.Need(r, "name", doc.Name),
+		Target: doc.Need(r, "target", doc.Text),
+		Symbol: doc.Need(r, "symbol", doc.Text),
+		Word:   uint64(doc.Opt(r, "word", 0, doc.Int(0, 1<<20))),
+		Type: doc.Need(r, "type", func(n *doc.Node) (kprobes.WatchType, error) {
+			word, err := doc.Text(n)
+			if err != nil {
+				return 0, err
+			}
+			return kprobes.ParseWatchType(word)
+		}),
+	}
 }
 
 // readKind parses a kind of probe that a scenario can register.
@@ -298,6 +343,7 @@ func verbs() map[Verb][2]int {
 	return map[Verb][2]int{
 		Register: {1, maxProbes}, Unregister: {1, maxProbes}, Enable: {1, 1}, Disable: {1, 1},
 		Expect: {2, 2}, Settle: {0, 0}, Sleep: {1, 1}, LoadModule: {0, 0}, UnloadModule: {0, 0},
+		SetWatch: {1, maxWatches}, ClearWatch: {1, maxWatches},
 	}
 }
 
@@ -312,7 +358,7 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 	switch {
 	case !known:
 		return a, fmt.Errorf("unknown verb: known are register, unregister, enable, disable, expect, "+
-			"settle, sleep, load, unload%s", doc.Suggest(string(a.Verb), verbNames()))
+			"settle, sleep, load, unload, watch, unwatch%s", doc.Suggest(string(a.Verb), verbNames()))
 	case len(words) < want[0] || len(words) > want[1]:
 		return a, fmt.Errorf("%d words behind the verb, want %d to %d", len(words), want[0], want[1])
 	}
@@ -330,6 +376,10 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 			}
 		}
 		words = words[:1]
+	}
+	if a.Verb == SetWatch || a.Verb == ClearWatch {
+		a.Probes, err = s.watches(words)
+		return a, err
 	}
 	a.Probes, err = s.named(words)
 	return a, err
@@ -353,22 +403,37 @@ func verbNames() []string {
 	return []string{
 		string(Register), string(Unregister), string(Enable), string(Disable), string(Expect),
 		string(Settle), string(Sleep), string(LoadModule), string(UnloadModule),
+		string(SetWatch), string(ClearWatch),
 	}
 }
 
 // named looks probes up by their names.
-func (s *Scenario) named(words []string) (found []int, err error) {
+func (s *Scenario) named(words []string) ([]int, error) {
+	var known []string
+	for _, p := range s.Probes {
+		known = append(known, p.Name)
+	}
+	return find("probe", known, words)
+}
+
+// watches looks watchpoints up by their names. They are numbered behind the probes.
+func (s *Scenario) watches(words []string) ([]int, error) {
+	var known []string
+	for _, w := range s.Watches {
+		known = append(known, w.Name)
+	}
+	found, err := find("watchpoint", known, words)
+	for i := range found {
+		found[i] += len(s.Probes)
+	}
+	return found, err
+}
+
+func find(what string, known, words []string) (found []int, err error) {
 	for _, w := range words {
-		at := -1
-		var known []string
-		for i, p := range s.Probes {
-			if p.Name == w {
-				at = i
-			}
-			known = append(known, p.Name)
-		}
+		at := slices.Index(known, w)
 		if at < 0 {
-			return nil, fmt.Errorf("no probe %q: known are %s%s", w, strings.Join(known, ", "), doc.Suggest(w, known))
+			return nil, fmt.Errorf("no %s %q: known are %s%s", what, w, strings.Join(known, ", "), doc.Suggest(w, known))
 		}
 		found = append(found, at)
 	}

@@ -62,6 +62,10 @@ func (t *trial) do(a *Action) error {
 		return t.each(a, func(i int) error { return t.expect(a, i) })
 	case Settle:
 		return t.k.WaitOptimizer(t.call)
+	case SetWatch:
+		return t.each(a, t.setWatch)
+	case ClearWatch:
+		return t.each(a, t.clearWatch)
 	case Sleep:
 		return t.smp.Sleep(t.call, a.N)
 	case LoadModule:
@@ -199,6 +203,14 @@ func (t *trial) cleanUp() error {
 			if err := t.unregister(&Action{Probes: []int{i}}); err != nil && !t.spoilt(err) {
 				return err
 			}
+		}
+	}
+	for w, nr := range t.watches {
+		if nr < 0 {
+			continue
+		}
+		if err := t.clearWatch(len(t.l.s.Probes) + w); err != nil {
+			return err
 		}
 	}
 	if err := t.k.WaitOptimizer(t.call); err != nil {
