@@ -27,8 +27,10 @@ type lab struct {
 	spins  []uint64 // instructions by which the kernel's code says that it waits in a loop
 	entry  entry    // how functions are probed that begin with a nop
 	places []uint64 // of the scenario's probes, bytes from the starts of their targets
-	mutant string
-	watch  func(t *trial) // told of every machine before it runs, or nil
+	// watched is the same of watchpoints, from the starts of their symbols.
+	watched []uint64
+	mutant  string
+	watch   func(t *trial) // told of every machine before it runs, or nil
 }
 
 // It loads the image once. Mistakes that only the image shows, such as a function that is not
@@ -148,21 +150,37 @@ func (l *lab) names() error {
 func (l *lab) findPlaces() error {
 	for i := range l.s.Probes {
 		p := &l.s.Probes[i]
-		at := p.Offset
-		if p.Instruction != 0 {
-			starts, err := l.starts(p.Target)
-			if err != nil {
-				return err
-			}
-			if p.Instruction >= len(starts) {
-				return fmt.Errorf("%s: probes.%s: instruction %d: %s of image %s has %d instructions, numbered from 0",
-					l.s.File, p.Name, p.Instruction, p.Target, l.im.Name, len(starts))
-			}
-			at = starts[p.Instruction]
+		at, err := l.place("probes."+p.Name, p.Target, p.Instruction)
+		if err != nil {
+			return err
 		}
-		l.places = append(l.places, at)
+		l.places = append(l.places, at+p.Offset)
+	}
+	for i := range l.s.Watches {
+		w := &l.s.Watches[i]
+		at, err := l.place("watchpoints."+w.Name, w.Symbol, w.Instruction)
+		if err != nil {
+			return err
+		}
+		l.watched = append(l.watched, at+w.Word*uint64(l.im.Bits/8))
 	}
 	return nil
+}
+
+// place is how far behind the start of a function one of its instructions stands, in bytes.
+func (l *lab) place(what, target string, instruction int) (uint64, error) {
+	if instruction == 0 {
+		return 0, nil
+	}
+	starts, err := l.starts(target)
+	if err != nil {
+		return 0, err
+	}
+	if instruction >= len(starts) {
+		return 0, fmt.Errorf("%s: %s: instruction %d: %s of image %s has %d instructions, numbered from 0",
+			l.s.File, what, instruction, target, l.im.Name, len(starts))
+	}
+	return starts[instruction], nil
 }
 
 // starts are the places of a function's instructions, in bytes from its start.

@@ -60,7 +60,9 @@ type Watch struct {
 	Target string // function whose calls touch what is watched, each of them once
 	Symbol string // variable or function
 	Word   uint64 // of the variable
-	Type   kprobes.WatchType
+	// Instruction is the one of the function that is watched, 0 for the first.
+	Instruction int
+	Type        kprobes.WatchType
 }
 
 // Variant is a kernel that the scenario runs under.
@@ -256,10 +258,11 @@ func readProbe(r *doc.Reader) Probe {
 func readWatch(r *doc.Reader) Watch {
 	defer r.Done()
 	return Watch{
-		Name:   doc.Need(r, "name", doc.Name),
-		Target: doc.Need(r, "target", doc.Text),
-		Symbol: doc.Need(r, "symbol", doc.Text),
-		Word:   uint64(doc.Opt(r, "word", 0, doc.Int(0, 1<<20))),
+		Name:        doc.Need(r, "name", doc.Name),
+		Target:      doc.Need(r, "target", doc.Text),
+		Symbol:      doc.Need(r, "symbol", doc.Text),
+		Word:        uint64(doc.Opt(r, "word", 0, doc.Int(0, 1<<20))),
+		Instruction: int(doc.Opt(r, "instruction", 0, doc.Int(0, 1<<20))),
 		Type: doc.Need(r, "type", func(n *doc.Node) (kprobes.WatchType, error) {
 			word, err := doc.Text(n)
 			if err != nil {

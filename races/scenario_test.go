@@ -51,6 +51,9 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{`title = "Small"`, `titel = "Small"`, `unknown key "titel"; did you mean "title"?`},
 		{`name = "p"`, "name = \"p\"\nmaxactive = 3", "only a kretprobe has instances"},
 		{`name = "p"`, "name = \"p\"\noffset = 4\ninstruction = 1", "leave one of the two out"},
+		{`[[probes]]`, "[[watchpoints]]\nname = \"p\"\ntarget = \"x\"\nsymbol = \"x\"\ntype = \"write\"\n[[probes]]", `the name "p" is there twice`},
+		{`[[probes]]`, "[[watchpoints]]\nname = \"w\"\ntarget = \"x\"\nsymbol = \"x\"\ntype = \"port\"\n[[probes]]", "machines have no ports"},
+		{`"sleep 1"`, `"watch w"`, `no watchpoint "w"`},
 		{`target = "bench_target"` + "\n[[probes", `args = [1, 2, 3]` + "\n[[probes", "3 arguments"},
 	} {
 		_, err := Parse("small.toml", []byte(strings.Replace(small, tt.old, tt.new, 1)))
@@ -149,7 +152,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, a := range s.Script {
 			for _, i := range a.Probes {
-				if i < 0 || i >= len(s.Probes) {
+				if i < 0 || i >= len(s.Probes)+len(s.Watches) {
 					t.Errorf("action %+v names no probe", a)
 				}
 			}

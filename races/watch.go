@@ -35,10 +35,9 @@ func (t *trial) setWatch(i int) error {
 	if t.watches[w] >= 0 {
 		return fmt.Errorf("watchpoint %s is set already: %w", x.Name, kprobes.EINVAL)
 	}
-	spec := kprobes.Watch{Symbol: x.Symbol, Length: 1, Type: x.Type, Handler: watchHandler(w)}
+	spec := kprobes.Watch{Symbol: x.Symbol, Offset: t.l.watched[w], Length: 1, Type: x.Type, Handler: watchHandler(w)}
 	if x.Type != kprobes.WatchExecute {
-		size := uint64(t.l.im.Bits / 8)
-		spec.Offset, spec.Length = x.Word*size, uint8(size)
+		spec.Length = uint8(t.l.im.Bits / 8)
 	}
 	t.checker.calls.set(i, maybe)
 	nr, err := t.k.AddWatch(t.call, spec)

@@ -157,8 +157,9 @@ func (c *CPU) returnStack(sel uint16, to uint8, long bool) (segment, bool) {
 }
 
 // commitReturn is the part of a return that cannot fail. What of the flags it may change is the old
-// level's to decide. RF is dropped when no breakpoint is armed that it could hold off: the engine
-// would otherwise have to look at every instruction.
+// level's to decide. RF is dropped when no breakpoint has ever been set that it could hold off: the
+// engine would otherwise have to look at every instruction. One that is not armed now may be armed again by an
+// interrupt in front of the instruction.
 func (c *CPU) commitReturn(f *returnFrame, cs, ss segment) {
 	mask := c.writableFlags() | flagRF
 	if c.cpl == 0 {
@@ -173,7 +174,7 @@ func (c *CPU) commitReturn(f *returnFrame, cs, ss segment) {
 		c.loseSegments()
 	}
 	c.setFlags(f.flags, mask)
-	if c.dreg[7]&dr7Armed == 0 {
+	if c.dreg[7]&dr7Armed == 0 && c.dreg[0]|c.dreg[1]|c.dreg[2]|c.dreg[3] == 0 {
 		c.setCtl(c.ctl &^ flagRF)
 	}
 	c.ReturnFromException()

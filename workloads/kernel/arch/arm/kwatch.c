@@ -176,10 +176,14 @@ static __kwatch unsigned long target_of(struct pt_regs *regs, u32 word)
 	return 0;
 }
 
+/*
+ * Off goes every register that may be armed, also that of a watchpoint which is being taken away: its interrupt has
+ * not reached this CPU, and would never do so if the instruction went on to abort with interrupts off.
+ */
 static __kwatch void watch_here(int on)
 {
 	for (int nr = 0; nr < DEBUG_REGISTERS; nr++)
-		if (kwatch_active(nr))
+		if (on ? kwatch_active(nr) : kwatch_list[nr].length != 0)
 			kwatch_set(nr, on ? &kwatch_list[nr] : NULL);
 }
 
@@ -244,6 +248,23 @@ __kwatch __used void kwatch_data_abort(struct pt_regs *frame)
 	step_over(frame);
 }
 
+/*
+ * A watchpoint is being taken away whose register is still armed here: it goes at once. Returns whether there was
+ * one.
+ */
+static __kwatch int was_watched(unsigned long at)
+{
+	int was = 0;
+
+	for (int nr = WATCHPOINTS; nr < DEBUG_REGISTERS; nr++) {
+		if (kwatch_list[nr].length && !kwatch_active(nr) && kwatch_list[nr].addr == at) {
+			kwatch_set(nr, NULL);
+			was = 1;
+		}
+	}
+	return was;
+}
+
 /* The instruction behind a stepped one may be watched itself. bkpt has the same status, and nobody takes it. */
 __kwatch __used void kwatch_prefetch_abort(struct pt_regs *frame)
 {
@@ -259,7 +280,8 @@ __kwatch __used void kwatch_prefetch_abort(struct pt_regs *frame)
 	for (int nr = WATCHPOINTS; nr < DEBUG_REGISTERS; nr++)
 		watched |= kwatch_active(nr) && kwatch_list[nr].addr == frame->ARM_pc;
 	if (!watched && !behind) {
-		do_prefetch_abort(frame);
+		if (!was_watched(frame->ARM_pc))
+			do_prefetch_abort(frame);
 		return;
 	}
 	if (watched) {
