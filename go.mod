@@ -4,8 +4,10 @@ go 1.26.0
 
 require (
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
+	github.com/klauspost/compress v1.20.3
 	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/spf13/cobra v1.10.2
+	github.com/xi2/xz v0.0.0-20171230120015-48954b6210f8
 	golang.org/x/arch v0.32.0
 	golang.org/x/image v0.30.0
 	golang.org/x/text v0.28.0

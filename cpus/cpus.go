@@ -493,7 +493,7 @@ type Probe interface {
 	// after those near them. The other instructions run as fast as without an observer, unless o is to
 	// have all of them. Steps returns before it enters a span.
 	ObserveCode(o Observer, spans [][2]uint64, all bool)
-	// Break, called by an observer, makes Steps return behind the instruction that was observed.
+	// Break, called by an observer, makes Run or Steps return behind the instruction that was observed.
 	Break()
 	// Boot puts the CPU into the state in which the image's entry is reached.
 	Boot(entry, stack uint64, args ...uint64)

@@ -92,12 +92,7 @@ func (im *Image) load(b []byte) error {
 	if err != nil {
 		return err
 	}
-	im.Machine, im.Order, im.Entry = f.Machine, f.ByteOrder, f.Entry
-	im.Bits = 32
-	if f.Class == elf.ELFCLASS64 {
-		im.Bits = 64
-	}
-	if err := checkHeader(f); err != nil {
+	if err := im.loadHeader(f); err != nil {
 		return err
 	}
 	if err := im.loadSegments(f, b); err != nil {
@@ -106,10 +101,26 @@ func (im *Image) load(b []byte) error {
 	if err := im.loadSections(f); err != nil {
 		return err
 	}
+	if err := im.checkEntry(); err != nil {
+		return err
+	}
+	if err := im.markUser(); err != nil {
+		return err
+	}
 	if err := im.loadSymbols(f); err != nil {
 		return err
 	}
 	return im.loadDebug(f)
+}
+
+// loadHeader takes what the ELF header says of the machine.
+func (im *Image) loadHeader(f *elf.File) error {
+	im.Machine, im.Order, im.Entry = f.Machine, f.ByteOrder, f.Entry
+	im.Bits = 32
+	if f.Class == elf.ELFCLASS64 {
+		im.Bits = 64
+	}
+	return checkHeader(f)
 }
 
 // openELF reads the headers and words debug/elf's errors for people. An empty or foreign file is

@@ -123,10 +123,7 @@ func (im *Image) loadSections(f *elf.File) error {
 		})
 	}
 	slices.SortStableFunc(im.sections, func(a, b section) int { return cmp.Compare(a.addr, b.addr) })
-	if err := im.checkEntry(); err != nil {
-		return err
-	}
-	return im.markUser()
+	return nil
 }
 
 // markUser finds the segments that user mode may reach. They are mapped by pages, which nothing else may

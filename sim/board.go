@@ -81,12 +81,7 @@ func (b *Backplane) Description() *cpus.Config { return &b.m.cfg.CPU }
 func (b *Backplane) Hz() int64 { return b.m.cfg.CPU.Hz }
 
 // End ends the run for a reason that is no failure, such as a reset.
-func (b *Backplane) End(reason string) {
-	if !b.m.done {
-		b.m.ended = reason
-	}
-	b.m.Stop(nil)
-}
+func (b *Backplane) End(reason string) { b.m.End(reason) }
 
 // Send makes f happen when what a CPU sends now has reached the others: after the machine's
 // EventIPI. That latency bounds the schedule's lookahead.
@@ -119,7 +114,9 @@ func (b *Backplane) Reset(i int) {
 // number and the address of its per-CPU data as arguments. The stack is the first CPU's, so that the
 // entry takes one of its own before it uses any. A CPU that is not stopped goes on.
 func (b *Backplane) Start(i int) {
-	if b.m.state[i] == parked {
+	if b.m.state[i] == parked && b.m.cfg.Bare != nil {
+		b.Fail(max(b.m.current, 0), fmt.Errorf("started CPU %d, which would begin in real mode: boot this kernel with one CPU (nosmp)", i))
+	} else if b.m.state[i] == parked {
 		b.m.start(i, b.m.image.Entry, b.m.bootStack)
 	}
 }
@@ -131,7 +128,7 @@ func (b *Backplane) Stopped(i int) bool { return b.m.state[i] == parked }
 func (b *Backplane) Memory() *mmu.Memory { return b.m.mem }
 
 // Print adds to the console.
-func (b *Backplane) Print(s string) { b.m.console.WriteString(s) }
+func (b *Backplane) Print(s string) { b.m.Print(s) }
 
 // Note tells the machine's watchers of an event.
 func (b *Backplane) Note(e Event) { b.m.Note(e) }

@@ -14,6 +14,9 @@ import (
 // heap, so that its size moves nothing. Bytes behind a segment's data need no store, since fresh memory is
 // zero.
 func (m *Machine) load() error {
+	if m.cfg.Bare != nil {
+		return m.loadBare(m.cfg.Bare)
+	}
 	end, island := uint64(0), block{}
 	apart, found := m.image.Symbol("__apart_start")
 	for _, s := range m.image.Segments {
@@ -63,8 +66,7 @@ var _ [cpus.MaxPhases - image.PhaseCount]struct{}
 // image so far; the builder of the ISA fails when it does not.
 const tableBytes = 1 << 20
 
-// makeCPUs makes the CPUs and starts the first. The others wait until it starts them. The directory
-// of lines exists only where caches can disagree. A machine with one CPU pays nothing for coherence.
+// makeCPUs makes the CPUs and starts the first. The others wait until it starts them.
 func (m *Machine) makeCPUs(root uint64) error {
 	stack, ok := m.image.Symbol("boot_stack_top")
 	if !ok {
@@ -72,30 +74,14 @@ func (m *Machine) makeCPUs(root uint64) error {
 	}
 	m.bootStack = stack.Addr
 	lo, size, _ := m.image.Section(".native")
-	var dir *mmu.Directory
-	var first cpus.CPU
-	if m.cfg.CPUs > 1 {
-		dir = mmu.NewDirectory(m.cfg.CPUs)
-	}
-	m.hardware = m.cfg.Board.Build(&Backplane{m})
-	for i := range m.cfg.CPUs {
+	for range m.cfg.CPUs {
 		base, err := m.perCPU()
 		if err != nil {
 			return err
 		}
-		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
-			Memory: m.mem, Directory: dir, First: first, Device: m.hardware.Device(i), Ports: ports(m.hardware, i), Interrupts: m.hardware.Interrupts(i),
-			Native: [2]uint64{lo, lo + size}, Phase: func(pc uint64) uint8 { return uint8(m.image.Phase(pc)) }, Root: root,
-			Predictor: m.cfg.Layout.Predictor,
-		})
 		m.percpu = append(m.percpu, base)
-		m.cpus = append(m.cpus, c)
-		if i == 0 {
-			first = c
-		} else {
-			c.Reset()
-		}
 	}
+	m.buildCPUs(root, [2]uint64{lo, lo + size})
 	m.start(0, m.image.Entry, m.bootStack)
 	return nil
 }

@@ -23,6 +23,9 @@ type Config struct {
 	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget
 	Policy  Policy      // which CPU runs next; nil means the one that is furthest behind in time
 	Layout  Layout      // where things lie that no program says the place of
+	Bare    *Bare       // nil: the image is a kernel of this program's
+	// Print, when not nil, is given what the guest prints as it comes. It may end the run.
+	Print func(m *Machine, s string)
 }
 
 // Defaults of Config.
@@ -60,7 +63,7 @@ type Machine struct {
 	bootStack uint64
 	done      bool
 	err       error
-	ended     string // the hardware's reason
+	ended     string // why, where the run ended without a failure
 	console   strings.Builder
 	// allocations counts the requests for guest memory.
 	allocations int
@@ -168,11 +171,24 @@ func (m *Machine) Console() string { return m.console.String() }
 // Allocations counts the requests for guest memory so far, also those that failed.
 func (m *Machine) Allocations() int { return m.allocations }
 
-// Ended is why the hardware ended the run, such as a reset; "" when it did not.
+// Ended is why the run ended without a failure, such as a reset; "" where nobody gave a reason.
 func (m *Machine) Ended() string { return m.ended }
 
 // Print adds to the console, for a kernel whose printing is in Go.
-func (m *Machine) Print(s string) { m.console.WriteString(s) }
+func (m *Machine) Print(s string) {
+	m.console.WriteString(s)
+	if m.cfg.Print != nil {
+		m.cfg.Print(m, s)
+	}
+}
+
+// End ends the run without an error, for a reason that Ended tells.
+func (m *Machine) End(reason string) {
+	if !m.done {
+		m.ended = reason
+	}
+	m.Stop(nil)
+}
 
 // At makes f happen at time t, between two instructions of every CPU.
 func (m *Machine) At(t clock.Ticks, f func()) { m.events.Push(t, f) }

@@ -30,7 +30,7 @@ func (m *Machine) printk(c *Call) uint64 {
 			p.conversion(format[i], long)
 		}
 	}
-	m.console.WriteString(p.out.String())
+	m.Print(p.out.String())
 	return uint64(p.out.Len())
 }
 

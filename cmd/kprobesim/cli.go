@@ -117,7 +117,7 @@ Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or r
 	root.SetErr(a.err)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.inspectCmd(), a.timelineCmd(), a.plotCmd(),
-		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd())
+		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(), a.bootCmd())
 	return root
 }
 

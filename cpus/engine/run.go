@@ -7,6 +7,7 @@ import (
 
 // Run implements cpus.CPU. Time and interrupts are looked at between blocks.
 func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
+	e.broken = false
 	for {
 		if x, stop := e.before(limit); stop {
 			return x
@@ -20,6 +21,9 @@ func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
 		if e.Stop&StopExit != 0 {
 			e.Stop &^= StopExit
 			return e.exit
+		}
+		if e.broken {
+			return cpus.Exit{Reason: cpus.Broken}
 		}
 	}
 }

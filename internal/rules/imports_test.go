@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 
 	"modules":  {"smp", "sim", "image", "kprobes"},
 	"machines": {"mmu", "cpus"},
+	"distro":   {"mmu", "cpus", "image", "sim"},
 	"targets":  {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":    {},
@@ -50,11 +51,12 @@ var rooms = map[string][]string{
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
 		"experiments/keeping", "experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
+		"distro", "image", "sim", "boards/pc", "machines",
 	},
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and
@@ -67,6 +69,8 @@ var unsteady = []string{
 // path. What is not here may be imported by no room.
 var libraries = map[string][]string{
 	"golang.org/x/arch/":              {"cpus", "kprobes/x86", "internal"},
+	"github.com/klauspost/compress/":  {"image"},
+	"github.com/xi2/xz":               {"image"},
 	"golang.org/x/text/":              {"results"},
 	"golang.org/x/image/":             {"results"},
 	"github.com/google/pprof/":        {"sim", "experiments/reports", "experiments/kinds"},

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/boards/pc"
+	"kprobesim/distro"
+	kernel "kprobesim/image/linux"
+	"kprobesim/internal/clock"
+	"kprobesim/machines"
+	"kprobesim/sim"
+)
+
+// bootOptions are those of `boot`.
+type bootOptions struct {
+	kernel, initrd, command, machine, console string
+	files                                     []string
+	stop                                      distro.Stop
+	memory                                    int
+	seconds                                   float64
+	date                                      int64
+}
+
+func (a *app) bootCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "boot",
+		Short: "Boot the kernel of a distribution, as packaged",
+		Long: `Boot a kernel (--kernel vmlinuz) on the simulated processor of a machine description, with the devices of an
+old PC around it. The console is printed as it comes. Without --initrd the initial file system holds a small
+/init, which prints a line and switches the machine off, and what --file adds.
+
+A boot ends when the kernel halts or resets the machine, or at --until or --until-text. Two boots with the
+same options are the same, byte by byte.
+
+Exit code 1 says that the kernel panicked, ended before what --until names, or took longer than --seconds.`,
+		Args: cobra.NoArgs,
+	}
+	var o bootOptions
+	f := c.Flags()
+	f.StringVar(&o.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
+	f.StringVar(&o.initrd, "initrd", "", "initial file system, as the kernel takes it (default: one with a small /init)")
+	f.StringArrayVar(&o.files, "file", nil, "NAME=PATH: another file of the default initial file system; an executable one stays so (may be repeated)")
+	f.StringVar(&o.command, "append", distro.DefaultCommand, "parameters of the kernel")
+	f.StringVar(&o.machine, "machine", "xeon-e5410", "machine description")
+	f.IntVar(&o.memory, "memory", distro.DefaultRAM>>20, "memory in MiB")
+	f.Float64Var(&o.seconds, "seconds", distro.DefaultBudget, "simulated seconds after which the boot has failed")
+	f.Int64Var(&o.date, "date", 1_700_000_000, "what the clock says when the machine is switched on, in seconds since 1970")
+	f.StringVar(&o.stop.Symbol, "until", "", "end when the kernel has begun to execute the function of this name")
+	f.StringVar(&o.stop.Text, "until-text", "", "end when the console has printed this text")
+	f.StringVar(&o.console, "console", "", "file for what the kernel prints, in place of the terminal")
+	c.RunE = func(*cobra.Command, []string) error { return a.boot(&o) }
+	return c
+}
+
+// boot does all of it.
+func (a *app) boot(o *bootOptions) error {
+	c, mach, err := a.bootConfig(o)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	if o.console == "" {
+		c.Print = func(_ *sim.Machine, s string) { fmt.Fprint(a.out, s) }
+	}
+	start := time.Now()
+	m, err := distro.Run(c, o.stop)
+	if m == nil {
+		return fail(exitUsage, err)
+	}
+	a.bootSummary(m, mach, time.Since(start))
+	if o.console != "" {
+		err = errors.Join(err, os.WriteFile(o.console, []byte(m.Console()), 0o644))
+	}
+	return fail(exitFailed, errors.Join(err, o.reached(m.Ended())))
+}
+
+// bootConfig reads the files that a boot takes.
+func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machine, err error) {
+	if o.kernel == "" {
+		return c, nil, errors.New("boot: name the kernel by --kernel FILE")
+	}
+	if o.memory < 1 || o.seconds <= 0 || o.seconds > 1e6 {
+		return c, nil, errors.New("boot: --memory and --seconds must be positive, and the latter at most a million")
+	}
+	b, err := os.ReadFile(o.kernel)
+	if err != nil {
+		return c, nil, err
+	}
+	if c.Kernel, err = kernel.Read(o.kernel, b); err != nil {
+		return c, nil, err
+	}
+	if mach, err = a.loader.Machine(o.machine, "", nil); err != nil {
+		return c, nil, err
+	}
+	c.CPU, c.TimerHz, c.Board = mach.CPU, mach.TimerHz, pc.Legacy{Date: o.date}
+	c.RAM, c.Command = o.memory<<20, o.command
+	c.Budget = clock.FromCycles(int64(o.seconds * float64(mach.CPU.Hz)))
+	c.Initrd, err = o.initialFiles(c.Kernel)
+	return c, mach, err
+}
+
+// initialFiles is the initial file system.
+func (o *bootOptions) initialFiles(k *kernel.Kernel) ([]byte, error) {
+	if o.initrd != "" {
+		if len(o.files) > 0 {
+			return nil, errors.New("boot: --file adds to the default initial file system, and --initrd replaces it: use one of them")
+		}
+		return os.ReadFile(o.initrd)
+	}
+	first, err := distro.Init(k.Image.Bits)
+	if err != nil {
+		return nil, err
+	}
+	files, folders := []distro.File{first}, map[string]bool{}
+	for _, f := range o.files {
+		name, from, ok := strings.Cut(f, "=")
+		if name = strings.TrimPrefix(path.Clean("/"+name), "/"); !ok || name == "" {
+			return nil, fmt.Errorf("boot: --file %s: write NAME=PATH", f)
+		}
+		next, err := readFile(name, from)
+		if err != nil {
+			return nil, err
+		}
+		files = append(addFolders(files, folders, name), next)
+	}
+	return distro.Initrd(files), nil
+}
+
+// readFile reads a file of the initial file system; a program stays one.
+func readFile(name, from string) (distro.File, error) {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return distro.File{}, err
+	}
+	st, err := os.Stat(from)
+	mode := uint32(distro.ModeFile)
+	if err == nil && st.Mode()&0o111 != 0 {
+		mode = distro.ModeProgram
+	}
+	return distro.File{Name: name, Mode: mode, Data: b}, err
+}
+
+// addFolders adds the folders that a file lies in, each once.
+func addFolders(files []distro.File, have map[string]bool, name string) []distro.File {
+	for i, c := range name {
+		if folder := name[:i]; c == '/' && !have[folder] {
+			have[folder] = true
+			files = append(files, distro.File{Name: folder, Mode: distro.ModeFolder})
+		}
+	}
+	return files
+}
+
+// bootSummary says how the boot went, on the error stream: the host's time is never the same.
+func (a *app) bootSummary(m *sim.Machine, mach *machines.Machine, took time.Duration) {
+	n, end := m.CPU(0).Counters().Instructions, m.Ended()
+	if end == "" {
+		end = "failure"
+	}
+	fmt.Fprintf(a.err, "%s: ended by %s at %s, %d instructions in %.6f simulated seconds (%.1f million a second of the host)\n",
+		mach.Name, end, m.Image().SymbolText(m.CPU(0).PC()), n,
+		float64(m.CPU(0).Now().Cycles())/float64(mach.CPU.Hz), float64(n)/took.Seconds()/1e6)
+}
+
+// reached is an error when the boot ended before what it was to reach.
+func (o *bootOptions) reached(end string) error {
+	switch {
+	case end == distro.Panicked:
+		return errors.New("boot: the kernel panicked: its last words are on the console")
+	case end == "" || end == distro.AtSymbol || end == distro.AtText:
+		return nil
+	case o.stop.Symbol != "":
+		return fmt.Errorf("boot: the machine ended (%s) before the kernel came to %s", end, o.stop.Symbol)
+	case o.stop.Text != "":
+		return fmt.Errorf("boot: the machine ended (%s) before the console printed %q", end, o.stop.Text)
+	}
+	return nil
+}

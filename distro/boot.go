@@ -1,0 +1,123 @@
+package distro
+
+import (
+	"errors"
+	"fmt"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	kernel "kprobesim/image/linux"
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+)
+
+// Config says what to boot on what.
+type Config struct {
+	Kernel  *kernel.Kernel
+	CPU     cpus.Config
+	Board   sim.Board
+	RAM     int         // bytes; zero means DefaultRAM
+	Command string      // the kernel's command line
+	Initrd  []byte      // a cpio archive, packed or not; nil for none
+	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget of simulated seconds
+	TimerHz int64
+	Print   func(m *sim.Machine, s string) // is given the console as it comes; may be nil
+}
+
+// Defaults of Config.
+const (
+	DefaultRAM    = 512 << 20
+	DefaultBudget = 20
+)
+
+// mostRAM leaves the addresses of devices free: those of a PC are below 4 GiB.
+const mostRAM = 3 << 30
+
+// New makes a machine whose CPU stands at the kernel's entry. It fails for a kernel without an entry that is
+// modelled, and for one that does not fit into memory with what it needs.
+func New(c Config) (*sim.Machine, error) {
+	if c.RAM == 0 {
+		c.RAM = DefaultRAM
+	}
+	if c.Budget == 0 {
+		c.Budget = clock.FromCycles(DefaultBudget * c.CPU.Hz)
+	}
+	if c.RAM > mostRAM {
+		return nil, fmt.Errorf("%d bytes of memory: at most 3 GiB are modelled beside a PC's devices", c.RAM)
+	}
+	bare, err := c.load()
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", c.Kernel.Image.Name, err)
+	}
+	isa := x86.ISA64()
+	if c.Kernel.Image.Bits == 32 {
+		isa = x86.ISA32()
+	}
+	return sim.New(sim.Config{
+		ISA: isa, CPU: c.CPU, Board: c.Board, CPUs: 1, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
+		TimerHz: c.TimerHz, Bare: bare, Print: c.Print,
+	})
+}
+
+// load lays the memory out and chooses the entry.
+func (c *Config) load() (*sim.Bare, error) {
+	im := c.Kernel.Image
+	end := uint64(0)
+	for _, s := range im.Segments {
+		end = max(end, s.PA+s.MemSize)
+		if s.PA < highStart && s.MemSize > 0 {
+			return nil, fmt.Errorf("has a segment at physical %#x, where the loader's data are", s.PA)
+		}
+	}
+	ram := uint64(c.RAM)
+	at := (min(ram, limit(header(c.Kernel), fieldInitrdMax, defaultInitrdMax)+1) - uint64(len(c.Initrd))) &^ 0xfff
+	if uint64(len(c.Initrd)) > ram || at < end || at > ram {
+		return nil, fmt.Errorf("%d MiB of memory are too few for it and an initial file system of %d bytes: give the machine more",
+			ram>>20, len(c.Initrd))
+	}
+	if len(c.Initrd) == 0 {
+		at = 0
+	}
+	p, err := params(c.Kernel, c.Command, at, uint64(len(c.Initrd)), ram)
+	if err != nil {
+		return nil, err
+	}
+	b := &sim.Bare{SP: stackTop, Chunks: []sim.Chunk{
+		{PA: paramsAt, Data: p}, {PA: commandAt, Data: append([]byte(c.Command), 0)}, {PA: at, Data: c.Initrd},
+	}}
+	return b, c.enter(b)
+}
+
+// header is the boot parameters with nothing but the kernel's header.
+func header(k *kernel.Kernel) []byte {
+	p := make([]byte, paramsSize)
+	copy(p[fieldHeader:fieldE820], k.Header)
+	return p
+}
+
+// enter says how the kernel is entered. The 64-bit entry of a bzImage is that of its loader; the ELF file in
+// it is entered at its own, to which the loader jumps with the same registers.
+func (c *Config) enter(b *sim.Bare) error {
+	im := c.Kernel.Image
+	if !covers(c.Kernel, im.Entry) {
+		return errors.New("its entry is in none of its segments: copy it again")
+	}
+	if im.Bits == 64 {
+		b.Tables = tablesAt
+		b.PC, b.Args = im.Entry, []uint64{0, paramsAt}
+		return nil
+	}
+	b.Root, b.PC = x86.Unpaged, trampolineAt
+	b.Chunks = append(b.Chunks, sim.Chunk{PA: trampolineAt, Data: trampoline(im.Entry)})
+	return nil
+}
+
+// covers reports whether a physical address lies in the kernel's code.
+func covers(k *kernel.Kernel, pa uint64) bool {
+	for _, s := range k.Image.Segments {
+		if s.Exec && pa-s.PA < s.MemSize {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package distro_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/boards/pc"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/cpus/x86"
+	"kprobesim/distro"
+	kernel "kprobesim/image/linux"
+	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+)
+
+// speaks is code of 64 and of 32 bits that prints the command line and the first byte of the initial file
+// system at the serial port, if the boot parameters have their signature, and resets the machine.
+var speaks = []byte{
+	0x66, 0x81, 0xbe, 0xfe, 0x01, 0x00, 0x00, 0x55, 0xaa, // cmp word [si+0x1fe], 0xaa55
+	0x75, 0x22, // jne to hlt
+	0x8b, 0x9e, 0x28, 0x02, 0x00, 0x00, // mov ebx, [si+0x228]: the command line
+	0x66, 0xba, 0xf8, 0x03, // mov dx, 0x3f8
+	0x8a, 0x03, // mov al, [bx]
+	0x84, 0xc0, // test al, al
+	0x74, 0x05, // je behind the loop
+	0xee,       // out dx, al
+	0xff, 0xc3, // inc ebx
+	0xeb, 0xf5, // jmp to mov al
+	0x8b, 0x9e, 0x18, 0x02, 0x00, 0x00, // mov ebx, [si+0x218]: the initial file system
+	0x8a, 0x03, // mov al, [bx]
+	0xee,       // out dx, al
+	0xb0, 0xfe, // mov al, 0xfe
+	0xe6, 0x64, // out 0x64, al
+	0xf4, // hlt
+}
+
+// config is a machine for a made-up kernel.
+func config(t testing.TB, k linuxtest.Kernel) distro.Config {
+	t.Helper()
+	read, err := kernel.Read("made-up", linuxtest.Boxed(k.ELF()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := distro.Init(k.Bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return distro.Config{
+		Kernel: read, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20,
+		Command: "hello 6.1", Initrd: distro.Initrd([]distro.File{first}),
+	}
+}
+
+// TestEntry enters kernels of 64 and of 32 bits, which find what the loader has put into memory.
+func TestEntry(t *testing.T) {
+	for _, bits := range []int{64, 32} {
+		m, err := distro.Run(config(t, linuxtest.Kernel{Bits: bits, Code: speaks}), distro.Stop{})
+		if err != nil {
+			t.Errorf("%d bits: %v", bits, err)
+			continue
+		}
+		if got := m.Console(); got != "hello 6.10" || !strings.Contains(m.Ended(), "reset") {
+			t.Errorf("%d bits: console %q, ended by %q", bits, got, m.Ended())
+		}
+	}
+}
+
+// TestStops ends at a symbol, at a text, and by what kernels say last.
+func TestStops(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		stop    distro.Stop
+		ended   string
+		console string
+	}{
+		{"hello 6.1", distro.Stop{Symbol: linuxtest.Name(4)[1:]}, distro.AtSymbol, "hello 6.1"},
+		{"hello 6.1", distro.Stop{Text: "lo 6"}, distro.AtText, "hello 6"},
+		{"reboot: System halted\n", distro.Stop{}, distro.Halted, "reboot: System halted\n"},
+		{"---[ end Kernel panic - not", distro.Stop{}, distro.Panicked, "---[ end Kernel panic"},
+	} {
+		conf := config(t, linuxtest.Kernel{Bits: 64, Code: speaks, Flat: true})
+		conf.Command = c.command
+		var shown strings.Builder
+		conf.Print = func(_ *sim.Machine, s string) { shown.WriteString(s) }
+		m, err := distro.Run(conf, c.stop)
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		if m.Ended() != c.ended || m.Console() != c.console || shown.String() != c.console {
+			t.Errorf("%+v: ended by %q, console %q", c, m.Ended(), m.Console())
+		}
+	}
+}
+
+// TestRefused holds what is said of what cannot be booted.
+func TestRefused(t *testing.T) {
+	for want, change := range map[string]func(*distro.Config){
+		"the command line has 5000 bytes, and the kernel takes 2047": func(c *distro.Config) { c.Command = strings.Repeat("x", 5000) },
+		"16 MiB of memory are too few":                               func(c *distro.Config) { c.RAM = 16 << 20 },
+		"at most 3 GiB are modelled":                                 func(c *distro.Config) { c.RAM = 4 << 30 },
+		"give the machine more":                                      func(c *distro.Config) { c.Initrd = make([]byte, 20<<20) },
+	} {
+		c := config(t, linuxtest.Kernel{Bits: 64, Code: speaks})
+		change(&c)
+		if _, err := distro.New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	_, err := distro.Run(config(t, linuxtest.Kernel{Bits: 64, Code: speaks}), distro.Stop{Symbol: "nowhere"})
+	if err == nil || !strings.Contains(err.Error(), "has no function nowhere") {
+		t.Errorf("a symbol that does not exist: %v", err)
+	}
+	c := config(t, linuxtest.Kernel{Bits: 64, Code: []byte{0xeb, 0xfe}}) // jmp to itself
+	c.Budget = clock.FromCycles(10_000)
+	if _, err := distro.Run(c, distro.Stop{}); err == nil || !strings.Contains(err.Error(), "budget of 10000 cycles") {
+		t.Errorf("a kernel that loops: %v", err)
+	}
+}
+
+// TestInitrd has cpio list and unpack what Initrd writes.
+func TestInitrd(t *testing.T) {
+	files := []distro.File{
+		{Name: "bin", Mode: distro.ModeFolder},
+		{Name: "bin/one", Mode: distro.ModeProgram, Data: []byte("first")},
+		{Name: "two", Mode: distro.ModeFile, Data: []byte("second file")},
+		{Name: "none", Mode: distro.ModeFile},
+	}
+	b := distro.Initrd(files)
+	if !bytes.Equal(b, distro.Initrd(files)) {
+		t.Error("two archives of the same files differ")
+	}
+	if len(b)%4 != 0 || !bytes.HasPrefix(b, []byte("070701")) {
+		t.Errorf("%d bytes that begin with %q", len(b), b[:6])
+	}
+	if _, err := exec.LookPath("cpio"); err != nil {
+		t.Skip("left out: unpacking with cpio, which is not installed")
+	}
+	dir := t.TempDir()
+	unpack := exec.Command("cpio", "-idmu", "--quiet")
+	unpack.Dir, unpack.Stdin = dir, bytes.NewReader(b)
+	if out, err := unpack.CombinedOutput(); err != nil {
+		t.Fatalf("cpio: %v: %s", err, out)
+	}
+	for _, f := range files {
+		st, err := os.Stat(filepath.Join(dir, f.Name))
+		if err != nil || uint32(st.Mode().Perm()) != f.Mode&0o777 {
+			t.Errorf("%s: %v, %v", f.Name, st, err)
+			continue
+		}
+		if got, _ := os.ReadFile(filepath.Join(dir, f.Name)); f.Mode != distro.ModeFolder && !bytes.Equal(got, f.Data) {
+			t.Errorf("%s has %q, want %q", f.Name, got, f.Data)
+		}
+	}
+}
+
+// FuzzBoot gives kernels that are damaged in any way to the loader.
+func FuzzBoot(f *testing.F) {
+	for _, bits := range []int{64, 32} {
+		f.Add(linuxtest.Boxed(linuxtest.Kernel{Bits: bits, Code: speaks}.ELF()), "a command")
+	}
+	f.Fuzz(func(t *testing.T, b []byte, command string) {
+		k, err := kernel.Read("fuzz", b)
+		if err != nil {
+			return
+		}
+		c := distro.Config{
+			Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20, Command: command,
+			Budget: clock.FromCycles(100_000),
+		}
+		_, _ = distro.Run(c, distro.Stop{}) // whatever comes, but no panic
+	})
+}

@@ -1,0 +1,68 @@
+package distro
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+)
+
+// File is a file of an initial file system.
+type File struct {
+	Name string // without a slash at the beginning
+	Mode uint32 // as st_mode has it: type and permissions
+	Data []byte
+}
+
+// Modes of files.
+const (
+	ModeProgram = 0o100755
+	ModeFile    = 0o100644
+	ModeFolder  = 0o040755
+)
+
+// The heads of a cpio archive of the kind that kernels unpack (Documentation/driver-api/early-userspace/
+// buffer-format.rst): a magic, and 13 numbers of eight hexadecimal digits.
+const (
+	cpioMagic = "070701"
+	cpioLast  = "TRAILER!!!"
+	cpioHead  = 110
+)
+
+// Initrd makes an initial file system of files. Folders must come before what is in them. Numbers of files
+// go by their place in the list and times are 0, so the same files give the same bytes.
+func Initrd(files []File) []byte {
+	var out bytes.Buffer
+	for i, f := range files {
+		addFile(&out, i+1, f)
+	}
+	addFile(&out, 0, File{Name: cpioLast})
+	return out.Bytes()
+}
+
+// addFile adds a head, the name with a zero behind it, and the contents. Head and name, and the contents, are
+// padded to four bytes.
+func addFile(out *bytes.Buffer, number int, f File) {
+	links := 1
+	if f.Mode>>12 == ModeFolder>>12 {
+		links = 2
+	}
+	fmt.Fprintf(out, "%s%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x", cpioMagic,
+		number, f.Mode, 0, 0, links, 0, len(f.Data), 0, 0, 0, 0, len(f.Name)+1, 0)
+	out.WriteString(f.Name)
+	out.Write(make([]byte, 1+(-(cpioHead+len(f.Name)+1)&3)))
+	out.Write(f.Data)
+	out.Write(make([]byte, -len(f.Data)&3))
+}
+
+//go:embed init/*.elf
+var programs embed.FS
+
+// Init is the program of this package for kernels of 64 or 32 bits: it prints a line and switches the machine off.
+func Init(bits int) (File, error) {
+	name := "init/x86_64.elf"
+	if bits == 32 {
+		name = "init/i386.elf"
+	}
+	b, err := programs.ReadFile(name)
+	return File{"init", ModeProgram, b}, err
+}

@@ -1,0 +1,177 @@
+package distro_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"kprobesim/boards/pc"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/cpus/x86"
+	"kprobesim/distro"
+	kernel "kprobesim/image/linux"
+)
+
+// kernels returns the kernels of a distribution, or skips the test.
+func kernels(t *testing.T) []string {
+	t.Helper()
+	dir := os.Getenv("KPROBESIM_LINUX")
+	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*"))
+	if dir == "" || len(files) == 0 || testing.Short() {
+		t.Skip("left out: booting the kernel of a distribution, since KPROBESIM_LINUX names no directory with one, or because of -short")
+	}
+	return files
+}
+
+// boot boots a kernel with the small /init.
+func boot(t *testing.T, file string, stop distro.Stop) (string, string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := kernel.Read(file, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := distro.Init(k.Image.Bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := distro.Run(distro.Config{
+		Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{Date: 1_700_000_000},
+		Command: distro.DefaultCommand, Initrd: distro.Initrd([]distro.File{first}),
+	}, stop)
+	if err != nil {
+		t.Fatalf("%s: %v; the console:\n%s", file, err, m.Console())
+	}
+	return m.Console(), m.Ended()
+}
+
+// TestBoot boots the kernels of a distribution to /init, which switches the machine off, and compares what they
+// print with what they print under qemu.
+func TestBoot(t *testing.T) {
+	for _, file := range kernels(t) {
+		console, ended := boot(t, file, distro.Stop{})
+		if !strings.Contains(console, "\ninit: running\r\n") || ended != distro.Halted {
+			t.Errorf("%s: ended by %q:\n%s", file, ended, console)
+		}
+		for _, bad := range []string{"Oops", "BUG:", "WARNING:", "unchecked MSR"} {
+			if strings.Contains(console, bad) {
+				t.Errorf("%s: the kernel complains (%s):\n%s", file, bad, console)
+			}
+		}
+		compareQemu(t, file, lines(console))
+	}
+}
+
+// TestBootTwice holds that a boot is the same each time.
+func TestBootTwice(t *testing.T) {
+	file := kernels(t)[0]
+	first, ended := boot(t, file, distro.Stop{Symbol: "rest_init"})
+	second, _ := boot(t, file, distro.Stop{Symbol: "rest_init"})
+	if first != second || ended != distro.AtSymbol || first == "" {
+		t.Errorf("two boots differ, or ended by %q:\n%s\n%s", ended, first, second)
+	}
+}
+
+// of lists what a line may tell of the hardware around the processor, which is not qemu's: firmware, memory map,
+// interrupt controllers, clocks, keyboard and screen, and which processor it is.
+var of = regexp.MustCompile(`BIOS|e820|DMI|SMBIOS|tsc|TSC|last_pfn|PAT|MP-table|MPTABLE|MultiProcessor|RAMDISK|APIC|Processor|node|NODE_DATA|` +
+	`DMA|^Disabled$|available|total_pages|Total pages|Memory:|KASLR|NR_IRQS|Console:|BogoMIPS|smpboot|Performance Events|audit|clock|initrd|` +
+	`i8042|serio|input:|rtc_cmos|mce:|microcode|Unstable|trace_clock|kernel command line$|keep using|sched_clock|ITS|thunk|Calibrating|MDS|iTLB|` +
+	`Spectre|MMIO|Speculative|Mitigation|x86/fpu|printk:|random:|[0-9]ms$|hash table entries|TLB entries|CPU0:|mitigations`)
+
+// lines are the lines of a console without their times, and without those that differ on other hardware.
+func lines(console string) []string {
+	stamp := regexp.MustCompile(`^\[ *[0-9]+\.[0-9]+\] `)
+	var out []string
+	for l := range strings.Lines(console) {
+		if l = strings.TrimSpace(stamp.ReplaceAllString(l, "")); l != "" && !of.MatchString(l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// compareQemu boots the same under qemu and wants every line in the same order, but for those of the firmware before
+// the kernel begins.
+func compareQemu(t *testing.T, file string, got []string) {
+	t.Helper()
+	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
+		t.Skip("left out: the comparison with qemu, which is not installed")
+	}
+	first, err := distro.Init(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	initrd := filepath.Join(t.TempDir(), "initrd")
+	if err := os.WriteFile(initrd, distro.Initrd([]distro.File{first}), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", initrd, "-append", distro.DefaultCommand, "-display", "none",
+		"-serial", "stdio", "-no-reboot", "-m", "512", "-cpu", "core2duo,-ssse3")
+	var out output
+	c.Stdout = &out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 1200 { // two minutes
+		if time.Sleep(100 * time.Millisecond); out.has("System halted") {
+			break
+		}
+	}
+	_ = c.Process.Kill() // a machine that is switched off without ACPI goes on waiting
+	_ = c.Wait()
+	want := lines(out.text())
+	for len(want) > 0 && !strings.Contains(want[0], "Linux version") {
+		want = want[1:]
+	}
+	for i := range max(len(got), len(want)) {
+		g, w := at(got, i), at(want, i)
+		if j := strings.Index(w, "Linux version"); j > 0 {
+			w = w[j:]
+		}
+		if g != w {
+			t.Fatalf("%s: line %d is %q, under qemu %q", file, i, g, w)
+		}
+	}
+	t.Logf("%s: %d lines agree", file, len(got))
+}
+
+func at(l []string, i int) string {
+	if i < len(l) {
+		return l[i]
+	}
+	return ""
+}
+
+// TestInitIsFresh builds the programs again.
+func TestInitIsFresh(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil || runtime.GOARCH != "amd64" {
+		t.Skip("left out: building init, which needs the gcc of Debian 12 for x86-64")
+	}
+	for bits, isa := range map[int]string{64: "x86_64", 32: "i386"} {
+		to := filepath.Join(t.TempDir(), isa)
+		if out, err := exec.Command("sh", "init/build.sh", isa, to).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", isa, err, out)
+		}
+		got, err := os.ReadFile(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := distro.Init(bits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, have.Data) {
+			t.Errorf("init/%s.elf is not what its source builds to: sh distro/init/build.sh %s distro/init/%s.elf", isa, isa, isa)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package distro
+
+import (
+	"fmt"
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/sim"
+)
+
+// DefaultCommand are the kernel's parameters where none are given: the console is the serial port, nothing is
+// looked for that the machine has not, and what takes long and shows nothing is left out.
+const DefaultCommand = "console=ttyS0 pci=off acpi=off nosmp noapic nolapic " +
+	"initcall_blacklist=jent_mod_init,load_system_certificate_list cryptomgr.notests"
+
+// Stop says when a run is to end. The kernel may end it before.
+type Stop struct {
+	Symbol string // behind the first instruction of this function; "" for none
+	Text   string // once the console has printed this; "" for none
+}
+
+// Reasons of Machine.Ended beside those of the board.
+const (
+	AtSymbol = "symbol"
+	AtText   = "text"
+	Halted   = "halted"
+	Panicked = "panic"
+)
+
+// last are what kernels print when nothing comes any more: a processor that waits with interrupts disabled cannot
+// be told from one that waits for one that comes.
+var last = [...]struct{ text, reason string }{
+	{"reboot: System halted\n", Halted},
+	{"reboot: Power down\n", Halted},
+	{"---[ end Kernel panic", Panicked},
+}
+
+// watcher looks at the end of the console, which grows by a few bytes at a time.
+type watcher struct {
+	stop Stop
+	tail string
+}
+
+// print is told of what the console prints.
+func (w *watcher) print(m *sim.Machine, s string) {
+	w.tail += strings.ReplaceAll(s, "\r", "")
+	if w.stop.Text != "" && strings.Contains(w.tail, w.stop.Text) {
+		m.End(AtText)
+	}
+	for _, l := range last {
+		if strings.Contains(w.tail, l.text) {
+			m.End(l.reason)
+		}
+	}
+	if keep := len(w.stop.Text) + maxLast; len(w.tail) > 2*keep {
+		w.tail = w.tail[len(w.tail)-keep:]
+	}
+}
+
+// maxLast is longer than any text of last.
+const maxLast = 64
+
+// breaker ends a run at the first instruction that it is told of at an address.
+type breaker struct {
+	m  *sim.Machine
+	at uint64
+}
+
+// Step implements cpus.Observer.
+func (b *breaker) Step(s *cpus.Step) {
+	if s.PC == b.at {
+		b.m.CPU(s.CPU).Break()
+		b.m.End(AtSymbol)
+	}
+}
+
+// Run boots until the kernel ends the run or something of stop happens, which Machine.Ended tells. It fails for
+// a symbol that the kernel has not, and as sim.Machine.Run does.
+func Run(c Config, stop Stop) (*sim.Machine, error) {
+	w := &watcher{stop: stop}
+	show := c.Print
+	c.Print = func(m *sim.Machine, s string) {
+		if show != nil {
+			show(m, s)
+		}
+		w.print(m, s)
+	}
+	m, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	if stop.Symbol != "" {
+		s, ok := m.Image().Symbol(stop.Symbol)
+		if !ok || !s.Func {
+			return nil, fmt.Errorf("kernel %s has no function %s to stop at", m.Image().Name, stop.Symbol)
+		}
+		m.CPU(0).ObserveCode(&breaker{m, s.Addr}, [][2]uint64{{s.Addr, s.Addr + 1}}, false)
+	}
+	return m, m.Run()
+}

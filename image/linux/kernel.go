@@ -1,0 +1,47 @@
+package linux
+
+import (
+	"debug/elf"
+	"fmt"
+
+	"kprobesim/image"
+)
+
+// Kernel is a distribution's kernel. It does not change after Read, so machines may share it.
+type Kernel struct {
+	Setup
+	Image  *image.Image // segments, sections, and the symbols of kallsyms
+	Tables []Table      // that were found, in the order of their list
+}
+
+// Read reads a kernel: a bzImage, or the ELF file in it. Errors name the file, what is wrong with it and what
+// to do.
+func Read(name string, b []byte) (k *Kernel, err error) {
+	defer func() {
+		// The libraries that unpack promise no panics, but they read files of any origin here.
+		if r := recover(); r != nil {
+			k, err = nil, fmt.Errorf("kernel %s: damaged file (%v): copy it again", name, r)
+		}
+	}()
+	k = &Kernel{}
+	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
+		if k.Setup, b, err = readSetup(b); err == nil {
+			b, err = unpack(b)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("kernel %s %w", name, err)
+		}
+	}
+	k.Image, err = image.LoadBare(name, b, symbols)
+	if err != nil {
+		return nil, err
+	}
+	if k.Image.Machine != elf.EM_X86_64 && k.Image.Machine != elf.EM_386 {
+		return nil, fmt.Errorf("kernel %s is for %v: kernels of x86-64 and i386 are booted", name, k.Image.Machine)
+	}
+	k.Tables, err = findTables(k.Image)
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", name, err)
+	}
+	return k, nil
+}

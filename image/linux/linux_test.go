@@ -1,0 +1,225 @@
+package linux
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"kprobesim/image"
+	"kprobesim/image/linux/linuxtest"
+)
+
+// sized is a payload with the size of what it unpacks to behind it.
+func sized(packed []byte, n int) []byte {
+	return binary.LittleEndian.AppendUint32(packed, uint32(n))
+}
+
+// xzOf packs without compressing (The .xz File Format, 1.1.0): one block of chunks that are stored.
+func xzOf(b []byte) []byte {
+	crc := func(p []byte) []byte { return binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(p)) }
+	number := func(v uint64) []byte { return binary.AppendUvarint(nil, v) }
+	flags := []byte{0, 0} // no check
+	out := append([]byte("\xfd7zXZ\x00"), flags...)
+	out = append(out, crc(flags)...)
+	head := []byte{2, 0, 0x21, 1, 20, 0, 0, 0} // 12 bytes with the check sum, one filter: LZMA2 with a window of 4 MiB
+	block := append(head, crc(head)...)
+	unpadded := len(block)
+	for rest, control := b, byte(1); len(rest) > 0; control = 2 {
+		n := min(len(rest), 1<<16)
+		block = append(block, control, byte((n-1)>>8), byte(n-1))
+		block = append(block, rest[:n]...)
+		unpadded += 3 + n
+		rest = rest[n:]
+	}
+	block, unpadded = append(block, 0), unpadded+1
+	out = append(out, append(block, make([]byte, -len(block)&3)...)...)
+	index := append(append([]byte{0, 1}, number(uint64(unpadded))...), number(uint64(len(b)))...)
+	index = append(index, make([]byte, -len(index)&3)...)
+	index = append(index, crc(index)...)
+	foot := binary.LittleEndian.AppendUint32(nil, uint32(len(index)/4-1))
+	foot = append(foot, flags...)
+	out = append(append(out, index...), crc(foot)...)
+	return append(append(out, foot...), "YZ"...)
+}
+
+func gzipOf(t testing.TB, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, err := z.Write(b)
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func zstdOf(t testing.TB, b []byte) []byte {
+	t.Helper()
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.EncodeAll(b, nil)
+}
+
+var shapes = []linuxtest.Kernel{
+	{Bits: 64, PerCPU: true}, {Bits: 64}, {Bits: 64, Behind: true}, {Bits: 32}, {Bits: 32, Behind: true},
+}
+
+// TestKallsyms decodes every layout, and compares each name and address.
+func TestKallsyms(t *testing.T) {
+	for _, s := range shapes {
+		k, err := Read("made-up", s.ELF())
+		if err != nil {
+			t.Fatalf("%+v: %v", s, err)
+		}
+		if len(k.Image.Symbols) != linuxtest.Symbols {
+			t.Fatalf("%+v: %d symbols, want %d", s, len(k.Image.Symbols), linuxtest.Symbols)
+		}
+		for i := range linuxtest.Symbols {
+			want := linuxtest.Text + uint64(8*i)
+			if s.PerCPU && i < 4 {
+				want = uint64(8 * i)
+			}
+			if s.Bits == 32 {
+				want &= 1<<32 - 1
+			}
+			got, ok := k.Image.Symbol(linuxtest.Name(i)[1:])
+			if !ok || got.Addr != want || !got.Func {
+				t.Fatalf("%+v: %s is %+v, want address %#x", s, linuxtest.Name(i), got, want)
+			}
+		}
+		inside := uint64(linuxtest.Text + 8*100 + 5)
+		if s.Bits == 32 {
+			inside &= 1<<32 - 1
+		}
+		if got := k.Image.SymbolText(inside); got != "sym100+0x5" {
+			t.Errorf("%+v: a byte of sym100 is %s", s, got)
+		}
+		if x, ok := k.Table("exceptions"); !ok || x.Size != 24 || x.Entry != 12 {
+			t.Errorf("%+v: table of exceptions %+v", s, x)
+		}
+	}
+}
+
+// TestPacked reads the same kernel out of every packing.
+func TestPacked(t *testing.T) {
+	plain := shapes[0].ELF()
+	for name, payload := range map[string][]byte{
+		"stored": plain, "gzip": gzipOf(t, plain), "zstd": sized(zstdOf(t, plain), len(plain)), "XZ": sized(xzOf(plain), len(plain)),
+	} {
+		k, err := Read(name, linuxtest.Boxed(payload))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if k.Protocol != 0x20f || !k.Long || k.Release != linuxtest.Release || len(k.Header) == 0 {
+			t.Errorf("%s: header %+v", name, k.Setup)
+		}
+		if !bytes.Equal(k.Image.Segments[0].Data, plain[0x1000:0x1000+len(k.Image.Segments[0].Data)]) {
+			t.Errorf("%s: another kernel came out", name)
+		}
+	}
+}
+
+// TestRefused holds what is said of files that are no kernel, or none that can be read.
+func TestRefused(t *testing.T) {
+	plain := shapes[0].ELF()
+	packed := linuxtest.Boxed(gzipOf(t, plain))
+	old := bytes.Clone(packed)
+	binary.LittleEndian.PutUint16(old[setupVersion:], 0x207)
+	bad := bytes.Clone(packed)
+	bad[len(bad)-20] ^= 1
+	bare := bytes.Replace(plain, []byte(".rodata"), []byte(".noname"), 1)
+	blank := bytes.Clone(plain)
+	end := 0x1000 + linuxtest.TextSize + len(shapes[0].Tables())
+	clear(blank[end-300 : end])
+	unordered := bytes.Clone(plain)
+	clear(unordered[0x1000+linuxtest.TextSize+0x100 : 0x1000+linuxtest.TextSize+0x400])
+	for want, b := range map[string][]byte{
+		"is neither an ELF file nor a bzImage":         make([]byte, 4096),
+		"has boot protocol 2.7":                        old,
+		"is truncated":                                 packed[:len(packed)-8],
+		"damaged payload (gzip":                        bad,
+		"payload of unknown compression (6c 7a 6f 70)": linuxtest.Boxed([]byte("lzop....")),
+		"has no section .rodata":                       bare,
+		"has no kallsyms tables":                       blank,
+		"has kallsyms names without addresses":         unordered,
+	} {
+		_, err := Read("k", b)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "k") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	power := &image.Image{}
+	if _, err := symbols(power); err == nil {
+		t.Error("an image without sections has symbols")
+	}
+}
+
+// TestDistribution reads the kernels of a distribution. Linker symbols must lie at the beginnings of the sections
+// that they are named for: sections come from the file, symbols from kallsyms.
+func TestDistribution(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(os.Getenv("KPROBESIM_LINUX"), "vmlinuz*"))
+	if os.Getenv("KPROBESIM_LINUX") == "" || len(files) == 0 {
+		t.Skip("left out: the kernels of a distribution, since KPROBESIM_LINUX names no directory with one")
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := Read(file, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(k.Image.Symbols); n < 50_000 {
+			t.Errorf("%s: %d symbols", file, n)
+		}
+		for name, section := range map[string]string{
+			"_text": ".text", "__start_rodata": ".rodata", "__start___ex_table": "__ex_table", "_sinittext": ".init.text",
+			"__bss_start": ".bss", "__start___bug_table": "__bug_table", "__start_BTF": ".BTF", "__alt_instructions": ".altinstructions",
+		} {
+			s, ok := k.Image.Symbol(name)
+			at, _, found := k.Image.Section(section)
+			if !ok || !found || s.Addr != at {
+				t.Errorf("%s: %s is at %#x, section %s at %#x", file, name, s.Addr, section, at)
+			}
+		}
+		for _, p := range places {
+			x, ok := k.Table(p.name)
+			if !ok || x.Size == 0 || x.Entry != 0 && x.Size%x.Entry != 0 {
+				t.Errorf("%s: table of %s: %+v, %v", file, p.name, x, ok)
+			}
+		}
+	}
+}
+
+// FuzzRead gives files that are damaged in any way.
+func FuzzRead(f *testing.F) {
+	for _, s := range shapes {
+		f.Add(s.ELF())
+	}
+	f.Add(linuxtest.Boxed(gzipOf(f, shapes[0].ELF())))
+	f.Add(linuxtest.Boxed(xzOf(shapes[3].ELF())))
+	f.Add(linuxtest.Boxed(zstdOf(f, shapes[3].ELF())))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		k, err := Read("fuzz", b)
+		if err != nil {
+			return
+		}
+		for _, s := range k.Image.Symbols {
+			k.Image.SymbolText(s.Addr)
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"fmt"
+
+	"kprobesim/cpus"
+	"kprobesim/mmu"
+)
+
+// Bare says how a kernel is entered that knows nothing of this program: as a boot loader would. Its image has
+// no native slots, and neither first stack nor per-CPU data that a machine could find. Nothing of a machine
+// that needs those can be used: native calls, Alloc, PerCPU.
+type Bare struct {
+	Chunks []Chunk  // what lies in memory beside the image
+	Tables uint64   // physical address of page tables for the address space of the board
+	Root   uint64   // what CPUs begin with in place of page tables (cpus.Bus); zero for page tables
+	PC, SP uint64   // of the first CPU
+	Args   []uint64 // in the registers of the calling convention
+}
+
+// Chunk is a piece of memory.
+type Chunk struct {
+	PA   uint64
+	Data []byte
+}
+
+// loadBare puts the image and the chunks into memory and makes the CPUs.
+func (m *Machine) loadBare(b *Bare) error {
+	for _, s := range m.image.Segments {
+		if s.MemSize > 0 && !m.mem.Holds(s.PA, int(s.MemSize)) {
+			return fmt.Errorf("segment at physical %#x with %d bytes does not fit into %d bytes of memory: give the machine more",
+				s.PA, s.MemSize, m.mem.Size())
+		}
+		m.mem.Write(s.PA, s.Data)
+	}
+	for _, c := range b.Chunks {
+		if !m.mem.Holds(c.PA, len(c.Data)) {
+			return fmt.Errorf("%d bytes at physical %#x do not fit into %d bytes of memory: give the machine more",
+				len(c.Data), c.PA, m.mem.Size())
+		}
+		m.mem.Write(c.PA, c.Data)
+	}
+	root := b.Root
+	if root == 0 {
+		var err error
+		if root, err = m.cfg.ISA.Tables(m.mem, b.Tables, m.space.Maps); err != nil {
+			return err
+		}
+	}
+	m.buildCPUs(root, [2]uint64{})
+	m.cpus[0].Boot(b.PC, b.SP, b.Args...)
+	m.become(0, running)
+	return nil
+}
+
+// buildCPUs makes the hardware and the CPUs, of which all but the first wait to be started. The directory
+// of lines exists only where caches can disagree. A machine with one CPU pays nothing for coherence.
+func (m *Machine) buildCPUs(root uint64, natives [2]uint64) {
+	var dir *mmu.Directory
+	var first cpus.CPU
+	if m.cfg.CPUs > 1 {
+		dir = mmu.NewDirectory(m.cfg.CPUs)
+	}
+	m.hardware = m.cfg.Board.Build(&Backplane{m})
+	for i := range m.cfg.CPUs {
+		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
+			Memory: m.mem, Directory: dir, First: first, Device: m.hardware.Device(i), Ports: ports(m.hardware, i), Interrupts: m.hardware.Interrupts(i),
+			Native: natives, Phase: func(pc uint64) uint8 { return uint8(m.image.Phase(pc)) }, Root: root,
+			Predictor: m.cfg.Layout.Predictor,
+		})
+		m.cpus = append(m.cpus, c)
+		if i == 0 {
+			first = c
+		} else {
+			c.Reset()
+		}
+	}
+}
