@@ -16,7 +16,7 @@ func LoadBare(name string, b []byte, symbols func(*Image) ([]Symbol, error)) (im
 		}
 	}()
 	im = &Image{Name: name}
-	f, err := openELF(b)
+	f, err := advice().Open(b)
 	if err == nil {
 		err = im.loadHeader(f)
 	}

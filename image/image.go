@@ -5,7 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+
+	"kprobesim/internal/elffile"
 )
 
 // Image is a guest kernel as linked: what to put where in memory, and what its symbol table and
@@ -55,40 +56,23 @@ type section struct {
 
 // Load reads a statically linked ELF executable. b stays in use and must not change. Errors
 // name the file, what is wrong with it and what to do; damaged files never panic.
-func Load(name string, b []byte) (im *Image, err error) {
-	defer func() {
-		// debug/elf and debug/dwarf promise no panics, but they read files of any origin here.
-		if r := recover(); r != nil {
-			im, err = nil, fmt.Errorf("image %s: damaged file (%v): build or copy it again", name, r)
-		}
-	}()
-	im = &Image{Name: name}
-	if err := im.load(b); err != nil {
+func Load(name string, b []byte) (*Image, error) {
+	im := &Image{Name: name}
+	if err := advice().Guard(func() error { return im.load(b) }); err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)
 	}
 	return im, nil
 }
 
-// byteReader is io.ReaderAt over a slice, without the state of bytes.Reader. Package debug/elf reads
-// through it without a copy of the file.
-type byteReader []byte
-
-// ReadAt implements io.ReaderAt.
-func (b byteReader) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 || off >= int64(len(b)) {
-		return 0, io.EOF
-	}
-	n := copy(p, b[off:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
+// advice says what to do about a file that cannot be read.
+func advice() elffile.Advice {
+	return elffile.Advice{Foreign: "name a linked guest kernel", Damaged: "build or copy it again"}
 }
 
 // The order matters: the entry is checked against sections, symbols against sections too, and lines
 // against executable ones.
 func (im *Image) load(b []byte) error {
-	f, err := openELF(b)
+	f, err := advice().Open(b)
 	if err != nil {
 		return err
 	}
@@ -121,26 +105,6 @@ func (im *Image) loadHeader(f *elf.File) error {
 		im.Bits = 64
 	}
 	return checkHeader(f)
-}
-
-// openELF reads the headers and words debug/elf's errors for people. An empty or foreign file is
-// told from a damaged one, because the remedies differ.
-func openELF(b []byte) (*elf.File, error) {
-	switch {
-	case len(b) == 0:
-		return nil, errors.New("file is empty: build or copy it again")
-	case len(b) < 4 || string(b[:4]) != elf.ELFMAG:
-		return nil, errors.New("is no ELF file: name a linked guest kernel")
-	}
-	f, err := elf.NewFile(byteReader(b))
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, fmt.Errorf("file is truncated (headers point behind its %d bytes): "+
-			"build or copy it again", len(b))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("damaged ELF headers (%w): build or copy it again", err)
-	}
-	return f, nil
 }
 
 // guestMachine is one kind of ELF file that a guest kernel may be.

@@ -27,7 +27,7 @@ func watchpointsKind() Kind {
 	return Kind{
 		Name: Watchpoints, Workload: schema.ReadWorkload, measure: (*session).watchpoints, trace: (*session).traceWatch,
 		Check:   watchpointsOnly,
-		figures: []Figure{{Watchpoints, drawWatchpoints}},
+		figures: []Figure{{Watchpoints, drawWatchpoints}, {"watchpoints-registering", drawWatching}},
 		Columns: []results.ColumnSpec{
 			{Title: "cycles\na call more", Metric: results.MetricCycles, Decimals: 1},
 			{Title: "instrs\na call more", Metric: results.MetricInstructions, Decimals: 1},
@@ -179,4 +179,20 @@ func drawWatchpoints(s *results.Set) (results.Figure, error) {
 		},
 	}
 	return chart.Draw(s)
+}
+
+// drawWatching charts over the number of CPUs how long it takes to set and to clear the registers of all. It takes the
+// last watchpoint of the file: what is watched does not matter to it.
+func drawWatching(s *results.Set) (results.Figure, error) {
+	points := s.Points()
+	line := func(metric, what string) results.SweepLine {
+		return results.SweepLine{Metric: metric, Series: func(p results.Point) string {
+			if p.Name() != points[len(points)-1].Name() {
+				return ""
+			}
+			return what
+		}}
+	}
+	return overCPUs("Time to set and to clear a watchpoint on all CPUs: "+place(points[0]), nil,
+		line(MetricWatch, "registering"), line(MetricUnwatch, "unregistering")).Draw(s)
 }

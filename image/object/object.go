@@ -5,8 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
+
+	"kprobesim/internal/elffile"
 )
 
 // Object is an object file that was read and laid out. It never changes after Read, so machines that run at the same
@@ -65,42 +66,23 @@ const (
 
 // Read reads an object file. b stays in use and must not change. Errors name the file, what is wrong with it and what
 // to do.
-func Read(name string, b []byte) (o *Object, err error) {
-	defer func() {
-		// debug/elf promises no panics, but it reads files of any origin here.
-		if r := recover(); r != nil {
-			o, err = nil, fmt.Errorf("object file %s: damaged (%v): compile it again", name, r)
-		}
-	}()
-	o = &Object{Name: name}
-	if err := o.read(b); err != nil {
+func Read(name string, b []byte) (*Object, error) {
+	o := &Object{Name: name}
+	if err := advice().Guard(func() error { return o.read(b) }); err != nil {
 		return nil, fmt.Errorf("object file %s: %w", name, err)
 	}
 	return o, nil
 }
 
-// byteReader is io.ReaderAt over a slice.
-type byteReader []byte
-
-// ReadAt implements io.ReaderAt.
-func (b byteReader) ReadAt(p []byte, off int64) (int, error) {
-	if off < 0 || off >= int64(len(b)) {
-		return 0, io.EOF
-	}
-	n := copy(p, b[off:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
+// advice says what to do about a file that cannot be read.
+func advice() elffile.Advice {
+	return elffile.Advice{Foreign: "compile a module with `gcc -c`", Damaged: "compile it again"}
 }
 
 func (o *Object) read(b []byte) error {
-	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
-		return errors.New("is no ELF file: compile a module with `gcc -c`")
-	}
-	f, err := elf.NewFile(byteReader(b))
+	f, err := advice().Open(b)
 	if err != nil {
-		return fmt.Errorf("damaged ELF headers (%w): compile it again", err)
+		return err
 	}
 	o.Machine, o.Order, o.Bits = f.Machine, f.ByteOrder, 32
 	if f.Class == elf.ELFCLASS64 {

@@ -1,0 +1,25 @@
+package elffile
+
+import (
+	"debug/elf"
+	"strings"
+	"testing"
+)
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	advice := Advice{Foreign: "name another", Damaged: "copy it again"}
+	for _, c := range []struct{ b, want string }{
+		{"", "file is empty: copy it again"},
+		{"#!/bin/sh", "is no ELF file: name another"},
+		{elf.ELFMAG, "file is truncated (headers point behind its 4 bytes): copy it again"},
+		{elf.ELFMAG + strings.Repeat("\xff", 60), "damaged ELF headers"},
+	} {
+		if _, err := advice.Open([]byte(c.b)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%q: %v; want %q", c.b, err, c.want)
+		}
+	}
+	err := advice.Guard(func() error { panic("index out of range") })
+	if err == nil || err.Error() != "damaged file (index out of range): copy it again" {
+		t.Errorf("a panic became %v", err)
+	}
+}
