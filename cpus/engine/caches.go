@@ -49,6 +49,11 @@ func (c *Core) send(pa, n uint64) {
 // count from the use of the address, so the L1 latency, which the model charges itself, is taken
 // off.
 func (c *Core) missLoad(pa uint64) {
+	if c.warps() {
+		line := c.line(pa)
+		c.dRecent[line&c.dMask] = line + 1
+		return
+	}
 	if c.dir == nil { // what lookup does, in line
 		if c.l1d.Touch(uint32(pa >> (c.dShift & 63))) {
 			return
@@ -77,6 +82,11 @@ func (c *Core) missed(d clock.Ticks) {
 
 // missStore is missLoad for a store, whose delay the store buffer may hide.
 func (c *Core) missStore(pa uint64) {
+	if c.warps() {
+		line := c.line(pa)
+		c.sRecent[line&c.dMask] = line + 1
+		return
+	}
 	if d := c.lookupStore(pa) - c.l1Lat; d > 0 {
 		c.delay(inMissW, d)
 		c.step.Stalls.DCache += d

@@ -199,7 +199,7 @@ func (c *Core) claim(pa, n uint64) {
 
 // claims reports whether the running instruction is locked and the CPU has neighbours.
 func (c *Core) claims() bool {
-	return c.dir != nil && c.idx != between && c.cur.ops[c.idx].Flags&Locked != 0
+	return c.dir != nil && !c.warps() && c.idx != between && c.cur.ops[c.idx].Flags&Locked != 0
 }
 
 // Cached reports whether a line is in a cache, whether it may be written without asking, and whether it

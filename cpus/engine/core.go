@@ -35,6 +35,7 @@ const (
 	CheckState                  // what decides whether one is taken may have changed
 	checkStore                  // the store of decoded code is full
 	checkWatched                // other instructions are watched
+	checkUntimed                // the cost model is to be put away, or brought back
 )
 
 // Core is the part of an engine that knows no instructions: registers, time, memory, accounts. Its
@@ -85,6 +86,7 @@ type Core struct {
 	step  cpus.Step
 
 	contexts contexts
+	quick    quick
 
 	memo memo
 	windowState
@@ -142,7 +144,7 @@ func (c *Core) Reset() {
 	c.Book()
 	c.R = [Registers]uint64{}
 	c.SyncContext()
-	c.Stop, c.Check, c.Single = 0, c.Check&checkWatched, 0
+	c.Stop, c.Check, c.Single = 0, c.Check&(checkWatched|checkUntimed), 0
 	c.User, c.exit = false, cpus.Exit{}
 	c.WatchData(nil)
 	c.WatchCode(nil)

@@ -34,6 +34,9 @@ func oddBit(i int) uint64 { return 1 << (i & 63) }
 
 // holdUp delays dispatch of what comes next.
 func (c *Core) holdUp(d ticks) {
+	if c.quick.on {
+		return
+	}
 	c.dispatch += d
 	c.late += d
 	c.odd |= oddLate

@@ -173,6 +173,10 @@ func (m *memo) meets(e *edge, key uint64) bool {
 // settle gives the executed instructions of the running block, up to n, their places in time. Blocks
 // are executed first and timed after, because the two loops are faster apart.
 func (c *Core) settle(n int) {
+	if c.quick.on {
+		c.settleUntimed(n)
+		return
+	}
 	left := c.odd &^ (c.cur.minds &^ oddStray) // what its loads met is used up
 	if c.window {
 		if c.course >= oneInput {

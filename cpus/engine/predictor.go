@@ -24,6 +24,7 @@ type predictor struct {
 	loop     loopBuffer
 	depth    int // entries of returns in use
 	top      int
+	asleep   bool // branches are not predicted, and teach nothing
 }
 
 // Counters begin at weakly not taken, and the history with zero, so that a run depends on nothing
@@ -82,6 +83,9 @@ func (p *predictor) target(next, to uint64) bool {
 
 // Called notes the return address of a call.
 func (p *predictor) Called(to uint64) {
+	if p.asleep {
+		return
+	}
 	p.loop.leave()
 	p.top++
 	if p.top == len(p.returns) {
@@ -111,13 +115,19 @@ func (p *predictor) pop() uint64 {
 // Unwind drops the newest return address, for a call whose return is not executed. Native calls need
 // it: the guest calls the slot, and Go returns in place of an instruction.
 func (p *predictor) Unwind() {
-	if p.depth > 0 {
+	if p.depth > 0 && !p.asleep {
 		p.pop()
 	}
 }
 
 // Conditional is a conditional branch, by a distance from the instruction behind it when it is taken.
 func (c *Core) Conditional(taken bool, by uint64) {
+	if c.asleep {
+		if taken {
+			c.R[PC] = (c.R[PC] + by) & c.AddrMask
+		}
+		return
+	}
 	c.Counts.Branches++
 	if c.direction(c.R[PC], taken) {
 		c.Counts.Mispredicts++
@@ -142,6 +152,10 @@ func (c *Core) Jump(by uint64) {
 
 // Indirect is a branch to an address that was computed.
 func (c *Core) Indirect(to uint64) {
+	if c.asleep {
+		c.R[PC] = to
+		return
+	}
 	c.loop.leave()
 	c.Counts.Branches++
 	c.course |= taken
@@ -154,6 +168,10 @@ func (c *Core) Indirect(to uint64) {
 
 // ReturnTo is the return from a call.
 func (c *Core) ReturnTo(to uint64) {
+	if c.asleep {
+		c.R[PC] = to
+		return
+	}
 	c.Counts.Branches++
 	c.course |= taken
 	c.R[PC] = to

@@ -32,6 +32,9 @@ func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
 // Native slots are recognized here, by their addresses, because no instruction in them is ever
 // executed. In user mode they are no way out of the guest.
 func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
+	if e.quick.on && e.retire >= e.quick.until {
+		e.becomeTimed()
+	}
 	if e.Check != 0 {
 		if e.Check&checkStore != 0 {
 			e.empty()
@@ -39,6 +42,9 @@ func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 		if e.Check&checkWatched != 0 {
 			e.Check &^= checkWatched
 			e.forgetCode()
+		}
+		if e.Check&checkUntimed != 0 {
+			e.switchTiming()
 		}
 		e.isa.Poll()
 		if e.Stop&StopExit != 0 { // the delivery of an interrupt failed for good
@@ -67,6 +73,10 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		e.running(b)
 		e.settled = 0
 		e.runSingly(b, 0, len(b.insns))
+		return
+	}
+	if e.quick.on {
+		e.runUntimed(b, limit)
 		return
 	}
 	e.until, e.settled = limit, 0
@@ -203,7 +213,7 @@ func (e *Engine[C, P]) singly(b *Block[C, P]) bool {
 func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P] {
 	pc := e.R[PC]
 	l := b.linkTo(pc)
-	if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= limit {
+	if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= limit || e.quick.on && e.retire >= e.quick.until {
 		return nil
 	}
 	if b = l.to; b.phase != e.phase || *b.lineUsed != b.line || b.next != 0 && *b.nextUsed != b.next {

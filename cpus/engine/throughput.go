@@ -48,7 +48,10 @@ func (c *Core) stored(at ticks, a *access) ticks {
 // settleWhole gives a whole block that was just executed its places in time if that is soon done, and reports
 // whether it is.
 func (c *Core) settleWhole(b *timed) bool {
-	if c.window {
+	switch {
+	case c.quick.on:
+		return false
+	case c.window:
 		return c.pass(b)
 	}
 	return c.settleBlock(b)

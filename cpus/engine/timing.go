@@ -293,6 +293,10 @@ func (c *Core) Repeat(class uint8) {
 // Drain waits for everything in flight and then lets t pass. What takes as long each time, as the delivery of
 // an exception does, is remembered.
 func (c *Core) Drain(t ticks) {
+	if c.quick.on {
+		c.forgetOperands()
+		return
+	}
 	if c.memo.here == 0 || !c.passDrain(t) {
 		c.leave()
 		c.drain(t)
@@ -324,6 +328,9 @@ func (c *Core) DrainAccesses() {
 // walker makes go through the caches. Entries of page tables are cached as data are, so a second
 // walk to the same table is cheaper. Paging-structure caches are left out.
 func (c *Core) ChargeWalk(refs *mmu.Refs, exec bool) {
+	if c.quick.on {
+		return
+	}
 	cost := c.ev[evTLBWalk]
 	for i := range refs.N {
 		if c.Memory.Holds(refs.PA[i], 8) {
@@ -340,6 +347,9 @@ func (c *Core) ChargeWalk(refs *mmu.Refs, exec bool) {
 
 // chargeTranslation has the running instruction wait for a translation.
 func (c *Core) chargeTranslation(cost ticks, exec bool) {
+	if c.quick.on {
+		return
+	}
 	if exec {
 		c.step.Stalls.ITLB += cost
 		c.holdUp(cost)

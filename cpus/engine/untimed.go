@@ -1,0 +1,127 @@
+package engine
+
+import "kprobesim/internal/clock"
+
+// quick is the state of a CPU that executes without its cost model, to come to the code that a measurement is
+// about. Every instruction takes the same time, and nothing else takes any. Registers, memory, translations,
+// exceptions and counts of instructions are those of a timed run. Caches, predictors and the directory of lines
+// stay as they were, so what is timed afterwards finds what was there before. TLBs go on, because a guest may tell
+// what they hold.
+//
+// An instruction cache that is not coherent is an exception: what it holds decides what is executed. So caches and
+// directory go on there.
+type quick struct {
+	on     bool
+	window bool  // the model that was put away is window or scoreboard
+	loops  bool  // and has a loop buffer
+	each   ticks // what an instruction takes
+	until  ticks // when the model is back
+	// What Untimed has asked for, until the next boundary between blocks.
+	nextEach, nextUntil ticks
+	// lines stand for the lines of the data cache that were used last, so that the fast path of an access
+	// stays what it is. There are more of them than in any such cache.
+	lines []uint32
+}
+
+// quickLines is the number of lines, a power of two.
+const quickLines = 1 << 14
+
+// Untimed implements cpus.CPU.
+func (c *Core) Untimed(each, until clock.Ticks) {
+	c.quick.nextEach, c.quick.nextUntil = each, until
+	c.Check |= checkUntimed
+}
+
+// switchTiming does what Untimed has asked for, between two blocks.
+func (c *Core) switchTiming() {
+	q := &c.quick
+	c.Check &^= checkUntimed
+	if q.on {
+		c.becomeTimed()
+	}
+	if q.nextEach > 0 && q.nextUntil > c.retire {
+		c.becomeUntimed()
+	}
+}
+
+// becomeUntimed puts the cost model away. What is in flight ends first.
+func (c *Core) becomeUntimed() {
+	q := &c.quick
+	c.leave()
+	c.drain(0)
+	c.forgetMet()
+	q.on, q.window, q.loops, q.each, q.until = true, c.window, c.loops, q.nextEach, q.nextUntil
+	c.window, c.loops, c.asleep = false, false, true // accesses note no stores, and branches nothing
+	if c.stale != nil {
+		return
+	}
+	if q.lines == nil {
+		q.lines = make([]uint32, quickLines)
+	}
+	c.dRecent, c.sRecent, c.dMask = q.lines, q.lines, quickLines-1
+}
+
+// becomeTimed brings the cost model back. Nothing is in flight. A CPU that has neighbours asks the directory again
+// before it writes a line, because they may have taken it.
+func (c *Core) becomeTimed() {
+	q := &c.quick
+	q.on, c.window, c.loops, c.asleep = false, q.window, q.loops, false
+	c.forgetMet()
+	c.placed = c.sequence
+	if c.stale != nil {
+		return
+	}
+	c.dRecent, c.dMask = c.l1d.Recent, c.l1d.Mask
+	if c.sRecent = c.dRecent; c.dir != nil {
+		c.sRecent = make([]uint32, len(c.dRecent))
+	}
+}
+
+// forgetMet forgets what accesses and branches have met that no instruction was charged for.
+func (c *Core) forgetMet() {
+	c.acc = [accesses]access{}
+	c.odd, c.sends, c.late = 0, 0, 0
+	c.entering = false
+	c.forgetOperands()
+}
+
+// warps reports whether accesses go by the lines of quick alone.
+func (c *Core) warps() bool { return c.quick.on && c.stale == nil }
+
+// settleUntimed is settle without a cost model.
+func (c *Core) settleUntimed(n int) {
+	c.count += uint64(n - c.settled)
+	c.retire += ticks(n-c.settled) * c.quick.each
+	c.dispatch, c.settled = c.retire, n
+	c.course, c.odd, c.sends = 0, 0, 0
+}
+
+// runUntimed is runBlocks without a cost model, of blocks whose instructions need not be looked at one by one.
+func (e *Engine[C, P]) runUntimed(b *Block[C, P], limit clock.Ticks) {
+	e.until, e.settled = min(limit, e.quick.until), 0
+	for {
+		e.cur = &b.timed
+		if i := e.execute(b.insns); i >= 0 {
+			e.block = b
+			e.finish(b, i)
+			return
+		}
+		n := len(b.insns) - e.settled // some are when a device was asked for something
+		e.settled = 0
+		e.count += uint64(n)
+		e.retire += ticks(n) * e.quick.each
+		// What follows is following, in line.
+		pc := e.R[PC]
+		l := &b.links[0]
+		if l.pc != pc {
+			if l = &b.links[1]; l.pc != pc {
+				l = b.linkTo(pc)
+			}
+		}
+		if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= e.until || l.to.phase != e.phase || e.stale != nil {
+			break
+		}
+		b = l.to
+	}
+	e.block, e.idx, e.dispatch = b, between, e.retire
+}
