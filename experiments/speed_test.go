@@ -54,6 +54,9 @@ var speedMachines = []struct{ prefix, target, machine, image, model string }{
 	{"arm-a15-", "arm", "tc2-cortex-a15", "arm-2010", cpus.Window},
 }
 
+// untimed is in place of a cost model where the CPU executes without one.
+const untimed = "untimed"
+
 // speedRun is one loop on one machine under one cost model.
 type speedRun struct {
 	name    string // PREFIX LOOP/MODEL
@@ -65,12 +68,12 @@ type speedRun struct {
 	table   int
 }
 
-// speedRuns lists every loop on every target under the fast cost model and that of the machine.
+// speedRuns lists every loop on every target under the fast cost model, that of the machine, and none.
 func speedRuns() []speedRun {
 	var runs []speedRun
 	for _, m := range speedMachines {
 		for _, l := range speedLoops {
-			for _, model := range []string{cpus.Throughput, m.model} {
+			for _, model := range []string{cpus.Throughput, m.model, untimed} {
 				runs = append(runs, speedRun{
 					m.prefix + l.name + "/" + model, m.machine, m.image, model, l.symbol, l.rounds, l.table,
 				})
@@ -107,7 +110,9 @@ func (r speedRun) build() (*targets.System, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.CPU.Model = r.model
+	if r.model != untimed {
+		m.CPU.Model = r.model
+	}
 	return targets.Find(targets.List(), m.ISA).Build(targets.Config{
 		Machine: sim.Config{CPU: m.CPU, Image: im, TimerHz: m.TimerHz, Budget: clock.FromCycles(3600 * m.CPU.Hz)},
 		Kernel:  smp.Options{HZ: 1000},
@@ -139,6 +144,9 @@ func (r speedRun) boot(tb testing.TB, body func(run func(n uint64) uint64)) {
 			before := sys.Machine.CPU(0).Counters().Instructions
 			c.Invoke(fn.Addr, args...)
 			return sys.Machine.CPU(0).Counters().Instructions - before
+		}
+		if r.model == untimed {
+			sys.Machine.CPU(0).Untimed(clock.PerCycle, 1<<62)
 		}
 		run(chaseBytes / 64)
 		body(run)

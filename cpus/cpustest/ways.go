@@ -46,8 +46,9 @@ func bySteps(c cpus.CPU, n int) {
 
 // InEveryWay executes a program, whose name is for messages, in every way and by some models: in one run, in
 // short ones, by steps of one and of seven instructions, and observed. Registers and memory are the same after
-// each, which unlike compares and returns "" or the difference; and so is the time of a model. Start makes a CPU
-// that stands at the program's first instruction, ended returns "" or why the program is not at its end.
+// each, which unlike compares and returns "" or the difference; and so is the time of a model. The same holds of
+// CPUs that execute without their cost model at first. Start makes a CPU that stands at the program's first
+// instruction, ended returns "" or why the program is not at its end.
 func InEveryWay[C cpus.CPU](t *testing.T, name string, models []string, start func(model string) C, ended func(C) string, unlike func(a, b C) string) {
 	t.Helper()
 	first := start(models[0])
@@ -69,6 +70,31 @@ func InEveryWay[C cpus.CPU](t *testing.T, name string, models []string, start fu
 			if c.Now() != now {
 				t.Errorf("%s, %s, %s: ends at %d ticks, else at %d", name, model, way.name, c.Now(), now)
 			}
+		}
+		untimed(t, name+", "+model, func() C { return start(model) }, ended, func(c C) string { return unlike(first, c) })
+	}
+}
+
+// untimed is InEveryWay without a cost model for a while: in long runs, in short ones and by turns.
+func untimed[C cpus.CPU](t *testing.T, name string, start func() C, ended, unlike func(c C) string) {
+	t.Helper()
+	const each, until = 7, 2000
+	var now clock.Ticks
+	for _, way := range []int{0, 1, 3} {
+		c, name := start(), name+", "+ways[way].name+", untimed"
+		c.Untimed(each, until)
+		ways[way].run(c)
+		if why := ended(c); why != "" {
+			t.Fatalf("%s: %s", name, why)
+		}
+		if d := unlike(c); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if now == 0 {
+			now = c.Now()
+		}
+		if c.Now() != now {
+			t.Errorf("%s: ends at %d ticks, else at %d", name, c.Now(), now)
 		}
 	}
 }

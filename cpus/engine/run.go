@@ -32,7 +32,7 @@ func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
 // Native slots are recognized here, by their addresses, because no instruction in them is ever
 // executed. In user mode they are no way out of the guest.
 func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
-	if e.quick.on && e.retire >= e.quick.until {
+	if e.quick.on && e.retire >= e.quick.until && e.resume.block == nil {
 		e.becomeTimed()
 	}
 	if e.Check != 0 {
@@ -43,7 +43,7 @@ func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 			e.Check &^= checkWatched
 			e.forgetCode()
 		}
-		if e.Check&checkUntimed != 0 {
+		if e.Check&checkUntimed != 0 && e.resume.block == nil {
 			e.switchTiming()
 		}
 		e.isa.Poll()
