@@ -9,13 +9,15 @@ import (
 // LoadBare reads the kernel of somebody else: an ELF executable without symbols and debug information of
 // its own, whose entry is a physical address. The function given finds its symbols by other means, in an image that
 // has segments and sections already. b stays in use and must not change.
-func LoadBare(name string, b []byte, symbols func(*Image) ([]Symbol, error)) (im *Image, err error) {
-	defer func() {
-		if r := recover(); r != nil { // debug/elf, see Load
-			im, err = nil, fmt.Errorf("image %s: damaged file (%v): build or copy it again", name, r)
-		}
-	}()
-	im = &Image{Name: name}
+func LoadBare(name string, b []byte, symbols func(*Image) ([]Symbol, error)) (*Image, error) {
+	im := &Image{Name: name}
+	if err := advice().Guard(func() error { return im.loadBare(b, symbols) }); err != nil {
+		return nil, fmt.Errorf("image %s: %w", name, err)
+	}
+	return im, nil
+}
+
+func (im *Image) loadBare(b []byte, symbols func(*Image) ([]Symbol, error)) error {
 	f, err := advice().Open(b)
 	if err == nil {
 		err = im.loadHeader(f)
@@ -30,14 +32,14 @@ func LoadBare(name string, b []byte, symbols func(*Image) ([]Symbol, error)) (im
 		im.Symbols, err = symbols(im)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("image %s: %w", name, err)
+		return err
 	}
 	slices.SortStableFunc(im.Symbols, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name))
 	})
 	im.indexNames()
 	im.indexSpans()
-	return im, nil
+	return nil
 }
 
 // Bytes returns what the file has for a range of virtual addresses within one segment, or nil. It must not be

@@ -165,19 +165,27 @@ func (k *Kprobes) UnregisterUser(c Caller, p uint64) error {
 	return errors.Join(err, k.m.take())
 }
 
+// toggled finds the struct uprobe of a probe and the registered place that it names, whose breakpoint comes or goes.
+func (k *Kprobes) toggled(c Caller, p uint64) (u uint64, s *userSite, err error) {
+	if k.users.size == 0 {
+		return 0, nil, ENOSYS
+	}
+	c.Charge(k.opt.Costs.Toggle)
+	u, inode, offset := k.place(p)
+	if s = k.userSite(inode, offset); s == nil {
+		return 0, nil, ENODATA
+	}
+	return u, s, nil
+}
+
 // InsertUser puts the breakpoint of a registered place into one page in memory: p->user->page, at the offset of
 // p->user->addr in it. ENODATA: the place has no probe. EEXIST: a breakpoint is there. EINVAL: the
 // instruction cannot be probed; a system call is one of those, since the kernel would be entered in the middle of a
 // hit.
 func (k *Kprobes) InsertUser(c Caller, p uint64) error {
-	if k.users.size == 0 {
-		return ENOSYS
-	}
-	c.Charge(k.opt.Costs.Toggle)
-	u, inode, offset := k.place(p)
-	s := k.userSite(inode, offset)
-	if s == nil {
-		return ENODATA
+	u, s, err := k.toggled(c, p)
+	if err != nil {
+		return err
 	}
 	addr := k.m.Load(u, k.users.addr)
 	at := k.seen(u)
@@ -247,14 +255,9 @@ func (k *Kprobes) prepareUser(s *userSite, addr uint64, code []byte) error {
 // RemoveUser takes the breakpoint out of one page again. ENODATA: the place has no probe. A page that has none stays
 // as it is.
 func (k *Kprobes) RemoveUser(c Caller, p uint64) error {
-	if k.users.size == 0 {
-		return ENOSYS
-	}
-	c.Charge(k.opt.Costs.Toggle)
-	u, inode, offset := k.place(p)
-	s := k.userSite(inode, offset)
-	if s == nil {
-		return ENODATA
+	u, s, err := k.toggled(c, p)
+	if err != nil {
+		return err
 	}
 	at := k.seen(u)
 	return k.quietly(c, func() error {

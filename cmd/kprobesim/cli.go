@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/defect"
 )
 
@@ -136,6 +137,21 @@ func replicateFlag(c *cobra.Command, sets *[]string) func() []string {
 			return *sets
 		}
 		return append(slices.Clone(*sets), fmt.Sprintf("replicate=%d", *n))
+	}
+}
+
+// pointFlags adds the options that choose one point of an experiment to a command, and returns what plans it. The
+// verb says what the command does with the point.
+func (a *app) pointFlags(c *cobra.Command, verb string) func(file string) (*schema.Point, error) {
+	settings := replicateFlag(c, setFlag(c))
+	name := c.Flags().StringP("point", "p", "", "point to "+verb+", by its name in the table (required)")
+	return func(file string) (*schema.Point, error) {
+		p, err := a.loader.Plan(file, settings())
+		if err != nil {
+			return nil, fail(exitUsage, err)
+		}
+		pt, err := p.Point(*name)
+		return pt, fail(exitUsage, err)
 	}
 }
 

@@ -21,18 +21,12 @@ registered, when they are registered, when the optimizer has settled, or when th
 such as 5ms, is counted from the registration.`,
 		Args: exactlyOne("experiment file"),
 	}
-	sets := setFlag(c)
-	settings := replicateFlag(c, sets)
-	point := c.Flags().StringP("point", "p", "", "point to boot, by its name in the table (required)")
+	planned := a.pointFlags(c, "boot")
 	moment := c.Flags().String("at", kinds.Settled, "the moment: "+strings.Join(kinds.Moments(), ", ")+", or a time")
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		p, err := a.loader.Plan(args[0], settings())
+		pt, err := planned(args[0])
 		if err != nil {
-			return fail(exitUsage, err)
-		}
-		pt, err := p.Point(*point)
-		if err != nil {
-			return fail(exitUsage, err)
+			return err
 		}
 		micros, err := timeOf(*moment)
 		if err != nil {

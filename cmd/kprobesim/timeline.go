@@ -20,18 +20,12 @@ states and each step of changing text, with arrows to every CPU's synchronizatio
 ui.perfetto.dev, or look at it with protoc --decode_raw.`,
 		Args: exactlyOne("experiment file"),
 	}
-	sets := setFlag(c)
-	settings := replicateFlag(c, sets)
-	point := c.Flags().StringP("point", "p", "", "point to run, by its name in the table (required)")
+	planned := a.pointFlags(c, "run")
 	out := c.Flags().StringP("out", "o", "out.perfetto-trace", "file to write")
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		p, err := a.loader.Plan(args[0], settings())
+		pt, err := planned(args[0])
 		if err != nil {
-			return fail(exitUsage, err)
-		}
-		pt, err := p.Point(*point)
-		if err != nil {
-			return fail(exitUsage, err)
+			return err
 		}
 		var b bytes.Buffer
 		if err := timelines.Write(pt, &b); err != nil {

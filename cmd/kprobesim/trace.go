@@ -19,20 +19,13 @@ func (a *app) traceCmd() *cobra.Command {
 source line, disassembly, cost and why. By default it is the last hit of the warm-up.`,
 		Args: exactlyOne("experiment file"),
 	}
-	sets := setFlag(c)
-	settings := replicateFlag(c, sets)
-	point := c.Flags().StringP("point", "p", "",
-		"point to trace, by its name in the table (required)")
+	planned := a.pointFlags(c, "trace")
 	hit := c.Flags().Int64("hit", 0, "trace hit number N, counted from 1, the cold one")
 	cold := c.Flags().Bool("cold", false, "trace the first, cold hit (as --hit 1)")
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		p, err := a.loader.Plan(args[0], settings())
+		pt, err := planned(args[0])
 		if err != nil {
-			return fail(exitUsage, err)
-		}
-		pt, err := p.Point(*point)
-		if err != nil {
-			return fail(exitUsage, err)
+			return err
 		}
 		if c.Flags().Changed("hit") && *hit == 0 {
 			return fail(exitUsage, errors.New("--hit 0: hits are counted from 1"))
