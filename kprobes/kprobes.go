@@ -22,7 +22,7 @@ type Options struct {
 	// optimization only with QuiesceTasks.
 	Preempt  bool
 	Patching string // one of the architecture's; "" is the first of them
-	Quiesce  string // QuiesceSched or QuiesceTasks; "" is what kernels of the era wait for
+	Quiesce  string // QuiesceSched, QuiesceTasks or QuiesceStacks; "" is what kernels of the era wait for
 	Delay    int64  // jiffies from the wish to optimize to the work on it
 	Batch    int    // most probes that one pass of the optimizer changes
 	Costs    Costs
@@ -50,12 +50,13 @@ type Costs struct {
 	Detour     int64 // one detour buffer
 	Instance   int64 // one return instance
 	Show       int64 // one line of a file of debugfs
+	Scan       int64 // one word of a stack
 }
 
 // DefaultCosts returns the costs of a kernel on a machine of 2010.
 func DefaultCosts() Costs {
 	return Costs{
-		Register: 3000, Unregister: 1500, Toggle: 500, Analyze: 40, Detour: 1500, Instance: 200, Show: 1000,
+		Register: 3000, Unregister: 1500, Toggle: 500, Analyze: 40, Detour: 1500, Instance: 200, Show: 1000, Scan: 3,
 	}
 }
 

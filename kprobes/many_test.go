@@ -179,14 +179,16 @@ func kernels() (all []kernel) {
 			all = append(all, kernel{isa + "/2005", image, Default()})
 		}
 		for _, patching := range protocols(isa) {
-			for _, quiesce := range []string{QuiesceSched, QuiesceTasks} {
+			for _, quiesce := range Quiesces() {
 				o := Default()
 				o.Patching, o.Quiesce, o.Delay = patching, quiesce, 1
-				name := isa + "/" + patching + "/"
-				all = append(all, kernel{name + quiesce, newest(isa), o})
-				if image := newest(isa) + "-preempt"; quiesce == QuiesceTasks && slices.Contains(images(), image) {
+				name := isa + "/" + patching + "/" + quiesce
+				if quiesce != QuiesceStacks {
+					all = append(all, kernel{name, newest(isa), o})
+				}
+				if image := newest(isa) + "-preempt"; quiesce != QuiesceSched && slices.Contains(images(), image) {
 					o.Preempt = true
-					all = append(all, kernel{name + "preempt", image, o})
+					all = append(all, kernel{name + "/preempt", image, o})
 				}
 			}
 		}

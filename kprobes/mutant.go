@@ -19,6 +19,8 @@ const (
 	MutantNoNotifier = "no-notifier"
 	// MutantPreemptSched optimizes on a preemptible kernel after a grace period of RCU-sched.
 	MutantPreemptSched = "preempt-sched"
+	// MutantStacksUnread stops the machine for QuiesceStacks and looks at no stack.
+	MutantStacksUnread = "stacks-unread"
 	// MutantFreeEarly frees slots and detour buffers without a grace period.
 	MutantFreeEarly = "free-early"
 	// MutantJumpIntoRegion lets jumps lead into the middle of what a jump replaces.
@@ -52,7 +54,7 @@ const (
 func Mutants() []string {
 	return []string{
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
-		MutantNoNotifier, MutantPreemptSched, MutantFreeEarly, MutantJumpIntoRegion, MutantKeepQueued,
+		MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreeEarly, MutantJumpIntoRegion, MutantKeepQueued,
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
 		MutantEntryUnsynced, MutantWatchSetHere, MutantWatchClearHere, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
 	}

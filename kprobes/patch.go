@@ -38,7 +38,12 @@ func (o *Optimizer) behindBreakpoints() bool {
 const (
 	QuiesceSched = "sched" // every CPU has switched tasks: covers code that cannot be preempted
 	QuiesceTasks = "tasks" // every task has given up its CPU by itself
+	// QuiesceStacks is no grace period: the machine stands still, and the stacks of all tasks are looked through.
+	QuiesceStacks = "stacks"
 )
+
+// Quiesces lists the values of Options.Quiesce.
+func Quiesces() []string { return []string{QuiesceSched, QuiesceTasks, QuiesceStacks} }
 
 // Steps of a patch, as the guest names them to the native text_poke_note.
 const (
@@ -64,7 +69,7 @@ func (o Options) check() (Options, error) {
 		allowed []string // the first is the default
 	}{
 		{&o.Patching, "patching", append([]string{""}, Patchings()...)},
-		{&o.Quiesce, "quiesce", []string{QuiesceSched, QuiesceTasks}},
+		{&o.Quiesce, "quiesce", Quiesces()},
 		{&o.Mutant, "mutant", append([]string{""}, Mutants()...)},
 	} {
 		if *x.value == "" {
@@ -170,8 +175,11 @@ func (r rewrite) each(batch []*site, store func(s *site, code []byte) error) err
 // quiesce waits until no task can be in the middle of instructions that have a breakpoint in front
 // of them, or in a detour buffer that no jump leads to.
 func (k *Kprobes) quiesce(c Caller) error {
-	if k.opt.Quiesce == QuiesceTasks {
+	switch k.opt.Quiesce {
+	case QuiesceTasks:
 		return k.smp.SynchronizeTasks(c)
+	case QuiesceStacks:
+		return k.clearStacks(c)
 	}
 	return k.smp.SynchronizeSched(c)
 }

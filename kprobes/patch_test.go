@@ -115,11 +115,11 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// A preemptible kernel can optimize when it waits for all tasks, and never boosts.
+// A preemptible kernel can optimize when it waits for all tasks, or looks at their stacks, and never boosts.
 func TestPreemptibleKernelWaitsForTasks(t *testing.T) { eachISA(t, holdPreemptibleKernelWaitsForTasks) }
 
 func holdPreemptibleKernelWaitsForTasks(t *testing.T, isa string) {
-	for quiesce, mode := range map[string]Mode{QuiesceSched: Stepped, QuiesceTasks: Optimized} {
+	for quiesce, mode := range map[string]Mode{QuiesceSched: Stepped, QuiesceTasks: Optimized, QuiesceStacks: Optimized} {
 		o := Default()
 		o.Preempt, o.Quiesce = true, quiesce
 		g := newGuest(t, isa, o)

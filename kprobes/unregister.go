@@ -68,7 +68,7 @@ func (k *Kprobes) detach(c Caller, p uint64) (after func() error, err error) {
 		return func() error { k.giveSlot(c, s); return nil }, nil
 	case len(k.children(s.head)) == 1 && s.queue == queueNone && k.disabled(s.head):
 		k.drop(s)
-		if s.detour != 0 && k.opt.Quiesce == QuiesceTasks && k.opt.Mutant != MutantFreeSched {
+		if s.detour != 0 && k.opt.Quiesce != QuiesceSched && k.opt.Mutant != MutantFreeSched {
 			// A task may be preempted in the buffer: the optimizer waits longer before it frees it.
 			k.listDel(p)
 			k.freeing = append(k.freeing, s)

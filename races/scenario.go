@@ -287,8 +287,6 @@ func readKind(n *doc.Node) (kprobes.Kind, error) {
 const (
 	none    = "none"
 	full    = "full"
-	sched   = "sched"
-	tasks   = "tasks"
 	usual   = "x86_64" // what a variant means that names no instruction set
 	era2010 = "2010"   // what it means that names no era
 )
@@ -310,7 +308,7 @@ func readVariant(r *doc.Reader) Variant {
 		Era:      doc.Opt(r, "era", era2010, doc.OneOf(eras()...)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
 		Patching: doc.Opt(r, "patching", "", doc.OneOf(kprobes.Patchings()...)),
-		Quiesce:  doc.Opt(r, "quiesce", sched, doc.OneOf(sched, tasks)),
+		Quiesce:  doc.Opt(r, "quiesce", kprobes.QuiesceSched, doc.OneOf(kprobes.Quiesces()...)),
 		Boost:    doc.Opt(r, "boost", true, doc.Flag),
 		Optimize: doc.Opt(r, "optimize", true, doc.Flag),
 		User:     doc.Opt(r, "user", false, doc.Flag),

@@ -24,7 +24,7 @@ type Kernel struct {
 	Tick     string // TickNone, TickPeriodic or TickSpread
 	Preempt  string // PreemptNone or PreemptFull
 	Patching string // how text is changed, one of kprobes.Patchings, or "" for the first of the target's
-	Quiesce  string // what the optimizer waits for: kprobes.QuiesceSched or kprobes.QuiesceTasks
+	Quiesce  string // what the optimizer waits for: one of kprobes.Quiesces
 }
 
 // Ticks: whether the timer interrupts every CPU in every jiffy, from when it was started or spread over half
@@ -175,7 +175,7 @@ func ReadKernel(r *doc.Reader) Kernel {
 		Tick:     doc.Opt(r, "tick", TickNone, doc.OneOf(TickNone, TickPeriodic, TickSpread)),
 		Preempt:  doc.Opt(r, "preempt", "", doc.OneOf(PreemptNone, PreemptFull)),
 		Patching: doc.Opt(r, "patching", "", doc.OneOf(kprobes.Patchings()...)),
-		Quiesce:  doc.Opt(r, "quiesce", kprobes.QuiesceSched, doc.OneOf(kprobes.QuiesceSched, kprobes.QuiesceTasks)),
+		Quiesce:  doc.Opt(r, "quiesce", kprobes.QuiesceSched, doc.OneOf(kprobes.Quiesces()...)),
 	}
 }
 

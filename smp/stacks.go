@@ -1,0 +1,49 @@
+package smp
+
+import (
+	"fmt"
+
+	"kprobesim/image"
+)
+
+// OnStacks finds a task that may go on at an address, or that has one among what it has saved: it asks in of every word
+// between the stack pointer and the end of the stack of each task that does not run. It is for a machine that stands
+// still, where the tasks that run are the stoppers and, with one CPU, the caller. It returns the name of such a task,
+// "" for none, and how many words it has read. A number on a stack that happens to look like an address is taken for one,
+// as nothing tells them apart.
+func (k *Kernel) OnStacks(in func(word uint64) bool) (name string, words int64, err error) {
+	sp, err := k.savedStackPointer()
+	if err != nil {
+		return "", 0, err
+	}
+	word := k.pointer()
+	for _, t := range k.order {
+		if t.running || t.dead {
+			continue
+		}
+		bottom, at := k.info(t), k.mem.Load(t.addr, sp)
+		if at-bottom >= k.l.threadSize {
+			continue // it has never been switched away from
+		}
+		for end := bottom + k.l.threadSize; at < end; at += uint64(word.Size) {
+			words++
+			if in(k.mem.Load(at, word)) {
+				return t.name, words, k.mem.Err
+			}
+		}
+	}
+	return "", words, k.mem.Err
+}
+
+// savedStackPointer is where a task that does not run keeps its stack pointer, from its structure on.
+func (k *Kernel) savedStackPointer() (image.Field, error) {
+	var thread, sp image.Field
+	if _, err := k.im.Layout("task_struct", image.Parts{"thread": &thread}); err != nil {
+		return sp, fmt.Errorf("stacks of tasks: %w", err)
+	}
+	if _, err := k.im.Layout("thread_struct", image.Parts{"sp": &sp}); err != nil {
+		return sp, fmt.Errorf("stacks of tasks: %w", err)
+	}
+	sp.Offset += thread.Offset
+	return sp, nil
+}
