@@ -10,13 +10,13 @@ BENCHTIME ?= 2s
 SCHEDULES ?= 20000
 FAULTS    ?= 1000
 
-.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare faults
+.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare faults man
 .NOTPARALLEL:
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-check: build vet fmt staticcheck tidy test race fuzz guest-fresh baselines races clean-tree ## the gate: everything below but bench, compare, faults and guest
+check: build vet fmt staticcheck tidy test race fuzz guest-fresh baselines races clean-tree ## the gate: everything below but bench, compare, faults, man and guest
 	@echo 'check: all passed'
 
 build: ## compile everything
@@ -71,6 +71,9 @@ races: ## search for races: SCHEDULES of every scenario
 
 faults: ## kill a thousand runs at chance moments: nothing that is finished may be lost
 	KPROBESIM_FAULTS=$(FAULTS) $(GO) test -count=1 -v -timeout 40m -run '^(TestKilledRunsLoseNothing|TestFaultsAtEveryChange|TestDamagedIsNotKept)$$' ./cmd/kprobesim ./results ./experiments/keeping
+
+man: ## write the manual pages of all commands into out/man
+	$(GO) run ./cmd/kprobesim man out/man
 
 compare: ## speed beside qemu on the same loops (needs qemu-system-x86, -ppc and -arm, gcc, binutils and the cross gcc of powerpc64 and arm)
 	GO='$(GO)' sh experiments/compare-qemu.sh

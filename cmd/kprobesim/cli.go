@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -62,8 +64,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func newApp(stdout, stderr io.Writer) *app {
+	loader := planning.NewLoader()
+	loader.Stdin = os.Stdin
 	return &app{
-		out: &sticky{w: stdout}, err: &locked{w: stderr}, loader: planning.NewLoader(),
+		out: &sticky{w: stdout}, err: &locked{w: stderr}, loader: loader,
 		measure: kinds.Measure, now: time.Now, program: keeping.Program,
 	}
 }
@@ -84,7 +88,7 @@ func (a *app) run(args []string) (code int) {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(a.err, "kprobesim: %v\n", err)
+	fmt.Fprintf(a.err, "kprobesim: %s\n", harmless([]byte(err.Error())))
 	return a.code(err)
 }
 
@@ -108,6 +112,7 @@ func (a *app) root() *cobra.Command {
 		Short:         "Predict what a kernel probe costs by executing it on a simulated machine",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       version(),
 		Long: `kprobesim runs a small kernel with Kprobes on a simulated machine and reports what a probe hit costs,
 where the cycles go, and how that compares with published figures.
 
@@ -116,9 +121,15 @@ Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or r
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("kprobesim {{.Version}}\n")
 	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.inspectCmd(), a.timelineCmd(), a.plotCmd(),
+<<<<<<< HEAD
 		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(), a.bootCmd())
+=======
+		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(),
+		a.initCmd(), a.manCmd(root))
+	a.complete(root)
+>>>>>>> c59f217 (cmd: what people expect of a command)
 	return root
 }
 
@@ -165,6 +176,14 @@ func workersFlag(c *cobra.Command) *int {
 		return nil
 	}
 	return n
+}
+
+// hostWorkers is how many points run at a time.
+func hostWorkers(n int) int {
+	if n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // mostWorkers is far more than any host has cores for: each of them has a machine in memory.

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// sticky keeps the first error of a writer, so that a table that could not be printed does not pass for a success.
+// sticky keeps the first error of a writer, so that a table that could not be printed does not pass for a success. It
+// writes out characters that are commands to a terminal.
 type sticky struct {
 	w   io.Writer
 	err error
@@ -21,8 +22,8 @@ func (s *sticky) Write(b []byte) (n int, err error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	n, s.err = s.w.Write(b)
-	return n, s.err
+	_, s.err = s.w.Write(harmless(b))
+	return len(b), s.err
 }
 
 // locked is a writer for several goroutines.

@@ -3,49 +3,128 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments"
+	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
 	"kprobesim/races"
+	"kprobesim/workloads"
 )
+
+// listNames are what can be listed, those of a plain list first.
+func listNames() []string {
+	return []string{"experiments", "machines", "scenarios", "images", "architectures", "targets", "handlers", "symbols"}
+}
+
+// listPlain is how many of listNames a plain list has.
+const listPlain = 4
 
 func (a *app) listCmd() *cobra.Command {
 	architectures := false
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the experiments, machines, scenarios and guest images of this program",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if architectures {
-				a.listArchitectures()
-				return nil
-			}
-			errs := []error{
-				a.listTitled("experiments", experiments.Names(), a.loader.ExperimentTitle),
-				a.listTitled("machines", experiments.Machines(), a.loader.MachineTitle),
-			}
-			errs = append(errs, a.listTitled("scenarios", races.Names(), func(name string) (string, error) {
-				s, err := races.Load(name)
-				if err != nil {
-					return "", err
-				}
-				return s.Title, nil
-			}))
-			var images [][2]string
-			for _, t := range a.loader.Targets {
-				for _, im := range t.Images {
-					images = append(images, [2]string{im.Name, fmt.Sprintf("isa %s, era %s", t.Name, im.Era)})
-				}
-			}
-			a.list("images", images)
-			return fail(exitInternal, errors.Join(errs...))
-		},
+		Use:   "list [WHAT...]",
+		Short: "List the experiments, machines, scenarios and guest images of this program, or functions of an image",
+		Long: `List what experiments can name: experiments, machines, scenarios and images if nothing else is asked for;
+targets (functions of an image that are made to be probed), handlers, symbols (all functions of an
+image), and the architectures of the documents.`,
+	}
+	image := c.Flags().String("image", defaultImage, "guest kernel whose targets or symbols are listed")
+	c.RunE = func(_ *cobra.Command, what []string) error {
+		if architectures {
+			what = append(what, "architectures")
+		}
+		if len(what) == 0 {
+			what = listNames()[:listPlain]
+		}
+		var errs []error
+		for _, w := range what {
+			errs = append(errs, a.listOne(w, *image))
+		}
+		return errors.Join(errs...)
 	}
 	c.Flags().BoolVar(&architectures, "architectures", false, "list the architectures for which the documents of Kprobes promise probes")
 	return c
+}
+
+// listOne prints one list.
+func (a *app) listOne(what, image string) error {
+	switch what {
+	case "experiments":
+		return fail(exitInternal, a.listTitled(what, experiments.Names(), a.loader.ExperimentTitle))
+	case "machines":
+		return fail(exitInternal, a.listTitled(what, experiments.Machines(), a.loader.MachineTitle))
+	case "scenarios":
+		return fail(exitInternal, a.listTitled(what, races.Names(), scenarioTitle))
+	case "images":
+		a.listImages()
+	case "architectures":
+		a.listArchitectures()
+	case "targets":
+		return fail(exitUsage, a.listTargets(image))
+	case "handlers":
+		a.listHandlers()
+	case "symbols":
+		return fail(exitUsage, a.listSymbols(image))
+	default:
+		return fail(exitUsage, fmt.Errorf("list: no list of %q: known are %s%s", what, strings.Join(listNames(), ", "), doc.Suggest(what, listNames())))
+	}
+	return nil
+}
+
+func scenarioTitle(name string) (string, error) {
+	s, err := races.Load(name)
+	if err != nil {
+		return "", err
+	}
+	return s.Title, nil
+}
+
+func (a *app) listImages() {
+	var rows [][2]string
+	for _, t := range a.loader.Targets {
+		for _, im := range t.Images {
+			rows = append(rows, [2]string{im.Name, fmt.Sprintf("isa %s, era %s", t.Name, im.Era)})
+		}
+	}
+	a.list("images", rows)
+}
+
+func (a *app) listTargets(image string) error {
+	all, err := a.loader.Worthwhile(image)
+	var rows [][2]string
+	for _, f := range all {
+		rows = append(rows, [2]string{f.Name, f.Text})
+	}
+	if err == nil {
+		a.list("targets of "+image, rows)
+	}
+	return err
+}
+
+// listHandlers prints the words that experiments have for handlers, with the key and the kind of probe that they are for.
+func (a *app) listHandlers() {
+	var rows [][2]string
+	for _, h := range workloads.Handlers() {
+		rows = append(rows, [2]string{h.Short, fmt.Sprintf("%s of a %s: %s (%s)", h.Key, h.Kind, h.Text, h.Name)})
+	}
+	a.list("handlers", rows)
+}
+
+func (a *app) listSymbols(image string) error {
+	all, err := a.loader.Functions(image)
+	var rows [][2]string
+	for _, f := range all {
+		rows = append(rows, [2]string{f.Name, fmt.Sprintf("%d bytes in %s", f.Size, f.Section)})
+	}
+	if err == nil {
+		a.list("functions of "+image, rows)
+	}
+	return err
 }
 
 // listArchitectures says which architectures of the documents are simulated, and what the documents say of them.
@@ -92,22 +171,75 @@ func (a *app) list(what string, rows [][2]string) {
 func (a *app) validateCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Check experiment files, and what they name, without running them",
-		Args:  atLeastOne("an experiment file"),
+		Short: "Check experiments, machine descriptions and scenarios, and what they name, without running them",
+		Long: `Check files, and what they name, without running them: experiments, machine descriptions and scenarios of the
+search for races. A file is told by its keys, a name by the list that has it.`,
+		Args: atLeastOne("a file"),
 	}
 	sets := setFlag(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		var errs []error
 		for _, name := range args {
-			p, err := a.loader.Plan(name, *sets)
+			said, err := a.validate(name, *sets)
 			errs = append(errs, err)
 			if err == nil {
-				fmt.Fprintf(a.out, "%s: ok, %d points: %s\n", name, len(p.Points), pointNames(p))
+				fmt.Fprintf(a.out, "%s: ok, %s\n", name, said)
 			}
 		}
 		return fail(exitUsage, errors.Join(errs...))
 	}
 	return c
+}
+
+// validNames are the names that validate knows.
+func validNames() []string {
+	return slices.Concat(experiments.Names(), experiments.Machines(), races.Names())
+}
+
+// sortOf says what a name or a file stands for.
+func sortOf(name string) planning.Sort {
+	switch {
+	case doc.IsPath(name):
+		b, err := experiments.ReadLimited(name)
+		if err != nil {
+			return planning.SortExperiment // which says why it cannot be read
+		}
+		return planning.SortOf(name, b)
+	case slices.Contains(experiments.Names(), name):
+		return planning.SortExperiment
+	case slices.Contains(experiments.Machines(), name):
+		return planning.SortMachine
+	case slices.Contains(races.Names(), name):
+		return planning.SortScenario
+	}
+	return planning.SortExperiment
+}
+
+// validate checks one file and says what is in it.
+func (a *app) validate(name string, sets []string) (said string, err error) {
+	sort := sortOf(name)
+	if sort != planning.SortExperiment && len(sets) > 0 {
+		return "", fmt.Errorf("%s is a %s: --set is for experiments", name, sort)
+	}
+	switch sort {
+	case planning.SortMachine:
+		m, err := a.loader.Machine(name, ".", nil)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("machine %s of instruction set %s, %d numbers", m.Name, m.ISA, len(m.Params)), nil
+	case planning.SortScenario:
+		s, err := races.Load(name)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("scenario %s, %d variants", s.Name, len(s.Variants)), nil
+	}
+	p, err := a.loader.Plan(name, sets)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d points: %s", len(p.Points), pointNames(p)), nil
 }
 
 // pointNames lists the points of a plan, shortened when there are many.

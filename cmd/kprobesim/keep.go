@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"kprobesim/experiments/keeping"
 	"kprobesim/experiments/running"
@@ -61,4 +62,29 @@ func (a *app) keep(s *keeping.Store) (measure running.Measure, tell func(*schema
 			fmt.Fprintf(a.err, "kprobesim: %v\n", err)
 		}
 	}
+}
+
+// estimate says what a run would take.
+func (a *app) estimate(p *schema.Plan, s *keeping.Store, workers int) error {
+	if s == nil {
+		s = keeping.New("", "", true)
+	}
+	n := hostWorkers(workers)
+	e, err := s.Estimate(p, a.measure, n)
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	fmt.Fprintf(a.out, "%s: %d points, %d of them kept from earlier runs; about %s with %d at a time, and %d MiB of memory (from %d short measurements on this host)\n",
+		p.Name, e.Points, e.Kept, roundTime(e.Time), n, e.Memory>>20, e.Pilots)
+	return nil
+}
+
+// roundTime leaves two digits or so of a time.
+func roundTime(d time.Duration) time.Duration {
+	for _, unit := range []time.Duration{time.Minute, time.Second, 100 * time.Millisecond, 10 * time.Millisecond} {
+		if d >= 10*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(time.Millisecond)
 }

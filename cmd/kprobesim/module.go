@@ -66,6 +66,9 @@ cost of a hit of the probes at each function: the time of warm calls beyond that
 // defaultImage is the kernel of the newest documents that a module is tried in.
 const defaultImage = "x86_64-2010"
 
+// defaultBase is the experiment that a new file builds on.
+const defaultBase = "overhead-xeon-e5410-x86_64"
+
 // tryModule does all of `module run`.
 func (a *app) tryModule(file string, o *moduleOptions) error {
 	p, err := a.loader.Trial(o.image, o.machine)

@@ -4,20 +4,116 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
+	"time"
 
 	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 )
 
 // progress tells how far an experiment is: on a terminal one line that is written over, elsewhere
-// one line a point.
+// one line a point. While nothing ends for a while it tells what is being measured.
 type progress struct {
 	w        io.Writer
 	name     string
 	terminal bool
+	beat     time.Duration // how long nothing is said at most
+	now      func() time.Time
+
+	mu          sync.Mutex
+	total, done int
+	workers     int
+	running     map[*schema.Point]time.Time // since when
+	spoke       time.Time
+	took        time.Duration // of all points that were measured and not just looked up
+	measured    int
+	quit        chan struct{}
+	ended       sync.WaitGroup
 }
 
+// How often a sign of life is given.
+const (
+	beatTerminal  = time.Second
+	beatElsewhere = 15 * time.Second
+)
+
 func newProgress(w *locked, name string) *progress {
-	return &progress{w: w, name: name, terminal: isTerminal(w.w)}
+	p := &progress{
+		w: w, name: name, terminal: isTerminal(w.w), beat: beatElsewhere, now: time.Now,
+		running: map[*schema.Point]time.Time{}, quit: make(chan struct{}),
+	}
+	if p.terminal {
+		p.beat = beatTerminal
+	}
+	return p
+}
+
+// start has signs of life given for so many points and workers, until done.
+func (p *progress) start(points, workers int) {
+	p.total, p.workers, p.spoke = points, max(1, workers), p.now()
+	p.ended.Go(func() {
+		t := time.NewTicker(p.beat / 5)
+		defer t.Stop()
+		for {
+			select {
+			case <-p.quit:
+				return
+			case <-t.C:
+				p.alive()
+			}
+		}
+	})
+}
+
+// begun notes that a point is being measured.
+func (p *progress) begun(pt *schema.Point) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running[pt] = p.now()
+}
+
+// alive says what is being measured, unless something was said lately.
+func (p *progress) alive() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if now.Sub(p.spoke) < p.beat || len(p.running) == 0 {
+		return
+	}
+	var longest *schema.Point
+	for pt, since := range p.running {
+		if longest == nil || since.Before(p.running[longest]) || since.Equal(p.running[longest]) && pt.Name < longest.Name {
+			longest = pt
+		}
+	}
+	text := fmt.Sprintf("%s: %d of %d points, measuring %s for %s", p.name, p.done, p.total, longest.Name, now.Sub(p.running[longest]).Round(time.Second))
+	if left := p.left(now); left > 0 {
+		text += fmt.Sprintf(", about %s left", left.Round(time.Second))
+	}
+	p.say(text)
+}
+
+// left estimates the time until the end from the points that were measured; 0 is not known.
+func (p *progress) left(now time.Time) time.Duration {
+	if p.measured == 0 || p.total <= p.done {
+		return 0
+	}
+	mean := p.took / time.Duration(p.measured)
+	left := mean * time.Duration(p.total-p.done)
+	for _, since := range p.running {
+		left -= min(mean, now.Sub(since))
+	}
+	return max(left/time.Duration(min(p.workers, max(1, p.total-p.done))), time.Second)
+}
+
+// say writes a line, over the last one on a terminal.
+func (p *progress) say(text string) {
+	p.spoke = p.now()
+	if p.terminal {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", harmless([]byte(text)))
+		return
+	}
+	fmt.Fprintf(p.w, "%s\n", harmless([]byte(text)))
 }
 
 // isTerminal reports whether w is a terminal that can return to the start of a line.
@@ -30,29 +126,52 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// lookedUp is less than measuring any point takes: one that was that quick was kept from an earlier run.
+const lookedUp = 2 * time.Millisecond
+
 // point reports one finished point.
 func (p *progress) point(done, total int, o *running.Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end(done, total, o)
 	state := "ok"
 	if o.Err != nil {
 		state = "failed"
 	}
 	if p.terminal {
-		fmt.Fprintf(p.w, "\r\x1b[K%s: %d of %d points, last %s %s", p.name, done, total,
-			o.Point.Name, state)
+		p.say(fmt.Sprintf("%s: %d of %d points, last %s %s", p.name, done, total, o.Point.Name, state))
 		return
 	}
-	fmt.Fprintf(p.w, "%s: %d of %d: %s %s\n", p.name, done, total, o.Point.Name, state)
+	p.say(fmt.Sprintf("%s: %d of %d: %s %s", p.name, done, total, o.Point.Name, state))
+}
+
+// end notes a finished point.
+func (p *progress) end(done, total int, o *running.Outcome) {
+	p.done, p.total = done, total
+	if since, ok := p.running[o.Point]; ok {
+		if d := p.now().Sub(since); d > lookedUp {
+			p.took += d
+			p.measured++
+		}
+		delete(p.running, o.Point)
+	}
 }
 
 // sparse reports every tenth of many points.
 func (p *progress) sparse(done, total int, o *running.Outcome) {
 	if o.Err != nil || done == total || done*10/total != (done-1)*10/total {
 		p.point(done, total, o)
+		return
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end(done, total, o)
 }
 
-// done clears the line of a terminal.
-func (p *progress) done() {
+// finish ends the signs of life and clears the line of a terminal.
+func (p *progress) finish() {
+	close(p.quit)
+	p.ended.Wait()
 	if p.terminal {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}

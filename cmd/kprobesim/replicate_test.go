@@ -31,9 +31,9 @@ func TestReplicateAlone(t *testing.T) {
 	const name = "overhead-pentium-m"
 	must("run", name, "--out", filepath.Join(dir, "both"), "--set", "replicates=2")
 	must("run", name, "--out", filepath.Join(dir, "alone"), "--replicate", "1")
-	all := string(file("both", name+"+replicates=2", "results.csv"))
+	all := string(file("both", name+"+replicates=2+workload.hits=20", "results.csv"))
 	rows := 0
-	for _, row := range strings.Split(string(file("alone", name+"+replicate=1", "results.csv")), "\n") {
+	for _, row := range strings.Split(string(file("alone", name+"+workload.hits=20+replicate=1", "results.csv")), "\n") {
 		fields := strings.Split(row, ",")
 		if len(fields) < 8 || strings.HasPrefix(row, "experiment,") || strings.HasPrefix(row, "#") {
 			continue

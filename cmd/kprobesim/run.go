@@ -34,6 +34,7 @@ one ends the program at once.`,
 	out := c.Flags().StringP("out", "o", "out", "directory for the results")
 	accounts := c.Flags().Bool("accounts", false, "print what every CPU spent its time on, too")
 	fresh := c.Flags().Bool("fresh", false, "measure every point again, also those that an earlier run has kept")
+	dry := c.Flags().Bool("dry-run", false, "say how many points there are, and about how much host time and memory they take, measured by a few short ones")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		plans, err := a.plans(args, settings())
 		if err != nil {
@@ -50,6 +51,10 @@ one ends the program at once.`,
 		}
 		var errs []error
 		for _, p := range plans {
+			if *dry {
+				errs = append(errs, a.estimate(p, store, *workers))
+				continue
+			}
 			errs = append(errs, a.runPlan(p, store, *out, *workers, *accounts))
 			if errors.Is(errs[len(errs)-1], running.ErrInterrupted) {
 				break
@@ -86,10 +91,10 @@ func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers 
 	r := a.measured(p, measure, workers)
 	kept(p)
 	for _, t := range r.Tables() {
-		fmt.Fprintln(a.out, t.Text())
+		a.print(t)
 	}
 	if accounts {
-		fmt.Fprintln(a.out, r.Accounts().Text())
+		a.print(r.Accounts())
 	}
 	dir := runDir(out, p)
 	if errors.Is(r.Err(), running.ErrInterrupted) {
@@ -123,8 +128,9 @@ func (a *app) measured(p *schema.Plan, measure running.Measure, workers int) *re
 	progress := newProgress(a.err, p.Name)
 	stop, done := a.untilInterrupt()
 	defer done()
-	runner := &running.Runner{Measure: measure, Workers: workers, Progress: progress.point, Stop: stop}
+	progress.start(len(p.Points), hostWorkers(workers))
+	runner := &running.Runner{Measure: measure, Workers: workers, Begun: progress.begun, Progress: progress.point, Stop: stop}
 	outcomes := runner.Run(p)
-	progress.done()
+	progress.finish()
 	return reports.New(p, outcomes)
 }

@@ -47,11 +47,13 @@ func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int) err
 		return fail(exitUsage, err)
 	}
 	progress := newProgress(a.err, s.Plan.Name)
-	if err := s.Run(&running.Runner{Measure: a.measure, Workers: workers, Progress: progress.sparse}); err != nil {
+	progress.start(0, hostWorkers(workers))
+	err := s.Run(&running.Runner{Measure: a.measure, Workers: workers, Begun: progress.begun, Progress: progress.sparse})
+	progress.finish()
+	if err != nil {
 		return fail(exitFailed, err)
 	}
-	progress.done()
-	fmt.Fprintln(a.out, s.Table(top).Text())
+	a.print(s.Table(top))
 	files, err := s.Files()
 	if err == nil {
 		err = results.WriteDir(dir, files)

@@ -41,6 +41,8 @@ type Store struct {
 	mu     sync.Mutex
 	reused int
 	failed error // the first measurement that could not be kept
+
+	most uint64 // bytes that one measurement of an estimate has asked for
 }
 
 // New returns the store below a directory of results. Program names the build of the program. A fresh store has its

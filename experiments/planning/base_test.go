@@ -51,12 +51,85 @@ func TestBaseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`base = "none.toml"`: "bad.toml:1:8: experiment: ",
 		`base = 3`:           "bad.toml:1:8: base: want a string",
-		`base = "bad.toml"`:  "more than 8 files are based on each other",
+		`base = "bad.toml"`:  "bad.toml is based on itself: ",
 		`base = "toy"`:       `unknown experiment "toy"`,
 	} {
 		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "bad.toml", text), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestBaseInACircle names every file of the circle.
+func TestBaseInACircle(t *testing.T) {
+	dir := t.TempDir()
+	exptest.Write(t, dir, "b.toml", `base = "c.toml"`)
+	exptest.Write(t, dir, "c.toml", `base = "b.toml"`)
+	file := exptest.Write(t, dir, "a.toml", `base = "b.toml"`)
+	_, err := exptest.ToyLoader().Plan(file, nil)
+	want := filepath.Join(dir, "b.toml") + " is based on " + filepath.Join(dir, "c.toml") + " is based on " + filepath.Join(dir, "b.toml")
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// TestOwnKeyBeatsTheSweepOfTheBase has files on top of a sweep that say a value of a swept key: it is the only one.
+func TestOwnKeyBeatsTheSweepOfTheBase(t *testing.T) {
+	dir := filepath.Dir(exptest.ToyFiles(t))
+	exptest.Write(t, dir, "swept.toml", `base = "toy.toml"
+name = "swept"
+[sweep]
+"workload.hits" = [1, 2, 3]
+workload.warmup = [4, 5]
+"points.k.handler" = ["empty", "count"]
+`)
+	for text, want := range map[string]int{
+		"":                                 24,
+		"workload.hits = 7":                8,
+		"[workload]\nhits = 7\nwarmup = 8": 4,
+		"[[points]]\nname = \"k\"\nhandler = \"work\"\n":                                   12,
+		"[workload]\nhits = 7\nwarmup = 8\n[[points]]\nname = \"k\"\nhandler = \"work\"\n": 2,
+		"workload.hits = 7\n[sweep]\n\"workload.hits\" = [8, 9]":                           16,
+	} {
+		p, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "top.toml", "base = \"swept.toml\"\nname = \"top\"\n"+text), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if len(p.Points) != want {
+			t.Errorf("%s: %d points, want %d", text, len(p.Points), want)
+		}
+		if h := p.Points[0].Workload.Hits; strings.Contains(text, "hits = 7") != (h == 7) && !strings.Contains(text, "sweep") {
+			t.Errorf("%s: %d hits", text, h)
+		}
+	}
+}
+
+// TestStandardInput reads an experiment from there, with paths that start here and messages that say so.
+func TestStandardInput(t *testing.T) {
+	t.Chdir(filepath.Dir(exptest.ToyFiles(t)))
+	l := exptest.ToyLoader()
+	l.Stdin = strings.NewReader("base = \"./toy.toml\"\nname = \"piped\"\n")
+	p, err := l.Plan("-", nil)
+	if err != nil || p.Name != "piped" || len(p.Points) != 2 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	l = exptest.ToyLoader()
+	l.Stdin = strings.NewReader("nam = 3\n")
+	if _, err := l.Plan("-", nil); err == nil || !strings.Contains(err.Error(), "standard input:1:1: unknown key") {
+		t.Errorf("a mistake: %v", err)
+	}
+	if _, err := exptest.ToyLoader().Plan("-", nil); err == nil || !strings.Contains(err.Error(), "no standard input") {
+		t.Errorf("without one: %v", err)
+	}
+}
+
+// TestControlCharacters are refused in texts: they would be commands to a terminal, and break figures.
+func TestControlCharacters(t *testing.T) {
+	dir := filepath.Dir(exptest.ToyFiles(t))
+	file := exptest.Write(t, dir, "esc.toml", "base = \"toy.toml\"\nname = \"esc\"\ntitle = \"a\\u001b[31mb\"\n")
+	_, err := exptest.ToyLoader().Plan(file, nil)
+	if err == nil || !strings.Contains(err.Error(), "esc.toml:3:9: title") || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,7 +1,9 @@
 package planning
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,6 +52,7 @@ func (l *Loader) title(what, folder, name string) (string, error) {
 // NewLoader.
 type Loader struct {
 	Targets []targets.Target
+	Stdin   io.Reader // the experiment "-", or nil
 
 	docs   map[string]document
 	layers map[string]*doc.Node // experiments by their file, with those that they are based on
@@ -102,7 +105,7 @@ const maxBases = 8
 
 // document reads and parses a TOML file once, with the files it is based on.
 func (l *Loader) document(what, folder, name, base string) (*doc.Node, error) {
-	root, err := l.layered(what, folder, name, base, maxBases)
+	root, err := l.layered(what, folder, name, base, nil)
 	if err == nil && l.keys != nil {
 		addKeys(l.keys, what+" "+documentName(root), root)
 	}
@@ -162,30 +165,39 @@ func oneLine(n *doc.Node) string {
 	return "[" + strings.Join(items, ", ") + "]"
 }
 
-func (l *Loader) layered(what, folder, name, base string, depth int) (*doc.Node, error) {
+// layered reads a file and those that it is based on. Above are the files that are based on it.
+func (l *Loader) layered(what, folder, name, base string, above []string) (*doc.Node, error) {
 	root, err := l.single(what, folder, name, base)
 	if err != nil {
 		return nil, err
 	}
+	file := filepath.Clean(root.Pos.File)
+	if i := slices.Index(above, file); i >= 0 {
+		return nil, fmt.Errorf("%s is based on itself: %s", file, strings.Join(append(above[i:], file), " is based on "))
+	}
+	above = append(slices.Clone(above), file)
 	below := root.Get("base")
 	if below == nil {
 		l.keep(what, root)
 		return root, nil
 	}
 	from, err := doc.Text(below)
-	if err == nil && depth == 0 {
+	if err == nil && len(above) > maxBases {
 		err = fmt.Errorf("more than %d files are based on each other", maxBases)
 	}
 	if err != nil {
 		return nil, doc.One(below.Pos, "base: %v", err)
 	}
-	under, err := l.layered(what, folder, from, filepath.Dir(below.Pos.File), depth-1)
+	under, err := l.layered(what, folder, from, filepath.Dir(below.Pos.File), above)
 	if err != nil {
 		var errs doc.Errors
 		errs.Join(below.Pos, err)
 		return nil, errs.Err()
 	}
 	whole := doc.Merge(under, root)
+	if what == "experiment" {
+		dropAxes(whole, root)
+	}
 	l.keep(what, whole)
 	return whole, nil
 }
@@ -209,7 +221,7 @@ func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
 		l.use(d.input)
 		return d.root, nil
 	}
-	file, b, err := experiments.Read(folder, what, name, base)
+	file, b, err := l.read(what, folder, name, base)
 	if err != nil {
 		return nil, err
 	}
@@ -224,6 +236,27 @@ func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
 	l.docs[key] = d
 	l.use(d.input)
 	return root, nil
+}
+
+// stdin is the name of the experiment that is read from the standard input, and the file of its messages.
+const stdin, stdinFile = "-", "standard input"
+
+// read reads the bytes of a file by name or path, or the experiment on the standard input. Paths in that start here.
+func (l *Loader) read(what, folder, name, base string) (file string, b []byte, err error) {
+	if what != "experiment" || name != stdin || base != "" {
+		return experiments.Read(folder, what, name, base)
+	}
+	if l.Stdin == nil {
+		return "", nil, errors.New("experiment -: there is no standard input to read it from")
+	}
+	b, err = io.ReadAll(io.LimitReader(l.Stdin, doc.MaxSize+1))
+	if err == nil && len(b) > doc.MaxSize {
+		err = fmt.Errorf("more than %d bytes", doc.MaxSize)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("experiment -: %w", err)
+	}
+	return stdinFile, b, nil
 }
 
 // Image loads a guest image by name or path and holds it against what the experiment says of its kernel.

@@ -60,6 +60,62 @@ func collectAxes(n *doc.Node, path []string, axes *[]axis, errs *doc.Errors) {
 	}
 }
 
+// dropAxes takes the axes of a base out of a file on top of it that says a value of their key itself. An axis that the
+// file repeats is its own.
+func dropAxes(whole, file *doc.Node) {
+	sweep := whole.Get("sweep")
+	if sweep == nil || sweep.Kind != doc.Table {
+		return
+	}
+	var ignored doc.Errors // the planner reports the mistakes of a sweep
+	var own, all []axis
+	if s := file.Get("sweep"); s != nil {
+		collectAxes(s, nil, &own, &ignored)
+	}
+	collectAxes(sweep, nil, &all, &ignored)
+	for _, a := range all {
+		repeated := slices.ContainsFunc(own, func(b axis) bool { return slices.Equal(a.path, b.path) })
+		if !repeated && a.path[0] != "machine" && says(file, a.path) {
+			removeAxis(sweep, a.path)
+		}
+	}
+	if len(sweep.Fields) == 0 {
+		whole.Fields = slices.DeleteFunc(whole.Fields, func(f doc.Field) bool { return f.Key == "sweep" })
+	}
+}
+
+// says reports whether a document has a value at a path.
+func says(n *doc.Node, path []string) bool {
+	if len(path) == 0 {
+		return true
+	}
+	for _, it := range n.Items {
+		if name := it.Get("name"); name != nil && name.Text == path[0] {
+			return says(it, path[1:])
+		}
+	}
+	next := n.Get(path[0])
+	return next != nil && says(next, path[1:])
+}
+
+// removeAxis removes the list of a key below a table of a sweep, however its dots are written.
+func removeAxis(n *doc.Node, path []string) {
+	n.Fields = slices.DeleteFunc(n.Fields, func(f doc.Field) bool {
+		sub, err := doc.ParsePath(f.Key)
+		if err != nil {
+			sub = []string{f.Key}
+		}
+		if len(sub) > len(path) || !slices.Equal(sub, path[:len(sub)]) {
+			return false
+		}
+		if f.Value.Kind == doc.Table {
+			removeAxis(f.Value, path[len(sub):])
+			return len(f.Value.Fields) == 0
+		}
+		return len(sub) == len(path)
+	})
+}
+
 // fixedKeys are the keys that every point of an experiment shares.
 func fixedKeys() []string {
 	return []string{"name", "kind", "sweep", "points", "figures", "title", "replicates", "replicate"}

@@ -31,6 +31,9 @@ type Runner struct {
 	// Stop, if set, ends the run when it is closed: points that run are measured to their end, and no other
 	// one is begun.
 	Stop <-chan struct{}
+	// Begun, if set, is told of each point before it is measured; calls do not overlap with each other or with those
+	// of Progress.
+	Begun func(p *schema.Point)
 	// Progress, if set, is told after each point; calls do not overlap.
 	Progress func(done, total int, o *Outcome)
 }
@@ -47,6 +50,11 @@ func (r *Runner) Run(p *schema.Plan) []Outcome {
 	for range r.workers(len(p.Points)) {
 		wg.Go(func() {
 			for i := range next {
+				if r.Begun != nil {
+					mu.Lock()
+					r.Begun(&p.Points[i])
+					mu.Unlock()
+				}
 				out[i] = r.one(&p.Points[i])
 				mu.Lock()
 				done++

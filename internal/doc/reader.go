@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Reader reads one table of a document by a schema and collects every mistake into errs. Keys that
@@ -176,8 +177,14 @@ func Text(n *Node) (string, error) {
 	if strings.TrimSpace(n.Text) == "" {
 		return "", fmt.Errorf("must not be empty")
 	}
+	if i := strings.IndexFunc(n.Text, unprintable); i >= 0 {
+		return "", fmt.Errorf("%q has a control character, which would reach terminals and figures: leave it out", n.Text)
+	}
 	return n.Text, nil
 }
+
+// unprintable tells characters that are commands to a terminal. Longer texts may have lines and tabs.
+func unprintable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
 // Flag parses a boolean.
 func Flag(n *Node) (bool, error) {

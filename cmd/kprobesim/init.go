@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/experiments"
+	"kprobesim/internal/doc"
+	"kprobesim/results"
+)
+
+func (a *app) initCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "init FILE",
+		Short: "Write a commented experiment file to begin with",
+		Long: `Write a commented experiment file that runs as it is, or with --machine a machine description that changes a
+few numbers of one of this program's. A file that is there already is left alone.
+
+	kprobesim init my.toml && kprobesim run my.toml`,
+		Args: exactlyOne("file"),
+	}
+	base := c.Flags().String("base", defaultBase, "experiment of this program that it builds on")
+	machine := c.Flags().String("machine", "", "write a description that builds on this machine instead")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		text, err := a.begun(args[0], *base, *machine)
+		if err == nil && exists(args[0]) {
+			err = fmt.Errorf("%s is there already: choose another name", args[0])
+		}
+		if err == nil {
+			err = results.WriteFile(args[0], []byte(text))
+		}
+		if err != nil {
+			return fail(exitUsage, fmt.Errorf("init: %w", err))
+		}
+		next := "kprobesim run"
+		if *machine != "" {
+			next = "kprobesim validate"
+		}
+		fmt.Fprintf(a.out, "%s is written: change it, then %s %s\n", args[0], next, args[0])
+		return nil
+	}
+	c.MarkFlagsMutuallyExclusive("base", "machine")
+	for flag, names := range map[string]func() []string{"base": experiments.Names, "machine": experiments.Machines} {
+		if err := c.RegisterFlagCompletionFunc(flag, named(names)); err != nil {
+			panic(err) // the flag is above
+		}
+	}
+	return c
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// begun is the text of a new file.
+func (a *app) begun(file, base, machine string) (string, error) {
+	name, ok := strings.CutSuffix(filepath.Base(file), ".toml")
+	if !ok {
+		return "", fmt.Errorf("%s: give it a name that ends in .toml", file)
+	}
+	if _, err := doc.Name(&doc.Node{Kind: doc.String, Text: name}); err != nil {
+		return "", fmt.Errorf("%s: the name of the file is that of what is in it: %w", file, err)
+	}
+	if machine != "" {
+		if !slices.Contains(experiments.Machines(), machine) {
+			return "", fmt.Errorf("no machine %q: known are %s%s", machine, strings.Join(experiments.Machines(), ", "),
+				doc.Suggest(machine, experiments.Machines()))
+		}
+		m, err := a.loader.Machine(machine, "", nil)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf(begunMachine, m.Title, machine, name, m.CPU.Hz, m.TimerHz), nil
+	}
+	p, err := a.loader.Plan(base, nil)
+	if err != nil {
+		return "", err
+	}
+	if len(p.Collected) > 0 || p.Kind != "overhead" {
+		return "", fmt.Errorf("%s is no experiment that measures the overhead of a hit: build on another one by hand (base = %q)", base, base)
+	}
+	pt := &p.Points[0]
+	return fmt.Sprintf(begunExperiment, pt.Machine.Title, base, name, pt.Machine.Name, pt.Kernel.Image, pt.Workload.Loop, pt.Workload.Target,
+		pt.Workload.Hits), nil
+}
+
+// begunExperiment has the keys that are changed first; all of them are in docs/keys.md.
+const begunExperiment = `# An experiment on the %s.
+# "kprobesim validate" finds every mistake in it, "kprobesim list targets", "list handlers" and "list symbols" say
+# what can be named here, and docs/keys.md explains all keys.
+
+base = %q # everything that this file does not say is as there
+name = %[3]q # of the directory with the results
+title = "What a probe costs here"
+
+# A machine of "kprobesim list machines", or a file of your own: "./my-machine.toml", see kprobesim init --machine.
+machine = %[4]q
+figures = ["overhead", "phases"]
+
+[kernel]
+image = %[5]q # one of "kprobesim list images"; isa and era must be those of the image
+# memory = "64 MiB"
+# cpus = 4
+# hz = 1000            # jiffies a second
+# tick = "periodic"    # timer interrupts of every CPU: none, periodic, spread
+
+[workload]
+loop = %[6]q     # calls the target again and again; user_loop does so by system calls
+target = %[7]q # what is called and probed: one of "kprobesim list targets"
+args = [1, 2]
+offset = 0              # of the probe in the target, in bytes
+warmup = 64             # calls before the measured ones; 0 measures the first, cold hit
+hits = %[8]d             # calls that are measured
+
+# One more kind of probe, beside those of the base. A point of the base is changed by giving its name.
+[[points]]
+name = "mine"
+title = "kprobe with a handler that counts"
+kind = "kprobe"         # or kretprobe, jprobe
+mode = "step"           # or boosted, optimized: the run fails if the probe turns out otherwise
+handler = "count"       # one of "kprobesim list handlers"
+
+# Every combination of the values of a sweep is measured. Keys of the machine have machine. in front.
+# [sweep]
+# "workload.target" = ["bench_target", "work_checksum"]
+# "machine.event.mispredict.cycles" = [10, 15, 20]
+`
+
+// begunMachine changes the clock. The rest is an example, as instruction sets have other tables.
+const begunMachine = `# A machine description that builds on the %s.
+# Every table with a number says where the number is from: NAME is explained in [sources]. "kprobesim validate"
+# finds every mistake. Fitted numbers of the base stay; "kprobesim calibrate" fits them to figures of your own.
+
+base = %q # everything that this file does not say is as there
+name = %[3]q
+title = "A machine of mine"
+
+[sources]
+me = "where and how you found the numbers of this file"
+
+# A table that names its source replaces that of the base as a whole.
+[clock]
+frequency = "%[4]d Hz"
+timer = "%[5]d Hz" # what the timer of interrupts counts a second
+source = "me: the same as the base, to begin with"
+
+# [memory]
+# latency = 250 # cycles until a load from DRAM can be used
+# source = "me: pointer chasing over 1 GiB"
+`

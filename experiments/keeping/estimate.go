@@ -1,0 +1,136 @@
+package keeping
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+)
+
+// Estimate is what a run will take on this host.
+type Estimate struct {
+	Points, Kept int           // of the plan, and those of them that an earlier run has kept
+	Pilots       int           // measurements that the estimate was made from
+	Time         time.Duration // with the workers that were asked for
+	Memory       uint64        // bytes of the whole process
+}
+
+// Pilots make so many calls: the difference of two tells what a call takes apart from the rest.
+const (
+	pilotShort = 200
+	pilotLong  = 1000
+)
+
+// enough is the time behind which no further number of CPUs is measured: it is reckoned from the last one of the sort.
+const enough = 3 * time.Second
+
+// rate is how long a point of some sort takes: a part that is always there, and one for each call.
+type rate struct {
+	always, call time.Duration
+	calls        int64
+	cpus         int64
+}
+
+// with is the rate on another number of CPUs: the host executes each of them.
+func (r rate) with(cpus int64) rate {
+	r.always, r.call = r.always*time.Duration(cpus)/time.Duration(r.cpus), r.call*time.Duration(cpus)/time.Duration(r.cpus)
+	r.cpus = cpus
+	return r
+}
+
+// calls is how often the loop of a point calls its target, without and with the probe.
+func calls(p *schema.Point) int64 { return 2 * (p.Workload.Hits + p.Workload.Warmup) }
+
+// Estimate measures one point of each sort in a plan with few calls, and says what the whole will take. Sorts differ by
+// what is measured, machine, kernel, number of CPUs and mode of the probe. A sort without a number of calls is measured
+// by a whole point, which is kept.
+func (s *Store) Estimate(p *schema.Plan, measure running.Measure, workers int) (Estimate, error) {
+	e := Estimate{Points: len(p.Points)}
+	rates := map[string]rate{}
+	before, start := occupied(), time.Now()
+	var total, longest time.Duration
+	for i := range p.Points {
+		pt := &p.Points[i]
+		if _, kept := s.Load(pt); kept && !s.fresh {
+			e.Kept++
+			continue
+		}
+		sort := fmt.Sprint(pt.Kind, pt.Machine.Name, pt.Machine.CPU.Model, pt.Image.Hash, pt.Kernel.HZ, pt.Workload.Load, pt.Probe.Mode, pt.Probe.Kind, pt.Crowd)
+		r, known := rates[sort]
+		if !known || r.cpus != pt.Kernel.CPUs && time.Since(start) < enough {
+			var err error
+			if r, err = s.pilot(pt, measure, &e.Pilots); err != nil {
+				return e, fmt.Errorf("point %s: %w", pt.Name, err)
+			}
+			rates[sort] = r
+		}
+		r = r.with(pt.Kernel.CPUs)
+		t := r.always + r.call*time.Duration(max(0, calls(pt)-r.calls))
+		total += t
+		longest = max(longest, t)
+	}
+	n := max(1, min(workers, e.Points-e.Kept))
+	e.Time = max(longest, total/time.Duration(n))
+	e.Memory = before + uint64(n)*s.most
+	return e, nil
+}
+
+// pilot measures a point with few calls and with more, or one that has no number of calls as it is.
+func (s *Store) pilot(p *schema.Point, measure running.Measure, made *int) (rate, error) {
+	few := *p
+	if p.Workload.Hits > pilotLong {
+		few.Workload.Hits, few.Workload.Warmup = pilotShort, min(p.Workload.Warmup, pilotShort)
+	}
+	first, err := s.timed(&few, measure, made)
+	if err != nil || few.Workload.Hits == p.Workload.Hits {
+		return rate{first, 0, calls(p), p.Kernel.CPUs}, err
+	}
+	more := few
+	more.Workload.Hits = pilotLong
+	second, err := s.timed(&more, measure, made)
+	if err != nil {
+		return rate{}, err
+	}
+	call := max(0, second-first) / time.Duration(calls(&more)-calls(&few))
+	return rate{second, call, calls(&more), p.Kernel.CPUs}, nil
+}
+
+// timed measures a point, keeps it, and says how long that took.
+func (s *Store) timed(p *schema.Point, measure running.Measure, made *int) (time.Duration, error) {
+	*made++
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	m, err := measure(p)
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	s.most = max(s.most, after.TotalAlloc-before.TotalAlloc)
+	if err == nil {
+		err = s.Save(p, &Entry{m, took})
+	}
+	return took, err
+}
+
+// occupied is what the process has of the host's memory, in bytes. Where the host does not say, it is what the
+// runtime has asked for.
+func occupied() uint64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err == nil {
+		for line := range strings.Lines(string(b)) {
+			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+				n, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+				if err == nil {
+					return n << 10
+				}
+			}
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Sys
+}

@@ -1,0 +1,97 @@
+package planning
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+	"kprobesim/targets"
+	"kprobesim/workloads"
+)
+
+// GuestFunction is a function of a guest image that a probe can name.
+type GuestFunction struct {
+	Name, Section string
+	Size          uint64 // bytes of code; 0 when the image does not say
+}
+
+// imageNamed finds an image of this program.
+func (l *Loader) imageNamed(name string) (*workloads.Image, error) {
+	im, _, ok := targets.Image(l.Targets, name)
+	if !ok {
+		known := l.imageNames()
+		return nil, fmt.Errorf("no image %q: known are %s%s", name, strings.Join(known, ", "), doc.Suggest(name, known))
+	}
+	return &im, nil
+}
+
+// Worthwhile lists the functions of an image of this program that are made to be probed.
+func (l *Loader) Worthwhile(name string) ([]workloads.Function, error) {
+	im, err := l.imageNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	return im.Functions(), nil
+}
+
+// Functions lists all functions of an image of this program, by name.
+func (l *Loader) Functions(name string) ([]GuestFunction, error) {
+	if _, err := l.imageNamed(name); err != nil {
+		return nil, err
+	}
+	_, target, _ := targets.Image(l.Targets, name)
+	im, err := l.image(schema.Kernel{Image: name, ISA: target.Name, Era: l.eraOf(name)}, "")
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	var out []GuestFunction
+	for _, s := range im.Symbols {
+		f, ok := im.Func(im.CName(s.Name))
+		if !ok || !f.Typed || seen[f.Name] {
+			continue
+		}
+		seen[f.Name] = true
+		out = append(out, GuestFunction{f.Name, im.SectionAt(f.Entry), f.Size})
+	}
+	slices.SortFunc(out, func(a, b GuestFunction) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// eraOf is the era of an image of this program.
+func (l *Loader) eraOf(name string) string {
+	im, _, _ := targets.Image(l.Targets, name)
+	return im.Era
+}
+
+// Sort says what a file is, by its keys: an experiment, a machine description or a scenario.
+type Sort string
+
+// The sorts of files.
+const (
+	SortExperiment Sort = "experiment"
+	SortMachine    Sort = "machine"
+	SortScenario   Sort = "scenario"
+)
+
+// SortOf guesses the sort of a file that somebody brings from the keys that it has: only machines have a clock or an
+// instruction set at the top, and only scenarios a script.
+func SortOf(file string, b []byte) Sort {
+	root, err := doc.Parse(file, b)
+	if err != nil {
+		return SortExperiment // which says what is wrong with it
+	}
+	for _, key := range []string{"script", "callers", "variants"} {
+		if root.Get(key) != nil {
+			return SortScenario
+		}
+	}
+	for _, key := range []string{"isa", "clock", "core", "event", "cost", "calibration", "memory", "cache", "tlb"} {
+		if root.Get(key) != nil {
+			return SortMachine
+		}
+	}
+	return SortExperiment
+}
