@@ -123,13 +123,9 @@ Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or r
 	root.SetErr(a.err)
 	root.SetVersionTemplate("kprobesim {{.Version}}\n")
 	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.inspectCmd(), a.timelineCmd(), a.plotCmd(),
-<<<<<<< HEAD
-		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(), a.bootCmd())
-=======
-		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(),
+		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(), a.bootCmd(),
 		a.initCmd(), a.manCmd(root))
 	a.complete(root)
->>>>>>> c59f217 (cmd: what people expect of a command)
 	return root
 }
 
