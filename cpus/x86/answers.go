@@ -56,6 +56,12 @@ func ownLeaves(long bool) map[uint64]leaf {
 	return m
 }
 
+// ownMSRs are registers whose value software only reads, without a machine description's. IA32_PLATFORM_ID (SDM vol. 4, table 2-2)
+// chooses among updates of microcode; its value is a prior.
+func ownMSRs() map[uint32]*[2]uint64 {
+	return map[uint32]*[2]uint64{0x17: {}}
+}
+
 // answers is what a CPU answers.
 type answers struct {
 	leaves  map[uint64]leaf
@@ -66,7 +72,7 @@ type answers struct {
 // newAnswers joins what a description says with what is said without one. A CPU without long mode has
 // no features of it, so that one description serves both instruction sets.
 func newAnswers(cfg *cpus.Config, long bool) answers {
-	d := answers{leaves: ownLeaves(long), msrs: map[uint32]*[2]uint64{}}
+	d := answers{leaves: ownLeaves(long), msrs: ownMSRs()}
 	for n, row := range cfg.Answers[tableCPUID] {
 		l := leaf{uint32(row[0]), uint32(row[1]), uint32(row[2]), uint32(row[3])}
 		switch {

@@ -108,9 +108,12 @@ func supplement(code []byte, mode int) (x86asm.Inst, bool) {
 	case op == 0x0f && (code[i+1] == 0x0d || code[i+1]&^7 == 0x18) && i+2 < len(code):
 		other[i+1] = 0x1f
 		other[i+2] &^= 7 << 3
-		for j := range i { // a repeat prefix would choose another instruction
+		for j := range i { // a repeat prefix would choose another instruction, as REX.W and REX.R do in x86asm
 			if other[j]&0xfe == 0xf2 {
 				other[j] = 0x3e
+			}
+			if mode == 64 && other[j]&0xf0 == 0x40 {
+				other[j] &^= 0xc
 			}
 		}
 	case (op&^1 == 0xc0 || op&^3 == 0xd0) && ext == 6:
@@ -184,7 +187,7 @@ func (d *decoder) build(r *row) bool {
 	d.in = inst{base: rZero, index: rZero, dst: rZero, src: rZero}
 	d.op = op{Class: r.class, Flags: r.flags, S1: rZero, S2: rZero, S3: rZero, O1: rSink, O2: rSink}
 	d.prefixes()
-	if !r.bind(d, r) || d.exec == nil {
+	if d.meaningless = d.strayPrefix() || d.noRegisters(); d.meaningless || !r.bind(d, r) || d.exec == nil {
 		return false
 	}
 	if d.lock && !d.lockable(r) {
@@ -193,6 +196,9 @@ func (d *decoder) build(r *row) bool {
 	}
 	if d.mode == 32 && !d.guard() {
 		return false
+	}
+	if _, far := d.x.Args[1].(x86asm.Reg); d.mask != 0 && d.op.Class == clBitString && far {
+		return false // the address of the bit is cut off too
 	}
 	if d.mask != 0 {
 		d.exec = shortAddress(d.exec, d.mask)
@@ -254,6 +260,26 @@ func (d *decoder) prefixes() {
 			d.in.rep |= fRepne
 		}
 	}
+}
+
+// strayPrefix reports one of 66, f2 and f3 where it would choose an instruction of which there is none: x86asm takes
+// the one without.
+func (d *decoder) strayPrefix() bool {
+	switch d.x.Op {
+	case x86asm.MOVNTI, x86asm.LFENCE, x86asm.MFENCE, x86asm.SFENCE, x86asm.LDMXCSR, x86asm.STMXCSR, x86asm.CLFLUSH,
+		x86asm.FXSAVE, x86asm.FXSAVE64, x86asm.FXRSTOR, x86asm.FXRSTOR64:
+		for _, p := range d.x.Prefix {
+			if b := p & 0xff; b == 0x66 || b == 0xf2 || b == 0xf3 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// noRegisters reports a move of half a vector between registers, which only the forms of single precision have.
+func (d *decoder) noRegisters() bool {
+	return (d.x.Op == x86asm.MOVLPD || d.x.Op == x86asm.MOVHPD) && !d.isMem(0) && !d.isMem(1)
 }
 
 // lockable applies the rule that lock needs a memory destination and one of the listed operations,

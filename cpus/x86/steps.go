@@ -70,12 +70,23 @@ func (c *CPU) EndStep(completed bool) bool {
 		if resume {
 			c.setCtl(c.ctl &^ flagRF)
 		}
+		if trap && !c.canonical(c.R[rRIP]) {
+			c.branchFault()
+			return true
+		}
 		c.trapAfter(trap)
 	}
 	if shadow {
 		c.Check |= engine.CheckState
 	}
 	return trap || shadow
+}
+
+// branchFault is the #GP of a branch to an address that is not canonical, in place of the trap behind it.
+func (c *CPU) branchFault() {
+	c.undoBranch()
+	c.raiseCode(vecGP, 0)
+	c.Deliver()
 }
 
 // trapAfter delivers the traps that follow a completed instruction: single step and data
