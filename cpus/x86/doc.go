@@ -21,7 +21,8 @@
 //
 // # Left out
 //
-// Whole parts: x87 but its control words and the saving of its state; MMX; of SSE and SSE2 what
+// Whole parts: x87 but its control words, the saving of its state and the arithmetic that kernels try it
+// with; MMX; of SSE and SSE2 what
 // computes with floating point, and every later vector extension; real and virtual-8086 mode; task
 // switches by TSS and task gates; call gates; virtualization; transactional memory; performance
 // counters; monitor and mwait. An alignment check does not find an operand that lies in two pages.

@@ -1,6 +1,9 @@
 package x86
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // vectorForm adds code between loads of xmm0 and xmm1 and a store of xmm0, which lie at rdi.
 func (g *gen) vectorForm(name string, code ...byte) *form {
@@ -54,6 +57,7 @@ func buildVectors(g *gen) {
 	}
 	g.vectorMoves()
 	g.floatingControl()
+	g.floatingNumbers()
 }
 
 // vectorMoves adds the moves: loads to xmm0, stores of it and of xmm1, and those between kinds of registers.
@@ -132,4 +136,54 @@ func (g *gen) floatingControl() {
 	for _, code := range [][]byte{{0xe4, 0x60}, {0xed}, {0xef}, {0xe6, 0x80}, {0x6c}, {0x6f}, {0x66, 0xed}} {
 		g.raw(fmt.Sprintf("port % x", code), 0, code...).also(at).also(func(v *vector) { v.regs[rsi] = v.regs[rdi] })
 	}
+}
+
+// floatingNumbers adds arithmetic of x87 between loads of two numbers and a store of an integer of 64 bits. The status
+// behind it goes to ax.
+func (g *gen) floatingNumbers() {
+	number := func(v *vector) []byte {
+		x := math.Ldexp(1+v.rng.Float64(), v.rng.IntN(30)-2)
+		switch v.rng.IntN(8) {
+		case 0:
+			x = math.Ceil(x)
+		case 1:
+			x = float64(1+v.rng.IntN(9)) / 2
+		}
+		if v.rng.IntN(2) == 0 {
+			x = -x
+		}
+		return le64(math.Float64bits(x))
+	}
+	state := func(v *vector) {
+		v.regs[rdi] = sandboxVA
+		copy(v.mem[:], number(v))
+		copy(v.mem[8:], number(v))
+		copy(v.mem[16:], le32(math.Float32bits(float32(1+v.rng.Float64()))))
+	}
+	around := func(name string, code ...byte) {
+		all := append([]byte{0xdb, 0xe3, 0xdd, 0x47, 8, 0xdd, 0x07}, code...) // fninit; fldl 8(%rdi); fldl (%rdi)
+		all = append(all, 0xdf, 0xe0, 0xdf, 0x7f, 24, 0x9b, 0xdd, 0x7f, 40, 0xdb, 0xe3)
+		g.raw(name, 0, all...).also(state).times(12)
+	}
+	for reg := range byte(8) { // /0 add, /1 mul, /4 sub, /5 subr, /6 div, /7 divr
+		if reg == 2 || reg == 3 {
+			continue
+		}
+		m := 0xc0 | reg<<3
+		around(fmt.Sprintf("x87 /%d double", reg), 0xdc, m&0x38|0x47, 8)
+		around(fmt.Sprintf("x87 /%d single", reg), 0xd8, m&0x38|0x47, 16)
+		around(fmt.Sprintf("x87 /%d to the first", reg), 0xd8, m|1)
+		around(fmt.Sprintf("x87 /%d to the second", reg), 0xdc, m|1)
+		around(fmt.Sprintf("x87 /%d and pop", reg), 0xde, m|1)
+	}
+	around("x87 single", 0xd9, 0x47, 16, 0xde, 0xc9)
+	for _, load := range [][]byte{{0xdf, 0x47, 2}, {0xdb, 0x47, 3}, {0xdf, 0x6f, 1}} {
+		around(fmt.Sprintf("x87 integer % x", load), append(load, 0xde, 0xe9)...)
+	}
+	small := func(v *vector) { copy(v.mem[:], le64(math.Float64bits(float64(v.rng.IntN(60000)-30000)/4))) }
+	for _, st := range [][]byte{{0xdf, 0x57, 32}, {0xdb, 0x57, 32}, {0xdf, 0x5f, 32}, {0xdb, 0x5f, 32}} {
+		all := append([]byte{0xdb, 0xe3, 0xdd, 0x07}, st...)
+		g.raw(fmt.Sprintf("x87 store % x", st), 0, append(all, 0xdf, 0xe0, 0xdb, 0xe3)...).also(state).also(small).times(6)
+	}
+	g.raw("x87 outside", 0, 0xdd, 0x07).also(func(v *vector) { v.regs[rdi] = 0x1000 })
 }

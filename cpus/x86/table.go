@@ -18,7 +18,7 @@ import (
 var rows = union(
 	dataTransfer, binaryArithmetic, decimalArithmetic, logical, shiftAndRotate, bitAndByte,
 	controlTransfer, stringInstructions, enterAndLeave, flagControl, farPointers, miscellaneous,
-	cacheControl, system, floatingControl, ports, vectors(),
+	cacheControl, system, floatingControl, floatingNumbers, ports, vectors(),
 )
 
 // union joins groups. An operation in two of them is a mistake of ours.
