@@ -1,0 +1,100 @@
+package paper
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"kprobesim/results"
+)
+
+// Artifact is what the appendix says of trying the results again: measured once on a machine, which it names, and
+// kept in a file.
+type Artifact struct {
+	Host     string    // processor, number of cores, Go
+	Commands []Command // in the order in which a reader runs them
+}
+
+// Command is one that was run, with what it took.
+type Command struct {
+	Command string  // as typed
+	Shows   string  // what the reader sees of it
+	Seconds float64 // of the host
+	MiB     int64   // most memory at a time
+}
+
+// ReadArtifact reads what WriteArtifact wrote.
+func ReadArtifact(name string, b []byte) (*Artifact, error) {
+	a := &Artifact{}
+	if err := toml.Unmarshal(b, a); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if a.Host == "" || len(a.Commands) == 0 {
+		return nil, fmt.Errorf("%s says no host or no commands: write it again by kprobesim paper --measure", name)
+	}
+	return a, nil
+}
+
+// Bytes is the file of an artifact.
+func (a *Artifact) Bytes() ([]byte, error) {
+	b, err := toml.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte("# Written by kprobesim paper --measure: what the commands of the artifact appendix took.\n"), b...), nil
+}
+
+// Steps are the commands of the appendix.
+func Steps() []Command {
+	return []Command{
+		{Command: "go build ./cmd/kprobesim", Shows: "the program"},
+		{Command: "./kprobesim run overhead-xeon-e5410-x86_64", Shows: "one row of published figures, with two of this paper's figures"},
+		{Command: "./kprobesim run overhead-published", Shows: "all published rows"},
+		{Command: "./kprobesim run overhead-isas", Shows: "the same probes on every instruction set"},
+		{Command: "./kprobesim races optimize --schedules 200", Shows: "a search for races without a violation"},
+		{Command: "./kprobesim check", Shows: "every result of this paper again, compared to the last digit"},
+	}
+}
+
+// artifactTable has the commands with what they took.
+func (p *Paper) artifactTable() (string, error) {
+	if p.Artifact == nil {
+		return "", fmt.Errorf("no measurements of the artifact's commands: write them by kprobesim paper --measure")
+	}
+	t := &results.Table{
+		Title: "Commands of the artifact, with the time and the memory that they took on " + p.Artifact.Host,
+		Columns: []results.Column{
+			{Title: "command"}, {Title: "what it shows"}, {Title: "s", Align: results.Right}, {Title: "MiB", Align: results.Right},
+		},
+	}
+	for _, c := range p.Artifact.Commands {
+		t.Rows = append(t.Rows, []string{c.Command, c.Shows, fmt.Sprintf("%.1f", c.Seconds), fmt.Sprint(c.MiB)})
+	}
+	return float(t, "artifact", "wide"), nil
+}
+
+func (p *Paper) host() (string, error) {
+	if p.Artifact == nil {
+		return "", fmt.Errorf("no measurements of the artifact's commands: write them by kprobesim paper --measure")
+	}
+	return results.TeXEscape(p.Artifact.Host), nil
+}
+
+// sums lists the checksums of the results that the paper was made of, beginning with that of the first experiment read.
+func (p *Paper) sums(experiments ...string) (string, error) {
+	t := &results.Table{
+		Title:   "Results of this paper: records, bytes, and the first digits of the SHA-256 of results.csv",
+		Columns: []results.Column{{Title: "experiment"}, {Title: "records", Align: results.Right}, {Title: "bytes", Align: results.Right}, {Title: "SHA-256"}},
+	}
+	for _, e := range experiments {
+		s, err := p.Set(e)
+		if err != nil {
+			return "", err
+		}
+		csv := s.CSV()
+		digest := strings.TrimPrefix(results.Hash(csv), "sha256:")
+		t.Rows = append(t.Rows, []string{e, fmt.Sprint(s.Len()), fmt.Sprint(len(csv)), digest[:16]})
+	}
+	return float(t, "sums", ""), nil
+}

@@ -1,0 +1,228 @@
+package paper
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/schema"
+	"kprobesim/results"
+)
+
+// files has the template and what LaTeX reads beside it.
+//
+//go:embed paper.tex
+var files embed.FS
+
+// TexName is the template, and the file made from it.
+const TexName = "paper.tex"
+
+// Search is what a search for races has found: schedules of a variant of a scenario, or how many it took until
+// a mistake that the kernel makes on purpose was noticed.
+type Search struct {
+	Scenario, Variant string
+	Mutant            string // "" for a kernel without mistakes
+	Schedules         uint64
+	Violations        uint64
+}
+
+// Input is what a paper is made of.
+type Input struct {
+	// Set returns the results of an experiment, with their sources.
+	Set func(experiment string) (*results.Set, error)
+	// Plan returns an experiment as it is run.
+	Plan     func(experiment string) (*schema.Plan, error)
+	Searches []Search
+	Artifact *Artifact
+	From     string // where the results are from, as the appendix says it
+}
+
+// Paper is one that is being made.
+type Paper struct {
+	Input
+	source string            // the template
+	out    map[string][]byte // files for LaTeX
+	untrue []error
+	sets   map[string]*results.Set
+}
+
+// Make returns the files of the paper: paper.tex and its figures. The error names every sentence that is no longer
+// true, and every result that there is not.
+func Make(in Input) (map[string][]byte, error) {
+	b, err := files.ReadFile(TexName)
+	if err != nil {
+		return nil, err
+	}
+	return write(in, string(b))
+}
+
+// write makes a paper from a template.
+func write(in Input, source string) (map[string][]byte, error) {
+	p := &Paper{Input: in, source: source, out: map[string][]byte{}, sets: map[string]*results.Set{}}
+	t, err := template.New(TexName).Delims("<<", ">>").Funcs(p.functions()).Parse(source)
+	if err != nil {
+		return nil, err
+	}
+	var tex bytes.Buffer
+	tex.WriteString("% Written by kprobesim paper from the results. Change the template or the results.\n")
+	if err := t.Execute(&tex, nil); err != nil {
+		return nil, errors.Join(append(p.untrue, err)...)
+	}
+	if err := errors.Join(p.untrue...); err != nil {
+		return nil, err
+	}
+	p.out[TexName] = tex.Bytes()
+	return p.out, nil
+}
+
+// functions are what the template can ask for.
+func (p *Paper) functions() template.FuncMap {
+	return template.FuncMap{
+		// Numbers: of an experiment, a point and a metric; the last two of cycles and microseconds per hit.
+		"val": p.value, "cycles": p.cycles, "us": p.micros, "errors": p.errors, "points": p.points,
+		"over": over, "minus": minus, "percent": percent, "most": p.most, "sum": sum, "mean": mean, "largest": largest, "count": count, "tens": tens,
+		"num": number, "schedules": p.schedules, "violations": p.violations, "caught": p.caught, "mutants": p.mutantCount,
+		// Comparisons, and the sentence that one carries.
+		"below": below, "above": above, "near": near, "none": none, "some": some, "all": all, "claim": p.claim,
+		// Tables, figures and texts.
+		"published": p.publishedTable, "setups": p.setupTable, "machines": p.machineTable, "races": p.raceTable,
+		"users": p.userTable, "watches": p.watchTable, "sources": p.sources, "figure": p.figure, "from": func() string { return results.TeXEscape(p.From) },
+		"artifact": p.artifactTable, "host": p.host, "sums": p.sums,
+	}
+}
+
+// claim writes a sentence that a comparison makes true, with %s in it for numbers. When the comparison does not hold,
+// the sentence is an error of the build.
+func (p *Paper) claim(v Verdict, sentence string, numbers ...any) string {
+	for i, n := range numbers {
+		if q, ok := n.(Quantity); ok {
+			numbers[i] = number(q)
+		}
+	}
+	text := fmt.Sprintf(sentence, numbers...)
+	if !v.Holds {
+		p.untrue = append(p.untrue, fmt.Errorf("%s:%d: no longer true: %q: %s", TexName, p.line(sentence), text, v.Text))
+	}
+	return text
+}
+
+// line finds a sentence in the template, 0 when it is not there as it is.
+func (p *Paper) line(sentence string) int {
+	before, _, found := strings.Cut(p.source, sentence)
+	if !found {
+		return 0
+	}
+	return 1 + strings.Count(before, "\n")
+}
+
+// set returns the results of an experiment, read once.
+func (p *Paper) set(experiment string) (*results.Set, error) {
+	if s := p.sets[experiment]; s != nil {
+		return s, nil
+	}
+	s, err := p.Set(experiment)
+	if err != nil {
+		return nil, err
+	}
+	p.sets[experiment] = results.Means(s)
+	return p.sets[experiment], nil
+}
+
+// value returns a number of the results. The point is its probe with what was swept.
+func (p *Paper) value(experiment, probe, metric string) (Quantity, error) {
+	s, err := p.set(experiment)
+	if err != nil {
+		return Quantity{}, err
+	}
+	var known []string
+	for _, at := range s.Points() {
+		if at.Probe != probe {
+			known = append(known, at.Probe)
+			continue
+		}
+		if r, ok := s.Get(at, metric); ok {
+			return Quantity{r.Value.Float(), fmt.Sprintf("%s of %s, %s", probe, experiment, metric)}, nil
+		}
+	}
+	return Quantity{}, fmt.Errorf("%s has no %s of a point %q: other points are %s", experiment, metric, probe, strings.Join(known, ", "))
+}
+
+func (p *Paper) cycles(experiment, probe string) (Quantity, error) {
+	return p.value(experiment, probe, results.MetricCycles)
+}
+
+func (p *Paper) micros(experiment, probe string) (Quantity, error) {
+	return p.value(experiment, probe, results.MetricMicros)
+}
+
+// errors returns the errors of an experiment's figures of a role, in percent.
+func (p *Paper) errors(experiment, role string) (all []Quantity, err error) {
+	s, err := p.set(experiment)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range s.Records() {
+		if r.Metric == results.MetricError && string(r.Role) == role {
+			all = append(all, Quantity{r.Value.Float(), fmt.Sprintf("error of %s of %s", r.Probe, r.Experiment)})
+		}
+	}
+	return all, nil
+}
+
+// points counts the points of an experiment.
+func (p *Paper) points(experiment string) (Quantity, error) {
+	s, err := p.set(experiment)
+	if err != nil {
+		return Quantity{}, err
+	}
+	return Quantity{float64(len(s.Points())), "points of " + experiment}, nil
+}
+
+// most returns the largest value of a swept number of an experiment.
+func (p *Paper) most(experiment, key string) (Quantity, error) {
+	s, err := p.set(experiment)
+	if err != nil {
+		return Quantity{}, err
+	}
+	q := Quantity{From: key + " of " + experiment}
+	for _, at := range s.Points() {
+		if v, err := results.ParseValue(at.Swept(key)); err == nil {
+			q.V = max(q.V, v.Float())
+		}
+	}
+	if q.V == 0 {
+		return q, fmt.Errorf("%s does not sweep %s", experiment, key)
+	}
+	return q, nil
+}
+
+// columnWidth is that of a column of the paper, in millimetres, and pageWidth that of both.
+const (
+	columnWidth = 84
+	pageWidth   = 176
+)
+
+// figure writes a figure of an experiment as a float with a label. Its caption is made from the data. Wide ones span both columns.
+func (p *Paper) figure(experiment, name, span string) (string, error) {
+	s, err := p.set(experiment)
+	if err != nil {
+		return "", err
+	}
+	width, env := columnWidth, "figure"
+	if span == "wide" {
+		width, env = pageWidth, "figure*"
+	}
+	drawn := map[string][]byte{}
+	if err := reports.Draw(drawn, s, []string{name}, reports.Look{Width: float64(width), Bare: true}); err != nil {
+		return "", err
+	}
+	file := experiment + "-" + name
+	p.out[file+".pdf"] = drawn[name+".pdf"]
+	caption, _, _ := strings.Cut(string(drawn[name+".txt"]), "\n\n")
+	return fmt.Sprintf("\\begin{%s}\n\\centering\n\\includegraphics{%s.pdf}\n\\caption{%s.}\n\\label{fig:%s}\n\\end{%s}",
+		env, file, results.TeXEscape(caption), file, env), nil
+}

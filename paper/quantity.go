@@ -1,0 +1,139 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Quantity is a number of the results, or one computed from some. It knows how it came about, for the error of a
+// sentence that it makes untrue.
+type Quantity struct {
+	V    float64
+	From string // "k of overhead-pentium-m, cycles_per_hit"
+}
+
+func (q Quantity) String() string { return fmt.Sprintf("%s (%s)", trim(q.V, 3), q.From) }
+
+// trim writes a number with so many decimals at most.
+func trim(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// number writes a quantity for LaTeX with three digits, or all of its whole ones. Thousands are set apart.
+func number(q Quantity) string {
+	decimals := 0
+	if v := math.Abs(q.V); v > 0 && v < 100 {
+		decimals = max(0, 2-int(math.Floor(math.Log10(v))))
+	}
+	if q.V == math.Trunc(q.V) {
+		decimals = 0
+	}
+	s := strconv.FormatFloat(math.Abs(q.V), 'f', decimals, 64)
+	whole, rest, point := strings.Cut(s, ".")
+	for at := len(whole) - 3; at > 0 && len(whole) > 4; at -= 3 {
+		whole = whole[:at] + `\,` + whole[at:]
+	}
+	if point {
+		whole += "." + rest
+	}
+	if q.V < 0 {
+		return "$-$" + whole
+	}
+	return whole
+}
+
+// over and minus compute what the text compares.
+func over(a, b Quantity) (Quantity, error) {
+	if b.V == 0 {
+		return Quantity{}, fmt.Errorf("a share of nothing: %s", b)
+	}
+	return Quantity{a.V / b.V, a.From + " over " + b.From}, nil
+}
+
+func minus(a, b Quantity) Quantity { return Quantity{a.V - b.V, a.From + " less " + b.From} }
+
+// percent is a share in percent.
+func percent(a, b Quantity) (Quantity, error) {
+	q, err := over(a, b)
+	q.V *= 100
+	return q, err
+}
+
+// mean and largest are of the values without their signs.
+func mean(all []Quantity) (Quantity, error) {
+	sum := 0.0
+	for _, q := range all {
+		sum += math.Abs(q.V)
+	}
+	if len(all) == 0 {
+		return Quantity{}, fmt.Errorf("the mean of nothing")
+	}
+	return Quantity{sum / float64(len(all)), fmt.Sprintf("mean of %d", len(all))}, nil
+}
+
+func largest(all []Quantity) (Quantity, error) {
+	if len(all) == 0 {
+		return Quantity{}, fmt.Errorf("the largest of nothing")
+	}
+	most := all[0]
+	for _, q := range all {
+		if math.Abs(q.V) > math.Abs(most.V) {
+			most = q
+		}
+	}
+	return Quantity{math.Abs(most.V), most.From}, nil
+}
+
+func count(all []Quantity) Quantity { return Quantity{float64(len(all)), "how many there are"} }
+
+// tens rounds up to the next multiple of ten, for a bound that a reader remembers.
+func tens(q Quantity) Quantity { return Quantity{10 * math.Ceil(q.V/10), q.From + ", rounded up"} }
+
+// Verdict is whether a comparison holds, and the comparison as a text.
+type Verdict struct {
+	Holds bool
+	Text  string
+}
+
+func judge(holds bool, a Quantity, word string, b Quantity) Verdict {
+	if holds {
+		return Verdict{true, fmt.Sprintf("%s is %s %s", a, word, b)}
+	}
+	return Verdict{false, fmt.Sprintf("%s is not %s %s", a, word, b)}
+}
+
+func below(a, b Quantity) Verdict { return judge(a.V < b.V, a, "below", b) }
+func above(a, b Quantity) Verdict { return judge(a.V > b.V, a, "above", b) }
+
+// near holds for numbers that differ by less than a twentieth of the larger one.
+func near(a, b Quantity) Verdict {
+	return judge(math.Abs(a.V-b.V) <= math.Max(math.Abs(a.V), math.Abs(b.V))/20, a, "within a twentieth of", b)
+}
+
+func none(q Quantity) Verdict { return judge(q.V == 0, q, "equal to", Quantity{0, "none"}) }
+func some(q Quantity) Verdict { return judge(q.V > 0, q, "above", Quantity{0, "none"}) }
+
+// all holds when every one of several comparisons does. The text is that of the first that does not.
+func all(verdicts ...Verdict) Verdict {
+	for _, v := range verdicts {
+		if !v.Holds {
+			return v
+		}
+	}
+	return Verdict{Holds: true}
+}
+
+// sum adds quantities.
+func sum(all ...Quantity) Quantity {
+	out := Quantity{From: "a sum"}
+	for _, q := range all {
+		out.V += q.V
+	}
+	return out
+}
