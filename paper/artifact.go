@@ -1,10 +1,10 @@
 package paper
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 
 	"kprobesim/results"
 )
@@ -24,10 +24,12 @@ type Command struct {
 	MiB     int64   // most memory at a time
 }
 
-// ReadArtifact reads what WriteArtifact wrote.
+// ReadArtifact reads what Bytes wrote.
 func ReadArtifact(name string, b []byte) (*Artifact, error) {
 	a := &Artifact{}
-	if err := toml.Unmarshal(b, a); err != nil {
+	read := json.NewDecoder(bytes.NewReader(b))
+	read.DisallowUnknownFields()
+	if err := read.Decode(a); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if a.Host == "" || len(a.Commands) == 0 {
@@ -38,11 +40,8 @@ func ReadArtifact(name string, b []byte) (*Artifact, error) {
 
 // Bytes is the file of an artifact.
 func (a *Artifact) Bytes() ([]byte, error) {
-	b, err := toml.Marshal(a)
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte("# Written by kprobesim paper --measure: what the commands of the artifact appendix took.\n"), b...), nil
+	b, err := json.MarshalIndent(a, "", "  ")
+	return append(b, '\n'), err
 }
 
 // Steps are the commands of the appendix.

@@ -83,8 +83,8 @@ func write(in Input, source string) (map[string][]byte, error) {
 func (p *Paper) functions() template.FuncMap {
 	return template.FuncMap{
 		// Numbers: of an experiment, a point and a metric; the last two of cycles and microseconds per hit.
-		"val": p.value, "cycles": p.cycles, "us": p.micros, "errors": p.errors, "points": p.points,
-		"over": over, "minus": minus, "percent": percent, "most": p.most, "sum": sum, "mean": mean, "largest": largest, "count": count, "tens": tens,
+		"val": p.value, "cycles": p.cycles, "us": p.micros, "errors": p.errors, "sisters": p.sisters, "repeats": p.repeats,
+		"over": over, "minus": minus, "most": p.most, "mean": mean, "largest": largest, "count": count, "tens": tens,
 		"num": number, "schedules": p.schedules, "violations": p.violations, "caught": p.caught, "mutants": p.mutantCount,
 		// Comparisons, and the sentence that one carries.
 		"below": below, "above": above, "near": near, "none": none, "some": some, "all": all, "claim": p.claim,
@@ -145,7 +145,11 @@ func (p *Paper) value(experiment, probe, metric string) (Quantity, error) {
 			continue
 		}
 		if r, ok := s.Get(at, metric); ok {
-			return Quantity{r.Value.Float(), fmt.Sprintf("%s of %s, %s", probe, experiment, metric)}, nil
+			q := Quantity{V: r.Value.Float(), From: fmt.Sprintf("%s of %s, %s", probe, experiment, metric)}
+			if r.Role == results.Measured {
+				q.Text = r.Value.String()
+			}
+			return q, nil
 		}
 	}
 	return Quantity{}, fmt.Errorf("%s has no %s of a point %q: other points are %s", experiment, metric, probe, strings.Join(known, ", "))
@@ -167,19 +171,40 @@ func (p *Paper) errors(experiment, role string) (all []Quantity, err error) {
 	}
 	for _, r := range s.Records() {
 		if r.Metric == results.MetricError && string(r.Role) == role {
-			all = append(all, Quantity{r.Value.Float(), fmt.Sprintf("error of %s of %s", r.Probe, r.Experiment)})
+			all = append(all, Quantity{V: r.Value.Float(), From: fmt.Sprintf("error of %s of %s", r.Probe, r.Experiment)})
 		}
 	}
 	return all, nil
 }
 
-// points counts the points of an experiment.
-func (p *Paper) points(experiment string) (Quantity, error) {
+// sisters returns the errors of the null model of a collection, in percent: ratios of a sister machine, nothing simulated.
+func (p *Paper) sisters(experiment string) (all []Quantity, err error) {
+	plan, err := p.Plan(experiment)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range reports.SisterErrors(plan) {
+		all = append(all, Quantity{V: e.Percent, From: fmt.Sprintf("null model of %s of %s", e.Point.Label, e.Point.Experiment)})
+	}
+	return all, nil
+}
+
+// repeats returns by how many percent the published figures of an experiment differ when they are measured again.
+func (p *Paper) repeats(experiment string) (all []Quantity, err error) {
 	s, err := p.set(experiment)
 	if err != nil {
-		return Quantity{}, err
+		return nil, err
 	}
-	return Quantity{float64(len(s.Points())), "points of " + experiment}, nil
+	for _, at := range s.Points() {
+		again, ok := s.Get(at, results.MetricRepeats)
+		published, too := s.Get(at, results.MetricPublished)
+		if ok && too && !published.Value.IsZero() {
+			all = append(all, Quantity{
+				V: 100 * again.Value.Float() / published.Value.Float(), From: "repeats of " + at.Probe + " of " + at.Experiment,
+			})
+		}
+	}
+	return all, nil
 }
 
 // most returns the largest value of a swept number of an experiment.

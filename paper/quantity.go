@@ -12,8 +12,10 @@ import (
 type Quantity struct {
 	V    float64
 	From string // "k of overhead-pentium-m, cycles_per_hit"
+	Text string // as it was published, with its digits; "" for a number that was not
 }
 
+// String is the number with what it is.
 func (q Quantity) String() string { return fmt.Sprintf("%s (%s)", trim(q.V, 3), q.From) }
 
 // trim writes a number with so many decimals at most.
@@ -27,6 +29,9 @@ func trim(v float64, decimals int) string {
 
 // number writes a quantity for LaTeX with three digits, or all of its whole ones. Thousands are set apart.
 func number(q Quantity) string {
+	if q.Text != "" {
+		return q.Text
+	}
 	decimals := 0
 	if v := math.Abs(q.V); v > 0 && v < 100 {
 		decimals = max(0, 2-int(math.Floor(math.Log10(v))))
@@ -53,17 +58,10 @@ func over(a, b Quantity) (Quantity, error) {
 	if b.V == 0 {
 		return Quantity{}, fmt.Errorf("a share of nothing: %s", b)
 	}
-	return Quantity{a.V / b.V, a.From + " over " + b.From}, nil
+	return Quantity{V: a.V / b.V, From: a.From + " over " + b.From}, nil
 }
 
-func minus(a, b Quantity) Quantity { return Quantity{a.V - b.V, a.From + " less " + b.From} }
-
-// percent is a share in percent.
-func percent(a, b Quantity) (Quantity, error) {
-	q, err := over(a, b)
-	q.V *= 100
-	return q, err
-}
+func minus(a, b Quantity) Quantity { return Quantity{V: a.V - b.V, From: a.From + " less " + b.From} }
 
 // mean and largest are of the values without their signs.
 func mean(all []Quantity) (Quantity, error) {
@@ -74,7 +72,7 @@ func mean(all []Quantity) (Quantity, error) {
 	if len(all) == 0 {
 		return Quantity{}, fmt.Errorf("the mean of nothing")
 	}
-	return Quantity{sum / float64(len(all)), fmt.Sprintf("mean of %d", len(all))}, nil
+	return Quantity{V: sum / float64(len(all)), From: fmt.Sprintf("mean of %d", len(all))}, nil
 }
 
 func largest(all []Quantity) (Quantity, error) {
@@ -87,13 +85,17 @@ func largest(all []Quantity) (Quantity, error) {
 			most = q
 		}
 	}
-	return Quantity{math.Abs(most.V), most.From}, nil
+	return Quantity{V: math.Abs(most.V), From: most.From}, nil
 }
 
-func count(all []Quantity) Quantity { return Quantity{float64(len(all)), "how many there are"} }
+func count(all []Quantity) Quantity {
+	return Quantity{V: float64(len(all)), From: "how many there are"}
+}
 
 // tens rounds up to the next multiple of ten, for a bound that a reader remembers.
-func tens(q Quantity) Quantity { return Quantity{10 * math.Ceil(q.V/10), q.From + ", rounded up"} }
+func tens(q Quantity) Quantity {
+	return Quantity{V: 10 * math.Ceil(q.V/10), From: q.From + ", rounded up"}
+}
 
 // Verdict is whether a comparison holds, and the comparison as a text.
 type Verdict struct {
@@ -116,8 +118,8 @@ func near(a, b Quantity) Verdict {
 	return judge(math.Abs(a.V-b.V) <= math.Max(math.Abs(a.V), math.Abs(b.V))/20, a, "within a twentieth of", b)
 }
 
-func none(q Quantity) Verdict { return judge(q.V == 0, q, "equal to", Quantity{0, "none"}) }
-func some(q Quantity) Verdict { return judge(q.V > 0, q, "above", Quantity{0, "none"}) }
+func none(q Quantity) Verdict { return judge(q.V == 0, q, "equal to", Quantity{V: 0, From: "none"}) }
+func some(q Quantity) Verdict { return judge(q.V > 0, q, "above", Quantity{V: 0, From: "none"}) }
 
 // all holds when every one of several comparisons does. The text is that of the first that does not.
 func all(verdicts ...Verdict) Verdict {
@@ -127,13 +129,4 @@ func all(verdicts ...Verdict) Verdict {
 		}
 	}
 	return Verdict{Holds: true}
-}
-
-// sum adds quantities.
-func sum(all ...Quantity) Quantity {
-	out := Quantity{From: "a sum"}
-	for _, q := range all {
-		out.V += q.V
-	}
-	return out
 }

@@ -62,7 +62,7 @@ func (p *Paper) setupTable(experiment string) (string, error) {
 			}
 		}
 	}
-	return float(t, experiment, ""), nil
+	return float(t, experiment, "wide"), nil
 }
 
 // machineTable has the machines of an experiment, with how many of their numbers are fitted.
@@ -184,10 +184,18 @@ func (p *Paper) raceTable() string {
 	for _, name := range order {
 		n := by[name]
 		t.Rows = append(t.Rows, []string{
-			name, fmt.Sprint(n.variants), fmt.Sprint(n.schedules), fmt.Sprint(n.violations), fmt.Sprintf("%d of %d", n.caught, n.tried),
+			name, fmt.Sprint(n.variants), fmt.Sprint(n.schedules), fmt.Sprint(n.violations), found(n.caught, n.tried),
 		})
 	}
 	return float(t, "races", "")
+}
+
+// found says how many mistakes were noticed, a dash for a scenario for which none was made.
+func found(caught, tried uint64) string {
+	if tried == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d of %d", caught, tried)
 }
 
 // schedules, violations, caught and mutants sum up the searches.

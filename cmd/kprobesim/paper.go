@@ -45,7 +45,7 @@ true; one that the results make untrue is an error with its line and both number
 	fs := c.Flags()
 	fs.StringVar(&f.from, "results", filepath.Join("results", "baselines"), "directory of the results: NAME.csv, or NAME/results.csv")
 	fs.StringVarP(&f.out, "out", "o", filepath.Join("out", "paper"), "directory for the paper")
-	fs.StringVar(&f.artifact, "artifact", filepath.Join("paper", "artifact.toml"), "file with what the artifact's commands took")
+	fs.StringVar(&f.artifact, "artifact", filepath.Join("paper", "artifact.json"), "file with what the artifact's commands took")
 	fs.Uint64Var(&f.schedules, "schedules", 20, "schedules of each variant of a search for races")
 	fs.BoolVar(&f.measure, "measure", false, "run the commands of the artifact appendix and write --artifact")
 	c.RunE = func(*cobra.Command, []string) error {
@@ -192,7 +192,7 @@ func (a *app) measureArtifact(file string) error {
 	return results.WriteFile(file, b)
 }
 
-// hostText names the processor of this machine, its cores and the Go that the program is built with.
+// hostText names the processor of this machine, its cores, the Go that the program is built with and what else runs.
 func hostText() string {
 	name := runtime.GOARCH
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -201,5 +201,9 @@ func hostText() string {
 			name = strings.TrimSpace(strings.TrimLeft(line, "\t :"))
 		}
 	}
-	return fmt.Sprintf("%s, %d cores, %s", name, runtime.NumCPU(), runtime.Version())
+	load := ""
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		load = ", at a load of " + strings.Fields(string(b) + " ?")[0] // of other work, which takes time from the commands
+	}
+	return fmt.Sprintf("%s, %d cores, %s%s", name, runtime.NumCPU(), runtime.Version(), load)
 }

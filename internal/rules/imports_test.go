@@ -33,7 +33,7 @@ var rooms = map[string][]string{
 	"distro":   {"mmu", "cpus", "image", "sim"},
 	"targets":  {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
-	"paper":    {},
+	"paper":    {"results", "experiments/schema", "experiments/reports"},
 	"internal": {},
 
 	"experiments":             {},
@@ -51,7 +51,7 @@ var rooms = map[string][]string{
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
 		"experiments/keeping", "experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
-		"distro", "image", "sim", "boards/pc", "machines",
+		"paper", "distro", "image", "sim", "boards/pc", "machines",
 	},
 }
 

@@ -95,6 +95,7 @@ var isaNamed = map[string]string{
 	"image/imagetest/imagetest.go": "builds files of a format that exists, for tests",
 	"image/func.go":                "names the ABI whose function descriptors it describes",
 	"mmu/doc.go":                   "names the manual that coherence was taken from",
+	"paper/artifact.go":            "the name of an experiment that a reader runs",
 	"races/scenario.go":            "what a scenario means that names no instruction set",
 	"workloads/functions.go":       "a list: which functions an instruction set's images have",
 	"workloads/workloads.go":       "an example of a name",

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
+	"kprobesim/paper"
+	"kprobesim/results"
+)
+
+// paperInput is what the committed results make a paper of. Searches for races are made up: they take long. change
+// may change the results of an experiment.
+func paperInput(t *testing.T, change func(name string, s *results.Set) *results.Set) paper.Input {
+	t.Helper()
+	a := &app{loader: planning.NewLoader()}
+	name := filepath.Join("..", "..", "paper", "artifact.json")
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured, err := paper.ReadArtifact(name, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paper.Input{
+		Set: func(name string) (*results.Set, error) {
+			s, err := a.paperSet(filepath.Join("..", "..", "results", "baselines"), name)
+			if err == nil && change != nil {
+				s = change(name, s)
+			}
+			return s, err
+		},
+		Plan: func(name string) (*schema.Plan, error) { return a.loader.Plan(name, nil) },
+		Searches: []paper.Search{
+			{Scenario: "optimize", Variant: "one", Schedules: 20}, {Scenario: "optimize", Variant: "two", Schedules: 20},
+			{Scenario: "optimize", Variant: "one", Mutant: "bp-skip-sync-1", Schedules: 7, Violations: 1},
+		},
+		Artifact: measured, From: "results/baselines",
+	}
+}
+
+// changed returns results in which one number is another.
+func changed(t *testing.T, s *results.Set, probe, metric, to string) *results.Set {
+	t.Helper()
+	out := &results.Set{}
+	for _, r := range s.Records() {
+		if r.Probe == probe && r.Metric == metric {
+			v, err := results.ParseValue(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Value = v
+		}
+		if err := out.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// TestPaperFollowsTheResults makes the paper of the committed results. A number that changes changes the text, and
+// one that makes a sentence untrue fails the paper, with the sentence, its line and both numbers.
+func TestPaperFollowsTheResults(t *testing.T) {
+	files, err := paper.Make(paperInput(t, nil))
+	if err != nil {
+		t.Fatalf("the paper of the committed results: %v", err)
+	}
+	tex := string(files[paper.TexName])
+	if strings.Contains(tex, "<<") || strings.Contains(tex, "%!") || !strings.Contains(tex, `\includegraphics{scaling-scaling.pdf}`) || len(files["scaling-scaling.pdf"]) == 0 {
+		t.Errorf("the paper begins with %.300s", tex)
+	}
+	set := func(to string) paper.Input {
+		return paperInput(t, func(name string, s *results.Set) *results.Set {
+			if name == experiment {
+				return changed(t, s, "o", results.MetricCycles, to)
+			}
+			return s
+		})
+	}
+	files, err = paper.Make(set("99"))
+	if err != nil || !strings.Contains(string(files[paper.TexName]), "and 99 with an optimized one.") {
+		t.Errorf("99 cycles of an optimized hit are not in the text: %v", err)
+	}
+	_, err = paper.Make(set("1200"))
+	const want = `no longer true: "On a Xeon E5410 a hit takes 2310 cycles with a single step, 1003 with a boosted probe and 1200 with an optimized one.": 1200 (o of ` +
+		experiment + `, cycles_per_hit) is not below 1002.936`
+	if err == nil || !strings.Contains(err.Error(), want) || !regexp.MustCompile(`paper\.tex:[1-9][0-9]*: `).MatchString(err.Error()) {
+		t.Errorf("an optimized hit that is dearer than a boosted one: %v\nwant %s", err, want)
+	}
+	races := paperInput(t, nil)
+	races.Searches[1].Violations = 3
+	if _, err = paper.Make(races); err == nil || !strings.Contains(err.Error(), "no change of running code went wrong") {
+		t.Errorf("a paper with violations: %v", err)
+	}
+}
+
+// TestPaperHasNoTypedNumbers wants no digit in the prose of the template: each is asked of the results. Names have
+// digits: of machines, instruction sets, experiments and files of LaTeX.
+func TestPaperHasNoTypedNumbers(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "paper", paper.TexName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(b), `\begin{document}`)
+	if left := typedNumbers(body); left != nil {
+		t.Errorf("typed numbers in paper/%s: %q", paper.TexName, left)
+	}
+	for _, text := range []string{"takes 12 cycles", `<<claim $v "takes %s of 40 cycles">>`, "twice as in v2.5"} {
+		if typedNumbers(text) == nil {
+			t.Errorf("%q has no typed number", text)
+		}
+	}
+}
+
+// typedNumbers finds numbers in prose, and in the sentences of actions: texts with a space in them.
+func typedNumbers(body string) []string {
+	prose := regexp.MustCompile(`(?s)<<.*?>>`).ReplaceAllStringFunc(body, func(action string) string {
+		var sentences []string
+		for _, s := range regexp.MustCompile(`"(?:[^"\\]|\\.)*"`).FindAllString(action, -1) {
+			if strings.Contains(s, " ") {
+				sentences = append(sentences, s)
+			}
+		}
+		return strings.Join(sentences, " ")
+	})
+	prose = regexp.MustCompile(`\\(ref|label)\{[^}]*\}|E5410|POWER5|Cortex-A15|\b(19|20)[0-9][0-9]\b`).ReplaceAllString(prose, "")
+	return regexp.MustCompile(`[^\n ]*[0-9][^\n ]*`).FindAllString(prose, -1)
+}
+
+// TestPaperIsTypeset has LaTeX make the paper: no line sticks out, and no reference is open.
+func TestPaperIsTypeset(t *testing.T) {
+	latex, err := exec.LookPath("pdflatex")
+	if err != nil {
+		t.Skip("the paper was not typeset: no pdflatex here")
+	}
+	files, err := paper.Make(paperInput(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, b := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log []byte
+	for range 2 {
+		c := exec.Command(latex, "-interaction=nonstopmode", "-halt-on-error", paper.TexName)
+		c.Dir = dir
+		if log, err = c.CombinedOutput(); err != nil {
+			t.Fatalf("pdflatex: %v\n%s", err, log)
+		}
+	}
+	for _, bad := range regexp.MustCompile(`(?m)^(Overfull \\hbox \([0-9.]+pt|LaTeX Warning: (Reference|Citation|There were).*)`).FindAllString(string(log), -1) {
+		var points float64
+		if _, err := fmt.Sscanf(bad, `Overfull \hbox (%fpt`, &points); err != nil || points > 3 {
+			t.Error(bad)
+		}
+	}
+	pdf, err := os.ReadFile(filepath.Join(dir, "paper.pdf"))
+	if err != nil || len(pdf) > 1<<20 {
+		t.Errorf("the paper has %d bytes: %v", len(pdf), err)
+	}
+}
