@@ -8,9 +8,11 @@ TOOL      := $(GO) tool -modfile=tools.mod
 RACE      := ./experiments/... ./races ./cmd/...
 BENCHTIME ?= 2s
 SCHEDULES ?= 20000
+# Schedules of each variant of a search for races that the paper tells of.
+PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare faults man
+.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare faults man paper
 .NOTPARALLEL:
 
 help: ## say what the targets do
@@ -74,6 +76,10 @@ faults: ## kill a thousand runs at chance moments: nothing that is finished may 
 
 man: ## write the manual pages of all commands into out/man
 	$(GO) run ./cmd/kprobesim man out/man
+
+paper: ## make out/paper/paper.pdf from the committed results; fails with the sentence that they make untrue (needs TeX Live)
+	$(GO) run ./cmd/kprobesim paper --schedules $(PAPER)
+	cd out/paper && for i in 1 2; do pdflatex -interaction=nonstopmode -halt-on-error paper.tex >pdflatex.txt || { tail -n 30 pdflatex.txt; exit 1; }; done
 
 compare: ## speed beside qemu on the same loops (needs qemu-system-x86, -ppc and -arm, gcc, binutils and the cross gcc of powerpc64 and arm)
 	GO='$(GO)' sh experiments/compare-qemu.sh

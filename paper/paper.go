@@ -84,7 +84,7 @@ func (p *Paper) functions() template.FuncMap {
 	return template.FuncMap{
 		// Numbers: of an experiment, a point and a metric; the last two of cycles and microseconds per hit.
 		"val": p.value, "cycles": p.cycles, "us": p.micros, "errors": p.errors, "sisters": p.sisters, "repeats": p.repeats,
-		"over": over, "minus": minus, "most": p.most, "mean": mean, "largest": largest, "count": count, "tens": tens,
+		"over": over, "minus": minus, "most": p.most, "distinct": p.distinct, "mean": mean, "largest": largest, "count": count, "tens": tens,
 		"num": number, "schedules": p.schedules, "violations": p.violations, "caught": p.caught, "mutants": p.mutantCount,
 		// Comparisons, and the sentence that one carries.
 		"below": below, "above": above, "near": near, "none": none, "some": some, "all": all, "claim": p.claim,
@@ -223,6 +223,26 @@ func (p *Paper) most(experiment, key string) (Quantity, error) {
 		return q, fmt.Errorf("%s does not sweep %s", experiment, key)
 	}
 	return q, nil
+}
+
+// distinct counts the machines or the instruction sets (isa) of an experiment.
+func (p *Paper) distinct(experiment, what string) (Quantity, error) {
+	s, err := p.set(experiment)
+	if err != nil {
+		return Quantity{}, err
+	}
+	seen := map[string]bool{}
+	for _, at := range s.Points() {
+		switch what {
+		case "machine":
+			seen[at.Machine] = true
+		case "isa":
+			seen[at.ISA] = true
+		default:
+			return Quantity{}, fmt.Errorf("%q is neither machine nor isa", what)
+		}
+	}
+	return Quantity{V: float64(len(seen)), From: what + "s of " + experiment}, nil
 }
 
 // columnWidth is that of a column of the paper, in millimetres, and pageWidth that of both.
