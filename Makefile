@@ -18,7 +18,7 @@ FAULTS    ?= 1000
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-check: build vet fmt staticcheck tidy test race fuzz guest-fresh baselines races clean-tree ## the gate: everything below but bench, compare, faults, man and guest
+check: build vet fmt staticcheck tidy test race fuzz guest-fresh baselines races clean-tree ## the gate: everything below but bench, compare, faults, man, paper and guest
 	@echo 'check: all passed'
 
 build: ## compile everything

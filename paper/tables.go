@@ -74,8 +74,11 @@ func (p *Paper) machineTable(experiment string) (string, error) {
 	t := &results.Table{
 		Title: "Machines: clock, and how many numbers of the description are sourced and fitted",
 		Columns: []results.Column{
-			{Title: "machine"}, {Title: "processor"}, {Title: "MHz", Align: results.Right},
-			{Title: "sourced", Align: results.Right}, {Title: "fitted", Align: results.Right},
+			{Title: "machine"},
+			{Title: "processor"},
+			{Title: "MHz", Align: results.Right},
+			{Title: "sourced", Align: results.Right},
+			{Title: "fitted", Align: results.Right},
 		},
 	}
 	var seen []string
@@ -161,8 +164,11 @@ func (p *Paper) raceTable() string {
 	t := &results.Table{
 		Title: "Searches for races: schedules of all variants and their violations, and the mistakes made on purpose of which one search each found a violation",
 		Columns: []results.Column{
-			{Title: "scenario"}, {Title: "variants", Align: results.Right}, {Title: "schedules", Align: results.Right},
-			{Title: "violations", Align: results.Right}, {Title: "mistakes found", Align: results.Right},
+			{Title: "scenario"},
+			{Title: "variants", Align: results.Right},
+			{Title: "schedules", Align: results.Right},
+			{Title: "violations", Align: results.Right},
+			{Title: "mistakes found", Align: results.Right},
 		},
 	}
 	type tally struct{ variants, schedules, violations, tried, caught uint64 }

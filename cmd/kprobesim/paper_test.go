@@ -39,7 +39,8 @@ func paperInput(t *testing.T, change func(name string, s *results.Set) *results.
 		},
 		Plan: func(name string) (*schema.Plan, error) { return a.loader.Plan(name, nil) },
 		Searches: []paper.Search{
-			{Scenario: "optimize", Variant: "one", Schedules: 20}, {Scenario: "optimize", Variant: "two", Schedules: 20},
+			{Scenario: "optimize", Variant: "one", Schedules: 20},
+			{Scenario: "optimize", Variant: "two", Schedules: 20},
 			{Scenario: "optimize", Variant: "one", Mutant: "bp-skip-sync-1", Schedules: 7, Violations: 1},
 		},
 		Artifact: measured, From: "results/baselines",
