@@ -58,7 +58,7 @@ func (k *Kprobes) module(name string, gone bool) (*module, error) {
 // Adopt stores the text of a module that was loaded and lets it be executed and probed. Text that vanished earlier from
 // the same place is forgotten.
 func (k *Kprobes) Adopt(c Caller, name string, start uint64, code []byte) error {
-	return k.locked(c, func() error {
+	return k.alone(c, func() error {
 		span := Span{start, start + uint64(len(code))}
 		k.modules = slices.DeleteFunc(k.modules, func(m *module) bool {
 			return m.gone && m.span.Start < span.End && span.Start < m.span.End
@@ -92,7 +92,7 @@ func (k *Kprobes) RegisteredIn(span Span) (out []State) {
 // buffer. The text is then full of breakpoints that belong to nobody, so that a guest which still
 // executes it dies and is noticed.
 func (k *Kprobes) Unload(c Caller, name string) error {
-	return k.locked(c, func() error {
+	return k.alone(c, func() error {
 		m, err := k.module(name, false)
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func (k *Kprobes) Unload(c Caller, name string) error {
 
 // Load brings an unloaded module back, to the same addresses. Probes that are gone stay so.
 func (k *Kprobes) Load(c Caller, name string) error {
-	return k.locked(c, func() error {
+	return k.alone(c, func() error {
 		m, err := k.module(name, true)
 		if err != nil {
 			return err

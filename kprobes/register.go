@@ -11,14 +11,21 @@ func (k *Kprobes) RegisterKprobe(c Caller, p uint64) error {
 	return k.locked(c, func() error { return k.register(c, p) })
 }
 
-// locked runs f under kprobe_mutex and reports a sticky failure of guest memory.
-// The mutex sleeps, so the API can be called by tasks alone. The failure goes first, because the
-// answer of the API may rest on what could not be read. A kernel without Kprobes has the calls, and none of them does
-// anything.
+// locked runs a call of the API. A kernel without Kprobes has the calls, and none of them does anything.
 func (k *Kprobes) locked(c Caller, f func() error) error {
 	if k.absent {
 		return ENOSYS
 	}
+	return k.alone(c, f)
+}
+
+// Absent reports whether the kernel is built without Kprobes. It loads modules all the same.
+func (k *Kprobes) Absent() bool { return k.absent }
+
+// alone runs f under kprobe_mutex and reports a sticky failure of guest memory.
+// The mutex sleeps, so tasks alone can wait for it. The failure goes first, because the answer of f may rest on what
+// could not be read.
+func (k *Kprobes) alone(c Caller, f func() error) error {
 	if err := k.smp.Lock(c, &k.mutex); err != nil {
 		return err
 	}

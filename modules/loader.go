@@ -128,14 +128,23 @@ func (l *Loader) start(c smp.Caller, mod *Module) error {
 	if result == 0 {
 		return errors.Join(l.setState(mod, stateLive), l.dropInit(c, mod))
 	}
-	failed := fmt.Errorf("module %s: its init function returned %d, which is neither 0 nor an error number", mod.Name, result)
-	if result < 0 {
-		failed = fmt.Errorf("module %s: its init function returned %s: it is not loaded", mod.Name, errnoName(-result))
-	}
+	failed := l.refused(mod, result)
 	if left := l.leftBehind(mod); left != nil {
 		return errors.Join(failed, left)
 	}
 	return errors.Join(failed, l.dropInit(c, mod), l.remove(c, mod))
+}
+
+// refused is the error of a module whose init function has returned something else than 0.
+func (l *Loader) refused(mod *Module, result int64) error {
+	switch {
+	case result > 0:
+		return fmt.Errorf("module %s: its init function returned %d, which is neither 0 nor an error number", mod.Name, result)
+	case l.probes.Absent() && -result == int64(kprobes.ENOSYS):
+		return fmt.Errorf("module %s: its init function returned -ENOSYS, as every registration of a probe does in this kernel, "+
+			"which is built without Kprobes: take a kernel with them; it is not loaded", mod.Name)
+	}
+	return fmt.Errorf("module %s: its init function returned %s: it is not loaded", mod.Name, errnoName(-result))
 }
 
 // adopt hands a range of text to Kprobes, which stores it for execution.

@@ -132,7 +132,7 @@ func (x example) try(t *testing.T) {
 	case tooLong && strings.Contains(reason, "GCC"):
 		t.Skip(reason)
 	case testing.Short() && args[0] == "diff":
-		t.Skip("left out: the runs that it compares")
+		t.Skip("skipped in short tests: " + strings.Join(args, " ") + ", because the runs whose results it compares are only validated")
 	case tooLong, testing.Short() && measures && !x.fails:
 		args = x.validate()
 	case args[0] == "races" && !x.fails:

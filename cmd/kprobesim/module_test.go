@@ -2,7 +2,10 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +35,7 @@ func TestModuleRun(t *testing.T) {
 		{[]string{object("x86_64-2010"), "--param", "symbol=schedule", "--hits", "2"}, exitOK, []string{"0      -", "--call schedule calls it"}},
 		{[]string{object("x86_64-2010"), "--param", "fails=12"}, exitFailed, []string{"module my_probe: its init function returned -ENOMEM"}},
 		{[]string{object("x86_64-2010"), "--param", "leaves=1"}, exitFailed, []string{"probe at work_checksum+0x0 registered by module my_probe is still registered"}},
+		{[]string{object("x86_64-2010"), "--image", "x86_64-2010-nokprobes"}, exitFailed, []string{"returned -ENOSYS", "is built without Kprobes: take a kernel"}},
 		{[]string{object("arm-2014")}, exitFailed, []string{"is for EM_ARM, the kernel x86_64-2010 for EM_X86_64"}},
 		{[]string{object("arm-2014"), "--image", "arm"}, exitUsage, []string{`no image "arm"`}},
 		{[]string{object("arm-2014"), "--hits", "0"}, exitUsage, []string{"--hits 0: want 2 to 1000000"}},
@@ -108,4 +112,53 @@ func TestModuleCompiles(t *testing.T) {
 	if code, said := run(filepath.Join(dir, "bad.c")); code != exitUsage || !strings.Contains(said, "module.mk names no compiler") {
 		t.Errorf("exit code %d\n%s", code, said)
 	}
+}
+
+// The commands of README that try a module do so, as they are written.
+func TestModuleOfReadme(t *testing.T) {
+	hosttools.Need(t, "gcc", "gcc", "the module of README.md")
+	if runtime.GOARCH != "amd64" {
+		t.Skipf("skipped: the module of README.md; it is compiled by the gcc of an x86-64 host, and this one is %s", runtime.GOARCH)
+	}
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "(docs/modules.md)).\n\n```\n")
+	lines, _, found := strings.Cut(rest, "\n```")
+	if !found {
+		t.Fatal("README.md has no block of commands behind its link to docs/modules.md")
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "workloads", "modules"), os.DirFS("../../workloads/modules")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	var said string
+	for line := range strings.Lines(lines) {
+		for part := range strings.SplitSeq(line, "&&") {
+			said = typed(t, strings.Fields(part))
+		}
+	}
+	if !strings.Contains(said, "kernel_clone  ") {
+		t.Errorf("%s\nshows no cost of the probe at kernel_clone", said)
+	}
+}
+
+// typed runs a command as a shell does: this program, or another one.
+func typed(t *testing.T, words []string) string {
+	t.Helper()
+	own := []string{"go", "run", "./cmd/kprobesim"}
+	if len(words) > len(own) && slices.Equal(words[:len(own)], own) {
+		code, stdout, stderr := command(nil, words[len(own):]...)
+		if code != exitOK {
+			t.Fatalf("%s: exit code %d\n%s%s", words, code, stdout, stderr)
+		}
+		return stdout
+	}
+	out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", words, err, out)
+	}
+	return string(out)
 }
