@@ -22,6 +22,7 @@ type Config struct {
 	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget of simulated seconds
 	TimerHz int64
 	Print   func(m *sim.Machine, s string) // is given the console as it comes; may be nil
+	From    []byte                         // what Snapshot returned of a machine that goes on here; nil to boot
 }
 
 // Defaults of Config.

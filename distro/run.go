@@ -89,6 +89,11 @@ func Run(c Config, stop Stop) (*sim.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.From != nil {
+		if err := c.restore(m); err != nil {
+			return nil, err
+		}
+	}
 	if stop.Symbol != "" {
 		s, ok := m.Image().Symbol(stop.Symbol)
 		if !ok || !s.Func {

@@ -13,7 +13,7 @@ const slotBits = 20 // events that one queue can hold, as a logarithm
 type event struct {
 	at clock.Ticks
 	id EventID // also the order of events for the same time
-	f  func()
+	f  func()  `state:"-"`
 }
 
 func (e *event) before(o *event) bool {

@@ -12,7 +12,7 @@ import (
 
 // bus connects the local APICs of one machine with each other and with their CPUs.
 type bus struct {
-	m     *sim.Backplane
+	m     *sim.Backplane `state:"-"`
 	apics []*LAPIC
 }
 

@@ -34,7 +34,7 @@ type LAPICConfig struct {
 // interrupts and errors. The bus arbitrates among several by their priorities. The registers of sources
 // that are left out, see the package, only keep their values.
 type LAPIC struct {
-	cfg LAPICConfig
+	cfg LAPICConfig `state:"-"`
 
 	regs             [count]uint32 // those whose value is kept, by offset / 16
 	isr, tmr, irr    vectorSet     // in service, triggered by level, requested

@@ -71,6 +71,7 @@ type legacy struct {
 	portA    uint8 // port 92h
 	at       clock.Ticks
 	timer    sim.EventID
+	edge     int64 // the count at which timer comes
 	alarm    sim.EventID
 }
 
@@ -161,10 +162,16 @@ func (p *legacy) planTimer(n int64) {
 	p.interrupt(irqTimer, c.out(n))
 	if at := c.edge(n); at != 0 {
 		t := p.osc.time(at)
-		p.timer = p.m.Events().Push(t, func() {
-			p.at = t
-			p.tick(at)
-		})
+		p.edge = at
+		p.timer = p.m.Events().Push(t, p.timerEvent(t, at))
+	}
+}
+
+// timerEvent is the change of the timer's output at a time, and at a count.
+func (p *legacy) timerEvent(t clock.Ticks, at int64) func() {
+	return func() {
+		p.at = t
+		p.tick(at)
 	}
 }
 
@@ -174,10 +181,15 @@ func (p *legacy) planClock() {
 	p.alarm = 0
 	p.interrupt(irqClock, p.rtc.line())
 	if t := p.rtc.next(p.at); t != 0 {
-		p.alarm = p.m.Events().Push(t, func() {
-			p.at = t
-			p.rtc.look(t)
-			p.planClock()
-		})
+		p.alarm = p.m.Events().Push(t, p.clockEvent(t))
+	}
+}
+
+// clockEvent is a flag of the clock that comes up at a time.
+func (p *legacy) clockEvent(t clock.Ticks) func() {
+	return func() {
+		p.at = t
+		p.rtc.look(t)
+		p.planClock()
 	}
 }

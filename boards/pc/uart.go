@@ -4,7 +4,7 @@ package pc
 // other end takes bytes at once and sends none, so that the line's speed is kept and costs no time. In
 // loopback what is sent comes back.
 type uart struct {
-	send     func(b byte)
+	send     func(b byte) `state:"-"`
 	divisor  uint16
 	ier      uint8
 	lcr, mcr uint8

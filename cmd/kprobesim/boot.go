@@ -21,6 +21,7 @@ import (
 // bootOptions are those of `boot`.
 type bootOptions struct {
 	kernel, initrd, command, machine, console string
+	snapshot, from                            string
 	files                                     []string
 	stop                                      distro.Stop
 	memory                                    int
@@ -55,6 +56,8 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 	f.StringVar(&o.stop.Symbol, "until", "", "end when the kernel has begun to execute the function of this name")
 	f.StringVar(&o.stop.Text, "until-text", "", "end when the console has printed this text")
 	f.StringVar(&o.console, "console", "", "file for what the kernel prints, in place of the terminal")
+	f.StringVar(&o.snapshot, "snapshot", "", "write the machine to this file at the end, to go on from there")
+	f.StringVar(&o.from, "from", "", "go on from a file of --snapshot, with the same kernel, machine and memory")
 	c.RunE = func(*cobra.Command, []string) error { return a.boot(&o) }
 	return c
 }
@@ -76,6 +79,13 @@ func (a *app) boot(o *bootOptions) error {
 	a.bootSummary(m, mach, time.Since(start))
 	if o.console != "" {
 		err = errors.Join(err, os.WriteFile(o.console, []byte(m.Console()), 0o644))
+	}
+	if o.snapshot != "" && err == nil {
+		b, failed := distro.Snapshot(c, m)
+		if failed == nil {
+			failed = os.WriteFile(o.snapshot, b, 0o644)
+		}
+		err = failed
 	}
 	return fail(exitFailed, errors.Join(err, o.reached(m.Ended())))
 }
@@ -101,6 +111,11 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	c.CPU, c.TimerHz, c.Board = mach.CPU, mach.TimerHz, pc.Legacy{Date: o.date}
 	c.RAM, c.Command = o.memory<<20, o.command
 	c.Budget = clock.FromCycles(int64(o.seconds * float64(mach.CPU.Hz)))
+	if o.from != "" {
+		if c.From, err = os.ReadFile(o.from); err != nil {
+			return c, nil, err
+		}
+	}
 	c.Initrd, err = o.initialFiles(c.Kernel)
 	return c, mach, err
 }

@@ -55,7 +55,7 @@ type Core struct {
 	parked bool // after Park, until Start: its time is nobody's
 
 	idx    int    // of the running instruction in its block, and of its entry in acc
-	cur    *timed // the running block
+	cur    *timed `state:"-"` // the running block
 	course uint64 // what the running block has met: the low bits of an edge's key
 	odd    uint64 // reasons why pass cannot time the running block
 	loops  bool   // there is a loop buffer
@@ -70,30 +70,30 @@ type Core struct {
 	// Counts are the CPU's counters; Counters brings them up to date.
 	Counts cpus.Counters
 	// Bus is the machine around the CPU.
-	Bus cpus.Bus
+	Bus cpus.Bus `state:"-"`
 	// Memory is the RAM of the machine.
-	Memory     *mmu.Memory
+	Memory     *mmu.Memory `state:"-"`
 	ITLB, DTLB *mmu.TLB
 	// Num is the number of the CPU.
 	Num int
 
-	translator Translator
+	translator Translator `state:"-"`
 	watched
-	dir   *mmu.Directory // nil when the CPU is alone and its instruction cache is coherent
+	dir   *mmu.Directory `state:"-"` // nil when the CPU is alone and its instruction cache is coherent
 	sole  bool           // there is a directory, and no other CPU
-	stale *staleLines    // nil when the instruction cache is coherent
-	exit  cpus.Exit
-	step  cpus.Step
+	stale *staleLines    `state:"-"` // nil when the instruction cache is coherent
+	exit  cpus.Exit      `state:"-"`
+	step  cpus.Step      `state:"-"`
 
 	contexts contexts
 	quick    quick
 
-	memo memo
+	memo memo `state:"-"`
 	windowState
-	prices
-	acc   [accesses]access
-	micro [microEntries]microEntry
-	mode  uint8 // of decoding
+	prices `state:"-"`
+	acc    [accesses]access
+	micro  [microEntries]microEntry `state:"-"`
+	mode   uint8                    // of decoding
 }
 
 // Translator is what an instruction set does about a data access that no micro-TLB answers. It is

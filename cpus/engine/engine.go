@@ -9,23 +9,23 @@ import (
 // Engine executes the instructions of one CPU. C is the CPU of an instruction set, which embeds the
 // engine, and P the operands of its decoded instructions.
 type Engine[C, P any] struct {
-	self  *C
-	block *Block[C, P] // the running block, or the last one
+	self  *C           `state:"-"`
+	block *Block[C, P] `state:"-"` // the running block, or the last one
 	// until ends the present Run. It is a field because the host's code would load a parameter again after
 	// every instruction.
-	until clock.Ticks
-	gen   uint64 // generation of the present translations; links of others are void
+	until clock.Ticks `state:"-"`
+	gen   uint64      // generation of the present translations; links of others are void
 	Core
-	isa ISA[C, P]
-	store[C, P]
-	resume resumePoint[C, P]
+	isa         ISA[C, P] `state:"-"`
+	store[C, P] `state:"-"`
+	resume      resumePoint[C, P] `state:"-"`
 
-	stepped  bool        // the last observed instruction completed
-	observed clock.Ticks // end of the last observed instruction
-	observer cpus.Observer
-	spans    [][2]uint64 // what is observed, and
-	all      bool        // everything else too
-	broken   bool        // the observer wants Steps to return
+	stepped  bool          // the last observed instruction completed
+	observed clock.Ticks   // end of the last observed instruction
+	observer cpus.Observer `state:"-"`
+	spans    [][2]uint64   `state:"-"` // what is observed, and
+	all      bool          `state:"-"` // everything else too
+	broken   bool          `state:"-"` // the observer wants Steps to return
 }
 
 // ISA is what an engine asks of the instruction set, away from the path of an instruction.

@@ -15,10 +15,10 @@ type Width interface {
 
 // dataPath is the way of data: micro-TLB entries in front of the TLB, and the caches.
 type dataPath struct {
-	ram      []byte
-	codeMap  []uint64
-	microGen uint64 // of micro, in the bits above any page number; never zero
-	tlbGen   uint64 // the TLB's generation that micro is of
+	ram      []byte   `state:"-"`
+	codeMap  []uint64 `state:"-"`
+	microGen uint64   // of micro, in the bits above any page number; never zero
+	tlbGen   uint64   // the TLB's generation that micro is of
 
 	iRecent, dRecent     []uint32
 	sRecent              []uint32 // dRecent, of lines that may be written; the same slice on one CPU

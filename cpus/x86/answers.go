@@ -64,7 +64,7 @@ func ownMSRs() map[uint32]*[2]uint64 {
 
 // answers is what a CPU answers.
 type answers struct {
-	leaves  map[uint64]leaf
+	leaves  map[uint64]leaf `state:"-"`
 	msrs    map[uint32]*[2]uint64
 	refused []cpus.Refusal
 }

@@ -103,11 +103,11 @@ type CPU struct {
 
 	// What follows from the configuration, the mode and the control registers.
 	event  [events]clock.Ticks
-	tables pageFormat
-	pages  mmu.PageSizes // of the TLBs
-	args   []uint8       // argument registers of the calling convention
-	reset  func(*CPU)
-	short  inst // the operands that shortAddress shows
+	tables pageFormat    `state:"-"`
+	pages  mmu.PageSizes `state:"-"` // of the TLBs
+	args   []uint8       `state:"-"` // argument registers of the calling convention
+	reset  func(*CPU)    `state:"-"`
+	short  inst          // the operands that shortAddress shows
 
 	pdptes      [4]uint64 // the first level of PAE's page tables
 	identity    mmu.Page  // of the last address that was translated without paging

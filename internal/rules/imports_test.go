@@ -69,7 +69,7 @@ var unsteady = []string{
 // path. What is not here may be imported by no room.
 var libraries = map[string][]string{
 	"golang.org/x/arch/":              {"cpus", "kprobes/x86", "internal"},
-	"github.com/klauspost/compress/":  {"image"},
+	"github.com/klauspost/compress/":  {"image", "distro"},
 	"github.com/xi2/xz":               {"image"},
 	"golang.org/x/text/":              {"results"},
 	"golang.org/x/image/":             {"results"},

@@ -1,0 +1,13 @@
+package x86
+
+// State implements sim.KeptCPU.
+func (c *CPU) State() any {
+	c.Engine.Keep()
+	return c
+}
+
+// Restored implements sim.KeptCPU: page tables and TLBs have the format that the control registers ask for.
+func (c *CPU) Restored() {
+	c.setTables()
+	c.Renew()
+}

@@ -1,0 +1,75 @@
+package distro
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+
+	"kprobesim/sim"
+)
+
+// A snapshot begins with a magic, which names its version, and the fingerprint of what it goes on with.
+const snapshotMagic = "kprobesim snapshot 1\n"
+
+// maxSnapshot bounds what a snapshot unpacks to, in bytes.
+const maxSnapshot = mostRAM + 64<<20
+
+// Snapshot returns the state of a machine that Run has returned, so that another process goes on with it
+// (Config.From). It holds the memory, and everything that decides about time: caches, predictors, instructions in
+// flight.
+func Snapshot(c Config, m *sim.Machine) ([]byte, error) {
+	b, err := m.Keep()
+	if err != nil {
+		return nil, err
+	}
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return nil, err
+	}
+	mark := c.fingerprint()
+	return z.EncodeAll(b, append([]byte(snapshotMagic), mark[:]...)), nil
+}
+
+// restore makes a machine the one of a snapshot.
+func (c *Config) restore(m *sim.Machine) error {
+	b, found := bytes.CutPrefix(c.From, []byte(snapshotMagic))
+	mark := c.fingerprint()
+	switch {
+	case !found || len(b) < len(mark):
+		return errors.New("snapshot: this is none of this version of the program: boot again and write another one")
+	case !bytes.Equal(b[:len(mark)], mark[:]):
+		return errors.New("snapshot: it was written with another kernel, machine description, board or size of memory: " +
+			"give the same, or boot again")
+	}
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxSnapshot))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	if b, err = z.DecodeAll(b[len(mark):], nil); err != nil {
+		return fmt.Errorf("snapshot: damaged (%w): write it again", err)
+	}
+	if err := m.Restore(b); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	return nil
+}
+
+// fingerprint stands for everything of a configuration that the state does not hold. Maps are printed in the order of
+// their keys.
+func (c *Config) fingerprint() [sha256.Size]byte {
+	h := sha256.New()
+	for _, s := range c.Kernel.Image.Segments {
+		fmt.Fprintln(h, s.PA, s.MemSize)
+		h.Write(s.Data)
+	}
+	ram := c.RAM
+	if ram == 0 {
+		ram = DefaultRAM
+	}
+	fmt.Fprintf(h, "%+v %T %d %d", c.CPU, c.Board, ram, c.TimerHz)
+	return [sha256.Size]byte(h.Sum(nil))
+}

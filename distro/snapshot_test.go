@@ -1,0 +1,108 @@
+package distro_test
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/distro"
+	"kprobesim/image/linux/linuxtest"
+	"kprobesim/sim"
+)
+
+// counts is code that prints digits for ever, each behind some ten thousand instructions with loads, stores and
+// branches, and with interrupts of the timer pending.
+var counts = []byte{
+	0x66, 0xba, 0xf8, 0x03, // mov dx, 0x3f8
+	0xbb, 0x00, 0x00, 0x20, 0x00, // mov ebx, 0x200000
+	0xb9, 0x00, 0x10, 0x00, 0x00, // mov ecx, 0x1000
+	0x01, 0x0b, // add [bx], ecx
+	0x8b, 0x33, // mov esi, [bx]
+	0x83, 0xc3, 0x44, // add ebx, 0x44
+	0xff, 0xc9, // dec ecx
+	0x75, 0xf5, // jne to add
+	0x89, 0xf0, // mov eax, esi
+	0x24, 0x07, // and al, 7
+	0x04, 0x30, // add al, '0'
+	0xee,       // out dx, al
+	0xeb, 0xe2, // jmp to mov ebx
+}
+
+// digits ends a run when so many have been printed.
+func digits(c distro.Config, n int) (distro.Config, *strings.Builder) {
+	var shown strings.Builder
+	c.Print = func(m *sim.Machine, s string) {
+		if shown.WriteString(s); len(m.Console()) == n {
+			m.End("enough")
+		}
+	}
+	return c, &shown
+}
+
+func run(t *testing.T, c distro.Config) *sim.Machine {
+	t.Helper()
+	m, err := distro.Run(c, distro.Stop{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// seen is what a machine shows.
+type seen struct {
+	console  string
+	counters cpus.Counters
+	now      int64
+}
+
+func look(m *sim.Machine) seen {
+	return seen{m.Console(), *m.CPU(0).Counters(), int64(m.CPU(0).Now())}
+}
+
+// TestSnapshot goes on from a snapshot as the machine does from which it was taken, tick by tick, in every
+// mode and with every model of time.
+func TestSnapshot(t *testing.T) {
+	for _, bits := range []int{64, 32} {
+		for _, model := range []string{cpus.Window, cpus.Scoreboard, cpus.Throughput} {
+			base := config(t, linuxtest.Kernel{Bits: bits, Code: counts})
+			base.CPU.Model = model
+			whole, _ := digits(base, 60)
+			want := look(run(t, whole))
+			part, _ := digits(base, 23)
+			b, err := distro.Snapshot(part, run(t, part))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest, shown := digits(base, 60)
+			rest.From = b
+			if got := look(run(t, rest)); got != want {
+				t.Errorf("%d bits, %s: with a snapshot %+v, without %+v", bits, model, got, want)
+			}
+			if shown.String() != want.console[23:] {
+				t.Errorf("%d bits, %s: printed %q behind the snapshot", bits, model, shown)
+			}
+		}
+	}
+}
+
+// TestSnapshotRefused holds that a snapshot goes with its kernel, machine and memory, and that damage is found.
+func TestSnapshotRefused(t *testing.T) {
+	c, _ := digits(config(t, linuxtest.Kernel{Bits: 64, Code: counts}), 3)
+	b, err := distro.Snapshot(c, run(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*distro.Config){
+		"another kernel, machine description": func(c *distro.Config) { c.RAM = 48 << 20 },
+		"another kernel":                      func(c *distro.Config) { c.CPU.Width++ },
+		"none of this version":                func(c *distro.Config) { c.From = b[1:] },
+		"damaged":                             func(c *distro.Config) { c.From = b[:len(b)-100] },
+	} {
+		d, _ := digits(config(t, linuxtest.Kernel{Bits: 64, Code: counts}), 5)
+		d.From = b
+		change(&d)
+		if _, err := distro.Run(d, distro.Stop{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package state
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+type inner struct {
+	n    int16
+	link *inner
+}
+
+// sample has a field of every kind that is kept.
+type sample struct {
+	flag   bool
+	signed int64
+	word   uint32
+	text   string
+	array  [3]uint16
+	bytes  []byte
+	list   []inner
+	one    *inner
+	none   *inner
+	table  map[uint32]*[2]uint64
+	wired  func() `state:"-"`
+}
+
+func full() *sample {
+	return &sample{
+		true, -5, 1 << 31, "text",
+		[3]uint16{1, 2, 65535},
+		[]byte{9, 8},
+		[]inner{{1, nil}, {-2, &inner{3, nil}}},
+		&inner{4, nil}, nil,
+		map[uint32]*[2]uint64{7: {1, 2}, 3: {3, 1 << 63}},
+		nil,
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	b, err := Append(nil, full())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &sample{none: &inner{}, list: make([]inner, 2), table: map[uint32]*[2]uint64{3: {}, 4: {}}}
+	shared := other.list
+	rest, err := Read(append(b, 1, 2), other)
+	if err != nil || !bytes.Equal(rest, []byte{1, 2}) {
+		t.Fatalf("rest % x, %v", rest, err)
+	}
+	if !reflect.DeepEqual(other, full()) {
+		t.Errorf("read %+v", other)
+	}
+	if shared[1].link == nil {
+		t.Error("a slice of the same length has moved")
+	}
+	again, err := Append(nil, other)
+	if err != nil || !bytes.Equal(again, b) {
+		t.Errorf("written again it differs: %v", err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	circle := &inner{}
+	circle.link = circle
+	for want, v := range map[string]any{
+		"a func cannot be kept":      &struct{ f func() }{},
+		"a interface cannot be kept": &struct{ f any }{},
+		"keys of type string":        &struct{ m map[string]int }{},
+		"too deep":                   circle,
+		"is no pointer":              inner{},
+	} {
+		if _, err := Append(nil, v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%T: %v, want %q", v, err, want)
+		}
+	}
+}
+
+// FuzzRead gives bytes that are damaged in any way.
+func FuzzRead(f *testing.F) {
+	b, err := Append(nil, full())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		_, _ = Read(b, &sample{}) // whatever comes, but no panic
+	})
+}

@@ -1,0 +1,179 @@
+package sim
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"kprobesim/internal/clock"
+	"kprobesim/internal/state"
+)
+
+// KeptCPU is a CPU whose state can be kept, and given to another of the same configuration.
+type KeptCPU interface {
+	// State brings the CPU between two instructions and returns a pointer to what package state keeps of it.
+	State() any
+	// Restored makes what follows from the state that was read anew.
+	Restored()
+}
+
+// KeptHardware is Hardware whose state can be kept.
+type KeptHardware interface {
+	// State returns a pointer to what package state keeps of it.
+	State() any
+	// Restored gives the events that it has planned, which Backplane.Events holds by their names, their functions
+	// again, by Queue.Bind.
+	Restored()
+}
+
+// kept is what a machine keeps of itself.
+type kept struct {
+	Now     clock.Ticks
+	State   []activity
+	Asleep  []clock.Ticks
+	Ready   runQueue
+	Console string
+}
+
+// pieces are what is kept, but for the memory, in the order of the file.
+func (m *Machine) pieces(k *kept) ([]any, error) {
+	hw, ok := m.hardware.(KeptHardware)
+	if m.cfg.Bare == nil || !ok {
+		return nil, errors.New("the state of this machine cannot be kept: parts of its kernel or of its board are functions in Go")
+	}
+	out := []any{k, &m.events, hw.State()}
+	for _, c := range m.cpus {
+		c, ok := c.(KeptCPU)
+		if !ok {
+			return nil, fmt.Errorf("the state of CPUs of %s cannot be kept", m.cfg.ISA.Name)
+		}
+		out = append(out, c.State())
+	}
+	return out, nil
+}
+
+// Keep returns the state of a machine behind Run, for Restore. It fails for a machine whose kernel is one of this
+// program's.
+func (m *Machine) Keep() ([]byte, error) {
+	k := kept{m.now, m.state, m.asleepAt, m.ready, m.console.String()}
+	pieces, err := m.pieces(&k)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for _, p := range pieces {
+		if out, err = state.Append(out, p); err != nil {
+			return nil, err
+		}
+	}
+	return m.keepMemory(out), nil
+}
+
+// Restore makes a machine that has not run the one whose state Keep returned. Both must have the same
+// configuration; that is for the caller to see to. It fails for damage, and the machine is of no use then.
+func (m *Machine) Restore(b []byte) error {
+	var k kept
+	pieces, err := m.pieces(&k)
+	if err != nil {
+		return err
+	}
+	// The second reading is for what the first one makes anew: buffers change their shape with the mode.
+	for range 2 {
+		rest := b
+		for _, p := range pieces {
+			if rest, err = state.Read(rest, p); err != nil {
+				return fmt.Errorf("state of a machine: %w", err)
+			}
+		}
+		if err := m.restoreMemory(rest); err != nil {
+			return fmt.Errorf("state of a machine: %w", err)
+		}
+		for _, c := range m.cpus {
+			c.(KeptCPU).Restored()
+		}
+	}
+	if len(k.State) != len(m.cpus) || len(k.Asleep) != len(m.cpus) || !k.Ready.fits(len(m.cpus)) || !m.events.fits() {
+		return errors.New("state of a machine: damaged: write it again")
+	}
+	m.now, m.state, m.asleepAt, m.ready = k.Now, k.State, k.Asleep, k.Ready
+	m.console.Reset()
+	m.console.WriteString(k.Console)
+	m.hardware.(KeptHardware).Restored()
+	for i := range m.events.heap {
+		if m.events.heap[i].f == nil {
+			return errors.New("state of a machine: an event is planned that no device knows: boot again")
+		}
+	}
+	return nil
+}
+
+// keepMemory appends the pages that are not empty, each behind its number plus one, and a zero.
+func (m *Machine) keepMemory(out []byte) []byte {
+	ram := m.mem.Raw()
+	var empty [pageBytes]byte
+	for at := 0; at+pageBytes <= len(ram); at += pageBytes {
+		if page := ram[at : at+pageBytes]; [pageBytes]byte(page) != empty {
+			out = binary.AppendUvarint(out, uint64(at/pageBytes+1))
+			out = append(out, page...)
+		}
+	}
+	return append(out, 0)
+}
+
+func (m *Machine) restoreMemory(b []byte) error {
+	ram := m.mem.Raw()
+	clear(ram)
+	for {
+		n, used := binary.Uvarint(b)
+		switch {
+		case used <= 0 || n > uint64(len(ram)/pageBytes) || n > 0 && len(b)-used < pageBytes:
+			return errors.New("damaged or cut off: write it again")
+		case n == 0:
+			return nil
+		}
+		copy(ram[(n-1)*pageBytes:], b[used:used+pageBytes])
+		b = b[used+pageBytes:]
+	}
+}
+
+// fits reports whether every event of a queue that was read is where its name says.
+func (q *Queue) fits() bool {
+	for i := range q.heap {
+		slot := uint64(q.heap[i].id & (1<<slotBits - 1))
+		if slot >= uint64(len(q.slots)) || q.slots[slot] != uint32(i) {
+			return false
+		}
+	}
+	for _, f := range q.free {
+		if uint64(f) >= uint64(len(q.slots)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Bind gives an event that was read with a queue its function, and returns its time; false when there is no such
+// event.
+func (q *Queue) Bind(id EventID, f func()) (clock.Ticks, bool) {
+	if id == 0 || id&(1<<slotBits-1) >= EventID(len(q.slots)) {
+		return 0, false
+	}
+	if i := int(*q.slot(id)); i < len(q.heap) && q.heap[i].id == id {
+		q.heap[i].f = f
+		return q.heap[i].at, true
+	}
+	return 0, false
+}
+
+// fits reports whether a queue of CPUs that was read is one of n.
+func (q *runQueue) fits(n int) bool {
+	if len(q.pos) != n || len(q.time) != n || len(q.heap) > n {
+		return false
+	}
+	for i, cpu := range q.heap {
+		if cpu < 0 || cpu >= n || q.pos[cpu] != i {
+			return false
+		}
+	}
+	return true
+}
