@@ -16,8 +16,12 @@ func (b ports) Load(port uint64, size int) uint64 {
 	return v
 }
 
-// Store implements cpus.Device.
+// Store implements cpus.Device. The word at cf8h is PCI's address, which is not there, and not the reset control register
+// in its middle.
 func (b ports) Store(port uint64, size int, v uint64) {
+	if port == portPCI && size == 4 {
+		return
+	}
 	b.p.at = b.p.m.Time(b.cpu)
 	for i := range size {
 		b.p.store(b.cpu, uint16(port)+uint16(i), uint8(v>>(8*i)))
@@ -33,6 +37,7 @@ const (
 	portCMOS               = 0x70
 	portA                  = 0x92
 	portSerial             = 0x3f8
+	portPCI                = 0xcf8
 	portReset              = 0xcf9
 )
 
