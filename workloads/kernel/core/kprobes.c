@@ -347,24 +347,16 @@ static __always_inline void free_orphans(struct hlist_head *orphans)
 	}
 }
 
-/* Probes that the handler hits are missed: its own one is the current one meanwhile. */
 static __always_inline void call_return_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = ri->rp;
-	struct hit_record *r;
 
 	if (!rp || !rp->handler)
 		return;
-	if (ERA_RETURN_TRAP) {
-		/* The hit of the trampoline's own probe is under way. */
-		rp->handler(ri, regs);
-		return;
-	}
-	r = this_hit();
-	r->now.probe = &rp->kp;
-	r->now.stage = HIT_HANDLER;
-	rp->handler(ri, regs);
-	r->now.probe = NULL;
+	if (ERA_RETURN_TRAP)
+		rp->handler(ri, regs); /* the hit of the trampoline's own probe is under way */
+	else
+		handle_return(rp, ri, regs);
 }
 
 /* The return address is gone. Kernels of 2010 name the probe that they found last. */

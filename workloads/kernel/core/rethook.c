@@ -119,20 +119,14 @@ __kretprobe int return_probe_entered(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Probes that the handler hits are missed: its own one is the current one meanwhile. */
+/* An instance whose probe is gone has no handler. */
 static __kretprobe void call_return_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct kretprobe *rp = READ_VOLATILE(ri->hook->rp);
-	struct hit_record *r;
 
 	ri->rp = rp;
-	if (!rp || !rp->handler)
-		return;
-	r = this_hit();
-	r->now.probe = &rp->kp;
-	r->now.stage = HIT_HANDLER;
-	rp->handler(ri, regs);
-	r->now.probe = NULL;
+	if (rp && rp->handler)
+		handle_return(rp, ri, regs);
 }
 
 /* Several instances of one call lead from one to the next by the trampoline. The last one knows better. */

@@ -146,19 +146,7 @@ FUNC save_and_clear
 	pushq %rsi
 	movq 8(%rsp), %rsi
 	movq %rdi, 8(%rsp)
-	pushq %rdx
-	pushq %rcx
-	pushq %rax
-	pushq %r8
-	pushq %r9
-	pushq %r10
-	pushq %r11
-	pushq %rbx
-	pushq %rbp
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
+	PUSH_REGS_BELOW_SI
 	pushq %rsi
 	xorl %edx, %edx
 	xorl %ecx, %ecx

@@ -46,14 +46,8 @@
 	addq $PT_IP, %rsp
 .endm
 
-/*
- * The same with pushes, for code that no exception led to: after pushing rsp and the flags this
- * completes a struct pt_regs whose orig_ax, ip and cs are left for C to fill.
- */
-.macro PUSH_REGS
-	subq $24, %rsp
-	pushq %rdi
-	pushq %rsi
+/* What lies below rsi. */
+.macro PUSH_REGS_BELOW_SI
 	pushq %rdx
 	pushq %rcx
 	pushq %rax
@@ -67,6 +61,17 @@
 	pushq %r13
 	pushq %r14
 	pushq %r15
+.endm
+
+/*
+ * The same with pushes, for code that no exception led to: after pushing rsp and the flags this
+ * completes a struct pt_regs whose orig_ax, ip and cs are left for C to fill.
+ */
+.macro PUSH_REGS
+	subq $24, %rsp
+	pushq %rdi
+	pushq %rsi
+	PUSH_REGS_BELOW_SI
 .endm
 
 .macro POP_REGS

@@ -71,6 +71,17 @@ static __always_inline void close_hit(struct hit_record *r __unused)
 		preempt_enable_no_resched();
 }
 
+/* The handler of a return. Probes that it hits are missed: its own one is the current one meanwhile. */
+static __always_inline void handle_return(struct kretprobe *rp, struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct hit_record *r = this_hit();
+
+	r->now.probe = &rp->kp;
+	r->now.stage = HIT_HANDLER;
+	rp->handler(ri, regs);
+	r->now.probe = NULL;
+}
+
 static __always_inline int probe_enabled(const struct kprobe *p)
 {
 	return !ERA_DISABLE || likely(!(p->flags & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_GONE)));
