@@ -29,8 +29,8 @@ func kernels(t *testing.T) []string {
 	return files
 }
 
-// boot boots a kernel with the small /init.
-func boot(t *testing.T, file string, stop distro.Stop) (string, string) {
+// packaged is a kernel with the small /init.
+func packaged(t *testing.T, file string) distro.Config {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -44,10 +44,20 @@ func boot(t *testing.T, file string, stop distro.Stop) (string, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := distro.Run(distro.Config{
-		Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{Date: 1_700_000_000},
+	isa := x86.ISA64()
+	if k.Image.Bits == 32 {
+		isa = x86.ISA32()
+	}
+	return distro.Config{
+		Kernel: k, CPU: cpustest.Config(isa), Board: pc.Legacy{Date: 1_700_000_000},
 		Command: distro.DefaultCommand, Initrd: distro.Initrd([]distro.File{first}),
-	}, stop)
+	}
+}
+
+// boot boots a kernel with the small /init.
+func boot(t *testing.T, file string, stop distro.Stop) (string, string) {
+	t.Helper()
+	m, err := distro.Run(packaged(t, file), stop)
 	if err != nil {
 		t.Fatalf("%s: %v; the console:\n%s", file, err, m.Console())
 	}
@@ -84,7 +94,7 @@ func TestBootTwice(t *testing.T) {
 // of lists what a line may tell of the hardware around the processor, which is not qemu's: firmware, memory map,
 // interrupt controllers, clocks, keyboard and screen, and which processor it is.
 var of = regexp.MustCompile(`BIOS|e820|DMI|SMBIOS|tsc|TSC|last_pfn|PAT|MP-table|MPTABLE|MultiProcessor|RAMDISK|APIC|Processor|node|NODE_DATA|` +
-	`DMA|^Disabled$|available|total_pages|Total pages|Memory:|KASLR|NR_IRQS|Console:|BogoMIPS|smpboot|Performance Events|audit|clock|initrd|` +
+	`DMA|low ram:|^Normal|Virtual Wire|^Disabled$|available|total_pages|Total pages|Memory:|KASLR|NR_IRQS|Console:|BogoMIPS|smpboot|Performance Events|audit|clock|initrd|` +
 	`i8042|serio|input:|rtc_cmos|mce:|microcode|Unstable|trace_clock|kernel command line$|keep using|sched_clock|ITS|thunk|Calibrating|MDS|iTLB|` +
 	`Spectre|MMIO|Speculative|Mitigation|x86/fpu|printk:|random:|[0-9]ms$|hash table entries|TLB entries|CPU0:|mitigations`)
 
@@ -107,12 +117,8 @@ func compareQemu(t *testing.T, file string, got []string) {
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		t.Skip("left out: the comparison with qemu, which is not installed")
 	}
-	first, err := distro.Init(64)
-	if err != nil {
-		t.Fatal(err)
-	}
 	initrd := filepath.Join(t.TempDir(), "initrd")
-	if err := os.WriteFile(initrd, distro.Initrd([]distro.File{first}), 0o644); err != nil {
+	if err := os.WriteFile(initrd, packaged(t, file).Initrd, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c := exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", initrd, "-append", distro.DefaultCommand, "-display", "none",

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/boards/pc"
+	"kprobesim/cpus"
 	"kprobesim/distro"
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
@@ -181,6 +182,20 @@ func (a *app) bootSummary(m *sim.Machine, mach *machines.Machine, took time.Dura
 	fmt.Fprintf(a.err, "%s: ended by %s at %s, %d instructions in %.6f simulated seconds (%.1f million a second of the host)\n",
 		mach.Name, end, m.Image().SymbolText(m.CPU(0).PC()), n,
 		float64(m.CPU(0).Now().Cycles())/float64(mach.CPU.Hz), float64(n)/took.Seconds()/1e6)
+	a.bootRefusals(m)
+}
+
+// bootRefusals lists what the kernel asked for in vain. Kernels ask for much that a processor may lack, so that this is no
+// failure by itself.
+func (a *app) bootRefusals(m *sim.Machine) {
+	if n := m.CPU(0).Counters(); n.Unmodelled > 0 {
+		fmt.Fprintf(a.err, "%d instructions are not modelled and were refused, the last %s\n", n.Unmodelled, n.LastUnknown)
+	}
+	if c, ok := m.CPU(0).(cpus.Refuser); ok {
+		for _, r := range c.Refusals() {
+			fmt.Fprintf(a.err, "refused: %s, %d times, first at %s\n", r.Name, r.Count, m.Image().SymbolText(r.PC))
+		}
+	}
 }
 
 // reached is an error when the boot ended before what it was to reach.

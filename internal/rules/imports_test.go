@@ -51,7 +51,7 @@ var rooms = map[string][]string{
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
 		"experiments/keeping", "experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
-		"paper", "distro", "image", "sim", "boards/pc", "machines",
+		"paper", "distro", "cpus", "image", "sim", "boards/pc", "machines",
 	},
 }
 

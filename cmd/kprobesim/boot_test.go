@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/image/linux/linuxtest"
+)
+
+// prints is code of 64 bits that prints a letter at the serial port and resets the machine.
+var prints = []byte{
+	0x66, 0xba, 0xf8, 0x03, // mov dx, 0x3f8
+	0xb0, 'k', // mov al, 'k'
+	0xee,       // out dx, al
+	0xb0, 0xfe, // mov al, 0xfe
+	0xe6, 0x64, // out 0x64, al
+	0xf4, // hlt
+}
+
+// bootArgs writes a made-up kernel, and returns a command line that boots it.
+func bootArgs(t *testing.T, more ...string) []string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "vmlinuz")
+	b := linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Flat: true, Code: prints}.ELF())
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{"boot", "--kernel", file, "--memory", "32"}, more...)
+}
+
+// TestBoot holds the options of boot: its exit codes, what it prints, and that a snapshot goes on.
+func TestBoot(t *testing.T) {
+	dir := t.TempDir()
+	snap, console, extra := filepath.Join(dir, "snap"), filepath.Join(dir, "console"), filepath.Join(dir, "extra")
+	if err := os.WriteFile(extra, []byte("more"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args     []string
+		code     int
+		out, err string
+	}{
+		{nil, exitOK, "k", "ended by reset by the keyboard controller"},
+		{[]string{"--until-text", "k", "--snapshot", snap}, exitOK, "k", "ended by text"},
+		{[]string{"--from", snap}, exitOK, "", "ended by reset"},
+		{[]string{"--from", snap, "--memory", "48"}, exitUsage, "", "another kernel, machine description"},
+		{[]string{"--until", linuxtest.Name(0)[1:]}, exitOK, "", "ended by symbol at"},
+		{[]string{"--until-text", "never"}, exitFailed, "k", `before the console printed "never"`},
+		{[]string{"--until", linuxtest.Name(300)[1:]}, exitFailed, "k", "before the kernel came to"},
+		{[]string{"--until", "nowhere"}, exitUsage, "", "has no function nowhere"},
+		{[]string{"--seconds", "0.00000001"}, exitFailed, "k", "budget"},
+		{[]string{"--seconds", "0"}, exitUsage, "", "must be positive"},
+		{[]string{"--console", console}, exitOK, "", "ended by reset"},
+		{[]string{"--file", "bin/extra=" + extra}, exitOK, "k", "ended by reset"},
+		{[]string{"--file", "nothing"}, exitUsage, "", "write NAME=PATH"},
+		{[]string{"--file", "a=" + extra, "--initrd", extra}, exitUsage, "", "use one of them"},
+		{[]string{"--initrd", filepath.Join(dir, "none")}, exitUsage, "", "no such file"},
+		{[]string{"--kernel", extra}, exitUsage, "", "is neither an ELF file nor a bzImage"},
+		{[]string{"--machine", "power5-1656"}, exitUsage, "", "power5-1656"},
+	} {
+		var out, errs strings.Builder
+		code := run(bootArgs(t, c.args...), &out, &errs)
+		if code != c.code || out.String() != c.out || !strings.Contains(errs.String(), c.err) {
+			t.Errorf("%v: exit code %d, printed %q, and on the error stream %q", c.args, code, out.String(), errs.String())
+		}
+	}
+	if b, err := os.ReadFile(console); err != nil || string(b) != "k" {
+		t.Errorf("console file %q, %v", b, err)
+	}
+}
