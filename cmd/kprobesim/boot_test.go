@@ -16,7 +16,6 @@ var prints = []byte{
 	0xee,       // out dx, al
 	0xb0, 0xfe, // mov al, 0xfe
 	0xe6, 0x64, // out 0x64, al
-	0xf4, // hlt
 }
 
 // bootArgs writes a made-up kernel, and returns a command line that boots it.

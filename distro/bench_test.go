@@ -1,0 +1,30 @@
+package distro_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kprobesim/distro"
+)
+
+// BenchmarkBoot boots the first kernel of KPROBESIM_LINUX to /init, with timing, and reports millions of instructions a
+// second.
+func BenchmarkBoot(b *testing.B) {
+	dir := os.Getenv("KPROBESIM_LINUX")
+	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*amd64"))
+	if dir == "" || len(files) == 0 {
+		b.Skip("left out: KPROBESIM_LINUX names no directory with a kernel of x86-64")
+	}
+	c := packaged(b, files[0])
+	b.ResetTimer()
+	var n uint64
+	for b.Loop() {
+		m, err := distro.Run(c, distro.Stop{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n += m.CPU(0).Counters().Instructions
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "MIPS")
+}
