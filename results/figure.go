@@ -62,7 +62,7 @@ func size(f Figure) (w, h vg.Length) {
 		w = defaultWidth * vg.Millimeter
 	}
 	if h == 0 {
-		h = surround(f, w) + f.body(w-2*margin)
+		h = surround(f, w) + max(leastBody, f.body(w-2*margin))
 	}
 	return w, h
 }

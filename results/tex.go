@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -29,11 +30,18 @@ func renderTeX(f Figure) ([]byte, error) {
 	return regexp.MustCompile(`-?[0-9.]+e-[0-9]+`).ReplaceAll(b.Bytes(), []byte("0")), nil
 }
 
+// longText is the width above which a text is a title or a line of a caption, which begins at the left whatever
+// the type of the document is. Others stay around their middle.
+const longText = vg.Length(130)
+
 // texText hands text to the TeX canvas with what TeX would take as commands written out.
 type texText struct{ *vgtex.Canvas }
 
 func (c texText) FillString(f font.Face, pt vg.Point, s string) {
 	escaped := TeXEscape(s)
+	if w := f.Width(s); w > longText {
+		escaped = fmt.Sprintf(`\makebox[%.2fpt][l]{%s}`, float64(w), escaped)
+	}
 	pt.X += (f.Width(s) - f.Width(escaped)) / 2 // the canvas sets text around its middle
 	c.Canvas.FillString(f, pt, escaped)
 }

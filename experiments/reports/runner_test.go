@@ -40,8 +40,8 @@ func files(t *testing.T, workers int) map[string][]byte {
 func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	one := files(t, 1)
 	want := []string{
-		"bench.txt", "inputs.txt", "manifest.json", "overhead.pdf", "overhead.png", "overhead.svg",
-		"phases.pdf", "phases.png", "phases.svg", "results.csv", "results.json",
+		"bench.txt", "inputs.txt", "manifest.json", "overhead.pdf", "overhead.png", "overhead.svg", "overhead.tex",
+		"phases.pdf", "phases.png", "phases.svg", "phases.tex", "results.csv", "results.json",
 	}
 	if got := slices.Sorted(maps.Keys(one)); !slices.Equal(got, want) {
 		t.Errorf("files are %v, want %v", got, want)

@@ -1,0 +1,43 @@
+package results
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestFiguresAreTypeset has LaTeX set every sample figure, with texts that TeX would take as commands.
+func TestFiguresAreTypeset(t *testing.T) {
+	latex, err := exec.LookPath("pdflatex")
+	if err != nil {
+		t.Skip("figures were not typeset: no pdflatex here")
+	}
+	figures := sampleFigures(t)
+	figures["odd"] = &Bars{
+		Frame:  Frame{Title: "50 % of $x_1$ & more", YLabel: `µs #1 {a} ~ ^ \b < > | "q" → ∞`},
+		Groups: []string{"a_b"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1e-9, Label: "1 %"}}}},
+	}
+	dir, pages := t.TempDir(), ""
+	for _, name := range slices.Sorted(maps.Keys(figures)) {
+		files, err := Render(figures[name], name)
+		check(t, err)
+		check(t, os.WriteFile(filepath.Join(dir, name+".tex"), files[name+".tex"], 0o644))
+		pages += `\noindent\input{` + name + "}\n\\clearpage\n"
+	}
+	main := "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{textcomp,pgf}\n\\begin{document}\n" + pages + "\\end{document}\n"
+	check(t, os.WriteFile(filepath.Join(dir, "main.tex"), []byte(main), 0o644))
+	c := exec.Command(latex, "-interaction=nonstopmode", "-halt-on-error", "main.tex")
+	c.Dir = dir
+	if log, err := c.CombinedOutput(); err != nil || !strings.Contains(string(log), "main.pdf (") {
+		t.Fatalf("pdflatex: %v\n%s", err, log[max(0, len(log)-3000):])
+	}
+	if keep := os.Getenv("KPROBESIM_FIGURES"); keep != "" {
+		b, err := os.ReadFile(filepath.Join(dir, "main.pdf"))
+		check(t, err)
+		check(t, os.WriteFile(filepath.Join(keep, "typeset.pdf"), b, 0o644))
+	}
+}
