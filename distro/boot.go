@@ -43,7 +43,7 @@ func New(c Config) (*sim.Machine, error) {
 	if c.Budget == 0 {
 		c.Budget = clock.FromCycles(DefaultBudget * c.CPU.Hz)
 	}
-	if c.RAM > mostRAM {
+	if int64(c.RAM) > mostRAM {
 		return nil, fmt.Errorf("%d bytes of memory: at most 3 GiB are modelled beside a PC's devices", c.RAM)
 	}
 	bare, err := c.load()

@@ -2,6 +2,7 @@ package distro_test
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,7 +104,7 @@ func TestRefused(t *testing.T) {
 	for want, change := range map[string]func(*distro.Config){
 		"the command line has 5000 bytes, and the kernel takes 2047": func(c *distro.Config) { c.Command = strings.Repeat("x", 5000) },
 		"16 MiB of memory are too few":                               func(c *distro.Config) { c.RAM = 16 << 20 },
-		"at most 3 GiB are modelled":                                 func(c *distro.Config) { c.RAM = 4 << 30 },
+		"at most 3 GiB are modelled":                                 func(c *distro.Config) { c.RAM = math.MaxInt },
 		"give the machine more":                                      func(c *distro.Config) { c.Initrd = make([]byte, 20<<20) },
 	} {
 		c := config(t, linuxtest.Kernel{Bits: 64, Code: speaks})

@@ -90,9 +90,20 @@ func (t *Timeline) Len() int { return len(t.events) }
 
 func (t *Timeline) add(e timelineEvent) { t.events = append(t.events, e) }
 
-// ordered returns the events by time, those of the same time as they were added.
+// ordered returns the events by time, those of the same time as they were added. Flows that end nowhere are left out:
+// nobody was at their end.
 func (t *Timeline) ordered() []timelineEvent {
 	events := slices.Clone(t.events)
+	ends := map[uint64]bool{}
+	for _, e := range events {
+		for _, id := range e.mark.Ends {
+			ends[id] = true
+		}
+	}
+	for i := range events {
+		flows := &events[i].mark.Flows
+		*flows = slices.DeleteFunc(slices.Clone(*flows), func(id uint64) bool { return !ends[id] })
+	}
 	slices.SortStableFunc(events, func(a, b timelineEvent) int {
 		switch {
 		case a.at < b.at:

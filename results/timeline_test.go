@@ -216,3 +216,17 @@ func TestBadTimelines(t *testing.T) {
 		t.Error("a timeline without a unit of time is encoded")
 	}
 }
+
+// TestArrowsEnd leaves out arrows that nobody is at the end of.
+func TestArrowsEnd(t *testing.T) {
+	tl := &Timeline{Title: "t", PerSecond: 1000}
+	a := tl.Track("a")
+	tl.Instant(a, 1, Mark{Name: "begin", Category: "c", Flows: []uint64{1, 2, 3}})
+	tl.Instant(a, 2, Mark{Name: "end", Category: "c", Ends: []uint64{2}})
+	if got := tl.ordered()[0].mark.Flows; len(got) != 1 || got[0] != 2 {
+		t.Errorf("flows %v, want 2 alone", got)
+	}
+	if len(tl.events[0].mark.Flows) != 3 {
+		t.Error("writing a timeline changed it")
+	}
+}

@@ -15,12 +15,13 @@ type profileBuilder struct {
 	im        *image.Image
 	prof      *profile.Profile
 	functions map[string]*profile.Function // by name and file
+	locations map[uint64]*profile.Location // by address
 }
 
-// build converts to pprof's form: a sample an address and phase, labelled with the phase.
+// build converts to pprof's form: a sample a stack, address and phase, labelled with the phase.
 func (p *Profile) build() *profile.Profile {
 	b := &profileBuilder{
-		im: p.im, functions: map[string]*profile.Function{},
+		im: p.im, functions: map[string]*profile.Function{}, locations: map[uint64]*profile.Location{},
 		prof: &profile.Profile{
 			SampleType: []*profile.ValueType{
 				{Type: "instructions", Unit: "count"}, {Type: "cycles", Unit: "cycles"},
@@ -33,8 +34,11 @@ func (p *Profile) build() *profile.Profile {
 	}
 	b.mapping()
 	var carry clock.Ticks
-	p.each(func(pc uint64, c *pcCost) {
-		loc := b.location(pc)
+	p.stacks.root.each(nil, func(stack []uint64, pc uint64, c *pcCost) {
+		locs := []*profile.Location{b.location(pc)}
+		for _, call := range stack {
+			locs = append(locs, b.location(call))
+		}
 		for _, part := range [...]struct {
 			phase image.Phase
 			spent
@@ -47,7 +51,7 @@ func (p *Profile) build() *profile.Profile {
 			cycles := carry.Cycles()
 			carry -= clock.FromCycles(cycles)
 			b.prof.Sample = append(b.prof.Sample, &profile.Sample{
-				Location: []*profile.Location{loc}, Value: []int64{part.count, cycles},
+				Location: locs, Value: []int64{part.count, cycles},
 				Label: map[string][]string{"phase": {part.phase.String()}},
 			})
 		}
@@ -67,6 +71,9 @@ func (b *profileBuilder) mapping() {
 
 // location describes one address by function and source line.
 func (b *profileBuilder) location(pc uint64) *profile.Location {
+	if loc := b.locations[pc]; loc != nil {
+		return loc
+	}
 	name, start := b.function(pc)
 	file, line, _ := b.im.Line(pc)
 	loc := &profile.Location{
@@ -77,6 +84,7 @@ func (b *profileBuilder) location(pc uint64) *profile.Location {
 		loc.Mapping = m
 	}
 	b.prof.Location = append(b.prof.Location, loc)
+	b.locations[pc] = loc
 	return loc
 }
 

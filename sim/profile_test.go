@@ -112,7 +112,7 @@ func TestProfileByPhase(t *testing.T) {
 	}
 }
 
-// TestProfileFar checks images whose code is too spread out for the dense table.
+// TestProfileFar checks images whose code is spread wide.
 func TestProfileFar(t *testing.T) {
 	e := imagetest.Kernel()
 	e.Sections = append(e.Sections,
@@ -121,12 +121,57 @@ func TestProfileFar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := NewProfile(far); len(p.dense) != 0 {
-		t.Fatalf("%d dense elements", len(p.dense))
-	}
 	if a, b := byPhase(t, profiled(t, far, 2)), byPhase(t, profiled(t, loadGood(t), 2)); !maps.Equal(a, b) {
 		t.Errorf("sparse %v, dense %v", a, b)
 	}
+}
+
+// TestProfileStacks follows a call, an exception on its way, a jump out of line, a return and what it falls into, by the
+// functions alone.
+func TestProfileStacks(t *testing.T) {
+	im := loadGood(t)
+	outer, inner := symbolAt(t, im, "outer"), symbolAt(t, im, "inner")
+	step := func(pc uint64, context uint8) *cpus.Step {
+		return &cpus.Step{PC: pc, Code: []byte{0}, End: clock.PerCycle, Context: context}
+	}
+	entry, slot := uint64(imagetest.Base+0x150), uint64(imagetest.Base+0x1010)
+	p := NewProfile(im)
+	for _, s := range []*cpus.Step{
+		step(outer+2, 0), step(inner, 0), // a call
+		step(entry, cpus.Breakpoint), step(entry+1, cpus.Breakpoint), // an exception: its code has no symbol
+		step(slot, 0),    // it ends elsewhere
+		step(outer+7, 0), // and that returns past its caller
+		step(inner, 0), step(inner+1, 0), step(inner+3, 0),
+		step(outer+2, 0),
+	} {
+		p.Step(s)
+	}
+	got, err := profile.ParseData(written(t, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stacks := map[string]int64{}
+	for _, s := range got.Sample {
+		var names []string
+		for _, l := range s.Location {
+			names = append(names, l.Line[0].Function.Name)
+		}
+		stacks[strings.Join(names, "<")] += s.Value[0]
+	}
+	want := map[string]int64{"outer": 3, "inner<outer": 4, "[.phase.entry]<inner<outer": 2, "[.slots]<inner<outer": 1}
+	if !maps.Equal(stacks, want) {
+		t.Errorf("stacks %v, want %v", stacks, want)
+	}
+}
+
+// symbolAt is the address of a symbol.
+func symbolAt(t *testing.T, im *image.Image, name string) uint64 {
+	t.Helper()
+	s, ok := im.Symbol(name)
+	if !ok {
+		t.Fatalf("no symbol %s", name)
+	}
+	return s.Addr
 }
 
 // TestProfileMapping holds that code of the image, and no other, belongs to its mapping.

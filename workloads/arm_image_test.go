@@ -28,7 +28,7 @@ func holdVectorsOfARM(t *testing.T, _ Image, f *elf.File) {
 		"vector_reset", "vector_undefined", "syscall_entry", "vector_prefetch_abort", "vector_data_abort",
 		"vector_reserved", "timer_interrupt_entry", "vector_fast_interrupt",
 	} {
-		if at, words := code(t, f, name); at != uint64(vectors+4*i) || len(words) != 1 {
+		if at, words := code(t, f, name); at != vectors+uint64(4*i) || len(words) != 1 {
 			t.Errorf("%s is at %#x, %d instructions", name, at, len(words))
 		}
 	}

@@ -371,7 +371,7 @@ func TestAbuse(t *testing.T) {
 func randomAccesses(rng *rand.Rand, n int) (list []access) {
 	offsets := []uint64{0, 0, 4, 8, 0x0c, 0x10, 0x18, 0x30, 0x34, 0x38, 0x100, 0x104, 0x180, 0x200, 0x204, 0x280, 0x300, 0x380, 0x400, 0x820, 0xc08, 0xf00, 0xf00, 0xf20}
 	for range n {
-		a := access{uint64(1 + rng.IntN(kinds-1)), uint64(gicd + rng.IntN(4)*0x1000), rng.Uint64() & (1<<32 - 1) >> rng.IntN(32)}
+		a := access{uint64(1 + rng.IntN(kinds-1)), gicd + uint64(rng.IntN(4)*0x1000), rng.Uint64() & (1<<32 - 1) >> rng.IntN(32)}
 		switch {
 		case a.kind == wait && rng.IntN(3) != 0:
 			a.kind = load4

@@ -148,7 +148,7 @@ func (p *port) bytesOf(word int) (b *bank, first int) {
 // exist has the bytes of the four interrupts of a word that exist.
 func exist(word int) (mask uint32) {
 	for i := range 4 {
-		if id := 4*word + i; id >= firstShared || privateIDs>>id&1 != 0 {
+		if id := 4*word + i; id >= firstShared || uint32(privateIDs)>>id&1 != 0 {
 			mask |= 0xff << (8 * i)
 		}
 	}

@@ -38,7 +38,7 @@ func TestWatchpoints(t *testing.T) {
 		{"second register of a pair", 0, 0xf, stores, always32 | 0x01c340f0, ^uint64(3), true, true},
 	} {
 		code := arm(x.n, x.selected, x.kind)
-		place := uint64(testCode + 4*len(code))
+		place := testCode + uint64(4*len(code))
 		c := newWorld(t, cpus.Window, append(code, x.access, insnSVC)).cpu()
 		c.R[1], c.R[3], c.R[4] = at, at+x.off, 0x5a
 		v := to(t, c)

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+
+	"kprobesim/cpus"
+	"kprobesim/image"
+)
+
+// stacks follows the calls of one CPU by the functions that it executes, without knowing the instruction set. An
+// instruction at the start of another function is a call. One in the middle of a function that has been called is
+// a return to it, whatever return address a probe has put in place. Where an exception ends, its frames end. What is
+// entered neither at its start nor by a return is jumped to, and takes the place of the function before it; code
+// that was written at run time, such as a single-step slot, is entered anywhere. Recursion is one frame.
+type stacks struct {
+	im     *image.Image
+	root   *callNode
+	frames []frame
+	next   uint64 // address behind the last instruction
+}
+
+// frame is a function that was called and has not returned.
+type frame struct {
+	code    uint64 // start of its code, which names it
+	context uint8  // exception context in which it was entered
+	pc      uint64 // of the last instruction in it
+	node    *callNode
+}
+
+// callNode is a stack of calls: the calls of its parent, and one more. Its costs are those of instructions executed
+// with that stack.
+type callNode struct {
+	calls map[uint64]*callNode // by the address of the call
+	costs map[uint64]*pcCost   // by address
+}
+
+func newNode() *callNode { return &callNode{map[uint64]*callNode{}, map[uint64]*pcCost{}} }
+
+func newStacks(im *image.Image) stacks { return stacks{im: im, root: newNode()} }
+
+// maxDepth bounds a stack; what is called beyond takes the place of its caller.
+const maxDepth = 128
+
+// at is the account of an address.
+func (n *callNode) at(pc uint64) *pcCost {
+	c := n.costs[pc]
+	if c == nil {
+		c = &pcCost{}
+		n.costs[pc] = c
+	}
+	return c
+}
+
+// step returns the stack of an instruction.
+func (k *stacks) step(s *cpus.Step) *callNode {
+	code, start, named := k.function(s.PC)
+	sequential := s.PC == k.next
+	if n := len(k.frames); !sequential && n > 0 && k.frames[n-1].code != code {
+		k.leave(s.Context) // the instruction that ends an exception is still in the code of the exception
+	}
+	switch last := len(k.frames) - 1; {
+	case last < 0:
+		k.frames = append(k.frames, frame{code, s.Context, s.PC, k.root})
+	case k.frames[last].code == code:
+	case sequential:
+		k.frames[last].code = code // it falls into the next function
+	case !start && k.back(code):
+	case (start || !named) && len(k.frames) < maxDepth:
+		k.call(code, s.Context)
+	default:
+		k.frames[last].code = code
+	}
+	k.next = s.PC + uint64(len(s.Code))
+	top := &k.frames[len(k.frames)-1]
+	top.pc = s.PC
+	return top.node
+}
+
+// function names the code of an address by its start: that of its symbol, or of its section where it has none.
+func (k *stacks) function(pc uint64) (code uint64, start, named bool) {
+	if sym, off, ok := k.im.At(pc); ok {
+		return sym.Addr, off == 0, true
+	}
+	if name := k.im.SectionAt(pc); name != "" {
+		code, _, _ = k.im.Section(name)
+		return code, false, false
+	}
+	return pc, false, false
+}
+
+// leave ends the frames of exceptions that have ended: those entered in another context, above one of this context.
+func (k *stacks) leave(context uint8) {
+	for i := len(k.frames) - 1; i >= 0; i-- {
+		if k.frames[i].context == context {
+			k.frames = k.frames[:i+1]
+			return
+		}
+	}
+}
+
+// back returns to a function that has been called.
+func (k *stacks) back(code uint64) bool {
+	for i := len(k.frames) - 1; i >= 0; i-- {
+		if k.frames[i].code == code {
+			k.frames = k.frames[:i+1]
+			return true
+		}
+	}
+	return false
+}
+
+// call pushes a function that the last instruction of the innermost one called.
+func (k *stacks) call(code uint64, context uint8) {
+	from := &k.frames[len(k.frames)-1]
+	to := from.node.calls[from.pc]
+	if to == nil {
+		to = newNode()
+		from.node.calls[from.pc] = to
+	}
+	k.frames = append(k.frames, frame{code, context, 0, to})
+}
+
+// each visits the accounts of all stacks: callers before what they called, by ascending addresses. The stack has the
+// address of the innermost call first.
+func (n *callNode) each(stack []uint64, f func(stack []uint64, pc uint64, c *pcCost)) {
+	for _, pc := range slices.Sorted(maps.Keys(n.costs)) {
+		f(stack, pc, n.costs[pc])
+	}
+	for _, call := range slices.Sorted(maps.Keys(n.calls)) {
+		n.calls[call].each(append([]uint64{call}, stack...), f)
+	}
+}
