@@ -116,36 +116,48 @@ func TestGracePeriodsFollowEachOther(t *testing.T) {
 	})
 }
 
+// preempted is a task named preempted that is in loop_busy on CPU 1 and waits there for its turn, and a task that
+// takes turns with it until over is set.
+type preempted struct {
+	state string // "begun", and "done" when it is behind the loop
+	over  bool
+}
+
+// preempt starts both, and waits until the first one is preempted.
+func (b *board) preempt() *preempted {
+	p := &preempted{}
+	_, err := b.k.GoOn(b, 1, "preempted", func(c Caller) error {
+		p.state = "begun"
+		b.call(c, "loop_busy", 300000)
+		p.state = "done"
+		return nil
+	})
+	b.do(err)
+	_, err = b.k.GoOn(b, 1, "other", func(c Caller) error {
+		for !p.over {
+			b.call(c, "loop_counted", 100)
+		}
+		return nil
+	})
+	b.do(err)
+	for p.state == "" || !b.k.cpus[1].queue[0].queued {
+		b.do(b.k.Sleep(b, 1))
+	}
+	return p
+}
+
 func TestTasksPeriodWaitsForThePreempted(t *testing.T) {
 	b := run(t, preempt, Options{CPUs: 2, Tick: true}, func(b *board) {
-		state := ""
-		_, err := b.k.GoOn(b, 1, "preempted", func(c Caller) error {
-			state = "begun"
-			b.call(c, "loop_busy", 300000)
-			state = "done"
-			return nil
-		})
-		b.do(err)
-		over := false
-		_, err = b.k.GoOn(b, 1, "other", func(c Caller) error {
-			for !over {
-				b.call(c, "loop_counted", 100)
-			}
-			return nil
-		})
-		b.do(err)
-		for state == "" || !b.k.cpus[1].queue[0].queued {
-			b.do(b.k.Sleep(b, 1))
-		}
+		p := b.preempt()
 		b.do(b.k.SynchronizeSched(b))
-		if state != "begun" {
+		if p.state != "begun" {
 			t.Error("RCU-sched has waited for a preempted task")
 		}
 		b.do(b.k.SynchronizeTasks(b))
-		if state != "done" {
+		if p.state != "done" {
 			t.Error("the tasks flavour has not waited for a preempted task")
 		}
-		over = true
+		p.over = true
 	})
 	b.holdPeriods("tasks")
 }
