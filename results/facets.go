@@ -122,26 +122,23 @@ func KeyText(key string) string {
 	return strings.ReplaceAll(key[strings.LastIndex(key, ".")+1:], "_", " ")
 }
 
-// bars parts the points of a chart of bars into panels: without a sweep there is one, with a group for each name.
-// With one, groups are the values of the key with the most of them, and there is a panel for each name
-// and each value of the other keys.
+// barFacets parts the points of a chart of bars into panels. Groups are what has the most values: the names of
+// points, or a key of the sweep. There is a panel for each value of the others. over is "" for groups of names.
 func barFacets(points []Point) (over string, parts []facet, err error) {
 	keys := varied(points)
-	if len(keys) == 0 {
-		return "", []facet{{points: points}}, tooWide(points, Point.Name, "points")
-	}
-	most := 0
+	most := len(valuesOf(points, Point.Name))
 	for _, key := range keys {
 		if n := len(valuesOf(points, func(p Point) string { return p.Swept(key) })); n > most {
 			over, most = key, n
 		}
 	}
-	if err := tooWide(points, func(p Point) string { return p.Swept(over) }, "values of "+over); err != nil {
-		return "", nil, err
+	if over == "" {
+		parts, err = facets(points, keys, false)
+		return "", parts, errors.Join(err, tooWide(points, Point.Name, "points"))
 	}
 	rest := slices.DeleteFunc(keys, func(k string) bool { return k == over })
 	parts, err = facets(points, rest, several(points, Point.Name))
-	return over, parts, err
+	return over, parts, errors.Join(err, tooWide(points, func(p Point) string { return p.Swept(over) }, "values of "+over))
 }
 
 func tooWide(points []Point, f func(Point) string, what string) error {

@@ -182,9 +182,18 @@ func TestSweptBarsHavePanels(t *testing.T) {
 	if strings.Join(titles, "; ") != "k, 1 CPU; k, 8 CPUs; r, 1 CPU; r, 8 CPUs" || b.XLabel != "hits" || !slices.Equal(b.Groups, []string{"10", "20", "30"}) {
 		t.Errorf("panels %q over %q, groups %q", titles, b.XLabel, b.Groups)
 	}
-	names := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"}
-	s = sweptOver(t, names, []string{"workload.hits"}, []string{"1", "2"})
-	if _, err := OverheadBars(s, Frame{}, false); !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), "13 points") {
-		t.Errorf("13 panels: %v", err)
+	f, err = OverheadBars(sweptOver(t, []string{"k", "b", "r"}, []string{"workload.target"}, []string{"x", "y"}), Frame{}, false)
+	check(t, err)
+	p = f.(*Panels)
+	if b := p.Panels[1].(*Bars); len(p.Panels) != 2 || b.Title != "y" || !slices.Equal(b.Groups, []string{"k", "b", "r"}) {
+		t.Errorf("%d panels, the second %q of %q", len(p.Panels), b.Title, b.Groups)
+	}
+	var hits, hz []string
+	for i := range 14 {
+		hits, hz = append(hits, fmt.Sprint(i+1)), append(hz, fmt.Sprint(100*(i+1)))
+	}
+	s = sweptOver(t, []string{"k", "r"}, []string{"workload.hits", "kernel.hz"}, hits, hz)
+	if _, err := OverheadBars(s, Frame{}, false); !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), "14 values of kernel.hz") {
+		t.Errorf("28 panels: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package results
 
 import (
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,5 +40,18 @@ func TestFiguresAreTypeset(t *testing.T) {
 		b, err := os.ReadFile(filepath.Join(dir, "main.pdf"))
 		check(t, err)
 		check(t, os.WriteFile(filepath.Join(keep, "typeset.pdf"), b, 0o644))
+	}
+}
+
+func TestParseLength(t *testing.T) {
+	for text, want := range map[string]float64{"3.3in": 83.82, "84mm": 84, "8.4cm": 84, "72pt": 25.4} {
+		if got, err := ParseLength(text); err != nil || math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s is %g mm, %v; want %g", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "3.3", "in", "-1in", "0mm", "NaNmm", "Infcm", "3 furlongs"} {
+		if got, err := ParseLength(text); err == nil {
+			t.Errorf("%q is %g mm", text, got)
+		}
 	}
 }

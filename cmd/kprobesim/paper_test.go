@@ -171,3 +171,21 @@ func TestPaperIsTypeset(t *testing.T) {
 		t.Errorf("the paper has %d bytes: %v", len(pdf), err)
 	}
 }
+
+// TestTableFormats prints a table in the forms of documents, and refuses a form that there is not before it measures.
+func TestTableFormats(t *testing.T) {
+	for format, want := range map[string]string{
+		"latex": "\\begin{tabular}", "markdown": "| probe | cycles per hit |", "csv": "probe,cycles per hit,",
+	} {
+		code, out, said := command(fake(1000), "table", experiment, "--format", format)
+		if code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d\n%s%s", format, code, out, said)
+		}
+	}
+	if code, _, said := command(nil, "table", experiment, "--format", "html"); code != exitUsage || !strings.Contains(said, "known are text, latex") {
+		t.Errorf("a form that there is not: exit code %d\n%s", code, said)
+	}
+	if code, _, said := command(nil, "plot", t.TempDir(), "--width", "3.3"); code != exitUsage || !strings.Contains(said, "as in 3.3in") {
+		t.Errorf("a width without a unit: exit code %d\n%s", code, said)
+	}
+}
