@@ -180,7 +180,7 @@ func (a *app) measureArtifact(file string) error {
 		}
 		c.Seconds = float64(time.Since(start).Milliseconds()) / 1000
 		if use, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			c.MiB = use.Maxrss / 1024
+			c.MiB = int64(use.Maxrss) / 1024
 		}
 		fmt.Fprintf(a.out, "%8.1f s %6d MiB  %s\n", c.Seconds, c.MiB, c.Command)
 		out.Commands = append(out.Commands, c)

@@ -14,7 +14,7 @@ import (
 )
 
 // maxPoints bounds one experiment: points, each as often as it has replicates.
-const maxPoints = 1024
+const maxPoints = 16384
 
 // mostCounters bounds the branch predictors of one machine, which the host keeps a byte a counter of.
 const mostCounters = 1 << 30
@@ -73,7 +73,7 @@ func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 	})
 	combos := combinations(axes, maxPoints)
 	if combos == nil {
-		p.errs.Add(root.Get("sweep").Pos, "sweep: more than %d combinations: sweep fewer values",
+		p.errs.Add(root.Get("sweep").Pos, "sweep: more than %d combinations: sweep fewer values, or part the sweep among files (base = this one), whose points are kept apart",
 			maxPoints)
 	}
 	for _, c := range combos {
@@ -84,7 +84,7 @@ func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 		p.point(one, c, append(slices.Clone(machine), p.apply(one, c)...))
 	}
 	if p.runs > maxPoints {
-		p.errs.Add(root.Pos, "more than %d points; each combination of the sweep and each replicate of a point counts", maxPoints)
+		p.errs.Add(root.Pos, "more than %d points; each combination of the sweep and each replicate of a point counts: use fewer, or part them among files with this one as base", maxPoints)
 	}
 }
 

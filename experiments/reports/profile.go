@@ -9,13 +9,22 @@ import (
 	"kprobesim/experiments/running"
 )
 
+// mostProfiles bounds the points of a profile.
+const mostProfiles = 128
+
 // mergeProfiles joins the profiles of the points into one whose samples carry the label probe, so
 // that `go tool pprof -tagfocus probe=k` looks at one of them. It returns nil when no point has a
-// profile.
+// profile. Points behind the first mostProfiles are left out, which bounds the memory that merging takes; a comment in
+// the profile says so.
 func mergeProfiles(outcomes []running.Outcome) ([]byte, error) {
 	var all []*profile.Profile
+	left := 0
 	for _, o := range outcomes {
 		if o.Err != nil || o.Measurement.Profile == nil {
+			continue
+		}
+		if len(all) == mostProfiles {
+			left++
 			continue
 		}
 		p, err := profile.ParseData(o.Measurement.Profile)
@@ -31,6 +40,9 @@ func mergeProfiles(outcomes []running.Outcome) ([]byte, error) {
 	merged, err := profile.Merge(all)
 	if err != nil {
 		return nil, fmt.Errorf("merging profiles: %w", err)
+	}
+	if left > 0 {
+		merged.Comments = append(merged.Comments, fmt.Sprintf("the first %d points; %d more are left out", mostProfiles, left))
 	}
 	merged.TimeNanos, merged.DurationNanos = 0, 0
 	var b bytes.Buffer
