@@ -69,8 +69,9 @@ func (k *Kprobes) Adopt(c Caller, name string, start uint64, code []byte) error 
 	})
 }
 
-// RegisteredIn returns the states of the probes whose structures lie in a range of guest memory and that are registered,
-// in the order of the probed addresses. A module that leaves must have none.
+// RegisteredIn returns the states of the probes that are registered and whose structures or handlers lie in a range of
+// guest memory, in the order of the probed addresses. A module that leaves must have none: it may have allocated the
+// structure of a probe, but not its handlers. Handlers do not count of probes in the range itself, which vanish with it.
 func (k *Kprobes) RegisteredIn(span Span) (out []State) {
 	for _, s := range k.sites {
 		probes := []uint64{s.head}
@@ -78,12 +79,24 @@ func (k *Kprobes) RegisteredIn(span Span) (out []State) {
 			probes = k.children(s.head)
 		}
 		for _, p := range probes {
-			if span.Contains(p) {
+			if span.Contains(p) || !span.Contains(s.addr) && k.handledIn(p, span) {
 				out = append(out, k.state(p))
 			}
 		}
 	}
 	return out
+}
+
+// handledIn reports whether a handler of a probe lies in a range of guest memory.
+func (k *Kprobes) handledIn(p uint64, span Span) bool {
+	l := &k.l.p
+	handlers := []image.Field{l.pre, l.post, l.fault}
+	if k.m.Load(p, l.pre) == k.sym.returnPre {
+		handlers = []image.Field{k.l.r.handler, k.l.r.entry}
+	}
+	return slices.ContainsFunc(handlers, func(f image.Field) bool {
+		return f.Size > 0 && span.Contains(k.m.Load(p, f))
+	})
 }
 
 // Unload lets the text of a module vanish: probes in it are gone from then on, without their text

@@ -162,3 +162,34 @@ func typed(t *testing.T, words []string) string {
 	}
 	return string(out)
 }
+
+// Modules as others write them run on kernels of every instruction set: one that finds callers in a table, one whose probes
+// are in memory that it has allocated. Both count every call.
+func TestModulesOfOthers(t *testing.T) {
+	for _, k := range []struct{ image, cc, debian string }{
+		{"x86_64-2010", "gcc", "gcc"},
+		{"x86_64-2020", "gcc", "gcc"},
+		{"i386-2010", "gcc", "gcc-multilib"},
+		{"ppc64-2017", "powerpc64-linux-gnu-gcc", "gcc-powerpc64-linux-gnu"},
+		{"arm-2014", "arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi"},
+	} {
+		t.Run(k.image, func(t *testing.T) {
+			hosttools.Need(t, k.cc, k.debian, "compiling modules")
+			for name, says := range map[string][]string{
+				"counts.c":  {"first hit at work_checksum, stack 1", "85 calls, 85 of them by argument, the last by init", "work_checksum  "},
+				"latency.c": {"a call fails", "170 calls", "work_checksum  ", "work_divide  "},
+			} {
+				args := []string{"module", "run", "../../workloads/modules/" + name, "--image", k.image, "--hits", "20"}
+				if name == "latency.c" {
+					args = append(args, "--param", "every=10")
+				}
+				code, stdout, stderr := command(nil, args...)
+				for _, want := range says {
+					if code != exitOK || !strings.Contains(stdout, want) {
+						t.Errorf("%s: exit code %d, want %q\n%s%s", name, code, want, stdout, stderr)
+					}
+				}
+			}
+		})
+	}
+}

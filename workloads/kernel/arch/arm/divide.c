@@ -36,3 +36,25 @@ __used u64 __aeabi_uidivmod(u32 dividend, u32 divisor)
 
 	return (u64)d.rest << 32 | d.quotient;
 }
+
+/* The same with signs, which modules alone need. The quotient is cut off towards zero, and the rest has the dividend's sign. */
+#define __for_modules __used __section(".lib.text")
+
+static __always_inline u32 size_of(s32 n)
+{
+	return n < 0 ? -(u32)n : (u32)n;
+}
+
+__for_modules u64 __aeabi_idivmod(s32 dividend, s32 divisor)
+{
+	struct division d = divide(size_of(dividend), size_of(divisor));
+	u32 quotient = (dividend ^ divisor) < 0 ? -d.quotient : d.quotient;
+	u32 rest = dividend < 0 ? -d.rest : d.rest;
+
+	return (u64)rest << 32 | quotient;
+}
+
+__for_modules s32 __aeabi_idiv(s32 dividend, s32 divisor)
+{
+	return (s32)__aeabi_idivmod(dividend, divisor);
+}

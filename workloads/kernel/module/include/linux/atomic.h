@@ -28,6 +28,42 @@
 #define atomic_inc(v) atomic_add(1, v)
 #define atomic_dec(v) atomic_sub(1, v)
 
+/* The same of 64 bits. */
+typedef struct {
+	s64 counter;
+} atomic64_t;
+
+#define ATOMIC64_INIT(n) { (n) }
+#define atomic64_cmpxchg(v, old, new) __sync_val_compare_and_swap(&(v)->counter, (s64)(old), (s64)(new))
+
+/* By a comparison and an exchange, as processors of 32 bits have nothing else for 64. The first look may see halves of two
+   numbers, which the comparison finds out. */
+static inline s64 atomic64_add_return(s64 n, atomic64_t *v)
+{
+	s64 seen, old = v->counter;
+
+	while ((seen = atomic64_cmpxchg(v, old, old + n)) != old)
+		old = seen;
+	return old + n;
+}
+
+static inline void atomic64_set(atomic64_t *v, s64 n)
+{
+	s64 seen, old = v->counter;
+
+	while ((seen = atomic64_cmpxchg(v, old, n)) != old)
+		old = seen;
+}
+
+#define atomic64_read(v) atomic64_cmpxchg((atomic64_t *)(v), 0, 0)
+#define atomic64_sub_return(n, v) atomic64_add_return(-(s64)(n), v)
+#define atomic64_inc_return(v) atomic64_add_return(1, v)
+#define atomic64_dec_return(v) atomic64_add_return(-1, v)
+#define atomic64_add(n, v) ((void)atomic64_add_return(n, v))
+#define atomic64_sub(n, v) atomic64_add(-(s64)(n), v)
+#define atomic64_inc(v) atomic64_add(1, v)
+#define atomic64_dec(v) atomic64_add(-1, v)
+
 /* The same of a word. */
 typedef struct {
 	long counter;

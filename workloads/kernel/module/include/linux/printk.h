@@ -58,6 +58,9 @@ static inline __printf(1, 2) int no_printk(const char *fmt __unused, ...)
 #define pr_warn_ratelimited pr_warn
 #define pr_err_ratelimited pr_err
 
+/* The tracer's buffer is the log. */
+#define trace_printk(fmt, ...) printk(KERN_INFO fmt, ##__VA_ARGS__)
+
 /* The way by which execution came here: the running task, and a line for each return address. */
 void dump_stack(void);
 

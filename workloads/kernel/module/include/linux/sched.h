@@ -6,10 +6,13 @@
 #include <linux/jiffies.h>
 #include <linux/mm_types.h>
 #include <linux/preempt.h>
+#include <linux/string.h>
 
 #define TASK_COMM_LEN 16
 
 #define get_current() current
+/* The name of a task, copied to an array of TASK_COMM_LEN letters. */
+#define get_task_comm(to, task) ((char *)memcpy(to, (task)->comm, TASK_COMM_LEN))
 #define task_pid_nr(task) ((task)->pid)
 #define get_cpu() ({ preempt_disable(); smp_processor_id(); })
 #define put_cpu() preempt_enable()

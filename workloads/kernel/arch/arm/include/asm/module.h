@@ -7,11 +7,22 @@
 /* Frames are not linked. Kernels unwind by tables, which the images do not have. */
 #define FRAME_LINK 0
 
-/* What inline functions of headers use. */
+/* What compilers call to divide. */
+u32 __aeabi_uidiv(u32 dividend, u32 divisor);
+u64 __aeabi_uidivmod(u32 dividend, u32 divisor);
+s32 __aeabi_idiv(s32 dividend, s32 divisor);
+u64 __aeabi_idivmod(s32 dividend, s32 divisor);
+#define EXPORT_DIVISION								\
+	EXPORT_SYMBOL(__aeabi_uidiv);						\
+	EXPORT_SYMBOL(__aeabi_uidivmod);					\
+	EXPORT_SYMBOL(__aeabi_idiv);						\
+	EXPORT_SYMBOL(__aeabi_idivmod);
+
+/* And what inline functions of headers use. */
 #if ERA_PERCPU_REGISTER
-#define EXPORT_ARCH_SYMBOLS
+#define EXPORT_ARCH_SYMBOLS EXPORT_DIVISION
 #else
-#define EXPORT_ARCH_SYMBOLS EXPORT_SYMBOL(cpu_bases);
+#define EXPORT_ARCH_SYMBOLS EXPORT_DIVISION EXPORT_SYMBOL(cpu_bases);
 #endif
 
 #endif
