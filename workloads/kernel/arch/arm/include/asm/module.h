@@ -25,4 +25,8 @@ u64 __aeabi_idivmod(s32 dividend, s32 divisor);
 #define EXPORT_ARCH_SYMBOLS EXPORT_DIVISION EXPORT_SYMBOL(cpu_bases);
 #endif
 
+/* Registers in which arguments come, and the stack pointer. */
+#define FRAME_ARGUMENTS(f) (f)->ARM_r0, (f)->ARM_r1, (f)->ARM_r2, (f)->ARM_r3
+#define FRAME_STACK_POINTER(f) ((f)->ARM_sp)
+
 #endif

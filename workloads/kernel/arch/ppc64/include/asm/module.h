@@ -10,4 +10,9 @@
 /* What inline functions of headers use. */
 #define EXPORT_ARCH_SYMBOLS EXPORT_SYMBOL(lock_token);
 
+/* Registers in which arguments come, and the stack pointer. */
+#define FRAME_ARGUMENTS(f) \
+	(f)->gpr[3], (f)->gpr[4], (f)->gpr[5], (f)->gpr[6], (f)->gpr[7], (f)->gpr[8], (f)->gpr[9], (f)->gpr[10]
+#define FRAME_STACK_POINTER(f) ((f)->gpr[1])
+
 #endif

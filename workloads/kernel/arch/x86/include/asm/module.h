@@ -19,4 +19,12 @@
 /* What inline functions of headers use. */
 #define EXPORT_ARCH_SYMBOLS
 
+/* Registers in which arguments come, and the stack pointer. */
+#ifdef __x86_64__
+#define FRAME_ARGUMENTS(f) (f)->di, (f)->si, (f)->dx, (f)->cx, (f)->r8, (f)->r9
+#else
+#define FRAME_ARGUMENTS(f) (f)->ax, (f)->dx, (f)->cx
+#endif
+#define FRAME_STACK_POINTER(f) FRAME_STACK(f)
+
 #endif
