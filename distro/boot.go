@@ -50,14 +50,24 @@ func New(c Config) (*sim.Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", c.Kernel.Image.Name, err)
 	}
-	isa := x86.ISA64()
-	if c.Kernel.Image.Bits == 32 {
-		isa = x86.ISA32()
-	}
 	return sim.New(sim.Config{
-		ISA: isa, CPU: c.CPU, Board: c.Board, CPUs: 1, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
+		ISA: isa(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: 1, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
 		TimerHz: c.TimerHz, Bare: bare, Print: c.Print,
 	})
+}
+
+// isa is the instruction set of a kernel.
+func isa(k *kernel.Kernel) *cpus.ISA {
+	if k.Image.Bits == 32 {
+		return x86.ISA32()
+	}
+	return x86.ISA64()
+}
+
+// Disassemble prints the instruction of a kernel at the start of code, which stands at addr.
+func Disassemble(k *kernel.Kernel, code []byte, addr uint64) string {
+	text, _ := isa(k).Disasm(code, addr, k.Image.SymbolOff)
+	return text
 }
 
 // load lays the memory out and chooses the entry.

@@ -58,11 +58,18 @@ func addFile(out *bytes.Buffer, number int, f File) {
 var programs embed.FS
 
 // Init is the program of this package for kernels of 64 or 32 bits: it prints a line and switches the machine off.
-func Init(bits int) (File, error) {
-	name := "init/x86_64.elf"
+func Init(bits int) (File, error) { return program("", bits) }
+
+// Ask is the program that asks a kernel for trace events at the addresses that the file sites has, one in a line. It
+// prints what the kernel said of each and the kernel's list of probes, and switches the machine off.
+func Ask(bits int) (File, error) { return program("ask-", bits) }
+
+// program is the first program of user mode.
+func program(prefix string, bits int) (File, error) {
+	name := "x86_64.elf"
 	if bits == 32 {
-		name = "init/i386.elf"
+		name = "i386.elf"
 	}
-	b, err := programs.ReadFile(name)
+	b, err := programs.ReadFile("init/" + prefix + name)
 	return File{"init", ModeProgram, b}, err
 }

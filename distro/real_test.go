@@ -165,20 +165,28 @@ func TestInitIsFresh(t *testing.T) {
 		t.Skip("left out: building init, which needs the gcc of Debian 12 for x86-64")
 	}
 	for bits, isa := range map[int]string{64: "x86_64", 32: "i386"} {
-		to := filepath.Join(t.TempDir(), isa)
-		if out, err := exec.Command("sh", "init/build.sh", isa, to).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", isa, err, out)
-		}
-		got, err := os.ReadFile(to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		have, err := distro.Init(bits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, have.Data) {
-			t.Errorf("init/%s.elf is not what its source builds to: sh distro/init/build.sh %s distro/init/%s.elf", isa, isa, isa)
-		}
+		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.Init(bits) })
+		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(bits) })
+	}
+}
+
+// checkProgram builds a program and compares it with the committed one.
+func checkProgram(t *testing.T, isa, name, prefix string, committed func() (distro.File, error)) {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), isa)
+	if out, err := exec.Command("sh", "init/build.sh", isa, to, name).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", isa, err, out)
+	}
+	got, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := committed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, have.Data) {
+		t.Errorf("init/%[1]s%[2]s.elf is not what its source builds to: sh distro/init/build.sh %[2]s distro/init/%[1]s%[2]s.elf %[3]s",
+			prefix, isa, name)
 	}
 }

@@ -94,7 +94,7 @@ func (a *app) boot(o *bootOptions) error {
 // bootConfig reads the files that a boot takes.
 func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machine, err error) {
 	if o.kernel == "" {
-		return c, nil, errors.New("boot: name the kernel by --kernel FILE")
+		return c, nil, errors.New("name the kernel by --kernel FILE")
 	}
 	if o.memory < 1 || o.seconds <= 0 || o.seconds > 1e6 {
 		return c, nil, errors.New("boot: --memory and --seconds must be positive, and the latter at most a million")

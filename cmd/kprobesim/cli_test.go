@@ -120,6 +120,11 @@ func TestExitCodes(t *testing.T) {
 		{"workers below nought", nil, []string{"run", experiment, "-j", "-4"}, exitUsage, "--workers -4: want 1 to 1024"},
 		{"list", nil, []string{"list"}, exitOK, experiment},
 		{"architectures", nil, []string{"list", "--architectures"}, exitOK, "ia64       not simulated; no probe on the instruction of slot 1"},
+		{"explain nothing", nil, []string{"explain", "--kernel", bad}, exitUsage, "name places as SYMBOL+OFFSET"},
+		{"explain without a kernel", nil, []string{"explain", "do_fork"}, exitUsage, "name the kernel by --kernel FILE"},
+		{"explain no kernel", nil, []string{"explain", "--kernel", bad, "do_fork"}, exitUsage, "bad.toml"},
+		{"explain in a form", nil, []string{"explain", "--kernel", bad, "--format", "xml", "do_fork"}, exitUsage, "it is text or json"},
+		{"explain and ask nobody", nil, []string{"explain", "--kernel", bad, "--file", "--verify", "do_fork"}, exitUsage, "use one of them"},
 		{"help", nil, []string{"help"}, exitOK, "calibrate"},
 	} {
 		code, stdout, stderr := command(c.measure, c.args...)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds init for an instruction set: build.sh x86_64|i386 OUTPUT. It needs gcc and binutils of Debian 12.
+# Builds a program for an instruction set: build.sh x86_64|i386 OUTPUT [init|ask]. It needs gcc and binutils of Debian 12.
 set -eu
 dir=$(dirname "$0")
 case $1 in
@@ -10,4 +10,4 @@ esac
 # One segment with everything: the file stays small.
 gcc $width -Os -std=c11 -Wall -Wextra -Werror -ffreestanding -fno-pic -fno-stack-protector -fcf-protection=none \
   -fno-asynchronous-unwind-tables -mgeneral-regs-only -nostdlib -static -no-pie -Wl,-N,--build-id=none,-s,-z,norelro \
-  -o "$2" "$dir/init.c"
+  -o "$2" "$dir/${3:-init}.c"

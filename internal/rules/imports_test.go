@@ -31,10 +31,12 @@ var rooms = map[string][]string{
 	"modules":  {"smp", "sim", "image", "kprobes"},
 	"machines": {"mmu", "cpus"},
 	"distro":   {"mmu", "cpus", "image", "sim"},
-	"targets":  {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
-	"races":    {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
-	"paper":    {"results", "experiments/schema", "experiments/reports"},
-	"internal": {},
+
+	"distro/probing": {"cpus", "image", "kprobes", "kprobes/x86"},
+	"targets":        {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
+	"races":          {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
+	"paper":          {"results", "experiments/schema", "experiments/reports"},
+	"internal":       {},
 
 	"experiments":             {},
 	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results"},
@@ -51,12 +53,12 @@ var rooms = map[string][]string{
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
 		"experiments/keeping", "experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
-		"paper", "distro", "cpus", "image", "sim", "boards/pc", "machines",
+		"paper", "distro", "distro/probing", "cpus", "image", "sim", "boards/pc", "machines",
 	},
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/distro"
+	"kprobesim/distro/probing"
+	"kprobesim/sim"
+)
+
+// explainOptions are those of `explain`.
+type explainOptions struct {
+	boot         bootOptions
+	all, seed    int
+	file, verify bool
+	format       string
+}
+
+func (a *app) explainCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "explain --kernel FILE SYMBOL[+OFFSET]...",
+		Short: "Say whether a distribution's kernel takes a probe, and of which kind",
+		Long: `Say of places in a distribution's kernel whether a probe may stand there, how a hit of it runs, whether it would
+be replaced by a jump, and which rule says no. A place is SYMBOL, SYMBOL+OFFSET or an address in hexadecimal.
+
+The kernel changes its text while it boots, for the processor that it finds. So it is booted on the machine first, up to
+rest_init; --file judges the text of the file instead. --verify also asks the kernel, by a trace event at each place,
+and compares. Exit code 1 says that it differs.`,
+	}
+	var o explainOptions
+	f := c.Flags()
+	f.StringVar(&o.boot.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
+	f.StringVar(&o.boot.machine, "machine", "xeon-e5410", "machine description")
+	f.IntVar(&o.all, "sample", 0, "also this many instructions at random, from all functions")
+	f.IntVar(&o.seed, "seed", 1, "which random instructions")
+	f.BoolVar(&o.file, "file", false, "judge the text of the file, and boot nothing")
+	f.BoolVar(&o.verify, "verify", false, "ask the kernel, too, and compare")
+	f.StringVar(&o.format, "format", "text", "text or json")
+	c.RunE = func(_ *cobra.Command, args []string) error { return a.explain(&o, args) }
+	return c
+}
+
+// explain judges the places and prints the verdicts.
+func (a *app) explain(o *explainOptions, places []string) error {
+	switch {
+	case o.format != "text" && o.format != "json":
+		return fail(exitUsage, fmt.Errorf("--format %q: it is text or json", o.format))
+	case len(places) == 0 && o.all <= 0:
+		return fail(exitUsage, errors.New("explain: name places as SYMBOL+OFFSET, or how many at random by --sample"))
+	case o.verify && o.file:
+		return fail(exitUsage, errors.New("explain: --verify boots the kernel, and --file boots nothing: use one of them"))
+	}
+	o.boot.memory, o.boot.seconds, o.boot.command = distro.DefaultRAM>>20, distro.DefaultBudget, distro.DefaultCommand
+	c, _, err := a.bootConfig(&o.boot)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	k, err := a.judge(o, c)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	sites, err := o.sites(k, places)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	verdicts := make([]probing.Verdict, len(sites))
+	for i, at := range sites {
+		verdicts[i] = k.At(at)
+		verdicts[i].Instruction = distro.Disassemble(c.Kernel, k.Code(at), at)
+	}
+	if !o.verify {
+		return a.printVerdicts(o.format, verdicts, nil)
+	}
+	answers, err := a.ask(c, sites)
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	return a.printVerdicts(o.format, verdicts, answers)
+}
+
+// judge reads the kernel's tables, and its text from a machine that has booted it.
+func (a *app) judge(o *explainOptions, c distro.Config) (*probing.Kernel, error) {
+	if o.file {
+		return probing.Read(c.Kernel, nil)
+	}
+	start := time.Now()
+	m, err := distro.Run(c, distro.Stop{Symbol: "rest_init"})
+	if err == nil && m.Ended() != distro.AtSymbol {
+		err = fmt.Errorf("the kernel did not come to rest_init: %s; try --file", m.Ended())
+	}
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(a.err, "booted to rest_init in %.0f s\n", time.Since(start).Seconds())
+	return probing.Read(c.Kernel, reader(m))
+}
+
+// reader reads the text that a machine has.
+func reader(m *sim.Machine) func(va uint64, n int) []byte {
+	return func(va uint64, n int) []byte {
+		b, err := m.ReadBytes(va, n)
+		if err != nil {
+			return nil
+		}
+		return b
+	}
+}
+
+// sites finds the places, and adds those at random. A place is judged once; they go by address.
+func (o *explainOptions) sites(k *probing.Kernel, places []string) ([]uint64, error) {
+	var out []uint64
+	for _, p := range places {
+		at, err := k.Resolve(p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, at)
+	}
+	r := rand.New(rand.NewPCG(uint64(o.seed), 0))
+	for range o.all {
+		out = append(out, k.Random(r.Uint64))
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// printVerdicts prints a line for each place, with the kernel's answer where it was asked, or all as JSON.
+func (a *app) printVerdicts(format string, verdicts []probing.Verdict, answers []probing.Answer) error {
+	differ := 0
+	for i := range answers {
+		if !answers[i].Agrees(verdicts[i]) {
+			differ++
+		}
+	}
+	var err error
+	if differ > 0 {
+		err = fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", differ, len(answers)))
+	}
+	if format == "json" {
+		e := json.NewEncoder(a.out)
+		e.SetIndent("", "  ")
+		type both struct {
+			probing.Verdict
+			Kernel *probing.Answer `json:"kernel,omitempty"`
+		}
+		all := make([]both, len(verdicts))
+		for i, v := range verdicts {
+			all[i].Verdict = v
+			if answers != nil {
+				all[i].Kernel = &answers[i]
+			}
+		}
+		return errors.Join(e.Encode(all), err)
+	}
+	for i, v := range verdicts {
+		fmt.Fprintf(a.out, "%s  %s\n    %s\n", v.Place, v.Instruction, strings.Join(sentences(v), "\n    "))
+		if answers != nil && !answers[i].Agrees(v) {
+			fmt.Fprintf(a.out, "    the kernel says otherwise: %s\n", answers[i])
+		}
+	}
+	if answers != nil {
+		fmt.Fprintf(a.out, "%d places, the kernel agrees on %d\n", len(answers), len(answers)-differ)
+	}
+	return err
+}
+
+// sentences say what a verdict is.
+func sentences(v probing.Verdict) []string {
+	if !v.Probe {
+		return []string{fmt.Sprintf("no probe (%s, error %s): %s", v.Rule, strconv.Itoa(v.Errno), v.Why)}
+	}
+	out := []string{map[string]string{
+		"ftrace":   "a probe rests on ftrace: the function calls the handlers at its start, and no exception is taken",
+		"emulated": "a probe is a breakpoint: one exception, and the kernel does what the instruction would do",
+		"stepped":  "a probe is a breakpoint: an exception, a copy of the instruction, and a second exception behind it",
+	}[v.Kind]}
+	switch {
+	case v.Optimized:
+		out = append(out, "a moment later it is a jump without an exception, unless it has a post handler")
+	case v.Kind != "ftrace":
+		out = append(out, fmt.Sprintf("it stays a breakpoint (%s): %s", v.Kept, v.KeptWhy))
+	}
+	if !v.Event {
+		out = append(out, "a trace event may not stand there, because ftrace does not know the function; a module's probe may")
+	}
+	return out
+}
+
+// ask boots the kernel with the program that asks for a trace event at each place.
+func (a *app) ask(c distro.Config, sites []uint64) ([]probing.Answer, error) {
+	first, err := distro.Ask(c.Kernel.Image.Bits)
+	if err != nil {
+		return nil, err
+	}
+	c.Initrd = distro.Initrd([]distro.File{first, {Name: "sites", Mode: distro.ModeFile, Data: probing.Orders(sites)}})
+	start := time.Now()
+	m, err := distro.Run(c, distro.Stop{Text: probing.AskDone})
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(a.err, "the kernel answered in %.0f s\n", time.Since(start).Seconds())
+	return probing.Answers(m.Console(), sites)
+}

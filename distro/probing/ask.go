@@ -1,0 +1,102 @@
+package probing
+
+import (
+	"bufio"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Answer is what a kernel said of a place when it was asked for a trace event there.
+type Answer struct {
+	Errno     int  `json:"errno"` // as a positive number; 0 where it took the probe
+	Ftrace    bool `json:"ftrace"`
+	Optimized bool `json:"optimized"`
+}
+
+// String says it in words.
+func (a Answer) String() string {
+	switch {
+	case a.Errno != 0:
+		return fmt.Sprintf("error %d", a.Errno)
+	case a.Ftrace:
+		return "a probe that rests on ftrace"
+	case a.Optimized:
+		return "a probe that it replaced by a jump"
+	}
+	return "a probe by a breakpoint"
+}
+
+// Agrees reports whether the kernel did what the verdict says. It refuses trace events in functions that ftrace
+// does not know with EINVAL, before it looks at the instruction.
+func (a Answer) Agrees(v Verdict) bool {
+	switch {
+	case !v.Probe:
+		return a.Errno != 0 && (a.Errno == v.Errno || a.Errno == 22 && !v.Event)
+	case !v.Event:
+		return a.Errno == 22
+	}
+	return a == Answer{Ftrace: v.Kind == "ftrace", Optimized: v.Optimized}
+}
+
+// The lines that the program for questions prints: one for each place with the error, and those of the kernel's
+// list of probes.
+const (
+	askPlace = "ask: place "
+	askList  = "ask: list "
+	// AskDone is its last line.
+	AskDone = "ask: done"
+)
+
+// Orders is the file from which the program reads the places, one in a line.
+func Orders(sites []uint64) []byte {
+	var b strings.Builder
+	for _, at := range sites {
+		fmt.Fprintf(&b, "%#x\n", at)
+	}
+	return []byte(b.String())
+}
+
+// Answers reads from a console what the kernel said of the places.
+func Answers(console string, sites []uint64) ([]Answer, error) {
+	out, said := make([]Answer, len(sites)), 0
+	index := map[uint64]int{}
+	for i, at := range sites {
+		index[at] = i
+	}
+	lines, done := bufio.NewScanner(strings.NewReader(console)), false
+	for lines.Scan() {
+		line := strings.TrimRight(lines.Text(), "\r")
+		if rest, ok := strings.CutPrefix(line, askPlace); ok {
+			place, number, _ := strings.Cut(rest, " ")
+			at, err := strconv.ParseUint(place, 0, 64)
+			errno, err2 := strconv.Atoi(number)
+			if i, known := index[at]; known && err == nil && err2 == nil {
+				out[i].Errno = errno
+				said++
+			}
+		}
+		if rest, ok := strings.CutPrefix(line, askList); ok {
+			listed(rest, index, out)
+		}
+		done = done || strings.HasPrefix(line, AskDone)
+	}
+	if !done || said != len(sites) {
+		return nil, fmt.Errorf("the kernel answered for %d of %d places; the end of its console: %q",
+			said, len(sites), console[max(0, len(console)-400):])
+	}
+	return out, nil
+}
+
+// listed reads a line of the kernel's list of probes: an address, a kind, a place, and marks.
+func listed(line string, index map[uint64]int, out []Answer) {
+	f := strings.Fields(line)
+	if len(f) < 3 {
+		return
+	}
+	at, err := strconv.ParseUint(f[0], 16, 64)
+	if i, ok := index[at]; ok && err == nil {
+		out[i].Ftrace = strings.Contains(line, "[FTRACE]")
+		out[i].Optimized = strings.Contains(line, "[OPTIMIZED]")
+	}
+}

@@ -1,0 +1,57 @@
+package probing
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Resolve finds SYMBOL, SYMBOL+OFFSET or an address in hexadecimal. Numbers are as in C.
+func (k *Kernel) Resolve(place string) (uint64, error) {
+	if strings.HasPrefix(place, "0x") {
+		at, err := strconv.ParseUint(place, 0, 64)
+		if err != nil {
+			return 0, fmt.Errorf("place %q: write an address as 0xffffffff81000000", place)
+		}
+		return at, nil
+	}
+	name, offset, found := strings.Cut(place, "+")
+	s, ok := k.image.Symbol(name)
+	if !ok {
+		return 0, fmt.Errorf("place %q: the kernel has no symbol %s", place, name)
+	}
+	if !found {
+		return s.Addr, nil
+	}
+	off, err := strconv.ParseUint(offset, 0, 32)
+	if err != nil {
+		return 0, fmt.Errorf("place %q: write the offset as a number, such as %s+0x10", place, name)
+	}
+	return s.Addr + off, nil
+}
+
+// Code returns the bytes of the longest instruction at an address, fewer at the end of its function.
+func (k *Kernel) Code(at uint64) []byte {
+	const longest = 15
+	fn, off, ok := k.function(at)
+	if !ok {
+		return nil
+	}
+	return fn.Code[off:min(off+longest, uint64(len(fn.Code)))]
+}
+
+// Random returns the address of an instruction of the kernel's text by numbers that next gives: a function, and
+// one of its instructions. One place in sixteen is any byte of it.
+func (k *Kernel) Random(next func() uint64) uint64 {
+	for {
+		fn, _, ok := k.function(k.functions[next()%uint64(len(k.functions))])
+		starts := k.rules.Starts(fn)
+		if !ok || len(starts) == 0 {
+			continue
+		}
+		if next()%16 == 0 {
+			return fn.Start + next()%uint64(len(fn.Code))
+		}
+		return starts[next()%uint64(len(starts))]
+	}
+}

@@ -1,0 +1,210 @@
+package probing
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"kprobesim/image"
+	"kprobesim/image/linux"
+	"kprobesim/image/linux/linuxtest"
+	"kprobesim/kprobes"
+)
+
+// function is one of the made-up kernel, by its offset in the text.
+type function struct {
+	name string
+	at   int
+	code string
+}
+
+// functions are those of the made-up kernel. A trap fills what is between them.
+var functions = [...]function{
+	{"_stext", 0, ""},
+	{"plain", 0x00, "\x55\x48\x89\xe5\xb8\x01\x00\x00\x00\x5d\xc3"},
+	{"traced", 0x20, "\xe8\x00\x00\x00\x00\x55\x48\x89\xe5\x5d\xc3\x90\x90"},
+	{"__noinstr_text_start", 0x40, ""},
+	{"noinstr", 0x40, "\x55\x5d\xc3"},
+	{"__noinstr_text_end", 0x50, ""},
+	{"black", 0x60, "\x55\x5d\xc3"},
+	{"black.cold", 0x70, "\x55\x5d\xc3"},
+	{"traced.cold", 0x78, "\x48\x89\xe5\x90\x90\xc3"},
+	{"label", 0x80, "\x55\x48\x89\xe5\x0f\x1f\x44\x00\x00\x5d\xc3"},
+	{"static", 0xa0, "\x48\x89\xe5\xe8\x00\x00\x00\x00\xc3"},
+	{"bug", 0xc0, "\x55\x48\x89\xe5\x90\x90\x0f\x0b"},
+	{"memory", 0xe0, "\xff\x15\x00\x00\x00\x00\xc3"},
+	{"retpoline", 0x100, "\x48\x8b\x05\x00\x00\x00\x00\xe9\x34\x00\x00\x00"},
+	{"__x86_indirect_thunk_rax", 0x140, "\xff\xe0"},
+	{"faults", 0x160, "\x48\x89\xf8\x48\x8b\x00\x48\x89\xc7\xc3"},
+	{"loops", 0x180, "\x48\x89\xf8\x48\xff\xc8\x75\xfb\xc3"},
+	{"returns", 0x1a0, "\xc3\xcc\xcc\xcc\xcc\x48\x89\xf8\x48\x89\xc7\xc3"},
+	{"vector", 0x1c0, "\x48\x89\xf8\xc5\xf9\x6f\x06\x48\x89\xc7\x90\x90\x90\x90\xc3"},
+	{"_etext", 0x200, ""},
+	{"start_of_init", 0x280, "\x55\x5d\xc3"},
+	{"end", 0x400, ""},
+}
+
+// madeUp is a kernel with a table of each kind. What the entries stand for is an offset in the text.
+func madeUp(t *testing.T) *Kernel {
+	t.Helper()
+	code := bytes.Repeat([]byte{0xcc}, 0x800)
+	for _, f := range functions {
+		copy(code[f.at:], f.code)
+	}
+	from := &linux.Kernel{}
+	table := func(name string, size, at int) {
+		e := make([]byte, size)
+		switch from := linuxtest.Text + uint64(len(code)); name {
+		case "ftrace sites", "blacklist of probes":
+			binary.LittleEndian.PutUint64(e, linuxtest.Text+uint64(at))
+		default:
+			binary.LittleEndian.PutUint32(e, uint32(linuxtest.Text+uint64(at)-from))
+		}
+		from.Tables = append(from.Tables, linux.Table{
+			Name: name, Addr: linuxtest.Text + uint64(len(code)), Size: uint64(size), Entry: uint64(size),
+		})
+		code = append(code, e...)
+	}
+	table("exceptions", 12, 0x163)
+	table("jump labels", 16, 0x84)
+	table("static calls", 8, 0xa3)
+	table("BUG places", 12, 0xc6)
+	table("ftrace sites", 8, 0x20)
+	table("blacklist of probes", 8, 0x60)
+	im, err := image.LoadBare("made-up", linuxtest.Kernel{Bits: 64, Code: code}.ELF(), func(*image.Image) ([]image.Symbol, error) {
+		var out []image.Symbol
+		for _, f := range functions {
+			out = append(out, image.NewSymbol(f.name, linuxtest.Text+uint64(f.at), 0, f.code != "", true, ".text"))
+		}
+		return out, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.Image = im
+	k, err := Read(from, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// TestRules asks for each rule at a place where no other holds.
+func TestRules(t *testing.T) {
+	k := madeUp(t)
+	for _, x := range []struct {
+		place string
+		rule  Rule // no probe
+		errno kprobes.Errno
+		kind  string
+		kept  kprobes.Rule // no jump; "" for one
+		event bool
+	}{
+		{place: "plain", kind: "stepped"},
+		{place: "plain+1", kind: "stepped"},
+		{place: "plain+2", rule: RuleBoundary, errno: kprobes.EILSEQ},
+		{place: "plain+9", kind: "stepped", kept: kprobes.RuleNotBoostable},
+		{place: "plain+10", kind: "emulated", kept: kprobes.RuleNotBoostable},
+		{place: "plain+11", rule: RuleNotCopied, errno: kprobes.EOPNOTSUPP},
+		{place: "traced", kind: "ftrace", kept: kprobes.RuleFtrace, event: true},
+		{place: "traced+2", rule: RuleBoundary, errno: kprobes.EILSEQ},
+		{place: "traced+5", kind: "stepped", event: true},
+		{place: "traced.cold", kind: "stepped", event: true},
+		{place: "noinstr", rule: RuleNoinstr, errno: kprobes.EINVAL},
+		{place: "black+1", rule: RuleBlacklist, errno: kprobes.EINVAL},
+		{place: "black.cold", rule: RuleBlacklist, errno: kprobes.EINVAL},
+		{place: "label+4", rule: RuleJumpLabel, errno: kprobes.EINVAL},
+		{place: "label+6", rule: RuleJumpLabel, errno: kprobes.EINVAL},
+		{place: "label+1", kind: "stepped", kept: RuleReserved},
+		{place: "static+3", rule: RuleStaticCall, errno: kprobes.EINVAL},
+		{place: "bug+6", rule: RuleBug, errno: kprobes.EINVAL},
+		{place: "bug", kind: "stepped"},
+		{place: "memory", rule: RuleNotCopied, errno: kprobes.EOPNOTSUPP},
+		{place: "retpoline", kind: "stepped", kept: kprobes.RuleIndirectJump},
+		{place: "faults", kind: "stepped", kept: kprobes.RuleExceptionTable},
+		{place: "loops", kind: "stepped", kept: kprobes.RuleJumpIntoRegion},
+		{place: "returns+5", kind: "stepped"},
+		{place: "vector+7", kind: "stepped"},
+		{place: "vector", kind: "stepped", kept: kprobes.RuleNotBoostable},
+		{place: "start_of_init", rule: RuleText, errno: kprobes.EINVAL},
+		{place: "0x1000", rule: RuleText, errno: kprobes.EINVAL},
+	} {
+		at, err := k.Resolve(x.place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := k.At(at)
+		if v.Rule != x.rule || v.Errno != int(x.errno) || v.Probe != (x.rule == "") || v.Kind != x.kind || v.Kept != x.kept ||
+			v.Optimized != (x.kind != "" && x.kept == "") || v.Event != x.event {
+			t.Errorf("%s: %+v, want %+v", x.place, v, x)
+		}
+	}
+}
+
+// TestPlaces holds what is no place.
+func TestPlaces(t *testing.T) {
+	k := madeUp(t)
+	for place, want := range map[string]string{
+		"nothing": "no symbol nothing", "plain+x": "write the offset", "0xg": "write an address", "plain+99999999999": "write the offset",
+	} {
+		if _, err := k.Resolve(place); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", place, err, want)
+		}
+	}
+}
+
+// TestRandom draws places that lie in functions of the text, the same ones for the same numbers.
+func TestRandom(t *testing.T) {
+	k := madeUp(t)
+	a, b := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(1, 2))
+	seen := map[string]bool{}
+	for range 400 {
+		at := k.Random(a.Uint64)
+		if at != k.Random(b.Uint64) || !k.core.Contains(at) {
+			t.Fatalf("%#x is not drawn again, or lies outside of the text", at)
+		}
+		name, _, _ := strings.Cut(k.At(at).Place, "+")
+		seen[name] = true
+	}
+	if len(seen) < 10 {
+		t.Errorf("only %d functions are drawn from", len(seen))
+	}
+}
+
+// TestAnswers reads a kernel's answers and compares them with verdicts.
+func TestAnswers(t *testing.T) {
+	sites := []uint64{0xffffffff81000000, 0xffffffff81000020, 0xffffffff81000040, 0xffffffff81000060}
+	console := "[    0.1] noise\r\nask: place 0xffffffff81000000 0\r\nask: place 0xffffffff81000020 0\r\n" +
+		"ask: place 0xffffffff81000040 22\r\nask: place 0xffffffff81000060 0\r\n" +
+		"ask: list ffffffff81000000  k  plain+0x0    [OPTIMIZED]\r\nask: list ffffffff81000020  k  traced+0x0    [FTRACE]\r\n" +
+		"ask: list ffffffff81000060  k  black+0x0    \r\nask: list nonsense\r\nask: done\r\n"
+	got, err := Answers(console, sites)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range []Verdict{
+		{Probe: true, Event: true, Optimized: true, Kind: "stepped"},
+		{Probe: true, Event: true, Kind: "ftrace"},
+		{Errno: 22},
+		{Probe: true, Event: true, Kind: "emulated"},
+	} {
+		if !got[i].Agrees(v) {
+			t.Errorf("%#x: %v does not agree with %+v", sites[i], got[i], v)
+		}
+		v.Optimized, v.Probe = !v.Optimized, true
+		v.Event = true
+		if got[i].Agrees(v) {
+			t.Errorf("%#x: %v agrees with %+v", sites[i], got[i], v)
+		}
+	}
+	for _, cut := range []string{"ask: done", "ask: place 0xffffffff81000020 0"} {
+		if _, err := Answers(strings.Replace(console, cut, "", 1), sites); err == nil {
+			t.Errorf("a console without %q is taken for complete", cut)
+		}
+	}
+	if string(Orders(sites[:2])) != "0xffffffff81000000\n0xffffffff81000020\n" {
+		t.Errorf("orders %q", Orders(sites[:2]))
+	}
+}

@@ -1,0 +1,90 @@
+package probing_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kprobesim/boards/pc"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/cpus/x86"
+	"kprobesim/distro"
+	"kprobesim/distro/probing"
+	"kprobesim/image/linux"
+)
+
+// TestKernelAgrees asks kernels of a distribution for trace events at random places, and compares their answers with
+// the verdicts.
+func TestKernelAgrees(t *testing.T) {
+	dir := os.Getenv("KPROBESIM_LINUX")
+	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*"))
+	if dir == "" || len(files) == 0 || testing.Short() {
+		t.Skip("left out: asking the kernel of a distribution for probes, since KPROBESIM_LINUX names no directory with one, or because of -short")
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := linux.Read(file, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, k)
+	}
+}
+
+// compare boots twice: once for the text that the rules look at, and once to ask.
+func compare(t *testing.T, k *linux.Kernel) {
+	t.Helper()
+	const places = 200
+	first, err := distro.Ask(k.Image.Bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := distro.Config{
+		Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
+	}
+	m, err := distro.Run(c, distro.Stop{Symbol: "rest_init"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := probing.Read(k, func(va uint64, n int) []byte {
+		b, err := m.ReadBytes(va, n)
+		if err != nil {
+			return nil
+		}
+		return b
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sites []uint64
+	r, seen := rand.New(rand.NewPCG(7, 7)), map[uint64]bool{}
+	for len(sites) < places {
+		if at := rules.Random(r.Uint64); !seen[at] {
+			seen[at], sites = true, append(sites, at)
+		}
+	}
+	c.Initrd = distro.Initrd([]distro.File{first, {Name: "sites", Mode: distro.ModeFile, Data: probing.Orders(sites)}})
+	m, err = distro.Run(c, distro.Stop{Text: probing.AskDone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := probing.Answers(m.Console(), sites)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for i, at := range sites {
+		v := rules.At(at)
+		if !answers[i].Agrees(v) {
+			t.Errorf("%s: the kernel says %v, the rules %+v", v.Place, answers[i], v)
+		}
+		kinds[answers[i].String()]++
+	}
+	if len(kinds) < 4 {
+		t.Errorf("the kernel gave few kinds of answers: %v", kinds)
+	}
+}

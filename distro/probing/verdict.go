@@ -1,0 +1,170 @@
+package probing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/kprobes"
+)
+
+// Rule names why a probe may not stand at an address. Rules of jump optimization are kprobes.Rule.
+type Rule string
+
+// The rules in the order in which a kernel looks at them.
+const (
+	RuleText        Rule = "no-kernel-text"
+	RuleKprobesText Rule = "kprobes-text"
+	RuleNoinstr     Rule = "noinstr"
+	RuleEntry       Rule = "entry-text"
+	RuleBlacklist   Rule = "blacklist"
+	RuleJumpLabel   Rule = "jump-label"
+	RuleStaticCall  Rule = "static-call"
+	RuleBug         Rule = "bug"
+	RuleBoundary    Rule = "no-instruction-start"
+	RuleNotCopied   Rule = "neither-copied-nor-emulated"
+)
+
+// Verdict is what a kernel would say of a probe at an address.
+type Verdict struct {
+	Addr        uint64 `json:"address"`
+	Place       string `json:"place"` // function+offset
+	Instruction string `json:"instruction,omitempty"`
+	// Probe says that a probe may stand there. If not, Rule and Why say which rule forbids it, and Errno what
+	// register_kprobe returns, as a positive number.
+	Probe bool   `json:"probe"`
+	Rule  Rule   `json:"rule,omitempty"`
+	Errno int    `json:"errno,omitempty"`
+	Why   string `json:"why,omitempty"`
+	// Event says that a trace event may be put there (kprobe_events): not in functions that ftrace does not know.
+	Event bool `json:"trace_event"`
+	// Kind is how a hit runs: "ftrace", "emulated" or "stepped", by which a copy of the instruction with a breakpoint
+	// behind it is meant. Exceptions is how many exceptions a hit takes unless it is optimized.
+	Kind       string `json:"kind,omitempty"`
+	Exceptions int    `json:"exceptions"`
+	// Optimized says that a probe without a post handler is replaced by a jump. If not, Kept and KeptWhy say which rule
+	// keeps its breakpoint.
+	Optimized bool         `json:"optimized"`
+	Kept      kprobes.Rule `json:"not_optimized,omitempty"`
+	KeptWhy   string       `json:"not_optimized_why,omitempty"`
+}
+
+// RuleReserved keeps a breakpoint where the kernel itself changes the text that a jump would cover.
+const RuleReserved kprobes.Rule = "changed-by-the-kernel"
+
+// At judges an address.
+func (k *Kernel) At(addr uint64) Verdict {
+	v := Verdict{Addr: addr, Place: k.image.SymbolText(addr)}
+	fn, off, ok := k.function(addr)
+	if !ok || !k.core.Contains(addr) {
+		return v.refuse(RuleText, kprobes.EINVAL, "the address is in no function of the kernel's text")
+	}
+	v.Place = fmt.Sprintf("%s+%#x", fn.Name, off)
+	if v := k.forbid(v, fn); v.Rule != "" {
+		return v
+	}
+	if k.ftrace[addr] {
+		v.Probe, v.Event, v.Kind, v.Kept = true, true, kprobes.Ftrace.String(), kprobes.RuleFtrace
+		v.KeptWhy = "a call leads to the handlers already"
+		return v
+	}
+	if !k.rules.Boundary(fn, addr) {
+		return v.refuse(RuleBoundary, kprobes.EILSEQ, "no instruction starts there")
+	}
+	run, err := k.rules.Run(fn.Code[off:], addr)
+	if err != nil {
+		return v.refuse(RuleNotCopied, err, "such an instruction can be neither copied nor emulated")
+	}
+	v.Probe, v.Kind, v.Exceptions = true, run.String(), 2
+	if run == kprobes.Emulated {
+		v.Exceptions = 1
+	}
+	v.Event = k.traced(fn)
+	return k.optimize(v, fn)
+}
+
+// refuse fills in why no probe may stand there.
+func (v Verdict) refuse(r Rule, errno error, why string) Verdict {
+	v.Rule, v.Why = r, why
+	if e, ok := errno.(kprobes.Errno); ok {
+		v.Errno = int(e)
+	}
+	return v
+}
+
+// forbid looks at the tables that forbid probes. A part of a function that the compiler has split off, or a copy for
+// constants, bears its name with a suffix and shares its fate.
+func (k *Kernel) forbid(v Verdict, fn kprobes.Text) Verdict {
+	for _, a := range k.forbidden {
+		if a.Contains(fn.Start) || a.Contains(v.Addr) {
+			return v.refuse(a.rule, kprobes.EINVAL, a.why)
+		}
+	}
+	whole, _, suffixed := strings.Cut(fn.Name, ".")
+	parent, ok := k.image.Symbol(whole)
+	switch {
+	case k.blacklist[fn.Start], suffixed && ok && k.blacklist[parent.Addr]:
+		return v.refuse(RuleBlacklist, kprobes.EINVAL, "the function is on the kernel's blacklist (NOKPROBE_SYMBOL)")
+	case k.changed(k.jumps, v.Addr, v.Addr+1):
+		return v.refuse(RuleJumpLabel, kprobes.EINVAL, "a jump label stands there, whose instruction the kernel changes")
+	case k.changed(k.calls, v.Addr, v.Addr+1):
+		return v.refuse(RuleStaticCall, kprobes.EINVAL, "a static call stands there, whose target the kernel changes")
+	case k.bugs[v.Addr]:
+		return v.refuse(RuleBug, kprobes.EINVAL, "it is the trap of a BUG or WARN, which is found by its address")
+	}
+	return v
+}
+
+// changed reports whether a site of a list, which is in order, lies in a range. A site is as long as what stands
+// there: a jump label may be a short jump or nop.
+func (k *Kernel) changed(sites []uint64, from, to uint64) bool {
+	i, _ := slices.BinarySearch(sites, from-min(from, callSize-1))
+	for ; i < len(sites) && sites[i] < to; i++ {
+		if sites[i]+k.siteSize(sites[i]) > from {
+			return true
+		}
+	}
+	return false
+}
+
+// siteSize is 2 where a short jump or a nop of two bytes stands, else 5.
+func (k *Kernel) siteSize(at uint64) uint64 {
+	if b := k.text(at, 2); len(b) == 2 && (b[0] == 0xeb || b[0] == 0x66 && b[1] == 0x90) {
+		return shortSize
+	}
+	return callSize
+}
+
+// traced reports whether ftrace knows the function, or the one that it was split off from.
+func (k *Kernel) traced(fn kprobes.Text) bool {
+	if whole, _, suffixed := strings.Cut(fn.Name, "."); suffixed {
+		if s, ok := k.image.Symbol(whole); ok && (k.ftrace[s.Addr] || k.ftrace[s.Addr+4]) {
+			return true
+		}
+	}
+	// The call stands at the start, or behind an instruction that marks the target of a branch.
+	return k.ftrace[fn.Start] || k.ftrace[fn.Start+4]
+}
+
+// optimize says what becomes of the breakpoint.
+func (k *Kernel) optimize(v Verdict, fn kprobes.Text) Verdict {
+	r, refused := k.rules.Region(kprobes.Site{
+		Fn: fn, Addr: v.Addr, EntryText: k.entry, Exceptions: func(at uint64) bool { return k.exceptions[at] },
+	})
+	if refused != nil {
+		v.Kept, v.KeptWhy = refused.Rule, refused.Text
+		return v
+	}
+	for at := r.Addr; at < r.End(); at++ {
+		if k.ftrace[at] {
+			v.Kept, v.KeptWhy = RuleReserved, fmt.Sprintf("the call of ftrace at %#x lies in the region", at)
+			return v
+		}
+	}
+	if k.changed(k.jumps, r.Addr, r.End()) || k.changed(k.calls, r.Addr, r.End()) {
+		v.Kept, v.KeptWhy = RuleReserved, "a jump label or static call lies in the region"
+		return v
+	}
+	v.Optimized = true
+	return v
+}

@@ -1,0 +1,210 @@
+package x86
+
+import "kprobesim/kprobes"
+
+// Packaged has the rules of kernels of 2022 (5.18 to 6.1) for code that they run, as far as the rules look at bytes.
+// They differ from those of the kernels of this project in what a decoder must know, as a distribution's kernel has
+// instructions that these have not.
+type Packaged struct {
+	Mode int // 64 or 32
+	// Thunks is where the kernel's retpolines are: a jump there is an indirect one.
+	Thunks kprobes.Span
+}
+
+// Boundary reports whether an instruction of the function starts at addr. A breakpoint on the way is one of the
+// compiler's, behind a jump or a return.
+func (p Packaged) Boundary(fn kprobes.Text, addr uint64) bool {
+	found := false
+	p.walk(fn, func(in insn) bool {
+		found = in.Addr == addr
+		return in.Addr < addr
+	})
+	return found
+}
+
+// Run says how a hit runs the instruction at the start of code: Emulated, or Stepped, by which a copy with a breakpoint
+// behind it is meant. The error is EILSEQ or EOPNOTSUPP.
+func (p Packaged) Run(code []byte, addr uint64) (kprobes.Mode, error) {
+	in, err := p.decode(code, addr)
+	switch {
+	case err != nil:
+		return 0, kprobes.EILSEQ
+	case refusedLater(in):
+		return 0, kprobes.EOPNOTSUPP
+	}
+	if _, ok := emulationOf(in); ok {
+		return kprobes.Emulated, nil
+	}
+	return kprobes.Stepped, nil
+}
+
+// Region applies the safety check of jump optimization. Breakpoints of the compiler and of the kernel stand behind
+// returns and jumps and at the end of functions; they are no threat.
+func (p Packaged) Region(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
+	if r := whole(s); r != nil {
+		return kprobes.Region{}, r
+	}
+	var refused *kprobes.Refusal
+	stuck := p.walk(s.Fn, func(in insn) bool {
+		switch {
+		case in.Opcode[0] == int3:
+			return true
+		case relativeJump(in) && p.Thunks.Contains(in.Target()):
+			refused = kprobes.Refuse(kprobes.RuleIndirectJump, in.Addr, "%s jumps by a retpoline, which may lead anywhere", s.Fn.At(in.Addr))
+		default:
+			refused = threat(s, in)
+		}
+		return refused == nil
+	})
+	if refused == nil && stuck != 0 {
+		refused = kprobes.Refuse(kprobes.RuleUndecodable, stuck, "no instruction can be read at %s", s.Fn.At(stuck))
+	}
+	if refused != nil {
+		return kprobes.Region{}, refused
+	}
+	return p.collect(s)
+}
+
+// collect gathers whole instructions until the jump has room.
+func (p Packaged) collect(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
+	code, n := s.Fn.Code[s.Addr-s.Fn.Start:], 0
+	for n < jumpSize {
+		at := s.Addr + uint64(n)
+		in, err := p.decode(code[n:], at)
+		if err != nil {
+			return kprobes.Region{}, kprobes.Refuse(kprobes.RuleUndecodable, at, "no instruction can be read at %s", s.Fn.At(at))
+		}
+		if !p.canBoost(in) {
+			return kprobes.Region{}, kprobes.Refuse(kprobes.RuleNotBoostable, at,
+				"%s (%s) lies in the region and cannot run elsewhere unaided", s.Fn.At(at), hex(in.Code))
+		}
+		n += len(in.Code)
+	}
+	return kprobes.Region{Addr: s.Addr, Code: code[:n:n]}, nil
+}
+
+// canBoost is the rule for one instruction. Of group 5 the near jump passes. Of the map behind 0f those of 2010 do, and
+// the long nop; prefixes do not count there. Of the longer maps nothing does.
+func (p Packaged) canBoost(in insn) bool {
+	op := in.Opcode
+	switch {
+	case op[0] == 0xff:
+		return in.modrmReg() == 4
+	case op[0] == 0x0f && len(op) > 1 && (op[1] == 0x38 || op[1] == 0x3a), vector(op, p.Mode):
+		return false
+	case op[0] == 0x0f:
+		return len(op) > 1 && (op[1] == 0x1f || inSpans(boost0F(), op[1]))
+	}
+	return canBoost(in.Code, p.Mode)
+}
+
+func (p Packaged) walk(fn kprobes.Text, f func(insn) bool) (stuck uint64) {
+	for off := 0; off < len(fn.Code); {
+		in, err := p.decode(fn.Code[off:], fn.Start+uint64(off))
+		if err != nil {
+			return fn.Start + uint64(off)
+		}
+		if !f(in) {
+			return 0
+		}
+		off += len(in.Code)
+	}
+	return 0
+}
+
+// decode decodes the first instruction of code. The library's decoder knows few instructions of this century; the
+// length of the others follows from their opcode map, and no more is asked of them.
+func (p Packaged) decode(code []byte, addr uint64) (insn, error) {
+	in, err := decode(code, addr, p.Mode)
+	if err == nil {
+		return in, nil
+	}
+	if n := lengthByMap(code, p.Mode); n > 0 && n <= len(code) && n <= maxInsn {
+		return insn{Addr: addr, Code: code[:n], Opcode: opcodeOf(code[:n], p.Mode)}, nil
+	}
+	return insn{}, errUndecodable
+}
+
+// vector recognizes the prefixes VEX and EVEX. In 32-bit mode they are instructions where a memory operand
+// follows (SDM vol. 2, 2.3.5 and 2.7.1).
+func vector(op []byte, mode int) bool {
+	return len(op) > 1 && (op[0] == 0xc4 || op[0] == 0xc5 || op[0] == 0x62) && (mode == 64 || op[1] >= 0xc0)
+}
+
+// lengthByMap is the length of an instruction of the opcode maps behind 0f, or behind VEX or EVEX, or 0
+// (SDM vol. 2, 2.1, 2.3, 2.7 and appendix A). In the map behind 0f 3a all have an immediate byte, in that behind 0f
+// those of withImmediate.
+func lengthByMap(code []byte, mode int) int {
+	op := opcodeOf(code, mode)
+	n := len(code) - len(op)
+	if len(op) < 3 {
+		return 0
+	}
+	table := 1
+	switch {
+	case vector(op, mode) && op[0] == 0xc5:
+		n, op = n+2, op[2:]
+	case vector(op, mode) && op[0] == 0xc4:
+		n, table, op = n+3, int(op[1]&0x1f), op[3:]
+	case vector(op, mode) && len(op) > 4:
+		n, table, op = n+4, int(op[1]&7), op[4:]
+	case op[0] == 0x0f && op[1] == 0x38:
+		n, table, op = n+2, 2, op[2:]
+	case op[0] == 0x0f && op[1] == 0x3a:
+		n, table, op = n+2, 3, op[2:]
+	case op[0] == 0x0f:
+		n, op = n+1, op[1:]
+	default:
+		return 0
+	}
+	if len(op) < 2 || table < 1 || table > 3 {
+		return 0
+	}
+	n += 1 + modrmLength(op[1:])
+	if table == 3 || table == 1 && withImmediate(op[0]) {
+		n++
+	}
+	return n
+}
+
+// withImmediate lists opcodes behind 0f with ModR/M and an immediate byte: vector shifts and shuffles, shld and shrd,
+// the bit tests of group 8, comparisons and inserts.
+func withImmediate(op byte) bool {
+	switch op {
+	case 0x70, 0x71, 0x72, 0x73, 0xa4, 0xac, 0xba, 0xc2, 0xc4, 0xc5, 0xc6:
+		return true
+	}
+	return false
+}
+
+// modrmLength is the length of ModR/M, SIB and displacement with addresses of 32 or 64 bits (SDM vol. 2, tables 2-2
+// and 2-3).
+func modrmLength(b []byte) int {
+	mod, rm, n := b[0]>>6, b[0]&7, 1
+	if mod == 3 {
+		return n
+	}
+	base := rm
+	if rm == 4 {
+		if len(b) < 2 {
+			return maxInsn
+		}
+		base, n = b[1]&7, 2
+	}
+	switch {
+	case mod == 1:
+		n++
+	case mod == 2, mod == 0 && base == 5:
+		n += 4
+	}
+	return n
+}
+
+// Starts lists where the instructions of a function begin, up to one that cannot be read.
+func (p Packaged) Starts(fn kprobes.Text) (out []uint64) {
+	p.walk(fn, func(in insn) bool {
+		out = append(out, in.Addr)
+		return true
+	})
+	return out
+}
