@@ -472,8 +472,8 @@ type CPU interface {
 	// Advance lets time pass without executing: native work, or sleep.
 	Advance(t clock.Ticks)
 	// Untimed has the CPU execute without its cost model, from the next boundary between blocks of code to the
-	// first at or behind a time. Meanwhile every instruction takes each, and nothing else takes time but what the
-	// machine lets pass. What code does is the same. Caches, predictors and the lines of other CPUs stay as they
+	// first at or behind a time. Meanwhile every instruction takes each, as the delivery of an exception does, and nothing
+	// else takes time but what the machine lets pass. What code does is the same. Caches, predictors and the lines of other CPUs stay as they
 	// are. Each of 0, or a time that is over, brings the cost model back.
 	Untimed(each, until clock.Ticks)
 	// Interrupt makes the CPU look for a pending interrupt before its next instruction.

@@ -27,6 +27,7 @@ const (
 	StopExit              // Exit said why the CPU leaves guest execution
 	StopBlock             // later instructions must be fetched anew
 	StopTrap              // Stepper.EndStep has a trap behind the instruction
+	stopTrace             // the running trace goes no further
 )
 
 // Pending checks: reasons to ask the instruction set before the next block, in Core.Check.

@@ -19,6 +19,7 @@ type Engine[C, P any] struct {
 	isa         ISA[C, P] `state:"-"`
 	store[C, P] `state:"-"`
 	resume      resumePoint[C, P] `state:"-"`
+	trail       trail[C, P]       `state:"-"`
 
 	stepped  bool          // the last observed instruction completed
 	observed clock.Ticks   // end of the last observed instruction

@@ -29,6 +29,8 @@ type store[C, P any] struct {
 	held  int
 	limit int
 
+	dropped uint64 // granules of code, by number
+
 	versions *versions[C, P] // what other CPUs have decoded; nil when there are none
 }
 
@@ -196,6 +198,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 		e.versions.put(pa, known)
 	}
 	b := *known
+	b.heat, b.trace = 0, nil
 	e.placeLines(&b)
 	b.watched, b.stops = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end)
 	e.weigh(&b)
@@ -269,6 +272,7 @@ func (e *Engine[C, P]) dropGranule(pa uint64) {
 	}
 	if g := &p.granules[pa&pageMask>>mmu.GranuleShift]; *g != nil {
 		(*g).drop()
+		e.dropped++
 		*g = nil
 	}
 }

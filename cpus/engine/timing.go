@@ -294,6 +294,8 @@ func (c *Core) Repeat(class uint8) {
 // an exception does, is remembered.
 func (c *Core) Drain(t ticks) {
 	if c.quick.on {
+		c.retire += c.quick.each // a guest that does nothing but fault has its time pass
+		c.dispatch = c.retire
 		c.forgetOperands()
 		return
 	}

@@ -3,10 +3,10 @@ package engine
 import "kprobesim/internal/clock"
 
 // quick is the state of a CPU that executes without its cost model, to come to the code that a measurement is
-// about. Every instruction takes the same time, and nothing else takes any. Registers, memory, translations,
-// exceptions and counts of instructions are those of a timed run. Caches, predictors and the directory of lines
-// stay as they were, so what is timed afterwards finds what was there before. TLBs go on, because a guest may tell
-// what they hold.
+// about. Every instruction takes the same time, and so does the delivery of an exception; nothing else takes any.
+// Registers, memory, translations, exceptions and counts of instructions are those of a timed run. Caches, predictors
+// and the directory of lines stay as they were, so what is timed afterwards finds what was there before. TLBs go on,
+// because a guest may tell what they hold.
 //
 // An instruction cache that is not coherent is an exception: what it holds decides what is executed. So caches and
 // directory go on there.
@@ -100,16 +100,21 @@ func (c *Core) settleUntimed(n int) {
 func (e *Engine[C, P]) runUntimed(b *Block[C, P], limit clock.Ticks) {
 	e.until, e.settled = min(limit, e.quick.until), 0
 	for {
-		e.cur = &b.timed
-		if i := e.execute(b.insns); i >= 0 {
-			e.block = b
-			e.finish(b, i)
-			return
+		if t := e.traceOf(b, e.until); t != nil {
+			if b = e.runTrace(t); b == nil {
+				return
+			}
+		} else {
+			e.cur = &b.timed
+			if i := e.execute(b.insns); i >= 0 {
+				e.endTrail()
+				e.block = b
+				e.finish(b, i)
+				return
+			}
+			e.settleUntimed(len(b.insns)) // but for what was when a device was asked for something
+			e.settled = 0
 		}
-		n := len(b.insns) - e.settled // some are when a device was asked for something
-		e.settled = 0
-		e.count += uint64(n)
-		e.retire += ticks(n) * e.quick.each
 		// What follows is following, in line.
 		pc := e.R[PC]
 		l := &b.links[0]
@@ -123,5 +128,6 @@ func (e *Engine[C, P]) runUntimed(b *Block[C, P], limit clock.Ticks) {
 		}
 		b = l.to
 	}
-	e.block, e.idx, e.dispatch = b, between, e.retire
+	e.endTrail()
+	e.block, e.idx = b, between
 }

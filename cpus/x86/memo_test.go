@@ -29,7 +29,7 @@ func TestMemoChangesNothing(t *testing.T) {
 				code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)
 			}
 			seed := g.rng.Uint64()
-			eachMemo(t, "random code", func() []*CPU { return []*CPU{loopRun(t, isa, code, seed)} })
+			eachMemo(t, "random code", func() []*CPU { return []*CPU{loopRun(t, isa, code, seed, func(*CPU) {})} })
 		}
 		eachMemo(t, "stack and data", func() []*CPU { return []*CPU{dataRun(t, isa)} })
 	})
@@ -103,12 +103,13 @@ func TestMemoOfTwoLoads(t *testing.T) {
 }
 
 // loopRun executes code that ends with a jump to its beginning, which it also reaches from exceptions.
-func loopRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64) *CPU {
+func loopRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64, prepare func(*CPU)) *CPU {
 	w := newWorld(t, isa, cpus.Window, nil)
 	code = append(code[:len(code):len(code)], 0xe9)
 	fuzzPages(w, binary.LittleEndian.AppendUint32(code, uint32(-(len(code)+4))))
 	c := w.cpu()
 	fuzzState(w, c, seed)
+	prepare(c)
 	start := c.R
 	for range 60 {
 		e := c.Run(c.Now() + 60*400)

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"bytes"
 	"testing"
 
 	"kprobesim/cpus"
@@ -23,4 +24,38 @@ func TestUntimedCounterCounts(t *testing.T) {
 	if n := c.Counters().Instructions; n != all || c.Now() != all*each*clock.PerCycle || c.R[rsi] != round*each {
 		t.Errorf("%d instructions in %d ticks, %d cycles a round; want %d, %d and %d", n, c.Now(), c.R[rsi], all, all*each*clock.PerCycle, round*each)
 	}
+}
+
+// silent is told of every instruction and says nothing.
+type silent struct{}
+
+func (silent) Step(*cpus.Step) {}
+
+// TestUntimedTracesChangeNothing runs random code in loops, with exceptions, without a cost model: at once, and
+// observed, which goes instruction by instruction.
+func TestUntimedTracesChangeNothing(t *testing.T) {
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		g := newGen(isa.Bits, 13, 1)
+		for _, x := range groups {
+			x.build(g)
+		}
+		for i := range 12 {
+			var code []byte
+			for len(code) < 10+5*i {
+				code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)
+			}
+			seed := g.rng.Uint64()
+			quick := func(c *CPU) { c.Untimed(7, 1<<60) }
+			all := loopRun(t, isa, code, seed, quick)
+			each := loopRun(t, isa, code, seed, func(c *CPU) {
+				quick(c)
+				c.Observe(silent{})
+			})
+			n, m := all.Counters(), each.Counters()
+			if all.R != each.R || all.Now() != each.Now() || *n != *m || !bytes.Equal(all.Memory.Raw(), each.Memory.Raw()) {
+				t.Fatalf("% x: %d instructions to %#x in %d ticks, want %d to %#x in %d", code, n.Instructions, all.PC(), all.Now(),
+					m.Instructions, each.PC(), each.Now())
+			}
+		}
+	})
 }
