@@ -512,8 +512,8 @@ type Probe interface {
 	Registers() []Register
 }
 
-// Refuser is a CPU that keeps a list of what its guest asked for and did not get, though the architecture has it:
-// kernels look for registers by the exception of those that are not there, so that this is no failure.
+// Refuser is a CPU that keeps a list of what its guest asked for and did not get, though the architecture has it: instructions,
+// and registers, which kernels look for by the exception of those that are not there.
 type Refuser interface {
 	// Refusals are in the order in which they came first.
 	Refusals() []Refusal

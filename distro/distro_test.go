@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kprobesim/boards/pc"
+	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
 	"kprobesim/distro"
@@ -176,4 +177,17 @@ func FuzzBoot(f *testing.F) {
 		}
 		_, _ = distro.Run(c, distro.Stop{}) // whatever comes, but no panic
 	})
+}
+
+// TestNotThere names what a kernel asked for in vain: a register that is not there, whose exception has no handler here.
+func TestNotThere(t *testing.T) {
+	code := []byte{0xb9, 0x45, 0x03, 0, 0, 0x0f, 0x32} // mov ecx, 0x345; rdmsr
+	m, err := distro.Run(config(t, linuxtest.Kernel{Bits: 64, Code: code}), distro.Stop{})
+	if err == nil || !strings.Contains(err.Error(), "triple fault") || m == nil {
+		t.Fatalf("an exception without a handler: %v", err)
+	}
+	got := m.CPU(0).(cpus.Refuser).Refusals()
+	if len(got) != 1 || got[0].Name != "rdmsr of 0x345" || got[0].Count != 1 || got[0].PC == 0 {
+		t.Errorf("asked for in vain: %+v", got)
+	}
 }

@@ -58,7 +58,11 @@ func TestPortsAgainstQemu(t *testing.T) {
 		if !a.read {
 			continue
 		}
-		if got[reads] != want[reads] && bad < 10 {
+		known := uint8(0xff)
+		if a.port == 0x20 {
+			known = 0xfe // qemu's timer may ask for input 0 once more, which is masked
+		}
+		if (got[reads]^want[reads])&known != 0 && bad < 10 {
 			bad++
 			t.Errorf("access %d, port %#x: qemu %#x, here %#x; before it %v", i, a.port, want[reads], got[reads], s[max(i-8, 0):i])
 		}
@@ -77,7 +81,7 @@ func TestPortsAgainstQemu(t *testing.T) {
 func setUp() (s script) {
 	s.out(0x43, 0x30, 0x3fb, 3, 0x3f9, 0, 0x3fc, 8, 0x3fa, 0)
 	s.out(0xa0, 0x11, 0xa1, 0x38, 0xa1, 2, 0xa1, 1, 0xa1, 0xff)
-	s.out(0x20, 0x11, 0x21, 0x30, 0x21, 4, 0x21, 1, 0x21, 0)
+	s.out(0x20, 0x11, 0x21, 0x30, 0x21, 4, 0x21, 1, 0x21, 1)
 	return s
 }
 
@@ -88,7 +92,7 @@ func (s *script) draw(rng *rand.Rand) {
 	case 0:
 		s.out(0x3f9, 0, 0x3f9, 2) // input 4 falls and rises
 	case 1:
-		s.out(0x21, v&rng.IntN(256))
+		s.out(0x21, v&rng.IntN(256)|1)
 	case 2, 3:
 		s.out(0x20, v&0xe7)
 	case 4:
@@ -107,7 +111,7 @@ func (s *script) draw(rng *rand.Rand) {
 		s.out(0x3fb, 3)
 		s.in(0x3f9)
 	case 10:
-		s.out(0x21, 0, 0x20, 0x48, 0x20, 0x64, 0x20, 0x0c) // takes what input 4 asks for before it falls
+		s.out(0x21, 1, 0x20, 0x48, 0x20, 0x64, 0x20, 0x0c) // takes what input 4 asks for before it falls
 		s.in(0x20)
 		s.out(0x20, 0x64, 0x3f9, 0, 0x3fa, v&1, 0x3fc, 0x18|v&7)
 		s.in(0x3fa)

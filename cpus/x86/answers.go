@@ -136,14 +136,18 @@ const maxRefused = 256
 // refuseMSR raises #GP for an MSR that there is none of, and notes it.
 func (c *CPU) refuseMSR(how string, n uint32) {
 	c.raiseCode(vecGP, 0)
-	name := fmt.Sprintf("%s of %#x", how, n)
+	c.refuse(fmt.Sprintf("%s of %#x", how, n), c.R[rRIP]-2)
+}
+
+// refuse notes what was asked for at an address and is not there.
+func (c *CPU) refuse(name string, at uint64) {
 	list := c.answers.refused
 	i := slices.IndexFunc(list, func(r cpus.Refusal) bool { return r.Name == name })
 	switch {
 	case i >= 0:
 		list[i].Count++
 	case len(list) < maxRefused:
-		c.answers.refused = append(list, cpus.Refusal{Name: name, PC: c.R[rRIP] - 2, Count: 1})
+		c.answers.refused = append(list, cpus.Refusal{Name: name, PC: at, Count: 1})
 	}
 }
 

@@ -63,16 +63,19 @@ func (c *CPU) raiseCode(vector uint8, code uint32) {
 	c.Stop |= engine.StopFault
 }
 
-// execUndefined raises #UD. It counts instructions that the architecture has and this model lacks.
+// execUndefined raises #UD. It counts instructions that the architecture has and this model lacks. Bytes of which the
+// decoder knows no instruction are the guest's fault, as far as one can tell, and are only listed.
 func execUndefined(c *CPU, in *inst) {
-	// a byte string without any meaning is the guest's fault and not counted
 	at := c.R[rRIP] - uint64(in.len)
 	if pa, ok := c.Translate(at); ok {
 		code := c.Memory.Bytes(pa, min(maxInsn, int(0x1000-pa&0xfff)))
+		name := fmt.Sprintf("instruction % x", code[:min(4, len(code))])
 		if x, known := disassemble(code, c.mode()); known {
 			c.Counts.Unmodelled++
 			c.Counts.LastUnknown = fmt.Sprintf("%s at %#x", x.String(), at)
+			name = x.Op.String()
 		}
+		c.refuse(name, at)
 	}
 	c.raise(vecUD)
 }

@@ -228,4 +228,7 @@ func TestRefusedProgram(t *testing.T) {
 	if tr := w.trapped(c); tr.vector != vecUD || !strings.Contains(c.Counts.LastUnknown, "ADDSD") {
 		t.Errorf("%+v, %q", tr, c.Counts.LastUnknown)
 	}
+	if got := c.Refusals(); len(got) != 1 || got[0].Name != "ADDSD" || got[0].PC != testCode || got[0].Count != 1 {
+		t.Errorf("refused %+v", got)
+	}
 }

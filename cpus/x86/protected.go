@@ -65,6 +65,7 @@ func (c *CPU) registerNames() []string {
 func (c *CPU) unmodelled(code uint32, format string, args ...any) {
 	c.Counts.Unmodelled++
 	c.Counts.LastUnknown = fmt.Sprintf(format, args...)
+	c.refuse(c.Counts.LastUnknown, c.R[rRIP])
 	c.raiseCode(vecGP, code)
 }
 
