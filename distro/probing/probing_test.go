@@ -91,6 +91,14 @@ func madeUp(t *testing.T) *Kernel {
 	return k
 }
 
+// TestKernelWithoutTables is refused: its rules could not be applied.
+func TestKernelWithoutTables(t *testing.T) {
+	k := madeUp(t)
+	if _, err := Read(&linux.Kernel{Image: k.image}, nil); err == nil || !strings.Contains(err.Error(), "names functions alone") {
+		t.Errorf("a kernel without tables: %v", err)
+	}
+}
+
 // TestRules asks for each rule at a place where no other holds.
 func TestRules(t *testing.T) {
 	k := madeUp(t)

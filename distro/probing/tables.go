@@ -91,6 +91,12 @@ func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) 
 			out.forbidden = append(out.forbidden, area{s, a.rule, a.why})
 		}
 	}
+	for _, name := range [...]string{"blacklist of probes", "jump labels", "ftrace sites"} {
+		if _, ok := k.Table(name); !ok {
+			return nil, fmt.Errorf("where the kernel's table of %s is cannot be said: it names functions alone (no CONFIG_KALLSYMS_ALL), "+
+				"so no rule that needs the table can be applied", name)
+		}
+	}
 	return out, out.readTables(k)
 }
 
