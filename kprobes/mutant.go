@@ -42,6 +42,12 @@ const (
 	// back there alone.
 	MutantWatchSetHere   = "watch-set-here"
 	MutantWatchClearHere = "watch-clear-here"
+	// MutantUserUnlocked removes a breakpoint of user space while others may be in a hit of it.
+	MutantUserUnlocked = "user-unlocked"
+	// MutantUserNoHook leaves pages of user space that come in without the probes of their place.
+	MutantUserNoHook = "user-no-hook"
+	// MutantUserOnePass looks once for the pages that a probe is to be removed from.
+	MutantUserOnePass = "user-one-pass"
 	// MutantSkipClean and its kin leave out a step by which software keeps instruction caches in step with what it
 	// has stored: writing the data cache's line back, invalidating that of instruction caches, and fetching
 	// anew. They change nothing in a guest that has no such steps.
@@ -56,7 +62,8 @@ func Mutants() []string {
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
 		MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreeEarly, MutantJumpIntoRegion, MutantKeepQueued,
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
-		MutantEntryUnsynced, MutantWatchSetHere, MutantWatchClearHere, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
+		MutantEntryUnsynced, MutantWatchSetHere, MutantWatchClearHere, MutantUserUnlocked, MutantUserNoHook,
+		MutantUserOnePass, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
 	}
 }
 

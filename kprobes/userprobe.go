@@ -18,6 +18,7 @@ type userLayout struct {
 	address                          image.Field // of struct page: where the kernel sees it
 	returnPre, trampolinePre         uint64      // handlers as a pointer in C holds them
 	watched, watchedSize, trampoline uint64
+	reinserted                       uint64
 }
 
 // userSite is one registered probe of user space.
@@ -52,6 +53,8 @@ func (k *Kprobes) findUsers() error {
 	}
 	list, _ := k.im.Symbol("user_watched")
 	u.watched, u.watchedSize = list.Addr, list.Size
+	count, _ := k.im.Symbol("user_reinserted")
+	u.reinserted = count.Addr
 	fn, _ := k.im.Func("user_trampoline")
 	u.trampoline = fn.Entry
 	var err error
@@ -71,6 +74,7 @@ func (k *Kprobes) userNatives() []native {
 		{"unregister_kprobe_user", func(c *sim.Call) error { return k.UnregisterUser(c, c.Arg(0)) }},
 		{"insert_kprobe_user", func(c *sim.Call) error { return k.InsertUser(c, c.Arg(0)) }},
 		{"insert_kprobe_userspace", func(c *sim.Call) error { return k.InsertUser(c, c.Arg(0)) }},
+		{"user_page_came", func(c *sim.Call) error { return k.pageCame(c, c.Arg(0), c.Arg(1), c.Arg(2)) }},
 		{"remove_kprobe_user", func(c *sim.Call) error { return k.RemoveUser(c, c.Arg(0)) }},
 	}
 }
@@ -160,6 +164,9 @@ func (k *Kprobes) UnregisterUser(c Caller, p uint64) error {
 	if err == nil {
 		err = k.grace(c)
 	}
+	if s.slot != 0 {
+		k.note(c, EventSlot, "freed", p, s.slot)
+	}
 	k.slots.give(s.slot)
 	k.m.free(s.code)
 	return errors.Join(err, k.m.take())
@@ -183,6 +190,11 @@ func (k *Kprobes) toggled(c Caller, p uint64) (u uint64, s *userSite, err error)
 // instruction cannot be probed; a system call is one of those, since the kernel would be entered in the middle of a
 // hit.
 func (k *Kprobes) InsertUser(c Caller, p uint64) error {
+	return k.insertUser(c, p, func() bool { return true })
+}
+
+// insertUser asks again whether the insertion is wanted when nothing can come in between any more.
+func (k *Kprobes) insertUser(c Caller, p uint64, wanted func() bool) error {
 	u, s, err := k.toggled(c, p)
 	if err != nil {
 		return err
@@ -202,7 +214,10 @@ func (k *Kprobes) InsertUser(c Caller, p uint64) error {
 		return EINVAL
 	}
 	return k.quietly(c, func() error {
-		if err := k.prepareUser(s, addr, code); err != nil {
+		if k.userSite(s.inode, s.offset) != s || !wanted() { // it went while the lock was waited for
+			return ENODATA
+		}
+		if err := k.prepareUser(c, s, addr, code); err != nil {
 			return err
 		}
 		k.m.Store(s.p, k.l.p.addr, addr)
@@ -230,7 +245,7 @@ func (k *Kprobes) seen(u uint64) uint64 {
 
 // prepareUser makes what a hit runs in the place of the instruction. Where it is stepped that is the instruction
 // itself.
-func (k *Kprobes) prepareUser(s *userSite, addr uint64, code []byte) error {
+func (k *Kprobes) prepareUser(c Caller, s *userSite, addr uint64, code []byte) error {
 	if s.orig != nil {
 		return nil
 	}
@@ -246,6 +261,7 @@ func (k *Kprobes) prepareUser(s *userSite, addr uint64, code []byte) error {
 			return err
 		}
 		s.slot, members = slot, cp.Members
+		k.note(c, EventSlot, "taken", s.p, slot)
 		k.m.write(slot, cp.Code)
 	}
 	s.orig = code[:len(k.arch.Breakpoint)]
@@ -255,18 +271,42 @@ func (k *Kprobes) prepareUser(s *userSite, addr uint64, code []byte) error {
 // RemoveUser takes the breakpoint out of one page again. ENODATA: the place has no probe. A page that has none stays
 // as it is.
 func (k *Kprobes) RemoveUser(c Caller, p uint64) error {
+	var removed bool
+	return k.removeUser(c, p, &removed)
+}
+
+// removeUser sets removed if there was a breakpoint.
+func (k *Kprobes) removeUser(c Caller, p uint64, removed *bool) error {
 	u, s, err := k.toggled(c, p)
 	if err != nil {
 		return err
 	}
 	at := k.seen(u)
-	return k.quietly(c, func() error {
+	restore := func(c Caller) error { k.storeUser(c, s, at, s.orig); return nil }
+	quietly := k.quietly
+	if k.opt.Mutant == MutantUserUnlocked {
+		quietly = func(_ Caller, f func() error) error { return f() }
+	}
+	return quietly(c, func() error {
 		if s.orig != nil && bytes.Equal(k.m.read(at, len(k.arch.Breakpoint)), k.arch.Breakpoint) {
-			k.storeUser(c, s, at, s.orig)
+			*removed = true
+			if err := k.restoreUser(c, restore); err != nil {
+				return err
+			}
 			k.note(c, EventProbe, "removed", s.p, k.m.Load(u, k.users.addr))
 		}
 		return k.m.take()
 	})
+}
+
+// restoreUser stores an instruction in the place of a breakpoint. Where the kernel asks what the breakpoint is by reading
+// it, nobody may be on the way to that.
+func (k *Kprobes) restoreUser(c Caller, store func(Caller) error) error {
+	if !k.arch.StopsToRestore || k.smp.CPUs() == 1 || k.opt.Mutant == MutantUserUnlocked {
+		return store(c)
+	}
+	k.patch++
+	return k.stopped(c, store)
 }
 
 // quietly runs f while no CPU is in a hit, in kernels where one lock guards all hits. A caller that is in one has the

@@ -100,8 +100,12 @@ func (k *Kprobes) RemoveUserProbe(c Caller, p *UserProbe) error {
 	if err := k.Unwatch(p); err != nil {
 		return err
 	}
-	if err := k.eachPage(p, func() error { return k.RemoveUser(c, p.Addr) }); err != nil {
-		return err
+	for again := true; again; { // copies may have been made of pages that were still to come
+		removed := false
+		if err := k.eachPage(p, func() error { return k.removeUser(c, p.Addr, &removed) }); err != nil {
+			return err
+		}
+		again = removed && k.opt.Mutant != MutantUserOnePass
 	}
 	if err := k.UnregisterUser(c, p.Addr); err != nil {
 		return err
@@ -180,8 +184,10 @@ func (k *Kprobes) Watch(p *UserProbe) error {
 	}
 	k.m.Store(at, k.l.list, p.Addr)
 	hook, _ := k.im.Symbol("user_page_hook")
-	fn, _ := k.im.Func("user_reinsert")
-	k.m.Store(hook.Addr, k.l.list, fn.Pointer)
+	fn, _ := k.im.Func("user_page_came")
+	if k.opt.Mutant != MutantUserNoHook {
+		k.m.Store(hook.Addr, k.l.list, fn.Pointer)
+	}
 	return k.m.take()
 }
 
@@ -190,6 +196,39 @@ func (k *Kprobes) Unwatch(p *UserProbe) error {
 	if at, ok := k.watchSlot(p.Addr); ok {
 		k.m.Store(at, k.l.list, 0)
 	}
+	return k.m.take()
+}
+
+// pageCame inserts the watched probes of a page's place into it, before its task sees it. Nothing comes between looking
+// for a probe and reading what its insertion is told, of which a probe has one copy. A probe that is not watched any more
+// when the lock of all hits is there is left out: its removals may have gone by.
+func (k *Kprobes) pageCame(c Caller, page, vma, address uint64) error {
+	inode, from, ok := k.smp.Place(vma, address)
+	if !ok {
+		return nil
+	}
+	word := image.Field{Size: k.l.list.Size}
+	for at := k.users.watched; at < k.users.watched+k.users.watchedSize; at += uint64(word.Size) {
+		p := k.m.Load(at, word)
+		if p == 0 {
+			continue
+		}
+		u, file, offset := k.place(p)
+		if file != inode || offset-from >= pageBytes {
+			continue
+		}
+		k.m.Store(u, k.users.addr, address+offset-from)
+		k.m.Store(u, k.users.vma, vma)
+		k.m.Store(u, k.users.page, page)
+		err := k.insertUser(c, p, func() bool { return k.m.Load(at, word) == p })
+		switch {
+		case err == nil:
+			k.m.Store(k.users.reinserted, word, k.m.Load(k.users.reinserted, word)+1)
+		case !errors.Is(err, EEXIST) && !errors.Is(err, ENODATA):
+			return err
+		}
+	}
+	k.smp.Heard(page)
 	return k.m.take()
 }
 

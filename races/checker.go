@@ -40,6 +40,8 @@ type checker struct {
 	calls  calls
 	storer int  // the CPU that has stored into text last
 	lazy   bool // CPUs go on with what their instruction caches have
+
+	stepping func() bool // an instruction of user mode is stepped, its breakpoint is away; nil where nothing is
 }
 
 // Step implements cpus.Observer.
@@ -90,6 +92,9 @@ func (c *checker) inText(s *cpus.Step, t *text) {
 			kind = Unsynced
 		}
 	}
+	if kind == "" && t.user {
+		kind, why = c.passedUser(s, t)
+	}
 	if kind != "" {
 		c.report.found(kind, s.CPU, s.PC, why)
 	}
@@ -128,7 +133,7 @@ func (c *checker) returned(s *cpus.Step) {
 // A store may go to any text, and there are few of them, so all are compared.
 func (c *checker) compare(cpu int) {
 	for _, t := range c.texts {
-		if c.m.TextIs(t.start, t.now) {
+		if t.user || c.m.TextIs(t.start, t.now) {
 			continue
 		}
 		c.storer = cpu
@@ -142,7 +147,7 @@ func (c *checker) compare(cpu int) {
 // unseen finds text that has changed although no store was seen.
 func (c *checker) unseen() (where string, ok bool) {
 	for _, t := range c.texts {
-		if !c.m.TextIs(t.start, t.now) {
+		if !t.user && !c.m.TextIs(t.start, t.now) {
 			return t.name, true
 		}
 	}
@@ -154,6 +159,9 @@ func (c *checker) unseen() (where string, ok bool) {
 // Stores that some CPU still misses stay for the next schedule on this machine.
 func (c *checker) restored() {
 	for _, t := range c.texts {
+		if t.user {
+			continue
+		}
 		for i, b := range c.m.Text(t.start, len(t.orig)) {
 			if b != t.orig[i] {
 				at := t.start + uint64(i)
@@ -172,6 +180,9 @@ func (c *checker) restored() {
 // Its bytes are written by Go, so there is no store of the guest that a CPU could miss.
 func (c *checker) reload(gone func(t *text) bool) {
 	for _, t := range c.texts {
+		if t.user {
+			continue
+		}
 		t.gone = gone(t)
 		t.restart(c.m.Text(t.start, len(t.orig)))
 	}

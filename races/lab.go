@@ -238,9 +238,14 @@ type trial struct {
 	checker  *checker
 	call     *sim.Call                                       // the boot task's call of sim_main
 	probes   []*kprobes.Probe                                // registered ones, by index
+	program  *smp.File                                       // what processes run, nil without any
+	spaces   []*smp.Space                                    // of processes that stay
+	tramp    *kprobes.UserProbe                              // where return probed functions of user space return to
+	users    []*kprobes.UserProbe                            // registered ones, by index
 	watches  []int                                           // registers of watchpoints that are set, else -1
 	callers  []uint64                                        // struct race_caller
 	fields   struct{ fn, a0, a1, pause, paused image.Field } // of it
+	spawned  int                                             // processes that end
 	pauses   uint64                                          // how often callers were kept out
 	outcomes []Outcome
 	failed   error
@@ -253,6 +258,7 @@ type trial struct {
 // protocols allow.
 func (l *lab) boot(c chooser) (*trial, error) {
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
+	t.users = make([]*kprobes.UserProbe, len(l.s.Probes))
 	t.watches = slices.Repeat([]int{-1}, len(l.s.Watches))
 	sys, err := l.target.Build(targets.Config{
 		Machine: sim.Config{
@@ -312,6 +318,10 @@ func (t *trial) verdict(n uint64, err error) error {
 		return t.failed
 	case err == nil && t.failed == nil:
 		return nil
+	case !t.e.active && t.e.bad != nil && len(t.outcomes) > 0 && t.outcomes[len(t.outcomes)-1].Violation == t.e.bad:
+		return nil // found at the end of its schedule
+	case !t.e.active && t.e.bad != nil:
+		return errors.Join(t.failed, fmt.Errorf("in front of the first schedule: %s", t.e.bad))
 	case !t.e.active:
 		return errors.Join(t.failed, err)
 	}
@@ -341,7 +351,7 @@ func (t *trial) prepare() error {
 			}
 		}
 	}
-	return nil
+	return t.processes()
 }
 
 // caller starts one task that calls a function again and again.

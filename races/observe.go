@@ -148,11 +148,14 @@ func (t *trial) findTexts() error {
 		}
 	}
 	for _, p := range t.l.s.Probes {
+		if p.User {
+			continue
+		}
 		if err := add(p.Target, false); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.findUserTexts(r)
 }
 
 // findProbes notes where the probes of the scenario stand and which handlers they call.
@@ -172,7 +175,7 @@ func (t *trial) findProbes() error {
 			return err
 		}
 		t.checker.calls.probes = append(t.checker.calls.probes, &probed{
-			name: p.Name, addr: fn.Addr + t.l.places[i], fn: fn.Addr, handler: h.Addr, nested: handlers[p.Target],
+			name: p.Name, addr: fn.Addr + t.l.places[i], fn: fn.Addr, handler: h.Addr, nested: handlers[p.Target], user: p.User,
 		})
 		t.checker.code.mark(handlerCode, span{h.Addr, h.Addr + 1})
 	}

@@ -130,5 +130,6 @@ func Search(s *Scenario, v *Variant, opt Options) (Tally, error) {
 	if err != nil {
 		return Tally{}, err
 	}
+	opt.batch = s.batch()
 	return search(&opt, l.run)
 }

@@ -22,6 +22,7 @@ func Replay(s *Scenario, v *Variant, opt Options, n uint64, lines int, w io.Writ
 	if err != nil {
 		return nil, err
 	}
+	opt.batch = s.batch()
 	r := &recorder{l: l, n: n, lines: lines}
 	l.watch = r.attach
 	o, err := r.run(&opt)
@@ -51,7 +52,7 @@ func (r *recorder) run(opt *Options) (*Outcome, error) {
 	if opt.Policy == Exhaustive {
 		return r.runPlan(opt)
 	}
-	res := runBatch(opt, r.l.run, r.n/batchSize*batchSize, r.n%batchSize+1)
+	res := runBatch(opt, r.l.run, r.n/opt.perMachine()*opt.perMachine(), r.n%opt.perMachine()+1)
 	if res.err != nil {
 		return nil, res.err
 	}

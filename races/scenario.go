@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
+	"kprobesim/smp"
 	"kprobesim/targets"
 )
 
@@ -25,6 +26,7 @@ type Scenario struct {
 	Delay       int64  // jiffies from the wish to optimize to the work on it
 	Limit       uint64 // instructions of all CPUs after which a schedule counts as hung
 	Callers     []Caller
+	Processes   []Process
 	Probes      []Probe
 	Watches     []Watch
 	Script      []Action
@@ -42,6 +44,12 @@ type Caller struct {
 	User   bool // a user task, that calls by the kernel
 }
 
+// Process is a task with an address space of its own, or several, that calls a function of user mode again and again.
+type Process struct {
+	CPU, Count int
+	Writes     bool // it also writes a word of its text now and then, and so has a copy of the page
+}
+
 // Probe is a probe that the script registers and unregisters.
 // Its handler is one of the guest's, chosen by its index, so that each call tells which probe it
 // was.
@@ -52,6 +60,7 @@ type Probe struct {
 	Offset      uint64
 	Instruction int // of the target where the probe stands, 0 for the first; or Offset says where
 	MaxActive   int32
+	User        bool // a probe of user space, of the function that processes call
 }
 
 // Watch is a watchpoint that the script sets and takes away. As for a probe, its handler is one of the guest's.
@@ -98,6 +107,9 @@ const (
 	UnloadModule Verb = "unload"     // takes the module's text away
 	SetWatch     Verb = "watch"      // WATCHPOINT...
 	ClearWatch   Verb = "unwatch"    // WATCHPOINT...
+	DropPage     Verb = "drop"       // takes the page of the program that processes share from memory
+	DiscardPages Verb = "discard"    // gives up the processes' own copies of it
+	SpawnTask    Verb = "spawn"      // CALLS: a process that makes so many calls and ends
 )
 
 // Action is one line of the script.
@@ -146,8 +158,15 @@ func read(r *doc.Reader) *Scenario {
 		Delay:  doc.Opt(r, "delay", 5, doc.Int(0, 100)),
 		Limit:  uint64(doc.Opt(r, "limit", 2_000_000, doc.Int(1000, 1_000_000_000))),
 	}
-	for _, c := range list(r, "callers", maxCallers) {
-		s.Callers = append(s.Callers, readCaller(c, s.CPUs))
+	if r.Has("processes") {
+		for _, p := range list(r, "processes", maxCallers) {
+			s.Processes = append(s.Processes, readProcess(p, s.CPUs))
+		}
+	}
+	if r.Has("callers") || len(s.Processes) == 0 {
+		for _, c := range list(r, "callers", maxCallers) {
+			s.Callers = append(s.Callers, readCaller(c, s.CPUs))
+		}
 	}
 	if r.Has("watchpoints") {
 		for _, w := range list(r, "watchpoints", maxWatches) {
@@ -234,6 +253,19 @@ func readCaller(r *doc.Reader, cpus int) Caller {
 	return c
 }
 
+func readProcess(r *doc.Reader, cpus int) Process {
+	defer r.Done()
+	p := Process{
+		CPU:    int(doc.Need(r, "cpu", doc.Int(0, maxCPUs-1))),
+		Count:  int(doc.Opt(r, "count", 1, doc.Int(1, 8))),
+		Writes: doc.Opt(r, "writes", false, doc.Flag),
+	}
+	if p.CPU >= cpus && cpus > 0 {
+		r.Errorf("cpu", "the machine has %d CPUs, numbered from 0", cpus)
+	}
+	return p
+}
+
 // readProbe leaves handlers out: the scenario could only choose among the guest's, one for each
 // probe.
 func readProbe(r *doc.Reader) Probe {
@@ -244,6 +276,7 @@ func readProbe(r *doc.Reader) Probe {
 		Offset:      uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
 		Instruction: int(doc.Opt(r, "instruction", 0, doc.Int(0, 1<<20))),
 		MaxActive:   int32(doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))),
+		User:        doc.Opt(r, "user", false, doc.Flag),
 	}
 	if p.Offset != 0 && p.Instruction != 0 {
 		r.Errorf("instruction", "offset says where the probe stands: leave one of the two out")
@@ -339,12 +372,30 @@ func (s *Scenario) readScript(n *doc.Node) ([]Action, error) {
 	return out, nil
 }
 
+// batch is how many schedules a machine runs. Processes that end use up address spaces, of which a machine has so many
+// in its life.
+func (s *Scenario) batch() uint64 {
+	spawned, standing := 0, 0
+	for i := range s.Script {
+		if s.Script[i].Verb == SpawnTask {
+			spawned++
+		}
+	}
+	for _, p := range s.Processes {
+		standing += p.Count
+	}
+	if spawned == 0 {
+		return batchSize
+	}
+	return uint64(max(1, (smp.MaxSpaces-standing)/spawned))
+}
+
 // verbs says how many words follow each verb, at least and at most.
 func verbs() map[Verb][2]int {
 	return map[Verb][2]int{
 		Register: {1, maxProbes}, Unregister: {1, maxProbes}, Enable: {1, 1}, Disable: {1, 1},
 		Expect: {2, 2}, Settle: {0, 0}, Sleep: {1, 1}, LoadModule: {0, 0}, UnloadModule: {0, 0},
-		SetWatch: {1, maxWatches}, ClearWatch: {1, maxWatches},
+		SetWatch: {1, maxWatches}, ClearWatch: {1, maxWatches}, DropPage: {0, 0}, DiscardPages: {0, 0}, SpawnTask: {1, 1},
 	}
 }
 
@@ -359,14 +410,15 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 	switch {
 	case !known:
 		return a, fmt.Errorf("unknown verb: known are register, unregister, enable, disable, expect, "+
-			"settle, sleep, load, unload, watch, unwatch%s", doc.Suggest(string(a.Verb), verbNames()))
+			"settle, sleep, load, unload, watch, unwatch, drop, discard, spawn%s", doc.Suggest(string(a.Verb), verbNames()))
 	case len(words) < want[0] || len(words) > want[1]:
 		return a, fmt.Errorf("%d words behind the verb, want %d to %d", len(words), want[0], want[1])
 	}
-	if a.Verb == Sleep {
+	if a.Verb == Sleep || a.Verb == SpawnTask {
 		a.N, err = strconv.ParseInt(words[0], 10, 64)
+		what := map[Verb]string{Sleep: "sleep 1 to 1000 jiffies", SpawnTask: "a task makes 1 to 1000 calls"}[a.Verb]
 		if err != nil || a.N < 1 || a.N > 1000 {
-			return a, fmt.Errorf("sleep 1 to 1000 jiffies, not %s", words[0])
+			return a, fmt.Errorf("%s, not %s", what, words[0])
 		}
 		return a, nil
 	}
@@ -404,7 +456,7 @@ func verbNames() []string {
 	return []string{
 		string(Register), string(Unregister), string(Enable), string(Disable), string(Expect),
 		string(Settle), string(Sleep), string(LoadModule), string(UnloadModule),
-		string(SetWatch), string(ClearWatch),
+		string(SetWatch), string(ClearWatch), string(DropPage), string(DiscardPages), string(SpawnTask),
 	}
 }
 

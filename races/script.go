@@ -62,6 +62,12 @@ func (t *trial) do(a *Action) error {
 		return t.each(a, func(i int) error { return t.expect(a, i) })
 	case Settle:
 		return t.k.WaitOptimizer(t.call)
+	case DropPage:
+		return t.dropPage()
+	case DiscardPages:
+		return t.discardPages()
+	case SpawnTask:
+		return t.spawn(fmt.Sprintf("short%d", t.spawned), 1+t.spawned%(t.l.s.CPUs-1), uint64(a.N))
 	case SetWatch:
 		return t.each(a, t.setWatch)
 	case ClearWatch:
@@ -93,6 +99,9 @@ func (t *trial) register(i int) error {
 		return fmt.Errorf("probe %s is registered already: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
 	}
 	p := &t.l.s.Probes[i]
+	if p.User {
+		return t.registerUser(i)
+	}
 	t.set(i, maybe)
 	added, err := t.k.Add(t.call, kprobes.Spec{
 		Kind: p.Kind, Symbol: p.Target, Offset: t.l.places[i], Handler: handlerName(p.Kind, i), MaxActive: p.MaxActive,
@@ -134,6 +143,12 @@ func handlerName(k kprobes.Kind, i int) string {
 // unregister takes the probes of an action away, one after the other.
 func (t *trial) unregister(a *Action) error {
 	for _, i := range a.Probes {
+		if t.l.s.Probes[i].User {
+			if err := t.unregisterUser(i); err != nil {
+				return err
+			}
+			continue
+		}
 		if t.probes[i] == nil {
 			return fmt.Errorf("probe %s is not registered: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
 		}
@@ -204,6 +219,17 @@ func (t *trial) cleanUp() error {
 				return err
 			}
 		}
+	}
+	for i, p := range t.users {
+		if p == nil {
+			continue
+		}
+		if err := t.unregisterUser(i); err != nil {
+			return err
+		}
+	}
+	if err := t.checkPages(); err != nil {
+		return err
 	}
 	for w, nr := range t.watches {
 		if nr < 0 {

@@ -28,6 +28,16 @@ type Options struct {
 	Mutant      string // a mistake to make, "" for none
 	Enough      int    // violations after which a search ends, 0 for never
 	Workers     int    // schedules that run at the same time, 0 for one a core
+
+	batch uint64 // schedules of a machine, 0 for batchSize
+}
+
+// perMachine is the number of schedules that a machine runs.
+func (o *Options) perMachine() uint64 {
+	if o.batch == 0 {
+		return batchSize
+	}
+	return o.batch
 }
 
 // workers is the number of machines that run at the same time.
@@ -91,8 +101,8 @@ func search(opt *Options, run runner) (Tally, error) {
 	}
 	var t Tally
 	batches := func(yield func(job) bool) {
-		for first := uint64(0); first < opt.Schedules; first += batchSize {
-			if !yield(job{first: first, count: min(batchSize, opt.Schedules-first)}) {
+		for first := uint64(0); first < opt.Schedules; first += opt.perMachine() {
+			if !yield(job{first: first, count: min(opt.perMachine(), opt.Schedules-first)}) {
 				return
 			}
 		}

@@ -25,6 +25,7 @@ type text struct {
 	name   string
 	start  uint64
 	called bool // tasks call it, to have their calls counted
+	user   bool // of user mode: copies of its page may differ
 	orig   []byte
 	length []uint8 // of the original instruction at each offset, 0 where none starts
 	now    []byte

@@ -128,7 +128,7 @@ func tryRun(t *testing.T, name string, opt Options, p sim.Policy, body func(b *b
 // bindRest gives the slots that belong to Kprobes something to call.
 func bindRest(m *sim.Machine) {
 	for _, s := range m.Image().Natives {
-		for _, p := range []string{"register_", "unregister_", "insert_", "remove_", "enable_", "disable_", "kfree", "text_poke_note"} {
+		for _, p := range []string{"register_", "unregister_", "insert_", "remove_", "enable_", "disable_", "kfree", "user_page_came", "text_poke_note"} {
 			if strings.HasPrefix(s.Name, p) {
 				m.Bind(s.Name, func(*sim.Call) uint64 { return 0 })
 			}

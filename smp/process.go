@@ -62,8 +62,8 @@ func (k *Kernel) SpawnProcess(c Caller, p Process) (task uint64, s *Space, err e
 func (k *Kernel) newSpace(c Caller, p Process) (*Space, error) {
 	l := k.spaces.l
 	k.release()
-	if k.spaces.numbers == maxSpaces {
-		return nil, fmt.Errorf("a machine has numbers for %d address spaces in its life", maxSpaces)
+	if k.spaces.numbers == MaxSpaces {
+		return nil, fmt.Errorf("a machine has numbers for %d address spaces in its life", MaxSpaces)
 	}
 	k.spaces.numbers++
 	s := &Space{swapped: map[uint64][]byte{}}
@@ -227,24 +227,46 @@ func (k *Kernel) Touch(c Caller, s *Space, address uint64, write bool) error {
 // PageOut takes the page of an address from a space. One of the space alone goes to swap. One of a file
 // stays in memory for others: see Drop.
 func (k *Kernel) PageOut(c Caller, s *Space, address uint64) error {
-	m, ok := k.Page(s, address)
-	if !ok {
+	return k.takeOwn(c, s, address, func(m Mapped) error {
+		content, err := k.spaces.pages.ReadBytes(m.Address, pageSize)
+		s.swapped[address&^(pageSize-1)] = content
+		return err
+	})
+}
+
+// Discard gives up a space's own copy of the page at an address, in memory or in swap. The next access gets what the
+// file has.
+func (k *Kernel) Discard(c Caller, s *Space, address uint64) error {
+	delete(s.swapped, address&^(pageSize-1))
+	if m, ok := k.Page(s, address); !ok || k.mem.Load(m.Page, k.spaces.l.private) == 0 {
 		return nil
 	}
-	address &^= pageSize - 1
-	if err := k.unmap(c, m.VMA, address); err != nil {
+	return k.takeOwn(c, s, address, func(Mapped) error { return nil })
+}
+
+// takeOwn takes the page of an address from a space. If it is the space's own, keep is called before it is freed.
+func (k *Kernel) takeOwn(c Caller, s *Space, address uint64, keep func(m Mapped) error) error {
+	var own Mapped
+	err := k.unmap(c, address, func(c Caller) error {
+		m, ok := k.Page(s, address)
+		if !ok {
+			return nil
+		}
+		if k.mem.Load(m.Page, k.spaces.l.private) != 0 {
+			own = m
+			if err := keep(m); err != nil {
+				return err
+			}
+		}
+		_, err := c.InvokeSym("unmap_user_page", m.VMA, address&^(pageSize-1))
+		return err
+	})
+	if err != nil || own.Page == 0 {
 		return err
 	}
-	if k.mem.Load(m.Page, k.spaces.l.private) == 0 {
-		return nil
-	}
-	content, err := k.spaces.pages.ReadBytes(m.Address, pageSize)
-	if err != nil {
-		return err
-	}
-	s.swapped[address] = content
-	s.owned = slices.DeleteFunc(s.owned, func(at uint64) bool { return at == m.Page || at == m.Address })
-	return k.freePage(m.Page, m.Address)
+	s.owned = slices.DeleteFunc(s.owned, func(at uint64) bool { return at == own.Page || at == own.Address })
+	s.arriving = slices.DeleteFunc(s.arriving, func(x arriving) bool { return x.page == own.Page })
+	return k.freePage(own.Page, own.Address)
 }
 
 // Drop takes a page of a file from memory, and from every space that maps it. The next access reads the file.
@@ -254,28 +276,35 @@ func (k *Kernel) Drop(c Caller, f *File, offset uint64) error {
 	if !ok {
 		return nil
 	}
-	for _, s := range k.spaces.list {
-		for i := range s.areas {
-			a := &s.areas[i]
-			address := a.start + index*pageSize - a.offset
-			if a.file != f || address < a.start || address >= a.end || k.mem.Load(k.slot(a, address), k.pointer()) != p {
+	at := f.Base + index*pageSize
+	err := k.unmap(c, at, func(c Caller) error {
+		delete(f.cached, index)
+		delete(f.unheard, p)
+		for _, s := range k.spaces.list {
+			a := s.area(at)
+			if a == nil || a.file != f || k.mem.Load(k.slot(a, at), k.pointer()) != p {
 				continue
 			}
-			if err := k.unmap(c, a.vma, address); err != nil {
+			if _, err := c.InvokeSym("unmap_user_page", a.vma, at); err != nil {
 				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	delete(f.cached, index)
 	return k.freePage(p, k.mem.Load(p, k.spaces.l.address))
 }
 
-// unmap takes an entry away on all CPUs.
-func (k *Kernel) unmap(c Caller, vma, address uint64) error {
-	if _, err := c.InvokeSym("unmap_user_page", vma, address); err != nil {
+// unmap has f take entries away while the machine stands still, and all CPUs forget them. There is no lock of the page
+// tables: a task that is bringing the page in, or is in the middle of a hit in it, would go on with a page that is no
+// more.
+func (k *Kernel) unmap(c Caller, address uint64, f func(Caller) error) error {
+	if err := k.StopMachine(c, f); err != nil {
 		return err
 	}
-	return k.OnEachCPU(c, "forget_user_entry", address)
+	return k.OnEachCPU(c, "forget_user_entry", address&^(pageSize-1))
 }
 
 func (k *Kernel) freePage(page, address uint64) error {

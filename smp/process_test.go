@@ -163,7 +163,7 @@ func TestSpacesEnd(t *testing.T) {
 	name := withSpaces(t)[0]
 	run(t, name, Options{CPUs: 1}, func(b *board) {
 		f := b.program()
-		for range maxSpaces {
+		for range MaxSpaces {
 			b.exit(first(b.process(Process{Thread: onCPU(0, "user_targets", 1), Program: f})))
 		}
 		if n := len(b.k.spaces.list); n > 1 {

@@ -1,6 +1,7 @@
 package smp
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,9 +18,9 @@ const (
 	costCopy = 1000 // its content
 )
 
-// maxSpaces is how many address spaces a machine can have had: the processor with the fewest numbers for them has 8
+// MaxSpaces is how many address spaces a machine can have had: the processor with the fewest numbers for them has 8
 // bits of it.
-const maxSpaces = 255
+const MaxSpaces = 255
 
 // File is a file that user space is mapped from. Its pages in memory are shared by all who map it.
 type File struct {
@@ -27,6 +28,7 @@ type File struct {
 	Base    uint64 // the virtual address at which the program is linked
 	content []byte
 	cached  map[uint64]uint64 // struct page by index
+	unheard map[uint64]bool   // pages of which the hook for those that come in has not been told to the end
 }
 
 // Space is the address space of one process.
@@ -35,7 +37,9 @@ type Space struct {
 	task    uint64 // whose space it is
 	areas   []area
 	swapped map[uint64][]byte // contents by address
-	owned   []uint64          // what goes with the space: pages, tables and structures
+
+	arriving []arriving // newest last; some of them have arrived
+	owned    []uint64   // what goes with the space: pages, tables and structures
 }
 
 // area is a struct vm_area_struct.
@@ -151,7 +155,7 @@ func (k *Kernel) NewFile(content []byte, base uint64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Base: base, content: slices.Clone(content), cached: map[uint64]uint64{}}
+	f := &File{Base: base, content: slices.Clone(content), cached: map[uint64]uint64{}, unheard: map[uint64]bool{}}
 	if f.Inode, err = k.alloc(l.inodeSize, 64); err != nil {
 		return nil, err
 	}
@@ -188,6 +192,22 @@ func (k *Kernel) userSegments() []image.Segment {
 	return segs
 }
 
+// flush has no CPU go on with what the memory of a page of code held before, where software keeps instruction caches in
+// step with what is stored. Others may run meanwhile.
+func (k *Kernel) flush(c Caller, page uint64) error {
+	if !k.flushes() {
+		return nil
+	}
+	at := k.mem.Load(page, k.spaces.l.address)
+	_, err := c.InvokeSym("flush_icache_range", at, at+pageSize)
+	return err
+}
+
+func (k *Kernel) flushes() bool {
+	_, ok := k.im.Func("flush_icache_range")
+	return ok && len(k.cpus) > 1
+}
+
 // page allocates a page of memory and its structure.
 func (k *Kernel) page(content []byte) (uint64, error) {
 	l := k.spaces.l
@@ -214,9 +234,17 @@ func (k *Kernel) read(c Caller, f *File, index uint64) (p uint64, fresh bool, er
 	if p, err = k.page(f.content[from:to]); err != nil {
 		return 0, false, err
 	}
+	if err := k.flush(c, p); err != nil {
+		return 0, false, err
+	}
+	if other, ok := f.cached[index]; ok { // read on another CPU meanwhile
+		return other, false, k.freePage(p, k.mem.Load(p, k.spaces.l.address))
+	}
 	k.mem.Store(p, k.spaces.l.inode, f.Inode)
 	k.mem.Store(p, k.spaces.l.index, index)
 	f.cached[index] = p
+	hook, _ := k.im.Symbol("user_page_hook")
+	f.unheard[p] = k.mem.Load(hook.Addr, k.pointer()) != 0
 	return p, true, k.mem.Err
 }
 
@@ -232,6 +260,8 @@ func (k *Kernel) private(c Caller, s *Space, a *area, address uint64, content []
 	if a.file != nil {
 		k.mem.Store(p, k.spaces.l.inode, a.file.Inode)
 		k.mem.Store(p, k.spaces.l.index, (a.offset+address-a.start)/pageSize)
+		s.arriving = append(s.arriving, arriving{p, address, a})
+		return p, errors.Join(k.flush(c, p), k.mem.Err)
 	}
 	return p, k.mem.Err
 }
@@ -284,7 +314,7 @@ func (k *Kernel) userPage(c Caller, vma, address uint64, write bool) (uint64, er
 			return 0, err
 		}
 		return k.fresh(k.private(c, s, a, address, content))
-	case read:
+	case read || a.file.unheard[p]: // a second task must not see the page before the hook is done with it
 		return k.fresh(p, nil)
 	}
 	return p, nil
@@ -317,6 +347,43 @@ func (k *Kernel) bindSpaces(bind func(name string, f func(Caller, func(int) uint
 	bind("user_table", func(_ Caller, arg func(int) uint64) (uint64, error) { return k.userTable(arg(0)) })
 }
 
+// Heard says that the hook has been told of a page that comes in, and is done.
+func (k *Kernel) Heard(page uint64) {
+	for _, f := range k.spaces.files {
+		delete(f.unheard, page)
+	}
+}
+
+// Place is where in a file the page of an address lies, for a struct vm_area_struct; false for memory without a file.
+func (k *Kernel) Place(vma, address uint64) (inode, offset uint64, ok bool) {
+	s, a := k.find(vma)
+	if s == nil || a.file == nil {
+		return 0, 0, false
+	}
+	return a.file.Inode, a.offset + address&^(pageSize-1) - a.start, true
+}
+
+// arriving is a copy of a page of a file that no task sees yet.
+type arriving struct {
+	page, address uint64
+	at            *area
+}
+
+// coming are the copies on their way, as pages. Those that have arrived are forgotten.
+func (k *Kernel) coming(s *Space, f *File, offset uint64) (list []Mapped) {
+	s.arriving = slices.DeleteFunc(s.arriving, func(x arriving) bool {
+		return k.mem.Load(k.slot(x.at, x.address), k.pointer()) == x.page
+	})
+	for _, x := range s.arriving {
+		if x.at.file == f && x.at.offset+x.address-x.at.start == offset {
+			list = append(list, Mapped{
+				Page: x.page, Address: k.mem.Load(x.page, k.spaces.l.address), VMA: x.at.vma, File: f, Offset: offset,
+			})
+		}
+	}
+	return list
+}
+
 // Pages are all copies in memory of the page at an offset of a file: the one that tasks share, and those of tasks that
 // have written it. Address of user space and area are those of one mapping, 0 where nobody maps the page now.
 func (k *Kernel) Pages(f *File, offset uint64) []Mapped {
@@ -334,6 +401,9 @@ func (k *Kernel) Pages(f *File, offset uint64) []Mapped {
 		add(Mapped{Page: p, Address: k.mem.Load(p, k.spaces.l.address), File: f, Offset: offset})
 	}
 	for _, s := range k.spaces.list {
+		for _, m := range k.coming(s, f, offset) {
+			add(m)
+		}
 		for i := range s.areas {
 			a := &s.areas[i]
 			at := a.start + offset - a.offset

@@ -46,4 +46,5 @@
 	NATIVE insert_kprobe_user
 	NATIVE insert_kprobe_userspace
 	NATIVE remove_kprobe_user
+	NATIVE user_page_came
 #endif

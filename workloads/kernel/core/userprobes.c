@@ -161,28 +161,87 @@ __dispatch int user_step_faulted(struct pt_regs *regs __unused, unsigned int vec
 }
 #endif
 
+/*
+ * Who guards the return instances: where instructions are stepped, the lock of all hits, which every hit has. Elsewhere
+ * each bucket has a lock for the instances in use, and each probe one for its free ones.
+ */
+#if USER_STEPS
+static __always_inline unsigned long guard_bucket(unsigned long bucket __unused)
+{
+	return 0;
+}
+
+static __always_inline void unguard_bucket(unsigned long bucket __unused, unsigned long flags __unused)
+{
+}
+
+static __always_inline void guard_free(struct kretprobe *rp __unused)
+{
+}
+
+static __always_inline void unguard_free(struct kretprobe *rp __unused)
+{
+}
+#else
+unsigned long lock_instances(unsigned long bucket);
+void unlock_instances(unsigned long bucket, unsigned long flags);
+
+static __always_inline unsigned long guard_bucket(unsigned long bucket)
+{
+	return lock_instances(bucket);
+}
+
+static __always_inline void unguard_bucket(unsigned long bucket, unsigned long flags)
+{
+	unlock_instances(bucket, flags);
+}
+
+static __always_inline void guard_free(struct kretprobe *rp)
+{
+	arch_spin_lock(&rp->lock);
+}
+
+static __always_inline void unguard_free(struct kretprobe *rp)
+{
+	arch_spin_unlock(&rp->lock);
+}
+#endif
+
+/* A free instance, or NULL. */
+static __always_inline struct kretprobe_instance *take_user_instance(struct kretprobe *rp)
+{
+	struct hlist_node *first;
+
+	guard_free(rp);
+	first = rp->free_instances.first;
+	if (first)
+		chain_leave(first);
+	else
+		rp->nmissed++;
+	unguard_free(rp);
+	return first ? container_of(first, struct kretprobe_instance, hlist) : NULL;
+}
+
 /* The entry of a return probed function of user space: its return is led to the trampoline there. */
 __kretprobe int user_return_entered(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct hlist_node *first = rp->free_instances.first;
-	unsigned long *back = user_return_address(regs);
-	struct kretprobe_instance *ri;
+	struct kretprobe_instance *ri = take_user_instance(rp);
+	unsigned long *back = user_return_address(regs), bucket, flags;
 
-	if (!first) {
-		rp->nmissed++;
+	if (!ri)
 		return 0;
-	}
-	ri = container_of(first, struct kretprobe_instance, hlist);
 	ri->ret_addr = (kprobe_opcode_t *)*back;
 	*back = USER_ADDRESS(user_trampoline);
-	chain_leave(first);
 	ri->rp = rp;
 	ri->task = current;
-	chain_push(&instance_table[hash_ptr(current, HIT_HASH_BITS)], &ri->hlist);
+	bucket = hash_ptr(current, HIT_HASH_BITS);
+	flags = guard_bucket(bucket);
+	chain_push(&instance_table[bucket], &ri->hlist);
 #if ERA_USED_CHAIN
 	chain_push(&rp->used_instances, &ri->used);
 #endif
+	unguard_bucket(bucket, flags);
 	return 0;
 }
 
@@ -202,11 +261,14 @@ static __always_inline struct kretprobe_instance *newest_instance(void)
 /* The probe of the trampoline. Its handler goes where the function was to return to. */
 __kretprobe int user_trampoline_hit(struct kprobe *p __unused, struct pt_regs *regs)
 {
+	unsigned long bucket = hash_ptr(current, HIT_HASH_BITS), flags = guard_bucket(bucket);
 	struct kretprobe_instance *ri = newest_instance();
 	struct kretprobe *rp;
 
-	if (!ri)
+	if (!ri) {
+		unguard_bucket(bucket, flags);
 		return 0;
+	}
 	rp = ri->rp;
 	if (rp && rp->handler)
 		rp->handler(ri, regs);
@@ -216,10 +278,13 @@ __kretprobe int user_trampoline_hit(struct kprobe *p __unused, struct pt_regs *r
 #if ERA_USED_CHAIN
 		chain_leave(&ri->used);
 #endif
+		guard_free(rp);
 		chain_push(&rp->free_instances, &ri->hlist);
+		unguard_free(rp);
 	} else {
 		kfree(ri);
 	}
+	unguard_bucket(bucket, flags);
 	close_hit(this_hit());
 	return 1;
 }

@@ -87,27 +87,12 @@ __user_text unsigned long user_touches_and_mixes(unsigned long at)
 
 #define WATCHED 128
 
-/* The probes of this caller, which it inserts into each page that comes in. Written by the simulator. */
+/*
+ * The probes of a caller, which it inserts into each page that comes in, and how often it has done so. The simulator is
+ * that caller; its user_page_hook is user_page_came.
+ */
 struct kprobe *user_watched[WATCHED];
 unsigned long user_reinserted;
-
-/* A user_page_hook. A copy of a page with a breakpoint has it already: -EEXIST is no mistake. */
-__used void user_reinsert(struct page *page, struct vm_area_struct *vma, unsigned long address)
-{
-	unsigned long from = (vma->vm_pgoff << PAGE_SHIFT) + address - vma->vm_start;
-
-	for (int i = 0; i < WATCHED; i++) {
-		struct kprobe *p = user_watched[i];
-
-		if (!p || p->user->inode != vma->vm_inode || p->user->offset - from >= PAGE_SIZE)
-			continue;
-		p->user->addr = address + p->user->offset - from;
-		p->user->vma = vma;
-		p->user->page = page;
-		if (insert_kprobe_user(p) == 0)
-			user_reinserted++;
-	}
-}
 
 unsigned long user_hits, user_posts, user_faults, user_returns;
 unsigned long user_seen_ip, user_seen_sp, user_seen_value, user_seen_argument;
@@ -148,6 +133,32 @@ __handler __used int user_probe_return(struct kretprobe_instance *ri __unused, s
 
 __handler __used int user_return_empty(struct kretprobe_instance *ri __unused, struct pt_regs *regs __unused)
 {
+	return 0;
+}
+/* The call has returned value. The simulator watches, as it does race_returned. */
+__user_text void user_race_returned(unsigned long unused __unused, unsigned long value __unused)
+{
+	asm volatile("" : : : "memory");
+}
+
+#define WRITE_AFTER 4	/* calls between two stores into text */
+
+/* Calls user_mix for ever. Writes a word of its text now and then if at is the word's address, and gets a copy. */
+__user_text unsigned long user_race_ever(unsigned long at)
+{
+	for (unsigned long n = 1;; n++) {
+		user_race_returned(0, user_mix(3, 4));
+		if (at && n % WRITE_AFTER == 0)
+			user_touches(at);
+	}
+	return 0;
+}
+
+/* n calls, and the task ends. */
+__user_text unsigned long user_race_some(unsigned long n)
+{
+	while (n--)
+		user_race_returned(0, user_mix(3, 4));
 	return 0;
 }
 #endif

@@ -115,6 +115,14 @@ static struct undef_hook breakpoint_hook = {
 };
 
 #ifdef USERPROBES
+/* The page was taken away, which this CPU has not been told yet: it is interrupted, and then the access faults. */
+static __dispatch int page_has_gone(unsigned long address)
+{
+	struct vm_area_struct *vma = current->mm ? area_of(current->mm, address) : NULL;
+
+	return vma && vma->vm_inode && !*page_slot(vma, address);
+}
+
 /* A breakpoint of user mode. What is emulated reaches user space by the addresses that user mode has. */
 static __dispatch int user_hit(struct pt_regs *regs)
 {
@@ -123,7 +131,8 @@ static __dispatch int user_hit(struct pt_regs *regs)
 	struct kprobe *p = find_user_probe((unsigned long)at, &seen);
 
 	if (unlikely(!p))
-		return has_vanished(at) || find_user_probe((unsigned long)at, &seen);
+		return has_vanished(at) || find_user_probe((unsigned long)at, &seen) ||
+		       page_has_gone((unsigned long)at);
 	/* Registered anew and not inserted yet: the breakpoint was another one's, and what is there now is next. */
 	if (unlikely(!p->ainsn.insn_handler))
 		return 1;
