@@ -2,6 +2,8 @@
 #ifndef _ASM_MODULE_H
 #define _ASM_MODULE_H
 
+#include <linux/types.h>
+
 #define asmlinkage
 
 /* Frames are not linked. Kernels unwind by tables, which the images do not have. */
