@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot/font"
@@ -27,7 +28,19 @@ func renderTeX(f Figure) ([]byte, error) {
 		return nil, err
 	}
 	// TeX reads no exponents: what has one is as good as nothing.
-	return regexp.MustCompile(`-?[0-9.]+e-[0-9]+`).ReplaceAll(b.Bytes(), []byte("0")), nil
+	text := regexp.MustCompile(`-?[0-9.]+e-[0-9]+`).ReplaceAll(b.Bytes(), []byte("0"))
+	return roundLengths(text), nil
+}
+
+// roundLengths rounds lengths to a thousandth of a point: the digits behind that differ between processors.
+func roundLengths(text []byte) []byte {
+	return regexp.MustCompile(`-?[0-9]+\.[0-9]{4,}pt`).ReplaceAllFunc(text, func(b []byte) []byte {
+		v, err := strconv.ParseFloat(string(b[:len(b)-len("pt")]), 64)
+		if err != nil {
+			return b // no number after all
+		}
+		return fmt.Appendf(nil, "%.3fpt", v)
+	})
 }
 
 // longText is the width above which a text is a title or a line of a caption, which begins at the left whatever

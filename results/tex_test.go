@@ -55,3 +55,16 @@ func TestParseLength(t *testing.T) {
 		}
 	}
 }
+
+// TestLengthsAreRounded has two processors' idea of one length, and what is none.
+func TestLengthsAreRounded(t *testing.T) {
+	for text, want := range map[string]string{
+		`\pgfpoint{71.96338409664125pt}{47.2pt}`:     `\pgfpoint{71.963pt}{47.2pt}`,
+		`\pgfpoint{71.96338409664124pt}{-0.00049pt}`: `\pgfpoint{71.963pt}{-0.000pt}`,
+		"us_per_hit 0.123456":                        "us_per_hit 0.123456",
+	} {
+		if got := string(roundLengths([]byte(text))); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
