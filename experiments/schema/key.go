@@ -65,7 +65,7 @@ func writeValue(w io.Writer, v reflect.Value) {
 		fmt.Fprint(w, "]")
 	case reflect.Map:
 		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(written(a), written(b)) })
 		fmt.Fprintf(w, "%d(", len(keys))
 		for _, k := range keys {
 			writeValue(w, k)
@@ -98,4 +98,11 @@ func writePlain(w io.Writer, v reflect.Value) {
 	default:
 		panic(fmt.Sprintf("a %s is part of what a measurement follows from", v.Type()))
 	}
+}
+
+// written is what writeValue writes, by which keys of any type have an order.
+func written(v reflect.Value) string {
+	var b strings.Builder
+	writeValue(&b, v)
+	return b.String()
 }
