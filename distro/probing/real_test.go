@@ -77,11 +77,11 @@ func compare(t *testing.T, k *linux.Kernel) {
 		}
 	}
 	c.Initrd = distro.Initrd([]distro.File{first, {Name: "sites", Mode: distro.ModeFile, Data: probing.Orders(sites)}})
-	m, err = distro.Run(c, distro.Stop{Text: probing.AskDone})
+	asked, err := distro.Run(c, distro.Stop{Text: probing.AskDone})
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, err := probing.Answers(m.Console(), sites)
+	answers, err := probing.Answers(asked.Console(), sites)
 	if err != nil {
 		t.Fatal(err)
 	}
