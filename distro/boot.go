@@ -23,6 +23,9 @@ type Config struct {
 	TimerHz int64
 	Print   func(m *sim.Machine, s string) // is given the console as it comes; may be nil
 	From    []byte                         // what Snapshot returned of a machine that goes on here; nil to boot
+	// Untimed runs without the cost model: every instruction takes a cycle, and caches and predictors stay as they are.
+	// A machine that goes on from a snapshot of such a run may have the model again.
+	Untimed bool
 }
 
 // Defaults of Config.

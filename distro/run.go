@@ -2,9 +2,11 @@ package distro
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/clock"
 	"kprobesim/sim"
 )
 
@@ -93,6 +95,10 @@ func Run(c Config, stop Stop) (*sim.Machine, error) {
 		if err := c.restore(m); err != nil {
 			return nil, err
 		}
+		m.CPU(0).Untimed(0, 0)
+	}
+	if c.Untimed {
+		m.CPU(0).Untimed(clock.PerCycle, math.MaxInt64)
 	}
 	if stop.Symbol != "" {
 		s, ok := m.Image().Symbol(stop.Symbol)

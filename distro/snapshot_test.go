@@ -106,3 +106,36 @@ func TestSnapshotRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestUntimedSnapshot has the cost model back behind a stretch without it: in one machine, and behind a snapshot. What
+// is printed is the same as with the model throughout, and less time has passed.
+func TestUntimedSnapshot(t *testing.T) {
+	for _, model := range []string{cpus.Window, cpus.Throughput} {
+		base := config(t, linuxtest.Kernel{Bits: 64, Code: counts})
+		base.CPU.Model = model
+		timed, _ := digits(base, 60)
+		plain := look(run(t, timed))
+		base.Untimed = true
+		whole, _ := digits(base, 60)
+		end := whole.Print
+		whole.Print = func(m *sim.Machine, s string) {
+			if end(m, s); len(m.Console()) == 23 {
+				m.CPU(0).Untimed(0, 0)
+			}
+		}
+		want := look(run(t, whole))
+		part, _ := digits(base, 23)
+		b, err := distro.Snapshot(part, run(t, part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest, _ := digits(base, 60)
+		rest.From, rest.Untimed = b, false
+		if got := look(run(t, rest)); got != want {
+			t.Errorf("%s: with a snapshot %+v, without %+v", model, got, want)
+		}
+		if want.console != plain.console || want.now >= plain.now {
+			t.Errorf("%s: printed %q in %d, with the model %q in %d", model, want.console, want.now, plain.console, plain.now)
+		}
+	}
+}

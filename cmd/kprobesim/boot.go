@@ -28,6 +28,7 @@ type bootOptions struct {
 	memory                                    int
 	seconds                                   float64
 	date                                      int64
+	untimed                                   bool
 }
 
 func (a *app) bootCmd() *cobra.Command {
@@ -59,6 +60,7 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 	f.StringVar(&o.console, "console", "", "file for what the kernel prints, in place of the terminal")
 	f.StringVar(&o.snapshot, "snapshot", "", "write the machine to this file at the end, to go on from there")
 	f.StringVar(&o.from, "from", "", "go on from a file of --snapshot, with the same kernel, machine and memory")
+	f.BoolVar(&o.untimed, "untimed", false, "execute without the cost model, every instruction in a cycle: quicker, for the way to --snapshot")
 	c.RunE = func(*cobra.Command, []string) error { return a.boot(&o) }
 	return c
 }
@@ -110,6 +112,7 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 		return c, nil, err
 	}
 	c.CPU, c.TimerHz, c.Board = mach.CPU, mach.TimerHz, pc.Legacy{Date: o.date}
+	c.Untimed = o.untimed
 	c.RAM, c.Command = o.memory<<20, o.command
 	c.Budget = clock.FromCycles(int64(o.seconds * float64(mach.CPU.Hz)))
 	if o.from != "" {
