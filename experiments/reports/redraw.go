@@ -1,12 +1,12 @@
 package reports
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"kprobesim/experiments"
 	"kprobesim/experiments/kinds"
@@ -27,13 +27,7 @@ func Redraw(dir string, figures []string, look Look) error {
 	if err != nil {
 		return err
 	}
-	m, err := results.ReadManifest(filepath.Join(dir, results.ManifestName),
-		files[results.ManifestName])
-	if err != nil {
-		return err
-	}
-	set, err := results.ReadCSV(filepath.Join(dir, ResultsName),
-		strings.NewReader(string(files[ResultsName])))
+	m, set, err := records(dir, files)
 	if err != nil {
 		return err
 	}
@@ -48,6 +42,16 @@ func Redraw(dir string, figures []string, look Look) error {
 		return err
 	}
 	return results.WriteDir(dir, files)
+}
+
+// records reads the manifest and the records of a results directory.
+func records(dir string, files map[string][]byte) (*results.Manifest, *results.Set, error) {
+	m, err := results.ReadManifest(filepath.Join(dir, results.ManifestName), files[results.ManifestName])
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := results.ReadCSV(filepath.Join(dir, ResultsName), bytes.NewReader(files[ResultsName]))
+	return m, set, err
 }
 
 // withSources gives the published records of a set the sources that the manifest kept for all of

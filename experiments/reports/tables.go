@@ -251,9 +251,18 @@ func (r *Report) publishedTable() *results.Table {
 
 // accuracy says how far the predictions of the report are off.
 func (r *Report) accuracy() []string {
+	note := predictions(r.Means)
+	if note == "" {
+		return nil
+	}
+	return slices.Concat([]string{note}, r.sisters(), r.unexplained())
+}
+
+// predictions says how far the predictions of a set are off, nothing when there are none.
+func predictions(s *results.Set) string {
 	var errors []results.Value
 	var worst results.Record
-	for _, rec := range r.Means.Records() {
+	for _, rec := range s.Records() {
 		if rec.Metric != results.MetricError || rec.Role != results.Predicted {
 			continue
 		}
@@ -264,13 +273,13 @@ func (r *Report) accuracy() []string {
 	}
 	mean, err := results.MeanAbs(errors)
 	if err != nil {
-		return nil // nothing was predicted
+		return "" // nothing was predicted
 	}
 	note := fmt.Sprintf("%d predictions: mean absolute error %s %%", len(errors), mean.Round(1))
 	if worst.Probe != "" {
 		note += fmt.Sprintf(", largest %s %% (%s of %s)", worst.Value.Abs().Round(1), worst.Probe, worst.Experiment)
 	}
-	return slices.Concat([]string{note}, r.sisters(), r.unexplained())
+	return note
 }
 
 // unexplained names the predictions whose error exceeds the doubts of their published figure.

@@ -46,13 +46,14 @@ var rooms = map[string][]string{
 	"experiments/keeping":     {"results", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "experiments/schema", "experiments/kinds"},
 	"experiments/reports":     {"machines", "results", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
+	"experiments/webpage":     {"results", "experiments/reports"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
 	"experiments/sensitivity": {"machines", "results", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running", "experiments/reports"},
 	"experiments/exptest":     {"cpus", "image", "kprobes", "workloads", "targets", "experiments/schema", "experiments/kinds", "experiments/planning"},
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/keeping", "experiments/timelines", "experiments/reports", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
+		"experiments/keeping", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
 		"paper", "distro", "distro/probing", "cpus", "image", "sim", "boards/pc", "machines",
 	},
 }

@@ -1,0 +1,177 @@
+package reports
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/results"
+)
+
+// Kept is what a results directory tells without the files of its experiment.
+type Kept struct {
+	Dir      string
+	About    results.About // no title and no kind where the directory has no results.json
+	Set      *results.Set  // every observation
+	Means    *results.Set  // of the replicates of each point; Set itself if there are none
+	Manifest *results.Manifest
+	Keys     results.Keys      // nil where the directory has no inputs.txt
+	Files    map[string][]byte // by name
+}
+
+// Load reads a results directory. One that has lost or changed a file since it was written is refused, and the error
+// names the file.
+func Load(dir string) (*Kept, error) {
+	dir = filepath.Clean(dir)
+	files, err := readDir(dir)
+	if err == nil {
+		err = whole(dir, files)
+	}
+	if err != nil {
+		return nil, err
+	}
+	k := &Kept{Dir: dir, Files: files}
+	if k.Manifest, k.Set, err = records(dir, files); err != nil {
+		return nil, err
+	}
+	if err := k.addSources(); err != nil {
+		return nil, err
+	}
+	if b, ok := files[InputsName]; ok {
+		if k.Keys, err = results.ReadKeys(filepath.Join(dir, InputsName), b); err != nil {
+			return nil, err
+		}
+	}
+	k.Means = results.Means(k.Set)
+	return k, nil
+}
+
+// whole holds the files that people read against the list of hashes, where there is one.
+func whole(dir string, files map[string][]byte) error {
+	sums, listed, err := results.Written(dir)
+	if err != nil || !listed {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		text := slices.Contains([]string{".csv", ".json", ".txt", ".svg"}, filepath.Ext(name))
+		b, there := files[name]
+		switch {
+		case !text:
+		case !there:
+			return fmt.Errorf("%s is not there, and %s lists it; run the experiment again: %w", filepath.Join(dir, name),
+				results.SumsName, fs.ErrNotExist)
+		case results.Hash(b) != "sha256:"+sums[name]:
+			return fmt.Errorf("%s is not as it was written (%s); run the experiment again", filepath.Join(dir, name), results.SumsName)
+		}
+	}
+	return nil
+}
+
+// addSources gives the published records their sources: those of results.json, which must agree with results.csv. An
+// older directory has them in its manifest.
+func (k *Kept) addSources() (err error) {
+	b, ok := k.Files[JSONName]
+	if !ok {
+		k.About.Name = filepath.Base(k.Dir)
+		if points := k.Set.Points(); len(points) > 0 {
+			k.About.Name = points[0].Experiment
+		}
+		k.Set, err = withSources(k.Set, k.Manifest.Sources)
+		return err
+	}
+	name := filepath.Join(k.Dir, JSONName)
+	about, set, err := results.ReadJSON(name, b)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(set.CSV(), k.Files[ResultsName]) {
+		return fmt.Errorf("%s has other records than %s; run the experiment again", name, ResultsName)
+	}
+	k.About, k.Set = about, set
+	return nil
+}
+
+// Experiments lists the experiments of the points, in their order; a collection has several.
+func (k *Kept) Experiments() (names []string) {
+	return k.distinct(func(p results.Point) string { return p.Experiment })
+}
+
+// Machines lists the machines of the points, in their order.
+func (k *Kept) Machines() (names []string) {
+	return k.distinct(func(p results.Point) string { return p.Machine })
+}
+
+func (k *Kept) distinct(of func(results.Point) string) (names []string) {
+	for _, p := range k.Set.Points() {
+		if name := of(p); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Table is the table that the run printed, less the notes that follow from the file of the experiment.
+func (k *Kept) Table() *results.Table {
+	t := k.tabulate()
+	t.Title = cmp.Or(k.About.Title, k.About.Name) + k.Set.OverridesText()
+	if note := predictions(k.Means); note != "" {
+		t.Notes = append(t.Notes, note)
+	}
+	t.Notes = append(t.Notes, results.ExplainProbes(k.Means.Points())...)
+	for _, s := range k.Set.Sources() {
+		t.Notes = append(t.Notes, "published: "+s)
+	}
+	return t
+}
+
+// tabulate chooses the columns by what was measured. What no kind knows, such as an analysis of sensitivity, has a
+// column for each metric.
+func (k *Kept) tabulate() *results.Table {
+	kind := kinds.Of(k.About.Kind)
+	switch {
+	case len(k.Experiments()) > 1:
+		return results.Tabulate(k.Means, results.PublishedColumns(k.Files[kinds.FigurePhases+".svg"] != nil))
+	case k.About.Kind != kind.Name:
+		return results.Tabulate(k.Means, append(results.SweepColumns(k.Means), everyMetric(k.Means)...))
+	case kind.Name == kinds.Overhead:
+		return results.Tabulate(k.Means, results.OverheadColumns(kinds.PhasesOf(k.Means)))
+	}
+	return sweepTable(k.Means, kind)
+}
+
+// everyMetric declares a column for each metric of a set, in the order of their first records.
+func everyMetric(s *results.Set) (columns []results.ColumnSpec) {
+	for _, r := range s.Records() {
+		if !slices.ContainsFunc(columns, func(c results.ColumnSpec) bool { return c.Metric == r.Metric }) {
+			title := strings.ReplaceAll(r.Metric, "_", " ") + "\n" + r.Unit
+			columns = append(columns, results.ColumnSpec{Title: title, Metric: r.Metric, Decimals: -1})
+		}
+	}
+	return columns
+}
+
+// Pictures returns the SVGs of the figures by name: those of the directory or, where it has none, those that can be
+// drawn of its records.
+func (k *Kept) Pictures() (map[string][]byte, error) {
+	files := k.Files
+	have := func(name string) bool { return files[name+".svg"] != nil }
+	if !slices.ContainsFunc(kinds.FigureNames(), have) {
+		files = map[string][]byte{}
+		if err := Draw(files, k.Means, drawnFigures(nil, k.Means), Look{}); err != nil {
+			return nil, fmt.Errorf("figures of %s: %w", k.Dir, err)
+		}
+	}
+	pictures := map[string][]byte{}
+	for _, name := range kinds.FigureNames() {
+		if have(name) {
+			pictures[name] = files[name+".svg"]
+		}
+	}
+	return pictures, nil
+}

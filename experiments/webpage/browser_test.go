@@ -1,0 +1,93 @@
+package webpage_test
+
+import (
+	"cmp"
+	"context"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kprobesim/experiments/webpage"
+	"kprobesim/internal/hosttools"
+)
+
+// browse opens a page in Chromium with options and returns what that printed.
+func browse(t *testing.T, page string, options ...string) string {
+	t.Helper()
+	program := hosttools.Need(t, "chromium", "chromium", "the page in a browser")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	options = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,900", "--user-data-dir=" + t.TempDir()}, options...)
+	out, err := exec.CommandContext(ctx, program, append(options, "file://"+page)...).Output()
+	if err != nil {
+		t.Fatalf("chromium %v: %v", options, err)
+	}
+	return string(out)
+}
+
+// pageFile writes the page of two runs, with more behind it, and returns its path.
+func pageFile(t *testing.T, more string) string {
+	t.Helper()
+	b, err := webpage.Write(twoRuns(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(file, append(b, more...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestPageInABrowser takes pictures of the page, which KPROBESIM_FIGURES names a folder for, and holds that light and dark
+// have the papers of the style and that something is on them.
+func TestPageInABrowser(t *testing.T) {
+	page := pageFile(t, "")
+	for _, c := range []struct {
+		name, scheme string
+		paper        uint32 // grey level of the corner, in 256
+	}{{"light", "1", 0xff}, {"dark", "0", 0x15}} {
+		shot := filepath.Join(cmp.Or(os.Getenv("KPROBESIM_FIGURES"), t.TempDir()), "report-"+c.name+".png")
+		browse(t, page, "--blink-settings=preferredColorScheme="+c.scheme, "--screenshot="+shot)
+		f, err := os.Open(shot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := png.Decode(f)
+		if err := cmp.Or(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		corner, inked := picture.At(2, 2), 0
+		for y := range picture.Bounds().Dy() {
+			for x := range picture.Bounds().Dx() {
+				if picture.At(x, y) != corner {
+					inked++
+				}
+			}
+		}
+		if red, _, _, _ := corner.RGBA(); red>>8 != c.paper || inked < 5000 {
+			t.Errorf("%s: the paper is %#x, want %#x, and %d pixels differ from it", c.name, red>>8, c.paper, inked)
+		}
+	}
+}
+
+// TestTablesSort clicks the head of a column once and twice. The first column of numbers has 2310 above 9, which
+// letters would sort the other way round.
+func TestTablesSort(t *testing.T) {
+	const click = `document.querySelector("#run-1 th.n button").click();`
+	for _, c := range []struct{ clicks, order, first, second string }{
+		{click, "ascending", "9.0", "2310.0"}, {click + click, "descending", "2310.0", "9.0"},
+	} {
+		dom := browse(t, pageFile(t, "<script>"+c.clicks+"</script>"), "--dump-dom")
+		_, run, _ := strings.Cut(dom, `id="run-1"`)
+		_, run, ok := strings.Cut(run, `aria-sort="`+c.order+`"`)
+		first, second := strings.Index(run, `>`+c.first+`<`), strings.Index(run, `>`+c.second+`<`)
+		if !ok || first < 0 || second < first {
+			t.Errorf("%s: head %v, %s at %d and %s at %d", c.order, ok, c.first, first, c.second, second)
+		}
+	}
+}

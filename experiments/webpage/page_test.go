@@ -1,0 +1,179 @@
+package webpage_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/webpage"
+	"kprobesim/results"
+)
+
+// hostile is text that would leave its place on a page if nothing held it there.
+const hostile = `</title></style></script><script>alert(1)</script><img src=x onerror="alert(2)">`
+
+// picture is an SVG that would run a script and load a file, were it part of the page.
+const picture = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 10"><title>A "drawn" &lt;b&gt;</title>` +
+	`<desc>Bars of it.</desc><script>alert(3)</script><image href="https://example.org/x.png"/><path d="M0,0L40,10"/></svg>`
+
+// small are the files of a results directory with two probes, of which k costs so many cycles.
+func small(t *testing.T, cycles string) map[string][]byte {
+	t.Helper()
+	set := &results.Set{Overrides: []string{"workload.hits=" + cycles}}
+	add := func(probe, metric, unit, value string, role results.Role, source string) {
+		v, err := results.ParseValue(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := results.Point{Experiment: "toy", Machine: "toy-1", ISA: "toy", Era: "2010", CPUs: 1, Probe: probe}
+		if err := set.Add(results.Record{Point: p, Metric: metric, Unit: unit, Value: v, Role: role, Source: source}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("k", results.MetricCycles, "cycles", cycles, results.Fitted, "")
+	add("k", results.MetricMicros, "us", "0.99", results.Fitted, "")
+	add("k", results.MetricPublished, "us", "1.24", results.Measured, "A paper <b>& more</b>")
+	add("b", results.MetricCycles, "cycles", "9", results.Predicted, "")
+	add("b", results.MetricMicros, "us", "0.43", results.Predicted, "")
+	text, err := set.JSON(results.About{Name: "toy", Title: "Toy " + hostile, Kind: "overhead"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := (&results.Manifest{
+		Inputs: []results.Input{{Kind: "machine", Name: "toy-1.toml", Hash: results.Hash([]byte(cycles))}},
+		Points: []results.PointStatus{{Name: "k", Status: results.StatusOK}, {Name: "o", Status: results.StatusFailed, Error: hostile}},
+	}).JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := results.Keys{"machine toy-1 event.trap.fitted": "[k]", "experiment toy workload.hits": cycles}
+	return map[string][]byte{
+		reports.ResultsName: set.CSV(), reports.JSONName: text, results.ManifestName: manifest, reports.InputsName: keys.Text(),
+		reports.AccountsName: []byte("point,cpu,workload,total\nk,0,4,17\n"),
+	}
+}
+
+// write writes a results directory below the working directory of the test.
+func write(t *testing.T, name string, files map[string][]byte) {
+	t.Helper()
+	if err := results.WriteDir(name, files); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// twoRuns writes two directories of one experiment and returns their names.
+func twoRuns(t *testing.T) []string {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	one := small(t, "2310")
+	one["overhead.svg"] = []byte(picture)
+	write(t, "one", one)
+	write(t, "two", small(t, "2320"))
+	return []string{"one", "two"}
+}
+
+// TestPage holds what the page says of two runs, and that nothing on it is code or an address of somebody else.
+func TestPage(t *testing.T) {
+	dirs := twoRuns(t)
+	b, err := webpage.Write(dirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, want := range []string{
+		`<td class="n">2310.0</td>`,                       // the table of the run
+		`<td class="n">&#43;10</td>`,                      // what moved
+		`experiment toy workload.hits: 2310 -&gt; 2320`,   // why
+		`<span class="origin fitted">fitted</span>`,       // origins
+		`<span class="origin published">published</span>`, //
+		`<td>A paper &lt;b&gt;&amp; more&lt;/b&gt;</td>`,  // a source
+		`event.trap of toy-1 was fitted on k.`,
+		`1 of 2 ended well`,
+		results.Hash([]byte("2310")),
+		`alt="A &#34;drawn&#34; &lt;b&gt;. Bars of it."`,
+		`alt="Overhead of a probe hit: toy-1, toy, 2010`, // of the figure that two had to have drawn
+		`What every CPU did`,
+		`prefers-color-scheme: dark`,
+		`@media print`,
+		`<a href="#run-2">two</a>`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s on the page", want)
+		}
+	}
+	for _, alien := range []string{"<script>alert", "<img src=x", "https://", "http://", "<link", "@import", "url(", "ZgotmplZ"} {
+		if strings.Contains(text, alien) {
+			t.Errorf("%s is on the page", alien)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]{0,12})`).FindAllStringSubmatch(text, -1) {
+		if !strings.HasPrefix(m[1], "data:image/") && !strings.HasPrefix(m[1], "#") {
+			t.Errorf("the page leads to %q", m[1])
+		}
+	}
+	if n := strings.Count(text, "<script>"); n != 1 {
+		t.Errorf("%d scripts, want that of the page", n)
+	}
+	if again, err := webpage.Write(dirs); err != nil || string(again) != text {
+		t.Errorf("the same directories give another page: %v", err)
+	}
+}
+
+// TestSameRunsHaveNoDifferences compares a directory with a copy.
+func TestSameRunsHaveNoDifferences(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "one", small(t, "2310"))
+	write(t, "copy", small(t, "2310"))
+	b, err := webpage.Write([]string{"one", "copy"})
+	if want := "All 5 records of <b>copy</b> are as in <b>one</b>."; err != nil || !strings.Contains(string(b), want) {
+		t.Errorf("no %q, %v", want, err)
+	}
+}
+
+// TestDamagedDirectories wants each damaged file named.
+func TestDamagedDirectories(t *testing.T) {
+	t.Chdir(t.TempDir())
+	change := func(text string) func(string) error {
+		return func(file string) error { return os.WriteFile(file, []byte(text), 0o600) }
+	}
+	for i, c := range []struct {
+		file   string
+		damage func(file string) error
+		listed bool // with the list of hashes
+		says   string
+	}{
+		{reports.ResultsName, change("experiment"), true, "is not as it was written"},
+		{reports.ResultsName, change("experiment"), false, "header"},
+		{reports.JSONName, os.Remove, true, "is not there"},
+		{reports.JSONName, change("{"), false, "unexpected EOF"},
+		{"overhead.svg", change("<svg>"), true, "is not as it was written"},
+		{"overhead.svg", change("<svg>"), false, "is no whole SVG"},
+		{"overhead.svg", change("<html></html>"), false, "is no SVG"},
+		{results.ManifestName, change("[]"), false, "cannot unmarshal"},
+		{results.ManifestName, os.Remove, false, "is no results directory"},
+		{reports.InputsName, change("nothing"), false, "want KEY = VALUE"},
+		{reports.AccountsName, change("point,cpu,total\nk\n"), false, "wrong number of fields"},
+		{results.SumsName, change("???"), true, "is no hash and name"},
+	} {
+		dir := fmt.Sprint("run", i)
+		files := small(t, "2310")
+		files["overhead.svg"] = []byte(picture)
+		write(t, dir, files)
+		if !c.listed {
+			if err := os.Remove(filepath.Join(dir, results.SumsName)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.damage(filepath.Join(dir, c.file)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := webpage.Write([]string{dir})
+		if err == nil || !strings.Contains(err.Error(), c.file) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s damaged: %v, want its name and %q", c.file, err, c.says)
+		}
+	}
+}
