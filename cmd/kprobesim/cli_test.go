@@ -105,6 +105,8 @@ func TestExitCodes(t *testing.T) {
 		{"bad hit", nil, []string{"trace", experiment, "-p", "k", "--hit", "-3"}, exitUsage, "--hit -3 is outside"},
 		{"no baseline", fake(1000), []string{"check", experiment, "--baselines", dir}, exitUsage, "has no baseline"},
 		{"plot nothing", nil, []string{"plot", dir}, exitUsage, "is no results directory"},
+		{"report nothing", nil, []string{"report", dir}, exitUsage, "is no results directory"},
+		{"report of nothing", nil, []string{"report"}, exitUsage, "name a results directory"},
 		{"unknown machine", nil, []string{"calibrate", "xeon"}, exitUsage, `unknown machine "xeon"`},
 		{"fit", nil, []string{"calibrate", "xeon-e5410-i386", "--set", "workload.hits=50"}, exitOK, "[event.exception_breakpoint]"},
 		{"fit at its end", nil, []string{"calibrate", "opteron-246", "--set", "machine.cost.iret.issue=600", "--set", "workload.hits=50"}, exitFailed, "event.exception_breakpoint.cycles stopped at 0 cycles"},
@@ -181,6 +183,29 @@ func TestPlotDrawsTheSame(t *testing.T) {
 			t.Fatal(stderr)
 		}
 		sameFiles(t, before, readAll(t, dir))
+	}
+}
+
+// TestReport writes the page of runs of an experiment and of a collection, and one where no file can be.
+func TestReport(t *testing.T) {
+	out := t.TempDir()
+	args := []string{"report", "-o", filepath.Join(out, "page.html")}
+	for _, name := range several() {
+		if code, _, stderr := command(fake(1000), "run", name, "--out", out); code != exitOK {
+			t.Fatal(stderr)
+		}
+		args = append(args, filepath.Join(out, name))
+	}
+	if code, stdout, stderr := command(nil, args...); code != exitOK || !strings.Contains(stdout, "the report is in") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	page, err := os.ReadFile(args[2])
+	if err != nil || !strings.Contains(string(page), "predicted") || !strings.Contains(string(page), "<td>overhead-pentium-m: k on ") {
+		t.Errorf("the page begins with %.300s, %v", page, err)
+	}
+	args[2] = filepath.Join(args[2], "page.html")
+	if code, _, stderr := command(nil, args...); code != exitFailed || !strings.Contains(stderr, "page.html") {
+		t.Errorf("a page below a file: exit code %d, %s", code, stderr)
 	}
 }
 

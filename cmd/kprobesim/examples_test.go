@@ -131,8 +131,8 @@ func (x example) try(t *testing.T) {
 	switch {
 	case tooLong && strings.Contains(reason, "GCC"):
 		t.Skip(reason)
-	case testing.Short() && args[0] == "diff":
-		t.Skip("skipped in short tests: " + strings.Join(args, " ") + ", because the runs whose results it compares are only validated")
+	case testing.Short() && (args[0] == "diff" || args[0] == "report"):
+		t.Skip("skipped in short tests: " + strings.Join(args, " ") + ", because the runs whose results it reads are only validated")
 	case tooLong, testing.Short() && measures && !x.fails:
 		args = x.validate()
 	case args[0] == "races" && !x.fails:

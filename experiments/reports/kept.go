@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io/fs"
@@ -90,11 +89,25 @@ func (k *Kept) addSources() (err error) {
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(set.CSV(), k.Files[ResultsName]) {
+	if !results.Compare(k.Set, set).Empty() || !slices.Equal(k.Set.Overrides, set.Overrides) {
 		return fmt.Errorf("%s has other records than %s; run the experiment again", name, ResultsName)
 	}
-	k.About, k.Set = about, set
-	return nil
+	k.About = about
+	k.Set, err = sourced(k.Set, set)
+	return err
+}
+
+// sourced returns the records of a set, in its order, with the sources that another one has for them.
+func sourced(s, from *results.Set) (*results.Set, error) {
+	out := &results.Set{Overrides: s.Overrides}
+	for _, r := range s.Records() {
+		of, _ := from.Get(r.Point, r.Metric)
+		r.Source = of.Source
+		if err := out.Add(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // Experiments lists the experiments of the points, in their order; a collection has several.

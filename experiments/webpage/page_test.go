@@ -150,6 +150,7 @@ func TestDamagedDirectories(t *testing.T) {
 		{reports.ResultsName, change("experiment"), false, "header"},
 		{reports.JSONName, os.Remove, true, "is not there"},
 		{reports.JSONName, change("{"), false, "unexpected EOF"},
+		{reports.JSONName, change(string(small(t, "2311")[reports.JSONName])), false, "has other records"},
 		{"overhead.svg", change("<svg>"), true, "is not as it was written"},
 		{"overhead.svg", change("<svg>"), false, "is no whole SVG"},
 		{"overhead.svg", change("<html></html>"), false, "is no SVG"},
