@@ -16,6 +16,7 @@ import (
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/machines"
+	"kprobesim/results"
 	"kprobesim/sim"
 )
 
@@ -72,7 +73,9 @@ func (a *app) boot(o *bootOptions) error {
 		return fail(exitUsage, err)
 	}
 	if o.console == "" {
-		c.Print = func(_ *sim.Machine, s string) { fmt.Fprint(a.out, s) }
+		c.Print = func(_ *sim.Machine, s string) {
+			fmt.Fprint(a.out, strings.ReplaceAll(s, "\r", "")) // kernels send one before each end of a line
+		}
 	}
 	start := time.Now()
 	m, err := distro.Run(c, o.stop)
@@ -81,12 +84,12 @@ func (a *app) boot(o *bootOptions) error {
 	}
 	a.bootSummary(m, mach, time.Since(start))
 	if o.console != "" {
-		err = errors.Join(err, os.WriteFile(o.console, []byte(m.Console()), 0o644))
+		err = errors.Join(err, results.WriteFile(o.console, []byte(m.Console())))
 	}
 	if o.snapshot != "" && err == nil {
 		b, failed := distro.Snapshot(c, m)
 		if failed == nil {
-			failed = os.WriteFile(o.snapshot, b, 0o644)
+			failed = results.WriteFile(o.snapshot, b)
 		}
 		err = failed
 	}
@@ -98,7 +101,7 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	if o.kernel == "" {
 		return c, nil, errors.New("name the kernel by --kernel FILE")
 	}
-	if o.memory < 1 || o.seconds <= 0 || o.seconds > 1e6 {
+	if o.memory < 1 || !(o.seconds > 0 && o.seconds <= 1e6) { // neither holds of what is no number
 		return c, nil, errors.New("boot: --memory and --seconds must be positive, and the latter at most a million")
 	}
 	b, err := os.ReadFile(o.kernel)

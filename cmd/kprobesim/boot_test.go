@@ -9,10 +9,12 @@ import (
 	"kprobesim/image/linux/linuxtest"
 )
 
-// prints is code of 64 bits that prints a letter at the serial port and resets the machine.
+// prints is code of 64 bits that prints a letter and a carriage return at the serial port, and resets the machine.
 var prints = []byte{
 	0x66, 0xba, 0xf8, 0x03, // mov dx, 0x3f8
 	0xb0, 'k', // mov al, 'k'
+	0xee,       // out dx, al
+	0xb0, '\r', // mov al, '\r'
 	0xee,       // out dx, al
 	0xb0, 0xfe, // mov al, 0xfe
 	0xe6, 0x64, // out 0x64, al
@@ -51,6 +53,7 @@ func TestBoot(t *testing.T) {
 		{[]string{"--until", "nowhere"}, exitUsage, "", "has no function nowhere"},
 		{[]string{"--seconds", "0.00000001"}, exitFailed, "k", "budget"},
 		{[]string{"--seconds", "0"}, exitUsage, "", "must be positive"},
+		{[]string{"--seconds", "nan"}, exitUsage, "", "must be positive"},
 		{[]string{"--console", console}, exitOK, "", "ended by reset"},
 		{[]string{"--file", "bin/extra=" + extra}, exitOK, "k", "ended by reset"},
 		{[]string{"--file", "nothing"}, exitUsage, "", "write NAME=PATH"},
@@ -65,7 +68,7 @@ func TestBoot(t *testing.T) {
 			t.Errorf("%v: exit code %d, printed %q, and on the error stream %q", c.args, code, out.String(), errs.String())
 		}
 	}
-	if b, err := os.ReadFile(console); err != nil || string(b) != "k" {
+	if b, err := os.ReadFile(console); err != nil || string(b) != "k\r" {
 		t.Errorf("console file %q, %v", b, err)
 	}
 }
