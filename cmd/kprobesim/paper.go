@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -179,9 +178,7 @@ func (a *app) measureArtifact(file string) error {
 			return fmt.Errorf("%s: %w", c.Command, err)
 		}
 		c.Seconds = float64(time.Since(start).Milliseconds()) / 1000
-		if use, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			c.MiB = int64(use.Maxrss) / 1024
-		}
+		c.MiB = mostMemory(cmd.ProcessState)
 		fmt.Fprintf(a.out, "%8.1f s %6d MiB  %s\n", c.Seconds, c.MiB, c.Command)
 		out.Commands = append(out.Commands, c)
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -169,6 +170,17 @@ func TestPaperIsTypeset(t *testing.T) {
 	pdf, err := os.ReadFile(filepath.Join(dir, "paper.pdf"))
 	if err != nil || len(pdf) > 1<<20 {
 		t.Errorf("the paper has %d bytes: %v", len(pdf), err)
+	}
+}
+
+// TestMostMemory asks the host for the memory of a process, which this one starts: a few MiB, in whatever unit the host counts.
+func TestMostMemory(t *testing.T) {
+	c := exec.Command(os.Args[0], "-test.run=^$")
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if n := mostMemory(c.ProcessState); runtime.GOOS != "windows" && (n < 1 || n > 2048) {
+		t.Errorf("%d MiB", n)
 	}
 }
 
