@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"kprobesim/cpus"
 	"kprobesim/experiments/schema"
@@ -84,7 +85,7 @@ func (f *callFilter) Step(s *cpus.Step) {
 		f.inside, f.before = false, f.before[:0]
 	case f.inside:
 	case s.PC != f.target.Entry:
-		f.before = append(f.before, *s)
+		f.before = append(f.before, remembered(s))
 	default:
 		f.inside = true
 		f.skip--
@@ -93,6 +94,13 @@ func (f *callFilter) Step(s *cpus.Step) {
 	if f.inside && f.skip < 0 {
 		f.to.Step(s)
 	}
+}
+
+// remembered is a step that stays as it is: its code is the guest's memory, which may change behind it.
+func remembered(s *cpus.Step) cpus.Step {
+	kept := *s
+	kept.Code = slices.Clone(s.Code)
+	return kept
 }
 
 // pass passes steps that turned out to belong to a call.
@@ -131,6 +139,6 @@ func (f *userFilter) Step(s *cpus.Step) {
 	}
 	if s.User {
 		f.inside = false
-		f.last = *s
+		f.last = remembered(s)
 	}
 }
