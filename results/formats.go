@@ -33,7 +33,7 @@ func (c Column) head() string {
 func (t *Table) LaTeX() string {
 	var b strings.Builder
 	if t.Title != "" {
-		b.WriteString("% " + t.Title + "\n")
+		b.WriteString("% " + strings.ReplaceAll(t.Title, "\n", " ") + "\n") // a line of its own would be typeset
 	}
 	b.WriteString(t.Tabular())
 	for _, note := range t.Notes {

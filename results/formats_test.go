@@ -8,7 +8,7 @@ import (
 // TestTableFormats writes one table in every form: what a form would take as commands is written out.
 func TestTableFormats(t *testing.T) {
 	table := &Table{
-		Title:   "50 % of a|b",
+		Title:   "50 %\nof a|b",
 		Columns: []Column{{Title: "probe"}, {Title: "unex-\nplained %", Align: Right}},
 		Rows:    [][]string{{"a_b|c", "-1.5"}, {"x, y", missing}},
 		Notes:   []string{"set: a=1 & b"},
