@@ -17,7 +17,7 @@ func (a *app) reportCmd() *cobra.Command {
 figures, where each number comes from, the inputs, and what differs between directories of one experiment. Each
 is compared with the first one of its experiment.
 
-A directory that has lost or changed a file since its run is refused.`,
+A directory whose tables, texts or SVGs are not as its run wrote them is refused.`,
 		Args: atLeastOne("a results directory, such as out/NAME"),
 	}
 	output := c.Flags().StringP("output", "o", "report.html", "file to write")

@@ -24,7 +24,7 @@ type Kept struct {
 	Files    map[string][]byte // by name
 }
 
-// Load reads a results directory. One that has lost or changed a file since it was written is refused, and the error
+// Load reads a results directory. One whose tables, texts or SVGs are not as they were written is refused, and the error
 // names the file.
 func Load(dir string) (*Kept, error) {
 	dir = filepath.Clean(dir)

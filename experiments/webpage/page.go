@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed" // the page's template, style and script
+	"errors"
 	"fmt"
 	"html/template"
 	"slices"
@@ -50,8 +51,12 @@ type run struct {
 // fact is a line of a run's summary.
 type fact struct{ Name, Text string }
 
-// Write returns the page of results directories. It is a function of their files and the given names alone.
+// Write returns the page of results directories, of which there must be one. It is a function of their files and the
+// given names alone.
 func Write(dirs []string) ([]byte, error) {
+	if len(dirs) == 0 {
+		return nil, errors.New("name a results directory, such as out/NAME: a page of nothing has no title")
+	}
 	p := page{Style: template.CSS(style), Script: template.JS(script)} //nolint:gosec // both are our own files
 	var all []*reports.Kept
 	for i, dir := range dirs {

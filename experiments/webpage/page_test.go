@@ -134,6 +134,13 @@ func TestSameRunsHaveNoDifferences(t *testing.T) {
 	}
 }
 
+// TestPageOfNothing wants an error.
+func TestPageOfNothing(t *testing.T) {
+	if _, err := webpage.Write(nil); err == nil || !strings.Contains(err.Error(), "name a results directory") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestDamagedDirectories wants each damaged file named.
 func TestDamagedDirectories(t *testing.T) {
 	t.Chdir(t.TempDir())
