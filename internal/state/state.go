@@ -187,7 +187,7 @@ func (c *coder) pointer(v reflect.Value, path string) {
 
 // table writes or reads a map, in the order of its keys.
 func (c *coder) table(v reflect.Value, path string) {
-	if !v.Type().Key().ConvertibleTo(reflect.TypeFor[uint64]()) || v.Type().Key().Kind() == reflect.Float64 {
+	if k := v.Type().Key(); !k.ConvertibleTo(reflect.TypeFor[uint64]()) || k.Kind() == reflect.Float32 || k.Kind() == reflect.Float64 {
 		c.fail("%s: a map with keys of type %s cannot be kept", path, v.Type().Key())
 		return
 	}

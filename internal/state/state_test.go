@@ -69,6 +69,7 @@ func TestRefused(t *testing.T) {
 		"a func cannot be kept":      &struct{ f func() }{},
 		"a interface cannot be kept": &struct{ f any }{},
 		"keys of type string":        &struct{ m map[string]int }{},
+		"keys of type float32":       &struct{ m map[float32]int }{},
 		"too deep":                   circle,
 		"is no pointer":              inner{},
 	} {
