@@ -80,7 +80,7 @@ func (p *Paper) host() (string, error) {
 	return results.TeXEscape(p.Artifact.Host), nil
 }
 
-// sums lists the checksums of the results that the paper was made of, beginning with that of the first experiment read.
+// sums lists experiments with the size of their results and the first digits of its SHA-256.
 func (p *Paper) sums(experiments ...string) (string, error) {
 	t := &results.Table{
 		Title:   "Results of this paper: records, bytes, and the first digits of the SHA-256 of results.csv",

@@ -113,7 +113,7 @@ func judge(holds bool, a Quantity, word string, b Quantity) Verdict {
 func below(a, b Quantity) Verdict { return judge(a.V < b.V, a, "below", b) }
 func above(a, b Quantity) Verdict { return judge(a.V > b.V, a, "above", b) }
 
-// near holds for numbers that differ by less than a twentieth of the larger one.
+// near holds for numbers that differ by a twentieth of the larger one at most.
 func near(a, b Quantity) Verdict {
 	return judge(math.Abs(a.V-b.V) <= math.Max(math.Abs(a.V), math.Abs(b.V))/20, a, "within a twentieth of", b)
 }
