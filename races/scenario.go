@@ -63,13 +63,14 @@ type Probe struct {
 	User        bool // a probe of user space, of the function that processes call
 }
 
-// Watch is a watchpoint that the script sets and takes away. As for a probe, its handler is one of the guest's.
+// Watch is a watchpoint that the script sets and takes away. It watches one word of a variable, or an instruction of a
+// function. As for a probe, its handler is one of the guest's.
 type Watch struct {
 	Name   string
 	Target string // function whose calls touch what is watched, each of them once
 	Symbol string // variable or function
-	Word   uint64 // of the variable
-	// Instruction is the one of the function that is watched, 0 for the first.
+	Word   uint64 // number of the variable's word that is watched, 0 for the first
+	// Instruction is the number of the function's instruction that is watched, 0 for the first.
 	Instruction int
 	Type        kprobes.WatchType
 }
@@ -188,6 +189,7 @@ func read(r *doc.Reader) *Scenario {
 	}
 	s.Script = doc.Need(r, "script", s.readScript)
 	s.twice(r)
+	s.alone(r)
 	r.Done()
 	return s
 }
@@ -228,6 +230,18 @@ func (s *Scenario) twice(r *doc.Reader) {
 			r.Errorf("variants", "variant %q is there twice", v.Name)
 		}
 		seen[v.Name] = true
+	}
+}
+
+// alone reports probes of user space that no process can hit.
+func (s *Scenario) alone(r *doc.Reader) {
+	for _, p := range s.Probes {
+		switch {
+		case p.User && len(s.Processes) == 0:
+			r.Errorf("probes", "probe %q is of user space: write [[processes]] that hit it", p.Name)
+		case p.User && p.Target != userTarget:
+			r.Errorf("probes", "probe %q is of user space: its target must be %s, which processes call", p.Name, userTarget)
+		}
 	}
 }
 
@@ -414,6 +428,9 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 	case len(words) < want[0] || len(words) > want[1]:
 		return a, fmt.Errorf("%d words behind the verb, want %d to %d", len(words), want[0], want[1])
 	}
+	if err := s.allows(a.Verb); err != nil {
+		return a, err
+	}
 	if a.Verb == Sleep || a.Verb == SpawnTask {
 		a.N, err = strconv.ParseInt(words[0], 10, 64)
 		what := map[Verb]string{Sleep: "sleep 1 to 1000 jiffies", SpawnTask: "a task makes 1 to 1000 calls"}[a.Verb]
@@ -434,8 +451,28 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 		a.Probes, err = s.watches(words)
 		return a, err
 	}
-	a.Probes, err = s.named(words)
-	return a, err
+	if a.Probes, err = s.named(words); err != nil {
+		return a, err
+	}
+	for _, i := range a.Probes {
+		if s.Probes[i].User && a.Verb != Register && a.Verb != Unregister {
+			return a, fmt.Errorf("probe %q is of user space, which can only be registered and unregistered", s.Probes[i].Name)
+		}
+	}
+	return a, nil
+}
+
+// allows refuses what needs processes where there are none. A task is spawned on another CPU than that of the script.
+func (s *Scenario) allows(v Verb) error {
+	switch {
+	case v != DropPage && v != DiscardPages && v != SpawnTask:
+		return nil
+	case len(s.Processes) == 0:
+		return fmt.Errorf("%s is for scenarios with [[processes]]", v)
+	case v == SpawnTask && s.CPUs == 1:
+		return fmt.Errorf("spawn needs cpus of at least 2, as CPU 0 has the script")
+	}
+	return nil
 }
 
 // readMode reads a mode that a script can expect, by the word for it in scripts.

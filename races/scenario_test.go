@@ -54,9 +54,47 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{`[[probes]]`, "[[watchpoints]]\nname = \"p\"\ntarget = \"x\"\nsymbol = \"x\"\ntype = \"write\"\n[[probes]]", `the name "p" is there twice`},
 		{`[[probes]]`, "[[watchpoints]]\nname = \"w\"\ntarget = \"x\"\nsymbol = \"x\"\ntype = \"port\"\n[[probes]]", "machines have no ports"},
 		{`"sleep 1"`, `"watch w"`, `no watchpoint "w"`},
+		{`"sleep 1"`, `"drop"`, "drop is for scenarios with [[processes]]"},
+		{`"sleep 1"`, `"discard"`, "discard is for scenarios with [[processes]]"},
+		{`"sleep 1"`, `"spawn 1"`, "spawn is for scenarios with [[processes]]"},
+		{`name = "p"`, "name = \"p\"\nuser = true", `probe "p" is of user space: write [[processes]]`},
 		{`target = "bench_target"` + "\n[[probes", `args = [1, 2, 3]` + "\n[[probes", "3 arguments"},
 	} {
 		_, err := Parse("small.toml", []byte(strings.Replace(small, tt.old, tt.new, 1)))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s for %s: error\n%v\nwant %q", tt.new, tt.old, err, tt.want)
+		}
+	}
+}
+
+// userSpace is a scenario of user space without a mistake.
+const userSpace = `
+name = "user-space"
+title = "User space"
+cpus = 2
+script = ["register p", "spawn 1", "drop", "discard", "unregister p"]
+[[processes]]
+cpu = 0
+[[probes]]
+name = "p"
+target = "user_mix"
+user = true
+[[variants]]
+name = "v"
+era = "2010-userprobes"
+`
+
+func TestParseNamesMistakesOfUserSpace(t *testing.T) {
+	if _, err := Parse("user.toml", []byte(userSpace)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ old, new, want string }{
+		{`cpus = 2`, `cpus = 1`, "spawn needs cpus of at least 2"},
+		{`"user_mix"`, `"user_main"`, "its target must be user_mix"},
+		{`"drop"`, `"expect p disabled"`, "can only be registered and unregistered"},
+		{`"drop"`, `"enable p"`, "can only be registered and unregistered"},
+	} {
+		_, err := Parse("user.toml", []byte(strings.Replace(userSpace, tt.old, tt.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s for %s: error\n%v\nwant %q", tt.new, tt.old, err, tt.want)
 		}

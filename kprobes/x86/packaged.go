@@ -113,11 +113,13 @@ func (p Packaged) walk(fn kprobes.Text, f func(insn) bool) (stuck uint64) {
 }
 
 // decode decodes the first instruction of code. The library's decoder knows few instructions of this century; the
-// length of the others follows from their opcode map, and no more is asked of them.
+// length of the others follows from their opcode map, and no more is asked of them. So does that of all with VEX or
+// EVEX: the library takes the byte behind vzeroupper for a part of it, and does not notice that an operand is cut off.
 func (p Packaged) decode(code []byte, addr uint64) (insn, error) {
-	in, err := decode(code, addr, p.Mode)
-	if err == nil {
-		return in, nil
+	if !vector(opcodeOf(code, p.Mode), p.Mode) {
+		if in, err := decode(code, addr, p.Mode); err == nil {
+			return in, nil
+		}
 	}
 	if n := lengthByMap(code, p.Mode); n > 0 && n <= len(code) && n <= maxInsn {
 		return insn{Addr: addr, Code: code[:n], Opcode: opcodeOf(code[:n], p.Mode)}, nil
@@ -157,7 +159,10 @@ func lengthByMap(code []byte, mode int) int {
 	default:
 		return 0
 	}
-	if len(op) < 2 || table < 1 || table > 3 {
+	switch {
+	case table == 1 && len(op) > 0 && op[0] == 0x77: // vzeroupper, vzeroall and emms have no ModR/M
+		return n + 1
+	case len(op) < 2 || table < 1 || table > 3:
 		return 0
 	}
 	n += 1 + modrmLength(op[1:])

@@ -1,0 +1,41 @@
+package x86
+
+import (
+	"slices"
+	"testing"
+
+	"kprobesim/kprobes"
+)
+
+// Each function is one instruction that the library's decoder may lack, with a return behind it. The lengths are those
+// of the encodings (SDM vol. 2).
+func TestPackagedReadsLongMaps(t *testing.T) {
+	for name, code := range map[string]string{
+		"vzeroupper":             "\xc5\xf8\x77",
+		"vzeroall":               "\xc5\xfc\x77",
+		"vmovdqa (%rdi)":         "\xc5\xfd\x6f\x07",
+		"vpsrlq $4":              "\xc5\xfd\x73\xd0\x04",
+		"vpshufb":                "\xc4\xe2\x7d\x00\xc1",
+		"vextracti128 $1":        "\xc4\xe3\x7d\x39\xc1\x01",
+		"vmovdqa64 64(%rsp)":     "\x62\xf1\xfd\x48\x6f\x44\x24\x01",
+		"vmovdqa64 0(%rip)":      "\x62\xf1\xfd\x48\x6f\x05\x00\x00\x00\x00",
+		"movbe (%rdi)":           "\x0f\x38\xf0\x07",
+		"palignr $8":             "\x66\x0f\x3a\x0f\xc1\x08",
+		"sha256rnds2 16(%rax,1)": "\x0f\x38\xcb\x44\x20\x10",
+	} {
+		fn := kprobes.Text{Start: 0x1000, Code: []byte(code + "\xc3")}
+		want := []uint64{0x1000, 0x1000 + uint64(len(code))}
+		if got := (Packaged{Mode: 64}).Starts(fn); !slices.Equal(got, want) {
+			t.Errorf("%s: instructions start at %#x, want %#x", name, got, want)
+		}
+	}
+}
+
+// What is cut off cannot be read, and nothing behind it is looked at.
+func TestPackagedStopsAtTheEnd(t *testing.T) {
+	for _, code := range []string{"\xc5", "\xc5\xfd\x6f", "\xc4\xe3\x7d", "\x62\xf1\xfd\x48", "\x62\xf1\xfd\x48\x6f\x44", "\x0f\x38"} {
+		if got := (Packaged{Mode: 64}).Starts(kprobes.Text{Code: []byte(code)}); len(got) > 0 {
+			t.Errorf("% x: instructions start at %#x, want none", code, got)
+		}
+	}
+}
