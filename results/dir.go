@@ -141,7 +141,7 @@ func Written(dir string) (map[string]string, bool, error) {
 	for text := range strings.Lines(string(b)) {
 		sum, name, ok := strings.Cut(strings.TrimSuffix(text, "\n"), "  ")
 		if !ok || !fs.ValidPath(name) {
-			return nil, false, fmt.Errorf("%s: line %q is no hash and name", filepath.Join(dir, SumsName), clip(text))
+			return nil, false, fmt.Errorf("%s: line %q is no hash and name: name another directory, or remove the file", filepath.Join(dir, SumsName), clip(text))
 		}
 		files[name] = sum
 	}
@@ -208,14 +208,13 @@ func (w dirWriter) writeFiles(dir string, files map[string][]byte) error {
 }
 
 // swap moves the old directory away, the new one in, and removes the old; when the new one cannot
-// move in, the old one returns. What others have in the old one is in the new one before it moves, so that nobody
-// misses it, and is looked for again behind that.
+// move in, the old one returns. Files of others in the old one are in the new one before it moves, so that nobody
+// misses them. Links and pipes of others follow behind that, with files that came meanwhile.
 func (w dirWriter) swap() error {
-	err := w.bring(w.dir, w.beside("new"))
-	if err == nil {
-		err = w.rename(w.dir, w.beside("old"))
+	if err := w.bring(w.dir, w.beside("new")); err != nil {
+		return errors.Join(err, w.remove(w.beside("new")))
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := w.rename(w.dir, w.beside("old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, w.remove(w.beside("new")))
 	}
 	if err := w.rename(w.beside("new"), w.dir); err != nil {

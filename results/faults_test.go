@@ -46,6 +46,13 @@ func wholeOf(t *testing.T, dir string, texts ...string) {
 	}
 }
 
+// withLink are theirs and a link to one of them.
+func withLink() map[string]string {
+	all := theirs()
+	all["link"] = all["notes.txt"]
+	return all
+}
+
 // TestFaultsAtEveryChange has each change on disk fail, and kills the writer there; a second writer meets the same at
 // each of its own. The old results or the new ones are there whole, what others put there stays, and the next writer
 // mends everything.
@@ -57,6 +64,7 @@ func TestFaultsAtEveryChange(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "overhead")
 				check(t, WriteDir(dir, files("one")))
 				put(t, dir, theirs())
+				check(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
 				w, came := faulty(dir, n, killed)
 				err := w.write(files("two"))
 				if *came && !killed && err == nil {
@@ -73,7 +81,7 @@ func TestFaultsAtEveryChange(t *testing.T) {
 				check(t, CheckDir(dir))
 				wholeOf(t, dir, "one", "two", "three")
 				check(t, WriteDir(dir, files("four")))
-				holds(t, dir, "four", theirs())
+				holds(t, dir, "four", withLink())
 				trials, more, further = trials+1, *came, *again
 			}
 		}

@@ -26,7 +26,7 @@ func (w dirWriter) bring(from, to string) error {
 		if err != nil {
 			return err
 		}
-		b := brought{from: path, to: filepath.Join(to, rel)}
+		b := brought{from: path, to: filepath.Join(to, rel), early: to != w.dir}
 		b.sum, b.ours = written[filepath.ToSlash(rel)]
 		b.ours = b.ours || !listed && exists(b.to)
 		return w.bringOne(b, d)
@@ -41,6 +41,7 @@ func (w dirWriter) bring(from, to string) error {
 type brought struct {
 	from, to string
 	ours     bool
+	early    bool   // its new directory is not in place yet, and may be thrown away
 	sum      string // of what was written to from, if it is ours
 }
 
@@ -59,10 +60,10 @@ func (w dirWriter) bringOne(b brought, d fs.DirEntry) error {
 		}
 		return w.mkdir(b.to)
 	case !d.Type().IsRegular():
-		if exists(b.to) {
+		if b.early || exists(b.to) {
 			return nil
 		}
-		return w.rename(b.from, b.to) // a link, a pipe: it cannot have two names everywhere
+		return w.rename(b.from, b.to) // a link, a pipe: it cannot have two names everywhere, so it comes last
 	}
 	text, err := os.ReadFile(b.from)
 	if err != nil {
