@@ -1,11 +1,13 @@
 package planning_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/planning"
 	"kprobesim/kprobes"
 )
 
@@ -71,6 +73,18 @@ func TestBaseInACircle(t *testing.T) {
 	want := filepath.Join(dir, "b.toml") + " is based on " + filepath.Join(dir, "c.toml") + " is based on " + filepath.Join(dir, "b.toml")
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// TestBaseOfTheSameName has a file on top of an experiment of this program that has its name and its place.
+func TestBaseOfTheSameName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("experiments", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := exptest.Write(t, "experiments", "overhead-pentium-m.toml", "base = \"overhead-pentium-m\"\nname = \"mine\"\n")
+	if p, err := planning.NewLoader().Plan(file, nil); err != nil || p.Name != "mine" {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -172,6 +172,9 @@ func (l *Loader) layered(what, folder, name, base string, above []string) (*doc.
 		return nil, err
 	}
 	file := filepath.Clean(root.Pos.File)
+	if !doc.IsPath(name) {
+		file = what + " " + name // of this program, whatever files there are
+	}
 	if i := slices.Index(above, file); i >= 0 {
 		return nil, fmt.Errorf("%s is based on itself: %s", file, strings.Join(append(above[i:], file), " is based on "))
 	}
