@@ -20,6 +20,9 @@ import (
 	"kprobesim/sim"
 )
 
+// bootDate is in November 2023, in seconds since 1970: any day on which the kernels were in use will do.
+const bootDate = 1_700_000_000
+
 // bootOptions are those of `boot`.
 type bootOptions struct {
 	kernel, initrd, command, machine, console string
@@ -55,7 +58,7 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 	f.StringVar(&o.machine, "machine", "xeon-e5410", "machine description")
 	f.IntVar(&o.memory, "memory", distro.DefaultRAM>>20, "memory in MiB")
 	f.Float64Var(&o.seconds, "seconds", distro.DefaultBudget, "simulated seconds after which the boot has failed")
-	f.Int64Var(&o.date, "date", 1_700_000_000, "what the clock says when the machine is switched on, in seconds since 1970")
+	f.Int64Var(&o.date, "date", bootDate, "what the clock says when the machine is switched on, in seconds since 1970")
 	f.StringVar(&o.stop.Symbol, "until", "", "end when the kernel has begun to execute the function of this name")
 	f.StringVar(&o.stop.Text, "until-text", "", "end when the console has printed this text")
 	f.StringVar(&o.console, "console", "", "file for what the kernel prints, in place of the terminal")

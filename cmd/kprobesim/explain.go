@@ -60,6 +60,7 @@ func (a *app) explain(o *explainOptions, places []string) error {
 		return fail(exitUsage, errors.New("explain: --verify boots the kernel, and --file boots nothing: use one of them"))
 	}
 	o.boot.memory, o.boot.seconds, o.boot.command = distro.DefaultRAM>>20, distro.DefaultBudget, distro.DefaultCommand
+	o.boot.date = bootDate
 	c, _, err := a.bootConfig(&o.boot)
 	if err != nil {
 		return fail(exitUsage, err)
