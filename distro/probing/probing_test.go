@@ -41,6 +41,7 @@ var functions = [...]function{
 	{"loops", 0x180, "\x48\x89\xf8\x48\xff\xc8\x75\xfb\xc3"},
 	{"returns", 0x1a0, "\xc3\xcc\xcc\xcc\xcc\x48\x89\xf8\x48\x89\xc7\xc3"},
 	{"vector", 0x1c0, "\x48\x89\xf8\xc5\xf9\x6f\x06\x48\x89\xc7\x90\x90\x90\x90\xc3"},
+	{"vzero", 0x1e0, "\xc5\xf8\x77\x89\xf8\x48\x89\xc7\x48\x89\xf8\xc5\xfc\x77"},
 	{"_etext", 0x200, ""},
 	{"start_of_init", 0x280, "\x55\x5d\xc3"},
 	{"end", 0x400, ""},
@@ -99,6 +100,33 @@ func TestKernelWithoutTables(t *testing.T) {
 	}
 }
 
+// TestBugPlaces reads the table of BUG places, which has addresses in kernels of 32 bits and else distances.
+func TestBugPlaces(t *testing.T) {
+	for _, bits := range []int{32, 64} {
+		base := uint64(linuxtest.Text)
+		if bits == 32 {
+			base &= 1<<32 - 1
+		}
+		code := make([]byte, 0x100)
+		first := uint32(base + 6)
+		if bits == 64 {
+			first -= uint32(base + 0x80)
+		}
+		binary.LittleEndian.PutUint32(code[0x80:], first)
+		im, err := image.LoadBare("made-up", linuxtest.Kernel{Bits: bits, Code: code}.ELF(), func(*image.Image) ([]image.Symbol, error) {
+			return nil, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &Kernel{image: im, bugs: map[uint64]bool{}}
+		from := &linux.Kernel{Image: im, Tables: []linux.Table{{Name: bugPlaces, Addr: base + 0x80, Size: 12, Entry: 12}}}
+		if err := k.readTables(from); err != nil || len(k.bugs) != 1 || !k.bugs[base+6] {
+			t.Errorf("%d bits: %v, %v; want %#x", bits, k.bugs, err, base+6)
+		}
+	}
+}
+
 // TestRules asks for each rule at a place where no other holds.
 func TestRules(t *testing.T) {
 	k := madeUp(t)
@@ -136,6 +164,9 @@ func TestRules(t *testing.T) {
 		{place: "returns+5", kind: "stepped"},
 		{place: "vector+7", kind: "stepped"},
 		{place: "vector", kind: "stepped", kept: kprobes.RuleNotBoostable},
+		{place: "vzero", kind: "stepped", kept: kprobes.RuleNotBoostable},
+		{place: "vzero+3", kind: "stepped"},
+		{place: "vzero+11", kind: "stepped", kept: kprobes.RuleNotBoostable},
 		{place: "start_of_init", rule: RuleText, errno: kprobes.EINVAL},
 		{place: "0x1000", rule: RuleText, errno: kprobes.EINVAL},
 	} {

@@ -50,6 +50,9 @@ var areas = [...]struct {
 	{"__entry_text_start", "__entry_text_end", RuleEntry, "the entry code of exceptions and system calls takes none"},
 }
 
+// bugPlaces is the table of the traps of BUG and WARN.
+const bugPlaces = "BUG places"
+
 // Sizes of what stands at a site, in bytes.
 const (
 	callSize  = 5
@@ -107,7 +110,7 @@ func between(im *image.Image, from, to string) (s kprobes.Span, ok bool) {
 }
 
 // readTables reads what image/linux has located. The addresses of the first four are distances from where they
-// stand, the others are addresses.
+// stand, but for the BUG places of 32-bit kernels; the others are addresses.
 func (k *Kernel) readTables(from *linux.Kernel) error {
 	for _, t := range [...]struct {
 		name string
@@ -116,9 +119,13 @@ func (k *Kernel) readTables(from *linux.Kernel) error {
 		{"exceptions", func(at uint64) { k.exceptions[at] = true }},
 		{"jump labels", func(at uint64) { k.jumps = append(k.jumps, at) }},
 		{"static calls", func(at uint64) { k.calls = append(k.calls, at) }},
-		{"BUG places", func(at uint64) { k.bugs[at] = true }},
+		{bugPlaces, func(at uint64) { k.bugs[at] = true }},
 	} {
 		if err := k.entries(from, t.name, func(at uint64, b []byte) {
+			if k.image.Bits == 32 && t.name == bugPlaces {
+				t.add(uint64(binary.LittleEndian.Uint32(b)))
+				return
+			}
 			t.add(at + uint64(int64(int32(binary.LittleEndian.Uint32(b)))))
 		}); err != nil {
 			return err
