@@ -121,7 +121,7 @@ func sizeHint(payload []byte) int {
 		return 0
 	}
 	n := int(binary.LittleEndian.Uint32(payload[len(payload)-4:]))
-	if n > 32*len(payload) { // a kernel shrinks to a fifth or an eighth
+	if n > min(32*len(payload), maxKernel) { // a kernel shrinks to a fifth or an eighth
 		return 0
 	}
 	return n
