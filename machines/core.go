@@ -65,6 +65,9 @@ func (mr *machineReader) answers(r *doc.Reader) {
 		rows := map[uint64][]uint64{}
 		for _, key := range table.Keys() {
 			number, err := answerKey(key)
+			if _, twice := rows[number]; err == nil && twice {
+				err = fmt.Errorf("another key of the table is the same number: leave one out")
+			}
 			if err != nil {
 				r.Errorf(t.Name, "%s: %v", table.Path(key), err)
 				continue

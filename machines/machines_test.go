@@ -200,10 +200,11 @@ func TestAnswers(t *testing.T) {
 		t.Error("an answer is a parameter")
 	}
 	for bad, want := range map[string]string{
-		"[asked.x]\na = 1\nsource = \"book: 9\"\n":  `"x" is no number of 32 bits`,
-		"[asked.1]\na = 1\n":                        "source",
-		"[asked.1]\nc = 1\nsource = \"book: 9\"\n":  `unknown key "asked.1.c"`,
-		"[asked.1]\na = 99\nsource = \"book: 9\"\n": "99 is outside 0 to 16",
+		"[asked.x]\na = 1\nsource = \"book: 9\"\n":                             `"x" is no number of 32 bits`,
+		"[asked.1]\na = 1\n":                                                   "source",
+		"[asked.1]\nsource = \"book: 9\"\n[asked.0x1]\nsource = \"book: 9\"\n": "is the same number",
+		"[asked.1]\nc = 1\nsource = \"book: 9\"\n":                             `unknown key "asked.1.c"`,
+		"[asked.1]\na = 99\nsource = \"book: 9\"\n":                            "99 is outside 0 to 16",
 	} {
 		if _, err := read(t, made+bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", bad, err, want)
