@@ -167,8 +167,10 @@ func checkAnswers(a cpus.Answers) []error {
 		{leafExtended + 1, 2, extendedC, "ecx"},
 		{leafExtended + 1, 3, extendedD | featuresD, "edx"},
 	} {
-		if row, ok := a[tableCPUID][f.leaf]; ok && row[f.column]&^f.known != 0 {
-			errs = append(errs, fmt.Errorf("cpuid.%#x: bits %#x of %s are features that are not modelled: leave them out", f.leaf, row[f.column]&^f.known, f.name))
+		for _, n := range slices.Sorted(maps.Keys(a[tableCPUID])) { // the leaf, whatever its second number is
+			if bits := a[tableCPUID][n][f.column] &^ f.known; n&0xffffffff == f.leaf && bits != 0 {
+				errs = append(errs, fmt.Errorf("cpuid.%#x: bits %#x of %s are features that are not modelled: leave them out", n, bits, f.name))
+			}
 		}
 	}
 	if row, ok := a[tableCPUID][leafSizes]; ok && (row[0]&0xff < 32 || row[0]&0xff > maxPhysBits) {

@@ -93,6 +93,7 @@ func TestAnswersRefused(t *testing.T) {
 	for want, a := range map[string]cpus.Answers{
 		"cpuid.0x1: bits 0x200 of ecx are features that are not modelled": {tableCPUID: {1: {0, 0, 1 << 9, 0}}},
 		"cpuid.0x1: bits 0x800000 of edx":                                 {tableCPUID: {1: {0, 0, 0, 1 << 23}}},
+		"cpuid.0x100000001: bits 0x200 of ecx":                            {tableCPUID: {1 | 1<<32: {0, 0, 1 << 9, 0}}},
 		"physical addresses of 20 bits":                                   {tableCPUID: {leafSizes: {20, 0, 0, 0}}},
 		"msr.0x10: this register is modelled":                             {tableMSR: {0x10: {0, 0}}},
 		"msr.0xc0000080: this register is modelled":                       {tableMSR: {0xc0000080: {0, 0}}},
