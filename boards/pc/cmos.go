@@ -205,8 +205,8 @@ func (c *cmos) look(t clock.Ticks) {
 func (c *cmos) alarmBetween(from, to int64) bool {
 	parts := [...]struct{ cell, now func(s int64) int }{
 		{func(int64) int { return int(c.cells[1]) }, func(s int64) int { return int(c.code(int(floorMod(s, 60)))) }},
-		{func(int64) int { return int(c.cells[3]) }, func(s int64) int { return int(c.code(int(floorMod(s/60, 60)))) }},
-		{func(int64) int { return int(c.cells[5]) }, func(s int64) int { return int(c.hours(int(floorMod(s/3600, 24)))) }},
+		{func(int64) int { return int(c.cells[3]) }, func(s int64) int { return int(c.code(int(floorMod(floorDiv(s, 60), 60)))) }},
+		{func(int64) int { return int(c.cells[5]) }, func(s int64) int { return int(c.hours(int(floorMod(floorDiv(s, 3600), 24)))) }},
 	}
 	for s := max(from, to-86400); s <= to; s++ {
 		hit := true
