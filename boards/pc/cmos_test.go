@@ -114,3 +114,12 @@ func TestCivil(t *testing.T) {
 		}
 	}
 }
+
+// TestAlarmBefore1970 holds an alarm of the last hour of 1969.
+func TestAlarmBefore1970(t *testing.T) {
+	c := bootCMOS(-90, cmosSecond) // 23:58:30
+	c.cells[1], c.cells[3], c.cells[5] = 0, 0x59, 0x23
+	if !c.alarmBetween(-61, -60) || c.alarmBetween(-59, -1) {
+		t.Error("the alarm of 23:59:00 does not come at its time, or comes later")
+	}
+}
