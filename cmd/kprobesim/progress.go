@@ -86,7 +86,11 @@ func (p *progress) alive() {
 			longest = pt
 		}
 	}
-	text := fmt.Sprintf("%s: %d of %d points, measuring %s for %s", p.name, p.done, p.total, longest.Name, now.Sub(p.running[longest]).Round(time.Second))
+	text := p.name + ": "
+	if p.total > 0 { // an analysis of sensitivity does not know it before a point has ended
+		text += fmt.Sprintf("%d of %d points, ", p.done, p.total)
+	}
+	text += fmt.Sprintf("measuring %s for %s", longest.Name, now.Sub(p.running[longest]).Round(time.Second))
 	if left := p.left(now); left > 0 {
 		text += fmt.Sprintf(", about %s left", left.Round(time.Second))
 	}

@@ -250,7 +250,10 @@ func TestSignsOfLife(t *testing.T) {
 	p.begun(b)
 	now = now.Add(15 * time.Second)
 	p.alive()
-	want := "slow: 0 of 5 points, measuring a for 16s\nslow: 1 of 5: a ok\nslow: 1 of 5 points, measuring b for 15s, about 1m5s left\n"
+	p.total, p.done, p.measured = 0, 0, 0
+	now = now.Add(15 * time.Second)
+	p.alive()
+	want := "slow: 0 of 5 points, measuring a for 16s\nslow: 1 of 5: a ok\nslow: 1 of 5 points, measuring b for 15s, about 1m5s left\nslow: measuring b for 30s\n"
 	if said.String() != want {
 		t.Errorf("said\n%swant\n%s", said.String(), want)
 	}
