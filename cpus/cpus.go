@@ -112,7 +112,7 @@ type Config struct {
 }
 
 // Answers are what a processor says of itself when it is asked by number: by the name of a table of ISA.Answers and
-// by the number, columns in the table's order. A second number is in the upper half.
+// by the number, columns in the table's order. A second number is in bits 32 to 63 of the number.
 type Answers map[string]map[uint64][]uint64
 
 // Check holds a configuration against an ISA and reports everything that is wrong with it.
@@ -472,9 +472,10 @@ type CPU interface {
 	// Advance lets time pass without executing: native work, or sleep.
 	Advance(t clock.Ticks)
 	// Untimed has the CPU execute without its cost model, from the next boundary between blocks of code to the
-	// first at or behind a time. Meanwhile every instruction takes each, as the delivery of an exception does, and nothing
-	// else takes time but what the machine lets pass. What code does is the same. Caches, predictors and the lines of other CPUs stay as they
-	// are. Each of 0, or a time that is over, brings the cost model back.
+	// first one at or behind the time until. Meanwhile every instruction takes the time each, and so does the delivery
+	// of an exception. Nothing else takes time but what the machine lets pass. What code does is the same. Caches,
+	// predictors and the lines of other CPUs stay as they are. An each of 0, or an until that is over, brings the cost
+	// model back.
 	Untimed(each, until clock.Ticks)
 	// Interrupt makes the CPU look for a pending interrupt before its next instruction.
 	Interrupt()
