@@ -5,7 +5,9 @@ import "slices"
 // clearStacks waits until no task is in the middle of instructions that a jump will replace, or in a detour buffer that no
 // jump leads to any more. Documents of 2010 to 2019 name it as the way to optimize on a preemptible kernel: stop the machine
 // and look whether any task is there. A breakpoint stands in front of the instructions, so nobody comes there afterwards.
-// No kernel did it. That it tries again after a jiffy is ours.
+// No kernel did it. That it tries again after a jiffy is ours. It has no bound: a word on the stack of a task that sleeps,
+// which only looks like such an address, keeps it waiting as long as the task sleeps. Buffers that are on no list, as that
+// of a jump which was undone for a probe with a break handler, are not looked for.
 func (k *Kprobes) clearStacks(c Caller) error {
 	there := k.leaving()
 	for {
