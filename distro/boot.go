@@ -16,11 +16,11 @@ type Config struct {
 	Kernel  *kernel.Kernel
 	CPU     cpus.Config
 	Board   sim.Board
-	RAM     int         // bytes; zero means DefaultRAM
-	Command string      // the kernel's command line
-	Initrd  []byte      // a cpio archive, packed or not; nil for none
-	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget of simulated seconds
-	TimerHz int64       // what the timers of the APICs count, in Hz; zero as in sim.Config
+	RAM     int                            // bytes; zero means DefaultRAM
+	Command string                         // the kernel's command line
+	Initrd  []byte                         // a cpio archive, packed or not; nil for none
+	Budget  clock.Ticks                    // simulated time after which a run fails; zero means DefaultBudget of simulated seconds
+	TimerHz int64                          // what the timers of the APICs count, in Hz; zero as in sim.Config
 	Print   func(m *sim.Machine, s string) // is given the console as it comes; may be nil
 	From    []byte                         // what Snapshot returned of a machine that goes on here; nil to boot
 	// Untimed runs without the cost model: every instruction takes a cycle, and caches and predictors stay as they are.
