@@ -74,7 +74,7 @@ func (k *Kprobes) leaveDetour(c Caller, s *site, empty bool) error {
 	if err := k.unoptimize(c, s, true); err != nil || !jumped || !empty {
 		return err
 	}
-	return k.quiesce(c)
+	return k.quiesceSites(c, []*site{s})
 }
 
 // aggregate puts an aggregate of one child in the place of the probe in the hash table.

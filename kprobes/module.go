@@ -112,7 +112,7 @@ func (k *Kprobes) Unload(c Caller, name string) error {
 		}
 		m.gone = true
 		dead := k.kill(c, m.span)
-		if err := errors.Join(k.grace(c), k.quiesce(c)); err != nil {
+		if err := errors.Join(k.grace(c), k.quiesceSites(c, dead)); err != nil {
 			return err
 		}
 		for _, s := range dead {

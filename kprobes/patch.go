@@ -173,13 +173,16 @@ func (r rewrite) each(batch []*site, store func(s *site, code []byte) error) err
 }
 
 // quiesce waits until no task can be in the middle of instructions that have a breakpoint in front
-// of them, or in a detour buffer that no jump leads to.
-func (k *Kprobes) quiesce(c Caller) error {
+// of them, or in a detour buffer that no jump leads to and that the optimizer will free.
+func (k *Kprobes) quiesce(c Caller) error { return k.quiesceSites(c, nil) }
+
+// quiesceSites waits also until no task can be in the detour buffers of more sites.
+func (k *Kprobes) quiesceSites(c Caller, also []*site) error {
 	switch k.opt.Quiesce {
 	case QuiesceTasks:
 		return k.smp.SynchronizeTasks(c)
 	case QuiesceStacks:
-		return k.clearStacks(c)
+		return k.clearStacks(c, also)
 	}
 	return k.smp.SynchronizeSched(c)
 }

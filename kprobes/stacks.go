@@ -5,11 +5,14 @@ import "slices"
 // clearStacks waits until no task is in the middle of instructions that a jump will replace, or in a detour buffer that no
 // jump leads to any more. Documents of 2010 to 2019 name it as the way to optimize on a preemptible kernel: stop the machine
 // and look whether any task is there. A breakpoint stands in front of the instructions, so nobody comes there afterwards.
-// No kernel did it. That it tries again after a jiffy is ours. It has no bound: a word on the stack of a task that sleeps,
-// which only looks like such an address, keeps it waiting as long as the task sleeps. Buffers that are on no list, as that
-// of a jump which was undone for a probe with a break handler, are not looked for.
-func (k *Kprobes) clearStacks(c Caller) error {
-	there := k.leaving()
+// No kernel did it. That it tries again after a jiffy is ours. It has no bound: a word on the stack of a preempted task that
+// only looks like such an address keeps it waiting as long as the task does not run. Code that interrupts an idle CPU is
+// waited for by a grace period before.
+func (k *Kprobes) clearStacks(c Caller, also []*site) error {
+	there := k.leaving(also)
+	if err := k.smp.SynchronizeSched(c); err != nil {
+		return err
+	}
 	for {
 		busy := ""
 		err := k.smp.StopMachine(c, func(c Caller) (err error) {
@@ -37,13 +40,16 @@ func (k *Kprobes) onStacks(c Caller, there []Span) (task string, err error) {
 	return task, err
 }
 
-// leaving is what nobody may be in the middle of. At the first byte of a region it does not matter what stands there.
-func (k *Kprobes) leaving() (list []Span) {
+// leaving is what nobody may be in the middle of: the detour buffers of some sites beside what the optimizer is at.
+// At the first byte of a region it does not matter what stands there.
+func (k *Kprobes) leaving(also []*site) (list []Span) {
 	for _, s := range k.optimizing {
 		list = append(list, Span{s.addr + 1, s.addr + uint64(len(s.region.Code))})
 	}
-	for _, s := range k.freeing {
-		list = append(list, Span{s.detour, s.detour + k.detours.size})
+	for _, s := range slices.Concat(k.freeing, also) {
+		if s.detour != 0 {
+			list = append(list, Span{s.detour, s.detour + k.detours.size})
+		}
 	}
 	return list
 }

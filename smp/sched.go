@@ -45,7 +45,7 @@ func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
 // putBack parts a CPU from the task that has run there. A task that was preempted keeps what is left
 // of its slice, and goes before its equals while there is some.
 func (k *Kernel) putBack(c Caller, cpu *cpuState, p *task, preempted bool) {
-	p.running, p.last = false, cpu.n
+	p.running, p.preempted, p.last = false, preempted, cpu.n
 	state := k.state(p)
 	switch {
 	case p.idle:

@@ -6,11 +6,12 @@ import (
 	"kprobesim/image"
 )
 
-// OnStacks finds a task that may go on at an address, or that has one among what it has saved: it asks in of every word
-// between the stack pointer and the end of the stack of each task that does not run. It is for a machine that stands
-// still, where the tasks that run are the stoppers and, with one CPU, the caller. It returns the name of such a task,
-// "" for none, and how many words it has read. A number on a stack that happens to look like an address is taken for one,
-// as nothing tells them apart.
+// OnStacks finds a preempted task that may go on at an address, or that has one among what it has saved: it asks in of
+// every word between the stack pointer and the end of its stack. A task that gave up its CPU of its own will is in the
+// middle of a call, and what lies on its stack beside return addresses may be left from calls that are over. The idle
+// tasks are left out. It is for a machine that stands still, where the tasks that run are the stoppers. It returns the name of such a task, "" for none,
+// and how many words it has read. A number on a stack that happens to look like an address is taken for one, as
+// nothing tells them apart.
 func (k *Kernel) OnStacks(in func(word uint64) bool) (name string, words int64, err error) {
 	sp, err := k.savedStackPointer()
 	if err != nil {
@@ -18,7 +19,7 @@ func (k *Kernel) OnStacks(in func(word uint64) bool) (name string, words int64, 
 	}
 	word := k.pointer()
 	for _, t := range k.order {
-		if t.running || t.dead {
+		if t.running || t.dead || t.idle || !t.preempted {
 			continue
 		}
 		bottom, at := k.info(t), k.mem.Load(t.addr, sp)

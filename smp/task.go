@@ -9,20 +9,22 @@ import (
 
 // task is what the scheduler remembers of a task_struct.
 type task struct {
-	addr     uint64
-	mem      memory
-	stack    uint64 // 0 while it has not been asked for
-	name     string
-	bound    int   // the only CPU that it may run on, or anyCPU
-	last     int   // the CPU that it runs on or ran on last
-	prio     int   // the higher, the more urgent
-	slice    int64 // ticks that it may still run while others of its priority wait
-	running  bool  // picked by CPU last, and not given up since
-	queued   bool  // waits in the queue of CPU last
-	idle     bool
-	dead     bool
-	joiners  Queue
-	contexts []uint8 // of the exceptions that it is in the middle of, while it does not run
+	addr    uint64
+	mem     memory
+	stack   uint64 // 0 while it has not been asked for
+	name    string
+	bound   int   // the only CPU that it may run on, or anyCPU
+	last    int   // the CPU that it runs on or ran on last
+	prio    int   // the higher, the more urgent
+	slice   int64 // ticks that it may still run while others of its priority wait
+	running bool  // picked by CPU last, and not given up since
+	// preempted says that it did not give its CPU up of its own will when it did so last.
+	preempted bool
+	queued    bool // waits in the queue of CPU last
+	idle      bool
+	dead      bool
+	joiners   Queue
+	contexts  []uint8 // of the exceptions that it is in the middle of, while it does not run
 	// userStack is its stack in user mode, 0 for a kernel thread.
 	userStack uint64
 	space     *Space        // its own address space, or nil
