@@ -68,16 +68,18 @@ func boot(t *testing.T, file string, stop distro.Stop) (string, string) {
 // print with what they print under qemu.
 func TestBoot(t *testing.T) {
 	for _, file := range kernels(t) {
-		console, ended := boot(t, file, distro.Stop{})
-		if !strings.Contains(console, "\ninit: running\r\n") || ended != distro.Halted {
-			t.Errorf("%s: ended by %q:\n%s", file, ended, console)
-		}
-		for _, bad := range []string{"Oops", "BUG:", "WARNING:", "unchecked MSR"} {
-			if strings.Contains(console, bad) {
-				t.Errorf("%s: the kernel complains (%s):\n%s", file, bad, console)
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			console, ended := boot(t, file, distro.Stop{})
+			if !strings.Contains(console, "\ninit: running\r\n") || ended != distro.Halted {
+				t.Errorf("ended by %q:\n%s", ended, console)
 			}
-		}
-		compareQemu(t, file, lines(console))
+			for _, bad := range []string{"Oops", "BUG:", "WARNING:", "unchecked MSR"} {
+				if strings.Contains(console, bad) {
+					t.Errorf("the kernel complains (%s):\n%s", bad, console)
+				}
+			}
+			compareQemu(t, file, lines(console))
+		})
 	}
 }
 

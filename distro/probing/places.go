@@ -41,9 +41,10 @@ func (k *Kernel) Code(at uint64) []byte {
 }
 
 // Random returns the address of an instruction of the kernel's text by numbers that next gives: a function, and
-// one of its instructions. One place in sixteen is any byte of it.
+// one of its instructions. One place in sixteen is any byte of it. A kernel whose text cannot be read has the start
+// of a function only.
 func (k *Kernel) Random(next func() uint64) uint64 {
-	for {
+	for range tries {
 		fn, _, ok := k.function(k.functions[next()%uint64(len(k.functions))])
 		starts := k.rules.Starts(fn)
 		if !ok || len(starts) == 0 {
@@ -54,4 +55,8 @@ func (k *Kernel) Random(next func() uint64) uint64 {
 		}
 		return starts[next()%uint64(len(starts))]
 	}
+	return k.functions[0]
 }
+
+// tries bounds the search for a function with instructions. Of a kernel nearly all have some.
+const tries = 1000

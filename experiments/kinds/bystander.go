@@ -135,15 +135,6 @@ func (s *session) noteStolen(m *Measurement, op string, of []Accounts) {
 	}
 }
 
-// suffixed puts a suffix behind a value that there is. Labels of points that were not swept have no
-// value and must leave no bare suffix.
-func suffixed(value, suffix string) string {
-	if value == "" {
-		return ""
-	}
-	return value + suffix
-}
-
 // drawBystander charts cycles over the size of the batch, both logarithmic, since fixed costs spread
 // over the batch. What is done to the probes and the number of CPUs have panels, ways of changing text have lines.
 func drawBystander(s *results.Set) (results.Figure, error) {
