@@ -1,47 +1,44 @@
-/* A jprobe of do_fork: its function has the arguments of the year. */
-#include <linux/fork.h>
-#include <linux/kernel.h>
+/*
+ * A jprobe of do_fork, whose arguments differ from year to year. It counts the calls that ask for an address of the
+ * child's number to be written, by a word of flags.
+ */
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/fork.h>
 #include <linux/version.h>
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(3, 8, 0)
-static long show(unsigned long clone_flags, unsigned long stack_start, unsigned long stack_size,
-		 int __user *parent_tidptr, int __user *child_tidptr)
+#if LINUX_VERSION_CODE < KERNEL_VERSION(3, 8, 0)
+#define REGISTERS struct pt_regs *registers __maybe_unused,
 #else
-static long show(unsigned long clone_flags, unsigned long stack_start, struct pt_regs *regs __maybe_unused,
-		 unsigned long stack_size, int __user *parent_tidptr, int __user *child_tidptr)
+#define REGISTERS
 #endif
+
+static unsigned long every_flag, stacks, wanted;
+
+static long look(unsigned long flags, unsigned long stack, REGISTERS unsigned long size, int __user *parent,
+		 int __user *child)
 {
-	printk(KERN_INFO "arguments: clone_flags 0x%lx, stack_start 0x%lx, stack_size 0x%lx, %d\n", clone_flags,
-	       stack_start, stack_size, parent_tidptr != child_tidptr);
+	every_flag |= flags;
+	stacks += stack || size;
+	wanted += parent || child;
 	jprobe_return();
-	return 0;
+	return size;
 }
 
-static struct jprobe probe = {
-	.entry = JPROBE_ENTRY(show),
-	.kp = { .symbol_name = "do_fork" },
-};
+static struct jprobe arguments = { .kp.symbol_name = "do_fork", .entry = JPROBE_ENTRY(look) };
 
-static int __init arguments_init(void)
+static int __init begin(void)
 {
-	int error = register_jprobe(&probe);
-
-	if (error < 0) {
-		printk("no jprobe: %d\n", error);
-		return error;
-	}
-	printk("a jprobe at %p, %p\n", probe.kp.addr, probe.entry);
-	return 0;
+	return register_jprobe(&arguments);
 }
 
-static void __exit arguments_exit(void)
+static void __exit end(void)
 {
-	unregister_jprobe(&probe);
-	printk("no jprobe any more\n");
+	unregister_jprobe(&arguments);
+	printk(KERN_INFO "arguments of %p by %p: flags 0x%lx, %lu stacks, %lu numbers wanted\n", arguments.kp.addr,
+	       arguments.entry, every_flag, stacks, wanted);
 }
 
-module_init(arguments_init)
-module_exit(arguments_exit)
+module_init(begin)
+module_exit(end)
 MODULE_LICENSE("GPL");

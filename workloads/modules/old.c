@@ -1,71 +1,71 @@
-/* A module as they were in 2005: the probe stands at an address, and registers have their names of that time. */
-#include <linux/kernel.h>
-#include <linux/module.h>
-#include <linux/kprobes.h>
+/*
+ * A module in the manner of 2005: it looks the address of its probe up by itself, and registers have their names of
+ * that time. It remembers the registers of the last hit, and tells of them when it goes.
+ */
 #include <linux/kallsyms.h>
-#include <linux/sched.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
 
-/* The code of a function has a name of its own where a pointer leads to a descriptor. */
-#ifdef __powerpc64__
-#define DO_FORK ".do_fork"
-#else
-#define DO_FORK "do_fork"
-#endif
-
-static struct kprobe kp;
-
-int old_before(struct kprobe *p, struct pt_regs *regs)
-{
-	printk("old_before: p->addr=0x%p", p->addr);
 #if defined(__i386__)
-	printk(" eip=%lx eflags=0x%lx eax=%lx", regs->eip, regs->eflags, regs->eax);
+#define REGISTERS(of) (of)->eip, (of)->eax, (of)->eflags
 #elif defined(__x86_64__)
-	printk(" rip=%lx eflags=0x%lx rax=%lx", regs->rip, regs->eflags, regs->rax);
+#define REGISTERS(of) (of)->rip, (of)->rax, (of)->eflags
 #elif defined(__powerpc64__)
-	printk(" nip=%lx msr=%lx", regs->nip, regs->msr);
+#define REGISTERS(of) (of)->nip, (of)->gpr[3], (of)->msr
+#else
+#define REGISTERS(of) instruction_pointer(of), 0, 0
 #endif
-	printk(" of %s\n", current->comm);
-	dump_stack();
+
+/* Where a pointer to a function leads to a descriptor, its code has a name with a dot. */
+static const char *const names[] = { ".do_fork", "do_fork" };
+
+static unsigned long last[3], calls, ends, faults;
+static char who[TASK_COMM_LEN];
+
+static int remember(struct kprobe *at, struct pt_regs *of)
+{
+	const unsigned long now[] = { REGISTERS(of) };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(last); i++)
+		last[i] = now[i];
+	if (calls++ == 0 && at->addr)
+		dump_stack();
+	strncpy(who, current->comm, sizeof(who) - 1);
 	return 0;
 }
 
-void old_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void finish(struct kprobe *at, struct pt_regs *of, unsigned long state)
 {
-	printk("old_after: p->addr=0x%p regs=%p flags=0x%lx\n", p->addr, regs, flags);
+	ends += at && of && !state;
 }
 
-int old_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+static int stumble(struct kprobe *at, struct pt_regs *of, int number)
 {
-	printk("old_fault: p->addr=0x%p, trap %d, %p\n", p->addr, trapnr, regs);
+	faults += at && of && number;
 	return 0;
 }
 
-int old_init(void)
-{
-	int error;
+static struct kprobe spy = {
+	.pre_handler = remember, .post_handler = finish, .fault_handler = stumble,
+};
 
-	kp.pre_handler = old_before;
-	kp.post_handler = old_after;
-	kp.fault_handler = old_fault;
-	kp.addr = (kprobe_opcode_t *)kallsyms_lookup_name(DO_FORK);
-	if (!kp.addr) {
-		printk("no do_fork\n");
-		return -1;
-	}
-	if ((error = register_kprobe(&kp)) < 0) {
-		printk("no probe: %d\n", error);
-		return -1;
-	}
-	printk("a probe\n");
-	return 0;
+static int begin(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names) && !spy.addr; i++)
+		spy.addr = (kprobe_opcode_t *)kallsyms_lookup_name(names[i]);
+	return spy.addr ? register_kprobe(&spy) : -1;
 }
 
-void old_exit(void)
+static void end(void)
 {
-	unregister_kprobe(&kp);
-	printk("no probe any more\n");
+	unregister_kprobe(&spy);
+	printk("old: %lu calls, %lu ends, %lu faults; the last by %s with %lx, %lx, %lx\n", calls, ends, faults, who,
+	       last[0], last[1], last[2]);
 }
 
-module_init(old_init)
-module_exit(old_exit)
+module_init(begin)
+module_exit(end)
 MODULE_LICENSE("GPL");

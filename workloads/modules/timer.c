@@ -1,12 +1,11 @@
-/* How long a function takes for user tasks: the private data of a return probe hold when it began. */
-#include <linux/kernel.h>
-#include <linux/module.h>
+/*
+ * How much time user tasks spend in a function, by a return probe whose private data hold when a call began. The
+ * longest call is told, and by whom it was made.
+ */
 #include <linux/kprobes.h>
-#include <linux/ktime.h>
 #include <linux/limits.h>
-#include <linux/sched.h>
+#include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 
 static char function[NAME_MAX] = "do_fork";
 module_param_string(function, function, NAME_MAX, 0444);
@@ -15,73 +14,74 @@ MODULE_PARM_DESC(function, "whose calls "
 static int kernel_too;
 module_param(kernel_too, int, 0);
 
-struct stay {
-	ktime_t since;
+/* What is known of all calls. */
+struct ledger {
+	spinlock_t lock;
+	s64 total, longest;
+	unsigned long value;	/* that the longest call returned */
+	char by[TASK_COMM_LEN];
+	int number;
 };
 
-static DEFINE_SPINLOCK(total_lock);
-static s64 *total;
+static struct ledger *ledger;
 
-static int begins(struct kretprobe_instance *ri, struct pt_regs *regs __maybe_unused)
+/* Calls of kernel threads are left out unless they are asked for: 1 says that the return is not to be seen. */
+static int arrive(struct kretprobe_instance *call, struct pt_regs *at __maybe_unused)
 {
-	struct stay *stay = (struct stay *)ri->data;
+	ktime_t *since = (ktime_t *)call->data;
 
-	if (!current->mm && !kernel_too)
-		return 1;
-	stay->since = ktime_get();
-	return 0;
+	*since = ktime_get();
+	return current->mm == NULL && !kernel_too;
 }
 
-static int ends(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int leave(struct kretprobe_instance *call, struct pt_regs *at)
 {
-	int value = regs_return_value(regs);
-	struct stay *stay = (struct stay *)ri->data;
-	ktime_t now = ktime_get();
-	s64 took = ktime_to_ns(ktime_sub(now, stay->since));
-	unsigned long flags;
+	const ktime_t since = *(ktime_t *)call->data, now = ktime_get();
+	const s64 took = ktime_to_ns(ktime_sub(now, since));
+	unsigned long state;
 
-	WARN_ON(ktime_compare(now, stay->since) < 0);
-	spin_lock_irqsave(&total_lock, flags);
-	*total += took;
-	spin_unlock_irqrestore(&total_lock, flags);
-	printk(KERN_INFO "%s[%d]: %s returned %d after %lld ns\n", current->comm, current->pid, function, value,
-	       (long long)took);
-	return 0;
-}
-
-static struct kretprobe timer = {
-	.handler = ends,
-	.entry_handler = begins,
-	.data_size = sizeof(struct stay),
-	.maxactive = 20,
-};
-
-static int __init timer_init(void)
-{
-	int error;
-
-	total = kzalloc(sizeof(*total), GFP_KERNEL);
-	if (!total)
-		return -ENOMEM;
-	timer.kp.symbol_name = function;
-	error = register_kretprobe(&timer);
-	if (error < 0) {
-		printk(KERN_ERR "no return probe: %d\n", error);
-		kfree(total);
-		return error;
+	if (WARN_ON(ktime_compare(now, since) < 0))
+		return 0;
+	spin_lock_irqsave(&ledger->lock, state);
+	ledger->total += took;
+	if (took >= ledger->longest) {
+		ledger->longest = took;
+		ledger->value = regs_return_value(at);
+		ledger->number = current->pid;
+		strncpy(ledger->by, current->comm, sizeof(ledger->by) - 1);
 	}
-	printk(KERN_INFO "a return probe at %s: %p\n", timer.kp.symbol_name, timer.kp.addr);
+	spin_unlock_irqrestore(&ledger->lock, state);
 	return 0;
 }
 
-static void __exit timer_exit(void)
+static struct kretprobe watch = {
+	.kp.symbol_name = function, .entry_handler = arrive, .handler = leave,
+	.maxactive = 20, .data_size = sizeof(ktime_t),
+};
+
+static int __init begin(void)
 {
-	unregister_kretprobe(&timer);
-	printk(KERN_INFO "missed %d calls of %s, which took %lld ns together\n", timer.nmissed, timer.kp.symbol_name,
-	       (long long)*total);
-	kfree(total);
+	int result = -ENOMEM;
+
+	ledger = kzalloc(sizeof(*ledger), GFP_KERNEL);
+	if (ledger) {
+		spin_lock_init(&ledger->lock);
+		result = register_kretprobe(&watch);
+		if (result)
+			kfree(ledger);
+	}
+	return result;
 }
 
-module_init(timer_init);
-module_exit(timer_exit);
+static void __exit end(void)
+{
+	unregister_kretprobe(&watch);
+	printk(KERN_INFO "timer: %s took %lld ns, the longest call %lld ns by %s[%d], which got %lu; %d missed\n", function,
+	       (long long)ledger->total, (long long)ledger->longest, ledger->by, ledger->number, ledger->value,
+	       watch.nmissed);
+	kfree(ledger);
+}
+
+module_init(begin);
+module_exit(end);
 MODULE_LICENSE("GPL v2");
