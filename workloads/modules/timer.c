@@ -3,8 +3,10 @@
  * longest call is told, and by whom it was made.
  */
 #include <linux/kprobes.h>
+#include <linux/ktime.h>
 #include <linux/limits.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 static char function[NAME_MAX] = "do_fork";
