@@ -131,7 +131,7 @@ func (x example) try(t *testing.T) {
 	switch {
 	case tooLong && strings.Contains(reason, "GCC"):
 		t.Skip(reason)
-	case testing.Short() && (args[0] == "diff" || args[0] == "report"):
+	case testing.Short() && slices.Contains([]string{"diff", "plot", "report"}, args[0]):
 		t.Skip("skipped in short tests: " + strings.Join(args, " ") + ", because the runs whose results it reads are only validated")
 	case tooLong, testing.Short() && measures && !x.fails:
 		args = x.validate()
