@@ -1,13 +1,10 @@
 /* Counts calls by CPU and by first argument, as modules that look for hot callers do. */
-#include <linux/cpumask.h>
 #include <linux/hashtable.h>
-#include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/cpumask.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 
 static char *symbol = "work_checksum";
 module_param(symbol, charp, 0444);

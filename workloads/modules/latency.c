@@ -1,12 +1,11 @@
 /* How long functions take, as a histogram; some calls are made to fail, as modules that inject faults do. */
-#include <linux/atomic.h>
-#include <linux/errno.h>
+#include <linux/ratelimit.h>
 #include <linux/kprobes.h>
-#include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/random.h>
-#include <linux/ratelimit.h>
+#include <linux/ktime.h>
+#include <linux/atomic.h>
 #include <linux/slab.h>
 
 #define BUCKETS 32
@@ -39,19 +38,32 @@ static int returned(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
+static void release(void)
+{
+	for (int i = 0; i < count; i++)
+		kfree(probes[i]);
+}
+
 static int __init latency_init(void)
 {
+	int error;
+
 	for (int i = 0; i < count; i++) {
 		probes[i] = kzalloc(sizeof(*probes[i]), GFP_KERNEL);
-		if (!probes[i])
+		if (!probes[i]) {
+			release();
 			return -ENOMEM;
+		}
 		probes[i]->kp.symbol_name = names[i];
 		probes[i]->entry_handler = entered;
 		probes[i]->handler = returned;
 		probes[i]->data_size = sizeof(ktime_t);
 		probes[i]->maxactive = 20;
 	}
-	return register_kretprobes(probes, count);
+	error = register_kretprobes(probes, count);
+	if (error)
+		release();
+	return error;
 }
 
 static void __exit latency_exit(void)
@@ -59,8 +71,7 @@ static void __exit latency_exit(void)
 	u64 calls = 0;
 
 	unregister_kretprobes(probes, count);
-	for (int i = 0; i < count; i++)
-		kfree(probes[i]);
+	release();
 	for (int i = 0; i < BUCKETS; i++)
 		calls += atomic64_read(&taken[i]);
 	trace_printk("%llu calls\n", (unsigned long long)calls);

@@ -1,9 +1,8 @@
 /* A module of today that uses the three handlers of a kprobe, with what they print. */
 #define pr_fmt(fmt) "%s: " fmt, __func__
 
-#include <linux/module.h>
-#include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
 
 static char where[KSYM_NAME_LEN] = "kernel_clone";
 module_param_string(where, where, KSYM_NAME_LEN, 0644);
@@ -14,21 +13,25 @@ module_param(stack, int, 0444);
 static bool quiet;
 module_param(quiet, bool, 0);
 
+/* The words of status and of the next instruction have names of their own on each architecture. */
+#if defined(CONFIG_X86)
+static unsigned long status(struct pt_regs *at_hit) { return at_hit->flags; }
+static unsigned long next(struct pt_regs *at_hit) { return at_hit->ip; }
+#elif defined(CONFIG_PPC)
+static unsigned long status(struct pt_regs *at_hit) { return at_hit->msr; }
+static unsigned long next(struct pt_regs *at_hit) { return at_hit->nip; }
+#else
+static unsigned long status(struct pt_regs *at_hit) { return at_hit->ARM_cpsr; }
+static unsigned long next(struct pt_regs *at_hit) { return at_hit->ARM_pc; }
+#endif
+
 static struct kprobe tracer = { .symbol_name = where };
 
 static int __kprobes before(struct kprobe *p, struct pt_regs *regs)
 {
 	if (quiet)
 		return 0;
-#ifdef CONFIG_X86
-	pr_info("%s at 0x%p: ip %lx flags 0x%lx ax %lx\n", p->symbol_name, p->addr, regs->ip, regs->flags, regs->ax);
-#endif
-#ifdef CONFIG_PPC
-	pr_info("%s at 0x%p: nip 0x%lx msr 0x%lx\n", p->symbol_name, p->addr, regs->nip, regs->msr);
-#endif
-#ifdef CONFIG_ARM
-	pr_info("%s at 0x%p: pc 0x%lx cpsr 0x%lx\n", p->symbol_name, p->addr, (long)regs->ARM_pc, (long)regs->ARM_cpsr);
-#endif
+	pr_info("%s: status %lx, next %lx, first instruction %pS\n", p->symbol_name, status(regs), next(regs), p->addr);
 	if (stack)
 		dump_stack();
 	return 0;
