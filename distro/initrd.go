@@ -64,6 +64,9 @@ func Init(bits int) (File, error) { return program("", bits) }
 // prints what the kernel said of each and the kernel's list of probes, and switches the machine off.
 func Ask(bits int) (File, error) { return program("ask-", bits) }
 
+// Measure is the program that carries orders out: package measuring gives them.
+func Measure(bits int) (File, error) { return program("measure-", bits) }
+
 // program is the first program of user mode.
 func program(prefix string, bits int) (File, error) {
 	name := "x86_64.elf"

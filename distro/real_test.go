@@ -169,6 +169,7 @@ func TestInitIsFresh(t *testing.T) {
 	for bits, isa := range map[int]string{64: "x86_64", 32: "i386"} {
 		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.Init(bits) })
 		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(bits) })
+		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(bits) })
 	}
 }
 

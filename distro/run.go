@@ -79,6 +79,15 @@ func (b *breaker) Step(s *cpus.Step) {
 // Run boots until the kernel ends the run or something of stop happens, which Machine.Ended tells. It fails for
 // a symbol that the kernel has not, and as sim.Machine.Run does.
 func Run(c Config, stop Stop) (*sim.Machine, error) {
+	m, err := Start(c, stop)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.Run()
+}
+
+// Start is Run of a machine that has not run yet.
+func Start(c Config, stop Stop) (*sim.Machine, error) {
 	w := &watcher{stop: stop}
 	show := c.Print
 	c.Print = func(m *sim.Machine, s string) {
@@ -107,5 +116,5 @@ func Run(c Config, stop Stop) (*sim.Machine, error) {
 		}
 		m.CPU(0).ObserveCode(&breaker{m, s.Addr}, [][2]uint64{{s.Addr, s.Addr + 1}}, false)
 	}
-	return m, m.Run()
+	return m, nil
 }

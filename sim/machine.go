@@ -190,6 +190,13 @@ func (m *Machine) End(reason string) {
 	m.Stop(nil)
 }
 
+// Resume lets a machine that End has ended run on, by another Run.
+func (m *Machine) Resume() {
+	if m.err == nil {
+		m.done, m.ended = false, ""
+	}
+}
+
 // At makes f happen at time t, between two instructions of every CPU.
 func (m *Machine) At(t clock.Ticks, f func()) { m.events.Push(t, f) }
 

@@ -131,3 +131,11 @@ func (m *Machine) ReadString(va uint64) (string, error) {
 	}
 	return "", fmt.Errorf("string at %#x has no end within 4096 bytes", va)
 }
+
+// ReadPhysical copies n bytes of memory at a physical address. It fails outside of RAM.
+func (m *Machine) ReadPhysical(pa uint64, n int) ([]byte, error) {
+	if n < 0 || !m.mem.Holds(pa, n) {
+		return nil, fmt.Errorf("%d bytes at physical %#x: no memory is there", n, pa)
+	}
+	return bytes.Clone(m.mem.Bytes(pa, n)), nil
+}

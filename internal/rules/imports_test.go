@@ -32,7 +32,8 @@ var rooms = map[string][]string{
 	"machines": {"mmu", "cpus"},
 	"distro":   {"mmu", "cpus", "image", "sim"},
 
-	"distro/probing": {"cpus", "image", "kprobes", "kprobes/x86"},
+	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/x86"},
+	"distro/measuring": {"distro", "cpus", "image", "sim"},
 	"targets":        {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":          {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":          {"results", "experiments/schema", "experiments/reports"},
@@ -59,7 +60,7 @@ var rooms = map[string][]string{
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing", "distro/measuring"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and

@@ -1,0 +1,51 @@
+package measuring
+
+import (
+	"fmt"
+
+	"kprobesim/distro"
+	"kprobesim/image/linux"
+)
+
+// Lab is a kernel that has booted to the program, which waits for orders. It does not change: several goroutines may use
+// it.
+type Lab struct {
+	config  distro.Config
+	program *program
+}
+
+// labRAM is the memory of a machine that is given none: a measurement needs little, and each has a copy.
+const labRAM = 192 << 20
+
+// Boot boots a kernel without the cost model until the program waits for orders. The initial file system of c is
+// replaced by one with the program and files. It fails for a kernel that does not come so far.
+func Boot(c distro.Config, files ...distro.File) (*Lab, error) {
+	p, err := readProgram(c.Kernel.Image.Bits)
+	if err != nil {
+		return nil, err
+	}
+	if c.RAM == 0 {
+		c.RAM = labRAM
+	}
+	c.Initrd = distro.Initrd(append([]distro.File{p.file}, files...))
+	c.From, c.Untimed = nil, true
+	l := &Lab{c, p}
+	s, err := l.start()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.until(markers[0]); err != nil {
+		return nil, fmt.Errorf("boot of %s: %w", c.Kernel.Image.Name, err)
+	}
+	l.config.From, err = distro.Snapshot(c, s.m)
+	return l, err
+}
+
+// Kernel returns the kernel.
+func (l *Lab) Kernel() *linux.Kernel { return l.config.Kernel }
+
+// Symbol returns the address of a symbol of the program, such as user_function.
+func (l *Lab) Symbol(name string) (uint64, bool) {
+	s, ok := l.program.symbols[name]
+	return s.Value, ok
+}

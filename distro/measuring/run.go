@@ -1,0 +1,305 @@
+package measuring
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kprobesim/sim"
+)
+
+// Files of the kernel, where the program has mounted their file systems.
+const (
+	kprobeEvents  = "/trace/kprobe_events"
+	kprobeProfile = "/trace/kprobe_profile"
+	uprobeEvents  = "/trace/uprobe_events"
+	uprobeProfile = "/trace/uprobe_profile"
+	kprobeList    = "/debug/kprobes/list"
+	optimization  = "/proc/sys/debug/kprobes-optimization"
+	modulesFile   = "/proc/modules"
+)
+
+// Run measures an order from the state that Boot kept. It may be called any number of times; the same order gives the
+// same region. It fails for an order that names what does not exist, for what the kernel refuses, with its error number,
+// and for a probe that is not hit in every iteration.
+func (l *Lab) Run(o Order, w Watch) (*Region, error) {
+	number := slices.Index(workloads[:], o.Workload)
+	switch {
+	case number < 0:
+		return nil, fmt.Errorf("workload %q: write one of %s", o.Workload, strings.Join(workloads[:], ", "))
+	case o.Warm < 0 || o.Calls < 1 || o.Warm > maxCalls || o.Calls > maxCalls:
+		return nil, fmt.Errorf("%d iterations behind %d warm ones: at least 1 behind 0, and at most %d of each", o.Calls, o.Warm, maxCalls)
+	}
+	setup, probes, err := l.setup(&o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := l.start()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.do(setup...); err != nil {
+		return nil, err
+	}
+	if o.Optimize {
+		if err := s.optimized(); err != nil {
+			return nil, err
+		}
+	}
+	before, err := s.count(probes)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.loop(number, o.Warm, o.Calls, w)
+	if err != nil {
+		return nil, err
+	}
+	return r, s.finish(r, &o, probes, before)
+}
+
+// maxCalls bounds the iterations of a loop.
+const maxCalls = 100_000_000
+
+// probe is what an order sets up, and where its hits are told.
+type probe struct {
+	name string
+	file string // one whose lines have name, hits and perhaps misses; or one with a number
+	line bool   // it is one of lines
+	perf int    // the number of the event for debugging registers, from 1 on; 0 for others
+}
+
+// setup lists what the program is to do before the loop.
+func (l *Lab) setup(o *Order) (out []command, probes []probe, err error) {
+	on := "0"
+	if o.Optimize {
+		on = "1"
+	}
+	if len(o.Events)+len(o.Modules) > 0 {
+		out = append(out, write(optimization, on))
+	}
+	event := func(file, profile, group, line string) {
+		line, group, name := namedEvent(line, group, len(probes))
+		out = append(out, write(file, line+"\n"), write("/trace/events/"+group+"/"+name+"/enable", "1"))
+		probes = append(probes, probe{name: name, file: profile, line: true})
+	}
+	for _, line := range o.Events {
+		event(kprobeEvents, kprobeProfile, "kprobes", line)
+	}
+	for _, line := range o.UserEvents {
+		if line, err = l.program.inFile(line); err != nil {
+			return nil, nil, err
+		}
+		event(uprobeEvents, uprobeProfile, "uprobes", line)
+	}
+	for _, m := range o.Modules {
+		out = append(out, insert(m))
+		if m.Hits != "" {
+			name := strings.ReplaceAll(m.Name, "-", "_")
+			probes = append(probes, probe{name: m.Name, file: "/sys/module/" + name + "/parameters/" + m.Hits})
+		}
+	}
+	if o.Watchpoint != nil {
+		attributes, err := l.attributes(o.Watchpoint)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, command{openEvent, attributes, "open a watchpoint"})
+		probes = append(probes, probe{name: "watchpoint", perf: 1})
+	}
+	return out, probes, nil
+}
+
+// namedEvent completes the line of a trace event by a name, and returns its group and name, too.
+func namedEvent(line, group string, number int) (text, inGroup, name string) {
+	first, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	how, name, ok := strings.Cut(first, ":")
+	if !ok {
+		name = fmt.Sprintf("order%d", number)
+	}
+	if g, n, ok := strings.Cut(name, "/"); ok {
+		group, name = g, n
+	}
+	return fmt.Sprintf("%s:%s/%s %s", how, group, name, rest), group, name
+}
+
+// attributes are those of perf_event_open(2) for a watchpoint, as far as they are not 0.
+func (l *Lab) attributes(w *Watchpoint) ([]byte, error) {
+	const breakpoint, size = 5, 112 // PERF_TYPE_BREAKPOINT, PERF_ATTR_SIZE_VER5
+	at, err := l.address(w)
+	if err != nil {
+		return nil, err
+	}
+	n := w.Size
+	if n == 0 {
+		n = l.program.word
+	}
+	b := make([]byte, size)
+	binary.LittleEndian.PutUint32(b, breakpoint)
+	binary.LittleEndian.PutUint32(b[4:], size)
+	binary.LittleEndian.PutUint32(b[52:], uint32(w.Access))
+	binary.LittleEndian.PutUint64(b[56:], at)
+	binary.LittleEndian.PutUint64(b[64:], uint64(n))
+	return b, nil
+}
+
+// address is where a watchpoint is.
+func (l *Lab) address(w *Watchpoint) (uint64, error) {
+	if w.Symbol == "" {
+		return w.Addr, nil
+	}
+	if name, ok := strings.CutPrefix(w.Symbol, own); ok {
+		at, err := l.program.resolve(name)
+		return at + w.Addr, err
+	}
+	s, ok := l.config.Kernel.Image.Symbol(w.Symbol)
+	if !ok {
+		return 0, fmt.Errorf("watchpoint: the kernel has no symbol %s", w.Symbol)
+	}
+	return s.Addr + w.Addr, nil
+}
+
+// count asks how often probes were hit so far.
+func (s *session) count(probes []probe) ([]Counted, error) {
+	var ask []command
+	for _, p := range probes {
+		if p.perf > 0 {
+			ask = append(ask, command{readEvents, nil, "read the count of the watchpoint"})
+		} else {
+			ask = append(ask, show(p.file))
+		}
+	}
+	said, err := s.do(ask...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Counted, len(probes))
+	for i, p := range probes {
+		if out[i], err = p.read(said[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// read reads the answer to count.
+func (p *probe) read(b []byte) (Counted, error) {
+	c := Counted{Name: p.name}
+	if p.perf > 0 && len(b) >= 8*p.perf {
+		c.Hits = binary.LittleEndian.Uint64(b[8*(p.perf-1):])
+		return c, nil
+	}
+	for _, f := range lines(b) {
+		if p.line {
+			i := slices.Index(f, p.name)
+			if i < 0 || i+1 >= len(f) {
+				continue
+			}
+			f = f[i+1:]
+		}
+		n, err := strconv.ParseUint(f[0], 10, 64)
+		if err != nil {
+			return c, fmt.Errorf("%s: %q is no count of hits", p.file, f[0])
+		}
+		c.Hits = n
+		if len(f) > 1 {
+			c.Missed, _ = strconv.ParseUint(f[1], 10, 64) // not every file has it
+		}
+		return c, nil
+	}
+	return c, fmt.Errorf("%s does not tell how often %s was hit", p.file, p.name)
+}
+
+// finish asks what the kernel has, and holds the hits against the iterations.
+func (s *session) finish(r *Region, o *Order, probes []probe, before []Counted) error {
+	after, err := s.count(probes)
+	if err != nil {
+		return err
+	}
+	said, err := s.do(show(kprobeList), show(modulesFile))
+	if err != nil {
+		return err
+	}
+	r.List, r.Loaded, r.Console = listed(said[0]), loaded(said[1]), s.m.Console()
+	for i, c := range after {
+		c.Hits -= before[i].Hits
+		c.Missed -= before[i].Missed
+		if r.Probes = append(r.Probes, c); i == 0 || c.Hits < r.Hits {
+			r.Hits = c.Hits
+		}
+		if n := uint64(o.Warm + o.Calls); c.Hits < n {
+			return fmt.Errorf("the probe %s was hit %d times in %d iterations of %q (%d hits were missed): put it on the path of the loop",
+				c.Name, c.Hits, n, o.Workload, c.Missed)
+		}
+	}
+	return nil
+}
+
+// listed reads the kernel's list of probes: address, kind, place, and marks.
+func listed(b []byte) (out []Listed) {
+	for _, f := range lines(b) {
+		at, err := strconv.ParseUint(f[0], 16, 64)
+		if len(f) < 3 || err != nil {
+			continue
+		}
+		l := Listed{Addr: at, Kind: f[1], Place: f[2]}
+		for _, mark := range f[3:] {
+			l.Ftrace = l.Ftrace || mark == "[FTRACE]"
+			l.Optimized = l.Optimized || mark == "[OPTIMIZED]"
+			l.Disabled = l.Disabled || strings.HasPrefix(mark, "[DISABLED]")
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// loaded reads the kernel's list of modules: name, size, users, by whom, state, address.
+func loaded(b []byte) (out []Loaded) {
+	for _, f := range lines(b) {
+		if len(f) < 6 {
+			continue
+		}
+		size, err := strconv.ParseUint(f[1], 10, 64)
+		at, err2 := strconv.ParseUint(f[5], 0, 64)
+		if err == nil && err2 == nil {
+			out = append(out, Loaded{f[0], at, size})
+		}
+	}
+	return out
+}
+
+// optimized waits until the jumps are there of all probes that the kernel marks as optimized: it marks them when they
+// are queued. The optimizer waits for five ticks of its clock, and then for tasks to leave the code.
+func (s *session) optimized() error {
+	const rounds, wait = 100, 100 // of so many milliseconds
+	for range rounds {
+		said, err := s.do(show(kprobeList))
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(listed(said[0]), func(l Listed) bool { return l.Optimized && !jumps(s.m, l.Addr) }) {
+			return nil
+		}
+		if _, err := s.do(numbers(sleep, "sleep", wait)); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the kernel marks a probe as optimized and has put no jump there in %d ms; the end of the console:\n%s",
+		rounds*wait, s.tail())
+}
+
+// jump is the first byte of a near jump (SDM vol. 2, JMP).
+const jump = 0xe9
+
+// jumps reports whether a jump stands at an address of the kernel's text. The program's page tables need not have the
+// kernel's text, so that it is looked at in memory. Text that is not of the kernel's file cannot be told.
+func jumps(m *sim.Machine, addr uint64) bool {
+	for _, g := range m.Image().Segments {
+		if addr-g.VA < g.MemSize {
+			b, err := m.ReadPhysical(g.PA+addr-g.VA, 1)
+			return err != nil || b[0] == jump
+		}
+	}
+	return true
+}
