@@ -48,6 +48,8 @@ const (
 	MutantUserNoHook = "user-no-hook"
 	// MutantUserOnePass looks once for the pages that a probe is to be removed from.
 	MutantUserOnePass = "user-one-pass"
+	// MutantUserNoWait removes a breakpoint from pages while it is on its way into one that comes in.
+	MutantUserNoWait = "user-no-wait"
 	// MutantSkipClean and its kin leave out a step by which software keeps instruction caches in step with what it
 	// has stored: writing the data cache's line back, invalidating that of instruction caches, and fetching
 	// anew. They change nothing in a guest that has no such steps.
@@ -63,7 +65,7 @@ func Mutants() []string {
 		MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreeEarly, MutantJumpIntoRegion, MutantKeepQueued,
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
 		MutantEntryUnsynced, MutantWatchSetHere, MutantWatchClearHere, MutantUserUnlocked, MutantUserNoHook,
-		MutantUserOnePass, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
+		MutantUserOnePass, MutantUserNoWait, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
 	}
 }
 

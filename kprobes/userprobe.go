@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/image"
 	"kprobesim/sim"
+	"kprobesim/smp"
 )
 
 // userLayout is where things are in struct uprobe, and what else probes of user space read. Its size is zero where the
@@ -28,6 +29,8 @@ type userSite struct {
 	orig          []byte // what the breakpoint replaces, once it has been inserted
 	slot          uint64
 	code          uint64 // guest memory from which text_poke copies
+	inserting     int    // insertions on their way into pages
+	inserted      smp.Queue
 }
 
 const pageBytes = 4096
@@ -221,7 +224,10 @@ func (k *Kprobes) insertUser(c Caller, p uint64, wanted func() bool) error {
 			return err
 		}
 		k.m.Store(s.p, k.l.p.addr, addr)
+		s.inserting++
 		k.storeUser(c, s, at, k.arch.Breakpoint)
+		s.inserting--
+		k.smp.Wake(c, &s.inserted)
 		k.note(c, EventProbe, "inserted", s.p, addr)
 		return k.m.take()
 	})

@@ -100,6 +100,9 @@ func (k *Kprobes) RemoveUserProbe(c Caller, p *UserProbe) error {
 	if err := k.Unwatch(p); err != nil {
 		return err
 	}
+	if err := k.awaitInsertions(c, p); err != nil {
+		return err
+	}
 	for again := true; again; { // copies may have been made of pages that were still to come
 		removed := false
 		if err := k.eachPage(p, func() error { return k.removeUser(c, p.Addr, &removed) }); err != nil {
@@ -117,6 +120,17 @@ func (k *Kprobes) RemoveUserProbe(c Caller, p *UserProbe) error {
 		k.freeInstances(p.rp)
 	}
 	return k.releaseUser(p)
+}
+
+// awaitInsertions waits until no page that comes in is about to get the breakpoint of a probe that is not watched any more.
+// Where no lock guards hits, a removal would pass the page before the breakpoint is there.
+func (k *Kprobes) awaitInsertions(c Caller, p *UserProbe) error {
+	_, inode, offset := k.place(p.Addr)
+	s := k.userSite(inode, offset)
+	if s == nil || k.opt.Mutant == MutantUserNoWait {
+		return k.m.take()
+	}
+	return k.smp.Wait(c, &s.inserted, func() bool { return s.inserting == 0 })
 }
 
 func (k *Kprobes) releaseUser(p *UserProbe) error {

@@ -54,10 +54,11 @@ __syscall int bring_user_page(struct mm_struct *mm, unsigned long address, int w
 	page = user_page(vma, address, write);
 	if (!page)
 		return 0;
+	/* Another task that brings the page in meanwhile finds it fresh, and does not go on before the hook is done either. */
 	if (page->fresh) {
-		page->fresh = 0;
 		if (user_page_hook)
 			user_page_hook(page, vma, address);
+		page->fresh = 0;
 	}
 	/* The hook may have had to look at the page: it is mapped only now. */
 	if (*slot)
