@@ -108,10 +108,10 @@ func TestListedFunctionsRefuse(t *testing.T) {
 		bootImage(t, image, plain(), func(l *live) {
 			f, _ := l.m.Image().Func("unprobed_sum")
 			listed := l.k.era.blacklist
-			if refused := !l.k.probeable(f.Entry); refused != listed {
+			if refused := l.k.barred(f.Entry) != nil; refused != listed {
 				t.Errorf("%s: refused: %v; the kernel knows NOKPROBE_SYMBOL: %v", image, refused, listed)
 			}
-			if g, _ := l.m.Image().Func("asm_difference"); !l.k.probeable(g.Entry) {
+			if g, _ := l.m.Image().Func("asm_difference"); l.k.barred(g.Entry) != nil {
 				t.Errorf("%s: its neighbour is refused, too", image)
 			}
 		})

@@ -27,25 +27,14 @@ func (k *Kprobes) prepareDetour(c Caller, s *site) bool {
 	return s.refusal == nil
 }
 
-// checkDetour looks for reasons that are decided once for a site. Those that come and go are
-// blocked's. A preemptible kernel is refused, because RCU-sched does not wait for a task that was
-// preempted inside of the region.
+// checkDetour decides whether a jump may stand at the site and reserves a detour buffer for it.
 func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
-	switch {
-	case !k.opt.OptProbes:
-		return Refuse(RuleUnsupported, 0, "the kernel is built without jump optimization")
-	case k.opt.Preempt && k.opt.Quiesce == QuiesceSched && k.opt.Mutant != MutantPreemptSched:
-		return Refuse(RulePreempt, 0, "kernel code can be preempted inside a region")
-	case k.entryAt(s.addr) != 0:
-		return Refuse(RuleFtrace, s.addr, "the probe at %#x is called by the function's first instruction", s.addr)
+	if refused := k.keptBreakpoint(s.addr); refused != nil {
+		return refused
 	}
 	fn, _ := k.text(s.addr)
 	c.Charge(k.opt.Costs.Analyze * int64(len(fn.Code)))
-	region, refused := k.jump.Region(Site{
-		Fn: fn, Addr: s.addr, EntryText: k.sym.entry, Exceptions: k.faults,
-		Module:   k.moduleAt(s.addr) != nil || !k.kernelText(s.addr),
-		Careless: k.opt.Mutant == MutantJumpIntoRegion,
-	})
+	region, refused := k.regionAt(fn, s.addr)
 	if refused != nil {
 		return refused
 	}
@@ -53,15 +42,45 @@ func (k *Kprobes) checkDetour(c Caller, s *site) *Refusal {
 	if !ok {
 		return Refuse(RuleNoSlot, s.addr, "all %d detour buffers are in use", len(k.detours.used))
 	}
-	if _, refused = k.detour(s.head, region, at); refused == nil {
-		_, refused = k.jump.Jump(region, at)
-	}
-	if refused != nil {
+	if refused := k.reaches(s.head, region, at); refused != nil {
 		k.detours.give(at)
 		return refused
 	}
 	s.region, s.detour = region, at
 	return nil
+}
+
+// keptBreakpoint looks for reasons that are decided once for a site, before its code is looked at. Those that come and
+// go are blocked's. A preemptible kernel is refused, because RCU-sched does not wait for a task that was
+// preempted inside of the region.
+func (k *Kprobes) keptBreakpoint(addr uint64) *Refusal {
+	switch {
+	case !k.opt.OptProbes:
+		return Refuse(RuleUnsupported, 0, "the kernel is built without jump optimization")
+	case k.opt.Preempt && k.opt.Quiesce == QuiesceSched && k.opt.Mutant != MutantPreemptSched:
+		return Refuse(RulePreempt, 0, "kernel code can be preempted inside a region")
+	case k.entryAt(addr) != 0:
+		return Refuse(RuleFtrace, addr, "the probe at %#x is called by the function's first instruction", addr)
+	}
+	return nil
+}
+
+// regionAt applies the architecture's rules to the code that a jump would replace.
+func (k *Kprobes) regionAt(fn Text, addr uint64) (Region, *Refusal) {
+	return k.jump.Region(Site{
+		Fn: fn, Addr: addr, EntryText: k.sym.entry, Exceptions: k.faults,
+		Module:   k.moduleAt(addr) != nil || !k.kernelText(addr),
+		Careless: k.opt.Mutant == MutantJumpIntoRegion,
+	})
+}
+
+// reaches asks whether region and detour buffer can be reached from each other.
+func (k *Kprobes) reaches(op uint64, r Region, at uint64) *Refusal {
+	if _, refused := k.detour(op, r, at); refused != nil {
+		return refused
+	}
+	_, refused := k.jump.Jump(r, at)
+	return refused
 }
 
 // detour builds a buffer for the optimized_kprobe at op.

@@ -34,6 +34,31 @@ const (
 	RuleProbeInRegion  Rule = "probe-in-region"        // another enabled probe, until it goes
 )
 
+// The rules by which an address takes no probe at all, in the order in which they are looked at.
+const (
+	RuleAbsent      Rule = "no-kprobes"           // the kernel is built without them
+	RuleText        Rule = "no-kernel-text"       // nor that of a module
+	RuleKprobesText Rule = "kprobes-text"         // the path of a hit itself
+	RuleOutOfLine   Rule = "out-of-line-code"     // slots and detour buffers
+	RuleBlacklist   Rule = "blacklist"            // a function that is named
+	RuleNative      Rule = "native-call"          // nothing is executed there
+	RuleUnaligned   Rule = "unaligned"            // instructions stand at multiples of their size
+	RuleInCall      Rule = "inside-ftrace-call"   // behind the first byte of a function's nop
+	RuleBoundary    Rule = "no-instruction-start" // or a breakpoint has no room
+	RuleNotCopied   Rule = "neither-copied-nor-emulated"
+)
+
+// Denial says which rule keeps every probe from an address, and what registering one there returns.
+type Denial struct {
+	Refusal
+	Errno Errno
+}
+
+// deny makes a denial of a sentence in the manner of fmt.Sprintf.
+func deny(rule Rule, errno Errno, addr uint64, format string, args ...any) *Denial {
+	return &Denial{*Refuse(rule, addr, format, args...), errno}
+}
+
 // Refusal says which rule keeps a probe from being optimized, and where.
 type Refusal struct {
 	Rule Rule

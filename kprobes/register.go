@@ -57,7 +57,7 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 		return err
 	}
 	k.m.Store(p, l.addr, addr)
-	if k.siteOf(p) != nil || !k.probeable(addr) {
+	if k.siteOf(p) != nil || k.barred(addr) != nil {
 		return EINVAL
 	}
 	flags := uint64(0)
@@ -109,9 +109,12 @@ func (k *Kprobes) resolve(p uint64) (uint64, error) {
 // The slot is taken first, as the rules need its address: operands relative to the instruction are
 // fixed for it.
 func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
-	code, err := k.codeAt(c, addr)
-	if err != nil {
-		return nil, err
+	if fn, ok := k.text(addr); ok && k.era.Boundaries {
+		c.Charge(k.opt.Costs.Analyze * int64(addr-fn.Start))
+	}
+	code, denied := k.codeAt(addr)
+	if denied != nil {
+		return nil, denied.Errno
 	}
 	if k.entryAt(addr) == addr {
 		return &site{addr: addr, head: p, orig: code[:k.reach()]}, nil
@@ -120,10 +123,7 @@ func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 	if !ok {
 		return nil, ENOMEM
 	}
-	cp, err := k.arch.Prepare(Insn{
-		Code: code, Addr: addr, Slot: slot, Boost: k.opt.Boost && !k.faults(addr), Blind: !k.era.Boundaries,
-		Year: k.era.Year,
-	})
+	cp, err := k.copyOf(code, addr, slot)
 	if err == nil {
 		err = k.storeMembers(p, cp.Members)
 	}
@@ -139,6 +139,14 @@ func (k *Kprobes) prepare(c Caller, p, addr uint64) (*site, error) {
 		k.writeCode(c, slot, cp.Code)
 	}
 	return &site{addr: addr, head: p, slot: slot, orig: code[:min(len(code), k.reach())], runs: cp.Runs}, nil
+}
+
+// copyOf makes what a hit runs in the place of the instruction at the start of code.
+func (k *Kprobes) copyOf(code []byte, addr, slot uint64) (Copy, error) {
+	return k.arch.Prepare(Insn{
+		Code: code, Addr: addr, Slot: slot, Boost: k.opt.Boost && !k.faults(addr), Blind: !k.era.Boundaries,
+		Year: k.era.Year,
+	})
 }
 
 // storeMembers fills in what the architecture keeps in a struct kprobe.
@@ -182,24 +190,21 @@ func (k *Kprobes) reach() int {
 // codeAt reads the code from an address to the end of its function. In eras that look no closer,
 // an address inside an instruction is as good, and so is one outside of all functions. There is always
 // room for a breakpoint.
-func (k *Kprobes) codeAt(c Caller, addr uint64) ([]byte, error) {
+func (k *Kprobes) codeAt(addr uint64) ([]byte, *Denial) {
 	fn, ok := k.text(addr)
-	if ok && k.era.Boundaries {
-		c.Charge(k.opt.Costs.Analyze * int64(addr-fn.Start))
-	}
-	switch {
+	switch entry := k.entryAt(addr); {
 	case addr%k.arch.Align != 0:
-		return nil, EINVAL
-	case k.entryAt(addr) != 0 && k.entryAt(addr) != addr:
-		return nil, EILSEQ
-	case ok && fn.End()-addr < uint64(len(k.arch.Breakpoint)), !ok && k.era.Boundaries:
-		return nil, EILSEQ
+		return nil, deny(RuleUnaligned, EINVAL, addr, "instructions stand at multiples of %d bytes", k.arch.Align)
+	case entry != 0 && entry != addr:
+		return nil, deny(RuleInCall, EILSEQ, addr, "%#x lies in the nop of ftrace at %#x", addr, entry)
+	case !ok && k.era.Boundaries:
+		return nil, deny(RuleBoundary, EILSEQ, addr, "%#x is in no function", addr)
+	case ok && fn.End()-addr < uint64(len(k.arch.Breakpoint)):
+		return nil, deny(RuleBoundary, EILSEQ, addr, "%s has no room for a breakpoint", fn.At(addr))
 	case !ok:
 		return k.m.read(addr, k.arch.SlotSize), nil
-	case k.era.Boundaries && k.arch.Boundary != nil:
-		if err := k.arch.Boundary(fn, addr); err != nil {
-			return nil, err
-		}
+	case k.era.Boundaries && k.arch.Boundary != nil && k.arch.Boundary(fn, addr) != nil:
+		return nil, deny(RuleBoundary, EILSEQ, addr, "no instruction starts at %s", fn.At(addr))
 	}
 	return fn.Code[addr-fn.Start:], nil
 }

@@ -14,6 +14,7 @@ import (
 type Spec struct {
 	Kind      Kind
 	Symbol    string
+	Addr      uint64 // in the place of a symbol
 	Offset    uint64
 	Handler   string // pre, return handler or jprobe's function, by kind; "" for none
 	Post      string // post handler, kprobes only
@@ -74,13 +75,11 @@ func (k *Kprobes) build(s Spec) (*Probe, error) {
 		return nil, fmt.Errorf("a structure for the probe at %s: %w", s.Symbol, err)
 	}
 	p := &Probe{Kind: s.Kind, Addr: addr}
-	if p.name, err = k.m.alloc(uint64(len(s.Symbol)) + 1); err != nil {
+	if err := k.setPlace(p, s); err != nil {
 		k.release(p)
-		return nil, fmt.Errorf("the name of symbol %s: %w", s.Symbol, err)
+		return nil, err
 	}
-	k.m.write(p.name, []byte(s.Symbol))
 	l := &k.l.p
-	k.m.Store(addr, l.name, p.name)
 	k.m.Store(addr, l.offset, s.Offset)
 	if s.Disabled {
 		k.m.Store(addr, l.flags, flagDisabled)
@@ -90,6 +89,20 @@ func (k *Kprobes) build(s Spec) (*Probe, error) {
 		return nil, err
 	}
 	return p, k.m.take()
+}
+
+// setPlace stores the name of the symbol, or the address in its place.
+func (k *Kprobes) setPlace(p *Probe, s Spec) (err error) {
+	if s.Symbol == "" && s.Addr != 0 {
+		k.m.Store(p.Addr, k.l.p.addr, s.Addr)
+		return nil
+	}
+	if p.name, err = k.m.alloc(uint64(len(s.Symbol)) + 1); err != nil {
+		return fmt.Errorf("the name of symbol %s: %w", s.Symbol, err)
+	}
+	k.m.write(p.name, []byte(s.Symbol))
+	k.m.Store(p.Addr, k.l.p.name, p.name)
+	return nil
 }
 
 // handler is a guest function and the field that is to have its address.

@@ -200,20 +200,23 @@ func (k *Kprobes) kernelText(addr uint64) bool {
 	return k.sym.text.Contains(addr) || k.sym.library.Contains(addr)
 }
 
-// probeable holds an address against kernel text and the functions that a hit itself may execute.
-// Native slots are refused as well: a CPU that fetches one calls Go and executes nothing there.
-func (k *Kprobes) probeable(addr uint64) bool {
+// barred holds an address against kernel text and the functions that a hit itself may execute; nil where neither
+// keeps a probe away. Native slots are refused as well: a CPU that fetches one calls Go and executes nothing there.
+func (k *Kprobes) barred(addr uint64) *Denial {
 	s, m := &k.sym, k.moduleAt(addr)
-	if m == nil && !k.kernelText(addr) && !s.farText.Contains(addr) || m != nil && m.gone {
-		return false
+	switch sym, _, ok := k.im.At(addr); {
+	case m == nil && !k.kernelText(addr) && !s.farText.Contains(addr), m != nil && m.gone:
+		return deny(RuleText, EINVAL, addr, "%#x is in no text of the kernel", addr)
+	case s.noProbes.Contains(addr):
+		return deny(RuleKprobesText, EINVAL, addr, "a hit itself may execute %#x (__kprobes)", addr)
+	case s.slots.Contains(addr), s.detours.Contains(addr):
+		return deny(RuleOutOfLine, EINVAL, addr, "%#x is in a slot or a detour buffer", addr)
+	case slices.ContainsFunc(s.blacklist, func(b Span) bool { return b.Contains(addr) }):
+		return deny(RuleBlacklist, EINVAL, addr, "%s is a function without probes", k.im.SymbolText(addr))
+	case ok && sym.Section == ".native":
+		return deny(RuleNative, EINVAL, addr, "%s is a call out of the simulated machine", k.im.SymbolText(addr))
 	}
-	for _, b := range append([]Span{s.noProbes, s.slots, s.detours}, s.blacklist...) {
-		if b.Contains(addr) {
-			return false
-		}
-	}
-	sym, _, ok := k.im.At(addr)
-	return !ok || sym.Section != ".native"
+	return nil
 }
 
 // text reads the function around an address as it was before any probe.

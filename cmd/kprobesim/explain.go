@@ -20,30 +20,40 @@ import (
 // explainOptions are those of `explain`.
 type explainOptions struct {
 	boot         bootOptions
-	all, seed    int
+	image        string
+	sample, seed int
+	all          bool
 	file, verify bool
+	cost         bool
 	format       string
 }
 
 func (a *app) explainCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "explain --kernel FILE SYMBOL[+OFFSET]...",
-		Short: "Say whether a distribution's kernel takes a probe, and of which kind",
-		Long: `Say of places in a distribution's kernel whether a probe may stand there, how a hit of it runs, whether it would
-be replaced by a jump, and which rule says no. A place is SYMBOL, SYMBOL+OFFSET or an address in hexadecimal.
+		Use:   "explain (--kernel FILE | --image IMAGE) SYMBOL[+OFFSET]...",
+		Short: "Say whether a kernel takes a probe, and of which kind",
+		Long: `Say of places in a kernel whether a probe may stand there, how a hit of it runs, whether it would be replaced by a
+jump, and which rule says no. The kernel is that of a distribution (--kernel) or one of this program (--image). A
+place is SYMBOL, SYMBOL+OFFSET or an address in hexadecimal.
 
-The kernel changes its text while it boots, for the processor that it finds. So it is booted on the machine first, up to
-rest_init; --file judges the text of the file instead. --verify also asks the kernel, by a trace event at each place,
-and compares. Exit code 1 says that it differs.`,
+A distribution's kernel changes its text while it boots, for the processor that it finds. So it is booted on the machine
+first, up to rest_init; --file judges the text of the file instead. --verify also asks the kernel, by a trace event at
+each place, and compares. A kernel of this program is asked by registering a probe at each place. Exit code 1 says that
+it differs, or that it could not be asked.
+
+--cost measures a hit of every kind that the places have on the machine, for a kernel of this program.`,
 	}
 	var o explainOptions
 	f := c.Flags()
 	f.StringVar(&o.boot.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
-	f.StringVar(&o.boot.machine, "machine", "xeon-e5410", "machine description")
-	f.IntVar(&o.all, "sample", 0, "also this many instructions at random, from all functions")
+	f.StringVar(&o.image, "image", "", "a guest kernel of this program in its place")
+	f.StringVar(&o.boot.machine, "machine", "", "machine description (default: xeon-e5410, or for --image the first of its instruction set)")
+	f.BoolVar(&o.all, "all", false, "every instruction of an image")
+	f.IntVar(&o.sample, "sample", 0, "also this many instructions at random, from all functions")
 	f.IntVar(&o.seed, "seed", 1, "which random instructions")
 	f.BoolVar(&o.file, "file", false, "judge the text of the file, and boot nothing")
 	f.BoolVar(&o.verify, "verify", false, "ask the kernel, too, and compare")
+	f.BoolVar(&o.cost, "cost", false, "measure what a hit costs, once for each kind")
 	f.StringVar(&o.format, "format", "text", "text or json")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.explain(&o, args) }
 	return c
@@ -51,13 +61,14 @@ and compares. Exit code 1 says that it differs.`,
 
 // explain judges the places and prints the verdicts.
 func (a *app) explain(o *explainOptions, places []string) error {
-	switch {
-	case o.format != "text" && o.format != "json":
-		return fail(exitUsage, fmt.Errorf("--format %q: it is text or json", o.format))
-	case len(places) == 0 && o.all <= 0:
-		return fail(exitUsage, errors.New("explain: name places as SYMBOL+OFFSET, or how many at random by --sample"))
-	case o.verify && o.file:
-		return fail(exitUsage, errors.New("explain: --verify boots the kernel, and --file boots nothing: use one of them"))
+	if err := o.check(places); err != nil {
+		return fail(exitUsage, fmt.Errorf("explain: %w", err))
+	}
+	if o.image != "" {
+		return a.explainImage(o, places)
+	}
+	if o.boot.machine == "" {
+		o.boot.machine = defaultMachine
 	}
 	o.boot.memory, o.boot.seconds, o.boot.command = distro.DefaultRAM>>20, distro.DefaultBudget, distro.DefaultCommand
 	o.boot.date = bootDate
@@ -67,7 +78,7 @@ func (a *app) explain(o *explainOptions, places []string) error {
 	}
 	k, err := a.judge(o, c)
 	if err != nil {
-		return fail(exitUsage, err)
+		return err
 	}
 	sites, err := o.sites(k, places)
 	if err != nil {
@@ -88,10 +99,31 @@ func (a *app) explain(o *explainOptions, places []string) error {
 	return a.printVerdicts(o.format, verdicts, answers)
 }
 
+// defaultMachine is where distributions' kernels boot.
+const defaultMachine = "xeon-e5410"
+
+// check refuses options that do not go together.
+func (o *explainOptions) check(places []string) error {
+	switch {
+	case o.format != "text" && o.format != "json":
+		return fmt.Errorf("--format %q: it is text or json", o.format)
+	case o.image != "" && (o.boot.kernel != "" || o.file):
+		return errors.New("--image is a kernel of this program, and --kernel and --file are for those of distributions: use one of them")
+	case o.image == "" && (o.all || o.cost):
+		return errors.New("--all and --cost are for kernels of this program: name one by --image")
+	case len(places) == 0 && o.sample <= 0 && !o.all:
+		return errors.New("name places as SYMBOL+OFFSET, or how many at random by --sample")
+	case o.verify && o.file:
+		return errors.New("--verify boots the kernel, and --file boots nothing: use one of them")
+	}
+	return nil
+}
+
 // judge reads the kernel's tables, and its text from a machine that has booted it.
 func (a *app) judge(o *explainOptions, c distro.Config) (*probing.Kernel, error) {
 	if o.file {
-		return probing.Read(c.Kernel, nil)
+		k, err := probing.Read(c.Kernel, nil)
+		return k, fail(exitUsage, err)
 	}
 	start := time.Now()
 	m, err := distro.Run(c, distro.Stop{Symbol: "rest_init"})
@@ -99,10 +131,11 @@ func (a *app) judge(o *explainOptions, c distro.Config) (*probing.Kernel, error)
 		err = fmt.Errorf("the kernel did not come to rest_init: %s; try --file", m.Ended())
 	}
 	if err != nil {
-		return nil, err
+		return nil, fail(exitFailed, err)
 	}
 	fmt.Fprintf(a.err, "booted to rest_init in %.0f s\n", time.Since(start).Seconds())
-	return probing.Read(c.Kernel, reader(m))
+	k, err := probing.Read(c.Kernel, reader(m))
+	return k, fail(exitUsage, err)
 }
 
 // reader reads the text that a machine has.
@@ -116,8 +149,14 @@ func reader(m *sim.Machine) func(va uint64, n int) []byte {
 	}
 }
 
+// explained is a kernel of either sort.
+type explained interface {
+	Resolve(place string) (uint64, error)
+	Random(next func() uint64) uint64
+}
+
 // sites finds the places, and adds those at random. A place is judged once; they go by address.
-func (o *explainOptions) sites(k *probing.Kernel, places []string) ([]uint64, error) {
+func (o *explainOptions) sites(k explained, places []string) ([]uint64, error) {
 	var out []uint64
 	for _, p := range places {
 		at, err := k.Resolve(p)
@@ -127,7 +166,7 @@ func (o *explainOptions) sites(k *probing.Kernel, places []string) ([]uint64, er
 		out = append(out, at)
 	}
 	r := rand.New(rand.NewPCG(uint64(o.seed), 0))
-	for range o.all {
+	for range o.sample {
 		out = append(out, k.Random(r.Uint64))
 	}
 	slices.Sort(out)

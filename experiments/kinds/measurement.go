@@ -13,11 +13,12 @@ type Sample struct {
 	Time         clock.Ticks
 	Instructions int64
 	Phases       []clock.Ticks // by phase, in the order of Phases
+	Exceptions   int64         // and interrupts
 }
 
 // Sub returns s - o.
 func (s Sample) Sub(o Sample) Sample {
-	d := Sample{s.Time - o.Time, s.Instructions - o.Instructions, slices.Clone(s.Phases)}
+	d := Sample{s.Time - o.Time, s.Instructions - o.Instructions, slices.Clone(s.Phases), s.Exceptions - o.Exceptions}
 	for i := range o.Phases {
 		d.Phases[i] -= o.Phases[i]
 	}
@@ -26,7 +27,7 @@ func (s Sample) Sub(o Sample) Sample {
 
 // Add returns s + o.
 func (s Sample) Add(o Sample) Sample {
-	d := Sample{s.Time + o.Time, s.Instructions + o.Instructions, slices.Clone(s.Phases)}
+	d := Sample{s.Time + o.Time, s.Instructions + o.Instructions, slices.Clone(s.Phases), s.Exceptions + o.Exceptions}
 	for i := range o.Phases {
 		d.Phases[i] += o.Phases[i]
 	}
@@ -80,6 +81,9 @@ func sample(c *cpus.Counters) Sample {
 	s := Sample{
 		Time: c.Total(), Instructions: int64(c.Instructions),
 		Phases: make([]clock.Ticks, len(phases)),
+	}
+	for _, n := range c.Exceptions {
+		s.Exceptions += int64(n)
 	}
 	for p := range image.PhaseCount {
 		for context := range c.Time {

@@ -50,11 +50,12 @@ var rooms = map[string][]string{
 	"experiments/webpage":     {"results", "experiments/reports"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
 	"experiments/sensitivity": {"machines", "results", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running", "experiments/reports"},
+	"experiments/explaining":  {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "machines", "experiments", "experiments/schema", "experiments/kinds", "experiments/planning"},
 	"experiments/exptest":     {"cpus", "image", "kprobes", "workloads", "targets", "experiments/schema", "experiments/kinds", "experiments/planning"},
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/keeping", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
+		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
 		"paper", "distro", "distro/probing", "cpus", "image", "sim", "boards/pc", "machines",
 	},
 }

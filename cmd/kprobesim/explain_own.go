@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments/explaining"
+)
+
+// explainImage judges places of a kernel of this program.
+func (a *app) explainImage(o *explainOptions, places []string) error {
+	k, err := explaining.Open(o.image, o.boot.machine)
+	if err != nil {
+		return fail(exitUsage, fmt.Errorf("explain: %w", err))
+	}
+	sites, err := o.sites(k, places)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	if o.all {
+		sites = append(sites, k.All()...)
+		slices.Sort(sites)
+		sites = slices.Compact(sites)
+	}
+	verdicts := make([]explaining.Verdict, len(sites))
+	for i, at := range sites {
+		if verdicts[i], err = k.At(at); err != nil {
+			return fail(exitFailed, err)
+		}
+	}
+	if o.cost {
+		if err := k.Costs(verdicts); err != nil {
+			return fail(exitFailed, err)
+		}
+	}
+	var answers []explaining.Answer
+	if o.verify {
+		if answers, err = k.Verify(sites); err != nil {
+			return fail(exitFailed, err)
+		}
+	}
+	return a.printOwn(o.format, verdicts, answers)
+}
+
+// printOwn prints a line or more for each place, with the kernel's answer where it was asked, or all as JSON.
+func (a *app) printOwn(format string, verdicts []explaining.Verdict, answers []explaining.Answer) error {
+	differ := 0
+	for i := range answers {
+		if !answers[i].Agrees(&verdicts[i]) {
+			differ++
+		}
+	}
+	var err error
+	if differ > 0 {
+		err = fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", differ, len(answers)))
+	}
+	if format == "json" {
+		return errors.Join(a.jsonOwn(verdicts, answers), err)
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		fmt.Fprintf(a.out, "%s  %s\n    %s\n", v.Place, v.Instruction, strings.Join(v.Sentences(), "\n    "))
+		if answers != nil && !answers[i].Agrees(v) {
+			fmt.Fprintf(a.out, "    the kernel says otherwise: %s\n", answers[i])
+		}
+	}
+	if answers != nil {
+		fmt.Fprintf(a.out, "%d places, the kernel agrees on %d\n", len(answers), len(answers)-differ)
+	}
+	return err
+}
+
+// jsonOwn prints a list of verdicts, each with the kernel's answer.
+func (a *app) jsonOwn(verdicts []explaining.Verdict, answers []explaining.Answer) error {
+	type both struct {
+		explaining.Verdict
+		Kernel *explaining.Answer `json:"kernel,omitempty"`
+	}
+	all := make([]both, len(verdicts))
+	for i, v := range verdicts {
+		all[i].Verdict = v
+		if answers != nil {
+			all[i].Kernel = &answers[i]
+		}
+	}
+	e := json.NewEncoder(a.out)
+	e.SetIndent("", "  ")
+	return e.Encode(all)
+}

@@ -1,0 +1,112 @@
+package explaining
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/kprobes"
+	"kprobesim/workloads"
+)
+
+// TestKernelsAgree registers probes at random places of every image, and compares with the verdicts.
+func TestKernelsAgree(t *testing.T) {
+	places := 300
+	if testing.Short() {
+		places = 40
+	}
+	modes := map[string]bool{}
+	rules := map[string]bool{}
+	for _, im := range workloads.List() {
+		k, err := Open(im.Name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(3, 3))
+		var sites []uint64
+		for range places {
+			sites = append(sites, k.Random(r.Uint64))
+		}
+		slices.Sort(sites)
+		sites = slices.Compact(sites)
+		answers, err := k.Verify(sites)
+		if err != nil {
+			t.Errorf("%s: %v", im.Name, err)
+			continue
+		}
+		for i, at := range sites {
+			v, err := k.At(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !answers[i].Agrees(&v) {
+				t.Errorf("%s: %s (%s): the kernel has %v, the rules say %+v", im.Name, v.Place, v.Instruction, answers[i], v)
+			}
+			modes[v.Mode().String()], rules[string(v.Rule)], rules[string(v.Kept)] = true, true, true
+		}
+	}
+	// Each of these is the reason at some place of some kernel, so that none of them is left out unnoticed.
+	for _, m := range []string{"stepped", "boosted", "emulated", "optimized", "ftrace"} {
+		if !modes[m] {
+			t.Errorf("no probe is %s", m)
+		}
+	}
+	for _, r := range []kprobes.Rule{
+		kprobes.RuleAbsent, kprobes.RuleText, kprobes.RuleKprobesText, kprobes.RuleBlacklist, kprobes.RuleUnaligned,
+		kprobes.RuleInCall, kprobes.RuleBoundary, kprobes.RuleNotCopied, kprobes.RulePreempt, kprobes.RuleJumpIntoRegion,
+	} {
+		if !rules[string(r)] && !testing.Short() {
+			t.Errorf("no place shows the rule %s", r)
+		}
+	}
+}
+
+// TestCosts measures each mode of some kernels. A hit takes as many exceptions as the mode says, and one that takes
+// fewer is quicker.
+func TestCosts(t *testing.T) {
+	for _, x := range []struct {
+		image  string
+		places []string
+		modes  string
+	}{
+		{"i386-2005", []string{"bench_target"}, "stepped"},
+		{"x86_64-2010", []string{"work_jcc_first", "bench_target"}, "boosted optimized"},
+		{"x86_64-2020", []string{"bench_target", "work_jcc_first"}, "ftrace emulated"},
+		{"ppc64-2010", []string{"work_jcc_first"}, "emulated"},
+		{"arm-2014", []string{"bench_target"}, "optimized"},
+	} {
+		k, err := Open(x.image, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var verdicts []Verdict
+		for _, p := range x.places {
+			at, err := k.Resolve(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := k.At(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdicts = append(verdicts, v)
+		}
+		if err := k.Costs(verdicts); err != nil {
+			t.Errorf("%s: %v", x.image, err)
+			continue
+		}
+		for _, v := range verdicts {
+			t.Log(x.image, strings.Join(v.Sentences(), "; "))
+			c := v.Cost
+			if c == nil {
+				t.Errorf("%s: nothing was measured at %s", x.image, v.Place)
+				continue
+			}
+			if got := int(math.Round(c.Exceptions)); got != v.Mode().Exceptions() || c.Cycles <= 0 || len(c.Phases) == 0 {
+				t.Errorf("%s: %s takes %+v, want %d exceptions", x.image, v.Mode(), c, v.Mode().Exceptions())
+			}
+		}
+	}
+}
