@@ -22,7 +22,6 @@ func TestKernelAgrees(t *testing.T) {
 	if dir == "" || len(files) == 0 || testing.Short() {
 		t.Skip("left out: asking the kernel of a distribution for probes, since KPROBESIM_LINUX names no directory with one, or because of -short")
 	}
-	asked := 0
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -32,15 +31,7 @@ func TestKernelAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := probing.Read(k, nil); err != nil {
-			t.Logf("left out: %s: %v", file, err)
-			continue
-		}
-		compare(t, k)
-		asked++
-	}
-	if asked == 0 {
-		t.Error("no kernel was asked")
+		t.Run(filepath.Base(file), func(t *testing.T) { compare(t, k) })
 	}
 }
 
@@ -52,8 +43,12 @@ func compare(t *testing.T, k *linux.Kernel) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	isa := x86.ISA64()
+	if k.Image.Bits == 32 {
+		isa = x86.ISA32()
+	}
 	c := distro.Config{
-		Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
+		Kernel: k, CPU: cpustest.Config(isa), Untimed: true, Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
 	}
 	m, err := distro.Run(c, distro.Stop{Symbol: "rest_init"})
 	if err != nil {

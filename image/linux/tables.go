@@ -34,9 +34,10 @@ var places = [...]place{
 	{"BTF", ".BTF", "__start_BTF", "__stop_BTF", 0, 0},
 }
 
-// findTables finds what the kernel has of them. One whose ends lie the wrong way round is damage.
+// findTables finds what the kernel has of them: by symbols, by sections, or by their shape. One whose ends lie the wrong way round is damage.
 func findTables(im *image.Image) ([]Table, error) {
 	var out []Table
+	var search *searcher
 	for _, p := range places {
 		t := Table{Name: p.name, Entry: p.entry64}
 		if im.Bits == 32 {
@@ -50,7 +51,13 @@ func findTables(im *image.Image) ([]Table, error) {
 		case ok && ok2:
 			t.Addr, t.Size = from.Addr, to.Addr-from.Addr
 		default:
-			if t.Addr, t.Size, ok = im.Section(p.section); !ok {
+			if t.Addr, t.Size, ok = im.Section(p.section); ok {
+				break
+			}
+			if search == nil {
+				search = newSearcher(im)
+			}
+			if t, ok = search.byShape(p.name, t.Entry); !ok {
 				continue
 			}
 		}
