@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
+	"sync"
 	"testing"
 
 	"kprobesim/boards/pc"
@@ -14,32 +16,132 @@ import (
 	"kprobesim/image/linux"
 )
 
-// labs boots the kernels of KPROBESIM_LINUX to the program.
-func labs(t *testing.T) (out []*measuring.Lab) {
+// config is a PC for a kernel.
+func config(k *linux.Kernel) distro.Config {
+	return distro.Config{
+		Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
+	}
+}
+
+// labs are the kernels of KPROBESIM_LINUX, which have booted to the program.
+func labs(t *testing.T) []*measuring.Lab {
 	t.Helper()
-	dir := os.Getenv("KPROBESIM_LINUX")
-	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*"))
-	if dir == "" || len(files) == 0 || testing.Short() {
+	if testing.Short() || len(kernels()) == 0 {
 		t.Skip("left out: measuring the probes of a kernel of a distribution, since KPROBESIM_LINUX names no directory with one, or because of -short")
 	}
-	for _, file := range files {
+	out, err := booted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func kernels() []string {
+	dir := os.Getenv("KPROBESIM_LINUX")
+	if dir == "" {
+		return nil
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*"))
+	return files
+}
+
+// booted boots each kernel once for all tests.
+var booted = sync.OnceValues(func() (out []*measuring.Lab, err error) {
+	for _, file := range kernels() {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		k, err := linux.Read(file, b)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		l, err := measuring.Boot(distro.Config{
-			Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
-		})
+		l, err := measuring.Boot(config(k))
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		out = append(out, l)
 	}
-	return out
+	return out, nil
+})
+
+// TestPoints measures a kernel's probes of every kind that needs no module, and holds how they are hit.
+func TestPoints(t *testing.T) {
+	for _, l := range labs(t) {
+		getppid := "__x64_sys_getppid"
+		if l.Kernel().Image.Bits == 32 {
+			getppid = "__ia32_sys_getppid"
+		}
+		for name, c := range map[string]struct {
+			order              measuring.Order
+			ftrace, optimized  bool
+			debug, breakpoints uint64 // exceptions of a hit
+		}{
+			"none":              {order: measuring.Order{Workload: "getppid"}},
+			"ftrace":            {order: measuring.Order{Workload: "getppid", Events: []string{"p " + getppid}}, ftrace: true},
+			"ftrace, return":    {order: measuring.Order{Workload: "getppid", Events: []string{"r " + getppid}}, ftrace: true},
+			"stepped":           {order: measuring.Order{Workload: "open", Events: []string{"p do_sys_openat2+5"}}, breakpoints: 2},
+			"optimized":         {order: measuring.Order{Workload: "open", Events: []string{"p do_sys_openat2+5"}, Optimize: true}, optimized: true},
+			"emulated in user":  {order: measuring.Order{Workload: "function", UserEvents: []string{"p /init:user_function"}}, breakpoints: 1},
+			"stepped in user":   {order: measuring.Order{Workload: "function", UserEvents: []string{"p /init:user_function+1"}}, breakpoints: 1, debug: 1},
+			"return in user":    {order: measuring.Order{Workload: "function", UserEvents: []string{"r /init:user_function"}}, breakpoints: 2},
+			"watchpoint":        {order: measuring.Order{Workload: "store", Watchpoint: &measuring.Watchpoint{Symbol: "/init:watched_word", Access: measuring.Write}}, debug: 1},
+			"watched execution": {order: measuring.Order{Workload: "getppid", Watchpoint: &measuring.Watchpoint{Symbol: getppid, Access: measuring.Execute}}, debug: 1},
+		} {
+			c.order.Warm, c.order.Calls = 10, 20
+			r, err := l.Run(c.order, nil)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if probed := name != "none"; probed != (r.Hits == 30) || probed != (len(r.Probes) == 1) {
+				t.Errorf("%s: %d hits of %+v", name, r.Hits, r.Probes)
+			}
+			if len(c.order.Events) != len(r.List) || len(r.List) == 1 && (r.List[0].Ftrace != c.ftrace || r.List[0].Optimized != c.optimized) {
+				t.Errorf("%s: %+v", name, r.List)
+			}
+			if e := r.Counters.Exceptions; e[1] != 20*c.debug || e[3] != 20*c.breakpoints {
+				t.Errorf("%s: %d and %d exceptions for debugging", name, e[1], e[3])
+			}
+		}
+	}
+}
+
+// TestRefusals wants errors that name what the kernel refused, with its error number.
+func TestRefusals(t *testing.T) {
+	for _, l := range labs(t) {
+		for want, o := range map[string]measuring.Order{
+			"nowhere\\n\" to /trace/kprobe_events: error 2 (ENOENT)":  {Events: []string{"p nowhere"}},
+			"do_int3\\n\" to /trace/kprobe_events: error 22 (EINVAL)": {Events: []string{"p do_int3"}},
+			"insert the module none: error 8 (ENOEXEC)":               {Modules: []measuring.Module{{Name: "none", File: []byte("no object file")}}},
+			"was hit 0 times in 30 iterations":                        {Events: []string{"p vfs_open"}},
+			"strip modules":                                           {Modules: []measuring.Module{{Name: "large", File: make([]byte, 5<<20)}}},
+			"no symbol nowhere":                                       {Watchpoint: &measuring.Watchpoint{Symbol: "nowhere"}},
+			"open a watchpoint: error 22 (EINVAL)":                    {Watchpoint: &measuring.Watchpoint{Addr: 0x1000, Access: 99}},
+		} {
+			o.Workload, o.Warm, o.Calls = "getppid", 10, 20
+			if _, err := l.Run(o, nil); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		}
+	}
+}
+
+// TestNobodyWatches runs the program on a machine that does not look for its markers.
+func TestNobodyWatches(t *testing.T) {
+	for _, l := range labs(t) {
+		k := l.Kernel()
+		first, err := distro.Measure(k.Image.Bits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := config(k)
+		c.Initrd, c.Untimed = distro.Initrd([]distro.File{first}), true
+		m, err := distro.Run(c, distro.Stop{})
+		if err != nil || m.Ended() != distro.Halted || !strings.Contains(m.Console(), "measure: no orders") {
+			t.Errorf("%v; the console:\n%s", err, m.Console())
+		}
+	}
 }
 
 // TestWorkloads runs each loop twice, without a probe, in two goroutines.

@@ -48,7 +48,7 @@ func (l *Lab) Run(o Order, w Watch) (*Region, error) {
 			return nil, err
 		}
 	}
-	before, err := s.count(probes)
+	before, err := s.idle(probes)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +57,25 @@ func (l *Lab) Run(o Order, w Watch) (*Region, error) {
 		return nil, err
 	}
 	return r, s.finish(r, &o, probes, before)
+}
+
+// idle counts hits before a loop: those so far, and those that counting itself takes, because it opens files. Then it
+// sleeps, which ends behind a tick of the kernel's clock: the next one is as far away as it can be.
+func (s *session) idle(probes []probe) ([]Counted, error) {
+	first, err := s.count(probes)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.count(probes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range before {
+		before[i].Hits += before[i].Hits - first[i].Hits
+		before[i].Missed += before[i].Missed - first[i].Missed
+	}
+	_, err = s.do(numbers(sleep, "sleep", 10))
+	return before, err
 }
 
 // maxCalls bounds the iterations of a loop.
@@ -240,16 +259,14 @@ func (s *session) finish(r *Region, o *Order, probes []probe, before []Counted) 
 func listed(b []byte) (out []Listed) {
 	for _, f := range lines(b) {
 		at, err := strconv.ParseUint(f[0], 16, 64)
-		if len(f) < 3 || err != nil {
+		if err != nil || len(f) < 3 {
 			continue
 		}
-		l := Listed{Addr: at, Kind: f[1], Place: f[2]}
-		for _, mark := range f[3:] {
-			l.Ftrace = l.Ftrace || mark == "[FTRACE]"
-			l.Optimized = l.Optimized || mark == "[OPTIMIZED]"
-			l.Disabled = l.Disabled || strings.HasPrefix(mark, "[DISABLED]")
-		}
-		out = append(out, l)
+		marks := strings.Join(f[3:], " ")
+		out = append(out, Listed{
+			Addr: at, Kind: f[1], Place: f[2], Ftrace: strings.Contains(marks, "[FTRACE]"),
+			Optimized: strings.Contains(marks, "[OPTIMIZED]"), Disabled: strings.Contains(marks, "[DISABLED]"),
+		})
 	}
 	return out
 }

@@ -1,0 +1,145 @@
+package measuring
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestEncode holds the layout that measure.c reads.
+func TestEncode(t *testing.T) {
+	b := encode([]command{write("/a", "b"), insert(Module{Params: "x=1", File: []byte("ELF")}), numbers(run, "", 2, 3, 4)})
+	want := "01000000" + "05000000" + "2f61006200000000" + // write_file, 5 bytes
+		"03000000" + "0b000000" + "783d310000000000" + "454c460000000000" + // insert_module, 11 bytes
+		"07000000" + "0c000000" + "020000000300000004000000" + "00000000" + // run, 12 bytes
+		"0000000000000000"
+	if got := hex.EncodeToString(b); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// answer lays out what the program answers.
+func answer(result int32, data string) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(result))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
+	return padded(append(b, data...))
+}
+
+func TestDecode(t *testing.T) {
+	asked := []command{show("/a"), show("/b"), write("/c", "p x")}
+	good := append(append(answer(0, "text\n"), answer(0, "12345678")...), answer(0, "")...)
+	out, err := decode(good, asked)
+	if err != nil || string(out[0]) != "text\n" || string(out[1]) != "12345678" || len(out[2]) != 0 {
+		t.Errorf("%q, %v", out, err)
+	}
+	bad := append(append(answer(0, ""), answer(0, "")...), answer(-2, "")...)
+	if _, err := decode(bad, asked); err == nil || !strings.Contains(err.Error(), `write "p x" to /c: error 2 (ENOENT)`) {
+		t.Errorf("an order that failed: %v", err)
+	}
+	large := answer(0, "")
+	large[7] = 0xff
+	for _, b := range [][]byte{nil, good[:12], large} {
+		if _, err := decode(b, asked); err == nil {
+			t.Errorf("%d bytes of answers are taken for three", len(b))
+		}
+	}
+}
+
+func TestNamedEvent(t *testing.T) {
+	for line, want := range map[string][3]string{
+		"p vfs_open":               {"p:kprobes/order3 vfs_open", "kprobes", "order3"},
+		"p:one vfs_open+0x5 $arg1": {"p:kprobes/one vfs_open+0x5 $arg1", "kprobes", "one"},
+		" r10:mine/two vfs_open":   {"r10:mine/two vfs_open", "mine", "two"},
+		"r4 vfs_open":              {"r4:kprobes/order3 vfs_open", "kprobes", "order3"},
+	} {
+		text, group, name := namedEvent(line, "kprobes", 3)
+		if got := [3]string{text, group, name}; got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestLists reads what kernels of 6.1 print.
+func TestLists(t *testing.T) {
+	list := listed([]byte("ffffffff810be3a5  k  __do_sys_getppid+0x5    [OPTIMIZED]\n" +
+		"c12cb050  r  do_sys_openat2+0x0    [DISABLED][FTRACE]\nno line\n"))
+	if want := []Listed{
+		{Addr: 0xffffffff810be3a5, Kind: "k", Place: "__do_sys_getppid+0x5", Optimized: true},
+		{Addr: 0xc12cb050, Kind: "r", Place: "do_sys_openat2+0x0", Disabled: true, Ftrace: true},
+	}; !reflect.DeepEqual(list, want) {
+		t.Errorf("%+v", list)
+	}
+	mods := loaded([]byte("kprobesim_empty 16384 0 - Live 0xffffffffc0000000 (OE)\n"))
+	if want := []Loaded{{"kprobesim_empty", 0xffffffffc0000000, 16384}}; !reflect.DeepEqual(mods, want) {
+		t.Errorf("%+v", mods)
+	}
+}
+
+// TestCounts reads the files in which kernels tell hits.
+func TestCounts(t *testing.T) {
+	for _, c := range []struct {
+		p    probe
+		said string
+		want Counted
+	}{
+		{probe{name: "b", line: true}, "  a  1  2\n  b  1200  3\n", Counted{"b", 1200, 3}},
+		{probe{name: "u", line: true}, "  /init u   77\n", Counted{"u", 77, 0}},
+		{probe{name: "m"}, "1201\n", Counted{"m", 1201, 0}},
+		{probe{name: "watchpoint", perf: 1}, "\x05\x01\x00\x00\x00\x00\x00\x00", Counted{"watchpoint", 0x105, 0}},
+	} {
+		if got, err := c.p.read([]byte(c.said)); err != nil || got != c.want {
+			t.Errorf("%q: %+v, %v", c.said, got, err)
+		}
+	}
+	for _, said := range []string{"", "a 1 2\n", "b x\n", "b\n"} {
+		if got, err := (&probe{name: "b", line: true}).read([]byte(said)); err == nil {
+			t.Errorf("%q: %+v", said, got)
+		}
+	}
+}
+
+// TestProgram holds what is looked up in the programs, and places of them in lines for uprobe_events.
+func TestProgram(t *testing.T) {
+	for _, bits := range []int{64, 32} {
+		p, err := readProgram(bits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := p.resolve("user_function+0x1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := p.inFile("p:u /init:user_function+1 %ax")
+		if start := at - p.text; err != nil || line != "p:u /init:"+hexText(start)+" %ax" || p.file.Data[start-1]&0xf8 != 0x50 {
+			t.Errorf("%d bits: %q, %v, %#x", bits, line, err, p.file.Data[at-p.text-1]) // push is 50 to 57
+		}
+		for _, bad := range []string{"p /init:nothing", "p /init:user_function+x"} {
+			if line, err := p.inFile(bad); err == nil {
+				t.Errorf("%q became %q", bad, line)
+			}
+		}
+		for i, m := range markers {
+			if s := p.symbols[m]; p.marker(s.Value) != m || p.spans()[i][0] != s.Value || p.file.Data[s.Value-p.text] != 0xc3 {
+				t.Errorf("%d bits: %s is no return at %#x", bits, m, s.Value)
+			}
+		}
+	}
+}
+
+func hexText(n uint64) string {
+	return "0x" + strings.TrimLeft(hex.EncodeToString(binary.BigEndian.AppendUint64(nil, n)), "0")
+}
+
+// FuzzAnswers reads damaged answers and files.
+func FuzzAnswers(f *testing.F) {
+	f.Add(append(answer(0, "ffffffff810be3a5  k  a+0x0  [FTRACE]\n"), answer(-22, "x")...))
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		_, _ = decode(b, []command{show("/a"), show("/b")})
+		_, _ = listed(b), loaded(b)
+		for _, p := range []probe{{name: "a", line: true}, {name: "a"}, {name: "a", perf: 2}} {
+			_, _ = p.read(b)
+		}
+	})
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Builds the module for a kernel: build.sh HEADERS OUTPUT. HEADERS is the folder linux-headers-VERSION of the kernel's
+# packages, which need not be installed. It takes make and gcc 12.
+set -eu
+dir=$(cd "$(dirname "$0")" && pwd)
+headers=$(cd "$1" && pwd)
+release=${headers##*/linux-headers-}
+common=$(sed -n 's,^include .*/\(linux-headers-[^/]*\)/Makefile$,\1,p' "$headers/Makefile")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$dir/kprobesim_empty.c" "$work"
+echo 'obj-m := kprobesim_empty.o' >"$work/Kbuild"
+# The packages' own Makefile names its other half by the folder where that would be installed.
+make -s -C "$headers" -f "${headers%/*}/$common/Makefile" ARCH=x86 KERNELRELEASE="$release" CC=gcc-12 M="$work" modules
+objcopy --strip-debug "$work/kprobesim_empty.ko" "$2"
