@@ -1,0 +1,75 @@
+package measuring_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/distro/measuring"
+)
+
+// buildModule builds the module with empty handlers for a kernel, whose headers are unpacked below KPROBESIM_LINUX.
+func buildModule(t *testing.T, kernel string) measuring.Module {
+	t.Helper()
+	dir, file := filepath.Split(kernel)
+	headers := filepath.Join(dir, "usr/src", "linux-headers-"+strings.TrimPrefix(file, "vmlinuz-"))
+	if _, err := os.Stat(headers); err != nil {
+		t.Skipf("left out: probes by a module, since there are no headers of the kernel: %v", err)
+	}
+	for _, tool := range []string{"make", "gcc-12", "objcopy"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("left out: probes by a module, since %s is not installed", tool)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "kprobesim_empty.ko")
+	if said, err := exec.Command("sh", "../module/build.sh", headers, out).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return measuring.Module{Name: "kprobesim_empty", File: b, Hits: "hits"}
+}
+
+// TestModule has the module set up each of its probes. A handler that writes no event is quicker than one that does,
+// and a jump is quicker than a breakpoint.
+func TestModule(t *testing.T) {
+	for _, l := range labs(t) {
+		t.Run(filepath.Base(l.Kernel().Image.Name), func(t *testing.T) {
+			m := buildModule(t, l.Kernel().Image.Name)
+			at, _ := l.Kernel().Image.Symbol("do_sys_openat2")
+			measure := func(params string, optimize bool, breakpoints, debug uint64) *measuring.Region {
+				m.Params = params
+				r, err := l.Run(measuring.Order{Workload: "open", Modules: []measuring.Module{m}, Optimize: optimize, Warm: 10, Calls: 20}, nil)
+				if err != nil {
+					t.Fatalf("%s: %v", params, err)
+				}
+				e := r.Counters.Exceptions
+				if r.Hits != 30 || e[3] != 20*breakpoints || e[1] != 20*debug || len(r.Loaded) != 1 || r.Loaded[0].Name != m.Name {
+					t.Errorf("%s: %d hits, %d breakpoints, %d debug exceptions, modules %v", params, r.Hits, e[3], e[1], r.Loaded)
+				}
+				return r
+			}
+			stepped := measure("symbol=do_sys_openat2 offset=5", false, 2, 0)
+			optimized := measure("symbol=do_sys_openat2 offset=5", true, 0, 0)
+			measure("symbol=do_sys_openat2 offset=5 kind=post", true, 2, 0)
+			measure("symbol=do_sys_openat2", false, 0, 0)
+			measure("symbol=do_sys_openat2 kind=kretprobe", false, 0, 0)
+			measure("symbol=do_sys_openat2 kind=entry", false, 0, 0)
+			measure(fmt.Sprintf("symbol=%#x kind=watchpoint", at.Addr), false, 0, 1)
+			event, err := l.Run(measuring.Order{Workload: "open", Events: []string{"p do_sys_openat2+5"}, Warm: 10, Calls: 20}, nil)
+			if err != nil || event.Ticks-event.Interrupted <= stepped.Ticks-stepped.Interrupted || optimized.Ticks >= stepped.Ticks {
+				t.Errorf("%v: with an event %d ticks, stepped %d, optimized %d", err, event.Ticks, stepped.Ticks, optimized.Ticks)
+			}
+			m.Params = "symbol=do_sys_openat2 kind=nothing"
+			if _, err := l.Run(measuring.Order{Workload: "open", Modules: []measuring.Module{m}, Calls: 1}, nil); err == nil ||
+				!strings.Contains(err.Error(), "error 22 (EINVAL)") || !strings.Contains(err.Error(), "no kind nothing") {
+				t.Errorf("a kind that the module has not: %v", err)
+			}
+		})
+	}
+}
