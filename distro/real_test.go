@@ -2,20 +2,26 @@ package distro_test
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"kprobesim/boards/pc"
+	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
 	"kprobesim/distro"
 	kernel "kprobesim/image/linux"
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
 )
 
 // kernels returns the kernels of a distribution, or skips the test.
@@ -90,6 +96,50 @@ func TestBootTwice(t *testing.T) {
 	second, _ := boot(t, file, distro.Stop{Symbol: "rest_init"})
 	if first != second || ended != distro.AtSymbol || first == "" {
 		t.Errorf("two boots differ, or ended by %q:\n%s\n%s", ended, first, second)
+	}
+}
+
+// unseen is told of every instruction and says nothing. What it is told of is executed one by one.
+type unseen struct{}
+
+func (unseen) Step(*cpus.Step) {}
+
+// TestUntimedBootsAlike boots without the cost model as far as the first line of a program, at once and instruction by
+// instruction: console, time, registers, counters and memory are the same.
+func TestUntimedBootsAlike(t *testing.T) {
+	for _, file := range kernels(t) {
+		var first *sim.Machine
+		for _, observe := range []bool{false, true} {
+			c := packaged(t, file)
+			c.Print = func(m *sim.Machine, _ string) {
+				if strings.Contains(m.Console(), "Mount-cache") {
+					m.End(distro.AtText)
+				}
+			}
+			m, err := distro.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.CPU(0).Untimed(clock.PerCycle, math.MaxInt64)
+			if observe {
+				m.CPU(0).Observe(unseen{})
+			}
+			if err := m.Run(); err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = m
+				continue
+			}
+			a, b := first.CPU(0), m.CPU(0)
+			if !slices.Equal(a.Registers(), b.Registers()) || !reflect.DeepEqual(a.Counters(), b.Counters()) || a.Now() != b.Now() {
+				t.Errorf("%s: at %+v after %d instructions, one by one at %+v after %d", file, a.Registers(), a.Counters().Instructions,
+					b.Registers(), b.Counters().Instructions)
+			}
+			if first.Console() != m.Console() || !bytes.Equal(a.(*x86.CPU).Memory.Raw(), b.(*x86.CPU).Memory.Raw()) {
+				t.Errorf("%s: memory or console differ:\n%s\n%s", file, first.Console(), m.Console())
+			}
+		}
 	}
 }
 

@@ -23,8 +23,9 @@ type Block[C, P any] struct {
 	cross              uint64 // physical page of the only instruction's tail when that is another page
 	tail               []byte // that tail, or nil
 	mode               uint8  // in which it was decoded
-	heat               uint8  // executions without a cost model, up to traceHeat
+	heat               uint8  // executions without a cost model, up to traceHeat or threadHeat
 	trace              *trace[C, P]
+	thread             *Thread[C, P]
 }
 
 // gone is the phase of a block whose code was written, which no code has: links to it lead nowhere.

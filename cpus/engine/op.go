@@ -39,6 +39,9 @@ type Insn[C, P any] struct {
 	next     uint64 // address of the instruction behind it
 }
 
+// Next returns the address of the instruction behind it.
+func (in *Insn[C, P]) Next() uint64 { return in.next }
+
 // timed is the part of a block that the cost models look at.
 type timed struct {
 	records []costRecord

@@ -198,7 +198,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 		e.versions.put(pa, known)
 	}
 	b := *known
-	b.heat, b.trace = 0, nil
+	b.heat, b.trace, b.thread = 0, nil, nil
 	e.placeLines(&b)
 	b.watched, b.stops = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end)
 	e.weigh(&b)
@@ -274,5 +274,8 @@ func (e *Engine[C, P]) dropGranule(pa uint64) {
 		(*g).drop()
 		e.dropped++
 		*g = nil
+		if e.threader != nil && e.quick.on {
+			e.forgetFetch()
+		}
 	}
 }

@@ -45,6 +45,9 @@ func (e *Engine[C, P]) traceOf(b *Block[C, P], until clock.Ticks) *trace[C, P] {
 		e.endTrail()
 	}
 	t := b.trace
+	if t == nil && e.threader != nil {
+		return nil
+	}
 	if t == nil {
 		if b.heat++; b.heat >= traceHeat {
 			e.trail = trail[C, P]{append(e.trail.blocks, b), len(b.insns), e.gen, e.dropped}

@@ -100,6 +100,10 @@ func (c *Core) settleUntimed(n int) {
 func (e *Engine[C, P]) runUntimed(b *Block[C, P], limit clock.Ticks) {
 	e.until, e.settled = min(limit, e.quick.until), 0
 	for {
+		if e.threaded(b) != nil {
+			e.runThreads(b, limit)
+			return
+		}
 		if t := e.traceOf(b, e.until); t != nil {
 			if b = e.runTrace(t); b == nil {
 				return

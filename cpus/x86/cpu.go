@@ -48,8 +48,9 @@ type inst struct {
 	shift uint8
 	seg   uint8
 	len   uint8
-	aux   uint8 // condition, control register number and the like
-	rep   uint8 // fRep, fRepne
+	aux   uint8      // condition, control register number and the like
+	rep   uint8      // fRep, fRepne
+	form  threadForm // what threaded code has for it
 }
 
 // Repeat prefixes. On instructions that are no string instructions they have no effect, or are part
@@ -76,7 +77,10 @@ type CPU struct {
 	cy  uint64
 	par uint16
 	aux uint8
-	ctl uint64 // RFLAGS without the arithmetic bits; setCtl changes it
+	// What threaded code leaves of the arithmetic flags beside res until they are asked for: see thread.go.
+	lazy lazy   `state:"-"`
+	old  uint64 `state:"-"`
+	ctl  uint64 // RFLAGS without the arithmetic bits; setCtl changes it
 	// segBase has what is added to an address: the bases of seg where the mode uses them, zero for
 	// segFlat.
 	segBase [8]uint64

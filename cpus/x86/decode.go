@@ -53,6 +53,7 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 		return in, op
 	}
 	d.in.len, d.op.Len = uint8(x.Len), uint8(x.Len)
+	d.in.form = d.form()
 	return decoded{Exec: d.exec, Operands: d.in}, d.op
 }
 

@@ -233,6 +233,7 @@ type userSim struct {
 	*CPU
 	mem  *world
 	save uint64
+	warm bool // the micro-TLB has the sandbox
 }
 
 // signals are those by which Linux reports an exception.
@@ -258,6 +259,14 @@ func newUserSim(t *testing.T, a abi, text []byte, save uint64) *userSim {
 	return &userSim{CPU: c, mem: w, save: save}
 }
 
+// touch accesses the pages of the sandbox.
+func (s *userSim) touch() {
+	for _, va := range []uint64{sandboxVA &^ 0xfff, sandboxMid} {
+		v, _ := load[uint8](s.CPU, va)
+		store(s.CPU, va, v)
+	}
+}
+
 // run executes one form from v.
 func (s *userSim) run(f *form, v *vector) *outcome {
 	s.mem.user(s.CPU)
@@ -270,6 +279,9 @@ func (s *userSim) run(f *form, v *vector) *outcome {
 	s.mem.mem.Write(0x807000, v.mem[sandboxSize/2:])
 	s.setFlags(v.flags, ^uint64(0))
 	s.R[rRIP] = f.at
+	if s.warm {
+		s.touch()
+	}
 	o := &outcome{}
 	if e := s.Run(s.Now() + 1e9); e.Reason != cpus.Native {
 		o.signal = 1000 + uint64(e.Reason)
