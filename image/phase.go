@@ -28,13 +28,21 @@ const (
 	PhaseCount                  // how many there are
 )
 
+// Phases of a probe hit in kernels of distributions, beside those above. CPUs do not count them: observers do.
+const (
+	PhaseRethook Phase = PhaseCount + iota // the trampoline of hooked returns and what it calls
+	PhaseEvent                             // the record of a trace event
+	PhaseOther                             // what is in no list
+	phaseEnd
+)
+
 // String is the phase as tables and section names write it.
 func (p Phase) String() string {
-	names := [PhaseCount]string{
+	names := [phaseEnd]string{
 		"kernel", "workload", "entry", "dispatch", "handler", "step", "return", "kretprobe", "detour", "irq", "idle",
-		"stop", "user",
+		"stop", "user", PhaseRethook: "rethook", PhaseEvent: "event", PhaseOther: "other",
 	}
-	if p >= PhaseCount {
+	if p >= phaseEnd {
 		return fmt.Sprintf("phase %d", uint8(p))
 	}
 	return names[p]
@@ -45,7 +53,7 @@ func (p Phase) String() string {
 // context.
 func (p Phase) Probing() bool {
 	switch p {
-	case PhaseDispatch, PhaseHandler, PhaseStep, PhaseKretprobe, PhaseDetour:
+	case PhaseDispatch, PhaseHandler, PhaseStep, PhaseKretprobe, PhaseDetour, PhaseRethook, PhaseEvent:
 		return true
 	}
 	return false

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
@@ -45,7 +46,7 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 			return errors.New("--update writes baselines, --against reads those of another revision: use one of them")
 		}
 		if len(args) == 0 {
-			args = experiments.Names()
+			args = k.withBaselines()
 		}
 		if !*update {
 			if err := judge.prepare(a, k.dir); err != nil {
@@ -74,6 +75,19 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 		return worst(errs)
 	}
 	return c
+}
+
+// withBaselines lists the experiments of this program that have baselines. Those of kernels that are not part of it have
+// none, as their figures are those of the kernel that somebody has.
+func (k *checker) withBaselines() (names []string) {
+	for _, name := range experiments.Names() {
+		if kind, err := k.loader.ExperimentKind(name); err == nil && kinds.Of(kind).Linux != "" {
+			fmt.Fprintf(k.err, "kprobesim: left out: %s, whose figures are those of a kernel that is not part of this program\n", name)
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // worst joins errors under the highest of their exit codes.

@@ -154,6 +154,9 @@ func (a *app) pointFlags(c *cobra.Command, verb string) func(file string) (*sche
 	name := c.Flags().StringP("point", "p", "", "point to "+verb+", by its name in the table (required)")
 	return func(file string) (*schema.Point, error) {
 		p, err := a.loader.Plan(file, settings())
+		if err == nil {
+			err = lacking(p)
+		}
 		if err != nil {
 			return nil, fail(exitUsage, err)
 		}

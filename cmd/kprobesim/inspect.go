@@ -236,6 +236,9 @@ func (a *app) validate(name string, sets []string) (said string, err error) {
 		return fmt.Sprintf("scenario %s, %d variants", s.Name, len(s.Variants)), nil
 	}
 	p, err := a.loader.Plan(name, sets)
+	if err == nil {
+		err = lacking(p)
+	}
 	if err != nil {
 		return "", err
 	}

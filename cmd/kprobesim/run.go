@@ -80,9 +80,18 @@ func (a *app) plans(names, sets []string) ([]*schema.Plan, error) {
 		if err == nil {
 			seen[p.Name] = name
 			plans = append(plans, p)
+			errs = append(errs, lacking(p))
 		}
 	}
 	return plans, fail(exitUsage, errors.Join(errs...))
+}
+
+// lacking is what a plan cannot be run without and this host has not, as an error that names it.
+func lacking(p *schema.Plan) error {
+	if p.Lacking == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", p.Name, p.Lacking)
 }
 
 // runPlan runs one experiment and reports it.

@@ -60,7 +60,7 @@ func (s *Store) Estimate(p *schema.Plan, measure running.Measure, workers int) (
 			e.Kept++
 			continue
 		}
-		sort := fmt.Sprint(pt.Kind, pt.Machine.Name, pt.Machine.CPU.Model, pt.Image.Hash, pt.Kernel.HZ, pt.Workload.Load, pt.Probe.Mode, pt.Probe.Kind, pt.Crowd)
+		sort := fmt.Sprint(pt.Kind, pt.Machine.Name, pt.Machine.CPU.Model, pt.Image.Hash, pt.Kernel.HZ, pt.Workload.Load, pt.Probe.Mode, pt.Probe.Kind, pt.Probe.Linux, pt.Crowd)
 		r, known := rates[sort]
 		if !known || r.cpus != pt.Kernel.CPUs && time.Since(start) < enough {
 			var err error

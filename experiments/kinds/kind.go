@@ -15,6 +15,9 @@ import (
 // name.
 type Kind struct {
 	Name string
+	// Linux are the parameters of the kernel of a distribution where the kind boots one in place of one of this
+	// program's, "" elsewhere.
+	Linux string
 	// Workload reads the table [workload], whose keys differ from kind to kind.
 	Workload func(r *doc.Reader) schema.Workload
 	// figures are those that an experiment may ask for.
@@ -74,7 +77,7 @@ func List() []Kind {
 	return []Kind{
 		overheadKind(), latencyKind(), bystanderKind(), scalingKind(), irqOffKind(), unregisterKind(),
 		missedKind(), crowdingKind(), userProbesKind(),
-		watchpointsKind(),
+		watchpointsKind(), linuxKind(),
 	}
 }
 

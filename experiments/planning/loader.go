@@ -35,6 +35,18 @@ func (l *Loader) MachineTitle(name string) (string, error) {
 	return l.title("machine", "machines", name)
 }
 
+// ExperimentKind returns the kind of an experiment of this program, "" for the default.
+func (l *Loader) ExperimentKind(name string) (string, error) {
+	root, err := l.document("experiment", ".", name, "")
+	if err != nil {
+		return "", err
+	}
+	if n := root.Get("kind"); n != nil {
+		return doc.Text(n)
+	}
+	return "", nil
+}
+
 // title reads the title of a file of this program, without checking the rest of it.
 func (l *Loader) title(what, folder, name string) (string, error) {
 	root, err := l.document(what, folder, name, "")
@@ -54,11 +66,13 @@ type Loader struct {
 	Targets []targets.Target
 	Stdin   io.Reader // the experiment "-", or nil
 
-	docs   map[string]document
-	layers map[string]*doc.Node // experiments by their file, with those that they are based on
-	images map[string]*schema.Image
-	inputs []results.Input // of the plan that is being read
-	keys   results.Keys    // of the same: what its files say
+	docs    map[string]document
+	layers  map[string]*doc.Node // experiments by their file, with those that they are based on
+	images  map[string]*schema.Image
+	kernels map[string]*packaged // of distributions, by file
+	work    schema.Work          // that points on them share
+	inputs  []results.Input      // of the plan that is being read
+	keys    results.Keys         // of the same: what its files say
 }
 
 // document is a file that was read once.

@@ -131,6 +131,10 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	pt := schema.Point{
 		Experiment: e.Name, Kind: e.Kind, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Crowd: e.Crowd, Writes: e.Writes, Seed: e.Seed, Budget: e.Budget,
 	}
+	if e.Linux != nil {
+		p.linux(root, pt, e, c)
+		return
+	}
 	if !p.setISA(root, &pt) {
 		return
 	}
@@ -149,6 +153,11 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 		return
 	}
 	p.checkGuest(root, &pt, e)
+	p.points(root, pt, e, c, machine)
+}
+
+// points plans the points of a kernel and a workload.
+func (p *planner) points(root *doc.Node, pt schema.Point, e *schema.Experiment, c, machine []doc.Setting) {
 	for i, probe := range e.Probes {
 		if p.runs > maxPoints {
 			return

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
@@ -25,6 +26,10 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 		}
 		t := p.portTarget(s.Value)
 		if t == nil {
+			continue
+		}
+		if kind := root.Get("kind"); kind != nil && kinds.Of(kind.Text).Linux != "" {
+			p.errs.Add(s.Value.Pos, "isa: kind %s boots a packaged kernel: name another one by linux.kernel, and a machine of its instruction set", kind.Text)
 			continue
 		}
 		need := p.portModes(root, t)

@@ -25,6 +25,13 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	e.Figures = doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(k.FigureNames()...)))
 	r.Has("sweep") // read by the planner
 	r.Has("base")  // read by the loader
+	if k.Linux != "" {
+		e.Linux = schema.ReadLinux(r.Sub("linux", false), k.Linux)
+		e.Kernel = schema.Kernel{CPUs: 1, Memory: e.Linux.Memory, Tick: schema.TickNone}
+		e.Workload, e.Probes = k.Workload(r.Sub("workload", true)), schema.ReadLinuxProbes(r)
+		r.Done()
+		return e
+	}
 	e.Kernel = schema.ReadKernel(r.Sub("kernel", true))
 	e.Workload = k.Workload(r.Sub("workload", true))
 	e.Crowd = schema.ReadCrowd(r.Sub("crowd", false))

@@ -95,6 +95,7 @@ type Probe struct {
 	Mode  kprobes.Mode // how hits are to be handled: Stepped, Boosted, Emulated or Optimized
 	Registration
 	Watch     *Watchpoint    // of a point that is no probe but a watchpoint, or nil
+	Linux     *LinuxProbe    // of the kind linux, or nil
 	With      []Registration // registered after the first one, in this order
 	Planted   bool           // modules register the probes, and the point none
 	Published *Published
@@ -149,6 +150,7 @@ type Experiment struct {
 	Kind        string // what is measured
 	Machine     string
 	Kernel      Kernel
+	Linux       *Linux // of the kind linux, in place of Kernel; else nil
 	Workload    Workload
 	Crowd       Crowd
 	Modules     []Module
@@ -235,14 +237,19 @@ func Word(n *doc.Node) (uint64, error) {
 }
 
 // ReadProbes reads the tables [[points]] of an experiment.
-func ReadProbes(r *doc.Reader) []Probe {
+func ReadProbes(r *doc.Reader) []Probe { return readPoints(r, readPoint) }
+
+// ReadLinuxProbes reads the tables [[points]] of the kind linux.
+func ReadLinuxProbes(r *doc.Reader) []Probe { return readPoints(r, readLinuxPoint) }
+
+func readPoints(r *doc.Reader, one func(*doc.Reader) Probe) []Probe {
 	if !r.Has("points") {
 		r.Errorf("points", "no point to measure: write at least one [[points]]")
 	}
 	var out []Probe
 	seen := map[string]bool{}
 	for _, s := range r.List("points") {
-		p := readPoint(s)
+		p := one(s)
 		if seen[p.Name] && p.Name != "" {
 			s.Errorf("name", "point %q is there twice", p.Name)
 		}

@@ -31,6 +31,7 @@ func (p *Point) Key(program string) string {
 		CPU                   cpus.Config
 		TimerHz               int64
 		Kernel                Kernel
+		Linux                 linuxKey
 		Workload              Workload
 		Crowd                 Crowd
 		Modules               []module
@@ -41,7 +42,7 @@ func (p *Point) Key(program string) string {
 		Further               bool
 		Budget                int64
 	}{
-		program, p.Kind, p.Target.Name, p.Machine.CPU, p.Machine.TimerHz, kernel, p.Workload, p.Crowd, modules, p.Writes, probe,
+		program, p.Kind, p.Target.Name, p.Machine.CPU, p.Machine.TimerHz, kernel, p.Linux.key(), p.Workload, p.Crowd, modules, p.Writes, probe,
 		p.Seed, p.Replicate, p.Further, p.Budget,
 	}))
 	return hex.EncodeToString(h.Sum(nil))

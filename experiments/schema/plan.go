@@ -27,6 +27,7 @@ type Plan struct {
 	Keys        results.Keys    // what those files say, without settings
 	Overrides   []string        // the --set options
 	Moved       Moved           // what a setting of PortKey changed beside the kernel
+	Lacking     error           // what the plan cannot be run without and this host has not, or nil
 }
 
 // PortKey is the key of a setting that moves an experiment to another instruction set. No file has it.
@@ -50,6 +51,7 @@ type Point struct {
 	Target     *targets.Target
 	Image      *Image
 	Kernel     Kernel
+	Linux      *Linux // of the kind linux; else nil
 	Workload   Workload
 	Crowd      Crowd
 	Modules    []Module

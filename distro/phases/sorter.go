@@ -1,0 +1,135 @@
+package phases
+
+import (
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/image"
+)
+
+// Sorter tells the phases of instructions in the order in which one CPU executes them.
+type Sorter struct {
+	im      *image.Image
+	names   map[string]image.Phase
+	heads   []head
+	known   map[uint64]image.Phase // by the address of an instruction in the kernel's text
+	pages   map[uint64]image.Phase // outside the kernel's text
+	program uint64                 // page of the first instruction in user mode
+
+	last image.Phase // of the instruction before
+	from uint64      // its address
+}
+
+// head is the beginning of names.
+type head struct {
+	text  string
+	phase image.Phase
+}
+
+// New returns a sorter for a machine with a kernel that has the symbols of im.
+func New(im *image.Image) *Sorter {
+	s := &Sorter{
+		im: im, names: map[string]image.Phase{}, known: map[uint64]image.Phase{}, pages: map[uint64]image.Phase{},
+		last: image.PhaseOther,
+	}
+	for _, r := range table {
+		for _, name := range strings.Fields(r.names) {
+			if text, ok := strings.CutSuffix(name, "*"); ok {
+				s.heads = append(s.heads, head{text, r.phase})
+			} else {
+				s.names[name] = r.phase
+			}
+		}
+	}
+	return s
+}
+
+// Phase is the phase of an instruction that is executed next.
+func (s *Sorter) Phase(st *cpus.Step) image.Phase {
+	p := s.phase(st)
+	if p == anybody {
+		p = s.last
+	}
+	s.last, s.from = p, st.PC
+	return p
+}
+
+func (s *Sorter) phase(st *cpus.Step) image.Phase {
+	switch {
+	case st.User:
+		return s.user(st.PC)
+	case st.Context == cpus.Interrupted:
+		return image.PhaseIRQ
+	}
+	if at, ok := s.symbol(st.PC); ok {
+		return at
+	}
+	page := st.PC >> pageBits
+	p, known := s.pages[page]
+	if !known {
+		p = s.outside()
+		s.pages[page] = p
+	}
+	return p
+}
+
+// pageBits is the size of what is given out as a whole outside the text: slots of instructions and detour buffers never
+// share a page.
+const pageBits = 12
+
+// outside says what a page of code without a name is, by what led to it: the return from an exception leads to the
+// slot of an instruction, the kernel's search for probes to a handler, and code of no probe to the trampoline of ftrace
+// or, by a jump, to a detour buffer. A function calls ftrace before all else.
+func (s *Sorter) outside() image.Phase {
+	switch s.last {
+	case image.PhaseReturn:
+		return image.PhaseStep
+	case image.PhaseOther, image.PhaseUser:
+		const call = 5 // bytes, behind at most four of a mark for branches
+		if sym, off, ok := s.im.At(s.from); ok && sym.Func && off < call {
+			return image.PhaseEntry
+		}
+		return image.PhaseDetour
+	}
+	return image.PhaseHandler
+}
+
+// user tells the slots of user probes from the program. A kernel puts them at the other end of the address space.
+func (s *Sorter) user(pc uint64) image.Phase {
+	const near = 64 << 20
+	if s.program == 0 {
+		s.program = pc
+	}
+	if pc-s.program < near || s.program-pc < near {
+		return image.PhaseUser
+	}
+	return image.PhaseStep
+}
+
+// symbol is the phase of the function at an address; false outside the kernel's text.
+func (s *Sorter) symbol(pc uint64) (image.Phase, bool) {
+	if p, ok := s.known[pc]; ok {
+		return p, true
+	}
+	sym, _, ok := s.im.At(pc)
+	if !ok {
+		return 0, false
+	}
+	s.known[pc] = s.named(sym)
+	return s.known[pc], true
+}
+
+// named looks a function up by each of its names. A part that the compiler has split off bears the name with a
+// suffix.
+func (s *Sorter) named(sym image.Symbol) image.Phase {
+	whole, _, _ := strings.Cut(sym.Name, ".")
+	if p, ok := s.names[whole]; ok {
+		return p
+	}
+	for _, h := range s.heads {
+		if strings.HasPrefix(whole, h.text) {
+			return h.phase
+		}
+	}
+	return image.PhaseOther
+}

@@ -1,0 +1,177 @@
+package planning
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments"
+	"kprobesim/experiments/schema"
+	"kprobesim/image"
+	"kprobesim/image/linux"
+	"kprobesim/internal/doc"
+	"kprobesim/results"
+	"kprobesim/targets"
+)
+
+// KernelFolder is the variable of the environment that names the directory with kernels of distributions.
+const KernelFolder = "KPROBESIM_LINUX"
+
+// linux plans the points of the kind linux. Without a kernel the plan says what it lacks.
+func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c []doc.Setting) {
+	pt.Linux = e.Linux
+	pt.Target = targets.Find(p.l.Targets, pt.Machine.ISA)
+	pt.Kernel.ISA, pt.Kernel.Era = pt.Machine.ISA, "linux"
+	pt.Image = &schema.Image{Image: &image.Image{Name: "linux"}}
+	file, err := kernelFile(root, e.Linux.Path, pt.Target.ISA.Bits)
+	if err != nil {
+		p.plan.Lacking = err
+		p.points(root, pt, e, c, nil)
+		return
+	}
+	k, err := p.l.kernel(file)
+	if err == nil {
+		err = k.read.Image.Match(pt.Target.ISA.Machine, pt.Target.ISA.Bits, pt.Target.ISA.Order)
+	}
+	if err != nil {
+		p.errs.Join(at(root, "linux", "kernel"), fmt.Errorf("linux.kernel: %w", err))
+		return
+	}
+	pt.Image = &k.Image
+	pt.Kernel.Image, pt.Kernel.Era = k.Name, k.era()
+	pt.Linux.Kernel, pt.Linux.Work = k.read, &p.l.work
+	p.l.noteKernel(k)
+	if err := p.l.linuxModule(root, pt.Linux); err != nil {
+		p.errs.Join(at(root, "linux", "module"), fmt.Errorf("linux.module: %w", err))
+		return
+	}
+	p.points(root, pt, e, c, nil)
+}
+
+// kernelFile is the path of the kernel: that of the experiment, or the newest one of the machine's width.
+func kernelFile(root *doc.Node, path string, bits int) (string, error) {
+	if path != "" {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(folder(root, "linux", "kernel"), path)
+		}
+		return path, nil
+	}
+	dir := os.Getenv(KernelFolder)
+	if dir == "" {
+		return "", fmt.Errorf("no kernel of a distribution: unpack a package with one, such as linux-image-6.1.0-56-amd64 of Debian, "+
+			"and name the file by linux.kernel, or the directory with vmlinuz* in the environment as %s", KernelFolder)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*")) // the pattern is well-formed
+	slices.SortFunc(files, func(a, b string) int { return versions(b, a) })
+	for _, f := range files {
+		if widthOf(f) == bits {
+			return f, nil
+		}
+	}
+	return "", fmt.Errorf("no kernel of %d bits: %s is %s, and has no such vmlinuz*; name one by linux.kernel", bits, KernelFolder, dir)
+}
+
+// versions compares two names by the numbers in them, such as 6.1.0-9 and 6.1.0-56.
+func versions(a, b string) int {
+	for a != "" && b != "" {
+		n, m := digits(a), digits(b)
+		if n > 0 && m > 0 {
+			x, y := strings.TrimLeft(a[:n], "0"), strings.TrimLeft(b[:m], "0")
+			if d := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); d != 0 {
+				return d
+			}
+			a, b = a[n:], b[m:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits is how many digits a text begins with.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
+
+// packaged is a kernel that was read once.
+type packaged struct {
+	schema.Image
+	read *linux.Kernel
+}
+
+// kernel reads a kernel of a distribution once.
+func (l *Loader) kernel(file string) (*packaged, error) {
+	if k := l.kernels[file]; k != nil {
+		return k, nil
+	}
+	b, err := experiments.ReadLimited(file)
+	if err != nil {
+		return nil, err
+	}
+	read, err := linux.Read(file, b)
+	if err != nil {
+		return nil, err
+	}
+	if l.kernels == nil {
+		l.kernels = map[string]*packaged{}
+	}
+	l.kernels[file] = &packaged{schema.Image{Image: read.Image, Hash: results.Hash(b)}, read}
+	return l.kernels[file], nil
+}
+
+// era is the kernel's release as records name it.
+func (k *packaged) era() string {
+	if v := k.read.Version(); v != "" && results.CheckField(v) == nil {
+		return v
+	}
+	return "linux"
+}
+
+// noteKernel notes that the plan depends on a kernel.
+func (l *Loader) noteKernel(k *packaged) {
+	name := filepath.Base(k.Name)
+	l.use(results.Input{Kind: "kernel", Name: name, Hash: k.Hash})
+	if l.keys != nil {
+		l.keys["kernel "+name] = k.Hash
+	}
+}
+
+// linuxModule reads the module that the experiment names.
+func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux) error {
+	if x.Module == "" {
+		return nil
+	}
+	file := x.Module
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(folder(root, "linux", "module"), file)
+	}
+	b, err := experiments.ReadLimited(file)
+	if err != nil {
+		return err
+	}
+	x.ModuleFile, x.ModuleHash = b, results.Hash(b)
+	l.use(results.Input{Kind: "module", Name: filepath.Base(file), Hash: x.ModuleHash})
+	if l.keys != nil {
+		l.keys["module "+filepath.Base(file)] = x.ModuleHash
+	}
+	return nil
+}
+
+// widthOf is the width of the kernel in a file, 0 where it is none.
+func widthOf(file string) int {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	head := make([]byte, linux.HeadSize)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return 0
+	}
+	return linux.Width(head)
+}

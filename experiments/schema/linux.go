@@ -1,0 +1,168 @@
+package schema
+
+import (
+	"errors"
+	"sync"
+
+	"kprobesim/image/linux"
+	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
+)
+
+// Linux is the kernel of a distribution that a point boots in place of one of this program's.
+type Linux struct {
+	Path    string // of the kernel, as the experiment names it; "" for the newest one that is found
+	Module  string // path of the module with the empty handlers; "" for the one of this program
+	Command string // parameters of the kernel
+	Date    int64  // what the clock says when the machine is switched on, in seconds since 1970
+	Memory  int64  // bytes
+
+	Kernel     *linux.Kernel // nil where none was found
+	ModuleFile []byte        // nil where none was named
+	ModuleHash string
+	// Work is shared by the points of a plan, so that they boot once.
+	Work *Work
+}
+
+// linuxKey is what a measurement follows from, beside the kernel, which is the image of the point.
+type linuxKey struct {
+	Module, Command string
+	Date, Memory    int64
+}
+
+func (l *Linux) key() linuxKey {
+	if l == nil {
+		return linuxKey{}
+	}
+	return linuxKey{l.ModuleHash, l.Command, l.Date, l.Memory}
+}
+
+// Kinds of points of the kind linux.
+const (
+	LinuxNone      = "none" // the loop alone
+	LinuxKprobe    = "kprobe"
+	LinuxKretprobe = "kretprobe"
+	LinuxUprobe    = "uprobe"
+	LinuxUretprobe = "uretprobe"
+	LinuxWatch     = "watchpoint"
+)
+
+// Handlers of such points.
+const (
+	LinuxEmpty = "empty" // of a module, which does nothing
+	LinuxEvent = "event" // of the kernel, which writes a record of a trace event
+)
+
+// LinuxProbe is what a point of the kind linux sets up.
+type LinuxProbe struct {
+	What    string
+	Handler string
+	Target  string // in place of the workload's; "" for that
+	Offset  int64  // of the probe in the target; negative where the kernel's rules choose an instruction for the mode
+}
+
+// chosen is the offset of a point that names none.
+const chosen = -1
+
+// ReadLinux reads the table [linux].
+func ReadLinux(r *doc.Reader, command string) *Linux {
+	defer r.Done()
+	return &Linux{
+		Path:    doc.Opt(r, "kernel", "", doc.Text),
+		Module:  doc.Opt(r, "module", "", doc.Text),
+		Command: doc.Opt(r, "append", command, doc.Text),
+		Date:    doc.Opt(r, "date", defaultDate, doc.Int(0, 1<<32)),
+		Memory:  doc.Opt(r, "memory", 512<<20, doc.Size().Whole(false, 64<<20, 3<<30)),
+	}
+}
+
+// defaultDate is in November 2023: any day on which the kernels were in use will do.
+const defaultDate = 1_700_000_000
+
+// ReadLinuxWorkload reads the table [workload] of the kind linux.
+func ReadLinuxWorkload(r *doc.Reader) Workload {
+	defer r.Done()
+	return Workload{
+		Loop:   doc.Need(r, "loop", doc.Text),
+		Target: doc.Need(r, "target", doc.Text),
+		Hits:   doc.Need(r, "hits", doc.Int(1, 1_000_000)),
+		Warmup: doc.Need(r, "warmup", doc.Int(1, 1_000_000)),
+	}
+}
+
+// readLinuxPoint reads a point of the kind linux.
+func readLinuxPoint(r *doc.Reader) Probe {
+	defer r.Done()
+	what := doc.Need(r, "kind", doc.OneOf(LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, LinuxUretprobe, LinuxWatch))
+	l := &LinuxProbe{
+		What:    what,
+		Handler: doc.Opt(r, "handler", LinuxEvent, doc.OneOf(LinuxEmpty, LinuxEvent)),
+		Target:  doc.Opt(r, "target", "", doc.Text),
+		Offset:  doc.Opt(r, "offset", chosen, doc.Int(0, 1<<20)),
+	}
+	p := Probe{Name: doc.Need(r, "name", doc.Name), Mode: kprobes.Stepped, Linux: l}
+	kernel := what == LinuxKprobe || what == LinuxKretprobe
+	if r.Has("mode") && !kernel {
+		r.Errorf("mode", "only a %s or %s has one", LinuxKprobe, LinuxKretprobe)
+	}
+	if kernel {
+		p.Mode = doc.Need(r, "mode", readMode)
+	}
+	if kernel && p.Mode == kprobes.Boosted {
+		r.Errorf("mode", "these kernels boost no probe: ask for %q or %q", step, kprobes.Optimized)
+	}
+	if what != LinuxNone && !kernel && l.Handler == LinuxEmpty {
+		r.Errorf("handler", "a %s has the handler of the kernel: %q", what, LinuxEvent)
+	}
+	if what == LinuxKretprobe && l.Offset > 0 {
+		r.Errorf("offset", "a %s stands at the start of its function", LinuxKretprobe)
+	}
+	p.Title = doc.Opt(r, "title", p.Name, doc.Text)
+	return p
+}
+
+var errUnfinished = errors.New("another point failed to make what both need")
+
+// Work is what points of a plan share and one of them makes. It keeps the latest few, each of which may be hundreds
+// of megabytes.
+type Work struct {
+	mu   sync.Mutex
+	kept []*work
+}
+
+type work struct {
+	key  string
+	once sync.Once
+	made any
+	err  error
+}
+
+// maxWork is how many are kept: points that run at the same time rarely need more.
+const maxWork = 2
+
+// Do returns what make makes for a key. It is made once, and again when it was not asked for in a long time.
+func (w *Work) Do(key string, produce func() (any, error)) (any, error) {
+	one := w.find(key)
+	one.once.Do(func() {
+		one.err = errUnfinished // if it panics
+		one.made, one.err = produce()
+	})
+	return one.made, one.err
+}
+
+// find returns the work of a key, which becomes the latest.
+func (w *Work) find(key string) *work {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := &work{key: key}
+	for i, k := range w.kept {
+		if k.key == key {
+			one = k
+			w.kept = append(w.kept[:i:i], w.kept[i+1:]...)
+			break
+		}
+	}
+	w.kept = append(w.kept, one)
+	w.kept = w.kept[max(0, len(w.kept)-maxWork):]
+	return one
+}
