@@ -16,12 +16,14 @@ type Profile struct {
 	im      *image.Image
 	stacks  stacks
 	deliver delivery
+	phased  bool // samples have the phases of steps
 }
 
 // pcCost is what the instruction at one address took, apart for the two ways in which its phase is
 // counted: of its code, and of a single step.
 type pcCost struct {
 	plain, step spent
+	phase       image.Phase // of the last step, for profiles that take it from there
 }
 
 // spent is simulated time in ticks, with the number of instructions that it went to.
@@ -33,6 +35,14 @@ type spent struct {
 // NewProfile returns an empty profile of code of the given image.
 func NewProfile(im *image.Image) *Profile { return &Profile{im: im, stacks: newStacks(im)} }
 
+// NewPhasedProfile returns an empty profile whose samples have the phases of the steps, as Phased passes them on, and
+// not those of the image.
+func NewPhasedProfile(im *image.Image) *Profile {
+	p := NewProfile(im)
+	p.phased = true
+	return p
+}
+
 // Step implements cpus.Observer.
 func (p *Profile) Step(s *cpus.Step) {
 	c := p.stacks.step(s).at(s.PC)
@@ -40,12 +50,13 @@ func (p *Profile) Step(s *cpus.Step) {
 	if s.Context == cpus.SingleStep {
 		to = &c.step
 	}
+	c.phase = image.Phase(s.Phase)
 	to.time += p.deliver.share(s)
 	to.count++
 }
 
 // Reset forgets everything counted so far, for instance what came before the region of interest.
-func (p *Profile) Reset() { *p = Profile{im: p.im, stacks: newStacks(p.im)} }
+func (p *Profile) Reset() { *p = Profile{im: p.im, stacks: newStacks(p.im), phased: p.phased} }
 
 // Write writes the profile in the compressed format of pprof. Equal profiles give equal bytes: no
 // host time is in it.

@@ -39,10 +39,14 @@ func (p *Profile) build() *profile.Profile {
 		for _, call := range stack {
 			locs = append(locs, b.location(call))
 		}
+		plain := p.im.Phase(pc)
+		if p.phased {
+			plain = c.phase
+		}
 		for _, part := range [...]struct {
 			phase image.Phase
 			spent
-		}{{p.im.Phase(pc), c.plain}, {image.PhaseStep, c.step}} {
+		}{{plain, c.plain}, {image.PhaseStep, c.step}} {
 			if part.count == 0 {
 				continue
 			}

@@ -60,6 +60,8 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 		return s.user(st.PC)
 	case st.Context == cpus.Interrupted:
 		return image.PhaseIRQ
+	case st.Context == cpus.SingleStep:
+		return image.PhaseStep // from the delivery to the return, as for kernels of this program
 	}
 	if at, ok := s.symbol(st.PC); ok {
 		return at

@@ -5,9 +5,11 @@ import (
 	"io"
 	"strconv"
 
+	"kprobesim/cpus"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
+	"kprobesim/sim"
 )
 
 // Kind is what an experiment measures, and how that is reported. Each has a file of its own. Its
@@ -33,6 +35,9 @@ type Kind struct {
 	measure func(s *session, m *Measurement) error
 	// trace writes one hit; may be nil where the workload's loop makes the calls.
 	trace func(s *session, n int64, w io.Writer) error
+	// alone and traceAlone stand for measure and trace of a kind that boots no kernel of this program.
+	alone      func(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measurement, error)
+	traceAlone func(p *schema.Point, n int64, w io.Writer) error
 }
 
 // Mistake is what is wrong with the value at a path of an experiment. Whoever reads the experiment

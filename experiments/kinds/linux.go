@@ -1,16 +1,169 @@
 package kinds
 
 import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+
+	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/experiments/schema"
+	"kprobesim/image"
+	"kprobesim/results"
+	"kprobesim/sim"
 )
 
 // Linux measures the probes of the kernel of a distribution.
 const Linux = "linux"
 
-func linuxKind() Kind {
-	return Kind{
-		Name: Linux, Linux: distro.DefaultCommand, Workload: schema.ReadLinuxWorkload,
-		Once: "a boot is the same each time",
+// Metrics of linux beside those of a hit.
+const (
+	metricCall       = "cycles_per_call"
+	metricExceptions = "exceptions_per_hit"
+	// FigureLinux is the figure of its phases.
+	FigureLinux = "linux-phases"
+)
+
+// linuxPhases are the phases of a hit in the order of tables: those of the probe, and what is none of it.
+func linuxPhases() []image.Phase {
+	return []image.Phase{
+		image.PhaseEntry, image.PhaseDispatch, image.PhaseHandler, image.PhaseEvent, image.PhaseStep, image.PhaseReturn,
+		image.PhaseRethook, image.PhaseDetour, image.PhaseUser, image.PhaseOther,
 	}
+}
+
+func linuxKind() Kind {
+	k := Kind{
+		Name: Linux, Linux: distro.DefaultCommand, Workload: schema.ReadLinuxWorkload,
+		alone: measureLinux, traceAlone: traceLinux,
+		figures: []Figure{{FigureLinux, drawLinux}},
+		Once:    "a boot is the same each time",
+		Columns: []results.ColumnSpec{
+			{Title: "cycles\na call", Metric: metricCall, Decimals: 0},
+			{Title: "cycles\nper hit", Metric: results.MetricCycles, Decimals: 0},
+			{Title: "us\nper hit", Metric: results.MetricMicros, Decimals: 3},
+			{Title: "instrs\nper hit", Metric: results.MetricInstructions, Decimals: 0},
+			{Title: "except-\nions", Metric: metricExceptions, Decimals: 0},
+		},
+		Notes: []string{
+			"per hit: beyond what the same loop takes without a probe; interrupts of the timer are left out",
+			"phases are told by the names of functions; other: what no list has, such as the probed function itself",
+		},
+	}
+	for _, p := range linuxPhases() {
+		k.Columns = append(k.Columns, results.ColumnSpec{
+			Title: p.String() + "\ncycles", Metric: results.PhaseMetric(p.String()), Decimals: 0, DropZero: true,
+		})
+	}
+	return k
+}
+
+// measureLinux measures the loop of a point with its probe, and beyond the loop without it.
+func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measurement, error) {
+	b, err := benchOf(p)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := b.plain(p)
+	if err != nil {
+		return nil, err
+	}
+	o, site, err := b.order(p)
+	if err != nil {
+		return nil, err
+	}
+	var profile *sim.Profile
+	var twice *twoObservers
+	with, err := b.run(p, o, func(m *sim.Machine) cpus.Observer {
+		profile = sim.NewPhasedProfile(m.Image())
+		twice = &twoObservers{first: profile}
+		if watch != nil {
+			twice.second = watch(m)
+		}
+		return twice
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := verifyLinux(p, site, with.Region); err != nil {
+		return nil, err
+	}
+	m := &Measurement{Hits: p.Workload.Hits, Console: with.Console}
+	var text bytes.Buffer
+	if err := profile.Write(&text); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	m.Profile = text.Bytes()
+	m.linux(p, plain, with)
+	if site != nil {
+		m.Notes = append(m.Notes, fmt.Sprintf("at %s (%s)", site.Place, site.Instruction))
+	}
+	return m, nil
+}
+
+// linux notes what the point took, and what its probe did.
+func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
+	m.cyclesOver(metricCall, with.time, m.Hits)
+	m.note(results.MetricHits, "hits", m.Hits, 1)
+	if p.Probe.Linux.What == schema.LinuxNone {
+		return
+	}
+	over := with.time - plain.time
+	m.cyclesOver(results.MetricCycles, over, m.Hits)
+	m.microsOver(results.MetricMicros, over, m.Hits, p.Machine.CPU.Hz)
+	m.note(results.MetricInstructions, "instructions", with.instructions-plain.instructions, m.Hits)
+	m.note(metricExceptions, "exceptions", with.exceptions-plain.exceptions, m.Hits)
+	for _, phase := range linuxPhases() {
+		m.cyclesOver(results.PhaseMetric(phase.String()), with.phases[phase]-plain.phases[phase], m.Hits)
+	}
+}
+
+// twoObservers tells two of every instruction; the second may be nil.
+type twoObservers struct{ first, second cpus.Observer }
+
+// Step implements cpus.Observer.
+func (o *twoObservers) Step(s *cpus.Step) {
+	o.first.Step(s)
+	if o.second != nil {
+		o.second.Step(s)
+	}
+}
+
+// traceLinux writes call number n of the loop: from the marker in front of it to the one behind it.
+func traceLinux(p *schema.Point, n int64, w io.Writer) error {
+	b, err := benchOf(p)
+	if err != nil {
+		return err
+	}
+	o, site, err := b.order(p)
+	if err != nil {
+		return err
+	}
+	o.Warm, o.Calls = int(n-1), 1
+	var t *sim.Tracer
+	r, err := b.run(p, o, func(m *sim.Machine) cpus.Observer {
+		t = sim.NewTracer(w, m.Image(), p.Target.ISA)
+		return t
+	})
+	if err == nil {
+		err = verifyLinux(p, site, r.Region)
+	}
+	if err != nil {
+		return err
+	}
+	return t.Close()
+}
+
+// drawLinux stacks the phases of each point.
+func drawLinux(s *results.Set) (results.Figure, error) {
+	var names []string
+	for _, p := range linuxPhases() {
+		names = append(names, p.String())
+	}
+	phases, caption := stackable(s)
+	phases = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(phases, n) })
+	return results.PhaseStack(s, phases, results.Frame{
+		Title: "Where the cycles of a hit go in a packaged kernel: " + place(s.Points()[0]), YLabel: "cycles per hit", Caption: caption,
+	})
 }

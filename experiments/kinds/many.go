@@ -177,7 +177,12 @@ func (s *session) micros(m *Measurement, metric string, t clock.Ticks) {
 // share notes a time in microseconds over n. Division by the ticks of a cycle rounds down, by less
 // than a microsecond over Hz; the rest stays a fraction until it is recorded.
 func (s *session) share(m *Measurement, metric string, t clock.Ticks, n int64) {
-	m.note(metric, unitMicro, int64(t)*perSecond/int64(clock.PerCycle), s.p.Machine.CPU.Hz*n)
+	m.microsOver(metric, t, n, s.p.Machine.CPU.Hz)
+}
+
+// microsOver notes a time over n on a machine of so many hertz.
+func (m *Measurement) microsOver(metric string, t clock.Ticks, n, hz int64) {
+	m.note(metric, unitMicro, int64(t)*perSecond/int64(clock.PerCycle), hz*n)
 }
 
 // cyclesOver notes a number of cycles over n. n is the number of hits or probes that the cycles are

@@ -13,6 +13,9 @@ func Measure(p *schema.Point) (*Measurement, error) { return Observed(p, nil) }
 // Observed is Measure with an observer that watch makes when the machine has booted; neither may
 // change anything. Timelines use it.
 func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measurement, error) {
+	if alone := Of(p.Kind).alone; alone != nil {
+		return alone(p, watch)
+	}
 	m := &Measurement{}
 	err := boot(p, func(s *session) error {
 		if watch != nil {

@@ -16,6 +16,9 @@ import (
 // return from it when the loop is in user mode. Everything before is as
 // Measure does it; the hit is the last of the calls after the first one.
 func Trace(p *schema.Point, n int64, w io.Writer) error {
+	if alone := Of(p.Kind).traceAlone; alone != nil {
+		return alone(p, n, w)
+	}
 	trace := Of(p.Kind).trace
 	if trace == nil {
 		trace = (*session).traceCall

@@ -56,6 +56,7 @@ const (
 // LinuxProbe is what a point of the kind linux sets up.
 type LinuxProbe struct {
 	What    string
+	Loop    string // in place of the workload's; "" for that
 	Handler string
 	Target  string // in place of the workload's; "" for that
 	Offset  int64  // of the probe in the target; negative where the kernel's rules choose an instruction for the mode
@@ -72,7 +73,7 @@ func ReadLinux(r *doc.Reader, command string) *Linux {
 		Module:  doc.Opt(r, "module", "", doc.Text),
 		Command: doc.Opt(r, "append", command, doc.Text),
 		Date:    doc.Opt(r, "date", defaultDate, doc.Int(0, 1<<32)),
-		Memory:  doc.Opt(r, "memory", 512<<20, doc.Size().Whole(false, 64<<20, 3<<30)),
+		Memory:  doc.Opt(r, "memory", 192<<20, doc.Size().Whole(false, 64<<20, 3<<30)),
 	}
 }
 
@@ -96,6 +97,7 @@ func readLinuxPoint(r *doc.Reader) Probe {
 	what := doc.Need(r, "kind", doc.OneOf(LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, LinuxUretprobe, LinuxWatch))
 	l := &LinuxProbe{
 		What:    what,
+		Loop:    doc.Opt(r, "loop", "", doc.Text),
 		Handler: doc.Opt(r, "handler", LinuxEvent, doc.OneOf(LinuxEmpty, LinuxEvent)),
 		Target:  doc.Opt(r, "target", "", doc.Text),
 		Offset:  doc.Opt(r, "offset", chosen, doc.Int(0, 1<<20)),
@@ -126,6 +128,7 @@ var errUnfinished = errors.New("another point failed to make what both need")
 // Work is what points of a plan share and one of them makes. It keeps the latest few, each of which may be hundreds
 // of megabytes.
 type Work struct {
+	Most int // that are kept; 0 for two
 	mu   sync.Mutex
 	kept []*work
 }
@@ -163,6 +166,6 @@ func (w *Work) find(key string) *work {
 		}
 	}
 	w.kept = append(w.kept, one)
-	w.kept = w.kept[max(0, len(w.kept)-maxWork):]
+	w.kept = w.kept[max(0, len(w.kept)-max(w.Most, maxWork)):]
 	return one
 }
