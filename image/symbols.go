@@ -131,6 +131,16 @@ func (im *Image) At(addr uint64) (sym Symbol, off uint64, ok bool) {
 	return sym, addr - sym.Addr, true
 }
 
+// SymbolsAt returns the symbols that begin at an address, in the order of their names. It must not be written.
+func (im *Image) SymbolsAt(addr uint64) []Symbol {
+	from := sort.Search(len(im.Symbols), func(i int) bool { return im.Symbols[i].Addr >= addr })
+	to := from
+	for to < len(im.Symbols) && im.Symbols[to].Addr == addr {
+		to++
+	}
+	return im.Symbols[from:to:to]
+}
+
 // lowestNamed is the first operand that may be an address: per-CPU data is linked at 0, and the
 // small numbers of a program should not read as offsets into it.
 const lowestNamed = 0x10000

@@ -44,6 +44,9 @@ type phased struct {
 func (o *phased) Step(s *cpus.Step) {
 	own := *s
 	own.Phase = uint8(o.phases.Phase(s))
+	if own.Context == cpus.SingleStep {
+		own.Context = cpus.Breakpoint // whose phases are not overruled: others also raise such exceptions
+	}
 	for _, to := range o.to {
 		to.Step(&own)
 	}

@@ -60,8 +60,6 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 		return s.user(st.PC)
 	case st.Context == cpus.Interrupted:
 		return image.PhaseIRQ
-	case st.Context == cpus.SingleStep:
-		return image.PhaseStep // from the delivery to the return, as for kernels of this program
 	}
 	if at, ok := s.symbol(st.PC); ok {
 		return at
@@ -108,7 +106,8 @@ func (s *Sorter) user(pc uint64) image.Phase {
 	return image.PhaseStep
 }
 
-// symbol is the phase of the function at an address; false outside the kernel's text.
+// symbol is the phase of the function at an address, by the first of its names that the table has; false outside the
+// kernel's text.
 func (s *Sorter) symbol(pc uint64) (image.Phase, bool) {
 	if p, ok := s.known[pc]; ok {
 		return p, true
@@ -117,14 +116,19 @@ func (s *Sorter) symbol(pc uint64) (image.Phase, bool) {
 	if !ok {
 		return 0, false
 	}
-	s.known[pc] = s.named(sym)
-	return s.known[pc], true
+	p := s.named(sym.Name)
+	for _, other := range s.im.SymbolsAt(sym.Addr) {
+		if p == image.PhaseOther {
+			p = s.named(other.Name)
+		}
+	}
+	s.known[pc] = p
+	return p, true
 }
 
-// named looks a function up by each of its names. A part that the compiler has split off bears the name with a
-// suffix.
-func (s *Sorter) named(sym image.Symbol) image.Phase {
-	whole, _, _ := strings.Cut(sym.Name, ".")
+// named looks a name up. A part that the compiler has split off bears the name with a suffix.
+func (s *Sorter) named(name string) image.Phase {
+	whole, _, _ := strings.Cut(name, ".")
 	if p, ok := s.names[whole]; ok {
 		return p
 	}

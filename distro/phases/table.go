@@ -19,15 +19,17 @@ var table = [...]row{
 		"asm_exc_int3 exc_int3 error_entry sync_regs fixup_bad_iret irqentry_nmi_enter irqentry_enter irqentry_enter_from_user_mode " +
 			"ct_nmi_enter ct_irq_enter rcu_nmi_enter enter_from_user_mode paranoid_entry asm_exc_debug exc_debug exc_debug_user exc_debug_kernel " +
 			"xen_error_entry native_sync_regs poke_int3_handler smp_text_poke_int3_handler " +
-			"handle_exception common_exception switch_to_kernel_cr3 " +
+			"noist_exc_debug handle_exception common_exception switch_to_kernel_cr3 " +
 			"ftrace_caller ftrace_regs_caller ftrace_caller_op_ptr ftrace_regs_caller_op_ptr ftrace_call ftrace_regs_call __fentry__ " +
 			"local_db_save local_db_restore",
 	},
 	{
 		image.PhaseReturn,
+		// The ways out of both, and to user mode also that of system calls.
 		"error_return paranoid_exit irqentry_nmi_exit irqentry_exit irqentry_exit_to_user_mode ct_nmi_exit ct_irq_exit rcu_nmi_exit " +
 			"restore_regs_and_return_to_kernel restore_all_kernel restore_all common_interrupt_return native_iret native_irq_return_iret " +
-			"irq_return restore_all_switch_stack resume_kernel ret_from_exception asm_iret_error native_irq_return_ldt " +
+			"early_xen_iret_patch swapgs_restore_regs_and_return_to_usermode restore_regs_and_return_to_usermode exit_to_user_mode_prepare " +
+			"exit_to_user_mode irq_return restore_all_switch_stack resume_kernel ret_from_exception asm_iret_error native_irq_return_ldt " +
 			"ftrace_caller_end ftrace_regs_caller_end ftrace_regs_caller_jmp ftrace_epilogue ftrace_stub " +
 			"raw_irqentry_exit_cond_resched irqentry_exit_cond_resched",
 	},
@@ -50,7 +52,7 @@ var table = [...]row{
 			"kprobe_emulate_jmp_indirect kprobe_emulate_ifmodifiers kprobe_emulate_* kprobe_post_process resume_singlestep prepare_singlestep resume_execution " +
 			"pre_ssout xol_get_insn_slot xol_take_insn_slot xol_free_insn_slot get_xol_area __create_xol_area arch_uprobe_copy_ixol " +
 			"arch_uprobe_pre_xol arch_uprobe_post_xol arch_uprobe_skip_sstep arch_uprobe_xol_was_trapped default_pre_xol_op default_post_xol_op " +
-			"branch_emulate_op branch_post_xol_op push_emulate_op branch_setup_xol_ops " +
+			"emulate_push_stack branch_emulate_op branch_post_xol_op push_emulate_op branch_setup_xol_ops " +
 			"user_enable_single_step user_disable_single_step enable_step enable_single_step set_task_blockstep is_setting_trap_flag " +
 			"uprobe_emulate_* default_abort_op",
 	},
@@ -94,6 +96,10 @@ var table = [...]row{
 			"_raw_spin_lock _raw_spin_unlock _raw_spin_lock_irqsave _raw_spin_unlock_irqrestore _raw_read_lock _raw_read_unlock " +
 			"_raw_spin_* _raw_read_* __x86_restore_* within_error_injection_list " +
 			"__kernel_text_address kernel_text_address in_task_stack get_stack_info copy_from_kernel_nofault copy_from_kernel_nofault_allowed " +
+			"pv_native_set_debugreg pv_native_get_debugreg perf_exclude_event fpregs_assert_state_consistent amd_clear_divider " +
+			"mtree_load mas_* mt_find down_read up_read down_read_trylock mutex_lock mutex_unlock __cond_resched __check_object_size check_stack_object " +
+			"check_heap_object _copy_to_user _copy_from_user find_vma kfree kmalloc_trace __kmalloc __kmem_cache_alloc_node __kmem_cache_free " +
+			"kmem_cache_alloc kmem_cache_free kmem_cache_alloc_trace memcg_slab_post_alloc_hook should_failslab slab_* __slab_* " +
 			"copy_from_user_nofault __copy_user_* copy_user_* core_kernel_text search_exception_tables",
 	},
 }

@@ -89,6 +89,9 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 	if err := verifyLinux(p, site, with.Region); err != nil {
 		return nil, err
 	}
+	if err := verifyExceptions(p, site, with.exceptions-plain.exceptions); err != nil {
+		return nil, err
+	}
 	m := &Measurement{Hits: p.Workload.Hits, Console: with.Console}
 	var text bytes.Buffer
 	if err := profile.Write(&text); err != nil {

@@ -154,6 +154,10 @@ func (b *bench) site(p *schema.Point) (*probing.Verdict, error) {
 	made, err := b.work.Do(key, func() (any, error) {
 		var v probing.Verdict
 		err := b.rules(func(k *probing.Kernel) (err error) {
+			if k == nil {
+				v, err = b.named(p, target, offset)
+				return err
+			}
 			if offset < 0 {
 				v, err = k.Choose(target, p.Probe.Mode)
 			} else {
@@ -183,13 +187,34 @@ func (b *bench) site(p *schema.Point) (*probing.Verdict, error) {
 	return v, nil
 }
 
-// rules asks the rules of the kernel, by the text that it has behind its boot.
+// named is what is said of a place in a kernel to which no rules can be applied: what the point wants, which the kernel's
+// list and the number of exceptions then show.
+func (b *bench) named(p *schema.Point, target string, offset int64) (v probing.Verdict, err error) {
+	sym, ok := b.lab.Kernel().Image.Symbol(target)
+	switch {
+	case !ok:
+		return v, fmt.Errorf("the kernel has no function %s", target)
+	case offset < 0 && p.Probe.Mode != kprobes.Ftrace:
+		return v, fmt.Errorf("the place of a probe in %s that is %s cannot be chosen; write its offset", target, p.Probe.Mode)
+	}
+	at := uint64(max(offset, 0))
+	return probing.Verdict{
+		Addr: sym.Addr + at, Place: symbolPlace(target, at), Probe: true, Event: true, Kind: p.Probe.Mode.String(),
+		Optimized: p.Probe.Mode == kprobes.Optimized,
+	}, nil
+}
+
+// rules asks the rules of the kernel, by the text that it has behind its boot; nil for a kernel to which they cannot be
+// applied.
 func (b *bench) rules(ask func(*probing.Kernel) error) error {
 	var err error
 	_, failed := b.lab.Run(measuring.Order{Workload: "empty", Calls: 1}, func(m *sim.Machine) cpus.Observer {
-		var k *probing.Kernel
-		if k, err = probing.Read(b.lab.Kernel(), textOf(m, b.lab.Kernel())); err == nil {
-			err = ask(k)
+		k, none := probing.Read(b.lab.Kernel(), textOf(m, b.lab.Kernel()))
+		if none != nil {
+			k = nil
+		}
+		if err = ask(k); err != nil && none != nil {
+			err = fmt.Errorf("%w: %w", err, none)
 		}
 		return nil
 	})
@@ -213,6 +238,19 @@ func textOf(m *sim.Machine, k *linux.Kernel) func(va uint64, n int) []byte {
 		}
 		return nil
 	}
+}
+
+// verifyExceptions holds the exceptions of all hits against the mode: the kernel's list does not tell a breakpoint behind
+// which the instruction is emulated from one behind which it is executed and a second breakpoint is hit.
+func verifyExceptions(p *schema.Point, v *probing.Verdict, n int64) error {
+	if v == nil {
+		return nil
+	}
+	want := map[kprobes.Mode]int64{kprobes.Stepped: 2, kprobes.Emulated: 1}[p.Probe.Mode]
+	if n < want*p.Workload.Hits || n >= (want+1)*p.Workload.Hits {
+		return fmt.Errorf("%d hits of the probe at %s took %d exceptions more: one that is %s takes %d a hit", p.Workload.Hits, v.Place, n, p.Probe.Mode, want)
+	}
+	return nil
 }
 
 // verifyLinux holds the kernel's own list of probes against the point.
