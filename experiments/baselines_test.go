@@ -124,6 +124,10 @@ func TestEveryExperimentIsPinned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if kinds.Of(p.Kind).Linux != "" {
+			seen = append(seen, p.Kind) // measured where there is a kernel: TestLinux of kinds
+			continue
+		}
 		if len(p.Collected) == 0 && !slices.Contains(have, name) {
 			t.Errorf("no point of %s is measured by go test", name)
 		}

@@ -17,7 +17,7 @@ type Sorter struct {
 	program uint64                 // page of the first instruction in user mode
 
 	last image.Phase // of the instruction before
-	from uint64      // its address
+	jump bool        // that was a near jump
 }
 
 // head is the beginning of names.
@@ -50,7 +50,7 @@ func (s *Sorter) Phase(st *cpus.Step) image.Phase {
 	if p == anybody {
 		p = s.last
 	}
-	s.last, s.from = p, st.PC
+	s.last, s.jump = p, len(st.Code) > 0 && st.Code[0] == nearJump
 	return p
 }
 
@@ -73,23 +73,25 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	return p
 }
 
+// nearJump is the first byte of the jump that replaces a breakpoint (SDM vol. 2, JMP).
+const nearJump = 0xe9
+
 // pageBits is the size of what is given out as a whole outside the text: slots of instructions and detour buffers never
 // share a page.
 const pageBits = 12
 
 // outside says what a page of code without a name is, by what led to it: the return from an exception leads to the
 // slot of an instruction, the kernel's search for probes to a handler, and code of no probe to the trampoline of ftrace
-// or, by a jump, to a detour buffer. A function calls ftrace before all else.
+// or, by a jump, to a detour buffer.
 func (s *Sorter) outside() image.Phase {
 	switch s.last {
 	case image.PhaseReturn:
 		return image.PhaseStep
 	case image.PhaseOther, image.PhaseUser:
-		const call = 5 // bytes, behind at most four of a mark for branches
-		if sym, off, ok := s.im.At(s.from); ok && sym.Func && off < call {
-			return image.PhaseEntry
+		if s.jump {
+			return image.PhaseDetour
 		}
-		return image.PhaseDetour
+		return image.PhaseEntry
 	}
 	return image.PhaseHandler
 }

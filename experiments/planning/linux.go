@@ -2,8 +2,10 @@ package planning
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,9 +47,12 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 	pt.Kernel.Image, pt.Kernel.Era = k.Name, k.era()
 	pt.Linux.Kernel, pt.Linux.Work = k.read, &p.l.work
 	p.l.noteKernel(k)
-	if err := p.l.linuxModule(root, pt.Linux); err != nil {
+	if err := p.l.linuxModule(root, pt.Linux, file, pt.Kernel.Era); err != nil {
 		p.errs.Join(at(root, "linux", "module"), fmt.Errorf("linux.module: %w", err))
 		return
+	}
+	if pt.Linux.ModuleFile == nil {
+		p.leaveOut(e, pt.Kernel.Era)
 	}
 	p.points(root, pt, e, c, nil)
 }
@@ -62,8 +67,8 @@ func kernelFile(root *doc.Node, path string, bits int) (string, error) {
 	}
 	dir := os.Getenv(KernelFolder)
 	if dir == "" {
-		return "", fmt.Errorf("no kernel of a distribution: unpack a package with one, such as linux-image-6.1.0-56-amd64 of Debian, "+
-			"and name the file by linux.kernel, or the directory with vmlinuz* in the environment as %s", KernelFolder)
+		return "", fmt.Errorf("no kernel of a distribution: unpack a package with one, such as a linux-image of Debian, and name the file "+
+			"by linux.kernel=vmlinuz-VERSION, or the directory with vmlinuz* in the environment as %s", KernelFolder)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*")) // the pattern is well-formed
 	slices.SortFunc(files, func(a, b string) int { return versions(b, a) })
@@ -141,16 +146,39 @@ func (l *Loader) noteKernel(k *packaged) {
 	}
 }
 
-// linuxModule reads the module that the experiment names.
-func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux) error {
-	if x.Module == "" {
-		return nil
+// leaveOut takes the points out that need a module, and notes which.
+func (p *planner) leaveOut(e *schema.Experiment, release string) {
+	var left []string
+	e.Probes = slices.DeleteFunc(e.Probes, func(q schema.Probe) bool {
+		out := q.Linux.Handler == schema.LinuxEmpty && q.Linux.What != schema.LinuxNone
+		if out {
+			left = append(left, q.Name)
+		}
+		return out
+	})
+	note := fmt.Sprintf("left out: %s, whose handler is that of a module: build it (sh distro/module/build.sh HEADERS %s) and put it beside the "+
+		"kernel, or name it by linux.module", strings.Join(left, ", "), moduleName(release))
+	if len(left) > 0 && !slices.Contains(p.plan.Notes, note) {
+		p.plan.Notes = append(p.plan.Notes, note)
 	}
-	file := x.Module
-	if !filepath.IsAbs(file) {
+}
+
+// moduleName is the file of the module for a kernel, as it is looked for beside the kernel.
+func moduleName(release string) string { return "kprobesim_empty-" + release + ".ko" }
+
+// linuxModule reads the module that the experiment names, or the one that lies beside the kernel.
+func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux, kernel, release string) error {
+	file := filepath.Join(filepath.Dir(kernel), moduleName(release))
+	if x.Module != "" {
+		file = x.Module
+	}
+	if x.Module != "" && !filepath.IsAbs(file) {
 		file = filepath.Join(folder(root, "linux", "module"), file)
 	}
 	b, err := experiments.ReadLimited(file)
+	if errors.Is(err, fs.ErrNotExist) && x.Module == "" {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

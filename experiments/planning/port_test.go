@@ -27,6 +27,9 @@ func experimentsOn(t *testing.T, isa, machine string) {
 		"overhead-published": "--set isa=" + isa + ": isa: overhead-published compares published figures, which belong to their machines: " +
 			"move an experiment that it collects, such as overhead-pentium-m",
 	}
+	for _, name := range []string{"linux-probes", "linux-probes-i386"} {
+		refused[name] = "kind linux boots a packaged kernel"
+	}
 	if isa != "arm" { // the published loop around instructions of ARM
 		for _, name := range []string{"overhead-tc2-a7", "overhead-tc2-a15", "sites-tc2-a7", "sites-tc2-a15"} {
 			refused[name] = `image ppc64-2017 has no function "bench_nop"`

@@ -105,6 +105,7 @@ func (r *Report) notes() []string {
 		notes = append(notes, "set: "+strings.Join(o, ", "))
 		notes = append(notes, r.moved()...)
 	}
+	notes = append(notes, r.Plan.Notes...)
 	notes = append(notes, r.claims()...)
 	for _, s := range r.Set.Sources() {
 		notes = append(notes, "published: "+s)

@@ -27,6 +27,7 @@ type Plan struct {
 	Keys        results.Keys    // what those files say, without settings
 	Overrides   []string        // the --set options
 	Moved       Moved           // what a setting of PortKey changed beside the kernel
+	Notes       []string        // for the reader of a table: what of the file was left out
 	Lacking     error           // what the plan cannot be run without and this host has not, or nil
 }
 

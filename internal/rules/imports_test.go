@@ -33,15 +33,19 @@ var rooms = map[string][]string{
 	"distro":   {"mmu", "cpus", "image", "sim"},
 
 	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/x86"},
+	"distro/phases":    {"cpus", "image"},
 	"distro/measuring": {"distro", "cpus", "image", "sim"},
-	"targets":        {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
-	"races":          {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
-	"paper":          {"results", "experiments/schema", "experiments/reports"},
-	"internal":       {},
+	"targets":          {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
+	"races":            {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
+	"paper":            {"results", "experiments/schema", "experiments/reports"},
+	"internal":         {},
 
-	"experiments":             {},
-	"experiments/schema":      {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results"},
-	"experiments/kinds":       {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema"},
+	"experiments":        {},
+	"experiments/schema": {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results"},
+	"experiments/kinds": {
+		"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema",
+		"boards/pc", "distro", "distro/measuring", "distro/phases", "distro/probing",
+	},
 	"experiments/planning":    {"cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
 	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},
 	"experiments/keeping":     {"results", "experiments/schema", "experiments/kinds", "experiments/running"},
@@ -61,7 +65,7 @@ var rooms = map[string][]string{
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing", "distro/measuring"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing", "distro/measuring", "distro/phases"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and

@@ -1,0 +1,78 @@
+package phases_test
+
+import (
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/distro/phases"
+	"kprobesim/image"
+	"kprobesim/image/linux"
+	"kprobesim/image/linux/linuxtest"
+)
+
+// made returns a made-up kernel, whose functions get names of the table.
+func made(t *testing.T) (*image.Image, map[string]uint64) {
+	t.Helper()
+	k, err := linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: make([]byte, 64)}.ELF()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]uint64{}
+	im := k.Image.Fork()
+	for i, name := range []string{
+		"do_syscall_64", "asm_exc_int3", "kprobe_int3_handler", "kprobe_emulate_call.isra.0", "__x86_return_thunk", "native_irq_return_iret",
+		"ring_buffer_lock_reserve", "arch_rethook_trampoline",
+	} {
+		s, ok := im.Symbol(linuxtest.Name(i)[1:])
+		if !ok {
+			t.Fatalf("the made-up kernel has no %s", linuxtest.Name(i))
+		}
+		at[name] = s.Addr
+		for j := range im.Symbols {
+			if im.Symbols[j].Addr == s.Addr {
+				im.Symbols[j].Name = name
+			}
+		}
+	}
+	return im, at
+}
+
+// TestHit follows a hit, and what was led to from where.
+func TestHit(t *testing.T) {
+	im, at := made(t)
+	const slots, detours, trampoline, handlers = 0xffffffffc0201000, 0xffffffffc0203000, 0xffffffffc0205000, 0xffffffffc0207000
+	s := phases.New(im)
+	for i, c := range []struct {
+		pc      uint64
+		context uint8
+		user    bool
+		want    image.Phase
+		code    byte
+	}{
+		{0x400100, 0, true, image.PhaseUser, 0},
+		{at["do_syscall_64"], 0, false, image.PhaseOther, 0},
+		{at["__x86_return_thunk"], 0, false, image.PhaseOther, 0}, // counts for the code before it
+		{at["asm_exc_int3"], cpus.Breakpoint, false, image.PhaseEntry, 0},
+		{at["kprobe_int3_handler"], cpus.Breakpoint, false, image.PhaseDispatch, 0},
+		{handlers, cpus.Breakpoint, false, image.PhaseHandler, 0},
+		{at["ring_buffer_lock_reserve"], cpus.Breakpoint, false, image.PhaseEvent, 0},
+		{at["kprobe_emulate_call.isra.0"], cpus.Breakpoint, false, image.PhaseStep, 0},
+		{at["__x86_return_thunk"], cpus.Breakpoint, false, image.PhaseStep, 0},
+		{at["native_irq_return_iret"], cpus.Breakpoint, false, image.PhaseReturn, 0},
+		{slots + 8, 0, false, image.PhaseStep, 0},
+		{at["do_syscall_64"] + 6, 0, false, image.PhaseOther, 0xe9},
+		{detours, 0, false, image.PhaseDetour, 0},
+		{at["kprobe_int3_handler"], 0, false, image.PhaseDispatch, 0},
+		{detours + 0x60, 0, false, image.PhaseDetour, 0}, // what first led there counts
+		{at["do_syscall_64"], 0, false, image.PhaseOther, 0},
+		{trampoline, 0, false, image.PhaseEntry, 0}, // by a call
+		{at["arch_rethook_trampoline"], 0, false, image.PhaseRethook, 0},
+		{at["do_syscall_64"], cpus.Interrupted, false, image.PhaseIRQ, 0},
+		{0x7fffffffe040, 0, true, image.PhaseStep, 0}, // a slot for a user probe
+		{0x400104, 0, true, image.PhaseUser, 0},
+	} {
+		if got := s.Phase(&cpus.Step{PC: c.pc, Code: []byte{c.code}, Context: c.context, User: c.user}); got != c.want {
+			t.Errorf("step %d at %#x is of phase %s, want %s", i, c.pc, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package kinds_test
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+	"kprobesim/results"
+	"kprobesim/sim"
+)
+
+// linuxPlan is a short run of an experiment with the kernel of a distribution, or skips the test.
+func linuxPlan(t *testing.T, name string, sets ...string) *schema.Plan {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out because of -short: measuring the probes of a packaged kernel")
+	}
+	p, err := planning.NewLoader().Plan(name, append([]string{"workload.hits=40", "workload.warmup=30"}, sets...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Lacking != nil {
+		t.Skipf("left out: measuring the probes of a packaged kernel: %v", p.Lacking)
+	}
+	return p
+}
+
+// nobody is an observer that looks away.
+type nobody struct{ steps int }
+
+func (n *nobody) Step(*cpus.Step) { n.steps++ }
+
+// TestLinux measures every point of a packaged kernel of x86-64, several at a time and one by one: the records are the same,
+// also observed. Each hit takes the exceptions of its kind, and its phases add up to it.
+func TestLinux(t *testing.T) {
+	p := linuxPlan(t, "linux-probes")
+	outcomes := (&running.Runner{Measure: kinds.Measure, Workers: 2}).Run(p)
+	want := map[string]float64{"f": 0, "e": 1, "k": 2, "o": 0, "rf": 0, "rk": 2, "ro": 0, "u": 1, "ur": 2, "w": 1}
+	for i, o := range outcomes {
+		if o.Err != nil {
+			t.Errorf("%s: %v", o.Point.Name, o.Err)
+			continue
+		}
+		got, err := kinds.Records(o.Point, o.Measurement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Point.Probe.Linux.What != schema.LinuxNone {
+			checkLinux(t, got, want[strings.TrimSuffix(o.Point.Name, "-event")])
+		}
+		if i%5 != 0 {
+			continue
+		}
+		watch := &nobody{}
+		m, err := kinds.Observed(o.Point, func(*sim.Machine) cpus.Observer { return watch })
+		if err != nil || !reflect.DeepEqual(m, o.Measurement) || watch.steps == 0 {
+			t.Errorf("%s is another one when it is observed, in %d steps: %v", o.Point.Name, watch.steps, err)
+		}
+	}
+}
+
+// checkLinux holds the records of a probe against the exceptions that a hit takes, and the sum of its phases.
+func checkLinux(t *testing.T, got []results.Record, exceptions float64) {
+	t.Helper()
+	var sum, cycles, other float64
+	for _, r := range got {
+		v := r.Value.Float()
+		switch {
+		case r.Metric == results.MetricCycles:
+			cycles = v
+		case r.Metric == "exceptions_per_hit" && v != exceptions:
+			t.Errorf("%s takes %v exceptions, want %v", r.Probe, v, exceptions)
+		case r.Metric == results.PhaseMetric("other"):
+			other = v
+			sum += v
+		case strings.HasPrefix(r.Metric, results.PhaseMetric("")):
+			sum += v
+		}
+	}
+	if cycles < 20 || sum < cycles-1 || sum > cycles+1 {
+		t.Errorf("%s: a hit of %v cycles has phases of %v", got[0].Probe, cycles, sum)
+	}
+	if other > cycles/4 {
+		t.Errorf("%s: the phases miss %v of %v cycles", got[0].Probe, other, cycles)
+	}
+}
+
+// TestLinuxTrace follows a hit through a packaged kernel by its functions.
+func TestLinuxTrace(t *testing.T) {
+	p := linuxPlan(t, "linux-probes")
+	pt, err := p.Point("k-event")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := kinds.Trace(pt, 20, &b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, station := range []string{
+		" entry ", "kprobe_int3_handler+0x0 ", "kprobe_trace_func+0x0 ", "ring_buffer_lock_reserve", " return ", " step ", "getppid+0xd ", "# cpu 0 is in user mode",
+	} {
+		at := strings.Index(text, station)
+		if at < 0 {
+			t.Fatalf("behind what came before, the trace has no %q:\n%s", station, b.String())
+		}
+		text = text[at:]
+	}
+}
+
+// TestLinuxRefuses names what a kernel or its rules refuse.
+func TestLinuxRefuses(t *testing.T) {
+	for want, sets := range map[string][]string{
+		"not-boostable": {"points.o-event.offset=5"},
+		"is ftrace":     {"points.o-event.offset=0"},
+		"no trace event may stand at copy_page_to_iter": {"points.o-event.target=copy_page_to_iter"},
+		"no-instruction-start":                          {"points.o-event.offset=1"},
+		"the kernel has no function nowhere":            {"points.o-event.target=nowhere"},
+		"write one of getppid":                          {"points.o-event.loop=nothing"},
+		"put it on the path of the loop":                {"points.o-event.loop=empty"},
+	} {
+		p := linuxPlan(t, "linux-probes", sets...)
+		pt, err := p.Point("o-event")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kinds.Measure(pt); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", sets, err, want)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package planning_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/planning"
+	"kprobesim/image/linux/linuxtest"
+)
+
+// kernels writes made-up kernels into a folder, by name.
+func kernels(t *testing.T, bits map[string]int) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, n := range bits {
+		b := linuxtest.Boxed(linuxtest.Kernel{Bits: n, Code: []byte{0xf4}}.ELF())
+		b[0x206], b[0x207], b[0x236] = 0x0f, 0x02, 0 // protocol 2.15
+		if n == 64 {
+			b[0x236] = 1 // the 64-bit entry
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestLinuxKernel finds the newest kernel of the machine's width, and takes the one that is named.
+func TestLinuxKernel(t *testing.T) {
+	dir := kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64, "vmlinuz-6.1.0-56": 64, "vmlinuz-6.1.0-99-32": 32})
+	t.Setenv(planning.KernelFolder, dir)
+	for experiment, want := range map[string]string{"linux-probes": "vmlinuz-6.1.0-56", "linux-probes-i386": "vmlinuz-6.1.0-99-32"} {
+		p, err := planning.NewLoader().Plan(experiment, nil)
+		if err != nil || p.Lacking != nil {
+			t.Fatal(err, p.Lacking)
+		}
+		if got := filepath.Base(p.Points[0].Image.Name); got != want {
+			t.Errorf("%s: kernel %s, want %s", experiment, got, want)
+		}
+		found := false
+		for _, in := range p.Inputs {
+			found = found || in.Kind == "kernel" && in.Name == want && in.Hash == p.Points[0].Image.Hash
+		}
+		if !found || p.Keys["kernel "+want] == "" {
+			t.Errorf("%s: the inputs %v do not have the kernel", experiment, p.Inputs)
+		}
+		if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "left out: f, e, k, o, rf, rk, ro, whose handler") {
+			t.Errorf("%s: notes %q", experiment, p.Notes)
+		}
+	}
+	p, err := planning.NewLoader().Plan("linux-probes", []string{"linux.kernel=" + filepath.Join(dir, "vmlinuz-6.1.0-9")})
+	if err != nil || filepath.Base(p.Points[0].Image.Name) != "vmlinuz-6.1.0-9" {
+		t.Error(err)
+	}
+}
+
+// TestLinuxModule takes the module beside the kernel, and the one that is named; either makes another measurement.
+func TestLinuxModule(t *testing.T) {
+	dir := kernels(t, map[string]int{"vmlinuz": 64})
+	t.Setenv(planning.KernelFolder, dir)
+	one := filepath.Join(dir, "mine.ko")
+	if err := os.WriteFile(one, []byte("module"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	with, err := planning.NewLoader().Plan("linux-probes", []string{"linux.module=" + one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := planning.NewLoader().Plan("linux-probes", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(with.Points) <= len(without.Points) || len(with.Notes) > 0 {
+		t.Errorf("%d points with the module, %d without it; notes %q", len(with.Points), len(without.Points), with.Notes)
+	}
+	if with.Points[0].Key("") == without.Points[0].Key("") {
+		t.Error("the module is no part of what a measurement follows from")
+	}
+}
+
+// TestLinuxLacks says what a host without a kernel lacks, and refuses what is none.
+func TestLinuxLacks(t *testing.T) {
+	t.Setenv(planning.KernelFolder, "")
+	p, err := planning.NewLoader().Plan("linux-probes", nil)
+	if err != nil || p.Lacking == nil || !strings.Contains(p.Lacking.Error(), "no kernel of a distribution") || len(p.Points) < 10 {
+		t.Errorf("without a kernel: %v, %v", err, p.Lacking)
+	}
+	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-32": 32}))
+	p, err = planning.NewLoader().Plan("linux-probes", nil)
+	if err != nil || p.Lacking == nil || !strings.Contains(p.Lacking.Error(), "no kernel of 64 bits") {
+		t.Errorf("without a kernel of 64 bits: %v, %v", err, p.Lacking)
+	}
+	file := filepath.Join(t.TempDir(), "no-kernel")
+	if err := os.WriteFile(file, []byte("nothing"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for want, sets := range map[string][]string{
+		"is neither an ELF file nor a bzImage": {"linux.kernel=" + file},
+		"file does not exist":                  {"linux.kernel=" + file + "-at-all"},
+		"linux.module":                         {"linux.kernel=" + filepath.Join(kernels(t, map[string]int{"k": 64}), "k"), "linux.module=nowhere.ko"},
+		`unknown key "kernel"`:                 {"kernel.cpus=2"},
+		"these kernels boost no probe":         {"points.k.mode=boosted"},
+		"only a kprobe or kretprobe has one":   {"points.w.mode=step"},
+		"has the handler of the kernel":        {"points.u-event.handler=empty"},
+		"kind linux has no use for them":       {"replicates=2"},
+		"a kretprobe stands at the start":      {"points.rf.offset=4"},
+		"kind linux boots a packaged kernel":   {"isa=ppc64"},
+		"0 is outside 1 to":                    {"workload.hits=0"},
+		`unknown key "workload.args"`:          {"workload.args=[1]"},
+	} {
+		if _, err := planning.NewLoader().Plan("linux-probes", sets); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", sets, err, want)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package schema_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"kprobesim/experiments/schema"
+)
+
+// TestWork has several goroutines ask for the same: it is made once. What was asked for long ago is made again.
+func TestWork(t *testing.T) {
+	var w schema.Work
+	var mu sync.Mutex
+	made := map[string]int{}
+	get := func(key string) {
+		v, err := w.Do(key, func() (any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			made[key]++
+			return key, errors.New(key)
+		})
+		if v != key || fmt.Sprint(err) != key {
+			t.Errorf("%s: %v, %v", key, v, err)
+		}
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { get("a") })
+	}
+	wg.Wait()
+	get("b")
+	get("a")
+	if made["a"] != 1 || made["b"] != 1 {
+		t.Errorf("made %v", made)
+	}
+	get("c")
+	get("b")
+	if made["a"] != 1 || made["b"] != 2 {
+		t.Errorf("two are kept, and made is %v", made)
+	}
+}

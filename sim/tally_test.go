@@ -1,0 +1,46 @@
+package sim
+
+import (
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/image"
+	"kprobesim/internal/clock"
+)
+
+// alternate gives steps one phase and the other in turn.
+type alternate struct{ n int }
+
+func (a *alternate) Phase(*cpus.Step) image.Phase {
+	a.n++
+	return []image.Phase{image.PhaseEvent, image.PhaseRethook}[a.n%2]
+}
+
+// TestTally adds up what Phased passes on, and takes nothing away: the sum is that of all steps, and the delivery of an
+// exception is its handler's.
+func TestTally(t *testing.T) {
+	tally, profile := NewTally(OfSteps{}), NewPhasedProfile(loadGood(t))
+	o := Phased(&alternate{}, tally, profile)
+	var want clock.Ticks
+	for _, s := range steps() {
+		phase := s.Phase
+		o.Step(s)
+		want += s.End - s.Start
+		if s.Phase != phase {
+			t.Fatal("the observer changed a step")
+		}
+	}
+	if got := tally.Time[image.PhaseEvent] + tally.Time[image.PhaseRethook]; got != want || len(tally.Time) != 2 {
+		t.Errorf("%v, want a sum of %d", tally.Time, want)
+	}
+	by := byPhase(t, profile)
+	if len(by) != 2 || by["event"][0] != int64(tally.Count[image.PhaseEvent]) || by["rethook"][0] != int64(tally.Count[image.PhaseRethook]) {
+		t.Errorf("the profile has %v, the tally %v", by, tally.Count)
+	}
+	late := NewTally(OfSteps{})
+	late.Step(&cpus.Step{End: 10 * clock.PerCycle, Stalls: cpus.Stalls{Exception: 8 * clock.PerCycle}, Exception: "trap"})
+	late.Step(&cpus.Step{Start: 10 * clock.PerCycle, End: 11 * clock.PerCycle, Phase: uint8(image.PhaseEntry)})
+	if late.Time[image.PhaseKernel] != 2*clock.PerCycle || late.Time[image.PhaseEntry] != 9*clock.PerCycle {
+		t.Errorf("an exception: %v", late.Time)
+	}
+}
