@@ -104,7 +104,7 @@ func TestLinuxTrace(t *testing.T) {
 	}
 	text := b.String()
 	for _, station := range []string{
-		" entry ", "kprobe_int3_handler+0x0 ", "kprobe_trace_func+0x0 ", "ring_buffer_lock_reserve", " return ", " step ", "getppid+0xd ", "# cpu 0 is in user mode",
+		" entry ", "get_kprobe+0x0 ", "kprobe_trace_func+0x0 ", "ring_buffer_lock_reserve", " return ", " step ", "getppid+0xd ", "# cpu 0 is in user mode",
 	} {
 		at := strings.Index(text, station)
 		if at < 0 {

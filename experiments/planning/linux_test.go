@@ -15,8 +15,8 @@ func kernels(t *testing.T, bits map[string]int) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, n := range bits {
-		b := linuxtest.Boxed(linuxtest.Kernel{Bits: n, Code: []byte{0xf4}}.ELF())
-		b[0x206], b[0x207], b[0x236] = 0x0f, 0x02, 0 // protocol 2.15
+		b := linuxtest.Boxed(linuxtest.Kernel{Bits: n, Code: make([]byte, 1)}.ELF())
+		b[0x206], b[0x207], b[0x236] = 15, 2, 0 // protocol 2.15
 		if n == 64 {
 			b[0x236] = 1 // the 64-bit entry
 		}
