@@ -20,8 +20,13 @@ type Memory struct {
 
 // NewMemory returns size bytes of zeroed RAM; size is rounded up to a page.
 func NewMemory(size int) *Memory {
+	return NewMemoryOf(func(size int) []byte { return make([]byte, size) }, size)
+}
+
+// NewMemoryOf is NewMemory with RAM that zeroed makes, so many bytes that are all zero.
+func NewMemoryOf(zeroed func(size int) []byte, size int) *Memory {
 	size = (size + 0xfff) &^ 0xfff
-	return &Memory{ram: make([]byte, size), code: make([]uint64, size>>(GranuleShift+6)+1)}
+	return &Memory{ram: zeroed(size), code: make([]uint64, size>>(GranuleShift+6)+1)}
 }
 
 // Size returns the bytes of RAM.

@@ -26,6 +26,8 @@ type Config struct {
 	Bare    *Bare       // nil: the image is a kernel of this program's
 	// Print, when not nil, is given what the guest prints as it comes. It may end the run.
 	Print func(m *Machine, s string)
+	// Zeroed, when not nil, makes the RAM: so many bytes that are all zero. Nil takes them from the heap.
+	Zeroed func(size int) []byte
 }
 
 // Defaults of Config.
@@ -98,7 +100,7 @@ func New(cfg Config) (*Machine, error) {
 		return nil, fmt.Errorf("%d CPUs of %s: their board has places for %d", cfg.CPUs, cfg.ISA.Name, space.CPUs)
 	}
 	m := &Machine{
-		cfg: cfg, space: space, mem: mmu.NewMemory(cfg.RAM), image: cfg.Image.Fork(),
+		cfg: cfg, space: space, mem: cfg.memory(), image: cfg.Image.Fork(),
 		bound: map[string]Native{}, pending: map[uint64]*Call{},
 	}
 	m.schedule.init(&cfg)
@@ -107,6 +109,14 @@ func New(cfg Config) (*Machine, error) {
 	}
 	m.bindMachine()
 	return m, nil
+}
+
+// memory makes the RAM.
+func (cfg *Config) memory() *mmu.Memory {
+	if cfg.Zeroed == nil {
+		return mmu.NewMemory(cfg.RAM)
+	}
+	return mmu.NewMemoryOf(cfg.Zeroed, cfg.RAM)
 }
 
 // check reports what no machine can be built from. Caches of several CPUs must agree on the size of

@@ -153,7 +153,7 @@ func (p *process) arguments(f *elf.File, head uint64, args []string) uint64 {
 	} { // PHDR, PHENT, PHNUM, PAGESZ, ENTRY, identities, HWCAP, SECURE, RANDOM
 		words = append(words, x[0], x[1])
 	}
-	sp := uint64(programStack-0x1000-8*len(words)) &^ 15
+	sp := (programStack - 0x1000 - 8*uint64(len(words))) &^ 15
 	for i, v := range words {
 		p.place(sp+8*uint64(i), 8, le64(v))
 	}

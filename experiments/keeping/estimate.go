@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 )
@@ -25,6 +26,13 @@ const (
 	pilotShort = 200
 	pilotLong  = 1000
 )
+
+// perPoint is about what a run has in memory of each point beside the machines that measure, in bytes: its plan, its
+// records and their forms in files, and as much again until the runtime collects it.
+const perPoint = 64 << 10
+
+// perProfile is what joining the profiles takes of each of them, in bytes.
+const perProfile = 1 << 20
 
 // enough is the time behind which no further number of CPUs is measured: it is reckoned from the last one of the sort.
 const enough = 3 * time.Second
@@ -52,7 +60,8 @@ func calls(p *schema.Point) int64 { return 2 * (p.Workload.Hits + p.Workload.War
 func (s *Store) Estimate(p *schema.Plan, measure running.Measure, workers int) (Estimate, error) {
 	e := Estimate{Points: len(p.Points)}
 	rates := map[string]rate{}
-	before, start := occupied(), time.Now()
+	before, _ := occupied()
+	start := time.Now()
 	var total, longest time.Duration
 	for i := range p.Points {
 		pt := &p.Points[i]
@@ -76,8 +85,17 @@ func (s *Store) Estimate(p *schema.Plan, measure running.Measure, workers int) (
 	}
 	n := max(1, min(workers, e.Points-e.Kept))
 	e.Time = max(longest, total/time.Duration(n))
-	e.Memory = before + uint64(n)*s.most
+	e.Memory = before + uint64(n)*s.most*uint64(max(1, cpus(p)/max(1, s.cpus))) +
+		uint64(e.Points)*perPoint + uint64(min(e.Points, reports.MostProfiles))*perProfile
 	return e, nil
+}
+
+// cpus is the largest number of CPUs that a point of a plan has.
+func cpus(p *schema.Plan) (most int64) {
+	for i := range p.Points {
+		most = max(most, p.Points[i].Kernel.CPUs)
+	}
+	return most
 }
 
 // pilot measures a point with few calls and with more, or one that has no number of calls as it is.
@@ -103,34 +121,41 @@ func (s *Store) pilot(p *schema.Point, measure running.Measure, made *int) (rate
 // timed measures a point, keeps it, and says how long that took.
 func (s *Store) timed(p *schema.Point, measure running.Measure, made *int) (time.Duration, error) {
 	*made++
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	before, _ := occupied()
 	start := time.Now()
 	m, err := measure(p)
 	took := time.Since(start)
-	runtime.ReadMemStats(&after)
-	s.most = max(s.most, after.TotalAlloc-before.TotalAlloc)
+	if _, most := occupied(); most > before {
+		s.most = max(s.most, most-before)
+	}
+	s.cpus = max(s.cpus, p.Kernel.CPUs)
 	if err == nil {
 		err = s.Save(p, &Entry{m, took})
 	}
 	return took, err
 }
 
-// occupied is what the process has of the host's memory, in bytes. Where the host does not say, it is what the
-// runtime has asked for.
-func occupied() uint64 {
+// occupied is what the process has of the host's memory, and the most that it has had, in bytes. Where the host does
+// not say, both are what the runtime has asked for.
+func occupied() (now, most uint64) {
 	b, err := os.ReadFile("/proc/self/status")
-	if err == nil {
-		for line := range strings.Lines(string(b)) {
-			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-				n, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
-				if err == nil {
-					return n << 10
-				}
-			}
-		}
+	if now, most = field(b, "VmRSS:"), field(b, "VmHWM:"); err == nil && now > 0 && most > 0 {
+		return now, most
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return m.Sys
+	return m.Sys, m.Sys
+}
+
+// field reads a line of /proc/self/status that has a number of kB, 0 where there is none.
+func field(status []byte, name string) uint64 {
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			n, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			if err == nil {
+				return n << 10
+			}
+		}
+	}
+	return 0
 }

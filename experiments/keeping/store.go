@@ -42,7 +42,8 @@ type Store struct {
 	reused int
 	failed error // the first measurement that could not be kept
 
-	most uint64 // bytes that one measurement of an estimate has asked for
+	most uint64 // bytes by which measurements of an estimate have raised what the process has
+	cpus int64  // the largest number of CPUs of a point that an estimate measured
 }
 
 // New returns the store below a directory of results. Program names the build of the program. A fresh store has its

@@ -1,12 +1,14 @@
 package kinds
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 
 	"kprobesim/cpus"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/host"
 	"kprobesim/kprobes"
 	"kprobesim/modules"
 	"kprobesim/sim"
@@ -39,9 +41,13 @@ type registered struct {
 
 // boot builds a machine for p, starts it, and runs body on the boot task of its kernel. The machine
 // ends when body does. Nothing is kept between points: each has cold caches and a kernel as it comes
-// up.
-func boot(p *schema.Point, body func(*session) error) error {
-	sys, err := p.Target.Build(config(p))
+// up. Its RAM goes back to the host at the end, so body keeps nothing that looks at it.
+func boot(p *schema.Point, body func(*session) error) (err error) {
+	var ram host.Pages
+	defer func() { err = errors.Join(err, ram.Free()) }()
+	c := config(p)
+	c.Machine.Zeroed = ram.Zeroed
+	sys, err := p.Target.Build(c)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,102 @@
+package reports_test
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+)
+
+// longSweep plans the toy experiment with so many values of a sweep, and no figures.
+func longSweep(t *testing.T, values int) *schema.Plan {
+	t.Helper()
+	dir := t.TempDir()
+	exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
+	hits := make([]string, values)
+	for i := range hits {
+		hits[i] = fmt.Sprint(i + 1)
+	}
+	text := strings.Replace(exptest.ToyExperiment, `figures = ["overhead", "phases"]`, "figures = []", 1)
+	p, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml",
+		text+"[sweep]\n\"workload.hits\" = ["+strings.Join(hits, ", ")+"]\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// withProfile is a measure whose points have a profile.
+func withProfile(encoded func() []byte) running.Measure {
+	return func(pt *schema.Point) (*kinds.Measurement, error) {
+		m, err := exptest.ToyMeasure(pt)
+		m.Profile = encoded()
+		return m, err
+	}
+}
+
+// occupied is the heap that is in use.
+func occupied() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestManyPointsTakeLittle runs a sweep of many points, each with a large profile, and bounds what is kept of each.
+func TestManyPointsTakeLittle(t *testing.T) {
+	const large, most = 100 << 10, 32 << 10 // bytes of a profile, and of what may be kept of a point
+	before := occupied()
+	p := longSweep(t, 300)
+	measure := withProfile(func() []byte { return make([]byte, large) })
+	r := reports.New(p, (&running.Runner{Measure: reports.FewProfiles(p, measure), Workers: 2}).Run(p))
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	points := int64(len(p.Points))
+	each := (occupied() - before - reports.MostProfiles*large) / points
+	if points < 600 || each > most {
+		t.Errorf("%d points: %d bytes of each are kept, want at most %d", points, each, most)
+	}
+	t.Logf("%d points, %d bytes each", points, each)
+	runtime.KeepAlive(r)
+}
+
+// TestProfileSaysWhatItLacks has more points than a profile takes: it has the first ones, and says how many it lacks.
+func TestProfileSaysWhatItLacks(t *testing.T) {
+	p := longSweep(t, reports.MostProfiles)
+	var b bytes.Buffer
+	one := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "cycles", Unit: "count"}}, Sample: []*profile.Sample{{Value: []int64{1}}},
+	}
+	if err := one.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	measure := reports.FewProfiles(p, withProfile(b.Bytes))
+	files, err := reports.New(p, (&running.Runner{Measure: measure}).Run(p)).Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := profile.ParseData(files[reports.ProfileName])
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := len(p.Points) - reports.MostProfiles
+	want := fmt.Sprintf("the first %d points; %d more are left out", reports.MostProfiles, left)
+	if left <= 0 || len(whole.Comments) != 1 || whole.Comments[0] != want || len(whole.Sample) != reports.MostProfiles {
+		t.Errorf("%d samples, comments %q, want %q", len(whole.Sample), whole.Comments, want)
+	}
+	for i, s := range whole.Sample {
+		if name := p.Points[i].Name; s.Label["probe"][0] != name {
+			t.Errorf("sample %d is of %v, want %s", i, s.Label, name)
+		}
+	}
+}
