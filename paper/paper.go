@@ -35,16 +35,19 @@ type Input struct {
 	// Set returns the results of an experiment, with their sources.
 	Set func(experiment string) (*results.Set, error)
 	// Plan returns an experiment as it is run.
-	Plan     func(experiment string) (*schema.Plan, error)
-	Searches []Search
+	Plan func(experiment string) (*schema.Plan, error)
+	// Searches runs the searches for races. It is called when the template asks for one of their numbers.
+	Searches func() ([]Search, error)
 	Artifact *Artifact
 	From     string // where the results are from, as the appendix says it
+	// Template and Name are another template than that of this program, and how errors name it. "" is the program's.
+	Template, Name string
 }
 
 // Paper is one that is being made.
 type Paper struct {
 	Input
-	source string            // the template
+	ran    []Search
 	out    map[string][]byte // files for LaTeX
 	untrue []error
 	sets   map[string]*results.Set
@@ -53,17 +56,15 @@ type Paper struct {
 // Make returns the files of the paper: paper.tex and its figures. The error names every sentence that is no longer
 // true, and every result that there is not.
 func Make(in Input) (map[string][]byte, error) {
-	b, err := files.ReadFile(TexName)
-	if err != nil {
-		return nil, err
+	if in.Template == "" {
+		b, err := files.ReadFile(TexName)
+		if err != nil {
+			return nil, err
+		}
+		in.Template, in.Name = string(b), TexName
 	}
-	return write(in, string(b))
-}
-
-// write makes a paper from a template.
-func write(in Input, source string) (map[string][]byte, error) {
-	p := &Paper{Input: in, source: source, out: map[string][]byte{}, sets: map[string]*results.Set{}}
-	t, err := template.New(TexName).Delims("<<", ">>").Funcs(p.functions()).Parse(source)
+	p := &Paper{Input: in, out: map[string][]byte{}, sets: map[string]*results.Set{}}
+	t, err := template.New(in.Name).Delims("<<", ">>").Funcs(p.functions()).Parse(in.Template)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (p *Paper) functions() template.FuncMap {
 		"over": over, "minus": minus, "most": p.most, "distinct": p.distinct, "mean": mean, "largest": largest, "count": count, "tens": tens,
 		"num": number, "schedules": p.schedules, "violations": p.violations, "caught": p.caught, "mutants": p.mutantCount,
 		// Comparisons, and the sentence that one carries.
-		"below": below, "above": above, "near": near, "none": none, "some": some, "all": all, "claim": p.claim,
+		"below": below, "above": above, "near": near, "under": under, "none": none, "some": some, "all": all, "claim": p.claim,
 		// Tables, figures and texts.
 		"published": p.publishedTable, "setups": p.setupTable, "machines": p.machineTable, "races": p.raceTable,
 		"users": p.userTable, "watches": p.watchTable, "sources": p.sources, "figure": p.figure, "from": func() string { return results.TeXEscape(p.From) },
@@ -96,23 +97,36 @@ func (p *Paper) functions() template.FuncMap {
 }
 
 // claim writes a sentence that a comparison makes true, with %s in it for numbers. When the comparison does not hold,
-// the sentence is an error of the build.
+// or the sentence does not say its limit or has another count of numbers, the sentence is an error of the build.
 func (p *Paper) claim(v Verdict, sentence string, numbers ...any) string {
 	for i, n := range numbers {
 		if q, ok := n.(Quantity); ok {
 			numbers[i] = number(q)
 		}
 	}
+	bad := func(format string, args ...any) {
+		p.untrue = append(p.untrue, fmt.Errorf("%s:%d: "+format, append([]any{p.Name, p.line(sentence)}, args...)...))
+	}
+	plain := strings.ReplaceAll(sentence, "%%", "")
+	if places := strings.Count(plain, "%s"); places != len(numbers) || places != strings.Count(plain, "%") {
+		bad("%q has %d places %%s and is given %d numbers; a percent sign is %%%%", sentence, places, len(numbers))
+		return ""
+	}
+	for _, limit := range v.Says {
+		if !strings.Contains(sentence, limit) {
+			bad("%q does not say the limit of its comparison, %s", sentence, limit)
+		}
+	}
 	text := fmt.Sprintf(sentence, numbers...)
 	if !v.Holds {
-		p.untrue = append(p.untrue, fmt.Errorf("%s:%d: no longer true: %q: %s", TexName, p.line(sentence), text, v.Text))
+		bad("no longer true: %q: %s", text, v.Text)
 	}
 	return text
 }
 
-// line finds a sentence in the template, 0 when it is not there as it is.
+// line finds a sentence in the template, where each backslash of it is two, 0 when it is not there.
 func (p *Paper) line(sentence string) int {
-	before, _, found := strings.Cut(p.source, sentence)
+	before, _, found := strings.Cut(p.Template, strings.ReplaceAll(sentence, `\`, `\\`))
 	if !found {
 		return 0
 	}

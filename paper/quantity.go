@@ -2,7 +2,9 @@ package paper
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -97,36 +99,64 @@ func tens(q Quantity) Quantity {
 	return Quantity{V: 10 * math.Ceil(q.V/10), From: q.From + ", rounded up"}
 }
 
-// Verdict is whether a comparison holds, and the comparison as a text.
+// Verdict is whether a comparison holds, and the comparison as a text. Says are words that the sentence of a claim must
+// have, because they are its limit.
 type Verdict struct {
 	Holds bool
 	Text  string
+	Says  []string
 }
 
 func judge(holds bool, a Quantity, word string, b Quantity) Verdict {
 	if holds {
-		return Verdict{true, fmt.Sprintf("%s is %s %s", a, word, b)}
+		return Verdict{Holds: true, Text: fmt.Sprintf("%s is %s %s", a, word, b)}
 	}
-	return Verdict{false, fmt.Sprintf("%s is not %s %s", a, word, b)}
+	return Verdict{Text: fmt.Sprintf("%s is not %s %s", a, word, b)}
 }
 
 func below(a, b Quantity) Verdict { return judge(a.V < b.V, a, "below", b) }
 func above(a, b Quantity) Verdict { return judge(a.V > b.V, a, "above", b) }
 
-// near holds for numbers that differ by a twentieth of the larger one at most.
-func near(a, b Quantity) Verdict {
-	return judge(math.Abs(a.V-b.V) <= math.Max(math.Abs(a.V), math.Abs(b.V))/20, a, "within a twentieth of", b)
+// parts are shares as sentences name them.
+func parts() map[string]float64 {
+	return map[string]float64{
+		"a hundredth": 0.01, "a fiftieth": 0.02, "a twentieth": 0.05, "a tenth": 0.1, "a fifth": 0.2, "a quarter": 0.25, "a third": 1. / 3, "half": 0.5,
+	}
+}
+
+// near holds for numbers that differ by less than a part of the larger one, which the sentence has to name.
+func near(a, b Quantity, part string) (Verdict, error) {
+	return limited(part, func(share float64) Verdict {
+		return judge(math.Abs(a.V-b.V) < math.Max(math.Abs(a.V), math.Abs(b.V))*share, a, "within "+part+" of", b)
+	})
+}
+
+// under holds for a number that is less than a part of another one, which the sentence has to name.
+func under(a, b Quantity, part string) (Verdict, error) {
+	return limited(part, func(share float64) Verdict { return judge(a.V < b.V*share, a, "less than "+part+" of", b) })
+}
+
+// limited makes a comparison with a part.
+func limited(part string, compare func(share float64) Verdict) (Verdict, error) {
+	share, ok := parts()[part]
+	if !ok {
+		return Verdict{}, fmt.Errorf("a limit of %q: known are %s", part, strings.Join(slices.Sorted(maps.Keys(parts())), ", "))
+	}
+	v := compare(share)
+	v.Says = []string{part}
+	return v, nil
 }
 
 func none(q Quantity) Verdict { return judge(q.V == 0, q, "equal to", Quantity{V: 0, From: "none"}) }
 func some(q Quantity) Verdict { return judge(q.V > 0, q, "above", Quantity{V: 0, From: "none"}) }
 
 // all holds when every one of several comparisons does. The text is that of the first that does not.
-func all(verdicts ...Verdict) Verdict {
-	for _, v := range verdicts {
-		if !v.Holds {
-			return v
+func all(first Verdict, more ...Verdict) Verdict {
+	for _, v := range more {
+		first.Says = append(first.Says, v.Says...)
+		if first.Holds && !v.Holds {
+			first.Holds, first.Text = false, v.Text
 		}
 	}
-	return Verdict{Holds: true}
+	return first
 }

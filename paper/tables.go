@@ -160,7 +160,11 @@ func (p *Paper) sources(experiment string) (string, error) {
 }
 
 // raceTable has a row for each scenario: its variants, schedules, violations, and the mistakes that it notices.
-func (p *Paper) raceTable() string {
+func (p *Paper) raceTable() (string, error) {
+	searches, err := p.searches()
+	if err != nil {
+		return "", err
+	}
 	t := &results.Table{
 		Title: "Searches for races: schedules of all variants and their violations, and the mistakes made on purpose of which one search each found a violation",
 		Columns: []results.Column{
@@ -174,7 +178,7 @@ func (p *Paper) raceTable() string {
 	type tally struct{ variants, schedules, violations, tried, caught uint64 }
 	var order []string
 	by := map[string]*tally{}
-	for _, s := range p.Searches {
+	for _, s := range searches {
 		if by[s.Scenario] == nil {
 			by[s.Scenario] = &tally{}
 			order = append(order, s.Scenario)
@@ -193,7 +197,7 @@ func (p *Paper) raceTable() string {
 			name, fmt.Sprint(n.variants), fmt.Sprint(n.schedules), fmt.Sprint(n.violations), found(n.caught, n.tried),
 		})
 	}
-	return float(t, "races", "")
+	return float(t, "races", ""), nil
 }
 
 // found says how many mistakes were noticed, a dash for a scenario for which none was made.
@@ -204,29 +208,38 @@ func found(caught, tried uint64) string {
 	return fmt.Sprintf("%d of %d", caught, tried)
 }
 
+// searches runs the searches once.
+func (p *Paper) searches() (all []Search, err error) {
+	if p.ran == nil {
+		p.ran, err = p.Searches()
+	}
+	return p.ran, err
+}
+
 // schedules, violations, caught and mutants sum up the searches.
-func (p *Paper) schedules() Quantity {
+func (p *Paper) schedules() (Quantity, error) {
 	return p.sum("schedules", func(s Search) (uint64, bool) { return s.Schedules, s.Mutant == "" })
 }
 
-func (p *Paper) violations() Quantity {
+func (p *Paper) violations() (Quantity, error) {
 	return p.sum("violations", func(s Search) (uint64, bool) { return s.Violations, s.Mutant == "" })
 }
 
-func (p *Paper) caught() Quantity {
+func (p *Paper) caught() (Quantity, error) {
 	return p.sum("mistakes found", func(s Search) (uint64, bool) { return min(1, s.Violations), s.Mutant != "" })
 }
 
-func (p *Paper) mutantCount() Quantity {
+func (p *Paper) mutantCount() (Quantity, error) {
 	return p.sum("mistakes made", func(s Search) (uint64, bool) { return 1, s.Mutant != "" })
 }
 
-func (p *Paper) sum(what string, of func(Search) (uint64, bool)) Quantity {
+func (p *Paper) sum(what string, of func(Search) (uint64, bool)) (Quantity, error) {
 	q := Quantity{From: what + " of the searches"}
-	for _, s := range p.Searches {
+	searches, err := p.searches()
+	for _, s := range searches {
 		if n, counts := of(s); counts {
 			q.V += float64(n)
 		}
 	}
-	return q
+	return q, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kprobesim/experiments"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
 	"kprobesim/paper"
@@ -24,6 +25,7 @@ import (
 // paperFlags are the options of the command paper.
 type paperFlags struct {
 	from, out, artifact string
+	template            string
 	schedules           uint64
 	measure             bool
 }
@@ -44,6 +46,7 @@ true; one that the results make untrue is an error with its line and both number
 	fs := c.Flags()
 	fs.StringVar(&f.from, "results", filepath.Join("results", "baselines"), "directory of the results: NAME.csv, or NAME/results.csv")
 	fs.StringVarP(&f.out, "out", "o", filepath.Join("out", "paper"), "directory for the paper")
+	fs.StringVar(&f.template, "template", "", "file with another template than paper/paper.tex, for a paper of your own")
 	fs.StringVar(&f.artifact, "artifact", filepath.Join("paper", "artifact.json"), "file with what the artifact's commands took")
 	fs.Uint64Var(&f.schedules, "schedules", 20, "schedules of each variant of a search for races")
 	fs.BoolVar(&f.measure, "measure", false, "run the commands of the artifact appendix and write --artifact")
@@ -66,13 +69,16 @@ func (a *app) paper(f *paperFlags) error {
 	if err != nil {
 		return fail(exitUsage, err)
 	}
-	searches, err := a.searches(f.schedules)
-	if err != nil {
-		return fail(exitFailed, err)
+	var template []byte
+	if f.template != "" {
+		if template, err = experiments.ReadLimited(f.template); err != nil {
+			return fail(exitUsage, fmt.Errorf("template: %w", err))
+		}
 	}
 	files, err := paper.Make(paper.Input{
 		Set:  func(name string) (*results.Set, error) { return a.paperSet(f.from, name) },
-		Plan: func(name string) (*schema.Plan, error) { return a.loader.Plan(name, nil) }, Searches: searches, Artifact: measured, From: f.from,
+		Plan: func(name string) (*schema.Plan, error) { return a.loader.Plan(name, nil) }, Searches: func() ([]paper.Search, error) { return a.searches(f.schedules) }, Artifact: measured, From: f.from,
+		Template: string(template), Name: f.template,
 	})
 	if err != nil {
 		return fail(exitRegression, err)

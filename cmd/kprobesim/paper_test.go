@@ -39,13 +39,18 @@ func paperInput(t *testing.T, change func(name string, s *results.Set) *results.
 			return s, err
 		},
 		Plan: func(name string) (*schema.Plan, error) { return a.loader.Plan(name, nil) },
-		Searches: []paper.Search{
-			{Scenario: "optimize", Variant: "one", Schedules: 20},
-			{Scenario: "optimize", Variant: "two", Schedules: 20},
-			{Scenario: "optimize", Variant: "one", Mutant: "bp-skip-sync-1", Schedules: 7, Violations: 1},
-		},
+		Searches: found(
+			paper.Search{Scenario: "optimize", Variant: "one", Schedules: 20},
+			paper.Search{Scenario: "optimize", Variant: "two", Schedules: 20},
+			paper.Search{Scenario: "optimize", Variant: "one", Mutant: "bp-skip-sync-1", Schedules: 7, Violations: 1},
+		),
 		Artifact: measured, From: "results/baselines",
 	}
+}
+
+// found are searches that were made up.
+func found(all ...paper.Search) func() ([]paper.Search, error) {
+	return func() ([]paper.Search, error) { return all, nil }
 }
 
 // changed returns results in which one number is another.
@@ -97,7 +102,7 @@ func TestPaperFollowsTheResults(t *testing.T) {
 		t.Errorf("an optimized hit that is dearer than a boosted one: %v\nwant %s", err, want)
 	}
 	races := paperInput(t, nil)
-	races.Searches[1].Violations = 3
+	races.Searches = found(paper.Search{Scenario: "optimize", Variant: "one", Schedules: 20, Violations: 3})
 	if _, err = paper.Make(races); err == nil || !strings.Contains(err.Error(), "no change of running code went wrong") {
 		t.Errorf("a paper with violations: %v", err)
 	}

@@ -138,7 +138,7 @@ func (a *app) measured(p *schema.Plan, measure running.Measure, workers int) *re
 	stop, done := a.untilInterrupt()
 	defer done()
 	progress.start(len(p.Points), hostWorkers(workers))
-	runner := &running.Runner{Measure: reports.FewProfiles(p, measure), Workers: workers, Begun: progress.begun, Progress: progress.point, Stop: stop}
+	runner := &running.Runner{Measure: running.FewProfiles(p, measure), Workers: workers, Begun: progress.begun, Progress: progress.point, Stop: stop}
 	outcomes := runner.Run(p)
 	progress.finish()
 	return reports.New(p, outcomes)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 )
@@ -86,7 +85,7 @@ func (s *Store) Estimate(p *schema.Plan, measure running.Measure, workers int) (
 	n := max(1, min(workers, e.Points-e.Kept))
 	e.Time = max(longest, total/time.Duration(n))
 	e.Memory = before + uint64(n)*s.most*uint64(max(1, cpus(p)/max(1, s.cpus))) +
-		uint64(e.Points)*perPoint + uint64(min(e.Points, reports.MostProfiles))*perProfile
+		uint64(e.Points)*perPoint + uint64(min(e.Points, running.MostProfiles))*perProfile
 	return e, nil
 }
 

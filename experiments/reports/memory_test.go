@@ -57,12 +57,12 @@ func TestManyPointsTakeLittle(t *testing.T) {
 	before := occupied()
 	p := longSweep(t, 300)
 	measure := withProfile(func() []byte { return make([]byte, large) })
-	r := reports.New(p, (&running.Runner{Measure: reports.FewProfiles(p, measure), Workers: 2}).Run(p))
+	r := reports.New(p, (&running.Runner{Measure: running.FewProfiles(p, measure), Workers: 2}).Run(p))
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}
 	points := int64(len(p.Points))
-	each := (occupied() - before - reports.MostProfiles*large) / points
+	each := (occupied() - before - running.MostProfiles*large) / points
 	if points < 600 || each > most {
 		t.Errorf("%d points: %d bytes of each are kept, want at most %d", points, each, most)
 	}
@@ -72,7 +72,7 @@ func TestManyPointsTakeLittle(t *testing.T) {
 
 // TestProfileSaysWhatItLacks has more points than a profile takes: it has the first ones, and says how many it lacks.
 func TestProfileSaysWhatItLacks(t *testing.T) {
-	p := longSweep(t, reports.MostProfiles)
+	p := longSweep(t, running.MostProfiles)
 	var b bytes.Buffer
 	one := &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "cycles", Unit: "count"}}, Sample: []*profile.Sample{{Value: []int64{1}}},
@@ -80,7 +80,7 @@ func TestProfileSaysWhatItLacks(t *testing.T) {
 	if err := one.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	measure := reports.FewProfiles(p, withProfile(b.Bytes))
+	measure := running.FewProfiles(p, withProfile(b.Bytes))
 	files, err := reports.New(p, (&running.Runner{Measure: measure}).Run(p)).Files()
 	if err != nil {
 		t.Fatal(err)
@@ -89,9 +89,9 @@ func TestProfileSaysWhatItLacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := len(p.Points) - reports.MostProfiles
-	want := fmt.Sprintf("the first %d points; %d more are left out", reports.MostProfiles, left)
-	if left <= 0 || len(whole.Comments) != 1 || whole.Comments[0] != want || len(whole.Sample) != reports.MostProfiles {
+	left := len(p.Points) - running.MostProfiles
+	want := fmt.Sprintf("the first %d points; %d more are left out", running.MostProfiles, left)
+	if left <= 0 || len(whole.Comments) != 1 || whole.Comments[0] != want || len(whole.Sample) != running.MostProfiles {
 		t.Errorf("%d samples, comments %q, want %q", len(whole.Sample), whole.Comments, want)
 	}
 	for i, s := range whole.Sample {
