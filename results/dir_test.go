@@ -174,3 +174,24 @@ func TestWriteDirRefuses(t *testing.T) {
 		t.Error("no manifest, and it was written")
 	}
 }
+
+// TestLinksInTheWay has links of somebody under the names of files that a run writes: each gets another name, as files do.
+func TestLinksInTheWay(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "overhead")
+	check(t, WriteDir(dir, files("one")))
+	put(t, dir, map[string]string{"notes.txt": "look at k"})
+	check(t, os.Symlink("notes.txt", filepath.Join(dir, "new.csv")))
+	check(t, os.Symlink("../notes.txt", filepath.Join(dir, "figures", "two.svg"))) // where the next run has a file
+	check(t, os.Remove(filepath.Join(dir, "figures", "one.svg")))
+	check(t, os.Symlink("../notes.txt", filepath.Join(dir, "figures", "one.svg"))) // where this run had one
+	two := files("two")
+	two["new.csv"] = []byte("new")
+	check(t, WriteDir(dir, two))
+	for name, want := range map[string]string{
+		"new.csv": "new", "new.csv.kept": "look at k", "figures/two.svg": "two", "figures/two.svg.kept": "look at k", "figures/one.svg": "look at k",
+	} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
+			t.Errorf("%s is %q, %v, want %q", name, b, err, want)
+		}
+	}
+}

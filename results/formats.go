@@ -24,8 +24,8 @@ func (t *Table) Format(name string) (string, error) {
 	return "", fmt.Errorf("form %q of a table is unknown: known are %s", name, strings.Join(TableFormats(), ", "))
 }
 
-// head is a column's title in one line. A word that the title parts over two lines is joined.
-func (c Column) head() string {
+// Head is a column's title in one line. A word that the title parts over two lines is joined.
+func (c Column) Head() string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(c.Title, "-\n", ""), "\n", " "))
 }
 
@@ -92,7 +92,7 @@ func (t *Table) Markdown() string {
 	}
 	var heads, rules []string
 	for _, c := range t.Columns {
-		heads = append(heads, escape(c.head()))
+		heads = append(heads, escape(c.Head()))
 		rules = append(rules, map[Align]string{Left: "---", Right: "---:"}[c.Align])
 	}
 	line(heads)
@@ -117,7 +117,7 @@ func (t *Table) CSV() (string, error) {
 	w := csv.NewWriter(&b)
 	var heads []string
 	for _, c := range t.Columns {
-		heads = append(heads, c.head())
+		heads = append(heads, c.Head())
 	}
 	rows := [][]string{heads}
 	for _, row := range t.Rows {

@@ -26,17 +26,28 @@ type jsonFile struct {
 	Points    []jsonPoint `json:"points"`
 }
 
-// jsonPoint is one point. The seed is a string because JSON numbers lose digits in many readers.
+// PlaceJSON is what names a point within an experiment, as programs read it. The seed is a string because JSON numbers
+// lose digits in many readers.
+type PlaceJSON struct {
+	Machine   string `json:"machine"`
+	ISA       string `json:"isa"`
+	Era       string `json:"era"`
+	CPUs      int    `json:"cpus"`
+	Seed      uint64 `json:"seed,string"`
+	Replicate int    `json:"replicate"`
+	Probe     string `json:"probe"`
+}
+
+// JSON is the place of a point.
+func (p Point) JSON() PlaceJSON {
+	return PlaceJSON{p.Machine, p.ISA, p.Era, p.CPUs, p.Seed, p.Replicate, p.Probe}
+}
+
+// jsonPoint is one point.
 type jsonPoint struct {
-	Experiment string      `json:"experiment"`
-	Machine    string      `json:"machine"`
-	ISA        string      `json:"isa"`
-	Era        string      `json:"era"`
-	CPUs       int         `json:"cpus"`
-	Seed       uint64      `json:"seed,string"`
-	Replicate  int         `json:"replicate"`
-	Probe      string      `json:"probe"`
-	Values     []jsonValue `json:"values"`
+	Experiment string `json:"experiment"`
+	PlaceJSON
+	Values []jsonValue `json:"values"`
 }
 
 // jsonValue is one observation. The number has the digits of the CSV form.
@@ -58,10 +69,7 @@ func (s *Set) JSON(about About) ([]byte, error) {
 		if !seen {
 			i = len(file.Points)
 			place[r.Point] = i
-			p := r.Point
-			file.Points = append(file.Points, jsonPoint{
-				p.Experiment, p.Machine, p.ISA, p.Era, p.CPUs, p.Seed, p.Replicate, p.Probe, nil,
-			})
+			file.Points = append(file.Points, jsonPoint{r.Point.Experiment, r.Point.JSON(), nil})
 		}
 		v := jsonValue{r.Metric, r.Unit, json.Number(r.Value.String()), r.Role, r.Source}
 		file.Points[i].Values = append(file.Points[i].Values, v)

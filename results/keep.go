@@ -60,10 +60,13 @@ func (w dirWriter) bringOne(b brought, d fs.DirEntry) error {
 		}
 		return w.mkdir(b.to)
 	case !d.Type().IsRegular():
-		if b.early || exists(b.to) {
-			return nil
+		if b.early {
+			return nil // a link, a pipe: it cannot have two names everywhere, so it comes last
 		}
-		return w.rename(b.from, b.to) // a link, a pipe: it cannot have two names everywhere, so it comes last
+		for exists(b.to) {
+			b.to += ".kept"
+		}
+		return w.rename(b.from, b.to)
 	}
 	text, err := os.ReadFile(b.from)
 	if err != nil {

@@ -27,9 +27,34 @@ func renderTeX(f Figure) ([]byte, error) {
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return nil, err
 	}
-	// TeX reads no exponents: what has one is as good as nothing.
-	text := regexp.MustCompile(`-?[0-9.]+e-[0-9]+`).ReplaceAll(b.Bytes(), []byte("0"))
-	return roundLengths(text), nil
+	return plainNumbers(b.Bytes()), nil
+}
+
+// startOfText is what the canvas writes between the numbers of a line and its text.
+const startOfText = `\selectfont `
+
+// plainNumbers writes the numbers of the canvas so that TeX reads them and processors agree on them. What a text or a
+// comment says stays.
+func plainNumbers(tex []byte) []byte {
+	var out bytes.Buffer
+	for line := range bytes.Lines(tex) {
+		if bytes.HasPrefix(line, []byte("%")) {
+			out.Write(line)
+			continue
+		}
+		numbers, text, has := bytes.Cut(line, []byte(startOfText))
+		out.Write(roundLengths(withoutExponents(numbers)))
+		if has {
+			out.WriteString(startOfText)
+			out.Write(text)
+		}
+	}
+	return out.Bytes()
+}
+
+// withoutExponents makes zeroes of numbers with exponents, which TeX does not read: they are as good as nothing.
+func withoutExponents(text []byte) []byte {
+	return regexp.MustCompile(`-?[0-9.]+e-[0-9]+`).ReplaceAll(text, []byte("0"))
 }
 
 // roundLengths rounds lengths to a thousandth of a point: the digits behind that differ between processors.

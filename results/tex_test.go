@@ -68,3 +68,20 @@ func TestLengthsAreRounded(t *testing.T) {
 		}
 	}
 }
+
+// TestTextsKeepTheirNumbers has a text and a title with numbers that would be rewritten in a length.
+func TestTextsKeepTheirNumbers(t *testing.T) {
+	const odd = "2.5e-3 of 1.23456pt"
+	b, err := renderTeX(&Bars{
+		Frame:  Frame{Title: odd, YLabel: odd},
+		Groups: []string{"a"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1, Label: "1e-9"}}}},
+	})
+	check(t, err)
+	text := strings.ReplaceAll(string(b), "-{}", "-")
+	if !strings.Contains(text, "% "+odd+"\n") || strings.Count(text, odd) < 3 || !strings.Contains(text, "selectfont 1e-9}") {
+		t.Errorf("the figure is\n%s", text)
+	}
+	if got := string(plainNumbers([]byte("\\pgfpoint{1e-15pt}{-2.5e-16pt}\n"))); got != "\\pgfpoint{0pt}{0pt}\n" {
+		t.Error(got)
+	}
+}

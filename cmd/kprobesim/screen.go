@@ -29,17 +29,21 @@ func (a *app) columns() int {
 func (a *app) print(t *results.Table) { fmt.Fprintln(a.out, t.Fit(a.columns())) }
 
 // harmless writes out characters that are commands to a terminal, as \x1b: names and texts of files that somebody
-// else wrote may hold them.
+// else wrote may hold them. So may bytes that are no text: a terminal that knows no UTF-8 takes 0x9b for the start of a
+// command.
 func harmless(b []byte) []byte {
-	if bytes.IndexFunc(b, controls) < 0 {
+	if bytes.IndexFunc(b, controls) < 0 && utf8.Valid(b) {
 		return b
 	}
 	var out []byte
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
-		if controls(r) {
+		switch {
+		case r == utf8.RuneError && n == 1:
+			out = fmt.Appendf(out, "\\x%02x", b[0])
+		case controls(r):
 			out = fmt.Appendf(out, "\\x%02x", r)
-		} else {
+		default:
 			out = append(out, b[:n]...)
 		}
 		b = b[n:]

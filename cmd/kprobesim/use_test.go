@@ -211,6 +211,7 @@ func TestNoCommandsToTheTerminal(t *testing.T) {
 		{"run", "\x1b[31mred"},
 		{"validate", experiment, "--set", "workload.target=\x1b]0;owned\x07"},
 		{"validate", "./\u009b31m.toml"},
+		{"validate", "./\x9b31m.toml"},
 	} {
 		_, stdout, stderr := command(nil, args...)
 		if strings.ContainsAny(stdout+stderr, "\x1b\x07\u009b") || !strings.Contains(stderr, `\x`) {
@@ -222,7 +223,7 @@ func TestNoCommandsToTheTerminal(t *testing.T) {
 	if n, err := a.out.Write([]byte("a\x1b[2J\r\tb\nä\xff")); n != 12 || err != nil {
 		t.Errorf("wrote %d, %v", n, err)
 	}
-	if out.String() != "a\\x1b[2J\\x0d\tb\nä\xff" {
+	if out.String() != "a\\x1b[2J\\x0d\tb\nä\\xff" {
 		t.Errorf("printed %q", out.String())
 	}
 }

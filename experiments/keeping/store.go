@@ -114,7 +114,7 @@ func (s *Store) Save(p *schema.Point, e *Entry) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return results.WriteFile(file, slices.Concat([]byte(magic), sum[:], body.Bytes()))
+	return errors.Join(results.WriteFile(file, slices.Concat([]byte(magic), sum[:], body.Bytes())), s.use())
 }
 
 func (s *Store) file(p *schema.Point) string {
@@ -162,12 +162,27 @@ func (s *Store) Reused() (int, error) {
 // abandoned is the age at which a file of an unfinished write is nobody's any more.
 const abandoned = time.Hour
 
-// Tidy removes what killed runs left half written, and the measurements of all but the latest builds of the program.
+// unused is how long a build has kept nothing and begun no run when its measurements may be removed. Another build may
+// have a run under way.
+const unused = 24 * time.Hour
+
+// use notes that this build is in use.
+func (s *Store) use() error {
+	now := time.Now()
+	if err := os.Chtimes(s.dir, now, now); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil // nothing is kept yet
+}
+
+// Tidy removes what killed runs left half written, and the measurements of all but the latest builds of the program
+// and of those that are in use.
 func (s *Store) Tidy() error {
 	builds, err := os.ReadDir(s.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	err = errors.Join(err, s.use())
 	type build struct {
 		path string
 		used time.Time
@@ -182,7 +197,7 @@ func (s *Store) Tidy() error {
 	}
 	slices.SortFunc(all, func(a, b build) int { return b.used.Compare(a.used) })
 	for i, b := range all {
-		if i >= programs && b.path != s.dir {
+		if i >= programs && b.path != s.dir && time.Since(b.used) > unused {
 			err = errors.Join(err, os.RemoveAll(b.path))
 		}
 	}

@@ -170,13 +170,12 @@ func TestTidy(t *testing.T) {
 	}
 	var gone, there []string
 	there = append(there, make("program/aa", old)) // this one, however old
+	for i := range 6 {                             // as old, but in use
+		there = append(there, make("used"+string(rune('a'+i))+"/aa", time.Now().Add(-time.Duration(i+1)*time.Hour)))
+	}
 	for i := range 6 {
 		file := make("build"+string(rune('a'+i))+"/aa", old.Add(time.Duration(i)*time.Hour))
-		if i < 2 {
-			gone = append(gone, file)
-		} else {
-			there = append(there, file)
-		}
+		gone = append(gone, file)
 	}
 	gone = append(gone, make("program/bb.x.new", old))
 	there = append(there, make("program/cc.x.new", time.Now()))

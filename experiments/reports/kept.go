@@ -62,14 +62,19 @@ func whole(dir string, files map[string][]byte) error {
 		b, there := files[name]
 		switch {
 		case !text:
-		case !there:
-			return fmt.Errorf("%s is not there, and %s lists it; run the experiment again: %w", filepath.Join(dir, name),
-				results.SumsName, fs.ErrNotExist)
-		case results.Hash(b) != "sha256:"+sums[name]:
-			return fmt.Errorf("%s is not as it was written (%s); run the experiment again", filepath.Join(dir, name), results.SumsName)
+		case !there || results.Hash(b) != "sha256:"+sums[name]:
+			return notAsWritten(dir, name, there)
 		}
 	}
 	return nil
+}
+
+// notAsWritten is the error of a file that a run wrote and that is another one now, or gone.
+func notAsWritten(dir, name string, there bool) error {
+	if !there {
+		return fmt.Errorf("%s is not there, and %s lists it; run the experiment again: %w", filepath.Join(dir, name), results.SumsName, fs.ErrNotExist)
+	}
+	return fmt.Errorf("%s is not as it was written (%s); run the experiment again", filepath.Join(dir, name), results.SumsName)
 }
 
 // addSources gives the published records their sources: those of results.json, which must agree with results.csv. An

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"kprobesim/experiments"
 	"kprobesim/experiments/kinds"
@@ -34,6 +37,9 @@ func Redraw(dir string, figures []string, look Look) error {
 	if len(figures) == 0 {
 		figures = drawnFigures(files, results.Means(set))
 	}
+	if err := asWritten(dir, files); err != nil {
+		return err
+	}
 	if set, err = withSources(set, m.Sources); err != nil {
 		return err
 	}
@@ -42,6 +48,26 @@ func Redraw(dir string, figures []string, look Look) error {
 		return err
 	}
 	return results.WriteDir(dir, files)
+}
+
+// asWritten holds the files of a directory against its list of hashes, because what is written again is listed with new
+// ones. Results that somebody changed are an error; a figure that somebody changed is left out, so that it stays theirs.
+func asWritten(dir string, files map[string][]byte) error {
+	sums, listed, err := results.Written(dir)
+	if err != nil || !listed {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		b, there := files[name]
+		switch same := there && results.Hash(b) == "sha256:"+sums[name]; {
+		case same || name == results.SumsName:
+		case slices.Contains(kinds.FigureNames(), strings.TrimSuffix(name, filepath.Ext(name))):
+			delete(files, name)
+		default:
+			return notAsWritten(dir, name, there)
+		}
+	}
+	return nil
 }
 
 // records reads the manifest and the records of a results directory.

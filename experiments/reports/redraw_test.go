@@ -50,6 +50,53 @@ func TestRedrawForPrint(t *testing.T) {
 	}
 }
 
+// TestRedrawChangesNoResults has somebody change a directory before figures are drawn again: numbers that are others are
+// refused, and a figure that was changed by hand stays, under another name where a new one is drawn.
+func TestRedrawChangesNoResults(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	if err := results.WriteDir(dir, files(t, 2)); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drawn := read(t, filepath.Join(dir, "overhead.svg"))
+	write("overhead.svg", "by hand")
+	write("phases.svg", "by hand, too")
+	if err := reports.Redraw(dir, []string{"overhead"}, reports.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"overhead.svg": drawn, "overhead.svg.kept": "by hand", "phases.svg": "by hand, too"} {
+		if got := read(t, filepath.Join(dir, name)); got != want {
+			t.Errorf("%s is %.100s", name, got)
+		}
+	}
+	if sums := read(t, filepath.Join(dir, results.SumsName)); strings.Contains(sums, "phases.svg") || !strings.Contains(sums, "phases.pdf") {
+		t.Errorf("the list has a figure that somebody else drew:\n%s", sums)
+	}
+	csv := read(t, filepath.Join(dir, reports.ResultsName))
+	for _, name := range []string{reports.ResultsName, "inputs.txt"} {
+		text := read(t, filepath.Join(dir, name))
+		write(name, strings.Replace(text, "1", "2", 1))
+		if err := reports.Redraw(dir, nil, reports.Look{}); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, name)+" is not as it was written") {
+			t.Errorf("%s was changed: %v", name, err)
+		}
+		write(name, text)
+	}
+	if err := os.Remove(filepath.Join(dir, "bench.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := reports.Redraw(dir, nil, reports.Look{}); err == nil || !strings.Contains(err.Error(), "bench.txt is not there") {
+		t.Errorf("a file is gone: %v", err)
+	}
+	if got := read(t, filepath.Join(dir, reports.ResultsName)); got != csv {
+		t.Error("drawing has changed the results")
+	}
+}
+
 func read(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)

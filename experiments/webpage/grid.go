@@ -75,8 +75,7 @@ func meaning(r results.Role) string {
 func tableGrid(t *results.Table) *grid {
 	g := &grid{Caption: t.Title, Notes: t.Notes}
 	for _, c := range t.Columns {
-		text := strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(c.Title, "-\n", ""), "\n", " "))
-		g.Heads = append(g.Heads, head{text, c.Align == results.Right})
+		g.Heads = append(g.Heads, head{c.Head(), c.Align == results.Right})
 	}
 	for _, row := range t.Rows {
 		var cells []cell

@@ -22,16 +22,10 @@ type jsonComparison struct {
 }
 
 type jsonPlace struct {
-	Machine   string        `json:"machine"`
-	ISA       string        `json:"isa"`
-	Era       string        `json:"era"`
-	CPUs      int           `json:"cpus"`
-	Seed      uint64        `json:"seed,string"`
-	Replicate int           `json:"replicate"`
-	Probe     string        `json:"probe"`
-	Findings  []jsonFinding `json:"findings"`
-	Missing   []string      `json:"missing"`
-	Added     []string      `json:"new"`
+	results.PlaceJSON
+	Findings []jsonFinding `json:"findings"`
+	Missing  []string      `json:"missing"`
+	Added    []string      `json:"new"`
 }
 
 type jsonFinding struct {
@@ -69,8 +63,7 @@ func list[T any](l []T) []T { return append([]T{}, l...) }
 
 func jsonOf(p Place) jsonPlace {
 	out := jsonPlace{
-		Machine: p.Machine, ISA: p.ISA, Era: p.Era, CPUs: p.CPUs, Seed: p.Seed, Replicate: p.Replicate, Probe: p.Probe,
-		Findings: []jsonFinding{}, Missing: metrics(p.Missing), Added: metrics(p.Added),
+		PlaceJSON: p.JSON(), Findings: []jsonFinding{}, Missing: metrics(p.Missing), Added: metrics(p.Added),
 	}
 	for _, f := range p.Findings {
 		x := jsonFinding{changeOf(f.Change), f.Verdict, f.Why, []jsonChange{}, list(f.Follow)}
