@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"kprobesim/boards/pc"
+	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
 	"kprobesim/distro"
 	"kprobesim/distro/measuring"
 	"kprobesim/image/linux"
+	"kprobesim/sim"
 )
 
 // config is a PC for a kernel.
@@ -144,14 +146,20 @@ func TestNobodyWatches(t *testing.T) {
 	}
 }
 
-// TestWorkloads runs each loop twice, without a probe, in two goroutines.
+// counter counts the instructions that it is told of.
+type counter struct{ n uint64 }
+
+// Step implements cpus.Observer.
+func (c *counter) Step(*cpus.Step) { c.n++ }
+
+// TestWorkloads runs each loop twice without a probe, in two goroutines. An observer of one of them changes nothing.
 func TestWorkloads(t *testing.T) {
 	for _, l := range labs(t) {
 		for _, w := range measuring.Workloads() {
 			other := make(chan *measuring.Region)
-			o := measuring.Order{Workload: w, Warm: 10, Calls: 20}
+			o, seen := measuring.Order{Workload: w, Warm: 10, Calls: 20}, &counter{}
 			go func() {
-				r, err := l.Run(o, nil)
+				r, err := l.Run(o, func(*sim.Machine) cpus.Observer { return seen })
 				if err != nil {
 					t.Error(err)
 				}
@@ -160,6 +168,8 @@ func TestWorkloads(t *testing.T) {
 			r, err := l.Run(o, nil)
 			if again := <-other; err != nil || !reflect.DeepEqual(r, again) || r.Ticks == 0 || r.Instructions < 40 {
 				t.Errorf("%s: %v: %+v and %+v", w, err, r, again)
+			} else if seen.n != r.Instructions {
+				t.Errorf("%s: the observer saw %d of %d instructions", w, seen.n, r.Instructions)
 			}
 		}
 	}
