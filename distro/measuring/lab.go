@@ -49,3 +49,10 @@ func (l *Lab) Symbol(name string) (uint64, bool) {
 	s, ok := l.program.symbols[name]
 	return s.Value, ok
 }
+
+// FileOffset returns where a place of the program, SYMBOL or SYMBOL+OFFSET, lies in its file /init, as modules name it to
+// put a probe of user mode there.
+func (l *Lab) FileOffset(place string) (uint64, error) {
+	at, err := l.program.resolve(place)
+	return at - l.program.text, err
+}

@@ -42,9 +42,10 @@ func TestModule(t *testing.T) {
 		t.Run(filepath.Base(l.Kernel().Image.Name), func(t *testing.T) {
 			m := buildModule(t, l.Kernel().Image.Name)
 			at, _ := l.Kernel().Image.Symbol("do_sys_openat2")
+			workload := "open"
 			measure := func(params string, optimize bool, breakpoints, debug uint64) *measuring.Region {
 				m.Params = params
-				r, err := l.Run(measuring.Order{Workload: "open", Modules: []measuring.Module{m}, Optimize: optimize, Warm: 10, Calls: 20}, nil)
+				r, err := l.Run(measuring.Order{Workload: workload, Modules: []measuring.Module{m}, Optimize: optimize, Warm: 10, Calls: 20}, nil)
 				if err != nil {
 					t.Fatalf("%s: %v", params, err)
 				}
@@ -65,6 +66,13 @@ func TestModule(t *testing.T) {
 			if err != nil || event.Ticks-event.Interrupted <= stepped.Ticks-stepped.Interrupted || optimized.Ticks >= stepped.Ticks {
 				t.Errorf("%v: with an event %d ticks, stepped %d, optimized %d", err, event.Ticks, stepped.Ticks, optimized.Ticks)
 			}
+			inFile, err := l.FileOffset("user_function+1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			workload = "function"
+			measure(fmt.Sprintf("symbol=/init offset=%d kind=uprobe", inFile), false, 1, 1)
+			measure(fmt.Sprintf("symbol=/init offset=%d kind=uretprobe", inFile-1), false, 2, 0)
 			m.Params = "symbol=do_sys_openat2 kind=nothing"
 			if _, err := l.Run(measuring.Order{Workload: "open", Modules: []measuring.Module{m}, Calls: 1}, nil); err == nil ||
 				!strings.Contains(err.Error(), "error 22 (EINVAL)") || !strings.Contains(err.Error(), "no kind nothing") {

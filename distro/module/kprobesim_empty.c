@@ -9,11 +9,13 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/namei.h>
 #include <linux/perf_event.h>
+#include <linux/uprobes.h>
 
 static char *symbol = "";
 module_param(symbol, charp, 0444);
-MODULE_PARM_DESC(symbol, "function of the kernel; for a watchpoint an address");
+MODULE_PARM_DESC(symbol, "function of the kernel; for a watchpoint an address; for probes of user mode a file");
 
 static unsigned int offset;
 module_param(offset, uint, 0444);
@@ -21,7 +23,8 @@ MODULE_PARM_DESC(offset, "of the probe in it, in bytes");
 
 static char *kind = "kprobe";
 module_param(kind, charp, 0444);
-MODULE_PARM_DESC(kind, "kprobe, post (one with a post handler, too), kretprobe, entry (with an entry handler, too), or watchpoint");
+MODULE_PARM_DESC(kind, "kprobe, post (one with a post handler, too), kretprobe, entry (with an entry handler, too), "
+		       "watchpoint, uprobe or uretprobe");
 
 static int access = HW_BREAKPOINT_X;
 module_param(access, int, 0444);
@@ -62,9 +65,23 @@ static void count_access(struct perf_event *event, struct perf_sample_data *data
 	hits++;
 }
 
+static int count_user(struct uprobe_consumer *c, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static int count_user_return(struct uprobe_consumer *c, unsigned long function, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
 static struct kprobe probe = { .pre_handler = count_hit };
 static struct kretprobe return_probe = { .handler = count_return };
 static struct perf_event * __percpu *watchpoint;
+static struct uprobe_consumer user_probe;
+static struct path user_file;
 
 /* A module cannot look data up by name, so that the symbol of a watchpoint is an address. */
 static int watch(void)
@@ -87,6 +104,23 @@ static int watch(void)
 	return err;
 }
 
+/* The offset is one in the file. */
+static int probe_user(bool returns)
+{
+	int err = kern_path(symbol, LOOKUP_FOLLOW, &user_file);
+
+	if (err)
+		return err;
+	if (returns)
+		user_probe.ret_handler = count_user_return;
+	else
+		user_probe.handler = count_user;
+	err = uprobe_register(d_inode(user_file.dentry), offset, &user_probe);
+	if (err)
+		path_put(&user_file);
+	return err;
+}
+
 static int __init empty_init(void)
 {
 	bool post = !strcmp(kind, "post"), entry = !strcmp(kind, "entry");
@@ -106,6 +140,8 @@ static int __init empty_init(void)
 	}
 	if (!strcmp(kind, "watchpoint"))
 		return watch();
+	if (!strcmp(kind, "uprobe") || !strcmp(kind, "uretprobe"))
+		return probe_user(!strcmp(kind, "uretprobe"));
 	pr_err("kprobesim_empty: no kind %s\n", kind);
 	return -EINVAL;
 }
@@ -114,6 +150,10 @@ static void __exit empty_exit(void)
 {
 	if (watchpoint)
 		unregister_wide_hw_breakpoint(watchpoint);
+	if (user_file.dentry) {
+		uprobe_unregister(d_inode(user_file.dentry), offset, &user_probe);
+		path_put(&user_file);
+	}
 	if (probe.addr)
 		unregister_kprobe(&probe);
 	if (return_probe.kp.addr)
