@@ -6,9 +6,15 @@ import (
 	"testing"
 )
 
+// laterISAs have kernels of 2020.
+func laterISAs() []string { return []string{"x86_64", "i386"} }
+
 // laterImages are the kernels of 2020.
-func laterImages() []string {
-	return []string{"x86_64-2020", "x86_64-2020-untraced", "x86_64-2020-preempt"}
+func laterImages() (names []string) {
+	for _, isa := range laterISAs() {
+		names = append(names, isa+"-2020", isa+"-2020-untraced", isa+"-2020-preempt")
+	}
+	return names
 }
 
 func TestLaterKernelsLackJprobes(t *testing.T) {
@@ -48,7 +54,13 @@ func TestLaterKernelsAllocateManyInstances(t *testing.T) {
 
 // A function that the tracer knows is entered by a call while a probe is armed, and by its nop before and after.
 func TestProbeAtFunctionEntry(t *testing.T) {
-	bootImage(t, "x86_64-2020", Default(), func(l *live) {
+	for _, isa := range laterISAs() {
+		t.Run(isa, func(t *testing.T) { holdFunctionEntry(t, isa+"-2020") })
+	}
+}
+
+func holdFunctionEntry(t *testing.T, image string) {
+	bootImage(t, image, Default(), func(l *live) {
 		const nop = "0f 1f 44 00 00"
 		before := l.read("bench_target", 5)
 		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
@@ -100,34 +112,49 @@ func TestLaterKernelsRefuseIndirectJumps(t *testing.T) {
 // What a hit raises: two breakpoints where a copy runs, one where it jumps back or the kernel emulates, none where
 // the function calls.
 func TestExceptionsOfLaterHits(t *testing.T) {
-	for _, tt := range []struct {
-		image, symbol string
-		opt           Options
-		mode          Mode
-		breakpoints   int
-	}{
-		{"x86_64-2020-untraced", "bench_target", plain(), Stepped, 2},
-		{"x86_64-2020-untraced", "bench_target", boosting(), Boosted, 1},
-		{"x86_64-2020-untraced", "bench_target", Default(), Optimized, 0},
-		{"x86_64-2020-untraced", "work_jcc_first", Default(), Emulated, 1},
-		{"x86_64-2020", "bench_target", Default(), Ftrace, 0},
-		{"x86_64-2020-preempt", "bench_target", Default(), Ftrace, 0},
-	} {
-		bootImage(t, tt.image, tt.opt, func(l *live) {
-			if _, ok := l.m.Image().Func(tt.symbol); !ok {
-				t.Errorf("%s has no %s", tt.image, tt.symbol)
-				return
-			}
-			p := l.add(Spec{Symbol: tt.symbol, Handler: "handler_count"})
-			l.call(tt.symbol, 1, 2)
-			var seen exceptions
-			l.m.CPU(0).Observe(&seen)
-			l.call(tt.symbol, 1, 2)
-			l.m.CPU(0).Observe(nil)
-			want := strings.TrimSpace(strings.Repeat("#BP ", tt.breakpoints))
-			if got := strings.Join(seen, " "); got != want || l.state(p).Mode != tt.mode {
-				t.Errorf("%s, %s: exceptions %q, %s; want %q, %s", tt.image, tt.symbol, got, l.state(p).Mode, want, tt.mode)
-			}
-		})
+	for _, isa := range laterISAs() {
+		for _, hit := range laterHits() {
+			hit.image = isa + hit.image
+			holdExceptions(t, hit)
+		}
 	}
+}
+
+// laterHit is a kernel's name behind its instruction set, a probe, and what its hits raise.
+type laterHit struct {
+	image, symbol string
+	opt           Options
+	mode          Mode
+	breakpoints   int
+}
+
+func laterHits() []laterHit {
+	return []laterHit{
+		{"-2020-untraced", "bench_target", plain(), Stepped, 2},
+		{"-2020-untraced", "bench_target", boosting(), Boosted, 1},
+		{"-2020-untraced", "bench_target", Default(), Optimized, 0},
+		{"-2020-untraced", "work_jcc_first", Default(), Emulated, 1},
+		{"-2020", "bench_target", Default(), Ftrace, 0},
+		{"-2020-preempt", "bench_target", Default(), Ftrace, 0},
+	}
+}
+
+func holdExceptions(t *testing.T, tt laterHit) {
+	t.Helper()
+	bootImage(t, tt.image, tt.opt, func(l *live) {
+		if _, ok := l.m.Image().Func(tt.symbol); !ok {
+			t.Errorf("%s has no %s", tt.image, tt.symbol)
+			return
+		}
+		p := l.add(Spec{Symbol: tt.symbol, Handler: "handler_count"})
+		l.call(tt.symbol, 1, 2)
+		var seen exceptions
+		l.m.CPU(0).Observe(&seen)
+		l.call(tt.symbol, 1, 2)
+		l.m.CPU(0).Observe(nil)
+		want := strings.TrimSpace(strings.Repeat("#BP ", tt.breakpoints))
+		if got := strings.Join(seen, " "); got != want || l.state(p).Mode != tt.mode {
+			t.Errorf("%s, %s: exceptions %q, %s; want %q, %s", tt.image, tt.symbol, got, l.state(p).Mode, want, tt.mode)
+		}
+	})
 }

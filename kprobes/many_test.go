@@ -193,17 +193,18 @@ func kernels() (all []kernel) {
 			}
 		}
 	}
-	for _, variant := range []string{"", "-untraced", "-preempt"} {
+	for _, image := range laterImages() {
 		o := Default()
-		o.Delay, o.Preempt = 1, variant == "-preempt"
-		all = append(all, kernel{"x86_64/" + later + variant, "x86_64-" + later + variant, o})
+		o.Delay, o.Preempt = 1, strings.HasSuffix(image, "-preempt")
+		isa, variant, _ := strings.Cut(image, "-")
+		all = append(all, kernel{isa + "/" + variant, image, o})
 	}
 	return all
 }
 
 // uniprocessor tells a kernel that runs on one CPU only.
 func uniprocessor(image string) bool {
-	return strings.HasPrefix(image, "i386") && !strings.Contains(image, "2010")
+	return strings.HasPrefix(image, "i386-2005") || strings.HasPrefix(image, "i386-2006")
 }
 
 // old tells a kernel of 2005: one lock for all hits, and no jumps.

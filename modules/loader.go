@@ -203,7 +203,7 @@ func (l *Loader) Unload(c *sim.Call, name string) error {
 				return err
 			}
 		}
-		if err := l.leftBehind(mod); err != nil {
+		if err := errors.Join(l.leftBehind(mod), l.leftTimers(c, mod)); err != nil {
 			return err
 		}
 		return l.remove(c, mod)
@@ -251,6 +251,15 @@ func (l *Loader) leftBehind(mod *Module) error {
 			p.Symbol, p.Offset, mod.Name))
 	}
 	return errors.Join(errs...)
+}
+
+// leftTimers says that timers of a module are still started. Their callbacks would be executed from that memory, too.
+func (l *Loader) leftTimers(c smp.Caller, mod *Module) error {
+	n, err := c.InvokeSym("hrtimers_within", mod.m.Base, mod.m.Base+uint64(len(mod.m.Bytes)))
+	if err != nil || n == 0 {
+		return err
+	}
+	return fmt.Errorf("module %s has left timers started, %d of them: hrtimer_cancel each in the exit function", mod.Name, n)
 }
 
 // Probes returns the states of the probes that a module has registered.

@@ -82,6 +82,8 @@ type cpuState struct {
 	curr    *task   // the running task, from the moment it was picked; nil before the first one
 	queue   []*task // runnable tasks that do not run, most urgent first
 	armed   int64   // the jiffy at which its timer interrupts; 0 when it is not set
+	// calls is when its timer interrupts for a callback; 0 when none is to come.
+	calls clock.Ticks
 	inIdle  uint64  // address of the flag that the idle loop halts
 	wanted  uint64  // address of the flag that a grace period waits for this CPU
 	holds   bool    // a grace period of RCU-sched waits for this CPU
@@ -208,6 +210,7 @@ func (k *Kernel) Bind(m *sim.Machine) {
 	bind("sched_tick", func(c *sim.Call) uint64 { k.tick(c, c.Arg(0) != 0); return 0 })
 	bind("sched_kick", func(*sim.Call) uint64 { return k.nextKick() })
 	bind("sched_timer_count", func(c *sim.Call) uint64 { return k.timerCount(c) })
+	bind("sim_timer", func(c *sim.Call) uint64 { return k.timerCalls(c, c.Arg(0)) })
 	bind("native_thread", func(c *sim.Call) uint64 { return k.Thread(c, c.Arg(0)) })
 	bind("sim_cpu_online", func(c *sim.Call) uint64 { return k.cameUp(c) })
 	bind("schedule_timeout", func(c *sim.Call) uint64 { k.timeout(c, int64(c.Arg(0))); return 0 })

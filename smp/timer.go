@@ -2,8 +2,11 @@ package smp
 
 import (
 	"cmp"
+	"math"
+	"math/bits"
 	"slices"
 
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 )
 
@@ -61,17 +64,65 @@ func (k *Kernel) arm(c Caller) {
 	switch {
 	case len(k.timers) == 0 || k.opt.Tick:
 	case !k.many():
-		k.invoke(c, "timer_start", k.untilTimer(), 0)
+		k.invoke(c, "timer_start", k.untilTimer(c.CPU()), 0)
 	case !k.interrupted(k.timers[0].at):
 		k.invoke(c, "sched_timer_arm")
 	}
 }
 
-// untilTimer is what a CPU's timer counts from when it is to interrupt for the next sleeper.
-func (k *Kernel) untilTimer() uint64 {
-	left := max(clock.Ticks(k.timers[0].at)*k.jiffy-k.g.Now(), 0)
+// untilTimer is what a CPU's timer counts from when it is to interrupt for the next sleeper, or for a callback
+// before that.
+func (k *Kernel) untilTimer(cpu int) uint64 {
+	at := clock.Ticks(k.timers[0].at) * k.jiffy
+	if calls := k.cpus[cpu].calls; calls != 0 {
+		at = min(at, calls)
+	}
+	return k.counts(at)
+}
+
+// counts is what a timer counts from when it is to interrupt at a time.
+func (k *Kernel) counts(at clock.Ticks) uint64 {
+	left := max(at-k.g.Now(), 0)
 	perTick := clock.FromCycles(k.opt.CPUHz) / clock.Ticks(k.opt.TimerHz)
-	return uint64(left/perTick) + 1
+	return min(uint64(left/perTick), mostCounts-1) + 1
+}
+
+// mostCounts is what every timer can count from. One that is early finds nothing to do, and is set anew.
+const mostCounts = math.MaxInt32
+
+// timerCalls answers the guest's sim_timer: the caller's CPU is to be interrupted at a number of nanoseconds in
+// guest memory, or for no callback when there is no address. The answer is that of sched_timer_count.
+// Ticks look for callbacks themselves.
+func (k *Kernel) timerCalls(c Caller, addr uint64) uint64 {
+	cpu := &k.cpus[c.CPU()]
+	cpu.calls = 0
+	if addr == 0 {
+		return 0
+	}
+	ns := k.mem.Load(addr, image.Field{Size: 8})
+	cpu.calls = max(k.ticksOf(ns), 1)
+	at := cpu.calls
+	if cpu.armed != 0 {
+		at = min(at, clock.Ticks(cpu.armed)*k.jiffy)
+	}
+	if k.opt.Tick {
+		return 0
+	}
+	return k.counts(at)
+}
+
+// ticksOf is the first moment of the simulation at which the guest's clock shows a number of nanoseconds.
+func (k *Kernel) ticksOf(ns uint64) clock.Ticks {
+	perSecond := uint64(clock.FromCycles(k.opt.CPUHz))
+	hi, lo := bits.Mul64(ns, perSecond)
+	if hi >= 1e9 {
+		return math.MaxInt64
+	}
+	q, r := bits.Div64(hi, lo, 1e9)
+	if r != 0 {
+		q++
+	}
+	return clock.Ticks(min(q, math.MaxInt64))
 }
 
 // timerCount answers the guest's sched_timer_count: the caller's CPU, which nothing can take the
@@ -81,7 +132,7 @@ func (k *Kernel) timerCount(c Caller) uint64 {
 		return 0
 	}
 	k.cpus[c.CPU()].armed = k.timers[0].at
-	return k.untilTimer()
+	return k.untilTimer(c.CPU())
 }
 
 // interrupted tells whether the timer of some CPU is set for a jiffy or an earlier one.

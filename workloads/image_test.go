@@ -144,6 +144,14 @@ var layouts = map[string]map[string]map[string]int64{
 		"kretprobe": {"handler": 136, "maxactive": 152, "data_size": 160, "lock": 176},
 	},
 	"x86_64-2010": {"kretprobe": {"": 176}, "kretprobe_instance": {"data": 40, "": 40}},
+	"i386-2020": {
+		"pt_regs": {"fs": 36, "gs": 40, "orig_ax": 44, "ip": 48, "flags": 56, "sp": 60, "": 68},
+		"kprobe":  {"ainsn": 52, "flags": 72, "": 76},
+		"kretprobe": {
+			"handler": 76, "maxactive": 84, "data_size": 92, "free_instances": 96, "lock": 100, "hook": 104, "": 108,
+		},
+		"kretprobe_instance": {"hook": 20, "frame": 24, "data": 32, "": 32},
+	},
 	"x86_64-2020": {
 		"kprobe": {"ainsn": 104, "flags": 136, "": 144},
 		"kretprobe": {

@@ -164,12 +164,13 @@ func typed(t *testing.T, words []string) string {
 }
 
 // Modules as others write them run on kernels of every instruction set: one that finds callers in a table, one whose probes
-// are in memory that it has allocated. Both count every call.
+// are in memory that it has allocated, and one with a probe at what a timer calls back. All count every call.
 func TestModulesOfOthers(t *testing.T) {
 	for _, k := range []struct{ image, cc, debian string }{
 		{"x86_64-2010", "gcc", "gcc"},
 		{"x86_64-2020", "gcc", "gcc"},
 		{"i386-2010", "gcc", "gcc-multilib"},
+		{"i386-2020", "gcc", "gcc-multilib"},
 		{"ppc64-2017", "powerpc64-linux-gnu-gcc", "gcc-powerpc64-linux-gnu"},
 		{"arm-2014", "arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi"},
 	} {
@@ -178,6 +179,7 @@ func TestModulesOfOthers(t *testing.T) {
 			for name, says := range map[string][]string{
 				"counts.c":  {"first hit at work_checksum, stack 1", "85 calls, 85 of them by argument, the last by init", "work_checksum  "},
 				"latency.c": {"a call fails", "170 calls", "work_checksum  ", "work_divide  "},
+				"ticker.c":  {"4 beats, the last after 1000", ", 0 early", "1 cancelled, then 0", "4 hits, 4 of them in interrupts"},
 			} {
 				args := []string{"module", "run", "../../workloads/modules/" + name, "--image", k.image, "--hits", "20"}
 				if name == "latency.c" {

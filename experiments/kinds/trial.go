@@ -109,7 +109,7 @@ func (s *session) rows(probes []kprobes.State, t Trial) []TriedRow {
 		driven = driven && workloads.Driver(r.Function) != r.Function
 		if _, ok := s.m.Image().Func(r.Function); !ok {
 			r.Why = "the kernel has no function of that name"
-		} else if !driven && module == "" && !slices.Contains(t.Calls, r.Function) && !s.callable(r.Function) {
+		} else if !driven && !slices.Contains(t.Calls, r.Function) && !s.callable(r.Function) {
 			r.Why = "it is called by no loop, as it may need arguments of its own: --call " + r.Function + " calls it"
 		}
 	}

@@ -14,6 +14,9 @@ void sim_console(long level, const char *text, size_t length);
 void sim_clock(u64 *ns);
 /* Ticks since then. */
 unsigned long sim_jiffies(void);
+/* The time at which this CPU is to be interrupted for the next callback, NULL for none; interrupts are off. Bus clocks
+   until its timer is to interrupt, or 0 for nothing to do. */
+unsigned long sim_timer(const u64 *ns);
 /* Zeroed memory, or NULL. kfree gives it back. */
 void *sim_alloc(size_t size);
 /* How an address is named. */

@@ -9,3 +9,4 @@
 	NATIVE sim_alloc
 	NATIVE sim_symbol
 	NATIVE kallsyms_lookup_name
+	NATIVE sim_timer

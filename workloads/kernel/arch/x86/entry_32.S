@@ -2,7 +2,8 @@
  * The ways into the kernel by exceptions and interrupts, and the ways out. 32-bit protected mode.
  *
  * An exception of the kernel does not change the stack. It finds the processor's three words there,
- * flags, cs and ip, and completes them to a struct pt_regs without sp and ss. All gates close interrupts.
+ * flags, cs and ip, and completes them to a struct pt_regs without sp and ss, or with ERA_FRAME_STACK to a
+ * whole one. All gates close interrupts.
  *
  * A way in (SAVE_ALL of frame.h): a push of -1 where the processor has no error code, the segment
  * registers and seven general ones, 9 pushes, and loads of the kernel's ds and es. With ERA_FRAME_FS_GS
@@ -10,6 +11,13 @@
  * leads, seven pops, the pops of two or three segment registers, one iret.
  */
 #include "frame.h"
+
+/* What leads back into the kernel. */
+#if ERA_FRAME_STACK
+#define RESTORE_INTERRUPTED restore_kernel_frame
+#else
+#define RESTORE_INTERRUPTED restore_frame
+#endif
 
 /* A selector with this bit is one of the LDT: it may be of a stack of 16 bits. */
 #define SELECTOR_LDT 4
@@ -26,7 +34,19 @@
 
 	.section .phase.entry, "ax"
 FUNC int3
+#if ERA_FRAME_STACK
+	/* It may strike anywhere: no other task runs before it is over. */
+	pushl $-1
+	SAVE_ALL
+	xorl %edx, %edx
+	movl %esp, %eax
+	call do_int3
+	testb $3, PT_CS(%esp)
+	jz restore_kernel_frame
+	jmp leave
+#else
 	PLAIN_TRAP do_int3
+#endif
 ENDFUNC int3
 
 	.section .phase.step, "ax"
@@ -61,14 +81,25 @@ FUNC leave
 	/* Another task may have to run now, unless the interrupted code forbids it: by its counter, or
 	   because interrupts were off (a fault). */
 	testl $_TIF_NEED_RESCHED, TI_FLAGS(%ebp)
-	jz restore_frame
+	jz RESTORE_INTERRUPTED
 	cmpl $0, TI_PREEMPT_COUNT(%ebp)
-	jne restore_frame
+	jne RESTORE_INTERRUPTED
 	testl $X86_EFLAGS_IF, PT_FLAGS(%esp)
-	jz restore_frame
+	jz RESTORE_INTERRUPTED
 	call preempt_schedule_irq
 #endif
 ENDFUNC leave
+
+#if ERA_FRAME_STACK
+FUNC restore_kernel_frame
+	POP_REGS
+	popl %ds
+	popl %es
+	popl %fs
+	addl $(PT_IP - PT_GS), %esp
+	IRET_TO_KERNEL
+ENDFUNC restore_kernel_frame
+#endif
 
 /*
  * An iret to a stack of 16 bits leaves half of esp as it was, which would need repair. One check tells:

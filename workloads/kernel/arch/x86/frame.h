@@ -131,6 +131,62 @@
 	popl %eax
 .endm
 
+#if ERA_FRAME_STACK
+/*
+ * Completes the frame of an exception that struck in the kernel: the processor has pushed neither ss nor
+ * esp, so that they cannot stand behind its words. A second frame lies below these, and a handler may
+ * push as much as lies between the two. In: fs, gs, orig_ax, ip, cs, flags, and then the stack as it was.
+ */
+#define WORDS_IN_HAND (PT_SP - PT_FS)
+.macro SECOND_FRAME
+	testb $3, PT_CS-PT_FS(%esp)
+	jnz .Lwhole\@
+	testl $X86_EFLAGS_VM, PT_FLAGS-PT_FS(%esp)
+	jnz .Lwhole\@
+	pushl %ss
+	pushl %esp
+	addl $(WORDS_IN_HAND + 4), (%esp)
+	.rept WORDS_IN_HAND / 4
+	pushl WORDS_IN_HAND+4(%esp)
+	.endr
+.Lwhole\@:
+.endm
+
+/* fs leads to per-CPU data before anything else happens. The gs of whoever was interrupted stays loaded. */
+.macro SAVE_ALL
+	cld
+	pushl $0
+	pushl %fs
+	pushl %eax
+	movl $__KERNEL_PERCPU, %eax
+	movl %eax, %fs
+	popl %eax
+	SECOND_FRAME
+	PUSH_REGS_BELOW_FS
+	movl $__USER_DS, %edx
+	movl %edx, %ds
+	movl %edx, %es
+.endm
+
+/*
+ * The three words that iret wants go below the stack pointer of the frame, wherever a handler has led it,
+ * and the stack with them. In: ip, cs, flags, sp.
+ */
+.macro IRET_TO_KERNEL
+	pushl %eax
+	movl 16(%esp), %eax
+	pushl 12(%esp)
+	popl -4(%eax)
+	pushl 8(%esp)
+	popl -8(%eax)
+	pushl 4(%esp)
+	popl -12(%eax)
+	popl -16(%eax)
+	leal -16(%eax), %esp
+	popl %eax
+	iret
+.endm
+#else
 /* Stacks below the error code what belongs to pt_regs and gives the kernel its segments. */
 .macro SAVE_ALL
 	cld
@@ -143,6 +199,7 @@
 	movl %edx, %fs
 #endif
 .endm
+#endif
 
 /* For code that no exception led to: below the pushed flags, all of struct pt_regs but cs, ip, orig_ax
    and gs, which are left for C to fill. */

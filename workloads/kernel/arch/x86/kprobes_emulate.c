@@ -27,10 +27,12 @@ static __step unsigned long *numbered(struct pt_regs *regs, unsigned int number)
 {
 	static const u8 place[] __late_data = {
 		PT_AX, PT_CX, PT_DX, PT_BX, PT_SP, PT_BP, PT_SI, PT_DI,
+#ifdef __x86_64__
 		PT_R8, PT_R9, PT_R10, PT_R11, PT_R12, PT_R13, PT_R14, PT_R15,
+#endif
 	};
 
-	return (unsigned long *)((char *)regs + place[number & 15]);
+	return (unsigned long *)((char *)regs + place[number & (ARRAY_SIZE(place) - 1)]);
 }
 
 /* The upper three bits of a condition choose among flags, the lowest one turns the answer round. */
@@ -93,6 +95,15 @@ EMULATION(emulate_call_reg)
 	return to;
 }
 
+/* What a write of half a register makes of the whole one, and what half of it holds. */
+#ifdef __x86_64__
+#define WITH_HALF(whole, value) ((u32)(value))
+#define HALF(whole) ((u32)(whole))
+#else
+#define WITH_HALF(whole, value) (((whole) & ~0xffffUL) | (u16)(value))
+#define HALF(whole) ((u16)(whole))
+#endif
+
 /* loopne, loope, loop and jcxz, by the two low bits of the opcode. */
 EMULATION(emulate_loop)
 {
@@ -100,8 +111,8 @@ EMULATION(emulate_loop)
 	unsigned int kind = a->condition & 3;
 
 	if (kind != 3)
-		regs->cx = narrow ? (u32)(regs->cx - 1) : regs->cx - 1;
-	taken = narrow ? (u32)regs->cx != 0 : regs->cx != 0;
+		regs->cx = narrow ? WITH_HALF(regs->cx, regs->cx - 1) : regs->cx - 1;
+	taken = narrow ? HALF(regs->cx) != 0 : regs->cx != 0;
 	if (kind == 3)
 		taken = !taken;
 	else if (kind < 2)

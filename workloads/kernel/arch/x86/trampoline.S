@@ -27,6 +27,22 @@
 FUNC kretprobe_trampoline
 	nop
 ENDFUNC kretprobe_trampoline
+#elif ERA_RETHOOK && defined(__i386__)
+	.section .phase.kretprobe, "ax"
+FUNC kretprobe_trampoline
+	/* The word becomes the return address, that of the stack segment the flags. */
+	pushl $kretprobe_trampoline
+	pushl %ss
+	pushl %esp
+	pushfl
+	PUSH_REGS_CALLED
+	movl %esp, %eax
+	call function_returned
+	POP_REGS
+	addl $(PT_SS - PT_DS), %esp
+	popfl
+	ret
+ENDFUNC kretprobe_trampoline
 #elif ERA_RETHOOK
 	.section .phase.kretprobe, "ax"
 FUNC kretprobe_trampoline
@@ -102,6 +118,9 @@ ENDFUNC detour_template
 	.section .phase.detour, "ax"
 	.globl detour_template_value, detour_template_call, detour_template_end
 FUNC detour_template
+#if ERA_FRAME_STACK
+	pushl %esp
+#endif
 	SAVE_FRAME
 	movl %esp, %edx
 	.byte 0xb8			/* movl to eax */
@@ -110,9 +129,17 @@ detour_template_value:
 detour_template_call:
 	.byte 0xe8
 	.long 0
+#if ERA_FRAME_STACK
+	/* Flags go where the stack pointer was saved: the pop then leaves the old stack. */
+	movl PT_FLAGS(%esp), %edx
+	movl %edx, PT_SP(%esp)
+	POP_REGS
+	addl $(PT_SP - PT_DS), %esp
+#else
 	POP_REGS
 	addl $(PT_CS - PT_DS), %esp
 	addl $4, %esp
+#endif
 	popfl
 detour_template_end:
 ENDFUNC detour_template
@@ -128,6 +155,29 @@ ENDFUNC detour_template
 	.section .phase.detour, "ax"
 	.balign 16
 FUNC entry_trampoline
+#ifdef __i386__
+	/* Flags are nobody's at the entry of a function: they are shown to handlers and not brought back. */
+	leal -8(%esp), %esp
+	pushfl
+	pushl $__KERNEL_CS
+	pushl 16(%esp)
+	pushl $0
+	pushl $0
+	pushl %fs
+	PUSH_REGS_BELOW_FS
+	leal PT_SIZE+4(%esp), %ecx
+	movl %ecx, PT_SP(%esp)
+	movl $__KERNEL_DS, PT_SS(%esp)
+	movl PT_IP(%esp), %eax
+	subl $ENTRY_CALL, %eax
+	movl %esp, %edx
+	call entry_hit
+	movl PT_IP(%esp), %ecx
+	movl %ecx, PT_SIZE(%esp)
+	POP_REGS
+	addl $(PT_SIZE - PT_DS), %esp
+	ret
+#else
 	pushfq
 	subq $PT_SIZE, %rsp
 	STORE_REGS
@@ -151,5 +201,6 @@ FUNC entry_trampoline
 	addq $(PT_SIZE - PT_IP), %rsp
 	popfq
 	ret
+#endif
 ENDFUNC entry_trampoline
 #endif

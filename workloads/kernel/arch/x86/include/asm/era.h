@@ -6,8 +6,8 @@
  *       figures can be.
  * 2006: Boosting and the direct trampoline are i386's alone. build.sh leaves either out for the variants
  *       stepping (NO_BOOST) and trapping (TRAP_RETURNS).
- * 2020: x86-64 alone. FENTRY: functions begin with a nop of five bytes, which a call of the trampoline of
- *       probes at function entry may replace.
+ * 2020: FENTRY: functions begin with a nop of five bytes, which a call of the trampoline of probes at
+ *       function entry may replace.
  */
 #ifndef _ASM_ERA_H
 #define _ASM_ERA_H
@@ -59,5 +59,11 @@
 #define ERA_UNIPROCESSOR 0
 #endif
 #define ERA_FRAME_FS_GS !ERA_UNIPROCESSOR /* i386: the frame of an exception has fs and gs */
+/* i386: so it has sp and ss where it struck in the kernel, and what lies below sp is free for pushes. */
+#if defined(__i386__) && defined(ERA_COPY_TRAPS)
+#define ERA_FRAME_STACK 1
+#else
+#define ERA_FRAME_STACK 0
+#endif
 
 #endif

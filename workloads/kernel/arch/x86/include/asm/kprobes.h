@@ -20,7 +20,7 @@ struct arch_specific_insn {
 #if ERA_COPY_TRAPS
 	u8 size;		/* bytes of the copy; a breakpoint is behind it */
 	u8 condition;		/* of a branch: the low bits of its opcode */
-	u8 operand;		/* number of a register, or whether a loop counts in 32 bits */
+	u8 operand;		/* number of a register, or whether a loop counts in half a register */
 	s32 displacement;	/* from the next instruction to where it branches */
 	/* Instead of a copy, or NULL: does what the instruction does, and says where the code goes on. */
 	unsigned long (*emulate)(const struct arch_specific_insn *a, struct pt_regs *regs, unsigned long behind);

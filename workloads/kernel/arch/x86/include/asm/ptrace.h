@@ -130,9 +130,14 @@ struct pt_regs {
 	REGISTER(ss, xss);
 };
 
-/* In virtual 8086 mode the selectors are no selectors. A frame from the kernel ends below the stack. */
+/* In virtual 8086 mode the selectors are no selectors. Without ERA_FRAME_STACK a frame from the kernel ends
+   below the stack. */
 #define FRAME_LEVEL(frame) (((frame)->cs & 3) | ((frame)->flags & X86_EFLAGS_VM))
+#if ERA_FRAME_STACK
+#define FRAME_STACK(frame) ((frame)->sp)
+#else
 #define FRAME_STACK(frame) ((unsigned long)&(frame)->sp)
+#endif
 #define FRAME_ARGUMENT ax
 #endif
 
