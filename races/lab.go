@@ -74,9 +74,13 @@ func (l *lab) findEntries() {
 	if !ok || !traced {
 		return
 	}
+	word := l.im.Order.Uint64
+	if l.target.ISA.Bits == 32 {
+		word = func(b []byte) uint64 { return uint64(l.im.Order.Uint32(b)) }
+	}
 	for _, s := range l.im.Segments {
-		for at := from.Addr; at < end.Addr && at-s.VA < uint64(len(s.Data)); at += 8 {
-			l.entry.nops = append(l.entry.nops, l.im.Order.Uint64(s.Data[at-s.VA:]))
+		for at := from.Addr; at < end.Addr && at-s.VA < uint64(len(s.Data)); at += uint64(l.target.ISA.Bits / 8) {
+			l.entry.nops = append(l.entry.nops, word(s.Data[at-s.VA:]))
 		}
 	}
 	for _, e := range l.target.Probes.Eras {

@@ -83,12 +83,12 @@ type cpuState struct {
 	queue   []*task // runnable tasks that do not run, most urgent first
 	armed   int64   // the jiffy at which its timer interrupts; 0 when it is not set
 	// calls is when its timer interrupts for a callback; 0 when none is to come.
-	calls clock.Ticks
-	inIdle  uint64  // address of the flag that the idle loop halts
-	wanted  uint64  // address of the flag that a grace period waits for this CPU
-	holds   bool    // a grace period of RCU-sched waits for this CPU
-	stopped bool    // it is to take part in stopping the machine
-	stopper Queue   // where its stopper task waits
+	calls   clock.Ticks
+	inIdle  uint64 // address of the flag that the idle loop halts
+	wanted  uint64 // address of the flag that a grace period waits for this CPU
+	holds   bool   // a grace period of RCU-sched waits for this CPU
+	stopped bool   // it is to take part in stopping the machine
+	stopper Queue  // where its stopper task waits
 }
 
 // New prepares the services for a machine that runs the image.
