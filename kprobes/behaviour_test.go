@@ -18,8 +18,12 @@ func TestProbedFunctionReturnsTheSame(t *testing.T) {
 				rng := rand.New(rand.NewPCG(3, 4))
 				reached := map[Mode]int{}
 				for _, f := range functionsOf(t, m.image) {
-					for _, off := range l.offsets(f.Name) {
+					offsets := l.offsets(f.Name)
+					for _, off := range offsets {
 						reached[l.same(rng, Spec{Symbol: f.Name, Offset: off, Handler: "handler_count"})]++
+					}
+					if offsets[0] != 0 {
+						continue // later kernels refuse a far call, with which work_far begins on i386
 					}
 					reached[l.same(rng, Spec{Kind: Kretprobe, Symbol: f.Name, Handler: "ret_count", MaxActive: 20})]++
 				}

@@ -14,8 +14,8 @@ var phaseForm = regexp.MustCompile(`(?m)^# (\w+) +\d+ +\S+$`)
 // stepped by the processor, and wants each stage booked on its phase.
 func TestTraceShowsEveryStepOfLaterKernels(t *testing.T) {
 	holdLaterTraces(t, laterWays{
-		isa: "i386", entry: []string{"int3", "#BP", "do_int3"}, exit: []string{"restore_kernel_frame", "iret"},
-		pushf: "pushf", popf: "popf", ret: "ret", first: "+0x4 ", region: "+0x6 ",
+		isa: "i386", entry: []string{"int3", "#BP", "do_int3"}, exit: []string{"restore_kernel_frame"},
+		pushf: "push", popf: "pop", ret: "ret", first: "+0x4 ", region: "+0x6 ",
 		called: []string{"entry_trampoline", "ret"},
 	})
 	holdLaterTraces(t, laterWays{

@@ -1,6 +1,7 @@
 /* What modules may use of the rest of the kernel. */
 #include "library.h"
 #include <linux/kprobes.h>
+#include <linux/kwatch.h>
 #include <linux/smp.h>
 #include <linux/workload.h>
 
@@ -23,6 +24,17 @@ EXPORT_SYMBOL(enable_kprobe);
 EXPORT_SYMBOL(disable_kprobe);
 EXPORT_SYMBOL(enable_kretprobe);
 EXPORT_SYMBOL(disable_kretprobe);
+EXPORT_SYMBOL(register_kwatch);
+EXPORT_SYMBOL(unregister_kwatch);
+EXPORT_SYMBOL(dr_alloc);
+EXPORT_SYMBOL(dr_free);
+#ifdef USERPROBES
+EXPORT_SYMBOL(register_kprobe_user);
+EXPORT_SYMBOL(unregister_kprobe_user);
+EXPORT_SYMBOL(insert_kprobe_user);
+EXPORT_SYMBOL(insert_kprobe_userspace);
+EXPORT_SYMBOL(remove_kprobe_user);
+#endif
 EXPORT_SYMBOL(register_die_notifier);
 EXPORT_SYMBOL(cond_resched);
 EXPORT_SYMBOL(cpus_online);

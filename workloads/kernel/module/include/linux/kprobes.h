@@ -9,6 +9,7 @@
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
+#include <linux/userprobes.h>
 
 #define JPROBE_ENTRY(handler) ((kprobe_opcode_t *)(handler))
 

@@ -7,7 +7,7 @@
 #define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + (c))
 
 #if ERA >= 2020
-#define LINUX_VERSION_CODE KERNEL_VERSION(5, 10, 0)
+#define LINUX_VERSION_CODE KERNEL_VERSION(5, 18, 0)
 #elif ERA >= 2017
 #define LINUX_VERSION_CODE KERNEL_VERSION(4, 11, 0)
 #elif ERA >= 2014

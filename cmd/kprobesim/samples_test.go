@@ -1,0 +1,115 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/workloads"
+)
+
+// samplesVariable names a folder with the kernel's own samples of probes (samples/kprobes in Debian's package
+// linux-source-6.1). The project has none of them.
+const samplesVariable = "KPROBESIM_SAMPLES"
+
+// eachCompiler runs a test for every kernel that a compiler is there for. With -short it takes one of a year.
+func eachCompiler(t *testing.T, test func(t *testing.T, im workloads.Image)) {
+	t.Helper()
+	years := map[string]bool{}
+	for _, im := range workloads.List() {
+		if testing.Short() && years[im.Era] {
+			continue
+		}
+		b, err := workloads.Open(im.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := workloads.ReadModuleFlags(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := exec.LookPath(f.Cross + "gcc"); err != nil {
+			t.Logf("left out: modules for %s; there is no %sgcc", im.Name, f.Cross)
+			continue
+		}
+		years[im.Era] = true
+		t.Run(im.Name, func(t *testing.T) { test(t, im) })
+	}
+}
+
+// runModule runs a module on a kernel and returns what it printed.
+func runModule(t *testing.T, file, image string, args ...string) string {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "log")
+	code, stdout, stderr := command(nil, append([]string{"module", "run", file, "--image", image, "--hits", "5", "--console", log}, args...)...)
+	if code != exitOK {
+		t.Errorf("%s on %s: exit code %d\n%s%s", file, image, code, stdout, stderr)
+	}
+	said, _ := os.ReadFile(log)
+	return string(said)
+}
+
+// wantLines wants lines of the console that begin so.
+func wantLines(t *testing.T, said string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains("\n"+said, "\n"+w) {
+			t.Errorf("no line %q:\n%s", w, said)
+		}
+	}
+}
+
+// TestInterfaceOfDocuments compiles a module that declares everything as the documents print it, on every kernel. It calls
+// each function once, and the kernel answers what the documents say: what came later is -ENOSYS.
+func TestInterfaceOfDocuments(t *testing.T) {
+	eachCompiler(t, func(t *testing.T, im workloads.Image) {
+		said := runModule(t, "../../workloads/modules/interface.c", im.Name)
+		early, late := im.Era < "2010", im.Era >= "2020"
+		probes := []string{
+			"interface: 0 0; 1 pre, 1 post, 1 returns", "interface: disabled 0 0; 1 pre, 1 returns",
+			"interface: enabled 0 0; 2 pre, 2 returns", "interface: arrays 0 0; 3 pre, 3 returns",
+		}
+		jprobes := "interface: jprobes 0 0; argument 41"
+		switch {
+		case strings.Contains(im.Options, "-nokprobes"):
+			probes = []string{"interface: -38 -38; 0 pre, 0 post, 0 returns", "interface: arrays -38 -38; 0 pre, 0 returns"}
+			jprobes = "interface: jprobes -38 -38; argument 0"
+		case early:
+			probes = []string{
+				"interface: 0 0; 1 pre, 1 post, 1 returns", "interface: disabled -38 -38; 2 pre, 2 returns",
+				"interface: enabled -38 -38; 3 pre, 3 returns", "interface: arrays -38 -38; 3 pre, 3 returns",
+			}
+			jprobes = "interface: jprobes 0 -38; argument 41"
+		case late:
+			jprobes = "interface: jprobes are gone"
+		}
+		user := "interface: user probe -38"
+		if strings.Contains(im.Options, "-userprobes") {
+			user = "interface: user probe 0, a second one -17, removed without being registered -61"
+		}
+		wantLines(t, said, append(probes, jprobes, "interface: watchpoint set, 1 writes", user)...)
+	})
+}
+
+// TestSamplesOfTheKernel compiles the kernel's own samples, unchanged, for every kernel, and runs them.
+func TestSamplesOfTheKernel(t *testing.T) {
+	dir := os.Getenv(samplesVariable)
+	if dir == "" {
+		t.Skipf("skipped: the kernel's samples of probes; %s names no folder with samples/kprobes of a kernel", samplesVariable)
+	}
+	if testing.Short() {
+		t.Skip("skipped: the kernel's samples of probes take long")
+	}
+	eachCompiler(t, func(t *testing.T, im workloads.Image) {
+		if strings.Contains(im.Options, "-nokprobes") {
+			t.Skip("skipped: samples on a kernel without Kprobes")
+		}
+		said := runModule(t, filepath.Join(dir, "kprobe_example.c"), im.Name)
+		wantLines(t, said, "kprobe_init: Planted kprobe at ", "handler_pre: <kernel_clone> p->addr = ", "handler_post: <kernel_clone> p->addr = ", "kprobe_exit: kprobe at ")
+		// It leaves kernel threads alone, so that its handler says nothing of the loop's calls.
+		said = runModule(t, filepath.Join(dir, "kretprobe_example.c"), im.Name)
+		wantLines(t, said, "Planted return probe at kernel_clone: ", "Missed probing ")
+	})
+}
