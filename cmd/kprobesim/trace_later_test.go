@@ -15,12 +15,12 @@ var phaseForm = regexp.MustCompile(`(?m)^# (\w+) +\d+ +\S+$`)
 func TestTraceShowsEveryStepOfLaterKernels(t *testing.T) {
 	holdLaterTraces(t, laterWays{
 		isa: "i386", entry: []string{"int3", "#BP", "do_int3"}, exit: []string{"restore_kernel_frame"},
-		pushf: "push", popf: "pop", ret: "ret", first: "+0x4 ", region: "+0x6 ",
+		saves: "push", restores: "pop", ret: "ret", first: "+0x4 ", region: "+0x6 ",
 		called: []string{"entry_trampoline", "ret"},
 	})
 	holdLaterTraces(t, laterWays{
 		isa: "x86_64", entry: []string{"int3", "#BP", "save_and_clear", "do_int3"}, exit: []string{"leave_to_kernel", "iretq"},
-		pushf: "pushfq", popf: "popfq", ret: "retq", first: "+0x5 ", region: "+0x5 ",
+		saves: "pushfq", restores: "popfq", ret: "retq", first: "+0x5 ", region: "+0x5 ",
 		called: []string{"entry_trampoline", "popfq", "ret"},
 	})
 }
@@ -28,11 +28,11 @@ func TestTraceShowsEveryStepOfLaterKernels(t *testing.T) {
 // laterWays is what the kernels of an instruction set have of their own: ways into an exception and out of it, names of
 // instructions, where the target goes on behind its first instruction and behind a jump, and the way out of an entry's call.
 type laterWays struct {
-	isa              string
-	entry, exit      []string
-	pushf, popf, ret string
-	first, region    string
-	called           []string
+	isa                  string
+	entry, exit          []string
+	saves, restores, ret string
+	first, region        string
+	called               []string
 }
 
 func holdLaterTraces(t *testing.T, w laterWays) {
@@ -47,14 +47,14 @@ func holdLaterTraces(t *testing.T, w laterWays) {
 	boost := slices.Concat([]string{"leave_handlers"}, out, []string{"__slots_start+0x10 ", "jmp", "bench_target" + w.first})
 	emulation := slices.Concat([]string{"leave_handlers", "emulate_jcc", "condition_holds", "end_hit"}, out, []string{"work_jcc_first+0x2 "})
 	detour := func(calls []string) []string {
-		return slices.Concat([]string{"bench_target+0x0 ", "jmp", w.pushf, "detour_called", "detour_handlers"}, calls,
-			[]string{w.popf, "jmp", "bench_target" + w.region})
+		return slices.Concat([]string{"bench_target+0x0 ", "jmp", w.saves, "detour_called", "detour_handlers"}, calls,
+			[]string{w.restores, "jmp", "bench_target" + w.region})
 	}
 	call := func(calls []string) []string {
-		return slices.Concat([]string{"bench_target+0x0 ", "call", "entry_trampoline", w.pushf, "entry_hit", "find_probe"}, calls,
+		return slices.Concat([]string{"bench_target+0x0 ", "call", "entry_trampoline", w.saves, "entry_hit", "find_probe"}, calls,
 			w.called, []string{"bench_target+0x5 "})
 	}
-	back := []string{w.ret, "kretprobe_trampoline", "function_returned", "call_return_handler", "ret_empty", "into_pool", w.popf, w.ret}
+	back := []string{w.ret, "kretprobe_trampoline", "function_returned", "call_return_handler", "ret_empty", "into_pool", w.restores, w.ret}
 	for _, c := range []laterTrace{
 		{copied, "k", 2, "workload entry dispatch handler return step", slices.Concat(trap, handler, step)},
 		{copied, "b", 1, "workload entry dispatch handler return step", slices.Concat(trap, handler, boost)},
