@@ -193,18 +193,21 @@ func (t *TLB) Resize(sizes PageSizes) {
 	t.small.sizes, t.large.sizes = sizes[:1], sizes[1:]
 }
 
-// Drop forgets the translation of va.
-func (t *TLB) Drop(va uint64) {
-	for _, a := range []*array{&t.small, &t.large} {
+// Drop forgets the translation of va, and reports whether it was in this TLB itself. If not, nobody has a copy of it.
+func (t *TLB) Drop(va uint64) (had bool) {
+	for _, a := range [...]*array{&t.small, &t.large} {
 		if p := a.find(va, t.space); p != nil {
-			p.valid = false
+			p.valid, had = false, true
 		}
 	}
-	t.Generation++
+	if had {
+		t.Generation++
+	}
 	if t.behind != nil {
 		t.behind.space = t.space
 		t.behind.Drop(va)
 	}
+	return had
 }
 
 // DropIf forgets the translations of which a function says so.

@@ -20,6 +20,18 @@ func (e *Engine[C, P]) ForgetTranslations() {
 	e.forgetFetch()
 }
 
+// DropTranslation drops the translation of one address from the TLBs, and empties the micro-TLBs in front of those that
+// had it, or have replaced something unnoticed. A kernel that maps one page of data after the other so keeps what it
+// has for its code.
+func (e *Engine[C, P]) DropTranslation(va uint64) {
+	if e.ITLB.Drop(va) || e.ITLB.Generation != e.itlbGen {
+		e.forgetFetch()
+	}
+	if e.DTLB.Drop(va) || e.DTLB.Generation != e.tlbGen {
+		e.ForgetData()
+	}
+}
+
 // SwitchTranslations changes to another context: what decides the translation of an address beside tables and
 // buffers, such as the privilege level. Translations of the others are kept until the next ForgetTranslations,
 // so that it costs little to come back.

@@ -61,8 +61,11 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	}
 	// A load looks for its data when it was dispatched or later. What it finds in the cache takes l1Lat, so
 	// data that are known early enough are as good as earlier ones.
-	sent, early := uint64(0), soon+c.l1Lat-c.farthest
-	for i := range uint64(forwards) {
+	sent, early, n := uint64(0), soon+c.l1Lat-c.farthest, uint64(forwards)
+	if c.drained <= soon {
+		n = 0 // all are in the cache
+	}
+	for i := range n {
 		if t := &c.stores[(c.placed-i)&(forwards-1)]; t.commit > soon {
 			sent |= 1 << i
 			commit := uint64(t.commit-d) << 1

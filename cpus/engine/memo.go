@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math/bits"
 	"slices"
 
 	"kprobesim/internal/host"
@@ -24,11 +25,12 @@ type memo struct {
 
 	// Node n is named by the place of its first edge, and has more when that leads on. Place 0 is no node and
 	// has no edge.
-	edges  []edge
-	nodes  []node
-	words  []uint64 // states and inputs
-	heads  []uint32 // nodes by hash
-	blocks uint64   // numbers given to blocks
+	edges   []edge
+	nodes   []node
+	words   []uint64 // states and inputs
+	heads   []uint32 // nodes by hash
+	spreads int      // shift of a hash to its head
+	blocks  uint64   // numbers given to blocks
 
 	key    uint64         // of the edge that the running block does not have
 	inputs [inputs]uint64 // of the running block; Core.course has their number
@@ -43,14 +45,22 @@ type memo struct {
 // edge is what a block did in the state of a node.
 type edge struct {
 	key      uint64 // noKey in a node that has no edge
-	input    uint64 // the first input, if there is any
+	input    uint64 // the only input, or where all begin in words when there are several
 	dispatch int32  // places of dispatch and retirement behind it, from that of dispatch before it
 	retire   int32
-	to       uint32 // node
+	to       uint32 // node, and above it (edgeLive) how many stores of that are live
 	next     uint32 // another edge of the same node
-	inputs   uint32 // where all begin in words
-	live     uint8  // of the node that it leads to
 }
+
+// edgeLive is the place of node.live in edge.to. Nodes have smaller numbers, because a memo has no more.
+const edgeLive = 24
+
+// leads has an edge lead to the present node.
+func (e *edge) leads(c *Core) { e.to = c.memo.here | uint32(c.live)<<edgeLive }
+
+// node is where an edge leads to, and live what that node says of stores.
+func (e *edge) node() uint32 { return e.to & (1<<edgeLive - 1) }
+func (e *edge) live() uint64 { return uint64(e.to >> edgeLive) }
 
 // The key of an edge, from its lowest bit on. The number of the block is the rest.
 const (
@@ -98,8 +108,8 @@ type patience struct {
 
 // Bounds, beside those of host.Memo.
 const (
-	memoLeast  = 1 << 9 // edges of one CPU of many
-	memoHeads  = 1 << 12
+	memoLeast  = 1 << 9  // edges of one CPU of many
+	memoHeads  = 15      // logarithm of the heads of nodes
 	memoWords  = 32      // for one edge
 	memoState  = 1 << 10 // and for the largest state, which finds room even where few edges do
 	memoFan    = 16      // edges of one node: the search is to be shorter than the model
@@ -112,7 +122,7 @@ const (
 // init makes the memo of one of a machine's CPUs.
 func (m *memo) init(all int) {
 	m.edges = []edge{{key: noKey}}
-	m.limit, m.runs, m.rest = host.Memo.Blocks, uint8(host.Memo.Runs), restLeast
+	m.limit, m.runs, m.rest = min(host.Memo.Blocks, 1<<edgeLive), uint8(host.Memo.Runs), restLeast
 	if m.limit >= memoLeast {
 		m.limit = max(m.limit/all, memoLeast)
 	}
@@ -121,7 +131,8 @@ func (m *memo) init(all int) {
 // forget empties the memo. The model's arrays must have followed.
 func (m *memo) forget() {
 	if m.heads == nil {
-		m.heads = make([]uint32, memoHeads)
+		m.heads = make([]uint32, 1<<min(bits.Len(uint(m.limit)), memoHeads))
+		m.spreads = 64 - bits.Len(uint(len(m.heads)-1))
 	}
 	clear(m.heads)
 	m.edges, m.nodes, m.words = m.edges[:1], append(m.nodes[:0], node{}), m.words[:0]
@@ -152,7 +163,7 @@ func (c *Core) pass(b *timed) bool {
 func (c *Core) follow(e *edge, n int) {
 	d := c.dispatch
 	c.dispatch, c.retire = d+ticks(e.dispatch), d+ticks(e.retire)
-	c.memo.here, c.live = e.to, uint64(e.live)
+	c.memo.here, c.live = e.node(), e.live()
 	c.memo.found++
 	c.count += uint64(n)
 	if c.course&mispredicted != 0 {
@@ -167,7 +178,7 @@ func (m *memo) meets(e *edge, key uint64) bool {
 		return e.input == m.inputs[0]
 	}
 	n := key & allInputs / oneInput
-	return slices.Equal(m.words[e.inputs:uint64(e.inputs)+n], m.inputs[:n])
+	return slices.Equal(m.words[e.input:e.input+n], m.inputs[:n])
 }
 
 // settle gives the executed instructions of the running block, up to n, their places in time. Blocks
@@ -239,7 +250,7 @@ func (c *Core) passDrain(t ticks) bool {
 	for i := m.here; i != 0; i = m.edges[i].next {
 		if e := &m.edges[i]; e.key == keyDrain && e.input == uint64(t) {
 			c.dispatch, c.retire = d+ticks(e.dispatch), d+ticks(e.retire)
-			m.here, c.live = e.to, uint64(e.live)
+			m.here, c.live = e.node(), e.live()
 			return true
 		}
 	}
@@ -249,7 +260,9 @@ func (c *Core) passDrain(t ticks) bool {
 	if d = c.dispatch - d; ticks(int32(d)) == d {
 		c.arrive()
 		m.inputs[0] = uint64(t)
-		m.add(from, edge{key: keyDrain, input: uint64(t), dispatch: int32(d), retire: int32(d), to: m.here, live: uint8(c.live)}, m.inputs[:1])
+		e := edge{key: keyDrain, dispatch: int32(d), retire: int32(d)}
+		e.leads(c)
+		m.add(from, e, m.inputs[:1])
 	}
 	return true
 }
@@ -304,14 +317,14 @@ func (c *Core) learn(n int) {
 	}
 	c.lose()
 	c.placeWindow(n)
-	e := edge{key: m.key&(1<<keyBlock-1) | c.cur.number, input: m.inputs[0], dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
+	e := edge{key: m.key&(1<<keyBlock-1) | c.cur.number, dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
 	given := m.key & allInputs / oneInput
 	if given > memoInputs || stalls != c.step.Stalls ||
 		ticks(e.dispatch) != c.dispatch-d || ticks(e.retire) != c.retire-d {
 		return
 	}
 	c.arrive()
-	e.to, e.live = m.here, uint8(c.live)
+	e.leads(c)
 	m.add(from, e, m.inputs[:given])
 }
 
@@ -351,13 +364,17 @@ func (m *memo) unlinkLast(n uint32) uint32 {
 
 // keepInputs keeps the inputs of an edge, in the place of those of an old one when they find room there.
 func (m *memo) keepInputs(e *edge, given []uint64, old *edge) {
-	if uint64(len(given)) <= old.key&allInputs/oneInput {
-		e.inputs = old.inputs
-		copy(m.words[e.inputs:], given)
-		return
+	switch n, room := len(given), int(old.key&allInputs/oneInput); {
+	case n == 0:
+	case n == 1:
+		e.input = given[0]
+	case n <= room:
+		e.input = old.input
+		copy(m.words[e.input:], given)
+	default:
+		e.input = uint64(len(m.words))
+		m.words = append(m.words, given...)
 	}
-	e.inputs = uint32(len(m.words))
-	m.words = append(m.words, given...)
 }
 
 // decide has the memo rest when fewer blocks were found than were not.
@@ -383,12 +400,12 @@ func (c *Core) arrive() {
 	state := m.words[at:]
 	hash := uint64(0)
 	for _, w := range state {
-		hash = (hash ^ w) * 0x9e3779b97f4a7c15
-		hash ^= hash >> 32
+		hash = bits.RotateLeft64(hash, 29) ^ w
+		hash *= 0x9e3779b97f4a7c15
 	}
 	hash &^= m.narrow
 	c.late = 0
-	head := &m.heads[hash&(memoHeads-1)]
+	head := &m.heads[hash>>(m.spreads&63)]
 	for i := *head; i != 0; i = m.nodes[i].next {
 		if k := &m.nodes[i]; k.hash == hash && slices.Equal(state, m.state(k)) {
 			m.words = m.words[:at]

@@ -105,12 +105,21 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 				l = b.linkTo(pc)
 			}
 		}
-		if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= e.until {
+		if l.pc != pc || l.gen != e.gen {
+			if l = e.jumpTo(pc); l.pc != pc || l.gen != e.gen || !b.plain {
+				break
+			}
+		}
+		if e.Check != 0 || e.retire >= e.until {
 			break
 		}
 		next := l.to
-		if next.phase != e.phase || *next.lineUsed != next.line || next.next != 0 && *next.nextUsed != next.next {
+		if next.phase != e.phase {
 			break
+		}
+		if *next.lineUsed != next.line || next.next != 0 && *next.nextUsed != next.next {
+			e.block, e.idx = b, between
+			e.fetchLines(next)
 		}
 		b = next
 	}

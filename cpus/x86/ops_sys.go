@@ -374,15 +374,12 @@ func (c *CPU) flushTLB(all bool) {
 	c.ForgetTranslations()
 }
 
-// invlpg drops the translation of one page, a global one too (SDM vol. 3, 4.10.4.1). The
-// micro-TLBs, which are small, are emptied. The operand is an address only: nothing is loaded from
-// it.
+// invlpg drops the translation of one page, a global one too (SDM vol. 3, 4.10.4.1). The operand is an address only:
+// nothing is loaded from it.
 func invlpg(c *CPU, in *inst) {
 	if c.privileged() {
 		va := c.ea(in)
-		c.ITLB.Drop(va)
-		c.DTLB.Drop(va)
-		c.ForgetTranslations()
+		c.DropTranslation(va)
 		c.synchronized()
 	}
 }
