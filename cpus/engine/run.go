@@ -109,6 +109,9 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 			if l = e.jumpTo(pc); l.pc != pc || l.gen != e.gen || !b.plain {
 				break
 			}
+			if own := b.placeOfLink(pc); own.gen != e.gen {
+				*own = *l
+			}
 		}
 		if e.Check != 0 || e.retire >= e.until {
 			break
