@@ -7,16 +7,16 @@ import "kprobesim/mmu"
 type Block[C, P any] struct {
 	timed
 	insns []Insn[C, P]
-	links [4]link[C, P] // blocks that followed it: the one behind it, and others
-	other uint8         // the next link to others
-	end   uint64        // address behind it
-	line  uint32        // of the instruction cache, plus one
-	next  uint32        // the same of the line that the last instruction reaches into, or zero
+	line  uint32 // of the instruction cache, plus one
+	next  uint32 // the same of the line that the last instruction reaches into, or zero
 	// Where the CPU's cache says which line of their sets it used last.
 	lineUsed, nextUsed *uint32
 	phase              uint8
-	plain              bool   // behind it nothing is to be looked at but what links cover
-	pc                 uint64 // virtual address it was decoded for: phases go by address
+	plain              bool          // behind it nothing is to be looked at but what links cover
+	other              uint8         // the next link to others
+	end                uint64        // address behind it
+	links              [4]link[C, P] // blocks that followed it: the one behind it, and others
+	pc                 uint64        // virtual address it was decoded for: phases go by address
 	pa                 uint64
 	watched            uint64 // below this address it lies in spans that are observed: links do not lead to it
 	stops              bool   // an instruction in it is watched

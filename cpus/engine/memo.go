@@ -35,6 +35,8 @@ type memo struct {
 	key    uint64         // of the edge that the running block does not have
 	inputs [inputs]uint64 // of the running block; Core.course has their number
 
+	ahead uint64 // the key of the first edge of here, asked for early: the host's memory may take its time
+
 	limit  int    // of edges; zero when nothing is to be remembered
 	runs   uint8  // executions of a block before it is remembered
 	narrow uint64 // bits of hashes that are left out, by a test
@@ -163,8 +165,10 @@ func (c *Core) pass(b *timed) bool {
 func (c *Core) follow(e *edge, n int) {
 	d := c.dispatch
 	c.dispatch, c.retire = d+ticks(e.dispatch), d+ticks(e.retire)
-	c.memo.here, c.live = e.node(), e.live()
-	c.memo.found++
+	m := &c.memo
+	m.here, c.live = e.node(), e.live()
+	m.ahead = m.edges[m.here].key
+	m.found++
 	c.count += uint64(n)
 	if c.course&mispredicted != 0 {
 		c.step.Stalls.Mispredict += c.ev[evMispredict]
