@@ -12,7 +12,7 @@ func (c *Core) placeWindow(n int) {
 		c.enterWindow()
 	}
 	done := ticks(0)
-	if c.cur.simple && !c.moved {
+	if c.cur.simple {
 		done = c.placeSimple(c.cur.ops[c.settled:n])
 	} else {
 		done = c.placeAny(c.cur.ops[:n])
@@ -116,6 +116,12 @@ func (c *Core) placeSimple(ops []Op) (done ticks) {
 			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
 			d = max(d, c.fetched)
 		}
+		if k.first {
+			d = (d + clock.PerCycle - 1) / clock.PerCycle * clock.PerCycle
+		}
+		if stack := op.Flags & (moves | namesStack); stack != 0 && (stack&moves != 0 || c.moved) {
+			d = c.stackPointer(op, d)
+		}
 		next, place := retire+c.slot, at
 		if c.grouped {
 			least, limit := uint8(0), c.room
@@ -186,10 +192,7 @@ func (c *Core) placeSimple(ops []Op) (done ticks) {
 }
 
 // isSimple reports whether placeSimple has all that an instruction needs.
-func (c *Core) isSimple(op *Op) bool {
-	k := &c.cost[op.Class]
-	return !k.inOrder && !k.first && op.Flags&moves == 0
-}
+func (c *Core) isSimple(op *Op) bool { return !c.cost[op.Class].inOrder }
 
 // fetches is the flag of instructions that have to be fetched: none has when the loop buffer feeds decode.
 func (c *Core) fetches() uint16 {
