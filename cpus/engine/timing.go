@@ -280,16 +280,6 @@ func (c *Core) settleBranch(done ticks) {
 	c.entering = true
 }
 
-// Repeat adds the time of one more element of a repeated instruction, which costs the issue of a class
-// beside what its memory took.
-func (c *Core) Repeat(class uint8) {
-	a := &c.acc[c.idx&(accesses-1)]
-	c.spread()
-	c.extra += c.cost[class].issue + a.miss + a.missW
-	a.miss, a.missW = 0, 0
-	c.odd |= oddAccess
-}
-
 // Drain waits for everything in flight and then lets t pass. What takes as long each time, as the delivery of
 // an exception does, is remembered.
 func (c *Core) Drain(t ticks) {

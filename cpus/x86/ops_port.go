@@ -63,7 +63,7 @@ func ins[T width](c *CPU, in *inst) {
 			c.advance(rdi, d)
 		}
 		return true
-	})
+	}, nil)
 }
 
 func outs[T width](c *CPU, in *inst) {
@@ -77,7 +77,7 @@ func outs[T width](c *CPU, in *inst) {
 			c.advance(rsi, d)
 		}
 		return c.Stop&engine.StopFault == 0
-	})
+	}, nil)
 }
 
 // bindPort binds in and out: x86asm puts the accumulator first for one and last for the other.

@@ -21,16 +21,24 @@ func stride[T width](c *CPU) uint64 {
 func (c *CPU) advance(r int, by uint64) { c.R[r] = (c.R[r] + by) & c.AddrMask }
 
 // repeat runs one element at a time while rcx lasts; step reports whether to go on. Traps and
-// watchpoints come between elements (SDM vol. 3, 17.3.1.4).
-func (c *CPU) repeat(in *inst, step func() bool) {
+// watchpoints come between elements (SDM vol. 3, 17.3.1.4). Where addresses ascend and no trap is due, some may do
+// several elements, up to a number, and returns how many it did.
+func (c *CPU) repeat(in *inst, step func() bool, some func(n uint64) uint64) {
 	if in.rep == 0 {
 		step()
 		return
 	}
-	for n := 0; c.R[rcx]&c.AddrMask != 0; n++ {
+	for n := uint64(0); c.R[rcx]&c.AddrMask != 0; n++ {
 		if n == maxRepeat || n > 0 && (c.ctl&flagTF != 0 || c.watchHit != 0) {
 			c.R[rRIP] -= uint64(in.len)
 			return
+		}
+		if some != nil && c.ctl&(flagTF|flagDF) == 0 {
+			if did := some(min(c.R[rcx]&c.AddrMask, maxRepeat-n)); did != 0 {
+				c.R[rcx] = (c.R[rcx] - did) & c.AddrMask
+				n += did - 1
+				continue
+			}
 		}
 		more := step()
 		if c.Stop&engine.StopFault != 0 {
@@ -60,6 +68,11 @@ func movs[T width](c *CPU, in *inst) {
 			c.advance(rdi, d)
 		}
 		return true
+	}, func(n uint64) uint64 {
+		n = engine.CopyElements[T](&c.Core, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask, c.R[rdi], n, clRepElement)
+		c.advance(rsi, n*d)
+		c.advance(rdi, n*d)
+		return n
 	})
 }
 
@@ -70,6 +83,10 @@ func stos[T width](c *CPU, in *inst) {
 			c.advance(rdi, d)
 		}
 		return true
+	}, func(n uint64) uint64 {
+		n = engine.StoreElements(&c.Core, c.R[rdi], get[T](c, rax), n, clRepElement)
+		c.advance(rdi, n*d)
+		return n
 	})
 }
 
@@ -81,7 +98,7 @@ func lods[T width](c *CPU, in *inst) {
 			c.advance(rsi, d)
 		}
 		return true
-	})
+	}, nil)
 }
 
 // scas and cmps compare, and repetition ends early: repe while equal, repne while not. The flags
@@ -97,7 +114,7 @@ func scas[T width](c *CPU, in *inst) {
 		sub(c, get[T](c, rax), v)
 		c.advance(rdi, d)
 		return c.zf() == (in.rep&fRep != 0)
-	})
+	}, nil)
 }
 
 func cmps[T width](c *CPU, in *inst) {
@@ -115,5 +132,5 @@ func cmps[T width](c *CPU, in *inst) {
 		c.advance(rsi, d)
 		c.advance(rdi, d)
 		return c.zf() == (in.rep&fRep != 0)
-	})
+	}, nil)
 }

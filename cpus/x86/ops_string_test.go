@@ -1,0 +1,51 @@
+package x86
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// TestRepeatedInOneGo has repeated stores and copies do several elements in one go, and one by one because the pages are
+// watched. Registers, memory, time and counters are the same, also behind loads that find the stores.
+func TestRepeatedInOneGo(t *testing.T) {
+	operations := [][]byte{{0xf3, 0xaa}, {0xf3, 0xab}, {0xf3, 0x48, 0xab}, {0xf3, 0xa4}, {0xf3, 0xa5}, {0xf3, 0x48, 0xa5}}
+	numbers := rand.New(rand.NewPCG(1, 2))
+	for _, model := range []string{cpus.Throughput, cpus.Window} {
+		for i := range 60 {
+			op := operations[i%len(operations)]
+			// rep stos or movs; mov -16(%rdi),%rbx; add %rbx,%rdx; then the same again; hlt
+			code := append(append([]byte{}, op...), 0x48, 0x8b, 0x5f, 0xf0, 0x48, 0x01, 0xda)
+			code = append(append(code, 0x48, 0x89, 0xf7, 0xb9, 100, 0, 0, 0), code...) // mov %rsi,%rdi; mov $100,%ecx
+			code = append(code, 0xf4)
+			from, to, n := testData+numbers.Uint64N(6000), testData+numbers.Uint64N(6000), numbers.Uint64N(5000)
+			run := func(slow bool) *CPU {
+				c := testCPU(t, model, code)
+				if slow {
+					c.WatchData([][2]uint64{{testData, testData + 1<<20}})
+				}
+				for at := range uint64(16 << 10) {
+					c.Memory.Write(testData-directMap+at, []byte{byte(at * 7)})
+				}
+				c.R[rsi], c.R[rdi], c.R[rcx], c.R[rax] = from, to, n, uint64(i+1)*0x0123456789abcdef
+				for range 40 {
+					if c.Run(c.Now()+1000*clock.PerCycle).Reason == cpus.Halted {
+						break
+					}
+				}
+				return c
+			}
+			fast, slow := run(false), run(true)
+			what := fmt.Sprintf("%s, %x of %d from %#x to %#x", model, op, n, from, to)
+			if fast.R != slow.R || fast.Now() != slow.Now() || *fast.Counters() != *slow.Counters() {
+				t.Fatalf("%s: %d ticks, %x; one by one %d ticks, %x", what, fast.Now(), fast.R, slow.Now(), slow.R)
+			}
+			if a, b := fast.Memory.Bytes(testData-directMap, 1<<16), slow.Memory.Bytes(testData-directMap, 1<<16); string(a) != string(b) {
+				t.Fatalf("%s: memories differ", what)
+			}
+		}
+	}
+}
