@@ -106,7 +106,7 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 			}
 		}
 		if l.pc != pc || l.gen != e.gen {
-			if l = e.jumpTo(pc); l.pc != pc || l.gen != e.gen || !b.plain {
+			if l = e.shortcut(pc); l.pc != pc || l.gen != e.gen || !b.plain {
 				break
 			}
 			if own := b.placeOfLink(pc); own.gen != e.gen {

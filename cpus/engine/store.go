@@ -23,7 +23,7 @@ type store[C, P any] struct {
 	microITLB [microPages]microPage
 	itlbGen   uint64
 	maxInsn   int
-	jumps     [jumps]link[C, P] // to the blocks that were found last, from any plain block
+	shortcuts [shortcuts]link[C, P] // to the blocks that were found last, from any plain block
 
 	// held are bytes of the host that were taken since the store was last emptied, about. Code that was
 	// dropped meanwhile counts too, and so do the line versions that are kept of it: the bound is safe.
@@ -41,11 +41,11 @@ type microPage struct{ tag, base uint64 }
 
 const microPages = 64
 
-// jumps is their number. A function that is called from everywhere returns to more places than a block has links.
-const jumps = 1 << 11
+// shortcuts is their number. A function that is called from everywhere returns to more places than a block has links.
+const shortcuts = 1 << 11
 
-// jumpTo returns where a link to pc is, or another one.
-func (s *store[C, P]) jumpTo(pc uint64) *link[C, P] { return &s.jumps[(pc^pc>>9)&(jumps-1)] }
+// shortcut returns where a link to pc is, or another one.
+func (s *store[C, P]) shortcut(pc uint64) *link[C, P] { return &s.shortcuts[(pc^pc>>9)&(shortcuts-1)] }
 
 // codePage holds the granules of one page.
 type codePage[C, P any] struct {
@@ -96,7 +96,7 @@ func (e *Engine[C, P]) forgetCode() {
 	e.pages, e.held = make([]*codePage[C, P], len(e.pages)), 0
 	e.block = new(Block[C, P])
 	e.cur = &e.block.timed
-	e.jumps = [jumps]link[C, P]{}
+	e.shortcuts = [shortcuts]link[C, P]{}
 	e.resume = resumePoint[C, P]{}
 	e.forgetFetch()
 }
@@ -142,7 +142,7 @@ func (e *Engine[C, P]) fetch() *Block[C, P] {
 		if b.watched > pc || b.stops {
 			l.gen |= detour
 		}
-		*e.jumpTo(pc) = *l
+		*e.shortcut(pc) = *l
 		if !from.plain {
 			l.gen |= detour
 		}

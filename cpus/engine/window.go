@@ -83,10 +83,7 @@ func (c *Core) placeAny(ops []Op) (done ticks) {
 		c.ready[op.O2&regMask] = second
 		c.readyAlso(op.Also, done)
 		if op.Flags&Stores != 0 {
-			p := max(c.port[portStore], d)
-			c.port[portStore] = p + c.storeBusy
-			done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
-			c.commit(op, done, max(next, done)+c.ev[evCommit], &c.acc[i&(accesses-1)])
+			done = c.placeStore(op, d, next, done, &c.acc[i&(accesses-1)])
 			d = max(d, c.drained-c.slack)
 		}
 		// Retirement, in order.
@@ -152,8 +149,7 @@ func (c *Core) placeSimple(ops []Op) (done ticks) {
 		port, unit := &c.port[k.port&portMask], &c.port[k.unit&portMask]
 		start := max(d, *port, *unit)
 		*unit = start + k.busy
-		*port = start + k.occupancy
-		c.port[noPort] = 0
+		*port, c.port[noPort] = start+k.occupancy, 0
 		free := start
 		if op.Flags&Loads != 0 {
 			a := &c.acc[(acc+i)&(accesses-1)]
@@ -178,16 +174,23 @@ func (c *Core) placeSimple(ops []Op) (done ticks) {
 			c.readyAlso(op.Also, done)
 		}
 		if op.Flags&Stores != 0 {
-			p := max(c.port[portStore], d)
-			c.port[portStore] = p + c.storeBusy
-			done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
-			c.commit(op, done, max(next, done)+c.ev[evCommit], &c.acc[(acc+i)&(accesses-1)])
+			done = c.placeStore(op, d, next, done, &c.acc[(acc+i)&(accesses-1)])
 			d = max(d, c.drained-c.slack)
 		}
 		retire = max(next, done, second)
 		c.ring[place&(cpus.MaxWindow-1)] = retire
 	}
 	c.dispatch, c.retire, c.at = d, retire, at
+	return done
+}
+
+// placeStore sends a store of an instruction that has its result at a time on its way to the cache, and returns when the
+// instruction is done.
+func (c *Core) placeStore(op *Op, d, next, done ticks, a *access) ticks {
+	p := max(c.port[portStore], d)
+	c.port[portStore] = p + c.storeBusy
+	done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+	c.commit(op, done, max(next, done)+c.ev[evCommit], a)
 	return done
 }
 
