@@ -22,11 +22,15 @@ func phaseColor(name string) (color.RGBA, bool) {
 		"step":      "2f7f86", // teal
 		"return":    "d4e9c6", // pale green
 		"kretprobe": "a84710", // brown
+		"rethook":   "a84710", // the same by its later name
+		"event":     "8a4a78", // plum
 		"detour":    "f0b06a", // pale orange
 		"stop":      "5a3a6b", // purple
 		"irq":       "c9a9d8", // pale purple
 		"kernel":    "6e6e6e", // greys: not the probe's own
 		"workload":  "d2d2d2",
+		"user":      "d2d2d2",
+		"other":     "6e6e6e",
 		"idle":      "f4f4f4",
 	}[name]
 	return colorOf(c), ok

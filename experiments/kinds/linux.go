@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/distro"
@@ -160,13 +160,20 @@ func traceLinux(p *schema.Point, n int64, w io.Writer) error {
 
 // drawLinux stacks the phases of each point.
 func drawLinux(s *results.Set) (results.Figure, error) {
-	var names []string
+	var phases, below []string
 	for _, p := range linuxPhases() {
-		names = append(names, p.String())
+		phases = append(phases, p.String())
+		for _, at := range s.Points() {
+			if r, ok := s.Get(at, results.PhaseMetric(p.String())); ok && r.Value.Float() < -1 {
+				below = append(below, fmt.Sprintf("%s of %s (%s)", p, at.Name(), r.Value.Round(0)))
+			}
+		}
 	}
-	phases, caption := stackable(s)
-	phases = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(phases, n) })
+	caption := []string{"a single step is the copied instruction and a second breakpoint behind it; -event: writes the record of a trace event"}
+	if len(below) > 0 {
+		caption = append(caption, "drawn as none, as the rest takes less with the probe: "+strings.Join(below, ", "))
+	}
 	return results.PhaseStack(s, phases, results.Frame{
-		Title: "Where the cycles of a hit go in a packaged kernel: " + place(s.Points()[0]), YLabel: "cycles per hit", Caption: caption,
+		Title: "Cycles of a hit in a packaged kernel: " + place(s.Points()[0]), YLabel: "cycles per hit", Caption: caption,
 	})
 }

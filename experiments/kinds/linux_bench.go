@@ -127,8 +127,9 @@ func (b *bench) order(p *schema.Point) (measuring.Order, *probing.Verdict, error
 		}
 		o.Optimize = p.Probe.Mode == kprobes.Optimized
 		if l.Handler == schema.LinuxEmpty {
-			o.Modules = []measuring.Module{emptyModule(p, v)}
-			return o, v, nil
+			m, err := emptyModule(p, v)
+			o.Modules = []measuring.Module{m}
+			return o, v, err
 		}
 		how := map[string]string{schema.LinuxKprobe: "p ", schema.LinuxKretprobe: "r "}[l.What]
 		o.Events = []string{how + v.Place}
@@ -138,16 +139,6 @@ func (b *bench) order(p *schema.Point) (measuring.Order, *probing.Verdict, error
 		return o, v, nil
 	}
 	return o, nil, nil
-}
-
-// emptyModule is the module with the handlers that count (distro/module), for the place of a probe.
-func emptyModule(p *schema.Point, v *probing.Verdict) measuring.Module {
-	symbol, offset, _ := strings.Cut(v.Place, "+")
-	params := fmt.Sprintf("kind=%s symbol=%s", p.Probe.Linux.What, symbol)
-	if offset != "" && offset != "0x0" {
-		params += " offset=" + offset
-	}
-	return measuring.Module{Name: "kprobesim_empty", File: p.Linux.ModuleFile, Params: params, Hits: "hits"}
 }
 
 func symbolPlace(symbol string, offset uint64) string {

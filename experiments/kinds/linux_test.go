@@ -15,13 +15,16 @@ import (
 	"kprobesim/sim"
 )
 
+// linuxLoader is shared by the tests, so that a kernel boots once.
+var linuxLoader = planning.NewLoader()
+
 // linuxPlan is a short run of an experiment with the kernel of a distribution, or skips the test.
 func linuxPlan(t *testing.T, name string, sets ...string) *schema.Plan {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("left out because of -short: measuring the probes of a packaged kernel")
 	}
-	p, err := planning.NewLoader().Plan(name, append([]string{"workload.hits=40", "workload.warmup=30"}, sets...))
+	p, err := linuxLoader.Plan(name, append([]string{"workload.hits=40", "workload.warmup=30"}, sets...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/distro"
 	"kprobesim/experiments"
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/image/linux"
@@ -51,7 +53,7 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		p.errs.Join(at(root, "linux", "module"), fmt.Errorf("linux.module: %w", err))
 		return
 	}
-	if pt.Linux.ModuleFile == nil {
+	if pt.Linux.ModuleHash == "" {
 		p.leaveOut(e, pt.Kernel.Era)
 	}
 	p.points(root, pt, e, c, nil)
@@ -156,15 +158,15 @@ func (p *planner) leaveOut(e *schema.Experiment, release string) {
 		}
 		return out
 	})
-	note := fmt.Sprintf("left out: %s, whose handler is that of a module: build it (sh distro/module/build.sh HEADERS %s) and put it beside the "+
-		"kernel, or name it by linux.module", strings.Join(left, ", "), moduleName(release))
+	note := fmt.Sprintf("left out: %s, whose handler is that of a module: install the headers of the kernel, make and gcc-12, or put a built %s "+
+		"beside the kernel", strings.Join(left, ", "), moduleName(release))
 	if len(left) > 0 && !slices.Contains(p.plan.Notes, note) {
 		p.plan.Notes = append(p.plan.Notes, note)
 	}
 }
 
 // moduleName is the file of the module for a kernel, as it is looked for beside the kernel.
-func moduleName(release string) string { return "kprobesim_empty-" + release + ".ko" }
+func moduleName(release string) string { return distro.EmptyModule + "-" + release + ".ko" }
 
 // linuxModule reads the module that the experiment names, or the one that lies beside the kernel.
 func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux, kernel, release string) error {
@@ -177,7 +179,7 @@ func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux, kernel, release st
 	}
 	b, err := experiments.ReadLimited(file)
 	if errors.Is(err, fs.ErrNotExist) && x.Module == "" {
-		return nil
+		return l.builtModule(x, kernel, release)
 	}
 	if err != nil {
 		return err
@@ -188,6 +190,22 @@ func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux, kernel, release st
 		l.keys["module "+filepath.Base(file)] = x.ModuleHash
 	}
 	return nil
+}
+
+// builtModule notes that the module is to be built, if it can be. What comes of it follows from its source and the
+// release of the kernel.
+func (l *Loader) builtModule(x *schema.Linux, kernel, release string) error {
+	if x.Headers = kinds.Headers(kernel, release); x.Headers == "" {
+		return nil
+	}
+	files, err := distro.ModuleFiles()
+	all := []byte(release)
+	for _, f := range files {
+		all = append(all, f.Data...)
+	}
+	x.ModuleHash = results.Hash(all)
+	l.use(results.Input{Kind: "module", Name: distro.EmptyModule + ".c", Hash: x.ModuleHash})
+	return err
 }
 
 // widthOf is the width of the kernel in a file, 0 where it is none.

@@ -20,6 +20,7 @@ type Linux struct {
 	Kernel     *linux.Kernel // nil where none was found
 	ModuleFile []byte        // nil where none was named
 	ModuleHash string
+	Headers    string // where the module is built when there is none; "" where it cannot be
 	// Work is shared by the points of a plan, so that they boot once.
 	Work *Work
 }
@@ -128,7 +129,7 @@ var errUnfinished = errors.New("another point failed to make what both need")
 // Work is what points of a plan share and one of them makes. It keeps the latest few, each of which may be hundreds
 // of megabytes.
 type Work struct {
-	Most int // that are kept; 0 for two
+	Most int // that are kept; 0 for three
 	mu   sync.Mutex
 	kept []*work
 }
@@ -141,7 +142,7 @@ type work struct {
 }
 
 // maxWork is how many are kept: points that run at the same time rarely need more.
-const maxWork = 2
+const maxWork = 3
 
 // Do returns what make makes for a key. It is made once, and again when it was not asked for in a long time.
 func (w *Work) Do(key string, produce func() (any, error)) (any, error) {

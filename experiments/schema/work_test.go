@@ -36,8 +36,9 @@ func TestWork(t *testing.T) {
 		t.Errorf("made %v", made)
 	}
 	get("c")
+	get("d")
 	get("b")
 	if made["a"] != 1 || made["b"] != 2 {
-		t.Errorf("two are kept, and made is %v", made)
+		t.Errorf("three are kept, and made is %v", made)
 	}
 }

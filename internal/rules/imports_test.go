@@ -46,7 +46,7 @@ var rooms = map[string][]string{
 		"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema",
 		"boards/pc", "distro", "distro/measuring", "distro/phases", "distro/probing",
 	},
-	"experiments/planning":    {"cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
+	"experiments/planning":    {"distro", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
 	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},
 	"experiments/keeping":     {"results", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "experiments/schema", "experiments/kinds"},

@@ -1,0 +1,76 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"kprobesim/distro"
+	"kprobesim/distro/measuring"
+	"kprobesim/distro/probing"
+	"kprobesim/experiments/schema"
+)
+
+// Headers looks for the headers of a kernel's release: unpacked beside the kernel, beside its folder, or installed. It
+// returns "" where there are none, or no tools to build a module with.
+func Headers(kernel, release string) string {
+	for _, tool := range []string{"sh", "make", "gcc-12", "objcopy"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return ""
+		}
+	}
+	dir := filepath.Dir(kernel)
+	for _, root := range []string{dir, filepath.Dir(dir), "/"} {
+		at := filepath.Join(root, "usr", "src", "linux-headers-"+release)
+		if info, err := os.Stat(at); err == nil && info.IsDir() {
+			return at
+		}
+	}
+	return ""
+}
+
+// buildModule builds the module with empty handlers against the headers of a kernel.
+func buildModule(headers string) (b []byte, err error) {
+	dir, err := os.MkdirTemp("", distro.EmptyModule)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	files, err := distro.ModuleFiles()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	out := filepath.Join(dir, distro.EmptyModule+".ko")
+	said, err := exec.Command("sh", filepath.Join(dir, files[0].Name), headers, out).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("the module %s was not built for %s: %w: %s", distro.EmptyModule, headers, err, strings.TrimSpace(string(said)))
+	}
+	return os.ReadFile(out)
+}
+
+// emptyModule is the module with the handlers that count (distro/module), for the place of a probe. It is that of the
+// experiment, or is built once for all points.
+func emptyModule(p *schema.Point, v *probing.Verdict) (measuring.Module, error) {
+	file := p.Linux.ModuleFile
+	if file == nil {
+		made, err := p.Linux.Work.Do("module "+p.Linux.Headers, func() (any, error) { return buildModule(p.Linux.Headers) })
+		if err != nil {
+			return measuring.Module{}, err
+		}
+		file = made.([]byte)
+	}
+	symbol, offset, _ := strings.Cut(v.Place, "+")
+	params := fmt.Sprintf("kind=%s symbol=%s", p.Probe.Linux.What, symbol)
+	if offset != "" && offset != "0x0" {
+		params += " offset=" + offset
+	}
+	return measuring.Module{Name: distro.EmptyModule, File: file, Params: params, Hits: "hits"}, nil
+}
