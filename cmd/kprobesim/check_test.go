@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +195,21 @@ func TestWorkflow(t *testing.T) {
 		fields = append(fields, experiment, "--baselines", dir)
 		if code, stdout, stderr := command(fake(1001), fields...); code != exitRegression || !strings.Contains(stdout, "1000 -> 1001") && !strings.Contains(stdout, "| 1000 | 1001 |") {
 			t.Errorf("%v: exit code %d\n%.300s%s", fields, code, stdout, stderr)
+		}
+	}
+}
+
+// TestCheckLeavesPackagedKernelsOut has check without names take every experiment but those of kernels that are not part
+// of the program, and say so in a line each.
+func TestCheckLeavesPackagedKernelsOut(t *testing.T) {
+	var out, said bytes.Buffer
+	names := (&checker{app: newApp(&out, &said)}).withBaselines()
+	if slices.Contains(names, "linux-probes") || !slices.Contains(names, "overhead-published") || len(names) < 60 {
+		t.Errorf("checked are %q", names)
+	}
+	for _, name := range []string{"linux-probes", "linux-probes-i386"} {
+		if !strings.Contains(said.String(), "left out: "+name+",") {
+			t.Errorf("nothing is said of %s: %q", name, said.String())
 		}
 	}
 }
