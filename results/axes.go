@@ -39,6 +39,22 @@ func besideLabel(c draw.Canvas, p *plot.Plot) draw.Canvas {
 	return left
 }
 
+// aboveLabel sets the label of the swept axis in as many lines as the place is wide for, and returns what is left for
+// the plot. The library keeps room as it does for the other axis, and lets a long label make the data narrow.
+func aboveLabel(c draw.Canvas, p *plot.Plot) draw.Canvas {
+	style, words := p.X.Label.TextStyle, p.X.Label.Text
+	p.X.Label.Text = ""
+	lines := wrap(style, words, c.Max.X-c.Min.X)
+	left := draw.Crop(c, 0, 0, leading(labelSize)*vg.Length(len(lines)), 0)
+	data := p.DataCanvas(left)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+	for i, line := range lines {
+		middle := min((data.Min.X+data.Max.X)/2, c.Max.X-style.Width(line)/2) // where the place ends, a line ends
+		c.FillText(style, vg.Point{X: middle, Y: left.Min.Y - leading(labelSize)*vg.Length(i)}, line)
+	}
+	return left
+}
+
 // categories puts names under whole numbers from 0 and leaves half a step at each end.
 func categories(p *plot.Plot, names []string) {
 	ticks := make(plot.ConstantTicks, len(names))

@@ -220,6 +220,9 @@ func (l *Lines) drawScaled(c draw.Canvas, s scale) {
 	if l.LogY && p.Y.Label.Text != "" {
 		c = besideLabel(c, p)
 	}
+	if p.X.Label.Text != "" {
+		c = aboveLabel(c, p)
+	}
 	p.Draw(c)
 }
 

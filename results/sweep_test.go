@@ -3,6 +3,7 @@ package results
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -195,5 +196,28 @@ func TestSweptBarsHavePanels(t *testing.T) {
 	s = sweptOver(t, []string{"k", "r"}, []string{"workload.hits", "kernel.hz"}, hits, hz)
 	if _, err := OverheadBars(s, Frame{}, false); !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), "14 values of kernel.hz") {
 		t.Errorf("28 panels: %v", err)
+	}
+}
+
+// TestLongLabelsLeaveTheData draws lines above a label that is wider than they are: it is set in lines, and the data is as
+// wide as above a short one.
+func TestLongLabelsLeaveTheData(t *testing.T) {
+	places := func(label string) (points string, whole bool) {
+		t.Helper()
+		b, err := renderTeX(&Lines{
+			Frame: Frame{Title: "t", XLabel: label, YLabel: "calls missed, %", Width: 60}, LogX: true,
+			Series: []LineSeries{{Name: "s", Points: []XY{{X: 1, Y: 90}, {X: 16, Y: 5}}}},
+		})
+		check(t, err)
+		var xs []string
+		for _, m := range regexp.MustCompile(`\\pgf(?:pathmoveto|lineto)\{\\pgfpoint\{([0-9.]+)pt`).FindAllStringSubmatch(string(b), -1) {
+			xs = append(xs, m[1])
+		}
+		return strings.Join(xs, " "), regexp.MustCompile(`(?m)^\\.*`+regexp.QuoteMeta(label)).Match(b)
+	}
+	short, _ := places("CPUs")
+	long, whole := places("maxactive: instances of the probe, each of which one call takes from its entry to its return, of a return probe")
+	if short != long || whole {
+		t.Errorf("in one line: %v; above a long label the data is elsewhere: %v", whole, short != long)
 	}
 }
