@@ -213,7 +213,7 @@ func TestLongLabelsLeaveTheData(t *testing.T) {
 		for _, m := range regexp.MustCompile(`\\pgf(?:pathmoveto|lineto)\{\\pgfpoint\{([0-9.]+)pt`).FindAllStringSubmatch(string(b), -1) {
 			xs = append(xs, m[1])
 		}
-		return strings.Join(xs, " "), regexp.MustCompile(`(?m)^\\.*`+regexp.QuoteMeta(label)).Match(b)
+		return strings.Join(xs, " "), regexp.MustCompile(`(?m)^\\.*` + regexp.QuoteMeta(label)).Match(b)
 	}
 	short, _ := places("CPUs")
 	long, whole := places("maxactive: instances of the probe, each of which one call takes from its entry to its return, of a return probe")

@@ -77,9 +77,16 @@ func (a *app) paper(f *paperFlags) error {
 	}
 	files, err := paper.Make(paper.Input{
 		Set:  func(name string) (*results.Set, error) { return a.paperSet(f.from, name) },
-		Plan: func(name string) (*schema.Plan, error) { return a.loader.Plan(name, nil) }, Searches: func() ([]paper.Search, error) { return a.searches(f.schedules) }, Artifact: measured, From: f.from,
+		Plan: func(name string) (*schema.Plan, error) { return a.loader.Plan(name, nil) }, Searches: func() ([]paper.Search, error) {
+			all, err := a.searches(f.schedules)
+			return all, fail(exitFailed, err)
+		}, Artifact: measured, From: f.from,
 		Template: string(template), Name: f.template,
 	})
+	var broken *failure
+	if errors.As(err, &broken) {
+		return fail(broken.code, err)
+	}
 	if err != nil {
 		return fail(exitRegression, err)
 	}
