@@ -94,6 +94,9 @@ func claimsOnly(t *testing.T) (template string, claims map[string]bool) {
 // TestEveryClaimGuardsSomething shakes the results: each sentence that claims something becomes untrue under some of
 // them, and all are true under the committed ones.
 func TestEveryClaimGuardsSomething(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped with -short: nothing in it runs at the same time")
+	}
 	template, claims := claimsOnly(t)
 	in := remembering(paperInput(t, nil))
 	if _, err := withTemplate(in, template); err != nil {
