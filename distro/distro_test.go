@@ -52,8 +52,12 @@ func config(t testing.TB, k linuxtest.Kernel) distro.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	isa := x86.ISA64()
+	if k.Bits == 32 {
+		isa = x86.ISA32()
+	}
 	return distro.Config{
-		Kernel: read, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20,
+		Kernel: read, CPU: cpustest.Config(isa), Board: pc.Legacy{}, RAM: 32 << 20,
 		Command: "hello 6.1", Initrd: distro.Initrd([]distro.File{first}),
 	}
 }
@@ -161,18 +165,18 @@ func TestInitrd(t *testing.T) {
 	}
 }
 
-// FuzzBoot gives kernels that are damaged in any way to the loader.
+// FuzzBoot gives kernels that are damaged in any way to the loader, with any command line and initial file system.
 func FuzzBoot(f *testing.F) {
 	for _, bits := range []int{64, 32} {
-		f.Add(linuxtest.Boxed(linuxtest.Kernel{Bits: bits, Code: speaks}.ELF()), "a command")
+		f.Add(linuxtest.Boxed(linuxtest.Kernel{Bits: bits, Code: speaks}.ELF()), "a command", []byte("070701"))
 	}
-	f.Fuzz(func(t *testing.T, b []byte, command string) {
+	f.Fuzz(func(t *testing.T, b []byte, command string, initrd []byte) {
 		k, err := kernel.Read("fuzz", b)
 		if err != nil {
 			return
 		}
 		c := distro.Config{
-			Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20, Command: command,
+			Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20, Command: command, Initrd: initrd,
 			Budget: clock.FromCycles(100_000),
 		}
 		_, _ = distro.Run(c, distro.Stop{}) // whatever comes, but no panic

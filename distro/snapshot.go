@@ -2,7 +2,6 @@ package distro
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -29,15 +28,20 @@ func Snapshot(c Config, m *sim.Machine) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	mark := c.fingerprint()
+	mark, err := c.fingerprint()
+	if err != nil {
+		return nil, err
+	}
 	return z.EncodeAll(b, append([]byte(snapshotMagic), mark[:]...)), nil
 }
 
 // restore makes a machine the one of a snapshot.
 func (c *Config) restore(m *sim.Machine) error {
 	b, found := bytes.CutPrefix(c.From, []byte(snapshotMagic))
-	mark := c.fingerprint()
+	mark, err := c.fingerprint()
 	switch {
+	case err != nil:
+		return err
 	case !found || len(b) < len(mark):
 		return errors.New("snapshot: this is none of this version of the program: boot again and write another one")
 	case !bytes.Equal(b[:len(mark)], mark[:]):
@@ -56,20 +60,4 @@ func (c *Config) restore(m *sim.Machine) error {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	return nil
-}
-
-// fingerprint stands for everything of a configuration that the state does not hold. Maps are printed in the order of
-// their keys.
-func (c *Config) fingerprint() [sha256.Size]byte {
-	h := sha256.New()
-	for _, s := range c.Kernel.Image.Segments {
-		fmt.Fprintln(h, s.PA, s.MemSize)
-		h.Write(s.Data)
-	}
-	ram := c.RAM
-	if ram == 0 {
-		ram = DefaultRAM
-	}
-	fmt.Fprintf(h, "%+v %T %d %d", c.CPU, c.Board, ram, c.TimerHz)
-	return [sha256.Size]byte(h.Sum(nil))
 }

@@ -1,12 +1,18 @@
 package distro_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"maps"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/clock"
 	"kprobesim/sim"
 )
 
@@ -95,6 +101,8 @@ func TestSnapshotRefused(t *testing.T) {
 	for want, change := range map[string]func(*distro.Config){
 		"another kernel, machine description": func(c *distro.Config) { c.RAM = 48 << 20 },
 		"another kernel":                      func(c *distro.Config) { c.CPU.Width++ },
+		"another kernel, machine":             func(c *distro.Config) { c.CPU.Events = maps.Clone(c.CPU.Events); c.CPU.Events["load_use"]++ },
+		"machine description, board":          func(c *distro.Config) { c.TimerHz = 1 },
 		"none of this version":                func(c *distro.Config) { c.From = b[1:] },
 		"damaged":                             func(c *distro.Config) { c.From = b[:len(b)-100] },
 	} {
@@ -138,4 +146,45 @@ func TestUntimedSnapshot(t *testing.T) {
 			t.Errorf("%s: printed %q in %d, with the model %q in %d", model, want.console, want.now, plain.console, plain.now)
 		}
 	}
+}
+
+// FuzzSnapshot gives states that are damaged in any way, behind the right beginning.
+func FuzzSnapshot(f *testing.F) {
+	c, _ := digits(config(f, linuxtest.Kernel{Bits: 64, Code: counts}), 3)
+	m, err := distro.Run(c, distro.Stop{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	c.Budget = m.Now() + clock.FromCycles(20_000) // what is damaged may go on for ever
+	whole, err := distro.Snapshot(c, m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	begin := len("kprobesim snapshot 1\n") + sha256.Size
+	in, err := zstd.NewReader(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	plain, err := in.DecodeAll(whole[begin:], nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	out, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint32(0), []byte{1})
+	f.Add(uint32(40), []byte{0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add(uint32(len(plain)-1), []byte{0x80})
+	f.Fuzz(func(t *testing.T, at uint32, b []byte) {
+		// Bytes of the state are changed, since damage of what is packed is found by its sum.
+		changed := bytes.Clone(plain)
+		for i := range b {
+			changed[(int(at)+i)%len(changed)] ^= b[i]
+		}
+		d := c
+		d.From = out.EncodeAll(changed, bytes.Clone(whole[:begin]))
+		d.Print = nil
+		_, _ = distro.Run(d, distro.Stop{}) // whatever comes, but no panic
+	})
 }

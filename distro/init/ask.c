@@ -13,6 +13,7 @@
 enum { LINE = 512, FILE_SIZE = 1 << 20 };
 
 static char file[FILE_SIZE];
+static unsigned long accepted; /* places */
 
 static char *append(char *to, const char *text)
 {
@@ -56,10 +57,23 @@ static long write_file(const char *name, const char *text)
 	return result;
 }
 
+/* Reports what has failed, with the error as a positive number. */
+static void failed(const char *what, const char *which, long result)
+{
+	static char said[LINE];
+	char *to;
+
+	if (result >= 0)
+		return;
+	to = append(append(append(append(said, "ask: failed "), what), which), ": error ");
+	append(append_number(to, (unsigned long)-result), "\n");
+	say(said);
+}
+
 static void mount(const char *type, const char *where)
 {
-	call(MKDIR, (long)where, 0755, 0);
-	call5(MOUNT, (long)type, (long)where, (long)type, 0, 0);
+	failed("to make ", where, call(MKDIR, (long)where, 0755, 0));
+	failed("to mount ", type, call5(MOUNT, (long)type, (long)where, (long)type, 0, 0));
 }
 
 /* Calls f for each line of the file that was read, which it changes. */
@@ -86,6 +100,7 @@ static void ask_for(const char *place, unsigned long number)
 
 	append(append(to, " "), place);
 	result = write_file("/trace/kprobe_events", order);
+	accepted += result >= 0;
 	to = append(append(append(said, "ask: place "), place), " ");
 	to = append_number(to, result < 0 ? (unsigned long)-result : 0);
 	append(to, "\n");
@@ -108,13 +123,12 @@ void _start(void)
 
 	mount("tracefs", "/trace");
 	mount("debugfs", "/debug");
-	if (read_file("/sites") < 0)
-		say("ask: no file /sites\n");
+	failed("to read ", "/sites", read_file("/sites"));
 	each_line(ask_for);
-	write_file("/trace/events/ask/enable", "1");
+	if (accepted)
+		failed("to write ", "/trace/events/ask/enable", write_file("/trace/events/ask/enable", "1"));
 	call(NANOSLEEP, (long)&wait, 0, 0);
-	if (read_file("/debug/kprobes/list") < 0)
-		say("ask: no list of probes\n");
+	failed("to read ", "/debug/kprobes/list", read_file("/debug/kprobes/list"));
 	each_line(show);
 	say("ask: done\n");
 	power_off();

@@ -40,10 +40,11 @@ func (a Answer) Agrees(v Verdict) bool {
 }
 
 // The lines that the program for questions prints: one for each place with the error, and those of the kernel's
-// list of probes.
+// list of probes. What it could not do comes before.
 const (
 	askPlace = "ask: place "
 	askList  = "ask: list "
+	askFail  = "ask: failed "
 	// AskDone is its last line.
 	AskDone = "ask: done"
 )
@@ -64,7 +65,7 @@ func Answers(console string, sites []uint64) ([]Answer, error) {
 	for i, at := range sites {
 		index[at] = i
 	}
-	lines, done := bufio.NewScanner(strings.NewReader(console)), false
+	lines, done, failed := bufio.NewScanner(strings.NewReader(console)), false, []string{}
 	for lines.Scan() {
 		line := strings.TrimRight(lines.Text(), "\r")
 		if rest, ok := strings.CutPrefix(line, askPlace); ok {
@@ -79,7 +80,13 @@ func Answers(console string, sites []uint64) ([]Answer, error) {
 		if rest, ok := strings.CutPrefix(line, askList); ok {
 			listed(rest, index, out)
 		}
+		if rest, ok := strings.CutPrefix(line, askFail); ok {
+			failed = append(failed, rest)
+		}
 		done = done || strings.HasPrefix(line, AskDone)
+	}
+	if len(failed) > 0 {
+		return nil, fmt.Errorf("the program that asks the kernel for probes failed %s", strings.Join(failed, ", "))
 	}
 	if !done || said != len(sites) {
 		return nil, fmt.Errorf("the kernel answered for %d of %d places; the end of its console: %q",

@@ -243,6 +243,9 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("a console without %q is taken for complete", cut)
 		}
 	}
+	if _, err := Answers("ask: failed to mount tracefs: error 19\r\n"+console, sites); err == nil || !strings.Contains(err.Error(), "to mount tracefs: error 19") {
+		t.Errorf("a program that failed: %v", err)
+	}
 	if string(Orders(sites[:2])) != "0xffffffff81000000\n0xffffffff81000020\n" {
 		t.Errorf("orders %q", Orders(sites[:2]))
 	}

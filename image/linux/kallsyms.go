@@ -27,6 +27,7 @@ type kallsyms struct {
 	tokens [tokenCount]string
 	first  int // of the token table
 	end    int // of the token index
+	number int // where the number of symbols stands
 	names  int // where they begin
 	count  int // of symbols
 	marks  int // where the markers begin
@@ -126,7 +127,7 @@ func (k *kallsyms) findNames() bool {
 		}
 		names := k.up(at + 4)
 		if k.check(names, n) {
-			k.names, k.count = names, n
+			k.number, k.names, k.count = at, names, n
 			return true
 		}
 	}
@@ -174,11 +175,7 @@ func (k *kallsyms) length(at int) (n, next int, ok bool) {
 // addresses decodes the addresses of the symbols, from before the names or from behind the tokens. Those of one
 // place are in order and lie in the kernel; those of the other are neither.
 func (k *kallsyms) addresses(im *image.Image) ([]uint64, error) {
-	counted := k.names - k.align // where the number of symbols is, which may be padded
-	if k.word == 4 {
-		counted = k.names - 4
-	}
-	before := counted - k.word
+	before := k.number - k.word // the base stands directly before the number of symbols
 	after := k.up(k.end)
 	for _, p := range [...][2]int{ // where the distances begin, and the base
 		{(before - 4*k.count) &^ (k.align - 1), before},
