@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/distro"
+	"kprobesim/distro/costing"
 	"kprobesim/distro/probing"
 	"kprobesim/sim"
 )
@@ -25,6 +27,7 @@ type explainOptions struct {
 	all          bool
 	file, verify bool
 	cost         bool
+	module       string
 	format       string
 }
 
@@ -41,7 +44,8 @@ first, up to rest_init; --file judges the text of the file instead. --verify als
 each place, and compares. A kernel of this program is asked by registering a probe at each place. Exit code 1 says that
 it differs, or that it could not be asked.
 
---cost measures a hit of every kind that the places have on the machine, for a kernel of this program.`,
+--cost measures a hit of every kind that the places have on the machine, once for each kind. The handler is empty for a
+kernel of this program. For that of a distribution it is a trace event's, or that of --module.`,
 	}
 	var o explainOptions
 	f := c.Flags()
@@ -54,6 +58,7 @@ it differs, or that it could not be asked.
 	f.BoolVar(&o.file, "file", false, "judge the text of the file, and boot nothing")
 	f.BoolVar(&o.verify, "verify", false, "ask the kernel, too, and compare")
 	f.BoolVar(&o.cost, "cost", false, "measure what a hit costs, once for each kind")
+	f.StringVar(&o.module, "module", "", "with --kernel and --cost: kprobesim_empty.ko, whose empty handler is measured in place of a trace event's")
 	f.StringVar(&o.format, "format", "text", "text or json")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.explain(&o, args) }
 	return c
@@ -90,14 +95,62 @@ func (a *app) explain(o *explainOptions, places []string) error {
 		verdicts[i] = k.At(at)
 		verdicts[i].Instruction = distro.Disassemble(c.Kernel, k.Code(at), at)
 	}
-	if !o.verify {
-		return a.printVerdicts(o.format, verdicts, nil)
+	said := make([]answered, len(verdicts))
+	for i, v := range verdicts {
+		said[i].Verdict = v
 	}
-	answers, err := a.ask(c, sites)
+	if o.cost {
+		if err := a.costs(o, c, k, said); err != nil {
+			return err
+		}
+	}
+	if o.verify {
+		answers, err := a.ask(c, sites)
+		if err != nil {
+			return fail(exitFailed, err)
+		}
+		for i := range answers {
+			said[i].Kernel = &answers[i]
+		}
+	}
+	return a.printVerdicts(o.format, said)
+}
+
+// answered is a verdict with what was asked for beside it.
+type answered struct {
+	probing.Verdict
+	Cost   *costing.Cost   `json:"cost,omitempty"`
+	Kernel *probing.Answer `json:"kernel,omitempty"`
+}
+
+// costs measures a hit of each mode that the verdicts have.
+func (a *app) costs(o *explainOptions, c distro.Config, k *probing.Kernel, said []answered) error {
+	var module []byte
+	if o.module != "" {
+		var err error
+		if module, err = os.ReadFile(o.module); err != nil {
+			return fail(exitUsage, err)
+		}
+	}
+	lab, err := costing.Boot(c, k, module)
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	return a.printVerdicts(o.format, verdicts, answers)
+	known := map[string]*costing.Cost{}
+	for i := range said {
+		v := &said[i]
+		if !v.Probe {
+			continue
+		}
+		mode := costing.Mode(&v.Verdict)
+		if _, ok := known[mode]; !ok {
+			if known[mode], err = lab.Measure(mode); err != nil {
+				return fail(exitFailed, err)
+			}
+		}
+		v.Cost = known[mode]
+	}
+	return nil
 }
 
 // defaultMachine is where distributions' kernels boot.
@@ -110,8 +163,12 @@ func (o *explainOptions) check(places []string) error {
 		return fmt.Errorf("--format %q: it is text or json", o.format)
 	case o.image != "" && (o.boot.kernel != "" || o.file):
 		return errors.New("--image is a kernel of this program, and --kernel and --file are for those of distributions: use one of them")
-	case o.image == "" && (o.all || o.cost):
-		return errors.New("--all and --cost are for kernels of this program: name one by --image")
+	case o.image == "" && o.all:
+		return errors.New("--all is for kernels of this program: name one by --image, or use --sample")
+	case o.module != "" && (o.image != "" || !o.cost):
+		return errors.New("--module goes with --kernel and --cost")
+	case o.file && o.cost:
+		return errors.New("--cost boots the kernel, and --file boots nothing: use one of them")
 	case len(places) == 0 && o.sample <= 0 && !o.all:
 		return errors.New("name places as SYMBOL+OFFSET, or how many at random by --sample")
 	case o.verify && o.file:
@@ -174,42 +231,37 @@ func (o *explainOptions) sites(k explained, places []string) ([]uint64, error) {
 	return slices.Compact(out), nil
 }
 
-// printVerdicts prints a line for each place, with the kernel's answer where it was asked, or all as JSON.
-func (a *app) printVerdicts(format string, verdicts []probing.Verdict, answers []probing.Answer) error {
-	differ := 0
-	for i := range answers {
-		if !answers[i].Agrees(verdicts[i]) {
+// printVerdicts prints a line or more for each place, with the kernel's answer where it was asked, or all as JSON.
+func (a *app) printVerdicts(format string, said []answered) error {
+	differ, asked := 0, 0
+	for _, v := range said {
+		if v.Kernel == nil {
+			continue
+		}
+		if asked++; !v.Kernel.Agrees(v.Verdict) {
 			differ++
 		}
 	}
 	var err error
 	if differ > 0 {
-		err = fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", differ, len(answers)))
+		err = fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", differ, asked))
 	}
 	if format == "json" {
 		e := json.NewEncoder(a.out)
 		e.SetIndent("", "  ")
-		type both struct {
-			probing.Verdict
-			Kernel *probing.Answer `json:"kernel,omitempty"`
-		}
-		all := make([]both, len(verdicts))
-		for i, v := range verdicts {
-			all[i].Verdict = v
-			if answers != nil {
-				all[i].Kernel = &answers[i]
-			}
-		}
-		return errors.Join(e.Encode(all), err)
+		return errors.Join(e.Encode(said), err)
 	}
-	for i, v := range verdicts {
-		fmt.Fprintf(a.out, "%s  %s\n    %s\n", v.Place, v.Instruction, strings.Join(sentences(v), "\n    "))
-		if answers != nil && !answers[i].Agrees(v) {
-			fmt.Fprintf(a.out, "    the kernel says otherwise: %s\n", answers[i])
+	for _, v := range said {
+		fmt.Fprintf(a.out, "%s  %s\n    %s\n", v.Place, v.Instruction, strings.Join(sentences(v.Verdict), "\n    "))
+		if v.Cost != nil {
+			fmt.Fprintf(a.out, "    %s\n", v.Cost)
+		}
+		if v.Kernel != nil && !v.Kernel.Agrees(v.Verdict) {
+			fmt.Fprintf(a.out, "    the kernel says otherwise: %s\n", v.Kernel)
 		}
 	}
-	if answers != nil {
-		fmt.Fprintf(a.out, "%d places, the kernel agrees on %d\n", len(answers), len(answers)-differ)
+	if asked > 0 {
+		fmt.Fprintf(a.out, "%d places, the kernel agrees on %d\n", asked, asked-differ)
 	}
 	return err
 }

@@ -40,6 +40,15 @@ func (k *Kernel) Code(at uint64) []byte {
 	return fn.Code[off:min(off+longest, uint64(len(fn.Code)))]
 }
 
+// Starts lists where the instructions of the function around an address begin, up to one that cannot be read.
+func (k *Kernel) Starts(at uint64) []uint64 {
+	fn, _, ok := k.function(at)
+	if !ok {
+		return nil
+	}
+	return k.rules.Starts(fn)
+}
+
 // Random returns the address of an instruction of the kernel's text by numbers that next gives: a function, and
 // one of its instructions. One place in sixteen is any byte of it. A kernel whose text cannot be read has the start
 // of a function only.

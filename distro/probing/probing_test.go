@@ -95,7 +95,7 @@ func madeUp(t *testing.T) *Kernel {
 // TestKernelWithoutTables is refused: its rules could not be applied.
 func TestKernelWithoutTables(t *testing.T) {
 	k := madeUp(t)
-	if _, err := Read(&linux.Kernel{Image: k.image}, nil); err == nil || !strings.Contains(err.Error(), "names functions alone") {
+	if _, err := Read(&linux.Kernel{Image: k.image}, nil); err == nil || !strings.Contains(err.Error(), "neither by symbols nor by its shape") {
 		t.Errorf("a kernel without tables: %v", err)
 	}
 }

@@ -96,8 +96,8 @@ func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) 
 	}
 	for _, name := range [...]string{"blacklist of probes", "jump labels", "ftrace sites"} {
 		if _, ok := k.Table(name); !ok {
-			return nil, fmt.Errorf("where the kernel's table of %s is cannot be said: it names functions alone (no CONFIG_KALLSYMS_ALL), "+
-				"so no rule that needs the table can be applied", name)
+			return nil, fmt.Errorf("the kernel's table of %s is found neither by symbols nor by its shape, so no rule that needs it can "+
+				"be applied: name a kernel for x86 with kprobes, jump labels and dynamic ftrace", name)
 		}
 	}
 	return out, out.readTables(k)

@@ -35,6 +35,7 @@ var rooms = map[string][]string{
 	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/x86"},
 	"distro/phases":    {"cpus", "image"},
 	"distro/measuring": {"distro", "cpus", "image", "sim"},
+	"distro/costing":   {"distro", "distro/measuring", "distro/probing", "cpus", "image", "sim"},
 	"targets":          {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":            {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":            {"results", "experiments/schema", "experiments/reports"},
@@ -60,12 +61,12 @@ var rooms = map[string][]string{
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
 		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
-		"paper", "distro", "distro/probing", "cpus", "image", "sim", "boards/pc", "machines",
+		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines",
 	},
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing", "distro/measuring", "distro/phases"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing", "distro/measuring", "distro/phases", "distro/costing"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and

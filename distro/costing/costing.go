@@ -1,0 +1,218 @@
+// Package costing measures what a hit of a probe costs in the kernel of a distribution, for each way in which a hit runs.
+// It finds places on the path of a system call by the verdicts of package probing, and has package measuring run that call
+// in a loop, with a probe and without.
+//
+// The handler is that of a trace event, which writes a record, or the empty one of a module of this program. Hits in
+// user mode, return probes and watchpoints are left out.
+package costing
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/cpus"
+	"kprobesim/distro"
+	"kprobesim/distro/measuring"
+	"kprobesim/distro/probing"
+	"kprobesim/internal/clock"
+	"kprobesim/sim"
+)
+
+// Cost is what a warm hit takes beyond the system call without a probe.
+type Cost struct {
+	Mode         string  `json:"mode"`  // how the hit runs
+	Place        string  `json:"place"` // where it was measured
+	Handler      string  `json:"handler"`
+	Cycles       float64 `json:"cycles"`
+	Micros       float64 `json:"microseconds"`
+	Instructions float64 `json:"instructions"`
+	Exceptions   float64 `json:"exceptions"`
+	// Functions are those in which a hit spends the most cycles, in order of size. The sum of all is Cycles.
+	Functions []Share `json:"functions"`
+}
+
+// Share is what a hit spends in a function. Code that has no name, such as slots and detours, counts for "?".
+type Share struct {
+	Name   string  `json:"name"`
+	Cycles float64 `json:"cycles"`
+}
+
+// String says it in a sentence, with what takes a fiftieth of the hit or more.
+func (c *Cost) String() string {
+	var parts []string
+	for _, f := range c.Functions {
+		if f.Cycles >= c.Cycles/50 {
+			parts = append(parts, fmt.Sprintf("%s %.0f", f.Name, f.Cycles))
+		}
+	}
+	return fmt.Sprintf("%s: a hit takes %.0f cycles (%.3f us), %.0f instructions and %.0f exceptions, measured at %s with %s; cycles by function: %s",
+		c.Mode, c.Cycles, c.Micros, c.Instructions, c.Exceptions, c.Place, c.Handler, strings.Join(parts, ", "))
+}
+
+// Lab is a kernel that has booted to its program.
+type Lab struct {
+	lab    *measuring.Lab
+	rules  *probing.Kernel
+	hz     int64
+	module []byte
+	base   *sample
+}
+
+// The loop of a measurement. With most costs of a hit it is shorter than the time between two interrupts of the timer.
+const (
+	workload = "getppid"
+	warm     = 200
+	calls    = 1000
+)
+
+// entries are the names of the function in which the system call begins, for each instruction set.
+var entries = [...]string{"__x64_sys_getppid", "__ia32_sys_getppid", "sys_getppid"}
+
+// Boot boots the kernel for measurements. A module is our own with an empty handler (distro/module), built for this
+// kernel; nil has the handler of a trace event.
+func Boot(c distro.Config, rules *probing.Kernel, module []byte) (*Lab, error) {
+	c.RAM = 0 // what a measurement needs
+	lab, err := measuring.Boot(c)
+	if err != nil {
+		return nil, err
+	}
+	l := &Lab{lab: lab, rules: rules, hz: c.CPU.Hz, module: module}
+	l.base, err = l.run(measuring.Order{})
+	return l, err
+}
+
+// sample is what a region took.
+type sample struct {
+	ticks        clock.Ticks
+	instructions uint64
+	exceptions   uint64
+	by           map[string]clock.Ticks // by function
+}
+
+// byFunction adds up time by function.
+type byFunction struct {
+	m    *sim.Machine
+	by   map[uint64]clock.Ticks // by the start of the function
+	last clock.Ticks
+}
+
+// Step implements cpus.Observer.
+func (b *byFunction) Step(s *cpus.Step) {
+	if b.last == 0 {
+		b.last = s.Start
+	}
+	_, start := b.m.Image().SymbolOff(s.PC)
+	if s.User {
+		start = 1 // the program's
+	}
+	b.by[start] += s.End - b.last
+	b.last = s.End
+}
+
+// run measures an order.
+func (l *Lab) run(o measuring.Order) (*sample, error) {
+	o.Workload, o.Warm, o.Calls = workload, warm, calls
+	var seen *byFunction
+	r, err := l.lab.Run(o, func(m *sim.Machine) cpus.Observer {
+		seen = &byFunction{m: m, by: map[uint64]clock.Ticks{}}
+		return seen
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{ticks: r.Ticks - r.Interrupted, instructions: r.Instructions, by: map[string]clock.Ticks{}}
+	for _, n := range r.Counters.Exceptions {
+		s.exceptions += n
+	}
+	for start, t := range seen.by {
+		name := "?"
+		switch {
+		case start == 1:
+			name = "user mode"
+		case start != 0:
+			name = l.lab.Kernel().Image.SymbolText(start)
+			name = strings.TrimSuffix(name, "+0x0")
+		}
+		s.by[name] += t
+	}
+	return s, nil
+}
+
+// Measure measures a hit of a mode: "ftrace", "emulated", "stepped" or "optimized". It is nil where no instruction that
+// every call executes is of that mode.
+func (l *Lab) Measure(mode string) (*Cost, error) {
+	fn := ""
+	for _, name := range entries {
+		if _, err := l.rules.Resolve(name); err == nil {
+			fn = name
+			break
+		}
+	}
+	if fn == "" {
+		return nil, errors.New("the kernel has no function in which the system call getppid begins: its hits cannot be measured")
+	}
+	start, err := l.rules.Resolve(fn)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	for _, at := range l.rules.Starts(start) {
+		v := l.rules.At(at)
+		if !v.Probe || !v.Event && l.module == nil || Mode(&v) != mode && !(mode == "stepped" && v.Kind == mode) {
+			continue
+		}
+		c, err := l.measureAt(fmt.Sprintf("%s+%d", fn, at-start), fn, at-start, mode)
+		if err == nil {
+			return c, nil
+		}
+		failed = err // a call may pass another way
+	}
+	return nil, failed
+}
+
+// Mode is how hits of a verdict's probe run once the kernel has done what it will.
+func Mode(v *probing.Verdict) string {
+	if v.Optimized {
+		return "optimized"
+	}
+	return v.Kind
+}
+
+// measureAt measures a probe at a place.
+func (l *Lab) measureAt(place, fn string, offset uint64, mode string) (*Cost, error) {
+	o, handler := measuring.Order{Optimize: mode == "optimized"}, "the handler of a trace event"
+	if l.module == nil {
+		o.Events = []string{"p " + place}
+	} else {
+		handler = "an empty handler"
+		o.Modules = []measuring.Module{{
+			Name: "kprobesim_empty", File: l.module, Params: fmt.Sprintf("symbol=%s offset=%d kind=kprobe", fn, offset), Hits: "hits",
+		}}
+	}
+	s, err := l.run(o)
+	if err != nil {
+		return nil, fmt.Errorf("measuring a hit that is %s at %s: %w", mode, place, err)
+	}
+	per := func(t clock.Ticks) float64 { return float64(t) / float64(clock.PerCycle) / calls }
+	c := &Cost{
+		Mode: mode, Place: fmt.Sprintf("%s+%#x", fn, offset), Handler: handler, Cycles: per(s.ticks - l.base.ticks),
+		Instructions: (float64(s.instructions) - float64(l.base.instructions)) / calls,
+		Exceptions:   (float64(s.exceptions) - float64(l.base.exceptions)) / calls,
+	}
+	c.Micros = c.Cycles / float64(l.hz) * 1e6
+	for name := range l.base.by {
+		s.by[name] -= l.base.by[name]
+	}
+	for name, t := range s.by {
+		if t != 0 {
+			c.Functions = append(c.Functions, Share{name, per(t)})
+		}
+	}
+	slices.SortFunc(c.Functions, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(b.Cycles, a.Cycles), strings.Compare(a.Name, b.Name))
+	})
+	return c, nil
+}

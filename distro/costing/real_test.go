@@ -1,0 +1,77 @@
+package costing_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kprobesim/boards/pc"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/cpus/x86"
+	"kprobesim/distro"
+	"kprobesim/distro/costing"
+	"kprobesim/distro/probing"
+	"kprobesim/image/linux"
+)
+
+// TestHits measures each mode on the kernels of a distribution. A hit takes the exceptions that the verdicts say, the
+// parts by function are the whole, and fewer exceptions are quicker.
+func TestHits(t *testing.T) {
+	dir := os.Getenv("KPROBESIM_LINUX")
+	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*"))
+	if dir == "" || len(files) == 0 || testing.Short() {
+		t.Skip("left out: hits in the kernel of a distribution, since KPROBESIM_LINUX names no directory with one, or because of -short")
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { hits(t, file) })
+	}
+}
+
+func hits(t *testing.T, file string) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := linux.Read(file, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isa := x86.ISA64()
+	if k.Image.Bits == 32 {
+		isa = x86.ISA32()
+	}
+	rules, err := probing.Read(k, nil) // of the function of the system call, the text in the file says enough
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab, err := costing.Boot(distro.Config{
+		Kernel: k, CPU: cpustest.Config(isa), Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
+	}, rules, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := math.Inf(1)
+	for _, x := range []struct {
+		mode       string
+		exceptions float64
+	}{{"stepped", 2}, {"emulated", 1}, {"optimized", 0}, {"ftrace", 0}} {
+		c, err := lab.Measure(x.mode)
+		if err != nil || c == nil {
+			t.Errorf("%s: %v, %v", x.mode, c, err)
+			continue
+		}
+		t.Log(c)
+		sum := 0.0
+		for _, f := range c.Functions {
+			sum += f.Cycles
+		}
+		if math.Round(c.Exceptions) != x.exceptions || math.Abs(sum-c.Cycles) > c.Cycles/100 {
+			t.Errorf("%s: %v; the functions take %.1f cycles", x.mode, c, sum)
+		}
+		if x.mode != "ftrace" && c.Cycles >= last {
+			t.Errorf("%s: %v, more than with more exceptions (%.0f cycles)", x.mode, c, last)
+		}
+		last = c.Cycles
+	}
+}
