@@ -61,11 +61,11 @@ type Lab struct {
 	base   *sample
 }
 
-// The loop of a measurement. With most costs of a hit it is shorter than the time between two interrupts of the timer.
+// The loop of a measurement. It is shorter than the time between two interrupts of the timer.
 const (
 	workload = "getppid"
 	warm     = 200
-	calls    = 1000
+	calls    = 300
 )
 
 // entries are the names of the function in which the system call begins, for each instruction set.
