@@ -109,8 +109,9 @@ func (a *app) explain(o *explainOptions, places []string) error {
 		if err != nil {
 			return fail(exitFailed, err)
 		}
+		together := probing.Together(verdicts)
 		for i := range answers {
-			said[i].Kernel = &answers[i]
+			said[i].Kernel, said[i].agrees = &answers[i], answers[i].Agrees(together[i])
 		}
 	}
 	return a.printVerdicts(o.format, said)
@@ -121,6 +122,7 @@ type answered struct {
 	probing.Verdict
 	Cost   *costing.Cost   `json:"cost,omitempty"`
 	Kernel *probing.Answer `json:"kernel,omitempty"`
+	agrees bool            // the kernel, with the probes at all places
 }
 
 // costs measures a hit of each mode that the verdicts have.
@@ -238,7 +240,7 @@ func (a *app) printVerdicts(format string, said []answered) error {
 		if v.Kernel == nil {
 			continue
 		}
-		if asked++; !v.Kernel.Agrees(v.Verdict) {
+		if asked++; !v.agrees {
 			differ++
 		}
 	}
@@ -256,7 +258,7 @@ func (a *app) printVerdicts(format string, said []answered) error {
 		if v.Cost != nil {
 			fmt.Fprintf(a.out, "    %s\n", v.Cost)
 		}
-		if v.Kernel != nil && !v.Kernel.Agrees(v.Verdict) {
+		if v.Kernel != nil && !v.agrees {
 			fmt.Fprintf(a.out, "    the kernel says otherwise: %s\n", v.Kernel)
 		}
 	}

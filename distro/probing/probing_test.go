@@ -212,6 +212,25 @@ func TestRandom(t *testing.T) {
 	}
 }
 
+// TestTogether has a probe in the region of another one, which keeps its breakpoint unless it is the only one.
+func TestTogether(t *testing.T) {
+	k := madeUp(t)
+	at, err := k.Resolve("traced+5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, far := k.At(at), k.At(at+1), k.At(at-5)
+	if !first.Optimized || !second.Probe {
+		t.Fatalf("%+v, %+v", first, second)
+	}
+	if got := Together([]Verdict{first, far}); !got[0].Optimized {
+		t.Errorf("a probe in front of the region: %+v", got[0])
+	}
+	if got := Together([]Verdict{first, second}); got[0].Optimized || got[0].Kept != kprobes.RuleProbeInRegion || !strings.Contains(got[0].KeptWhy, "traced+0x6") {
+		t.Errorf("a probe in the region: %+v", got[0])
+	}
+}
+
 // TestAnswers reads a kernel's answers and compares them with verdicts.
 func TestAnswers(t *testing.T) {
 	sites := []uint64{0xffffffff81000000, 0xffffffff81000020, 0xffffffff81000040, 0xffffffff81000060}

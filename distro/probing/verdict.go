@@ -47,6 +47,8 @@ type Verdict struct {
 	Optimized bool         `json:"optimized"`
 	Kept      kprobes.Rule `json:"not_optimized,omitempty"`
 	KeptWhy   string       `json:"not_optimized_why,omitempty"`
+
+	end uint64 // of what a jump would replace
 }
 
 // RuleReserved keeps a breakpoint where the kernel itself changes the text that a jump would cover.
@@ -165,6 +167,22 @@ func (k *Kernel) optimize(v Verdict, fn kprobes.Text) Verdict {
 		v.Kept, v.KeptWhy = RuleReserved, "a jump label or static call lies in the region"
 		return v
 	}
-	v.Optimized = true
+	v.Optimized, v.end = true, r.End()
 	return v
+}
+
+// Together are the verdicts on trace events that are enabled at the same time: another one behind the first byte of what a
+// jump would replace keeps the breakpoint.
+func Together(verdicts []Verdict) []Verdict {
+	out := slices.Clone(verdicts)
+	for i := range out {
+		v := &out[i]
+		for _, o := range verdicts {
+			if v.Optimized && o.Probe && o.Event && v.Addr < o.Addr && o.Addr < v.end {
+				v.Optimized, v.Kept = false, kprobes.RuleProbeInRegion
+				v.KeptWhy = fmt.Sprintf("another probe at %s lies in the region", o.Place)
+			}
+		}
+	}
+	return out
 }
