@@ -10,6 +10,7 @@ import (
 // Kernel is a distribution's kernel. It does not change after Read, so machines may share it.
 type Kernel struct {
 	Setup
+	File   []byte       // the ELF file, unpacked
 	Image  *image.Image // segments, sections, and the symbols of kallsyms
 	Tables []Table      // that were found, in the order of their list
 }
@@ -32,6 +33,7 @@ func Read(name string, b []byte) (k *Kernel, err error) {
 			return nil, fmt.Errorf("kernel %s %w", name, err)
 		}
 	}
+	k.File = b
 	k.Image, err = image.LoadBare(name, b, symbols)
 	if err != nil {
 		return nil, err
