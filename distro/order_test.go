@@ -319,10 +319,14 @@ var differing = []struct {
 	{regexp.MustCompile(`^native_(write|read)_msr|^mtrr_`), "which registers of the processor are set depends on what it has"},
 	{regexp.MustCompile(`^rcu_|_rcu$|^fill_page_cache_func$|^acct_`), "the timer's interrupt comes at another moment, and with it the work that it brings"},
 	{regexp.MustCompile(`^deferred_init_|_thread$`), "a thread of its own begins when the scheduler has it"},
-	{regexp.MustCompile(`^(init_(mkdir|mknod|chmod|chown|link|symlink|unlink|utime|stat)|do_(skip|start|collect|header|name|copy|symlink|reset)|unpack_)`),
-		"the initial file system is unpacked by a worker"},
-	{regexp.MustCompile(`^(path_openat|do_truncate|mpol_shared_|xattr_|__generic_file_|copy_page_from_|get_mem_cgroup_|unlock_page|rwsem_|ir_dev_scope_init)`),
-		"that worker makes files, before or behind what the first thread does meanwhile"},
+	{
+		regexp.MustCompile(`^(init_(mkdir|mknod|chmod|chown|link|symlink|unlink|utime|stat)|do_(skip|start|collect|header|name|copy|symlink|reset)|unpack_)`),
+		"the initial file system is unpacked by a worker",
+	},
+	{
+		regexp.MustCompile(`^(path_openat|do_truncate|mpol_shared_|xattr_|__generic_file_|copy_page_from_|get_mem_cgroup_|unlock_page|rwsem_|ir_dev_scope_init)`),
+		"that worker makes files, before or behind what the first thread does meanwhile",
+	},
 	{regexp.MustCompile(`eval_map|^trac(e|er|ing|efs)_|^event_|^create_event|^init_tracer|^ftrace_|^__create_dir$`), "files of tracing are made by a worker"},
 }
 
