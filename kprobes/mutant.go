@@ -23,6 +23,8 @@ const (
 	MutantStacksUnread = "stacks-unread"
 	// MutantFreeEarly frees slots and detour buffers without a grace period.
 	MutantFreeEarly = "free-early"
+	// MutantUnregisterAtOnce returns from unregistering without a grace period: handlers may still run.
+	MutantUnregisterAtOnce = "unregister-at-once"
 	// MutantJumpIntoRegion lets jumps lead into the middle of what a jump replaces.
 	MutantJumpIntoRegion = "jump-into-region"
 	// MutantKeepQueued leaves a probe on the optimizer's queue that nobody wants to be optimized any more.
@@ -62,7 +64,8 @@ const (
 func Mutants() []string {
 	return []string{
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
-		MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreeEarly, MutantJumpIntoRegion, MutantKeepQueued,
+		MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreeEarly,
+		MutantUnregisterAtOnce, MutantJumpIntoRegion, MutantKeepQueued,
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
 		MutantEntryUnsynced, MutantWatchSetHere, MutantWatchClearHere, MutantUserUnlocked, MutantUserNoHook,
 		MutantUserOnePass, MutantUserNoWait, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,

@@ -28,8 +28,10 @@ func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) e
 	if err != nil {
 		return err
 	}
-	if err := k.grace(c); err != nil {
-		return err
+	if k.opt.Mutant != MutantUnregisterAtOnce {
+		if err := k.grace(c); err != nil {
+			return err
+		}
 	}
 	for i, p := range ps {
 		if rest[i] == nil {

@@ -159,7 +159,7 @@ func (c *checker) unseen() (where string, ok bool) {
 // Stores that some CPU still misses stay for the next schedule on this machine.
 func (c *checker) restored() {
 	for _, t := range c.texts {
-		if t.user {
+		if t.user || t.gone {
 			continue
 		}
 		for i, b := range c.m.Text(t.start, len(t.orig)) {
@@ -176,15 +176,14 @@ func (c *checker) restored() {
 	}
 }
 
-// reload takes the text as it is now for what it is, after a module came or went.
-// Its bytes are written by Go, so there is no store of the guest that a CPU could miss.
-func (c *checker) reload(gone func(t *text) bool) {
+// replaced takes the text of a module as it is now for what it is, after it came, or when it goes. Its bytes are written
+// by Go, so there is no store of the guest that a CPU could miss.
+func (c *checker) replaced(at span, gone bool) {
 	for _, t := range c.texts {
-		if t.user {
-			continue
+		if at.contains(t.start) {
+			t.gone = gone
+			t.restart(c.m.Text(t.start, len(t.orig)))
 		}
-		t.gone = gone(t)
-		t.restart(c.m.Text(t.start, len(t.orig)))
 	}
 }
 

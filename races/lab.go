@@ -214,7 +214,10 @@ func (l *lab) options() kprobes.Options {
 	o := kprobes.Default()
 	o.Boost, o.OptProbes, o.Optimization = l.v.Boost, l.v.Optimize, l.v.Optimize
 	o.Preempt, o.Patching, o.Quiesce = l.v.Preempt, l.v.Patching, l.v.Quiesce
-	o.Delay, o.Mutant = l.s.Delay, l.mutant
+	o.Delay = l.s.Delay
+	if slices.Contains(kprobes.Mutants(), l.mutant) {
+		o.Mutant = l.mutant
+	}
 	o.Costs = kprobes.Costs{}
 	return o
 }
@@ -249,6 +252,7 @@ type trial struct {
 	watches  []int                                           // registers of watchpoints that are set, else -1
 	callers  []uint64                                        // struct race_caller
 	fields   struct{ fn, a0, a1, pause, paused image.Field } // of it
+	module   handlerModule                                   // of probes whose handlers are a module's
 	spawned  int                                             // processes that end
 	pauses   uint64                                          // how often callers were kept out
 	outcomes []Outcome

@@ -56,7 +56,7 @@ func (t *trial) observe() error {
 	}
 	c := &checker{m: guest{t.m}, arch: t.l.target.Probes, report: t.e, code: newCodeMap(text), calls: newCalls(t.l.s.CPUs), lazy: t.l.cpu.L1I.Incoherent}
 	t.checker, t.e.checker = c, c
-	for _, find := range []func() error{t.findSpins, t.findTexts, t.findProbes, t.findWatches, t.findPools, t.findMarks} {
+	for _, find := range []func() error{t.findHandlers, t.findSpins, t.findTexts, t.findProbes, t.findWatches, t.findPools, t.findMarks} {
 		if err := find(); err != nil {
 			return err
 		}
@@ -97,6 +97,15 @@ func (l *lab) symbol(name string) (image.Symbol, error) {
 	return image.Symbol{Name: name, Addr: f.Entry, Size: f.Size}, nil
 }
 
+// symbol finds a function also among those of the module of handlers.
+func (t *trial) symbol(name string) (image.Symbol, error) {
+	f, ok := t.m.Image().Func(name)
+	if !ok {
+		return t.l.symbol(name)
+	}
+	return image.Symbol{Name: name, Addr: f.Entry, Size: f.Size}, nil
+}
+
 // between is what lies between two symbols.
 func (l *lab) between(from, to string) (span, error) {
 	a, err := l.symbol(from)
@@ -128,10 +137,11 @@ func (t *trial) findTexts() error {
 	c := t.checker
 	r := &forms{arch: t.l.target.Probes, probed: c.calls.probedAt, leads: c.leads, call: t.l.entryCall, silent: t.l.silent()}
 	add := func(name string, called bool) error {
-		at, err := t.l.function(name)
-		if err != nil || c.textAt(at[0]) != nil {
+		f, err := t.symbol(name)
+		if err != nil || c.textAt(f.Addr) != nil {
 			return err
 		}
+		at := span{f.Addr, f.Addr + f.Size}
 		code, err := t.m.ReadBytes(at[0], int(at[1]-at[0]))
 		if err != nil {
 			return err
@@ -147,11 +157,17 @@ func (t *trial) findTexts() error {
 			return err
 		}
 	}
-	for _, p := range t.l.s.Probes {
+	for i, p := range t.l.s.Probes {
 		if p.User {
 			continue
 		}
 		if err := add(p.Target, false); err != nil {
+			return err
+		}
+		if !p.Module {
+			continue
+		}
+		if err := add(t.l.s.handlerName(i), false); err != nil {
 			return err
 		}
 	}
@@ -162,15 +178,15 @@ func (t *trial) findTexts() error {
 // A probe on a handler of the scenario is a nested one.
 func (t *trial) findProbes() error {
 	handlers := map[string]bool{}
-	for i, p := range t.l.s.Probes {
-		handlers[handlerName(p.Kind, i)] = true
+	for i := range t.l.s.Probes {
+		handlers[t.l.s.handlerName(i)] = true
 	}
 	for i, p := range t.l.s.Probes {
 		fn, err := t.l.symbol(p.Target)
 		if err != nil {
 			return err
 		}
-		h, err := t.l.symbol(handlerName(p.Kind, i))
+		h, err := t.symbol(t.l.s.handlerName(i))
 		if err != nil {
 			return err
 		}

@@ -61,6 +61,7 @@ type Probe struct {
 	Instruction int // of the target where the probe stands, 0 for the first; or Offset says where
 	MaxActive   int32
 	User        bool // a probe of user space, of the function that processes call
+	Module      bool // its handler is a function of a module, which the script loads and unloads
 }
 
 // Watch is a watchpoint that the script sets and takes away. It watches one word of a variable, or an instruction of a
@@ -111,6 +112,8 @@ const (
 	DropPage     Verb = "drop"       // takes the page of the program that processes share from memory
 	DiscardPages Verb = "discard"    // gives up the processes' own copies of it
 	SpawnTask    Verb = "spawn"      // CALLS: a process that makes so many calls and ends
+	InsertModule Verb = "insmod"     // PROBE...: loads the module of handlers, whose init function registers the probes
+	RemoveModule Verb = "rmmod"      // unloads it: its exit function unregisters what is left of them
 )
 
 // Action is one line of the script.
@@ -291,6 +294,10 @@ func readProbe(r *doc.Reader) Probe {
 		Instruction: int(doc.Opt(r, "instruction", 0, doc.Int(0, 1<<20))),
 		MaxActive:   int32(doc.Opt(r, "maxactive", 0, doc.Int(0, 4096))),
 		User:        doc.Opt(r, "user", false, doc.Flag),
+		Module:      doc.Opt(r, "module", false, doc.Flag),
+	}
+	if p.User && p.Module {
+		r.Errorf("module", "a probe of user space has its handler in the kernel")
 	}
 	if p.Offset != 0 && p.Instruction != 0 {
 		r.Errorf("instruction", "offset says where the probe stands: leave one of the two out")
@@ -410,6 +417,7 @@ func verbs() map[Verb][2]int {
 		Register: {1, maxProbes}, Unregister: {1, maxProbes}, Enable: {1, 1}, Disable: {1, 1},
 		Expect: {2, 2}, Settle: {0, 0}, Sleep: {1, 1}, LoadModule: {0, 0}, UnloadModule: {0, 0},
 		SetWatch: {1, maxWatches}, ClearWatch: {1, maxWatches}, DropPage: {0, 0}, DiscardPages: {0, 0}, SpawnTask: {1, 1},
+		InsertModule: {0, maxProbes}, RemoveModule: {0, 0},
 	}
 }
 
@@ -424,7 +432,7 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 	switch {
 	case !known:
 		return a, fmt.Errorf("unknown verb: known are register, unregister, enable, disable, expect, "+
-			"settle, sleep, load, unload, watch, unwatch, drop, discard, spawn%s", doc.Suggest(string(a.Verb), verbNames()))
+			"settle, sleep, load, unload, watch, unwatch, drop, discard, spawn, insmod, rmmod%s", doc.Suggest(string(a.Verb), verbNames()))
 	case len(words) < want[0] || len(words) > want[1]:
 		return a, fmt.Errorf("%d words behind the verb, want %d to %d", len(words), want[0], want[1])
 	}
@@ -455,6 +463,9 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 		return a, err
 	}
 	for _, i := range a.Probes {
+		if a.Verb == InsertModule && !s.Probes[i].Module {
+			return a, fmt.Errorf("probe %q is not the module's: it does not say module = true", s.Probes[i].Name)
+		}
 		if s.Probes[i].User && a.Verb != Register && a.Verb != Unregister {
 			return a, fmt.Errorf("probe %q is of user space, which can only be registered and unregistered", s.Probes[i].Name)
 		}
@@ -462,9 +473,13 @@ func (s *Scenario) readAction(line string) (a Action, err error) {
 	return a, nil
 }
 
-// allows refuses what needs processes where there are none. A task is spawned on another CPU than that of the script.
+// allows refuses what needs processes, or a module of handlers, where there are none. A task is spawned on another CPU
+// than that of the script.
 func (s *Scenario) allows(v Verb) error {
+	handlers := slices.ContainsFunc(s.Probes, func(p Probe) bool { return p.Module })
 	switch {
+	case (v == InsertModule || v == RemoveModule) && !handlers:
+		return fmt.Errorf("%s is for scenarios with a probe that says module = true", v)
 	case v != DropPage && v != DiscardPages && v != SpawnTask:
 		return nil
 	case len(s.Processes) == 0:
@@ -494,6 +509,7 @@ func verbNames() []string {
 		string(Register), string(Unregister), string(Enable), string(Disable), string(Expect),
 		string(Settle), string(Sleep), string(LoadModule), string(UnloadModule),
 		string(SetWatch), string(ClearWatch), string(DropPage), string(DiscardPages), string(SpawnTask),
+		string(InsertModule), string(RemoveModule),
 	}
 }
 

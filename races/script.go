@@ -78,6 +78,10 @@ func (t *trial) do(a *Action) error {
 		return t.load()
 	case UnloadModule:
 		return t.unload()
+	case InsertModule:
+		return t.insmod(a)
+	case RemoveModule:
+		return t.rmmod()
 	}
 	return &scriptError{a.Pos, fmt.Errorf("nothing does %q", a.Verb)}
 }
@@ -99,12 +103,15 @@ func (t *trial) register(i int) error {
 		return fmt.Errorf("probe %s is registered already: %w", t.l.s.Probes[i].Name, kprobes.EINVAL)
 	}
 	p := &t.l.s.Probes[i]
-	if p.User {
+	switch {
+	case p.User:
 		return t.registerUser(i)
+	case p.Module && !t.module.loaded:
+		return fmt.Errorf("probe %s has its handler in a module that is not loaded: %w", p.Name, kprobes.ENOENT)
 	}
 	t.set(i, maybe)
 	added, err := t.k.Add(t.call, kprobes.Spec{
-		Kind: p.Kind, Symbol: p.Target, Offset: t.l.places[i], Handler: handlerName(p.Kind, i), MaxActive: p.MaxActive,
+		Kind: p.Kind, Symbol: p.Target, Offset: t.l.places[i], Handler: t.l.s.handlerName(i), MaxActive: p.MaxActive,
 	})
 	if err != nil {
 		t.set(i, absent)
@@ -129,15 +136,6 @@ func (t *trial) promised(i int) {
 func (t *trial) set(probe int, e expected) {
 	t.checker.calls.set(probe, e)
 	t.checker.calls.told(probe, t.checker.storer, t.checker.aware())
-}
-
-// handlerName is the guest's handler that only probe i calls.
-// Without handlers of their own, a call that one probe lost could be made up for by another.
-func handlerName(k kprobes.Kind, i int) string {
-	if k == kprobes.Kretprobe {
-		return fmt.Sprintf("race_ret_%d", i)
-	}
-	return fmt.Sprintf("race_handler_%d", i)
 }
 
 // unregister takes the probes of an action away, one after the other.
@@ -220,6 +218,11 @@ func (t *trial) cleanUp() error {
 			}
 		}
 	}
+	if t.module.loaded {
+		if err := t.rmmod(); err != nil {
+			return err
+		}
+	}
 	for i, p := range t.users {
 		if p == nil {
 			continue
@@ -260,7 +263,6 @@ func (t *trial) unload() error {
 	if err != nil {
 		return err
 	}
-	gone := func(x *text) bool { return module.contains(x.start) }
 	for i, p := range t.checker.calls.probes {
 		if module.contains(p.fn) {
 			t.set(i, maybe)
@@ -269,7 +271,7 @@ func (t *trial) unload() error {
 	if err := t.k.Unload(t.call, moduleName); err != nil {
 		return err
 	}
-	t.checker.reload(gone)
+	t.checker.replaced(module, true)
 	return nil
 }
 
@@ -278,7 +280,11 @@ func (t *trial) load() error {
 	if err := t.k.Load(t.call, moduleName); err != nil {
 		return err
 	}
-	t.checker.reload(func(*text) bool { return false })
+	module, err := t.l.between("__module_text_start", "__module_text_end")
+	if err != nil {
+		return err
+	}
+	t.checker.replaced(module, false)
 	return t.pause(0)
 }
 

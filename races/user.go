@@ -173,7 +173,7 @@ func (t *trial) registerUser(i int) error {
 	}
 	t.setUser(i, maybe)
 	added, err := t.k.AddUser(t.call, kprobes.UserSpec{
-		File: t.program, Symbol: p.Target, Offset: t.l.places[i], Handler: handlerName(p.Kind, i),
+		File: t.program, Symbol: p.Target, Offset: t.l.places[i], Handler: t.l.s.handlerName(i),
 		Return: p.Kind == kprobes.Kretprobe, MaxActive: p.MaxActive,
 	})
 	if err == nil {
