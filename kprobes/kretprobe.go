@@ -132,7 +132,7 @@ func (k *Kprobes) leaveHook(rp uint64, freed int) {
 	hook := k.m.Load(rp, k.l.r.hook)
 	left := k.m.Load(hook, k.l.r.hookCount) - uint64(freed)
 	k.m.Store(hook, k.l.r.hookCount, left)
-	if left == 0 {
+	if left == 0 || k.opt.Mutant == MutantPoolFreed {
 		k.m.free(hook)
 	}
 	k.m.Store(rp, k.l.r.hook, 0)

@@ -1,6 +1,10 @@
 package kprobes
 
-import "kprobesim/image"
+import (
+	"errors"
+
+	"kprobesim/image"
+)
 
 // links are the two pointers of a list or hlist node, at their offsets in a structure.
 type links struct{ next, prev image.Field }
@@ -45,10 +49,35 @@ func (k *Kprobes) hlistReplace(old, node uint64, l links) {
 	k.m.Store(old, l.prev, poison)
 }
 
+// ring notices that a chain of the guest leads back into itself, which would be walked for ever: the node that was the
+// last power of two comes again (Brent, 1980).
+type ring struct {
+	mark        uint64
+	seen, until int
+}
+
+// closes reports whether the next node of a walk is one that has been there.
+func (r *ring) closes(n uint64) bool {
+	if n == r.mark {
+		return true
+	}
+	if r.seen++; r.seen > r.until {
+		r.mark, r.until = n, 2*r.seen
+	}
+	return false
+}
+
+var errRing = errors.New("the list leads back into itself: somebody has put a member on it twice")
+
 // hlist returns the structures of a chain.
 func (k *Kprobes) hlist(head uint64, l links) []uint64 {
 	var nodes []uint64
+	var r ring
 	for n := k.m.Load(head, k.l.list); n != 0; n = k.m.Load(n-l.next.Offset, l.next) {
+		if r.closes(n) {
+			k.m.Fail(errRing, "reading a list", head)
+			break
+		}
 		nodes = append(nodes, n-l.next.Offset)
 	}
 	return nodes
@@ -94,7 +123,12 @@ func (k *Kprobes) children(head uint64) []uint64 {
 	off := k.l.p.listNext.Offset
 	next := k.l.p.listNext
 	var ps []uint64
+	var r ring
 	for n := k.m.Load(head, next); n != head+off && n != 0; n = k.m.Load(n-off, next) {
+		if r.closes(n) {
+			k.m.Fail(errRing, "reading a list", head)
+			break
+		}
 		ps = append(ps, n-off)
 	}
 	return ps
