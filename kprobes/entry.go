@@ -67,7 +67,7 @@ func (k *Kprobes) leaveEntry(c Caller, s *site) error {
 	code := s.orig[:k.arch.Reach()]
 	k.storeLoc(k.vector, s.addr, s.addr+uint64(len(code)), code)
 	if k.opt.Mutant == MutantEntryUnsynced {
-		k.m.Store(k.sym.pokeUnsynced, image.Field{Size: 4}, 1|2|4)
+		k.m.Store(k.sym.pokeUnsynced, image.Field{Size: 4}, allSyncs)
 	}
 	err := k.pokeVector(c, 1)
 	k.m.Store(k.sym.pokeUnsynced, image.Field{Size: 4}, unsynced(k.opt.Mutant))

@@ -41,7 +41,7 @@ func Default() Options {
 
 // Costs are cycles charged for the work that this package does in the kernel's stead. They lie
 // outside of the path of a hit, and no published figure depends on them; they only keep
-// registration from being free. The defaults are orders of magnitude, not measurements.
+// registration from being free. The defaults are priors: orders of magnitude, which nobody has measured.
 type Costs struct {
 	Register   int64 // one probe: look-ups, checks, slot, hash table
 	Unregister int64 // one probe

@@ -103,18 +103,27 @@ func omitted(mutant string) uint64 {
 	return 0
 }
 
-// unsynced are the synchronizations behind breakpoints that are left out, one bit for each, and the
-// wait at the end of a batch.
+// What the guest's text_poke_unsynced says is left out: synchronizations behind breakpoints, and the wait at the end of
+// a batch.
+const (
+	firstSync = 1 << iota
+	secondSync
+	thirdSync
+	batchWait
+	allSyncs = firstSync | secondSync | thirdSync
+)
+
+// unsynced is what a mutant leaves out.
 func unsynced(mutant string) uint64 {
 	switch mutant {
 	case MutantSkipSync1:
-		return 1
+		return firstSync
 	case MutantSkipSync2:
-		return 2
+		return secondSync
 	case MutantSkipSync3:
-		return 4
+		return thirdSync
 	case MutantNoWait:
-		return 8
+		return batchWait
 	}
 	return 0
 }

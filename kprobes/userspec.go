@@ -110,13 +110,15 @@ func (k *Kprobes) RemoveUserProbe(c Caller, p *UserProbe) error {
 		}
 		again = removed && k.opt.Mutant != MutantUserOnePass
 	}
+	if p.rp != 0 { // nobody takes an instance any more, and whoever is in a handler is waited for below
+		if err := k.orphan(c, p.rp); err != nil {
+			return err
+		}
+	}
 	if err := k.UnregisterUser(c, p.Addr); err != nil {
 		return err
 	}
 	if p.rp != 0 {
-		if err := k.orphan(c, p.rp); err != nil {
-			return err
-		}
 		k.freeInstances(p.rp)
 	}
 	return k.releaseUser(p)

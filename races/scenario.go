@@ -311,7 +311,7 @@ func readProbe(r *doc.Reader) Probe {
 // readWatch reads a watchpoint of one word, or of an instruction.
 func readWatch(r *doc.Reader) Watch {
 	defer r.Done()
-	return Watch{
+	w := Watch{
 		Name:        doc.Need(r, "name", doc.Name),
 		Target:      doc.Need(r, "target", doc.Text),
 		Symbol:      doc.Need(r, "symbol", doc.Text),
@@ -325,6 +325,15 @@ func readWatch(r *doc.Reader) Watch {
 			return kprobes.ParseWatchType(word)
 		}),
 	}
+	switch {
+	case w.Word != 0 && w.Instruction != 0:
+		r.Errorf("instruction", "word says what is watched: leave one of the two out")
+	case w.Word != 0 && w.Type == kprobes.WatchExecute:
+		r.Errorf("word", "an execute watchpoint stands on an instruction: say which")
+	case w.Instruction != 0 && w.Type != kprobes.WatchExecute:
+		r.Errorf("instruction", "only an execute watchpoint stands on an instruction: say which word is watched")
+	}
+	return w
 }
 
 // readKind parses a kind of probe that a scenario can register.

@@ -57,6 +57,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{`"sleep 1"`, `"drop"`, "drop is for scenarios with [[processes]]"},
 		{`"sleep 1"`, `"discard"`, "discard is for scenarios with [[processes]]"},
 		{`"sleep 1"`, `"spawn 1"`, "spawn is for scenarios with [[processes]]"},
+		{`"sleep 1"`, `"rmmod"`, "rmmod is for scenarios with a probe that says module = true"},
 		{`name = "p"`, "name = \"p\"\nuser = true", `probe "p" is of user space: write [[processes]]`},
 		{`target = "bench_target"` + "\n[[probes", `args = [1, 2, 3]` + "\n[[probes", "3 arguments"},
 	} {

@@ -240,15 +240,28 @@ func (t *trial) checkPages() error {
 		return err
 	}
 	x := t.checker.textAt(at)
+	for from := at; x.contains(from); from = (from/userPageSize + 1) * userPageSize {
+		if err := t.checkPage(x, from, offset+from-at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPage holds the part of the function that begins at an address, and ends with its page, against the file.
+func (t *trial) checkPage(x *text, from, offset uint64) error {
+	want := x.orig[from-x.start:]
+	want = want[:min(uint64(len(want)), userPageSize-from%userPageSize)]
 	for _, m := range t.smp.Pages(t.program, offset) {
-		code, err := t.m.ReadBytes(m.Address+at%userPageSize, len(x.orig))
+		code, err := t.m.ReadBytes(m.Address+from%userPageSize, len(want))
 		if err != nil {
 			return err
 		}
 		for i := range code {
-			if code[i] != x.orig[i] {
-				t.e.found(Stale, -1, at+uint64(i), fmt.Sprintf("%s is %#02x in a page, not %#02x as compiled, with no probe left",
-					x.at(at+uint64(i)), code[i], x.orig[i]))
+			if code[i] != want[i] {
+				at := from + uint64(i)
+				t.e.found(Stale, -1, at, fmt.Sprintf("%s is %#02x in a page, not %#02x as compiled, with no probe left",
+					x.at(at), code[i], want[i]))
 				return nil
 			}
 		}

@@ -123,7 +123,7 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if k.Protocol != 0x20f || !k.Long || k.Release != linuxtest.Release || len(k.Header) == 0 {
+		if k.Protocol != 0x20f || k.Release != linuxtest.Release || len(k.Header) == 0 {
 			t.Errorf("%s: header %+v", name, k.Setup)
 		}
 		if !bytes.Equal(k.Image.Segments[0].Data, plain[0x1000:0x1000+len(k.Image.Segments[0].Data)]) {

@@ -18,7 +18,6 @@ const (
 	setupMagic    = 0x202 // "HdrS"
 	setupVersion  = 0x206
 	setupText     = 0x20e // where the version's text is, from 0x200 on
-	setupFlags    = 0x236 // xloadflags
 	setupPayload  = 0x248 // from the protected-mode code on
 	setupSize     = 0x24c
 	setupEnd      = 0x268
@@ -31,7 +30,6 @@ type Setup struct {
 	Header   []byte // from 0x1f1 on, as boot parameters hold it
 	Protocol int    // version, such as 0x20f for 2.15
 	Release  string // of the kernel, with what its builder added
-	Long     bool   // has the 64-bit entry
 }
 
 // Limits of what is unpacked, in bytes: an ELF file several times that of a distribution's kernel, and the
@@ -51,7 +49,6 @@ func readSetup(b []byte) (s Setup, payload []byte, err error) {
 	if s.Protocol < lowestVersion {
 		return s, nil, fmt.Errorf("has boot protocol %d.%d: kernels with 2.8 and later are read", s.Protocol>>8, s.Protocol&0xff)
 	}
-	s.Long = s.Protocol >= 0x20c && b[setupFlags]&1 != 0
 	s.Header = b[setupSectors:min(0x202+int(b[0x201]), len(b))]
 	if at := 0x200 + int(le.Uint16(b[setupText:])); at < len(b) {
 		text, _, _ := bytes.Cut(b[at:min(at+256, len(b))], []byte{0})
