@@ -30,6 +30,8 @@ type Era struct {
 	// the image's table of such nops begins. It is nil for kernels without probes that rest on it.
 	EntryCall func(from, to uint64) []byte
 	Emulates  bool // instructions that depend on their place are emulated, though others are not
+	// Freezer says that a preemptible kernel boosts where it can freeze tasks.
+	Freezer bool
 	// Tasks says that the optimizer waits for tasks, where kernel code is preempted.
 	Tasks bool
 
@@ -119,7 +121,8 @@ func (k *Kprobes) limit(o Options) (Options, error) {
 		return o, fmt.Errorf("patching = %q: on %s it is one of %q", o.Patching, k.arch.Name, k.jump.Patchings)
 	}
 	// A task that is preempted in a slot could stay there longer than any grace period waits.
-	o.Boost = o.Boost && k.era.Boost && !(o.Preempt && k.arch.Then == Boosted)
+	frozen := k.era.Freezer && o.Quiesce == QuiesceFreeze
+	o.Boost = o.Boost && k.era.Boost && (!o.Preempt || k.arch.Then != Boosted || frozen)
 	o.OptProbes = o.OptProbes && k.jump != nil
 	return o, nil
 }

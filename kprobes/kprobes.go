@@ -15,14 +15,14 @@ type Caller = smp.Caller
 
 // Options say how the kernel is built and set up.
 type Options struct {
-	Boost        bool // hits may do without a step, boosted or emulated; a preemptible kernel does not boost
+	Boost        bool // hits may do without a step, boosted or emulated; of preemptible kernels those that freeze tasks boost
 	OptProbes    bool // built with jump optimization (CONFIG_OPTPROBES)
 	Optimization bool // debug.kprobes-optimization at the start
 	// Preempt says that kernel code is preemptible: more return instances, no boosting, and jump
 	// optimization only with QuiesceTasks.
 	Preempt  bool
 	Patching string // one of the architecture's; "" is the first of them
-	Quiesce  string // QuiesceSched, QuiesceTasks or QuiesceStacks; "" is what kernels of the era wait for
+	Quiesce  string // one of Quiesces; "" is what kernels of the era wait for
 	Delay    int64  // jiffies from the wish to optimize to the work on it
 	Batch    int    // most probes that one pass of the optimizer changes
 	Costs    Costs
@@ -96,6 +96,8 @@ type Kprobes struct {
 	optimizing   []*site
 	unoptimizing []*site
 	freeing      []*site
+	dirty        []dirtySlot // of probes that are gone, in which a task may be preempted
+	swept        []dirtySlot // those that the present pass of the optimizer frees
 }
 
 // textState is what stands at a probed address.

@@ -21,6 +21,8 @@ const (
 	MutantPreemptSched = "preempt-sched"
 	// MutantStacksUnread stops the machine for QuiesceStacks and looks at no stack.
 	MutantStacksUnread = "stacks-unread"
+	// MutantFreezeAnywhere freezes tasks for QuiesceFreeze wherever they were preempted.
+	MutantFreezeAnywhere = "freeze-anywhere"
 	// MutantFreeEarly frees slots and detour buffers without a grace period.
 	MutantFreeEarly = "free-early"
 	// MutantUnregisterAtOnce returns from unregistering without a grace period: handlers may still run.
@@ -70,7 +72,7 @@ const (
 func Mutants() []string {
 	return []string{
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
-		MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreeEarly,
+		MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreezeAnywhere, MutantFreeEarly,
 		MutantUnregisterAtOnce, MutantJumpIntoRegion, MutantKeepQueued,
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
 		MutantPoolUnread, MutantPoolTwice, MutantPoolFreed,

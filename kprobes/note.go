@@ -39,12 +39,28 @@ func (k *Kprobes) notePatch(c Caller, patch, step, addr uint64) {
 
 // giveSlot frees the out-of-line slot of a site.
 func (k *Kprobes) giveSlot(c Caller, s *site) {
-	if s.slot != 0 {
-		k.note(c, EventSlot, "freed", s.head, s.slot)
+	switch {
+	case s.slot == 0:
+	case k.lingers():
+		k.dirty = append(k.dirty, dirtySlot{s.head, s.slot})
+	default:
+		k.freeSlot(c, dirtySlot{s.head, s.slot})
 	}
-	k.slots.give(s.slot)
 	s.slot = 0
 }
+
+// dirtySlot is a slot and the struct kprobe whose it was.
+type dirtySlot struct{ head, at uint64 }
+
+// freeSlot lets others have a slot.
+func (k *Kprobes) freeSlot(c Caller, d dirtySlot) {
+	k.note(c, EventSlot, "freed", d.head, d.at)
+	k.slots.give(d.at)
+}
+
+// lingers reports whether a task may be preempted in a slot, so that more than a grace period is to be waited for. A slot
+// that is stepped has interrupts off.
+func (k *Kprobes) lingers() bool { return k.opt.Preempt && k.opt.Boost && k.arch.Then == Boosted }
 
 // giveDetour frees the detour buffer of a site.
 func (k *Kprobes) giveDetour(c Caller, s *site) {

@@ -195,7 +195,15 @@ func (k *Kprobes) forceJumpAway(c Caller, s *site) error {
 
 // hurryFreeing asks for a pass of the optimizer when one is needed to free something.
 func (k *Kprobes) hurryFreeing(c Caller) error {
-	if len(k.freeing) == 0 {
+	if len(k.freeing)+len(k.dirty) == 0 {
+		return nil
+	}
+	return k.optimizer.Schedule(c, k.opt.Delay)
+}
+
+// hurrySweeping does the same for slots that were left dirty.
+func (k *Kprobes) hurrySweeping(c Caller) error {
+	if len(k.dirty) == 0 {
 		return nil
 	}
 	return k.optimizer.Schedule(c, k.opt.Delay)

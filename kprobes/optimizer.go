@@ -13,11 +13,18 @@ func (k *Kprobes) optimize(c Caller) error {
 				return err
 			}
 		}
-		if len(k.optimizing)+len(k.unoptimizing) == 0 {
+		if len(k.optimizing)+len(k.unoptimizing)+len(k.dirty) == 0 {
 			return nil
 		}
 		return k.optimizer.Schedule(c, k.opt.Delay)
 	})
+}
+
+// sweep takes the slots that this pass can free: nobody comes into them any more.
+func (k *Kprobes) sweep(Caller) error {
+	k.swept = append(k.swept, k.dirty...)
+	k.dirty = nil
+	return nil
 }
 
 // pass gives the steps of one pass in their order.
@@ -27,11 +34,11 @@ func (k *Kprobes) optimize(c Caller) error {
 func (k *Kprobes) pass() []func(Caller) error {
 	switch k.opt.Mutant {
 	case MutantNoQuiesce:
-		return []func(Caller) error{k.undoBatch, k.jumpBatch, k.quiesce, k.freeBatch}
+		return []func(Caller) error{k.sweep, k.undoBatch, k.jumpBatch, k.quiesce, k.freeBatch}
 	case MutantFreeEarly:
-		return []func(Caller) error{k.undoBatch, k.freeBatch, k.quiesce, k.jumpBatch}
+		return []func(Caller) error{k.sweep, k.undoBatch, k.freeBatch, k.quiesce, k.jumpBatch}
 	}
-	return []func(Caller) error{k.undoBatch, k.quiesce, k.jumpBatch, k.freeBatch}
+	return []func(Caller) error{k.sweep, k.undoBatch, k.quiesce, k.jumpBatch, k.freeBatch}
 }
 
 // undoBatch turns jumps back into breakpoints, and takes those away where nothing is enabled.
@@ -73,6 +80,10 @@ func (k *Kprobes) freeBatch(c Caller) error {
 		k.freeAggregate(c, s)
 	}
 	k.freeing = nil
+	for _, d := range k.swept {
+		k.freeSlot(c, d)
+	}
+	k.swept = nil
 	return nil
 }
 
@@ -100,7 +111,9 @@ func (k *Kprobes) WaitOptimizer(c Caller) error {
 }
 
 // Busy reports whether the optimizer has something left to do.
-func (k *Kprobes) Busy() bool { return len(k.optimizing)+len(k.unoptimizing)+len(k.freeing) > 0 }
+func (k *Kprobes) Busy() bool {
+	return len(k.optimizing)+len(k.unoptimizing)+len(k.freeing)+len(k.dirty) > 0
+}
 
 // SetOptimization sets debug.kprobes-optimization: off undoes every jump and waits for it, on asks
 // for jumps wherever they are allowed.

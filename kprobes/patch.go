@@ -40,10 +40,13 @@ const (
 	QuiesceTasks = "tasks" // every task has given up its CPU by itself
 	// QuiesceStacks is no grace period: the machine stands still, and the stacks of all tasks are looked through.
 	QuiesceStacks = "stacks"
+	// QuiesceFreeze is none either: all tasks are held where they have given up their CPUs by themselves, as kernels with
+	// CONFIG_FREEZER did before they reused out-of-line slots. Those of x86 may boost then, preemptible as they are.
+	QuiesceFreeze = "freeze"
 )
 
 // Quiesces lists the values of Options.Quiesce.
-func Quiesces() []string { return []string{QuiesceSched, QuiesceTasks, QuiesceStacks} }
+func Quiesces() []string { return []string{QuiesceSched, QuiesceTasks, QuiesceStacks, QuiesceFreeze} }
 
 // Steps of a patch, as the guest names them to the native text_poke_note.
 const (
@@ -183,6 +186,8 @@ func (k *Kprobes) quiesceSites(c Caller, also []*site) error {
 		return k.smp.SynchronizeTasks(c)
 	case QuiesceStacks:
 		return k.clearStacks(c, also)
+	case QuiesceFreeze:
+		return k.smp.FreezeTasks(c, k.opt.Mutant == MutantFreezeAnywhere)
 	}
 	return k.smp.SynchronizeSched(c)
 }

@@ -67,7 +67,7 @@ func (k *Kprobes) detach(c Caller, p uint64) (after func() error, err error) {
 	switch {
 	case !s.aggr:
 		k.drop(s)
-		return func() error { k.giveSlot(c, s); return nil }, nil
+		return func() error { k.giveSlot(c, s); return k.hurrySweeping(c) }, nil
 	case len(k.children(s.head)) == 1 && s.queue == queueNone && k.disabled(s.head):
 		k.drop(s)
 		if s.detour != 0 && k.opt.Quiesce != QuiesceSched && k.opt.Mutant != MutantFreeSched {
@@ -76,7 +76,7 @@ func (k *Kprobes) detach(c Caller, p uint64) (after func() error, err error) {
 			k.freeing = append(k.freeing, s)
 			return func() error { return nil }, k.hurryFreeing(c)
 		}
-		return func() error { k.listDel(p); k.freeAggregate(c, s); return nil }, nil
+		return func() error { k.listDel(p); k.freeAggregate(c, s); return k.hurrySweeping(c) }, nil
 	}
 	if err := k.leave(c, s, p); err != nil || k.m.Load(p, k.l.p.brk) == 0 {
 		return func() error { return nil }, err

@@ -60,6 +60,7 @@ type Kernel struct {
 	started   Queue // waits for CPUs that come up
 	rcu       rcu
 	waiters   []*tasksPeriod // of SynchronizeTasks
+	freezer   freezer
 	stop      stopMachine
 	user      userGuest
 	spaces    spaces
@@ -107,6 +108,7 @@ func New(g Guest, im *image.Image, opt Options) (*Kernel, error) {
 	}
 	k.started.Name = "CPUs to come up"
 	k.stop.init()
+	k.freezer.mutex.Name = "freezer"
 	for i := range k.cpus {
 		if err := k.newCPU(i); err != nil {
 			return nil, err
@@ -217,7 +219,9 @@ func (k *Kernel) Bind(m *sim.Machine) {
 	bind("sim_jiffies", func(*sim.Call) uint64 { return uint64(k.Jiffies()) })
 	bind("rcu_quiescent", func(c *sim.Call) uint64 { k.quiescentNow(c); return 0 })
 	bind("rcu_tasks_quiescent", func(c *sim.Call) uint64 {
-		k.taskQuiescent(c, k.lookUp(k.Current(c)))
+		t := k.lookUp(k.Current(c))
+		k.taskQuiescent(c, t)
+		k.freezeHere(t)
 		k.kick(c)
 		return 0
 	})

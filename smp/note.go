@@ -7,7 +7,7 @@ const (
 	EventTask       sim.EventKind = "task"        // the CPU goes on with the task Name, ID (its task_struct); Arg is 1 for a user task
 	EventWake       sim.EventKind = "wake"        // the task Name, ID is made runnable, on the CPU Arg
 	EventTick       sim.EventKind = "tick"        // a timer interrupt
-	EventGraceBegin sim.EventKind = "grace-begin" // the grace period ID begins; Name is PeriodSched or PeriodTasks
+	EventGraceBegin sim.EventKind = "grace-begin" // the grace period ID begins; Name is PeriodSched, PeriodTasks or PeriodFreeze
 	EventGraceEnd   sim.EventKind = "grace-end"   // it is over
 	EventQuiescent  sim.EventKind = "quiescent"   // the CPU, or with PeriodTasks the task Arg, holds the grace period ID up no longer
 	EventStop       sim.EventKind = "stop"        // all stoppers are to enter the state Name of stop ID
@@ -17,6 +17,8 @@ const (
 const (
 	PeriodSched = "sched" // of SynchronizeSched
 	PeriodTasks = "tasks" // of SynchronizeTasks
+	// PeriodFreeze is none: it is how long FreezeTasks holds tasks.
+	PeriodFreeze = "freeze"
 )
 
 // note tells whoever watches the machine that something has happened on a CPU.

@@ -52,8 +52,13 @@ func (k *Kernel) putBack(c Caller, cpu *cpuState, p *task, preempted bool) {
 	case state == k.l.dead:
 		p.dead = true
 		k.wakeAll(c, &p.joiners)
-	case state == k.l.running || preempted:
-		k.enqueue(p, cpu.n, preempted && p.slice > 0)
+	case preempted:
+		k.enqueue(p, cpu.n, p.slice > 0)
+	case state == k.l.running && !k.hold(p):
+		k.enqueue(p, cpu.n, false)
+	}
+	if !preempted {
+		k.gaveUp(c, p)
 	}
 }
 
@@ -121,11 +126,16 @@ func (k *Kernel) resched(cpu *cpuState) {
 	if cpu.curr == nil {
 		return
 	}
-	info := k.info(cpu.curr)
-	k.mem.Store(info, k.l.threadFlags, k.mem.Load(info, k.l.threadFlags)|k.l.needResched)
+	k.needResched(cpu.curr)
 	if !slices.Contains(k.kicks, cpu.n) {
 		k.kicks = append(k.kicks, cpu.n)
 	}
+}
+
+// needResched sets the flag by which a task calls schedule() at the next chance.
+func (k *Kernel) needResched(t *task) {
+	info := k.info(t)
+	k.mem.Store(info, k.l.threadFlags, k.mem.Load(info, k.l.threadFlags)|k.l.needResched)
 }
 
 // kick sends a reschedule interrupt to every other CPU that has been asked to reschedule. Sending it
@@ -232,7 +242,7 @@ func (k *Kernel) wake(c Caller, t *task) {
 		return
 	}
 	k.mem.Store(t.addr, k.l.state, k.l.running)
-	if t.queued || t.running {
+	if t.queued || t.running || k.hold(t) {
 		return
 	}
 	n := k.selectCPU(t)

@@ -74,7 +74,7 @@ func eras(mode int) []kprobes.Era {
 		{Year: 2005, GroupPost: true},
 		{Year: 2006, Boost: mode == 32, Protected: unprobed},
 		{
-			Year: 2010, Boost: true, Optimize: true, Boundaries: true,
+			Year: 2010, Boost: true, Freezer: true, Optimize: true, Boundaries: true,
 			Protected:       append(unprobed, "native_get_debugreg", "irq_entries_start", "common_interrupt"),
 			ReturnProtected: []string{switches},
 		},
