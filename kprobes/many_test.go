@@ -178,12 +178,15 @@ func kernels() (all []kernel) {
 		if image := isa + "-2005"; slices.Contains(imagesOf2005(), image) && !uniprocessor(image) {
 			all = append(all, kernel{isa + "/2005", image, Default()})
 		}
-		for _, patching := range protocols(isa) {
+		for i, patching := range protocols(isa) {
 			for _, quiesce := range Quiesces() {
+				if quiesce == QuiesceFreeze && i > 0 {
+					continue // what is frozen does not depend on how text is changed
+				}
 				o := Default()
 				o.Patching, o.Quiesce, o.Delay = patching, quiesce, 1
 				name := isa + "/" + patching + "/" + quiesce
-				if quiesce != QuiesceStacks {
+				if quiesce != QuiesceStacks && quiesce != QuiesceFreeze {
 					all = append(all, kernel{name, newest(isa), o})
 				}
 				if image := newest(isa) + "-preempt"; quiesce != QuiesceSched && slices.Contains(images(), image) {

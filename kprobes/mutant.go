@@ -33,8 +33,8 @@ const (
 	MutantKeepQueued = "keep-queued"
 	// MutantNoRegionCheck writes jumps over other probes.
 	MutantNoRegionCheck = "no-region-check"
-	// MutantFreeSched frees a detour buffer after a grace period of RCU-sched, although a task may be
-	// preempted in it.
+	// MutantFreeSched frees a detour buffer, or a slot that ends with a jump back, after a grace period of RCU-sched,
+	// although a task may be preempted in it.
 	MutantFreeSched = "free-sched"
 	// MutantKeepInstances lets return instances that are out call the handler of a probe that is gone.
 	MutantKeepInstances = "keep-instances"

@@ -60,7 +60,9 @@ func (k *Kprobes) freeSlot(c Caller, d dirtySlot) {
 
 // lingers reports whether a task may be preempted in a slot, so that more than a grace period is to be waited for. A slot
 // that is stepped has interrupts off.
-func (k *Kprobes) lingers() bool { return k.opt.Preempt && k.opt.Boost && k.arch.Then == Boosted }
+func (k *Kprobes) lingers() bool {
+	return k.opt.Preempt && k.opt.Boost && k.arch.Then == Boosted && k.opt.Mutant != MutantFreeSched
+}
 
 // giveDetour frees the detour buffer of a site.
 func (k *Kprobes) giveDetour(c Caller, s *site) {

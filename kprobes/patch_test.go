@@ -115,11 +115,12 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// A preemptible kernel can optimize when it waits for all tasks, or looks at their stacks, and never boosts.
+// A preemptible kernel can optimize when it waits for all tasks, looks at their stacks, or freezes them. It boosts in
+// the last case alone.
 func TestPreemptibleKernelWaitsForTasks(t *testing.T) { eachISA(t, holdPreemptibleKernelWaitsForTasks) }
 
 func holdPreemptibleKernelWaitsForTasks(t *testing.T, isa string) {
-	for quiesce, mode := range map[string]Mode{QuiesceSched: Stepped, QuiesceTasks: Optimized, QuiesceStacks: Optimized} {
+	for quiesce, mode := range map[string]Mode{QuiesceSched: Stepped, QuiesceTasks: Optimized, QuiesceStacks: Optimized, QuiesceFreeze: Optimized} {
 		o := Default()
 		o.Preempt, o.Quiesce = true, quiesce
 		g := newGuest(t, isa, o)
@@ -128,12 +129,12 @@ func holdPreemptibleKernelWaitsForTasks(t *testing.T, isa string) {
 		if st := g.state(p); st.Mode != mode {
 			t.Errorf("%s: %+v %v", quiesce, st, st.Refusal)
 		}
-		if g.k.opt.Boost {
-			t.Errorf("%s: boosts", quiesce)
+		if boosts := quiesce == QuiesceFreeze && g.k.era.Freezer || g.k.era.Boost && g.k.arch.Then != Boosted; g.k.opt.Boost != boosts {
+			t.Errorf("%s: boosts: %v", quiesce, g.k.opt.Boost)
 		}
 		g.do(g.k.Remove(g, p))
 		g.do(g.k.WaitOptimizer(g))
-		if len(g.k.sites)+len(g.k.freeing) != 0 || slices.Contains(g.k.detours.used, true) {
+		if g.k.Busy() || len(g.k.sites) != 0 || slices.Contains(g.k.detours.used, true) || slices.Contains(g.k.slots.used, true) {
 			t.Errorf("%s: the probe leaves something behind", quiesce)
 		}
 	}

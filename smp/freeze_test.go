@@ -1,0 +1,59 @@
+package smp
+
+import "testing"
+
+// TestFrozenTasksAreAtKnownPoints: a task that was preempted in the middle of a loop is not frozen there, and all go on
+// afterwards. While tasks are held no other than the freezer and the stoppers run.
+func TestFrozenTasksAreAtKnownPoints(t *testing.T) {
+	b := run(t, preempt, Options{CPUs: 2, Tick: true}, func(b *board) {
+		p := b.preempt()
+		b.do(b.k.FreezeTasks(b, true))
+		if p.state != "begun" {
+			t.Error("the mistake is not made: the preempted task has gone on")
+		}
+		b.do(b.k.FreezeTasks(b, false))
+		if p.state != "done" {
+			t.Error("a preempted task was frozen in the middle of its loop")
+		}
+		held := 0
+		b.k.freeze(b, false)
+		b.do(b.k.wait(b, &b.k.freezer.q, func() bool { return len(b.k.freezer.left) == 0 }, b.k.freezer.holders))
+		if held = len(b.k.freezer.held); held != 1 {
+			t.Errorf("%d tasks are held, want the one that takes turns", held)
+		}
+		switches := len(b.events)
+		b.do(b.k.Sleep(b, 3))
+		for _, e := range b.events[switches:] {
+			if e.Kind == EventTask && e.Name == "other" {
+				t.Error("a frozen task runs")
+			}
+		}
+		b.k.thaw(b)
+		p.over = true
+	})
+	b.holdPeriods("freeze")
+}
+
+// TestWokenTasksStayFrozen: a sleeper whose time has come does not run before the others may.
+func TestWokenTasksStayFrozen(t *testing.T) {
+	run(t, preempt, Options{CPUs: 2, Tick: true}, func(b *board) {
+		woken := false
+		task, err := b.k.GoOn(b, 1, "sleeper", func(c Caller) error {
+			b.do(b.k.Sleep(c, 3))
+			woken = true
+			return nil
+		})
+		b.do(err)
+		b.do(b.k.Sleep(b, 1))
+		b.k.freeze(b, false)
+		b.do(b.k.Sleep(b, 10))
+		if woken || len(b.k.freezer.left) != 0 {
+			t.Errorf("the sleeper has gone on: %v; %d tasks are not frozen", woken, len(b.k.freezer.left))
+		}
+		b.k.thaw(b)
+		b.do(b.k.Join(b, task))
+		if !woken {
+			t.Error("the sleeper has not gone on")
+		}
+	})
+}
