@@ -58,6 +58,9 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{`"sleep 1"`, `"discard"`, "discard is for scenarios with [[processes]]"},
 		{`"sleep 1"`, `"spawn 1"`, "spawn is for scenarios with [[processes]]"},
 		{`"sleep 1"`, `"rmmod"`, "rmmod is for scenarios with a probe that says module = true"},
+		{`[[probes]]`, "[[watchpoints]]\nname = \"w\"\ntarget = \"x\"\nsymbol = \"x\"\ntype = \"write\"\nword = 1\ninstruction = 1\n[[probes]]", "leave one of the two out"},
+		{`[[probes]]`, "[[watchpoints]]\nname = \"w\"\ntarget = \"x\"\nsymbol = \"x\"\ntype = \"execute\"\nword = 1\n[[probes]]", "an execute watchpoint stands on an instruction"},
+		{`[[probes]]`, "[[watchpoints]]\nname = \"w\"\ntarget = \"x\"\nsymbol = \"x\"\ntype = \"write\"\ninstruction = 1\n[[probes]]", "only an execute watchpoint stands on an instruction"},
 		{`name = "p"`, "name = \"p\"\nuser = true", `probe "p" is of user space: write [[processes]]`},
 		{`target = "bench_target"` + "\n[[probes", `args = [1, 2, 3]` + "\n[[probes", "3 arguments"},
 	} {
