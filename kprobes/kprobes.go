@@ -194,13 +194,7 @@ func (k *Kprobes) setUp(opt Options) (err error) {
 	if err := k.findUsers(); err != nil {
 		return err
 	}
-	if err := k.sym.lookUp(k.im, k.era, k.arch, k.jump); err != nil {
-		return err
-	}
-	if f, ok := k.im.Func(entered(k.opt.Mutant)); ok {
-		k.sym.returnPre = f.Pointer
-	}
-	return nil
+	return k.sym.lookUp(k.im, k.era, k.arch, k.jump)
 }
 
 // template reads the detour code of the image.
