@@ -41,7 +41,7 @@ const (
 	// QuiesceStacks is no grace period: the machine stands still, and the stacks of all tasks are looked through.
 	QuiesceStacks = "stacks"
 	// QuiesceFreeze is none either: all tasks are held where they have given up their CPUs by themselves, as kernels with
-	// CONFIG_FREEZER did before they reused out-of-line slots. Those of x86 may boost then, preemptible as they are.
+	// CONFIG_FREEZER did before they reused out-of-line slots. Where copies run by a jump back they may boost then.
 	QuiesceFreeze = "freeze"
 )
 
