@@ -18,6 +18,7 @@ const (
 	setupMagic    = 0x202 // "HdrS"
 	setupVersion  = 0x206
 	setupText     = 0x20e // where the version's text is, from 0x200 on
+	setupFlags    = 0x236 // xloadflags
 	setupPayload  = 0x248 // from the protected-mode code on
 	setupSize     = 0x24c
 	setupEnd      = 0x268
