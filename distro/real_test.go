@@ -136,7 +136,11 @@ func TestUntimedBootsAlike(t *testing.T) {
 				t.Errorf("%s: at %+v after %d instructions, one by one at %+v after %d", file, a.Registers(), a.Counters().Instructions,
 					b.Registers(), b.Counters().Instructions)
 			}
-			if first.Console() != m.Console() || !bytes.Equal(a.(*x86.CPU).Memory.Raw(), b.(*x86.CPU).Memory.Raw()) {
+			x, y := a.(*x86.CPU), b.(*x86.CPU)
+			if !reflect.DeepEqual(x.ITLB, y.ITLB) || !reflect.DeepEqual(x.DTLB, y.DTLB) {
+				t.Errorf("%s: what the TLBs hold differs", file)
+			}
+			if first.Console() != m.Console() || !bytes.Equal(x.Memory.Raw(), y.Memory.Raw()) {
 				t.Errorf("%s: memory or console differ:\n%s\n%s", file, first.Console(), m.Console())
 			}
 		}

@@ -76,6 +76,7 @@ type PageSizes []uint8
 // which lets a CPU keep micro-TLB entries in front of it as long as it drops them when Generation changes.
 type TLB struct {
 	Generation   uint64 // changes whenever an entry is replaced or dropped, and with Space
+	out          Page   `state:"-"` // the last entry that was replaced
 	behind       *TLB   // a larger one, which others may share; or nil
 	space        uint32
 	small, large array
@@ -108,6 +109,10 @@ func NewTLB(tc TLBConfig, sizes PageSizes) *TLB {
 // Back puts a larger TLB behind this one. What is dropped here is dropped there, and what a walk finds goes to
 // both.
 func (t *TLB) Back(behind *TLB) { t.behind = behind }
+
+// Out returns the page whose entry was replaced when Generation changed last, or one of all addresses where entries were
+// dropped.
+func (t *TLB) Out() *Page { return &t.out }
 
 // set returns the first entry of the set of a page.
 func (a *array) set(va uint64, shift uint8) uint64 { return va >> shift & a.mask * a.ways }
@@ -162,6 +167,7 @@ func (t *TLB) insert(p Page) *Page {
 	p.valid, p.Space = true, t.space
 	if old := a.find(p.VA, t.space); old != nil {
 		t.Generation++
+		t.out = *old
 		*old = p
 		return old
 	}
@@ -171,16 +177,23 @@ func (t *TLB) insert(p Page) *Page {
 	*next = uint8((uint64(*next) + 1) % a.ways)
 	if slot.valid {
 		t.Generation++
+		t.out = *slot
 	}
 	*slot = p
 	return slot
+}
+
+// forgot notes that entries were dropped.
+func (t *TLB) forgot() {
+	t.Generation++
+	t.out = Page{Shift: 64}
 }
 
 // Switch changes the address space whose translations are found. Those of others stay.
 func (t *TLB) Switch(space uint32) {
 	if space != t.space {
 		t.space = space
-		t.Generation++
+		t.forgot()
 	}
 }
 
@@ -201,7 +214,7 @@ func (t *TLB) Drop(va uint64) (had bool) {
 		}
 	}
 	if had {
-		t.Generation++
+		t.forgot()
 	}
 	if t.behind != nil {
 		t.behind.space = t.space
@@ -219,7 +232,7 @@ func (t *TLB) DropIf(match func(p *Page) bool) {
 			}
 		}
 	}
-	t.Generation++
+	t.forgot()
 	if t.behind != nil {
 		t.behind.DropIf(match)
 	}
@@ -234,7 +247,7 @@ func (t *TLB) Flush(all bool) {
 			}
 		}
 	}
-	t.Generation++
+	t.forgot()
 	if t.behind != nil {
 		t.behind.Flush(all)
 	}

@@ -42,6 +42,7 @@ func (e *Engine[C, P]) SwitchTranslations(context uint8) {
 	if e.microGen = x.data[x.present]; e.microGen == 0 {
 		e.newData()
 	}
+	e.voidWays()
 	if e.gen = x.code[x.present]; e.gen == 0 {
 		e.newFetch()
 	}
@@ -92,6 +93,12 @@ func (c *Core) newData() {
 // forgetFetch voids the translations of code. Links of older generations lead nowhere then, which is
 // cheaper than to find them.
 func (e *Engine[C, P]) forgetFetch() {
+	e.forgetLinks()
+	e.voidWays()
+}
+
+// forgetLinks is forgetFetch but for the links of threaded code.
+func (e *Engine[C, P]) forgetLinks() {
 	e.curTag = 0
 	e.contexts.code = [Contexts]uint64{}
 	e.microITLB = [microPages]microPage{}

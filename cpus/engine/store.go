@@ -240,9 +240,10 @@ func (e *Engine[C, P]) fetchSlow(pc uint64) bool {
 	if !ok {
 		return false
 	}
-	if e.ITLB.Generation != e.itlbGen {
+	if n := e.ITLB.Generation - e.itlbGen; n != 0 {
 		e.itlbGen = e.ITLB.Generation
-		e.forgetFetch()
+		e.forgetLinks()
+		e.replacedCode(n)
 	}
 	if !e.Memory.Holds(pa, 1) {
 		e.isa.NoCode()

@@ -8,7 +8,7 @@ import (
 
 // Without a cost model a block that is executed often becomes threaded code (Bell, Threaded Code, 1973): functions
 // of the instruction set that do the frequent case of an instruction and say which comes next. Where the frequent
-// case does not hold they have Generally execute the instruction as all others are, so that each is described once:
+// case does not hold they have the instruction executed as all others are (Slow), so that each is described once:
 // faults, devices, watched pages and stores into code are none of theirs. Blocks are linked, and between two of them
 // no more is looked at than whether the time is over and whether translations and code are what they were.
 
@@ -17,7 +17,7 @@ type Thread[C, P any] struct {
 	// Exec returns the next instruction to be executed, or nil when there is a reason to leave.
 	Exec     func(*C, *Thread[C, P]) *Thread[C, P]
 	Operands P
-	General  func(*C, *P) // what Generally calls
+	General  func(*C, *P) // the function of the instruction in code that is not threaded
 	Next     uint64       // address of the instruction behind it
 	At       int          // its place in its block
 	Ways     *Ways[C, P]
@@ -25,25 +25,35 @@ type Thread[C, P any] struct {
 
 // Ways are the ways out of a block.
 type Ways[C, P any] struct {
-	n      int // instructions of the block
+	n      int     // instructions of the block
+	slow   uintptr // from an instruction's place to that of Slow
 	behind way[C, P]
 	taken  way[C, P]
+	outs   [3]Thread[C, P]
 	block  *Block[C, P]
 }
 
-// way is a link of threaded code. It holds until a translation or code is forgotten.
+// way is a link of threaded code. It holds as long as the generation of the region that it leads to is the same.
 type way[C, P any] struct {
 	gen uint64
+	now *uint64
 	to  *Thread[C, P]
+	out *Thread[C, P] // where it leads when it does not hold, or the time is over
 	pc  uint64
 }
 
+// Outs leave threaded code. What they are told by is Thread.At.
+const (
+	outBehind = iota
+	outTaken
+	outElsewhere
+)
+
 // Threader is an instruction set that makes threaded code.
 type Threader[C, P any] interface {
-	// Thread makes threaded code of a block, and fills Exec, Operands and At. Behind an instruction for which it has
-	// no function of its own stands one that calls Generally. The last one leaves the block by Behind, Taken, To or Leave;
-	// plain says that the block may be left by the first three. taken is where its branch goes, if it has a constant
-	// target.
+	// Thread makes threaded code of a block, and fills Exec, Operands and At. An instruction for which it has no function
+	// of its own has one that returns Slow. The last one leaves the block by Behind, Taken, To or Leave; plain says that
+	// the block may be left by the first three. taken is where its branch goes, if it has a constant target.
 	Thread(insns []Insn[C, P], ops []Op, plain bool) (code []Thread[C, P], taken uint64)
 	// Unthread is told that threaded code is left, or that something else looks at the CPU.
 	Unthread()
@@ -56,35 +66,75 @@ type threads[C, P any] struct {
 	begun    int        // left when time and counts were last brought up to date
 	want     *way[C, P] // by which code was left that it did not lead on to, and
 	from     *Block[C, P]
-	jumps    *[jumps]landing[C, P]
+	landings *[landings]landing[C, P]
+	// regions are the generations of what lies at an address, by regions of it. A translation that the TLB replaces by
+	// another voids the ways to its region alone: those to others would hit the TLB again, which changes nothing.
+	regions [regions]uint64
+	slow    func(*C, *Thread[C, P]) *Thread[C, P]
+	out     func(*C, *Thread[C, P]) *Thread[C, P]
 }
 
 // landing is where an address was found.
 type landing[C, P any] struct {
 	pc    uint64
 	gen   uint64
+	now   *uint64
 	phase uint8
 	to    *Thread[C, P]
 }
 
 const (
-	jumps       = 1 << 12
+	regions     = 1 << 6
+	regionShift = 22 // as large as the pages of most kernels' code
+	landings    = 1 << 12
 	threadHeat  = 3   // executions of a block before it becomes threaded code
 	threadBytes = 112 // of the host, about, for an instruction
 )
 
-func placeOfJump(pc uint64) uint64 { return (pc ^ pc>>12) & (jumps - 1) }
+func placeOfLanding(pc uint64) uint64 { return (pc ^ pc>>12) & (landings - 1) }
+
+// regionOf returns the generation of the region of an address. None is zero when a way has been made.
+func (e *Engine[C, P]) regionOf(pc uint64) *uint64 { return &e.regions[pc>>regionShift&(regions-1)] }
+
+// voidWays has all ways lead nowhere.
+func (e *Engine[C, P]) voidWays() {
+	for i := range e.regions {
+		e.regions[i]++
+	}
+}
+
+// replacedCode voids the ways to a translation of code that was replaced, or all when the TLB has changed more often.
+// A translation that was dropped on the way counts.
+func (e *Engine[C, P]) replacedCode(n uint64) {
+	if out := e.ITLB.Out(); n == 1 && out.Shift <= regionShift {
+		*e.regionOf(out.VA)++
+		return
+	}
+	e.voidWays()
+}
 
 // After returns the instruction behind q in its block's threaded code.
 func After[C, P any](q *Thread[C, P]) *Thread[C, P] {
 	return (*Thread[C, P])(unsafe.Add(unsafe.Pointer(q), unsafe.Sizeof(*q)))
 }
 
+// Slow returns what executes the instruction q as code is that is not threaded. It is a place in memory and no call, so
+// that the functions of instructions are leaves.
+func Slow[C, P any](q *Thread[C, P]) *Thread[C, P] {
+	return (*Thread[C, P])(unsafe.Add(unsafe.Pointer(q), q.Ways.slow))
+}
+
 // Behind leaves a block for the one behind it.
-func (e *Engine[C, P]) Behind(q *Thread[C, P]) *Thread[C, P] { return e.by(q.Ways, &q.Ways.behind) }
+func (e *Engine[C, P]) Behind(q *Thread[C, P]) *Thread[C, P] {
+	w := &q.Ways.behind
+	if e.left -= q.Ways.n; w.gen != *w.now || e.left <= 0 {
+		return w.out
+	}
+	return w.to
+}
 
 // Taken leaves a block for where its branch goes.
-func (e *Engine[C, P]) Taken(q *Thread[C, P]) *Thread[C, P] { return e.by(q.Ways, &q.Ways.taken) }
+func (e *Engine[C, P]) Taken(q *Thread[C, P]) *Thread[C, P] { return e.Branch(q, true) }
 
 // Branch leaves a block by a conditional branch.
 func (e *Engine[C, P]) Branch(q *Thread[C, P], taken bool) *Thread[C, P] {
@@ -92,36 +142,33 @@ func (e *Engine[C, P]) Branch(q *Thread[C, P], taken bool) *Thread[C, P] {
 	if taken {
 		w = &q.Ways.taken
 	}
-	return e.by(q.Ways, w)
-}
-
-func (e *Engine[C, P]) by(from *Ways[C, P], w *way[C, P]) *Thread[C, P] {
-	if e.left -= from.n; w.gen != e.gen || e.left <= 0 {
-		return e.missing(from, w)
+	if e.left -= q.Ways.n; w.gen != *w.now || e.left <= 0 {
+		return w.out
 	}
 	return w.to
 }
 
 // To leaves a block for an address that was computed.
 func (e *Engine[C, P]) To(q *Thread[C, P], pc uint64) *Thread[C, P] {
-	j := &e.jumps[placeOfJump(pc)]
-	if e.left -= q.Ways.n; j.pc != pc || j.gen != e.gen || j.phase != e.phase || e.left <= 0 {
-		return e.elsewhere(q.Ways, pc)
+	j := &e.landings[placeOfLanding(pc)]
+	if e.left -= q.Ways.n; j.pc != pc || j.gen != *j.now || j.phase != e.phase || e.left <= 0 {
+		e.R[PC] = pc
+		return &q.Ways.outs[outElsewhere]
 	}
 	return j.to
 }
 
-// missing leaves threaded code by a way that leads nowhere yet.
-//
-//go:noinline
-func (e *Engine[C, P]) missing(from *Ways[C, P], w *way[C, P]) *Thread[C, P] {
-	e.block, e.from, e.want, e.R[PC] = from.block, from.block, w, w.pc
-	return nil
-}
-
-//go:noinline
-func (e *Engine[C, P]) elsewhere(from *Ways[C, P], pc uint64) *Thread[C, P] {
-	e.block, e.R[PC] = from.block, pc
+// leaveBy leaves threaded code by one of a block's outs.
+func (e *Engine[C, P]) leaveBy(_ *C, q *Thread[C, P]) *Thread[C, P] {
+	w := &q.Ways.behind
+	switch q.At {
+	case outElsewhere:
+		e.block = q.Ways.block
+		return nil
+	case outTaken:
+		w = &q.Ways.taken
+	}
+	e.block, e.from, e.want, e.R[PC] = q.Ways.block, q.Ways.block, w, w.pc
 	return nil
 }
 
@@ -132,8 +179,8 @@ func (e *Engine[C, P]) Leave(q *Thread[C, P]) *Thread[C, P] {
 	return nil
 }
 
-// Generally executes an instruction as code is that is not threaded.
-func (e *Engine[C, P]) Generally(q *Thread[C, P]) *Thread[C, P] {
+// generally is what Slow leads to.
+func (e *Engine[C, P]) generally(_ *C, q *Thread[C, P]) *Thread[C, P] {
 	e.threader.Unthread()
 	b := q.Ways.block
 	in := &b.insns[q.At]
@@ -149,7 +196,7 @@ func (e *Engine[C, P]) Generally(q *Thread[C, P]) *Thread[C, P] {
 	if e.retire != before || e.Check != 0 { // which is looked at behind this block
 		e.allow(e.settled)
 	}
-	return After(q)
+	return (*Thread[C, P])(unsafe.Add(unsafe.Pointer(q), unsafe.Sizeof(*q)-q.Ways.slow)) // behind the place of q's own
 }
 
 // bringUp brings time and counts up to the present block, of which some instructions may have their time already.
@@ -182,37 +229,63 @@ func (e *Engine[C, P]) threaded(b *Block[C, P]) *Thread[C, P] {
 	if b.heat++; b.heat < threadHeat {
 		return nil
 	}
-	if e.jumps == nil {
-		e.jumps = new([jumps]landing[C, P])
+	if e.landings == nil {
+		e.landings, e.slow, e.out = new([landings]landing[C, P]), e.generally, e.leaveBy
+		for i := range e.landings {
+			e.landings[i].now = e.regionOf(0)
+		}
 	}
 	code, taken := e.threader.Thread(b.insns, b.ops, b.plain)
-	ways := &Ways[C, P]{n: len(b.insns), block: b, behind: way[C, P]{pc: b.end}, taken: way[C, P]{pc: taken}}
-	for i := range code {
-		q := &code[i]
-		q.Ways, q.Next, q.General = ways, b.insns[q.At].next, b.insns[q.At].Exec
-	}
-	if e.held += threadBytes * len(code); e.held > e.limit {
+	b.thread = e.weave(b, code, taken)
+	if e.held += 2 * threadBytes * len(code); e.held > e.limit {
 		e.Check |= checkStore
 	}
-	b.thread = &code[0]
 	return b.thread
+}
+
+// weave puts a block's threaded code together. Each instruction has a place for itself, and one for Slow behind the
+// places of all, where it does not fill the host's cache.
+func (e *Engine[C, P]) weave(b *Block[C, P], code []Thread[C, P], taken uint64) *Thread[C, P] {
+	ways := &Ways[C, P]{n: len(b.insns), block: b}
+	for i := range ways.outs {
+		ways.outs[i] = Thread[C, P]{Exec: e.out, At: i, Ways: ways}
+	}
+	ways.behind = way[C, P]{pc: b.end, now: e.regionOf(b.end), out: &ways.outs[outBehind]}
+	ways.taken = way[C, P]{pc: taken, now: e.regionOf(taken), out: &ways.outs[outTaken]}
+	n := len(code)
+	ways.slow = uintptr(n) * unsafe.Sizeof(code[0])
+	all := make([]Thread[C, P], 2*n)
+	for i, q := range code {
+		q.Ways, q.Next, q.General = ways, b.insns[q.At].next, b.insns[q.At].Exec
+		all[i], all[n+i] = q, q
+		all[n+i].Exec = e.slow
+	}
+	return &all[0]
+}
+
+// follow executes threaded code until it is left.
+//
+//go:noinline
+func follow[C, P any](c *C, q *Thread[C, P]) {
+	for q != nil {
+		q = q.Exec(c, q)
+	}
 }
 
 // runThreads is runUntimed from a block that is threaded code, which some code may have been left for.
 func (e *Engine[C, P]) runThreads(b *Block[C, P], limit clock.Ticks) {
 	t := b.thread
 	if b.watched <= b.pc && !b.stops {
-		e.jumps[placeOfJump(b.pc)] = landing[C, P]{b.pc, e.gen, e.phase, t}
+		now := e.regionOf(b.pc)
+		e.landings[placeOfLanding(b.pc)] = landing[C, P]{b.pc, *now, now, e.phase, t}
 		if w := e.want; w != nil && w.pc == b.pc && e.from.phase == b.phase {
-			*w = way[C, P]{e.gen, t, b.pc}
+			w.gen, w.to = *now, t
 		}
 	}
 	e.want, e.from = nil, nil
 	e.until, e.settled = min(limit, e.quick.until), 0
 	e.allow(0)
-	for t != nil {
-		t = t.Exec(e.self, t)
-	}
+	follow(e.self, t)
 	e.threader.Unthread()
 	if e.Stop != 0 {
 		e.finish(e.block, e.idx)
@@ -241,3 +314,7 @@ func (c *Core) Writable(va, n uint64) unsafe.Pointer {
 	}
 	return unsafe.Add(unsafe.Pointer(e.page), off)
 }
+
+// AtOnce reports that no cost model and no cache looks at single accesses, so that several may be made by way of
+// Readable and Writable.
+func (c *Core) AtOnce() bool { return c.warps() }

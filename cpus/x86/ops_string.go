@@ -1,6 +1,10 @@
 package x86
 
-import "kprobesim/cpus/engine"
+import (
+	"unsafe"
+
+	"kprobesim/cpus/engine"
+)
 
 // String instructions (SDM vol. 1, 7.3.9). The source is at rsi in DS or the segment of a prefix,
 // the destination at rdi in ES, which no prefix changes and which is flat in both modes. Repetition
@@ -69,6 +73,9 @@ func movs[T width](c *CPU, in *inst) {
 		}
 		return true
 	}, func(n uint64) uint64 {
+		if c.AtOnce() {
+			return c.copySome(in, d, n)
+		}
 		n = engine.CopyElements[T](&c.Core, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask, c.R[rdi], n, clRepElement)
 		c.advance(rsi, n*d)
 		c.advance(rdi, n*d)
@@ -84,6 +91,9 @@ func stos[T width](c *CPU, in *inst) {
 		}
 		return true
 	}, func(n uint64) uint64 {
+		if c.AtOnce() {
+			return fillSome(c, get[T](c, rax), d, n)
+		}
 		n = engine.StoreElements(&c.Core, c.R[rdi], get[T](c, rax), n, clRepElement)
 		c.advance(rdi, n*d)
 		return n
@@ -99,6 +109,43 @@ func lods[T width](c *CPU, in *inst) {
 		}
 		return true
 	}, nil)
+}
+
+// inPage is how many elements of n bytes lie in the page of an address from there on, of so many.
+func inPage(va, n, most uint64) uint64 { return min((0x1000-va&0xfff)/n, most) }
+
+// fillSome is stos of the elements in one page, upwards, where no cost model looks at each.
+func fillSome[T width](c *CPU, v T, n, most uint64) uint64 {
+	va := c.R[rdi]
+	k := inPage(va, n, most)
+	p := c.Writable(va, k*n)
+	if p == nil || k == 0 {
+		return 0
+	}
+	to := unsafe.Slice((*byte)(p), k*n)
+	for i := range n {
+		to[i] = byte(uint64(v) >> (8 * i))
+	}
+	for done := n; done < k*n; done *= 2 {
+		copy(to[done:], to[:done])
+	}
+	c.advance(rdi, k*n)
+	return k
+}
+
+// copySome is movs of the elements that are in one page at both ends, likewise. A destination that begins within the
+// source would be copied in turn, so it is left to the elements.
+func (c *CPU) copySome(in *inst, n, most uint64) uint64 {
+	va := (c.R[rsi] + c.segBase[in.seg&7]) & c.AddrMask
+	k := inPage(c.R[rdi], n, inPage(va, n, most))
+	from, to := c.Readable(va, k*n), c.Writable(c.R[rdi], k*n)
+	if k == 0 || from == nil || to == nil || uintptr(to)-uintptr(from) < uintptr(k*n) && from != to {
+		return 0
+	}
+	copy(unsafe.Slice((*byte)(to), k*n), unsafe.Slice((*byte)(from), k*n))
+	c.advance(rsi, k*n)
+	c.advance(rdi, k*n)
+	return k
 }
 
 // scas and cmps compare, and repetition ends early: repe while equal, repne while not. The flags

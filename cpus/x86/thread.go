@@ -4,7 +4,7 @@ import "kprobesim/cpus/engine"
 
 // Threaded code is how a CPU executes what it often does while no cost model runs (engine.Threader). A function here
 // does the frequent case of a form: no fault, RAM that a micro-TLB knows, no byte that was decoded. For all others it
-// calls Generally, by which the instruction's own function is executed. Forms without a function go that way always.
+// returns Slow, by which the instruction's own function is executed. Forms without a function go that way always.
 //
 // The arithmetic flags of a sum or a difference are left to be computed when they are asked for. Then the functions
 // that all instructions use compute them, from what is kept: the result and the first operand.
@@ -128,6 +128,7 @@ func (c *CPU) Thread(insns []decoded, ops []op, plain bool) (code []thread, take
 	case last.form == formNone:
 		code = append(code, thread{Exec: threadTo, At: n})
 	default:
+		code = append(code, thread{Exec: threadTo, At: n}) // behind what Slow has executed
 		taken = (insns[n].Next() + last.imm) & c.AddrMask
 		fuse(code)
 	}
@@ -151,10 +152,10 @@ func execOf(in *inst) threadExec {
 
 // fuse has a comparison at the end of a block take the branch behind it.
 func fuse(code []thread) {
-	if len(code) < 2 {
+	if len(code) < 3 {
 		return
 	}
-	branch, q := &code[len(code)-1], &code[len(code)-2]
+	branch, q := &code[len(code)-2], &code[len(code)-3]
 	if branch.Operands.form != formJcc {
 		return
 	}

@@ -1,11 +1,13 @@
 package x86
 
+import "kprobesim/cpus/engine"
+
 // Ends of blocks in threaded code.
 
-func threadGenerally(c *CPU, q *thread) *thread { return c.Generally(q) }
-func threadBehind(c *CPU, q *thread) *thread    { return c.Behind(q) }
-func threadLeave(c *CPU, q *thread) *thread     { return c.Leave(q) }
-func threadJmp(c *CPU, q *thread) *thread       { return c.Taken(q) }
+func threadSlow(_ *CPU, q *thread) *thread   { return engine.Slow(q) }
+func threadBehind(c *CPU, q *thread) *thread { return c.Behind(q) }
+func threadLeave(c *CPU, q *thread) *thread  { return c.Leave(q) }
+func threadJmp(c *CPU, q *thread) *thread    { return c.Taken(q) }
 
 // threadTo follows a branch that was executed generally.
 func threadTo(c *CPU, q *thread) *thread { return c.To(q, c.R[rRIP]) }
@@ -23,7 +25,7 @@ func threadCall64(c *CPU, q *thread) *thread {
 	sp := (c.R[rsp] - 8) & c.AddrMask
 	p := c.Writable(sp, 8)
 	if p == nil {
-		return c.callGenerally(q)
+		return engine.Slow(q)
 	}
 	put64(p, q.Next)
 	c.R[rsp] = sp
@@ -33,7 +35,7 @@ func threadCall64(c *CPU, q *thread) *thread {
 func threadRet64(c *CPU, q *thread) *thread {
 	p := c.Readable(c.R[rsp], 8)
 	if p == nil {
-		return c.callGenerally(q)
+		return engine.Slow(q)
 	}
 	c.drop(8 + q.Operands.imm)
 	return c.To(q, at64(p))
@@ -43,7 +45,7 @@ func threadCall32(c *CPU, q *thread) *thread {
 	sp := (c.R[rsp] - 4) & c.AddrMask
 	p := c.Writable(sp, 4)
 	if p == nil {
-		return c.callGenerally(q)
+		return engine.Slow(q)
 	}
 	put32(p, uint32(q.Next))
 	c.R[rsp] = sp
@@ -53,261 +55,251 @@ func threadCall32(c *CPU, q *thread) *thread {
 func threadRet32(c *CPU, q *thread) *thread {
 	p := c.Readable(c.R[rsp], 4)
 	if p == nil {
-		return c.callGenerally(q)
+		return engine.Slow(q)
 	}
 	c.drop(4 + q.Operands.imm)
 	return c.To(q, uint64(at32(p)))
 }
 
-// callGenerally executes a call or a return generally and follows it.
-func (c *CPU) callGenerally(q *thread) *thread {
-	if c.Generally(q) == nil {
-		return nil
-	}
-	return c.To(q, c.R[rRIP])
-}
-
 // A comparison and the branch behind it are one function, with the condition from the operands. What the flags
 // follow from is kept all the same. The branch leads from the block by the same ways as its comparison.
 
-// operands64 are those of a comparison.
-func (c *CPU) operands64(q *thread) (a, b uint64) {
-	a, b = get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
-	c.diff64(a, a-b)
-	return a, b
-}
-
-// tested64 is the result of a test.
-func (c *CPU) tested64(q *thread) uint64 {
-	r := get[uint64](c, q.Operands.dst) & src[uint64](c, &q.Operands)
-	c.logic64(0, r)
-	return r
-}
-
-// operands32 are those of a comparison.
-func (c *CPU) operands32(q *thread) (a, b uint32) {
-	a, b = get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
-	c.diff32(a, a-b)
-	return a, b
-}
-
-// tested32 is the result of a test.
-func (c *CPU) tested32(q *thread) uint32 {
-	r := get[uint32](c, q.Operands.dst) & src[uint32](c, &q.Operands)
-	c.logic32(0, r)
-	return r
-}
-
-// operands8 are those of a comparison.
-func (c *CPU) operands8(q *thread) (a, b uint8) {
-	a, b = get[uint8](c, q.Operands.dst), src[uint8](c, &q.Operands)
-	c.diff8(a, a-b)
-	return a, b
-}
-
-// tested8 is the result of a test.
-func (c *CPU) tested8(q *thread) uint8 {
-	r := get[uint8](c, q.Operands.dst) & src[uint8](c, &q.Operands)
-	c.logic8(0, r)
-	return r
-}
-
 func threadCmp64Je(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, a == b)
 }
 
 func threadCmp64Jne(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, a != b)
 }
 
 func threadCmp64Jb(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, a < b)
 }
 
 func threadCmp64Jae(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, a >= b)
 }
 
 func threadCmp64Jbe(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, a <= b)
 }
 
 func threadCmp64Ja(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, a > b)
 }
 
 func threadCmp64Jl(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, int64(a) < int64(b))
 }
 
 func threadCmp64Jge(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, int64(a) >= int64(b))
 }
 
 func threadCmp64Jle(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, int64(a) <= int64(b))
 }
 
 func threadCmp64Jg(c *CPU, q *thread) *thread {
-	a, b := c.operands64(q)
+	a, b := get[uint64](c, q.Operands.dst), src[uint64](c, &q.Operands)
+	c.diff64(a, a-b)
 	return c.Branch(q, int64(a) > int64(b))
 }
 
 func threadTest64Je(c *CPU, q *thread) *thread {
-	r := c.tested64(q)
+	r := get[uint64](c, q.Operands.dst) & src[uint64](c, &q.Operands)
+	c.logic64(0, r)
 	return c.Branch(q, r == 0)
 }
 
 func threadTest64Jne(c *CPU, q *thread) *thread {
-	r := c.tested64(q)
+	r := get[uint64](c, q.Operands.dst) & src[uint64](c, &q.Operands)
+	c.logic64(0, r)
 	return c.Branch(q, r != 0)
 }
 
 func threadTest64Js(c *CPU, q *thread) *thread {
-	r := c.tested64(q)
+	r := get[uint64](c, q.Operands.dst) & src[uint64](c, &q.Operands)
+	c.logic64(0, r)
 	return c.Branch(q, int64(r) < 0)
 }
 
 func threadTest64Jns(c *CPU, q *thread) *thread {
-	r := c.tested64(q)
+	r := get[uint64](c, q.Operands.dst) & src[uint64](c, &q.Operands)
+	c.logic64(0, r)
 	return c.Branch(q, int64(r) >= 0)
 }
 
 func threadTest64Jle(c *CPU, q *thread) *thread {
-	r := c.tested64(q)
+	r := get[uint64](c, q.Operands.dst) & src[uint64](c, &q.Operands)
+	c.logic64(0, r)
 	return c.Branch(q, int64(r) <= 0)
 }
 
 func threadTest64Jg(c *CPU, q *thread) *thread {
-	r := c.tested64(q)
+	r := get[uint64](c, q.Operands.dst) & src[uint64](c, &q.Operands)
+	c.logic64(0, r)
 	return c.Branch(q, int64(r) > 0)
 }
 
 func threadCmp32Je(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, a == b)
 }
 
 func threadCmp32Jne(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, a != b)
 }
 
 func threadCmp32Jb(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, a < b)
 }
 
 func threadCmp32Jae(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, a >= b)
 }
 
 func threadCmp32Jbe(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, a <= b)
 }
 
 func threadCmp32Ja(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, a > b)
 }
 
 func threadCmp32Jl(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, int32(a) < int32(b))
 }
 
 func threadCmp32Jge(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, int32(a) >= int32(b))
 }
 
 func threadCmp32Jle(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, int32(a) <= int32(b))
 }
 
 func threadCmp32Jg(c *CPU, q *thread) *thread {
-	a, b := c.operands32(q)
+	a, b := get[uint32](c, q.Operands.dst), src[uint32](c, &q.Operands)
+	c.diff32(a, a-b)
 	return c.Branch(q, int32(a) > int32(b))
 }
 
 func threadTest32Je(c *CPU, q *thread) *thread {
-	r := c.tested32(q)
+	r := get[uint32](c, q.Operands.dst) & src[uint32](c, &q.Operands)
+	c.logic32(0, r)
 	return c.Branch(q, r == 0)
 }
 
 func threadTest32Jne(c *CPU, q *thread) *thread {
-	r := c.tested32(q)
+	r := get[uint32](c, q.Operands.dst) & src[uint32](c, &q.Operands)
+	c.logic32(0, r)
 	return c.Branch(q, r != 0)
 }
 
 func threadTest32Js(c *CPU, q *thread) *thread {
-	r := c.tested32(q)
+	r := get[uint32](c, q.Operands.dst) & src[uint32](c, &q.Operands)
+	c.logic32(0, r)
 	return c.Branch(q, int32(r) < 0)
 }
 
 func threadTest32Jns(c *CPU, q *thread) *thread {
-	r := c.tested32(q)
+	r := get[uint32](c, q.Operands.dst) & src[uint32](c, &q.Operands)
+	c.logic32(0, r)
 	return c.Branch(q, int32(r) >= 0)
 }
 
 func threadTest32Jle(c *CPU, q *thread) *thread {
-	r := c.tested32(q)
+	r := get[uint32](c, q.Operands.dst) & src[uint32](c, &q.Operands)
+	c.logic32(0, r)
 	return c.Branch(q, int32(r) <= 0)
 }
 
 func threadTest32Jg(c *CPU, q *thread) *thread {
-	r := c.tested32(q)
+	r := get[uint32](c, q.Operands.dst) & src[uint32](c, &q.Operands)
+	c.logic32(0, r)
 	return c.Branch(q, int32(r) > 0)
 }
 
 func threadCmp8Je(c *CPU, q *thread) *thread {
-	a, b := c.operands8(q)
+	a, b := get[uint8](c, q.Operands.dst), src[uint8](c, &q.Operands)
+	c.diff8(a, a-b)
 	return c.Branch(q, a == b)
 }
 
 func threadCmp8Jne(c *CPU, q *thread) *thread {
-	a, b := c.operands8(q)
+	a, b := get[uint8](c, q.Operands.dst), src[uint8](c, &q.Operands)
+	c.diff8(a, a-b)
 	return c.Branch(q, a != b)
 }
 
 func threadCmp8Jbe(c *CPU, q *thread) *thread {
-	a, b := c.operands8(q)
+	a, b := get[uint8](c, q.Operands.dst), src[uint8](c, &q.Operands)
+	c.diff8(a, a-b)
 	return c.Branch(q, a <= b)
 }
 
 func threadCmp8Ja(c *CPU, q *thread) *thread {
-	a, b := c.operands8(q)
+	a, b := get[uint8](c, q.Operands.dst), src[uint8](c, &q.Operands)
+	c.diff8(a, a-b)
 	return c.Branch(q, a > b)
 }
 
 func threadTest8Je(c *CPU, q *thread) *thread {
-	r := c.tested8(q)
+	r := get[uint8](c, q.Operands.dst) & src[uint8](c, &q.Operands)
+	c.logic8(0, r)
 	return c.Branch(q, r == 0)
 }
 
 func threadTest8Jne(c *CPU, q *thread) *thread {
-	r := c.tested8(q)
+	r := get[uint8](c, q.Operands.dst) & src[uint8](c, &q.Operands)
+	c.logic8(0, r)
 	return c.Branch(q, r != 0)
 }
 
 func threadTest8Js(c *CPU, q *thread) *thread {
-	r := c.tested8(q)
+	r := get[uint8](c, q.Operands.dst) & src[uint8](c, &q.Operands)
+	c.logic8(0, r)
 	return c.Branch(q, int8(r) < 0)
 }
 
 func threadTest8Jns(c *CPU, q *thread) *thread {
-	r := c.tested8(q)
+	r := get[uint8](c, q.Operands.dst) & src[uint8](c, &q.Operands)
+	c.logic8(0, r)
 	return c.Branch(q, int8(r) >= 0)
 }

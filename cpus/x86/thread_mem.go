@@ -32,7 +32,7 @@ func put8(p unsafe.Pointer, v uint8)   { *(*uint8)(p) = v }
 func threadMovL64(c *CPU, q *thread) *thread {
 	p := c.Readable(c.near(&q.Operands), 8)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = at64(p)
 	return engine.After(q)
@@ -41,7 +41,7 @@ func threadMovL64(c *CPU, q *thread) *thread {
 func threadMovL64Far(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 8)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = at64(p)
 	return engine.After(q)
@@ -50,7 +50,7 @@ func threadMovL64Far(c *CPU, q *thread) *thread {
 func threadMovL32(c *CPU, q *thread) *thread {
 	p := c.Readable(c.near(&q.Operands), 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = uint64(at32(p))
 	return engine.After(q)
@@ -59,7 +59,7 @@ func threadMovL32(c *CPU, q *thread) *thread {
 func threadMovL32Far(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = uint64(at32(p))
 	return engine.After(q)
@@ -68,7 +68,7 @@ func threadMovL32Far(c *CPU, q *thread) *thread {
 func threadZeroL8(c *CPU, q *thread) *thread {
 	p := c.Readable(c.near(&q.Operands), 1)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = uint64(at8(p))
 	return engine.After(q)
@@ -77,7 +77,7 @@ func threadZeroL8(c *CPU, q *thread) *thread {
 func threadZeroL8Far(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 1)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = uint64(at8(p))
 	return engine.After(q)
@@ -86,7 +86,7 @@ func threadZeroL8Far(c *CPU, q *thread) *thread {
 func threadZeroL16(c *CPU, q *thread) *thread {
 	p := c.Readable(c.near(&q.Operands), 2)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = uint64(at16(p))
 	return engine.After(q)
@@ -95,7 +95,7 @@ func threadZeroL16(c *CPU, q *thread) *thread {
 func threadZeroL16Far(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 2)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = uint64(at16(p))
 	return engine.After(q)
@@ -104,7 +104,7 @@ func threadZeroL16Far(c *CPU, q *thread) *thread {
 func threadSignL32(c *CPU, q *thread) *thread {
 	p := c.Readable(c.near(&q.Operands), 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = uint64(int32(at32(p)))
 	return engine.After(q)
@@ -113,7 +113,7 @@ func threadSignL32(c *CPU, q *thread) *thread {
 func threadSignL32Far(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.R[q.Operands.dst&63] = uint64(int32(at32(p)))
 	return engine.After(q)
@@ -122,7 +122,7 @@ func threadSignL32Far(c *CPU, q *thread) *thread {
 func threadMovM64(c *CPU, q *thread) *thread {
 	p := c.Writable(c.near(&q.Operands), 8)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	put64(p, src[uint64](c, &q.Operands))
 	return engine.After(q)
@@ -131,7 +131,7 @@ func threadMovM64(c *CPU, q *thread) *thread {
 func threadMovM64Far(c *CPU, q *thread) *thread {
 	p := c.Writable(c.far(q), 8)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	put64(p, src[uint64](c, &q.Operands))
 	return engine.After(q)
@@ -140,7 +140,7 @@ func threadMovM64Far(c *CPU, q *thread) *thread {
 func threadMovM32(c *CPU, q *thread) *thread {
 	p := c.Writable(c.near(&q.Operands), 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	put32(p, src[uint32](c, &q.Operands))
 	return engine.After(q)
@@ -149,7 +149,7 @@ func threadMovM32(c *CPU, q *thread) *thread {
 func threadMovM32Far(c *CPU, q *thread) *thread {
 	p := c.Writable(c.far(q), 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	put32(p, src[uint32](c, &q.Operands))
 	return engine.After(q)
@@ -158,7 +158,7 @@ func threadMovM32Far(c *CPU, q *thread) *thread {
 func threadMovM8(c *CPU, q *thread) *thread {
 	p := c.Writable(c.near(&q.Operands), 1)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	put8(p, src[uint8](c, &q.Operands))
 	return engine.After(q)
@@ -167,7 +167,7 @@ func threadMovM8(c *CPU, q *thread) *thread {
 func threadMovM8Far(c *CPU, q *thread) *thread {
 	p := c.Writable(c.far(q), 1)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	put8(p, src[uint8](c, &q.Operands))
 	return engine.After(q)
@@ -178,7 +178,7 @@ func threadMovM8Far(c *CPU, q *thread) *thread {
 func threadAddL64(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 8)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	a := c.R[q.Operands.dst&63]
 	r := a + at64(p)
@@ -190,7 +190,7 @@ func threadAddL64(c *CPU, q *thread) *thread {
 func threadCmpL64(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 8)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	a := c.R[q.Operands.dst&63]
 	c.diff64(a, a-at64(p))
@@ -200,7 +200,7 @@ func threadCmpL64(c *CPU, q *thread) *thread {
 func threadCmpL32(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	a := uint32(c.R[q.Operands.dst&63])
 	c.diff32(a, a-at32(p))
@@ -210,7 +210,7 @@ func threadCmpL32(c *CPU, q *thread) *thread {
 func threadCmpM64(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 8)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	a := at64(p)
 	c.diff64(a, a-src[uint64](c, &q.Operands))
@@ -220,7 +220,7 @@ func threadCmpM64(c *CPU, q *thread) *thread {
 func threadCmpM32(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	a := at32(p)
 	c.diff32(a, a-src[uint32](c, &q.Operands))
@@ -230,7 +230,7 @@ func threadCmpM32(c *CPU, q *thread) *thread {
 func threadCmpM8(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 1)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	a := at8(p)
 	c.diff8(a, a-src[uint8](c, &q.Operands))
@@ -240,7 +240,7 @@ func threadCmpM8(c *CPU, q *thread) *thread {
 func threadTestM32(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.logic32(0, at32(p)&src[uint32](c, &q.Operands))
 	return engine.After(q)
@@ -249,7 +249,7 @@ func threadTestM32(c *CPU, q *thread) *thread {
 func threadTestM8(c *CPU, q *thread) *thread {
 	p := c.Readable(c.far(q), 1)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.logic8(0, at8(p)&src[uint8](c, &q.Operands))
 	return engine.After(q)
@@ -261,7 +261,7 @@ func threadPush64(c *CPU, q *thread) *thread {
 	sp := (c.R[rsp] - 8) & c.AddrMask
 	p := c.Writable(sp, 8)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	put64(p, src[uint64](c, &q.Operands))
 	c.R[rsp] = sp
@@ -271,7 +271,7 @@ func threadPush64(c *CPU, q *thread) *thread {
 func threadPop64(c *CPU, q *thread) *thread {
 	p := c.Readable(c.R[rsp], 8)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.drop(8)
 	c.R[q.Operands.dst&63] = at64(p)
@@ -282,7 +282,7 @@ func threadPush32(c *CPU, q *thread) *thread {
 	sp := (c.R[rsp] - 4) & c.AddrMask
 	p := c.Writable(sp, 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	put32(p, src[uint32](c, &q.Operands))
 	c.R[rsp] = sp
@@ -292,7 +292,7 @@ func threadPush32(c *CPU, q *thread) *thread {
 func threadPop32(c *CPU, q *thread) *thread {
 	p := c.Readable(c.R[rsp], 4)
 	if p == nil {
-		return c.Generally(q)
+		return engine.Slow(q)
 	}
 	c.drop(4)
 	c.R[q.Operands.dst&63] = uint64(at32(p))

@@ -3,7 +3,7 @@ package x86
 // threadExecs has the functions of each form. For operands in memory near is of those whose address is a register and
 // a displacement, and far of all others, or nil when near is of any.
 var threadExecs = [forms]struct{ near, far threadExec }{
-	formNone:    {threadGenerally, nil},
+	formNone:    {threadSlow, nil},
 	formPure:    {threadPure, nil},
 	formKeep:    {threadKeep, nil},
 	formMovR64:  {threadMovR64, nil},

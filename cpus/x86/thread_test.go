@@ -1,7 +1,9 @@
 package x86
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"kprobesim/cpus"
@@ -61,6 +63,49 @@ func TestFusedBranches(t *testing.T) {
 							general.R[rcx], general.R[rdx])
 					}
 				}
+			}
+		}
+	}
+}
+
+// around is the memory that TestStringsAtOnce reaches.
+func around(c *CPU) []byte { return c.Memory.Raw()[testData-directMap-0x24000:][:0x48000] }
+
+// TestStringsAtOnce executes repeated moves and stores of many elements, over pages, onto themselves and downwards,
+// without a cost model and with one: memory, registers and the number of instructions are the same.
+func TestStringsAtOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for _, x := range [][]byte{{0xaa}, {0x66, 0xab}, {0xab}, {0x48, 0xab}, {0xa4}, {0x66, 0xa5}, {0xa5}, {0x48, 0xa5}} {
+		code := append([]byte{0xf3}, x...)
+		if x[0] == 0x66 {
+			code = []byte{0x66, 0xf3, x[1]}
+		}
+		code = append(code, 0xf4)
+		general, quick := testCPU(t, cpus.Throughput, code), testCPU(t, cpus.Throughput, code)
+		quick.Untimed(1, 1<<60)
+		for range 25 {
+			from, count := testData+rng.Uint64N(0x3000), rng.Uint64N(1<<rng.IntN(14))
+			to := from + rng.Uint64N(0x4000) - 0x2000
+			if rng.IntN(4) == 0 {
+				to = from + rng.Uint64N(20)
+			}
+			down := uint64(flagDF) * uint64(rng.IntN(8)/7)
+			seed := rng.Uint64()
+			for _, c := range []*CPU{general, quick} {
+				fill := rand.New(rand.NewPCG(seed, 1))
+				for b := around(c); len(b) > 0; b = b[8:] {
+					copy(b, le64(fill.Uint64()))
+				}
+				c.Memory.Write(testCode-kernelMap, code)
+				c.R[rax], c.R[rcx], c.R[rsi], c.R[rdi], c.R[rRIP], c.Halted = 0x1122334455667788, count, from, to, testCode, false
+				c.setFlags(down|flagOne, ^uint64(0))
+				if e := c.Run(c.Now() + 1e9); e.Reason != cpus.Halted {
+					t.Fatalf("stopped for %+v", e)
+				}
+			}
+			if general.R != quick.R || general.Counters().Instructions != quick.Counters().Instructions || !bytes.Equal(around(general), around(quick)) {
+				t.Fatalf("% x of %d from %#x to %#x: %d instructions, %d left; with a model %d, %d left", code, count, from, to,
+					quick.Counters().Instructions, quick.R[rcx], general.Counters().Instructions, general.R[rcx])
 			}
 		}
 	}
