@@ -194,7 +194,13 @@ func (k *Kprobes) setUp(opt Options) (err error) {
 	if err := k.findUsers(); err != nil {
 		return err
 	}
-	return k.sym.lookUp(k.im, k.era, k.arch, k.jump)
+	if err := k.sym.lookUp(k.im, k.era, k.arch, k.jump); err != nil {
+		return err
+	}
+	if f, ok := k.im.Func(entered(k.opt.Mutant)); ok {
+		k.sym.returnPre = f.Pointer
+	}
+	return nil
 }
 
 // template reads the detour code of the image.

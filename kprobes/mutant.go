@@ -40,8 +40,12 @@ const (
 	MutantKeepInstances = "keep-instances"
 	// MutantForgetLate takes a return probe from its instances behind the grace period, where they are on lists of tasks.
 	MutantForgetLate = "forget-late"
+	// MutantPoolUnread takes a return instance from the pool of 2020 without counting as its reader, so it may come back
+	// while this CPU looks at what was behind it. MutantPoolTwice puts an instance back that somebody else has taken.
 	// MutantPoolFreed frees the pool of a probe that is gone while instances of it are out.
-	MutantPoolFreed = "pool-freed"
+	MutantPoolUnread = "pool-unread"
+	MutantPoolTwice  = "pool-twice"
+	MutantPoolFreed  = "pool-freed"
 	// MutantEntryUnsynced leaves out every synchronization when a function's first nop comes back.
 	MutantEntryUnsynced = "entry-skip-sync"
 	// MutantWatchSetHere sets a watchpoint's register on the CPU that asks for it alone, MutantWatchClearHere takes it
@@ -71,10 +75,21 @@ func Mutants() []string {
 		MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreezeAnywhere, MutantFreeEarly,
 		MutantUnregisterAtOnce, MutantJumpIntoRegion, MutantKeepQueued,
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
-		MutantPoolFreed,
+		MutantPoolUnread, MutantPoolTwice, MutantPoolFreed,
 		MutantEntryUnsynced, MutantWatchSetHere, MutantWatchClearHere, MutantUserUnlocked, MutantUserNoHook,
 		MutantUserOnePass, MutantUserNoWait, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
 	}
+}
+
+// entered is the guest's function by which return probes begin, right or wrong. Kernels without a pool have one alone.
+func entered(mutant string) string {
+	switch mutant {
+	case MutantPoolUnread:
+		return "return_probe_unread"
+	case MutantPoolTwice:
+		return "return_probe_twice"
+	}
+	return "return_probe_entered"
 }
 
 // omitted are the steps behind a store into code that are left out, one bit for each.

@@ -215,6 +215,11 @@ func (t *trial) findPools() error {
 	return nil
 }
 
+// poolFunctions take return instances from the pool of later kernels and put them back, by whatever mutant.
+func poolFunctions() []string {
+	return []string{"take_instance", "into_pool", "return_probe_unread", "return_probe_twice"}
+}
+
 // findMarks notes the guest functions that tell of steps: the end of a call, and stores into text.
 func (t *trial) findMarks() error {
 	s, err := t.l.symbol("race_returned")
@@ -222,6 +227,11 @@ func (t *trial) findMarks() error {
 		return err
 	}
 	t.checker.code.mark(returnCode, span{s.Addr, s.Addr + 1})
+	for _, name := range poolFunctions() {
+		if f, ok := t.l.im.Func(name); ok { // kernels with locks have none
+			t.checker.code.mark(poolCode, span{f.Entry, f.Entry + f.Size})
+		}
+	}
 	stores := []string{"text_poke", "text_poke_patch", "store_text"}
 	if _, ok := t.l.im.Symbol("the_hit"); ok {
 		stores = append(stores, "nested_hit") // kernels with one lock for all hits take a nested probe away

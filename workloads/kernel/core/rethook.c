@@ -3,41 +3,17 @@
  * task touches: it needs no lock. The free ones of a probe are in a pool, from which any CPU takes and to
  * which any CPU gives, without locks too.
  */
-#include <linux/hit.h>
-#include <asm/atomic.h>
+#include <linux/rethook.h>
 
 #if ERA_RETHOOK
-/*
- * A CPU that takes the first instance must know which one comes behind it, and that instance may leave
- * and come back in the meantime. So whoever looks at an instance counts as its reader. The pool counts as
- * one, and is noted in a bit of its own: an instance that comes home while it has readers is put
- * into the pool by the last of them.
- */
-enum { IN_POOL = 1 << 30, COUNT_MASK = IN_POOL - 1 };
-
-static __always_inline int exchange_link(struct hlist_node **at, struct hlist_node *old,
-					 struct hlist_node *new)
-{
-	return __atomic_compare_exchange_n(at, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
-static __always_inline int add_readers(struct kretprobe_instance *ri, int n)
-{
-	return __atomic_fetch_add(&ri->readers, n, __ATOMIC_SEQ_CST);
-}
-
-static __always_inline struct kretprobe_instance *instance_at(struct hlist_node *member)
-{
-	return container_of(member, struct kretprobe_instance, hlist);
-}
-
-/* Nobody looks at the instance. Somebody may begin to while the pool is tried again. */
-static __kretprobe void into_pool(struct return_hook *hook, struct kretprobe_instance *ri)
+/* Nobody looks at the instance. Somebody may begin to once the pool counts as a reader, and must find what is behind it
+   by then: the compiler keeps the order of volatile stores alone. */
+__kretprobe void into_pool(struct return_hook *hook, struct kretprobe_instance *ri)
 {
 	do {
 		struct hlist_node *first = READ_VOLATILE(hook->pool);
 
-		ri->hlist.next = first;
+		WRITE_VOLATILE(ri->hlist.next, first);
 		WRITE_VOLATILE(ri->readers, 1);
 		if (exchange_link(&hook->pool, first, &ri->hlist))
 			return;

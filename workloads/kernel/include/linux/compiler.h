@@ -39,6 +39,8 @@
 #define __kprobes_late __section(".late.text") noinline
 /* Behind all text: no address of what is measured depends on it, on any instruction set. */
 #define __last __section(".last.text") noinline __used
+/* Mistakes that the search for races has to notice. They lie behind everything else. */
+#define __wrong __section(".wrong.text") noinline __used __attribute__((no_instrument_function))
 #define __patching_late __phase("detour.late")
 #define __late_data __section(".late.data")
 /* Interrupt handlers, the idle loop, and what all CPUs do while the machine is stopped. */

@@ -9,7 +9,7 @@
 
 static inline u32 hash_32(u32 n, unsigned int bits)
 {
-	return n * 0x9e3779b1u >> (32 - bits);
+	return bits ? n * 0x9e3779b1u >> (32 - bits) : 0; /* a table of one chain has no bits */
 }
 
 static inline u32 hash_64(u64 n, unsigned int bits)
