@@ -83,7 +83,21 @@ func Run(c Config, stop Stop) (*sim.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.From != nil {
+		return m, goOn(m)
+	}
 	return m, m.Run()
+}
+
+// goOn runs a machine that was restored. A state that somebody has changed may be one that no machine can have, which
+// shows only where it is used.
+func goOn(m *sim.Machine) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("snapshot: its state is none that a machine can have (%v): write it again", broken)
+		}
+	}()
+	return m.Run()
 }
 
 // Start is Run of a machine that has not run yet.

@@ -64,8 +64,8 @@ type Lab struct {
 // The loop of a measurement. It is shorter than the time between two interrupts of the timer.
 const (
 	workload = "getppid"
-	warm     = 200
-	calls    = 300
+	warm     = 100
+	calls    = 150
 )
 
 // entries are the names of the function in which the system call begins, for each instruction set.
