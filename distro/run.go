@@ -84,20 +84,20 @@ func Run(c Config, stop Stop) (*sim.Machine, error) {
 		return nil, err
 	}
 	if c.From != nil {
-		return m, goOn(m)
+		return m, survive(m.Run)
 	}
 	return m, m.Run()
 }
 
-// goOn runs a machine that was restored. A state that somebody has changed may be one that no machine can have, which
-// shows only where it is used.
-func goOn(m *sim.Machine) (err error) {
+// survive does something with a state that was read. A state that somebody has changed may be one that no machine can
+// have, which shows only where it is used.
+func survive(f func() error) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			err = fmt.Errorf("snapshot: its state is none that a machine can have (%v): write it again", broken)
 		}
 	}()
-	return m.Run()
+	return f()
 }
 
 // Start is Run of a machine that has not run yet.

@@ -56,7 +56,7 @@ func (c *Config) restore(m *sim.Machine) error {
 	if b, err = z.DecodeAll(b[len(mark):], nil); err != nil {
 		return fmt.Errorf("snapshot: damaged (%w): write it again", err)
 	}
-	if err := m.Restore(b); err != nil {
+	if err := survive(func() error { return m.Restore(b) }); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	return nil
