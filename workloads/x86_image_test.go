@@ -1,7 +1,10 @@
 package workloads
 
 import (
+	"bytes"
 	"debug/elf"
+	"encoding/binary"
+	"slices"
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -85,8 +88,12 @@ func holdEntryNop(t *testing.T, f *elf.File, first insn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := symbolsOf(t, f)["bench_target"].Value; len(table) >= 8; table = table[8:] {
-		if f.ByteOrder.Uint64(table) == at {
+	at := binary.LittleEndian.AppendUint64(nil, symbolsOf(t, f)["bench_target"].Value)
+	if f.Class == elf.ELFCLASS32 {
+		at = at[:4] // the lower half: the processor is little-endian
+	}
+	for nop := range slices.Chunk(table, len(at)) {
+		if bytes.Equal(nop, at) {
 			return
 		}
 	}

@@ -13,10 +13,15 @@ unsigned long values_9(unsigned long a, unsigned long b);
 #ifdef __x86_64__
 #define POPF_AT 14	/* popf in work_flags */
 #define CALL_AT 7	/* the first call in work_indirect_call */
-#define REGION 5	/* whole instructions of bench_target, for a jump */
 #else
 #define POPF_AT 13
 #define CALL_AT 5
+#endif
+
+/* Whole instructions of bench_target, for a jump. A traced one begins with a nop that has room for it. */
+#if defined(__x86_64__) || defined(FENTRY)
+#define REGION 5
+#else
 #define REGION 6
 #endif
 
