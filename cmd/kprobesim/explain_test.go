@@ -28,7 +28,7 @@ func TestExplainOwn(t *testing.T) {
 		{[]string{"--image", "ppc64-2010", "nowhere"}, exitUsage, []string{"has no symbol nowhere"}},
 		{[]string{"--image", "ppc64-2010"}, exitUsage, []string{"name places"}},
 		{[]string{"--image", "ppc64-2010", "--kernel", "x", "y"}, exitUsage, []string{"use one of them"}},
-		{[]string{"--kernel", "x", "--cost", "y"}, exitUsage, []string{"--cost"}},
+		{[]string{"--kernel", "x", "--cost", "y"}, exitUsage, []string{"open x: no such file"}},
 	} {
 		var out, said bytes.Buffer
 		if code := run(append([]string{"explain"}, c.args...), &out, &said); code != c.code {
