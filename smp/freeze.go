@@ -102,10 +102,11 @@ func (k *Kernel) gaveUp(c Caller, t *task) {
 	}
 }
 
-// freezeHere has a task that could give up its CPU do so, if it is to be frozen.
+// freezeHere has a task that could give up its CPU do so, if it is to be frozen. It may be preempted before it does.
+// Then its flag is gone, and it is asked again at its next such point.
 func (k *Kernel) freezeHere(t *task) {
 	if slices.Contains(k.freezer.left, t) {
-		k.mem.Store(t.addr, k.l.holdout, 0)
+		k.mem.Store(t.addr, k.l.holdout, 1) // a grace period of the tasks may have ended in between
 		k.needResched(t)
 	}
 }

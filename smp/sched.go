@@ -206,6 +206,7 @@ func (k *Kernel) tick(c Caller, user bool) {
 	if user {
 		k.pass(c, cpu)
 		k.taskQuiescent(c, cur)
+		k.freezeHere(cur)
 	}
 	k.expire(c)
 	cpu.curr = cur
