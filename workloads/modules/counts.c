@@ -3,7 +3,6 @@
 #include <linux/kprobes.h>
 #include <linux/cpumask.h>
 #include <linux/module.h>
-#include <linux/percpu.h>
 #include <linux/slab.h>
 
 static char *symbol = "work_checksum";

@@ -1,6 +1,5 @@
 /*
- * All of the interface that the documents describe, declared once more as they print it: a header that disagrees
- * stops the compiler. Each call is made once, in the way that the documents ask for, and each result is told.
+ * All of the interface that the documents describe: a header that disagrees with them stops the compiler. Each call is made once, in the way that the documents ask for, and each result is told.
  */
 #include <linux/kprobes.h>
 #include <linux/kwatch.h>
@@ -8,60 +7,66 @@
 #include <linux/ptrace.h>
 #include <linux/version.h>
 
-/* The text of 2009. */
-int register_kprobe(struct kprobe *kp);
-int register_kretprobe(struct kretprobe *rp);
-void unregister_kprobe(struct kprobe *kp);
-void unregister_kretprobe(struct kretprobe *rp);
-int register_kprobes(struct kprobe **kps, int num);
-int register_kretprobes(struct kretprobe **rps, int num);
-void unregister_kprobes(struct kprobe **kps, int num);
-void unregister_kretprobes(struct kretprobe **rps, int num);
-#if LINUX_VERSION_CODE < KERNEL_VERSION(4, 19, 0)
-int register_jprobe(struct jprobe *jp);
-void unregister_jprobe(struct jprobe *jp);
-int register_jprobes(struct jprobe **jps, int num);
-void unregister_jprobes(struct jprobe **jps, int num);
-#endif
-/* That of 2018. */
-int disable_kprobe(struct kprobe *kp);
-int disable_kretprobe(struct kretprobe *rp);
-int enable_kprobe(struct kprobe *kp);
-int enable_kretprobe(struct kretprobe *rp);
-/* That of 2004. */
-int register_kwatch(unsigned long addr, u8 length, u8 type, kwatch_handler_t handler);
-void unregister_kwatch(int debugreg);
-int register_kprobe_user(struct kprobe *p);
-void unregister_kprobe_user(struct kprobe *p);
-int insert_kprobe_userspace(struct kprobe *p);
-int remove_kprobe_user(struct kprobe *p);
+/* The compiler stops unless a name has the type that its document gives it. */
+#define TYPE(name, ...) _Static_assert(__builtin_types_compatible_p(typeof(name), __VA_ARGS__), #name)
 
-int pre_handler(struct kprobe *p, struct pt_regs *regs);
-void post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
-int fault_handler(struct kprobe *p, struct pt_regs *regs, int trapnr);
-int kretprobe_handler(struct kretprobe_instance *ri, struct pt_regs *regs);
+/* Of 2009. */
+TYPE(register_kprobe, int(struct kprobe *));
+TYPE(register_kprobes, int(struct kprobe **, int));
+TYPE(unregister_kprobe, void(struct kprobe *));
+TYPE(unregister_kprobes, void(struct kprobe **, int));
+TYPE(register_kretprobe, int(struct kretprobe *));
+TYPE(register_kretprobes, int(struct kretprobe **, int));
+TYPE(unregister_kretprobe, void(struct kretprobe *));
+TYPE(unregister_kretprobes, void(struct kretprobe **, int));
+#if LINUX_VERSION_CODE < KERNEL_VERSION(4, 19, 0)
+TYPE(register_jprobe, int(struct jprobe *));
+TYPE(register_jprobes, int(struct jprobe **, int));
+TYPE(unregister_jprobe, void(struct jprobe *));
+TYPE(unregister_jprobes, void(struct jprobe **, int));
+#endif
+TYPE(((struct kprobe *)0)->pre_handler, int (*)(struct kprobe *, struct pt_regs *));
+TYPE(((struct kprobe *)0)->post_handler, void (*)(struct kprobe *, struct pt_regs *, unsigned long));
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 14, 0)
+TYPE(((struct kprobe *)0)->fault_handler, int (*)(struct kprobe *, struct pt_regs *, int));
+#endif
+TYPE(((struct kretprobe *)0)->handler, int (*)(struct kretprobe_instance *, struct pt_regs *));
+
+/* Of 2018. */
+TYPE(enable_kprobe, int(struct kprobe *));
+TYPE(disable_kprobe, int(struct kprobe *));
+TYPE(enable_kretprobe, int(struct kretprobe *));
+TYPE(disable_kretprobe, int(struct kretprobe *));
+
+/* Of 2004. */
+TYPE(register_kwatch, int(unsigned long, u8, u8, kwatch_handler_t));
+TYPE(unregister_kwatch, void(int));
+TYPE(register_kprobe_user, int(struct kprobe *));
+TYPE(unregister_kprobe_user, void(struct kprobe *));
+TYPE(insert_kprobe_userspace, int(struct kprobe *));
+TYPE(remove_kprobe_user, int(struct kprobe *));
 
 static unsigned int pres, posts, returns, watched;
 
-int pre_handler(struct kprobe *p, struct pt_regs *regs)
+static int arrive(struct kprobe *probe, struct pt_regs *at)
 {
-	pres += instruction_pointer(regs) != 0;
+	pres += instruction_pointer(at) != 0;
 	return 0;
 }
 
-void post_handler(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void stepped(struct kprobe *probe, struct pt_regs *at, unsigned long flags)
 {
 	posts += flags == 0;
 }
 
-int fault_handler(struct kprobe *p, struct pt_regs *regs, int trapnr)
+static int __maybe_unused fail(struct kprobe *probe, struct pt_regs *at, int vector)
 {
 	return 0;
 }
 
-int kretprobe_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int leave(struct kretprobe_instance *call, struct pt_regs *at)
 {
-	returns += ri->ret_addr && ri->rp && ri->task == current && regs_return_value(regs) == 42;
+	returns += call->ret_addr && call->rp && call->task == current && regs_return_value(at) == 42;
 	return 0;
 }
 
@@ -74,12 +79,12 @@ static noinline long probed(long n)
 static long (*volatile call)(long n) = probed;
 
 static struct kprobe kp = {
-	.symbol_name = "probed", .pre_handler = pre_handler, .post_handler = post_handler,
+	.symbol_name = "probed", .pre_handler = arrive, .post_handler = stepped,
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 14, 0)
-	.fault_handler = fault_handler,
+	.fault_handler = fail,
 #endif
 };
-static struct kretprobe rp = { .kp.symbol_name = "probed", .handler = kretprobe_handler, .maxactive = 2 };
+static struct kretprobe rp = { .kp.symbol_name = "probed", .handler = leave, .maxactive = 2 };
 static struct kprobe *kps[] = { &kp };
 static struct kretprobe *rps[] = { &rp };
 
@@ -174,7 +179,7 @@ static void watchpoint(void)
 static void user_probe(void)
 {
 	static struct uprobe place = { .inode = (struct inode *)&place, .offset = 64 };
-	static struct kprobe user = { .pre_handler = pre_handler, .user = &place };
+	static struct kprobe user = { .pre_handler = arrive, .user = &place };
 	int first = register_kprobe_user(&user), second = register_kprobe_user(&user);
 
 	unregister_kprobe_user(&user);

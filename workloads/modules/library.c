@@ -1,34 +1,10 @@
-/* Calls what headers offer, so that each name is known to compile, to be there, and to do what it says. */
-#include <linux/atomic.h>
-#include <linux/bitops.h>
-#include <linux/bug.h>
-#include <linux/delay.h>
-#include <linux/err.h>
-#include <linux/hrtimer.h>
+/*
+ * Calls what headers offer, so that each name is known to compile, to be there, and to do what it says. Each part
+ * includes what it calls.
+ */
 #include <linux/init.h>
-#include <linux/interrupt.h>
-#include <linux/jiffies.h>
-#include <linux/kallsyms.h>
-#include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/ktime.h>
-#include <linux/limits.h>
-#include <linux/list.h>
-#include <linux/math64.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
-#include <linux/notifier.h>
-#include <linux/percpu.h>
-#include <linux/ptrace.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/smp.h>
-#include <linux/spinlock.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
-#include <linux/vmalloc.h>
-#include <asm/div64.h>
+#include <linux/kernel.h>
 
 static int numbers[4], given;
 module_param_array(numbers, int, &given, 0);
@@ -37,23 +13,23 @@ module_param(text, charp, 0644);
 static unsigned long word;
 module_param_named(number, word, ulong, 0);
 
-static DEFINE_PER_CPU(int, per);
-static DEFINE_MUTEX(lock);
+int exported_value = 42;
+EXPORT_SYMBOL_GPL(exported_value);
+
+/* Each check that fails is a line on the console. */
+#define CHECK(c) do { if (!(c)) pr_err("failed: %s\n", #c); } while (0)
+
+#include <linux/list.h>
+#include <linux/slab.h>
+
 static LIST_HEAD(ring);
 static HLIST_HEAD(chain);
-static atomic_t count = ATOMIC_INIT(3);
 
 struct item {
 	int value;
 	struct list_head link;
 	struct hlist_node member;
 };
-
-int exported_value = 42;
-EXPORT_SYMBOL_GPL(exported_value);
-
-/* Each check that fails is a line on the console. */
-#define CHECK(c) do { if (!(c)) pr_err("failed: %s\n", #c); } while (0)
 
 static void check_lists(void)
 {
@@ -78,6 +54,10 @@ static void check_lists(void)
 	}
 	CHECK(list_empty(&ring) && hlist_empty(&chain));
 }
+
+#include <linux/string.h>
+#include <linux/limits.h>
+#include <linux/kallsyms.h>
 
 static void check_texts(void)
 {
@@ -106,6 +86,12 @@ static void check_texts(void)
 	CHECK(!kallsyms_lookup_name("no such name"));
 }
 
+#include <asm/div64.h>
+#include <linux/math64.h>
+#include <linux/ktime.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+
 static void check_time(void)
 {
 	ktime_t before = ktime_get(), after;
@@ -123,21 +109,36 @@ static void check_time(void)
 	CHECK(time_after_eq(jiffies, tick + 2));
 }
 
-static void check_rest(void)
-{
-	char *copy = kstrdup(text, GFP_KERNEL);
-	unsigned long bits = 0, flags;
-	char byte;
+#include <linux/bitops.h>
+#include <linux/atomic.h>
+#include <linux/mutex.h>
 
-	CHECK(copy && !strcmp(copy, text));
-	kfree(copy);
-	kfree(NULL);
+static atomic_t count = ATOMIC_INIT(3);
+static DEFINE_MUTEX(lock);
+
+static void check_changes(void)
+{
+	unsigned long bits = 0;
+
 	CHECK(atomic_inc_return(&count) == 4 && atomic_dec_and_test(&count) == 0 && atomic_cmpxchg(&count, 3, 9) == 3);
 	set_bit(3, &bits);
 	CHECK(bits == 8 && test_bit(3, &bits));
 	mutex_lock(&lock);
 	CHECK(!mutex_trylock(&lock));
 	mutex_unlock(&lock);
+}
+
+#include <linux/percpu.h>
+#include <linux/smp.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+
+static DEFINE_PER_CPU(int, per);
+
+static void check_cpus(void)
+{
+	unsigned long flags;
+
 	get_cpu_var(per)++;
 	put_cpu_var(per);
 	CHECK(per_cpu(per, 0) + per_cpu(per, 1) > 0);
@@ -146,21 +147,52 @@ static void check_rest(void)
 	local_irq_restore(flags);
 	rcu_read_lock();
 	rcu_read_unlock();
-	CHECK(IS_ERR(ERR_PTR(-EINVAL)) && PTR_ERR(ERR_PTR(-EINVAL)) == -EINVAL && !IS_ERR(&bits));
-	CHECK(!probe_kernel_read(&byte, text, 1) && byte == text[0]);
-	CHECK(probe_kernel_read(&byte, (void *)16, 1) == -EFAULT);
 	CHECK(num_online_cpus() >= 1 && smp_processor_id() < num_online_cpus());
+}
+
+#include <linux/sched.h>
+#include <linux/interrupt.h>
+#include <linux/err.h>
+#include <linux/bug.h>
+
+static void check_tasks(void)
+{
+	CHECK(IS_ERR(ERR_PTR(-EINVAL)) && PTR_ERR(ERR_PTR(-EINVAL)) == -EINVAL && !IS_ERR(&ring));
 	CHECK(!in_interrupt() && current->pid > 0 && strnlen(current->comm, TASK_COMM_LEN) < TASK_COMM_LEN);
 	BUILD_BUG_ON(sizeof(long) != sizeof(void *));
 	BUG_ON(list_empty(&ring) == 0);
 }
+
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+static void check_memory(void)
+{
+	char *copy = kstrdup(text, GFP_KERNEL);
+	char byte;
+
+	CHECK(copy && !strcmp(copy, text));
+	kfree(copy);
+	kfree(NULL);
+	CHECK(!probe_kernel_read(&byte, text, 1) && byte == text[0]);
+	CHECK(probe_kernel_read(&byte, (void *)16, 1) == -EFAULT);
+}
+
+/* These need only be there. */
+#include <linux/kprobes.h>
+#include <linux/hrtimer.h>
+#include <linux/notifier.h>
+#include <linux/ptrace.h>
 
 static int __init library_init(void)
 {
 	check_lists();
 	check_texts();
 	check_time();
-	check_rest();
+	check_changes();
+	check_cpus();
+	check_tasks();
+	check_memory();
 	pr_notice("%s %lu %d:", text, word, given);
 	for (int i = 0; i < given; i++)
 		pr_cont(" %d", numbers[i]);

@@ -4,9 +4,7 @@
  */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
-#include <linux/interrupt.h>
 #include <linux/kprobes.h>
-#include <linux/ktime.h>
 #include <linux/module.h>
 
 static unsigned int period_us = 2500;

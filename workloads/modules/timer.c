@@ -4,9 +4,7 @@
  */
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
-#include <linux/limits.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 static char function[NAME_MAX] = "do_fork";
