@@ -79,6 +79,12 @@ func apis() []api {
 	}
 }
 
+// HasKind tells whether kernels of a year have a kind of probe. Of a year that Kprobes does not know they have.
+func HasKind(kind Kind, year int) bool {
+	i := slices.IndexFunc(apis(), func(a api) bool { return a.year == year })
+	return i < 0 || kind != Jprobe || !slices.Contains(apis()[i].lacks, "register_jprobe")
+}
+
 // era is what a kernel has: of its architecture and of its interface.
 type era struct {
 	Era

@@ -55,9 +55,20 @@ func (p *planner) portTarget(v *doc.Node) *targets.Target {
 	return t
 }
 
+// needs are what the points of an experiment want of a kernel.
+type needs struct {
+	boost, optimize, jprobes bool
+}
+
+// met tells whether kernels of an era have it.
+func (n needs) met(e kprobes.Era) bool {
+	return (!n.boost || e.Boost && !e.BoostsFew) && (!n.optimize || e.Optimize) &&
+		(!n.jprobes || kprobes.HasKind(kprobes.Jprobe, e.Year))
+}
+
 // portModes gives the points of root the word that the target has for their hits, also in their titles, and returns
 // what its kernel must be able to do for them.
-func (p *planner) portModes(root *doc.Node, t *targets.Target) (need kprobes.Era) {
+func (p *planner) portModes(root *doc.Node, t *targets.Target) (need needs) {
 	points := root.Get("points")
 	if points == nil {
 		return need
@@ -67,6 +78,9 @@ func (p *planner) portModes(root *doc.Node, t *targets.Target) (need kprobes.Era
 		if pt.Get("watch") != nil {
 			continue // debug registers have no modes
 		}
+		if kind := pt.Get("kind"); kind != nil && kind.Text == kprobes.Jprobe.String() {
+			need.jprobes = true
+		}
 		mode := schema.ModeWord(kprobes.Stepped) // what a point has that says nothing
 		if n := pt.Get("mode"); n != nil {
 			mode = n.Text
@@ -75,10 +89,10 @@ func (p *planner) portModes(root *doc.Node, t *targets.Target) (need kprobes.Era
 		case schema.ModeWord(kprobes.Stepped):
 			p.portMode(pt, mode, first)
 		case schema.ModeWord(kprobes.Boosted), schema.ModeWord(kprobes.Emulated):
-			need.Boost = first != then // else every kernel does so
+			need.boost = first != then // else every kernel does so
 			p.portMode(pt, mode, then)
 		case schema.ModeWord(kprobes.Optimized):
-			need.Optimize = true
+			need.optimize = true
 		}
 	}
 	return need
@@ -157,7 +171,7 @@ func (l *Loader) optionsOf(root *doc.Node, t *targets.Target) string {
 
 // portImage chooses the image of a target for an experiment that was written for kernels of an era with some options: of
 // those that can do what its points need, or of all if none can, the nearest in time, the earlier of two.
-func portImage(t *targets.Target, era, options string, need kprobes.Era) workloads.Image {
+func portImage(t *targets.Target, era, options string, need needs) workloads.Image {
 	year, _ := strconv.Atoi(era)
 	best, worst := -1, 0
 	for i, im := range t.Images {
@@ -166,10 +180,8 @@ func portImage(t *targets.Target, era, options string, need kprobes.Era) workloa
 		}
 		is, _ := strconv.Atoi(im.Era)
 		far := max(is-year, year-is)
-		if j := slices.IndexFunc(t.Probes.Eras, func(e kprobes.Era) bool { return e.Year == is }); j >= 0 {
-			if e := t.Probes.Eras[j]; need.Boost && (!e.Boost || e.BoostsFew) || need.Optimize && !e.Optimize {
-				far += 10000
-			}
+		if j := slices.IndexFunc(t.Probes.Eras, func(e kprobes.Era) bool { return e.Year == is }); j >= 0 && !need.met(t.Probes.Eras[j]) {
+			far += 10000
 		}
 		if best < 0 || far < worst {
 			best, worst = i, far
