@@ -164,7 +164,8 @@ func typed(t *testing.T, words []string) string {
 }
 
 // Modules as others write them run on kernels of every instruction set: one that finds callers in a table, one whose probes
-// are in memory that it has allocated, and one with a probe at what a timer calls back. All count every call.
+// are in memory that it has allocated, one with a probe at what a timer calls back, and one whose timer looks how many
+// calls there were. All count every call.
 func TestModulesOfOthers(t *testing.T) {
 	for _, k := range []struct{ image, cc, debian string }{
 		{"x86_64-2010", "gcc", "gcc"},
@@ -180,6 +181,7 @@ func TestModulesOfOthers(t *testing.T) {
 				"counts.c":  {"first hit at work_checksum, stack 1", "85 calls, 85 of them by argument, the last by init", "work_checksum  "},
 				"latency.c": {"a call fails", "170 calls", "work_checksum  ", "work_divide  "},
 				"ticker.c":  {"4 beats, the last after 1000", ", 0 early", "1 cancelled, then 0", "4 hits, 4 of them in interrupts"},
+				"poll.c":    {"pending 0, then 1; ended 1, then 0", "started 0, moved 1", "1 ended, 0 early, 0 late, at most "},
 			} {
 				args := []string{"module", "run", "../../workloads/modules/" + name, "--image", k.image, "--hits", "20"}
 				if name == "latency.c" {
