@@ -23,13 +23,15 @@ type memo struct {
 	// latter case only the node has the state.
 	held held
 
-	// Node n is named by the place of its first edge, and has more when that leads on. Place 0 is no node and
-	// has no edge.
+	// Node n has its first edge in place n. Node 0 is none and has no edge. All further edges are in pairs by hash:
+	// where everything before has ended, blocks of all code begin in one node.
 	edges   []edge
+	others  [][2]edge
 	nodes   []node
 	words   []uint64 // states and inputs
 	heads   []uint32 // nodes by hash
 	spreads int      // shift of a hash to its head
+	pairs   int      // the same to its pair
 	blocks  uint64   // numbers given to blocks
 
 	key    uint64         // of the edge that the running block does not have
@@ -51,7 +53,7 @@ type edge struct {
 	dispatch int32  // places of dispatch and retirement behind it, from that of dispatch before it
 	retire   int32
 	to       uint32 // node, and above it (edgeLive) how many stores of that are live
-	next     uint32 // another edge of the same node
+	from     uint32 // node, which is zero where there is no edge
 }
 
 // edgeLive is the place of node.live in edge.to. Nodes have smaller numbers, because a memo has no more.
@@ -83,12 +85,11 @@ const keyDrain = 1<<keyStart | oneInput
 
 // node is a state in words.
 type node struct {
-	hash  uint64
-	next  uint32 // another node of the same head
-	at    uint32
-	n     uint16
-	edges uint8
-	live  uint8 // stores, the last ones, that a load may have to wait for
+	hash uint64
+	next uint32 // another node of the same head
+	at   uint32
+	n    uint16
+	live uint8 // stores, the last ones, that a load may have to wait for
 }
 
 // held is what the model's arrays hold: the state of a node, from a place of dispatch and a last store on.
@@ -114,7 +115,6 @@ const (
 	memoHeads  = 15      // logarithm of the heads of nodes
 	memoWords  = 32      // for one edge
 	memoState  = 1 << 10 // and for the largest state, which finds room even where few edges do
-	memoFan    = 16      // edges of one node: the search is to be shorter than the model
 	memoInputs = 120     // of one edge
 	memoTrial  = 256     // blocks without an edge until the next decision
 	restLeast  = 1 << 9
@@ -135,8 +135,11 @@ func (m *memo) forget() {
 	if m.heads == nil {
 		m.heads = make([]uint32, 1<<min(bits.Len(uint(m.limit)), memoHeads))
 		m.spreads = 64 - bits.Len(uint(len(m.heads)-1))
+		m.others = make([][2]edge, 1<<bits.Len(uint(m.limit)|2)>>1)
+		m.pairs = 64 - bits.Len(uint(len(m.others)-1))
 	}
 	clear(m.heads)
+	clear(m.others)
 	m.edges, m.nodes, m.words = m.edges[:1], append(m.nodes[:0], node{}), m.words[:0]
 	m.here = 0
 }
@@ -145,20 +148,47 @@ func (m *memo) forget() {
 // has, and reports whether it does. What is irregular is left to settle.
 func (c *Core) pass(b *timed) bool {
 	m := &c.memo
-	if c.odd&b.minds != 0 || c.sends != b.stores {
+	if m.here == 0 || c.odd&b.minds != 0 || c.sends != b.stores {
 		return false
 	}
 	key := b.key | c.course | c.loop.passes&streaming
 	e := &m.edges[m.here]
-	for e.key != key || key&allInputs != 0 && !m.meets(e, key) {
-		if e.next == 0 {
+	if e.key != key || key&allInputs != 0 && !m.meets(e, key) {
+		if e = m.other(key); e == nil {
 			return false
 		}
-		e = &m.edges[e.next]
 	}
 	c.follow(e, len(b.ops))
 	c.placed, c.sends = c.sequence, 0
 	return true
+}
+
+// edge returns the edge with a key that leads from here, or nil.
+func (m *memo) edge(key uint64) *edge {
+	if e := &m.edges[m.here]; e.key == key && (key&allInputs == 0 || m.meets(e, key)) {
+		return e
+	}
+	return m.other(key)
+}
+
+// other is edge of those that are not the first.
+func (m *memo) other(key uint64) *edge {
+	p := m.pair(m.here, key)
+	for i := range p {
+		if e := &p[i]; e.key == key && e.from == m.here && (key&allInputs == 0 || m.meets(e, key)) {
+			return e
+		}
+	}
+	return nil
+}
+
+// pair returns where such an edge from node n is kept. Two are a line of the host's cache.
+func (m *memo) pair(n uint32, key uint64) *[2]edge {
+	hash := key ^ uint64(n)*0xd6e8feb86659fd93
+	if key&allInputs != 0 {
+		hash ^= bits.RotateLeft64(m.inputs[0], 20)
+	}
+	return &m.others[hash*0x9e3779b97f4a7c15>>(m.pairs&63)]
 }
 
 // follow goes along an edge with n instructions.
@@ -251,19 +281,17 @@ func (c *Core) passDrain(t ticks) bool {
 	if c.late != 0 || m.full() {
 		return false
 	}
-	for i := m.here; i != 0; i = m.edges[i].next {
-		if e := &m.edges[i]; e.key == keyDrain && e.input == uint64(t) {
-			c.dispatch, c.retire = d+ticks(e.dispatch), d+ticks(e.retire)
-			m.here, c.live = e.node(), e.live()
-			return true
-		}
+	m.inputs[0] = uint64(t)
+	if e := m.edge(keyDrain); e != nil {
+		c.dispatch, c.retire = d+ticks(e.dispatch), d+ticks(e.retire)
+		m.here, c.live = e.node(), e.live()
+		return true
 	}
 	from := m.here
 	c.leave()
 	c.drain(t)
 	if d = c.dispatch - d; ticks(int32(d)) == d {
 		c.arrive()
-		m.inputs[0] = uint64(t)
 		e := edge{key: keyDrain, dispatch: int32(d), retire: int32(d)}
 		e.leads(c)
 		m.add(from, e, m.inputs[:1])
@@ -276,12 +304,10 @@ func (c *Core) known(n int) bool {
 	m, b := &c.memo, c.cur
 	placed := c.gather(n)
 	m.key = b.number | uint64(n)<<keyEnd | uint64(c.settled)<<keyStart | c.course | c.loop.passes&streaming
-	for i := m.here; i != 0; i = m.edges[i].next {
-		if e := &m.edges[i]; e.key == m.key && (m.key&allInputs == 0 || m.meets(e, m.key)) {
-			c.follow(e, n-c.settled)
-			c.placed, c.late = placed, 0
-			return true
-		}
+	if e := m.edge(m.key); e != nil {
+		c.follow(e, n-c.settled)
+		c.placed, c.late = placed, 0
+		return true
 	}
 	c.spread()
 	return false
@@ -332,38 +358,17 @@ func (c *Core) learn(n int) {
 	m.add(from, e, m.inputs[:given])
 }
 
-// add gives a node an edge with its inputs. The newest come first, behind the very first. When there are
-// many the oldest goes: where everything before has ended, blocks of all code begin in one state.
+// add gives node n an edge with its inputs, which are in memo.inputs too. Of a pair the older one goes.
 func (m *memo) add(n uint32, e edge, given []uint64) {
-	first := &m.edges[n]
-	if m.nodes[n].edges >= memoFan {
-		at := m.unlinkLast(n)
-		old := &m.edges[at]
-		m.keepInputs(&e, given, old)
-		e.next, first.next = first.next, at
-		*old = e
-		return
-	}
-	m.nodes[n].edges++
-	m.keepInputs(&e, given, &edge{})
-	if first.key == noKey {
+	e.from = n
+	if first := &m.edges[n]; first.key == noKey {
+		m.keepInputs(&e, given, &edge{})
 		*first = e
 		return
 	}
-	e.next = first.next
-	first.next = uint32(len(m.edges))
-	m.edges, m.nodes = append(m.edges, e), append(m.nodes, node{})
-}
-
-// unlinkLast takes the last edge out of a node's list and returns its place.
-func (m *memo) unlinkLast(n uint32) uint32 {
-	before := &m.edges[n]
-	for m.edges[before.next].next != 0 {
-		before = &m.edges[before.next]
-	}
-	at := before.next
-	before.next = 0
-	return at
+	p := m.pair(n, e.key)
+	m.keepInputs(&e, given, &p[1])
+	p[0], p[1] = e, p[0]
 }
 
 // keepInputs keeps the inputs of an edge, in the place of those of an old one when they find room there.
