@@ -322,6 +322,8 @@ __detour __used void detour_called(struct jump_probe *op, struct pt_regs *regs)
 	struct hit_record *r;
 	unsigned long flags;
 
+	/* A hit that calls no handler needs the address as well: the emulator makes the link of a call from it. */
+	regs->nip = (unsigned long)op->kp.addr;
 	if (!probe_enabled(&op->kp))
 		return;
 	flags = local_irq_save();
@@ -329,7 +331,7 @@ __detour __used void detour_called(struct jump_probe *op, struct pt_regs *regs)
 	if (unlikely(r->now.probe)) {
 		count_missed(&op->kp);
 	} else {
-		complete_frame(regs, (unsigned long)op->kp.addr);
+		regs->trap = 0;
 		r->now.probe = &op->kp;
 		r->now.stage = HIT_HANDLER;
 		detour_handlers(&op->kp, regs);
