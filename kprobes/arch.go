@@ -48,12 +48,26 @@ type Arch struct {
 	// Classify says what the instruction at the start of code is, which stands at pc. Whoever watches
 	// text that is being patched asks it of every instruction, so the common answers come quickly.
 	Classify func(code []byte, pc uint64) Class
+	// Reserves says what the instruction at the start of code has to do with reservations. It is nil where an
+	// instruction set has none.
+	Reserves func(code []byte) Reservation
 	// Atomic is the rule of synchronization. It reports whether a CPU that has not synchronized its
 	// fetching since another one stored changed over old at addr executes at pc one of two things: what
 	// stood there before the store, or what stands there now. Behind any other store it may execute
 	// a mixture.
 	Atomic func(pc, addr uint64, old, changed []byte) bool
 }
+
+// Reservation is the part that an instruction has in a pair of a load, which reserves what it reads, and a store, which
+// is done if nobody has taken the reservation away. Exceptions do.
+type Reservation uint8
+
+// The parts.
+const (
+	NoReservation Reservation = iota
+	ReservingLoad
+	ConditionalStore
+)
 
 // ClassKind says what an instruction is to somebody who watches probes.
 type ClassKind uint8

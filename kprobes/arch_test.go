@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
 	"kprobesim/cpus"
 	"kprobesim/image"
@@ -81,3 +82,46 @@ func dataIn(name string) (data []Span) {
 
 // hex shows bytes as tests write them.
 func hex(code []byte) string { return fmt.Sprintf("% x", code) }
+
+// TestReservations compares what Arch.Reserves says of the code of every image with the names that the disassembler has.
+func TestReservations(t *testing.T) {
+	seen := map[string]map[Reservation]int{}
+	for _, w := range workloads.List() {
+		b, err := workloads.Open(w.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		im, err := image.Load(w.Name, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		isa, arch := isaOf(im), ArchOf(im)
+		seen[w.ISA] = map[Reservation]int{}
+		if arch.Reserves == nil {
+			continue
+		}
+		for _, s := range im.Symbols {
+			for off := uint64(0); s.Func && off+arch.Align <= s.Size; off += arch.Align {
+				code := im.Bytes(s.Addr+off, arch.Align)
+				text, _ := isa.Disasm(code, s.Addr+off, nil)
+				mnemonic, _, _ := strings.Cut(text, " ")
+				want := NoReservation
+				switch {
+				case strings.HasSuffix(mnemonic, "arx"), strings.HasPrefix(mnemonic, "ldrex"):
+					want = ReservingLoad
+				case strings.HasSuffix(mnemonic, "cx."), strings.HasPrefix(mnemonic, "strex"):
+					want = ConditionalStore
+				}
+				if got := arch.Reserves(code); got != want {
+					t.Errorf("%s: %s+%#x is %s: %d, want %d", w.Name, s.Name, off, text, got, want)
+				}
+				seen[w.ISA][want]++
+			}
+		}
+	}
+	for _, name := range []string{"arm", "ppc64"} {
+		if len(seen[name]) != 3 {
+			t.Errorf("%s: the images have %v", name, seen[name])
+		}
+	}
+}

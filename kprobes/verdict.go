@@ -11,6 +11,9 @@ type Verdict struct {
 	Learned     bool
 	// Kept is why the breakpoint stays; nil where a jump replaces it.
 	Kept *Refusal
+	// Retried says that the address is in a pair of a reserving load and a conditional store. An exception takes the
+	// reservation away, so a loop around the pair does not end as long as a breakpoint stands in it.
+	Retried bool
 }
 
 // Exceptions is how many exceptions a hit takes: none where the text leads to the handlers, and one more than the
@@ -72,6 +75,28 @@ func (k *Kprobes) judgeCode(v *Verdict, code []byte) {
 		}
 	}
 	v.Kept = k.judgeJump(v.Addr)
+	v.Retried = v.Then.Exceptions() > 0 && k.reserved(v.Addr)
+}
+
+// reserved reports whether an address is in a pair of a reserving load and a conditional store, ends included.
+func (k *Kprobes) reserved(addr uint64) bool {
+	fn, ok := k.text(addr)
+	if !ok || k.arch.Reserves == nil {
+		return false
+	}
+	open := false
+	for at := fn.Start; at < fn.End(); at += k.arch.Align {
+		switch k.arch.Reserves(fn.Code[at-fn.Start:]) {
+		case ReservingLoad:
+			open = at <= addr
+		case ConditionalStore:
+			if open && at >= addr {
+				return true
+			}
+			open = false
+		}
+	}
+	return false
 }
 
 // judgeJump says why no jump replaces a breakpoint.

@@ -119,16 +119,12 @@ func (k *Kernel) config() targets.Config {
 	return targets.Config{
 		Machine: sim.Config{
 			CPU: p.Machine.CPU, CPUs: 1, RAM: int(p.Kernel.Memory), Image: p.Image.Image, TimerHz: p.Machine.TimerHz,
-			Budget: clock.FromCycles(budget * p.Machine.CPU.Hz),
+			Budget: clock.FromCycles(p.Machine.CPU.Hz / 10),
 		},
 		Kernel: smp.Options{HZ: p.Kernel.HZ, Preempt: preempt},
 		Probes: o,
 	}
 }
-
-// budget bounds the simulated seconds in which a kernel registers probes at all places. One that is replaced by a jump
-// takes some milliseconds.
-const budget = 100
 
 // findFunctions lists the functions of the text that the image knows the size of. A symbol that lies in another one is
 // left out.
@@ -227,15 +223,6 @@ func (k *Kernel) At(addr uint64) (Verdict, error) {
 
 // longest is the most bytes that an instruction has.
 const longest = 15
-
-// run executes body on the boot task of the kernel.
-func (k *Kernel) run(body func(*targets.System, *sim.Call) error) error {
-	sys, err := k.point.Target.Build(k.config())
-	if err != nil {
-		return err
-	}
-	return sys.Run(func(c *sim.Call) error { return body(sys, c) })
-}
 
 // errnoOf is the error number that registration returned, 0 for none; other is a failure of the machine.
 func errnoOf(err error) (errno kprobes.Errno, other error) {

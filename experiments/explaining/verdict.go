@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"kprobesim/kprobes"
-	"kprobesim/sim"
-	"kprobesim/targets"
 )
 
 // Verdict is what a kernel says of a probe at an address, in words.
@@ -31,6 +29,8 @@ type Verdict struct {
 	Optimized bool         `json:"optimized"`
 	Kept      kprobes.Rule `json:"not_optimized,omitempty"`
 	KeptWhy   string       `json:"not_optimized_why,omitempty"`
+	// Retried says that the place is in a pair of a load that reserves and a store on that condition.
+	Retried bool `json:"retried,omitempty"`
 	// Cost is what a hit of its kind takes on the machine, where that was measured.
 	Cost *Cost `json:"cost,omitempty"`
 
@@ -43,7 +43,7 @@ func (v *Verdict) fill(j kprobes.Verdict) {
 		v.Rule, v.Why, v.Errno = d.Rule, d.Text, int(d.Errno)
 		return
 	}
-	v.Probe, v.Learned = true, j.Learned
+	v.Probe, v.Learned, v.Retried = true, j.Learned, j.Retried
 	v.first, v.then = j.First, j.Then
 	v.First, v.Kind, v.Exceptions = j.First.String(), j.Then.String(), j.Then.Exceptions()
 	if v.Optimized = j.Kept == nil; !v.Optimized {
@@ -82,6 +82,9 @@ func (v *Verdict) Sentences() []string {
 	case v.then != kprobes.Ftrace:
 		out = append(out, fmt.Sprintf("it stays a breakpoint (%s): %s", v.Kept, v.KeptWhy))
 	}
+	if v.Retried {
+		out = append(out, "a hit by a breakpoint takes away the reservation that the store behind needs, so a loop around it never ends")
+	}
 	if v.Cost != nil {
 		out = append(out, v.Cost.String())
 	}
@@ -97,77 +100,4 @@ func counted(n int) string {
 		return "one exception"
 	}
 	return fmt.Sprintf("%d exceptions", n)
-}
-
-// Answer is what a kernel did when a probe was registered at a place.
-type Answer struct {
-	Errno int    `json:"errno"` // as a positive number; 0 where it took the probe
-	Mode  string `json:"mode,omitempty"`
-	// Kept is why the kernel has no jump there.
-	Kept kprobes.Rule `json:"not_optimized,omitempty"`
-}
-
-// String says it in words.
-func (a Answer) String() string {
-	if a.Errno != 0 {
-		return fmt.Sprintf("error %d", a.Errno)
-	}
-	if a.Kept == "" {
-		return "a probe that is " + a.Mode
-	}
-	return fmt.Sprintf("a probe that is %s (%s)", a.Mode, a.Kept)
-}
-
-// Agrees reports whether the kernel did what the verdict says. A probe that nobody has hit yet runs as its first hit.
-func (a Answer) Agrees(v *Verdict) bool {
-	if !v.Probe {
-		return a.Errno == v.Errno
-	}
-	if v.Optimized {
-		return a == Answer{Mode: kprobes.Optimized.String()}
-	}
-	return a == Answer{Mode: v.First, Kept: v.Kept} || a == Answer{Mode: v.Kind, Kept: v.Kept}
-}
-
-// Verify boots the kernel, registers a probe at each place, waits for the optimizer, looks at the probe and unregisters
-// it.
-func (k *Kernel) Verify(sites []uint64) ([]Answer, error) {
-	out, last := make([]Answer, len(sites)), uint64(0)
-	err := k.run(func(sys *targets.System, c *sim.Call) error {
-		for i, at := range sites {
-			last = at
-			var err error
-			if out[i], err = ask(sys.Probes, c, at); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil { // the machine may also have ended on the way
-		return nil, fmt.Errorf("with a probe at %s: %w", k.point.Image.SymbolText(last), err)
-	}
-	return out, nil
-}
-
-// ask registers one probe. Only one that will be a jump stays for long: a probe that steps between an atomic load and its
-// store takes the reservation away each time, and the kernel's loops around such pairs would never end.
-func ask(k *kprobes.Kprobes, c *sim.Call, at uint64) (Answer, error) {
-	p, err := k.Add(c, kprobes.Spec{Kind: kprobes.Kprobe, Addr: at, Handler: "handler_empty"})
-	if errno, other := errnoOf(err); other != nil || errno != 0 {
-		return Answer{Errno: int(errno)}, other
-	}
-	st, err := k.State(p.Addr)
-	if err == nil && st.Queued {
-		if err = k.WaitOptimizer(c); err == nil {
-			st, err = k.State(p.Addr)
-		}
-	}
-	if err != nil {
-		return Answer{}, err
-	}
-	a := Answer{Mode: st.Mode.String()}
-	if st.Refusal != nil {
-		a.Kept = st.Refusal.Rule
-	}
-	return a, k.Remove(c, p)
 }

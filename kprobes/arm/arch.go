@@ -25,6 +25,7 @@ func Arch() *kprobes.Arch {
 		Optimizer: optimizer(),
 		Prepare:   prepare,
 		Classify:  classify,
+		Reserves:  reserves,
 		Atomic:    atomic,
 	}
 }

@@ -28,6 +28,7 @@ func Arch() *kprobes.Arch {
 		Prepare:    prepare,
 		SystemCall: systemCall,
 		Classify:   classify,
+		Reserves:   reserves,
 		Atomic:     atomic,
 	}
 }

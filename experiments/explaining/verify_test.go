@@ -1,0 +1,53 @@
+package explaining
+
+import (
+	"testing"
+
+	"kprobesim/kprobes"
+	"kprobesim/workloads"
+)
+
+// TestWaysOfTheScheduler registers probes where the kernel itself passes while it waits: at every instruction of schedule
+// and context_switch. Among them are pairs of reserving loads and conditional stores, and calls behind which the task goes
+// on after a switch.
+func TestWaysOfTheScheduler(t *testing.T) {
+	pairs, jumps := map[string]int{}, map[string]int{}
+	for _, im := range workloads.List() {
+		k, err := Open(im.Name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sites []uint64
+		for _, fn := range k.functions {
+			if fn.Name == "schedule" || fn.Name == "context_switch" {
+				sites = append(sites, k.starts(fn)...)
+			}
+		}
+		if len(sites) < 40 {
+			t.Errorf("%s: schedule and context_switch have %d instructions", im.Name, len(sites))
+		}
+		answers, err := k.Verify(sites)
+		if err != nil {
+			t.Errorf("%s: %v", im.Name, err)
+			continue
+		}
+		for i, at := range sites {
+			v, err := k.At(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !answers[i].Agrees(&v) || answers[i].Pending != (v.Retried && v.Optimized) {
+				t.Errorf("%s: %s (%s): the kernel has %+v, the rules say %+v", im.Name, v.Place, v.Instruction, answers[i], v)
+			}
+			if v.Retried {
+				pairs[im.ISA]++
+			}
+			if v.Mode() == kprobes.Optimized {
+				jumps[im.ISA]++
+			}
+		}
+	}
+	if pairs["arm"] == 0 || pairs["ppc64"] == 0 || len(pairs) != 2 || len(jumps) != 4 {
+		t.Errorf("places in pairs: %v; optimized places: %v", pairs, jumps)
+	}
+}
