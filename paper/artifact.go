@@ -48,11 +48,11 @@ func (a *Artifact) Bytes() ([]byte, error) {
 func Steps() []Command {
 	return []Command{
 		{Command: "go build ./cmd/kprobesim", Shows: "the program"},
-		{Command: "./kprobesim run overhead-xeon-e5410-x86_64", Shows: "one row of published figures, with two of this paper's figures"},
+		{Command: "./kprobesim run overhead-xeon-e5410-x86_64", Shows: "one row of published figures, with two figures"},
 		{Command: "./kprobesim run overhead-published", Shows: "all published rows"},
 		{Command: "./kprobesim run overhead-isas", Shows: "the same probes on every instruction set"},
 		{Command: "./kprobesim races optimize --schedules 200", Shows: "a search for races without a violation"},
-		{Command: "./kprobesim check", Shows: "every result of this paper again, compared to the last digit"},
+		{Command: "./kprobesim check", Shows: "every result of this paper, to the last digit"},
 	}
 }
 
@@ -64,13 +64,13 @@ func (p *Paper) artifactTable() (string, error) {
 	t := &results.Table{
 		Title: "Commands of the artifact, with the time and the memory that they took on " + p.Artifact.Host,
 		Columns: []results.Column{
-			{Title: "command"}, {Title: "what it shows"}, {Title: "s", Align: results.Right}, {Title: "MiB", Align: results.Right},
+			{Title: "command, and what it shows"}, {Title: "s", Align: results.Right}, {Title: "MiB", Align: results.Right},
 		},
 	}
 	for _, c := range p.Artifact.Commands {
-		t.Rows = append(t.Rows, []string{c.Command, c.Shows, fmt.Sprintf("%.1f", c.Seconds), fmt.Sprint(c.MiB)})
+		t.Rows = append(t.Rows, []string{c.Command}, []string{"– " + c.Shows, fmt.Sprintf("%.1f", c.Seconds), fmt.Sprint(c.MiB)})
 	}
-	return float(t, "artifact", "wide"), nil
+	return float(t, "artifact", ""), nil
 }
 
 func (p *Paper) host() (string, error) {

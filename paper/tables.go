@@ -10,12 +10,12 @@ import (
 
 // float sets a table with a caption and a label.
 func float(t *results.Table, label, span string) string {
-	env, size := "table", "\\footnotesize\\setlength{\\tabcolsep}{3.5pt}"
+	env, place, size := "table", "!htb", "\\footnotesize\\setlength{\\tabcolsep}{3.5pt}"
 	if span == "wide" {
-		env, size = "table*", "\\small"
+		env, place, size = "table*", "t", "\\small"
 	}
-	return fmt.Sprintf("\\begin{%s}\n\\caption{%s.}\n\\label{tab:%s}\n\\centering%s\n%s\n\\end{%s}",
-		env, results.TeXEscape(t.Title), label, size, t.Tabular(), env)
+	return fmt.Sprintf("\\begin{%s}[%s]\n\\caption{%s.}\n\\label{tab:%s}\n\\centering%s\n%s\n\\end{%s}",
+		env, place, results.TeXEscape(t.Title), label, size, t.Tabular(), env)
 }
 
 // publishedTable has every published figure beside the simulated one.
