@@ -50,9 +50,24 @@ func (l *Lab) Symbol(name string) (uint64, bool) {
 	return s.Value, ok
 }
 
-// FileOffset returns where a place of the program, SYMBOL or SYMBOL+OFFSET, lies in its file /init, as modules name it to
-// put a probe of user mode there.
-func (l *Lab) FileOffset(place string) (uint64, error) {
-	at, err := l.program.resolve(place)
-	return at - l.program.text, err
+// Place is a place in the program.
+type Place struct {
+	Addr uint64
+	File uint64 // where it lies in the file /init, as modules name it to put a probe of user mode there
+	Code []byte // from there on, at most the longest instruction
+}
+
+// Place finds a place of the program, SYMBOL or SYMBOL+OFFSET. It fails for what the program has not.
+func (l *Lab) Place(text string) (Place, error) {
+	at, err := l.program.resolve(text)
+	if err != nil {
+		return Place{}, err
+	}
+	const longest = 15 // bytes (SDM vol. 2, 2.3.11)
+	file := l.program.file.Data
+	off := at - l.program.text
+	if off >= uint64(len(file)) {
+		return Place{}, fmt.Errorf("place %s%s: the program's file ends before it", own, text)
+	}
+	return Place{at, off, file[off:min(off+longest, uint64(len(file)))]}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,9 +50,8 @@ func TestModule(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", params, err)
 				}
-				e := r.Counters.Exceptions
-				if r.Hits != 30 || e[3] != 20*breakpoints || e[1] != 20*debug || len(r.Loaded) != 1 || r.Loaded[0].Name != m.Name {
-					t.Errorf("%s: %d hits, %d breakpoints, %d debug exceptions, modules %v", params, r.Hits, e[3], e[1], r.Loaded)
+				if r.Hits != 30 || r.Breakpoints != 20*breakpoints || r.Debug != 20*debug || len(r.Loaded) != 1 || r.Loaded[0].Name != m.Name {
+					t.Errorf("%s: %d hits, %d breakpoints, %d debug exceptions, modules %v", params, r.Hits, r.Breakpoints, r.Debug, r.Loaded)
 				}
 				return r
 			}
@@ -66,13 +66,17 @@ func TestModule(t *testing.T) {
 			if err != nil || event.Ticks-event.Interrupted <= stepped.Ticks-stepped.Interrupted || optimized.Ticks >= stepped.Ticks {
 				t.Errorf("%v: with an event %d ticks, stepped %d, optimized %d", err, event.Ticks, stepped.Ticks, optimized.Ticks)
 			}
-			inFile, err := l.FileOffset("user_function+1")
+			place, err := l.Place("user_function")
 			if err != nil {
 				t.Fatal(err)
 			}
 			workload = "function"
-			measure(fmt.Sprintf("symbol=/init offset=%d kind=uprobe", inFile), false, 1, 1)
-			measure(fmt.Sprintf("symbol=/init offset=%d kind=uretprobe", inFile-1), false, 2, 0)
+			measure(fmt.Sprintf("symbol=/init offset=%d kind=uprobe", place.File), false, 1, 0)
+			measure(fmt.Sprintf("symbol=/init offset=%d kind=uretprobe", place.File), false, 2, 0)
+			user := measure(fmt.Sprintf("symbol=/init offset=%d kind=uprobe", place.File+1), false, 1, 1)
+			if want := []uint64{place.Addr + 1}; !slices.Equal(user.Planted, want) || len(stepped.Planted) > 0 {
+				t.Errorf("breakpoints in the program at %#x, want %#x; with a probe of the kernel at %#x", user.Planted, want, stepped.Planted)
+			}
 			m.Params = "symbol=do_sys_openat2 kind=nothing"
 			if _, err := l.Run(measuring.Order{Workload: "open", Modules: []measuring.Module{m}, Calls: 1}, nil); err == nil ||
 				!strings.Contains(err.Error(), "error 22 (EINVAL)") || !strings.Contains(err.Error(), "no kind nothing") {

@@ -73,8 +73,12 @@ type Region struct {
 	Counters     cpus.Counters // differences over the region, of the one CPU
 	// Interrupted is the part of Ticks that went to interrupts, such as the timer's.
 	Interrupted clock.Ticks
-	List        []Listed  // the kernel's list of probes behind the region
-	Probes      []Counted // those that the order set up, in its order
+	// Breakpoints and Debug are how many exceptions there were of both kinds that probes cause.
+	Breakpoints, Debug uint64
+	// Planted are the addresses of the program's text at which the kernel has put a breakpoint, in order.
+	Planted []uint64
+	List    []Listed  // the kernel's list of probes behind the region
+	Probes  []Counted // those that the order set up, in its order
 	// Hits is how often the probe with the fewest hits was hit in Warm and Calls iterations, as the kernel or the
 	// module counts them; 0 without a probe.
 	Hits    uint64

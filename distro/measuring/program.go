@@ -16,6 +16,7 @@ type program struct {
 	word    int // bytes
 	symbols map[string]elf.Symbol
 	text    uint64 // the address of the start of its file
+	code    elf.ProgHeader
 }
 
 // markers are the symbols at which the program stops for somebody who watches, in the order of their stops.
@@ -38,6 +39,11 @@ func readProgram(bits int) (*program, error) {
 	p := &program{file: f, word: bits / 8, symbols: map[string]elf.Symbol{}, text: e.Progs[0].Vaddr - e.Progs[0].Off}
 	for _, s := range list {
 		p.symbols[s.Name] = s
+	}
+	for _, part := range e.Progs {
+		if part.Type == elf.PT_LOAD && part.Flags&elf.PF_X != 0 {
+			p.code = part.ProgHeader
+		}
 	}
 	for _, name := range append(markers[:], "orders", "answers") {
 		if _, ok := p.symbols[name]; !ok {

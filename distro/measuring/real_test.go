@@ -102,8 +102,11 @@ func TestPoints(t *testing.T) {
 			if len(c.order.Events) != len(r.List) || len(r.List) == 1 && (r.List[0].Ftrace != c.ftrace || r.List[0].Optimized != c.optimized) {
 				t.Errorf("%s: %+v", name, r.List)
 			}
-			if e := r.Counters.Exceptions; e[1] != 20*c.debug || e[3] != 20*c.breakpoints {
-				t.Errorf("%s: %d and %d exceptions for debugging", name, e[1], e[3])
+			if r.Debug != 20*c.debug || r.Breakpoints != 20*c.breakpoints {
+				t.Errorf("%s: %d breakpoints and %d debug exceptions", name, r.Breakpoints, r.Debug)
+			}
+			if len(r.Planted) != len(c.order.UserEvents) {
+				t.Errorf("%s: breakpoints in the program at %#x", name, r.Planted)
 			}
 		}
 	}

@@ -241,6 +241,9 @@ func (s *session) finish(r *Region, o *Order, probes []probe, before []Counted) 
 		return err
 	}
 	r.List, r.Loaded, r.Console = listed(said[0]), loaded(said[1]), s.m.Console()
+	if r.Planted, err = s.planted(); err != nil {
+		return err
+	}
 	for i, c := range after {
 		c.Hits -= before[i].Hits
 		c.Missed -= before[i].Missed
@@ -253,6 +256,25 @@ func (s *session) finish(r *Region, o *Order, probes []probe, before []Counted) 
 		}
 	}
 	return nil
+}
+
+// breakpoint is the instruction that a probe of user mode stands for (SDM vol. 2, INT3).
+const breakpoint = 0xcc
+
+// planted lists where the program's text in memory has a breakpoint that its file has not. The kernel has no list of
+// such probes.
+func (s *session) planted() (out []uint64, err error) {
+	text, file := s.program.code, s.program.file.Data
+	b, err := s.m.ReadBytes(text.Vaddr, int(text.Filesz))
+	if err != nil {
+		return nil, fmt.Errorf("the text of the program: %w", err)
+	}
+	for i, c := range b {
+		if c == breakpoint && c != file[text.Off+uint64(i)] {
+			out = append(out, text.Vaddr+uint64(i))
+		}
+	}
+	return out, nil
 }
 
 // listed reads the kernel's list of probes: address, kind, place, and marks.

@@ -120,6 +120,12 @@ func (s *session) timed(on bool) {
 	s.m.CPU(0).Untimed(clock.PerCycle, math.MaxInt64)
 }
 
+// Vectors of exceptions (SDM vol. 3, 6.3.1).
+const (
+	vectorDebug      = 1
+	vectorBreakpoint = 3
+)
+
 // loop runs a loop with the cost model and returns what the region of interest took.
 func (s *session) loop(number, warm, calls int, w Watch) (*Region, error) {
 	order := numbers(run, "run the loop", number, warm, calls)
@@ -147,6 +153,7 @@ func (s *session) loop(number, warm, calls int, w Watch) (*Region, error) {
 	for _, t := range r.Counters.Time[cpus.Interrupted] {
 		r.Interrupted += t
 	}
+	r.Breakpoints, r.Debug = r.Counters.Exceptions[vectorBreakpoint], r.Counters.Exceptions[vectorDebug]
 	if err := s.until(markers[0]); err != nil {
 		return nil, err
 	}

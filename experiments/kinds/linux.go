@@ -86,10 +86,7 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 	if err != nil {
 		return nil, err
 	}
-	if err := verifyLinux(p, site, with.Region); err != nil {
-		return nil, err
-	}
-	if err := verifyExceptions(p, site, with.exceptions-plain.exceptions); err != nil {
+	if err := site.verify(p, plain, with); err != nil {
 		return nil, err
 	}
 	m := &Measurement{Hits: p.Workload.Hits, Console: with.Console}
@@ -99,8 +96,8 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 	}
 	m.Profile = text.Bytes()
 	m.linux(p, plain, with)
-	if site != nil {
-		m.Notes = append(m.Notes, fmt.Sprintf("at %s (%s)", site.Place, site.Instruction))
+	if site != nil && site.instruction != "" {
+		m.Notes = append(m.Notes, fmt.Sprintf("at %s (%s)", site.place, site.instruction))
 	}
 	return m, nil
 }
@@ -149,8 +146,8 @@ func traceLinux(p *schema.Point, n int64, w io.Writer) error {
 		t = sim.NewTracer(w, m.Image(), p.Target.ISA)
 		return t
 	})
-	if err == nil {
-		err = verifyLinux(p, site, r.Region)
+	if err == nil && site != nil {
+		err = site.verifyMarks(p, r.Region)
 	}
 	if err != nil {
 		return err

@@ -111,34 +111,43 @@ func targetOf(p *schema.Point) string {
 	return p.Workload.Target
 }
 
-// order completes the order of a loop by the probe of a point, and says what the kernel's rules say of its place.
-func (b *bench) order(p *schema.Point) (measuring.Order, *probing.Verdict, error) {
-	o, l := loopOf(p), p.Probe.Linux
-	switch l.What {
-	case schema.LinuxUprobe, schema.LinuxUretprobe:
-		how := map[string]string{schema.LinuxUprobe: "p ", schema.LinuxUretprobe: "r "}[l.What]
-		o.UserEvents = []string{how + program + symbolPlace(targetOf(p), uint64(max(l.Offset, 0)))}
-	case schema.LinuxWatch:
+// order completes the order of a loop by the probe of a point, and says where it stands; nil without a probe.
+func (b *bench) order(p *schema.Point) (o measuring.Order, s *site, err error) {
+	o = loopOf(p)
+	switch l := p.Probe.Linux; {
+	case l.What == schema.LinuxNone:
+		return o, nil, nil
+	case l.What == schema.LinuxWatch:
 		o.Watchpoint = &measuring.Watchpoint{Symbol: program + targetOf(p), Addr: uint64(max(l.Offset, 0)), Access: measuring.Write}
-	case schema.LinuxKprobe, schema.LinuxKretprobe:
-		v, err := b.site(p)
-		if err != nil {
-			return o, nil, err
-		}
+		return o, b.watched(p), nil
+	case l.User():
+		s, err = b.userSite(p)
+	default:
 		o.Optimize = p.Probe.Mode == kprobes.Optimized
-		if l.Handler == schema.LinuxEmpty {
-			m, err := emptyModule(p, v)
-			o.Modules = []measuring.Module{m}
-			return o, v, err
-		}
-		how := map[string]string{schema.LinuxKprobe: "p ", schema.LinuxKretprobe: "r "}[l.What]
-		o.Events = []string{how + v.Place}
-		if l.What == schema.LinuxKretprobe {
-			o.Events = []string{how + targetOf(p)}
-		}
-		return o, v, nil
+		s, err = b.kernelSite(p)
 	}
-	return o, nil, nil
+	if err != nil {
+		return o, nil, err
+	}
+	if p.Probe.Linux.Handler == schema.LinuxEmpty {
+		m, err := emptyModule(p, s)
+		o.Modules = []measuring.Module{m}
+		return o, s, err
+	}
+	if s.user {
+		o.UserEvents = []string{eventLine(p, s.place)}
+	} else {
+		o.Events = []string{eventLine(p, s.place)}
+	}
+	return o, s, nil
+}
+
+// eventLine asks for a trace event. One at a return is named by its function alone.
+func eventLine(p *schema.Point, place string) string {
+	if !p.Probe.Linux.Returns() {
+		return "p " + place
+	}
+	return "r " + strings.TrimSuffix(place, "+0x0")
 }
 
 func symbolPlace(symbol string, offset uint64) string {
@@ -146,50 +155,6 @@ func symbolPlace(symbol string, offset uint64) string {
 		return symbol
 	}
 	return fmt.Sprintf("%s+%#x", symbol, offset)
-}
-
-// site finds the place of a probe in the kernel, and holds it against the mode that the point asks for.
-func (b *bench) site(p *schema.Point) (*probing.Verdict, error) {
-	l, target := p.Probe.Linux, targetOf(p)
-	offset := l.Offset
-	if l.What == schema.LinuxKretprobe {
-		offset = 0
-	}
-	key := fmt.Sprintf("site %s %d %s", target, offset, p.Probe.Mode)
-	made, err := b.work.Do(key, func() (any, error) {
-		var v probing.Verdict
-		err := b.rules(func(k *probing.Kernel) (err error) {
-			if k == nil {
-				v, err = b.named(p, target, offset)
-				return err
-			}
-			if offset < 0 {
-				v, err = k.Choose(target, p.Probe.Mode)
-			} else {
-				var at uint64
-				at, err = k.Resolve(symbolPlace(target, uint64(offset)))
-				v = k.At(at)
-			}
-			v.Instruction = distro.Disassemble(b.lab.Kernel(), k.Code(v.Addr), v.Addr)
-			return err
-		})
-		return &v, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	v := made.(*probing.Verdict)
-	switch {
-	case !v.Probe:
-		return nil, fmt.Errorf("no probe may stand at %s: %s (rule %s)", v.Place, v.Why, v.Rule)
-	case l.Handler == schema.LinuxEvent && !v.Event:
-		return nil, fmt.Errorf("no trace event may stand at %s, because ftrace does not know the function: ask for handler %q", v.Place, schema.LinuxEmpty)
-	case p.Probe.Mode == kprobes.Optimized && !v.Optimized:
-		return nil, fmt.Errorf("the probe at %s is %s, not %s: %s (rule %s)", v.Place, v.Kind, p.Probe.Mode, v.KeptWhy, v.Kept)
-	case p.Probe.Mode != kprobes.Optimized && v.Kind != p.Probe.Mode.String():
-		return nil, fmt.Errorf("the probe at %s is %s, not %s", v.Place, v.Kind, p.Probe.Mode)
-	}
-	return v, nil
 }
 
 // named is what is said of a place in a kernel to which no rules can be applied: what the point wants, which the kernel's
@@ -243,41 +208,4 @@ func textOf(m *sim.Machine, k *linux.Kernel) func(va uint64, n int) []byte {
 		}
 		return nil
 	}
-}
-
-// verifyExceptions holds the exceptions of all hits against the mode: the kernel's list does not tell a breakpoint behind
-// which the instruction is emulated from one behind which it is executed and a second breakpoint is hit.
-func verifyExceptions(p *schema.Point, v *probing.Verdict, n int64) error {
-	if v == nil {
-		return nil
-	}
-	want := map[kprobes.Mode]int64{kprobes.Stepped: 2, kprobes.Emulated: 1}[p.Probe.Mode]
-	if n < want*p.Workload.Hits || n >= (want+1)*p.Workload.Hits {
-		return fmt.Errorf("%d hits of the probe at %s took %d exceptions more: one that is %s takes %d a hit", p.Workload.Hits, v.Place, n, p.Probe.Mode, want)
-	}
-	return nil
-}
-
-// verifyLinux holds the kernel's own list of probes against the point.
-func verifyLinux(p *schema.Point, v *probing.Verdict, r *measuring.Region) error {
-	if v == nil {
-		return nil
-	}
-	for _, l := range r.List {
-		if l.Addr != v.Addr {
-			continue
-		}
-		is, want := "a breakpoint", p.Probe.Mode
-		switch {
-		case l.Ftrace:
-			is = kprobes.Ftrace.String()
-		case l.Optimized:
-			is = kprobes.Optimized.String()
-		}
-		if l.Ftrace != (want == kprobes.Ftrace) || l.Optimized != (want == kprobes.Optimized) || l.Disabled {
-			return fmt.Errorf("the kernel says that its probe at %s is %s, not %s", v.Place, is, want)
-		}
-		return nil
-	}
-	return fmt.Errorf("the kernel's list has no probe at %s (%#x)", v.Place, v.Addr)
 }

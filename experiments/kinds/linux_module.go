@@ -10,7 +10,6 @@ import (
 
 	"kprobesim/distro"
 	"kprobesim/distro/measuring"
-	"kprobesim/distro/probing"
 	"kprobesim/experiments/schema"
 )
 
@@ -58,7 +57,7 @@ func buildModule(headers string) (b []byte, err error) {
 
 // emptyModule is the module with the handlers that count (distro/module), for the place of a probe. It is that of the
 // experiment, or is built once for all points.
-func emptyModule(p *schema.Point, v *probing.Verdict) (measuring.Module, error) {
+func emptyModule(p *schema.Point, s *site) (measuring.Module, error) {
 	file := p.Linux.ModuleFile
 	if file == nil {
 		made, err := p.Linux.Work.Do("module "+p.Linux.Headers, func() (any, error) { return buildModule(p.Linux.Headers) })
@@ -67,7 +66,10 @@ func emptyModule(p *schema.Point, v *probing.Verdict) (measuring.Module, error) 
 		}
 		file = made.([]byte)
 	}
-	symbol, offset, _ := strings.Cut(v.Place, "+")
+	symbol, offset, _ := strings.Cut(s.place, "+")
+	if s.user {
+		symbol, offset = strings.TrimSuffix(program, ":"), fmt.Sprintf("%#x", s.file)
+	}
 	params := fmt.Sprintf("kind=%s symbol=%s", p.Probe.Linux.What, symbol)
 	if offset != "" && offset != "0x0" {
 		params += " offset=" + offset

@@ -104,24 +104,39 @@ func readLinuxPoint(r *doc.Reader) Probe {
 		Offset:  doc.Opt(r, "offset", chosen, doc.Int(0, 1<<20)),
 	}
 	p := Probe{Name: doc.Need(r, "name", doc.Name), Mode: kprobes.Stepped, Linux: l}
-	kernel := what == LinuxKprobe || what == LinuxKretprobe
-	if r.Has("mode") && !kernel {
-		r.Errorf("mode", "only a %s or %s has one", LinuxKprobe, LinuxKretprobe)
-	}
-	if kernel {
-		p.Mode = doc.Need(r, "mode", readMode)
-	}
-	if kernel && p.Mode == kprobes.Boosted {
-		r.Errorf("mode", "these kernels boost no probe: ask for %q or %q", step, kprobes.Optimized)
-	}
-	if what != LinuxNone && !kernel && l.Handler == LinuxEmpty {
+	readLinuxMode(r, &p)
+	if what == LinuxWatch && l.Handler == LinuxEmpty {
 		r.Errorf("handler", "a %s has the handler of the kernel: %q", what, LinuxEvent)
 	}
-	if what == LinuxKretprobe && l.Offset > 0 {
-		r.Errorf("offset", "a %s stands at the start of its function", LinuxKretprobe)
+	if l.Returns() && l.Offset > 0 {
+		r.Errorf("offset", "a %s stands at the start of its function", what)
 	}
 	p.Title = doc.Opt(r, "title", p.Name, doc.Text)
 	return p
+}
+
+// User reports whether the probe stands in a program.
+func (l *LinuxProbe) User() bool { return l.What == LinuxUprobe || l.What == LinuxUretprobe }
+
+// Returns reports whether it is a return probe.
+func (l *LinuxProbe) Returns() bool { return l.What == LinuxKretprobe || l.What == LinuxUretprobe }
+
+// readLinuxMode reads how the hits of a probe run, which a watchpoint has not.
+func readLinuxMode(r *doc.Reader, p *Probe) {
+	what := p.Linux.What
+	if what == LinuxNone || what == LinuxWatch {
+		if r.Has("mode") {
+			r.Errorf("mode", "a probe of an instruction has one, not a %s", what)
+		}
+		return
+	}
+	p.Mode = doc.Need(r, "mode", readMode)
+	switch {
+	case p.Mode == kprobes.Boosted:
+		r.Errorf("mode", "these kernels boost no probe: ask for %q or %q", step, kprobes.Optimized)
+	case p.Linux.User() && p.Mode != kprobes.Stepped && p.Mode != kprobes.Emulated:
+		r.Errorf("mode", "a %s is %q or %q", what, step, kprobes.Emulated)
+	}
 }
 
 var errUnfinished = errors.New("another point failed to make what both need")
