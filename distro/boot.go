@@ -69,8 +69,13 @@ func isa(k *kernel.Kernel) *cpus.ISA {
 
 // Disassemble prints the instruction of a kernel at the start of code, which stands at addr.
 func Disassemble(k *kernel.Kernel, code []byte, addr uint64) string {
-	text, _ := isa(k).Disasm(code, addr, k.Image.SymbolOff)
+	text, _ := Instruction(k, code, addr)
 	return text
+}
+
+// Instruction is Disassemble, with the length of the instruction in bytes: at least 1.
+func Instruction(k *kernel.Kernel, code []byte, addr uint64) (text string, n int) {
+	return isa(k).Disasm(code, addr, k.Image.SymbolOff)
 }
 
 // load lays the memory out and chooses the entry.

@@ -2,6 +2,7 @@ package measuring
 
 import (
 	"fmt"
+	"strings"
 
 	"kprobesim/distro"
 	"kprobesim/image/linux"
@@ -50,24 +51,33 @@ func (l *Lab) Symbol(name string) (uint64, bool) {
 	return s.Value, ok
 }
 
-// Place is a place in the program.
+// Place is an instruction of the program.
 type Place struct {
-	Addr uint64
-	File uint64 // where it lies in the file /init, as modules name it to put a probe of user mode there
-	Code []byte // from there on, at most the longest instruction
+	Addr        uint64
+	File        uint64 // where it lies in the file /init, as modules name it to put a probe of user mode there
+	Instruction string
 }
 
-// Place finds a place of the program, SYMBOL or SYMBOL+OFFSET. It fails for what the program has not.
+// Place finds an instruction of the program, SYMBOL or SYMBOL+OFFSET. It fails for what the program has not, and for a
+// place in the middle of an instruction: a kernel would put a probe there all the same.
 func (l *Lab) Place(text string) (Place, error) {
 	at, err := l.program.resolve(text)
 	if err != nil {
 		return Place{}, err
 	}
-	const longest = 15 // bytes (SDM vol. 2, 2.3.11)
-	file := l.program.file.Data
-	off := at - l.program.text
-	if off >= uint64(len(file)) {
-		return Place{}, fmt.Errorf("place %s%s: the program's file ends before it", own, text)
+	name, _, _ := strings.Cut(text, "+")
+	file, start := l.program.file.Data, l.program.symbols[name].Value
+	if size := uint64(len(file)); start-l.program.text >= size || at-l.program.text >= size {
+		return Place{}, fmt.Errorf("place %s%s: the program has no instructions there", own, text)
 	}
-	return Place{at, off, file[off:min(off+longest, uint64(len(file)))]}, nil
+	for {
+		said, n := distro.Instruction(l.config.Kernel, file[start-l.program.text:], start)
+		switch {
+		case start == at:
+			return Place{at, at - l.program.text, said}, nil
+		case at-start < uint64(n):
+			return Place{}, fmt.Errorf("place %s%s: no instruction starts there, but at %#x and behind %d bytes", own, text, start, n)
+		}
+		start += uint64(n)
+	}
 }

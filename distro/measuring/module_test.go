@@ -66,6 +66,13 @@ func TestModule(t *testing.T) {
 			if err != nil || event.Ticks-event.Interrupted <= stepped.Ticks-stepped.Interrupted || optimized.Ticks >= stepped.Ticks {
 				t.Errorf("%v: with an event %d ticks, stepped %d, optimized %d", err, event.Ticks, stepped.Ticks, optimized.Ticks)
 			}
+			workload = "read"
+			// Functions that ftrace does not know, whose first instruction is a call or jump.
+			function := map[int]string{64: "xas_load", 32: "__SCT__might_resched"}[l.Kernel().Image.Bits]
+			emulated := measure("symbol="+function+" kind=kretprobe", false, 1, 0)
+			if len(emulated.List) != 1 || emulated.List[0].Kind != "r" || emulated.List[0].Ftrace || emulated.List[0].Optimized {
+				t.Errorf("a return probe at %s: %+v", function, emulated.List)
+			}
 			place, err := l.Place("user_function")
 			if err != nil {
 				t.Fatal(err)

@@ -1,11 +1,17 @@
 package measuring
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"kprobesim/distro"
+	"kprobesim/image"
+	"kprobesim/image/linux"
 )
 
 // TestEncode holds the layout that measure.c reads.
@@ -123,6 +129,33 @@ func TestProgram(t *testing.T) {
 		for i, m := range markers {
 			if s := p.symbols[m]; p.marker(s.Value) != m || p.spans()[i][0] != s.Value || p.file.Data[s.Value-p.text] != 0xc3 {
 				t.Errorf("%d bits: %s is no return at %#x", bits, m, s.Value)
+			}
+		}
+	}
+}
+
+// TestPlace finds instructions of the programs, and nothing else.
+func TestPlace(t *testing.T) {
+	for bits, want := range map[int][2]string{64: {"push %rbp", "mov %rsp,%rbp"}, 32: {"push %ebp", "mov %esp,%ebp"}} {
+		p, err := readProgram(bits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.symbols["low"] = elf.Symbol{} // in front of the program
+		l := &Lab{program: p, config: distro.Config{Kernel: &linux.Kernel{Image: &image.Image{Bits: bits}}}}
+		for i, place := range []string{"user_function", "user_function+1"} {
+			at, err := l.Place(place)
+			if err != nil || at.Instruction != want[i] || at.Addr != p.symbols["user_function"].Value+uint64(i) || at.File != at.Addr-p.text {
+				t.Errorf("%d bits: %s is %+v, %v; want %s", bits, place, at, err, want[i])
+			}
+		}
+		for place, says := range map[string]string{
+			"user_function+2": "no instruction starts there", "nothing": "no symbol nothing", "user_function+x": "write the offset as a number",
+			"watched_word": "has no instructions there", "user_function+0x10000": "has no instructions there",
+			fmt.Sprintf("low+%#x", p.text): "has no instructions there",
+		} {
+			if at, err := l.Place(place); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%d bits: %s is %+v, %v; want %q", bits, place, at, err, says)
 			}
 		}
 	}

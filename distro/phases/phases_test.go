@@ -21,7 +21,7 @@ func made(t *testing.T) (*image.Image, map[string]uint64) {
 	im := k.Image.Fork()
 	for i, name := range []string{
 		"do_syscall_64", "asm_exc_int3", "kprobe_int3_handler", "kprobe_emulate_call.isra.0", "__x86_return_thunk", "native_irq_return_iret",
-		"ring_buffer_lock_reserve", "arch_rethook_trampoline",
+		"ring_buffer_lock_reserve", "arch_rethook_trampoline", "find_uprobe", "__SCT__might_resched", "copy_to_page",
 	} {
 		s, ok := im.Symbol(linuxtest.Name(i)[1:])
 		if !ok {
@@ -36,6 +36,12 @@ func made(t *testing.T) (*image.Image, map[string]uint64) {
 	}
 	return im, at
 }
+
+// First bytes of instructions.
+const (
+	nearJump   = 0xe9
+	breakpoint = 0xcc
+)
 
 // TestHit follows a hit, and what was led to from where.
 func TestHit(t *testing.T) {
@@ -60,7 +66,7 @@ func TestHit(t *testing.T) {
 		{at["__x86_return_thunk"], cpus.Breakpoint, false, image.PhaseStep, 0},
 		{at["native_irq_return_iret"], cpus.Breakpoint, false, image.PhaseReturn, 0},
 		{slots + 8, 0, false, image.PhaseStep, 0},
-		{at["do_syscall_64"] + 6, 0, false, image.PhaseOther, 0xe9},
+		{at["do_syscall_64"] + 6, 0, false, image.PhaseOther, nearJump},
 		{detours, 0, false, image.PhaseDetour, 0},
 		{at["kprobe_int3_handler"], 0, false, image.PhaseDispatch, 0},
 		{detours + 0x60, 0, false, image.PhaseDetour, 0}, // what first led there counts
@@ -68,7 +74,12 @@ func TestHit(t *testing.T) {
 		{trampoline, 0, false, image.PhaseEntry, 0}, // by a call
 		{at["arch_rethook_trampoline"], 0, false, image.PhaseRethook, 0},
 		{at["do_syscall_64"], cpus.Interrupted, false, image.PhaseIRQ, 0},
-		{0x7fffffffe040, 0, true, image.PhaseStep, 0}, // a slot for a user probe
+		{at["find_uprobe"], 0, false, image.PhaseDispatch, 0},
+		{at["__SCT__might_resched"], 0, false, image.PhaseDispatch, nearJump}, // counts for the code before it
+		{handlers, 0, false, image.PhaseHandler, 0},
+		{at["copy_to_page"], 0, false, image.PhaseStep, 0},
+		{0x7fffffffe040, 0, true, image.PhaseStep, 0},             // a slot for a user probe
+		{0x7fffffffe000, 0, true, image.PhaseRethook, breakpoint}, // where a function returns to
 		{0x400104, 0, true, image.PhaseUser, 0},
 	} {
 		if got := s.Phase(&cpus.Step{PC: c.pc, Code: []byte{c.code}, Context: c.context, User: c.user}); got != c.want {

@@ -57,7 +57,7 @@ func (s *Sorter) Phase(st *cpus.Step) image.Phase {
 func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	switch {
 	case st.User:
-		return s.user(st.PC)
+		return s.user(st)
 	case st.Context == cpus.Interrupted:
 		return image.PhaseIRQ
 	}
@@ -73,8 +73,11 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	return p
 }
 
-// nearJump is the first byte of the jump that replaces a breakpoint (SDM vol. 2, JMP).
-const nearJump = 0xe9
+// First bytes of the jump that replaces a breakpoint, and of a breakpoint (SDM vol. 2, JMP and INT3).
+const (
+	nearJump   = 0xe9
+	breakpoint = 0xcc
+)
 
 // pageBits is the size of what is given out as a whole outside the text: slots of instructions and detour buffers never
 // share a page.
@@ -96,14 +99,18 @@ func (s *Sorter) outside() image.Phase {
 	return image.PhaseHandler
 }
 
-// user tells the slots of user probes from the program. A kernel puts them at the other end of the address space.
-func (s *Sorter) user(pc uint64) image.Phase {
+// user tells what the kernel has put at the other end of the address space from the program: slots of user probes, and the
+// breakpoint to which a function returns whose return is probed.
+func (s *Sorter) user(st *cpus.Step) image.Phase {
 	const near = 64 << 20
 	if s.program == 0 {
-		s.program = pc
+		s.program = st.PC
 	}
-	if pc-s.program < near || s.program-pc < near {
+	switch {
+	case st.PC-s.program < near || s.program-st.PC < near:
 		return image.PhaseUser
+	case len(st.Code) > 0 && st.Code[0] == breakpoint:
+		return image.PhaseRethook
 	}
 	return image.PhaseStep
 }

@@ -31,7 +31,7 @@ var table = [...]row{
 			"early_xen_iret_patch swapgs_restore_regs_and_return_to_usermode restore_regs_and_return_to_usermode exit_to_user_mode_prepare " +
 			"exit_to_user_mode irq_return restore_all_switch_stack resume_kernel ret_from_exception asm_iret_error native_irq_return_ldt " +
 			"ftrace_caller_end ftrace_regs_caller_end ftrace_regs_caller_jmp ftrace_epilogue ftrace_stub " +
-			"raw_irqentry_exit_cond_resched irqentry_exit_cond_resched",
+			"raw_irqentry_exit_cond_resched irqentry_exit_cond_resched handle_exception_return ret_to_user",
 	},
 	{
 		image.PhaseDispatch,
@@ -41,7 +41,7 @@ var table = [...]row{
 			"notify_die atomic_notifier_call_chain notifier_call_chain raw_notifier_call_chain kprobe_exceptions_notify " +
 			"uprobe_pre_sstep_notifier uprobe_post_sstep_notifier arch_uprobe_exception_notify uprobe_notify_resume handle_swbp " +
 			"find_uprobe find_active_uprobe find_active_uprobe_rcu get_uprobe put_uprobe __find_uprobe handler_chain is_trap_insn " +
-			"is_swbp_insn get_trap_insn_addr uprobe_get_swbp_addr uprobe_get_trap_addr get_utask uprobe_deny_signal " +
+			"is_swbp_insn arch_uprobe_ignore get_trap_insn_addr uprobe_get_swbp_addr uprobe_get_trap_addr get_utask uprobe_deny_signal " +
 			"handle_singlestep " +
 			"hw_breakpoint_exceptions_notify hw_breakpoint_handler hw_breakpoint_pmu_read perf_bp_event debug_read_clear_dr6",
 	},
@@ -54,7 +54,9 @@ var table = [...]row{
 			"arch_uprobe_pre_xol arch_uprobe_post_xol arch_uprobe_skip_sstep arch_uprobe_xol_was_trapped default_pre_xol_op default_post_xol_op " +
 			"emulate_push_stack branch_emulate_op branch_post_xol_op push_emulate_op branch_setup_xol_ops " +
 			"user_enable_single_step user_disable_single_step enable_step enable_single_step set_task_blockstep is_setting_trap_flag " +
-			"uprobe_emulate_* default_abort_op",
+			"uprobe_emulate_* default_abort_op " +
+			// The copy of a user's instruction into its slot, and the end of the signals' wait for the step.
+			"copy_to_page recalc_sigpending",
 	},
 	{
 		image.PhaseRethook,
@@ -88,7 +90,7 @@ var table = [...]row{
 	},
 	{
 		anybody,
-		"__x86_return_thunk __x86_indirect_thunk_* __x86_indirect_* zen_untrain_ret retbleed_return_thunk srso_* entry_ibpb entry_untrain_ret " +
+		"__x86_return_thunk __SCT_* __x86_indirect_thunk_* __x86_indirect_* zen_untrain_ret retbleed_return_thunk srso_* entry_ibpb entry_untrain_ret " +
 			"__rcu_read_lock __rcu_read_unlock rcu_is_watching rcu_read_lock_* rcu_dynticks_* rcu_preempt_* " +
 			"memcpy memset memcmp __memcpy __memset memcpy_orig memcpy_erms memset_orig memset_erms __memcpy_* " +
 			"preempt_count_add preempt_count_sub __preempt_count_* preempt_schedule_notrace preempt_schedule_notrace_thunk " +

@@ -42,8 +42,7 @@ func (b *bench) userSite(p *schema.Point) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{place: program + text, user: true, addr: at.Addr, file: at.File, breakpoints: 1}
-	s.instruction = distro.Disassemble(b.lab.Kernel(), at.Code, at.Addr)
+	s := &site{place: program + text, user: true, addr: at.Addr, file: at.File, instruction: at.Instruction, breakpoints: 1}
 	if p.Probe.Mode == kprobes.Stepped {
 		s.debug = 1
 	}

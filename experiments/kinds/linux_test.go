@@ -3,6 +3,7 @@ package kinds_test
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,12 +40,25 @@ type nobody struct{ steps int }
 
 func (n *nobody) Step(*cpus.Step) { n.steps++ }
 
-// TestLinux measures every point of a packaged kernel of x86-64, several at a time and one by one: the records are the same,
-// also observed. Each hit takes the exceptions of its kind, and its phases add up to it.
+// TestLinux measures every point of a packaged kernel of x86-64, and those of i386 that have another place or a program of
+// their own, several at a time and one by one: the records are the same, also observed. Each hit takes the exceptions of
+// its kind, and its phases add up to it.
 func TestLinux(t *testing.T) {
-	p := linuxPlan(t, "linux-probes")
+	for name, only := range map[string][]string{"linux-probes": nil, "linux-probes-i386": {"re", "us", "ur"}} {
+		t.Run(name, func(t *testing.T) {
+			p := linuxPlan(t, name)
+			p.Points = slices.DeleteFunc(p.Points, func(pt schema.Point) bool { return only != nil && !slices.Contains(only, pt.Probe.Name) })
+			linuxPoints(t, p)
+		})
+	}
+}
+
+func linuxPoints(t *testing.T, p *schema.Plan) {
+	t.Helper()
 	outcomes := (&running.Runner{Measure: kinds.Measure, Workers: 2}).Run(p)
-	want := map[string]float64{"f": 0, "e": 1, "k": 2, "o": 0, "rf": 0, "rk": 2, "ro": 0, "u": 1, "ur": 2, "w": 1}
+	want := map[string]float64{
+		"f": 0, "e": 1, "k": 2, "o": 0, "rf": 0, "re": 1, "rk": 2, "ro": 0, "u": 1, "us": 2, "ur": 2, "w": 1,
+	}
 	for i, o := range outcomes {
 		if o.Err != nil {
 			t.Errorf("%s: %v", o.Point.Name, o.Err)
@@ -128,13 +142,36 @@ func TestLinuxRefuses(t *testing.T) {
 		"write one of getppid":                          {"points.o-event.loop=nothing"},
 		"put it on the path of the loop":                {"points.o-event.loop=empty"},
 	} {
-		p := linuxPlan(t, "linux-probes", sets...)
-		pt, err := p.Point("o-event")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := kinds.Measure(pt); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", sets, err, want)
-		}
+		refuses(t, "o-event", want, sets)
+	}
+}
+
+// TestLinuxUserRefuses names what a place of a user probe, or of a return probe behind an emulated entry, is not.
+func TestLinuxUserRefuses(t *testing.T) {
+	for _, c := range []struct{ point, want, set string }{
+		{"u", "took 40 breakpoints and 0 debug exceptions more: one that is step takes 1 and 1 a hit", "points.u.mode=step"},
+		{"us", "took 40 breakpoints and 40 debug exceptions more: one that is emulated takes 1 and 0 a hit", "points.us.mode=emulated"},
+		{"ur", "took 80 breakpoints and 0 debug exceptions more: one that is step takes 2 and 1 a hit", "points.ur.mode=step"},
+		{"u", "the program has no symbol nowhere", "points.u.target=nowhere"},
+		{"us", "no instruction starts there", "points.us.offset=2"},
+		{"u", "was hit 0 times in 70 iterations", "points.u.loop=store"},
+		{"re", "xas_load+0x0 is emulated, not stepped", "points.re.mode=step"},
+		{"re", "copy_page_to_iter+0x0 is stepped, not emulated", "points.re.target=copy_page_to_iter"},
+		{"re", "was hit 0 times in 70 iterations", "points.re.loop=getppid"},
+	} {
+		refuses(t, c.point, c.want, []string{c.set})
+	}
+}
+
+// refuses wants an error when a point with settings is measured.
+func refuses(t *testing.T, point, want string, sets []string) {
+	t.Helper()
+	p := linuxPlan(t, "linux-probes", sets...)
+	pt, err := p.Point(point)
+	if err != nil {
+		t.Skipf("left out: %s is no point of this plan: %v: %q", point, err, p.Notes)
+	}
+	if _, err := kinds.Measure(pt); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s with %q: %v, want %q", point, sets, err, want)
 	}
 }

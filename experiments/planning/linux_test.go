@@ -46,7 +46,7 @@ func TestLinuxKernel(t *testing.T) {
 		if !found || p.Keys["kernel "+want] == "" {
 			t.Errorf("%s: the inputs %v do not have the kernel", experiment, p.Inputs)
 		}
-		if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "left out: f, e, k, o, rf, rk, ro, whose handler") {
+		if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "left out: f, e, k, o, rf, re, rk, ro, u, us, ur, whose handler") {
 			t.Errorf("%s: notes %q", experiment, p.Notes)
 		}
 	}
@@ -102,8 +102,10 @@ func TestLinuxLacks(t *testing.T) {
 		"linux.module":                         {"linux.kernel=" + filepath.Join(kernels(t, map[string]int{"k": 64}), "k"), "linux.module=nowhere.ko"},
 		`unknown key "kernel"`:                 {"kernel.cpus=2"},
 		"these kernels boost no probe":         {"points.k.mode=boosted"},
-		"only a kprobe or kretprobe has one":   {"points.w.mode=step"},
-		"has the handler of the kernel":        {"points.u-event.handler=empty"},
+		"has one, not a watchpoint":            {"points.w.mode=step"},
+		`a uprobe is "step" or "emulated"`:     {"points.u.mode=ftrace"},
+		"has the handler of the kernel":        {"points.w.handler=empty"},
+		"a uretprobe stands at the start":      {"points.ur.offset=1"},
 		"kind linux has no use for them":       {"replicates=2"},
 		"a kretprobe stands at the start":      {"points.rf.offset=4"},
 		"kind linux boots a packaged kernel":   {"isa=ppc64"},
