@@ -29,6 +29,7 @@ func probeWords() [][2]string {
 		{"er", "kprobe and return probe"},
 		{"jr", "jprobe and return probe"},
 		{"u", "probe in user space"},
+		{"uk", "probe in user space, a breakpoint and a single step"},
 		{"ur", "return probe in user space"},
 		{"w", "store to a word that is watched for writes"},
 		{"rw", "load of a word that is watched for all accesses"},

@@ -43,14 +43,14 @@ func TestModule(t *testing.T) {
 		t.Run(filepath.Base(l.Kernel().Image.Name), func(t *testing.T) {
 			m := buildModule(t, l.Kernel().Image.Name)
 			at, _ := l.Kernel().Image.Symbol("do_sys_openat2")
-			workload := "open"
+			workload, most := "open", uint64(30)
 			measure := func(params string, optimize bool, breakpoints, debug uint64) *measuring.Region {
 				m.Params = params
 				r, err := l.Run(measuring.Order{Workload: workload, Modules: []measuring.Module{m}, Optimize: optimize, Warm: 10, Calls: 20}, nil)
 				if err != nil {
 					t.Fatalf("%s: %v", params, err)
 				}
-				if r.Hits != 30 || r.Breakpoints != 20*breakpoints || r.Debug != 20*debug || len(r.Loaded) != 1 || r.Loaded[0].Name != m.Name {
+				if r.Hits < 30 || r.Hits > most || r.Breakpoints != 20*breakpoints || r.Debug != 20*debug || len(r.Loaded) != 1 || r.Loaded[0].Name != m.Name {
 					t.Errorf("%s: %d hits, %d breakpoints, %d debug exceptions, modules %v", params, r.Hits, r.Breakpoints, r.Debug, r.Loaded)
 				}
 				return r
@@ -66,8 +66,9 @@ func TestModule(t *testing.T) {
 			if err != nil || event.Ticks-event.Interrupted <= stepped.Ticks-stepped.Interrupted || optimized.Ticks >= stepped.Ticks {
 				t.Errorf("%v: with an event %d ticks, stepped %d, optimized %d", err, event.Ticks, stepped.Ticks, optimized.Ticks)
 			}
-			workload = "read"
-			// Functions that ftrace does not know, whose first instruction is a call or jump.
+			// Functions that ftrace does not know, whose first instruction is a call or jump. The kernel also calls the
+			// second one elsewhere.
+			workload, most = "read", 50
 			function := map[int]string{64: "xas_load", 32: "__SCT__might_resched"}[l.Kernel().Image.Bits]
 			emulated := measure("symbol="+function+" kind=kretprobe", false, 1, 0)
 			if len(emulated.List) != 1 || emulated.List[0].Kind != "r" || emulated.List[0].Ftrace || emulated.List[0].Optimized {
@@ -77,7 +78,7 @@ func TestModule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			workload = "function"
+			workload, most = "function", 30
 			measure(fmt.Sprintf("symbol=/init offset=%d kind=uprobe", place.File), false, 1, 0)
 			measure(fmt.Sprintf("symbol=/init offset=%d kind=uretprobe", place.File), false, 2, 0)
 			user := measure(fmt.Sprintf("symbol=/init offset=%d kind=uprobe", place.File+1), false, 1, 1)

@@ -92,6 +92,7 @@ var table = [...]row{
 		anybody,
 		"__x86_return_thunk __SCT_* __x86_indirect_thunk_* __x86_indirect_* zen_untrain_ret retbleed_return_thunk srso_* entry_ibpb entry_untrain_ret " +
 			"__rcu_read_lock __rcu_read_unlock rcu_is_watching rcu_read_lock_* rcu_dynticks_* rcu_preempt_* " +
+			"__kmap_local_page_prot kunmap_local_indexed page_address " +
 			"memcpy memset memcmp __memcpy __memset memcpy_orig memcpy_erms memset_orig memset_erms __memcpy_* " +
 			"preempt_count_add preempt_count_sub __preempt_count_* preempt_schedule_notrace preempt_schedule_notrace_thunk " +
 			"debug_smp_processor_id __this_cpu_preempt_check this_cpu_cmpxchg16b_emu cmpxchg8b_emu atomic64_* " +

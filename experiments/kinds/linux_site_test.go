@@ -46,7 +46,7 @@ func TestSiteVerify(t *testing.T) {
 		"in the kernel": {kernel, schema.LinuxKprobe, kprobes.Emulated, measuring.Region{List: listed("k", as).List, Planted: []uint64{at}}, "where [] are wanted"},
 		"not stepped":   {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Debug = 0 }), "10 breakpoints and 0 debug exceptions"},
 		"one too few":   {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Breakpoints = 9 }), "9 breakpoints and 10 debug exceptions"},
-		"hit twice":     {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Hits = 30 }), "was hit 30 times in 15 calls"},
+		"hit twice":     {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Hits = 45 }), "was hit 45 times in 15 calls"},
 		"watchpoint":    {site{place: "/init:w", debug: 1}, schema.LinuxWatch, kprobes.Stepped, measuring.Region{Hits: 15, Debug: 10}, ""},
 		"not watched":   {site{place: "/init:w", debug: 1}, schema.LinuxWatch, kprobes.Stepped, measuring.Region{Hits: 15}, "one that is watchpoint takes 0 and 1"},
 	} {

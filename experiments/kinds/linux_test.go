@@ -44,7 +44,7 @@ func (n *nobody) Step(*cpus.Step) { n.steps++ }
 // their own, several at a time and one by one: the records are the same, also observed. Each hit takes the exceptions of
 // its kind, and its phases add up to it.
 func TestLinux(t *testing.T) {
-	for name, only := range map[string][]string{"linux-probes": nil, "linux-probes-i386": {"re", "us", "ur"}} {
+	for name, only := range map[string][]string{"linux-probes": nil, "linux-probes-i386": {"re", "uk", "ur"}} {
 		t.Run(name, func(t *testing.T) {
 			p := linuxPlan(t, name)
 			p.Points = slices.DeleteFunc(p.Points, func(pt schema.Point) bool { return only != nil && !slices.Contains(only, pt.Probe.Name) })
@@ -57,7 +57,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) {
 	t.Helper()
 	outcomes := (&running.Runner{Measure: kinds.Measure, Workers: 2}).Run(p)
 	want := map[string]float64{
-		"f": 0, "e": 1, "k": 2, "o": 0, "rf": 0, "re": 1, "rk": 2, "ro": 0, "u": 1, "us": 2, "ur": 2, "w": 1,
+		"f": 0, "e": 1, "k": 2, "o": 0, "rf": 0, "re": 1, "rk": 2, "ro": 0, "u": 1, "uk": 2, "ur": 2, "w": 1,
 	}
 	for i, o := range outcomes {
 		if o.Err != nil {
@@ -150,10 +150,10 @@ func TestLinuxRefuses(t *testing.T) {
 func TestLinuxUserRefuses(t *testing.T) {
 	for _, c := range []struct{ point, want, set string }{
 		{"u", "took 40 breakpoints and 0 debug exceptions more: one that is step takes 1 and 1 a hit", "points.u.mode=step"},
-		{"us", "took 40 breakpoints and 40 debug exceptions more: one that is emulated takes 1 and 0 a hit", "points.us.mode=emulated"},
+		{"uk", "took 40 breakpoints and 40 debug exceptions more: one that is emulated takes 1 and 0 a hit", "points.uk.mode=emulated"},
 		{"ur", "took 80 breakpoints and 0 debug exceptions more: one that is step takes 2 and 1 a hit", "points.ur.mode=step"},
 		{"u", "the program has no symbol nowhere", "points.u.target=nowhere"},
-		{"us", "no instruction starts there", "points.us.offset=2"},
+		{"uk", "no instruction starts there", "points.uk.offset=2"},
 		{"u", "was hit 0 times in 70 iterations", "points.u.loop=store"},
 		{"re", "xas_load+0x0 is emulated, not stepped", "points.re.mode=step"},
 		{"re", "copy_page_to_iter+0x0 is stepped, not emulated", "points.re.target=copy_page_to_iter"},
