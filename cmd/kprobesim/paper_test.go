@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -179,13 +180,21 @@ func TestPaperIsTypeset(t *testing.T) {
 }
 
 // TestMostMemory asks the host for the memory of a process, which this one starts: a few MiB, in whatever unit the host counts.
+// Linux counts a process from before its program begins, when it still has the memory of the one that starts it.
 func TestMostMemory(t *testing.T) {
 	c := exec.Command(os.Args[0], "-test.run=^$")
 	if err := c.Run(); err != nil {
 		t.Fatal(err)
 	}
-	if n := mostMemory(c.ProcessState); runtime.GOOS != "windows" && (n < 1 || n > 2048) {
-		t.Errorf("%d MiB", n)
+	bound := int64(2048)
+	if b, err := os.ReadFile("/proc/self/status"); err == nil {
+		if _, peak, ok := strings.Cut(string(b), "VmHWM:"); ok {
+			kib, _ := strconv.ParseInt(strings.Fields(peak)[0], 10, 64)
+			bound = max(bound, kib>>10+1)
+		}
+	}
+	if n := mostMemory(c.ProcessState); runtime.GOOS != "windows" && (n < 1 || n > bound) {
+		t.Errorf("%d MiB, want at most %d", n, bound)
 	}
 }
 
