@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -44,6 +46,9 @@ first, up to rest_init; --file judges the text of the file instead. --verify als
 each place, and compares. A kernel of this program is asked by registering a probe at each place. Exit code 1 says that
 it differs, or that it could not be asked.
 
+--all judges every instruction. As text it counts them by kind and by the rule that says no, with an example of each. With
+--sample it does the same for so many instructions at random.
+
 --cost measures a hit of every kind that the places have on the machine, once for each kind. The handler is empty for a
 kernel of this program. For that of a distribution it is a trace event's, or that of --module.`,
 	}
@@ -52,8 +57,8 @@ kernel of this program. For that of a distribution it is a trace event's, or tha
 	f.StringVar(&o.boot.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
 	f.StringVar(&o.image, "image", "", "a guest kernel of this program in its place")
 	f.StringVar(&o.boot.machine, "machine", "", "machine description (default: xeon-e5410, or for --image the first of its instruction set)")
-	f.BoolVar(&o.all, "all", false, "every instruction of an image")
-	f.IntVar(&o.sample, "sample", 0, "also this many instructions at random, from all functions")
+	f.BoolVar(&o.all, "all", false, "every instruction of the kernel, or those of --sample: text is counted by kind and by rule, JSON has each")
+	f.IntVar(&o.sample, "sample", 0, "this many instructions at random, from all functions")
 	f.IntVar(&o.seed, "seed", 1, "which random instructions")
 	f.BoolVar(&o.file, "file", false, "judge the text of the file, and boot nothing")
 	f.BoolVar(&o.verify, "verify", false, "ask the kernel, too, and compare")
@@ -86,6 +91,9 @@ func (a *app) explain(o *explainOptions, places []string) error {
 	if err != nil {
 		return err
 	}
+	if o.all && o.sample == 0 {
+		return a.explainEvery(o, c, k)
+	}
 	sites, err := o.sites(k, places)
 	if err != nil {
 		return fail(exitUsage, err)
@@ -100,8 +108,11 @@ func (a *app) explain(o *explainOptions, places []string) error {
 		said[i].Verdict = v
 	}
 	if o.cost {
-		if err := a.costs(o, c, k, said); err != nil {
-			return err
+		costs := newCosts(a, o, c, k)
+		for i := range said {
+			if err := costs.fill(&said[i]); err != nil {
+				return err
+			}
 		}
 	}
 	if o.verify {
@@ -114,7 +125,7 @@ func (a *app) explain(o *explainOptions, places []string) error {
 			said[i].Kernel, said[i].agrees = &answers[i], answers[i].Agrees(together[i])
 		}
 	}
-	return a.printVerdicts(o.format, said)
+	return a.printVerdicts(o, said)
 }
 
 // answered is a verdict with what was asked for beside it.
@@ -125,38 +136,70 @@ type answered struct {
 	agrees bool            // the kernel, with the probes at all places
 }
 
-// costs measures a hit of each mode that the verdicts have.
-func (a *app) costs(o *explainOptions, c distro.Config, k *probing.Kernel, said []answered) error {
-	var module []byte
-	if o.module != "" {
+// costs are those of the ways in which hits run, each measured when the first verdict asks for it.
+type costs struct {
+	app   *app
+	o     *explainOptions
+	c     distro.Config
+	k     *probing.Kernel
+	lab   *costing.Lab // once one was asked for
+	known map[string]*costing.Cost
+}
+
+func newCosts(a *app, o *explainOptions, c distro.Config, k *probing.Kernel) *costs {
+	return &costs{app: a, o: o, c: c, k: k, known: map[string]*costing.Cost{}}
+}
+
+// fill sets what a hit costs where --cost asks for it and a probe may stand.
+func (s *costs) fill(v *answered) error {
+	if !s.o.cost || !v.Probe {
+		return nil
+	}
+	mode := costing.Mode(&v.Verdict)
+	if _, ok := s.known[mode]; !ok {
+		if err := s.boot(); err != nil {
+			return err
+		}
 		var err error
-		if module, err = os.ReadFile(o.module); err != nil {
+		if s.known[mode], err = s.lab.Measure(mode); err != nil {
+			return fail(exitFailed, err)
+		}
+	}
+	v.Cost = s.known[mode]
+	return nil
+}
+
+// boot boots the kernel for measurements, unless it has.
+func (s *costs) boot() error {
+	if s.lab != nil {
+		return nil
+	}
+	var module []byte
+	var err error
+	if s.o.module != "" {
+		if module, err = os.ReadFile(s.o.module); err != nil {
 			return fail(exitUsage, err)
 		}
 	}
-	lab, err := costing.Boot(c, k, module)
-	if err != nil {
-		return fail(exitFailed, err)
-	}
-	known := map[string]*costing.Cost{}
-	for i := range said {
-		v := &said[i]
-		if !v.Probe {
-			continue
+	s.lab, err = costing.Boot(s.c, s.k, module)
+	return fail(exitFailed, err)
+}
+
+// print writes those that were measured.
+func (s *costs) print(w io.Writer) {
+	for _, mode := range slices.Sorted(maps.Keys(s.known)) {
+		if c := s.known[mode]; c != nil {
+			fmt.Fprintln(w, c)
 		}
-		mode := costing.Mode(&v.Verdict)
-		if _, ok := known[mode]; !ok {
-			if known[mode], err = lab.Measure(mode); err != nil {
-				return fail(exitFailed, err)
-			}
-		}
-		v.Cost = known[mode]
 	}
-	return nil
 }
 
 // defaultMachine is where distributions' kernels boot.
 const defaultMachine = "xeon-e5410"
+
+// mostAsked is how many places distro/init/ask.c has room for: its file of 1 MiB takes the kernel's list of probes, with a
+// hundred bytes for each at most.
+const mostAsked = 10_000
 
 // check refuses options that do not go together.
 func (o *explainOptions) check(places []string) error {
@@ -165,8 +208,12 @@ func (o *explainOptions) check(places []string) error {
 		return fmt.Errorf("--format %q: it is text or json", o.format)
 	case o.image != "" && (o.boot.kernel != "" || o.file):
 		return errors.New("--image is a kernel of this program, and --kernel and --file are for those of distributions: use one of them")
-	case o.image == "" && o.all:
-		return errors.New("--all is for kernels of this program: name one by --image, or use --sample")
+	case o.sample < 0:
+		return fmt.Errorf("--sample %d: it is a number of places", o.sample)
+	case o.all && len(places) > 0:
+		return fmt.Errorf("--all takes every instruction, so leave %s out, or name places without --all", places[0])
+	case o.image == "" && o.verify && (o.all && o.sample == 0 || o.sample+len(places) > mostAsked):
+		return fmt.Errorf("--verify asks a distribution's kernel for all places at once, and its program has room for %d: use --sample N", mostAsked)
 	case o.module != "" && (o.image != "" || !o.cost):
 		return errors.New("--module goes with --kernel and --cost")
 	case o.file && o.cost:
@@ -234,7 +281,7 @@ func (o *explainOptions) sites(k explained, places []string) ([]uint64, error) {
 }
 
 // printVerdicts prints a line or more for each place, with the kernel's answer where it was asked, or all as JSON.
-func (a *app) printVerdicts(format string, said []answered) error {
+func (a *app) printVerdicts(o *explainOptions, said []answered) error {
 	differ, asked := 0, 0
 	for _, v := range said {
 		if v.Kernel == nil {
@@ -248,19 +295,33 @@ func (a *app) printVerdicts(format string, said []answered) error {
 	if differ > 0 {
 		err = fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", differ, asked))
 	}
-	if format == "json" {
+	if o.format == "json" {
 		e := json.NewEncoder(a.out)
 		e.SetIndent("", "  ")
 		return errors.Join(e.Encode(said), err)
 	}
-	for _, v := range said {
-		fmt.Fprintf(a.out, "%s  %s\n    %s\n", v.Place, v.Instruction, strings.Join(sentences(v.Verdict), "\n    "))
+	t, costs := newTally(), &costs{known: map[string]*costing.Cost{}}
+	for i := range said {
+		v := &said[i]
+		differs := v.Kernel != nil && !v.agrees
+		t.count(&v.Verdict, func() string { return v.Instruction })
 		if v.Cost != nil {
+			costs.known[v.Cost.Mode] = v.Cost
+		}
+		if o.all && !differs {
+			continue
+		}
+		fmt.Fprintf(a.out, "%s  %s\n    %s\n", v.Place, v.Instruction, strings.Join(sentences(v.Verdict), "\n    "))
+		if v.Cost != nil && !o.all {
 			fmt.Fprintf(a.out, "    %s\n", v.Cost)
 		}
-		if v.Kernel != nil && !v.agrees {
+		if differs {
 			fmt.Fprintf(a.out, "    the kernel says otherwise: %s\n", v.Kernel)
 		}
+	}
+	if o.all {
+		t.print(a.out)
+		costs.print(a.out)
 	}
 	if asked > 0 {
 		fmt.Fprintf(a.out, "%d places, the kernel agrees on %d\n", asked, asked-differ)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,10 +21,8 @@ func (a *app) explainImage(o *explainOptions, places []string) error {
 	if err != nil {
 		return fail(exitUsage, err)
 	}
-	if o.all {
-		sites = append(sites, k.All()...)
-		slices.Sort(sites)
-		sites = slices.Compact(sites)
+	if o.all && o.sample == 0 {
+		sites = k.All()
 	}
 	verdicts := make([]explaining.Verdict, len(sites))
 	for i, at := range sites {
@@ -42,11 +41,11 @@ func (a *app) explainImage(o *explainOptions, places []string) error {
 			return fail(exitFailed, err)
 		}
 	}
-	return a.printOwn(o.format, verdicts, answers)
+	return a.printOwn(o, verdicts, answers)
 }
 
 // printOwn prints a line or more for each place, with the kernel's answer where it was asked, or all as JSON.
-func (a *app) printOwn(format string, verdicts []explaining.Verdict, answers []explaining.Answer) error {
+func (a *app) printOwn(o *explainOptions, verdicts []explaining.Verdict, answers []explaining.Answer) error {
 	differ := 0
 	for i := range answers {
 		if !answers[i].Agrees(&verdicts[i]) {
@@ -57,14 +56,32 @@ func (a *app) printOwn(format string, verdicts []explaining.Verdict, answers []e
 	if differ > 0 {
 		err = fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", differ, len(answers)))
 	}
-	if format == "json" {
+	if o.format == "json" {
 		return errors.Join(a.jsonOwn(verdicts, answers), err)
 	}
+	t, costs := newTally(), map[string]*explaining.Cost{}
 	for i := range verdicts {
 		v := &verdicts[i]
+		differs, kind := answers != nil && !answers[i].Agrees(v), ""
+		if v.Probe {
+			kind = v.Mode().String()
+		}
+		t.add(kind, string(v.Rule), string(v.Kept), func() string { return v.Place + "  " + v.Instruction })
+		if o.all && v.Cost != nil {
+			costs[kind], v.Cost = v.Cost, nil // printed once
+		}
+		if o.all && !differs {
+			continue
+		}
 		fmt.Fprintf(a.out, "%s  %s\n    %s\n", v.Place, v.Instruction, strings.Join(v.Sentences(), "\n    "))
-		if answers != nil && !answers[i].Agrees(v) {
+		if differs {
 			fmt.Fprintf(a.out, "    the kernel says otherwise: %s\n", answers[i])
+		}
+	}
+	if o.all {
+		t.print(a.out)
+		for _, kind := range slices.Sorted(maps.Keys(costs)) {
+			fmt.Fprintln(a.out, costs[kind])
 		}
 	}
 	if answers != nil {

@@ -22,6 +22,18 @@ func TestExplainOwn(t *testing.T) {
 			"optimized: a hit takes ", " 0 exceptions on xeon-e5410, measured at bench_target+0x0; cycles by phase: ", "detour ",
 		}},
 		{[]string{"--image", "arm-2010", "--sample", "20", "--verify"}, exitOK, []string{"the kernel agrees on 2"}},
+		{[]string{"--image", "arm-2014", "--all", "--verify"}, exitOK, []string{
+			"a hit is ", "optimized ", "no probe, by rule", "neither-copied-nor-emulated ", "no jump, by rule", " places\n", "the kernel agrees on 1",
+		}},
+		{[]string{"--image", "x86_64-2010", "--machine", "xeon-e5410", "--all", "--sample", "200", "--cost"}, exitOK, []string{
+			"a hit is ", " 0 exceptions on xeon-e5410", " 1 exceptions on xeon-e5410", "  places\n",
+		}},
+		{[]string{"--image", "arm-2014", "--verify", "schedule+0x24"}, exitOK, []string{"takes away the reservation", "1 places, the kernel agrees on 1"}},
+		{[]string{"--image", "x86_64-2010", "--all", "bench_target"}, exitUsage, []string{"--all takes every instruction, so leave bench_target out"}},
+		{[]string{"--image", "x86_64-2010", "--sample", "-1"}, exitUsage, []string{"--sample -1"}},
+		{[]string{"--kernel", "x", "--all", "--verify"}, exitUsage, []string{"room for 10000: use --sample N"}},
+		{[]string{"--kernel", "x", "--sample", "10001", "--verify"}, exitUsage, []string{"room for 10000: use --sample N"}},
+		{[]string{"--kernel", "x", "--all"}, exitUsage, []string{"open x: no such file"}},
 		{[]string{"--image", "x86_64-2010-nokprobes", "bench_target"}, exitOK, []string{"no-kprobes"}},
 		{[]string{"--image", "x86_64-2011", "bench_target"}, exitUsage, []string{`no image "x86_64-2011"`, "x86_64-2010"}},
 		{[]string{"--image", "ppc64-2010", "--machine", "xeon-e5410", "bench_target"}, exitUsage, []string{"ppc64"}},

@@ -10,13 +10,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/distro/measuring"
+	"kprobesim/distro/phases"
 	"kprobesim/distro/probing"
+	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
 )
@@ -30,26 +33,36 @@ type Cost struct {
 	Micros       float64 `json:"microseconds"`
 	Instructions float64 `json:"instructions"`
 	Exceptions   float64 `json:"exceptions"`
+	// Phases are the steps of the hit, in the order of tables, by the functions of 6.1 that package phases lists. The sum of
+	// all is Cycles.
+	Phases []Share `json:"phases"`
 	// Functions are those in which a hit spends the most cycles, in order of size. The sum of all is Cycles.
 	Functions []Share `json:"functions"`
 }
 
-// Share is what a hit spends in a function. Code that has no name, such as slots and detours, counts for "?".
+// Share is what a hit spends in a phase or a function. For functions, code that has no name, such as slots and detours,
+// counts for "?".
 type Share struct {
 	Name   string  `json:"name"`
 	Cycles float64 `json:"cycles"`
 }
 
-// String says it in a sentence, with what takes a fiftieth of the hit or more.
+// String says it in a sentence, with the phases that take a cycle or more, and what takes a fiftieth of the hit or more.
 func (c *Cost) String() string {
+	return fmt.Sprintf("%s: a hit takes %.0f cycles (%.3f us), %.0f instructions and %.0f exceptions, measured at %s with %s; "+
+		"cycles by phase: %s; cycles by function: %s", c.Mode, c.Cycles, c.Micros, c.Instructions, c.Exceptions, c.Place, c.Handler,
+		listed(c.Phases, 1), listed(c.Functions, c.Cycles/50))
+}
+
+// listed names the shares that are as large as least, or as much below zero.
+func listed(shares []Share, least float64) string {
 	var parts []string
-	for _, f := range c.Functions {
-		if f.Cycles >= c.Cycles/50 {
-			parts = append(parts, fmt.Sprintf("%s %.0f", f.Name, f.Cycles))
+	for _, s := range shares {
+		if math.Abs(s.Cycles) >= least {
+			parts = append(parts, fmt.Sprintf("%s %.0f", s.Name, s.Cycles))
 		}
 	}
-	return fmt.Sprintf("%s: a hit takes %.0f cycles (%.3f us), %.0f instructions and %.0f exceptions, measured at %s with %s; cycles by function: %s",
-		c.Mode, c.Cycles, c.Micros, c.Instructions, c.Exceptions, c.Place, c.Handler, strings.Join(parts, ", "))
+	return strings.Join(parts, ", ")
 }
 
 // Lab is a kernel that has booted to its program.
@@ -90,13 +103,16 @@ type sample struct {
 	instructions uint64
 	exceptions   uint64
 	by           map[string]clock.Ticks // by function
+	phases       [image.PhaseOther + 1]clock.Ticks
 }
 
-// byFunction adds up time by function.
+// byFunction adds up time by function and by phase.
 type byFunction struct {
-	m    *sim.Machine
-	by   map[uint64]clock.Ticks // by the start of the function
-	last clock.Ticks
+	m      *sim.Machine
+	sorter *phases.Sorter
+	by     map[uint64]clock.Ticks // by the start of the function
+	phases [image.PhaseOther + 1]clock.Ticks
+	last   clock.Ticks
 }
 
 // Step implements cpus.Observer.
@@ -109,6 +125,7 @@ func (b *byFunction) Step(s *cpus.Step) {
 		start = 1 // the program's
 	}
 	b.by[start] += s.End - b.last
+	b.phases[b.sorter.Phase(s)] += s.End - b.last
 	b.last = s.End
 }
 
@@ -117,13 +134,13 @@ func (l *Lab) run(o measuring.Order) (*sample, error) {
 	o.Workload, o.Warm, o.Calls = workload, warm, calls
 	var seen *byFunction
 	r, err := l.lab.Run(o, func(m *sim.Machine) cpus.Observer {
-		seen = &byFunction{m: m, by: map[uint64]clock.Ticks{}}
+		seen = &byFunction{m: m, sorter: phases.New(m.Image()), by: map[uint64]clock.Ticks{}}
 		return seen
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &sample{ticks: r.Ticks - r.Interrupted, instructions: r.Instructions, by: map[string]clock.Ticks{}}
+	s := &sample{ticks: r.Ticks - r.Interrupted, instructions: r.Instructions, by: map[string]clock.Ticks{}, phases: seen.phases}
 	for _, n := range r.Counters.Exceptions {
 		s.exceptions += n
 	}
@@ -203,6 +220,11 @@ func (l *Lab) measureAt(place, fn string, offset uint64, mode string) (*Cost, er
 		Exceptions:   (float64(s.exceptions) - float64(l.base.exceptions)) / calls,
 	}
 	c.Micros = c.Cycles / float64(l.hz) * 1e6
+	for p := range s.phases {
+		if t := s.phases[p] - l.base.phases[p]; t != 0 {
+			c.Phases = append(c.Phases, Share{image.Phase(p).String(), per(t)})
+		}
+	}
 	for name := range l.base.by {
 		s.by[name] -= l.base.by[name]
 	}

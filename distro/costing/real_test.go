@@ -66,8 +66,16 @@ func hits(t *testing.T, file string) {
 		for _, f := range c.Functions {
 			sum += f.Cycles
 		}
-		if math.Round(c.Exceptions) != x.exceptions || math.Abs(sum-c.Cycles) > c.Cycles/100 {
-			t.Errorf("%s: %v; the functions take %.1f cycles", x.mode, c, sum)
+		steps, named := 0.0, map[string]bool{}
+		for _, p := range c.Phases {
+			steps += p.Cycles
+			named[p.Name] = p.Cycles > 1
+		}
+		if math.Round(c.Exceptions) != x.exceptions || math.Abs(sum-c.Cycles) > c.Cycles/100 || math.Abs(steps-c.Cycles) > c.Cycles/100 {
+			t.Errorf("%s: %v; the functions take %.1f cycles, the phases %.1f", x.mode, c, sum, steps)
+		}
+		if !named["event"] || named["step"] != (x.mode == "stepped" || x.mode == "emulated") || named["detour"] != (x.mode == "optimized") {
+			t.Errorf("%s: phases %v", x.mode, c.Phases)
 		}
 		if x.mode != "ftrace" && c.Cycles >= last {
 			t.Errorf("%s: %v, more than with more exceptions (%.0f cycles)", x.mode, c, last)

@@ -2,6 +2,7 @@ package probing
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -69,3 +70,42 @@ func (k *Kernel) Random(next func() uint64) uint64 {
 
 // tries bounds the search for a function with instructions. Of a kernel nearly all have some.
 const tries = 1000
+
+// Every calls f with each instruction of each function of the text, in the order of addresses, until f fails. The parts of
+// the text that cannot be read as instructions, such as tables in it, are left out.
+func (k *Kernel) Every(f func(Verdict) error) error {
+	quick := *k
+	quick.rules, quick.text = k.rules.Remembering(), remembering(k.text)
+	last := uint64(0)
+	for _, at := range slices.Sorted(slices.Values(k.functions)) {
+		if at == last { // another name
+			continue
+		}
+		last = at
+		for _, at := range quick.Starts(at) {
+			if err := f(quick.At(at)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// remembering reads what was asked for last no second time: text does not change meanwhile.
+func remembering(text func(va uint64, n int) []byte) func(va uint64, n int) []byte {
+	var at uint64
+	var size int
+	var code []byte
+	return func(va uint64, n int) []byte {
+		if n < maxShort {
+			return text(va, n)
+		}
+		if va != at || n != size {
+			at, size, code = va, n, text(va, n)
+		}
+		return code
+	}
+}
+
+// maxShort is more than what is looked at of a place: the other reads are of functions.
+const maxShort = 16

@@ -3,6 +3,7 @@ package probing
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -267,5 +268,32 @@ func TestAnswers(t *testing.T) {
 	}
 	if string(Orders(sites[:2])) != "0xffffffff81000000\n0xffffffff81000020\n" {
 		t.Errorf("orders %q", Orders(sites[:2]))
+	}
+}
+
+// TestEvery judges each instruction of each function once, as one by one.
+func TestEvery(t *testing.T) {
+	k := madeUp(t)
+	starts := map[uint64]bool{}
+	for _, at := range k.functions {
+		for _, at := range k.Starts(at) {
+			starts[at] = true
+		}
+	}
+	last, kinds := uint64(0), map[string]bool{}
+	if err := k.Every(func(v Verdict) error {
+		if want := k.At(v.Addr); v != want || v.Addr <= last || !starts[v.Addr] {
+			t.Errorf("%+v behind %#x, alone it is %+v", v, last, want)
+		}
+		last = v.Addr
+		delete(starts, last)
+		kinds[v.Kind+string(v.Rule)+string(v.Kept)] = true
+		return nil
+	}); err != nil || len(starts) > 0 || len(kinds) < 12 {
+		t.Errorf("%v; left out: %v; kinds: %v", err, starts, kinds)
+	}
+	enough := errors.New("enough")
+	if err := k.Every(func(Verdict) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("not ended by %v: %v", enough, err)
 	}
 }

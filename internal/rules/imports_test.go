@@ -35,7 +35,7 @@ var rooms = map[string][]string{
 	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/x86"},
 	"distro/phases":    {"cpus", "image"},
 	"distro/measuring": {"distro", "cpus", "image", "sim"},
-	"distro/costing":   {"distro", "distro/measuring", "distro/probing", "cpus", "image", "sim"},
+	"distro/costing":   {"distro", "distro/measuring", "distro/phases", "distro/probing", "cpus", "image", "sim"},
 	"targets":          {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":            {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
 	"paper":            {"results", "experiments/schema", "experiments/reports"},

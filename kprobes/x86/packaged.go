@@ -1,6 +1,11 @@
 package x86
 
-import "kprobesim/kprobes"
+import (
+	"cmp"
+	"slices"
+
+	"kprobesim/kprobes"
+)
 
 // Packaged has the rules of kernels of 2022 (5.18 to 6.1) for code that they run, as far as the rules look at bytes.
 // They differ from those of the kernels of this project in what a decoder must know, as a distribution's kernel has
@@ -9,11 +14,33 @@ type Packaged struct {
 	Mode int // 64 or 32
 	// Thunks is where the kernel's retpolines are: a jump there is an indirect one.
 	Thunks kprobes.Span
+
+	last *walked // nil: every look decodes anew
+}
+
+// walked is a function as it was decoded.
+type walked struct {
+	fn    kprobes.Text
+	insns []insn
+	jumps []insn // and what has an entry in the exception table: no other instruction is a threat
+	stuck uint64
+}
+
+// Remembering returns rules that keep the function which was looked at last. They are for one goroutine, and for text that
+// does not change meanwhile.
+func (p Packaged) Remembering() Packaged {
+	p.last = &walked{}
+	return p
 }
 
 // Boundary reports whether an instruction of the function starts at addr. A breakpoint on the way is one of the
 // compiler's, behind a jump or a return.
 func (p Packaged) Boundary(fn kprobes.Text, addr uint64) bool {
+	if p.last != nil {
+		p.walk(fn, func(insn) bool { return false })
+		_, found := slices.BinarySearchFunc(p.last.insns, addr, func(in insn, at uint64) int { return cmp.Compare(in.Addr, at) })
+		return found
+	}
 	found := false
 	p.walk(fn, func(in insn) bool {
 		found = in.Addr == addr
@@ -45,7 +72,7 @@ func (p Packaged) Region(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 		return kprobes.Region{}, r
 	}
 	var refused *kprobes.Refusal
-	stuck := p.walk(s.Fn, func(in insn) bool {
+	stuck := p.threats(s, func(in insn) bool {
 		switch {
 		case in.Opcode[0] == int3:
 			return true
@@ -63,6 +90,29 @@ func (p Packaged) Region(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 		return kprobes.Region{}, refused
 	}
 	return p.collect(s)
+}
+
+// threats calls f for each instruction that may be a threat.
+func (p Packaged) threats(s kprobes.Site, f func(insn) bool) (stuck uint64) {
+	if p.last == nil {
+		return p.walk(s.Fn, f)
+	}
+	p.walk(s.Fn, func(insn) bool { return false })
+	l := p.last
+	if l.jumps == nil {
+		l.jumps = []insn{}
+		for _, in := range l.insns {
+			if relativeJump(in) || indirectJump(in) || s.Exceptions != nil && s.Exceptions(in.Addr) {
+				l.jumps = append(l.jumps, in)
+			}
+		}
+	}
+	for _, in := range l.jumps {
+		if !f(in) {
+			return 0
+		}
+	}
+	return l.stuck
 }
 
 // collect gathers whole instructions until the jump has room.
@@ -98,7 +148,27 @@ func (p Packaged) canBoost(in insn) bool {
 	return canBoost(in.Code, p.Mode)
 }
 
+// walk calls f for each instruction of a function until f has enough, and returns where none can be read; 0 for nowhere.
 func (p Packaged) walk(fn kprobes.Text, f func(insn) bool) (stuck uint64) {
+	if p.last == nil {
+		return p.decodeAll(fn, f)
+	}
+	if l := p.last; l.fn.Start != fn.Start || len(l.fn.Code) != len(fn.Code) {
+		l.fn, l.insns, l.jumps = fn, l.insns[:0], nil
+		l.stuck = p.decodeAll(fn, func(in insn) bool {
+			l.insns = append(l.insns, in)
+			return true
+		})
+	}
+	for _, in := range p.last.insns {
+		if !f(in) {
+			return 0
+		}
+	}
+	return p.last.stuck
+}
+
+func (p Packaged) decodeAll(fn kprobes.Text, f func(insn) bool) (stuck uint64) {
 	for off := 0; off < len(fn.Code); {
 		in, err := p.decode(fn.Code[off:], fn.Start+uint64(off))
 		if err != nil {

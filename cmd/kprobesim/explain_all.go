@@ -1,0 +1,114 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"kprobesim/distro"
+	"kprobesim/distro/costing"
+	"kprobesim/distro/probing"
+)
+
+// tally counts places by what is said of them.
+type tally struct {
+	places int
+	// How hits run, which rules refuse probes, and which keep breakpoints.
+	kinds, refused, kept map[string]*tallied
+}
+
+// tallied is how many places are alike, with the first one.
+type tallied struct {
+	n       int
+	example string
+}
+
+func newTally() *tally {
+	return &tally{kinds: map[string]*tallied{}, refused: map[string]*tallied{}, kept: map[string]*tallied{}}
+}
+
+// add counts a place by how its hits run, "" where no probe may stand, and by the rule that says no to a probe or a jump,
+// "" for none. The example is asked for where it is the first of its sort.
+func (t *tally) add(kind, refused, kept string, example func() string) {
+	t.places++
+	for _, x := range []struct {
+		counts map[string]*tallied
+		key    string
+	}{{t.kinds, kind}, {t.refused, refused}, {t.kept, kept}} {
+		switch c := x.counts[x.key]; {
+		case x.key == "":
+		case c == nil:
+			x.counts[x.key] = &tallied{1, example()}
+		default:
+			c.n++
+		}
+	}
+}
+
+// print writes a table for each question, the most frequent answer first.
+func (t *tally) print(w io.Writer) {
+	for _, x := range []struct {
+		title  string
+		counts map[string]*tallied
+	}{{"a hit is", t.kinds}, {"no probe, by rule", t.refused}, {"no jump, by rule", t.kept}} {
+		if len(x.counts) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "%9s  %7s  %-28s %s\n", "places", "share", x.title, "for example")
+		names := slices.SortedFunc(maps.Keys(x.counts), func(a, b string) int {
+			return cmp.Or(cmp.Compare(x.counts[b].n, x.counts[a].n), cmp.Compare(a, b))
+		})
+		for _, name := range names {
+			c := x.counts[name]
+			fmt.Fprintf(w, "%9d  %5.2f %%  %-28s %s\n", c.n, 100*float64(c.n)/float64(t.places), name, c.example)
+		}
+	}
+	fmt.Fprintf(w, "%9d  places\n", t.places)
+}
+
+// count adds a verdict on a distribution's kernel.
+func (t *tally) count(v *probing.Verdict, instruction func() string) {
+	kind := ""
+	if v.Probe {
+		kind = costing.Mode(v)
+	}
+	t.add(kind, string(v.Rule), string(v.Kept), func() string { return v.Place + "  " + instruction() })
+}
+
+// explainEvery judges each instruction of a distribution's kernel, as one after the other is printed or counted: all of them
+// do not fit into memory.
+func (a *app) explainEvery(o *explainOptions, c distro.Config, k *probing.Kernel) error {
+	t, costs := newTally(), newCosts(a, o, c, k)
+	separator := "[\n"
+	err := k.Every(func(v probing.Verdict) error {
+		text := func() string { return distro.Disassemble(c.Kernel, k.Code(v.Addr), v.Addr) }
+		s := answered{Verdict: v}
+		if err := costs.fill(&s); err != nil {
+			return err
+		}
+		if o.format != "json" {
+			t.count(&v, text)
+			return nil
+		}
+		s.Instruction = text()
+		b, err := json.MarshalIndent(s, "  ", "  ")
+		if err == nil {
+			_, err = fmt.Fprintf(a.out, "%s  %s", separator, b)
+		}
+		separator = ",\n"
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.format == "json" {
+		_, err = fmt.Fprintln(a.out, "\n]")
+		return err
+	}
+	t.print(a.out)
+	costs.print(a.out)
+	return nil
+}
