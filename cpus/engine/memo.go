@@ -158,7 +158,17 @@ func (c *Core) pass(b *timed) bool {
 			return false
 		}
 	}
-	c.follow(e, len(b.ops))
+	d := c.dispatch // what follow does, in line
+	c.dispatch, c.retire = d+ticks(e.dispatch), d+ticks(e.retire)
+	here := e.node()
+	m.here, c.live = here, e.live()
+	m.ahead = m.edges[here].key
+	m.found++
+	c.count += uint64(len(b.ops))
+	if c.course&mispredicted != 0 {
+		c.step.Stalls.Mispredict += c.ev[evMispredict]
+	}
+	c.course = 0
 	c.placed, c.sends = c.sequence, 0
 	return true
 }
@@ -173,18 +183,21 @@ func (m *memo) edge(key uint64) *edge {
 
 // other is edge of those that are not the first.
 func (m *memo) other(key uint64) *edge {
-	p := m.pair(m.here, key)
-	for i := range p {
-		if e := &p[i]; e.key == key && e.from == m.here && (key&allInputs == 0 || m.meets(e, key)) {
-			return e
-		}
+	here := m.here
+	p := m.pair(here, key)
+	e := &p[0]
+	if e.key == key && e.from == here && (key&allInputs == 0 || m.meets(e, key)) {
+		return e
+	}
+	if e = &p[1]; e.key == key && e.from == here && (key&allInputs == 0 || m.meets(e, key)) {
+		return e
 	}
 	return nil
 }
 
 // pair returns where such an edge from node n is kept. Two are a line of the host's cache.
 func (m *memo) pair(n uint32, key uint64) *[2]edge {
-	hash := key ^ uint64(n)*0xd6e8feb86659fd93
+	hash := key ^ uint64(n)<<40
 	if key&allInputs != 0 {
 		hash ^= bits.RotateLeft64(m.inputs[0], 20)
 	}
