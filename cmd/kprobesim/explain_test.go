@@ -38,6 +38,7 @@ func TestExplainOwn(t *testing.T) {
 		{[]string{"--image", "x86_64-2011", "bench_target"}, exitUsage, []string{`no image "x86_64-2011"`, "x86_64-2010"}},
 		{[]string{"--image", "ppc64-2010", "--machine", "xeon-e5410", "bench_target"}, exitUsage, []string{"ppc64"}},
 		{[]string{"--image", "ppc64-2010", "nowhere"}, exitUsage, []string{"has no symbol nowhere"}},
+		{[]string{"--image", "ppc64-2010", "schedule+0x10000"}, exitUsage, []string{"schedule is 0x", "write an offset in it"}},
 		{[]string{"--image", "ppc64-2010"}, exitUsage, []string{"name places"}},
 		{[]string{"--image", "ppc64-2010", "--kernel", "x", "y"}, exitUsage, []string{"use one of them"}},
 		{[]string{"--kernel", "x", "--cost", "y"}, exitUsage, []string{"open x: no such file"}},

@@ -19,7 +19,7 @@ func (k *Kernel) Resolve(place string) (uint64, error) {
 	name, offset, found := strings.Cut(place, "+")
 	s, ok := k.image.Symbol(name)
 	if !ok {
-		return 0, fmt.Errorf("place %q: the kernel has no symbol %s", place, name)
+		return 0, fmt.Errorf("place %q: the kernel has no symbol %s: its names are those of /proc/kallsyms", place, name)
 	}
 	if !found {
 		return s.Addr, nil
@@ -27,6 +27,9 @@ func (k *Kernel) Resolve(place string) (uint64, error) {
 	off, err := strconv.ParseUint(offset, 0, 32)
 	if err != nil {
 		return 0, fmt.Errorf("place %q: write the offset as a number, such as %s+0x10", place, name)
+	}
+	if fn, _, ok := k.function(s.Addr); ok && off >= uint64(len(fn.Code)) {
+		return 0, fmt.Errorf("place %q: %s is %#x bytes long: write an offset in it, or an address for another function", place, name, len(fn.Code))
 	}
 	return s.Addr + off, nil
 }

@@ -188,6 +188,7 @@ func TestPlaces(t *testing.T) {
 	k := madeUp(t)
 	for place, want := range map[string]string{
 		"nothing": "no symbol nothing", "plain+x": "write the offset", "0xg": "write an address", "plain+99999999999": "write the offset",
+		"plain+0x20": "plain is 0x20 bytes long",
 	} {
 		if _, err := k.Resolve(place); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", place, err, want)

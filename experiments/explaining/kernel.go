@@ -170,6 +170,9 @@ func (k *Kernel) Resolve(place string) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("place %q: write the offset as a number, such as %s+0x10", place, name)
 	}
+	if f.Size != 0 && off >= f.Size {
+		return 0, fmt.Errorf("place %q: %s is %#x bytes long: write an offset in it, or an address for another function", place, name, f.Size)
+	}
 	return f.Entry + off, nil
 }
 
