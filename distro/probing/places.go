@@ -1,6 +1,7 @@
 package probing
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -74,8 +75,9 @@ func (k *Kernel) Random(next func() uint64) uint64 {
 // tries bounds the search for a function with instructions. Of a kernel nearly all have some.
 const tries = 1000
 
-// Every calls f with each instruction of each function of the text, in the order of addresses, until f fails. The parts of
-// the text that cannot be read as instructions, such as tables in it, are left out.
+// Every calls f with each instruction of each function of the text, in the order of addresses, until f fails. Left out are
+// parts of the text that cannot be read as instructions, such as tables in it, and the traps behind a function's last
+// instruction: half of the places would be padding.
 func (k *Kernel) Every(f func(Verdict) error) error {
 	quick := *k
 	quick.rules, quick.text = k.rules.Remembering(), remembering(k.text)
@@ -85,7 +87,12 @@ func (k *Kernel) Every(f func(Verdict) error) error {
 			continue
 		}
 		last = at
+		fn, _, _ := quick.function(at)
+		end := fn.Start + uint64(len(bytes.TrimRight(fn.Code, trap)))
 		for _, at := range quick.Starts(at) {
+			if at >= end {
+				break
+			}
 			if err := f(quick.At(at)); err != nil {
 				return err
 			}
@@ -93,6 +100,9 @@ func (k *Kernel) Every(f func(Verdict) error) error {
 	}
 	return nil
 }
+
+// trap is int3, with which kernels fill the room between functions (SDM vol. 2, INT).
+const trap = "\xcc"
 
 // remembering reads what was asked for last no second time: text does not change meanwhile.
 func remembering(text func(va uint64, n int) []byte) func(va uint64, n int) []byte {
