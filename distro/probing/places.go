@@ -1,7 +1,6 @@
 package probing
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -88,7 +87,10 @@ func (k *Kernel) Every(f func(Verdict) error) error {
 		}
 		last = at
 		fn, _, _ := quick.function(at)
-		end := fn.Start + uint64(len(bytes.TrimRight(fn.Code, trap)))
+		end := fn.End()
+		for end > fn.Start && fn.Code[end-fn.Start-1] == trap {
+			end--
+		}
 		for _, at := range quick.Starts(at) {
 			if at >= end {
 				break
@@ -102,7 +104,7 @@ func (k *Kernel) Every(f func(Verdict) error) error {
 }
 
 // trap is int3, with which kernels fill the room between functions (SDM vol. 2, INT).
-const trap = "\xcc"
+const trap = 0xcc
 
 // remembering reads what was asked for last no second time: text does not change meanwhile.
 func remembering(text func(va uint64, n int) []byte) func(va uint64, n int) []byte {

@@ -279,7 +279,7 @@ func TestEvery(t *testing.T) {
 	for _, at := range k.functions {
 		fn, _, _ := k.function(at)
 		for _, at := range k.Starts(at) {
-			if len(bytes.Trim(fn.Code[at-fn.Start:], "\xcc")) > 0 {
+			if rest := fn.Code[at-fn.Start:]; !bytes.Equal(rest, bytes.Repeat([]byte{0xcc}, len(rest))) {
 				starts[at] = true
 			}
 		}
