@@ -59,6 +59,7 @@ func exports(t *testing.T, f *elf.File) map[string]bool {
 func TestModulesCompile(t *testing.T) {
 	for _, im := range List() {
 		t.Run(im.Name, func(t *testing.T) {
+			t.Parallel()
 			cc := moduleCompiler(t, im)
 			dir := filepath.Join(t.TempDir(), "kp")
 			if err := WriteHeaders(dir, im.Name); err != nil {

@@ -74,7 +74,10 @@ var compilers = map[string]struct{ name, builtWith string }{
 // With the compiler the images were built with, building again gives the same bytes.
 func TestRebuild(t *testing.T) {
 	for _, im := range List() {
-		t.Run(im.Name, func(t *testing.T) { holdRebuild(t, im) })
+		t.Run(im.Name, func(t *testing.T) {
+			t.Parallel()
+			holdRebuild(t, im)
+		})
 	}
 }
 
