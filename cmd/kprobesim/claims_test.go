@@ -94,9 +94,7 @@ func claimsOnly(t *testing.T) (template string, claims map[string]bool) {
 // TestEveryClaimGuardsSomething shakes the results: each sentence that claims something becomes untrue under some of
 // them, and all are true under the committed ones.
 func TestEveryClaimGuardsSomething(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped with -short: nothing in it runs at the same time")
-	}
+	alone(t)
 	template, claims := claimsOnly(t)
 	in := remembering(paperInput(t, nil))
 	if _, err := withTemplate(in, template); err != nil {
@@ -183,5 +181,13 @@ func TestPaperOfYourOwn(t *testing.T) {
 	}
 	if code, _, said := command(nil, "paper", "--template", filepath.Join(dir, "none"), "--artifact", filepath.Join("..", "..", "paper", "artifact.json")); code != exitUsage {
 		t.Errorf("no template: exit code %d\n%s", code, said)
+	}
+}
+
+// alone leaves a test that needs no goroutines out of make race, which is where -short is used.
+func alone(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped with -short: nothing in it runs at the same time")
 	}
 }

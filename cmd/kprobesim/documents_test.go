@@ -127,6 +127,7 @@ func sensitivityTable(t *testing.T, dir string) string {
 // TestImageOfYourOwn tries the guest image of docs/experiments.md: its function, in a copy of the kernel's
 // sources, built and probed.
 func TestImageOfYourOwn(t *testing.T) {
+	alone(t)
 	for _, tool := range []string{"gcc", "ld", "sh"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("skipped: the image of docs/experiments.md is not built; %s is not installed (Debian: gcc, binutils, dash)", tool)

@@ -167,6 +167,7 @@ func typed(t *testing.T, words []string) string {
 // are in memory that it has allocated, one with a probe at what a timer calls back, and one whose timer looks how many
 // calls there were. All count every call.
 func TestModulesOfOthers(t *testing.T) {
+	alone(t)
 	for _, k := range []struct{ image, cc, debian string }{
 		{"x86_64-2010", "gcc", "gcc"},
 		{"x86_64-2020", "gcc", "gcc"},

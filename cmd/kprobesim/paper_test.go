@@ -76,6 +76,7 @@ func changed(t *testing.T, s *results.Set, probe, metric, to string) *results.Se
 // TestPaperFollowsTheResults makes the paper of the committed results. A number that changes changes the text, and
 // one that makes a sentence untrue fails the paper, with the sentence, its line and both numbers.
 func TestPaperFollowsTheResults(t *testing.T) {
+	alone(t)
 	files, err := paper.Make(paperInput(t, nil))
 	if err != nil {
 		t.Fatalf("the paper of the committed results: %v", err)
@@ -145,6 +146,7 @@ func typedNumbers(body string) []string {
 
 // TestPaperIsTypeset has LaTeX make the paper: no line sticks out, and no reference is open.
 func TestPaperIsTypeset(t *testing.T) {
+	alone(t)
 	latex, err := exec.LookPath("pdflatex")
 	if err != nil {
 		t.Skip("the paper was not typeset: no pdflatex here")

@@ -462,4 +462,7 @@ func stagesTable(t *testing.T) string {
 }
 
 // TestStages holds the stages against what is known of them, without the documents.
-func TestStages(t *testing.T) { stagesTable(t) }
+func TestStages(t *testing.T) {
+	alone(t)
+	stagesTable(t)
+}
