@@ -31,21 +31,9 @@ func TestKernelsAgree(t *testing.T) {
 		}
 		slices.Sort(sites)
 		sites = slices.Compact(sites)
-		answers, err := k.Verify(sites)
-		if err != nil {
-			t.Errorf("%s: %v", im.Name, err)
-			continue
-		}
-		for i, at := range sites {
-			v, err := k.At(at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !answers[i].Agrees(&v) {
-				t.Errorf("%s: %s (%s): the kernel has %v, the rules say %+v", im.Name, v.Place, v.Instruction, answers[i], v)
-			}
+		compare(t, k, im.Name, sites, func(v Verdict, _ Answer) {
 			modes[v.Mode().String()], rules[string(v.Rule)], rules[string(v.Kept)] = true, true, true
-		}
+		})
 	}
 	// Each of these is the reason at some place of some kernel, so that none of them is left out unnoticed.
 	for _, m := range []string{"stepped", "boosted", "emulated", "optimized", "ftrace"} {
