@@ -54,13 +54,13 @@ func New(c Config) (*sim.Machine, error) {
 		return nil, fmt.Errorf("kernel %s: %w", c.Kernel.Image.Name, err)
 	}
 	return sim.New(sim.Config{
-		ISA: isa(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: 1, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
+		ISA: ISA(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: 1, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
 		TimerHz: c.TimerHz, Bare: bare, Print: c.Print,
 	})
 }
 
-// isa is the instruction set of a kernel.
-func isa(k *kernel.Kernel) *cpus.ISA {
+// ISA is the instruction set of a kernel.
+func ISA(k *kernel.Kernel) *cpus.ISA {
 	if k.Image.Bits == 32 {
 		return x86.ISA32()
 	}
@@ -75,7 +75,7 @@ func Disassemble(k *kernel.Kernel, code []byte, addr uint64) string {
 
 // Instruction is Disassemble, with the length of the instruction in bytes: at least 1.
 func Instruction(k *kernel.Kernel, code []byte, addr uint64) (text string, n int) {
-	return isa(k).Disasm(code, addr, k.Image.SymbolOff)
+	return ISA(k).Disasm(code, addr, k.Image.SymbolOff)
 }
 
 // load lays the memory out and chooses the entry.

@@ -117,6 +117,9 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	if mach, err = a.loader.Machine(o.machine, "", nil); err != nil {
 		return c, nil, err
 	}
+	if err := suits(mach, c.Kernel); err != nil {
+		return c, nil, err
+	}
 	c.CPU, c.TimerHz, c.Board = mach.CPU, mach.TimerHz, pc.Legacy{Date: o.date}
 	c.Untimed = o.untimed
 	c.RAM, c.Command = o.memory<<20, o.command
@@ -128,6 +131,17 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	}
 	c.Initrd, err = o.initialFiles(c.Kernel)
 	return c, mach, err
+}
+
+// suits refuses a machine of another instruction set. Where two widths of one have the same numbers, a machine boots the
+// kernels of both.
+func suits(mach *machines.Machine, k *kernel.Kernel) error {
+	isa := distro.ISA(k)
+	if mach.CPU.Check(isa) == nil {
+		return nil
+	}
+	return fmt.Errorf("machine %s is of %s, and the kernel is of %s: choose another by --machine (`kprobesim list machines`)",
+		mach.Name, mach.ISA, isa.Name)
 }
 
 // initialFiles is the initial file system.

@@ -60,7 +60,7 @@ func TestBoot(t *testing.T) {
 		{[]string{"--file", "a=" + extra, "--initrd", extra}, exitUsage, "", "use one of them"},
 		{[]string{"--initrd", filepath.Join(dir, "none")}, exitUsage, "", "no such file"},
 		{[]string{"--kernel", extra}, exitUsage, "", "is neither an ELF file nor a bzImage"},
-		{[]string{"--machine", "power5-1656"}, exitUsage, "", "power5-1656"},
+		{[]string{"--machine", "power5-1656"}, exitUsage, "", "machine power5-1656 is of ppc64, and the kernel is of x86_64"},
 	} {
 		var out, errs strings.Builder
 		code := run(bootArgs(t, c.args...), &out, &errs)
@@ -70,5 +70,18 @@ func TestBoot(t *testing.T) {
 	}
 	if b, err := os.ReadFile(console); err != nil || string(b) != "k\r" {
 		t.Errorf("console file %q, %v", b, err)
+	}
+}
+
+// TestExplainOtherMachine refuses a machine of another instruction set also where nothing is booted on it.
+func TestExplainOtherMachine(t *testing.T) {
+	args := bootArgs(t)[1:3]
+	for _, machine := range []string{"tc2-cortex-a7", "xeon-e5410-i386"} {
+		var out, errs strings.Builder
+		code := run(append([]string{"explain", "--file", "--machine", machine, "0x1000"}, args...), &out, &errs)
+		refused := strings.Contains(errs.String(), "machine tc2-cortex-a7 is of arm, and the kernel is of x86_64")
+		if refused != (machine == "tc2-cortex-a7") {
+			t.Errorf("%s: exit code %d, %s%s", machine, code, out.String(), errs.String())
+		}
 	}
 }
