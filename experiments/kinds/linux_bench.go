@@ -118,8 +118,10 @@ func (b *bench) order(p *schema.Point) (o measuring.Order, s *site, err error) {
 	case l.What == schema.LinuxNone:
 		return o, nil, nil
 	case l.What == schema.LinuxWatch:
-		o.Watchpoint = &measuring.Watchpoint{Symbol: program + targetOf(p), Addr: uint64(max(l.Offset, 0)), Access: measuring.Write}
-		return o, b.watched(p), nil
+		if s, err = b.watched(p); err == nil && l.Handler != schema.LinuxEmpty {
+			o.Watchpoint = &measuring.Watchpoint{Addr: s.addr, Access: measuring.Write}
+			return o, s, nil
+		}
 	case l.User():
 		s, err = b.userSite(p)
 	default:

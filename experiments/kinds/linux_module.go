@@ -66,13 +66,23 @@ func emptyModule(p *schema.Point, s *site) (measuring.Module, error) {
 		}
 		file = made.([]byte)
 	}
+	return measuring.Module{Name: distro.EmptyModule, File: file, Params: moduleParams(p, s), Hits: "hits"}, nil
+}
+
+// moduleParams says to the module what to probe: a place in the kernel by name, one of the program by its file, and data by
+// their address.
+func moduleParams(p *schema.Point, s *site) string {
+	what := p.Probe.Linux.What
+	if what == schema.LinuxWatch {
+		return fmt.Sprintf("kind=%s symbol=%#x access=%d", what, s.addr, measuring.Write)
+	}
 	symbol, offset, _ := strings.Cut(s.place, "+")
 	if s.user {
 		symbol, offset = strings.TrimSuffix(program, ":"), fmt.Sprintf("%#x", s.file)
 	}
-	params := fmt.Sprintf("kind=%s symbol=%s", p.Probe.Linux.What, symbol)
+	params := fmt.Sprintf("kind=%s symbol=%s", what, symbol)
 	if offset != "" && offset != "0x0" {
 		params += " offset=" + offset
 	}
-	return measuring.Module{Name: distro.EmptyModule, File: file, Params: params, Hits: "hits"}, nil
+	return params
 }

@@ -52,9 +52,14 @@ func (b *bench) userSite(p *schema.Point) (*site, error) {
 	return s, nil
 }
 
-// watched is what a watchpoint watches.
-func (b *bench) watched(p *schema.Point) *site {
-	return &site{place: program + symbolPlace(targetOf(p), uint64(max(p.Probe.Linux.Offset, 0))), debug: 1}
+// watched is what a watchpoint watches: data of the program.
+func (b *bench) watched(p *schema.Point) (*site, error) {
+	offset := uint64(max(p.Probe.Linux.Offset, 0))
+	at, ok := b.lab.Symbol(targetOf(p))
+	if !ok {
+		return nil, fmt.Errorf("the program has no variable %s to watch: write watched_word", targetOf(p))
+	}
+	return &site{place: program + symbolPlace(targetOf(p), offset), addr: at + offset, debug: 1}, nil
 }
 
 // verdict finds the place of a probe in the kernel, and holds it against the mode that the point asks for.

@@ -69,7 +69,8 @@ func linuxPoints(t *testing.T, p *schema.Plan) {
 			t.Fatal(err)
 		}
 		if o.Point.Probe.Linux.What != schema.LinuxNone {
-			checkLinux(t, got, want[strings.TrimSuffix(o.Point.Name, "-event")])
+			name, _, _ := strings.Cut(o.Point.Name, "-")
+			checkLinux(t, got, want[name])
 		}
 		if i%5 != 0 {
 			continue
@@ -158,6 +159,9 @@ func TestLinuxUserRefuses(t *testing.T) {
 		{"re", "xas_load+0x0 is emulated, not stepped", "points.re.mode=step"},
 		{"re", "copy_page_to_iter+0x0 is stepped, not emulated", "points.re.target=copy_page_to_iter"},
 		{"re", "was hit 0 times in 70 iterations", "points.re.loop=getppid"},
+		{"w", "the program has no variable nowhere to watch", "points.w.target=nowhere"},
+		{"w", "was hit 0 times in 70 iterations", "points.w.loop=empty"},
+		{"w-count", "was hit 0 times in 70 iterations", "points.w-count.loop=empty"},
 	} {
 		refuses(t, c.point, c.want, []string{c.set})
 	}

@@ -46,7 +46,7 @@ func TestLinuxKernel(t *testing.T) {
 		if !found || p.Keys["kernel "+want] == "" {
 			t.Errorf("%s: the inputs %v do not have the kernel", experiment, p.Inputs)
 		}
-		if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "left out: f, e, k, o, rf, re, rk, ro, u, uk, ur, whose handler") {
+		if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "left out: f, e, k, o, rf, re, rk, ro, u, uk, ur, w, whose handler") {
 			t.Errorf("%s: notes %q", experiment, p.Notes)
 		}
 	}
@@ -104,7 +104,6 @@ func TestLinuxLacks(t *testing.T) {
 		"these kernels boost no probe":         {"points.k.mode=boosted"},
 		"has one, not a watchpoint":            {"points.w.mode=step"},
 		`a uprobe is "step" or "emulated"`:     {"points.u.mode=ftrace"},
-		"has the handler of the kernel":        {"points.w.handler=empty"},
 		"a uretprobe stands at the start":      {"points.ur.offset=1"},
 		"kind linux has no use for them":       {"replicates=2"},
 		"a kretprobe stands at the start":      {"points.rf.offset=4"},

@@ -105,9 +105,6 @@ func readLinuxPoint(r *doc.Reader) Probe {
 	}
 	p := Probe{Name: doc.Need(r, "name", doc.Name), Mode: kprobes.Stepped, Linux: l}
 	readLinuxMode(r, &p)
-	if what == LinuxWatch && l.Handler == LinuxEmpty {
-		r.Errorf("handler", "a %s has the handler of the kernel: %q", what, LinuxEvent)
-	}
 	if l.Returns() && l.Offset > 0 {
 		r.Errorf("offset", "a %s stands at the start of its function", what)
 	}
