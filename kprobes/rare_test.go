@@ -1,6 +1,9 @@
 package kprobes
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A handler gets its own probe, also where several share the address.
 func TestHandlersSeeTheirProbe(t *testing.T) {
@@ -107,6 +110,52 @@ func TestDetourIgnoresAnotherWay(t *testing.T) {
 			t.Errorf("with a post handler: %#x, want %#x, %s", got, elsewhere, l.state(p).Mode)
 		}
 	})
+}
+
+// A call that is displaced while the CPU is in another hit comes back: no handler of its probe runs, but what stands for the
+// call has to know where it was. The outer hit is one that its handler has left open.
+func TestCallDisplacedInAnotherHit(t *testing.T) {
+	for _, m := range modes() {
+		if m.mode != Optimized {
+			continue
+		}
+		bootImage(t, m.image, m.opt, func(l *live) {
+			if l.k.era.Year == 2020 {
+				return // closes what a handler has left open
+			}
+			want := l.call("work_recursive", 4, 2)
+			p := l.add(Spec{Symbol: "work_recursive", Offset: l.firstCall("work_recursive"), Handler: "handler_count"})
+			if mode := l.state(p).Mode; l.m.ISA().Name == "ppc64" && mode != Optimized {
+				t.Errorf("%s: the probe of a call is %s, so that no detour is tried", m.name(), mode)
+			}
+			hits := l.percpu("handler_hits")
+			l.call("work_recursive", 4, 2)
+			n := l.percpu("handler_hits") - hits
+			l.do(l.m.Store(l.symbol("handler_divert_to"), l.size(), l.addr("work_frame")))
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_divert", Post: "post_empty"})
+			l.call("bench_target", 5, 2)
+			if got := l.call("work_recursive", 4, 2); got != want {
+				t.Errorf("%s: %#x, want %#x", m.name(), got, want)
+			}
+			if got, handled := l.state(p).NMissed, l.percpu("handler_hits")-hits-n; got != n || n == 0 || handled != 0 {
+				t.Errorf("%s: %d hits were missed and %d handled, want %d and none", m.name(), got, handled, n)
+			}
+			l.call("handler_ends_hit")
+		})
+	}
+}
+
+// firstCall is the offset of the first call in a function.
+func (l *live) firstCall(symbol string) uint64 {
+	fn, _ := l.k.text(l.addr(symbol))
+	for _, off := range l.k.starts(fn) {
+		text, _ := l.m.ISA().Disasm(fn.Code[off:], fn.Start+off, l.m.Image().SymbolOff)
+		if strings.HasPrefix(text, "bl ") || strings.HasPrefix(text, "call") {
+			return off
+		}
+	}
+	l.t.Errorf("%s calls nothing", symbol)
+	return 0
 }
 
 // The instance of a return probe has the task, the probe, the return address and what the entry handler left.
