@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// fingerprint stands for everything of a configuration that the state does not hold. Every number is written with the path
+// Fingerprint stands for everything of a configuration that the state does not hold. Every number is written with the path
 // of its field, so that no two configurations are the same text.
-func (c *Config) fingerprint() (sum [sha256.Size]byte, err error) {
+func (c *Config) Fingerprint() (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	for _, s := range c.Kernel.Image.Segments {
 		fmt.Fprintf(h, "segment %d %d %d\n", s.PA, s.MemSize, len(s.Data))

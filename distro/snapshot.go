@@ -28,7 +28,7 @@ func Snapshot(c Config, m *sim.Machine) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	mark, err := c.fingerprint()
+	mark, err := c.Fingerprint()
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func Snapshot(c Config, m *sim.Machine) ([]byte, error) {
 // restore makes a machine the one of a snapshot.
 func (c *Config) restore(m *sim.Machine) error {
 	b, found := bytes.CutPrefix(c.From, []byte(snapshotMagic))
-	mark, err := c.fingerprint()
+	mark, err := c.Fingerprint()
 	switch {
 	case err != nil:
 		return err

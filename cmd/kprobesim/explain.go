@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +29,9 @@ type explainOptions struct {
 	cost         bool
 	module       string
 	format       string
+	answers      string
+	rounds       int
+	workers      int
 }
 
 func (a *app) explainCmd() *cobra.Command {
@@ -43,8 +44,8 @@ place is SYMBOL, SYMBOL+OFFSET or an address in hexadecimal.
 
 A distribution's kernel changes its text while it boots, for the processor that it finds. So it is booted on the machine
 first, up to rest_init; --file judges the text of the file instead. --verify also asks the kernel, by a trace event at
-each place, and compares. A kernel of this program is asked by registering a probe at each place. Exit code 1 says that
-it differs, or that it could not be asked.
+each place, and compares. It asks for 2,000 places in a round, and each round is a boot. A kernel of this program is asked by
+registering a probe at each place. Exit code 1 says that it differs, or that it could not be asked.
 
 --all judges every instruction. As text it counts them by kind and by the rule that says no, with an example of each. With
 --sample it does the same for so many instructions at random.
@@ -65,7 +66,13 @@ kernel of this program. For that of a distribution it is a trace event's, or tha
 	f.BoolVar(&o.cost, "cost", false, "measure what a hit costs, once for each kind")
 	f.StringVar(&o.module, "module", "", "with --kernel and --cost: kprobesim_empty.ko, whose empty handler is measured in place of a trace event's")
 	f.StringVar(&o.format, "format", "text", "text or json")
-	c.RunE = func(_ *cobra.Command, args []string) error { return a.explain(&o, args) }
+	f.StringVar(&o.answers, "answers", "", "with --kernel and --verify: file that keeps the kernel's answers; a second run asks for the places that it has not")
+	f.IntVar(&o.rounds, "rounds", 0, "with --kernel and --verify: ask in so many rounds of this run, each of which is an even sample of all places (0: until all are asked)")
+	workers := workersFlag(c)
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		o.workers = *workers
+		return a.explain(&o, args)
+	}
 	return c
 }
 
@@ -91,49 +98,30 @@ func (a *app) explain(o *explainOptions, places []string) error {
 	if err != nil {
 		return err
 	}
-	if o.all && o.sample == 0 {
-		return a.explainEvery(o, c, k)
-	}
 	sites, err := o.sites(k, places)
 	if err != nil {
 		return fail(exitUsage, err)
 	}
-	verdicts := make([]probing.Verdict, len(sites))
-	for i, at := range sites {
-		verdicts[i] = k.At(at)
-		verdicts[i].Instruction = distro.Disassemble(c.Kernel, k.Code(at), at)
-	}
-	said := make([]answered, len(verdicts))
-	for i, v := range verdicts {
-		said[i].Verdict = v
-	}
-	if o.cost {
-		costs := newCosts(a, o, c, k)
-		for i := range said {
-			if err := costs.fill(&said[i]); err != nil {
-				return err
-			}
-		}
-	}
+	var asked *inquiry
 	if o.verify {
-		answers, err := a.ask(c, sites)
-		if err != nil {
+		if o.every() {
+			sites = k.All()
+		}
+		if asked, err = a.ask(o, c, k, sites); err != nil {
 			return fail(exitFailed, err)
 		}
-		together := probing.Together(verdicts)
-		for i := range answers {
-			said[i].Kernel, said[i].agrees = &answers[i], answers[i].Agrees(together[i])
-		}
 	}
-	return a.printVerdicts(o, said)
+	return a.printVerdicts(o, c, k, sites, asked)
 }
+
+// every reports whether each instruction of the kernel is judged.
+func (o *explainOptions) every() bool { return o.all && o.sample == 0 }
 
 // answered is a verdict with what was asked for beside it.
 type answered struct {
 	probing.Verdict
 	Cost   *costing.Cost   `json:"cost,omitempty"`
 	Kernel *probing.Answer `json:"kernel,omitempty"`
-	agrees bool            // the kernel, with the probes at all places
 }
 
 // costs are those of the ways in which hits run, each measured when the first verdict asks for it.
@@ -197,10 +185,6 @@ func (s *costs) print(w io.Writer) {
 // defaultMachine is where distributions' kernels boot.
 const defaultMachine = "xeon-e5410"
 
-// mostAsked is how many places distro/init/ask.c has room for: its file of 1 MiB takes the kernel's list of probes, with a
-// hundred bytes for each at most.
-const mostAsked = 10_000
-
 // check refuses options that do not go together.
 func (o *explainOptions) check(places []string) error {
 	switch {
@@ -212,8 +196,10 @@ func (o *explainOptions) check(places []string) error {
 		return fmt.Errorf("--sample %d: it is a number of places", o.sample)
 	case o.all && len(places) > 0:
 		return fmt.Errorf("--all takes every instruction, so leave %s out, or name places without --all", places[0])
-	case o.image == "" && o.verify && (o.all && o.sample == 0 || o.sample+len(places) > mostAsked):
-		return fmt.Errorf("--verify asks a distribution's kernel for all places at once, and its program has room for %d: use --sample N", mostAsked)
+	case (o.answers != "" || o.rounds != 0) && (o.image != "" || !o.verify):
+		return errors.New("--answers and --rounds go with --kernel and --verify")
+	case o.rounds < 0:
+		return fmt.Errorf("--rounds %d: it is how often the kernel is booted, or 0 for as often as it takes", o.rounds)
 	case o.module != "" && (o.image != "" || !o.cost):
 		return errors.New("--module goes with --kernel and --cost")
 	case o.file && o.cost:
@@ -280,55 +266,6 @@ func (o *explainOptions) sites(k explained, places []string) ([]uint64, error) {
 	return slices.Compact(out), nil
 }
 
-// printVerdicts prints a line or more for each place, with the kernel's answer where it was asked, or all as JSON.
-func (a *app) printVerdicts(o *explainOptions, said []answered) error {
-	differ, asked := 0, 0
-	for _, v := range said {
-		if v.Kernel == nil {
-			continue
-		}
-		if asked++; !v.agrees {
-			differ++
-		}
-	}
-	var err error
-	if differ > 0 {
-		err = fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", differ, asked))
-	}
-	if o.format == "json" {
-		e := json.NewEncoder(a.out)
-		e.SetIndent("", "  ")
-		return errors.Join(e.Encode(said), err)
-	}
-	t, costs := newTally(), &costs{known: map[string]*costing.Cost{}}
-	for i := range said {
-		v := &said[i]
-		differs := v.Kernel != nil && !v.agrees
-		t.count(&v.Verdict, func() string { return v.Instruction })
-		if v.Cost != nil {
-			costs.known[v.Cost.Mode] = v.Cost
-		}
-		if o.all && !differs {
-			continue
-		}
-		fmt.Fprintf(a.out, "%s  %s\n    %s\n", v.Place, v.Instruction, strings.Join(sentences(v.Verdict), "\n    "))
-		if v.Cost != nil && !o.all {
-			fmt.Fprintf(a.out, "    %s\n", v.Cost)
-		}
-		if differs {
-			fmt.Fprintf(a.out, "    the kernel says otherwise: %s\n", v.Kernel)
-		}
-	}
-	if o.all {
-		t.print(a.out)
-		costs.print(a.out)
-	}
-	if asked > 0 {
-		fmt.Fprintf(a.out, "%d places, the kernel agrees on %d\n", asked, asked-differ)
-	}
-	return err
-}
-
 // sentences say what a verdict is.
 func sentences(v probing.Verdict) []string {
 	if !v.Probe {
@@ -349,20 +286,4 @@ func sentences(v probing.Verdict) []string {
 		out = append(out, "a trace event may not stand there, because ftrace does not know the function; a module's probe may")
 	}
 	return out
-}
-
-// ask boots the kernel with the program that asks for a trace event at each place.
-func (a *app) ask(c distro.Config, sites []uint64) ([]probing.Answer, error) {
-	first, err := distro.Ask(c.Kernel.Image.Bits)
-	if err != nil {
-		return nil, err
-	}
-	c.Initrd = distro.Initrd([]distro.File{first, {Name: "sites", Mode: distro.ModeFile, Data: probing.Orders(sites)}})
-	start := time.Now()
-	m, err := distro.Run(c, distro.Stop{Text: probing.AskDone})
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(a.err, "the kernel answered in %.0f s\n", time.Since(start).Seconds())
-	return probing.Answers(m.Console(), sites)
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 
-	"kprobesim/distro"
 	"kprobesim/distro/costing"
 	"kprobesim/distro/probing"
 )
@@ -76,39 +74,4 @@ func (t *tally) count(v *probing.Verdict, instruction func() string) {
 		kind = costing.Mode(v)
 	}
 	t.add(kind, string(v.Rule), string(v.Kept), func() string { return v.Place + "  " + instruction() })
-}
-
-// explainEvery judges each instruction of a distribution's kernel, as one after the other is printed or counted: all of them
-// do not fit into memory.
-func (a *app) explainEvery(o *explainOptions, c distro.Config, k *probing.Kernel) error {
-	t, costs := newTally(), newCosts(a, o, c, k)
-	separator := "[\n"
-	err := k.Every(func(v probing.Verdict) error {
-		text := func() string { return distro.Disassemble(c.Kernel, k.Code(v.Addr), v.Addr) }
-		s := answered{Verdict: v}
-		if err := costs.fill(&s); err != nil {
-			return err
-		}
-		if o.format != "json" {
-			t.count(&v, text)
-			return nil
-		}
-		s.Instruction = text()
-		b, err := json.MarshalIndent(s, "  ", "  ")
-		if err == nil {
-			_, err = fmt.Fprintf(a.out, "%s  %s", separator, b)
-		}
-		separator = ",\n"
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if o.format == "json" {
-		_, err = fmt.Fprintln(a.out, "\n]")
-		return err
-	}
-	t.print(a.out)
-	costs.print(a.out)
-	return nil
 }

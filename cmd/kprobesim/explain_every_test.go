@@ -55,7 +55,7 @@ func TestExplainEvery(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &sticky{w: &out}}
 	c := distro.Config{Kernel: from}
-	if err := a.explainEvery(&explainOptions{format: "json"}, c, k); err != nil {
+	if err := a.printVerdicts(&explainOptions{all: true, format: "json"}, c, k, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	var all []struct {
@@ -69,7 +69,7 @@ func TestExplainEvery(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	out.Reset()
-	if err := a.explainEvery(&explainOptions{format: "text"}, c, k); err != nil {
+	if err := a.printVerdicts(&explainOptions{all: true, format: "text"}, c, k, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []string{"a hit is", "stepped", "        3  37.50 %  blacklist", "black+0x0  push", "        8  places\n"} {

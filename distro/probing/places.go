@@ -74,28 +74,48 @@ func (k *Kernel) Random(next func() uint64) uint64 {
 // tries bounds the search for a function with instructions. Of a kernel nearly all have some.
 const tries = 1000
 
-// Every calls f with each instruction of each function of the text, in the order of addresses, until f fails. Left out are
-// parts of the text that cannot be read as instructions, such as tables in it, and the traps behind a function's last
-// instruction: half of the places would be padding.
+// Every calls f with the verdict on each instruction of each function of the text, in the order of addresses, until f fails.
+// Left out are parts of the text that cannot be read as instructions, such as tables in it, and the traps behind a function's
+// last instruction: half of the places would be padding.
 func (k *Kernel) Every(f func(Verdict) error) error {
+	quick := k.remembering()
+	return quick.places(func(at uint64) error { return f(quick.At(at)) })
+}
+
+// All are the addresses of Every.
+func (k *Kernel) All() (out []uint64) {
+	_ = k.remembering().places(func(at uint64) error { // which fails where this function does
+		out = append(out, at)
+		return nil
+	})
+	return out
+}
+
+// remembering is the kernel for questions about neighbours, one after the other.
+func (k *Kernel) remembering() *Kernel {
 	quick := *k
 	quick.rules, quick.text = k.rules.Remembering(), remembering(k.text)
+	return &quick
+}
+
+// places calls f with the addresses of Every.
+func (k *Kernel) places(f func(at uint64) error) error {
 	last := uint64(0)
 	for _, at := range slices.Sorted(slices.Values(k.functions)) {
 		if at == last { // another name
 			continue
 		}
 		last = at
-		fn, _, _ := quick.function(at)
+		fn, _, _ := k.function(at)
 		end := fn.End()
 		for end > fn.Start && fn.Code[end-fn.Start-1] == trap {
 			end--
 		}
-		for _, at := range quick.Starts(at) {
+		for _, at := range k.Starts(at) {
 			if at >= end {
 				break
 			}
-			if err := f(quick.At(at)); err != nil {
+			if err := f(at); err != nil {
 				return err
 			}
 		}

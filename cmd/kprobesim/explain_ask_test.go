@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"kprobesim/distro"
+	"kprobesim/distro/probing"
+)
+
+// questioned is a made-up kernel with places. It refuses every fifth place, otherwise than the rules.
+type questioned struct {
+	mu    sync.Mutex
+	boots [][]uint64 // the places of each
+	fails uint64     // the place of which it dies; 0 for none
+	said  []string
+}
+
+// inquiry asks for the places from 1 on.
+func (k *questioned) inquiry(places, rounds int, kept *journal) *inquiry {
+	q := &inquiry{
+		boot: k.boot, rounds: rounds, kept: kept, replies: make([]reply, places),
+		judge: func(at uint64) probing.Verdict {
+			return probing.Verdict{Addr: at, Probe: true, Event: true, Kind: "stepped"}
+		},
+		say: func(format string, more ...any) { k.said = append(k.said, fmt.Sprintf(format, more...)) },
+	}
+	for i := range places {
+		q.sites = append(q.sites, uint64(i+1))
+	}
+	return q
+}
+
+func (k *questioned) boot(sites []uint64) ([]probing.Answer, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.boots = append(k.boots, sites)
+	if slices.Contains(sites, k.fails) {
+		return nil, errors.New("the kernel panicked")
+	}
+	out := make([]probing.Answer, len(sites))
+	for i, at := range sites {
+		if at%5 == 0 {
+			out[i].Errno = 22
+		}
+	}
+	return out, nil
+}
+
+// TestInquiryRounds asks for each place once, spread over the rounds, with any number of workers.
+func TestInquiryRounds(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		k := &questioned{}
+		q := k.inquiry(23, 4, nil)
+		if err := q.run(0, workers); err != nil {
+			t.Fatal(err)
+		}
+		all := slices.Concat(k.boots...)
+		slices.Sort(all)
+		if len(k.boots) != 4 || !slices.Equal(all, q.sites) {
+			t.Errorf("%d workers asked for %v", workers, k.boots)
+		}
+		for _, b := range k.boots {
+			for i := range b[1:] {
+				if b[i+1] != b[i]+4 {
+					t.Errorf("the places %v are not spread evenly", b)
+				}
+			}
+		}
+		for i, r := range q.replies {
+			if refused := (i+1)%5 == 0; !r.asked || r.agrees == refused || (r.Errno == 22) != refused {
+				t.Errorf("place %d: %+v", i+1, r)
+			}
+		}
+		if q.asked != 23 || q.differ != 4 || !strings.Contains(k.said[len(k.said)-1], "for 23 of 23 places, and for 4 otherwise") {
+			t.Errorf("%d asked, %d differ, said %q", q.asked, q.differ, k.said)
+		}
+	}
+}
+
+// TestInquiryGoesOn interrupts an inquiry three times: by a number of rounds, by a kernel that dies, and while a line is
+// written. What was answered is not asked for again, and all answers together are those of an inquiry in one go.
+func TestInquiryGoesOn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "answers")
+	kept := func() *journal { return &journal{file: file, Key: "this kernel", Rounds: 4} }
+	k := &questioned{}
+	if err := k.inquiry(23, 4, kept()).run(1, 1); err != nil || len(k.boots) != 1 {
+		t.Fatal(err, k.boots)
+	}
+	k.fails = 3
+	if err := k.inquiry(23, 4, kept()).run(0, 1); err == nil || !strings.Contains(err.Error(), "round 3 of 4: the kernel panicked") {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, whole[:len(whole)-3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k.fails, k.boots = 0, nil
+	q := k.inquiry(23, 4, kept())
+	if err := q.run(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	if len(k.boots) != 3 || k.boots[0][0] != 2 {
+		t.Errorf("behind an answer of round 1 it asked for %v", k.boots)
+	}
+	once := (&questioned{}).inquiry(23, 4, nil)
+	if err := once.run(0, 1); err != nil || !slices.Equal(q.replies, once.replies) || q.asked != 23 || q.differ != 4 {
+		t.Errorf("%v: %+v, in one go %+v", err, q.replies, once.replies)
+	}
+	k.boots = nil
+	if err := k.inquiry(23, 4, kept()).run(0, 1); err != nil || len(k.boots) != 0 {
+		t.Errorf("%v: asked again for %v", err, k.boots)
+	}
+}
+
+// TestJournalRefuses names files that are not of these places, and damaged ones.
+func TestJournalRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "answers")
+	j := &journal{file: file, Key: "this kernel", Rounds: 4}
+	if _, err := j.open(); err != nil {
+		t.Fatal(err)
+	}
+	head, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"": "is no file of answers to these places", strings.Replace(string(head), "this", "that", 1): "is no file of answers",
+		string(head) + "{\"round\":0\n": "is damaged", string(head) + "{\"round\":0,\"answers\":[0]}\n": "has 1 answers to 6 places",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := (&questioned{}).inquiry(23, 4, j).run(0, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestExplainEveryVerified prints what a kernel said of some places and not of others.
+func TestExplainEveryVerified(t *testing.T) {
+	from := madeUpKernel(t)
+	k, err := probing.Read(from, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites := k.All()
+	q := &inquiry{sites: sites, replies: make([]reply, len(sites)), asked: 2, differ: 1}
+	q.replies[0] = reply{asked: true, agrees: true}
+	q.replies[1] = reply{Answer: probing.Answer{Errno: 22}, asked: true}
+	for format, wants := range map[string][]string{
+		"text": {"    the kernel says otherwise: error 22\n", "2 places, the kernel agrees on 1; it was not asked for 6 others\n"},
+		"json": {"\"kernel\": {\n      \"errno\": 22,"},
+	} {
+		var out bytes.Buffer
+		a := &app{out: &sticky{w: &out}}
+		err := a.printVerdicts(&explainOptions{all: true, format: format}, distro.Config{Kernel: from}, k, sites, q)
+		if err == nil || !strings.Contains(err.Error(), "says otherwise of 1 of 2 places") {
+			t.Errorf("%s: %v", format, err)
+		}
+		for _, s := range wants {
+			if strings.Count(out.String(), s) != 1 {
+				t.Errorf("%q is not once in\n%s", s, out.String())
+			}
+		}
+	}
+}
