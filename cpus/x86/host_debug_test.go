@@ -10,6 +10,7 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	sys "syscall"
 	"testing"
 	"unsafe"
@@ -72,6 +73,7 @@ func (x *debugCase) address(i int, code, data uint64) uint64 {
 // simulator, and compares where the traps are and which registers raised them.
 func TestDebugRegistersAgainstHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
+	known := departuresOf(t)
 	traps := 0
 	for i := range 60 {
 		x := drawDebugCase(rng)
@@ -87,7 +89,13 @@ func TestDebugRegistersAgainstHost(t *testing.T) {
 		c.dreg[7] = x.dr7 | dr7Ones
 		c.arm()
 		got := x.inSimulator(w, c)
-		if fmt.Sprint(got) != fmt.Sprint(want) {
+		for _, d := range known.known { // there is one at most
+			if !slices.Equal(got, want) {
+				known.made[d.name]++
+			}
+			got = x.separate(got)
+		}
+		if !slices.Equal(got, want) {
 			t.Errorf("case %d, DR7 %#x, registers %#x, code % x:\nhost      %v\nsimulator %v", i, x.dr7, x.regs, x.code, want, got)
 		}
 		traps += len(want)
@@ -95,17 +103,42 @@ func TestDebugRegistersAgainstHost(t *testing.T) {
 	if traps < 100 {
 		t.Errorf("%d traps in all cases: too few to compare anything", traps)
 	}
+	known.check(t)
+}
+
+// debugTrap is where a trap is, from the code's start, and which registers raised it.
+type debugTrap struct{ at, regs uint64 }
+
+func (x debugTrap) String() string { return fmt.Sprintf("%#x:%x", x.at, x.regs) }
+
+// separate makes two exceptions of one that reports both data and an instruction breakpoint: first the trap, then the
+// fault.
+func (x *debugCase) separate(traps []debugTrap) (out []debugTrap) {
+	var instructions uint64
+	for i, kind := range x.kind {
+		if kind == watchExecution && x.dr7>>(2*i)&3 != 0 {
+			instructions |= 1 << i
+		}
+	}
+	for _, tr := range traps {
+		for _, regs := range []uint64{tr.regs &^ instructions, tr.regs & instructions} {
+			if regs != 0 {
+				out = append(out, debugTrap{tr.at, regs})
+			}
+		}
+	}
+	return out
 }
 
 // inSimulator returns each trap as onHost does. The handler sets RF for an instruction breakpoint, as a kernel's does.
-func (x *debugCase) inSimulator(w *world, c *CPU) (traps []string) {
+func (x *debugCase) inSimulator(w *world, c *CPU) (traps []debugTrap) {
 	w.mem.Write(handlers-kernelMap+0x100, w.iret())
 	for {
 		tr := w.trapped(c)
 		if tr.vector != vecDB {
 			return traps
 		}
-		traps = append(traps, fmt.Sprintf("%#x:%x", tr.rip-w.code(testCode), c.dreg[6]&0xf))
+		traps = append(traps, debugTrap{tr.rip - w.code(testCode), c.dreg[6] & 0xf})
 		for i := range 4 {
 			if c.dreg[6]>>i&1 != 0 && x.kind[i] == watchExecution {
 				pa, _ := c.Translate(c.SP() + 16)
@@ -116,8 +149,8 @@ func (x *debugCase) inSimulator(w *world, c *CPU) (traps []string) {
 	}
 }
 
-// onHost returns each trap as address and registers.
-func (x *debugCase) onHost(t *testing.T) (traps []string, err error) {
+// onHost returns each trap.
+func (x *debugCase) onHost(t *testing.T) (traps []debugTrap, err error) {
 	t.Helper()
 	runtime.LockOSThread() // a tracer is a thread
 	defer runtime.UnlockOSThread()
@@ -179,7 +212,7 @@ func (x *debugCase) onHost(t *testing.T) (traps []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		traps = append(traps, fmt.Sprintf("%#x:%x", regs.Rip-traceeCode, dr6&0xf))
+		traps = append(traps, debugTrap{regs.Rip - traceeCode, dr6 & 0xf})
 	}
 }
 

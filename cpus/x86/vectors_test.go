@@ -89,6 +89,13 @@ func (f *form) also(fix func(v *vector)) *form {
 	return f
 }
 
+// with is the form with other code of the same length.
+func (f *form) with(code []byte) *form {
+	other := *f
+	other.code = code
+	return &other
+}
+
 // first puts a fix before the others, so that those that make addresses have the last word.
 func (f *form) first(fix func(v *vector)) *form {
 	f.fix = append([]func(*vector){fix}, f.fix...)
