@@ -57,7 +57,7 @@ func (cc CacheConfig) CheckFirst() error {
 // A cache of several slices has sets whose number is no power of two. Which slice has a line is seldom
 // published, so lines go to the sets in turn.
 type Cache struct {
-	Recent []uint32    // per set: line+1 of the way used last; zero matches no line
+	Recent []uint32    // per set: line+1 of the way used last; zero matches no line. A cache behind others has none.
 	Mask   uint32      // set index mask, where the number of sets is a power of two
 	tags   []uint32    // line+1, ways of a set side by side
 	where  []*wayChunk // by line: the way that holds it plus one, or zero
@@ -70,17 +70,24 @@ type Cache struct {
 	shift  uint
 }
 
-// wayChunk covers as many lines as 256 KiB of RAM have; chunks are made when they are first used.
+// wayChunk covers as many lines as 256 KiB of RAM have; chunks are made when they are first used. A hit looks at one byte
+// of it and at the bits of the set, and not at tags: those of a large cache are larger than the caches of the host.
 type wayChunk [wayLines]uint8
 
 const wayLines = 4096
 
 // NewCache returns an empty cache; the description must have passed Check.
 func NewCache(cc CacheConfig) *Cache {
+	c := NewCacheBehind(cc)
+	c.Recent = make([]uint32, len(c.used))
+	return c
+}
+
+// NewCacheBehind is NewCache of one that is asked only when another one has not what is looked for.
+func NewCacheBehind(cc CacheConfig) *Cache {
 	sets := cc.Size / (cc.Line * cc.Ways)
 	c := &Cache{
-		Recent: make([]uint32, sets), Mask: uint32(sets - 1),
-		tags: make([]uint32, sets*cc.Ways), used: make([]uint32, sets),
+		Mask: uint32(sets - 1), tags: make([]uint32, sets*cc.Ways), used: make([]uint32, sets),
 		ways: uint32(cc.Ways), full: uint32(1<<cc.Ways - 1), shift: uint(bits.TrailingZeros(uint(cc.Line))),
 	}
 	if bits.OnesCount(uint(sets)) != 1 {
@@ -131,19 +138,22 @@ func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
 	if c.sets != 0 {
 		set = c.turn(line)
 	}
-	c.Recent[set] = tag
+	if uint(set) < uint(len(c.Recent)) {
+		c.Recent[set] = tag
+	}
 	way, used := &chunk[line%wayLines], &c.used[set]
 	if *way != 0 {
 		*used = c.use(*used, uint32(*way-1))
 		return true, 0
 	}
 	w := uint32(bits.TrailingZeros32(^*used))
+	*used, *way = c.use(*used, w), uint8(w+1)
 	slot := &c.tags[set*c.ways+w]
-	if gone = *slot; gone != 0 {
+	gone = *slot
+	*slot = tag
+	if gone != 0 {
 		c.where[(gone-1)/wayLines][(gone-1)%wayLines] = 0
 	}
-	*slot, *way = tag, uint8(w+1)
-	*used = c.use(*used, w)
 	return false, gone
 }
 
@@ -154,7 +164,9 @@ func (c *Cache) Use(line uint32) bool {
 		return false
 	}
 	set := c.set(line)
-	c.Recent[set] = line + 1
+	if uint(set) < uint(len(c.Recent)) {
+		c.Recent[set] = line + 1
+	}
 	c.used[set] = c.use(c.used[set], uint32(way-1))
 	return true
 }
@@ -170,7 +182,9 @@ func (c *Cache) way(line uint32) uint8 {
 	return 0
 }
 
-// grow makes chunk i.
+// grow makes chunk i. It stays apart so that little of Bring is for it.
+//
+//go:noinline
 func (c *Cache) grow(i uint32) *wayChunk {
 	for int(i) >= len(c.where) {
 		c.where = append(c.where, nil)
@@ -191,7 +205,7 @@ func (c *Cache) use(used, way uint32) uint32 {
 // Drop forgets a line.
 func (c *Cache) Drop(line uint32) {
 	set := c.set(line)
-	if c.Recent[set] == line+1 {
+	if uint(set) < uint(len(c.Recent)) && c.Recent[set] == line+1 {
 		c.Recent[set] = 0
 	}
 	if way := c.way(line); way != 0 {

@@ -135,7 +135,11 @@ func (d *Directory) State(cpu int, line uint32) State {
 
 // Owns reports whether a CPU may write a line without asking again.
 func (d *Directory) Owns(cpu int, line uint32) bool {
-	c, i := d.chunk(line), line%dirLines
+	n := uint(line / dirLines)
+	if n >= uint(len(d.chunks)) || d.chunks[n] == nil {
+		return false
+	}
+	c, i := d.chunks[n], line%dirLines
 	return c.owner[i] == uint16(cpu+1) && c.dirty[i>>6]>>(i&63)&1 != 0
 }
 

@@ -49,35 +49,46 @@ func (c *Core) send(pa, n uint64) {
 // count from the use of the address, so the L1 latency, which the model charges itself, is taken
 // off.
 func (c *Core) missLoad(pa uint64) {
-	if c.warps() {
-		line := c.line(pa)
+	line := uint32(pa >> (c.dShift & 63))
+	d := c.l2Lat
+	switch {
+	case c.warps():
 		c.dRecent[line&c.dMask] = line + 1
 		return
-	}
-	if c.dir == nil { // what lookup does, in line
-		if c.l1d.Touch(uint32(pa >> (c.dShift & 63))) {
+	case c.dir == nil: // what lookup does, in line
+		if hit, _ := c.l1d.Bring(line); hit {
 			return
 		}
 		c.Counts.L1DMisses++
-		c.missed(c.lookupBehind(pa) - c.l1Lat)
-		return
+		if hit, _ := c.l2.Bring(uint32(pa >> c.l2.Shift())); !hit {
+			d = c.missSecond(pa)
+		}
+	case c.sole:
+		d = c.lookupAlone(line)
+	default:
+		d = c.lookupShared(pa)
 	}
-	c.missed(c.lookupShared(pa) - c.l1Lat)
+	if d -= c.l1Lat; d > 0 {
+		c.missed(d)
+	}
 }
 
 // missed has a load wait for its line.
 func (c *Core) missed(d clock.Ticks) {
-	if d <= 0 {
-		return
-	}
 	c.step.Stalls.DCache += d
-	if c.window && c.memo.pause == 0 {
-		c.delay(inMiss, d)
+	i := c.idx // what delay does, in line
+	if c.memo.pause != 0 || !c.window {
+		c.acc[i&(accesses-1)].miss += d
+		c.odd |= oddBit(i) | oddAccess
 		return
 	}
-	i := c.idx // what delay does, in line
-	c.acc[i&(accesses-1)].miss += d
-	c.odd |= oddBit(i) | oddAccess
+	what := uint64(d)<<16 | uint64(i)<<8 | inMiss
+	if c.course >= oneInput {
+		c.met(what)
+		return
+	}
+	c.memo.inputs[0] = what
+	c.course += oneInput
 }
 
 // missStore is missLoad for a store, whose delay the store buffer may hide.
@@ -117,10 +128,7 @@ func (c *Core) lookup(pa uint64) clock.Ticks {
 		return c.l1Lat
 	}
 	c.Counts.L1DMisses++
-	if c.l2.Touch(uint32(pa >> c.l2.Shift())) { // what lookupBehind does first, in line
-		return c.l2Lat
-	}
-	return c.missSecond(pa)
+	return c.lookupBehind(pa)
 }
 
 // lookupBehind is lookup behind the first level.

@@ -108,8 +108,35 @@ func (c *Core) evicted(gone uint32) {
 	}
 }
 
+// lookupAlone is lookupShared of a line where there are no neighbours.
+func (c *Core) lookupAlone(line uint32) clock.Ticks {
+	own := &c.sRecent[line&c.dMask]
+	*own = 0
+	d, fresh := c.l1Lat, false
+	hit, gone := c.l1d.Bring(line)
+	if !hit {
+		c.Counts.L1DMisses++
+		if gone != 0 {
+			if c.stale != nil {
+				c.stale.written(gone - 1)
+			}
+			if c.dir.Owns(c.Num, gone-1) {
+				c.evicted(gone)
+			}
+		}
+		d, fresh = c.bringBehind(line)
+	}
+	if !fresh && c.dir.Owns(c.Num, line) {
+		*own = line + 1
+	}
+	return d
+}
+
 // lookupShared is lookup for a load beside neighbours.
 func (c *Core) lookupShared(pa uint64) clock.Ticks {
+	if c.sole {
+		return c.lookupAlone(c.line(pa))
+	}
 	line := c.line(pa)
 	d, fresh := c.read(c.l1d, line, &c.Counts.L1DMisses)
 	own := &c.sRecent[line&c.dMask] // never of another line than dRecent

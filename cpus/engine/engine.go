@@ -85,6 +85,7 @@ type Spec struct {
 	Align    uint8   // logarithm of the bytes that its address is a multiple of
 	InOrder  []uint8 // classes that neither model lets overlap
 	Stack    uint8   // number of the stack pointer
+	Absent   uint8   // number of a register that nothing sets, which stands for an absent operand
 	AddrMask uint64
 	Pages    mmu.PageSizes // logarithms of page sizes
 }
@@ -102,7 +103,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.backTLBs(cfg, s.Pages)
 	c.initTiming(s.ISA, cfg, s.InOrder)
 	c.predictor.init(cfg.Predictor, s.Align)
-	c.stack = s.Stack
+	c.stack, c.absent = s.Stack, s.Absent
 	if bus.Predictor != 0 {
 		c.recall(bus.Predictor.Sequence(n))
 	}

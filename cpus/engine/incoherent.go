@@ -76,7 +76,11 @@ func (u *unified) storing(line uint32) {
 }
 
 // written is told that a line's data have come to where fetches look.
-func (u *unified) written(line uint32) { delete(u.held, line) }
+func (u *unified) written(line uint32) {
+	if len(u.held) != 0 {
+		delete(u.held, line)
+	}
+}
 
 // outside is told of a write that no CPU makes, which everything sees.
 func (u *unified) outside(pa uint64, n int) {

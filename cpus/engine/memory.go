@@ -68,9 +68,9 @@ const (
 )
 
 func (d *dataPath) init(cfg *cpus.Config) {
-	d.l1i, d.l1d, d.l2 = mmu.NewCache(cfg.L1I), mmu.NewCache(cfg.L1D), mmu.NewCache(cfg.L2)
+	d.l1i, d.l1d, d.l2 = mmu.NewCache(cfg.L1I), mmu.NewCache(cfg.L1D), mmu.NewCacheBehind(cfg.L2)
 	if cfg.L3 != (mmu.CacheConfig{}) {
-		d.l3, d.l3Lat = mmu.NewCache(cfg.L3), cfg.L3.Latency
+		d.l3, d.l3Lat = mmu.NewCacheBehind(cfg.L3), cfg.L3.Latency
 	}
 	d.writeAround = cfg.L1D.WriteAround
 	d.iRecent, d.iMask = d.l1i.Recent, d.l1i.Mask

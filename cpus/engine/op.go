@@ -53,11 +53,13 @@ type timed struct {
 	slow    bool    // sends are not enough: there are instructions in order, or too many for Core.odd
 	runs    uint8   // up to memo.runs
 	entered bool    // a branch to it lands inside a fetch window
-	simple  bool    // placeSimple can place it
+	simple  bool    // it can have steps
+	tried   uint8   // passages through the model, up to planAfter
 	key     uint64  // of the whole block's edges without inputs and branch; zero when pass is not to look for them
 	minds   uint64  // bits of Core.odd
 	stores  uint64  // instructions that store, by bits
 	ops     []Op
+	steps   []step // nil until planAfter
 }
 
 // costRecord is an instruction of a block that the throughput model must look at, with the time from the

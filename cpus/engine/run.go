@@ -89,7 +89,7 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		}
 		known := false
 		if e.window { // which settleWhole asks too
-			known = e.pass(&b.timed)
+			known = e.pass(&b.timed) || e.rest(&b.timed)
 		} else {
 			known = e.settleBlock(&b.timed)
 		}

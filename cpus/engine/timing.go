@@ -110,6 +110,7 @@ type windowState struct {
 
 	stackEngine, zeroIdioms bool
 	stack                   uint8 // number of the stack pointer
+	absent                  uint8 // number of a register that nothing sets
 	farthest                ticks // the longest way of a store's data to a load
 
 	slot       ticks  // one issue slot

@@ -12,10 +12,10 @@ func (c *Core) placeWindow(n int) {
 		c.enterWindow()
 	}
 	done := ticks(0)
-	if c.cur.simple {
-		done = c.placeSimple(c.cur.ops[c.settled:n])
+	if b := c.cur; c.settled != 0 || n != len(b.ops) || !c.planned(b) {
+		done = c.placeAny(b.ops[:n])
 	} else {
-		done = c.placeAny(c.cur.ops[:n])
+		done = c.placeWhole(b)
 	}
 	c.count += uint64(n - c.settled)
 	if c.course != 0 {
@@ -27,6 +27,27 @@ func (c *Core) placeWindow(n int) {
 			c.live = 0 // all are in the cache, and no load waits for one
 		}
 	}
+}
+
+// planned reports whether a block has steps. It gets them when it goes through the model again.
+func (c *Core) planned(b *timed) bool {
+	if b.steps != nil {
+		return true
+	}
+	if b.tried != planAfter {
+		if b.tried++; b.tried == planAfter {
+			c.plan(b)
+		}
+	}
+	return b.steps != nil
+}
+
+// placeWhole is placeAny of a whole block that has steps.
+func (c *Core) placeWhole(b *timed) ticks {
+	if c.grouped {
+		return c.placeGrouped(b)
+	}
+	return c.placeSteps(b)
 }
 
 // placeAny places the instructions of the running block from the settled ones on, and returns when the last has its
@@ -101,89 +122,6 @@ func (c *Core) placeAny(ops []Op) (done ticks) {
 	return done
 }
 
-// placeSimple is placeAny of instructions of a simple block, which are most. The host's registers last for what they
-// need, because nothing that is frequent is a call: what placeAny calls stands in line.
-func (c *Core) placeSimple(ops []Op) (done ticks) {
-	d, retire, at := c.dispatch, c.retire, c.at
-	fetches, g, acc := c.fetches(), &c.group, c.settled
-	for i := range ops {
-		op := &ops[i]
-		k := &c.cost[op.Class]
-		if op.Flags&fetches != 0 {
-			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
-			d = max(d, c.fetched)
-		}
-		if k.first {
-			d = (d + clock.PerCycle - 1) / clock.PerCycle * clock.PerCycle
-		}
-		if stack := op.Flags & (moves | namesStack); stack != 0 && (stack&moves != 0 || c.moved) {
-			d = c.stackPointer(op, d)
-		}
-		next, place := retire+c.slot, at
-		if c.grouped {
-			least, limit := uint8(0), c.room
-			if op.Flags&Branches != 0 && c.room < c.width {
-				least, limit = c.room, c.width
-			}
-			if d != g.at || k.alone || g.filled+k.places > limit {
-				d = max(d, g.at+clock.PerCycle, c.ring[at&(cpus.MaxWindow-1)])
-				g.at, g.floor, g.place, g.filled = d+k.groups-clock.PerCycle, retire+k.groups, at, 0
-				if at++; at >= c.rob {
-					at = 0
-				}
-			}
-			g.filled = max(g.filled, least) + k.places
-			if k.alone {
-				g.filled = c.width
-			}
-			next, place = max(retire, g.floor), g.place
-		} else {
-			d = max(d+k.slots, c.ring[at&(cpus.MaxWindow-1)])
-			if at++; at >= c.rob {
-				at = 0
-			}
-		}
-		if c.scoreboard {
-			d = c.inOrder(op, k, d)
-		}
-		port, unit := &c.port[k.port&portMask], &c.port[k.unit&portMask]
-		start := max(d, *port, *unit)
-		*unit = start + k.busy
-		*port, c.port[noPort] = start+k.occupancy, 0
-		free := start
-		if op.Flags&Loads != 0 {
-			a := &c.acc[(acc+i)&(accesses-1)]
-			p := max(c.port[portLoad], d)
-			c.port[portLoad] = p + c.loadBusy
-			from := max(p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
-			arrives := from + c.l1Lat + a.miss
-			if a.match != noStore {
-				arrives = c.forwardedAt(op, from, arrives, a)
-			}
-			a.miss = 0
-			start = max(start, arrives)
-		}
-		done = max(start, c.ready[op.S1&regMask], c.ready[op.S2&regMask], c.ready[op.S3&regMask]) + k.latency
-		second := done
-		if k.second != 0 {
-			second = c.secondResult(op, k, free, done)
-		}
-		c.ready[op.O1&regMask] = done
-		c.ready[op.O2&regMask] = second
-		if op.Also != 0 {
-			c.readyAlso(op.Also, done)
-		}
-		if op.Flags&Stores != 0 {
-			done = c.placeStore(op, d, next, done, &c.acc[(acc+i)&(accesses-1)])
-			d = max(d, c.drained-c.slack)
-		}
-		retire = max(next, done, second)
-		c.ring[place&(cpus.MaxWindow-1)] = retire
-	}
-	c.dispatch, c.retire, c.at = d, retire, at
-	return done
-}
-
 // placeStore sends a store of an instruction that has its result at a time on its way to the cache, and returns when the
 // instruction is done.
 func (c *Core) placeStore(op *Op, d, next, done ticks, a *access) ticks {
@@ -194,7 +132,7 @@ func (c *Core) placeStore(op *Op, d, next, done ticks, a *access) ticks {
 	return done
 }
 
-// isSimple reports whether placeSimple has all that an instruction needs.
+// isSimple reports whether a step can have all that an instruction needs.
 func (c *Core) isSimple(op *Op) bool { return !c.cost[op.Class].inOrder }
 
 // fetches is the flag of instructions that have to be fetched: none has when the loop buffer feeds decode.

@@ -139,7 +139,7 @@ func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func(*CPU)) 
 	if bus.Root == Unpaged {
 		c.reset = (*CPU).resetUnpaged
 	}
-	spec := engine.Spec{ISA: ISA64(), MaxInsn: maxInsn, InOrder: []uint8{clRepStart}, Stack: rsp, Pages: c.pages}
+	spec := engine.Spec{ISA: ISA64(), MaxInsn: maxInsn, InOrder: []uint8{clRepStart}, Stack: rsp, Absent: rZero, Pages: c.pages}
 	var share *engine.Engine[CPU, inst]
 	if first, ok := bus.First.(*CPU); ok {
 		share = &first.Engine

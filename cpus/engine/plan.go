@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"math"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// step is what the window model looks at of one instruction: its operands, and what its class costs. A block that goes
+// through the model more than once has a step for each of its instructions. So nothing is looked for that an instruction
+// has not.
+type step struct {
+	flags              uint16
+	s1, s2, s3         uint8
+	base, index        uint8
+	o1, o2             uint8
+	port               uint8
+	places, takes      uint8 // of a dispatch group: those that must be free, and those that are taken
+	least, limit       uint8 // those that are taken in front of it at least, and with it at most
+	latency, occupancy int32
+	second             int32 // latency of the second result
+	pace               int32 // issue slots; with groups the time that its groups take
+}
+
+// Flags of a step.
+const (
+	stepFront   = 1 << iota // something is looked at before dispatch that is rare
+	stepUnit                // waits for a unit behind its port
+	stepMore                // has a second or a third source
+	stepIndexed             // has an index
+	stepSecond              // has a second result with a latency of its own
+	stepAlso                // has further results
+	stepLoads
+	stepStores
+	_
+	stepWindow // newWindow, in the same place
+)
+
+// planAfter is how often a block goes through the model until it gets steps. Most code is executed once.
+const planAfter = 2
+
+// plan makes the steps of a block, if that has instructions that steps can tell of and nothing else.
+func (c *Core) plan(b *timed) {
+	if !b.simple || c.grouped && c.scoreboard {
+		return
+	}
+	steps := make([]step, len(b.ops))
+	for i := range b.ops {
+		op := &b.ops[i]
+		k := &c.cost[op.Class]
+		if max(k.latency, k.occupancy, k.second, k.slots, k.groups) > math.MaxInt32 {
+			return
+		}
+		steps[i] = step{
+			flags: c.stepFlags(op, k), s1: op.S1, s2: op.S2, s3: op.S3, base: op.Base, index: op.Index,
+			o1: op.O1, o2: op.O2, port: k.port, places: k.places, takes: k.places, limit: c.room,
+			latency: int32(k.latency), occupancy: int32(k.occupancy), second: int32(k.second), pace: int32(k.slots),
+		}
+		if c.grouped {
+			c.planGroup(&steps[i], op, k)
+		}
+	}
+	b.steps = steps
+}
+
+// planGroup says where in a dispatch group an instruction finds its place.
+func (c *Core) planGroup(s *step, op *Op, k *price) {
+	s.pace = int32(k.groups)
+	if op.Flags&Branches != 0 && c.room < c.width {
+		s.least, s.limit = c.room, c.width
+	}
+	if k.alone {
+		s.least, s.limit, s.takes = c.width, 0, 0
+	}
+}
+
+// stepFlags are the flags of an instruction's step.
+func (c *Core) stepFlags(op *Op, k *price) uint16 {
+	f := op.Flags & newWindow
+	for _, is := range [...]struct {
+		flag uint16
+		set  bool
+	}{
+		{stepFront, k.first || op.Flags&(moves|namesStack) != 0 && (c.stackEngine || op.Flags&moves != 0)},
+		{stepUnit, k.unit != noPort},
+		{stepMore, op.S2 != c.absent || op.S3 != c.absent},
+		{stepIndexed, op.Index != c.absent},
+		{stepSecond, k.second != 0},
+		{stepAlso, op.Also != 0},
+		{stepLoads, op.Flags&Loads != 0},
+		{stepStores, op.Flags&Stores != 0},
+	} {
+		if is.set {
+			f |= is.flag
+		}
+	}
+	return f
+}
+
+// rest is settle of a whole block that has steps while the memo rests. It reports whether it was that.
+func (c *Core) rest(b *timed) bool {
+	m := &c.memo
+	if m.pause == 0 || m.here != 0 || b.steps == nil || c.settled != 0 || c.course >= oneInput {
+		return false
+	}
+	m.pause--
+	if c.entering {
+		c.entering = false
+		if b.entered {
+			c.fetched = max(c.fetched, c.dispatch-c.lead) + clock.PerCycle
+			c.dispatch = max(c.dispatch, c.fetched)
+		}
+	}
+	done := ticks(0)
+	if c.grouped {
+		done = c.placeGrouped(b)
+	} else {
+		done = c.placeSteps(b)
+	}
+	c.count += uint64(len(b.steps))
+	if c.course == taken && c.loop.passes != streaming { // what settleBranch does, in line
+		c.streams, c.entering, c.course = false, true, 0
+		c.fetched = max(c.fetched, c.dispatch-c.lead) + c.ev[evTaken]
+		c.dispatch = max(c.dispatch, c.fetched)
+	} else if c.course != 0 {
+		c.settleBranch(done)
+		c.course = 0
+	}
+	c.live = forwards
+	if c.drained <= c.dispatch {
+		c.live = 0
+	}
+	if c.odd&^(b.minds&^oddStray) != 0 {
+		c.tidy(len(b.ops))
+		return true
+	}
+	c.odd, c.sends = 0, 0
+	return true
+}
+
+// frontEnd is what placeAny does before dispatch and few instructions need.
+func (c *Core) frontEnd(op *Op, d ticks) ticks {
+	if c.cost[op.Class].first {
+		d = (d + clock.PerCycle - 1) / clock.PerCycle * clock.PerCycle
+	}
+	if op.Flags&(moves|namesStack) != 0 {
+		d = c.stackPointer(op, d)
+	}
+	return d
+}
+
+// takeUnit returns when the unit behind the port is free for an instruction that could start, and keeps it busy from
+// then on.
+func (c *Core) takeUnit(op *Op, start ticks) ticks {
+	k := &c.cost[op.Class]
+	unit := &c.port[k.unit&portMask]
+	start = max(start, *unit)
+	*unit = start + k.busy
+	return start
+}
+
+// placeSteps is placeAny of a whole block that has steps, on a core without dispatch groups.
+func (c *Core) placeSteps(b *timed) (done ticks) {
+	d, retire, at := c.dispatch, c.retire, c.at
+	steps, fetches := b.steps, c.fetches()
+	for i := range steps {
+		s := &steps[i]
+		f := s.flags
+		if f&fetches != 0 {
+			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
+			d = max(d, c.fetched)
+		}
+		if f&stepFront != 0 {
+			d = c.frontEnd(&b.ops[i], d)
+		}
+		d = max(d+ticks(s.pace), c.ring[at&(cpus.MaxWindow-1)])
+		if c.scoreboard {
+			d = c.inOrder(&b.ops[i], &c.cost[b.ops[i].Class], d)
+		}
+		port := &c.port[s.port&portMask]
+		start := max(d, *port)
+		if f&stepUnit != 0 {
+			start = c.takeUnit(&b.ops[i], start)
+		}
+		*port, c.port[noPort] = start+ticks(s.occupancy), 0
+		free := start
+		if f&stepLoads != 0 {
+			a := &c.acc[i&(accesses-1)]
+			p := max(c.port[portLoad], d)
+			c.port[portLoad] = p + c.loadBusy
+			from := max(p, c.ready[s.base&regMask])
+			if f&stepIndexed != 0 {
+				from = max(from, c.ready[s.index&regMask])
+			}
+			arrives := from + c.l1Lat + a.miss
+			if a.match != noStore {
+				arrives = c.forwardedAt(&b.ops[i], from, arrives, a)
+			}
+			a.miss = 0
+			start = max(start, arrives)
+		}
+		done = max(start, c.ready[s.s1&regMask])
+		if f&stepMore != 0 {
+			done = max(done, c.ready[s.s2&regMask], c.ready[s.s3&regMask])
+		}
+		done += ticks(s.latency)
+		second := done
+		if f&stepSecond != 0 {
+			second = c.secondResult(&b.ops[i], &c.cost[b.ops[i].Class], free, done)
+		}
+		c.ready[s.o1&regMask] = done
+		c.ready[s.o2&regMask] = second
+		if f&stepAlso != 0 {
+			c.readyAlso(b.ops[i].Also, done)
+		}
+		next := retire + c.slot
+		if f&stepStores != 0 {
+			done = c.placeStore(&b.ops[i], d, next, done, &c.acc[i&(accesses-1)])
+			d = max(d, c.drained-c.slack)
+		}
+		retire = max(next, done, second)
+		c.ring[at&(cpus.MaxWindow-1)] = retire
+		if at++; at >= c.rob {
+			at = 0
+		}
+	}
+	c.dispatch, c.retire, c.at = d, retire, at
+	return done
+}
+
+// placeGrouped is placeSteps on a core with dispatch groups.
+func (c *Core) placeGrouped(b *timed) (done ticks) {
+	d, retire, g := c.dispatch, c.retire, &c.group
+	steps, fetches := b.steps, c.fetches()
+	for i := range steps {
+		s := &steps[i]
+		f := s.flags
+		if f&fetches != 0 {
+			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
+			d = max(d, c.fetched)
+		}
+		if f&stepFront != 0 {
+			d = c.frontEnd(&b.ops[i], d)
+		}
+		filled := g.filled
+		if d != g.at || filled+s.places > s.limit {
+			at := c.at
+			d = max(d, g.at+clock.PerCycle, c.ring[at&(cpus.MaxWindow-1)])
+			g.at, g.floor, g.place, filled = d+ticks(s.pace)-clock.PerCycle, retire+ticks(s.pace), at, 0
+			if at++; at >= c.rob {
+				at = 0
+			}
+			c.at = at
+		}
+		g.filled = max(filled, s.least) + s.takes
+		port := &c.port[s.port&portMask]
+		start := max(d, *port)
+		if f&stepUnit != 0 {
+			start = c.takeUnit(&b.ops[i], start)
+		}
+		*port, c.port[noPort] = start+ticks(s.occupancy), 0
+		free := start
+		if f&stepLoads != 0 {
+			a := &c.acc[i&(accesses-1)]
+			p := max(c.port[portLoad], d)
+			c.port[portLoad] = p + c.loadBusy
+			from := max(p, c.ready[s.base&regMask])
+			if f&stepIndexed != 0 {
+				from = max(from, c.ready[s.index&regMask])
+			}
+			arrives := from + c.l1Lat + a.miss
+			if a.match != noStore {
+				arrives = c.forwardedAt(&b.ops[i], from, arrives, a)
+			}
+			a.miss = 0
+			start = max(start, arrives)
+		}
+		done = max(start, c.ready[s.s1&regMask])
+		if f&stepMore != 0 {
+			done = max(done, c.ready[s.s2&regMask], c.ready[s.s3&regMask])
+		}
+		done += ticks(s.latency)
+		second := done
+		if f&stepSecond != 0 {
+			second = c.secondResult(&b.ops[i], &c.cost[b.ops[i].Class], free, done)
+		}
+		c.ready[s.o1&regMask] = done
+		c.ready[s.o2&regMask] = second
+		if f&stepAlso != 0 {
+			c.readyAlso(b.ops[i].Also, done)
+		}
+		next := max(retire, g.floor)
+		if f&stepStores != 0 {
+			done = c.placeStore(&b.ops[i], d, next, done, &c.acc[i&(accesses-1)])
+			d = max(d, c.drained-c.slack)
+		}
+		retire = max(next, done, second)
+		c.ring[g.place&(cpus.MaxWindow-1)] = retire
+	}
+	c.dispatch, c.retire = d, retire
+	return done
+}
