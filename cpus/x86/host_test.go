@@ -101,9 +101,7 @@ func compareGroup(t *testing.T, g *gen, a abi, known *departures, ran map[functi
 		f, want := of[i], parseOutcome(out[i*outcomeBytes:])
 		d := difference(f, v, want, sim.run(f, v))
 		if x, other := known.of(f.code, a.bits); x != nil {
-			if d != "" {
-				known.made[x.name]++
-			}
+			known.note(x, d != "")
 			if other == nil {
 				continue
 			}
