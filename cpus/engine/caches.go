@@ -7,13 +7,27 @@ import "kprobesim/internal/clock"
 // so only there they are looked for.
 func (c *Core) touchLoad(pa, n uint64) {
 	line := uint32(pa >> (c.dShift & 63))
-	if c.dRecent[line&c.dMask] != line+1 {
+	switch {
+	case c.dRecent[line&c.dMask] == line+1:
+	case c.dir != nil || c.quick.on:
 		c.missLoad(pa)
+	default: // what missLoad does, in line
+		if hit, _ := c.l1d.Bring(line); hit {
+			break
+		}
+		c.Counts.L1DMisses++
+		d := c.l2Lat
+		if hit, _ := c.l2.Bring(uint32(pa >> c.l2.Shift())); !hit {
+			d = c.missSecond(pa)
+		}
+		if d > c.l1Lat {
+			c.missed(d - c.l1Lat)
+		}
 	}
 	if pa&c.lineMask+n > c.lineMask+1 {
 		c.splitLoad(pa)
 	}
-	if c.window && c.mayFind(pa, n) {
+	if c.window && c.storesMatter() && c.mayFind(pa, n) {
 		c.findStore(pa, n)
 	}
 }
@@ -50,26 +64,12 @@ func (c *Core) send(pa, n uint64) {
 // off.
 func (c *Core) missLoad(pa uint64) {
 	line := uint32(pa >> (c.dShift & 63))
-	d := c.l2Lat
-	switch {
-	case c.warps():
+	if c.warps() {
 		c.dRecent[line&c.dMask] = line + 1
 		return
-	case c.dir == nil: // what lookup does, in line
-		if hit, _ := c.l1d.Bring(line); hit {
-			return
-		}
-		c.Counts.L1DMisses++
-		if hit, _ := c.l2.Bring(uint32(pa >> c.l2.Shift())); !hit {
-			d = c.missSecond(pa)
-		}
-	case c.sole:
-		d = c.lookupAlone(line)
-	default:
-		d = c.lookupShared(pa)
 	}
-	if d -= c.l1Lat; d > 0 {
-		c.missed(d)
+	if d := c.lookup(pa); d > c.l1Lat {
+		c.missed(d - c.l1Lat)
 	}
 }
 
@@ -121,7 +121,10 @@ func (c *Core) splitStore(last uint64) {
 // lookup returns the load-to-use latency of data at pa and brings its line in. What a line displaces
 // costs nothing: write-backs and the bandwidth of memory are left out.
 func (c *Core) lookup(pa uint64) clock.Ticks {
-	if c.dir != nil {
+	switch {
+	case c.sole:
+		return c.lookupAlone(c.line(pa))
+	case c.dir != nil:
 		return c.lookupShared(pa)
 	}
 	if c.l1d.Touch(uint32(pa >> c.l1d.Shift())) {

@@ -116,13 +116,11 @@ func (c *Core) lookupAlone(line uint32) clock.Ticks {
 	hit, gone := c.l1d.Bring(line)
 	if !hit {
 		c.Counts.L1DMisses++
-		if gone != 0 {
+		if gone != 0 && c.dir.Owns(c.Num, gone-1) { // nothing of another line is held back
 			if c.stale != nil {
 				c.stale.written(gone - 1)
 			}
-			if c.dir.Owns(c.Num, gone-1) {
-				c.evicted(gone)
-			}
+			c.evicted(gone)
 		}
 		d, fresh = c.bringBehind(line)
 	}
@@ -134,9 +132,6 @@ func (c *Core) lookupAlone(line uint32) clock.Ticks {
 
 // lookupShared is lookup for a load beside neighbours.
 func (c *Core) lookupShared(pa uint64) clock.Ticks {
-	if c.sole {
-		return c.lookupAlone(c.line(pa))
-	}
 	line := c.line(pa)
 	d, fresh := c.read(c.l1d, line, &c.Counts.L1DMisses)
 	own := &c.sRecent[line&c.dMask] // never of another line than dRecent

@@ -31,6 +31,9 @@ const (
 	blocking  // one that has some of its bytes: it must be in the cache first
 )
 
+// storesMatter reports whether there is any store that a load may have to wait for.
+func (c *Core) storesMatter() bool { return c.sequence-c.placed+c.live != 0 }
+
 // mayFind reports whether a load of n bytes may have to wait for a store: findStore tells. A load of a unit at most
 // that is aligned lies in one.
 func (c *Core) mayFind(pa, n uint64) bool {
