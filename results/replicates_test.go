@@ -2,6 +2,9 @@ package results
 
 import (
 	"bytes"
+	"cmp"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -124,4 +127,81 @@ func TestIntervalsAreShown(t *testing.T) {
 	if bar := (BarMetric{Metric: MetricPublished}).series(set, set.Points()).Bars[0]; bar.whisker() {
 		t.Errorf("bar of values that agree %+v", bar)
 	}
+}
+
+// TestSweepIntervals has the intervals of replicates as whiskers of the lines of a sweep: none where all agree, none on a
+// logarithmic axis for an end that has no place there, and in the unit of the axis.
+func TestSweepIntervals(t *testing.T) {
+	set := &Set{}
+	for cpus, values := range map[string][]string{"1": {"3000", "3100", "3300"}, "2": {"4000", "4000", "4000"}, "4": {"1000", "0", "8000"}} {
+		for i, v := range values {
+			p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k/cpus=" + cpus, Replicate: i}
+			check(t, set.Add(Record{Point: p, Metric: "n", Unit: "us", Value: value(t, v), Role: Predicted}))
+		}
+	}
+	draw := func(set *Set, log bool) *Lines {
+		t.Helper()
+		c := chart("cpus", true, log, SweepLine{Metric: "n", Series: Point.Name})
+		c.Frame.YLabel = "microseconds"
+		l, err := linesOf(c, set)
+		check(t, err)
+		slices.SortFunc(l.Series[0].Points, func(a, b XY) int { return cmp.Compare(a.X, b.X) })
+		return l
+	}
+	want := []XY{{1, 3133.333333, 3000, 3300}, {2, 4000, 0, 0}, {4, 3000, 0, 8000}}
+	means := Means(set)
+	for _, log := range []bool{false, true} {
+		l := draw(means, log)
+		if l.YLabel != "milliseconds" {
+			t.Errorf("axis in %s", l.YLabel)
+		}
+		if log {
+			want[2].High = 0
+		}
+		for i, p := range l.Series[0].Points {
+			w := want[i]
+			if near := func(a, b float64) bool { return math.Abs(1000*a-b) < 1e-5 }; p.X != w.X || !near(p.Y, w.Y) || !near(p.Low, w.Low) || !near(p.High, w.High) {
+				t.Errorf("logarithmic %t: point %+v in milliseconds, want %+v in microseconds", log, p, w)
+			}
+		}
+	}
+	with, without := draw(means, false), draw(means, false)
+	for i := range without.Series[0].Points {
+		without.Series[0].Points[i].Low, without.Series[0].Points[i].High = 0, 0
+	}
+	if n := strokes(t, with) - strokes(t, without); n != 2*3 {
+		t.Errorf("two whiskers are drawn by %d strokes, want a line with two ends for each", n)
+	}
+}
+
+// TestOverheadIntervals has the intervals of replicates as whiskers of the bars of an overhead figure.
+func TestOverheadIntervals(t *testing.T) {
+	set := &Set{}
+	for i, us := range []string{"0.98", "0.99", "1.03"} {
+		p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k", Replicate: i}
+		check(t, set.Add(
+			Record{Point: p, Metric: MetricMicros, Unit: "us", Value: value(t, us), Role: Fitted},
+			Record{Point: p, Metric: MetricPublished, Unit: "us", Value: value(t, "1.99"), Role: Measured},
+		))
+	}
+	f, err := OverheadBars(Means(set), Frame{YLabel: "us"}, false)
+	check(t, err)
+	b := f.(*Bars)
+	bar := &b.Series[1].Bars[0]
+	if bar.Value != 1 || bar.Low != 0.98 || bar.High != 1.03 {
+		t.Errorf("simulated bar %+v, want 1 with a whisker from 0.98 to 1.03", bar)
+	}
+	with := strokes(t, b)
+	bar.Low, bar.High = 0, 0
+	if n := with - strokes(t, b); n != 3 {
+		t.Errorf("a whisker is drawn by %d strokes, want a line with two ends", n)
+	}
+}
+
+// strokes counts the lines of a figure.
+func strokes(t *testing.T, f Figure) int {
+	t.Helper()
+	files, err := Render(f, "f")
+	check(t, err)
+	return strings.Count(string(files["f.svg"]), "<path")
 }
