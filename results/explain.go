@@ -47,6 +47,9 @@ func ExplainProbes(points []Point) []string {
 			parts = append(parts, w[0]+": "+w[1])
 		}
 	}
+	if slices.ContainsFunc(points, func(p Point) bool { return strings.HasSuffix(p.Name(), "-trap") }) {
+		parts = append(parts, "-trap: its return is a breakpoint, too")
+	}
 	if len(parts) == 0 {
 		return nil
 	}

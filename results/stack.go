@@ -144,7 +144,7 @@ func (s *Stack) paintPart(c *draw.Canvas, r vg.Rectangle, f fill, v float64) {
 	style := typeStyle(valueSize)
 	style.Color, style.XAlign = inkOn(f.color), draw.XCenter
 	text, size := s.number(v), r.Size()
-	if size.Y < valueSize+1 || style.Width(text) > size.X-2 {
+	if size.Y < valueSize+1 || style.Width(text) > size.X {
 		return
 	}
 	mid := vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y+r.Max.Y)/2 - valueSize*0.36}

@@ -166,7 +166,8 @@ func drawLinux(s *results.Set) (results.Figure, error) {
 			}
 		}
 	}
-	caption := []string{"a single step is the copied instruction and a second breakpoint behind it; -event: writes the record of a trace event"}
+	caption := []string{"a single step is the copied instruction and a second breakpoint behind it; " +
+		"-event: writes the record of a trace event; -count: is counted by the kernel"}
 	if len(below) > 0 {
 		caption = append(caption, "drawn as none, as the rest takes less with the probe: "+strings.Join(below, ", "))
 	}
