@@ -198,7 +198,7 @@ func (d *decoder) build(r *row) bool {
 	if d.mode == 32 && !d.guard() {
 		return false
 	}
-	if _, far := d.x.Args[1].(x86asm.Reg); d.mask != 0 && d.op.Class == clBitString && far {
+	if _, far := d.x.Args[1].(x86asm.Reg); d.mask != 0 && bitString[d.x.Op] && far {
 		return false // the address of the bit is cut off too
 	}
 	if d.mask != 0 {

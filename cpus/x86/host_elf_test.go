@@ -13,7 +13,7 @@ const (
 	hostText    = 0x400000
 	hostCurrent = 0x10000000           // the words below
 	hostStack   = hostCurrent + 0x8000 // of the harness, growing down
-	hostAlt     = hostCurrent + 0x8000 // of signal handlers, 16 KiB
+	hostAltSize = 0x4000               // the stack of signal handlers, behind the outcomes
 	sandboxVA   = 0x1000ff80           // around a page boundary
 	sandboxSize = 256
 	sandboxMid  = sandboxVA + sandboxSize/2
@@ -203,8 +203,10 @@ func program(h *host, text, table []byte, n int) []byte {
 	put(curOut, hostVectors+uint64(n)*vectorBytes)
 	put(curLeft, uint64(n))
 	word := uint64(h.bits / 8)
-	put(curAlt, hostAlt)
-	put(curAlt+2*word, 0x4000)
+	// Registers of a form may point to some KiB around the sandbox. Linux takes a stack pointer there for one of a handler
+	// that is under way.
+	put(curAlt, hostVectors+uint64(n)*(vectorBytes+outcomeBytes))
+	put(curAlt+2*word, hostAltSize)
 	put(curAct, h.labels["handler"])
 	put(curAct+word, 0x4c000004) // SA_SIGINFO, RESTORER, ONSTACK, NODEFER
 	put(curAct+2*word, h.labels["restorer"])
@@ -218,7 +220,7 @@ func program(h *host, text, table []byte, n int) []byte {
 	out := make([]byte, dataOff)
 	copy(out, h.header([]segmentHeader{
 		{1, 5, elfHead, hostText, uint64(len(text)), uint64(len(text))},
-		{1, 6, dataOff, hostCurrent, uint64(len(data)), uint64(len(data) + n*outcomeBytes)},
+		{1, 6, dataOff, hostCurrent, uint64(len(data)), uint64(len(data) + n*outcomeBytes + hostAltSize)},
 		{0x6474e551, 6, 0, 0, 0, 0}, // without it data can be executed in 32-bit mode
 	}))
 	copy(out[elfHead:], text)

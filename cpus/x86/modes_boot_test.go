@@ -338,3 +338,14 @@ func TestShortAddresses(t *testing.T) {
 		t.Errorf("read %d", c.R[rax])
 	}
 }
+
+// TestShortBitStrings holds that a bit string with a short address is refused, locked or not: the address of the bit
+// would be cut off too, and not only that of the string.
+func TestShortBitStrings(t *testing.T) {
+	for _, code := range [][]byte{{0x67, 0x0f, 0xb3, 0x3b}, {0x67, 0xf0, 0x0f, 0xb3, 0x3b}} { // btr %edi,(%ebx)
+		w, c := start(t, code...)
+		if tr := w.trapped(c); tr.vector != vecUD || c.Counts.Unmodelled != 1 {
+			t.Errorf("% x: %+v, %d not modelled", code, tr, c.Counts.Unmodelled)
+		}
+	}
+}
