@@ -28,6 +28,7 @@ type Engine[C, P any] struct {
 	spans    [][2]uint64   `state:"-"` // what is observed, and
 	all      bool          `state:"-"` // everything else too
 	broken   bool          `state:"-"` // the observer wants Steps to return
+	within   bool          // Run has returned in the middle of a block, whose rest comes before anything is looked at
 }
 
 // ISA is what an engine asks of the instruction set, away from the path of an instruction.

@@ -12,6 +12,7 @@ func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
 		if x, stop := e.before(limit); stop {
 			return x
 		}
+		e.within = false
 		b := e.fetch()
 		if b == nil {
 			e.isa.Deliver()
@@ -55,7 +56,7 @@ func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 	switch {
 	case e.Halted:
 		return cpus.Exit{Reason: cpus.Halted}, true
-	case e.retire >= limit:
+	case e.retire >= limit && !e.within:
 		return cpus.Exit{Reason: cpus.Limit}, true
 	case e.R[PC]-e.Bus.Native[0] < e.Bus.Native[1]-e.Bus.Native[0] && !e.User:
 		return cpus.Exit{Reason: cpus.Native}, true
@@ -72,7 +73,8 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 	if e.singly(b) {
 		e.running(b)
 		e.settled = 0
-		e.runSingly(b, 0, len(b.insns))
+		n := e.runSingly(b, 0, len(b.insns))
+		e.within = e.broken && n < len(b.insns) && e.R[PC] == b.insns[n-1].next
 		return
 	}
 	if e.quick.on {

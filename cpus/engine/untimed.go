@@ -32,6 +32,9 @@ func (c *Core) Untimed(each, until clock.Ticks) {
 	c.Check |= checkUntimed
 }
 
+// IsUntimed reports whether the cost model is put away.
+func (c *Core) IsUntimed() bool { return c.quick.on }
+
 // switchTiming does what Untimed has asked for, between two blocks.
 func (c *Core) switchTiming() {
 	q := &c.quick

@@ -259,11 +259,17 @@ func bindRel(d *decoder, r *row) bool {
 	d.exec = r.reg[0]
 	d.in.aux = r.aux
 	d.op.Flags |= engine.Ends
-	return ok && (d.mode == 64 || d.x.DataSize == 32 || d.x.Op != x86asm.CALL)
+	return ok && (d.mode != 32 || d.x.DataSize == 32 || d.x.Op != x86asm.CALL)
 }
 
-// modeSize is the size of a stack word and of an address in the mode.
-func (d *decoder) modeSize() int { return sizeIndex(d.mode / 8) }
+// modeSize is the size of a stack word and of an address in the mode. In 16-bit code that of a stack word is the operand
+// size, which alone matters there.
+func (d *decoder) modeSize() int {
+	if d.mode == 16 {
+		return max(sizeIndex(d.x.DataSize/8), 0)
+	}
+	return sizeIndex(d.mode / 8)
+}
 
 // bindBranch binds call and jmp: relative (mem has their functions), through a register or through
 // memory.

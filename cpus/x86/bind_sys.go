@@ -131,7 +131,9 @@ func bindModeWidth(d *decoder, r *row) bool {
 	if d.x.DataSize == 16 && (d.mode == 32 || r.reg[size16] != nil) {
 		i = size16
 	}
-	d.exec = r.reg[i]
+	if d.exec = r.reg[i]; d.mode == 16 && d.x.Op == x86asm.RET && i == size16 {
+		d.exec = ret16
+	}
 	return true
 }
 
@@ -148,7 +150,7 @@ func bindCount(d *decoder, r *row) bool {
 // displacement is that of a relative branch. With the prefix 66 in 32-bit mode the target has 16
 // bits; 64-bit mode does not look at the prefix, as on Intel's processors.
 func (d *decoder) displacement(rel x86asm.Rel) uint64 {
-	if d.mode == 64 || d.x.DataSize != 16 {
+	if d.mode != 32 || d.x.DataSize != 16 {
 		return uint64(int64(rel))
 	}
 	next := d.pc + uint64(d.x.Len)
@@ -271,6 +273,9 @@ func bindFar(d *decoder, r *row) bool {
 	d.op.Flags |= engine.Ends
 	if sel, ok := d.x.Args[0].(x86asm.Imm); ok {
 		to, isImm := d.x.Args[1].(x86asm.Imm)
+		if d.mode == 16 {
+			size = size32 // the function is that of all sizes
+		}
 		d.exec, d.in.disp, d.in.imm = r.load[size], int32(sel), uint64(uint32(to))
 		return isImm
 	}

@@ -100,6 +100,7 @@ type CPU struct {
 	nmi        bool // latched
 	nmiBlocked bool // until the next iret
 	long       bool // 64-bit code segment in long mode
+	short16    bool // 16-bit code: see real.go
 	stepTrap   bool // TF was set before the instruction that is stepped
 	stepShadow bool // interrupts were held off before it
 	stepResume bool // RF was set before it
@@ -117,9 +118,13 @@ type CPU struct {
 	identity    mmu.Page  // of the last address that was translated without paging
 	physBits    uint8     // of a physical address
 	hasLongMode bool
-	aligned     bool // alignment is checked
-	fpu         fpu
-	answers     answers
+	// latest is, in machines of several CPUs, the time in cycles that any of them has read without the cost model; the
+	// first one has it.
+	latest     *int64 `state:"-"`
+	latestRead int64
+	aligned    bool // alignment is checked
+	fpu        fpu
+	answers    answers
 }
 
 // New64 makes a CPU that has long mode, in 64-bit mode with paging on, as the loader leaves it. Where
@@ -136,13 +141,17 @@ func New32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func(*CPU)) *CPU {
 	c := &CPU{reset: reset, pages: mmu.PageSizes{12, 21}, hasLongMode: long, answers: newAnswers(cfg, long)}
 	c.physBits = c.answers.physBits()
-	if bus.Root == Unpaged {
+	switch bus.Root {
+	case Unpaged:
 		c.reset = (*CPU).resetUnpaged
+	case RealMode:
+		c.reset = (*CPU).resetReal
 	}
 	spec := engine.Spec{ISA: ISA64(), MaxInsn: maxInsn, InOrder: []uint8{clRepStart}, Stack: rsp, Absent: rZero, Pages: c.pages}
 	var share *engine.Engine[CPU, inst]
 	if first, ok := bus.First.(*CPU); ok {
-		share = &first.Engine
+		share, c.latest = &first.Engine, &first.latestRead
+		first.latest = c.latest
 	}
 	c.Setup(n, c, c, spec, cfg, bus, share)
 	for i, name := range eventNames {
@@ -187,6 +196,9 @@ func (c *CPU) resetCommon() {
 func (c *CPU) Boot(entry, stack uint64, args ...uint64) {
 	c.Start()
 	c.R[rRIP], c.R[rsp] = entry, stack
+	if c.short16 {
+		c.beginReal(entry)
+	}
 	for i, a := range args {
 		c.R[c.args[i]] = a
 	}

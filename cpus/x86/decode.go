@@ -17,8 +17,11 @@ func (c *CPU) Whole(code []byte) bool {
 
 // mode is the width that x86asm calls the mode.
 func (c *CPU) mode() int {
-	if c.long {
+	switch {
+	case c.long:
 		return 64
+	case c.short16:
+		return 16
 	}
 	return 32
 }
@@ -53,7 +56,9 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 		return in, op
 	}
 	d.in.len, d.op.Len = uint8(x.Len), uint8(x.Len)
-	d.in.form = d.form()
+	if d.mode != 16 {
+		d.in.form = d.form()
+	}
 	return decoded{Exec: d.exec, Operands: d.in}, d.op
 }
 
@@ -195,7 +200,7 @@ func (d *decoder) build(r *row) bool {
 		d.meaningless = true
 		return false
 	}
-	if d.mode == 32 && !d.guard() {
+	if d.mode == 32 && !d.guard() || d.mode == 16 && !d.bind16() {
 		return false
 	}
 	if _, far := d.x.Args[1].(x86asm.Reg); d.mask != 0 && bitString[d.x.Op] && far {
@@ -425,7 +430,7 @@ func register(r x86asm.Reg) (n uint8, bytes int, ok bool) {
 // modelled then.
 func (d *decoder) memory(m x86asm.Mem) bool {
 	in := &d.in
-	if d.x.AddrSize != d.mode {
+	if d.x.AddrSize != d.mode || d.mode == 16 {
 		d.mask = 1<<d.x.AddrSize - 1
 		if d.x.Op == x86asm.POP && m.Base == x86asm.ESP {
 			return false

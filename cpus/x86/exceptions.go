@@ -104,6 +104,10 @@ func (c *CPU) Deliver() {
 // delivered instead, or as a double fault; one on the way to that is a shutdown (SDM vol. 3, table
 // 6-5).
 func (c *CPU) deliver(f fault, kind uint8) {
+	if c.short16 {
+		c.refuseDelivery(f)
+		return
+	}
 	first := f
 	for {
 		old := c.saveForDelivery()

@@ -37,6 +37,10 @@ func ljmpTo(c *CPU, in *inst) { c.jumpFar(uint16(in.disp), in.imm) }
 
 // jumpFar goes on in another code segment, whose RPL becomes the present level.
 func (c *CPU) jumpFar(sel uint16, ip uint64) {
+	if c.real() {
+		c.jumpReal(sel, ip)
+		return
+	}
 	cs, ok := c.farCode(sel)
 	if !ok || !c.farTarget(ip) {
 		return

@@ -3,28 +3,31 @@ package x86
 import "kprobesim/mmu"
 
 // The modes (SDM vol. 3, 2.2): protected mode with and without paging, and long mode with its 64-bit
-// and its compatibility sub-mode. Real and virtual-8086 mode are not modelled.
+// and its compatibility sub-mode. Of real mode there is what real.go says. Virtual-8086 mode is not modelled.
 
 // Unpaged is the Root (cpus.Bus) of a CPU that begins in 32-bit protected mode with paging off.
 const Unpaged = ^uint64(0)
 
 // lma reports long mode: it decides about frames, gates, system descriptors and page tables. What
-// code means is CPU.long.
+// code means is CPU.long and CPU.short16.
 func (c *CPU) lma() bool { return c.msr.efer&eferLMA != 0 }
 
 // setCS loads the code segment register. In long mode the segment chooses the sub-mode.
 func (c *CPU) setCS(s segment) {
 	c.seg[segCS] = s
-	if long := c.lma() && s.attr&attrLong != 0; long != c.long {
+	if long := c.lma() && s.attr&attrLong != 0; long != c.long || c.short16 {
 		c.setLong(long)
 	}
 }
 
-// setLong changes between code of 64 and of 32 bits. The upper halves of the registers that 32-bit
+// setLong changes between code of 64 and of 32 bits. Code of 16 bits ends with it. The upper halves of the registers that 32-bit
 // code has are lost, which the manual allows (SDM vol. 1, 3.4.1.1), and the bases of FS and GS, which
 // were 64 bits wide, are cut off.
 func (c *CPU) setLong(long bool) {
 	c.long = long
+	if c.short16 {
+		c.short16, c.segBase[segCS] = false, 0
+	}
 	c.AddrMask = ^uint64(0)
 	if !long {
 		c.AddrMask = 1<<32 - 1
@@ -37,14 +40,20 @@ func (c *CPU) setLong(long bool) {
 }
 
 // lookForNull has every instruction of 32-bit code looked at while DS or ES is null, since an access
-// through them then is #GP. That is slow for the host and rare: kernels load null into them only
-// around 64-bit code.
+// through them then is #GP, or while one of them or SS is that of real mode. That is slow for the host and rare: kernels
+// load null into them only around 64-bit code.
 func (c *CPU) lookForNull() {
 	c.Single &^= oneNull
-	if !c.long && (c.seg[segDS].attr&attrPresent == 0 || c.seg[segES].attr&attrPresent == 0) {
+	if !c.long && !c.short16 && (c.seg[segDS].odd() || c.seg[segES].odd() || c.seg[segSS].realMode()) {
 		c.Single |= oneNull
 	}
 }
+
+// odd reports a data segment through which 32-bit code does not access memory: it is null, or one of real mode.
+func (s *segment) odd() bool { return s.attr&attrPresent == 0 || s.realMode() }
+
+// realMode reports a data segment that was loaded in real mode.
+func (s *segment) realMode() bool { return s.limit == realLimit && s.attr == realData }
 
 // resetUnpaged is the state in which the 32-bit boot protocols of kernels enter: flat segments, paging
 // off.
@@ -125,8 +134,8 @@ func (c *CPU) writeCR0(v uint64) bool {
 	switch {
 	case v>>32 != 0, v&(cr0PG|cr0PE) == cr0PG, v&(cr0NW|cr0CD) == cr0NW:
 		return false
-	case v&cr0PE == 0:
-		c.unmodelled(0, "real mode at %#x", c.R[rRIP])
+	case v&cr0PE == 0 && !c.real():
+		c.unmodelled(0, "the way back to real mode at %#x", c.R[rRIP])
 		return false
 	}
 	on, off := v&^c.cr0&cr0PG != 0, c.cr0&^v&cr0PG != 0

@@ -102,9 +102,19 @@ func (c *CPU) putPair(v uint64) {
 // tsc reads the time-stamp counter. It counts cycles of the simulated clock, at one rate always
 // (SDM vol. 3, 17, "Invariant TSC"). Settle brings the time up to the instructions of the running
 // block before this one.
+//
+// CPUs take turns, and without the cost model nothing keeps one from seeing what another has stored a few cycles later. A
+// counter that is read then is not behind any that was, as kernels ask of counters that are synchronized.
 func (c *CPU) tsc() uint64 {
 	c.Settle()
-	return uint64(int64(c.Now()/clock.PerCycle) + c.msr.tscOffset)
+	now := int64(c.Now() / clock.PerCycle)
+	if c.latest != nil {
+		now = max(now, *c.latest)
+		if c.IsUntimed() {
+			*c.latest = now
+		}
+	}
+	return uint64(now + c.msr.tscOffset)
 }
 
 // rdmsr reads an MSR; one that does not exist is #GP, which kernels use to find out.

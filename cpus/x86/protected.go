@@ -96,6 +96,11 @@ func (d *decoder) guard() bool {
 	if d.op.Flags&(engine.Loads|engine.Stores) == 0 || !limited(in.seg) && in.seg != segCS {
 		return true
 	}
+	return d.permitted()
+}
+
+// permitted puts the check of an access in front of the instruction.
+func (d *decoder) permitted() bool {
 	run, n := d.exec, uint64(max(d.x.MemBytes, 1))
 	write := d.isMem(0) && d.op.Flags&engine.Stores != 0 && d.x.Op != x86asm.PUSH && d.x.Op != x86asm.CALL
 	d.exec = func(c *CPU, in *inst) {
@@ -103,7 +108,7 @@ func (d *decoder) guard() bool {
 			run(c, in)
 		}
 	}
-	return in.src == rZero || !bitString[d.x.Op]
+	return d.in.src == rZero || !bitString[d.x.Op]
 }
 
 // bitString are the instructions that reach beyond their operand when the bit is given by a

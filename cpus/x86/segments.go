@@ -136,6 +136,10 @@ func (c *CPU) finishCode(s *segment) bool {
 // ES, SS and DS are not used (SDM vol. 3, 3.4.4), so segBase stays zero. False leaves an exception
 // pending.
 func (c *CPU) loadSegment(i uint8, sel uint16) bool {
+	if c.real() {
+		c.loadReal(i, sel)
+		return true
+	}
 	s := segment{sel: sel}
 	if sel&^3 != 0 {
 		d, ok := c.descriptor(sel)

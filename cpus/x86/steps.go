@@ -128,16 +128,35 @@ func (c *CPU) nullAccess() bool {
 	}
 	code := c.Memory.Bytes(pa, min(maxInsn, int(0x1000-pa&0xfff)))
 	x, known := disassemble(code, c.mode())
-	if !known || !c.usesNull(&x) {
+	switch {
+	case known && c.usesRealMode(&x):
+		c.unmodelled(0, "an access by 32-bit code through a segment of real mode at %#x", c.R[rRIP])
+	case known && c.usesNull(&x):
+		c.raiseCode(vecGP, 0)
+	default:
 		return false
 	}
-	c.raiseCode(vecGP, 0)
 	c.Deliver()
 	return true
 }
 
+// usesRealMode reports an operand in memory, or an access to the stack, whose segment was loaded in real mode.
+func (c *CPU) usesRealMode(x *x86asm.Inst) bool {
+	r := rows[x.Op]
+	if r.flags&(engine.Pushes|engine.Pops) != 0 && c.seg[segSS].realMode() {
+		return true
+	}
+	return c.seg[segDS].realMode() && c.accesses(x, segDS) || c.seg[segES].realMode() && c.accesses(x, segES) ||
+		c.seg[segSS].realMode() && c.accesses(x, segSS)
+}
+
 // usesNull reports an operand in memory whose segment is null. Strings are written through ES.
 func (c *CPU) usesNull(x *x86asm.Inst) bool {
+	return c.seg[segDS].attr&attrPresent == 0 && c.accesses(x, segDS) || c.seg[segES].attr&attrPresent == 0 && c.accesses(x, segES)
+}
+
+// accesses reports an operand in memory that is in one of ES, SS and DS.
+func (c *CPU) accesses(x *x86asm.Inst, want uint8) bool {
 	if r := rows[x.Op]; r.class == clLea || r.class == clNop {
 		return false
 	}
@@ -153,7 +172,7 @@ func (c *CPU) usesNull(x *x86asm.Inst) bool {
 				seg = segSS
 			}
 		}
-		if (seg == segDS || seg == segES) && c.seg[seg].attr&attrPresent == 0 {
+		if seg == want {
 			return true
 		}
 	}

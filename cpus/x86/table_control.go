@@ -23,7 +23,7 @@ var controlTransfer = map[x86asm.Op]row{
 		bind: bindBranch, class: clJmp, inMem: clJmpIndirect,
 		reg:  byWidth{size32: jmpR[uint32], size64: jmpR[uint64]},
 		load: byWidth{size32: jmpL[uint32], size64: jmpL[uint64]},
-		mem:  byWidth{size32: jmpRel, size64: jmpRel},
+		mem:  byWidth{size16: jmpRel, size32: jmpRel, size64: jmpRel},
 	},
 
 	// One of sixteen conditions, in aux.
@@ -75,7 +75,7 @@ var controlTransfer = map[x86asm.Op]row{
 		bind: bindBranch, class: clCall, inMem: clCallIndirect, flags: engine.Stores | engine.Pushes,
 		reg:  byWidth{size32: callR[uint32], size64: callR[uint64]},
 		load: byWidth{size32: callL[uint32], size64: callL[uint64]},
-		mem:  byWidth{size32: callRel32, size64: callRel64},
+		mem:  byWidth{size16: call16, size32: callRel32, size64: callRel64},
 	},
 	// The immediate is the size of arguments that the callee drops.
 	x86asm.RET: {
