@@ -45,7 +45,7 @@ type Copies interface {
 // tell it of lines that they lose. Lines are physical addresses shifted right by the logarithm of the size
 // of a line, which all caches of the machine have in common.
 type Directory struct {
-	copies []Copies
+	copies []Copies `state:"-"`
 	chunks []*dirChunk
 	words  int // of a set of CPUs
 }

@@ -13,7 +13,8 @@ import (
 type Bare struct {
 	Chunks []Chunk  // what lies in memory beside the image
 	Tables uint64   // physical address of page tables for the address space of the board
-	Root   uint64   // what CPUs begin with in place of page tables (cpus.Bus); zero for page tables
+	Root   uint64   // what the first CPU begins with in place of page tables (cpus.Bus); zero for page tables
+	Others uint64   // what the other CPUs begin with in their place, at the address that Backplane.StartAt gives
 	PC, SP uint64   // of the first CPU
 	Args   []uint64 // in the registers of the calling convention
 }
@@ -53,19 +54,26 @@ func (m *Machine) loadBare(b *Bare) error {
 	return nil
 }
 
+// root is what CPU i begins with in place of page tables, where the first one begins with root.
+func (m *Machine) root(i int, root uint64) uint64 {
+	if i > 0 && m.cfg.Bare != nil {
+		return m.cfg.Bare.Others
+	}
+	return root
+}
+
 // buildCPUs makes the hardware and the CPUs, of which all but the first wait to be started. The directory
 // of lines exists only where caches can disagree. A machine with one CPU pays nothing for coherence.
 func (m *Machine) buildCPUs(root uint64, natives [2]uint64) {
-	var dir *mmu.Directory
 	var first cpus.CPU
 	if m.cfg.CPUs > 1 {
-		dir = mmu.NewDirectory(m.cfg.CPUs)
+		m.directory = mmu.NewDirectory(m.cfg.CPUs)
 	}
 	m.hardware = m.cfg.Board.Build(&Backplane{m})
 	for i := range m.cfg.CPUs {
 		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
-			Memory: m.mem, Directory: dir, First: first, Device: m.hardware.Device(i), Ports: ports(m.hardware, i), Interrupts: m.hardware.Interrupts(i),
-			Native: natives, Phase: func(pc uint64) uint8 { return uint8(m.image.Phase(pc)) }, Root: root,
+			Memory: m.mem, Directory: m.directory, First: first, Device: m.hardware.Device(i), Ports: ports(m.hardware, i), Interrupts: m.hardware.Interrupts(i),
+			Native: natives, Phase: func(pc uint64) uint8 { return uint8(m.image.Phase(pc)) }, Root: m.root(i, root),
 			Predictor: m.cfg.Layout.Predictor,
 		})
 		m.cpus = append(m.cpus, c)

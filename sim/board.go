@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 
 	"kprobesim/cpus"
@@ -85,7 +86,9 @@ func (b *Backplane) End(reason string) { b.m.End(reason) }
 
 // Send makes f happen when what a CPU sends now has reached the others: after the machine's
 // EventIPI. That latency bounds the schedule's lookahead.
-func (b *Backplane) Send(from int, f func()) { b.m.At(b.Time(from)+b.m.ipi, f) }
+func (b *Backplane) Send(from int, f func()) EventID {
+	return b.m.events.Push(b.Time(from)+b.m.ipi, f)
+}
 
 // Interrupt says that the line of the interrupt controller to a CPU has come up.
 func (b *Backplane) Interrupt(i int) {
@@ -114,10 +117,24 @@ func (b *Backplane) Reset(i int) {
 // number and the address of its per-CPU data as arguments. The stack is the first CPU's, so that the
 // entry takes one of its own before it uses any. A CPU that is not stopped goes on.
 func (b *Backplane) Start(i int) {
-	if b.m.state[i] == parked && b.m.cfg.Bare != nil {
-		b.Fail(max(b.m.current, 0), fmt.Errorf("started CPU %d, which would begin in real mode: boot this kernel with one CPU (nosmp)", i))
-	} else if b.m.state[i] == parked {
+	if b.m.state[i] == parked && b.m.cfg.Bare == nil {
 		b.m.start(i, b.m.image.Entry, b.m.bootStack)
+	}
+}
+
+// StartAt is Start of a CPU that begins at a place of its own, as kernels expect it that know nothing of this program. The
+// first CPU of such a machine begins once.
+func (b *Backplane) StartAt(i int, at uint64) {
+	switch {
+	case b.m.cfg.Bare == nil:
+		b.Start(i)
+	case b.m.state[i] != parked:
+	case i == 0:
+		b.Fail(max(b.m.current, 0), errors.New("started CPU 0 again, which only a reset of the machine does"))
+	default:
+		b.m.advance(i, b.m.Now())
+		b.m.cpus[i].Boot(at, 0)
+		b.m.become(i, running)
 	}
 }
 

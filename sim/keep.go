@@ -32,6 +32,7 @@ type kept struct {
 	State   []activity
 	Asleep  []clock.Ticks
 	Ready   runQueue
+	Cut     cut
 	Console string
 }
 
@@ -42,6 +43,9 @@ func (m *Machine) pieces(k *kept) ([]any, error) {
 		return nil, errors.New("the state of this machine cannot be kept: parts of its kernel or of its board are functions in Go")
 	}
 	out := []any{k, &m.events, hw.State()}
+	if m.directory != nil {
+		out = append(out, m.directory)
+	}
 	for _, c := range m.cpus {
 		c, ok := c.(KeptCPU)
 		if !ok {
@@ -55,7 +59,7 @@ func (m *Machine) pieces(k *kept) ([]any, error) {
 // Keep returns the state of a machine behind Run, for Restore. It fails for a machine whose kernel is one of this
 // program's.
 func (m *Machine) Keep() ([]byte, error) {
-	k := kept{m.now, m.state, m.asleepAt, m.ready, m.console.String()}
+	k := kept{m.now, m.state, m.asleepAt, m.ready, m.cut, m.console.String()}
 	pieces, err := m.pieces(&k)
 	if err != nil {
 		return nil, err
@@ -92,10 +96,11 @@ func (m *Machine) Restore(b []byte) error {
 			c.(KeptCPU).Restored()
 		}
 	}
-	if len(k.State) != len(m.cpus) || len(k.Asleep) != len(m.cpus) || !k.Ready.fits(len(m.cpus)) || !m.events.fits() {
+	if len(k.State) != len(m.cpus) || len(k.Asleep) != len(m.cpus) || !k.Ready.fits(len(m.cpus)) || !m.events.fits() ||
+		k.Cut.cpu < 0 || k.Cut.cpu >= len(m.cpus) {
 		return errors.New("state of a machine: damaged: write it again")
 	}
-	m.now, m.state, m.asleepAt, m.ready = k.Now, k.State, k.Asleep, k.Ready
+	m.now, m.state, m.asleepAt, m.ready, m.cut = k.Now, k.State, k.Asleep, k.Ready, k.Cut
 	m.console.Reset()
 	m.console.WriteString(k.Console)
 	m.hardware.(KeptHardware).Restored()

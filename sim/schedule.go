@@ -33,8 +33,16 @@ type schedule struct {
 	now       clock.Ticks   // of the last event, or turn
 	ipi       clock.Ticks   // latency of interprocessor interrupts
 	lookahead clock.Ticks
+	cut       cut
 	choice    []int // the running CPUs in order, for a policy
 	stale     bool  // choice must be made anew
+}
+
+// cut is a turn that an observer has ended together with the run. If there is another run, it begins with the rest of the turn.
+type cut struct {
+	turn  bool
+	cpu   int
+	limit clock.Ticks
 }
 
 func (s *schedule) init(cfg *Config) {
@@ -83,6 +91,13 @@ func (m *Machine) Run() error {
 
 // timedTurn lets the next event happen, or the CPU run that is furthest behind.
 func (m *Machine) timedTurn() {
+	if m.cut.turn {
+		m.cut.turn = false
+		if m.state[m.cut.cpu] == running {
+			m.turn(m.cut.cpu, m.cut.limit)
+			return
+		}
+	}
 	i, ok := m.ready.first()
 	if t, due := m.events.Next(); due && (!ok || t <= m.ready.time[i]) {
 		m.happen(t)
@@ -92,13 +107,22 @@ func (m *Machine) timedTurn() {
 		m.Stop(m.stuck())
 		return
 	}
-	c := m.cpus[i]
-	if c.Now() >= m.cfg.Budget {
+	if m.cpus[i].Now() >= m.cfg.Budget {
 		m.Stop(m.overBudget())
 		return
 	}
+	m.turn(i, m.horizon())
+}
+
+// turn lets a CPU run up to a time.
+func (m *Machine) turn(i int, limit clock.Ticks) {
+	c := m.cpus[i]
 	m.current = i
-	m.handle(i, c.Run(m.horizon()))
+	e := c.Run(limit)
+	m.handle(i, e)
+	if e.Reason == cpus.Broken && m.done {
+		m.cut = cut{true, i, limit}
+	}
 	m.now, m.current = c.Now(), -1
 	if m.state[i] == running {
 		m.ready.put(i, c.Now())
