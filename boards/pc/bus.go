@@ -3,6 +3,7 @@ package pc
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/x86"
@@ -14,6 +15,15 @@ import (
 type bus struct {
 	m     *sim.Backplane `state:"-"`
 	apics []*LAPIC
+	sent  []flight // what is on its way
+	count uint64   // of interprocessor interrupts so far
+}
+
+// flight is an interprocessor interrupt that has not arrived yet.
+type flight struct {
+	number uint64
+	event  sim.EventID
+	ipi    IPI
 }
 
 // Device implements sim.Hardware: every CPU sees its own APIC.
@@ -37,7 +47,7 @@ func (b *bus) connect(i int) LAPICConfig {
 		Queue:    b.m.Events(),
 		Raise:    func() { b.m.Interrupt(i) },
 		Send:     b.send,
-		Signal:   func(mode DeliveryMode) { b.signal(i, mode) },
+		Signal:   func(mode DeliveryMode, vector uint8) { b.signal(i, mode, vector) },
 	}
 }
 
@@ -50,7 +60,22 @@ func (b *bus) send(ipi IPI) {
 		b.arrive(ipi)
 		return
 	}
-	b.m.Send(int(ipi.From), func() { b.arrive(ipi) })
+	b.count++
+	event := b.m.Send(int(ipi.From), b.landing(b.count))
+	b.sent = append(b.sent, flight{b.count, event, ipi})
+}
+
+// landing is the arrival of an interprocessor interrupt, by its number.
+func (b *bus) landing(number uint64) func() {
+	return func() {
+		i := slices.IndexFunc(b.sent, func(f flight) bool { return f.number == number })
+		if i < 0 {
+			return // only a state that somebody has changed has none
+		}
+		ipi := b.sent[i].ipi
+		b.sent = slices.Delete(b.sent, i, i+1)
+		b.arrive(ipi)
+	}
 }
 
 // arrive gives an interprocessor interrupt to its targets, in the order of their numbers. One that is
@@ -94,11 +119,12 @@ func (b *bus) accept(i int, ipi IPI) {
 }
 
 // signal does what an interrupt does to a CPU directly. A start-up interrupt starts a CPU that waits for it,
-// and others ignore it (SDM vol. 3, 8.4.4); a processor would begin in real mode at the page that its
-// vector names, where firmware or kernel keep the few instructions that lead to the mode of the kernel.
+// and others ignore it (SDM vol. 3, 8.4.4). A processor begins in real mode at the page that its
+// vector names, where firmware or kernel keep the few instructions that lead to the mode of the kernel. Kernels of this
+// project begin at their entry instead.
 // INIT makes all processors but the first wait for it; here the first too, because there is no firmware
 // that it could begin in.
-func (b *bus) signal(i int, mode DeliveryMode) {
+func (b *bus) signal(i int, mode DeliveryMode, vector uint8) {
 	switch mode {
 	case DeliverNMI:
 		b.m.Signal(i, x86.LineNMI)
@@ -106,7 +132,7 @@ func (b *bus) signal(i int, mode DeliveryMode) {
 		b.m.Reset(i)
 		b.apics[i].Reset()
 	case DeliverStartup:
-		b.m.Start(i)
+		b.m.StartAt(i, uint64(vector)<<12)
 	case DeliverSMI:
 		b.m.Fail(i, errors.New("received a system management interrupt, which nothing handles: send it no such interrupt"))
 	}

@@ -15,4 +15,7 @@ func (p *legacy) Restored() {
 	for _, l := range p.apics {
 		events.Bind(l.event, l.expire)
 	}
+	for _, f := range p.sent {
+		events.Bind(f.event, p.landing(f.number))
+	}
 }

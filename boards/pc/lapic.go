@@ -26,8 +26,10 @@ type LAPICConfig struct {
 	// Send carries an interprocessor interrupt to the other APICs: the machine calls Accept of every
 	// APIC that Selects it. Nil means that this APIC is alone.
 	Send func(IPI)
-	// Signal is told of NMI, INIT, start-up and the like, which go to the CPU directly; may be nil.
-	Signal func(mode DeliveryMode)
+	// Ended is told of the end of an interrupt that was triggered by level; may be nil.
+	Ended func(vector uint8)
+	// Signal is told of NMI, INIT, start-up and the like, which go to the CPU directly, with their vector; may be nil.
+	Signal func(mode DeliveryMode, vector uint8)
 }
 
 // LAPIC is the local APIC of one CPU (SDM vol. 3, chapter 10): priorities, timer, interprocessor

@@ -40,6 +40,7 @@ type IPI struct {
 	Mode      DeliveryMode
 	Vector    uint8 // of a fixed interrupt; for start-up the page that execution begins in
 	Shorthand Shorthand
+	Level     bool // triggered by level, as some of an I/O APIC are
 	Logical   bool // Dest is a set of logical destinations, not an identifier
 	Dest      uint8
 }
@@ -104,8 +105,8 @@ func (l *LAPIC) Selects(ipi IPI) bool {
 func (l *LAPIC) Accept(ipi IPI) {
 	switch {
 	case ipi.Mode == DeliverFixed || ipi.Mode == DeliverLowest:
-		l.request(ipi.Vector)
+		l.requestBy(ipi.Vector, ipi.Level)
 	case l.cfg.Signal != nil:
-		l.cfg.Signal(ipi.Mode)
+		l.cfg.Signal(ipi.Mode, ipi.Vector)
 	}
 }

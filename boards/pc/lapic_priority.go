@@ -8,6 +8,8 @@ type vectorSet [4]uint64
 func (s *vectorSet) add(v uint8)    { s[v/64] |= 1 << (v % 64) }
 func (s *vectorSet) remove(v uint8) { s[v/64] &^= 1 << (v % 64) }
 
+func (s *vectorSet) has(v uint8) bool { return s[v/64]>>(v%64)&1 != 0 }
+
 // word returns one of the eight 32-bit registers, which lie 16 bytes apart.
 func (s *vectorSet) word(off uint64) uint32 {
 	return uint32(s[off/32] >> (32 * (off / 16 % 2)))
@@ -82,14 +84,22 @@ func (l *LAPIC) passesExternal() bool {
 
 // eoi ends the interrupt in service with the highest priority.
 func (l *LAPIC) eoi() {
-	if v, ok := l.isr.highest(); ok {
-		l.isr.remove(v)
-		l.raise()
+	v, ok := l.isr.highest()
+	if !ok {
+		return
 	}
+	l.isr.remove(v)
+	if l.tmr.has(v) && l.cfg.Ended != nil {
+		l.cfg.Ended(v)
+	}
+	l.raise()
 }
 
 // request makes an edge-triggered interrupt pending.
-func (l *LAPIC) request(vector uint8) {
+func (l *LAPIC) request(vector uint8) { l.requestBy(vector, false) }
+
+// requestBy makes an interrupt pending that was triggered by level or by an edge.
+func (l *LAPIC) requestBy(vector uint8, level bool) {
 	if vector < firstUserVector {
 		l.fail(errVector)
 		return
@@ -98,6 +108,8 @@ func (l *LAPIC) request(vector uint8) {
 		return
 	}
 	l.irr.add(vector)
-	l.tmr.remove(vector)
+	if l.tmr.remove(vector); level {
+		l.tmr.add(vector)
+	}
 	l.raise()
 }

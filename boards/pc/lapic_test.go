@@ -29,7 +29,7 @@ func newAPICBoard(n int) *apicBoard {
 			Now:   func() clock.Ticks { return b.now },
 			Raise: func() { b.raised[i]++ },
 			Send:  b.send,
-			Signal: func(m DeliveryMode) {
+			Signal: func(m DeliveryMode, _ uint8) {
 				b.signals = append(b.signals, fmt.Sprintf("cpu%d mode %d", i, m))
 			},
 		}))

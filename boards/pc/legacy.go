@@ -13,7 +13,8 @@ import (
 
 // Legacy is a PC as kernels of distributions find one without ACPI and PCI: beside local APICs, where CPUID says so,
 // which firmware has left in virtual wire mode, two 8259A interrupt controllers, an 8254 timer with port 61h, a CMOS clock
-// and a serial port at 3f8h. Every other port reads ones. What would reset the machine ends the run.
+// and a serial port at 3f8h. Every other port reads ones. What would reset the machine ends the run. A PC with several CPUs
+// has an I/O APIC beside the controllers, with the inputs that the tables of Firmware say.
 type Legacy struct {
 	// Date is what the CMOS clock says when the machine is switched on, in seconds since the beginning of 1970.
 	Date int64
@@ -45,8 +46,28 @@ func (l Legacy) Build(m *sim.Backplane) sim.Hardware {
 	if p.local = x86.HasLocalAPIC(m.Description()); p.local {
 		p.apics[0].virtualWire()
 	}
+	if m.CPUs() > 1 && p.local {
+		p.io = newIOAPIC(ioapicID(m.CPUs()), p.redirect)
+		for _, a := range p.apics {
+			a.cfg.Ended = p.io.ended
+		}
+	}
 	p.planTimer(0)
 	return p
+}
+
+// redirect gives the interrupt of an input of the I/O APIC to local APICs. The controllers are not connected to it.
+func (p *legacy) redirect(e entry) {
+	ipi := IPI{Mode: e.mode(), Vector: e.vector(), Level: e.level(), Logical: e.logical(), Dest: e.dest()}
+	if ipi.Mode == DeliverLowest {
+		p.arbitrate(ipi)
+		return
+	}
+	for i, a := range p.apics {
+		if a.Selects(ipi) {
+			p.accept(i, ipi)
+		}
+	}
 }
 
 // Inputs of the interrupt controllers, and counters of the timer.
@@ -54,6 +75,8 @@ const (
 	irqTimer  = 0
 	irqSerial = 4
 	irqClock  = 8
+
+	timerInput = 2 // of the I/O APIC
 
 	speaker = 2
 )
@@ -66,9 +89,10 @@ type legacy struct {
 	counters [3]counter
 	rtc      *cmos
 	serial   uart
-	local    bool  // there are local APICs
-	portB    uint8 // port 61h, the part that is written
-	portA    uint8 // port 92h
+	local    bool    // there are local APICs
+	io       *ioapic // nil where there is one CPU, which gets its interrupts from the controllers
+	portB    uint8   // port 61h, the part that is written
+	portA    uint8   // port 92h
 	at       clock.Ticks
 	timer    sim.EventID
 	edge     int64 // the count at which timer comes
@@ -89,7 +113,33 @@ func (p *legacy) Device(i int) cpus.Device {
 	if !p.local {
 		return nil
 	}
-	return p.bus.Device(i)
+	if p.io == nil {
+		return p.bus.Device(i)
+	}
+	return pages{p, p.bus.Device(i)}
+}
+
+// pages are the registers of the I/O APIC and of a CPU's own.
+type pages struct {
+	p     *legacy
+	local cpus.Device
+}
+
+// Load implements cpus.Device.
+func (b pages) Load(pa uint64, size int) uint64 {
+	if pa-ioapicBase < apicSize {
+		return uint64(b.p.io.load(pa - ioapicBase))
+	}
+	return b.local.Load(pa, size)
+}
+
+// Store implements cpus.Device.
+func (b pages) Store(pa uint64, size int, v uint64) {
+	if pa-ioapicBase < apicSize {
+		b.p.io.store(pa-ioapicBase, uint32(v))
+		return
+	}
+	b.local.Store(pa, size, v)
 }
 
 // external reports whether CPU i gets the interrupts of the controllers: through LINT0 of its APIC, or directly.
@@ -129,8 +179,20 @@ func (w wires) Acknowledge() uint32 {
 
 // interrupt gives an input of the controllers its level and tells the CPUs.
 func (p *legacy) interrupt(irq uint8, up bool) {
-	p.pics.set(irq, up)
+	p.set(irq, up)
 	p.tell()
+}
+
+// set gives an input of the controllers, and of the I/O APIC, its level. The timer's is the third one there.
+func (p *legacy) set(irq uint8, up bool) {
+	p.pics.set(irq, up)
+	switch {
+	case p.io == nil:
+	case irq == irqTimer:
+		p.io.set(timerInput, up)
+	default:
+		p.io.set(irq, up)
+	}
 }
 
 // tell lets the CPUs look at a line that is up.
@@ -149,7 +211,7 @@ func (p *legacy) tell() {
 func (p *legacy) tick(n int64) {
 	p.timer = 0
 	if m := p.counters[0].mode; m == rate || m == strobe {
-		p.pics.set(irqTimer, false)
+		p.set(irqTimer, false)
 	}
 	p.planTimer(n)
 }

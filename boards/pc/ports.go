@@ -6,9 +6,13 @@ type ports struct {
 	cpu int
 }
 
+// now brings the hardware to the time of an access. CPUs take turns, so that an access may come from a time before that
+// of another CPU's. The order is that in which they come, and time does not go back between them.
+func (b ports) now() { b.p.at = max(b.p.at, b.p.m.Time(b.cpu)) }
+
 // Load implements cpus.Device.
 func (b ports) Load(port uint64, size int) uint64 {
-	b.p.at = b.p.m.Time(b.cpu)
+	b.now()
 	v := uint64(0)
 	for i := range size {
 		v |= uint64(b.p.load(uint16(port)+uint16(i))) << (8 * i)
@@ -22,7 +26,7 @@ func (b ports) Store(port uint64, size int, v uint64) {
 	if port == portPCI && size == 4 {
 		return
 	}
-	b.p.at = b.p.m.Time(b.cpu)
+	b.now()
 	for i := range size {
 		b.p.store(b.cpu, uint16(port)+uint16(i), uint8(v>>(8*i)))
 	}

@@ -1,0 +1,68 @@
+package pc_test
+
+import (
+	"encoding/binary"
+	"maps"
+	"testing"
+
+	"kprobesim/boards/pc"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/cpus/x86"
+)
+
+// TestFirmware walks the tables as the MultiProcessor Specification says that a kernel does.
+func TestFirmware(t *testing.T) {
+	cfg := cpustest.Config(x86.ISA64())
+	if c, err := (pc.Legacy{}).Firmware(&cfg, 1); c != nil || err != nil {
+		t.Errorf("one CPU: %v, %v", c, err)
+	}
+	for _, n := range []int{2, 4, 32} {
+		chunks, err := pc.Legacy{}.Firmware(&cfg, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		le, mem := binary.LittleEndian, make([]byte, 640<<10)
+		for _, c := range chunks {
+			copy(mem[c.PA:], c.Data)
+		}
+		at := int(le.Uint16(mem[0x40e:])) << 4
+		pointer := mem[at : at+16]
+		if string(pointer[:4]) != "_MP_" || pointer[8] != 1 || sum(pointer) != 0 {
+			t.Fatalf("%d CPUs: the pointer is % x", n, pointer)
+		}
+		table := mem[le.Uint32(pointer[4:]):]
+		table = table[:le.Uint16(table[4:])]
+		if string(table[:4]) != "PCMP" || sum(table) != 0 || le.Uint32(table[36:]) != x86.APICBase {
+			t.Fatalf("%d CPUs: the header is % x", n, table[:44])
+		}
+		kinds, count := map[byte]int{}, 0
+		for e := table[44:]; len(e) > 0; count++ {
+			size := 8
+			if e[0] == 0 {
+				size = 20
+				if int(e[1]) != kinds[0] || e[3]&1 == 0 || (e[3]&2 != 0) != (e[1] == 0) {
+					t.Errorf("%d CPUs: processor % x", n, e[:size])
+				}
+			}
+			kinds[e[0]]++
+			e = e[size:]
+		}
+		if want := map[byte]int{0: n, 1: 1, 2: 1, 3: 15, 4: 2}; !maps.Equal(kinds, want) || count != int(le.Uint16(table[34:])) {
+			t.Errorf("%d CPUs: entries %v of %d", n, kinds, count)
+		}
+	}
+	if _, err := (pc.Legacy{}).Firmware(&cfg, 64); err == nil {
+		t.Error("64 CPUs fit into a KiB")
+	}
+	cfg.Answers = map[string]map[uint64][]uint64{"cpuid": {1: {0x10676, 0, 0, 0}}}
+	if _, err := (pc.Legacy{}).Firmware(&cfg, 2); err == nil {
+		t.Error("several CPUs without local APICs")
+	}
+}
+
+func sum(b []byte) (s byte) {
+	for _, v := range b {
+		s += v
+	}
+	return s
+}
