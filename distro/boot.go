@@ -16,6 +16,7 @@ type Config struct {
 	Kernel  *kernel.Kernel
 	CPU     cpus.Config
 	Board   sim.Board
+	CPUs    int                            // zero means one; more need a board that is Firmware
 	RAM     int                            // bytes; zero means DefaultRAM
 	Command string                         // the kernel's command line
 	Initrd  []byte                         // a cpio archive, packed or not; nil for none
@@ -37,6 +38,11 @@ const (
 // mostRAM leaves the addresses of devices free: those of a PC are below 4 GiB.
 const mostRAM = 3 << 30
 
+// Firmware is a board whose firmware tells a kernel of several CPUs by what it leaves in memory.
+type Firmware interface {
+	Firmware(cfg *cpus.Config, n int) ([]sim.Chunk, error)
+}
+
 // New makes a machine whose CPU stands at the kernel's entry. It fails for a kernel without an entry that is
 // modelled, and for one that does not fit into memory with what it needs.
 func New(c Config) (*sim.Machine, error) {
@@ -54,7 +60,7 @@ func New(c Config) (*sim.Machine, error) {
 		return nil, fmt.Errorf("kernel %s: %w", c.Kernel.Image.Name, err)
 	}
 	return sim.New(sim.Config{
-		ISA: ISA(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: 1, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
+		ISA: ISA(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: c.CPUs, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
 		TimerHz: c.TimerHz, Bare: bare, Print: c.Print,
 	})
 }
@@ -104,7 +110,25 @@ func (c *Config) load() (*sim.Bare, error) {
 	b := &sim.Bare{SP: stackTop, Chunks: []sim.Chunk{
 		{PA: paramsAt, Data: p}, {PA: commandAt, Data: append([]byte(c.Command), 0)}, {PA: at, Data: c.Initrd},
 	}}
+	if err := c.firmware(b); err != nil {
+		return nil, err
+	}
 	return b, c.enter(b)
+}
+
+// firmware adds what tells the kernel of several CPUs, which begin in real mode.
+func (c *Config) firmware(b *sim.Bare) error {
+	b.Others = x86.RealMode
+	if c.CPUs < 2 {
+		return nil
+	}
+	f, ok := c.Board.(Firmware)
+	if !ok {
+		return fmt.Errorf("%d CPUs: the board has no firmware that would tell a kernel of them", c.CPUs)
+	}
+	chunks, err := f.Firmware(&c.CPU, c.CPUs)
+	b.Chunks = append(b.Chunks, chunks...)
+	return err
 }
 
 // header is the boot parameters with nothing but the kernel's header.

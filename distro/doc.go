@@ -2,7 +2,8 @@
 //
 // It puts kernel, command line and initial file system into memory and enters the kernel by the x86 boot
 // protocol, version 2.15 (Documentation/x86/boot.rst): a kernel of 64 bits in 64-bit mode with an identity map, one of
-// 32 bits in 32-bit mode with paging off. The machine has one CPU.
+// 32 bits in 32-bit mode with paging off. Further CPUs wait until the kernel starts them, in real mode. It finds them by
+// the tables of the MultiProcessor Specification, which a board brings along (Firmware).
 //
-// Left out are EFI, ACPI tables, a framebuffer, and further CPUs, which would begin in real mode.
+// Left out are EFI, ACPI tables and a framebuffer.
 package distro

@@ -21,7 +21,7 @@ func (c *Config) Fingerprint() (sum [sha256.Size]byte, err error) {
 	if ram == 0 {
 		ram = DefaultRAM
 	}
-	fmt.Fprintf(h, "ram %d timer %d board %T\n", ram, c.TimerHz, c.Board) // what the board's devices hold is in the state
+	fmt.Fprintf(h, "cpus %d ram %d timer %d board %T\n", max(c.CPUs, 1), ram, c.TimerHz, c.Board) // what the board's devices hold is in the state
 	err = describe(h, "cpu", reflect.ValueOf(c.CPU))
 	return [sha256.Size]byte(h.Sum(nil)), err
 }

@@ -2,6 +2,7 @@ package distro_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -84,8 +85,69 @@ func TestBoot(t *testing.T) {
 					t.Errorf("the kernel complains (%s):\n%s", bad, console)
 				}
 			}
-			compareQemu(t, file, lines(console))
+			compareQemu(t, file, lines(console), 1)
 		})
+	}
+}
+
+// TestBootSeveral boots the kernels of a distribution with two CPUs to /init, the one of 64 bits with the cost model. What
+// goes on from a snapshot, which is taken in the middle of a turn, is the same as what was never written; for the kernel of
+// 64 bits that is another boot, with one processor of the host. The lines are those under qemu with two CPUs, among them
+// how many there are.
+func TestBootSeveral(t *testing.T) {
+	for _, file := range kernels(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			c := packaged(t, file)
+			c.CPUs, c.Command = 2, distro.Command(2)
+			c.Untimed = c.Kernel.Image.Bits == 32
+			part, err := distro.Run(c, distro.Stop{Symbol: "run_init_process"})
+			if err != nil {
+				t.Fatalf("%v; the console:\n%s", err, part.Console())
+			}
+			written := c
+			if written.From, err = distro.Snapshot(c, part); err != nil {
+				t.Fatal(err)
+			}
+			whole := part
+			if c.Untimed {
+				part.Resume()
+				err = part.Run()
+			} else {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+				whole, err = distro.Run(c, distro.Stop{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest, err := distro.Run(written, distro.Stop{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := lookAll(whole), lookAll(rest)
+			for i := range want.counters { // what was decoded is not in a snapshot
+				want.counters[i].Invalidation, got.counters[i].Invalidation = 0, 0
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("behind the snapshot %v, without %v; the console:\n%s", got.now, want.now, got.console)
+			}
+			checkSeveral(t, whole)
+			compareQemu(t, file, lines(want.console), 2)
+		})
+	}
+}
+
+// checkSeveral looks for what kernels say of two CPUs, and of what is wrong with them.
+func checkSeveral(t *testing.T, m *sim.Machine) {
+	t.Helper()
+	for _, line := range []string{"\ninit: running\r\n", "smp: Brought up 1 node, 2 CPUs"} {
+		if !strings.Contains(m.Console(), line) || m.Ended() != distro.Halted {
+			t.Errorf("ended by %q without %q:\n%s", m.Ended(), line, m.Console())
+		}
+	}
+	for _, bad := range []string{"Oops", "BUG", "WARNING:", "unchecked MSR", "warp", "Marking TSC unstable"} {
+		if strings.Contains(m.Console(), bad) {
+			t.Errorf("the kernel complains (%s):\n%s", bad, m.Console())
+		}
 	}
 }
 
@@ -153,7 +215,7 @@ func TestUntimedBootsAlike(t *testing.T) {
 var of = regexp.MustCompile(`BIOS|e820|DMI|SMBIOS|tsc|TSC|last_pfn|PAT|MP-table|MPTABLE|MultiProcessor|RAMDISK|APIC|Processor|node|NODE_DATA|` +
 	`DMA|unpack rootfs|low ram:|^Normal|Virtual Wire|^Disabled$|available|total_pages|Total pages|Memory:|KASLR|NR_IRQS|Console:|BogoMIPS|smpboot|Performance Events|audit|clock|initrd|` +
 	`i8042|serio|input:|rtc_cmos|mce:|microcode|Unstable|trace_clock|kernel command line$|keep using|sched_clock|ITS|thunk|Calibrating|MDS|iTLB|` +
-	`Spectre|MMIO|Speculative|Mitigation|x86/fpu|printk:|random:|[0-9]ms$|hash table entries|TLB entries|CPU0:|mitigations`)
+	`Spectre|MMIO|Speculative|Mitigation|x86/fpu|printk:|random:|[0-9]ms$|hash table entries|TLB entries|CPU0:|mitigations|mtrr:`)
 
 // lines are the lines of a console without their times, and without those that differ on other hardware.
 func lines(console string) []string {
@@ -169,7 +231,7 @@ func lines(console string) []string {
 
 // compareQemu boots the same under qemu and wants every line in the same order, but for those of the firmware before
 // the kernel begins.
-func compareQemu(t *testing.T, file string, got []string) {
+func compareQemu(t *testing.T, file string, got []string, cpus int) {
 	t.Helper()
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		t.Skip("left out: the comparison with qemu, which is not installed")
@@ -178,7 +240,7 @@ func compareQemu(t *testing.T, file string, got []string) {
 	if err := os.WriteFile(initrd, packaged(t, file).Initrd, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", initrd, "-append", distro.DefaultCommand, "-display", "none",
+	c := exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", initrd, "-append", distro.Command(cpus), "-smp", fmt.Sprintf("%d,sockets=%[1]d", cpus), "-display", "none",
 		"-serial", "stdio", "-no-reboot", "-m", "512", "-cpu", "core2duo,-ssse3")
 	var out output
 	c.Stdout = &out

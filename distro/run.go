@@ -12,8 +12,21 @@ import (
 
 // DefaultCommand are the kernel's parameters where none are given: the console is the serial port, nothing is
 // looked for that the machine has not, and what takes long and shows nothing is left out.
-const DefaultCommand = "console=ttyS0 pci=off acpi=off nosmp noapic nolapic " +
-	"initcall_blacklist=jent_mod_init,load_system_certificate_list cryptomgr.notests"
+const DefaultCommand = bareCommand + "nosmp noapic nolapic " + shortCommand
+
+// Parts of DefaultCommand.
+const (
+	bareCommand  = "console=ttyS0 pci=off acpi=off "
+	shortCommand = "initcall_blacklist=jent_mod_init,load_system_certificate_list cryptomgr.notests"
+)
+
+// Command is DefaultCommand for a number of CPUs.
+func Command(n int) string {
+	if n < 2 {
+		return DefaultCommand
+	}
+	return bareCommand + shortCommand
+}
 
 // Stop says when a run is to end. The kernel may end it before.
 type Stop struct {
@@ -118,17 +131,23 @@ func Start(c Config, stop Stop) (*sim.Machine, error) {
 		if err := c.restore(m); err != nil {
 			return nil, err
 		}
-		m.CPU(0).Untimed(0, 0)
 	}
-	if c.Untimed {
-		m.CPU(0).Untimed(clock.PerCycle, math.MaxInt64)
+	for i := range m.CPUs() {
+		if c.From != nil {
+			m.CPU(i).Untimed(0, 0)
+		}
+		if c.Untimed {
+			m.CPU(i).Untimed(clock.PerCycle, math.MaxInt64)
+		}
 	}
 	if stop.Symbol != "" {
 		s, ok := m.Image().Symbol(stop.Symbol)
 		if !ok || !s.Func {
 			return nil, fmt.Errorf("kernel %s has no function %s to stop at", m.Image().Name, stop.Symbol)
 		}
-		m.CPU(0).ObserveCode(&breaker{m, s.Addr}, [][2]uint64{{s.Addr, s.Addr + 1}}, false)
+		for i := range m.CPUs() {
+			m.CPU(i).ObserveCode(&breaker{m, s.Addr}, [][2]uint64{{s.Addr, s.Addr + 1}}, false)
+		}
 	}
 	return m, nil
 }

@@ -45,7 +45,7 @@ func (c *Config) restore(m *sim.Machine) error {
 	case !found || len(b) < len(mark):
 		return errors.New("snapshot: this is none of this version of the program: boot again and write another one")
 	case !bytes.Equal(b[:len(mark)], mark[:]):
-		return errors.New("snapshot: it was written with another kernel, machine description, board or size of memory: " +
+		return errors.New("snapshot: it was written with another kernel, machine description, board, number of CPUs or size of memory: " +
 			"give the same, or boot again")
 	}
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxSnapshot))

@@ -29,7 +29,7 @@ type bootOptions struct {
 	snapshot, from                            string
 	files                                     []string
 	stop                                      distro.Stop
-	memory                                    int
+	memory, cpus                              int
 	seconds                                   float64
 	date                                      int64
 	untimed                                   bool
@@ -40,7 +40,7 @@ func (a *app) bootCmd() *cobra.Command {
 		Use:   "boot",
 		Short: "Boot the kernel of a distribution, as packaged",
 		Long: `Boot a kernel (--kernel vmlinuz) on the simulated processor of a machine description, with the devices of an
-old PC around it. The console is printed as it comes. Without --initrd the initial file system holds a small
+old PC around it, and with --cpus N of them, which the kernel starts. The console is printed as it comes. Without --initrd the initial file system holds a small
 /init, which prints a line and switches the machine off, and what --file adds.
 
 A boot ends when the kernel halts or resets the machine, or at --until or --until-text. Two boots with the
@@ -56,6 +56,7 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 	f.StringArrayVar(&o.files, "file", nil, "NAME=PATH: another file of the default initial file system; an executable one stays so (may be repeated)")
 	f.StringVar(&o.command, "append", distro.DefaultCommand, "parameters of the kernel")
 	f.StringVar(&o.machine, "machine", "xeon-e5410", "machine description")
+	f.IntVar(&o.cpus, "cpus", 1, "how many CPUs, 1 to 32")
 	f.IntVar(&o.memory, "memory", distro.DefaultRAM>>20, "memory in MiB")
 	f.Float64Var(&o.seconds, "seconds", distro.DefaultBudget, "simulated seconds after which the boot has failed")
 	f.Int64Var(&o.date, "date", bootDate, "what the clock says when the machine is switched on, in seconds since 1970")
@@ -63,9 +64,14 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 	f.StringVar(&o.stop.Text, "until-text", "", "end when the console has printed this text")
 	f.StringVar(&o.console, "console", "", "file for what the kernel prints, in place of the terminal")
 	f.StringVar(&o.snapshot, "snapshot", "", "write the machine to this file at the end, to go on from there")
-	f.StringVar(&o.from, "from", "", "go on from a file of --snapshot, with the same kernel, machine and memory")
+	f.StringVar(&o.from, "from", "", "go on from a file of --snapshot, with the same kernel, machine, number of CPUs and memory")
 	f.BoolVar(&o.untimed, "untimed", false, "execute without the cost model, every instruction in a cycle: quicker, for the way to --snapshot")
-	c.RunE = func(*cobra.Command, []string) error { return a.boot(&o) }
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if !c.Flags().Changed("append") {
+			o.command = distro.Command(o.cpus)
+		}
+		return a.boot(&o)
+	}
 	return c
 }
 
@@ -104,6 +110,9 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	if o.kernel == "" {
 		return c, nil, errors.New("name the kernel by --kernel FILE")
 	}
+	if o.cpus < 1 {
+		return c, nil, errors.New("boot: --cpus must be 1 or more")
+	}
 	if o.memory < 1 || !(o.seconds > 0 && o.seconds <= 1e6) { // neither holds of what is no number
 		return c, nil, errors.New("boot: --memory and --seconds must be positive, and the latter at most a million")
 	}
@@ -122,7 +131,7 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	}
 	c.CPU, c.TimerHz, c.Board = mach.CPU, mach.TimerHz, pc.Legacy{Date: o.date}
 	c.Untimed = o.untimed
-	c.RAM, c.Command = o.memory<<20, o.command
+	c.CPUs, c.RAM, c.Command = o.cpus, o.memory<<20, o.command
 	c.Budget = clock.FromCycles(int64(o.seconds * float64(mach.CPU.Hz)))
 	if o.from != "" {
 		if c.From, err = os.ReadFile(o.from); err != nil {
@@ -198,25 +207,34 @@ func addFolders(files []distro.File, have map[string]bool, name string) []distro
 
 // bootSummary says how the boot went, on the error stream: the host's time is never the same.
 func (a *app) bootSummary(m *sim.Machine, mach *machines.Machine, took time.Duration) {
-	n, end := m.CPU(0).Counters().Instructions, m.Ended()
+	n, end := uint64(0), m.Ended()
+	for i := range m.CPUs() {
+		n += m.CPU(i).Counters().Instructions
+	}
 	if end == "" {
 		end = "failure"
 	}
 	fmt.Fprintf(a.err, "%s: ended by %s at %s, %d instructions in %.6f simulated seconds (%.1f million a second of the host)\n",
 		mach.Name, end, m.Image().SymbolText(m.CPU(0).PC()), n,
 		float64(m.CPU(0).Now().Cycles())/float64(mach.CPU.Hz), float64(n)/took.Seconds()/1e6)
-	a.bootRefusals(m)
+	for i := range m.CPUs() {
+		a.bootRefusals(m, i)
+	}
 }
 
-// bootRefusals lists what the kernel asked for in vain. Kernels ask for much that a processor may lack, so that this is no
+// bootRefusals lists what the kernel asked CPU i for in vain. Kernels ask for much that a processor may lack, so that this is no
 // failure by itself.
-func (a *app) bootRefusals(m *sim.Machine) {
-	if n := m.CPU(0).Counters(); n.Unmodelled > 0 {
-		fmt.Fprintf(a.err, "%d instructions are not modelled and were refused, the last %s\n", n.Unmodelled, n.LastUnknown)
+func (a *app) bootRefusals(m *sim.Machine, i int) {
+	who := ""
+	if i > 0 {
+		who = fmt.Sprintf("cpu %d: ", i)
 	}
-	if c, ok := m.CPU(0).(cpus.Refuser); ok {
+	if n := m.CPU(i).Counters(); n.Unmodelled > 0 {
+		fmt.Fprintf(a.err, "%s%d instructions are not modelled and were refused, the last %s\n", who, n.Unmodelled, n.LastUnknown)
+	}
+	if c, ok := m.CPU(i).(cpus.Refuser); ok {
 		for _, r := range c.Refusals() {
-			fmt.Fprintf(a.err, "refused: %s, %d times, first at %s\n", r.Name, r.Count, m.Image().SymbolText(r.PC))
+			fmt.Fprintf(a.err, "%srefused: %s, %d times, first at %s\n", who, r.Name, r.Count, m.Image().SymbolText(r.PC))
 		}
 	}
 }
