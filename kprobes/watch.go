@@ -66,6 +66,9 @@ func (k *Kprobes) AddWatch(c Caller, w Watch) (nr int, err error) {
 	switch got := int32(v); {
 	case got == -1:
 		return 0, fmt.Errorf("watching %s+%#x: no debug register is free: %w", w.Symbol, w.Offset, EBUSY)
+	case Errno(-got) == EINVAL:
+		return 0, fmt.Errorf("watching %s+%#x, %d bytes, type %s: no debug register of kernel %s can do that (%w)",
+			w.Symbol, w.Offset, w.Length, w.Type, k.im.Name, EINVAL)
 	case got < 0:
 		return 0, fmt.Errorf("watching %d bytes at %s+%#x, type %s: %w", w.Length, w.Symbol, w.Offset, w.Type, Errno(-got))
 	default:

@@ -29,7 +29,7 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 			continue
 		}
 		if kind := root.Get("kind"); kind != nil && kinds.Of(kind.Text).Linux != "" {
-			p.errs.Add(s.Value.Pos, "isa: kind %s boots a packaged kernel: name another one by linux.kernel, and a machine of its instruction set", kind.Text)
+			p.errs.Add(s.Value.Pos, "isa: kind %s boots a packaged kernel, whose file says its instruction set: leave isa out, and name another file by linux.kernel", kind.Text)
 			continue
 		}
 		need := p.portModes(root, t)
