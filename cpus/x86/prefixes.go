@@ -59,8 +59,22 @@ func tooLong(code []byte, mode int) bool {
 	if n >= maxInsn-1 {
 		return true
 	}
-	x, err := x86asm.Decode(longer[n:], mode)
-	return err == nil && n+x.Len > maxInsn
+	few := sizingPrefixes(code[:n])
+	x, err := x86asm.Decode(append(few, longer[n:]...), mode)
+	return err == nil && n-len(few)+x.Len > maxInsn
+}
+
+// sizingPrefixes returns one of each of the prefixes that choose an instruction or its length. x86asm takes 15 bytes,
+// and these leave room for the longest.
+func sizingPrefixes(prefixes []byte) (few []byte) {
+	for i, b := range prefixes {
+		last := i == len(prefixes)-1
+		switch {
+		case (b == 0x66 || b == 0x67) && lastOf(prefixes, b) == i, b&0xf0 == 0x40 && last:
+			few = append(few, b)
+		}
+	}
+	return few
 }
 
 // shortAddress lets run take an address of fewer bits than the mode's: the sum of base, index and
