@@ -18,7 +18,7 @@ func (c *Core) LoadWords(va uint64, words []uint32) bool {
 	off := va & pageMask
 	if n := wordBytes * uint64(len(words)); e.read == va>>pageShift+c.microGen && off+n <= pageBytes {
 		c.loadWords(e.base+off, words)
-		if c.window {
+		if c.window && c.storesMatter() {
 			c.findAmong(e.base+off, n)
 		}
 		return true
@@ -79,15 +79,22 @@ func (c *Core) loadPart(va, pa uint64, words []uint32) sentStore {
 // loadWords reads words from RAM.
 func (c *Core) loadWords(pa uint64, words []uint32) {
 	n := wordBytes * uint64(len(words))
-	for line := pa &^ c.lineMask; line < pa+n; line += c.lineMask + 1 {
-		if at := uint32(line >> (c.dShift & 63)); c.dRecent[at&c.dMask] != at+1 {
-			c.missLoad(line)
-		}
+	if at := uint32(pa >> (c.dShift & 63)); pa&c.lineMask+n > c.lineMask+1 || c.dRecent[at&c.dMask] != at+1 {
+		c.loadLines(pa, n)
 	}
 	from := c.ram[pa : pa+n]
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint32(from)
 		from = from[wordBytes:]
+	}
+}
+
+// loadLines sends a load of n bytes through the caches, line by line.
+func (c *Core) loadLines(pa, n uint64) {
+	for line := pa &^ c.lineMask; line < pa+n; line += c.lineMask + 1 {
+		if at := uint32(line >> (c.dShift & 63)); c.dRecent[at&c.dMask] != at+1 {
+			c.missLoad(line)
+		}
 	}
 }
 
@@ -163,10 +170,8 @@ func (c *Core) storePart(va, pa uint64, words []uint32) {
 // storeWords writes words to RAM as parts of the last store by number.
 func (c *Core) storeWords(pa uint64, words []uint32) {
 	n := wordBytes * uint64(len(words))
-	for line := pa &^ c.lineMask; line < pa+n; line += c.lineMask + 1 {
-		if at := uint32(line >> (c.dShift & 63)); c.sRecent[at&c.dMask] != at+1 {
-			c.missStore(line)
-		}
+	if at := uint32(pa >> (c.dShift & 63)); pa&c.lineMask+n > c.lineMask+1 || c.sRecent[at&c.dMask] != at+1 {
+		c.storeLines(pa, n)
 	}
 	to := c.ram[pa : pa+n]
 	for _, w := range words {
@@ -181,9 +186,19 @@ func (c *Core) storeWords(pa uint64, words []uint32) {
 		c.acc[c.idx&(accesses-1)].store = number
 		c.sends |= 1 << (c.idx & 63)
 	}
-	for at := pa; at < pa+n; at = at&^(granule-1) + granule {
-		if granule := at >> mmu.GranuleShift; c.codeMap[granule>>6]>>(granule&63)&1 != 0 {
-			c.Memory.DropCode(at)
+	first, last := pa>>mmu.GranuleShift, (pa+n-1)>>mmu.GranuleShift
+	for ; first <= last; first++ {
+		if c.codeMap[first>>6]>>(first&63)&1 != 0 {
+			c.Memory.DropCode(first << mmu.GranuleShift)
+		}
+	}
+}
+
+// storeLines is loadLines of a store.
+func (c *Core) storeLines(pa, n uint64) {
+	for line := pa &^ c.lineMask; line < pa+n; line += c.lineMask + 1 {
+		if at := uint32(line >> (c.dShift & 63)); c.sRecent[at&c.dMask] != at+1 {
+			c.missStore(line)
 		}
 	}
 }
