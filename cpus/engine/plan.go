@@ -19,28 +19,21 @@ type step struct {
 	places, takes      uint8 // of a dispatch group: those that must be free, and those that are taken
 	least, limit       uint8 // those that are taken in front of it at least, and with it at most
 	latency, occupancy int32
-	second             int32 // latency of the second result
 	pace               int32 // issue slots; with groups the time that its groups take
 }
 
 // Flags of a step.
 const (
-	stepFront   = 1 << iota // something is looked at before dispatch that is rare
-	stepUnit                // waits for a unit behind its port
-	stepMore                // has a second or a third source
-	stepIndexed             // has an index
-	stepSecond              // has a second result with a latency of its own
-	stepAlso                // has further results
+	stepFront = 1 << iota // something is looked at before dispatch that few instructions need
+	stepRare              // placeOp executes it
+	stepMore              // has a second or a third source
 	stepLoads
-	stepStores
-	_
-	stepWindow // newWindow, in the same place
 )
 
 // planAfter is how often a block goes through the model until it gets steps. Most code is executed once.
 const planAfter = 2
 
-// plan makes the steps of a block, if that has instructions that steps can tell of and nothing else.
+// plan makes the steps of a block, if steps can tell of all its instructions.
 func (c *Core) plan(b *timed) {
 	if !b.simple || c.grouped && c.scoreboard {
 		return
@@ -49,13 +42,13 @@ func (c *Core) plan(b *timed) {
 	for i := range b.ops {
 		op := &b.ops[i]
 		k := &c.cost[op.Class]
-		if max(k.latency, k.occupancy, k.second, k.slots, k.groups) > math.MaxInt32 {
+		if max(k.latency, k.occupancy, k.slots, k.groups) > math.MaxInt32 {
 			return
 		}
 		steps[i] = step{
 			flags: c.stepFlags(op, k), s1: op.S1, s2: op.S2, s3: op.S3, base: op.Base, index: op.Index,
 			o1: op.O1, o2: op.O2, port: k.port, places: k.places, takes: k.places, limit: c.room,
-			latency: int32(k.latency), occupancy: int32(k.occupancy), second: int32(k.second), pace: int32(k.slots),
+			latency: int32(k.latency), occupancy: int32(k.occupancy), pace: int32(k.slots),
 		}
 		if c.grouped {
 			c.planGroup(&steps[i], op, k)
@@ -75,25 +68,20 @@ func (c *Core) planGroup(s *step, op *Op, k *price) {
 	}
 }
 
-// stepFlags are the flags of an instruction's step.
+// stepFlags are the flags of an instruction's step. newWindow is one too, in the place that an Op has it.
 func (c *Core) stepFlags(op *Op, k *price) uint16 {
 	f := op.Flags & newWindow
-	for _, is := range [...]struct {
-		flag uint16
-		set  bool
-	}{
-		{stepFront, k.first || op.Flags&(moves|namesStack) != 0 && (c.stackEngine || op.Flags&moves != 0)},
-		{stepUnit, k.unit != noPort},
-		{stepMore, op.S2 != c.absent || op.S3 != c.absent},
-		{stepIndexed, op.Index != c.absent},
-		{stepSecond, k.second != 0},
-		{stepAlso, op.Also != 0},
-		{stepLoads, op.Flags&Loads != 0},
-		{stepStores, op.Flags&Stores != 0},
-	} {
-		if is.set {
-			f |= is.flag
-		}
+	if k.first || op.Flags&moves != 0 || op.Flags&namesStack != 0 && c.stackEngine {
+		f |= stepFront
+	}
+	if k.unit != noPort || k.second != 0 || op.Also != 0 || op.Flags&Stores != 0 {
+		f |= stepRare
+	}
+	if op.S2 != c.absent || op.S3 != c.absent {
+		f |= stepMore
+	}
+	if op.Flags&Loads != 0 {
+		f |= stepLoads
 	}
 	return f
 }
@@ -150,16 +138,6 @@ func (c *Core) frontEnd(op *Op, d ticks) ticks {
 	return d
 }
 
-// takeUnit returns when the unit behind the port is free for an instruction that could start, and keeps it busy from
-// then on.
-func (c *Core) takeUnit(op *Op, start ticks) ticks {
-	k := &c.cost[op.Class]
-	unit := &c.port[k.unit&portMask]
-	start = max(start, *unit)
-	*unit = start + k.busy
-	return start
-}
-
 // placeSteps is placeAny of a whole block that has steps, on a core without dispatch groups.
 func (c *Core) placeSteps(b *timed) (done ticks) {
 	d, retire, at := c.dispatch, c.retire, c.at
@@ -178,48 +156,33 @@ func (c *Core) placeSteps(b *timed) (done ticks) {
 		if c.scoreboard {
 			d = c.inOrder(&b.ops[i], &c.cost[b.ops[i].Class], d)
 		}
-		port := &c.port[s.port&portMask]
-		start := max(d, *port)
-		if f&stepUnit != 0 {
-			start = c.takeUnit(&b.ops[i], start)
-		}
-		*port, c.port[noPort] = start+ticks(s.occupancy), 0
-		free := start
-		if f&stepLoads != 0 {
-			a := &c.acc[i&(accesses-1)]
-			p := max(c.port[portLoad], d)
-			c.port[portLoad] = p + c.loadBusy
-			from := max(p, c.ready[s.base&regMask])
-			if f&stepIndexed != 0 {
-				from = max(from, c.ready[s.index&regMask])
-			}
-			arrives := from + c.l1Lat + a.miss
-			if a.match != noStore {
-				arrives = c.forwardedAt(&b.ops[i], from, arrives, a)
-			}
-			a.miss = 0
-			start = max(start, arrives)
-		}
-		done = max(start, c.ready[s.s1&regMask])
-		if f&stepMore != 0 {
-			done = max(done, c.ready[s.s2&regMask], c.ready[s.s3&regMask])
-		}
-		done += ticks(s.latency)
-		second := done
-		if f&stepSecond != 0 {
-			second = c.secondResult(&b.ops[i], &c.cost[b.ops[i].Class], free, done)
-		}
-		c.ready[s.o1&regMask] = done
-		c.ready[s.o2&regMask] = second
-		if f&stepAlso != 0 {
-			c.readyAlso(b.ops[i].Also, done)
-		}
 		next := retire + c.slot
-		if f&stepStores != 0 {
-			done = c.placeStore(&b.ops[i], d, next, done, &c.acc[i&(accesses-1)])
-			d = max(d, c.drained-c.slack)
+		if f&stepRare != 0 {
+			d, retire, done = c.placeOp(&b.ops[i], d, next, &c.acc[i&(accesses-1)])
+		} else {
+			port := &c.port[s.port&portMask]
+			start := max(d, *port)
+			*port, c.port[noPort] = start+ticks(s.occupancy), 0
+			if f&stepLoads != 0 {
+				a := &c.acc[i&(accesses-1)]
+				p := max(c.port[portLoad], d)
+				c.port[portLoad] = p + c.loadBusy
+				p = max(p, c.ready[s.base&regMask], c.ready[s.index&regMask])
+				arrives := p + c.l1Lat + a.miss
+				if a.match != noStore {
+					arrives = c.forwardedAt(&b.ops[i], p, arrives, a)
+				}
+				a.miss = 0
+				start = max(start, arrives)
+			}
+			done = max(start, c.ready[s.s1&regMask])
+			if f&stepMore != 0 {
+				done = max(done, c.ready[s.s2&regMask], c.ready[s.s3&regMask])
+			}
+			done += ticks(s.latency)
+			c.ready[s.o1&regMask], c.ready[s.o2&regMask] = done, done
+			retire = max(next, done)
 		}
-		retire = max(next, done, second)
 		c.ring[at&(cpus.MaxWindow-1)] = retire
 		if at++; at >= c.rob {
 			at = 0
@@ -254,48 +217,33 @@ func (c *Core) placeGrouped(b *timed) (done ticks) {
 			c.at = at
 		}
 		g.filled = max(filled, s.least) + s.takes
-		port := &c.port[s.port&portMask]
-		start := max(d, *port)
-		if f&stepUnit != 0 {
-			start = c.takeUnit(&b.ops[i], start)
-		}
-		*port, c.port[noPort] = start+ticks(s.occupancy), 0
-		free := start
-		if f&stepLoads != 0 {
-			a := &c.acc[i&(accesses-1)]
-			p := max(c.port[portLoad], d)
-			c.port[portLoad] = p + c.loadBusy
-			from := max(p, c.ready[s.base&regMask])
-			if f&stepIndexed != 0 {
-				from = max(from, c.ready[s.index&regMask])
-			}
-			arrives := from + c.l1Lat + a.miss
-			if a.match != noStore {
-				arrives = c.forwardedAt(&b.ops[i], from, arrives, a)
-			}
-			a.miss = 0
-			start = max(start, arrives)
-		}
-		done = max(start, c.ready[s.s1&regMask])
-		if f&stepMore != 0 {
-			done = max(done, c.ready[s.s2&regMask], c.ready[s.s3&regMask])
-		}
-		done += ticks(s.latency)
-		second := done
-		if f&stepSecond != 0 {
-			second = c.secondResult(&b.ops[i], &c.cost[b.ops[i].Class], free, done)
-		}
-		c.ready[s.o1&regMask] = done
-		c.ready[s.o2&regMask] = second
-		if f&stepAlso != 0 {
-			c.readyAlso(b.ops[i].Also, done)
-		}
 		next := max(retire, g.floor)
-		if f&stepStores != 0 {
-			done = c.placeStore(&b.ops[i], d, next, done, &c.acc[i&(accesses-1)])
-			d = max(d, c.drained-c.slack)
+		if f&stepRare != 0 {
+			d, retire, done = c.placeOp(&b.ops[i], d, next, &c.acc[i&(accesses-1)])
+		} else {
+			port := &c.port[s.port&portMask]
+			start := max(d, *port)
+			*port, c.port[noPort] = start+ticks(s.occupancy), 0
+			if f&stepLoads != 0 {
+				a := &c.acc[i&(accesses-1)]
+				p := max(c.port[portLoad], d)
+				c.port[portLoad] = p + c.loadBusy
+				p = max(p, c.ready[s.base&regMask], c.ready[s.index&regMask])
+				arrives := p + c.l1Lat + a.miss
+				if a.match != noStore {
+					arrives = c.forwardedAt(&b.ops[i], p, arrives, a)
+				}
+				a.miss = 0
+				start = max(start, arrives)
+			}
+			done = max(start, c.ready[s.s1&regMask])
+			if f&stepMore != 0 {
+				done = max(done, c.ready[s.s2&regMask], c.ready[s.s3&regMask])
+			}
+			done += ticks(s.latency)
+			c.ready[s.o1&regMask], c.ready[s.o2&regMask] = done, done
+			retire = max(next, done)
 		}
-		retire = max(next, done, second)
 		c.ring[g.place&(cpus.MaxWindow-1)] = retire
 	}
 	c.dispatch, c.retire = d, retire

@@ -86,29 +86,7 @@ func (c *Core) placeAny(ops []Op) (done ticks) {
 		if c.scoreboard {
 			d = c.inOrder(op, k, d)
 		}
-		// Execution: a free port and what is behind it, the operands, and for a load its data.
-		start := max(d, c.port[k.port&portMask], c.port[k.unit&portMask])
-		c.port[k.unit&portMask] = start + k.busy
-		c.port[k.port&portMask] = start + k.occupancy
-		c.port[noPort] = 0
-		free := start
-		if op.Flags&Loads != 0 {
-			start = max(start, c.loaded(op, d, &c.acc[i&(accesses-1)]))
-		}
-		done = max(max(start, c.ready[op.S3&regMask]), max(c.ready[op.S1&regMask], c.ready[op.S2&regMask])) + k.latency
-		second := done
-		if k.second != 0 {
-			second = c.secondResult(op, k, free, done)
-		}
-		c.ready[op.O1&regMask] = done
-		c.ready[op.O2&regMask] = second
-		c.readyAlso(op.Also, done)
-		if op.Flags&Stores != 0 {
-			done = c.placeStore(op, d, next, done, &c.acc[i&(accesses-1)])
-			d = max(d, c.drained-c.slack)
-		}
-		// Retirement, in order.
-		retire = max(next, done, second)
+		d, retire, done = c.placeOp(op, d, next, &c.acc[i&(accesses-1)])
 		if c.grouped {
 			c.ring[c.group.place&(cpus.MaxWindow-1)] = retire
 			continue
@@ -120,6 +98,34 @@ func (c *Core) placeAny(ops []Op) (done ticks) {
 	}
 	c.dispatch, c.retire, c.at = d, retire, at
 	return done
+}
+
+// placeOp executes and retires an instruction that was dispatched, which retires at next at the earliest. It returns the
+// place of dispatch behind it, when it retires and when it is done.
+func (c *Core) placeOp(op *Op, d, next ticks, a *access) (_, retire, done ticks) {
+	// Execution: a free port and what is behind it, the operands, and for a load its data.
+	k := &c.cost[op.Class]
+	start := max(d, c.port[k.port&portMask], c.port[k.unit&portMask])
+	c.port[k.unit&portMask] = start + k.busy
+	c.port[k.port&portMask] = start + k.occupancy
+	c.port[noPort] = 0
+	free := start
+	if op.Flags&Loads != 0 {
+		start = max(start, c.loaded(op, d, a))
+	}
+	done = max(start, c.ready[op.S1&regMask], c.ready[op.S2&regMask], c.ready[op.S3&regMask]) + k.latency
+	second := done
+	if k.second != 0 {
+		second = c.secondResult(op, k, free, done)
+	}
+	c.ready[op.O1&regMask] = done
+	c.ready[op.O2&regMask] = second
+	c.readyAlso(op.Also, done)
+	if op.Flags&Stores != 0 {
+		done = c.placeStore(op, d, next, done, a)
+		d = max(d, c.drained-c.slack)
+	}
+	return d, max(next, done, second), done // in order
 }
 
 // placeStore sends a store of an instruction that has its result at a time on its way to the cache, and returns when the
