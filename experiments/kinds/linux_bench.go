@@ -111,12 +111,16 @@ func targetOf(p *schema.Point) string {
 	return p.Workload.Target
 }
 
-// order completes the order of a loop by the probe of a point, and says where it stands; nil without a probe.
+// order completes the order of a loop by the probe of a point, and says where it stands; nil without a probe, and for a
+// module of the user's.
 func (b *bench) order(p *schema.Point) (o measuring.Order, s *site, err error) {
 	o = loopOf(p)
 	switch l := p.Probe.Linux; {
 	case l.What == schema.LinuxNone:
 		return o, nil, nil
+	case l.What == schema.LinuxModule:
+		o.Modules, o.Optimize = []measuring.Module{userModule(l.Module)}, p.Probe.Mode == kprobes.Optimized
+		return o, nil, nil // it says where its probes stand itself
 	case l.What == schema.LinuxWatch:
 		if s, err = b.watched(p); err == nil && l.Handler != schema.LinuxEmpty {
 			o.Watchpoint = &measuring.Watchpoint{Addr: s.addr, Access: measuring.Write}

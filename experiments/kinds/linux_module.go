@@ -86,3 +86,9 @@ func moduleParams(p *schema.Point, s *site) string {
 	}
 	return params
 }
+
+// userModule is a module as orders name it. A kernel names it as its file without the ending.
+func userModule(m *schema.UserModule) measuring.Module {
+	name := strings.TrimSuffix(filepath.Base(m.Path), ".ko")
+	return measuring.Module{Name: name, File: m.File, Params: m.Params, Hits: m.Hits}
+}

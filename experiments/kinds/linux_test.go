@@ -2,6 +2,10 @@ package kinds_test
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -177,5 +181,54 @@ func refuses(t *testing.T, point, want string, sets []string) {
 	}
 	if _, err := kinds.Measure(pt); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s with %q: %v, want %q", point, sets, err, want)
+	}
+}
+
+// TestLinuxUserModule has the module with the empty handlers as one of the user's: its figures are those of the points that
+// have it as the program's own. A point whose module counts too few hits, or is refused by the kernel, fails.
+func TestLinuxUserModule(t *testing.T) {
+	base := linuxPlan(t, "linux-probes")
+	kernel := base.Points[0].Image.Name
+	headers := kinds.Headers(kernel, base.Points[0].Kernel.Era)
+	if headers == "" {
+		t.Skip("left out: modules of a user, since there are no headers of the kernel, or no tools to build one")
+	}
+	dir := t.TempDir()
+	if said, err := exec.Command("sh", "../../distro/module/build.sh", headers, filepath.Join(dir, "kprobesim_empty.ko")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	point := func(name, mode, params string) string {
+		return fmt.Sprintf("[[points]]\nname = %q\nkind = \"module\"\nfile = \"kprobesim_empty.ko\"\nmode = %q\nparams = %q\nhits = \"hits\"\n", name, mode, params)
+	}
+	const same = "kind=kprobe symbol=__do_sys_getppid offset=0xb" // as the program says it
+	file := filepath.Join(dir, "mine.toml")
+	text := "base = \"linux-probes\"\nname = \"mine\"\ntitle = \"mine\"\n" + point("my-k", "step", same) +
+		point("my-o", "optimized", same) + point("far", "step", "symbol=do_sys_openat2") + point("wrong", "step", "kind=nothing")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := linuxPlan(t, file)
+	measure := func(name string) (*kinds.Measurement, error) {
+		pt, err := p.Point(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kinds.Measure(pt)
+	}
+	for mine, own := range map[string]string{"my-k": "k", "my-o": "o"} {
+		got, err := measure(mine)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		want, err := measure(own)
+		if err != nil || !reflect.DeepEqual(got.Quantities, want.Quantities) {
+			t.Errorf("%s: %+v, want those of %s: %+v, %v", mine, got.Quantities, own, want.Quantities, err)
+		}
+	}
+	for name, want := range map[string]string{"far": "hit 0 times in 70 iterations", "wrong": "insert the module kprobesim_empty: error 22 (EINVAL)"} {
+		if _, err := measure(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
 	}
 }

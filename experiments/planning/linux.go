@@ -53,6 +53,10 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		p.errs.Join(at(root, "linux", "module"), fmt.Errorf("linux.module: %w", err))
 		return
 	}
+	if err := p.l.userModules(e.Probes); err != nil {
+		p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
+		return
+	}
 	if pt.Linux.ModuleHash == "" {
 		p.leaveOut(e, pt.Kernel.Era)
 	}
@@ -188,6 +192,24 @@ func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux, kernel, release st
 	l.use(results.Input{Kind: "module", Name: filepath.Base(file), Hash: x.ModuleHash})
 	if l.keys != nil {
 		l.keys["module "+filepath.Base(file)] = x.ModuleHash
+	}
+	return nil
+}
+
+// userModules reads the modules of points that insert one.
+func (l *Loader) userModules(probes []schema.Probe) (err error) {
+	for _, p := range probes {
+		m := p.Linux.Module
+		if m == nil {
+			continue
+		}
+		if m.File, err = experiments.ReadLimited(m.Path); err != nil {
+			return fmt.Errorf("%s: file: %w", p.Name, err)
+		}
+		l.use(results.Input{Kind: "module", Name: filepath.Base(m.Path), Hash: results.Hash(m.File)})
+		if l.keys != nil {
+			l.keys["module "+filepath.Base(m.Path)] = results.Hash(m.File)
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/kprobes"
 )
 
 // kernels writes made-up kernels into a folder, by name.
@@ -113,6 +114,54 @@ func TestLinuxLacks(t *testing.T) {
 	} {
 		if _, err := planning.NewLoader().Plan("linux-probes", sets); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", sets, err, want)
+		}
+	}
+}
+
+// TestLinuxUserModule reads a module beside the file that names it. Another module makes another measurement.
+func TestLinuxUserModule(t *testing.T) {
+	dir := kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64})
+	t.Setenv(planning.KernelFolder, dir)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("mine.toml", `base = "linux-probes"
+name = "mine"
+title = "mine"
+
+[[points]]
+name = "mine"
+kind = "module"
+file = "mine.ko"
+`)
+	key := func(module string) string {
+		t.Helper()
+		write("mine.ko", module)
+		p, err := planning.NewLoader().Plan(filepath.Join(dir, "mine.toml"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pt, err := p.Point("mine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := pt.Probe.Linux.Module; string(m.File) != module || pt.Probe.Mode != kprobes.Optimized {
+			t.Errorf("module %q, %s", m.File, pt.Probe.Mode)
+		}
+		return pt.Key("")
+	}
+	if one, other := key("one"), key("other"); one == other {
+		t.Error("another module is no other measurement")
+	}
+	for set, want := range map[string]string{
+		"file=nowhere.ko": "mine: file: nowhere.ko: file does not exist", "mode=ftrace": `a module is "optimized"`,
+		"handler=empty": "a module chooses that itself", "offset=3": "a module chooses that itself",
+	} {
+		if _, err := planning.NewLoader().Plan(filepath.Join(dir, "mine.toml"), []string{"points.mine." + set}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", set, err, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"path/filepath"
 	"sync"
 
 	"kprobesim/image/linux"
@@ -46,6 +47,7 @@ const (
 	LinuxUprobe    = "uprobe"
 	LinuxUretprobe = "uretprobe"
 	LinuxWatch     = "watchpoint"
+	LinuxModule    = "module" // what a module of the user's sets up
 )
 
 // Handlers of such points.
@@ -61,6 +63,38 @@ type LinuxProbe struct {
 	Handler string
 	Target  string // in place of the workload's; "" for that
 	Offset  int64  // of the probe in the target; negative where the kernel's rules choose an instruction for the mode
+	Module  *UserModule
+}
+
+// UserModule is a kernel module of the user's, which sets up what it likes when it is inserted.
+type UserModule struct {
+	Path   string
+	File   []byte // read by the planner
+	Params string // "name=value ..."
+	Hits   string // its parameter that counts hits; "" for none
+}
+
+// readUserModule reads what a point of the kind module inserts.
+func readUserModule(r *doc.Reader) *UserModule {
+	for _, key := range []string{"handler", "target", "offset"} {
+		if r.Has(key) {
+			r.Errorf(key, "a %s chooses that itself: leave it out, or say it by params", LinuxModule)
+		}
+	}
+	return &UserModule{
+		Path:   doc.Need(r, "file", besideFile),
+		Params: doc.Opt(r, "params", "", doc.Text),
+		Hits:   doc.Opt(r, "hits", "", doc.Name),
+	}
+}
+
+// besideFile parses a path: it starts beside the file that has it, or here when an option set it.
+func besideFile(n *doc.Node) (string, error) {
+	path, err := doc.Text(n)
+	if err != nil || filepath.IsAbs(path) || n.Pos.Line == 0 {
+		return path, err
+	}
+	return filepath.Join(filepath.Dir(n.Pos.File), path), nil
 }
 
 // chosen is the offset of a point that names none.
@@ -95,7 +129,7 @@ func ReadLinuxWorkload(r *doc.Reader) Workload {
 // readLinuxPoint reads a point of the kind linux.
 func readLinuxPoint(r *doc.Reader) Probe {
 	defer r.Done()
-	what := doc.Need(r, "kind", doc.OneOf(LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, LinuxUretprobe, LinuxWatch))
+	what := doc.Need(r, "kind", doc.OneOf(LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, LinuxUretprobe, LinuxWatch, LinuxModule))
 	l := &LinuxProbe{
 		What:    what,
 		Loop:    doc.Opt(r, "loop", "", doc.Text),
@@ -104,6 +138,9 @@ func readLinuxPoint(r *doc.Reader) Probe {
 		Offset:  doc.Opt(r, "offset", chosen, doc.Int(0, 1<<20)),
 	}
 	p := Probe{Name: doc.Need(r, "name", doc.Name), Mode: kprobes.Stepped, Linux: l}
+	if what == LinuxModule {
+		l.Module = readUserModule(r)
+	}
 	readLinuxMode(r, &p)
 	if l.Returns() && l.Offset > 0 {
 		r.Errorf("offset", "a %s stands at the start of its function", what)
@@ -127,8 +164,14 @@ func readLinuxMode(r *doc.Reader, p *Probe) {
 		}
 		return
 	}
-	p.Mode = doc.Need(r, "mode", readMode)
+	if what == LinuxModule {
+		p.Mode = doc.Opt(r, "mode", kprobes.Optimized, readMode)
+	} else {
+		p.Mode = doc.Need(r, "mode", readMode)
+	}
 	switch {
+	case what == LinuxModule && p.Mode != kprobes.Stepped && p.Mode != kprobes.Optimized:
+		r.Errorf("mode", "a %s is %q, and its breakpoints become jumps where they can, or %q", what, kprobes.Optimized, step)
 	case p.Mode == kprobes.Boosted:
 		r.Errorf("mode", "these kernels boost no probe: ask for %q or %q", step, kprobes.Optimized)
 	case p.Linux.User() && p.Mode != kprobes.Stepped && p.Mode != kprobes.Emulated:
