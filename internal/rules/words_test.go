@@ -16,7 +16,7 @@ import (
 var homes = []string{
 	"cpus/x86/", "cpus/ppc64/", "boards/pc/", "boards/pseries/", "kprobes/x86/", "kprobes/ppc64/",
 	"workloads/kernel/arch/x86/", "workloads/kernel/arch/ppc64/", "workloads/bare/", "targets/targets.go", "targets/architectures.go",
-	"cpus/arm/", "kprobes/arm/", "internal/armtext/", "boards/vexpress/", "workloads/kernel/arch/arm/", "image/object/",
+	"cpus/arm/", "kprobes/arm/", "internal/armtext/", "internal/hostcode/", "boards/vexpress/", "workloads/kernel/arch/arm/", "image/object/",
 	"image/linux/", "distro/",
 	"workloads/modules/", // modules as users write them name the registers that they print
 }

@@ -1,0 +1,171 @@
+package hostcode
+
+import (
+	"fmt"
+	"testing"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// names are the registers of each size as the decoder calls them.
+var names = map[int]func(Reg) x86asm.Reg{
+	8: func(r Reg) x86asm.Reg { return x86asm.RAX + x86asm.Reg(r) },
+	4: func(r Reg) x86asm.Reg { return x86asm.EAX + x86asm.Reg(r) },
+	2: func(r Reg) x86asm.Reg { return x86asm.AX + x86asm.Reg(r) },
+	1: func(r Reg) x86asm.Reg {
+		if r >= RSP {
+			return x86asm.SPB + x86asm.Reg(r-RSP)
+		}
+		return x86asm.AL + x86asm.Reg(r)
+	},
+}
+
+// operand is a memory operand as the decoder has it.
+func (m Mem) operand() x86asm.Mem {
+	x := x86asm.Mem{Base: names[8](m.Base), Disp: int64(m.Disp)}
+	if m.Index != NoReg {
+		x.Index, x.Scale = names[8](m.Index), 1<<m.Shift
+	}
+	return x
+}
+
+// asmTest is an instruction as it is written and as the decoder reads it.
+type asmTest struct {
+	write func(a *Asm)
+	op    x86asm.Op
+	args  []x86asm.Arg
+}
+
+// memories are operands of all kinds: with and without an index, and displacements of all sizes.
+func memories() (all []Mem) {
+	for base := RAX; base <= R15; base++ {
+		for _, disp := range []int32{0, 1, -128, 127, 128, -129, 1 << 20} {
+			all = append(all, At(base, disp), Mem{base, (base + 5) & 15, uint8(disp & 3), disp})
+		}
+	}
+	for i := range all {
+		if all[i].Index == RSP {
+			all[i].Index = RBP
+		}
+	}
+	return all
+}
+
+// tests are all instructions with all registers.
+func tests() (all []asmTest) {
+	add := func(write func(a *Asm), op x86asm.Op, args ...x86asm.Arg) {
+		all = append(all, asmTest{write, op, args})
+	}
+	alus := []x86asm.Op{x86asm.ADD, x86asm.OR, x86asm.ADC, x86asm.SBB, x86asm.AND, x86asm.SUB, x86asm.XOR, x86asm.CMP, x86asm.TEST}
+	for _, size := range []int{1, 2, 4, 8} {
+		name := names[size]
+		for x := RAX; x <= R15; x++ {
+			y := (x*7 + 3) & 15
+			add(func(a *Asm) { a.Mov(size, x, y) }, x86asm.MOV, name(x), name(y))
+			for o, op := range alus {
+				add(func(a *Asm) { a.Op(Alu(o), size, x, y) }, op, name(x), name(y))
+				for _, v := range []int32{0, 1, 100, -2} {
+					if v < 0 && size < 8 {
+						continue // the decoder gives those of fewer bytes as positive numbers
+					}
+					add(func(a *Asm) { a.OpImm(Alu(o), size, x, v) }, op, name(x), x86asm.Imm(v))
+				}
+			}
+			for o, op := range map[Shift]x86asm.Op{Rol: x86asm.ROL, Ror: x86asm.ROR, Shl: x86asm.SHL, Shr: x86asm.SHR, Sar: x86asm.SAR} {
+				add(func(a *Asm) { a.ShiftImm(o, size, x, 7) }, op, name(x), x86asm.Imm(7))
+			}
+			add(func(a *Asm) { a.One(Not, size, x) }, x86asm.NOT, name(x))
+			add(func(a *Asm) { a.One(Neg, size, x) }, x86asm.NEG, name(x))
+			if size >= 4 {
+				add(func(a *Asm) { a.Multiply(size, x, y) }, x86asm.IMUL, name(x), name(y))
+				add(func(a *Asm) { a.MultiplyImm(size, x, y, 1000) }, x86asm.IMUL, name(x), name(y), x86asm.Imm(1000))
+				add(func(a *Asm) { a.Cmov(LessOrEq, size, x, y) }, x86asm.CMOVLE, name(x), name(y))
+				add(func(a *Asm) { a.Swap(size, x) }, x86asm.BSWAP, name(x))
+				add(func(a *Asm) { a.ExtendSign(size, 1, x, y) }, x86asm.MOVSX, name(x), names[1](y))
+				add(func(a *Asm) { a.ExtendSign(size, 2, x, y) }, x86asm.MOVSX, name(x), names[2](y))
+			}
+		}
+		for i, m := range memories() {
+			x := Reg(i & 15)
+			load := map[int]x86asm.Op{1: x86asm.MOVZX, 2: x86asm.MOVZX, 4: x86asm.MOV, 8: x86asm.MOV}[size]
+			add(func(a *Asm) { a.Load(size, x, m) }, load, names[max(size, 4)](x), m.operand())
+			add(func(a *Asm) { a.Store(size, m, x) }, x86asm.MOV, m.operand(), name(x))
+			add(func(a *Asm) { a.StoreImm(size, m, 5) }, x86asm.MOV, m.operand(), x86asm.Imm(5))
+			add(func(a *Asm) { a.OpLoad(Xor, size, x, m) }, x86asm.XOR, name(x), m.operand())
+			add(func(a *Asm) { a.OpStore(Sub, size, m, x) }, x86asm.SUB, m.operand(), name(x))
+			add(func(a *Asm) { a.OpMemImm(Cmp, size, m, 0) }, x86asm.CMP, m.operand(), x86asm.Imm(0))
+			if size < 4 {
+				add(func(a *Asm) { a.LoadPart(size, x, m) }, x86asm.MOV, name(x), m.operand())
+			}
+		}
+	}
+	for i, m := range memories() {
+		x := Reg(i & 15)
+		add(func(a *Asm) { a.Lea(8, x, m) }, x86asm.LEA, names[8](x), m.operand())
+		add(func(a *Asm) { a.Lea(4, x, m) }, x86asm.LEA, names[4](x), m.operand())
+		add(func(a *Asm) { a.LoadSigned(8, 4, x, m) }, x86asm.MOVSXD, names[8](x), m.operand())
+		add(func(a *Asm) { a.LoadSigned(4, 1, x, m) }, x86asm.MOVSX, names[4](x), m.operand())
+		add(func(a *Asm) { a.JmpMem(m) }, x86asm.JMP, m.operand())
+	}
+	for x := RAX; x <= R15; x++ {
+		add(func(a *Asm) { a.Set(Equal, x) }, x86asm.SETE, names[1](x))
+		add(func(a *Asm) { a.JmpReg(x) }, x86asm.JMP, names[8](x))
+		add(func(a *Asm) { a.ExtendZero(1, x, x^5) }, x86asm.MOVZX, names[4](x), names[1](x^5))
+		add(func(a *Asm) { a.ExtendZero(2, x, x^5) }, x86asm.MOVZX, names[4](x), names[2](x^5))
+		add(func(a *Asm) { a.Const(x, 0x80000000) }, x86asm.MOV, names[4](x), x86asm.Imm(-0x80000000))
+		add(func(a *Asm) { a.Const(x, 1<<63-2) }, x86asm.MOV, names[8](x), x86asm.Imm(1<<63-2))
+		minusTwo := ^uint64(1)
+		add(func(a *Asm) { a.Const(x, minusTwo) }, x86asm.MOV, names[8](x), x86asm.Imm(-2))
+	}
+	return all
+}
+
+// TestInstructions decodes what is written with another decoder.
+func TestInstructions(t *testing.T) {
+	for _, x := range tests() {
+		var a Asm
+		a.room = make([]byte, 32)
+		x.write(&a)
+		in, err := x86asm.Decode(a.room[:a.Len()], 64)
+		want := fmt.Sprint(x.op, x.args)
+		var args []x86asm.Arg
+		for _, arg := range in.Args {
+			if arg == nil {
+				break
+			}
+			if m, ok := arg.(x86asm.Mem); ok { // the decoder does not extend every displacement
+				m.Disp = int64(int32(m.Disp))
+				if m.Index == 0 {
+					m.Scale = 0
+				}
+				arg = m
+			}
+			args = append(args, arg)
+		}
+		if got := fmt.Sprint(in.Op, args); err != nil || got != want || in.Len != a.Len() {
+			t.Errorf("% x is %s of %d bytes, %v; want %s", a.room[:a.Len()], got, in.Len, err, want)
+		}
+	}
+}
+
+// TestFullRoom writes more than there is room for: nothing is written behind the end, and the writer says so.
+func TestFullRoom(t *testing.T) {
+	var a Asm
+	all := make([]byte, 64)
+	a.room = all[:20]
+	l := a.NewLabel()
+	for range 10 {
+		a.Jcc(Equal, l)
+		a.Const(RAX, 1<<60)
+	}
+	a.Bind(l)
+	a.Finish()
+	if !a.Full() || a.Len() > 20 {
+		t.Errorf("%d bytes written, full %v", a.Len(), a.Full())
+	}
+	for i, b := range all[20:] {
+		if b != 0 {
+			t.Fatalf("byte %d behind the room is %#x", i, b)
+		}
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !linux || !amd64
+
+package hostcode
+
+import "unsafe"
+
+// mapped returns nothing: this host's code is not written here.
+func mapped(int) []byte { return nil }
+
+func unmap([]byte) {}
+
+// Call is never reached: there is no Room.
+func Call(uintptr, uintptr, unsafe.Pointer) unsafe.Pointer { panic("hostcode: no code for this host") }

@@ -1,0 +1,74 @@
+package hostcode
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+)
+
+// room returns a room, or skips the test where the host has none.
+func room(t *testing.T) *Room {
+	t.Helper()
+	r := NewRoom(1 << 16)
+	if r == nil {
+		t.Skip("code of the host is not executed: it needs Linux on x86-64, and memory that may be executed")
+	}
+	return r
+}
+
+// TestCall counts down in a loop, with a jump to a label that comes later, one to a place and one by a slot, and
+// collects garbage meanwhile.
+func TestCall(t *testing.T) {
+	r := room(t)
+	var a Asm
+	a.Begin(r)
+	a.JmpReg(RAX)
+	a.Align(16)
+	enter := r.Address(r.Keep(a.Len()))
+	a.Begin(r)
+	a.Ret()
+	leave := r.Keep(a.Len())
+
+	a.Begin(r)
+	again, end, slot := a.NewLabel(), a.NewLabel(), a.NewLabel()
+	a.Bind(again)
+	a.OpMemImm(Add, 8, At(R15, 8), 3)
+	a.OpMemImm(Sub, 8, At(R15, 0), 1)
+	a.Jcc(Equal, end)
+	a.Const(RCX, 77)
+	a.CmpSlot(RCX, slot, 0)
+	a.Jcc(NotEqual, again)
+	a.JmpSlot(slot, 8)
+	a.Bind(end)
+	a.Load(8, RAX, At(R15, 16))
+	a.JmpTo(leave)
+	a.Align(8)
+	a.Bind(slot)
+	a.Quad(0)
+	a.Quad(0)
+	a.Finish()
+	place := r.Keep(a.Len())
+	done := make(chan bool)
+	go func() {
+		for range 20 {
+			runtime.GC()
+		}
+		close(done)
+	}()
+	for i := range 2 {
+		if i == 1 { // by the slot
+			*r.Words(place + a.Place(slot)) = [2]uint64{77, uint64(r.Address(place))}
+		}
+		for range 1000 {
+			result := new(int)
+			x := struct {
+				left, sum uint64
+				result    *int
+			}{1000, 0, result}
+			if got := Call(enter, r.Address(place), unsafe.Pointer(&x)); x.left != 0 || x.sum != 3000 || (*int)(got) != result {
+				t.Fatalf("left %d, sum %d", x.left, x.sum)
+			}
+		}
+	}
+	<-done
+}
