@@ -99,6 +99,7 @@ func (e *Engine[C, P]) forgetCode() {
 	e.shortcuts = [shortcuts]link[C, P]{}
 	e.resume = resumePoint[C, P]{}
 	e.forgetFetch()
+	e.forgetNative()
 }
 
 // weigh counts what a new block takes and has the store emptied between two blocks when it is full.

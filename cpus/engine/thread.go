@@ -21,6 +21,7 @@ type Thread[C, P any] struct {
 	Next     uint64       // address of the instruction behind it
 	At       int          // its place in its block
 	Ways     *Ways[C, P]
+	code     uintptr // of the host, for Exec
 }
 
 // Ways are the ways out of a block.
@@ -40,6 +41,8 @@ type way[C, P any] struct {
 	to  *Thread[C, P]
 	out *Thread[C, P] // where it leads when it does not hold, or the time is over
 	pc  uint64
+	// slot is gen and to in code of the host, if there is any.
+	slot *[2]uint64
 }
 
 // Outs leave threaded code. What they are told by is Thread.At.
@@ -72,6 +75,7 @@ type threads[C, P any] struct {
 	regions [regions]uint64
 	slow    func(*C, *Thread[C, P]) *Thread[C, P]
 	out     func(*C, *Thread[C, P]) *Thread[C, P]
+	nativeState[C, P]
 }
 
 // landing is where an address was found.
@@ -81,17 +85,22 @@ type landing[C, P any] struct {
 	now   *uint64
 	phase uint8
 	to    *Thread[C, P]
+	code  uintptr // of the host, or that of to has none and gen is void
 }
 
 const (
-	regions     = 1 << 6
-	regionShift = 22 // as large as the pages of most kernels' code
-	landings    = 1 << 12
-	threadHeat  = 3   // executions of a block before it becomes threaded code
-	threadBytes = 112 // of the host, about, for an instruction
+	regions      = 1 << 6
+	regionShift  = 22 // as large as the pages of most kernels' code
+	landings     = 1 << 12
+	landingShift = 12
+	threadHeat   = 3   // executions of a block before it becomes threaded code
+	threadBytes  = 120 // of the host, about, for an instruction
+	// threadTurn is how many instructions follow each other before Run looks around, and with it the runtime of the host,
+	// which cannot stop code that is not its own.
+	threadTurn = 1 << 18
 )
 
-func placeOfLanding(pc uint64) uint64 { return (pc ^ pc>>12) & (landings - 1) }
+func placeOfLanding(pc uint64) uint64 { return (pc ^ pc>>landingShift) & (landings - 1) }
 
 // regionOf returns the generation of the region of an address. None is zero when a way has been made.
 func (e *Engine[C, P]) regionOf(pc uint64) *uint64 { return &e.regions[pc>>regionShift&(regions-1)] }
@@ -216,7 +225,7 @@ func (e *Engine[C, P]) bringUp() {
 func (e *Engine[C, P]) allow(settled int) {
 	e.left = settled
 	if e.retire < e.until && e.Check == 0 {
-		e.left += int((e.until-e.retire-1)/e.quick.each) + 1
+		e.left += int(min((e.until-e.retire-1)/e.quick.each+1, threadTurn))
 	}
 	e.begun = e.left - settled
 }
@@ -234,10 +243,11 @@ func (e *Engine[C, P]) threaded(b *Block[C, P]) *Thread[C, P] {
 		for i := range e.landings {
 			e.landings[i].now = e.regionOf(0)
 		}
+		e.setupNative()
 	}
 	code, taken := e.threader.Thread(b.insns, b.ops, b.plain)
 	b.thread = e.weave(b, code, taken)
-	if e.held += 2 * threadBytes * len(code); e.held > e.limit {
+	if e.held += 2*threadBytes*len(code) + e.taken(); e.held > e.limit {
 		e.Check |= checkStore
 	}
 	return b.thread
@@ -260,6 +270,7 @@ func (e *Engine[C, P]) weave(b *Block[C, P], code []Thread[C, P], taken uint64) 
 		all[i], all[n+i] = q, q
 		all[n+i].Exec = e.slow
 	}
+	e.generate(ways, all[:n])
 	return &all[0]
 }
 
@@ -277,9 +288,14 @@ func (e *Engine[C, P]) runThreads(b *Block[C, P], limit clock.Ticks) {
 	t := b.thread
 	if b.watched <= b.pc && !b.stops {
 		now := e.regionOf(b.pc)
-		e.landings[placeOfLanding(b.pc)] = landing[C, P]{b.pc, *now, now, e.phase, t}
+		if t.code != 0 || e.native == nil {
+			e.landings[placeOfLanding(b.pc)] = landing[C, P]{b.pc, *now, now, e.phase, t, t.code}
+		}
 		if w := e.want; w != nil && w.pc == b.pc && e.from.phase == b.phase {
 			w.gen, w.to = *now, t
+			if w.slot != nil && t.code != 0 {
+				*w.slot = [2]uint64{*now, uint64(t.code)}
+			}
 		}
 	}
 	e.want, e.from = nil, nil

@@ -51,6 +51,8 @@ type inst struct {
 	aux   uint8      // condition, control register number and the like
 	rep   uint8      // fRep, fRepne
 	form  threadForm // what threaded code has for it
+	// native is what code of the host has for it.
+	native nativeForm
 }
 
 // Repeat prefixes. On instructions that are no string instructions they have no effect, or are part
@@ -78,9 +80,10 @@ type CPU struct {
 	par uint16
 	aux uint8
 	// What threaded code leaves of the arithmetic flags beside res until they are asked for: see thread.go.
-	lazy lazy   `state:"-"`
-	old  uint64 `state:"-"`
-	ctl  uint64 // RFLAGS without the arithmetic bits; setCtl changes it
+	lazy    lazy   `state:"-"`
+	shifted uint8  `state:"-"`
+	old     uint64 `state:"-"`
+	ctl     uint64 // RFLAGS without the arithmetic bits; setCtl changes it
 	// segBase has what is added to an address: the bases of seg where the mode uses them, zero for
 	// segFlat.
 	segBase [8]uint64

@@ -14,43 +14,76 @@ type (
 	threadExec = func(*CPU, *thread) *thread
 )
 
-// lazy says of what operation res is the result and old the first operand. Zero says that all flags are where flags.go
-// has them.
+// lazy says of what operation res is the result and old the first operand, both with no bits above the operand's size.
+// Zero says that all flags are where flags.go has them.
 type lazy uint8
 
+// In each group are the operands of 8, 16, 32 and 64 bits.
 const (
-	_ lazy = iota
-	lazySum64
+	lazySum8 lazy = 4 + iota
+	lazySum16
 	lazySum32
-	lazyDiff64
-	lazyDiff32
+	lazySum64
 	lazyDiff8
-	lazyLogic64
-	lazyLogic32
+	lazyDiff16
+	lazyDiff32
+	lazyDiff64
 	lazyLogic8
+	lazyLogic16
+	lazyLogic32
+	lazyLogic64
+	lazyShl8 // by CPU.shifted, which is not zero
+	lazyShl16
+	lazyShl32
+	lazyShl64
+	lazyShr8
+	lazyShr16
+	lazyShr32
+	lazyShr64
+	lazySar8
+	lazySar16
+	lazySar32
+	lazySar64
 )
+
+// bytes is the size of the operands.
+func (l lazy) bytes() int { return 1 << (l & 3) }
 
 // Unthread implements engine.Threader: it computes the flags.
 func (c *CPU) Unthread() {
 	how := c.lazy
+	if how == 0 {
+		return
+	}
 	c.lazy = 0
-	switch how {
-	case lazySum64:
-		add(c, c.old, c.res-c.old)
-	case lazySum32:
-		add(c, uint32(c.old), uint32(c.res>>32)-uint32(c.old))
-	case lazyDiff64:
-		sub(c, c.old, c.old-c.res)
-	case lazyDiff32:
-		sub(c, uint32(c.old), uint32(c.old)-uint32(c.res>>32))
+	switch how.bytes() {
+	case 8:
+		flagsOfLazy[uint64](c, how)
+	case 4:
+		flagsOfLazy[uint32](c, how)
+	case 2:
+		flagsOfLazy[uint16](c, how)
+	default:
+		flagsOfLazy[uint8](c, how)
+	}
+}
+
+// flagsOfLazy has the operation done again on what is kept of its operands.
+func flagsOfLazy[T width](c *CPU, how lazy) {
+	old, res := T(c.old), T(c.res)
+	switch how &^ 3 {
+	case lazySum8:
+		add(c, old, res-old)
 	case lazyDiff8:
-		sub(c, uint8(c.old), uint8(c.old)-uint8(c.res>>56))
-	case lazyLogic64:
-		setLogic(c, c.res)
-	case lazyLogic32:
-		setLogic(c, uint32(c.res>>32))
+		sub(c, old, old-res)
 	case lazyLogic8:
-		setLogic(c, uint8(c.res>>56))
+		setLogic(c, res)
+	case lazyShl8:
+		shl(c, old, uint(c.shifted))
+	case lazyShr8:
+		shr(c, old, uint(c.shifted))
+	case lazySar8:
+		sar(c, old, uint(c.shifted))
 	}
 }
 
@@ -119,16 +152,19 @@ func (c *CPU) Thread(insns []decoded, ops []op, plain bool) (code []thread, take
 			code = append(code, thread{Exec: execOf(in), Operands: *in, At: i})
 		}
 	}
+	end := func(exec threadExec, o nativeOp) {
+		code = append(code, thread{Exec: exec, At: n, Operands: inst{native: native(o, inReg, 0, 0)}})
+	}
 	last := &insns[n].Operands
 	switch flags := ops[n].Flags; {
 	case !plain:
-		code = append(code, thread{Exec: threadLeave, At: n})
+		end(threadLeave, 0)
 	case flags&engine.Ends == 0:
-		code = append(code, thread{Exec: threadBehind, At: n})
+		end(threadBehind, nBehind)
 	case last.form == formNone:
-		code = append(code, thread{Exec: threadTo, At: n})
+		end(threadTo, nTo)
 	default:
-		code = append(code, thread{Exec: threadTo, At: n}) // behind what Slow has executed
+		end(threadTo, nTo) // behind what Slow has executed
 		taken = (insns[n].Next() + last.imm) & c.AddrMask
 		fuse(code)
 	}

@@ -45,12 +45,12 @@ func (c *CPU) sum64(a, r uint64)   { c.old, c.res, c.lazy = a, r, lazySum64 }
 func (c *CPU) diff64(a, r uint64)  { c.old, c.res, c.lazy = a, r, lazyDiff64 }
 func (c *CPU) logic64(_, r uint64) { c.res, c.lazy = r, lazyLogic64 }
 
-func (c *CPU) sum32(a, r uint32)   { c.old, c.res, c.lazy = uint64(a), uint64(r)<<32, lazySum32 }
-func (c *CPU) diff32(a, r uint32)  { c.old, c.res, c.lazy = uint64(a), uint64(r)<<32, lazyDiff32 }
-func (c *CPU) logic32(_, r uint32) { c.res, c.lazy = uint64(r)<<32, lazyLogic32 }
+func (c *CPU) sum32(a, r uint32)   { c.old, c.res, c.lazy = uint64(a), uint64(r), lazySum32 }
+func (c *CPU) diff32(a, r uint32)  { c.old, c.res, c.lazy = uint64(a), uint64(r), lazyDiff32 }
+func (c *CPU) logic32(_, r uint32) { c.res, c.lazy = uint64(r), lazyLogic32 }
 
-func (c *CPU) diff8(a, r uint8)  { c.old, c.res, c.lazy = uint64(a), uint64(r)<<56, lazyDiff8 }
-func (c *CPU) logic8(_, r uint8) { c.res, c.lazy = uint64(r)<<56, lazyLogic8 }
+func (c *CPU) diff8(a, r uint8)  { c.old, c.res, c.lazy = uint64(a), uint64(r), lazyDiff8 }
+func (c *CPU) logic8(_, r uint8) { c.res, c.lazy = uint64(r), lazyLogic8 }
 
 func threadAddR64(c *CPU, q *thread) *thread {
 	in := &q.Operands

@@ -91,7 +91,7 @@ func choose(long bool, a, b threadForm) threadForm {
 // operandForm chooses by the kinds of the operands: general registers, immediates and memory.
 func (d *decoder) operandForm() threadForm {
 	size := d.size()
-	if size < 0 || d.mode == 32 && d.in.seg != segFlat {
+	if size < 0 || d.segmented() {
 		return formNone
 	}
 	row := formRows[d.x.Op]
@@ -111,6 +111,11 @@ func (d *decoder) operandForm() threadForm {
 		return row.load[size]
 	}
 	return row.reg[size]
+}
+
+// segmented reports an operand in memory whose segment an access of 32-bit code is held against.
+func (d *decoder) segmented() bool {
+	return d.mode == 32 && (d.isMem(0) || d.isMem(1)) && d.in.seg != segFlat
 }
 
 // special reports a form of mov that has a function of its own: of other registers, or with an address that is the

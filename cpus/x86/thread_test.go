@@ -7,14 +7,32 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/hostcode"
 )
 
 // warmRuns are the executions behind which a block is threaded code, and one more.
 const warmRuns = 4
 
+// eachThread runs a test of threaded code with functions alone, and with code of the host where there is any.
+func eachThread(t *testing.T, test func(t *testing.T)) {
+	t.Run("functions", func(t *testing.T) {
+		hostcode.Off = true
+		defer func() { hostcode.Off = false }()
+		test(t)
+	})
+	t.Run("code of the host", func(t *testing.T) {
+		if hostcode.NewRoom(1) == nil {
+			t.Skip("no code of the host: it needs Linux on x86-64, and memory that may be executed")
+		}
+		test(t)
+	})
+}
+
 // TestThreadsOfForms executes every form of instruction that is compared with the host, from random states, as threaded
 // code and as all code is that a cost model times: registers, flags, memory and faults are the same.
-func TestThreadsOfForms(t *testing.T) {
+func TestThreadsOfForms(t *testing.T) { eachThread(t, threadsOfForms) }
+
+func threadsOfForms(t *testing.T) {
 	for _, a := range abis() {
 		t.Run(fmt.Sprintf("%d bits", a.bits), func(t *testing.T) {
 			g := newGen(a.bits, 21, 2)
@@ -42,7 +60,9 @@ func TestThreadsOfForms(t *testing.T) {
 
 // TestFusedBranches executes each comparison that is one function with the branch behind it, of values that are near
 // each other or near a sign, in both ways.
-func TestFusedBranches(t *testing.T) {
+func TestFusedBranches(t *testing.T) { eachThread(t, fusedBranches) }
+
+func fusedBranches(t *testing.T) {
 	values := []uint64{0, 1, 2, 0x7f, 0x80, 0x81, 0xff, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 1<<63 - 1, 1 << 63, 1<<63 + 1, ^uint64(0)}
 	for _, compare := range [][]byte{{0x48, 0x39, 0xd8}, {0x39, 0xd8}, {0x38, 0xd8}, {0x48, 0x85, 0xd8}, {0x85, 0xd8}, {0x84, 0xd8}} {
 		for cond := range byte(16) {

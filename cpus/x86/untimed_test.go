@@ -33,15 +33,17 @@ func (silent) Step(*cpus.Step) {}
 
 // TestUntimedTracesChangeNothing runs random code in loops, with exceptions, without a cost model: at once, and
 // observed, which goes instruction by instruction.
-func TestUntimedTracesChangeNothing(t *testing.T) {
+func TestUntimedTracesChangeNothing(t *testing.T) { eachThread(t, untimedTraces) }
+
+func untimedTraces(t *testing.T) {
 	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
 		g := newGen(isa.Bits, 13, 1)
 		for _, x := range groups {
 			x.build(g)
 		}
-		for i := range 12 {
+		for i := range 40 {
 			var code []byte
-			for len(code) < 10+5*i {
+			for len(code) < 10+5*(i%12) {
 				code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)
 			}
 			seed := g.rng.Uint64()
