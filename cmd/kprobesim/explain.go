@@ -88,7 +88,7 @@ func (a *app) explain(o *explainOptions, places []string) error {
 		o.boot.machine = defaultMachine
 	}
 	o.boot.memory, o.boot.seconds, o.boot.command = distro.DefaultRAM>>20, distro.DefaultBudget, distro.DefaultCommand
-	o.boot.date = bootDate
+	o.boot.date, o.boot.cpus = bootDate, 1
 	o.boot.untimed = true // the text and the kernel's answers do not depend on what things cost
 	c, _, err := a.bootConfig(&o.boot)
 	if err != nil {
