@@ -91,6 +91,12 @@ func (a *app) boot(o *bootOptions) error {
 	if m == nil {
 		return fail(exitUsage, err)
 	}
+	if err != nil && m.CPU(0).Now() >= c.Budget {
+		err = fmt.Errorf("boot: %g simulated seconds have passed, and --seconds gives it no more: %w", o.seconds, err)
+	}
+	if o.console == "" && !strings.HasSuffix(m.Console(), "\n") {
+		fmt.Fprintln(a.err) // the end came within a line
+	}
 	a.bootSummary(m, mach, time.Since(start))
 	if o.console != "" {
 		err = errors.Join(err, results.WriteFile(o.console, []byte(m.Console())))
