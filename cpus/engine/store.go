@@ -288,8 +288,12 @@ func (e *Engine[C, P]) dropGranule(pa uint64) {
 		(*g).drop()
 		e.dropped++
 		*g = nil
-		if e.threader != nil && e.quick.on {
+		switch {
+		case e.landings == nil: // there is no threaded code that may lead here
+		case e.quick.on:
 			e.forgetFetch()
+		default:
+			e.voidWays()
 		}
 	}
 }

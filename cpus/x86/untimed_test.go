@@ -26,6 +26,36 @@ func TestUntimedCounterCounts(t *testing.T) {
 	}
 }
 
+// TestUntimedAgainAfterAStoreIntoCode executes a function without a cost model, has it changed with one, and executes it
+// without again.
+func TestUntimedAgainAfterAStoreIntoCode(t *testing.T) { eachThread(t, untimedAgain) }
+
+func untimedAgain(t *testing.T) {
+	const call, change, function = testCode, testCode + 0x20, testCode + 0x100
+	code := make([]byte, 0x110)
+	copy(code, []byte{0xe8, 0xfb, 0, 0, 0, 0xf4})                            // call function; hlt
+	copy(code[change-testCode:], []byte{0xc6, 0x05, 0xda, 0, 0, 0, 2, 0xf4}) // movb $2,function+1(%rip); hlt
+	copy(code[function-testCode:], []byte{0xb8, 1, 0, 0, 0, 0xc3})           // mov $1,%eax; ret
+	c := testCPU(t, cpus.Throughput, code)
+	run := func(at uint64) {
+		t.Helper()
+		c.R[rRIP], c.Halted = at, false
+		if e := c.Run(c.Now() + 1e8); e.Reason != cpus.Halted {
+			t.Fatalf("stopped for %+v", e)
+		}
+	}
+	c.Untimed(1, 1<<60)
+	for range 3 * warmRuns {
+		run(call)
+	}
+	c.Untimed(0, 0)
+	run(change)
+	c.Untimed(1, 1<<60)
+	if run(call); c.R[rax] != 2 {
+		t.Errorf("the changed function returns %d", c.R[rax])
+	}
+}
+
 // silent is told of every instruction and says nothing.
 type silent struct{}
 
