@@ -235,6 +235,10 @@ func (c *Core) settle(n int) {
 		c.settleUntimed(n)
 		return
 	}
+	if c.memo.pause != 0 && n == len(c.cur.steps) && c.rest(c.cur) {
+		c.settled = n
+		return
+	}
 	left := c.odd &^ (c.cur.minds &^ oddStray) // what its loads met is used up
 	if c.window {
 		if c.course >= oneInput {

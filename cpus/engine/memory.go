@@ -124,7 +124,7 @@ func Load[T Width](c *Core, va uint64) (v T, ok bool) {
 		c.touchLoad(pa, n)
 		return v, true
 	}
-	if c.window && c.storesMatter() && c.mayFind(pa, n) {
+	if c.window && c.mayFind(pa, n) {
 		c.findStore(pa, n)
 		return v, true
 	}

@@ -86,10 +86,11 @@ func (c *Core) stepFlags(op *Op, k *price) uint16 {
 	return f
 }
 
-// rest is settle of a whole block that has steps while the memo rests. It reports whether it was that.
+// rest is settle of a block that has steps while the memo rests. It reports false when it is not that, or when a part of
+// the block has been settled.
 func (c *Core) rest(b *timed) bool {
 	m := &c.memo
-	if m.pause == 0 || m.here != 0 || b.steps == nil || c.settled != 0 || c.course >= oneInput {
+	if m.here != 0 || c.settled != 0 || c.course >= oneInput {
 		return false
 	}
 	m.pause--

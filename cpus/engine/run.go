@@ -91,7 +91,7 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		}
 		known := false
 		if e.window { // which settleWhole asks too
-			known = e.pass(&b.timed) || e.rest(&b.timed)
+			known = e.pass(&b.timed)
 		} else {
 			known = e.settleBlock(&b.timed)
 		}
