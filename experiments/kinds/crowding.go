@@ -74,10 +74,7 @@ func (s *session) crowding(m *Measurement) error {
 	if err != nil {
 		return err
 	}
-	over := m.Probed.Sub(m.Base)
-	m.cyclesOver(results.MetricCycles, over.Time, m.Hits)
-	m.note(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
-	m.cyclesOver(results.MetricFirst, m.First.Sub(m.Single).Time, 1)
+	m.noteHit()
 	s.noteTimes(m, took)
 	if err := s.noteTable(m); err != nil {
 		return err

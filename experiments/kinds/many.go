@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"kprobesim/internal/clock"
+	"kprobesim/results"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/workloads"
@@ -189,6 +190,14 @@ func (m *Measurement) microsOver(metric string, t clock.Ticks, n, hz int64) {
 // divided among.
 func (m *Measurement) cyclesOver(metric string, t clock.Ticks, n int64) {
 	m.note(metric, "cycles", int64(t), int64(clock.PerCycle)*n)
+}
+
+// noteHit notes what hits take beyond the loop without a probe, warm ones and the first one.
+func (m *Measurement) noteHit() {
+	over := m.Probed.Sub(m.Base)
+	m.cyclesOver(results.MetricCycles, over.Time, m.Hits)
+	m.note(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
+	m.cyclesOver(results.MetricFirst, m.First.Sub(m.Single).Time, 1)
 }
 
 // note adds an observation.

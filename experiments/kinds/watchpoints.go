@@ -98,10 +98,7 @@ func (s *session) watchpoints(m *Measurement) error {
 	if err != nil {
 		return err
 	}
-	over := m.Probed.Sub(m.Base)
-	m.cyclesOver(results.MetricCycles, over.Time, m.Hits)
-	m.note(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
-	m.cyclesOver(results.MetricFirst, m.First.Sub(m.Single).Time, 1)
+	m.noteHit()
 	if err := s.verifyWatch(w); err != nil || s.p.Further {
 		return err
 	}
