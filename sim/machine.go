@@ -52,6 +52,7 @@ type Machine struct {
 	cfg       Config
 	mem       *mmu.Memory
 	cpus      []cpus.CPU
+	viewer    int            // the CPU as which addresses are translated for Go
 	directory *mmu.Directory // of the lines in their caches; nil for one CPU
 	hardware  Hardware
 	space     Space

@@ -6,10 +6,13 @@ import (
 	"slices"
 )
 
-// physical translates a kernel virtual address as CPU 0 would. The kernel's mappings are the same on
+// LookFrom has access from Go translate addresses as a CPU would, in place of CPU 0: programs have address spaces of their own.
+func (m *Machine) LookFrom(cpu int) { m.viewer = cpu }
+
+// physical translates a kernel virtual address as CPU 0 would, or that of LookFrom. The kernel's mappings are the same on
 // all CPUs, so any of them could be asked.
 func (m *Machine) physical(va uint64, n int) (uint64, error) {
-	pa, ok := m.cpus[0].Translate(va)
+	pa, ok := m.cpus[m.viewer].Translate(va)
 	if !ok || !m.mem.Holds(pa, n) {
 		return 0, fmt.Errorf("guest address %#x is not mapped to memory", va)
 	}

@@ -81,7 +81,7 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 // none, as their figures are those of the kernel that somebody has.
 func (k *checker) withBaselines() (names []string) {
 	for _, name := range experiments.Names() {
-		if kind, err := k.loader.ExperimentKind(name); err == nil && kinds.Of(kind).Linux != "" {
+		if kind, err := k.loader.ExperimentKind(name); err == nil && kinds.Of(kind).Linux != nil {
 			fmt.Fprintf(k.err, "kprobesim: left out: %s, whose figures are those of a kernel that is not part of this program\n", name)
 			continue
 		}

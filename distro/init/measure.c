@@ -16,7 +16,7 @@
 enum { ORDERS = 4 << 20, ANSWERS = 256 << 10, PAGE = 4096, EVENTS = 4 };
 
 /* Kinds of orders. What follows an order is below, in the functions that carry it out. */
-enum { NOTHING, WRITE_FILE, SHOW_FILE, INSERT_MODULE, OPEN_EVENT, READ_EVENTS, SLEEP, RUN };
+enum { NOTHING, WRITE_FILE, SHOW_FILE, INSERT_MODULE, OPEN_EVENT, READ_EVENTS, SLEEP, RUN, PIN, KEEP_BUSY };
 
 /* An order or an answer: size bytes follow, and the next one begins at a multiple of 8. */
 struct order {
@@ -189,6 +189,34 @@ static long sleep(const unsigned int *milliseconds)
 	return call(NANOSLEEP, (long)&wait, 0, 0);
 }
 
+/* The number of a processor, on which the program then stays. */
+static long pin(unsigned int cpu)
+{
+	unsigned long set = 1UL << cpu;
+
+	return call(SCHED_SETAFFINITY, 0, sizeof(set), (long)&set);
+}
+
+/* The number of a loop, and of a processor that runs it for ever from now on, in a process of its own. */
+struct busy {
+	unsigned int loop, cpu;
+};
+
+static long keep_busy(const struct busy *how)
+{
+	struct busy copy = *how; /* the process shares the orders, which change */
+	long child;
+
+	if (copy.loop >= sizeof(loops) / sizeof(loops[0]))
+		return -EINVAL;
+	child = call(FORK, 0, 0, 0);
+	if (child)
+		return child < 0 ? child : 0;
+	pin(copy.cpu);
+	for (;;)
+		loops[copy.loop](1);
+}
+
 static long carry_out(struct order *o, struct answer *to, unsigned int room)
 {
 	switch (o->kind) {
@@ -206,6 +234,10 @@ static long carry_out(struct order *o, struct answer *to, unsigned int room)
 		return sleep((const unsigned int *)o->data);
 	case RUN:
 		return run((const struct run *)o->data);
+	case PIN:
+		return pin(*(const unsigned int *)o->data);
+	case KEEP_BUSY:
+		return keep_busy((const struct busy *)o->data);
 	}
 	return -EINVAL;
 }

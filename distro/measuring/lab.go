@@ -13,6 +13,7 @@ import (
 type Lab struct {
 	config  distro.Config
 	program *program
+	cpu     int // on which the program waits
 }
 
 // labRAM is the memory of a machine that is given none: a measurement needs little, and each has a copy.
@@ -30,7 +31,7 @@ func Boot(c distro.Config, files ...distro.File) (*Lab, error) {
 	}
 	c.Initrd = distro.Initrd(append([]distro.File{p.file}, files...))
 	c.From, c.Untimed = nil, true
-	l := &Lab{c, p}
+	l := &Lab{config: c, program: p}
 	s, err := l.start()
 	if err != nil {
 		return nil, err
@@ -38,6 +39,7 @@ func Boot(c distro.Config, files ...distro.File) (*Lab, error) {
 	if err := s.until(markers[0]); err != nil {
 		return nil, fmt.Errorf("boot of %s: %w", c.Kernel.Image.Name, err)
 	}
+	l.cpu = s.cpu
 	l.config.From, err = distro.Snapshot(c, s.m)
 	return l, err
 }

@@ -1,7 +1,9 @@
 package measuring
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
@@ -22,6 +24,9 @@ type Order struct {
 	Modules    []Module
 	Watchpoint *Watchpoint // nil for none
 	Workload   string      // one of Workloads
+	// Busy is the loop that every CPU but the first runs for ever, from before the probes are set up; "" where they have
+	// nothing to do. A machine of one CPU has no use for it.
+	Busy string
 	// Warm and Calls are how often the loop of the workload runs before the region of interest, with the cost model, and
 	// in it.
 	Warm, Calls int
@@ -58,6 +63,14 @@ const (
 // workloads are the loops of the program, in its order.
 var workloads = [...]string{"getppid", "open", "read", "function", "store", "empty"}
 
+// numberOf is the number of a loop.
+func numberOf(workload string) (int, error) {
+	if i := slices.Index(workloads[:], workload); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("workload %q: write one of %s", workload, strings.Join(workloads[:], ", "))
+}
+
 // Workloads are the names of the loops: the system call getppid; open and close of a file; read of one byte of a file;
 // a call of a function in user mode; a store to the word watched_word; nothing.
 func Workloads() []string { return slices.Clone(workloads[:]) }
@@ -70,7 +83,7 @@ type Watch func(m *sim.Machine) cpus.Observer
 type Region struct {
 	Ticks        clock.Ticks
 	Instructions uint64
-	Counters     cpus.Counters // differences over the region, of the one CPU
+	Counters     cpus.Counters // differences over the region, of the first CPU, on which the loop runs
 	// Interrupted is the part of Ticks that went to interrupts, such as the timer's.
 	Interrupted clock.Ticks
 	// Breakpoints and Debug are how many exceptions there were of both kinds that probes cause.

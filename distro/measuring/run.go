@@ -25,10 +25,10 @@ const (
 // same region. It fails for an order that names what does not exist, for what the kernel refuses, with its error number,
 // and for a probe that is not hit in every iteration.
 func (l *Lab) Run(o Order, w Watch) (*Region, error) {
-	number := slices.Index(workloads[:], o.Workload)
+	number, err := numberOf(o.Workload)
 	switch {
-	case number < 0:
-		return nil, fmt.Errorf("workload %q: write one of %s", o.Workload, strings.Join(workloads[:], ", "))
+	case err != nil:
+		return nil, err
 	case o.Warm < 0 || o.Calls < 1 || o.Warm > maxCalls || o.Calls > maxCalls:
 		return nil, fmt.Errorf("%d iterations behind %d warm ones: at least 1 behind 0, and at most %d of each", o.Calls, o.Warm, maxCalls)
 	}
@@ -38,6 +38,9 @@ func (l *Lab) Run(o Order, w Watch) (*Region, error) {
 	}
 	s, err := l.start()
 	if err != nil {
+		return nil, err
+	}
+	if err := s.occupy(o.Busy); err != nil {
 		return nil, err
 	}
 	if _, err := s.do(setup...); err != nil {
@@ -57,6 +60,26 @@ func (l *Lab) Run(o Order, w Watch) (*Region, error) {
 		return nil, err
 	}
 	return r, s.finish(r, &o, probes, before)
+}
+
+// occupy has the program stay on the first CPU, and the others run a loop: each by a process of its own, which must run
+// once on the first CPU to go to its own.
+func (s *session) occupy(busy string) error {
+	if s.m.CPUs() < 2 {
+		return nil
+	}
+	orders := []command{numbers(pin, "stay on a CPU", 0)}
+	if busy != "" {
+		number, err := numberOf(busy)
+		if err != nil {
+			return err
+		}
+		for cpu := 1; cpu < s.m.CPUs(); cpu++ {
+			orders = append(orders, numbers(keepBusy, "keep a CPU busy", number, cpu), numbers(sleep, "sleep", 10))
+		}
+	}
+	_, err := s.do(orders...)
+	return err
 }
 
 // idle counts hits before a loop: those so far, and those that counting itself takes, because it opens files. Then it

@@ -17,6 +17,7 @@ type session struct {
 	m       *sim.Machine
 	program *program
 	reached string        // the marker at which the machine stands
+	cpu     int           // and the CPU that has come to it
 	watcher cpus.Observer // of the region; nil for none
 }
 
@@ -26,24 +27,28 @@ func (l *Lab) start() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.LookFrom(l.cpu)
 	s := &session{m: m, program: l.program}
 	s.observe(nil)
 	return s, nil
 }
 
-// observe has the program's markers looked for, and tells o of every instruction if it is not nil.
+// observe has the program's markers looked for, and tells o of every instruction of the first CPU if it is not nil.
 func (s *session) observe(o cpus.Observer) {
 	s.watcher = o
-	s.m.CPU(0).ObserveCode(s, s.program.spans(), o != nil)
+	for i := range s.m.CPUs() {
+		s.m.CPU(i).ObserveCode(s, s.program.spans(), o != nil && i == 0)
+	}
 }
 
 // Step implements cpus.Observer.
 func (s *session) Step(st *cpus.Step) {
-	if s.watcher != nil {
+	if s.watcher != nil && st.CPU == 0 {
 		s.watcher.Step(st)
 	}
 	if name := s.program.marker(st.PC); name != "" && st.User {
-		s.reached = name
+		s.reached, s.cpu = name, st.CPU
+		s.m.LookFrom(st.CPU)
 		s.m.CPU(st.CPU).Break()
 		s.m.End(name)
 	}
@@ -111,13 +116,15 @@ func (s *session) do(commands ...command) ([][]byte, error) {
 	return s.answers(commands)
 }
 
-// timed has the CPU execute with or without the cost model.
+// timed has the CPUs execute with or without the cost model.
 func (s *session) timed(on bool) {
+	each, until := clock.Ticks(clock.PerCycle), clock.Ticks(math.MaxInt64)
 	if on {
-		s.m.CPU(0).Untimed(0, 0)
-		return
+		each, until = 0, 0
 	}
-	s.m.CPU(0).Untimed(clock.PerCycle, math.MaxInt64)
+	for i := range s.m.CPUs() {
+		s.m.CPU(i).Untimed(each, until)
+	}
 }
 
 // Vectors of exceptions (SDM vol. 3, 6.3.1).

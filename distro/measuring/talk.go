@@ -18,6 +18,8 @@ const (
 	readEvents
 	sleep
 	run
+	pin
+	keepBusy
 )
 
 // command is one order for the program.

@@ -17,9 +17,9 @@ import (
 // name.
 type Kind struct {
 	Name string
-	// Linux are the parameters of the kernel of a distribution where the kind boots one in place of one of this
-	// program's, "" elsewhere.
-	Linux string
+	// Linux are the parameters of the kernel of a distribution for a number of CPUs where the kind boots one in place of one
+	// of this program's, nil elsewhere.
+	Linux func(cpus int) string
 	// Workload reads the table [workload], whose keys differ from kind to kind.
 	Workload func(r *doc.Reader) schema.Workload
 	// figures are those that an experiment may ask for.

@@ -35,7 +35,7 @@ func linuxPhases() []image.Phase {
 
 func linuxKind() Kind {
 	k := Kind{
-		Name: Linux, Linux: distro.DefaultCommand, Workload: schema.ReadLinuxWorkload,
+		Name: Linux, Linux: distro.Command, Workload: schema.ReadLinuxWorkload,
 		alone: measureLinux, traceAlone: traceLinux,
 		figures: []Figure{{FigureLinux, drawLinux}},
 		Once:    "a boot is the same each time",

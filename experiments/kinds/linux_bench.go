@@ -27,11 +27,11 @@ type bench struct {
 // benchOf boots the kernel of a point, or returns what another point with the same kernel and machine has booted.
 func benchOf(p *schema.Point) (*bench, error) {
 	l := p.Linux
-	key := fmt.Sprintf("%s %+v %d %q %d %d", p.Image.Hash, p.Machine.CPU, p.Machine.TimerHz, l.Command, l.Date, l.Memory)
+	key := fmt.Sprintf("%s %+v %d %q %d %d %d", p.Image.Hash, p.Machine.CPU, p.Machine.TimerHz, l.Command, l.Date, l.Memory, l.CPUs)
 	made, err := l.Work.Do(key, func() (any, error) {
 		lab, err := measuring.Boot(distro.Config{
 			Kernel: l.Kernel, CPU: p.Machine.CPU, TimerHz: p.Machine.TimerHz, Board: pc.Legacy{Date: l.Date},
-			RAM: int(l.Memory), Command: l.Command,
+			CPUs: int(l.CPUs), RAM: int(l.Memory), Command: l.Command,
 		})
 		return &bench{lab: lab, work: schema.Work{Most: benchWork}}, err
 	})
@@ -96,6 +96,9 @@ func loopOf(p *schema.Point) measuring.Order {
 	o := measuring.Order{Workload: p.Workload.Loop, Warm: int(p.Workload.Warmup), Calls: int(p.Workload.Hits)}
 	if p.Probe.Linux.Loop != "" {
 		o.Workload = p.Probe.Linux.Loop
+	}
+	if p.Workload.Load == schema.LinuxBusy {
+		o.Busy = o.Workload
 	}
 	return o
 }

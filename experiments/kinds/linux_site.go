@@ -119,7 +119,7 @@ func (s *site) verify(p *schema.Point, plain, with *stretch) error {
 	}
 	n := p.Workload.Hits
 	calls := uint64(p.Workload.Warmup + n)
-	if with.Hits > calls+calls/2+elsewhere {
+	if with.Hits > calls+calls/2+elsewhere && p.Workload.Load != schema.LinuxBusy {
 		return fmt.Errorf("the probe at %s was hit %d times in %d calls: choose a place that each of them passes once", s.place, with.Hits, calls)
 	}
 	return s.verifyExceptions(p, n, int64(with.Breakpoints)-int64(plain.Breakpoints), int64(with.Debug)-int64(plain.Debug))

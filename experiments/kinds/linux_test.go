@@ -57,6 +57,15 @@ func TestLinux(t *testing.T) {
 	}
 }
 
+// TestLinuxSeveral measures probes with two CPUs, of which the other one runs the same loop, and hits the same probes.
+func TestLinuxSeveral(t *testing.T) {
+	p := linuxPlan(t, "linux-probes", "linux.cpus=2", "workload.load=busy")
+	p.Points = slices.DeleteFunc(p.Points, func(pt schema.Point) bool {
+		return !slices.Contains([]string{"none", "f-event", "k-event"}, pt.Probe.Name)
+	})
+	linuxPoints(t, p)
+}
+
 func linuxPoints(t *testing.T, p *schema.Plan) {
 	t.Helper()
 	outcomes := (&running.Runner{Measure: kinds.Measure, Workers: 2}).Run(p)

@@ -165,3 +165,27 @@ file = "mine.ko"
 		}
 	}
 }
+
+// TestLinuxCPUs has several CPUs asked for, which are found by the kernel's default parameters, and be busy.
+func TestLinuxCPUs(t *testing.T) {
+	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64}))
+	p, err := planning.NewLoader().Plan("linux-probes", []string{"linux.cpus=2", "workload.load=busy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pt := p.Points[0]; pt.Linux.CPUs != 2 || pt.At().CPUs != 2 || pt.Workload.Load != "busy" || strings.Contains(pt.Linux.Command, "nosmp") {
+		t.Errorf("%d CPUs, load %q, parameters %q", pt.Linux.CPUs, pt.Workload.Load, pt.Linux.Command)
+	}
+	one, err := planning.NewLoader().Plan("linux-probes", nil)
+	if err != nil || one.Points[0].At().CPUs != 1 || !strings.Contains(one.Points[0].Linux.Command, "nosmp") || one.Points[0].Key("") == p.Points[0].Key("") {
+		t.Errorf("one CPU: %v, %+v", err, one.Points[0].Linux)
+	}
+	for want, sets := range map[string][]string{
+		"ask for more by linux.cpus": {"workload.load=busy"},
+		"linux.cpus":                 {"linux.cpus=33"},
+	} {
+		if _, err := planning.NewLoader().Plan("linux-probes", sets); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", sets, err)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 		if t == nil {
 			continue
 		}
-		if kind := root.Get("kind"); kind != nil && kinds.Of(kind.Text).Linux != "" {
+		if kind := root.Get("kind"); kind != nil && kinds.Of(kind.Text).Linux != nil {
 			p.errs.Add(s.Value.Pos, "isa: kind %s boots a packaged kernel, whose file says its instruction set: leave isa out, and name another file by linux.kernel", kind.Text)
 			continue
 		}

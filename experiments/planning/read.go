@@ -25,10 +25,13 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	e.Figures = doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(k.FigureNames()...)))
 	r.Has("sweep") // read by the planner
 	r.Has("base")  // read by the loader
-	if k.Linux != "" {
+	if k.Linux != nil {
 		e.Linux = schema.ReadLinux(r.Sub("linux", false), k.Linux)
-		e.Kernel = schema.Kernel{CPUs: 1, Memory: e.Linux.Memory, Tick: schema.TickNone}
+		e.Kernel = schema.Kernel{CPUs: e.Linux.CPUs, Memory: e.Linux.Memory, Tick: schema.TickNone}
 		e.Workload, e.Probes = k.Workload(r.Sub("workload", true)), schema.ReadLinuxProbes(r)
+		if e.Workload.Load == schema.LinuxBusy && e.Linux.CPUs < 2 {
+			r.Errorf("workload", "load: other CPUs are to be busy, and there is one: ask for more by linux.cpus")
+		}
 		r.Done()
 		return e
 	}

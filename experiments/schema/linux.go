@@ -17,6 +17,7 @@ type Linux struct {
 	Command string // parameters of the kernel
 	Date    int64  // what the clock says when the machine is switched on, in seconds since 1970
 	Memory  int64  // bytes
+	CPUs    int64
 
 	Kernel     *linux.Kernel // nil where none was found
 	ModuleFile []byte        // nil where none was named
@@ -100,13 +101,15 @@ func besideFile(n *doc.Node) (string, error) {
 // chosen is the offset of a point that names none.
 const chosen = -1
 
-// ReadLinux reads the table [linux].
-func ReadLinux(r *doc.Reader, command string) *Linux {
+// ReadLinux reads the table [linux]; command are the parameters of a kernel that is given none.
+func ReadLinux(r *doc.Reader, command func(cpus int) string) *Linux {
 	defer r.Done()
+	n := doc.Opt(r, "cpus", 1, doc.Int(1, maxLinuxCPUs))
 	return &Linux{
+		CPUs:    n,
 		Path:    doc.Opt(r, "kernel", "", doc.Text),
 		Module:  doc.Opt(r, "module", "", doc.Text),
-		Command: doc.Opt(r, "append", command, doc.Text),
+		Command: doc.Opt(r, "append", command(int(n)), doc.Text),
 		Date:    doc.Opt(r, "date", defaultDate, doc.Int(0, 1<<32)),
 		Memory:  doc.Opt(r, "memory", 192<<20, doc.Size().Whole(false, 64<<20, 3<<30)),
 	}
@@ -114,6 +117,15 @@ func ReadLinux(r *doc.Reader, command string) *Linux {
 
 // defaultDate is in November 2023: any day on which the kernels were in use will do.
 const defaultDate = 1_700_000_000
+
+// maxLinuxCPUs is how many CPUs a packaged kernel is told of at most.
+const maxLinuxCPUs = 32
+
+// What the CPUs beside the one of the loop do.
+const (
+	LinuxIdle = "idle" // what the kernel has for them
+	LinuxBusy = "busy" // they run the loop too
+)
 
 // ReadLinuxWorkload reads the table [workload] of the kind linux.
 func ReadLinuxWorkload(r *doc.Reader) Workload {
@@ -123,6 +135,7 @@ func ReadLinuxWorkload(r *doc.Reader) Workload {
 		Target: doc.Need(r, "target", doc.Text),
 		Hits:   doc.Need(r, "hits", doc.Int(1, 1_000_000)),
 		Warmup: doc.Need(r, "warmup", doc.Int(1, 1_000_000)),
+		Load:   doc.Opt(r, "load", LinuxIdle, doc.OneOf(LinuxIdle, LinuxBusy)),
 	}
 }
 

@@ -1,0 +1,85 @@
+package measuring_test
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/distro"
+	"kprobesim/distro/measuring"
+	"kprobesim/image/linux"
+	"kprobesim/sim"
+)
+
+// severalLab is the newest kernel of KPROBESIM_LINUX for x86-64 with two CPUs, or skips the test.
+func severalLab(t *testing.T) *measuring.Lab {
+	t.Helper()
+	for _, file := range kernels() {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := linux.Read(file, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k.Image.Bits == 32 || testing.Short() {
+			continue
+		}
+		c := config(k)
+		c.CPUs, c.Command = 2, distro.Command(2)
+		l, err := measuring.Boot(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	t.Skip("left out: probes of a kernel with two CPUs, since KPROBESIM_LINUX names no directory with one for x86-64, or because of -short")
+	return nil
+}
+
+// TestSeveral puts probes into functions that another CPU runs at that time: the kernel changes its text under it, by a
+// breakpoint and interrupts to all CPUs. Each is hit by both, the same each time, and the kernel complains of nothing.
+func TestSeveral(t *testing.T) {
+	l := severalLab(t)
+	const calls = 30
+	for name, c := range map[string]struct {
+		order       measuring.Order
+		breakpoints uint64 // of a hit
+		optimized   bool
+	}{
+		"stepped":   {order: measuring.Order{Workload: "open", Busy: "open", Events: []string{"p do_sys_openat2+5"}}, breakpoints: 2},
+		"optimized": {order: measuring.Order{Workload: "open", Busy: "open", Events: []string{"p do_sys_openat2+5"}, Optimize: true}, optimized: true},
+		"alone":     {order: measuring.Order{Workload: "open", Events: []string{"p do_sys_openat2+5"}}, breakpoints: 2},
+		"ftrace":    {order: measuring.Order{Workload: "getppid", Busy: "getppid", Events: []string{"p __x64_sys_getppid"}}},
+	} {
+		c.order.Warm, c.order.Calls = calls/3, calls-calls/3
+		r, err := l.Run(c.order, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if name == "stepped" {
+			again, err := l.Run(c.order, func(*sim.Machine) cpus.Observer { return &counter{} })
+			if err != nil || !reflect.DeepEqual(r, again) {
+				t.Errorf("%s: another time, and observed, it is another one (%v): %d and %d ticks", name, err, r.Ticks, again.Ticks)
+			}
+		}
+		if busy := c.order.Busy != ""; r.Hits < calls || busy != (r.Hits > calls+calls/3) {
+			t.Errorf("%s: %d hits in %d calls", name, r.Hits, calls)
+		}
+		if r.Breakpoints != uint64(c.order.Calls)*c.breakpoints || r.List[0].Optimized != c.optimized {
+			t.Errorf("%s: %d breakpoints, %+v", name, r.Breakpoints, r.List)
+		}
+		for _, bad := range []string{"Oops", "BUG", "WARNING", "stall", "unstable"} {
+			if strings.Contains(r.Console, bad) {
+				t.Errorf("%s: the kernel complains (%s):\n%s", name, bad, r.Console)
+			}
+		}
+	}
+	if _, err := l.Run(measuring.Order{Workload: "open", Busy: "nothing", Calls: 1}, nil); err == nil || !strings.Contains(err.Error(), `workload "nothing"`) {
+		t.Errorf("a loop that there is none of: %v", err)
+	}
+}
