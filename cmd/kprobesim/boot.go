@@ -81,10 +81,11 @@ func (a *app) boot(o *bootOptions) error {
 	if err != nil {
 		return fail(exitUsage, err)
 	}
-	if o.console == "" {
-		c.Print = func(_ *sim.Machine, s string) {
-			fmt.Fprint(a.out, strings.ReplaceAll(s, "\r", "")) // kernels send one before each end of a line
-		}
+	c.Print = func(_ *sim.Machine, s string) {
+		fmt.Fprint(a.out, strings.ReplaceAll(s, "\r", "")) // kernels send one before each end of a line
+	}
+	if o.console != "" {
+		c.Print = newBootProgress(a.err).print
 	}
 	start := time.Now()
 	m, err := distro.Run(c, o.stop)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"kprobesim/image/linux/linuxtest"
 )
@@ -75,6 +76,22 @@ func TestBoot(t *testing.T) {
 	}
 	if b, err := os.ReadFile(console); err != nil || string(b) != "k\r" {
 		t.Errorf("console file %q, %v", b, err)
+	}
+}
+
+// TestBootProgress shows the line of a console that ends behind each beat.
+func TestBootProgress(t *testing.T) {
+	var out strings.Builder
+	now := time.Unix(0, 0)
+	p := &bootProgress{w: &out, beat: time.Second, now: func() time.Time { return now }, spoke: now}
+	for _, s := range []string{"at o", "nce\r\n", "wait", "later\r", "\nsoon\n", "\x1b[2Jlast\n"} {
+		if s == "wait" || strings.HasSuffix(s, "last\n") {
+			now = now.Add(time.Second)
+		}
+		p.print(nil, s)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "waitlater\n") || strings.Count(got, "\n") != 2 || !strings.Contains(got, "last") || strings.Contains(got, "\x1b") {
+		t.Errorf("progress %q", got)
 	}
 }
 

@@ -111,6 +111,9 @@ func (a *app) explain(o *explainOptions, places []string) error {
 			return fail(exitFailed, err)
 		}
 	}
+	if o.every() {
+		fmt.Fprintln(a.err, "judging every instruction, which takes a minute or more")
+	}
 	return a.printVerdicts(o, c, k, sites, asked)
 }
 

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/sim"
 )
 
 // progress tells how far an experiment is: on a terminal one line that is written over, elsewhere
@@ -178,5 +180,39 @@ func (p *progress) finish() {
 	p.ended.Wait()
 	if p.terminal {
 		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// bootProgress shows a line of a kernel's console from time to time, while the console goes to a file.
+type bootProgress struct {
+	w    io.Writer
+	beat time.Duration // between two lines that are shown
+	now  func() time.Time
+
+	spoke time.Time
+	line  string // as far as it has come
+}
+
+func newBootProgress(w *locked) *bootProgress {
+	p := &bootProgress{w: w, beat: beatElsewhere, now: time.Now, spoke: time.Now()}
+	if isTerminal(w.w) {
+		p.beat = beatTerminal
+	}
+	return p
+}
+
+// print is told of what the console prints, a few bytes at a time.
+func (p *bootProgress) print(_ *sim.Machine, s string) {
+	p.line += s
+	for {
+		whole, rest, ended := strings.Cut(p.line, "\n")
+		if !ended {
+			return
+		}
+		p.line = rest
+		if now := p.now(); now.Sub(p.spoke) >= p.beat {
+			p.spoke = now
+			fmt.Fprintf(p.w, "%s\n", harmless([]byte(strings.TrimRight(whole, "\r"))))
+		}
 	}
 }
