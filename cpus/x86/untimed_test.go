@@ -2,6 +2,7 @@ package x86
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"kprobesim/cpus"
@@ -76,18 +77,38 @@ func untimedTraces(t *testing.T) {
 			for len(code) < 10+5*(i%12) {
 				code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)
 			}
-			seed := g.rng.Uint64()
-			quick := func(c *CPU) { c.Untimed(7, 1<<60) }
-			all := loopRun(t, isa, code, seed, quick)
-			each := loopRun(t, isa, code, seed, func(c *CPU) {
-				quick(c)
-				c.Observe(silent{})
-			})
-			n, m := all.Counters(), each.Counters()
-			if all.R != each.R || all.Now() != each.Now() || *n != *m || !bytes.Equal(all.Memory.Raw(), each.Memory.Raw()) {
-				t.Fatalf("% x: %d instructions to %#x in %d ticks, want %d to %#x in %d", code, n.Instructions, all.PC(), all.Now(),
-					m.Instructions, each.PC(), each.Now())
-			}
+			compareUntimed(t, isa, code, g.rng.Uint64())
 		}
+	})
+}
+
+// compareUntimed runs code in a loop without a cost model, at once and observed.
+func compareUntimed(t *testing.T, isa *cpus.ISA, code []byte, seed uint64) {
+	t.Helper()
+	quick := func(c *CPU) { c.Untimed(7, 1<<60) }
+	all := loopRun(t, isa, code, seed, quick)
+	each := loopRun(t, isa, code, seed, func(c *CPU) {
+		quick(c)
+		c.Observe(silent{})
+	})
+	n, m := all.Counters(), each.Counters()
+	if all.R != each.R || all.Now() != each.Now() || *n != *m || !bytes.Equal(all.Memory.Raw(), each.Memory.Raw()) {
+		t.Fatalf("% x: %d instructions to %#x in %d ticks, want %d to %#x in %d", code, n.Instructions, all.PC(), all.Now(),
+			m.Instructions, each.PC(), each.Now())
+	}
+}
+
+// FuzzUntimed compares bytes as code, executed without a cost model, at once and observed.
+func FuzzUntimed(f *testing.F) {
+	s := &sequence{rng: rand.New(rand.NewPCG(1, 2)), bits: 64}
+	for i, x := range seeds {
+		for s.code = nil; len(s.code) < 3*i; {
+			s.instruction()
+		}
+		f.Add(append(x, s.code...), uint64(i))
+	}
+	f.Fuzz(func(t *testing.T, code []byte, seed uint64) {
+		isas := modes()
+		compareUntimed(t, isas[seed%uint64(len(isas))], code[:min(len(code), 0x1000)], seed)
 	})
 }
