@@ -284,15 +284,17 @@ func paintWhisker(c *draw.Canvas, low, high vg.Point) {
 		[]vg.Point{high.Sub(arm), high.Add(arm)})
 }
 
-// slantWide turns the names of groups when they would run into one another.
+// slantWide turns the names of groups when they would run into one another, and sets them upright when lines that slant
+// would do so, too.
 func slantWide(p *plot.Plot, names []string, step vg.Length) {
-	style := p.X.Tick.Label
-	for _, name := range names {
-		if style.Width(name) > step*0.95 {
-			p.X.Tick.Label.Rotation = math.Pi / 5
-			p.X.Tick.Label.XAlign = draw.XRight
-			p.X.Tick.Label.YAlign = draw.YTop
-			return
-		}
+	const slant = math.Pi / 5
+	label := &p.X.Tick.Label
+	if !slices.ContainsFunc(names, func(name string) bool { return label.Width(name) > step*0.95 }) {
+		return
+	}
+	label.Rotation, label.XAlign, label.YAlign = slant, draw.XRight, draw.YTop
+	if step*vg.Length(math.Sin(slant)) < label.Font.Size {
+		label.Rotation, label.YAlign = math.Pi/2, draw.YCenter
+		p.X.Tick.Length, p.X.Tick.LineStyle.Color = p.X.Tick.Length+4, paper() // a tick would stand in the last letter
 	}
 }

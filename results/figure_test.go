@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // TestLook writes the sample figures to the folder named by KPROBESIM_FIGURES, for a look at them.
@@ -163,6 +164,25 @@ func TestTicks(t *testing.T) {
 		}
 		if got := strings.Join(labels, " "); got != c.want {
 			t.Errorf("%T from %g to %g: %s, want %s", c.ticks, c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// TestNamesOfGroups has names of groups lie flat where there is room, slant where they are wide, and stand upright where
+// slanting ones would overlap.
+func TestNamesOfGroups(t *testing.T) {
+	for _, c := range []struct {
+		names    []string
+		step     vg.Length
+		rotation float64
+	}{
+		{[]string{"k", "b"}, 10, 0}, {[]string{"k", "uk-event"}, 24, math.Pi / 5}, {[]string{"k", "uk-event"}, 9, math.Pi / 2},
+	} {
+		p := plot.New()
+		p.X.Tick.Label = typeStyle(valueSize)
+		slantWide(p, c.names, c.step)
+		if got := p.X.Tick.Label.Rotation; got != c.rotation {
+			t.Errorf("%q every %v points are turned by %v, want %v", c.names, c.step, got, c.rotation)
 		}
 	}
 }
