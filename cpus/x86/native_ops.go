@@ -153,10 +153,7 @@ func (g *generator) recall(cond uint8) bool {
 		g.Op(h.Add, size, h.RAX, h.RCX)
 	case how <= lazyDiff64:
 		g.Load(size, h.RAX, g.old)
-		g.Mov(4, h.RCX, h.RAX)
-		if size == 8 {
-			g.Mov(8, h.RCX, h.RAX)
-		}
+		g.Mov(8, h.RCX, h.RAX)
 		g.OpLoad(h.Sub, size, h.RCX, g.res)
 		g.Op(h.Cmp, size, h.RAX, h.RCX)
 	default:
