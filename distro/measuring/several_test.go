@@ -79,6 +79,14 @@ func TestSeveral(t *testing.T) {
 			}
 		}
 	}
+	order := measuring.Order{Events: []string{"p do_sys_openat2+5"}}
+	one, err := l.Arm(order)
+	if again, err2 := l.Arm(order); err != nil || err2 != nil || *one != *again || one.Interrupts == 0 || one.Ticks <= 0 || one.Interrupted <= 0 {
+		t.Errorf("arming takes %+v, and then %+v: %v, %v", one, again, err, err2)
+	}
+	if _, err := l.Arm(measuring.Order{}); err == nil {
+		t.Error("nothing is armed")
+	}
 	if _, err := l.Run(measuring.Order{Workload: "open", Busy: "nothing", Calls: 1}, nil); err == nil || !strings.Contains(err.Error(), `workload "nothing"`) {
 		t.Errorf("a loop that there is none of: %v", err)
 	}

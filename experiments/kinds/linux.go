@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/distro"
+	"kprobesim/distro/measuring"
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/results"
@@ -21,6 +22,8 @@ const Linux = "linux"
 const (
 	metricCall       = "cycles_per_call"
 	metricExceptions = "exceptions_per_hit"
+	metricArming     = "arming_cycles"
+	metricOthers     = "arming_interrupt_cycles" // on the other CPUs
 	// FigureLinux is the figure of its phases.
 	FigureLinux = "linux-phases"
 )
@@ -56,6 +59,10 @@ func linuxKind() Kind {
 			Title: p.String() + "\ncycles", Metric: results.PhaseMetric(p.String()), Decimals: 0, DropZero: true,
 		})
 	}
+	k.Columns = append(k.Columns,
+		results.ColumnSpec{Title: "arming\ncycles", Metric: metricArming, Decimals: 0, DropZero: true},
+		results.ColumnSpec{Title: "others\narming", Metric: metricOthers, Decimals: 0, DropZero: true},
+	)
 	return k
 }
 
@@ -96,6 +103,9 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 	}
 	m.Profile = text.Bytes()
 	m.linux(p, plain, with)
+	if err := m.arming(p, b, o); err != nil {
+		return nil, fmt.Errorf("arming: %w", err)
+	}
 	if site != nil && site.instruction != "" {
 		m.Notes = append(m.Notes, fmt.Sprintf("at %s (%s)", site.place, site.instruction))
 	}
@@ -117,6 +127,20 @@ func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
 	for _, phase := range linuxPhases() {
 		m.cyclesOver(results.PhaseMetric(phase.String()), with.phases[phase]-plain.phases[phase], m.Hits)
 	}
+}
+
+// arming measures how the trace event of a point is armed, if the workload asks for that.
+func (m *Measurement) arming(p *schema.Point, b *bench, o measuring.Order) error {
+	if !p.Workload.Arming || len(o.Events)+len(o.UserEvents) == 0 {
+		return nil
+	}
+	a, err := b.lab.Arm(o)
+	if err != nil {
+		return err
+	}
+	m.cyclesOver(metricArming, a.Ticks, 1)
+	m.cyclesOver(metricOthers, a.Interrupted, 1)
+	return nil
 }
 
 // twoObservers tells two of every instruction; the second may be nil.

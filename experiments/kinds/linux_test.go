@@ -59,14 +59,26 @@ func TestLinux(t *testing.T) {
 
 // TestLinuxSeveral measures probes with two CPUs, of which the other one runs the same loop, and hits the same probes.
 func TestLinuxSeveral(t *testing.T) {
-	p := linuxPlan(t, "linux-probes", "linux.cpus=2", "workload.load=busy")
+	p := linuxPlan(t, "linux-probes", "linux.cpus=2", "workload.load=busy", "workload.arming=true")
 	p.Points = slices.DeleteFunc(p.Points, func(pt schema.Point) bool {
 		return !slices.Contains([]string{"none", "f-event", "k-event"}, pt.Probe.Name)
 	})
-	linuxPoints(t, p)
+	got := linuxPoints(t, p)
+	for _, metric := range []string{"arming_cycles", "arming_interrupt_cycles"} {
+		armed := 0
+		for _, r := range got {
+			if r.Metric == metric && r.Value.Float() > 1000 {
+				armed++
+			}
+		}
+		if armed != 2 {
+			t.Errorf("%s: %d of two probes", metric, armed)
+		}
+	}
 }
 
-func linuxPoints(t *testing.T, p *schema.Plan) {
+// linuxPoints measures the points of a plan, and returns their records.
+func linuxPoints(t *testing.T, p *schema.Plan) (all []results.Record) {
 	t.Helper()
 	outcomes := (&running.Runner{Measure: kinds.Measure, Workers: 2}).Run(p)
 	want := map[string]float64{
@@ -81,6 +93,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, got...)
 		if o.Point.Probe.Linux.What != schema.LinuxNone {
 			name, _, _ := strings.Cut(o.Point.Name, "-")
 			checkLinux(t, got, want[name])
@@ -94,6 +107,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) {
 			t.Errorf("%s is another one when it is observed, in %d steps: %v", o.Point.Name, watch.steps, err)
 		}
 	}
+	return all
 }
 
 // checkLinux holds the records of a probe against the exceptions that a hit takes, and the sum of its phases.

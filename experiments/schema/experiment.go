@@ -80,6 +80,7 @@ type Workload struct {
 
 	// Of kinds other than the overhead of a hit:
 	Load   string // what the CPUs do meanwhile: LoadIdle or LoadBusy
+	Arming bool   // what arming a probe takes is measured, too
 	Batch  int64  // probes that are changed together
 	Singly int64  // the most of them that are changed one by one
 	Tasks  int64  // that call the target

@@ -136,6 +136,7 @@ func ReadLinuxWorkload(r *doc.Reader) Workload {
 		Hits:   doc.Need(r, "hits", doc.Int(1, 1_000_000)),
 		Warmup: doc.Need(r, "warmup", doc.Int(1, 1_000_000)),
 		Load:   doc.Opt(r, "load", LinuxIdle, doc.OneOf(LinuxIdle, LinuxBusy)),
+		Arming: doc.Opt(r, "arming", false, doc.Flag),
 	}
 }
 
