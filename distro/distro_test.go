@@ -165,11 +165,14 @@ func TestInitrd(t *testing.T) {
 	}
 }
 
-// FuzzBoot gives kernels that are damaged in any way to the loader, with any command line and initial file system.
+// FuzzBoot gives kernels that are damaged in any way to the loader, with any command line and initial file system, and one
+// CPU or two. One of the kernels starts the second CPU.
 func FuzzBoot(f *testing.F) {
 	for _, bits := range []int{64, 32} {
 		f.Add(linuxtest.Boxed(linuxtest.Kernel{Bits: bits, Code: speaks}.ELF()), "a command", []byte("070701"))
 	}
+	starts, _ := startsOther()
+	f.Add(linuxtest.Boxed(starts.ELF()), "two CPU", []byte("070701"))
 	f.Fuzz(func(t *testing.T, b []byte, command string, initrd []byte) {
 		k, err := kernel.Read("fuzz", b)
 		if err != nil {
@@ -177,7 +180,7 @@ func FuzzBoot(f *testing.F) {
 		}
 		c := distro.Config{
 			Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20, Command: command, Initrd: initrd,
-			Budget: clock.FromCycles(100_000),
+			Budget: clock.FromCycles(100_000), CPUs: 1 + len(command)%2,
 		}
 		_, _ = distro.Run(c, distro.Stop{}) // whatever comes, but no panic
 	})

@@ -148,9 +148,42 @@ func TestUntimedSnapshot(t *testing.T) {
 	}
 }
 
-// FuzzSnapshot gives states that are damaged in any way, behind the right beginning.
+// FuzzSnapshot gives states that are damaged in any way, behind the right beginning: of a machine of one CPU, and of one of
+// two where the number has its highest bit.
 func FuzzSnapshot(f *testing.F) {
-	c, _ := digits(config(f, linuxtest.Kernel{Bits: 64, Code: counts}), 3)
+	one, oneState := unpacked(f, config(f, linuxtest.Kernel{Bits: 64, Code: counts}))
+	c, _ := several(f)
+	two, twoState := unpacked(f, c)
+	out, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	const second = 1 << 31
+	f.Add(uint32(0), []byte{1})
+	f.Add(uint32(40), []byte{0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add(uint32(len(oneState)-1), []byte{0x80})
+	f.Add(uint32(second|3), []byte{7})
+	f.Add(uint32(second|60), []byte{0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, at uint32, b []byte) {
+		d, plain := one, oneState
+		if at >= second {
+			d, plain = two, twoState
+		}
+		// Bytes of the state are changed, since damage of what is packed is found by its sum.
+		changed := bytes.Clone(plain)
+		for i := range b {
+			changed[(int(at&^second)+i)%len(changed)] ^= b[i]
+		}
+		d.From = out.EncodeAll(changed, bytes.Clone(d.From))
+		d.Print = nil
+		_, _ = distro.Run(d, distro.Stop{}) // whatever comes, but no panic
+	})
+}
+
+// unpacked is a machine that has run for a while, with the beginning of its snapshot, and the state behind it.
+func unpacked(f *testing.F, c distro.Config) (distro.Config, []byte) {
+	f.Helper()
+	c, _ = digits(c, 3)
 	m, err := distro.Run(c, distro.Stop{})
 	if err != nil {
 		f.Fatal(err)
@@ -169,22 +202,6 @@ func FuzzSnapshot(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	out, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(uint32(0), []byte{1})
-	f.Add(uint32(40), []byte{0xff, 0xff, 0xff, 0xff, 0xff})
-	f.Add(uint32(len(plain)-1), []byte{0x80})
-	f.Fuzz(func(t *testing.T, at uint32, b []byte) {
-		// Bytes of the state are changed, since damage of what is packed is found by its sum.
-		changed := bytes.Clone(plain)
-		for i := range b {
-			changed[(int(at)+i)%len(changed)] ^= b[i]
-		}
-		d := c
-		d.From = out.EncodeAll(changed, bytes.Clone(whole[:begin]))
-		d.Print = nil
-		_, _ = distro.Run(d, distro.Stop{}) // whatever comes, but no panic
-	})
+	c.From = whole[:begin]
+	return c, plain
 }
