@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -46,7 +48,11 @@ func (a *app) ask(o *explainOptions, c distro.Config, k *probing.Kernel, sites [
 		if err != nil {
 			return nil, err
 		}
-		q.kept = &journal{file: o.answers, Key: results.Hash(fmt.Appendf(nil, "%x %q %v", mark, c.Command, sites)), Rounds: q.rounds}
+		key := fmt.Appendf(nil, "%x %q ", mark, c.Command)
+		for _, at := range sites {
+			key = binary.LittleEndian.AppendUint64(key, at)
+		}
+		q.kept = &journal{file: o.answers, Key: results.Hash(key), Rounds: q.rounds}
 	}
 	return q, q.run(o.rounds, hostWorkers(o.workers))
 }
@@ -83,6 +89,7 @@ func (q *inquiry) run(most, workers int) error {
 					continue
 				}
 				answers, err := q.boot(q.round(round))
+				runtime.GC() // the machine is the most of what is in memory
 				q.mu.Lock()
 				done++
 				q.end(round, answers, err)
