@@ -69,6 +69,7 @@ kernel of this program. For that of a distribution it is a trace event's, or tha
 	f.StringVar(&o.answers, "answers", "", "with --kernel and --verify: file that keeps the kernel's answers; a second run asks for the places that it has not")
 	f.IntVar(&o.rounds, "rounds", 0, "with --kernel and --verify: ask in so many rounds of this run, each of which is an even sample of all places (0: until all are asked)")
 	workers := workersFlag(c)
+	f.Lookup("workers").Usage = "with --kernel and --verify: machines that ask at the same time (0: one a core)"
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		o.workers = *workers
 		return a.explain(&o, args)
