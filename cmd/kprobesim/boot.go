@@ -224,14 +224,15 @@ func (a *app) bootSummary(m *sim.Machine, mach *machines.Machine, took time.Dura
 	fmt.Fprintf(a.err, "%s: ended by %s at %s, %d instructions in %.6f simulated seconds (%.1f million a second of the host)\n",
 		mach.Name, end, m.Image().SymbolText(m.CPU(0).PC()), n,
 		float64(m.CPU(0).Now().Cycles())/float64(mach.CPU.Hz), float64(n)/took.Seconds()/1e6)
+	told := map[string]bool{}
 	for i := range m.CPUs() {
-		a.bootRefusals(m, i)
+		a.bootRefusals(m, i, told)
 	}
 }
 
 // bootRefusals lists what the kernel asked CPU i for in vain. Kernels ask for much that a processor may lack, so that this is no
-// failure by itself.
-func (a *app) bootRefusals(m *sim.Machine, i int) {
+// failure by itself. What was told of another CPU is left out.
+func (a *app) bootRefusals(m *sim.Machine, i int, told map[string]bool) {
 	who := ""
 	if i > 0 {
 		who = fmt.Sprintf("cpu %d: ", i)
@@ -241,6 +242,10 @@ func (a *app) bootRefusals(m *sim.Machine, i int) {
 	}
 	if c, ok := m.CPU(i).(cpus.Refuser); ok {
 		for _, r := range c.Refusals() {
+			if told[r.Name] {
+				continue
+			}
+			told[r.Name] = true
 			fmt.Fprintf(a.err, "%srefused: %s, %d times, first at %s\n", who, r.Name, r.Count, m.Image().SymbolText(r.PC))
 		}
 	}
