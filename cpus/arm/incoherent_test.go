@@ -37,7 +37,7 @@ var (
 
 // changing is a program that calls a function, changes what it returns from 1 to 2, does something and returns
 // what it returns then. r5 is its address and r6 the new instruction. before says that the function is called
-// before it is changed, too.
+// before it is changed, too: r4 times.
 func changing(before bool, between ...uint32) []uint32 {
 	at := uint64(testCode)
 	var code []uint32
@@ -45,6 +45,8 @@ func changing(before bool, between ...uint32) []uint32 {
 	callChanged := func() { add(branchTo(at, changed) | 1<<24) }
 	if before {
 		callChanged()
+		add(dataConstant(opSUB, 1, 4, 4, 1))
+		add(branchTo(at, testCode)&^(0xf<<28) | condNE<<28)
 	}
 	add(strAt(6, 5, 0))
 	add(between...)
@@ -77,14 +79,19 @@ func TestChangedCode(t *testing.T) {
 		{"not fetched before", false, nil, [kinds]uint64{2, 2, 1}},
 		{"not fetched before, cleaned", false, all[:1], [kinds]uint64{2, 2, 2}},
 	} {
-		for kind := range kinds {
+		for i := range 2 * kinds {
+			kind, untimed := i/2, i%2 != 0
 			w := newWorld(t, cpus.Throughput, changing(x.before, x.between...))
 			w.words(changed-kernelMap, dataConstant(opMOV, 0, 0, 0, 1), insnBX)
 			w.keep(kind)
 			c := w.cpu()
-			c.R[5], c.R[6] = changed, uint64(dataConstant(opMOV, 0, 0, 0, 2))
+			if untimed {
+				c.Untimed(1, 1<<60)
+			}
+			c.R[4], c.R[5], c.R[6] = 5, changed, uint64(dataConstant(opMOV, 0, 0, 0, 2))
 			if v := to(t, c); v != vecUndefined || c.R[0] != x.want[kind] {
-				t.Errorf("%s, kind %d: %s, the function returned %d, want %d", x.name, kind, vectorNames[v], c.R[0], x.want[kind])
+				t.Errorf("%s, kind %d, untimed %v: %s, the function returned %d, want %d", x.name, kind, untimed, vectorNames[v], c.R[0],
+					x.want[kind])
 			}
 		}
 	}
@@ -104,6 +111,7 @@ func TestChangedCodeOfTwo(t *testing.T) {
 		w.keep(writeBack)
 		w.bus.Directory = mmu.NewDirectory(2)
 		all := [2]*CPU{w.cpu(), w.cpu()}
+		all[0].R[4] = 1
 		other := all[1]
 		run := func() {
 			other.R[rPC] = kernelMap + 0x20000

@@ -130,10 +130,15 @@ func (e *Engine[C, P]) runUntimed(b *Block[C, P], limit clock.Ticks) {
 				l = b.linkTo(pc)
 			}
 		}
-		if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= e.until || l.to.phase != e.phase || e.stale != nil {
+		if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= e.until || l.to.phase != e.phase {
 			break
 		}
-		b = l.to
+		next := l.to
+		if e.stale != nil && (*next.lineUsed != next.line || next.next != 0 && *next.nextUsed != next.next) {
+			e.block, e.idx = b, between
+			e.fetchLines(next) // its instruction cache goes on
+		}
+		b = next
 	}
 	e.endTrail()
 	e.block, e.idx = b, between
