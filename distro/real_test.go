@@ -215,7 +215,7 @@ func TestUntimedBootsAlike(t *testing.T) {
 var of = regexp.MustCompile(`BIOS|e820|DMI|SMBIOS|tsc|TSC|last_pfn|PAT|MP-table|MPTABLE|MultiProcessor|RAMDISK|APIC|Processor|node|NODE_DATA|` +
 	`DMA|unpack rootfs|low ram:|^Normal|Virtual Wire|^Disabled$|available|total_pages|Total pages|Memory:|KASLR|NR_IRQS|Console:|BogoMIPS|smpboot|Performance Events|audit|clock|initrd|` +
 	`i8042|serio|input:|rtc_cmos|mce:|microcode|Unstable|trace_clock|kernel command line$|keep using|sched_clock|ITS|thunk|Calibrating|MDS|iTLB|` +
-	`Spectre|MMIO|Speculative|Mitigation|x86/fpu|printk:|random:|[0-9]ms$|hash table entries|TLB entries|CPU0:|mitigations|mtrr:`)
+	`Spectre|MMIO|Speculative|Mitigation|x86/fpu|printk:|random:|[0-9]ms$|hash table entries|TLB entries|CPU0:|mitigations|mtrr:|calibrate_delay|lpj=|hrtimer:`)
 
 // lines are the lines of a console without their times, and without those that differ on other hardware.
 func lines(console string) []string {
