@@ -87,7 +87,11 @@ func exampleFiles(t *testing.T, dir string, all []page) {
 		for _, block := range strings.Split(p.text, "```toml\n# ")[1:] {
 			name, rest, _ := strings.Cut(block, "\n")
 			body, _, _ := strings.Cut(rest, "```")
-			if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(body), 0o644); err != nil {
+			file := filepath.Join(dir, filepath.Base(name))
+			if _, err := os.Stat(file); err == nil {
+				t.Errorf("%s: %s stands in the documents twice", p.name, name)
+			}
+			if err := os.WriteFile(file, []byte(body), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
