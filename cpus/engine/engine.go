@@ -89,6 +89,8 @@ type Spec struct {
 	Absent   uint8   // number of a register that nothing sets, which stands for an absent operand
 	AddrMask uint64
 	Pages    mmu.PageSizes // logarithms of page sizes
+	// Swapped says that the most significant byte of an operand comes first, which is a matter of the host's time.
+	Swapped bool
 }
 
 // Setup prepares an engine for the CPU that embeds it. The configuration must have passed Check. first is
@@ -109,6 +111,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 		c.recall(bus.Predictor.Sequence(n))
 	}
 	c.dataPath.init(cfg)
+	c.swapped = s.Swapped
 	all := 1
 	if bus.Directory != nil {
 		all = bus.Directory.CPUs()

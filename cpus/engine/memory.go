@@ -2,9 +2,11 @@ package engine
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unsafe"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/hostcode"
 	"kprobesim/mmu"
 )
 
@@ -29,6 +31,7 @@ type dataPath struct {
 	l3Lat, tlb2Lat       ticks
 	l1i, l1d, l2, l3     *mmu.Cache // l3 may be nil
 	writeAround          bool       // a store that misses l1d leaves it alone
+	swapped              bool       `state:"-"` // the most significant byte of an operand comes first
 	sentStores                      // for the window model
 }
 
@@ -121,6 +124,9 @@ func Load[T Width](c *Core, va uint64) (v T, ok bool) {
 	// What touchLoad does, in line as far as it is frequent.
 	line := uint32(pa >> (c.dShift & 63))
 	if c.dRecent[line&c.dMask] != line+1 || pa&(n-1) != 0 {
+		if n >= 4 {
+			c.foresee(uint64(v), n)
+		}
 		c.touchLoad(pa, n)
 		return v, true
 	}
@@ -129,6 +135,20 @@ func Load[T Width](c *Core, va uint64) (v T, ok bool) {
 		return v, true
 	}
 	return v, true
+}
+
+// foresee asks the host's caches for what an operand of n bytes may lead to: what is loaded and misses the guest's first
+// level may be a pointer to what misses the host's. The cost model then works while the host's memory does.
+//
+//go:noinline
+func (c *Core) foresee(v, n uint64) {
+	if c.swapped {
+		v = bits.ReverseBytes64(v) >> (64 - 8*n)
+	}
+	e := &c.micro[v>>pageShift&(microEntries-1)]
+	if e.read == v>>pageShift+c.microGen {
+		hostcode.Prefetch(unsafe.Pointer(&e.page[v&pageMask]))
+	}
 }
 
 // Store writes memory at a virtual address, with Load's convention.
