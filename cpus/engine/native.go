@@ -16,7 +16,7 @@ type Generator[C, P any] interface {
 	// Pinned says which registers of the guest, by their places in Core.R, are in the host's meanwhile, and where. The
 	// code of instructions uses Main, Spare and Other (package hostcode) beside them.
 	Pinned() []Pin
-	// Generate writes code for a block's threads, each between Begin and the next one. Undo leaves one to its function.
+	// Generate writes code for a block's threads, each behind a BeginInsn. Undo leaves one to its function.
 	Generate(g *Native, code []Thread[C, P])
 }
 
@@ -73,7 +73,6 @@ const nativeRoom = 160 << 20
 
 // nativeState is what threads have for it.
 type nativeState[C, P any] struct {
-	tried     bool
 	native    *Native
 	generator Generator[C, P]
 	into      func(*C, *Thread[C, P]) *Thread[C, P]
@@ -81,7 +80,6 @@ type nativeState[C, P any] struct {
 
 // setupNative makes room for code of the host, if there can be any.
 func (e *Engine[C, P]) setupNative() {
-	e.tried = true
 	gen, ok := any(e.self).(Generator[C, P])
 	if !ok || unsafe.Sizeof(microEntry{}) != 1<<microShift {
 		return
