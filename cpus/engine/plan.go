@@ -161,27 +161,7 @@ func (c *Core) placeSteps(b *timed) (done ticks) {
 		if f&stepRare != 0 {
 			d, retire, done = c.placeOp(&b.ops[i], d, next, &c.acc[i&(accesses-1)])
 		} else {
-			port := &c.port[s.port&portMask]
-			start := max(d, *port)
-			*port, c.port[noPort] = start+ticks(s.occupancy), 0
-			if f&stepLoads != 0 {
-				a := &c.acc[i&(accesses-1)]
-				p := max(c.port[portLoad], d)
-				c.port[portLoad] = p + c.loadBusy
-				p = max(p, c.ready[s.base&regMask], c.ready[s.index&regMask])
-				arrives := p + c.l1Lat + a.miss
-				if a.match != noStore {
-					arrives = c.forwardedAt(&b.ops[i], p, arrives, a)
-				}
-				a.miss = 0
-				start = max(start, arrives)
-			}
-			done = max(start, c.ready[s.s1&regMask])
-			if f&stepMore != 0 {
-				done = max(done, c.ready[s.s2&regMask], c.ready[s.s3&regMask])
-			}
-			done += ticks(s.latency)
-			c.ready[s.o1&regMask], c.ready[s.o2&regMask] = done, done
+			done = c.placeStep(b, i, d)
 			retire = max(next, done)
 		}
 		c.ring[at&(cpus.MaxWindow-1)] = retire
@@ -190,6 +170,34 @@ func (c *Core) placeSteps(b *timed) (done ticks) {
 		}
 	}
 	c.dispatch, c.retire, c.at = d, retire, at
+	return done
+}
+
+// placeStep places step i of a block, which is no rare one and is dispatched at d. It returns when the result is there.
+func (c *Core) placeStep(b *timed, i int, d ticks) (done ticks) {
+	s := &b.steps[i]
+	f := s.flags
+	port := &c.port[s.port&portMask]
+	start := max(d, *port)
+	*port, c.port[noPort] = start+ticks(s.occupancy), 0
+	if f&stepLoads != 0 {
+		a := &c.acc[i&(accesses-1)]
+		p := max(c.port[portLoad], d)
+		c.port[portLoad] = p + c.loadBusy
+		p = max(p, c.ready[s.base&regMask], c.ready[s.index&regMask])
+		arrives := p + c.l1Lat + a.miss
+		if a.match != noStore {
+			arrives = c.forwardedAt(&b.ops[i], p, arrives, a)
+		}
+		a.miss = 0
+		start = max(start, arrives)
+	}
+	done = max(start, c.ready[s.s1&regMask])
+	if f&stepMore != 0 {
+		done = max(done, c.ready[s.s2&regMask], c.ready[s.s3&regMask])
+	}
+	done += ticks(s.latency)
+	c.ready[s.o1&regMask], c.ready[s.o2&regMask] = done, done
 	return done
 }
 
@@ -222,27 +230,7 @@ func (c *Core) placeGrouped(b *timed) (done ticks) {
 		if f&stepRare != 0 {
 			d, retire, done = c.placeOp(&b.ops[i], d, next, &c.acc[i&(accesses-1)])
 		} else {
-			port := &c.port[s.port&portMask]
-			start := max(d, *port)
-			*port, c.port[noPort] = start+ticks(s.occupancy), 0
-			if f&stepLoads != 0 {
-				a := &c.acc[i&(accesses-1)]
-				p := max(c.port[portLoad], d)
-				c.port[portLoad] = p + c.loadBusy
-				p = max(p, c.ready[s.base&regMask], c.ready[s.index&regMask])
-				arrives := p + c.l1Lat + a.miss
-				if a.match != noStore {
-					arrives = c.forwardedAt(&b.ops[i], p, arrives, a)
-				}
-				a.miss = 0
-				start = max(start, arrives)
-			}
-			done = max(start, c.ready[s.s1&regMask])
-			if f&stepMore != 0 {
-				done = max(done, c.ready[s.s2&regMask], c.ready[s.s3&regMask])
-			}
-			done += ticks(s.latency)
-			c.ready[s.o1&regMask], c.ready[s.o2&regMask] = done, done
+			done = c.placeStep(b, i, d)
 			retire = max(next, done)
 		}
 		c.ring[g.place&(cpus.MaxWindow-1)] = retire
