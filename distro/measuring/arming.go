@@ -23,15 +23,8 @@ func (l *Lab) Arm(o Order) (*Arming, error) {
 	if len(o.Events)+len(o.UserEvents) != 1 || len(o.Modules) > 0 || o.Watchpoint != nil {
 		return nil, errors.New("arming is measured of one trace event, and of nothing else")
 	}
-	setup, _, err := l.setup(&o)
+	setup, _, s, err := l.begin(&o)
 	if err != nil {
-		return nil, err
-	}
-	s, err := l.start()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.occupy(o.Busy); err != nil {
 		return nil, err
 	}
 	enable := setup[len(setup)-1]

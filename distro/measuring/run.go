@@ -32,15 +32,8 @@ func (l *Lab) Run(o Order, w Watch) (*Region, error) {
 	case o.Warm < 0 || o.Calls < 1 || o.Warm > maxCalls || o.Calls > maxCalls:
 		return nil, fmt.Errorf("%d iterations behind %d warm ones: at least 1 behind 0, and at most %d of each", o.Calls, o.Warm, maxCalls)
 	}
-	setup, probes, err := l.setup(&o)
+	setup, probes, s, err := l.begin(&o)
 	if err != nil {
-		return nil, err
-	}
-	s, err := l.start()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.occupy(o.Busy); err != nil {
 		return nil, err
 	}
 	if _, err := s.do(setup...); err != nil {
@@ -110,6 +103,17 @@ type probe struct {
 	file string // one whose lines have name, hits and perhaps misses; or one with a number
 	line bool   // it is one of lines
 	perf int    // the number of the event for debugging registers, from 1 on; 0 for others
+}
+
+// begin gives an order's commands, and a session that is ready for them.
+func (l *Lab) begin(o *Order) (setup []command, probes []probe, s *session, err error) {
+	if setup, probes, err = l.setup(o); err != nil {
+		return nil, nil, nil, err
+	}
+	if s, err = l.start(); err != nil {
+		return nil, nil, nil, err
+	}
+	return setup, probes, s, s.occupy(o.Busy)
 }
 
 // setup lists what the program is to do before the loop.
