@@ -40,9 +40,13 @@ type dataPath struct {
 // does not learn, changes nothing.
 type microEntry struct {
 	read, write uint64
-	base        uint64           // physical address of the page
-	page        *[pageBytes]byte // which is RAM
+	base        uint64         // physical address of the page
+	page        unsafe.Pointer // which is RAM
 }
+
+// at is where the byte at an offset in the page is. It is no index into an array, for which the host would read the
+// first byte of the page too: the first lines of all pages share few sets of the host's caches.
+func (e *microEntry) at(off uint64) unsafe.Pointer { return unsafe.Add(e.page, off) }
 
 // microEntries are enough for every page of a working set that a cache can hold. Host speed is all
 // that it decides.
@@ -111,6 +115,33 @@ func put[T Width](m []byte, pa uint64, v T) {
 	}
 }
 
+// getAt and putAt are get and put at a place in RAM.
+func getAt[T Width](p unsafe.Pointer) T {
+	var v T
+	switch unsafe.Sizeof(v) {
+	case 8:
+		return T(binary.LittleEndian.Uint64((*[8]byte)(p)[:]))
+	case 4:
+		return T(binary.LittleEndian.Uint32((*[4]byte)(p)[:]))
+	case 2:
+		return T(binary.LittleEndian.Uint16((*[2]byte)(p)[:]))
+	}
+	return T(*(*byte)(p))
+}
+
+func putAt[T Width](p unsafe.Pointer, v T) {
+	switch unsafe.Sizeof(v) {
+	case 8:
+		binary.LittleEndian.PutUint64((*[8]byte)(p)[:], uint64(v))
+	case 4:
+		binary.LittleEndian.PutUint32((*[4]byte)(p)[:], uint32(v))
+	case 2:
+		binary.LittleEndian.PutUint16((*[2]byte)(p)[:], uint16(v))
+	default:
+		*(*byte)(p) = byte(v)
+	}
+}
+
 // Load reads memory at a virtual address, the least significant byte first. When ok is false an
 // exception is pending and the instruction must have no effect.
 func Load[T Width](c *Core, va uint64) (v T, ok bool) {
@@ -120,7 +151,7 @@ func Load[T Width](c *Core, va uint64) (v T, ok bool) {
 		return loadSlow[T](c, va)
 	}
 	pa, n := e.base+off, uint64(unsafe.Sizeof(v))
-	v = get[T](e.page[off:], 0) // first: the host may wait for it while it looks tags up
+	v = getAt[T](e.at(off)) // first: the host may wait for it while it looks tags up
 	// What touchLoad does, in line as far as it is frequent.
 	line := uint32(pa >> (c.dShift & 63))
 	if c.dRecent[line&c.dMask] != line+1 || pa&(n-1) != 0 {
@@ -147,7 +178,7 @@ func (c *Core) foresee(v, n uint64) {
 	}
 	e := &c.micro[v>>pageShift&(microEntries-1)]
 	if e.read == v>>pageShift+c.microGen {
-		hostcode.Prefetch(unsafe.Pointer(&e.page[v&pageMask]))
+		hostcode.Prefetch(e.at(v & pageMask))
 	}
 }
 
@@ -165,7 +196,7 @@ func Store[T Width](c *Core, va uint64, v T) bool {
 		c.storeRAM(pa, uint64(v), n)
 		return true
 	}
-	put(e.page[off:], 0, v)
+	putAt(e.at(off), v)
 	if line := pa >> mmu.GranuleShift; c.codeMap[line>>6]>>(line&63)&1 != 0 {
 		c.dropStored(pa, n)
 		return true
@@ -388,7 +419,7 @@ func (c *Core) note(va, pa uint64) *microEntry {
 	e := &c.micro[va>>pageShift&(microEntries-1)]
 	tag := va>>pageShift + c.microGen
 	if page := pa &^ pageMask; e.base != page || e.read != tag && e.write != tag {
-		*e = microEntry{base: page, page: (*[pageBytes]byte)(c.ram[page:])}
+		*e = microEntry{base: page, page: unsafe.Pointer((*[pageBytes]byte)(c.ram[page:]))}
 	}
 	return e
 }

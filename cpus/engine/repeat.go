@@ -29,7 +29,7 @@ func StoreElements[T Width](c *Core, va uint64, v T, n uint64, class uint8) uint
 	if n = min(n, room); n == 0 || !c.mayWrite(e, va, pa) {
 		return 0
 	}
-	to := e.page[va&pageMask:]
+	to := unsafe.Slice((*byte)(e.at(va&pageMask)), n*size)
 	for i := range n {
 		put(to, i*size, v)
 		c.sendElement(pa+i*size, size)
@@ -48,7 +48,7 @@ func CopyElements[T Width](c *Core, from, to, n uint64, class uint8) uint64 {
 		c.dRecent[line&c.dMask] != line+1 || !c.mayWrite(target, to, dst) {
 		return 0
 	}
-	in, out := source.page[from&pageMask:], target.page[to&pageMask:]
+	in, out := unsafe.Slice((*byte)(source.at(from&pageMask)), n*size), unsafe.Slice((*byte)(target.at(to&pageMask)), n*size)
 	for i := range n {
 		if at := src + i*size; c.window && c.mayFind(at, size) {
 			c.findStore(at, size)

@@ -318,7 +318,7 @@ func (c *Core) Readable(va, n uint64) unsafe.Pointer {
 	if e.read != va>>pageShift+c.microGen || va&pageMask > pageBytes-n {
 		return nil
 	}
-	return unsafe.Add(unsafe.Pointer(e.page), va&pageMask)
+	return e.at(va & pageMask)
 }
 
 // Writable is Readable for a store. Bytes that somebody has decoded are none.
@@ -328,7 +328,7 @@ func (c *Core) Writable(va, n uint64) unsafe.Pointer {
 	if e.write != va>>pageShift+c.microGen || off > pageBytes-n || c.codeMap[e.base>>pageShift] != 0 {
 		return nil
 	}
-	return unsafe.Add(unsafe.Pointer(e.page), off)
+	return e.at(off)
 }
 
 // AtOnce reports that no cost model and no cache looks at single accesses, so that several may be made by way of
