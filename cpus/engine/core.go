@@ -89,7 +89,8 @@ type Core struct {
 	contexts contexts
 	quick    quick
 
-	memo memo `state:"-"`
+	memo  memo      `state:"-"`
+	model modelCode `state:"-"`
 	windowState
 	prices `state:"-"`
 	acc    [accesses]access

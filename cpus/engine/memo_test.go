@@ -12,17 +12,19 @@ import (
 	"kprobesim/mmu"
 )
 
-// memos are ways to remember, by name. The first remembers nothing.
+// memos are ways to remember, by name. The first remembers nothing, and has no code of
+// the host.
 var memos = []struct {
 	name string
-	set  func(m *memo)
+	set  func(c *Core)
 }{
-	{"off", func(m *memo) { m.limit = 0 }},
-	{"as built", func(*memo) {}},
-	{"at once", func(m *memo) { m.runs = 0 }},
-	{"eight places", func(m *memo) { m.runs, m.limit = 0, 8 }},
-	{"one hash", func(m *memo) { m.runs, m.narrow = 0, ^uint64(0) }},
-	{"at rest", func(m *memo) { m.pause = 1 << 31 }},
+	{"off", func(c *Core) { c.memo.limit, c.model.asked = 0, true }},
+	{"as built", func(*Core) {}},
+	{"at once", func(c *Core) { c.memo.runs = 0 }},
+	{"eight places", func(c *Core) { c.memo.runs, c.memo.limit, c.model.after = 0, 8, 1 }},
+	{"one hash", func(c *Core) { c.memo.runs, c.memo.narrow, c.model.after = 0, ^uint64(0), 1 }},
+	{"at rest, by functions", func(c *Core) { c.memo.pause, c.model.asked = 1<<31, true }},
+	{"at rest", func(c *Core) { c.memo.pause, c.model.after = 1<<31, 1 }},
 }
 
 // anyCore is a window model of a random shape.
@@ -99,10 +101,10 @@ func TestMemoChangesNothing(t *testing.T) {
 		var plain *toy
 		for i, way := range memos {
 			c := toyAt(t, cfg, code)
-			way.set(&c.memo)
+			way.set(&c.Core)
 			turns := rand.New(rand.NewPCG(seed, 3))
 			for !c.Halted {
-				if i%2 == 0 || i == len(memos)-1 { // Steps has no way of its own for a memo at rest
+				if i%2 == 0 || c.memo.pause != 0 { // Steps has no way of its own for a memo at rest
 					c.Run(soon)
 				} else {
 					c.Steps(1+turns.IntN(500), soon)
@@ -156,7 +158,7 @@ func TestMemoOfNeighbours(t *testing.T) {
 				m.Write(0x10f80+uint64(4*i), in[:])
 			}
 			for i, c := range all {
-				way.set(&c.memo)
+				way.set(&c.Core)
 				c.R[PC], c.R[20] = 0x10f80, 256<<10+uint64(i)*24
 			}
 			turns := rand.New(rand.NewPCG(seed, 5))

@@ -59,7 +59,10 @@ type timed struct {
 	minds   uint64  // bits of Core.odd
 	stores  uint64  // instructions that store, by bits
 	ops     []Op
-	steps   []step // nil until planAfter
+	steps   []step  // nil until planAfter
+	code    uintptr // of the host, for the steps; it is there as long as codeOf is Core.model's
+	codeOf  uint32
+	coding  uint8 // passages through the steps, up to Core.model.after and one
 }
 
 // costRecord is an instruction of a block that the throughput model must look at, with the time from the

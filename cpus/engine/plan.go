@@ -90,32 +90,11 @@ func (c *Core) stepFlags(op *Op, k *price) uint16 {
 // the block has been settled.
 func (c *Core) rest(b *timed) bool {
 	m := &c.memo
-	if m.here != 0 || c.settled != 0 || c.course >= oneInput {
+	if m.here != 0 || c.settled != 0 || c.course >= oneInput || b.steps == nil {
 		return false
 	}
 	m.pause--
-	if c.entering {
-		c.entering = false
-		if b.entered {
-			c.fetched = max(c.fetched, c.dispatch-c.lead) + clock.PerCycle
-			c.dispatch = max(c.dispatch, c.fetched)
-		}
-	}
-	done := ticks(0)
-	if c.grouped {
-		done = c.placeGrouped(b)
-	} else {
-		done = c.placeSteps(b)
-	}
-	c.count += uint64(len(b.steps))
-	if c.course == taken && c.loop.passes != streaming { // what settleBranch does, in line
-		c.streams, c.entering, c.course = false, true, 0
-		c.fetched = max(c.fetched, c.dispatch-c.lead) + c.ev[evTaken]
-		c.dispatch = max(c.dispatch, c.fetched)
-	} else if c.course != 0 {
-		c.settleBranch(done)
-		c.course = 0
-	}
+	c.placeWhole(b)
 	c.live = forwards
 	if c.drained <= c.dispatch {
 		c.live = 0
@@ -126,6 +105,31 @@ func (c *Core) rest(b *timed) bool {
 	}
 	c.odd, c.sends = 0, 0
 	return true
+}
+
+// placeWhole places a whole block that has steps, and redirects the front end behind it.
+func (c *Core) placeWhole(b *timed) {
+	if !c.coded(b) || !c.placeCoded(b) {
+		c.placeBySteps(b)
+	}
+}
+
+// placeBySteps is placeWhole by steps.
+func (c *Core) placeBySteps(b *timed) {
+	if c.entering {
+		c.enterWindow()
+	}
+	done := ticks(0)
+	if c.grouped {
+		done = c.placeGrouped(b)
+	} else {
+		done = c.placeSteps(b)
+	}
+	c.count += uint64(len(b.steps))
+	if c.course != 0 {
+		c.settleBranch(done)
+		c.course = 0
+	}
 }
 
 // frontEnd is what placeAny does before dispatch and few instructions need.

@@ -59,7 +59,7 @@ func TestUntimedSwitchesAtOneTime(t *testing.T) {
 		for i, way := range memos {
 			for _, turn := range []clock.Ticks{soon, 400} {
 				c := toyAt(t, cfg, code)
-				way.set(&c.memo)
+				way.set(&c.Core)
 				if i%2 == 1 {
 					c.Observe(nobody{})
 				}

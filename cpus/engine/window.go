@@ -8,24 +8,28 @@ import (
 // placeWindow is settleWindow without its memory. The places of dispatch and retirement are kept in machine
 // registers of the host while nothing else looks at them.
 func (c *Core) placeWindow(n int) {
-	if c.entering {
-		c.enterWindow()
-	}
-	done := ticks(0)
-	if b := c.cur; c.settled != 0 || n != len(b.ops) || !c.planned(b) {
-		done = c.placeAny(b.ops[:n])
+	if b := c.cur; c.settled == 0 && n == len(b.ops) && c.planned(b) {
+		c.placeWhole(b)
 	} else {
-		done = c.placeWhole(b)
-	}
-	c.count += uint64(n - c.settled)
-	if c.course != 0 {
-		c.settleBranch(done)
+		c.placePart(n)
 	}
 	if c.memo.here == 0 {
 		c.live = forwards
 		if c.drained <= c.dispatch {
 			c.live = 0 // all are in the cache, and no load waits for one
 		}
+	}
+}
+
+// placePart places the instructions of the running block up to n that have no place yet.
+func (c *Core) placePart(n int) {
+	if c.entering {
+		c.enterWindow()
+	}
+	done := c.placeAny(c.cur.ops[:n])
+	c.count += uint64(n - c.settled)
+	if c.course != 0 {
+		c.settleBranch(done)
 	}
 }
 
@@ -40,14 +44,6 @@ func (c *Core) planned(b *timed) bool {
 		}
 	}
 	return b.steps != nil
-}
-
-// placeWhole is placeAny of a whole block that has steps.
-func (c *Core) placeWhole(b *timed) ticks {
-	if c.grouped {
-		return c.placeGrouped(b)
-	}
-	return c.placeSteps(b)
 }
 
 // placeAny places the instructions of the running block from the settled ones on, and returns when the last has its

@@ -38,6 +38,19 @@ const (
 	With  = R15
 )
 
+// Registers that code written without knowing the host's may keep anything in, from its beginning to its end.
+const (
+	Local1 = RBX
+	Local2 = RSI
+	Local3 = RDI
+	Local4 = R8
+	Local5 = R9
+	Local6 = R10
+	Local7 = R11
+	Local8 = R12
+	Local9 = R13
+)
+
 // Mem is an operand in memory: Base + Index<<Shift + Disp. Base must be a register, and Index, if it is not NoReg,
 // another one than RSP.
 type Mem struct {
@@ -93,10 +106,13 @@ type Cond uint8
 
 // Conditions that code without a guest's needs.
 const (
-	Above    Cond = 7
-	Equal    Cond = 4
-	NotEqual Cond = 5
-	LessOrEq Cond = 14
+	Above       Cond = 7
+	NotAbove    Cond = 6
+	Equal       Cond = 4
+	NotEqual    Cond = 5
+	Less        Cond = 12
+	GreaterOrEq Cond = 13
+	LessOrEq    Cond = 14
 )
 
 // Asm writes instructions one behind the other. Sizes are bytes of operands: 1, 2, 4 or 8. Where the room ends
@@ -456,6 +472,23 @@ func (a *Asm) Set(c Cond, dst Reg) { a.rr(1, 0, dst, true, 0x0f, 0x90|byte(c)) }
 
 // Cmov copies src if a condition holds. Four bytes clear the upper half of dst in any case.
 func (a *Asm) Cmov(c Cond, size int, dst, src Reg) { a.rr(size, dst, src, false, 0x0f, 0x40|byte(c)) }
+
+// CmovLoad is Cmov with a source in memory, of 4 or 8 bytes, which is read in any case.
+func (a *Asm) CmovLoad(c Cond, size int, dst Reg, m Mem) {
+	a.rm(size, dst, m, false, 0x0f, 0x40|byte(c))
+}
+
+// Max has dst be the larger of it and src, as signed numbers of 8 bytes. MaxLoad has the other one in memory.
+func (a *Asm) Max(dst, src Reg) {
+	a.Op(Cmp, 8, dst, src)
+	a.Cmov(Less, 8, dst, src)
+}
+
+// MaxLoad is described at Max.
+func (a *Asm) MaxLoad(dst Reg, m Mem) {
+	a.OpLoad(Cmp, 8, dst, m)
+	a.CmovLoad(Less, 8, dst, m)
+}
 
 // Jcc jumps to a label if a condition holds.
 func (a *Asm) Jcc(c Cond, l Label) {

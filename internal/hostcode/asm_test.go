@@ -94,6 +94,9 @@ func tests() (all []asmTest) {
 			add(func(a *Asm) { a.OpLoad(Xor, size, x, m) }, x86asm.XOR, name(x), m.operand())
 			add(func(a *Asm) { a.OpStore(Sub, size, m, x) }, x86asm.SUB, m.operand(), name(x))
 			add(func(a *Asm) { a.OpMemImm(Cmp, size, m, 0) }, x86asm.CMP, m.operand(), x86asm.Imm(0))
+			if size >= 4 {
+				add(func(a *Asm) { a.CmovLoad(Less, size, x, m) }, x86asm.CMOVL, name(x), m.operand())
+			}
 			if size < 4 {
 				add(func(a *Asm) { a.LoadPart(size, x, m) }, x86asm.MOV, name(x), m.operand())
 			}

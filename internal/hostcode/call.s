@@ -10,3 +10,11 @@ TEXT ·Call(SB), NOSPLIT, $8-32
 	CALL CX
 	MOVQ AX, ret+24(FP)
 	RET
+
+// func Do(code uintptr, with unsafe.Pointer) uint64
+TEXT ·Do(SB), NOSPLIT, $8-24
+	MOVQ code+0(FP), CX
+	MOVQ with+8(FP), R15
+	CALL CX
+	MOVQ AX, ret+16(FP)
+	RET

@@ -22,3 +22,8 @@ func unmap(b []byte) { _ = syscall.Munmap(b) } // which it gave
 //
 //go:noescape
 func Call(enter, code uintptr, with unsafe.Pointer) unsafe.Pointer
+
+// Do executes the code at an address with a pointer in R15, and returns the number that it leaves in RAX.
+//
+//go:noescape
+func Do(code uintptr, with unsafe.Pointer) uint64

@@ -72,3 +72,27 @@ func TestCall(t *testing.T) {
 	}
 	<-done
 }
+
+// TestMax has the larger of two numbers in registers, and of one in memory, for numbers of both signs.
+func TestMax(t *testing.T) {
+	r := room(t)
+	var a Asm
+	a.Begin(r)
+	a.Load(8, Local1, At(With, 0))
+	a.Load(8, Local9, At(With, 8))
+	a.Max(Local9, Local1)
+	a.Store(8, At(With, 16), Local9)
+	a.MaxLoad(Local1, At(With, 8))
+	a.Mov(8, Main, Local1)
+	a.Ret()
+	a.Finish()
+	code := r.Address(r.Keep(a.Len()))
+	for _, x := range []int64{-1 << 63, -5, 0, 7, 1<<63 - 1} {
+		for _, y := range []int64{-1 << 63, -6, -5, 0, 8, 1<<63 - 1} {
+			in := [3]int64{x, y, 0}
+			if got := Do(code, unsafe.Pointer(&in)); int64(got) != max(x, y) || in[2] != max(x, y) {
+				t.Errorf("the larger of %d and %d: %d in memory, %d in a register", x, y, int64(got), in[2])
+			}
+		}
+	}
+}
