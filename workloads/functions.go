@@ -17,6 +17,17 @@ func (im *Image) Functions() []Function {
 	})
 }
 
+// ISAsOf returns the instruction sets that have a function which is not in all of them, nil for other names.
+func ISAsOf(name string) []string {
+	var isas []string
+	for _, f := range functions() {
+		if f.Name == name {
+			isas = append(isas, f.ISAs...)
+		}
+	}
+	return isas
+}
+
 // Driver returns the function that a loop calls for another one to be called: the guest's own way to it, where it needs
 // arguments of its own.
 func Driver(name string) string {

@@ -110,8 +110,11 @@ func (p *planner) checkFunc(pos doc.Pos, key string, pt *schema.Point, name stri
 			known = append(known, pt.Image.CName(s.Name))
 		}
 	}
-	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name,
-		doc.Suggest(name, known))
+	hint := doc.Suggest(name, known)
+	if isas := workloads.ISAsOf(name); isas != nil {
+		hint = fmt.Sprintf(", which is one of %s: choose another (`kprobesim list targets --image %s`)", strings.Join(isas, " and "), pt.Image.Name)
+	}
+	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name, hint)
 	return false
 }
 

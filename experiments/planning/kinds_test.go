@@ -26,7 +26,7 @@ func TestKindsCheckTheirFiles(t *testing.T) {
 		{kinds.Unregister, "workload.batch=1025", "workload.batch: 1025 is outside 1 to 1024"},
 		{kinds.IRQOff, "workload.period=20", "workload.period"},
 		{kinds.Missed, "figures=[\"overhead\"]", `unknown value "overhead": known are missed, missed-default`},
-		{kinds.Missed, "kernel.image=x86_64-2005", "is isa x86_64, era 2005"},
+		{kinds.Missed, "kernel.image=x86_64-2005", `unknown image "x86_64-2005-preempt"`},
 	} {
 		_, err := planning.NewLoader().Plan(c.name, []string{c.set})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

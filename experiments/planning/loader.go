@@ -333,9 +333,12 @@ func (l *Loader) findImage(k schema.Kernel, base string) (string, func() ([]byte
 		known := l.imageNames()
 		return "", nil, fmt.Errorf("unknown image %q: known are %s, or give the path of a file (./%s)%s",
 			name, strings.Join(known, ", "), name, doc.Suggest(name, known))
-	case t.Name != k.ISA || im.Era != k.Era:
-		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s, %s",
-			im.Name, t.Name, im.Era, k.ISA, k.Era)
+	case t.Name != k.ISA:
+		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s: move all of it by the setting isa=%s and a machine",
+			im.Name, t.Name, im.Era, k.ISA, t.Name)
+	case im.Era != k.Era:
+		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s: write era = %q",
+			im.Name, t.Name, im.Era, k.Era, im.Era)
 	}
 	return im.Name, func() ([]byte, error) { return workloads.Open(im.Name) }, nil
 }

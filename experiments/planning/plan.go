@@ -66,7 +66,12 @@ func (l *Loader) Plan(name string, sets []string) (*schema.Plan, error) {
 func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 	p.pristine = root
 	root = root.Clone()
-	settings = p.port(root, settings)
+	before := len(p.errs)
+	settings, said := p.port(root, settings)
+	if len(p.errs) > before {
+		return // nearly everything else would be a mistake because of it
+	}
+	settings = p.together(root, settings, said)
 	machine := p.apply(root, settings)
 	axes := slices.DeleteFunc(readSweep(root, &p.errs), func(a axis) bool {
 		return slices.ContainsFunc(settings, func(s doc.Setting) bool { return slices.Equal(s.Path, a.path) })
@@ -81,7 +86,7 @@ func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 			break
 		}
 		one := root.Clone()
-		p.point(one, c, append(slices.Clone(machine), p.apply(one, c)...))
+		p.point(one, c, append(slices.Clone(machine), p.apply(one, p.together(root, c, 0))...))
 	}
 	if p.runs > maxPoints {
 		p.errs.Add(root.Pos, "more than %d points; each combination of the sweep and each replicate of a point counts: use fewer, or part them among files with this one as base", maxPoints)

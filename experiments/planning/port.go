@@ -14,11 +14,10 @@ import (
 )
 
 // port replaces a setting of schema.PortKey by those of kernel.isa, kernel.image and kernel.era, in the place of that
-// setting, so that later ones still overrule them. The points of root that are to be boosted become emulated where
+// setting, so that later ones still overrule them, and returns how many settings there are up to the last of these. The points of root that are to be boosted become emulated where
 // the other instruction set's kernels emulate, and the reverse: both mean hits that take no step. Where no hit steps,
 // those that are to step become emulated, too. Values of a sweep that the machine or its kernels cannot have are left out.
-func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
-	var out []doc.Setting
+func (p *planner) port(root *doc.Node, settings []doc.Setting) (out []doc.Setting, said int) {
 	for _, s := range settings {
 		if !slices.Equal(s.Path, []string{schema.PortKey}) {
 			out = append(out, s)
@@ -32,16 +31,45 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) []doc.Setting {
 			p.errs.Add(s.Value.Pos, "isa: kind %s boots a packaged kernel, whose file says its instruction set: leave isa out, and name another file by linux.kernel", kind.Text)
 			continue
 		}
+		if names := foreign(root, settings, t); len(names) > 0 {
+			p.errs.Add(s.Value.Pos, "isa: no kernel of %s has what is probed (%s): choose another function beside it (--set workload.target=bench_target)",
+				t.Name, strings.Join(names, ", "))
+			continue
+		}
 		need := p.portModes(root, t)
 		p.portSweep(root, t)
 		im := portImage(t, root.Find("kernel", "era").Text, p.l.optionsOf(root, t), need)
 		for _, set := range [][2]string{{"isa", t.Name}, {"image", im.Name}, {"era", im.Era}} {
-			out = append(out, doc.Setting{
-				Path: []string{"kernel", set[0]}, Value: &doc.Node{Kind: doc.String, Text: set[1], Pos: s.Value.Pos},
-			})
+			out = append(out, kernelSetting(set[0], set[1], s.Value.Pos))
 		}
+		said = len(out)
 	}
-	return out
+	return out, said
+}
+
+// foreign returns the functions that root is about, if the target has none of them.
+func foreign(root *doc.Node, settings []doc.Setting, t *targets.Target) []string {
+	if last(settings, "workload.target") >= 0 {
+		return nil
+	}
+	var all []string
+	if n := swept(root, "workload", "target"); n != nil {
+		for _, v := range n.Items {
+			all = append(all, v.Text)
+		}
+	} else if w := root.Get("workload"); w != nil && w.Get("target") != nil {
+		all = append(all, w.Get("target").Text)
+	}
+	if slices.ContainsFunc(all, func(name string) bool { return hasFunction(t, name) }) {
+		return nil
+	}
+	return all
+}
+
+// hasFunction tells whether a target has a function, or it is none of those that are not in all of them.
+func hasFunction(t *targets.Target, name string) bool {
+	isas := workloads.ISAsOf(name)
+	return isas == nil || slices.Contains(isas, t.Name)
 }
 
 // portTarget finds the instruction set that a setting names; nil after an error.
@@ -115,28 +143,37 @@ func (p *planner) portMode(pt *doc.Node, was, is string) {
 	m.Is, m.Points = is, append(m.Points, pt.Find("name").Text)
 }
 
-// portSweep leaves out values of a sweep: more CPUs than the target's board has places for, and ways of changing
-// text that its kernels do not have. A sweep of which nothing would be left stays as it is, and its points say why
+// portSweep leaves out values of a sweep: more CPUs than the target's board has places for, ways of changing
+// text that its kernels do not have, and functions of others. A sweep of which nothing would be left stays as it is, and its points say why
 // they cannot run.
 func (p *planner) portSweep(root *doc.Node, t *targets.Target) {
 	if space, err := t.Board.Space(t.ISA); err == nil && space.CPUs > 0 {
-		p.portAxis(root, "cpus", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n <= space.CPUs })
+		p.portAxis(root, "kernel", "cpus", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n <= space.CPUs })
 	}
 	if o := t.Probes.Optimizer; o != nil {
-		p.portAxis(root, "patching", func(v string) bool { return slices.Contains(o.Patchings, v) })
+		p.portAxis(root, "kernel", "patching", func(v string) bool { return slices.Contains(o.Patchings, v) })
 	}
+	p.portAxis(root, "workload", "target", func(v string) bool { return hasFunction(t, v) })
 }
 
-// portAxis leaves out the values of a swept key of the kernel that are not possible.
-func (p *planner) portAxis(root *doc.Node, key string, possible func(v string) bool) {
+// swept returns the list of the values that a sweep of root has for a key of a table, nil for none.
+func swept(root *doc.Node, table, key string) *doc.Node {
 	sweep := root.Get("sweep")
 	if sweep == nil {
-		return
+		return nil
 	}
-	n := sweep.Get("kernel." + key)
-	if kernel := sweep.Get("kernel"); n == nil && kernel != nil {
-		n = kernel.Get(key)
+	if n := sweep.Get(table + "." + key); n != nil {
+		return n
 	}
+	if n := sweep.Get(table); n != nil {
+		return n.Get(key)
+	}
+	return nil
+}
+
+// portAxis leaves out the values of a swept key that are not possible.
+func (p *planner) portAxis(root *doc.Node, table, key string, possible func(v string) bool) {
+	n := swept(root, table, key)
 	if n == nil {
 		return
 	}
@@ -151,7 +188,7 @@ func (p *planner) portAxis(root *doc.Node, key string, possible func(v string) b
 	}
 	if len(left) > 0 && len(keep) > 0 {
 		n.Items = keep
-		p.plan.Moved.Left = append(p.plan.Moved.Left, "kernel."+key+" "+strings.Join(left, ", "))
+		p.plan.Moved.Left = append(p.plan.Moved.Left, table+"."+key+" "+strings.Join(left, ", "))
 	}
 }
 

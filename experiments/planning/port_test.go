@@ -31,15 +31,18 @@ func experimentsOn(t *testing.T, isa, machine string) {
 		refused[name] = "kind linux boots a packaged kernel"
 	}
 	if isa != "arm" { // the published loop around instructions of ARM
-		for _, name := range []string{"overhead-tc2-a7", "overhead-tc2-a15", "sites-tc2-a7", "sites-tc2-a15"} {
-			refused[name] = `image ppc64-2017 has no function "bench_nop"`
+		for name, what := range map[string]string{
+			"overhead-tc2-a7": "bench_nop", "overhead-tc2-a15": "bench_nop",
+			"sites-tc2-a7": "bench_nop, bench_row, bench_wide, bench_near_pair, bench_far_pair", "sites-tc2-a15": "bench_nop, bench_row",
+		} {
+			refused[name] = "--set isa=ppc64: isa: no kernel of ppc64 has what is probed (" + what
 		}
 	}
 	for _, name := range experiments.Names() {
 		plan, err := planning.NewLoader().Plan(name, []string{"isa=" + isa, "machine=" + machine})
 		if want, ok := refused[name]; ok {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: error %v, want %q", name, err, want)
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: error %v, want one line with %q", name, err, want)
 			}
 			continue
 		}
@@ -98,6 +101,13 @@ func TestImageOfAnotherISA(t *testing.T) {
 		{"eras-i386-2006", "isa=arm machine=tc2-cortex-a15", "arm-2010"},
 		{"overhead-power5", "isa=arm machine=tc2-cortex-a15", "arm-2010"},
 		{"overhead-power5", "isa=ppc64 kernel.image=ppc64-2011 kernel.era='\"2011\"'", "ppc64-2011"},
+		{"hit-latency", "isa=ppc64 machine=power5-1656 kernel.image=ppc64-2011", "ppc64-2011"},
+		{"hit-latency", "isa=ppc64 machine=power5-1656 kernel.era=2011", "ppc64-2011"},
+		{"hit-latency", "kernel.era=2005 isa=ppc64 machine=power5-1656", "ppc64-2017"},
+		{"missed", "isa=ppc64 machine=power5-1656 kernel.era=2017 kernel.preempt=full", "ppc64-2017-preempt"},
+		{"overhead-power5", "kernel.era=2017", "ppc64-2017"},
+		{"overhead-power5", "kernel.image=ppc64-2010", "ppc64-2010"},
+		{"user-probes", "isa=ppc64 machine=power5-1656 kernel.era=2005", "ppc64-2005-userprobes"},
 	} {
 		sets := strings.Fields(strings.ReplaceAll(c.sets, "'", ""))
 		plan, err := planning.NewLoader().Plan(c.name, sets)
@@ -112,6 +122,51 @@ func TestImageOfAnotherISA(t *testing.T) {
 	if _, err := planning.NewLoader().Plan("hit-latency", []string{"isa=ppc"}); err == nil ||
 		!strings.Contains(err.Error(), `--set isa=ppc: isa: unknown ISA "ppc": known are`) {
 		t.Errorf("an unknown ISA: error %v", err)
+	}
+}
+
+// TestYearOfAKernel refuses years of which there is no kernel, and images that do not fit.
+func TestYearOfAKernel(t *testing.T) {
+	exptest.Alone(t)
+	for _, c := range []struct{ name, set, want string }{
+		{"overhead-power5", "kernel.era=2007", `--set kernel.era=2007: kernel.era: no kernel of ppc64 is of 2007: known are 2005, 2010, 2011, 2017`},
+		{"user-probes-power5", "kernel.era=2010", `no kernel of ppc64 with -userprobes is of 2010: known are 2005`},
+		{"overhead-power5", "kernel.image=arm-2010", `image "arm-2010" is isa arm, era 2010; the experiment says ppc64: move all of it by the setting isa=arm`},
+		{"overhead-power5", "workload.target=work_far", `no function "work_far", which is one of i386 and x86_64: choose another (` + "`kprobesim list targets --image ppc64-2005`)"},
+	} {
+		_, err := planning.NewLoader().Plan(c.name, []string{c.set})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s, %s: error %v, want one line with %q", c.name, c.set, err, c.want)
+		}
+	}
+}
+
+// TestSweptYears sweeps the year of a kernel, whose images follow.
+func TestSweptYears(t *testing.T) {
+	exptest.Alone(t)
+	file := exptest.Write(t, t.TempDir(), "years.toml", `base = "overhead-power5"
+name = "years"
+title = "years"
+[sweep]
+"kernel.era" = ["2005", "2017"]
+"workload.target" = ["work_trap_first", "work_frame"]
+`)
+	for _, c := range []struct{ sets, images, left string }{
+		{"", "ppc64-2005 ppc64-2017", ""},
+		{"isa=x86_64 machine=opteron-246", "x86_64-2005", "workload.target work_trap_first"}, // the setting says a year
+	} {
+		plan, err := planning.NewLoader().Plan(file, strings.Fields(c.sets))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var images []string
+		for _, pt := range plan.Points {
+			images = append(images, pt.Image.Name)
+		}
+		got, left := strings.Join(slices.Compact(images), " "), strings.Join(plan.Moved.Left, " ")
+		if got != c.images || left != c.left {
+			t.Errorf("%s: images %s, left out %q; want %s, %q", c.sets, got, left, c.images, c.left)
+		}
 	}
 }
 
