@@ -117,7 +117,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 		all = bus.Directory.CPUs()
 	}
 	c.memo.init(all)
-	c.model.after = modelAfter
+	c.model.after, c.model.of = modelAfter, 1
 	c.lose()
 	c.idx = between
 	dir := bus.Directory

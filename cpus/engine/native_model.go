@@ -18,7 +18,7 @@ type modelCode struct {
 	room  *h.Room
 	asked bool   // whether there can be a room
 	after uint8  // passages of a block through its steps until it gets code
-	of    uint32 // generation: that of others is gone
+	of    uint32 // generation, not zero: that of others is gone
 	done  ticks  // when the last instruction of a block was done whose branch is left to settleBranch
 }
 
@@ -49,42 +49,38 @@ const (
 
 // coded reports whether a block has code, and makes it when the block has gone through its steps often enough.
 func (c *Core) coded(b *timed) bool {
-	if b.code != 0 && b.codeOf == c.model.of {
+	m := &c.model
+	switch {
+	case b.codeOf == m.of:
 		return true
-	}
-	if b.coding < c.model.after {
+	case b.coding < m.after:
 		b.coding++
 		return false
-	}
-	if b.coding == c.model.after {
+	case b.coding == m.after:
 		b.coding++
 		return c.encode(b)
-	}
-	if b.code != 0 { // which is gone
-		b.code, b.coding = 0, 0
+	case b.codeOf != 0: // its code is gone
+		b.codeOf, b.coding = 0, 0
 	}
 	return false
 }
 
-// placeCoded places a block that has code, with its entry and its branch. It reports false when the code leaves the block
-// to its steps.
-func (c *Core) placeCoded(b *timed) bool {
-	switch h.Do(b.code, unsafe.Pointer(c)) {
+// behindCode does what a block's code has left to do.
+func (c *Core) behindCode(b *timed, how uint64) {
+	switch how {
 	case modelAsIs:
-		return false
+		c.placeBySteps(b)
 	case modelBranch:
 		c.settleBranch(c.model.done)
 		c.course = 0
 	}
-	return true
 }
 
 // encode makes the code of a block. Where there is no room for it, that of all others goes.
 func (c *Core) encode(b *timed) bool {
 	m := &c.model
 	if !m.asked {
-		m.asked, m.of = true, 1
-		m.room = h.NewRoom(modelRoom)
+		m.asked, m.room = true, h.NewRoom(modelRoom)
 	}
 	if m.room == nil || !c.canEncode(b) {
 		return false

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"unsafe"
 
 	"kprobesim/internal/clock"
 	h "kprobesim/internal/hostcode"
@@ -104,10 +105,11 @@ func TestBlocksOfHostCode(t *testing.T) {
 				c.cur = b
 				byCode, bySteps := new(Core), new(Core)
 				*byCode, *bySteps = c.Core, c.Core
-				if !byCode.placeCoded(b) {
+				how := h.Do(b.code, unsafe.Pointer(byCode))
+				if how == modelAsIs {
 					found++
-					byCode.placeBySteps(b)
 				}
+				byCode.behindCode(b, how)
 				bySteps.placeBySteps(b)
 				if !reflect.DeepEqual(modelOf(byCode), modelOf(bySteps)) {
 					t.Fatalf("seed %d, %+v: retired at %d, dispatch at %d, drained at %d, course %x by steps; %d, %d, %d, %x by code",

@@ -60,7 +60,7 @@ type timed struct {
 	stores  uint64  // instructions that store, by bits
 	ops     []Op
 	steps   []step  // nil until planAfter
-	code    uintptr // of the host, for the steps; it is there as long as codeOf is Core.model's
+	code    uintptr // of the host, for the steps; it is there as long as codeOf is that of Core.model
 	codeOf  uint32
 	coding  uint8 // passages through the steps, up to Core.model.after and one
 }

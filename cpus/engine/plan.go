@@ -2,9 +2,11 @@ package engine
 
 import (
 	"math"
+	"unsafe"
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	h "kprobesim/internal/hostcode"
 )
 
 // step is what the window model looks at of one instruction: its operands, and what its class costs. A block that goes
@@ -94,7 +96,11 @@ func (c *Core) rest(b *timed) bool {
 		return false
 	}
 	m.pause--
-	c.placeWhole(b)
+	if b.codeOf != c.model.of {
+		c.placeWhole(b)
+	} else if how := h.Do(b.code, unsafe.Pointer(c)); how != modelDone {
+		c.behindCode(b, how)
+	}
 	c.live = forwards
 	if c.drained <= c.dispatch {
 		c.live = 0
@@ -109,9 +115,11 @@ func (c *Core) rest(b *timed) bool {
 
 // placeWhole places a whole block that has steps, and redirects the front end behind it.
 func (c *Core) placeWhole(b *timed) {
-	if !c.coded(b) || !c.placeCoded(b) {
-		c.placeBySteps(b)
+	how := uint64(modelAsIs)
+	if c.coded(b) {
+		how = h.Do(b.code, unsafe.Pointer(c))
 	}
+	c.behindCode(b, how)
 }
 
 // placeBySteps is placeWhole by steps.
