@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/hosttools"
+	"kprobesim/mmu"
 )
 
 // bare is a program without a kernel, for qemu-system-ppc64 and for the simulator. It begins in real mode, loads
@@ -161,6 +162,93 @@ func bareCases(b *bare) {
 	b.inMode("32 bits: address that wraps", userMSR&^msrSF, append(at(0xffff_ffff_0000_0000|userGap, lwz), insnTrap)...)
 }
 
+// Further places of the program: pages with each value of PP, pages whose entries are moved to other groups, and large
+// pages, which begin at real address 0.
+const (
+	userPP      = 0x1000a000 // and the three behind it, with gaps
+	userSecond  = 0x10014000 // in its secondary group
+	userBoth    = 0x10016000 // marked as secondary in its primary group
+	userNeither = 0x10018000 // marked as primary in its secondary group
+	userLarge   = 0x20000000
+	userLarge2  = 0x30000000 // in its secondary group
+	aliases     = 0x60       // the first segment that is the one of user mode once more
+)
+
+// storageMaps are these pages.
+func storageMaps() []mmu.Mapping {
+	maps := userMaps()
+	for i, va := range []uint64{userPP, userPP + 0x2000, userPP + 0x4000, userPP + 0x6000, userSecond, userBoth, userNeither} {
+		maps = append(maps, mmu.Mapping{VA: va, PA: freePages + uint64(4+i)*0x1000, Size: 0x1000, User: true, Writable: true, Exec: true})
+	}
+	for _, va := range []uint64{userLarge, userLarge2} {
+		maps = append(maps, mmu.Mapping{VA: va, Size: 1 << largePage, User: true, Writable: true, Exec: true, Large: true})
+	}
+	return maps
+}
+
+// entry finds the entry of a page.
+func (b *bare) entry(c *CPU, va uint64) (at uint64, w hashWalk) {
+	w = hashWalk{m: b.w.mem, sdr1: c.sdr1, s: c.findSegment(va), ea: va}
+	at, ok := w.find()
+	if !ok {
+		b.w.tb.Fatalf("%#x has no entry", va)
+	}
+	return at, w
+}
+
+// rearrange sets PP of the pages that are for it, and moves and marks entries.
+func (b *bare) rearrange(c *CPU) {
+	for pp := range uint64(4) {
+		at, _ := b.entry(c, userPP+pp*0x2000)
+		b.w.mem.Store(binary.BigEndian, at+8, 8, b.w.mem.Load(binary.BigEndian, at+8, 8)&^ptePP|pp)
+	}
+	for _, x := range []struct {
+		va         uint64
+		move, mark bool
+	}{{userSecond, true, true}, {userLarge2, true, true}, {userBoth, false, true}, {userNeither, true, false}} {
+		at, w := b.entry(c, x.va)
+		first, second := b.w.mem.Load(binary.BigEndian, at, 8), b.w.mem.Load(binary.BigEndian, at+8, 8)
+		b.w.mem.Store(binary.BigEndian, at, 8, 0)
+		if x.move {
+			for at = groupAt(c.sdr1, ^w.hash()); b.w.mem.Load(binary.BigEndian, at, 8)&pteValid != 0; at += pteBytes {
+			}
+		}
+		if x.mark {
+			first |= pteSecondary
+		}
+		b.w.mem.Store(binary.BigEndian, at, 8, first)
+		b.w.mem.Store(binary.BigEndian, at+8, 8, second)
+	}
+}
+
+// storageCases reach pages through both groups and through large pages, and each value of PP by each key in both modes.
+func storageCases(b *bare, user *slbEntry) {
+	lwz, stw := insnD(32, 4, 3, 0), insnD(36, 4, 3, 0)
+	jump := []uint32{mtspr(9, 3), 0x4e800420}
+	for _, va := range []uint64{userSecond, userBoth, userNeither, userLarge + freePages + 0x1008, userLarge2 + freePages + 0x1008} {
+		b.one(fmt.Sprintf("load from %#x", va), append(at(va, lwz), insnTrap)...)
+		b.one(fmt.Sprintf("store to %#x", va), append(at(va, stw), insnTrap)...)
+		b.emit(li(0, 1)) // a record does not begin with zeros
+		b.state()
+	}
+	b.inMode("user: a trap in a large page", userMSR, at(userLarge+freePages, jump...)...)
+	const noExecute = 4
+	for k := range uint64(noExecute + 1) { // Ks, Kp, and one that nothing is fetched from
+		attrs := [...]uint64{0, slbKp, slbKs, slbKs | slbKp, slbN}[k]
+		b.one(fmt.Sprintf("segment %d", k), append(append(load(3, (aliases+k)<<segment|slbValid|21+k), load(4, user.vsid&slbVSID|attrs)...),
+			insnX(31, 4, 0, 3, 402), insnTrap)...)
+		for pp := range uint64(4) {
+			va := (aliases+k)<<segment | (userPP+pp*0x2000)&(1<<segment-1)
+			for i, access := range []uint32{lwz, stw} {
+				name := fmt.Sprintf("segment %d, PP %d, %s", k, pp, [...]string{"load", "store"}[i])
+				b.one(name, append(at(va, access), insnTrap)...)
+				b.inMode("user: "+name, userMSR, append(at(va, access), insnTrap)...)
+			}
+		}
+		b.inMode(fmt.Sprintf("user: fetch from segment %d", k), userMSR, at((aliases+k)<<segment|userCode&(1<<segment-1), jump...)...)
+	}
+}
+
 // slbCases change segments; a trap ends each.
 func slbCases(b *bare) {
 	const slot = 20
@@ -212,17 +300,18 @@ func narrowCases(b *bare, r *rand.Rand) {
 // table with its referenced and changed bits.
 func TestAgainstQemuSystem(t *testing.T) {
 	path := hosttools.Need(t, "qemu-system-ppc64", "qemu-system-ppc", "the comparison of supervisor state")
-	b := &bare{w: newWorld(t, cpus.Window, nil, userMaps()...)}
+	b := &bare{w: newWorld(t, cpus.Window, nil, storageMaps()...)}
 	b.w.bus.Native = [2]uint64{1, 1}
 	c := b.w.cpu()
-	for _, va := range []uint64{userData, userConst, userPlain, userCode} {
-		w := hashWalk{m: b.w.mem, sdr1: c.sdr1, s: c.findSegment(va), ea: va}
-		at, _ := w.find()
+	for _, m := range storageMaps() {
+		at, _ := b.entry(c, m.VA)
 		v := b.w.mem.Load(binary.BigEndian, at+8, 8)
 		b.w.mem.Store(binary.BigEndian, at+8, 8, v&^(pteReferenced|pteChanged))
 	}
+	b.rearrange(c)
 	b.begin()
 	bareCases(b)
+	storageCases(b, c.findSegment(userData))
 	narrowCases(b, rand.New(rand.NewPCG(9, 9)))
 	slbCases(b)
 	b.end()
