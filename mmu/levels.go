@@ -1,0 +1,166 @@
+package mmu
+
+import "unsafe"
+
+// places say of each line which way of up to four caches has it. So a hit looks at one word of them and at the bits of
+// the set, and not at tags: those of a large cache are larger than the caches of the host. Lines go by their tags, so
+// that an empty tag has a place too, which says nothing. Chunks are made when they are first used.
+type places struct{ chunks []*placeChunk }
+
+// placeChunk covers as many lines as 256 KiB of RAM have, or more.
+type placeChunk [placeLines]place
+
+// place is a column of bits for each cache: the way that has the line plus one, or zero.
+type place uint32
+
+const (
+	placeLines = 4096
+	columnBits = 8
+	column     = 1<<columnBits - 1
+)
+
+// find returns the chunk of a tag, if there is one. Without it no cache has the line.
+func (p *places) find(tag uint32) (chunk *placeChunk, ok bool) {
+	if i := uint(tag / placeLines); i < uint(len(p.chunks)) {
+		chunk = p.chunks[i]
+		return chunk, chunk != nil
+	}
+	return nil, false
+}
+
+// of is the place of a tag, which must have one. Whether it does is not looked at again, and no other byte of its chunk
+// is read for that.
+func (p *places) of(tag uint32) *place {
+	chunks := unsafe.Pointer(unsafe.SliceData(p.chunks))
+	chunk := *(*unsafe.Pointer)(unsafe.Add(chunks, uintptr(tag/placeLines)*unsafe.Sizeof(chunks)))
+	return (*place)(unsafe.Add(chunk, uintptr(tag%placeLines)*unsafe.Sizeof(place(0))))
+}
+
+// grow makes the place of a tag, of those beside it, and of the empty tag.
+func (p *places) grow(tag uint32) {
+	for _, i := range [...]uint32{0, tag / placeLines} {
+		for int(i) >= len(p.chunks) {
+			p.chunks = append(p.chunks, nil)
+		}
+		if p.chunks[i] == nil {
+			p.chunks[i] = new(placeChunk)
+		}
+	}
+}
+
+// Levels are the caches of a CPU. If their lines have one size, they share a table of places, so that a load that
+// misses looks there once.
+type Levels struct {
+	l1d, l2, l3 *Cache // l3 may be nil
+	places      places // shared; it stays empty where lines differ in size
+	shift       uint
+	even        bool // lines have one size
+	all         []*Cache
+}
+
+// Where the columns of a place begin.
+const (
+	columnL1D = iota * columnBits
+	columnL2
+	columnL1I
+	columnL3
+)
+
+// NewLevels joins caches that are empty. The third level may be nil.
+func NewLevels(l1i, l1d, l2, l3 *Cache) *Levels {
+	l := &Levels{l1d: l1d, l2: l2, l3: l3, shift: l1d.shift, even: true, all: []*Cache{l1d, l2, l1i}}
+	if l3 != nil {
+		l.all = append(l.all, l3)
+	}
+	for _, c := range l.all {
+		l.even = l.even && c.shift == l.shift
+	}
+	if l.even {
+		for i, c := range l.all {
+			c.places, c.column = &l.places, uint(i)*columnBits
+		}
+	}
+	return l
+}
+
+// Renew makes anew what follows from tags that were read from elsewhere. It panics for what no caches can have.
+func (l *Levels) Renew() {
+	if len(l.l1d.Recent) != int(l.l1d.sets) {
+		panic("mmu: a cache that does not know what was used last")
+	}
+	for _, c := range l.all {
+		*c.places = places{}
+	}
+	for _, c := range l.all {
+		c.replace()
+	}
+}
+
+// Unknown is the answer of Load for a line that has no place.
+const Unknown = 4
+
+// Load brings the line of a load into each data cache, from the first on, until one has it. It returns the number of
+// those that had it not; 3 if none had it, even if there is no third level. When it returns Unknown it has done nothing,
+// and the load is for LoadUnknown. So it calls nothing, and the host needs no stack for it.
+func (l *Levels) Load(pa uint64) (misses uint) {
+	line := uint32(pa >> (l.shift & 63))
+	tag := line + 1
+	chunk, ok := l.places.find(tag)
+	if !ok {
+		return Unknown
+	}
+	at := &chunk[tag%placeLines]
+	ways := *at
+
+	c := l.l1d
+	set := line & c.Mask
+	*element(c.Recent, set) = tag
+	if way := ways >> columnL1D & column; way != 0 {
+		c.use(set, way)
+		return 0
+	}
+	way := c.victim(set)
+	ways |= place(way+1) << columnL1D
+	*l.places.of(c.fill(set, way, tag)) &^= column << columnL1D
+
+	c = l.l2
+	set = c.set(line)
+	if way := ways >> columnL2 & column; way != 0 {
+		c.use(set, way)
+		*at = ways
+		return 1
+	}
+	way = c.victim(set)
+	ways |= place(way+1) << columnL2
+	*l.places.of(c.fill(set, way, tag)) &^= column << columnL2
+
+	if c = l.l3; c == nil {
+		*at = ways
+		return 3
+	}
+	set = c.set(line)
+	if way := ways >> columnL3 & column; way != 0 {
+		c.use(set, way)
+		*at = ways
+		return 2
+	}
+	way = c.victim(set)
+	*at = ways | place(way+1)<<columnL3
+	*l.places.of(c.fill(set, way, tag)) &^= column << columnL3
+	return 3
+}
+
+// LoadUnknown is Load of a line that is new, or where lines differ in size.
+func (l *Levels) LoadUnknown(pa uint64) (misses uint) {
+	if l.even {
+		l.places.grow(uint32(pa>>(l.shift&63)) + 1)
+		return l.Load(pa)
+	}
+	for _, c := range [...]*Cache{l.l1d, l.l2, l.l3} {
+		if c != nil && c.Touch(uint32(pa>>(c.shift&63))) {
+			return misses
+		}
+		misses++
+	}
+	return misses
+}
