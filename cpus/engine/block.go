@@ -7,6 +7,7 @@ import "kprobesim/mmu"
 type Block[C, P any] struct {
 	timed
 	insns []Insn[C, P]
+	only  uint32 // line when the block lies in no other one, and noLine when it does or is gone
 	line  uint32 // of the instruction cache, plus one
 	next  uint32 // the same of the line that the last instruction reaches into, or zero
 	// Where the CPU's cache says which line of their sets it used last.
@@ -27,6 +28,9 @@ type Block[C, P any] struct {
 	trace              *trace[C, P]
 	thread             *Thread[C, P]
 }
+
+// noLine is no line plus one.
+const noLine = 1<<32 - 1
 
 // gone is the phase of a block whose code was written, which no code has: links to it lead nowhere.
 const gone = freshPhase - 1
@@ -139,6 +143,9 @@ func (e *Engine[C, P]) finishBlock(b *Block[C, P], pc uint64) {
 	b.line = uint32(b.pa>>shift) + 1
 	if last := uint32((b.pa+pc-b.pc-1)>>shift) + 1; last != b.line && b.tail == nil {
 		b.next = last
+	}
+	if b.only = b.line; b.next != 0 {
+		b.only = noLine
 	}
 	e.placeLines(b)
 	b.watched, b.stops = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end)

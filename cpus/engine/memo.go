@@ -228,6 +228,14 @@ func (m *memo) meets(e *edge, key uint64) bool {
 	return slices.Equal(m.words[e.input:e.input+n], m.inputs[:n])
 }
 
+// settleRunning is settle of the whole running block, when nothing quicker has given it its places.
+//
+//go:noinline
+func (c *Core) settleRunning() {
+	c.settle(len(c.cur.ops))
+	c.settled = 0
+}
+
 // settle gives the executed instructions of the running block, up to n, their places in time. Blocks
 // are executed first and timed after, because the two loops are faster apart.
 func (c *Core) settle(n int) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/rand/v2"
+	"unsafe"
 
 	"kprobesim/cpus"
 )
@@ -25,6 +26,7 @@ type predictor struct {
 	depth    int // entries of returns in use
 	top      int
 	asleep   bool // branches are not predicted, and teach nothing
+	aside    bool // they are not, or there is a loop buffer
 }
 
 // Counters begin at weakly not taken, and the history with zero, so that a run depends on nothing
@@ -55,20 +57,26 @@ func (p *predictor) recall(numbers *rand.PCG) {
 	p.history = uint32(numbers.Uint64()) & p.histMask
 }
 
+// counter returns the counter of a conditional branch that ends before next, with a place in it for the direction that
+// is not known yet. The mask is that of the counters.
+func (p *predictor) counter(next uint64, history uint32) *uint8 {
+	return (*uint8)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.counters)), (uint32(next>>(p.tshift&63))^history)&p.cmask))
+}
+
 // direction trains on a conditional branch that ends before next and reports a wrong prediction.
 func (p *predictor) direction(next uint64, taken bool) bool {
-	k := &p.counters[(uint32(next>>(p.tshift&63))^p.history<<1)&p.cmask]
+	history := p.history << 1
+	k := p.counter(next, history)
 	v := *k
-	p.history <<= 1
 	if taken {
-		p.history |= 1
-		if v < 3 {
+		history |= 1
+		if v != 3 {
 			*k = v + 1
 		}
-	} else if v > 0 {
+	} else if v != 0 {
 		*k = v - 1
 	}
-	p.history &= p.histMask
+	p.history = history & p.histMask
 	return (v >= 2) != taken
 }
 
@@ -122,16 +130,30 @@ func (p *predictor) Unwind() {
 
 // Conditional is a conditional branch, by a distance from the instruction behind it when it is taken.
 func (c *Core) Conditional(taken bool, by uint64) {
+	if c.aside {
+		c.conditionalAside(taken, by)
+		return
+	}
+	if c.direction(c.R[PC], taken) {
+		c.mispredict()
+	}
+	if taken {
+		c.Go(by)
+	} else {
+		c.Counts.Branches++
+	}
+}
+
+// conditionalAside is Conditional where branches are not predicted, or there is a loop buffer.
+func (c *Core) conditionalAside(taken bool, by uint64) {
 	if c.asleep {
 		if taken {
 			c.R[PC] = (c.R[PC] + by) & c.AddrMask
 		}
 		return
 	}
-	c.Counts.Branches++
-	if c.direction(c.R[PC], taken) {
-		c.Counts.Mispredicts++
-		c.course |= mispredicted
+	if c.Counts.Branches++; c.direction(c.R[PC], taken) {
+		c.mispredict()
 	}
 	if taken {
 		c.Jump(by)
@@ -139,6 +161,34 @@ func (c *Core) Conditional(taken bool, by uint64) {
 		c.loop.leave()
 	}
 }
+
+// mispredict notes that the running branch was mispredicted.
+func (c *Core) mispredict() {
+	c.Counts.Mispredicts++
+	c.course |= mispredicted
+}
+
+// TrainTaken trains on a conditional branch that is taken. With Go it is Conditional where Plain holds, in line.
+func (c *Core) TrainTaken() {
+	k := c.counter(c.R[PC], c.history<<1)
+	c.history = (c.history<<1 | 1) & c.histMask
+	if *k != 3 {
+		if *k++; *k <= 2 { // it was less than 2
+			c.Counts.Mispredicts++
+			c.course |= mispredicted
+		}
+	}
+}
+
+// Go counts a branch that is taken by a distance from the instruction behind it.
+func (c *Core) Go(by uint64) {
+	c.Counts.Branches++
+	c.course |= taken
+	c.R[PC] = (c.R[PC] + by) & c.AddrMask
+}
+
+// Plain reports that branches are predicted and that there is no loop buffer.
+func (c *Core) Plain() bool { return !c.aside }
 
 // Jump is a branch by a distance from the instruction behind it, which the front end knows in time.
 func (c *Core) Jump(by uint64) {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"unsafe"
+
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 )
@@ -83,136 +85,154 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 	}
 	e.until, e.settled = limit, 0
 	for {
+		// The first two instructions are executed here and all others in executeMore: the host's code has constants for
+		// their places, and most blocks have few.
 		e.cur = &b.timed
-		if i := e.execute(b.insns); i >= 0 {
-			e.block = b
-			e.finish(b, i)
+		in := unsafe.SliceData(b.insns) // no block is empty
+		e.idx, e.R[PC] = 0, in.next
+		if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+			e.stop(b)
 			return
 		}
-		known := false
-		if e.window { // which settleWhole asks too
-			known = e.pass(&b.timed)
+		if insns := b.insns; len(insns) > 1 {
+			in := &insns[1]
+			e.idx, e.R[PC] = 1, in.next
+			if in.Exec(e.self, &in.Operands); e.Stop != 0 {
+				e.stop(b)
+				return
+			}
+			if len(b.insns) > 2 {
+				if e.executeMore(b); e.Stop != 0 {
+					e.stop(b)
+					return
+				}
+			}
+		}
+		if e.memo.here != 0 {
+			if !e.pass(&b.timed) {
+				e.settleRunning()
+			}
+		} else if e.memo.pause != 0 && b.steps != nil {
+			if !e.rest(&b.timed) {
+				e.settleRunning()
+			}
 		} else {
-			known = e.settleBlock(&b.timed)
+			if e.window || !e.settleBlock(&b.timed) {
+				e.settleRunning()
+			}
 		}
-		if !known {
-			e.settle(len(b.insns))
-			e.settled = 0
-		}
-		// What follows is following, in line.
 		pc := e.R[PC]
 		l := &b.links[0]
-		if l.pc != pc {
-			if l = &b.links[1]; l.pc != pc {
-				l = b.linkTo(pc)
-			}
-		}
 		if l.pc != pc || l.gen != e.gen {
-			if l = e.shortcut(pc); l.pc != pc || l.gen != e.gen || !b.plain {
-				break
-			}
-			if own := b.placeOfLink(pc); own.gen != e.gen {
-				*own = *l
+			if l = &b.links[1]; l.pc != pc || l.gen != e.gen {
+				if l = e.otherLink(b, pc); l == nil {
+					break
+				}
 			}
 		}
 		if e.Check != 0 || e.retire >= e.until {
 			break
 		}
 		next := l.to
-		if next.phase != e.phase {
-			break
-		}
-		if *next.lineUsed != next.line || next.next != 0 && *next.nextUsed != next.next {
-			e.block, e.idx = b, between
-			e.fetchLines(next)
+		if *next.lineUsed != next.only {
+			if next.phase == gone {
+				break
+			}
+			if *next.lineUsed != next.line || next.next != 0 && *next.nextUsed != next.next {
+				e.block, e.idx = b, between
+				e.fetchLines(next)
+			}
 		}
 		b = next
 	}
 	e.block, e.idx = b, between
 }
 
-// execute executes the instructions of a block. It returns the index of the one behind which there is a
-// reason to leave the block, or -1. It is a function of its own for the sake of speed: what lives across the
-// call of an instruction is loaded again behind it, so little must. For the same reason the first instructions
-// stand one by one: their places are constants of the host's code.
+// otherLink is following of links that are not a block's first two, or nil when Run must look around first.
 //
 //go:noinline
-func (e *Engine[C, P]) execute(insns []Insn[C, P]) int {
-	n := len(insns)
-	in := &insns[0]
+func (e *Engine[C, P]) otherLink(b *Block[C, P], pc uint64) *link[C, P] {
+	l := b.linkTo(pc)
+	if l.pc == pc && l.gen == e.gen {
+		return l
+	}
+	if l = e.shortcut(pc); l.pc != pc || l.gen != e.gen || !b.plain || l.to.phase != b.phase {
+		return nil
+	}
+	if own := b.placeOfLink(pc); own.gen != e.gen {
+		*own = *l
+	}
+	return l
+}
+
+// stop ends a block behind the running instruction, after which there is a reason to leave it.
+func (e *Engine[C, P]) stop(b *Block[C, P]) {
+	e.block = b
+	e.finish(b, e.idx)
+}
+
+// execute executes the instructions of a block, up to one behind which there is a reason to leave it.
+func (e *Engine[C, P]) execute(b *Block[C, P]) {
+	in := &b.insns[0]
 	e.idx, e.R[PC] = 0, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
-		return 0
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 2 {
+		return
 	}
-	if n < 2 {
-		return -1
-	}
-	in = &insns[1]
+	in = &b.insns[1]
 	e.idx, e.R[PC] = 1, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
-		return 1
+	if in.Exec(e.self, &in.Operands); e.Stop == 0 && len(b.insns) > 2 {
+		e.executeMore(b)
 	}
-	if n < 3 {
-		return -1
-	}
-	in = &insns[2]
+}
+
+// executeMore is execute of the instructions behind the first two. It is a function of its own for the sake of speed:
+// what lives across the call of an instruction is loaded again behind it, so little must. For the same reason the first
+// instructions stand one by one: their places are constants of the host's code.
+//
+//go:noinline
+func (e *Engine[C, P]) executeMore(b *Block[C, P]) {
+	in := &b.insns[2]
 	e.idx, e.R[PC] = 2, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
-		return 2
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 4 {
+		return
 	}
-	if n < 4 {
-		return -1
-	}
-	in = &insns[3]
+	in = &b.insns[3]
 	e.idx, e.R[PC] = 3, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
-		return 3
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 5 {
+		return
 	}
-	if n < 5 {
-		return -1
-	}
-	in = &insns[4]
+	in = &b.insns[4]
 	e.idx, e.R[PC] = 4, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
-		return 4
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 6 {
+		return
 	}
-	if n < 6 {
-		return -1
-	}
-	in = &insns[5]
+	in = &b.insns[5]
 	e.idx, e.R[PC] = 5, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
-		return 5
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 7 {
+		return
 	}
-	if n < 7 {
-		return -1
-	}
-	in = &insns[6]
+	in = &b.insns[6]
 	e.idx, e.R[PC] = 6, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
-		return 6
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 8 {
+		return
 	}
-	if n < 8 {
-		return -1
-	}
-	in = &insns[7]
+	in = &b.insns[7]
 	e.idx, e.R[PC] = 7, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 {
-		return 7
+	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 9 {
+		return
 	}
-	return e.executeRest(insns)
+	e.executeRest(b)
 }
 
 // executeRest is execute of the instructions behind the first eight.
-func (e *Engine[C, P]) executeRest(insns []Insn[C, P]) int {
-	for i := 8; uint(i) < uint(len(insns)); i = e.idx + 1 {
-		in := &insns[i]
+func (e *Engine[C, P]) executeRest(b *Block[C, P]) {
+	for i := 8; uint(i) < uint(len(b.insns)); i = e.idx + 1 {
+		in := &b.insns[i]
 		e.idx, e.R[PC] = i, in.next
 		if in.Exec(e.self, &in.Operands); e.Stop != 0 {
-			return e.idx
+			return
 		}
 	}
-	return -1
 }
 
 // running makes a block the running one.

@@ -66,7 +66,8 @@ func (g *codeGranule[C, P]) put(off uint64, b *Block[C, P]) {
 // drop lets links to the blocks of the granule lead nowhere.
 func (g *codeGranule[C, P]) drop() {
 	for have := g.have; have != 0; have &= have - 1 {
-		g.blocks[bits.TrailingZeros64(have)].phase = gone
+		b := g.blocks[bits.TrailingZeros64(have)]
+		b.phase, b.only = gone, noLine
 	}
 }
 
@@ -144,7 +145,7 @@ func (e *Engine[C, P]) fetch() *Block[C, P] {
 			l.gen |= detour
 		}
 		*e.shortcut(pc) = *l
-		if !from.plain {
+		if !from.plain || from.phase != b.phase {
 			l.gen |= detour
 		}
 	}

@@ -161,6 +161,7 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	if t.window {
 		t.loop.size, t.loop.windows = uint64(f.LoopBuffer), uint64(f.LoopWindows)
 		t.loops = f.LoopBuffer != 0
+		t.aside = t.loops
 		t.loop.shift = uint(bits.Len64(t.fetchMask))
 	}
 	ports := portNames(isa, cfg)

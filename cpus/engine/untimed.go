@@ -54,7 +54,7 @@ func (c *Core) becomeUntimed() {
 	c.drain(0)
 	c.forgetMet()
 	q.on, q.window, q.loops, q.each, q.until = true, c.window, c.loops, q.nextEach, q.nextUntil
-	c.window, c.loops, c.asleep = false, false, true // accesses note no stores, and branches nothing
+	c.window, c.loops, c.asleep, c.aside = false, false, true, true // accesses note no stores, and branches nothing
 	if c.stale != nil {
 		return
 	}
@@ -68,7 +68,7 @@ func (c *Core) becomeUntimed() {
 // before it writes a line, because they may have taken it.
 func (c *Core) becomeTimed() {
 	q := &c.quick
-	q.on, c.window, c.loops, c.asleep = false, q.window, q.loops, false
+	q.on, c.window, c.loops, c.asleep, c.aside = false, q.window, q.loops, false, q.loops
 	c.forgetMet()
 	c.placed = c.sequence
 	if c.stale != nil {
@@ -113,10 +113,9 @@ func (e *Engine[C, P]) runUntimed(b *Block[C, P], limit clock.Ticks) {
 			}
 		} else {
 			e.cur = &b.timed
-			if i := e.execute(b.insns); i >= 0 {
+			if e.execute(b); e.Stop != 0 {
 				e.endTrail()
-				e.block = b
-				e.finish(b, i)
+				e.stop(b)
 				return
 			}
 			e.settleUntimed(len(b.insns)) // but for what was when a device was asked for something

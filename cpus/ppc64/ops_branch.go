@@ -37,6 +37,8 @@ func conditionalBranch(in *inst, link bool) exec {
 		return branchCondCall
 	case in.aux&boNoCount == 0 && in.aux&boNoCondition == 0:
 		return branchGeneral
+	case in.aux&boNoCount == 0 && in.aux&boWantZero != 0:
+		return branchCountZero
 	case in.aux&boNoCount == 0:
 		return branchCount
 	case in.aux&boWanted != 0:
@@ -47,7 +49,19 @@ func conditionalBranch(in *inst, link bool) exec {
 
 func branchTrue(c *CPU, in *inst)  { c.Conditional(c.R[in.s&63]&uint64(in.sh) != 0, in.imm) }
 func branchFalse(c *CPU, in *inst) { c.Conditional(c.R[in.s&63]&uint64(in.sh) == 0, in.imm) }
-func branchCount(c *CPU, in *inst) { c.Conditional(c.counted(in), in.imm) }
+
+// branchCount is bdnz, and branchCountZero bdz. The frequent case of bdnz is in line: it goes back to where a loop begins.
+func branchCount(c *CPU, in *inst) {
+	c.R[rCTR]--
+	if c.R[rCTR]&c.AddrMask == 0 || !c.Plain() {
+		c.Conditional(c.R[rCTR]&c.AddrMask != 0, in.imm)
+		return
+	}
+	c.TrainTaken()
+	c.Go(in.imm)
+}
+
+func branchCountZero(c *CPU, in *inst) { c.Conditional(c.counted(in), in.imm) }
 
 func branchGeneral(c *CPU, in *inst) { c.Conditional(c.holds(in), in.imm) }
 
