@@ -147,54 +147,89 @@ func putAt[T Width](p unsafe.Pointer, v T) {
 // Load reads memory at a virtual address, the least significant byte first. When ok is false an
 // exception is pending and the instruction must have no effect.
 func Load[T Width](c *Core, va uint64) (v T, ok bool) {
-	e := &c.micro[va>>pageShift&(microEntries-1)]
-	off := va & pageMask
-	if e.read != va>>pageShift+c.microGen || off > pageBytes-uint64(unsafe.Sizeof(v)) {
-		return loadSlow[T](c, va)
+	n := uint64(unsafe.Sizeof(v))
+	at, pa, rare := c.LoadPlace(va, n)
+	if rare != 0 {
+		return loadRarely[T](c, va)
 	}
-	pa, n := e.base+off, uint64(unsafe.Sizeof(v))
-	v = getAt[T](e.at(off)) // first: the host may wait for it while it looks tags up
-	// What touchLoad does, in line as far as it is frequent.
-	line := uint32(pa >> (c.dShift & 63))
-	if pa&(n-1) != 0 {
-		c.touchLoad(pa, n)
-		return v, true
-	}
-	if c.dRecent[line&c.dMask] != line+1 {
+	v = getAt[T](at) // first: the host may wait for it while it looks tags up
+	if !c.Reads(pa) {
 		c.loadOther(pa, n, uint64(v))
-		return v, true
-	}
-	if c.window && c.mayFind(pa, n) {
+	} else if c.MayFind(pa, n) { // what touchLoad does, in line as far as it is frequent
 		c.findStore(pa, n)
-		return v, true
 	}
 	return v, true
 }
 
-// Store writes memory at a virtual address, with Load's convention.
-func Store[T Width](c *Core, va uint64, v T) bool {
+// LoadPlace finds an operand of n bytes that is aligned and lies in a page of which a micro-TLB entry knows: where the host
+// has it, and its physical address. Any other one is rare, and Load's.
+func (c *Core) LoadPlace(va, n uint64) (at unsafe.Pointer, pa, rare uint64) {
 	e := &c.micro[va>>pageShift&(microEntries-1)]
 	off := va & pageMask
-	if e.write != va>>pageShift+c.microGen || off > pageBytes-uint64(unsafe.Sizeof(v)) {
-		return storeSlow(c, va, v)
-	}
-	pa, n := e.base+off, uint64(unsafe.Sizeof(v))
-	// What storeRAM does, likewise. Each rare case leaves here, so that nothing is kept across its call.
+	return e.at(off), e.base + off, e.read ^ (va>>pageShift + c.microGen) | va&(n-1)
+}
+
+// Reads reports whether a load finds its line as the last one that its set used, which changes nothing.
+func (c *Core) Reads(pa uint64) bool {
 	line := uint32(pa >> (c.dShift & 63))
-	if c.sRecent[line&c.dMask] != line+1 || pa&(n-1) != 0 {
+	return *recent(c.dRecent, line&c.dMask) == line+1
+}
+
+// recent is an element of Core.dRecent or Core.sRecent, whose mask has been applied.
+func recent(lines []uint32, i uint32) *uint32 {
+	return (*uint32)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(lines)), uint64(i)*4))
+}
+
+// MayFind reports whether a load must look for a store before it, which is then for Find.
+func (c *Core) MayFind(pa, n uint64) bool { return c.window && c.mayFind(pa, n) }
+
+// Find looks for the store that a load has to wait for.
+func (c *Core) Find(pa, n uint64) { c.findStore(pa, n) }
+
+// Bring is for a load of v for which Reads does not hold.
+func (c *Core) Bring(pa, n, v uint64) { c.loadOther(pa, n, v) }
+
+// Store writes memory at a virtual address, with Load's convention.
+func Store[T Width](c *Core, va uint64, v T) bool {
+	n := uint64(unsafe.Sizeof(v))
+	at, pa, rare := c.StorePlace(va, n)
+	if rare != 0 {
+		return storeRarely(c, va, v)
+	}
+	// What storeRAM does. Each rare case leaves here, so that nothing is kept across its call.
+	if !c.Writes(pa) {
 		c.storeRAM(pa, uint64(v), n)
 		return true
 	}
-	putAt(e.at(off), v)
-	if line := pa >> mmu.GranuleShift; c.codeMap[line>>6]>>(line&63)&1 != 0 {
-		c.dropStored(pa, n)
-		return true
-	}
-	if c.window {
-		c.send(pa, n)
+	putAt(at, v)
+	if c.Decoded(pa) {
+		c.DropStored(pa, n)
+	} else if c.Sends() {
+		c.Send(pa, n)
 	}
 	return true
 }
+
+// StorePlace is LoadPlace of a store.
+func (c *Core) StorePlace(va, n uint64) (at unsafe.Pointer, pa, rare uint64) {
+	e := &c.micro[va>>pageShift&(microEntries-1)]
+	off := va & pageMask
+	return e.at(off), e.base + off, e.write ^ (va>>pageShift + c.microGen) | va&(n-1)
+}
+
+// Writes reports whether a store finds its line as the last one that its set used, and may write it.
+func (c *Core) Writes(pa uint64) bool {
+	line := uint32(pa >> (c.dShift & 63))
+	return *recent(c.sRecent, line&c.dMask) == line+1
+}
+
+// Decoded reports whether a store may have changed code, which is then for DropStored.
+func (c *Core) Decoded(pa uint64) bool {
+	return c.codeMap[pa>>pageShift]>>(pa>>mmu.GranuleShift&63)&1 != 0
+}
+
+// Sends reports whether there is somebody whom Send tells of a store.
+func (c *Core) Sends() bool { return c.window }
 
 // storeRAM writes n bytes to RAM, by way of the caches.
 //
@@ -211,11 +246,14 @@ func (c *Core) storeRAM(pa, v, n uint64) {
 	default:
 		put(c.ram, pa, v)
 	}
-	c.dropStored(pa, n)
+	c.DropStored(pa, n)
 }
 
-// dropStored tells of a store of n bytes, which may be code.
-func (c *Core) dropStored(pa, n uint64) {
+// Send notes a store's data for younger loads.
+func (c *Core) Send(pa, n uint64) { c.send(pa, n) }
+
+// DropStored tells of a store of n bytes, which may be code.
+func (c *Core) DropStored(pa, n uint64) {
 	if c.window {
 		c.send(pa, n)
 	}
@@ -226,6 +264,34 @@ func (c *Core) dropStored(pa, n uint64) {
 	if last != first && c.Memory.HasCode(last) {
 		c.Memory.DropCode(last << mmu.GranuleShift)
 	}
+}
+
+// loadRarely is Load of what LoadPlace does not find. An operand that is not aligned may still lie in a page that a
+// micro-TLB entry knows.
+//
+//go:noinline
+func loadRarely[T Width](c *Core, va uint64) (v T, ok bool) {
+	e, n := &c.micro[va>>pageShift&(microEntries-1)], uint64(unsafe.Sizeof(v))
+	off := va & pageMask
+	if e.read != va>>pageShift+c.microGen || off > pageBytes-n {
+		return loadSlow[T](c, va)
+	}
+	v = getAt[T](e.at(off))
+	c.touchLoad(e.base+off, n)
+	return v, true
+}
+
+// storeRarely is loadRarely of a store.
+//
+//go:noinline
+func storeRarely[T Width](c *Core, va uint64, v T) bool {
+	e, n := &c.micro[va>>pageShift&(microEntries-1)], uint64(unsafe.Sizeof(v))
+	off := va & pageMask
+	if e.write != va>>pageShift+c.microGen || off > pageBytes-n {
+		return storeSlow(c, va, v)
+	}
+	c.storeRAM(e.base+off, uint64(v), n)
+	return true
 }
 
 // loadSlow handles what no micro-TLB entry answers: misses, page crossings, devices, watchpoints.
