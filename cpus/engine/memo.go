@@ -3,6 +3,7 @@ package engine
 import (
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"kprobesim/internal/host"
 )
@@ -152,7 +153,7 @@ func (c *Core) pass(b *timed) bool {
 		return false
 	}
 	key := b.key | c.course | c.loop.passes&streaming
-	e := &m.edges[m.here]
+	e := m.first(m.here)
 	if e.key != key || key&allInputs != 0 && !m.meets(e, key) {
 		if e = m.other(key); e == nil {
 			return false
@@ -160,9 +161,9 @@ func (c *Core) pass(b *timed) bool {
 	}
 	d := c.dispatch // what follow does, in line
 	c.dispatch, c.retire = d+ticks(e.dispatch), d+ticks(e.retire)
-	here := e.node()
-	m.here, c.live = here, e.live()
-	m.ahead = m.edges[here].key
+	to := e.to
+	m.here, c.live = to&(1<<edgeLive-1), uint64(to>>edgeLive)
+	m.ahead = m.first(to & (1<<edgeLive - 1)).key
 	m.found++
 	c.count += uint64(len(b.ops))
 	if c.course&mispredicted != 0 {
@@ -171,6 +172,11 @@ func (c *Core) pass(b *timed) bool {
 	c.course = 0
 	c.placed, c.sends = c.sequence, 0
 	return true
+}
+
+// first is the first edge of a node.
+func (m *memo) first(node uint32) *edge {
+	return (*edge)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(m.edges)), uintptr(node)*unsafe.Sizeof(edge{})))
 }
 
 // edge returns the edge with a key that leads from here, or nil.

@@ -95,12 +95,13 @@ func (p *predictor) Called(to uint64) {
 		return
 	}
 	p.loop.leave()
-	p.top++
-	if p.top == len(p.returns) {
-		p.top = 0
+	top, size := p.top+1, len(p.returns)
+	if top == size {
+		top = 0
 	}
-	p.returns[p.top] = to
-	if p.depth < len(p.returns) {
+	p.top = top
+	*p.returnAt(top) = to
+	if p.depth < size {
 		p.depth++
 	}
 }
@@ -111,13 +112,19 @@ func (p *predictor) pop() uint64 {
 	if p.depth == 0 {
 		return 0
 	}
-	to := p.returns[p.top]
+	top := p.top
+	to := *p.returnAt(top)
 	p.depth--
-	p.top--
-	if p.top < 0 {
-		p.top = len(p.returns) - 1
+	if top == 0 {
+		top = len(p.returns)
 	}
+	p.top = top - 1
 	return to
+}
+
+// returnAt is a place in the stack of return addresses: top is never outside of it.
+func (p *predictor) returnAt(top int) *uint64 {
+	return (*uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.returns)), 8*top))
 }
 
 // Unwind drops the newest return address, for a call whose return is not executed. Native calls need

@@ -112,7 +112,7 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 			if !e.pass(&b.timed) {
 				e.settleRunning()
 			}
-		} else if e.memo.pause != 0 && b.steps != nil {
+		} else if e.memo.pause != 0 {
 			if !e.rest(&b.timed) {
 				e.settleRunning()
 			}

@@ -53,8 +53,12 @@ func branchFalse(c *CPU, in *inst) { c.Conditional(c.R[in.s&63]&uint64(in.sh) ==
 // branchCount is bdnz, and branchCountZero bdz. The frequent case of bdnz is in line: it goes back to where a loop begins.
 func branchCount(c *CPU, in *inst) {
 	c.R[rCTR]--
-	if c.R[rCTR]&c.AddrMask == 0 || !c.Plain() {
-		c.Conditional(c.R[rCTR]&c.AddrMask != 0, in.imm)
+	if c.R[rCTR]&c.AddrMask == 0 {
+		c.Conditional(false, in.imm)
+		return
+	}
+	if !c.Plain() {
+		c.Conditional(true, in.imm)
 		return
 	}
 	c.TrainTaken()
