@@ -32,6 +32,10 @@ func TestModuleRun(t *testing.T) {
 			},
 		},
 		{[]string{object("i386-2010"), "--image", "i386-2010", "--hits", "20", "--machine", "pentium-m-1495"}, exitOK, []string{"machine pentium-m-1495"}},
+		{ // the first hit is stepped, and all measured ones are emulated
+			[]string{object("ppc64-2011"), "--image", "ppc64-2011", "--hits", "20"}, exitOK,
+			[]string{"machine power5-1656", "work_checksum  emulated at +0x0, emulated at +0x0  20 "},
+		},
 		{[]string{object("x86_64-2010"), "--param", "symbol=schedule", "--hits", "2"}, exitOK, []string{"0      -", "--call schedule calls it"}},
 		{[]string{object("x86_64-2010"), "--param", "fails=12"}, exitFailed, []string{"module my_probe: its init function returned -ENOMEM"}},
 		{[]string{object("x86_64-2010"), "--param", "leaves=1"}, exitFailed, []string{"probe at work_checksum+0x0 registered by module my_probe is still registered"}},

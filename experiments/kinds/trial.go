@@ -96,7 +96,7 @@ func (s *session) rows(probes []kprobes.State, t Trial) []TriedRow {
 	for _, p := range probes {
 		r := find(p.Symbol)
 		r.Hits = t.Hits
-		r.Probes = append(r.Probes, fmt.Sprintf("%s at +%#x", schema.ModeWord(p.Mode), p.Offset))
+		r.Probes = append(r.Probes, modeOf(p))
 	}
 	for _, name := range t.Calls {
 		find(strings.TrimSpace(name))
@@ -158,8 +158,27 @@ func (s *session) hit(out *Tried) error {
 			return fmt.Errorf("%s: %w", r.Function, err)
 		}
 		r.Over += taken
+		r.seen(s.loader.Probes(s.loaded[0]))
 	}
 	return nil
+}
+
+// seen says what has become of the probes of a function that was called. Kernels that boost or emulate learn it from the
+// first hits. Probes that are gone are named as they were.
+func (r *TriedRow) seen(probes []kprobes.State) {
+	var now []string
+	for _, p := range probes {
+		if p.Symbol == r.Function {
+			now = append(now, modeOf(p))
+		}
+	}
+	if len(now) == len(r.Probes) {
+		r.Probes = now
+	}
+}
+
+func modeOf(p kprobes.State) string {
+	return fmt.Sprintf("%s at +%#x", schema.ModeWord(p.Mode), p.Offset)
 }
 
 // stretchOf calls a function warm and returns what its measured calls took.
