@@ -29,6 +29,9 @@ type Arch struct {
 	// or Emulated. Learned is "" where no hit changes the next one.
 	First, Then Mode
 	Learned     string
+	// Emulates reports whether the guest's emulator of a year does the instruction at the start of code, with operands for
+	// which it can. It is asked where Then is Emulated and the guest sets Learned.
+	Emulates func(year int, code []byte) bool
 	// Members are paths in struct kprobe that Prepare fills in. Probes at one address share them.
 	Members []string
 

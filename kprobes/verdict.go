@@ -5,10 +5,8 @@ package kprobes
 type Verdict struct {
 	Addr   uint64
 	Denied *Denial // which rule keeps every probe away; nil where one may stand
-	// First is how the first hit runs, and Then how later ones do, without a post handler. Where Learned holds, the
-	// kernel finds out at the first hit whether it can do without a step, so Then is what it tries.
+	// First is how the first hit runs, and Then how later ones do, without a post handler.
 	First, Then Mode
-	Learned     bool
 	// Kept is why the breakpoint stays; nil where a jump replaces it.
 	Kept *Refusal
 	// Retried says that the address is in a pair of a reserving load and a conditional store. An exception takes the
@@ -71,11 +69,21 @@ func (k *Kprobes) judgeCode(v *Verdict, code []byte) {
 	}
 	for _, m := range cp.Members {
 		if m.Member == k.arch.Learned && m.Number == 0 { // the guest changes it at the first hit
-			v.Then, v.Learned = k.arch.Then, k.arch.Then == Emulated
+			k.judgeLearned(v, code)
 		}
 	}
 	v.Kept = k.judgeJump(v.Addr)
 	v.Retried = v.Then.Exceptions() > 0 && k.reserved(v.Addr)
+}
+
+// judgeLearned says what the first hit finds out. One that asks the emulator is emulated itself.
+func (k *Kprobes) judgeLearned(v *Verdict, code []byte) {
+	switch {
+	case k.arch.Emulates == nil:
+		v.Then = k.arch.Then
+	case k.arch.Emulates(k.era.Year, code):
+		v.First, v.Then = k.arch.Then, k.arch.Then
+	}
 }
 
 // reserved reports whether an address is in a pair of a reserving load and a conditional store, ends included.

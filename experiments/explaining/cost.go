@@ -76,11 +76,7 @@ func (k *Kernel) measure(mode kprobes.Mode) (*Cost, error) {
 		if offset < 0 {
 			continue
 		}
-		// The measurement fails where the hits turn out to be stepped, as the kernel's emulator does not know the instruction.
-		c, err := k.measureAt(f.Name, uint64(offset), mode)
-		if err == nil || mode != kprobes.Emulated || k.point.Target.Probes.Learned == "" {
-			return c, err
-		}
+		return k.measureAt(f.Name, uint64(offset), mode)
 	}
 	return nil, nil
 }

@@ -60,9 +60,10 @@ func TestCosts(t *testing.T) {
 		modes  string
 	}{
 		{"i386-2005", []string{"bench_target"}, "stepped"},
-		{"x86_64-2010", []string{"work_jcc_first", "bench_target"}, "boosted optimized"},
+		{"x86_64-2010", []string{"work_jcc_first", "work_switch", "bench_target"}, "stepped boosted optimized"},
 		{"x86_64-2020", []string{"bench_target", "work_jcc_first"}, "ftrace emulated"},
-		{"ppc64-2010", []string{"work_jcc_first"}, "emulated"},
+		{"ppc64-2010", []string{"work_jcc_first", "bench_target", "work_atomic"}, "emulated stepped stepped"},
+		{"ppc64-2011", []string{"bench_target", "work_trap_first"}, "emulated stepped"},
 		{"arm-2014", []string{"bench_target"}, "optimized"},
 	} {
 		k, err := Open(x.image, "")
@@ -85,7 +86,9 @@ func TestCosts(t *testing.T) {
 			t.Errorf("%s: %v", x.image, err)
 			continue
 		}
+		var modes []string
 		for _, v := range verdicts {
+			modes = append(modes, v.Mode().String())
 			t.Log(x.image, strings.Join(v.Sentences(), "; "))
 			c := v.Cost
 			if c == nil {
@@ -95,6 +98,9 @@ func TestCosts(t *testing.T) {
 			if got := int(math.Round(c.Exceptions)); got != v.Mode().Exceptions() || c.Cycles <= 0 || len(c.Phases) == 0 {
 				t.Errorf("%s: %s takes %+v, want %d exceptions", x.image, v.Mode(), c, v.Mode().Exceptions())
 			}
+		}
+		if got := strings.Join(modes, " "); got != x.modes {
+			t.Errorf("%s: modes %s, want %s", x.image, got, x.modes)
 		}
 	}
 }

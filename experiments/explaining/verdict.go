@@ -17,12 +17,10 @@ type Verdict struct {
 	Rule  kprobes.Rule `json:"rule,omitempty"`
 	Errno int          `json:"errno,omitempty"`
 	Why   string       `json:"why,omitempty"`
-	// First is how the first hit runs, and Kind how later ones do: "stepped", "boosted", "emulated" or "ftrace". Learned
-	// says that the first hit finds out whether it is Kind; if not, hits stay as the first. Exceptions is how many
-	// exceptions a later hit takes unless it is optimized.
+	// First is how the first hit runs, and Kind how later ones do: "stepped", "boosted", "emulated" or "ftrace". Exceptions
+	// is how many exceptions a later hit takes unless it is optimized.
 	First      string `json:"first,omitempty"`
 	Kind       string `json:"kind,omitempty"`
-	Learned    bool   `json:"learned,omitempty"`
 	Exceptions int    `json:"exceptions"`
 	// Optimized says that a probe without a post handler is replaced by a jump. If not, Kept and KeptWhy say which rule
 	// keeps its breakpoint.
@@ -43,7 +41,7 @@ func (v *Verdict) fill(j kprobes.Verdict) {
 		v.Rule, v.Why, v.Errno = d.Rule, d.Text, int(d.Errno)
 		return
 	}
-	v.Probe, v.Learned, v.Retried = true, j.Learned, j.Retried
+	v.Probe, v.Retried = true, j.Retried
 	v.first, v.then = j.First, j.Then
 	v.First, v.Kind, v.Exceptions = j.First.String(), j.Then.String(), j.Then.Exceptions()
 	if v.Optimized = j.Kept == nil; !v.Optimized {
@@ -70,10 +68,7 @@ func (v *Verdict) Sentences() []string {
 		kprobes.Boosted:  "a probe is a breakpoint, and a copy of the instruction is followed by a jump back",
 		kprobes.Stepped:  "a probe is a breakpoint, and a copy of the instruction is stepped",
 	}[v.then] + ": " + counted(v.Exceptions)}
-	switch {
-	case v.Learned:
-		out = append(out, "the first hit is "+v.First+", and so are all if the kernel's emulator does not know the instruction")
-	case v.first != v.then:
+	if v.first != v.then {
 		out = append(out, "the first hit is "+v.First)
 	}
 	switch {

@@ -163,7 +163,7 @@ func (s *session) hit(out *Tried) error {
 	return nil
 }
 
-// seen says what has become of the probes of a function that was called. Kernels that boost or emulate learn it from the
+// seen says what has become of the probes of a function that was called. Kernels that boost or emulate find out at the
 // first hits. Probes that are gone are named as they were.
 func (r *TriedRow) seen(probes []kprobes.State) {
 	var now []string

@@ -22,6 +22,7 @@ func Arch() *kprobes.Arch {
 		Name: "ppc64", Breakpoint: bytesOf(trap), Align: wordSize, SlotSize: wordSize, Line: line,
 		Flush: "flush_icache_range",
 		First: kprobes.Stepped, Then: kprobes.Emulated, Learned: learned,
+		Emulates:   emulates,
 		Members:    []string{"opcode", "ainsn.insn", learned},
 		Eras:       eras(),
 		Optimizer:  optimizer(),
