@@ -245,7 +245,7 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 		fail("l1i, l1d: lines of %d and %d bytes; at least %d are modelled", c.L1I.Line, c.L1D.Line, 1<<mmu.GranuleShift)
 	}
 	if c.L1I.Incoherent {
-		if err := mmu.CheckLines(c.L1I, c.L1D, c.L2); err != nil {
+		if err := mmu.CheckLines(c.L1I, c.L1D, c.L2, c.L3); err != nil {
 			fail("l1i: a cache that is not coherent needs lines of the others' size: %w", err)
 		}
 	}

@@ -105,9 +105,9 @@ func NewCacheBehind(cc CacheConfig) *Cache {
 
 // set is the set of a line: line modulo sets. The low half of the first product is what follows the point in
 // line / sets, exactly enough for numbers of 32 bits (Lemire, Kaser, Kurz, Faster Remainder by Direct Computation, 2019).
-func (c *Cache) set(line uint32) uint32 {
+func (c *Cache) set(line uint32) uint {
 	hi, _ := bits.Mul64(c.part*uint64(line), uint64(c.sets))
-	return uint32(hi)
+	return uint(hi)
 }
 
 // Shift is the logarithm of the line size.
@@ -123,11 +123,13 @@ func (c *Cache) Touch(line uint32) bool {
 // Bring is Touch that also tells which line went to make room: that line plus one, or zero.
 func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
 	tag, set := line+1, c.set(line)
-	if _, ok := c.places.find(tag); !ok {
+	chunk, ok := c.places.find(tag)
+	if !ok {
 		c.places.grow(tag)
+		return c.Bring(line)
 	}
+	at := &chunk[tag%placeLines]
 	c.note(set, tag)
-	at := c.places.of(tag)
 	if way := *at >> (c.column & 31) & column; way != 0 {
 		c.use(set, way)
 		return true, 0
@@ -163,22 +165,22 @@ func (c *Cache) way(line uint32) place {
 }
 
 // note remembers the tag of a set that is used last.
-func (c *Cache) note(set, tag uint32) {
-	if uint(set) < uint(len(c.Recent)) {
+func (c *Cache) note(set uint, tag uint32) {
+	if set < uint(len(c.Recent)) {
 		c.Recent[set] = tag
 	}
 }
 
 // use notes that a way of a set, counted from one, has been used.
-func (c *Cache) use(set uint32, way place) {
+func (c *Cache) use(set uint, way place) {
 	idle := element(c.idle, set)
 	*idle = c.without(*idle, *idle&^(1<<((way-1)&31)))
 }
 
 // victim is the way of a set that is to be filled. It has been used then.
-func (c *Cache) victim(set uint32) (way uint32) {
+func (c *Cache) victim(set uint) (way uint) {
 	idle := element(c.idle, set)
-	way = uint32(bits.TrailingZeros32(*idle))
+	way = uint(bits.TrailingZeros32(*idle))
 	*idle = c.without(*idle, *idle&(*idle-1))
 	return way
 }
@@ -194,26 +196,26 @@ func (c *Cache) without(idle, left uint32) uint32 {
 }
 
 // fill gives a way of a set a tag, and returns the one that it had.
-func (c *Cache) fill(set, way, tag uint32) (gone uint32) {
-	at := element(c.tags, set*c.ways+way)
+func (c *Cache) fill(set, way uint, tag uint32) (gone uint32) {
+	at := element(c.tags, set*uint(c.ways)+way)
 	gone, *at = *at, tag
 	return gone
 }
 
 // element is one of a slice which is known to have it. It is for sets and ways, whose number a description gives.
-func element(s []uint32, i uint32) *uint32 {
+func element(s []uint32, i uint) *uint32 {
 	return (*uint32)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), uintptr(i)*unsafe.Sizeof(s[0])))
 }
 
 // Drop forgets a line.
 func (c *Cache) Drop(line uint32) {
 	set := c.set(line)
-	if uint(set) < uint(len(c.Recent)) && c.Recent[set] == line+1 {
+	if set < uint(len(c.Recent)) && c.Recent[set] == line+1 {
 		c.Recent[set] = 0
 	}
 	if way := c.way(line); way != 0 {
-		w := uint32(way - 1)
-		c.tags[set*c.ways+w] = 0
+		w := uint(way - 1)
+		c.tags[set*uint(c.ways)+w] = 0
 		c.idle[set] |= 1 << w
 		*c.places.of(line + 1) &^= column << (c.column & 31)
 	}
@@ -233,7 +235,7 @@ func (c *Cache) replace() {
 		if tag == 0 {
 			continue
 		}
-		if c.set(tag-1) != uint32(i)/c.ways || c.Has(tag-1) {
+		if c.set(tag-1) != uint(i)/uint(c.ways) || c.Has(tag-1) {
 			panic("mmu: a cache with a line in the wrong place")
 		}
 		c.places.grow(tag)

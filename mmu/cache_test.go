@@ -168,14 +168,19 @@ func (p *pair) step() {
 }
 
 func (p *pair) load(pa uint64) {
-	misses := p.levels.Load(pa)
-	if misses == Unknown {
-		misses = p.levels.LoadUnknown(pa)
+	line := uint32(pa >> p.caches[0].Shift())
+	if has := slices.ContainsFunc(p.caches, func(c *Cache) bool { return c.Has(line) }); p.levels.even && p.levels.Has(line) != has {
+		p.t.Fatalf("at %#x: has the line %v, want %v", pa, !has, has)
 	}
+	misses := p.levels.Load(pa)
 	want := uint(0)
-	for _, r := range p.data {
-		if hit, _ := r.touch(uint32(pa) / uint32(r.line)); hit {
+	for i, r := range p.data {
+		hit, gone := r.touch(uint32(pa) / uint32(r.line))
+		if hit {
 			break
+		}
+		if p.levels.even && p.levels.Gone[i] != gone {
+			p.t.Fatalf("load at %#x: gone from level %d is %d, want %d", pa, i, p.levels.Gone[i], gone)
 		}
 		want++
 	}
@@ -185,7 +190,7 @@ func (p *pair) load(pa uint64) {
 	if misses != want {
 		p.t.Fatalf("load at %#x missed %d levels, want %d", pa, misses, want)
 	}
-	if line := uint32(pa >> p.caches[0].Shift()); p.caches[0].Recent[line&p.caches[0].Mask] != line+1 {
+	if p.caches[0].Recent[line&p.caches[0].Mask] != line+1 {
 		p.t.Fatalf("load at %#x: the line is not that of its set that was used last", pa)
 	}
 	p.met |= 1 << misses

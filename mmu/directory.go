@@ -234,10 +234,10 @@ func (d *Directory) Evict(cpu int, line uint32) {
 	}
 }
 
-// CheckLines reports caches whose lines differ, which no directory can keep coherent.
+// CheckLines reports caches whose lines differ, which no directory can keep coherent. A zero cache is none.
 func CheckLines(caches ...CacheConfig) error {
 	for _, cc := range caches {
-		if cc.Line != caches[0].Line {
+		if cc != (CacheConfig{}) && cc.Line != caches[0].Line {
 			return fmt.Errorf("lines of %d and %d bytes: several CPUs are modelled with caches of one line size",
 				caches[0].Line, cc.Line)
 		}

@@ -172,7 +172,7 @@ func TestCheckLines(t *testing.T) {
 	if err := CheckLines(CacheConfig{Line: 64}, CacheConfig{Line: 128}); err == nil {
 		t.Error("lines of 128 bytes are accepted")
 	}
-	if err := CheckLines(CacheConfig{Line: 64}); err != nil {
+	if err := CheckLines(CacheConfig{Line: 64}, CacheConfig{Line: 64}, CacheConfig{}); err != nil { // there is no third level
 		t.Error(err)
 	}
 }

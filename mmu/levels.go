@@ -52,10 +52,13 @@ func (p *places) grow(tag uint32) {
 // misses looks there once.
 type Levels struct {
 	l1d, l2, l3 *Cache // l3 may be nil
-	places      places // shared; it stays empty where lines differ in size
-	shift       uint
-	even        bool // lines have one size
-	all         []*Cache
+	// Gone are the lines plus one, or zero, that went to make room for the last load in each level that it missed. They
+	// are not noted where lines differ in size.
+	Gone   [3]uint32 `state:"-"`
+	places places    // shared; it stays empty where lines differ in size
+	shift  uint
+	even   bool // lines have one size
+	all    []*Cache
 }
 
 // Where the columns of a place begin.
@@ -96,62 +99,70 @@ func (l *Levels) Renew() {
 	}
 }
 
-// Unknown is the answer of Load for a line that has no place.
-const Unknown = 4
-
 // Load brings the line of a load into each data cache, from the first on, until one has it. It returns the number of
-// those that had it not; 3 if none had it, even if there is no third level. When it returns Unknown it has done nothing,
-// and the load is for LoadUnknown. So it calls nothing, and the host needs no stack for it.
+// those that had it not; 3 if none had it, even if there is no third level.
 func (l *Levels) Load(pa uint64) (misses uint) {
 	line := uint32(pa >> (l.shift & 63))
 	tag := line + 1
 	chunk, ok := l.places.find(tag)
 	if !ok {
-		return Unknown
+		return l.loadNew(pa)
 	}
 	at := &chunk[tag%placeLines]
 	ways := *at
 
 	c := l.l1d
-	set := line & c.Mask
+	set := uint(line & c.Mask)
 	*element(c.Recent, set) = tag
-	if way := ways >> columnL1D & column; way != 0 {
-		c.use(set, way)
+	if ways&(column<<columnL1D) != 0 {
+		c.use(set, ways>>columnL1D&column)
 		return 0
 	}
 	way := c.victim(set)
 	ways |= place(way+1) << columnL1D
-	*l.places.of(c.fill(set, way, tag)) &^= column << columnL1D
+	gone := c.fill(set, way, tag)
+	*l.places.of(gone) &^= column << columnL1D
+	l.Gone[0] = gone
 
 	c = l.l2
 	set = c.set(line)
-	if way := ways >> columnL2 & column; way != 0 {
-		c.use(set, way)
+	if ways&(column<<columnL2) != 0 {
+		c.use(set, ways>>columnL2&column)
 		*at = ways
 		return 1
 	}
 	way = c.victim(set)
 	ways |= place(way+1) << columnL2
-	*l.places.of(c.fill(set, way, tag)) &^= column << columnL2
+	gone = c.fill(set, way, tag)
+	*l.places.of(gone) &^= column << columnL2
+	l.Gone[1] = gone
 
 	if c = l.l3; c == nil {
 		*at = ways
 		return 3
 	}
 	set = c.set(line)
-	if way := ways >> columnL3 & column; way != 0 {
-		c.use(set, way)
+	if ways&(column<<columnL3) != 0 {
+		c.use(set, ways>>columnL3&column)
 		*at = ways
 		return 2
 	}
 	way = c.victim(set)
 	*at = ways | place(way+1)<<columnL3
-	*l.places.of(c.fill(set, way, tag)) &^= column << columnL3
+	gone = c.fill(set, way, tag)
+	*l.places.of(gone) &^= column << columnL3
+	l.Gone[2] = gone
 	return 3
 }
 
-// LoadUnknown is Load of a line that is new, or where lines differ in size.
-func (l *Levels) LoadUnknown(pa uint64) (misses uint) {
+// Has reports whether a data cache has a line, of caches whose lines have one size.
+func (l *Levels) Has(line uint32) bool {
+	chunk, ok := l.places.find(line + 1)
+	return ok && chunk[(line+1)%placeLines]&^(column<<columnL1I) != 0
+}
+
+// loadNew is Load of a line that has no place, because it is new or because lines differ in size.
+func (l *Levels) loadNew(pa uint64) (misses uint) {
 	if l.even {
 		l.places.grow(uint32(pa>>(l.shift&63)) + 1)
 		return l.Load(pa)

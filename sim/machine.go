@@ -140,7 +140,7 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("machine %s: %w", cfg.CPU.Name, errors.Join(errs...))
 	}
 	if cfg.CPUs > 1 {
-		if err := mmu.CheckLines(cfg.CPU.L1I, cfg.CPU.L1D, cfg.CPU.L2); err != nil {
+		if err := mmu.CheckLines(cfg.CPU.L1I, cfg.CPU.L1D, cfg.CPU.L2, cfg.CPU.L3); err != nil {
 			return fmt.Errorf("machine %s: %w", cfg.CPU.Name, err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hostcode"
-	"kprobesim/mmu"
 )
 
 // touchLoad sends a load through the caches. A hit on the line that its set used last is answered
@@ -30,10 +29,8 @@ func (c *Core) touchLoad(pa, n uint64) {
 // level may be a pointer to what misses the host's. The cost model then works while the host's memory does.
 func (c *Core) loadOther(pa, n, v uint64) {
 	if n >= 4 {
-		if c.swapped && n == 4 {
-			v = uint64(bits.ReverseBytes32(uint32(v)))
-		} else if c.swapped {
-			v = bits.ReverseBytes64(v)
+		if c.swapped {
+			v = reversed(v, n)
 		}
 		if e := &c.micro[v>>pageShift&(microEntries-1)]; e.read == v>>pageShift+c.microGen {
 			hostcode.Prefetch(e.at(v & pageMask))
@@ -41,7 +38,7 @@ func (c *Core) loadOther(pa, n, v uint64) {
 	}
 	if c.dir != nil || c.quick.on {
 		c.missLoad(pa)
-	} else if d := c.lookupLevels(pa) - c.l1Lat; d > 0 {
+	} else if d := c.missed(c.levels.Load(pa)) - c.l1Lat; d > 0 {
 		c.step.Stalls.DCache += d
 		i := c.idx
 		switch { // what delay does, in line
@@ -58,6 +55,14 @@ func (c *Core) loadOther(pa, n, v uint64) {
 	if c.window && c.storesMatter() && c.mayFind(pa, n) {
 		c.findStore(pa, n)
 	}
+}
+
+// reversed is an operand of n bytes, four or eight, in the other order of bytes.
+func reversed(v, n uint64) uint64 {
+	if n == 8 {
+		return bits.ReverseBytes64(v)
+	}
+	return uint64(bits.ReverseBytes32(uint32(v)))
 }
 
 // touchOwnLines sends a store through the caches. sRecent holds only lines that this CPU may write without
@@ -134,24 +139,20 @@ func (c *Core) splitStore(last uint64) {
 func (c *Core) lookup(pa uint64) clock.Ticks {
 	switch {
 	case c.sole:
-		return c.lookupAlone(c.line(pa))
+		return c.lookupAlone(pa)
 	case c.dir != nil:
 		return c.lookupShared(pa)
 	}
-	return c.lookupLevels(pa)
+	return c.missed(c.levels.Load(pa))
 }
 
-// lookupLevels is lookup where no directory is asked.
-func (c *Core) lookupLevels(pa uint64) clock.Ticks {
-	misses := c.levels.Load(pa)
-	if misses == mmu.Unknown {
-		misses = c.levels.LoadUnknown(pa)
-	}
-	if misses != 0 {
+// missed counts the levels of caches, of those that a load passes, that had its line not, and returns what it takes.
+func (c *Core) missed(levels uint) clock.Ticks {
+	if levels != 0 {
 		c.Counts.L1DMisses++
-		c.Counts.L2Misses += uint64(misses >> 1) // one for 2 and 3
+		c.Counts.L2Misses += uint64(levels >> 1) // one for 2 and 3
 	}
-	return c.latencies[misses&3]
+	return c.latencies[levels&3]
 }
 
 // lookupBehind is lookup behind the first level where no directory is asked.

@@ -96,7 +96,7 @@ func (c *Core) gone(first *mmu.Cache, line uint32) {
 // holds reports whether a cache has a line that other CPUs must ask for: an instruction cache that is
 // not coherent does not count.
 func (c *Core) holds(line uint32) bool {
-	return c.l2.Has(line) || c.l1d.Has(line) || c.stale == nil && c.l1i.Has(line) || c.l3 != nil && c.l3.Has(line)
+	return c.levels.Has(line) || c.stale == nil && c.l1i.Has(line)
 }
 
 // evicted tells the directory of a line (plus one) that has left its last cache. The directory is
@@ -108,26 +108,38 @@ func (c *Core) evicted(gone uint32) {
 	}
 }
 
-// lookupAlone is lookupShared of a line where there are no neighbours.
-func (c *Core) lookupAlone(line uint32) clock.Ticks {
+// lookupAlone is lookupShared where there are no neighbours.
+func (c *Core) lookupAlone(pa uint64) clock.Ticks {
+	line := c.line(pa)
 	own := &c.sRecent[line&c.dMask]
 	*own = 0
-	d, fresh := c.l1Lat, false
-	hit, gone := c.l1d.Bring(line)
-	if !hit {
-		c.Counts.L1DMisses++
-		if gone != 0 && c.dir.Owns(c.Num, gone-1) { // nothing of another line is held back
-			if c.stale != nil {
-				c.stale.written(gone - 1)
-			}
-			c.evicted(gone)
-		}
-		d, fresh = c.bringBehind(line)
+	misses := c.levels.Load(pa)
+	if misses != 0 {
+		c.evictedAlone(misses)
 	}
-	if !fresh && c.dir.Owns(c.Num, line) {
+	if misses != 3 && c.dir.Owns(c.Num, line) {
 		*own = line + 1
 	}
-	return d
+	return c.missed(misses)
+}
+
+// evictedAlone tells the directory, where there are no neighbours, of the lines that have left the levels that the last
+// load has missed.
+func (c *Core) evictedAlone(misses uint) {
+	if line := c.levels.Gone[0] - 1; line+1 != 0 && c.dir.Owns(c.Num, line) { // nothing of another line is held back
+		if c.stale != nil {
+			c.stale.written(line)
+		}
+		if !c.holds(line) {
+			c.dir.Evict(c.Num, line)
+		}
+	}
+	if misses > 1 {
+		c.evicted(c.levels.Gone[1])
+	}
+	if misses > 2 && c.l3 != nil {
+		c.evicted(c.levels.Gone[2])
+	}
 }
 
 // lookupShared is lookup for a load beside neighbours.
