@@ -34,6 +34,9 @@ func (k *Kprobes) readEntries() {
 	slices.Sort(k.sym.entries)
 }
 
+// Traced reports whether functions of the kernel begin with nops for the function tracer.
+func (k *Kprobes) Traced() bool { return len(k.sym.entries) > 0 }
+
 // entryAt is the address of the function's first nop that an address lies in, 0 if it lies in none.
 func (k *Kprobes) entryAt(addr uint64) uint64 {
 	i, found := slices.BinarySearch(k.sym.entries, addr)

@@ -3,6 +3,8 @@ package kprobes
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"kprobesim/image"
 )
@@ -107,7 +109,12 @@ func eraOf(m *memory, im *image.Image, arch *Arch) (e era, err error) {
 	i := slices.IndexFunc(arch.Eras, func(e Era) bool { return e.Year == year })
 	j := slices.IndexFunc(apis(), func(a api) bool { return a.year == year })
 	if i < 0 || j < 0 {
-		return e, fmt.Errorf("image %s is of the era %d, which Kprobes on %s does not know", im.Name, year, arch.Name)
+		var known []string
+		for _, e := range arch.Eras {
+			known = append(known, strconv.Itoa(e.Year))
+		}
+		return e, fmt.Errorf("image %s is of the era %d, which Kprobes on %s does not know: build it for one of %s", im.Name, year,
+			arch.Name, strings.Join(known, ", "))
 	}
 	return era{arch.Eras[i], apis()[j]}, nil
 }

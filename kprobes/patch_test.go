@@ -224,3 +224,13 @@ func TestPatchingCannotBeProbed(t *testing.T) {
 		}
 	})
 }
+
+// A refused registration names the rule beside the kernel's number.
+func TestRefusalNamesTheRule(t *testing.T) {
+	boot(t, Default(), func(l *live) {
+		_, err := l.k.Add(l.Call, Spec{Addr: 4, Handler: "handler_empty"})
+		if want := "0x4 is in no text of the kernel (rule no-kernel-text)"; !errors.Is(err, EINVAL) || !strings.Contains(err.Error(), want) {
+			l.t.Errorf("%s: %v, want %v and %q", l.m.Image().Name, err, EINVAL, want)
+		}
+	})
+}

@@ -42,9 +42,22 @@ func (k *Kprobes) Add(c Caller, s Spec) (*Probe, error) {
 	}
 	if err := k.kind(s.Kind).register(c, p.Addr); err != nil {
 		k.release(p)
-		return nil, fmt.Errorf("registering a probe at %s+%#x: %w", s.Symbol, s.Offset, err)
+		return nil, fmt.Errorf("registering a probe at %s+%#x: %w%s", s.Symbol, s.Offset, err, k.because(s))
 	}
 	return p, nil
+}
+
+// because names the rule that keeps every probe away from a place, "" where none does.
+func (k *Kprobes) because(s Spec) string {
+	at := s.Addr
+	if fn, ok := k.im.Func(s.Symbol); ok {
+		at = fn.Entry
+	}
+	v, err := k.Judge(at + s.Offset)
+	if err != nil || v.Denied == nil {
+		return ""
+	}
+	return fmt.Sprintf(": %s (rule %s)", v.Denied.Text, v.Denied.Rule)
 }
 
 // kindOf is how probes of one kind are made and registered.

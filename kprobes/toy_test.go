@@ -330,7 +330,7 @@ func TestToyMistakes(t *testing.T) {
 		opt        Options
 		change     func(*Arch)
 	}{
-		{"year", "era 1999", 1999, Default(), nil},
+		{"year", "era 1999, which Kprobes on toy does not know: build it for one of 2005, 2010", 1999, Default(), nil},
 		{"year of the rules", "era 2010, which Kprobes on toy", 2010, Default(), func(a *Arch) { a.Eras = a.Eras[:1] }},
 		{"year of the interface", "era 1999", 1999, Default(), func(a *Arch) { a.Eras[0].Year = 1999 }},
 		{"protocol", `patching = "breakpoint"`, 2010, patching, nil},
