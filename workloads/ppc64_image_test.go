@@ -3,6 +3,8 @@ package workloads
 import (
 	"debug/elf"
 	"encoding/binary"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -34,25 +36,62 @@ func mnemonic(word uint32) string {
 func TestVectors(t *testing.T) { eachPPC64(t, holdVectors) }
 
 func holdVectors(t *testing.T, _ Image, f *elf.File) {
+	holdVectorsOf(t, f, nil, map[string]int{"std": 5, "mfspr": 4, "mtspr": 3, "mfcr": 1, "mfmsr": 1, "rfid": 1})
+}
+
+// holdVectorsOf wants instructions behind the first two of each vector, and counts of some in all of it.
+func holdVectorsOf(t *testing.T, f *elf.File, behind []string, want map[string]int) {
+	t.Helper()
 	for name, vector := range map[string]uint64{
 		"data_storage": 0x300, "data_segment": 0x380, "instruction_storage": 0x400, "instruction_segment": 0x480,
 		"external_interrupt": 0x500, "alignment": 0x600, "program_check": 0x700, "float_unavailable": 0x800,
 		"timer_interrupt_entry": 0x900, "syscall_entry": 0xc00, "single_step": 0xd00,
 	} {
 		at, code := words(t, f, name)
-		if at != vector || len(code) != 19 || mnemonic(code[len(code)-1]) != "rfid" {
+		if at != vector || len(code) != 19+len(behind) || mnemonic(code[len(code)-1]) != "rfid" {
 			t.Errorf("%s is at %#x, %d instructions", name, at, len(code))
+			continue
 		}
 		counts := map[string]int{}
-		for _, w := range code {
+		for i, w := range code {
 			counts[mnemonic(w)]++
+			if i >= 2 && i < 2+len(behind) && text(w) != behind[i-2] {
+				t.Errorf("%s, instruction %d: %s, want %s", name, i, text(w), behind[i-2])
+			}
 		}
-		for name, want := range map[string]int{"std": 5, "mfspr": 4, "mtspr": 3, "mfcr": 1, "mfmsr": 1, "rfid": 1} {
-			if counts[name] != want {
-				t.Errorf("vector %#x: %d %s, want %d", vector, counts[name], name, want)
+		for name, n := range want {
+			if counts[name] != n {
+				t.Errorf("vector %#x: %d %s, want %d", vector, counts[name], name, n)
 			}
 		}
 	}
+}
+
+// text is an instruction as ppc64asm writes it.
+func text(word uint32) string {
+	in, err := ppc64asm.Decode(binary.BigEndian.AppendUint32(nil, word), binary.BigEndian)
+	if err != nil {
+		return err.Error()
+	}
+	return in.String()
+}
+
+// With the option runlatch each vector sets the run latch, in three instructions.
+func TestRunlatch(t *testing.T) {
+	gcc := "powerpc64-linux-gnu-gcc"
+	if _, err := exec.LookPath(gcc); err != nil {
+		t.Skipf("skipped the option runlatch: no %s here (Debian: gcc-powerpc64-linux-gnu)", gcc)
+	}
+	file := filepath.Join(t.TempDir(), "runlatch.elf")
+	if msg, err := exec.Command("sh", "kernel/build.sh", file, "2005-runlatch", "ppc64").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	f, err := elf.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	holdVectorsOf(t, f, []string{"mfspr r13, SpReg(136)", "ori r13, r13, 1", "mtspr SpReg(152), r13"}, map[string]int{"std": 5, "mfspr": 5, "mtspr": 4})
 }
 
 // Shapes that a rule is about must survive another compiler or another flag.
