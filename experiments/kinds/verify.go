@@ -77,7 +77,7 @@ func (s *session) otherMode(st kprobes.State, want kprobes.Mode) error {
 	case st.Mode == kprobes.Stepped && want == kprobes.Emulated:
 		err = fmt.Errorf("%w: the kernel's emulator does not do the instruction there", err)
 	case want == kprobes.Ftrace && !s.probes.Traced():
-		err = fmt.Errorf("%w: no function of kernel %s begins with a nop for the function tracer, as those of kernels of 2020 on x86 do", err, s.p.Image.Name)
+		err = fmt.Errorf("%w: no function of kernel %s begins with a nop for the function tracer: choose another (`kprobesim list images`)", err, s.p.Image.Name)
 	case want == kprobes.Ftrace:
 		err = fmt.Errorf("%w: only the nop by which a function begins is called through ftrace: take offset 0 of a function that has one", err)
 	}
