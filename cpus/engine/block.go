@@ -4,29 +4,39 @@ import "kprobesim/mmu"
 
 // Block is a run of instructions that starts in one granule of decoded code and ends with it, at a
 // branch, or at an instruction after which fetching must start anew.
+//
+// What is looked at on the way from block to block comes first, so that it lies in two lines of the host's cache.
 type Block[C, P any] struct {
-	timed
-	insns []Insn[C, P]
-	only  uint32 // line when the block lies in no other one, and noLine when it does or is gone
-	line  uint32 // of the instruction cache, plus one
-	next  uint32 // the same of the line that the last instruction reaches into, or zero
+	links [2]link[C, P] // blocks that followed it: the one behind it, and another one
 	// Where the CPU's cache says which line of their sets it used last.
-	lineUsed, nextUsed *uint32
-	phase              uint8
-	plain              bool          // behind it nothing is to be looked at but what links cover
-	other              uint8         // the next link to others
-	end                uint64        // address behind it
-	links              [4]link[C, P] // blocks that followed it: the one behind it, and others
-	pc                 uint64        // virtual address it was decoded for: phases go by address
-	pa                 uint64
-	watched            uint64 // below this address it lies in spans that are observed: links do not lead to it
-	stops              bool   // an instruction in it is watched
-	cross              uint64 // physical page of the only instruction's tail when that is another page
-	tail               []byte // that tail, or nil
-	mode               uint8  // in which it was decoded
-	heat               uint8  // executions without a cost model, up to traceHeat or threadHeat
-	trace              *trace[C, P]
-	thread             *Thread[C, P]
+	lineUsed *uint32
+	only     uint32 // line when the block lies in no other one, and noLine when it does or is gone
+	line     uint32 // of the instruction cache, plus one
+	insns    []Insn[C, P]
+	timed
+
+	next     uint32 // the same of the line that the last instruction reaches into, or zero
+	phase    uint8
+	plain    bool  // behind it nothing is to be looked at but what links cover
+	other    uint8 // the next link to others
+	stops    bool  // an instruction in it is watched
+	nextUsed *uint32
+	end      uint64        // address behind it
+	more     [2]link[C, P] // further blocks that followed it
+	pc       uint64        // virtual address it was decoded for: phases go by address
+	pa       uint64
+	watched  uint64 // below this address it lies in spans that are observed: links do not lead to it
+	tail     *tail  // of the only instruction when it reaches into another page
+	mode     uint8  // in which it was decoded
+	heat     uint8  // executions without a cost model, up to traceHeat or threadHeat
+	trace    *trace[C, P]
+	thread   *Thread[C, P]
+}
+
+// tail is the part of an instruction in a second page: that page's physical address, and the bytes.
+type tail struct {
+	page uint64
+	code []byte
 }
 
 // noLine is no line plus one.
@@ -57,6 +67,11 @@ func (b *Block[C, P]) linkTo(pc uint64) *link[C, P] {
 			return l
 		}
 	}
+	for i := range b.more {
+		if l := &b.more[i]; l.pc == pc {
+			return l
+		}
+	}
 	return &b.links[0]
 }
 
@@ -65,10 +80,14 @@ func (b *Block[C, P]) placeOfLink(pc uint64) *link[C, P] {
 	if l := b.linkTo(pc); l.pc == pc || pc == b.end {
 		return l
 	}
-	if b.other++; int(b.other) == len(b.links) {
-		b.other = 1
+	at := b.other
+	if b.other++; int(b.other) > len(b.more) {
+		b.other = 0
 	}
-	return &b.links[b.other]
+	if at == 0 {
+		return &b.links[1]
+	}
+	return &b.more[at-1]
 }
 
 // Decoded code is kept and dropped in granules of this size.
@@ -124,11 +143,11 @@ func (e *Engine[C, P]) trackStack(op *Op) {
 }
 
 // markCode has the memory tell of stores into an instruction of n bytes.
-func (e *Engine[C, P]) markCode(b *Block[C, P], code []byte, pa, n, tail uint64) {
+func (e *Engine[C, P]) markCode(b *Block[C, P], code []byte, pa, n, second uint64) {
 	e.Memory.MarkCode(pa)
 	if left := pageBytes - pa&pageMask; n > left {
-		b.cross, b.tail = tail, append([]byte{}, code[left:n]...)
-		e.Memory.MarkCode(tail)
+		b.tail = &tail{second, append([]byte{}, code[left:n]...)}
+		e.Memory.MarkCode(second)
 		return
 	}
 	e.Memory.MarkCode(pa + n - 1)

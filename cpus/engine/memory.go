@@ -180,8 +180,18 @@ func recent(lines []uint32, i uint32) *uint32 {
 	return (*uint32)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(lines)), uint64(i)*4))
 }
 
-// MayFind reports whether a load must look for a store before it, which is then for Find.
-func (c *Core) MayFind(pa, n uint64) bool { return c.window && c.mayFind(pa, n) }
+// MayFind reports whether an aligned load must look for a store before it, which is then for Find. It lies in one unit of
+// sentStores, or in two.
+func (c *Core) MayFind(pa, n uint64) bool {
+	if !c.window || !c.storesMatter() {
+		return false
+	}
+	number := c.sent[pa>>2&(sentUnits-1)].number
+	if n == 8 {
+		number = max(number, c.sent[(pa>>2+1)&(sentUnits-1)].number)
+	}
+	return int64(number-c.placed+c.live) > 0
+}
 
 // Find looks for the store that a load has to wait for.
 func (c *Core) Find(pa, n uint64) { c.findStore(pa, n) }

@@ -45,24 +45,26 @@ func (in *Insn[C, P]) Next() uint64 { return in.next }
 // timed is the part of a block that the cost models look at. What a passage by the memo looks at stands together, and
 // in a Block beside what leads to it: a kernel's working set of blocks is larger than the caches of the host.
 type timed struct {
-	records []costRecord
-	rest    ticks   // throughput: time behind the last record
-	sends   []ticks // the same as far as stores if nothing misses: time from each to the next
-	last    ticks   // and behind the last
-	number  uint64  // by which the memo knows it, or zero
+	key    uint64 // of the whole block's edges without inputs and branch; zero when pass is not to look for them
+	minds  uint64 // bits of Core.odd
+	stores uint64 // instructions that store, by bits
+	ops    []Op
+
+	code   uintptr // of the host, for the steps; it is there as long as codeOf is that of Core.model
+	codeOf uint32
+	coding uint8 // passages through the steps, up to Core.model.after and one
+
 	slow    bool    // sends are not enough: there are instructions in order, or too many for Core.odd
 	runs    uint8   // up to memo.runs
 	entered bool    // a branch to it lands inside a fetch window
 	simple  bool    // it can have steps
 	tried   uint8   // passages through the model, up to planAfter
-	key     uint64  // of the whole block's edges without inputs and branch; zero when pass is not to look for them
-	minds   uint64  // bits of Core.odd
-	stores  uint64  // instructions that store, by bits
-	ops     []Op
 	steps   []step  // nil until planAfter
-	code    uintptr // of the host, for the steps; it is there as long as codeOf is that of Core.model
-	codeOf  uint32
-	coding  uint8 // passages through the steps, up to Core.model.after and one
+	number  uint64  // by which the memo knows it, or zero
+	sends   []ticks // the same as far as stores if nothing misses: time from each to the next
+	last    ticks   // and behind the last
+	rest    ticks   // throughput: time behind the last record
+	records []costRecord
 }
 
 // costRecord is an instruction of a block that the throughput model must look at, with the time from the

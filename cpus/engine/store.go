@@ -259,7 +259,7 @@ func (e *Engine[C, P]) fetchSlow(pc uint64) bool {
 // and that nobody wrote there: stores into that granule do not know of the block.
 func (e *Engine[C, P]) sameTail(b *Block[C, P], pc uint64) bool {
 	pa, ok := e.isa.Translate(pc&^pageMask + pageBytes)
-	return ok && pa == b.cross && bytes.Equal(b.tail, e.Code(pa, len(b.tail)))
+	return ok && pa == b.tail.page && bytes.Equal(b.tail.code, e.Code(pa, len(b.tail.code)))
 }
 
 // dropCode forgets the blocks of a written granule, and those of the one before it, whose last
