@@ -481,6 +481,13 @@ type CPU interface {
 	Interrupt()
 }
 
+// TimerOwner is what a CPU may implement whose timer is its own and does not go on by itself: the kernel sets it anew for
+// each of its interrupts, and may do so late.
+type TimerOwner interface {
+	// TimerDue is when the timer's condition came about for the interrupt that was taken last.
+	TimerDue() clock.Ticks
+}
+
 // Signals are what reaches a CPU beside the line of its interrupt controller.
 type Signals interface {
 	// Signal latches an edge on one of the ISA's lines, by its index in ISA.Lines.

@@ -89,6 +89,18 @@ func (c *CPU) tellTimer(i int) {
 	c.Interrupt()
 }
 
+// TimerDue implements cpus.TimerOwner: the first of the timers that are on. It is the time of the last interrupt until the
+// kernel has set the timer anew.
+func (c *CPU) TimerDue() clock.Ticks {
+	due := Never
+	for i := range c.timer {
+		if k := &c.timer[i]; k.control&(timerEnable|timerMask) == timerEnable {
+			due = min(due, c.when(k.compare))
+		}
+	}
+	return due
+}
+
 // changed is tellTimer by an instruction: the machine has a new event to look at.
 func (c *CPU) changed(i int) {
 	c.tellTimer(i)

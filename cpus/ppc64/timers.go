@@ -23,6 +23,7 @@ type timers struct {
 	base    uint64      // of the time base, beside the clock
 	dec     uint64      // value of the decrementer beside the clock: it counts down
 	expires clock.Ticks // when an interrupt is due
+	due     clock.Ticks // when the last one that was taken was
 }
 
 const never = clock.Ticks(math.MaxInt64)
@@ -62,7 +63,10 @@ func (c *CPU) setDecrementer(v uint64) {
 // register is written again: what it would do by itself after counting through all its values, some twenty
 // seconds later, is left out.
 func (c *CPU) expired() bool { return c.Now() >= c.expires }
-func (c *CPU) taken()        { c.expires = never }
+func (c *CPU) taken()        { c.due, c.expires = c.expires, never }
+
+// TimerDue implements cpus.TimerOwner.
+func (c *CPU) TimerDue() clock.Ticks { return c.due }
 
 // stopDecrementer holds interrupts of the decrementer off until it is set.
 func (c *CPU) stopDecrementer() { c.dec, c.expires = 0, never }
