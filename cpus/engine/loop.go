@@ -24,28 +24,26 @@ func (l *loopBuffer) leave() { l.passes = 0 }
 // streams reports whether the buffer has what the last branch led to.
 func (l *loopBuffer) streams() bool { return l.passes == streaming }
 
-// branch notes a taken branch with a constant target, and now is its number.
-func (l *loopBuffer) branch(from, to, now uint64) {
+// looped notes that a branch was taken by a distance, which is constant. It is not part of Jump so that Jump can be inlined.
+//
+//go:noinline
+func (c *Core) looped(by uint64) {
+	l, to := &c.loop, c.R[PC]
+	from := (to - by) & c.AddrMask
 	if to >= from { // forward
 		if to < l.to || to >= l.from {
 			l.leave()
 		}
 		return
 	}
+	now := c.executed()
 	switch {
-	case l.passes == 0 || from != l.from || to != l.to || now-l.at > l.size || (from-1)>>l.shift-to>>l.shift >= l.windows:
+	case l.passes == 0 || from != l.from || to != l.to || now-l.at > l.size || (from-1)>>(l.shift&63)-to>>(l.shift&63) >= l.windows:
 		l.passes = 1
 	case l.passes < streaming:
 		l.passes <<= 1
 	}
 	l.from, l.to, l.at = from, to, now
-}
-
-// looped notes that a branch was taken by a distance. It is not part of Jump so that Jump can be inlined.
-//
-//go:noinline
-func (c *Core) looped(by uint64) {
-	c.loop.branch((c.R[PC]-by)&c.AddrMask, c.R[PC], c.executed())
 }
 
 // executed is the number of the running instruction.

@@ -63,23 +63,6 @@ func (p *predictor) counter(next uint64, history uint32) *uint8 {
 	return (*uint8)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.counters)), (uint32(next>>(p.tshift&63))^history)&p.cmask))
 }
 
-// direction trains on a conditional branch that ends before next and reports a wrong prediction.
-func (p *predictor) direction(next uint64, taken bool) bool {
-	history := p.history << 1
-	k := p.counter(next, history)
-	v := *k
-	if taken {
-		history |= 1
-		if v != 3 {
-			*k = v + 1
-		}
-	} else if v != 0 {
-		*k = v - 1
-	}
-	p.history = history & p.histMask
-	return (v >= 2) != taken
-}
-
 // target trains on an indirect branch and reports a wrong prediction.
 func (p *predictor) target(next, to uint64) bool {
 	t := &p.targets[(uint32(next>>(p.tshift&63))^p.history&p.thist)&p.tmask]
@@ -137,50 +120,44 @@ func (p *predictor) Unwind() {
 
 // Conditional is a conditional branch, by a distance from the instruction behind it when it is taken.
 func (c *Core) Conditional(taken bool, by uint64) {
-	if c.aside {
-		c.conditionalAside(taken, by)
-		return
-	}
-	if c.direction(c.R[PC], taken) {
-		c.mispredict()
-	}
-	if taken {
-		c.Go(by)
-	} else {
-		c.Counts.Branches++
-	}
-}
-
-// conditionalAside is Conditional where branches are not predicted, or there is a loop buffer.
-func (c *Core) conditionalAside(taken bool, by uint64) {
-	if c.asleep {
+	switch {
+	case c.asleep:
 		if taken {
 			c.R[PC] = (c.R[PC] + by) & c.AddrMask
 		}
-		return
-	}
-	if c.Counts.Branches++; c.direction(c.R[PC], taken) {
-		c.mispredict()
-	}
-	if taken {
-		c.Jump(by)
-	} else if c.loop.streams() && c.R[PC] == c.loop.from {
-		c.loop.leave()
+	case taken:
+		c.TrainTaken()
+		if c.Go(by); c.loops {
+			c.looped(by)
+		}
+	default:
+		c.TrainUntaken()
+		if c.loop.streams() && c.R[PC] == c.loop.from {
+			c.loop.leave()
+		}
 	}
 }
 
-// mispredict notes that the running branch was mispredicted.
-func (c *Core) mispredict() {
-	c.Counts.Mispredicts++
-	c.course |= mispredicted
-}
-
-// TrainTaken trains on a conditional branch that is taken. With Go it is Conditional where Plain holds, in line.
+// TrainTaken trains on a conditional branch that is taken, and counts a wrong prediction. With Go it is Conditional where
+// Plain holds, in line.
 func (c *Core) TrainTaken() {
 	k := c.counter(c.R[PC], c.history<<1)
 	c.history = (c.history<<1 | 1) & c.histMask
 	if *k != 3 {
 		if *k++; *k <= 2 { // it was less than 2
+			c.Counts.Mispredicts++
+			c.course |= mispredicted
+		}
+	}
+}
+
+// TrainUntaken is Conditional of a branch that is not taken, likewise.
+func (c *Core) TrainUntaken() {
+	k := c.counter(c.R[PC], c.history<<1)
+	c.history = c.history << 1 & c.histMask
+	c.Counts.Branches++
+	if *k != 0 {
+		if *k--; *k >= 1 { // it was at least 2
 			c.Counts.Mispredicts++
 			c.course |= mispredicted
 		}

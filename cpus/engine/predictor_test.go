@@ -34,10 +34,13 @@ func TestRecall(t *testing.T) {
 		t.Errorf("%d counters by value, %v; history %#x", len(a.counters), count, a.history)
 	}
 	// A branch that is always taken is learned from any state.
-	for range 40 {
-		a.direction(0x40, true)
+	c := Core{AddrMask: ^uint64(0)}
+	c.predictor = *a
+	for range 41 {
+		c.R[PC], c.course = 0x40, 0
+		c.Conditional(true, 0x10)
 	}
-	if a.direction(0x40, true) {
+	if c.course != taken || c.R[PC] != 0x50 || c.Counts.Branches != 41 {
 		t.Error("a branch that was taken 40 times is predicted not taken")
 	}
 }
