@@ -143,6 +143,11 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	if !p.setISA(root, &pt) {
 		return
 	}
+	if o, patching := pt.Target.Probes.Optimizer, e.Kernel.Patching; patching != "" && o != nil && !slices.Contains(o.Patchings, patching) {
+		p.errs.Add(at(root, "kernel", "patching"), "kernel.patching: no kernel of %s has the protocol %q: known are %s", pt.Target.Name,
+			patching, strings.Join(o.Patchings, ", "))
+		return
+	}
 	im, err := p.l.Image(e.Kernel, pt.Target.ISA, folder(root, "kernel", "image"))
 	if err != nil {
 		p.errs.Join(at(root, "kernel", "image"), err)

@@ -125,11 +125,12 @@ func TestImageOfAnotherISA(t *testing.T) {
 	}
 }
 
-// TestYearOfAKernel refuses years of which there is no kernel, and images that do not fit.
+// TestYearOfAKernel refuses years of which there is no kernel, and images and protocols that do not fit.
 func TestYearOfAKernel(t *testing.T) {
 	exptest.Alone(t)
 	for _, c := range []struct{ name, set, want string }{
 		{"overhead-power5", "kernel.era=2007", `--set kernel.era=2007: kernel.era: no kernel of ppc64 is of 2007: known are 2005, 2010, 2011, 2017`},
+		{"overhead-power5-2017", "kernel.patching=breakpoint", `--set kernel.patching=breakpoint: kernel.patching: no kernel of ppc64 has the protocol "breakpoint": known are store, stop_machine`},
 		{"user-probes-power5", "kernel.era=2010", `no kernel of ppc64 with -userprobes is of 2010: known are 2005`},
 		{"overhead-power5", "kernel.image=arm-2010", `image "arm-2010" is isa arm, era 2010; the experiment says ppc64: move all of it by the setting isa=arm`},
 		{"overhead-power5", "workload.target=work_far", `no function "work_far", which is one of i386 and x86_64: choose another (` + "`kprobesim list targets --image ppc64-2005`)"},
