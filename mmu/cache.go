@@ -123,12 +123,10 @@ func (c *Cache) Touch(line uint32) bool {
 // Bring is Touch that also tells which line went to make room: that line plus one, or zero.
 func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
 	tag, set := line+1, c.set(line)
-	chunk, ok := c.places.find(tag)
-	if !ok {
+	if uint(tag) >= uint(len(c.places.by)) {
 		c.places.grow(tag)
-		return c.Bring(line)
 	}
-	at := &chunk[tag%placeLines]
+	at := c.places.at(tag)
 	c.note(set, tag)
 	if way := *at >> (c.column & 31) & column; way != 0 {
 		c.use(set, way)
@@ -137,7 +135,7 @@ func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
 	way := c.victim(set)
 	*at |= place(way+1) << (c.column & 31)
 	gone = c.fill(set, way, tag)
-	*c.places.of(gone) &^= column << (c.column & 31)
+	*c.places.at(gone) &^= column << (c.column & 31)
 	return false, gone
 }
 
@@ -158,8 +156,8 @@ func (c *Cache) Has(line uint32) bool { return c.way(line) != 0 }
 
 // way returns the way that holds a line plus one, or zero.
 func (c *Cache) way(line uint32) place {
-	if chunk, ok := c.places.find(line + 1); ok {
-		return chunk[(line+1)%placeLines] >> (c.column & 31) & column
+	if tag := line + 1; uint(tag) < uint(len(c.places.by)) {
+		return c.places.by[tag] >> (c.column & 31) & column
 	}
 	return 0
 }
@@ -217,12 +215,13 @@ func (c *Cache) Drop(line uint32) {
 		w := uint(way - 1)
 		c.tags[set*uint(c.ways)+w] = 0
 		c.idle[set] |= 1 << w
-		*c.places.of(line + 1) &^= column << (c.column & 31)
+		*c.places.at(line + 1) &^= column << (c.column & 31)
 	}
 }
 
-// replace has the places of the cache's lines say what its tags say. It panics when no such cache can have these.
-func (c *Cache) replace() {
+// replace has the places of the cache's lines say what its tags say. It panics when no such cache can have these, of so
+// many lines that there are.
+func (c *Cache) replace(lines int) {
 	if len(c.tags) != int(c.sets*c.ways) || len(c.idle) != int(c.sets) {
 		panic("mmu: a cache with more or fewer lines than it has room for")
 	}
@@ -235,10 +234,12 @@ func (c *Cache) replace() {
 		if tag == 0 {
 			continue
 		}
-		if c.set(tag-1) != uint(i)/uint(c.ways) || c.Has(tag-1) {
+		if int(tag) > lines || c.set(tag-1) != uint(i)/uint(c.ways) || c.Has(tag-1) {
 			panic("mmu: a cache with a line in the wrong place")
 		}
-		c.places.grow(tag)
-		*c.places.of(tag) |= place(uint32(i)%c.ways+1) << (c.column & 31)
+		if uint(tag) >= uint(len(c.places.by)) {
+			c.places.grow(tag)
+		}
+		*c.places.at(tag) |= place(uint32(i)%c.ways+1) << (c.column & 31)
 	}
 }

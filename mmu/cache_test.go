@@ -104,7 +104,7 @@ func TestLevelsFollowTheirDescription(t *testing.T) {
 			for i := range 300000 {
 				p.step()
 				if i%50000 == 0 {
-					p.levels.Renew()
+					p.levels.Renew(1 << 30)
 				}
 			}
 			if want := uint(1<<3 | (1<<len(p.data) - 1)); p.met != want {
@@ -207,7 +207,7 @@ func TestRenewRefuses(t *testing.T) {
 		"a fifth way":  func(c *Cache) { c.idle[3] |= 1 << 4 },
 		"another set":  func(c *Cache) { c.tags[5*4]++ },
 		"twice":        func(c *Cache) { c.tags[5*4+2] = c.tags[5*4+1] },
-		"out of range": func(c *Cache) { c.tags[5*4+2] = ^uint32(0) },
+		"out of range": func(c *Cache) { c.tags[5*4+2] += 32 * 4 },
 		"":             func(*Cache) {},
 	} {
 		c := NewCache(cc)
@@ -222,7 +222,7 @@ func TestRenewRefuses(t *testing.T) {
 					t.Errorf("%s: %v", name, broken)
 				}
 			}()
-			l.Renew()
+			l.Renew(128 * 64)
 		}()
 	}
 }

@@ -4,49 +4,30 @@ import "unsafe"
 
 // places say of each line which way of up to four caches has it. So a hit looks at one word of them and at the bits of
 // the set, and not at tags: those of a large cache are larger than the caches of the host. Lines go by their tags, so
-// that an empty tag has a place too, which says nothing. Chunks are made when they are first used.
-type places struct{ chunks []*placeChunk }
-
-// placeChunk covers as many lines as 256 KiB of RAM have, or more.
-type placeChunk [placeLines]place
+// that an empty tag has a place too, which says nothing.
+type places struct{ by []place }
 
 // place is a column of bits for each cache: the way that has the line plus one, or zero.
 type place uint32
 
 const (
-	placeLines = 4096
 	columnBits = 8
 	column     = 1<<columnBits - 1
 )
 
-// find returns the chunk of a tag, if there is one. Without it no cache has the line.
-func (p *places) find(tag uint32) (chunk *placeChunk, ok bool) {
-	if i := uint(tag / placeLines); i < uint(len(p.chunks)) {
-		chunk = p.chunks[i]
-		return chunk, chunk != nil
-	}
-	return nil, false
+// at is the place of a tag that is or was in a cache, so that it has one.
+func (p *places) at(tag uint32) *place {
+	return (*place)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.by)), uintptr(tag)*unsafe.Sizeof(place(0))))
 }
 
-// of is the place of a tag, which must have one. Whether it does is not looked at again, and no other byte of its chunk
-// is read for that.
-func (p *places) of(tag uint32) *place {
-	chunks := unsafe.Pointer(unsafe.SliceData(p.chunks))
-	chunk := *(*unsafe.Pointer)(unsafe.Add(chunks, uintptr(tag/placeLines)*unsafe.Sizeof(chunks)))
-	return (*place)(unsafe.Add(chunk, uintptr(tag%placeLines)*unsafe.Sizeof(place(0))))
-}
-
-// grow makes the place of a tag, of those beside it, and of the empty tag.
+// grow makes places up to that of a tag and beyond. The host has memory for them when they are first used.
 func (p *places) grow(tag uint32) {
-	for _, i := range [...]uint32{0, tag / placeLines} {
-		for int(i) >= len(p.chunks) {
-			p.chunks = append(p.chunks, nil)
-		}
-		if p.chunks[i] == nil {
-			p.chunks[i] = new(placeChunk)
-		}
-	}
+	by := make([]place, max(int(tag)/minPlaces*minPlaces+minPlaces, 2*len(p.by)))
+	copy(by, p.by)
+	p.by = by
 }
+
+const minPlaces = 4096
 
 // Levels are the caches of a CPU. If their lines have one size, they share a table of places, so that a load that
 // misses looks there once.
@@ -86,8 +67,9 @@ func NewLevels(l1i, l1d, l2, l3 *Cache) *Levels {
 	return l
 }
 
-// Renew makes anew what follows from tags that were read from elsewhere. It panics for what no caches can have.
-func (l *Levels) Renew() {
+// Renew makes anew what follows from tags that were read from elsewhere. It panics for what no caches can have beside
+// so many bytes of RAM.
+func (l *Levels) Renew(ram int) {
 	if len(l.l1d.Recent) != int(l.l1d.sets) {
 		panic("mmu: a cache that does not know what was used last")
 	}
@@ -95,20 +77,42 @@ func (l *Levels) Renew() {
 		*c.places = places{}
 	}
 	for _, c := range l.all {
-		c.replace()
+		c.replace(ram >> c.shift)
 	}
 }
 
 // Load brings the line of a load into each data cache, from the first on, until one has it. It returns the number of
 // those that had it not; 3 if none had it, even if there is no third level.
 func (l *Levels) Load(pa uint64) (misses uint) {
+	switch misses = l.LoadKnown(pa); {
+	case misses != Unknown:
+		return misses
+	case l.even:
+		l.places.grow(uint32(pa>>(l.shift&63)) + 1)
+		return l.LoadKnown(pa)
+	}
+	misses = 0
+	for _, c := range [...]*Cache{l.l1d, l.l2, l.l3} {
+		if c != nil && c.Touch(uint32(pa>>(c.shift&63))) {
+			return misses
+		}
+		misses++
+	}
+	return misses
+}
+
+// Unknown is the answer of LoadKnown for a line that has no place, which is new or where lines differ in size.
+const Unknown = 4
+
+// LoadKnown is Load of a line that has a place. For others it does nothing and returns Unknown: it calls nothing, and so
+// the host needs no stack for it.
+func (l *Levels) LoadKnown(pa uint64) (misses uint) {
 	line := uint32(pa >> (l.shift & 63))
 	tag := line + 1
-	chunk, ok := l.places.find(tag)
-	if !ok {
-		return l.loadNew(pa)
+	if uint(tag) >= uint(len(l.places.by)) {
+		return Unknown
 	}
-	at := &chunk[tag%placeLines]
+	at := &l.places.by[tag]
 	ways := *at
 
 	c := l.l1d
@@ -121,7 +125,7 @@ func (l *Levels) Load(pa uint64) (misses uint) {
 	way := c.victim(set)
 	ways |= place(way+1) << columnL1D
 	gone := c.fill(set, way, tag)
-	*l.places.of(gone) &^= column << columnL1D
+	*l.places.at(gone) &^= column << columnL1D
 	l.Gone[0] = gone
 
 	c = l.l2
@@ -134,7 +138,7 @@ func (l *Levels) Load(pa uint64) (misses uint) {
 	way = c.victim(set)
 	ways |= place(way+1) << columnL2
 	gone = c.fill(set, way, tag)
-	*l.places.of(gone) &^= column << columnL2
+	*l.places.at(gone) &^= column << columnL2
 	l.Gone[1] = gone
 
 	if c = l.l3; c == nil {
@@ -150,28 +154,13 @@ func (l *Levels) Load(pa uint64) (misses uint) {
 	way = c.victim(set)
 	*at = ways | place(way+1)<<columnL3
 	gone = c.fill(set, way, tag)
-	*l.places.of(gone) &^= column << columnL3
+	*l.places.at(gone) &^= column << columnL3
 	l.Gone[2] = gone
 	return 3
 }
 
 // Has reports whether a data cache has a line, of caches whose lines have one size.
 func (l *Levels) Has(line uint32) bool {
-	chunk, ok := l.places.find(line + 1)
-	return ok && chunk[(line+1)%placeLines]&^(column<<columnL1I) != 0
-}
-
-// loadNew is Load of a line that has no place, because it is new or because lines differ in size.
-func (l *Levels) loadNew(pa uint64) (misses uint) {
-	if l.even {
-		l.places.grow(uint32(pa>>(l.shift&63)) + 1)
-		return l.Load(pa)
-	}
-	for _, c := range [...]*Cache{l.l1d, l.l2, l.l3} {
-		if c != nil && c.Touch(uint32(pa>>(c.shift&63))) {
-			return misses
-		}
-		misses++
-	}
-	return misses
+	tag := line + 1
+	return uint(tag) < uint(len(l.places.by)) && l.places.by[tag]&^(column<<columnL1I) != 0
 }

@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hostcode"
+	"kprobesim/mmu"
 )
 
 // touchLoad sends a load through the caches. A hit on the line that its set used last is answered
@@ -23,25 +24,31 @@ func (c *Core) touchLoad(pa, n uint64) {
 	}
 }
 
-// loadOther is touchLoad of n bytes, v, which are in one line, and it is not the one that its set used last.
+// loadOther is touchLoad of n bytes in one line, which is not the one that its set used last. The guest reads v.
 //
 // It begins by asking the host's caches for what the operand may lead to: what is loaded and misses the guest's first
 // level may be a pointer to what misses the host's. The cost model then works while the host's memory does.
 func (c *Core) loadOther(pa, n, v uint64) {
 	if n >= 4 {
-		if c.swapped {
-			v = reversed(v, n)
-		}
 		if e := &c.micro[v>>pageShift&(microEntries-1)]; e.read == v>>pageShift+c.microGen {
 			hostcode.Prefetch(e.at(v & pageMask))
 		}
 	}
-	if c.dir != nil || c.quick.on {
+	misses := uint(mmu.Unknown)
+	if c.dir == nil && !c.quick.on {
+		misses = c.levels.LoadKnown(pa)
+	}
+	switch misses {
+	case 0:
+	case mmu.Unknown:
 		c.missLoad(pa)
-	} else if d := c.missed(c.levels.Load(pa)) - c.l1Lat; d > 0 {
+	default: // what missLoad does, in line
+		d := c.missed(misses) - c.l1Lat
+		if d <= 0 {
+			break
+		}
 		c.step.Stalls.DCache += d
-		i := c.idx
-		switch { // what delay does, in line
+		switch i := c.idx; {
 		case c.memo.pause != 0 || !c.window:
 			c.acc[i&(accesses-1)].miss += d
 			c.odd |= oddBit(i) | oddAccess
@@ -57,9 +64,12 @@ func (c *Core) loadOther(pa, n, v uint64) {
 	}
 }
 
-// reversed is an operand of n bytes, four or eight, in the other order of bytes.
-func reversed(v, n uint64) uint64 {
-	if n == 8 {
+// ordered is an operand of n bytes, four or eight, in the order of bytes of the guest.
+func (c *Core) ordered(v, n uint64) uint64 {
+	switch {
+	case !c.swapped:
+		return v
+	case n == 8:
 		return bits.ReverseBytes64(v)
 	}
 	return uint64(bits.ReverseBytes32(uint32(v)))
@@ -143,15 +153,16 @@ func (c *Core) lookup(pa uint64) clock.Ticks {
 	case c.dir != nil:
 		return c.lookupShared(pa)
 	}
-	return c.missed(c.levels.Load(pa))
+	if misses := c.levels.Load(pa); misses != 0 {
+		return c.missed(misses)
+	}
+	return c.l1Lat
 }
 
 // missed counts the levels of caches, of those that a load passes, that had its line not, and returns what it takes.
 func (c *Core) missed(levels uint) clock.Ticks {
-	if levels != 0 {
-		c.Counts.L1DMisses++
-		c.Counts.L2Misses += uint64(levels >> 1) // one for 2 and 3
-	}
+	c.Counts.L1DMisses++
+	c.Counts.L2Misses += uint64(levels >> 1) // one for 2 and 3
 	return c.latencies[levels&3]
 }
 

@@ -114,12 +114,13 @@ func (c *Core) lookupAlone(pa uint64) clock.Ticks {
 	own := &c.sRecent[line&c.dMask]
 	*own = 0
 	misses := c.levels.Load(pa)
-	if misses != 0 {
-		c.evictedAlone(misses)
-	}
 	if misses != 3 && c.dir.Owns(c.Num, line) {
 		*own = line + 1
 	}
+	if misses == 0 {
+		return c.l1Lat
+	}
+	c.evictedAlone(misses)
 	return c.missed(misses)
 }
 

@@ -154,7 +154,7 @@ func Load[T Width](c *Core, va uint64) (v T, ok bool) {
 	}
 	v = getAt[T](at) // first: the host may wait for it while it looks tags up
 	if !c.Reads(pa) {
-		c.loadOther(pa, n, uint64(v))
+		c.loadOther(pa, n, c.ordered(uint64(v), n))
 	} else if c.MayFind(pa, n) { // what touchLoad does, in line as far as it is frequent
 		c.findStore(pa, n)
 	}
@@ -196,7 +196,7 @@ func (c *Core) MayFind(pa, n uint64) bool {
 // Find looks for the store that a load has to wait for.
 func (c *Core) Find(pa, n uint64) { c.findStore(pa, n) }
 
-// Bring is for a load of v for which Reads does not hold.
+// Bring is for a load of n bytes for which Reads does not hold. The guest reads v.
 func (c *Core) Bring(pa, n, v uint64) { c.loadOther(pa, n, v) }
 
 // Store writes memory at a virtual address, with Load's convention.

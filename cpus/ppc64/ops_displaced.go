@@ -28,8 +28,8 @@ func lwz(c *CPU, in *inst) {
 		lwzx(c, in)
 		return
 	}
-	v := *(*uint32)(at)
-	c.R[in.dst&63] = uint64(bits.ReverseBytes32(v))
+	v := bits.ReverseBytes32(*(*uint32)(at))
+	c.R[in.dst&63] = uint64(v)
 	if !c.Reads(pa) {
 		c.Bring(pa, 4, uint64(v))
 	} else if c.MayFind(pa, 4) {
@@ -43,8 +43,8 @@ func ld(c *CPU, in *inst) {
 		ldx(c, in)
 		return
 	}
-	v := *(*uint64)(at)
-	c.R[in.dst&63] = bits.ReverseBytes64(v)
+	v := bits.ReverseBytes64(*(*uint64)(at))
+	c.R[in.dst&63] = v
 	if !c.Reads(pa) {
 		c.Bring(pa, 8, v)
 	} else if c.MayFind(pa, 8) {
