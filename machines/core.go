@@ -16,7 +16,9 @@ import (
 // in silence.
 func (mr *machineReader) core(r *doc.Reader) {
 	c := &mr.m.CPU
-	mr.section(r.Sub("clock", true), hertz("frequency", &c.Hz), hertz("timer", &mr.m.TimerHz))
+	clocks := r.Sub("clock", true)
+	mr.section(clocks, hertz("frequency", &c.Hz), hertz("timer", &mr.m.TimerHz))
+	mr.timer(clocks)
 	core := r.Sub("core", true)
 	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window, cpus.Scoreboard))
 	mr.section(core, count("width", &c.Width, 1, 6), count("window", &c.Window, 1, cpus.MaxWindow),
@@ -35,6 +37,18 @@ func (mr *machineReader) core(r *doc.Reader) {
 	mr.section(predictor, count("history_bits", &p.HistoryBits, 0, 32),
 		count("table_bits", &p.TableBits, 1, 24), count("target_entries", &p.TargetEntries, 1, 1<<16),
 		count("return_stack", &p.ReturnStack, 1, 1024))
+}
+
+// timer refuses a rate that the timer of the instruction set's processors cannot have.
+func (mr *machineReader) timer(clocks *doc.Reader) {
+	has, cycles, fixed := mr.m.TimerHz, mr.isa.TimerCycles, mr.isa.TimerHz
+	switch {
+	case has == 0 || mr.m.CPU.Hz == 0: // a mistake that was reported
+	case fixed > 0 && has != fixed:
+		clocks.Errorf("timer", "the timer of %s counts %d Hz on every machine: write that", mr.isa.Name, fixed)
+	case cycles > 0 && has != mr.m.CPU.Hz/cycles:
+		clocks.Errorf("timer", "the timer of %s counts once in %d cycles of the core: write \"%d Hz\"", mr.isa.Name, cycles, mr.m.CPU.Hz/cycles)
+	}
 }
 
 // processor reads the numbers that tell processors of the instruction set apart, if it has any.

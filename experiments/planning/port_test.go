@@ -142,6 +142,22 @@ func TestYearOfAKernel(t *testing.T) {
 	}
 }
 
+// TestClocksOfTimers refuses rates that the timer of a processor does not have, and takes those that it has.
+func TestClocksOfTimers(t *testing.T) {
+	exptest.Alone(t)
+	for _, c := range []struct{ name, sets, want string }{
+		{"irq-off-power5", "machine.clock.frequency=2000MHz", `power5-1656.toml:30:9: clock.timer: the timer of ppc64 counts once in 8 cycles of the core: write "250000000 Hz"`},
+		{"irq-off-power5", "machine.clock.frequency=2000MHz machine.clock.timer=250MHz", ""},
+		{"irq-off-tc2-a15", "machine.clock.timer=100MHz", "--set machine.clock.timer=100MHz: clock.timer: the timer of arm counts 24000000 Hz on every machine"},
+		{"irq-off", "machine.clock.timer=100MHz", ""},
+	} {
+		_, err := planning.NewLoader().Plan(c.name, strings.Fields(c.sets))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s, %s: error %v, want %q", c.name, c.sets, err, c.want)
+		}
+	}
+}
+
 // TestSweptYears sweeps the year of a kernel, whose images follow.
 func TestSweptYears(t *testing.T) {
 	exptest.Alone(t)
