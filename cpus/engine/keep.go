@@ -5,7 +5,13 @@ package engine
 func (e *Engine[C, P]) Keep() { e.Core.leave() }
 
 // Renew drops everything that follows from state that was read: decoded code, and the copies of translations.
+// It panics for what no CPU can have: the host does not look whether places in some tables are inside of them.
 func (e *Engine[C, P]) Renew() {
+	recent, p := int(e.dMask)+1, &e.predictor
+	if len(e.dRecent) != recent || len(e.sRecent) != recent || len(p.counters) != int(p.cmask)+1 ||
+		p.top < 0 || p.top >= len(p.returns) || p.depth > len(p.returns) {
+		panic("engine: a place outside of its table")
+	}
 	e.levels.Renew(len(e.ram))
 	e.lose()
 	e.forgetCode()

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"testing"
+
+	"kprobesim/cpus"
+)
+
+// TestRenewRefuses breaks what was read in ways that running would not survive.
+func TestRenewRefuses(t *testing.T) {
+	for name, damage := range map[string]func(c *toy){
+		"lines used last":  func(c *toy) { c.dRecent = c.dRecent[1:] },
+		"lines written":    func(c *toy) { c.sRecent = nil },
+		"their mask":       func(c *toy) { c.dMask = c.dMask<<1 | 1 },
+		"counters":         func(c *toy) { c.predictor.counters = nil },
+		"top of returns":   func(c *toy) { c.predictor.top = len(c.predictor.returns) },
+		"below returns":    func(c *toy) { c.predictor.top = -1 },
+		"returns":          func(c *toy) { c.predictor.returns = nil },
+		"depth of returns": func(c *toy) { c.predictor.depth = len(c.predictor.returns) + 1 },
+		"caches":           func(c *toy) { c.l1d.Recent = nil },
+		"":                 func(*toy) {},
+	} {
+		c := newToy(t, toyConfig(cpus.Window, 64), 1<<16, 0x1000)
+		damage(c)
+		func() {
+			defer func() {
+				if broken := recover(); (broken != nil) != (name != "") {
+					t.Errorf("%s: %v", name, broken)
+				}
+			}()
+			c.Renew()
+		}()
+	}
+}
