@@ -1,6 +1,10 @@
 package arm
 
-import "kprobesim/cpus/engine"
+import (
+	"encoding/binary"
+
+	"kprobesim/cpus/engine"
+)
 
 // Loads and stores of one or two registers (ARM ARM, A5.3, A5.2.8). What faults has no effect.
 
@@ -74,25 +78,38 @@ func store32(c *CPU, va, v uint64) bool {
 	return engine.Store(&c.Core, va, uint32(v))
 }
 
-// Words at an offset are frequent and have functions of their own: load32 and store32 in line.
+// Words at an offset are frequent and have functions of their own, which do the frequent case of an access in line.
 func ldr(c *CPU, in *inst) {
-	at := c.ea(in)
-	if at&3&c.strict != 0 {
-		c.aligned(at, 4, always, false)
+	va := c.ea(in)
+	at, pa, rare := c.LoadPlace(va, 4)
+	if rare != 0 {
+		if v, ok := load32(c, va); ok {
+			c.R[in.dst&63] = v
+		}
 		return
 	}
-	if v, ok := engine.Load[uint32](&c.Core, at); ok {
-		c.R[in.dst&63] = uint64(v)
+	v := uint64(binary.LittleEndian.Uint32((*[4]byte)(at)[:]))
+	c.R[in.dst&63] = v
+	if !c.Reads(pa) {
+		c.Bring(pa, 4, v)
+	} else if c.MayFind(pa, 4) {
+		c.Find(pa, 4)
 	}
 }
 
 func str(c *CPU, in *inst) {
-	at := c.ea(in)
-	if at&3&c.strict != 0 {
-		c.aligned(at, 4, always, true)
+	va := c.ea(in)
+	at, pa, rare := c.StorePlace(va, 4)
+	if rare != 0 || !c.Writes(pa) {
+		store32(c, va, c.R[in.s&63])
 		return
 	}
-	engine.Store(&c.Core, at, uint32(c.R[in.s&63]))
+	binary.LittleEndian.PutUint32((*[4]byte)(at)[:], uint32(c.R[in.s&63]))
+	if c.Decoded(pa) {
+		c.DropStored(pa, 4)
+	} else if c.Sends() {
+		c.Send(pa, 4)
+	}
 }
 
 // ldrPost, ldrPre, strPre and strPost are the same with the base written back.

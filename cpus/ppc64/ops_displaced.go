@@ -1,6 +1,6 @@
 package ppc64
 
-import "math/bits"
+import "encoding/binary"
 
 // The most frequent loads and stores, whose operand is at a displacement from RA. They do the frequent case of an access
 // in line, and leave all others to the functions of the forms with an index.
@@ -28,7 +28,7 @@ func lwz(c *CPU, in *inst) {
 		lwzx(c, in)
 		return
 	}
-	v := bits.ReverseBytes32(*(*uint32)(at))
+	v := binary.BigEndian.Uint32((*[4]byte)(at)[:])
 	c.R[in.dst&63] = uint64(v)
 	if !c.Reads(pa) {
 		c.Bring(pa, 4, uint64(v))
@@ -43,7 +43,7 @@ func ld(c *CPU, in *inst) {
 		ldx(c, in)
 		return
 	}
-	v := bits.ReverseBytes64(*(*uint64)(at))
+	v := binary.BigEndian.Uint64((*[8]byte)(at)[:])
 	c.R[in.dst&63] = v
 	if !c.Reads(pa) {
 		c.Bring(pa, 8, v)
@@ -58,7 +58,7 @@ func stw(c *CPU, in *inst) {
 		stwx(c, in)
 		return
 	}
-	*(*uint32)(at) = bits.ReverseBytes32(uint32(c.R[in.s&63]))
+	binary.BigEndian.PutUint32((*[4]byte)(at)[:], uint32(c.R[in.s&63]))
 	if c.Decoded(pa) {
 		c.DropStored(pa, 4)
 	} else if c.Sends() {
@@ -72,7 +72,7 @@ func std(c *CPU, in *inst) {
 		stdx(c, in)
 		return
 	}
-	*(*uint64)(at) = bits.ReverseBytes64(c.R[in.s&63])
+	binary.BigEndian.PutUint64((*[8]byte)(at)[:], c.R[in.s&63])
 	if c.Decoded(pa) {
 		c.DropStored(pa, 8)
 	} else if c.Sends() {
@@ -88,7 +88,7 @@ func stdu(c *CPU, in *inst) {
 		stdux(c, in)
 		return
 	}
-	*(*uint64)(at) = bits.ReverseBytes64(c.R[in.s&63])
+	binary.BigEndian.PutUint64((*[8]byte)(at)[:], c.R[in.s&63])
 	c.R[in.a&63] = to
 	if c.Decoded(pa) {
 		c.DropStored(pa, 8)
