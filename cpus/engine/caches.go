@@ -34,33 +34,34 @@ func (c *Core) loadOther(pa, n, v uint64) {
 			hostcode.Prefetch(e.at(v & pageMask))
 		}
 	}
-	misses := uint(mmu.Unknown)
-	if c.dir == nil && !c.quick.on {
-		misses = c.levels.LoadKnown(pa)
-	}
-	switch misses {
-	case 0:
-	case mmu.Unknown:
+	if c.direct == nil {
 		c.missLoad(pa)
-	default: // what missLoad does, in line
-		d := c.missed(misses) - c.l1Lat
-		if d <= 0 {
-			break
-		}
-		c.step.Stalls.DCache += d
-		switch i := c.idx; {
-		case c.memo.pause != 0 || !c.window:
-			c.acc[i&(accesses-1)].miss += d
-			c.odd |= oddBit(i) | oddAccess
-		case c.course < oneInput:
-			c.memo.inputs[0] = uint64(d)<<16 | uint64(i)<<8 | inMiss
-			c.course += oneInput
-		default:
-			c.delay(inMiss, d)
+	} else if misses := c.direct.LoadKnown(pa); misses == mmu.Unknown {
+		c.missLoad(pa)
+	} else if misses != 0 {
+		if d := c.missed(misses) - c.l1Lat; d > 0 { // what missLoad does, in line
+			c.step.Stalls.DCache += d
+			switch i := c.idx; {
+			case c.memo.pause != 0 || !c.window:
+				c.acc[i&(accesses-1)].miss += d
+				c.odd |= oddBit(i) | oddAccess
+			case c.course < oneInput:
+				c.memo.inputs[0] = uint64(d)<<16 | uint64(i)<<8 | inMiss
+				c.course += oneInput
+			default:
+				c.delay(inMiss, d)
+			}
 		}
 	}
 	if c.window && c.storesMatter() && c.mayFind(pa, n) {
 		c.findStore(pa, n)
+	}
+}
+
+// aim sets direct, when what decides about it has changed.
+func (c *Core) aim() {
+	if c.direct = c.levels; c.dir != nil || c.quick.on {
+		c.direct = nil
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // directory.
 func (c *Core) attach(d *mmu.Directory) {
 	c.dir = d
+	c.aim()
 	if d != nil {
 		c.sole = d.CPUs() == 1
 		c.sRecent = make([]uint32, len(c.dRecent))

@@ -13,6 +13,7 @@ func (e *Engine[C, P]) Renew() {
 		panic("engine: a place outside of its table")
 	}
 	e.levels.Renew(len(e.ram))
+	e.aim()
 	e.lose()
 	e.forgetCode()
 	e.ForgetTranslations()

@@ -29,6 +29,7 @@ type dataPath struct {
 	l3Lat, tlb2Lat       ticks
 	l1i, l1d, l2, l3     *mmu.Cache  // l3 may be nil
 	levels               *mmu.Levels `state:"-"` // these
+	direct               *mmu.Levels `state:"-"` // levels, if a load that misses goes there and asks nobody else; or nil
 	latencies            [4]ticks    // by the number of levels that a load misses
 	writeAround          bool        // a store that misses l1d leaves it alone
 	swapped              bool        `state:"-"` // the most significant byte of an operand comes first

@@ -54,6 +54,7 @@ func (c *Core) becomeUntimed() {
 	c.drain(0)
 	c.forgetMet()
 	q.on, q.window, q.loops, q.each, q.until = true, c.window, c.loops, q.nextEach, q.nextUntil
+	c.aim()
 	c.window, c.loops, c.asleep, c.aside = false, false, true, true // accesses note no stores, and branches nothing
 	if c.stale != nil {
 		return
@@ -69,6 +70,7 @@ func (c *Core) becomeUntimed() {
 func (c *Core) becomeTimed() {
 	q := &c.quick
 	q.on, c.window, c.loops, c.asleep, c.aside = false, q.window, q.loops, false, q.loops
+	c.aim()
 	c.forgetMet()
 	c.placed = c.sequence
 	if c.stale != nil {
