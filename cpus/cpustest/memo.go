@@ -5,16 +5,20 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/host"
+	"kprobesim/internal/hostcode"
 )
 
 // EachMemo makes CPUs run by f with the window model remembering nothing, as much as built, all at once, and little,
-// and holds that registers, time and counters are the same each time. More are further bounds of blocks that the
+// and holds that registers, time and counters are the same each time. Nothing is code of the host the first time, and soon
+// everything is at others. More are further bounds of blocks that the
 // model remembers at once. What is for messages; registers returns all that a CPU has, hidden ones
 // too, as a value that == compares.
 func EachMemo[C cpus.CPU](t *testing.T, what string, registers func(C) any, f func() []C, more ...int) {
 	t.Helper()
 	built := host.Memo
-	defer func() { host.Memo = built }()
+	code := host.Code
+	defer func() { host.Memo, host.Code, hostcode.Off = built, code, false }()
+	host.Code.Blocks, host.Code.Steps = 1, 1
 	bounds := [][2]int{{0, 0}, {built.Blocks, built.Runs}, {built.Blocks, 0}, {8, 0}}
 	for _, blocks := range more {
 		bounds = append(bounds, [2]int{blocks, 0})
@@ -22,6 +26,7 @@ func EachMemo[C cpus.CPU](t *testing.T, what string, registers func(C) any, f fu
 	var plain []C
 	for _, b := range bounds {
 		host.Memo.Blocks, host.Memo.Runs = b[0], b[1]
+		hostcode.Off = plain == nil
 		all := f()
 		if plain == nil {
 			plain = all

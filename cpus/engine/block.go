@@ -31,6 +31,8 @@ type Block[C, P any] struct {
 	heat     uint8  // executions without a cost model, up to traceHeat or threadHeat
 	trace    *trace[C, P]
 	thread   *Thread[C, P]
+	native   *wholeCode // it is there as long as its room's generation is
+	warm     uint8      // executions by functions under the window model, up to Engine.hot and one
 }
 
 // tail is the part of an instruction in a second page: that page's physical address, and the bytes.

@@ -93,6 +93,9 @@ type node struct {
 	live uint8 // stores, the last ones, that a load may have to wait for
 }
 
+// golden is 2^64 divided by the golden ratio, whose multiples spread well.
+const golden = 0x9e3779b97f4a7c15
+
 // held is what the model's arrays hold: the state of a node, from a place of dispatch and a last store on.
 type held struct {
 	node   uint32
@@ -207,7 +210,7 @@ func (m *memo) pair(n uint32, key uint64) *[2]edge {
 	if key&allInputs != 0 {
 		hash ^= bits.RotateLeft64(m.inputs[0], 20)
 	}
-	return &m.others[hash*0x9e3779b97f4a7c15>>(m.pairs&63)]
+	return &m.others[hash*golden>>(m.pairs&63)]
 }
 
 // follow goes along an edge with n instructions.
@@ -441,7 +444,7 @@ func (c *Core) arrive() {
 	hash := uint64(0)
 	for _, w := range state {
 		hash = bits.RotateLeft64(hash, 29) ^ w
-		hash *= 0x9e3779b97f4a7c15
+		hash *= golden
 	}
 	hash &^= m.narrow
 	c.late = 0

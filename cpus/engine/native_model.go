@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/host"
 	h "kprobesim/internal/hostcode"
 )
 
@@ -20,12 +21,9 @@ type modelCode struct {
 	after uint8  // passages of a block through its steps until it gets code
 	of    uint32 // generation, not zero: that of others is gone
 	done  ticks  // when the last instruction of a block was done whose branch is left to settleBranch
-}
 
-const (
-	modelRoom  = 8 << 20 // bytes of the host's addresses; memory is taken as it is filled
-	modelAfter = 64      // modelCode.after
-)
+	levels int // place of the code that brings lines in, or zero when there is none
+}
 
 // What a block's code returns.
 const (
@@ -76,21 +74,58 @@ func (c *Core) behindCode(b *timed, how uint64) {
 	}
 }
 
+// hasRoom reports whether there is room for code.
+func (c *Core) hasRoom() bool {
+	m := &c.model
+	if !m.asked {
+		m.asked, m.room = true, h.NewRoom(host.Code.Room)
+	}
+	if m.room != nil && m.room.Used() == 0 {
+		c.beginRoom()
+	}
+	return m.room != nil
+}
+
+// beginRoom writes what all blocks share. No code begins where the room does.
+func (c *Core) beginRoom() {
+	m := &c.model
+	m.levels = 0
+	m.asm.Begin(m.room)
+	m.asm.Align(16)
+	for range 2 {
+		m.asm.Quad(0)
+	}
+	if at, ok := c.dataPath.levels.Layout(); ok && c.window && c.dir == nil {
+		m.levels = m.asm.Len()
+		w := levelsCode{&m.asm, at}
+		w.write()
+		m.asm.Align(16)
+	}
+	m.asm.Finish()
+	if m.room.Keep(m.asm.Len()); m.asm.Full() {
+		m.room = nil
+	}
+}
+
+// emptyRoom drops the code of all blocks.
+func (c *Core) emptyRoom() {
+	if m := &c.model; m.room != nil {
+		m.room.Empty(0)
+		m.of++
+	}
+}
+
 // encode makes the code of a block. Where there is no room for it, that of all others goes.
 func (c *Core) encode(b *timed) bool {
 	m := &c.model
-	if !m.asked {
-		m.asked, m.room = true, h.NewRoom(modelRoom)
-	}
-	if m.room == nil || !c.canEncode(b) {
+	if !c.hasRoom() || !c.canEncode(b) {
 		return false
 	}
 	w := modelWriter{Asm: &m.asm, c: c, b: b}
 	w.Begin(m.room)
 	w.block()
 	if w.Finish(); w.Full() {
-		m.room.Empty(0)
-		m.of++
+		c.emptyRoom()
 		return false
 	}
 	b.code, b.codeOf = m.room.Address(m.room.Keep(w.Len())), m.of
@@ -181,15 +216,26 @@ func (w *modelWriter) take(p uint8, r h.Reg, t ticks) {
 
 // block writes everything.
 func (w *modelWriter) block() {
-	asIs := w.NewLabel()
+	asIs, branch := w.NewLabel(), w.NewLabel()
+	w.steps(asIs, branch)
+	for _, x := range []struct {
+		label h.Label
+		how   uint64
+	}{{w.NewLabel(), modelDone}, {branch, modelBranch}, {asIs, modelAsIs}} {
+		w.Bind(x.label)
+		w.Const(h.Main, x.how)
+		w.Ret()
+	}
+}
+
+// steps places the block. It goes on at asIs when a load has found a store, and at branch when that is left to
+// settleBranch; with dispatch in its register.
+func (w *modelWriter) steps(asIs, branch h.Label) {
 	w.begin(asIs)
 	for i := range w.b.steps {
 		w.step(i)
 	}
-	w.end()
-	w.Bind(asIs)
-	w.Const(h.Main, modelAsIs)
-	w.Ret()
+	w.end(branch)
 }
 
 // begin looks for stores that loads have found, and brings what the code keeps into registers.
@@ -219,7 +265,7 @@ func (w *modelWriter) begin(asIs h.Label) {
 }
 
 // end takes them back, and does what settleBranch does behind a branch that was taken and predicted.
-func (w *modelWriter) end() {
+func (w *modelWriter) end(branch h.Label) {
 	c := w.c
 	w.Store(8, number(w, &c.retire), regRetire)
 	w.Store(8, number(w, &c.at), regRing)
@@ -240,18 +286,16 @@ func (w *modelWriter) end() {
 	w.StoreImm(1, w.truth(&c.entering), 1)
 	w.StoreImm(8, number(w, &c.course), 0)
 	w.redirect(c.ev[evTaken])
-	w.Bind(none)
-	w.Store(8, number(w, &c.dispatch), regDispatch)
-	w.Const(h.Main, modelDone)
-	w.Ret()
+	w.Jmp(none)
 	w.Bind(other)
 	w.Op(h.Test, 8, h.Spare, h.Spare)
 	w.Jcc(h.Equal, none)
 	w.Bind(leave)
 	w.Store(8, number(w, &c.dispatch), regDispatch)
 	w.Store(8, number(w, &c.model.done), h.Main)
-	w.Const(h.Main, modelBranch)
-	w.Ret()
+	w.Jmp(branch)
+	w.Bind(none)
+	w.Store(8, number(w, &c.dispatch), regDispatch)
 }
 
 // fetch fetches a window of bytes.

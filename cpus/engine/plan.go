@@ -101,16 +101,21 @@ func (c *Core) rest(b *timed) bool {
 	} else if how := h.Do(b.code, unsafe.Pointer(c)); how != modelDone {
 		c.behindCode(b, how)
 	}
+	c.rested(b)
+	return true
+}
+
+// rested has the memo and Core.odd know of a block that was placed while the memo rests.
+func (c *Core) rested(b *timed) {
 	c.live = forwards
 	if c.drained <= c.dispatch {
 		c.live = 0
 	}
 	if c.odd&^(b.minds&^oddStray) != 0 {
 		c.tidy(len(b.ops))
-		return true
+		return
 	}
 	c.odd, c.sends = 0, 0
-	return true
 }
 
 // placeWhole places a whole block that has steps, and redirects the front end behind it.

@@ -73,10 +73,7 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		e.setPhase(b.phase)
 	}
 	if e.singly(b) {
-		e.running(b)
-		e.settled = 0
-		n := e.runSingly(b, 0, len(b.insns))
-		e.within = e.broken && n < len(b.insns) && e.R[PC] == b.insns[n-1].next
+		e.runSingle(b)
 		return
 	}
 	if e.quick.on {
@@ -85,8 +82,12 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 	}
 	e.until, e.settled = limit, 0
 	for {
-		// The first two instructions are executed here and all others in executeMore: the host's code has constants for
-		// their places, and most blocks have few.
+		if e.coder != nil {
+			if b = e.byCode(b); b == nil {
+				return
+			}
+		}
+		// Two instructions are executed here and others in executeMore: their places are constants, and most blocks have few.
 		e.cur = &b.timed
 		in := unsafe.SliceData(b.insns) // no block is empty
 		e.idx, e.R[PC] = 0, in.next
@@ -146,6 +147,14 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		b = next
 	}
 	e.block, e.idx = b, between
+}
+
+// runSingle is runBlocks of one block of which every instruction must be looked at.
+func (e *Engine[C, P]) runSingle(b *Block[C, P]) {
+	e.running(b)
+	e.settled = 0
+	n := e.runSingly(b, 0, len(b.insns))
+	e.within = e.broken && n < len(b.insns) && e.R[PC] == b.insns[n-1].next
 }
 
 // otherLink is following of links that are not a block's first two, or nil when Run must look around first.
@@ -225,8 +234,11 @@ func (e *Engine[C, P]) executeMore(b *Block[C, P]) {
 }
 
 // executeRest is execute of the instructions behind the first eight.
-func (e *Engine[C, P]) executeRest(b *Block[C, P]) {
-	for i := 8; uint(i) < uint(len(b.insns)); i = e.idx + 1 {
+func (e *Engine[C, P]) executeRest(b *Block[C, P]) { e.executeFrom(b, 8) }
+
+// executeFrom is execute of the instructions from i on.
+func (e *Engine[C, P]) executeFrom(b *Block[C, P], i int) {
+	for ; uint(i) < uint(len(b.insns)); i = e.idx + 1 {
 		in := &b.insns[i]
 		e.idx, e.R[PC] = i, in.next
 		if in.Exec(e.self, &in.Operands); e.Stop != 0 {

@@ -101,6 +101,8 @@ func (e *Engine[C, P]) forgetCode() {
 	e.resume = resumePoint[C, P]{}
 	e.forgetFetch()
 	e.forgetNative()
+	e.emptyRoom()
+	e.whole = nil
 }
 
 // weigh counts what a new block takes and has the store emptied between two blocks when it is full.
@@ -212,7 +214,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 		e.versions.put(pa, known)
 	}
 	b := *known
-	b.heat, b.trace, b.thread = 0, nil, nil
+	b.heat, b.trace, b.thread, b.warm, b.native = 0, nil, nil, 0, nil
 	e.placeLines(&b)
 	b.watched, b.stops = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end)
 	e.weigh(&b)

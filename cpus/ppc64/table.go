@@ -69,8 +69,8 @@ func extended(form func(*decoder, *row) bool, f, over exec) row {
 // logic is Book I, Fixed-Point Logical Instructions.
 var logic = map[ppc64asm.Op]row{
 	ppc64asm.NOP:     {form: formNone, exec: nop, class: clNop},
-	ppc64asm.ANDICC:  {form: formLogicI, exec: recorded(and), class: clRecord},
-	ppc64asm.ANDISCC: {form: formLogicIS, exec: recorded(and), class: clRecord},
+	ppc64asm.ANDICC:  {form: formLogicI, exec: and, class: clRecord},
+	ppc64asm.ANDISCC: {form: formLogicIS, exec: and, class: clRecord},
 	ppc64asm.ORI:     {form: formLogicI, exec: or, class: clInt},
 	ppc64asm.ORIS:    {form: formLogicIS, exec: or, class: clInt},
 	ppc64asm.XORI:    {form: formLogicI, exec: xor, class: clInt},

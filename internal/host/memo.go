@@ -6,3 +6,11 @@ var Memo = struct {
 	Blocks int // passages of blocks, about 300 bytes each; 0 remembers none
 	Runs   int // executions of a block before it is remembered
 }{1 << 15, 4}
+
+// Code says when what CPUs do under the window model becomes code of the host. Results do not depend on it. Only tests
+// change it.
+var Code = struct {
+	Blocks uint8 // executions of a block before it does
+	Steps  uint8 // passages of a block through the model before that does
+	Room   int   // bytes of a CPU's code
+}{60, 64, 8 << 20}

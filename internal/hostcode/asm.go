@@ -106,6 +106,8 @@ type Cond uint8
 
 // Conditions that code without a guest's needs.
 const (
+	Below       Cond = 2
+	AboveOrEq   Cond = 3
 	Above       Cond = 7
 	NotAbove    Cond = 6
 	Equal       Cond = 4
@@ -113,6 +115,7 @@ const (
 	Less        Cond = 12
 	GreaterOrEq Cond = 13
 	LessOrEq    Cond = 14
+	Greater     Cond = 15
 )
 
 // Asm writes instructions one behind the other. Sizes are bytes of operands: 1, 2, 4 or 8. Where the room ends
@@ -458,6 +461,12 @@ func (a *Asm) Swap(size int, dst Reg) {
 	a.byte(0x0f, 0xc8|byte(dst&7))
 }
 
+// LowestBit writes the number of the lowest bit that is set in src, of 4 or 8 bytes, of which one must be.
+func (a *Asm) LowestBit(size int, dst, src Reg) { a.rr(size, dst, src, false, 0x0f, 0xbc) }
+
+// Prefetch asks for the line of an address, and any will do.
+func (a *Asm) Prefetch(m Mem) { a.rm(4, 1, m, false, 0x0f, 0x18) }
+
 // Exchange swaps two registers.
 func (a *Asm) Exchange(size int, x, y Reg) { a.rr(size, x, y, size == 1, 0x86|wide(size)) }
 
@@ -507,6 +516,12 @@ func (a *Asm) Jmp(l Label) {
 // JmpTo jumps to a place in the room, counted from its beginning.
 func (a *Asm) JmpTo(place int) {
 	a.byte(0xe9)
+	a.long(uint32(place - a.base - a.n - 4))
+}
+
+// CallTo calls the code at a place in the room, counted from its beginning.
+func (a *Asm) CallTo(place int) {
+	a.byte(0xe8)
 	a.long(uint32(place - a.base - a.n - 4))
 }
 

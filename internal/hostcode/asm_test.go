@@ -80,6 +80,7 @@ func tests() (all []asmTest) {
 				add(func(a *Asm) { a.Multiply(size, x, y) }, x86asm.IMUL, name(x), name(y))
 				add(func(a *Asm) { a.MultiplyImm(size, x, y, 1000) }, x86asm.IMUL, name(x), name(y), x86asm.Imm(1000))
 				add(func(a *Asm) { a.Cmov(LessOrEq, size, x, y) }, x86asm.CMOVLE, name(x), name(y))
+				add(func(a *Asm) { a.LowestBit(size, x, y) }, x86asm.BSF, name(x), name(y))
 				add(func(a *Asm) { a.Swap(size, x) }, x86asm.BSWAP, name(x))
 				add(func(a *Asm) { a.ExtendSign(size, 1, x, y) }, x86asm.MOVSX, name(x), names[1](y))
 				add(func(a *Asm) { a.ExtendSign(size, 2, x, y) }, x86asm.MOVSX, name(x), names[2](y))
@@ -108,8 +109,10 @@ func tests() (all []asmTest) {
 		add(func(a *Asm) { a.Lea(4, x, m) }, x86asm.LEA, names[4](x), m.operand())
 		add(func(a *Asm) { a.LoadSigned(8, 4, x, m) }, x86asm.MOVSXD, names[8](x), m.operand())
 		add(func(a *Asm) { a.LoadSigned(4, 1, x, m) }, x86asm.MOVSX, names[4](x), m.operand())
+		add(func(a *Asm) { a.Prefetch(m) }, x86asm.PREFETCHT0, m.operand())
 		add(func(a *Asm) { a.JmpMem(m) }, x86asm.JMP, m.operand())
 	}
+	add(func(a *Asm) { a.CallTo(0x100) }, x86asm.CALL, x86asm.Rel(0x100-5))
 	for x := RAX; x <= R15; x++ {
 		add(func(a *Asm) { a.Set(Equal, x) }, x86asm.SETE, names[1](x))
 		add(func(a *Asm) { a.JmpReg(x) }, x86asm.JMP, names[8](x))
