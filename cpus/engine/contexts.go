@@ -84,7 +84,7 @@ func (c *Core) newData() {
 	if x.lastData == 0 {
 		x.lastData = step
 		x.data = [Contexts]uint64{}
-		c.micro = [microEntries]microEntry{}
+		c.clearMicro()
 	}
 	c.microGen = x.lastData
 	x.data[x.present] = c.microGen

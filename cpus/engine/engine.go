@@ -104,6 +104,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c := &e.Core
 	c.Num, c.Bus, c.Memory, c.translator = n, bus, bus.Memory, isa
 	c.ram, c.codeMap = bus.Memory.Raw(), bus.Memory.CodeMap()
+	c.clearMicro()
 	c.AddrMask = s.AddrMask
 	c.ITLB, c.DTLB = mmu.NewTLB(cfg.ITLB, s.Pages), mmu.NewTLB(cfg.DTLB, s.Pages)
 	c.backTLBs(cfg, s.Pages)

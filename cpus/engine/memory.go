@@ -49,6 +49,14 @@ type microEntry struct {
 // first byte of the page too: the first lines of all pages share few sets of the host's caches.
 func (e *microEntry) at(off uint64) unsafe.Pointer { return unsafe.Add(e.page, off) }
 
+// clearMicro empties the micro-TLB. Each entry has some page of RAM, so that a place in it is one before anybody has looked
+// whether the entry is the right one.
+func (c *Core) clearMicro() {
+	for i := range c.micro {
+		c.micro[i] = microEntry{page: unsafe.Pointer(unsafe.SliceData(c.ram))}
+	}
+}
+
 // microEntries are enough for every page of a working set that a cache can hold. Host speed is all
 // that it decides.
 const microEntries = 2048
