@@ -57,8 +57,8 @@ const (
 )
 
 const (
-	fewest    = 3 // instructions of a block, of which one at most has no code
-	timedTurn = 1 << 18 * clock.PerCycle
+	fewest    = 3                        // instructions of a block for each one that has no code, at least
+	timedTurn = 1 << 18 * clock.PerCycle // until Run looks around
 )
 
 // timedState is what an engine has for it.
@@ -88,17 +88,27 @@ func (e *Engine[C, P]) isCoded(b *Block[C, P]) bool {
 	return b.native != nil && b.native.of == e.model.of
 }
 
-// encodeWhole makes the code of a block, if all of its instructions can have some.
-func (e *Engine[C, P]) encodeWhole(b *Block[C, P]) {
+// canBeWhole reports whether a block can be code as a whole, as far as that is not a matter of single instructions: on a
+// CPU that is alone, has no loop buffer and fetches what was stored, where the block lies in one line and has steps.
+func (e *Engine[C, P]) canBeWhole(b *Block[C, P]) bool {
 	c := &e.Core
-	if !c.window || c.loops || c.dir != nil || c.stale != nil || c.quick.on || !b.plain || b.tail != nil || b.next != 0 ||
-		len(b.ops) > oddMost || !b.simple || !c.hasRoom() || !c.canEncode(&b.timed) {
-		return
+	if !c.window || c.loops || c.dir != nil || c.stale != nil || c.quick.on {
+		return false
+	}
+	if !b.plain || b.tail != nil || b.next != 0 || len(b.ops) > oddMost || !b.simple || !c.hasRoom() || !c.canEncode(&b.timed) {
+		return false
 	}
 	if b.steps == nil {
-		if c.plan(&b.timed); b.steps == nil {
-			return
-		}
+		c.plan(&b.timed)
+	}
+	return b.steps != nil
+}
+
+// encodeWhole makes the code of a block, if it can have some and nearly all of its instructions do.
+func (e *Engine[C, P]) encodeWhole(b *Block[C, P]) {
+	c := &e.Core
+	if !e.canBeWhole(b) {
+		return
 	}
 	if e.wholeOf != c.model.of {
 		e.whole, e.wholeOf = nil, c.model.of
