@@ -33,7 +33,8 @@ func TestModuleRun(t *testing.T) {
 		},
 		{[]string{object("i386-2010"), "--image", "i386-2010", "--hits", "20", "--machine", "pentium-m-1495"}, exitOK, []string{"machine pentium-m-1495"}},
 		{ // before the first hit the kernel has not asked its emulator
-			[]string{object("ppc64-2011"), "--image", "ppc64-2011", "--hits", "20"}, exitOK,
+			[]string{object("ppc64-2011"), "--image", "ppc64-2011", "--hits", "20"},
+			exitOK,
 			[]string{"machine power5-1656", "work_checksum  emulated at +0x0, emulated at +0x0  20 "},
 		},
 		{[]string{object("x86_64-2010"), "--param", "symbol=schedule", "--hits", "2"}, exitOK, []string{"0      -", "--call schedule calls it"}},

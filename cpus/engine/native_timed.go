@@ -46,11 +46,11 @@ type timedExit struct {
 // Reasons to leave the code of a block, in the lowest bits of what it returns. Above are the number of an instruction,
 // from leftInsn on, and that of the block, from leftBlock on.
 const (
-	leftExecute = iota // the instruction is to be executed
-	leftSettle         // all are executed, and are to be settled
-	leftRested         // the model's code has placed them, and perhaps left the branch
-	leftBehind         // all are settled: the next block is to be looked for
-	leftEnter          // the lines of the block are to be fetched, or it is gone
+	leftExecute = 1 + iota // the instruction is to be executed
+	leftSettle             // all are executed, and are to be settled
+	leftRested             // the model's code has placed them, and perhaps left the branch
+	leftBehind             // all are settled: the next block is to be looked for
+	leftEnter              // the lines of the block are to be fetched, or it is gone
 
 	leftInsn  = 8
 	leftBlock = 16
