@@ -91,6 +91,9 @@ type Core struct {
 
 	memo  memo      `state:"-"`
 	model modelCode `state:"-"`
+	ahead *ahead    `state:"-"`
+	// pointers are those that missed before ahead is there.
+	pointers uint32 `state:"-"`
 	windowState
 	prices `state:"-"`
 	acc    [accesses]access

@@ -177,7 +177,8 @@ func (g *Timed) bring(size int) {
 	g.Bind(ready)
 }
 
-// foresee asks the host's caches for what an operand may lead to, as loadOther does. Spare, Other and Local9 change.
+// foresee asks the host's caches for what an operand may lead to, as loadOther does. All registers change but Main and
+// Local8.
 func (g *Timed) foresee(size int) {
 	var m microEntry
 	none := g.NewLabel()
@@ -196,7 +197,58 @@ func (g *Timed) foresee(size int) {
 	g.OpImm(h.And, 4, h.Local9, pageMask)
 	g.OpLoad(h.Add, 8, h.Local9, g.micro(unsafe.Offsetof(m.page)))
 	g.Prefetch(h.At(h.Local9, 0))
+	g.lookAhead()
 	g.Bind(none)
+}
+
+// lookAhead is Core.lookAhead of the target that Local9 leads to.
+func (g *Timed) lookAhead() {
+	c := g.c
+	if c.ahead == nil {
+		c.ahead = new(ahead)
+	}
+	a := c.ahead
+	const ram, line, last, at = h.Local1, h.Local2, h.Local3, h.Local4
+	field := func(p unsafe.Pointer, index h.Reg) h.Mem {
+		return h.Mem{Base: h.Spare, Index: index, Shift: 2, Disp: int32(uintptr(p) - uintptr(unsafe.Pointer(a)))}
+	}
+	plain := func(p *uint64) h.Mem { return field(unsafe.Pointer(p), h.NoReg) }
+	look, unmarked, known, done := g.NewLabel(), g.NewLabel(), g.NewLabel(), g.NewLabel()
+	g.Const(h.Spare, uint64(uintptr(unsafe.Pointer(a))))
+	g.OpMemImm(h.Cmp, 8, plain(&a.idle), 0)
+	g.Jcc(h.Equal, look)
+	g.OpMemImm(h.Sub, 8, plain(&a.idle), 1)
+	g.Jmp(done)
+	g.Bind(look)
+	g.Const(ram, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(c.ram)))))
+	g.Mov(8, line, h.Local9)
+	g.Op(h.Sub, 8, line, ram)
+	g.ShiftImm(h.Shr, 8, line, aheadShift)
+	g.Load(8, at, plain(&a.at))
+	g.OpMemImm(h.Add, 8, plain(&a.at), 1)
+	g.OpLoad(h.Cmp, 4, line, field(unsafe.Pointer(&a.mark), h.NoReg))
+	g.Jcc(h.NotEqual, unmarked)
+	g.Mov(8, last, at)
+	g.OpLoad(h.Sub, 8, last, plain(&a.marked))
+	g.OpImm(h.Cmp, 8, last, aheadLeast)
+	g.Jcc(h.AboveOrEq, unmarked)
+	g.StoreImm(8, plain(&a.idle), aheadIdle)
+	g.Bind(unmarked)
+	g.OpImm(h.Test, 4, at, aheadMarks-1)
+	g.Jcc(h.NotEqual, known)
+	g.Store(4, field(unsafe.Pointer(&a.mark), h.NoReg), line)
+	g.Store(8, plain(&a.marked), at)
+	g.Bind(known)
+	g.OpImm(h.And, 4, at, aheadBy-1)
+	g.Load(4, last, field(unsafe.Pointer(&a.last), at))
+	g.Store(4, field(unsafe.Pointer(&a.last), at), line)
+	g.OpImm(h.And, 4, last, aheadLines-1)
+	g.Store(4, field(unsafe.Pointer(&a.later), last), line)
+	g.OpImm(h.And, 4, line, aheadLines-1)
+	g.Load(4, last, field(unsafe.Pointer(&a.later), line))
+	g.ShiftImm(h.Shl, 8, last, aheadShift)
+	g.Prefetch(h.Mem{Base: ram, Index: last})
+	g.Bind(done)
 }
 
 // micro is a field of the entry of the micro-TLB that Other leads to.
