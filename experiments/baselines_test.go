@@ -1,7 +1,11 @@
 package experiments_test
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"kprobesim/experiments"
@@ -114,6 +118,63 @@ func TestPinnedPoints(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestInputsOfBaselines plans every experiment and measures none: what a baseline is recorded to be made from is what the
+// experiment is made from now, so that a check names what changed and nothing older.
+func TestInputsOfBaselines(t *testing.T) {
+	const refresh = "kprobesim check --inputs (go run ./cmd/kprobesim check --inputs) writes them anew; commit them with what changed them"
+	have := map[string]bool{}
+	loader := planning.NewLoader()
+	for _, name := range experiments.Names() {
+		p, err := loader.Plan(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kinds.Of(p.Kind).Linux != nil {
+			continue // its figures are those of a kernel that is not part of this program
+		}
+		have[name] = true
+		recorded, err := os.ReadFile("../results/baselines/" + name + ".inputs")
+		if err != nil {
+			t.Errorf("%v: %s", err, refresh)
+			continue
+		}
+		if now := p.Keys.Text(); !bytes.Equal(now, recorded) {
+			t.Errorf("%s.inputs is stale, from %q on: %s", name, firstOther(string(recorded), string(now)), refresh)
+		}
+	}
+	for _, name := range baselineFiles(t) {
+		if !have[name] {
+			t.Errorf("results/baselines has %s, and no experiment has that name: remove the files", name)
+		}
+	}
+}
+
+// firstOther is the first line of now that was has not in its place.
+func firstOther(was, now string) string {
+	old := strings.Split(was, "\n")
+	for i, line := range strings.Split(now, "\n") {
+		if i >= len(old) || old[i] != line {
+			return line
+		}
+	}
+	return "its end"
+}
+
+// baselineFiles are the names of the files of baselines.
+func baselineFiles(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := os.ReadDir("../results/baselines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if ext := filepath.Ext(f.Name()); ext == ".csv" || ext == ".inputs" {
+			names = append(names, strings.TrimSuffix(f.Name(), ext))
+		}
+	}
+	return names
 }
 
 // TestEveryExperimentIsPinned wants every experiment with points of its own, and so every kind, in the list.

@@ -30,7 +30,8 @@ func (a *app) checkCmd() *cobra.Command {
 NAME.csv in the directory of baselines. Nothing may differ: simulations have no noise. A figure that
 moved is named with the figures that follow from it, and with the inputs that differ. The file
 checks.toml beside the baselines, or that of --rules, may allow a metric some room and excuse what
-moved until a day. A baseline changes only with --update.
+moved until a day. A baseline changes only with --update. Where a change of inputs moved no figure, --inputs
+writes what the baselines are made from (NAME.inputs) and measures nothing.
 
 Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 	}
@@ -40,15 +41,16 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 	f.StringVar(&k.dir, "baselines", filepath.Join("results", "baselines"), "directory of the baselines")
 	f.StringVar(&k.against, "against", "", "take the baselines of another revision of git")
 	update := f.Bool("update", false, "write the results as the new baselines")
+	inputs := f.Bool("inputs", false, "measure nothing, and write what the baselines are made from")
 	judge := judgeFlags(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		if *update && k.against != "" {
-			return errors.New("--update writes baselines, --against reads those of another revision: use one of them")
+		if *update && *inputs || (*update || *inputs) && k.against != "" {
+			return errors.New("--update and --inputs write baselines, --against reads those of another revision: use one of them")
 		}
 		if len(args) == 0 {
 			args = k.withBaselines()
 		}
-		if !*update {
+		if !*update && !*inputs {
 			if err := judge.prepare(a, k.dir); err != nil {
 				return fail(exitUsage, err)
 			}
@@ -56,6 +58,9 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 		plans, err := a.plans(args, *sets)
 		if err != nil {
 			return err
+		}
+		if *inputs {
+			return k.record(plans)
 		}
 		k.workers = *workers
 		var errs []error
@@ -75,6 +80,22 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 		return worst(errs)
 	}
 	return c
+}
+
+// record writes what baselines are made from and leaves their figures as they are. A check holds the figures against
+// those inputs as before, so that nothing can pass that was not measured.
+func (k *checker) record(plans []*schema.Plan) error {
+	for _, p := range plans {
+		file := k.file(p)
+		if !exists(file) {
+			return fail(exitUsage, fmt.Errorf("%s has no baseline %s: make it with check --update", p.Name, file))
+		}
+		if err := results.SaveKeys(keysFile(file), p.Keys); err != nil {
+			return fail(exitUsage, err)
+		}
+		fmt.Fprintf(k.out, "%s: wrote %s\n", p.Name, keysFile(file))
+	}
+	return nil
 }
 
 // withBaselines lists the experiments of this program that have baselines. Those of kernels that are not part of it have

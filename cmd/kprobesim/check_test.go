@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
 )
 
 // baselines writes those of an experiment whose hits cost 1000 cycles.
@@ -22,6 +25,16 @@ func baselines(t *testing.T) string {
 	return dir
 }
 
+// read returns the text of a file.
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 func TestCheckNamesCauses(t *testing.T) {
 	dir := baselines(t)
 	_, stdout, _ := command(fake(1001), "check", experiment, "--baselines", dir)
@@ -29,7 +42,7 @@ func TestCheckNamesCauses(t *testing.T) {
 		t.Errorf("the same inputs:\n%s", stdout)
 	}
 	_, stdout, _ = command(fake(1001), "check", experiment, "--baselines", dir, "--set", "machine.cost.nop.latency=7")
-	if !strings.Contains(stdout, "differs: setting machine.cost.nop.latency: 7 is new") {
+	if !strings.Contains(stdout, "differs: setting machine.cost.nop.latency: 0 -> 7\n") {
 		t.Errorf("a setting:\n%s", stdout)
 	}
 	file := filepath.Join(dir, experiment+keysExt)
@@ -44,6 +57,30 @@ func TestCheckNamesCauses(t *testing.T) {
 	_, stdout, _ = command(fake(1001), "check", experiment, "--baselines", dir)
 	if !strings.Contains(stdout, "differs: machine xeon-e5410 cache.l2.latency: 99 -> 15\n") {
 		t.Errorf("a key of the machine:\n%s", stdout)
+	}
+}
+
+// Inputs that moved no figure are recorded without measuring, and the figures stay as they are.
+func TestCheckRecordsInputs(t *testing.T) {
+	dir := baselines(t)
+	figures, inputs := filepath.Join(dir, experiment+".csv"), filepath.Join(dir, experiment+keysExt)
+	was := read(t, figures)
+	whole := read(t, inputs)
+	if err := os.WriteFile(inputs, []byte("image old = sha256:0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	never := func(*schema.Point) (*kinds.Measurement, error) { panic("a point is measured") }
+	if code, stdout, stderr := command(never, "check", experiment, "--baselines", dir, "--inputs"); code != exitOK || !strings.Contains(stdout, "wrote "+inputs) {
+		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if read(t, figures) != was || read(t, inputs) != whole {
+		t.Error("the figures changed, or the inputs are not those of the experiment")
+	}
+	if code, _, stderr := command(never, "check", experiment, "--baselines", t.TempDir(), "--inputs"); code != exitUsage || !strings.Contains(stderr, "has no baseline") {
+		t.Errorf("without a baseline: exit code %d\n%s", code, stderr)
+	}
+	if code, _, _ := command(never, "check", experiment, "--baselines", dir, "--inputs", "--update"); code != exitUsage {
+		t.Errorf("with --update: exit code %d", code)
 	}
 }
 

@@ -92,6 +92,15 @@ func TestCauses(t *testing.T) {
 		{nil, results.Keys{}, []string{"unknown: the inputs of one side are not recorded"}},
 		{results.Keys{"a": "1"}, results.Keys{"a": "1"}, []string{"no input differs, so the program itself does"}},
 		{results.Keys{"a": "1"}, results.Keys{"a": "2"}, []string{"a: 1 -> 2"}},
+		{ // what somebody has set comes first, with what it stands for
+			results.Keys{"image i": "x", "machine m cost.a": "1", "experiment e cost.a": "3", "experiment e b": "4"},
+			results.Keys{"image i": "y", "machine m cost.a": "1", "experiment e cost.a": "3", "experiment e b": "4", "setting machine.cost.a": "2", "setting b": "5", "setting c": "6"},
+			[]string{"setting b: 4 -> 5", "setting c: 6 is new", "setting machine.cost.a: 1 -> 2", "image i: x -> y"},
+		},
+		{ // of two machines with two values none is meant
+			results.Keys{"machine m a": "1", "machine n a": "2"}, results.Keys{"machine m a": "1", "machine n a": "2", "setting machine.a": "3"},
+			[]string{"setting machine.a: 3 is new"},
+		},
 	} {
 		if got := causes(x.old, x.now); !slices.Equal(got, x.want) {
 			t.Errorf("%v, want %v", got, x.want)
