@@ -1,12 +1,11 @@
 package distro_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"kprobesim/cpus"
 	"kprobesim/distro"
+	"kprobesim/internal/hosttools"
 )
 
 // BenchmarkBoot boots the first kernel of KPROBESIM_LINUX to /init, under both cost models and without one, and reports
@@ -18,12 +17,7 @@ func BenchmarkBoot(b *testing.B) {
 }
 
 func benchmarkBoot(b *testing.B, way string) {
-	dir := os.Getenv("KPROBESIM_LINUX")
-	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*amd64"))
-	if dir == "" || len(files) == 0 {
-		b.Skip("left out: KPROBESIM_LINUX names no directory with a kernel of x86-64")
-	}
-	c := packaged(b, files[0])
+	c := packaged(b, hosttools.Kernels(b, "vmlinuz*amd64", "booting the kernel of a distribution")[0])
 	if c.Untimed = way == "untimed"; !c.Untimed {
 		c.CPU.Model = way
 	}

@@ -17,6 +17,7 @@ import (
 	kernel "kprobesim/image/linux"
 	"kprobesim/image/linux/linuxtest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
 	"kprobesim/sim"
 )
 
@@ -144,9 +145,7 @@ func TestInitrd(t *testing.T) {
 	if len(b)%4 != 0 || !bytes.HasPrefix(b, []byte("070701")) {
 		t.Errorf("%d bytes that begin with %q", len(b), b[:6])
 	}
-	if _, err := exec.LookPath("cpio"); err != nil {
-		t.Skip("left out: unpacking with cpio, which is not installed")
-	}
+	hosttools.Need(t, "cpio", "cpio", "unpacking with cpio")
 	dir := t.TempDir()
 	unpack := exec.Command("cpio", "-idmu", "--quiet")
 	unpack.Dir, unpack.Stdin = dir, bytes.NewReader(b)

@@ -22,6 +22,7 @@ import (
 	"kprobesim/image"
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
 	"kprobesim/sim"
 )
 
@@ -284,9 +285,7 @@ const window = 40
 func TestOrder(t *testing.T) {
 	for _, file := range kernels(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-				t.Skip("left out: the comparison with qemu, which is not installed")
-			}
+			hosttools.Need(t, "qemu-system-x86_64", "qemu-system-x86", "the comparison of the order of functions with qemu's")
 			c := packaged(t, file)
 			c.Command += " nokaslr"
 			some := someFunctions(c.Kernel)

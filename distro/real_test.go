@@ -22,18 +22,14 @@ import (
 	"kprobesim/distro"
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
 	"kprobesim/sim"
 )
 
-// kernels returns the kernels of a distribution, or skips the test.
+// kernels returns the kernels of a distribution, or leaves the test out.
 func kernels(t *testing.T) []string {
 	t.Helper()
-	dir := os.Getenv("KPROBESIM_LINUX")
-	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*"))
-	if dir == "" || len(files) == 0 || testing.Short() {
-		t.Skip("left out: booting the kernel of a distribution, since KPROBESIM_LINUX names no directory with one, or because of -short")
-	}
-	return files
+	return hosttools.Kernels(t, "vmlinuz*", "booting the kernel of a distribution")
 }
 
 // packaged is a kernel with the small /init.
@@ -234,9 +230,7 @@ func lines(console string) []string {
 // does, so it may have to be asked again.
 func compareQemu(t *testing.T, file string, got []string, cpus int) {
 	t.Helper()
-	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-		t.Skip("left out: the comparison with qemu, which is not installed")
-	}
+	hosttools.Need(t, "qemu-system-x86_64", "qemu-system-x86", "the comparison of a boot with qemu's")
 	tries := 1
 	if cpus > 1 {
 		tries = 3
@@ -305,9 +299,7 @@ func at(l []string, i int) string {
 
 // TestInitIsFresh builds the programs again.
 func TestInitIsFresh(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil || runtime.GOARCH != "amd64" {
-		t.Skip("left out: building init, which needs the gcc of Debian 12 for x86-64")
-	}
+	hosttools.Compiler(t, "x86_64-linux-gnu-gcc", "amd64", "gcc-x86-64-linux-gnu", "building init")
 	for bits, isa := range map[int]string{64: "x86_64", 32: "i386"} {
 		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.Init(bits) })
 		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(bits) })

@@ -9,20 +9,13 @@ import (
 	"testing"
 
 	"kprobesim/image/imagetest"
+	"kprobesim/internal/hosttools"
 )
 
 // gccImage compiles testdata/guest.c for x86-64, or skips the test without a compiler for it.
 func gccImage(tb testing.TB, flags ...string) []byte {
 	tb.Helper()
-	cc := "x86_64-linux-gnu-gcc"
-	if _, err := exec.LookPath(cc); err != nil {
-		if cc = "gcc"; runtime.GOARCH != "amd64" {
-			tb.Skip("skipped: DWARF of a compiled image; x86_64-linux-gnu-gcc is not installed")
-		}
-	}
-	if _, err := exec.LookPath(cc); err != nil {
-		tb.Skip("skipped: DWARF of a compiled image; gcc is not installed")
-	}
+	cc := hosttools.Compiler(tb, "x86_64-linux-gnu-gcc", "amd64", "gcc-x86-64-linux-gnu", "DWARF of a compiled image")
 	out := filepath.Join(tb.TempDir(), "guest.elf")
 	args := append([]string{
 		"-g", "-O2", "-ffreestanding", "-nostdlib", "-static", "-no-pie", "-fno-pic",
@@ -242,7 +235,7 @@ func damage(good []byte) {
 
 func FuzzLoad(f *testing.F) {
 	f.Add(imagetest.Kernel().Build())
-	if _, err := exec.LookPath("gcc"); err == nil && runtime.GOARCH == "amd64" {
+	if hosttools.Look("gcc") != "" && runtime.GOARCH == "amd64" {
 		f.Add(gccImage(f, "-gdwarf-5"))
 	}
 	f.Fuzz(func(_ *testing.T, b []byte) {

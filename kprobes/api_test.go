@@ -64,7 +64,7 @@ func holdRegisterErrors(t *testing.T, isa string) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuest(t, isa, plain())
 			if _, ok := g.im.Symbol(tt.symbol); !ok && tt.symbol != "no_such_function" {
-				t.Skipf("image has no symbol %s", tt.symbol)
+				t.Skip("does not apply: the image has no symbol " + tt.symbol)
 			}
 			allocated := len(g.used)
 			_, err := g.k.Add(g, Spec{Symbol: tt.symbol, Offset: tt.off, Handler: "handler_empty"})

@@ -46,7 +46,7 @@ const include = "../workloads/kernel/"
 // compilers.
 func TestUpdate(t *testing.T) {
 	if !*update {
-		t.Skip("skipped: compiling the modules of the tests again; -update asks for it")
+		t.Skip("on demand: compiling the modules of the tests again; -update asks for it")
 	}
 	for _, k := range kernels() {
 		cc := hosttools.Need(t, k.cross+"gcc", k.debian, "compiling the modules")

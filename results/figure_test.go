@@ -19,7 +19,7 @@ import (
 func TestLook(t *testing.T) {
 	dir := os.Getenv("KPROBESIM_FIGURES")
 	if dir == "" {
-		t.Skip("KPROBESIM_FIGURES names no folder to draw into")
+		t.Skip("on demand: figures to look at; KPROBESIM_FIGURES names no folder to draw into")
 	}
 	for name, f := range sampleFigures(t) {
 		rendered, err := Render(f, name)

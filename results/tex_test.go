@@ -9,14 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/hosttools"
 )
 
 // TestFiguresAreTypeset has LaTeX set every sample figure, with texts that TeX would take as commands.
 func TestFiguresAreTypeset(t *testing.T) {
-	latex, err := exec.LookPath("pdflatex")
-	if err != nil {
-		t.Skip("figures were not typeset: no pdflatex here")
-	}
+	latex := hosttools.Need(t, "pdflatex", "texlive-latex-recommended", "typesetting figures")
 	figures := sampleFigures(t)
 	figures["odd"] = &Bars{
 		Frame:  Frame{Title: "50 % of $x_1$ & more", YLabel: `µs #1 {a} ~ ^ \b < > | "q" → ∞`},

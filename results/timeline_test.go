@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"kprobesim/internal/hosttools"
 )
 
 // sample is a timeline with everything in it.
@@ -167,10 +169,7 @@ track 3 "CPU 1" parent 1 rank 1 children 0 first 0 flags 2
 
 // TestTimelineInProtoc has the compiler of protocol buffers decode a trace.
 func TestTimelineInProtoc(t *testing.T) {
-	protoc, err := exec.LookPath("protoc")
-	if err != nil {
-		t.Skip("protoc is not installed (Debian: protobuf-compiler): the trace was decoded by the library alone")
-	}
+	protoc := hosttools.Need(t, "protoc", "protobuf-compiler", "decoding a timeline by another program")
 	b, err := sampleTimeline().Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/image/imagetest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
 )
 
 // profiled returns a profile of a number of runs of steps.
@@ -198,10 +199,7 @@ func TestProfileMapping(t *testing.T) {
 }
 
 func TestProfileOpensWithPprof(t *testing.T) {
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip("skipped: opening a profile with go tool pprof; go is not in PATH")
-	}
+	goTool := hosttools.Need(t, "go", "golang", "opening a profile with go tool pprof")
 	name := filepath.Join(t.TempDir(), "profile.pb.gz")
 	if err := os.WriteFile(name, written(t, profiled(t, loadGood(t), 100)), 0o644); err != nil {
 		t.Fatal(err)

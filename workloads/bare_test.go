@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/hosttools"
 )
 
 // defines are the options of build.sh as the preprocessor knows them. Without the function tracer nothing is
@@ -32,9 +34,7 @@ func TestSelfTestUnderQemu(t *testing.T) {
 
 func holdSelfTest(t *testing.T, im Image) {
 	for _, tool := range selfTestTools[im.ISA] {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("skipped the guest's self-test under qemu: no %s here", tool)
-		}
+		hosttools.Need(t, tool, "qemu-system and the compiler of "+im.ISA, "the guest's self-test under qemu")
 	}
 	args := []string{"120", "sh", "bare/run.sh", "-i", im.ISA, "-DERA=" + im.Era}
 	for _, option := range strings.Fields(strings.ReplaceAll(im.Options, "-", " ")) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kprobesim/internal/hosttools"
 )
 
 // buildEmulator links the guest's emulator of 64-bit Power instructions with a program that executes the same
@@ -22,9 +24,7 @@ ${CROSS}gcc $machine -DERA=2011 -DROUNDS=60 -O2 -std=gnu11 -Wall -Wextra -Werror
 // address.
 func TestEmulatorAgainstProcessor(t *testing.T) {
 	for _, tool := range []string{"powerpc64-linux-gnu-gcc", "qemu-ppc64"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not here: the guest's emulator was compared with nothing", tool)
-		}
+		hosttools.Need(t, tool, "gcc-powerpc64-linux-gnu, qemu-user", "comparing the guest's emulator with a processor")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/hosttools"
 )
 
 // moduleSources are modules that use what real ones use.
@@ -31,11 +33,7 @@ func moduleCompiler(t *testing.T, im Image) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cc, err := exec.LookPath(f.Cross + "gcc")
-	if err != nil {
-		t.Skipf("no %sgcc: modules for %s are not compiled", f.Cross, im.Name)
-	}
-	return cc
+	return hosttools.Need(t, f.Cross+"gcc", "the gcc of "+im.ISA, "compiling modules for "+im.ISA)
 }
 
 // exports returns the names that an image or a module has in its table of exported symbols.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/arch/ppc64/ppc64asm"
+
+	"kprobesim/internal/hosttools"
 )
 
 // eachPPC64 runs a test on every image of the family.
@@ -78,10 +80,7 @@ func text(word uint32) string {
 
 // With the option runlatch each vector sets the run latch, in three instructions.
 func TestRunlatch(t *testing.T) {
-	gcc := "powerpc64-linux-gnu-gcc"
-	if _, err := exec.LookPath(gcc); err != nil {
-		t.Skipf("skipped the option runlatch: no %s here (Debian: gcc-powerpc64-linux-gnu)", gcc)
-	}
+	hosttools.Need(t, "powerpc64-linux-gnu-gcc", "gcc-powerpc64-linux-gnu", "the option runlatch")
 	file := filepath.Join(t.TempDir(), "runlatch.elf")
 	if msg, err := exec.Command("sh", "kernel/build.sh", file, "2005-runlatch", "ppc64").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/hosttools"
 )
 
 // The limits of an image. A machine loads at most 128 KiB of it: the largest kernel, that of ppc64 of 2017, has 90 KiB
@@ -83,9 +85,11 @@ func TestRebuild(t *testing.T) {
 
 func holdRebuild(t *testing.T, im Image) {
 	c := compilers[im.ISA]
+	const what = "building the guest images"
+	hosttools.Need(t, c.name, "the gcc of "+c.builtWith, what)
 	version, err := exec.Command(c.name, "-dumpfullversion").Output()
 	if err != nil {
-		t.Skipf("skipped building the guest image: no %s here", c.name)
+		t.Fatal(err)
 	}
 	target, err := exec.Command(c.name, "-dumpmachine").Output()
 	if err != nil {
@@ -93,7 +97,7 @@ func holdRebuild(t *testing.T, im Image) {
 	}
 	got := strings.TrimSpace(string(version)) + " " + strings.TrimSpace(string(target))
 	if got != c.builtWith {
-		t.Skipf("skipped building the guest image: %s is %s, the images are built with %s", c.name, got, c.builtWith)
+		hosttools.Missing(t, what, c.name+" is "+got+", the images are built with "+c.builtWith)
 	}
 	out := filepath.Join(t.TempDir(), im.File)
 	if msg, err := exec.Command("sh", "kernel/build.sh", out, im.Variant(), im.ISA).CombinedOutput(); err != nil {

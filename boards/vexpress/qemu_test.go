@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/hosttools"
 )
 
 // qemu is a Versatile Express board of qemu whose devices a test reads and writes in the place of a CPU.
@@ -19,10 +21,7 @@ type qemu struct {
 
 func startQemu(t *testing.T) *qemu {
 	t.Helper()
-	path, err := exec.LookPath("qemu-system-arm")
-	if err != nil {
-		t.Skip("no comparison of the interrupt controller: qemu-system-arm is not installed (Debian: qemu-system-arm)")
-	}
+	path := hosttools.Need(t, "qemu-system-arm", "qemu-system-arm", "comparing the interrupt controller")
 	cmd := exec.Command(path, "-M", "vexpress-a15,secure=off", "-S", "-nodefaults", "-display", "none", "-qtest", "stdio",
 		"-qtest-log", "none")
 	cmd.Env = append(cmd.Environ(), "QEMU_AUDIO_DRV=none")

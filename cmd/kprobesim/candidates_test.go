@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/workloads"
 )
 
@@ -298,9 +299,7 @@ func buildKernel(t *testing.T, isa, path, others string) string {
 func sameCompiler(t *testing.T) {
 	t.Helper()
 	for _, tool := range []string{"gcc", "ld", "sh"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("skipped: kernels with other options are not built; %s is not installed (Debian: gcc, binutils, dash)", tool)
-		}
+		hosttools.Need(t, tool, "gcc, binutils, dash", "building kernels with other options")
 	}
 	for _, isa := range []string{"x86_64", "i386"} {
 		want, err := workloads.Open(isa + "-2010")
@@ -312,7 +311,7 @@ func sameCompiler(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Skipf("no kernel was priced: the compiler here does not give the bytes of the image %s-2010", isa)
+			hosttools.Missing(t, "kernels with other options", "the compiler here does not give the bytes of the image "+isa+"-2010")
 		}
 	}
 }
@@ -320,7 +319,7 @@ func sameCompiler(t *testing.T) {
 // TestDocumentsOfKernels holds the table of kernels with other options. Their images are not part of the program.
 func TestDocumentsOfKernels(t *testing.T) {
 	if testing.Short() {
-		t.Skip("skipped in short tests: kernels with other options are not built, and their table in the documents is not compared")
+		t.Skip("with -short: kernels with other options")
 	}
 	sameCompiler(t)
 	base, out := bothModes(t), candidateHead

@@ -13,6 +13,7 @@ import (
 
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 )
 
 // baselines writes those of an experiment whose hits cost 1000 cycles.
@@ -142,9 +143,7 @@ func TestCheckForms(t *testing.T) {
 
 // A baseline of an older revision is compared with, whatever the work tree holds.
 func TestCheckAgainstRevision(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("left out: check --against, which needs git")
-	}
+	hosttools.Need(t, "git", "git", "check --against")
 	dir := t.TempDir()
 	git := func(args ...string) {
 		t.Helper()

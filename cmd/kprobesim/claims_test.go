@@ -188,6 +188,6 @@ func TestPaperOfYourOwn(t *testing.T) {
 func alone(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("skipped with -short: nothing in it runs at the same time")
+		t.Skip("with -short: nothing in it runs at the same time")
 	}
 }

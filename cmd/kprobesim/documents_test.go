@@ -13,6 +13,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
+	"kprobesim/internal/hosttools"
 	"kprobesim/results"
 )
 
@@ -129,9 +130,7 @@ func sensitivityTable(t *testing.T, dir string) string {
 func TestImageOfYourOwn(t *testing.T) {
 	alone(t)
 	for _, tool := range []string{"gcc", "ld", "sh"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("skipped: the image of docs/experiments.md is not built; %s is not installed (Debian: gcc, binutils, dash)", tool)
-		}
+		hosttools.Need(t, tool, "gcc, binutils, dash", "building the image of docs/experiments.md")
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "experiments.md"))
 	if err != nil {

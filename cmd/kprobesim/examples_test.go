@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kprobesim/experiments/planning"
+	"kprobesim/internal/hosttools"
 )
 
 // long names the documented commands that take too long for a test, with the reason. Those of experiments are
@@ -137,15 +138,15 @@ func (x example) try(t *testing.T) {
 	lacks, isLinux := packaged(t, args)
 	switch {
 	case lacks != "":
-		t.Skip(lacks)
+		hosttools.Missing(t, "a documented command with a packaged kernel", lacks)
 	case isLinux && args[0] == "trace":
-		t.Skip("left out: half a minute of simulation; TestLinux of experiments/kinds traces")
+		t.Skip("does not apply: half a minute of simulation; TestLinux of experiments/kinds traces")
 	case isLinux:
 		args = x.validate()
 	case tooLong && strings.Contains(reason, "GCC"):
-		t.Skip(reason)
+		t.Skip("does not apply: " + reason)
 	case testing.Short() && slices.Contains([]string{"diff", "plot", "report"}, args[0]):
-		t.Skip("skipped in short tests: " + strings.Join(args, " ") + ", because the runs whose results it reads are only validated")
+		t.Skip("with -short: " + strings.Join(args, " ") + ", because the runs whose results it reads are only validated")
 	case tooLong, testing.Short() && measures && !x.fails:
 		args = x.validate()
 	case args[0] == "races" && !x.fails:
@@ -169,9 +170,9 @@ func packaged(t *testing.T, args []string) (lacks string, isLinux bool) {
 			continue
 		}
 		isLinux = true
-		file := filepath.Join(os.Getenv(planning.KernelFolder), name)
-		if _, err := os.Stat(file); err != nil {
-			return "left out: " + planning.KernelFolder + " names no directory with " + name, true
+		file, ok := hosttools.Packaged(name)
+		if !ok {
+			return planning.KernelFolder + " names no folder with " + name, true
 		}
 		if err := os.Symlink(file, name); err != nil && !os.IsExist(err) {
 			t.Fatal(err)

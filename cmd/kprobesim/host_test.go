@@ -13,13 +13,14 @@ import (
 
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 )
 
 // TestInterruptKeepsWhatIsMeasured interrupts a run while its second point is measured: both points measured by then
 // are written, beside the whole results of before, and the next experiment is not begun.
 func TestInterruptKeepsWhatIsMeasured(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("skipped: an interrupt cannot be sent to a process on Windows")
+		hosttools.Unable(t, "interrupting a run", "no signals can be sent on Windows")
 	}
 	out := t.TempDir()
 	if code, _, stderr := command(fake(1000), "run", experiment, "--out", out); code != exitOK {

@@ -22,6 +22,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 	"kprobesim/results"
 )
 
@@ -127,7 +128,7 @@ func trials(t *testing.T) int {
 // then ends with the results of a run that nobody killed.
 func TestKilledRunsLoseNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("skipped: no signals can be sent on Windows")
+		hosttools.Unable(t, "killing runs", "no signals can be sent on Windows")
 	}
 	args := []string{"run", experiment, "--set", "figures=[]", "--workers", "2", "--out"}
 	want := t.TempDir()
@@ -140,9 +141,9 @@ func TestKilledRunsLoseNothing(t *testing.T) {
 	} else {
 		dir = filepath.Base(dirs[0])
 	}
-	whole := readAll(t, filepath.Join(want, dir))
+	complete := readAll(t, filepath.Join(want, dir))
 	chance := rand.New(rand.NewPCG(1, 2))
-	killed := 0
+	ended := map[string]int{}
 	for i := range trials(t) {
 		out := filepath.Join(t.TempDir(), strconv.Itoa(i))
 		if i%2 == 1 { // the second run of a directory
@@ -160,10 +161,9 @@ func TestKilledRunsLoseNothing(t *testing.T) {
 		time.Sleep(time.Duration(chance.Int64N(int64(takes))))
 		var done []string
 		for _, c := range runs {
-			if c.Process.Signal(signal) == nil {
-				killed++
-			}
+			_ = c.Process.Signal(signal) // a run may have ended by then
 			done = append(done, finished(t, c)...)
+			ended[howEnded(c)]++
 		}
 		wantKept(t, out, run, done)
 		if i%2 == 1 {
@@ -181,12 +181,29 @@ func TestKilledRunsLoseNothing(t *testing.T) {
 			t.Fatalf("trial %d: the notes are gone", i)
 		}
 		delete(got, "notes.txt")
-		sameFiles(t, whole, got)
+		sameFiles(t, complete, got)
 		if t.Failed() {
 			t.Fatalf("trial %d, %v", i, signal)
 		}
 	}
-	t.Logf("%d runs were ended", killed)
+	t.Logf("runs ended so: %v", ended)
+	if ended[killed] == 0 || ended[interrupted] == 0 && !testing.Short() {
+		t.Errorf("runs ended so: %v; want some killed, and some interrupted", ended)
+	}
+}
+
+// How a run that was sent a signal may end.
+const killed, interrupted, whole = "killed", "interrupted", "whole"
+
+// howEnded says how a run ended: by SIGKILL, by a signal that it heeded, or whole, before it came.
+func howEnded(c *exec.Cmd) string {
+	switch {
+	case c.ProcessState.ExitCode() < 0:
+		return killed
+	case c.ProcessState.Success():
+		return whole
+	}
+	return interrupted
 }
 
 // child starts a run of its own process.

@@ -13,6 +13,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 	"kprobesim/paper"
 	"kprobesim/results"
 )
@@ -147,10 +148,7 @@ func typedNumbers(body string) []string {
 // TestPaperIsTypeset has LaTeX make the paper: no line sticks out, and no reference is open.
 func TestPaperIsTypeset(t *testing.T) {
 	alone(t)
-	latex, err := exec.LookPath("pdflatex")
-	if err != nil {
-		t.Skip("the paper was not typeset: no pdflatex here")
-	}
+	latex := hosttools.Need(t, "pdflatex", "texlive-latex-extra, texlive-fonts-recommended, lmodern", "typesetting the paper")
 	files, err := paper.Make(paperInput(t, nil))
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,14 +10,15 @@ import (
 	"kprobesim/workloads"
 )
 
-// samplesVariable names a folder with the kernel's own samples of probes (samples/kprobes in Debian's package
-// linux-source-6.1). The project has none of them.
-const samplesVariable = "KPROBESIM_SAMPLES"
+// samples is where the kernel's own samples of probes lie below the folder of packaged kernels (samples/kprobes in
+// Debian's package linux-source-6.1). The project has none of them.
+const samples = "samples/kprobes"
 
-// eachCompiler runs a test for every kernel that a compiler is there for. With -short it takes one of a year.
+// eachCompiler runs a test for every kernel that a compiler is there for, and leaves it out where there is none. With
+// -short it takes one of a year.
 func eachCompiler(t *testing.T, test func(t *testing.T, im workloads.Image)) {
 	t.Helper()
-	years := map[string]bool{}
+	years, lacking := map[string]bool{}, map[string]bool{}
 	for _, im := range workloads.List() {
 		if testing.Short() && years[im.Era] {
 			continue
@@ -31,12 +31,18 @@ func eachCompiler(t *testing.T, test func(t *testing.T, im workloads.Image)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := exec.LookPath(f.Cross + "gcc"); err != nil {
-			t.Logf("left out: modules for %s; there is no %sgcc", im.Name, f.Cross)
+		if hosttools.Look(f.Cross+"gcc") == "" {
+			lacking[im.ISA] = true
 			continue
 		}
 		years[im.Era] = true
 		t.Run(im.Name, func(t *testing.T) { test(t, im) })
+	}
+	for isa := range lacking {
+		hosttools.Without(t, "modules for "+isa, "there is no compiler for it")
+	}
+	if len(years) == 0 {
+		t.SkipNow()
 	}
 }
 
@@ -96,16 +102,16 @@ func TestInterfaceOfDocuments(t *testing.T) {
 
 // TestSamplesOfTheKernel compiles the kernel's own samples, unchanged, for every kernel, and runs them.
 func TestSamplesOfTheKernel(t *testing.T) {
-	dir := os.Getenv(samplesVariable)
-	if dir == "" {
-		t.Skipf("skipped: the kernel's samples of probes; %s names no folder with samples/kprobes of a kernel", samplesVariable)
-	}
 	if testing.Short() {
-		t.Skip("skipped: the kernel's samples of probes take long")
+		t.Skip("with -short: the kernel's samples of probes")
+	}
+	dir, ok := hosttools.Packaged(samples)
+	if !ok {
+		hosttools.Missing(t, "the kernel's samples of probes", hosttools.Linux+" names no folder with "+samples)
 	}
 	eachCompiler(t, func(t *testing.T, im workloads.Image) {
 		if strings.Contains(im.Options, "-nokprobes") {
-			t.Skip("skipped: samples on a kernel without Kprobes")
+			t.Skip("does not apply: samples on a kernel without Kprobes")
 		}
 		said := runModule(t, filepath.Join(dir, "kprobe_example.c"), im.Name)
 		wantLines(t, said, "kprobe_init: Planted kprobe at ", "handler_pre: <kernel_clone> p->addr = ", "handler_post: <kernel_clone> p->addr = ", "kprobe_exit: kprobe at ")

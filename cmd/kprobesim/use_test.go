@@ -13,6 +13,7 @@ import (
 
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 )
 
 // TestVersion says what a report of a defect needs.
@@ -104,11 +105,7 @@ func TestManualPages(t *testing.T) {
 	if len(pages) < 15 {
 		t.Errorf("%d pages", len(pages))
 	}
-	man, err := exec.LookPath("mandoc")
-	if err != nil {
-		t.Log("left out: no mandoc to read the pages with")
-		return
-	}
+	man := hosttools.Need(t, "mandoc", "mandoc", "reading the manual pages")
 	if msg, err := exec.Command(man, "-T", "lint", "-W", "error", filepath.Join(dir, "a", "kprobesim-run.1")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, msg)
 	}

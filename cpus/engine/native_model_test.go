@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/internal/clock"
 	h "kprobesim/internal/hostcode"
+	"kprobesim/internal/hosttools"
 )
 
 // anyBlock is a block of random instructions, among them ones that the toy has not.
@@ -95,7 +96,7 @@ func TestBlocksOfHostCode(t *testing.T) {
 			c.model.after = 0
 			if b.steps == nil || !c.coded(b) {
 				if c.model.asked && c.model.room == nil {
-					t.Skip("code of the host is not executed: it needs Linux on x86-64, and memory that may be executed")
+					hosttools.Unable(t, "executing code of the host", "it needs Linux on x86-64, and memory that may be executed")
 				}
 				continue
 			}
@@ -140,7 +141,7 @@ func TestRoomForBlocksEnds(t *testing.T) {
 		c.memo.pause, c.model = 1<<31, modelCode{asked: true, after: 2, of: 1}
 		if size > 0 {
 			if c.model.room = h.NewRoom(size); c.model.room == nil {
-				t.Skip("code of the host is not executed: it needs Linux on x86-64, and memory that may be executed")
+				hosttools.Unable(t, "executing code of the host", "it needs Linux on x86-64, and memory that may be executed")
 			}
 		}
 		c.Run(clock.Ticks(soon))

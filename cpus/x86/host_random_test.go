@@ -19,6 +19,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/hosttools"
 )
 
 // The tracee's last two pages are the data of a step. What is called here is behind them, for the simulator alone.
@@ -159,12 +160,12 @@ func undefinedBehind(op x86asm.Op) uint64 {
 // finds no instruction the model must find none.
 func TestRandomBytesAgainstHost(t *testing.T) {
 	if v := hostVendor(); v != vendorIntel && v != vendorAMD {
-		t.Skipf("random bytes are not compared with the host's processor: %q is the vendor, of whose departures from Intel's nothing is known", v)
+		hosttools.Unable(t, "comparing random bytes with the host's processor", fmt.Sprintf("nothing is known of the departures of vendor %q", v))
 	}
 	departing := departuresOf(t)
 	h, err := newStepped(t)
 	if err != nil {
-		t.Skipf("random bytes are not compared with the host's processor: %v", err)
+		hosttools.Unable(t, "comparing random bytes with the host's processor", err.Error())
 	}
 	sim := newStepSim(t)
 	rng := rand.New(rand.NewPCG(14, 8))

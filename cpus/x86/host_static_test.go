@@ -44,12 +44,12 @@ type process struct {
 // print and return. The library chooses its functions by CPUID: those of SSE2.
 func TestStaticProgram(t *testing.T) {
 	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
-		t.Skip("no program with a C library is run: it needs linux/amd64")
+		hosttools.Unable(t, "a program with a C library", "it needs linux/amd64")
 	}
-	gcc := hosttools.Need(t, "gcc", "gcc", "no program with a C library is run")
+	gcc := hosttools.Need(t, "gcc", "gcc", "a program with a C library")
 	path := filepath.Join(t.TempDir(), "static")
 	if out, err := osexec.Command(gcc, "-static", "-O3", "-fno-pie", "-no-pie", "-o", path, "testdata/static.c").CombinedOutput(); err != nil {
-		t.Skipf("no program with a C library is run: %v\n%s", err, out)
+		hosttools.Missing(t, "a program with a C library", err.Error()+" "+string(out))
 	}
 	want, err := osexec.Command(path, "argument").Output()
 	var exit *osexec.ExitError

@@ -17,6 +17,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/hosttools"
 )
 
 // groups are the parts of the comparison; each becomes one program.
@@ -50,7 +51,7 @@ const hostPatience = time.Minute
 // registers, defined flags, memory and faults.
 func TestAgainstHost(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skipf("no comparison with the host CPU: it needs linux/amd64, this is %s/%s", runtime.GOOS, runtime.GOARCH)
+		hosttools.Unable(t, "the comparison with the host's processor", "it needs linux/amd64")
 	}
 	scale := 20
 	if testing.Short() {
@@ -62,7 +63,7 @@ func TestAgainstHost(t *testing.T) {
 		t.Run(fmt.Sprintf("%d bits", a.bits), func(t *testing.T) {
 			if err := a.runs(t); err != nil {
 				whole = false
-				t.Skipf("no comparison with the host CPU in this mode: %v", err)
+				hosttools.Unable(t, fmt.Sprintf("the comparison with the host's processor in its mode of %d bits", a.bits), err.Error())
 			}
 			for i, x := range groups {
 				t.Run(x.name, func(t *testing.T) {
@@ -90,7 +91,7 @@ func compareGroup(t *testing.T, g *gen, a abi, known *departures, ran map[functi
 		}
 	}
 	if len(vs) == 0 {
-		t.Skip("nothing of it exists in this mode")
+		t.Skip("does not apply: nothing of it exists in this mode")
 	}
 	h := harness(len(vs), a)
 	text := layout(h, g.forms)

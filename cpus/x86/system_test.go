@@ -119,7 +119,7 @@ func TestExceptions(t *testing.T) {
 		} {
 			t.Run(x.name, func(t *testing.T) {
 				if isa.Bits == 32 && only64[x.name] {
-					t.Skip("nothing like it in 32-bit mode")
+					t.Skip("does not apply: nothing like it in 32-bit mode")
 				}
 				w, c := startIn(t, isa, x.code...)
 				c.R[rax] = w.moved(x.rax)
@@ -171,7 +171,7 @@ func TestUserRights(t *testing.T) {
 			t.Run(x.name, func(t *testing.T) {
 				w, c := startIn(t, isa)
 				if x.err&pfFetch != 0 && !c.tables.forbidsExecution() {
-					t.Skip("these tables do not forbid execution")
+					t.Skip("does not apply: these tables do not forbid execution")
 				}
 				w.gate(0x22, w.code(handlers)+0x22, 0, 0x8e)
 				w.mapUser(user, 0x400000, 0x1000, pageExec)

@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/hostcode"
+	"kprobesim/internal/hosttools"
 )
 
 // warmRuns are the executions behind which a block is threaded code, and one more.
@@ -22,7 +23,7 @@ func eachThread(t *testing.T, test func(t *testing.T)) {
 	})
 	t.Run("code of the host", func(t *testing.T) {
 		if hostcode.NewRoom(1) == nil {
-			t.Skip("no code of the host: it needs Linux on x86-64, and memory that may be executed")
+			hosttools.Unable(t, "executing code of the host", "it needs Linux on x86-64, and memory that may be executed")
 		}
 		test(t)
 	})

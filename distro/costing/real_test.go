@@ -13,17 +13,13 @@ import (
 	"kprobesim/distro/costing"
 	"kprobesim/distro/probing"
 	"kprobesim/image/linux"
+	"kprobesim/internal/hosttools"
 )
 
 // TestHits measures each mode on the kernels of a distribution. A hit takes the exceptions that the verdicts say, the
 // parts by function are the whole, and fewer exceptions are quicker.
 func TestHits(t *testing.T) {
-	dir := os.Getenv("KPROBESIM_LINUX")
-	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*"))
-	if dir == "" || len(files) == 0 || testing.Short() {
-		t.Skip("left out: hits in the kernel of a distribution, since KPROBESIM_LINUX names no directory with one, or because of -short")
-	}
-	for _, file := range files {
+	for _, file := range hosttools.Kernels(t, "vmlinuz*", "hits in the kernel of a distribution") {
 		t.Run(filepath.Base(file), func(t *testing.T) { hits(t, file) })
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kprobesim/distro/measuring"
+	"kprobesim/internal/hosttools"
 )
 
 // buildModule builds the module with empty handlers for a kernel, whose headers are unpacked below KPROBESIM_LINUX.
@@ -18,12 +19,11 @@ func buildModule(t *testing.T, kernel string) measuring.Module {
 	dir, file := filepath.Split(kernel)
 	headers := filepath.Join(dir, "usr/src", "linux-headers-"+strings.TrimPrefix(file, "vmlinuz-"))
 	if _, err := os.Stat(headers); err != nil {
-		t.Skipf("left out: probes by a module, since there are no headers of the kernel: %v", err)
+		hosttools.Missing(t, "probes by a module", "there are no headers of the kernel: "+err.Error())
 	}
+	hosttools.Depend(headers)
 	for _, tool := range []string{"make", "gcc-12", "objcopy"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("left out: probes by a module, since %s is not installed", tool)
-		}
+		hosttools.Need(t, tool, "make, gcc-12, binutils", "probes by a module")
 	}
 	out := filepath.Join(t.TempDir(), "kprobesim_empty.ko")
 	if said, err := exec.Command("sh", "../module/build.sh", headers, out).CombinedOutput(); err != nil {

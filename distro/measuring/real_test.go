@@ -15,6 +15,7 @@ import (
 	"kprobesim/distro"
 	"kprobesim/distro/measuring"
 	"kprobesim/image/linux"
+	"kprobesim/internal/hosttools"
 	"kprobesim/sim"
 )
 
@@ -28,9 +29,7 @@ func config(k *linux.Kernel) distro.Config {
 // labs are the kernels of KPROBESIM_LINUX, which have booted to the program.
 func labs(t *testing.T) []*measuring.Lab {
 	t.Helper()
-	if testing.Short() || len(kernels()) == 0 {
-		t.Skip("left out: measuring the probes of a kernel of a distribution, since KPROBESIM_LINUX names no directory with one, or because of -short")
-	}
+	hosttools.Kernels(t, "vmlinuz*", "measuring the probes of a kernel of a distribution")
 	out, err := booted()
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,17 @@ import (
 	"kprobesim/distro"
 	"kprobesim/distro/measuring"
 	"kprobesim/image/linux"
+	"kprobesim/internal/hosttools"
 	"kprobesim/sim"
 )
+
+// severalCPUs is what is left out without a kernel.
+const severalCPUs = "probes of a packaged kernel with two CPUs"
 
 // severalLab is the newest kernel of KPROBESIM_LINUX for x86-64 with two CPUs, or skips the test.
 func severalLab(t *testing.T) *measuring.Lab {
 	t.Helper()
-	for _, file := range kernels() {
+	for _, file := range hosttools.Kernels(t, "vmlinuz*", severalCPUs) {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -25,7 +29,7 @@ func severalLab(t *testing.T) *measuring.Lab {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if k.Image.Bits == 32 || testing.Short() {
+		if k.Image.Bits == 32 {
 			continue
 		}
 		c := config(k)
@@ -36,7 +40,7 @@ func severalLab(t *testing.T) *measuring.Lab {
 		}
 		return l
 	}
-	t.Skip("left out: probes of a kernel with two CPUs, since KPROBESIM_LINUX names no directory with one for x86-64, or because of -short")
+	hosttools.Missing(t, severalCPUs, hosttools.Linux+" names no folder with a kernel of x86-64")
 	return nil
 }
 

@@ -12,17 +12,13 @@ import (
 	"kprobesim/distro"
 	"kprobesim/distro/probing"
 	"kprobesim/image/linux"
+	"kprobesim/internal/hosttools"
 )
 
 // TestKernelAgrees asks kernels of a distribution for trace events at random places, and compares their answers with
 // the verdicts.
 func TestKernelAgrees(t *testing.T) {
-	dir := os.Getenv("KPROBESIM_LINUX")
-	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*"))
-	if dir == "" || len(files) == 0 || testing.Short() {
-		t.Skip("left out: asking the kernel of a distribution for probes, since KPROBESIM_LINUX names no directory with one, or because of -short")
-	}
-	for _, file := range files {
+	for _, file := range hosttools.Kernels(t, "vmlinuz*", "asking the kernel of a distribution for probes") {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -46,7 +46,7 @@ func SmallPlan(t *testing.T, name string) *schema.Plan {
 func SmallPoint(t *testing.T, name, point string, sets ...string) *schema.Point {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("short tests run one kind with several CPUs")
+		t.Skip("with -short: kinds with several CPUs but for one")
 	}
 	return PointOf(t, name, point, append(slices.Clone(Small[name]), sets...)...)
 }
@@ -63,6 +63,6 @@ func On32() []string {
 func Alone(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("-short: one machine on one goroutine")
+		t.Skip("with -short: one machine on one goroutine")
 	}
 }

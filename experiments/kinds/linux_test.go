@@ -16,6 +16,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 	"kprobesim/results"
 	"kprobesim/sim"
 )
@@ -26,15 +27,17 @@ var linuxLoader = planning.NewLoader()
 // linuxPlan is a short run of an experiment with the kernel of a distribution, or skips the test.
 func linuxPlan(t *testing.T, name string, sets ...string) *schema.Plan {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("left out because of -short: measuring the probes of a packaged kernel")
+	hosttools.Kernels(t, "vmlinuz*", "measuring the probes of a packaged kernel")
+	hosttools.Packaged("usr/src") // headers, which a module needs beside these tools
+	for _, tool := range []string{"sh", "make", "gcc-12", "objcopy"} {
+		hosttools.Look(tool)
 	}
 	p, err := linuxLoader.Plan(name, append([]string{"workload.hits=40", "workload.warmup=30"}, sets...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.Lacking != nil {
-		t.Skipf("left out: measuring the probes of a packaged kernel: %v", p.Lacking)
+		hosttools.Missing(t, "measuring the probes of a packaged kernel", p.Lacking.Error())
 	}
 	return p
 }
@@ -200,7 +203,7 @@ func refuses(t *testing.T, point, want string, sets []string) {
 	p := linuxPlan(t, "linux-probes", sets...)
 	pt, err := p.Point(point)
 	if err != nil {
-		t.Skipf("left out: %s is no point of this plan: %v: %q", point, err, p.Notes)
+		hosttools.Missing(t, fmt.Sprintf("refusing the point %s of a packaged kernel", point), fmt.Sprintf("%v: %q", err, p.Notes))
 	}
 	if _, err := kinds.Measure(pt); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s with %q: %v, want %q", point, sets, err, want)
@@ -214,7 +217,7 @@ func TestLinuxUserModule(t *testing.T) {
 	kernel := base.Points[0].Image.Name
 	headers := kinds.Headers(kernel, base.Points[0].Kernel.Era)
 	if headers == "" {
-		t.Skip("left out: modules of a user, since there are no headers of the kernel, or no tools to build one")
+		hosttools.Missing(t, "modules of a user in a packaged kernel", "there are no headers of the kernel, or no tools to build one")
 	}
 	dir := t.TempDir()
 	if said, err := exec.Command("sh", "../../distro/module/build.sh", headers, filepath.Join(dir, "kprobesim_empty.ko")).CombinedOutput(); err != nil {

@@ -25,7 +25,7 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != kinds.Scaling {
-				t.Skip("short tests run one kind with several CPUs")
+				t.Skip("with -short: kinds with several CPUs but for one")
 			}
 			var want map[string][]byte
 			for _, c := range []struct{ procs, workers int }{{1, 1}, {2, 3}} {

@@ -18,7 +18,7 @@ import (
 func TestLook(t *testing.T) {
 	dir := os.Getenv("KPROBESIM_FIGURES")
 	if dir == "" {
-		t.Skip("KPROBESIM_FIGURES names no folder to draw into")
+		t.Skip("on demand: figures to look at; KPROBESIM_FIGURES names no folder to draw into")
 	}
 	width, _ := strconv.ParseFloat(os.Getenv("KPROBESIM_WIDTH"), 64) // millimetres; 0 for each figure's own
 	for _, name := range experiments.Names() {

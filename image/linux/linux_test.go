@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 
 	"kprobesim/image"
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/hosttools"
 )
 
 // sized is a payload with the size of what it unpacks to behind it.
@@ -170,11 +170,7 @@ func TestRefused(t *testing.T) {
 // TestDistribution reads the kernels of a distribution. Linker symbols must lie at the beginnings of the sections
 // that they are named for: sections come from the file, symbols from kallsyms.
 func TestDistribution(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("KPROBESIM_LINUX"), "vmlinuz*"))
-	if os.Getenv("KPROBESIM_LINUX") == "" || len(files) == 0 {
-		t.Skip("left out: the kernels of a distribution, since KPROBESIM_LINUX names no directory with one")
-	}
-	for _, file := range files {
+	for _, file := range hosttools.Kernels(t, "vmlinuz*", "reading the kernels of a distribution") {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

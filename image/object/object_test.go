@@ -82,7 +82,7 @@ func (i isa) link(t testing.TB, b []byte) *Module {
 // TestUpdate compiles the samples again when it is asked to.
 func TestUpdate(t *testing.T) {
 	if !*update {
-		t.Skip("skipped: compiling the samples again; -update asks for it")
+		t.Skip("on demand: compiling the samples again; -update asks for it")
 	}
 	for _, i := range isas() {
 		cc := hosttools.Need(t, i.cross+"gcc", i.debian, "compiling the sample")
@@ -149,7 +149,7 @@ func TestAgainstGNU(t *testing.T) {
 	for _, i := range isas() {
 		t.Run(i.name, func(t *testing.T) {
 			if i.name == "arm-far" {
-				t.Skip("skipped: GNU ld places its veneers elsewhere; TestStubs reads ours")
+				t.Skip("does not apply: GNU ld places its veneers elsewhere; TestStubs reads ours")
 			}
 			ld := hosttools.Need(t, i.cross+"ld", "binutils", "the comparison with GNU ld")
 			m := i.link(t, i.file(t))

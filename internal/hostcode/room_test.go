@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"testing"
 	"unsafe"
+
+	"kprobesim/internal/hosttools"
 )
 
 // room returns a room, or skips the test where the host has none.
@@ -11,7 +13,7 @@ func room(t *testing.T) *Room {
 	t.Helper()
 	r := NewRoom(1 << 16)
 	if r == nil {
-		t.Skip("code of the host is not executed: it needs Linux on x86-64, and memory that may be executed")
+		hosttools.Unable(t, "executing code of the host", "it needs Linux on x86-64, and memory that may be executed")
 	}
 	return r
 }

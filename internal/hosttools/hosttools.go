@@ -1,5 +1,5 @@
-// Package hosttools runs the host's compilers and emulators for tests, which are skipped, with the reason, where a
-// tool is not installed. It leaves out everything that the program itself does: no package but tests imports it.
+// Package hosttools runs the host's compilers and emulators for tests, and says what a test leaves out where a tool is
+// not installed. It leaves out everything that the program itself does: no package but tests imports it.
 package hosttools
 
 import (
@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -15,13 +16,13 @@ import (
 // limit bounds how long one call of a tool may take. The longest takes about twenty seconds.
 const limit = 2 * time.Minute
 
-// Need returns the path of a program, or skips the test and names what is skipped and the Debian package that
+// Need returns the path of a program, or leaves the test out and names what is left out and the Debian package that
 // has the program.
 func Need(tb testing.TB, program, debian, skipped string) string {
 	tb.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		tb.Skipf("skipped: %s; %s is not installed (Debian: %s)", skipped, program, debian)
+	path := Look(program)
+	if path == "" {
+		Missing(tb, skipped, program+" is not installed (Debian: "+debian+")")
 	}
 	return path
 }
@@ -76,4 +77,14 @@ func Fresh(t *testing.T, compiler, debian string, update bool, options ...string
 	if err := os.WriteFile(committed, got, 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Compiler returns a cross compiler, or the host's own where the host is of that architecture and has no other. It leaves
+// the test out where there is none.
+func Compiler(tb testing.TB, cross, architecture, debian, skipped string) string {
+	tb.Helper()
+	if Look(cross) == "" && runtime.GOARCH == architecture {
+		return Need(tb, "gcc", "gcc", skipped)
+	}
+	return Need(tb, cross, debian, skipped)
 }

@@ -1,0 +1,55 @@
+package hosttools
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// What a run of the tests leaves out stands in their log behind one of these words. internal/tests lists it at the end
+// of a run.
+const (
+	LeftOut = "left out: "     // something can be installed
+	NotHere = "not possible: " // this host cannot do it
+	IsLong  = "long: "         // it proves little more than what is run
+)
+
+// All is the variable of the environment whose value 1 makes a failure of what is left out for want of something that
+// can be installed. CI sets it.
+const All = "KPROBESIM_ALL"
+
+// LongRuns is the variable of the environment whose value 1 asks for long tests. `make check` sets it.
+const LongRuns = "KPROBESIM_LONG"
+
+// Missing leaves out a test because something is not installed, or not unpacked where the test looks for it.
+func Missing(tb testing.TB, what, why string) {
+	tb.Helper()
+	Without(tb, what, why)
+	tb.SkipNow()
+}
+
+// Without says that a test goes on without a part, for the same reason.
+func Without(tb testing.TB, what, why string) {
+	tb.Helper()
+	if os.Getenv(All) == "1" {
+		tb.Fatalf("%s; %s (%s=1 wants all of it)", what, why, All)
+	}
+	tb.Log(LeftOut + oneLine(what+"; "+why))
+}
+
+// Unable leaves out a test that needs a host of another kind.
+func Unable(tb testing.TB, what, why string) {
+	tb.Helper()
+	tb.Skip(NotHere + oneLine(what+"; "+why))
+}
+
+// Long leaves out a test that takes long, unless long tests are asked for. It says where the same is shown in less time.
+func Long(tb testing.TB, what, instead string) {
+	tb.Helper()
+	if os.Getenv(LongRuns) != "1" || testing.Short() {
+		tb.Skip(IsLong + oneLine(what+"; "+instead))
+	}
+}
+
+// oneLine keeps a message on the line that it is found by.
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }

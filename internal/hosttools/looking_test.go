@@ -1,0 +1,87 @@
+package hosttools
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestNeed needs the tool that another test names, which runs this one with and without it (internal/tests).
+func TestNeed(t *testing.T) {
+	if tool := os.Getenv("KPROBESIM_TEST_TOOL"); tool != "" {
+		Need(t, tool, "none", "a test of ours")
+		return
+	}
+	t.Setenv("PATH", t.TempDir())
+	if got := Look("sh"); got != "" {
+		t.Errorf("%s is in an empty folder", got)
+	}
+}
+
+// A name that leaves the repository's folder is that of the same file.
+func TestFromRepository(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	name := fromRepository(file)
+	if name == "" {
+		t.Skip("does not apply: the test was built without the names of its sources")
+	}
+	one, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, err := os.Stat(name); err != nil || !os.SameFile(one, two) {
+		t.Errorf("%s: %v", name, err)
+	}
+	if got := fromRepository("file"); got != "" {
+		t.Errorf("%s for a name without a folder", got)
+	}
+}
+
+// Kernels lie in the folder that the environment names, and nowhere without it.
+func TestPackaged(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "vmlinuz-1"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(Linux, dir)
+	if !testing.Short() {
+		if got := Kernels(t, "vmlinuz*", "reading it"); len(got) != 1 {
+			t.Errorf("%q", got)
+		}
+	}
+	if name, ok := Packaged("vmlinuz-1"); !ok || name != filepath.Join(dir, "vmlinuz-1") {
+		t.Errorf("%q, %v", name, ok)
+	}
+	if _, ok := Packaged("vmlinuz-2"); ok {
+		t.Error("a kernel that is not there")
+	}
+	t.Setenv(Linux, "")
+	if _, ok := Packaged("vmlinuz-1"); ok {
+		t.Error("a kernel in no folder")
+	}
+}
+
+// skipped is a test that notes that it was left out, and goes on.
+type skipped struct {
+	testing.TB
+	why string
+}
+
+func (s *skipped) Helper()         {}
+func (s *skipped) Skip(why ...any) { s.why = fmt.Sprint(why...) }
+
+// Long tests are asked for by the environment alone, and without -short.
+func TestLong(t *testing.T) {
+	for value, runs := range map[string]bool{"1": !testing.Short(), "0": false, "": false} {
+		t.Setenv(LongRuns, value)
+		s := &skipped{}
+		Long(s, "a test", "a shorter\none")
+		if want := IsLong + "a test; a shorter one"; runs && s.why != "" || !runs && s.why != want {
+			t.Errorf("%s=%q: %q, want %q where it does not run", LongRuns, value, s.why, want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"go/ast"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// noRace are packages whose goroutines the race detector does not watch, with the reason.
+var noRace = map[string]string{
+	"distro": "a goroutine reads what qemu's debugger says, in a test that takes minutes under the detector",
+}
+
+// TestRaceDetectorSeesGoroutines holds the lists of the Makefile. A package that starts goroutines, or whose tests do,
+// stands in RACE, or in RACEFEW with one of its tests that start them in RACETESTS.
+func TestRaceDetectorSeesGoroutines(t *testing.T) {
+	makefile := read(t, "Makefile")
+	named := strings.FieldsFunc(variable(makefile, "RACETESTS"), func(c rune) bool { return strings.ContainsRune("^$(|)'", c) })
+	whole, few := strings.Fields(variable(makefile, "RACE")), strings.Fields(variable(makefile, "RACEFEW"))
+	starting := startingGoroutines(t)
+	for dir, tests := range starting {
+		if noRace[dir] != "" || slices.ContainsFunc(whole, func(p string) bool { return matches(p, dir) }) {
+			continue
+		}
+		if !slices.Contains(few, "./"+dir) || !slices.ContainsFunc(named, func(n string) bool { return slices.Contains(tests, n) }) {
+			t.Errorf("%s starts goroutines in %q, and neither RACE nor RACEFEW with RACETESTS of the Makefile has it", dir, tests)
+		}
+	}
+	for _, p := range append(slices.Collect(maps.Keys(noRace)), few...) {
+		if dir := strings.TrimPrefix(p, "./"); starting[dir] == nil {
+			t.Errorf("%s is on a list of packages that start goroutines, and starts none", dir)
+		}
+	}
+}
+
+// variable returns the value of a variable of a Makefile.
+func variable(makefile, name string) string {
+	m := regexp.MustCompile(`(?m)^` + name + `\s*:= (.*)$`).FindStringSubmatch(makefile)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// matches tells whether a pattern of packages, ./a or ./a/..., holds a folder.
+func matches(pattern, dir string) bool {
+	below, all := strings.CutSuffix(pattern, "/...")
+	return pattern == "./"+dir || all && strings.HasPrefix("./"+dir+"/", below+"/")
+}
+
+// startingGoroutines returns the functions that start goroutines, by folder.
+func startingGoroutines(t *testing.T) map[string][]string {
+	t.Helper()
+	starting := map[string][]string{}
+	for _, s := range sources(t) {
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if starts(n) {
+					starting[s.dir()] = append(starting[s.dir()], f.Name.Name)
+				}
+				return true
+			})
+		}
+	}
+	return starting
+}
+
+// starts tells whether a part of a function starts a goroutine: by a go statement, by the Go of a group, or because
+// tests run side by side.
+func starts(n ast.Node) bool {
+	if _, ok := n.(*ast.GoStmt); ok {
+		return true
+	}
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) == 0 {
+		return ok && f.Sel.Name == "Parallel"
+	}
+	_, function := call.Args[0].(*ast.FuncLit)
+	return function && f.Sel.Name == "Go"
+}

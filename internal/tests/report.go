@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kprobesim/internal/hosttools"
+)
+
+// An event is a line of `go test -json` (go doc test2json).
+type event struct {
+	Action, Package, Test, Output string
+}
+
+// A report prints a run as `go test` does without -v, and collects what was left out.
+type report struct {
+	out  io.Writer
+	said map[[2]string][]string // what each test that runs has printed, by package and test
+	left map[string]map[string]int
+}
+
+func newReport(out io.Writer) *report {
+	return &report{out: out, said: map[[2]string][]string{}, left: map[string]map[string]int{}}
+}
+
+// read goes through all lines. One that is no event, such as a mistake of the compiler, is printed as it is.
+func (r *report) read(in *bufio.Reader) error {
+	for {
+		line, err := in.ReadString('\n')
+		var e event
+		if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
+			r.event(e)
+		} else {
+			_, _ = io.WriteString(r.out, line)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// event keeps what a test prints until it has failed, and prints at once what its package says.
+func (r *report) event(e event) {
+	of := [2]string{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		_, _ = io.WriteString(r.out, e.Output)
+	case "output":
+		r.note(e.Output)
+		if !strings.HasPrefix(e.Output, "=== ") {
+			r.said[of] = append(r.said[of], e.Output)
+		}
+	case "pass", "skip":
+		r.end(of, e.Test == "")
+	case "fail":
+		if e.Test == "" {
+			r.unended(e.Package)
+		}
+		r.end(of, true)
+	}
+}
+
+// end forgets what a test has printed, or prints it. Of a package that passed `go test` shows the closing line alone.
+func (r *report) end(of [2]string, show bool) {
+	for _, line := range r.said[of] {
+		if show && line != "PASS\n" {
+			_, _ = io.WriteString(r.out, line)
+		}
+	}
+	delete(r.said, of)
+}
+
+// unended prints what tests of a package had to say that never ended: those that panicked or took too long.
+func (r *report) unended(pkg string) {
+	for _, of := range slices.SortedFunc(maps.Keys(r.said), func(a, b [2]string) int { return strings.Compare(a[1], b[1]) }) {
+		if of[0] == pkg && of[1] != "" {
+			r.end(of, true)
+		}
+	}
+}
+
+// logged is a line of a test's log, with where it was logged.
+var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (` + hosttools.LeftOut + `|` + hosttools.NotHere + `|` + hosttools.IsLong + `)(.*)\n`)
+
+// note counts what a line says was left out.
+func (r *report) note(line string) {
+	m := logged.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	if r.left[m[1]] == nil {
+		r.left[m[1]] = map[string]int{}
+	}
+	r.left[m[1]][m[2]]++
+}
+
+// headings say of each word that it was found by what it means.
+var headings = []struct{ word, text string }{
+	{hosttools.LeftOut, "left out, because something is not installed:"},
+	{hosttools.NotHere, "left out, because this host cannot do it:"},
+	{hosttools.IsLong, "left out, because it takes long; " + hosttools.LongRuns + "=1 runs it:"},
+}
+
+// summary prints what was left out, and how often where that is more than once.
+func (r *report) summary() {
+	for _, h := range headings {
+		if len(r.left[h.word]) > 0 {
+			fmt.Fprintln(r.out, h.text)
+		}
+		for _, what := range slices.Sorted(maps.Keys(r.left[h.word])) {
+			times := ""
+			if n := r.left[h.word][what]; n > 1 {
+				times = fmt.Sprintf(" (%d times)", n)
+			}
+			fmt.Fprintf(r.out, "  %s%s\n", what, times)
+		}
+	}
+	if len(r.left) == 0 {
+		fmt.Fprintln(r.out, "nothing was left out")
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/internal/hosttools"
+)
+
+// events are those that `go test -json` writes for three packages: one that passes, one that fails in a test and hangs
+// in another, and one that is not compiled.
+func events(t *testing.T) *bufio.Reader {
+	t.Helper()
+	var b bytes.Buffer
+	for _, e := range []event{
+		{"start", "a", "", ""},
+		{"output", "a", "TestQemu", "=== RUN   TestQemu\n"},
+		{"output", "a", "TestQemu", "    q_test.go:7: left out: comparing; qemu is not installed\n"},
+		{"output", "a", "TestQemu", "--- SKIP: TestQemu (0.00s)\n"},
+		{"skip", "a", "TestQemu", ""},
+		{"output", "a", "TestTwo", "    q_test.go:9: left out: comparing; qemu is not installed\n"},
+		{"output", "a", "TestTwo", "        of_test.go:9: not possible: debug registers; no ptrace\n"},
+		{"output", "a", "TestTwo", "prints left out: this, which is no log\n"},
+		{"pass", "a", "TestTwo", ""},
+		{"output", "a", "", "PASS\n"},
+		{"output", "a", "", "ok  \ta\t0.1s\n"},
+		{"pass", "a", "", ""},
+		{"output", "b", "TestBad", "=== RUN   TestBad\n"},
+		{"output", "b", "TestBad", "    b_test.go:3: got 1, want 2\n"},
+		{"output", "b", "TestBad", "--- FAIL: TestBad (0.00s)\n"},
+		{"fail", "b", "TestBad", ""},
+		{"output", "b", "TestGood", "    b_test.go:9: nothing of interest\n"},
+		{"pass", "b", "TestGood", ""},
+		{"output", "b", "TestHangs", "panic: test timed out\n"},
+		{"output", "b", "", "FAIL\tb\t0.1s\n"},
+		{"fail", "b", "", ""},
+		{"build-output", "", "", "c/c.go:1: syntax error\n"},
+		{"output", "c", "", "FAIL\tc [build failed]\n"},
+		{"fail", "c", "", ""},
+	} {
+		if err := json.NewEncoder(&b).Encode(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.WriteString("no event at all")
+	return bufio.NewReader(&b)
+}
+
+// A report prints what go test prints without -v, and then what was left out, each once.
+func TestReport(t *testing.T) {
+	var out bytes.Buffer
+	r := newReport(&out)
+	if err := r.read(events(t)); err != nil {
+		t.Fatal(err)
+	}
+	r.summary()
+	const want = `ok  	a	0.1s
+    b_test.go:3: got 1, want 2
+--- FAIL: TestBad (0.00s)
+panic: test timed out
+FAIL	b	0.1s
+c/c.go:1: syntax error
+FAIL	c [build failed]
+no event at allleft out, because something is not installed:
+  comparing; qemu is not installed (2 times)
+left out, because this host cannot do it:
+  debug registers; no ptrace
+`
+	if out.String() != want {
+		t.Errorf("it prints\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestReportOfNothing(t *testing.T) {
+	var out bytes.Buffer
+	newReport(&out).summary()
+	if out.String() != "nothing was left out\n" {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// A tool that is installed between two runs makes go test run again what it had kept, and the report names what was left
+// out in the meantime also when the result was kept. The tests of the package of tools are those that are run.
+func TestKeptResults(t *testing.T) {
+	goTool, dir := hosttools.Need(t, "go", "golang", "keeping results"), t.TempDir()
+	t.Setenv("PATH", filepath.Dir(goTool)+string(os.PathListSeparator)+dir)
+	t.Setenv("KPROBESIM_TEST_TOOL", "kprobesim-no-such-tool")
+	t.Setenv(hosttools.All, "")
+	tool := func() (string, int) {
+		var out bytes.Buffer
+		code := run([]string{"-run", "^TestNeed$", "kprobesim/internal/hosttools"}, &out)
+		return out.String(), code
+	}
+	const missing = "a test of ours; kprobesim-no-such-tool is not installed"
+	for range 2 {
+		if out, code := tool(); code != 0 || !strings.Contains(out, missing) {
+			t.Fatalf("without the tool: exit code %d\n%s", code, out)
+		}
+	}
+	if out, _ := tool(); !strings.Contains(out, "(cached)") {
+		t.Fatalf("nothing was kept:\n%s", out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kprobesim-no-such-tool"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := tool(); code != 0 || strings.Contains(out, missing) || strings.Contains(out, "(cached)") {
+		t.Errorf("with the tool: exit code %d\n%s", code, out)
+	}
+	if err := os.Remove(filepath.Join(dir, "kprobesim-no-such-tool")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(hosttools.All, "1")
+	if out, code := tool(); code != 1 || !strings.Contains(out, missing) {
+		t.Errorf("all is wanted: exit code %d\n%s", code, out)
+	}
+}
+
+// What go test cannot begin is its exit code, too.
+func TestRunFails(t *testing.T) {
+	hosttools.Need(t, "go", "golang", "running go test")
+	var out bytes.Buffer
+	if code := run([]string{"./none"}, &out); code != 1 {
+		t.Errorf("exit code %d\n%s", code, out.String())
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := exec.LookPath("go"); err == nil {
+		t.Fatal("there is a go")
+	}
+	if code := run(nil, &out); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
