@@ -26,6 +26,9 @@ type Config struct {
 	Bare    *Bare       // nil: the image is a kernel of this program's
 	// Print, when not nil, is given what the guest prints as it comes. It may end the run.
 	Print func(m *Machine, s string)
+	// Halt, when not nil, is asked between turns, some times in a second of the host. Its error ends the run. It decides
+	// whether a run comes to its end, and nothing of one that does.
+	Halt func() error
 	// Zeroed, when not nil, makes the RAM: so many bytes that are all zero. Nil takes them from the heap.
 	Zeroed func(size int) []byte
 }

@@ -11,6 +11,30 @@ func (m *Machine) overBudget() error {
 		m.cfg.Budget.Cycles(), m.survey())
 }
 
+// HaltedError is the end of a run that was not to go on, for a reason that the guest does not know.
+type HaltedError struct {
+	Reason error
+	Where  string // what every CPU did
+}
+
+// Error implements error.
+func (h *HaltedError) Error() string { return h.Reason.Error() + ": " + h.Where }
+
+// Unwrap returns the reason.
+func (h *HaltedError) Unwrap() error { return h.Reason }
+
+// halted ends a run that is not to go on.
+func (m *Machine) halted() bool {
+	if m.cfg.Halt == nil {
+		return false
+	}
+	err := m.cfg.Halt()
+	if err != nil {
+		m.Stop(&HaltedError{err, m.survey()})
+	}
+	return err != nil
+}
+
 // stuck reports a machine in which no CPU runs and no event is to come.
 func (m *Machine) stuck() error {
 	if len(m.cpus) == 1 && m.state[0] == asleep {

@@ -33,6 +33,7 @@ type schedule struct {
 	now       clock.Ticks   // of the last event, or turn
 	ipi       clock.Ticks   // latency of interprocessor interrupts
 	lookahead clock.Ticks
+	longest   clock.Ticks // a turn, see longestTurn
 	cut       cut
 	choice    []int // the running CPUs in order, for a policy
 	stale     bool  // choice must be made anew
@@ -53,6 +54,7 @@ func (s *schedule) init(cfg *Config) {
 		s.asleepAt[i] = -1
 	}
 	s.current = -1
+	s.longest = longestTurn
 	s.ipi = cfg.CPU.Events[cpus.EventIPI]
 	s.lookahead = max(min(s.ipi, cfg.CPU.Events[cpus.EventTransfer])/4, minLookahead)
 }
@@ -78,7 +80,7 @@ func (m *Machine) Run() error {
 		return err
 	}
 	defer m.release()
-	for !m.done {
+	for !m.done && !m.halted() {
 		if m.cfg.Policy != nil {
 			m.chosenTurn()
 		} else {
@@ -111,8 +113,13 @@ func (m *Machine) timedTurn() {
 		m.Stop(m.overBudget())
 		return
 	}
-	m.turn(i, m.horizon())
+	m.turn(i, min(m.horizon(), m.ready.time[i]+m.longest))
 }
+
+// longestTurn has a CPU that nothing else concerns come back to Run now and then, which may be told to go no further. The host
+// needs less than a second for it. The next turn is that CPU's again and goes on where this one ended, so that it changes
+// nothing: beside other CPUs that run, turns are shorter by far.
+const longestTurn = 10_000_000 * clock.PerCycle
 
 // turn lets a CPU run up to a time.
 func (m *Machine) turn(i int, limit clock.Ticks) {

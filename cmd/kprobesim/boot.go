@@ -13,6 +13,7 @@ import (
 	"kprobesim/boards/pc"
 	"kprobesim/cpus"
 	"kprobesim/distro"
+	"kprobesim/experiments/running"
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/machines"
@@ -33,6 +34,7 @@ type bootOptions struct {
 	seconds                                   float64
 	date                                      int64
 	untimed                                   bool
+	limit                                     *running.Limit
 }
 
 func (a *app) bootCmd() *cobra.Command {
@@ -50,6 +52,7 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 		Args: cobra.NoArgs,
 	}
 	var o bootOptions
+	o.limit = limitFlag(c, hostLimit)
 	f := c.Flags()
 	f.StringVar(&o.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
 	f.StringVar(&o.initrd, "initrd", "", "initial file system, as the kernel takes it (default: one with a small /init)")
@@ -87,6 +90,7 @@ func (a *app) boot(o *bootOptions) error {
 	if o.console != "" {
 		c.Print = newBootProgress(a.err).print
 	}
+	c.Halt = a.halt(o.limit)
 	start := time.Now()
 	m, err := distro.Run(c, o.stop)
 	if m == nil {

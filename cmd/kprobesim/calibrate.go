@@ -21,6 +21,7 @@ have to leave its range to meet the figures, the proposal says so and the exit c
 		Args: exactlyOne("machine"),
 	}
 	sets, workers := setFlag(c), workersFlag(c)
+	limit := limitFlag(c, pointLimit)
 	loop := c.Flags().Float64("benchmark", 0, "hypothesis: cycles of each published figure that its loop spent itself, as call, clock and loop; taken off before the fit")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		cal, err := calibration.New(a.loader, args[0], *sets...)
@@ -31,7 +32,7 @@ have to leave its range to meet the figures, the proposal says so and the exit c
 			return fail(exitUsage, fmt.Errorf("--benchmark %v: want cycles of a hit, 0 or more", *loop))
 		}
 		cal.Without(*loop)
-		runner := &running.Runner{Measure: a.measure, Workers: *workers}
+		runner := &running.Runner{Measure: limit.Measure(a.measure), Workers: *workers}
 		cal.Log = func(line string) { fmt.Fprintln(a.err, line) }
 		fit, err := cal.Fit(runner)
 		if err != nil {

@@ -37,6 +37,7 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 	}
 	k := &checker{app: a}
 	sets, workers := setFlag(c), workersFlag(c)
+	k.limit = limitFlag(c, pointLimit)
 	f := c.Flags()
 	f.StringVar(&k.dir, "baselines", filepath.Join("results", "baselines"), "directory of the baselines")
 	f.StringVar(&k.against, "against", "", "take the baselines of another revision of git")
@@ -128,6 +129,7 @@ type checker struct {
 	*app
 	dir, against string
 	workers      int
+	limit        *running.Limit
 }
 
 // file returns the path of a baseline.
@@ -138,7 +140,7 @@ func keysFile(baseline string) string { return strings.TrimSuffix(baseline, ".cs
 
 // update replaces a baseline and what it was made from.
 func (k *checker) update(p *schema.Plan) error {
-	r := k.measureAll(p, k.workers)
+	r := k.measureAll(p, k.workers, k.limit)
 	if err := r.Err(); err != nil {
 		return fail(exitFailed, err)
 	}
@@ -170,7 +172,7 @@ func (k *checker) check(p *schema.Plan, j *judge) error {
 	if err != nil {
 		return fail(exitUsage, err)
 	}
-	r := k.measureAll(p, k.workers)
+	r := k.measureAll(p, k.workers, k.limit)
 	if err := r.Err(); err != nil {
 		return fail(exitFailed, err)
 	}

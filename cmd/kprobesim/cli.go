@@ -54,6 +54,7 @@ type app struct {
 	loader  *planning.Loader
 	measure running.Measure  // what runs a point
 	now     func() time.Time // by which waivers expire; no figure depends on it
+	ended   []func()         // what is to be done when the command is
 	// program names the build that measures; nil keeps no measurements
 	program func() (string, error)
 }
@@ -77,6 +78,11 @@ func (a *app) run(args []string) (code int) {
 		if v := recover(); v != nil {
 			fmt.Fprintf(a.err, "kprobesim: internal error: %v\n%s", v, debug.Stack())
 			code = exitInternal
+		}
+	}()
+	defer func() {
+		for _, f := range a.ended {
+			f()
 		}
 	}()
 	root := a.root()
@@ -151,6 +157,7 @@ func replicateFlag(c *cobra.Command, sets *[]string) func() []string {
 // verb says what the command does with the point.
 func (a *app) pointFlags(c *cobra.Command, verb string) func(file string) (*schema.Point, error) {
 	settings := replicateFlag(c, setFlag(c))
+	limit := limitFlag(c, pointLimit)
 	name := c.Flags().StringP("point", "p", "", "point to "+verb+", by its name in the table (required)")
 	return func(file string) (*schema.Point, error) {
 		p, err := a.loader.Plan(file, settings())
@@ -161,8 +168,34 @@ func (a *app) pointFlags(c *cobra.Command, verb string) func(file string) (*sche
 			return nil, fail(exitUsage, err)
 		}
 		pt, err := p.Point(*name)
+		if err == nil {
+			pt.Halt = a.halt(limit)
+		}
 		return pt, fail(exitUsage, err)
 	}
+}
+
+// Options for host time: of a point, and of a boot.
+const (
+	pointLimit = "point-limit"
+	hostLimit  = "host-limit"
+)
+
+// defaultLimit is more than any guest takes that does something on a slow host.
+const defaultLimit = time.Hour
+
+// limitFlag adds the option that bounds the host time of a guest.
+func limitFlag(c *cobra.Command, name string) *running.Limit {
+	l := &running.Limit{Option: "--" + name, Grace: grace}
+	c.Flags().DurationVar(&l.Time, name, defaultLimit, "host time behind which a guest is ended, as it may loop for ever; the error says where it was (0: none)")
+	return l
+}
+
+// halt starts the clock of the only guest of a command, and returns what its machine asks.
+func (a *app) halt(l *running.Limit) func() error {
+	halt, done := l.Begin()
+	a.ended = append(a.ended, done)
+	return halt
 }
 
 // workersFlag adds the option --workers to a command.

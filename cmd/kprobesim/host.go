@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // sticky keeps the first error of a writer, so that a table that could not be printed does not pass for a success. It
@@ -39,13 +40,16 @@ func (l *locked) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
+// grace is what points that are being measured have to come to their end behind an interrupt: most take less.
+const grace = 2 * time.Second
+
 // untilInterrupt returns a channel that is closed when somebody interrupts the program, or asks it to end. A second
 // interrupt ends the program as it would without this. done ends the watch.
 func (a *app) untilInterrupt() (stop <-chan struct{}, done func()) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	told := context.AfterFunc(ctx, func() {
 		cancel()
-		fmt.Fprintln(a.err, "kprobesim: interrupted: waiting for the points that are being measured; interrupt again to end at once")
+		fmt.Fprintf(a.err, "kprobesim: interrupted: waiting %s for the points that are being measured; interrupt again to end at once\n", grace)
 	})
 	return ctx.Done(), func() {
 		told() // no message for an end that nobody asked for

@@ -47,13 +47,13 @@ func (a *app) store(out string, fresh bool) (*keeping.Store, error) {
 	return s, s.Tidy()
 }
 
-// keep returns what measures points and keeps them, and what tells afterwards how many of a plan were kept before.
-func (a *app) keep(s *keeping.Store) (measure running.Measure, tell func(*schema.Plan)) {
+// keep returns what has measurements kept, and what tells afterwards how many of a plan were kept before.
+func (a *app) keep(s *keeping.Store) (keep func(running.Measure) running.Measure, tell func(*schema.Plan)) {
 	if s == nil {
-		return a.measure, func(*schema.Plan) {}
+		return func(m running.Measure) running.Measure { return m }, func(*schema.Plan) {}
 	}
 	before, _ := s.Reused()
-	return s.Measure(a.measure), func(p *schema.Plan) {
+	return s.Measure, func(p *schema.Plan) {
 		now, err := s.Reused()
 		if now > before {
 			fmt.Fprintf(a.err, "%s: %d of %d points were kept from an earlier run; --fresh measures them again\n", p.Name, now-before, len(p.Points))
@@ -65,12 +65,12 @@ func (a *app) keep(s *keeping.Store) (measure running.Measure, tell func(*schema
 }
 
 // estimate says what a run would take.
-func (a *app) estimate(p *schema.Plan, s *keeping.Store, workers int) error {
+func (a *app) estimate(p *schema.Plan, s *keeping.Store, workers int, limit *running.Limit) error {
 	if s == nil {
 		s = keeping.New("", "", true)
 	}
 	n := hostWorkers(workers)
-	e, err := s.Estimate(p, a.measure, n)
+	e, err := s.Estimate(p, limit.Measure(a.measure), n)
 	if err != nil {
 		return fail(exitFailed, err)
 	}

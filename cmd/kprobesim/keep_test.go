@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -88,6 +89,44 @@ func TestRunGoesOn(t *testing.T) {
 	sameFiles(t, whole, readAll(t, filepath.Join(out, experiment)))
 	if _, err := os.Stat(filepath.Join(out, experiment+"+workload.hits=7", "results.csv")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLoopingPoint ends a point by the limit, and one by an interrupt: neither is kept, and what was measured is.
+func TestLoopingPoint(t *testing.T) {
+	out := t.TempDir()
+	loops := func(p *schema.Point) (*kinds.Measurement, error) {
+		for p.Probe.Name == "b" {
+			if err := p.Halt(); err != nil {
+				return nil, fmt.Errorf("%w: cpu 0: runs", err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return fake(1000)(p)
+	}
+	args := []string{"run", experiment, "--out", out}
+	code, _, said := keptRun(t, loops, append(args, "--point-limit", "30ms")...)
+	if code != exitFailed || !strings.Contains(said, "point b: 30ms of host time is used up, the guest may loop for ever (raise --point-limit if it needs more): cpu 0: runs") {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	if runtime.GOOS != "windows" {
+		begun := time.Now()
+		once := sync.Once{}
+		code, _, said = keptRun(t, func(p *schema.Point) (*kinds.Measurement, error) {
+			once.Do(func() {
+				self, err := os.FindProcess(os.Getpid())
+				if err = errors.Join(err, self.Signal(syscall.SIGTERM)); err != nil {
+					t.Error(err)
+				}
+			})
+			return loops(p)
+		}, args...)
+		if code != exitFailed || !strings.Contains(said, "point b: not measured: the run was interrupted: cpu 0: runs") || time.Since(begun) > time.Minute {
+			t.Errorf("exit code %d behind %s\n%s", code, time.Since(begun), said)
+		}
+	}
+	if code, n, said := keptRun(t, fake(1000), args...); code != exitOK || n != 1 {
+		t.Errorf("afterwards: exit code %d, %d points measured\n%s", code, n, said)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 )
@@ -34,6 +35,7 @@ type moduleOptions struct {
 	console                 string
 	params, calls           []string
 	hits                    int64
+	limit                   *running.Limit
 }
 
 func (a *app) moduleRunCmd() *cobra.Command {
@@ -46,6 +48,7 @@ cost of a hit of the probes at each function: the time of warm calls beyond that
 		Args: exactlyOne("module"),
 	}
 	var o moduleOptions
+	o.limit = limitFlag(c, pointLimit)
 	f := c.Flags()
 	f.StringVar(&o.image, "image", defaultImage, "kernel to load it into (see `kprobesim list`)")
 	f.StringVar(&o.machine, "machine", "", "machine to run on (default: that of the kernel's instruction set in overhead-isas)")
@@ -91,6 +94,7 @@ func (a *app) tryModule(file string, o *moduleOptions) error {
 	if err != nil {
 		return fail(exitUsage, err)
 	}
+	p.Halt = a.halt(o.limit)
 	tried, err := kinds.Try(p, kinds.Trial{File: m, Parameters: quoteParams(o.params), Calls: o.calls, Hits: o.hits})
 	fmt.Fprintf(a.out, "module %s, kernel %s, machine %s\n", m.Name, o.image, p.Machine.Name)
 	a.printConsole(tried.Console)

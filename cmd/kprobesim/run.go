@@ -24,13 +24,14 @@ profile.pb.gz and the figures. A run with --set has the settings in the name of 
 
 A point that fails does not keep the others from being reported. Every measured point is kept below
 --out at once. A run that is interrupted or killed is gone on with by the same command, which measures
-only what is missing; --fresh measures everything again. An interrupt (Ctrl-C) or SIGTERM ends the run
-behind the points that are being measured; what is measured by then goes to NAME-interrupted. A second
-one ends the program at once.`,
+only what is missing; --fresh measures everything again. An interrupt (Ctrl-C) or SIGTERM gives the points
+that are being measured some seconds, and ends the run; what is measured by then goes to NAME-interrupted.
+A second one ends the program at once. A guest that loops is ended by --point-limit.`,
 		Args: atLeastOne("an experiment file"),
 	}
 	sets, workers := setFlag(c), workersFlag(c)
 	settings := replicateFlag(c, sets)
+	limit := limitFlag(c, pointLimit)
 	out := c.Flags().StringP("out", "o", "out", "directory for the results")
 	accounts := c.Flags().Bool("accounts", false, "print what every CPU spent its time on, too")
 	fresh := c.Flags().Bool("fresh", false, "measure every point again, also those that an earlier run has kept")
@@ -52,10 +53,10 @@ one ends the program at once.`,
 		var errs []error
 		for _, p := range plans {
 			if *dry {
-				errs = append(errs, a.estimate(p, store, *workers))
+				errs = append(errs, a.estimate(p, store, *workers, limit))
 				continue
 			}
-			errs = append(errs, a.runPlan(p, store, *out, *workers, *accounts))
+			errs = append(errs, a.runPlan(p, store, *out, *workers, *accounts, limit))
 			if errors.Is(errs[len(errs)-1], running.ErrInterrupted) {
 				break
 			}
@@ -95,9 +96,9 @@ func lacking(p *schema.Plan) error {
 }
 
 // runPlan runs one experiment and reports it.
-func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers int, accounts bool) error {
-	measure, kept := a.keep(store)
-	r := a.measured(p, measure, workers)
+func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers int, accounts bool, limit *running.Limit) error {
+	keep, kept := a.keep(store)
+	r := a.measured(p, keep, workers, limit)
 	kept(p)
 	for _, t := range r.Tables() {
 		a.print(t)
@@ -128,15 +129,18 @@ func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers 
 }
 
 // measureAll runs the points of a plan, all of them anew.
-func (a *app) measureAll(p *schema.Plan, workers int) *reports.Report {
-	return a.measured(p, a.measure, workers)
+func (a *app) measureAll(p *schema.Plan, workers int, limit *running.Limit) *reports.Report {
+	return a.measured(p, func(m running.Measure) running.Measure { return m }, workers, limit)
 }
 
-// measured runs the points of a plan with progress on the error stream. An interrupt ends it early.
-func (a *app) measured(p *schema.Plan, measure running.Measure, workers int) *reports.Report {
+// measured runs the points of a plan with progress on the error stream. An interrupt ends it early, and the limit a point.
+func (a *app) measured(p *schema.Plan, keep func(running.Measure) running.Measure, workers int, limit *running.Limit) *reports.Report {
 	progress := newProgress(a.err, p.Name)
 	stop, done := a.untilInterrupt()
 	defer done()
+	within := *limit
+	within.Stop = stop
+	measure := keep(within.Measure(a.measure))
 	progress.start(len(p.Points), hostWorkers(workers))
 	runner := &running.Runner{Measure: running.FewProfiles(p, measure), Workers: workers, Begun: progress.begun, Progress: progress.point, Stop: stop}
 	outcomes := runner.Run(p)

@@ -24,6 +24,7 @@ draws them. With --refit the fitted numbers make up for each change as far as th
 		Args: exactlyOne("experiment file"),
 	}
 	sets, workers := setFlag(c), workersFlag(c)
+	limit := limitFlag(c, pointLimit)
 	out := c.Flags().StringP("out", "o", "out", "directory for the results")
 	refit := c.Flags().Bool("refit", false, "fit the fitted numbers again behind each change")
 	top := c.Flags().IntP("top", "n", 5, "numbers that the table has for each row")
@@ -35,20 +36,20 @@ draws them. With --refit the fitted numbers make up for each change as far as th
 		if err != nil {
 			return fail(exitUsage, err)
 		}
-		return a.analyse(s, *out, *workers, *top)
+		return a.analyse(s, *out, *workers, *top, limit)
 	}
 	return c
 }
 
 // analyse runs an analysis and reports it. Its results stand beside those of the experiment.
-func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int) error {
+func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int, limit *running.Limit) error {
 	dir := filepath.Join(out, s.Plan.Name+"-sensitivity")
 	if err := results.CheckDir(dir); err != nil {
 		return fail(exitUsage, err)
 	}
 	progress := newProgress(a.err, s.Plan.Name)
 	progress.start(0, hostWorkers(workers))
-	err := s.Run(&running.Runner{Measure: a.measure, Workers: workers, Begun: progress.begun, Progress: progress.sparse})
+	err := s.Run(&running.Runner{Measure: limit.Measure(a.measure), Workers: workers, Begun: progress.begun, Progress: progress.sparse})
 	progress.finish()
 	if err != nil {
 		return fail(exitFailed, err)

@@ -18,7 +18,7 @@ func (a *app) tableCmd() *cobra.Command {
 The form text is that of run.`,
 		Args: atLeastOne("an experiment file"),
 	}
-	sets, workers := setFlag(c), workersFlag(c)
+	sets, workers, limit := setFlag(c), workersFlag(c), limitFlag(c, pointLimit)
 	format := c.Flags().String("format", "text", "form of the tables: "+strings.Join(results.TableFormats(), ", "))
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if _, err := (&results.Table{}).Format(*format); err != nil {
@@ -29,7 +29,7 @@ The form text is that of run.`,
 			return err
 		}
 		for _, p := range plans {
-			r := a.measureAll(p, *workers)
+			r := a.measureAll(p, *workers, limit)
 			if err := r.Err(); err != nil {
 				return fail(exitFailed, err)
 			}

@@ -44,6 +44,13 @@ func Boot(c distro.Config, files ...distro.File) (*Lab, error) {
 	return l, err
 }
 
+// Under is the lab with another Halt (sim.Config) for its runs.
+func (l *Lab) Under(halt func() error) *Lab {
+	other := *l
+	other.config.Halt = halt
+	return &other
+}
+
 // Kernel returns the kernel.
 func (l *Lab) Kernel() *linux.Kernel { return l.config.Kernel }
 

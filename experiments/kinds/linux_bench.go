@@ -21,7 +21,7 @@ import (
 // bench is a kernel that has booted, with what several points need of it.
 type bench struct {
 	lab  *measuring.Lab
-	work schema.Work
+	work *schema.Work
 }
 
 // benchOf boots the kernel of a point, or returns what another point with the same kernel and machine has booted.
@@ -31,14 +31,15 @@ func benchOf(p *schema.Point) (*bench, error) {
 	made, err := l.Work.Do(key, func() (any, error) {
 		lab, err := measuring.Boot(distro.Config{
 			Kernel: l.Kernel, CPU: p.Machine.CPU, TimerHz: p.Machine.TimerHz, Board: pc.Legacy{Date: l.Date},
-			CPUs: int(l.CPUs), RAM: int(l.Memory), Command: l.Command,
+			CPUs: int(l.CPUs), RAM: int(l.Memory), Command: l.Command, Halt: p.Halt,
 		})
-		return &bench{lab: lab, work: schema.Work{Most: benchWork}}, err
+		return &bench{lab: lab, work: &schema.Work{Most: benchWork}}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return made.(*bench), nil
+	b := made.(*bench)
+	return &bench{b.lab.Under(p.Halt), b.work}, nil
 }
 
 // benchWork is how many loops without probes and places of probes are kept; they are small.

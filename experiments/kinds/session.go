@@ -67,7 +67,7 @@ func config(p *schema.Point) targets.Config {
 		Machine: sim.Config{
 			CPU: p.Machine.CPU, CPUs: int(p.Kernel.CPUs), RAM: int(p.Kernel.Memory),
 			Image: p.Image.Image, TimerHz: p.Machine.TimerHz, Budget: budget(p),
-			Layout: p.Layout(),
+			Layout: p.Layout(), Halt: p.Halt,
 		},
 		Kernel: smp.Options{
 			HZ: p.Kernel.HZ, Preempt: p.Kernel.Preempt == schema.PreemptFull,

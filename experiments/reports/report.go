@@ -63,7 +63,7 @@ func (r *Report) Err() error {
 		var internal *defect.Error
 		switch {
 		case o.Err == nil:
-		case errors.Is(o.Err, running.ErrInterrupted):
+		case o.Err == running.ErrInterrupted: // one that was begun says where it was
 			interrupted++
 		case errors.As(o.Err, &internal):
 			errs = append(errs, o.Err) // names its point itself

@@ -21,15 +21,14 @@ type Outcome struct {
 	Err         error
 }
 
-// ErrInterrupted is the error of a point that was not begun, because the run was to end.
+// ErrInterrupted is the error of a point that was not begun, because the run was to end. That of one that was ended wraps it.
 var ErrInterrupted = errors.New("not measured: the run was interrupted")
 
 // Runner runs the points of a plan, several at a time.
 type Runner struct {
 	Measure Measure
 	Workers int // 0 for one a core
-	// Stop, if set, ends the run when it is closed: points that run are measured to their end, and no other
-	// one is begun.
+	// Stop, if set, ends the run when it is closed: no other point is begun. Points that run are ended by Limit.
 	Stop <-chan struct{}
 	// Begun, if set, is told of each point before it is measured; calls do not overlap with each other or with those
 	// of Progress.

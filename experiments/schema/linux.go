@@ -3,11 +3,13 @@ package schema
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"kprobesim/image/linux"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
+	"kprobesim/sim"
 )
 
 // Linux is the kernel of a distribution that a point boots in place of one of this program's.
@@ -213,14 +215,25 @@ type work struct {
 // maxWork is how many are kept: points that run at the same time rarely need more.
 const maxWork = 3
 
-// Do returns what make makes for a key. It is made once, and again when it was not asked for in a long time.
+// Do returns what make makes for a key. It is made once, and again when it was not asked for in a long time or when the
+// point that made it was ended by its Halt, of which others know nothing.
 func (w *Work) Do(key string, produce func() (any, error)) (any, error) {
 	one := w.find(key)
 	one.once.Do(func() {
 		one.err = errUnfinished // if it panics
 		one.made, one.err = produce()
+		if halted := (*sim.HaltedError)(nil); errors.As(one.err, &halted) {
+			w.forget(one)
+		}
 	})
 	return one.made, one.err
+}
+
+// forget has a work made again.
+func (w *Work) forget(one *work) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept = slices.DeleteFunc(w.kept, func(k *work) bool { return k == one })
 }
 
 // find returns the work of a key, which becomes the latest.

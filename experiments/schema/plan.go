@@ -63,6 +63,10 @@ type Point struct {
 	Further    bool  // not the first replicate of its point that is measured
 	Budget     int64 // microseconds of simulated time
 
+	// Halt, if not nil, is asked while the point is measured, and its error ends that (sim.Config). No measurement that is
+	// whole depends on it.
+	Halt func() error
+
 	// Differs lists by what the point is not the setup that its published figure was measured on, and
 	// Remodelled by what only its cost model or its fitted numbers are others.
 	Differs, Remodelled []string

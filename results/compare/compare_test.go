@@ -98,7 +98,8 @@ func TestCauses(t *testing.T) {
 			[]string{"setting b: 4 -> 5", "setting c: 6 is new", "setting machine.cost.a: 1 -> 2", "image i: x -> y"},
 		},
 		{ // of two machines with two values none is meant
-			results.Keys{"machine m a": "1", "machine n a": "2"}, results.Keys{"machine m a": "1", "machine n a": "2", "setting machine.a": "3"},
+			results.Keys{"machine m a": "1", "machine n a": "2"},
+			results.Keys{"machine m a": "1", "machine n a": "2", "setting machine.a": "3"},
 			[]string{"setting machine.a: 3 is new"},
 		},
 	} {
