@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"kprobesim/experiments"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
 	"kprobesim/results"
 )
 
@@ -120,17 +122,36 @@ func TestPinnedPoints(t *testing.T) {
 	}
 }
 
+// plans are the plans of all experiments, which several tests look at.
+var plans = sync.OnceValues(func() (all []*schema.Plan, err error) {
+	loader := planning.NewLoader()
+	for _, name := range experiments.Names() {
+		p, err := loader.Plan(name, nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+})
+
+// everyPlan returns them.
+func everyPlan(t *testing.T) []*schema.Plan {
+	t.Helper()
+	all, err := plans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // TestInputsOfBaselines plans every experiment and measures none: what a baseline is recorded to be made from is what the
 // experiment is made from now, so that a check names what changed and nothing older.
 func TestInputsOfBaselines(t *testing.T) {
 	const refresh = "kprobesim check --inputs (go run ./cmd/kprobesim check --inputs) writes them anew; commit them with what changed them"
 	have := map[string]bool{}
-	loader := planning.NewLoader()
-	for _, name := range experiments.Names() {
-		p, err := loader.Plan(name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range everyPlan(t) {
+		name := p.Name
 		if kinds.Of(p.Kind).Linux != nil {
 			continue // its figures are those of a kernel that is not part of this program
 		}
@@ -183,17 +204,13 @@ func TestEveryExperimentIsPinned(t *testing.T) {
 	for _, c := range pinned {
 		have = append(have, c.experiment)
 	}
-	for _, name := range experiments.Names() {
-		p, err := planning.NewLoader().Plan(name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range everyPlan(t) {
 		if kinds.Of(p.Kind).Linux != nil {
 			seen = append(seen, p.Kind) // measured where there is a kernel: TestLinux of kinds
 			continue
 		}
-		if len(p.Collected) == 0 && !slices.Contains(have, name) {
-			t.Errorf("no point of %s is measured by go test", name)
+		if len(p.Collected) == 0 && !slices.Contains(have, p.Name) {
+			t.Errorf("no point of %s is measured by go test", p.Name)
 		}
 		seen = append(seen, p.Kind)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -119,23 +120,27 @@ func TestProbesWithInterruptsOff(t *testing.T) {
 // Random operations on functions that all CPUs are calling: results stay right, and in the end
 // nothing is left.
 func TestRandomOperationsOnManyCPUs(t *testing.T) {
+	operations := 20
+	if hosttools.Whole(t, "many random operations on functions that all CPUs call", "a third of them") {
+		operations = 60
+	}
 	for i, o := range kernels() {
 		cpus := 2 + i%4
 		t.Run(fmt.Sprintf("%d/%s", cpus, o.name), func(t *testing.T) {
-			bootMany(t, o.image, cpus, o.opt, func(w *crowd) { w.storm(uint64(i)) })
+			bootMany(t, o.image, cpus, o.opt, func(w *crowd) { w.storm(uint64(i), operations) })
 		})
 	}
 }
 
 // storm does random operations while every function of them is called on every CPU.
-func (w *crowd) storm(seed uint64) {
+func (w *crowd) storm(seed uint64, operations int) {
 	books := w.keepBooks()
 	s := newStorm(w.live, seed)
 	for _, fn := range s.fns {
 		w.begin(fn, s.want[fn])
 	}
 	rng := rand.New(rand.NewPCG(seed, 9))
-	for range 60 {
+	for range operations {
 		s.step()
 		w.sleep(int64(rng.IntN(2)))
 	}

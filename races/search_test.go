@@ -9,15 +9,20 @@ import (
 	"testing"
 
 	"kprobesim/internal/defect"
+	"kprobesim/internal/hosttools"
 )
 
 // schedules is the number of schedules that the tests run of each variant. The full number is run by
 // make races.
-func schedules() uint64 {
-	if testing.Short() {
+func schedules(t *testing.T) uint64 {
+	t.Helper()
+	switch {
+	case testing.Short():
 		return 8
+	case hosttools.Whole(t, "100 schedules of each variant", "40 of them; make races runs thousands"):
+		return 100
 	}
-	return 100
+	return 40
 }
 
 // variants calls f for every variant of every scenario of this program.
@@ -51,10 +56,11 @@ func probesOfACall(s *Scenario) uint64 {
 
 // TestProtocolsAreSafe runs every variant as it was specified: nothing may be found.
 func TestProtocolsAreSafe(t *testing.T) {
+	schedules := schedules(t)
 	variants(t, func(t *testing.T, s *Scenario, v *Variant) {
 		for _, policy := range []string{Random, PCT} {
 			opt := Default()
-			opt.Schedules, opt.Policy, opt.Workers, opt.Seed = schedules()/2, policy, 1, 20
+			opt.Schedules, opt.Policy, opt.Workers, opt.Seed = schedules/2, policy, 1, 20
 			tally, err := Search(s, v, opt)
 			if err != nil || tally.Schedules != opt.Schedules {
 				t.Fatalf("%s: %d schedules, %v", policy, tally.Schedules, err)

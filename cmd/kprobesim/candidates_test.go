@@ -318,8 +318,8 @@ func sameCompiler(t *testing.T) {
 
 // TestDocumentsOfKernels holds the table of kernels with other options. Their images are not part of the program.
 func TestDocumentsOfKernels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("with -short: kernels with other options")
+	if !*update {
+		hosttools.Long(t, "the table of kernels with other options", "TestImageOfYourOwn builds a kernel")
 	}
 	sameCompiler(t)
 	base, out := bothModes(t), candidateHead

@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
 )
 
 // TestUntimedCounterCounts reads the time-stamp counter in a loop that is executed without a cost model: it goes on by
@@ -67,12 +68,16 @@ func (silent) Step(*cpus.Step) {}
 func TestUntimedTracesChangeNothing(t *testing.T) { eachThread(t, untimedTraces) }
 
 func untimedTraces(t *testing.T) {
+	programs := 16
+	if hosttools.Whole(t, "many random loops without a cost model", "two fifths of them") {
+		programs = 40
+	}
 	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
 		g := newGen(isa.Bits, 13, 1)
 		for _, x := range groups {
 			x.build(g)
 		}
-		for i := range 40 {
+		for i := range programs {
 			var code []byte
 			for len(code) < 10+5*(i%12) {
 				code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)

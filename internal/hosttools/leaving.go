@@ -46,9 +46,20 @@ func Unable(tb testing.TB, what, why string) {
 // Long leaves out a test that takes long, unless long tests are asked for. It says where the same is shown in less time.
 func Long(tb testing.TB, what, instead string) {
 	tb.Helper()
-	if os.Getenv(LongRuns) != "1" || testing.Short() {
-		tb.Skip(IsLong + oneLine(what+"; "+instead))
+	if !Whole(tb, what, instead) {
+		tb.SkipNow()
 	}
+}
+
+// Whole reports whether a test runs in whole, because long tests are asked for. Where it does not, it says what the
+// test leaves out, and what it runs instead.
+func Whole(tb testing.TB, what, instead string) bool {
+	tb.Helper()
+	if os.Getenv(LongRuns) == "1" && !testing.Short() {
+		return true
+	}
+	tb.Log(IsLong + oneLine(what+"; "+instead))
+	return false
 }
 
 // oneLine keeps a message on the line that it is found by.

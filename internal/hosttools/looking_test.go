@@ -68,11 +68,13 @@ func TestPackaged(t *testing.T) {
 // skipped is a test that notes that it was left out, and goes on.
 type skipped struct {
 	testing.TB
-	why string
+	why  string
+	left bool
 }
 
-func (s *skipped) Helper()         {}
-func (s *skipped) Skip(why ...any) { s.why = fmt.Sprint(why...) }
+func (s *skipped) Helper()        {}
+func (s *skipped) SkipNow()       { s.left = true }
+func (s *skipped) Log(why ...any) { s.why = fmt.Sprint(why...) }
 
 // Long tests are asked for by the environment alone, and without -short.
 func TestLong(t *testing.T) {
@@ -80,8 +82,8 @@ func TestLong(t *testing.T) {
 		t.Setenv(LongRuns, value)
 		s := &skipped{}
 		Long(s, "a test", "a shorter\none")
-		if want := IsLong + "a test; a shorter one"; runs && s.why != "" || !runs && s.why != want {
-			t.Errorf("%s=%q: %q, want %q where it does not run", LongRuns, value, s.why, want)
+		if want := IsLong + "a test; a shorter one"; s.left == runs || runs && s.why != "" || !runs && s.why != want {
+			t.Errorf("%s=%q: left out is %v, %q, want %q where it does not run", LongRuns, value, s.left, s.why, want)
 		}
 	}
 }
