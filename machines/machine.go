@@ -42,8 +42,9 @@ type Param struct {
 // Mark notes that a parameter was overridden, so that its old source does not vouch for the new
 // value.
 func (m *Machine) Mark(s doc.Setting) {
+	key := s.Key()
 	for i := range m.Params {
-		if p := &m.Params[i]; p.Path == s.Key() {
+		if p := &m.Params[i]; p.Path == key {
 			p.Source = "overridden by " + s.Value.Pos.String()
 		}
 	}

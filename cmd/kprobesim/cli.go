@@ -67,10 +67,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 func newApp(stdout, stderr io.Writer) *app {
 	loader := planning.NewLoader()
 	loader.Stdin = os.Stdin
-	return &app{
+	a := &app{
 		out: &sticky{w: stdout}, err: &locked{w: stderr}, loader: loader,
 		measure: kinds.Measure, now: time.Now, program: keeping.Program,
 	}
+	loader.Tell = newPlanning(a.err, time.Now)
+	return a
 }
 
 func (a *app) run(args []string) (code int) {

@@ -70,13 +70,25 @@ func (a *app) estimate(p *schema.Plan, s *keeping.Store, workers int, limit *run
 		s = keeping.New("", "", true)
 	}
 	n := hostWorkers(workers)
-	e, err := s.Estimate(p, limit.Measure(a.measure), n)
+	progress := newProgress(a.err, p.Name+": short measurements")
+	progress.start(0, 1, nil)
+	e, err := s.Estimate(p, progress.watched(limit.Measure(a.measure)), n)
+	progress.finish()
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	fmt.Fprintf(a.out, "%s: %d points, %d of them kept from earlier runs; about %s with %d at a time, and %d MiB of memory (from %d short measurements on this host)\n",
-		p.Name, e.Points, e.Kept, roundTime(e.Time), n, e.Memory>>20, e.Pilots)
+	fmt.Fprintf(a.out, "%s: %d points, %d of them kept from earlier runs; about %s with %d at a time, and %d MiB of memory (from %s on this host)\n",
+		p.Name, e.Points, e.Kept, roundTime(e.Time), n, e.Memory>>20, origin(e))
 	return nil
+}
+
+// origin says what an estimate was made from.
+func origin(e keeping.Estimate) string {
+	text := fmt.Sprintf("%d short measurements", e.Pilots)
+	if e.Guessed > 0 {
+		text += fmt.Sprintf(", and %d points reckoned from those of another sort,", e.Guessed)
+	}
+	return text
 }
 
 // roundTime leaves two digits or so of a time.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/sim"
@@ -27,8 +28,7 @@ type progress struct {
 	workers     int
 	running     map[*schema.Point]time.Time // since when
 	spoke       time.Time
-	took        time.Duration // of all points that were measured and not just looked up
-	measured    int
+	forecast    forecast
 	quit        chan struct{}
 	ended       sync.WaitGroup
 }
@@ -50,9 +50,12 @@ func newProgress(w *locked, name string) *progress {
 	return p
 }
 
-// start has signs of life given for so many points and workers, until done.
-func (p *progress) start(points, workers int) {
+// start has signs of life given for points and workers, until done. All that are not among known come later.
+func (p *progress) start(points, workers int, known []schema.Point) {
 	p.total, p.workers, p.spoke = points, max(1, workers), p.now()
+	for i := range known {
+		p.forecast.plan(&known[i])
+	}
 	p.ended.Go(func() {
 		t := time.NewTicker(p.beat / 5)
 		defer t.Stop()
@@ -72,6 +75,20 @@ func (p *progress) begun(pt *schema.Point) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running[pt] = p.now()
+	p.forecast.begin(pt)
+}
+
+// watched is a measure of which progress is told.
+func (p *progress) watched(m running.Measure) running.Measure {
+	return func(pt *schema.Point) (*kinds.Measurement, error) {
+		p.begun(pt)
+		defer func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.running, pt)
+		}()
+		return m(pt)
+	}
 }
 
 // alive says what is being measured, unless something was said lately.
@@ -93,23 +110,22 @@ func (p *progress) alive() {
 		text += fmt.Sprintf("%d of %d points, ", p.done, p.total)
 	}
 	text += fmt.Sprintf("measuring %s for %s", longest.Name, now.Sub(p.running[longest]).Round(time.Second))
-	if left := p.left(now); left > 0 {
-		text += fmt.Sprintf(", about %s left", left.Round(time.Second))
-	}
+	text += p.left(now)
 	p.say(text)
 }
 
-// left estimates the time until the end from the points that were measured; 0 is not known.
-func (p *progress) left(now time.Time) time.Duration {
-	if p.measured == 0 || p.total <= p.done {
-		return 0
+// left says the time until the end, as far as the points that were measured tell.
+func (p *progress) left(now time.Time) string {
+	running := map[*schema.Point]time.Duration{}
+	for pt, since := range p.running {
+		running[pt] = now.Sub(since)
 	}
-	mean := p.took / time.Duration(p.measured)
-	left := mean * time.Duration(p.total-p.done)
-	for _, since := range p.running {
-		left -= min(mean, now.Sub(since))
+	unknown := p.total - p.done - len(running) - p.forecast.all.points
+	left := p.forecast.left(running, unknown, min(p.workers, p.total-p.done))
+	if left == 0 || p.total <= p.done {
+		return ""
 	}
-	return max(left/time.Duration(min(p.workers, max(1, p.total-p.done))), time.Second)
+	return fmt.Sprintf(", about %s left", roundTime(left))
 }
 
 // say writes a line, over the last one on a terminal.
@@ -156,8 +172,7 @@ func (p *progress) end(done, total int, o *running.Outcome) {
 	p.done, p.total = done, total
 	if since, ok := p.running[o.Point]; ok {
 		if d := p.now().Sub(since); d > lookedUp {
-			p.took += d
-			p.measured++
+			p.forecast.end(o.Point, d)
 		}
 		delete(p.running, o.Point)
 	}
@@ -179,7 +194,32 @@ func (p *progress) finish() {
 	close(p.quit)
 	p.ended.Wait()
 	if p.terminal {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		p.clear()
+	}
+}
+
+// clear clears the line of a terminal.
+func (p *progress) clear() { fmt.Fprint(p.w, "\r\x1b[K") }
+
+// patience is how long people wait without a word.
+const patience = time.Second
+
+// newPlanning returns what tells how far the planning of a sweep is, once that takes longer than people wait.
+func newPlanning(w *locked, now func() time.Time) func(experiment string, done, of int) {
+	var p *progress
+	var next time.Time
+	said := false
+	return func(experiment string, done, of int) {
+		if done == 0 {
+			p, next, said = newProgress(w, experiment), now().Add(patience), false
+		}
+		switch {
+		case done == of && said && p.terminal:
+			p.clear()
+		case done < of && !now().Before(next):
+			p.say(fmt.Sprintf("%s: planning, %d of %d combinations of the sweep", p.name, done, of))
+			next, said = now().Add(p.beat), true
+		}
 	}
 }
 

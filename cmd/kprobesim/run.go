@@ -141,7 +141,7 @@ func (a *app) measured(p *schema.Plan, keep func(running.Measure) running.Measur
 	within := *limit
 	within.Stop = stop
 	measure := keep(within.Measure(a.measure))
-	progress.start(len(p.Points), hostWorkers(workers))
+	progress.start(len(p.Points), hostWorkers(workers), p.Points)
 	runner := &running.Runner{Measure: running.FewProfiles(p, measure), Workers: workers, Begun: progress.begun, Progress: progress.point, Stop: stop}
 	outcomes := runner.Run(p)
 	progress.finish()

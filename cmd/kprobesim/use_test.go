@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
+	"kprobesim/machines"
 )
 
 // TestVersion says what a report of a defect needs.
@@ -232,7 +233,7 @@ func TestSignsOfLife(t *testing.T) {
 	p := newProgress(&locked{w: &said}, "slow")
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
-	a, b := &schema.Point{Name: "a"}, &schema.Point{Name: "b"}
+	a, b := bare("a", "x", 1), bare("b", "x", 1)
 	p.total, p.workers, p.spoke = 5, 1, now
 	p.begun(a)
 	now = now.Add(14 * time.Second)
@@ -248,10 +249,78 @@ func TestSignsOfLife(t *testing.T) {
 	p.begun(b)
 	now = now.Add(15 * time.Second)
 	p.alive()
-	p.total, p.done, p.measured = 0, 0, 0
+	p.total, p.done, p.forecast = 0, 0, forecast{}
 	now = now.Add(15 * time.Second)
 	p.alive()
 	want := "slow: 0 of 5 points, measuring a for 16s\nslow: 1 of 5: a ok\nslow: 1 of 5 points, measuring b for 15s, about 1m5s left\nslow: measuring b for 30s\n"
+	if said.String() != want {
+		t.Errorf("said\n%swant\n%s", said.String(), want)
+	}
+}
+
+// bare is a point of a sort, with CPUs, of which nothing else counts.
+func bare(name, sort string, cpus int64) *schema.Point {
+	p := &schema.Point{Name: name, Kind: sort, Machine: &machines.Machine{}, Image: &schema.Image{}}
+	p.Kernel.CPUs = cpus
+	return p
+}
+
+// TestTimeLeft reckons by sorts and CPUs, by what is planned, and by points that take longer than was expected.
+func TestTimeLeft(t *testing.T) {
+	quick, slow := bare("quick", "x", 1), bare("slow", "y", 1)
+	big, unlike := bare("big", "y", 4), bare("unlike", "z", 1)
+	with := func(ahead ...*schema.Point) *forecast {
+		f := &forecast{}
+		for _, p := range append(ahead, quick, slow) {
+			f.plan(p)
+		}
+		f.begin(quick)
+		f.end(quick, time.Second)
+		f.begin(slow)
+		f.end(slow, 100*time.Second)
+		return f
+	}
+	type running = map[*schema.Point]time.Duration
+	for _, x := range []struct {
+		name    string
+		f       *forecast
+		running running
+		unknown int
+		workers int
+		want    time.Duration
+	}{
+		{"of each sort", with(bare("", "x", 1), bare("", "y", 1)), nil, 0, 1, 101 * time.Second},
+		{"by CPUs", with(big), nil, 0, 1, 400 * time.Second},
+		{"no sort is known", with(unlike), nil, 0, 1, 50500 * time.Millisecond},
+		{"no more than their number is known", with(), nil, 4, 2, 101 * time.Second},
+		{"two workers", with(bare("", "y", 1), bare("", "y", 1)), nil, 0, 2, 100 * time.Second},
+		{"one of two workers has more", with(), running{big: 10 * time.Second, quick: 0}, 0, 2, 390 * time.Second},
+		{"longer than expected", with(), running{quick: 10 * time.Minute}, 0, 1, 10 * time.Minute},
+		{"nothing is measured", &forecast{}, running{quick: time.Minute}, 3, 1, 0},
+	} {
+		if got := x.f.left(x.running, x.unknown, x.workers); got.Round(time.Millisecond) != x.want {
+			t.Errorf("%s: %s left, want %s", x.name, got, x.want)
+		}
+	}
+}
+
+// TestPlanningTells says how far planning is when it takes longer than a second, and clears that on a terminal.
+func TestPlanningTells(t *testing.T) {
+	var said bytes.Buffer
+	now := time.Unix(0, 0)
+	tell := newPlanning(&locked{w: &said}, func() time.Time { return now })
+	for _, step := range []time.Duration{0, 10 * time.Millisecond} {
+		tell("quick", 0, 3)
+		now = now.Add(step)
+		tell("quick", 1, 3)
+		tell("quick", 3, 3)
+	}
+	for i := range 40 {
+		tell("slow", i, 40)
+		now = now.Add(500 * time.Millisecond)
+	}
+	tell("slow", 40, 40)
+	want := "slow: planning, 2 of 40 combinations of the sweep\nslow: planning, 32 of 40 combinations of the sweep\n"
 	if said.String() != want {
 		t.Errorf("said\n%swant\n%s", said.String(), want)
 	}

@@ -16,6 +16,7 @@ import (
 type Estimate struct {
 	Points, Kept int           // of the plan, and those of them that an earlier run has kept
 	Pilots       int           // measurements that the estimate was made from
+	Guessed      int           // points of sorts that were not measured, because that took too long
 	Time         time.Duration // with the workers that were asked for
 	Memory       uint64        // bytes of the whole process
 }
@@ -36,6 +37,9 @@ const perProfile = 1 << 20
 // enough is the time behind which no further number of CPUs is measured: it is reckoned from the last one of the sort.
 const enough = 3 * time.Second
 
+// tooLong is the time behind which no further sort is measured: it is reckoned from the one before it.
+const tooLong = 20 * time.Second
+
 // rate is how long a point of some sort takes: a part that is always there, and one for each call.
 type rate struct {
 	always, call time.Duration
@@ -50,9 +54,6 @@ func (r rate) with(cpus int64) rate {
 	return r
 }
 
-// calls is how often the loop of a point calls its target, without and with the probe.
-func calls(p *schema.Point) int64 { return 2 * (p.Workload.Hits + p.Workload.Warmup) }
-
 // Estimate measures one point of each sort in a plan with few calls, and says what the whole will take. Sorts differ by
 // what is measured, machine, kernel, number of CPUs and mode of the probe. A sort without a number of calls is measured
 // by a whole point, which is kept.
@@ -62,14 +63,19 @@ func (s *Store) Estimate(p *schema.Plan, measure running.Measure, workers int) (
 	before, _ := occupied()
 	start := time.Now()
 	var total, longest time.Duration
+	var last rate
 	for i := range p.Points {
 		pt := &p.Points[i]
 		if _, kept := s.Load(pt); kept && !s.fresh {
 			e.Kept++
 			continue
 		}
-		sort := fmt.Sprint(pt.Kind, pt.Machine.Name, pt.Machine.CPU.Model, pt.Image.Hash, pt.Kernel.HZ, pt.Workload.Load, pt.Probe.Mode, pt.Probe.Kind, pt.Crowd)
+		sort := pt.Sort()
 		r, known := rates[sort]
+		if !known && last.cpus > 0 && time.Since(start) > tooLong {
+			r, known = last, true
+			e.Guessed++
+		}
 		if !known || r.cpus != pt.Kernel.CPUs && time.Since(start) < enough {
 			var err error
 			if r, err = s.pilot(pt, measure, &e.Pilots); err != nil {
@@ -83,10 +89,10 @@ func (s *Store) Estimate(p *schema.Plan, measure running.Measure, workers int) (
 				total += max(0, r.always-again.always) // the first one has booted for all
 				r = again
 			}
-			rates[sort] = r
+			rates[sort], last = r, r
 		}
 		r = r.with(pt.Kernel.CPUs)
-		t := r.always + r.call*time.Duration(max(0, calls(pt)-r.calls))
+		t := r.always + r.call*time.Duration(max(0, pt.Calls()-r.calls))
 		total += t
 		longest = max(longest, t)
 	}
@@ -113,7 +119,7 @@ func (s *Store) pilot(p *schema.Point, measure running.Measure, made *int) (rate
 	}
 	first, err := s.timed(&few, measure, made)
 	if err != nil || few.Workload.Hits == p.Workload.Hits {
-		return rate{first, 0, calls(p), p.Kernel.CPUs}, err
+		return rate{first, 0, p.Calls(), p.Kernel.CPUs}, err
 	}
 	more := few
 	more.Workload.Hits = pilotLong
@@ -121,8 +127,8 @@ func (s *Store) pilot(p *schema.Point, measure running.Measure, made *int) (rate
 	if err != nil {
 		return rate{}, err
 	}
-	call := max(0, second-first) / time.Duration(calls(&more)-calls(&few))
-	return rate{second, call, calls(&more), p.Kernel.CPUs}, nil
+	call := max(0, second-first) / time.Duration(more.Calls()-few.Calls())
+	return rate{second, call, more.Calls(), p.Kernel.CPUs}, nil
 }
 
 // timed measures a point, keeps it, and says how long that took.

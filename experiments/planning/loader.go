@@ -65,14 +65,24 @@ func (l *Loader) title(what, folder, name string) (string, error) {
 type Loader struct {
 	Targets []targets.Target
 	Stdin   io.Reader // the experiment "-", or nil
+	// Tell, if set, is told how many combinations of a sweep are planned, of how many; at last of all of them.
+	Tell func(experiment string, done, of int)
 
 	docs    map[string]document
+	wholes  map[string]whole     // documents with those that they are based on
 	layers  map[string]*doc.Node // experiments by their file, with those that they are based on
 	images  map[string]*schema.Image
 	kernels map[string]*packaged // of distributions, by file
 	work    schema.Work          // that points on them share
 	inputs  []results.Input      // of the plan that is being read
 	keys    results.Keys         // of the same: what its files say
+	keyed   map[*doc.Node]bool   // of the same: documents whose keys are in keys
+}
+
+// whole is a document that was read once with those that it is based on.
+type whole struct {
+	root   *doc.Node
+	inputs []results.Input
 }
 
 // document is a file that was read once.
@@ -119,12 +129,43 @@ const maxBases = 8
 
 // document reads and parses a TOML file once, with the files it is based on.
 func (l *Loader) document(what, folder, name, base string) (*doc.Node, error) {
-	root, err := l.layered(what, folder, name, base, nil)
-	if err == nil && l.keys != nil {
+	root, err := l.wholeOf(what, folder, name, base)
+	if err == nil && l.keys != nil && !l.keyed[root] {
 		addKeys(l.keys, what+" "+documentName(root), root)
+		l.keyed[root] = true
 	}
 	return root, err
 }
+
+// wholeOf is layered, once for each document: points of a sweep name the same machine thousands of times.
+func (l *Loader) wholeOf(what, folder, name, base string) (*doc.Node, error) {
+	key := documentKey(what, name, base)
+	if w, ok := l.wholes[key]; ok {
+		for _, in := range w.inputs {
+			l.use(in)
+		}
+		return w.root, nil
+	}
+	before := l.inputs
+	l.inputs = nil
+	root, err := l.layered(what, folder, name, base, nil)
+	used := l.inputs
+	l.inputs = before
+	for _, in := range used {
+		l.use(in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.wholes == nil {
+		l.wholes = map[string]whole{}
+	}
+	l.wholes[key] = whole{root, used}
+	return root, nil
+}
+
+// documentKey tells documents apart.
+func documentKey(what, name, base string) string { return what + "\x00" + name + "\x00" + base }
 
 // documentName is the name that a document has for people, or that of its file.
 func documentName(root *doc.Node) string {
@@ -233,7 +274,7 @@ func (l *Loader) keep(what string, whole *doc.Node) {
 
 // single reads and parses one file once.
 func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
-	key := what + "\x00" + name + "\x00" + base
+	key := documentKey(what, name, base)
 	if d, ok := l.docs[key]; ok {
 		l.use(d.input)
 		return d.root, nil

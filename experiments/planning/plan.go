@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
+	"kprobesim/machines"
 	"kprobesim/results"
 	"kprobesim/targets"
 )
@@ -26,7 +27,8 @@ type planner struct {
 	plan *schema.Plan
 	runs int // points times replicates, up to the first one that is too many
 
-	pristine   *doc.Node // the file that is planned, without settings
+	machines   map[string]*machines.Machine // by name and settings
+	pristine   *doc.Node                    // the file that is planned, without settings
 	references map[*doc.Node]*measured
 }
 
@@ -34,7 +36,7 @@ type planner struct {
 // everything that can be checked before running. The error lists every mistake, each with its
 // place.
 func (l *Loader) Plan(name string, sets []string) (*schema.Plan, error) {
-	l.inputs, l.keys = nil, results.Keys{}
+	l.inputs, l.keys, l.keyed = nil, results.Keys{}, map[*doc.Node]bool{}
 	root, err := l.document("experiment", ".", name, "")
 	if err != nil {
 		return nil, err
@@ -81,16 +83,28 @@ func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 		p.errs.Add(root.Get("sweep").Pos, "sweep: more than %d combinations: sweep fewer values, or part the sweep among files (base = this one), whose points are kept apart",
 			maxPoints)
 	}
-	for _, c := range combos {
-		if p.runs > maxPoints {
-			break
-		}
-		one := root.Clone()
-		p.point(one, c, append(slices.Clone(machine), p.apply(one, p.together(root, c, 0))...))
-	}
+	p.each(root, combos, machine)
 	if p.runs > maxPoints {
 		p.errs.Add(root.Pos, "more than %d points; each combination of the sweep and each replicate of a point counts: use fewer, or part them among files with this one as base", maxPoints)
 	}
+}
+
+// each plans the points of each combination of the sweep, with the settings of the machine that all of them have.
+func (p *planner) each(root *doc.Node, combos [][]doc.Setting, machine []doc.Setting) {
+	tell := p.l.Tell
+	if tell == nil {
+		tell = func(string, int, int) {}
+	}
+	name := documentName(root)
+	for i, c := range combos {
+		if p.runs > maxPoints {
+			break
+		}
+		tell(name, i, len(combos))
+		one := root.Clone()
+		p.point(one, c, append(slices.Clone(machine), p.apply(one, p.together(root, c, 0))...))
+	}
+	tell(name, len(combos), len(combos))
 }
 
 // apply puts settings into the document and returns those that are for the machine description.
@@ -124,7 +138,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	} else if once != "" && e.Replicate > 0 {
 		p.errs.Add(at(root, "replicate"), "replicate: kind %s has but number 0: %s", e.Kind, once)
 	}
-	m, err := p.l.Machine(e.Machine, folder(root, "machine"), machine)
+	m, err := p.machine(e.Machine, folder(root, "machine"), machine)
 	p.errs.Join(at(root, "machine"), err)
 	if err == nil && max(e.Kernel.CPUs, 1)<<m.CPU.Predictor.TableBits > mostCounters {
 		p.errs.Add(at(root, "kernel", "cpus"), "kernel.cpus: predictors of %d CPUs with 2^%d counters each (predictor.table_bits) take "+
@@ -164,6 +178,26 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	}
 	p.checkGuest(root, &pt, e)
 	p.points(root, pt, e, c, machine)
+}
+
+// machine reads a machine description with settings, once for all points that have both. No point changes it.
+func (p *planner) machine(name, base string, settings []doc.Setting) (*machines.Machine, error) {
+	key := documentKey("machine", name, base)
+	for _, s := range settings {
+		key += "\x00" + s.Key() + "=" + flat(s.Value)
+	}
+	if m := p.machines[key]; m != nil {
+		return m, nil
+	}
+	m, err := p.l.Machine(name, base, settings)
+	if err != nil {
+		return nil, err
+	}
+	if p.machines == nil {
+		p.machines = map[string]*machines.Machine{}
+	}
+	p.machines[key] = m
+	return m, nil
 }
 
 // points plans the points of a kernel and a workload.

@@ -2,6 +2,7 @@ package planning_test
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -287,5 +288,42 @@ func TestReplicateAlone(t *testing.T) {
 		if want := []string{"k", "b"}; !slices.Equal(names, want) {
 			t.Errorf("%v: points %v, want %v", sets, names, want)
 		}
+	}
+}
+
+// TestPointsShareMachines reads a description once for all points with the same settings of it, and says how far it is. A
+// second plan of a loader has the inputs and keys of the first.
+func TestPointsShareMachines(t *testing.T) {
+	dir := t.TempDir()
+	exptest.Write(t, dir, "under.toml", exptest.ToyMachine)
+	exptest.Write(t, dir, "machine.toml", "base = \"under.toml\"\nname = \"toy-1\"\n")
+	file := exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [10, 20]\nmachine.event.trap.cycles = [2, 3]\n")
+	l := exptest.ToyLoader()
+	var told []int
+	l.Tell = func(name string, done, of int) {
+		if told = append(told, done); name != "toy" || of != 4 {
+			t.Errorf("told of %s, %d", name, of)
+		}
+	}
+	first, err := l.Plan(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(told, []int{0, 1, 2, 3, 4}) {
+		t.Errorf("told %d", told)
+	}
+	seen := map[any]int{}
+	for _, pt := range first.Points {
+		seen[pt.Machine]++
+	}
+	if len(seen) != 2 {
+		t.Errorf("%d machines, want 2", len(seen))
+	}
+	second, err := l.Plan(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(first.Inputs, second.Inputs) || !maps.Equal(first.Keys, second.Keys) || len(first.Inputs) != 4 {
+		t.Errorf("inputs %v\nand then %v, or other keys", first.Inputs, second.Inputs)
 	}
 }

@@ -32,6 +32,9 @@ type Analysis struct {
 	base    []*big.Rat // cycles of a hit of every point, with the numbers as they are
 	fit     *refit     // or nil
 
+	measured int // points of the batches so far
+	expected int // points of all batches, at most
+
 	shortened bool // whether the last of sets is our own
 }
 
@@ -74,7 +77,29 @@ func New(l *planning.Loader, name string, sets []string, fitAgain bool) (*Analys
 	if err == nil && fitAgain {
 		a.fit, err = newRefit(a.Machine, plan)
 	}
+	if err == nil {
+		a.expected = a.trials() * len(plan.Points)
+	}
 	return a, err
+}
+
+// Most is how many points are measured at most: some ends of numbers are left out when the others move nothing.
+func (a *Analysis) Most() int { return a.expected }
+
+// trials is how many runs of the experiment there are at most.
+func (a *Analysis) trials() int {
+	n := 1
+	for _, x := range a.numbers {
+		for _, end := range []string{x.Low, x.High} {
+			if end != "" {
+				n++
+			}
+		}
+	}
+	if a.fit != nil {
+		n += len(a.fit.params)
+	}
+	return n
 }
 
 // check refuses what has no single machine, or no overhead.
@@ -125,7 +150,11 @@ func (b *batch) add(sets ...string) *trial {
 
 // run runs the points of all trials, several at a time, and gives each trial its cycles of a hit.
 func (b *batch) run(r *running.Runner) error {
-	light := *r
+	light, before := *r, b.a.measured
+	if r.Progress != nil {
+		light.Progress = func(done, _ int, o *running.Outcome) { r.Progress(before+done, b.a.expected, o) }
+	}
+	b.a.measured += len(b.points)
 	light.Measure = func(p *schema.Point) (*kinds.Measurement, error) {
 		m, err := r.Measure(p)
 		if err == nil {
@@ -216,6 +245,7 @@ func (a *Analysis) runLow(r *running.Runner, all []ends) error {
 			all[i].low = b.add(n.settings(n.Low)...)
 		}
 	}
+	a.expected = a.measured + len(b.points)
 	return b.run(r)
 }
 

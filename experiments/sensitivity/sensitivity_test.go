@@ -122,6 +122,26 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestPhasesCountTogether wants one count of the points of all batches, whose total never grows.
+func TestPhasesCountTogether(t *testing.T) {
+	for _, refit := range []bool{false, true} {
+		a, err := New(exptest.ToyLoader(), exptest.ToyFiles(t), nil, refit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, most := 0, a.Most()
+		err = a.Run(&running.Runner{Measure: measured, Workers: 1, Progress: func(done, total int, _ *running.Outcome) {
+			if done != before+1 || total > most || done > total {
+				t.Errorf("%d of %d behind %d of %d", done, total, before, most)
+			}
+			before, most = done, total
+		}})
+		if err != nil || before == 0 || before != most {
+			t.Errorf("it ended with %d of %d, %v", before, most, err)
+		}
+	}
+}
+
 // TestRefit has the fitted trap make up for the change: k stays, and b is off by half of what k would be,
 // less its own.
 func TestRefit(t *testing.T) {
