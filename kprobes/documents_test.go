@@ -9,7 +9,7 @@ import (
 func TestFaultHandlerGetsEveryNumber(t *testing.T) {
 	numbers := map[string][]uint64{"x86_64": {0, 6, 13}, "i386": {0, 6, 13}, "ppc64": {0x600, 0x700}, "arm": {5}}
 	for _, isa := range isas() {
-		bootImage(t, newest(isa), plain(), func(l *live) {
+		bootImage(t, withJprobes(isa), plain(), func(l *live) {
 			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_traps", Fault: "fault_sees_number"})
 			want := l.call("bench_loop", l.pointer("work_divide"), 1, 5, 2)
 			for i, n := range numbers[isa] {
@@ -61,8 +61,8 @@ func TestHitsAllocateNothing(t *testing.T) {
 
 // A probe stands in one copy of a function. Those that the compiler put into others go on without it.
 func TestInlinedCopiesAreNotFound(t *testing.T) {
-	for _, isa := range isas() {
-		bootImage(t, newest(isa), plain(), func(l *live) {
+	for _, image := range kernelsWith("") {
+		bootImage(t, image, plain(), func(l *live) {
 			l.add(Spec{Symbol: "next_number", Handler: "handler_count"})
 			hits := l.percpu("handler_hits")
 			table, _ := l.m.Image().Symbol("hash_table")
@@ -73,14 +73,14 @@ func TestInlinedCopiesAreNotFound(t *testing.T) {
 			l.do(l.m.Store(l.symbol("buffer"), 2, 0))
 			l.call("work_init") // fills tables by inlined copies
 			if v, err := l.m.Load(l.symbol("buffer"), 2); v == 0 || err != nil {
-				t.Errorf("%s: the tables were not filled: %v", isa, err)
+				t.Errorf("%s: the tables were not filled: %v", image, err)
 			}
 			if n := l.percpu("handler_hits") - hits; n != 0 {
-				t.Errorf("%s: %d hits in inlined copies", isa, n)
+				t.Errorf("%s: %d hits in inlined copies", image, n)
 			}
 			l.call("next_number", 1, 2)
 			if n := l.percpu("handler_hits") - hits; n != 1 {
-				t.Errorf("%s: %d hits of a call, want 1", isa, n)
+				t.Errorf("%s: %d hits of a call, want 1", image, n)
 			}
 		})
 	}

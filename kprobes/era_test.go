@@ -15,7 +15,7 @@ import (
 func TestEra2005HasNoProtocols(t *testing.T) {
 	for _, image := range imagesOf2005() {
 		im := loadImage(t, image)
-		for _, protocol := range protocols(strings.TrimSuffix(image, "-2005")) {
+		for _, protocol := range protocols(withJprobes(strings.TrimSuffix(image, "-2005"))) {
 			kit := KitOf(im)
 			m, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im})
 			if err != nil {

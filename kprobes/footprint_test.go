@@ -36,10 +36,10 @@ func TestPoolGrows(t *testing.T) {
 
 // Every probe has a structure and a slot. Probes that share an address have an aggregate and one slot, and a return
 // probe has instances with its data.
-func TestFootprint(t *testing.T) { eachISA(t, holdFootprint) }
+func TestFootprint(t *testing.T) { eachKernel(t, holdFootprint) }
 
-func holdFootprint(t *testing.T, isa string) {
-	g := newGuest(t, isa, plain())
+func holdFootprint(t *testing.T, image string) {
+	g := newGuest(t, image, plain())
 	slot := int64(g.k.arch.SlotSize)
 	footprint := func(ps ...*Probe) Footprint {
 		f, err := g.k.Footprint(ps...)

@@ -3,6 +3,7 @@ package kprobes
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
@@ -15,33 +16,40 @@ import (
 // guest is the memory of a guest kernel without a CPU: text_poke is a copy, and tasks are
 // coroutines that switch in schedule(). Registration needs no more.
 type guest struct {
-	t     *testing.T
-	isa   *cpus.ISA
-	im    *image.Image
-	k     *Kprobes
-	smp   *smp.Kernel
-	image []byte // from at.image
-	heap  []byte // from at.heap
-	base  bases
-	used  map[uint64]uint64
-	top   uint64
-	now   clock.Ticks
-	due   clock.Ticks
-	run   map[uint64]func() (struct{}, bool)
-	yield map[uint64]func(struct{}) bool
-	pokes []string // what was stored into text, in order
-	stops int      // how often the machine was stopped
-	full  bool     // the heap has no more memory
+	t      *testing.T
+	isa    *cpus.ISA
+	im     *image.Image
+	k      *Kprobes
+	smp    *smp.Kernel
+	image  []byte // physical memory
+	heap   []byte // from base.heap
+	ranges []memoryRange
+	base   bases
+	used   map[uint64]uint64
+	top    uint64
+	now    clock.Ticks
+	due    clock.Ticks
+	run    map[uint64]func() (struct{}, bool)
+	yield  map[uint64]func(struct{}) bool
+	pokes  []string // what was stored into text, in order
+	passes int      // how often jumps came or went: by a stop of the machine, or behind breakpoints
+	full   bool     // the heap has no more memory
+}
+
+// memoryRange is memory of the guest where it sees it.
+type memoryRange struct {
+	base uint64
+	buf  []byte
 }
 
 // bases are where the image and the heap begin.
 type bases struct{ image, heap uint64 }
 
-func basesOf(isa *cpus.ISA) bases {
-	if isa.Bits == 32 {
-		return bases{0xc0000000, 0xc1000000}
-	}
-	return bases{0xffffffff80000000, 0xffff880000000000}
+// basesOf puts the heap behind the image, near enough for branches.
+func basesOf(im *image.Image) bases {
+	text := segmentOf(im, "schedule")
+	base := text.VA - text.PA
+	return bases{base, base + 16<<20}
 }
 
 // Places in the heap.
@@ -53,12 +61,22 @@ const (
 	freeHeap  = 0x10000
 )
 
-// eachISA runs a test for the instruction sets whose instructions have several lengths. Their rules differ most
-// from those of the toy, and their images are what a guest without a CPU can have as memory.
-func eachISA(t *testing.T, test func(t *testing.T, isa string)) {
-	for _, isa := range []string{"x86_64", "i386"} {
-		t.Run(isa, func(t *testing.T) { test(t, isa) })
+// eachKernel runs a test for the kernels of every instruction set that have the most of what the documents describe.
+func eachKernel(t *testing.T, test func(t *testing.T, image string)) {
+	for _, isa := range isas() {
+		for _, image := range kernelsOf(isa) {
+			t.Run(image, func(t *testing.T) { test(t, image) })
+		}
 	}
+}
+
+// eachRegion runs a test for those of them whose jumps reach over several instructions.
+func eachRegion(t *testing.T, test func(t *testing.T, image string)) {
+	eachKernel(t, func(t *testing.T, image string) {
+		if ArchOf(loadImage(t, image)).Align == 1 {
+			test(t, image)
+		}
+	})
 }
 
 func loadImage(t testing.TB, name string) *image.Image {
@@ -78,11 +96,11 @@ func openImage(name string) (*image.Image, error) {
 	return image.Load(name, b)
 }
 
-// newGuest makes the guest of 2010 for an instruction set.
-func newGuest(t *testing.T, isa string, opt Options) *guest {
+// newGuest makes the guest of a kernel.
+func newGuest(t *testing.T, image string, opt Options) *guest {
 	t.Helper()
-	im := loadImage(t, newest(isa))
-	base := basesOf(isaOf(im))
+	im := loadImage(t, image)
+	base := basesOf(im)
 	g := &guest{
 		t: t, isa: isaOf(im), base: base, im: im, image: make([]byte, 16<<20), heap: make([]byte, 4<<20),
 		used: map[uint64]uint64{}, top: base.heap + freeHeap,
@@ -90,7 +108,11 @@ func newGuest(t *testing.T, isa string, opt Options) *guest {
 	}
 	for _, s := range g.im.Segments {
 		copy(g.image[s.PA:], s.Data)
+		if s.VA >= base.image || s.PA >= 1<<16 && !s.User { // slots may lie elsewhere
+			g.ranges = append(g.ranges, memoryRange{s.VA, g.image[s.PA : s.PA+s.MemSize]})
+		}
 	}
+	g.ranges = append(g.ranges, memoryRange{base.image, g.image}, memoryRange{base.heap, g.heap})
 	g.setCurrent(g.mainTask())
 	task, err := g.im.Struct("task_struct")
 	g.do(err)
@@ -108,11 +130,15 @@ func newGuest(t *testing.T, isa string, opt Options) *guest {
 	return g
 }
 
+// segmentOf is the segment that a symbol lies in.
+func segmentOf(im *image.Image, symbol string) image.Segment {
+	s, _ := im.Symbol(symbol)
+	i := slices.IndexFunc(im.Segments, func(seg image.Segment) bool { return s.Addr-seg.VA < seg.MemSize })
+	return im.Segments[i]
+}
+
 func (g *guest) at(va uint64, n int) ([]byte, error) {
-	for _, p := range []struct {
-		base uint64
-		buf  []byte
-	}{{g.base.image, g.image}, {g.base.heap, g.heap}} {
+	for _, p := range g.ranges {
 		if off := va - p.base; off <= uint64(len(p.buf)) && off+uint64(n) <= uint64(len(p.buf)) {
 			return p.buf[off : off+uint64(n)], nil
 		}
@@ -129,7 +155,7 @@ func (g *guest) size() int { return g.isa.Bits / 8 }
 func (g *guest) Load(va uint64, size int) (v uint64, err error) {
 	b, err := g.at(va, size)
 	for i := range b {
-		v |= uint64(b[i]) << (8 * i)
+		v |= uint64(b[i]) << (8 * g.place(i, size))
 	}
 	return v, err
 }
@@ -137,9 +163,17 @@ func (g *guest) Load(va uint64, size int) (v uint64, err error) {
 func (g *guest) Store(va uint64, size int, v uint64) error {
 	b, err := g.at(va, size)
 	for i := range b {
-		b[i] = byte(v >> (8 * i))
+		b[i] = byte(v >> (8 * g.place(i, size)))
 	}
 	return err
+}
+
+// place is which byte of a number stands at an offset, counted from the least significant one.
+func (g *guest) place(i, size int) int {
+	if g.im.Order.Uint16([]byte{0, 1}) == 1 {
+		return size - 1 - i
+	}
+	return i
 }
 
 func (g *guest) ReadBytes(va uint64, n int) ([]byte, error) { return g.at(va, n) }
@@ -180,7 +214,7 @@ func (g *guest) PerCPU(_ int, symbol string) (uint64, error) {
 	if !ok {
 		return 0, fmt.Errorf("no symbol %s", symbol)
 	}
-	return g.base.heap + perCPU + s.Addr, nil
+	return g.base.heap + perCPU + s.Addr - segmentOf(g.im, symbol).VA, nil
 }
 
 func (g *guest) InvokeSym(name string, args ...uint64) (uint64, error) {
@@ -192,19 +226,40 @@ func (g *guest) InvokeSym(name string, args ...uint64) (uint64, error) {
 		}
 		g.pokes = append(g.pokes, fmt.Sprintf("%s: % x", g.name(args[0]), b))
 		return 0, g.WriteBytes(args[0], b)
+	case "text_poke_bp_batch":
+		return 0, g.pokeBatch(args[0], int(args[1]))
 	case "kthread_setup":
 		g.spawn(args[0], args[3])
 	case "schedule":
 		g.schedule()
 	case "irq_disable_save":
-		g.stops++
-	case "irq_restore":
+		g.passes++
+	case "irq_restore", "flush_icache_range":
 	case "timer_start":
 		g.due = g.now + clock.Ticks(args[0])*clock.FromCycles(10)
 	default:
 		return 0, fmt.Errorf("no function %s", name)
 	}
 	return 0, nil
+}
+
+// pokeBatch stores the bytes of n patch sites.
+func (g *guest) pokeBatch(at uint64, n int) error {
+	l := &g.k.l.poke
+	g.passes++
+	for range n {
+		addr := g.k.sym.text.Start + g.k.m.Load(at, l.addr)
+		b, err := g.at(at+l.text.Offset, int(g.k.m.Load(at, l.len)))
+		if err != nil {
+			return err
+		}
+		g.pokes = append(g.pokes, fmt.Sprintf("%s: % x", g.name(addr), b))
+		if err := g.WriteBytes(addr, b); err != nil {
+			return err
+		}
+		at += l.size
+	}
+	return nil
 }
 
 func (g *guest) name(addr uint64) string {
@@ -309,6 +364,14 @@ func (g *guest) add(s Spec) *Probe {
 	p, err := g.k.Add(g, s)
 	g.do(err)
 	return p
+}
+
+// before is the mode of a probe whose jump has not come, or has gone.
+func (g *guest) before() Mode {
+	if g.k.opt.Boost && g.k.arch.Learned == "" && g.k.era.Boost {
+		return g.k.arch.Then
+	}
+	return g.k.arch.First
 }
 
 func (g *guest) state(p *Probe) State {

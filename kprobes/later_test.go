@@ -2,6 +2,7 @@ package kprobes
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -9,12 +10,9 @@ import (
 // laterISAs have kernels of 2020.
 func laterISAs() []string { return []string{"x86_64", "i386"} }
 
-// laterImages are the kernels of 2020.
-func laterImages() (names []string) {
-	for _, isa := range laterISAs() {
-		names = append(names, isa+"-2020", isa+"-2020-untraced", isa+"-2020-preempt")
-	}
-	return names
+// laterImages are the kernels without jprobes.
+func laterImages() []string {
+	return slices.DeleteFunc(images(), func(name string) bool { return has(name).jprobes() })
 }
 
 func TestLaterKernelsLackJprobes(t *testing.T) {

@@ -10,19 +10,19 @@ import (
 // while the next patch begins. Wherever it is held up on the way, it must not go on in the
 // detour of the other.
 func TestPatchEndsUnderItsHit(t *testing.T) {
-	for _, isa := range isasWith(PatchBreakpoint) {
-		for _, tt := range []struct {
-			protocol, last string
-			fns            []string // of the guest, that look the breakpoint up
-		}{
-			{PatchBreakpoint, "first", []string{"poke_notify"}},
-			{PatchBatch, "tail", []string{"batch_notify", "poke_find"}},
-		} {
-			t.Run(isa+"/"+tt.protocol, func(t *testing.T) {
+	for _, tt := range []struct {
+		protocol, last string
+		fns            []string // of the guest, that look the breakpoint up
+	}{
+		{PatchBreakpoint, "first", []string{"poke_notify"}},
+		{PatchBatch, "tail", []string{"batch_notify", "poke_find"}},
+	} {
+		for _, image := range kernelsWith(tt.protocol) {
+			t.Run(image+"/"+tt.protocol, func(t *testing.T) {
 				o := Default()
 				o.Patching, o.Delay = tt.protocol, 1
 				a := &lookupRace{ambush: ambush{victim: 1}, last: tt.last}
-				bootUnder(t, a, isa+"-2010", 2, o, func(w *crowd) { w.patchUnderAll(a, tt.fns) })
+				bootUnder(t, a, image, 2, o, func(w *crowd) { w.patchUnderAll(a, tt.fns) })
 			})
 		}
 	}

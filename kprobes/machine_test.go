@@ -50,11 +50,19 @@ func timerHz(m *sim.Machine, cpuHz int64) int64 {
 	return cpuHz / (cpustest.Config(m.ISA()).Hz / m.TimerHz())
 }
 
-// boot runs body as the first task of the newest kernel of every instruction set that has the protocol.
+// boot runs body as the first task of the kernels of every instruction set that have the protocol.
 func boot(t *testing.T, opt Options, body func(l *live)) {
 	t.Helper()
-	for _, isa := range isasWith(opt.Patching) {
-		bootImage(t, newest(isa), opt, body)
+	for _, image := range kernelsWith(opt.Patching) {
+		bootImage(t, image, opt, body)
+	}
+}
+
+// bootEach is boot with one kernel of every instruction set.
+func bootEach(t *testing.T, which func(isa string) string, opt Options, body func(l *live)) {
+	t.Helper()
+	for _, isa := range isas() {
+		bootImage(t, which(isa), opt, body)
 	}
 }
 
@@ -112,7 +120,7 @@ func (l *live) add(s Spec) *Probe {
 }
 
 // hasJprobes reports whether the kernel has them still.
-func (l *live) hasJprobes() bool { return !slices.Contains(l.k.era.lacks, "register_jprobe") }
+func (l *live) hasJprobes() bool { return l.k.era.jprobes() }
 
 func (l *live) remove(p *Probe) {
 	l.t.Helper()
@@ -173,20 +181,46 @@ func images() (names []string) {
 	return names
 }
 
-// later is an era that lacks much of what the others have in common: jprobes, protocols, steps. later_test.go
-// tries what it has instead.
-const later = "2020"
+// has is the interface of the kernel of an image.
+func has(image string) api {
+	im, _ := workloads.Find(image)
+	i := slices.IndexFunc(apis(), func(a api) bool { return fmt.Sprint(a.year) == im.Era })
+	return apis()[i]
+}
 
-// newest is the kernel of an instruction set of the last era that has all that these tests are about, without
-// options.
-func newest(isa string) (name string) {
+// jprobes reports whether kernels have them.
+func (a api) jprobes() bool { return !slices.Contains(a.lacks, "register_jprobe") }
+
+// plainKernels are the kernels of an instruction set without options, oldest first. Of a year whose kernels enter probed
+// functions by a call it is the one that does not: tests that put a probe there are about breakpoints and jumps.
+// TestProbeAtFunctionEntry and all tests over modes have the others.
+func plainKernels(isa string) (names []string) {
 	for _, im := range workloads.List() {
-		if im.ISA == isa && im.Options == "" && im.Era != later {
-			name = im.Name
+		switch {
+		case im.ISA != isa:
+		case im.Options == "-untraced":
+			names[len(names)-1] = im.Name
+		case im.Options == "":
+			names = append(names, im.Name)
 		}
 	}
-	return name
+	return names
 }
+
+// kernelsOf are the newest kernel of an instruction set that has jprobes, and the newest of all if that is another.
+func kernelsOf(isa string) []string {
+	names := plainKernels(isa)
+	for len(names) > 1 && has(names[1]).jprobes() {
+		names = names[1:]
+	}
+	return names
+}
+
+// newest is the newest kernel of an instruction set.
+func newest(isa string) string { names := plainKernels(isa); return names[len(names)-1] }
+
+// withJprobes is the newest kernel that has jprobes, fault handlers, and every protocol of changing text.
+func withJprobes(isa string) string { return kernelsOf(isa)[0] }
 
 // hitMode is one way in which a hit is handled.
 type hitMode struct {
@@ -211,12 +245,12 @@ func (m hitMode) posted(k *Kprobes) Mode {
 
 // older leaves out the kernels that have neither jprobes nor fault handlers.
 func older(names []string) []string {
-	return slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, "-"+later) })
+	return slices.DeleteFunc(names, func(name string) bool { return !has(name).jprobes() })
 }
 
 // olderModes are the ways of those kernels.
 func olderModes() []hitMode {
-	return slices.DeleteFunc(modes(), func(m hitMode) bool { return strings.Contains(m.image, "-"+later) })
+	return slices.DeleteFunc(modes(), func(m hitMode) bool { return !has(m.image).jprobes() })
 }
 
 // modes are the ways in which a hit is handled, those of kernels that do not have them with options for them.

@@ -49,8 +49,8 @@ func bootUnder(t *testing.T, policy sim.Policy, image string, cpus int, opt Opti
 // the protocol.
 func bootAll(t *testing.T, variant string, cpus int, opt Options, body func(w *crowd)) {
 	t.Helper()
-	for _, isa := range isasWith(opt.Patching) {
-		if image := newest(isa) + variant; slices.Contains(images(), image) {
+	for _, image := range kernelsWith(opt.Patching) {
+		if image += variant; slices.Contains(images(), image) {
 			bootMany(t, image, cpus, opt, body)
 		}
 	}
@@ -184,7 +184,7 @@ func kernels() (all []kernel) {
 		if image := isa + "-2005"; slices.Contains(imagesOf2005(), image) && !uniprocessor(image) {
 			all = append(all, kernel{isa + "/2005", image, Default()})
 		}
-		for i, patching := range protocols(isa) {
+		for i, patching := range protocols(withJprobes(isa)) {
 			for _, quiesce := range Quiesces() {
 				if quiesce == QuiesceFreeze && i > 0 {
 					continue // what is frozen does not depend on how text is changed
@@ -193,9 +193,9 @@ func kernels() (all []kernel) {
 				o.Patching, o.Quiesce, o.Delay = patching, quiesce, 1
 				name := isa + "/" + patching + "/" + quiesce
 				if quiesce != QuiesceStacks && quiesce != QuiesceFreeze {
-					all = append(all, kernel{name, newest(isa), o})
+					all = append(all, kernel{name, withJprobes(isa), o})
 				}
-				if image := newest(isa) + "-preempt"; quiesce != QuiesceSched && slices.Contains(images(), image) {
+				if image := withJprobes(isa) + "-preempt"; quiesce != QuiesceSched && slices.Contains(images(), image) {
 					o.Preempt = true
 					all = append(all, kernel{name + "/preempt", image, o})
 				}
@@ -220,7 +220,7 @@ func uniprocessor(image string) bool {
 func (k kernel) old() bool { return strings.HasSuffix(k.image, "-2005") }
 
 // jprobes tells a kernel that has them still.
-func (k kernel) jprobes() bool { return !strings.Contains(k.image, later) }
+func (k kernel) jprobes() bool { return has(k.image).jprobes() }
 
 // losesNested tells a kernel in which an interrupt may strike a handler, and a hit in it takes the probe away.
 func (k kernel) losesNested() bool { return k.old() && strings.HasPrefix(k.image, "ppc64") }
@@ -271,12 +271,12 @@ func (w *crowd) churn(fn string) {
 
 // A handler of whatever kind that sleeps ends the run with its name and that of its probe.
 func TestSleepingHandlerIsNamed(t *testing.T) {
-	for _, isa := range isas() {
-		t.Run(isa, func(t *testing.T) { holdSleepingHandlerIsNamed(t, isa) })
+	for _, image := range kernelsWith("") {
+		t.Run(image, func(t *testing.T) { holdSleepingHandlerIsNamed(t, image) })
 	}
 }
 
-func holdSleepingHandlerIsNamed(t *testing.T, isa string) {
+func holdSleepingHandlerIsNamed(t *testing.T, image string) {
 	const bad = "handler_sleeping"
 	for _, spec := range []Spec{
 		{Handler: bad},
@@ -285,13 +285,16 @@ func holdSleepingHandlerIsNamed(t *testing.T, isa string) {
 		{Kind: Kretprobe, Handler: "ret_empty", Entry: bad},
 		{Kind: Jprobe, Handler: bad},
 	} {
+		if spec.Kind == Jprobe && !has(image).jprobes() {
+			continue
+		}
 		for _, o := range []Options{plain(), boosting(), Default()} {
 			spec.Symbol = "work_frame"
 			name, at := bad, "work_frame+0x0"
-			if spec.Kind == Kretprobe && spec.Handler == bad && returnsTrap(newest(isa)) {
+			if spec.Kind == Kretprobe && spec.Handler == bad && returnsTrap(image) {
 				name, at = "trampoline_hit", "kretprobe_trampoline+0x0" // the handler of its probe calls the user's
 			}
-			err := sleepIn(t, newest(isa), o, spec)
+			err := sleepIn(t, image, o, spec)
 			if err == nil || !strings.Contains(err.Error(), "scheduling while atomic") ||
 				!strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "of the probe at "+at) {
 				t.Errorf("%+v: error %v", spec, err)

@@ -8,18 +8,18 @@ import (
 	"kprobesim/internal/clock"
 )
 
-func TestOptimizeAfterDelay(t *testing.T) { eachISA(t, holdOptimizeAfterDelay) }
+func TestOptimizeAfterDelay(t *testing.T) { eachRegion(t, holdOptimizeAfterDelay) }
 
-func holdOptimizeAfterDelay(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdOptimizeAfterDelay(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	was := g.text("bench_target", 0, 8)
 	p := g.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
-	if st := g.state(p); st.Mode != Stepped || !st.Queued || st.Refusal != nil {
+	if st := g.state(p); st.Mode != g.before() || !st.Queued || st.Refusal != nil {
 		t.Errorf("at first %+v", st)
 	}
 	begin := g.now
 	g.do(g.smp.Sleep(g, 4))
-	if st := g.state(p); st.Mode != Stepped {
+	if st := g.state(p); st.Mode != g.before() {
 		t.Errorf("after 4 jiffies %+v", st)
 	}
 	g.do(g.smp.Sleep(g, 3))
@@ -32,8 +32,8 @@ func holdOptimizeAfterDelay(t *testing.T, isa string) {
 	if got := g.text("bench_target", 0, 8); got != hex(jump)+was[14:] {
 		t.Errorf("text %s, want a jump to %#x", got, s.detour)
 	}
-	if g.stops != 1 {
-		t.Errorf("machine stopped %d times, want once", g.stops)
+	if g.passes != 1 {
+		t.Errorf("%d changes of text, want one", g.passes)
 	}
 	g.do(g.k.Remove(g, p))
 	g.do(g.k.WaitOptimizer(g))
@@ -46,11 +46,11 @@ func holdOptimizeAfterDelay(t *testing.T, isa string) {
 }
 
 func TestWaitOptimizerDoesNotWaitForTheDelay(t *testing.T) {
-	eachISA(t, holdWaitOptimizerDoesNotWaitForTheDelay)
+	eachRegion(t, holdWaitOptimizerDoesNotWaitForTheDelay)
 }
 
-func holdWaitOptimizerDoesNotWaitForTheDelay(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdWaitOptimizerDoesNotWaitForTheDelay(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	p := g.add(Spec{Symbol: "bench_target"})
 	begin := g.now
 	g.do(g.k.WaitOptimizer(g))
@@ -62,9 +62,9 @@ func holdWaitOptimizerDoesNotWaitForTheDelay(t *testing.T, isa string) {
 	}
 }
 
-func TestRefusalsOfWorkloads(t *testing.T) { eachISA(t, holdRefusalsOfWorkloads) }
+func TestRefusalsOfWorkloads(t *testing.T) { eachRegion(t, holdRefusalsOfWorkloads) }
 
-func holdRefusalsOfWorkloads(t *testing.T, isa string) {
+func holdRefusalsOfWorkloads(t *testing.T, image string) {
 	tests := []struct {
 		symbol string
 		rule   Rule
@@ -81,7 +81,7 @@ func holdRefusalsOfWorkloads(t *testing.T, isa string) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.symbol, func(t *testing.T) {
-			g := newGuest(t, isa, Default())
+			g := newGuest(t, image, Default())
 			p := g.add(Spec{Symbol: tt.symbol})
 			g.do(g.k.WaitOptimizer(g))
 			st := g.state(p)
@@ -98,12 +98,12 @@ func holdRefusalsOfWorkloads(t *testing.T, isa string) {
 	}
 }
 
-func TestPassingRefusals(t *testing.T) { eachISA(t, holdPassingRefusals) }
+func TestPassingRefusals(t *testing.T) { eachRegion(t, holdPassingRefusals) }
 
-func holdPassingRefusals(t *testing.T, isa string) {
+func holdPassingRefusals(t *testing.T, image string) {
 	o := Default()
 	o.Optimization = false
-	g := newGuest(t, isa, o)
+	g := newGuest(t, image, o)
 	p := g.add(Spec{Symbol: "bench_target"})
 	want := func(rule Rule, mode Mode) {
 		t.Helper()
@@ -113,7 +113,7 @@ func holdPassingRefusals(t *testing.T, isa string) {
 			t.Errorf("%+v, %v; want %s and %q", st, st.Refusal, mode, rule)
 		}
 	}
-	want(RuleOff, Stepped)
+	want(RuleOff, g.before())
 	g.do(g.k.SetOptimization(g, true))
 	want("", Optimized)
 	q := g.add(Spec{Symbol: "bench_target", Post: "post_empty"})
@@ -125,23 +125,23 @@ func holdPassingRefusals(t *testing.T, isa string) {
 	g.do(g.k.Enable(g, p))
 	want("", Optimized)
 	g.do(g.k.SetOptimization(g, false))
-	want(RuleOff, Stepped)
+	want(RuleOff, g.before())
 }
 
-func TestProbeInsideRegion(t *testing.T) { eachISA(t, holdProbeInsideRegion) }
+func TestProbeInsideRegion(t *testing.T) { eachRegion(t, holdProbeInsideRegion) }
 
-func holdProbeInsideRegion(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdProbeInsideRegion(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	was := g.text("work_frame", 0, 5)
 	outer := g.add(Spec{Symbol: "work_frame"})
 	g.do(g.k.WaitOptimizer(g))
 	inner := g.add(Spec{Symbol: "work_frame", Offset: g.insn("work_frame", 2)})
 	st := g.state(outer)
-	if st.Mode != Stepped || st.Refusal == nil || st.Refusal.Rule != RuleProbeInRegion {
+	if st.Mode != g.before() || st.Refusal == nil || st.Refusal.Rule != RuleProbeInRegion {
 		t.Errorf("with a probe inside: %+v %v", st, st.Refusal)
 	}
-	if g.stops != 2 {
-		t.Errorf("machine stopped %d times: the jump must go before the breakpoint comes", g.stops)
+	if g.passes != 2 {
+		t.Errorf("%d changes of text: the jump must go before the breakpoint comes", g.passes)
 	}
 	g.do(g.k.WaitOptimizer(g))
 	if st := g.state(outer); st.Mode == Optimized {
@@ -161,10 +161,10 @@ func holdProbeInsideRegion(t *testing.T, isa string) {
 }
 
 // A jump that waits for being undone stands until it is, or until somebody wants it again.
-func TestRegisterWhileUnoptimizing(t *testing.T) { eachISA(t, holdRegisterWhileUnoptimizing) }
+func TestRegisterWhileUnoptimizing(t *testing.T) { eachRegion(t, holdRegisterWhileUnoptimizing) }
 
-func holdRegisterWhileUnoptimizing(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdRegisterWhileUnoptimizing(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	was := g.text("bench_target", 0, 5)
 	p := g.add(Spec{Symbol: "bench_target"})
 	g.do(g.k.WaitOptimizer(g))
@@ -192,12 +192,12 @@ func holdRegisterWhileUnoptimizing(t *testing.T, isa string) {
 	}
 }
 
-func TestBatchLimit(t *testing.T) { eachISA(t, holdBatchLimit) }
+func TestBatchLimit(t *testing.T) { eachRegion(t, holdBatchLimit) }
 
-func holdBatchLimit(t *testing.T, isa string) {
+func holdBatchLimit(t *testing.T, image string) {
 	o := Default()
 	o.Batch = 2
-	g := newGuest(t, isa, o)
+	g := newGuest(t, image, o)
 	var ps []*Probe
 	for _, s := range []string{"bench_target", "work_frame", "work_rip_relative", "work_divide", "work_atomic"} {
 		ps = append(ps, g.add(Spec{Symbol: s}))
@@ -219,16 +219,16 @@ func holdBatchLimit(t *testing.T, isa string) {
 		t.Errorf("%d optimized by two passes, want 4", n)
 	}
 	g.do(g.k.WaitOptimizer(g))
-	if n := optimized(); n != 5 || g.stops != 3 {
-		t.Errorf("%d optimized with %d stops, want 5 with 3", n, g.stops)
+	if n := optimized(); n != 5 || g.passes != 3 {
+		t.Errorf("%d optimized with %d changes of text, want 5 with 3", n, g.passes)
 	}
 }
 
 // The analysis of a function sees it as the compiler made it, whatever probes stand in it.
-func TestAnalysisSeesOriginalText(t *testing.T) { eachISA(t, holdAnalysisSeesOriginalText) }
+func TestAnalysisSeesOriginalText(t *testing.T) { eachRegion(t, holdAnalysisSeesOriginalText) }
 
-func holdAnalysisSeesOriginalText(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdAnalysisSeesOriginalText(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	g.add(Spec{Symbol: "bench_target"})
 	g.do(g.k.WaitOptimizer(g))
 	late := g.add(Spec{Symbol: "bench_target", Offset: g.insn("bench_target", 2)})
@@ -239,17 +239,17 @@ func holdAnalysisSeesOriginalText(t *testing.T, isa string) {
 }
 
 // A reason that lasts is named before one that passes.
-func TestLastingReasonsComeFirst(t *testing.T) { eachISA(t, holdLastingReasonsComeFirst) }
+func TestLastingReasonsComeFirst(t *testing.T) { eachRegion(t, holdLastingReasonsComeFirst) }
 
-func holdLastingReasonsComeFirst(t *testing.T, isa string) {
+func holdLastingReasonsComeFirst(t *testing.T, image string) {
 	for rule, change := range map[Rule]func(*Options){
-		RulePreempt: func(o *Options) { o.Preempt = true }, RuleUnsupported: func(o *Options) { o.OptProbes = false },
+		RulePreempt: func(o *Options) { o.Preempt, o.Quiesce = true, QuiesceSched }, RuleUnsupported: func(o *Options) { o.OptProbes = false },
 		RuleOff: func(*Options) {},
 	} {
 		o := Default()
 		o.Optimization = false
 		change(&o)
-		g := newGuest(t, isa, o)
+		g := newGuest(t, image, o)
 		if st := g.state(g.add(Spec{Symbol: "bench_target"})); st.Refusal == nil || st.Refusal.Rule != rule {
 			t.Errorf("%v, want %s", st.Refusal, rule)
 		}
@@ -257,10 +257,10 @@ func holdLastingReasonsComeFirst(t *testing.T, isa string) {
 }
 
 // A detour buffer that cannot be built is free again, and the probe says why.
-func TestRefusedDetour(t *testing.T) { eachISA(t, holdRefusedDetour) }
+func TestRefusedDetour(t *testing.T) { eachRegion(t, holdRefusedDetour) }
 
-func holdRefusedDetour(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdRefusedDetour(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	far := *g.k.jump
 	far.Detour = func(Template, Region, DetourAt) (Detour, *Refusal) {
 		return Detour{}, Refuse(RuleDisplacement, 1, "too far")
@@ -273,11 +273,15 @@ func holdRefusedDetour(t *testing.T, isa string) {
 }
 
 // An architecture's kernels know some of the protocols, and use the first of them unasked.
-func TestProtocolsOfAnArchitecture(t *testing.T) { eachISA(t, holdProtocolsOfAnArchitecture) }
+func TestProtocolsOfAnArchitecture(t *testing.T) { eachRegion(t, holdProtocolsOfAnArchitecture) }
 
-func holdProtocolsOfAnArchitecture(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
-	arch, jumps := *g.k.arch, *g.k.jump
+func holdProtocolsOfAnArchitecture(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
+	arch, jumps := *ArchOf(g.im), *g.k.jump
+	arch.Eras = slices.Clone(arch.Eras)
+	for i := range arch.Eras {
+		arch.Eras[i].Change = nil // it says which protocols there are, too
+	}
 	jumps.Patchings = []string{PatchBatch, PatchStop}
 	arch.Optimizer = &jumps
 	for asked, used := range map[string]string{"": PatchBatch, PatchStop: PatchStop, PatchBreakpoint: ""} {
@@ -293,23 +297,24 @@ func holdProtocolsOfAnArchitecture(t *testing.T, isa string) {
 	}
 }
 
-func TestPreemptibleKernelRefuses(t *testing.T) { eachISA(t, holdPreemptibleKernelRefuses) }
+// A preemptible kernel does not optimize. One whose optimizer waits for tasks does, whatever the documents say.
+func TestPreemptibleKernelRefuses(t *testing.T) { eachKernel(t, holdPreemptibleKernelRefuses) }
 
-func holdPreemptibleKernelRefuses(t *testing.T, isa string) {
+func holdPreemptibleKernelRefuses(t *testing.T, image string) {
 	o := Default()
 	o.Preempt = true
-	g := newGuest(t, isa, o)
+	g := newGuest(t, image, o)
 	st := g.state(g.add(Spec{Symbol: "bench_target"}))
-	if st.Refusal == nil || st.Refusal.Rule != RulePreempt {
+	if refused := st.Refusal != nil && st.Refusal.Rule == RulePreempt; refused == g.k.era.Tasks {
 		t.Errorf("%+v %v", st, st.Refusal)
 	}
 }
 
 // A disabled probe between a jump's start and a new breakpoint does not hide the jump.
-func TestDisabledProbeDoesNotHideJump(t *testing.T) { eachISA(t, holdDisabledProbeDoesNotHideJump) }
+func TestDisabledProbeDoesNotHideJump(t *testing.T) { eachRegion(t, holdDisabledProbeDoesNotHideJump) }
 
-func holdDisabledProbeDoesNotHideJump(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdDisabledProbeDoesNotHideJump(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	jumping := g.add(Spec{Symbol: "work_frame"})
 	g.add(Spec{Symbol: "work_frame", Offset: 1, Disabled: true})
 	g.do(g.k.WaitOptimizer(g))
@@ -317,16 +322,16 @@ func holdDisabledProbeDoesNotHideJump(t *testing.T, isa string) {
 		t.Fatalf("%+v %v", st, st.Refusal)
 	}
 	g.add(Spec{Symbol: "work_frame", Offset: g.insn("work_frame", 2)})
-	if st := g.state(jumping); st.Mode != Stepped {
+	if st := g.state(jumping); st.Mode != g.before() {
 		t.Errorf("with a breakpoint in the region: %+v", st)
 	}
 }
 
 // A jump that nobody wants any more is freed also when a new breakpoint forces it away early.
-func TestForcedAwayAfterRemoval(t *testing.T) { eachISA(t, holdForcedAwayAfterRemoval) }
+func TestForcedAwayAfterRemoval(t *testing.T) { eachRegion(t, holdForcedAwayAfterRemoval) }
 
-func holdForcedAwayAfterRemoval(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdForcedAwayAfterRemoval(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	inner := g.insn("work_frame", 2)
 	was := g.text("work_frame", 0, int(inner))
 	p := g.add(Spec{Symbol: "work_frame"})
@@ -344,10 +349,10 @@ func holdForcedAwayAfterRemoval(t *testing.T, isa string) {
 }
 
 // While the jump of a disabled probe still stands, no jump and no pending one may span it.
-func TestDisabledJumpIsInTheWay(t *testing.T) { eachISA(t, holdDisabledJumpIsInTheWay) }
+func TestDisabledJumpIsInTheWay(t *testing.T) { eachRegion(t, holdDisabledJumpIsInTheWay) }
 
-func holdDisabledJumpIsInTheWay(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdDisabledJumpIsInTheWay(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	inner := g.add(Spec{Symbol: "work_frame", Offset: g.insn("work_frame", 2)})
 	g.do(g.k.WaitOptimizer(g))
 	g.do(g.k.Disable(g, inner))

@@ -9,30 +9,39 @@ import (
 	"kprobesim/sim"
 )
 
-// protocols are the ways of changing text that kernels of an instruction set have.
-func protocols(isa string) []string {
-	im, err := openImage(newest(isa))
+// protocols are the ways of changing text that a kernel has.
+func protocols(name string) []string {
+	im, err := openImage(name)
 	if err != nil {
 		panic(err)
 	}
-	return ArchOf(im).Optimizer.Patchings
+	arch, year := *ArchOf(im), has(name).year
+	for _, e := range arch.Eras {
+		if e.Year == year && e.Change != nil {
+			e.Change(&arch)
+		}
+	}
+	return arch.Optimizer.Patchings
 }
 
-// isasWith are the instruction sets whose kernels have a protocol, "" for any.
-func isasWith(protocol string) []string {
-	return slices.DeleteFunc(isas(), func(isa string) bool {
-		return protocol != "" && !slices.Contains(protocols(isa), protocol)
-	})
+// kernelsWith are the kernels of every instruction set that have a protocol, "" for any.
+func kernelsWith(protocol string) (names []string) {
+	for _, isa := range isas() {
+		names = append(names, slices.DeleteFunc(kernelsOf(isa), func(name string) bool {
+			return protocol != "" && !slices.Contains(protocols(name), protocol)
+		})...)
+	}
+	return names
 }
 
-// eachProtocol runs a test for every way in which the newest kernel of an instruction set changes text.
+// eachProtocol runs a test for every way in which these kernels change text.
 func eachProtocol(t *testing.T, test func(image string, o Options)) {
 	t.Helper()
-	for _, isa := range isas() {
-		for _, protocol := range protocols(isa) {
+	for _, image := range kernelsWith("") {
+		for _, protocol := range protocols(image) {
 			o := Default()
 			o.Patching = protocol
-			test(newest(isa), o)
+			test(image, o)
 		}
 	}
 }
@@ -117,13 +126,19 @@ func TestOptionsAreChecked(t *testing.T) {
 
 // A preemptible kernel can optimize when it waits for all tasks, looks at their stacks, or freezes them. It boosts in
 // the last case alone.
-func TestPreemptibleKernelWaitsForTasks(t *testing.T) { eachISA(t, holdPreemptibleKernelWaitsForTasks) }
+func TestPreemptibleKernelWaitsForTasks(t *testing.T) {
+	eachKernel(t, holdPreemptibleKernelWaitsForTasks)
+}
 
-func holdPreemptibleKernelWaitsForTasks(t *testing.T, isa string) {
-	for quiesce, mode := range map[string]Mode{QuiesceSched: Stepped, QuiesceTasks: Optimized, QuiesceStacks: Optimized, QuiesceFreeze: Optimized} {
+func holdPreemptibleKernelWaitsForTasks(t *testing.T, image string) {
+	for _, quiesce := range Quiesces() {
 		o := Default()
 		o.Preempt, o.Quiesce = true, quiesce
-		g := newGuest(t, isa, o)
+		g := newGuest(t, image, o)
+		mode := Optimized
+		if quiesce == QuiesceSched {
+			mode = g.k.arch.First
+		}
 		p := g.add(Spec{Symbol: "bench_target"})
 		g.do(g.k.WaitOptimizer(g))
 		if st := g.state(p); st.Mode != mode {
@@ -142,12 +157,12 @@ func holdPreemptibleKernelWaitsForTasks(t *testing.T, isa string) {
 
 // A probe that has never been optimized may have a task preempted in its detour buffer all the
 // same: hits go there while the jump is pending.
-func TestPendingDetourWaitsForTasks(t *testing.T) { eachISA(t, holdPendingDetourWaitsForTasks) }
+func TestPendingDetourWaitsForTasks(t *testing.T) { eachKernel(t, holdPendingDetourWaitsForTasks) }
 
-func holdPendingDetourWaitsForTasks(t *testing.T, isa string) {
+func holdPendingDetourWaitsForTasks(t *testing.T, image string) {
 	o := Default()
 	o.Preempt, o.Quiesce = true, QuiesceTasks
-	g := newGuest(t, isa, o)
+	g := newGuest(t, image, o)
 	p := g.add(Spec{Symbol: "bench_target"})
 	g.do(g.k.Remove(g, p))
 	if !slices.Contains(g.k.detours.used, true) {

@@ -54,10 +54,10 @@ func TestLengthsOfArrays(t *testing.T) {
 }
 
 // Nothing that a hit may execute can be probed, wherever the linker script puts it.
-func TestNoProbesOnThePathOfAHit(t *testing.T) { eachISA(t, holdNoProbesOnThePathOfAHit) }
+func TestNoProbesOnThePathOfAHit(t *testing.T) { eachKernel(t, holdNoProbesOnThePathOfAHit) }
 
-func holdNoProbesOnThePathOfAHit(t *testing.T, isa string) {
-	g := newGuest(t, isa, Default())
+func holdNoProbesOnThePathOfAHit(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
 	g.k.sym.text = Span{0, ^uint64(0)}
 	s := &g.k.sym
 	for _, span := range []Span{s.noProbes, s.slots, s.detours} {

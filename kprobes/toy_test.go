@@ -71,7 +71,7 @@ type toy struct {
 func newToy(t *testing.T, year uint64, opt Options, change func(*Arch)) (*toy, error) {
 	t.Helper()
 	y := &toy{
-		guest: newGuest(t, isas()[0], plain()), memory: make([]byte, toySize), heap: make([]byte, 1<<16),
+		guest: newGuest(t, withJprobes(isas()[0]), plain()), memory: make([]byte, toySize), heap: make([]byte, 1<<16),
 		used: map[uint64]uint64{}, top: toyHeap + 0x1000,
 	}
 	copy(y.memory, toyTarget)
