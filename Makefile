@@ -16,14 +16,14 @@ SCHEDULES ?= 20000
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare faults man paper
+.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare faults man paper rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
 check: export KPROBESIM_LONG = 1
-check: build fmt tidy vet staticcheck test baselines race fuzz guest-fresh races clean-tree ## the gate: everything below but bench, compare, faults, man, paper and guest
+check: build fmt tidy vet staticcheck test baselines race fuzz guest-fresh races clean-tree ## the gate: everything below but bench, compare, faults, man, paper, rows and guest
 	@echo 'check: all passed'
 
 build: ## compile everything
@@ -79,6 +79,12 @@ races: ## search for races: SCHEDULES of every scenario
 
 faults: ## kill a thousand runs at chance moments: nothing that is finished may be lost
 	KPROBESIM_FAULTS=$(FAULTS) $(GO) test -count=1 -v -timeout 40m -run '^(TestKilledRunsLoseNothing|TestFaultsAtEveryChange|TestDamagedIsNotKept)$$' ./cmd/kprobesim ./results ./experiments/keeping
+
+# Rows of docs/coverage.md, as in ROWS=1-20,57.
+ROWS      ?= all
+
+rows: ## take each behaviour of docs/coverage.md away, and want a test that its row names to fail (takes hours; needs what guest needs)
+	$(GO) test -count=1 -v -timeout 12h -run '^TestRowsNotice$$' ./internal/mutants -rows $(ROWS)
 
 man: ## write the manual pages of all commands into out/man
 	$(GO) run ./cmd/kprobesim man out/man

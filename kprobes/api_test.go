@@ -120,6 +120,30 @@ func TestWayOfAFaultRefuses(t *testing.T) {
 	}
 }
 
+// A hit asks those who listen for exceptions, so that no function of their chain takes a probe. The kernels call it
+// notifier_call_chain; how many functions it has differs.
+func TestChainOfListenersRefuses(t *testing.T) {
+	for _, image := range images() {
+		bootImage(t, image, plain(), func(l *live) {
+			there := 0
+			for _, f := range []string{"ask_listeners", "ask_as_reader", "offer_exception", "notify_die"} {
+				if _, ok := l.m.Image().Func(f); !ok {
+					continue // part of another, or of other years
+				}
+				there++
+				for _, kind := range []Kind{Kprobe, Kretprobe} {
+					if _, err := l.k.Add(l.Call, Spec{Kind: kind, Symbol: f}); !errors.Is(err, EINVAL) {
+						t.Errorf("%s: a %s of %s: %v, want EINVAL", image, kind, f, err)
+					}
+				}
+			}
+			if there == 0 {
+				t.Errorf("%s: no function of the chain is known", image)
+			}
+		})
+	}
+}
+
 func TestRegisterByAddress(t *testing.T) { eachKernel(t, holdRegisterByAddress) }
 
 func holdRegisterByAddress(t *testing.T, kernel string) {

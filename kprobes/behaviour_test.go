@@ -181,6 +181,36 @@ func TestFaultInHandler(t *testing.T) {
 	}
 }
 
+// A fault handler that answers 1 has handled the fault: the kernel does not look at it. This one leads behind the
+// instruction that faults.
+func TestFaultHandlerMends(t *testing.T) {
+	for _, image := range older(images()) {
+		bootImage(t, image, plain(), func(l *live) {
+			want := l.call("bench_target", 1, 2)
+			l.do(l.m.Store(l.symbol("handler_divert_to"), l.size(), l.fixup("handler_faulting")))
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "handler_divert"})
+			for range 2 {
+				if got := l.call("bench_target", 1, 2); got != want {
+					t.Errorf("%s: %#x, want %#x", image, got, want)
+				}
+			}
+		})
+	}
+}
+
+// fixup is where the exception table has a function go on behind its fault.
+func (l *live) fixup(symbol string) uint64 {
+	l.t.Helper()
+	f, table := l.function(symbol), l.symbol("__start___ex_table")
+	for at := table; at < l.symbol("__stop___ex_table"); at += uint64(2 * l.size()) {
+		if l.k.m.Load(at, l.k.l.list)-f.Entry < f.Size {
+			return l.k.m.Load(at+uint64(l.size()), l.k.l.list)
+		}
+	}
+	l.t.Errorf("no instruction of %s may fault", symbol)
+	return 0
+}
+
 func TestRecursionWantsInstances(t *testing.T) {
 	for _, m := range modes() {
 		bootImage(t, m.image, m.opt, func(l *live) {

@@ -59,6 +59,28 @@ func TestHitsAllocateNothing(t *testing.T) {
 	}
 }
 
+// Hits take no mutex: they go on while somebody is registering, who has it.
+func TestHitsWhileSomebodyRegisters(t *testing.T) {
+	for _, m := range modes() {
+		bootImage(t, m.image, m.opt, func(l *live) {
+			want := l.call("bench_target", 1, 2)
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+			l.add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_count"})
+			hits := l.percpu("handler_hits")
+			l.do(l.k.locked(l.Call, func() error {
+				if got := l.call("bench_target", 1, 2); got != want {
+					t.Errorf("%s: %#x, want %#x", m.name(), got, want)
+				}
+				l.call("work_read", 1, 2)
+				return nil
+			}))
+			if n := l.percpu("handler_hits") - hits; n != 2 {
+				t.Errorf("%s: %d handlers were called, want 2", m.name(), n)
+			}
+		})
+	}
+}
+
 // A probe stands in one copy of a function. Those that the compiler put into others go on without it.
 func TestInlinedCopiesAreNotFound(t *testing.T) {
 	for _, image := range kernelsWith("") {

@@ -42,6 +42,27 @@ func TestForksAreHit(t *testing.T) {
 	}
 }
 
+// What begins a task returns once for a call, so that return probes of it are no issue.
+func TestForksReturn(t *testing.T) {
+	for _, image := range libraryImages() {
+		bootImage(t, image, plain(), func(l *live) {
+			first := l.call("fork_work", 0, 0x1000)
+			for _, fn := range []string{"kernel_clone", "_do_fork", "do_fork"} {
+				p := l.add(Spec{Kind: Kretprobe, Symbol: fn, Handler: "ret_count", MaxActive: 2})
+				hits := l.percpu("handler_hits")
+				first++
+				if got := l.call("fork_work", 0, 0x1000); got != first || l.percpu("handler_hits") != hits+1 || l.state(p).Unseen != 0 {
+					t.Errorf("%s: %s: child %d, want %d; %d returns, %+v", image, fn, got, first, l.percpu("handler_hits")-hits, l.state(p))
+				}
+				if got := l.percpu("handler_last_value"); got != first {
+					t.Errorf("%s: %s returns %d to the handler, want %d", image, fn, got, first)
+				}
+				l.remove(p)
+			}
+		})
+	}
+}
+
 // A jprobe of an asmlinkage function sees its arguments when its function is declared asmlinkage, too. Where other
 // functions have them in registers, one that is not sees others.
 func TestJprobeOfAsmlinkage(t *testing.T) {

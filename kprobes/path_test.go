@@ -155,6 +155,31 @@ func TestInterruptsInHandlers(t *testing.T) {
 	}
 }
 
+// Handlers of return probes run as the code did where return instances need no lock, and so does a detour's handler on
+// x86. Kernels whose buckets of instances have locks hold one with interrupts off, whatever the documents say of them, and
+// so do those whose trampoline has a probe on x86.
+func TestInterruptsInReturnHandlers(t *testing.T) {
+	for _, m := range modes() {
+		bootImage(t, m.image, m.opt, func(l *live) {
+			l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+			l.add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_count"})
+			l.call("bench_target", 1, 2)
+			w := masked{at: map[uint64]bool{l.addr("handler_count"): false, l.addr("ret_count"): false}}
+			l.m.CPU(0).Observe(&w)
+			l.call("bench_target", 1, 2)
+			l.call("work_read", 1, 2)
+			l.m.CPU(0).Observe(nil)
+			locked := !l.k.era.Hooks && !(l.m.Image().Descriptors() && l.k.sym.hitCPU != 0)
+			if w.seen != 2 || w.at[l.addr("ret_count")] != locked {
+				t.Errorf("%s: %d handlers; off in a return handler: %v, want %v", m.name(), w.seen, w.at[l.addr("ret_count")], locked)
+			}
+			if detour := m.mode == Optimized && l.k.arch.Align == 1; detour && w.at[l.addr("handler_count")] {
+				t.Errorf("%s: interrupts are off in a handler that a detour calls", m.name())
+			}
+		})
+	}
+}
+
 // masked notes whether interrupts are off at the first instruction of functions.
 type masked struct {
 	at   map[uint64]bool

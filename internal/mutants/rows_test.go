@@ -1,0 +1,138 @@
+package mutants
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The page of rows, and the list of their mutants.
+const (
+	page = "docs/coverage.md"
+	list = "docs/coverage.mutants"
+)
+
+var rowsFlag = flag.String("rows", "", "rows of "+page+" whose mutants are tried: 1-20,57, or all")
+
+// row is one of the page that says that a behaviour is there.
+type row struct {
+	number int
+	tests  []string
+}
+
+var (
+	rowLine   = regexp.MustCompile(`(?m)^\| (\d+) \| .* \| (?:yes|part) \| (.*) \|$`)
+	namedTest = regexp.MustCompile("`([a-z0-9_/]+\\.Test\\w+)`")
+)
+
+func rows(t *testing.T) (all []row) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range rowLine.FindAllStringSubmatch(string(text), -1) {
+		n, _ := strconv.Atoi(m[1])
+		r := row{number: n}
+		for _, name := range namedTest.FindAllStringSubmatch(m[2], -1) {
+			r.tests = append(r.tests, name[1])
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// root is the top of the repository.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func mutants(t *testing.T) []Mutant {
+	t.Helper()
+	all, err := Read(filepath.Join(root(t), list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestEveryRowHasAMutant wants one for each row that says yes or part, or a reason why there is none, and what it changes
+// to be in the tree.
+func TestEveryRowHasAMutant(t *testing.T) {
+	have := map[int]int{}
+	for _, m := range mutants(t) {
+		have[m.Row]++
+		if err := m.Check(root(t)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, r := range rows(t) {
+		if have[r.number] == 0 {
+			t.Errorf("row %d of %s has no mutant in %s", r.number, page, list)
+		}
+		delete(have, r.number)
+	}
+	for n := range have {
+		t.Errorf("%s has a mutant of row %d, which %s does not have", list, n, page)
+	}
+	if _, err := Weave(root(t), t.TempDir(), mutants(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRowsNotice puts each mutant into the program and wants one of the tests of its row to fail. It takes hours: make rows.
+func TestRowsNotice(t *testing.T) {
+	if *rowsFlag == "" {
+		t.Skip("make rows tries the mutants of all rows: it takes hours")
+	}
+	b, err := NewBench(root(t), t.TempDir(), mutants(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := rows(t)
+	for i, m := range mutants(t) {
+		if m.None != "" || !wanted(m.Row) {
+			continue
+		}
+		t.Run(fmt.Sprint(m.Row), func(t *testing.T) {
+			at := slices.IndexFunc(all, func(r row) bool { return r.number == m.Row })
+			begin := time.Now()
+			switch by, err := b.Caught(i, all[at].tests, 3*time.Minute); {
+			case err != nil:
+				t.Error(err)
+			case by == "":
+				t.Errorf("row %d: no test notices that %s is changed from\n%s\nto\n%s", m.Row, m.File, m.Old, m.New)
+			default:
+				t.Logf("row %d: %s notices, %s", m.Row, by, time.Since(begin).Round(time.Second))
+			}
+		})
+	}
+}
+
+// wanted reports whether the flag names a row.
+func wanted(n int) bool {
+	if *rowsFlag == "all" {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(*rowsFlag, ","), func(s string) bool {
+		from, to, isRange := strings.Cut(s, "-")
+		if !isRange {
+			to = from
+		}
+		a, err := strconv.Atoi(from)
+		b, err2 := strconv.Atoi(to)
+		return err == nil && err2 == nil && a <= n && n <= b
+	})
+}

@@ -1,0 +1,120 @@
+package mutants
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bench runs tests with mutants.
+type Bench struct {
+	root, folder, overlay string
+	list                  []Mutant
+	built                 map[string]error // binaries of tests, by package
+	sound                 map[string]bool  // what tests say without a mutant
+}
+
+// NewBench prepares runs with the mutants of a list. Whatever it writes is in the folder.
+func NewBench(root, folder string, list []Mutant) (*Bench, error) {
+	overlay, err := Weave(root, folder, list)
+	return &Bench{root: root, folder: folder, overlay: overlay, list: list, built: map[string]error{}, sound: map[string]bool{}}, err
+}
+
+// Caught runs tests, named PACKAGE.TEST, until one fails with a mutant that passes without. It returns that one, or "".
+func (b *Bench) Caught(i int, tests []string, limit time.Duration) (string, error) {
+	env := []string{Environment + "=" + Name(i)}
+	if m := &b.list[i]; m.Guest() {
+		images, err := b.images(i)
+		if err != nil {
+			return "", err
+		}
+		env = []string{ImagesEnvironment + "=" + images}
+	}
+	for _, test := range tests {
+		passed, err := b.run(test, env, limit)
+		if err != nil {
+			return "", err
+		}
+		if passed {
+			continue
+		}
+		if _, known := b.sound[test]; !known {
+			if b.sound[test], err = b.run(test, nil, 10*limit); err != nil {
+				return "", err
+			}
+		}
+		if b.sound[test] {
+			return test, nil
+		}
+	}
+	return "", nil
+}
+
+// run runs one test, and reports whether it passed. One that takes longer than the limit has not.
+func (b *Bench) run(test string, env []string, limit time.Duration) (passed bool, err error) {
+	dot := strings.LastIndex(test, ".")
+	pkg, name := test[:dot], test[dot+1:]
+	binary := filepath.Join(b.folder, strings.ReplaceAll(pkg, "/", "__")+".test")
+	if _, done := b.built[pkg]; !done {
+		b.built[pkg] = command(b.root, nil, "go", "test", "-c", "-vet=off", "-overlay", b.overlay, "-o", binary, "./"+pkg)
+	}
+	if err := b.built[pkg]; err != nil {
+		return false, fmt.Errorf("%s with mutants: %w", pkg, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	c := exec.CommandContext(ctx, binary, "-test.run=^"+name+"$", "-test.failfast")
+	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), env...)
+	c.WaitDelay = time.Second
+	err = c.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.As(err, &exit) || ctx.Err() != nil:
+		return false, nil
+	}
+	return false, err
+}
+
+// images builds the guest kernels of a mutant and returns their folder.
+func (b *Bench) images(i int) (string, error) {
+	m := &b.list[i]
+	folder := filepath.Join(b.folder, Name(i))
+	sources := filepath.Join(folder, "kernel")
+	if err := os.CopyFS(sources, os.DirFS(filepath.Join(b.root, guestSources))); err != nil {
+		return "", err
+	}
+	changed := filepath.Join(sources, strings.TrimPrefix(m.File, guestSources))
+	text, err := os.ReadFile(changed)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(changed, bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), 0o666); err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(slices.Values(m.Images)) {
+		isa, variant, _ := strings.Cut(name, "-")
+		if err := command(sources, nil, "sh", "build.sh", filepath.Join(folder, name+".elf"), variant, isa); err != nil {
+			return "", fmt.Errorf("row %d: image %s: %w", m.Row, name, err)
+		}
+	}
+	return folder, nil
+}
+
+// command runs a command whose output is part of its error.
+func command(folder string, env []string, name string, args ...string) error {
+	c := exec.Command(name, args...)
+	c.Dir, c.Env = folder, append(os.Environ(), env...)
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
