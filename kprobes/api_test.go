@@ -68,7 +68,7 @@ func holdRegisterErrors(t *testing.T, image string) {
 			case tt.want == EILSEQ && g.k.arch.Align > 1:
 				tt.want = EINVAL
 			case tt.symbol == "kretprobe_trampoline" && returnsTrap(image):
-				t.Skip("the kernel itself has a probe there")
+				t.Skip("does not apply: the kernel itself has a probe there")
 			}
 			if _, ok := g.im.Symbol(tt.symbol); !ok && tt.symbol != "no_such_function" {
 				t.Skip("does not apply: the image has no symbol " + tt.symbol)

@@ -67,7 +67,7 @@ func TestJprobeErrors(t *testing.T) { eachKernel(t, holdJprobeErrors) }
 
 func holdJprobeErrors(t *testing.T, image string) {
 	if !has(image).jprobes() {
-		t.Skip("no jprobes")
+		t.Skip("does not apply: no jprobes")
 	}
 	g := newGuest(t, image, Default())
 	inside := EILSEQ

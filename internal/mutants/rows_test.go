@@ -95,7 +95,7 @@ func TestEveryRowHasAMutant(t *testing.T) {
 // TestRowsNotice puts each mutant into the program and wants one of the tests of its row to fail. It takes hours: make rows.
 func TestRowsNotice(t *testing.T) {
 	if *rowsFlag == "" {
-		t.Skip("make rows tries the mutants of all rows: it takes hours")
+		t.Skip("on demand: make rows tries the mutants of all rows, for hours")
 	}
 	b, err := NewBench(root(t), t.TempDir(), mutants(t))
 	if err != nil {

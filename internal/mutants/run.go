@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kprobesim/internal/hosttools"
 )
 
 // Bench runs tests with mutants.
@@ -71,7 +73,7 @@ func (b *Bench) run(test string, env []string, limit time.Duration) (passed bool
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, binary, "-test.run=^"+name+"$", "-test.failfast")
-	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), env...)
+	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), append(env, hosttools.LongRuns+"=1")...)
 	c.WaitDelay = time.Second
 	err = c.Run()
 	var exit *exec.ExitError
