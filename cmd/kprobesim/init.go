@@ -21,13 +21,20 @@ func (a *app) initCmd() *cobra.Command {
 		Use:   "init FILE",
 		Short: "Write a commented experiment file to begin with",
 		Long: `Write a commented experiment file that runs as it is, or with --machine a machine description that changes a
-few numbers of one of this program's. A file that is there already is left alone.
+few numbers of another one. A file that is there already is left alone.
 
-	kprobesim init my.toml && kprobesim run my.toml`,
-		Args: exactlyOne("file"),
+	kprobesim init my.toml && kprobesim run my.toml
+	kprobesim init my-machine.toml --machine xeon-e5410`,
 	}
 	base := c.Flags().String("base", defaultBase, "experiment of this program that it builds on")
-	machine := c.Flags().String("machine", "", "write a description that builds on this machine instead")
+	machine := c.Flags().String("machine", "", "write a description that builds on this machine, or on the one of a file, instead")
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 && *machine != "" {
+			return fmt.Errorf("init: --machine names the machine to build on; name the file to write, too, such as "+
+				"init my-machine.toml --machine %s", experiments.Machines()[0])
+		}
+		return exactlyOne("file to write")(c, args)
+	}
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		text, err := a.begun(args[0], *base, *machine)
 		if err == nil && exists(args[0]) {
@@ -70,15 +77,7 @@ func (a *app) begun(file, base, machine string) (string, error) {
 		return "", fmt.Errorf("%s: the name of the file is that of what is in it: %w", file, err)
 	}
 	if machine != "" {
-		if !slices.Contains(experiments.Machines(), machine) {
-			return "", fmt.Errorf("no machine %q: known are %s%s", machine, strings.Join(experiments.Machines(), ", "),
-				doc.Suggest(machine, experiments.Machines()))
-		}
-		m, err := a.loader.Machine(machine, "", nil)
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprintf(begunMachine, m.Title, machine, name, m.CPU.Hz, m.TimerHz), nil
+		return a.begunMachine(file, name, machine)
 	}
 	p, err := a.loader.Plan(base, nil)
 	if err != nil {
@@ -88,8 +87,33 @@ func (a *app) begun(file, base, machine string) (string, error) {
 		return "", fmt.Errorf("%s is no experiment that measures the overhead of a hit: build on another one by hand (base = %q)", base, base)
 	}
 	pt := &p.Points[0]
-	return fmt.Sprintf(begunExperiment, pt.Machine.Title, base, name, pt.Machine.Name, pt.Kernel.Image, pt.Workload.Loop, pt.Workload.Target,
-		pt.Workload.Hits), nil
+	below, err := baseOf(file, base)
+	return fmt.Sprintf(begunExperiment, pt.Machine.Title, below, name, pt.Machine.Name, pt.Kernel.Image, pt.Workload.Loop, pt.Workload.Target,
+		pt.Workload.Hits), err
+}
+
+// begunMachine is the text of a new description that builds on a machine of this program, or on a file. What a file is based
+// on is looked for beside it.
+func (a *app) begunMachine(file, name, machine string) (string, error) {
+	if !doc.IsPath(machine) && !slices.Contains(experiments.Machines(), machine) {
+		return "", fmt.Errorf("no machine %q: known are %s, or name a file (./%[1]s.toml)%s", machine, strings.Join(experiments.Machines(), ", "),
+			doc.Suggest(machine, experiments.Machines()))
+	}
+	m, err := a.loader.Machine(machine, "", nil)
+	if err != nil {
+		return "", err
+	}
+	below, err := baseOf(file, machine)
+	return fmt.Sprintf(begunMachine, m.Title, below, name, m.CPU.Hz, m.TimerHz), err
+}
+
+// baseOf is how a file names one that it builds on: names of this program as they are, other files from its own folder.
+func baseOf(file, base string) (string, error) {
+	if !doc.IsPath(base) || filepath.IsAbs(base) {
+		return base, nil
+	}
+	rel, err := filepath.Rel(filepath.Dir(file), base)
+	return "./" + filepath.ToSlash(rel), err
 }
 
 // begunExperiment has the keys that are changed first; all of them are in docs/keys.md.

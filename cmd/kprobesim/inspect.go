@@ -233,7 +233,7 @@ func (a *app) validate(name string, sets []string) (said string, err error) {
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("scenario %s, %d variants", s.Name, len(s.Variants)), nil
+		return fmt.Sprintf("scenario %s, %s", s.Name, counted(len(s.Variants), "variant")), nil
 	}
 	p, err := a.loader.Plan(name, sets)
 	if err == nil {
@@ -242,7 +242,7 @@ func (a *app) validate(name string, sets []string) (said string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d points: %s", len(p.Points), pointNames(p)), nil
+	return fmt.Sprintf("%s: %s", counted(len(p.Points), "point"), pointNames(p)), nil
 }
 
 // pointNames lists the points of a plan, shortened when there are many.

@@ -77,16 +77,16 @@ func (a *app) estimate(p *schema.Plan, s *keeping.Store, workers int, limit *run
 	if err != nil {
 		return fail(exitFailed, err)
 	}
-	fmt.Fprintf(a.out, "%s: %d points, %d of them kept from earlier runs; about %s with %d at a time, and %d MiB of memory (from %s on this host)\n",
-		p.Name, e.Points, e.Kept, roundTime(e.Time), n, e.Memory>>20, origin(e))
+	fmt.Fprintf(a.out, "%s: %s, %d of them kept from earlier runs; about %s with %d at a time, and %d MiB of memory (from %s on this host)\n",
+		p.Name, counted(e.Points, "point"), e.Kept, roundTime(e.Time), n, e.Memory>>20, origin(e))
 	return nil
 }
 
 // origin says what an estimate was made from.
 func origin(e keeping.Estimate) string {
-	text := fmt.Sprintf("%d short measurements", e.Pilots)
+	text := counted(e.Pilots, "short measurement")
 	if e.Guessed > 0 {
-		text += fmt.Sprintf(", and %d points reckoned from those of another sort,", e.Guessed)
+		text += fmt.Sprintf(", and %s reckoned from those of another sort,", counted(e.Guessed, "point"))
 	}
 	return text
 }

@@ -120,14 +120,14 @@ func (a *app) search(rows []races.Row, f *racesFlags) error {
 			errs = append(errs, fmt.Errorf("%s/%s: %w", r.Scenario.Name, r.Variant.Name, err))
 			continue
 		}
-		fmt.Fprintf(a.err, "%s/%s: %d schedules, %.0f a second\n", r.Scenario.Name, r.Variant.Name, t.Schedules,
+		fmt.Fprintf(a.err, "%s/%s: %s, %.0f a second\n", r.Scenario.Name, r.Variant.Name, counted(t.Schedules, "schedule"),
 			float64(t.Schedules)/time.Since(start).Seconds())
 		violations += t.Violations
 		done = append(done, r)
 	}
 	errs = append(errs, races.Report(a.out, f.Options, done))
 	if violations > 0 {
-		errs = append(errs, fmt.Errorf("%d schedules have violations", violations))
+		errs = append(errs, fmt.Errorf("%s with violations", counted(violations, "schedule")))
 	}
 	return fail(exitFailed, errors.Join(errs...))
 }

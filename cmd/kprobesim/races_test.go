@@ -14,7 +14,7 @@ func TestRaces(t *testing.T) {
 	}{
 		{"races jump-into -n 14 --per-scenario", exitOK, "jump-into  i386-breakpoint  5 ", "a second"},
 		{"races optimize --variant stop_machine -n 3 --policy exhaustive", exitOK, "more are left: run more", ""},
-		{"races jump-into --variant breakpoint -n 3 --mutant jump-into-region --violations 1", exitFailed, "--mutant jump-into-region --replay 0", "1 schedules have violations"},
+		{"races jump-into --variant breakpoint -n 3 --mutant jump-into-region --violations 1", exitFailed, "--mutant jump-into-region --replay 0", "1 schedule with violations"},
 		{"races jump-into --variant breakpoint --mutant jump-into-region --replay 0 --lines 5", exitFailed, "work_tight_loop+0x3", "schedule 0 has a violation: inside"},
 		{"races jump-into --variant breakpoint --replay 1", exitOK, "no violation", ""},
 		{"races", exitUsage, "", "name a scenario"},

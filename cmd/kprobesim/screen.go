@@ -53,3 +53,11 @@ func harmless(b []byte) []byte {
 
 // controls tells control characters beside those that part lines and columns.
 func controls(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// counted is a number with its noun, of which there may be one.
+func counted[N int | uint64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

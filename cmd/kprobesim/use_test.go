@@ -115,12 +115,17 @@ func TestManualPages(t *testing.T) {
 // TestInit writes an experiment and a machine, which are valid as they are and run together.
 func TestInit(t *testing.T) {
 	t.Chdir(t.TempDir())
+	if err := os.Mkdir("folder", 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{
 		{"init", "my.toml"},
 		{"init", "old.toml", "--base", "overhead-pentium-m"},
 		{"init", "my-machine.toml", "--machine", "xeon-e5410"},
 		{"init", "power.toml", "--machine", "power5-1656"},
-		{"validate", "my.toml", "old.toml", "my-machine.toml", "power.toml"},
+		{"init", "folder/over.toml", "--machine", "my-machine.toml"},
+		{"init", "folder/overmy.toml", "--base", "./my.toml"},
+		{"validate", "my.toml", "old.toml", "my-machine.toml", "power.toml", "folder/over.toml", "folder/overmy.toml"},
 		{"validate", "my.toml", "--set", "machine=./my-machine.toml"},
 	} {
 		if code, _, stderr := command(nil, args...); code != exitOK {
@@ -151,6 +156,9 @@ func TestInit(t *testing.T) {
 		{[]string{"my.txt"}, "ends in .toml"},
 		{[]string{"My File.toml"}, "the name of the file"},
 		{[]string{"x.toml", "--machine", "pdp-11"}, `no machine "pdp-11"`},
+		{[]string{"--machine", "x.toml"}, "name the file to write, too, such as init my-machine.toml --machine "},
+		{[]string{}, "name exactly one file to write, not 0"},
+		{[]string{"x.toml", "--machine", "./pdp-11.toml"}, "pdp-11.toml"},
 		{[]string{"x.toml", "--base", "scaling"}, "no experiment that measures the overhead"},
 		{[]string{"x.toml", "--base", "nothing"}, `unknown experiment "nothing"`},
 		{[]string{filepath.Join("nowhere", "x.toml")}, "no such file"},

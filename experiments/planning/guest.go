@@ -9,15 +9,81 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
+	"kprobesim/targets"
 	"kprobesim/workloads"
 )
 
-// checkGuest holds symbols and offsets against the image.
-func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experiment) {
-	if e.Workload.Loop != "" {
-		p.checkFunc(at(root, "workload", "loop"), "workload.loop", pt, e.Workload.Loop)
+// named finds what an experiment names in the kernel: the instruction set, the image, and the functions in it. Each is
+// looked for although another, or something else in the file, is wrong, so that all mistakes are told at once.
+func (p *planner) named(root *doc.Node, pt *schema.Point, e *schema.Experiment) {
+	k := e.Kernel
+	known := k.ISA != "" && p.setISA(root, pt)
+	if known && k.Image != "" && k.Era != "" {
+		im, err := p.l.Image(k, pt.Target.ISA, folder(root, "kernel", "image"))
+		p.errs.Join(at(root, "kernel", "image"), err)
+		pt.Image = im
 	}
-	if e.Workload.Target != "" && p.checkFunc(at(root, "workload", "target"), "workload.target", pt, e.Workload.Target) {
+	if pt.Image == nil {
+		pt.Image = p.meant(k)
+	}
+	if pt.Image != nil {
+		p.checkNames(root, pt, e, func(name string) bool { return !strings.Contains(name, ":") }) // modules are not loaded yet
+	}
+}
+
+// meant is the image that a kernel names when isa, era or machine do not fit it, nil where it is none of this program's.
+func (p *planner) meant(k schema.Kernel) *schema.Image {
+	im, t, ok := targets.Image(p.l.Targets, k.Image)
+	if !ok {
+		return nil
+	}
+	k.ISA, k.Era = t.Name, im.Era
+	loaded, err := p.l.image(k, "")
+	if err != nil {
+		return nil
+	}
+	return loaded
+}
+
+// checkNames wants every function that an experiment names to be there, of the names that are looked for.
+func (p *planner) checkNames(root *doc.Node, pt *schema.Point, e *schema.Experiment, looked func(name string) bool) {
+	check := func(key, name string, path ...string) {
+		if name != "" && looked(name) {
+			p.checkFunc(at(root, path...), key, pt, name)
+		}
+	}
+	check("workload.loop", e.Workload.Loop, "workload", "loop")
+	check("workload.target", e.Workload.Target, "workload", "target")
+	eachRegistration(e, func(r schema.Registration, path []string, key string) {
+		handlers := r.Handlers()
+		for _, name := range []string{workloads.KeyHandler, workloads.KeyPost, workloads.KeyFault, workloads.KeyEntry} {
+			symbol := handlers[name]
+			if name == workloads.KeyHandler && root.Find(append(path, workloads.KeyPre)...).Kind == doc.String {
+				name = workloads.KeyPre
+			}
+			check(key+"."+name, symbol, append(path, name)...)
+		}
+	})
+}
+
+// eachRegistration calls f with every registration of every point, the path of its keys and what they are called.
+func eachRegistration(e *schema.Experiment, f func(r schema.Registration, path []string, key string)) {
+	for i, probe := range e.Probes {
+		for j, r := range probe.Registrations() {
+			path, key := []string{"points", fmt.Sprint(i)}, "points."+probe.Name
+			if j > 0 {
+				path, key = append(path, "with", fmt.Sprint(j-1)), fmt.Sprintf("%s.with.%d", key, j-1)
+			}
+			f(r, path, key)
+		}
+	}
+}
+
+// checkGuest holds modules' symbols, and offsets, against the image.
+func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experiment) {
+	before := len(p.errs)
+	p.checkNames(root, pt, e, func(name string) bool { return strings.Contains(name, ":") })
+	if e.Workload.Target != "" && len(p.errs) == before {
 		if pt.UserCode(e.Workload.Target) {
 			p.errs.Add(at(root, "workload", "target"), "workload.target: %s runs in user mode: name a function of the "+
 				"kernel", e.Workload.Target)
@@ -38,14 +104,8 @@ func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experim
 		if err := checkMode(pt, probe.Mode); err != nil {
 			p.errs.Add(at(root, "points", n, "mode"), "points.%s.mode: %v", probe.Name, err)
 		}
-		for j, r := range probe.Registrations() {
-			path, key := []string{"points", n}, "points."+probe.Name
-			if j > 0 {
-				path, key = append(path, "with", fmt.Sprint(j-1)), fmt.Sprintf("%s.with.%d", key, j-1)
-			}
-			p.checkRegistration(root, pt, r, path, key)
-		}
 	}
+	eachRegistration(e, func(r schema.Registration, path []string, key string) { p.checkRegistration(root, pt, r, path, key) })
 }
 
 // checkMode refuses a mode that no kernel of the instruction set has.
@@ -71,18 +131,8 @@ func (p *planner) checkRegistration(root *doc.Node, pt *schema.Point, r schema.R
 	}
 }
 
-// checkHandlers wants every handler to be a function of the image, and the probe to be one that the kernel's
-// interface has.
+// checkHandlers wants the probe to be one that the kernel's interface has.
 func (p *planner) checkHandlers(root *doc.Node, pt *schema.Point, r schema.Registration, path []string, key string) {
-	handlers := r.Handlers()
-	for _, name := range []string{workloads.KeyHandler, workloads.KeyPost, workloads.KeyFault, workloads.KeyEntry} {
-		if symbol := handlers[name]; symbol != "" {
-			if name == workloads.KeyHandler && root.Find(append(path, workloads.KeyPre)...).Kind == doc.String {
-				name = workloads.KeyPre
-			}
-			p.checkFunc(at(root, append(path, name)...), key+"."+name, pt, symbol)
-		}
-	}
 	pos := at(root, append(path, "kind")...)
 	if year, err := strconv.Atoi(pt.Kernel.Era); err == nil {
 		if err := r.Spec(pt.Workload.Target, pt.Workload.Offset).Check(year); err != nil {

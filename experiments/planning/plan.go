@@ -125,9 +125,6 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	e := readExperiment(root, &p.errs)
 	p.plan.Name, p.plan.Title, p.plan.Kind = e.Name, e.Title, e.Kind
 	p.plan.Figures, p.plan.Seed = e.Figures, e.Seed
-	if e.Machine == "" {
-		return
-	}
 	if len(p.errs) == before {
 		for _, m := range kinds.Mistakes(e) {
 			p.errs.Add(at(root, m.Path...), "%s: %s", strings.Join(m.Path, "."), m.Text)
@@ -138,23 +135,22 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	} else if once != "" && e.Replicate > 0 {
 		p.errs.Add(at(root, "replicate"), "replicate: kind %s has but number 0: %s", e.Kind, once)
 	}
-	m, err := p.machine(e.Machine, folder(root, "machine"), machine)
-	p.errs.Join(at(root, "machine"), err)
-	if err == nil && max(e.Kernel.CPUs, 1)<<m.CPU.Predictor.TableBits > mostCounters {
+	m := p.machineOf(root, e, machine)
+	if m != nil && max(e.Kernel.CPUs, 1)<<m.CPU.Predictor.TableBits > mostCounters {
 		p.errs.Add(at(root, "kernel", "cpus"), "kernel.cpus: predictors of %d CPUs with 2^%d counters each (predictor.table_bits) take "+
 			"more than 1 GiB of the host: use fewer of either", e.Kernel.CPUs, m.CPU.Predictor.TableBits)
-	}
-	if len(p.errs) > before {
-		return // what follows would only repeat it
 	}
 	pt := schema.Point{
 		Experiment: e.Name, Kind: e.Kind, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Crowd: e.Crowd, Writes: e.Writes, Seed: e.Seed, Budget: e.Budget,
 	}
+	if kinds.Of(e.Kind).Linux == nil {
+		p.named(root, &pt, e)
+	}
+	if len(p.errs) > before {
+		return // what follows would only repeat it
+	}
 	if e.Linux != nil {
 		p.linux(root, pt, e, c)
-		return
-	}
-	if !p.setISA(root, &pt) {
 		return
 	}
 	if o, patching := pt.Target.Probes.Optimizer, e.Kernel.Patching; patching != "" && o != nil && !slices.Contains(o.Patchings, patching) {
@@ -162,13 +158,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 			patching, strings.Join(o.Patchings, ", "))
 		return
 	}
-	im, err := p.l.Image(e.Kernel, pt.Target.ISA, folder(root, "kernel", "image"))
-	if err != nil {
-		p.errs.Join(at(root, "kernel", "image"), err)
-		return
-	}
-	pt.Image = im
-	if err := pt.Kernel.CheckPreempt(im.Image); err != nil {
+	if err := pt.Kernel.CheckPreempt(pt.Image.Image); err != nil {
 		p.errs.Join(at(root, "kernel", "preempt"), fmt.Errorf("kernel.preempt: %w", err))
 		return
 	}
@@ -232,6 +222,16 @@ func (p *planner) replicate(pt schema.Point, e *schema.Experiment) {
 	}
 }
 
+// machineOf reads the machine of an experiment, nil when it cannot be.
+func (p *planner) machineOf(root *doc.Node, e *schema.Experiment, settings []doc.Setting) *machines.Machine {
+	if e.Machine == "" {
+		return nil // which was reported
+	}
+	m, err := p.machine(e.Machine, folder(root, "machine"), settings)
+	p.errs.Join(at(root, "machine"), err)
+	return m
+}
+
 // setISA finds the instruction set of a point's kernel, which must be the machine's.
 func (p *planner) setISA(root *doc.Node, pt *schema.Point) bool {
 	name := pt.Kernel.ISA
@@ -241,7 +241,7 @@ func (p *planner) setISA(root *doc.Node, pt *schema.Point) bool {
 	case pt.Target == nil:
 		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: unknown ISA %q: known are %s%s", name,
 			strings.Join(known, ", "), doc.Suggest(name, known))
-	case pt.Machine.ISA != name:
+	case pt.Machine != nil && pt.Machine.ISA != name:
 		p.errs.Add(at(root, "kernel", "isa"), "kernel.isa: the kernel is %s, machine %s is %s: choose a machine of "+
 			"the same instruction set (`kprobesim list`)", name, pt.Machine.Name, pt.Machine.ISA)
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"kprobesim/experiments"
 	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/planning"
 	"kprobesim/results"
 	"kprobesim/sim"
 )
@@ -325,5 +326,54 @@ func TestPointsShareMachines(t *testing.T) {
 	}
 	if !slices.Equal(first.Inputs, second.Inputs) || !maps.Equal(first.Keys, second.Keys) || len(first.Inputs) != 4 {
 		t.Errorf("inputs %v\nand then %v, or other keys", first.Inputs, second.Inputs)
+	}
+}
+
+// TestEveryMistakeAtOnce has mistakes in keys that name each other's context: none hides another one.
+func TestEveryMistakeAtOnce(t *testing.T) {
+	const text = `name = "bad"
+title = "x"
+machine = "xeon-e541"
+hist = 3
+[kernel]
+isa = "x86_65"
+era = "2010"
+image = "x86_64-2010"
+hz = 99999
+[workload]
+loop = "bench_lop"
+target = "bench_tarket"
+hits = 0
+warmup = 1
+[[points]]
+name = "k"
+kind = "kprobe"
+mode = "stepp"
+handler = "handler_emty"
+[[points]]
+name = "l"
+kind = "kprobe"
+mode = "step"
+with = [{ kind = "kprobe", post_handler = "postt" }]
+`
+	file := exptest.Write(t, t.TempDir(), "bad.toml", text)
+	for _, c := range []struct {
+		sets []string
+		want []string
+	}{
+		{nil, []string{":3:11: ", ":4:1: ", ":6:7: kernel.isa", ":9:6: kernel.hz", ":11:8: workload.loop", ":12:10: workload.target", ":13:8: workload.hits", ":18:8: points.k.mode", ":19:11: points.k.handler", ":24:43: points.l.with.0.post_handler"}},
+		{[]string{"machine=power5-1656", "kernel.isa=x86_64"}, []string{"kernel.isa: the kernel is x86_64, machine power5-1656 is ppc64", ":9:6: kernel.hz", ":11:8: workload.loop", ":19:11: points.k.handler"}},
+		{[]string{"machine=xeon-e5410", "kernel.isa=x86_64", "kernel.era='2005'", "kernel.image=x86_64-2010"}, []string{`write era = "2010"`, ":12:10: workload.target", ":19:11: points.k.handler"}},
+		{[]string{"machine=xeon-e5410", "kernel.isa=x86_64", "kernel.image=x86_64-2011"}, []string{"unknown image", ":9:6: kernel.hz"}},
+	} {
+		_, err := planning.NewLoader().Plan(file, c.sets)
+		if err == nil {
+			t.Fatalf("%q: no error", c.sets)
+		}
+		for _, want := range c.want {
+			if strings.Count(err.Error(), want) != 1 {
+				t.Errorf("%q: %q is not told once:\n%v", c.sets, want, err)
+			}
+		}
 	}
 }

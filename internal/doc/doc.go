@@ -8,6 +8,7 @@
 package doc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -121,6 +122,7 @@ func Parse(file string, b []byte) (*Node, error) {
 		return nil, One(Pos{File: file},
 			"document of %d bytes is larger than %d: is this a file of ours?", len(b), MaxSize)
 	}
+	b = bytes.TrimPrefix(b, []byte(byteOrderMark))
 	if err := checkShape(file, b); err != nil {
 		return nil, err
 	}
@@ -130,6 +132,9 @@ func Parse(file string, b []byte) (*Node, error) {
 	}
 	return build(file, b)
 }
+
+// byteOrderMark is what some editors put in front of text.
+const byteOrderMark = "\ufeff"
 
 // checkShape refuses documents nested too deeply for recursive readers, and those of more keys and tables than
 // go-toml, which compares each with all others of its table, reads in a second. Counting brackets and equal signs

@@ -46,6 +46,17 @@ func TestParsePositions(t *testing.T) {
 	}
 }
 
+// A byte-order mark in front of the text is not part of it, and moves no place.
+func TestByteOrderMark(t *testing.T) {
+	root, err := Parse("f", []byte("\ufeffa = 1\n"))
+	if err != nil || root.Get("a") == nil || root.Get("a").Pos.Column != 5 {
+		t.Errorf("%+v, %v", root, err)
+	}
+	if _, err := Parse("f", []byte("a = 1\n\ufeffb = 2\n")); err == nil {
+		t.Error("a mark within the text is taken")
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	for doc, want := range map[string]string{
 		"a = ":                            "f.toml:1:",
