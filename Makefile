@@ -16,14 +16,14 @@ SCHEDULES ?= 20000
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench races compare faults man paper rows
+.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench mutants races compare faults man paper rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
 check: export KPROBESIM_LONG = 1
-check: build fmt tidy vet staticcheck test baselines race fuzz guest-fresh races clean-tree ## the gate: everything below but bench, compare, faults, man, paper, rows and guest
+check: build fmt tidy vet staticcheck test baselines race fuzz guest-fresh races clean-tree ## the gate: everything below but bench, mutants, compare, faults, man, paper, rows and guest
 	@echo 'check: all passed'
 
 build: ## compile everything
@@ -70,6 +70,9 @@ baselines: ## fail when a committed result moves
 clean-tree: ## fail when the work tree differs from the last commit
 	@out=$$(git status --porcelain) || exit 1; \
 	if [ -n "$$out" ]; then echo 'the work tree is not clean:'; echo "$$out"; exit 1; fi
+
+mutants: ## make mistakes in the code and list those that no test notices: MUTANTS='-n 200 -seed 2 -packages sim,mmu -short'
+	$(GO) run ./internal/mutation $(MUTANTS)
 
 bench: ## the Go benchmarks, among them simulated MIPS
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"strconv"
+	"strings"
+)
+
+// A change is one mutant of a function: a range of its file, by offsets, and what stands there instead.
+type change struct {
+	from, to int
+	with     string
+}
+
+// swaps are operators that are taken for each other.
+var swaps = map[token.Token]token.Token{
+	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
+	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
+	token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL,
+	token.AND: token.OR, token.OR: token.AND, token.XOR: token.AND, token.AND_NOT: token.AND,
+	token.SHL: token.SHR, token.SHR: token.SHL,
+	token.INC: token.DEC, token.DEC: token.INC,
+	token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN, token.OR_ASSIGN: token.AND_ASSIGN,
+	token.AND_ASSIGN: token.OR_ASSIGN, token.XOR_ASSIGN: token.OR_ASSIGN, token.MUL_ASSIGN: token.ADD_ASSIGN,
+	token.SHL_ASSIGN: token.SHR_ASSIGN, token.SHR_ASSIGN: token.SHL_ASSIGN,
+	token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK,
+}
+
+// finder collects the changes of a function.
+type finder struct {
+	text    string
+	at      func(token.Pos) int
+	results *ast.FieldList
+	all     []change
+}
+
+// changesOf returns the changes of a function of a file whose text and positions are given. Some do not compile.
+func changesOf(f *ast.FuncDecl, text string, at func(token.Pos) int) []change {
+	s := &finder{text: text, at: at, results: f.Type.Results}
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		s.node(n)
+		_, nested := n.(*ast.FuncLit)
+		if nested {
+			s.results = nil // what a function within returns is negated or kept
+		}
+		return true
+	})
+	return s.all
+}
+
+func (s *finder) put(from, to token.Pos, with string) {
+	s.all = append(s.all, change{s.at(from), s.at(to), with})
+}
+
+// of returns the text of a node.
+func (s *finder) of(n ast.Node) string { return s.text[s.at(n.Pos()):s.at(n.End())] }
+
+// swap puts an operator in the place of another.
+func (s *finder) swap(at token.Pos, op token.Token) {
+	if to, ok := swaps[op]; ok {
+		s.put(at, at+token.Pos(len(op.String())), to.String())
+	}
+}
+
+// node finds the changes of one node, without those of what is in it.
+func (s *finder) node(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.IfStmt:
+		s.put(n.Cond.Pos(), n.Cond.End(), "!("+s.of(n.Cond)+")")
+	case *ast.BinaryExpr:
+		s.swap(n.OpPos, n.Op)
+	case *ast.IncDecStmt:
+		s.swap(n.TokPos, n.Tok)
+	case *ast.AssignStmt:
+		s.swap(n.TokPos, n.Tok)
+	case *ast.BranchStmt:
+		s.swap(n.TokPos, n.Tok)
+	case *ast.UnaryExpr:
+		if n.Op == token.NOT || n.Op == token.SUB || n.Op == token.XOR {
+			s.put(n.OpPos, n.X.Pos(), "")
+		}
+	case *ast.Ident:
+		if n.Name == "true" || n.Name == "false" {
+			s.put(n.Pos(), n.End(), strconv.FormatBool(n.Name == "false"))
+		}
+	case *ast.BasicLit:
+		s.literal(n)
+	case *ast.ReturnStmt:
+		s.returned(n)
+	case *ast.BlockStmt:
+		s.statements(n.List)
+	case *ast.CaseClause:
+		s.statements(n.Body)
+		if len(n.List) > 1 {
+			s.put(n.List[len(n.List)-2].End(), n.List[len(n.List)-1].End(), "")
+		}
+	}
+}
+
+// literal changes a whole number by one.
+func (s *finder) literal(n *ast.BasicLit) {
+	if n.Kind != token.INT {
+		return
+	}
+	s.put(n.Pos(), n.End(), "("+n.Value+" + 1)")
+	if n.Value != "0" {
+		s.put(n.Pos(), n.End(), "("+n.Value+" - 1)")
+	}
+}
+
+// returned returns no error, or a zero value, or the contrary of a condition.
+func (s *finder) returned(n *ast.ReturnStmt) {
+	if s.results == nil || len(n.Results) != s.results.NumFields() {
+		return
+	}
+	var types []ast.Expr
+	for _, f := range s.results.List {
+		for range max(1, len(f.Names)) {
+			types = append(types, f.Type)
+		}
+	}
+	for i, x := range n.Results {
+		switch of := s.of(types[i]); {
+		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == "true" || s.of(x) == "false":
+		case of == "bool":
+			s.put(x.Pos(), x.End(), "!("+s.of(x)+")")
+		default:
+			s.put(x.Pos(), x.End(), "*new("+of+")")
+		}
+	}
+}
+
+// statements leaves out one of several statements. A declaration is none of them, and a branch is.
+func (s *finder) statements(list []ast.Stmt) {
+	for _, x := range list {
+		switch x := x.(type) {
+		case *ast.AssignStmt:
+			if x.Tok == token.DEFINE {
+				continue
+			}
+		case *ast.ExprStmt, *ast.IncDecStmt, *ast.DeferStmt, *ast.SendStmt, *ast.BranchStmt, *ast.GoStmt:
+		default:
+			continue
+		}
+		s.put(x.Pos(), x.End(), "")
+	}
+}
+
+// apply returns a text with the change.
+func (c change) apply(text string) string { return text[:c.from] + c.with + text[c.to:] }
+
+// lines returns the lines that a change is in, before and after it, with one space for each gap.
+func (c change) lines(text string) (before, after string) {
+	begin := strings.LastIndexByte(text[:c.from], '\n') + 1
+	end := c.to + strings.IndexByte(text[c.to:]+"\n", '\n')
+	before, after = text[begin:end], text[begin:c.from]+c.with+text[c.to:end]
+	return strings.Join(strings.Fields(before), " "), strings.Join(strings.Fields(after), " ")
+}
