@@ -158,7 +158,7 @@ func (d *decoder) displacement(rel x86asm.Rel) uint64 {
 }
 
 // bindString binds a string instruction; its segment override is that of the source. In 32-bit mode
-// a segment with a limit is not modelled here, nor are short pointers with any segment.
+// fs and gs have a limit.
 func bindString(d *decoder, r *row) bool {
 	d.exec = r.reg[0]
 	d.in.seg = segFlat
@@ -174,21 +174,25 @@ func bindString(d *decoder, r *row) bool {
 		d.op.Class = clRepStart
 		d.op.Flags |= engine.Ends
 	}
-	return d.shorten() && (d.mode == 64 || !limited(d.in.seg))
+	d.shorten()
+	return true
 }
 
 func sourcePointer(r x86asm.Reg) bool { return r == x86asm.RSI || r == x86asm.ESI || r == x86asm.SI }
 
-// shorten lets an instruction with implied pointers use as much of them as its address size has.
-func (d *decoder) shorten() bool {
-	if d.x.AddrSize == d.mode {
-		return true
+// shorten lets an instruction with implied pointers use as much of them as its address size has, and notes whether their
+// segment has a limit.
+func (d *decoder) shorten() {
+	if d.x.AddrSize != d.mode {
+		d.exec = shortPointers(d.exec, 1<<d.x.AddrSize-1)
 	}
-	d.exec = shortPointers(d.exec, 1<<d.x.AddrSize-1)
-	return d.in.seg != segFS && d.in.seg != segGS
+	if d.mode == 32 && limited(d.in.seg) {
+		d.in.aux = 1
+	}
 }
 
-// bindXlat binds xlat, whose segment override x86asm leaves among the prefixes.
+// bindXlat binds xlat, whose segment override x86asm leaves among the prefixes. The last one counts, of those that the
+// mode has.
 func bindXlat(d *decoder, r *row) bool {
 	d.exec, d.in.seg = r.reg[0], segFlat
 	for _, p := range d.x.Prefix {
@@ -197,9 +201,14 @@ func bindXlat(d *decoder, r *row) bool {
 			d.in.seg = segFS
 		case x86asm.PrefixGS:
 			d.in.seg = segGS
+		case x86asm.PrefixCS, x86asm.PrefixDS, x86asm.PrefixES, x86asm.PrefixSS:
+			if d.mode == 32 {
+				d.in.seg = segFlat
+			}
 		}
 	}
-	return d.shorten() && (d.mode == 64 || !limited(d.in.seg))
+	d.shorten()
+	return true
 }
 
 // bindNop binds no-ops with any operand, which is not looked at: a prefetch never faults.
@@ -286,10 +295,14 @@ func bindFar(d *decoder, r *row) bool {
 }
 
 // bindTable binds a descriptor-table register and its image in memory, whose base has the width of
-// the mode. With 16-bit operands 32-bit mode would take 24 bits of it, which is not modelled.
+// the mode. With 16-bit operands a load in 32-bit mode takes 24 bits of it, and a store is not modelled.
 func bindTable(d *decoder, r *row) bool {
 	ok := bindMem(d, r)
 	d.exec = r.reg[d.modeSize()]
+	if d.mode == 32 && d.x.DataSize == 16 {
+		d.in.aux = 1
+		return ok && r.flags&engine.Loads != 0
+	}
 	return ok && (d.mode == 64 || d.x.DataSize == 32)
 }
 

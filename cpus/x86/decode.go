@@ -1,6 +1,8 @@
 package x86
 
 import (
+	"bytes"
+
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus/engine"
@@ -104,10 +106,10 @@ func supplement(code []byte, mode int) (x86asm.Inst, bool) {
 	for i < len(code) && isPrefix(code[i], mode) {
 		i++
 	}
+	if mode == 32 && i < len(code) && code[i] == 0xd6 {
+		return x86asm.Inst{Op: opSALC, Len: i + 1}, bytes.IndexByte(code[:i], 0xf0) < 0
+	}
 	if i+1 >= len(code) {
-		if mode == 32 && i < len(code) && code[i] == 0xd6 {
-			return x86asm.Inst{Op: opSALC, Len: i + 1}, true
-		}
 		return x86asm.Inst{}, false
 	}
 	other := append([]byte{}, code...) // with the first encoding of the same instruction
@@ -129,8 +131,6 @@ func supplement(code []byte, mode int) (x86asm.Inst, bool) {
 		other[i+1] &^= 1 << 3
 	case mode == 32 && op == 0x82:
 		other[i] = 0x80
-	case mode == 32 && op == 0xd6:
-		return x86asm.Inst{Op: opSALC, Len: i + 1}, true
 	default:
 		return x86asm.Inst{}, false
 	}
@@ -204,10 +204,10 @@ func (d *decoder) build(r *row) bool {
 	if d.mode == 32 && !d.guard() || d.mode == 16 && !d.bind16() {
 		return false
 	}
-	if _, far := d.x.Args[1].(x86asm.Reg); d.mask != 0 && bitString[d.x.Op] && far {
-		return false // the address of the bit is cut off too
-	}
-	if d.mask != 0 {
+	switch _, far := d.x.Args[1].(x86asm.Reg); {
+	case bitString[d.x.Op] && far && d.isMem(0) && (d.mask != 0 || d.in.seg != segFlat):
+		d.exec = farBit(d.exec, d.size(), d.mask)
+	case d.mask != 0:
 		d.exec = shortAddress(d.exec, d.mask)
 	}
 	if d.lock || d.op.Class == clLocked {

@@ -29,8 +29,7 @@
 // The second halves of 16 bytes and what clflush does to a cache are not timed apart.
 //
 // In code of 32 bits: 16-bit code and stacks; near calls, returns and indirect branches with a 16-bit
-// operand; any of CS, SS, DS and ES that is neither flat nor, DS and ES, null; string instructions,
-// xlat and bit strings through FS and GS.
+// operand; any of CS, SS, DS and ES that is neither flat nor, DS and ES, null.
 //
 // What is left out raises #UD, or #GP where it is a segment, a gate, a return or a value of a
 // system register. Instructions, segments, gates and returns that the architecture has and this

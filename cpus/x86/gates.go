@@ -159,12 +159,14 @@ func (c *CPU) handlerStack(g gate, to uint8) (ss segment, sp uint64, ok bool) {
 }
 
 // frameOf are the words of the frame of f, the outermost first. RF is set for faults, so that an
-// instruction breakpoint does not stop the instruction again when it is restarted (SDM vol. 3, 6.8.2
-// and 17.3.1.1).
+// instruction breakpoint does not stop the instruction again when it is restarted, and clear for a soft interrupt, whose
+// instruction is done (SDM vol. 3, 6.8.2 and 17.3.1.1).
 func (c *CPU) frameOf(f fault) [6]uint64 {
 	flags := c.flags()
 	if !f.trap {
 		flags |= flagRF
+	} else if f.back != 0 {
+		flags &^= flagRF
 	}
 	return [...]uint64{
 		uint64(c.seg[segSS].sel), c.R[rsp], flags, uint64(c.seg[segCS].sel), c.R[rRIP], uint64(f.code),

@@ -226,8 +226,14 @@ func buildStrings(g *gen) {
 			}
 		}
 	}
+	for _, op := range []byte{0xa4, 0xa6, 0xaa, 0xac, 0xae} {
+		for _, w := range widths {
+			g.stringAtEnd(op, w, 0xf3)
+			g.stringAtEnd(op, w, 0xf2)
+		}
+	}
 	if g.bits == 32 {
-		return // not modelled
+		return // fs and gs have a limit: see TestRandomBytesAgainstHost
 	}
 	// a segment override applies to the source
 	for _, op := range []byte{0xa4, 0xa6, 0xac} {
@@ -242,6 +248,21 @@ func (g *gen) stringForm(op byte, w int, pre byte) {
 		x.pre = []byte{pre}
 	}
 	g.add(fmt.Sprintf("string %#x%d prefix %#x", op, w*8, pre), 0, x).also(runs(w)).times(4)
+}
+
+// stringAtEnd repeats a string instruction up to the end of the mapped memory, which is zero there.
+func (g *gen) stringAtEnd(op byte, w int, pre byte) {
+	x := insn{pre: []byte{pre}, width: w, op: opcode(w, op), rm: gpr{n: -1}}
+	g.add(fmt.Sprintf("string %#x%d prefix %#x at the end", op, w*8, pre), 0, x).also(func(v *vector) {
+		at := func() uint64 { return sandboxEnd - v.rng.Uint64N(uint64(8*w)) }
+		v.regs[rcx], v.regs[rsi], v.regs[rdi], v.regs[rax] = v.rng.Uint64N(12), sandboxMid, at(), v.rng.Uint64N(2)
+		if op == 0xa4 || op == 0xac {
+			v.regs[rsi], v.regs[rdi] = at(), sandboxMid
+		}
+		if op == 0xaa {
+			v.regs[rax] = 0
+		}
+	})
 }
 
 // runs points rsi and rdi at overlapping parts of the sandbox with DF either way and a count from

@@ -18,15 +18,8 @@ import (
 	"kprobesim/internal/hosttools"
 )
 
-// The tracee: one segment of code, with a page of data and stack behind.
-const (
-	traceeText = 0x400000
-	traceeCode = traceeText + 0x100
-	traceeData = traceeText + 0x2000
-	traceePage = 0x1000
-	// userDebugReg is where the debug registers stand in what PTRACE_POKEUSER writes (the kernel's struct user).
-	userDebugReg = 848
-)
+// userDebugReg is where the debug registers stand in what PTRACE_POKEUSER writes (the kernel's struct user).
+const userDebugReg = 848
 
 // debugCase is a program with armed registers. Addresses are offsets: those of instructions from the code's start,
 // others from the data's.

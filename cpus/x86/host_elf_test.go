@@ -18,6 +18,7 @@ const (
 	sandboxSize = 256
 	sandboxMid  = sandboxVA + sandboxSize/2
 	hostVectors = 0x10020000
+	sandboxEnd  = 0x10011000 // behind it there is no page
 
 	curIn     = hostCurrent
 	curOut    = hostCurrent + 8
@@ -220,7 +221,8 @@ func program(h *host, text, table []byte, n int) []byte {
 	out := make([]byte, dataOff)
 	copy(out, h.header([]segmentHeader{
 		{1, 5, elfHead, hostText, uint64(len(text)), uint64(len(text))},
-		{1, 6, dataOff, hostCurrent, uint64(len(data)), uint64(len(data) + n*outcomeBytes + hostAltSize)},
+		{1, 6, dataOff, hostCurrent, sandboxEnd - hostCurrent, sandboxEnd - hostCurrent},
+		{1, 6, dataOff + hostVectors - hostCurrent, hostVectors, uint64(len(table)), uint64(len(table) + n*outcomeBytes + hostAltSize)},
 		{0x6474e551, 6, 0, 0, 0, 0}, // without it data can be executed in 32-bit mode
 	}))
 	copy(out[elfHead:], text)

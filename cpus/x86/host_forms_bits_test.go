@@ -156,7 +156,7 @@ func buildBits(g *gen) {
 			}
 		}
 	}
-	for _, w := range []int{4, 8} {
+	for _, w := range []int{2, 4, 8} {
 		each(4, func() {
 			g.add(fmt.Sprintf("bswap%d", w*8), 0, insn{width: w, op: []byte{0x0f, 0xc8}, rm: g.reg(w, false)})
 		})

@@ -4,6 +4,7 @@ package x86
 
 import (
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,61 +18,16 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
-	"kprobesim/cpus"
-	"kprobesim/cpus/engine"
 	"kprobesim/internal/hosttools"
 )
 
-// The tracee's last two pages are the data of a step. What is called here is behind them, for the simulator alone.
-const (
-	stepBytes = 2 * traceePage
-	stepEnds  = 0x500000
-)
-
-// stepState is what an instruction starts from, and what it leaves.
-type stepState struct {
-	regs   [16]uint64
-	rip    uint64
-	flags  uint64
-	xmm    [16]vec
-	mem    []byte
-	signal sys.Signal // SIGTRAP behind an instruction that completed
-	addr   uint64     // of a page fault
-}
-
-// drawStep draws registers that point into the data more often than not.
-func drawStep(rng *rand.Rand) *stepState {
-	s := &stepState{rip: traceeCode, flags: rng.Uint64()&(arith|flagDF) | 0x202, mem: make([]byte, stepBytes)}
-	for i := range s.regs {
-		switch rng.IntN(8) {
-		case 0:
-			s.regs[i] = rng.Uint64()
-		case 1:
-			s.regs[i] = rng.Uint64N(64)
-		default:
-			s.regs[i] = traceeData + 0x200 + rng.Uint64N(stepBytes-0x400)
-		}
-	}
-	s.regs[rcx] &= 0xffff // of rep
-	if rng.IntN(4) > 0 {
-		s.regs[rsp] &^= 7
-	}
-	for i := range s.xmm {
-		s.xmm[i] = vec{rng.Uint64(), rng.Uint64()}
-	}
-	for i := 0; i < stepBytes; i += 8 {
-		binary.LittleEndian.PutUint64(s.mem[i:], rng.Uint64())
-	}
-	return s
-}
-
 // drawBytes draws an instruction: prefixes now and then, any opcode, any operands.
-func drawBytes(rng *rand.Rand) []byte {
+func drawBytes(rng *rand.Rand, bits int) []byte {
 	var code []byte
 	for rng.IntN(3) == 0 && len(code) < 4 {
 		code = append(code, []byte{0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x2e, 0x64, 0x65, 0x40 | byte(rng.IntN(16))}[rng.IntN(9)])
 	}
-	if rng.IntN(2) == 0 {
+	if rng.IntN(2) == 0 && bits == 64 {
 		code = append(code, 0x40|byte(rng.IntN(16)))
 	}
 	if rng.IntN(3) == 0 {
@@ -84,8 +40,66 @@ func drawBytes(rng *rand.Rand) []byte {
 }
 
 // rareBytes begin instructions that the model once had wrong and random bytes seldom are: hints with REX, branches to
-// addresses that are not canonical, prefixes that choose an instruction of which there is none.
-var rareBytes = [][]byte{
+// addresses that are not canonical, prefixes that choose an instruction of which there is none, strings that end at a
+// page's end, and what 32-bit mode has of segments. They are by mode.
+var rareBytes = map[int][][]byte{64: rareLong, 32: {
+	{0x06},
+	{0x0e},
+	{0x16},
+	{0x1e},
+	{0x0f, 0xa0},
+	{0x0f, 0xa8},
+	{0x66, 0x06}, // push of segments
+	{0x2e, 0x8f, 0x03},
+	{0x64, 0x8f, 0x03},
+	{0x65, 0x8f, 0x06},
+	{0x2e, 0x8f, 0x04, 0x24},
+	{0x62, 0x03},
+	{0x66, 0x62, 0x03},
+	{0x64, 0x62, 0x06},
+	{0x66, 0x65, 0x62, 0x07},
+	{0x63, 0x0b},
+	{0x2e, 0x63, 0x0b},
+	{0x64, 0x63, 0x0b},
+	{0x2e, 0x66, 0x8b, 0x47, 0xff},
+	{0x2e, 0x8b, 0x43, 0xfd},
+	{0x66, 0x8b, 0x46, 0xff},
+	{0x64, 0xa4},
+	{0x64, 0xf3, 0xa5},
+	{0x65, 0xf3, 0xa6},
+	{0x65, 0x67, 0xac},
+	{0x64, 0xd7},
+	{0x65, 0x67, 0xd7},
+	{0x64, 0x0f, 0xab, 0x03},
+	{0x67, 0x0f, 0xbb, 0x07},
+	{0x2e, 0x0f, 0xa3, 0x0e},
+	{0x2e, 0x66, 0x0f, 0xb3, 0x0e},
+	{0xf2, 0xaf},
+	{0xf3, 0xa6},
+	{0x66, 0x0f, 0xc8},
+	{0x61},
+	{0x60},
+	{0xce},
+	{0xf0, 0xd6},
+	{0xc8, 8, 0, 3},
+	{0xc9},
+}}
+
+var rareLong = [][]byte{
+	{0x67, 0x0f, 0xa3, 0x03},
+	{0x67, 0x66, 0x0f, 0xab, 0x0e},
+	{0x67, 0x48, 0x0f, 0xb3, 0x17},
+	{0x65, 0x67, 0x0f, 0xbb, 0x03},
+	{0x64, 0x67, 0xa5},
+	{0x65, 0x67, 0xf3, 0xa6},
+	{0x64, 0x67, 0xd7},
+	{0x66, 0x0f, 0xc8},
+	{0xf2, 0xaf},
+	{0xf3, 0x48, 0xa7},
+	{0xc8, 8, 0, 3},
+	{0xc9},
+	{0x0f, 0xa0},
+	{0x66, 0x0f, 0xa8},
 	{0x4d, 0x0f, 0x1c},
 	{0x4a, 0x0f, 0x1f},
 	{0xf3, 0x48, 0x0f, 0x1a},
@@ -111,6 +125,7 @@ var rareBytes = [][]byte{
 	{0x66, 0x74},
 	{0xff, 0x13},
 	{0xf1},
+	{0xf0, 0x0f, 0x20, 0xc0},
 }
 
 // apart are operations whose results are the host's own: its kernel, its selectors, its clock, its identity.
@@ -118,7 +133,7 @@ func apart(x x86asm.Inst) bool {
 	name := x.Op.String()
 	for _, p := range []string{
 		"SYS", "INT", "LAR", "LSL", "VER", "LCALL", "LJMP", "LRET", "IRET", "RDTSC", "RDPMC", "CPUID", "SGDT", "SIDT", "SLDT", "STR", "SMSW",
-		"FX", "LFS", "LGS", "LSS", "XGET", "BSWAP",
+		"FX", "LFS", "LGS", "LSS", "XGET",
 		"POPF", // sets ID, which a tracer cannot set back
 	} {
 		if strings.HasPrefix(name, p) && !strings.HasPrefix(name, "INTO") {
@@ -129,7 +144,7 @@ func apart(x x86asm.Inst) bool {
 		return true // undefined beyond 16 bits; on the host not what they are on the model
 	}
 	for _, a := range x.Args {
-		if r, ok := a.(x86asm.Reg); ok && r >= x86asm.ES && r <= x86asm.GS {
+		if r, ok := a.(x86asm.Reg); ok && r >= x86asm.ES && r <= x86asm.GS && x.Op != x86asm.PUSH {
 			return true
 		}
 	}
@@ -147,6 +162,12 @@ func undefinedBehind(op x86asm.Op) uint64 {
 		return arith
 	case x86asm.BSF, x86asm.BSR:
 		return undefScan
+	case x86asm.DAA, x86asm.DAS:
+		return flagOF
+	case x86asm.AAA, x86asm.AAS:
+		return flagOF | flagSF | flagZF | flagPF
+	case x86asm.AAM, x86asm.AAD:
+		return flagOF | flagAF | flagCF
 	case x86asm.BT, x86asm.BTS, x86asm.BTR, x86asm.BTC:
 		return undefBit
 	case x86asm.SHL, x86asm.SHR, x86asm.SAR, x86asm.SHLD, x86asm.SHRD, x86asm.ROL, x86asm.ROR, x86asm.RCL, x86asm.RCR:
@@ -155,6 +176,12 @@ func undefinedBehind(op x86asm.Op) uint64 {
 	return 0
 }
 
+// hostSteps and hostSeed let a search by hand be longer than the test, and another one.
+var (
+	hostSteps = flag.Int("host-steps", 40_000, "random instructions that are compared with the host's processor in each mode")
+	hostSeed  = flag.Uint64("host-seed", 8, "what the random instructions are drawn by")
+)
+
 // TestRandomBytesAgainstHost steps the host's processor and the simulator over random bytes, one instruction at a time, and
 // compares registers, flags, memory and faults. What the model refuses is counted and left out, but where the host
 // finds no instruction the model must find none.
@@ -162,201 +189,139 @@ func TestRandomBytesAgainstHost(t *testing.T) {
 	if v := hostVendor(); v != vendorIntel && v != vendorAMD {
 		hosttools.Unable(t, "comparing random bytes with the host's processor", fmt.Sprintf("nothing is known of the departures of vendor %q", v))
 	}
-	departing := departuresOf(t)
-	h, err := newStepped(t)
-	if err != nil {
-		hosttools.Unable(t, "comparing random bytes with the host's processor", err.Error())
+	departing, whole := departuresOf(t), true
+	for _, bits := range []int{64, 32} {
+		t.Run(fmt.Sprintf("%d bits", bits), func(t *testing.T) {
+			h, err := newStepped(t, bits)
+			if err != nil {
+				whole = false
+				hosttools.Unable(t, "comparing random bytes with the host's processor", err.Error())
+			}
+			compareSteps(t, h, bits, departing)
+		})
 	}
-	sim := newStepSim(t)
-	rng := rand.New(rand.NewPCG(14, 8))
-	n, compared, refused, completed := 40_000, 0, 0, 0
+	if whole {
+		departing.check(t)
+	}
+}
+
+// stepComparison compares steps in one mode, and counts them.
+type stepComparison struct {
+	*testing.T
+	host      *stepped
+	sim       *stepSim
+	departing *departures
+
+	compared, refused, completed int
+}
+
+// compareSteps is TestRandomBytesAgainstHost in one mode.
+func compareSteps(t *testing.T, h *stepped, bits int, departing *departures) {
+	x := stepComparison{T: t, host: h, sim: newStepSim(t, bits), departing: departing}
+	for _, e := range append(edges64, edges32...) {
+		if e.bits == bits {
+			x.compare(e.name, e.bytes(), e.from())
+		}
+	}
+	rng := rand.New(rand.NewPCG(14, *hostSeed))
+	n := *hostSteps
 	if testing.Short() {
-		n = 4_000
+		n /= 10
 	}
 	for i := range n {
-		code := drawBytes(rng)
-		if i < 4*len(rareBytes) {
-			code = append(append([]byte{}, rareBytes[i/4]...), code...)[:16]
+		code := drawBytes(rng, bits)
+		if rare := rareBytes[bits]; i < 16*len(rare) {
+			code = append(append([]byte{}, rare[i/16]...), code...)[:16]
 		}
-		x, known := disassemble(code, 64)
-		if known && apart(x) {
-			continue
-		}
-		from := drawStep(rng)
-		got := sim.step(code, from)
-		if got.signal == sys.SIGILL && sim.refuses(code) {
-			refused++
-			continue
-		}
-		want, err := h.step(code, from)
-		if err != nil {
-			t.Fatalf("case %d, % x: %v", i, code, err)
-		}
-		compared++
-		if want.signal == sys.SIGTRAP {
-			completed++
-		}
-		if d, other := departing.of(code, 64); d != nil {
-			departing.note(d, stepDifference(want, got, undefinedBehind(x.Op)) != "")
-			if other == nil {
-				continue
-			}
-			code = other
-			x, _ = disassemble(code, 64)
-			got = sim.step(code, from)
-			if d.unwritten && got.signal == sys.SIGSEGV && got.addr == 0 {
-				got.mem = from.mem
-			}
-		}
-		if strings.HasPrefix(x.Op.String(), "CMPS") && want.signal == sys.SIGSEGV {
-			got.addr = want.addr // nobody says which operand is read first
-		}
-		if want.signal == sys.SIGTRAP && want.rip == traceeCode {
-			from.flags, got.flags = want.flags, want.flags // nobody says what they are in the middle of a repetition
-		}
-		if x.AddrSize == 32 && want.signal == sys.SIGSEGV {
-			clearUpper(want, got) // of the pointers of strings, which processors may have cut off by then
-		}
-		if d := stepDifference(want, got, undefinedBehind(x.Op)); d != "" {
-			t.Errorf("case %d, % x (%v)\n  from %#x, flags %#x\n%s", i, code, x, from.regs, from.flags, d)
+		if in, known := disassemble(code, bits); !known || !apart(in) {
+			x.compare(fmt.Sprintf("case %d", i), code, drawStep(rng, bits))
 		}
 	}
-	t.Logf("%d compared, of which %d completed; %d refused by the model", compared, completed, refused)
-	if completed < n/8 {
-		t.Errorf("%d of %d completed: too few to compare anything", completed, n)
-	}
-	departing.check(t)
-}
-
-// clearUpper cuts the pointers of strings off to 32 bits.
-func clearUpper(states ...*stepState) {
-	for _, s := range states {
-		s.regs[rsi] &= 1<<32 - 1
-		s.regs[rdi] &= 1<<32 - 1
+	t.Logf("%d compared, of which %d completed; %d refused by the model", x.compared, x.completed, x.refused)
+	if x.completed < n/8 {
+		t.Errorf("%d of %d completed: too few to compare anything", x.completed, n)
 	}
 }
 
-// stepDifference says in what the two differ.
-func stepDifference(want, got *stepState, undefined uint64) string {
-	var s []string
-	if want.signal != got.signal || want.addr != got.addr {
-		s = append(s, fmt.Sprintf("  host %v at %#x, simulator %v at %#x", want.signal, want.addr, got.signal, got.addr))
+// compare steps host and simulator.
+func (x *stepComparison) compare(name string, code []byte, from *stepState) {
+	bits := x.host.bits
+	in, known := disassemble(code, bits)
+	got := x.sim.step(code, from)
+	refuses := got.signal == sys.SIGILL && x.sim.refuses(code)
+	if refuses && !lacksForm(in, known) {
+		x.refused++
+		return
 	}
-	if want.rip != got.rip {
-		s = append(s, fmt.Sprintf("  rip: host %#x, simulator %#x", want.rip, got.rip))
+	want, err := x.host.step(code, from)
+	if err != nil {
+		x.Fatalf("%s, % x: %v", name, code, err)
 	}
-	for i := range want.regs {
-		if want.regs[i] != got.regs[i] {
-			s = append(s, fmt.Sprintf("  %s: host %#x, simulator %#x", regNames[i], want.regs[i], got.regs[i]))
+	x.compared++
+	if want.signal == sys.SIGTRAP {
+		x.completed++
+	}
+	if d, other := x.departing.of(code, bits); d != nil {
+		x.departing.note(d, stepDifference(want, got, undefinedBehind(in.Op)) != "")
+		if other == nil {
+			return
 		}
+		code = other
+		in, _ = disassemble(code, bits)
+		got = x.sim.step(code, from)
 	}
-	if want.signal != sys.SIGTRAP {
-		undefined |= arith // a fault restarts, and of a division it leaves them undefined
+	if refuses && want.signal != sys.SIGILL {
+		x.Errorf("%s, % x (%v): the model lacks a form of an instruction that it has", name, code, in)
+		return
 	}
-	if x := (want.flags ^ got.flags) & (arith | flagDF) &^ undefined; x != 0 {
-		s = append(s, fmt.Sprintf("  flags: host %#x, simulator %#x", want.flags, got.flags))
+	for _, d := range x.departing.adapting(code, bits) {
+		before := stepDifference(want, got, undefinedBehind(in.Op))
+		d.adapt(from, want, got)
+		x.departing.note(d, stepDifference(want, got, undefinedBehind(in.Op)) != before)
 	}
-	for i := range want.xmm {
-		if want.xmm[i] != got.xmm[i] {
-			s = append(s, fmt.Sprintf("  xmm%d: host %#x, simulator %#x", i, want.xmm[i], got.xmm[i]))
-		}
+	if in.AddrSize < bits && want.signal == sys.SIGSEGV {
+		clearUpper(in.AddrSize, want, got) // of the pointers of strings, which processors may have cut off by then
 	}
-	for i := range want.mem {
-		if want.mem[i] != got.mem[i] {
-			s = append(s, fmt.Sprintf("  memory at %#x: host % x, simulator % x", traceeData+i, want.mem[i:min(i+16, stepBytes)], got.mem[i:min(i+16, stepBytes)]))
-			break
-		}
+	if d := stepDifference(want, got, undefinedBehind(in.Op)); d != "" {
+		x.Errorf("%s, % x (%v)\n  from %#x, flags %#x\n%s", name, code, in, from.regs, from.flags, d)
 	}
-	return strings.Join(s, "\n")
 }
 
-// stepSim is the simulator's side.
-type stepSim struct {
-	w *world
-	c *CPU
-}
-
-const stepPhys = 0x200000
-
-func newStepSim(t *testing.T) *stepSim {
-	w := newWorld(t, ISA64(), cpus.Throughput, nil)
-	w.mapUser(traceeText, stepPhys, 4*traceePage, pteUser|pteWrite)
-	w.mapUser(stepEnds, stepPhys+4*traceePage, traceePage, pageExec)
-	for v := range 64 {
-		kind := uint8(0x8e)
-		if v == vecBP {
-			kind = 0xee
-		}
-		w.gate(v, stepEnds+uint64(v), 0, kind)
-	}
-	w.bus.Native = [2]uint64{stepEnds, stepEnds + 64}
-	c := w.cpu()
-	c.cr4 |= cr4OSFXSR
-	return &stepSim{w, c}
-}
-
-// refuses tells whether the model lacks what the bytes are, or may lack it because they are of a later extension or of
-// x87. Hints are no extension.
-func (s *stepSim) refuses(code []byte) bool {
-	i := 0
-	for i < len(code) && isPrefix(code[i], 64) {
-		i++
-	}
-	if i+2 >= len(code) {
+// lacksForm reports an instruction that has a row: the model knows it, though not in the form that was drawn. Registers
+// of MMX, most of x87, branches of 32-bit mode to addresses of 16 bits and clflushopt are lacking on purpose.
+func lacksForm(x x86asm.Inst, known bool) bool {
+	r, has := rows[x.Op]
+	if x.Mode == 32 && x.DataSize == 16 && plainEnd(r.class) || x.DataSize == 16 && x.Op == x86asm.CLFLUSH {
 		return false
 	}
-	switch op, next := code[i], code[i+1]; {
-	case op&0xf8 == 0xd8, op == 0xc4, op == 0xc5, op == 0x62, op == 0x8f && next&0x38 != 0:
-		return true
-	case op == 0x0f:
-		return next != 0x0d && next&^7 != 0x18
+	for _, a := range x.Args {
+		if r, ok := a.(x86asm.Reg); ok && r >= x86asm.M0 && r <= x86asm.M7 {
+			return false
+		}
 	}
-	return s.c.Counts.Unmodelled > 0
+	return known && has && x.Opcode>>24&0xf8 != 0xd8
 }
 
-// step executes one instruction, with RFLAGS.TF set.
-func (s *stepSim) step(code []byte, from *stepState) *stepState {
-	c := s.c
-	s.w.user(c)
-	s.w.mem.Write(stepPhys+traceeData-traceeText, from.mem)
-	s.w.mem.Write(stepPhys+traceeCode-traceeText, code)
-	c.R = [engine.Registers]uint64{}
-	copy(c.R[:], from.regs[:])
-	c.fpu = fpu{control: fcwReset, mxcsr: mxcsrReset, xmm: from.xmm}
-	c.setFlags(from.flags|flagTF, ^uint64(0))
-	c.R[rRIP], c.Counts.Unmodelled, c.Halted = from.rip, 0, false
-	out := &stepState{mem: make([]byte, stepBytes)}
-	e := c.Run(c.Now() + 1e9)
-	copy(out.regs[:], c.R[:])
-	vec, frame := c.R[rRIP]-stepEnds, c.R[rsp]
-	if e.Reason != cpus.Native || vec >= 64 {
-		out.signal = sys.SIGKILL
-		return out
+// clearUpper cuts the pointers of strings off to some bits.
+func clearUpper(bits int, states ...*stepState) {
+	for _, s := range states {
+		s.regs[rsi] &= 1<<bits - 1
+		s.regs[rdi] &= 1<<bits - 1
 	}
-	if hasCode[int(vec)] {
-		frame += 8
-	}
-	out.rip, out.flags, out.regs[rsp] = s.w.load(frame), s.w.load(frame+16), s.w.load(frame+24)
-	out.signal = sys.Signal(signals[vec])
-	if vec == vecPF {
-		out.addr = c.cr2
-	}
-	out.xmm = c.fpu.xmm
-	copy(out.mem, s.w.mem.Bytes(stepPhys+traceeData-traceeText, stepBytes))
-	return out
 }
 
 // stepped is the host's side: a program that is traced.
 type stepped struct {
-	pid int
-	mem *os.File
+	pid  int
+	bits int
+	mem  *os.File
 }
 
-func newStepped(t *testing.T) (*stepped, error) {
+func newStepped(t *testing.T, bits int) (*stepped, error) {
 	t.Helper()
 	runtime.LockOSThread() // a tracer is a thread
 	path := filepath.Join(t.TempDir(), "tracee")
-	if err := os.WriteFile(path, tracee(nil), 0o700); err != nil {
+	if err := os.WriteFile(path, traceeOf(bits), 0o700); err != nil {
 		return nil, err
 	}
 	cmd := osexec.Command(path)
@@ -364,7 +329,7 @@ func newStepped(t *testing.T) (*stepped, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("a traced program does not start: %w", err)
 	}
-	h := &stepped{pid: cmd.Process.Pid}
+	h := &stepped{pid: cmd.Process.Pid, bits: bits}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		var status sys.WaitStatus
@@ -377,7 +342,41 @@ func newStepped(t *testing.T) (*stepped, error) {
 	}
 	var err error
 	h.mem, err = os.OpenFile(fmt.Sprintf("/proc/%d/mem", h.pid), os.O_RDWR, 0)
+	if err == nil && bits == 32 {
+		err = h.isolate()
+	}
 	return h, err
+}
+
+// isolate gives a program of 32 bits its segments, and takes away all memory behind its own, to which a random address
+// could point.
+func (h *stepped) isolate() error {
+	for i, d := range stepSegments {
+		at := [4]uint32{uint32(userFS/8 + i), uint32(d.base), uint32(d.limit), 0x41 | uint32(d.kind>>2&1)<<1}
+		if err := h.ptrace(setThreadArea, uintptr(at[0]), unsafe.Pointer(&at)); err != nil {
+			return fmt.Errorf("a segment of the traced program cannot be set: %w", err)
+		}
+	}
+	unmap := &stepState{rip: traceeCode, flags: 0x202, mem: make([]byte, stepBytes)}
+	unmap.regs[rax], unmap.regs[rbx], unmap.regs[rcx] = 91, stepEnds, 0xffffe000-stepEnds
+	out, err := h.step([]byte{0xcd, 0x80}, unmap)
+	if err == nil && out.regs[rax] != 0 {
+		err = fmt.Errorf("munmap: %w", sys.Errno(-int32(out.regs[rax])))
+	}
+	return err
+}
+
+// traceeOf is tracee without code, for a mode.
+func traceeOf(bits int) []byte {
+	f := tracee(nil)
+	if bits == 64 {
+		return f
+	}
+	a := abi{bits: 32, machine: 3}
+	copy(f, make([]byte, traceeCode-traceeText))
+	copy(f, a.header([]segmentHeader{{1, 7, 0, traceeText, traceePage, 4 * traceePage}}))
+	binary.LittleEndian.PutUint32(f[24:], traceeCode)
+	return f
 }
 
 // The part of fxsave's image with the vector registers, and ptrace's requests for the image and for a signal's cause.
@@ -387,10 +386,14 @@ const (
 	getFPRegs  = 14
 	setFPRegs  = 15
 	getSigInfo = 0x4202
+	// of a program of 32 bits
+	setThreadArea = 26
 )
 
-func (h *stepped) ptrace(request int, at unsafe.Pointer) error {
-	if _, _, e := sys.Syscall6(sys.SYS_PTRACE, uintptr(request), uintptr(h.pid), 0, uintptr(at), 0, 0); e != 0 {
+// ptrace makes a request. Those for registers are the tracer's, 64 bits wide whatever the mode of the program is, as
+// those of package syscall are not.
+func (h *stepped) ptrace(request int, addr uintptr, at unsafe.Pointer) error {
+	if _, _, e := sys.Syscall6(sys.SYS_PTRACE, uintptr(request), uintptr(h.pid), addr, uintptr(at), 0, 0); e != 0 {
 		return e
 	}
 	return nil
@@ -414,10 +417,10 @@ func (h *stepped) step(code []byte, from *stepState) (*stepState, error) {
 	out := &stepState{signal: status.StopSignal(), mem: make([]byte, stepBytes)}
 	var regs sys.PtraceRegs
 	var fx [fxImage]byte
-	if err := sys.PtraceGetRegs(h.pid, &regs); err != nil {
+	if err := h.ptrace(sys.PTRACE_GETREGS, 0, unsafe.Pointer(&regs)); err != nil {
 		return nil, err
 	}
-	if err := h.ptrace(getFPRegs, unsafe.Pointer(&fx)); err != nil {
+	if err := h.ptrace(getFPRegs, 0, unsafe.Pointer(&fx)); err != nil {
 		return nil, err
 	}
 	for i, p := range registersOf(&regs) {
@@ -430,7 +433,7 @@ func (h *stepped) step(code []byte, from *stepState) (*stepState, error) {
 	out.rip, out.flags = regs.Rip, regs.Eflags
 	if out.signal == sys.SIGSEGV {
 		var info [16]uint64
-		if err := h.ptrace(getSigInfo, unsafe.Pointer(&info)); err != nil {
+		if err := h.ptrace(getSigInfo, 0, unsafe.Pointer(&info)); err != nil {
 			return nil, err
 		}
 		if code := int32(info[1]); code == 1 || code == 2 { // not mapped, not permitted
@@ -451,14 +454,17 @@ func (h *stepped) prepare(code []byte, from *stepState) error {
 		return err
 	}
 	var regs sys.PtraceRegs
-	if err := sys.PtraceGetRegs(h.pid, &regs); err != nil {
+	if err := h.ptrace(sys.PTRACE_GETREGS, 0, unsafe.Pointer(&regs)); err != nil {
 		return err
 	}
 	for i, p := range registersOf(&regs) {
 		*p = from.regs[i]
 	}
 	regs.Rip, regs.Eflags, regs.Orig_rax = from.rip, from.flags, ^uint64(0)
-	if err := sys.PtraceSetRegs(h.pid, &regs); err != nil {
+	if h.bits == 32 {
+		regs.Fs, regs.Gs, regs.Fs_base, regs.Gs_base = userFS, userGS, stepSegments[0].base, stepSegments[1].base
+	}
+	if err := h.ptrace(sys.PTRACE_SETREGS, 0, unsafe.Pointer(&regs)); err != nil {
 		return err
 	}
 	var fx [fxImage]byte
@@ -469,7 +475,7 @@ func (h *stepped) prepare(code []byte, from *stepState) error {
 		binary.LittleEndian.PutUint64(fx[at:], v[0])
 		binary.LittleEndian.PutUint64(fx[at+8:], v[1])
 	}
-	return h.ptrace(setFPRegs, unsafe.Pointer(&fx))
+	return h.ptrace(setFPRegs, 0, unsafe.Pointer(&fx))
 }
 
 // registersOf names the registers by their number.

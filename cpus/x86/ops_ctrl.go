@@ -103,10 +103,10 @@ func popR[T width](c *CPU, in *inst) {
 	}
 }
 
-// popM computes the address with the stack pointer after the pop (SDM vol. 2, POP).
+// popM computes the address with the stack pointer after the pop (SDM vol. 2, POP), and looks at it behind the load.
 func popM[T width](c *CPU, in *inst) {
 	old := c.R[rsp]
-	if v, ok := pop[T](c); ok && !store(c, c.ea(in), v) {
+	if v, ok := pop[T](c); ok && (!c.permitsAny(in, uint64(bitsOf(v)/8), true) || !store(c, c.ea(in), v)) {
 		c.R[rsp] = old
 	}
 }
@@ -207,7 +207,7 @@ func sahf(c *CPU, _ *inst) {
 // xlat loads the byte of the table at rbx that al counts. The table is in DS or in the segment of a
 // prefix.
 func xlat(c *CPU, in *inst) {
-	if v, ok := load[uint8](c, (c.R[rbx]+c.R[rax]&0xff+c.segBase[in.seg&7])&c.AddrMask); ok {
+	if v, ok := element[uint8](c, in, (c.R[rbx]+c.R[rax]&0xff)&c.AddrMask); ok {
 		put(c, rax, v)
 	}
 }

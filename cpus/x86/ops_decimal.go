@@ -117,11 +117,13 @@ func bound[T width](c *CPU, in *inst) {
 	if !ok {
 		return
 	}
-	high, ok := load[T](c, (va+uint64(bitsOf(low)/8))&c.AddrMask)
-	if !ok {
+	i := signed(get[T](c, in.dst))
+	if bitsOf(low) == 16 && i < signed(low) {
+		c.raise(vecBR)
 		return
 	}
-	if i := signed(get[T](c, in.dst)); i < signed(low) || i > signed(high) {
+	high, ok := load[T](c, (va+uint64(bitsOf(low)/8))&c.AddrMask)
+	if ok && (i < signed(low) || i > signed(high)) {
 		c.raise(vecBR)
 	}
 }

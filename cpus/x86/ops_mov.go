@@ -184,7 +184,8 @@ func cmpxchgWide[T width](c *CPU, in *inst) {
 	}
 }
 
-// bswap of 16 bits is undefined and has no form.
+// bswap16 clears its operand, as processors do: what it gives is undefined (SDM vol. 2, BSWAP).
+func bswap16(c *CPU, in *inst) { put(c, in.dst, uint16(0)) }
 func bswap32(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes32(uint32(c.R[in.dst&63]))) }
 func bswap64(c *CPU, in *inst) { put(c, in.dst, bits.ReverseBytes64(c.R[in.dst&63])) }
 

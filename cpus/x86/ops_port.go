@@ -72,7 +72,7 @@ func outs[T width](c *CPU, in *inst) {
 		return
 	}
 	c.repeat(in, func() bool {
-		if v, ok := load[T](c, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask); ok {
+		if v, ok := source[T](c, in); ok {
 			c.StorePort(port, int(n), uint64(v))
 			c.advance(rsi, d)
 		}

@@ -140,10 +140,19 @@ func arplR(c *CPU, in *inst) {
 	put(c, in.dst, arpl(c, get[uint16](c, in.dst), get[uint16](c, in.src)))
 }
 
+// arplM writes its operand, and asks for the right to, only when it raises the RPL.
 func arplM(c *CPU, in *inst) {
+	if !c.permitsAny(in, 2, false) {
+		return
+	}
 	va := c.ea(in)
-	if v, ok := rmw[uint16](c, va); ok {
-		store(c, va, arpl(c, v, get[uint16](c, in.src)))
+	sel, ok := load[uint16](c, va)
+	from := get[uint16](c, in.src)
+	if ok && sel&3 < from&3 {
+		ok = c.permitsAny(in, 2, true) && store(c, va, sel&^3|from&3)
+	}
+	if ok {
+		arpl(c, sel, from)
 	}
 }
 

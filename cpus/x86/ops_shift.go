@@ -224,14 +224,18 @@ func btrR[T width](c *CPU, in *inst) { put(c, in.dst, btr(c, get[T](c, in.dst), 
 func btcR[T width](c *CPU, in *inst) { put(c, in.dst, btc(c, get[T](c, in.dst), bitIndex[T](c, in))) }
 
 // bitAddress finds the operand of a bit test on memory: with a register index it is a string of
-// bits that starts at the address and reaches in both directions.
+// bits that starts at the address and reaches in both directions. aux says that the address is the operand's own.
 func bitAddress[T width](c *CPU, in *inst) uint64 {
 	va := c.ea(in)
-	if in.src != rZero {
-		w := int64(bitsOf(T(0)))
-		va += uint64(signed(get[T](c, in.src)) &^ (w - 1) / 8)
+	if in.src != rZero && in.aux == 0 {
+		va += bitOffset[T](c, in)
 	}
 	return va & c.AddrMask
+}
+
+// bitOffset is how far the operand is from where the string of bits begins.
+func bitOffset[T width](c *CPU, in *inst) uint64 {
+	return uint64(signed(get[T](c, in.src)) &^ (int64(bitsOf(T(0))) - 1) / 8)
 }
 
 func btM[T width](c *CPU, in *inst) {

@@ -21,21 +21,55 @@ func stride[T width](c *CPU) uint64 {
 	return n
 }
 
+// source reads the element at rsi. aux says that its segment has a limit.
+func source[T width](c *CPU, in *inst) (T, bool) {
+	return element[T](c, in, c.R[rsi])
+}
+
+// element reads the operand at an offset in the segment of a string instruction. Its linear address is not cut off to
+// the address size, by which shortPointers has Core.AddrMask go.
+func element[T width](c *CPU, in *inst, off uint64) (v T, ok bool) {
+	if in.seg == segFlat {
+		return load[T](c, off)
+	}
+	if in.aux != 0 && !c.inside(in.seg, off, uint64(bitsOf(v)/8), false) {
+		return 0, false
+	}
+	mask := c.AddrMask
+	c.AddrMask = c.linearMask()
+	v, ok = load[T](c, c.sourceAddress(in, off))
+	c.AddrMask = mask
+	return v, ok
+}
+
+// sourceAddress is the linear address of an offset in the segment of a string instruction.
+func (c *CPU) sourceAddress(in *inst, off uint64) uint64 {
+	return (off + c.segBase[in.seg&7]) & c.linearMask()
+}
+
+// linearMask has the bits of a linear address.
+func (c *CPU) linearMask() uint64 {
+	if c.long {
+		return ^uint64(0)
+	}
+	return 1<<32 - 1
+}
+
 // advance moves a pointer or the count, in the width of the mode: other widths are not bound.
 func (c *CPU) advance(r int, by uint64) { c.R[r] = (c.R[r] + by) & c.AddrMask }
 
 // repeat runs one element at a time while rcx lasts; step reports whether to go on. Traps and
 // watchpoints come between elements (SDM vol. 3, 17.3.1.4). Where addresses ascend and no trap is due, some may do
-// several elements, up to a number, and returns how many it did.
-func (c *CPU) repeat(in *inst, step func() bool, some func(n uint64) uint64) {
+// several elements, up to a number, and returns how many it did. The result is false when elements are left.
+func (c *CPU) repeat(in *inst, step func() bool, some func(n uint64) uint64) (done bool) {
 	if in.rep == 0 {
 		step()
-		return
+		return true
 	}
 	for n := uint64(0); c.R[rcx]&c.AddrMask != 0; n++ {
 		if n == maxRepeat || n > 0 && (c.ctl&flagTF != 0 || c.watchHit != 0) {
-			c.R[rRIP] -= uint64(in.len)
-			return
+			c.suspend(in)
+			return false
 		}
 		if some != nil && c.ctl&(flagTF|flagDF) == 0 {
 			if did := some(min(c.R[rcx]&c.AddrMask, maxRepeat-n)); did != 0 {
@@ -46,14 +80,28 @@ func (c *CPU) repeat(in *inst, step func() bool, some func(n uint64) uint64) {
 		}
 		more := step()
 		if c.Stop&engine.StopFault != 0 {
-			return
+			return false
 		}
 		c.R[rcx] = (c.R[rcx] - 1) & c.AddrMask
 		c.Repeat(clRepElement)
 		if !more {
-			return
+			return true
 		}
 	}
+	return true
+}
+
+// suspend leaves a repeated instruction between two elements, so that it begins anew. Until it is done RF is set: a
+// trap or an interrupt has it in its frame, and an instruction breakpoint is not taken again (SDM vol. 3, 17.3.1.1).
+func (c *CPU) suspend(in *inst) {
+	c.R[rRIP] -= uint64(in.len)
+	if c.watchHit != 0 && c.Single == 0 {
+		c.ctl |= flagRF // the trap comes next, before anything is executed
+		return
+	}
+	c.setCtl(c.ctl | flagRF)
+	c.stepResume = false // it is not completed
+	c.Check |= engine.CheckState
 }
 
 // maxRepeat bounds the elements that one execution of a repeated instruction handles. Hardware
@@ -66,17 +114,20 @@ const maxRepeat = 4096
 func movs[T width](c *CPU, in *inst) {
 	d := stride[T](c)
 	c.repeat(in, func() bool {
-		v, ok := load[T](c, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask)
+		v, ok := source[T](c, in)
 		if ok && store(c, c.R[rdi], v) {
 			c.advance(rsi, d)
 			c.advance(rdi, d)
 		}
 		return true
 	}, func(n uint64) uint64 {
+		if in.aux != 0 {
+			return 0
+		}
 		if c.AtOnce() {
 			return c.copySome(in, d, n)
 		}
-		n = engine.CopyElements[T](&c.Core, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask, c.R[rdi], n, clRepElement)
+		n = engine.CopyElements[T](&c.Core, c.sourceAddress(in, c.R[rsi]), c.R[rdi], n, clRepElement)
 		c.advance(rsi, n*d)
 		c.advance(rdi, n*d)
 		return n
@@ -103,7 +154,7 @@ func stos[T width](c *CPU, in *inst) {
 func lods[T width](c *CPU, in *inst) {
 	d := stride[T](c)
 	c.repeat(in, func() bool {
-		if v, ok := load[T](c, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask); ok {
+		if v, ok := source[T](c, in); ok {
 			put(c, rax, v)
 			c.advance(rsi, d)
 		}
@@ -136,7 +187,7 @@ func fillSome[T width](c *CPU, v T, n, most uint64) uint64 {
 // copySome is movs of the elements that are in one page at both ends, likewise. A destination that begins within the
 // source would be copied in turn, so it is left to the elements.
 func (c *CPU) copySome(in *inst, n, most uint64) uint64 {
-	va := (c.R[rsi] + c.segBase[in.seg&7]) & c.AddrMask
+	va := c.sourceAddress(in, c.R[rsi])
 	k := inPage(c.R[rdi], n, inPage(va, n, most))
 	from, to := c.Readable(va, k*n), c.Writable(c.R[rdi], k*n)
 	if k == 0 || from == nil || to == nil || uintptr(to)-uintptr(from) < uintptr(k*n) && from != to {
@@ -148,12 +199,18 @@ func (c *CPU) copySome(in *inst, n, most uint64) uint64 {
 	return k
 }
 
-// scas and cmps compare, and repetition ends early: repe while equal, repne while not. The flags
-// are those of the last comparison. With both prefixes rep is taken, where hardware takes the last
-// one.
+// compare repeats a comparison, which ends early: repe while equal, repne while not. The flags are those of the last
+// comparison, but those from before when elements are left (SDM vol. 2, REP).
+func (c *CPU) compare(in *inst, step func() bool) {
+	res, cy, par, aux := c.res, c.cy, c.par, c.aux
+	if !c.repeat(in, step, nil) {
+		c.res, c.cy, c.par, c.aux = res, cy, par, aux
+	}
+}
+
 func scas[T width](c *CPU, in *inst) {
 	d := stride[T](c)
-	c.repeat(in, func() bool {
+	c.compare(in, func() bool {
 		v, ok := load[T](c, c.R[rdi])
 		if !ok {
 			return false
@@ -161,17 +218,17 @@ func scas[T width](c *CPU, in *inst) {
 		sub(c, get[T](c, rax), v)
 		c.advance(rdi, d)
 		return c.zf() == (in.rep&fRep != 0)
-	}, nil)
+	})
 }
 
 func cmps[T width](c *CPU, in *inst) {
 	d := stride[T](c)
-	c.repeat(in, func() bool {
-		a, ok := load[T](c, (c.R[rsi]+c.segBase[in.seg&7])&c.AddrMask)
+	c.compare(in, func() bool {
+		b, ok := load[T](c, c.R[rdi])
 		if !ok {
 			return false
 		}
-		b, ok := load[T](c, c.R[rdi])
+		a, ok := source[T](c, in)
 		if !ok {
 			return false
 		}
@@ -179,5 +236,5 @@ func cmps[T width](c *CPU, in *inst) {
 		c.advance(rsi, d)
 		c.advance(rdi, d)
 		return c.zf() == (in.rep&fRep != 0)
-	}, nil)
+	})
 }

@@ -89,6 +89,21 @@ func shortAddress(run exec, mask uint64) exec {
 	}
 }
 
+// farBit is shortAddress of a bit test whose bit may be far from its address: where the operand is, is cut off too, or
+// held against a segment.
+func farBit(run exec, size int, mask uint64) exec {
+	if mask == 0 {
+		mask = ^uint64(0) // nothing is cut off
+	}
+	offset := [...]func(*CPU, *inst) uint64{size16: bitOffset[uint16], size32: bitOffset[uint32], size64: bitOffset[uint64]}[size]
+	return func(c *CPU, in *inst) {
+		c.short = *in
+		c.short.base, c.short.index, c.short.disp, c.short.aux = rAddress, rZero, 0, 1
+		c.R[rAddress] = (c.R[in.base&63] + c.R[in.index&63]<<(in.shift&63) + uint64(int64(in.disp)) + offset(c, in)) & mask
+		run(c, &c.short)
+	}
+}
+
 // shortPointers lets a string instruction use fewer bits of its pointers and its count. What run
 // changes loses or keeps its upper half as any register does, and what it leaves alone keeps it.
 func shortPointers(run exec, mask uint64) exec {

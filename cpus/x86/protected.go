@@ -93,10 +93,19 @@ func (c *CPU) reaches(s segment) bool {
 // stack, not to their operand.
 func (d *decoder) guard() bool {
 	in := &d.in
-	if d.op.Flags&(engine.Loads|engine.Stores) == 0 || !limited(in.seg) && in.seg != segCS {
+	if d.op.Flags&(engine.Loads|engine.Stores) == 0 || !limited(in.seg) && in.seg != segCS || d.looksItself() {
 		return true
 	}
 	return d.permitted()
+}
+
+// looksItself reports what checks its accesses by itself: pop and arpl, which may not come to them, and strings.
+func (d *decoder) looksItself() bool {
+	switch d.op.Class {
+	case clString, clCompareString, clRepStart, clXlat, clOut:
+		return true
+	}
+	return d.x.Op == x86asm.POP || d.x.Op == x86asm.ARPL
 }
 
 // permitted puts the check of an access in front of the instruction.
@@ -108,22 +117,32 @@ func (d *decoder) permitted() bool {
 			run(c, in)
 		}
 	}
-	return d.in.src == rZero || !bitString[d.x.Op]
+	return true
 }
 
 // bitString are the instructions that reach beyond their operand when the bit is given by a
 // register.
 var bitString = map[x86asm.Op]bool{x86asm.BT: true, x86asm.BTS: true, x86asm.BTR: true, x86asm.BTC: true}
 
+// permitsAny is permits of an operand in any mode and segment, for instructions that guard leaves alone.
+func (c *CPU) permitsAny(in *inst, n uint64, write bool) bool {
+	return c.long || in.seg == segFlat || c.permits(in, n, write)
+}
+
 // permits checks an access of n bytes against its segment and raises #GP when it may not be (SDM
-// vol. 3, 5.3 and 5.4). A null segment is not present here.
+// vol. 3, 5.3 and 5.4). A null segment is not present here. Of a flat segment, as
+// CS is here, no limit is looked at, so that an operand may wrap.
 func (c *CPU) permits(in *inst, n uint64, write bool) bool {
-	s := &c.seg[in.seg]
-	first := (c.ea(in) - c.segBase[in.seg]) & c.AddrMask
+	return c.inside(in.seg, (c.ea(in)-c.segBase[in.seg])&c.AddrMask, n, write)
+}
+
+// inside is permits of an offset.
+func (c *CPU) inside(seg uint8, first, n uint64, write bool) bool {
+	s := &c.seg[seg]
 	last := first + n - 1
-	inside := last <= uint64(s.limit)
+	inside := last <= uint64(s.limit) || s.flat()
 	if s.expandsDown() {
-		inside = first > uint64(s.limit) && last <= c.AddrMask
+		inside = first > uint64(s.limit) && last <= 1<<32-1
 	}
 	if s.attr&attrPresent == 0 || !inside || write && !s.writableData() {
 		c.raiseCode(vecGP, 0)

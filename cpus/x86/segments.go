@@ -228,6 +228,21 @@ func movToSegL(c *CPU, in *inst) {
 
 func pushSeg[T width](c *CPU, in *inst) { push(c, T(c.seg[in.aux].sel)) }
 
+// pushSeg32 writes 16 bits and leaves the rest of its slot (SDM vol. 2, PUSH). To the cost models it is a store of the
+// slot, which the pop of a whole one finds.
+func pushSeg32(c *CPU, in *inst) {
+	sel, upper := uint32(c.seg[in.aux].sel), (c.R[rsp]-2)&c.AddrMask
+	if pa, ok := c.Translate(upper); ok && upper&0xfff != 0 && c.Memory.Holds(pa, 2) {
+		push(c, sel|uint32(c.Memory.Load(binary.LittleEndian, pa, 2))<<16)
+		return
+	}
+	sp := c.R[rsp]
+	if c.R[rsp] = upper; push(c, uint16(sel)) {
+		sp -= 4
+	}
+	c.R[rsp] = sp & c.AddrMask
+}
+
 // popSeg puts the stack pointer back when the load of the segment faults.
 func popSeg[T width](c *CPU, in *inst) {
 	old := c.R[rsp]
@@ -251,15 +266,19 @@ func loadTable[T width](c *CPU, in *inst, t *table) {
 	if !ok {
 		return
 	}
-	base, ok := load[T](c, va+2)
+	v, ok := load[T](c, va+2)
 	if !ok {
 		return
 	}
-	if !canonical(uint64(base)) && c.long {
+	base := uint64(v)
+	if in.aux != 0 {
+		base &= 1<<24 - 1
+	}
+	if !canonical(base) && c.long {
 		c.raiseCode(vecGP, 0)
 		return
 	}
-	*t = table{uint64(base), limit}
+	*t = table{base, limit}
 	c.synchronized()
 }
 

@@ -54,10 +54,9 @@ var dataTransfer = map[x86asm.Op]row{
 		reg: byWidth{xchgR[uint8], xchgR[uint16], xchgR[uint32], xchgR[uint64]},
 		mem: byWidth{xchgM[uint8], xchgM[uint16], xchgM[uint32], xchgM[uint64]},
 	},
-	// A 16-bit operand is undefined.
 	x86asm.BSWAP: {
 		bind: bindOne, class: clBswap, io: ioReadDst,
-		reg: byWidth{nil, nil, bswap32, bswap64},
+		reg: byWidth{nil, bswap16, bswap32, bswap64},
 	},
 	// The source register is written too: it takes the old destination.
 	x86asm.XADD: {
@@ -84,12 +83,12 @@ var dataTransfer = map[x86asm.Op]row{
 		reg: byWidth{cmpxchgWide[uint64]},
 	},
 
-	// Selectors have the mode's width on the stack, though 16 bits are meant.
+	// A selector has the mode's width on the stack, though 16 bits are meant.
 	x86asm.PUSH: {
 		bind: bindPush, class: clPush, inMem: clPushMem, io: ioNoWrite, flags: engine.Stores | engine.Pushes,
 		aux:  clFromSeg,
 		reg:  byWidth{nil, pushR[uint16], pushR32, pushR64},
-		load: byWidth{nil, pushSeg[uint16], pushSeg[uint32], pushSeg[uint64]},
+		load: byWidth{nil, pushSeg[uint16], pushSeg32, pushSeg[uint64]},
 		mem:  byWidth{nil, pushM[uint16], pushM[uint32], pushM[uint64]},
 	},
 	x86asm.POP: {
