@@ -13,6 +13,7 @@ import (
 
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
+	"kprobesim/results"
 	"kprobesim/internal/hosttools"
 )
 
@@ -202,13 +203,52 @@ func TestDiff(t *testing.T) {
 	}{
 		{dirs["plain"], dirs["plain"], exitOK, "records are as in"},
 		{dirs["plain"], file, exitOK, "records are as in"},
-		{dirs["plain"], dirs["set"], exitRegression, "setting machine.cost.nop.latency: 7 is new"},
+		{dirs["plain"], dirs["set"], exitRegression, "setting machine.cost.nop.latency: 0 -> 7"},
 		{dirs["plain"], filepath.Join(out, "nowhere"), exitUsage, "is not there"},
 		{dirs["plain"], out, exitUsage, "results.csv"},
 	} {
 		code, stdout, stderr := command(nil, "diff", x.a, x.b)
 		if code != x.code || !strings.Contains(stdout+stderr, x.says) {
 			t.Errorf("%s %s: exit code %d, want %d with %q\n%s%s", x.a, x.b, code, x.code, x.says, stdout, stderr)
+		}
+	}
+}
+
+// Results that somebody changed behind the run are neither compared nor reported, nor are those without their list.
+func TestChangedResultsAreRefused(t *testing.T) {
+	out := t.TempDir()
+	dir := filepath.Join(out, experiment)
+	page := filepath.Join(out, "report.html")
+	for _, x := range []struct {
+		file, says string
+		change     func(file string) error
+	}{
+		{"results.csv", "results.csv is not as it was written (SHA256SUMS)", func(file string) error {
+			return os.WriteFile(file, []byte(strings.Replace(read(t, file), "5000", "4000", 1)), 0o644)
+		}},
+		{"inputs.txt", "inputs.txt is not as it was written (SHA256SUMS)", func(file string) error {
+			return os.WriteFile(file, []byte(read(t, file)+"more = 1\n"), 0o644)
+		}},
+		{results.SumsName, "has no SHA256SUMS, by which", os.Remove},
+		{"results.csv", "results.csv", os.Remove},
+	} {
+		if code, _, stderr := command(fake(1000), "run", experiment, "--out", out); code != exitOK {
+			t.Fatal(stderr)
+		}
+		if code, _, stderr := command(nil, "diff", dir, dir); code != exitOK {
+			t.Errorf("unchanged: exit code %d\n%s", code, stderr)
+		}
+		if err := x.change(filepath.Join(dir, x.file)); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"diff", dir, dir}, {"report", dir, "-o", page}, {"plot", dir}} {
+			code, stdout, stderr := command(nil, args...)
+			if code != exitUsage && code != exitFailed || !strings.Contains(stderr, x.says) {
+				t.Errorf("%s changed, %s: exit code %d, want %q\n%s%s", x.file, args[0], code, x.says, stdout, stderr)
+			}
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

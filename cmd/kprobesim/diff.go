@@ -21,7 +21,8 @@ func (a *app) diffCmd() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare two results directories or baselines",
 		Long: `Compare the records of A with those of B. Each is a results directory (out/NAME) or a file of records
-(results.csv, a baseline). What moved is grouped and explained as by check.
+(results.csv, a baseline). What moved is grouped and explained as by check. A directory whose records are not as
+its run wrote them (SHA256SUMS) is refused.
 
 Exit codes: 0 nothing moved but what a rule of --rules allows, 3 something moved.`,
 		Args: cobra.ExactArgs(2),
@@ -69,12 +70,25 @@ func side(path string) (*results.Set, results.Keys, error) {
 	case err != nil:
 		return nil, nil, err
 	case info.IsDir():
-		return loadSide(filepath.Join(path, reports.ResultsName), filepath.Join(path, reports.InputsName))
+		return directorySide(path)
+	case filepath.Base(path) == reports.ResultsName && exists(filepath.Join(filepath.Dir(path), results.SumsName)):
+		return directorySide(filepath.Dir(path))
 	case filepath.Base(path) == reports.ResultsName:
 		return loadSide(path, filepath.Join(filepath.Dir(path), reports.InputsName))
 	default:
 		return loadSide(path, keysFile(path))
 	}
+}
+
+// directorySide reads a results directory, which must be as its run wrote it.
+func directorySide(dir string) (*results.Set, results.Keys, error) {
+	if !exists(filepath.Join(dir, reports.ResultsName)) {
+		return nil, nil, fmt.Errorf("%s has no %s: name a results directory, such as out/NAME", dir, reports.ResultsName)
+	}
+	if err := reports.Unchanged(dir); err != nil {
+		return nil, nil, err
+	}
+	return loadSide(filepath.Join(dir, reports.ResultsName), filepath.Join(dir, reports.InputsName))
 }
 
 // judge holds comparisons against rules and writes them in one form.

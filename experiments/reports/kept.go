@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/experiments"
 	"kprobesim/experiments/kinds"
 	"kprobesim/results"
 )
@@ -51,10 +53,43 @@ func Load(dir string) (*Kept, error) {
 	return k, nil
 }
 
-// whole holds the files that people read against the list of hashes, where there is one.
+// listed returns the hashes of what a run wrote into a directory, by name. One without the list is refused: nobody can tell
+// whether its numbers are those of a run.
+func listed(dir string) (map[string]string, error) {
+	sums, there, err := results.Written(dir)
+	if err == nil && !there {
+		err = fmt.Errorf("%s has no %s, by which what a run wrote is told from what was changed since: run the experiment again", dir, results.SumsName)
+	}
+	return sums, err
+}
+
+// Unchanged wants the records and the inputs of a results directory to be as the run wrote them.
+func Unchanged(dir string) error {
+	sums, err := listed(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{ResultsName, InputsName} {
+		sum, ours := sums[name]
+		if !ours && name == InputsName {
+			continue // an analysis writes none
+		}
+		b, err := experiments.ReadLimited(filepath.Join(dir, name))
+		there := !errors.Is(err, fs.ErrNotExist)
+		if err != nil && there {
+			return err
+		}
+		if !there || results.Hash(b) != "sha256:"+sum {
+			return notAsWritten(dir, name, there)
+		}
+	}
+	return nil
+}
+
+// whole holds the files that people read against the list of hashes.
 func whole(dir string, files map[string][]byte) error {
-	sums, listed, err := results.Written(dir)
-	if err != nil || !listed {
+	sums, err := listed(dir)
+	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
