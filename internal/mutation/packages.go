@@ -30,11 +30,10 @@ type pkg struct {
 
 // A tree is all packages, and what the type checker knows of them.
 type tree struct {
-	root   string
-	module string
-	all    map[string]*pkg
-	fset   *token.FileSet
-	types  types.Importer
+	root  string
+	all   map[string]*pkg
+	fset  *token.FileSet
+	types types.Importer
 }
 
 // apart are packages that only tests use, and whose mistakes no test is to notice.

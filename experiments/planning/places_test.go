@@ -1,0 +1,117 @@
+package planning_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/planning"
+	"kprobesim/internal/doc"
+)
+
+// A probe is accepted at each instruction of a function and nowhere else, and the error has the instruction as the
+// image's disassembly prints it, with the addresses that it leads to.
+func TestEveryOffset(t *testing.T) {
+	l := planning.NewLoader()
+	pt := exptest.PointOf(t, exptest.E5410, "b")
+	far := 0
+	for _, name := range []string{"work_checksum", "work_recursive"} {
+		f, ok := pt.Image.Func(name)
+		if !ok {
+			t.Fatalf("no function %s", name)
+		}
+		code := pt.Image.Code(f)
+		inside := map[uint64]string{}
+		for off := uint64(0); off < f.Size; {
+			text, n := pt.Target.ISA.Disasm(code[off:], f.Entry+off, nil)
+			for i := uint64(1); i < uint64(n); i++ {
+				inside[off+i] = fmt.Sprintf("is inside the instruction at +%#x (%s, %d bytes)", off, text, n)
+			}
+			if strings.Contains(text, fmt.Sprintf("%#x", f.Entry>>12)) {
+				far++
+			}
+			off += uint64(n)
+		}
+		for off := range f.Size + 2 {
+			_, err := l.Plan(exptest.E5410, []string{"workload.target=" + name, fmt.Sprint("workload.offset=", off), "points.r.kind=kprobe", "points.rb.kind=kprobe", "points.ro.kind=kprobe"})
+			want := inside[off]
+			if off >= f.Size {
+				want = fmt.Sprintf("%s has %d bytes: offset %d is outside", name, f.Size, off)
+			}
+			if want == "" && err != nil && strings.Contains(err.Error(), "workload.offset") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s+%#x: %v, want %q", name, off, err, want)
+			}
+		}
+	}
+	if far == 0 {
+		t.Error("no instruction leads to an address of its function")
+	}
+}
+
+// A module is looked for from the folder of the file that names it, and one with a whole path where that says.
+func TestLinuxModuleBesideTheExperiment(t *testing.T) {
+	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz": 64}))
+	here, there := t.TempDir(), t.TempDir()
+	write := func(file, text string) string {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	write(filepath.Join(here, "mine.ko"), "beside")
+	whole := write(filepath.Join(there, "mine.ko"), "elsewhere")
+	hashes := map[string]string{}
+	for name, module := range map[string]string{"beside": "mine.ko", "whole": whole} {
+		file := write(filepath.Join(here, name+".toml"), fmt.Sprintf("base = \"linux-probes\"\ntitle = \"t\"\n[linux]\nmodule = %q\n", module))
+		p, err := planning.NewLoader().Plan(file, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		hashes[name] = p.Points[0].Linux.ModuleHash
+		if want := map[string]string{"beside": "beside", "whole": "elsewhere"}[name]; string(p.Points[0].Linux.ModuleFile) != want {
+			t.Errorf("%s: the module %q, want %q", name, p.Points[0].Linux.ModuleFile, want)
+		}
+		if p.Keys["module mine.ko"] != hashes[name] {
+			t.Errorf("%s: keys have %q", name, p.Keys["module mine.ko"])
+		}
+	}
+	if hashes["beside"] == hashes["whole"] {
+		t.Error("two modules have one hash")
+	}
+	file := write(filepath.Join(here, "none.toml"), "base = \"linux-probes\"\ntitle = \"t\"\n[linux]\nmodule = \"none.ko\"\n")
+	if _, err := planning.NewLoader().Plan(file, nil); err == nil || !strings.Contains(err.Error(), "none.ko") {
+		t.Errorf("a module that is not there: %v", err)
+	}
+}
+
+// An experiment on the standard input may be as long as a file may, and no longer.
+func TestExperimentOnTheStandardInput(t *testing.T) {
+	text := "base = \"" + exptest.E5410 + "\"\ntitle = \"t\"\n"
+	for extra, want := range map[int]string{-1: "", 0: "", 1: fmt.Sprintf("experiment -: more than %d bytes", doc.MaxSize)} {
+		l := planning.NewLoader()
+		l.Stdin = strings.NewReader(text + "#" + strings.Repeat("x", doc.MaxSize-len(text)-1+extra))
+		if _, err := l.Plan("-", nil); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d bytes beyond the limit: %.200v, want %q", extra, err, want)
+		}
+	}
+	l := planning.NewLoader()
+	l.Stdin = strings.NewReader("kind = ")
+	if _, err := l.Plan("-", nil); err == nil || !strings.Contains(err.Error(), "standard input:1") {
+		t.Errorf("a mistake on the standard input: %v", err)
+	}
+	if _, err := planning.NewLoader().Plan("-", nil); err == nil || !strings.Contains(err.Error(), "experiment -: there is no standard input") {
+		t.Errorf("no standard input: %v", err)
+	}
+	l.Stdin = failing{}
+	if _, err := l.Plan("-", nil); err == nil || !strings.Contains(err.Error(), "experiment -: "+os.ErrPermission.Error()) {
+		t.Errorf("a standard input that fails: %v", err)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, os.ErrPermission }
