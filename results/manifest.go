@@ -41,6 +41,7 @@ type PointStatus struct {
 // Manifest says what a directory of results was made from. It has no clock and no host in it.
 // Overrides are "key=value" in the order in which they applied.
 type Manifest struct {
+	Program   Program
 	Inputs    []Input
 	Overrides []string
 	Seed      uint64
@@ -52,6 +53,7 @@ type Manifest struct {
 // readers.
 type manifestFile struct {
 	Format    int           `json:"format"`
+	Program   Program       `json:"program,omitzero"`
 	Inputs    []Input       `json:"inputs"`
 	Overrides []string      `json:"overrides"`
 	Seed      uint64        `json:"seed,string"`
@@ -71,7 +73,7 @@ func (m *Manifest) JSON() ([]byte, error) {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
 	file := manifestFile{
-		Format: manifestFormat, Inputs: nonNil(m.Inputs), Overrides: nonNil(m.Overrides),
+		Format: manifestFormat, Program: m.Program, Inputs: nonNil(m.Inputs), Overrides: nonNil(m.Overrides),
 		Seed: m.Seed, Points: nonNil(m.Points), Sources: nonNil(m.Sources),
 	}
 	var b bytes.Buffer
@@ -108,7 +110,7 @@ func ReadManifest(name string, b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%s: format %d, this program reads %d; run the experiment again",
 			name, file.Format, manifestFormat)
 	}
-	m := &Manifest{file.Inputs, file.Overrides, file.Seed, file.Points, file.Sources}
+	m := &Manifest{file.Program, file.Inputs, file.Overrides, file.Seed, file.Points, file.Sources}
 	if err := m.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -2,12 +2,14 @@ package results
 
 import (
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
 
 func sampleManifest() *Manifest {
 	return &Manifest{
+		Program: Program{Revision: "78a6ff5", Modified: true},
 		Inputs: []Input{
 			{"experiment", "overhead-xeon-e5410-x86_64.toml", Hash([]byte("experiment"))},
 			{"machine", "xeon-e5410", Hash([]byte("machine"))},
@@ -31,6 +33,34 @@ func TestManifest(t *testing.T) {
 	check(t, err)
 	if !reflect.DeepEqual(back, sampleManifest()) {
 		t.Errorf("read back %+v", back)
+	}
+}
+
+// TestProgram has what builds note of themselves: the revision, or else the version of a released module, and never the
+// version that Go makes up for a clone.
+func TestProgram(t *testing.T) {
+	vcs := func(revision, modified string) []debug.BuildSetting {
+		return []debug.BuildSetting{{Key: "GOARCH", Value: "arm64"}, {Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}
+	}
+	main := func(version string) debug.Module { return debug.Module{Path: "kprobesim", Version: version} }
+	for _, c := range []struct {
+		info *debug.BuildInfo
+		want Program
+		text string
+	}{
+		{nil, Program{}, "of an unknown revision"},
+		{&debug.BuildInfo{Main: main("(devel)")}, Program{}, "of an unknown revision"},
+		{&debug.BuildInfo{Main: main("v1.2.0")}, Program{Version: "v1.2.0"}, "version v1.2.0"},
+		{&debug.BuildInfo{Main: main("v0.0.0-2026"), Settings: vcs("abc", "false")}, Program{Revision: "abc"}, "revision abc"},
+		{&debug.BuildInfo{Settings: vcs("abc", "true")}, Program{Revision: "abc", Modified: true}, "revision abc with changes"},
+	} {
+		if got := BuiltFrom(c.info); got != c.want || got.String() != c.text {
+			t.Errorf("%+v: %+v, %q", c.info, got, got)
+		}
+	}
+	m := Manifest{}
+	if b, err := m.JSON(); err != nil || strings.Contains(string(b), "program") {
+		t.Errorf("a build that notes nothing is in the manifest: %s, %v", b, err)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
-	"kprobesim/results"
 	"kprobesim/internal/hosttools"
+	"kprobesim/results"
 )
 
 // baselines writes those of an experiment whose hits cost 1000 cycles.
@@ -211,6 +211,35 @@ func TestDiff(t *testing.T) {
 		if code != x.code || !strings.Contains(stdout+stderr, x.says) {
 			t.Errorf("%s %s: exit code %d, want %d with %q\n%s%s", x.a, x.b, code, x.code, x.says, stdout, stderr)
 		}
+	}
+}
+
+// Directories of two builds are told apart when their records differ.
+func TestDiffNamesPrograms(t *testing.T) {
+	out := t.TempDir()
+	var dirs []string
+	for i, revision := range []string{"abc", "def"} {
+		dir := filepath.Join(out, revision)
+		m := &results.Manifest{Program: results.Program{Revision: revision}}
+		manifest, err := m.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code, _, stderr := command(fake(int64(1000+i)), "run", experiment, "--out", dir); code != exitOK {
+			t.Fatal(stderr)
+		}
+		files := map[string][]byte{results.ManifestName: manifest}
+		for _, name := range []string{"results.csv", "inputs.txt"} {
+			files[name] = []byte(read(t, filepath.Join(dir, experiment, name)))
+		}
+		dirs = append(dirs, filepath.Join(out, "of-"+revision))
+		if err := results.WriteDir(dirs[i], files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, stdout, stderr := command(nil, "diff", dirs[0], dirs[1])
+	if code != exitRegression || !strings.Contains(stdout, "differs: program: revision abc -> revision def\n") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
 

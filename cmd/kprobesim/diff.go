@@ -88,7 +88,15 @@ func directorySide(dir string) (*results.Set, results.Keys, error) {
 	if err := reports.Unchanged(dir); err != nil {
 		return nil, nil, err
 	}
-	return loadSide(filepath.Join(dir, reports.ResultsName), filepath.Join(dir, reports.InputsName))
+	set, keys, err := loadSide(filepath.Join(dir, reports.ResultsName), filepath.Join(dir, reports.InputsName))
+	if err != nil || keys == nil {
+		return set, keys, err
+	}
+	program, err := reports.ProgramOf(dir)
+	if program != (results.Program{}) {
+		keys["program"] = program.String()
+	}
+	return set, keys, err
 }
 
 // judge holds comparisons against rules and writes them in one form.

@@ -63,13 +63,27 @@ func listed(dir string) (map[string]string, error) {
 	return sums, err
 }
 
-// Unchanged wants the records and the inputs of a results directory to be as the run wrote them.
+// ProgramOf returns the build that made a results directory, as far as it noted itself.
+func ProgramOf(dir string) (p results.Program, err error) {
+	file := filepath.Join(dir, results.ManifestName)
+	b, err := experiments.ReadLimited(file)
+	if err != nil {
+		return p, err
+	}
+	m, err := results.ReadManifest(file, b)
+	if err != nil {
+		return p, err
+	}
+	return m.Program, nil
+}
+
+// Unchanged wants the records, the inputs and the manifest of a results directory to be as the run wrote them.
 func Unchanged(dir string) error {
 	sums, err := listed(dir)
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{ResultsName, InputsName} {
+	for _, name := range []string{ResultsName, InputsName, results.ManifestName} {
 		sum, ours := sums[name]
 		if !ours && name == InputsName {
 			continue // an analysis writes none

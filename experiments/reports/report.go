@@ -158,7 +158,7 @@ func (r *Report) drawable() (can, not []string) {
 
 func (r *Report) manifest() *results.Manifest {
 	return &results.Manifest{
-		Inputs: r.Plan.Inputs, Overrides: r.Plan.Overrides, Seed: r.Plan.Seed,
+		Program: results.This(), Inputs: r.Plan.Inputs, Overrides: r.Plan.Overrides, Seed: r.Plan.Seed,
 		Points: running.Statuses(r.Outcomes), Sources: r.Set.Sources(),
 	}
 }

@@ -164,7 +164,7 @@ func (a *Analysis) Files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &results.Manifest{Inputs: a.Plan.Inputs, Overrides: a.Plan.Overrides, Seed: a.Plan.Seed}
+	m := &results.Manifest{Program: results.This(), Inputs: a.Plan.Inputs, Overrides: a.Plan.Overrides, Seed: a.Plan.Seed}
 	for i := range a.Plan.Points {
 		m.Points = append(m.Points, results.PointStatus{Name: a.Plan.Points[i].Name, Status: results.StatusOK})
 	}

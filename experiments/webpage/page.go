@@ -137,12 +137,21 @@ func facts(k *reports.Kept) []fact {
 		{"Machines", strings.Join(k.Machines(), ", ")},
 		{"Points", fmt.Sprintf("%d of %d ended well", n, len(k.Manifest.Points))},
 		{"Settings", strings.Join(k.Set.Overrides, ", ")},
+		{"Program", program(k.Manifest.Program)},
 		{"Seed", fmt.Sprint(k.Manifest.Seed)},
 	}
 	if k.Set.Replicated() {
 		all = append(all, fact{"Replicates", fmt.Sprint(replicates)})
 	}
 	return slices.DeleteFunc(all, func(f fact) bool { return f.Text == "" })
+}
+
+// program names the build that made a run, "" where it did not note itself.
+func program(p results.Program) string {
+	if p == (results.Program{}) {
+		return ""
+	}
+	return p.String()
 }
 
 // index lists the runs of a page.
