@@ -34,6 +34,8 @@ type moduleOptions struct {
 	image, machine, headers string
 	console                 string
 	params, calls           []string
+	flags                   []string // further ones of the compiler
+	args                    []int64
 	hits                    int64
 	limit                   *running.Limit
 }
@@ -55,11 +57,16 @@ cost of a hit of the probes at each function: the time of warm calls beyond that
 	f.StringVar(&o.headers, "headers", "", "directory of headers for FILE.c (default: those of the kernel, in a temporary one)")
 	f.StringArrayVar(&o.params, "param", nil, "parameter of the module, as name=value (may be repeated)")
 	f.StringArrayVar(&o.calls, "call", nil, "further function to call, such as one that the module probes and no loop calls (may be repeated)")
+	f.StringArrayVar(&o.flags, "cflag", nil, "further argument of the compiler for FILE.c, such as -DDEBUG (may be repeated)")
+	f.Int64SliceVar(&o.args, "args", nil, "arguments of the functions that are called, such as 12,1 (default: those of overhead-isas)")
 	f.StringVar(&o.console, "console", "", "file for all that the kernel printed (the command shows the first and the last lines)")
 	f.Int64Var(&o.hits, "hits", 1000, "calls of each function that are measured")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if o.hits < 2 || o.hits > 1_000_000 {
 			return fail(exitUsage, fmt.Errorf("--hits %d: want 2 to 1000000", o.hits))
+		}
+		if len(o.args) > schema.MaxArgs {
+			return fail(exitUsage, fmt.Errorf("--args: %d arguments, and a call takes at most %d", len(o.args), schema.MaxArgs))
 		}
 		return a.tryModule(args[0], &o)
 	}
@@ -95,6 +102,12 @@ func (a *app) tryModule(file string, o *moduleOptions) error {
 		return fail(exitUsage, err)
 	}
 	p.Halt = a.halt(o.limit)
+	if len(o.args) > 0 {
+		p.Workload.Args = nil
+		for _, n := range o.args {
+			p.Workload.Args = append(p.Workload.Args, uint64(n))
+		}
+	}
 	tried, err := kinds.Try(p, kinds.Trial{File: m, Parameters: quoteParams(o.params), Calls: o.calls, Hits: o.hits})
 	fmt.Fprintf(a.out, "module %s, kernel %s, machine %s\n", m.Name, o.image, p.Machine.Name)
 	a.printConsole(tried.Console)
@@ -187,11 +200,13 @@ func (a *app) compileModule(file, object, dir string, o *moduleOptions) error {
 	if err != nil {
 		return fmt.Errorf("%s is not installed: install it (Debian: %s), or compile %s elsewhere and name the object file", cc, debianPackage(cc), file)
 	}
-	cmd := exec.Command(path, "@"+filepath.Join(headers, "flags"), "-c", file, "-o", object)
-	if text, err := cmd.CombinedOutput(); err != nil {
+	cmd := exec.Command(path, slices.Concat([]string{"@" + filepath.Join(headers, "flags")}, o.flags, []string{"-c", file, "-o", object})...)
+	text, err := cmd.CombinedOutput()
+	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
 	}
-	return nil
+	_, err = a.err.Write(harmless(text)) // warnings
+	return err
 }
 
 // writeHeaders runs the command that writes the headers of a kernel.

@@ -32,6 +32,8 @@ func TestModuleRun(t *testing.T) {
 			},
 		},
 		{[]string{object("i386-2010"), "--image", "i386-2010", "--hits", "20", "--machine", "pentium-m-1495"}, exitOK, []string{"machine pentium-m-1495"}},
+		{[]string{object("x86_64-2010"), "--hits", "20", "--args", "40,2", "--call", "bench_target"}, exitOK, []string{"returned 0x42"}},
+		{[]string{object("x86_64-2010"), "--args", "1,2,3"}, exitUsage, []string{"--args: 3 arguments, and a call takes at most 2"}},
 		{ // before the first hit the kernel has not asked its emulator
 			[]string{object("ppc64-2011"), "--image", "ppc64-2011", "--hits", "20"},
 			exitOK,
@@ -104,6 +106,11 @@ func TestModuleCompiles(t *testing.T) {
 	}
 	if code, said := run(filepath.Join(testModules, "my_probe.c")); code != exitOK || !strings.Contains(said, "75 hits, 75 posts, 75 returns") {
 		t.Errorf("exit code %d\n%s", code, said)
+	}
+	write("odd.c", read(t, filepath.Join(testModules, "my_probe.c"))+"\nstatic int unused_function(void) { return VALUE; }\n")
+	code, stdout, stderr := command(nil, "module", "run", filepath.Join(dir, "odd.c"), "--headers", dir, "--cflag", "-Wunused-function", "--cflag", "-DVALUE=3")
+	if code != exitOK || !strings.Contains(stderr, "warning: ") || !strings.Contains(stderr, "unused_function") || strings.Contains(stdout, "warning") {
+		t.Errorf("a warning: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	write("bad.c", "#include <linux/nothing.h>\n")
 	if code, said := run(filepath.Join(dir, "bad.c")); code != exitUsage || !strings.Contains(said, "bad.c:1:10: fatal error: linux/nothing.h") {
