@@ -108,7 +108,7 @@ func TestModuleCompiles(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, said)
 	}
 	write("odd.c", read(t, filepath.Join(testModules, "my_probe.c"))+"\nstatic int unused_function(void) { return VALUE; }\n")
-	code, stdout, stderr := command(nil, "module", "run", filepath.Join(dir, "odd.c"), "--headers", dir, "--cflag", "-Wunused-function", "--cflag", "-DVALUE=3")
+	code, stdout, stderr := command(nil, "module", "run", filepath.Join(dir, "odd.c"), "--headers", dir, "--cflag", "-Wunused-function", "--cflag", "-DVALUE=3", "--cflag", "-I"+testModules)
 	if code != exitOK || !strings.Contains(stderr, "warning: ") || !strings.Contains(stderr, "unused_function") || strings.Contains(stdout, "warning") {
 		t.Errorf("a warning: exit code %d\n%s%s", code, stdout, stderr)
 	}
