@@ -169,7 +169,6 @@ func barPanels(points []Point, frame Frame, chart func(points []Point, frame Fra
 		return chart(parts[0].points, frame, groupName(over)), nil
 	}
 	page := &Panels{Frame: frame, Columns: mostColumns}
-	page.XLabel, page.YLabel = "", ""
 	for _, f := range parts {
 		page.Panels = append(page.Panels,
 			chart(f.points, Frame{Title: f.title, XLabel: frame.XLabel, YLabel: frame.YLabel}, groupName(over)))

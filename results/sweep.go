@@ -123,7 +123,6 @@ func (c *SweepChart) Draw(s *Set) (Figure, error) {
 	}
 	page := &Panels{Frame: c.Frame, Columns: mostColumns}
 	page.Caption = append(slices.Clone(page.Caption), ExplainProbes(points)...)
-	page.XLabel, page.YLabel = "", ""
 	var notes sweepNotes
 	for _, f := range parts {
 		for _, name := range c.panels() {

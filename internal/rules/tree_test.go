@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -46,13 +47,27 @@ func (s *source) imports() []string {
 	return paths
 }
 
-// sources parses every Go file of the repository, in the order of their names.
+// sources returns every Go file of the repository, in the order of their names. They are parsed once for all tests.
 func sources(t *testing.T) []*source {
 	t.Helper()
-	root := root(t)
+	parsed.Do(func() { parsed.all, parsed.err = parse(root(t)) })
+	if parsed.err != nil {
+		t.Fatal(parsed.err)
+	}
+	return parsed.all
+}
+
+// parsed is what sources returns.
+var parsed struct {
+	sync.Once
+	all []*source
+	err error
+}
+
+// parse parses every Go file below a folder.
+func parse(root string) (all []*source, err error) {
 	fset := token.NewFileSet()
-	var all []*source
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -70,10 +85,7 @@ func sources(t *testing.T) []*source {
 		all = append(all, &source{filepath.ToSlash(rel), file, fset})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return all, err
 }
 
 // skipped names the folders that hold no code of the repository.
