@@ -10,6 +10,7 @@ import (
 // State describes one probe.
 // It holds what debugfs shows and, beyond that, the reason why a probe is not optimized.
 type State struct {
+	Probe   uint64 // the struct kprobe
 	Addr    uint64 // probed address
 	Symbol  string
 	Offset  uint64
@@ -27,10 +28,10 @@ func (k *Kprobes) State(p uint64) (State, error) {
 }
 
 func (k *Kprobes) state(p uint64) State {
-	st := State{Addr: k.m.Load(p, k.l.p.addr), Mode: Gone}
+	st := State{Probe: p, Addr: k.m.Load(p, k.l.p.addr), Mode: Gone}
 	st.Symbol, st.Offset = k.nameOf(st.Addr)
 	st.NMissed = k.m.Load(p, k.l.p.nmissed)
-	if k.m.Load(p, k.l.p.pre) == k.sym.returnPre {
+	if pre := k.m.Load(p, k.l.p.pre); pre == k.sym.returnPre || k.users.size != 0 && pre == k.users.returnPre {
 		st.Unseen = k.m.Load(p-k.l.r.kp.Offset, k.l.r.nmissed)
 	}
 	s := k.siteOf(p)
