@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,6 +29,9 @@ func OverheadBench() BenchOptions {
 		{MetricMicros, "us/hit", lower},
 		{MetricInstructions, "instructions/hit", lower},
 		{MetricFirst, "cycles/first-hit", lower},
+		{MetricCalls, "calls", ""},
+		{MetricHitsMissed, "missed-hits", ""},
+		{MetricReturns, "missed-returns", ""},
 	}}
 }
 
@@ -87,8 +91,10 @@ func BenchText(s *Set, opt BenchOptions) ([]byte, error) {
 		if m.Better != "" {
 			better = " better=" + m.Better
 		}
-		if better+assume != "" {
-			fmt.Fprintf(&b, "Unit %s%s%s\n", m.Unit, better, assume)
+		for _, unit := range s.unitsOf(m) {
+			if better+assume != "" {
+				fmt.Fprintf(&b, "Unit %s%s%s\n", unit, better, assume)
+			}
 		}
 	}
 	var config Point
@@ -138,10 +144,29 @@ func benchValues(s *Set, p Point, metrics []BenchMetric) string {
 	var text strings.Builder
 	for _, m := range metrics {
 		if r, ok := s.Get(p, m.Metric); ok {
-			fmt.Fprintf(&text, " %s %s", r.Value, m.Unit)
+			fmt.Fprintf(&text, " %s %s", r.Value, s.unitAt(p, m))
 		}
 	}
 	return text.String()
+}
+
+// unitAt is the unit of a metric at a point. Figures of hits of which some were missed have another one: benchstat compares
+// what has the same.
+func (s *Set) unitAt(p Point, m BenchMetric) string {
+	if s.mark(p, m.Metric) == "" {
+		return m.Unit
+	}
+	return m.Unit + "-some-missed"
+}
+
+// unitsOf are the units that a metric has in a set.
+func (s *Set) unitsOf(m BenchMetric) (units []string) {
+	for _, r := range s.records {
+		if unit := s.unitAt(r.Point, m); r.Metric == m.Metric && !slices.Contains(units, unit) {
+			units = append(units, unit)
+		}
+	}
+	return units
 }
 
 func hits(s *Set, p Point) int64 {

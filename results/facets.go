@@ -223,7 +223,7 @@ func (m BarMetric) series(s *Set, points []Point) BarSeries {
 		}
 		low, high := r.Spread.whisker()
 		series.Bars = append(series.Bars, Bar{
-			Value: r.Value.Float(), Low: low, High: high, Label: r.Value.Round(m.Decimals).String(), Kind: p.Name(),
+			Value: r.Value.Float(), Low: low, High: high, Label: r.Value.Round(m.Decimals).String() + s.mark(p, m.Metric), Kind: p.Name(),
 		})
 	}
 	return series

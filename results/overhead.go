@@ -69,6 +69,7 @@ func overheadBars(s *Set, points []Point, frame Frame, log bool, group func(Poin
 		b.Groups = append(b.Groups, group(p))
 		published.Bars = append(published.Bars, printedBar(s, measured, okPublished))
 		bar := simulatedBar(micros, measured, ok)
+		bar.Label += s.mark(p, MetricMicros)
 		bar.Kind = p.Name()
 		simulated.Bars = append(simulated.Bars, bar)
 	}

@@ -80,7 +80,7 @@ func Tabulate(s *Set, specs []ColumnSpec) *Table {
 	t := &Table{}
 	points := s.Points()
 	t.Rows = make([][]string, len(points))
-	for _, spec := range specs {
+	for _, spec := range append(slices.Clip(specs), countColumns()...) {
 		if spec.DropZero && spec.allZero(s, points) || spec.pointless(s, points) {
 			continue
 		}
@@ -92,6 +92,7 @@ func Tabulate(s *Set, specs []ColumnSpec) *Table {
 			t.addIntervals(s, points, spec)
 		}
 	}
+	t.Notes = append(t.Notes, countNotes(s)...)
 	t.Notes = append(t.Notes, replicateNotes(s, "95 % interval of the mean (bootstrap) where it shows in these digits")...)
 	return t
 }
@@ -131,7 +132,7 @@ func (c ColumnSpec) cell(s *Set, p Point) string {
 	case c.RoleOf != "":
 		return string(r.Role)
 	}
-	return c.number(r.Value)
+	return c.number(r.Value) + s.markOf(p, c.Metric)
 }
 
 func (c ColumnSpec) number(v Value) string {

@@ -5,13 +5,12 @@ import "slices"
 // Handler is a function of the guest that can be attached to a probe. Experiments name it by Name, or
 // by Short under the key that says what it is.
 type Handler struct {
-	Key    string // of a probe in an experiment, such as "post_handler"
-	Kind   string // of the probes that have it: "kprobe", "kretprobe" or "jprobe"
-	Short  string
-	Name   string // the guest symbol
-	Text   string
-	Faults bool // it reads where no memory is, so every call of it takes an exception
-	Data   bool // it keeps a word in the private data of a return instance
+	Key   string // of a probe in an experiment, such as "post_handler"
+	Kind  string // of the probes that have it: "kprobe", "kretprobe" or "jprobe"
+	Short string
+	Name  string // the guest symbol
+	Text  string
+	Data  bool // it keeps a word in the private data of a return instance
 }
 
 // The keys of handlers. The members of the kernel's structures have these names, but for KeyHandler of a
@@ -32,7 +31,7 @@ func Handlers() []Handler {
 		{Key: KeyPre, Kind: kprobe, Short: "count", Name: "handler_count", Text: "adds to a counter of the CPU"},
 		{Key: KeyPre, Kind: kprobe, Short: "shared_count", Name: "handler_shared_count", Text: "adds to one counter of all CPUs"},
 		{Key: KeyPre, Kind: kprobe, Short: "work", Name: "handler_work", Text: "computes for some hundred cycles"},
-		{Key: KeyPre, Kind: kprobe, Short: "faulting", Name: "handler_faulting", Text: "reads where no memory is", Faults: true},
+		{Key: KeyPre, Kind: kprobe, Short: "faulting", Name: "handler_faulting", Text: "reads where no memory is"},
 		{Key: KeyPost, Kind: kprobe, Short: "empty", Name: "post_empty", Text: "returns"},
 		{Key: KeyPost, Kind: kprobe, Short: "count", Name: "post_count", Text: "adds to a counter of the CPU"},
 		{Key: KeyFault, Kind: kprobe, Short: "count", Name: "fault_count", Text: "adds to a counter of the CPU and leaves the fault to the kernel"},

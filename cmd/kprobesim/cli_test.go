@@ -38,8 +38,8 @@ func fake(cost int64) running.Measure {
 		base := kinds.Sample{Time: clock.FromCycles(10 * n), Instructions: 5 * n, Phases: append([]clock.Ticks(nil), phases...)}
 		phases[1] = clock.FromCycles(cost * n)
 		probed := kinds.Sample{Time: base.Time + phases[3], Instructions: 50 * n, Phases: phases}
-		first := kinds.Sample{Time: clock.FromCycles(5 * cost), Instructions: 60}
-		return &kinds.Measurement{Hits: n, Base: base, Probed: probed, First: first}, nil
+		first := kinds.Sample{Time: clock.FromCycles(5 * cost), Instructions: 60, Counts: kinds.Counts{Calls: 1, Hits: 1}}
+		return &kinds.Measurement{Counts: kinds.Counts{Calls: n, Hits: n}, Base: base, Probed: probed, First: first}, nil
 	}
 }
 

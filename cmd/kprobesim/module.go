@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
+	"kprobesim/results"
 )
 
 func (a *app) moduleCmd() *cobra.Command {
@@ -46,7 +48,8 @@ func (a *app) moduleRunCmd() *cobra.Command {
 		Short: "Compile, load and unload a module, and print what a hit of its probes costs",
 		Long: `Load a module (FILE.o, or FILE.c where a compiler is installed) into a kernel as insmod does, call each
 function that it probes, and unload it as rmmod does. The command prints what the kernel printed, and the
-cost of a hit of the probes at each function: the time of warm calls beyond that of calls without the module.`,
+cost of a hit of the probes at each function: the time of warm calls beyond that of calls without the module,
+divided by the hits. Hits that were missed are counted apart.`,
 		Args: exactlyOne("module"),
 	}
 	var o moduleOptions
@@ -157,30 +160,71 @@ func (a *app) printRows(p *schema.Point, rows []kinds.TriedRow) error {
 		return nil
 	}
 	fmt.Fprintln(a.out)
+	counted := slices.ContainsFunc(rows, func(r kinds.TriedRow) bool { return r.Calls > 1 && !r.Counts.Plain() })
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "function\tprobes\tcalls\tcycles a call\tns a call\tfirst call, cycles\t")
+	fmt.Fprintln(w, rowHead(counted))
 	for _, r := range rows {
-		probes := r.Modes()
-		if probes == "" {
-			probes = "none"
-		}
-		if r.Why != "" {
-			fmt.Fprintf(w, "%s\t%s\t0\t-\t-\t-\t%s\n", r.Function, probes, r.Why)
-			continue
-		}
-		note := "beyond a call without the module"
-		if r.Hits == 1 {
-			fmt.Fprintf(w, "%s\t%s\t1\t-\t-\t%d\treturned %#x\n", r.Function, probes, r.First.Cycles(), r.Result)
-			continue
-		}
-		if r.Whole {
-			note = "whole calls: the function is the module's"
-		}
-		cycles := big.NewRat(int64(r.Over), r.Hits*int64(clock.PerCycle))
-		ns := new(big.Rat).Mul(cycles, big.NewRat(1_000_000_000, p.Machine.CPU.Hz))
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%d\t%s\n", r.Function, probes, r.Hits, cycles.FloatString(1), ns.FloatString(1), r.First.Cycles(), note)
+		fmt.Fprintln(w, rowText(p, &r, counted))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	a.printMissed(rows)
+	return nil
+}
+
+// rowHead names the columns, of which some are there only if hits are not calls.
+func rowHead(counted bool) string {
+	if !counted {
+		return "function\tprobes\tcalls\tcycles a hit\tns a hit\tfirst call, cycles\t"
+	}
+	return "function\tprobes\tcalls\thits\tmissed hits\tmissed returns\tcycles a hit\tns a hit\tfirst call, cycles\t"
+}
+
+// rowText is the line of a function.
+func rowText(p *schema.Point, r *kinds.TriedRow, counted bool) string {
+	cells := []string{r.Function, cmp.Or(r.Modes(), "none"), "0"}
+	hits, figures, note := []string{"-", "-", "-"}, []string{"-", "-", "-"}, r.Why
+	if r.Why == "" {
+		cells[2], figures[2] = fmt.Sprint(r.Calls), fmt.Sprint(r.First.Cycles())
+		note = fmt.Sprintf("returned %#x", r.Result)
+	}
+	if r.Why == "" && r.Calls > 1 {
+		c := r.Counts
+		hits = []string{fmt.Sprint(c.Hits), fmt.Sprint(c.Missed), fmt.Sprint(c.Returns)}
+		n := c.Hits
+		if note = "beyond a call without the module"; r.Whole {
+			n, note = c.Calls, "whole calls: the function is the module's"
+		}
+		copy(figures, figuresOfRow(p, r.Over, n, c))
+	}
+	if counted {
+		cells = append(cells, hits...)
+	}
+	return strings.Join(append(append(cells, figures...), note), "\t")
+}
+
+// figuresOfRow are the cycles and nanoseconds of one of n hits or calls. They are marked where something was missed.
+func figuresOfRow(p *schema.Point, over clock.Ticks, n int64, c kinds.Counts) []string {
+	if n == 0 {
+		return nil
+	}
+	mark := ""
+	if c.Missed+c.Returns > 0 {
+		mark = results.MissedMark
+	}
+	cycles := big.NewRat(int64(over), n*int64(clock.PerCycle))
+	ns := new(big.Rat).Mul(cycles, big.NewRat(1_000_000_000, p.Machine.CPU.Hz))
+	return []string{cycles.FloatString(1) + mark, ns.FloatString(1) + mark}
+}
+
+// printMissed says what was missed, if anything was.
+func (a *app) printMissed(rows []kinds.TriedRow) {
+	for _, r := range rows {
+		if c := r.Counts; c.Missed+c.Returns > 0 {
+			fmt.Fprintf(a.out, "\n%s %s: %s\n", results.MissedMark, r.Function, results.MissedText(fmt.Sprint(c.Hits), fmt.Sprint(c.Missed), fmt.Sprint(c.Returns)))
+		}
+	}
 }
 
 // compileModule compiles a module against the headers of a kernel, which it writes into dir when there are none.

@@ -150,8 +150,12 @@ func (c *Calibration) predict(r *running.Runner, x []int64) ([]float64, error) {
 	out := make([]float64, len(c.figures))
 	var errs []error
 	for _, o := range r.Run(p) {
-		if o.Err != nil {
-			errs = append(errs, fmt.Errorf("point %s: %w", o.Point.Name, o.Err))
+		err := o.Err
+		if err == nil {
+			err = o.Measurement.AllHandled()
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("point %s: %w", o.Point.Name, err))
 			continue
 		}
 		over := o.Measurement.Over()

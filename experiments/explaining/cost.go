@@ -108,6 +108,9 @@ func (k *Kernel) measureAt(function string, offset uint64, mode kprobes.Mode) (*
 	}
 	pt.Further = true // no profile is wanted
 	m, err := kinds.Measure(pt)
+	if err == nil {
+		err = m.AllHandled()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("measuring a hit that is %s at %s+%#x: %w", mode, function, offset, err)
 	}

@@ -85,10 +85,10 @@ func ToyMeasure(p *schema.Point) (*kinds.Measurement, error) {
 	}
 	phases := kinds.Phases()
 	m := &kinds.Measurement{
-		Hits:   n,
+		Counts: kinds.Counts{Calls: n, Hits: n},
 		Base:   kinds.Sample{Time: clock.Ticks(n) * 10 * 60, Instructions: n * 5, Phases: make([]clock.Ticks, len(phases))},
 		Probed: kinds.Sample{Time: clock.Ticks(n * (600 + cost)), Instructions: n * 100, Phases: make([]clock.Ticks, len(phases))},
-		First:  kinds.Sample{Time: clock.Ticks(3 * (600 + cost)), Instructions: 120},
+		First:  kinds.Sample{Time: clock.Ticks(3 * (600 + cost)), Instructions: 120, Counts: kinds.Counts{Calls: 1, Hits: 1}},
 		Single: kinds.Sample{Time: 600, Instructions: 5},
 	}
 	m.Probed.Phases[slices.Index(phases, image.PhaseEntry)] = clock.Ticks(n * cost / 2)

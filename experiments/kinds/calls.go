@@ -67,15 +67,15 @@ func (s *session) timed(m *Measurement, body func() (uint64, error)) (sum uint64
 	w := &callWatch{next: s.observer}
 	w.target, _ = s.m.Image().Func(s.p.Workload.Target) // the loop checks that it is there
 	w.loop, _ = s.m.Image().Func(s.p.Workload.Loop)
-	s.cpu().Observe(w)
+	s.tell(s.cpu(), w)
 	sum, err = body()
-	s.cpu().Observe(s.observer)
-	if err == nil && int64(len(w.taken)) != m.Hits {
-		err = fmt.Errorf("%d of %d calls were timed: loop %s does not call target %s itself", len(w.taken), m.Hits,
+	s.tell(s.cpu(), s.observer)
+	if n := s.p.Workload.Hits; err == nil && int64(len(w.taken)) != n {
+		err = fmt.Errorf("%d of %d calls were timed: loop %s does not call target %s itself", len(w.taken), n,
 			s.p.Workload.Loop, s.p.Workload.Target)
 	}
 	slices.Sort(w.taken)
-	m.Calls = w.taken
+	m.Taken = w.taken
 	return sum, err
 }
 

@@ -30,11 +30,11 @@ func holdCallsAreTimed(t *testing.T, point, loop string) {
 		t.Fatal(err)
 	}
 	var sum clock.Ticks
-	for _, c := range m.Calls {
+	for _, c := range m.Taken {
 		sum += c
 	}
-	if len(m.Calls) != hits || !slices.IsSorted(m.Calls) {
-		t.Fatalf("%d calls of %d were timed: %v", len(m.Calls), hits, m.Calls)
+	if len(m.Taken) != hits || !slices.IsSorted(m.Taken) {
+		t.Fatalf("%d calls of %d were timed: %v", len(m.Taken), hits, m.Taken)
 	}
 	refill := clock.FromCycles(20 * hits) // of the front end, behind a call whose return was mispredicted
 	if own := m.Probed.Time - sum; own <= 0 || own > m.Base.Time+refill {
@@ -46,7 +46,7 @@ func holdCallsAreTimed(t *testing.T, point, loop string) {
 		t.Fatal(err)
 	}
 	for share, i := range map[int]int{0: 0, 500: 24, 980: 48, 990: 49, 1000: 49} {
-		want, _ := results.Ratio(int64(m.Calls[i]), int64(clock.PerCycle))
+		want, _ := results.Ratio(int64(m.Taken[i]), int64(clock.PerCycle))
 		at := slices.IndexFunc(records, func(r results.Record) bool { return r.Metric == results.CallMetric(share) })
 		if at < 0 || records[at].Value != want {
 			t.Errorf("%d of 1000: %v, want call %d of %d, %s cycles", share, records[at], i, hits, want)

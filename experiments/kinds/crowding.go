@@ -56,7 +56,6 @@ func crowdingKind() Kind {
 // crowding measures the loop without a probe, registers the point's probes and the crowd, and measures the loop
 // again.
 func (s *session) crowding(m *Measurement) error {
-	m.Hits = s.p.Workload.Hits
 	if err := s.online(); err != nil {
 		return err
 	}

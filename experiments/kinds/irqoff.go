@@ -56,7 +56,6 @@ func readIRQOff(r *doc.Reader) schema.Workload {
 // that nothing interrupts, then how late a periodic timer's interrupts come. Both are taken on one
 // machine, so that nothing differs but the probe.
 func (s *session) irqOff(m *Measurement) error {
-	m.Hits = s.p.Workload.Hits
 	if err := s.online(); err != nil {
 		return err
 	}
@@ -69,9 +68,11 @@ func (s *session) irqOff(m *Measurement) error {
 	if _, _, err := s.loop(1); err != nil {
 		return err
 	}
-	if err := s.irqOffOnce(m, ""); err != nil {
+	counts, err := s.counted(func() error { return s.irqOffOnce(m, "") }, s.call.CPU())
+	if err != nil {
 		return err
 	}
+	m.Counts = counts
 	return s.verify()
 }
 
@@ -110,8 +111,8 @@ func (s *session) irqOffOnce(m *Measurement, suffix string) error {
 // own. Observing an instruction changes no time, so the calls take what they take unobserved.
 func (s *session) watched(w *irqWatch, enough func() bool) error {
 	w.next = s.observer
-	s.cpu().Observe(w)
-	defer s.cpu().Observe(s.observer)
+	s.tell(s.cpu(), w)
+	defer s.tell(s.cpu(), s.observer)
 	for {
 		if _, _, err := s.loop(s.p.Workload.Hits); err != nil || enough() {
 			return err

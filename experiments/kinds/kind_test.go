@@ -89,7 +89,7 @@ func TestUnregisterTogether(t *testing.T) {
 // TestMissedBySleepers counts calls: 16 tasks are in a function that sleeps, and 4 instances see one each.
 func TestMissedBySleepers(t *testing.T) {
 	m := outcome(t, kinds.Missed, "r", "workload.target=sleep_work", "kernel.preempt=none")
-	if m[kinds.MetricCalls] != 16 || m[kinds.MetricMissed] != 12 || m[kinds.MetricMissShare] != 75 {
+	if m[results.MetricCalls] != 16 || m[kinds.MetricMissed] != 12 || m[kinds.MetricMissShare] != 75 {
 		t.Errorf("missed are %v", m)
 	}
 	m = outcome(t, kinds.Missed, "r", "workload.target=sleep_work", "kernel.preempt=none", "kernel.cpus=1")

@@ -81,10 +81,10 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 		return nil, err
 	}
 	var profile *sim.Profile
-	var twice *twoObservers
+	seen := arrivals{}
 	with, err := b.run(p, o, func(m *sim.Machine) cpus.Observer {
 		profile = sim.NewPhasedProfile(m.Image())
-		twice = &twoObservers{first: profile}
+		twice := &twoObservers{first: &twoObservers{seen, profile}}
 		if watch != nil {
 			twice.second = watch(m)
 		}
@@ -93,10 +93,11 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 	if err != nil {
 		return nil, err
 	}
-	if err := site.verify(p, plain, with); err != nil {
+	counts := b.counts(p, site, plain, with, seen)
+	if err := site.verify(p, plain, with, counts); err != nil {
 		return nil, err
 	}
-	m := &Measurement{Hits: p.Workload.Hits, Console: with.Console}
+	m := &Measurement{Counts: counts, Console: with.Console}
 	var text bytes.Buffer
 	if err := profile.Write(&text); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
@@ -114,11 +115,11 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 
 // linux notes what the point took, and what its probe did.
 func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
-	m.cyclesOver(metricCall, with.time, m.Hits)
-	m.note(results.MetricHits, "hits", m.Hits, 1)
+	m.cyclesOver(metricCall, with.time, p.Workload.Hits)
 	if p.Probe.Linux.What == schema.LinuxNone {
 		return
 	}
+	m.note(results.MetricHits, "hits", m.Hits, 1)
 	over := with.time - plain.time
 	m.cyclesOver(results.MetricCycles, over, m.Hits)
 	m.microsOver(results.MetricMicros, over, m.Hits, p.Machine.CPU.Hz)

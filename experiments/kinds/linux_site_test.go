@@ -46,19 +46,19 @@ func TestSiteVerify(t *testing.T) {
 		"in the kernel": {kernel, schema.LinuxKprobe, kprobes.Emulated, measuring.Region{List: listed("k", as).List, Planted: []uint64{at}}, "where [] are wanted"},
 		"not stepped":   {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Debug = 0 }), "10 breakpoints and 0 debug exceptions"},
 		"one too few":   {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Breakpoints = 9 }), "9 breakpoints and 10 debug exceptions"},
-		"hit twice":     {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Hits = 45 }), "was hit 45 times in 15 calls"},
+		"one too many":  {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Debug = 11 }), "10 breakpoints and 11 debug exceptions"},
 		"watchpoint":    {site{place: "/init:w", debug: 1}, schema.LinuxWatch, kprobes.Stepped, measuring.Region{Hits: 15, Debug: 10}, ""},
 		"not watched":   {site{place: "/init:w", debug: 1}, schema.LinuxWatch, kprobes.Stepped, measuring.Region{Hits: 15}, "one that is watchpoint takes 0 and 1"},
 	} {
 		p := &schema.Point{Workload: schema.Workload{Hits: 10, Warmup: 5}}
 		p.Probe = schema.Probe{Mode: c.mode, Linux: &schema.LinuxProbe{What: c.what}}
-		err := c.site.verify(p, &stretch{Region: &measuring.Region{}}, &stretch{Region: &c.region})
+		err := c.site.verify(p, &stretch{Region: &measuring.Region{}}, &stretch{Region: &c.region}, Counts{Calls: 5, Hits: 10})
 		if got := errorText(err); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 	var none *site
-	if err := none.verify(&schema.Point{}, nil, nil); err != nil {
+	if err := none.verify(&schema.Point{}, nil, nil, Counts{}); err != nil {
 		t.Errorf("without a probe: %v", err)
 	}
 }

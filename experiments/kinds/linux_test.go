@@ -99,6 +99,9 @@ func linuxPoints(t *testing.T, p *schema.Plan) (all []results.Record) {
 		all = append(all, got...)
 		if o.Point.Probe.Linux.What != schema.LinuxNone {
 			name, _, _ := strings.Cut(o.Point.Name, "-")
+			if c := o.Measurement.Counts; c != (kinds.Counts{Calls: 40, Hits: 40}) {
+				t.Errorf("%s: counted are %+v", o.Point.Name, c)
+			}
 			checkLinux(t, got, want[name])
 		}
 		if i%5 != 0 {

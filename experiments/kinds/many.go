@@ -192,12 +192,15 @@ func (m *Measurement) cyclesOver(metric string, t clock.Ticks, n int64) {
 	m.note(metric, "cycles", int64(t), int64(clock.PerCycle)*n)
 }
 
-// noteHit notes what hits take beyond the loop without a probe, warm ones and the first one.
-func (m *Measurement) noteHit() {
+// noteHit notes what hits take beyond the loop without a probe, warm ones and those of the first call.
+func (m *Measurement) noteHit() { m.noteOver(m.Hits, m.First.Hits) }
+
+// noteOver notes it for so many hits, or calls, and those of the first call.
+func (m *Measurement) noteOver(n, first int64) {
 	over := m.Probed.Sub(m.Base)
-	m.cyclesOver(results.MetricCycles, over.Time, m.Hits)
-	m.note(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
-	m.cyclesOver(results.MetricFirst, m.First.Sub(m.Single).Time, 1)
+	m.cyclesOver(results.MetricCycles, over.Time, n)
+	m.note(results.MetricInstructions, "instructions", over.Instructions, n)
+	m.cyclesOver(results.MetricFirst, m.First.Sub(m.Single).Time, first)
 }
 
 // note adds an observation.

@@ -35,11 +35,3 @@ func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measure
 	}
 	return m, nil
 }
-
-// observe has every CPU's instructions told to o, nil for nobody. The observer tells CPUs apart by
-// the step.
-func (s *session) observe(o cpus.Observer) {
-	for i := range s.m.CPUs() {
-		s.m.CPU(i).Observe(o)
-	}
-}

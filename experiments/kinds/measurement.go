@@ -14,11 +14,12 @@ type Sample struct {
 	Instructions int64
 	Phases       []clock.Ticks // by phase, in the order of Phases
 	Exceptions   int64         // and interrupts
+	Counts                     // with the probes that are registered by then
 }
 
 // Sub returns s - o.
 func (s Sample) Sub(o Sample) Sample {
-	d := Sample{s.Time - o.Time, s.Instructions - o.Instructions, slices.Clone(s.Phases), s.Exceptions - o.Exceptions}
+	d := Sample{s.Time - o.Time, s.Instructions - o.Instructions, slices.Clone(s.Phases), s.Exceptions - o.Exceptions, s.Counts.Sub(o.Counts)}
 	for i := range o.Phases {
 		d.Phases[i] -= o.Phases[i]
 	}
@@ -27,7 +28,7 @@ func (s Sample) Sub(o Sample) Sample {
 
 // Add returns s + o.
 func (s Sample) Add(o Sample) Sample {
-	d := Sample{s.Time + o.Time, s.Instructions + o.Instructions, slices.Clone(s.Phases), s.Exceptions + o.Exceptions}
+	d := Sample{s.Time + o.Time, s.Instructions + o.Instructions, slices.Clone(s.Phases), s.Exceptions + o.Exceptions, s.Counts.Add(o.Counts)}
 	for i := range o.Phases {
 		d.Phases[i] += o.Phases[i]
 	}
@@ -37,13 +38,13 @@ func (s Sample) Add(o Sample) Sample {
 // Measurement is what running one point gave. It holds runs with and without the probe apart:
 // Records subtracts, so that the raw numbers can be checked.
 type Measurement struct {
-	Hits    int64
+	Counts                // of what is measured
 	Whole   bool          // the calls of the probed function and the loop around them count, too
-	Base    Sample        // Hits calls without the probe, after warm-up
-	Probed  Sample        // the same with the probe, after warm-up
+	Base    Sample        // the calls without the probe, after warm-up
+	Probed  Sample        // as many with the probe, after warm-up
 	Single  Sample        // one call without the probe, after warm-up
 	First   Sample        // the first call with it, cold but for what registering it warmed
-	Calls   []clock.Ticks // how long each of Probed took, in order of size, when the experiment asks for it
+	Taken   []clock.Ticks // how long each of Probed took, in order of size, when the experiment asks for it
 	Profile []byte        // pprof profile of warm hits, or nil
 	Notes   []string
 	Console string // what the guest has printed
@@ -52,7 +53,7 @@ type Measurement struct {
 	Quantities []Quantity // what kinds other than the overhead of a hit observe
 }
 
-// Over returns what the probe costs in Hits calls: what they take with it beyond what they take without it, or all of
+// Over returns what the probe costs in all calls: what they take with it beyond what they take without it, or all of
 // it if whole calls count.
 func (m *Measurement) Over() Sample {
 	if m.Whole {

@@ -17,7 +17,6 @@ const Missed = "missed"
 const (
 	MetricMissed    = "calls_missed"
 	MetricMissShare = "calls_missed_pct"
-	MetricCalls     = "calls"
 )
 
 // missedKind shows calls and misses beside their share, so that a share of few calls can be told.
@@ -26,7 +25,7 @@ func missedKind() Kind {
 		Name: Missed, Workload: readMissed, measure: (*session).missed, Check: returnsOnly,
 		figures: []Figure{{"missed", drawMissed}, {"missed-default", drawMissedDefault}},
 		Columns: []results.ColumnSpec{
-			{Title: "calls", Metric: MetricCalls, Decimals: 0},
+			{Title: "calls", Metric: results.MetricCalls, Decimals: 0},
 			{Title: "missed", Metric: MetricMissed, Decimals: 0},
 			{Title: "missed\n%", Metric: MetricMissShare, Decimals: 1},
 		},
@@ -71,27 +70,27 @@ func (s *session) missed(m *Measurement) error {
 		return err
 	}
 	before := s.read()
-	if err := s.callers(); err != nil {
+	calls := int64(0)
+	counts, err := s.counted(func() error { return s.callers(&calls) })
+	if err != nil {
 		return err
 	}
+	m.Counts = counts
+	m.Counts.Calls = calls
 	if err := s.settle(); err != nil {
 		return err
 	}
 	m.Accounts = s.account(before, s.read())
-	st, err := s.probes.State(s.active[0].Addr)
-	if err != nil {
-		return err
-	}
-	calls := s.p.Workload.Tasks * s.p.Workload.Hits
-	m.note(MetricCalls, "calls", calls, 1)
-	m.note(MetricMissed, "calls", int64(st.Unseen), 1)
-	m.note(MetricMissShare, "%", 100*int64(st.Unseen), calls)
+	m.note(results.MetricCalls, "calls", calls, 1)
+	m.note(MetricMissed, "calls", m.Returns, 1)
+	m.note(MetricMissShare, "%", 100*m.Returns, max(m.Hits, 1))
+	m.Counts.Returns = 0 // which these are
 	return nil
 }
 
-// callers starts the tasks and waits for their ends. They are not bound, and interleave by sleeping
+// callers starts the tasks, waits for their ends and counts their calls. They are not bound, and interleave by sleeping
 // in the function or by preemption.
-func (s *session) callers() error {
+func (s *session) callers(calls *int64) error {
 	var tasks []uint64
 	for i := range s.p.Workload.Tasks {
 		task, err := s.k.Go(s.call, fmt.Sprintf("caller/%d", i), func(c smp.Caller) error {
@@ -99,6 +98,7 @@ func (s *session) callers() error {
 				if _, err := c.InvokeSym(s.p.Workload.Target, s.p.Workload.Args...); err != nil {
 					return err
 				}
+				*calls++
 			}
 			return nil
 		})

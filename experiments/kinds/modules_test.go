@@ -185,7 +185,10 @@ func TestTrial(t *testing.T) {
 		if len(rows) != 3 || rows[0].Function != "work_checksum" || len(rows[0].Probes) != 2 || rows[0].Over <= 0 || rows[0].First <= 0 {
 			t.Fatalf("%s: %+v", kernel, rows)
 		}
-		if rows[1].Hits != 1 || rows[1].Result != 85 || rows[2].Why == "" {
+		if c := rows[0].Counts; c != (kinds.Counts{Calls: 20, Hits: 20}) || rows[0].Calls != 20 {
+			t.Errorf("%s: counted are %+v", kernel, c)
+		}
+		if rows[1].Calls != 1 || rows[1].Result != 85 || rows[2].Why == "" {
 			t.Errorf("%s: %+v", kernel, rows[1:])
 		}
 		if len(tried.Probes) != 2 || tried.Probes[0].Mode == kprobes.Gone || !strings.Contains(tried.Console, "85 hits") {

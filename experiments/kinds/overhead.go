@@ -32,7 +32,7 @@ func overheadKind() Kind {
 // both, so the difference is the probe's. Where others have published the time of whole calls, the difference is not
 // what they measured.
 func (s *session) overhead(m *Measurement) error {
-	m.Hits, m.Whole = s.p.Workload.Hits, s.p.Workload.Whole
+	m.Whole = s.p.Workload.Whole
 	if err := s.online(); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *session) baseline(m *Measurement) (sum uint64, err error) {
 	if m.Single, _, err = s.loop(1); err != nil {
 		return 0, err
 	}
-	m.Base, sum, err = s.stretch(m.Hits)
+	m.Base, sum, err = s.stretch(s.p.Workload.Hits)
 	return sum, err
 }
 
@@ -99,6 +99,7 @@ func (s *session) unprofiled(m *Measurement, plain uint64) (err error) {
 	if err != nil {
 		return err
 	}
+	m.Counts = m.Probed.Counts
 	m.Accounts = s.account(before, s.read())
 	if sum != plain {
 		m.Notes = append(m.Notes,
@@ -110,19 +111,20 @@ func (s *session) unprofiled(m *Measurement, plain uint64) (err error) {
 
 // probed makes the measured calls, of which the first is the first hit when nothing was warmed up.
 func (s *session) probed(m *Measurement) (sum uint64, err error) {
+	n := s.p.Workload.Hits
 	if s.p.Workload.Warmup > 0 {
-		m.Probed, sum, err = s.knobs(m.Hits)
+		m.Probed, sum, err = s.knobs(n)
 		return sum, err
 	}
 	if m.First, sum, err = s.loop(1); err != nil {
 		return 0, fmt.Errorf("first hit: %w", err)
 	}
-	m.Notes = append(m.Notes, fmt.Sprintf("no warm-up: the first, cold hit is one of the %d measured", m.Hits))
+	m.Notes = append(m.Notes, fmt.Sprintf("no warm-up: the first, cold hit is one of the %d measured", n))
 	m.Probed = m.First
-	if m.Hits == 1 {
+	if n == 1 {
 		return sum, nil
 	}
-	rest, more, err := s.loop(m.Hits - 1)
+	rest, more, err := s.loop(n - 1)
 	m.Probed = m.First.Add(rest)
 	return sum + more, err
 }
@@ -135,9 +137,9 @@ const profiled = 64
 // read by then.
 func (s *session) profile(m *Measurement) error {
 	return s.profileOf(m, func(p cpus.Observer) error {
-		s.cpu().Observe(p)
-		_, _, err := s.loop(min(profiled, m.Hits))
-		s.cpu().Observe(s.observer)
+		s.tell(s.cpu(), p)
+		_, _, err := s.loop(min(profiled, s.p.Workload.Hits))
+		s.tell(s.cpu(), s.observer)
 		return err
 	})
 }

@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
@@ -20,9 +21,30 @@ type Quantity struct {
 func quantities(p *schema.Point, m *Measurement) ([]results.Record, error) {
 	w := recorder{at: p.At(), role: p.Probe.Role}
 	for _, q := range m.Quantities {
-		w.ratio(q.Metric, q.Unit, q.Num, q.Den)
+		w.perHit(q.Metric, q.Unit, q.Num, q.Den)
 	}
+	w.counts(m.Counts)
 	return w.out, w.err
+}
+
+// counts records calls and hits, and what was missed of them, where that is not one hit a call. Some may be there.
+func (w *recorder) counts(c Counts) {
+	if c.Plain() {
+		return
+	}
+	for _, x := range []struct {
+		metric, unit string
+		n            int64
+	}{
+		{results.MetricCalls, "calls", c.Calls},
+		{results.MetricHits, "hits", c.Hits},
+		{results.MetricHitsMissed, "hits", c.Missed},
+		{results.MetricReturns, "calls", c.Returns},
+	} {
+		if !slices.ContainsFunc(w.out, func(r results.Record) bool { return r.Metric == x.metric }) {
+			w.ratio(x.metric, x.unit, x.n, 1)
+		}
+	}
 }
 
 // Records returns the observations of a point: the overhead of a warm hit, of the first one, and
@@ -34,23 +56,31 @@ func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 	}
 	w := recorder{at: p.At(), role: p.Probe.Role}
 	over := m.Over()
-	perHit := clock.PerCycle * clock.Ticks(m.Hits)
-	w.ratio(results.MetricCycles, "cycles", int64(over.Time), int64(perHit))
+	perHit := int64(clock.PerCycle) * m.Hits
+	w.perHit(results.MetricCycles, "cycles", int64(over.Time), perHit)
 	us := w.micros(over.Time, m.Hits, p.Machine.CPU.Hz)
-	w.ratio(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
+	w.perHit(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
 	for i, phase := range Phases() {
-		w.ratio(results.PhaseMetric(phase.String()), "cycles", int64(over.Phases[i]), int64(perHit))
+		w.perHit(results.PhaseMetric(phase.String()), "cycles", int64(over.Phases[i]), perHit)
 	}
 	first := m.First.Sub(m.Single)
-	w.ratio(results.MetricFirst, "cycles", int64(first.Time), int64(clock.PerCycle))
-	w.ratio("instructions_first_hit", "instructions", first.Instructions, 1)
-	w.ratio("cycles_unprobed_call", "cycles", int64(m.Base.Time), int64(perHit))
+	w.perHit(results.MetricFirst, "cycles", int64(first.Time), int64(clock.PerCycle)*first.Hits)
+	w.perHit("instructions_first_hit", "instructions", first.Instructions, first.Hits)
+	w.ratio("cycles_unprobed_call", "cycles", int64(m.Base.Time), int64(clock.PerCycle)*m.Counts.Calls)
 	w.ratio(results.MetricHits, "hits", m.Hits, 1)
-	w.calls(m.Calls)
-	if pub := p.Published(); pub != nil {
+	w.counts(m.Counts)
+	w.calls(m.Taken)
+	if pub := p.Published(); pub != nil && m.Hits > 0 {
 		w.published(us, pub)
 	}
 	return w.out, w.err
+}
+
+// perHit is ratio, but for a number of which there is none where nothing was hit.
+func (w *recorder) perHit(metric, unit string, num, den int64) {
+	if den != 0 {
+		w.ratio(metric, unit, num, den)
+	}
 }
 
 // recorder collects the records of one point; the first error stays.
@@ -80,7 +110,10 @@ func (w *recorder) ratio(metric, unit string, num, den int64) {
 
 // micros records the time of a hit: ticks over hits, at a clock of hz. Six decimals of a microsecond
 // are a picosecond, finer than a cycle of any machine.
-func (w *recorder) micros(t clock.Ticks, hits, hz int64) results.Value {
+func (w *recorder) micros(t clock.Ticks, hits, hz int64) (v results.Value) {
+	if hits == 0 {
+		return v
+	}
 	r := big.NewRat(int64(t), int64(clock.PerCycle))
 	r.Mul(r, big.NewRat(1_000_000, hits))
 	r.Mul(r, big.NewRat(1, hz))

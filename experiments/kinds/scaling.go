@@ -40,7 +40,6 @@ func scalingKind() Kind {
 
 // scaling has every CPU call the probed function at the same time.
 func (s *session) scaling(m *Measurement) error {
-	m.Hits = s.p.Workload.Hits
 	if err := s.online(); err != nil {
 		return err
 	}
@@ -72,6 +71,7 @@ type hitters struct {
 	tasks      []uint64
 	begin, end clock.Ticks // the first call of any, the last return
 	from, to   reading
+	was, is    Counts
 	ended      int
 }
 
@@ -111,27 +111,35 @@ func (s *session) hitter(c smp.Caller, h *hitters, target uint64) error {
 		return err
 	}
 	if h.from.all == nil {
+		var err error
 		h.begin, h.from = s.m.Now(), s.read()
+		if h.was, err = s.counts(); err != nil {
+			return err
+		}
 	}
 	if err := call(s.p.Workload.Hits); err != nil {
 		return err
 	}
 	h.end = max(h.end, s.m.Now())
-	if h.ended++; h.ended == s.m.CPUs() {
-		h.to = s.read()
+	if h.ended++; h.ended < s.m.CPUs() {
+		return nil
 	}
-	return nil
+	h.to = s.read()
+	var err error
+	h.is, err = s.counts()
+	return err
 }
 
 // noteRate divides by the time from the first start to the last end, so a slow CPU lowers the rate
 // of all.
 func (s *session) noteRate(m *Measurement, h *hitters) {
-	n := int64(s.m.CPUs()) * s.p.Workload.Hits
+	m.Counts = h.is.Sub(h.was)
+	n := m.Hits
 	took := h.end - h.begin
 	cycles := int64(took / clock.PerCycle)
 	// Hits a second are n * Hz / cycles; in millions, so that the numbers stay small.
 	m.note(MetricRate, "million hits", n*(s.p.Machine.CPU.Hz/1000), cycles*1000)
-	m.cyclesOver(metricPerHit, took, s.p.Workload.Hits)
+	m.cyclesOver(metricPerHit, took*clock.Ticks(s.m.CPUs()), n)
 	var moved, taken int64
 	for i := range h.to.all {
 		d := h.to.all[i].Sub(&h.from.all[i])

@@ -31,6 +31,7 @@ type session struct {
 	facts  []string         // what was found beside the numbers, each once
 	// observer is the one that is told of every step but the profiled ones, or nil.
 	observer cpus.Observer
+	counter  *counter // counts calls and hits, once the point's probes are registered
 }
 
 // registered is a probe and what it was registered with.
@@ -128,7 +129,11 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 	}
 	cpu, at := s.cpu(), s.call.CPU()
 	before := *cpu.Counters()
-	sum, err := s.calls(target.Pointer, n)
+	var sum uint64
+	counts, err := s.counted(func() (err error) {
+		sum, err = s.calls(target.Pointer, n)
+		return err
+	}, at)
 	d := cpu.Counters().Sub(&before)
 	if err == nil && s.call.CPU() != at {
 		err = fmt.Errorf("the calls began on CPU %d and ended on CPU %d", at, s.call.CPU())
@@ -137,7 +142,9 @@ func (s *session) loop(n int64) (Sample, uint64, error) {
 		err = fmt.Errorf("%d instructions were not modelled, the last %s", d.Unmodelled,
 			d.LastUnknown)
 	}
-	return sample(&d), sum, err
+	out := sample(&d)
+	out.Counts = counts
+	return out, sum, err
 }
 
 // calls has the loop call the target n times, in the kernel or from user mode, and returns the sum of the
@@ -193,7 +200,7 @@ func (s *session) registerOwn() error {
 			return err
 		}
 	}
-	return nil
+	return s.count()
 }
 
 // add registers one probe. Which handler of one address is called first depends on the order of

@@ -36,7 +36,7 @@ func Trace(p *schema.Point, n int64, w io.Writer) error {
 
 // traceCall traces a call of the workload's loop.
 func (s *session) traceCall(n int64, w io.Writer) error {
-	if _, err := s.baseline(&Measurement{Hits: s.p.Workload.Hits}); err != nil {
+	if _, err := s.baseline(&Measurement{}); err != nil {
 		return fmt.Errorf("without the probe: %w", err)
 	}
 	if err := s.register(); err != nil {
@@ -61,9 +61,9 @@ func (s *session) traceLast(n int64, w io.Writer) error {
 		entry, _ := s.m.Image().Func(callEntry)
 		calls = &userFilter{to: t, entry: entry.Entry, skip: n - 1}
 	}
-	s.cpu().Observe(calls)
+	s.tell(s.cpu(), calls)
 	_, _, err := s.loop(n)
-	s.cpu().Observe(nil)
+	s.tell(s.cpu(), nil)
 	if err != nil {
 		return err
 	}

@@ -37,8 +37,9 @@ type TriedRow struct {
 	Whole    bool        // the time is that of whole calls, as the function does not exist without the module
 	First    clock.Ticks // what the first, cold call took
 	Result   uint64      // what the first call returned
-	Hits     int64
+	Calls    int64       // that are measured; 1 of a function that is not probed
 	Over     clock.Ticks // what all measured calls took beyond those without the module
+	Counts   Counts      // what happened in them
 }
 
 // trialWarmup is how many calls come before the measured ones.
@@ -89,13 +90,13 @@ func (s *session) rows(probes []kprobes.State, t Trial) []TriedRow {
 		i := slices.IndexFunc(rows, func(r TriedRow) bool { return r.Function == name })
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, TriedRow{Function: name, Hits: 1})
+			rows = append(rows, TriedRow{Function: name, Calls: 1})
 		}
 		return &rows[i]
 	}
 	for _, p := range probes {
 		r := find(p.Symbol)
-		r.Hits = t.Hits
+		r.Calls = t.Hits
 		r.Probes = append(r.Probes, modeOf(p))
 	}
 	for _, name := range t.Calls {
@@ -137,7 +138,7 @@ func (s *session) plain(out *Tried) error {
 		if err != nil {
 			return fmt.Errorf("%s without the module: %w", r.Function, err)
 		}
-		r.Over -= taken
+		r.Over -= taken.Time
 	}
 	return nil
 }
@@ -150,14 +151,15 @@ func (s *session) hit(out *Tried) error {
 			continue
 		}
 		var err error
-		var taken clock.Ticks
-		if r.First, r.Result, err = s.timesOf(r, 1); err == nil && r.Hits > 1 {
+		var first, taken Sample
+		if first, r.Result, err = s.timesOf(r, 1); err == nil && r.Calls > 1 {
 			taken, err = s.stretchOf(r)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.Function, err)
 		}
-		r.Over += taken
+		r.First, r.Counts = first.Time, taken.Counts
+		r.Over += taken.Time
 		r.seen(s.loader.Probes(s.loaded[0]))
 	}
 	return nil
@@ -182,25 +184,30 @@ func modeOf(p kprobes.State) string {
 }
 
 // stretchOf calls a function warm and returns what its measured calls took.
-func (s *session) stretchOf(r *TriedRow) (clock.Ticks, error) {
+func (s *session) stretchOf(r *TriedRow) (Sample, error) {
 	if _, _, err := s.timesOf(r, trialWarmup); err != nil {
-		return 0, err
+		return Sample{}, err
 	}
-	taken, _, err := s.timesOf(r, r.Hits)
+	taken, _, err := s.timesOf(r, r.Calls)
 	return taken, err
 }
 
 // timesOf has the loop call a function n times.
-func (s *session) timesOf(r *TriedRow, n int64) (clock.Ticks, uint64, error) {
+func (s *session) timesOf(r *TriedRow, n int64) (sample Sample, sum uint64, err error) {
 	w := &s.p.Workload
 	was := w.Target
 	w.Target = workloads.Driver(r.Function)
 	if _, ok := s.m.Image().Func(w.Target); !ok {
 		w.Target = r.Function
 	}
-	sample, sum, err := s.loop(n)
+	if s.counter != nil {
+		err = s.count() // calls of this function
+	}
+	if err == nil {
+		sample, sum, err = s.loop(n)
+	}
 	w.Target = was
-	return sample.Time, sum, err
+	return sample, sum, err
 }
 
 // Modes names how the probes of a row are handled.

@@ -7,7 +7,6 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/experiments/schema"
-	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
 	"kprobesim/results"
@@ -45,6 +44,7 @@ func userProbesKind() Kind {
 			{Title: "hit\nus", Metric: metricUserMicros, Decimals: 3},
 			{Title: "no translation\nleft: cycles", Metric: MetricUserCold, Decimals: 0},
 			{Title: "all CPUs hit:\ncycles", Metric: MetricUserShared, Decimals: 0},
+			{Title: "of them\nmissed", Metric: results.MissedMetric(MetricUserShared), DropZero: true},
 			{Title: "own copy of\nthe page: cycles", Metric: MetricUserCopy, Decimals: 0},
 		},
 		Notes: []string{
@@ -79,11 +79,10 @@ type userSession struct {
 // userProbes measures calls without the probe and with it. The tasks of each are new, so that each brings its pages in.
 // That is why a call's cycles come from the difference of a run with twice the calls.
 func (s *session) userProbes(m *Measurement) error {
-	m.Hits = s.p.Workload.Hits
 	if err := s.online(); err != nil {
 		return err
 	}
-	u, err := s.program(m.Hits)
+	u, err := s.program(s.p.Workload.Hits)
 	if err != nil {
 		return err
 	}
@@ -100,17 +99,29 @@ func (s *session) userProbes(m *Measurement) error {
 		return err
 	}
 	m.Accounts = s.account(before, s.read())
-	m.cyclesOver(MetricUserWarm, hit.warm-plain.warm, u.n)
-	s.share(m, metricUserMicros, hit.warm-plain.warm, u.n)
-	m.cyclesOver(MetricUserCold, hit.cold-plain.cold, u.n)
-	m.cyclesOver(MetricUserCopy, hit.own-plain.own, u.n)
+	m.cyclesOver(MetricUserWarm, hit.warm.Time-plain.warm.Time, hit.warm.Hits)
+	s.share(m, metricUserMicros, hit.warm.Time-plain.warm.Time, hit.warm.Hits)
+	m.cyclesOver(MetricUserCold, hit.cold.Time-plain.cold.Time, hit.cold.Hits)
+	m.cyclesOver(MetricUserCopy, hit.own.Time-plain.own.Time, u.n)
+	m.Counts = hit.warm.Counts.Add(hit.cold.Counts)
 	if s.m.CPUs() > 1 {
-		m.cyclesOver(MetricUserShared, hit.all-plain.all, u.n)
+		m.cyclesOver(MetricUserShared, hit.all.Time-plain.all.Time, hit.all.Hits)
+		m.sharedMissed(hit.all.Counts)
 	}
 	if s.p.Further {
 		return nil
 	}
 	return s.profileOf(m, func(p cpus.Observer) error { return u.watched(p, min(profiled, u.n)+1, 1) })
+}
+
+// sharedMissed notes the hits that were missed while all CPUs hit.
+func (m *Measurement) sharedMissed(c Counts) {
+	if c.Missed == 0 {
+		return
+	}
+	m.note(results.MissedMetric(MetricUserShared), "hits", c.Missed, 1)
+	m.Notes = append(m.Notes, fmt.Sprintf("%s all CPUs hit: %d of %d calls executed the instruction without a hit, while another CPU "+
+		"had the breakpoint away for its step; these take less than a hit does", results.MissedMark, c.Missed, c.Calls))
 }
 
 // program is the session with the program of the guest's processes, and n calls.
@@ -148,14 +159,14 @@ func (s *session) traceUser(n int64, w io.Writer) error {
 func (u *userSession) watched(o cpus.Observer, n, skip int64) error {
 	target, _ := u.m.Image().Func(userTarget)
 	loop, _ := u.m.Image().Func(userWarmLoop)
-	u.cpu().Observe(&callFilter{to: o, target: target, loop: loop, skip: skip})
+	u.tell(u.cpu(), &callFilter{to: o, target: target, loop: loop, skip: skip})
 	_, err := u.run(userWarmLoop, n)
-	u.cpu().Observe(u.observer)
+	u.tell(u.cpu(), u.observer)
 	return err
 }
 
-// userCosts are times of n calls.
-type userCosts struct{ warm, cold, own, all clock.Ticks }
+// userCosts are what n calls take.
+type userCosts struct{ warm, cold, own, all Sample }
 
 // costs runs all that is measured. insert, when there is one, is called once the task of the first run has its own copy
 // of the text.
@@ -197,6 +208,7 @@ func (u *userSession) insert() error {
 		spec.Return, spec.MaxActive, spec.Handler = true, int32(4*u.m.CPUs()), userRetEmpty
 		specs = append(specs, kprobes.UserSpec{File: u.f, Symbol: "user_trampoline", Handler: "user_trampoline_hit"})
 	}
+	var inserted *kprobes.UserProbe // the last one
 	for _, s := range append(specs, spec) {
 		p, err := u.probes.AddUser(u.call, s)
 		if err != nil {
@@ -205,8 +217,9 @@ func (u *userSession) insert() error {
 		if err := u.probes.InsertShared(u.call, p); err != nil {
 			return err
 		}
+		inserted = p
 	}
-	return nil
+	return u.countOf([]uint64{inserted.Addr}, userTarget, userWarmLoop, userColdLoop)
 }
 
 // start starts a process on a CPU.
@@ -218,45 +231,47 @@ func (u *userSession) start(cpu int, fn string, n int64, writable bool) (uint64,
 }
 
 // calls is what n calls in the middle of a task's life take.
-func (u *userSession) calls(fn string) (clock.Ticks, error) {
+func (u *userSession) calls(fn string) (Sample, error) {
 	once, err := u.run(fn, u.n)
 	if err != nil {
-		return 0, err
+		return once, err
 	}
 	twice, err := u.run(fn, 2*u.n)
-	return twice - once, err
+	return twice.Sub(once), err
 }
 
 // run is what a task takes from its start to its end on this CPU.
-func (u *userSession) run(fn string, n int64) (clock.Ticks, error) {
+func (u *userSession) run(fn string, n int64) (Sample, error) {
 	task, _, err := u.start(u.call.CPU(), fn, n, false)
 	if err != nil {
-		return 0, err
+		return Sample{}, err
 	}
 	return u.join(task)
 }
 
 // join is what this CPU takes until a task has ended.
-func (u *userSession) join(task uint64) (clock.Ticks, error) {
+func (u *userSession) join(task uint64) (Sample, error) {
 	before := *u.cpu().Counters()
-	err := u.k.Join(u.call, task)
+	counts, err := u.counted(func() error { return u.k.Join(u.call, task) }, u.call.CPU())
 	d := u.cpu().Counters().Sub(&before)
-	return sample(&d).Time, err
+	out := sample(&d)
+	out.Counts = counts
+	return out, err
 }
 
 // ownCopy is what a task takes that has a copy of the text from before the insertion.
-func (u *userSession) ownCopy(insert func() error) (clock.Ticks, error) {
+func (u *userSession) ownCopy(insert func() error) (taken Sample, err error) {
 	task, space, err := u.start(u.call.CPU(), userWarmLoop, u.n, true)
 	if err != nil {
-		return 0, err
+		return taken, err
 	}
 	fn, _ := u.m.Image().Func(userTarget)
 	if err := u.k.Touch(u.call, space, fn.Entry, true); err != nil {
-		return 0, err
+		return taken, err
 	}
 	if insert != nil {
 		if err := insert(); err != nil {
-			return 0, err
+			return taken, err
 		}
 	}
 	return u.join(task)

@@ -76,7 +76,6 @@ func Mistakes(e *schema.Experiment) (all []Mistake) {
 // watchpoints measures the loop without the watchpoint, registers it, measures the loop again, and unregisters it.
 func (s *session) watchpoints(m *Measurement) error {
 	w := s.aim()
-	m.Hits = s.p.Workload.Hits
 	if err := s.online(); err != nil {
 		return err
 	}
@@ -90,6 +89,9 @@ func (s *session) watchpoints(m *Measurement) error {
 		return err
 	})
 	if err == nil {
+		err = s.countWatch(w)
+	}
+	if err == nil {
 		err = s.unprofiled(m, plain)
 	}
 	if err == nil {
@@ -98,7 +100,11 @@ func (s *session) watchpoints(m *Measurement) error {
 	if err != nil {
 		return err
 	}
-	m.noteHit()
+	if m.Hits > 0 {
+		m.noteHit()
+	} else { // what code pays that does not hit it
+		m.noteOver(m.Counts.Calls, 1)
+	}
 	if err := s.verifyWatch(w); err != nil || s.p.Further {
 		return err
 	}
@@ -106,6 +112,15 @@ func (s *session) watchpoints(m *Measurement) error {
 		return err
 	}
 	return s.profile(m)
+}
+
+// countWatch begins to count the hits of the point's watchpoint, and the calls of what it calls.
+func (s *session) countWatch(w *schema.Watchpoint) error {
+	t, err := s.probes.NewWatchTally(w.Handler)
+	if err == nil {
+		s.countBy(t, s.p.Workload.Target, s.p.Workload.Loop)
+	}
+	return err
 }
 
 // aim makes the function that the point calls the workload's target.

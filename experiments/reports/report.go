@@ -197,6 +197,7 @@ func figure(name string, s *results.Set) (results.Figure, error) {
 			if err == nil {
 				results.ShowOverrides(drawn, s)
 				results.ShowReplicates(drawn, s)
+				results.ShowMissed(drawn, s)
 			}
 			return drawn, err
 		}

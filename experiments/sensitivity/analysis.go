@@ -165,8 +165,12 @@ func (b *batch) run(r *running.Runner) error {
 	var all []*big.Rat
 	var errs []error
 	for _, o := range light.Run(&schema.Plan{Name: b.a.Plan.Name, Points: b.points}) {
-		if o.Err != nil {
-			errs = append(errs, fmt.Errorf("point %s on %s: %w", o.Point.Name, o.Point.Machine.Name, o.Err))
+		err := o.Err
+		if err == nil {
+			err = o.Measurement.AllHandled()
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("point %s on %s: %w", o.Point.Name, o.Point.Machine.Name, err))
 			continue
 		}
 		over := o.Measurement.Over()

@@ -82,7 +82,7 @@ func measured(p *schema.Point) (*kinds.Measurement, error) {
 		per = 2*trap + 3*miss
 	}
 	return &kinds.Measurement{
-		Hits:   p.Workload.Hits,
+		Counts: kinds.Counts{Calls: p.Workload.Hits, Hits: p.Workload.Hits},
 		Probed: kinds.Sample{Time: clock.Ticks(p.Workload.Hits) * (per + 600)},
 		Base:   kinds.Sample{Time: clock.Ticks(p.Workload.Hits) * 600},
 	}, nil

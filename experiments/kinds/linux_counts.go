@@ -1,0 +1,80 @@
+package kinds
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/experiments/schema"
+)
+
+// arrivals counts the executions of every instruction of a region, by its address. The kernel of a distribution executes
+// what stands at a probed address at a hit and at no other time.
+type arrivals map[uint64]int64
+
+// Step implements cpus.Observer.
+func (a arrivals) Step(s *cpus.Step) { a[s.PC]++ }
+
+// at is how often the first function was entered of those that the kernel has.
+func (a arrivals) at(b *bench, functions ...string) (n int64, ok bool) {
+	for _, name := range functions {
+		if fn, ok := b.lab.Kernel().Image.Symbol(name); ok {
+			return a[fn.Addr], true
+		}
+	}
+	return 0, false
+}
+
+// counts is what the probes of a point did in the region. A kernel has one function by which it counts a missed hit, and
+// one to which every return probed function returns that found an instance; how the latter is called depends on its
+// version.
+func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arrivals) (c Counts) {
+	l := p.Probe.Linux
+	if l.What == schema.LinuxNone {
+		return c
+	}
+	c.Calls = p.Workload.Hits
+	var entered int64 // of return probes of the kernel
+	switch {
+	case l.What == schema.LinuxWatch:
+		c.Hits = int64(with.Debug) - int64(plain.Debug)
+		return c
+	case s == nil && len(with.List)+len(with.Planted) == 0: // a module of the user's, with watchpoints
+		c.Hits = int64(with.Debug) - int64(plain.Debug)
+		return c
+	case s == nil:
+		c.Hits, entered = with.listed(seen)
+	case s.user:
+		c.Hits = seen[s.addr]
+		return c
+	default:
+		c.Hits = seen[s.addr]
+		if l.Returns() {
+			entered = c.Hits
+		}
+	}
+	c.Missed, _ = seen.at(b, "kprobes_inc_nmissed_count")
+	returned, ok := seen.at(b, "rethook_trampoline_handler", "__kretprobe_trampoline_handler", "trampoline_handler")
+	if ok && entered > 0 {
+		c.Returns = max(entered-c.Missed-returned, 0)
+	}
+	return c
+}
+
+// listed are the hits of all probes that the kernel lists or has put into the program, and those of return probes among the
+// former.
+func (s *stretch) listed(seen arrivals) (hits, entered int64) {
+	at := map[uint64]bool{} // whether a return probe is among those of an address
+	for _, l := range s.List {
+		if !l.Disabled {
+			at[l.Addr] = at[l.Addr] || l.Kind == "r"
+		}
+	}
+	for _, addr := range s.Planted {
+		hits += seen[addr]
+	}
+	for addr, returns := range at {
+		hits += seen[addr]
+		if returns {
+			entered += seen[addr]
+		}
+	}
+	return hits, entered
+}
