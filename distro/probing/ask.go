@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"kprobesim/kprobes"
 )
 
 // Answer is what a kernel said of a place when it was asked for a trace event there.
@@ -32,9 +34,9 @@ func (a Answer) String() string {
 func (a Answer) Agrees(v Verdict) bool {
 	switch {
 	case !v.Probe:
-		return a.Errno != 0 && (a.Errno == v.Errno || a.Errno == 22 && !v.Event)
+		return a.Errno == v.Errno || a.Errno == int(kprobes.EINVAL) && !v.traced
 	case !v.Event:
-		return a.Errno == 22
+		return a.Errno == int(kprobes.EINVAL)
 	}
 	return a == Answer{Ftrace: v.Kind == "ftrace", Optimized: v.Optimized}
 }

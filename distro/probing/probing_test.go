@@ -144,7 +144,7 @@ func TestRules(t *testing.T) {
 		{place: "plain+2", rule: RuleBoundary, errno: kprobes.EILSEQ},
 		{place: "plain+9", kind: "stepped", kept: kprobes.RuleNotBoostable},
 		{place: "plain+10", kind: "emulated", kept: kprobes.RuleNotBoostable},
-		{place: "plain+11", rule: RuleNotCopied, errno: kprobes.EOPNOTSUPP},
+		{place: "plain+11", rule: RuleNotCopied, errno: kprobes.EINVAL},
 		{place: "traced", kind: "ftrace", kept: kprobes.RuleFtrace, event: true},
 		{place: "traced+2", rule: RuleBoundary, errno: kprobes.EILSEQ},
 		{place: "traced+5", kind: "stepped", event: true},
@@ -257,6 +257,12 @@ func TestAnswers(t *testing.T) {
 		v.Event = true
 		if got[i].Agrees(v) {
 			t.Errorf("%#x: %v agrees with %+v", sites[i], got[i], v)
+		}
+	}
+	for errno, traced := range map[int]bool{22: false, 95: true} { // the error of a place where no event can be
+		refused := Verdict{Errno: 95, traced: traced}
+		if other := (Answer{Errno: 117 - errno}); !(Answer{Errno: errno}).Agrees(refused) || other.Agrees(refused) == traced {
+			t.Errorf("error %d or %v for %+v", errno, other, refused)
 		}
 	}
 	for _, cut := range []string{"ask: done", "ask: place 0xffffffff81000020 0"} {

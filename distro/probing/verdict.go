@@ -48,7 +48,8 @@ type Verdict struct {
 	Kept      kprobes.Rule `json:"not_optimized,omitempty"`
 	KeptWhy   string       `json:"not_optimized_why,omitempty"`
 
-	end uint64 // of what a jump would replace
+	end    uint64 // of what a jump would replace
+	traced bool   // ftrace knows the function
 }
 
 // RuleReserved keeps a breakpoint where the kernel itself changes the text that a jump would cover.
@@ -61,7 +62,7 @@ func (k *Kernel) At(addr uint64) Verdict {
 	if !ok || !k.core.Contains(addr) {
 		return v.refuse(RuleText, kprobes.EINVAL, "the address is in no function of the kernel's text")
 	}
-	v.Place = fmt.Sprintf("%s+%#x", fn.Name, off)
+	v.Place, v.traced = fmt.Sprintf("%s+%#x", fn.Name, off), k.traced(fn)
 	if v := k.forbid(v, fn); v.Rule != "" {
 		return v
 	}
@@ -81,7 +82,7 @@ func (k *Kernel) At(addr uint64) Verdict {
 	if run == kprobes.Emulated {
 		v.Exceptions = 1
 	}
-	v.Event = k.traced(fn)
+	v.Event = v.traced
 	return k.optimize(v, fn)
 }
 

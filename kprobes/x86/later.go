@@ -31,14 +31,23 @@ func later(a *kprobes.Arch, mode int) {
 	a.Optimizer = &o
 }
 
-// prepareLater refuses what 6.1 refuses: what can neither be executed elsewhere nor is emulated.
+// copyableLater refuses what 6.1 refuses: with EINVAL what it does not copy, which is what it cannot decode and the
+// breakpoint of somebody else, and with EOPNOTSUPP what would do something else in another place.
+func copyableLater(in insn, undecodable error) error {
+	switch {
+	case undecodable != nil, in.Opcode[0] == int3:
+		return kprobes.EINVAL
+	case refusedLater(in):
+		return kprobes.EOPNOTSUPP
+	}
+	return nil
+}
+
+// prepareLater makes the copy of an instruction, or says how it is emulated.
 func prepareLater(p kprobes.Insn, mode int) (kprobes.Copy, error) {
 	in, err := decode(p.Code, p.Addr, mode)
-	switch {
-	case err != nil:
-		return kprobes.Copy{}, kprobes.EILSEQ
-	case refusedLater(in):
-		return kprobes.Copy{}, kprobes.EOPNOTSUPP
+	if err := copyableLater(in, err); err != nil {
+		return kprobes.Copy{}, err
 	}
 	c := kprobes.Copy{Runs: kprobes.Stepped, Members: []kprobes.Value{
 		{Member: "opcode", Number: uint64(p.Code[0])},
@@ -73,12 +82,12 @@ func padded(code []byte) []byte {
 	return append(code, bytes.Repeat([]byte{int3}, slotSize-len(code))...)
 }
 
-// refusedLater recognizes breakpoints, far transfers, iret, calls and jumps through memory, and what enters or
-// leaves a virtual machine (group 7 with a register).
+// refusedLater recognizes far transfers, iret, calls and jumps through memory, and what enters or leaves a virtual
+// machine (group 7 with a register).
 func refusedLater(in insn) bool {
 	op := in.Opcode
 	switch op[0] {
-	case int3, 0x9a, 0xca, 0xcb, 0xcf, 0xea:
+	case 0x9a, 0xca, 0xcb, 0xcf, 0xea:
 		return true
 	case 0xff:
 		reg := in.modrmReg()

@@ -50,14 +50,11 @@ func (p Packaged) Boundary(fn kprobes.Text, addr uint64) bool {
 }
 
 // Run says how a hit runs the instruction at the start of code: Emulated, or Stepped, by which a copy with a breakpoint
-// behind it is meant. The error is EILSEQ or EOPNOTSUPP.
+// behind it is meant. The error is EINVAL or EOPNOTSUPP.
 func (p Packaged) Run(code []byte, addr uint64) (kprobes.Mode, error) {
 	in, err := p.decode(code, addr)
-	switch {
-	case err != nil:
-		return 0, kprobes.EILSEQ
-	case refusedLater(in):
-		return 0, kprobes.EOPNOTSUPP
+	if err := copyableLater(in, err); err != nil {
+		return 0, err
 	}
 	if _, ok := emulationOf(in); ok {
 		return kprobes.Emulated, nil
