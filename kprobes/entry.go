@@ -25,13 +25,26 @@ func (s *symbols) traced(im *image.Image) bool {
 func (k *Kprobes) readEntries() {
 	from, ok := k.im.Symbol("__start_mcount_loc")
 	to, ok2 := k.im.Symbol("__stop_mcount_loc")
-	if !ok || !ok2 || k.era.EntryCall == nil {
+	if ok && ok2 {
+		k.addEntries(Span{from.Addr, to.Addr})
+	}
+}
+
+// addEntries reads a table of nops. A kernel without the function tracer has no code that they could call.
+func (k *Kprobes) addEntries(table Span) {
+	if k.era.EntryCall == nil || k.sym.entryTrampoline == 0 {
 		return
 	}
-	for a := from.Addr; a < to.Addr; a += uint64(k.l.list.Size) {
+	for a := table.Start; a < table.End; a += uint64(k.l.list.Size) {
 		k.sym.entries = append(k.sym.entries, k.m.Load(a, k.l.list))
 	}
 	slices.Sort(k.sym.entries)
+}
+
+// TraceInModule makes known by which nops the functions of a loaded module begin, until ForgetModule.
+func (k *Kprobes) TraceInModule(table Span) error {
+	k.addEntries(table)
+	return k.m.take()
 }
 
 // Traced reports whether functions of the kernel begin with nops for the function tracer.

@@ -54,6 +54,11 @@ type api struct {
 	blacklist bool     // NOKPROBE_SYMBOL lists functions that refuse probes, and debugfs shows them, from 3.16
 	ofModules bool     // so it does in modules, from 5.8; the release is from memory
 	strict    bool     // debugfs kprobes/enabled refuses what it does not know, from memory
+	missing   Errno    // of a symbol or module text that is not there; ENOENT from 3.1, from memory
+	located   bool     // so is an address without a symbol, and flags say which probes are at a function's entry, from 5.18
+	stays     bool     // a breakpoint that a probe in the region has brought back stays when that goes; seen in 6.1
+	atEntry   bool     // return probes stand at the first instruction of a function alone, from 4.12
+	mostData  uint64   // most bytes of data of a return instance, 0 for no limit; more is E2BIG, from 5.16
 }
 
 // apis lists what is known, by year.
@@ -68,15 +73,15 @@ func apis() []api {
 	// Jprobes went in 4.19, fault handlers in 5.14.
 	gone := []string{"register_jprobe", "unregister_jprobe", "register_jprobes", "unregister_jprobes"}
 	return []api{
-		{year: 2005, lacks: early},
-		{year: 2006, lacks: early},
-		{year: 2010, disabled: true, entry: true, protected: later},
-		{year: 2011, disabled: true, entry: true, protected: later},
-		{year: 2014, disabled: true, entry: true, protected: later, blacklist: true, strict: true},
-		{year: 2017, disabled: true, entry: true, protected: later, blacklist: true, strict: true},
+		{year: 2005, lacks: early, missing: EINVAL},
+		{year: 2006, lacks: early, missing: EINVAL},
+		{year: 2010, disabled: true, entry: true, protected: later, missing: EINVAL},
+		{year: 2011, disabled: true, entry: true, protected: later, missing: EINVAL},
+		{year: 2014, disabled: true, entry: true, protected: later, blacklist: true, strict: true, missing: ENOENT},
+		{year: 2017, disabled: true, entry: true, protected: later, blacklist: true, strict: true, missing: ENOENT},
 		{
 			year: 2020, disabled: true, entry: true, many: true, faultless: true, lacks: gone, blacklist: true, ofModules: true,
-			strict: true,
+			strict: true, missing: ENOENT, located: true, stays: true, atEntry: true, mostData: 4096,
 		},
 	}
 }

@@ -9,6 +9,7 @@ type Errno uint16
 // The error numbers that the API of the era returns.
 const (
 	ENOENT  Errno = 2
+	E2BIG   Errno = 7
 	ENOMEM  Errno = 12
 	EBUSY   Errno = 16
 	EEXIST  Errno = 17
@@ -25,6 +26,8 @@ func (e Errno) Error() string {
 	switch e {
 	case ENOENT:
 		return "-ENOENT: no such symbol"
+	case E2BIG:
+		return "-E2BIG: a return instance has no room for that much data"
 	case ENOMEM:
 		return "-ENOMEM: no room for a slot, a detour buffer or a structure"
 	case EBUSY:

@@ -13,14 +13,9 @@ import (
 // are found by task.
 func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
 	return k.locked(c, func() error {
-		l := &k.l.r
-		kp := rp + l.kp.Offset
-		addr, err := k.resolve(kp)
-		if err != nil {
+		kp := rp + k.l.r.kp.Offset
+		if err := k.returnable(rp, kp); err != nil {
 			return err
-		}
-		if name, _, ok := k.im.In(addr); ok && slices.Contains(k.era.ReturnProtected, name) {
-			return EINVAL
 		}
 		for _, f := range []image.Field{k.l.p.post, k.l.p.fault, k.l.p.brk} {
 			k.m.Store(kp, f, 0)
@@ -35,6 +30,24 @@ func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
 		}
 		return nil
 	})
+}
+
+// returnable says what keeps a function from having a return probe that a kprobe may have.
+func (k *Kprobes) returnable(rp, kp uint64) error {
+	addr, err := k.resolve(kp)
+	if err != nil {
+		return err
+	}
+	name, _, ok := k.im.In(addr)
+	switch data := k.m.Load(rp, k.l.r.dataSize); {
+	case k.era.atEntry && !k.startsFunction(addr), k.siteOf(kp) != nil:
+		return EINVAL
+	case ok && slices.Contains(k.era.ReturnProtected, name):
+		return EINVAL
+	case k.era.mostData > 0 && data > k.era.mostData:
+		return E2BIG
+	}
+	return nil
 }
 
 // allocInstances fills the probe's list of free instances.

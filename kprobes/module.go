@@ -17,6 +17,8 @@ type module struct {
 	span Span
 	code []byte // as it was loaded
 	gone bool
+	// leaving says that its exit function runs.
+	leaving bool
 }
 
 // moduleName is what the text between the image's symbols for it is called.
@@ -30,7 +32,7 @@ func (k *Kprobes) findModules(im *image.Image) {
 		return
 	}
 	code := k.m.read(from.Addr, int(to.Addr-from.Addr))
-	k.modules = append(k.modules, &module{moduleName, Span{from.Addr, to.Addr}, code, false})
+	k.modules = append(k.modules, &module{name: moduleName, span: Span{from.Addr, to.Addr}, code: code})
 }
 
 // moduleAt returns the module that an address belongs to, nil if none.
@@ -63,7 +65,7 @@ func (k *Kprobes) Adopt(c Caller, name string, start uint64, code []byte) error 
 		k.modules = slices.DeleteFunc(k.modules, func(m *module) bool {
 			return m.gone && m.span.Start < span.End && span.Start < m.span.End
 		})
-		k.modules = append(k.modules, &module{name, span, code, false})
+		k.modules = append(k.modules, &module{name: name, span: span, code: code})
 		k.writeCode(c, start, code)
 		return nil
 	})
@@ -97,6 +99,14 @@ func (k *Kprobes) handledIn(p uint64, span Span) bool {
 	return slices.ContainsFunc(handlers, func(f image.Field) bool {
 		return f.Size > 0 && span.Contains(k.m.Load(p, f))
 	})
+}
+
+// Leave says that a module is about to go. Kernels since 2.6.33, or some years longer, put no probe into it any more; this is
+// from memory.
+func (k *Kprobes) Leave(name string) {
+	for _, m := range k.modules {
+		m.leaving = m.leaving || m.name == name && k.era.disabled
+	}
 }
 
 // Unload lets the text of a module vanish: probes in it are gone from then on, without their text

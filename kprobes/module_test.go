@@ -49,7 +49,7 @@ func holdVanishing(t *testing.T, l *live) {
 	if list, err := l.k.List(); err != nil || strings.Count(list, " work_module [GONE]\n") != 4 {
 		t.Errorf("list %v\n%s", err, list)
 	}
-	if _, err := l.k.Add(l.Call, Spec{Symbol: "module_mix"}); !errors.Is(err, EINVAL) {
+	if _, err := l.k.Add(l.Call, Spec{Symbol: "module_mix"}); !errors.Is(err, l.k.era.missing) {
 		t.Errorf("registering in vanished text: %v", err)
 	}
 	holdReturn(t, l, ps[0], want, text)

@@ -44,6 +44,7 @@ const (
 	flagDisabled  = 2
 	flagOptimized = 4
 	flagFtrace    = 8
+	flagEntry     = 16 // KPROBE_FLAG_ON_FUNC_ENTRY, from 5.18
 )
 
 // register does what kprobes of all kinds have in common, under kprobe_mutex. It clears what an
@@ -57,17 +58,13 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 		return err
 	}
 	k.m.Store(p, l.addr, addr)
-	if k.siteOf(p) != nil || k.barred(addr) != nil {
+	if k.siteOf(p) != nil {
 		return EINVAL
 	}
-	flags := uint64(0)
-	if k.era.disabled {
-		flags = k.m.Load(p, l.flags) & flagDisabled
+	if denied := k.barred(addr); denied != nil {
+		return denied.Errno
 	}
-	if k.entryAt(addr) == addr {
-		flags |= flagFtrace
-	}
-	k.m.Store(p, l.flags, flags)
+	k.m.Store(p, l.flags, k.firstFlags(p, addr))
 	k.m.Store(p, l.nmissed, 0)
 	k.listInit(p)
 	k.note(c, EventProbe, "registered", p, addr)
@@ -87,6 +84,26 @@ func (k *Kprobes) register(c Caller, p uint64) error {
 	return k.tryOptimize(c, s)
 }
 
+// firstFlags are the flags of a probe that is being registered at an address.
+func (k *Kprobes) firstFlags(p, addr uint64) (flags uint64) {
+	if k.era.disabled {
+		flags = k.flags(p) & flagDisabled
+	}
+	if k.entryAt(addr) == addr {
+		flags |= flagFtrace
+	}
+	if k.era.located && k.startsFunction(addr) {
+		flags |= flagEntry
+	}
+	return flags
+}
+
+// startsFunction tells whether a symbol begins at an address.
+func (k *Kprobes) startsFunction(addr uint64) bool {
+	_, off, ok := k.im.At(addr)
+	return ok && off == 0
+}
+
 // resolve finds the probed address: a symbol or an address, never both, plus the offset.
 // Both is EINVAL by Documentation/kprobes.txt, and neither by the code of 2.6.33.
 func (k *Kprobes) resolve(p uint64) (uint64, error) {
@@ -97,12 +114,32 @@ func (k *Kprobes) resolve(p uint64) (uint64, error) {
 	}
 	if name != 0 {
 		fn, ok := k.im.Func(k.m.name(name))
-		if !ok {
-			return 0, EINVAL
+		if !ok || k.vanished(fn.Entry) {
+			return 0, k.era.missing
 		}
 		addr = fn.Entry
 	}
-	return addr + k.m.Load(p, l.offset), nil
+	addr += k.m.Load(p, l.offset)
+	if k.era.located && k.nowhere(addr) {
+		return 0, k.era.missing
+	}
+	return addr, nil
+}
+
+// vanished tells whether an address is that of a module's text that is there no more.
+func (k *Kprobes) vanished(addr uint64) bool {
+	m := k.moduleAt(addr)
+	return m != nil && m.gone
+}
+
+// nowhere tells whether neither the kernel nor a module has anything at an address. What begins below the kernel's text
+// are offsets of per-CPU data.
+func (k *Kprobes) nowhere(addr uint64) bool {
+	if m := k.moduleAt(addr); m != nil {
+		return m.gone
+	}
+	_, _, ok := k.im.At(addr)
+	return !k.kernelText(addr) && !k.sym.farText.Contains(addr) && (!ok || addr < k.sym.text.Start)
 }
 
 // prepare checks the address and makes what a hit runs in the place of the instruction there.

@@ -206,7 +206,9 @@ func (k *Kprobes) barred(addr uint64) *Denial {
 	s, m := &k.sym, k.moduleAt(addr)
 	switch sym, _, ok := k.im.At(addr); {
 	case m == nil && !k.kernelText(addr) && !s.farText.Contains(addr), m != nil && m.gone:
-		return deny(RuleText, EINVAL, addr, "%#x is in no text of the kernel", addr)
+		return deny(RuleText, k.notText(addr), addr, "%#x is in no text of the kernel", addr)
+	case m != nil && m.leaving:
+		return deny(RuleText, k.era.missing, addr, "%#x is in a module that goes", addr)
 	case s.noProbes.Contains(addr):
 		return deny(RuleKprobesText, EINVAL, addr, "a hit itself may execute %#x (__kprobes)", addr)
 	case s.slots.Contains(addr), s.detours.Contains(addr):
@@ -217,6 +219,14 @@ func (k *Kprobes) barred(addr uint64) *Denial {
 		return deny(RuleNative, EINVAL, addr, "%s is a call out of the simulated machine", k.im.SymbolText(addr))
 	}
 	return nil
+}
+
+// notText is the error of a probe at an address outside of text.
+func (k *Kprobes) notText(addr uint64) Errno {
+	if k.era.located && k.nowhere(addr) {
+		return k.era.missing
+	}
+	return EINVAL
 }
 
 // text reads the function around an address as it was before any probe.
@@ -257,7 +267,7 @@ func (k *Kprobes) symbolEnd(sym image.Symbol, addr uint64) uint64 {
 }
 
 // ForbidInModule keeps probes away from the functions that the table of a loaded module lists (NOKPROBE_SYMBOL), until
-// PermitInModule. Kernels that do not know such tables of modules do not look at them.
+// ForgetModule. Kernels that do not know such tables of modules do not look at them.
 func (k *Kprobes) ForbidInModule(table Span) error {
 	if !k.era.ofModules {
 		return nil
@@ -265,9 +275,10 @@ func (k *Kprobes) ForbidInModule(table Span) error {
 	return k.forbid(table)
 }
 
-// PermitInModule forgets what the tables of a module listed, whose text vanishes.
-func (k *Kprobes) PermitInModule(text Span) {
+// ForgetModule forgets what the tables of a module listed, whose text vanishes.
+func (k *Kprobes) ForgetModule(text Span) {
 	k.sym.blacklist = slices.DeleteFunc(k.sym.blacklist, func(s Span) bool { return text.Contains(s.Start) })
+	k.sym.entries = slices.DeleteFunc(k.sym.entries, text.Contains)
 }
 
 // forbid keeps probes away from the functions that a table of pointers lists.

@@ -111,7 +111,7 @@ func (l *Loader) start(c smp.Caller, mod *Module) error {
 	if err := l.adopt(c, mod.Name+initPart, mod.m.InitText, mod); err != nil {
 		return err
 	}
-	if err := l.forbid(mod); err != nil {
+	if err := l.readTables(mod); err != nil {
 		return err
 	}
 	if err := l.setState(mod, stateComing); err != nil {
@@ -155,17 +155,18 @@ func (l *Loader) adopt(c smp.Caller, name string, text object.Span, mod *Module)
 	return l.probes.Adopt(c, name, text.Start, mod.m.Bytes[text.Start-mod.m.Base:text.End-mod.m.Base])
 }
 
-// forbidden is the section of functions that take no probe (NOKPROBE_SYMBOL).
-const forbidden = "_kprobe_blacklist"
-
-// forbid hands the table of such functions to Kprobes.
-func (l *Loader) forbid(mod *Module) error {
+// readTables hands the tables that a module has for Kprobes to it: functions that take no probe (NOKPROBE_SYMBOL), and the
+// nops by which functions begin.
+func (l *Loader) readTables(mod *Module) error {
+	readers := map[string]func(kprobes.Span) error{
+		"_kprobe_blacklist": l.probes.ForbidInModule,
+		"__mcount_loc":      l.probes.TraceInModule,
+	}
 	for _, s := range mod.m.Sections {
-		if s.Name != forbidden {
-			continue
-		}
-		if err := l.probes.ForbidInModule(kprobes.Span{Start: s.Addr, End: s.Addr + s.Size}); err != nil {
-			return fmt.Errorf("module %s: section %s: %w", mod.Name, forbidden, err)
+		if read := readers[s.Name]; read != nil {
+			if err := read(kprobes.Span{Start: s.Addr, End: s.Addr + s.Size}); err != nil {
+				return fmt.Errorf("module %s: section %s: %w", mod.Name, s.Name, err)
+			}
 		}
 	}
 	return nil
@@ -194,6 +195,7 @@ func (l *Loader) Unload(c *sim.Call, name string) error {
 	if err := l.held(mod); err != nil {
 		return err
 	}
+	l.probes.Leave(name)
 	return l.task(c, unloadTask, func(c smp.Caller) error {
 		if err := l.setState(mod, stateGoing); err != nil {
 			return err
@@ -269,7 +271,7 @@ func (l *Loader) Probes(mod *Module) []kprobes.State {
 
 // remove takes the module's text and names away and gives its memory back.
 func (l *Loader) remove(c smp.Caller, mod *Module) error {
-	l.probes.PermitInModule(kprobes.Span{Start: mod.m.Base, End: mod.m.Base + uint64(len(mod.m.Bytes))})
+	l.probes.ForgetModule(kprobes.Span{Start: mod.m.Base, End: mod.m.Base + uint64(len(mod.m.Bytes))})
 	if mod.m.Text.Start != mod.m.Text.End {
 		if err := l.probes.Unload(c, mod.Name); err != nil {
 			return err

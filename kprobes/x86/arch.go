@@ -1,10 +1,6 @@
 package x86
 
-import (
-	"slices"
-
-	"kprobesim/kprobes"
-)
+import "kprobesim/kprobes"
 
 // The sizes are those of 2.6.33. A slot has a byte more than the
 // longest instruction, so a jump back fits only behind one of up to ten bytes.
@@ -63,9 +59,9 @@ func optimizer(mode int) *kprobes.Optimizer {
 // eras lists what kernels on x86 have: boosting from 2.6.16 on i386 and 2.6.25 on x86-64, jumps from
 // 2.6.34, the list of functions without return probes from 2.6.24. Those of 2020 are in later.go.
 // The switch of tasks (__switch_to of those kernels) is entered by one task and left by another, while return
-// instances are found by task. On x86-64 it takes no probe at all, from 2.6.15.
+// instances are found by task. On x86-64 of 2.6.15 and some years more it takes no probe at all.
 func eras(mode int) []kprobes.Era {
-	const switches = "switch_to_asm"
+	const switches = "__switch_to"
 	var unprobed []string
 	if mode == 64 {
 		unprobed = []string{switches}
@@ -83,7 +79,7 @@ func eras(mode int) []kprobes.Era {
 			Change:    func(a *kprobes.Arch) { later(a, mode) },
 			EntryCall: func(from, to uint64) []byte { return entryCall(from, to) },
 			// These stand in text that no probe may be in, far from the path of a hit.
-			Protected:       append(slices.Clone(unprobed), "do_page_fault", "do_trap", "fixup_exception", "text_poke_bp_batch"),
+			Protected:       []string{"do_page_fault", "do_trap", "fixup_exception", "text_poke_bp_batch"},
 			ReturnProtected: []string{switches},
 		},
 	}

@@ -101,6 +101,9 @@ func unknown() []string {
 		"\x0f\x01\xca",     // clac
 		"\x0f\x01\xcb",     // stac
 		"\x0f\x01\xc1",     // vmcall
+		"\x0f\x01\xc2",     // vmlaunch
+		"\x0f\x01\xc3",     // vmresume
+		"\x0f\x01\xc4",     // vmxoff
 		"\x0f\x01\xd9",     // vmmcall
 	}
 }

@@ -26,9 +26,23 @@ func later(a *kprobes.Arch, mode int) {
 		displacementMember, emulateMember,
 	}
 	a.Prepare = func(in kprobes.Insn) (kprobes.Copy, error) { return prepareLater(in, mode) }
+	a.Boundary = func(fn kprobes.Text, addr uint64) error { return boundaryLater(fn, addr, mode) }
 	o := *a.Optimizer
 	o.Patchings = []string{kprobes.PatchBatch}
 	a.Optimizer = &o
+}
+
+// boundaryLater walks the function from its start. A breakpoint on the way is the compiler's: it stands behind a return.
+func boundaryLater(fn kprobes.Text, addr uint64, mode int) error {
+	found := false
+	stuck := walk(fn, mode, func(in insn) bool {
+		found = in.Addr == addr
+		return in.Addr < addr
+	})
+	if stuck != 0 || !found {
+		return kprobes.EILSEQ
+	}
+	return nil
 }
 
 // copyableLater refuses what 6.1 refuses: with EINVAL what it does not copy, which is what it cannot decode and the
@@ -82,12 +96,12 @@ func padded(code []byte) []byte {
 	return append(code, bytes.Repeat([]byte{int3}, slotSize-len(code))...)
 }
 
-// refusedLater recognizes far transfers, iret, calls and jumps through memory, and what enters or leaves a virtual
+// refusedLater recognizes far calls and jumps, iret, calls and jumps through memory, and what enters or leaves a virtual
 // machine (group 7 with a register).
 func refusedLater(in insn) bool {
 	op := in.Opcode
 	switch op[0] {
-	case 0x9a, 0xca, 0xcb, 0xcf, 0xea:
+	case 0x9a, 0xcf, 0xea:
 		return true
 	case 0xff:
 		reg := in.modrmReg()
@@ -114,7 +128,11 @@ func emulationOf(in insn) ([]kprobes.Value, bool) {
 	case op == 0xc3:
 		name, displacement = "emulate_ret", 0
 	case op == 0xc2:
-		name, displacement = "emulate_ret", int64(in.Opcode[1])|int64(in.Opcode[2])<<8
+		name, displacement = "emulate_ret", immediate16(in)
+	case op == 0xcb:
+		name, displacement = "emulate_ret", segmentWord(in)
+	case op == 0xca:
+		name, displacement = "emulate_ret", segmentWord(in)+immediate16(in)
 	case op >= 0xe0 && op <= 0xe3:
 		name, operand = "emulate_loop", narrow(in)
 	case op == 0xff && in.modrmReg() == 2:
@@ -132,6 +150,18 @@ func emulationOf(in insn) ([]kprobes.Value, bool) {
 		{Member: "ainsn.insn"},
 		{Member: boostableMember, Number: math.MaxUint32},
 	}, name != ""
+}
+
+// immediate16 is the operand of a return: how many bytes of arguments it drops.
+func immediate16(in insn) int64 { return int64(in.Opcode[1]) | int64(in.Opcode[2])<<8 }
+
+// segmentWord is what a far return takes from the stack beside the address. The segment is the kernel's, so that it may be
+// dropped. In 64-bit mode a return with its whole width has REX.W (SDM vol. 2, RET).
+func segmentWord(in insn) int64 {
+	if rex := len(in.Code) - len(in.Opcode) - 1; rex >= 0 && in.Code[rex]&0xf8 == 0x48 {
+		return 8
+	}
+	return 4
 }
 
 // register is the number of the register that a branch goes through: that of ModR/M and a bit of REX.

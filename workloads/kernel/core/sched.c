@@ -11,7 +11,7 @@ DEFINE_PER_CPU(int, rcu_wanted);
 _Static_assert(offsetof(struct thread_info, flags) == TI_FLAGS, "sched.h");
 _Static_assert(offsetof(struct thread_info, preempt_count) == TI_PREEMPT_COUNT, "sched.h");
 
-struct task_struct *switch_to_asm(struct task_struct *prev, struct task_struct *next,
+struct task_struct *__switch_to(struct task_struct *prev, struct task_struct *next,
 				  unsigned long sp_offset);
 
 void kthread_setup(struct task_struct *task, void *stack, unsigned long (*fn)(unsigned long),
@@ -47,7 +47,7 @@ void context_switch(struct task_struct *prev, struct task_struct *next)
 	set_kernel_stack(top);
 	set_exception_stack(top);
 	change_space(prev, next);
-	prev = switch_to_asm(prev, next, offsetof(struct task_struct, thread.sp));
+	prev = __switch_to(prev, next, offsetof(struct task_struct, thread.sp));
 	finish_task_switch(prev);
 }
 

@@ -15,7 +15,7 @@ __used noinline unsigned long call_asm_difference(unsigned long a, unsigned long
 	return -asm_difference(b, a);
 }
 
-#if ERA < 2018
+#if ERA_JPROBES
 /* What the two jprobes below have seen. */
 unsigned long asm_seen[2] __used;
 

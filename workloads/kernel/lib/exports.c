@@ -13,7 +13,7 @@ EXPORT_SYMBOL(register_kretprobe);
 EXPORT_SYMBOL(unregister_kretprobe);
 EXPORT_SYMBOL(register_kretprobes);
 EXPORT_SYMBOL(unregister_kretprobes);
-#if ERA < 2018
+#if ERA_JPROBES
 EXPORT_SYMBOL(register_jprobe);
 EXPORT_SYMBOL(unregister_jprobe);
 EXPORT_SYMBOL(register_jprobes);

@@ -26,7 +26,9 @@ void __print_symbol(const char *fmt, unsigned long address)
 	printk(fmt, name);
 }
 
+#if ERA_LOOKS_UP
 EXPORT_SYMBOL(kallsyms_lookup_name);
+#endif
 EXPORT_SYMBOL(sprint_symbol);
 EXPORT_SYMBOL(sprint_symbol_no_offset);
 EXPORT_SYMBOL(__print_symbol);

@@ -2,14 +2,14 @@
 #include "frame.h"
 
 	.text
-/* struct task_struct *switch_to_asm(prev, next, sp_offset): returns the task switched away from. r12 is saved only
+/* struct task_struct *__switch_to(prev, next, sp_offset): returns the task switched away from. r12 is saved only
    to keep the stack at multiples of 8. */
-FUNC switch_to_asm
+FUNC __switch_to
 	push {r4-r12, lr}
 	str sp, [r0, r2]
 	ldr sp, [r1, r2]
 	pop {r4-r12, pc}
-ENDFUNC switch_to_asm
+ENDFUNC __switch_to
 
 /* Where a new task starts: r4 = function, r5 = its argument, r0 = the previous task. A stack pointer at the very end
    of the stack would lead to the next one: who looks for the stack's bottom may do so before anything is saved. */

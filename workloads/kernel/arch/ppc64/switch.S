@@ -10,8 +10,8 @@
 .endm
 
 	.text
-/* struct task_struct *switch_to_asm(prev, next, sp_offset): returns the task switched away from. */
-FUNC switch_to_asm
+/* struct task_struct *__switch_to(prev, next, sp_offset): returns the task switched away from. */
+FUNC __switch_to
 	mflr 0
 	mfcr 6
 	std 0, CALLER_LR(1)
@@ -27,7 +27,7 @@ FUNC switch_to_asm
 	mtcrf 0xff, 6
 	mtlr 0
 	blr
-ENDFUNC switch_to_asm
+ENDFUNC __switch_to
 
 /* Where a new task starts: r14 = function, r15 = its argument, r3 = the previous task. */
 FUNC kthread_entry

@@ -2,8 +2,8 @@
 #include "frame.h"
 
 	.text
-/* struct task_struct *switch_to_asm(prev, next, sp_offset): returns the task switched away from. */
-FUNC switch_to_asm
+/* struct task_struct *__switch_to(prev, next, sp_offset): returns the task switched away from. */
+FUNC __switch_to
 	pushl %ebp
 	pushl %ebx
 	pushl %esi
@@ -15,7 +15,7 @@ FUNC switch_to_asm
 	popl %ebx
 	popl %ebp
 	ret
-ENDFUNC switch_to_asm
+ENDFUNC __switch_to
 
 /* Where a new task starts: ebx = function, esi = its argument, eax = the previous task. */
 	.balign 16

@@ -2,8 +2,8 @@
 #include "frame.h"
 
 	.text
-/* struct task_struct *switch_to_asm(prev, next, sp_offset): returns the task switched away from. */
-FUNC switch_to_asm
+/* struct task_struct *__switch_to(prev, next, sp_offset): returns the task switched away from. */
+FUNC __switch_to
 	pushq %rbp
 	pushq %rbx
 	pushq %r12
@@ -20,7 +20,7 @@ FUNC switch_to_asm
 	popq %rbx
 	popq %rbp
 	ret
-ENDFUNC switch_to_asm
+ENDFUNC __switch_to
 
 /* Where a new task starts: rbx = function, r12 = its argument, rax = the previous task. */
 	.balign 16

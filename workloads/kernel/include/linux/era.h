@@ -24,7 +24,15 @@
    ERA_USED_CHAIN	a return instance in use is also on a chain of its probe
    ERA_NESTED_RUNS	a probe hit inside another hit is stepped and counted; else it is disarmed
    ERA_FAULT_FIRST	the user's fault handler is asked at every stage of a hit; else not while stepping
-   ERA_DISABLE		one probe of an address can be disabled, and return probes have entry handlers */
+   ERA_DISABLE		one probe of an address can be disabled, and return probes have entry handlers
+   ERA_JPROBES		there are jprobes, until 4.18
+   ERA_LOOKS_UP		modules may look names up, until 5.6
+   ERA_FTRACE_FLAG	flags tell a probe that rests on the function tracer, from 3.7
+   ERA_ENTRY_FLAG	flags tell a probe at a function's entry, from 5.18; whether one is disabled is a bool, from 5.16 */
+#define ERA_JPROBES (ERA < 2018)
+#define ERA_LOOKS_UP (ERA < 2020)
+#define ERA_FTRACE_FLAG (ERA >= 2014)
+#define ERA_ENTRY_FLAG (ERA >= 2020)
 #if ERA >= 2010
 #define ERA_GLOBAL_HIT 0
 #define ERA_CHAIN_CALLS 3

@@ -18,6 +18,12 @@ enum kprobe_flags {
 	KPROBE_FLAG_GONE = 1,		/* the probed text is gone */
 	KPROBE_FLAG_DISABLED = 2,	/* temporarily disabled */
 	KPROBE_FLAG_OPTIMIZED = 4,	/* jump optimized or queued for it (aggregates only) */
+#if ERA_FTRACE_FLAG
+	KPROBE_FLAG_FTRACE = 8,		/* the function's first nop became a call */
+#endif
+#if ERA_ENTRY_FLAG
+	KPROBE_FLAG_ON_FUNC_ENTRY = 16,	/* a symbol begins at the address */
+#endif
 };
 
 struct kprobe;

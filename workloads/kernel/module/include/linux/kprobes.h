@@ -25,7 +25,11 @@ static inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 	return ri->rp;
 }
 
+#if ERA_ENTRY_FLAG
+static inline bool kprobe_disabled(struct kprobe *p)
+#else
 static inline int kprobe_disabled(struct kprobe *p)
+#endif
 {
 	return p->flags & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_GONE);
 }

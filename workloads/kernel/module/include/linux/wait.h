@@ -1,2 +1,17 @@
-/* Work of a module outside of its handlers is left out. */
-#error "modules have no threads and work queues of their own here: do the work in the handler, or in the exit function"
+/* Queues of waiting tasks: they are left out. linux/completion.h has what waits for one event. */
+#ifndef _MODULE_LINUX_WAIT_H
+#define _MODULE_LINUX_WAIT_H
+
+#include <linux/left_out.h>
+
+typedef struct wait_queue_head {
+	int unused;
+} wait_queue_head_t;
+
+#define DECLARE_WAIT_QUEUE_HEAD(name) wait_queue_head_t name = { 0 }
+
+void init_waitqueue_head(wait_queue_head_t *queue) NO_THREADS;
+void wake_up(wait_queue_head_t *queue) NO_THREADS;
+void wake_up_interruptible(wait_queue_head_t *queue) NO_THREADS;
+
+#endif

@@ -6,7 +6,7 @@
 
 #include "percpu.h"
 
-/* What switch_to_asm leaves on the stack of a task that does not run: r4 to r11, and where it goes on. */
+/* What __switch_to leaves on the stack of a task that does not run: r4 to r11, and where it goes on. */
 struct switch_frame {
 	unsigned long fn, arg;	/* r4 and r5, of a task that has not run yet */
 	unsigned long saved[6];

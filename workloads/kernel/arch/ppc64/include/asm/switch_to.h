@@ -2,7 +2,7 @@
 #ifndef _ASM_SWITCH_TO_H
 #define _ASM_SWITCH_TO_H
 
-/* The frame of switch_to_asm on the stack of a task that does not run: offsets for assembly. */
+/* The frame of __switch_to on the stack of a task that does not run: offsets for assembly. */
 #define SWITCH_GPRS 112
 #define SWITCH_FRAME (SWITCH_GPRS + 8 * 18)
 #define CALLER_CR 8	/* in the frame of its caller */

@@ -5,7 +5,7 @@
 #include "asm.h"
 #include "thread_info.h"
 
-/* What switch_to_asm takes from the stack of a task that is switched to. */
+/* What __switch_to takes from the stack of a task that is switched to. */
 struct switch_frame {
 #ifdef __x86_64__
 	unsigned long r15, r14, r13, arg, fn, bp, ip;
