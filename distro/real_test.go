@@ -251,8 +251,18 @@ func compareQemu(t *testing.T, file string, got []string, cpus int) {
 // underQemu boots a kernel under qemu and returns its lines.
 func underQemu(t *testing.T, file string, cpus int) []string {
 	t.Helper()
+	want := lines(qemuConsole(t, file, packaged(t, file).Initrd, cpus))
+	for len(want) > 0 && !strings.Contains(want[0], "Linux version") {
+		want = want[1:]
+	}
+	return want
+}
+
+// qemuConsole boots a kernel with an initial file system under qemu, until it has halted, and returns what it printed.
+func qemuConsole(t *testing.T, file string, files []byte, cpus int) string {
+	t.Helper()
 	initrd := filepath.Join(t.TempDir(), "initrd")
-	if err := os.WriteFile(initrd, packaged(t, file).Initrd, 0o644); err != nil {
+	if err := os.WriteFile(initrd, files, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c := exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", initrd, "-append", distro.Command(cpus), "-smp", fmt.Sprintf("%d,sockets=%[1]d", cpus), "-display", "none",
@@ -269,11 +279,7 @@ func underQemu(t *testing.T, file string, cpus int) []string {
 	}
 	_ = c.Process.Kill() // a machine that is switched off without ACPI goes on waiting
 	_ = c.Wait()
-	want := lines(out.text())
-	for len(want) > 0 && !strings.Contains(want[0], "Linux version") {
-		want = want[1:]
-	}
-	return want
+	return out.text()
 }
 
 // firstDifference describes the first line that is not the same, or returns nothing.
@@ -304,6 +310,7 @@ func TestInitIsFresh(t *testing.T) {
 		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.Init(bits) })
 		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(bits) })
 		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(bits) })
+		checkProgram(t, isa, "facts", "../testdata/facts-", func() (distro.File, error) { return factsInit(bits) })
 	}
 }
 

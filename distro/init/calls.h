@@ -6,7 +6,7 @@
 #ifdef __x86_64__
 enum {
 	READ = 0, WRITE = 1, OPEN = 2, CLOSE = 3, PREAD = 17, NANOSLEEP = 35, FORK = 57, MKDIR = 83, GETPPID = 110, MOUNT = 165,
-	REBOOT = 169, INIT_MODULE = 175, SCHED_SETAFFINITY = 203, PERF_EVENT_OPEN = 298
+	REBOOT = 169, INIT_MODULE = 175, DELETE_MODULE = 176, SCHED_SETAFFINITY = 203, PERF_EVENT_OPEN = 298, FINIT_MODULE = 313
 };
 
 static inline long call5(long number, long a, long b, long c, long d, long e)
@@ -23,7 +23,8 @@ static inline long call5(long number, long a, long b, long c, long d, long e)
 #else
 enum {
 	FORK = 2, READ = 3, WRITE = 4, OPEN = 5, CLOSE = 6, MOUNT = 21, MKDIR = 39, GETPPID = 64, REBOOT = 88, INIT_MODULE = 128,
-	NANOSLEEP = 162, PREAD = 180, SCHED_SETAFFINITY = 241, PERF_EVENT_OPEN = 336
+	DELETE_MODULE = 129, NANOSLEEP = 162, PREAD = 180, SCHED_SETAFFINITY = 241, PERF_EVENT_OPEN = 336,
+	FINIT_MODULE = 350
 };
 
 static inline long call5(long number, long a, long b, long c, long d, long e)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the module for a kernel: build.sh HEADERS OUTPUT. HEADERS is the folder linux-headers-VERSION of the kernel's
-# packages, which need not be installed. It takes make and gcc 12.
+# Builds a module for a kernel: build.sh HEADERS OUTPUT [SOURCE]. HEADERS is the folder linux-headers-VERSION of the kernel's
+# packages, which need not be installed. Without SOURCE it is the module with empty handlers. What a source NAME.c includes
+# is in the folder NAME beside it. It takes make and gcc 12.
 set -eu
 dir=$(cd "$(dirname "$0")" && pwd)
 headers=$(cd "$1" && pwd)
@@ -8,8 +9,11 @@ release=${headers##*/linux-headers-}
 common=$(sed -n 's,^include .*/\(linux-headers-[^/]*\)/Makefile$,\1,p' "$headers/Makefile")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$dir/kprobesim_empty.c" "$work"
-echo 'obj-m := kprobesim_empty.o' >"$work/Kbuild"
+source=${3:-$dir/kprobesim_empty.c}
+name=$(basename "$source" .c)
+cp "$source" "$work"
+[ ! -d "${source%.c}" ] || cp -r "${source%.c}" "$work"
+echo "obj-m := $name.o" >"$work/Kbuild"
 # The packages' own Makefile names its other half by the folder where that would be installed.
 make -s -C "$headers" -f "${headers%/*}/$common/Makefile" ARCH=x86 KERNELRELEASE="$release" CC=gcc-12 M="$work" modules
-objcopy --strip-debug "$work/kprobesim_empty.ko" "$2"
+objcopy --strip-debug "$work/$name.ko" "$2"

@@ -1,0 +1,102 @@
+package distro_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"kprobesim/distro"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
+)
+
+// known has what the module of facts prints in kernels, and which kernels of ours differ in what.
+const known = "../modules/testdata/facts"
+
+// TestFactsOfPackagedKernels inserts the module of facts into the kernels of a distribution, in the simulator and under qemu.
+// Each prints the lines that are known of it.
+func TestFactsOfPackagedKernels(t *testing.T) {
+	for _, file := range kernels(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			golden := filepath.Join(known, goldenOf(t, file))
+			b, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := packaged(t, file)
+			c.Initrd, c.Untimed = factsFiles(t, file, c.Kernel.Image.Bits), true
+			c.Budget = clock.FromCycles(120 * c.CPU.Hz)
+			m, err := distro.Run(c, distro.Stop{})
+			if err != nil {
+				t.Fatalf("%v; the console:\n%s", err, m.Console())
+			}
+			compareFacts(t, golden, string(b), m.Console())
+			hosttools.Need(t, "qemu-system-x86_64", "qemu-system-x86", "the facts of the kernel under qemu")
+			compareFacts(t, golden+" under qemu", string(b), qemuConsole(t, file, c.Initrd, 1))
+		})
+	}
+}
+
+// goldenOf names the file that has the facts of a kernel: one for each release and configuration.
+func goldenOf(t *testing.T, file string) string {
+	t.Helper()
+	m := regexp.MustCompile(`^vmlinuz-(\d+\.\d+)\..*-(\w+)$`).FindStringSubmatch(filepath.Base(file))
+	if m == nil || m[1] != "6.1" {
+		t.Skipf("does not apply: facts are known of kernels 6.1, %s is another one", file)
+	}
+	return "linux-" + m[1] + "-" + m[2] + ".txt"
+}
+
+// factsFiles is an initial file system with the module, built for a kernel.
+func factsFiles(t *testing.T, file string, bits int) []byte {
+	t.Helper()
+	release := strings.TrimPrefix(filepath.Base(file), "vmlinuz-")
+	headers := filepath.Join(filepath.Dir(file), "usr/src/linux-headers-"+release)
+	if _, err := os.Stat(headers); err != nil {
+		hosttools.Missing(t, "the facts of "+file, "no headers "+headers)
+	}
+	for _, tool := range []string{"make", "gcc-12"} {
+		hosttools.Need(t, tool, tool, "the facts of packaged kernels")
+	}
+	module := filepath.Join(t.TempDir(), "facts.ko")
+	hosttools.Run(t, ".", "sh", "module/build.sh", headers, module, "../workloads/modules/facts.c")
+	b, err := os.ReadFile(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := factsInit(bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return distro.Initrd([]distro.File{first, {Name: "facts.ko", Mode: distro.ModeFile, Data: b}})
+}
+
+// factsInit is the first program, which inserts the module and takes it away.
+func factsInit(bits int) (distro.File, error) {
+	isa := "x86_64"
+	if bits == 32 {
+		isa = "i386"
+	}
+	b, err := os.ReadFile("testdata/facts-" + isa + ".elf")
+	return distro.File{Name: "init", Mode: distro.ModeProgram, Data: b}, err
+}
+
+// compareFacts compares what a console tells with the lines that are known.
+func compareFacts(t *testing.T, of, want, console string) {
+	t.Helper()
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)\bfact (\S+ .+?)\r?$`).FindAllStringSubmatch(console, -1) {
+		got = append(got, m[1])
+	}
+	lines := strings.Split(strings.TrimSuffix(want, "\n"), "\n")
+	if !strings.Contains(console, "facts done") || len(got) != len(lines) {
+		t.Errorf("%s: %d facts of %d; the end of the console:\n%s", of, len(got), len(lines), console[max(0, len(console)-2000):])
+	}
+	for i := range min(len(got), len(lines)) {
+		if got[i] != lines[i] {
+			t.Errorf("%s: %q, want %q", of, got[i], lines[i])
+		}
+	}
+}
