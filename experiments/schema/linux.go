@@ -218,15 +218,20 @@ const maxWork = 3
 // Do returns what make makes for a key. It is made once, and again when it was not asked for in a long time or when the
 // point that made it was ended by its Halt, of which others know nothing.
 func (w *Work) Do(key string, produce func() (any, error)) (any, error) {
-	one := w.find(key)
-	one.once.Do(func() {
-		one.err = errUnfinished // if it panics
-		one.made, one.err = produce()
-		if halted := (*sim.HaltedError)(nil); errors.As(one.err, &halted) {
-			w.forget(one)
+	for {
+		one, own := w.find(key), false
+		one.once.Do(func() {
+			own, one.err = true, errUnfinished // if it panics
+			one.made, one.err = produce()
+		})
+		halted := (*sim.HaltedError)(nil)
+		if !errors.As(one.err, &halted) {
+			return one.made, one.err
 		}
-	})
-	return one.made, one.err
+		if w.forget(one); own {
+			return nil, one.err
+		}
+	}
 }
 
 // forget has a work made again.

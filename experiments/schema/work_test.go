@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/experiments/schema"
+	"kprobesim/sim"
 )
 
 // TestWork has several goroutines ask for the same: it is made once. What was asked for long ago is made again.
@@ -40,5 +41,34 @@ func TestWork(t *testing.T) {
 	get("b")
 	if made["a"] != 1 || made["b"] != 2 {
 		t.Errorf("three are kept, and made is %v", made)
+	}
+}
+
+// TestHaltedWork ends the point that makes something: others that wait for it make it themselves, and so do later ones.
+func TestHaltedWork(t *testing.T) {
+	var w schema.Work
+	begun, ends := make(chan struct{}), make(chan struct{})
+	halted := &sim.HaltedError{Reason: errors.New("enough")}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, err := w.Do("a", func() (any, error) {
+			close(begun)
+			<-ends
+			return nil, fmt.Errorf("boot: %w", halted)
+		})
+		if !errors.Is(err, halted) {
+			t.Errorf("the point that was ended: %v", err)
+		}
+	})
+	<-begun
+	wg.Go(func() {
+		if v, err := w.Do("a", func() (any, error) { return "made", nil }); v != "made" || err != nil {
+			t.Errorf("the point that waited: %v, %v", v, err)
+		}
+	})
+	close(ends)
+	wg.Wait()
+	if v, err := w.Do("a", func() (any, error) { return "again", nil }); v != "made" || err != nil {
+		t.Errorf("a later point: %v, %v", v, err)
 	}
 }
