@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -179,6 +180,9 @@ func (k *checker) check(p *schema.Plan, j *judge) error {
 	s.New = r.Set
 	if j.add(k.app, compare.Compare(s, j.rules)) {
 		return fail(exitRegression, fmt.Errorf("%s differs from %s; if that is meant, check --update", p.Name, s.OldName))
+	}
+	if k.against == "" && len(p.Overrides) == 0 && s.OldKeys != nil && !maps.Equal(s.OldKeys, p.Keys) {
+		fmt.Fprintf(k.err, "kprobesim: the inputs of %s are not those of its baseline, and no figure moved: check --inputs %s records them\n", p.Name, p.Name)
 	}
 	return nil
 }

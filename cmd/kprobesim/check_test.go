@@ -71,9 +71,15 @@ func TestCheckRecordsInputs(t *testing.T) {
 	if err := os.WriteFile(inputs, []byte("image old = sha256:0\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if code, _, stderr := command(fake(1000), "check", experiment, "--baselines", dir); code != exitOK || !strings.Contains(stderr, "check --inputs "+experiment+" records them") {
+		t.Errorf("nothing moved but the inputs: exit code %d\n%s", code, stderr)
+	}
 	never := func(*schema.Point) (*kinds.Measurement, error) { panic("a point is measured") }
 	if code, stdout, stderr := command(never, "check", experiment, "--baselines", dir, "--inputs"); code != exitOK || !strings.Contains(stdout, "wrote "+inputs) {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if _, _, stderr := command(fake(1000), "check", experiment, "--baselines", dir); strings.Contains(stderr, "records them") {
+		t.Errorf("recorded inputs are stale:\n%s", stderr)
 	}
 	if read(t, figures) != was || read(t, inputs) != whole {
 		t.Error("the figures changed, or the inputs are not those of the experiment")
