@@ -12,6 +12,18 @@ type forecast struct {
 	sorts    map[string]*sortOfPoints
 	all      sortOfPoints
 	measured int
+	plans    int // experiments whose points are known
+}
+
+// forecastOf knows the points of all experiments of a command, which are measured one after the other.
+func forecastOf(plans ...*schema.Plan) *forecast {
+	f := &forecast{plans: len(plans)}
+	for _, p := range plans {
+		for i := range p.Points {
+			f.plan(&p.Points[i])
+		}
+	}
+	return f
 }
 
 // sortOfPoints has what is known of points that take about as long as each other per unit of work.

@@ -55,6 +55,7 @@ type app struct {
 	measure running.Measure  // what runs a point
 	now     func() time.Time // by which waivers expire; no figure depends on it
 	ended   []func()         // what is to be done when the command is
+	ahead   *forecast        // of the experiments of the command
 	// program names the build that measures; nil keeps no measurements
 	program func() (string, error)
 }

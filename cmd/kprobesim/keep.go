@@ -71,7 +71,7 @@ func (a *app) estimate(p *schema.Plan, s *keeping.Store, workers int, limit *run
 	}
 	n := hostWorkers(workers)
 	progress := newProgress(a.err, p.Name+": short measurements")
-	progress.start(0, 1, nil)
+	progress.start(0, 1)
 	e, err := s.Estimate(p, progress.watched(limit.Measure(a.measure)), n)
 	progress.finish()
 	if err != nil {

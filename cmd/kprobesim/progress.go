@@ -28,7 +28,7 @@ type progress struct {
 	workers     int
 	running     map[*schema.Point]time.Time // since when
 	spoke       time.Time
-	forecast    forecast
+	forecast    *forecast
 	quit        chan struct{}
 	ended       sync.WaitGroup
 }
@@ -42,7 +42,7 @@ const (
 func newProgress(w *locked, name string) *progress {
 	p := &progress{
 		w: w, name: name, terminal: isTerminal(w.w), beat: beatElsewhere, now: time.Now,
-		running: map[*schema.Point]time.Time{}, quit: make(chan struct{}),
+		running: map[*schema.Point]time.Time{}, quit: make(chan struct{}), forecast: &forecast{},
 	}
 	if p.terminal {
 		p.beat = beatTerminal
@@ -50,12 +50,9 @@ func newProgress(w *locked, name string) *progress {
 	return p
 }
 
-// start has signs of life given for points and workers, until done. All that are not among known come later.
-func (p *progress) start(points, workers int, known []schema.Point) {
+// start has signs of life given for so many points and workers, until done.
+func (p *progress) start(points, workers int) {
 	p.total, p.workers, p.spoke = points, max(1, workers), p.now()
-	for i := range known {
-		p.forecast.plan(&known[i])
-	}
 	p.ended.Go(func() {
 		t := time.NewTicker(p.beat / 5)
 		defer t.Stop()
@@ -120,12 +117,20 @@ func (p *progress) left(now time.Time) string {
 	for pt, since := range p.running {
 		running[pt] = now.Sub(since)
 	}
-	unknown := p.total - p.done - len(running) - p.forecast.all.points
-	left := p.forecast.left(running, unknown, min(p.workers, p.total-p.done))
+	unknown, workers := 0, p.workers
+	if p.forecast.plans == 0 { // an analysis knows their number alone
+		unknown = p.total - p.done - len(running)
+		workers = min(workers, p.total-p.done)
+	}
+	left := p.forecast.left(running, unknown, workers)
 	if left == 0 || p.total <= p.done {
 		return ""
 	}
-	return fmt.Sprintf(", about %s left", roundTime(left))
+	text := fmt.Sprintf(", about %s left", roundTime(left))
+	if p.forecast.plans > 1 {
+		text += " of all experiments"
+	}
+	return text
 }
 
 // say writes a line, over the last one on a terminal.

@@ -84,7 +84,11 @@ func (a *app) plans(names, sets []string) ([]*schema.Plan, error) {
 			errs = append(errs, lacking(p))
 		}
 	}
-	return plans, fail(exitUsage, errors.Join(errs...))
+	if err := errors.Join(errs...); err != nil {
+		return nil, fail(exitUsage, err)
+	}
+	a.ahead = forecastOf(plans...)
+	return plans, nil
 }
 
 // lacking is what a plan cannot be run without and this host has not, as an error that names it.
@@ -141,7 +145,10 @@ func (a *app) measured(p *schema.Plan, keep func(running.Measure) running.Measur
 	within := *limit
 	within.Stop = stop
 	measure := keep(within.Measure(a.measure))
-	progress.start(len(p.Points), hostWorkers(workers), p.Points)
+	if a.ahead != nil {
+		progress.forecast = a.ahead
+	}
+	progress.start(len(p.Points), hostWorkers(workers))
 	runner := &running.Runner{Measure: running.FewProfiles(p, measure), Workers: workers, Begun: progress.begun, Progress: progress.point, Stop: stop}
 	outcomes := runner.Run(p)
 	progress.finish()

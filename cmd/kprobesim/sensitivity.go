@@ -48,7 +48,7 @@ func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int, lim
 		return fail(exitUsage, err)
 	}
 	progress := newProgress(a.err, s.Plan.Name)
-	progress.start(s.Most(), hostWorkers(workers), nil)
+	progress.start(s.Most(), hostWorkers(workers))
 	err := s.Run(&running.Runner{Measure: limit.Measure(a.measure), Workers: workers, Begun: progress.begun, Progress: progress.sparse})
 	progress.finish()
 	if err != nil {

@@ -258,11 +258,23 @@ func TestSignsOfLife(t *testing.T) {
 	p.begun(b)
 	now = now.Add(15 * time.Second)
 	p.alive()
-	p.total, p.done, p.forecast = 0, 0, forecast{}
+	p.total, p.done, p.forecast = 0, 0, &forecast{}
 	now = now.Add(15 * time.Second)
 	p.alive()
 	want := "slow: 0 of 5 points, measuring a for 16s\nslow: 1 of 5: a ok\nslow: 1 of 5 points, measuring b for 15s, about 1m5s left\nslow: measuring b for 30s\n"
 	if said.String() != want {
+		t.Errorf("said\n%swant\n%s", said.String(), want)
+	}
+	said.Reset()
+	p.forecast = forecastOf(&schema.Plan{Points: []schema.Point{*a, *b}}, &schema.Plan{Points: []schema.Point{*a}})
+	p.running, p.total = map[*schema.Point]time.Time{}, 2
+	p.begun(a)
+	now = now.Add(10 * time.Second)
+	p.point(1, 2, outcome(a))
+	p.begun(b)
+	now = now.Add(15 * time.Second)
+	p.alive()
+	if want := "slow: 1 of 2: a ok\nslow: 1 of 2 points, measuring b for 15s, about 25s left of all experiments\n"; said.String() != want {
 		t.Errorf("said\n%swant\n%s", said.String(), want)
 	}
 }
