@@ -256,7 +256,7 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 			if free != 7 {
 				t.Errorf("%d instances free, want one of 8 out", free)
 			}
-			hook := uint64(0)
+			hook, out := uint64(0), l.instancesOut()
 			if l.k.era.Hooks {
 				hook = l.k.m.Load(p.Addr, l.k.l.r.hook)
 			}
@@ -274,13 +274,27 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 				}
 				return
 			}
-			for i := range uint64(hashBuckets) {
-				if left := l.k.hlist(l.k.sym.instances+uint64(l.size())*i, l.k.instanceLinks()); len(left) != 0 {
-					t.Errorf("bucket %d: instances %x stay", i, left)
+			if left := l.instancesOut(); len(left) != 0 || len(out) != 1 {
+				t.Errorf("%s: instances %x of %x stay", image, left, out)
+			}
+			for _, ri := range out {
+				if err := l.m.Free(ri); err == nil {
+					t.Errorf("%s: the instance was not freed when it came back", image)
 				}
 			}
 		})
 	}
+}
+
+// instancesOut are the return instances in use, of kernels that have a table of them.
+func (l *live) instancesOut() (all []uint64) {
+	if l.k.era.Hooks {
+		return nil
+	}
+	for i := range uint64(hashBuckets) {
+		all = append(all, l.k.hlist(l.k.sym.instances+uint64(l.size())*i, l.k.instanceLinks())...)
+	}
+	return all
 }
 
 // The guest's own calls of the API go through the native slots.
@@ -301,13 +315,18 @@ func TestGuestRegisters(t *testing.T) {
 		}
 		l.store(p, l.k.l.p.addr, l.addr("bench_target"))
 		l.store(p, l.k.l.p.pre, l.pointer("handler_count"))
-		array, err := l.m.Alloc(8, 64)
+		q, err := l.m.Alloc(l.k.l.p.size, 64)
+		l.do(err)
+		l.store(q, l.k.l.p.addr, l.addr("work_read"))
+		l.store(q, l.k.l.p.pre, l.pointer("handler_count"))
+		array, err := l.m.Alloc(16, 64)
 		l.do(err)
 		l.do(l.m.Store(array, l.size(), p))
+		l.do(l.m.Store(array+uint64(l.size()), l.size(), q))
 		if got := l.status("register_kprobes", array, 0); got != -int32(EINVAL) {
 			t.Errorf("no probes: %d", got)
 		}
-		if got := l.status("register_kprobes", array, 1); got != 0 {
+		if got := l.status("register_kprobes", array, 2); got != 0 {
 			t.Errorf("register_kprobes: %d", got)
 		}
 		hits := l.percpu("handler_hits")
@@ -316,10 +335,12 @@ func TestGuestRegisters(t *testing.T) {
 		l.call("bench_target", 1, 2)
 		l.call("enable_kprobe", p)
 		l.call("bench_target", 1, 2)
-		l.call("unregister_kprobes", array, 1)
+		l.call("work_read", 1, 2)
+		l.call("unregister_kprobes", array, 2)
 		l.call("bench_target", 1, 2)
-		if n := l.percpu("handler_hits") - hits; n != 2 {
-			t.Errorf("%d hits, want 2: before it was disabled, and enabled again", n)
+		l.call("work_read", 1, 2)
+		if n := l.percpu("handler_hits") - hits; n != 3 {
+			t.Errorf("%d hits, want 3: before it was disabled, and enabled again, and of the second one", n)
 		}
 	})
 }

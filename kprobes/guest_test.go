@@ -88,12 +88,22 @@ func loadImage(t testing.TB, name string) *image.Image {
 	return im
 }
 
+// opened keeps images, which no test here changes: reading one takes longer than booting it.
+var opened = map[string]*image.Image{}
+
 func openImage(name string) (*image.Image, error) {
+	if im := opened[name]; im != nil {
+		return im, nil
+	}
 	b, err := workloads.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return image.Load(name, b)
+	im, err := image.Load(name, b)
+	if err == nil {
+		opened[name] = im
+	}
+	return im, err
 }
 
 // newGuest makes the guest of a kernel.

@@ -192,6 +192,24 @@ func holdRegisterWhileUnoptimizing(t *testing.T, image string) {
 	}
 }
 
+// Whoever goes before the optimizer comes is only taken off its list: no jump is written.
+func TestWaitingWishIsTakenOff(t *testing.T) { eachKernel(t, holdWaitingWishIsTakenOff) }
+
+func holdWaitingWishIsTakenOff(t *testing.T, image string) {
+	g := newGuest(t, image, Default())
+	was := g.text("bench_target", 0, 8)
+	p := g.add(Spec{Symbol: "bench_target"})
+	g.do(g.k.Disable(g, p))
+	if st := g.state(p); st.Queued {
+		t.Errorf("%+v", st)
+	}
+	g.do(g.smp.Sleep(g, 8))
+	g.do(g.k.WaitOptimizer(g))
+	if got := g.text("bench_target", 0, 8); got != was || len(g.pokes) != 2 {
+		t.Errorf("text %s, was %s; want a breakpoint and its end: %q", got, was, g.pokes)
+	}
+}
+
 func TestBatchLimit(t *testing.T) { eachRegion(t, holdBatchLimit) }
 
 func holdBatchLimit(t *testing.T, image string) {
