@@ -20,17 +20,18 @@ type Bench struct {
 	root, folder, overlay string
 	list                  []Mutant
 	built                 map[string]error // binaries of tests, by package
-	sound                 map[string]bool  // what tests say without a mutant
+	sound                 map[string]soundRun
 }
 
 // NewBench prepares runs with the mutants of a list. Whatever it writes is in the folder.
 func NewBench(root, folder string, list []Mutant) (*Bench, error) {
 	overlay, err := Weave(root, folder, list)
-	return &Bench{root: root, folder: folder, overlay: overlay, list: list, built: map[string]error{}, sound: map[string]bool{}}, err
+	return &Bench{root: root, folder: folder, overlay: overlay, list: list, built: map[string]error{}, sound: map[string]soundRun{}}, err
 }
 
 // Caught runs tests, named PACKAGE.TEST, until one fails with a mutant that passes without. It returns that one, or "".
-// Those that measure or search come last, since they take longest. One that is not done within the limit says nothing.
+// Those that measure or search come last, since they take longest. One that is stopped by the limit has failed if
+// without the mutant it takes less than a third of that.
 func (b *Bench) Caught(i int, tests []string, limit time.Duration) (string, error) {
 	env := []string{Environment + "=" + Name(i)}
 	if m := &b.list[i]; m.Guest() {
@@ -42,19 +43,18 @@ func (b *Bench) Caught(i int, tests []string, limit time.Duration) (string, erro
 	}
 	tests = slices.SortedStableFunc(slices.Values(tests), func(x, y string) int { return slow(x) - slow(y) })
 	for _, test := range tests {
-		passed, err := b.run(test, env, limit)
+		end, err := b.run(test, env, limit)
 		if err != nil {
 			return "", err
 		}
-		if passed {
+		if end == passes {
 			continue
 		}
-		if _, known := b.sound[test]; !known {
-			if b.sound[test], err = b.run(test, nil, limit); err != nil {
-				return "", err
-			}
+		passed, took, err := b.Sound(test, limit)
+		if err != nil {
+			return "", err
 		}
-		if b.sound[test] {
+		if passed && (end == fails || took < limit/3) {
 			return test, nil
 		}
 	}
@@ -71,8 +71,17 @@ func slow(test string) int {
 	return 0
 }
 
-// run runs one test, and reports whether it passed, or was stopped by the limit.
-func (b *Bench) run(test string, env []string, limit time.Duration) (passed bool, err error) {
+// ending is how the run of a test ends.
+type ending int
+
+const (
+	passes ending = iota
+	fails
+	stopped // by the limit
+)
+
+// run runs one test.
+func (b *Bench) run(test string, env []string, limit time.Duration) (ending, error) {
 	dot := strings.LastIndex(test, ".")
 	pkg, name := test[:dot], test[dot+1:]
 	binary := filepath.Join(b.folder, strings.ReplaceAll(pkg, "/", "__")+".test")
@@ -80,22 +89,24 @@ func (b *Bench) run(test string, env []string, limit time.Duration) (passed bool
 		b.built[pkg] = command(b.root, nil, "go", "test", "-c", "-vet=off", "-overlay", b.overlay, "-o", binary, "./"+pkg)
 	}
 	if err := b.built[pkg]; err != nil {
-		return false, fmt.Errorf("%s with mutants: %w", pkg, err)
+		return fails, fmt.Errorf("%s with mutants: %w", pkg, err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, binary, "-test.run=^"+name+"$", "-test.failfast")
 	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), append(env, hosttools.LongRuns+"=1")...)
 	c.WaitDelay = time.Second
-	err = c.Run()
+	err := c.Run()
 	var exit *exec.ExitError
 	switch {
-	case err == nil || ctx.Err() != nil:
-		return true, nil
+	case err == nil:
+		return passes, nil
+	case ctx.Err() != nil:
+		return stopped, nil
 	case errors.As(err, &exit):
-		return false, nil
+		return fails, nil
 	}
-	return false, err
+	return fails, err
 }
 
 // images builds the guest kernels of a mutant and returns their folder.
