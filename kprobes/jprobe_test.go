@@ -270,6 +270,38 @@ func TestExceptionsOfAHit(t *testing.T) {
 	}
 }
 
+// A jprobe's function runs where the probed one would, with the exception behind it.
+func TestJprobeRunsOutsideOfTheTrap(t *testing.T) {
+	for _, m := range olderModes() {
+		bootImage(t, m.image, m.opt, func(l *live) {
+			w := contexts{at: l.addr("bench_target")}
+			l.m.CPU(0).Observe(&w)
+			l.call("bench_target", 1, 2)
+			outside := w.seen
+			l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_empty"})
+			w = contexts{at: l.addr("jprobe_empty")}
+			l.call("bench_target", 1, 2)
+			l.m.CPU(0).Observe(nil)
+			if len(w.seen) != 1 || !slices.Equal(w.seen, outside) {
+				t.Errorf("%s: the function runs in %v, the probed one in %v", m.name(), w.seen, outside)
+			}
+		})
+	}
+}
+
+// contexts notes in which exceptions an instruction is executed.
+type contexts struct {
+	at   uint64
+	seen []uint8
+}
+
+// Step implements cpus.Observer.
+func (c *contexts) Step(s *cpus.Step) {
+	if s.PC == c.at {
+		c.seen = append(c.seen, s.Context)
+	}
+}
+
 // A jprobe's function that leaves with another stack pointer ends the run, with both in the log.
 func TestJprobeOnTheWrongStack(t *testing.T) {
 	for _, image := range older(images()) {

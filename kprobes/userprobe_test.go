@@ -130,7 +130,15 @@ func TestUserProbeCalls(t *testing.T) {
 		u.wants("remove again", u.k.RemoveUser(u.Call, p.Addr), 0)
 		u.wants("insert after a removal", u.k.InsertInto(u.Call, p, m), 0)
 		u.wants("remove", u.k.RemoveUser(u.Call, p.Addr), 0)
+		_, inode, offset := u.k.place(p.Addr)
+		chain := func() []uint64 { return u.k.hlist(u.k.bucket(u.k.sym.table, inode*offset), u.k.hash()) }
+		if !slices.Contains(chain(), p.Addr) {
+			u.t.Error("the probe is not in the table")
+		}
 		u.wants("unregister", u.k.UnregisterUser(u.Call, p.Addr), 0)
+		if slices.Contains(chain(), p.Addr) {
+			u.t.Error("a hit would find the probe that was unregistered")
+		}
 		u.wants("unregister again", u.k.UnregisterUser(u.Call, p.Addr), 0)
 		u.wants("insert without registration", u.k.InsertInto(u.Call, p, m), ENODATA)
 		u.wants("remove without registration", u.k.RemoveUser(u.Call, p.Addr), ENODATA)

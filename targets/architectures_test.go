@@ -2,6 +2,7 @@ package targets
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -24,5 +25,25 @@ func TestArchitectures(t *testing.T) {
 	slices.Sort(names)
 	if !slices.Equal(simulated, names) {
 		t.Errorf("simulated are %v, the targets are %v", simulated, names)
+	}
+}
+
+// Each document lists these.
+func TestArchitecturesOfDocuments(t *testing.T) {
+	for document, want := range map[string]string{
+		"09":  "i386 x86_64 ppc64 ia64 sparc64 arm ppc",
+		"18":  "i386 x86_64 ppc64 ia64 sparc64 arm ppc mips s390",
+		"19":  "i386 x86_64 ppc64 ia64 sparc64 arm ppc mips s390 parisc",
+		"now": "i386 x86_64 ppc64 sparc64 arm ppc mips s390 parisc loongarch riscv",
+	} {
+		var names []string
+		for _, a := range Architectures() {
+			if slices.Contains(a.Documents, document) {
+				names = append(names, a.Name)
+			}
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %s, want %s", document, got, want)
+		}
 	}
 }
