@@ -43,10 +43,10 @@ func (s *Set) markOf(p Point, metric string) string {
 // mark is what stands behind a metric's value at a point.
 func (s *Set) mark(p Point, metric string) string {
 	own, _ := s.Get(p, MissedMetric(metric))
-	if own.Value.IsZero() && (!ofHits(metric) || s.missedAt(p) == "") {
-		return ""
+	if ofHits(metric) && (!own.Value.IsZero() || s.missedAt(p) != "") {
+		return MissedMark
 	}
-	return MissedMark
+	return ""
 }
 
 // MissedMetric counts the missed hits of one figure of a point, where others have none.
@@ -81,7 +81,7 @@ func countNotes(s *Set) (notes []string) {
 	points := s.Points()
 	with := slices.DeleteFunc(slices.Clone(points), func(p Point) bool { _, ok := s.Get(p, MetricHitsMissed); return !ok })
 	if n := len(with); n > 0 && n < len(points) {
-		notes = []string{"calls and what was missed: - where each call had one hit and none was missed"}
+		notes = []string{"counts: - where each call had one hit and none was missed"}
 	}
 	return append(notes, missedNotes(s)...)
 }

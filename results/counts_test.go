@@ -33,7 +33,7 @@ func TestCountsAreShown(t *testing.T) {
 	for _, want := range []string{
 		"missed   missed\n", "calls  hits    hits  returns\n", "  100.0 ", "  101.0 ", "  60.0* ", " 20.0 ", "  70.0* ",
 		"10   130       0      120\n", "10     0       0        0\n",
-		"\ncalls and what was missed: - where", "\n* rb: the returns of 120 of 130 hits were missed: ", "\n* nest: 10 of 20 hits were missed: ",
+		"\ncounts: - where", "\n* rb: the returns of 120 of 130 hits were missed: ", "\n* nest: 10 of 20 hits were missed: ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -78,6 +78,11 @@ func TestMissedFigures(t *testing.T) {
 	if want := []string{"100", "101", "60*", "70*", ""}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q, want %q", labels, want)
 	}
+	stack, err := PhaseStack(set, []string{"step"}, Frame{})
+	check(t, err)
+	if got := stack.(*Stack).Groups; !slices.Equal(got, []string{"rb*"}) {
+		t.Errorf("groups of the stack %q", got)
+	}
 	if caption := strings.Join(f.frame().Caption, "\n"); !strings.Contains(caption, "* rb: ") || !strings.Contains(caption, "* nest: ") {
 		t.Errorf("caption %q", caption)
 	}
@@ -91,13 +96,15 @@ func TestOwnMissed(t *testing.T) {
 		Record{Point: p, Metric: "cycles_user_hit", Unit: "cycles", Value: value(t, "5"), Role: Simulated},
 		Record{Point: p, Metric: "cycles_user_hit_all_cpus", Unit: "cycles", Value: value(t, "7"), Role: Simulated},
 		Record{Point: p, Metric: MissedMetric("cycles_user_hit_all_cpus"), Unit: "hits", Value: value(t, "3"), Role: Simulated},
+		Record{Point: p, Metric: MetricCalls, Unit: "calls", Value: value(t, "9"), Role: Simulated},
+		Record{Point: p, Metric: "calls_missed", Unit: "calls", Value: value(t, "8"), Role: Simulated},
 	))
 	t1 := Tabulate(set, []ColumnSpec{
 		{Title: "a", Metric: "cycles_user_hit"},
 		{Title: "b", Metric: "cycles_user_hit_all_cpus"},
-		{Title: "c", Metric: MissedMetric("cycles_user_hit_all_cpus")},
+		{Title: "c", Metric: MissedMetric("cycles_user_hit_all_cpus")}, {Title: "d", Metric: MetricCalls}, {Title: "e", Metric: "calls_missed"},
 	})
-	if want := []string{"5", "7*", "3"}; !slices.Equal(t1.Rows[0], want) {
+	if want := []string{"5", "7*", "3", "9", "8"}; !slices.Equal(t1.Rows[0], want) {
 		t.Errorf("%q, want %q", t1.Rows[0], want)
 	}
 }

@@ -272,7 +272,7 @@ func phaseStack(s *Set, points []Point, phases []string, frame Frame, group func
 	st := &Stack{Frame: frame}
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !hasPhase(s, p, phases) })
 	for _, p := range points {
-		st.Groups = append(st.Groups, group(p))
+		st.Groups = append(st.Groups, group(p)+s.mark(p, MetricCycles))
 		if r, ok := s.Get(p, MetricCycles); ok {
 			st.Totals = append(st.Totals, r.Value.Float())
 		}

@@ -84,6 +84,46 @@ func TestConsoleFile(t *testing.T) {
 	}
 }
 
+// nested is a module whose one handler hits the other probe, whose hits are missed then.
+const nested = `
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/string.h>
+static unsigned long seen;
+static int length_pre(struct kprobe *p, struct pt_regs *regs) { return 0; }
+static int target_pre(struct kprobe *p, struct pt_regs *regs) { seen += strlen(p->symbol_name); return 0; }
+static struct kprobe length = { .symbol_name = "strlen", .pre_handler = length_pre };
+static struct kprobe target = { .symbol_name = "bench_target", .pre_handler = target_pre };
+static int begin(void) { int err = register_kprobe(&length); return err ? err : register_kprobe(&target); }
+static void end(void)
+{
+	unregister_kprobe(&target);
+	unregister_kprobe(&length);
+	printk("missed %lu %lu\n", target.nmissed, length.nmissed);
+}
+module_init(begin);
+module_exit(end);
+MODULE_LICENSE("GPL");
+`
+
+// TestModuleMissesHits: missed hits stand in columns of their own, a figure with them is marked, and a line says so.
+func TestModuleMissesHits(t *testing.T) {
+	hosttools.Need(t, "gcc", "gcc", "compiling a module")
+	file := filepath.Join(t.TempDir(), "nested.c")
+	if err := os.WriteFile(file, []byte(nested), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := command(nil, "module", "run", file, "--hits", "10")
+	for _, want := range []string{
+		"\n  missed 0 75\n", "hits  missed hits  missed returns  cycles a hit ", "bench_target  optimized at +0x0  10     20    10           0 ", "* ",
+		"\n* bench_target: 10 of 20 hits were missed: ",
+	} {
+		if code != exitOK || !strings.Contains(stdout+stderr, want) {
+			t.Errorf("exit code %d, want %q\n%s%s", code, want, stdout, stderr)
+		}
+	}
+}
+
 // A source file is compiled by the compiler that the headers are for, and then tried.
 func TestModuleCompiles(t *testing.T) {
 	hosttools.Need(t, "gcc", "gcc", "compiling a module")

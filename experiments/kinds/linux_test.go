@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/running"
@@ -259,5 +260,51 @@ func TestLinuxUserModule(t *testing.T) {
 		if _, err := measure(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
+	}
+}
+
+// nestedModule has one probe at the loop's function, whose handler calls a function with another probe: its hits are missed.
+const nestedModule = `
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+static unsigned long seen;
+static int root_pre(struct kprobe *p, struct pt_regs *regs) { return 0; }
+static int call_pre(struct kprobe *p, struct pt_regs *regs) { seen += int_sqrt(seen); return 0; }
+static struct kprobe root = { .symbol_name = "int_sqrt", .pre_handler = root_pre };
+static struct kprobe call = { .symbol_name = "__do_sys_getppid", .pre_handler = call_pre };
+static int __init begin(void) { int err = register_kprobe(&root); return err ? err : register_kprobe(&call); }
+static void __exit end(void) { unregister_kprobe(&call); unregister_kprobe(&root); }
+module_init(begin);
+module_exit(end);
+MODULE_LICENSE("GPL");
+`
+
+// TestLinuxMissed: a packaged kernel misses the hits of a probe in a handler, and they are counted apart.
+func TestLinuxMissed(t *testing.T) {
+	base := linuxPlan(t, "linux-probes")
+	headers := kinds.Headers(base.Points[0].Image.Name, base.Points[0].Kernel.Era)
+	if headers == "" {
+		t.Skip("left out: modules of a user, since there are no headers of the kernel, or no tools to build one")
+	}
+	dir := t.TempDir()
+	build, err := os.ReadFile("../../distro/module/build.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exptest.Write(t, dir, "kprobesim_empty.c", nestedModule)
+	script := exptest.Write(t, dir, "build.sh", string(build))
+	if said, err := exec.Command("sh", script, headers, filepath.Join(dir, "nested.ko")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	file := exptest.Write(t, dir, "nested.toml", "base = \"linux-probes\"\nname = \"nested\"\ntitle = \"nested\"\n"+
+		"[[points]]\nname = \"nested\"\nkind = \"module\"\nfile = \"nested.ko\"\nmode = \"step\"\n")
+	pt, err := linuxPlan(t, file).Point("nested")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := kinds.Measure(pt)
+	if err != nil || m.Counts != (kinds.Counts{Calls: 40, Hits: 80, Missed: 40}) {
+		t.Errorf("%v: counted are %+v", err, m)
 	}
 }

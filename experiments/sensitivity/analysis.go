@@ -30,6 +30,7 @@ type Analysis struct {
 	sets    []string // of the options, and what shortens points
 	numbers []Number
 	base    []*big.Rat // cycles of a hit of every point, with the numbers as they are
+	hits    []int64    // that were counted of every point
 	fit     *refit     // or nil
 
 	measured int // points of the batches so far
@@ -127,6 +128,7 @@ type trial struct {
 	plan  *schema.Plan
 	first int // index of its first point among those of its batch
 	rows  []*big.Rat
+	hits  []int64
 }
 
 // batch collects trials, whose points run together.
@@ -163,6 +165,7 @@ func (b *batch) run(r *running.Runner) error {
 		return m, err
 	}
 	var all []*big.Rat
+	var hits []int64
 	var errs []error
 	for _, o := range light.Run(&schema.Plan{Name: b.a.Plan.Name, Points: b.points}) {
 		err := o.Err
@@ -175,6 +178,7 @@ func (b *batch) run(r *running.Runner) error {
 		}
 		over := o.Measurement.Over()
 		all = append(all, big.NewRat(int64(over.Time), int64(clock.PerCycle)*o.Measurement.Hits))
+		hits = append(hits, o.Measurement.Hits)
 	}
 	if n := len(errs); n > 0 {
 		if n > 3 {
@@ -183,7 +187,8 @@ func (b *batch) run(r *running.Runner) error {
 		return errors.Join(errs...)
 	}
 	for _, t := range b.trials {
-		t.rows = all[t.first : t.first+len(t.plan.Points)]
+		end := t.first + len(t.plan.Points)
+		t.rows, t.hits = all[t.first:end], hits[t.first:end]
 	}
 	return nil
 }
@@ -222,7 +227,7 @@ func (a *Analysis) Run(r *running.Runner) error {
 	if err := b.run(r); err != nil {
 		return err
 	}
-	a.base = base.of()
+	a.base, a.hits = base.of(), base.hits
 	if a.fit != nil {
 		if err := a.fit.slopes(a.base, moved); err != nil {
 			return err

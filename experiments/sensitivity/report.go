@@ -19,7 +19,7 @@ func (a *Analysis) Set() (*results.Set, error) {
 	for i := range a.Plan.Points {
 		w := recorder{at: a.Plan.Points[i].At()}
 		w.add(results.MetricCycles, "cycles", a.base[i])
-		w.add(results.MetricHits, "hits", big.NewRat(a.Plan.Points[i].Workload.Hits, 1))
+		w.add(results.MetricHits, "hits", big.NewRat(a.hits[i], 1))
 		if a.fit != nil {
 			w.add(results.MetricRefitted, "numbers", big.NewRat(int64(len(a.fit.params)), 1))
 		}
