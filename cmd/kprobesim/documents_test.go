@@ -29,6 +29,7 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "overhead", printed(t, experiment, dir))
 	holdBlock(t, fidelity, "published", printed(t, collection, dir))
 	holdBlock(t, "README.md", "probes", probesTable(t))
+	holdBlock(t, "docs/guest.md", "facts", factsTable(t))
 	for name, from := range map[string]string{"overhead.svg": experiment, "published.svg": collection} {
 		svg, err := os.ReadFile(filepath.Join(dir, from, "overhead.svg"))
 		if err != nil {
