@@ -102,7 +102,9 @@ func TestOwnMissed(t *testing.T) {
 	t1 := Tabulate(set, []ColumnSpec{
 		{Title: "a", Metric: "cycles_user_hit"},
 		{Title: "b", Metric: "cycles_user_hit_all_cpus"},
-		{Title: "c", Metric: MissedMetric("cycles_user_hit_all_cpus")}, {Title: "d", Metric: MetricCalls}, {Title: "e", Metric: "calls_missed"},
+		{Title: "c", Metric: MissedMetric("cycles_user_hit_all_cpus")},
+		{Title: "d", Metric: MetricCalls},
+		{Title: "e", Metric: "calls_missed"},
 	})
 	if want := []string{"5", "7*", "3", "9", "8"}; !slices.Equal(t1.Rows[0], want) {
 		t.Errorf("%q, want %q", t1.Rows[0], want)
