@@ -62,7 +62,7 @@ guest: ## rebuild the guest images in place (needs gcc and binutils of Debian 12
 	done
 
 guest-fresh: ## fail when a guest image is not what its sources build to
-	$(GO) test -count=1 -v -run '^(TestImagesFresh|TestRebuild)$$' ./workloads
+	KPROBESIM_LONG=1 $(GO) test -count=1 -v -run '^(TestImagesFresh|TestRebuild)$$' ./workloads
 
 baselines: ## fail when a committed result moves
 	$(GO) run ./cmd/kprobesim check
