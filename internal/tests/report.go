@@ -61,30 +61,37 @@ func (r *report) event(e event) {
 			r.said[of] = append(r.said[of], e.Output)
 		}
 	case "pass", "skip":
-		r.end(of, e.Test == "")
+		r.end(of, func(line string) bool { return e.Test == "" && closing(line) })
 	case "fail":
 		if e.Test == "" {
 			r.unended(e.Package)
 		}
-		r.end(of, true)
+		r.end(of, all)
 	}
 }
 
-// end forgets what a test has printed, or prints it. Of a package that passed `go test` shows the closing line alone.
-func (r *report) end(of [2]string, show bool) {
+// end forgets what a test or a package has printed, and prints what is to be shown of it.
+func (r *report) end(of [2]string, show func(line string) bool) {
 	for _, line := range r.said[of] {
-		if show && line != "PASS\n" {
+		if show(line) {
 			_, _ = io.WriteString(r.out, line)
 		}
 	}
 	delete(r.said, of)
 }
 
+func all(string) bool { return true }
+
+// closing tells the line that `go test` shows of a package that passed or has no tests.
+func closing(line string) bool {
+	return strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "?   \t")
+}
+
 // unended prints what tests of a package had to say that never ended: those that panicked or took too long.
 func (r *report) unended(pkg string) {
 	for _, of := range slices.SortedFunc(maps.Keys(r.said), func(a, b [2]string) int { return strings.Compare(a[1], b[1]) }) {
 		if of[0] == pkg && of[1] != "" {
-			r.end(of, true)
+			r.end(of, all)
 		}
 	}
 }

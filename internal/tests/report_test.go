@@ -28,6 +28,7 @@ func events(t *testing.T) *bufio.Reader {
 		{"output", "a", "TestTwo", "        of_test.go:9: not possible: debug registers; no ptrace\n"},
 		{"output", "a", "TestTwo", "prints left out: this, which is no log\n"},
 		{"pass", "a", "TestTwo", ""},
+		{"output", "a", "", "testing: warning: no tests to run\n"},
 		{"output", "a", "", "PASS\n"},
 		{"output", "a", "", "ok  \ta\t0.1s\n"},
 		{"pass", "a", "", ""},
@@ -41,6 +42,8 @@ func events(t *testing.T) *bufio.Reader {
 		{"output", "b", "", "FAIL\tb\t0.1s\n"},
 		{"fail", "b", "", ""},
 		{"build-output", "", "", "c/c.go:1: syntax error\n"},
+		{"output", "d", "", "?   \td\t[no test files]\n"},
+		{"skip", "d", "", ""},
 		{"output", "c", "", "FAIL\tc [build failed]\n"},
 		{"fail", "c", "", ""},
 	} {
@@ -66,6 +69,7 @@ func TestReport(t *testing.T) {
 panic: test timed out
 FAIL	b	0.1s
 c/c.go:1: syntax error
+?   	d	[no test files]
 FAIL	c [build failed]
 no event at allleft out, because something is not installed:
   comparing; qemu is not installed (2 times)
