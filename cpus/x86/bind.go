@@ -240,12 +240,15 @@ func bindImul(d *decoder, r *row) bool {
 }
 
 // bindWide binds one-operand mul, div and idiv and prices them by width: those of 64 bits are
-// slower by far on the processors of the eras that are modelled.
+// slower by far on the processors of the eras that are modelled. Those of bytes have ah in place of rdx.
 func bindWide(d *decoder, r *row) bool {
 	if !bindRead(d, r) {
 		return false
 	}
-	if d.size() == size64 {
+	switch d.size() {
+	case size8:
+		r.io &^= ioSetD | ioReadD
+	case size64:
 		d.op.Class++ // clMul64 follows clMul, clDiv64 follows clDiv32
 	}
 	return true

@@ -322,7 +322,7 @@ const (
 )
 
 // dependences derives the ready times an instruction waits for and sets. The engine has room for
-// three sources and two results beside the address. Few instructions have more; what is added last
+// three sources beside the address. Few instructions have more; what is added last
 // is then left out, so the order below matters.
 func (d *decoder) dependences(r *row) {
 	in := &d.in
@@ -360,16 +360,19 @@ func (d *decoder) dependences(r *row) {
 	d.results(r)
 }
 
-// results derives the ready times that an instruction sets.
+// results derives the ready times that an instruction sets: two of them apart, and those behind them together.
 func (d *decoder) results(r *row) {
-	in := &d.in
-	outs := [...]uint8{rSink, rSink, rSink, rSink}
-	n := 0
+	in, n := &d.in, 0
 	add := func(reg uint8) {
-		if n < len(outs) {
-			outs[n] = ready(reg)
-			n++
+		switch reg = ready(reg); n {
+		case 0:
+			d.op.O1 = reg
+		case 1:
+			d.op.O2 = reg
+		default:
+			d.op.Also |= 1 << reg
 		}
+		n++
 	}
 	if r.io&ioNoWrite == 0 && in.dst != rZero {
 		add(in.dst)
@@ -389,7 +392,6 @@ func (d *decoder) results(r *row) {
 	if r.io&ioSetSrc != 0 && in.src != rZero {
 		add(in.src)
 	}
-	d.op.O1, d.op.O2 = outs[0], outs[1]
 }
 
 // narrow reports a write of less than 32 bits, which merges with the old register and so waits for
