@@ -29,6 +29,7 @@ type row struct {
 	io    uint16
 	flags uint16
 	aux   uint8
+	also  uint64 // registers that are written beside those of io, as bits
 }
 
 // size gives the operand size of the first operand, as an index; -1 for one that no form has.
@@ -211,15 +212,13 @@ func bindExtend(d *decoder, r *row) bool {
 	return false
 }
 
-// bindImul binds the three forms of imul, told apart by the operands that are there. That with
-// three hides the immediate while bindTwo binds the others.
+// bindImul binds the three forms of imul, told apart by the operands that are there. That with one has a row of its own.
+// That with three hides the immediate while bindTwo binds the others.
 func bindImul(d *decoder, r *row) bool {
 	if d.x.Args[1] == nil {
-		d.op.Class = clMul
-		if d.size() == size64 {
-			d.op.Class = clMul64
-		}
-		return bindRead(d, &imul1)
+		*r = imul1
+		d.op.Class = r.class
+		return bindWide(d, r)
 	}
 	if d.size() == size64 {
 		d.op.Class = clImul64
@@ -239,7 +238,7 @@ func bindImul(d *decoder, r *row) bool {
 	return true
 }
 
-// bindWide binds one-operand mul, div and idiv and prices them by width: those of 64 bits are
+// bindWide binds one-operand mul, div and their signed kin and prices them by width: those of 64 bits are
 // slower by far on the processors of the eras that are modelled. Those of bytes have ah in place of rdx.
 func bindWide(d *decoder, r *row) bool {
 	if !bindRead(d, r) {

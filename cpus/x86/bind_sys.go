@@ -170,12 +170,33 @@ func bindString(d *decoder, r *row) bool {
 	if d.in.seg == segCS {
 		d.in.seg = segFlat // CS is flat too; that it may not be readable is not looked at
 	}
+	d.pointers()
+	r.io |= ioReadBase
 	if d.in.rep != 0 {
 		d.op.Class = clRepStart
 		d.op.Flags |= engine.Ends
+		r.io |= ioReadC | ioSetC
 	}
 	d.shorten()
 	return true
+}
+
+// pointers names the pointers of a string instruction, which are its address and results of it.
+func (d *decoder) pointers() {
+	from, to := false, false
+	for _, a := range d.x.Args {
+		if m, ok := a.(x86asm.Mem); ok {
+			from, to = from || sourcePointer(m.Base), to || !sourcePointer(m.Base)
+		}
+	}
+	switch {
+	case from && to:
+		d.in.base, d.in.index, d.op.Also = rsi, rdi, 1<<rsi|1<<rdi
+	case from:
+		d.in.base, d.op.Also = rsi, 1<<rsi
+	case to:
+		d.in.base, d.op.Also = rdi, 1<<rdi
+	}
 }
 
 func sourcePointer(r x86asm.Reg) bool { return r == x86asm.RSI || r == x86asm.ESI || r == x86asm.SI }

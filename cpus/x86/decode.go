@@ -236,10 +236,17 @@ func (d *decoder) stackRegisters(r *row) {
 	}
 }
 
-// clears reports xor and sub of a whole register with itself.
+// clears reports an exclusive or, or a subtraction, of a whole register with itself.
 func (d *decoder) clears() bool {
 	reg, ok := d.x.Args[0].(x86asm.Reg)
-	return ok && reg >= x86asm.EAX && d.x.Args[1] == d.x.Args[0] && (d.x.Op == x86asm.XOR || d.x.Op == x86asm.SUB)
+	if !ok || reg < x86asm.EAX || d.x.Args[1] != d.x.Args[0] {
+		return false
+	}
+	switch d.x.Op {
+	case x86asm.XOR, x86asm.SUB, x86asm.PXOR, x86asm.XORPS, x86asm.XORPD:
+		return true
+	}
+	return false
 }
 
 // plainEnd reports the branches: they end a block and change nothing but where it goes on.
@@ -319,6 +326,7 @@ const (
 	ioReadBase              // computes with the base of its memory operand
 	ioReadCarry             // depends on the carry alone
 	ioSetPart               // defines all arithmetic flags but the carry
+	ioSetC                  // implicit rcx result
 )
 
 // dependences derives the ready times an instruction waits for and sets. The engine has room for
@@ -363,6 +371,7 @@ func (d *decoder) dependences(r *row) {
 // results derives the ready times that an instruction sets: two of them apart, and those behind them together.
 func (d *decoder) results(r *row) {
 	in, n := &d.in, 0
+	d.op.Also |= r.also
 	add := func(reg uint8) {
 		switch reg = ready(reg); n {
 		case 0:
@@ -391,6 +400,9 @@ func (d *decoder) results(r *row) {
 	}
 	if r.io&ioSetSrc != 0 && in.src != rZero {
 		add(in.src)
+	}
+	if r.io&ioSetC != 0 {
+		add(rcx)
 	}
 }
 

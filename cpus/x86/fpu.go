@@ -246,6 +246,7 @@ func bindStatus(d *decoder, r *row) bool {
 		return d.memory(m)
 	}
 	d.exec = r.reg[0]
+	r.io |= ioSetA
 	return true
 }
 
@@ -268,5 +269,5 @@ var ports = map[x86asm.Op]row{
 }
 
 func portString(f exec, class uint8, flags uint16) row {
-	return stringOf(f, class, flags|engine.Ends)
+	return stringOf(f, class, flags|engine.Ends, ioReadD)
 }

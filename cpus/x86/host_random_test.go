@@ -133,7 +133,7 @@ func apart(x x86asm.Inst) bool {
 	name := x.Op.String()
 	for _, p := range []string{
 		"SYS", "INT", "LAR", "LSL", "VER", "LCALL", "LJMP", "LRET", "IRET", "RDTSC", "RDPMC", "CPUID", "SGDT", "SIDT", "SLDT", "STR", "SMSW",
-		"FX", "LFS", "LGS", "LSS", "XGET",
+		"FX", "LDS", "LES", "LFS", "LGS", "LSS", "XGET",
 		"POPF", // sets ID, which a tracer cannot set back
 	} {
 		if strings.HasPrefix(name, p) && !strings.HasPrefix(name, "INTO") {
@@ -291,7 +291,7 @@ func (x *stepComparison) compare(name string, code []byte, from *stepState) {
 // of MMX, most of x87, branches of 32-bit mode to addresses of 16 bits and clflushopt are lacking on purpose.
 func lacksForm(x x86asm.Inst, known bool) bool {
 	r, has := rows[x.Op]
-	if x.Mode == 32 && x.DataSize == 16 && plainEnd(r.class) || x.DataSize == 16 && x.Op == x86asm.CLFLUSH {
+	if x.Mode == 32 && x.DataSize == 16 && plainEnd(r.class) || x.Op == x86asm.CLFLUSH {
 		return false
 	}
 	for _, a := range x.Args {

@@ -266,12 +266,14 @@ func vectorOp(f func(a, b vec) vec) row {
 
 // vectorRow is vectorOp with the immediate. A shift by an immediate has it in place of its second operand.
 func vectorRow(f func(a, b vec, imm uint64) vec) row {
-	return row{class: clVector, bind: func(d *decoder, _ *row) bool {
+	return row{class: clVector, io: ioReadDst, bind: func(d *decoder, r *row) bool {
 		dst, ok := xmmOf(d.x.Args[0])
 		if !ok {
 			return false
 		}
-		d.in.dst, d.op.O1 = rSink, rXMM+dst
+		if d.in.dst = rXMM + dst; onlyShuffles(d.x.Op) {
+			r.io = 0
+		}
 		imm, second := uint64(0), vec{}
 		for _, a := range d.x.Args[1:] {
 			if v, ok := a.(x86asm.Imm); ok {
@@ -307,6 +309,11 @@ func vectorRow(f func(a, b vec, imm uint64) vec) row {
 		}
 		return ok
 	}}
+}
+
+// onlyShuffles reports an operation that does not look at its first operand.
+func onlyShuffles(op x86asm.Op) bool {
+	return op == x86asm.PSHUFD || op == x86asm.PSHUFLW || op == x86asm.PSHUFHW
 }
 
 // movement describes a move of n bytes between vector registers and memory, or general registers.
@@ -377,7 +384,7 @@ func (m movement) ends() uint16 {
 
 // vectorMove makes the row of a move.
 func vectorMove(m movement) row {
-	return row{class: clVector, bind: func(d *decoder, _ *row) bool {
+	return row{class: clVector, bind: func(d *decoder, r *row) bool {
 		dst, toXMM := xmmOf(d.x.Args[0])
 		from, fromXMM := xmmOf(d.x.Args[1])
 		if mem, ok := d.x.Args[0].(x86asm.Mem); ok {
@@ -391,10 +398,13 @@ func vectorMove(m movement) row {
 			return fromXMM && d.memory(mem)
 		}
 		if mem, ok := d.x.Args[1].(x86asm.Mem); ok {
-			d.op.O1 = rXMM + dst
+			d.in.dst = rXMM + dst
 			d.op.Class, d.op.Flags = clVectorLoad, d.op.Flags|engine.Loads|m.ends()
 			half := m
 			half.keep = m.keep && m.n == 8 && d.x.Op != x86asm.MOVSD_XMM
+			if m.high || half.keep {
+				r.io = ioReadDst
+			}
 			d.exec = func(c *CPU, in *inst) {
 				if !c.sseReady() {
 					return
@@ -405,6 +415,9 @@ func vectorMove(m movement) row {
 			}
 			return toXMM && d.memory(mem)
 		}
+		if m.keep && toXMM {
+			r.io = ioReadDst
+		}
 		return bindVectorRegisters(d, m, dst, from, toXMM, fromXMM)
 	}}
 }
@@ -413,7 +426,7 @@ func vectorMove(m movement) row {
 func bindVectorRegisters(d *decoder, m movement, dst, from uint8, toXMM, fromXMM bool) bool {
 	switch {
 	case toXMM && fromXMM:
-		d.op.O1, d.in.src = rXMM+dst, rXMM+from
+		d.in.dst, d.in.src = rXMM+dst, rXMM+from
 		d.exec = func(c *CPU, _ *inst) {
 			if c.sseReady() {
 				c.fpu.xmm[dst] = m.merge(c.fpu.xmm[dst], m.part(c.fpu.xmm[from]), false)
@@ -423,7 +436,7 @@ func bindVectorRegisters(d *decoder, m movement, dst, from uint8, toXMM, fromXMM
 	case toXMM:
 		r, _ := d.x.Args[1].(x86asm.Reg)
 		n, _, ok := register(r)
-		d.op.O1, d.in.src = rXMM+dst, n
+		d.in.dst, d.in.src = rXMM+dst, n
 		d.exec = func(c *CPU, _ *inst) {
 			if c.sseReady() {
 				c.fpu.xmm[dst] = m.part(vec{c.R[n&63]})
@@ -478,7 +491,7 @@ func topBits(n uint) func(v vec, _ uint64) uint64 {
 func bindInsertWord(d *decoder, _ *row) bool {
 	dst, ok := xmmOf(d.x.Args[0])
 	imm, _ := d.x.Args[2].(x86asm.Imm)
-	d.op.O1 = rXMM + dst
+	d.in.dst = rXMM + dst
 	i := int(imm & 7)
 	if m, isMem := d.x.Args[1].(x86asm.Mem); isMem {
 		d.op.Flags |= engine.Loads
@@ -518,7 +531,7 @@ func vectors() map[x86asm.Op]row {
 		x86asm.MOVLHPS:  halves(func(a, b vec) vec { return vec{a[0], b[0]} }),
 		x86asm.PMOVMSKB: toGeneral(topBits(8)), x86asm.MOVMSKPS: toGeneral(topBits(32)), x86asm.MOVMSKPD: toGeneral(topBits(64)),
 		x86asm.PEXTRW: toGeneral(func(v vec, imm uint64) uint64 { return v.lane(int(imm&7), 16) }),
-		x86asm.PINSRW: {class: clVector, bind: bindInsertWord},
+		x86asm.PINSRW: {class: clVector, io: ioReadDst, bind: bindInsertWord},
 	}
 	for op, f := range vectorOps {
 		rows[op] = vectorOp(f)

@@ -109,8 +109,8 @@ func ending(f exec, class uint8, io uint16) row {
 }
 
 // stringOf is a string instruction of one element size; the size is in its name.
-func stringOf(f exec, class uint8, flags uint16) row {
-	return row{bind: bindString, reg: byWidth{f}, class: class, flags: flags}
+func stringOf(f exec, class uint8, flags, io uint16) row {
+	return row{bind: bindString, reg: byWidth{f}, class: class, flags: flags, io: io}
 }
 
 // pushFlags and popFlags have three names each, of which the decoder chooses one by the operand

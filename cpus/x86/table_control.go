@@ -58,15 +58,15 @@ var controlTransfer = map[x86asm.Op]row{
 		reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]},
 	},
 	x86asm.LOOP: {
-		bind: bindCount, class: clLoop, io: ioReadC, aux: 0,
+		bind: bindCount, class: clLoop, io: ioReadC | ioSetC, aux: 0,
 		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
 	},
 	x86asm.LOOPE: {
-		bind: bindCount, class: clLoop, io: ioReadC | ioReadFlag, aux: 2,
+		bind: bindCount, class: clLoop, io: ioReadC | ioSetC | ioReadFlag, aux: 2,
 		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
 	},
 	x86asm.LOOPNE: {
-		bind: bindCount, class: clLoop, io: ioReadC | ioReadFlag, aux: 1,
+		bind: bindCount, class: clLoop, io: ioReadC | ioSetC | ioReadFlag, aux: 1,
 		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
 	},
 
@@ -119,38 +119,38 @@ var controlTransfer = map[x86asm.Op]row{
 // Those of 5.1.9 that talk to an I/O port are not modelled.
 var stringInstructions = map[x86asm.Op]row{
 	// Loads and stores.
-	x86asm.MOVSB: stringOf(movs[uint8], clString, engine.Loads|engine.Stores),
-	x86asm.MOVSW: stringOf(movs[uint16], clString, engine.Loads|engine.Stores),
-	x86asm.MOVSD: stringOf(movs[uint32], clString, engine.Loads|engine.Stores),
-	x86asm.MOVSQ: stringOf(movs[uint64], clString, engine.Loads|engine.Stores),
+	x86asm.MOVSB: stringOf(movs[uint8], clString, engine.Loads|engine.Stores, 0),
+	x86asm.MOVSW: stringOf(movs[uint16], clString, engine.Loads|engine.Stores, 0),
+	x86asm.MOVSD: stringOf(movs[uint32], clString, engine.Loads|engine.Stores, 0),
+	x86asm.MOVSQ: stringOf(movs[uint64], clString, engine.Loads|engine.Stores, 0),
 
 	// Two loads, and a comparison as in cmp.
-	x86asm.CMPSB: stringOf(cmps[uint8], clCompareString, engine.Loads),
-	x86asm.CMPSW: stringOf(cmps[uint16], clCompareString, engine.Loads),
-	x86asm.CMPSD: stringOf(cmps[uint32], clCompareString, engine.Loads),
-	x86asm.CMPSQ: stringOf(cmps[uint64], clCompareString, engine.Loads),
+	x86asm.CMPSB: stringOf(cmps[uint8], clCompareString, engine.Loads, ioSetFlag),
+	x86asm.CMPSW: stringOf(cmps[uint16], clCompareString, engine.Loads, ioSetFlag),
+	x86asm.CMPSD: stringOf(cmps[uint32], clCompareString, engine.Loads, ioSetFlag),
+	x86asm.CMPSQ: stringOf(cmps[uint64], clCompareString, engine.Loads, ioSetFlag),
 
-	x86asm.SCASB: stringOf(scas[uint8], clCompareString, engine.Loads),
-	x86asm.SCASW: stringOf(scas[uint16], clCompareString, engine.Loads),
-	x86asm.SCASD: stringOf(scas[uint32], clCompareString, engine.Loads),
-	x86asm.SCASQ: stringOf(scas[uint64], clCompareString, engine.Loads),
+	x86asm.SCASB: stringOf(scas[uint8], clCompareString, engine.Loads, ioReadA|ioSetFlag),
+	x86asm.SCASW: stringOf(scas[uint16], clCompareString, engine.Loads, ioReadA|ioSetFlag),
+	x86asm.SCASD: stringOf(scas[uint32], clCompareString, engine.Loads, ioReadA|ioSetFlag),
+	x86asm.SCASQ: stringOf(scas[uint64], clCompareString, engine.Loads, ioReadA|ioSetFlag),
 
-	x86asm.LODSB: stringOf(lods[uint8], clString, engine.Loads),
-	x86asm.LODSW: stringOf(lods[uint16], clString, engine.Loads),
-	x86asm.LODSD: stringOf(lods[uint32], clString, engine.Loads),
-	x86asm.LODSQ: stringOf(lods[uint64], clString, engine.Loads),
+	x86asm.LODSB: stringOf(lods[uint8], clString, engine.Loads, ioSetA),
+	x86asm.LODSW: stringOf(lods[uint16], clString, engine.Loads, ioSetA),
+	x86asm.LODSD: stringOf(lods[uint32], clString, engine.Loads, ioSetA),
+	x86asm.LODSQ: stringOf(lods[uint64], clString, engine.Loads, ioSetA),
 
-	x86asm.STOSB: stringOf(stos[uint8], clString, engine.Stores),
-	x86asm.STOSW: stringOf(stos[uint16], clString, engine.Stores),
-	x86asm.STOSD: stringOf(stos[uint32], clString, engine.Stores),
-	x86asm.STOSQ: stringOf(stos[uint64], clString, engine.Stores),
+	x86asm.STOSB: stringOf(stos[uint8], clString, engine.Stores, ioReadA),
+	x86asm.STOSW: stringOf(stos[uint16], clString, engine.Stores, ioReadA),
+	x86asm.STOSD: stringOf(stos[uint32], clString, engine.Stores, ioReadA),
+	x86asm.STOSQ: stringOf(stos[uint64], clString, engine.Stores, ioReadA),
 }
 
 // enterAndLeave is SDM vol. 1, 5.1.10.
 var enterAndLeave = map[x86asm.Op]row{
 	// Both have the stack width of the mode, and the prefix 66 the width of the frame pointer.
 	x86asm.ENTER: {
-		bind: bindModeWidth, class: clEnter, flags: engine.Stores | engine.Ends | engine.Pushes,
+		bind: bindModeWidth, class: clEnter, flags: engine.Stores | engine.Ends | engine.Pushes, also: 1 << rbp,
 		reg: byWidth{nil, enter[uint16], enter[uint32], enter[uint64]},
 	},
 	x86asm.LEAVE: {
@@ -220,7 +220,7 @@ var miscellaneous = map[x86asm.Op]row{
 		bind: bindXlat, class: clXlat, io: ioReadA | ioSetA, flags: engine.Loads,
 		reg: byWidth{xlat},
 	},
-	x86asm.CPUID: ending(cpuid, clCpuid, 0),
+	x86asm.CPUID: {bind: bindNone, class: clCpuid, io: ioReadA | ioReadC | ioSetA | ioSetC | ioSetD, flags: engine.Ends, also: 1 << rbx, reg: byWidth{cpuid}},
 	// salc is in no manual of ours and in every processor: al becomes all ones if CF is set, or zero.
 	opSALC: implied(salc, clSetcc, ioReadCarry|ioSetA),
 }

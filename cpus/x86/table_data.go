@@ -106,11 +106,11 @@ var dataTransfer = map[x86asm.Op]row{
 		reg: byWidth{size32: pusha[uint32]},
 	},
 	x86asm.POPA: {
-		bind: bindSizedImm, class: clEnter, flags: engine.Loads | engine.Ends | engine.Pops,
+		bind: bindSizedImm, class: clEnter, flags: engine.Loads | engine.Ends | engine.Pops, also: popped,
 		reg: byWidth{size16: popa[uint16]},
 	},
 	x86asm.POPAD: {
-		bind: bindSizedImm, class: clEnter, flags: engine.Loads | engine.Ends | engine.Pops,
+		bind: bindSizedImm, class: clEnter, flags: engine.Loads | engine.Ends | engine.Pops, also: popped,
 		reg: byWidth{size32: popa[uint32]},
 	},
 
@@ -213,9 +213,13 @@ var binaryArithmetic = map[x86asm.Op]row{
 	},
 }
 
+// popped are the registers that popa sets beside the stack pointer.
+const popped = 1<<rax | 1<<rcx | 1<<rdx | 1<<rbx | 1<<rbp | 1<<rsi | 1<<rdi
+
 // imul1 and imul3 are the forms of imul with one and with three operands.
 var (
 	imul1 = row{
+		class: clMul, io: ioReadA | ioSetA | ioSetD | ioSetFlag,
 		reg: byWidth{imul1R[uint8], imul1R[uint16], imul1R[uint32], imul1R[uint64]},
 		mem: byWidth{imul1M[uint8], imul1M[uint16], imul1M[uint32], imul1M[uint64]},
 	}

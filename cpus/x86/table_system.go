@@ -105,7 +105,7 @@ var system = map[x86asm.Op]row{
 		bind: bindSizedImm, class: clSysret, flags: engine.Ends,
 		reg: byWidth{nil, sysexit32, sysexit32, sysexit64},
 	},
-	x86asm.SYSCALL: ending(syscall, clSyscall, 0),
+	x86asm.SYSCALL: {bind: bindNone, class: clSyscall, io: ioSetC, flags: engine.Ends, also: 1 << r11, reg: byWidth{syscall}},
 	x86asm.SYSRET: {
 		bind: bindSizedImm, class: clSysret, flags: engine.Ends,
 		reg: byWidth{nil, sysret32, sysret32, sysret64},
