@@ -98,12 +98,15 @@ func (d *decoder) waits(r uint8) {
 	}
 }
 
-// sets adds a register that the instruction sets. There is room for two.
+// sets adds a register that the instruction sets: two of them apart, and those behind them together.
 func (d *decoder) sets(r uint8) {
-	if d.op.O1 == rSink {
+	switch uint8(rSink) {
+	case d.op.O1:
 		d.op.O1 = r
-	} else {
+	case d.op.O2:
 		d.op.O2 = r
+	default:
+		d.op.Also |= 1 << r
 	}
 }
 

@@ -64,6 +64,7 @@ func TestDependences(t *testing.T) {
 		{"addend", add6, always32 | 0x00276493, true},             // mla r7, r3, r4, r6
 		{"upper half", always32 | 0x00876493, mul(8, 7, 3), true}, // umull r6, r7, r3, r4
 		{"lower half", always32 | 0x00876493, mul(8, 6, 3), true},
+		{"flags of both halves", always32 | 0x00976493, beq, true},       // umulls
 		{"ge flags", always32 | 0x06136f14, always32 | 0x06837fb4, true}, // sadd16, sel
 		{"movt keeps", add6, always32 | 0x03406001, true},
 		{"movw does not", add6, always32 | 0x03006001, false},
@@ -136,7 +137,7 @@ func holdWrites(t *testing.T, c *CPU, name string, word uint32, in *decoded, op 
 			c.R[op.Index] = 0
 		}
 	}
-	before, ge := c.R, c.ge
+	before, ge, nzcv := c.R, c.ge, c.nzcv()
 	in.Exec(c, &in.Operands)
 	c.Stop = 0
 	for i := range rZero + 1 {
@@ -144,6 +145,9 @@ func holdWrites(t *testing.T, c *CPU, name string, word uint32, in *decoded, op 
 			continue
 		}
 		t.Errorf("%s (%#x) changes register %d", name, word, i)
+	}
+	if names := int(op.O1) == rFlags || int(op.O2) == rFlags || op.Also>>rFlags&1 != 0; c.nzcv() != nzcv && !names {
+		t.Errorf("%s (%#x) changes the flags", name, word)
 	}
 	if c.ge != ge && op.O1 != rGE && op.O2 != rGE {
 		t.Errorf("%s (%#x) changes GE", name, word)

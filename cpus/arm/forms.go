@@ -259,9 +259,7 @@ func withS(form func(*decoder, *row) bool, sets exec) func(*decoder, *row) bool 
 		ok := form(d, r)
 		if d.bit(20) {
 			d.exec = sets
-			if d.op.O2 == rSink {
-				d.op.O2 = rFlags
-			}
+			d.sets(rFlags)
 		}
 		return ok
 	}

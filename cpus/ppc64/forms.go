@@ -247,13 +247,33 @@ func (d *decoder) updates(r *row) bool {
 	return false
 }
 
+// formMultiple loads the registers from one to r31.
+func formMultiple(d *decoder, r *row) bool {
+	d.alsoLoads(32 - d.rt())
+	return formLoad(d, r)
+}
+
 // formString is a move of bytes whose number is in the instruction; 0 means 32.
 func formString(d *decoder, r *row) bool {
 	d.in.sh = (d.rb()-1)&31 + 1
 	if r.flags&engine.Stores != 0 {
 		return d.store(r)
 	}
+	d.alsoLoads((d.in.sh + 3) / 4)
 	return d.load(r)
+}
+
+// formStringX loads as many bytes as XER says, so that any register may be a result.
+func formStringX(d *decoder, r *row) bool {
+	d.alsoLoads(32)
+	return formLoadX(d, r)
+}
+
+// alsoLoads names so many registers from rt on as results, behind r31 those from r0 on.
+func (d *decoder) alsoLoads(n uint8) {
+	for i := range n {
+		d.op.Also |= 1 << ((d.rt() + i) & 31)
+	}
 }
 
 // formTouch has an address and no data.

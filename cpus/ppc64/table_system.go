@@ -56,10 +56,10 @@ var memory = map[ppc64asm.Op]row{
 	ppc64asm.STWUX: {form: formStoreX, exec: stwu, class: clStoreUpdateIndexed},
 	ppc64asm.STDUX: {form: formStoreX, exec: stdux, class: clStoreUpdateIndexed},
 
-	ppc64asm.LMW:   {form: formLoad, exec: lmw, class: clLoadMultiple},
+	ppc64asm.LMW:   {form: formMultiple, exec: lmw, class: clLoadMultiple},
 	ppc64asm.STMW:  {form: formStore, exec: stmw, class: clStoreMultiple},
 	ppc64asm.LSWI:  {form: formString, exec: lswi, class: clLoadString},
-	ppc64asm.LSWX:  {form: formLoadX, exec: lswx, class: clLoadString},
+	ppc64asm.LSWX:  {form: formStringX, exec: lswx, class: clLoadString},
 	ppc64asm.STSWI: {form: formString, exec: stswi, class: clStoreString, flags: engine.Stores},
 	ppc64asm.STSWX: {form: formStoreX, exec: stswx, class: clStoreString},
 
