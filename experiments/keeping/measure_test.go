@@ -1,0 +1,77 @@
+package keeping
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
+)
+
+// A program is named by the bytes that run.
+func TestProgram(t *testing.T) {
+	file, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(b)
+	if got, err := Program(); err != nil || got != hex.EncodeToString(sum[:]) {
+		t.Errorf("%s, %v; want the hash of %s", got, err, file)
+	}
+}
+
+// What is kept is not measured again, but by a fresh store, which keeps what it measured. What fails is not kept.
+func TestMeasureKeeps(t *testing.T) {
+	plan, dir := planOf(t, "workload.hits=10"), t.TempDir()
+	pt := &plan.Points[0]
+	made := 0
+	inner := func(*schema.Point) (*kinds.Measurement, error) {
+		made++
+		return &kinds.Measurement{Counts: kinds.Counts{Calls: int64(made)}}, nil
+	}
+	for i, step := range []struct {
+		fresh        bool
+		made, reused int
+		calls        int64
+	}{{false, 1, 0, 1}, {false, 1, 1, 1}, {true, 2, 0, 2}, {false, 2, 1, 2}} {
+		s := New(dir, "program", step.fresh)
+		m, err := s.Measure(inner)(pt)
+		reused, kept := s.Reused()
+		if err != nil || kept != nil || made != step.made || reused != step.reused || m.Calls != step.calls {
+			t.Errorf("step %d: %d made, %d reused, %+v, %v, %v; want %+v", i, made, reused, m, err, kept, step)
+		}
+	}
+	other := New(dir, "other program", false)
+	if _, err := other.Measure(func(*schema.Point) (*kinds.Measurement, error) { return nil, errClocked })(pt); !errors.Is(err, errClocked) {
+		t.Errorf("a measurement that fails: %v", err)
+	}
+	if _, kept := other.Load(pt); kept {
+		t.Error("a measurement that failed is kept")
+	}
+}
+
+// Measurements that cannot be kept are measured all the same, and the first error is told.
+func TestMeasureWithoutRoom(t *testing.T) {
+	plan := planOf(t, "workload.hits=10")
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/"+Folder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := New(dir, "program", false)
+	for i := range 2 {
+		if m, err := s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return &kinds.Measurement{}, nil })(&plan.Points[i]); err != nil || m == nil {
+			t.Errorf("%v, %v", m, err)
+		}
+	}
+	if n, err := s.Reused(); n != 0 || err == nil || !strings.Contains(err.Error(), "a measurement was not kept: ") {
+		t.Errorf("%d reused, %v", n, err)
+	}
+}
