@@ -149,7 +149,7 @@ func holdProbeInsideRegion(t *testing.T, image string) {
 	}
 	g.do(g.k.Disable(g, inner))
 	g.do(g.k.WaitOptimizer(g))
-	if st := g.state(outer); st.Mode != g.comesBack() {
+	if st := g.state(outer); st.Mode != g.comesBack() || (st.Refusal == nil) != (st.Mode == Optimized) {
 		t.Errorf("with the probe inside disabled: %+v %v", st, st.Refusal)
 	}
 	g.do(g.k.Remove(g, inner))

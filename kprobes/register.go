@@ -3,6 +3,8 @@ package kprobes
 import (
 	"fmt"
 	"slices"
+
+	"kprobesim/image"
 )
 
 // RegisterKprobe registers the struct kprobe at p. Errors are of type Errno as far as the API
@@ -132,14 +134,18 @@ func (k *Kprobes) vanished(addr uint64) bool {
 	return m != nil && m.gone
 }
 
-// nowhere tells whether neither the kernel nor a module has anything at an address. What begins below the kernel's text
-// are offsets of per-CPU data.
+// nowhere tells whether neither the kernel nor a module has anything at an address. What is linked at 0 are per-CPU data,
+// which lie elsewhere.
 func (k *Kprobes) nowhere(addr uint64) bool {
 	if m := k.moduleAt(addr); m != nil {
 		return m.gone
 	}
-	_, _, ok := k.im.At(addr)
-	return !k.kernelText(addr) && !k.sym.farText.Contains(addr) && (!ok || addr < k.sym.text.Start)
+	if sym, _, ok := k.im.At(addr); ok && sym.Module != "" { // its data
+		return false
+	}
+	return !k.sym.farText.Contains(addr) && !slices.ContainsFunc(k.im.Segments, func(s image.Segment) bool {
+		return !s.User && s.VA != 0 && addr >= s.VA && addr-s.VA < s.MemSize
+	})
 }
 
 // prepare checks the address and makes what a hit runs in the place of the instruction there.
