@@ -142,8 +142,10 @@ func c(x int) int {
 func d(x int) {
 again:
 	for x < 9 {
-		x++
-		continue again
+		switch x++; x {
+		default:
+			continue again
+		}
 	}
 }
 `
@@ -163,7 +165,7 @@ again:
 		}
 		changed := strings.Replace(text, w.Old, w.New, 1)
 		if m.function == "d" {
-			if strings.Contains(w.New, "again:") || !strings.Contains(w.New, "againOfMutant:") {
+			if strings.Contains(w.New, "again:") || !strings.Contains(w.New, "againOfMutant:") || strings.Contains(w.New, "defaultOfMutant") {
 				t.Errorf("the label stands in %s", w.New)
 			}
 			changed = strings.ReplaceAll(changed, "againOfMutant", "again")

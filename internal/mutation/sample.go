@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"kprobesim/internal/mutants"
@@ -97,8 +98,8 @@ var label = regexp.MustCompile(`(?m)^(\s*)([a-z][A-Za-z0-9]*):\s*$`)
 func (m *mutant) woven(t *tree) (mutants.Mutant, bool) {
 	text := m.pkg.texts[m.file]
 	from, to := m.change.from, m.change.to
-	labels := label.FindAllStringSubmatch(text[m.body[0]:m.body[1]], -1)
-	if labels != nil {
+	labels := slices.DeleteFunc(label.FindAllStringSubmatch(text[m.body[0]:m.body[1]], -1), func(l []string) bool { return l[2] == "default" })
+	if len(labels) > 0 {
 		from, to = m.body[0], m.body[1]
 	}
 	for strings.Count(text, text[from:to]) > 1 || from == to {
