@@ -150,20 +150,20 @@ func (t *Tally) Step(s *cpus.Step) {
 	switch {
 	case m.place == nil || m.place.user != s.User:
 	case m.place.armed(s.Code, t.k.arch.Breakpoint):
-		c.arrive(arrival{m.place, t.preOf(m.place), bytes.HasPrefix(s.Code, t.k.arch.Breakpoint)})
+		c.arrive(t.arrival(m.place, s.Code))
 	case m.place.user || t.k.era.Year == 2005:
 		c.pass(m.place, t.k.arch.First == Stepped)
 	}
 }
 
-// preOf is the handler of what the guest finds at a place: of the one probe there or of all.
-func (t *Tally) preOf(p *place) uint64 {
+// arrival is one at a place by certain code. The handler is that of what the guest finds there: of the one probe or of all.
+func (t *Tally) arrival(p *place, code []byte) arrival {
 	if p.user {
-		return p.pre
+		return arrival{p, p.pre, true}
 	}
 	s := t.k.site(p.addr)
-	if s == nil {
-		return 0
+	if s == nil { // the probe has gone: nobody handles that
+		return arrival{p, ^uint64(0), true}
 	}
-	return t.k.entered(t.k.m.Load(s.head, t.k.l.p.pre))
+	return arrival{p, t.k.entered(t.k.m.Load(s.head, t.k.l.p.pre)), bytes.HasPrefix(code, t.k.breakpoint(s))}
 }

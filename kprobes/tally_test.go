@@ -85,14 +85,12 @@ func TestTallyOfGroups(t *testing.T) {
 				if got := of.sum(); got != (Hits{All: 4 * calls}) {
 					t.Errorf("a post handler alone: %+v, want 4 hits a call", got)
 				}
-				if l.k.era.Year >= 2010 {
-					l.do(l.k.Disable(l.Call, post))
-					l.call("work_recursive", 3, 7)
-					l.do(l.k.Enable(l.Call, post))
-					if got := of.sum(); got != (Hits{All: 4 * calls}) {
-						t.Errorf("a post handler alone, disabled: %+v", got)
-					}
+				l.remove(post)
+				l.call("work_recursive", 3, 7)
+				if got := of.sum(); got != (Hits{All: 4 * calls}) {
+					t.Errorf("a post handler alone, removed: %+v", got)
 				}
+				post = l.add(Spec{Symbol: "work_recursive", Post: "post_count"})
 				more := l.add(Spec{Symbol: "work_recursive", Handler: "handler_count"})
 				ret := l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_count", MaxActive: 2})
 				of = l.tally(post, more, ret)
@@ -142,4 +140,28 @@ func TestTallyOnManyCPUs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTallyOfConditions: a breakpoint whose condition does not hold is no hit, and none that is missed, also when it has
+// just gone.
+func TestTallyOfConditions(t *testing.T) {
+	const calls = 20
+	bootImage(t, "arm-2014", plain(), func(l *live) {
+		p := l.add(Spec{Symbol: "work_conditions", Offset: 4, Handler: "handler_count"}) // addhi
+		of := l.tally(p)
+		for range calls {
+			l.call("work_conditions", 5, 3)
+			l.call("work_conditions", 3, 5)
+		}
+		want := Hits{All: calls}
+		if got := of.sum(); got != want || len(of.cpus[0].open) > 1 {
+			t.Errorf("%+v, want %+v; %d arrivals are open", got, want, len(of.cpus[0].open))
+		}
+		l.do(l.k.Disable(l.Call, p))
+		l.call("work_conditions", 3, 5)
+		if got := of.sum(); got != want {
+			t.Errorf("disabled: %+v, want %+v", got, want)
+		}
+		l.remove(p)
+	})
 }

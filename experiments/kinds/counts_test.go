@@ -62,6 +62,9 @@ func TestRecursionIsPerHit(t *testing.T) {
 				t.Errorf("%s %s: %s is %v at 13 hits a call, and %v at one", c.experiment, c.point, metric, deep[metric], once[metric])
 			}
 		}
+		if deep[results.MetricFirst] > once[results.MetricFirst] {
+			t.Errorf("%s %s: the first of 13 hits are %v cycles each, the first of one %v", c.experiment, c.point, deep[results.MetricFirst], once[results.MetricFirst])
+		}
 		if deep["cycles_unprobed_call"] <= once["cycles_unprobed_call"] {
 			t.Errorf("%s %s: a call without the probe takes %v and %v cycles", c.experiment, c.point, deep["cycles_unprobed_call"], once["cycles_unprobed_call"])
 		}
@@ -93,6 +96,10 @@ func TestScalingCountsHits(t *testing.T) {
 	}
 	if r := deep[kinds.MetricRate] / once[kinds.MetricRate]; r < 0.8 || r > 1.3 {
 		t.Errorf("%v million hits a second at 13 a call, %v at one", deep[kinds.MetricRate], once[kinds.MetricRate])
+	}
+	const mhz = 2333.3
+	if cpus := deep[kinds.MetricRate] * deep["cycles_per_hit_and_cpu"] / mhz; math.Abs(cpus-2) > 0.01 {
+		t.Errorf("%v million hits a second of %v cycles each are %v CPUs, want 2", deep[kinds.MetricRate], deep["cycles_per_hit_and_cpu"], cpus)
 	}
 	off := outcome(t, kinds.Scaling, "b", sets, `points.b.flags=["disabled"]`)
 	if _, ok := off["cycles_per_hit_and_cpu"]; ok || off[kinds.MetricRate] != 0 || off[results.MetricCalls] == 0 || off[results.MetricHits] != 0 {
