@@ -70,7 +70,9 @@ func (k kernel) facts(t *testing.T, object string) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	bootFor(t, k, kprobes.Default(), 1e11, func(r *running) {
+	o := kprobes.Default()
+	o.Preempt = strings.HasSuffix(k.image, "-preempt")
+	bootFor(t, k, o, 1e11, func(r *running) {
 		if _, err := r.l.Load(r.Call, f, ""); err != nil {
 			r.Fatal(err)
 		}
@@ -82,6 +84,20 @@ func (k kernel) facts(t *testing.T, object string) string {
 		}
 	})
 	return out.String()
+}
+
+// TestFactsOfPreemptibleKernels inserts the same module into kernels of 2020 that preempt kernel code, as Debian's do. They
+// print the same.
+func TestFactsOfPreemptibleKernels(t *testing.T) {
+	for _, name := range []string{"x86_64-2020", "i386-2020"} {
+		want, err := os.ReadFile(filepath.Join(factsFolder, name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (kernel{image: name + "-preempt"}).facts(t, filepath.Join(factsFolder, name+".o")); got != string(want) {
+			t.Errorf("%s-preempt: the facts are\n%s\nwant\n%s", name, got, want)
+		}
+	}
 }
 
 // TestFactsOf2020 compares the kernels of 2020 with Linux 6.1, of which tests of distro hold what it prints. What differs has a

@@ -114,7 +114,7 @@ func bootFor(t *testing.T, k kernel, o kprobes.Options, cycles int64, body func(
 	_, target, _ := targets.Image(targets.List(), k.image)
 	sys, err := target.Build(targets.Config{
 		Machine: sim.Config{CPU: cpustest.Config(target.ISA), Image: im, Budget: clock.FromCycles(cycles)},
-		Kernel:  smp.Options{HZ: 1000}, Probes: o,
+		Kernel:  smp.Options{HZ: 1000, Preempt: o.Preempt}, Probes: o,
 	})
 	if err != nil {
 		t.Fatal(err)
