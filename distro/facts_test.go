@@ -1,6 +1,7 @@
 package distro_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 	"kprobesim/internal/hosttools"
 )
 
+var update = flag.Bool("update", false, "write what the module of facts prints in the simulated kernels")
+
 // known has what the module of facts prints in kernels, and which kernels of ours differ in what.
 const known = "../modules/testdata/facts"
 
@@ -21,16 +24,21 @@ func TestFactsOfPackagedKernels(t *testing.T) {
 	for _, file := range kernels(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			golden := filepath.Join(known, goldenOf(t, file))
-			b, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
 			c := packaged(t, file)
 			c.Initrd, c.Untimed = factsFiles(t, file, c.Kernel.Image.Bits), true
 			c.Budget = clock.FromCycles(120 * c.CPU.Hz)
 			m, err := distro.Run(c, distro.Stop{})
 			if err != nil {
 				t.Fatalf("%v; the console:\n%s", err, m.Console())
+			}
+			if *update {
+				if err := os.WriteFile(golden, []byte(strings.Join(factsOf(m.Console()), "\n")+"\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
 			}
 			compareFacts(t, golden, string(b), m.Console())
 			if !hosttools.Whole(t, "the facts of a packaged kernel under qemu", "the simulated kernel prints what qemu printed before") {
@@ -86,13 +94,18 @@ func factsInit(bits int) (distro.File, error) {
 	return distro.File{Name: "init", Mode: distro.ModeProgram, Data: b}, err
 }
 
+// factsOf are the facts that a console tells.
+func factsOf(console string) (out []string) {
+	for _, m := range regexp.MustCompile(`(?m)\bfact (\S+ .+?)\r?$`).FindAllStringSubmatch(console, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
 // compareFacts compares what a console tells with the lines that are known.
 func compareFacts(t *testing.T, of, want, console string) {
 	t.Helper()
-	var got []string
-	for _, m := range regexp.MustCompile(`(?m)\bfact (\S+ .+?)\r?$`).FindAllStringSubmatch(console, -1) {
-		got = append(got, m[1])
-	}
+	got := factsOf(console)
 	lines := strings.Split(strings.TrimSuffix(want, "\n"), "\n")
 	if !strings.Contains(console, "facts done") || len(got) != len(lines) {
 		t.Errorf("%s: %d facts of %d; the end of the console:\n%s", of, len(got), len(lines), console[max(0, len(console)-2000):])
