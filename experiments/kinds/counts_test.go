@@ -155,3 +155,13 @@ func TestWatchpointCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestCrowdingIsPerHit: among many probes, too, a call may have several hits.
+func TestCrowdingIsPerHit(t *testing.T) {
+	exptest.Alone(t)
+	once := outcome(t, kinds.Crowding, "b/crowd.position=last", "workload.target=work_recursive", "workload.args=[0, 1]")
+	deep := outcome(t, kinds.Crowding, "b/crowd.position=last", "workload.target=work_recursive", "workload.args=[12, 1]")
+	if r := deep[results.MetricCycles] / once[results.MetricCycles]; math.Abs(r-1) > 0.1 || deep[results.MetricHits] != 13*deep[results.MetricCalls] {
+		t.Errorf("13 hits a call: %v; one: %v", deep, once)
+	}
+}
