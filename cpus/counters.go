@@ -33,7 +33,6 @@ type Counters struct {
 	L2Misses      uint64
 	ITLBMisses    uint64
 	DTLBMisses    uint64
-	Invalidation  uint64 // stores of this CPU that hit predecoded code
 	ContextSyncs  uint64 // instructions behind which nothing is executed that was fetched before
 	Transfers     uint64 // lines that came from another CPU's cache
 	Upgrades      uint64 // stores that took the copies of a line from other CPUs
@@ -63,7 +62,6 @@ func (c Counters) Sub(o *Counters) Counters {
 		{&c.L2Misses, &o.L2Misses},
 		{&c.ITLBMisses, &o.ITLBMisses},
 		{&c.DTLBMisses, &o.DTLBMisses},
-		{&c.Invalidation, &o.Invalidation},
 		{&c.ContextSyncs, &o.ContextSyncs},
 		{&c.Transfers, &o.Transfers},
 		{&c.Upgrades, &o.Upgrades},

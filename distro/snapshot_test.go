@@ -193,7 +193,7 @@ func unpacked(f *testing.F, c distro.Config) (distro.Config, []byte) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	begin := len("kprobesim snapshot 2\n") + sha256.Size
+	begin := len("kprobesim snapshot 3\n") + sha256.Size
 	in, err := zstd.NewReader(nil)
 	if err != nil {
 		f.Fatal(err)

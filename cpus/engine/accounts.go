@@ -39,6 +39,9 @@ func (c *Core) Book() {
 	c.mark, c.count = c.retire, 0
 }
 
+// Completed is the number of instructions so far, between two of them.
+func (c *Core) Completed() uint64 { return c.Counts.Instructions + c.count }
+
 // Counters implements cpus.Probe.
 func (c *Core) Counters() *cpus.Counters {
 	c.Book()

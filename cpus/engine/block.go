@@ -47,6 +47,23 @@ const noLine = 1<<32 - 1
 // gone is the phase of a block whose code was written, which no code has: links to it lead nowhere.
 const gone = freshPhase - 1
 
+// goes has links to a block lead nowhere.
+func (b *Block[C, P]) goes() { b.phase, b.only = gone, noLine }
+
+// fetched reports whether its lines are those that their sets used last: to fetch them again changes nothing.
+func (b *Block[C, P]) fetched() bool {
+	return *b.lineUsed == b.line && (b.next == 0 || *b.nextUsed == b.next)
+}
+
+// last is what LastBranch asks of a block that is forgotten.
+func (b *Block[C, P]) last() *Block[C, P] {
+	n := max(len(b.insns)-1, 0)
+	return &Block[C, P]{insns: b.insns[n:], timed: timed{ops: b.ops[n:]}, end: b.end}
+}
+
+// reaches reports whether the last instruction lies in the next granule too.
+func (b *Block[C, P]) reaches() bool { return b.pa&(granule-1)+b.end-b.pc > granule }
+
 // link is a block that followed another. It holds until that is gone or a translation is forgotten.
 // Generations begin with 1, so that the zero link leads nowhere.
 type link[C, P any] struct {
@@ -214,7 +231,7 @@ func (e *Engine[C, P]) codeAt(pc, pa uint64, first bool) (code []byte, tail uint
 	if !first {
 		return nil, 0, false
 	}
-	next, ok := e.isa.CodeAddress(pc&^pageMask + pageBytes)
+	next, ok := e.codeAddress(pc&^pageMask + pageBytes)
 	if !ok {
 		return nil, 0, false
 	}

@@ -19,8 +19,8 @@ type Engine[C, P any] struct {
 	Core
 	isa              ISA[C, P] `state:"-"`
 	store[C, P]      `state:"-"`
-	resume           resumePoint[C, P] `state:"-"`
-	trail            trail[C, P]       `state:"-"`
+	resume           resumePoint[C, P]
+	trail            trail[C, P] `state:"-"`
 	threads[C, P]    `state:"-"`
 	timedState[C, P] `state:"-"`
 

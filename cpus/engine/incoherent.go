@@ -207,17 +207,14 @@ func (c *Core) Code(pa uint64, n int) []byte {
 	return b
 }
 
-// dropLine forgets the blocks that were decoded from a line. A running block is looked at again before the
-// next instruction.
+// dropLine forgets the blocks that were decoded from a line, as dropCode does.
 func (e *Engine[C, P]) dropLine(line uint32) {
-	pa := uint64(line) << e.l1i.Shift()
+	pa, hit := uint64(line)<<e.l1i.Shift(), false
 	for at := pa; at < pa+1<<e.l1i.Shift(); at += granule {
-		e.dropGranule(at)
+		hit = e.dropGranule(at, false) || hit
 	}
 	if pa >= granule {
-		e.dropGranule(pa - granule) // its last instruction may reach behind it
+		hit = e.dropGranule(pa-granule, true) || hit
 	}
-	if e.idx != between {
-		e.Stop |= StopCode
-	}
+	e.stopIf(hit)
 }

@@ -58,6 +58,7 @@ type timed struct {
 	runs    uint8   // up to memo.runs
 	entered bool    // a branch to it lands inside a fetch window
 	simple  bool    // it can have steps
+	several bool    // it is a trace
 	tried   uint8   // passages through the model, up to planAfter
 	steps   []step  // nil until planAfter
 	number  uint64  // by which the memo knows it, or zero

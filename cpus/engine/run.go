@@ -11,14 +11,18 @@ import (
 func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
 	e.broken = false
 	for {
-		if x, stop := e.before(limit); stop {
-			return x
+		if !e.within { // the rest of a block comes before anything is looked at
+			if x, stop := e.before(limit); stop {
+				return x
+			}
 		}
 		e.within = false
-		b := e.fetch()
-		if b == nil {
+		switch b, at := e.next(); {
+		case b == nil:
 			e.isa.Deliver()
-		} else {
+		case at != 0:
+			e.runRest(b, at)
+		default:
 			e.runBlocks(b, limit)
 		}
 		if e.Stop&StopExit != 0 {
@@ -35,7 +39,7 @@ func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
 // Native slots are recognized here, by their addresses, because no instruction in them is ever
 // executed. In user mode they are no way out of the guest.
 func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
-	if e.quick.on && e.retire >= e.quick.until && e.resume.block == nil {
+	if e.quick.on && e.retire >= e.quick.until && e.resume.at == 0 {
 		e.becomeTimed()
 	}
 	if e.Check != 0 {
@@ -46,7 +50,7 @@ func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 			e.Check &^= checkWatched
 			e.forgetCode()
 		}
-		if e.Check&checkUntimed != 0 && e.resume.block == nil {
+		if e.Check&checkUntimed != 0 && e.resume.at == 0 {
 			e.switchTiming()
 		}
 		e.isa.Poll()
@@ -58,7 +62,7 @@ func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 	switch {
 	case e.Halted:
 		return cpus.Exit{Reason: cpus.Halted}, true
-	case e.retire >= limit && !e.within:
+	case e.retire >= limit:
 		return cpus.Exit{Reason: cpus.Limit}, true
 	case e.R[PC]-e.Bus.Native[0] < e.Bus.Native[1]-e.Bus.Native[0] && !e.User:
 		return cpus.Exit{Reason: cpus.Native}, true
@@ -73,7 +77,7 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		e.setPhase(b.phase)
 	}
 	if e.singly(b) {
-		e.runSingle(b)
+		e.runSingle(b, 0)
 		return
 	}
 	if e.quick.on {
@@ -149,12 +153,33 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 	e.block, e.idx = b, between
 }
 
-// runSingle is runBlocks of one block of which every instruction must be looked at.
-func (e *Engine[C, P]) runSingle(b *Block[C, P]) {
+// runSingle is runBlocks of one block, from an instruction on, of which every instruction must be looked at.
+func (e *Engine[C, P]) runSingle(b *Block[C, P], at int) {
 	e.running(b)
-	e.settled = 0
-	n := e.runSingly(b, 0, len(b.insns))
-	e.within = e.broken && n < len(b.insns) && e.R[PC] == b.insns[n-1].next
+	e.settled = at
+	n, more := e.runSingly(b, at, len(b.insns))
+	if e.within = more; more {
+		e.leave(b, n)
+	}
+}
+
+// runRest executes what is left of a block, from an instruction on.
+func (e *Engine[C, P]) runRest(b *Block[C, P], at int) {
+	if b.phase != e.phase {
+		e.setPhase(b.phase)
+	}
+	if e.singly(b) {
+		e.runSingle(b, at)
+		return
+	}
+	e.running(b)
+	e.settled = at
+	if e.executePart(b, at, len(b.insns)) {
+		e.finish(b, e.idx)
+		return
+	}
+	e.settle(len(b.insns))
+	e.idx = between
 }
 
 // otherLink is following of links that are not a block's first two, or nil when Run must look around first.
@@ -262,7 +287,7 @@ func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P]
 	if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= limit || e.quick.on && e.retire >= e.quick.until {
 		return nil
 	}
-	if b = l.to; b.phase != e.phase || *b.lineUsed != b.line || b.next != 0 && *b.nextUsed != b.next {
+	if b = l.to; b.phase != e.phase || !b.fetched() {
 		return nil
 	}
 	return b
@@ -300,15 +325,20 @@ func (e *Engine[C, P]) finish(b *Block[C, P], i int) {
 
 // runSingly executes instructions of a block one by one, from a first one up to a last one: for the
 // observer, and as long as the instruction set wants it (Core.Single). It returns the index behind the
-// one that it came to. Its timing is runBlocks'.
-func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) int {
-	for i := from; i < to; i++ {
+// one that it came to, and whether it would go on there but for the bound or the observer. Its timing is runBlocks'.
+func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) (n int, more bool) {
+	for i := from; ; i++ {
 		single := e.Single != 0 || b.stops
-		if single && i != from && e.isa.EndsRun() {
-			return i
+		if i != from {
+			if i == len(b.insns) || single && e.isa.EndsRun() {
+				return i, false
+			}
+			if i == to || e.broken {
+				return i, true
+			}
 		}
 		if single && !e.isa.BeginStep() {
-			return i + 1
+			return i + 1, false
 		}
 		pc := e.R[PC]
 		e.beginStep(b, pc, int(b.ops[i].Len))
@@ -317,11 +347,10 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) int {
 			leave = true
 		}
 		e.endStep(int(b.ops[i].Len))
-		if leave || e.broken || e.R[PC] != b.insns[i].next {
-			return i + 1
+		if leave || e.R[PC] != b.insns[i].next {
+			return i + 1, false
 		}
 	}
-	return to
 }
 
 // one executes and times one instruction, and reports whether the block ends with it. Afterwards

@@ -5,13 +5,15 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// resumePoint is what Steps has left of a block: its instructions from one on. It holds as a link does,
-// and while nothing else is executed. Without it a policy that takes turns by single instructions
-// would decode the rest of each block as a block of its own.
+// resumePoint is what Steps, or an observer that breaks, has left of a block: its instructions from one on. It holds as a link does,
+// and while nothing else is executed. Where the block is not there any more it is decoded again from its
+// beginning, so that nothing depends on what the host has kept: an instruction's place in its block says where delays wait
+// that nothing has been charged for yet.
 type resumePoint[C, P any] struct {
-	block *Block[C, P]
-	at    int
-	gen   uint64
+	block *Block[C, P] `state:"-"`
+	gen   uint64       `state:"-"`
+	at    int          // zero between two blocks
+	start uint64       // address of the block
 }
 
 // Steps implements cpus.CPU.
@@ -26,6 +28,9 @@ func (e *Engine[C, P]) Steps(n int, limit clock.Ticks) (int, cpus.Exit) {
 			e.isa.Deliver()
 			done++
 		case b.watched > e.R[PC] && done > 0:
+			if at != 0 {
+				e.leave(b, at)
+			}
 			return done, cpus.Exit{Reason: cpus.Broken}
 		default:
 			done += e.stepBlocks(b, at, n-done, limit)
@@ -41,23 +46,35 @@ func (e *Engine[C, P]) Steps(n int, limit clock.Ticks) (int, cpus.Exit) {
 	return n, cpus.Exit{Reason: cpus.Limit}
 }
 
-// next is fetch that goes on in the middle of a block that Steps has left there: the rest of a block is
-// the block that would be decoded at its first instruction.
+// next is fetch that goes on in the middle of a block that was left there.
 func (e *Engine[C, P]) next() (b *Block[C, P], at int) {
-	r := e.resume
-	e.resume.block = nil
-	if r.block == nil || r.block != e.block || r.block.phase == gone || r.gen != e.gen ||
-		e.R[PC] != r.block.insns[r.at-1].next {
+	if e.resume.at == 0 {
 		return e.fetch(), 0
 	}
-	e.fetchLines(r.block)
-	return r.block, r.at
+	return e.resumed()
+}
+
+// resumed is next in the middle of a block.
+func (e *Engine[C, P]) resumed() (b *Block[C, P], at int) {
+	r, pc := e.resume, e.R[PC]
+	e.resume = resumePoint[C, P]{}
+	if b = r.block; b == nil || b != e.block || b.phase == gone || r.gen != e.gen {
+		b = nil
+		if pc-r.start < granule && (pc>>pageShift+1 == e.curTag || e.fetchPage(pc)) {
+			b = e.find(r.start)
+		}
+	}
+	if b == nil || r.at >= len(b.insns) || pc != b.insns[r.at-1].next {
+		return e.fetch(), 0
+	}
+	e.fetchLines(b)
+	return b, r.at
 }
 
 // leave notes that a block is left before its instruction at, if it has that many.
 func (e *Engine[C, P]) leave(b *Block[C, P], at int) {
 	if at < len(b.insns) {
-		e.resume = resumePoint[C, P]{b, at, e.gen}
+		e.resume = resumePoint[C, P]{b, e.gen, at, b.pc}
 	}
 }
 
@@ -70,8 +87,10 @@ func (e *Engine[C, P]) stepBlocks(b *Block[C, P], at, n int, limit clock.Ticks) 
 	if e.singly(b) {
 		e.running(b)
 		e.settled = at
-		to := e.runSingly(b, at, min(at+n, len(b.insns)))
-		e.leave(b, to)
+		to, more := e.runSingly(b, at, min(at+n, len(b.insns)))
+		if more {
+			e.leave(b, to)
+		}
 		return to - at
 	}
 	left := n

@@ -58,28 +58,36 @@ type codeGranule[C, P any] struct {
 	have   uint64 // offsets at which there are blocks
 }
 
+// put keeps a block. One that was there was decoded for another address: nobody would tell its links of a store.
 func (g *codeGranule[C, P]) put(off uint64, b *Block[C, P]) {
+	if old := g.blocks[off]; old != nil {
+		old.goes()
+	}
 	g.blocks[off] = b
 	g.have |= 1 << off
 }
 
-// drop lets links to the blocks of the granule lead nowhere.
-func (g *codeGranule[C, P]) drop() {
+// drop forgets the blocks of the granule, or those alone that reach behind it. It returns how many, and whether one
+// of them is what runs.
+func (g *codeGranule[C, P]) drop(reaching bool, running *timed) (n int, hit bool) {
 	for have := g.have; have != 0; have &= have - 1 {
-		b := g.blocks[bits.TrailingZeros64(have)]
-		b.phase, b.only = gone, noLine
+		off := bits.TrailingZeros64(have)
+		b := g.blocks[off]
+		if reaching && !b.reaches() {
+			continue
+		}
+		b.goes()
+		g.blocks[off], g.have = nil, g.have&^(1<<off)
+		n, hit = n+1, hit || &b.timed == running
 	}
+	return n, hit
 }
 
-// Bytes of the host that decoded code takes, about, and the bound of what all CPUs of a machine may
-// hold: a fixed part, which no kernel of ours comes near, and a share of the guest's memory.
+// Bytes of the host that decoded code takes, about. host.Decoded bounds what all CPUs of a machine may hold.
 const (
 	granuleBytes = 8*granule + 64
 	blockBytes   = 320
 	insnBytes    = 96
-	heldBase     = 96 << 20
-	heldShare    = 8
-	heldLeast    = 4 << 20 // for one CPU
 )
 
 func (s *store[C, P]) init(bus cpus.Bus, maxInsn int) {
@@ -89,16 +97,16 @@ func (s *store[C, P]) init(bus cpus.Bus, maxInsn int) {
 	}
 	s.pages = make([]*codePage[C, P], ram>>pageShift)
 	s.maxInsn = maxInsn
-	s.limit = max((heldBase+ram/heldShare)/n, heldLeast)
+	s.limit = max((host.Decoded.Base+ram/host.Decoded.Share)/n, host.Decoded.Least)
 }
 
 // forgetCode drops every block of this CPU.
 func (e *Engine[C, P]) forgetCode() {
 	e.pages, e.held = make([]*codePage[C, P], len(e.pages)), 0
-	e.block = new(Block[C, P])
+	e.block = e.block.last()
 	e.cur = &e.block.timed
 	e.shortcuts = [shortcuts]link[C, P]{}
-	e.resume = resumePoint[C, P]{}
+	e.resume.block = nil
 	e.forgetFetch()
 	e.forgetNative()
 	e.emptyRoom()
@@ -181,7 +189,14 @@ func (e *Engine[C, P]) find(pc uint64) *Block[C, P] {
 	}
 	g := *at
 	b := g.blocks[off&(granule-1)]
-	if b == nil || b.pc != pc || b.mode != e.mode || b.tail != nil && !e.sameTail(b, pc) {
+	same := b != nil && b.pc == pc && b.mode == e.mode
+	if same && b.tail != nil {
+		var ok bool
+		if same, ok = e.sameTail(b, pc); !ok {
+			return nil
+		}
+	}
+	if !same {
 		if e.stale != nil {
 			e.bringCode(e.curPA | off)
 		}
@@ -238,16 +253,22 @@ func (e *Engine[C, P]) fetchPage(pc uint64) bool {
 	return true
 }
 
-// fetchSlow translates through the ITLB.
-func (e *Engine[C, P]) fetchSlow(pc uint64) bool {
-	pa, ok := e.isa.CodeAddress(pc)
-	if !ok {
-		return false
-	}
+// codeAddress translates an address of code through the ITLB. Copies of translations that this has replaced are voided.
+func (e *Engine[C, P]) codeAddress(va uint64) (pa uint64, ok bool) {
+	pa, ok = e.isa.CodeAddress(va)
 	if n := e.ITLB.Generation - e.itlbGen; n != 0 {
 		e.itlbGen = e.ITLB.Generation
 		e.forgetLinks()
 		e.replacedCode(n)
+	}
+	return pa, ok
+}
+
+// fetchSlow translates through the ITLB.
+func (e *Engine[C, P]) fetchSlow(pc uint64) bool {
+	pa, ok := e.codeAddress(pc)
+	if !ok {
+		return false
 	}
 	if !e.Memory.Holds(pa, 1) {
 		e.isa.NoCode()
@@ -258,45 +279,59 @@ func (e *Engine[C, P]) fetchSlow(pc uint64) bool {
 }
 
 // sameTail reports that the page behind a block's page still maps where the block's tail was decoded,
-// and that nobody wrote there: stores into that granule do not know of the block.
-func (e *Engine[C, P]) sameTail(b *Block[C, P], pc uint64) bool {
-	pa, ok := e.isa.Translate(pc&^pageMask + pageBytes)
-	return ok && pa == b.tail.page && bytes.Equal(b.tail.code, e.Code(pa, len(b.tail.code)))
+// and that nobody wrote there: stores into that granule do not know of the block. ok is false with an exception
+// pending. The page is translated for each execution, as if the block were decoded anew.
+func (e *Engine[C, P]) sameTail(b *Block[C, P], pc uint64) (same, ok bool) {
+	pa, ok := e.codeAddress(pc&^pageMask + pageBytes)
+	return ok && pa == b.tail.page && bytes.Equal(b.tail.code, e.Code(pa, len(b.tail.code))), ok
 }
 
-// dropCode forgets the blocks of a written granule, and those of the one before it, whose last
-// instruction may reach into it. Every CPU is told of every such store, its own and others'. One that
-// executes a block looks again before its next instruction. One whose instruction cache keeps the line as it
-// was goes on with that.
+// dropCode forgets the blocks of a written granule, and those of the one before it whose last
+// instruction reaches into it. Every CPU is told of every such store, its own and others'. One whose instruction
+// cache keeps the line as it was goes on with that.
+//
+// One that executes such a block looks again before its next instruction. One that executes any other block does not:
+// what the host has decoded is nothing that a guest could tell, so the end of no block may follow from it.
 func (e *Engine[C, P]) dropCode(pa uint64) {
 	if e.stale.has(pa) {
 		return
 	}
-	e.dropGranule(pa)
+	hit := e.dropGranule(pa, false)
 	if pa >= granule {
-		e.dropGranule(pa - granule)
+		hit = e.dropGranule(pa-granule, true) || hit
 	}
+	e.stopIf(hit)
+}
+
+// stopIf has the running block end behind the running instruction when it was dropped, as some block of a trace may have been.
+func (e *Engine[C, P]) stopIf(hit bool) {
 	if e.idx != between {
-		e.Counts.Invalidation++
 		e.Stop |= StopCode
 	}
 }
 
-func (e *Engine[C, P]) dropGranule(pa uint64) {
+// dropGranule forgets the blocks of a granule, or those alone that reach behind it, and reports whether one of them is
+// the running one.
+func (e *Engine[C, P]) dropGranule(pa uint64, reaching bool) (hit bool) {
 	p := e.pages[pa>>pageShift]
 	if p == nil {
-		return
+		return false
 	}
-	if g := &p.granules[pa&pageMask>>mmu.GranuleShift]; *g != nil {
-		(*g).drop()
-		e.dropped++
-		*g = nil
-		switch {
-		case e.landings == nil: // there is no threaded code that may lead here
-		case e.quick.on:
-			e.forgetFetch()
-		default:
-			e.voidWays()
-		}
+	g := p.granules[pa&pageMask>>mmu.GranuleShift]
+	if g == nil {
+		return false
 	}
+	n, hit := g.drop(reaching, e.cur)
+	if n == 0 {
+		return false
+	}
+	e.dropped++
+	switch {
+	case e.landings == nil: // there is no threaded code that may lead here
+	case e.quick.on:
+		e.forgetFetch()
+	default:
+		e.voidWays()
+	}
+	return hit
 }

@@ -77,6 +77,7 @@ func (e *Engine[C, P]) endTrail() {
 		return
 	}
 	t := &trace[C, P]{gen: e.gen, dropped: e.dropped}
+	t.several = true
 	for i, b := range blocks {
 		for _, in := range b.insns {
 			t.insns = append(t.insns, traced[C, P]{in, len(t.insns)})
@@ -85,7 +86,7 @@ func (e *Engine[C, P]) endTrail() {
 		t.blocks, t.ends = append(t.blocks, b), append(t.ends, len(t.insns))
 		if i+1 < len(blocks) {
 			last := &t.insns[len(t.insns)-1]
-			last.Exec = e.guard(last.Exec, blocks[i+1].pc)
+			last.Exec = e.guard(last.Exec, blocks[i+1])
 		}
 	}
 	head.trace = t
@@ -94,13 +95,13 @@ func (e *Engine[C, P]) endTrail() {
 	}
 }
 
-// guard returns an instruction that stops behind itself when the next one is not where it was, or when there is
-// something to look at between blocks.
-func (e *Engine[C, P]) guard(exec func(*C, *P), pc uint64) func(*C, *P) {
-	gen := e.gen
+// guard returns an instruction that stops behind itself when the next block is not the one that was next, when there is
+// something to look at between blocks, or when an instruction cache that is not coherent is to fetch that block.
+func (e *Engine[C, P]) guard(exec func(*C, *P), next *Block[C, P]) func(*C, *P) {
+	gen, pc := e.gen, next.pc
 	return func(c *C, in *P) {
 		exec(c, in)
-		if e.R[PC] != pc || e.Check != 0 || e.gen != gen {
+		if e.R[PC] != pc || e.Check != 0 || e.gen != gen || e.stale != nil && !next.fetched() {
 			e.Stop |= stopTrace
 		}
 	}
@@ -186,6 +187,14 @@ func (e *Engine[C, P]) runTrace(t *trace[C, P]) *Block[C, P] {
 	}
 	e.running(b)
 	e.settled, e.idx = e.settled-start, i-start // blocks before it have their time with this one's
+	if e.Stop == StopCode && b.phase != gone {
+		e.Stop = 0
+		if e.executeFrom(b, e.idx+1); e.Stop == 0 {
+			e.settleUntimed(len(b.insns))
+			e.settled = 0
+			return b
+		}
+	}
 	e.finish(b, e.idx)
 	return nil
 }

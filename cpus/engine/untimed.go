@@ -135,7 +135,7 @@ func (e *Engine[C, P]) runUntimed(b *Block[C, P], limit clock.Ticks) {
 			break
 		}
 		next := l.to
-		if e.stale != nil && (*next.lineUsed != next.line || next.next != 0 && *next.nextUsed != next.next) {
+		if e.stale != nil && !next.fetched() {
 			e.block, e.idx = b, between
 			e.fetchLines(next) // its instruction cache goes on
 		}

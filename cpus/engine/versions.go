@@ -90,7 +90,7 @@ func (v *versions[C, P]) put(pa uint64, b *Block[C, P]) {
 	}
 	n := l.now
 	n.codeGranule.put(pa&(granule-1), b)
-	n.reaches = n.reaches || pa&(granule-1)+b.end-b.pc > granule
+	n.reaches = n.reaches || b.reaches()
 	n.mixed = n.mixed || !bytes.Equal(n.bytes, have)
 }
 

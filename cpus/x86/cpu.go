@@ -108,6 +108,7 @@ type CPU struct {
 	stepShadow bool // interrupts were held off before it
 	stepResume bool // RF was set before it
 	watchHit   uint64
+	led        branch // what LastBranch does not know after a snapshot
 
 	// What follows from the configuration, the mode and the control registers.
 	event  [events]clock.Ticks

@@ -3,6 +3,7 @@ package x86
 // State implements sim.KeptCPU.
 func (c *CPU) State() any {
 	c.Engine.Keep()
+	c.led = c.lastBranch()
 	return c
 }
 

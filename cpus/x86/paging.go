@@ -108,19 +108,37 @@ func (c *CPU) unpaged(va uint64) *mmu.Page {
 	return &c.identity
 }
 
+// branch is what led to the program counter, and the instructions that were executed up to it.
+type branch struct {
+	at, popped, executed uint64
+	flags                uint16
+	known                bool
+}
+
+// lastBranch returns it, or what a snapshot has of it while nothing was executed since.
+func (c *CPU) lastBranch() branch {
+	if in, at, flags, ok := c.LastBranch(); ok {
+		return branch{at, in.imm, c.Completed(), flags, true}
+	}
+	if c.led.executed == c.Completed() {
+		return c.led
+	}
+	return branch{}
+}
+
 // undoBranch goes back to the branch that led to the program counter: the address is its own again,
 // and the stack pointer is that from before it.
 func (c *CPU) undoBranch() {
-	in, at, flags, ok := c.LastBranch()
-	if !ok {
+	b := c.lastBranch()
+	if !b.known {
 		return
 	}
-	c.R[rRIP] = at
+	c.R[rRIP] = b.at
 	switch {
-	case flags&engine.Pushes != 0:
+	case b.flags&engine.Pushes != 0:
 		c.R[rsp] = (c.R[rsp] + c.word()) & c.AddrMask
-	case flags&engine.Pops != 0:
-		c.R[rsp] = (c.R[rsp] - c.word() - in.imm) & c.AddrMask
+	case b.flags&engine.Pops != 0:
+		c.R[rsp] = (c.R[rsp] - c.word() - b.popped) & c.AddrMask
 	}
 }
 

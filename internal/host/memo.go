@@ -14,3 +14,7 @@ var Code = struct {
 	Steps  uint8 // passages of a block through the model before that does
 	Room   int   // bytes of a CPU's code
 }{60, 64, 8 << 20}
+
+// Decoded bounds the bytes of the host that the decoded code of a machine's CPUs takes, about: a fixed part, which no kernel of ours
+// comes near, beside a share of the guest's memory, and what each CPU has at least. Results do not depend on it. Only tests change it.
+var Decoded = struct{ Base, Share, Least int }{96 << 20, 8, 4 << 20}
