@@ -305,7 +305,7 @@ func (e *Engine[C, P]) dropCode(pa uint64) {
 
 // stopIf has the running block end behind the running instruction when it was dropped, as some block of a trace may have been.
 func (e *Engine[C, P]) stopIf(hit bool) {
-	if e.idx != between {
+	if e.idx != between && (hit || e.cur.several) {
 		e.Stop |= StopCode
 	}
 }
