@@ -28,8 +28,8 @@ const (
 	preempt = "x86_64-2010-preempt"
 )
 
-// images are those that run on several CPUs in different ways.
-var images = []string{plain, preempt, "i386-2010", "i386-2010-preempt", "ppc64-2010", "ppc64-2010-preempt", "arm-2010", "arm-2010-preempt"}
+// images are those that run on several CPUs in different ways: of x86-64 of 2010, of the others the newest.
+var images = []string{plain, preempt, "i386-2020", "i386-2020-preempt", "ppc64-2017", "ppc64-2017-preempt", "arm-2014", "arm-2014-preempt"}
 
 // board is a machine that executes its guest, seen from the task that runs the test.
 type board struct {

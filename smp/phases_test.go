@@ -63,7 +63,7 @@ func TestStopOf256CPUs(t *testing.T) {
 func TestTicksAreSpread(t *testing.T) {
 	const n = 4
 	for _, spread := range []bool{false, true} {
-		for _, name := range []string{plain, "i386-2010", "ppc64-2010", "arm-2010"} {
+		for _, name := range []string{plain, "i386-2020", "ppc64-2017", "arm-2014"} {
 			b := run(t, name, Options{CPUs: n, HZ: 1000, Tick: true, Spread: spread}, func(b *board) {
 				b.do(b.k.Sleep(b, 3))
 			})

@@ -127,7 +127,7 @@ func TestUserModeIsQuiescent(t *testing.T) {
 // A loop in the kernel that lets nobody run holds it up until it is over, ticks or not, where kernel code
 // is not preempted.
 func TestKernelLoopIsNotQuiescent(t *testing.T) {
-	for _, name := range []string{plain, "i386-2010", "ppc64-2010", "arm-2010"} {
+	for _, name := range []string{plain, "i386-2020", "ppc64-2017", "arm-2014"} {
 		run(t, name, Options{CPUs: 2, Tick: true}, func(b *board) {
 			var ended, begin clock.Ticks
 			task, err := b.k.GoOn(b, 1, "loop", func(c Caller) error {
@@ -265,7 +265,7 @@ func TestUserFaults(t *testing.T) {
 		{"user_reads", "", [4]uint64{4, 4, missing, nothing}, [4]string{}},
 		{"user_disables", "", [4]uint64{}, [4]string{"0xd", "0xd", "0x700"}}, // ARM lets it change nothing
 	} {
-		for i, name := range []string{plain, "i386-2010", "ppc64-2010", "arm-2010"} {
+		for i, name := range []string{plain, "i386-2020", "ppc64-2017", "arm-2014"} {
 			if x.code[i] == 0 && x.vector[i] == "" {
 				continue
 			}
