@@ -39,12 +39,8 @@ func (k *Kprobes) disarm(c Caller, s *site) error {
 	return k.clear(c, s)
 }
 
-// released lets a jump come back that a probe at the address was in the way of. Kernels of 2020 mean to, and look while that
-// probe still counts as enabled.
+// released lets a jump come back that a probe at the address was in the way of.
 func (k *Kprobes) released(c Caller, addr uint64) error {
-	if k.era.stays {
-		return nil
-	}
 	for _, o := range k.covering(addr) {
 		if err := k.wantOptimized(c, o); err != nil {
 			return err

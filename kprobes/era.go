@@ -56,7 +56,6 @@ type api struct {
 	strict    bool     // debugfs kprobes/enabled refuses what it does not know, from memory
 	missing   Errno    // of a symbol or module text that is not there; ENOENT from 3.1, from memory
 	located   bool     // so is an address without a symbol, and flags say which probes are at a function's entry, from 5.18
-	stays     bool     // a breakpoint that a probe in the region has brought back stays when that goes; seen in 6.1
 	atEntry   bool     // return probes stand at the first instruction of a function alone, from 4.12
 	mostData  uint64   // most bytes of data of a return instance, 0 for no limit; more is E2BIG, from 5.16
 }
@@ -81,7 +80,7 @@ func apis() []api {
 		{year: 2017, disabled: true, entry: true, protected: later, blacklist: true, strict: true, missing: ENOENT},
 		{
 			year: 2020, disabled: true, entry: true, many: true, faultless: true, lacks: gone, blacklist: true, ofModules: true,
-			strict: true, missing: ENOENT, located: true, stays: true, atEntry: true, mostData: 4096,
+			strict: true, missing: ENOENT, located: true, atEntry: true, mostData: 4096,
 		},
 	}
 }

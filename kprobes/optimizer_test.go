@@ -149,7 +149,7 @@ func holdProbeInsideRegion(t *testing.T, image string) {
 	}
 	g.do(g.k.Disable(g, inner))
 	g.do(g.k.WaitOptimizer(g))
-	if st := g.state(outer); st.Mode != g.comesBack() || (st.Refusal == nil) != (st.Mode == Optimized) {
+	if st := g.state(outer); st.Mode != Optimized {
 		t.Errorf("with the probe inside disabled: %+v %v", st, st.Refusal)
 	}
 	g.do(g.k.Remove(g, inner))
@@ -379,15 +379,7 @@ func holdDisabledJumpIsInTheWay(t *testing.T, image string) {
 		t.Errorf("before the inner jump is undone: %+v %v", st, st.Refusal)
 	}
 	g.do(g.k.WaitOptimizer(g))
-	if st := g.state(outer); st.Mode != g.comesBack() {
+	if st := g.state(outer); st.Mode != Optimized {
 		t.Errorf("afterwards: %+v %v", st, st.Refusal)
 	}
-}
-
-// comesBack is the mode of a probe when what was in the way of its jump has gone. Kernels of 2020 leave the breakpoint.
-func (g *guest) comesBack() Mode {
-	if g.k.era.stays {
-		return g.before()
-	}
-	return Optimized
 }

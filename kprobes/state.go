@@ -82,11 +82,7 @@ func (k *Kprobes) why(s *site) *Refusal {
 		return s.refusal
 	}
 	passing := k.blocked(s)
-	switch {
-	case passing == nil && s.refusal == nil && k.era.stays && s.ready() && s.queue == queueNone:
-		return Refuse(RuleProbeInRegion, s.addr, "a probe in the region %#x-%#x has gone, and nothing brings the jump back",
-			s.addr, s.region.End())
-	case passing != nil && passing.Rule != RuleProbeInRegion || s.refusal == nil:
+	if passing != nil && passing.Rule != RuleProbeInRegion || s.refusal == nil {
 		return passing
 	}
 	return s.refusal

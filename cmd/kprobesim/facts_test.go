@@ -58,7 +58,7 @@ func reasons() []why {
 		{` return\.(refused|.*behind-refusals)$`, "an entry handler that refused a call lost its instance"},
 		{` life\.hits-again$`, "a structure that is used again is still disabled, from 2010 on"},
 		{` jump\.interrupts-off$`, "a detour leaves interrupts as the code had them"},
-		{` jump\.probe-behind-left$`, "the jump comes back when the other probe goes, in 2010 alone"},
+		{` jump\.probe-behind-left$`, "the jump comes back when the other probe goes; 6.1 looks too early"},
 		{` jump\.`, "first byte of the text: a breakpoint or a jump"},
 		{` exit\.own-`, "a module that goes takes no probes"},
 	}
