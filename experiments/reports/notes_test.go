@@ -88,11 +88,11 @@ func TestPredictions(t *testing.T) {
 	}
 }
 
-// A list of hashes that cannot be read ends the drawing, and a directory without one is taken as it is.
+// A directory without a list of hashes is not drawn, nor is one whose list cannot be read.
 func TestListOfHashes(t *testing.T) {
 	files := map[string][]byte{ResultsName: []byte("x"), "phases.svg": []byte("y")}
 	dir := t.TempDir()
-	if err := asWritten(dir, files); err != nil || len(files) != 2 {
+	if err := asWritten(dir, files); err == nil || !strings.Contains(err.Error(), "has no "+results.SumsName) || len(files) != 2 {
 		t.Errorf("no list: %v, %d files", err, len(files))
 	}
 	if err := os.WriteFile(filepath.Join(dir, results.SumsName), []byte("no list\n"), 0o600); err != nil {
