@@ -108,7 +108,7 @@ func (x *disturbed[C]) begin(seed uint64) {
 	if kind.IntN(3) == 0 {
 		x.steps = rand.New(rand.NewPCG(seed, 6))
 	}
-	if kind.IntN(4) == 0 {
+	if kind.IntN(2) == 0 {
 		for _, c := range x.r.CPUs {
 			c.Untimed(3*clock.PerCycle/2, length/2)
 		}

@@ -98,11 +98,40 @@ func TestBranchBeforeSnapshot(t *testing.T) {
 	}
 	d := goOn(t, c, build())
 	e := goOn(t, d, build()) // a snapshot of what has executed nothing
-	c.ForgetCode()
-	for i, x := range []*CPU{c, d, e} {
+	f := build().cpu()       // forgets what it has executed, and no snapshot knows of it
+	f.R[rax] = 1 << 63
+	f.Run(1)
+	f.ForgetCode()
+	for i, x := range []*CPU{c, d, e, f} {
 		x.Run(x.Now() + 1e6)
 		if at := binary.LittleEndian.Uint64(x.Memory.Bytes(x.R[rsp]-w.data+8, 8)); at != testCode+1 {
 			t.Errorf("cpu %d: the fault is at %#x, want at the jump", i, at)
 		}
+	}
+}
+
+// TestInstructionInTwoPages executes an instruction that reaches into a second page, of which the TLB has lost both. What it takes does
+// not depend on whether it is decoded.
+func TestInstructionInTwoPages(t *testing.T) {
+	const pages, pa = 0x400000, 0x800000
+	var all [2]*CPU
+	for i := range all {
+		w := newWorld(t, ISA64(), cpus.Window, nil)
+		w.mapUser(pages, pa, 0x2000, 0)
+		w.mem.Write(pa+0xffd, []byte{0xb8, 1, 0, 0, 0, 0xf4}) // mov $1,%eax; hlt
+		c := w.cpu()
+		for round := range 2 {
+			c.Halted, c.R[rRIP] = false, pages+0xffd
+			c.Run(c.Now() + 1e6)
+			c.ITLB.Flush(true)
+			if c.ForgetTranslations(); round == 0 && i == 1 {
+				c.ForgetCode()
+			}
+		}
+		all[i] = c
+	}
+	a, b := all[0], all[1]
+	if a.Now() != b.Now() || a.Counts.ITLBMisses != b.Counts.ITLBMisses || a.R[rax] != 1 {
+		t.Errorf("%d misses in %d ticks; decoded anew %d in %d", a.Counts.ITLBMisses, a.Now(), b.Counts.ITLBMisses, b.Now())
 	}
 }
