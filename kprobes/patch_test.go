@@ -155,6 +155,21 @@ func holdPreemptibleKernelWaitsForTasks(t *testing.T, image string) {
 	}
 }
 
+// The machine stands still for a look at the stacks, where that is the way of waiting, and for no other way.
+func TestStacksAreReadWhileTheMachineStands(t *testing.T) { eachKernel(t, holdStacksAreRead) }
+
+func holdStacksAreRead(t *testing.T, image string) {
+	for _, quiesce := range Quiesces() {
+		o := Default()
+		o.Preempt, o.Quiesce = true, quiesce
+		g := newGuest(t, image, o)
+		g.do(g.k.quiesce(g))
+		if stopped := g.passes == 1; stopped != (quiesce == QuiesceStacks) {
+			t.Errorf("%s: the machine was stopped %d times", quiesce, g.passes)
+		}
+	}
+}
+
 // A probe that has never been optimized may have a task preempted in its detour buffer all the
 // same: hits go there while the jump is pending.
 func TestPendingDetourWaitsForTasks(t *testing.T) { eachKernel(t, holdPendingDetourWaitsForTasks) }
