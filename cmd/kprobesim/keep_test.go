@@ -45,10 +45,10 @@ func kept(m running.Measure, stdout, stderr interface{ Write([]byte) (int, error
 	return a
 }
 
-// slow takes a few milliseconds for each point, so that a signal can come meanwhile.
+// slow takes as long for each point as a run takes to begin, so that a signal can come meanwhile.
 func slow(m running.Measure) running.Measure {
 	return func(p *schema.Point) (*kinds.Measurement, error) {
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(40 * time.Millisecond)
 		return m(p)
 	}
 }
