@@ -83,6 +83,10 @@ func TestPredictions(t *testing.T) {
 	if got, want := predictions(exact), "2 predictions: mean absolute error 0.0 %"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	one := judged(t, "", record(t, "o", results.MetricError, "2", results.Predicted)).Means
+	if got, want := predictions(one), "1 prediction: mean absolute error 2.0 %, largest 2.0 % (o of e)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if got := predictions(&results.Set{}); got != "" {
 		t.Errorf("nothing was predicted: %q", got)
 	}

@@ -276,7 +276,7 @@ func predictions(s *results.Set) string {
 	if err != nil {
 		return "" // nothing was predicted
 	}
-	note := fmt.Sprintf("%d predictions: mean absolute error %s %%", len(errors), mean.Round(1))
+	note := fmt.Sprintf("%d prediction%s: mean absolute error %s %%", len(errors), plural(len(errors)), mean.Round(1))
 	if worst.Probe != "" {
 		note += fmt.Sprintf(", largest %s %% (%s of %s)", worst.Value.Abs().Round(1), worst.Probe, worst.Experiment)
 	}
