@@ -43,12 +43,12 @@ func nothing() {
 // parsed is a package of one file, in a tree of its own.
 func parsed(t *testing.T, text string) (*tree, *pkg) {
 	t.Helper()
-	tr := &tree{root: "/root", fset: token.NewFileSet(), all: map[string]*pkg{}, types: importer.Default()}
+	tr := &tree{root: "/tree", fset: token.NewFileSet(), all: map[string]*pkg{}, types: importer.Default()}
 	f, err := parser.ParseFile(tr.fset, "p.go", text, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tr, &pkg{ImportPath: "m/p", Dir: "/root/p", GoFiles: []string{"p.go"}, files: []*ast.File{f}, texts: []string{text}}
+	return tr, &pkg{ImportPath: "m/p", Dir: "/tree/p", GoFiles: []string{"p.go"}, files: []*ast.File{f}, texts: []string{text}}
 }
 
 // Each kind of mistake is made at each place that can have it.
