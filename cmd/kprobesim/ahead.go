@@ -34,10 +34,10 @@ type sortOfPoints struct {
 	took   time.Duration
 }
 
-// bootCalls is what booting and ending a machine takes, as calls of a target: about a hundredth of a second.
+// bootCalls prices the boot and the end of a machine in calls of a target: about a hundredth of a second.
 const bootCalls = 2000
 
-// work is what the time of a point grows with.
+// work measures the size of a point: its time grows with it.
 func work(p *schema.Point) float64 {
 	return float64(p.Calls()+bootCalls) * float64(max(1, p.Kernel.CPUs))
 }
@@ -77,7 +77,7 @@ func (f *forecast) end(p *schema.Point, took time.Duration) {
 	f.measured++
 }
 
-// expect is what so much work of a sort takes.
+// expect estimates the time of so much work of a sort.
 func (f *forecast) expect(s *sortOfPoints, work float64) time.Duration {
 	if s.done == 0 {
 		s = &f.all
@@ -85,7 +85,7 @@ func (f *forecast) expect(s *sortOfPoints, work float64) time.Duration {
 	return time.Duration(work * float64(s.took) / max(1, s.done))
 }
 
-// still is what a point will take that has run for a while. One that takes longer than was expected may take as long again.
+// still estimates the time left of a point that has run for a while. One that takes longer than was expected may take as long again.
 func (f *forecast) still(p *schema.Point, since time.Duration) time.Duration {
 	if left := f.expect(f.of(p), work(p)) - since; left > 0 {
 		return left
