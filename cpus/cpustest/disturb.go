@@ -8,7 +8,6 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
-	"kprobesim/internal/hostcode"
 	"kprobesim/internal/state"
 )
 
@@ -31,7 +30,7 @@ const (
 )
 
 func early()     { host.Code.Blocks, host.Code.Steps = 1, 1 }
-func functions() { hostcode.Off, host.Memo.Blocks = true, 0 }
+func functions() { host.Code.Off, host.Memo.Blocks = true, 0 }
 
 var disturbances = []disturbance{
 	{name: "functions", host: functions},
@@ -39,7 +38,7 @@ var disturbances = []disturbance{
 	{name: "host's code, early", host: early},
 	{name: "memo of all", host: func() { early(); host.Memo.Runs = 0 }},
 	{name: "memo of little", host: func() { early(); host.Memo.Blocks, host.Memo.Runs = 8, 0 }},
-	{name: "functions and memo", host: func() { hostcode.Off, host.Memo.Runs = true, 0 }},
+	{name: "functions and memo", host: func() { host.Code.Off, host.Memo.Runs = true, 0 }},
 	{name: "little room for code", host: func() { early(); host.Decoded.Base, host.Decoded.Share, host.Decoded.Least = 0, 1<<30, 1<<17 }},
 	{name: "cuts", cuts: true, host: early},
 	{name: "forgetting", forgets: 20, host: early},
@@ -61,7 +60,7 @@ const length = 80_000 * clock.PerCycle
 func HostDecidesNothing[C cpus.CPU](t *testing.T, what string, seed uint64, span [2]uint64, build func() *Rig[C]) {
 	t.Helper()
 	memo, code, room := host.Memo, host.Code, host.Decoded
-	usual := func() { host.Memo, host.Code, host.Decoded, hostcode.Off = memo, code, room, false }
+	usual := func() { host.Memo, host.Code, host.Decoded = memo, code, room }
 	defer usual()
 	var want []view
 	for _, d := range disturbances {

@@ -5,7 +5,6 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/host"
-	"kprobesim/internal/hostcode"
 )
 
 // EachMemo makes CPUs run by f with the window model remembering nothing, as much as built, all at once, and little,
@@ -17,7 +16,7 @@ func EachMemo[C cpus.CPU](t *testing.T, what string, registers func(C) any, f fu
 	t.Helper()
 	built := host.Memo
 	code := host.Code
-	defer func() { host.Memo, host.Code, hostcode.Off = built, code, false }()
+	defer func() { host.Memo, host.Code = built, code }()
 	host.Code.Blocks, host.Code.Steps = 1, 1
 	bounds := [][2]int{{0, 0}, {built.Blocks, built.Runs}, {built.Blocks, 0}, {8, 0}}
 	for _, blocks := range more {
@@ -26,7 +25,7 @@ func EachMemo[C cpus.CPU](t *testing.T, what string, registers func(C) any, f fu
 	var plain []C
 	for _, b := range bounds {
 		host.Memo.Blocks, host.Memo.Runs = b[0], b[1]
-		hostcode.Off = plain == nil
+		host.Code.Off = plain == nil
 		all := f()
 		if plain == nil {
 			plain = all

@@ -8,7 +8,6 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
-	"kprobesim/internal/hostcode"
 	"kprobesim/mmu"
 )
 
@@ -152,12 +151,12 @@ func codedWorld(t *testing.T, seed uint64) *CPU {
 // memory, time, counters and stalls are the same behind each turn.
 func TestCodeOfTheHost(t *testing.T) {
 	built, memo := host.Code, host.Memo
-	defer func() { host.Code, host.Memo, hostcode.Off = built, memo, false }()
+	defer func() { host.Code, host.Memo = built, memo }()
 	for seed := range uint64(200) {
 		host.Memo.Blocks = []int{memo.Blocks, 0, 40}[seed%3]
 		host.Code.Room = []int{built.Room, 1 << 16, 1 << 14}[seed/3%3]
 		run := func(off bool, early uint8) (all []string, c *CPU) {
-			hostcode.Off = off
+			host.Code.Off = off
 			host.Code.Blocks, host.Code.Steps = early, early
 			c = codedWorld(t, seed)
 			r := rand.New(rand.NewPCG(seed, 2))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	settings "kprobesim/internal/host"
 	"kprobesim/internal/hostcode"
 	"kprobesim/internal/hosttools"
 )
@@ -17,8 +18,8 @@ const warmRuns = 4
 // eachThread runs a test of threaded code with functions alone, and with code of the host where there is any.
 func eachThread(t *testing.T, test func(t *testing.T)) {
 	t.Run("functions", func(t *testing.T) {
-		hostcode.Off = true
-		defer func() { hostcode.Off = false }()
+		settings.Code.Off = true
+		defer func() { settings.Code.Off = false }()
 		test(t)
 	})
 	t.Run("code of the host", func(t *testing.T) {

@@ -1,13 +1,20 @@
-//go:build unix && !solaris && !aix && !illumos
+//go:build linux || darwin
 
 package host
 
 import "syscall"
 
-// mapped asks the system for pages, which it gives when they are touched first.
+// mapped asks the system for pages, which it gives when they are touched first. Those at both ends cannot be touched.
 func mapped(size int) ([]byte, bool) {
-	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	return b, err == nil
+	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, false
+	}
+	if syscall.Mprotect(b[guard:size-guard], syscall.PROT_READ|syscall.PROT_WRITE) != nil {
+		_ = syscall.Munmap(b) // there is nothing in it
+		return nil, false
+	}
+	return b, true
 }
 
 func unmap(b []byte) error { return syscall.Munmap(b) }

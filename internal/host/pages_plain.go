@@ -1,8 +1,8 @@
-//go:build !unix || solaris || aix || illumos
+//go:build !linux && !darwin
 
 package host
 
-// mapped gives nothing: this system has no such call.
+// mapped gives nothing: this system is not known to have the calls.
 func mapped(int) ([]byte, bool) { return nil, false }
 
 func unmap([]byte) error { return nil }

@@ -1,6 +1,10 @@
 package host
 
-import "testing"
+import (
+	"runtime/debug"
+	"testing"
+	"unsafe"
+)
 
 // TestPages writes to what it was given and gets zeroes again behind giving it back.
 func TestPages(t *testing.T) {
@@ -23,4 +27,34 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGuardPages touches the byte before memory and the one behind it, which the host refuses.
+func TestGuardPages(t *testing.T) {
+	const size = 1<<20 + 4096
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var p Pages
+	b := p.Zeroed(size)
+	if p.given == nil {
+		t.Skip("does not apply: the memory comes from the heap")
+	}
+	first := unsafe.Pointer(&b[0])
+	for _, at := range []int{-1, -guard, (size+guard-1)&^(guard-1) + guard - 1} {
+		if !faults((*byte)(unsafe.Add(first, at))) {
+			t.Errorf("byte %d can be written", at)
+		}
+	}
+	if faults(&b[0]) || faults(&b[size-1]) {
+		t.Error("memory cannot be written")
+	}
+	if err := p.Free(); err != nil {
+		t.Error(err)
+	}
+}
+
+// faults tells whether the host refuses a store.
+func faults(at *byte) (refused bool) {
+	defer func() { refused = recover() != nil }()
+	*at = 1
+	return false
 }

@@ -5,9 +5,11 @@ package hostcode
 import "unsafe"
 
 // mapped returns nothing: this host's code is not written here.
-func mapped(int) []byte { return nil }
+func mapped(int) *memory { return nil }
 
-func unmap([]byte) {}
+func unmap(*memory) {}
+
+func serialize() {}
 
 // Call is never reached: there is no Room.
 func Call(uintptr, uintptr, unsafe.Pointer) unsafe.Pointer { panic("hostcode: no code for this host") }

@@ -3,50 +3,64 @@ package hostcode
 import (
 	"runtime"
 	"unsafe"
+
+	"kprobesim/internal/host"
 )
 
-// Room is memory for code, which is filled from its beginning on. The zero value has none.
+// Room is memory for code, which is filled from its beginning on. The zero value has none. No page of it can be both
+// written and executed: Go writes at one address, and the processor executes the same memory at another.
 type Room struct {
-	all  []byte
-	used int
+	memory
+	used, most int
 }
 
-// Off has NewRoom find no host code. Only tests change it.
-var Off bool
+// memory is one memory at two addresses. Pages that nothing may touch stand before, between and behind the two.
+type memory struct {
+	all, write, execute []byte
+}
 
-// NewRoom returns a room of so many bytes, which goes back to the system when nobody refers to it; or nil where no
-// code can be executed.
+// guard is the number of bytes that nothing may touch, a multiple of any page's.
+const guard = 1 << 16
+
+// NewRoom returns a room of so many bytes, which goes back to the system when nothing refers to it. It returns nil where
+// no code can be executed, or none may be (host.Code.Off).
 func NewRoom(size int) *Room {
-	if Off {
+	if host.Code.Off {
 		return nil
 	}
-	b := mapped(size)
-	if b == nil {
+	m := mapped(size)
+	if m == nil {
 		return nil
 	}
-	r := &Room{all: b}
-	runtime.AddCleanup(r, unmap, b)
+	r := &Room{memory: *m}
+	runtime.AddCleanup(r, unmap, m)
 	return r
 }
 
-// rest is what is free.
-func (r *Room) rest() []byte { return r.all[r.used:] }
+// rest returns the free bytes, where they are written.
+func (r *Room) rest() []byte { return r.write[r.used:] }
 
-// Keep takes n bytes of the rest, and returns where they begin, counted from the beginning of the room.
+// Keep takes n bytes of the rest, and returns where they begin, counted from the beginning of the room. Code that was
+// written at another address than it is executed at, in the place of older code, wants a serializing instruction before
+// (SDM vol. 3, 10.1.3).
 func (r *Room) Keep(n int) (place int) {
+	if r.used < r.most {
+		serialize()
+	}
 	place = r.used
 	r.used += n
+	r.most = max(r.most, r.used)
 	return place
 }
 
-// Address is that of a place.
-func (r *Room) Address(place int) uintptr { return uintptr(unsafe.Pointer(&r.all[place])) }
+// Address returns where a place is executed.
+func (r *Room) Address(place int) uintptr { return uintptr(unsafe.Pointer(&r.execute[place])) }
 
-// Words are the two words of data at a place.
-func (r *Room) Words(place int) *[2]uint64 { return (*[2]uint64)(unsafe.Pointer(&r.all[place])) }
+// Words returns the two words of data at a place, for writing. Code reads them where it is executed.
+func (r *Room) Words(place int) *[2]uint64 { return (*[2]uint64)(unsafe.Pointer(&r.write[place])) }
 
-// Used is the number of bytes that were kept.
+// Used returns the number of bytes that were kept.
 func (r *Room) Used() int { return r.used }
 
-// Empty forgets the code from a place on. Nobody may execute it any more.
+// Empty forgets the code from a place on. None of it may be executed afterwards.
 func (r *Room) Empty(place int) { r.used = place }

@@ -1,10 +1,13 @@
 package hostcode
 
 import (
+	"os"
+	"os/exec"
 	"runtime"
 	"testing"
 	"unsafe"
 
+	"kprobesim/internal/host"
 	"kprobesim/internal/hosttools"
 )
 
@@ -96,5 +99,46 @@ func TestMax(t *testing.T) {
 				t.Errorf("the larger of %d and %d: %d in memory, %d in a register", x, y, int64(got), in[2])
 			}
 		}
+	}
+}
+
+// TestRewrittenCode executes code that takes the place of other code, again and again.
+func TestRewrittenCode(t *testing.T) {
+	r := room(t)
+	var a Asm
+	for i := range uint64(2000) {
+		r.Empty(0)
+		a.Begin(r)
+		a.Const(Main, i)
+		a.Ret()
+		code := r.Address(r.Keep(a.Len()))
+		if got := Do(code, nil); got != i {
+			t.Fatalf("code that returns %d returned %d", i, got)
+		}
+	}
+}
+
+// TestNoCode has no room where the setting forbids one.
+func TestNoCode(t *testing.T) {
+	defer func() { host.Code.Off = false }()
+	if host.Code.Off = true; NewRoom(1) != nil {
+		t.Error("there is a room")
+	}
+}
+
+// TestHostForbids runs in a process of its own in which the host refuses memory that can be executed: there is no room.
+func TestHostForbids(t *testing.T) {
+	if os.Getenv("HOSTCODE_FORBIDDEN") != "" {
+		hosttools.ForbidCode(t)
+		if NewRoom(1<<16) != nil {
+			t.Error("there is a room")
+		}
+		return
+	}
+	c := exec.Command(os.Args[0], "-test.run=^TestHostForbids$", "-test.v")
+	c.Env = append(os.Environ(), "HOSTCODE_FORBIDDEN=1")
+	out, err := c.CombinedOutput()
+	if t.Logf("%s", out); err != nil {
+		t.Error(err)
 	}
 }

@@ -86,21 +86,23 @@ var isaNames = regexp.MustCompile(`(?i)x86|i386|amd64|intel|ppc|powerpc`)
 
 // isaNamed says which files of shared code, but tests, may name an instruction set, and why.
 var isaNamed = map[string]string{
-	"cmd/kprobesim/module.go":      "the kernel that a module is tried in when none is named",
-	"experiments/doc.go":           "an example of an experiment file",
-	"experiments/exptest/own.go":   "names of the program's experiments, for tests",
-	"experiments/exptest/toy.go":   "a made-up instruction set for tests, in files of a format that exists",
-	"experiments/compare-qemu.sh":  "runs an x86 kernel under qemu",
-	"image/image.go":               "the formats of files that are known: data",
-	"image/imagetest/imagetest.go": "builds files of a format that exists, for tests",
-	"image/func.go":                "names the ABI whose function descriptors it describes",
-	"mmu/doc.go":                   "names the manual that coherence was taken from",
-	"paper/artifact.go":            "the name of an experiment that a reader runs",
-	"races/scenario.go":            "what a scenario means that names no instruction set",
-	"workloads/functions.go":       "a list: which functions an instruction set's images have",
-	"workloads/workloads.go":       "an example of a name",
-	"workloads/kernel/build.sh":    "what is built when nothing else is asked for",
-	"workloads/images/list.txt":    "a list of images",
+	"cmd/kprobesim/module.go":             "the kernel that a module is tried in when none is named",
+	"experiments/doc.go":                  "an example of an experiment file",
+	"experiments/exptest/own.go":          "names of the program's experiments, for tests",
+	"experiments/exptest/toy.go":          "a made-up instruction set for tests, in files of a format that exists",
+	"internal/hosttools/forbid_mapped.go": "a filter of system calls, whose numbers are those of one host",
+	"internal/hosttools/forbid_none.go":   "the hosts without that filter",
+	"experiments/compare-qemu.sh":         "runs an x86 kernel under qemu",
+	"image/image.go":                      "the formats of files that are known: data",
+	"image/imagetest/imagetest.go":        "builds files of a format that exists, for tests",
+	"image/func.go":                       "names the ABI whose function descriptors it describes",
+	"mmu/doc.go":                          "names the manual that coherence was taken from",
+	"paper/artifact.go":                   "the name of an experiment that a reader runs",
+	"races/scenario.go":                   "what a scenario means that names no instruction set",
+	"workloads/functions.go":              "a list: which functions an instruction set's images have",
+	"workloads/workloads.go":              "an example of a name",
+	"workloads/kernel/build.sh":           "what is built when nothing else is asked for",
+	"workloads/images/list.txt":           "a list of images",
 }
 
 // TestSharedCodeNamesNoInstructionSet wants differences of instruction sets to be data: only the homes and a few

@@ -1,0 +1,63 @@
+//go:build linux && amd64
+
+package hostcode
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// region is a line of /proc/self/maps.
+type region struct {
+	from, to uintptr
+	rights   string
+}
+
+// regions returns the mapped memory of this process in the order of addresses.
+func regions(t *testing.T) (all []region) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var r region
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &r.from, &r.to, &r.rights); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// TestNoPageIsWrittenAndExecuted reads from the host what may be done with the pages of a room, and with all others.
+func TestNoPageIsWrittenAndExecuted(t *testing.T) {
+	r := room(t)
+	all := regions(t)
+	for _, x := range all {
+		if strings.Contains(x.rights, "w") && strings.Contains(x.rights, "x") {
+			t.Errorf("pages from %#x to %#x can be written and executed", x.from, x.to)
+		}
+	}
+	for _, c := range []struct {
+		bytes  []byte
+		rights string
+	}{{r.write, "rw-s"}, {r.execute, "r-xs"}} {
+		at := uintptr(unsafe.Pointer(&c.bytes[0]))
+		i := 1
+		for i < len(all)-2 && all[i].from != at {
+			i++
+		}
+		if x := all[i]; x.from != at || x.to != at+uintptr(len(c.bytes)) || x.rights != c.rights {
+			t.Errorf("%#x: pages from %#x to %#x are %s, want %s", at, x.from, x.to, x.rights, c.rights)
+		}
+		for _, x := range []region{all[i-1], all[i+1]} {
+			if x.to-x.from < guard || x.rights != "---p" || x.to != at && x.from != at+uintptr(len(c.bytes)) {
+				t.Errorf("beside %#x: pages from %#x to %#x are %s", at, x.from, x.to, x.rights)
+			}
+		}
+	}
+}
