@@ -18,6 +18,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/defect"
+	"kprobesim/internal/host"
 )
 
 // Exit codes.
@@ -135,7 +136,18 @@ Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or r
 		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(), a.bootCmd(), a.explainCmd(),
 		a.initCmd(), a.manCmd(root), a.tableCmd(), a.reportCmd(), a.paperCmd())
 	a.complete(root)
+	hostCodeFlag(root)
 	return root
+}
+
+// hostCodeFlag adds the option --no-host-code to all commands.
+func hostCodeFlag(root *cobra.Command) {
+	off := root.PersistentFlags().Bool("no-host-code", false, "execute no code that is generated for this host's processor: the same results, more slowly")
+	root.PersistentPreRun = func(*cobra.Command, []string) {
+		if *off {
+			host.Code.Off = true
+		}
+	}
 }
 
 // setFlag adds the option --set to a command.
