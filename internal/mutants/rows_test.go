@@ -109,7 +109,7 @@ func TestRowsNotice(t *testing.T) {
 		t.Run(fmt.Sprint(m.Row), func(t *testing.T) {
 			at := slices.IndexFunc(all, func(r row) bool { return r.number == m.Row })
 			begin := time.Now()
-			switch by, err := b.Caught(i, all[at].tests, 5*time.Minute); {
+			switch by, err := b.Caught(t.Context(), i, all[at].tests, 5*time.Minute); {
 			case err != nil:
 				t.Error(err)
 			case by == "":

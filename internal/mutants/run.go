@@ -32,7 +32,7 @@ func NewBench(root, folder string, list []Mutant) (*Bench, error) {
 // Caught runs tests, named PACKAGE.TEST, until one fails with a mutant that passes without. It returns that one, or "".
 // Those that measure or search come last, since they take longest. One that is stopped by the limit has failed if
 // without the mutant it takes less than a third of that.
-func (b *Bench) Caught(i int, tests []string, limit time.Duration) (string, error) {
+func (b *Bench) Caught(ctx context.Context, i int, tests []string, limit time.Duration) (string, error) {
 	env := []string{Environment + "=" + Name(i)}
 	if m := &b.list[i]; m.Guest() {
 		images, err := b.images(i)
@@ -43,14 +43,14 @@ func (b *Bench) Caught(i int, tests []string, limit time.Duration) (string, erro
 	}
 	tests = slices.SortedStableFunc(slices.Values(tests), func(x, y string) int { return slow(x) - slow(y) })
 	for _, test := range tests {
-		end, err := b.run(test, env, limit)
+		end, err := b.run(ctx, test, env, limit)
 		if err != nil {
 			return "", err
 		}
 		if end == passes {
 			continue
 		}
-		passed, took, err := b.Sound(test, limit)
+		passed, took, err := b.Sound(ctx, test, limit)
 		if err != nil {
 			return "", err
 		}
@@ -81,7 +81,7 @@ const (
 )
 
 // run runs one test.
-func (b *Bench) run(test string, env []string, limit time.Duration) (ending, error) {
+func (b *Bench) run(ctx context.Context, test string, env []string, limit time.Duration) (ending, error) {
 	dot := strings.LastIndex(test, ".")
 	pkg, name := test[:dot], test[dot+1:]
 	binary := filepath.Join(b.folder, strings.ReplaceAll(pkg, "/", "__")+".test")
@@ -91,9 +91,9 @@ func (b *Bench) run(test string, env []string, limit time.Duration) (ending, err
 	if err := b.built[pkg]; err != nil {
 		return fails, fmt.Errorf("%s with mutants: %w", pkg, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c := exec.CommandContext(ctx, binary, "-test.run=^"+name+"$", "-test.failfast")
+	c := exec.CommandContext(short, binary, "-test.run=^"+name+"$", "-test.failfast")
 	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), append(env, hosttools.LongRuns+"=1")...)
 	c.WaitDelay = time.Second
 	err := c.Run()
@@ -102,6 +102,8 @@ func (b *Bench) run(test string, env []string, limit time.Duration) (ending, err
 	case err == nil:
 		return passes, nil
 	case ctx.Err() != nil:
+		return stopped, ctx.Err()
+	case short.Err() != nil:
 		return stopped, nil
 	case errors.As(err, &exit):
 		return fails, nil

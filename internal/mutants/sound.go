@@ -1,6 +1,9 @@
 package mutants
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // soundRun is what a test says without a mutant.
 type soundRun struct {
@@ -10,11 +13,11 @@ type soundRun struct {
 
 // Sound runs a test without a mutant, once. It reports whether it passes, and what that takes. One that is stopped by the
 // limit may pass.
-func (b *Bench) Sound(test string, limit time.Duration) (passed bool, took time.Duration, err error) {
+func (b *Bench) Sound(ctx context.Context, test string, limit time.Duration) (passed bool, took time.Duration, err error) {
 	r, known := b.sound[test]
 	if !known {
 		begin := time.Now()
-		end, err := b.run(test, nil, limit)
+		end, err := b.run(ctx, test, nil, limit)
 		if err != nil {
 			return false, 0, err
 		}

@@ -1,5 +1,5 @@
-// Command mutation makes mistakes in the code on purpose, one at a time, and asks whether a test fails. Those that none
-// notices are printed with their places, and a score for each package. `make mutants` runs it.
+// Command mutation makes mistakes in the code on purpose, one at a time, and asks whether a test fails. It prints each verdict
+// at once, and a score for each package at the end or when it is interrupted. `make mutants` runs it.
 //
 // A mistake is a condition that is negated, an operator or a number that is another, a statement or a result that is left
 // out. They are drawn from all packages by a seed. It leaves out mistakes of two places at once, and declarations. All drawn
@@ -7,16 +7,22 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
 		os.Exit(1)
 	}
@@ -31,7 +37,7 @@ type options struct {
 	list     string
 }
 
-func run(args []string, out io.Writer) error {
+func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
 	flags.StringVar(&o.packages, "packages", "", "folders to draw from, with commas between them, each with those below it (default: all)")
@@ -65,7 +71,7 @@ func run(args []string, out io.Writer) error {
 	}
 	drawn := t.sample(all, o.n, o.seed)
 	fmt.Fprintf(out, "%d mutants of %d places, seed %d\n", len(drawn), len(all), o.seed)
-	return t.try(drawn, known, o.short, folder, out)
+	return t.try(ctx, drawn, known, o.short, folder, out)
 }
 
 // candidates returns the mutants of the packages in or below folders, of all packages where there are none.

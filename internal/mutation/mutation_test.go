@@ -265,7 +265,7 @@ func TestOptions(t *testing.T) {
 	t.Chdir("../..")
 	for _, args := range [][]string{{"-x"}, {"-equivalent", "none"}, {"-packages", "none"}} {
 		var out bytes.Buffer
-		if err := run(args, &out); err == nil {
+		if err := run(t.Context(), args, &out); err == nil {
 			t.Errorf("%q: no error; %s", args, out.String())
 		}
 	}
@@ -276,7 +276,7 @@ func TestRun(t *testing.T) {
 	hosttools.Long(t, "mutants of a package from beginning to end", "the parts of the tester have tests")
 	t.Chdir("../..")
 	var out bytes.Buffer
-	if err := run([]string{"-packages", "internal/clock", "-n", "4", "-short"}, &out); err != nil {
+	if err := run(t.Context(), []string{"-packages", "internal/clock", "-n", "4", "-short"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -26,11 +28,41 @@ const patience = 20 * time.Minute
 // result is what became of the mutants of a package.
 type result struct{ noticed, survived, equivalent int }
 
-// try asks the tests of each mutant, and prints what survives and a score for each package.
-func (t *tree) try(drawn []*mutant, known []equivalent, few bool, folder string, out io.Writer) error {
-	var list []mutants.Mutant
-	var which []*mutant
+// try asks the tests of each mutant and prints its verdict at once, and at the end a score for each package. Where ctx ends,
+// the scores are those of the mutants before.
+func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, few bool, folder string, out io.Writer) error {
 	scores := map[string]*result{}
+	list, which := t.tried(drawn, known, scores, out)
+	bench, err := mutants.NewBench(t.root, folder, list)
+	if err != nil {
+		return err
+	}
+	defer printScores(scores, out)
+	tr := &trial{bench, map[string]time.Duration{}}
+	for i, m := range which {
+		begin := time.Now()
+		by, err := tr.noticed(ctx, i, t.testers(m.pkg, few))
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("interrupted, with %d mutants left", len(which)-i)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.place(t), err)
+		}
+		score := scores[t.folder(m.pkg)]
+		if by != "" {
+			score.noticed++
+			fmt.Fprintf(out, "%s: %s is noticed by %s, %s\n", m.place(t), m.function, by, time.Since(begin).Round(time.Second))
+			continue
+		}
+		score.survived++
+		fmt.Fprintf(out, "%s: %s survives, %s\n\t- %s\n\t+ %s\n", m.place(t), m.function, time.Since(begin).Round(time.Second), m.before, m.after)
+	}
+	return nil
+}
+
+// tried returns the mutants of a sample that tests are asked about, as what is compiled and as what people read. The others
+// are equivalent.
+func (t *tree) tried(drawn []*mutant, known []equivalent, scores map[string]*result, out io.Writer) (list []mutants.Mutant, which []*mutant) {
 	for _, m := range drawn {
 		name := t.folder(m.pkg)
 		if scores[name] == nil {
@@ -38,53 +70,36 @@ func (t *tree) try(drawn []*mutant, known []equivalent, few bool, folder string,
 		}
 		if slices.ContainsFunc(known, func(e equivalent) bool { return e.of(t, m) }) {
 			scores[name].equivalent++
+			fmt.Fprintf(out, "%s: %s is equivalent\n", m.place(t), m.function)
 			continue
 		}
 		if w, ok := m.woven(t); ok {
 			list, which = append(list, w), append(which, m)
 		}
 	}
-	bench, err := mutants.NewBench(t.root, folder, list)
-	if err != nil {
-		return err
-	}
-	tr := &trial{bench, map[string]time.Duration{}}
-	for i, m := range which {
-		by, err := tr.noticed(i, t.testers(m.pkg, few))
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.place(t), err)
-		}
-		if by != "" {
-			scores[t.folder(m.pkg)].noticed++
-			continue
-		}
-		scores[t.folder(m.pkg)].survived++
-		fmt.Fprintf(out, "%s: %s survives\n\t- %s\n\t+ %s\n", m.place(t), m.function, m.before, m.after)
-	}
-	printScores(scores, out)
-	return nil
+	return list, which
 }
 
 // noticed returns the package whose tests fail with a mutant, the first one's before all others and then those that
 // take least.
-func (tr *trial) noticed(i int, testers []string) (by string, err error) {
+func (tr *trial) noticed(ctx context.Context, i int, testers []string) (by string, err error) {
 	for n := range testers {
 		if n == 1 {
 			for _, p := range testers[1:] {
-				if err := tr.measure(p); err != nil {
+				if err := tr.measure(ctx, p); err != nil {
 					return "", err
 				}
 			}
 			slices.SortStableFunc(testers[1:], func(a, b string) int { return cmp.Compare(tr.takes[a], tr.takes[b]) })
 		}
 		p := testers[n]
-		if err := tr.measure(p); err != nil {
+		if err := tr.measure(ctx, p); err != nil {
 			return "", err
 		}
 		if tr.takes[p] == 0 {
 			continue // tests that fail anyway notice nothing
 		}
-		by, err := tr.bench.Caught(i, []string{p + everyTest}, 20*time.Second+3*tr.takes[p])
+		by, err := tr.bench.Caught(ctx, i, []string{p + everyTest}, 20*time.Second+3*tr.takes[p])
 		if by != "" || err != nil {
 			return p, err
 		}
@@ -93,11 +108,11 @@ func (tr *trial) noticed(i int, testers []string) (by string, err error) {
 }
 
 // measure runs the tests of a package with nothing wrong, once.
-func (tr *trial) measure(p string) error {
+func (tr *trial) measure(ctx context.Context, p string) error {
 	if _, known := tr.takes[p]; known {
 		return nil
 	}
-	passed, took, err := tr.bench.Sound(p+everyTest, patience)
+	passed, took, err := tr.bench.Sound(ctx, p+everyTest, patience)
 	if tr.takes[p] = took; !passed {
 		tr.takes[p] = 0
 	}
