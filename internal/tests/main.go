@@ -1,5 +1,6 @@
 // Command tests runs `go test` on all packages and says at the end what the tests left out: `go test` itself hides what
-// tests that pass say. It prints what `go test` prints, and ends with its exit code. Arguments are those of `go test`.
+// tests that pass say. It prints what `go test` prints, and ends with its exit code. Arguments are those of `go test`; without
+// a package it tests all.
 //
 // It leaves out verbose output, which -v would add.
 package main
@@ -11,16 +12,15 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout)) }
 
-// run starts `go test`, with arguments in place of its own where there are some.
+// run starts `go test`, and reports what it says.
 func run(args []string, out io.Writer) int {
-	if len(args) == 0 {
-		args = []string{"-timeout", "40m", "./..."}
-	}
-	c := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	c := exec.Command("go", append([]string{"test", "-json"}, arguments(args)...)...)
 	c.Stderr = os.Stderr
 	pipe, err := c.StdoutPipe()
 	if err == nil {
@@ -41,4 +41,28 @@ func run(args []string, out io.Writer) int {
 		fmt.Fprintln(os.Stderr, "tests:", err)
 	}
 	return 1
+}
+
+// arguments returns those of `go test`: all packages and their time come before flags that name no package.
+func arguments(args []string) []string {
+	for i, a := range args {
+		if a == "-args" {
+			break
+		}
+		if !strings.HasPrefix(a, "-") && (i == 0 || !takesValue(args[i-1])) {
+			return args
+		}
+	}
+	return append([]string{"-timeout", "40m", "./..."}, args...)
+}
+
+// takesValue tells whether the argument behind one is its value.
+func takesValue(flag string) bool {
+	return strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") && !slices.Contains(switches, strings.TrimLeft(flag, "-"))
+}
+
+// switches are flags of `go test` without a value (go help testflag, go help build).
+var switches = []string{
+	"a", "asan", "benchmem", "c", "cover", "failfast", "fullpath", "json", "linkshared", "modcacherw", "msan", "n", "race", "short", "trimpath",
+	"v", "work", "x",
 }

@@ -140,3 +140,17 @@ func TestRunFails(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// Flags alone are about all packages; a package or more are tested alone.
+func TestArguments(t *testing.T) {
+	const all = "-timeout 40m ./..."
+	for args, want := range map[string]string{
+		"": all, "-count=1": all + " -count=1", "-count 1 -v": all + " -count 1 -v", "-run TestX": all + " -run TestX",
+		"./sim": "./sim", "-run TestX ./sim": "-run TestX ./sim", "-short ./sim": "-short ./sim", "-count=1 ./sim": "-count=1 ./sim",
+		"./sim -v -args x": "./sim -v -args x", "-v -args x": all + " -v -args x",
+	} {
+		if got := strings.Join(arguments(strings.Fields(args)), " "); got != want {
+			t.Errorf("%q: %q, want %q", args, got, want)
+		}
+	}
+}
