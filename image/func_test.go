@@ -81,6 +81,24 @@ func TestFuncWithDescriptors(t *testing.T) {
 	if s, _, _ := im.At(opdAt + 30); s.Name != "modern" || s.Func {
 		t.Errorf("the descriptor of modern is %+v", s)
 	}
+	// A module's function gets a symbol of its code, unless the module has one.
+	const mod = imagetest.Base + 0x10000
+	m := Module{
+		Name: "m", Base: mod, Bytes: binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0x40), mod), mod+0x20),
+		Sections: []ModuleSection{{".text", mod, 0x40, true}, {".opd", mod + 0x40, 0x30, false}},
+		Symbols: []Symbol{
+			NewSymbol("new", mod+0x40, 0x20, true, true, ".opd"), NewSymbol("old", mod+0x48, 0x10, true, true, ".opd"),
+			NewSymbol(".old", mod+0x20, 0x10, true, true, ".text"),
+		},
+	}
+	if err := im.AddModule(m); err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[uint64]string{mod + 4: "m:.new", mod + 0x24: "m:.old", mod + 0x40: "m:new"} {
+		if s, _, ok := im.At(at); !ok || s.Module+":"+s.Name != want {
+			t.Errorf("%#x is in %s:%s, want %s", at, s.Module, s.Name, want)
+		}
+	}
 	if len(im.Natives) != 1 || im.Natives[0].Name != "sim_main" {
 		t.Errorf("natives are %+v", im.Natives)
 	}

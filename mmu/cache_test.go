@@ -76,6 +76,13 @@ func TestCacheFollowsItsDescription(t *testing.T) {
 			}
 			if _, way := ref.find(line); c.Has(line) != (way >= 0) {
 				t.Fatalf("%+v: access %d of line %d: has it %v", cc, i, line, c.Has(line))
+			} else if rng.Intn(8) == 0 { // is used if it is there
+				if used := c.Use(line); used != (way >= 0) || used && c.Recent[line%uint32(n)] != line+1 {
+					t.Fatalf("%+v: access %d of line %d: used is %v", cc, i, line, used)
+				} else if used {
+					ref.touch(line)
+				}
+				continue
 			}
 			hit, gone := c.Bring(line)
 			if wantHit, wantGone := ref.touch(line); hit != wantHit || gone != wantGone {

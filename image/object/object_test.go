@@ -328,10 +328,30 @@ func TestOverflow(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = o.Link(0xffff880000200000, i.resolve)
-			if err == nil || !strings.Contains(err.Error(), "does not fit into 32 bits") {
+			if err == nil || !strings.Contains(err.Error(), "R_X86_64_32S against .rodata: value 0xffff880000201000 does not fit into 32 bits") {
 				t.Errorf("2 GiB away: %v", err)
 			}
 		}
+	}
+}
+
+// A symbol of a section that the file does not have is an error.
+func TestSectionOfSymbol(t *testing.T) {
+	b := isas()[0].file(t)
+	f, err := elf.NewFile(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size, info, index = elf.Sym64Size, 4, 6 // of a symbol, and where its parts are
+	for at := f.Section(".symtab").Offset; ; at += size {
+		if elf.ST_TYPE(b[at+info]) == elf.STT_SECTION {
+			binary.LittleEndian.PutUint16(b[at+index:], uint16(len(f.Sections)))
+			break
+		}
+	}
+	want := fmt.Sprintf("is of section %d of %[1]d: damaged", len(f.Sections))
+	if _, err := Read("x.o", b); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestReaderReportsEverything(t *testing.T) {
-	root, err := Parse("f.toml", []byte("nmae = \"x\"\nhits = -1\nkind = \"kprobes\"\n[t]\nx = 1\n"))
+	root, err := Parse("f.toml", []byte("nmae = \"x\"\nhits = -1\nkind = \"kprobes\"\n[t]\nx = 1\n[[p]]\n[[p]]\nname = \"k\"\ny = 1\n[[p]]\ny = 2\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +82,18 @@ func TestReaderReportsEverything(t *testing.T) {
 	Opt(r, "hits", 7, Int(0, 10))
 	Need(r, "kind", OneOf("kprobe", "kretprobe"))
 	r.Sub("t", true).Done()
+	for _, p := range r.List("p") {
+		Opt(p, "name", "", Text)
+		p.Done()
+	}
 	r.Done()
 	want := `f.toml:1:1: name is missing
 f.toml:1:1: unknown key "nmae"; did you mean "name"?
 f.toml:2:8: hits: -1 is outside 0 to 10
 f.toml:3:8: kind: unknown value "kprobes": known are kprobe, kretprobe; did you mean "kprobe"?
-f.toml:5:1: unknown key "t.x"`
+f.toml:5:1: unknown key "t.x"
+f.toml:9:1: unknown key "p.k.y": known are name
+f.toml:11:1: unknown key "p.2.y": known are name`
 	if got := errs.Err().Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
