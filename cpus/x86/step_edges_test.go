@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -99,7 +100,7 @@ var edges32 = []edge{
 	{name: "lock salc", bits: 32, code: []byte{0xf0, 0xd6}, want: func(_, s *stepState) bool { return s.signal == sys.SIGILL }},
 }
 
-var edges64 = []edge{
+var edges64 = append([]edge{
 	{
 		name: "movsxd to 16 bits at a page's end", bits: 64, code: []byte{0x66, 0x63, 0x03},
 		regs: map[int]uint64{rbx: stepEnd - 2}, words: map[uint64]uint64{stepEnd - 8: 0x8765 << 48},
@@ -140,6 +141,33 @@ var edges64 = []edge{
 		name: "bswap of 16 bits", bits: 64, code: []byte{0x66, 0x0f, 0xc8}, regs: map[int]uint64{rax: 0x123456789abcdef0},
 		want: func(_, s *stepState) bool { return s.done() && s.regs[rax] == 0x123456789abc0000 },
 	},
+}, longEdges()...)
+
+// longEdges are members of groups without a meaning, of which prefixes make 16 bytes: their length decides (#GP), and with a
+// prefix less their meaning (#UD).
+func longEdges() (all []edge) {
+	for _, x := range []struct {
+		name string
+		code []byte // with the parts of an address of 32 bits
+		n    int    // bytes
+	}{
+		{"c6 /1", []byte{0xc6, 0x8c}, 8},
+		{"c7 /4", []byte{0xc7, 0xa4}, 11},
+		{"c7 /6", []byte{0xc7, 0xb4}, 11},
+		{"fe /4", []byte{0xfe, 0xa4}, 7},
+		{"ff /7", []byte{0xff, 0xbc}, 7},
+		{"0f 00 /7", []byte{0x0f, 0, 0xbc}, 8},
+		{"0f ba /2", []byte{0x0f, 0xba, 0x94}, 9},
+	} {
+		for _, short := range []int{0, 1} {
+			code := append(bytes.Repeat([]byte{0x2e}, 16-short-x.n), x.code...)
+			all = append(all, edge{
+				name: fmt.Sprintf("%s of %d bytes", x.name, 16-short), bits: 64, code: code,
+				want: func(_, s *stepState) bool { return short == 1 && s.signal == sys.SIGILL || short == 0 && s.faults(0) },
+			})
+		}
+	}
+	return all
 }
 
 // done reports an instruction that completed, and faults one that faulted, at an address or for another reason.
