@@ -4,17 +4,8 @@
  * Facts about the interface of Kprobes. Each line has a stable name and a value that depends on no address and no
  * moment, so that kernels can be compared line by line. Where a kernel lacks what a fact is about, its value is "absent".
  */
-#include <linux/completion.h>
-#include <linux/delay.h>
-#include <linux/errno.h>
-#include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/ptrace.h>
-#include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/version.h>
+#include <linux/kprobes.h>
 
 #include "facts/facts.h"
 #include "facts/places.h"

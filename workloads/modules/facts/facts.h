@@ -1,5 +1,11 @@
 /* What the facts are told with, and the functions and handlers that they are about. */
 
+#include <linux/version.h>
+#include <linux/string.h>
+#include <linux/ptrace.h>
+#include <linux/kernel.h>
+#include <linux/errno.h>
+
 #define FACT(name, value) pr_info("fact " name " %ld\n", (long)(value))
 #define TEXT_FACT(name, text) pr_info("fact " name " %s\n", (text)[0] ? (text) : "none")
 #define ABSENT(name) pr_info("fact " name " absent\n")

@@ -1,5 +1,7 @@
 /* What stands in the text when the optimizer has had its time. */
 
+#include <linux/delay.h>
+
 /* Milliseconds. Kernels since 4.14 wait until no task can be in the text. */
 #define PATIENCE (SINCE(4, 14, 0) ? 2000 : 50)
 

@@ -1,5 +1,9 @@
 /* Structures that are used again, and text that goes. */
 
+/* The header of threads is included without use, as modules do. */
+#include <linux/kthread.h>
+#include <linux/completion.h>
+
 /* It goes when the module has begun. */
 static __attribute__((noipa, section(".init.text"))) notrace long fact_early(long n)
 {

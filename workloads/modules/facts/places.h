@@ -1,5 +1,7 @@
 /* Where a probe may stand, and how its place is named. */
 
+#include <linux/slab.h>
+
 static int at_symbol(const char *symbol, unsigned int offset)
 {
 	named(&probe, symbol)->offset = offset;
