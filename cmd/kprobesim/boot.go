@@ -90,9 +90,8 @@ func (a *app) boot(o *bootOptions) error {
 	if o.console != "" {
 		c.Print = newBootProgress(a.err).print
 	}
-	c.Halt = a.halt(o.limit)
 	start := time.Now()
-	m, err := distro.Run(c, o.stop)
+	m, err := o.run(c, o.stop)
 	if m == nil {
 		return fail(exitUsage, err)
 	}
@@ -114,6 +113,14 @@ func (a *app) boot(o *bootOptions) error {
 		err = failed
 	}
 	return fail(exitFailed, errors.Join(err, o.reached(m.Ended())))
+}
+
+// run boots a machine under the limit of host time.
+func (o *bootOptions) run(c distro.Config, stop distro.Stop) (*sim.Machine, error) {
+	halt, done := o.limit.Begin()
+	defer done()
+	c.Halt = halt
+	return distro.Run(c, stop)
 }
 
 // bootConfig reads the files that a boot takes.

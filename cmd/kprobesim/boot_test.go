@@ -21,15 +21,21 @@ var prints = []byte{
 	0xe6, 0x64, // out 0x64, al
 }
 
-// bootArgs writes a made-up kernel, and returns a command line that boots it.
-func bootArgs(t *testing.T, more ...string) []string {
+// kernelOf writes a made-up kernel, and returns its file.
+func kernelOf(t *testing.T, code ...byte) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "vmlinuz")
-	b := linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Flat: true, Code: prints}.ELF())
+	b := linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Flat: true, Code: code}.ELF())
 	if err := os.WriteFile(file, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return append([]string{"boot", "--kernel", file, "--memory", "32"}, more...)
+	return file
+}
+
+// bootArgs returns a command line that boots a made-up kernel.
+func bootArgs(t *testing.T, more ...string) []string {
+	t.Helper()
+	return append([]string{"boot", "--kernel", kernelOf(t, prints...), "--memory", "32"}, more...)
 }
 
 // TestBoot holds the options of boot: its exit codes, what it prints, and that a snapshot goes on.
@@ -76,6 +82,18 @@ func TestBoot(t *testing.T) {
 	}
 	if b, err := os.ReadFile(console); err != nil || string(b) != "k\r" {
 		t.Errorf("console file %q, %v", b, err)
+	}
+}
+
+// TestHostLimit ends a kernel that loops, and says where.
+func TestHostLimit(t *testing.T) {
+	loops := kernelOf(t, linuxtest.Loop...)
+	for _, args := range [][]string{{"boot"}, {"explain", "0x1000"}} {
+		var out, errs strings.Builder
+		code := run(append(args, "--kernel", loops, "--host-limit", "30ms"), &out, &errs)
+		if code != exitFailed || !strings.Contains(errs.String(), "30ms of host time is used up") || !strings.Contains(errs.String(), "cpu 0: runs") {
+			t.Errorf("%s: exit code %d, %s", args[0], code, errs.String())
+		}
 	}
 }
 

@@ -54,6 +54,7 @@ registering a probe at each place. Exit code 1 says that it differs, or that it 
 kernel of this program. For that of a distribution it is a trace event's, or that of --module.`,
 	}
 	var o explainOptions
+	o.boot.limit = limitFlag(c, hostLimit)
 	f := c.Flags()
 	f.StringVar(&o.boot.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
 	f.StringVar(&o.image, "image", "", "a guest kernel of this program in its place")
@@ -173,7 +174,9 @@ func (s *costs) boot() error {
 			return fail(exitUsage, err)
 		}
 	}
-	s.lab, err = costing.Boot(s.c, s.k, module)
+	c := s.c
+	c.Halt = s.app.halt(s.o.boot.limit)
+	s.lab, err = costing.Boot(c, s.k, module)
 	return fail(exitFailed, err)
 }
 
@@ -226,7 +229,7 @@ func (a *app) judge(o *explainOptions, c distro.Config) (*probing.Kernel, error)
 		return k, fail(exitUsage, err)
 	}
 	start := time.Now()
-	m, err := distro.Run(c, distro.Stop{Symbol: "rest_init"})
+	m, err := o.boot.run(c, distro.Stop{Symbol: "rest_init"})
 	if err == nil && m.Ended() != distro.AtSymbol {
 		err = fmt.Errorf("the kernel did not come to rest_init: %s; try --file", m.Ended())
 	}

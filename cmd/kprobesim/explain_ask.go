@@ -39,7 +39,7 @@ type inquiry struct {
 // ask asks a distribution's kernel for places, but for those that the file of --answers has.
 func (a *app) ask(o *explainOptions, c distro.Config, k *probing.Kernel, sites []uint64) (*inquiry, error) {
 	q := &inquiry{
-		boot:  func(sites []uint64) ([]probing.Answer, error) { return askAt(c, sites) },
+		boot:  func(sites []uint64) ([]probing.Answer, error) { return o.askAt(c, sites) },
 		judge: k.At, sites: sites, replies: make([]reply, len(sites)), rounds: (len(sites) + perRound - 1) / perRound,
 		say: func(format string, more ...any) { fmt.Fprintf(a.err, format+"\n", more...) },
 	}
@@ -58,13 +58,13 @@ func (a *app) ask(o *explainOptions, c distro.Config, k *probing.Kernel, sites [
 }
 
 // askAt boots the kernel with the program that asks for a trace event at each place.
-func askAt(c distro.Config, sites []uint64) ([]probing.Answer, error) {
+func (o *explainOptions) askAt(c distro.Config, sites []uint64) ([]probing.Answer, error) {
 	first, err := distro.Ask(c.Kernel.Image.Bits)
 	if err != nil {
 		return nil, err
 	}
 	c.Initrd = distro.Initrd([]distro.File{first, {Name: "sites", Mode: distro.ModeFile, Data: probing.Orders(sites)}})
-	m, err := distro.Run(c, distro.Stop{Text: probing.AskDone})
+	m, err := o.boot.run(c, distro.Stop{Text: probing.AskDone})
 	if err != nil {
 		return nil, err
 	}

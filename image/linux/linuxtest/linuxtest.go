@@ -39,8 +39,15 @@ func (s Kernel) text() uint64 {
 	return Text
 }
 
-// Name is a symbol of the made-up kernel: one every 8 bytes, of which the names of some are long.
+// Loop is Code that jumps to itself.
+var Loop = []byte{0xeb, 0xfe}
+
+// Name is a symbol of the made-up kernel: one every 8 bytes, of which the names of some are long. The last one is where a boot
+// is over.
 func Name(i int) string {
+	if i == Symbols-1 {
+		return "Trest_init"
+	}
 	if i%100 == 99 {
 		return "t" + strings.Repeat("long_", 30) + fmt.Sprint(i)
 	}
