@@ -7,7 +7,7 @@ import (
 )
 
 // forecast reckons how long a run will go on, from the points that it has measured. What a point takes is reckoned from
-// those of its sort, by its calls and CPUs, and where none was measured from all.
+// the points of its sort, by its calls and CPUs, and where none was measured from all.
 type forecast struct {
 	sorts    map[string]*sortOfPoints
 	all      sortOfPoints

@@ -44,7 +44,7 @@ func benchmarkTable(t *testing.T) string {
 	return out
 }
 
-// missing is what o of a row lacks, in cycles.
+// missing returns the cycles that o of a row is too cheap by.
 func missing(t *testing.T, r row) float64 {
 	t.Helper()
 	got, want := quantity(runSet(t, r.experiment, nil), "o", "")

@@ -24,7 +24,7 @@ import (
 // bootDate is in November 2023, in seconds since 1970: any day on which the kernels were in use will do.
 const bootDate = 1_700_000_000
 
-// bootOptions are those of `boot`.
+// bootOptions holds the options of `boot`.
 type bootOptions struct {
 	kernel, initrd, command, machine, console string
 	snapshot, from                            string

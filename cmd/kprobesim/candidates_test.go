@@ -252,7 +252,7 @@ done
 exec gcc "$@" $more
 `
 
-// tracer is what the linker wants of a kernel whose functions call a tracer.
+// tracer defines the symbols that the linker wants of a kernel whose functions call a tracer.
 const tracer = "asm(\".pushsection .text\\n.globl mcount\\n.type mcount, @function\\nmcount: ret\\n.size mcount, . - mcount\\n.popsection\");\n"
 
 // kernelCandidates are kernels of 2010 with other options. The second has the calls that no build tool of the
@@ -295,7 +295,7 @@ func buildKernel(t *testing.T, isa, path, others string) string {
 	return image
 }
 
-// sameCompiler skips a test whose figures are those of a compiler that is not here.
+// sameCompiler skips a test whose figures come from a compiler that is not here.
 func sameCompiler(t *testing.T) {
 	t.Helper()
 	for _, tool := range []string{"gcc", "ld", "sh"} {

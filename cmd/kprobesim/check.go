@@ -100,8 +100,8 @@ func (k *checker) record(plans []*schema.Plan) error {
 	return nil
 }
 
-// withBaselines lists the experiments of this program that have baselines. Those of kernels that are not part of it have
-// none, as their figures are those of the kernel that somebody has.
+// withBaselines lists the experiments of this program that have baselines. Experiments of packaged kernels have none, as
+// their figures depend on the kernel of the user.
 func (k *checker) withBaselines() (names []string) {
 	for _, name := range experiments.Names() {
 		if kind, err := k.loader.ExperimentKind(name); err == nil && kinds.Of(kind).Linux != nil {

@@ -17,7 +17,7 @@ import (
 	"kprobesim/results"
 )
 
-// baselines writes those of an experiment whose hits cost 1000 cycles.
+// baselines writes the baselines of an experiment whose hits cost 1000 cycles.
 func baselines(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -310,7 +310,7 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-// TestCheckLeavesPackagedKernelsOut has check without names take every experiment but those of kernels that are not part
+// TestCheckLeavesPackagedKernelsOut has check without names take every experiment but the ones of kernels that are not part
 // of the program, and say so in a line each.
 func TestCheckLeavesPackagedKernelsOut(t *testing.T) {
 	var out, said bytes.Buffer

@@ -55,7 +55,7 @@ type app struct {
 	loader  *planning.Loader
 	measure running.Measure  // what runs a point
 	now     func() time.Time // by which waivers expire; no figure depends on it
-	ended   []func()         // what is to be done when the command is
+	ended   []func()         // calls at the end of the command
 	ahead   *forecast        // of the experiments of the command
 	// program names the build that measures; nil keeps no measurements
 	program func() (string, error)

@@ -11,7 +11,7 @@ import (
 	"kprobesim/internal/hosttools"
 )
 
-// long names the documented commands that take too long for a test, with the reason. Those of experiments are
+// long names the documented commands that take too long for a test, with the reason. Commands of experiments are
 // validated in place of being run.
 var long = map[string]string{
 	"run bystander-cost scaling":                                                "half a minute of simulation; TestCheck and make baselines run the experiments",

@@ -19,7 +19,7 @@ import (
 	"kprobesim/sim"
 )
 
-// explainOptions are those of `explain`.
+// explainOptions holds the options of `explain`.
 type explainOptions struct {
 	boot         bootOptions
 	image        string
@@ -129,7 +129,7 @@ type answered struct {
 	Kernel *probing.Answer `json:"kernel,omitempty"`
 }
 
-// costs are those of the ways in which hits run, each measured when the first verdict asks for it.
+// costs holds the cost of each way in which hits run, measured when the first verdict asks for it.
 type costs struct {
 	app   *app
 	o     *explainOptions
@@ -189,7 +189,7 @@ func (s *costs) print(w io.Writer) {
 	}
 }
 
-// explainMemory is what machines have here, in MiB: two thousand probes with their events take some tens.
+// explainMemory is the memory of machines here, in MiB: two thousand probes with their events take some tens.
 const explainMemory = 256
 
 // defaultMachine is where distributions' kernels boot.

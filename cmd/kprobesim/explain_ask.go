@@ -15,7 +15,7 @@ import (
 // perRound is how many places a distribution's kernel is asked for at once: a boot costs as much as some hundred places.
 const perRound = 2000
 
-// reply is what a kernel said of a place, and whether the rules say the same.
+// reply holds the answer of a kernel about a place, and whether the rules say the same.
 type reply struct {
 	probing.Answer
 	asked, agrees bool

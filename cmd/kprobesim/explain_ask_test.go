@@ -86,7 +86,7 @@ func TestInquiryRounds(t *testing.T) {
 }
 
 // TestInquiryGoesOn interrupts an inquiry three times: by a number of rounds, by a kernel that dies, and while a line is
-// written. What was answered is not asked for again, and all answers together are those of an inquiry in one go.
+// written. What was answered is not asked for again, and all answers together equal the answers of an inquiry in one go.
 func TestInquiryGoesOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "answers")
 	kept := func() *journal { return &journal{file: file, Key: "this kernel", Rounds: 4} }

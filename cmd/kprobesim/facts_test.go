@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// facts are what the module of facts prints in a kernel: names in their order, and values by name.
+// facts holds the output of the module of facts in a kernel: names in their order, and values by name.
 type facts struct {
 	names  []string
 	values map[string]string
@@ -98,7 +98,7 @@ func factRows(t *testing.T, kernels []string, used map[string]bool) (rows []fact
 	return rows
 }
 
-// namesOf are the names of all facts, those of the newest kernel first.
+// namesOf returns the names of all facts, beginning with the newest kernel.
 func namesOf(all []facts) (names []string) {
 	seen := map[string]bool{}
 	for _, f := range slices.Backward(all) {
@@ -124,7 +124,7 @@ func reasonOf(t *testing.T, name string, used map[string]bool) string {
 	return ""
 }
 
-// factsTable has a table for each family of instruction sets. Kernels of i386 are those of x86-64, but for rows of their own.
+// factsTable has a table for each family of instruction sets. Kernels of i386 share the rows of x86-64, and add some of their own.
 func factsTable(t *testing.T) string {
 	t.Helper()
 	used, out := map[string]bool{}, ""

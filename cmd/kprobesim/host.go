@@ -40,7 +40,7 @@ func (l *locked) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// grace is what points that are being measured have to come to their end behind an interrupt: most take less.
+// grace is the time that running points have to end after an interrupt: most take less.
 const grace = 2 * time.Second
 
 // untilInterrupt returns a channel that is closed when somebody interrupts the program, or asks it to end. A second

@@ -16,7 +16,7 @@ import (
 	"kprobesim/workloads"
 )
 
-// listNames are what can be listed, those of a plain list first.
+// listNames names the lists, beginning with a plain one.
 func listNames() []string {
 	return []string{"experiments", "machines", "scenarios", "images", "architectures", "targets", "handlers", "symbols"}
 }

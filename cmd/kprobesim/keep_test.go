@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// kept is the command with a measure that is made up, and that keeps its measurements as those of a program "test".
+// kept is the command with a measure that is made up, and that keeps its measurements under a program named "test".
 func kept(m running.Measure, stdout, stderr interface{ Write([]byte) (int, error) }) *app {
 	a := newApp(stdout, stderr)
 	a.measure, a.program = m, func() (string, error) { return "test", nil }

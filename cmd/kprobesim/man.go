@@ -29,7 +29,7 @@ func (a *app) manCmd(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// writePages writes the page of a command, and those of the commands below it.
+// writePages writes the page of a command, and the pages of the commands below it.
 func writePages(c *cobra.Command, dir string) error {
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {

@@ -31,7 +31,7 @@ func (a *app) moduleCmd() *cobra.Command {
 	return c
 }
 
-// moduleOptions are those of `module run`.
+// moduleOptions holds the options of `module run`.
 type moduleOptions struct {
 	image, machine, headers string
 	console                 string

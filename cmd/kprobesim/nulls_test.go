@@ -114,7 +114,7 @@ func contenders(t *testing.T) []contender {
 	}
 }
 
-// headlineTable is the headline of the README: the error of the predictions beside those of null models,
+// headlineTable writes the errors of the README: of the predictions, and of null models beside them,
 // and how much of the predictions was fitted.
 func headlineTable(t *testing.T, all []contender, shares []share) string {
 	t.Helper()
@@ -166,7 +166,7 @@ func nullsTable(all []contender) string {
 	return out
 }
 
-// share is what of a prediction was fitted, in percent of its cycles.
+// share returns the fitted part of a prediction, in percent of its cycles.
 type share struct {
 	machine, probe string
 	percent        float64

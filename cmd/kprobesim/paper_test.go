@@ -18,7 +18,7 @@ import (
 	"kprobesim/results"
 )
 
-// paperInput is what the committed results make a paper of. Searches for races are made up: they take long. change
+// paperInput reads the committed results that a paper is made of. Searches for races are made up: they take long. change
 // may change the results of an experiment.
 func paperInput(t *testing.T, change func(name string, s *results.Set) *results.Set) paper.Input {
 	t.Helper()

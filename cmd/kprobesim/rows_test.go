@@ -86,7 +86,7 @@ func numbers(values []int64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(values), " ", ", "), "[]")
 }
 
-// errorCells are the errors of a row in percent, those of fitted figures in brackets, and the mean of the
+// errorCells are the errors of a row in percent, fitted figures in brackets, and the mean of the
 // others without their signs.
 func errorCells(t *testing.T, experiment string, s *results.Set) string {
 	t.Helper()

@@ -91,7 +91,7 @@ func (a *app) plans(names, sets []string) ([]*schema.Plan, error) {
 	return plans, nil
 }
 
-// lacking is what a plan cannot be run without and this host has not, as an error that names it.
+// lacking names what this host lacks of what a plan needs, as an error.
 func lacking(p *schema.Plan) error {
 	if p.Lacking == nil {
 		return nil

@@ -122,7 +122,7 @@ func TestSamplesOfTheKernel(t *testing.T) {
 	})
 }
 
-// A module that leaves a timer started is named, and so is what it should have done.
+// A module that leaves a timer started is named, with the call that it should have made.
 func TestModuleLeavesATimer(t *testing.T) {
 	hosttools.Need(t, "gcc", "gcc", "compiling a module that leaves a timer")
 	code, stdout, stderr := command(nil, "module", "run", "../../workloads/modules/ticker.c", "--image", "x86_64-2020", "--param", "leaves=1", "--hits", "5")

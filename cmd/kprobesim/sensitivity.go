@@ -41,7 +41,7 @@ draws them. With --refit the fitted numbers make up for each change as far as th
 	return c
 }
 
-// analyse runs an analysis and reports it. Its results stand beside those of the experiment.
+// analyse runs an analysis and reports it. Its results stand beside the experiment's.
 func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int, limit *running.Limit) error {
 	dir := filepath.Join(out, s.Plan.Name+"-sensitivity")
 	if err := results.CheckDir(dir); err != nil {

@@ -77,9 +77,9 @@ func armWords(text string) int {
 // armStages lists the stages of ARM. By hand are counted: the vector and a stub of 11 instructions, about 20 of the
 // frame, the look for a unit behind the instruction, and 5 of the way out, 55 to 60 together. A breakpoint's entry reads
 // the status twice and writes it once; the lock of the hooks, the hook itself, and the way out each disable
-// interrupts. Kernels of 2014 have the address of per-CPU data in a register, those of 2010 do not.
+// interrupts. Kernels of 2014 have the address of per-CPU data in a register, kernels of 2010 do not.
 //
-// The model's stages are those of a kernel that prepares no step. Calls in kernels: the exception's C function, the walk
+// The model has the stages of a kernel that prepares no step. Calls in kernels: the exception's C function, the walk
 // along the hooks, the hook, the hit's, its handler. The function of a jprobe ends in a call of the hit's.
 func armStages() []pathStage {
 	const (

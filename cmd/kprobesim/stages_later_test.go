@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // laterStages lists the stages of x86 of 2020. A hit that has a copy raises two #BP, one that is emulated one, and a
-// probe at function entry none. No way in of x86-64 reads a model-specific register: all run on the task's stack. Those of
+// probe at function entry none. No way in of x86-64 reads a model-specific register: all run on the task's stack. The ways in of
 // i386 load three segment registers, and so do the ways out. Return probes take
 // an instance from a pool that is a list without locks: a reference is taken, the head exchanged, the reference dropped.
 // Giving it back is one addition and one exchange. How many instructions these kernels need is not known.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// dialect is what counting must know of an instruction set.
+// dialect holds the facts of an instruction set that counting needs.
 type dialect struct {
 	breakpoint, step string   // exceptions, as traces name them; there may be no step
 	special          []string // names of special instructions in their order
@@ -21,7 +21,7 @@ type dialect struct {
 	locked func(l *traceLine) bool
 }
 
-// dialects are those of the instruction sets by what names of their images begin with.
+// dialects has one dialect an instruction set, by the beginning of the names of its images.
 func dialectOf(image string) *dialect {
 	switch {
 	case strings.HasPrefix(image, "ppc64-"):
@@ -210,7 +210,7 @@ func callFrom(lines []traceLine) []traceLine {
 	return lines
 }
 
-// stageCount is what the instructions of a stage do.
+// stageCount counts what the instructions of a stage do.
 type stageCount struct {
 	instructions, loads, stores, locked int
 	c, depth                            int            // instructions of C, and how deep its calls go
@@ -399,7 +399,7 @@ func pathStages() (list []pathStage) {
 	return slices.Concat(list, laterStages(), powerStages(), armStages())
 }
 
-// list writes counts in the order of their names: those of keep alone, or all if it is nil.
+// list writes counts in the order of their names: the names in keep alone, or all if it is nil.
 func (n *stageCount) list(names []string, keep func(string) bool) string {
 	var out []string
 	for _, s := range names {

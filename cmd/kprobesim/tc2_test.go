@@ -9,10 +9,10 @@ import (
 	"kprobesim/results"
 )
 
-// tc2Experiments are those of the two kinds of core of TC2. The published figures name none of them.
+// tc2Experiments names the experiments of the two kinds of core of TC2. The published figures name none of them.
 var tc2Experiments = []string{"overhead-tc2-a7", "overhead-tc2-a15"}
 
-// tc2Exception is what is fitted on one core.
+// tc2Exception is the number fitted on one core.
 const tc2Exception = "exception_undefined"
 
 // tc2Prior is the delivery of an undefined instruction before anything was fitted: twice the refill of the front end

@@ -25,7 +25,7 @@ func TestTraceShowsEveryStepOfLaterKernels(t *testing.T) {
 	})
 }
 
-// laterWays is what the kernels of an instruction set have of their own: ways into an exception and out of it, names of
+// laterWays describes the kernels of an instruction set: ways into an exception and out of it, names of
 // instructions, where the target goes on behind its first instruction and behind a jump, and the way out of an entry's call.
 type laterWays struct {
 	isa                  string
@@ -70,7 +70,7 @@ func holdLaterTraces(t *testing.T, w laterWays) {
 	}
 }
 
-// laterTrace is what the trace of a point shows: exceptions, phases in the order of their first instructions, stations.
+// laterTrace holds the trace of a point: exceptions, phases in the order of their first instructions, stations.
 type laterTrace struct {
 	name, point string
 	exceptions  int

@@ -7,7 +7,7 @@ import (
 )
 
 // TestTraceShowsEveryStepOfPower looks for the stations of each kind of hit on ppc64. An exception begins with
-// translation off and goes through rfid twice. Kernels that emulate take no step, and those of 2017 come back
+// translation off and goes through rfid twice. Kernels that emulate take no step, and kernels of 2017 come back
 // from a detour to a return probe's trampoline by another one.
 func TestTraceShowsEveryStepOfPower(t *testing.T) {
 	const next = "bench_target+0x4 "

@@ -2,7 +2,7 @@
 // schema can report every mistake at once with file, line and column, and so that single keys can
 // be replaced by dotted path (--set, sweeps) before the schema looks at them.
 //
-// Syntax and the rules about keys defined twice are those of pelletier/go-toml v2, which checks
+// Syntax and the rules about keys defined twice come from pelletier/go-toml v2, which checks
 // every document first. Numbers keep the text they were written with: a schema that wants an exact
 // 1.1 or 1/3 never sees a float. Dates and times are not accepted; no schema here has one.
 package doc
@@ -28,10 +28,10 @@ const maxDepth = 64
 const maxKeys = 20_000
 
 // Kind says what a Node holds.
-// The kinds are those of TOML without dates and times.
+// The kinds follow TOML without dates and times.
 type Kind uint8
 
-// The kinds of nodes. The zero Kind is none of them.
+// The kinds of nodes. The zero Kind is not one.
 const (
 	Table Kind = iota + 1
 	Array
@@ -133,10 +133,10 @@ func Parse(file string, b []byte) (*Node, error) {
 	return build(file, b)
 }
 
-// byteOrderMark is what some editors put in front of text.
+// byteOrderMark stands before text that some editors wrote.
 const byteOrderMark = "\ufeff"
 
-// checkShape refuses documents nested too deeply for recursive readers, and those of more keys and tables than
+// checkShape refuses documents nested too deeply for recursive readers, and documents of more keys and tables than
 // go-toml, which compares each with all others of its table, reads in a second. Counting brackets and equal signs
 // also counts those inside strings, which only makes the bounds stricter.
 func checkShape(file string, b []byte) error {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// plainName is what files, CSV columns and figures can hold without quoting.
+// plainName matches names that files, CSV columns and figures can hold without quoting.
 var plainName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_+.-]{0,99}$`)
 })

@@ -1,9 +1,9 @@
-// Package host is what packages that simulate may ask of the machine that they run on. Nothing here
-// has an influence on what is simulated.
+// Package host gives packages that simulate the few services that they need of the machine they run on: memory, and bounds
+// of what is kept for speed. Nothing here influences a result.
 package host
 
 import "runtime"
 
-// FreeMemory returns the memory of what is not used any more, which can take some milliseconds. It is for
-// whoever has just dropped a large part of the heap.
+// FreeMemory collects garbage, which can take some milliseconds. It is called where a large part of the heap has just
+// become free.
 func FreeMemory() { runtime.GC() }

@@ -23,7 +23,7 @@ func (p *Pages) Zeroed(size int) []byte {
 	return all[guard : guard+size : guard+size]
 }
 
-// Free gives everything back. Whoever looks at it afterwards ends the program.
+// Free gives everything back. An access afterwards ends the program.
 func (p *Pages) Free() error {
 	for _, b := range p.given {
 		if err := unmap(b); err != nil {

@@ -29,8 +29,8 @@ const (
 	NoReg Reg = 0xff // in a Mem: none
 )
 
-// What registers are for, to whoever has code written without knowing the host's: Main, Spare and Other are changed by
-// any code, Main is what Call returns, and With has its pointer.
+// Main, Spare and Other are registers that any code may change. Call returns Main, and With holds the pointer that Call
+// was given.
 const (
 	Main  = RAX
 	Spare = RCX
@@ -38,7 +38,7 @@ const (
 	With  = R15
 )
 
-// Registers that code written without knowing the host's may keep anything in, from its beginning to its end.
+// Local1 to Local9 are registers that code may keep anything in, from its beginning to its end.
 const (
 	Local1 = RBX
 	Local2 = RSI

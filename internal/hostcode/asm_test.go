@@ -66,7 +66,7 @@ func tests() (all []asmTest) {
 				add(func(a *Asm) { a.Op(Alu(o), size, x, y) }, op, name(x), name(y))
 				for _, v := range []int32{0, 1, 100, -2} {
 					if v < 0 && size < 8 {
-						continue // the decoder gives those of fewer bytes as positive numbers
+						continue // the decoder gives constants of fewer bytes as positive numbers
 					}
 					add(func(a *Asm) { a.OpImm(Alu(o), size, x, v) }, op, name(x), x86asm.Imm(v))
 				}

@@ -1,5 +1,5 @@
 // Package hostcode writes and executes machine code of the host, where the host is an x86-64 with Linux. What is
-// simulated does not depend on it: whoever uses it has another way to do the same. It also has an instruction of
+// simulated does not depend on it: each caller has another way to do the same. It also has an instruction of
 // hosts for which Go has no function, Prefetch.
 //
 // Code that is executed by Call must follow these rules. It keeps RSP and RBP, and may change all other registers. It

@@ -25,7 +25,7 @@ type Mutant struct {
 	None string
 }
 
-// Name is what the environment says for the mutant: its place in the list.
+// Name names the mutant in the environment: its place in the list.
 func Name(i int) string { return "m" + strconv.Itoa(i+1) }
 
 // Guest reports whether the mutant changes guest code.
@@ -34,7 +34,7 @@ func (m *Mutant) Guest() bool { return strings.HasPrefix(m.File, guestSources+"/
 // guestSources are the sources of the guest kernel.
 const guestSources = "workloads/kernel"
 
-// Read reads a list of mutants: paragraphs of lines that begin with a word. Those of the old text begin with "- ", those of
+// Read reads a list of mutants: paragraphs of lines that begin with a word. Lines of the old text begin with "- ", lines of
 // the new one with "+ ", and a "-" or "+" alone stands for an empty line.
 func Read(path string) ([]Mutant, error) {
 	text, err := os.ReadFile(path)

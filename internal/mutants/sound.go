@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// soundRun is what a test says without a mutant.
+// soundRun holds the output of a test without a mutant.
 type soundRun struct {
 	passed bool
 	took   time.Duration

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// options are those of the command line.
+// options holds the options of the command line.
 type options struct {
 	packages string
 	n        int

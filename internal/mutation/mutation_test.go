@@ -179,7 +179,7 @@ again:
 	}
 }
 
-// Tests of a package are asked first, then those of what imports it, and with few those of the same house alone.
+// Tests of a package are asked first, then tests of the packages that import it, and with few only packages of its house.
 func TestTesters(t *testing.T) {
 	main := &struct{ Main bool }{true}
 	tr := &tree{root: "/r", all: map[string]*pkg{}}

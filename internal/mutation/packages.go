@@ -106,7 +106,7 @@ func (t *tree) reach(from *pkg, to string) bool {
 }
 
 // testers returns the packages whose tests may notice a mistake in a package: its own first, then those that import it.
-// With few they are those of the same house.
+// With few they are of the same house.
 func (t *tree) testers(of *pkg, few bool) (all []string) {
 	if of.tested() {
 		all = append(all, t.folder(of))

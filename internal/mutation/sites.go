@@ -63,7 +63,7 @@ func (s *finder) swap(at token.Pos, op token.Token) {
 	}
 }
 
-// node finds the changes of one node, without those of what is in it.
+// node finds the changes of one node, and not of the nodes in it.
 func (s *finder) node(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.IfStmt:
@@ -131,7 +131,7 @@ func (s *finder) returned(n *ast.ReturnStmt) {
 	}
 }
 
-// statements leaves out one of several statements. A declaration is none of them, and a branch is.
+// statements leaves out one of several statements. A declaration does not count, and a branch does.
 func (s *finder) statements(list []ast.Stmt) {
 	for _, x := range list {
 		switch x := x.(type) {

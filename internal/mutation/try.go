@@ -25,7 +25,7 @@ type trial struct {
 // patience is how long the tests of a package may take where nothing is wrong.
 const patience = 20 * time.Minute
 
-// result is what became of the mutants of a package.
+// result counts how the mutants of a package ended.
 type result struct{ noticed, survived, equivalent int }
 
 // try asks the tests of each mutant and prints its verdict at once, and at the end a score for each package. Where ctx ends,

@@ -145,7 +145,7 @@ func inHouse(name, to string) bool {
 	return false
 }
 
-// below reports whether a room is what another one imports, directly or by way of others.
+// below reports whether a room is imported by another one, directly or by way of others.
 func below(from, to string) bool {
 	return slices.ContainsFunc(rooms[from], func(r string) bool { return r == to || below(r, to) })
 }

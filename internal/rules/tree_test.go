@@ -57,7 +57,7 @@ func sources(t *testing.T) []*source {
 	return parsed.all
 }
 
-// parsed is what sources returns.
+// parsed keeps the result of sources.
 var parsed struct {
 	sync.Once
 	all []*source

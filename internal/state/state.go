@@ -158,7 +158,7 @@ func (c *coder) compound(v reflect.Value, path string) {
 	}
 }
 
-// elements writes or reads those of an array or a slice.
+// elements writes or reads the elements of an array or a slice.
 func (c *coder) elements(v reflect.Value, path string) {
 	if v.Type().Elem().Kind() == reflect.Uint8 && v.Len() > 0 {
 		c.bytes(unsafe.Slice((*byte)(v.Index(0).Addr().UnsafePointer()), v.Len()))

@@ -1,6 +1,6 @@
 // Command tests runs `go test` on all packages and says at the end what the tests left out: `go test` itself hides what
-// tests that pass say. It prints what `go test` prints, and ends with its exit code. Arguments are those of `go test`; without
-// a package it tests all.
+// tests that pass say. It prints what `go test` prints, and ends with its exit code. Its arguments are passed to `go test`;
+// without a package it tests all.
 //
 // It leaves out verbose output, which -v would add.
 package main

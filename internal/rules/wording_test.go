@@ -1,0 +1,115 @@
+package rules
+
+import (
+	"go/ast"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// vague finds words that stand in the place of a noun or a verb that a reader knows.
+var vague = regexp.MustCompile(`(?i)\b(?:(?:is|are|was|were) what|those of|nobody's|who meets|whoever|has for it|is none of)\b`)
+
+// wordy lists the packages that still have such words in names or comments, each with the packages below it. The list may
+// only become shorter.
+var wordy = strings.Fields(`
+	boards/pc
+	boards/pseries
+	boards/vexpress
+	cpus
+	cpus/arm
+	cpus/cpustest
+	cpus/engine
+	cpus/ppc64
+	cpus/x86
+	distro
+	distro/costing
+	distro/measuring
+	distro/phases
+	distro/probing
+	experiments
+	experiments/explaining
+	experiments/keeping
+	experiments/kinds
+	experiments/planning
+	experiments/reports
+	experiments/running
+	experiments/schema
+	experiments/sensitivity
+	experiments/timelines
+	experiments/webpage
+	image
+	image/linux
+	image/linux/linuxtest
+	image/object
+	kprobes
+	kprobes/arm
+	kprobes/ppc64
+	kprobes/x86
+	machines
+	mmu
+	modules
+	paper
+	races
+	results
+	results/compare
+	sim
+	smp
+	targets
+	workloads
+`)
+
+// TestCommentsSayWhatIsMeant refuses vague words in comments and names of Go files.
+func TestCommentsSayWhatIsMeant(t *testing.T) {
+	found := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, x := range s.vague() {
+			i := slices.Index(wordy, s.dir())
+			if i < 0 {
+				i = slices.IndexFunc(wordy, func(dir string) bool { return strings.HasPrefix(s.dir(), dir+"/") })
+			}
+			if i < 0 {
+				t.Errorf("%s: %q: begin with the name and a verb, and use the field's noun", s.name, x)
+				continue
+			}
+			found[wordy[i]] = true
+		}
+	}
+	for _, dir := range wordy {
+		if !found[dir] {
+			t.Errorf("%s has no vague words any more: take it from the list", dir)
+		}
+	}
+}
+
+// vague returns the vague words of a file.
+func (s *source) vague() (all []string) {
+	for _, c := range s.file.Comments {
+		all = append(all, vague.FindAllString(strings.Join(strings.Fields(c.Text()), " "), -1)...)
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			all = append(all, vague.FindAllString(apart(id.Name), -1)...)
+		}
+		return true
+	})
+	return all
+}
+
+// inside finds where a word of a name begins.
+var inside = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+// apart returns the words of a name.
+func apart(name string) string { return inside.ReplaceAllString(name, "$1 $2") }
+
+// TestVagueWordsAreFound tries the search.
+func TestVagueWordsAreFound(t *testing.T) {
+	for text, want := range map[string]int{
+		"x is what y has": 1, "thoseOf": 1, "WhoMeetsIt": 1, "Those of the last row": 1, "this what": 0, "nobody's time": 1, "what it is": 0, "those off": 0,
+	} {
+		if got := len(vague.FindAllString(apart(text), -1)); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
