@@ -29,7 +29,7 @@ const patience = 20 * time.Minute
 type result struct{ noticed, survived, equivalent int }
 
 // try asks the tests of each mutant and prints its verdict at once, and at the end a score for each package. Where ctx ends,
-// the scores are those of the mutants before.
+// the scores are of the mutants before.
 func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, few bool, folder string, out io.Writer) error {
 	scores := map[string]*result{}
 	list, which := t.tried(drawn, known, scores, out)

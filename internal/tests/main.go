@@ -43,7 +43,7 @@ func run(args []string, out io.Writer) int {
 	return 1
 }
 
-// arguments returns those of `go test`: all packages and their time come before flags that name no package.
+// arguments returns the arguments of `go test`: all packages and their time come before flags that name no package.
 func arguments(args []string) []string {
 	for i, a := range args {
 		if a == "-args" {
