@@ -8,7 +8,7 @@ TOOL      := $(GO) tool -modfile=tools.mod
 # The longest first, so that no CPU waits for it in the end.
 RACE      := ./cmd/... ./experiments/... ./races
 # Of these packages some tests alone start goroutines.
-RACEFEW   := ./distro/measuring ./cpus/ppc64 ./cpus/arm ./workloads ./results ./internal/hostcode
+RACEFEW   := ./distro/measuring ./cpus/ppc64 ./cpus/arm ./workloads ./results/outdir ./internal/hostcode
 RACETESTS := ^(TestWorkloads|TestDecodesInParallel|TestModulesCompile|TestWritersTakeTurns|TestCall)$$
 BENCHTIME ?= 2s
 SCHEDULES ?= 20000
@@ -81,7 +81,7 @@ races: ## search for races: SCHEDULES of every scenario
 	$(GO) run ./cmd/kprobesim races $$(ls races/scenarios/*.toml) --per-scenario --schedules $(SCHEDULES)
 
 faults: ## kill a thousand runs at chance moments: nothing that is finished may be lost
-	KPROBESIM_FAULTS=$(FAULTS) $(GO) test -count=1 -v -timeout 40m -run '^(TestKilledRunsLoseNothing|TestFaultsAtEveryChange|TestDamagedIsNotKept)$$' ./cmd/kprobesim ./results ./experiments/keeping
+	KPROBESIM_FAULTS=$(FAULTS) $(GO) test -count=1 -v -timeout 40m -run '^(TestKilledRunsLoseNothing|TestFaultsAtEveryChange|TestDamagedIsNotKept)$$' ./cmd/kprobesim ./results/outdir ./experiments/keeping
 
 # Rows of docs/coverage.md, as in ROWS=1-20,57.
 ROWS      ?= all

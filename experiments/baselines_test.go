@@ -15,6 +15,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
+	"kprobesim/results/compare"
 )
 
 // pinned are one point of every experiment that is measured again, and metrics that are not zero there: an
@@ -95,7 +96,7 @@ func TestPinnedPoints(t *testing.T) {
 	exptest.Alone(t)
 	for _, c := range pinned {
 		t.Run(c.experiment, func(t *testing.T) {
-			want, err := results.LoadBaseline("../results/baselines/" + c.experiment + ".csv")
+			want, err := compare.LoadBaseline("../results/baselines/" + c.experiment + ".csv")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"kprobesim/results"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
+	"kprobesim/results/tables"
 )
 
 // Artifact is what the appendix says of trying the results again: measured once on a machine, which it names, and
@@ -61,10 +63,10 @@ func (p *Paper) artifactTable() (string, error) {
 	if p.Artifact == nil {
 		return "", fmt.Errorf("no measurements of the artifact's commands: write them by kprobesim paper --measure")
 	}
-	t := &results.Table{
+	t := &tables.Table{
 		Title: "Commands of the artifact, with the time and the memory that they took on " + p.Artifact.Host,
-		Columns: []results.Column{
-			{Title: "command, and what it shows"}, {Title: "s", Align: results.Right}, {Title: "MiB", Align: results.Right},
+		Columns: []tables.Column{
+			{Title: "command, and what it shows"}, {Title: "s", Align: tables.Right}, {Title: "MiB", Align: tables.Right},
 		},
 	}
 	for _, c := range p.Artifact.Commands {
@@ -77,22 +79,22 @@ func (p *Paper) host() (string, error) {
 	if p.Artifact == nil {
 		return "", fmt.Errorf("no measurements of the artifact's commands: write them by kprobesim paper --measure")
 	}
-	return results.TeXEscape(p.Artifact.Host), nil
+	return tables.TeXEscape(p.Artifact.Host), nil
 }
 
 // sums lists experiments with the size of their results and the first digits of its SHA-256.
 func (p *Paper) sums(experiments ...string) (string, error) {
-	t := &results.Table{
+	t := &tables.Table{
 		Title:   "Results of this paper: records, bytes, and the first digits of the SHA-256 of results.csv",
-		Columns: []results.Column{{Title: "experiment"}, {Title: "records", Align: results.Right}, {Title: "bytes", Align: results.Right}, {Title: "SHA-256"}},
+		Columns: []tables.Column{{Title: "experiment"}, {Title: "records", Align: tables.Right}, {Title: "bytes", Align: tables.Right}, {Title: "SHA-256"}},
 	}
 	for _, e := range experiments {
 		s, err := p.Set(e)
 		if err != nil {
 			return "", err
 		}
-		csv := s.CSV()
-		digest := strings.TrimPrefix(results.Hash(csv), "sha256:")
+		csv := formats.CSV(s)
+		digest := strings.TrimPrefix(outdir.Hash(csv), "sha256:")
 		t.Rows = append(t.Rows, []string{e, fmt.Sprint(s.Len()), fmt.Sprint(len(csv)), digest[:16]})
 	}
 	return float(t, "sums", ""), nil

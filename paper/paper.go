@@ -11,6 +11,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
+	"kprobesim/results/tables"
 )
 
 // files has the template and what LaTeX reads beside it.
@@ -91,7 +92,7 @@ func (p *Paper) functions() template.FuncMap {
 		"below": below, "above": above, "near": near, "under": under, "none": none, "some": some, "all": all, "claim": p.claim,
 		// Tables, figures and texts.
 		"published": p.publishedTable, "setups": p.setupTable, "machines": p.machineTable, "races": p.raceTable,
-		"users": p.userTable, "watches": p.watchTable, "sources": p.sources, "figure": p.figure, "from": func() string { return results.TeXEscape(p.From) },
+		"users": p.userTable, "watches": p.watchTable, "sources": p.sources, "figure": p.figure, "from": func() string { return tables.TeXEscape(p.From) },
 		"artifact": p.artifactTable, "host": p.host, "sums": p.sums,
 	}
 }
@@ -283,5 +284,5 @@ func (p *Paper) figure(experiment, name, span string) (string, error) {
 	p.out[file+".pdf"] = drawn[name+".pdf"]
 	caption, _, _ := strings.Cut(string(drawn[name+".txt"]), "\n\n")
 	return fmt.Sprintf("\\begin{%s}\n\\centering\n\\includegraphics{%s.pdf}\n\\caption{%s.}\n\\label{fig:%s}\n\\end{%s}",
-		env, file, results.TeXEscape(caption), file, env), nil
+		env, file, tables.TeXEscape(caption), file, env), nil
 }

@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"kprobesim/results"
+	"kprobesim/results/tables"
 )
 
 // float sets a table with a caption and a label.
-func float(t *results.Table, label, span string) string {
+func float(t *tables.Table, label, span string) string {
 	env, place, size := "table", "!htb", "\\footnotesize\\setlength{\\tabcolsep}{3.5pt}"
 	if span == "wide" {
 		env, place, size = "table*", "t", "\\small"
 	}
 	return fmt.Sprintf("\\begin{%s}[%s]\n\\caption{%s.}\n\\label{tab:%s}\n\\centering%s\n%s\n\\end{%s}",
-		env, place, results.TeXEscape(t.Title), label, size, t.Tabular(), env)
+		env, place, tables.TeXEscape(t.Title), label, size, t.Tabular(), env)
 }
 
 // publishedTable has every published figure beside the simulated one.
@@ -24,7 +25,7 @@ func (p *Paper) publishedTable(experiment string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t := results.Tabulate(s, results.PublishedColumns(false))
+	t := tables.Tabulate(s, tables.PublishedColumns(false))
 	for i, row := range t.Rows {
 		t.Rows[i] = slices.Clone(row)
 	}
@@ -42,12 +43,12 @@ func (p *Paper) setupTable(experiment string) (string, error) {
 	kinds := []struct{ probe, head string }{
 		{"k", "stepped"}, {"b", "boosted"}, {"e", "emulated"}, {"o", "optimized"}, {"f", "ftrace"},
 	}
-	t := &results.Table{
+	t := &tables.Table{
 		Title:   "Cycles of a kprobe hit by how the displaced instruction runs, on each machine and kernel. A dash is a way that the kernel does not have",
-		Columns: []results.Column{{Title: "machine"}, {Title: "ISA"}, {Title: "year"}},
+		Columns: []tables.Column{{Title: "machine"}, {Title: "ISA"}, {Title: "year"}},
 	}
 	for _, k := range kinds {
-		t.Columns = append(t.Columns, results.Column{Title: k.head, Align: results.Right})
+		t.Columns = append(t.Columns, tables.Column{Title: k.head, Align: tables.Right})
 	}
 	at := map[string]int{}
 	for _, pt := range s.Points() {
@@ -71,14 +72,14 @@ func (p *Paper) machineTable(experiment string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t := &results.Table{
+	t := &tables.Table{
 		Title: "Machines: clock, and how many numbers of the description are sourced and fitted",
-		Columns: []results.Column{
+		Columns: []tables.Column{
 			{Title: "machine"},
 			{Title: "processor"},
-			{Title: "MHz", Align: results.Right},
-			{Title: "sourced", Align: results.Right},
-			{Title: "fitted", Align: results.Right},
+			{Title: "MHz", Align: tables.Right},
+			{Title: "sourced", Align: tables.Right},
+			{Title: "fitted", Align: tables.Right},
 		},
 	}
 	var seen []string
@@ -113,9 +114,9 @@ type metricColumn struct{ metric, head string }
 // metricTable has a row for each point of several experiments, and a column for each metric. Points that differ in the
 // number of CPUs alone are left out but for the first.
 func (p *Paper) metricTable(title, label string, columns []metricColumn, experiments []string) (string, error) {
-	t := &results.Table{Title: title, Columns: []results.Column{{Title: "machine"}, {Title: "ISA"}, {Title: "year"}, {Title: "probe"}}}
+	t := &tables.Table{Title: title, Columns: []tables.Column{{Title: "machine"}, {Title: "ISA"}, {Title: "year"}, {Title: "probe"}}}
 	for _, c := range columns {
-		t.Columns = append(t.Columns, results.Column{Title: c.head, Align: results.Right})
+		t.Columns = append(t.Columns, tables.Column{Title: c.head, Align: tables.Right})
 	}
 	for _, e := range experiments {
 		s, err := p.set(e)
@@ -151,7 +152,7 @@ func (p *Paper) sources(experiment string) (string, error) {
 	}
 	var items []string
 	for _, source := range s.Sources() {
-		items = append(items, "\\item "+results.TeXEscape(source))
+		items = append(items, "\\item "+tables.TeXEscape(source))
 	}
 	if len(items) == 0 {
 		return "", fmt.Errorf("%s has no sources of published figures", experiment)
@@ -165,14 +166,14 @@ func (p *Paper) raceTable() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t := &results.Table{
+	t := &tables.Table{
 		Title: "Searches for races: schedules of all variants and their violations, and the mistakes made on purpose of which one search each found a violation",
-		Columns: []results.Column{
+		Columns: []tables.Column{
 			{Title: "scenario"},
-			{Title: "variants", Align: results.Right},
-			{Title: "schedules", Align: results.Right},
-			{Title: "violations", Align: results.Right},
-			{Title: "mistakes found", Align: results.Right},
+			{Title: "variants", Align: tables.Right},
+			{Title: "schedules", Align: tables.Right},
+			{Title: "violations", Align: tables.Right},
+			{Title: "mistakes found", Align: tables.Right},
 		},
 	}
 	type tally struct{ variants, schedules, violations, tried, caught uint64 }

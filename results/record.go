@@ -1,15 +1,22 @@
-// Package results turns observations into what people read and keep: records in long form (CSV), a
-// manifest, Go benchmark output, tables, figures, and the exact comparison with a committed
-// baseline. It knows nothing of the simulator that made the observations; whoever runs an
-// experiment hands in records and receives bytes.
+// Package results has what a measurement gives: exact decimal numbers (Value), records of a point's metrics (Record, Set),
+// and the means of replicates with their intervals (Means). It knows nothing of the simulator, and could hold measurements of
+// a real machine.
 //
-// Everything written here is a function of what was handed in: no clock, no host name, no map order,
-// so that the same experiment is the same bytes. Numbers are exact decimals (Value); floats appear
-// only where figures are drawn.
+// The packages below it turn records into what people read and keep. The data flow is one way:
+//
+//	reports -> results -> formats   results.csv, results.json, bench.txt, inputs.txt
+//	                   -> tables    text, LaTeX, Markdown, CSV
+//	                   -> figures   SVG, PNG, PDF, PGF
+//	                   -> compare   the exact comparison with a committed baseline
+//	          files    -> outdir    the results directory, whole or not at all
+//
+// Everything written is a function of what was handed in: no clock, no host name, no map order, so that the same experiment
+// is the same bytes. Floats appear only where figures are drawn.
 package results
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,27 +32,6 @@ const (
 	Simulated Role = "simulated" // computed for a setup that nobody has published a figure of
 	Measured  Role = "measured"  // published by someone who ran a real machine
 )
-
-// Metrics that more than one part of the program names. An experiment may use others.
-const (
-	MetricCycles       = "cycles_per_hit"       // unit cycles: overhead of a warm hit
-	MetricMicros       = "us_per_hit"           // unit us
-	MetricInstructions = "instructions_per_hit" // unit instructions
-	MetricPublished    = "published_us"         // unit us, role measured, with its printed decimals
-	MetricError        = "error_pct"            // unit %: ErrorPercent of MetricMicros
-	MetricRounding     = "published_rounding"   // unit us, role measured: half a unit of the last printed digit
-	MetricRepeats      = "published_repeats"    // unit us, role measured: by how much a second measurement differs
-	MetricUnexplained  = "unexplained_pct"      // unit %: Unexplained of MetricMicros by these two
-	MetricFirst        = "cycles_first_hit"     // unit cycles: the first (cold) hit
-	MetricCalls        = "calls"                // unit calls: number of calls measured, where it is not that of the hits
-	MetricHits         = "hits"                 // unit hits: number of hits measured, with the missed ones
-	MetricHitsMissed   = "hits_missed"          // unit hits: those whose handlers did not run
-	MetricReturns      = "returns_missed"       // unit calls: those whose entry was hit and whose return was not
-	phasePrefix        = "cycles_phase_"
-)
-
-// PhaseMetric names the metric (unit cycles) of the share of MetricCycles spent in one phase.
-func PhaseMetric(phase string) string { return phasePrefix + phase }
 
 // Point identifies what was observed. Probe is the probe kind; a sweep appends its parameters as
 // "/name=value" ("k/work=100").
@@ -88,8 +74,8 @@ func (r Record) String() string {
 
 // validate refuses what the CSV form could not hold.
 func (r Record) validate() error {
-	names := columnNames()
-	for i, text := range r.fields() {
+	names := Columns()
+	for i, text := range r.Fields() {
 		if err := CheckField(text); err != nil {
 			return fmt.Errorf("%s %q %w", names[i], text, err)
 		}
@@ -193,4 +179,21 @@ func (s *Set) Sources() []string {
 		}
 	}
 	return sources
+}
+
+// columnNames is the header of the long form.
+func Columns() []string {
+	return []string{
+		"experiment", "machine", "isa", "era", "cpus", "seed", "probe", "metric", "unit", "value",
+		"role",
+	}
+}
+
+// fields returns the columns of one record in the order of columnNames.
+func (r Record) Fields() []string {
+	return []string{
+		r.Experiment, r.Machine, r.ISA, r.Era, strconv.Itoa(r.CPUs),
+		strconv.FormatUint(r.Seed, 10), r.Probe, r.Metric, r.Unit, r.Value.String(),
+		string(r.Role),
+	}
 }

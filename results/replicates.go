@@ -82,7 +82,7 @@ func mean(all []Record) Record {
 }
 
 // text writes an interval with a number of decimals, "" when its ends are the same then.
-func (i Interval) text(decimals int) string {
+func (i Interval) Text(decimals int) string {
 	low, high := i.Low.Round(decimals), i.High.Round(decimals)
 	if low == high {
 		return ""
@@ -91,7 +91,7 @@ func (i Interval) text(decimals int) string {
 }
 
 // whisker returns the ends of an interval as charts draw them, zeros for one that has no length.
-func (i Interval) whisker() (low, high float64) {
+func (i Interval) Whisker() (low, high float64) {
 	if i.Low == i.High {
 		return 0, 0
 	}
@@ -132,26 +132,9 @@ func bootstrap(values []int64) (low, high Value) {
 	return at(sums[tail-1]), at(sums[resamples-tail])
 }
 
-// spreads reports whether the replicates of any point disagree in the digits that the column shows.
-func (c ColumnSpec) spreads(s *Set, points []Point) bool {
-	return slices.ContainsFunc(points, func(p Point) bool {
-		r, _ := s.Get(p, c.Metric)
-		return r.Spread.text(c.Decimals) != ""
-	})
-}
-
-// addIntervals adds a column with the intervals of a metric.
-func (t *Table) addIntervals(s *Set, points []Point, spec ColumnSpec) {
-	t.Columns = append(t.Columns, Column{Title: "95 %\ninterval", Align: Right})
-	for i, p := range points {
-		r, _ := s.Get(p, spec.Metric)
-		t.Rows[i] = append(t.Rows[i], r.Spread.text(spec.Decimals))
-	}
-}
-
 // replicateNotes says what the numbers of a set of means are, and how their intervals are shown; nothing for
 // a set of single observations.
-func replicateNotes(s *Set, shown string) []string {
+func ReplicateNotes(s *Set, shown string) []string {
 	most := 0
 	for _, r := range s.records {
 		most = max(most, r.Spread.Of)
@@ -160,18 +143,4 @@ func replicateNotes(s *Set, shown string) []string {
 		return nil // one alone is no mean; which one it is stands among the overrides
 	}
 	return []string{fmt.Sprintf("mean of %d replicates, each with a layout of its own; %s", most, shown)}
-}
-
-// ShowReplicates adds to the caption of a figure of a set of means that they are means, and how their intervals
-// are drawn.
-func ShowReplicates(f Figure, s *Set) {
-	shown := "whiskers of simulated values: 95 % interval of the mean (bootstrap)"
-	switch f.(type) {
-	case *ECDF:
-		shown = "pale bands: 95 % interval of the mean (bootstrap)"
-	case *Stack:
-		shown = "stacks have no intervals"
-	}
-	frame := f.frame()
-	frame.Caption = append(slices.Clone(frame.Caption), replicateNotes(s, shown)...)
 }

@@ -133,6 +133,9 @@ func (v Value) Cmp(w Value) int {
 // Sub returns v-w.
 func (v Value) Sub(w Value) Value { return trimmed(v.micros - w.micros) }
 
+// Add returns v+w.
+func (v Value) Add(w Value) Value { return trimmed(v.micros + w.micros) }
+
 // Abs returns the magnitude of v.
 func (v Value) Abs() Value { return Value{abs64(v.micros), v.decimals} }
 
@@ -156,4 +159,15 @@ func abs64(n int64) int64 {
 		return -n
 	}
 	return n
+}
+
+// positive reports whether a value can stand on a logarithmic axis.
+func (v Value) Positive() bool { return v.Cmp(Value{}) > 0 }
+
+// signed writes a value with a plus in front of what is above zero.
+func Signed(v Value) string {
+	if v.Cmp(Value{}) > 0 {
+		return "+" + v.String()
+	}
+	return v.String()
 }

@@ -10,7 +10,7 @@ func TestValueText(t *testing.T) {
 	for _, s := range []string{
 		"0", "0.0", "0.06", "0.30", "-0.5", "-12", "2306.7", "0.000001", "3999999999999.999999",
 	} {
-		if got := value(t, s).String(); got != s {
+		if got := number(t, s).String(); got != s {
 			t.Errorf("%q reads and writes as %q", s, got)
 		}
 	}
@@ -73,7 +73,7 @@ func TestRound(t *testing.T) {
 		{"1.5", -3, "2"},
 		{"1.5", 9, "1.500000"},
 	} {
-		if got := value(t, c.in).Round(c.decimals).String(); got != c.want {
+		if got := number(t, c.in).Round(c.decimals).String(); got != c.want {
 			t.Errorf("%s rounded to %d decimals is %s, want %s", c.in, c.decimals, got, c.want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestBounds(t *testing.T) {
 		"0.06": "0.055 0.065", "0.30": "0.295 0.305", "5": "4.5 5.5", "0.0": "-0.05 0.05",
 		"0.000001": "0.000001 0.000001",
 	} {
-		low, high := value(t, s).Bounds()
+		low, high := number(t, s).Bounds()
 		if got := low.String() + " " + high.String(); got != want {
 			t.Errorf("%s stands for %s, want %s", s, got, want)
 		}
@@ -99,22 +99,22 @@ func TestErrorPercent(t *testing.T) {
 		{"0.05", "0.06", "-16.666667"},
 		{"0.30", "0.30", "0"},
 	} {
-		got, err := ErrorPercent(value(t, c.predicted), value(t, c.printed))
-		check(t, err)
+		got, err := ErrorPercent(number(t, c.predicted), number(t, c.printed))
+		noError(t, err)
 		if got.String() != c.want {
 			t.Errorf("%s against %s: %s, want %s", c.predicted, c.printed, got, c.want)
 		}
 	}
-	if _, err := ErrorPercent(value(t, "1"), value(t, "0.00")); err == nil ||
+	if _, err := ErrorPercent(number(t, "1"), number(t, "0.00")); err == nil ||
 		!strings.Contains(err.Error(), "1 against 0.00") {
 		t.Errorf("error against zero: %v", err)
 	}
 }
 
 func TestMeans(t *testing.T) {
-	errs := []Value{value(t, "-3"), value(t, "1.5"), value(t, "0")}
+	errs := []Value{number(t, "-3"), number(t, "1.5"), number(t, "0")}
 	mean, err := MeanAbs(errs)
-	check(t, err)
+	noError(t, err)
 	if mean.String() != "1.5" {
 		t.Errorf("mean %s, want 1.5", mean)
 	}

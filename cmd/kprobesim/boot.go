@@ -17,7 +17,7 @@ import (
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/machines"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 	"kprobesim/sim"
 )
 
@@ -103,12 +103,12 @@ func (a *app) boot(o *bootOptions) error {
 	}
 	a.bootSummary(m, mach, time.Since(start))
 	if o.console != "" {
-		err = errors.Join(err, results.WriteFile(o.console, []byte(m.Console())))
+		err = errors.Join(err, outdir.WriteFile(o.console, []byte(m.Console())))
 	}
 	if o.snapshot != "" && err == nil {
 		b, failed := distro.Snapshot(c, m)
 		if failed == nil {
-			failed = results.WriteFile(o.snapshot, b)
+			failed = outdir.WriteFile(o.snapshot, b)
 		}
 		err = failed
 	}

@@ -18,6 +18,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
 	"kprobesim/results/compare"
+	"kprobesim/results/formats"
 )
 
 // keysExt is the ending of the file beside a baseline that holds what it was made from.
@@ -92,7 +93,7 @@ func (k *checker) record(plans []*schema.Plan) error {
 		if !exists(file) {
 			return fail(exitUsage, fmt.Errorf("%s has no baseline %s: make it with check --update", p.Name, file))
 		}
-		if err := results.SaveKeys(keysFile(file), p.Keys); err != nil {
+		if err := formats.SaveKeys(keysFile(file), p.Keys); err != nil {
 			return fail(exitUsage, err)
 		}
 		fmt.Fprintf(k.out, "%s: wrote %s\n", p.Name, keysFile(file))
@@ -146,9 +147,9 @@ func (k *checker) update(p *schema.Plan) error {
 		return fail(exitFailed, err)
 	}
 	file := k.file(p)
-	err := results.SaveBaseline(file, r.Set)
+	err := compare.SaveBaseline(file, r.Set)
 	if err == nil {
-		err = results.SaveKeys(keysFile(file), p.Keys)
+		err = formats.SaveKeys(keysFile(file), p.Keys)
 	}
 	if err != nil {
 		return fail(exitUsage, err)
@@ -188,23 +189,23 @@ func (k *checker) check(p *schema.Plan, j *judge) error {
 }
 
 // loadSide reads a baseline and what it was made from.
-func loadSide(file, keys string) (*results.Set, results.Keys, error) {
-	set, err := results.LoadBaseline(file)
+func loadSide(file, keys string) (*results.Set, formats.Keys, error) {
+	set, err := compare.LoadBaseline(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	k, err := results.LoadKeys(keys)
+	k, err := formats.LoadKeys(keys)
 	return set, k, err
 }
 
 // revisionSide reads both as they were in a revision of the git repository that the directory is in.
-func revisionSide(revision, file string) (*results.Set, results.Keys, error) {
+func revisionSide(revision, file string) (*results.Set, formats.Keys, error) {
 	b, err := atRevision(revision, file)
 	if err != nil {
 		return nil, nil, err
 	}
 	name := revision + ":" + file
-	set, err := results.ReadCSV(name, bytes.NewReader(b))
+	set, err := formats.ReadCSV(name, bytes.NewReader(b))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -215,7 +216,7 @@ func revisionSide(revision, file string) (*results.Set, results.Keys, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	keys, err := results.ReadKeys(name, b)
+	keys, err := formats.ReadKeys(name, b)
 	return set, keys, err
 }
 

@@ -14,7 +14,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // baselines writes the baselines of an experiment whose hits cost 1000 cycles.
@@ -226,7 +226,7 @@ func TestDiffNamesPrograms(t *testing.T) {
 	var dirs []string
 	for i, revision := range []string{"abc", "def"} {
 		dir := filepath.Join(out, revision)
-		m := &results.Manifest{Program: results.Program{Revision: revision}}
+		m := &outdir.Manifest{Program: outdir.Program{Revision: revision}}
 		manifest, err := m.JSON()
 		if err != nil {
 			t.Fatal(err)
@@ -234,12 +234,12 @@ func TestDiffNamesPrograms(t *testing.T) {
 		if code, _, stderr := command(fake(int64(1000+i)), "run", experiment, "--out", dir); code != exitOK {
 			t.Fatal(stderr)
 		}
-		files := map[string][]byte{results.ManifestName: manifest}
+		files := map[string][]byte{outdir.ManifestName: manifest}
 		for _, name := range []string{"results.csv", "inputs.txt"} {
 			files[name] = []byte(read(t, filepath.Join(dir, experiment, name)))
 		}
 		dirs = append(dirs, filepath.Join(out, "of-"+revision))
-		if err := results.WriteDir(dirs[i], files); err != nil {
+		if err := outdir.WriteDir(dirs[i], files); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -264,7 +264,7 @@ func TestChangedResultsAreRefused(t *testing.T) {
 		{"inputs.txt", "inputs.txt is not as it was written (SHA256SUMS)", func(file string) error {
 			return os.WriteFile(file, []byte(read(t, file)+"more = 1\n"), 0o644)
 		}},
-		{results.SumsName, "has no SHA256SUMS, by which", os.Remove},
+		{outdir.SumsName, "has no SHA256SUMS, by which", os.Remove},
 		{"results.csv", "results.csv", os.Remove},
 	} {
 		if code, _, stderr := command(fake(1000), "run", experiment, "--out", out); code != exitOK {

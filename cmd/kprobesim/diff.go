@@ -14,6 +14,8 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/results"
 	"kprobesim/results/compare"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
 )
 
 func (a *app) diffCmd() *cobra.Command {
@@ -62,7 +64,7 @@ func sides(old, now string) (s compare.Sides, err error) {
 }
 
 // side reads a results directory or a file of records, and what it was made from.
-func side(path string) (*results.Set, results.Keys, error) {
+func side(path string) (*results.Set, formats.Keys, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -71,7 +73,7 @@ func side(path string) (*results.Set, results.Keys, error) {
 		return nil, nil, err
 	case info.IsDir():
 		return directorySide(path)
-	case filepath.Base(path) == reports.ResultsName && exists(filepath.Join(filepath.Dir(path), results.SumsName)):
+	case filepath.Base(path) == reports.ResultsName && exists(filepath.Join(filepath.Dir(path), outdir.SumsName)):
 		return directorySide(filepath.Dir(path))
 	case filepath.Base(path) == reports.ResultsName:
 		return loadSide(path, filepath.Join(filepath.Dir(path), reports.InputsName))
@@ -81,7 +83,7 @@ func side(path string) (*results.Set, results.Keys, error) {
 }
 
 // directorySide reads a results directory, which must be as its run wrote it.
-func directorySide(dir string) (*results.Set, results.Keys, error) {
+func directorySide(dir string) (*results.Set, formats.Keys, error) {
 	if !exists(filepath.Join(dir, reports.ResultsName)) {
 		return nil, nil, fmt.Errorf("%s has no %s: name a results directory, such as out/NAME", dir, reports.ResultsName)
 	}
@@ -93,7 +95,7 @@ func directorySide(dir string) (*results.Set, results.Keys, error) {
 		return set, keys, err
 	}
 	program, err := reports.ProgramOf(dir)
-	if program != (results.Program{}) {
+	if program != (outdir.Program{}) {
 		keys["program"] = program.String()
 	}
 	return set, keys, err
@@ -167,7 +169,7 @@ func (j *judge) finish(a *app) error {
 		return fail(exitFailed, err)
 	}
 	if j.output != "" {
-		return fail(exitFailed, results.WriteFile(j.output, b))
+		return fail(exitFailed, outdir.WriteFile(j.output, b))
 	}
 	_, err = a.out.Write(b)
 	return fail(exitFailed, err)

@@ -9,7 +9,7 @@ import (
 
 	"kprobesim/distro"
 	"kprobesim/distro/probing"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // perRound is how many places a distribution's kernel is asked for at once: a boot costs as much as some hundred places.
@@ -52,7 +52,7 @@ func (a *app) ask(o *explainOptions, c distro.Config, k *probing.Kernel, sites [
 		for _, at := range sites {
 			key = binary.LittleEndian.AppendUint64(key, at)
 		}
-		q.kept = &journal{file: o.answers, Key: results.Hash(key), Rounds: q.rounds}
+		q.kept = &journal{file: o.answers, Key: outdir.Hash(key), Rounds: q.rounds}
 	}
 	return q, q.run(o.rounds, hostWorkers(o.workers))
 }

@@ -13,7 +13,7 @@ import (
 
 	"kprobesim/experiments"
 	"kprobesim/internal/doc"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 func (a *app) initCmd() *cobra.Command {
@@ -41,7 +41,7 @@ few numbers of another one. A file that is there already is left alone.
 			err = fmt.Errorf("%s is there already: choose another name", args[0])
 		}
 		if err == nil {
-			err = results.WriteFile(args[0], []byte(text))
+			err = outdir.WriteFile(args[0], []byte(text))
 		}
 		if err != nil {
 			return fail(exitUsage, fmt.Errorf("init: %w", err))

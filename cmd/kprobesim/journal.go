@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"kprobesim/distro/probing"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // journal is the file of --answers: a line that says what is asked, and a line for each round that was answered. A nil journal
@@ -45,7 +45,7 @@ func (j *journal) open() (map[int][]probing.Answer, error) {
 	b, err := os.ReadFile(j.file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, results.WriteFile(j.file, head)
+		return nil, outdir.WriteFile(j.file, head)
 	case err != nil:
 		return nil, err
 	case !bytes.HasPrefix(b, head):
@@ -57,7 +57,7 @@ func (j *journal) open() (map[int][]probing.Answer, error) {
 		return nil, fmt.Errorf("%s is damaged (%w): remove it, and ask again", j.file, err)
 	}
 	if len(whole) < len(b) {
-		err = results.WriteFile(j.file, whole)
+		err = outdir.WriteFile(j.file, whole)
 	}
 	return kept, err
 }

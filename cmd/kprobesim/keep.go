@@ -10,7 +10,7 @@ import (
 	"kprobesim/experiments/keeping"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // longestSettings bounds what settings add to the name of a directory.
@@ -28,7 +28,7 @@ func runDir(out string, p *schema.Plan) string {
 		name = name[:longestSettings]
 	}
 	if name != whole {
-		_, sum, _ := strings.Cut(results.Hash([]byte(strings.Join(p.Overrides, "\n"))), ":")
+		_, sum, _ := strings.Cut(outdir.Hash([]byte(strings.Join(p.Overrides, "\n"))), ":")
 		name += "-" + sum[:8]
 	}
 	return filepath.Join(out, p.Name+"+"+name)

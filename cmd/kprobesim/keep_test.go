@@ -24,7 +24,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // childArgs is the variable that makes the test binary a run of the command with these arguments, for tests that kill
@@ -325,7 +325,7 @@ func TestNoRoomForResults(t *testing.T) {
 	if code, n, said := keptRun(t, fake(1000), args...); code != exitOK || n != 0 {
 		t.Errorf("exit code %d, %d points measured\n%s", code, n, said)
 	}
-	if _, listed, err := results.Written(filepath.Join(out, experiment)); err != nil || !listed {
+	if _, listed, err := outdir.Written(filepath.Join(out, experiment)); err != nil || !listed {
 		t.Errorf("no list of what was written: %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 func (a *app) manCmd(root *cobra.Command) *cobra.Command {
@@ -46,5 +46,5 @@ func writePages(c *cobra.Command, dir string) error {
 		return fmt.Errorf("manual page of %s: %w", c.CommandPath(), err)
 	}
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
-	return results.WriteFile(filepath.Join(dir, name), b.Bytes())
+	return outdir.WriteFile(filepath.Join(dir, name), b.Bytes())
 }

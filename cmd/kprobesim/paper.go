@@ -20,6 +20,8 @@ import (
 	"kprobesim/paper"
 	"kprobesim/races"
 	"kprobesim/results"
+	"kprobesim/results/compare"
+	"kprobesim/results/outdir"
 )
 
 // paperFlags are the options of the command paper.
@@ -94,7 +96,7 @@ func (a *app) paper(f *paperFlags) error {
 		return fail(exitFailed, err)
 	}
 	for _, name := range sortedKeys(files) {
-		if err := results.WriteFile(filepath.Join(f.out, name), files[name]); err != nil {
+		if err := outdir.WriteFile(filepath.Join(f.out, name), files[name]); err != nil {
 			return fail(exitFailed, err)
 		}
 	}
@@ -117,7 +119,7 @@ func (a *app) paperSet(dir, name string) (*results.Set, error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		file = filepath.Join(dir, name, reports.ResultsName)
 	}
-	s, err := results.LoadBaseline(file)
+	s, err := compare.LoadBaseline(file)
 	if err != nil {
 		return nil, fmt.Errorf("results of %s: %w", name, err)
 	}
@@ -199,7 +201,7 @@ func (a *app) measureArtifact(file string) error {
 	if err != nil {
 		return err
 	}
-	return results.WriteFile(file, b)
+	return outdir.WriteFile(file, b)
 }
 
 // hostText names the processor of this machine, its cores, the Go that the program is built with and what else runs.

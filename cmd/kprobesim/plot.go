@@ -9,7 +9,7 @@ import (
 
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/reports"
-	"kprobesim/results"
+	"kprobesim/results/figures"
 )
 
 func (a *app) plotCmd() *cobra.Command {
@@ -47,7 +47,7 @@ room for them. A figure that a width or height has no room for is an error that 
 // length reads a side of a figure in millimetres; an empty text leaves it as it is.
 func length(text string, side *float64) (err error) {
 	if text != "" {
-		*side, err = results.ParseLength(text)
+		*side, err = figures.ParseLength(text)
 	}
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments/webpage"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 func (a *app) reportCmd() *cobra.Command {
@@ -26,7 +26,7 @@ A directory whose tables, texts or SVGs are not as its run wrote them is refused
 		if err != nil {
 			return fail(exitUsage, err)
 		}
-		if err := results.WriteFile(*output, b); err != nil {
+		if err := outdir.WriteFile(*output, b); err != nil {
 			return fail(exitFailed, err)
 		}
 		fmt.Fprintf(a.out, "the report is in %s\n", *output)

@@ -11,7 +11,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 func (a *app) runCmd() *cobra.Command {
@@ -42,7 +42,7 @@ A second one ends the program at once. A guest that loops is ended by --point-li
 			return err
 		}
 		for _, p := range plans {
-			if err := results.CheckDir(runDir(*out, p)); err != nil {
+			if err := outdir.CheckDir(runDir(*out, p)); err != nil {
 				return fail(exitUsage, err)
 			}
 		}
@@ -119,7 +119,7 @@ func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers 
 	}
 	files, err := r.Files()
 	if err == nil {
-		err = results.WriteDir(dir, files)
+		err = outdir.WriteDir(dir, files)
 	}
 	if err != nil {
 		return fail(exitFailed, errors.Join(r.Err(),

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"kprobesim/results"
+	"kprobesim/results/tables"
 )
 
 // plainColumns is the width of tables on a terminal that does not say its own.
@@ -26,7 +26,7 @@ func (a *app) columns() int {
 }
 
 // print prints a table as wide as the terminal is.
-func (a *app) print(t *results.Table) { fmt.Fprintln(a.out, t.Fit(a.columns())) }
+func (a *app) print(t *tables.Table) { fmt.Fprintln(a.out, t.Fit(a.columns())) }
 
 // harmless writes out characters that are commands to a terminal, as \x1b: names and texts of files that somebody
 // else wrote may hold them. So may bytes that are no text: a terminal that knows no UTF-8 takes 0x9b for the start of a

@@ -9,7 +9,7 @@ import (
 
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/sensitivity"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 func (a *app) sensitivityCmd() *cobra.Command {
@@ -44,7 +44,7 @@ draws them. With --refit the fitted numbers make up for each change as far as th
 // analyse runs an analysis and reports it. Its results stand beside the experiment's.
 func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int, limit *running.Limit) error {
 	dir := filepath.Join(out, s.Plan.Name+"-sensitivity")
-	if err := results.CheckDir(dir); err != nil {
+	if err := outdir.CheckDir(dir); err != nil {
 		return fail(exitUsage, err)
 	}
 	progress := newProgress(a.err, s.Plan.Name)
@@ -57,7 +57,7 @@ func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int, lim
 	a.print(s.Table(top))
 	files, err := s.Files()
 	if err == nil {
-		err = results.WriteDir(dir, files)
+		err = outdir.WriteDir(dir, files)
 	}
 	if err != nil {
 		return fail(exitFailed, errors.Join(errors.New("results of the analysis were not written"), err))

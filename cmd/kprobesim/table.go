@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kprobesim/results"
+	"kprobesim/results/tables"
 )
 
 func (a *app) tableCmd() *cobra.Command {
@@ -19,9 +19,9 @@ The form text is that of run.`,
 		Args: atLeastOne("an experiment file"),
 	}
 	sets, workers, limit := setFlag(c), workersFlag(c), limitFlag(c, pointLimit)
-	format := c.Flags().String("format", "text", "form of the tables: "+strings.Join(results.TableFormats(), ", "))
+	format := c.Flags().String("format", "text", "form of the tables: "+strings.Join(tables.TableFormats(), ", "))
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		if _, err := (&results.Table{}).Format(*format); err != nil {
+		if _, err := (&tables.Table{}).Format(*format); err != nil {
 			return fail(exitUsage, err)
 		}
 		plans, err := a.plans(args, *sets)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments/timelines"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 func (a *app) timelineCmd() *cobra.Command {
@@ -31,7 +31,7 @@ ui.perfetto.dev, or look at it with protoc --decode_raw.`,
 		if err := timelines.Write(pt, &b); err != nil {
 			return fail(exitFailed, fmt.Errorf("timeline of point %s: %w", pt.Name, err))
 		}
-		if err := results.WriteFile(*out, b.Bytes()); err != nil {
+		if err := outdir.WriteFile(*out, b.Bytes()); err != nil {
 			return fail(exitUsage, fmt.Errorf("timeline: %w", err))
 		}
 		fmt.Fprintf(a.out, "timeline of point %s is in %s (%d bytes)\n", pt.Name, *out, b.Len())

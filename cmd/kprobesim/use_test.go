@@ -15,7 +15,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
 	"kprobesim/machines"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // TestVersion says what a report of a defect needs.
@@ -25,9 +25,9 @@ func TestVersion(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, stdout)
 	}
 	for want, got := range map[string]string{
-		"v1.2.0, revision abc, go1.30":     versionOf("v1.2.0", results.Program{Revision: "abc"}, "go1.30"),
-		"(devel), revision abc with chang": versionOf("", results.Program{Revision: "abc", Modified: true}, "go1.30"),
-		"(devel), revision unknown":        versionOf("(devel)", results.Program{}, "go1.30"),
+		"v1.2.0, revision abc, go1.30":     versionOf("v1.2.0", outdir.Program{Revision: "abc"}, "go1.30"),
+		"(devel), revision abc with chang": versionOf("", outdir.Program{Revision: "abc", Modified: true}, "go1.30"),
+		"(devel), revision unknown":        versionOf("(devel)", outdir.Program{}, "go1.30"),
 	} {
 		if !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // version says which build this is: the version and revision it was built from, and the Go that built it.
@@ -14,11 +14,11 @@ func version() string {
 	if !ok {
 		info = &debug.BuildInfo{GoVersion: runtime.Version()}
 	}
-	return versionOf(info.Main.Version, results.BuiltFrom(info), info.GoVersion)
+	return versionOf(info.Main.Version, outdir.BuiltFrom(info), info.GoVersion)
 }
 
 // versionOf puts together what is known. Go notes no revision for what `go run` or a test builds.
-func versionOf(module string, p results.Program, goVersion string) string {
+func versionOf(module string, p outdir.Program, goVersion string) string {
 	if module == "" {
 		module = "(devel)"
 	}

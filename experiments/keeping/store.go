@@ -22,7 +22,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // Folder is the name of the store below the directory of the results.
@@ -114,7 +114,7 @@ func (s *Store) Save(p *schema.Point, e *Entry) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return errors.Join(results.WriteFile(file, slices.Concat([]byte(magic), sum[:], body.Bytes())), s.use())
+	return errors.Join(outdir.WriteFile(file, slices.Concat([]byte(magic), sum[:], body.Bytes())), s.use())
 }
 
 func (s *Store) file(p *schema.Point) string {

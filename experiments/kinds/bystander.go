@@ -7,6 +7,8 @@ import (
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 )
 
 // Bystander measures what arming, optimizing and disarming probes takes from CPUs that have
@@ -33,10 +35,10 @@ func bystanderKind() Kind {
 		Notes:   []string{"cycles that one bystander CPU does not spend on its own work, a probe of the batch"},
 	}
 	for _, op := range operations() {
-		k.Columns = append(k.Columns, results.ColumnSpec{Title: op, Metric: bystanderMetric(op), Decimals: 1})
+		k.Columns = append(k.Columns, tables.ColumnSpec{Title: op, Metric: bystanderMetric(op), Decimals: 1})
 	}
 	for _, a := range []account{forInterrupts, forStop, forKernel} {
-		k.Columns = append(k.Columns, results.ColumnSpec{
+		k.Columns = append(k.Columns, tables.ColumnSpec{
 			Title: "optimize:\n" + AccountNames()[a], Metric: bystanderPart("optimize", a), Decimals: 1,
 		})
 	}
@@ -137,13 +139,13 @@ func (s *session) noteStolen(m *Measurement, op string, of []Accounts) {
 
 // drawBystander charts cycles over the size of the batch, both logarithmic, since fixed costs spread
 // over the batch. What is done to the probes and the number of CPUs have panels, ways of changing text have lines.
-func drawBystander(s *results.Set) (results.Figure, error) {
-	chart := results.SweepChart{Over: "workload.batch", Lines: []string{"kernel.patching"}, LogX: true, LogY: true, Frame: results.Frame{
+func drawBystander(s *results.Set) (figures.Figure, error) {
+	chart := figures.SweepChart{Over: "workload.batch", Lines: []string{"kernel.patching"}, LogX: true, LogY: true, Frame: figures.Frame{
 		Title:  "What changing probes takes from an uninvolved CPU: " + place(s.Points()[0]),
 		XLabel: "probes in the batch", YLabel: "cycles a probe",
 	}}
 	for _, op := range operations() {
-		chart.Metrics = append(chart.Metrics, results.SweepLine{
+		chart.Metrics = append(chart.Metrics, figures.SweepLine{
 			Metric: bystanderMetric(op), Panel: op,
 			Series: func(p results.Point) string { return lineName(p, p.Swept("kernel.patching")) },
 		})

@@ -10,6 +10,7 @@ import (
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
+	"kprobesim/results/figures"
 )
 
 // FigureCalls is the figure of the distribution of the calls' times.
@@ -92,8 +93,8 @@ func (w *recorder) calls(sorted []clock.Ticks) {
 }
 
 // drawCalls charts the distribution of the calls' times.
-func drawCalls(s *results.Set) (results.Figure, error) {
-	return results.CallCurves(s, results.Frame{
+func drawCalls(s *results.Set) (figures.Figure, error) {
+	return figures.CallCurves(s, figures.Frame{
 		Title:  "How long calls with a probe take: " + place(s.Points()[0]),
 		XLabel: "cycles of a call", YLabel: "calls no longer, %",
 		Caption: []string{"from the first instruction of the called function to its return, with all that interrupts it; " +

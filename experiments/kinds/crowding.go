@@ -6,6 +6,8 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/kprobes"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 )
 
 // Crowding measures what many registered probes cost: each hit that looks its probe up among them, registering and
@@ -35,7 +37,7 @@ func crowdingKind() Kind {
 			{"crowding-arming", drawCrowdingArming},
 			{"crowding-memory", drawCrowdingMemory},
 		},
-		Columns: []results.ColumnSpec{
+		Columns: []tables.ColumnSpec{
 			{Title: "in the\nbucket", Metric: metricBucket, Decimals: 0},
 			{Title: "cycles\nper hit", Metric: results.MetricCycles, Decimals: 1},
 			{Title: "instrs\nper hit", Metric: results.MetricInstructions, Decimals: 1},
@@ -171,11 +173,11 @@ func crowdKey(s *results.Set) (key, label string) {
 func byPosition(p results.Point) string { return words(p.Name(), p.Swept("crowd.position")) }
 
 // overCrowd charts a metric over the size of the crowd. The number is swept in powers of about three.
-func overCrowd(s *results.Set, f results.Frame, logY bool, metrics ...results.SweepLine) (results.Figure, error) {
+func overCrowd(s *results.Set, f figures.Frame, logY bool, metrics ...figures.SweepLine) (figures.Figure, error) {
 	key, label := crowdKey(s)
 	f.Title += ": " + place(s.Points()[0])
 	f.XLabel = label
-	chart := results.SweepChart{Frame: f, Over: key, Lines: []string{"crowd.position", "crowd.probes"}, LogX: true, LogY: logY, Metrics: metrics}
+	chart := figures.SweepChart{Frame: f, Over: key, Lines: []string{"crowd.position", "crowd.probes"}, LogX: true, LogY: logY, Metrics: metrics}
 	return chart.Draw(s)
 }
 
@@ -184,28 +186,28 @@ const firstAndLast = "first, last: where the probe that is hit stands in its buc
 
 // positionLine is a line for each probe and position. A probe that stands first is dashed, since nothing lies in its
 // way.
-func positionLine(metric string) results.SweepLine {
-	return results.SweepLine{Metric: metric, Series: byPosition, Style: func(p results.Point) results.LineStyle {
-		return results.LineStyle{Group: p.Name(), Dash: dashedIf(p.Swept("crowd.position") == schema.First)}
+func positionLine(metric string) figures.SweepLine {
+	return figures.SweepLine{Metric: metric, Series: byPosition, Style: func(p results.Point) figures.LineStyle {
+		return figures.LineStyle{Group: p.Name(), Dash: dashedIf(p.Swept("crowd.position") == schema.First)}
 	}}
 }
 
-func drawCrowding(s *results.Set) (results.Figure, error) {
-	return overCrowd(s, results.Frame{
+func drawCrowding(s *results.Set) (figures.Figure, error) {
+	return overCrowd(s, figures.Frame{
 		Title: "A hit among other probes", YLabel: "cycles per hit", Caption: []string{firstAndLast},
 	}, false, positionLine(results.MetricCycles))
 }
 
-func drawCrowdingFirst(s *results.Set) (results.Figure, error) {
-	return overCrowd(s, results.Frame{
+func drawCrowdingFirst(s *results.Set) (figures.Figure, error) {
+	return overCrowd(s, figures.Frame{
 		Title: "The first hit among other probes", YLabel: "cycles", Caption: []string{firstAndLast},
 	}, true, positionLine(results.MetricFirst))
 }
 
 // drawCrowdingArming leaves the position out, which is of the one probe that is hit.
-func drawCrowdingArming(s *results.Set) (results.Figure, error) {
-	line := func(metric, what string, dash results.Dash) results.SweepLine {
-		return results.SweepLine{
+func drawCrowdingArming(s *results.Set) (figures.Figure, error) {
+	line := func(metric, what string, dash figures.Dash) figures.SweepLine {
+		return figures.SweepLine{
 			Metric: metric,
 			Series: func(p results.Point) string {
 				if p.Swept("crowd.position") == schema.First {
@@ -213,20 +215,20 @@ func drawCrowdingArming(s *results.Set) (results.Figure, error) {
 				}
 				return words(p.Name(), what)
 			},
-			Style: func(p results.Point) results.LineStyle { return results.LineStyle{Group: p.Name(), Dash: dash} },
+			Style: func(p results.Point) figures.LineStyle { return figures.LineStyle{Group: p.Name(), Dash: dash} },
 		}
 	}
-	return overCrowd(s, results.Frame{
+	return overCrowd(s, figures.Frame{
 		Title: "Registering and arming probes", YLabel: "microseconds a probe", Caption: []string{charged},
 	}, true,
-		line(MetricRegister, "register", results.Solid), line(MetricArm, "arm", results.Dashed))
+		line(MetricRegister, "register", figures.Solid), line(MetricArm, "arm", figures.Dashed))
 }
 
 // drawCrowdingMemory stacks the parts for the last, largest crowd of each probe.
-func drawCrowdingMemory(s *results.Set) (results.Figure, error) {
+func drawCrowdingMemory(s *results.Set) (figures.Figure, error) {
 	points := s.Points()
 	last := map[string]results.Point{}
-	st := &results.Stack{Frame: results.Frame{
+	st := &figures.Stack{Frame: figures.Frame{
 		Title:  "Memory of a registered probe: " + place(points[0]),
 		YLabel: "bytes a probe", Caption: results.ExplainProbes(points),
 	}}
@@ -237,7 +239,7 @@ func drawCrowdingMemory(s *results.Set) (results.Figure, error) {
 		last[p.Name()] = p
 	}
 	for _, part := range footprintParts(kprobes.Footprint{}) {
-		layer, sum := results.Layer{Name: part.name}, 0.0
+		layer, sum := figures.Layer{Name: part.name}, 0.0
 		for _, g := range st.Groups {
 			r, _ := s.Get(last[g], bytesPrefix+part.name)
 			layer.Values = append(layer.Values, r.Value.Float())

@@ -10,6 +10,8 @@ import (
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 )
 
 // IRQOff measures how long interrupts stay disabled while a probe is hit, and how late a timer's
@@ -30,7 +32,7 @@ func irqOffKind() Kind {
 	return Kind{
 		Name: IRQOff, Workload: readIRQOff, measure: (*session).irqOff, Check: warmOnly,
 		figures: []Figure{{"irq-off", drawIRQOff}},
-		Columns: []results.ColumnSpec{
+		Columns: []tables.ColumnSpec{
 			{Title: "interrupts off\nlongest us", Metric: MetricOff, Decimals: 3},
 			{Title: "without\nthe probe", Metric: MetricOff + Plain, Decimals: 3},
 			{Title: "timer late\nmean us", Metric: MetricLateMean, Decimals: 3},
@@ -209,15 +211,15 @@ func (s *session) noteLate(m *Measurement, suffix string, late []clock.Ticks) {
 }
 
 // drawIRQOff charts both as bars: one group a probe. What they are without a probe stands below.
-func drawIRQOff(s *results.Set) (results.Figure, error) {
-	chart := results.BarChart{
-		Frame: results.Frame{
+func drawIRQOff(s *results.Set) (figures.Figure, error) {
+	chart := figures.BarChart{
+		Frame: figures.Frame{
 			Title:  "Interrupts disabled, and a timer's interrupts late: " + place(s.Points()[0]),
 			YLabel: "microseconds, the longest",
 			Caption: []string{fmt.Sprintf("the same calls without a probe: disabled for %s us at most, late by %s us",
 				longest(s, MetricOff+Plain), longest(s, MetricLate+Plain))},
 		},
-		Bars: []results.BarMetric{
+		Bars: []figures.BarMetric{
 			{Metric: MetricOff, Name: "interrupts disabled", Decimals: 2},
 			{Metric: MetricLate, Name: "timer's interrupt late (paler)", Decimals: 2, Shade: paler},
 		},

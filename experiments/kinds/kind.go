@@ -9,6 +9,8 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 	"kprobesim/sim"
 )
 
@@ -25,7 +27,7 @@ type Kind struct {
 	// figures are those that an experiment may ask for.
 	figures []Figure
 	// Columns are the numbers of the table, behind the columns of the sweep.
-	Columns []results.ColumnSpec
+	Columns []tables.ColumnSpec
 	Notes   []string // below the table: what words mean
 	// Check finds what the kind cannot measure; may be nil.
 	Check func(e *schema.Experiment) []Mistake
@@ -74,7 +76,7 @@ func warmOnly(e *schema.Experiment) []Mistake {
 // by name alone.
 type Figure struct {
 	Name string
-	Draw func(s *results.Set) (results.Figure, error)
+	Draw func(s *results.Set) (figures.Figure, error)
 }
 
 // List has every kind, the default first. It is a function because packages keep no variables.

@@ -10,6 +10,8 @@ import (
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -33,7 +35,7 @@ func latencyKind() Kind {
 	return Kind{
 		Name: Latency, Workload: readLatency, measure: (*session).latency, Check: optimizedOnly,
 		figures: []Figure{{"latency", drawLatency}, {"latency-parts", drawLatencyParts}},
-		Columns: []results.ColumnSpec{
+		Columns: []tables.ColumnSpec{
 			{Title: "optimized\nafter us", Metric: MetricOptimized, Decimals: 0},
 			{Title: "delay\nus", Metric: MetricDelay, Decimals: 0},
 			{Title: "grace period\nus", Metric: MetricGrace, Decimals: 1},
@@ -153,17 +155,17 @@ func (s *session) refusal() string {
 
 // byLoad tells the lines of a group apart by what the CPUs do. Colours follow the group and dashes
 // the load, so that both can be read off one chart.
-func byLoad(group string, p results.Point) results.LineStyle {
-	dash := map[string]results.Dash{LoadIdle: results.Dashed, LoadUser: results.Dotted}[p.Swept("workload.load")]
-	return results.LineStyle{Group: group, Dash: dash}
+func byLoad(group string, p results.Point) figures.LineStyle {
+	dash := map[string]figures.Dash{LoadIdle: figures.Dashed, LoadUser: figures.Dotted}[p.Swept("workload.load")]
+	return figures.LineStyle{Group: group, Dash: dash}
 }
 
 // dashedIf draws a line dashed on a condition.
-func dashedIf(condition bool) results.Dash {
+func dashedIf(condition bool) figures.Dash {
 	if condition {
-		return results.Dashed
+		return figures.Dashed
 	}
-	return results.Solid
+	return figures.Solid
 }
 
 // lineName joins the words that there are into the name of a line; without any it is the point's. A
@@ -189,21 +191,21 @@ func labelled(prefix, value string) string {
 }
 
 // overCPUs charts microseconds over the number of CPUs, which are swept in powers of two.
-func overCPUs(title string, lines []string, metrics ...results.SweepLine) *results.SweepChart {
-	return &results.SweepChart{
-		Frame: results.Frame{Title: title, XLabel: "CPUs", YLabel: "microseconds"},
+func overCPUs(title string, lines []string, metrics ...figures.SweepLine) *figures.SweepChart {
+	return &figures.SweepChart{
+		Frame: figures.Frame{Title: title, XLabel: "CPUs", YLabel: "microseconds"},
 		Over:  "kernel.cpus", Lines: lines, LogX: true, LogY: true, Metrics: metrics,
 	}
 }
 
 // drawLatency has one line for each load, and a panel for each length of a jiffy, since the delay is counted in
 // jiffies.
-func drawLatency(s *results.Set) (results.Figure, error) {
+func drawLatency(s *results.Set) (figures.Figure, error) {
 	return overCPUs("From registering a probe to its optimization: "+place(s.Points()[0]), []string{"workload.load"},
-		results.SweepLine{
+		figures.SweepLine{
 			Metric: MetricOptimized,
 			Series: func(p results.Point) string { return lineName(p, loadText(p)) },
-			Style:  func(p results.Point) results.LineStyle { return byLoad(loadText(p), p) },
+			Style:  func(p results.Point) figures.LineStyle { return byLoad(loadText(p), p) },
 		}).Draw(s)
 }
 
@@ -216,11 +218,11 @@ func loadText(p results.Point) string {
 
 // drawLatencyParts has a line for each part and a panel for each load. It shows one length of a jiffy only, that of
 // the last point: another one changes the delay and the grace period by its length.
-func drawLatencyParts(s *results.Set) (results.Figure, error) {
+func drawLatencyParts(s *results.Set) (figures.Figure, error) {
 	points := s.Points()
 	hz := points[len(points)-1].Swept("kernel.hz")
-	part := func(metric, what string) results.SweepLine {
-		return results.SweepLine{Metric: metric, Series: func(p results.Point) string {
+	part := func(metric, what string) figures.SweepLine {
+		return figures.SweepLine{Metric: metric, Series: func(p results.Point) string {
 			if p.Swept("kernel.hz") != hz {
 				return ""
 			}

@@ -12,6 +12,8 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 	"kprobesim/sim"
 )
 
@@ -42,7 +44,7 @@ func linuxKind() Kind {
 		alone: measureLinux, traceAlone: traceLinux,
 		figures: []Figure{{FigureLinux, drawLinux}},
 		Once:    "a boot is the same each time",
-		Columns: []results.ColumnSpec{
+		Columns: []tables.ColumnSpec{
 			{Title: "cycles\na call", Metric: metricCall, Decimals: 0},
 			{Title: "cycles\nper hit", Metric: results.MetricCycles, Decimals: 0},
 			{Title: "us\nper hit", Metric: results.MetricMicros, Decimals: 3},
@@ -55,13 +57,13 @@ func linuxKind() Kind {
 		},
 	}
 	for _, p := range linuxPhases() {
-		k.Columns = append(k.Columns, results.ColumnSpec{
+		k.Columns = append(k.Columns, tables.ColumnSpec{
 			Title: p.String() + "\ncycles", Metric: results.PhaseMetric(p.String()), Decimals: 0, DropZero: true,
 		})
 	}
 	k.Columns = append(k.Columns,
-		results.ColumnSpec{Title: "arming\ncycles", Metric: metricArming, Decimals: 0, DropZero: true},
-		results.ColumnSpec{Title: "others\narming", Metric: metricOthers, Decimals: 0, DropZero: true},
+		tables.ColumnSpec{Title: "arming\ncycles", Metric: metricArming, Decimals: 0, DropZero: true},
+		tables.ColumnSpec{Title: "others\narming", Metric: metricOthers, Decimals: 0, DropZero: true},
 	)
 	return k
 }
@@ -181,7 +183,7 @@ func traceLinux(p *schema.Point, n int64, w io.Writer) error {
 }
 
 // drawLinux stacks the phases of each point.
-func drawLinux(s *results.Set) (results.Figure, error) {
+func drawLinux(s *results.Set) (figures.Figure, error) {
 	var phases, below []string
 	for _, p := range linuxPhases() {
 		phases = append(phases, p.String())
@@ -196,7 +198,7 @@ func drawLinux(s *results.Set) (results.Figure, error) {
 	if len(below) > 0 {
 		caption = append(caption, "drawn as none, as the rest takes less with the probe: "+strings.Join(below, ", "))
 	}
-	return results.PhaseStack(s, phases, results.Frame{
+	return figures.PhaseStack(s, phases, figures.Frame{
 		Title: "Cycles of a hit in a packaged kernel: " + place(s.Points()[0]), YLabel: "cycles per hit", Caption: caption,
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 	"kprobesim/smp"
 )
 
@@ -24,7 +26,7 @@ func missedKind() Kind {
 	return Kind{
 		Name: Missed, Workload: readMissed, measure: (*session).missed, Check: returnsOnly,
 		figures: []Figure{{"missed", drawMissed}, {"missed-default", drawMissedDefault}},
-		Columns: []results.ColumnSpec{
+		Columns: []tables.ColumnSpec{
 			{Title: "calls", Metric: results.MetricCalls, Decimals: 0},
 			{Title: "missed", Metric: MetricMissed, Decimals: 0},
 			{Title: "missed\n%", Metric: MetricMissShare, Decimals: 1},
@@ -131,11 +133,11 @@ func maxActive(p results.Point) (key, value string) {
 
 // drawMissed shows the last number of CPUs, the largest of the sweep, and leaves out the default,
 // which has a figure of its own.
-func drawMissed(s *results.Set) (results.Figure, error) {
+func drawMissed(s *results.Set) (figures.Figure, error) {
 	points := s.Points()
 	last := points[len(points)-1]
 	key, _ := maxActive(last)
-	chart := results.SweepChart{Over: key, Lines: missedLines(), LogX: true, Frame: results.Frame{
+	chart := figures.SweepChart{Over: key, Lines: missedLines(), LogX: true, Frame: figures.Frame{
 		Title:  fmt.Sprintf("Calls that a return probe misses, %d CPUs: %s", last.CPUs, place(last)),
 		XLabel: "maxactive: instances of the probe", YLabel: "calls missed, %",
 	}}
@@ -147,8 +149,8 @@ func drawMissed(s *results.Set) (results.Figure, error) {
 }
 
 // drawMissedDefault goes over the number of CPUs, because the default grows with it.
-func drawMissedDefault(s *results.Set) (results.Figure, error) {
-	chart := results.SweepChart{Over: "kernel.cpus", Lines: missedLines(), LogX: true, Frame: results.Frame{
+func drawMissedDefault(s *results.Set) (figures.Figure, error) {
+	chart := figures.SweepChart{Over: "kernel.cpus", Lines: missedLines(), LogX: true, Frame: figures.Frame{
 		Title:  "Calls that a return probe with the default maxactive misses: " + place(s.Points()[0]),
 		XLabel: "CPUs", YLabel: "calls missed, %",
 	}}
@@ -160,8 +162,8 @@ func drawMissedDefault(s *results.Set) (results.Figure, error) {
 }
 
 // missedLine draws the points for which keep says so.
-func missedLine(keep func(results.Point) bool) []results.SweepLine {
-	return []results.SweepLine{{
+func missedLine(keep func(results.Point) bool) []figures.SweepLine {
+	return []figures.SweepLine{{
 		Metric: MetricMissShare,
 		Series: func(p results.Point) string {
 			if !keep(p) {
@@ -169,8 +171,8 @@ func missedLine(keep func(results.Point) bool) []results.SweepLine {
 			}
 			return byPreemption(p)
 		},
-		Style: func(p results.Point) results.LineStyle {
-			return results.LineStyle{
+		Style: func(p results.Point) figures.LineStyle {
+			return figures.LineStyle{
 				Group: byPreemption(p), Dash: dashedIf(p.Swept("kernel.preempt") == schema.PreemptNone),
 			}
 		},

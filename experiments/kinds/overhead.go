@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/results"
+	"kprobesim/results/figures"
 	"kprobesim/sim"
 )
 
@@ -173,14 +174,14 @@ func PhasesOf(s *results.Set) []string {
 }
 
 // drawOverhead makes a panel of each experiment for a collection.
-func drawOverhead(s *results.Set) (results.Figure, error) {
+func drawOverhead(s *results.Set) (figures.Figure, error) {
 	if several(s) {
-		return results.OverheadPanels(s, results.Frame{
+		return figures.OverheadPanels(s, figures.Frame{
 			Title: overheadTitle(s), YLabel: "microseconds per hit",
 			Width: 165,
 		}, place)
 	}
-	return results.OverheadBars(s, results.Frame{
+	return figures.OverheadBars(s, figures.Frame{
 		Title: "Overhead of a probe hit: " + place(s.Points()[0]), YLabel: "microseconds per hit",
 	}, false)
 }
@@ -198,15 +199,15 @@ func overheadTitle(s *results.Set) string {
 }
 
 // drawPhases stacks phases, for which none may be far below zero.
-func drawPhases(s *results.Set) (results.Figure, error) {
+func drawPhases(s *results.Set) (figures.Figure, error) {
 	phases, caption := stackable(s)
 	if several(s) {
-		return results.PhasePanels(s, phases, results.Frame{
+		return figures.PhasePanels(s, phases, figures.Frame{
 			Title: "Where the cycles of a probe hit go", YLabel: "cycles per hit", Caption: caption,
 			Width: 165,
 		}, place)
 	}
-	return results.PhaseStack(s, phases, results.Frame{
+	return figures.PhaseStack(s, phases, figures.Frame{
 		Title:  "Where the cycles of a probe hit go: " + place(s.Points()[0]),
 		YLabel: "cycles per hit", Caption: caption,
 	})

@@ -7,6 +7,8 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 	"kprobesim/smp"
 )
 
@@ -28,7 +30,7 @@ func scalingKind() Kind {
 	return Kind{
 		Name: Scaling, Workload: schema.ReadWorkload, measure: (*session).scaling, Check: warmOnly,
 		figures: []Figure{{"scaling", drawScaling}},
-		Columns: []results.ColumnSpec{
+		Columns: []tables.ColumnSpec{
 			{Title: "million hits\na second", Metric: MetricRate, Decimals: 3},
 			{Title: "cycles\na hit", Metric: metricPerHit, Decimals: 0},
 			{Title: "transfers\na hit", Metric: MetricMoved, Decimals: 2},
@@ -152,17 +154,17 @@ func (s *session) noteRate(m *Measurement, h *hitters) {
 }
 
 // drawScaling draws the variants with a shared counter dashed beside those with one of each CPU.
-func drawScaling(s *results.Set) (results.Figure, error) {
-	chart := results.SweepChart{Over: "kernel.cpus", LogX: true, LogY: true, Frame: results.Frame{
+func drawScaling(s *results.Set) (figures.Figure, error) {
+	chart := figures.SweepChart{Over: "kernel.cpus", LogX: true, LogY: true, Frame: figures.Frame{
 		Title:  "Hits of one probe by several CPUs: " + place(s.Points()[0]),
 		XLabel: "CPUs", YLabel: "million hits a second",
 		Caption: []string{"the entry of r is boosted; shared: the handler counts in one counter of all CPUs instead of the CPU's own"},
 	}}
-	chart.Metrics = []results.SweepLine{{
+	chart.Metrics = []figures.SweepLine{{
 		Metric: MetricRate, Series: results.Point.Name,
-		Style: func(p results.Point) results.LineStyle {
+		Style: func(p results.Point) figures.LineStyle {
 			name, shared := strings.CutSuffix(p.Name(), "-shared")
-			return results.LineStyle{Group: name, Dash: dashedIf(shared)}
+			return figures.LineStyle{Group: name, Dash: dashedIf(shared)}
 		},
 	}}
 	return chart.Draw(s)

@@ -7,6 +7,8 @@ import (
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 )
 
 // Unregister measures what unregistering a probe costs when many are unregistered, with one call
@@ -23,7 +25,7 @@ func unregisterKind() Kind {
 	return Kind{
 		Name: Unregister, Workload: readUnregister, measure: (*session).unregister, Check: noCrowd,
 		figures: []Figure{{"unregister", drawUnregister}},
-		Columns: []results.ColumnSpec{
+		Columns: []tables.ColumnSpec{
 			{Title: "one call each\nus a probe", Metric: MetricSingly, Decimals: 2},
 			{Title: "one call\nus a probe", Metric: MetricTogether, Decimals: 2},
 		},
@@ -83,20 +85,20 @@ func (s *session) unregisterOnce(n int64, remove func() error) (clock.Ticks, err
 }
 
 // drawUnregister tells both ways apart by dashes and probes by colours. Loads have panels.
-func drawUnregister(s *results.Set) (results.Figure, error) {
-	line := func(metric, how string, dash results.Dash) results.SweepLine {
-		return results.SweepLine{
+func drawUnregister(s *results.Set) (figures.Figure, error) {
+	line := func(metric, how string, dash figures.Dash) figures.SweepLine {
+		return figures.SweepLine{
 			Metric: metric,
 			Series: func(p results.Point) string { return p.Name() + ", " + how },
-			Style:  func(p results.Point) results.LineStyle { return results.LineStyle{Group: p.Name(), Dash: dash} },
+			Style:  func(p results.Point) figures.LineStyle { return figures.LineStyle{Group: p.Name(), Dash: dash} },
 		}
 	}
-	chart := results.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: results.Frame{
+	chart := figures.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: figures.Frame{
 		Title:  "Unregistering probes: " + place(s.Points()[0]),
 		XLabel: "probes", YLabel: "microseconds a probe",
 	}}
-	chart.Metrics = []results.SweepLine{
-		line(MetricTogether, "one call", results.Solid), line(MetricSingly, "one call each", results.Dashed),
+	chart.Metrics = []figures.SweepLine{
+		line(MetricTogether, "one call", figures.Solid), line(MetricSingly, "one call each", figures.Dashed),
 	}
 	return chart.Draw(s)
 }

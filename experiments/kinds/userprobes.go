@@ -10,6 +10,8 @@ import (
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -39,7 +41,7 @@ func userProbesKind() Kind {
 	return Kind{
 		Name: UserProbes, Workload: readUserProbes, measure: (*session).userProbes, trace: (*session).traceUser, Check: plainOrReturn,
 		figures: []Figure{{UserProbes, drawUserProbes}},
-		Columns: []results.ColumnSpec{
+		Columns: []tables.ColumnSpec{
 			{Title: "hit\ncycles", Metric: MetricUserWarm, Decimals: 0},
 			{Title: "hit\nus", Metric: metricUserMicros, Decimals: 3},
 			{Title: "no translation\nleft: cycles", Metric: MetricUserCold, Decimals: 0},
@@ -278,10 +280,10 @@ func (u *userSession) ownCopy(insert func() error) (taken Sample, err error) {
 }
 
 // drawUserProbes has a group a point and a bar for each of its costs.
-func drawUserProbes(s *results.Set) (results.Figure, error) {
-	chart := results.BarChart{
-		Frame: results.Frame{Title: "A hit of a probe in user space: " + place(s.Points()[0]), YLabel: "cycles a call"},
-		Bars: []results.BarMetric{
+func drawUserProbes(s *results.Set) (figures.Figure, error) {
+	chart := figures.BarChart{
+		Frame: figures.Frame{Title: "A hit of a probe in user space: " + place(s.Points()[0]), YLabel: "cycles a call"},
+		Bars: []figures.BarMetric{
 			{Metric: MetricUserWarm, Name: "translations there"},
 			{Metric: MetricUserCold, Name: "no translation left (paler)", Shade: paler},
 		},

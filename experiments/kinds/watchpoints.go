@@ -7,6 +7,8 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/tables"
 )
 
 // Watchpoints measures what a hit of a watchpoint costs, what an armed one costs code that does not hit it, and what
@@ -28,7 +30,7 @@ func watchpointsKind() Kind {
 		Name: Watchpoints, Workload: schema.ReadWorkload, measure: (*session).watchpoints, trace: (*session).traceWatch,
 		Check:   watchpointsOnly,
 		figures: []Figure{{Watchpoints, drawWatchpoints}, {"watchpoints-registering", drawWatching}},
-		Columns: []results.ColumnSpec{
+		Columns: []tables.ColumnSpec{
 			{Title: "cycles\na call more", Metric: results.MetricCycles, Decimals: 1},
 			{Title: "instrs\na call more", Metric: results.MetricInstructions, Decimals: 1},
 			{Title: "first hit\ncycles", Metric: results.MetricFirst, Decimals: 0},
@@ -177,14 +179,14 @@ func (s *session) hitsOfWatch() uint64 {
 }
 
 // drawWatchpoints charts the cycles of each kind of watchpoint as bars, without those that cost nothing.
-func drawWatchpoints(s *results.Set) (results.Figure, error) {
-	chart := results.BarChart{
-		Frame: results.Frame{
+func drawWatchpoints(s *results.Set) (figures.Figure, error) {
+	chart := figures.BarChart{
+		Frame: figures.Frame{
 			Title:   "Watchpoints: " + place(s.Points()[0]),
 			YLabel:  "cycles a call more",
 			Caption: []string{"a call stores, loads or is executed where a debug register watches; nobody has published figures"},
 		},
-		Bars: []results.BarMetric{{Metric: results.MetricCycles}},
+		Bars: []figures.BarMetric{{Metric: results.MetricCycles}},
 		Keep: func(p results.Point) bool {
 			r, ok := s.Get(p, results.MetricCycles)
 			return ok && r.Value.Float() >= 1
@@ -195,10 +197,10 @@ func drawWatchpoints(s *results.Set) (results.Figure, error) {
 
 // drawWatching charts over the number of CPUs how long it takes to set and to clear the registers of all. It takes the
 // last watchpoint of the file: what is watched does not matter to it.
-func drawWatching(s *results.Set) (results.Figure, error) {
+func drawWatching(s *results.Set) (figures.Figure, error) {
 	points := s.Points()
-	line := func(metric, what string) results.SweepLine {
-		return results.SweepLine{Metric: metric, Series: func(p results.Point) string {
+	line := func(metric, what string) figures.SweepLine {
+		return figures.SweepLine{Metric: metric, Series: func(p results.Point) string {
 			if p.Name() != points[len(points)-1].Name() {
 				return ""
 			}

@@ -19,6 +19,7 @@ import (
 	"kprobesim/image/linux"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
+	"kprobesim/results/outdir"
 	"kprobesim/targets"
 )
 
@@ -131,7 +132,7 @@ func (l *Loader) kernel(file string) (*packaged, error) {
 	if l.kernels == nil {
 		l.kernels = map[string]*packaged{}
 	}
-	l.kernels[file] = &packaged{schema.Image{Image: read.Image, Hash: results.Hash(b)}, read}
+	l.kernels[file] = &packaged{schema.Image{Image: read.Image, Hash: outdir.Hash(b)}, read}
 	return l.kernels[file], nil
 }
 
@@ -146,7 +147,7 @@ func (k *packaged) era() string {
 // noteKernel notes that the plan depends on a kernel.
 func (l *Loader) noteKernel(k *packaged) {
 	name := filepath.Base(k.Name)
-	l.use(results.Input{Kind: "kernel", Name: name, Hash: k.Hash})
+	l.use(outdir.Input{Kind: "kernel", Name: name, Hash: k.Hash})
 	if l.keys != nil {
 		l.keys["kernel "+name] = k.Hash
 	}
@@ -188,8 +189,8 @@ func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux, kernel, release st
 	if err != nil {
 		return err
 	}
-	x.ModuleFile, x.ModuleHash = b, results.Hash(b)
-	l.use(results.Input{Kind: "module", Name: filepath.Base(file), Hash: x.ModuleHash})
+	x.ModuleFile, x.ModuleHash = b, outdir.Hash(b)
+	l.use(outdir.Input{Kind: "module", Name: filepath.Base(file), Hash: x.ModuleHash})
 	if l.keys != nil {
 		l.keys["module "+filepath.Base(file)] = x.ModuleHash
 	}
@@ -206,9 +207,9 @@ func (l *Loader) userModules(probes []schema.Probe) (err error) {
 		if m.File, err = experiments.ReadLimited(m.Path); err != nil {
 			return fmt.Errorf("%s: file: %w", p.Name, err)
 		}
-		l.use(results.Input{Kind: "module", Name: filepath.Base(m.Path), Hash: results.Hash(m.File)})
+		l.use(outdir.Input{Kind: "module", Name: filepath.Base(m.Path), Hash: outdir.Hash(m.File)})
 		if l.keys != nil {
-			l.keys["module "+filepath.Base(m.Path)] = results.Hash(m.File)
+			l.keys["module "+filepath.Base(m.Path)] = outdir.Hash(m.File)
 		}
 	}
 	return nil
@@ -225,8 +226,8 @@ func (l *Loader) builtModule(x *schema.Linux, kernel, release string) error {
 	for _, f := range files {
 		all = append(all, f.Data...)
 	}
-	x.ModuleHash = results.Hash(all)
-	l.use(results.Input{Kind: "module", Name: distro.EmptyModule + ".c", Hash: x.ModuleHash})
+	x.ModuleHash = outdir.Hash(all)
+	l.use(outdir.Input{Kind: "module", Name: distro.EmptyModule + ".c", Hash: x.ModuleHash})
 	return err
 }
 

@@ -14,7 +14,8 @@ import (
 	"kprobesim/image"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
-	"kprobesim/results"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
 	"kprobesim/targets"
 	"kprobesim/workloads"
 )
@@ -74,25 +75,25 @@ type Loader struct {
 	images  map[string]*schema.Image
 	kernels map[string]*packaged // of distributions, by file
 	work    schema.Work          // that points on them share
-	inputs  []results.Input      // of the plan that is being read
-	keys    results.Keys         // of the same: what its files say
+	inputs  []outdir.Input       // of the plan that is being read
+	keys    formats.Keys         // of the same: what its files say
 	keyed   map[*doc.Node]bool   // of the same: documents whose keys are in keys
 }
 
 // whole is a document that was read once with those that it is based on.
 type whole struct {
 	root   *doc.Node
-	inputs []results.Input
+	inputs []outdir.Input
 }
 
 // document is a file that was read once.
 type document struct {
 	root  *doc.Node
-	input results.Input
+	input outdir.Input
 }
 
 // use notes that the plan depends on a file, whether it is read now or was read for another plan.
-func (l *Loader) use(in results.Input) {
+func (l *Loader) use(in outdir.Input) {
 	if !slices.Contains(l.inputs, in) {
 		l.inputs = append(l.inputs, in)
 	}
@@ -179,7 +180,7 @@ func documentName(root *doc.Node) string {
 var prose = []string{"title", "source", "sources", "base", "figures"}
 
 // addKeys adds every value below a node to the keys. Elements of a list of tables go by their names, or their numbers.
-func addKeys(to results.Keys, path string, n *doc.Node) {
+func addKeys(to formats.Keys, path string, n *doc.Node) {
 	switch {
 	case n.Kind == doc.Table:
 		for _, f := range n.Fields {
@@ -290,7 +291,7 @@ func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
 	if l.docs == nil {
 		l.docs = map[string]document{}
 	}
-	d := document{root, results.Input{Kind: what, Name: filepath.Base(file), Hash: results.Hash(b)}}
+	d := document{root, outdir.Input{Kind: what, Name: filepath.Base(file), Hash: outdir.Hash(b)}}
 	l.docs[key] = d
 	l.use(d.input)
 	return root, nil
@@ -323,7 +324,7 @@ func (l *Loader) Image(k schema.Kernel, isa *cpus.ISA, base string) (*schema.Ima
 	if err != nil {
 		return nil, fmt.Errorf("kernel.image: %w", err)
 	}
-	l.use(results.Input{Kind: "image", Name: filepath.Base(im.Name), Hash: im.Hash})
+	l.use(outdir.Input{Kind: "image", Name: filepath.Base(im.Name), Hash: im.Hash})
 	if l.keys != nil {
 		l.keys["image "+filepath.Base(im.Name)] = im.Hash
 	}
@@ -353,7 +354,7 @@ func (l *Loader) image(k schema.Kernel, base string) (*schema.Image, error) {
 	if l.images == nil {
 		l.images = map[string]*schema.Image{}
 	}
-	l.images[name] = &schema.Image{Image: loaded, Hash: results.Hash(b)}
+	l.images[name] = &schema.Image{Image: loaded, Hash: outdir.Hash(b)}
 	return l.images[name], nil
 }
 

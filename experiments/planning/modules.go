@@ -10,7 +10,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/modules"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // Module reads the object file of a module; a relative path starts at base. The plan that is being read depends on it.
@@ -28,8 +28,8 @@ func (l *Loader) module(file, base string) (*modules.File, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	hash := results.Hash(b)
-	l.use(results.Input{Kind: "module", Name: filepath.Base(file), Hash: hash})
+	hash := outdir.Hash(b)
+	l.use(outdir.Input{Kind: "module", Name: filepath.Base(file), Hash: hash})
 	f, err := modules.Read(file, b)
 	return f, hash, err
 }

@@ -10,7 +10,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
-	"kprobesim/results"
+	"kprobesim/results/formats"
 	"kprobesim/targets"
 )
 
@@ -36,7 +36,7 @@ type planner struct {
 // everything that can be checked before running. The error lists every mistake, each with its
 // place.
 func (l *Loader) Plan(name string, sets []string) (*schema.Plan, error) {
-	l.inputs, l.keys, l.keyed = nil, results.Keys{}, map[*doc.Node]bool{}
+	l.inputs, l.keys, l.keyed = nil, formats.Keys{}, map[*doc.Node]bool{}
 	root, err := l.document("experiment", ".", name, "")
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/internal/clock"
 	"kprobesim/results"
+	"kprobesim/results/tables"
 )
 
 // AccountsName is the file of a results directory that says what every CPU spent its time on.
@@ -46,13 +47,13 @@ func separator(column int) string {
 }
 
 // accountsTable tabulates the accounts of every point.
-func accountsTable(outcomes []running.Outcome) *results.Table {
-	t := &results.Table{
-		Columns: []results.Column{{Title: "point"}, {Title: "cpu", Align: results.Right}},
+func accountsTable(outcomes []running.Outcome) *tables.Table {
+	t := &tables.Table{
+		Columns: []tables.Column{{Title: "point"}, {Title: "cpu", Align: tables.Right}},
 		Notes:   []string{"cycles of every CPU in the measured stretch"},
 	}
 	for _, name := range append(kinds.AccountNames(), "total") {
-		t.Columns = append(t.Columns, results.Column{Title: name, Align: results.Right})
+		t.Columns = append(t.Columns, tables.Column{Title: name, Align: tables.Right})
 	}
 	for _, o := range outcomes {
 		if o.Err != nil {
@@ -72,7 +73,7 @@ func accountsTable(outcomes []running.Outcome) *results.Table {
 }
 
 // Accounts tabulates what every CPU spent its time on, point by point.
-func (r *Report) Accounts() *results.Table {
+func (r *Report) Accounts() *tables.Table {
 	t := accountsTable(r.Outcomes)
 	t.Title = "What every CPU did: " + r.Plan.Title
 	t.BlankRepeats(1)

@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
+	"kprobesim/results/formats"
 )
 
 func collectionReport(t *testing.T, workers int, sets ...string) *reports.Report {
@@ -53,7 +54,7 @@ func TestCollection(t *testing.T) {
 
 // The records of a collection are those of its experiments.
 func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
-	both := string(collectionReport(t, 2).Set.CSV())
+	both := string(formats.CSV(collectionReport(t, 2).Set))
 	l := exptest.ToyLoader()
 	file := exptest.CollectionFiles(t)
 	for _, name := range []string{"toy.toml", "slow.toml"} {
@@ -61,7 +62,7 @@ func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, own, _ := strings.Cut(string(reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Set.CSV()), "\n")
+		_, own, _ := strings.Cut(string(formats.CSV(reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Set)), "\n")
 		if own == "" || !strings.Contains(both, own) {
 			t.Errorf("the collection has other records than %s alone:\n%.300s", name, own)
 		}

@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
+	"kprobesim/results/tables"
 )
 
 // moreThan names what a metric is in the records of a difference.
@@ -62,19 +63,19 @@ func (r *Report) addDifferences() {
 }
 
 // differencesTable holds the differences against the published figures, in cycles.
-func (r *Report) differencesTable() *results.Table {
-	t := &results.Table{
+func (r *Report) differencesTable() *tables.Table {
+	t := &tables.Table{
 		Title: "What one probe costs more than another, in cycles",
-		Columns: []results.Column{
+		Columns: []tables.Column{
 			{Title: "difference"},
 			{Title: "machine"},
 			{Title: "era"},
-			{Title: "published\ncycles", Align: results.Right},
-			{Title: "rounding\n+-", Align: results.Right},
-			{Title: "repeats\n+-", Align: results.Right},
-			{Title: "simulated\ncycles", Align: results.Right},
-			{Title: "error\n%", Align: results.Right},
-			{Title: "unex-\nplained %", Align: results.Right},
+			{Title: "published\ncycles", Align: tables.Right},
+			{Title: "rounding\n+-", Align: tables.Right},
+			{Title: "repeats\n+-", Align: tables.Right},
+			{Title: "simulated\ncycles", Align: tables.Right},
+			{Title: "error\n%", Align: tables.Right},
+			{Title: "unex-\nplained %", Align: tables.Right},
 			{Title: "fitted\nin it"},
 			{Title: "what it is"},
 		},

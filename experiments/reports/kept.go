@@ -13,16 +13,20 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/kinds"
 	"kprobesim/results"
+	"kprobesim/results/compare"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
+	"kprobesim/results/tables"
 )
 
 // Kept is what a results directory tells without the files of its experiment.
 type Kept struct {
 	Dir      string
-	About    results.About // no title and no kind where the directory has no results.json
+	About    formats.About // no title and no kind where the directory has no results.json
 	Set      *results.Set  // every observation
 	Means    *results.Set  // of the replicates of each point; Set itself if there are none
-	Manifest *results.Manifest
-	Keys     results.Keys      // nil where the directory has no inputs.txt
+	Manifest *outdir.Manifest
+	Keys     formats.Keys      // nil where the directory has no inputs.txt
 	Files    map[string][]byte // by name
 }
 
@@ -45,7 +49,7 @@ func Load(dir string) (*Kept, error) {
 		return nil, err
 	}
 	if b, ok := files[InputsName]; ok {
-		if k.Keys, err = results.ReadKeys(filepath.Join(dir, InputsName), b); err != nil {
+		if k.Keys, err = formats.ReadKeys(filepath.Join(dir, InputsName), b); err != nil {
 			return nil, err
 		}
 	}
@@ -56,21 +60,21 @@ func Load(dir string) (*Kept, error) {
 // listed returns the hashes of what a run wrote into a directory, by name. One without the list is refused: nobody can tell
 // whether its numbers are those of a run.
 func listed(dir string) (map[string]string, error) {
-	sums, there, err := results.Written(dir)
+	sums, there, err := outdir.Written(dir)
 	if err == nil && !there {
-		err = fmt.Errorf("%s has no %s, by which what a run wrote is told from what was changed since: run the experiment again", dir, results.SumsName)
+		err = fmt.Errorf("%s has no %s, by which what a run wrote is told from what was changed since: run the experiment again", dir, outdir.SumsName)
 	}
 	return sums, err
 }
 
 // ProgramOf returns the build that made a results directory, as far as it noted itself.
-func ProgramOf(dir string) (p results.Program, err error) {
-	file := filepath.Join(dir, results.ManifestName)
+func ProgramOf(dir string) (p outdir.Program, err error) {
+	file := filepath.Join(dir, outdir.ManifestName)
 	b, err := experiments.ReadLimited(file)
 	if err != nil {
 		return p, err
 	}
-	m, err := results.ReadManifest(file, b)
+	m, err := outdir.ReadManifest(file, b)
 	if err != nil {
 		return p, err
 	}
@@ -83,7 +87,7 @@ func Unchanged(dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{ResultsName, InputsName, results.ManifestName} {
+	for _, name := range []string{ResultsName, InputsName, outdir.ManifestName} {
 		sum, ours := sums[name]
 		if !ours && name == InputsName {
 			continue // an analysis writes none
@@ -93,7 +97,7 @@ func Unchanged(dir string) error {
 		if err != nil && there {
 			return err
 		}
-		if !there || results.Hash(b) != "sha256:"+sum {
+		if !there || outdir.Hash(b) != "sha256:"+sum {
 			return notAsWritten(dir, name, there)
 		}
 	}
@@ -111,7 +115,7 @@ func whole(dir string, files map[string][]byte) error {
 		b, there := files[name]
 		switch {
 		case !text:
-		case !there || results.Hash(b) != "sha256:"+sums[name]:
+		case !there || outdir.Hash(b) != "sha256:"+sums[name]:
 			return notAsWritten(dir, name, there)
 		}
 	}
@@ -121,9 +125,9 @@ func whole(dir string, files map[string][]byte) error {
 // notAsWritten is the error of a file that a run wrote and that is another one now, or gone.
 func notAsWritten(dir, name string, there bool) error {
 	if !there {
-		return fmt.Errorf("%s is not there, and %s lists it; run the experiment again: %w", filepath.Join(dir, name), results.SumsName, fs.ErrNotExist)
+		return fmt.Errorf("%s is not there, and %s lists it; run the experiment again: %w", filepath.Join(dir, name), outdir.SumsName, fs.ErrNotExist)
 	}
-	return fmt.Errorf("%s is not as it was written (%s); run the experiment again", filepath.Join(dir, name), results.SumsName)
+	return fmt.Errorf("%s is not as it was written (%s); run the experiment again", filepath.Join(dir, name), outdir.SumsName)
 }
 
 // addSources gives the published records their sources: those of results.json, which must agree with results.csv. An
@@ -139,11 +143,11 @@ func (k *Kept) addSources() (err error) {
 		return err
 	}
 	name := filepath.Join(k.Dir, JSONName)
-	about, set, err := results.ReadJSON(name, b)
+	about, set, err := formats.ReadJSON(name, b)
 	if err != nil {
 		return err
 	}
-	if !results.Compare(k.Set, set).Empty() || !slices.Equal(k.Set.Overrides, set.Overrides) {
+	if !compare.Exact(k.Set, set).Empty() || !slices.Equal(k.Set.Overrides, set.Overrides) {
 		return fmt.Errorf("%s has other records than %s; run the experiment again", name, ResultsName)
 	}
 	k.About = about
@@ -184,7 +188,7 @@ func (k *Kept) distinct(of func(results.Point) string) (names []string) {
 }
 
 // Table is the table that the run printed, less the notes that follow from the file of the experiment.
-func (k *Kept) Table() *results.Table {
+func (k *Kept) Table() *tables.Table {
 	t := k.tabulate()
 	t.Title = cmp.Or(k.About.Title, k.About.Name) + k.Set.OverridesText()
 	if note := predictions(k.Means); note != "" {
@@ -199,25 +203,25 @@ func (k *Kept) Table() *results.Table {
 
 // tabulate chooses the columns by what was measured. What no kind knows, such as an analysis of sensitivity, has a
 // column for each metric.
-func (k *Kept) tabulate() *results.Table {
+func (k *Kept) tabulate() *tables.Table {
 	kind := kinds.Of(k.About.Kind)
 	switch {
 	case len(k.Experiments()) > 1:
-		return results.Tabulate(k.Means, results.PublishedColumns(k.Files[kinds.FigurePhases+".svg"] != nil))
+		return tables.Tabulate(k.Means, tables.PublishedColumns(k.Files[kinds.FigurePhases+".svg"] != nil))
 	case k.About.Kind != kind.Name:
-		return results.Tabulate(k.Means, append(results.SweepColumns(k.Means), everyMetric(k.Means)...))
+		return tables.Tabulate(k.Means, append(tables.SweepColumns(k.Means), everyMetric(k.Means)...))
 	case kind.Name == kinds.Overhead:
-		return results.Tabulate(k.Means, results.OverheadColumns(kinds.PhasesOf(k.Means)))
+		return tables.Tabulate(k.Means, tables.OverheadColumns(kinds.PhasesOf(k.Means)))
 	}
 	return sweepTable(k.Means, kind)
 }
 
 // everyMetric declares a column for each metric of a set, in the order of their first records.
-func everyMetric(s *results.Set) (columns []results.ColumnSpec) {
+func everyMetric(s *results.Set) (columns []tables.ColumnSpec) {
 	for _, r := range s.Records() {
-		if !slices.ContainsFunc(columns, func(c results.ColumnSpec) bool { return c.Metric == r.Metric }) {
+		if !slices.ContainsFunc(columns, func(c tables.ColumnSpec) bool { return c.Metric == r.Metric }) {
 			title := strings.ReplaceAll(r.Metric, "_", " ") + "\n" + r.Unit
-			columns = append(columns, results.ColumnSpec{Title: title, Metric: r.Metric, Decimals: -1})
+			columns = append(columns, tables.ColumnSpec{Title: title, Metric: r.Metric, Decimals: -1})
 		}
 	}
 	return columns

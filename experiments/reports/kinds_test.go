@@ -12,7 +12,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
-	"kprobesim/results"
+	"kprobesim/results/compare"
 )
 
 // TestKindsAreTheSameEverywhere runs every kind of experiment with one worker on one processor, and with
@@ -58,7 +58,7 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 // TestFiguresOfKinds draws every figure of the experiments from their baselines.
 func TestFiguresOfKinds(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
-		s, err := results.LoadBaseline("../../results/baselines/" + name + ".csv")
+		s, err := compare.LoadBaseline("../../results/baselines/" + name + ".csv")
 		if err != nil {
 			t.Error(err)
 			continue

@@ -11,6 +11,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/results"
+	"kprobesim/results/compare"
 )
 
 // TestLook draws the figures of every experiment from its baseline into the folder that KPROBESIM_FIGURES
@@ -29,7 +30,7 @@ func TestLook(t *testing.T) {
 		if kinds.Of(plan.Kind).Linux != nil {
 			continue // it has no baseline
 		}
-		set, err := results.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv"))
+		set, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // value is a number of a test.
@@ -96,17 +97,17 @@ func TestPredictions(t *testing.T) {
 func TestListOfHashes(t *testing.T) {
 	files := map[string][]byte{ResultsName: []byte("x"), "phases.svg": []byte("y")}
 	dir := t.TempDir()
-	if err := asWritten(dir, files); err == nil || !strings.Contains(err.Error(), "has no "+results.SumsName) || len(files) != 2 {
+	if err := asWritten(dir, files); err == nil || !strings.Contains(err.Error(), "has no "+outdir.SumsName) || len(files) != 2 {
 		t.Errorf("no list: %v, %d files", err, len(files))
 	}
-	if err := os.WriteFile(filepath.Join(dir, results.SumsName), []byte("no list\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, outdir.SumsName), []byte("no list\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := asWritten(dir, files); err == nil || !strings.Contains(err.Error(), `line "no list`) || len(files) != 2 {
 		t.Errorf("a damaged list: %v, %d files", err, len(files))
 	}
-	sum := strings.TrimPrefix(results.Hash([]byte("y")), "sha256:")
-	if err := os.WriteFile(filepath.Join(dir, results.SumsName), []byte(sum+"  phases.svg\n"+sum+"  phases.pdf\n"), 0o600); err != nil {
+	sum := strings.TrimPrefix(outdir.Hash([]byte("y")), "sha256:")
+	if err := os.WriteFile(filepath.Join(dir, outdir.SumsName), []byte(sum+"  phases.svg\n"+sum+"  phases.pdf\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := asWritten(dir, files); err != nil || files["phases.svg"] == nil || len(files) != 2 {
@@ -116,7 +117,7 @@ func TestListOfHashes(t *testing.T) {
 	if err := asWritten(dir, files); err != nil || files["phases.svg"] != nil || files[ResultsName] == nil {
 		t.Errorf("a figure that somebody drew: %v, %d files", err, len(files))
 	}
-	if err := os.WriteFile(filepath.Join(dir, results.SumsName), []byte(sum+"  "+ResultsName+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, outdir.SumsName), []byte(sum+"  "+ResultsName+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := asWritten(dir, files); err == nil || !strings.Contains(err.Error(), ResultsName) {

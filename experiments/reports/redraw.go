@@ -14,6 +14,8 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/kinds"
 	"kprobesim/results"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
 )
 
 // Look is how figures are drawn: their sides in millimetres, 0 for what they have by themselves, and whether title and
@@ -47,7 +49,7 @@ func Redraw(dir string, figures []string, look Look) error {
 	if err := Draw(files, set, figures, look); err != nil {
 		return err
 	}
-	return results.WriteDir(dir, files)
+	return outdir.WriteDir(dir, files)
 }
 
 // asWritten holds the files of a directory against its list of hashes, because what is written again is listed with new
@@ -59,8 +61,8 @@ func asWritten(dir string, files map[string][]byte) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		b, there := files[name]
-		switch same := there && results.Hash(b) == "sha256:"+sums[name]; {
-		case same || name == results.SumsName:
+		switch same := there && outdir.Hash(b) == "sha256:"+sums[name]; {
+		case same || name == outdir.SumsName:
 		case slices.Contains(kinds.FigureNames(), strings.TrimSuffix(name, filepath.Ext(name))):
 			delete(files, name)
 		default:
@@ -71,12 +73,12 @@ func asWritten(dir string, files map[string][]byte) error {
 }
 
 // records reads the manifest and the records of a results directory.
-func records(dir string, files map[string][]byte) (*results.Manifest, *results.Set, error) {
-	m, err := results.ReadManifest(filepath.Join(dir, results.ManifestName), files[results.ManifestName])
+func records(dir string, files map[string][]byte) (*outdir.Manifest, *results.Set, error) {
+	m, err := outdir.ReadManifest(filepath.Join(dir, outdir.ManifestName), files[outdir.ManifestName])
 	if err != nil {
 		return nil, nil, err
 	}
-	set, err := results.ReadCSV(filepath.Join(dir, ResultsName), bytes.NewReader(files[ResultsName]))
+	set, err := formats.ReadCSV(filepath.Join(dir, ResultsName), bytes.NewReader(files[ResultsName]))
 	return m, set, err
 }
 
@@ -124,13 +126,13 @@ func readDir(dir string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	written, listed, err := results.Written(dir)
+	written, listed, err := outdir.Written(dir)
 	if err != nil {
 		return nil, err
 	}
 	files := map[string][]byte{}
 	for _, e := range entries {
-		if _, ours := written[e.Name()]; listed && !ours || e.Name() == results.SumsName {
+		if _, ours := written[e.Name()]; listed && !ours || e.Name() == outdir.SumsName {
 			continue
 		}
 		if !e.Type().IsRegular() {
@@ -140,7 +142,7 @@ func readDir(dir string) (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	for _, need := range []string{results.ManifestName, ResultsName} {
+	for _, need := range []string{outdir.ManifestName, ResultsName} {
 		if files[need] == nil {
 			return nil, fmt.Errorf("%s is no results directory: it has no %s: %w", dir, need,
 				fs.ErrNotExist)

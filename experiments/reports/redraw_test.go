@@ -8,7 +8,9 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
-	"kprobesim/results"
+	"kprobesim/results/compare"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
 )
 
 // TestRedrawForPrint draws the figures of a directory at the width of a column: the page has that width, and title and
@@ -19,17 +21,17 @@ func TestRedrawForPrint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := results.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv"))
+	set, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := (&results.Manifest{Inputs: plan.Inputs}).JSON()
+	manifest, err := (&outdir.Manifest{Inputs: plan.Inputs}).JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
-	files := map[string][]byte{results.ManifestName: manifest, reports.ResultsName: set.CSV()}
-	if err := results.WriteDir(dir, files); err != nil {
+	files := map[string][]byte{outdir.ManifestName: manifest, reports.ResultsName: formats.CSV(set)}
+	if err := outdir.WriteDir(dir, files); err != nil {
 		t.Fatal(err)
 	}
 	look := reports.Look{Width: 83.82, Bare: true}
@@ -54,7 +56,7 @@ func TestRedrawForPrint(t *testing.T) {
 // refused, and a figure that was changed by hand stays, under another name where a new one is drawn.
 func TestRedrawChangesNoResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	if err := results.WriteDir(dir, files(t, 2)); err != nil {
+	if err := outdir.WriteDir(dir, files(t, 2)); err != nil {
 		t.Fatal(err)
 	}
 	write := func(name, text string) {
@@ -74,7 +76,7 @@ func TestRedrawChangesNoResults(t *testing.T) {
 			t.Errorf("%s is %.100s", name, got)
 		}
 	}
-	if sums := read(t, filepath.Join(dir, results.SumsName)); strings.Contains(sums, "phases.svg") || !strings.Contains(sums, "phases.pdf") {
+	if sums := read(t, filepath.Join(dir, outdir.SumsName)); strings.Contains(sums, "phases.svg") || !strings.Contains(sums, "phases.pdf") {
 		t.Errorf("the list has a figure that somebody else drew:\n%s", sums)
 	}
 	csv := read(t, filepath.Join(dir, reports.ResultsName))

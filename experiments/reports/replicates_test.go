@@ -13,6 +13,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // Replicates are the same files for any number of workers, in the order of their numbers, and the files draw
@@ -38,7 +39,7 @@ func TestReplicatesAreTheSameEverywhere(t *testing.T) {
 		want = got
 	}
 	dir := t.TempDir() + "/r"
-	if err := results.WriteDir(dir, want); err != nil {
+	if err := outdir.WriteDir(dir, want); err != nil {
 		t.Fatal(err)
 	}
 	if err := reports.Redraw(dir, nil, reports.Look{}); err != nil {

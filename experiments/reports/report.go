@@ -11,6 +11,9 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/defect"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
 )
 
 // Files of a results directory.
@@ -91,7 +94,7 @@ func (r *Report) Files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{ResultsName: r.Set.CSV(), results.ManifestName: manifest, InputsName: r.Plan.Keys.Text()}
+	files := map[string][]byte{ResultsName: formats.CSV(r.Set), outdir.ManifestName: manifest, InputsName: r.Plan.Keys.Text()}
 	if err := r.addForms(files); err != nil {
 		return nil, err
 	}
@@ -118,15 +121,15 @@ func (r *Report) Files() (map[string][]byte, error) {
 
 // addForms adds the records in other forms: JSON for programs, and Go's benchmark format for benchstat.
 func (r *Report) addForms(files map[string][]byte) (err error) {
-	about := results.About{Name: r.Plan.Name, Title: r.Plan.Title, Kind: r.Plan.Kind}
-	if files[JSONName], err = r.Set.JSON(about); err != nil {
+	about := formats.About{Name: r.Plan.Name, Title: r.Plan.Title, Kind: r.Plan.Kind}
+	if files[JSONName], err = formats.JSON(r.Set, about); err != nil {
 		return err
 	}
-	bench := results.OverheadBench()
+	bench := formats.OverheadBench()
 	if r.Plan.Kind != kinds.Overhead {
-		bench = results.KindBench(r.Plan.Kind, r.Set)
+		bench = formats.KindBench(r.Plan.Kind, r.Set)
 	}
-	files[BenchName], err = results.BenchText(r.Set, bench)
+	files[BenchName], err = formats.BenchText(r.Set, bench)
 	return err
 }
 
@@ -146,7 +149,7 @@ func console(outcomes []running.Outcome) string {
 func (r *Report) drawable() (can, not []string) {
 	for _, name := range r.Plan.Figures {
 		if len(r.Means.Points()) > 0 {
-			if _, err := figure(name, r.Means); errors.Is(err, results.ErrNotSwept) || errors.Is(err, results.ErrTooMuch) {
+			if _, err := figure(name, r.Means); errors.Is(err, figures.ErrNotSwept) || errors.Is(err, figures.ErrTooMuch) {
 				not = append(not, fmt.Sprintf("figure %s is not drawn: %v", name, err))
 				continue
 			}
@@ -156,28 +159,28 @@ func (r *Report) drawable() (can, not []string) {
 	return can, not
 }
 
-func (r *Report) manifest() *results.Manifest {
-	return &results.Manifest{
-		Program: results.This(), Inputs: r.Plan.Inputs, Overrides: r.Plan.Overrides, Seed: r.Plan.Seed,
+func (r *Report) manifest() *outdir.Manifest {
+	return &outdir.Manifest{
+		Program: outdir.This(), Inputs: r.Plan.Inputs, Overrides: r.Plan.Overrides, Seed: r.Plan.Seed,
 		Points: running.Statuses(r.Outcomes), Sources: r.Set.Sources(),
 	}
 }
 
 // Draw adds the files of the named figures of a set. A set without any point draws nothing.
-func Draw(files map[string][]byte, s *results.Set, figures []string, look Look) error {
+func Draw(files map[string][]byte, s *results.Set, names []string, look Look) error {
 	if len(s.Points()) == 0 {
 		return nil
 	}
-	for _, name := range figures {
+	for _, name := range names {
 		f, err := figure(name, s)
 		if err != nil {
 			return fmt.Errorf("figure %s: %w", name, err)
 		}
-		results.Resize(f, look.Width, look.Height, look.Bare)
+		figures.Resize(f, look.Width, look.Height, look.Bare)
 		if look.Bare {
-			files[name+".txt"] = []byte(results.Caption(f) + "\n\n" + results.Alt(f) + "\n")
+			files[name+".txt"] = []byte(figures.Caption(f) + "\n\n" + figures.Alt(f) + "\n")
 		}
-		drawn, err := results.Render(f, name)
+		drawn, err := figures.Render(f, name)
 		if err != nil {
 			return fmt.Errorf("figure %s: %w", name, err)
 		}
@@ -190,14 +193,14 @@ func Draw(files map[string][]byte, s *results.Set, figures []string, look Look) 
 
 // figure makes one figure; what it says follows from the records and their sources alone, so that a
 // results directory is enough to draw it again.
-func figure(name string, s *results.Set) (results.Figure, error) {
+func figure(name string, s *results.Set) (figures.Figure, error) {
 	for _, f := range kinds.Figures() {
 		if f.Name == name {
 			drawn, err := f.Draw(s)
 			if err == nil {
-				results.ShowOverrides(drawn, s)
-				results.ShowReplicates(drawn, s)
-				results.ShowMissed(drawn, s)
+				figures.ShowOverrides(drawn, s)
+				figures.ShowReplicates(drawn, s)
+				figures.ShowMissed(drawn, s)
 			}
 			return drawn, err
 		}

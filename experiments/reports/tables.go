@@ -11,25 +11,26 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/machines"
 	"kprobesim/results"
+	"kprobesim/results/tables"
 )
 
 // sweepTable tabulates what was swept and the columns of a kind.
-func sweepTable(s *results.Set, k kinds.Kind) *results.Table {
-	columns := results.SweepColumns(s)
+func sweepTable(s *results.Set, k kinds.Kind) *tables.Table {
+	columns := tables.SweepColumns(s)
 	for _, c := range k.Columns {
 		c.Interval = true
 		columns = append(columns, c)
 	}
-	t := results.Tabulate(s, columns)
+	t := tables.Tabulate(s, columns)
 	t.Notes = append(t.Notes, k.Notes...)
 	return t
 }
 
 // Table returns the table that people read.
-func (r *Report) Table() *results.Table {
-	var t *results.Table
+func (r *Report) Table() *tables.Table {
+	var t *tables.Table
 	if k := kinds.Of(r.Plan.Kind); k.Name == kinds.Overhead {
-		t = results.Tabulate(r.Means, results.OverheadColumns(kinds.PhasesOf(r.Means)))
+		t = tables.Tabulate(r.Means, tables.OverheadColumns(kinds.PhasesOf(r.Means)))
 	} else {
 		t = sweepTable(r.Means, k)
 	}
@@ -229,11 +230,11 @@ func shortened(names []string) string {
 
 // Tables returns the tables that people read: one for an experiment, and for a collection its figures
 // and its differences.
-func (r *Report) Tables() []*results.Table {
+func (r *Report) Tables() []*tables.Table {
 	if len(r.Plan.Collected) == 0 {
-		return []*results.Table{r.Table()}
+		return []*tables.Table{r.Table()}
 	}
-	tables := []*results.Table{r.publishedTable()}
+	tables := []*tables.Table{r.publishedTable()}
 	if t := r.differencesTable(); len(t.Rows) > 0 {
 		tables = append(tables, t)
 	}
@@ -241,8 +242,8 @@ func (r *Report) Tables() []*results.Table {
 }
 
 // publishedTable holds every figure against the published one. A collection that charts cycles has them in its table.
-func (r *Report) publishedTable() *results.Table {
-	t := results.Tabulate(r.Means, results.PublishedColumns(slices.Contains(r.Plan.Figures, kinds.FigurePhases)))
+func (r *Report) publishedTable() *tables.Table {
+	t := tables.Tabulate(r.Means, tables.PublishedColumns(slices.Contains(r.Plan.Figures, kinds.FigurePhases)))
 	t.BlankRepeats(3)
 	t.Title = r.title()
 	t.Notes = append(t.Notes, r.accuracy()...)

@@ -8,7 +8,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/defect"
-	"kprobesim/results"
+	"kprobesim/results/outdir"
 )
 
 // Measure runs one point. Measurements of different points may run at the same time.
@@ -111,12 +111,12 @@ func (r *Runner) one(p *schema.Point) (o Outcome) {
 }
 
 // Statuses returns the manifest's view of the outcomes.
-func Statuses(out []Outcome) []results.PointStatus {
-	var st []results.PointStatus
+func Statuses(out []Outcome) []outdir.PointStatus {
+	var st []outdir.PointStatus
 	for _, o := range out {
-		s := results.PointStatus{Name: o.Point.Name, Status: results.StatusOK}
+		s := outdir.PointStatus{Name: o.Point.Name, Status: outdir.StatusOK}
 		if o.Err != nil {
-			s.Status, s.Error = results.StatusFailed, o.Err.Error()
+			s.Status, s.Error = outdir.StatusFailed, o.Err.Error()
 		}
 		st = append(st, s)
 	}

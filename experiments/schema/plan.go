@@ -9,6 +9,8 @@ import (
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
 	"kprobesim/results"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
 	"kprobesim/sim"
 	"kprobesim/targets"
 )
@@ -21,14 +23,14 @@ type Plan struct {
 	Figures     []string
 	Seed        uint64
 	Points      []Point
-	Collected   []string        // of a collection: the names of its experiments
-	Differences []Difference    // of a collection: what it reports beside the figures
-	Inputs      []results.Input // every file that was read, with its hash
-	Keys        results.Keys    // what those files say, without settings
-	Overrides   []string        // the --set options
-	Moved       Moved           // what a setting of PortKey changed beside the kernel
-	Notes       []string        // for the reader of a table: what of the file was left out
-	Lacking     error           // what the plan cannot be run without and this host has not, or nil
+	Collected   []string       // of a collection: the names of its experiments
+	Differences []Difference   // of a collection: what it reports beside the figures
+	Inputs      []outdir.Input // every file that was read, with its hash
+	Keys        formats.Keys   // what those files say, without settings
+	Overrides   []string       // the --set options
+	Moved       Moved          // what a setting of PortKey changed beside the kernel
+	Notes       []string       // for the reader of a table: what of the file was left out
+	Lacking     error          // what the plan cannot be run without and this host has not, or nil
 }
 
 // PortKey is the key of a setting that moves an experiment to another instruction set. No file has it.

@@ -10,6 +10,10 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/reports"
 	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
+	"kprobesim/results/tables"
 )
 
 // Set returns the records of the analysis: of each row what it is, and of each number that moves a row
@@ -89,18 +93,18 @@ func (w *recorder) effect(a *Analysis, e *Effect, row int) {
 }
 
 // Table lists the numbers that move each row most, so many of each.
-func (a *Analysis) Table(top int) *results.Table {
-	t := &results.Table{
+func (a *Analysis) Table(top int) *tables.Table {
+	t := &tables.Table{
 		Title: "What moves a hit most: " + a.Plan.Title,
-		Columns: []results.Column{
+		Columns: []tables.Column{
 			{Title: "probe"},
 			{Title: "number"},
-			{Title: "is", Align: results.Right},
-			{Title: "low", Align: results.Right},
-			{Title: "high", Align: results.Right},
+			{Title: "is", Align: tables.Right},
+			{Title: "low", Align: tables.Right},
+			{Title: "high", Align: tables.Right},
 			{Title: "uncertainty"},
-			{Title: "at low\n%", Align: results.Right},
-			{Title: "at high\n%", Align: results.Right},
+			{Title: "at low\n%", Align: tables.Right},
+			{Title: "at high\n%", Align: tables.Right},
 		},
 	}
 	for i := range a.Plan.Points {
@@ -164,16 +168,16 @@ func (a *Analysis) Files() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &results.Manifest{Program: results.This(), Inputs: a.Plan.Inputs, Overrides: a.Plan.Overrides, Seed: a.Plan.Seed}
+	m := &outdir.Manifest{Program: outdir.This(), Inputs: a.Plan.Inputs, Overrides: a.Plan.Overrides, Seed: a.Plan.Seed}
 	for i := range a.Plan.Points {
-		m.Points = append(m.Points, results.PointStatus{Name: a.Plan.Points[i].Name, Status: results.StatusOK})
+		m.Points = append(m.Points, outdir.PointStatus{Name: a.Plan.Points[i].Name, Status: outdir.StatusOK})
 	}
 	manifest, err := m.JSON()
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{results.ManifestName: manifest, reports.ResultsName: s.CSV()}
-	if err = reports.Draw(files, s, []string{kinds.FigureTornado}, reports.Look{}); errors.Is(err, results.ErrNotSwept) {
+	files := map[string][]byte{outdir.ManifestName: manifest, reports.ResultsName: formats.CSV(s)}
+	if err = reports.Draw(files, s, []string{kinds.FigureTornado}, reports.Look{}); errors.Is(err, figures.ErrNotSwept) {
 		err = nil // no number moves a row, which the table says
 	}
 	return files, err

@@ -15,7 +15,8 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/machines"
-	"kprobesim/results"
+	"kprobesim/results/figures"
+	"kprobesim/results/formats"
 )
 
 // TestEnds spreads numbers of every kind.
@@ -170,14 +171,14 @@ func TestFiles(t *testing.T) {
 			t.Errorf("no %s", name)
 		}
 	}
-	s, err := results.ReadCSV("results.csv", strings.NewReader(string(files["results.csv"])))
+	s, err := formats.ReadCSV("results.csv", strings.NewReader(string(files["results.csv"])))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"workload.hits=500", "machine.event.trap.cycles=90"}; !slices.Equal(s.Overrides, want) {
 		t.Errorf("settings %q, want %q", s.Overrides, want)
 	}
-	chart, err := results.TornadoOf(s, results.Frame{}, 8)
+	chart, err := figures.TornadoOf(s, figures.Frame{}, 8)
 	if err != nil {
 		t.Fatal(err)
 	}

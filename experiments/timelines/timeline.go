@@ -12,7 +12,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/kprobes"
-	"kprobesim/results"
+	"kprobesim/results/timeline"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -76,7 +76,7 @@ type watcher struct {
 	enters uint64 // address of the return probes' trampoline
 	called uint64 // address of the entry of system calls
 	watch  uint64 // address of what calls the handler of a watchpoint
-	t      results.Timeline
+	t      timeline.Timeline
 	cpus   []cpuTrack
 	flows  map[flowKey]uint64 // arrows that have begun and not arrived
 	last   uint64             // flow
@@ -85,7 +85,7 @@ type watcher struct {
 
 // cpuTrack is the track of one CPU.
 type cpuTrack struct {
-	id     results.TrackID
+	id     timeline.TrackID
 	task   bool    // the slice of a task is open
 	user   bool    // it is a user task
 	open   []layer // and those above it
@@ -103,7 +103,7 @@ type flowKey struct {
 
 func newWatcher(im *image.Image, n int, hz int64, title string) *watcher {
 	w := &watcher{im: im, flows: map[flowKey]uint64{}}
-	w.t = results.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
+	w.t = timeline.Timeline{Title: title, PerSecond: uint64(hz) * uint64(clock.PerCycle)}
 	for name, at := range map[string]*uint64{"kretprobe_trampoline": &w.enters, "syscall_entry": &w.called, "kwatch_hit": &w.watch} {
 		if f, ok := im.Func(name); ok {
 			*at = f.Entry
@@ -197,19 +197,19 @@ func (w *watcher) enter(c *cpuTrack, l layer, s *cpus.Step) {
 
 // layerMark names a slice: an interrupt by the code that it enters, a hit by where it was taken. What the
 // kernel does for a user task without being called is to begin it, or to go on with it.
-func (w *watcher) layerMark(c *cpuTrack, l layer, pc uint64) results.Mark {
+func (w *watcher) layerMark(c *cpuTrack, l layer, pc uint64) timeline.Mark {
 	switch {
 	case l == inIRQ:
-		return results.Mark{Name: w.function(pc), Category: onIRQ}
+		return timeline.Mark{Name: w.function(pc), Category: onIRQ}
 	case l == inWatch:
 		c.caller = w.function(c.last)
-		return results.Mark{Name: "watchpoint", Category: onWatch}
+		return timeline.Mark{Name: "watchpoint", Category: onWatch}
 	case l == inCall && pc == w.called:
-		return results.Mark{Name: "system call", Category: onCall}
+		return timeline.Mark{Name: "system call", Category: onCall}
 	case l == inCall:
-		return results.Mark{Name: w.function(pc), Category: onCall}
+		return timeline.Mark{Name: w.function(pc), Category: onCall}
 	}
-	return results.Mark{Name: "hit " + w.place(c.before), Category: onProbe}
+	return timeline.Mark{Name: "hit " + w.place(c.before), Category: onProbe}
 }
 
 // at is the time of an event on a CPU's track in the timeline's unit; it does not go back.
@@ -223,7 +223,7 @@ func (w *watcher) switchTo(c *cpuTrack, t clock.Ticks, to sim.Event) {
 	at := c.at(t)
 	w.leave(c, at)
 	c.task, c.user = true, to.Arg != 0
-	w.t.Begin(c.id, at, results.Mark{Name: to.Name, Category: taskCategory(to)})
+	w.t.Begin(c.id, at, timeline.Mark{Name: to.Name, Category: taskCategory(to)})
 }
 
 // leave ends everything that is open.
@@ -265,7 +265,7 @@ func (w *watcher) event(e sim.Event) {
 // causal returns the time at which an instant is drawn. The steps of protocols are told in the order in
 // which they led to each other, but the clocks of CPUs may differ by the machine's lookahead: no step is
 // drawn before one that it follows.
-func (w *watcher) causal(at clock.Ticks, m results.Mark) clock.Ticks {
+func (w *watcher) causal(at clock.Ticks, m timeline.Mark) clock.Ticks {
 	if m.Category == onIPI {
 		return at
 	}
@@ -274,7 +274,7 @@ func (w *watcher) causal(at clock.Ticks, m results.Mark) clock.Ticks {
 }
 
 // instant turns an event into a mark.
-func (w *watcher) instant(e sim.Event) (results.Mark, bool) {
+func (w *watcher) instant(e sim.Event) (timeline.Mark, bool) {
 	switch e.Kind {
 	case sim.EventIPISend:
 		return mark(onIPI, "send "+e.Name, number("vector", e.ID), number("destination", e.Arg)), true
@@ -291,15 +291,15 @@ func (w *watcher) instant(e sim.Event) (results.Mark, bool) {
 	case smp.EventStop:
 		return mark(onStop, "stop: "+e.Name, number("stop", e.ID)), true
 	case kprobes.EventProbe:
-		return mark(onProbe, e.Name, results.Note{Key: "at", Text: w.place(e.Arg)}), true
+		return mark(onProbe, e.Name, timeline.Note{Key: "at", Text: w.place(e.Arg)}), true
 	case kprobes.EventWatch:
-		notes := []results.Note{number("register", e.ID)}
+		notes := []timeline.Note{number("register", e.ID)}
 		if e.Arg != 0 {
-			notes = append(notes, results.Note{Key: "at", Text: w.place(e.Arg)})
+			notes = append(notes, timeline.Note{Key: "at", Text: w.place(e.Arg)})
 		}
 		return mark(onWatch, e.Name, notes...), true
 	case kprobes.EventPatch:
-		m := mark(onPatch, "patch: "+e.Name, number("patch", e.ID), results.Note{Key: "at", Text: w.place(e.Arg)})
+		m := mark(onPatch, "patch: "+e.Name, number("patch", e.ID), timeline.Note{Key: "at", Text: w.place(e.Arg)})
 		m.Flows = w.arrows(e.ID)
 		return m, true
 	case kprobes.EventSync:
@@ -307,14 +307,14 @@ func (w *watcher) instant(e sim.Event) (results.Mark, bool) {
 		m.Ends = w.arrival(flowKey{e.ID, e.CPU})
 		return m, true
 	}
-	return results.Mark{}, false
+	return timeline.Mark{}, false
 }
 
-func mark(category, name string, notes ...results.Note) results.Mark {
-	return results.Mark{Name: name, Category: category, Notes: notes}
+func mark(category, name string, notes ...timeline.Note) timeline.Mark {
+	return timeline.Mark{Name: name, Category: category, Notes: notes}
 }
 
-func number(key string, v uint64) results.Note { return results.Note{Key: key, Number: v} }
+func number(key string, v uint64) timeline.Note { return timeline.Note{Key: key, Number: v} }
 
 // arrows begins an arrow from a change of text to every CPU that none is under way to.
 func (w *watcher) arrows(patch uint64) []uint64 {

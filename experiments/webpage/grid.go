@@ -12,6 +12,9 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/results"
 	"kprobesim/results/compare"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
+	"kprobesim/results/tables"
 )
 
 // grid is a table of the page.
@@ -72,10 +75,10 @@ func meaning(r results.Role) string {
 }
 
 // tableGrid is a table of results as a grid. Lines of a head become one; words for roles become origins.
-func tableGrid(t *results.Table) *grid {
+func tableGrid(t *tables.Table) *grid {
 	g := &grid{Caption: t.Title, Notes: t.Notes}
 	for _, c := range t.Columns {
-		g.Heads = append(g.Heads, head{c.Head(), c.Align == results.Right})
+		g.Heads = append(g.Heads, head{c.Head(), c.Align == tables.Right})
 	}
 	for _, row := range t.Rows {
 		var cells []cell
@@ -142,7 +145,7 @@ func origins(k *reports.Kept) (lines []string) {
 }
 
 // inputs lists what a run was made from.
-func inputs(m *results.Manifest) *grid {
+func inputs(m *outdir.Manifest) *grid {
 	g := newGrid("Inputs", "what", "name", "hash")
 	for _, in := range m.Inputs {
 		g.Rows = append(g.Rows, []cell{{Text: in.Kind}, {Text: in.Name}, {Text: in.Hash}})
@@ -151,7 +154,7 @@ func inputs(m *results.Manifest) *grid {
 }
 
 // keys lists the keys and values of the inputs, nil where the directory has none.
-func keys(k results.Keys) *grid {
+func keys(k formats.Keys) *grid {
 	if k == nil {
 		return nil
 	}
@@ -163,10 +166,10 @@ func keys(k results.Keys) *grid {
 }
 
 // failed lists the points that did not end well, nil where all did.
-func failed(m *results.Manifest) *grid {
+func failed(m *outdir.Manifest) *grid {
 	g := newGrid("Points that failed", "point", "why")
 	for _, p := range m.Points {
-		if p.Status != results.StatusOK {
+		if p.Status != outdir.StatusOK {
 			g.Rows = append(g.Rows, []cell{{Text: p.Name}, {Text: p.Error}})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/results"
 	"kprobesim/results/compare"
+	"kprobesim/results/outdir"
 )
 
 var (
@@ -122,7 +123,7 @@ func newRun(k *reports.Kept, i int) (r run, err error) {
 func facts(k *reports.Kept) []fact {
 	n := 0
 	for _, p := range k.Manifest.Points {
-		if p.Status == results.StatusOK {
+		if p.Status == outdir.StatusOK {
 			n++
 		}
 	}
@@ -147,8 +148,8 @@ func facts(k *reports.Kept) []fact {
 }
 
 // program names the build that made a run, "" where it did not note itself.
-func program(p results.Program) string {
-	if p == (results.Program{}) {
+func program(p outdir.Program) string {
+	if p == (outdir.Program{}) {
 		return ""
 	}
 	return p.String()
@@ -222,7 +223,7 @@ func movedGrid(c *compare.Comparison) *grid {
 }
 
 // movedRow is the row of one change.
-func movedRow(at string, c results.Change, with []string) []cell {
+func movedRow(at string, c compare.Change, with []string) []cell {
 	percent := ""
 	if c.HasPercent {
 		percent = signed(c.Percent.Round(3))

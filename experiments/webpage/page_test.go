@@ -11,6 +11,8 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/webpage"
 	"kprobesim/results"
+	"kprobesim/results/formats"
+	"kprobesim/results/outdir"
 )
 
 // hostile is text that would leave its place on a page if nothing held it there.
@@ -39,20 +41,20 @@ func small(t *testing.T, cycles string) map[string][]byte {
 	add("k", results.MetricPublished, "us", "1.24", results.Measured, "A paper <b>& more</b>")
 	add("b", results.MetricCycles, "cycles", "9", results.Predicted, "")
 	add("b", results.MetricMicros, "us", "0.43", results.Predicted, "")
-	text, err := set.JSON(results.About{Name: "toy", Title: "Toy " + hostile, Kind: "overhead"})
+	text, err := formats.JSON(set, formats.About{Name: "toy", Title: "Toy " + hostile, Kind: "overhead"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := (&results.Manifest{
-		Inputs: []results.Input{{Kind: "machine", Name: "toy-1.toml", Hash: results.Hash([]byte(cycles))}},
-		Points: []results.PointStatus{{Name: "k", Status: results.StatusOK}, {Name: "o", Status: results.StatusFailed, Error: hostile}},
+	manifest, err := (&outdir.Manifest{
+		Inputs: []outdir.Input{{Kind: "machine", Name: "toy-1.toml", Hash: outdir.Hash([]byte(cycles))}},
+		Points: []outdir.PointStatus{{Name: "k", Status: outdir.StatusOK}, {Name: "o", Status: outdir.StatusFailed, Error: hostile}},
 	}).JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := results.Keys{"machine toy-1 event.trap.fitted": "[k]", "experiment toy workload.hits": cycles}
+	keys := formats.Keys{"machine toy-1 event.trap.fitted": "[k]", "experiment toy workload.hits": cycles}
 	return map[string][]byte{
-		reports.ResultsName: set.CSV(), reports.JSONName: text, results.ManifestName: manifest, reports.InputsName: keys.Text(),
+		reports.ResultsName: formats.CSV(set), reports.JSONName: text, outdir.ManifestName: manifest, reports.InputsName: keys.Text(),
 		reports.AccountsName: []byte("point,cpu,workload,total\nk,0,4,17\n"),
 	}
 }
@@ -60,7 +62,7 @@ func small(t *testing.T, cycles string) map[string][]byte {
 // write writes a results directory below the working directory of the test.
 func write(t *testing.T, name string, files map[string][]byte) {
 	t.Helper()
-	if err := results.WriteDir(name, files); err != nil {
+	if err := outdir.WriteDir(name, files); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -93,7 +95,7 @@ func TestPage(t *testing.T) {
 		`<td>A paper &lt;b&gt;&amp; more&lt;/b&gt;</td>`,  // a source
 		`event.trap of toy-1 was fitted on k.`,
 		`1 of 2 ended well`,
-		results.Hash([]byte("2310")),
+		outdir.Hash([]byte("2310")),
 		`alt="A &#34;drawn&#34; &lt;b&gt;. Bars of it."`,
 		`alt="Overhead of a probe hit: toy-1, toy, 2010`, // of the figure that two had to have drawn
 		`What every CPU did`,
@@ -154,11 +156,11 @@ func listAnew(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Name() != results.SumsName {
-			fmt.Fprintf(&list, "%s  %s\n", strings.TrimPrefix(results.Hash(b), "sha256:"), e.Name())
+		if e.Name() != outdir.SumsName {
+			fmt.Fprintf(&list, "%s  %s\n", strings.TrimPrefix(outdir.Hash(b), "sha256:"), e.Name())
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, results.SumsName), []byte(list.String()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, outdir.SumsName), []byte(list.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -183,11 +185,11 @@ func TestDamagedDirectories(t *testing.T) {
 		{"overhead.svg", change("<svg>"), true, "is not as it was written"},
 		{"overhead.svg", change("<svg>"), false, "is no whole SVG"},
 		{"overhead.svg", change("<html></html>"), false, "is no SVG"},
-		{results.ManifestName, change("[]"), false, "cannot unmarshal"},
-		{results.ManifestName, os.Remove, false, "is no results directory"},
+		{outdir.ManifestName, change("[]"), false, "cannot unmarshal"},
+		{outdir.ManifestName, os.Remove, false, "is no results directory"},
 		{reports.InputsName, change("nothing"), false, "want KEY = VALUE"},
 		{reports.AccountsName, change("point,cpu,total\nk\n"), false, "wrong number of fields"},
-		{results.SumsName, change("???"), true, "is no hash and name"},
+		{outdir.SumsName, change("???"), true, "is no hash and name"},
 	} {
 		dir := fmt.Sprint("run", i)
 		files := small(t, "2310")

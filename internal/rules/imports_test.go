@@ -21,6 +21,14 @@ var rooms = map[string][]string{
 	"workloads": {},
 	"results":   {},
 
+	"results/tables":      {"results"},
+	"results/formats":     {"results", "results/outdir"},
+	"results/figures":     {"results", "results/tables"},
+	"results/compare":     {"results", "results/formats", "results/outdir"},
+	"results/outdir":      {},
+	"results/timeline":    {},
+	"results/resultstest": {"results"},
+
 	"boards/pc":       {"sim", "cpus", "mmu", "image"},
 	"boards/pseries":  {"sim", "cpus", "mmu", "image"},
 	"boards/vexpress": {"sim", "cpus", "mmu", "image"},
@@ -38,29 +46,29 @@ var rooms = map[string][]string{
 	"distro/costing":   {"distro", "distro/measuring", "distro/phases", "distro/probing", "cpus", "image", "sim"},
 	"targets":          {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":            {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
-	"paper":            {"results", "experiments/schema", "experiments/reports"},
+	"paper":            {"results", "results/formats", "results/outdir", "results/tables", "experiments/schema", "experiments/reports"},
 	"internal":         {},
 
 	"experiments":        {},
-	"experiments/schema": {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results"},
+	"experiments/schema": {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir"},
 	"experiments/kinds": {
-		"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema",
+		"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "results/figures", "results/tables", "experiments/schema",
 		"boards/pc", "distro", "distro/measuring", "distro/phases", "distro/probing",
 	},
-	"experiments/planning":    {"distro", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "experiments", "experiments/schema", "experiments/kinds"},
-	"experiments/running":     {"results", "experiments/schema", "experiments/kinds"},
-	"experiments/keeping":     {"results", "experiments/schema", "experiments/kinds", "experiments/running"},
-	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "experiments/schema", "experiments/kinds"},
-	"experiments/reports":     {"machines", "results", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
-	"experiments/webpage":     {"results", "experiments/reports"},
+	"experiments/planning":    {"distro", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir", "experiments", "experiments/schema", "experiments/kinds"},
+	"experiments/running":     {"results", "results/outdir", "experiments/schema", "experiments/kinds"},
+	"experiments/keeping":     {"results", "results/outdir", "experiments/schema", "experiments/kinds", "experiments/running"},
+	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "results/timeline", "experiments/schema", "experiments/kinds"},
+	"experiments/reports":     {"machines", "results", "results/compare", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
+	"experiments/webpage":     {"results", "results/compare", "results/formats", "results/outdir", "results/tables", "experiments/reports"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
-	"experiments/sensitivity": {"machines", "results", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running", "experiments/reports"},
+	"experiments/sensitivity": {"machines", "results", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running", "experiments/reports"},
 	"experiments/explaining":  {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "machines", "experiments", "experiments/schema", "experiments/kinds", "experiments/planning"},
 	"experiments/exptest":     {"cpus", "image", "kprobes", "workloads", "targets", "experiments/schema", "experiments/kinds", "experiments/planning"},
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "races", "workloads",
+		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/outdir", "results/tables", "races", "workloads",
 		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines",
 	},
 }
@@ -81,14 +89,13 @@ var libraries = map[string][]string{
 	"golang.org/x/arch/":              {"cpus", "kprobes/x86", "internal"},
 	"github.com/klauspost/compress/":  {"image", "distro"},
 	"github.com/xi2/xz":               {"image"},
-	"golang.org/x/text/":              {"results"},
-	"golang.org/x/image/":             {"results"},
+	"golang.org/x/text/":              {"results/tables", "results/figures"},
 	"github.com/google/pprof/":        {"sim", "experiments/reports", "experiments/kinds"},
 	"github.com/pelletier/go-toml/v2": {"internal"},
 	"github.com/spf13/cobra":          {"cmd"},
-	"gonum.org/v1/gonum/":             {"experiments/calibration", "results"},
-	"google.golang.org/protobuf/":     {"results"},
-	"gonum.org/v1/plot":               {"results"},
+	"gonum.org/v1/gonum/":             {"experiments/calibration"},
+	"google.golang.org/protobuf/":     {"results/timeline"},
+	"gonum.org/v1/plot":               {"results/figures"},
 }
 
 // room returns the room of a path below the module: the longest one that the path begins with, or its first
@@ -153,7 +160,7 @@ func below(from, to string) bool {
 // TestResultsKnowNothingOfTheSimulator keeps results usable without it.
 func TestResultsKnowNothingOfTheSimulator(t *testing.T) {
 	for _, s := range sources(t) {
-		if room(s.dir()) == "results" && slices.Contains(s.imports(), module+"/internal/clock") {
+		if house(s.dir()) == "results" && slices.Contains(s.imports(), module+"/internal/clock") {
 			t.Errorf("%s: results must not know the simulator's clock", s.name)
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"kprobesim/results"
+	"kprobesim/results/formats"
 )
 
 // mostCauses bounds how many inputs are named.
 const mostCauses = 12
 
 // causes says which inputs differ.
-func causes(old, now results.Keys) []string {
+func causes(old, now formats.Keys) []string {
 	switch {
 	case old == nil || now == nil:
 		return []string{"unknown: the inputs of one side are not recorded"}
@@ -53,7 +53,7 @@ func settingsFirst(keys []string) []string {
 }
 
 // instead is the value of the files in whose place a setting came; "" where they have none, or several.
-func instead(files results.Keys, key string) string {
+func instead(files formats.Keys, key string) string {
 	name, ok := strings.CutPrefix(key, setting)
 	if !ok {
 		return ""

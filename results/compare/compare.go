@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"kprobesim/results"
+	"kprobesim/results/formats"
 )
 
 // Verdict says what a finding means for who checks.
@@ -25,9 +26,9 @@ const (
 
 // Finding is a figure that differs, with what follows from it.
 type Finding struct {
-	results.Change
-	Parts   []results.Change // what the figure is the sum of and moved too, largest first
-	Follow  []string         // metrics that moved because they are computed from this one
+	Change
+	Parts   []Change // what the figure is the sum of and moved too, largest first
+	Follow  []string // metrics that moved because they are computed from this one
 	Verdict Verdict
 	Why     string // of a verdict other than Moved: the rule and where it stands
 }
@@ -54,7 +55,7 @@ type Sides struct {
 	Name             string
 	OldName, NewName string
 	Old, New         *results.Set
-	OldKeys, NewKeys results.Keys
+	OldKeys, NewKeys formats.Keys
 }
 
 // Compare compares two sides under rules. A nil Rules allows nothing.
@@ -64,7 +65,7 @@ func Compare(s Sides, rules *Rules) *Comparison {
 		old, now = results.Means(old), results.Means(now)
 	}
 	c := &Comparison{Name: s.Name, Old: s.OldName, New: s.NewName, Records: now.Len()}
-	d := results.Compare(old, now)
+	d := Exact(old, now)
 	for _, p := range places(d) {
 		for i := range p.Findings {
 			f := &p.Findings[i]
@@ -102,10 +103,10 @@ func (c *Comparison) Count(v Verdict) int {
 
 // places groups what differs by point, and folds what follows from something else. The point with the largest
 // change comes first.
-func places(d results.Diff) []Place {
+func places(d Diff) []Place {
 	var order []results.Point
 	by := map[results.Point]*Place{}
-	moved := map[results.Point][]results.Change{}
+	moved := map[results.Point][]Change{}
 	at := func(p results.Point) *Place {
 		if by[p] == nil {
 			by[p] = &Place{Point: p}
@@ -147,7 +148,7 @@ func (p Place) size() float64 {
 }
 
 // size is how large a change is in percent of what was there; from zero it counts as a hundredfold.
-func size(c results.Change) float64 {
+func size(c Change) float64 {
 	switch {
 	case c.HasPercent:
 		return c.Percent.Abs().Float()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/results"
+	"kprobesim/results/formats"
 )
 
 // set makes records of "PROBE METRIC VALUE [REPLICATE] [fitted]" lines, all in cycles.
@@ -42,8 +43,8 @@ func sides(t *testing.T) Sides {
 			"k instructions_per_hit 50", "o cycles_per_hit 10", "o cycles_phase_detour 10", "r hits 1"),
 		New: set(t, "k cycles_per_hit 102", "k cycles_phase_entry 61", "k cycles_phase_step 41", "k us_per_hit 1.02", "k error_pct 7.1",
 			"k instructions_per_hit 50", "o cycles_per_hit 20", "o cycles_phase_detour 20", "j hits 1"),
-		OldKeys: results.Keys{"machine m cost.alu": "1", "image i": "x", "gone": "1"},
-		NewKeys: results.Keys{"machine m cost.alu": "2", "image i": "x", "fresh": "1"},
+		OldKeys: formats.Keys{"machine m cost.alu": "1", "image i": "x", "gone": "1"},
+		NewKeys: formats.Keys{"machine m cost.alu": "2", "image i": "x", "fresh": "1"},
 	}
 }
 
@@ -81,25 +82,25 @@ func TestNothingMoved(t *testing.T) {
 }
 
 func TestCauses(t *testing.T) {
-	many := results.Keys{}
+	many := formats.Keys{}
 	for i := range 20 {
 		many[string(rune('a'+i))] = "1"
 	}
 	for _, x := range []struct {
-		old, now results.Keys
+		old, now formats.Keys
 		want     []string
 	}{
-		{nil, results.Keys{}, []string{"unknown: the inputs of one side are not recorded"}},
-		{results.Keys{"a": "1"}, results.Keys{"a": "1"}, []string{"no input differs, so the program itself does"}},
-		{results.Keys{"a": "1"}, results.Keys{"a": "2"}, []string{"a: 1 -> 2"}},
+		{nil, formats.Keys{}, []string{"unknown: the inputs of one side are not recorded"}},
+		{formats.Keys{"a": "1"}, formats.Keys{"a": "1"}, []string{"no input differs, so the program itself does"}},
+		{formats.Keys{"a": "1"}, formats.Keys{"a": "2"}, []string{"a: 1 -> 2"}},
 		{ // what somebody has set comes first, with what it stands for
-			results.Keys{"image i": "x", "machine m cost.a": "1", "experiment e cost.a": "3", "experiment e b": "4"},
-			results.Keys{"image i": "y", "machine m cost.a": "1", "experiment e cost.a": "3", "experiment e b": "4", "setting machine.cost.a": "2", "setting b": "5", "setting c": "6"},
+			formats.Keys{"image i": "x", "machine m cost.a": "1", "experiment e cost.a": "3", "experiment e b": "4"},
+			formats.Keys{"image i": "y", "machine m cost.a": "1", "experiment e cost.a": "3", "experiment e b": "4", "setting machine.cost.a": "2", "setting b": "5", "setting c": "6"},
 			[]string{"setting b: 4 -> 5", "setting c: 6 is new", "setting machine.cost.a: 1 -> 2", "image i: x -> y"},
 		},
 		{ // of two machines with two values none is meant
-			results.Keys{"machine m a": "1", "machine n a": "2"},
-			results.Keys{"machine m a": "1", "machine n a": "2", "setting machine.a": "3"},
+			formats.Keys{"machine m a": "1", "machine n a": "2"},
+			formats.Keys{"machine m a": "1", "machine n a": "2", "setting machine.a": "3"},
 			[]string{"setting machine.a: 3 is new"},
 		},
 	} {
@@ -107,7 +108,7 @@ func TestCauses(t *testing.T) {
 			t.Errorf("%v, want %v", got, x.want)
 		}
 	}
-	if got := causes(results.Keys{}, many); len(got) != mostCauses+1 || got[mostCauses] != "and 8 inputs more" {
+	if got := causes(formats.Keys{}, many); len(got) != mostCauses+1 || got[mostCauses] != "and 8 inputs more" {
 		t.Errorf("%v", got)
 	}
 }

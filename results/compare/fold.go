@@ -45,7 +45,7 @@ var distributions = []string{"cycles_call_p*"}
 
 // fold makes findings of what moved at one point, largest first. Records that have another role and nothing else
 // are one finding, the last.
-func fold(moved []results.Change) []Finding {
+func fold(moved []Change) []Finding {
 	moved, roles := partRoles(moved)
 	out := foldValues(moved)
 	if len(roles) == 0 {
@@ -59,7 +59,7 @@ func fold(moved []results.Change) []Finding {
 }
 
 // partRoles takes out the changes that are of the role alone. Others at the same point need not repeat it.
-func partRoles(moved []results.Change) (values, roles []results.Change) {
+func partRoles(moved []Change) (values, roles []Change) {
 	for _, c := range moved {
 		only := c.Old
 		only.Role, only.Source, only.Spread = c.New.Role, c.New.Source, c.New.Spread
@@ -77,17 +77,17 @@ func partRoles(moved []results.Change) (values, roles []results.Change) {
 	return values, roles
 }
 
-func sameRoles(a, b results.Change) bool { return a.Old.Role == b.Old.Role && a.New.Role == b.New.Role }
+func sameRoles(a, b Change) bool { return a.Old.Role == b.Old.Role && a.New.Role == b.New.Role }
 
 // foldValues makes findings of the changes that are not of the role alone.
-func foldValues(moved []results.Change) []Finding {
+func foldValues(moved []Change) []Finding {
 	heads := map[string]*Finding{}
 	var order []string
-	head := func(c results.Change) {
+	head := func(c Change) {
 		heads[c.Old.Metric] = &Finding{Change: c}
 		order = append(order, c.Old.Metric)
 	}
-	var rest []results.Change
+	var rest []Change
 	for _, c := range moved {
 		if whole(moved, c.Old.Metric) == "" {
 			head(c)
@@ -106,7 +106,7 @@ func foldValues(moved []results.Change) []Finding {
 	out := make([]Finding, len(order))
 	for i, m := range order {
 		out[i] = *heads[m]
-		slices.SortStableFunc(out[i].Parts, func(a, b results.Change) int {
+		slices.SortStableFunc(out[i].Parts, func(a, b Change) int {
 			return cmp.Compare(b.Delta.Abs().Float(), a.Delta.Abs().Float())
 		})
 	}
@@ -115,7 +115,7 @@ func foldValues(moved []results.Change) []Finding {
 }
 
 // top goes from a metric to the one that explains it, and on to what explains that one.
-func top(moved []results.Change, metric string) string {
+func top(moved []Change, metric string) string {
 	for {
 		next := whole(moved, metric)
 		if next == "" {
@@ -126,9 +126,9 @@ func top(moved []results.Change, metric string) string {
 }
 
 // whole returns the metric that moved and explains another one, or "".
-func whole(moved []results.Change, metric string) string {
+func whole(moved []Change, metric string) string {
 	has := func(m string) bool {
-		return m != metric && slices.ContainsFunc(moved, func(c results.Change) bool { return c.Old.Metric == m && !c.Delta.IsZero() })
+		return m != metric && slices.ContainsFunc(moved, func(c Change) bool { return c.Old.Metric == m && !c.Delta.IsZero() })
 	}
 	for _, p := range parts {
 		if matches(p.metric, metric) && has(p.whole) {
@@ -144,12 +144,12 @@ func whole(moved []results.Change, metric string) string {
 }
 
 // ofDistribution returns the percentile of the same distribution that moved furthest, "" when it is this one.
-func ofDistribution(moved []results.Change, metric string) string {
+func ofDistribution(moved []Change, metric string) string {
 	for _, pattern := range distributions {
 		if !matches(pattern, metric) {
 			continue
 		}
-		most := results.Change{}
+		most := Change{}
 		for _, c := range moved {
 			if matches(pattern, c.Old.Metric) && (most.Old.Metric == "" || size(c) > size(most)) {
 				most = c

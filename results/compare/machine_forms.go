@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kprobesim/results"
+	"kprobesim/results/formats"
 )
 
 // jsonComparison is a comparison as programs read it. Numbers are texts with all their decimals.
@@ -22,7 +23,7 @@ type jsonComparison struct {
 }
 
 type jsonPlace struct {
-	results.PlaceJSON
+	formats.PlaceJSON
 	Findings []jsonFinding `json:"findings"`
 	Missing  []string      `json:"missing"`
 	Added    []string      `json:"new"`
@@ -63,7 +64,7 @@ func list[T any](l []T) []T { return append([]T{}, l...) }
 
 func jsonOf(p Place) jsonPlace {
 	out := jsonPlace{
-		PlaceJSON: p.JSON(), Findings: []jsonFinding{}, Missing: metrics(p.Missing), Added: metrics(p.Added),
+		PlaceJSON: formats.PlaceOf(p.Point), Findings: []jsonFinding{}, Missing: metrics(p.Missing), Added: metrics(p.Added),
 	}
 	for _, f := range p.Findings {
 		x := jsonFinding{changeOf(f.Change), f.Verdict, f.Why, []jsonChange{}, list(f.Follow)}
@@ -83,7 +84,7 @@ func metrics(records []results.Record) []string {
 	return out
 }
 
-func changeOf(c results.Change) jsonChange {
+func changeOf(c Change) jsonChange {
 	out := jsonChange{
 		Metric: c.New.Metric, Unit: c.New.Unit, Role: string(c.New.Role), Old: c.Old.Value.String(), New: c.New.Value.String(),
 		Delta: c.Delta.String(),

@@ -123,7 +123,7 @@ func (s selection) fits(r results.Record) bool {
 }
 
 // judge says what a change means.
-func (r *Rules) judge(c results.Change) (Verdict, string) {
+func (r *Rules) judge(c Change) (Verdict, string) {
 	if r == nil {
 		return Moved, ""
 	}
@@ -152,7 +152,7 @@ func overlap(a, b results.Record) bool {
 		a.Spread.Low.Float() <= b.Spread.High.Float() && b.Spread.Low.Float() <= a.Spread.High.Float()
 }
 
-func (t threshold) allows(c results.Change) bool {
+func (t threshold) allows(c Change) bool {
 	within := func(v, limit results.Value) bool { return v.Abs().Float() <= limit.Float() }
 	return !t.percent.IsZero() && c.HasPercent && within(c.Percent, t.percent) || !t.amount.IsZero() && within(c.Delta, t.amount)
 }

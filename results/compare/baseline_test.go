@@ -1,0 +1,83 @@
+package compare
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/results"
+	"kprobesim/results/resultstest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestCompareEqual(t *testing.T) {
+	d := Exact(resultstest.Sample(t), resultstest.Sample(t))
+	if !d.Empty() {
+		t.Errorf("equal sets differ: %+v", d)
+	}
+}
+
+// moved is the sample with one of each kind of difference.
+func moved(t *testing.T) *results.Set {
+	now := &results.Set{}
+	for _, r := range resultstest.Sample(t).Records() {
+		r.Source = "elsewhere" // does not count
+		switch r.Probe + " " + r.Metric {
+		case "k " + results.MetricCycles:
+			r.Value = resultstest.Value(t, "2306.700001")
+		case "b " + results.MetricCycles:
+			r.Role = results.Predicted
+		case "ro " + results.MetricPublished:
+			r.Value = resultstest.Value(t, "0.3")
+		case "k " + results.PhaseMetric("detour"):
+			r.Value = resultstest.Value(t, "7")
+		case "r " + results.MetricInstructions:
+			r.Value, r.Unit = resultstest.Value(t, "280"), "insns"
+		case "o " + results.MetricError:
+			continue
+		}
+		resultstest.Check(t, now.Add(r))
+	}
+	p := now.Points()[0]
+	p.Probe = "j"
+	resultstest.Check(t, now.Add(results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "99"), Role: results.Predicted}))
+	return now
+}
+
+func TestExact(t *testing.T) {
+	d := Exact(resultstest.Sample(t), moved(t))
+	if len(d.Moved) != 5 || len(d.Missing) != 1 || len(d.Added) != 1 {
+		t.Errorf("%d moved, %d missing, %d new; want 5, 1, 1", len(d.Moved), len(d.Missing), len(d.Added))
+	}
+	var texts []string
+	for _, c := range d.Moved {
+		texts = append(texts, c.Old.Probe+" "+c.Old.Metric+": "+c.Text())
+	}
+	resultstest.Golden(t, *update, "diff.txt", []byte(strings.Join(texts, "\n")+"\n"))
+}
+
+func TestBaselineFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deeper", "overhead.csv")
+	if _, err := LoadBaseline(path); err == nil || !strings.Contains(err.Error(), "overhead.csv") {
+		t.Errorf("absent baseline: %v", err)
+	}
+	for _, set := range []*results.Set{resultstest.Sample(t), moved(t)} {
+		resultstest.Check(t, SaveBaseline(path, set))
+		back, err := LoadBaseline(path)
+		resultstest.Check(t, err)
+		if d := Exact(back, set); !d.Empty() {
+			t.Errorf("saved and loaded differ: %+v", d)
+		}
+	}
+	if err := SaveBaseline(filepath.Dir(path), resultstest.Sample(t)); err == nil {
+		t.Error("a folder was replaced by a baseline")
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	resultstest.Check(t, err)
+	if len(entries) != 1 {
+		t.Errorf("%d files beside the baseline, want it alone", len(entries))
+	}
+}

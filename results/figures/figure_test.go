@@ -1,0 +1,193 @@
+package figures
+
+import (
+	"bytes"
+	"flag"
+	"image/png"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+
+	"kprobesim/results/resultstest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestLook writes the sample figures to the folder named by KPROBESIM_FIGURES, for a look at them.
+func TestLook(t *testing.T) {
+	dir := os.Getenv("KPROBESIM_FIGURES")
+	if dir == "" {
+		t.Skip("on demand: figures to look at; KPROBESIM_FIGURES names no folder to draw into")
+	}
+	for name, f := range sampleFigures(t) {
+		rendered, err := Render(f, name)
+		resultstest.Check(t, err)
+		for file, data := range rendered {
+			resultstest.Check(t, os.WriteFile(filepath.Join(dir, file), data, 0o644))
+		}
+	}
+}
+
+// TestRender draws every figure twice: the same bytes, and files that are what they say.
+func TestRender(t *testing.T) {
+	once, again := sampleFigures(t), sampleFigures(t)
+	for _, name := range slices.Sorted(maps.Keys(once)) {
+		a, err := Render(once[name], name)
+		resultstest.Check(t, err)
+		b, err := Render(again[name], name)
+		resultstest.Check(t, err)
+		for _, ext := range []string{".svg", ".png", ".pdf", ".tex"} {
+			if len(a[name+ext]) == 0 || !bytes.Equal(a[name+ext], b[name+ext]) {
+				t.Errorf("%s%s is empty or differs between two drawings", name, ext)
+			}
+		}
+		checkPNG(t, name, a[name+".png"])
+		checkPDF(t, name, a[name+".pdf"])
+		resultstest.Golden(t, *update, name+".svg", a[name+".svg"])
+	}
+}
+
+func checkPNG(t *testing.T, name string, data []byte) {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(data))
+	resultstest.Check(t, err)
+	if w := img.Bounds().Dx(); w < 600 {
+		t.Errorf("%s.png is %d pixels wide, too few to print", name, w)
+	}
+}
+
+func checkPDF(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if got := bytes.Count(data, []byte("(D:20000101000000)")); got != 2 {
+		t.Errorf("%s.pdf has %d fixed dates, want 2", name, got)
+	}
+	if !bytes.Contains(data, []byte("/FontName /LiberationSans")) || !bytes.Contains(data, []byte("/FontFile2")) {
+		t.Errorf("%s.pdf has no font of its own", name)
+	}
+}
+
+func TestStopClock(t *testing.T) {
+	at := func(creation, change string) []byte {
+		return []byte("x /CreationDate (D:" + creation + ")\n/ModDate (D:" + change + ")\nxref")
+	}
+	a, err := stopClock(at("20260101120000", "20260101120001"))
+	resultstest.Check(t, err)
+	b, err := stopClock(at("20271231235959", "20280101000000"))
+	resultstest.Check(t, err)
+	if !bytes.Equal(a, b) || len(a) != len(at("20260101120000", "20260101120001")) {
+		t.Errorf("dates stay: %s and %s", a, b)
+	}
+	if _, err := stopClock([]byte("no dates")); err == nil {
+		t.Error("a PDF without dates was taken")
+	}
+}
+
+func TestRenderRefuses(t *testing.T) {
+	one := func(v float64, log bool) *Bars {
+		return &Bars{Groups: []string{"g"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: v}}}}, Log: log}
+	}
+	point := func(x, y float64, logX, logY bool) *Lines {
+		return &Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: x, Y: y}}}}, LogX: logX, LogY: logY}
+	}
+	for _, c := range []struct {
+		f    Figure
+		want string
+	}{
+		{&Bars{}, "no groups"},
+		{one(math.NaN(), false), "NaN"},
+		{one(-1, false), "-1 cannot be drawn"},
+		{one(0, true), "zero cannot be drawn on a logarithmic axis"},
+		{&Bars{Groups: []string{"a", "b"}, Series: []BarSeries{{Name: "s", Bars: make([]Bar, 1)}}}, "1 bars for 2"},
+		{&Bars{Frame: Frame{Width: 5}}, "side of 5 mm"},
+		{&Bars{Frame: Frame{Height: math.NaN()}}, "side of NaN"},
+		{&Bars{Frame: Frame{Height: 40, Caption: []string{strings.Repeat("long ", 200)}}, Groups: []string{"g"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1}}}}}, "mm are too low"},
+		{&Panels{}, "no panels"},
+		{&Panels{Columns: 1, Panels: []Panel{one(math.NaN(), false)}}, "NaN"},
+		{&Panels{Columns: 1, Panels: []Panel{one(1, false), one(1, true)}}, "another kind of axis"},
+		{&Stack{}, "no groups"},
+		{&Stack{Groups: []string{"g"}, Layers: []Layer{{"l", nil}}}, "0 values for 1"},
+		{&Stack{Groups: []string{"g"}, Layers: []Layer{{"l", []float64{-1}}}}, "-1 cannot be stacked"},
+		{&Lines{}, "no points"},
+		{point(1, math.Inf(1), false, false), "+Inf"},
+		{point(0, 1, true, false), "not positive"},
+		{point(1, 0, false, true), "not positive"},
+	} {
+		_, err := Render(c.f, "f")
+		if err == nil || !strings.HasPrefix(err.Error(), "figure f: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+}
+
+// TestRenderOdd draws what is legal and unusual.
+func TestRenderOdd(t *testing.T) {
+	one := []string{"only"}
+	for _, f := range []Figure{
+		&Bars{Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Absent: true}}}}, Log: true},
+		&Bars{Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 0}}}}},
+		&Bars{Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1e12, Label: "µ→∞"}}}}, Log: true},
+		&Panels{Columns: 3, Panels: []Panel{&Bars{Frame: Frame{Title: strings.Repeat("long ", 40)}, Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1}}}}}}},
+		&Stack{Groups: one, Layers: []Layer{{"l", []float64{0}}}},
+		&Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 0, Y: 0}}}}},
+		&Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 1, Y: -5}, {X: 2, Y: -7}}}, {Name: "empty"}}},
+		&Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 8, Y: 3}}}}, LogX: true, LogY: true},
+	} {
+		if _, err := Render(f, "odd"); err != nil {
+			t.Errorf("%+v: %v", f, err)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		ticks     plot.Ticker
+		low, high float64
+		want      string
+	}{
+		{linearTicks{}, 0, 1.3, "0.0 0.2 0.4 0.6 0.8 1.0 1.2"},
+		{linearTicks{most: 3}, 0, 3000, "0 1000 2000 3000"},
+		{linearTicks{}, 0, 3000, "0 500 1000 1500 2000 2500 3000"},
+		{linearTicks{}, -7, 0, "-7 -6 -5 -4 -3 -2 -1 0"},
+		{linearTicks{}, 0, 0.07, "0.00 0.01 0.02 0.03 0.04 0.05 0.06 0.07"},
+		{logTicks{}, 0.02, 2, "0.02 0.05 0.1 0.2 0.5 1 2"},
+		{logTicks{}, 1, 100000, "1 10 100 1000 10000 100000"},
+		{sweepTicks([]float64{1, 4, 16}), 1, 16, "1 4 16"},
+		{sweepTicks([]float64{10, 11, 12}), 10, 12, "10"},
+	} {
+		var labels []string
+		for _, tick := range c.ticks.Ticks(c.low, c.high) {
+			if tick.Label != "" {
+				labels = append(labels, tick.Label)
+			}
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("%T from %g to %g: %s, want %s", c.ticks, c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// TestNamesOfGroups has names of groups lie flat where there is room, slant where they are wide, and stand upright where
+// slanting ones would overlap.
+func TestNamesOfGroups(t *testing.T) {
+	for _, c := range []struct {
+		names    []string
+		step     vg.Length
+		rotation float64
+	}{
+		{[]string{"k", "b"}, 10, 0}, {[]string{"k", "uk-event"}, 24, math.Pi / 5}, {[]string{"k", "uk-event"}, 9, math.Pi / 2},
+	} {
+		p := plot.New()
+		p.X.Tick.Label = typeStyle(valueSize)
+		slantWide(p, c.names, c.step)
+		if got := p.X.Tick.Label.Rotation; got != c.rotation {
+			t.Errorf("%q every %v points are turned by %v, want %v", c.names, c.step, got, c.rotation)
+		}
+	}
+}

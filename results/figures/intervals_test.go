@@ -1,0 +1,138 @@
+package figures
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/results"
+	"kprobesim/results/resultstest"
+)
+
+// TestIntervalsOfBars: the intervals of means are whiskers, none where all replicates agree.
+func TestIntervalsOfBars(t *testing.T) {
+	set := results.Means(resultstest.Replicated(t))
+	if bar := (BarMetric{Metric: results.MetricCycles}).series(set, set.Points()).Bars[0]; bar.Low != 100 || bar.High != 104.5 || bar.Value != 102 {
+		t.Errorf("bar %+v", bar)
+	}
+	if bar := (BarMetric{Metric: results.MetricPublished}).series(set, set.Points()).Bars[0]; bar.whisker() {
+		t.Errorf("bar of values that agree %+v", bar)
+	}
+}
+
+// TestSweepIntervals has the intervals of replicates as whiskers of the lines of a sweep: none where all agree, none on a
+// logarithmic axis for an end that has no place there, and in the unit of the axis.
+func TestSweepIntervals(t *testing.T) {
+	set := &results.Set{}
+	for cpus, values := range map[string][]string{"1": {"3000", "3100", "3300"}, "2": {"4000", "4000", "4000"}, "4": {"1000", "0", "8000"}} {
+		for i, v := range values {
+			p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k/cpus=" + cpus, Replicate: i}
+			resultstest.Check(t, set.Add(results.Record{Point: p, Metric: "n", Unit: "us", Value: resultstest.Value(t, v), Role: results.Predicted}))
+		}
+	}
+	draw := func(set *results.Set, log bool) *Lines {
+		t.Helper()
+		c := chart("cpus", true, log, SweepLine{Metric: "n", Series: results.Point.Name})
+		c.Frame.YLabel = "microseconds"
+		l, err := linesOf(c, set)
+		resultstest.Check(t, err)
+		slices.SortFunc(l.Series[0].Points, func(a, b XY) int { return cmp.Compare(a.X, b.X) })
+		return l
+	}
+	want := []XY{{1, 3133.333333, 3000, 3300}, {2, 4000, 0, 0}, {4, 3000, 0, 8000}}
+	means := results.Means(set)
+	for _, log := range []bool{false, true} {
+		l := draw(means, log)
+		if l.YLabel != "milliseconds" {
+			t.Errorf("axis in %s", l.YLabel)
+		}
+		if log {
+			want[2].High = 0
+		}
+		for i, p := range l.Series[0].Points {
+			w := want[i]
+			if near := func(a, b float64) bool { return math.Abs(1000*a-b) < 1e-5 }; p.X != w.X || !near(p.Y, w.Y) || !near(p.Low, w.Low) || !near(p.High, w.High) {
+				t.Errorf("logarithmic %t: point %+v in milliseconds, want %+v in microseconds", log, p, w)
+			}
+		}
+	}
+	with, without := draw(means, false), draw(means, false)
+	for i := range without.Series[0].Points {
+		without.Series[0].Points[i].Low, without.Series[0].Points[i].High = 0, 0
+	}
+	if n := strokes(t, with) - strokes(t, without); n != 2*3 {
+		t.Errorf("two whiskers are drawn by %d strokes, want a line with two ends for each", n)
+	}
+}
+
+// TestOverheadIntervals has the intervals of replicates as whiskers of the bars of an overhead figure.
+func TestOverheadIntervals(t *testing.T) {
+	set := &results.Set{}
+	for i, us := range []string{"0.98", "0.99", "1.03"} {
+		p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k", Replicate: i}
+		resultstest.Check(t, set.Add(
+			results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, us), Role: results.Fitted},
+			results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.99"), Role: results.Measured},
+		))
+	}
+	f, err := OverheadBars(results.Means(set), Frame{YLabel: "us"}, false)
+	resultstest.Check(t, err)
+	b := f.(*Bars)
+	bar := &b.Series[1].Bars[0]
+	if bar.Value != 1 || bar.Low != 0.98 || bar.High != 1.03 {
+		t.Errorf("simulated bar %+v, want 1 with a whisker from 0.98 to 1.03", bar)
+	}
+	with := strokes(t, b)
+	bar.Low, bar.High = 0, 0
+	if n := with - strokes(t, b); n != 3 {
+		t.Errorf("a whisker is drawn by %d strokes, want a line with two ends", n)
+	}
+}
+
+// strokes counts the lines of a figure.
+func strokes(t *testing.T, f Figure) int {
+	t.Helper()
+	files, err := Render(f, "f")
+	resultstest.Check(t, err)
+	return strings.Count(string(files["f.svg"]), "<path")
+}
+
+// TestMissedFigures: the label of a bar is marked and the caption says why.
+func TestMissedFigures(t *testing.T) {
+	set := resultstest.Counted(t)
+	chart := BarChart{Bars: []BarMetric{{Metric: results.MetricCycles, Name: "cycles"}}}
+	f, err := chart.Draw(set)
+	resultstest.Check(t, err)
+	ShowMissed(f, set)
+	var labels []string
+	for _, b := range f.(*Bars).Series[0].Bars {
+		labels = append(labels, b.Label)
+	}
+	if want := []string{"100", "101", "60*", "70*", ""}; !slices.Equal(labels, want) {
+		t.Errorf("labels %q, want %q", labels, want)
+	}
+	stack, err := PhaseStack(set, []string{"step"}, Frame{})
+	resultstest.Check(t, err)
+	if got := stack.(*Stack).Groups; !slices.Equal(got, []string{"rb*"}) {
+		t.Errorf("groups of the stack %q", got)
+	}
+	if caption := strings.Join(f.frame().Caption, "\n"); !strings.Contains(caption, "* rb: ") || !strings.Contains(caption, "* nest: ") {
+		t.Errorf("caption %q", caption)
+	}
+}
+
+// TestSettingsAreShown wants the settings in title and caption of a figure.
+func TestSettingsAreShown(t *testing.T) {
+	s := &results.Set{Overrides: []string{"a=1", "b=2", "c=3", "points.k.title=a long title that titles of figures have no room for, too"}}
+	b := &Bars{}
+	ShowOverrides(b, s)
+	if b.Title != ", with 4 settings changed" || !strings.Contains(strings.Join(b.Caption, " "), "points.k.title=a long") {
+		t.Errorf("title %q, caption %q", b.Title, b.Caption)
+	}
+	s.Overrides = []string{"machine.core.model=window"}
+	if got := s.OverridesText(); got != ", with machine.core.model=window" {
+		t.Errorf("one setting is %q", got)
+	}
+}

@@ -1,0 +1,174 @@
+package figures
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/results"
+	"kprobesim/results/resultstest"
+)
+
+// TestOverheadBarsPartly charts a probe that is published alone and one that is simulated alone.
+func TestOverheadBarsPartly(t *testing.T) {
+	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "j"}
+	set := &results.Set{}
+	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.10"), Role: results.Measured}))
+	p.Probe = "u"
+	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "2.5"), Role: results.Predicted}))
+	f, err := OverheadBars(set, Frame{}, true)
+	resultstest.Check(t, err)
+	b := f.(*Bars)
+	if len(b.Series) != 2 || !b.Series[0].Bars[1].Absent || !b.Series[1].Bars[0].Absent {
+		t.Errorf("series %+v, want each absent where the other stands", b.Series)
+	}
+	if got := b.Series[0].Bars[0]; got.Label != "1.10" || got.Low != 1.095 || got.High != 1.105 {
+		t.Errorf("published bar %+v, want 1.10 within 1.095 to 1.105", got)
+	}
+	if got := b.Series[1].Bars[1]; got.Label != "2.500" || got.Hatched {
+		t.Errorf("predicted bar %+v, want 2.500 and plain", got)
+	}
+	if _, err := Render(b, "partly"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOverheadBarsUnpublished(t *testing.T) {
+	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "u"}
+	set := &results.Set{}
+	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "2.5"), Role: results.Predicted}))
+	f, err := OverheadBars(set, Frame{}, false)
+	resultstest.Check(t, err)
+	b := f.(*Bars)
+	if len(b.Series) != 1 || b.Series[0].Name != "predicted" {
+		t.Errorf("series %+v, want the prediction alone", b.Series)
+	}
+}
+
+// TestOverheadPanels has a panel for each experiment, all with the series of the published figures, so that
+// a colour means the same everywhere.
+func TestOverheadPanels(t *testing.T) {
+	p, err := OverheadPanels(resultstest.SeveralExperiments(t), Frame{YLabel: "us"}, func(p results.Point) string { return p.Machine })
+	resultstest.Check(t, err)
+	for i, want := range []struct {
+		title, label string
+		groups       int
+	}{{"machine all", "us", 6}, {"machine some", "us", 4}, {"machine unpublished", "us", 6}} {
+		b := p.Panels[i].(*Bars)
+		if b.Title != want.title || b.YLabel != want.label || len(b.Groups) != want.groups || len(b.Series) != 2 {
+			t.Errorf("panel %d: title %q, label %q, %d groups, %d series; want %+v", i, b.Title, b.YLabel, len(b.Groups), len(b.Series), want)
+		}
+	}
+	if n := len(p.legend()); n != 3 {
+		t.Errorf("%d entries in the legend, want published, fitted and predicted once", n)
+	}
+}
+
+// TestPanelsOfSetups: experiments of one setup share a panel, unless two probes would have the same name. A page
+// grows with the rows of panels and has an end.
+func TestPanelsOfSetups(t *testing.T) {
+	set := func(probes ...string) *results.Set {
+		s := &results.Set{}
+		for i, name := range probes {
+			p := results.Point{Experiment: fmt.Sprint("part-", i), Machine: "m", ISA: "x", Era: "2006", CPUs: 1, Probe: name}
+			resultstest.Check(t, s.Add(results.Record{Point: p, Metric: results.MetricMicros, Value: resultstest.Value(t, "0.5"), Unit: "us", Role: results.Simulated}))
+		}
+		return s
+	}
+	title := func(p results.Point) string { return p.Machine + ", " + p.Era }
+	for _, c := range []struct {
+		probes []string
+		titles string
+		width  float64
+		beside int
+	}{
+		{[]string{"k", "b", "r"}, "m, 2006", 140, 1},
+		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 140, 3},
+		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 84, 3},
+		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 40, 1},
+	} {
+		p, err := OverheadPanels(set(c.probes...), Frame{Width: c.width}, title)
+		resultstest.Check(t, err)
+		var titles []string
+		for _, b := range p.Panels {
+			titles = append(titles, b.frame().Title)
+		}
+		w, _ := size(p)
+		if got := strings.Join(titles, "; "); got != c.titles || p.columns(w-2*margin) != c.beside {
+			t.Errorf("%v: panels %s, %d beside each other; want %s, %d", c.probes, got, p.columns(w-2*margin), c.titles, c.beside)
+		}
+	}
+	p, err := OverheadPanels(set(slices.Repeat([]string{"k"}, 80)...), Frame{}, title)
+	resultstest.Check(t, err)
+	if _, err := Render(p, "f"); err == nil || !strings.Contains(err.Error(), "show fewer") {
+		t.Errorf("80 panels fit on a page: %v", err)
+	}
+}
+
+// TestPhasePanels: all panels have the same layers, so that a colour means the same everywhere, and one scale.
+func TestPhasePanels(t *testing.T) {
+	p, err := PhasePanels(resultstest.SeveralExperiments(t), resultstest.SamplePhases(), Frame{YLabel: "cycles"}, func(p results.Point) string { return p.Machine })
+	resultstest.Check(t, err)
+	one, err := PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{})
+	resultstest.Check(t, err)
+	alone := one.(*Stack)
+	if len(p.Panels) != 3 {
+		t.Fatalf("%d panels, want 3", len(p.Panels))
+	}
+	for _, panel := range p.Panels {
+		st := panel.(*Stack)
+		if len(st.Layers) != len(alone.Layers) || len(st.Totals) != len(st.Groups) {
+			t.Errorf("%s: %d layers and %d totals of %d groups, alone %d layers", st.Title, len(st.Layers), len(st.Totals), len(st.Groups), len(alone.Layers))
+		}
+	}
+	if n := len(p.legend()); n != len(alone.Layers) {
+		t.Errorf("%d entries in the legend, want %d", n, len(alone.Layers))
+	}
+	if _, err := Render(p, "phases"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOverheadFiguresOfNothing(t *testing.T) {
+	if _, err := OverheadPanels(&results.Set{}, Frame{}, nil); err == nil {
+		t.Error("panels of nothing")
+	}
+	if _, err := OverheadBars(&results.Set{}, Frame{}, false); err == nil {
+		t.Error("bars of nothing")
+	}
+	if _, err := PhaseStack(&results.Set{}, resultstest.SamplePhases(), Frame{}); err == nil {
+		t.Error("a stack of nothing")
+	}
+	if _, err := PhaseStack(resultstest.Sample(t), nil, Frame{}); err == nil {
+		t.Error("a stack of no phases")
+	}
+}
+
+// TestPhaseStack leaves out the phase that no probe spends a cycle in.
+func TestPhaseStack(t *testing.T) {
+	f, err := PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{})
+	resultstest.Check(t, err)
+	st := f.(*Stack)
+	if len(st.Groups) != 6 || len(st.Layers) != 7 || st.Layers[0].Name != "entry" {
+		t.Errorf("%d groups, %d layers, first %q; want 6, 7, entry",
+			len(st.Groups), len(st.Layers), st.Layers[0].Name)
+	}
+}
+
+// TestRepeatsInWhisker widens the whisker of a published bar by what repeats differ.
+func TestRepeatsInWhisker(t *testing.T) {
+	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "k"}
+	set := &results.Set{}
+	resultstest.Check(t, set.Add(
+		results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Predicted, Source: ""},
+		results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.00"), Role: results.Measured, Source: "A paper"},
+		results.Record{Point: p, Metric: results.MetricRepeats, Unit: "us", Value: resultstest.Value(t, "0.2"), Role: results.Measured, Source: ""},
+	))
+	f, err := OverheadBars(set, Frame{}, false)
+	resultstest.Check(t, err)
+	b := f.(*Bars)
+	if bar := b.Series[0].Bars[0]; bar.Low != 0.795 || bar.High != 1.205 {
+		t.Errorf("whisker from %g to %g, want 0.795 to 1.205", bar.Low, bar.High)
+	}
+}

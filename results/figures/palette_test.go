@@ -1,0 +1,43 @@
+package figures
+
+import (
+	"image/color"
+	"math"
+	"strings"
+	"testing"
+)
+
+func grey(c color.Color) float64 { return float64(color.GrayModel.Convert(c).(color.Gray).Y) }
+
+// TestPhasesDifferInGrey holds phases that can lie on each other in a stack apart, also in print without colours.
+func TestPhasesDifferInGrey(t *testing.T) {
+	for _, order := range []string{
+		"entry dispatch", "entry handler", "dispatch step", "handler step", "step return", "entry return",
+		"return kretprobe", "kretprobe detour", "step dispatch", "handler kretprobe",
+	} {
+		below, above, _ := strings.Cut(order, " ")
+		a, known := phaseColor(below)
+		b, too := phaseColor(above)
+		if !known || !too || math.Abs(grey(a)-grey(b)) < 40 {
+			t.Errorf("%s and %s have grey %.0f and %.0f of 255", below, above, grey(a), grey(b))
+		}
+	}
+}
+
+// TestKindsHaveOneColour: bars, lines and distributions of a kind of probe have the same colour, wherever it stands.
+func TestKindsHaveOneColour(t *testing.T) {
+	for _, name := range []string{"k", "b", "o", "r", "rb", "ro", "j", "e", "f"} {
+		want := kindFill(name, 0).color
+		for place := range 3 {
+			if line, mark := groupStyle(name+", one call", place); line.Color != want || mark.Color != want {
+				t.Errorf("a line of %s at place %d is %v, its bar %v", name, place, line.Color, want)
+			}
+		}
+		if shared := kindFill(name+"-shared", 0).color; shared != want {
+			t.Errorf("%s-shared is %v, %s %v", name, shared, name, want)
+		}
+	}
+	if line, _ := groupStyle("CPUs idle", 0); line.Color == kindFill("k", 0).color {
+		t.Error("what is no kind has the colour of one")
+	}
+}

@@ -1,0 +1,128 @@
+package formats
+
+import (
+	"bytes"
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/results"
+	"kprobesim/results/resultstest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestCSV(t *testing.T) {
+	data := CSV(resultstest.Sample(t))
+	resultstest.Golden(t, *update, "results.csv", data)
+	set, err := ReadCSV("results.csv", strings.NewReader(string(data)))
+	resultstest.Check(t, err)
+	if again := CSV(set); !bytes.Equal(again, data) {
+		t.Errorf("read back, it is\n%s", again)
+	}
+}
+
+func TestReadCSVRefuses(t *testing.T) {
+	header := strings.Join(results.Columns(), ",") + "\n"
+	row := "e,m,i,2010,1,1,k,c,cycles,1.5,fitted\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"nothing", "", "f:1: header is"},
+		{"other header", "a,b\n", "f:1: header is"},
+		{"cut", header + strings.TrimSuffix(row, "\n"), "f:2: the last line does not end"},
+		{"few fields", header + row + "e,m\n", "f:3: 2 fields, want 11"},
+		{"empty line", header + row + "\n", "f:3: 1 fields"},
+		{"carriage return", header + strings.Replace(row, "\n", "\r\n", 1), "f:2: "},
+		{"cpus", header + strings.Replace(row, ",1,1,", ",01,1,", 1), `f:2: cpus "01"`},
+		{"seed", header + strings.Replace(row, ",1,1,", ",1,-1,", 1), `f:2: seed "-1"`},
+		{"value", header + strings.Replace(row, "1.5", "1e5", 1), `f:2: value "1e5"`},
+		{"role", header + strings.Replace(row, "fitted", "Fitted", 1), `f:2: record e k c: role "Fitted"`},
+		{"quoted", header + strings.Replace(row, "e,", `"e",`, 1), "f:2: "},
+		{"twice", header + row + row, "f:3: record e k c is there twice"},
+	} {
+		_, err := ReadCSV("f", strings.NewReader(c.text))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// FuzzReadCSV holds the reader to its word: no panic, and what it accepts comes back byte for byte.
+func FuzzReadCSV(f *testing.F) {
+	header := strings.Join(results.Columns(), ",") + "\n"
+	f.Add(string(CSV(resultstest.Sample(f))))
+	f.Add(header)
+	f.Add(header + "e,m,i,2010,1,18446744073709551615,k/µ=1,c,%,-0.000001,measured\n")
+	f.Add("\ufeff" + header)
+	f.Fuzz(func(t *testing.T, text string) {
+		set, err := ReadCSV("fuzz", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if got := string(CSV(set)); got != text {
+			t.Errorf("read %q, wrote %q", text, got)
+		}
+	})
+}
+
+// The file of a set with replicates has a column more and reads back to the same bytes; a column that says
+// nothing is refused.
+func TestReplicateColumn(t *testing.T) {
+	data := CSV(resultstest.Replicated(t))
+	if !bytes.HasPrefix(data, []byte("experiment,machine,isa,era,cpus,seed,replicate,probe,")) {
+		t.Errorf("header of %s", data)
+	}
+	back, err := ReadCSV("x.csv", bytes.NewReader(data))
+	resultstest.Check(t, err)
+	if !bytes.Equal(CSV(back), data) || back.Points()[2].Replicate != 2 {
+		t.Errorf("read back:\n%s", CSV(back))
+	}
+	if bytes.Contains(CSV(resultstest.Sample(t)), []byte("replicate")) {
+		t.Error("a set without replicates has the column")
+	}
+	for text, want := range map[string]string{
+		strings.ReplaceAll(string(data), ",0,1,k", ",0,01,k"):        `x.csv:4: replicate "01"`,
+		strings.ReplaceAll(string(data), ",0,1,k", ",0,-1,k"):        `x.csv:4: replicate "-1"`,
+		strings.Join(strings.SplitAfter(string(data), "\n")[:3], ""): "x.csv:1: column replicate",
+		strings.ReplaceAll(string(data), ",0,1,k", ",0,2,k"):         "x.csv:6: record e k cycles_per_hit is there twice",
+		strings.Replace(string(data), "\n", "\n1,2\n", 1):            "x.csv:2: 2 fields, want 11",
+	} {
+		if _, err := ReadCSV("x.csv", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q of\n%s", err, want, text)
+		}
+	}
+}
+
+// TestOverridesDiffer refuses lines of different settings, and settings that are written otherwise.
+func TestOverridesDiffer(t *testing.T) {
+	head := strings.Join(results.Columns(), ",") + ",set\n"
+	row := func(probe, set string) string {
+		return "e,m,i,2010,1,1," + probe + ",c,cycles,5,simulated," + set + "\n"
+	}
+	for _, rows := range []string{row("k", "a=1") + row("b", "a=2"), row("k", "a=%zz"), row("k", "a=%61")} {
+		if _, err := ReadCSV("x", strings.NewReader(head+rows)); err == nil {
+			t.Errorf("taken:\n%s", rows)
+		}
+	}
+}
+
+// TestOverrides wants settings in the long form, where they can be read back, in the benchmark format, and
+// in the title and the caption of a figure.
+func TestOverrides(t *testing.T) {
+	sets := []string{"machine.core.model=window", "workload.args=[1, 2]", `title="50 %; a"`, "points.k.title= x "}
+	s := &results.Set{Overrides: sets}
+	resultstest.Check(t, s.Add(results.Record{Point: results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "k"}, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "5"), Role: results.Simulated}))
+	csv := CSV(s)
+	again, err := ReadCSV("x", bytes.NewReader(csv))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, csv)
+	}
+	if !slices.Equal(again.Overrides, sets) || !bytes.Equal(CSV(again), csv) {
+		t.Errorf("read back %q from\n%s", again.Overrides, csv)
+	}
+	bench, err := BenchText(s, OverheadBench())
+	resultstest.Check(t, err)
+	if !strings.Contains(string(bench), "\nset: machine.core.model=window; workload.args=[1%2C 2]; ") {
+		t.Errorf("no settings in\n%s", bench)
+	}
+}

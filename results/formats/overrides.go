@@ -1,0 +1,66 @@
+package formats
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"kprobesim/results"
+)
+
+// overridesGap parts settings in one field.
+const overridesGap = "; "
+
+// packOverrides writes settings as one field of the long form. What a field cannot hold, and what parts
+// settings, is written as in a URL.
+func packOverrides(sets []string) string {
+	packed := make([]string, len(sets))
+	for i, s := range sets {
+		var b strings.Builder
+		inner := strings.TrimSpace(s)
+		for at, c := range s {
+			edge := at < strings.Index(s, inner) || at >= strings.Index(s, inner)+len(inner)
+			if edge || c == '%' || c == ';' || results.CheckField("x"+string(c)+"x") != nil {
+				b.WriteString(url.PathEscape(string(c)))
+				continue
+			}
+			b.WriteRune(c)
+		}
+		packed[i] = b.String()
+	}
+	return strings.Join(packed, overridesGap)
+}
+
+// unpackOverrides is the inverse of packOverrides.
+func unpackOverrides(field string) ([]string, error) {
+	sets := strings.Split(field, overridesGap)
+	for i, s := range sets {
+		plain, err := url.PathUnescape(s)
+		if err != nil {
+			return nil, fmt.Errorf("settings %q: %w", clip(field), err)
+		}
+		sets[i] = plain
+	}
+	if packOverrides(sets) != field {
+		return nil, fmt.Errorf("settings %q are not as they are written", clip(field))
+	}
+	return sets, nil
+}
+
+// cutOverrides takes the settings off a line and holds them against those of the lines before it.
+func cutOverrides(s *results.Set, text string) (rest string, err error) {
+	at := strings.LastIndex(text, ",")
+	if at < 0 {
+		return "", errors.New("no column of settings")
+	}
+	if s.Overrides == nil {
+		if s.Overrides, err = unpackOverrides(text[at+1:]); err != nil {
+			return "", err
+		}
+	}
+	if packOverrides(s.Overrides) != text[at+1:] {
+		return "", errors.New("other settings than in the lines above")
+	}
+	return text[:at], nil
+}

@@ -1,0 +1,199 @@
+package outdir
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kprobesim/results/resultstest"
+)
+
+// tree reads a folder as WriteDir takes it.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	resultstest.Check(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		files[name] = string(data)
+		return err
+	}))
+	return files
+}
+
+func files(text string) map[string][]byte {
+	return map[string][]byte{ManifestName: []byte(text), "figures/" + text + ".svg": []byte(text)}
+}
+
+// theirs are what somebody put into a results directory.
+func theirs() map[string]string {
+	return map[string]string{"notes.txt": "look at k", "mine/plot.svg": "drawn by hand"}
+}
+
+// put writes what somebody puts into a directory.
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		resultstest.Check(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		resultstest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+}
+
+// holds asserts that dir is what files(text) wrote, and the further files, and that nothing stands beside it.
+func holds(t *testing.T, dir, text string, further map[string]string) {
+	t.Helper()
+	got := tree(t, filepath.Dir(dir))
+	want := map[string]string{ManifestName: text, "figures/" + text + ".svg": text, SumsName: string(sums(files(text)))}
+	maps.Copy(want, further)
+	for name, text := range want {
+		if path := filepath.Base(dir) + "/" + name; got[path] != text {
+			t.Errorf("%s is %q, want %q", path, got[path], text)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("the folder holds %v, want %v alone", got, want)
+	}
+}
+
+func TestWriteDirReplaces(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out", "overhead")
+	for _, text := range []string{"one", "two", "two"} {
+		resultstest.Check(t, WriteDir(dir, files(text)))
+		holds(t, dir, text, nil)
+	}
+}
+
+// TestWriteDirKeepsWhatOthersPutThere has notes, a folder and a changed figure in the directory when it is replaced.
+func TestWriteDirKeepsWhatOthersPutThere(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out", "overhead")
+	resultstest.Check(t, WriteDir(dir, files("one")))
+	put(t, dir, theirs())
+	resultstest.Check(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
+	for range 2 {
+		resultstest.Check(t, WriteDir(dir, files("two")))
+		want := theirs()
+		want["link"] = "look at k"
+		holds(t, dir, "two", want)
+	}
+	put(t, dir, map[string]string{"figures/two.svg": "changed"})
+	resultstest.Check(t, WriteDir(dir, files("three")))
+	want := theirs()
+	want["link"], want["figures/two.svg"] = "look at k", "changed"
+	holds(t, dir, "three", want)
+	put(t, dir, map[string]string{"figures/three.svg": "changed, too"})
+	resultstest.Check(t, WriteDir(dir, files("three")))
+	want["figures/three.svg.kept"] = "changed, too"
+	holds(t, dir, "three", want)
+}
+
+func TestWriteDirMends(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out", "overhead")
+	w := dirWriter{dir: dir}
+	resultstest.Check(t, WriteDir(dir, files("one")))
+	resultstest.Check(t, w.writeFiles(w.beside("new"), files("half")))
+	resultstest.Check(t, os.Rename(dir, w.beside("old")))
+	resultstest.Check(t, w.mend())
+	holds(t, dir, "one", nil)
+	resultstest.Check(t, w.writeFiles(w.beside("new"), files("half")))
+	resultstest.Check(t, WriteDir(dir, files("two")))
+	holds(t, dir, "two", nil)
+}
+
+func TestWriteDirKeepsOldOnFailure(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out", "overhead")
+	resultstest.Check(t, WriteDir(dir, files("one")))
+	bad := files("two")
+	bad["figures"] = []byte("a file where a folder must be")
+	if err := WriteDir(dir, bad); err == nil {
+		t.Error("a file and a folder of one name were written")
+	}
+	holds(t, dir, "one", nil)
+}
+
+// TestWriteFile replaces a file, leaves nothing beside it when that fails, and leaves devices what they are.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	for _, want := range []string{"first", "second"} {
+		if err := WriteFile(path, []byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+	if err := WriteFile(filepath.Join(path, "below"), []byte("third")); err == nil {
+		t.Error("written below a file")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "second" {
+		t.Errorf("%q, %v", got, err)
+	}
+	before, err := os.Stat(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(os.DevNull, []byte("fourth")); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.Stat(os.DevNull); err != nil || after.Mode() != before.Mode() {
+		t.Errorf("%s is another file now: %v", os.DevNull, err)
+	}
+}
+
+func TestWriteDirRefuses(t *testing.T) {
+	home := t.TempDir()
+	resultstest.Check(t, os.WriteFile(filepath.Join(home, "thesis.tex"), []byte("years"), 0o644))
+	if err := WriteDir(home, files("x")); err == nil || !strings.Contains(err.Error(), "not replaced") {
+		t.Errorf("a foreign folder: %v", err)
+	}
+	if err := WriteDir(filepath.Join(home, "thesis.tex"), files("x")); err == nil {
+		t.Error("a file was replaced")
+	}
+	if got := tree(t, home); len(got) != 1 || got["thesis.tex"] != "years" {
+		t.Errorf("the foreign folder holds %v now", got)
+	}
+	for _, dir := range []string{"", ".", "..", "/"} {
+		if err := WriteDir(dir, files("x")); err == nil {
+			t.Errorf("directory %q was taken", dir)
+		}
+	}
+	for _, name := range []string{"../x", "/x", ".", "a//b", ""} {
+		bad := files("x")
+		bad[name] = nil
+		if err := WriteDir(filepath.Join(home, "new"), bad); err == nil {
+			t.Errorf("file name %q was taken", name)
+		}
+	}
+	if err := WriteDir(filepath.Join(home, "new"), map[string][]byte{"a": nil}); err == nil {
+		t.Error("no manifest, and it was written")
+	}
+}
+
+// TestLinksInTheWay has links of somebody under the names of files that a run writes: each gets another name, as files do.
+func TestLinksInTheWay(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "overhead")
+	resultstest.Check(t, WriteDir(dir, files("one")))
+	put(t, dir, map[string]string{"notes.txt": "look at k"})
+	resultstest.Check(t, os.Symlink("notes.txt", filepath.Join(dir, "new.csv")))
+	resultstest.Check(t, os.Symlink("../notes.txt", filepath.Join(dir, "figures", "two.svg"))) // where the next run has a file
+	resultstest.Check(t, os.Remove(filepath.Join(dir, "figures", "one.svg")))
+	resultstest.Check(t, os.Symlink("../notes.txt", filepath.Join(dir, "figures", "one.svg"))) // where this run had one
+	two := files("two")
+	two["new.csv"] = []byte("new")
+	resultstest.Check(t, WriteDir(dir, two))
+	for name, want := range map[string]string{
+		"new.csv": "new", "new.csv.kept": "look at k", "figures/two.svg": "two", "figures/two.svg.kept": "look at k", "figures/one.svg": "look at k",
+	} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
+			t.Errorf("%s is %q, %v, want %q", name, b, err, want)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package outdir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"kprobesim/results/resultstest"
+)
+
+var errFault = errors.New("no space left on device")
+
+// faulty is a writer whose change number n fails, counted from 0; of one that is killed there, nothing that follows
+// happens either. It reports whether it came so far.
+func faulty(dir string, n int, killed bool) (w dirWriter, came *bool) {
+	came = new(bool)
+	i := 0
+	return dirWriter{dir, func(string, string) error {
+		i++
+		if i-1 == n || killed && i > n {
+			*came = true
+			return errFault
+		}
+		return nil
+	}}, came
+}
+
+// wholeOf asserts that dir is what one of the texts wrote, with what others put there, and returns which.
+func wholeOf(t *testing.T, dir string, texts ...string) {
+	t.Helper()
+	got := tree(t, dir)
+	if !strings.Contains(strings.Join(texts, " "), got[ManifestName]) || got[ManifestName] == "" {
+		t.Fatalf("the manifest is %q", got[ManifestName])
+	}
+	for name, b := range files(got[ManifestName]) {
+		if got[name] != string(b) {
+			t.Fatalf("%s of %s is %q", name, got[ManifestName], got[name])
+		}
+	}
+	for name, text := range theirs() {
+		if got[name] != text {
+			t.Fatalf("%s is %q, and somebody had written %q", name, got[name], text)
+		}
+	}
+}
+
+// withLink are theirs and a link to one of them.
+func withLink() map[string]string {
+	all := theirs()
+	all["link"] = all["notes.txt"]
+	return all
+}
+
+// TestFaultsAtEveryChange has each change on disk fail, and kills the writer there; a second writer meets the same at
+// each of its own. The old results or the new ones are there whole, what others put there stays, and the next writer
+// mends everything.
+func TestFaultsAtEveryChange(t *testing.T) {
+	trials := 0
+	for _, killed := range []bool{false, true} {
+		for n, more := 0, true; more; n++ {
+			for m, further := 0, true; further; m++ {
+				dir := filepath.Join(t.TempDir(), "overhead")
+				resultstest.Check(t, WriteDir(dir, files("one")))
+				put(t, dir, theirs())
+				resultstest.Check(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
+				w, came := faulty(dir, n, killed)
+				err := w.write(files("two"))
+				if *came && !killed && err == nil {
+					t.Fatalf("change %d failed and nobody was told", n)
+				}
+				if !killed {
+					wholeOf(t, dir, "one", "two")
+				}
+				w, again := faulty(dir, m, killed)
+				err = w.write(files("three"))
+				if !*again && err != nil {
+					t.Fatalf("behind a fault at change %d: %v", n, err)
+				}
+				resultstest.Check(t, CheckDir(dir))
+				wholeOf(t, dir, "one", "two", "three")
+				resultstest.Check(t, WriteDir(dir, files("four")))
+				holds(t, dir, "four", withLink())
+				trials, more, further = trials+1, *came, *again
+			}
+		}
+	}
+	if trials < 500 {
+		t.Errorf("only %d trials", trials)
+	}
+	t.Logf("%d trials", trials)
+}
+
+// TestWritersTakeTurns has several writers at one directory.
+func TestWritersTakeTurns(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "overhead")
+	resultstest.Check(t, WriteDir(dir, files("one")))
+	put(t, dir, theirs())
+	var all sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		all.Go(func() {
+			for range 25 {
+				errs[i] = errors.Join(errs[i], WriteDir(dir, files(fmt.Sprint("writer-", i))))
+			}
+		})
+	}
+	all.Wait()
+	resultstest.Check(t, errors.Join(errs...))
+	last, err := os.ReadFile(filepath.Join(dir, ManifestName))
+	resultstest.Check(t, err)
+	holds(t, dir, string(last), theirs())
+}

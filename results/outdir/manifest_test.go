@@ -1,0 +1,106 @@
+package outdir
+
+import (
+	"flag"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"kprobesim/results/resultstest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func sampleManifest() *Manifest {
+	return &Manifest{
+		Program: Program{Revision: "78a6ff5", Modified: true},
+		Inputs: []Input{
+			{"experiment", "overhead-xeon-e5410-x86_64.toml", Hash([]byte("experiment"))},
+			{"machine", "xeon-e5410", Hash([]byte("machine"))},
+			{"image", "kernel-x86_64-2010", Hash([]byte("image"))},
+		},
+		Overrides: []string{"hits=100", "seed=7"},
+		Seed:      1<<63 + 1,
+		Points: []PointStatus{
+			{"k", StatusOK, ""},
+			{"o", StatusFailed, "cycle budget of 1000000 used up at do_int3+0x12 <overhead.toml:31>"},
+		},
+		Sources: []string{"Documentation/kprobes.txt, 2010"},
+	}
+}
+
+func TestManifest(t *testing.T) {
+	data, err := sampleManifest().JSON()
+	resultstest.Check(t, err)
+	resultstest.Golden(t, *update, "manifest.json", data)
+	back, err := ReadManifest("manifest.json", data)
+	resultstest.Check(t, err)
+	if !reflect.DeepEqual(back, sampleManifest()) {
+		t.Errorf("read back %+v", back)
+	}
+}
+
+// TestProgram has what builds note of themselves: the revision, or else the version of a released module, and never the
+// version that Go makes up for a clone.
+func TestProgram(t *testing.T) {
+	vcs := func(revision, modified string) []debug.BuildSetting {
+		return []debug.BuildSetting{{Key: "GOARCH", Value: "arm64"}, {Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}
+	}
+	main := func(version string) debug.Module { return debug.Module{Path: "kprobesim", Version: version} }
+	for _, c := range []struct {
+		info *debug.BuildInfo
+		want Program
+		text string
+	}{
+		{nil, Program{}, "of an unknown revision"},
+		{&debug.BuildInfo{Main: main("(devel)")}, Program{}, "of an unknown revision"},
+		{&debug.BuildInfo{Main: main("v1.2.0")}, Program{Version: "v1.2.0"}, "version v1.2.0"},
+		{&debug.BuildInfo{Main: main("v0.0.0-2026"), Settings: vcs("abc", "false")}, Program{Revision: "abc"}, "revision abc"},
+		{&debug.BuildInfo{Settings: vcs("abc", "true")}, Program{Revision: "abc", Modified: true}, "revision abc with changes"},
+	} {
+		if got := BuiltFrom(c.info); got != c.want || got.String() != c.text {
+			t.Errorf("%+v: %+v, %q", c.info, got, got)
+		}
+	}
+	m := Manifest{}
+	if b, err := m.JSON(); err != nil || strings.Contains(string(b), "program") {
+		t.Errorf("a build that notes nothing is in the manifest: %s, %v", b, err)
+	}
+}
+
+func TestManifestRefuses(t *testing.T) {
+	for _, c := range []struct {
+		spoil func(*Manifest)
+		want  string
+	}{
+		{func(m *Manifest) { m.Inputs[0].Name = "/home/x/overhead.toml" }, "is a path"},
+		{func(m *Manifest) { m.Inputs[0].Name = "" }, "no kind or no name"},
+		{func(m *Manifest) { m.Inputs[0].Hash = "12" }, "no sha256 hash"},
+		{func(m *Manifest) { m.Points[0].Error = "odd" }, "is ok and has an error"},
+		{func(m *Manifest) { m.Points[1].Error = "" }, "does not say why"},
+		{func(m *Manifest) { m.Points[0].Status = "fine" }, `status "fine"`},
+		{func(m *Manifest) { m.Points[0].Name = "" }, "no name"},
+	} {
+		m := sampleManifest()
+		c.spoil(m)
+		if _, err := m.JSON(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+	}
+}
+
+func TestReadManifestRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "m: EOF",
+		`{"format": 2}`:                 "m: format 2",
+		`{"format": 1, "host": "a"}`:    "unknown field",
+		`{"format": 1} {"format": 1}`:   "something follows",
+		`{"format": 1, "seed": "-1"}`:   "m: ",
+		`{"format": 1, "points": [{}]}`: "no name",
+	} {
+		if _, err := ReadManifest("m", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package resultstest has the sets of records that tests of several packages of results share.
+package resultstest

@@ -1,0 +1,20 @@
+package results
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestSweptNames(t *testing.T) {
+	p := Point{Probe: `r/machine.cost.alu.issue=1/4/kernel.cpus=16`}
+	if p.Name() != "r" || p.Swept("machine.cost.alu.issue") != "1/4" || p.Swept("kernel.cpus") != "16" || p.Swept("x") != "" {
+		t.Errorf("%q, %q, %q", p.Name(), p.Swept("machine.cost.alu.issue"), p.Swept("kernel.cpus"))
+	}
+	var set Set
+	for _, name := range []string{"k/cpus=1/load=idle", "k/cpus=1/load=busy"} {
+		noError(t, set.Add(record(name, MetricCycles, "1")))
+	}
+	if keys := SweptKeys(&set); !slices.Equal(keys, []string{"cpus", "load"}) {
+		t.Errorf("swept are %v", keys)
+	}
+}

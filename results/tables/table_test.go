@@ -1,0 +1,131 @@
+package tables
+
+import (
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/results"
+	"kprobesim/results/resultstest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func overheadTable(t *testing.T) *Table {
+	set := resultstest.Sample(t)
+	p := set.Points()[0]
+	p.Probe = "j" // published alone
+	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.10"), Role: results.Measured}))
+	table := Tabulate(set, OverheadColumns(resultstest.SamplePhases()))
+	table.Title = "Overhead of a probe hit: xeon-e5410, x86_64, era 2010, 1 CPU"
+	table.Notes = []string{"published: Documentation/kprobes.txt, 2010", "fitted on k and b"}
+	return table
+}
+
+func TestTable(t *testing.T) {
+	resultstest.Golden(t, *update, "table.txt", []byte(overheadTable(t).Text()))
+}
+
+func TestBlankRepeats(t *testing.T) {
+	table := &Table{Rows: [][]string{{"a", "1", "x"}, {"a", "1", "y"}, {"a", "2", "z"}, {"a", "1", "y"}}}
+	table.BlankRepeats(2)
+	want := [][]string{{"a", "1", "x"}, {"", "", "y"}, {"a", "2", "z"}, {"a", "1", "y"}}
+	if !slices.EqualFunc(table.Rows, want, slices.Equal) {
+		t.Errorf("rows %q, want %q", table.Rows, want)
+	}
+}
+
+func TestTableWidths(t *testing.T) {
+	table := &Table{
+		Columns: []Column{{"näme", Left}, {"µs\nje|hit", Right}, {Title: "x"}},
+		Rows:    [][]string{{"日本", "1.0"}, {"e\u0301", "10.0", "y"}, {"plain", "", "z"}, {}},
+	}
+	want := strings.Join([]string{
+		"           µs",
+		"näme   je|hit  x",
+		"----------------",
+		"日本      1.0",
+		"e\u0301        10.0  y",
+		"plain          z",
+		"", "",
+	}, "\n")
+	if got := table.Text(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := (&Table{}).Text(); got != "\n" {
+		t.Errorf("an empty table is %q", got)
+	}
+}
+
+// TestCountsAreShown: calls, hits and what was missed stand in columns, a figure of which something was missed is marked, and
+// a line says what. A table of points with one hit a call has none of it.
+func TestCountsAreShown(t *testing.T) {
+	set := resultstest.Counted(t)
+	text := Tabulate(set, OverheadColumns([]string{"step"})).Text()
+	for _, want := range []string{
+		"missed   missed\n", "calls  hits    hits  returns\n", "  100.0 ", "  101.0 ", "  60.0* ", " 20.0 ", "  70.0* ",
+		"10   130       0      120\n", "10     0       0        0\n",
+		"\ncounts: - where", "\n* rb: the returns of 120 of 130 hits were missed: ", "\n* nest: 10 of 20 hits were missed: ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "20.0*") || strings.Contains(text, "101.0*") {
+		t.Errorf("too much is marked:\n%s", text)
+	}
+	if plain := Tabulate(resultstest.Sample(t), OverheadColumns(nil)).Text(); strings.Contains(plain, "missed") || strings.Contains(plain, "calls") {
+		t.Errorf("nothing was missed in\n%s", plain)
+	}
+}
+
+// TestOwnMissed: a figure may have misses of its own, and its neighbours none.
+func TestOwnMissed(t *testing.T) {
+	set := &results.Set{}
+	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2005", CPUs: 2, Probe: "k"}
+	resultstest.Check(t, set.Add(
+		results.Record{Point: p, Metric: "cycles_user_hit", Unit: "cycles", Value: resultstest.Value(t, "5"), Role: results.Simulated},
+		results.Record{Point: p, Metric: "cycles_user_hit_all_cpus", Unit: "cycles", Value: resultstest.Value(t, "7"), Role: results.Simulated},
+		results.Record{Point: p, Metric: results.MissedMetric("cycles_user_hit_all_cpus"), Unit: "hits", Value: resultstest.Value(t, "3"), Role: results.Simulated},
+		results.Record{Point: p, Metric: results.MetricCalls, Unit: "calls", Value: resultstest.Value(t, "9"), Role: results.Simulated},
+		results.Record{Point: p, Metric: "calls_missed", Unit: "calls", Value: resultstest.Value(t, "8"), Role: results.Simulated},
+	))
+	t1 := Tabulate(set, []ColumnSpec{
+		{Title: "a", Metric: "cycles_user_hit"},
+		{Title: "b", Metric: "cycles_user_hit_all_cpus"},
+		{Title: "c", Metric: results.MissedMetric("cycles_user_hit_all_cpus")},
+		{Title: "d", Metric: results.MetricCalls},
+		{Title: "e", Metric: "calls_missed"},
+	})
+	if want := []string{"5", "7*", "3", "9", "8"}; !slices.Equal(t1.Rows[0], want) {
+		t.Errorf("%q, want %q", t1.Rows[0], want)
+	}
+}
+
+func TestSweepTable(t *testing.T) {
+	s := resultstest.SweepSet(t)
+	got := Tabulate(s, append(SweepColumns(s), ColumnSpec{Title: "n", Metric: "n", Decimals: 0})).Text()
+	const want = `cpus  load  n
+-------------
+1     idle  0
+1     busy  1
+2     idle  0
+2     busy  2
+`
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// A table shows the interval where it shows in the digits of the column.
+func TestIntervalsAreShown(t *testing.T) {
+	set := results.Means(resultstest.Replicated(t))
+	text := Tabulate(set, []ColumnSpec{
+		{Title: "cycles", Metric: results.MetricCycles, Decimals: 1, Interval: true},
+		{Title: "published", Metric: results.MetricPublished, Decimals: 2, Interval: true},
+	}).Text()
+	if !strings.Contains(text, "102.0  100.0 to 104.5       0.30\n") || !strings.Contains(text, "mean of 3 replicates") {
+		t.Errorf("table:\n%s", text)
+	}
+}
