@@ -11,20 +11,35 @@ RACE      := ./cmd/... ./experiments/... ./races
 RACEFEW   := ./distro/measuring ./cpus/ppc64 ./cpus/arm ./workloads ./results/outdir ./internal/hostcode
 RACETESTS := ^(TestWorkloads|TestDecodesInParallel|TestModulesCompile|TestWritersTakeTurns|TestCall)$$
 BENCHTIME ?= 2s
-SCHEDULES ?= 20000
+# Schedules of each scenario in a search for races. make races SCHEDULES=20000 searches for half an hour.
+SCHEDULES ?= 1500
 # Schedules of each variant of a search for races that the paper tells of.
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help check build vet fmt format staticcheck tidy test race fuzz guest guest-fresh baselines clean-tree bench mutants races compare faults man paper rows
+.PHONY: help quick check hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench mutants races compare faults man paper rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
+quick: ## in two minutes: format, vet, staticcheck and short tests of what changed since main (or BASE) and of its importers
+	@GO='$(GO)' sh .ci/quick
+
+# The whole gate, cheap checks first. CI installs tools and kernels, and runs the same (.ci/run). The tests rebuild the
+# guest images: guest-fresh would do it again.
 check: export KPROBESIM_LONG = 1
-check: build fmt tidy vet staticcheck test baselines race fuzz guest-fresh races clean-tree ## the gate: everything below but bench, mutants, compare, faults, man, paper, rows and guest
+check: fmt tidy build vet staticcheck newcomer foreign test baselines race fuzz races paper clean-tree ## the gate, as CI runs it: all of fmt to clean-tree in this order
 	@echo 'check: all passed'
+
+hooks: ## install the hooks: subjects of commits below 73 characters, make quick before a push
+	git config core.hooksPath .ci/hooks
+
+newcomer: ## the way of a new user: an experiment, a machine and a check of his own
+	sh .ci/newcomer
+
+foreign: ## other hosts: compile for 32 bits, and compare the bytes of arm64 (needs qemu-user)
+	sh .ci/foreign
 
 build: ## compile everything
 	$(GO) build ./...
@@ -94,6 +109,7 @@ man: ## write the manual pages of all commands into out/man
 
 paper: ## make out/paper/paper.pdf from the committed results; fails with the sentence that they make untrue (needs TeX Live)
 	$(GO) run ./cmd/kprobesim paper --schedules $(PAPER)
+	@command -v pdflatex >/dev/null || { echo 'paper: not typeset, no pdflatex'; exit $${KPROBESIM_ALL:-0}; }; \
 	cd out/paper && for i in 1 2; do pdflatex -interaction=nonstopmode -halt-on-error paper.tex >pdflatex.txt || { tail -n 30 pdflatex.txt; exit 1; }; done
 
 compare: ## speed beside qemu on the same loops (needs qemu-system-x86, -ppc and -arm, gcc, binutils and the cross gcc of powerpc64 and arm)
