@@ -2,34 +2,20 @@ package arm
 
 import (
 	"encoding/binary"
-	"flag"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
-	"kprobesim/internal/clock"
 	"kprobesim/mmu"
 )
 
-// Other programs are those of other seeds.
-var (
-	firstChurn = flag.Uint64("churn", 0, "seed of the first random program of TestHostDecidesNothing")
-	churns     = flag.Uint64("churns", 4, "random programs of TestHostDecidesNothing")
-)
-
-// TestHostDecidesNothing runs random programs of one to four CPUs that write into their own and each other's code, change their page
-// tables, drop translations or not, and are interrupted, in every way that the host may go about it.
+// TestHostDecidesNothing runs random programs that write into their own and each other's code, change their page tables, drop
+// translations or not, and are interrupted.
 func TestHostDecidesNothing(t *testing.T) {
-	for seed := *firstChurn; seed < *firstChurn+*churns; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			n := 1 + int(seed%4)
-			build := func() *cpustest.Rig[*CPU] { return newChurn(t, n, seed).rig }
-			cpustest.HostDecidesNothing(t, fmt.Sprintf("seed %d, %d CPUs", seed, n), seed,
-				[2]uint64{churnCode + 0x400, churnCode + 0x900}, build)
-		})
-	}
+	cpustest.HostDecidesNothing(t, [2]uint64{churnCode + 0x400, churnCode + 0x900}, func(t *testing.T, n int, seed uint64) *cpustest.Rig[*CPU] {
+		return newChurn(t, n, seed).rig
+	})
 }
 
 // Places of a churn. Code lies at two addresses, of which the pages of the first change between two copies of it.
@@ -52,7 +38,6 @@ type churn struct {
 	*world
 	cpustest.Words
 	rig   *cpustest.Rig[*CPU]
-	table map[uint32]int // constants by their places
 	loops int
 }
 
@@ -67,7 +52,7 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 		{VA: churnDevice, PA: churnIO, Size: 0x1000, Writable: true, Uncached: true},
 		{VA: churnTables, PA: worldTables, Size: 0x40000, Writable: true},
 	})
-	c := &churn{world: w, Words: cpustest.Words{Rand: r, Order: binary.LittleEndian}, table: map[uint32]int{}}
+	c := &churn{world: w, Words: cpustest.NewWords(r, binary.LittleEndian)}
 	c.rig = &cpustest.Rig[*CPU]{Memory: w.mem, Registers: func(c *CPU) any {
 		return [2]any{c.R, [6]uint64{uint64(c.cpsr()), uint64(*c.spsr()), uint64(c.dfar), uint64(c.dfsr), uint64(c.ifar), uint64(c.tpidrPRW)}}
 	}}
@@ -76,19 +61,14 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 	if errs := w.cfg.Check(ISA()); errs != nil {
 		t.Fatal(errs)
 	}
-	w.bus.Native, w.bus.Phase = [2]uint64{1, 1}, func(pc uint64) uint8 { return uint8(pc >> 5 & 7) }
-	if n > 1 {
-		c.rig.Directory = mmu.NewDirectory(n)
-	}
+	w.bus.Native = [2]uint64{1, 1}
 	c.write()
-	for i := range n {
-		c.add(i)
-	}
+	c.rig.Fill(n, r, c.cpu)
 	return c
 }
 
-// add adds a CPU.
-func (c *churn) add(i int) {
+// cpu makes a CPU.
+func (c *churn) cpu(i int) *CPU {
 	c.rig.Bus(&c.bus, 0)
 	x := New(i, &c.cfg, c.bus).(*CPU)
 	x.vbar = vectorTable
@@ -98,8 +78,7 @@ func (c *churn) add(i int) {
 		x.R[r] = uint64(uint32(r * 0x89abcdef))
 	}
 	x.R[8], x.R[9], x.R[10], x.R[11] = churnTable, churnDevice, churnCode, churnData
-	c.rig.Add(x)
-	c.rig.Plan(i, clock.Ticks(1000+c.IntN(40000)), clock.Ticks(20000+c.IntN(60000)))
+	return x
 }
 
 // entry returns where the page tables have an address.
@@ -110,32 +89,20 @@ func (c *churn) entry(va uint64) uint64 {
 
 // constant loads a number from the table into a register.
 func (c *churn) constant(r, v uint32) uint32 {
-	at, ok := c.table[v]
-	if !ok {
-		at = len(c.table)
-		c.table[v] = at
-	}
-	if at == 0x300 {
-		c.tb.Fatal("too many constants")
-	}
-	c.mem.Store(binary.LittleEndian, churnDRAM+0x8000+4*uint64(at), 4, uint64(v))
-	return ldrAt(r, 8, 4*at)
+	at := 4 * c.Constant(uint64(v), 0x300)
+	c.mem.Store(binary.LittleEndian, churnDRAM+0x8000+uint64(at), 4, uint64(v))
+	return ldrAt(r, 8, at)
 }
 
 // write writes code and handlers.
 func (c *churn) write() {
-	for len(c.Code) < churnPages<<10-60 {
-		c.Begun = append(c.Begun, len(c.Code))
-		c.gadget()
-	}
+	c.Fill(churnPages<<10-60, c.gadget)
 	c.Add(branchTo(4*uint64(len(c.Code)), 0))
 	for i := range uint64(32) {
 		at := c.Some([]uint64{churnCode, churnAlias}[c.IntN(2)])
 		c.mem.Store(binary.LittleEndian, churnDRAM+0x8c00+4*i, 4, at)
 	}
-	c.Finish()
-	c.Words.Write(c.mem, churnRAM)
-	c.Words.Write(c.mem, churnCopy)
+	c.Words.Write(c.mem, churnRAM, churnCopy)
 	c.handlers()
 }
 

@@ -1,6 +1,8 @@
 package cpustest
 
 import (
+	"flag"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -53,12 +55,25 @@ var disturbances = []disturbance{
 // length is how long a machine runs.
 const length = 80_000 * clock.PerCycle
 
-// HostDecidesNothing runs a machine that build makes in every way that the host may go about it: how soon code is
-// generated and what of it forgotten, in one piece or several, from a snapshot, observed. Registers, memory, times and counters are the same,
-// at several points on the way. By the seed turns are by time or by instructions, and the first half without a cost model. What is for
-// messages, and span has addresses of code.
-func HostDecidesNothing[C cpus.CPU](t *testing.T, what string, seed uint64, span [2]uint64, build func() *Rig[C]) {
-	t.Helper()
+// Other programs are those of other seeds.
+var (
+	firstChurn = flag.Uint64("churn", 0, "seed of the first random program of TestHostDecidesNothing")
+	churns     = flag.Uint64("churns", 4, "random programs of TestHostDecidesNothing")
+)
+
+// HostDecidesNothing runs machines of one to four CPUs with random programs, which build makes by a seed, in every way that the
+// host may go about them: how soon code is generated and what of it forgotten, in one piece or several, from a snapshot, observed.
+// Registers, memory, times and counters are the same, at several points on the way. By the seed turns are by time or by
+// instructions, and the first half without a cost model. Span has addresses of code.
+func HostDecidesNothing[C cpus.CPU](t *testing.T, span [2]uint64, build func(t *testing.T, n int, seed uint64) *Rig[C]) {
+	for seed := *firstChurn; seed < *firstChurn+*churns; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			hostDecidesNothing(t, span, seed, func() *Rig[C] { return build(t, 1+int(seed%4), seed) })
+		})
+	}
+}
+
+func hostDecidesNothing[C cpus.CPU](t *testing.T, span [2]uint64, seed uint64, build func() *Rig[C]) {
 	memo, code, room := host.Memo, host.Code, host.Decoded
 	usual := func() { host.Memo, host.Code, host.Decoded = memo, code, room }
 	defer usual()
@@ -78,7 +93,7 @@ func HostDecidesNothing[C cpus.CPU](t *testing.T, what string, seed uint64, span
 		}
 		for i := range want {
 			if diff := want[i].unlike(&got[i]); diff != "" {
-				t.Errorf("%s, %s, %d of %d: %s", what, d.name, i+1, len(want), diff)
+				t.Errorf("%s, %d of %d: %s", d.name, i+1, len(want), diff)
 				break
 			}
 		}

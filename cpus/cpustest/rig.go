@@ -3,6 +3,7 @@ package cpustest
 import (
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"reflect"
 
 	"kprobesim/cpus"
@@ -55,19 +56,28 @@ const (
 	lookahead = 25 * clock.PerCycle
 )
 
-// Plan has a CPU be interrupted at a time, and again and again.
-func (r *Rig[C]) Plan(cpu int, at, every clock.Ticks) {
+// planned has a CPU be interrupted at a time, and again and again.
+func (r *Rig[C]) planned(cpu int, at, every clock.Ticks) {
 	r.plan = append(r.plan, plannedInterrupt{at, every, cpu})
 }
 
-// Add adds a CPU, which was made with the Bus of the same number.
-func (r *Rig[C]) Add(c C) { r.CPUs, r.rest = append(r.CPUs, c), append(r.rest, awake) }
+// Fill adds CPUs, each of which was made with the Bus of its number. Each is interrupted from some time on.
+func (r *Rig[C]) Fill(n int, rng *rand.Rand, add func(i int) C) {
+	if n > 1 {
+		r.Directory = mmu.NewDirectory(n)
+	}
+	for i := range n {
+		r.CPUs, r.rest = append(r.CPUs, add(i)), append(r.rest, awake)
+		r.planned(i, clock.Ticks(1000+rng.IntN(40000)), clock.Ticks(20000+rng.IntN(60000)))
+	}
+}
 
-// Bus completes a bus for the next CPU, which answers an interrupt with what Acknowledge returns then.
+// Bus completes a bus for the next CPU, which answers an interrupt with what Acknowledge returns then. Phases change with the code.
 func (r *Rig[C]) Bus(b *cpus.Bus, answer uint32) {
 	l := &Line{answer: answer}
 	r.lines = append(r.lines, l)
 	b.Memory, b.Directory, b.Interrupts, b.Device = r.Memory, r.Directory, l, &rigDevice[C]{r, len(r.lines) - 1}
+	b.Phase = func(pc uint64) uint8 { return uint8(pc >> 5 & 7) }
 	if len(r.CPUs) > 0 {
 		b.First = r.CPUs[0]
 	}
@@ -106,7 +116,7 @@ func (d *rigDevice[C]) Store(pa uint64, _ int, v uint64) {
 		r.lines[d.cpu].up = false
 		return
 	}
-	r.Plan(int(v%uint64(len(r.CPUs))), r.CPUs[d.cpu].Now()+ipiTime, 0)
+	r.planned(int(v%uint64(len(r.CPUs))), r.CPUs[d.cpu].Now()+ipiTime, 0)
 }
 
 // turn lets the next interrupt come, or a CPU run. It reports false when nothing is left to do before a time.
@@ -164,7 +174,7 @@ func (r *Rig[C]) interrupt(at int) {
 	p := r.plan[at]
 	r.plan = append(r.plan[:at:at], r.plan[at+1:]...)
 	if p.every != 0 {
-		r.Plan(p.cpu, p.at+p.every, p.every)
+		r.planned(p.cpu, p.at+p.every, p.every)
 	}
 	c := r.CPUs[p.cpu]
 	if r.rest[p.cpu] == dead {

@@ -7,15 +7,21 @@ import (
 	"kprobesim/mmu"
 )
 
+// NewWords returns a program without instructions.
+func NewWords(r *rand.Rand, order binary.ByteOrder) Words {
+	return Words{Rand: r, order: order, table: map[uint64]int{}}
+}
+
 // Words is a random program of an instruction set with instructions of four bytes. It is made of gadgets, of which any may be
 // jumped to. Some words of it may become others.
 type Words struct {
 	*rand.Rand
 	Code  []uint32
 	Begun []int // where gadgets begin
-	Order binary.ByteOrder
+	order binary.ByteOrder
 	sites []wordSite
 	holes []hole
+	table map[uint64]int // constants by their places
 }
 
 // wordSite is a place in the code with words that it may have.
@@ -28,6 +34,27 @@ type wordSite struct {
 type hole struct {
 	at   int
 	fill func(code []uint32, to int, word uint32)
+}
+
+// Fill adds gadgets until there are so many words.
+func (w *Words) Fill(words int, gadget func()) {
+	for len(w.Code) < words {
+		w.Begun = append(w.Begun, len(w.Code))
+		gadget()
+	}
+}
+
+// Constant returns the place of a number in a table, which has each once and room for so many.
+func (w *Words) Constant(v uint64, room int) int {
+	at, ok := w.table[v]
+	if !ok {
+		at = len(w.table)
+		w.table[v] = at
+	}
+	if at == room {
+		panic("cpustest: too many constants")
+	}
+	return at
 }
 
 // Add adds instructions.
@@ -54,8 +81,8 @@ func (w *Words) Behind() int {
 // Some is the address of a gadget, where code begins at another.
 func (w *Words) Some(code uint64) uint64 { return code + 4*uint64(w.Begun[w.IntN(len(w.Begun))]) }
 
-// Finish completes the stores. Half of them hit what comes soon behind them.
-func (w *Words) Finish() {
+// finish completes the stores. Half of them hit what comes soon behind them.
+func (w *Words) finish() {
 	for _, h := range w.holes {
 		near := w.sites[:0:0]
 		for _, s := range w.sites {
@@ -71,12 +98,15 @@ func (w *Words) Finish() {
 	}
 }
 
-// Write puts a copy of the code into memory, whose sites have some of their words.
-func (w *Words) Write(m *mmu.Memory, pa uint64) {
-	for _, s := range w.sites {
-		w.Code[s.at] = s.have[w.IntN(len(s.have))]
-	}
-	for i, word := range w.Code {
-		m.Store(w.Order, pa+4*uint64(i), 4, uint64(word))
+// Write completes the code and puts copies of it into memory, whose sites have some of their words.
+func (w *Words) Write(m *mmu.Memory, copies ...uint64) {
+	w.finish()
+	for _, pa := range copies {
+		for _, s := range w.sites {
+			w.Code[s.at] = s.have[w.IntN(len(s.have))]
+		}
+		for i, word := range w.Code {
+			m.Store(w.order, pa+4*uint64(i), 4, uint64(word))
+		}
 	}
 }

@@ -2,34 +2,20 @@ package ppc64
 
 import (
 	"encoding/binary"
-	"flag"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
-	"kprobesim/internal/clock"
 	"kprobesim/mmu"
 )
 
-// Other programs are those of other seeds.
-var (
-	firstChurn = flag.Uint64("churn", 0, "seed of the first random program of TestHostDecidesNothing")
-	churns     = flag.Uint64("churns", 4, "random programs of TestHostDecidesNothing")
-)
-
-// TestHostDecidesNothing runs random programs of one to four CPUs that write into their own and each other's code, change the page
-// table, drop translations or not, and are interrupted, in every way that the host may go about it.
+// TestHostDecidesNothing runs random programs that write into their own and each other's code, change the page table, drop
+// translations or not, and are interrupted.
 func TestHostDecidesNothing(t *testing.T) {
-	for seed := *firstChurn; seed < *firstChurn+*churns; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			n := 1 + int(seed%4)
-			build := func() *cpustest.Rig[*CPU] { return newChurn(t, n, seed).rig }
-			cpustest.HostDecidesNothing(t, fmt.Sprintf("seed %d, %d CPUs", seed, n), seed,
-				[2]uint64{churnCode + 0x400, churnCode + 0x900}, build)
-		})
-	}
+	cpustest.HostDecidesNothing(t, [2]uint64{churnCode + 0x400, churnCode + 0x900}, func(t *testing.T, n int, seed uint64) *cpustest.Rig[*CPU] {
+		return newChurn(t, n, seed).rig
+	})
 }
 
 // Places of a churn. Code lies at two addresses, of which the pages of the first change between two copies of it.
@@ -52,7 +38,6 @@ type churn struct {
 	*world
 	cpustest.Words
 	rig   *cpustest.Rig[*CPU]
-	table map[uint64]int // constants by their places
 	loops int
 	kind  int
 }
@@ -66,7 +51,7 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 		mmu.Mapping{VA: churnData, PA: churnDRAM, Size: 0x9000, Writable: true},
 		mmu.Mapping{VA: churnDevice, PA: churnIO, Size: 0x1000, Writable: true, Uncached: true},
 		mmu.Mapping{VA: churnHashed, PA: worldTables, Size: 0x80000, Writable: true})
-	c := &churn{world: w, Words: cpustest.Words{Rand: r, Order: binary.BigEndian}, table: map[uint64]int{}, kind: int(seed / 4 % kinds)}
+	c := &churn{world: w, Words: cpustest.NewWords(r, binary.BigEndian), kind: int(seed / 4 % kinds)}
 	c.rig = &cpustest.Rig[*CPU]{
 		Memory: w.mem, Registers: func(c *CPU) any {
 			return [2]any{c.R, [6]uint64{c.msr, c.srr[0], c.srr[1], c.dar, c.dsisr, c.sprg[0]}}
@@ -80,19 +65,14 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 	if errs := w.cfg.Check(ISA()); errs != nil {
 		t.Fatal(errs)
 	}
-	w.bus.Native, w.bus.Phase = [2]uint64{1, 1}, func(pc uint64) uint8 { return uint8(pc >> 5 & 7) }
-	if n > 1 {
-		c.rig.Directory = mmu.NewDirectory(n)
-	}
+	w.bus.Native = [2]uint64{1, 1}
 	c.write()
-	for i := range n {
-		c.add(i)
-	}
+	c.rig.Fill(n, r, c.cpu)
 	return c
 }
 
-// add adds a CPU.
-func (c *churn) add(i int) {
+// cpu makes a CPU.
+func (c *churn) cpu(i int) *CPU {
 	c.rig.Bus(&c.bus, 0)
 	x := New(i, &c.cfg, c.bus).(*CPU)
 	x.Boot(c.Some(churnCode), 0)
@@ -101,8 +81,7 @@ func (c *churn) add(i int) {
 	}
 	x.R[31], x.R[30], x.R[29], x.R[28], x.R[27] = churnTable, churnData, churnCode, churnHashed, churnDevice
 	x.R[26], x.R[25] = churnIO, churnDRAM // for real mode
-	c.rig.Add(x)
-	c.rig.Plan(i, clock.Ticks(1000+c.IntN(40000)), clock.Ticks(20000+c.IntN(60000)))
+	return x
 }
 
 // entry returns where the page table has an address.
@@ -126,32 +105,20 @@ func (c *churn) entry(va uint64) (at, virtual uint64) {
 
 // constant loads a number from the table into a register.
 func (c *churn) constant(r uint32, v uint64) uint32 {
-	at, ok := c.table[v]
-	if !ok {
-		at = 0xa0 + len(c.table) // behind addresses to jump to
-		c.table[v] = at
-	}
-	if at == 0x1ff {
-		c.tb.Fatal("too many constants")
-	}
-	c.mem.Store(binary.BigEndian, churnDRAM+0x8000+8*uint64(at), 8, v)
-	return ldAt(r, 31, 8*at)
+	at := 8 * (0xa0 + c.Constant(v, 0x1ff-0xa0)) // behind addresses to jump to
+	c.mem.Store(binary.BigEndian, churnDRAM+0x8000+uint64(at), 8, v)
+	return ldAt(r, 31, at)
 }
 
 // write writes code and handlers.
 func (c *churn) write() {
-	for len(c.Code) < churnPages<<10-60 {
-		c.Begun = append(c.Begun, len(c.Code))
-		c.gadget()
-	}
+	c.Fill(churnPages<<10-60, c.gadget)
 	c.Add(insnI(4*uint64(len(c.Code)), 0))
 	for i := range uint64(32) {
 		at := c.Some([]uint64{churnCode, churnAlias}[c.IntN(2)])
 		c.mem.Store(binary.BigEndian, churnDRAM+0x8400+8*i, 8, at)
 	}
-	c.Finish()
-	c.Words.Write(c.mem, churnRAM)
-	c.Words.Write(c.mem, churnCopy)
+	c.Words.Write(c.mem, churnRAM, churnCopy)
 	for v := uint64(0x100); v < 0x1000; v += 0x80 {
 		c.words(v, mtspr(273, 3), ldAt(3, 25, int(v)), addiTo(3, 3, 1), stdAt(3, 25, int(v)), mfsprOf(3, 26), addiTo(3, 3, 4), mtspr(26, 3),
 			mfsprOf(3, 273), insnRfid)

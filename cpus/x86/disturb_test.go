@@ -2,38 +2,19 @@ package x86
 
 import (
 	"encoding/binary"
-	"flag"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
-	"kprobesim/internal/clock"
-	"kprobesim/mmu"
 )
 
-// Other programs are those of other seeds.
-var (
-	firstChurn = flag.Uint64("churn", 0, "seed of the first random program of TestHostDecidesNothing")
-	churns     = flag.Uint64("churns", 4, "random programs of TestHostDecidesNothing")
-)
-
-// TestHostDecidesNothing runs random programs of one to four CPUs that write into their own and each other's code, change their page
-// tables, flush TLBs or not, and are interrupted, in every way that the host may go about it.
+// TestHostDecidesNothing runs random programs that write into their own and each other's code, change their page tables, flush TLBs
+// or not, and are interrupted.
 func TestHostDecidesNothing(t *testing.T) {
-	for seed := *firstChurn; seed < *firstChurn+*churns; seed++ {
-		isa := modes()[seed%3]
-		t.Run(fmt.Sprintf("%s/%d", isa.Name, seed), func(t *testing.T) { hostDecidesNothing(t, isa, seed) })
-	}
-}
-
-func hostDecidesNothing(t *testing.T, isa *cpus.ISA, seed uint64) {
-	n := 1 + int(seed%4)
-	model := []string{cpus.Window, cpus.Window, cpus.Throughput}[seed/2%3]
-	build := func() *cpustest.Rig[*CPU] { return newChurn(t, isa, model, n, seed).rig }
-	cpustest.HostDecidesNothing(t, fmt.Sprintf("%s, seed %d, %d CPUs", model, seed, n), seed,
-		[2]uint64{churnCode + 0x400, churnCode + 0x900}, build)
+	cpustest.HostDecidesNothing(t, [2]uint64{churnCode + 0x400, churnCode + 0x900}, func(t *testing.T, n int, seed uint64) *cpustest.Rig[*CPU] {
+		return newChurn(t, n, seed).rig
+	})
 }
 
 // Places of a churn. Code lies at two addresses, of which the pages of the first one change between two copies of it.
@@ -69,21 +50,15 @@ type site struct {
 	have [][]byte
 }
 
-func newChurn(t *testing.T, isa *cpus.ISA, model string, n int, seed uint64) *churn {
-	w := newWorld(t, isa, model, nil)
+func newChurn(t *testing.T, n int, seed uint64) *churn {
+	w := newWorld(t, modes()[seed%3], []string{cpus.Window, cpus.Window, cpus.Throughput}[seed/2%3], nil)
 	c := &churn{world: w, rng: rand.New(rand.NewPCG(seed, 17)), rig: &cpustest.Rig[*CPU]{
 		Memory: w.mem, Kept: func(c *CPU) any { return c.State() }, Restored: (*CPU).Restored, Registers: churnRegisters,
 	}}
 	cpustest.Narrow(w.cfg, 64)
 	w.cfg.FrontEnd.FetchBytes, w.cfg.FrontEnd.Queue = 16, 8
-	w.bus.Phase = func(pc uint64) uint8 { return uint8(pc >> 5 & 7) }
-	if n > 1 {
-		c.rig.Directory = mmu.NewDirectory(n)
-	}
 	c.write()
-	for i := range n {
-		c.add(i)
-	}
+	c.rig.Fill(n, c.rng, c.cpu)
 	return c
 }
 
@@ -91,8 +66,8 @@ func churnRegisters(c *CPU) any {
 	return [2]any{c.R, [4]uint64{c.flags(), c.cr2, c.cr3, uint64(c.dreg[6])}}
 }
 
-// add adds a CPU.
-func (c *churn) add(i int) {
+// cpu makes a CPU.
+func (c *churn) cpu(i int) *CPU {
 	c.bus.Interrupts, c.bus.Device = nil, nil
 	c.rig.Bus(&c.bus, 0x20)
 	x := c.isa.New(i, c.cfg, c.bus).(*CPU)
@@ -108,8 +83,7 @@ func (c *churn) add(i int) {
 	x.setFlags(flagIF|flagOne, ^uint64(0))
 	x.R[rdi], x.R[rsi], x.R[rbx] = churnData, churnCode, churnTable
 	x.R[rbp] = testMaps(c.isa)[len(testMaps(c.isa))-1].VA
-	c.rig.Add(x)
-	c.rig.Plan(i, clock.Ticks(1000+c.rng.IntN(40000)), clock.Ticks(20000+c.rng.IntN(60000)))
+	return x
 }
 
 // write writes code, tables and handlers.
