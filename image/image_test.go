@@ -212,6 +212,10 @@ func TestLoadErrors(t *testing.T) {
 			t.Errorf("%s: %q does not name the file and %q", c.name, err, c.want)
 		}
 	}
+	top := change(func(e *imagetest.ELF) { e.Sections[4].Addr = -e.Sections[4].Size })
+	if _, err := Load("top.elf", top); err != nil {
+		t.Errorf("a section that ends with the address space: %v", err)
+	}
 }
 
 func TestNoDebugInformation(t *testing.T) {

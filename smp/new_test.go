@@ -1,6 +1,7 @@
 package smp
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -51,6 +52,24 @@ func holdNewChecksItsOptions(t *testing.T, name string) {
 		}
 		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestNewNamesWhatIsMissing takes one name away from a kernel.
+func TestNewNamesWhatIsMissing(t *testing.T) {
+	b, err := workloads.Open("x86_64-2020")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"TIF_NEED_RESCHED", "PREEMPT_ACTIVE", "rcu_tasks_holdout", "preempt_count", "native_thread_loop"} {
+		lacking := bytes.ReplaceAll(b, []byte(name+"\x00"), []byte(name[1:]+"_\x00"))
+		im, err := image.Load("lacking", lacking)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(newWorld(t), im, Options{HZ: 250, CPUHz: 1e9}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want one with %q", err, name)
 		}
 	}
 }

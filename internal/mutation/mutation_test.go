@@ -30,6 +30,8 @@ func (t *T[K]) sum(list []int) (n int, ok bool, err error) {
 	switch n {
 	case 1, 2:
 		return n, !t.on, fail()
+	case 7:
+		return n, false, errors.New("text")
 	}
 	return 0, true, nil
 }
@@ -80,9 +82,13 @@ func TestMutantsOf(t *testing.T) {
 (T).sum 13: return n, !t.on, fail() -> return n, !(!t.on), fail()
 (T).sum 13: return n, !t.on, fail() -> return n, !t.on, *new(error)
 (T).sum 13: return n, !t.on, fail() -> return n, t.on, fail()
-(T).sum 15: return 0, true, nil -> return (0 + 1), true, nil
-(T).sum 15: return 0, true, nil -> return 0, false, nil
-nothing 20: _ = func() string { return x } -> 
+(T).sum 14: case 7: -> case (7 + 1):
+(T).sum 14: case 7: -> case (7 - 1):
+(T).sum 15: return n, false, errors.New("text") -> return n, true, errors.New("text")
+(T).sum 15: return n, false, errors.New("text") -> return n, false, *new(error)
+(T).sum 17: return 0, true, nil -> return (0 + 1), true, nil
+(T).sum 17: return 0, true, nil -> return 0, false, nil
+nothing 22: _ = func() string { return x } -> 
 `
 	lines := func(s string) []string { return slices.Sorted(strings.Lines(s)) }
 	if !slices.Equal(lines(got.String()), lines(want)) {

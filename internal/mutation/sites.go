@@ -109,7 +109,8 @@ func (s *finder) literal(n *ast.BasicLit) {
 	}
 }
 
-// returned returns no error, or a zero value, or the contrary of a condition.
+// returned returns no error, or a zero value, or the contrary of a condition. Values beside an error are nothing that a caller
+// may look at.
 func (s *finder) returned(n *ast.ReturnStmt) {
 	if s.results == nil || len(n.Results) != s.results.NumFields() {
 		return
@@ -122,13 +123,19 @@ func (s *finder) returned(n *ast.ReturnStmt) {
 	}
 	for i, x := range n.Results {
 		switch of := s.of(types[i]); {
-		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == "true" || s.of(x) == "false":
+		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == "true" || s.of(x) == "false", i < len(types)-1 && s.fails(n):
 		case of == "bool":
 			s.put(x.Pos(), x.End(), "!("+s.of(x)+")")
 		default:
 			s.put(x.Pos(), x.End(), "*new("+of+")")
 		}
 	}
+}
+
+// fails tells whether a statement returns an error for sure.
+func (s *finder) fails(n *ast.ReturnStmt) bool {
+	call, ok := n.Results[len(n.Results)-1].(*ast.CallExpr)
+	return ok && (s.of(call.Fun) == "fmt.Errorf" || s.of(call.Fun) == "errors.New")
 }
 
 // statements leaves out one of several statements. A declaration does not count, and a branch does.
