@@ -10,15 +10,15 @@ import (
 	"kprobesim/workloads"
 )
 
-// crowdTimes is what registering a crowd took, and arming it where that can be told apart.
+// crowdTimes are the times of registering a crowd, and of arming it where the kernel arms in a step of its own.
 type crowdTimes struct{ register, arm clock.Ticks }
 
-// addCrowd registers the crowd of the point. Where the kernel can register a probe disabled, arming is a step of its
-// own, so that the two can be timed. Nothing of the outcome depends on that.
-func (s *session) addCrowd() (took crowdTimes, err error) {
+// addCrowd registers the crowd of the point and notes what that took. Where the kernel can register a probe disabled,
+// arming is a step of its own, so that the two can be timed. Nothing of the outcome depends on that.
+func (s *session) addCrowd() error {
 	sites, err := s.crowdSites()
 	if err != nil {
-		return took, err
+		return err
 	}
 	spec := kprobes.Spec{Kind: kprobes.Kprobe, Handler: "handler_empty", Disabled: true}
 	apart := spec.Check(s.probes.Year()) == nil
@@ -28,22 +28,22 @@ func (s *session) addCrowd() (took crowdTimes, err error) {
 		spec.Symbol, spec.Offset = site.Symbol, site.Offset
 		p, err := s.probes.Add(s.call, spec)
 		if err != nil {
-			return took, fmt.Errorf("probe %d of the crowd: %w", len(s.crowd)+1, err)
+			return fmt.Errorf("probe %d of the crowd: %w", len(s.crowd)+1, err)
 		}
 		s.crowd = append(s.crowd, p)
 	}
-	took.register = s.m.Now() - from
+	s.crowded.register = s.m.Now() - from
 	if s.p.Crowd.Disabled || !apart {
-		return took, nil
+		return nil
 	}
 	from = s.m.Now()
 	for _, p := range s.crowd {
 		if err := s.probes.Enable(s.call, p); err != nil {
-			return took, err
+			return err
 		}
 	}
-	took.arm = s.m.Now() - from
-	return took, nil
+	s.crowded.arm = s.m.Now() - from
+	return nil
 }
 
 // crowdSites chooses the places of the crowd: first those in the bucket of the point's probe, then others in the

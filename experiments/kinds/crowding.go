@@ -65,18 +65,14 @@ func (s *session) crowding(m *Measurement) error {
 	if err != nil {
 		return fmt.Errorf("without the probe: %w", err)
 	}
-	took, err := s.registerAll()
-	if err == nil {
-		err = s.probes.WaitOptimizer(s.call)
-	}
-	if err == nil {
+	if err = s.registerSettled(); err == nil {
 		err = s.unprofiled(m, plain)
 	}
 	if err != nil {
 		return err
 	}
 	m.noteHit()
-	s.noteTimes(m, took)
+	s.noteTimes(m)
 	if err := s.noteTable(m); err != nil {
 		return err
 	}
@@ -84,13 +80,13 @@ func (s *session) crowding(m *Measurement) error {
 }
 
 // noteTimes notes what registering and arming took, when there was a crowd.
-func (s *session) noteTimes(m *Measurement, took crowdTimes) {
+func (s *session) noteTimes(m *Measurement) {
 	n := s.p.Crowd.Size()
 	if n > 0 {
-		s.share(m, MetricRegister, took.register, n)
+		s.share(m, MetricRegister, s.crowded.register, n)
 	}
-	if n > 0 && took.arm > 0 {
-		s.share(m, MetricArm, took.arm, n)
+	if n > 0 && s.crowded.arm > 0 {
+		s.share(m, MetricArm, s.crowded.arm, n)
 	}
 }
 

@@ -59,20 +59,20 @@ func (s *session) until(moment string, micros int64) error {
 	case Before:
 		return nil
 	case Registered:
-		return s.registerOnly()
-	case Settled:
 		return s.register()
+	case Settled:
+		return s.registerSettled()
 	case Measured:
 		if s.p.Workload.Loop == "" {
 			return fmt.Errorf("experiments of kind %s have no measured calls: ask for another moment than %s", s.p.Kind, Measured)
 		}
-		if err := s.register(); err != nil {
+		if err := s.registerSettled(); err != nil {
 			return err
 		}
 		_, _, err := s.knobs(s.p.Workload.Hits)
 		return err
 	}
-	if err := s.registerOnly(); err != nil {
+	if err := s.register(); err != nil {
 		return err
 	}
 	jiffy := max(1_000_000/s.p.Kernel.HZ, 1)

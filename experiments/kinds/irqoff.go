@@ -64,7 +64,7 @@ func (s *session) irqOff(m *Measurement) error {
 	if err := s.irqOffOnce(m, Plain); err != nil {
 		return fmt.Errorf("without the probe: %w", err)
 	}
-	if err := s.register(); err != nil {
+	if err := s.registerSettled(); err != nil {
 		return err
 	}
 	if _, _, err := s.loop(1); err != nil {

@@ -90,7 +90,7 @@ func (s *session) latency(m *Measurement) error {
 		return err
 	}
 	before := s.read()
-	if err := s.registerOnly(); err != nil {
+	if err := s.register(); err != nil {
 		return err
 	}
 	registered := s.m.Now()

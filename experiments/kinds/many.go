@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
+	"kprobesim/kprobes"
 	"kprobesim/results"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -96,13 +98,7 @@ func (s *session) addSites(n int64) error {
 	if n > int64(len(sites)) {
 		return fmt.Errorf("%d probes: the image has %d sites", n, len(sites))
 	}
-	r := s.p.Probe.Registration
-	for _, site := range sites[:n] {
-		if err := s.add(r, site.Symbol, site.Offset); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.add([]schema.Registration{s.p.Probe.Registration}, sites[:n]...)
 }
 
 // removeTogether unregisters all probes of the session with one call, and removeSingly with one call
@@ -113,12 +109,12 @@ func (s *session) removeTogether() error {
 		addrs = append(addrs, p.Addr)
 	}
 	s.active = nil
-	return s.probes.UnregisterKprobes(s.call, addrs...)
+	return s.probes.Unregister(s.call, kprobes.Kprobe, addrs...)
 }
 
 func (s *session) removeSingly() error {
 	for _, p := range s.active {
-		if err := s.probes.UnregisterKprobes(s.call, p.Addr); err != nil {
+		if err := s.probes.Unregister(s.call, kprobes.Kprobe, p.Addr); err != nil {
 			return err
 		}
 	}

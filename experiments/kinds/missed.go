@@ -68,7 +68,7 @@ func (s *session) missed(m *Measurement) error {
 	if err := s.online(); err != nil {
 		return err
 	}
-	if err := s.register(); err != nil {
+	if err := s.registerSettled(); err != nil {
 		return err
 	}
 	before := s.read()

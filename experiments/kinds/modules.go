@@ -5,43 +5,7 @@ import (
 
 	"kprobesim/experiments/schema"
 	"kprobesim/kprobes"
-	"kprobesim/modules"
 )
-
-// loadModules loads the modules of the point that are to be loaded now, once.
-func (s *session) loadModules(when string) error {
-	if len(s.p.Modules) == 0 {
-		return nil
-	}
-	if s.loader == nil {
-		var err error
-		if s.loader, err = modules.New(s.m, s.k, s.probes); err != nil {
-			return err
-		}
-	}
-	for i := range s.p.Modules {
-		m := &s.p.Modules[i]
-		if m.Load != when || s.has(m.File.Name) {
-			continue
-		}
-		mod, err := s.loader.Load(s.call, m.File, m.Parameters)
-		if err != nil {
-			return err
-		}
-		s.loaded = append(s.loaded, mod)
-	}
-	return nil
-}
-
-// has reports whether a module of a name has been loaded.
-func (s *session) has(name string) bool {
-	for _, m := range s.loaded {
-		if m.Name == name {
-			return true
-		}
-	}
-	return false
-}
 
 // unloadModules unloads the modules when all has been measured, so that their exit functions print what they have counted
 // and a probe that is left behind is noticed. The point's own probes, whose handlers may be in a module, go first.

@@ -41,7 +41,7 @@ func (s *session) overhead(m *Measurement) error {
 	if err != nil {
 		return fmt.Errorf("without the probe: %w", err)
 	}
-	if err := s.register(); err != nil {
+	if err := s.registerSettled(); err != nil {
 		return err
 	}
 	return s.hits(m, plain)

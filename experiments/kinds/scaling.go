@@ -45,10 +45,7 @@ func (s *session) scaling(m *Measurement) error {
 	if err := s.online(); err != nil {
 		return err
 	}
-	if err := s.registerOnly(); err != nil {
-		return err
-	}
-	if err := s.probes.WaitOptimizer(s.call); err != nil {
+	if err := s.registerSettled(); err != nil {
 		return err
 	}
 	hitters, err := s.hitters()

@@ -19,16 +19,18 @@ import (
 // session is one booted machine with the services of its kernel, made for one point. It is used by
 // the boot task, and by tasks of that while it waits.
 type session struct {
-	p      *schema.Point
-	m      *sim.Machine
-	k      *smp.Kernel
-	probes *kprobes.Kprobes
-	call   *sim.Call       // the boot task's call of sim_main
-	active []registered    // those of the point, in the order of registration
-	loader *modules.Loader // nil without modules
-	loaded []*modules.Module
-	crowd  []*kprobes.Probe // those beside them
-	facts  []string         // what was found beside the numbers, each once
+	p       *schema.Point
+	m       *sim.Machine
+	k       *smp.Kernel
+	probes  *kprobes.Kprobes
+	call    *sim.Call       // the boot task's call of sim_main
+	active  []registered    // those of the point, in the order of registration
+	waiting []schema.Module // modules of the point that are still to be loaded
+	loader  *modules.Loader // nil as long as no module has been loaded
+	loaded  []*modules.Module
+	crowd   []*kprobes.Probe // probes beside those of the point
+	crowded crowdTimes       // what registering the crowd took
+	facts   []string         // what was found beside the numbers, each once
 	// observer is the one that is told of every step but the profiled ones, or nil.
 	observer cpus.Observer
 	counter  *counter // counts calls and hits, once the point's probes are registered
@@ -52,7 +54,7 @@ func boot(p *schema.Point, body func(*session) error) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &session{p: p, m: sys.Machine, k: sys.Kernel, probes: sys.Probes}
+	s := &session{p: p, m: sys.Machine, k: sys.Kernel, probes: sys.Probes, waiting: p.Modules}
 	return sys.Run(func(c *sim.Call) error {
 		s.call = c
 		if err := s.loadModules(schema.LoadBoot); err != nil {
@@ -154,65 +156,4 @@ func (s *session) calls(target uint64, n int64) (sum uint64, err error) {
 		return s.userLoop(target, n)
 	}
 	return s.call.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args...)...)
-}
-
-// register registers the point's probes and waits until the optimizer has done what it will. A probe
-// that is to be optimized is hit by its breakpoint until then, which would be measured.
-func (s *session) register() error {
-	if err := s.registerOnly(); err != nil {
-		return err
-	}
-	return s.probes.WaitOptimizer(s.call)
-}
-
-// registerOnly registers the point's probes, and the crowd before or behind them.
-func (s *session) registerOnly() error {
-	_, err := s.registerAll()
-	return err
-}
-
-// registerAll says what the crowd took.
-func (s *session) registerAll() (took crowdTimes, err error) {
-	if s.p.Crowd.Position == schema.Last {
-		if err = s.registerOwn(); err == nil {
-			took, err = s.addCrowd()
-		}
-		return took, err
-	}
-	if took, err = s.addCrowd(); err == nil {
-		err = s.registerOwn()
-	}
-	return took, err
-}
-
-// registerOwn registers the probes of the point itself. Modules that are loaded with them come first, as they may have
-// handlers.
-func (s *session) registerOwn() error {
-	if err := s.loadModules(schema.LoadProbes); err != nil {
-		return err
-	}
-	if w := s.p.Probe.Watch; w != nil {
-		_, err := s.probes.AddWatch(s.call, w.Watch)
-		return err
-	}
-	for _, r := range s.p.Probe.Registrations() {
-		if err := s.add(r, s.p.Workload.Target, s.p.Workload.Offset); err != nil {
-			return err
-		}
-	}
-	return s.count()
-}
-
-// add registers one probe. Which handler of one address is called first depends on the order of
-// registration.
-func (s *session) add(r schema.Registration, symbol string, offset uint64) error {
-	if err := s.loadModules(schema.LoadProbes); err != nil {
-		return err
-	}
-	p, err := s.probes.Add(s.call, r.Spec(symbol, offset))
-	if err != nil {
-		return err
-	}
-	s.active = append(s.active, registered{p, r})
-	return nil
 }

@@ -39,7 +39,7 @@ func (s *session) traceCall(n int64, w io.Writer) error {
 	if _, err := s.baseline(&Measurement{}); err != nil {
 		return fmt.Errorf("without the probe: %w", err)
 	}
-	if err := s.register(); err != nil {
+	if err := s.registerSettled(); err != nil {
 		return err
 	}
 	if n > 1 {

@@ -76,7 +76,7 @@ func (out *Tried) run(p *schema.Point, before, with func(*session) error) error 
 				return err
 			}
 		}
-		if err := s.register(); err != nil {
+		if err := s.registerSettled(); err != nil {
 			return err
 		}
 		return errors.Join(with(s), s.unloadModules())
