@@ -2,37 +2,20 @@ package kprobes
 
 import "kprobesim/image"
 
-// join adds a probe to an address that has one already, or an aggregate whose last child has gone
-// while its jump waits for being undone.
-// Documentation/kprobes.txt allows any number of probes at an address. All of them run the one
-// copy of the instruction there, so a new one gets the members of the architecture from the one
-// that is there.
-func (k *Kprobes) join(c Caller, s *site, p uint64) error {
+// share makes an address ready for a further probe. It has one probe, or several, or an aggregate whose last child has
+// gone while its jump waits for being undone, or probes that are gone with a module's text.
+func (k *Kprobes) share(c Caller, s *site) error {
 	switch {
 	case k.flags(s.head)&flagGone != 0:
-		if err := k.revive(c, s); err != nil {
-			return err
-		}
-	case !s.aggr:
-		if err := k.aggregate(c, s); err != nil {
-			return err
-		}
-		k.prepareDetour(c, s)
+		return k.revive(c, s)
+	case s.aggr:
+		return nil
 	}
-	for _, f := range k.l.p.arch {
-		k.m.Store(p, f, k.m.Load(s.head, f))
-	}
-	if err := k.enlist(c, s, p); err != nil {
+	if err := k.aggregate(s); err != nil {
 		return err
 	}
-	if !k.disabled(s.head) || k.disabled(p) {
-		return nil
-	}
-	k.clearFlag(s.head, flagDisabled)
-	if k.allDisarmed {
-		return nil
-	}
-	return k.arm(c, s)
+	k.makeDetour(c, s)
+	return nil
 }
 
 // enlist makes a probe a child: in front, so that the last one registered runs first; one with a
@@ -81,7 +64,7 @@ func (k *Kprobes) leaveDetour(c Caller, s *site, empty bool) error {
 // It happens with the second probe at an address, and with the first one that can be optimized, as
 // the optimizer works on aggregates alone. The aggregate has a post handler only where a child has
 // one, because a post handler keeps the address from being boosted and optimized.
-func (k *Kprobes) aggregate(_ Caller, s *site) error {
+func (k *Kprobes) aggregate(s *site) error {
 	op, err := k.m.alloc(k.l.o.size)
 	if err != nil {
 		return err
@@ -146,7 +129,7 @@ func (k *Kprobes) mayOptimize(c Caller, s *site) error {
 	if k.off(s) {
 		return nil
 	}
-	return k.wantOptimized(c, s)
+	return k.enqueue(c, s)
 }
 
 // anyChild reports whether a child has a handler of the kind.

@@ -155,17 +155,17 @@ func holdRegisterByAddress(t *testing.T, kernel string) {
 	target, _ := g.im.Func("bench_target")
 	p, _ := g.Alloc(l.size, 64)
 	store := func(f image.Field, v uint64) { g.do(g.Store(p+f.Offset, f.Size, v)) }
-	if err := g.k.RegisterKprobe(g, p); !errors.Is(err, EINVAL) {
+	if err := g.k.Register(g, Kprobe, p); !errors.Is(err, EINVAL) {
 		t.Errorf("neither address nor symbol: %v", err)
 	}
 	store(l.offset, target.Entry) // in 32 bits an offset reaches everything
-	if err := g.k.RegisterKprobe(g, p); !errors.Is(err, EINVAL) {
+	if err := g.k.Register(g, Kprobe, p); !errors.Is(err, EINVAL) {
 		t.Errorf("an offset alone: %v", err)
 	}
 	store(l.offset, 0)
 	store(l.addr, target.Entry)
 	store(l.flags, flagOptimized|flagGone)
-	g.do(g.k.RegisterKprobe(g, p))
+	g.do(g.k.Register(g, Kprobe, p))
 	want := uint64(0)
 	if g.k.era.located {
 		want = flagEntry
@@ -173,7 +173,7 @@ func holdRegisterByAddress(t *testing.T, kernel string) {
 	if f, _ := g.Load(p+l.flags.Offset, 4); f != want {
 		t.Errorf("flags %#x after registration, want %#x", f, want)
 	}
-	if err := g.k.RegisterKprobe(g, p); !errors.Is(err, EINVAL) {
+	if err := g.k.Register(g, Kprobe, p); !errors.Is(err, EINVAL) {
 		t.Errorf("registered twice: %v", err)
 	}
 	name, _ := g.Alloc(16, 16)
@@ -181,14 +181,14 @@ func holdRegisterByAddress(t *testing.T, kernel string) {
 	q, _ := g.Alloc(l.size, 64)
 	g.do(g.Store(q+l.addr.Offset, g.size(), target.Entry))
 	g.do(g.Store(q+l.name.Offset, g.size(), name))
-	if err := g.k.RegisterKprobe(g, q); !errors.Is(err, EINVAL) {
+	if err := g.k.Register(g, Kprobe, q); !errors.Is(err, EINVAL) {
 		t.Errorf("address and symbol: %v", err)
 	}
-	g.do(g.k.UnregisterKprobes(g, p, q))
+	g.do(g.k.Unregister(g, Kprobe, p, q))
 	if a, _ := g.Load(q+l.addr.Offset, g.size()); a != 0 {
 		t.Errorf("address %#x of a probe that was not registered stays", a)
 	}
-	g.do(g.k.RegisterKprobe(g, p)) // by the address that it still has
+	g.do(g.k.Register(g, Kprobe, p)) // by the address that it still has
 }
 
 func TestRegisterAllUndoesOnError(t *testing.T) { eachKernel(t, holdRegisterAllUndoesOnError) }
@@ -203,11 +203,11 @@ func holdRegisterAllUndoesOnError(t *testing.T, image string) {
 		g.do(g.Store(p+l.addr.Offset, g.size(), fn.Entry))
 		ps = append(ps, p)
 	}
-	err := g.k.RegisterAll(g, ps, g.k.RegisterKprobe, g.k.UnregisterKprobes)
+	err := g.k.RegisterAll(g, Kprobe, ps...)
 	if !errors.Is(err, EINVAL) || len(g.k.sites) != 0 {
 		t.Errorf("%v, %d sites stay", err, len(g.k.sites))
 	}
-	if err := g.k.RegisterAll(g, nil, g.k.RegisterKprobe, g.k.UnregisterKprobes); !errors.Is(err, EINVAL) {
+	if err := g.k.RegisterAll(g, Kprobe); !errors.Is(err, EINVAL) {
 		t.Errorf("no probes: %v", err)
 	}
 }
@@ -230,7 +230,7 @@ func holdEnableDisable(t *testing.T, image string) {
 	if st := g.state(p); st.Mode != Disabled || len(g.pokes) != 2 {
 		t.Errorf("disabled: %+v, %v", st, g.pokes)
 	}
-	g.do(g.k.UnregisterKprobes(g, p.Addr))
+	g.do(g.k.Unregister(g, Kprobe, p.Addr))
 	if err := g.k.Enable(g, p); !errors.Is(err, EINVAL) {
 		t.Errorf("enabling what is not registered: %v", err)
 	}
@@ -283,7 +283,7 @@ func holdAggregateOrderAndHandlers(t *testing.T, image string) {
 	if g.k.m.Load(s.head, l.pre) != g.k.sym.aggrPre || g.k.m.Load(s.head, l.post) != g.k.sym.aggrPost {
 		t.Error("the aggregate lacks its handlers")
 	}
-	if err := g.k.DisableKprobe(g, s.head); !errors.Is(err, EINVAL) {
+	if err := g.k.Disable(g, &Probe{Addr: s.head}); !errors.Is(err, EINVAL) {
 		t.Errorf("the aggregate is nobody's probe: %v", err)
 	}
 	g.do(g.k.Remove(g, b))

@@ -1,25 +1,34 @@
 package kprobes
 
-// arm stores the breakpoint. A jump that covers the address must go first. A jump at the address
+// armSite stores the breakpoint. A jump that covers the address must go first. A jump at the address
 // itself may stay: it waits for being undone, which optimizing again cancels.
 // As everything here that changes text, it runs under kprobe_mutex, which keeps other sites as
 // they are.
-func (k *Kprobes) arm(c Caller, s *site) error {
+func (k *Kprobes) armSite(c Caller, s *site) error {
 	for _, o := range k.covering(s.addr) {
 		if err := k.unoptimize(c, o, true); err != nil {
 			return err
 		}
 	}
-	if s.text == textClear && k.entryAt(s.addr) != 0 {
+	switch {
+	case s.text != textClear:
+		return nil
+	case k.entryAt(s.addr) != 0:
 		return k.callEntry(c, s)
 	}
-	if s.text == textClear {
-		if err := k.byteAt(c, s, k.breakpoint(s), stepBreakpoint); err != nil {
-			return err
-		}
-		s.text = textProbed
+	if err := k.byteAt(c, s, k.breakpoint(s), stepBreakpoint); err != nil {
+		return err
 	}
-	return k.wantOptimized(c, s)
+	s.text = textProbed
+	return nil
+}
+
+// rearm arms a site that has been registered and asks for its jump.
+func (k *Kprobes) rearm(c Caller, s *site) error {
+	if err := k.armSite(c, s); err != nil {
+		return err
+	}
+	return k.enqueue(c, s)
 }
 
 // breakpoint is what stands at a site while it is armed.
@@ -42,7 +51,7 @@ func (k *Kprobes) disarm(c Caller, s *site) error {
 // released lets a jump come back that a probe at the address was in the way of.
 func (k *Kprobes) released(c Caller, addr uint64) error {
 	for _, o := range k.covering(addr) {
-		if err := k.wantOptimized(c, o); err != nil {
+		if err := k.enqueue(c, o); err != nil {
 			return err
 		}
 	}
@@ -86,17 +95,14 @@ func (k *Kprobes) covering(addr uint64) (found []*site) {
 	return found
 }
 
-// EnableKprobe and DisableKprobe answer enable_kprobe and disable_kprobe.
-// EINVAL is for a probe that is not registered, and for one whose text has vanished, which nothing
-// brings back.
-func (k *Kprobes) EnableKprobe(c Caller, p uint64) error {
-	return k.locked(c, func() error {
-		c.Charge(k.opt.Costs.Toggle)
-		s := k.siteOf(p)
-		if s == nil || k.flags(p)&flagGone != 0 {
+// Enable and Disable switch a registered probe on and off, as enable_kprobe and disable_kprobe do. A probe that is not
+// registered is EINVAL, and so is enabling one whose text has vanished, which nothing brings back.
+func (k *Kprobes) Enable(c Caller, p *Probe) error {
+	return k.toggled(c, p, func(s *site, p uint64) error {
+		switch {
+		case k.flags(p)&flagGone != 0:
 			return EINVAL
-		}
-		if p != s.head {
+		case p != s.head:
 			k.clearFlag(p, flagDisabled)
 		}
 		if !k.disabled(s.head) {
@@ -106,19 +112,25 @@ func (k *Kprobes) EnableKprobe(c Caller, p uint64) error {
 		if k.allDisarmed {
 			return nil
 		}
-		return k.arm(c, s)
+		return k.rearm(c, s)
 	})
 }
 
-// DisableKprobe is the counterpart of EnableKprobe.
-func (k *Kprobes) DisableKprobe(c Caller, p uint64) error {
+// Disable is the counterpart of Enable.
+func (k *Kprobes) Disable(c Caller, p *Probe) error {
+	return k.toggled(c, p, func(s *site, p uint64) error { return k.disable(c, s, p) })
+}
+
+// toggled charges for switching a probe and finds where it is registered.
+func (k *Kprobes) toggled(c Caller, p *Probe, f func(s *site, p uint64) error) error {
 	return k.locked(c, func() error {
 		c.Charge(k.opt.Costs.Toggle)
+		p := p.Addr + k.kind(p.Kind).kp
 		s := k.siteOf(p)
 		if s == nil {
 			return EINVAL
 		}
-		return k.disable(c, s, p)
+		return f(s, p)
 	})
 }
 

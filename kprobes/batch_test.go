@@ -196,6 +196,6 @@ func TestBatchesFitAPage(t *testing.T) {
 		if got := l.read("site_5", 128); got != was {
 			t.Errorf("text %s without jumps, was %s", got, was)
 		}
-		l.do(l.k.UnregisterKprobes(l.Call, ps...))
+		l.do(l.k.Unregister(l.Call, Kprobe, ps...))
 	})
 }

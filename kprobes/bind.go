@@ -39,46 +39,10 @@ type native struct {
 	f    func(*sim.Call) error
 }
 
-// Their names and arguments are those of linux/kprobes.h but for two. The guest calls kfree for a
-// return instance that comes home after its probe has gone, and text_poke_note at each step of a
-// patch.
+// natives lists the functions by the names of linux/kprobes.h, but for two. The guest calls kfree for a return instance
+// that comes home after its probe has gone, and text_poke_note at each step of a patch.
 func (k *Kprobes) natives() []native {
-	return []native{
-		{"register_kprobe", func(c *sim.Call) error { return k.RegisterKprobe(c, c.Arg(0)) }},
-		{"unregister_kprobe", func(c *sim.Call) error { return k.UnregisterKprobes(c, c.Arg(0)) }},
-		{"register_kretprobe", func(c *sim.Call) error { return k.RegisterKretprobe(c, c.Arg(0)) }},
-		{"unregister_kretprobe", func(c *sim.Call) error { return k.UnregisterKretprobes(c, c.Arg(0)) }},
-		{"register_kprobes", func(c *sim.Call) error {
-			ps := k.pointers(c.Arg(0), c.Arg(1))
-			return k.RegisterAll(c, ps, k.RegisterKprobe, k.UnregisterKprobes)
-		}},
-		{"register_kretprobes", func(c *sim.Call) error {
-			rps := k.pointers(c.Arg(0), c.Arg(1))
-			return k.RegisterAll(c, rps, k.RegisterKretprobe, k.UnregisterKretprobes)
-		}},
-		{"register_jprobe", func(c *sim.Call) error { return k.RegisterJprobe(c, c.Arg(0)) }},
-		{"unregister_jprobe", func(c *sim.Call) error { return k.UnregisterJprobes(c, c.Arg(0)) }},
-		{"register_jprobes", func(c *sim.Call) error {
-			jps := k.pointers(c.Arg(0), c.Arg(1))
-			return k.RegisterAll(c, jps, k.RegisterJprobe, k.UnregisterJprobes)
-		}},
-		{"unregister_jprobes", func(c *sim.Call) error {
-			return k.UnregisterJprobes(c, k.pointers(c.Arg(0), c.Arg(1))...)
-		}},
-		{"unregister_kprobes", func(c *sim.Call) error {
-			return k.UnregisterKprobes(c, k.pointers(c.Arg(0), c.Arg(1))...)
-		}},
-		{"unregister_kretprobes", func(c *sim.Call) error {
-			return k.UnregisterKretprobes(c, k.pointers(c.Arg(0), c.Arg(1))...)
-		}},
-		{"enable_kprobe", func(c *sim.Call) error { return k.EnableKprobe(c, c.Arg(0)) }},
-		{"disable_kprobe", func(c *sim.Call) error { return k.DisableKprobe(c, c.Arg(0)) }},
-		{"enable_kretprobe", func(c *sim.Call) error {
-			return k.EnableKprobe(c, c.Arg(0)+k.l.r.kp.Offset)
-		}},
-		{"disable_kretprobe", func(c *sim.Call) error {
-			return k.DisableKprobe(c, c.Arg(0)+k.l.r.kp.Offset)
-		}},
+	list := []native{
 		{"kfree", func(c *sim.Call) error {
 			if p := c.Arg(0); p != 0 { // of NULL it does nothing
 				k.m.free(p)
@@ -90,6 +54,29 @@ func (k *Kprobes) natives() []native {
 			return nil
 		}},
 	}
+	for _, kind := range []Kind{Kprobe, Kretprobe, Jprobe} {
+		list = append(list, k.callsOf(kind)...)
+	}
+	return list
+}
+
+// callsOf lists the calls for structures of a kind, with one of them or an array. Jprobes cannot be switched on and off.
+func (k *Kprobes) callsOf(kind Kind) []native {
+	list := []native{
+		{"register_%s", func(c *sim.Call) error { return k.Register(c, kind, c.Arg(0)) }},
+		{"unregister_%s", func(c *sim.Call) error { return k.Unregister(c, kind, c.Arg(0)) }},
+		{"register_%ss", func(c *sim.Call) error { return k.RegisterAll(c, kind, k.pointers(c.Arg(0), c.Arg(1))...) }},
+		{"unregister_%ss", func(c *sim.Call) error { return k.Unregister(c, kind, k.pointers(c.Arg(0), c.Arg(1))...) }},
+	}
+	if kind != Jprobe {
+		list = append(list,
+			native{"enable_%s", func(c *sim.Call) error { return k.Enable(c, &Probe{Kind: kind, Addr: c.Arg(0)}) }},
+			native{"disable_%s", func(c *sim.Call) error { return k.Disable(c, &Probe{Kind: kind, Addr: c.Arg(0)}) }})
+	}
+	for i := range list {
+		list[i].name = fmt.Sprintf(list[i].name, kind)
+	}
+	return list
 }
 
 // answer turns an error into the guest's return value. An error that is none of the API's is a
@@ -118,22 +105,4 @@ func (k *Kprobes) pointers(array, num uint64) []uint64 {
 		ps[i] = k.m.Load(array+uint64(i*k.l.list.Size), k.l.list)
 	}
 	return ps
-}
-
-// RegisterAll registers several probes; when one is refused, those before it are unregistered and
-// its error is the result.
-// So Documentation/kprobes.txt has it for the plural calls. An empty array is EINVAL, as in the
-// kernel.
-func (k *Kprobes) RegisterAll(c Caller, ps []uint64, register func(Caller, uint64) error,
-	unregister func(Caller, ...uint64) error,
-) error {
-	if len(ps) == 0 {
-		return EINVAL
-	}
-	for i, p := range ps {
-		if err := register(c, p); err != nil {
-			return errors.Join(err, unregister(c, ps[:i]...))
-		}
-	}
-	return nil
 }

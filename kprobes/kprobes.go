@@ -299,14 +299,7 @@ func (k *Kprobes) siteOf(p uint64) *site {
 	return s
 }
 
-// add puts a new site into the hash table and the index.
-func (k *Kprobes) add(s *site) {
-	k.hlistAdd(k.bucket(k.sym.table, s.addr), s.head, k.hash())
-	i, _ := k.search(s.addr)
-	k.sites = slices.Insert(k.sites, i, s)
-}
-
-// drop takes a site out of both.
+// drop takes a site out of the hash table and the index.
 func (k *Kprobes) drop(s *site) {
 	k.hlistDel(s.head, k.hash())
 	if i, ok := k.search(s.addr); ok {

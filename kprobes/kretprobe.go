@@ -6,33 +6,26 @@ import (
 	"kprobesim/image"
 )
 
-// RegisterKretprobe registers the struct kretprobe at rp: its instances are allocated, then its
-// kprobe is registered with the handler that takes over the return address.
-// The other handlers of that kprobe are cleared, as in the kernel: struct kretprobe has its own.
-// Functions that the era names are EINVAL, such as the one that switches tasks: return instances
-// are found by task.
-func (k *Kprobes) RegisterKretprobe(c Caller, rp uint64) error {
-	return k.locked(c, func() error {
-		kp := rp + k.l.r.kp.Offset
-		if err := k.returnable(rp, kp); err != nil {
-			return err
-		}
-		for _, f := range []image.Field{k.l.p.post, k.l.p.fault, k.l.p.brk} {
-			k.m.Store(kp, f, 0)
-		}
-		k.m.Store(kp, k.l.p.pre, k.sym.returnPre)
-		if err := k.allocInstances(c, rp); err != nil {
-			return err
-		}
-		if err := k.register(c, kp); err != nil {
-			k.freeInstances(rp)
-			return err
-		}
-		return nil
-	})
+// takeReturns is the first step of registering a return probe: its instances are allocated, and its kprobe gets the
+// handler that takes over the return address. The other handlers of that kprobe are cleared, as in the kernel: struct
+// kretprobe has its own.
+func (k *Kprobes) takeReturns(c Caller, r *registration) error {
+	if err := k.returnable(r.at, r.p); err != nil {
+		return err
+	}
+	for _, f := range []image.Field{k.l.p.post, k.l.p.fault, k.l.p.brk} {
+		k.m.Store(r.p, f, 0)
+	}
+	k.m.Store(r.p, k.l.p.pre, k.sym.returnPre)
+	if err := k.allocInstances(c, r.at); err != nil {
+		return err
+	}
+	r.undo = func() { k.freeInstances(r.at) }
+	return nil
 }
 
-// returnable says what keeps a function from having a return probe that a kprobe may have.
+// returnable says what keeps a function from having a return probe that a kprobe may have. Functions that the era names
+// are EINVAL, such as the one that switches tasks: return instances are found by task.
 func (k *Kprobes) returnable(rp, kp uint64) error {
 	addr, err := k.resolve(kp)
 	if err != nil {
@@ -67,7 +60,7 @@ func (k *Kprobes) allocInstances(c Caller, rp uint64) error {
 	}
 	k.m.Store(rp, l.nmissed, 0)
 	if k.era.Hooks {
-		if err := k.allocHook(c, rp); err != nil {
+		if err := k.allocHook(rp); err != nil {
 			return err
 		}
 	}
@@ -104,7 +97,7 @@ func (k *Kprobes) freeHead(rp uint64) uint64 {
 }
 
 // allocHook makes what holds the instances of a return probe together, until the last one is freed.
-func (k *Kprobes) allocHook(_ Caller, rp uint64) error {
+func (k *Kprobes) allocHook(rp uint64) error {
 	hook, err := k.m.alloc(k.l.r.hookSize)
 	if err != nil {
 		return err
@@ -151,21 +144,14 @@ func (k *Kprobes) leaveHook(rp uint64, freed int) {
 	k.m.Store(rp, k.l.r.hook, 0)
 }
 
-// UnregisterKretprobes unregisters several return probes with one grace period. Instances that are
-// still out lose their probe; the guest frees them when their functions return.
-func (k *Kprobes) UnregisterKretprobes(c Caller, rps ...uint64) error {
-	kps := make([]uint64, len(rps))
-	for i, rp := range rps {
-		kps[i] = rp + k.l.r.kp.Offset
+// retireReturns frees the instances of a return probe. Instances that are still out lose their probe; the guest frees
+// them when their functions return.
+func (k *Kprobes) retireReturns(c Caller, rp uint64) error {
+	if err := k.orphan(c, rp); err != nil {
+		return err
 	}
-	return k.unregister(c, kps, func(kp uint64) error {
-		rp := kp - k.l.r.kp.Offset
-		if err := k.orphan(c, rp); err != nil {
-			return err
-		}
-		k.freeInstances(rp)
-		return nil
-	})
+	k.freeInstances(rp)
+	return nil
 }
 
 // orphan clears the back pointers of a probe's instances that are in use.

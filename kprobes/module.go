@@ -187,16 +187,16 @@ func (k *Kprobes) killSite(c Caller, s *site) {
 // gone, a new one may join them.
 func (k *Kprobes) revive(c Caller, s *site) error {
 	if !s.aggr {
-		if err := k.aggregate(c, s); err != nil {
+		if err := k.aggregate(s); err != nil {
 			return err
 		}
 	}
-	fresh, err := k.prepare(c, s.head, s.addr)
+	fresh, err := k.prepareSite(c, s.head, s.addr)
 	if err != nil {
 		return err
 	}
 	s.slot, s.orig, s.runs = fresh.slot, fresh.orig, fresh.runs
 	k.m.Store(s.head, k.l.p.flags, k.flags(s.head)&^flagGone|flagDisabled)
-	k.prepareDetour(c, s)
+	k.makeDetour(c, s)
 	return nil
 }

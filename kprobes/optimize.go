@@ -2,29 +2,19 @@ package kprobes
 
 import "slices"
 
-// tryOptimize puts a probe that can be optimized behind an aggregate and asks for it.
-// register calls it for the first probe at an address; join decides for later ones.
-func (k *Kprobes) tryOptimize(c Caller, s *site) error {
-	if !k.prepareDetour(c, s) {
-		return nil
+// makeDetour decides whether a jump may stand at a site, and writes its detour buffer. The buffer names an aggregate,
+// which a site with one probe gets for it. Without memory for that the probe keeps its breakpoint, which is no error.
+func (k *Kprobes) makeDetour(c Caller, s *site) bool {
+	if s.refusal = k.checkDetour(c, s); s.refusal != nil {
+		return false
 	}
-	if err := k.aggregate(c, s); err != nil {
+	if !s.aggr && k.aggregate(s) != nil {
 		k.detours.give(s.detour)
 		s.region, s.detour = Region{}, 0
-		return nil // without memory the probe stays a breakpoint, which is no error
+		return false
 	}
 	k.storeDetour(c, s)
-	return k.wantOptimized(c, s)
-}
-
-// prepareDetour decides whether a jump may stand at the site and reserves its detour buffer. For
-// a site with an aggregate it also builds the buffer.
-func (k *Kprobes) prepareDetour(c Caller, s *site) bool {
-	s.refusal = k.checkDetour(c, s)
-	if s.refusal == nil && s.aggr {
-		k.storeDetour(c, s)
-	}
-	return s.refusal == nil
+	return true
 }
 
 // checkDetour decides whether a jump may stand at the site and reserves a detour buffer for it.
@@ -130,10 +120,10 @@ func (k *Kprobes) blocked(s *site) *Refusal {
 	return nil
 }
 
-// wantOptimized queues a site for the optimizer if nothing stands against it.
+// enqueue queues a site for the optimizer if nothing stands against it.
 // The delay lets probes that are registered one after the other share a pass. In 2.6.34 it is five
 // jiffies.
-func (k *Kprobes) wantOptimized(c Caller, s *site) error {
+func (k *Kprobes) enqueue(c Caller, s *site) error {
 	if !s.ready() || k.blocked(s) != nil || k.flags(s.head)&flagOptimized != 0 {
 		return nil
 	}

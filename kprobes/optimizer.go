@@ -129,7 +129,7 @@ func (k *Kprobes) SetOptimization(c Caller, on bool) error {
 			if k.disabled(s.head) {
 				continue
 			}
-			change := k.wantOptimized
+			change := k.enqueue
 			if !on {
 				change = func(c Caller, s *site) error { return k.unoptimize(c, s, false) }
 			}
@@ -174,7 +174,7 @@ func (k *Kprobes) armOne(c Caller, s *site) error {
 	case k.off(s):
 		return k.disarm(c, s)
 	}
-	return k.arm(c, s)
+	return k.rearm(c, s)
 }
 
 // off reports that nothing is to be armed at a site. The probe on the trampoline of return probes stays when all

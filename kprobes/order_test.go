@@ -115,7 +115,7 @@ func TestBatchTakesOneGracePeriod(t *testing.T) {
 				periods++
 			}
 		})
-		w.do(w.k.UnregisterKprobes(w.Call, ps...))
+		w.do(w.k.Unregister(w.Call, Kprobe, ps...))
 		if periods != 1 {
 			t.Errorf("%d grace periods for %d probes, want one", periods, len(ps))
 		}

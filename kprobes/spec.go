@@ -40,7 +40,7 @@ func (k *Kprobes) Add(c Caller, s Spec) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := k.kind(s.Kind).register(c, p.Addr); err != nil {
+	if err := k.Register(c, s.Kind, p.Addr); err != nil {
 		k.release(p)
 		return nil, fmt.Errorf("registering a probe at %s+%#x: %w%s", s.Symbol, s.Offset, err, k.because(s))
 	}
@@ -58,21 +58,6 @@ func (k *Kprobes) because(s Spec) string {
 		return ""
 	}
 	return fmt.Sprintf(": %s (rule %s)", v.Denied.Text, v.Denied.Rule)
-}
-
-// kindOf is how probes of one kind are made and registered.
-type kindOf struct {
-	size       uint64 // of the structure
-	register   func(Caller, uint64) error
-	unregister func(Caller, ...uint64) error
-}
-
-func (k *Kprobes) kind(kind Kind) kindOf {
-	return [...]kindOf{
-		Kprobe:    {k.l.p.size, k.RegisterKprobe, k.UnregisterKprobes},
-		Kretprobe: {k.l.r.size, k.RegisterKretprobe, k.UnregisterKretprobes},
-		Jprobe:    {k.l.j.size, k.RegisterJprobe, k.UnregisterJprobes},
-	}[kind]
 }
 
 // build makes the structure of a probe and its name.
@@ -181,7 +166,7 @@ func (k *Kprobes) handlers(s Spec) []handler {
 
 // Remove unregisters a probe that Add has made, waits for the grace period and frees the structure.
 func (k *Kprobes) Remove(c Caller, p *Probe) error {
-	if err := k.kind(p.Kind).unregister(c, p.Addr); err != nil {
+	if err := k.Unregister(c, p.Kind, p.Addr); err != nil {
 		return err
 	}
 	k.release(p)
@@ -195,9 +180,3 @@ func (k *Kprobes) release(p *Probe) {
 		k.m.free(p.name)
 	}
 }
-
-// Enable and Disable switch a probe on and off.
-func (k *Kprobes) Enable(c Caller, p *Probe) error { return k.EnableKprobe(c, p.Addr) }
-
-// Disable is the counterpart of Enable.
-func (k *Kprobes) Disable(c Caller, p *Probe) error { return k.DisableKprobe(c, p.Addr) }

@@ -1,21 +1,16 @@
 package kprobes
 
-// UnregisterKprobes unregisters several probes and waits for one grace period for all of them.
-// What is not registered gets its address cleared.
-func (k *Kprobes) UnregisterKprobes(c Caller, ps ...uint64) error {
-	return k.unregister(c, ps, nil)
-}
-
-// unregister detaches the probes, waits until no CPU can be in them, and frees what they had.
-// All structures are detached before the one wait, which is what the plural calls are for. each
-// then runs for every probe that was registered, when no handler can be in it.
-func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) error {
-	if len(ps) == 0 {
+// Unregister unregisters structures of a kind: it detaches all of them, waits for one grace period until no CPU can be in
+// them, which is what the plural calls are for, and frees what they had. A structure that is not registered gets its
+// address cleared.
+func (k *Kprobes) Unregister(c Caller, kind Kind, all ...uint64) error {
+	if len(all) == 0 {
 		return nil
 	}
-	rest := make([]func() error, len(ps))
+	of, rest := k.kind(kind), make([]func() error, len(all))
 	err := k.locked(c, func() (err error) {
-		for i, p := range ps {
+		for i, at := range all {
+			p := at + of.kp
 			if rest[i], err = k.detach(c, p); err != nil {
 				return err
 			}
@@ -25,23 +20,21 @@ func (k *Kprobes) unregister(c Caller, ps []uint64, each func(p uint64) error) e
 		}
 		return nil
 	})
+	if err == nil && k.opt.Mutant != MutantUnregisterAtOnce {
+		err = k.grace(c)
+	}
 	if err != nil {
 		return err
 	}
-	if k.opt.Mutant != MutantUnregisterAtOnce {
-		if err := k.grace(c); err != nil {
-			return err
-		}
-	}
-	for i, p := range ps {
+	for i, at := range all {
 		if rest[i] == nil {
 			continue
 		}
 		if err := rest[i](); err != nil {
 			return err
 		}
-		if each != nil {
-			if err := each(p); err != nil {
+		if of.retired != nil {
+			if err := of.retired(c, at); err != nil {
 				return err
 			}
 		}

@@ -99,34 +99,45 @@ func (k *Kprobes) userSite(inode, offset uint64) *userSite {
 	return k.userSites[i]
 }
 
-// RegisterUser registers the probe of a place in a file: p->user->inode and offset, and handlers. No code changes.
-// A second probe of the place is EEXIST; a kernel without probes of user space says ENOSYS.
+// RegisterUser registers the probe of a place in a file: p->user->inode and offset, and handlers. No code changes: the
+// probe is prepared and armed when it is inserted into a page. A second probe of the place is EEXIST; a kernel without
+// probes of user space says ENOSYS.
 func (k *Kprobes) RegisterUser(c Caller, p uint64) error {
 	if k.users.size == 0 {
 		return ENOSYS
 	}
+	return k.register(c, kind{steps: []step{k.checkPlace, k.insertPlace}}, p)
+}
+
+// checkPlace refuses what names no place, and a place that has a probe.
+func (k *Kprobes) checkPlace(c Caller, r *registration) error {
 	c.Charge(k.opt.Costs.Register)
-	u, inode, offset := k.place(p)
+	u, inode, offset := k.place(r.p)
 	switch {
 	case u == 0 || inode == 0:
 		return EINVAL
 	case k.userSite(inode, offset) != nil:
 		return EEXIST
 	}
-	return k.quietly(c, func() error {
-		k.m.Store(p, k.l.p.addr, 0)
-		k.m.Store(p, k.l.p.nmissed, 0)
-		k.m.Store(p, k.l.p.flags, 0)
-		k.listInit(p)
-		if err := k.storeMembers(p, k.opcode(k.arch.Breakpoint)); err != nil {
+	r.place = &userSite{p: r.p, inode: inode, offset: offset}
+	return nil
+}
+
+// insertPlace makes hits find the probe.
+func (k *Kprobes) insertPlace(c Caller, r *registration) error {
+	return k.quietly(c, func() (err error) {
+		k.m.Store(r.p, k.l.p.addr, 0)
+		k.m.Store(r.p, k.l.p.nmissed, 0)
+		k.m.Store(r.p, k.l.p.flags, 0)
+		k.listInit(r.p)
+		if err := k.storeMembers(r.p, k.opcode(k.arch.Breakpoint)); err != nil {
 			return err
 		}
-		k.hlistAdd(k.bucket(k.sym.table, inode*offset), p, k.hash())
-		code, err := k.m.alloc(pokeBytes)
-		if err != nil {
+		k.hlistAdd(k.bucket(k.sym.table, r.place.inode*r.place.offset), r.p, k.hash())
+		if r.place.code, err = k.m.alloc(pokeBytes); err != nil {
 			return err
 		}
-		k.userSites = append(k.userSites, &userSite{p: p, inode: inode, offset: offset, code: code})
+		k.userSites = append(k.userSites, r.place)
 		return k.m.take()
 	})
 }
@@ -175,8 +186,8 @@ func (k *Kprobes) UnregisterUser(c Caller, p uint64) error {
 	return errors.Join(err, k.m.take())
 }
 
-// toggled finds the struct uprobe of a probe and the registered place that it names, whose breakpoint comes or goes.
-func (k *Kprobes) toggled(c Caller, p uint64) (u uint64, s *userSite, err error) {
+// userToggled finds the struct uprobe of a probe and the registered place that it names, whose breakpoint comes or goes.
+func (k *Kprobes) userToggled(c Caller, p uint64) (u uint64, s *userSite, err error) {
 	if k.users.size == 0 {
 		return 0, nil, ENOSYS
 	}
@@ -198,7 +209,7 @@ func (k *Kprobes) InsertUser(c Caller, p uint64) error {
 
 // insertUser asks again whether the insertion is wanted when nothing can come in between any more.
 func (k *Kprobes) insertUser(c Caller, p uint64, wanted func() bool) error {
-	u, s, err := k.toggled(c, p)
+	u, s, err := k.userToggled(c, p)
 	if err != nil {
 		return err
 	}
@@ -283,7 +294,7 @@ func (k *Kprobes) RemoveUser(c Caller, p uint64) error {
 
 // removeUser sets removed if there was a breakpoint.
 func (k *Kprobes) removeUser(c Caller, p uint64, removed *bool) error {
-	u, s, err := k.toggled(c, p)
+	u, s, err := k.userToggled(c, p)
 	if err != nil {
 		return err
 	}
