@@ -134,16 +134,17 @@ type CPU struct {
 // New64 makes a CPU that has long mode, in 64-bit mode with paging on, as the loader leaves it. Where
 // Bus.Root is Unpaged, it begins in 32-bit mode with paging off.
 func New64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
-	return newCPU(n, cfg, bus, true, (*CPU).reset64)
+	return new(CPU).build(n, cfg, bus, true, (*CPU).reset64)
 }
 
 // New32 is New64 for a CPU without long mode, in 32-bit protected mode.
 func New32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
-	return newCPU(n, cfg, bus, false, (*CPU).reset32)
+	return new(CPU).build(n, cfg, bus, false, (*CPU).reset32)
 }
 
-func newCPU(n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func(*CPU)) *CPU {
-	c := &CPU{reset: reset, pages: mmu.PageSizes{12, 21}, hasLongMode: long, answers: newAnswers(cfg, long)}
+// build makes the zero value a CPU.
+func (c *CPU) build(n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func(*CPU)) *CPU {
+	c.reset, c.pages, c.hasLongMode, c.answers = reset, mmu.PageSizes{12, 21}, long, newAnswers(cfg, long)
 	c.physBits = c.answers.physBits()
 	switch bus.Root {
 	case Unpaged:

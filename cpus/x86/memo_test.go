@@ -104,7 +104,12 @@ func TestMemoOfTwoLoads(t *testing.T) {
 
 // loopRun executes code that ends with a jump to its beginning, which it also reaches from exceptions.
 func loopRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64, prepare func(*CPU)) *CPU {
-	w := newWorld(t, isa, cpus.Window, nil)
+	t.Helper()
+	return loopIn(newWorld(t, isa, cpus.Window, nil), code, seed, prepare)
+}
+
+// loopIn is loopRun in a given world.
+func loopIn(w *world, code []byte, seed uint64, prepare func(*CPU)) *CPU {
 	code = append(code[:len(code):len(code)], 0xe9)
 	fuzzPages(w, binary.LittleEndian.AppendUint32(code, uint32(-(len(code)+4))))
 	c := w.cpu()

@@ -65,8 +65,14 @@ func (q *irqs) Acknowledge() uint32 {
 // newWorld builds tables with the kernel's mappings and puts code at testCode.
 func newWorld(tb testing.TB, isa *cpus.ISA, model string, code []byte) *world {
 	tb.Helper()
+	return newWorldIn(tb, isa, model, code, mmu.NewMemory(worldRAM))
+}
+
+// newWorldIn is newWorld with a given memory.
+func newWorldIn(tb testing.TB, isa *cpus.ISA, model string, code []byte, mem *mmu.Memory) *world {
+	tb.Helper()
 	maps := testMaps(isa)
-	w := &world{tb: tb, isa: isa, pae: isa.Name == paeName, data: maps[0].VA, image: maps[len(maps)-2].VA, mem: mmu.NewMemory(worldRAM), cfg: testConfig(model), next: worldTables + 0x200000, irq: &irqs{}}
+	w := &world{tb: tb, isa: isa, pae: isa.Name == paeName, data: maps[0].VA, image: maps[len(maps)-2].VA, mem: mem, cfg: testConfig(model), next: worldTables + 0x200000, irq: &irqs{}}
 	if errs := w.cfg.Check(isa); errs != nil {
 		tb.Fatal(errs)
 	}
