@@ -13,6 +13,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
 	"kprobesim/results/compare"
@@ -105,7 +106,7 @@ func TestPinnedPoints(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := kinds.Records(pt, m)
+			got, err := reports.Records(pt, m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +154,7 @@ func TestInputsOfBaselines(t *testing.T) {
 	have := map[string]bool{}
 	for _, p := range everyPlan(t) {
 		name := p.Name
-		if kinds.Of(p.Kind).Linux != nil {
+		if p.Kind == schema.KindLinux {
 			continue // its figures are those of a kernel that is not part of this program
 		}
 		have[name] = true
@@ -206,7 +207,7 @@ func TestEveryExperimentIsPinned(t *testing.T) {
 		have = append(have, c.experiment)
 	}
 	for _, p := range everyPlan(t) {
-		if kinds.Of(p.Kind).Linux != nil {
+		if p.Kind == schema.KindLinux {
 			seen = append(seen, p.Kind) // measured where there is a kernel: TestLinux of kinds
 			continue
 		}
@@ -215,7 +216,7 @@ func TestEveryExperimentIsPinned(t *testing.T) {
 		}
 		seen = append(seen, p.Kind)
 	}
-	for _, kind := range kinds.Names() {
+	for _, kind := range planning.Kinds() {
 		if !slices.Contains(seen, kind) {
 			t.Errorf("no experiment is of kind %s", kind)
 		}

@@ -5,12 +5,12 @@
 // The packages below it turn a file into a measurement, each using those before it:
 //
 //	schema       what a file says, as types: experiment, kernel, workload, probe, plan, point
-//	kinds        what is measured: each kind with its keys, its measurement, its table and figures
-//	planning     from the name of a file to a plan: bases, settings, sweeps, collections, checks
+//	planning     from the name of a file to a plan: bases, settings, sweeps, collections, keys of each kind, checks
+//	kinds        measures a point, by the kind of its experiment
 //	running      the points of a plan, several at a time
 //	keeping      measurements on disk, by the hash of what they follow from
 //	timelines    what every CPU did during a point
-//	reports      records, tables, figures, the results directory
+//	reports      records, tables and figures of each kind, the results directory
 //	calibration  fits the numbers of a machine that are marked fitted
 //	sensitivity  varies the others, and says which of them move which row
 //

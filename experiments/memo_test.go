@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
 	"kprobesim/internal/host"
 	"kprobesim/internal/hosttools"
 	"kprobesim/results"
@@ -32,7 +33,7 @@ func TestMemoChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if all[i], err = kinds.Records(pt, m); err != nil {
+			if all[i], err = reports.Records(pt, m); err != nil {
 				t.Fatal(err)
 			}
 			if len(all[i]) == 0 || !slices.Equal(all[i], all[0]) {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments"
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
@@ -105,7 +104,7 @@ func (k *checker) record(plans []*schema.Plan) error {
 // their figures depend on the kernel of the user.
 func (k *checker) withBaselines() (names []string) {
 	for _, name := range experiments.Names() {
-		if kind, err := k.loader.ExperimentKind(name); err == nil && kinds.Of(kind).Linux != nil {
+		if kind, err := k.loader.ExperimentKind(name); err == nil && kind == schema.KindLinux {
 			fmt.Fprintf(k.err, "kprobesim: left out: %s, whose figures are those of a kernel that is not part of this program\n", name)
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/reports"
 	"kprobesim/results/figures"
 )
@@ -22,7 +21,7 @@ room for them. A figure that a width or height has no room for is an error that 
 		Args: atLeastOne("a results directory, such as out/NAME"),
 	}
 	figures := c.Flags().StringSlice("figures", nil,
-		"figures to draw (default: those the directory has): "+strings.Join(kinds.FigureNames(), ", "))
+		"figures to draw (default: those the directory has): "+strings.Join(reports.FigureNames(), ", "))
 	width := c.Flags().String("width", "", "width on paper, such as 3.3in or 84mm (default: each figure's own); text has 7 to 9 points at any width")
 	height := c.Flags().String("height", "", "height on paper (default: what the figure needs)")
 	bare := c.Flags().Bool("bare", false, "leave title and caption out of the picture and write them to NAME.txt")

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 )
@@ -21,15 +20,15 @@ func Eras() map[string]string {
 
 // Small makes every experiment with several CPUs quick, and still one that has all its lines.
 var Small = map[string][]string{
-	kinds.Latency:     {"kernel.hz=1000", "kernel.cpus=4"},
-	kinds.Bystander:   {"kernel.cpus=4", "workload.batch=3"},
-	kinds.Scaling:     {"kernel.cpus=3", "workload.hits=5", "workload.warmup=2"},
-	kinds.IRQOff:      {"workload.hits=200", "workload.interrupts=10"},
-	kinds.Unregister:  {"workload.batch=3", "workload.singly=2"},
-	kinds.Missed:      {"kernel.cpus=2", "points.r.maxactive=4", "workload.hits=1", "workload.args=[9000, 1]"},
-	kinds.Crowding:    {"crowd.probes=200", "workload.hits=10"},
-	kinds.UserProbes:  {"kernel.cpus=2", "workload.hits=20"},
-	kinds.Watchpoints: {"kernel.cpus=2", "workload.hits=10"},
+	schema.KindLatency:     {"kernel.hz=1000", "kernel.cpus=4"},
+	schema.KindBystander:   {"kernel.cpus=4", "workload.batch=3"},
+	schema.KindScaling:     {"kernel.cpus=3", "workload.hits=5", "workload.warmup=2"},
+	schema.KindIRQOff:      {"workload.hits=200", "workload.interrupts=10"},
+	schema.KindUnregister:  {"workload.batch=3", "workload.singly=2"},
+	schema.KindMissed:      {"kernel.cpus=2", "points.r.maxactive=4", "workload.hits=1", "workload.args=[9000, 1]"},
+	schema.KindCrowding:    {"crowd.probes=200", "workload.hits=10"},
+	schema.KindUserProbes:  {"kernel.cpus=2", "workload.hits=20"},
+	schema.KindWatchpoints: {"kernel.cpus=2", "workload.hits=10"},
 }
 
 // The experiments with several CPUs have the names of their kinds.

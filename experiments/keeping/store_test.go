@@ -11,6 +11,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/keeping"
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 )
@@ -40,11 +41,11 @@ func TestKeptIsWhatWasMeasured(t *testing.T) {
 		if !ok || e.Took != time.Second {
 			t.Fatalf("%s: kept is %v, %v", name, e, ok)
 		}
-		want, err := kinds.Records(pt, m)
+		want, err := reports.Records(pt, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := kinds.Records(pt, e.Measurement)
+		got, err := reports.Records(pt, e.Measurement)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: other records, %v", name, err)
 		}

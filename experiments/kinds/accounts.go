@@ -8,15 +8,15 @@ import (
 
 // account is what a CPU spends time on. Accounts answer who uses a CPU, phases which step of a hit
 // does. Every tick of a CPU's time is in exactly one account.
-type account uint8
+type Account uint8
 
 const (
-	ForWorkload account = iota
+	ForWorkload Account = iota
 	ForUser
 	ForProbes
-	forInterrupts
-	forStop
-	forKernel
+	ForInterrupts
+	ForStop
+	ForKernel
 	forIdle
 	accounts
 )
@@ -25,8 +25,8 @@ const (
 // when the code around it changes.
 func AccountNames() []string {
 	return []string{
-		ForWorkload: "workload", ForUser: "user", ForProbes: "probes", forInterrupts: "interrupts",
-		forStop: "stop_machine", forKernel: "kernel", forIdle: "idle",
+		ForWorkload: "workload", ForUser: "user", ForProbes: "probes", ForInterrupts: "interrupts",
+		ForStop: "stop_machine", ForKernel: "kernel", forIdle: "idle",
 	}
 }
 
@@ -37,7 +37,7 @@ type Accounts [accounts]clock.Ticks
 // accountOf says what code of a phase in an exception context serves. The entry and the return of
 // exceptions serve probes and interrupts alike: there the context decides. A handler that runs in an
 // interrupt is the probe's, as its phase says.
-func accountOf(phase image.Phase, context int) account {
+func accountOf(phase image.Phase, context int) Account {
 	switch phase {
 	case image.PhaseWorkload:
 		return ForWorkload
@@ -46,9 +46,9 @@ func accountOf(phase image.Phase, context int) account {
 	case image.PhaseIdle:
 		return forIdle
 	case image.PhaseStop:
-		return forStop
+		return ForStop
 	case image.PhaseIRQ:
-		return forInterrupts
+		return ForInterrupts
 	}
 	if phase.Probing() {
 		return ForProbes
@@ -57,9 +57,9 @@ func accountOf(phase image.Phase, context int) account {
 	case cpus.Breakpoint, cpus.SingleStep:
 		return ForProbes
 	case cpus.Interrupted:
-		return forInterrupts
+		return ForInterrupts
 	}
-	return forKernel
+	return ForKernel
 }
 
 // reading is what the counters of all CPUs say at a time. Counters only grow, so a stretch is the

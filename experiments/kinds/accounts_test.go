@@ -5,20 +5,21 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 )
 
 // TestAccountsOfUserMode has the time of CPUs that compute in user mode counted as that.
 func TestAccountsOfUserMode(t *testing.T) {
-	for _, load := range []string{kinds.LoadBusy, kinds.LoadUser} {
-		p := exptest.SmallPoint(t, kinds.Latency, "o", "workload.load="+load)
+	for _, load := range []string{schema.LoadBusy, schema.LoadUser} {
+		p := exptest.SmallPoint(t, schema.KindLatency, "o", "workload.load="+load)
 		m, err := kinds.Measure(p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, a := range m.Accounts {
 			mine, other := kinds.ForWorkload, kinds.ForUser
-			if load == kinds.LoadUser {
+			if load == schema.LoadUser {
 				mine, other = kinds.ForUser, kinds.ForWorkload
 			}
 			if a[mine] < clock.FromCycles(p.Machine.CPU.Hz/1000) || a[other] != 0 {

@@ -5,30 +5,9 @@ import (
 	"slices"
 
 	"kprobesim/cpus"
-	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
-	"kprobesim/internal/doc"
-	"kprobesim/results"
-	"kprobesim/results/figures"
 )
-
-// FigureCalls is the figure of the distribution of the calls' times.
-const FigureCalls = "calls"
-
-// mostTimed bounds the calls that are timed one by one. Their times are kept until the percentiles are taken.
-const mostTimed = 1_000_000
-
-// readOverhead reads [workload], which for this kind may ask that every call be timed, and that whole calls count.
-func readOverhead(r *doc.Reader) schema.Workload {
-	timed, whole := doc.Opt(r, "latencies", false, doc.Flag), doc.Opt(r, "loop_included", false, doc.Flag)
-	w := schema.ReadWorkload(r)
-	if timed && w.Hits > mostTimed {
-		r.Errorf("hits", "%d calls: at most %d are timed one by one (latencies)", w.Hits, mostTimed)
-	}
-	w.Latencies, w.Whole = timed, whole
-	return w
-}
 
 // callWatch observes how long every call of a function by a loop takes: from the start of its first instruction
 // to the end of the last one before the loop goes on. What happens meanwhile counts: the probe, interrupts,
@@ -78,26 +57,4 @@ func (s *session) timed(m *Measurement, body func() (uint64, error)) (sum uint64
 	slices.Sort(w.taken)
 	m.Taken = w.taken
 	return sum, err
-}
-
-// calls records the percentiles of the calls' times: the smallest time that at least a share of them does not
-// exceed.
-func (w *recorder) calls(sorted []clock.Ticks) {
-	if len(sorted) == 0 {
-		return
-	}
-	for _, share := range results.CallShares() {
-		i := max((len(sorted)*share+999)/1000-1, 0)
-		w.ratio(results.CallMetric(share), "cycles", int64(sorted[i]), int64(clock.PerCycle))
-	}
-}
-
-// drawCalls charts the distribution of the calls' times.
-func drawCalls(s *results.Set) (figures.Figure, error) {
-	return figures.CallCurves(s, figures.Frame{
-		Title:  "How long calls with a probe take: " + place(s.Points()[0]),
-		XLabel: "cycles of a call", YLabel: "calls no longer, %",
-		Caption: []string{"from the first instruction of the called function to its return, with all that interrupts it; " +
-			"both axes are logarithmic, that of shares in what is left to 100 %"},
-	})
 }

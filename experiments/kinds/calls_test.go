@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
 	"kprobesim/internal/clock"
 	"kprobesim/results"
 )
@@ -41,7 +42,7 @@ func holdCallsAreTimed(t *testing.T, point, loop string) {
 		t.Errorf("calls of %d ticks in a stretch of %d: the loop's own are %d, and all without the probe %d", sum,
 			m.Probed.Time, own, m.Base.Time)
 	}
-	records, err := kinds.Records(pt, m)
+	records, err := reports.Records(pt, m)
 	if err != nil {
 		t.Fatal(err)
 	}

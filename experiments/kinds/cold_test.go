@@ -7,6 +7,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
 )
 
 // TestColdHit wants a run of one hit without warm-up to be the cold hit, the one that other runs report as
@@ -41,7 +42,7 @@ func TestColdHit(t *testing.T) {
 
 // TestWarmKinds refuses to measure without a warm-up what has no cold hit.
 func TestWarmKinds(t *testing.T) {
-	for _, name := range []string{kinds.IRQOff, kinds.Scaling} {
+	for _, name := range []string{schema.KindIRQOff, schema.KindScaling} {
 		_, err := planning.NewLoader().Plan(name, []string{"workload.warmup=0"})
 		if err == nil || !strings.Contains(err.Error(), "measures warm hits") {
 			t.Errorf("%s without a warm-up: %v", name, err)

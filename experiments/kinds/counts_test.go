@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
 )
@@ -20,7 +21,7 @@ func recorded(t *testing.T, pt *schema.Point) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := kinds.Records(pt, m)
+	records, err := reports.Records(pt, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +90,8 @@ func TestMissedReturns(t *testing.T) {
 func TestScalingCountsHits(t *testing.T) {
 	exptest.Alone(t)
 	const sets = "kernel.cpus=2"
-	once := outcome(t, kinds.Scaling, "b", sets)
-	deep := outcome(t, kinds.Scaling, "b", sets, "workload.target=work_recursive", "workload.args=[12, 1]")
+	once := outcome(t, schema.KindScaling, "b", sets)
+	deep := outcome(t, schema.KindScaling, "b", sets, "workload.target=work_recursive", "workload.args=[12, 1]")
 	if n := deep[results.MetricCalls]; n == 0 || deep[results.MetricHits] != 13*n {
 		t.Errorf("%v hits of %v calls", deep[results.MetricHits], n)
 	}
@@ -101,7 +102,7 @@ func TestScalingCountsHits(t *testing.T) {
 	if cpus := deep[kinds.MetricRate] * deep["cycles_per_hit_and_cpu"] / mhz; math.Abs(cpus-2) > 0.01 {
 		t.Errorf("%v million hits a second of %v cycles each are %v CPUs, want 2", deep[kinds.MetricRate], deep["cycles_per_hit_and_cpu"], cpus)
 	}
-	off := outcome(t, kinds.Scaling, "b", sets, `points.b.flags=["disabled"]`)
+	off := outcome(t, schema.KindScaling, "b", sets, `points.b.flags=["disabled"]`)
 	if _, ok := off["cycles_per_hit_and_cpu"]; ok || off[kinds.MetricRate] != 0 || off[results.MetricCalls] == 0 || off[results.MetricHits] != 0 {
 		t.Errorf("disabled: %v", off)
 	}
@@ -159,8 +160,8 @@ func TestWatchpointCounts(t *testing.T) {
 // TestCrowdingIsPerHit: among many probes, too, a call may have several hits.
 func TestCrowdingIsPerHit(t *testing.T) {
 	exptest.Alone(t)
-	once := outcome(t, kinds.Crowding, "b/crowd.position=last", "workload.target=work_recursive", "workload.args=[0, 1]")
-	deep := outcome(t, kinds.Crowding, "b/crowd.position=last", "workload.target=work_recursive", "workload.args=[12, 1]")
+	once := outcome(t, schema.KindCrowding, "b/crowd.position=last", "workload.target=work_recursive", "workload.args=[0, 1]")
+	deep := outcome(t, schema.KindCrowding, "b/crowd.position=last", "workload.target=work_recursive", "workload.args=[12, 1]")
 	if r := deep[results.MetricCycles] / once[results.MetricCycles]; math.Abs(r-1) > 0.1 || deep[results.MetricHits] != 13*deep[results.MetricCalls] {
 		t.Errorf("13 hits a call: %v; one: %v", deep, once)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/kprobes"
 	"kprobesim/workloads"
@@ -99,12 +98,4 @@ func (s *session) crowdText() ([]workloads.Site, error) {
 			"this version", im.Name, room, len(sites))
 	}
 	return sites, s.m.WriteBytes(from.Addr, bytes.Repeat(code, int((to.Addr-from.Addr)/pattern.Size)))
-}
-
-// noCrowd is for kinds whose probes are a crowd of their own.
-func noCrowd(e *schema.Experiment) []Mistake {
-	if e.Crowd.Size() == 0 {
-		return nil
-	}
-	return []Mistake{{[]string{"crowd"}, fmt.Sprintf("kind %s registers many probes by itself: leave the table out", e.Kind)}}
 }

@@ -8,6 +8,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
 	"kprobesim/results"
 )
 
@@ -15,7 +16,7 @@ import (
 func crowdOf(t *testing.T, point string, sets ...string) (map[string]int64, string) {
 	t.Helper()
 	sets = append([]string{"crowd.probes=0", "crowd.position=last", "workload.hits=10"}, sets...)
-	m, err := kinds.Measure(exptest.PointOf(t, kinds.Crowding, point, sets...))
+	m, err := kinds.Measure(exptest.PointOf(t, schema.KindCrowding, point, sets...))
 	if err != nil {
 		t.Fatalf("%s %q: %v", point, sets, err)
 	}
@@ -114,13 +115,13 @@ func TestCrowdOfEveryEra(t *testing.T) {
 // TestBadCrowds says what cannot be: when the file is read where that is known, or when the point runs.
 func TestBadCrowds(t *testing.T) {
 	for _, tt := range []struct{ experiment, set, want string }{
-		{kinds.Crowding, "crowd.probes=10241", "crowd.probes"},
-		{kinds.Crowding, "crowd.same_bucket=-1", "crowd.same_bucket"},
-		{kinds.Crowding, "crowd.position=middle", `crowd.position: unknown value "middle": known are first, last`},
-		{kinds.Crowding, "crowd.colour=red", `unknown key "crowd.colour"`},
-		{kinds.Crowding, `crowd.flags=["gone"]`, "crowd.flags"},
-		{kinds.Unregister, "crowd.probes=3", "crowd: kind unregister-batch registers many probes by itself: leave the table out"},
-		{kinds.Bystander, "crowd.probes=3", "crowd: kind bystander-cost registers many probes by itself: leave the table out"},
+		{schema.KindCrowding, "crowd.probes=10241", "crowd.probes"},
+		{schema.KindCrowding, "crowd.same_bucket=-1", "crowd.same_bucket"},
+		{schema.KindCrowding, "crowd.position=middle", `crowd.position: unknown value "middle": known are first, last`},
+		{schema.KindCrowding, "crowd.colour=red", `unknown key "crowd.colour"`},
+		{schema.KindCrowding, `crowd.flags=["gone"]`, "crowd.flags"},
+		{schema.KindUnregister, "crowd.probes=3", "crowd: kind unregister-batch registers many probes by itself: leave the table out"},
+		{schema.KindBystander, "crowd.probes=3", "crowd: kind bystander-cost registers many probes by itself: leave the table out"},
 	} {
 		if _, err := planning.NewLoader().Plan(tt.experiment, []string{tt.set}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %s: %v, want %q", tt.experiment, tt.set, err, tt.want)

@@ -25,7 +25,7 @@ func Moments() []string { return []string{Before, Registered, Settled, Measured}
 // of simulated time behind the registration, during which the boot task sleeps. A kernel sleeps in jiffies, so the
 // moment is the first jiffy that is not before it.
 func Inspect(p *schema.Point, moment string, micros int64, w io.Writer) error {
-	if Of(p.Kind).alone != nil {
+	if kindOf(p.Kind).alone != nil {
 		return fmt.Errorf("kind %s boots a kernel whose files are not read: measuring a point compares the kernel's list of probes with it", p.Kind)
 	}
 	return boot(p, func(s *session) error {

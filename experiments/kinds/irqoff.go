@@ -6,53 +6,17 @@ import (
 	"slices"
 
 	"kprobesim/cpus"
-	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
-	"kprobesim/internal/doc"
-	"kprobesim/results"
-	"kprobesim/results/figures"
-	"kprobesim/results/tables"
 )
-
-// IRQOff measures how long interrupts stay disabled while a probe is hit, and how late a timer's
-// interrupts come.
-const IRQOff = "irq-off"
 
 // Metrics of irq-off; "_plain" stands behind those of the same calls without the probe.
 const (
 	MetricOff      = "us_irqs_off_max"
 	MetricLate     = "us_timer_late_max"
-	metricLate99   = "us_timer_late_p99"
+	MetricLate99   = "us_timer_late_p99"
 	MetricLateMean = "us_timer_late_mean"
 	Plain          = "_plain"
 )
-
-// irqOffKind takes probes of all kinds and modes: each has stretches with interrupts disabled.
-func irqOffKind() Kind {
-	return Kind{
-		Name: IRQOff, Workload: readIRQOff, measure: (*session).irqOff, Check: warmOnly,
-		figures: []Figure{{"irq-off", drawIRQOff}},
-		Columns: []tables.ColumnSpec{
-			{Title: "interrupts off\nlongest us", Metric: MetricOff, Decimals: 3},
-			{Title: "without\nthe probe", Metric: MetricOff + Plain, Decimals: 3},
-			{Title: "timer late\nmean us", Metric: MetricLateMean, Decimals: 3},
-			{Title: "99 %\nus", Metric: metricLate99, Decimals: 3},
-			{Title: "longest\nus", Metric: MetricLate, Decimals: 3},
-			{Title: "without\nthe probe", Metric: MetricLate + Plain, Decimals: 3},
-		},
-		Notes: []string{"late: behind what the timer was set to, less what the earliest of its interrupts is"},
-	}
-}
-
-// The period is in microseconds. At least ten interrupts are needed for a percentile to mean
-// anything.
-func readIRQOff(r *doc.Reader) schema.Workload {
-	period := doc.Need(r, "period", doc.Time().Whole(false, 1, 1e6))
-	interrupts := doc.Need(r, "interrupts", doc.Int(10, 1_000_000))
-	w := schema.ReadWorkload(r)
-	w.Period, w.Interrupts = period, interrupts
-	return w
-}
 
 // irqOff measures without the probe and with it: the longest stretch with interrupts disabled in calls
 // that nothing interrupts, then how late a periodic timer's interrupts come. Both are taken on one
@@ -206,38 +170,6 @@ func (s *session) noteLate(m *Measurement, suffix string, late []clock.Ticks) {
 		sum += v
 	}
 	s.share(m, MetricLateMean+suffix, sum, int64(len(late)))
-	s.micros(m, metricLate99+suffix, late[(len(late)*99-1)/100])
+	s.micros(m, MetricLate99+suffix, late[(len(late)*99-1)/100])
 	s.micros(m, MetricLate+suffix, late[len(late)-1])
-}
-
-// drawIRQOff charts both as bars: one group a probe. What they are without a probe stands below.
-func drawIRQOff(s *results.Set) (figures.Figure, error) {
-	chart := figures.BarChart{
-		Frame: figures.Frame{
-			Title:  "Interrupts disabled, and a timer's interrupts late: " + place(s.Points()[0]),
-			YLabel: "microseconds, the longest",
-			Caption: []string{fmt.Sprintf("the same calls without a probe: disabled for %s us at most, late by %s us",
-				longest(s, MetricOff+Plain), longest(s, MetricLate+Plain))},
-		},
-		Bars: []figures.BarMetric{
-			{Metric: MetricOff, Name: "interrupts disabled", Decimals: 2},
-			{Metric: MetricLate, Name: "timer's interrupt late (paler)", Decimals: 2, Shade: paler},
-		},
-	}
-	return chart.Draw(s)
-}
-
-// paler is the shade of the second bar of a group.
-const paler = 0.6
-
-// longest returns the largest value of a metric. The caption needs one number for all points, since
-// calls without a probe hardly differ between them.
-func longest(s *results.Set, metric string) results.Value {
-	var most results.Value
-	for _, p := range s.Points() {
-		if r, ok := s.Get(p, metric); ok && r.Value.Cmp(most) > 0 {
-			most = r.Value
-		}
-	}
-	return most.Round(3)
 }

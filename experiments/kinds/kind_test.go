@@ -9,6 +9,8 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/schema"
 	"kprobesim/results"
 )
 
@@ -20,7 +22,7 @@ func outcome(t *testing.T, name, point string, sets ...string) map[string]float6
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := kinds.Records(pt, m)
+	records, err := reports.Records(pt, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +39,9 @@ func outcome(t *testing.T, name, point string, sets ...string) map[string]float6
 // TestLatencyAddsUp holds the parts against the whole, and the grace period of busy CPUs against the
 // three jiffies after which they are asked to reschedule, that of CPUs in user mode against their next tick.
 func TestLatencyAddsUp(t *testing.T) {
-	idle := outcome(t, kinds.Latency, "o", "workload.load=idle")
-	busy := outcome(t, kinds.Latency, "o", "workload.load=busy")
-	user := outcome(t, kinds.Latency, "o", "workload.load=user")
+	idle := outcome(t, schema.KindLatency, "o", "workload.load=idle")
+	busy := outcome(t, schema.KindLatency, "o", "workload.load=busy")
+	user := outcome(t, schema.KindLatency, "o", "workload.load=user")
 	for _, m := range []map[string]float64{idle, busy, user} {
 		sum := m[kinds.MetricDelay] + m[kinds.MetricGrace] + m[kinds.MetricTurn] + m[kinds.MetricPatch]
 		if d := sum - m[kinds.MetricOptimized]; d > 0.001 || d < -0.001 {
@@ -61,7 +63,7 @@ func TestLatencyAddsUp(t *testing.T) {
 // written together, but those that are written one by one cost each probe.
 func TestBystanders(t *testing.T) {
 	steal := func(patching string, batch string) map[string]float64 {
-		return outcome(t, kinds.Bystander, "o", "kernel.patching="+patching, "workload.batch="+batch)
+		return outcome(t, schema.KindBystander, "o", "kernel.patching="+patching, "workload.batch="+batch)
 	}
 	stop, one, bp := steal("stop_machine", "3"), steal("stop_machine", "1"), steal("breakpoint", "3")
 	alone, batch := steal("breakpoint", "1"), steal("breakpoint-batch", "3")
@@ -80,7 +82,7 @@ func TestBystanders(t *testing.T) {
 
 // TestUnregisterTogether: with busy CPUs one call for all waits once.
 func TestUnregisterTogether(t *testing.T) {
-	busy := outcome(t, kinds.Unregister, "k", "workload.load=busy")
+	busy := outcome(t, schema.KindUnregister, "k", "workload.load=busy")
 	if r := busy[kinds.MetricSingly] / busy[kinds.MetricTogether]; !(r >= 2.5 && r <= 3.5) { // nothing over nothing is no number
 		t.Errorf("%v us each, %v us together: want a third", busy[kinds.MetricSingly], busy[kinds.MetricTogether])
 	}
@@ -88,22 +90,22 @@ func TestUnregisterTogether(t *testing.T) {
 
 // TestMissedBySleepers counts calls: 16 tasks are in a function that sleeps, and 4 instances see one each.
 func TestMissedBySleepers(t *testing.T) {
-	m := outcome(t, kinds.Missed, "r", "workload.target=sleep_work", "kernel.preempt=none")
+	m := outcome(t, schema.KindMissed, "r", "workload.target=sleep_work", "kernel.preempt=none")
 	if m[results.MetricCalls] != 16 || m[kinds.MetricMissed] != 12 || m[kinds.MetricMissShare] != 75 {
 		t.Errorf("missed are %v", m)
 	}
-	m = outcome(t, kinds.Missed, "r", "workload.target=sleep_work", "kernel.preempt=none", "kernel.cpus=1")
+	m = outcome(t, schema.KindMissed, "r", "workload.target=sleep_work", "kernel.preempt=none", "kernel.cpus=1")
 	if m[kinds.MetricMissed] != 12 {
 		t.Errorf("missed on one CPU are %v", m)
 	}
-	if m = outcome(t, kinds.Missed, "r", "workload.target=divide_work", "kernel.preempt=none"); m[kinds.MetricMissed] != 0 {
+	if m = outcome(t, schema.KindMissed, "r", "workload.target=divide_work", "kernel.preempt=none"); m[kinds.MetricMissed] != 0 {
 		t.Errorf("of calls that run to their ends on two CPUs, %v are missed with four instances", m[kinds.MetricMissed])
 	}
 }
 
 // TestProbesDisableInterrupts: a breakpoint does as long as a hit takes, a jump does not.
 func TestProbesDisableInterrupts(t *testing.T) {
-	k, o := outcome(t, kinds.IRQOff, "k"), outcome(t, kinds.IRQOff, "o")
+	k, o := outcome(t, schema.KindIRQOff, "k"), outcome(t, schema.KindIRQOff, "o")
 	if k[kinds.MetricOff] < 0.9 || k[kinds.MetricOff+kinds.Plain] != 0 || o[kinds.MetricOff] != 0 {
 		t.Errorf("interrupts are off for %v us with a kprobe, %v optimized, %v without", k[kinds.MetricOff], o[kinds.MetricOff], k[kinds.MetricOff+kinds.Plain])
 	}
@@ -114,7 +116,7 @@ func TestProbesDisableInterrupts(t *testing.T) {
 
 // TestScalingCountsLines: with a counter of its own every CPU goes its way, a common one moves at each hit.
 func TestScalingCountsLines(t *testing.T) {
-	own, shared := outcome(t, kinds.Scaling, "o", "workload.hits=50"), outcome(t, kinds.Scaling, "o-shared", "workload.hits=50")
+	own, shared := outcome(t, schema.KindScaling, "o", "workload.hits=50"), outcome(t, schema.KindScaling, "o-shared", "workload.hits=50")
 	if own[kinds.MetricMoved] > 0.2 || shared[kinds.MetricMoved] < 0.8 || own[kinds.MetricRate] < 2*shared[kinds.MetricRate] {
 		t.Errorf("lines move %v and %v times a hit, at %v and %v million hits a second", own[kinds.MetricMoved],
 			shared[kinds.MetricMoved], own[kinds.MetricRate], shared[kinds.MetricRate])
@@ -128,12 +130,12 @@ func TestKindsRefuse(t *testing.T) {
 		sets []string
 		want string
 	}{
-		{kinds.Bystander, []string{"kernel.cpus=1"}, "needs a bystander"},
-		{kinds.Latency, []string{"points.o.mode=step"}, "points.0.mode: kind optimize-latency measures probes of mode optimized, not step"},
-		{kinds.Latency, []string{"workload.target=work_switch"}, "rule indirect-jump"},
-		{kinds.Latency, []string{"kernel.preempt=full"}, "rule preempt"},
-		{kinds.Missed, []string{"points.r.kind=kprobe", "points.r.maxactive=0", "points.r.handler=handler_empty"}, "measures a kretprobe"},
-		{kinds.IRQOff, []string{"workload.period=1 us", "points.k.kind=jprobe", "points.k.handler=jprobe_empty"}, "later than its period"},
+		{schema.KindBystander, []string{"kernel.cpus=1"}, "needs a bystander"},
+		{schema.KindLatency, []string{"points.o.mode=step"}, "points.0.mode: kind optimize-latency measures probes of mode optimized, not step"},
+		{schema.KindLatency, []string{"workload.target=work_switch"}, "rule indirect-jump"},
+		{schema.KindLatency, []string{"kernel.preempt=full"}, "rule preempt"},
+		{schema.KindMissed, []string{"points.r.kind=kprobe", "points.r.maxactive=0", "points.r.handler=handler_empty"}, "measures a kretprobe"},
+		{schema.KindIRQOff, []string{"workload.period=1 us", "points.k.kind=jprobe", "points.k.handler=jprobe_empty"}, "later than its period"},
 	} {
 		p, err := planning.NewLoader().Plan(c.name, append(slices.Clone(exptest.Small[c.name]), c.sets...))
 		if err == nil {
@@ -161,7 +163,7 @@ func TestOverheadAmongOtherCPUs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records, err := kinds.Records(pt, m)
+		records, err := reports.Records(pt, m)
 		if err != nil || records[0].Metric != results.MetricCycles {
 			t.Fatal(records, err)
 		}
@@ -174,9 +176,9 @@ func TestOverheadAmongOtherCPUs(t *testing.T) {
 
 // TestTraceWantsALoop: kinds without a loop of calls have no hit to trace.
 func TestTraceWantsALoop(t *testing.T) {
-	p := exptest.SmallPlan(t, kinds.Latency)
+	p := exptest.SmallPlan(t, schema.KindLatency)
 	err := kinds.Trace(&p.Points[0], 1, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "look at them with timeline") {
-		t.Errorf("tracing %s: %v", kinds.Latency, err)
+		t.Errorf("tracing %s: %v", schema.KindLatency, err)
 	}
 }

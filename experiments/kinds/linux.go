@@ -4,68 +4,29 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 
 	"kprobesim/cpus"
-	"kprobesim/distro"
 	"kprobesim/distro/measuring"
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/results"
-	"kprobesim/results/figures"
-	"kprobesim/results/tables"
 	"kprobesim/sim"
 )
 
-// Linux measures the probes of the kernel of a distribution.
-const Linux = "linux"
-
 // Metrics of linux beside those of a hit.
 const (
-	metricCall       = "cycles_per_call"
-	metricExceptions = "exceptions_per_hit"
-	metricArming     = "arming_cycles"
-	metricOthers     = "arming_interrupt_cycles" // on the other CPUs
-	// FigureLinux is the figure of its phases.
-	FigureLinux = "linux-phases"
+	MetricCall       = "cycles_per_call"
+	MetricExceptions = "exceptions_per_hit"
+	MetricArming     = "arming_cycles"
+	MetricOthers     = "arming_interrupt_cycles" // on the other CPUs
 )
 
 // linuxPhases are the phases of a hit in the order of tables: those of the probe, and what is none of it.
-func linuxPhases() []image.Phase {
+func LinuxPhases() []image.Phase {
 	return []image.Phase{
 		image.PhaseEntry, image.PhaseDispatch, image.PhaseHandler, image.PhaseEvent, image.PhaseStep, image.PhaseReturn,
 		image.PhaseRethook, image.PhaseDetour, image.PhaseUser, image.PhaseOther,
 	}
-}
-
-func linuxKind() Kind {
-	k := Kind{
-		Name: Linux, Linux: distro.Command, Workload: schema.ReadLinuxWorkload,
-		alone: measureLinux, traceAlone: traceLinux,
-		figures: []Figure{{FigureLinux, drawLinux}},
-		Once:    "a boot is the same each time",
-		Columns: []tables.ColumnSpec{
-			{Title: "cycles\na call", Metric: metricCall, Decimals: 0},
-			{Title: "cycles\nper hit", Metric: results.MetricCycles, Decimals: 0},
-			{Title: "us\nper hit", Metric: results.MetricMicros, Decimals: 3},
-			{Title: "instrs\nper hit", Metric: results.MetricInstructions, Decimals: 0},
-			{Title: "except-\nions", Metric: metricExceptions, Decimals: 0},
-		},
-		Notes: []string{
-			"per hit: beyond what the same loop takes without a probe; interrupts of the timer are left out",
-			"phases are told by the names of functions; other: what no list has, such as the probed function itself",
-		},
-	}
-	for _, p := range linuxPhases() {
-		k.Columns = append(k.Columns, tables.ColumnSpec{
-			Title: p.String() + "\ncycles", Metric: results.PhaseMetric(p.String()), Decimals: 0, DropZero: true,
-		})
-	}
-	k.Columns = append(k.Columns,
-		tables.ColumnSpec{Title: "arming\ncycles", Metric: metricArming, Decimals: 0, DropZero: true},
-		tables.ColumnSpec{Title: "others\narming", Metric: metricOthers, Decimals: 0, DropZero: true},
-	)
-	return k
 }
 
 // measureLinux measures the loop of a point with its probe, and beyond the loop without it.
@@ -117,7 +78,7 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 
 // linux notes what the point took, and what its probe did.
 func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
-	m.cyclesOver(metricCall, with.time, p.Workload.Hits)
+	m.cyclesOver(MetricCall, with.time, p.Workload.Hits)
 	if p.Probe.Linux.What == schema.LinuxNone {
 		return
 	}
@@ -126,8 +87,8 @@ func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
 	m.cyclesOver(results.MetricCycles, over, m.Hits)
 	m.microsOver(results.MetricMicros, over, m.Hits, p.Machine.CPU.Hz)
 	m.note(results.MetricInstructions, "instructions", with.instructions-plain.instructions, m.Hits)
-	m.note(metricExceptions, "exceptions", with.exceptions-plain.exceptions, m.Hits)
-	for _, phase := range linuxPhases() {
+	m.note(MetricExceptions, "exceptions", with.exceptions-plain.exceptions, m.Hits)
+	for _, phase := range LinuxPhases() {
 		m.cyclesOver(results.PhaseMetric(phase.String()), with.phases[phase]-plain.phases[phase], m.Hits)
 	}
 }
@@ -141,8 +102,8 @@ func (m *Measurement) arming(p *schema.Point, b *bench, o measuring.Order) error
 	if err != nil {
 		return err
 	}
-	m.cyclesOver(metricArming, a.Ticks, 1)
-	m.cyclesOver(metricOthers, a.Interrupted, 1)
+	m.cyclesOver(MetricArming, a.Ticks, 1)
+	m.cyclesOver(MetricOthers, a.Interrupted, 1)
 	return nil
 }
 
@@ -180,25 +141,4 @@ func traceLinux(p *schema.Point, n int64, w io.Writer) error {
 		return err
 	}
 	return t.Close()
-}
-
-// drawLinux stacks the phases of each point.
-func drawLinux(s *results.Set) (figures.Figure, error) {
-	var phases, below []string
-	for _, p := range linuxPhases() {
-		phases = append(phases, p.String())
-		for _, at := range s.Points() {
-			if r, ok := s.Get(at, results.PhaseMetric(p.String())); ok && r.Value.Float() < -1 {
-				below = append(below, fmt.Sprintf("%s of %s (%s)", p, at.Name(), r.Value.Round(0)))
-			}
-		}
-	}
-	caption := []string{"a single step is the copied instruction and a second breakpoint behind it; " +
-		"-event: writes the record of a trace event; -count: is counted by the kernel"}
-	if len(below) > 0 {
-		caption = append(caption, "drawn as none, as the rest takes less with the probe: "+strings.Join(below, ", "))
-	}
-	return figures.PhaseStack(s, phases, figures.Frame{
-		Title: "Cycles of a hit in a packaged kernel: " + place(s.Points()[0]), YLabel: "cycles per hit", Caption: caption,
-	})
 }

@@ -15,6 +15,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
@@ -93,7 +94,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) (all []results.Record) {
 			t.Errorf("%s: %v", o.Point.Name, o.Err)
 			continue
 		}
-		got, err := kinds.Records(o.Point, o.Measurement)
+		got, err := reports.Records(o.Point, o.Measurement)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +220,7 @@ func refuses(t *testing.T, point, want string, sets []string) {
 func TestLinuxUserModule(t *testing.T) {
 	base := linuxPlan(t, "linux-probes")
 	kernel := base.Points[0].Image.Name
-	headers := kinds.Headers(kernel, base.Points[0].Kernel.Era)
+	headers := planning.Headers(kernel, base.Points[0].Kernel.Era)
 	if headers == "" {
 		hosttools.Missing(t, "modules of a user in a packaged kernel", "there are no headers of the kernel, or no tools to build one")
 	}
@@ -283,7 +284,7 @@ MODULE_LICENSE("GPL");
 // TestLinuxMissed: a packaged kernel misses the hits of a probe in a handler, and they are counted apart.
 func TestLinuxMissed(t *testing.T) {
 	base := linuxPlan(t, "linux-probes")
-	headers := kinds.Headers(base.Points[0].Image.Name, base.Points[0].Kernel.Era)
+	headers := planning.Headers(base.Points[0].Image.Name, base.Points[0].Kernel.Era)
 	if headers == "" {
 		hosttools.Missing(t, "missed hits in a packaged kernel", "there are no headers of the kernel, or no tools to build a module")
 	}

@@ -13,16 +13,6 @@ import (
 	"kprobesim/workloads"
 )
 
-// What the CPUs of a machine do while something else is measured.
-const (
-	LoadIdle = "idle" // nothing: they are halted
-	LoadBusy = "busy" // they divide, one division after the other, and let others run between
-	LoadUser = "user" // they do the same in user mode, where nobody need be let run
-)
-
-// loads are all of them.
-func loads() []string { return []string{LoadIdle, LoadBusy, LoadUser} }
-
 // busyPriority is below that of others: as under a fair scheduler, who has slept goes first. Without
 // it a CPU's next own task would wait for the end of a time slice, which a kernel without ticks does
 // not have.
@@ -38,8 +28,8 @@ type busyTask struct {
 // busyTasks are the tasks of the loads that have any.
 func busyTasks() map[string]busyTask {
 	return map[string]busyTask{
-		LoadBusy: {"busy_thread", "busy_over", (*smp.Kernel).Spawn},
-		LoadUser: {"user_busy", "user_over", (*smp.Kernel).SpawnUser},
+		schema.LoadBusy: {"busy_thread", "busy_over", (*smp.Kernel).Spawn},
+		schema.LoadUser: {"user_busy", "user_over", (*smp.Kernel).SpawnUser},
 	}
 }
 

@@ -13,7 +13,7 @@ func Measure(p *schema.Point) (*Measurement, error) { return Observed(p, nil) }
 // Observed is Measure with an observer that watch makes when the machine has booted; neither may
 // change anything. Timelines use it.
 func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measurement, error) {
-	if alone := Of(p.Kind).alone; alone != nil {
+	if alone := kindOf(p.Kind).alone; alone != nil {
 		return alone(p, watch)
 	}
 	m := &Measurement{}
@@ -22,7 +22,7 @@ func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measure
 			s.observer = watch(s.m)
 			s.observe(s.observer)
 		}
-		err := Of(p.Kind).measure(s, m)
+		err := kindOf(p.Kind).measure(s, m)
 		m.Notes = append(m.Notes, s.facts...)
 		if err == nil {
 			err = s.unloadModules()

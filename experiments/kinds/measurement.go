@@ -106,3 +106,10 @@ func countsAs(p image.Phase, context int) image.Phase {
 	}
 	return p
 }
+
+// Quantity is an observation that is not the overhead of a hit: Num over Den of Unit. Both are
+// integers, so that the same run gives the same record on every host.
+type Quantity struct {
+	Metric, Unit string
+	Num, Den     int64
+}

@@ -8,6 +8,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
 	"kprobesim/kprobes"
 )
 
@@ -34,7 +35,7 @@ func TestOtherModeSaysWhy(t *testing.T) {
 
 // The sites of a batch are looked at when the optimizer is done with them, and any that is in another mode ends the point.
 func TestBatchIsLookedAt(t *testing.T) {
-	p := exptest.SmallPlan(t, kinds.Bystander)
+	p := exptest.SmallPlan(t, schema.KindBystander)
 	pt := p.Points[0]
 	if _, err := kinds.Measure(&pt); err != nil {
 		t.Fatal(err)

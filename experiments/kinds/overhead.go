@@ -3,31 +3,10 @@ package kinds
 import (
 	"bytes"
 	"fmt"
-	"slices"
-	"strings"
 
 	"kprobesim/cpus"
-	"kprobesim/results"
-	"kprobesim/results/figures"
 	"kprobesim/sim"
 )
-
-// Figures that an experiment can ask for.
-const (
-	FigureOverhead = "overhead" // predicted beside published, microseconds
-	FigurePhases   = "phases"   // cycles by phase
-)
-
-// Overhead measures what a probe hit costs, the default.
-const Overhead = "overhead"
-
-// overheadKind has no columns: tables of overheads have a form of their own in package results.
-func overheadKind() Kind {
-	return Kind{
-		Name: Overhead, Workload: readOverhead, measure: (*session).overhead,
-		figures: []Figure{{FigureOverhead, drawOverhead}, {FigurePhases, drawPhases}, {FigureCalls, drawCalls}},
-	}
-}
 
 // overhead measures the loop without and with the probe. Machine, kernel and loop are the same in
 // both, so the difference is the probe's. Where others have published the time of whole calls, the difference is not
@@ -158,90 +137,4 @@ func (s *session) profileOf(m *Measurement, run func(cpus.Observer) error) error
 	}
 	m.Profile = b.Bytes()
 	return nil
-}
-
-// PhasesOf returns the phases that the records of a set tell of, in the order of the records. Files
-// of other versions may lack a phase or have one more.
-func PhasesOf(s *results.Set) []string {
-	head := results.PhaseMetric("")
-	var out []string
-	for _, r := range s.Records() {
-		if name, ok := strings.CutPrefix(r.Metric, head); ok && !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// drawOverhead makes a panel of each experiment for a collection.
-func drawOverhead(s *results.Set) (figures.Figure, error) {
-	if several(s) {
-		return figures.OverheadPanels(s, figures.Frame{
-			Title: overheadTitle(s), YLabel: "microseconds per hit",
-			Width: 165,
-		}, place)
-	}
-	return figures.OverheadBars(s, figures.Frame{
-		Title: "Overhead of a probe hit: " + place(s.Points()[0]), YLabel: "microseconds per hit",
-	}, false)
-}
-
-// overheadTitle says whether a set has published figures to compare with.
-func overheadTitle(s *results.Set) string {
-	title := "Overhead of a probe hit"
-	if slices.ContainsFunc(s.Points(), func(p results.Point) bool {
-		_, ok := s.Get(p, results.MetricPublished)
-		return ok
-	}) {
-		return title + ", published and simulated"
-	}
-	return title
-}
-
-// drawPhases stacks phases, for which none may be far below zero.
-func drawPhases(s *results.Set) (figures.Figure, error) {
-	phases, caption := stackable(s)
-	if several(s) {
-		return figures.PhasePanels(s, phases, figures.Frame{
-			Title: "Where the cycles of a probe hit go", YLabel: "cycles per hit", Caption: caption,
-			Width: 165,
-		}, place)
-	}
-	return figures.PhaseStack(s, phases, figures.Frame{
-		Title:  "Where the cycles of a probe hit go: " + place(s.Points()[0]),
-		YLabel: "cycles per hit", Caption: caption,
-	})
-}
-
-// place says where the figures of an experiment are from. Titles end with it, since a cost means
-// nothing without the machine and the kernel's era.
-func place(p results.Point) string { return fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era) }
-
-// several reports whether a set holds more than one experiment, as that of a collection does.
-// Figures of several experiments have panels.
-func several(s *results.Set) bool {
-	p := s.Points()
-	return slices.ContainsFunc(p, func(q results.Point) bool { return q.Experiment != p[0].Experiment })
-}
-
-// stackable returns the phases that can be stacked, and what the caption says of the others: code
-// that runs with and without the probe, the workload's own, may take a few cycles less when a
-// probe's work overlaps it. Less than a cycle below zero is drawn as zero.
-func stackable(s *results.Set) (phases, caption []string) {
-	for _, name := range PhasesOf(s) {
-		var least results.Value
-		for _, p := range s.Points() {
-			if r, ok := s.Get(p, results.PhaseMetric(name)); ok && r.Value.Cmp(least) < 0 {
-				least = r.Value
-			}
-		}
-		if least.Float() >= -1 {
-			phases = append(phases, name)
-			continue
-		}
-		caption = append(caption,
-			fmt.Sprintf("not drawn: %s, which overlaps the probe's work (down to %s cycles)", name,
-				least.Round(1)))
-	}
-	return phases, caption
 }

@@ -2,43 +2,19 @@ package kinds
 
 import (
 	"fmt"
-	"strings"
 
-	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
-	"kprobesim/results"
-	"kprobesim/results/figures"
-	"kprobesim/results/tables"
 	"kprobesim/smp"
 )
-
-// Scaling measures how many hits of one probe several CPUs get through together.
-const Scaling = "scaling"
 
 // Metrics of scaling.
 const (
 	MetricRate   = "hits_per_second"
-	metricPerHit = "cycles_per_hit_and_cpu"
+	MetricPerHit = "cycles_per_hit_and_cpu"
 	MetricMoved  = "transfers_per_hit" // of lines from another CPU's cache
-	metricTaken  = "upgrades_per_hit"  // of lines that others had, too
+	MetricTaken  = "upgrades_per_hit"  // of lines that others had, too
 	barrierFn    = "barrier_wait"
 )
-
-// scalingKind reports lines that moved beside the rate, since they are what keeps it from growing
-// with the CPUs.
-func scalingKind() Kind {
-	return Kind{
-		Name: Scaling, Workload: schema.ReadWorkload, measure: (*session).scaling, Check: warmOnly,
-		figures: []Figure{{"scaling", drawScaling}},
-		Columns: []tables.ColumnSpec{
-			{Title: "million hits\na second", Metric: MetricRate, Decimals: 3},
-			{Title: "cycles\na hit", Metric: metricPerHit, Decimals: 0},
-			{Title: "transfers\na hit", Metric: MetricMoved, Decimals: 2},
-			{Title: "upgrades\na hit", Metric: metricTaken, Decimals: 2},
-		},
-		Notes: []string{"cycles of one CPU, for the call and the hit; lines of the caches that move between CPUs"},
-	}
-}
 
 // scaling has every CPU call the probed function at the same time.
 func (s *session) scaling(m *Measurement) error {
@@ -138,7 +114,7 @@ func (s *session) noteRate(m *Measurement, h *hitters) {
 	cycles := int64(took / clock.PerCycle)
 	// Hits a second are n * Hz / cycles; in millions, so that the numbers stay small.
 	m.note(MetricRate, "million hits", n*(s.p.Machine.CPU.Hz/1000), cycles*1000)
-	m.cyclesOver(metricPerHit, took*clock.Ticks(s.m.CPUs()), n)
+	m.cyclesOver(MetricPerHit, took*clock.Ticks(s.m.CPUs()), n)
 	var moved, taken int64
 	for i := range h.to.all {
 		d := h.to.all[i].Sub(&h.from.all[i])
@@ -146,23 +122,6 @@ func (s *session) noteRate(m *Measurement, h *hitters) {
 		taken += int64(d.Upgrades)
 	}
 	m.note(MetricMoved, "lines", moved, n)
-	m.note(metricTaken, "lines", taken, n)
+	m.note(MetricTaken, "lines", taken, n)
 	m.Accounts = s.account(h.from, h.to)
-}
-
-// drawScaling draws the variants with a shared counter dashed beside those with one of each CPU.
-func drawScaling(s *results.Set) (figures.Figure, error) {
-	chart := figures.SweepChart{Over: "kernel.cpus", LogX: true, LogY: true, Frame: figures.Frame{
-		Title:  "Hits of one probe by several CPUs: " + place(s.Points()[0]),
-		XLabel: "CPUs", YLabel: "million hits a second",
-		Caption: []string{"the entry of r is boosted; shared: the handler counts in one counter of all CPUs instead of the CPU's own"},
-	}}
-	chart.Metrics = []figures.SweepLine{{
-		Metric: MetricRate, Series: results.Point.Name,
-		Style: func(p results.Point) figures.LineStyle {
-			name, shared := strings.CutSuffix(p.Name(), "-shared")
-			return figures.LineStyle{Group: name, Dash: dashedIf(shared)}
-		},
-	}}
-	return chart.Draw(s)
 }

@@ -16,14 +16,14 @@ import (
 // return from it when the loop is in user mode. Everything before is as
 // Measure does it; the hit is the last of the calls after the first one.
 func Trace(p *schema.Point, n int64, w io.Writer) error {
-	if alone := Of(p.Kind).traceAlone; alone != nil {
+	if alone := kindOf(p.Kind).traceAlone; alone != nil {
 		return alone(p, n, w)
 	}
-	trace := Of(p.Kind).trace
+	trace := kindOf(p.Kind).trace
 	if trace == nil {
 		trace = (*session).traceCall
 	}
-	if p.Workload.Loop == "" && p.Kind != UserProbes {
+	if p.Workload.Loop == "" && p.Kind != schema.KindUserProbes {
 		return fmt.Errorf("experiments of kind %s call no function again and again: look at them with timeline", p.Kind)
 	}
 	return boot(p, func(s *session) error {

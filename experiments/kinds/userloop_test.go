@@ -86,7 +86,7 @@ func TestTraceOfASystemCall(t *testing.T) {
 
 // TestLoopsInUserMode: kinds whose loops are threads of the kernel say so.
 func TestLoopsInUserMode(t *testing.T) {
-	_, err := kinds.Measure(exptest.SmallPoint(t, kinds.Scaling, "o", "workload.loop=user_loop"))
+	_, err := kinds.Measure(exptest.SmallPoint(t, schema.KindScaling, "o", "workload.loop=user_loop"))
 	if err == nil || !strings.Contains(err.Error(), "workload.loop user_loop runs in user mode") {
 		t.Errorf("error %v", err)
 	}

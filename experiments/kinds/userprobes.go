@@ -6,18 +6,11 @@ import (
 	"io"
 
 	"kprobesim/cpus"
-	"kprobesim/experiments/schema"
-	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
 	"kprobesim/results"
-	"kprobesim/results/figures"
-	"kprobesim/results/tables"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
-
-// UserProbes measures what a hit of a probe in user space costs, and whom.
-const UserProbes = "user-probes"
 
 // Metrics of user-probes, each in cycles a call beyond what the call takes without the probe.
 const (
@@ -25,7 +18,7 @@ const (
 	MetricUserCold   = "cycles_user_hit_cold_tlb"
 	MetricUserShared = "cycles_user_hit_all_cpus"
 	MetricUserCopy   = "cycles_user_own_copy"
-	metricUserMicros = "us_user_hit"
+	MetricUserMicros = "us_user_hit"
 )
 
 // What runs in user mode, by the names of the guest.
@@ -36,40 +29,6 @@ const (
 	userProbeEmpty = "user_probe_empty"
 	userRetEmpty   = "user_return_empty"
 )
-
-func userProbesKind() Kind {
-	return Kind{
-		Name: UserProbes, Workload: readUserProbes, measure: (*session).userProbes, trace: (*session).traceUser, Check: plainOrReturn,
-		figures: []Figure{{UserProbes, drawUserProbes}},
-		Columns: []tables.ColumnSpec{
-			{Title: "hit\ncycles", Metric: MetricUserWarm, Decimals: 0},
-			{Title: "hit\nus", Metric: metricUserMicros, Decimals: 3},
-			{Title: "no translation\nleft: cycles", Metric: MetricUserCold, Decimals: 0},
-			{Title: "all CPUs hit:\ncycles", Metric: MetricUserShared, Decimals: 0},
-			{Title: "of them\nmissed", Metric: results.MissedMetric(MetricUserShared), DropZero: true},
-			{Title: "own copy of\nthe page: cycles", Metric: MetricUserCopy, Decimals: 0},
-		},
-		Notes: []string{
-			"cycles a call beyond those of a call without the probe",
-			"own copy: of a task that has written the page before the probe was inserted into the shared one",
-		},
-	}
-}
-
-// plainOrReturn holds points to what the interface of 2004 has.
-func plainOrReturn(e *schema.Experiment) []Mistake {
-	return probesWith(e, func(p *schema.Probe) string {
-		if p.Kind == kprobes.Kprobe || p.Kind == kprobes.Kretprobe {
-			return ""
-		}
-		return fmt.Sprintf("kind %s measures a %s or a %s, not a %s", e.Kind, kprobes.Kprobe, kprobes.Kretprobe, p.Kind)
-	}, "kind")
-}
-
-func readUserProbes(r *doc.Reader) schema.Workload {
-	defer r.Done()
-	return schema.Workload{Hits: doc.Need(r, "hits", doc.Int(1, 1_000_000))}
-}
 
 // userSession is a session with the program of its processes.
 type userSession struct {
@@ -102,7 +61,7 @@ func (s *session) userProbes(m *Measurement) error {
 	}
 	m.Accounts = s.account(before, s.read())
 	m.cyclesOver(MetricUserWarm, hit.warm.Time-plain.warm.Time, hit.warm.Hits)
-	s.share(m, metricUserMicros, hit.warm.Time-plain.warm.Time, hit.warm.Hits)
+	s.share(m, MetricUserMicros, hit.warm.Time-plain.warm.Time, hit.warm.Hits)
 	m.cyclesOver(MetricUserCold, hit.cold.Time-plain.cold.Time, hit.cold.Hits)
 	m.cyclesOver(MetricUserCopy, hit.own.Time-plain.own.Time, u.n)
 	m.Counts = hit.warm.Counts.Add(hit.cold.Counts)
@@ -277,16 +236,4 @@ func (u *userSession) ownCopy(insert func() error) (taken Sample, err error) {
 		}
 	}
 	return u.join(task)
-}
-
-// drawUserProbes has a group a point and a bar for each of its costs.
-func drawUserProbes(s *results.Set) (figures.Figure, error) {
-	chart := figures.BarChart{
-		Frame: figures.Frame{Title: "A hit of a probe in user space: " + place(s.Points()[0]), YLabel: "cycles a call"},
-		Bars: []figures.BarMetric{
-			{Metric: MetricUserWarm, Name: "translations there"},
-			{Metric: MetricUserCold, Name: "no translation left (paler)", Shade: paler},
-		},
-	}
-	return chart.Draw(s)
 }

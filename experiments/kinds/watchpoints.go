@@ -6,14 +6,7 @@ import (
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
-	"kprobesim/results"
-	"kprobesim/results/figures"
-	"kprobesim/results/tables"
 )
-
-// Watchpoints measures what a hit of a watchpoint costs, what an armed one costs code that does not hit it, and what
-// setting the registers of all CPUs takes.
-const Watchpoints = "watchpoints"
 
 // Metrics of watchpoints beside those of a hit.
 const (
@@ -24,56 +17,6 @@ const (
 	watchCounter  = "kwatch_hits"
 	watchedChecks = 8
 )
-
-func watchpointsKind() Kind {
-	return Kind{
-		Name: Watchpoints, Workload: schema.ReadWorkload, measure: (*session).watchpoints, trace: (*session).traceWatch,
-		Check:   watchpointsOnly,
-		figures: []Figure{{Watchpoints, drawWatchpoints}, {"watchpoints-registering", drawWatching}},
-		Columns: []tables.ColumnSpec{
-			{Title: "cycles\na call more", Metric: results.MetricCycles, Decimals: 1},
-			{Title: "instrs\na call more", Metric: results.MetricInstructions, Decimals: 1},
-			{Title: "first hit\ncycles", Metric: results.MetricFirst, Decimals: 0},
-			{Title: "register\nus", Metric: MetricWatch, Decimals: 3},
-			{Title: "unregister\nus", Metric: MetricUnwatch, Decimals: 3},
-		},
-		Notes: []string{
-			"register, unregister: until every CPU has set its debug register; nobody has published figures of watchpoints",
-			"a hundredth of a cycle beside a watchpoint is the branch predictor's: registering has left other branches in it",
-		},
-	}
-}
-
-// watchpointsOnly refuses points that are probes.
-func watchpointsOnly(e *schema.Experiment) []Mistake {
-	return append(warmOnly(e), probesWith(e, func(p *schema.Probe) string {
-		if p.Watch == nil {
-			return "kind watchpoints measures watchpoints alone: write what to watch"
-		}
-		return ""
-	}, "name")...)
-}
-
-// probesOnly refuses watchpoints among the probes of other kinds.
-func probesOnly(e *schema.Experiment) []Mistake {
-	return probesWith(e, func(p *schema.Probe) string {
-		if p.Watch != nil {
-			return "a watchpoint is measured by kind " + Watchpoints
-		}
-		return ""
-	}, "watch")
-}
-
-// Mistakes finds what the kind of an experiment cannot measure.
-func Mistakes(e *schema.Experiment) (all []Mistake) {
-	if e.Kind != Watchpoints {
-		all = probesOnly(e)
-	}
-	if check := Of(e.Kind).Check; check != nil {
-		all = append(all, check(e)...)
-	}
-	return all
-}
 
 // watchpoints measures the loop without the watchpoint, registers it, measures the loop again, and unregisters it.
 func (s *session) watchpoints(m *Measurement) error {
@@ -176,37 +119,4 @@ func (s *session) hitsOfWatch() uint64 {
 	}
 	v, _ := s.m.Load(at.Addr, s.m.ISA().Bits/8)
 	return v
-}
-
-// drawWatchpoints charts the cycles of each kind of watchpoint as bars, without those that cost nothing.
-func drawWatchpoints(s *results.Set) (figures.Figure, error) {
-	chart := figures.BarChart{
-		Frame: figures.Frame{
-			Title:   "Watchpoints: " + place(s.Points()[0]),
-			YLabel:  "cycles a call more",
-			Caption: []string{"a call stores, loads or is executed where a debug register watches; nobody has published figures"},
-		},
-		Bars: []figures.BarMetric{{Metric: results.MetricCycles}},
-		Keep: func(p results.Point) bool {
-			r, ok := s.Get(p, results.MetricCycles)
-			return ok && r.Value.Float() >= 1
-		},
-	}
-	return chart.Draw(s)
-}
-
-// drawWatching charts over the number of CPUs how long it takes to set and to clear the registers of all. It takes the
-// last watchpoint of the file: what is watched does not matter to it.
-func drawWatching(s *results.Set) (figures.Figure, error) {
-	points := s.Points()
-	line := func(metric, what string) figures.SweepLine {
-		return figures.SweepLine{Metric: metric, Series: func(p results.Point) string {
-			if p.Name() != points[len(points)-1].Name() {
-				return ""
-			}
-			return what
-		}}
-	}
-	return overCPUs("Time to set and to clear a watchpoint on all CPUs: "+place(points[0]), nil,
-		line(MetricWatch, "registering"), line(MetricUnwatch, "unregistering")).Draw(s)
 }

@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
 	"kprobesim/results"
 )
 
@@ -15,7 +16,7 @@ func TestWatchpointsMeasured(t *testing.T) {
 	exptest.Alone(t)
 	value := func(point, metric string, sets ...string) float64 {
 		t.Helper()
-		m, err := kinds.Measure(exptest.PointOf(t, kinds.Watchpoints, point, append(sets, "workload.hits=20")...))
+		m, err := kinds.Measure(exptest.PointOf(t, schema.KindWatchpoints, point, append(sets, "workload.hits=20")...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +45,7 @@ func TestWatchpointsMeasured(t *testing.T) {
 // TestWatchpointThatIsNotHit has a point say what is not so.
 func TestWatchpointThatIsNotHit(t *testing.T) {
 	exptest.Alone(t)
-	_, err := kinds.Measure(exptest.PointOf(t, kinds.Watchpoints, "w/kernel.cpus=1", "points.w.offset=16", "workload.hits=2"))
+	_, err := kinds.Measure(exptest.PointOf(t, schema.KindWatchpoints, "w/kernel.cpus=1", "points.w.offset=16", "workload.hits=2"))
 	if err == nil || !strings.Contains(err.Error(), "watched_words+0x10 0 times; want 8") {
 		t.Errorf("a watchpoint that is not hit: %v", err)
 	}

@@ -3,7 +3,6 @@ package planning
 import (
 	"slices"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 )
@@ -30,7 +29,7 @@ func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
 		Name:    doc.Need(r, "name", doc.Name),
 		Title:   doc.Need(r, "title", doc.Text),
 		Collect: doc.Need(r, "collect", doc.ListOf(doc.Text)),
-		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(kinds.FigureOverhead, kinds.FigurePhases))),
+		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(figureOverhead, figurePhases))),
 	}
 	r.Has("base") // read by the loader
 	if n := len(root.Get("collect").Items); n > maxCollected {
@@ -63,7 +62,7 @@ func (p *planner) collect(root *doc.Node, settings []doc.Setting) {
 	}
 	c := readCollection(root, &p.errs)
 	p.plan.Name, p.plan.Title, p.plan.Figures = c.Name, c.Title, c.Figures
-	p.plan.Kind = kinds.Overhead
+	p.plan.Kind = schema.KindOverhead
 	p.plan.Differences = c.Differences
 	for _, s := range inner {
 		if slices.Equal(s.Path, []string{schema.PortKey}) && len(c.Differences) > 0 {
@@ -94,9 +93,9 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 	one := &planner{l: p.l, plan: &schema.Plan{File: root.Pos.File}}
 	one.expand(root, settings)
 	p.errs = append(p.errs, one.errs...)
-	if one.plan.Kind != kinds.Overhead && len(one.errs) == 0 {
+	if one.plan.Kind != schema.KindOverhead && len(one.errs) == 0 {
 		p.errs.Add(pos, "collect: %s is of kind %s: only those of kind %s are collected", name, one.plan.Kind,
-			kinds.Overhead)
+			schema.KindOverhead)
 	}
 	if slices.Contains(p.plan.Collected, one.plan.Name) {
 		p.errs.Add(pos, "collect: experiment %q is there twice", one.plan.Name)

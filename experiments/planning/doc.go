@@ -1,5 +1,4 @@
-// Package planning turns the name of an experiment file into a plan: it finds the file and those that it
-// builds on, applies the options of --set, expands sweeps and collections, reads the machine description
-// and the guest image, and holds all of them against each other. Every mistake is reported at once, with
-// its place.
+// Package planning turns the name of an experiment file into a plan. The data flow is Loader.Plan: the document with its
+// bases, settings, each combination of the sweep, the keys of its kind (kinds.go), the machine description, the guest image
+// or the packaged kernel, and the points. Every mistake is reported at once, with its place.
 package planning

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"kprobesim/experiments/exptest"
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 )
@@ -14,19 +13,19 @@ import (
 func TestKindsCheckTheirFiles(t *testing.T) {
 	exptest.Alone(t)
 	for _, c := range []struct{ name, set, want string }{
-		{kinds.Scaling, "kind=scalling", `kind: unknown value "scalling": known are overhead, optimize-latency`},
-		{kinds.Scaling, "kernel.cpus=0", "kernel.cpus: 0 is outside 1 to 256"},
-		{kinds.Scaling, "kernel.cpus=257", "kernel.cpus: 257 is outside 1 to 256"},
-		{kinds.Scaling, "kernel.preempt=some", `kernel.preempt: unknown value "some"`},
-		{kinds.Scaling, "kernel.patching=none", `kernel.patching: unknown value "none"`},
-		{kinds.Scaling, "kernel.quiesce=rcu", `kernel.quiesce: unknown value "rcu"`},
-		{kinds.Scaling, "kernel.tick=fast", `kernel.tick: unknown value "fast"`},
-		{kinds.Latency, "workload.load=bussy", `did you mean "busy"?`},
-		{kinds.Latency, "workload.hits=3", `unknown key "workload.hits"`},
-		{kinds.Unregister, "workload.batch=1025", "workload.batch: 1025 is outside 1 to 1024"},
-		{kinds.IRQOff, "workload.period=20", "workload.period"},
-		{kinds.Missed, "figures=[\"overhead\"]", `unknown value "overhead": known are missed, missed-default`},
-		{kinds.Missed, "kernel.image=x86_64-2005", `unknown image "x86_64-2005-preempt"`},
+		{schema.KindScaling, "kind=scalling", `kind: unknown value "scalling": known are overhead, optimize-latency`},
+		{schema.KindScaling, "kernel.cpus=0", "kernel.cpus: 0 is outside 1 to 256"},
+		{schema.KindScaling, "kernel.cpus=257", "kernel.cpus: 257 is outside 1 to 256"},
+		{schema.KindScaling, "kernel.preempt=some", `kernel.preempt: unknown value "some"`},
+		{schema.KindScaling, "kernel.patching=none", `kernel.patching: unknown value "none"`},
+		{schema.KindScaling, "kernel.quiesce=rcu", `kernel.quiesce: unknown value "rcu"`},
+		{schema.KindScaling, "kernel.tick=fast", `kernel.tick: unknown value "fast"`},
+		{schema.KindLatency, "workload.load=bussy", `did you mean "busy"?`},
+		{schema.KindLatency, "workload.hits=3", `unknown key "workload.hits"`},
+		{schema.KindUnregister, "workload.batch=1025", "workload.batch: 1025 is outside 1 to 1024"},
+		{schema.KindIRQOff, "workload.period=20", "workload.period"},
+		{schema.KindMissed, "figures=[\"overhead\"]", `unknown value "overhead": known are missed, missed-default`},
+		{schema.KindMissed, "kernel.image=x86_64-2005", `unknown image "x86_64-2005-preempt"`},
 	} {
 		_, err := planning.NewLoader().Plan(c.name, []string{c.set})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -42,7 +41,7 @@ func TestPreemptibleImage(t *testing.T) {
 		{"kernel.preempt=full", "x86_64-2010-preempt", schema.PreemptFull},
 		{"kernel.image=x86_64-2010-preempt", "x86_64-2010-preempt", schema.PreemptFull},
 	} {
-		p, err := planning.NewLoader().Plan(kinds.Scaling, []string{c.set})
+		p, err := planning.NewLoader().Plan(schema.KindScaling, []string{c.set})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +49,7 @@ func TestPreemptibleImage(t *testing.T) {
 			t.Errorf("%s: image %s, preemption %s", c.set, p.Points[0].Image.Name, k.Preempt)
 		}
 	}
-	_, err := planning.NewLoader().Plan(kinds.Scaling, []string{"kernel.image=x86_64-2010-preempt", "kernel.preempt=none"})
+	_, err := planning.NewLoader().Plan(schema.KindScaling, []string{"kernel.image=x86_64-2010-preempt", "kernel.preempt=none"})
 	if err == nil || !strings.Contains(err.Error(), "is built with preemption full, not none") {
 		t.Errorf("an image with preemption where none is wanted: %v", err)
 	}

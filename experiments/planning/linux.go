@@ -13,7 +13,6 @@ import (
 
 	"kprobesim/distro"
 	"kprobesim/experiments"
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/image/linux"
@@ -218,7 +217,7 @@ func (l *Loader) userModules(probes []schema.Probe) (err error) {
 // builtModule notes that the module is to be built, if it can be. What comes of it follows from its source and the
 // release of the kernel.
 func (l *Loader) builtModule(x *schema.Linux, kernel, release string) error {
-	if x.Headers = kinds.Headers(kernel, release); x.Headers == "" {
+	if x.Headers = Headers(kernel, release); x.Headers == "" {
 		return nil
 	}
 	files, err := distro.ModuleFiles()

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
@@ -28,7 +27,7 @@ func (p *planner) claim(root *doc.Node, pt *schema.Point, i int, machine []doc.S
 	probe := &pt.Probe
 	stated := probe.Role
 	probe.Role = results.Simulated
-	if probe.Published == nil || pt.Kind != kinds.Overhead {
+	if probe.Published == nil || pt.Kind != schema.KindOverhead {
 		if stated != "" && probe.Published == nil {
 			p.errs.Add(at(root, "points", fmt.Sprint(i), "role"),
 				"points.%s.role: no figure is published for this point: leave the role out", probe.Name)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
@@ -126,11 +125,11 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	p.plan.Name, p.plan.Title, p.plan.Kind = e.Name, e.Title, e.Kind
 	p.plan.Figures, p.plan.Seed = e.Figures, e.Seed
 	if len(p.errs) == before {
-		for _, m := range kinds.Mistakes(e) {
+		for _, m := range mistakes(e) {
 			p.errs.Add(at(root, m.Path...), "%s: %s", strings.Join(m.Path, "."), m.Text)
 		}
 	}
-	if once := kinds.Of(e.Kind).Once; once != "" && e.Replicates > 1 {
+	if once := kindNamed(e.Kind).once; once != "" && e.Replicates > 1 {
 		p.errs.Add(at(root, "replicates"), "replicates: kind %s has no use for them: %s", e.Kind, once)
 	} else if once != "" && e.Replicate > 0 {
 		p.errs.Add(at(root, "replicate"), "replicate: kind %s has but number 0: %s", e.Kind, once)
@@ -143,7 +142,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	pt := schema.Point{
 		Experiment: e.Name, Kind: e.Kind, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Crowd: e.Crowd, Writes: e.Writes, Seed: e.Seed, Budget: e.Budget,
 	}
-	if kinds.Of(e.Kind).Linux == nil {
+	if e.Kind != schema.KindLinux {
 		p.named(root, &pt, e)
 	}
 	if len(p.errs) > before {

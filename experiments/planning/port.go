@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
@@ -27,7 +26,7 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) (out []doc.Settin
 		if t == nil {
 			continue
 		}
-		if kind := root.Get("kind"); kind != nil && kinds.Of(kind.Text).Linux != nil {
+		if kind := root.Get("kind"); kind != nil && kind.Text == schema.KindLinux {
 			p.errs.Add(s.Value.Pos, "isa: kind %s boots a packaged kernel, whose file says its instruction set: leave isa out, and name another file by linux.kernel", kind.Text)
 			continue
 		}

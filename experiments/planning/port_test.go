@@ -7,7 +7,6 @@ import (
 
 	"kprobesim/experiments"
 	"kprobesim/experiments/exptest"
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/kprobes"
@@ -55,11 +54,11 @@ func experimentsOn(t *testing.T, isa, machine string) {
 			if pt.Kernel.Preempt == schema.PreemptFull {
 				image += "-preempt"
 			}
-			if pt.Kind == kinds.UserProbes {
+			if pt.Kind == schema.KindUserProbes {
 				image += "-userprobes"
 			}
 			never := kprobes.Boosted
-			if isa == "arm" && pt.Kind != kinds.Watchpoints && pt.Probe.Mode == kprobes.Stepped {
+			if isa == "arm" && pt.Kind != schema.KindWatchpoints && pt.Probe.Mode == kprobes.Stepped {
 				never = kprobes.Stepped // no hit takes a step there
 			}
 			if pt.Target.Name != isa || pt.Image.Name != image || pt.Probe.Mode == never || isa == "arm" && pt.Kernel.CPUs > 8 {

@@ -3,7 +3,7 @@ package planning
 import (
 	"math"
 
-	"kprobesim/experiments/kinds"
+	"kprobesim/distro"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 )
@@ -14,21 +14,21 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	e := &schema.Experiment{
 		Name:       doc.Need(r, "name", doc.Name),
 		Title:      doc.Need(r, "title", doc.Text),
-		Kind:       doc.Opt(r, "kind", kinds.Overhead, doc.OneOf(kinds.Names()...)),
+		Kind:       doc.Opt(r, "kind", schema.KindOverhead, doc.OneOf(Kinds()...)),
 		Machine:    doc.Need(r, "machine", doc.Text),
 		Seed:       uint64(doc.Opt(r, "seed", 0, doc.Int(0, math.MaxInt64))),
 		Replicates: int(doc.Opt(r, "replicates", 1, doc.Int(1, maxPoints))),
 		Replicate:  int(doc.Opt(r, "replicate", -1, doc.Int(0, maxPoints-1))),
 		Budget:     doc.Opt(r, "budget", defaultBudget, doc.Time().Whole(false, 1, 3600e6)),
 	}
-	k := kinds.Of(e.Kind)
-	e.Figures = doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(k.FigureNames()...)))
+	k := kindNamed(e.Kind)
+	e.Figures = doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(k.figures...)))
 	r.Has("sweep") // read by the planner
 	r.Has("base")  // read by the loader
-	if k.Linux != nil {
-		e.Linux = schema.ReadLinux(r.Sub("linux", false), k.Linux)
+	if e.Kind == schema.KindLinux {
+		e.Linux = schema.ReadLinux(r.Sub("linux", false), distro.Command)
 		e.Kernel = schema.Kernel{CPUs: e.Linux.CPUs, Memory: e.Linux.Memory, Tick: schema.TickNone}
-		e.Workload, e.Probes = k.Workload(r.Sub("workload", true)), schema.ReadLinuxProbes(r)
+		e.Workload, e.Probes = k.workload(r.Sub("workload", true)), schema.ReadLinuxProbes(r)
 		if e.Workload.Load == schema.LinuxBusy && e.Linux.CPUs < 2 {
 			r.Errorf("workload", "load: other CPUs are to be busy, and there is one: ask for more by linux.cpus")
 		}
@@ -36,13 +36,13 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 		return e
 	}
 	e.Kernel = schema.ReadKernel(r.Sub("kernel", true))
-	e.Workload = k.Workload(r.Sub("workload", true))
+	e.Workload = k.workload(r.Sub("workload", true))
 	e.Crowd = schema.ReadCrowd(r.Sub("crowd", false))
 	e.Modules = schema.ReadModules(r)
 	e.Writes = schema.ReadWrites(r, e.Workload.Hits)
 	e.Probes = schema.ReadProbes(r)
-	if len(e.Writes) > 0 && e.Kind != kinds.Overhead {
-		r.Errorf("writes", "kind %s has no measured calls to write between; only %s has", e.Kind, kinds.Overhead)
+	if len(e.Writes) > 0 && e.Kind != schema.KindOverhead {
+		r.Errorf("writes", "kind %s has no measured calls to write between; only %s has", e.Kind, schema.KindOverhead)
 	}
 	schema.ReadRepeats(r, e.Probes)
 	r.Done()

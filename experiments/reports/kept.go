@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"kprobesim/experiments"
-	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
 	"kprobesim/results"
 	"kprobesim/results/compare"
 	"kprobesim/results/formats"
@@ -204,14 +204,14 @@ func (k *Kept) Table() *tables.Table {
 // tabulate chooses the columns by what was measured. What no kind knows, such as an analysis of sensitivity, has a
 // column for each metric.
 func (k *Kept) tabulate() *tables.Table {
-	kind := kinds.Of(k.About.Kind)
+	kind, known := shownAs(k.About.Kind)
 	switch {
 	case len(k.Experiments()) > 1:
-		return tables.Tabulate(k.Means, tables.PublishedColumns(k.Files[kinds.FigurePhases+".svg"] != nil))
-	case k.About.Kind != kind.Name:
+		return tables.Tabulate(k.Means, tables.PublishedColumns(k.Files[figPhases+".svg"] != nil))
+	case !known:
 		return tables.Tabulate(k.Means, append(tables.SweepColumns(k.Means), everyMetric(k.Means)...))
-	case kind.Name == kinds.Overhead:
-		return tables.Tabulate(k.Means, tables.OverheadColumns(kinds.PhasesOf(k.Means)))
+	case kind.kind == schema.KindOverhead:
+		return tables.Tabulate(k.Means, tables.OverheadColumns(phasesOf(k.Means)))
 	}
 	return sweepTable(k.Means, kind)
 }
@@ -232,14 +232,14 @@ func everyMetric(s *results.Set) (columns []tables.ColumnSpec) {
 func (k *Kept) Pictures() (map[string][]byte, error) {
 	files := k.Files
 	have := func(name string) bool { return files[name+".svg"] != nil }
-	if !slices.ContainsFunc(kinds.FigureNames(), have) {
+	if !slices.ContainsFunc(FigureNames(), have) {
 		files = map[string][]byte{}
 		if err := Draw(files, k.Means, drawnFigures(nil, k.Means), Look{}); err != nil {
 			return nil, fmt.Errorf("figures of %s: %w", k.Dir, err)
 		}
 	}
 	pictures := map[string][]byte{}
-	for _, name := range kinds.FigureNames() {
+	for _, name := range FigureNames() {
 		if have(name) {
 			pictures[name] = files[name+".svg"]
 		}

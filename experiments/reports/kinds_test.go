@@ -10,8 +10,10 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 	"kprobesim/results/compare"
 )
 
@@ -19,12 +21,12 @@ import (
 // several on two.
 func TestKindsAreTheSameEverywhere(t *testing.T) {
 	const elsewhere = 2 // the overhead of a hit, and packaged kernels (TestLinux of kinds)
-	if len(exptest.Small) != len(kinds.List())-elsewhere {
-		t.Errorf("%d kinds are tried, of %d", len(exptest.Small), len(kinds.List())-elsewhere)
+	if len(exptest.Small) != len(planning.Kinds())-elsewhere {
+		t.Errorf("%d kinds are tried, of %d", len(exptest.Small), len(planning.Kinds())-elsewhere)
 	}
 	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != kinds.Scaling {
+			if testing.Short() && name != schema.KindScaling {
 				t.Skip("with -short: kinds with several CPUs but for one")
 			}
 			var want map[string][]byte
@@ -39,7 +41,7 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if name == kinds.Scaling && !strings.Contains(r.Table().Text(), "figure scaling is not drawn: kernel.cpus is not swept") {
+				if name == schema.KindScaling && !strings.Contains(r.Table().Text(), "figure scaling is not drawn: kernel.cpus is not swept") {
 					t.Errorf("the table does not say that a figure is missing:\n%s", r.Table().Text())
 				}
 				if want == nil {
@@ -63,7 +65,7 @@ func TestFiguresOfKinds(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, figure := range kinds.Of(name).FigureNames() {
+		for _, figure := range planning.FiguresOf(name) {
 			files := map[string][]byte{}
 			if err := reports.Draw(files, s, []string{figure}, reports.Look{}); err != nil || len(files) != 4 {
 				t.Errorf("%s, %s: %d files, %v", name, figure, len(files), err)

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"kprobesim/experiments"
-	"kprobesim/experiments/kinds"
 	"kprobesim/results"
 	"kprobesim/results/formats"
 	"kprobesim/results/outdir"
@@ -63,7 +62,7 @@ func asWritten(dir string, files map[string][]byte) error {
 		b, there := files[name]
 		switch same := there && outdir.Hash(b) == "sha256:"+sums[name]; {
 		case same || name == outdir.SumsName:
-		case slices.Contains(kinds.FigureNames(), strings.TrimSuffix(name, filepath.Ext(name))):
+		case slices.Contains(FigureNames(), strings.TrimSuffix(name, filepath.Ext(name))):
 			delete(files, name)
 		default:
 			return notAsWritten(dir, name, there)
@@ -103,15 +102,15 @@ func withSources(s *results.Set, sources []string) (*results.Set, error) {
 // drawnFigures returns the figures that a directory holds; those that can be drawn when it holds none.
 func drawnFigures(files map[string][]byte, s *results.Set) []string {
 	var have, can []string
-	for _, f := range kinds.Figures() {
-		if files[f.Name+".svg"] != nil {
-			have = append(have, f.Name)
+	for _, f := range allFigures() {
+		if files[f.name+".svg"] != nil {
+			have = append(have, f.name)
 		}
 		if len(s.Points()) == 0 {
 			continue
 		}
-		if _, err := f.Draw(s); err == nil {
-			can = append(can, f.Name)
+		if _, err := f.draw(s); err == nil {
+			can = append(can, f.name)
 		}
 	}
 	if len(have) == 0 {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/defect"
@@ -44,7 +43,7 @@ func New(p *schema.Plan, outcomes []running.Outcome) *Report {
 		if o.Err != nil {
 			continue
 		}
-		records, err := kinds.Records(o.Point, o.Measurement)
+		records, err := Records(o.Point, o.Measurement)
 		if err == nil {
 			err = r.Set.Add(records...)
 		}
@@ -126,7 +125,7 @@ func (r *Report) addForms(files map[string][]byte) (err error) {
 		return err
 	}
 	bench := formats.OverheadBench()
-	if r.Plan.Kind != kinds.Overhead {
+	if r.Plan.Kind != schema.KindOverhead {
 		bench = formats.KindBench(r.Plan.Kind, r.Set)
 	}
 	files[BenchName], err = formats.BenchText(r.Set, bench)
@@ -194,9 +193,9 @@ func Draw(files map[string][]byte, s *results.Set, names []string, look Look) er
 // figure makes one figure; what it says follows from the records and their sources alone, so that a
 // results directory is enough to draw it again.
 func figure(name string, s *results.Set) (figures.Figure, error) {
-	for _, f := range kinds.Figures() {
-		if f.Name == name {
-			drawn, err := f.Draw(s)
+	for _, f := range allFigures() {
+		if f.name == name {
+			drawn, err := f.draw(s)
 			if err == nil {
 				figures.ShowOverrides(drawn, s)
 				figures.ShowReplicates(drawn, s)
@@ -205,5 +204,5 @@ func figure(name string, s *results.Set) (figures.Figure, error) {
 			return drawn, err
 		}
 	}
-	return nil, fmt.Errorf("unknown; known are %s", strings.Join(kinds.FigureNames(), ", "))
+	return nil, fmt.Errorf("unknown; known are %s", strings.Join(FigureNames(), ", "))
 }

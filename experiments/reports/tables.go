@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/machines"
 	"kprobesim/results"
@@ -15,22 +14,22 @@ import (
 )
 
 // sweepTable tabulates what was swept and the columns of a kind.
-func sweepTable(s *results.Set, k kinds.Kind) *tables.Table {
+func sweepTable(s *results.Set, k shown) *tables.Table {
 	columns := tables.SweepColumns(s)
-	for _, c := range k.Columns {
+	for _, c := range k.columns {
 		c.Interval = true
 		columns = append(columns, c)
 	}
 	t := tables.Tabulate(s, columns)
-	t.Notes = append(t.Notes, k.Notes...)
+	t.Notes = append(t.Notes, k.notes...)
 	return t
 }
 
 // Table returns the table that people read.
 func (r *Report) Table() *tables.Table {
 	var t *tables.Table
-	if k := kinds.Of(r.Plan.Kind); k.Name == kinds.Overhead {
-		t = tables.Tabulate(r.Means, tables.OverheadColumns(kinds.PhasesOf(r.Means)))
+	if k, _ := shownAs(r.Plan.Kind); k.kind == schema.KindOverhead {
+		t = tables.Tabulate(r.Means, tables.OverheadColumns(phasesOf(r.Means)))
 	} else {
 		t = sweepTable(r.Means, k)
 	}
@@ -243,7 +242,7 @@ func (r *Report) Tables() []*tables.Table {
 
 // publishedTable holds every figure against the published one. A collection that charts cycles has them in its table.
 func (r *Report) publishedTable() *tables.Table {
-	t := tables.Tabulate(r.Means, tables.PublishedColumns(slices.Contains(r.Plan.Figures, kinds.FigurePhases)))
+	t := tables.Tabulate(r.Means, tables.PublishedColumns(slices.Contains(r.Plan.Figures, figPhases)))
 	t.BlankRepeats(3)
 	t.Title = r.title()
 	t.Notes = append(t.Notes, r.accuracy()...)

@@ -108,8 +108,8 @@ func (a *Analysis) check(p *schema.Plan) error {
 	switch {
 	case len(p.Collected) > 0:
 		return fmt.Errorf("%s collects experiments on several machines: name one of them: %v", p.Name, p.Collected)
-	case p.Kind != kinds.Overhead:
-		return fmt.Errorf("%s is of kind %s: only the overhead of a hit (kind %s) is analysed", p.Name, p.Kind, kinds.Overhead)
+	case p.Kind != schema.KindOverhead:
+		return fmt.Errorf("%s is of kind %s: only the overhead of a hit (kind %s) is analysed", p.Name, p.Kind, schema.KindOverhead)
 	}
 	a.Machine = p.Points[0].Machine
 	for _, pt := range p.Points {

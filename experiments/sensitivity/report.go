@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/reports"
 	"kprobesim/results"
 	"kprobesim/results/figures"
@@ -177,7 +176,7 @@ func (a *Analysis) Files() (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{outdir.ManifestName: manifest, reports.ResultsName: formats.CSV(s)}
-	if err = reports.Draw(files, s, []string{kinds.FigureTornado}, reports.Look{}); errors.Is(err, figures.ErrNotSwept) {
+	if err = reports.Draw(files, s, []string{reports.FigureTornado}, reports.Look{}); errors.Is(err, figures.ErrNotSwept) {
 		err = nil // no number moves a row, which the table says
 	}
 	return files, err

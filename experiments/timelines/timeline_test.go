@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"kprobesim/experiments/exptest"
-	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
 )
 
 // told is one event of a decoded timeline.
@@ -175,7 +175,7 @@ func TestTimelineOfOptimization(t *testing.T) {
 		{"breakpoint-batch", 3, behind},
 	} {
 		sets := []string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=busy", "kernel.patching=" + c.patching}
-		events := decodeTimeline(t, timelineOf(t, kinds.Latency, "o", sets...))
+		events := decodeTimeline(t, timelineOf(t, schema.KindLatency, "o", sets...))
 		if got := protocolSteps(events); !slices.Equal(got, c.want) {
 			t.Errorf("%s: the steps are\n%q\nwant\n%q", c.patching, got, c.want)
 		}
@@ -191,7 +191,7 @@ func TestTimelineOfUserMode(t *testing.T) {
 	exptest.Alone(t)
 	for _, image := range [][]string{nil, {"machine=xeon-e5410-i386", "kernel.isa=i386", "kernel.image=i386-2010"}} {
 		sets := append([]string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=user"}, image...)
-		events := decodeTimeline(t, timelineOf(t, kinds.Latency, "o", sets...))
+		events := decodeTimeline(t, timelineOf(t, schema.KindLatency, "o", sets...))
 		checkGrace(t, "user mode", events)
 		open, user, calls := map[uint64][]told{}, map[uint64]bool{}, map[uint64]int{}
 		for _, e := range events {
@@ -324,7 +324,7 @@ func TestTimelineOfABatch(t *testing.T) {
 	for patching, want := range map[string]struct{ steps, rounds int }{
 		"stop_machine": {3, 1}, "breakpoint": {9, 9}, "breakpoint-batch": {9, 3},
 	} {
-		events := decodeTimeline(t, timelineOf(t, kinds.Bystander, "o", "kernel.cpus=4", "workload.batch=3",
+		events := decodeTimeline(t, timelineOf(t, schema.KindBystander, "o", "kernel.cpus=4", "workload.batch=3",
 			"kernel.patching="+patching))
 		wished, steps, arrows, syncs := 0, 0, 0, map[uint64]int{}
 		for _, e := range events {

@@ -52,10 +52,10 @@ var rooms = map[string][]string{
 	"experiments":        {},
 	"experiments/schema": {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir"},
 	"experiments/kinds": {
-		"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "results/figures", "results/tables", "experiments/schema",
+		"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema",
 		"boards/pc", "distro", "distro/measuring", "distro/phases", "distro/probing",
 	},
-	"experiments/planning":    {"distro", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir", "experiments", "experiments/schema", "experiments/kinds"},
+	"experiments/planning":    {"distro", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir", "experiments", "experiments/schema"},
 	"experiments/running":     {"results", "results/outdir", "experiments/schema", "experiments/kinds"},
 	"experiments/keeping":     {"results", "results/outdir", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "results/timeline", "experiments/schema", "experiments/kinds"},

@@ -1,24 +1,18 @@
-package kinds
+package reports
 
 import (
 	"fmt"
 	"math/big"
 	"slices"
 
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
 	"kprobesim/results"
 )
 
-// Quantity is an observation that is not the overhead of a hit: Num over Den of Unit. Both are
-// integers, so that the same run gives the same record on every host.
-type Quantity struct {
-	Metric, Unit string
-	Num, Den     int64
-}
-
 // quantities turns the quantities of a measurement into records.
-func quantities(p *schema.Point, m *Measurement) ([]results.Record, error) {
+func quantities(p *schema.Point, m *kinds.Measurement) ([]results.Record, error) {
 	w := recorder{at: p.At(), role: p.Probe.Role}
 	for _, q := range m.Quantities {
 		w.perHit(q.Metric, q.Unit, q.Num, q.Den)
@@ -28,7 +22,7 @@ func quantities(p *schema.Point, m *Measurement) ([]results.Record, error) {
 }
 
 // counts records calls and hits, and what was missed of them, where that is not one hit a call. Some may be there.
-func (w *recorder) counts(c Counts) {
+func (w *recorder) counts(c kinds.Counts) {
 	if c.Plain() {
 		return
 	}
@@ -50,8 +44,8 @@ func (w *recorder) counts(c Counts) {
 // Records returns the observations of a point: the overhead of a warm hit, of the first one, and
 // what was published; or the quantities of another kind. Every value is a fraction until it is
 // rounded here, once, to the decimals of results.
-func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
-	if p.Kind != Overhead {
+func Records(p *schema.Point, m *kinds.Measurement) ([]results.Record, error) {
+	if p.Kind != schema.KindOverhead {
 		return quantities(p, m)
 	}
 	w := recorder{at: p.At(), role: p.Probe.Role}
@@ -60,7 +54,7 @@ func Records(p *schema.Point, m *Measurement) ([]results.Record, error) {
 	w.perHit(results.MetricCycles, "cycles", int64(over.Time), perHit)
 	us := w.micros(over.Time, m.Hits, p.Machine.CPU.Hz)
 	w.perHit(results.MetricInstructions, "instructions", over.Instructions, m.Hits)
-	for i, phase := range Phases() {
+	for i, phase := range kinds.Phases() {
 		w.perHit(results.PhaseMetric(phase.String()), "cycles", int64(over.Phases[i]), perHit)
 	}
 	first := m.First.Sub(m.Single)
@@ -156,4 +150,16 @@ func (w *recorder) doubts(us results.Value, pub *schema.Published) {
 	w.measured(results.MetricRepeats, repeats)
 	left, err := results.Unexplained(us, pub.Micros, rounding, repeats)
 	w.add(results.MetricUnexplained, "%", left, err)
+}
+
+// calls records the percentiles of the calls' times: the smallest time that at least a share of them does not
+// exceed.
+func (w *recorder) calls(sorted []clock.Ticks) {
+	if len(sorted) == 0 {
+		return
+	}
+	for _, share := range results.CallShares() {
+		i := max((len(sorted)*share+999)/1000-1, 0)
+		w.ratio(results.CallMetric(share), "cycles", int64(sorted[i]), int64(clock.PerCycle))
+	}
 }

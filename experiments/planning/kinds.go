@@ -1,0 +1,259 @@
+package planning
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
+)
+
+// planned is how experiments of a kind are read and checked.
+type planned struct {
+	name     string
+	workload func(r *doc.Reader) schema.Workload  // reads the table [workload]
+	figures  []string                             // that an experiment may ask for
+	check    func(e *schema.Experiment) []mistake // finds what the kind cannot measure; nil for nothing
+	once     string                               // why its replicates would all be the same, "" where they differ
+}
+
+// plannedKinds has every kind, the default first.
+func plannedKinds() []planned {
+	return []planned{
+		{name: schema.KindOverhead, workload: readOverhead, figures: []string{figureOverhead, figurePhases, "calls"}},
+		{name: schema.KindLatency, workload: readLatency, figures: []string{"latency", "latency-parts"}, check: optimizedOnly},
+		{name: schema.KindBystander, workload: readBystander, figures: []string{"bystander"}, check: checkBystander},
+		{name: schema.KindScaling, workload: schema.ReadWorkload, figures: []string{"scaling"}, check: warmOnly},
+		{name: schema.KindIRQOff, workload: readIRQOff, figures: []string{"irq-off"}, check: warmOnly},
+		{name: schema.KindUnregister, workload: readUnregister, figures: []string{"unregister"}, check: noCrowd},
+		{
+			name: schema.KindMissed, workload: readMissed, figures: []string{"missed", "missed-default"}, check: returnsOnly,
+			once: "which calls are missed follows from tasks and instances, and not from where things lie",
+		},
+		{
+			name: schema.KindCrowding, workload: schema.ReadWorkload,
+			figures: []string{"crowding", "crowding-first", "crowding-arming", "crowding-memory"},
+		},
+		{name: schema.KindUserProbes, workload: readUserProbes, figures: []string{"user-probes"}, check: plainOrReturn},
+		{
+			name: schema.KindWatchpoints, workload: schema.ReadWorkload, figures: []string{"watchpoints", "watchpoints-registering"},
+			check: watchpointsOnly,
+		},
+		{
+			name: schema.KindLinux, workload: schema.ReadLinuxWorkload, figures: []string{"linux-phases"},
+			once: "a boot is the same each time",
+		},
+	}
+}
+
+// Figures that a collection may ask for.
+const (
+	figureOverhead = "overhead" // predicted beside published, microseconds
+	figurePhases   = "phases"   // cycles by phase
+)
+
+// Kinds lists the names of all kinds, the default first.
+func Kinds() (names []string) {
+	for _, k := range plannedKinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// kindNamed returns the kind of a name, and the default for an unknown one, which its reader has refused.
+func kindNamed(name string) planned {
+	all := plannedKinds()
+	return all[max(0, slices.IndexFunc(all, func(k planned) bool { return k.name == name }))]
+}
+
+// mistake is what is wrong with the value at a path of an experiment. Whoever reads the experiment
+// adds file and line, so that all mistakes of a file are reported at once.
+type mistake struct {
+	Path []string // of keys, for instance points, 0, mode
+	Text string
+}
+
+// probesWith asks of every probe what is wrong with it, "" for nothing; it concerns one of its keys.
+// The path lets the reader of the file point at the line of that key.
+func probesWith(e *schema.Experiment, wrong func(*schema.Probe) string, key string) []mistake {
+	var all []mistake
+	for i := range e.Probes {
+		if text := wrong(&e.Probes[i]); text != "" {
+			all = append(all, mistake{[]string{"points", strconv.Itoa(i), key}, text})
+		}
+	}
+	return all
+}
+
+// warmOnly refuses to go without a warm-up where calls are measured that cannot be the first ones.
+func warmOnly(e *schema.Experiment) []mistake {
+	if e.Workload.Warmup > 0 {
+		return nil
+	}
+	return []mistake{{
+		[]string{"workload", "warmup"},
+		fmt.Sprintf("kind %s measures warm hits: 1 or more; a cold hit is measured by kind %s", e.Kind, schema.KindOverhead),
+	}}
+}
+
+// watchpointsOnly refuses points that are probes.
+func watchpointsOnly(e *schema.Experiment) []mistake {
+	return append(warmOnly(e), probesWith(e, func(p *schema.Probe) string {
+		if p.Watch == nil {
+			return "kind watchpoints measures watchpoints alone: write what to watch"
+		}
+		return ""
+	}, "name")...)
+}
+
+// probesOnly refuses watchpoints among the probes of other kinds.
+func probesOnly(e *schema.Experiment) []mistake {
+	return probesWith(e, func(p *schema.Probe) string {
+		if p.Watch != nil {
+			return "a watchpoint is measured by kind " + schema.KindWatchpoints
+		}
+		return ""
+	}, "watch")
+}
+
+// mistakes finds what the kind of an experiment cannot measure.
+func mistakes(e *schema.Experiment) (all []mistake) {
+	if e.Kind != schema.KindWatchpoints {
+		all = probesOnly(e)
+	}
+	if check := kindNamed(e.Kind).check; check != nil {
+		all = append(all, check(e)...)
+	}
+	return all
+}
+
+// checkBystander wants a CPU that has nothing to do with it, and probes that can be optimized. It is
+// asked when the experiment is read, before any point runs.
+func checkBystander(e *schema.Experiment) []mistake {
+	all := append(optimizedOnly(e), noCrowd(e)...)
+	if e.Kernel.CPUs < 2 {
+		all = append(all, mistake{
+			[]string{"kernel", "cpus"}, fmt.Sprintf("kind %s needs a bystander: 2 CPUs or more", e.Kind),
+		})
+	}
+	return all
+}
+
+// Bystanders are always busy in the kernel: an idle CPU has nothing that could be taken from it.
+func readBystander(r *doc.Reader) schema.Workload {
+	defer r.Done()
+	return schema.Workload{Batch: doc.Need(r, "batch", doc.Int(1, maxBatch)), Load: schema.LoadBusy}
+}
+
+// maxBatch is the number of sites that an image has. Above it a batch would need other functions in
+// the guest.
+const maxBatch = 1024
+
+// mostTimed bounds the calls that are timed one by one. Their times are kept until the percentiles are taken.
+const mostTimed = 1_000_000
+
+// readOverhead reads [workload], which for this kind may ask that every call be timed, and that whole calls count.
+func readOverhead(r *doc.Reader) schema.Workload {
+	timed, whole := doc.Opt(r, "latencies", false, doc.Flag), doc.Opt(r, "loop_included", false, doc.Flag)
+	w := schema.ReadWorkload(r)
+	if timed && w.Hits > mostTimed {
+		r.Errorf("hits", "%d calls: at most %d are timed one by one (latencies)", w.Hits, mostTimed)
+	}
+	w.Latencies, w.Whole = timed, whole
+	return w
+}
+
+// noCrowd is for kinds whose probes are a crowd of their own.
+func noCrowd(e *schema.Experiment) []mistake {
+	if e.Crowd.Size() == 0 {
+		return nil
+	}
+	return []mistake{{[]string{"crowd"}, fmt.Sprintf("kind %s registers many probes by itself: leave the table out", e.Kind)}}
+}
+
+// The period is in microseconds. At least ten interrupts are needed for a percentile to mean
+// anything.
+func readIRQOff(r *doc.Reader) schema.Workload {
+	period := doc.Need(r, "period", doc.Time().Whole(false, 1, 1e6))
+	interrupts := doc.Need(r, "interrupts", doc.Int(10, 1_000_000))
+	w := schema.ReadWorkload(r)
+	w.Period, w.Interrupts = period, interrupts
+	return w
+}
+
+// optimizedOnly holds points to what can be optimized. A probe of another mode would never become
+// optimized, which a run would show only at its end.
+func optimizedOnly(e *schema.Experiment) []mistake {
+	return probesWith(e, func(p *schema.Probe) string {
+		if p.Mode == kprobes.Optimized {
+			return ""
+		}
+		return fmt.Sprintf("kind %s measures probes of mode %s, not %s", e.Kind, kprobes.Optimized, p.Mode)
+	}, "mode")
+}
+
+// readLatency reads [workload]: where the probe sits and what the CPUs do. The offset is in bytes
+// from the target's entry.
+func readLatency(r *doc.Reader) schema.Workload {
+	defer r.Done()
+	return schema.Workload{
+		Target: doc.Need(r, "target", doc.Text),
+		Offset: uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
+		Load:   doc.Need(r, "load", doc.OneOf(schema.Loads()...)),
+	}
+}
+
+// returnsOnly holds points to return probes.
+func returnsOnly(e *schema.Experiment) []mistake {
+	return probesWith(e, func(p *schema.Probe) string {
+		if p.Kind == kprobes.Kretprobe {
+			return ""
+		}
+		return fmt.Sprintf("kind %s measures a %s, not a %s", e.Kind, kprobes.Kretprobe, p.Kind)
+	}, "kind")
+}
+
+// Tasks beyond the instances of the probe are what makes it miss.
+func readMissed(r *doc.Reader) schema.Workload {
+	defer r.Done()
+	w := schema.Workload{
+		Target: doc.Need(r, "target", doc.Text),
+		Args:   doc.Opt(r, "args", nil, doc.ListOf(schema.Word)),
+		Tasks:  doc.Need(r, "tasks", doc.Int(1, 1000)),
+		Hits:   doc.Need(r, "hits", doc.Int(1, 1_000_000)),
+	}
+	if len(w.Args) > schema.MaxArgs {
+		r.Errorf("args", "%d arguments: the tasks pass at most %d", len(w.Args), schema.MaxArgs)
+	}
+	return w
+}
+
+// readUnregister wants the load said: busy CPUs make grace periods long, idle ones end them at once.
+func readUnregister(r *doc.Reader) schema.Workload {
+	defer r.Done()
+	return schema.Workload{
+		Batch:  doc.Need(r, "batch", doc.Int(1, maxBatch)),
+		Singly: doc.Need(r, "singly", doc.Int(1, maxBatch)),
+		Load:   doc.Need(r, "load", doc.OneOf(schema.Loads()...)),
+	}
+}
+
+// plainOrReturn holds points to what the interface of 2004 has.
+func plainOrReturn(e *schema.Experiment) []mistake {
+	return probesWith(e, func(p *schema.Probe) string {
+		if p.Kind == kprobes.Kprobe || p.Kind == kprobes.Kretprobe {
+			return ""
+		}
+		return fmt.Sprintf("kind %s measures a %s or a %s, not a %s", e.Kind, kprobes.Kprobe, kprobes.Kretprobe, p.Kind)
+	}, "kind")
+}
+
+func readUserProbes(r *doc.Reader) schema.Workload {
+	defer r.Done()
+	return schema.Workload{Hits: doc.Need(r, "hits", doc.Int(1, 1_000_000))}
+}
+
+// FiguresOf lists the figures that an experiment of a kind may ask for.
+func FiguresOf(kind string) []string { return kindNamed(kind).figures }

@@ -1,0 +1,223 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
+	"kprobesim/results"
+	"kprobesim/results/figures"
+)
+
+// byLoad tells the lines of a group apart by what the CPUs do. Colours follow the group and dashes
+// the load, so that both can be read off one chart.
+func byLoad(group string, p results.Point) figures.LineStyle {
+	dash := map[string]figures.Dash{schema.LoadIdle: figures.Dashed, schema.LoadUser: figures.Dotted}[p.Swept("workload.load")]
+	return figures.LineStyle{Group: group, Dash: dash}
+}
+
+// dashedIf draws a line dashed on a condition.
+func dashedIf(condition bool) figures.Dash {
+	if condition {
+		return figures.Dashed
+	}
+	return figures.Solid
+}
+
+// lineName joins the words that there are into the name of a line; without any it is the point's. A
+// sweep that has only one value of a key says nothing of it.
+func lineName(p results.Point, all ...string) string {
+	if name := words(all...); name != "" {
+		return name
+	}
+	return p.Name()
+}
+
+// words joins those of several words that there are.
+func words(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ", ")
+}
+
+// labelled puts a label before a value that there is.
+func labelled(prefix, value string) string {
+	if value == "" {
+		return ""
+	}
+	return prefix + value
+}
+
+// overCPUs charts microseconds over the number of CPUs, which are swept in powers of two.
+func overCPUs(title string, lines []string, metrics ...figures.SweepLine) *figures.SweepChart {
+	return &figures.SweepChart{
+		Frame: figures.Frame{Title: title, XLabel: "CPUs", YLabel: "microseconds"},
+		Over:  "kernel.cpus", Lines: lines, LogX: true, LogY: true, Metrics: metrics,
+	}
+}
+
+// drawLatency has one line for each load, and a panel for each length of a jiffy, since the delay is counted in
+// jiffies.
+func drawLatency(s *results.Set) (figures.Figure, error) {
+	return overCPUs("From registering a probe to its optimization: "+place(s.Points()[0]), []string{"workload.load"},
+		figures.SweepLine{
+			Metric: kinds.MetricOptimized,
+			Series: func(p results.Point) string { return lineName(p, loadText(p)) },
+			Style:  func(p results.Point) figures.LineStyle { return byLoad(loadText(p), p) },
+		}).Draw(s)
+}
+
+// loadText says what the CPUs do at a point, "" when that is not swept.
+func loadText(p results.Point) string {
+	return map[string]string{
+		schema.LoadIdle: "CPUs idle", schema.LoadUser: "CPUs busy in user mode", schema.LoadBusy: "CPUs busy in the kernel",
+	}[p.Swept("workload.load")]
+}
+
+// drawLatencyParts has a line for each part and a panel for each load. It shows one length of a jiffy only, that of
+// the last point: another one changes the delay and the grace period by its length.
+func drawLatencyParts(s *results.Set) (figures.Figure, error) {
+	points := s.Points()
+	hz := points[len(points)-1].Swept("kernel.hz")
+	part := func(metric, what string) figures.SweepLine {
+		return figures.SweepLine{Metric: metric, Series: func(p results.Point) string {
+			if p.Swept("kernel.hz") != hz {
+				return ""
+			}
+			return what
+		}}
+	}
+	title := words("Parts of the time to optimization", labelled("HZ ", hz)) + ": " + place(points[0])
+	return overCPUs(title, nil,
+		part(kinds.MetricDelay, "delay"), part(kinds.MetricGrace, "grace period"), part(kinds.MetricPatch, "change of text")).Draw(s)
+}
+
+// drawBystander charts cycles over the size of the batch, both logarithmic, since fixed costs spread
+// over the batch. What is done to the probes and the number of CPUs have panels, ways of changing text have lines.
+func drawBystander(s *results.Set) (figures.Figure, error) {
+	chart := figures.SweepChart{Over: "workload.batch", Lines: []string{"kernel.patching"}, LogX: true, LogY: true, Frame: figures.Frame{
+		Title:  "What changing probes takes from an uninvolved CPU: " + place(s.Points()[0]),
+		XLabel: "probes in the batch", YLabel: "cycles a probe",
+	}}
+	for _, op := range kinds.Operations() {
+		chart.Metrics = append(chart.Metrics, figures.SweepLine{
+			Metric: kinds.BystanderMetric(op), Panel: op,
+			Series: func(p results.Point) string { return lineName(p, p.Swept("kernel.patching")) },
+		})
+	}
+	return chart.Draw(s)
+}
+
+// drawScaling draws the variants with a shared counter dashed beside those with one of each CPU.
+func drawScaling(s *results.Set) (figures.Figure, error) {
+	chart := figures.SweepChart{Over: "kernel.cpus", LogX: true, LogY: true, Frame: figures.Frame{
+		Title:  "Hits of one probe by several CPUs: " + place(s.Points()[0]),
+		XLabel: "CPUs", YLabel: "million hits a second",
+		Caption: []string{"the entry of r is boosted; shared: the handler counts in one counter of all CPUs instead of the CPU's own"},
+	}}
+	chart.Metrics = []figures.SweepLine{{
+		Metric: kinds.MetricRate, Series: results.Point.Name,
+		Style: func(p results.Point) figures.LineStyle {
+			name, shared := strings.CutSuffix(p.Name(), "-shared")
+			return figures.LineStyle{Group: name, Dash: dashedIf(shared)}
+		},
+	}}
+	return chart.Draw(s)
+}
+
+// drawUnregister tells both ways apart by dashes and probes by colours. Loads have panels.
+func drawUnregister(s *results.Set) (figures.Figure, error) {
+	line := func(metric, how string, dash figures.Dash) figures.SweepLine {
+		return figures.SweepLine{
+			Metric: metric,
+			Series: func(p results.Point) string { return p.Name() + ", " + how },
+			Style:  func(p results.Point) figures.LineStyle { return figures.LineStyle{Group: p.Name(), Dash: dash} },
+		}
+	}
+	chart := figures.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: figures.Frame{
+		Title:  "Unregistering probes: " + place(s.Points()[0]),
+		XLabel: "probes", YLabel: "microseconds a probe",
+	}}
+	chart.Metrics = []figures.SweepLine{
+		line(kinds.MetricTogether, "one call", figures.Solid), line(kinds.MetricSingly, "one call each", figures.Dashed),
+	}
+	return chart.Draw(s)
+}
+
+// missedLines are the keys that lines tell. What the probed function does has panels.
+func missedLines() []string { return []string{"kernel.preempt"} }
+
+// byPreemption names a line by the preemption of kernel code.
+func byPreemption(p results.Point) string {
+	return lineName(p, labelled("preemption ", p.Swept("kernel.preempt")))
+}
+
+// maxActive returns the value of the swept maxactive of whatever point.
+func maxActive(p results.Point) (key, value string) {
+	key = "points." + p.Name() + ".maxactive"
+	return key, p.Swept(key)
+}
+
+// drawMissed shows the last number of CPUs, the largest of the sweep, and leaves out the default,
+// which has a figure of its own.
+func drawMissed(s *results.Set) (figures.Figure, error) {
+	points := s.Points()
+	last := points[len(points)-1]
+	key, _ := maxActive(last)
+	chart := figures.SweepChart{Over: key, Lines: missedLines(), LogX: true, Frame: figures.Frame{
+		Title:  fmt.Sprintf("Calls that a return probe misses, %d CPUs: %s", last.CPUs, place(last)),
+		XLabel: "maxactive: instances of the probe", YLabel: "calls missed, %",
+	}}
+	chart.Metrics = missedLine(func(p results.Point) bool {
+		_, value := maxActive(p)
+		return p.CPUs == last.CPUs && value != "0"
+	})
+	return chart.Draw(s)
+}
+
+// drawMissedDefault goes over the number of CPUs, because the default grows with it.
+func drawMissedDefault(s *results.Set) (figures.Figure, error) {
+	chart := figures.SweepChart{Over: "kernel.cpus", Lines: missedLines(), LogX: true, Frame: figures.Frame{
+		Title:  "Calls that a return probe with the default maxactive misses: " + place(s.Points()[0]),
+		XLabel: "CPUs", YLabel: "calls missed, %",
+	}}
+	chart.Metrics = missedLine(func(p results.Point) bool {
+		_, value := maxActive(p)
+		return value == "0"
+	})
+	return chart.Draw(s)
+}
+
+// missedLine draws the points for which keep says so.
+func missedLine(keep func(results.Point) bool) []figures.SweepLine {
+	return []figures.SweepLine{{
+		Metric: kinds.MetricMissShare,
+		Series: func(p results.Point) string {
+			if !keep(p) {
+				return ""
+			}
+			return byPreemption(p)
+		},
+		Style: func(p results.Point) figures.LineStyle {
+			return figures.LineStyle{
+				Group: byPreemption(p), Dash: dashedIf(p.Swept("kernel.preempt") == schema.PreemptNone),
+			}
+		},
+	}}
+}
+
+// drawWatching charts over the number of CPUs how long it takes to set and to clear the registers of all. It takes the
+// last watchpoint of the file: what is watched does not matter to it.
+func drawWatching(s *results.Set) (figures.Figure, error) {
+	points := s.Points()
+	line := func(metric, what string) figures.SweepLine {
+		return figures.SweepLine{Metric: metric, Series: func(p results.Point) string {
+			if p.Name() != points[len(points)-1].Name() {
+				return ""
+			}
+			return what
+		}}
+	}
+	return overCPUs("Time to set and to clear a watchpoint on all CPUs: "+place(points[0]), nil,
+		line(kinds.MetricWatch, "registering"), line(kinds.MetricUnwatch, "unregistering")).Draw(s)
+}
