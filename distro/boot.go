@@ -24,6 +24,7 @@ type Config struct {
 	TimerHz int64                          // what the timers of the APICs count, in Hz; zero as in sim.Config
 	Print   func(m *sim.Machine, s string) // is given the console as it comes; may be nil
 	Halt    func() error                   // as in sim.Config
+	Zeroed  func(size int) []byte          // as in sim.Config
 	From    []byte                         // what Snapshot returned of a machine that goes on here; nil to boot
 	// Untimed runs without the cost model: every instruction takes a cycle, and caches and predictors stay as they are.
 	// A machine that goes on from a snapshot of such a run may have the model again.
@@ -62,7 +63,7 @@ func New(c Config) (*sim.Machine, error) {
 	}
 	return sim.New(sim.Config{
 		ISA: ISA(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: c.CPUs, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
-		TimerHz: c.TimerHz, Bare: bare, Print: c.Print, Halt: c.Halt,
+		TimerHz: c.TimerHz, Bare: bare, Print: c.Print, Halt: c.Halt, Zeroed: c.Zeroed,
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"kprobesim/experiments/running"
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/host"
 	"kprobesim/machines"
 	"kprobesim/results/outdir"
 	"kprobesim/sim"
@@ -90,6 +91,9 @@ func (a *app) boot(o *bootOptions) error {
 	if o.console != "" {
 		c.Print = newBootProgress(a.err).print
 	}
+	var ram host.Pages
+	defer func() { _ = ram.Free() }() // the host takes it back anyway
+	c.Zeroed = ram.Zeroed
 	start := time.Now()
 	m, err := o.run(c, o.stop)
 	if m == nil {
