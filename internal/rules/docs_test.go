@@ -46,11 +46,11 @@ func TestDocumentsNameTests(t *testing.T) {
 	var names []string
 	for _, s := range sources(t) {
 		if s.test() {
-			names = append(names, found(`(?m)^func (Test\w+)`, read(t, s.name))...)
+			names = append(names, found(`(?m)^func ((?:Test|Fuzz|Example)\w+)`, read(t, s.name))...)
 		}
 	}
 	for _, doc := range documents(t) {
-		for _, want := range found(`\b(Test[A-Z]\w+)`, read(t, doc)) {
+		for _, want := range found(`\b((?:Test|Fuzz|Example)[A-Z]\w+)`, read(t, doc)) {
 			if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, want) }) {
 				t.Errorf("%s names %s, which no test begins with", doc, want)
 			}
