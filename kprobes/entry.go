@@ -10,24 +10,9 @@ import (
 // in its place instead of a breakpoint: the code that is called saves the registers, runs the handlers and returns
 // behind the nop. Nothing is executed elsewhere, so there is neither a slot nor an exception.
 
-// ofEntries is the code that is called.
-func (s *symbols) ofEntries() []wanted {
-	return []wanted{{"entry_trampoline", &s.entryTrampoline}}
-}
-
-// traced reports whether functions of the image begin with a nop.
-func (s *symbols) traced(im *image.Image) bool {
-	_, ok := im.Symbol("__start_mcount_loc")
-	return ok
-}
-
 // readEntries reads the table of nops.
 func (k *Kprobes) readEntries() {
-	from, ok := k.im.Symbol("__start_mcount_loc")
-	to, ok2 := k.im.Symbol("__stop_mcount_loc")
-	if ok && ok2 {
-		k.addEntries(Span{from.Addr, to.Addr})
-	}
+	k.addEntries(k.between("__start_mcount_loc", "__stop_mcount_loc"))
 }
 
 // addEntries reads a table of nops. A kernel without the function tracer has no code that they could call.

@@ -154,7 +154,7 @@ func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options
 	}
 	k.readExceptions()
 	k.readEntries()
-	k.findModules(im)
+	k.findModules()
 	k.slots = newPool(k.sym.slots, k.arch.SlotSize, k.opt.Layout.Slots, k.page)
 	k.optimizer = kernel.NewWork("kprobe-optimizer", k.optimize)
 	if k.jump != nil {

@@ -25,14 +25,11 @@ type module struct {
 const moduleName = "work_module"
 
 // findModules finds the text of the image that can vanish.
-func (k *Kprobes) findModules(im *image.Image) {
-	from, ok := im.Symbol("__module_text_start")
-	to, ok2 := im.Symbol("__module_text_end")
-	if !ok || !ok2 || from.Addr >= to.Addr {
-		return
+func (k *Kprobes) findModules() {
+	if span := k.between("__module_text_start", "__module_text_end"); span.Start < span.End {
+		code := k.m.read(span.Start, int(span.End-span.Start))
+		k.modules = append(k.modules, &module{name: moduleName, span: span, code: code})
 	}
-	code := k.m.read(from.Addr, int(to.Addr-from.Addr))
-	k.modules = append(k.modules, &module{name: moduleName, span: Span{from.Addr, to.Addr}, code: code})
 }
 
 // moduleAt returns the module that an address belongs to, nil if none.

@@ -39,24 +39,7 @@ type wanted struct {
 // lookUp finds the symbols. Which of them an image must have depends on what its kernel can do.
 // Protected functions are the exception: an image without one has nothing to protect.
 func (s *symbols) lookUp(im *image.Image, era era, arch *Arch, jump *Optimizer) error {
-	for _, group := range []struct {
-		symbols  []wanted
-		needed   bool
-		pointers bool // what a pointer in C holds is wanted, not where the code is
-	}{
-		{s.always(), true, false},
-		{s.handlers(), true, true},
-		{s.ofJprobes(), !slices.Contains(era.lacks, "register_jprobe"), true},
-		{[]wanted{{"instance_table", &s.instances}}, !era.Hooks, false},
-		{s.ofEntries(), era.EntryCall != nil && s.traced(im), false},
-		{s.ofOneLock(), false, false},
-		{s.ofBoosting(), era.Boost && arch.Then == Boosted, false},
-		{s.ofStopping(), arch.StopsToRestore || jump != nil && jump.patches(PatchStop), false},
-		{s.ofOptimizing(jump), true, false},
-		{s.apart(), false, false},
-		{[]wanted{{"flush_omitted", &s.flushOmitted}}, false, false}, // where software keeps instruction caches in step
-		{[]wanted{{"kretprobe_trampoline", &s.trampoline}}, false, false},
-	} {
+	for _, group := range slices.Concat(s.groups(im, era, arch, jump), s.ofOptimizing(jump)) {
 		for _, w := range group.symbols {
 			f, ok := im.Func(w.name)
 			if !ok && group.needed {
@@ -76,54 +59,52 @@ func (s *symbols) lookUp(im *image.Image, era era, arch *Arch, jump *Optimizer) 
 	return nil
 }
 
-// always lists what every image has.
-func (s *symbols) always() []wanted {
-	return []wanted{
-		{"_text", &s.text.Start},
-		{"_etext", &s.text.End},
-		{"__kprobes_text_start", &s.noProbes.Start},
-		{"__kprobes_text_end", &s.noProbes.End},
-		{"__slots_start", &s.slots.Start},
-		{"__slots_end", &s.slots.End},
-		{"probe_table", &s.table},
-		{"switch_disarmed", &s.allDisarmed},
+// symbolGroup lists symbols that a kernel has all or none of.
+type symbolGroup struct {
+	needed   bool // the image must have them
+	pointers bool // what a pointer in C holds is wanted, not where the code is
+	symbols  []wanted
+}
+
+// groups lists the symbols of kernels, but for those that can write jumps.
+func (s *symbols) groups(im *image.Image, era era, arch *Arch, jump *Optimizer) []symbolGroup {
+	_, traced := im.Symbol("__start_mcount_loc")
+	return []symbolGroup{
+		{true, false, []wanted{
+			{"_text", &s.text.Start},
+			{"_etext", &s.text.End},
+			{"__kprobes_text_start", &s.noProbes.Start},
+			{"__kprobes_text_end", &s.noProbes.End},
+			{"__slots_start", &s.slots.Start},
+			{"__slots_end", &s.slots.End},
+			{"probe_table", &s.table},
+			{"switch_disarmed", &s.allDisarmed},
+		}},
+		{true, true, []wanted{
+			{"group_before", &s.aggrPre},
+			{"group_after", &s.aggrPost},
+			{"group_fault", &s.aggrFault},
+			{"group_break", &s.aggrBreak},
+			{"return_probe_entered", &s.returnPre},
+		}},
+		{!slices.Contains(era.lacks, "register_jprobe"), true, []wanted{{"jprobe_divert", &s.jprobePre}, {"jprobe_resume", &s.jprobeBreak}}},
+		{!era.Hooks, false, []wanted{{"instance_table", &s.instances}}},
+		{era.EntryCall != nil && traced, false, []wanted{{"entry_trampoline", &s.entryTrampoline}}},
+		{era.Boost && arch.Then == Boosted, false, []wanted{{"switch_boost", &s.boostAllowed}}},
+		{arch.StopsToRestore || jump != nil && jump.patches(PatchStop), false, []wanted{{"text_poke_stopped", &s.pokeStopped}}},
+		{false, false, []wanted{
+			{"the_hit", &s.oneHit}, {"hit_cpu", &s.hitCPU}, // one CPU at a time handles a hit
+			{"__crowd_start", &s.farText.Start}, {"__crowd_end", &s.farText.End}, // text for many probes
+			{"__lib_text_start", &s.library.Start}, {"__lib_text_end", &s.library.End}, // what modules call
+			{"flush_omitted", &s.flushOmitted}, // software keeps instruction caches in step
+			{"kretprobe_trampoline", &s.trampoline},
+		}},
 	}
-}
-
-// handlers lists the functions of every image that stand in members of structures.
-func (s *symbols) handlers() []wanted {
-	return []wanted{
-		{"group_before", &s.aggrPre},
-		{"group_after", &s.aggrPost},
-		{"group_fault", &s.aggrFault},
-		{"group_break", &s.aggrBreak},
-		{"return_probe_entered", &s.returnPre},
-	}
-}
-
-// ofJprobes lists the handlers of kernels that have jprobes.
-func (s *symbols) ofJprobes() []wanted {
-	return []wanted{{"jprobe_divert", &s.jprobePre}, {"jprobe_resume", &s.jprobeBreak}}
-}
-
-// ofOneLock lists what an image has in which one CPU at a time handles a hit.
-func (s *symbols) ofOneLock() []wanted {
-	return []wanted{{"the_hit", &s.oneHit}, {"hit_cpu", &s.hitCPU}}
-}
-
-// ofBoosting lists what an image has that can boost.
-func (s *symbols) ofBoosting() []wanted {
-	return []wanted{{"switch_boost", &s.boostAllowed}}
-}
-
-// ofStopping lists what an image has that changes text while the machine stands still.
-func (s *symbols) ofStopping() []wanted {
-	return []wanted{{"text_poke_stopped", &s.pokeStopped}}
 }
 
 // ofOptimizing lists what an image has that can optimize, of the template and of the protocols what the
 // optimizer uses.
-func (s *symbols) ofOptimizing(o *Optimizer) []wanted {
+func (s *symbols) ofOptimizing(o *Optimizer) []symbolGroup {
 	if o == nil {
 		return nil
 	}
@@ -143,47 +124,24 @@ func (s *symbols) ofOptimizing(o *Optimizer) []wanted {
 	for i, name := range o.Calls {
 		list = append(list, wanted{name, &s.calls[i]})
 	}
-	return append(list, s.ofPatching(o)...)
-}
-
-// ofPatching lists what the guest's part of the protocols is.
-func (s *symbols) ofPatching(o *Optimizer) (list []wanted) {
-	for _, x := range []struct {
-		used    bool
-		symbols []wanted
-	}{
-		{o.behindBreakpoints(), []wanted{{"text_poke_listener", &s.pokeListener}, {"text_poke_unsynced", &s.pokeUnsynced}}},
-		{o.patches(PatchBreakpoint), []wanted{{"text_poke_nb", &s.pokeOne}}},
-		{o.patches(PatchBatch), []wanted{{"text_poke_batch_nb", &s.pokeBatch}}},
-	} {
-		if x.used {
-			list = append(list, x.symbols...)
-		}
+	if o.behindBreakpoints() {
+		list = append(list, wanted{"text_poke_listener", &s.pokeListener}, wanted{"text_poke_unsynced", &s.pokeUnsynced})
 	}
-	return list
-}
-
-// apart lists text that an image may have beside its own: for many probes, and for modules.
-func (s *symbols) apart() []wanted {
-	return []wanted{
-		{"__crowd_start", &s.farText.Start},
-		{"__crowd_end", &s.farText.End},
-		{"__lib_text_start", &s.library.Start},
-		{"__lib_text_end", &s.library.End},
+	if o.patches(PatchBreakpoint) {
+		list = append(list, wanted{"text_poke_nb", &s.pokeOne})
 	}
+	if o.patches(PatchBatch) {
+		list = append(list, wanted{"text_poke_batch_nb", &s.pokeBatch})
+	}
+	return []symbolGroup{{true, false, list}}
 }
 
 // readExceptions reads the exception table: pairs of pointers, the instruction and its fix-up.
 // Kernels of the eras have absolute pointers there; the relative ones of later kernels are left
 // out.
 func (k *Kprobes) readExceptions() {
-	from, ok := k.im.Symbol("__start___ex_table")
-	to, ok2 := k.im.Symbol("__stop___ex_table")
-	if !ok || !ok2 {
-		return
-	}
-	ptr := k.l.list
-	for a := from.Addr; a < to.Addr; a += uint64(2 * ptr.Size) {
+	ptr, table := k.l.list, k.between("__start___ex_table", "__stop___ex_table")
+	for a := table.Start; a < table.End; a += uint64(2 * ptr.Size) {
 		k.sym.exceptions = append(k.sym.exceptions, k.m.Load(a, ptr))
 	}
 	slices.Sort(k.sym.exceptions)
@@ -300,10 +258,15 @@ func (k *Kprobes) forbid(table Span) error {
 
 // forbidListed is forbid of the kernel's own table.
 func (k *Kprobes) forbidListed() error {
-	from, ok := k.im.Symbol("__start_kprobe_blacklist")
-	to, ok2 := k.im.Symbol("__stop_kprobe_blacklist")
+	return k.forbid(k.between("__start_kprobe_blacklist", "__stop_kprobe_blacklist"))
+}
+
+// between is what lies between two symbols of the image; nothing where one of them is missing.
+func (k *Kprobes) between(start, end string) Span {
+	from, ok := k.im.Symbol(start)
+	to, ok2 := k.im.Symbol(end)
 	if !ok || !ok2 {
-		return nil
+		return Span{}
 	}
-	return k.forbid(Span{from.Addr, to.Addr})
+	return Span{from.Addr, to.Addr}
 }

@@ -3,9 +3,6 @@ package races
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
-	"strings"
 
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
@@ -91,39 +88,16 @@ type Variant struct {
 	Catches  []string // mistakes that this variant must notice
 }
 
-// Verb is what an action does.
-// Most are calls of the API. The others wait, hold a probe against what is expected, or move the
-// text of the module.
-type Verb string
-
-// The verbs of the script.
-const (
-	Register     Verb = "register"   // PROBE...
-	Unregister   Verb = "unregister" // PROBE...
-	Enable       Verb = "enable"     // PROBE
-	Disable      Verb = "disable"    // PROBE
-	Expect       Verb = "expect"     // PROBE MODE, or PROBE queued
-	Settle       Verb = "settle"     // waits for the optimizer
-	Sleep        Verb = "sleep"      // JIFFIES
-	LoadModule   Verb = "load"       // puts the module's text there and lets callers in
-	UnloadModule Verb = "unload"     // takes the module's text away
-	SetWatch     Verb = "watch"      // WATCHPOINT...
-	ClearWatch   Verb = "unwatch"    // WATCHPOINT...
-	DropPage     Verb = "drop"       // takes the page of the program that processes share from memory
-	DiscardPages Verb = "discard"    // gives up the processes' own copies of it
-	SpawnTask    Verb = "spawn"      // CALLS: a process that makes so many calls and ends
-	InsertModule Verb = "insmod"     // PROBE...: loads the module of handlers, whose init function registers the probes
-	RemoveModule Verb = "rmmod"      // unloads it: its exit function unregisters what is left of them
-)
-
 // Action is one line of the script.
 type Action struct {
-	Verb   Verb
+	Verb   string
 	Probes []int // indices of Scenario.Probes, or of Scenario.Watches behind them
 	N      int64
 	Mode   kprobes.Mode
 	Queued bool // the mode does not matter, but the optimizer is going to change the probe
 	Pos    doc.Pos
+
+	do func(t *trial, a *Action) error
 }
 
 // Limits of a scenario.
@@ -162,29 +136,11 @@ func read(r *doc.Reader) *Scenario {
 		Delay:  doc.Opt(r, "delay", 5, doc.Int(0, 100)),
 		Limit:  uint64(doc.Opt(r, "limit", 2_000_000, doc.Int(1000, 1_000_000_000))),
 	}
-	if r.Has("processes") {
-		for _, p := range list(r, "processes", maxCallers) {
-			s.Processes = append(s.Processes, readProcess(p, s.CPUs))
-		}
-	}
-	if r.Has("callers") || len(s.Processes) == 0 {
-		for _, c := range list(r, "callers", maxCallers) {
-			s.Callers = append(s.Callers, readCaller(c, s.CPUs))
-		}
-	}
-	if r.Has("watchpoints") {
-		for _, w := range list(r, "watchpoints", maxWatches) {
-			s.Watches = append(s.Watches, readWatch(w))
-		}
-	}
-	if r.Has("probes") || len(s.Watches) == 0 {
-		for _, p := range list(r, "probes", maxProbes) {
-			s.Probes = append(s.Probes, readProbe(p))
-		}
-	}
-	for _, v := range list(r, "variants", maxVariants) {
-		s.Variants = append(s.Variants, readVariant(v))
-	}
+	s.Processes = tables(r, "processes", maxCallers, false, s.readProcess)
+	s.Callers = tables(r, "callers", maxCallers, len(s.Processes) == 0, s.readCaller)
+	s.Watches = tables(r, "watchpoints", maxWatches, false, readWatch)
+	s.Probes = tables(r, "probes", maxProbes, len(s.Watches) == 0, readProbe)
+	s.Variants = tables(r, "variants", maxVariants, true, readVariant)
 	for _, key := range []string{"replicates", "replicate", "seed"} {
 		if r.Has(key) {
 			r.Errorf(key, "a search tries many schedules under one layout: leave this key out; --seed chooses the schedules")
@@ -197,9 +153,12 @@ func read(r *doc.Reader) *Scenario {
 	return s
 }
 
-// list reads a list of tables that must have an element.
+// tables reads a list of tables. One that is needed, or that is there, must have an element.
 // At most so many are read on, so that a hostile file cannot make the list of messages endless.
-func list(r *doc.Reader, key string, most int) []*doc.Reader {
+func tables[T any](r *doc.Reader, key string, most int, needed bool, parse func(*doc.Reader) T) (all []T) {
+	if !needed && !r.Has(key) {
+		return nil
+	}
 	rs := r.List(key)
 	switch {
 	case len(rs) == 0:
@@ -208,31 +167,32 @@ func list(r *doc.Reader, key string, most int) []*doc.Reader {
 		r.Errorf(key, "%d are more than %d", len(rs), most)
 		rs = rs[:most]
 	}
-	return rs
+	for _, r := range rs {
+		all = append(all, parse(r))
+		r.Done()
+	}
+	return all
 }
 
-// twice reports names that are used more than once.
+// twice reports names that are used more than once. Probes and watchpoints share their names.
 // Empty names were reported already.
 func (s *Scenario) twice(r *doc.Reader) {
 	seen := map[string]bool{}
-	for _, p := range s.Probes {
-		if seen[p.Name] && p.Name != "" {
-			r.Errorf("probes", "probe %q is there twice", p.Name)
+	check := func(key, name, format string) {
+		if seen[name] && name != "" {
+			r.Errorf(key, format, name)
 		}
-		seen[p.Name] = true
+		seen[name] = true
+	}
+	for _, p := range s.Probes {
+		check("probes", p.Name, "probe %q is there twice")
 	}
 	for _, w := range s.Watches {
-		if seen[w.Name] && w.Name != "" {
-			r.Errorf("watchpoints", "the name %q is there twice", w.Name)
-		}
-		seen[w.Name] = true
+		check("watchpoints", w.Name, "the name %q is there twice")
 	}
-	seen = map[string]bool{}
+	clear(seen)
 	for _, v := range s.Variants {
-		if seen[v.Name] && v.Name != "" {
-			r.Errorf("variants", "variant %q is there twice", v.Name)
-		}
-		seen[v.Name] = true
+		check("variants", v.Name, "variant %q is there twice")
 	}
 }
 
@@ -249,10 +209,9 @@ func (s *Scenario) alone(r *doc.Reader) {
 }
 
 // readCaller takes signed arguments, which the guest gets as two's complement.
-func readCaller(r *doc.Reader, cpus int) Caller {
-	defer r.Done()
+func (s *Scenario) readCaller(r *doc.Reader) Caller {
 	c := Caller{
-		CPU:    int(doc.Need(r, "cpu", doc.Int(0, maxCPUs-1))),
+		CPU:    s.readCPU(r),
 		Target: doc.Need(r, "target", doc.Text),
 		Count:  int(doc.Opt(r, "count", 1, doc.Int(1, 8))),
 		User:   doc.Opt(r, "user", false, doc.Flag),
@@ -264,29 +223,29 @@ func readCaller(r *doc.Reader, cpus int) Caller {
 	for i := range min(len(args), len(c.Args)) {
 		c.Args[i] = uint64(args[i])
 	}
-	if c.CPU >= cpus && cpus > 0 {
-		r.Errorf("cpu", "the machine has %d CPUs, numbered from 0", cpus)
-	}
 	return c
 }
 
-func readProcess(r *doc.Reader, cpus int) Process {
-	defer r.Done()
-	p := Process{
-		CPU:    int(doc.Need(r, "cpu", doc.Int(0, maxCPUs-1))),
+func (s *Scenario) readProcess(r *doc.Reader) Process {
+	return Process{
+		CPU:    s.readCPU(r),
 		Count:  int(doc.Opt(r, "count", 1, doc.Int(1, 8))),
 		Writes: doc.Opt(r, "writes", false, doc.Flag),
 	}
-	if p.CPU >= cpus && cpus > 0 {
-		r.Errorf("cpu", "the machine has %d CPUs, numbered from 0", cpus)
+}
+
+// readCPU reads the number of one of the machine's CPUs.
+func (s *Scenario) readCPU(r *doc.Reader) int {
+	cpu := int(doc.Need(r, "cpu", doc.Int(0, maxCPUs-1)))
+	if cpu >= s.CPUs && s.CPUs > 0 {
+		r.Errorf("cpu", "the machine has %d CPUs, numbered from 0", s.CPUs)
 	}
-	return p
+	return cpu
 }
 
 // readProbe leaves handlers out: the scenario could only choose among the guest's, one for each
 // probe.
 func readProbe(r *doc.Reader) Probe {
-	defer r.Done()
 	p := Probe{
 		Name:        doc.Need(r, "name", doc.Name),
 		Target:      doc.Need(r, "target", doc.Text),
@@ -310,7 +269,6 @@ func readProbe(r *doc.Reader) Probe {
 
 // readWatch reads a watchpoint of one word, or of an instruction.
 func readWatch(r *doc.Reader) Watch {
-	defer r.Done()
 	w := Watch{
 		Name:        doc.Need(r, "name", doc.Name),
 		Target:      doc.Need(r, "target", doc.Text),
@@ -364,7 +322,6 @@ func eras() []string {
 // readVariant has the words of an era and of a grace period. The mutants of "catches" are run by
 // tests, which want the search to notice each of them.
 func readVariant(r *doc.Reader) Variant {
-	defer r.Done()
 	return Variant{
 		Name:     doc.Need(r, "name", doc.Name),
 		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(targets.Names(targets.List())...)),
@@ -407,7 +364,7 @@ func (s *Scenario) readScript(n *doc.Node) ([]Action, error) {
 func (s *Scenario) batch() uint64 {
 	spawned, standing := 0, 0
 	for i := range s.Script {
-		if s.Script[i].Verb == SpawnTask {
+		if s.Script[i].Verb == spawnTask {
 			spawned++
 		}
 	}
@@ -418,139 +375,4 @@ func (s *Scenario) batch() uint64 {
 		return batchSize
 	}
 	return uint64(max(1, (smp.MaxSpaces-standing)/spawned))
-}
-
-// verbs says how many words follow each verb, at least and at most.
-func verbs() map[Verb][2]int {
-	return map[Verb][2]int{
-		Register: {1, maxProbes}, Unregister: {1, maxProbes}, Enable: {1, 1}, Disable: {1, 1},
-		Expect: {2, 2}, Settle: {0, 0}, Sleep: {1, 1}, LoadModule: {0, 0}, UnloadModule: {0, 0},
-		SetWatch: {1, maxWatches}, ClearWatch: {1, maxWatches}, DropPage: {0, 0}, DiscardPages: {0, 0}, SpawnTask: {1, 1},
-		InsertModule: {0, maxProbes}, RemoveModule: {0, 0},
-	}
-}
-
-// queued is what a script calls a probe that waits for the optimizer.
-const queued = "queued"
-
-// readAction never gets an empty line: doc.Text refuses one.
-func (s *Scenario) readAction(line string) (a Action, err error) {
-	words := strings.Fields(line)
-	a.Verb, words = Verb(words[0]), words[1:]
-	want, known := verbs()[a.Verb]
-	switch {
-	case !known:
-		return a, fmt.Errorf("unknown verb: known are register, unregister, enable, disable, expect, "+
-			"settle, sleep, load, unload, watch, unwatch, drop, discard, spawn, insmod, rmmod%s", doc.Suggest(string(a.Verb), verbNames()))
-	case len(words) < want[0] || len(words) > want[1]:
-		return a, fmt.Errorf("%d words behind the verb, want %d to %d", len(words), want[0], want[1])
-	}
-	if err := s.allows(a.Verb); err != nil {
-		return a, err
-	}
-	if a.Verb == Sleep || a.Verb == SpawnTask {
-		a.N, err = strconv.ParseInt(words[0], 10, 64)
-		what := map[Verb]string{Sleep: "sleep 1 to 1000 jiffies", SpawnTask: "a task makes 1 to 1000 calls"}[a.Verb]
-		if err != nil || a.N < 1 || a.N > 1000 {
-			return a, fmt.Errorf("%s, not %s", what, words[0])
-		}
-		return a, nil
-	}
-	if a.Verb == Expect {
-		if a.Queued = words[1] == queued; !a.Queued {
-			if a.Mode, err = readMode(words[1]); err != nil {
-				return a, err
-			}
-		}
-		words = words[:1]
-	}
-	if a.Verb == SetWatch || a.Verb == ClearWatch {
-		a.Probes, err = s.watches(words)
-		return a, err
-	}
-	if a.Probes, err = s.named(words); err != nil {
-		return a, err
-	}
-	for _, i := range a.Probes {
-		if a.Verb == InsertModule && !s.Probes[i].Module {
-			return a, fmt.Errorf("probe %q is not the module's: it does not say module = true", s.Probes[i].Name)
-		}
-		if s.Probes[i].User && a.Verb != Register && a.Verb != Unregister {
-			return a, fmt.Errorf("probe %q is of user space, which can only be registered and unregistered", s.Probes[i].Name)
-		}
-	}
-	return a, nil
-}
-
-// allows refuses what needs processes, or a module of handlers, where there are none. A task is spawned on another CPU
-// than that of the script.
-func (s *Scenario) allows(v Verb) error {
-	handlers := slices.ContainsFunc(s.Probes, func(p Probe) bool { return p.Module })
-	switch {
-	case (v == InsertModule || v == RemoveModule) && !handlers:
-		return fmt.Errorf("%s is for scenarios with a probe that says module = true", v)
-	case v != DropPage && v != DiscardPages && v != SpawnTask:
-		return nil
-	case len(s.Processes) == 0:
-		return fmt.Errorf("%s is for scenarios with [[processes]]", v)
-	case v == SpawnTask && s.CPUs == 1:
-		return fmt.Errorf("spawn needs cpus of at least 2, as CPU 0 has the script")
-	}
-	return nil
-}
-
-// readMode reads a mode that a script can expect, by the word for it in scripts.
-func readMode(word string) (kprobes.Mode, error) {
-	if word == "breakpoint" { // stepped, emulated or boosted
-		return kprobes.Stepped, nil
-	}
-	mode, err := kprobes.ParseMode(word)
-	switch mode {
-	case kprobes.Gone, kprobes.Disabled, kprobes.Boosted, kprobes.Optimized, kprobes.Ftrace:
-		return mode, err
-	}
-	return mode, fmt.Errorf("unknown mode %q: known are gone, disabled, breakpoint, boosted, optimized, ftrace, queued", word)
-}
-
-// verbNames is in the order of the message, as a map has none.
-func verbNames() []string {
-	return []string{
-		string(Register), string(Unregister), string(Enable), string(Disable), string(Expect),
-		string(Settle), string(Sleep), string(LoadModule), string(UnloadModule),
-		string(SetWatch), string(ClearWatch), string(DropPage), string(DiscardPages), string(SpawnTask),
-		string(InsertModule), string(RemoveModule),
-	}
-}
-
-// named looks probes up by their names.
-func (s *Scenario) named(words []string) ([]int, error) {
-	var known []string
-	for _, p := range s.Probes {
-		known = append(known, p.Name)
-	}
-	return find("probe", known, words)
-}
-
-// watches looks watchpoints up by their names. They are numbered behind the probes.
-func (s *Scenario) watches(words []string) ([]int, error) {
-	var known []string
-	for _, w := range s.Watches {
-		known = append(known, w.Name)
-	}
-	found, err := find("watchpoint", known, words)
-	for i := range found {
-		found[i] += len(s.Probes)
-	}
-	return found, err
-}
-
-func find(what string, known, words []string) (found []int, err error) {
-	for _, w := range words {
-		at := slices.Index(known, w)
-		if at < 0 {
-			return nil, fmt.Errorf("no %s %q: known are %s%s", what, w, strings.Join(known, ", "), doc.Suggest(w, known))
-		}
-		found = append(found, at)
-	}
-	return found, nil
 }

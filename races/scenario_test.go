@@ -198,7 +198,7 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("action %+v names no probe", a)
 				}
 			}
-			if a.Verb == Expect && (a.Mode == 0) != a.Queued {
+			if a.Verb == expectMode && (a.Mode == 0) != a.Queued {
 				t.Errorf("action %+v expects nothing", a)
 			}
 		}

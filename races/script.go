@@ -31,7 +31,7 @@ func (t *trial) script() error {
 // act runs one action. What the kernel's interface refuses is a mistake of the script, unless the
 // kernel is a mutant, which may refuse what it has spoilt itself: then the script goes on without.
 func (t *trial) act(a *Action) error {
-	err := t.do(a)
+	err := a.do(t, a)
 	var no kprobes.Errno
 	switch {
 	case t.spoilt(err):
@@ -46,44 +46,6 @@ func (t *trial) act(a *Action) error {
 func (t *trial) spoilt(err error) bool {
 	var no kprobes.Errno
 	return t.l.mutant != "" && errors.As(err, &no)
-}
-
-func (t *trial) do(a *Action) error {
-	switch a.Verb {
-	case Register:
-		return t.each(a, t.register)
-	case Unregister:
-		return t.unregister(a)
-	case Enable:
-		return t.each(a, func(i int) error { return t.toggle(i, on, t.k.Enable) })
-	case Disable:
-		return t.each(a, func(i int) error { return t.toggle(i, off, t.k.Disable) })
-	case Expect:
-		return t.each(a, func(i int) error { return t.expect(a, i) })
-	case Settle:
-		return t.k.WaitOptimizer(t.call)
-	case DropPage:
-		return t.dropPage()
-	case DiscardPages:
-		return t.discardPages()
-	case SpawnTask:
-		return t.spawn(fmt.Sprintf("short%d", t.spawned), 1+t.spawned%(t.l.s.CPUs-1), uint64(a.N))
-	case SetWatch:
-		return t.each(a, t.setWatch)
-	case ClearWatch:
-		return t.each(a, t.clearWatch)
-	case Sleep:
-		return t.smp.Sleep(t.call, a.N)
-	case LoadModule:
-		return t.load()
-	case UnloadModule:
-		return t.unload()
-	case InsertModule:
-		return t.insmod(a)
-	case RemoveModule:
-		return t.rmmod()
-	}
-	return &scriptError{a.Pos, fmt.Errorf("nothing does %q", a.Verb)}
 }
 
 // each stops at the first error, which ends the schedule.

@@ -151,10 +151,11 @@ func (t *trial) process(name string, cpu int, fn string, arg uint64) (*smp.Space
 	return s, err
 }
 
-// spawn starts a process that makes some calls and ends.
-func (t *trial) spawn(name string, cpu int, calls uint64) error {
+// spawnShort starts a process that makes some calls and ends, on another CPU than the first.
+func (t *trial) spawnShort(a *Action) error {
+	n := t.spawned
 	t.spawned++
-	_, err := t.process(name, cpu, userSome, calls)
+	_, err := t.process(fmt.Sprintf("short%d", n), 1+n%(t.l.s.CPUs-1), userSome, uint64(a.N))
 	return err
 }
 

@@ -134,13 +134,13 @@ func TestQueuedIsAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var after []Verb
+	var after []string
 	for i, a := range s.Script[:len(s.Script)-1] {
 		if a.Queued {
 			after = append(after, s.Script[i+1].Verb)
 		}
 	}
-	for _, want := range []Verb{Register, Unregister, Enable, Disable} {
+	for _, want := range []string{"register", "unregister", "enable", "disable"} {
 		if !slices.Contains(after, want) {
 			t.Errorf("nothing is done by %q while a probe is queued, only %q", want, after)
 		}
@@ -153,7 +153,11 @@ func TestRefusalEndsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Script = append([]Action{{Verb: Register, Probes: []int{0}}}, s.Script...) // twice, which is refused
+	twice, err := s.readAction("register p") // which is refused
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Script = append([]Action{twice}, s.Script...)
 	l, err := newLab(s, &s.Variants[0], kprobes.MutantNoWait)
 	if err != nil {
 		t.Fatal(err)
