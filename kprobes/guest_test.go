@@ -16,24 +16,25 @@ import (
 // guest is the memory of a guest kernel without a CPU: text_poke is a copy, and tasks are
 // coroutines that switch in schedule(). Registration needs no more.
 type guest struct {
-	t      *testing.T
-	isa    *cpus.ISA
-	im     *image.Image
-	k      *Kprobes
-	smp    *smp.Kernel
-	image  []byte // physical memory
-	heap   []byte // from base.heap
-	ranges []memoryRange
-	base   bases
-	used   map[uint64]uint64
-	top    uint64
-	now    clock.Ticks
-	due    clock.Ticks
-	run    map[uint64]func() (struct{}, bool)
-	yield  map[uint64]func(struct{}) bool
-	pokes  []string // what was stored into text, in order
-	passes int      // how often jumps came or went: by a stop of the machine, or behind breakpoints
-	full   bool     // the heap has no more memory
+	t       *testing.T
+	isa     *cpus.ISA
+	im      *image.Image
+	k       *Kprobes
+	smp     *smp.Kernel
+	image   []byte // physical memory
+	heap    []byte // from base.heap
+	ranges  []memoryRange
+	base    bases
+	used    map[uint64]uint64
+	top     uint64
+	now     clock.Ticks
+	due     clock.Ticks
+	run     map[uint64]func() (struct{}, bool)
+	yield   map[uint64]func(struct{}) bool
+	pokes   []string // what was stored into text, in order
+	flushed []Span   // what was made visible to fetching
+	passes  int      // how often jumps came or went: by a stop of the machine, or behind breakpoints
+	full    bool     // the heap has no more memory
 }
 
 // memoryRange is memory of the guest where it sees it.
@@ -109,6 +110,16 @@ func openImage(name string) (*image.Image, error) {
 // newGuest makes the guest of a kernel.
 func newGuest(t *testing.T, image string, opt Options) *guest {
 	t.Helper()
+	g, err := changedGuest(t, image, opt, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// changedGuest makes a guest whose memory, or the rules of whose probes, were changed before Kprobes was made.
+func changedGuest(t *testing.T, image string, opt Options, change func(g *guest, a *Arch)) (*guest, error) {
+	t.Helper()
 	im := loadImage(t, image)
 	base := basesOf(im)
 	g := &guest{
@@ -134,10 +145,12 @@ func newGuest(t *testing.T, image string, opt Options) *guest {
 	if g.smp, err = smp.New(g, g.im, smp.Options{HZ: 1000, CPUHz: 1e9, TimerHz: 1e8}); err != nil {
 		t.Fatal(err)
 	}
-	if g.k, err = Build(g, g.im, g.smp, ArchOf(g.im), opt); err != nil {
-		t.Fatal(err)
+	arch := *ArchOf(g.im)
+	if arch.Eras = slices.Clone(arch.Eras); change != nil {
+		change(g, &arch)
 	}
-	return g
+	g.k, err = Build(g, g.im, g.smp, &arch, opt)
+	return g, err
 }
 
 // segmentOf is the segment that a symbol lies in.
@@ -244,7 +257,9 @@ func (g *guest) InvokeSym(name string, args ...uint64) (uint64, error) {
 		g.schedule()
 	case "irq_disable_save":
 		g.passes++
-	case "irq_restore", "flush_icache_range":
+	case "irq_restore":
+	case "flush_icache_range":
+		g.flushed = append(g.flushed, Span{args[0], args[1]})
 	case "timer_start":
 		g.due = g.now + clock.Ticks(args[0])*clock.FromCycles(10)
 	default:
