@@ -1,9 +1,11 @@
 package kinds_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,18 +20,30 @@ import (
 // objects is where the modules of the tests are, compiled for each of these kernels.
 const objects = "../../modules/testdata"
 
-var moduleKernels = []string{"x86_64-2010", "i386-2010", "ppc64-2011", "arm-2014"}
+var moduleKernels = []string{"x86_64-2010", "x86_64-2020", "i386-2020", "ppc64-2017", "arm-2014"}
+
+// moduleBase names the experiment that those with a module are based on.
+func moduleBase(kernel string) string {
+	switch kernel {
+	case "x86_64-2020", "i386-2020":
+		return "isas-" + kernel
+	case "ppc64-2017":
+		return "overhead-power5-2017"
+	}
+	isa, _, _ := strings.Cut(kernel, "-")
+	return "isas-" + isa + "-2010"
+}
 
 // planModule plans an experiment with a module: what differs from the experiment of an instruction set.
 func planModule(t *testing.T, kernel, text string) (*schema.Plan, error) {
 	t.Helper()
-	isa, era, _ := strings.Cut(kernel, "-")
+	_, era, _ := strings.Cut(kernel, "-")
 	where, err := filepath.Abs(filepath.Join(objects, kernel))
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "own.toml")
-	text = fmt.Sprintf("base = \"isas-%s-2010\"\nname = \"own\"\nfigures = []\n[kernel]\nimage = %q\nera = %q\n", isa, kernel, era) +
+	text = fmt.Sprintf("base = %q\nname = \"own\"\nfigures = []\n[kernel]\nimage = %q\nera = %q\n", moduleBase(kernel), kernel, era) +
 		"[workload]\nhits = 50\n" + strings.ReplaceAll(text, "DIR", filepath.ToSlash(where))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -61,6 +75,12 @@ kind = "kprobe"
 handler = "my_probe:probe_pre"
 post_handler = "my_probe:probe_post"
 `
+
+// handlerIn is ownHandler with the way in which a kernel runs a hit at the beginning of a function.
+func handlerIn(kernel string) string {
+	mode := map[string]string{"arm-2014": "emulated", "x86_64-2020": "ftrace", "i386-2020": "ftrace"}[kernel]
+	return strings.Replace(ownHandler, `"step"`, strconv.Quote(cmp.Or(mode, "step")), 1)
+}
 
 // measureModule measures a point of such an experiment.
 func measureModule(t *testing.T, kernel, text, point string) (*kinds.Measurement, *schema.Plan) {
@@ -115,11 +135,7 @@ func TestModulesOwnProbes(t *testing.T) {
 func TestModulesHandlers(t *testing.T) {
 	exptest.Alone(t)
 	for _, kernel := range moduleKernels {
-		text := ownHandler
-		if kernel == "arm-2014" {
-			text = strings.Replace(text, `"step"`, `"emulated"`, 1)
-		}
-		m, _ := measureModule(t, kernel, text, "handler")
+		m, _ := measureModule(t, kernel, handlerIn(kernel), "handler")
 		hits := m.Hits + 1 + 64 // the first hit and the warm-up
 		hits += min(64, m.Hits) // those of the profile
 		if want := fmt.Sprintf("%d hits, %d posts, 0 returns\n", hits, hits); !strings.HasSuffix(m.Console, want) {

@@ -118,11 +118,7 @@ func profiledIn(t *testing.T, b []byte) map[string]bool {
 // TestTraceOfModules shows a hit whose handlers are those of a module, by their names, and so does the profile.
 func TestTraceOfModules(t *testing.T) {
 	for _, kernel := range moduleKernels {
-		text := ownHandler
-		if kernel == "arm-2014" {
-			text = strings.Replace(text, `"step"`, `"emulated"`, 1)
-		}
-		m, plan := measureModule(t, kernel, text, "handler")
+		m, plan := measureModule(t, kernel, handlerIn(kernel), "handler")
 		pt, err := plan.Point("handler")
 		if err != nil {
 			t.Fatal(err)

@@ -66,6 +66,8 @@ func TestProgram(t *testing.T) {
 	m := Manifest{}
 	if b, err := m.JSON(); err != nil || strings.Contains(string(b), "program") {
 		t.Errorf("a build that notes nothing is in the manifest: %s, %v", b, err)
+	} else if strings.Contains(string(b), "null") {
+		t.Errorf("an empty list is no list: %s", b)
 	}
 }
 
