@@ -185,7 +185,7 @@ func TestMultipleFaults(t *testing.T) {
 func TestWalkIsOff(t *testing.T) {
 	w := newWorld(t, cpus.Throughput, nil, userMaps()...)
 	c := w.cpu()
-	c.ttbr[1] = c.ttbr[0]
+	c.ttbr[1] = c.ttbr[0] | 0x4a // memory attributes of the walks
 	for _, x := range []struct {
 		ttbcr     uint32
 		low, high bool

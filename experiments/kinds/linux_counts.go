@@ -22,9 +22,10 @@ func (a arrivals) at(b *bench, functions ...string) (n int64, ok bool) {
 	return 0, false
 }
 
-// counts is what the probes of a point did in the region. A kernel has one function by which it counts a missed hit, and
-// one to which every return probed function returns that found an instance; how the latter is called depends on its
-// version.
+// counts is what the probes of a point did in the region, on the first CPU. Calls are iterations of the loop. A kernel has one
+// function by which it counts a missed hit, and one to which every return probed function returns that found an instance. The
+// name of the latter depends on the version. All trace events of user probes have one handler, and a kernel counts none that
+// it misses.
 func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arrivals) (c Counts) {
 	l := p.Probe.Linux
 	if l.What == schema.LinuxNone {
@@ -43,6 +44,9 @@ func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arri
 		c.Hits, entered = with.listed(seen)
 	case s.user:
 		c.Hits = seen[s.addr]
+		if handled, ok := seen.at(b, "uprobe_dispatcher"); ok && l.Handler != schema.LinuxEmpty {
+			c.Missed = max(c.Hits-handled, 0)
+		}
 		return c
 	default:
 		c.Hits = seen[s.addr]

@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.n, "n", 40, "number of mutants")
 	flags.Uint64Var(&o.seed, "seed", 1, "which mutants are drawn")
 	flags.BoolVar(&o.short, "short", false, "ask the tests of the package, and of importers in the same house, alone")
-	flags.StringVar(&o.list, "equivalent", "internal/mutation/equivalent.txt", "list of mutants that no test can notice")
+	flags.StringVar(&o.list, "equivalent", "internal/mutation/equivalent.mutants", "list of mutants that no test can notice")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

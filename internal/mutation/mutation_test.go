@@ -213,7 +213,7 @@ func TestTesters(t *testing.T) {
 
 // TestEquivalents wants each mutant of the list to be one that is made, so that an entry goes with its code.
 func TestEquivalents(t *testing.T) {
-	known, err := readEquivalents("equivalent.txt")
+	known, err := readEquivalents("equivalent.mutants")
 	if err != nil {
 		t.Fatal(err)
 	}

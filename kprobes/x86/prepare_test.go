@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -47,6 +48,46 @@ func TestPrepareMovesOperands(t *testing.T) {
 		c, err := prepare(kprobes.Insn{Code: unhex(t, tt.code), Addr: 0x10000, Slot: 0x110000}, 64)
 		if err != nil || hex(c.Code) != tt.want {
 			t.Errorf("%s: %s, %v; want %s", tt.name, hex(c.Code), err, tt.want)
+		}
+	}
+}
+
+// TestEmulation: what kernels of 2020 emulate, by the guest's function and what that asks for. Prefixes choose no other one.
+func TestEmulation(t *testing.T) {
+	for _, x := range []struct {
+		code, function               string
+		condition, operand, distance uint64
+	}{
+		{"74 10", "emulate_jcc", 4, 0, 0x10},
+		{"0f 85 00 01 00 00", "emulate_jcc", 5, 0, 0x100},
+		{"2e 7f fb", "emulate_jcc", 15, 0, 0xfffffffb},
+		{"eb fb", "emulate_jmp", 11, 0, 0xfffffffb},
+		{"f2 e8 10 00 00 00", "emulate_call", 8, 0, 0x10},
+		{"c3", "emulate_ret", 3, 0, 0},
+		{"f3 c3", "emulate_ret", 3, 0, 0},
+		{"c2 10 01", "emulate_ret", 2, 0, 0x110},
+		{"cb", "emulate_ret", 11, 0, 4},
+		{"48 cb", "emulate_ret", 11, 0, 8},
+		{"ca 08 00", "emulate_ret", 10, 0, 12},
+		{"e2 fb", "emulate_loop", 2, 0, 0xfffffffb},
+		{"67 e3 fb", "emulate_loop", 3, 1, 0xfffffffb},
+		{"3e ff d0", "emulate_call_reg", 15, 0, 0},
+		{"41 ff e3", "emulate_jmp_reg", 15, 11, 0},
+		{"fb", "emulate_sti", 11, 0, 0},
+	} {
+		c, err := prepareLater(kprobes.Insn{Code: unhex(t, x.code), Addr: 0x10000, Slot: 0x110000}, 64)
+		if err != nil || c.Runs != kprobes.Emulated || len(c.Members) < 6 {
+			t.Errorf("%s: %+v, %v", x.code, c, err)
+			continue
+		}
+		want := []kprobes.Value{
+			{Member: emulateMember, Func: x.function},
+			{Member: conditionMember, Number: x.condition},
+			{Member: operandMember, Number: x.operand},
+			{Member: displacementMember, Number: x.distance},
+		}
+		if got := c.Members[2:6]; !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, want %+v", x.code, got, want)
 		}
 	}
 }
