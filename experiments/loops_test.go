@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -30,8 +31,8 @@ func TestAppendedInstructions(t *testing.T) {
 	const chain = "48893f" // mov %rdi,(%rdi)
 	added := func(model, body string) float64 {
 		m.CPU.Model = model
-		empty := loopCycles(t, m, loopBytes(t, loopCode{setup: chain}, 1))
-		return loopCycles(t, m, loopBytes(t, loopCode{setup: chain, body: body}, 64)) - empty
+		empty := loopCycles(t, m, loopBytes(t, loopCode{Setup: chain}, 1))
+		return loopCycles(t, m, loopBytes(t, loopCode{Setup: chain, Body: body}, 64)) - empty
 	}
 	table := "| 64 instructions | throughput | window | the core, about |\n|---|---|---|---|\n"
 	for _, c := range []struct {
@@ -54,25 +55,25 @@ func TestAppendedInstructions(t *testing.T) {
 
 // publishedLoop is a loop and what it takes on the machines that it was timed on.
 type publishedLoop struct {
-	group, name, text string
-	code              [2]loopCode // of 64 and of 32 bits
-	times             int         // copies of the body
-	units             float64     // of the figure in a copy
-	published         map[string]figure
+	Group, Name, Text string
+	Code              [2]loopCode // of 64 and of 32 bits
+	Times             int         // copies of the body
+	Units             float64     // of the figure in a copy
+	Published         map[string]figure
 }
 
 // loopCode is a loop in hexadecimal: what comes before it once, its body, what puts pointers back after
 // the copies of the body, and what stands behind the loop. keepsCount says that the body needs the register that
 // loops count in elsewhere.
 type loopCode struct {
-	setup, body, fix, after string
-	keepsCount              bool
+	Setup, Body, Fix, After string
+	KeepsCount              bool
 }
 
 // figure is a published time in cycles, and where it was read.
 type figure struct {
-	cycles float64
-	source string
+	Cycles float64
+	Source string
 }
 
 // loopMiss is a figure that the window model misses by more than loopTolerance: by how much, in percent of
@@ -93,6 +94,31 @@ type loopFamily struct {
 	loops    []publishedLoop
 	// cycles runs a loop and returns the cycles of a warm repetition.
 	cycles func(t *testing.T, m *machines.Machine, c loopCode, times int) float64
+}
+
+// publishedLoops are loops that others timed on the same dies. The code is what the text assembles to, for
+// 64 and for 32 bits; its registers are those of 64 bits. It stands times times, then come what puts a
+// pointer back, dec %ecx, jnz and hlt. A figure is cycles for one of the units that the text holds.
+//
+// IL numbers are rows of InstLatx64 in the file that the machine's description names, MD is M. Desnoyers' thesis,
+// and the other names are those of the descriptions' sources too.
+var publishedLoops = readLoops("loops.json")
+
+// powerLoops are loops of a POWER5, assembled by GNU as. What they take follows from the latencies and units
+// that GCC schedules by (gcc/config/rs6000/power5.md, by the name of a reservation), where they leave no choice:
+// no measured loop of this processor was published. r3 and r4 point to memory, r5 is zero.
+var powerLoops = readLoops("loops_power.json")
+
+// readLoops reads loops of the folder testdata.
+func readLoops(file string) (loops []publishedLoop) {
+	b, err := os.ReadFile(filepath.Join("testdata", file))
+	if err == nil {
+		err = json.Unmarshal(b, &loops)
+	}
+	if err != nil {
+		panic(err) // the file is ours
+	}
+	return loops
 }
 
 var loopFamilies = []loopFamily{
@@ -140,12 +166,12 @@ func (f *loopFamily) results(t *testing.T, name string) map[string]loopResult {
 	t.Helper()
 	m, results := loopMachine(t, name), map[string]loopResult{}
 	for _, l := range f.loops {
-		p, ok := l.published[name]
+		p, ok := l.Published[name]
 		if !ok {
 			continue
 		}
 		throughput, window := f.time(t, m, cpus.Throughput, l), f.time(t, m, cpus.Window, l)
-		results[l.name] = loopResult{window, 100 * (window - p.cycles) / p.cycles, 100 * (throughput - p.cycles) / p.cycles}
+		results[l.Name] = loopResult{window, 100 * (window - p.Cycles) / p.Cycles, 100 * (throughput - p.Cycles) / p.Cycles}
 	}
 	return results
 }
@@ -198,13 +224,13 @@ func (f *loopFamily) loopTable(results map[string]map[string]loopResult) string 
 	b := "| loop | " + strings.Join(f.machines, " | ") + " |\n|---|" + strings.Repeat("---|", len(f.machines)) + "\n"
 	group := ""
 	for _, l := range f.loops {
-		if l.group != group {
-			group = l.group
+		if l.Group != group {
+			group = l.Group
 			b += "| **" + group + "** |" + strings.Repeat(" |", len(f.machines)) + "\n"
 		}
-		b += "| " + l.name
+		b += "| " + l.Name
 		for _, machine := range f.machines {
-			b += " | " + loopCell(l.published[machine], results[machine][l.name])
+			b += " | " + loopCell(l.Published[machine], results[machine][l.Name])
 		}
 		b += " |\n"
 	}
@@ -214,10 +240,10 @@ func (f *loopFamily) loopTable(results map[string]map[string]loopResult) string 
 // loopCell is the two figures of a loop on a machine and the error, with a star when it is more than the
 // tolerance.
 func loopCell(f figure, r loopResult) string {
-	if f.source == "" {
+	if f.Source == "" {
 		return ""
 	}
-	text := fmt.Sprintf("%s, %.2f, %+.0f %%", figureText(f.cycles), r.window, r.windowOff)
+	text := fmt.Sprintf("%s, %.2f, %+.0f %%", figureText(f.Cycles), r.window, r.windowOff)
 	if math.Abs(r.windowOff) > loopTolerance {
 		text += " *"
 	}
@@ -294,7 +320,7 @@ func TestFrontEndKeys(t *testing.T) {
 	} {
 		m := loopMachine(t, c.machine)
 		c.change(&m.CPU)
-		l := publishedLoops[slices.IndexFunc(publishedLoops, func(l publishedLoop) bool { return l.name == c.loop })]
+		l := publishedLoops[slices.IndexFunc(publishedLoops, func(l publishedLoop) bool { return l.Name == c.loop })]
 		if got := loopTime(t, m, cpus.Window, l); math.Abs(got-c.cycles) > 0.1*c.cycles {
 			t.Errorf("%s, %s: %.2f cycles, want %.2f", c.machine, c.loop, got, c.cycles)
 		}
@@ -311,11 +337,11 @@ func loopTime(t *testing.T, m *machines.Machine, model string, l publishedLoop) 
 func (f *loopFamily) time(t *testing.T, m *machines.Machine, model string, l publishedLoop) float64 {
 	t.Helper()
 	m.CPU.Model = model
-	c := l.code[0]
+	c := l.Code[0]
 	if targets.Find(targets.List(), m.ISA).ISA.Bits == 32 {
-		c = l.code[1]
+		c = l.Code[1]
 	}
-	return f.cycles(t, m, c, l.times) / (float64(l.times) * l.units)
+	return f.cycles(t, m, c, l.Times) / (float64(l.Times) * l.Units)
 }
 
 func codeCycles(t *testing.T, m *machines.Machine, c loopCode, times int) float64 {
@@ -326,15 +352,15 @@ func codeCycles(t *testing.T, m *machines.Machine, c loopCode, times int) float6
 // loopBytes puts a loop together.
 func loopBytes(t *testing.T, c loopCode, times int) []byte {
 	t.Helper()
-	setup := fromHex(t, c.setup)
-	body := append(bytes.Repeat(fromHex(t, c.body), times), fromHex(t, c.fix)...)
+	setup := fromHex(t, c.Setup)
+	body := append(bytes.Repeat(fromHex(t, c.Body), times), fromHex(t, c.Fix)...)
 	body = append(body, 0xff, 0xc9) // dec %ecx
 	if back := -(len(body) + 2); back >= -128 {
 		body = append(body, 0x75, byte(back))
 	} else {
 		body = binary.LittleEndian.AppendUint32(append(body, 0x0f, 0x85), uint32(-(len(body) + 6)))
 	}
-	return append(append(append(setup, body...), 0xf4), fromHex(t, c.after)...)
+	return append(append(append(setup, body...), 0xf4), fromHex(t, c.After)...)
 }
 
 func fromHex(t *testing.T, s string) []byte {

@@ -24,12 +24,12 @@ func TestNeededNumbers(t *testing.T) {
 	for _, name := range []string{
 		"pushf and popf", "push; popfq", "interrupts off and restored", "spin lock and unlock by calls", "calls of depth 8", "jmp to the next line of code",
 	} {
-		at := slices.IndexFunc(publishedLoops, func(l publishedLoop) bool { return l.name == name })
+		at := slices.IndexFunc(publishedLoops, func(l publishedLoop) bool { return l.Name == name })
 		if at < 0 {
 			t.Fatalf("no loop %s", name)
 		}
-		f := publishedLoops[at].published["xeon-e5410"]
-		row := fmt.Sprintf("| %s | %s | %s |", name, figureText(f.cycles), f.source)
+		f := publishedLoops[at].Published["xeon-e5410"]
+		row := fmt.Sprintf("| %s | %s | %s |", name, figureText(f.Cycles), f.Source)
 		for i, set := range needed {
 			var sets []doc.Setting
 			if set != "" {
@@ -44,8 +44,8 @@ func TestNeededNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 			cycles := loopTime(t, m, cpus.Window, publishedLoops[at])
-			if !strings.Contains(f.source, "from memory") {
-				worst[i] = max(worst[i], math.Abs(cycles/f.cycles-1))
+			if !strings.Contains(f.Source, "from memory") {
+				worst[i] = max(worst[i], math.Abs(cycles/f.Cycles-1))
 			}
 			row += fmt.Sprintf(" %.0f |", cycles)
 		}
