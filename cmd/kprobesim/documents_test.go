@@ -28,7 +28,6 @@ func TestDocuments(t *testing.T) {
 	dir := t.TempDir()
 	holdBlock(t, fidelity, "overhead", printed(t, experiment, dir))
 	holdBlock(t, fidelity, "published", printed(t, collection, dir))
-	holdBlock(t, "README.md", "probes", probesTable(t))
 	holdBlock(t, "docs/guest.md", "facts", factsTable(t))
 	for name, from := range map[string]string{"overhead.svg": experiment, "published.svg": collection} {
 		svg, err := os.ReadFile(filepath.Join(dir, from, "overhead.svg"))
@@ -43,7 +42,7 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, "docs/experiments.md", "isas", isasTable(t, dir))
 	holdBlock(t, fidelity, "sensitivity", sensitivityTable(t, dir))
 	all, shares := contenders(t), fittedShares(t)
-	holdBlock(t, "README.md", "headline", headlineTable(t, all, shares))
+	holdBlock(t, "README.md", "trust", trust(all, shares))
 	holdBlock(t, fidelity, "nulls", nullsTable(all))
 	holdBlock(t, fidelity, "benchmark", benchmarkTable(t))
 	holdBlock(t, fidelity, "inherited", inheritedTable(shares))
@@ -59,30 +58,6 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "second", secondTable(t))
 	holdBlock(t, fidelity, "delivery", deliveryTable(t))
 	holdBlock(t, fidelity, "tc2", tc2Table(t))
-}
-
-// probesTable explains the probes of the main experiment, with their figures in microseconds.
-func probesTable(t *testing.T) string {
-	t.Helper()
-	what := map[string]string{
-		"k":  "a breakpoint, then a single step of the displaced instruction",
-		"b":  "boosted: a breakpoint, then a jump back in place of the step",
-		"o":  "optimized: a jump in place of the breakpoint",
-		"r":  "a return probe whose entry is a k",
-		"rb": "a return probe whose entry is a b",
-		"ro": "a return probe whose entry is an o",
-	}
-	out := "| probe | what a hit does | published us | simulated us | role |\n|---|---|---|---|---|\n"
-	set := runWith(t)
-	for _, p := range set.Points() {
-		us, _ := set.Get(p, results.MetricMicros)
-		published, _ := set.Get(p, results.MetricPublished)
-		if what[p.Probe] == "" {
-			t.Errorf("nobody says what a hit of %s does", p.Probe)
-		}
-		out += fmt.Sprintf("| %s | %s | %s | %.3f | %s |\n", p.Probe, what[p.Probe], published.Value, us.Value.Float(), us.Role)
-	}
-	return out
 }
 
 // printed runs an experiment and returns the table that it prints, fenced.
