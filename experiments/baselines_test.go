@@ -147,7 +147,7 @@ func everyPlan(t *testing.T) []*schema.Plan {
 	return all
 }
 
-// TestInputsOfBaselines plans every experiment and measures none: what a baseline is recorded to be made from is what the
+// TestInputsOfBaselines plans every experiment and measures none: the inputs recorded beside a baseline equal those that the
 // experiment is made from now, so that a check names what changed and nothing older.
 func TestInputsOfBaselines(t *testing.T) {
 	const refresh = "kprobesim check --inputs (go run ./cmd/kprobesim check --inputs) writes them anew; commit them with what changed them"
@@ -155,7 +155,7 @@ func TestInputsOfBaselines(t *testing.T) {
 	for _, p := range everyPlan(t) {
 		name := p.Name
 		if p.Kind == schema.KindLinux {
-			continue // its figures are those of a kernel that is not part of this program
+			continue // its figures need a kernel that is not part of this program
 		}
 		have[name] = true
 		recorded, err := os.ReadFile("../results/baselines/" + name + ".inputs")

@@ -79,8 +79,8 @@
 //	means = "what a return probe costs more"
 //
 // Options of the form key=value override any key by its dotted path, elements of a list by name or
-// index (points.k.handler=handler_count), and the machine description by "machine." and its key. Those of a
-// collection are for every file that it collects, but for the keys of the collection itself.
+// index (points.k.handler=handler_count), and the machine description by "machine." and its key. The options of a
+// collection go to every file that it collects, but for the keys of the collection itself.
 //
 // # Machine descriptions
 //
@@ -90,7 +90,7 @@
 // fitted numbers than figures. An event that cannot be told apart from another one is tied to it:
 // same_as = "exception_breakpoint" instead of cycles, with a source that says why; it has the other's
 // number, also while that is fitted, and more = 10 makes it so many cycles dearer. Costs are cycles, written as integers, decimals or fractions. See
-// machines/xeon-e5410.toml for all tables; names of classes and events are those of the ISA.
+// machines/xeon-e5410.toml for all tables; the ISA names classes and events.
 //
 // # What is measured
 //

@@ -96,12 +96,12 @@ type loopFamily struct {
 	cycles func(t *testing.T, m *machines.Machine, c loopCode, times int) float64
 }
 
-// publishedLoops are loops that others timed on the same dies. The code is what the text assembles to, for
-// 64 and for 32 bits; its registers are those of 64 bits. It stands times times, then come what puts a
+// publishedLoops are loops that others timed on the same dies. The code is the assembled text, for
+// 64 and for 32 bits; it names the registers of 64 bits. It stands times times, then come what puts a
 // pointer back, dec %ecx, jnz and hlt. A figure is cycles for one of the units that the text holds.
 //
 // IL numbers are rows of InstLatx64 in the file that the machine's description names, MD is M. Desnoyers' thesis,
-// and the other names are those of the descriptions' sources too.
+// and the descriptions explain the other names.
 var publishedLoops = readLoops("loops.json")
 
 // powerLoops are loops of a POWER5, assembled by GNU as. What they take follows from the latencies and units

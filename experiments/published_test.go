@@ -44,8 +44,8 @@ var publishedRows = []struct {
 	{"overhead-xeon-e5410-x86_64", []string{"k", "b"}, map[string]knownMiss{"o": {0.42, detourCode}, "ro": {0.24, detourCode + "; " + returnPath}}, 0.08},
 }
 
-// Every published figure that is not fitted is predicted within 15 % but for the known misses, and those
-// of a row within a few percent in the mean.
+// Every published figure that is not fitted is predicted within 15 % but for the known misses, and
+// the mean of a row within a few percent in the mean.
 func TestPredictionsMeetThePublishedFigures(t *testing.T) {
 	for _, row := range publishedRows {
 		sum, n := 0.0, 0
@@ -86,7 +86,7 @@ func TestPredictionsMeetThePublishedFigures(t *testing.T) {
 	}
 }
 
-// fitError is what a fitted figure may be off before it must be fitted again: a change to the guest's code
+// fitError bounds the error of a fitted figure, before it must be fitted again: a change to the guest's code
 // moves a branch or two.
 const fitError = 0.03
 

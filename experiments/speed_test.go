@@ -44,8 +44,8 @@ const (
 	nearBytes  = 512 << 10
 )
 
-// speedMachines are the machines and the guest images that run the loops of every target; prefix names them. model is
-// what the machine's description names.
+// speedMachines are the machines and the guest images that run the loops of every target; prefix names them. model is the one
+// of the machine's description.
 var speedMachines = []struct{ prefix, target, machine, image, model string }{
 	{"", "x86_64", "xeon-e5410", "x86_64-2010", cpus.Window},
 	{"ppc64-", "ppc64", "power5-1656", "ppc64-2010", cpus.Window},

@@ -175,7 +175,7 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 }
 
 // tlb reads one TLB, with arrays of their own for base pages and for all larger ones, and what else its level
-// has. The cost of a miss is none of its numbers: it is that of the event tlb_walk and of the loads that the walk
+// has. The cost of a miss is the event tlb_walk and the loads that the walk
 // makes.
 func (mr *machineReader) tlb(r *doc.Reader, c *mmu.TLBConfig, more ...field) {
 	before := len(*mr.errs)

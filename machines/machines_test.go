@@ -96,7 +96,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An uncertainty is what the description states, or follows from the source.
+// The description states an uncertainty, or it follows from the source.
 func TestUncertainty(t *testing.T) {
 	for _, c := range []struct{ with, source, want string }{
 		{"", "book: 6", "10 %"},

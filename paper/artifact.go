@@ -11,7 +11,7 @@ import (
 	"kprobesim/results/tables"
 )
 
-// Artifact is what the appendix says of trying the results again: measured once on a machine, which it names, and
+// Artifact is the appendix on trying the results again: measured once on a machine, which it names, and
 // kept in a file.
 type Artifact struct {
 	Host     string    // processor, number of cores, Go

@@ -6,5 +6,5 @@
 // The template is one of text/template with << and >> around actions, because LaTeX needs braces itself. A function
 // that finds no result is an error. The functions are listed in Paper.functions.
 //
-// The package leaves typesetting to LaTeX, and simulation to whoever made the results.
+// The package leaves typesetting to LaTeX, and simulation to the program that made the results.
 package paper

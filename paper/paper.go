@@ -22,7 +22,7 @@ var files embed.FS
 // TexName is the template, and the file made from it.
 const TexName = "paper.tex"
 
-// Search is what a search for races has found: schedules of a variant of a scenario, or how many it took until
+// Search is the outcome of a search for races: schedules of a variant of a scenario, or how many it took until
 // a mistake that the kernel makes on purpose was noticed.
 type Search struct {
 	Scenario, Variant string
@@ -31,7 +31,7 @@ type Search struct {
 	Violations        uint64
 }
 
-// Input is what a paper is made of.
+// Input is the material of a paper.
 type Input struct {
 	// Set returns the results of an experiment, with their sources.
 	Set func(experiment string) (*results.Set, error)
@@ -81,7 +81,7 @@ func Make(in Input) (map[string][]byte, error) {
 	return p.out, nil
 }
 
-// functions are what the template can ask for.
+// functions are the functions of the template.
 func (p *Paper) functions() template.FuncMap {
 	return template.FuncMap{
 		// Numbers: of an experiment, a point and a metric; the last two of cycles and microseconds per hit.

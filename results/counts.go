@@ -32,7 +32,7 @@ func (s *Set) missedAt(p Point) string {
 	return MissedText(hits.Value.String(), missed.Value.String(), returns.Value.String())
 }
 
-// mark is what stands behind a metric's value at a point.
+// Mark returns the mark behind a metric's value at a point, "" for none.
 func (s *Set) Mark(p Point, metric string) string {
 	own, _ := s.Get(p, MissedMetric(metric))
 	if ofHits(metric) && (!own.Value.IsZero() || s.missedAt(p) != "") {
@@ -68,7 +68,7 @@ func MissedNotes(s *Set) []string {
 	return notes
 }
 
-// OverridesText is what titles say of the settings: all of them when that is short, else their number.
+// OverridesText names the settings in titles: all of them when that is short, else their number.
 func (s *Set) OverridesText() string {
 	const most = 60
 	if len(s.Overrides) == 0 {

@@ -59,7 +59,7 @@ type Record struct {
 	Spread Interval // of a mean over replicates, see Means
 }
 
-// key is what must be unique in a Set.
+// key is unique in a Set.
 type key struct {
 	Point
 	metric string
@@ -112,7 +112,7 @@ func CheckField(s string) error {
 }
 
 // Set is an ordered collection of records in which a point has each metric at most once. The order
-// is the order of adding, so whoever runs points in parallel adds them in the order of the plan.
+// is the order of adding, so points that run in parallel are added in the order of the plan.
 // The zero Set is empty and ready.
 type Set struct {
 	// Overrides are the settings ("key=value") under which everything in the set was observed.

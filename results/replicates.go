@@ -39,7 +39,7 @@ func Means(s *Set) *Set {
 	}
 	out := &Set{Overrides: s.Overrides}
 	for _, k := range order {
-		_ = out.Add(mean(groups[k])) // each is valid as those of s are, and is added once
+		_ = out.Add(mean(groups[k])) // each is as valid as its replicates, and is added once
 	}
 	return out.explained()
 }

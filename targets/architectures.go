@@ -9,7 +9,7 @@ type Architecture struct {
 	Rule      string   // what they say of it beside its name, in our words; empty if nothing
 }
 
-// Architectures returns those of the documents, in their order. Most of them are not simulated.
+// Architectures returns the architectures of the documents, in their order. Most of them are not simulated.
 func Architectures() []Architecture {
 	all := []string{"09", "18", "19", "now"}
 	later := []string{"18", "19", "now"}

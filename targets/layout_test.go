@@ -9,7 +9,7 @@ import (
 	"kprobesim/sim"
 )
 
-// seen is what a run shows of its layout.
+// seen is the trace that a layout leaves in a run.
 type seen struct {
 	stack, slot, detour uint64 // the stack pointer behind the first instruction of the loop, the first instruction in a slot and in a detour
 	object, page        uint64 // what the heap gives for 64 bytes and for a page

@@ -58,7 +58,7 @@ func imagesFor(name string) []workloads.Image {
 	return slices.DeleteFunc(workloads.List(), func(im workloads.Image) bool { return im.ISA != name })
 }
 
-// Find returns the target of a name among those of a list, or nil.
+// Find returns the target of a name in a list, or nil.
 // The list is an argument, so that tests can add an instruction set that exists nowhere else.
 func Find(list []Target, name string) *Target {
 	i := slices.IndexFunc(list, func(t Target) bool { return t.Name == name })
@@ -77,7 +77,7 @@ func Names(list []Target) []string {
 	return out
 }
 
-// Image returns the image of a name among those of a list of targets, and the target that it is built for;
+// Image returns the image of a name in a list of targets, and the target that it is built for;
 // false when there is none.
 func Image(list []Target, name string) (workloads.Image, *Target, bool) {
 	for i := range list {

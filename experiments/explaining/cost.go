@@ -10,7 +10,7 @@ import (
 	"kprobesim/kprobes"
 )
 
-// Cost is what a warm hit with an empty handler takes on a machine beyond the call without a probe.
+// Cost counts the cycles of a warm hit with an empty handler on a machine, without the call itself.
 type Cost struct {
 	Mode         string  `json:"mode"`    // how the hit runs
 	Machine      string  `json:"machine"` // name of the description

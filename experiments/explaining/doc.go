@@ -2,5 +2,5 @@
 // runs and which rule says no. It also asks such a kernel by registering a probe at each place, and measures what a hit of
 // each kind costs on a machine.
 //
-// The rules are those of package kprobes, which registration applies too.
+// Package kprobes has the rules; registration applies the same.
 package explaining

@@ -6,7 +6,7 @@ import (
 	"kprobesim/kprobes"
 )
 
-// Verdict is what a kernel says of a probe at an address, in words.
+// Verdict tells in words whether a kernel takes a probe at an address, and how a hit runs there.
 type Verdict struct {
 	Addr        uint64 `json:"address"`
 	Place       string `json:"place"` // function+offset
@@ -29,7 +29,7 @@ type Verdict struct {
 	KeptWhy   string       `json:"not_optimized_why,omitempty"`
 	// Retried says that the place is in a pair of a load that reserves and a store on that condition.
 	Retried bool `json:"retried,omitempty"`
-	// Cost is what a hit of its kind takes on the machine, where that was measured.
+	// Cost is the cost of a hit of its kind on the machine, nil where it was not measured.
 	Cost *Cost `json:"cost,omitempty"`
 
 	first, then kprobes.Mode

@@ -9,7 +9,7 @@ import (
 	"kprobesim/targets"
 )
 
-// Answer is what a kernel did when a probe was registered at a place.
+// Answer is the kernel's reaction to the registration of a probe at a place.
 type Answer struct {
 	Errno int    `json:"errno"` // as a positive number; 0 where it took the probe
 	Mode  string `json:"mode,omitempty"`

@@ -12,9 +12,9 @@ import (
 	"kprobesim/experiments/schema"
 )
 
-// Estimate is what a run will take on this host.
+// Estimate is the time and memory of a run on this host.
 type Estimate struct {
-	Points, Kept int           // of the plan, and those of them that an earlier run has kept
+	Points, Kept int           // of the plan, and how many of them an earlier run has kept
 	Pilots       int           // measurements that the estimate was made from
 	Guessed      int           // points of sorts that were not measured, because that took too long
 	Time         time.Duration // with the workers that were asked for
@@ -31,7 +31,7 @@ const (
 // records and their forms in files, and as much again until the runtime collects it.
 const perPoint = 64 << 10
 
-// perProfile is what joining the profiles takes of each of them, in bytes.
+// perProfile is the memory that joining the profiles takes of each, in bytes.
 const perProfile = 1 << 20
 
 // enough is the time behind which no further number of CPUs is measured: it is reckoned from the last one of the sort.
@@ -148,8 +148,8 @@ func (s *Store) timed(p *schema.Point, measure running.Measure, made *int) (time
 	return took, err
 }
 
-// occupied is what the process has of the host's memory, and the most that it has had, in bytes. Where the host does
-// not say, both are what the runtime has asked for.
+// occupied returns the memory of the process, and the most that it has had, in bytes. Where the host does
+// not say, both are the memory that the runtime has asked for.
 func occupied() (now, most uint64) {
 	b, err := os.ReadFile("/proc/self/status")
 	if now, most = field(b, "VmRSS:"), field(b, "VmHWM:"); err == nil && now > 0 && most > 0 {

@@ -37,7 +37,7 @@ func (c *clocked) of(p *schema.Point) time.Duration {
 	return time.Duration(p.Kernel.CPUs) * (c.point + c.call*time.Duration(p.Calls()))
 }
 
-// all is what all points of a plan take, and the longest of them.
+// all is the time of all points of a plan, and of the longest.
 func (c *clocked) all(p *schema.Plan) (total, longest time.Duration) {
 	for i := range p.Points {
 		total += c.of(&p.Points[i])
@@ -55,7 +55,7 @@ func planOf(t *testing.T, sets ...string) *schema.Plan {
 	return p
 }
 
-// Where the host's time follows from points and calls, an estimate is what the run takes. Up to a thousand hits are
+// Where the host's time follows from points and calls, an estimate equals the run. Up to a thousand hits are
 // measured as they are, and more are reckoned from two measurements.
 func TestEstimate(t *testing.T) {
 	for _, tt := range []struct {
@@ -216,8 +216,8 @@ func TestEstimateFails(t *testing.T) {
 	}
 }
 
-// Memory is what the process has, what measurements add to it on the CPUs of the plan, and what points and profiles
-// take. Here all points are kept, so that one worker is reckoned with, and what was measured is given.
+// Memory is the sum of the process, of what measurements add to
+// it on the CPUs of the plan, and of points and profiles. Here all points are kept, so that one worker is reckoned with, and what was measured is given.
 func TestEstimateOfMemory(t *testing.T) {
 	plan, dir := alike(planOf(t, "workload.hits=10"), make([]int64, 200)...), t.TempDir()
 	for i := range plan.Points {

@@ -73,7 +73,7 @@ func Program() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Entry is what is kept of a point.
+// Entry is the kept measurement of a point.
 type Entry struct {
 	Measurement *kinds.Measurement
 	Took        time.Duration // of the host
@@ -159,7 +159,7 @@ func (s *Store) Reused() (int, error) {
 	return s.reused, nil
 }
 
-// abandoned is the age at which a file of an unfinished write is nobody's any more.
+// abandoned is the age at which a file of an unfinished write has no writer any more.
 const abandoned = time.Hour
 
 // unused is how long a build has kept nothing and begun no run when its measurements may be removed. Another build may

@@ -16,9 +16,9 @@ import (
 	"kprobesim/experiments/schema"
 )
 
-// TestKeptIsWhatWasMeasured keeps a point of every kind and loads it: the records, the profile and the accounts are
-// those of the measurement.
-func TestKeptIsWhatWasMeasured(t *testing.T) {
+// TestKeptEqualsMeasured keeps a point of every kind and loads it: records, profile and accounts stay the
+// same.
+func TestKeptEqualsMeasured(t *testing.T) {
 	store := keeping.New(t.TempDir(), "program", false)
 	names := map[string]string{exptest.E5410: "o"}
 	for kind := range exptest.Small {

@@ -6,7 +6,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// account is what a CPU spends time on. Accounts answer who uses a CPU, phases which step of a hit
+// account names a use of a CPU's time. Accounts answer who uses a CPU, phases which step of a hit
 // does. Every tick of a CPU's time is in exactly one account.
 type Account uint8
 
@@ -62,7 +62,7 @@ func accountOf(phase image.Phase, context int) Account {
 	return ForKernel
 }
 
-// reading is what the counters of all CPUs say at a time. Counters only grow, so a stretch is the
+// reading is a copy of the counters of all CPUs at a time. Counters only grow, so a stretch is the
 // difference of two readings.
 type reading struct {
 	at  clock.Ticks
@@ -81,7 +81,7 @@ func (s *session) settle() error {
 }
 
 // read takes a reading. A CPU that sleeps has counted up to when it fell asleep. It copies the
-// counters, because those of a CPU go on.
+// counters, because the CPU's own go on.
 func (s *session) read() reading {
 	r := reading{at: s.m.Now()}
 	for i := range s.m.CPUs() {

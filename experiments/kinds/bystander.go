@@ -67,7 +67,7 @@ func (s *session) operate(op string) error {
 }
 
 // noteStolen notes what the bystanders did not spend on their own work: the mean of them. They are never
-// idle. The accounts of the experiment are those of optimizing, the operation with most parts.
+// idle. The accounts of the experiment cover optimizing, the operation with most parts.
 func (s *session) noteStolen(m *Measurement, op string, of []Accounts) {
 	var parts Accounts
 	var all clock.Ticks

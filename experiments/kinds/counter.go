@@ -19,7 +19,7 @@ type counter struct {
 	cpus   []calling
 }
 
-// calling is what a CPU has called.
+// calling counts the calls of a CPU.
 type calling struct {
 	inLoop bool // the last instruction was a loop's
 	calls  int64
@@ -100,7 +100,7 @@ func (s *session) tell(cpu cpus.CPU, o cpus.Observer) {
 	}
 }
 
-// counts is what CPUs have counted so far, all of them where none is named: nothing as long as no probe is registered.
+// counts sums up the counts of a CPU, or of all CPUs where none is named. They are zero until a probe is registered.
 func (s *session) counts(on ...int) (sum Counts, err error) {
 	if s.counter == nil {
 		return sum, nil

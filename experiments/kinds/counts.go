@@ -2,7 +2,7 @@ package kinds
 
 import "fmt"
 
-// Counts is what the guest did in a stretch of simulation.
+// Counts are the calls and hits of a stretch of simulation.
 type Counts struct {
 	Calls  int64 // of the target by the loop
 	Hits   int64 // of the point's probes, with those that were missed

@@ -6,7 +6,7 @@ import (
 	"kprobesim/kprobes"
 )
 
-// Metrics of crowding beside those of a hit. Times are means over the crowd, in microseconds a probe.
+// Metrics of crowding. A hit has its usual ones. Times are means over the crowd, in microseconds a probe.
 const (
 	MetricRegister = "us_per_registration"
 	MetricArm      = "us_per_arming"

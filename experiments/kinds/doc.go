@@ -4,6 +4,6 @@
 // every CPU, and the trace of one hit.
 //
 // Nothing is random, so a measurement repeats to the byte. Times stay in ticks and fractions; package reports rounds them.
-// Reading and checking of files belong to package planning. Left out is what spreads numbers on hardware: noise, frequency
-// changes, other load.
+// Reading and checking of files belong to package planning. It leaves out noise, frequency changes and other
+// load, which spread numbers on hardware.
 package kinds

@@ -9,7 +9,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// Metrics of irq-off; "_plain" stands behind those of the same calls without the probe.
+// Metrics of irq-off; "_plain" stands behind the metrics of the same calls without the probe.
 const (
 	MetricOff      = "us_irqs_off_max"
 	MetricLate     = "us_timer_late_max"
@@ -98,8 +98,8 @@ func (s *session) timerCount() uint64 {
 	return uint64(max(1, s.p.Workload.Period*s.p.Machine.TimerHz/perSecond))
 }
 
-// timerPeriod follows the rounded count and not the period asked for: only that is what the hardware
-// does.
+// timerPeriod follows the rounded count and not the period asked for: the hardware knows
+// no other.
 func (s *session) timerPeriod() clock.Ticks {
 	perCount := clock.Ticks(s.p.Machine.CPU.Hz) * clock.PerCycle / clock.Ticks(s.p.Machine.TimerHz)
 	return clock.Ticks(s.timerCount()) * perCount

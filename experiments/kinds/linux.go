@@ -13,7 +13,7 @@ import (
 	"kprobesim/sim"
 )
 
-// Metrics of linux beside those of a hit.
+// Metrics of linux. A hit has its usual ones.
 const (
 	MetricCall       = "cycles_per_call"
 	MetricExceptions = "exceptions_per_hit"
@@ -21,7 +21,7 @@ const (
 	MetricOthers     = "arming_interrupt_cycles" // on the other CPUs
 )
 
-// linuxPhases are the phases of a hit in the order of tables: those of the probe, and what is none of it.
+// linuxPhases are the phases of a hit in the order of tables: the probe's first, then user mode and the rest.
 func LinuxPhases() []image.Phase {
 	return []image.Phase{
 		image.PhaseEntry, image.PhaseDispatch, image.PhaseHandler, image.PhaseEvent, image.PhaseStep, image.PhaseReturn,

@@ -167,8 +167,8 @@ func symbolPlace(symbol string, offset uint64) string {
 	return fmt.Sprintf("%s+%#x", symbol, offset)
 }
 
-// named is what is said of a place in a kernel to which no rules can be applied: what the point wants, which the kernel's
-// list and the number of exceptions then show.
+// named is the verdict on a place in a kernel to which no rules can be applied. It is as the point wants, and the kernel's
+// list and the number of exceptions then confirm it.
 func (b *bench) named(p *schema.Point, target string, offset int64) (v probing.Verdict, err error) {
 	sym, ok := b.lab.Kernel().Image.Symbol(target)
 	switch {

@@ -22,7 +22,7 @@ func (a arrivals) at(b *bench, functions ...string) (n int64, ok bool) {
 	return 0, false
 }
 
-// counts is what the probes of a point did in the region, on the first CPU. Calls are iterations of the loop. A kernel has one
+// counts are the calls and hits of a point in the region, on the first CPU. Calls are iterations of the loop. A kernel has one
 // function by which it counts a missed hit, and one to which every return probed function returns that found an instance. The
 // name of the latter depends on the version. All trace events of user probes have one handler, and a kernel counts none that
 // it misses.
@@ -62,10 +62,10 @@ func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arri
 	return c
 }
 
-// listed are the hits of all probes that the kernel lists or has put into the program, and those of return probes among the
-// former.
+// listed counts the hits of all probes that the kernel lists or has put into the program, and the hits of listed return
+// probes apart.
 func (s *stretch) listed(seen arrivals) (hits, entered int64) {
-	at := map[uint64]bool{} // whether a return probe is among those of an address
+	at := map[uint64]bool{} // whether an address has a return probe
 	for _, l := range s.List {
 		if !l.Disabled {
 			at[l.Addr] = at[l.Addr] || l.Kind == "r"

@@ -52,7 +52,7 @@ func (b *bench) userSite(p *schema.Point) (*site, error) {
 	return s, nil
 }
 
-// watched is what a watchpoint watches: data of the program.
+// watched finds the data of the program that a watchpoint watches.
 func (b *bench) watched(p *schema.Point) (*site, error) {
 	offset := uint64(max(p.Probe.Linux.Offset, 0))
 	at, ok := b.lab.Symbol(targetOf(p))

@@ -49,7 +49,7 @@ type nobody struct{ steps int }
 
 func (n *nobody) Step(*cpus.Step) { n.steps++ }
 
-// TestLinux measures every point of a packaged kernel of x86-64, and those of i386 that have another place or a program of
+// TestLinux measures every point of a packaged kernel of x86-64, and the points of i386 that have another place or a program of
 // their own, several at a time and one by one: the records are the same, also observed. Each hit takes the exceptions of
 // its kind, and its phases add up to it.
 func TestLinux(t *testing.T) {
@@ -215,7 +215,7 @@ func refuses(t *testing.T, point, want string, sets []string) {
 	}
 }
 
-// TestLinuxUserModule has the module with the empty handlers as one of the user's: its figures are those of the points that
+// TestLinuxUserModule has the module with the empty handlers as one of the user's: its figures equal the figures of points that
 // have it as the program's own. A point whose module counts too few hits, or is refused by the kernel, fails.
 func TestLinuxUserModule(t *testing.T) {
 	base := linuxPlan(t, "linux-probes")

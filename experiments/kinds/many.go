@@ -18,7 +18,7 @@ import (
 // not have.
 const busyPriority = -1
 
-// busyTask is what keeps a CPU busy: a function of the guest, the variable that ends it, and how a task
+// busyTask keeps a CPU busy: a function of the guest, the variable that ends it, and how a task
 // that runs it is started. Both are in the guest's work folder.
 type busyTask struct {
 	fn, over string
@@ -178,10 +178,10 @@ func (m *Measurement) cyclesOver(metric string, t clock.Ticks, n int64) {
 	m.note(metric, "cycles", int64(t), int64(clock.PerCycle)*n)
 }
 
-// noteHit notes what hits take beyond the loop without a probe, warm ones and those of the first call.
+// noteHit notes the cost of warm hits and of the first one, beyond the loop without a probe.
 func (m *Measurement) noteHit() { m.noteOver(m.Hits, m.First.Hits) }
 
-// noteOver notes it for so many hits, or calls, and those of the first call.
+// noteOver divides the costs by numbers of warm hits and of first ones, or of calls.
 func (m *Measurement) noteOver(n, first int64) {
 	over := m.Probed.Sub(m.Base)
 	m.cyclesOver(results.MetricCycles, over.Time, n)

@@ -8,7 +8,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// Sample is what a stretch of simulation took. The counts are of the CPU that makes the calls.
+// Sample is the cost of a stretch of simulation. The counts are of the CPU that makes the calls.
 type Sample struct {
 	Time         clock.Ticks
 	Instructions int64
@@ -35,7 +35,7 @@ func (s Sample) Add(o Sample) Sample {
 	return d
 }
 
-// Measurement is what running one point gave. It holds runs with and without the probe apart:
+// Measurement is the outcome of one point. It holds runs with and without the probe apart:
 // Records subtracts, so that the raw numbers can be checked.
 type Measurement struct {
 	Counts                // of what is measured
@@ -62,7 +62,7 @@ func (m *Measurement) Over() Sample {
 	return m.Probed.Sub(m.Base)
 }
 
-// Phases returns the phases in the order of tables: those of a probe hit, then the workload and the rest of
+// Phases returns the phases in the order of tables: a probe hit's, then the workload and the rest of
 // the kernel. User mode, in which no probe is hit, is part of the workload. The order is that of
 // columns and stacked bars, where a reader looks for the probe first.
 func Phases() []image.Phase {

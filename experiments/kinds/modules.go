@@ -24,7 +24,7 @@ func (s *session) unloadModules() error {
 	return s.loader.UnloadAll(s.call)
 }
 
-// verifyPlanted notes the modes of the probes that modules have registered. Their mode is what the kernel made of them, which is
+// verifyPlanted notes the modes of the probes that modules have registered. The kernel chooses their mode, which is
 // a fact beside the figure when the point asks for another one.
 func (s *session) verifyPlanted() {
 	for _, m := range s.loaded {

@@ -131,13 +131,13 @@ func TestModulesOwnProbes(t *testing.T) {
 	}
 }
 
-// A point's probe has handlers of a module. What they count is what was called.
+// A point's probe has handlers of a module. They count every call.
 func TestModulesHandlers(t *testing.T) {
 	exptest.Alone(t)
 	for _, kernel := range moduleKernels {
 		m, _ := measureModule(t, kernel, handlerIn(kernel), "handler")
 		hits := m.Hits + 1 + 64 // the first hit and the warm-up
-		hits += min(64, m.Hits) // those of the profile
+		hits += min(64, m.Hits) // the calls of the profile
 		if want := fmt.Sprintf("%d hits, %d posts, 0 returns\n", hits, hits); !strings.HasSuffix(m.Console, want) {
 			t.Errorf("%s: console %q, want %q at its end", kernel, m.Console, want)
 		}

@@ -63,7 +63,7 @@ func (s *session) add(probes []schema.Registration, places ...workloads.Site) er
 	return nil
 }
 
-// loadModules loads those of the point's modules whose moment has come. A module is loaded once.
+// loadModules loads the point's modules whose moment has come. A module is loaded once.
 func (s *session) loadModules(moment string) error {
 	waiting := s.waiting
 	s.waiting = nil

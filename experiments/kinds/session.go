@@ -24,11 +24,11 @@ type session struct {
 	k       *smp.Kernel
 	probes  *kprobes.Kprobes
 	call    *sim.Call       // the boot task's call of sim_main
-	active  []registered    // those of the point, in the order of registration
+	active  []registered    // the point's own, in the order of registration
 	waiting []schema.Module // modules of the point that are still to be loaded
 	loader  *modules.Loader // nil as long as no module has been loaded
 	loaded  []*modules.Module
-	crowd   []*kprobes.Probe // probes beside those of the point
+	crowd   []*kprobes.Probe // probes beside the point's own
 	crowded crowdTimes       // what registering the crowd took
 	facts   []string         // what was found beside the numbers, each once
 	// observer is the one that is told of every step but the profiled ones, or nil.

@@ -126,7 +126,7 @@ type userFilter struct {
 	last   cpus.Step // in user mode
 }
 
-// wanted is what is left to skip in the call that is shown. Behind it comes the one that ends the task.
+// wanted is the value of skip in the call that is shown. Behind it comes the one that ends the task.
 const wanted = -1
 
 // Step implements cpus.Observer.

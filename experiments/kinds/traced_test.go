@@ -115,7 +115,7 @@ func profiledIn(t *testing.T, b []byte) map[string]bool {
 	return names
 }
 
-// TestTraceOfModules shows a hit whose handlers are those of a module, by their names, and so does the profile.
+// TestTraceOfModules shows a hit with the handlers of a module, by their names, and so does the profile.
 func TestTraceOfModules(t *testing.T) {
 	for _, kernel := range moduleKernels {
 		m, plan := measureModule(t, kernel, handlerIn(kernel), "handler")

@@ -22,7 +22,7 @@ type Trial struct {
 	Hits       int64    // calls of each probed function that are measured
 }
 
-// Tried is what a trial gave.
+// Tried is the outcome of a trial.
 type Tried struct {
 	Console string // what the guest printed
 	Probes  []kprobes.State

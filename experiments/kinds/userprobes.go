@@ -126,7 +126,7 @@ func (u *userSession) watched(o cpus.Observer, n, skip int64) error {
 	return err
 }
 
-// userCosts are what n calls take.
+// userCosts are the costs of n calls.
 type userCosts struct{ warm, cold, own, all Sample }
 
 // costs runs all that is measured. insert, when there is one, is called once the task of the first run has its own copy
@@ -191,7 +191,7 @@ func (u *userSession) start(cpu int, fn string, n int64, writable bool) (uint64,
 	})
 }
 
-// calls is what n calls in the middle of a task's life take.
+// calls is the cost of n calls in the middle of a task's life.
 func (u *userSession) calls(fn string) (Sample, error) {
 	once, err := u.run(fn, u.n)
 	if err != nil {
@@ -201,7 +201,7 @@ func (u *userSession) calls(fn string) (Sample, error) {
 	return twice.Sub(once), err
 }
 
-// run is what a task takes from its start to its end on this CPU.
+// run is the cost of a task from its start to its end on this CPU.
 func (u *userSession) run(fn string, n int64) (Sample, error) {
 	task, _, err := u.start(u.call.CPU(), fn, n, false)
 	if err != nil {
@@ -210,7 +210,7 @@ func (u *userSession) run(fn string, n int64) (Sample, error) {
 	return u.join(task)
 }
 
-// join is what this CPU takes until a task has ended.
+// join waits for a task, and returns the cost on this CPU.
 func (u *userSession) join(task uint64) (Sample, error) {
 	before := *u.cpu().Counters()
 	counts, err := u.counted(func() error { return u.k.Join(u.call, task) }, u.call.CPU())
@@ -220,7 +220,7 @@ func (u *userSession) join(task uint64) (Sample, error) {
 	return out, err
 }
 
-// ownCopy is what a task takes that has a copy of the text from before the insertion.
+// ownCopy is the cost of a task that has a copy of the text from before the insertion.
 func (u *userSession) ownCopy(insert func() error) (taken Sample, err error) {
 	task, space, err := u.start(u.call.CPU(), userWarmLoop, u.n, true)
 	if err != nil {

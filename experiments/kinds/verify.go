@@ -44,8 +44,8 @@ func (s *session) any(such func(schema.Registration) bool) bool {
 	return slices.ContainsFunc(s.p.Probe.Registrations(), such)
 }
 
-// otherMode says that a probe is in another mode than the point wants. That is what a post handler does to
-// the probes of its address, so there it is a fact beside the figure, and an error elsewhere. The error
+// otherMode says that a probe is in another mode than the point wants. A post handler changes the mode of
+// every probe of its address, so there it is a fact beside the figure, and an error elsewhere. The error
 // has the rule that refuses an optimization, so that the author of the experiment can choose another
 // place.
 func (s *session) otherMode(st kprobes.State, want kprobes.Mode) error {

@@ -8,7 +8,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// Metrics of watchpoints beside those of a hit.
+// Metrics of watchpoints. A hit has its usual ones.
 const (
 	MetricWatch   = "us_to_register"
 	MetricUnwatch = "us_to_unregister"

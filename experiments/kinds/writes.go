@@ -2,8 +2,8 @@ package kinds
 
 import "fmt"
 
-// knobs makes the measured calls with the experiment's writes between them. A write itself is none of the calls, so
-// what it takes is not measured.
+// knobs makes the measured calls with the experiment's writes between them. A write itself is no call, and is not
+// measured.
 func (s *session) knobs(n int64) (total Sample, sum uint64, err error) {
 	done := int64(0)
 	part := func(upTo int64) error {

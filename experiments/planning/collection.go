@@ -7,7 +7,7 @@ import (
 	"kprobesim/internal/doc"
 )
 
-// Collection is an experiment file without points of its own: it runs those of other files and reports
+// Collection is an experiment file without points of its own: it runs the points of other files and reports
 // them together.
 type Collection struct {
 	Name, Title string

@@ -31,7 +31,7 @@ func (p *planner) named(root *doc.Node, pt *schema.Point, e *schema.Experiment) 
 	}
 }
 
-// meant is the image that a kernel names when isa, era or machine do not fit it, nil where it is none of this program's.
+// meant is the image that a kernel names when isa, era or machine do not fit it, nil for an image of another program.
 func (p *planner) meant(k schema.Kernel) *schema.Image {
 	im, t, ok := targets.Image(p.l.Targets, k.Image)
 	if !ok {

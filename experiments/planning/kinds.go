@@ -68,7 +68,7 @@ func kindNamed(name string) planned {
 	return all[max(0, slices.IndexFunc(all, func(k planned) bool { return k.name == name }))]
 }
 
-// mistake is what is wrong with the value at a path of an experiment. Whoever reads the experiment
+// mistake says what is wrong with the value at a path of an experiment. The planner
 // adds file and line, so that all mistakes of a file are reported at once.
 type mistake struct {
 	Path []string // of keys, for instance points, 0, mode
@@ -215,7 +215,7 @@ func returnsOnly(e *schema.Experiment) []mistake {
 	}, "kind")
 }
 
-// Tasks beyond the instances of the probe are what makes it miss.
+// Tasks beyond the instances of the probe make it miss.
 func readMissed(r *doc.Reader) schema.Workload {
 	defer r.Done()
 	w := schema.Workload{

@@ -83,8 +83,8 @@ func (p *planner) measuredOn(root *doc.Node, i int, pt *schema.Point) *measured 
 	return p.references[pristine]
 }
 
-// reference reads a file as it stands. Its mistakes are those of the experiment, which reports them; its
-// inputs are none of the plan's, as no result depends on them.
+// reference reads a file as it stands. The experiment reports its mistakes; its inputs are not
+// inputs of the plan, as no result depends on them.
 func (p *planner) reference(root *doc.Node) *measured {
 	inputs := slices.Clone(p.l.inputs)
 	defer func() { p.l.inputs = inputs }()
@@ -148,7 +148,7 @@ func bare(p schema.Probe) schema.Probe {
 	return p
 }
 
-// keys lists the keys below path whose values are not those of the file with the figures.
+// keys lists the keys below path whose values differ from the file with the figures.
 func (ref *measured) keys(root *doc.Node, path []string, but ...string) []string {
 	is, was := root.Find(path...), ref.root.Find(path...)
 	var out []string

@@ -12,7 +12,7 @@ import (
 	"kprobesim/workloads"
 )
 
-// port replaces a setting of schema.PortKey by those of kernel.isa, kernel.image and kernel.era, in the place of that
+// port replaces a setting of schema.PortKey by settings of kernel.isa, kernel.image and kernel.era, in the place of that
 // setting, so that later ones still overrule them, and returns how many settings there are up to the last of these. The points of root that are to be boosted become emulated where
 // the other instruction set's kernels emulate, and the reverse: both mean hits that take no step. Where no hit steps,
 // those that are to step become emulated, too. Values of a sweep that the machine or its kernels cannot have are left out.
@@ -65,7 +65,7 @@ func foreign(root *doc.Node, settings []doc.Setting, t *targets.Target) []string
 	return all
 }
 
-// hasFunction tells whether a target has a function, or it is none of those that are not in all of them.
+// hasFunction tells whether a target has a function, or whether all targets have it.
 func hasFunction(t *targets.Target, name string) bool {
 	isas := workloads.ISAsOf(name)
 	return isas == nil || slices.Contains(isas, t.Name)
@@ -82,7 +82,7 @@ func (p *planner) portTarget(v *doc.Node) *targets.Target {
 	return t
 }
 
-// needs are what the points of an experiment want of a kernel.
+// needs are the features of a kernel that the points of an experiment want.
 type needs struct {
 	boost, optimize, jprobes bool
 }

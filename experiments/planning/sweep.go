@@ -15,7 +15,7 @@ type axis struct {
 	values []*doc.Node
 }
 
-// sweepValue is what a value of a sweep may look like, since it becomes part of a point's name.
+// sweepValue is the pattern of a value of a sweep, which becomes part of a point's name.
 const sweepValue = `^[A-Za-z0-9_+./ -]{1,60}$`
 
 // readSweep reads the [sweep] table of an experiment: dotted keys, each with a list of values. The
@@ -172,7 +172,7 @@ func combinations(axes []axis, limit int) [][]doc.Setting {
 	return out
 }
 
-// suffix is what a combination adds to the names of its points.
+// suffix names a combination behind the names of its points.
 func suffix(c []doc.Setting) string {
 	var b strings.Builder
 	for _, s := range c {

@@ -9,9 +9,9 @@ import (
 	"kprobesim/workloads"
 )
 
-// together completes settings of the kernel. A guest image is of one year, so whoever sets kernel.image alone means the
-// year too, and whoever sets kernel.era alone means the image of that year with the same options. The settings in front
-// of number from have said both. root is what all are for.
+// together completes settings of the kernel. A guest image is of one year, so kernel.image alone means the
+// year too, and kernel.era alone means the image of that year with the same options. The settings in front of number from
+// have said both. They are settings of root.
 func (p *planner) together(root *doc.Node, settings []doc.Setting, from int) []doc.Setting {
 	image, era := last(settings[from:], "kernel.image"), last(settings[from:], "kernel.era")
 	switch {
@@ -69,7 +69,7 @@ func last(settings []doc.Setting, key string) int {
 	return -1
 }
 
-// valueOf is what a key of the kernel is with all settings.
+// valueOf returns a key of the kernel after all settings.
 func valueOf(root *doc.Node, settings []doc.Setting, key string) string {
 	if i := last(settings, "kernel."+key); i >= 0 {
 		return settings[i].Value.Text

@@ -52,7 +52,7 @@ func TestCollection(t *testing.T) {
 	}
 }
 
-// The records of a collection are those of its experiments.
+// A collection has the records of its experiments.
 func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
 	both := string(formats.CSV(collectionReport(t, 2).Set))
 	l := exptest.ToyLoader()

@@ -15,7 +15,7 @@ import (
 // moreThan names what a metric is in the records of a difference.
 func moreThan(metric, less string) string { return metric + "_more_than_" + less }
 
-// difference returns the records of a pair, which are those of its first point: what it costs more
+// difference returns records at the first point of a pair: what that costs more
 // than the second one, simulated (cycles, us) and published (us). A difference of two fitted points is
 // fitted. A pair of which a point failed, or was measured on another setup, has no records.
 func (r *Report) difference(d schema.Difference, p schema.Pair) []results.Record {
@@ -154,7 +154,7 @@ func errorText(simulated, published float64) string {
 	return fmt.Sprintf("%+.1f", 100*(simulated-published)/math.Abs(published))
 }
 
-// fittedOf names those of two points that a number was fitted on.
+// fittedOf names the points of a pair that a number was fitted on.
 func fittedOf(p schema.Pair) string {
 	var names []string
 	for _, pt := range []*schema.Point{p.Of, p.Less} {

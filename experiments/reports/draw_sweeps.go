@@ -35,7 +35,7 @@ func lineName(p results.Point, all ...string) string {
 	return p.Name()
 }
 
-// words joins those of several words that there are.
+// words joins the words that are not empty.
 func words(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ", ")
 }

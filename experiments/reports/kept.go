@@ -19,7 +19,7 @@ import (
 	"kprobesim/results/tables"
 )
 
-// Kept is what a results directory tells without the files of its experiment.
+// Kept is a results directory, read without the files of its experiment.
 type Kept struct {
 	Dir      string
 	About    formats.About // no title and no kind where the directory has no results.json
@@ -58,7 +58,7 @@ func Load(dir string) (*Kept, error) {
 }
 
 // listed returns the hashes of what a run wrote into a directory, by name. One without the list is refused: nobody can tell
-// whether its numbers are those of a run.
+// whether a run wrote its numbers.
 func listed(dir string) (map[string]string, error) {
 	sums, there, err := outdir.Written(dir)
 	if err == nil && !there {
@@ -130,7 +130,7 @@ func notAsWritten(dir, name string, there bool) error {
 	return fmt.Errorf("%s is not as it was written (%s); run the experiment again", filepath.Join(dir, name), outdir.SumsName)
 }
 
-// addSources gives the published records their sources: those of results.json, which must agree with results.csv. An
+// addSources gives the published records the sources of results.json, which must agree with results.csv. An
 // older directory has them in its manifest.
 func (k *Kept) addSources() (err error) {
 	b, ok := k.Files[JSONName]
@@ -227,7 +227,7 @@ func everyMetric(s *results.Set) (columns []tables.ColumnSpec) {
 	return columns
 }
 
-// Pictures returns the SVGs of the figures by name: those of the directory or, where it has none, those that can be
+// Pictures returns the SVGs of the figures by name: the directory's or, where it has none, all that can be
 // drawn of its records.
 func (k *Kept) Pictures() (map[string][]byte, error) {
 	files := k.Files

@@ -24,8 +24,8 @@ type Look struct {
 	Bare          bool
 }
 
-// Redraw reads a results directory and draws its figures again, those of figures or, when that is
-// empty, those it has.
+// Redraw reads a results directory and draws its figures again, the named ones or, when none is
+// named, all that it has.
 func Redraw(dir string, figures []string, look Look) error {
 	files, err := readDir(dir)
 	if err != nil {

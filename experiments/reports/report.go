@@ -25,7 +25,7 @@ const (
 	ConsoleName = "console.txt"
 )
 
-// Report is what an experiment gave: the records of the points that ended well, and how every point
+// Report is the outcome of an experiment: the records of the points that ended well, and how every point
 // ended.
 type Report struct {
 	Plan     *schema.Plan

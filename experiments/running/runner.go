@@ -30,7 +30,7 @@ type Runner struct {
 	Workers int // 0 for one a core
 	// Stop, if set, ends the run when it is closed: no other point is begun. Points that run are ended by Limit.
 	Stop <-chan struct{}
-	// Begun, if set, is told of each point before it is measured; calls do not overlap with each other or with those
+	// Begun, if set, is told of each point before it is measured; calls do not overlap with each other or with calls
 	// of Progress.
 	Begun func(p *schema.Point)
 	// Progress, if set, is told after each point; calls do not overlap.

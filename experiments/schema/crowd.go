@@ -4,7 +4,7 @@ import (
 	"kprobesim/internal/doc"
 )
 
-// Crowd is the probes that are registered beside those of a point. Nobody hits them. Each has an empty handler
+// Crowd is the probes that are registered beside the point's own. None of them is hit. Each has an empty handler
 // and an address of its own, so that they fill the hash table in which a hit looks its probe up.
 type Crowd struct {
 	Probes     int64  // anywhere in the table

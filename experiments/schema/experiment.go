@@ -64,7 +64,7 @@ func (k *Kernel) CheckPreempt(im *image.Image) error {
 	return nil
 }
 
-// Workload is what runs: a loop that calls a function.
+// Workload is a loop that calls a function.
 type Workload struct {
 	Loop   string   // guest function that calls the target again and again
 	Target string   // the function that is called and probed
@@ -89,7 +89,7 @@ type Workload struct {
 	Interrupts int64
 }
 
-// Probe is what a point measures: a probe, or several that share an address.
+// Probe is the probe that a point measures, or several that share an address.
 type Probe struct {
 	Name  string // short, as tables show it
 	Title string

@@ -101,7 +101,7 @@ func writePlain(w io.Writer, v reflect.Value) {
 	}
 }
 
-// written is what writeValue writes, by which keys of any type have an order.
+// written returns the text of writeValue, by which keys of any type have an order.
 func written(v reflect.Value) string {
 	var b strings.Builder
 	writeValue(&b, v)

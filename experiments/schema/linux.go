@@ -29,7 +29,7 @@ type Linux struct {
 	Work *Work
 }
 
-// linuxKey is what a measurement follows from, beside the kernel, which is the image of the point.
+// linuxKey has the inputs of a measurement. The kernel is not among them, as it is the image of the point.
 type linuxKey struct {
 	Module, Command string
 	Date, Memory    int64
@@ -59,7 +59,7 @@ const (
 	LinuxEvent = "event" // of the kernel, which writes a record of a trace event
 )
 
-// LinuxProbe is what a point of the kind linux sets up.
+// LinuxProbe is the probe of a point of the kind linux.
 type LinuxProbe struct {
 	What    string
 	Loop    string // in place of the workload's; "" for that
@@ -197,7 +197,7 @@ func readLinuxMode(r *doc.Reader, p *Probe) {
 
 var errUnfinished = errors.New("another point failed to make what both need")
 
-// Work is what points of a plan share and one of them makes. It keeps the latest few, each of which may be hundreds
+// Work is work that points of a plan share and one of them does. It keeps the latest few, each of which may be hundreds
 // of megabytes.
 type Work struct {
 	Most int // that are kept; 0 for three

@@ -82,7 +82,7 @@ func (p *Point) Published() *Published {
 	return p.Probe.Published
 }
 
-// Layout is what is drawn for the point. It depends on the seed and the number of the replicate alone, so
+// Layout draws the layout of the point. It depends on the seed and the number of the replicate alone, so
 // that all points of an experiment are compared under the same layouts.
 func (p *Point) Layout() sim.Layout { return sim.DrawLayout(p.Seed, p.Replicate) }
 

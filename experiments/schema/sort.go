@@ -2,7 +2,7 @@ package schema
 
 import "fmt"
 
-// Sort names the points that take about as long as this one on the host, per call and CPU: those of the same kind, cost
+// Sort names the points that take about as long as this one on the host, per call and CPU: points of one kind, cost
 // model, kernel, probe and crowd.
 func (p *Point) Sort() string {
 	return fmt.Sprint(p.Kind, p.Machine.Name, p.Machine.CPU.Model, p.Image.Hash, p.Kernel.HZ, p.Workload.Load, p.Probe.Mode, p.Probe.Kind, p.Crowd)

@@ -5,7 +5,7 @@ import (
 	"kprobesim/kprobes"
 )
 
-// Watchpoint is what a point of kind watchpoints registers, and the function that its loop calls.
+// Watchpoint is the watchpoint of a point, and the function that its loop calls.
 type Watchpoint struct {
 	kprobes.Watch
 	Calls string // instead of the workload's target; it takes the workload's arguments

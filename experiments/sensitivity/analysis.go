@@ -47,7 +47,7 @@ func (a *Analysis) user() []string {
 	return a.sets
 }
 
-// Effect is what one number does to every row.
+// Effect is the change that one number makes to every row.
 type Effect struct {
 	Number
 	AtLow, AtHigh []*big.Rat // cycles of a hit of every point; nil for an end that there is not
@@ -126,7 +126,7 @@ func (a *Analysis) check(p *schema.Plan) error {
 // trial is one run of the experiment: with the end of a number, or with a fitted number moved.
 type trial struct {
 	plan  *schema.Plan
-	first int // index of its first point among those of its batch
+	first int // index of its first point in its batch
 	rows  []*big.Rat
 	hits  []int64
 }
@@ -275,7 +275,7 @@ func (a *Analysis) keep(e Effect) {
 	a.Effects = append(a.Effects, e)
 }
 
-// refitted is what the rows are when the fitted numbers have made up for one end of a number.
+// refitted returns the rows after the fitted numbers have made up for one end of a number.
 func (a *Analysis) refitted(e *Effect, end string, to []*big.Rat) []*big.Rat {
 	if to == nil {
 		return nil
@@ -287,7 +287,7 @@ func (a *Analysis) refitted(e *Effect, end string, to []*big.Rat) []*big.Rat {
 	return out
 }
 
-// change is what a row moves at one end of a number, in percent. A row that costs nothing has none.
+// change is the change of a row at one end of a number, in percent. A row that costs nothing has none.
 func (a *Analysis) change(row int, to []*big.Rat) *big.Rat {
 	if to == nil || a.base[row].Sign() == 0 {
 		return new(big.Rat)

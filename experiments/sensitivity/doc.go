@@ -1,5 +1,5 @@
 // Package sensitivity asks which numbers of a machine description the overhead of a hit rests on. Each
 // sourced number goes to the low and to the high end of its uncertainty, one at a time, and the experiment
-// is run with it. Fitted numbers stay, or are fitted again so that the fitted figures stay. Left out is
-// what two numbers do together: the sum at the end of a table takes them as independent.
+// is run with it. Fitted numbers stay, or are fitted again so that the fitted figures stay. It varies
+// no two numbers together: the sum at the end of a table takes them as independent.
 package sensitivity

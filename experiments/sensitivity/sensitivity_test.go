@@ -102,7 +102,7 @@ func analyse(t *testing.T, refit bool, sets ...string) *Analysis {
 }
 
 // TestRun finds the one sourced number that the toy's hits rest on. The mispredictions of k are 45 of 245
-// cycles, those of b 15 of 115, and the number may be off by 10 %.
+// cycles, b has 15 of 115, and the number may be off by 10 %.
 func TestRun(t *testing.T) {
 	a := analyse(t, false)
 	if len(a.Effects) != 1 || a.Effects[0].Name() != "event.mispredict" || a.Left.Unused == 0 || a.Left.Fitted != 1 {

@@ -59,7 +59,7 @@ const (
 // maxTimeline bounds the events of a timeline.
 const maxTimeline = 4 << 20
 
-// layer is what a CPU is in the middle of, beside the task that runs.
+// layer is an open slice of a CPU, beside the task that runs.
 type layer uint8
 
 const (

@@ -317,8 +317,8 @@ func checkSyncs(t *testing.T, events []told, want int) {
 	}
 }
 
-// TestTimelineOfABatch counts the synchronizations while three probes become optimized: those of one
-// batch, which stop_machine and breakpoints written together need once, breakpoints alone for each.
+// TestTimelineOfABatch counts the synchronizations while three probes become optimized: one batch,
+// which stop_machine and breakpoints written together need once, breakpoints alone for each.
 func TestTimelineOfABatch(t *testing.T) {
 	exptest.Alone(t)
 	for patching, want := range map[string]struct{ steps, rounds int }{

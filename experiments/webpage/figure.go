@@ -17,7 +17,7 @@ import (
 )
 
 // figure is a picture of the page. Address holds the whole picture; a browser runs no script of a picture and loads
-// nothing for it, whoever drew it.
+// nothing for it, so its origin does not matter.
 type figure struct {
 	Name, Alt, Caption string
 	Address            template.URL

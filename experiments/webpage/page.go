@@ -25,7 +25,7 @@ var (
 	script string
 )
 
-// page is what the template shows.
+// page is the input of the template.
 type page struct {
 	Title  string
 	Style  template.CSS
@@ -171,7 +171,7 @@ func index(runs []run) *grid {
 	return g
 }
 
-// difference is what moved between two runs of one experiment.
+// difference lists the figures that moved between two runs of one experiment.
 type difference struct {
 	Name, Old, New string
 	Records        int

@@ -28,17 +28,6 @@ var wordy = strings.Fields(`
 	distro/measuring
 	distro/phases
 	distro/probing
-	experiments
-	experiments/explaining
-	experiments/keeping
-	experiments/kinds
-	experiments/planning
-	experiments/reports
-	experiments/running
-	experiments/schema
-	experiments/sensitivity
-	experiments/timelines
-	experiments/webpage
 	image
 	image/linux
 	image/linux/linuxtest
@@ -47,16 +36,11 @@ var wordy = strings.Fields(`
 	kprobes/arm
 	kprobes/ppc64
 	kprobes/x86
-	machines
 	mmu
 	modules
-	paper
 	races
-	results
-	results/compare
 	sim
 	smp
-	targets
 	workloads
 `)
 

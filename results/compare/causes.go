@@ -43,10 +43,10 @@ func causes(old, now formats.Keys) []string {
 	return out
 }
 
-// setting is what begins the keys of settings, and ofMachine what follows where they are for the machine.
+// setting begins the keys of settings, and ofMachine follows where they are for the machine.
 const setting, ofMachine = "setting ", "machine."
 
-// settingsFirst puts the keys that somebody has set in front of those of files: they are the likeliest cause.
+// settingsFirst puts the keys that somebody has set in front of the keys of files: they are the likeliest cause.
 func settingsFirst(keys []string) []string {
 	isFile := func(key string) bool { return !strings.HasPrefix(key, setting) }
 	return append(slices.DeleteFunc(slices.Clone(keys), isFile), slices.DeleteFunc(keys, func(k string) bool { return !isFile(k) })...)

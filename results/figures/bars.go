@@ -204,7 +204,7 @@ func (b *Bars) drawScaled(c draw.Canvas, s scale) {
 	p.Draw(c)
 }
 
-// barLayout is what follows from the distance between groups: labels lie flat, stand upright or are left
+// barLayout follows from the distance between groups: labels lie flat, stand upright or are left
 // out, as the room allows.
 type barLayout struct {
 	step, pitch vg.Length

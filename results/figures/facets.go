@@ -112,7 +112,7 @@ func settingText(key, value string) string {
 	return KeyText(key) + " " + value
 }
 
-// KeyText is what axes call a key: its last word, spelled out where it is short for something.
+// KeyText names a key on an axis: its last word, spelled out where it is short for something.
 func KeyText(key string) string {
 	switch key {
 	case "kernel.cpus":
@@ -123,8 +123,8 @@ func KeyText(key string) string {
 	return strings.ReplaceAll(key[strings.LastIndex(key, ".")+1:], "_", " ")
 }
 
-// barFacets parts the points of a chart of bars into panels. Groups are what has the most values: the names of
-// points, or a key of the sweep. There is a panel for each value of the others. over is "" for groups of names.
+// barFacets parts the points of a chart of bars into panels. Groups are the names of points, or a key of the sweep,
+// whichever has the most values. There is a panel for each value of the others. over is "" for groups of names.
 func barFacets(points []results.Point) (over string, parts []facet, err error) {
 	keys := varied(points)
 	most := len(valuesOf(points, results.Point.Name))

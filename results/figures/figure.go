@@ -28,7 +28,7 @@ type Figure interface {
 	data() string
 }
 
-// Frame is what all figures share. Caption lines stand below the data, small, one paragraph each,
+// Frame has the parts that all figures share. Caption lines stand below the data, small, one paragraph each,
 // wrapped to the width: the place for sources ("measured: Documentation/kprobes.txt, 2010"). Width
 // and Height are millimetres on paper; a width of zero means 140, a height of zero what the figure needs. Bare
 // leaves title and caption out of the picture, for a document that sets them in its own type.

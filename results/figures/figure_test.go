@@ -35,7 +35,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestRender draws every figure twice: the same bytes, and files that are what they say.
+// TestRender draws every figure twice: the same bytes, and files of the formats of their names.
 func TestRender(t *testing.T) {
 	once, again := sampleFigures(t), sampleFigures(t)
 	for _, name := range slices.Sorted(maps.Keys(once)) {

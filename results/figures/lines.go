@@ -36,7 +36,7 @@ type LineStyle struct {
 // Dash tells the lines of a group apart.
 type Dash uint8
 
-// The marks of a dashed line are hollow, those of others are filled.
+// The marks of a dashed line are hollow, others are filled.
 const (
 	Solid Dash = iota
 	Dashed
@@ -87,7 +87,7 @@ func (l *Lines) check(p XY) error {
 
 func (p XY) whisker() bool { return p.Low != 0 || p.High != 0 }
 
-// style returns how the i-th series is drawn. Marks of earlier lines are larger, so that they show around those of
+// style returns how the i-th series is drawn. Marks of earlier lines are larger, so that they show around the marks of
 // lines that lie over them.
 func (l *Lines) style(i int) (draw.LineStyle, draw.GlyphStyle) {
 	s := l.Series[i].Style
@@ -266,7 +266,7 @@ type roomy struct {
 	width vg.Length // of the data
 }
 
-// Ticks are those of the ticker, with fewer labels.
+// Ticks returns the ticks of the ticker, with fewer labels.
 func (r roomy) Ticks(low, high float64) []plot.Tick {
 	ticks := slices.Clone(r.Ticker.Ticks(low, high))
 	slices.SortFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })

@@ -43,7 +43,7 @@ func hidePublished(f Figure) {
 	}
 }
 
-// chartsOf lists the charts of a figure: those of its panels, or itself.
+// chartsOf lists the charts of a figure: its panels', or itself.
 func chartsOf[T Panel](f Figure) (all []T) {
 	switch f := f.(type) {
 	case *Panels:
@@ -79,7 +79,7 @@ func overheadBars(s *results.Set, points []results.Point, frame Frame, log bool,
 	return b
 }
 
-// plainName is what plain bars are called: predictions, when each of them is one.
+// plainName names plain bars: predictions, when each of them is one.
 func plainName(s *results.Set, points []results.Point) string {
 	for _, p := range points {
 		if r, ok := s.Get(p, results.MetricMicros); ok && r.Role == results.Simulated {
@@ -89,8 +89,8 @@ func plainName(s *results.Set, points []results.Point) string {
 	return string(results.Predicted)
 }
 
-// OverheadPanels is OverheadBars with a panel for each setup of the set, two beside each other. Its title is what
-// title makes of the panel's first point. Where two experiments of one setup have probes of the same name, each
+// OverheadPanels is OverheadBars with a panel for each setup of the set, two beside each other. Function title
+// makes its title of the panel's first point. Where two experiments of one setup have probes of the same name, each
 // experiment has a panel by its own name. All panels have a place for published figures, or none has. The
 // page is higher than the frame says when its rows of panels need it.
 func OverheadPanels(s *results.Set, frame Frame, title func(results.Point) string) (*Panels, error) {
@@ -106,7 +106,7 @@ func OverheadPanels(s *results.Set, frame Frame, title func(results.Point) strin
 	return p, p.nonempty()
 }
 
-// settingsName names a point among those of several experiments, with what was swept.
+// settingsName names a point of several experiments, with what was swept.
 func settingsName(p results.Point) string {
 	return strings.Join(append([]string{p.Name()}, settingsOf(p)...), " ")
 }
@@ -143,7 +143,7 @@ func setups(s *results.Set, title func(results.Point) string) ([][]results.Point
 	return grouped(s, setupOf), title
 }
 
-// setupOf is what the points of one panel have in common.
+// setupOf returns the setup that the points of one panel have in common.
 func setupOf(p results.Point) results.Point {
 	return results.Point{Machine: p.Machine, ISA: p.ISA, Era: p.Era}
 }
@@ -264,7 +264,7 @@ func drawnPhases(s *results.Set, phases []string) (drawn []string) {
 	return drawn
 }
 
-// phaseCycles are what a stack has place for: a phase below zero is none; the caller says so.
+// phaseCycles are the cycles that a stack has place for: a phase below zero is none; the caller says so.
 func phaseCycles(s *results.Set, p results.Point, phase string) float64 {
 	r, _ := s.Get(p, results.PhaseMetric(phase))
 	return max(r.Value.Float(), 0)

@@ -74,7 +74,7 @@ func kindColor(name string) (color.RGBA, bool) {
 	return colorOf(c), ok
 }
 
-// kindMark returns the place of a kind's mark among those of lines.
+// kindMark returns the place of a kind's mark among the marks of lines.
 func kindMark(name string) int {
 	return map[string]int{"k": 0, "b": 3, "o": 2, "e": 5, "f": 4, "j": 1, "r": 1, "rb": 4, "ro": 5, "re": 1, "rf": 2, "kr": 3, "jr": 4}[kindOf(name)]
 }

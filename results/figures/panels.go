@@ -29,7 +29,7 @@ type Panel interface {
 	least(s scale) vg.Length
 }
 
-// scale is what panels share: the values on the axes, the number of groups that there is room for, and the
+// scale is the scale that panels share: the values on the axes, the number of groups that there is room for, and the
 // labels that must fit.
 type scale struct {
 	low, high  float64

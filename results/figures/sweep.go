@@ -122,7 +122,7 @@ func (c *SweepChart) lines(s *results.Set, f facet, panel string, notes *sweepNo
 	return l, nil
 }
 
-// sweepNotes is what the caption of a chart says of lines that do not show.
+// sweepNotes are the lines that do not show, for the caption.
 type sweepNotes struct{ dropped, hidden []string }
 
 func (n *sweepNotes) drop(names []string) {

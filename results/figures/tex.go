@@ -32,7 +32,7 @@ func renderTeX(f Figure) ([]byte, error) {
 	return plainNumbers(b.Bytes()), nil
 }
 
-// startOfText is what the canvas writes between the numbers of a line and its text.
+// startOfText stands between the numbers of a line and its text.
 const startOfText = `\selectfont `
 
 // plainNumbers writes the numbers of the canvas so that TeX reads them and processors agree on them. What a text or a

@@ -44,7 +44,7 @@ const (
 )
 
 // KindBench takes every metric of a set, each under its own name, for experiments that measure something else.
-// Published values are left out: nobody compares those of two runs. The name of the kind becomes that of the
+// Published values are left out: nobody compares them between runs. The name of the kind becomes that of the
 // benchmark, "irq-off" for instance IrqOff.
 func KindBench(kind string, s *results.Set) BenchOptions {
 	opt := BenchOptions{}

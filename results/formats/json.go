@@ -28,7 +28,7 @@ type jsonFile struct {
 	Points    []jsonPoint `json:"points"`
 }
 
-// PlaceJSON is what names a point within an experiment, as programs read it. The seed is a string because JSON numbers
+// PlaceJSON names a point within an experiment, as programs read it. The seed is a string because JSON numbers
 // lose digits in many readers.
 type PlaceJSON struct {
 	Machine   string `json:"machine"`

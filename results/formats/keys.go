@@ -17,7 +17,7 @@ import (
 // and sources are none, because no figure depends on them.
 type Keys map[string]string
 
-// maxKeysFile bounds a file of keys in bytes. Those of this program take some ten thousand.
+// maxKeysFile bounds a file of keys in bytes. This program's take some ten thousand.
 const maxKeysFile = 4 << 20
 
 // Text writes the keys, one a line, sorted.

@@ -48,7 +48,7 @@ func unpackOverrides(field string) ([]string, error) {
 	return sets, nil
 }
 
-// cutOverrides takes the settings off a line and holds them against those of the lines before it.
+// cutOverrides takes the settings off a line and holds them against the lines before it.
 func cutOverrides(s *results.Set, text string) (rest string, err error) {
 	at := strings.LastIndex(text, ",")
 	if at < 0 {

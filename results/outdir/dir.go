@@ -128,7 +128,7 @@ func sums(files map[string][]byte) []byte {
 }
 
 // Written returns the hashes of the files that a run wrote into a results directory, by name, and whether the
-// directory has the list of them. Those of earlier versions of the program have none.
+// directory has the list of them. Directories of earlier versions of the program have none.
 func Written(dir string) (map[string]string, bool, error) {
 	b, err := os.ReadFile(filepath.Join(dir, SumsName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -30,7 +30,7 @@ func files(text string) map[string][]byte {
 	return map[string][]byte{ManifestName: []byte(text), "figures/" + text + ".svg": []byte(text)}
 }
 
-// theirs are what somebody put into a results directory.
+// theirs are files that somebody put into a results directory.
 func theirs() map[string]string {
 	return map[string]string{"notes.txt": "look at k", "mine/plot.svg": "drawn by hand"}
 }
@@ -44,7 +44,7 @@ func put(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// holds asserts that dir is what files(text) wrote, and the further files, and that nothing stands beside it.
+// holds asserts that dir has the files of files(text), and the further files, and that nothing stands beside it.
 func holds(t *testing.T, dir, text string, further map[string]string) {
 	t.Helper()
 	got := tree(t, filepath.Dir(dir))

@@ -29,7 +29,7 @@ func faulty(dir string, n int, killed bool) (w dirWriter, came *bool) {
 	}}, came
 }
 
-// wholeOf asserts that dir is what one of the texts wrote, with what others put there, and returns which.
+// wholeOf asserts that dir has the files of one of the texts, with what others put there, and returns which.
 func wholeOf(t *testing.T, dir string, texts ...string) {
 	t.Helper()
 	got := tree(t, dir)

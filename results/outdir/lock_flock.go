@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// tryLock makes the file and locks it. The process that has the lock removes the file, so whoever gets the lock of a
-// file that is no longer there has not got it.
+// tryLock makes the file and locks it. The process that has the lock removes the file, so the lock of a
+// file that is no longer there does not count.
 func tryLock(path string) (unlock func() error, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -19,7 +19,7 @@ func callColumns() []ColumnSpec {
 	}
 }
 
-// countColumns are those of what was counted, where any point has not one hit a call.
+// countColumns are the columns of calls and hits, where any point has not one hit a call.
 func countColumns() []ColumnSpec {
 	return []ColumnSpec{
 		{Title: "calls", Metric: results.MetricCalls, Beside: results.MetricHitsMissed},

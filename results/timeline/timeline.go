@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Timeline is what happened on several tracks over time: slices, which nest, instants, and flows that
+// Timeline is a history on several tracks: slices, which nest, instants, and flows that
 // tie some of them together. Encode writes it for the Perfetto viewer. Times are whole numbers of a
 // unit that the maker chooses, so that their order is exact; only what is written is rounded, down
 // to nanoseconds.
@@ -28,7 +28,7 @@ type track struct {
 	open int // slices that have begun and not ended
 }
 
-// Mark is what a slice or an instant says. A flow is a number: an arrow leads from each event that
+// Mark is the text of a slice or an instant. A flow is a number: an arrow leads from each event that
 // lists it in Flows to the next one, up to the one that has it in Ends.
 type Mark struct {
 	Name, Category string
@@ -90,8 +90,7 @@ func (t *Timeline) Len() int { return len(t.events) }
 
 func (t *Timeline) add(e timelineEvent) { t.events = append(t.events, e) }
 
-// ordered returns the events by time, those of the same time as they were added. Flows that end nowhere are left out:
-// nobody was at their end.
+// ordered returns the events by time, and events of one time as they were added. Flows that end nowhere are left out.
 func (t *Timeline) ordered() []timelineEvent {
 	events := slices.Clone(t.events)
 	ends := map[uint64]bool{}
