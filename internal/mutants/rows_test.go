@@ -16,7 +16,7 @@ import (
 // The page of rows, and the list of their mutants.
 const (
 	page = "docs/coverage.md"
-	list = "docs/coverage.mutants"
+	list = "internal/mutants/coverage.mutants"
 )
 
 var rowsFlag = flag.String("rows", "", "rows of "+page+" whose mutants are tried: 1-20,57, or all")
