@@ -17,7 +17,7 @@ SCHEDULES ?= 1500
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help quick check hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench mutants races compare faults man paper rows
+.PHONY: help quick check hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races compare faults man paper rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
@@ -91,6 +91,13 @@ mutants: ## make mistakes in the code and list those that no test notices: MUTAN
 
 bench: ## the Go benchmarks, among them simulated MIPS
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+# A build of the program that make waits compares with.
+OLD       ?= out/kprobesim-old
+
+waits: ## what users wait for, beside an older build of the program: OLD=../old/kprobesim (takes half an hour; packaged kernels are in KPROBESIM_LINUX)
+	$(GO) build -o out/kprobesim-new ./cmd/kprobesim
+	$(GO) run ./internal/waits -old $(OLD) -new out/kprobesim-new $(WAITS)
 
 races: ## search for races: SCHEDULES of every scenario
 	$(GO) run ./cmd/kprobesim races $$(ls races/scenarios/*.toml) --per-scenario --schedules $(SCHEDULES)

@@ -65,7 +65,7 @@ type Cache struct {
 	shape  `state:"-"`
 }
 
-// shape holds what does not change.
+// shape is what does not change.
 type shape struct {
 	Mask   uint32 // set index mask, where the number of sets is a power of two
 	ways   uint32
@@ -103,7 +103,7 @@ func NewCacheBehind(cc CacheConfig) *Cache {
 	return c
 }
 
-// set is the set of a line: line modulo sets. The low half of the first product follows the point in
+// set is the set of a line: line modulo sets. The low half of the first product is what follows the point in
 // line / sets, exactly enough for numbers of 32 bits (Lemire, Kaser, Kurz, Faster Remainder by Direct Computation, 2019).
 func (c *Cache) set(line uint32) uint {
 	hi, _ := bits.Mul64(c.part*uint64(line), uint64(c.sets))
@@ -241,5 +241,28 @@ func (c *Cache) replace(lines int) {
 			c.places.grow(tag)
 		}
 		*c.places.at(tag) |= place(uint32(i)%c.ways+1) << (c.column & 31)
+	}
+}
+
+// Layout says where a first-level cache keeps what Use looks at, for host code that does the same. It holds until the
+// cache is read from a snapshot.
+type Layout struct {
+	Places uintptr // of the slice of places, of four bytes each, by tag: a line plus one
+	Recent uintptr // the elements, by set
+	Idle   uintptr // likewise
+	Column uint    // the shift to the bits of the cache in a place: the way that has the line plus one, or zero
+	Mask   uint32
+	Others uint32 // as in Cache
+}
+
+// PlaceColumn has the bits of a cache in a place.
+const PlaceColumn = column
+
+// Layout returns the layout of a first-level cache.
+func (c *Cache) Layout() Layout {
+	return Layout{
+		Places: uintptr(unsafe.Pointer(&c.places.by)), Recent: uintptr(unsafe.Pointer(unsafe.SliceData(c.Recent))),
+		Idle:   uintptr(unsafe.Pointer(unsafe.SliceData(c.idle))),
+		Column: c.column, Mask: c.Mask, Others: c.others,
 	}
 }

@@ -3,7 +3,7 @@ package mmu
 import "unsafe"
 
 // places say of each line which way of up to four caches has it. So a hit looks at one word of them and at the bits of
-// the set, and not at tags: the tags of a large cache are larger than the caches of the host. Lines go by their tags, so
+// the set, and not at tags: those of a large cache are larger than the caches of the host. Lines go by their tags, so
 // that an empty tag has a place too, which says nothing.
 type places struct{ by []place }
 
@@ -163,38 +163,4 @@ func (l *Levels) LoadKnown(pa uint64) (misses uint) {
 func (l *Levels) Has(line uint32) bool {
 	tag := line + 1
 	return uint(tag) < uint(len(l.places.by)) && l.places.by[tag]&^(column<<columnL1I) != 0
-}
-
-// Layout is where caches keep what they know, for code that does what Load does without being called.
-type Layout struct {
-	Places unsafe.Pointer // of the slice of places, of four bytes each, by tag
-	Shift  uint           // logarithm of a line
-	Levels []LevelLayout  // those that a load passes
-}
-
-// LevelLayout is the layout of one cache. Others, and the product that finds a set, are as in Cache.
-type LevelLayout struct {
-	Recent, Tags, Idle unsafe.Pointer // the elements; the first cache alone has Recent
-	Mask, Ways, Sets   uint32
-	Others             uint32
-	Part               uint64
-	Column             uint
-}
-
-// PlaceColumn has the bits of a cache in a place, which are shifted by its column.
-const PlaceColumn = column
-
-// Layout returns the layout of caches whose lines have one size, and false for others. It holds as long as they are.
-func (l *Levels) Layout() (at Layout, ok bool) {
-	at = Layout{Places: unsafe.Pointer(&l.places.by), Shift: l.shift}
-	for _, c := range [...]*Cache{l.l1d, l.l2, l.l3} {
-		if c != nil {
-			at.Levels = append(at.Levels, LevelLayout{
-				Recent: unsafe.Pointer(unsafe.SliceData(c.Recent)), Tags: unsafe.Pointer(unsafe.SliceData(c.tags)),
-				Idle: unsafe.Pointer(unsafe.SliceData(c.idle)),
-				Mask: c.Mask, Ways: c.ways, Sets: c.sets, Others: c.others, Part: c.part, Column: c.column,
-			})
-		}
-	}
-	return at, l.even
 }

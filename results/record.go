@@ -83,9 +83,6 @@ func (r Record) validate() error {
 	if r.CPUs < 1 {
 		return fmt.Errorf("cpus %d is not positive", r.CPUs)
 	}
-	if r.Replicate < 0 {
-		return fmt.Errorf("replicate %d is below zero", r.Replicate)
-	}
 	return r.Role.validate()
 }
 
@@ -184,7 +181,7 @@ func (s *Set) Sources() []string {
 	return sources
 }
 
-// Columns names the columns of the long form.
+// columnNames is the header of the long form.
 func Columns() []string {
 	return []string{
 		"experiment", "machine", "isa", "era", "cpus", "seed", "probe", "metric", "unit", "value",
@@ -192,7 +189,7 @@ func Columns() []string {
 	}
 }
 
-// Fields returns the columns of one record, as Columns names them.
+// fields returns the columns of one record in the order of columnNames.
 func (r Record) Fields() []string {
 	return []string{
 		r.Experiment, r.Machine, r.ISA, r.Era, strconv.Itoa(r.CPUs),

@@ -87,14 +87,18 @@ func directorySide(dir string) (*results.Set, formats.Keys, error) {
 	if !exists(filepath.Join(dir, reports.ResultsName)) {
 		return nil, nil, fmt.Errorf("%s has no %s: name a results directory, such as out/NAME", dir, reports.ResultsName)
 	}
-	k, err := reports.Unchanged(dir)
-	if err != nil {
+	if err := reports.Unchanged(dir); err != nil {
 		return nil, nil, err
 	}
-	if p := k.Manifest.Program; k.Keys != nil && p != (outdir.Program{}) {
-		k.Keys["program"] = p.String()
+	set, keys, err := loadSide(filepath.Join(dir, reports.ResultsName), filepath.Join(dir, reports.InputsName))
+	if err != nil || keys == nil {
+		return set, keys, err
 	}
-	return k.Set, k.Keys, nil
+	program, err := reports.ProgramOf(dir)
+	if program != (outdir.Program{}) {
+		keys["program"] = program.String()
+	}
+	return set, keys, err
 }
 
 // judge holds comparisons against rules and writes them in one form.

@@ -31,7 +31,7 @@ const (
 	everything
 )
 
-func early()     { host.Code.Blocks, host.Code.Steps = 1, 1 }
+func early()     { host.Code.Blocks = 1 }
 func functions() { host.Code.Off, host.Memo.Blocks = true, 0 }
 
 var disturbances = []disturbance{

@@ -17,7 +17,7 @@ func EachMemo[C cpus.CPU](t *testing.T, what string, registers func(C) any, f fu
 	built := host.Memo
 	code := host.Code
 	defer func() { host.Memo, host.Code = built, code }()
-	host.Code.Blocks, host.Code.Steps = 1, 1
+	host.Code.Blocks = 1
 	bounds := [][2]int{{0, 0}, {built.Blocks, built.Runs}, {built.Blocks, 0}, {8, 0}}
 	for _, blocks := range more {
 		bounds = append(bounds, [2]int{blocks, 0})

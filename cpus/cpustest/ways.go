@@ -62,7 +62,7 @@ func InEveryWay[C cpus.CPU](t *testing.T, name string, models []string, start fu
 			way := ways[i%len(ways)]
 			host.Code = code
 			if i >= len(ways) {
-				host.Code.Blocks, host.Code.Steps = 1, 1
+				host.Code.Blocks = 1
 			}
 			c := start(model)
 			way.run(c)

@@ -25,14 +25,11 @@ type Block[C, P any] struct {
 	more     [2]link[C, P] // further blocks that followed it
 	pc       uint64        // virtual address it was decoded for: phases go by address
 	pa       uint64
-	watched  uint64 // below this address it lies in spans that are observed: links do not lead to it
-	tail     *tail  // of the only instruction when it reaches into another page
-	mode     uint8  // in which it was decoded
-	heat     uint8  // executions without a cost model, up to traceHeat or threadHeat
-	trace    *trace[C, P]
-	thread   *Thread[C, P]
-	native   *wholeCode // it is there as long as its room's generation is
-	warm     uint8      // executions by functions under the window model, up to Engine.hot and one
+	watched  uint64       // below this address it lies in spans that are observed: links do not lead to it
+	tail     *tail        // of the only instruction when it reaches into another page
+	mode     uint8        // in which it was decoded
+	code     *translation // nil until it is translated
+	warm     uint8        // executions up to its translation, or tried
 }
 
 // tail is the part of an instruction in a second page: that page's physical address, and the bytes.

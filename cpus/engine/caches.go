@@ -32,7 +32,6 @@ func (c *Core) loadOther(pa, n, v uint64) {
 	if n >= 4 {
 		if e := &c.micro[v>>pageShift&(microEntries-1)]; e.read == v>>pageShift+c.microGen {
 			hostcode.Prefetch(e.at(v & pageMask))
-			c.lookAhead(e.base + v&pageMask)
 		}
 	}
 	if c.direct == nil {

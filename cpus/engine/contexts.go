@@ -37,13 +37,15 @@ func (e *Engine[C, P]) DropTranslation(va uint64) {
 // so that it costs little to come back.
 func (e *Engine[C, P]) SwitchTranslations(context uint8) {
 	x := &e.contexts
+	from := x.present
 	x.present = context & (Contexts - 1)
 	e.curTag = 0
 	if e.microGen = x.data[x.present]; e.microGen == 0 {
 		e.newData()
 	}
-	e.voidWays()
-	if e.gen = x.code[x.present]; e.gen == 0 {
+	e.gen = x.code[x.present]
+	e.chains.switchWays(from, x.present, e.gen != 0)
+	if e.gen == 0 {
 		e.newFetch()
 	}
 }
@@ -94,10 +96,10 @@ func (c *Core) newData() {
 // cheaper than to find them.
 func (e *Engine[C, P]) forgetFetch() {
 	e.forgetLinks()
-	e.voidWays()
+	e.chains.voidWays()
 }
 
-// forgetLinks is forgetFetch but for the links of threaded code.
+// forgetLinks is forgetFetch but for the ways of host code.
 func (e *Engine[C, P]) forgetLinks() {
 	e.curTag = 0
 	e.contexts.code = [Contexts]uint64{}

@@ -27,7 +27,6 @@ const (
 	StopExit              // Exit said why the CPU leaves guest execution
 	StopBlock             // later instructions must be fetched anew
 	StopTrap              // Stepper.EndStep has a trap behind the instruction
-	stopTrace             // the running trace goes no further
 )
 
 // Pending checks: reasons to ask the instruction set before the next block, in Core.Check.
@@ -37,6 +36,7 @@ const (
 	checkStore                  // the store of decoded code is full
 	checkWatched                // other instructions are watched
 	checkUntimed                // the cost model is to be put away, or brought back
+	checkFlavour                // it was, and host code is of the other flavour
 )
 
 // Core is the part of an engine that knows no instructions: registers, time, memory, accounts. Its
@@ -89,11 +89,8 @@ type Core struct {
 	contexts contexts
 	quick    quick
 
-	memo  memo      `state:"-"`
-	model modelCode `state:"-"`
-	ahead *ahead    `state:"-"`
-	// pointers are those that missed before ahead is there.
-	pointers uint32 `state:"-"`
+	memo   memo   `state:"-"`
+	chains chains `state:"-"`
 	windowState
 	prices `state:"-"`
 	acc    [accesses]access
@@ -149,7 +146,7 @@ func (c *Core) Reset() {
 	c.Book()
 	c.R = [Registers]uint64{}
 	c.SyncContext()
-	c.Stop, c.Check, c.Single = 0, c.Check&(checkWatched|checkUntimed), 0
+	c.Stop, c.Check, c.Single = 0, c.Check&(checkWatched|checkUntimed|checkFlavour), 0
 	c.User, c.exit = false, cpus.Exit{}
 	c.WatchData(nil)
 	c.WatchCode(nil)

@@ -17,12 +17,10 @@ type Engine[C, P any] struct {
 	until clock.Ticks `state:"-"`
 	gen   uint64      // generation of the present translations; links of others are void
 	Core
-	isa              ISA[C, P] `state:"-"`
-	store[C, P]      `state:"-"`
-	resume           resumePoint[C, P]
-	trail            trail[C, P] `state:"-"`
-	threads[C, P]    `state:"-"`
-	timedState[C, P] `state:"-"`
+	isa            ISA[C, P] `state:"-"`
+	store[C, P]    `state:"-"`
+	resume         resumePoint[C, P]
+	hostCode[C, P] `state:"-"`
 
 	stepped  bool          // the last observed instruction completed
 	observed clock.Ticks   // end of the last observed instruction
@@ -99,8 +97,7 @@ type Spec struct {
 // the engine of the first CPU of the same machine, with which it shares decoded code; nil for the first.
 func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Config, bus cpus.Bus, first *Engine[C, P]) {
 	e.self, e.isa = self, isa
-	e.threader, _ = isa.(Threader[C, P])
-	e.coder, _ = isa.(TimedGenerator[C, P])
+	e.emitter, _ = isa.(Emitter[C, P])
 	c := &e.Core
 	c.Num, c.Bus, c.Memory, c.translator = n, bus, bus.Memory, isa
 	c.ram, c.codeMap = bus.Memory.Raw(), bus.Memory.CodeMap()
@@ -121,7 +118,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 		all = bus.Directory.CPUs()
 	}
 	c.memo.init(all)
-	c.model.after, c.model.of, e.hot = host.Code.Steps, 1, host.Code.Blocks
+	e.hot = host.Code.Blocks
 	c.lose()
 	c.idx = between
 	dir := bus.Directory

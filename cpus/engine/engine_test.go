@@ -178,9 +178,6 @@ func TestStoreIntoCode(t *testing.T) {
 		if c.R[2] != 0 || c.R[3] != 7 {
 			t.Errorf("registers 2 and 3 are %d and %d, want 0 and 7: old code was executed", c.R[2], c.R[3])
 		}
-		if c.dropped == 0 {
-			t.Error("no code was dropped")
-		}
 	})
 }
 

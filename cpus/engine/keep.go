@@ -16,5 +16,6 @@ func (e *Engine[C, P]) Renew() {
 	e.aim()
 	e.lose()
 	e.forgetCode()
+	e.code = nil // its routines know where caches were
 	e.ForgetTranslations()
 }

@@ -252,10 +252,6 @@ func (c *Core) settle(n int) {
 		c.settleUntimed(n)
 		return
 	}
-	if c.memo.pause != 0 && n == len(c.cur.steps) && c.rest(c.cur) {
-		c.settled = n
-		return
-	}
 	left := c.odd &^ (c.cur.minds &^ oddStray) // what its loads met is used up
 	if c.window {
 		if c.course >= oneInput {
@@ -358,16 +354,23 @@ func (c *Core) worth(n int) bool {
 	case b.runs < m.runs:
 		b.runs++
 	default:
-		if b.number == 0 {
-			m.blocks++
-			b.number = m.blocks << keyBlock
-			if len(b.ops) <= oddMost {
-				b.key = b.number | uint64(len(b.ops))<<keyEnd
-			}
-		}
+		m.keyOf(b)
 		return true
 	}
 	return false
+}
+
+// keyOf returns the key of a whole block's edges without inputs and branch, or zero when pass is not to look for them. A
+// block gets its number here.
+func (m *memo) keyOf(b *timed) uint64 {
+	if b.number == 0 {
+		m.blocks++
+		b.number = m.blocks << keyBlock
+		if len(b.ops) <= oddMost {
+			b.key = b.number | uint64(len(b.ops))<<keyEnd
+		}
+	}
+	return b.key
 }
 
 // learn makes an edge while the model does its work.

@@ -12,19 +12,17 @@ import (
 	"kprobesim/mmu"
 )
 
-// memos are ways to remember, by name. The first remembers nothing, and has no code of
-// the host.
+// memos are ways to remember, by name. The first remembers nothing.
 var memos = []struct {
 	name string
 	set  func(c *Core)
 }{
-	{"off", func(c *Core) { c.memo.limit, c.model.asked = 0, true }},
+	{"off", func(c *Core) { c.memo.limit = 0 }},
 	{"as built", func(*Core) {}},
 	{"at once", func(c *Core) { c.memo.runs = 0 }},
-	{"eight places", func(c *Core) { c.memo.runs, c.memo.limit, c.model.after = 0, 8, 1 }},
-	{"one hash", func(c *Core) { c.memo.runs, c.memo.narrow, c.model.after = 0, ^uint64(0), 1 }},
-	{"at rest, by functions", func(c *Core) { c.memo.pause, c.model.asked = 1<<31, true }},
-	{"at rest", func(c *Core) { c.memo.pause, c.model.after = 1<<31, 1 }},
+	{"eight places", func(c *Core) { c.memo.runs, c.memo.limit = 0, 8 }},
+	{"one hash", func(c *Core) { c.memo.runs, c.memo.narrow = 0, ^uint64(0) }},
+	{"at rest", func(c *Core) { c.memo.pause = 1 << 31 }},
 }
 
 // anyCore is a window model of a random shape.

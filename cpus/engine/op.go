@@ -50,17 +50,9 @@ type timed struct {
 	stores uint64 // instructions that store, by bits
 	ops    []Op
 
-	code   uintptr // of the host, for the steps; it is there as long as codeOf is that of Core.model
-	codeOf uint32
-	coding uint8 // passages through the steps, up to Core.model.after and one
-
 	slow    bool    // sends are not enough: there are instructions in order, or too many for Core.odd
 	runs    uint8   // up to memo.runs
 	entered bool    // a branch to it lands inside a fetch window
-	simple  bool    // it can have steps
-	several bool    // it is a trace
-	tried   uint8   // passages through the model, up to planAfter
-	steps   []step  // nil until planAfter
 	number  uint64  // by which the memo knows it, or zero
 	sends   []ticks // the same as far as stores if nothing misses: time from each to the next
 	last    ticks   // and behind the last

@@ -53,6 +53,9 @@ func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 		if e.Check&checkUntimed != 0 && e.resume.at == 0 {
 			e.switchTiming()
 		}
+		if e.Check&checkFlavour != 0 {
+			e.changeFlavour()
+		}
 		e.isa.Poll()
 		if e.Stop&StopExit != 0 { // the delivery of an interrupt failed for good
 			e.Stop &^= StopExit
@@ -80,14 +83,12 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		e.runSingle(b, 0)
 		return
 	}
-	if e.quick.on {
-		e.runUntimed(b, limit)
-		return
+	if e.until, e.settled = limit, 0; e.quick.on {
+		e.until = min(limit, e.quick.until)
 	}
-	e.until, e.settled = limit, 0
 	for {
-		if e.coder != nil {
-			if b = e.byCode(b); b == nil {
+		for b.code != nil || e.translates(b) {
+			if b = e.runCode(b); b == nil {
 				return
 			}
 		}
@@ -117,14 +118,8 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 			if !e.pass(&b.timed) {
 				e.settleRunning()
 			}
-		} else if e.memo.pause != 0 {
-			if !e.rest(&b.timed) {
-				e.settleRunning()
-			}
-		} else {
-			if e.window || !e.settleBlock(&b.timed) {
-				e.settleRunning()
-			}
+		} else if e.quick.on || e.window || !e.settleBlock(&b.timed) {
+			e.settleRunning()
 		}
 		pc := e.R[PC]
 		l := &b.links[0]
@@ -203,20 +198,6 @@ func (e *Engine[C, P]) otherLink(b *Block[C, P], pc uint64) *link[C, P] {
 func (e *Engine[C, P]) stop(b *Block[C, P]) {
 	e.block = b
 	e.finish(b, e.idx)
-}
-
-// execute executes the instructions of a block, up to one behind which there is a reason to leave it.
-func (e *Engine[C, P]) execute(b *Block[C, P]) {
-	in := &b.insns[0]
-	e.idx, e.R[PC] = 0, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 2 {
-		return
-	}
-	in = &b.insns[1]
-	e.idx, e.R[PC] = 1, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop == 0 && len(b.insns) > 2 {
-		e.executeMore(b)
-	}
 }
 
 // executeMore is execute of the instructions behind the first two. It is a function of its own for the sake of speed:

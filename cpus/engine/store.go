@@ -30,8 +30,6 @@ type store[C, P any] struct {
 	held  int
 	limit int
 
-	dropped uint64 // granules of code, by number
-
 	versions *versions[C, P] // what other CPUs have decoded; nil when there are none
 }
 
@@ -58,29 +56,10 @@ type codeGranule[C, P any] struct {
 	have   uint64 // offsets at which there are blocks
 }
 
-// put keeps a block. One that was there was decoded for another address: nobody would tell its links of a store.
+// put keeps a block.
 func (g *codeGranule[C, P]) put(off uint64, b *Block[C, P]) {
-	if old := g.blocks[off]; old != nil {
-		old.goes()
-	}
 	g.blocks[off] = b
 	g.have |= 1 << off
-}
-
-// drop forgets the blocks of the granule, or those alone that reach behind it. It returns how many, and whether one
-// of them is what runs.
-func (g *codeGranule[C, P]) drop(reaching bool, running *timed) (n int, hit bool) {
-	for have := g.have; have != 0; have &= have - 1 {
-		off := bits.TrailingZeros64(have)
-		b := g.blocks[off]
-		if reaching && !b.reaches() {
-			continue
-		}
-		b.goes()
-		g.blocks[off], g.have = nil, g.have&^(1<<off)
-		n, hit = n+1, hit || &b.timed == running
-	}
-	return n, hit
 }
 
 // Bytes of the host that decoded code takes, about. host.Decoded bounds what all CPUs of a machine may hold.
@@ -108,9 +87,7 @@ func (e *Engine[C, P]) forgetCode() {
 	e.shortcuts = [shortcuts]link[C, P]{}
 	e.resume.block = nil
 	e.forgetFetch()
-	e.forgetNative()
-	e.emptyRoom()
-	e.whole = nil
+	e.forgetTranslated()
 }
 
 // weigh counts what a new block takes and has the store emptied between two blocks when it is full.
@@ -203,6 +180,9 @@ func (e *Engine[C, P]) find(pc uint64) *Block[C, P] {
 		if b = e.blockAt(pc, e.curPA|off); b == nil {
 			return nil
 		}
+		if old := g.blocks[off&(granule-1)]; old != nil {
+			e.dropBlock(old) // it was decoded for another address: nothing would tell its links of a store
+		}
 		g.put(off&(granule-1), b)
 	}
 	return b
@@ -229,7 +209,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 		e.versions.put(pa, known)
 	}
 	b := *known
-	b.heat, b.trace, b.thread, b.warm, b.native = 0, nil, nil, 0, nil
+	b.code, b.warm = nil, 0
 	e.placeLines(&b)
 	b.watched, b.stops = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end)
 	e.weigh(&b)
@@ -303,9 +283,9 @@ func (e *Engine[C, P]) dropCode(pa uint64) {
 	e.stopIf(hit)
 }
 
-// stopIf has the running block end behind the running instruction when it was dropped, as some block of a trace may have been.
+// stopIf has the running block end behind the running instruction when it was dropped.
 func (e *Engine[C, P]) stopIf(hit bool) {
-	if e.idx != between && (hit || e.cur.several) {
+	if e.idx != between && hit {
 		e.Stop |= StopCode
 	}
 }
@@ -321,17 +301,23 @@ func (e *Engine[C, P]) dropGranule(pa uint64, reaching bool) (hit bool) {
 	if g == nil {
 		return false
 	}
-	n, hit := g.drop(reaching, e.cur)
-	if n == 0 {
-		return false
-	}
-	e.dropped++
-	switch {
-	case e.landings == nil: // there is no threaded code that may lead here
-	case e.quick.on:
-		e.forgetFetch()
-	default:
-		e.voidWays()
+	for have := g.have; have != 0; have &= have - 1 {
+		off := bits.TrailingZeros64(have)
+		b := g.blocks[off]
+		if reaching && !b.reaches() {
+			continue
+		}
+		g.blocks[off], g.have = nil, g.have&^(1<<off)
+		e.dropBlock(b)
+		hit = hit || &b.timed == e.cur
 	}
 	return hit
+}
+
+// dropBlock has links and host code lead to a block no more.
+func (e *Engine[C, P]) dropBlock(b *Block[C, P]) {
+	b.goes()
+	if e.chains.landings != nil {
+		e.chains.voidRegion(b.pc)
+	}
 }

@@ -121,12 +121,11 @@ func (c *Core) recordInOrder(b *timed, r *costRecord, at ticks) ticks {
 // record prepares a block for settleBlock: the time of a run of instructions that nothing but their
 // issue bounds is summed up once.
 func (c *Core) record(b *timed) {
-	b.minds, b.simple = oddAll, true
+	b.minds = oddAll
 	since := ticks(0)
 	for i := range b.ops {
 		op := &b.ops[i]
 		k := &c.cost[op.Class]
-		b.simple = b.simple && c.isSimple(op)
 		r := costRecord{at: uint8(i), flags: op.Flags & (Loads | Stores), inOrder: k.inOrder}
 		if !k.inOrder {
 			b.rest += k.issue

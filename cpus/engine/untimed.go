@@ -1,6 +1,10 @@
 package engine
 
-import "kprobesim/internal/clock"
+import (
+	"unsafe"
+
+	"kprobesim/internal/clock"
+)
 
 // quick is the state of a CPU that executes without its cost model, to come to the code that a measurement is
 // about. Every instruction takes the same time, and so does the delivery of an exception; nothing else takes any.
@@ -55,6 +59,7 @@ func (c *Core) becomeUntimed() {
 	c.forgetMet()
 	q.on, q.window, q.loops, q.each, q.until = true, c.window, c.loops, q.nextEach, q.nextUntil
 	c.aim()
+	c.Check |= checkFlavour
 	c.window, c.loops, c.asleep, c.aside = false, false, true, true // accesses note no stores, and branches nothing
 	if c.stale != nil {
 		return
@@ -70,6 +75,7 @@ func (c *Core) becomeUntimed() {
 func (c *Core) becomeTimed() {
 	q := &c.quick
 	q.on, c.window, c.loops, c.asleep, c.aside = false, q.window, q.loops, false, q.loops
+	c.Check |= checkFlavour
 	c.aim()
 	c.forgetMet()
 	c.placed = c.sequence
@@ -101,46 +107,26 @@ func (c *Core) settleUntimed(n int) {
 	c.course, c.odd, c.sends = 0, 0, 0
 }
 
-// runUntimed is runBlocks without a cost model, of blocks whose instructions need not be looked at one by one.
-func (e *Engine[C, P]) runUntimed(b *Block[C, P], limit clock.Ticks) {
-	e.until, e.settled = min(limit, e.quick.until), 0
-	for {
-		if e.threaded(b) != nil {
-			e.runThreads(b, limit)
-			return
-		}
-		if t := e.traceOf(b, e.until); t != nil {
-			if b = e.runTrace(t); b == nil {
-				return
-			}
-		} else {
-			e.cur = &b.timed
-			if e.execute(b); e.Stop != 0 {
-				e.endTrail()
-				e.stop(b)
-				return
-			}
-			e.settleUntimed(len(b.insns)) // but for what was when a device was asked for something
-			e.settled = 0
-		}
-		// What follows is following, in line.
-		pc := e.R[PC]
-		l := &b.links[0]
-		if l.pc != pc {
-			if l = &b.links[1]; l.pc != pc {
-				l = b.linkTo(pc)
-			}
-		}
-		if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= e.until || l.to.phase != e.phase {
-			break
-		}
-		next := l.to
-		if e.stale != nil && !next.fetched() {
-			e.block, e.idx = b, between
-			e.fetchLines(next) // its instruction cache goes on
-		}
-		b = next
+// Readable returns where RAM has the n bytes at a virtual address, for a load without a cost model; or nil when it
+// is to be made by Load. An operand of any width may be read there with the least significant byte first.
+func (c *Core) Readable(va, n uint64) unsafe.Pointer {
+	e := &c.micro[va>>pageShift&(microEntries-1)]
+	if e.read != va>>pageShift+c.microGen || va&pageMask > pageBytes-n {
+		return nil
 	}
-	e.endTrail()
-	e.block, e.idx = b, between
+	return e.at(va & pageMask)
 }
+
+// Writable is Readable for a store. Bytes that somebody has decoded are none.
+func (c *Core) Writable(va, n uint64) unsafe.Pointer {
+	e := &c.micro[va>>pageShift&(microEntries-1)]
+	off := va & pageMask
+	if e.write != va>>pageShift+c.microGen || off > pageBytes-n || c.codeMap[e.base>>pageShift] != 0 {
+		return nil
+	}
+	return e.at(off)
+}
+
+// AtOnce reports that no cost model and no cache looks at single accesses, so that several may be made by way of
+// Readable and Writable.
+func (c *Core) AtOnce() bool { return c.warps() }

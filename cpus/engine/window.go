@@ -8,21 +8,6 @@ import (
 // placeWindow is settleWindow without its memory. The places of dispatch and retirement are kept in machine
 // registers of the host while nothing else looks at them.
 func (c *Core) placeWindow(n int) {
-	if b := c.cur; c.settled == 0 && n == len(b.ops) && c.planned(b) {
-		c.placeWhole(b)
-	} else {
-		c.placePart(n)
-	}
-	if c.memo.here == 0 {
-		c.live = forwards
-		if c.drained <= c.dispatch {
-			c.live = 0 // all are in the cache, and no load waits for one
-		}
-	}
-}
-
-// placePart places the instructions of the running block up to n that have no place yet.
-func (c *Core) placePart(n int) {
 	if c.entering {
 		c.enterWindow()
 	}
@@ -31,19 +16,12 @@ func (c *Core) placePart(n int) {
 	if c.course != 0 {
 		c.settleBranch(done)
 	}
-}
-
-// planned reports whether a block has steps. It gets them when it goes through the model again.
-func (c *Core) planned(b *timed) bool {
-	if b.steps != nil {
-		return true
-	}
-	if b.tried != planAfter {
-		if b.tried++; b.tried == planAfter {
-			c.plan(b)
+	if c.memo.here == 0 {
+		c.live = forwards
+		if c.drained <= c.dispatch {
+			c.live = 0 // all are in the cache, and no load waits for one
 		}
 	}
-	return b.steps != nil
 }
 
 // placeAny places the instructions of the running block from the settled ones on, and returns when the last has its
@@ -133,9 +111,6 @@ func (c *Core) placeStore(op *Op, d, next, done ticks, a *access) ticks {
 	c.commit(op, done, max(next, done)+c.ev[evCommit], a)
 	return done
 }
-
-// isSimple reports whether a step can have all that an instruction needs.
-func (c *Core) isSimple(op *Op) bool { return !c.cost[op.Class].inOrder }
 
 // fetches is the flag of instructions that have to be fetched: none has when the loop buffer feeds decode.
 func (c *Core) fetches() uint16 {

@@ -48,10 +48,9 @@ type inst struct {
 	shift uint8
 	seg   uint8
 	len   uint8
-	aux   uint8      // condition, control register number and the like
-	rep   uint8      // fRep, fRepne
-	form  threadForm // what threaded code has for it
-	// native is what code of the host has for it.
+	aux   uint8 // condition, control register number and the like
+	rep   uint8 // fRep, fRepne
+	// native says which host code it has.
 	native nativeForm
 }
 
@@ -79,7 +78,7 @@ type CPU struct {
 	cy  uint64
 	par uint16
 	aux uint8
-	// What threaded code leaves of the arithmetic flags beside res until they are asked for: see thread.go.
+	// What host code leaves of the arithmetic flags beside res until they are asked for: see flags_lazy.go.
 	lazy    lazy   `state:"-"`
 	shifted uint8  `state:"-"`
 	old     uint64 `state:"-"`
@@ -128,6 +127,7 @@ type CPU struct {
 	latestRead int64
 	aligned    bool // alignment is checked
 	fpu        fpu
+	generator  *generator `state:"-"` // of host code
 	answers    answers
 }
 

@@ -59,7 +59,6 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	}
 	d.in.len, d.op.Len = uint8(x.Len), uint8(x.Len)
 	if d.mode != 16 {
-		d.in.form = d.form()
 		d.in.native = d.nativeForm()
 	}
 	return decoded{Exec: d.exec, Operands: d.in}, d.op

@@ -30,7 +30,7 @@ func TestUntimedCounterCounts(t *testing.T) {
 
 // TestUntimedAgainAfterAStoreIntoCode executes a function without a cost model, has it changed with one, and executes it
 // without again.
-func TestUntimedAgainAfterAStoreIntoCode(t *testing.T) { eachThread(t, untimedAgain) }
+func TestUntimedAgainAfterAStoreIntoCode(t *testing.T) { eachPath(t, untimedAgain) }
 
 func untimedAgain(t *testing.T) {
 	const call, change, function = testCode, testCode + 0x20, testCode + 0x100
@@ -65,7 +65,7 @@ func (silent) Step(*cpus.Step) {}
 
 // TestUntimedTracesChangeNothing runs random code in loops, with exceptions, without a cost model: at once, and
 // observed, which goes instruction by instruction.
-func TestUntimedTracesChangeNothing(t *testing.T) { eachThread(t, untimedTraces) }
+func TestUntimedTracesChangeNothing(t *testing.T) { eachPath(t, untimedTraces) }
 
 func untimedTraces(t *testing.T) {
 	programs := 16

@@ -105,7 +105,7 @@ func canary(i int) uint64 { return 0x6b70726f62657369 * uint64(2*i+1) }
 func FuzzWall(f *testing.F) {
 	code := settings.Code
 	f.Cleanup(func() { settings.Code = code })
-	settings.Code.Blocks, settings.Code.Steps = 1, 1
+	settings.Code.Blocks = 1
 	s := &sequence{rng: rand.New(rand.NewPCG(5, 6)), bits: 64}
 	for i, x := range seeds {
 		for s.code = nil; len(s.code) < 3*i; {

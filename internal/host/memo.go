@@ -7,14 +7,12 @@ var Memo = struct {
 	Runs   int // executions of a block before it is remembered
 }{1 << 15, 4}
 
-// Code says whether anything becomes code of the host, and when what CPUs do under the window model does. Results do not
-// depend on it. The command's option --no-host-code sets Off before anything runs; else only tests change it.
+// Code says whether blocks are translated into host code, and when. Results do not depend on it. The command's option --no-host-code sets Off before anything runs; else only tests change it.
 var Code = struct {
-	Blocks uint8 // executions of a block before it does
-	Steps  uint8 // passages of a block through the model before that does
+	Blocks uint8 // executions of a block up to its translation, under the window model
 	Room   int   // bytes of a CPU's code
-	Off    bool  // nothing becomes code of the host
-}{Blocks: 60, Steps: 64, Room: 8 << 20}
+	Off    bool  // none is translated
+}{Blocks: 60, Room: 32 << 20}
 
 // Decoded bounds the bytes of the host that the decoded code of a machine's CPUs takes, about: a fixed part, which no kernel of ours
 // comes near, beside a share of the guest's memory, and what each CPU has at least. Results do not depend on it. Only tests change it.

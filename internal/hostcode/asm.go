@@ -476,6 +476,18 @@ func (a *Asm) Bit(size int, r Reg, n uint8) {
 	a.byte(n)
 }
 
+// BitOf sets CF to the bit of a register of 8 bytes that the lowest six bits of another one number.
+func (a *Asm) BitOf(r, n Reg) { a.rr(8, n, r, false, 0x0f, 0xa3) }
+
+// Carry sets or clears CF.
+func (a *Asm) Carry(set bool) {
+	if set {
+		a.byte(0xf9)
+		return
+	}
+	a.byte(0xf8)
+}
+
 // Set writes 1 or 0 to the lowest byte of a register.
 func (a *Asm) Set(c Cond, dst Reg) { a.rr(1, 0, dst, true, 0x0f, 0x90|byte(c)) }
 

@@ -2,21 +2,13 @@
 
 #include "textflag.h"
 
-// func Call(enter, code uintptr, with unsafe.Pointer) unsafe.Pointer
+// func Call(enter, code uintptr, with unsafe.Pointer) uint64
 TEXT ·Call(SB), NOSPLIT, $8-32
 	MOVQ enter+0(FP), CX
 	MOVQ code+8(FP), AX
 	MOVQ with+16(FP), R15
 	CALL CX
 	MOVQ AX, ret+24(FP)
-	RET
-
-// func Do(code uintptr, with unsafe.Pointer) uint64
-TEXT ·Do(SB), NOSPLIT, $8-24
-	MOVQ code+0(FP), CX
-	MOVQ with+8(FP), R15
-	CALL CX
-	MOVQ AX, ret+16(FP)
 	RET
 
 // func serialize()

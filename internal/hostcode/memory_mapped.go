@@ -65,9 +65,4 @@ func serialize()
 // Call executes the code at enter with another address in RAX and a pointer in R15, and returns what it leaves in RAX.
 //
 //go:noescape
-func Call(enter, code uintptr, with unsafe.Pointer) unsafe.Pointer
-
-// Do executes the code at an address with a pointer in R15, and returns the number that it leaves in RAX.
-//
-//go:noescape
-func Do(code uintptr, with unsafe.Pointer) uint64
+func Call(enter, code uintptr, with unsafe.Pointer) uint64

@@ -12,7 +12,4 @@ func unmap(*memory) {}
 func serialize() {}
 
 // Call is never reached: there is no Room.
-func Call(uintptr, uintptr, unsafe.Pointer) unsafe.Pointer { panic("hostcode: no code for this host") }
-
-// Do is never reached either.
-func Do(uintptr, unsafe.Pointer) uint64 { panic("hostcode: no code for this host") }
+func Call(uintptr, uintptr, unsafe.Pointer) uint64 { panic("hostcode: no code for this host") }

@@ -70,7 +70,7 @@ func TestCall(t *testing.T) {
 				left, sum uint64
 				result    *int
 			}{1000, 0, result}
-			if got := Call(enter, r.Address(place), unsafe.Pointer(&x)); x.left != 0 || x.sum != 3000 || (*int)(got) != result {
+			if got := Call(enter, r.Address(place), unsafe.Pointer(&x)); x.left != 0 || x.sum != 3000 || got != uint64(uintptr(unsafe.Pointer(result))) {
 				t.Fatalf("left %d, sum %d", x.left, x.sum)
 			}
 		}
@@ -95,7 +95,7 @@ func TestMax(t *testing.T) {
 	for _, x := range []int64{-1 << 63, -5, 0, 7, 1<<63 - 1} {
 		for _, y := range []int64{-1 << 63, -6, -5, 0, 8, 1<<63 - 1} {
 			in := [3]int64{x, y, 0}
-			if got := Do(code, unsafe.Pointer(&in)); int64(got) != max(x, y) || in[2] != max(x, y) {
+			if got := Call(code, 0, unsafe.Pointer(&in)); int64(got) != max(x, y) || in[2] != max(x, y) {
 				t.Errorf("the larger of %d and %d: %d in memory, %d in a register", x, y, int64(got), in[2])
 			}
 		}
@@ -112,7 +112,7 @@ func TestRewrittenCode(t *testing.T) {
 		a.Const(Main, i)
 		a.Ret()
 		code := r.Address(r.Keep(a.Len()))
-		if got := Do(code, nil); got != i {
+		if got := Call(code, 0, nil); got != i {
 			t.Fatalf("code that returns %d returned %d", i, got)
 		}
 	}

@@ -42,8 +42,10 @@ func (s *Stack) validate() error {
 		if len(l.Values) != len(s.Groups) {
 			return fmt.Errorf("layer %q has %d values for %d groups", l.Name, len(l.Values), len(s.Groups))
 		}
-		if err := drawable(0, l.Values...); err != nil {
-			return fmt.Errorf("layer %q: %w", l.Name, err)
+		for i, v := range l.Values {
+			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+				return fmt.Errorf("layer %q, group %q: %g cannot be stacked", l.Name, s.Groups[i], v)
+			}
 		}
 	}
 	return nil

@@ -203,12 +203,11 @@ func (s *sequence) state(w *world, c *CPU, seed uint64) {
 	}
 }
 
-// TestSequencesOfThreads executes random sequences as threaded code, of functions and of the host's instructions, and
-// as all code is that a cost model times. Between two executions the micro-TLB may be empty: then every way out of
+// TestUntimedSequences executes random sequences without a cost model, by functions and by host code, and with one. Between two executions the micro-TLB may be empty: then every way out of
 // the frequent case is gone.
-func TestSequencesOfThreads(t *testing.T) { eachThread(t, sequencesOfThreads) }
+func TestUntimedSequences(t *testing.T) { eachPath(t, untimedSequences) }
 
-func sequencesOfThreads(t *testing.T) {
+func untimedSequences(t *testing.T) {
 	rounds := 150
 	if testing.Short() {
 		rounds = 40
@@ -244,7 +243,7 @@ func (s *sequence) compare(t *testing.T, isa *cpus.ISA) {
 		same := general.R == quick.R && general.flags() == quick.flags() &&
 			bytes.Equal(gw.mem.Raw()[testData-directMap:][:0x3000], qw.mem.Raw()[testData-directMap:][:0x3000])
 		if !same || general.Counters().Instructions != quick.Counters().Instructions {
-			t.Fatalf("execution %d of % x:\nthreaded %s\nelse     %s", i, s.code, describeState(quick), describeState(general))
+			t.Fatalf("execution %d of % x:\nuntimed %s\ntimed   %s", i, s.code, describeState(quick), describeState(general))
 		}
 	}
 }

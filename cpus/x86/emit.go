@@ -8,12 +8,11 @@ import (
 	h "kprobesim/internal/hostcode"
 )
 
-// Code of the host for threaded code (engine.Generator). An instruction of the guest becomes a few of the host: mostly
-// itself, with other registers, and an access to memory in front that leads to the bytes (engine.Native.Readable). What
+// Host code of instructions (engine.Emitter). An instruction of the guest becomes a few of the host: mostly
+// itself, with other registers, and an access to memory in front that leads to the bytes (engine.Code.Readable). What
 // is not the frequent case is left to the function that every way shares.
 //
-// The arithmetic flags of the guest are kept as threaded code keeps them: the result, the first operand, and of which
-// operation. Where a branch follows its comparison the host's own flags are those of the guest. Flags that the next
+// Of the arithmetic flags host code keeps what they follow from: the result, the first operand, and of which operation. Where a branch follows its comparison the host's own flags are those of the guest. Flags that the next
 // instructions set again are not kept, unless one of these can fault or be left to its function.
 
 // pins are the registers that compilers use most.
@@ -30,25 +29,13 @@ var pins = []engine.Pin{
 	{Guest: r13, Host: h.R14},
 }
 
-// pinned is the host's register of each of the guest's.
-var pinned = pinnedRegisters()
-
-func pinnedRegisters() (all [64]h.Reg) {
-	for i := range all {
-		all[i] = h.NoReg
-	}
-	for _, p := range pins {
-		all[p.Guest] = p.Host
-	}
-	return all
-}
-
-// Pinned implements engine.Generator.
+// Pinned implements engine.Emitter.
 func (c *CPU) Pinned() []engine.Pin { return pins }
 
 // generator writes the code of one block.
 type generator struct {
-	*engine.Native
+	*engine.Code
+	c     *CPU
 	long  bool // 64-bit code
 	mask  uint64
 	known lazy // where the flags are, as CPU.lazy has it; zero when this is not known
@@ -57,37 +44,45 @@ type generator struct {
 	set   int  // number of the instruction that known and live are of
 	// Fields of the CPU.
 	res, old, lazy, count h.Mem
-	segBase               int32
 }
 
-// Generate implements engine.Generator.
-func (c *CPU) Generate(n *engine.Native, code []thread) {
-	field := func(p unsafe.Pointer) h.Mem { return n.Field(engine.OffsetOf(c, p)) }
-	g := generator{
-		Native: n, long: c.AddrMask == math.MaxUint64, mask: c.AddrMask,
+// newGenerator returns what writes code for a CPU.
+func newGenerator(c *CPU, code *engine.Code) *generator {
+	field := func(p unsafe.Pointer) h.Mem { return code.Field(p) }
+	return &generator{
+		Code: code, c: c,
 		res: field(unsafe.Pointer(&c.res)), old: field(unsafe.Pointer(&c.old)), lazy: field(unsafe.Pointer(&c.lazy)),
-		count: field(unsafe.Pointer(&c.shifted)), segBase: engine.OffsetOf(c, unsafe.Pointer(&c.segBase)),
+		count: field(unsafe.Pointer(&c.shifted)),
 	}
-	for i := range code {
-		n.BeginInsn()
-		q := &code[i]
-		g.keep = !flagsDie(code[i+1:])
-		if !g.insn(q) {
-			n.Undo()
-			g.known, g.live = 0, false
-		}
+}
+
+// Emit implements engine.Emitter.
+func (c *CPU) Emit(code *engine.Code, block []decoded, i int) bool {
+	if c.generator == nil || c.generator.Code != code {
+		c.generator = newGenerator(c, code)
 	}
+	g := c.generator
+	if i == 0 {
+		g.known, g.live = 0, false
+		g.long, g.mask = c.AddrMask == math.MaxUint64, c.AddrMask
+	}
+	g.keep = !flagsDie(block[i+1:])
+	if g.insn(&block[i].Operands) {
+		return true
+	}
+	g.known, g.live = 0, false
+	return false
 }
 
 // flagsDie reports that the flags are set anew by instructions of which none before can be left.
-func flagsDie(behind []thread) bool {
+func flagsDie(behind []decoded) bool {
 	for i := range behind {
 		switch f := behind[i].Operands.native; {
 		case f == 0 || f.place() != inReg:
 			return false
 		default:
 			switch f.op() {
-			case nMov, nLea, nZero, nSign, nNot, nSwap, nXchg, nWiden, nSplit:
+			case nNop, nMov, nLea, nZero, nSign, nNot, nSwap, nXchg, nWiden, nSplit:
 			case nAdd, nOr, nAnd, nSub, nXor, nCmp, nTest, nNeg:
 				return true
 			case nShl, nShr, nSar:
@@ -112,18 +107,19 @@ func (in *inst) shiftBy() uint8 {
 }
 
 // insn writes the code of one instruction, and reports false for one that has none.
-func (g *generator) insn(q *thread) bool {
-	in := &q.Operands
+func (g *generator) insn(in *inst) bool {
 	size := in.native.bytes()
 	switch in.native.op() {
+	case nNop:
+		return true
 	case nAdd, nOr, nAnd, nSub, nXor, nCmp, nTest:
-		return g.arithmetic(q, size)
+		return g.arithmetic(in, size)
 	case nMov:
-		return g.move(q, size)
+		return g.move(in, size)
 	case nLea:
-		return g.lea(q, size)
+		return g.lea(in, size)
 	case nZero, nSign:
-		return g.extend(q, size)
+		return g.extend(in, size)
 	case nShl, nShr, nSar, nRol, nRor:
 		return g.shift(in, size)
 	case nNot, nNeg, nInc, nDec, nSwap, nXchg, nWiden, nSplit:
@@ -135,16 +131,16 @@ func (g *generator) insn(q *thread) bool {
 	case nSet, nCmov:
 		return in.native.place() == inReg && g.conditional(in, size)
 	case nCmpxchg:
-		return in.native.place() == inMem && g.compareExchange(q, size)
+		return in.native.place() == inMem && g.compareExchange(in, size)
 	case nPush, nPop:
-		return g.stack(q, size)
+		return g.stack(in, size)
 	}
-	return g.branch(q, size)
+	return g.branch(in, size)
 }
 
 // scratch returns a register that has the guest's register r: the host's own for it, or the given one.
 func (g *generator) scratch(r uint8, to h.Reg) h.Reg {
-	if p := pinned[r]; p != h.NoReg {
+	if p := g.Pin(r); p != h.NoReg {
 		return p
 	}
 	g.Load(8, to, g.Register(r))
@@ -153,7 +149,7 @@ func (g *generator) scratch(r uint8, to h.Reg) h.Reg {
 
 // take copies a register of the guest, of which one or two bytes are extended with zeroes.
 func (g *generator) take(size int, to h.Reg, r uint8) {
-	p := pinned[r]
+	p := g.Pin(r)
 	switch {
 	case p == h.NoReg:
 		g.Load(size, to, g.Register(r))
@@ -169,7 +165,7 @@ func (g *generator) give(size int, r uint8, v h.Reg) {
 	if size == 4 {
 		size = 8
 	}
-	if p := pinned[r]; p != h.NoReg {
+	if p := g.Pin(r); p != h.NoReg {
 		g.Mov(size, p, v)
 		return
 	}
@@ -192,8 +188,8 @@ var aluOf = map[nativeOp]h.Alu{
 func (g *generator) source(o h.Alu, in *inst, size int, dst h.Reg) {
 	v, fits := small(in.imm, size)
 	switch {
-	case in.src != rZero && pinned[in.src] != h.NoReg:
-		g.Op(o, size, dst, pinned[in.src])
+	case in.src != rZero && g.Pin(in.src) != h.NoReg:
+		g.Op(o, size, dst, g.Pin(in.src))
 	case in.src != rZero:
 		g.OpLoad(o, size, dst, g.Register(in.src))
 	case fits:
@@ -205,8 +201,7 @@ func (g *generator) source(o h.Alu, in *inst, size int, dst h.Reg) {
 }
 
 // arithmetic writes sums, differences and logic, and comparisons, which are differences and logic without a result.
-func (g *generator) arithmetic(q *thread, size int) bool {
-	in := &q.Operands
+func (g *generator) arithmetic(in *inst, size int) bool {
 	o := in.native.op()
 	if highByte(in.dst) || highByte(in.src) {
 		return false
@@ -216,23 +211,23 @@ func (g *generator) arithmetic(q *thread, size int) bool {
 	at := h.RCX // where the first operand is, and then the result
 	switch in.native.place() {
 	case inMem:
-		g.address(q, h.RAX)
+		g.address(in, h.RAX)
 		if writes {
-			g.Writable(size)
+			g.Modifiable(size)
 		} else {
 			g.Readable(size)
 		}
 		g.Load(size, at, h.At(h.RAX, 0))
 	case inLoad:
-		g.address(q, h.RAX)
+		g.address(in, h.RAX)
 		g.Readable(size)
-		if p := pinned[in.dst]; p != h.NoReg && writes && size >= 4 {
+		if p := g.Pin(in.dst); p != h.NoReg && writes && size >= 4 {
 			at = p
 		} else {
 			g.take(size, at, in.dst)
 		}
 	default:
-		if p := pinned[in.dst]; p != h.NoReg && writes && size >= 4 {
+		if p := g.Pin(in.dst); p != h.NoReg && writes && size >= 4 {
 			at = p
 		} else {
 			g.take(size, at, in.dst)
@@ -293,8 +288,7 @@ func (g *generator) flags(how lazy, result h.Reg) {
 }
 
 // address computes the address of an operand in memory. RCX may change, and the host's flags.
-func (g *generator) address(q *thread, to h.Reg) {
-	in := &q.Operands
+func (g *generator) address(in *inst, to h.Reg) {
 	g.live = false
 	size := 8
 	if !g.long {
@@ -303,7 +297,7 @@ func (g *generator) address(q *thread, to h.Reg) {
 	disp := uint64(int64(in.disp))
 	switch {
 	case in.base == rRIP:
-		g.Const(to, (q.Next+disp)&g.mask)
+		g.Const(to, (g.Next()+disp)&g.mask)
 		if in.index != rZero {
 			g.Lea(size, to, h.Mem{Base: to, Index: g.scratch(in.index, h.RCX), Shift: in.shift})
 		}
@@ -318,21 +312,20 @@ func (g *generator) address(q *thread, to h.Reg) {
 		g.Lea(size, to, h.Mem{Base: g.scratch(in.base, to), Index: g.scratch(in.index, h.RCX), Shift: in.shift, Disp: in.disp})
 	}
 	if in.seg != segFlat {
-		g.OpLoad(h.Add, size, to, g.Field(g.segBase+8*int32(in.seg)))
+		g.OpLoad(h.Add, size, to, g.Field(unsafe.Pointer(&g.c.segBase[in.seg&7])))
 	}
 }
 
 // move writes mov.
-func (g *generator) move(q *thread, size int) bool {
-	in := &q.Operands
+func (g *generator) move(in *inst, size int) bool {
 	if highByte(in.dst) || highByte(in.src) {
 		return false
 	}
 	switch in.native.place() {
 	case inLoad:
-		g.address(q, h.RAX)
+		g.address(in, h.RAX)
 		g.Readable(size)
-		p := pinned[in.dst]
+		p := g.Pin(in.dst)
 		switch {
 		case p == h.NoReg:
 			g.Load(size, h.RAX, h.At(h.RAX, 0))
@@ -343,7 +336,7 @@ func (g *generator) move(q *thread, size int) bool {
 			g.Load(size, p, h.At(h.RAX, 0))
 		}
 	case inMem:
-		g.address(q, h.RAX)
+		g.address(in, h.RAX)
 		g.Writable(size)
 		g.put(in, size)
 	default:
@@ -363,7 +356,7 @@ func (g *generator) put(in *inst, size int) {
 
 // moveRegister copies a register or a constant, and keeps the host's flags.
 func (g *generator) moveRegister(in *inst, size int) {
-	p := pinned[in.dst]
+	p := g.Pin(in.dst)
 	switch {
 	case in.src == rZero && size >= 4:
 		v := in.imm
@@ -379,7 +372,7 @@ func (g *generator) moveRegister(in *inst, size int) {
 	case in.src == rZero:
 		g.Const(h.RAX, in.imm&0xffff)
 		g.give(size, in.dst, h.RAX)
-	case p != h.NoReg && size >= 4 && pinned[in.src] == h.NoReg:
+	case p != h.NoReg && size >= 4 && g.Pin(in.src) == h.NoReg:
 		g.Load(size, p, g.Register(in.src))
 	default:
 		from := g.scratch(in.src, h.RAX)
@@ -399,16 +392,14 @@ func (g *generator) moveRegister(in *inst, size int) {
 }
 
 // lea writes an address to a register.
-func (g *generator) lea(q *thread, size int) bool {
-	in := &q.Operands
+func (g *generator) lea(in *inst, size int) bool {
 	if size < 4 {
 		return false
 	}
 	bare := *in
 	bare.seg = segFlat
-	q2 := thread{Operands: bare, Next: q.Next}
 	live := g.live && in.seg == segFlat
-	g.address(&q2, h.RAX)
+	g.address(&bare, h.RAX)
 	g.live = live // an address without a segment takes no sum that sets flags
 	if size == 4 {
 		g.Mov(4, h.RAX, h.RAX)
@@ -418,19 +409,18 @@ func (g *generator) lea(q *thread, size int) bool {
 }
 
 // extend writes movzx, movsx and movsxd.
-func (g *generator) extend(q *thread, size int) bool {
-	in := &q.Operands
+func (g *generator) extend(in *inst, size int) bool {
 	if highByte(in.src) {
 		return false
 	}
 	signed, from := in.native.op() == nSign, in.native.from()
-	to := pinned[in.dst]
+	to := g.Pin(in.dst)
 	if to == h.NoReg {
 		to = h.RAX
 	}
 	switch load := in.native.place() == inLoad; {
 	case load:
-		g.address(q, h.RAX)
+		g.address(in, h.RAX)
 		g.Readable(from)
 		if signed {
 			g.LoadSigned(size, from, to, h.At(h.RAX, 0))

@@ -6,7 +6,7 @@ var shiftOf = map[nativeOp]h.Shift{nShl: h.Shl, nShr: h.Shr, nSar: h.Sar, nRol: 
 
 // inPlace returns where a register of the guest is changed: its own one, or RAX with its value, which done writes back.
 func (g *generator) inPlace(size int, r uint8) h.Reg {
-	if p := pinned[r]; p != h.NoReg {
+	if p := g.Pin(r); p != h.NoReg {
 		return p
 	}
 	g.Load(size, h.RAX, g.Register(r))
@@ -49,14 +49,15 @@ func (g *generator) one(in *inst, size int) bool {
 	}
 	switch o := in.native.op(); o {
 	case nWiden:
-		at := pinned[rax]
+		at := g.inPlace(size, rax)
 		g.ExtendSign(size, size/2, at, at)
+		g.done(rax, at)
 		return true
 	case nSplit:
-		at := pinned[rdx]
 		g.live = false
-		g.Mov(size, at, pinned[rax])
-		g.ShiftImm(h.Sar, size, at, uint8(8*size-1))
+		g.take(size, h.RAX, rax)
+		g.ShiftImm(h.Sar, size, h.RAX, uint8(8*size-1))
+		g.give(8, rdx, h.RAX)
 		return true
 	case nXchg:
 		a, b := g.scratch(in.dst, h.RAX), g.scratch(in.src, h.RCX)
@@ -118,7 +119,7 @@ func (g *generator) borrow(in *inst, size int) bool {
 	if in.native.place() != inReg || size < 4 || in.src != in.dst || !g.recall(condB) {
 		return false
 	}
-	at := pinned[in.dst]
+	at := g.Pin(in.dst)
 	if at == h.NoReg {
 		at = h.RAX
 	}
@@ -135,7 +136,7 @@ func (g *generator) borrow(in *inst, size int) bool {
 // change.
 func (g *generator) recall(cond uint8) bool {
 	if g.live {
-		g.Own(g.set)
+		g.Follows(g.set)
 		return true
 	}
 	how := g.known
@@ -163,11 +164,11 @@ func (g *generator) recall(cond uint8) bool {
 		}
 		g.Load(size, h.RAX, g.res)
 		g.Op(h.Test, size, h.RAX, h.RAX)
-		g.Own(g.set)
+		g.Follows(g.set)
 		return true
 	}
 	g.live = true
-	g.Own(g.set)
+	g.Follows(g.set)
 	return true
 }
 
@@ -178,7 +179,7 @@ func (g *generator) conditional(in *inst, size int) bool {
 	}
 	cond := h.Cond(in.aux)
 	if in.native.op() == nSet {
-		if p := pinned[in.dst]; p != h.NoReg {
+		if p := g.Pin(in.dst); p != h.NoReg {
 			g.Set(cond, p)
 			return true
 		}
@@ -193,19 +194,17 @@ func (g *generator) conditional(in *inst, size int) bool {
 }
 
 // compareExchange writes cmpxchg with an operand in memory. Locked or not is the same: an instruction is the unit.
-func (g *generator) compareExchange(q *thread, size int) bool {
-	in := &q.Operands
+func (g *generator) compareExchange(in *inst, size int) bool {
 	if highByte(in.src) || size < 4 {
 		return false
 	}
-	g.address(q, h.RAX)
-	g.Writable(size)
+	g.address(in, h.RAX)
+	g.Modifiable(size)
 	g.Load(size, h.RCX, h.At(h.RAX, 0))
-	acc := pinned[rax]
+	g.take(size, h.RDX, rax)
 	if g.keep {
-		g.Store(size, g.old, acc)
+		g.Store(size, g.old, h.RDX)
 	}
-	g.Mov(size, h.RDX, acc)
 	g.Op(h.Sub, size, h.RDX, h.RCX)
 	g.flags(kindOf(nCmpxchg, size), h.RDX)
 	g.live = false
@@ -214,26 +213,28 @@ func (g *generator) compareExchange(q *thread, size int) bool {
 	g.Store(size, h.At(h.RAX, 0), g.scratch(in.src, h.RDX))
 	g.Jmp(end)
 	g.Bind(other)
-	g.Mov(8, acc, h.RCX)
+	g.give(8, rax, h.RCX)
 	g.Bind(end)
 	return true
 }
 
-// sp is the guest's stack pointer.
-var sp = pinned[rsp]
-
-// move stack pointer by a number of bytes, cut off to the mode's addresses.
+// moveStack moves the stack pointer by a number of bytes, cut off to the mode's addresses. The host's flags may change.
 func (g *generator) moveStack(n int32) {
 	size := 8
 	if !g.long {
 		size = 4
 	}
-	g.Lea(size, sp, h.At(sp, n))
+	if sp := g.Pin(rsp); sp != h.NoReg {
+		g.Lea(size, sp, h.At(sp, n))
+		return
+	}
+	g.OpMemImm(h.Add, size, g.Register(rsp), n)
 }
 
 // below has RAX lead to the word below the top of the stack, which is to be written.
 func (g *generator) below(size int) {
 	g.live = false
+	sp := g.scratch(rsp, h.RAX)
 	if g.long {
 		g.Lea(8, h.RAX, h.At(sp, -8))
 	} else {
@@ -243,8 +244,7 @@ func (g *generator) below(size int) {
 }
 
 // stack writes push and pop.
-func (g *generator) stack(q *thread, size int) bool {
-	in := &q.Operands
+func (g *generator) stack(in *inst, size int) bool {
 	if in.native.op() == nPush {
 		g.below(size)
 		g.put(in, size)
@@ -261,53 +261,39 @@ func (g *generator) stack(q *thread, size int) bool {
 // top has RAX lead to the top of the stack.
 func (g *generator) top(size int) {
 	g.live = false
-	g.Mov(8, h.RAX, sp)
+	g.take(8, h.RAX, rsp)
 	g.Readable(size)
 }
 
-// branch writes what ends a block.
-func (g *generator) branch(q *thread, size int) bool {
-	in := &q.Operands
+// branch writes what ends a block. The target of a direct branch is cut off to the mode's addresses by the engine.
+func (g *generator) branch(in *inst, size int) bool {
 	switch in.native.op() {
-	case nBehind:
-		g.Behind()
-	case nTo:
-		g.Load(8, h.RAX, g.Register(rRIP))
-		g.To()
 	case nJmp:
-		g.Taken()
+		g.Goto(g.Next() + in.imm)
 	case nJcc:
 		if !g.recall(in.aux) {
 			return false
 		}
-		taken := g.NewLabel()
-		g.Jcc(h.Cond(in.aux), taken)
-		g.Behind()
-		g.Bind(taken)
-		g.Taken()
+		g.Branch(h.Cond(in.aux), g.Next()+in.imm)
 	case nCall:
-		g.below(size)
-		g.Const(h.RCX, q.Next)
-		g.Store(size, h.At(h.RAX, 0), h.RCX)
-		g.moveStack(int32(-size))
-		g.Taken()
+		g.pushNext(size)
+		g.Called()
+		g.Goto(g.Next() + in.imm)
 	case nRet:
 		g.top(size)
 		g.Load(size, h.RAX, h.At(h.RAX, 0))
 		g.moveStack(int32(size) + int32(in.imm))
-		g.To()
+		g.Return()
 	case nJmpTo:
-		g.target(q, size)
-		g.To()
+		g.target(in, size)
+		g.Indirect()
 	case nCallTo:
-		g.target(q, size)
-		g.Store(8, g.Register(rRIP), h.RAX) // which Slow sets again
-		g.below(size)
-		g.Const(h.RCX, q.Next)
-		g.Store(size, h.At(h.RAX, 0), h.RCX)
-		g.moveStack(int32(-size))
+		g.target(in, size)
+		g.Store(8, g.Register(rRIP), h.RAX) // a reference function sets it again
+		g.pushNext(size)
+		g.Called()
 		g.Load(8, h.RAX, g.Register(rRIP))
-		g.To()
+		g.Indirect()
 	default:
 		return false
 	}
@@ -315,13 +301,21 @@ func (g *generator) branch(q *thread, size int) bool {
 	return true
 }
 
+// pushNext pushes the address of the next instruction.
+func (g *generator) pushNext(size int) {
+	g.below(size)
+	g.Const(h.RCX, g.Next())
+	g.Store(size, h.At(h.RAX, 0), h.RCX)
+	g.moveStack(int32(-size))
+}
+
 // target reads where an indirect branch goes.
-func (g *generator) target(q *thread, size int) {
-	if q.Operands.native.place() == inReg {
-		g.take(size, h.RAX, q.Operands.src)
+func (g *generator) target(in *inst, size int) {
+	if in.native.place() == inReg {
+		g.take(size, h.RAX, in.src)
 		return
 	}
-	g.address(q, h.RAX)
+	g.address(in, h.RAX)
 	g.Readable(size)
 	g.Load(size, h.RAX, h.At(h.RAX, 0))
 }

@@ -8,11 +8,11 @@ import (
 	h "kprobesim/internal/hostcode"
 )
 
-// Code of the host for frequent instructions (engine.TimedGenerator), in 64-bit mode. What an instruction does is
+// Host code of frequent instructions (engine.Emitter), in 64-bit mode. What an instruction does is
 // described by its function; here stands the same for the frequent case.
 
 // emit writes the code of an instruction, and reports false when it has none with its operands.
-type emit func(g *engine.Timed, in *inst) bool
+type emit func(g *engine.Code, in *inst) bool
 
 // codes are the functions that have code, by numbers of which none is zero.
 var codes = []struct {
@@ -20,7 +20,7 @@ var codes = []struct {
 	emit emit
 }{
 	{},
-	{nop, func(*engine.Timed, *inst) bool { return true }},
+	{nop, func(*engine.Code, *inst) bool { return true }},
 	{add, arithmeticCode(h.Add)},
 	{subf, subtractCode},
 	{mulld, multiplyCode},
@@ -53,7 +53,7 @@ var codes = []struct {
 	{stdx, storeCode(8, false)},
 	{stwu, storeCode(4, true)},
 	{stdu, storeCode(8, true)},
-	{jump, func(g *engine.Timed, in *inst) bool { g.GoTo(g.Next() + in.imm); return true }},
+	{jump, func(g *engine.Code, in *inst) bool { g.Goto(g.Next() + in.imm); return true }},
 	{call, callCode},
 	{linkNext, linkCode},
 	{branchLR, returnCode},
@@ -83,9 +83,9 @@ func codeOf(f exec, overflow bool) uint8 {
 	return codeNumbers[reflect.ValueOf(f).Pointer()]
 }
 
-// GenerateTimed implements engine.TimedGenerator.
-func (c *CPU) GenerateTimed(g *engine.Timed, in *decoded) bool {
-	p := &in.Operands
+// Emit implements engine.Emitter.
+func (c *CPU) Emit(g *engine.Code, block []decoded, i int) bool {
+	p := &block[i].Operands
 	if p.code == 0 || c.AddrMask != math.MaxUint64 || !codes[p.code].emit(g, p) {
 		return false
 	}
@@ -97,14 +97,20 @@ func (c *CPU) GenerateTimed(g *engine.Timed, in *decoded) bool {
 	return true
 }
 
+// Pinned implements engine.Emitter: guest registers stay in memory.
+func (c *CPU) Pinned() []engine.Pin { return nil }
+
+// Materialize implements engine.Emitter: code leaves nothing to be computed.
+func (c *CPU) Materialize() {}
+
 // isInt32 reports that a number is its lowest four bytes, extended with the sign.
 func isInt32(v uint64) bool { return int64(v) == int64(int32(v)) }
 
 // firstCode has a register of the host have the first operand.
-func firstCode(g *engine.Timed, to h.Reg, in *inst) { g.Load(8, to, g.Register(in.a)) }
+func firstCode(g *engine.Code, to h.Reg, in *inst) { g.Load(8, to, g.Register(in.a)) }
 
 // secondCode has a register of the host have the second operand.
-func secondCode(g *engine.Timed, to h.Reg, in *inst) {
+func secondCode(g *engine.Code, to h.Reg, in *inst) {
 	if in.b == rZero {
 		g.Const(to, in.imm)
 		return
@@ -113,13 +119,13 @@ func secondCode(g *engine.Timed, to h.Reg, in *inst) {
 	addCode(g, to, in.imm)
 }
 
-func resultCode(g *engine.Timed, in *inst, from h.Reg) bool {
+func resultCode(g *engine.Code, in *inst, from h.Reg) bool {
 	g.Store(8, g.Register(in.dst), from)
 	return true
 }
 
 func arithmeticCode(op h.Alu) emit {
-	return func(g *engine.Timed, in *inst) bool {
+	return func(g *engine.Code, in *inst) bool {
 		firstCode(g, h.Main, in)
 		switch {
 		case in.b == rZero && isInt32(in.imm):
@@ -134,13 +140,13 @@ func arithmeticCode(op h.Alu) emit {
 	}
 }
 
-func subtractCode(g *engine.Timed, in *inst) bool {
+func subtractCode(g *engine.Code, in *inst) bool {
 	secondCode(g, h.Main, in)
 	g.OpLoad(h.Sub, 8, h.Main, g.Register(in.a))
 	return resultCode(g, in, h.Main)
 }
 
-func multiplyCode(g *engine.Timed, in *inst) bool {
+func multiplyCode(g *engine.Code, in *inst) bool {
 	secondCode(g, h.Main, in)
 	firstCode(g, h.Spare, in)
 	g.Multiply(8, h.Main, h.Spare)
@@ -149,13 +155,13 @@ func multiplyCode(g *engine.Timed, in *inst) bool {
 
 // extendCode extends the lowest bytes by their sign.
 func extendCode(size int) emit {
-	return func(g *engine.Timed, in *inst) bool {
+	return func(g *engine.Code, in *inst) bool {
 		g.LoadSigned(8, size, h.Main, g.Register(in.a)) // the lowest byte is the first one
 		return resultCode(g, in, h.Main)
 	}
 }
 
-func rotateCode(g *engine.Timed, in *inst) bool {
+func rotateCode(g *engine.Code, in *inst) bool {
 	firstCode(g, h.Main, in)
 	switch {
 	case in.sh != 0 && in.imm == math.MaxUint64<<in.sh:
@@ -172,7 +178,7 @@ func rotateCode(g *engine.Timed, in *inst) bool {
 }
 
 // maskCode clears the bits of Main that a mask has not.
-func maskCode(g *engine.Timed, m uint64) {
+func maskCode(g *engine.Code, m uint64) {
 	switch {
 	case m == math.MaxUint64:
 	case isInt32(m):
@@ -183,7 +189,7 @@ func maskCode(g *engine.Timed, m uint64) {
 	}
 }
 
-func rotateWordCode(g *engine.Timed, in *inst) bool {
+func rotateWordCode(g *engine.Code, in *inst) bool {
 	g.Load(4, h.Main, g.Register(in.a))
 	if in.sh&31 != 0 {
 		g.ShiftImm(h.Rol, 4, h.Main, in.sh&31)
@@ -199,7 +205,7 @@ func rotateWordCode(g *engine.Timed, in *inst) bool {
 
 // compareCode sets a field of the condition register by a comparison of size bytes.
 func compareCode(size int, less h.Cond) emit {
-	return func(g *engine.Timed, in *inst) bool {
+	return func(g *engine.Code, in *inst) bool {
 		g.Load(size, h.Main, g.Register(in.a))
 		switch {
 		case in.b == rZero && (size == 4 || isInt32(in.imm)):
@@ -216,7 +222,7 @@ func compareCode(size int, less h.Cond) emit {
 }
 
 // orderCode has Main be a field of the condition register by the host's flags behind a comparison.
-func orderCode(g *engine.Timed, less h.Cond) {
+func orderCode(g *engine.Code, less h.Cond) {
 	g.Const(h.Main, crGT)
 	g.Const(h.Spare, crLT)
 	g.Const(h.Other, crEQ)
@@ -229,7 +235,7 @@ func orderCode(g *engine.Timed, less h.Cond) {
 }
 
 // addressCode has Main have the address of an operand in memory.
-func addressCode(g *engine.Timed, in *inst) {
+func addressCode(g *engine.Code, in *inst) {
 	firstCode(g, h.Main, in)
 	if in.b != rZero {
 		g.OpLoad(h.Add, 8, h.Main, g.Register(in.b))
@@ -238,7 +244,7 @@ func addressCode(g *engine.Timed, in *inst) {
 }
 
 // addCode adds a constant.
-func addCode(g *engine.Timed, to h.Reg, v uint64) {
+func addCode(g *engine.Code, to h.Reg, v uint64) {
 	switch {
 	case v == 0:
 	case isInt32(v):
@@ -251,9 +257,10 @@ func addCode(g *engine.Timed, to h.Reg, v uint64) {
 
 // loadCode loads size bytes, and extends them by the sign when signed is not zero.
 func loadCode(size, signed int) emit {
-	return func(g *engine.Timed, in *inst) bool {
+	return func(g *engine.Code, in *inst) bool {
 		addressCode(g, in)
-		g.Fetch(size)
+		g.Readable(size)
+		g.Load(size, h.Main, h.At(h.Main, 0))
 		swapCode(g, h.Main, size)
 		if signed != 0 {
 			g.ExtendSign(8, size, h.Main, h.Main)
@@ -263,7 +270,7 @@ func loadCode(size, signed int) emit {
 }
 
 // swapCode turns the bytes of a value around that has been extended with zeroes.
-func swapCode(g *engine.Timed, r h.Reg, size int) {
+func swapCode(g *engine.Code, r h.Reg, size int) {
 	switch size {
 	case 8, 4:
 		g.Swap(size, r)
@@ -274,16 +281,15 @@ func swapCode(g *engine.Timed, r h.Reg, size int) {
 
 // storeCode stores size bytes, and the address too if the instruction updates it.
 func storeCode(size int, update bool) emit {
-	return func(g *engine.Timed, in *inst) bool {
+	return func(g *engine.Code, in *inst) bool {
 		addressCode(g, in)
-		g.Load(8, h.Local7, g.Register(in.s))
-		swapCode(g, h.Local7, size)
+		g.Writable(size)
+		g.Load(8, h.Spare, g.Register(in.s))
+		swapCode(g, h.Spare, size)
+		g.Store(size, h.At(h.Main, 0), h.Spare)
 		if update {
-			g.Mov(8, h.Local6, h.Main)
-		}
-		g.Put(size)
-		if update {
-			g.Store(8, g.Register(in.a), h.Local6)
+			addressCode(g, in)
+			g.Store(8, g.Register(in.a), h.Main)
 		}
 		return true
 	}
@@ -291,55 +297,51 @@ func storeCode(size int, update bool) emit {
 
 // conditionCode is a branch on a bit of the condition register.
 func conditionCode(taken h.Cond) emit {
-	return func(g *engine.Timed, in *inst) bool {
-		g.Const(h.Main, 0)
+	return func(g *engine.Code, in *inst) bool {
 		g.OpMemImm(h.Test, 1, g.Register(in.s), int32(in.sh))
-		g.Set(taken, h.Main)
-		g.Branch(g.Next() + in.imm)
+		g.Branch(taken, g.Next()+in.imm)
 		return true
 	}
 }
 
 // countCode is a branch on the count register.
-func countCode(g *engine.Timed, in *inst) bool {
+func countCode(g *engine.Code, in *inst) bool {
 	taken := h.NotEqual
 	if in.aux&boWantZero != 0 {
 		taken = h.Equal
 	}
-	g.Const(h.Main, 0)
 	g.OpMemImm(h.Sub, 8, g.Register(rCTR), 1)
-	g.Set(taken, h.Main)
-	g.Branch(g.Next() + in.imm)
+	g.Branch(taken, g.Next()+in.imm)
 	return true
 }
 
 // linkCode is a branch that notes where it comes from.
-func linkCode(g *engine.Timed, in *inst) bool {
+func linkCode(g *engine.Code, in *inst) bool {
 	g.Const(h.Main, g.Next())
 	g.Store(8, g.Register(rLR), h.Main)
-	g.GoTo(g.Next() + in.imm)
+	g.Goto(g.Next() + in.imm)
 	return true
 }
 
-func callCode(g *engine.Timed, in *inst) bool {
+func callCode(g *engine.Code, in *inst) bool {
 	g.Called()
 	return linkCode(g, in)
 }
 
-func returnCode(g *engine.Timed, _ *inst) bool {
+func returnCode(g *engine.Code, _ *inst) bool {
 	targetCode(g, rLR)
 	g.Return()
 	return true
 }
 
-func indirectCode(g *engine.Timed, _ *inst) bool {
+func indirectCode(g *engine.Code, _ *inst) bool {
 	targetCode(g, rCTR)
 	g.Indirect()
 	return true
 }
 
 // targetCode has Main have the target of a branch to a register.
-func targetCode(g *engine.Timed, r uint8) {
+func targetCode(g *engine.Code, r uint8) {
 	g.Load(8, h.Main, g.Register(r))
 	g.OpImm(h.And, 8, h.Main, ^3)
 }

@@ -12,11 +12,11 @@ import (
 	"kprobesim/internal/hosttools"
 )
 
-// warmRuns are the executions behind which a block is threaded code, and one more.
+// warmRuns are the executions behind which a block is translated without a cost model, and one more.
 const warmRuns = 4
 
-// eachThread runs a test of threaded code with functions alone, and with code of the host where there is any.
-func eachThread(t *testing.T, test func(t *testing.T)) {
+// eachPath runs a test with reference functions alone, and with host code where there is any.
+func eachPath(t *testing.T, test func(t *testing.T)) {
 	t.Run("functions", func(t *testing.T) {
 		settings.Code.Off = true
 		defer func() { settings.Code.Off = false }()
@@ -30,11 +30,11 @@ func eachThread(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// TestThreadsOfForms executes every form of instruction that is compared with the host, from random states, as threaded
-// code and as all code is that a cost model times: registers, flags, memory and faults are the same.
-func TestThreadsOfForms(t *testing.T) { eachThread(t, threadsOfForms) }
+// TestUntimedForms executes every form of instruction that is compared with the host, from random states, without a cost
+// model and with one: registers, flags, memory and faults are the same.
+func TestUntimedForms(t *testing.T) { eachPath(t, untimedForms) }
 
-func threadsOfForms(t *testing.T) {
+func untimedForms(t *testing.T) {
 	for _, a := range abis() {
 		t.Run(fmt.Sprintf("%d bits", a.bits), func(t *testing.T) {
 			g := newGen(a.bits, 21, 2)
@@ -60,11 +60,11 @@ func threadsOfForms(t *testing.T) {
 	}
 }
 
-// TestFusedBranches executes each comparison that is one function with the branch behind it, of values that are near
+// TestComparedBranches executes comparisons with the branch behind them, of values that are near
 // each other or near a sign, in both ways.
-func TestFusedBranches(t *testing.T) { eachThread(t, fusedBranches) }
+func TestComparedBranches(t *testing.T) { eachPath(t, comparedBranches) }
 
-func fusedBranches(t *testing.T) {
+func comparedBranches(t *testing.T) {
 	values := []uint64{0, 1, 2, 0x7f, 0x80, 0x81, 0xff, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 1<<63 - 1, 1 << 63, 1<<63 + 1, ^uint64(0)}
 	for _, compare := range [][]byte{{0x48, 0x39, 0xd8}, {0x39, 0xd8}, {0x38, 0xd8}, {0x48, 0x85, 0xd8}, {0x85, 0xd8}, {0x84, 0xd8}} {
 		for cond := range byte(16) {
@@ -81,7 +81,7 @@ func fusedBranches(t *testing.T) {
 						}
 					}
 					if general.R != quick.R {
-						t.Fatalf("% x of %#x and %#x: threaded %d flags %#x, else %d flags %#x", code, a, b, quick.R[rcx], quick.R[rdx],
+						t.Fatalf("% x of %#x and %#x: untimed %d flags %#x, else %d flags %#x", code, a, b, quick.R[rcx], quick.R[rdx],
 							general.R[rcx], general.R[rdx])
 					}
 				}

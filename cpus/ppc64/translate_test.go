@@ -157,7 +157,7 @@ func TestCodeOfTheHost(t *testing.T) {
 		host.Code.Room = []int{built.Room, 1 << 16, 1 << 14}[seed/3%3]
 		run := func(off bool, early uint8) (all []string, c *CPU) {
 			host.Code.Off = off
-			host.Code.Blocks, host.Code.Steps = early, early
+			host.Code.Blocks = early
 			c = codedWorld(t, seed)
 			r := rand.New(rand.NewPCG(seed, 2))
 			for range 60 {

@@ -15,6 +15,7 @@ type nativeOp uint8
 
 const (
 	_ nativeOp = iota
+	nNop
 	nAdd
 	nOr
 	nAnd
@@ -53,9 +54,6 @@ const (
 	nJcc
 	nCallTo // through a register or memory
 	nJmpTo
-	// What ends a block behind its last instruction.
-	nBehind
-	nTo
 )
 
 // Places of operands: those of a row's functions.
@@ -84,23 +82,24 @@ var nativeOps = map[x86asm.Op]nativeOp{
 	x86asm.XCHG: nXchg, x86asm.CMPXCHG: nCmpxchg,
 }
 
-// nativeForm chooses the form of an instruction that is bound, whose form for threaded code is chosen.
+// nativeForm chooses the form of an instruction that is bound.
 func (d *decoder) nativeForm() nativeForm {
-	mode := d.modeSize()
-	switch {
-	case d.mask != 0 || d.in.rep != 0 || d.in.form == formIdle:
-		return 0
-	case plainEnd(d.op.Class):
-		return d.nativeBranch(mode)
-	case d.op.Flags&engine.Ends != 0 || d.segmented():
-		return 0
-	case d.in.form == formPush64 || d.in.form == formPush32:
-		return native(nPush, inReg, mode, 0)
-	case d.in.form == formPop64 || d.in.form == formPop32:
-		return native(nPop, inReg, mode, 0)
+	if d.x.Op == x86asm.NOP {
+		return native(nNop, inReg, 0, 0)
+	}
+	if plainEnd(d.op.Class) && d.mask == 0 {
+		return d.nativeBranch(d.modeSize())
 	}
 	size := d.size()
-	if size < 0 || d.special() {
+	if size < 0 || d.mask != 0 || d.in.rep != 0 || d.op.Flags&engine.Ends != 0 || d.segmented() {
+		return 0
+	}
+	switch {
+	case d.op.Class == clPush && size == d.modeSize():
+		return native(nPush, inReg, size, 0)
+	case d.op.Class == clPop && size == d.modeSize():
+		return native(nPop, inReg, size, 0)
+	case d.special():
 		return 0
 	}
 	switch d.op.Class {
@@ -165,15 +164,16 @@ func (d *decoder) nativeExtension(o nativeOp, size int) nativeForm {
 
 // nativeBranch is the form of a branch.
 func (d *decoder) nativeBranch(mode int) nativeForm {
-	switch d.in.form {
-	case formCall64, formCall32:
-		return native(nCall, inReg, mode, 0)
-	case formRet64, formRet32:
+	_, direct := d.x.Args[0].(x86asm.Rel)
+	switch {
+	case d.x.Op == x86asm.RET && d.x.DataSize != 16:
 		return native(nRet, inReg, mode, 0)
-	case formJmp:
-		return native(nJmp, inReg, mode, 0)
-	case formJcc:
+	case direct && d.op.Class == clJcc && d.x.Op != x86asm.JCXZ && d.x.Op != x86asm.JECXZ && d.x.Op != x86asm.JRCXZ:
 		return native(nJcc, inReg, mode, 0)
+	case direct && d.x.Op == x86asm.JMP:
+		return native(nJmp, inReg, mode, 0)
+	case direct && d.x.Op == x86asm.CALL:
+		return native(nCall, inReg, mode, 0)
 	}
 	if d.segmented() || d.x.DataSize == 16 {
 		return 0
@@ -189,4 +189,16 @@ func (d *decoder) nativeBranch(mode int) nativeForm {
 		return native(nJmpTo, place, mode, 0)
 	}
 	return 0
+}
+
+// segmented reports an operand in memory whose segment an access of 32-bit code is held against.
+func (d *decoder) segmented() bool {
+	return d.mode == 32 && (d.isMem(0) || d.isMem(1)) && d.in.seg != segFlat
+}
+
+// special reports a form of mov that has a function of its own: of other registers, or with an address that is the
+// operand.
+func (d *decoder) special() bool {
+	return d.x.Op == x86asm.MOV && d.op.Class != clMov && d.op.Class != clLoad && d.op.Class != clStore ||
+		d.x.Op == x86asm.MOV && d.mode == 64 && d.x.Opcode>>24 >= 0xa0 && d.x.Opcode>>24 <= 0xa3
 }
