@@ -109,11 +109,16 @@ func abs(x int) int {
 	return x + len(text)
 }
 
+func again() (x int, err error) {
+	y, err := abs(1), error(nil)
+	return x + y, err
+}
+
 func other() { undefined() }
 `)
 	all := tr.mutantsOf(p)
-	if n := len(tr.sample(all[:len(all)-1], 1000, 1)); n != len(all)-3 { // the last is in the function that is wrong anyway
-		t.Errorf("%d of %d compile: all but one that subtracts texts, and one that leaves a variable unused", n, len(all)-1)
+	if n := len(tr.sample(all[:len(all)-1], 1000, 1)); n != len(all)-5 { // the last is in the function that is wrong anyway
+		t.Errorf("%d of %d compile: all but one that subtracts texts, and three that leave a variable unused", n, len(all)-1)
 	}
 	order := func(seed uint64) (places []int) {
 		for _, m := range tr.sample(all, 4, seed) {

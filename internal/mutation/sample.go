@@ -83,11 +83,23 @@ func (t *tree) sample(all []*mutant, n int, seed uint64) (drawn []*mutant) {
 			break
 		}
 		m := all[i]
-		if m.pkg.Dir != "" && t.compiles(m.pkg, m.file, m.change.apply(m.pkg.texts[m.file]), m.index) {
+		if text, ok := m.beside(t); ok && t.compiles(m.pkg, m.file, text, m.index) {
 			drawn = append(drawn, m)
 		}
 	}
 	return drawn
+}
+
+// beside returns the file with the changed body in a block in front of the body. A body that declares the results of its function
+// again does not compile there.
+func (m *mutant) beside(t *tree) (text string, ok bool) {
+	text = m.pkg.texts[m.file]
+	w, ok := m.woven(t)
+	if !ok {
+		return "", false
+	}
+	changed := strings.Replace(text[m.body[0]:m.body[1]], w.Old, w.New, 1)
+	return text[:m.body[0]] + "\nif 0 == 1 {" + changed + "\n}\n" + text[m.body[0]:], true
 }
 
 // label is a label of a function, or a branch to one.
