@@ -37,7 +37,7 @@ const (
 	DefaultBudget = 20
 )
 
-// mostRAM leaves the addresses of devices free: those of a PC are below 4 GiB.
+// mostRAM leaves the addresses of devices free: on a PC they are below 4 GiB.
 const mostRAM = 3 << 30
 
 // Firmware is a board whose firmware tells a kernel of several CPUs by what it leaves in memory.

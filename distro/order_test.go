@@ -55,7 +55,7 @@ func someFunctions(k *kernel.Kernel) []image.Symbol {
 	return out
 }
 
-// beginning is the first function in C that the kernel executes, which is none of the chosen ones.
+// beginning is the first function in C that the kernel executes, which was not chosen.
 func beginning(t *testing.T, k *kernel.Kernel) image.Symbol {
 	t.Helper()
 	name := "x86_64_start_kernel"
@@ -276,7 +276,7 @@ func (s *stub) firsts(begin image.Symbol, some []image.Symbol, out *output) (*fi
 	return f, nil
 }
 
-// window is how many breakpoints stand at a time: those of the functions that are expected next. Each makes qemu slow. A
+// window is how many breakpoints stand at a time: at the functions that are expected next. Each makes qemu slow. A
 // function that is executed further ahead than that is missed, and missing is a difference too.
 const window = 40
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// output is what a process prints, to be looked at while it runs.
+// output collects what a process prints, to be looked at while it runs.
 type output struct {
 	mu sync.Mutex
 	b  strings.Builder

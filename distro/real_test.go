@@ -222,7 +222,7 @@ func lines(console string) []string {
 	return out
 }
 
-// compareQemu boots the same under qemu and wants every line in the same order, but for those of the firmware before
+// compareQemu boots the same under qemu and wants every line in the same order, but for lines of the firmware before
 // the kernel begins. What a kernel of several processors measures under qemu, and says of it, depends on what else its host
 // does, so it may have to be asked again.
 func compareQemu(t *testing.T, file string, got []string, cpus int) {

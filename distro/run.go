@@ -34,7 +34,7 @@ type Stop struct {
 	Text   string // once the console has printed this; "" for none
 }
 
-// Reasons of Machine.Ended beside those of the board.
+// Reasons of Machine.Ended beside the board's.
 const (
 	AtSymbol = "symbol"
 	AtText   = "text"
@@ -42,7 +42,7 @@ const (
 	Panicked = "panic"
 )
 
-// last are what kernels print when nothing comes any more: a processor that waits with interrupts disabled cannot
+// last lists what kernels print at the end: a processor that waits with interrupts disabled cannot
 // be told from one that waits for one that comes.
 var last = [...]struct{ text, reason string }{
 	{"reboot: System halted\n", Halted},

@@ -52,7 +52,7 @@ func startsOther() (k linuxtest.Kernel, loop int) {
 	return linuxtest.Kernel{Bits: 32, Flat: true, Code: append(code, counts...)}, loop
 }
 
-// allSeen is what a machine with several CPUs shows.
+// allSeen holds what a machine with several CPUs shows.
 type allSeen struct {
 	console  string
 	counters []cpus.Counters

@@ -54,7 +54,7 @@ func run(t *testing.T, c distro.Config) *sim.Machine {
 	return m
 }
 
-// seen is what a machine shows.
+// seen holds what a machine shows.
 type seen struct {
 	console  string
 	counters cpus.Counters

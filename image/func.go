@@ -18,7 +18,7 @@ type Func struct {
 	Typed   bool   // the symbol table calls it a function, not a label
 }
 
-// Function descriptors are those of the 64-bit PowerPC ELF Application Binary Interface Supplement, version
+// Function descriptors follow the 64-bit PowerPC ELF Application Binary Interface Supplement, version
 // 1.9, section 3.2.2: three doublewords with the entry, the table of contents and the environment. The
 // symbol name is the descriptor in section .opd, the code is at the symbol .name.
 const (

@@ -57,8 +57,8 @@ type lineReader struct {
 	table lineTable
 }
 
-// loadLines reads the line programs of the units that typeLoader has found. Line programs are those
-// of section .debug_line (DWARF 5, section 6.2); package debug/dwarf executes them. The sort is
+// loadLines reads the line programs of the units that typeLoader has found. Line programs lie
+// in section .debug_line (DWARF 5, section 6.2); package debug/dwarf executes them. The sort is
 // stable, so that rows for one address keep the order of the file.
 func (im *Image) loadLines(d *dwarf.Data, units []*dwarf.Entry) error {
 	lr := &lineReader{im: im, files: map[string]int32{}}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Module is what a module that was loaded adds to the names of a kernel. Its addresses are those where it lies, its
+// Module holds the names that a loaded module adds to a kernel. Its addresses are final, its
 // sections have the names of its file.
 type Module struct {
 	Name     string
@@ -80,7 +80,7 @@ func (im *Image) reindex() {
 }
 
 // add appends the sections and symbols of a module. Functions with descriptors have a symbol for each of the two, as
-// those of the kernel.
+// in the kernel.
 func (im *Image) add(m *Module) {
 	for _, s := range m.Sections {
 		phase, _ := phaseOf(s.Name) // AddModule has asked

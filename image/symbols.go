@@ -89,7 +89,7 @@ func convertSymbol(f *elf.File, s elf.Symbol) (Symbol, bool) {
 	return sym, true
 }
 
-// indexNames finds the symbol of each name: among equal names the kernel's, then the global, then the lower one. Those of
+// indexNames finds the symbol of each name: among equal names the kernel's, then the global, then the lower one. Symbols of
 // a module have their names behind its own, too.
 func (im *Image) indexNames() {
 	im.byName = make(map[string]int32, len(im.Symbols))
@@ -121,7 +121,7 @@ func (im *Image) Symbol(name string) (Symbol, bool) {
 }
 
 // At finds the symbol that contains an address, and how many bytes behind its start that is. A
-// symbol without a size reaches to the next symbol of its section. Whoever names code to a reader asks In.
+// symbol without a size reaches to the next symbol of its section. In serves messages that name code to a reader.
 func (im *Image) At(addr uint64) (sym Symbol, off uint64, ok bool) {
 	i := sort.Search(len(im.spans), func(i int) bool { return im.spans[i].end > addr })
 	if i == len(im.spans) || addr < im.spans[i].start {

@@ -2,6 +2,10 @@ package kprobes
 
 import (
 	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -122,4 +126,29 @@ func TestBatchTakesOneGracePeriod(t *testing.T) {
 		w.end()
 		w.holdNothingLeft()
 	})
+}
+
+// The steps of a registration are those of DESIGN.md, in its order, and end those of every kind.
+func TestStepsOfARegistration(t *testing.T) {
+	design, err := os.ReadFile("../DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, way, _ := strings.Cut(string(design), "### The way of a registration")
+	way, _, _ = strings.Cut(way, "\n#")
+	var want []string
+	for _, m := range regexp.MustCompile("`kprobes\\.Kprobes\\.([a-z]\\w*)`").FindAllStringSubmatch(way, -1) {
+		want = append(want, m[1])
+	}
+	k := newGuest(t, withJprobes(isas()[0]), plain()).k
+	for _, kind := range []Kind{Kprobe, Kretprobe, Jprobe} {
+		var got []string
+		for _, s := range k.kind(kind).steps {
+			name := runtime.FuncForPC(reflect.ValueOf(s).Pointer()).Name()
+			got = append(got, strings.TrimSuffix(name[strings.LastIndex(name, ".")+1:], "-fm"))
+		}
+		if own := len(got) - len(want); own != min(int(kind), 1) || !slices.Equal(got[own:], want) {
+			t.Errorf("a %s is registered by %q, DESIGN.md has %q", kind, got, want)
+		}
+	}
 }

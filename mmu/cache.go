@@ -65,7 +65,7 @@ type Cache struct {
 	shape  `state:"-"`
 }
 
-// shape is what does not change.
+// shape holds what does not change.
 type shape struct {
 	Mask   uint32 // set index mask, where the number of sets is a power of two
 	ways   uint32
@@ -103,7 +103,7 @@ func NewCacheBehind(cc CacheConfig) *Cache {
 	return c
 }
 
-// set is the set of a line: line modulo sets. The low half of the first product is what follows the point in
+// set is the set of a line: line modulo sets. The low half of the first product follows the point in
 // line / sets, exactly enough for numbers of 32 bits (Lemire, Kaser, Kurz, Faster Remainder by Direct Computation, 2019).
 func (c *Cache) set(line uint32) uint {
 	hi, _ := bits.Mul64(c.part*uint64(line), uint64(c.sets))

@@ -21,7 +21,7 @@ const (
 // String is the letter of the state.
 func (s State) String() string { return [...]string{"I", "S", "E", "M"}[s&3] }
 
-// Supply is what a request for a line leads to on the bus.
+// Supply is the answer of the bus to a request for a line.
 type Supply uint8
 
 // Supplies.
@@ -145,7 +145,7 @@ func (d *Directory) Owns(cpu int, line uint32) bool {
 
 // Read brings a line into the caches of a CPU, for a load or a fetch.
 func (d *Directory) Read(cpu int, line uint32) Supply {
-	if d.words == 1 { // a set is one word: nobody has the line, which is then nobody's and clean
+	if d.words == 1 { // a set is one word: no CPU has the line, which then has no owner and is clean
 		c, i := d.chunk(line), line%dirLines
 		if h := &c.holders[i]; *h == 0 {
 			*h, c.owner[i] = 1<<(cpu&63), uint16(cpu+1)

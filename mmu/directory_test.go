@@ -99,7 +99,7 @@ func into(d *Directory, line uint32, want string) {
 	}
 }
 
-// TestOccupy lets transfers of a line follow each other, while those of other lines overlap.
+// TestOccupy lets transfers of a line follow each other, while transfers of other lines overlap.
 func TestOccupy(t *testing.T) {
 	d := NewDirectory(2)
 	for i, x := range []struct {

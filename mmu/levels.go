@@ -3,7 +3,7 @@ package mmu
 import "unsafe"
 
 // places say of each line which way of up to four caches has it. So a hit looks at one word of them and at the bits of
-// the set, and not at tags: those of a large cache are larger than the caches of the host. Lines go by their tags, so
+// the set, and not at tags: the tags of a large cache are larger than the caches of the host. Lines go by their tags, so
 // that an empty tag has a place too, which says nothing.
 type places struct{ by []place }
 

@@ -8,7 +8,7 @@ const GranuleShift = 6
 
 // Memory is physical RAM from address zero.
 //
-// Whoever keeps decoded copies of code marks the lines they came from with MarkCode and is told
+// A CPU that keeps decoded copies of code marks the lines they came from with MarkCode and is told
 // through OnCodeStore when one of them is written. Tracking is per line and not per page because
 // probes patch text that shares its page with stacks and data.
 type Memory struct {

@@ -23,7 +23,7 @@ func (tc TLBConfig) Check() error {
 
 // Rights say what a page allows, apart for the supervisor and for user mode. What a right depends on
 // beside the page's entry (a control register, a protection key, a domain) is looked at when a walk makes
-// the entry, so whoever changes it flushes the TLB.
+// the entry, so a change of it is followed by a flush of the TLB.
 type Rights uint8
 
 // Rights of a page.
@@ -98,7 +98,7 @@ func newArray(entries, ways int, sizes PageSizes) array {
 }
 
 // NewTLB returns an empty TLB; the description must have passed Check. Pages of the first size go to the
-// array of base pages, those of all others to that of large pages.
+// array of base pages, all others to the array of large pages.
 func NewTLB(tc TLBConfig, sizes PageSizes) *TLB {
 	return &TLB{
 		small: newArray(tc.Entries, tc.Ways, sizes[:1]),
@@ -189,7 +189,7 @@ func (t *TLB) forgot() {
 	t.out = Page{Shift: 64}
 }
 
-// Switch changes the address space whose translations are found. Those of others stay.
+// Switch changes the address space whose translations are found. Translations of others stay.
 func (t *TLB) Switch(space uint32) {
 	if space != t.space {
 		t.space = space

@@ -2,7 +2,11 @@ package races
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"kprobesim/cpus"
@@ -84,165 +88,107 @@ func (g *toyGuest) run(cpu int, pcs ...uint64) {
 	}
 }
 
-func TestHandlerCallsAreCounted(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		do   func(g *toyGuest)
-		want []Kind
-	}{
-		{"one call each", func(g *toyGuest) {
-			g.run(0, toyAt, toyHandler, toyHandler2, toyAt+1, toyReturned)
-		}, nil},
-		{"lost", func(g *toyGuest) { g.run(0, toyAt, toyHandler, toyReturned) }, []Kind{Lost}},
-		{"doubled", func(g *toyGuest) {
-			g.run(0, toyAt, toyHandler, toyHandler2, toyHandler, toyReturned)
-		}, []Kind{Doubled}},
-		{"disabled and called", func(g *toyGuest) {
-			g.calls.set(1, off)
-			g.run(0, toyAt, toyHandler, toyHandler2, toyReturned)
-		}, []Kind{Doubled}},
-		{"disabled in the middle", func(g *toyGuest) {
-			g.run(0, toyAt, toyHandler)
-			g.calls.set(1, maybe)
-			g.calls.set(1, off)
-			g.run(0, toyReturned)
-		}, nil},
-		{"disabled and enabled again in the middle", func(g *toyGuest) {
-			g.run(0, toyAt, toyHandler)
-			g.calls.set(1, off)
-			g.calls.set(1, on)
-			g.run(0, toyReturned)
-		}, nil},
-		{"twice while it is disabled", func(g *toyGuest) {
-			g.run(0, toyAt, toyHandler, toyHandler2)
-			g.calls.set(1, maybe)
-			g.run(0, toyHandler2, toyReturned)
-		}, []Kind{Doubled}},
-		{"called by a hit from before it was disabled", func(g *toyGuest) {
-			g.run(0, toyAt, toyHandler)
-			g.calls.set(1, off)
-			g.run(0, toyHandler2, toyReturned)
-		}, nil},
-		{"called by a hit from before it was unregistered", func(g *toyGuest) {
-			g.run(0, toyAt, toyHandler)
-			g.calls.set(1, absent)
-			g.run(0, toyHandler2, toyReturned)
-		}, []Kind{Stale}},
-		{"tasks that take turns on a CPU", func(g *toyGuest) {
-			g.run(0, toyAt, toyHandler)
-			g.calls.current[0] = 3
-			g.run(0, toyAt, toyHandler, toyHandler2, toyReturned)
-			g.calls.current[0] = 1
-			g.run(0, toyHandler2, toyReturned)
-		}, nil},
-		{"a task that moves", func(g *toyGuest) {
-			g.run(0, toyAt, toyHandler)
-			g.calls.current[0], g.calls.current[1] = 2, 1
-			g.run(1, toyHandler2, toyReturned)
-		}, nil},
-		{"another result", func(g *toyGuest) {
-			g.result++
-			g.run(0, toyAt, toyHandler, toyHandler2, toyReturned)
-		}, []Kind{Result}},
-	} {
-		g := newToyGuest()
-		for i := range g.calls.probes {
-			g.calls.set(i, on)
+// cases reads a file of testdata, a case a line, and compares what happens in each with the outcome behind " => ".
+func cases(t *testing.T, file string, happens func(commands [][]string) string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		name, rest, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " | ")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
 		}
-		tt.do(g)
-		if !slices.Equal(g.kinds, tt.want) {
-			t.Errorf("%s: found %q, want %q", tt.name, g.kinds, tt.want)
+		script, want, _ := strings.Cut(rest, " => ")
+		var commands [][]string
+		for c := range strings.SplitSeq(script, "; ") {
+			commands = append(commands, strings.Fields(c))
+		}
+		if got := happens(commands); got != want {
+			t.Errorf("%s: found %q, want %q", name, got, want)
 		}
 	}
 }
 
-// TestCallsBeforeACPUIsTold judges calls on a CPU that need not know of a change yet: the caches are not coherent.
-func TestCallsBeforeACPUIsTold(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		do   func(g *toyGuest)
-		want []Kind
-	}{
-		{"not told yet, and lost", func(g *toyGuest) {
-			g.calls.told(1, 1, g.Syncs())
-			g.run(0, toyAt, toyHandler, toyReturned)
-		}, nil},
-		{"not told yet of a change by itself, and lost", func(g *toyGuest) {
-			g.calls.told(1, 0, g.Syncs())
-			g.run(0, toyAt, toyHandler, toyReturned)
-		}, []Kind{Lost}},
-		{"synchronized since, and lost", func(g *toyGuest) {
-			g.calls.told(1, 1, g.Syncs())
-			g.syncs[0]++
-			g.run(0, toyAt, toyHandler, toyReturned)
-		}, []Kind{Lost}},
-		{"not told yet that it was disabled, and called", func(g *toyGuest) {
-			g.calls.set(1, off)
-			g.calls.told(1, 1, g.Syncs())
-			g.run(0, toyAt, toyHandler, toyHandler2, toyReturned)
-		}, nil},
-		{"not told yet, and called twice", func(g *toyGuest) {
-			g.calls.told(1, 1, g.Syncs())
-			g.run(0, toyAt, toyHandler, toyHandler2, toyHandler2, toyReturned)
-		}, []Kind{Doubled}},
-	} {
+// num reads a number of a case.
+func num(t *testing.T, word string, base int) int {
+	t.Helper()
+	n, err := strconv.ParseInt(word, base, 64)
+	if err != nil {
+		t.Error(err)
+	}
+	return int(n)
+}
+
+// place is an address of a case: a name, and perhaps an offset.
+func place(t *testing.T, word string) uint64 {
+	t.Helper()
+	name, off, found := strings.Cut(word, "+")
+	at, ok := map[string]uint64{
+		"toy": toyAt, "h": toyHandler, "h2": toyHandler2, "h3": toyHandler3, "returned": toyReturned, "stores": toyStores,
+		"slot": 0x9010, "buffer": 0xa000,
+	}[name]
+	if !ok {
+		t.Errorf("no place %s", name)
+	}
+	if found {
+		at += uint64(num(t, off, 10))
+	}
+	return at
+}
+
+// TestChecker lets CPUs do what testdata/checker.txt says.
+func TestChecker(t *testing.T) {
+	cases(t, "testdata/checker.txt", func(commands [][]string) string {
 		g := newToyGuest()
+		for i := range g.calls.probes {
+			g.calls.set(i, on)
+		}
+		for _, c := range commands {
+			g.command(t, c)
+		}
+		return strings.Trim(fmt.Sprint(g.kinds), "[]")
+	})
+}
+
+func (g *toyGuest) command(t *testing.T, c []string) {
+	probe := func() int { return strings.Index("pqn", c[1]) }
+	switch c[0] {
+	case "lazy":
 		g.lazy = true
+	case "unknown": // nothing is known of the probes
 		for i := range g.calls.probes {
-			g.calls.set(i, on)
+			g.calls.set(i, absent)
 		}
-		tt.do(g)
-		if !slices.Equal(g.kinds, tt.want) {
-			t.Errorf("%s: found %q, want %q", tt.name, g.kinds, tt.want)
+	case "run":
+		for _, at := range c[2:] {
+			g.run(num(t, c[1], 10), place(t, at))
 		}
+	case "set":
+		g.calls.set(probe(), map[string]expected{"on": on, "off": off, "maybe": maybe, "absent": absent}[c[2]])
+	case "told":
+		g.calls.told(probe(), num(t, c[2], 10), g.Syncs())
+	case "sync":
+		g.syncs[num(t, c[1], 10)]++
+	case "task":
+		g.calls.current[num(t, c[1], 10)] = uint64(num(t, c[2], 10))
+	case "result":
+		g.result = uint64(num(t, c[1], 10))
+	case "byte":
+		g.bytes[place(t, c[1])-toyAt] = byte(num(t, c[2], 16))
+	case "slot":
+		g.event(sim.Event{Kind: kprobes.EventSlot, Name: c[1], Arg: place(t, "slot")})
+	case "probe":
+		g.event(sim.Event{Kind: kprobes.EventProbe, Name: c[1], Arg: toyAt})
+	case "restored":
+		g.restored()
+	default:
+		t.Errorf("no command %q", c)
 	}
 }
 
-// TestProbeInAHandler has a breakpoint in the first byte of a handler: the handler is called once,
-// whether the instruction goes on in a slot or, as the breakpoint is gone by then, is executed again. The
-// handler of the probe there must not be called.
-func TestProbeInAHandler(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		do   func(g *toyGuest)
-		want []Kind
-	}{
-		{"stepped in a slot", func(g *toyGuest) {
-			g.run(0, toyHandler, 0x9010, toyHandler+1, toyHandler2, toyReturned)
-		}, nil},
-		{"vanished", func(g *toyGuest) {
-			g.run(0, toyHandler)
-			g.bytes[toyHandler-toyAt] = 0x10
-			g.run(1, toyStores)
-			g.run(0, toyHandler, toyHandler+1, toyHandler2, toyReturned)
-		}, nil},
-		{"called twice", func(g *toyGuest) {
-			g.run(0, toyHandler, 0x9010, toyHandler+1, toyHandler, 0x9010, toyHandler2, toyReturned)
-		}, []Kind{Doubled}},
-		{"handled in a handler", func(g *toyGuest) {
-			g.run(0, toyHandler, toyHandler3, 0x9010, toyHandler2, toyReturned)
-		}, []Kind{Doubled}},
-		{"half a breakpoint", func(g *toyGuest) {
-			g.bytes[toyHandler-toyAt] = 0x20
-			g.run(1, toyStores)
-			g.run(0, toyHandler)
-		}, []Kind{Torn}},
-	} {
-		g := newToyGuest()
-		for i := range g.calls.probes {
-			g.calls.set(i, on)
-		}
-		g.event(sim.Event{Kind: kprobes.EventSlot, Name: "taken", Arg: 0x9010})
-		g.bytes[toyHandler-toyAt] = toyBreak
-		g.run(0, toyStores, toyAt)
-		tt.do(g)
-		if !slices.Equal(g.kinds, tt.want) {
-			t.Errorf("%s: found %q, want %q", tt.name, g.kinds, tt.want)
-		}
-	}
-}
-
-func TestCheckerSeesStoresAndSlots(t *testing.T) {
+func TestCheckerSeesStores(t *testing.T) {
 	g := newToyGuest()
 	g.bytes[1] = 0x32
 	if _, ok := g.unseen(); !ok {
@@ -251,32 +197,5 @@ func TestCheckerSeesStoresAndSlots(t *testing.T) {
 	g.run(0, toyStores)
 	if _, ok := g.unseen(); ok {
 		t.Error("a store that was looked at counts as unseen")
-	}
-	g.run(1, toyAt)
-	g.event(sim.Event{Kind: kprobes.EventSlot, Name: "taken", Arg: 0x9010})
-	g.run(0, 0x9010, 0x9013)
-	if len(g.kinds) != 0 {
-		t.Errorf("found %q too early", g.kinds)
-	}
-	g.event(sim.Event{Kind: kprobes.EventSlot, Name: "freed", Arg: 0x9010})
-	g.run(1, 0x9013)
-	g.run(1, 0xa000)
-	g.restored()
-	if want := []Kind{Stale, Stale, Stale}; !slices.Equal(g.kinds, want) {
-		t.Errorf("found %q, want %q: a freed slot, a buffer that never was, text that is not restored", g.kinds, want)
-	}
-}
-
-// TestCheckerHearsOfPromises wants bytes that the kernel says to be everybody's to be just that.
-func TestCheckerHearsOfPromises(t *testing.T) {
-	for name, want := range map[string][]Kind{"registered": nil, "optimized": {Unsynced}, "unoptimized": {Unsynced}, "gone": {Stale}} {
-		g := newToyGuest()
-		g.bytes[0] = toyBreak
-		g.run(0, toyStores)
-		g.event(sim.Event{Kind: kprobes.EventProbe, Name: name, Arg: toyAt})
-		g.run(1, toyAt)
-		if !slices.Equal(g.kinds, want) {
-			t.Errorf("%s: found %q, want %q", name, g.kinds, want)
-		}
 	}
 }

@@ -1,29 +1,10 @@
 package races
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
-
-// stage is a history of stores and what a CPU executes at its end.
-type stage struct {
-	name string
-	do   func(m *toyMachine)
-	cpu  int
-	at   int
-	want Kind
-}
-
-func runStages(t *testing.T, fresh func() *toyMachine, stages []stage) {
-	t.Helper()
-	for _, tt := range stages {
-		m := fresh()
-		tt.do(m)
-		if got, why := m.run(tt.cpu, tt.at); got != tt.want {
-			t.Errorf("%s: %q (%s), want %q", tt.name, got, why, tt.want)
-		}
-	}
-}
 
 // optimize writes a jump by the breakpoint protocol, with some of its three synchronizations left out.
 func optimize(m *toyMachine, at int, to uint64, skip ...int) {
@@ -54,94 +35,49 @@ func finish(m *toyMachine, at int, code []byte, skip ...int) {
 	}
 }
 
-// TestWhatACPUMayHaveFetched stages histories of stores. Every one that is safe is what a correct kernel does.
+// TestWhatACPUMayHaveFetched stages the histories of stores of testdata/unsynced.txt.
 func TestWhatACPUMayHaveFetched(t *testing.T) {
-	runStages(t, newToy, []stage{
-		// The false positive that a rule without ages has: a jump that became a breakpoint behind another one.
-		{"a second probe's jump becomes a breakpoint behind one that waits", func(m *toyMachine) {
-			optimize(m, 4, toyDetour)
-			m.store(0, 0, toyBreak)
-			m.store(0, 4, toyBreak)
-		}, 1, 0, ""},
-		{"the same in the place of the second probe", func(m *toyMachine) {
-			optimize(m, 4, toyDetour)
-			m.store(0, 0, toyBreak)
-			m.store(0, 4, toyBreak)
-		}, 1, 4, ""},
-		{"and its tail goes too early", func(m *toyMachine) {
-			optimize(m, 4, toyDetour)
-			m.store(0, 0, toyBreak)
-			unoptimize(m, 4, 1, 2, 3)
-		}, 1, 0, Unsynced},
-		{"and its tail goes too early, seen from itself", func(m *toyMachine) {
-			optimize(m, 4, toyDetour)
-			unoptimize(m, 4, 1, 2, 3)
-		}, 1, 4, Unsynced},
-		{"by whom it is done", func(m *toyMachine) {
-			optimize(m, 4, toyDetour)
-			m.store(0, 0, toyBreak)
-			unoptimize(m, 4, 1, 2, 3)
-		}, 0, 0, ""},
-		{"and by whom has synchronized", func(m *toyMachine) {
-			optimize(m, 4, toyDetour)
-			m.store(0, 0, toyBreak)
-			unoptimize(m, 4, 1, 2, 3)
-			m.sync(1)
-		}, 1, 0, ""},
-		{"an old jump to a buffer that is not in use any more", func(m *toyMachine) {
-			optimize(m, 4, toyDetour2)
-			m.store(0, 0, toyBreak)
-			m.store(0, 4, toyBreak)
-			m.t.leads = func(to uint64) bool { return to == toyDetour }
-		}, 1, 0, Unsynced},
-		{"jump, breakpoint and jump elsewhere, in steps", func(m *toyMachine) {
-			optimize(m, 0, toyDetour)
-			unoptimize(m, 0)
-			optimize(m, 0, toyDetour2)
-		}, 1, 0, ""},
-		{"a jump changed while it stands", func(m *toyMachine) {
-			optimize(m, 0, toyDetour)
-			m.store(0, 2, toyJump(0, toyDetour2)[2])
-		}, 1, 0, Unsynced},
-		{"two breakpoints that may not be seen", func(m *toyMachine) {
-			m.store(0, 4, toyBreak)
-			m.store(0, 0, toyBreak)
-		}, 1, 0, ""},
-		{"the instruction in front of a breakpoint that may not be seen", func(m *toyMachine) {
-			m.store(0, 4, toyBreak)
-		}, 1, 1, ""},
-		{"a breakpoint that came and went", func(m *toyMachine) {
-			m.store(0, 0, toyBreak)
-			m.store(0, 0, toyCode[0])
-		}, 1, 0, ""},
-		{"a byte inside an instruction behind a breakpoint that may not be seen", func(m *toyMachine) {
-			m.store(0, 0, toyBreak)
-			m.store(0, 2, 9)
-		}, 1, 0, Unsynced},
-		{"the same when the breakpoint is known", func(m *toyMachine) {
-			m.store(0, 0, toyBreak)
-			m.sync()
-			m.store(0, 2, 9)
-		}, 1, 0, ""},
-		{"a breakpoint inside a jump", func(m *toyMachine) {
-			optimize(m, 0, toyDetour)
-			m.store(0, 4, toyBreak)
-			m.store(0, 4, toyJump(0, toyDetour)[4])
-		}, 1, 0, Unsynced},
+	cases(t, "testdata/unsynced.txt", func(commands [][]string) string {
+		m, found := newToy(), Kind("")
+		for _, c := range commands {
+			switch args := c[1:]; c[0] {
+			case "words":
+				m = newToyOf(wordArch(), []byte{1, 2, 3, 4, 5, 6, 7, 8})
+			case "exec":
+				if kind, _ := m.run(num(t, args[0], 10), num(t, args[1], 10)); found == "" {
+					found = kind
+				}
+			case "gone":
+				m.t.told("gone", toyAt)
+			case "store", "whole":
+				var b []byte
+				if _, err := fmt.Sscanf(args[2], "%x", &b); err != nil {
+					t.Error(err)
+				}
+				store := map[string]func(cpu, at int, b ...byte){"store": m.store, "whole": m.storeWhole}[c[0]]
+				store(num(t, args[0], 10), num(t, args[1], 10), b...)
+			case "sync":
+				m.sync(nums(t, args)...)
+			case "optimize":
+				optimize(m, num(t, args[0], 10), uint64(num(t, args[1], 16)), nums(t, args[2:])...)
+			case "unoptimize":
+				unoptimize(m, num(t, args[0], 10), nums(t, args[1:])...)
+			case "freed":
+				gone, leads := uint64(num(t, args[0], 16)), m.t.leads
+				m.t.leads = func(to uint64) bool { return to != gone && leads(to) }
+			default:
+				t.Errorf("no command %q", c)
+			}
+		}
+		return string(found)
 	})
 }
 
-// TestJumpWithoutBreakpoint stores all bytes of a jump over instructions that CPUs may be fetching.
-func TestJumpWithoutBreakpoint(t *testing.T) {
-	runStages(t, newToy, []stage{
-		{"a jump stored over the instructions at once", func(m *toyMachine) {
-			m.storeWhole(0, 0, toyJump(0, toyDetour)...)
-		}, 1, 0, Unsynced},
-		{"the same when everybody knows", func(m *toyMachine) {
-			m.storeWhole(0, 0, toyJump(0, toyDetour)...)
-			m.sync()
-		}, 1, 0, ""},
-	})
+func nums(t *testing.T, words []string) (all []int) {
+	for _, w := range words {
+		all = append(all, num(t, w, 10))
+	}
+	return all
 }
 
 // TestEachSyncMatters leaves synchronizations of the breakpoint protocol out, and executes after every
@@ -174,30 +110,6 @@ func TestEachSyncMatters(t *testing.T) {
 	}
 }
 
-// TestWordsAreSeenWhole takes another rule of synchronization: there an instruction is an aligned word.
-func TestWordsAreSeenWhole(t *testing.T) {
-	code := []byte{1, 2, 3, 4, 5, 6, 7, 8}
-	runStages(t, func() *toyMachine { return newToyOf(wordArch(), code) }, []stage{
-		{"a jump in one store", func(m *toyMachine) {
-			m.storeWhole(0, 0, wordJump, 9, 0, 0)
-		}, 1, 0, ""},
-		{"a breakpoint, then a jump", func(m *toyMachine) {
-			m.storeWhole(0, 0, wordBreak, 0, 0, 0)
-			m.storeWhole(0, 0, wordJump, 9, 0, 0)
-		}, 1, 0, ""},
-		{"a jump byte by byte", func(m *toyMachine) {
-			m.store(0, 0, wordJump, 9, 0, 0)
-		}, 1, 0, Unsynced},
-		{"two words in one store", func(m *toyMachine) {
-			m.storeWhole(0, 0, wordBreak, 0, 0, 0, wordBreak, 0, 0, 0)
-		}, 1, 0, Unsynced},
-		{"a jump to nowhere that was replaced", func(m *toyMachine) {
-			m.storeWhole(0, 0, wordJump, 8, 0, 0)
-			m.storeWhole(0, 0, wordJump, 9, 0, 0)
-		}, 1, 0, Unsynced},
-	})
-}
-
 // TestStoresAreForgotten settles when every CPU knows of a store, and not sooner.
 func TestStoresAreForgotten(t *testing.T) {
 	m := newToy()
@@ -222,6 +134,11 @@ func TestStoresAreForgotten(t *testing.T) {
 
 // TestUnsyncedSaysWhere wants places in the reason.
 func TestUnsyncedSaysWhere(t *testing.T) {
+	torn := newToy()
+	torn.store(0, 0, toyJump(0, toyDetour)...)
+	if _, why := torn.run(0, 1); !strings.Contains(why, "toy+0x1") || !strings.Contains(why, "toy+0x0") {
+		t.Errorf("it says %q, without the places", why)
+	}
 	m := newToy()
 	m.store(0, 0, toyBreak)
 	m.store(0, 2, 9)

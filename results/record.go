@@ -83,6 +83,9 @@ func (r Record) validate() error {
 	if r.CPUs < 1 {
 		return fmt.Errorf("cpus %d is not positive", r.CPUs)
 	}
+	if r.Replicate < 0 {
+		return fmt.Errorf("replicate %d is below zero", r.Replicate)
+	}
 	return r.Role.validate()
 }
 
@@ -181,7 +184,7 @@ func (s *Set) Sources() []string {
 	return sources
 }
 
-// columnNames is the header of the long form.
+// Columns names the columns of the long form.
 func Columns() []string {
 	return []string{
 		"experiment", "machine", "isa", "era", "cpus", "seed", "probe", "metric", "unit", "value",
@@ -189,7 +192,7 @@ func Columns() []string {
 	}
 }
 
-// fields returns the columns of one record in the order of columnNames.
+// Fields returns the columns of one record, as Columns names them.
 func (r Record) Fields() []string {
 	return []string{
 		r.Experiment, r.Machine, r.ISA, r.Era, strconv.Itoa(r.CPUs),

@@ -35,6 +35,9 @@ func Ratio(num, den int64) (Value, error) {
 	return bigRatio(big.NewInt(num), big.NewInt(den))
 }
 
+// Rational returns a fraction rounded as Ratio does.
+func Rational(r *big.Rat) (Value, error) { return bigRatio(r.Num(), r.Denom()) }
+
 func bigRatio(num, den *big.Int) (Value, error) {
 	if den.Sign() == 0 {
 		return Value{}, errors.New("ratio with a zero denominator")

@@ -18,8 +18,8 @@ func code(t *testing.T, f *elf.File, name string) (at uint64, words []uint32) {
 }
 
 // Each vector stands where the processor looks for it. Behind it comes a stub of 10 instructions for an undefined
-// instruction, and of 11 for the others, whose return address is put right, and a table for 16 modes. All entries but
-// those of user and supervisor mode are the same.
+// instruction, and of 11 for the others, whose return address is put right, and a table for 16 modes. All entries are
+// the same but for user and supervisor mode.
 func TestVectorsOfARM(t *testing.T) { eachARM(t, holdVectorsOfARM) }
 
 func holdVectorsOfARM(t *testing.T, _ Image, f *elf.File) {

@@ -15,7 +15,7 @@ var defines = map[string]string{
 	"nokprobes": "-DNO_KPROBES", "untraced": "",
 }
 
-// selfTestTools are what building and running the self-test takes, by instruction set.
+// selfTestTools names the tools that build and run the self-test, by instruction set.
 var selfTestTools = map[string][]string{
 	"i386":   {"gcc", "ld", "objcopy", "qemu-system-x86_64"},
 	"x86_64": {"gcc", "ld", "objcopy", "qemu-system-x86_64"},

@@ -38,7 +38,7 @@ func Driver(name string) string {
 	return name
 }
 
-// functions lists those of all instruction sets. Functions whose first instructions have a certain shape
+// functions lists the functions of all instruction sets. Functions whose first instructions have a certain shape
 // are assembly, in the folder work of the architecture.
 func functions() []Function {
 	x86, ppc, arm := []string{"i386", "x86_64"}, []string{"ppc64"}, []string{"arm"}

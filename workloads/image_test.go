@@ -162,7 +162,7 @@ var layouts = map[string]map[string]map[string]int64{
 	},
 }
 
-// layoutOf is what holds for an image: its era's and its options' offsets go before its instruction set's.
+// layoutOf returns the layout that holds for an image: its era's and its options' offsets go before its instruction set's.
 func layoutOf(im Image) map[string]map[string]int64 {
 	of := []string{im.ISA, im.ISA + "-" + im.Era}
 	for option := range strings.FieldsSeq(strings.ReplaceAll(im.Options, "-", " ")) {

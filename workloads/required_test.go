@@ -25,7 +25,7 @@ func holdRequiredSymbols(t *testing.T, _ Image, f *elf.File) {
 	}
 }
 
-// constants are what Go code reads of the guest's headers: their values are the kernel's, and each is
+// constants lists what Go code reads of the guest's headers: their values are the kernel's, and each is
 // an enumerator, because debug information knows no macros.
 var constants = map[string]int64{
 	"TIF_NEED_RESCHED": 3, "HARDIRQ_OFFSET": 0x10000, "HARDIRQ_MASK": 0x3ff0000,

@@ -59,7 +59,7 @@ func parseImage(line string) (Image, bool) {
 	}, true
 }
 
-// Variant is what build.sh calls the era of the image.
+// Variant is build.sh's name for the era of the image.
 func (im *Image) Variant() string { return im.Era + im.Options }
 
 // Find returns the embedded image called name.

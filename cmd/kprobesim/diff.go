@@ -87,18 +87,14 @@ func directorySide(dir string) (*results.Set, formats.Keys, error) {
 	if !exists(filepath.Join(dir, reports.ResultsName)) {
 		return nil, nil, fmt.Errorf("%s has no %s: name a results directory, such as out/NAME", dir, reports.ResultsName)
 	}
-	if err := reports.Unchanged(dir); err != nil {
+	k, err := reports.Unchanged(dir)
+	if err != nil {
 		return nil, nil, err
 	}
-	set, keys, err := loadSide(filepath.Join(dir, reports.ResultsName), filepath.Join(dir, reports.InputsName))
-	if err != nil || keys == nil {
-		return set, keys, err
+	if p := k.Manifest.Program; k.Keys != nil && p != (outdir.Program{}) {
+		k.Keys["program"] = p.String()
 	}
-	program, err := reports.ProgramOf(dir)
-	if program != (outdir.Program{}) {
-		keys["program"] = program.String()
-	}
-	return set, keys, err
+	return k.Set, k.Keys, nil
 }
 
 // judge holds comparisons against rules and writes them in one form.

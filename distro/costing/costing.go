@@ -24,7 +24,7 @@ import (
 	"kprobesim/sim"
 )
 
-// Cost is what a warm hit takes beyond the system call without a probe.
+// Cost counts what a warm hit takes beyond the system call without a probe.
 type Cost struct {
 	Mode         string  `json:"mode"`  // how the hit runs
 	Place        string  `json:"place"` // where it was measured
@@ -40,7 +40,7 @@ type Cost struct {
 	Functions []Share `json:"functions"`
 }
 
-// Share is what a hit spends in a phase or a function. For functions, code that has no name, such as slots and detours,
+// Share counts what a hit spends in a phase or a function. For functions, code that has no name, such as slots and detours,
 // counts for "?".
 type Share struct {
 	Name   string  `json:"name"`
@@ -97,7 +97,7 @@ func Boot(c distro.Config, rules *probing.Kernel, module []byte) (*Lab, error) {
 	return l, err
 }
 
-// sample is what a region took.
+// sample counts what a region took.
 type sample struct {
 	ticks        clock.Ticks
 	instructions uint64

@@ -7,7 +7,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// Arming is what it takes to arm a probe: to enable its trace event by a write to a file, on a processor whose caches are
+// Arming counts what it takes to arm a probe: to enable its trace event by a write to a file, on a processor whose caches are
 // cold. Interrupts of the first CPU, such as the timer's, are left out.
 type Arming struct {
 	Ticks clock.Ticks // of the first CPU, with the system calls around it
@@ -43,7 +43,7 @@ func (l *Lab) Arm(o Order) (*Arming, error) {
 // settle is how long the kernel is given to end what it does behind a disarming, in milliseconds.
 const settle = 200
 
-// counters are copies of those of all CPUs.
+// counters holds copies of the counters of all CPUs.
 func (s *session) counters() (out []cpus.Counters) {
 	for i := range s.m.CPUs() {
 		out = append(out, *s.m.CPU(i).Counters())

@@ -50,7 +50,7 @@ type Watchpoint struct {
 	Size   int // bytes that are watched: 1, 2, 4 or 8; 0 for a word
 }
 
-// Access is what a watchpoint waits for, numbered as in linux/hw_breakpoint.h.
+// Access says what a watchpoint waits for, numbered as in linux/hw_breakpoint.h.
 type Access uint32
 
 // Accesses.
@@ -79,7 +79,7 @@ func Workloads() []string { return slices.Clone(workloads[:]) }
 // region begins; neither may change the machine. A nil Watch is none.
 type Watch func(m *sim.Machine) cpus.Observer
 
-// Region is what was measured.
+// Region holds what was measured.
 type Region struct {
 	Ticks        clock.Ticks
 	Instructions uint64

@@ -97,7 +97,7 @@ func (s *session) idle(probes []probe) ([]Counted, error) {
 // maxCalls bounds the iterations of a loop.
 const maxCalls = 100_000_000
 
-// probe is what an order sets up, and where its hits are told.
+// probe describes the probe of an order, and where its hits are told.
 type probe struct {
 	name string
 	file string // one whose lines have name, hits and perhaps misses; or one with a number
@@ -170,7 +170,7 @@ func namedEvent(line, group string, number int) (text, inGroup, name string) {
 	return fmt.Sprintf("%s:%s/%s %s", how, group, name, rest), group, name
 }
 
-// attributes are those of perf_event_open(2) for a watchpoint, as far as they are not 0.
+// attributes holds the attributes of perf_event_open(2) for a watchpoint, as far as they are not 0.
 func (l *Lab) attributes(w *Watchpoint) ([]byte, error) {
 	const breakpoint, size = 5, 112 // PERF_TYPE_BREAKPOINT, PERF_ATTR_SIZE_VER5
 	at, err := l.address(w)

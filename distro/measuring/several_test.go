@@ -14,7 +14,7 @@ import (
 	"kprobesim/sim"
 )
 
-// severalCPUs is what is left out without a kernel.
+// severalCPUs names the test that is left out without a kernel.
 const severalCPUs = "probes of a packaged kernel with two CPUs"
 
 // severalLab is the newest kernel of KPROBESIM_LINUX for x86-64 with two CPUs, or skips the test.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// kind is what the program is ordered to do, numbered as in measure.c.
+// kind says what the program is ordered to do, numbered as in measure.c.
 type kind uint32
 
 const (

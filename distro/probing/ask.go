@@ -9,7 +9,7 @@ import (
 	"kprobesim/kprobes"
 )
 
-// Answer is what a kernel said of a place when it was asked for a trace event there.
+// Answer is the answer of a kernel that was asked for a trace event at a place.
 type Answer struct {
 	Errno     int  `json:"errno"` // as a positive number; 0 where it took the probe
 	Ftrace    bool `json:"ftrace"`
@@ -41,7 +41,7 @@ func (a Answer) Agrees(v Verdict) bool {
 	return a == Answer{Ftrace: v.Kind == "ftrace", Optimized: v.Optimized}
 }
 
-// The lines that the program for questions prints: one for each place with the error, and those of the kernel's
+// The lines that the program for questions prints: one for each place with the error, and lines of the kernel's
 // list of probes. What it could not do comes before.
 const (
 	askPlace = "ask: place "

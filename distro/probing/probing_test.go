@@ -21,7 +21,7 @@ type function struct {
 	code string
 }
 
-// functions are those of the made-up kernel. A trap fills what is between them.
+// functions names the functions of the made-up kernel. A trap fills what is between them.
 var functions = [...]function{
 	{"_stext", 0, ""},
 	{"plain", 0x00, "\x55\x48\x89\xe5\xb8\x01\x00\x00\x00\x5d\xc3"},

@@ -39,7 +39,7 @@ type area struct {
 	why  string
 }
 
-// areas are those of kernels of 2022.
+// areas has the sections of kernels of 2022.
 var areas = [...]struct {
 	from, to string
 	rule     Rule

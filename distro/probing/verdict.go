@@ -25,7 +25,7 @@ const (
 	RuleNotCopied   Rule = "neither-copied-nor-emulated"
 )
 
-// Verdict is what a kernel would say of a probe at an address.
+// Verdict says how a kernel would answer a probe at an address.
 type Verdict struct {
 	Addr        uint64 `json:"address"`
 	Place       string `json:"place"` // function+offset

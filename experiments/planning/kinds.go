@@ -75,16 +75,54 @@ type mistake struct {
 	Text string
 }
 
-// probesWith asks of every probe what is wrong with it, "" for nothing; it concerns one of its keys.
-// The path lets the reader of the file point at the line of that key.
-func probesWith(e *schema.Experiment, wrong func(*schema.Probe) string, key string) []mistake {
-	var all []mistake
+// probesWith holds every probe to a condition on one of its keys. The path lets the reader of the file point at the line of
+// that key. The text has %s for what the probe is instead, if that says anything.
+func probesWith(e *schema.Experiment, key string, ok func(*schema.Probe) bool, text string, is func(*schema.Probe) fmt.Stringer) (all []mistake) {
 	for i := range e.Probes {
-		if text := wrong(&e.Probes[i]); text != "" {
-			all = append(all, mistake{[]string{"points", strconv.Itoa(i), key}, text})
+		p := &e.Probes[i]
+		if ok(p) {
+			continue
 		}
+		said := text
+		if is != nil {
+			said = fmt.Sprintf(text, is(p))
+		}
+		all = append(all, mistake{[]string{"points", strconv.Itoa(i), key}, said})
 	}
 	return all
+}
+
+func modeOf(p *schema.Probe) fmt.Stringer { return p.Mode }
+func kindOf(p *schema.Probe) fmt.Stringer { return p.Kind }
+
+// optimizedOnly wants probes that can be optimized. A probe of another mode would never become optimized, which a run would
+// show only at its end.
+func optimizedOnly(e *schema.Experiment) []mistake {
+	return probesWith(e, "mode", func(p *schema.Probe) bool { return p.Mode == kprobes.Optimized },
+		fmt.Sprintf("kind %s measures probes of mode %s, not %%s", e.Kind, kprobes.Optimized), modeOf)
+}
+
+// returnsOnly wants return probes.
+func returnsOnly(e *schema.Experiment) []mistake {
+	return probesWith(e, "kind", func(p *schema.Probe) bool { return p.Kind == kprobes.Kretprobe },
+		fmt.Sprintf("kind %s measures a %s, not a %%s", e.Kind, kprobes.Kretprobe), kindOf)
+}
+
+// plainOrReturn wants what the interface of 2004 has.
+func plainOrReturn(e *schema.Experiment) []mistake {
+	return probesWith(e, "kind", func(p *schema.Probe) bool { return p.Kind == kprobes.Kprobe || p.Kind == kprobes.Kretprobe },
+		fmt.Sprintf("kind %s measures a %s or a %s, not a %%s", e.Kind, kprobes.Kprobe, kprobes.Kretprobe), kindOf)
+}
+
+// watchpointsOnly wants warm watchpoints and no probes, and probesOnly the reverse.
+func watchpointsOnly(e *schema.Experiment) []mistake {
+	return append(warmOnly(e), probesWith(e, "name", func(p *schema.Probe) bool { return p.Watch != nil },
+		"kind watchpoints measures watchpoints alone: write what to watch", nil)...)
+}
+
+func probesOnly(e *schema.Experiment) []mistake {
+	return probesWith(e, "watch", func(p *schema.Probe) bool { return p.Watch == nil },
+		"a watchpoint is measured by kind "+schema.KindWatchpoints, nil)
 }
 
 // warmOnly refuses to go without a warm-up where calls are measured that cannot be the first ones.
@@ -96,26 +134,6 @@ func warmOnly(e *schema.Experiment) []mistake {
 		[]string{"workload", "warmup"},
 		fmt.Sprintf("kind %s measures warm hits: 1 or more; a cold hit is measured by kind %s", e.Kind, schema.KindOverhead),
 	}}
-}
-
-// watchpointsOnly refuses points that are probes.
-func watchpointsOnly(e *schema.Experiment) []mistake {
-	return append(warmOnly(e), probesWith(e, func(p *schema.Probe) string {
-		if p.Watch == nil {
-			return "kind watchpoints measures watchpoints alone: write what to watch"
-		}
-		return ""
-	}, "name")...)
-}
-
-// probesOnly refuses watchpoints among the probes of other kinds.
-func probesOnly(e *schema.Experiment) []mistake {
-	return probesWith(e, func(p *schema.Probe) string {
-		if p.Watch != nil {
-			return "a watchpoint is measured by kind " + schema.KindWatchpoints
-		}
-		return ""
-	}, "watch")
 }
 
 // mistakes finds what the kind of an experiment cannot measure.
@@ -183,17 +201,6 @@ func readIRQOff(r *doc.Reader) schema.Workload {
 	return w
 }
 
-// optimizedOnly holds points to what can be optimized. A probe of another mode would never become
-// optimized, which a run would show only at its end.
-func optimizedOnly(e *schema.Experiment) []mistake {
-	return probesWith(e, func(p *schema.Probe) string {
-		if p.Mode == kprobes.Optimized {
-			return ""
-		}
-		return fmt.Sprintf("kind %s measures probes of mode %s, not %s", e.Kind, kprobes.Optimized, p.Mode)
-	}, "mode")
-}
-
 // readLatency reads [workload]: where the probe sits and what the CPUs do. The offset is in bytes
 // from the target's entry.
 func readLatency(r *doc.Reader) schema.Workload {
@@ -203,16 +210,6 @@ func readLatency(r *doc.Reader) schema.Workload {
 		Offset: uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
 		Load:   doc.Need(r, "load", doc.OneOf(schema.Loads()...)),
 	}
-}
-
-// returnsOnly holds points to return probes.
-func returnsOnly(e *schema.Experiment) []mistake {
-	return probesWith(e, func(p *schema.Probe) string {
-		if p.Kind == kprobes.Kretprobe {
-			return ""
-		}
-		return fmt.Sprintf("kind %s measures a %s, not a %s", e.Kind, kprobes.Kretprobe, p.Kind)
-	}, "kind")
 }
 
 // Tasks beyond the instances of the probe make it miss.
@@ -238,16 +235,6 @@ func readUnregister(r *doc.Reader) schema.Workload {
 		Singly: doc.Need(r, "singly", doc.Int(1, maxBatch)),
 		Load:   doc.Need(r, "load", doc.OneOf(schema.Loads()...)),
 	}
-}
-
-// plainOrReturn holds points to what the interface of 2004 has.
-func plainOrReturn(e *schema.Experiment) []mistake {
-	return probesWith(e, func(p *schema.Probe) string {
-		if p.Kind == kprobes.Kprobe || p.Kind == kprobes.Kretprobe {
-			return ""
-		}
-		return fmt.Sprintf("kind %s measures a %s or a %s, not a %s", e.Kind, kprobes.Kprobe, kprobes.Kretprobe, p.Kind)
-	}, "kind")
 }
 
 func readUserProbes(r *doc.Reader) schema.Workload {

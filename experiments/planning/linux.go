@@ -48,7 +48,7 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 	pt.Image = &k.Image
 	pt.Kernel.Image, pt.Kernel.Era = k.Name, k.era()
 	pt.Linux.Kernel, pt.Linux.Work = k.read, &p.l.work
-	p.l.noteKernel(k)
+	p.l.depend("kernel", k.Name, k.Hash)
 	if err := p.l.linuxModule(root, pt.Linux, file, pt.Kernel.Era); err != nil {
 		p.errs.Join(at(root, "linux", "module"), fmt.Errorf("linux.module: %w", err))
 		return
@@ -143,15 +143,6 @@ func (k *packaged) era() string {
 	return "linux"
 }
 
-// noteKernel notes that the plan depends on a kernel.
-func (l *Loader) noteKernel(k *packaged) {
-	name := filepath.Base(k.Name)
-	l.use(outdir.Input{Kind: "kernel", Name: name, Hash: k.Hash})
-	if l.keys != nil {
-		l.keys["kernel "+name] = k.Hash
-	}
-}
-
 // leaveOut takes the points out that need a module, and notes which.
 func (p *planner) leaveOut(e *schema.Experiment, release string) {
 	var left []string
@@ -189,10 +180,7 @@ func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux, kernel, release st
 		return err
 	}
 	x.ModuleFile, x.ModuleHash = b, outdir.Hash(b)
-	l.use(outdir.Input{Kind: "module", Name: filepath.Base(file), Hash: x.ModuleHash})
-	if l.keys != nil {
-		l.keys["module "+filepath.Base(file)] = x.ModuleHash
-	}
+	l.depend("module", file, x.ModuleHash)
 	return nil
 }
 
@@ -206,10 +194,7 @@ func (l *Loader) userModules(probes []schema.Probe) (err error) {
 		if m.File, err = experiments.ReadLimited(m.Path); err != nil {
 			return fmt.Errorf("%s: file: %w", p.Name, err)
 		}
-		l.use(outdir.Input{Kind: "module", Name: filepath.Base(m.Path), Hash: outdir.Hash(m.File)})
-		if l.keys != nil {
-			l.keys["module "+filepath.Base(m.Path)] = outdir.Hash(m.File)
-		}
+		l.depend("module", m.Path, outdir.Hash(m.File))
 	}
 	return nil
 }

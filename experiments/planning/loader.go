@@ -69,8 +69,7 @@ type Loader struct {
 	// Tell, if set, is told how many combinations of a sweep are planned, of how many; at last of all of them.
 	Tell func(experiment string, done, of int)
 
-	docs    map[string]document
-	wholes  map[string]whole     // documents with those that they are based on
+	wholes  map[string]whole     // documents with their bases
 	layers  map[string]*doc.Node // experiments by their file, with those that they are based on
 	images  map[string]*schema.Image
 	kernels map[string]*packaged // of distributions, by file
@@ -86,16 +85,19 @@ type whole struct {
 	inputs []outdir.Input
 }
 
-// document is a file that was read once.
-type document struct {
-	root  *doc.Node
-	input outdir.Input
-}
-
 // use notes that the plan depends on a file, whether it is read now or was read for another plan.
 func (l *Loader) use(in outdir.Input) {
 	if !slices.Contains(l.inputs, in) {
 		l.inputs = append(l.inputs, in)
+	}
+}
+
+// depend notes that the plan depends on a file that has no keys of its own: its hash is the key.
+func (l *Loader) depend(kind, path, hash string) {
+	name := filepath.Base(path)
+	l.use(outdir.Input{Kind: kind, Name: name, Hash: hash})
+	if l.keys != nil {
+		l.keys[kind+" "+name] = hash
 	}
 }
 
@@ -273,28 +275,17 @@ func (l *Loader) keep(what string, whole *doc.Node) {
 	l.layers[whole.Pos.File] = whole
 }
 
-// single reads and parses one file once.
+// single reads and parses one file.
 func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
-	key := documentKey(what, name, base)
-	if d, ok := l.docs[key]; ok {
-		l.use(d.input)
-		return d.root, nil
-	}
 	file, b, err := l.read(what, folder, name, base)
 	if err != nil {
 		return nil, err
 	}
 	root, err := doc.Parse(file, b)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		l.use(outdir.Input{Kind: what, Name: filepath.Base(file), Hash: outdir.Hash(b)})
 	}
-	if l.docs == nil {
-		l.docs = map[string]document{}
-	}
-	d := document{root, outdir.Input{Kind: what, Name: filepath.Base(file), Hash: outdir.Hash(b)}}
-	l.docs[key] = d
-	l.use(d.input)
-	return root, nil
+	return root, err
 }
 
 // stdin is the name of the experiment that is read from the standard input, and the file of its messages.
@@ -324,10 +315,7 @@ func (l *Loader) Image(k schema.Kernel, isa *cpus.ISA, base string) (*schema.Ima
 	if err != nil {
 		return nil, fmt.Errorf("kernel.image: %w", err)
 	}
-	l.use(outdir.Input{Kind: "image", Name: filepath.Base(im.Name), Hash: im.Hash})
-	if l.keys != nil {
-		l.keys["image "+filepath.Base(im.Name)] = im.Hash
-	}
+	l.depend("image", im.Name, im.Hash)
 	if err := im.Match(isa.Machine, isa.Bits, isa.Order); err != nil {
 		return nil, fmt.Errorf("kernel.image: %w", err)
 	}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -30,142 +31,12 @@ type Kept struct {
 	Files    map[string][]byte // by name
 }
 
-// Load reads a results directory. One whose tables, texts or SVGs are not as they were written is refused, and the error
-// names the file.
-func Load(dir string) (*Kept, error) {
-	dir = filepath.Clean(dir)
-	files, err := readDir(dir)
-	if err == nil {
-		err = whole(dir, files)
-	}
-	if err != nil {
-		return nil, err
-	}
-	k := &Kept{Dir: dir, Files: files}
-	if k.Manifest, k.Set, err = records(dir, files); err != nil {
-		return nil, err
-	}
-	if err := k.addSources(); err != nil {
-		return nil, err
-	}
-	if b, ok := files[InputsName]; ok {
-		if k.Keys, err = formats.ReadKeys(filepath.Join(dir, InputsName), b); err != nil {
-			return nil, err
-		}
-	}
-	k.Means = results.Means(k.Set)
-	return k, nil
-}
-
-// listed returns the hashes of what a run wrote into a directory, by name. One without the list is refused: nobody can tell
-// whether a run wrote its numbers.
-func listed(dir string) (map[string]string, error) {
-	sums, there, err := outdir.Written(dir)
-	if err == nil && !there {
-		err = fmt.Errorf("%s has no %s, by which what a run wrote is told from what was changed since: run the experiment again", dir, outdir.SumsName)
-	}
-	return sums, err
-}
-
-// ProgramOf returns the build that made a results directory, as far as it noted itself.
-func ProgramOf(dir string) (p outdir.Program, err error) {
-	file := filepath.Join(dir, outdir.ManifestName)
-	b, err := experiments.ReadLimited(file)
-	if err != nil {
-		return p, err
-	}
-	m, err := outdir.ReadManifest(file, b)
-	if err != nil {
-		return p, err
-	}
-	return m.Program, nil
-}
-
-// Unchanged wants the records, the inputs and the manifest of a results directory to be as the run wrote them.
-func Unchanged(dir string) error {
-	sums, err := listed(dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{ResultsName, InputsName, outdir.ManifestName} {
-		sum, ours := sums[name]
-		if !ours && name == InputsName {
-			continue // an analysis writes none
-		}
-		b, err := experiments.ReadLimited(filepath.Join(dir, name))
-		there := !errors.Is(err, fs.ErrNotExist)
-		if err != nil && there {
-			return err
-		}
-		if !there || outdir.Hash(b) != "sha256:"+sum {
-			return notAsWritten(dir, name, there)
-		}
-	}
-	return nil
-}
-
-// whole holds the files that people read against the list of hashes.
-func whole(dir string, files map[string][]byte) error {
-	sums, err := listed(dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		text := slices.Contains([]string{".csv", ".json", ".txt", ".svg"}, filepath.Ext(name))
-		b, there := files[name]
-		switch {
-		case !text:
-		case !there || outdir.Hash(b) != "sha256:"+sums[name]:
-			return notAsWritten(dir, name, there)
-		}
-	}
-	return nil
-}
-
 // notAsWritten is the error of a file that a run wrote and that is another one now, or gone.
 func notAsWritten(dir, name string, there bool) error {
 	if !there {
 		return fmt.Errorf("%s is not there, and %s lists it; run the experiment again: %w", filepath.Join(dir, name), outdir.SumsName, fs.ErrNotExist)
 	}
 	return fmt.Errorf("%s is not as it was written (%s); run the experiment again", filepath.Join(dir, name), outdir.SumsName)
-}
-
-// addSources gives the published records the sources of results.json, which must agree with results.csv. An
-// older directory has them in its manifest.
-func (k *Kept) addSources() (err error) {
-	b, ok := k.Files[JSONName]
-	if !ok {
-		k.About.Name = filepath.Base(k.Dir)
-		if points := k.Set.Points(); len(points) > 0 {
-			k.About.Name = points[0].Experiment
-		}
-		k.Set, err = withSources(k.Set, k.Manifest.Sources)
-		return err
-	}
-	name := filepath.Join(k.Dir, JSONName)
-	about, set, err := formats.ReadJSON(name, b)
-	if err != nil {
-		return err
-	}
-	if !compare.Exact(k.Set, set).Empty() || !slices.Equal(k.Set.Overrides, set.Overrides) {
-		return fmt.Errorf("%s has other records than %s; run the experiment again", name, ResultsName)
-	}
-	k.About = about
-	k.Set, err = sourced(k.Set, set)
-	return err
-}
-
-// sourced returns the records of a set, in its order, with the sources that another one has for them.
-func sourced(s, from *results.Set) (*results.Set, error) {
-	out := &results.Set{Overrides: s.Overrides}
-	for _, r := range s.Records() {
-		of, _ := from.Get(r.Point, r.Metric)
-		r.Source = of.Source
-		if err := out.Add(r); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // Experiments lists the experiments of the points, in their order; a collection has several.
@@ -245,4 +116,97 @@ func (k *Kept) Pictures() (map[string][]byte, error) {
 		}
 	}
 	return pictures, nil
+}
+
+// Load reads a results directory. One whose tables, texts or SVGs are not as they were written is refused, and the error
+// names the file.
+func Load(dir string) (*Kept, error) {
+	return load(filepath.Clean(dir), func(name string) bool {
+		return slices.Contains([]string{".csv", ".json", ".txt", ".svg"}, filepath.Ext(name))
+	})
+}
+
+// load reads a results directory, of which some files must be as they were written.
+func load(dir string, must func(name string) bool) (k *Kept, err error) {
+	k = &Kept{Dir: dir}
+	if k.Files, err = readDir(dir, must); err != nil {
+		return nil, err
+	}
+	if k.Manifest, err = outdir.ReadManifest(filepath.Join(dir, outdir.ManifestName), k.Files[outdir.ManifestName]); err != nil {
+		return nil, err
+	}
+	if k.Set, err = formats.ReadCSV(filepath.Join(dir, ResultsName), bytes.NewReader(k.Files[ResultsName])); err != nil {
+		return nil, err
+	}
+	if err := k.addSources(); err != nil {
+		return nil, err
+	}
+	if b, ok := k.Files[InputsName]; ok {
+		if k.Keys, err = formats.ReadKeys(filepath.Join(dir, InputsName), b); err != nil {
+			return nil, err
+		}
+	}
+	k.Means = results.Means(k.Set)
+	return k, nil
+}
+
+// Unchanged reads a results directory whose records, inputs and manifest are as the run wrote them. Other files may be not.
+func Unchanged(dir string) (*Kept, error) {
+	names := []string{ResultsName, InputsName, outdir.ManifestName}
+	return load(dir, func(name string) bool { return slices.Contains(names, name) })
+}
+
+// readDir reads the files of a results directory that a run wrote there, and holds them against its list of hashes. A changed
+// file is an error if it must be as it was written, and left out otherwise. A directory without the list is refused: nobody
+// can tell whether a run wrote its numbers.
+func readDir(dir string, must func(name string) bool) (map[string][]byte, error) {
+	sums, there, err := outdir.Written(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		return nil, fmt.Errorf("%s has no %s, by which what a run wrote is told from what was changed since: run the experiment again", dir, outdir.SumsName)
+	}
+	delete(sums, outdir.SumsName)
+	files := map[string][]byte{}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		b, err := experiments.ReadLimited(filepath.Join(dir, name))
+		switch gone := errors.Is(err, fs.ErrNotExist); {
+		case err != nil && !gone:
+			return nil, err
+		case !gone && outdir.Hash(b) == "sha256:"+sums[name]:
+			files[name] = b
+		case must(name):
+			return nil, notAsWritten(dir, name, !gone)
+		}
+	}
+	for _, need := range []string{outdir.ManifestName, ResultsName} {
+		if files[need] == nil {
+			return nil, fmt.Errorf("%s is no results directory: it has no %s: %w", dir, need, fs.ErrNotExist)
+		}
+	}
+	return files, nil
+}
+
+// addSources gives the published records the sources of results.json, which must agree with results.csv. An analysis has no
+// such file.
+func (k *Kept) addSources() error {
+	b, ok := k.Files[JSONName]
+	if !ok {
+		k.About.Name = filepath.Base(k.Dir)
+		if points := k.Set.Points(); len(points) > 0 {
+			k.About.Name = points[0].Experiment
+		}
+		return nil
+	}
+	name := filepath.Join(k.Dir, JSONName)
+	about, set, err := formats.ReadJSON(name, b)
+	if err != nil {
+		return err
+	}
+	if !compare.Exact(k.Set, set).Empty() || !slices.Equal(k.Set.Overrides, set.Overrides) {
+		return fmt.Errorf("%s has other records than %s; run the experiment again", name, ResultsName)
+	}
+	k.About, k.Set = about, set
+	return nil
 }

@@ -111,8 +111,7 @@ func (w *recorder) micros(t clock.Ticks, hits, hz int64) (v results.Value) {
 	r := big.NewRat(int64(t), int64(clock.PerCycle))
 	r.Mul(r, big.NewRat(1_000_000, hits))
 	r.Mul(r, big.NewRat(1, hz))
-	v, err := results.ParseValue(r.FloatString(6))
-	v = v.Sub(results.Value{}) // without trailing zeros
+	v, err := results.Rational(r)
 	w.add(results.MetricMicros, "us", v, err)
 	return v
 }

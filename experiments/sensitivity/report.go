@@ -48,16 +48,12 @@ type recorder struct {
 
 // add rounds a value to the decimals of records.
 func (w *recorder) add(metric, unit string, v *big.Rat) {
-	text := v.FloatString(results.MaxDecimals)
-	if strings.Trim(text, "-0.") == "" {
-		text = "0" // no minus in front of nothing
-	}
-	value, err := results.ParseValue(text)
+	value, err := results.Rational(v)
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("%s: %w", metric, err)
 	}
 	w.out = append(w.out, results.Record{
-		Point: w.at, Metric: metric, Unit: unit, Value: value.Sub(results.Value{}), Role: results.Simulated,
+		Point: w.at, Metric: metric, Unit: unit, Value: value, Role: results.Simulated,
 	})
 }
 

@@ -6,7 +6,7 @@
 // those are decoded here. They are found by their shape, since nothing in the file points at them.
 //
 // The layout of a bzImage is that of the x86 boot protocol, version 2.15 (Documentation/x86/boot.rst). The
-// layouts of kallsyms are facts of kernels from 4.6 on; those of earlier ones are left out, and so are kernels of
+// layouts of kallsyms are facts of kernels from 4.6 on; layouts of earlier ones are left out, and so are kernels of
 // other architectures than x86-64 and i386.
 //
 // Files of any origin may be given to it. Damage is an error, never a panic, and memory and time are bounded.

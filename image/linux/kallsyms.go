@@ -172,8 +172,8 @@ func (k *kallsyms) length(at int) (n, next int, ok bool) {
 	return n&0x7f | int(k.b[at+1])<<7, at + 2, true
 }
 
-// addresses decodes the addresses of the symbols, from before the names or from behind the tokens. Those of one
-// place are in order and lie in the kernel; those of the other are neither.
+// addresses decodes the addresses of the symbols, from before the names or from behind the tokens. Addresses of one
+// place are in order and lie in the kernel; the other place has neither.
 func (k *kallsyms) addresses(im *image.Image) ([]uint64, error) {
 	before := k.number - k.word // the base stands directly before the number of symbols
 	after := k.up(k.end)

@@ -22,7 +22,7 @@ type place struct {
 
 // places lists the tables that decide about probes. Entries hold distances from themselves where the kernel
 // does so: the exception table (a fault's address, its handler's, and a kind), jump labels (code, target, key), static
-// calls (site, key), BUG places, which are addresses in kernels of 32 bits. Names are those of sections and linker symbols of kernels of 2022.
+// calls (site, key), BUG places, which are addresses in kernels of 32 bits. Sections and linker symbols are named as in kernels of 2022.
 var places = [...]place{
 	{"exceptions", "__ex_table", "__start___ex_table", "__stop___ex_table", 12, 12},
 	{"jump labels", "__jump_table", "__start___jump_table", "__stop___jump_table", 16, 12},

@@ -26,7 +26,7 @@ const (
 	lowestVersion = 0x208 // the first with a payload
 )
 
-// Setup is what the header of a bzImage says. It is zero for a kernel that came as an ELF file.
+// Setup holds the header of a bzImage. It is zero for a kernel that came as an ELF file.
 type Setup struct {
 	Header   []byte // from 0x1f1 on, as boot parameters hold it
 	Protocol int    // version, such as 0x20f for 2.15

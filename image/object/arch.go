@@ -2,7 +2,7 @@ package object
 
 import "debug/elf"
 
-// arch is what the supplement of an instruction set says of relocations.
+// arch holds the relocations of an instruction set, from its supplement.
 type arch struct {
 	rela   bool // entries have addends of their own
 	stub   int  // bytes of a stub for a far call, 0 where calls reach everything

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Symbol is what a name that a module does not define stands for.
+// Symbol is the meaning of a name that a module does not define.
 type Symbol struct {
 	Value uint64 // what a pointer in C to it holds
 	Entry uint64 // of a function: its first instruction; else Value

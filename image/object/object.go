@@ -181,7 +181,7 @@ func (o *Object) readSymbols(f *elf.File) error {
 	return nil
 }
 
-// readRelocs reads the tables for sections that are loaded. Those of debug information are passed over.
+// readRelocs reads the tables for sections that are loaded. Tables of debug information are passed over.
 func (o *Object) readRelocs(f *elf.File, b []byte) error {
 	for _, s := range f.Sections {
 		if s.Type != elf.SHT_REL && s.Type != elf.SHT_RELA {

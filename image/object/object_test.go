@@ -175,7 +175,7 @@ func TestAgainstGNU(t *testing.T) {
 	}
 }
 
-// compare holds the bytes of every section against those of a linked file.
+// compare holds the bytes of every section against a linked file.
 func compare(t *testing.T, i isa, m *Module, file string) {
 	f, err := elf.Open(file)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 func name64(typ uint32) string { return elf.R_X86_64(typ).String() }
 func name32(typ uint32) string { return elf.R_386(typ).String() }
 
-// errGOT is what a compiler needs to be told that makes position independent code, as those of Debian do.
+// errGOT names the option for a compiler that makes position independent code, as Debian's does.
 var errGOT = errors.New("a module has no global offset table: compile it with -fno-pic -fno-pie")
 
 // apply64 applies a relocation of x86-64 (AMD64 supplement, table 4.9). A call by the procedure linkage table goes

@@ -75,3 +75,12 @@ func exists(pattern string) bool {
 	found, err := filepath.Glob(filepath.FromSlash(strings.TrimSuffix(pattern, "/")))
 	return err == nil && len(found) > 0
 }
+
+// TestPackagesShowHowTheyAreUsed wants an example in the packages that other programs would begin with.
+func TestPackagesShowHowTheyAreUsed(t *testing.T) {
+	for _, dir := range []string{"results", "experiments", "kprobes", "sim"} {
+		if !strings.Contains(read(t, dir+"/example_test.go"), "\nfunc Example() {") {
+			t.Errorf("%s has no example", dir)
+		}
+	}
+}

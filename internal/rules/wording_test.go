@@ -23,25 +23,14 @@ var wordy = strings.Fields(`
 	cpus/engine
 	cpus/ppc64
 	cpus/x86
-	distro
-	distro/costing
-	distro/measuring
-	distro/phases
-	distro/probing
-	image
-	image/linux
-	image/linux/linuxtest
-	image/object
 	kprobes
 	kprobes/arm
 	kprobes/ppc64
 	kprobes/x86
-	mmu
 	modules
 	races
 	sim
 	smp
-	workloads
 `)
 
 // TestCommentsSayWhatIsMeant refuses vague words in comments and names of Go files.

@@ -65,6 +65,25 @@ func holdCopy(t *testing.T, w word, how way, year int) {
 	}
 }
 
+// site is a function of three instructions, of which the second is to be replaced.
+func site(w word) kprobes.Site {
+	code := slices.Concat(bytesOf(0xe1a00000), bytesOf(w), bytesOf(0xe12fff1e))
+	return kprobes.Site{Fn: kprobes.Text{Name: "f", Start: 0x1000, Code: code}, Addr: 0x1004}
+}
+
+// testTemplate is a detour template without what saves registers: room, the stack pointer, and two literals.
+func testTemplate() kprobes.Template {
+	var code []byte
+	for _, w := range []word{0xe24dd048, 0xe28d3048, 0xe8ddffff, 0, 0} {
+		code = append(code, bytesOf(w)...)
+	}
+	return kprobes.Template{Code: code, Marks: []int{0, 4, 12, 16}}
+}
+
+func detourAt() kprobes.DetourAt {
+	return kprobes.DetourAt{Addr: 0xc0020000, Probe: 0xc0345678, Calls: []uint64{0xc0030000}}
+}
+
 // holdConsistent wants what may be optimized to be prepared, a breakpoint to be refused, and each of them to
 // be read back.
 func holdConsistent(t *testing.T, w word) {

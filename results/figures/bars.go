@@ -72,15 +72,10 @@ func (b *Bars) check(bar Bar) error {
 	if bar.Absent {
 		return nil
 	}
-	for _, v := range []float64{bar.Value, bar.Low, bar.High} {
-		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return fmt.Errorf("value %g cannot be drawn as a bar", v)
-		}
-	}
 	if b.Log && (bar.Value == 0 || bar.whisker() && bar.Low == 0) {
-		return errors.New("zero cannot be drawn on a logarithmic axis")
+		return errLog
 	}
-	return nil
+	return drawable(0, bar.Value, bar.Low, bar.High)
 }
 
 func (bar Bar) whisker() bool { return bar.Low != 0 || bar.High != 0 }

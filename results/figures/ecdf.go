@@ -52,13 +52,11 @@ func (c Curve) check() error {
 	}
 	last := Step{}
 	for _, s := range c.Steps {
-		for _, v := range []float64{s.Share, s.X, s.Low, s.High} {
-			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-				return fmt.Errorf("value %g cannot be drawn", v)
-			}
+		if err := drawable(0, s.Share, s.X, s.Low, s.High); err != nil {
+			return err
 		}
 		if s.X <= 0 || s.whisker() && s.Low <= 0 {
-			return errors.New("what is not positive cannot be drawn on a logarithmic axis")
+			return errLog
 		}
 		if s.Share < last.Share || s.Share > 1 || s.X < last.X {
 			return fmt.Errorf("%g%% of the observations are %g at most: no distribution has that behind %g%% at %g",

@@ -74,15 +74,10 @@ func (l *Lines) validate() error {
 }
 
 func (l *Lines) check(p XY) error {
-	for _, v := range []float64{p.X, p.Y, p.Low, p.High} {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("value %g cannot be drawn", v)
-		}
-	}
 	if l.LogX && p.X <= 0 || l.LogY && (p.Y <= 0 || p.whisker() && p.Low <= 0) {
-		return errors.New("what is not positive cannot be drawn on a logarithmic axis")
+		return errLog
 	}
-	return nil
+	return drawable(math.Inf(-1), p.X, p.Y, p.Low, p.High)
 }
 
 func (p XY) whisker() bool { return p.Low != 0 || p.High != 0 }

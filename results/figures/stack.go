@@ -42,10 +42,8 @@ func (s *Stack) validate() error {
 		if len(l.Values) != len(s.Groups) {
 			return fmt.Errorf("layer %q has %d values for %d groups", l.Name, len(l.Values), len(s.Groups))
 		}
-		for i, v := range l.Values {
-			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-				return fmt.Errorf("layer %q, group %q: %g cannot be stacked", l.Name, s.Groups[i], v)
-			}
+		if err := drawable(0, l.Values...); err != nil {
+			return fmt.Errorf("layer %q: %w", l.Name, err)
 		}
 	}
 	return nil

@@ -47,10 +47,8 @@ func (t *Tornado) validate() error {
 	}
 	for _, p := range t.Panels {
 		for _, s := range p.Swings {
-			for _, v := range []float64{s.Low, s.High} {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					return fmt.Errorf("panel %q, %s: %g cannot be drawn", p.Title, s.Name, v)
-				}
+			if err := drawable(math.Inf(-1), s.Low, s.High); err != nil {
+				return fmt.Errorf("panel %q, %s: %w", p.Title, s.Name, err)
 			}
 		}
 	}

@@ -11,159 +11,112 @@ import (
 	"kprobesim/results"
 )
 
-// overridesColumn is the header of a last column, which only a set with overrides has: the settings, the
-// same in each line. What has none is the same bytes as before there was that column.
-const overridesColumn = "set"
-
-// CSV returns the long form of a set: a header and one line an observation, fields parted by commas, never
-// quoted (Add refuses fields that would need it), every line ended by a newline.
+// CSV returns the long form of a set: a header and one line an observation, fields parted by commas, never quoted (Add refuses
+// fields that would need it), every line ended by a newline.
 func CSV(s *results.Set) []byte {
 	var b bytes.Buffer
-	extra := extraColumns{s.Replicated(), len(s.Overrides) > 0}
-	line(&b, extra.names())
+	f := form{s.Replicated(), len(s.Overrides) > 0}
+	line := func(fields []string) { b.WriteString(strings.Join(fields, ",") + "\n") }
+	line(f.header())
+	settings := packOverrides(s.Overrides)
 	for _, r := range s.Records() {
-		fields := withReplicate(r.Fields(), strconv.Itoa(r.Replicate), extra.replicate)
-		if extra.overrides {
-			fields = append(fields, packOverrides(s.Overrides))
-		}
-		line(&b, fields)
+		line(f.fields(r.Fields(), strconv.Itoa(r.Replicate), settings))
 	}
 	return b.Bytes()
 }
 
-// replicateColumn stands behind the seed in the file of a set that has more than one replicate. Other files
-// are without it, so that they stay the bytes that they were before there were replicates.
-const (
-	replicateColumn = "replicate"
-	replicateAt     = 6
-)
+// form says which further columns a file has. Only a set with several replicates has their number, and only one with
+// overrides the settings, the same in each line. Other files stay the bytes that they were before there were these columns.
+type form struct{ replicate, settings bool }
 
-// extraColumns are the columns that only some files have.
-type extraColumns struct{ replicate, overrides bool }
+// replicateAt is the place of the column of replicates, behind the seed.
+const replicateAt = 6
 
-// names is the header of a file with these columns.
-func (e extraColumns) names() []string {
-	names := withReplicate(results.Columns(), replicateColumn, e.replicate)
-	if e.overrides {
-		names = append(names, overridesColumn)
+// fields puts the further columns among the others.
+func (f form) fields(of []string, replicate, settings string) []string {
+	if f.replicate {
+		of = slices.Insert(of, replicateAt, replicate)
 	}
-	return names
+	if f.settings {
+		of = append(of, settings)
+	}
+	return of
 }
 
-// extraOf tells from a header which columns a file has; false for a header that no file has.
-func extraOf(header string) (extraColumns, bool) {
-	for _, e := range []extraColumns{{}, {replicate: true}, {overrides: true}, {true, true}} {
-		if header == strings.Join(e.names(), ",") {
-			return e, true
+func (f form) header() []string { return f.fields(results.Columns(), "replicate", "set") }
+
+// formOf tells the form of a file from its header; false for a header that no file has.
+func formOf(header string) (form, bool) {
+	for _, f := range []form{{}, {replicate: true}, {settings: true}, {true, true}} {
+		if header == strings.Join(f.header(), ",") {
+			return f, true
 		}
 	}
-	return extraColumns{}, false
+	return form{}, false
 }
 
-// withReplicate puts the text of the column into its place among the others, when there is such a column.
-func withReplicate(fields []string, text string, replicated bool) []string {
-	if !replicated {
-		return fields
-	}
-	return slices.Insert(fields, replicateAt, text)
-}
-
-// cutReplicate takes the column out of a line and parses it.
-func cutReplicate(text string) (rest string, replicate int, err error) {
-	f := strings.Split(text, ",")
-	if len(f) <= replicateAt {
-		return text, 0, nil // the number of fields is wrong, which is said of the others
-	}
-	replicate, err = strconv.Atoi(f[replicateAt])
-	if err != nil || replicate < 0 || strconv.Itoa(replicate) != f[replicateAt] {
-		return "", 0, fmt.Errorf("%s %q is not a plain number", replicateColumn, clip(f[replicateAt]))
-	}
-	return strings.Join(slices.Delete(f, replicateAt, replicateAt+1), ","), replicate, nil
-}
-
-func line(b *bytes.Buffer, fields []string) {
-	b.WriteString(strings.Join(fields, ","))
-	b.WriteByte('\n')
-}
-
-// ReadCSV reads the long form strictly: what it accepts, CSV writes back byte for byte. Errors begin
-// with name:line.
+// ReadCSV reads the long form strictly: it refuses all that CSV does not write back byte for byte. Errors begin with
+// name:line.
 func ReadCSV(name string, r io.Reader) (*results.Set, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	text, ended := strings.CutSuffix(string(data), "\n")
-	lines := strings.Split(text, "\n")
-	want := strings.Join(results.Columns(), ",")
-	extra, known := extraOf(lines[0])
+	lines := strings.SplitAfter(string(data), "\n")
+	f, known := formOf(strings.TrimSuffix(lines[0], "\n"))
 	if !known {
-		return nil, fmt.Errorf("%s:1: header is %q, want %q", name, clip(lines[0]), want)
+		return nil, fmt.Errorf("%s:1: header is %.80q, want %q", name, lines[0], strings.Join(results.Columns(), ","))
 	}
-	if !ended {
-		return nil, fmt.Errorf("%s:%d: the last line does not end; the file is cut", name, len(lines))
+	last := len(lines) - 1
+	if lines[last] != "" {
+		return nil, fmt.Errorf("%s:%d: the last line does not end; the file is cut", name, last+1)
 	}
-	set, err := readLines(name, lines, extra)
-	if err == nil && extra.replicate && !set.Replicated() {
-		return nil, fmt.Errorf("%s:1: column %s, and no line of a replicate other than 0", name, replicateColumn)
-	}
-	return set, err
-}
-
-func readLines(name string, lines []string, extra extraColumns) (*results.Set, error) {
 	set := &results.Set{}
-	for i, text := range lines[1:] {
-		var replicate int
-		var err error
-		if extra.overrides {
-			text, err = cutOverrides(set, text)
-		}
-		if err == nil && extra.replicate {
-			text, replicate, err = cutReplicate(text)
-		}
-		var r results.Record
-		if err == nil {
-			r, err = parseRecord(text)
-			r.Replicate = replicate
-		}
-		if err == nil {
-			err = set.Add(r)
-		}
-		if err != nil {
+	for i, text := range lines[1:last] {
+		if err := f.read(set, strings.Split(strings.TrimSuffix(text, "\n"), ",")); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, i+2, err)
 		}
 	}
-	return set, nil
+	return set, asWritten(name, lines, strings.SplitAfter(string(CSV(set)), "\n"))
 }
 
-func parseRecord(text string) (results.Record, error) {
-	f := strings.Split(text, ",")
-	if want := len(results.Columns()); len(f) != want {
-		return results.Record{}, fmt.Errorf("%d fields, want %d", len(f), want)
+// asWritten refuses lines that are not as CSV writes what they say, such as a number with a leading zero.
+func asWritten(name string, lines, want []string) error {
+	for i, text := range lines {
+		if text != want[i] {
+			return fmt.Errorf("%s:%d: %.200q is not as it is written, which is %.200q", name, i+1, text, want[i])
+		}
 	}
-	cpus, err := strconv.Atoi(f[4])
-	if err != nil || strconv.Itoa(cpus) != f[4] {
-		return results.Record{}, fmt.Errorf("cpus %q is not a plain number", clip(f[4]))
-	}
-	seed, err := strconv.ParseUint(f[5], 10, 64)
-	if err != nil || strconv.FormatUint(seed, 10) != f[5] {
-		return results.Record{}, fmt.Errorf("seed %q is not a plain number", clip(f[5]))
-	}
-	value, err := results.ParseValue(f[9])
-	if err != nil {
-		return results.Record{}, err
-	}
-	point := results.Point{
-		Experiment: f[0], Machine: f[1], ISA: f[2], Era: f[3], CPUs: cpus, Seed: seed, Probe: f[6],
-	}
-	return results.Record{Point: point, Metric: f[7], Unit: f[8], Value: value, Role: results.Role(f[10])}, nil
+	return nil
 }
 
-// clip keeps foreign text in error messages short.
-func clip(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
+// read adds the record of a line.
+func (f form) read(set *results.Set, fields []string) (err error) {
+	if want := len(f.header()); len(fields) != want {
+		return fmt.Errorf("%d fields, want %d", len(fields), want)
 	}
-	return s[:most] + "..."
+	var r results.Record
+	if f.settings && set.Overrides == nil {
+		if set.Overrides, err = unpackOverrides(fields[len(fields)-1]); err != nil {
+			return err
+		}
+	}
+	if f.replicate {
+		if r.Replicate, err = strconv.Atoi(fields[replicateAt]); err != nil {
+			return fmt.Errorf("replicate %.80q is not a plain number", fields[replicateAt])
+		}
+		fields = slices.Delete(fields, replicateAt, replicateAt+1)
+	}
+	r.Experiment, r.Machine, r.ISA, r.Era, r.Probe = fields[0], fields[1], fields[2], fields[3], fields[6]
+	r.Metric, r.Unit, r.Role = fields[7], fields[8], results.Role(fields[10])
+	if r.CPUs, err = strconv.Atoi(fields[4]); err != nil {
+		return fmt.Errorf("cpus %.80q is not a plain number", fields[4])
+	}
+	if r.Seed, err = strconv.ParseUint(fields[5], 10, 64); err != nil {
+		return fmt.Errorf("seed %.80q is not a plain number", fields[5])
+	}
+	if r.Value, err = results.ParseValue(fields[9]); err != nil {
+		return err
+	}
+	return set.Add(r)
 }

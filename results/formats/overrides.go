@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -38,29 +37,9 @@ func unpackOverrides(field string) ([]string, error) {
 	for i, s := range sets {
 		plain, err := url.PathUnescape(s)
 		if err != nil {
-			return nil, fmt.Errorf("settings %q: %w", clip(field), err)
+			return nil, fmt.Errorf("settings %.80q: %w", field, err)
 		}
 		sets[i] = plain
 	}
-	if packOverrides(sets) != field {
-		return nil, fmt.Errorf("settings %q are not as they are written", clip(field))
-	}
 	return sets, nil
-}
-
-// cutOverrides takes the settings off a line and holds them against the lines before it.
-func cutOverrides(s *results.Set, text string) (rest string, err error) {
-	at := strings.LastIndex(text, ",")
-	if at < 0 {
-		return "", errors.New("no column of settings")
-	}
-	if s.Overrides == nil {
-		if s.Overrides, err = unpackOverrides(text[at+1:]); err != nil {
-			return "", err
-		}
-	}
-	if packOverrides(s.Overrides) != text[at+1:] {
-		return "", errors.New("other settings than in the lines above")
-	}
-	return text[:at], nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Release is what the header of Boxed says.
+// Release is the release in the header of Boxed.
 const Release = "6.1.0-made-up"
 
 // The kernel has its code, its read-only data and a table of exceptions in one segment.
