@@ -17,7 +17,7 @@ import (
 	"kprobesim/mmu"
 )
 
-// Cost is what one class of instructions costs on a machine.
+// Cost prices one class of instructions on a machine.
 type Cost struct {
 	Issue     clock.Ticks // issue bandwidth it takes; 0 means one issue slot
 	Slots     clock.Ticks // the part of Issue that is issue slots of operations; 0 when it is not known
@@ -85,7 +85,7 @@ const (
 	Scoreboard = "scoreboard" // the same, in order: what waits for an operand holds up what is behind it
 )
 
-// Config is what a machine description says about one CPU.
+// Config describes one CPU, as a machine description does.
 type Config struct {
 	Name        string
 	Hz          int64 // core clock
@@ -111,7 +111,7 @@ type Config struct {
 	Answers     Answers           // rows that differ from those that the instruction set has by itself
 }
 
-// Answers are what a processor says of itself when it is asked by number: by the name of a table of ISA.Answers and
+// Answers holds the answers of a processor about itself, which is asked by number: by the name of a table of ISA.Answers and
 // by the number, columns in the table's order. A second number is in bits 32 to 63 of the number.
 type Answers map[string]map[uint64][]uint64
 
@@ -317,7 +317,7 @@ func compare[V any](what string, want []string, have map[string]V, fail func(str
 	}
 }
 
-// Number is what a processor says of itself or has beside others: 0 up to Most.
+// Number is a number by which processors differ: 0 up to Most.
 type Number struct {
 	Name string
 	Most uint64
@@ -351,7 +351,7 @@ type ISA struct {
 	// TimerCycles is how many core cycles the timer that kernels use takes to count one, where it is a part
 	// of the CPU; 0 where timers are the board's, which machine descriptions tell the clock of.
 	TimerCycles int64
-	// TimerHz is what that timer counts a second where its clock is none of the core's; 0 elsewhere.
+	// TimerHz is the number of counts of that timer in a second where its clock is not the core's; 0 elsewhere.
 	TimerHz int64
 	// CodeLine is the distance in bytes at which software keeps instruction caches in step with what was stored:
 	// no line of a machine is shorter. It is 0 where these caches are always coherent.
@@ -369,7 +369,7 @@ type ISA struct {
 	Disasm func(code []byte, pc uint64, name func(uint64) (string, uint64)) (text string, n int)
 }
 
-// Bus is what a CPU needs of the machine around it.
+// Bus connects a CPU with the machine around it.
 type Bus struct {
 	Memory *mmu.Memory
 	// Directory keeps the caches of several CPUs coherent; nil means that this one is alone.
@@ -422,7 +422,7 @@ const (
 	Broken                 // an observer asked for it, or observed code is next
 )
 
-// Exit is what a CPU tells the machine when it stops.
+// Exit says why a CPU has stopped.
 type Exit struct {
 	Reason Reason
 	Detail string // for Shutdown: what happened, with addresses
@@ -481,14 +481,14 @@ type CPU interface {
 	Interrupt()
 }
 
-// TimerOwner is what a CPU may implement whose timer is its own and does not go on by itself: the kernel sets it anew for
+// TimerOwner is implemented by a CPU whose timer is its own and does not go on by itself: the kernel sets it anew for
 // each of its interrupts, and may do so late.
 type TimerOwner interface {
 	// TimerDue is when the timer's condition came about for the interrupt that was taken last.
 	TimerDue() clock.Ticks
 }
 
-// Signals are what reaches a CPU beside the line of its interrupt controller.
+// Signals reach a CPU beside the line of its interrupt controller.
 type Signals interface {
 	// Signal latches an edge on one of the ISA's lines, by its index in ISA.Lines.
 	Signal(line int)

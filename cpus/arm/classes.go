@@ -126,7 +126,7 @@ var classNames = [classes]string{
 	clCounter:        "counter", // a read of the counter or a timer
 }
 
-// Events of this architecture that cost time beside instructions; those of the engine come before them.
+// Events of this architecture that cost time beside instructions; the engine's come before them.
 const (
 	evUndefined = iota
 	evFault

@@ -56,7 +56,7 @@ type CPU struct {
 	machine *machine
 }
 
-// machine is what the CPUs of one machine share.
+// machine holds what the CPUs of one machine share.
 type machine struct{ cpus []*CPU }
 
 // New makes a CPU that waits to be booted. The configuration must have passed Check.

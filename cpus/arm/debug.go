@@ -12,7 +12,7 @@ const (
 	watchpoints = 4
 )
 
-// debugRegisters are those of coprocessor 14.
+// debugRegisters lists the registers of coprocessor 14.
 type debugRegisters struct {
 	dscr, vcr uint32
 	wfar      uint32 // of the instruction that hit a watchpoint, plus 8

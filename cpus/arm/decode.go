@@ -127,7 +127,7 @@ func (d *decoder) finish() {
 	d.exec = when[cond](d.exec)
 }
 
-// when has for each condition what makes a function conditional. The conditions are those of holds, in line.
+// when has for each condition what makes a function conditional. The conditions are as in holds, in line.
 var when = [condAL]func(f exec) exec{
 	condEQ: func(f exec) exec {
 		return func(c *CPU, in *inst) {

@@ -130,7 +130,7 @@ func ownText(r *row, word uint32) string {
 	return op
 }
 
-// banksText prints the operands of a load or store of several registers that are not all those of the mode, or that
+// banksText prints the operands of a load or store of several registers that are not the mode's, or that
 // ends an exception.
 func banksText(d *decoder) string {
 	var list []string

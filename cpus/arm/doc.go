@@ -5,7 +5,7 @@
 //
 // The manual is the ARM Architecture Reference Manual, ARMv7-A and ARMv7-R edition (DDI 0406C), cited as
 // ARM ARM with the number or name of the section. The multiprocessing, virtualization (its divide
-// instructions alone) and security extensions (VBAR alone) are those of Cortex-A7 and Cortex-A15.
+// instructions alone) and security extensions (VBAR alone) come from Cortex-A7 and Cortex-A15.
 //
 // One instruction is one row of a table with its encoding (table.go, table_*.go) and one small function
 // (ops_*.go); fields are bound to a function by forms (forms.go, forms_memory.go). Package

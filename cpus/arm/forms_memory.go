@@ -15,7 +15,7 @@ type memoryAccess struct {
 	load  loader // or nil
 	store storer
 	size  uint64
-	extra string // bits 4 to 7 of those of halfwords and signed ones (ARM ARM, A5.2.8)
+	extra string // bits 4 to 7 of forms for halfwords and signed numbers (ARM ARM, A5.2.8)
 	byte  string // else bit 22
 }
 

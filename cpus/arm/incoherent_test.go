@@ -15,7 +15,7 @@ const (
 	kinds
 )
 
-// keep makes the caches of a world those of a kind.
+// keep gives a world caches of a kind.
 func (w *world) keep(kind int) {
 	w.cfg.L1I.Incoherent = kind != coherent
 	w.cfg.L1D.WriteThrough = kind == writeThrough

@@ -2,8 +2,8 @@ package arm
 
 import "math/bits"
 
-// Loads and stores of several registers (ARM ARM, A5.5, Block data transfer). imm is the list; sh is what
-// the lowest address lies beside the base, and dst what the base becomes, both in words with an offset.
+// Loads and stores of several registers (ARM ARM, A5.5, Block data transfer). imm is the list; sh is the distance of
+// the lowest address from the base, and dst what the base becomes, both in words with an offset.
 
 // Bits of aux in loads and stores of several registers.
 const (

@@ -55,7 +55,7 @@ func half(v uint32, upper bool) int64 {
 
 // Bits of aux in multiplications of halves.
 const (
-	upperN = 1 << 0 // also: m's halves are exchanged, in those of two halves
+	upperN = 1 << 0 // also: m's halves are exchanged, in forms of two halves
 	upperM = 1 << 1
 )
 

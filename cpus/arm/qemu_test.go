@@ -11,7 +11,7 @@ import (
 	"kprobesim/mmu"
 )
 
-// state is what a form begins or ends with.
+// state holds what a form begins or ends with.
 type state struct {
 	r    [15]uint32
 	cpsr uint32

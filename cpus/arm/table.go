@@ -6,7 +6,7 @@ import (
 	"kprobesim/cpus/engine"
 )
 
-// rows is the instruction set: one row an instruction, with its encoding. The groups are those of ARM ARM, A5.
+// rows is the instruction set: one row an instruction, with its encoding. The groups follow ARM ARM, A5.
 // What has no row is undefined.
 var rows = parsed(slices.Concat(
 	dataRows(), multiplyRows, saturatingRows, miscellaneousRows, parallelRows(), mediaRows,

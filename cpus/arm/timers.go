@@ -18,7 +18,7 @@ const (
 	timerCount
 )
 
-// TimerOutputs is what a board's interrupt controller may implement beside cpus.Interrupts: it is told from
+// TimerOutputs is implemented by a board's interrupt controller beside cpus.Interrupts: it is told from
 // when on the output of a timer of its CPU is up, and until it is told again. Never means that it is down. The
 // output is a level: the timer's condition and its mask alone decide it.
 type TimerOutputs interface {

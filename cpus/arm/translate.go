@@ -15,7 +15,7 @@ const (
 )
 
 // Fault status (ARM ARM, B3.13.3, table B3-23): bits 0 to 3, and bit 4 in bit 10. Translation, access flag,
-// domain and permission faults of pages differ from those of sections by fsrPage.
+// domain and permission faults of pages differ from faults of sections by fsrPage.
 const (
 	fsrAlignment   = 1
 	fsrDebug       = 2
@@ -36,7 +36,7 @@ const (
 	ttbcrPD1 = 1 << 5
 )
 
-// access is what a translation is wanted for.
+// access says what a translation is wanted for.
 type access struct {
 	write, exec, user bool
 }
@@ -214,7 +214,7 @@ func (c *CPU) found(w *walk, va, pa uint64, shift uint8, ap uint32, never, local
 	return 0
 }
 
-// rights are those of an entry (ARM ARM, B3.7.1) in its domain: none, those of the entry, or all.
+// rights returns the rights of an entry (ARM ARM, B3.7.1) in its domain: none, the entry's, or all.
 func (c *CPU) rights(ap, domain uint32, never bool) mmu.Rights {
 	const all = mmu.Read | mmu.Write | mmu.Exec | mmu.UserRead | mmu.UserWrite | mmu.UserExec
 	switch c.dacr >> (2 * domain) & 3 {

@@ -17,7 +17,7 @@ import (
 type disturbance struct {
 	name     string
 	host     func() // settings of the host beside those that are usual
-	observed int    // instructions: none, those of some addresses, or all
+	observed int    // instructions: none, at some addresses, or all
 	breaks   int    // an observer breaks behind one instruction in so many
 	forgets  int    // one turn in so many begins with CPUs that have forgotten what they had decoded
 	restores int    // how often a machine is made from the state of this one, and goes on in its place
@@ -55,7 +55,7 @@ var disturbances = []disturbance{
 // length is how long a machine runs.
 const length = 80_000 * clock.PerCycle
 
-// Other programs are those of other seeds.
+// Other seeds give other programs.
 var (
 	firstChurn = flag.Uint64("churn", 0, "seed of the first random program of TestHostDecidesNothing")
 	churns     = flag.Uint64("churns", 4, "random programs of TestHostDecidesNothing")
@@ -174,7 +174,7 @@ func (x *disturbed[C]) disturb() {
 	}
 }
 
-// forgetful is what an engine can forget.
+// forgetful is an engine that can forget what it has decoded.
 type forgetful interface {
 	Keep()
 	ForgetTranslations()
@@ -231,7 +231,7 @@ func (x *disturbed[C]) restore() {
 	x.watch()
 }
 
-// pieces are what is kept of a machine beside its memory.
+// pieces holds the state of a machine beside its memory.
 func (r *Rig[C]) pieces() (all []any) {
 	if r.Directory != nil {
 		all = append(all, r.Directory)

@@ -23,7 +23,7 @@ type Segment struct {
 }
 
 // Executable returns the bytes of a static ELF file of 32 or 64 bits for Linux. Flags are the file's, which name
-// the ABI. Entry is what the ABI has there: an instruction's address, or a descriptor's.
+// the ABI. Entry follows the ABI: an instruction's address, or a descriptor's.
 func Executable(bits int, order binary.ByteOrder, machine elf.Machine, flags uint32, entry uint64, segs []Segment) []byte {
 	var b bytes.Buffer
 	put := func(v any) { _ = binary.Write(&b, order, v) } // a buffer takes everything

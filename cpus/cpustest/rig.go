@@ -12,7 +12,7 @@ import (
 )
 
 // Rig is the CPUs of one machine, that share memory, and a device by which they interrupt each other. They take turns by
-// time, as those of package sim do.
+// time, as in package sim.
 type Rig[C cpus.CPU] struct {
 	CPUs      []C
 	Memory    *mmu.Memory
@@ -28,7 +28,7 @@ type Rig[C cpus.CPU] struct {
 	rigState
 }
 
-// rigState is what a Rig itself is in the middle of.
+// rigState holds the turn that a Rig itself is in.
 type rigState struct {
 	plan  []plannedInterrupt
 	rest  []rest
@@ -98,7 +98,7 @@ func (l *Line) Acknowledge() uint32 {
 	return l.answer
 }
 
-// rigDevice is what a CPU finds outside of RAM. A store to an address whose bit 3 is clear interrupts the CPU of that number; others say
+// rigDevice answers a CPU outside of RAM. A store to an address whose bit 3 is clear interrupts the CPU of that number; others say
 // that an interrupt was taken.
 type rigDevice[C cpus.CPU] struct {
 	r   *Rig[C]
@@ -188,13 +188,13 @@ func (r *Rig[C]) interrupt(at int) {
 	}
 }
 
-// view is what a guest and whoever measures it see of a Rig.
+// view holds what a guest, and a measurement of it, see of a Rig.
 type view struct {
 	memory uint32
 	cpus   []any
 }
 
-// cpuView is what a view has of a CPU.
+// cpuView holds the part of a view that one CPU has.
 type cpuView struct {
 	registers any
 	now       clock.Ticks

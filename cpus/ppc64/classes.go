@@ -138,7 +138,7 @@ var classNames = [classes]string{
 	clUndefined:          "undefined",
 }
 
-// Events of this architecture that cost time beside instructions; those of the engine come before them.
+// Events of this architecture that cost time beside instructions; the engine's come before them.
 const (
 	evFault = iota
 	evTrap

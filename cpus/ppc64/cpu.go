@@ -33,7 +33,7 @@ const oneTrace = 1 // MSR.SE or MSR.BE
 // CPU is one processor. General registers and what else has a ready time are in Core.R; what is here
 // changes rarely.
 type CPU struct {
-	// narrow is what a result is shifted left by so that the sign of the mode's width is bit 63: 32 in
+	// narrow is the shift to the left of a result by which the sign of the mode's width is bit 63: 32 in
 	// 32-bit mode.
 	narrow uint64
 
@@ -66,7 +66,7 @@ type CPU struct {
 	machine *machine
 }
 
-// machine is what the CPUs of one machine share.
+// machine holds what the CPUs of one machine share.
 type machine struct {
 	cpus []*CPU
 	wide bool // a segment had a number that tlbie cannot name

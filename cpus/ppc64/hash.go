@@ -94,8 +94,8 @@ func (w *hashWalk) find() (at uint64, ok bool) {
 	return 0, false
 }
 
-// page makes a translation of an entry. The rights of the supervisor in it are those of key 0, the
-// rights of user mode those of key 1: which of the two counts is the segment's to say.
+// page makes a translation of an entry. The rights of the supervisor in it belong to key 0, the
+// rights of user mode to key 1: which of the two counts is the segment's to say.
 func (w *hashWalk) page(at uint64) mmu.Page {
 	v := w.m.Load(binary.BigEndian, at+8, 8)
 	size := uint64(1) << w.shift()

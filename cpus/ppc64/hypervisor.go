@@ -5,7 +5,7 @@ import (
 	"kprobesim/cpus/engine"
 )
 
-// Hypervisor is what a board's device may implement beside cpus.Device: it answers sc with LEV 1. Without
+// Hypervisor is implemented by a board's device beside cpus.Device: it answers sc with LEV 1. Without
 // it that instruction is illegal.
 type Hypervisor interface {
 	// Hypercall is given r3 to r12, with the function in the first, and leaves the results there. problem
@@ -17,7 +17,7 @@ type Hypervisor interface {
 // destroy beside its results stays as it is here.
 const HypercallRegisters = 10
 
-// Answer is what becomes of a call.
+// Answer says what becomes of a call.
 type Answer uint8
 
 // Answers.

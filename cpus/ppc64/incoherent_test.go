@@ -19,7 +19,7 @@ const (
 
 var kindNames = [kinds]string{"coherent", "incoherent, data written through", "incoherent, data written back"}
 
-// keep makes the caches of a world those of a kind.
+// keep gives a world caches of a kind.
 func (w *world) keep(kind int) {
 	w.cfg.L1I.Incoherent = kind != coherent
 	w.cfg.L1D.WriteThrough = kind == writeThrough

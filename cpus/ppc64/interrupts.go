@@ -168,7 +168,7 @@ func (c *CPU) aligned(va, size uint64) bool {
 	return false
 }
 
-// alignmentStatus is what DSISR says of an indexed instruction (Book III, Alignment Interrupt): bits 29
+// alignmentStatus returns DSISR for an indexed instruction (Book III, Alignment Interrupt): bits 29
 // and 30, 25, 21 to 24 of the instruction, and its fields RT and RA.
 func alignmentStatus(word uint32) uint64 {
 	w := uint64(word)

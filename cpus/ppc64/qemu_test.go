@@ -22,7 +22,7 @@ type form struct {
 	at    uint64
 }
 
-// state is what a form begins or ends with.
+// state holds what a form begins or ends with.
 type state struct {
 	r    [32]uint64
 	cr   uint64

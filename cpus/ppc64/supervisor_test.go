@@ -131,7 +131,7 @@ func TestSystemCall(t *testing.T) {
 	}
 }
 
-// TestUserAccess keeps user mode out of the kernel's pages, and lets the kernel into those of user mode.
+// TestUserAccess keeps user mode out of the kernel's pages, and lets the kernel into the pages of user mode.
 func TestUserAccess(t *testing.T) {
 	_, c := userWorld(t, insnD(32, 4, 3, 0))
 	c.R[3] = kernelMap

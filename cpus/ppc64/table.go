@@ -9,7 +9,7 @@ import (
 const endsBlock = engine.Ends
 
 // rows is the instruction set: one row an instruction, by the decoder's name for its plain form. The groups
-// are those of Book I and, for storage control, of Books II and III. What has no row is not modelled and
+// follow Book I and, for storage control, Books II and III. What has no row is not modelled and
 // raises an illegal-instruction program interrupt.
 var rows = union(arithmetic, logic, rotation, comparison, branches, condition, memory, cache, system)
 
@@ -131,7 +131,7 @@ var comparison = map[ppc64asm.Op]row{
 	ppc64asm.TDI: {form: formTrapI, exec: trapDouble, class: clTrap},
 }
 
-// branchFlags are those of every branch.
+// branchFlags holds the flags of every branch.
 const branchFlags = engine.Ends | engine.Branches
 
 // branches is Book I, Branch Instructions. Their forms choose the functions.
@@ -151,7 +151,7 @@ var branches = map[ppc64asm.Op]row{
 }
 
 // condition is Book I, Condition Register Logical Instructions, Condition Register Field Instruction, and
-// the moves of Move To/From System Register Instructions. Those of special-purpose registers choose
+// the moves of Move To/From System Register Instructions. Moves of special-purpose registers choose
 // function and class by the register.
 var condition = map[ppc64asm.Op]row{
 	ppc64asm.CRAND:  {form: formCR, exec: crand, class: clCR},

@@ -10,7 +10,7 @@ import (
 // tick is the period of the time base and the decrementer: eight cycles of the core on POWER4 and POWER5.
 const tick = 8 * clock.PerCycle
 
-// Decrementer is what a board's interrupt controller may implement beside cpus.Interrupts: it is told when
+// Decrementer is implemented by a board's interrupt controller beside cpus.Interrupts: it is told when
 // the decrementer of its CPU expires next, and has to call CPU.Signal(LineDecrementer) then. Without it, an
 // expiry is noticed when the CPU looks for an interrupt anyway.
 type Decrementer interface {

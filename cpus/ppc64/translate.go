@@ -14,7 +14,7 @@ const (
 // realMask has the bits of an effective address that count in real mode.
 const realMask = 1<<60 - 1
 
-// access is what a translation is wanted for.
+// access says what a translation is wanted for.
 type access struct {
 	write, exec bool
 }

@@ -18,7 +18,7 @@ const (
 	tableMSR   = "msr"
 )
 
-// answerTables are those of cpus.ISA. Of an MSR that software may write, the second column has the bits.
+// answerTables holds the tables of cpus.ISA. Of an MSR that software may write, the second column has the bits.
 var answerTables = []cpus.AnswerTable{
 	{Name: tableCPUID, Columns: []cpus.Number{{Name: "eax", Most: 1<<32 - 1}, {Name: "ebx", Most: 1<<32 - 1}, {Name: "ecx", Most: 1<<32 - 1}, {Name: "edx", Most: 1<<32 - 1}}},
 	{Name: tableMSR, Columns: []cpus.Number{{Name: "value", Most: 1<<63 - 1}, {Name: "writable", Most: 1<<63 - 1}}},
@@ -62,7 +62,7 @@ func ownMSRs() map[uint32]*[2]uint64 {
 	return map[uint32]*[2]uint64{0x17: {}}
 }
 
-// answers is what a CPU answers.
+// answers holds the answers of a CPU.
 type answers struct {
 	leaves  map[uint64]leaf `state:"-"`
 	msrs    map[uint32]*[2]uint64
@@ -133,7 +133,7 @@ func (c *CPU) writeAnswered(n uint32, v uint64) bool {
 // maxRefused bounds the list of what was refused: a guest may try every number.
 const maxRefused = 256
 
-// refuseMSR raises #GP for an MSR that there is none of, and notes it.
+// refuseMSR raises #GP for an MSR that does not exist, and notes it.
 func (c *CPU) refuseMSR(how string, n uint32) {
 	c.raiseCode(vecGP, 0)
 	c.refuse(fmt.Sprintf("%s of %#x", how, n), c.R[rRIP]-2)

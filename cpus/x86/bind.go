@@ -29,7 +29,7 @@ type row struct {
 	io    uint16
 	flags uint16
 	aux   uint8
-	also  uint64 // registers that are written beside those of io, as bits
+	also  uint64 // registers that are written beside io's, as bits
 }
 
 // size gives the operand size of the first operand, as an index; -1 for one that no form has.
@@ -238,8 +238,8 @@ func bindImul(d *decoder, r *row) bool {
 	return true
 }
 
-// bindWide binds one-operand mul, div and their signed kin and prices them by width: those of 64 bits are
-// slower by far on the processors of the eras that are modelled. Those of bytes have ah in place of rdx.
+// bindWide binds one-operand mul, div and their signed kin and prices them by width: forms of 64 bits are
+// slower by far on the processors of the eras that are modelled. Forms of bytes have ah in place of rdx.
 func bindWide(d *decoder, r *row) bool {
 	if !bindRead(d, r) {
 		return false

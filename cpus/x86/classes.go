@@ -2,8 +2,8 @@ package x86
 
 import "kprobesim/cpus"
 
-// Cost classes: what a machine description gives prices for, by the name in classNames. A class is
-// what processors of the eras in question price alike, so the classes follow the tables that were
+// Cost classes: what a machine description gives prices for, by the name in classNames. Processors
+// of the eras in question price a class alike, so the classes follow the tables that were
 // measured on them rather than the manual: operations on registers apart from those that read and
 // write memory, widths apart where the unit takes longer, privileged instructions one by one, since
 // microcode does each in its own way. A form with a memory operand that has no class of its own
@@ -195,8 +195,8 @@ var classNames = [classes]string{
 	clUndefined:     "undefined", // the instruction; its exception is an event
 }
 
-// Events of this architecture that cost time beside instructions; those of the engine come before
-// them. A delivery is priced by what it is, because breakpoints and single steps are what is
+// Events of this architecture that cost time beside instructions; the engine's come before
+// them. A delivery is priced by what it is, because breakpoints and single steps are
 // measured here: their price is fitted by itself.
 const (
 	evFault = iota

@@ -9,7 +9,7 @@ import (
 	"kprobesim/mmu"
 )
 
-// segment is a segment register with its hidden part (SDM vol. 3, 3.4.3). The hidden part is what
+// segment is a segment register with its hidden part (SDM vol. 3, 3.4.3). The hidden part
 // counts: a change of the descriptor in memory has no effect until the register is loaded again.
 type segment struct {
 	sel   uint16
@@ -70,7 +70,7 @@ const (
 )
 
 // CPU is one logical processor. General registers and the instruction pointer are in Core.R, since
-// their ready times are what the engine keeps; what is here changes rarely, but for the flags.
+// the engine keeps their ready times; what is here changes rarely, but for the flags.
 type CPU struct {
 	// The flags and segment bases, which most instructions touch, come before the engine: the host's code
 	// for a field near the front is shorter.
@@ -210,7 +210,7 @@ func (c *CPU) Boot(entry, stack uint64, args ...uint64) {
 }
 
 // argRegs64 are the integer argument registers of the System V ABI for x86-64, 3.2.3, argRegs32
-// those of i386 code compiled with -mregparm=3.
+// the registers of i386 code compiled with -mregparm=3.
 var (
 	argRegs64 = [...]uint8{rdi, rsi, rdx, rcx, r8, r9}
 	argRegs32 = [...]uint8{rax, rdx, rcx}
@@ -279,7 +279,7 @@ func (c *CPU) Signal(int) {
 	c.Check |= engine.CheckInterrupts
 }
 
-// Reset implements cpus.Signals: it is what the manual calls INIT (SDM vol. 3, table 9-1, but with
+// Reset implements cpus.Signals: the manual calls it INIT (SDM vol. 3, table 9-1, but with
 // paging on, as Boot expects). The time-stamp counter goes on.
 func (c *CPU) Reset() {
 	c.Engine.Reset()

@@ -160,7 +160,7 @@ type decoder struct {
 	exec exec
 	lock bool   // it has the prefix
 	mask uint64 // of the address, when it is shorter than the mode's; otherwise zero
-	// meaningless says that the form which could not be bound is none of the architecture's.
+	// meaningless says that the form which could not be bound does not exist.
 	meaningless bool
 }
 
@@ -257,7 +257,7 @@ func plainEnd(class uint8) bool {
 	return false
 }
 
-// prefixes picks out those that x86asm leaves to its user. It marks those of segments and of
+// prefixes picks out the prefixes that x86asm leaves to its user. It marks prefixes of segments and of
 // operand and address size in its own operands.
 func (d *decoder) prefixes() {
 	for _, p := range d.x.Prefix {

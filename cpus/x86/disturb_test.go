@@ -110,7 +110,7 @@ func (c *churn) write() {
 // rights of pages that anything may be done to.
 const churnRights = ptePresent | pteWrite
 
-// maps maps everything and fills the table: entries of code's pages for each of its copies, those of data, and addresses to jump to.
+// maps maps everything and fills the table: entries of code's pages for each of its copies, entries of data, and addresses to jump to.
 func (c *churn) maps() {
 	for i := range uint64(churnPages) {
 		c.mapPage(churnCode+i<<12, churnRAM+i<<12|churnRights)

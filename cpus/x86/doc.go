@@ -1,7 +1,7 @@
 // Package x86 models the Intel 64 and IA-32 architectures in 64-bit mode, in compatibility mode and in
 // 32-bit protected mode with and without paging, which share every operation: registers, decoding,
 // semantics, exceptions and page tables, for the integer instructions and the system instructions that
-// a kernel uses. Of real mode there is what starts further processors (real.go).
+// a kernel uses. Real mode suffices to start further processors (real.go).
 //
 // The manual is the Intel 64 and IA-32 Architectures Software Developer's Manual ("SDM"), volumes 1
 // to 4. Sections are cited by the numbers that they had from 2016 to 2021: multiple processors are

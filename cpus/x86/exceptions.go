@@ -85,7 +85,7 @@ func execUndefined(c *CPU, in *inst) {
 func ud2(c *CPU, _ *inst) { c.raise(vecUD) }
 
 // Deliver implements engine.Exceptions: it delivers the exception in c.fault. The time of handlers
-// is booked on the kind: breakpoints and single steps apart, since that is what probes are made of.
+// is booked on the kind: breakpoints and single steps apart, since probes are made of these.
 func (c *CPU) Deliver() {
 	f := c.fault
 	c.fault = fault{}
@@ -151,7 +151,7 @@ func doubles(f fault, inner uint8) bool {
 	return contributory(f.vector) && contributory(inner)
 }
 
-// deliverySave is what a failed delivery must put back: the exception that is delivered instead
+// deliverySave holds what a failed delivery puts back: the exception that is delivered instead
 // shows the state from before.
 type deliverySave struct {
 	rsp, rip, ctl uint64

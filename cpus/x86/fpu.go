@@ -220,7 +220,7 @@ func clflush(c *CPU, in *inst) {
 	c.DataAddress(c.ea(in), false)
 }
 
-// floatingControl is what of SDM vol. 1, 5.2 and 5.5.3, changes no number: the state and its control.
+// floatingControl lists the rows of SDM vol. 1, 5.2 and 5.5.3, that change no number: the state and its control.
 var floatingControl = map[x86asm.Op]row{
 	x86asm.FNINIT: ending(fninit, clX87Control, 0),
 	x86asm.FNCLEX: ending(fnclex, clX87Control, 0),

@@ -21,7 +21,7 @@ const (
 	sysReturn
 )
 
-// abi is what the program needs to know of Linux in one mode.
+// abi holds the facts of Linux in one mode that the program needs.
 type abi struct {
 	bits    int
 	isa     *cpus.ISA

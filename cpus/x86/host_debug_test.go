@@ -21,7 +21,7 @@ import (
 // userDebugReg is where the debug registers stand in what PTRACE_POKEUSER writes (the kernel's struct user).
 const userDebugReg = 848
 
-// debugCase is a program with armed registers. Addresses are offsets: those of instructions from the code's start,
+// debugCase is a program with armed registers. Addresses are offsets: of instructions from the code's start,
 // others from the data's.
 type debugCase struct {
 	code []byte

@@ -284,7 +284,7 @@ const (
 )
 
 // ptrace makes a request. Those for registers are the tracer's, 64 bits wide whatever the mode of the program is, as
-// those of package syscall are not.
+// constants of package syscall are not.
 func (h *stepped) ptrace(request int, addr uintptr, at unsafe.Pointer) error {
 	if _, _, e := sys.Syscall6(sys.SYS_PTRACE, uintptr(request), uintptr(h.pid), addr, uintptr(at), 0, 0); e != 0 {
 		return e

@@ -41,7 +41,7 @@ type process struct {
 }
 
 // TestStaticProgram runs a program with the host's static C library natively and simulated and compares what both
-// print and return. The library chooses its functions by CPUID: those of SSE2.
+// print and return. The library chooses its functions by CPUID: it takes the functions for SSE2.
 func TestStaticProgram(t *testing.T) {
 	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
 		hosttools.Unable(t, "a program with a C library", "it needs linux/amd64")

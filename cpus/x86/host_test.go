@@ -228,7 +228,7 @@ func (o *outcome) hidden() uint64 {
 	return 0
 }
 
-// function is what an operation runs in one of its forms; zero code stands for any.
+// function names the Go function of an operation in one of its forms; zero code stands for any.
 type function struct {
 	op   x86asm.Op
 	code uintptr

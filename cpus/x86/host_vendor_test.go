@@ -239,7 +239,7 @@ func pushesSegment(code []byte, op int) bool {
 	return b == 0x06 || b == 0x0e || b == 0x16 || b == 0x1e || b == 0x0f && code[op+1]&^8 == 0xa0
 }
 
-// stringOpcode and compareOpcode report string instructions, and those of them that compare.
+// stringOpcode and compareOpcode report string instructions, and string comparisons.
 func stringOpcode(b byte) bool  { return b >= 0xa4 && b <= 0xaf && b&^1 != 0xa8 }
 func compareOpcode(b byte) bool { return b&^1 == 0xa6 || b&^1 == 0xae }
 

@@ -5,7 +5,7 @@ import "kprobesim/cpus/engine"
 // Returns from exceptions (SDM vol. 2, IRET/IRETD/IRETQ, "Operation"). 64-bit mode pops all five words,
 // other modes three where the level stays. A 16-bit iret raises #UD.
 
-// returnFrame is what a return pops.
+// returnFrame holds what a return pops.
 type returnFrame struct {
 	ip, flags, sp uint64
 	cs, ss        uint16

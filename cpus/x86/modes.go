@@ -3,7 +3,7 @@ package x86
 import "kprobesim/mmu"
 
 // The modes (SDM vol. 3, 2.2): protected mode with and without paging, and long mode with its 64-bit
-// and its compatibility sub-mode. Of real mode there is what real.go says. Virtual-8086 mode is not modelled.
+// and its compatibility sub-mode. real.go says how much of real mode there is. Virtual-8086 mode is not modelled.
 
 // Unpaged is the Root (cpus.Bus) of a CPU that begins in 32-bit protected mode with paging off.
 const Unpaged = ^uint64(0)
@@ -175,7 +175,7 @@ func (c *CPU) writeCR3(v uint64) bool {
 	return true
 }
 
-// writeCR4 writes CR4; false is for reserved bits, among which are those of features that are not
+// writeCR4 writes CR4; false is for reserved bits, among them bits of features that are not
 // there, and for leaving PAE in long mode.
 func (c *CPU) writeCR4(v uint64) bool {
 	if v&^cr4Known != 0 || v&cr4PAE == 0 && c.lma() {

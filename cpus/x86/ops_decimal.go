@@ -2,7 +2,7 @@ package x86
 
 // Instructions that exist in 32-bit mode only: all registers at once, decimal arithmetic, bounds.
 // In 64-bit mode their opcodes are undefined (SDM vol. 2, appendix A, superscript i64), and x86asm
-// does not decode them there. Flags that the manual leaves undefined are those of the result; the
+// does not decode them there. Flags that the manual leaves undefined follow the result; the
 // comparison with the host leaves them out.
 
 // pusha stores the eight registers, the stack pointer as it was. The stack pointer changes when all

@@ -2,7 +2,7 @@ package x86
 
 import "math/bits"
 
-// Moves change no flag. Their forms are those of arithmetic: R, L and M (ops_alu.go).
+// Moves change no flag. They have the forms of arithmetic: R, L and M (ops_alu.go).
 func movR[T width](c *CPU, in *inst) { put(c, in.dst, src[T](c, in)) }
 
 func movL[T width](c *CPU, in *inst) {
@@ -129,7 +129,7 @@ func xaddM[T width](c *CPU, in *inst) {
 	}
 }
 
-// cmpxchgR compares with the accumulator; the flags are those of the comparison.
+// cmpxchgR compares with the accumulator; the flags come from the comparison.
 func cmpxchgR[T width](c *CPU, in *inst) {
 	old := get[T](c, in.dst)
 	if sub(c, get[T](c, rax), old); c.zf() {

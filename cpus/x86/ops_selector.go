@@ -55,14 +55,14 @@ func (c *CPU) setZF(v bool) {
 	c.setArith(f)
 }
 
-// rights is what lar loads: the second and third byte of a descriptor's upper half. The bits of the
+// rights returns the value that lar loads: the second and third byte of a descriptor's upper half. The bits of the
 // limit among them are undefined, and processors of today leave them in.
 func (c *CPU) rights(sel uint16) (uint64, bool) {
 	d, found := c.query(sel, larTypes, larTypesLong)
 	return d >> 32 & 0xffff00, found
 }
 
-// limit is what lsl loads: the limit in bytes.
+// limit returns the value that lsl loads: the limit in bytes.
 func (c *CPU) limit(sel uint16) (uint64, bool) {
 	d, found := c.query(sel, lslTypes, lslTypesLong)
 	return uint64(unpack(sel, d).limit), found

@@ -26,7 +26,7 @@ func top[T width](v T) bool { return v>>(bitsOf(v)-1) != 0 }
 // only; for others it follows the same rule here.
 //
 // The carries of shl lie in order: behind CF, the last bit that went out, is the top of the result,
-// which is CF xor OF. Those of shr are CF and the old top xor CF, those of sar CF twice, OF being
+// which is CF xor OF. For shr they are CF and the old top xor CF, for sar CF twice, OF being
 // clear.
 
 func shl[T width](c *CPU, v T, n uint) T {

@@ -199,7 +199,7 @@ func (c *CPU) copySome(in *inst, n, most uint64) uint64 {
 	return k
 }
 
-// compare repeats a comparison, which ends early: repe while equal, repne while not. The flags are those of the last
+// compare repeats a comparison, which ends early: repe while equal, repne while not. The flags come from the last
 // comparison, but those from before when elements are left (SDM vol. 2, REP).
 func (c *CPU) compare(in *inst, step func() bool) {
 	res, cy, par, aux := c.res, c.cy, c.par, c.aux

@@ -358,7 +358,7 @@ func movFromCR(c *CPU, in *inst) {
 	}
 }
 
-// existsCR raises #UD for a control register that there is none of, whatever the level. CR8 is 64-bit
+// existsCR raises #UD for a control register that does not exist, whatever the level. CR8 is 64-bit
 // mode's.
 func (c *CPU) existsCR(n uint8) bool {
 	if n == 0 || n >= 2 && n <= 4 || n == 8 && c.long {

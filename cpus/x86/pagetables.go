@@ -16,7 +16,7 @@ type access struct {
 	protect           bool // CR0.WP: supervisor writes honour read-only pages
 }
 
-// right is what the access needs of a page.
+// right returns the right that the access needs of a page.
 func (a access) right() mmu.Rights { return mmu.Right(a.write, a.exec, a.user) }
 
 // refusal is the reason a translation was refused, in the terms of the page-fault error code.
@@ -208,7 +208,7 @@ func (w *walk) leaf(at, e uint64, shift uint8) *refusal {
 	return nil
 }
 
-// rights are what the levels of the tables grant together (SDM vol. 3, 4.6): writing and user
+// rights returns what the levels of the tables grant together (SDM vol. 3, 4.6): writing and user
 // access must be granted by all, execution forbidden by none. A supervisor reads and executes
 // whatever is present, and writes it too when CR0.WP is clear.
 func (w *walk) rights() mmu.Rights {

@@ -64,7 +64,7 @@ func (b *builder) add(root uint64, p mmu.Mapping) error {
 	return nil
 }
 
-// leafBits are those of the entry that maps a page. Accessed and dirty are set, as in a kernel that
+// leafBits holds the bits of the entry that maps a page. Accessed and dirty are set, as in a kernel that
 // has run for a while: the first accesses of a measurement would otherwise write tables. Kernel
 // mappings do not change with the task and are global.
 func (f *pageFormat) leafBits(p mmu.Mapping) uint64 {

@@ -5,7 +5,7 @@ import (
 	"kprobesim/mmu"
 )
 
-// Control register bits (SDM vol. 3, 2.5). Those of caching and of machine checks are kept and have no
+// Control register bits (SDM vol. 3, 2.5). Bits of caching and of machine checks are kept and have no
 // effect. What is not in cr4Known belongs to features that no machine here has, and is reserved.
 const (
 	cr0PE    = 1 << 0
@@ -108,7 +108,7 @@ func (c *CPU) unpaged(va uint64) *mmu.Page {
 	return &c.identity
 }
 
-// branch is what led to the program counter, and the instructions that were executed up to it.
+// branch says what led to the program counter, and the instructions that were executed up to it.
 type branch struct {
 	at, popped, executed uint64
 	flags                uint16

@@ -9,7 +9,7 @@ import (
 )
 
 // 32-bit protected mode, as far as it differs from 64-bit mode beyond the width of operands.
-// Segments are those of a flat kernel: CS, SS, DS and ES begin at zero and reach over all
+// Segments are as in a flat kernel: CS, SS, DS and ES begin at zero and reach over all
 // addresses, FS and GS may have any base and limit.
 
 // reset32 gives the state in which a 32-bit kernel is entered: with paging and flat segments.
@@ -40,7 +40,7 @@ func (c *CPU) storeWord(va, v uint64) bool {
 	return store(c, va, uint32(v))
 }
 
-// prefix is what the names of registers of the mode's width begin with.
+// prefix begins the names of registers of the mode's width.
 func (c *CPU) prefix() string {
 	if c.long {
 		return "r"
@@ -48,7 +48,7 @@ func (c *CPU) prefix() string {
 	return "e"
 }
 
-// registerNames are those of the registers that the mode has.
+// registerNames holds the names of the registers that the mode has.
 func (c *CPU) registerNames() []string {
 	if c.long {
 		return regNames[:]

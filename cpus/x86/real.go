@@ -14,7 +14,7 @@ import (
 // for a code segment of 32 bits.
 //
 // The instruction pointer holds a linear address here, that of the segment's base and the offset, so that fetching is
-// what it is in the other modes. Explicit operands in memory have the segment that the instruction says, and are held
+// the same as in the other modes. Explicit operands in memory have the segment that the instruction says, and are held
 // against its limit.
 //
 // Left out, and refused by name: exceptions and interrupts, whose vectors real mode has in a table of its own; string

@@ -42,7 +42,7 @@ const (
 	rRIP = engine.PC // the address of the next instruction: a base for relative operands
 )
 
-// regNames are the names in 64-bit mode; registerNames has those of 32-bit mode.
+// regNames are the names in 64-bit mode; registerNames has the names in 32-bit mode.
 var regNames = [16]string{
 	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",

@@ -162,7 +162,7 @@ func (c *CPU) loadSegment(i uint8, sel uint16) bool {
 		c.raiseCode(vecGP, 0)
 		return false
 	}
-	// the checks of the manual are done: what is left is what this model cannot do
+	// the checks of the manual are done: only what this model cannot do is left
 	if !c.long && !limited(i) && sel&^3 != 0 && !s.flat() {
 		c.unmodelled(uint32(sel&^3), "data segment %#x with a base or a limit, other than in fs and gs", sel)
 		return false

@@ -26,7 +26,7 @@ const (
 	stepEnds  = 0x500000
 )
 
-// stepState is what an instruction that is stepped starts from, and what it leaves.
+// stepState holds what an instruction that is stepped starts from, and what it leaves.
 type stepState struct {
 	regs   [16]uint64
 	rip    uint64
@@ -116,7 +116,7 @@ func stepDifference(want, got *stepState, undefined uint64) string {
 // stepSegment is a descriptor of user mode.
 type stepSegment struct{ kind, flags, base, limit uint64 }
 
-// stepSegments are those of fs and gs in 32-bit mode: data that expand down to a limit, and data that end there. Small
+// stepSegments holds the segments of fs and gs in 32-bit mode: data that expand down to a limit, and data that end there. Small
 // offsets are inside and outside of them.
 var stepSegments = [2]stepSegment{
 	{kind: 0xf7, flags: 0x5, base: traceeData + 0x800, limit: 0x1f},
@@ -178,7 +178,7 @@ func (s *stepSim) refuses(code []byte) bool {
 // step executes one instruction, with RFLAGS.TF set.
 func (s *stepSim) step(code []byte, from *stepState) *stepState { return s.run(code, from, flagTF) }
 
-// run executes instructions up to an exception, with more flags than those of from.
+// run executes instructions up to an exception, with more flags than from has.
 func (s *stepSim) run(code []byte, from *stepState, flags uint64) *stepState {
 	s.start(code, from, flags)
 	if e := s.c.Run(s.c.Now() + 1e9); e.Reason != cpus.Native {

@@ -15,7 +15,7 @@ const handlers = testCode + 0x800
 // hasCode tells the exceptions that push an error code.
 var hasCode = map[int]bool{vecDF: true, vecTS: true, vecNP: true, vecSS: true, vecGP: true, vecPF: true, vecAC: true}
 
-// trap is what a handler finds.
+// trap holds what a handler finds.
 type trap struct {
 	vector                 int
 	code                   uint64

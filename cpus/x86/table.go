@@ -7,7 +7,7 @@ import (
 )
 
 // rows is the instruction set: one row an instruction, by the decoder's name for it. The groups
-// are those of the manual's summary (SDM vol. 1, chapter 5), whose sections are of the editions
+// follow the manual's summary (SDM vol. 1, chapter 5), whose sections are of the editions
 // in which 5.20 lists the system instructions.
 //
 // A row names the function that binds the operands (bind.go, bind_sys.go) and the functions that
@@ -35,7 +35,7 @@ func union(groups ...map[x86asm.Op]row) map[x86asm.Op]row {
 	return all
 }
 
-// ioArith is what most arithmetic has in common.
+// ioArith holds what most arithmetic has in common.
 const ioArith = ioReadDst | ioSetFlag
 
 // Conditions (SDM vol. 2, B.1.4.7, "tttn"). An odd one is the opposite of the one before it.

@@ -15,7 +15,7 @@ import (
 //     stand in mem, for want of a destination in memory.
 //   - The far forms have the operand size. Those with the pointer in the instruction exist in
 //     32-bit mode only and stand in load.
-//   - loop and jcxz count in the width of an address. aux is what loop wants of ZF: see loop.
+//   - loop and jcxz count in the width of an address. aux says which ZF loop wants: see loop.
 //   - iretd is here by the mode that it is in, and iretq is 64-bit mode's.
 var controlTransfer = map[x86asm.Op]row{
 	// jmp through memory loads its target; the class of both indirect forms is in inMem.
@@ -116,7 +116,7 @@ var controlTransfer = map[x86asm.Op]row{
 }
 
 // stringInstructions is SDM vol. 1, 5.1.8. rep, repe and repne are operands of them; see repeat.
-// Those of 5.1.9 that talk to an I/O port are not modelled.
+// Instructions of 5.1.9 that talk to an I/O port are not modelled.
 var stringInstructions = map[x86asm.Op]row{
 	// Loads and stores.
 	x86asm.MOVSB: stringOf(movs[uint8], clString, engine.Loads|engine.Stores, 0),

@@ -12,7 +12,7 @@ import (
 // The arithmetic of x87 that kernels try a processor with when they start: loads, sums, products, quotients and
 // the store of an integer, in double extended precision, rounded to nearest (SDM vol. 1, 4.2.2 and 8.3). Operands are
 // zero or normal. Everything else of x87 is refused by name, as is any operation whose result is neither
-// or whose exception is not masked. No instruction is timed apart from those of control.
+// or whose exception is not masked. No instruction is timed apart from control instructions.
 
 // Bits of the control and status words (SDM vol. 1, 8.1.3 and 8.1.5).
 const (
@@ -321,7 +321,7 @@ func nearest(x *big.Float) (v *big.Int, acc big.Accuracy) {
 	return down.Add(down, big.NewInt(int64(1-2*int(boolBit(x.Signbit()))))), -acc
 }
 
-// floatingNumbers is what of SDM vol. 1, 5.2.1 to 5.2.3, is modelled.
+// floatingNumbers lists the rows of SDM vol. 1, 5.2.1 to 5.2.3, that are modelled.
 var floatingNumbers = map[x86asm.Op]row{
 	x86asm.FLD:  x87Load((*CPU).float),
 	x86asm.FILD: x87Load((*CPU).integer),

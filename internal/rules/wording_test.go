@@ -17,11 +17,7 @@ var wordy = strings.Fields(`
 	boards/pc
 	boards/pseries
 	boards/vexpress
-	cpus
-	cpus/arm
-	cpus/cpustest
 	cpus/engine
-	cpus/ppc64
 	cpus/x86
 	kprobes
 	kprobes/arm
