@@ -5,6 +5,8 @@ import (
 	"debug/dwarf"
 	"debug/elf"
 	"maps"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -81,96 +83,44 @@ func holdLayout(t *testing.T, _ Image, f *elf.File) {
 	}
 }
 
-// layouts are the field offsets of the public structures as Linux 2.6.33 has them on each instruction
-// set, "" stands for the size. The registers of i386 have been more since 2.6.20. What an era or
-// an option of an image changes is listed by ISA-ERA and ISA-OPTION: kernels of 2020 know more of a displaced
-// instruction and of a return instance, and kernels with probes of user space keep behind each probe where it is.
-var layouts = map[string]map[string]map[string]int64{
-	"x86_64": {
-		"kprobe": {
-			"nmissed": 32, "addr": 40, "pre_handler": 64, "break_handler": 88, "opcode": 96,
-			"ainsn": 104, "flags": 120, "": 128,
-		},
-		"kretprobe":          {"handler": 128, "maxactive": 144, "data_size": 152, "lock": 168},
-		"kretprobe_instance": {"rp": 16, "ret_addr": 24, "task": 32},
-		"pt_regs":            {"ax": 80, "orig_ax": 120, "ip": 128, "sp": 152, "": 168},
-	},
-	"i386": {
-		"kprobe": {
-			"nmissed": 16, "addr": 20, "pre_handler": 32, "break_handler": 44, "opcode": 48,
-			"ainsn": 52, "flags": 60, "": 64,
-		},
-		"kretprobe":          {"handler": 64, "maxactive": 72, "data_size": 80, "lock": 88},
-		"kretprobe_instance": {"rp": 8, "ret_addr": 12, "task": 16},
-		"pt_regs":            {"bx": 0, "ax": 24, "ds": 28},
-	},
-	"i386-2005": {"pt_regs": {"orig_ax": 36, "ip": 40, "flags": 48, "sp": 52, "": 60}},
-	"i386-2006": {"pt_regs": {"orig_ax": 36, "ip": 40, "flags": 48, "sp": 52, "": 60}},
-	"i386-2010": {
-		"pt_regs":            {"fs": 36, "gs": 40, "orig_ax": 44, "ip": 48, "flags": 56, "sp": 60, "": 68},
-		"kretprobe":          {"": 92},
-		"kretprobe_instance": {"data": 20, "": 20},
-	},
-	"ppc64": {
-		"kprobe": {
-			"nmissed": 32, "addr": 40, "pre_handler": 64, "break_handler": 88, "opcode": 96,
-			"ainsn": 104, "flags": 120, "": 128,
-		},
-		"kretprobe":          {"handler": 128, "maxactive": 144, "data_size": 152, "lock": 168},
-		"kretprobe_instance": {"rp": 16, "ret_addr": 24, "task": 32},
-		"pt_regs":            {"nip": 256, "msr": 264, "link": 288, "trap": 320, "dar": 328, "result": 344, "": 352},
-	},
-	"arm": {
-		"kprobe": {
-			"nmissed": 16, "addr": 20, "pre_handler": 32, "break_handler": 44, "opcode": 48, "ainsn": 52,
-		},
-		"kretprobe_instance": {"rp": 8, "ret_addr": 12, "task": 16, "data": 20, "": 20},
-		"pt_regs":            {"uregs": 0, "": 72},
-	},
-	"arm-userprobes": {
-		"kprobe":    {"user": 68, "": 72},
-		"kretprobe": {"handler": 72, "maxactive": 80, "data_size": 88, "lock": 96},
-	},
-	"i386-userprobes": {
-		"kprobe":    {"user": 64, "": 68},
-		"kretprobe": {"handler": 68, "maxactive": 76, "data_size": 84, "lock": 92},
-	},
-	"x86_64-userprobes": {
-		"kprobe":    {"user": 128, "": 136},
-		"kretprobe": {"handler": 136, "maxactive": 152, "data_size": 160, "lock": 176},
-	},
-	"ppc64-userprobes": {
-		"kprobe":    {"user": 128, "": 136},
-		"kretprobe": {"handler": 136, "maxactive": 152, "data_size": 160, "lock": 176},
-	},
-	"x86_64-2010": {"kretprobe": {"": 176}, "kretprobe_instance": {"data": 40, "": 40}},
-	"i386-2020": {
-		"pt_regs": {"fs": 36, "gs": 40, "orig_ax": 44, "ip": 48, "flags": 56, "sp": 60, "": 68},
-		"kprobe":  {"ainsn": 52, "flags": 72, "": 76},
-		"kretprobe": {
-			"handler": 76, "maxactive": 84, "data_size": 92, "free_instances": 96, "lock": 100, "hook": 104, "": 108,
-		},
-		"kretprobe_instance": {"hook": 20, "frame": 24, "data": 32, "": 32},
-	},
-	"x86_64-2020": {
-		"kprobe": {"ainsn": 104, "flags": 136, "": 144},
-		"kretprobe": {
-			"handler": 144, "maxactive": 160, "data_size": 168, "free_instances": 176, "lock": 184,
-			"hook": 192, "": 200,
-		},
-		"kretprobe_instance": {"hook": 40, "frame": 48, "data": 60, "": 64},
-	},
+// layouts reads testdata/layouts.txt: offsets by image or option, structure and field.
+func layouts(t *testing.T) map[string]map[string]map[string]int64 {
+	t.Helper()
+	b, err := os.ReadFile("testdata/layouts.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]map[string]map[string]int64{}
+	for line := range strings.Lines(string(b)) {
+		words := strings.Fields(line)
+		if words[0] == "#" {
+			continue
+		}
+		if all[words[0]] == nil {
+			all[words[0]] = map[string]map[string]int64{}
+		}
+		fields := map[string]int64{}
+		for _, w := range words[2:] {
+			name, at, _ := strings.Cut(w, "=")
+			if fields[name], err = strconv.ParseInt(at, 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all[words[0]][words[1]] = fields
+	}
+	return all
 }
 
 // layoutOf returns the layout that holds for an image: its era's and its options' offsets go before its instruction set's.
-func layoutOf(im Image) map[string]map[string]int64 {
+func layoutOf(t *testing.T, im Image) map[string]map[string]int64 {
+	all := layouts(t)
 	of := []string{im.ISA, im.ISA + "-" + im.Era}
 	for option := range strings.FieldsSeq(strings.ReplaceAll(im.Options, "-", " ")) {
 		of = append(of, im.ISA+"-"+option)
 	}
 	m := map[string]map[string]int64{}
 	for _, key := range of {
-		for name, fields := range layouts[key] {
+		for name, fields := range all[key] {
 			if m[name] == nil {
 				m[name] = map[string]int64{}
 			}
@@ -188,7 +138,7 @@ func holdStructLayouts(t *testing.T, im Image, f *elf.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holdLayouts(t, structs(t, d), layoutOf(im))
+	holdLayouts(t, structs(t, d), layoutOf(t, im))
 }
 
 func holdLayouts(t *testing.T, found map[string]*dwarf.StructType, want map[string]map[string]int64) {
@@ -199,7 +149,7 @@ func holdLayouts(t *testing.T, found map[string]*dwarf.StructType, want map[stri
 			t.Errorf("no struct %s", name)
 			continue
 		}
-		at := map[string]int64{"": s.ByteSize}
+		at := map[string]int64{"size": s.ByteSize}
 		for _, f := range s.Field {
 			at[f.Name] = f.ByteOffset
 		}
