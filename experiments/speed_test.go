@@ -129,20 +129,19 @@ func (r speedRun) boot(tb testing.TB, body func(run func(n uint64) uint64)) {
 		tb.Fatal(err)
 	}
 	err = sys.Run(func(c *sim.Call) error {
-		fn, ok := sys.Machine.Image().Symbol(r.symbol)
-		if !ok {
-			return errors.New("no function " + r.symbol)
-		}
 		args := []uint64{0, 0}
 		if r.table != 0 {
 			if args[1], err = r.pointers(sys.Machine, c); err != nil {
 				return err
 			}
 		}
+		var failed error
 		run := func(n uint64) uint64 {
 			args[0] = n
 			before := sys.Machine.CPU(0).Counters().Instructions
-			c.Invoke(fn.Addr, args...)
+			if _, err := c.InvokeSym(r.symbol, args...); err != nil {
+				failed = err
+			}
 			return sys.Machine.CPU(0).Counters().Instructions - before
 		}
 		if r.model == untimed {
@@ -150,7 +149,7 @@ func (r speedRun) boot(tb testing.TB, body func(run func(n uint64) uint64)) {
 		}
 		run(chaseBytes / 64)
 		body(run)
-		return nil
+		return failed
 	})
 	if err != nil {
 		tb.Fatal(err)

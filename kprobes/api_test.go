@@ -104,47 +104,43 @@ func holdSwitchOfTasksRefuses(t *testing.T, image string) {
 
 // The way of a fault may begin under a probe, so that it takes none.
 func TestWayOfAFaultRefuses(t *testing.T) {
-	for _, image := range images() {
-		bootImage(t, image, plain(), func(l *live) {
-			there := 0
-			for _, f := range []string{"do_page_fault", "do_trap", "do_data_abort", "do_prefetch_abort", "do_undefined", "fixup_exception"} {
-				if _, ok := l.m.Image().Symbol(f); !ok {
-					continue // of another instruction set
-				}
-				there++
-				if _, err := l.k.Add(l.Call, Spec{Symbol: f}); !errors.Is(err, EINVAL) {
-					t.Errorf("%s: a probe on %s: %v, want EINVAL", image, f, err)
-				}
+	bootImages(t, images(), plain(), func(l *live, image string) {
+		there := 0
+		for _, f := range []string{"do_page_fault", "do_trap", "do_data_abort", "do_prefetch_abort", "do_undefined", "fixup_exception"} {
+			if _, ok := l.m.Image().Symbol(f); !ok {
+				continue // of another instruction set
 			}
-			if there < 3 {
-				t.Errorf("%s: %d functions of the way are known", image, there)
+			there++
+			if _, err := l.k.Add(l.Call, Spec{Symbol: f}); !errors.Is(err, EINVAL) {
+				t.Errorf("%s: a probe on %s: %v, want EINVAL", image, f, err)
 			}
-		})
-	}
+		}
+		if there < 3 {
+			t.Errorf("%s: %d functions of the way are known", image, there)
+		}
+	})
 }
 
 // A hit asks those who listen for exceptions, so that no function of their chain takes a probe. The kernels call it
 // notifier_call_chain; how many functions it has differs.
 func TestChainOfListenersRefuses(t *testing.T) {
-	for _, image := range images() {
-		bootImage(t, image, plain(), func(l *live) {
-			there := 0
-			for _, f := range []string{"ask_listeners", "ask_as_reader", "offer_exception", "notify_die"} {
-				if _, ok := l.m.Image().Func(f); !ok {
-					continue // part of another, or of other years
-				}
-				there++
-				for _, kind := range []Kind{Kprobe, Kretprobe} {
-					if _, err := l.k.Add(l.Call, Spec{Kind: kind, Symbol: f}); !errors.Is(err, EINVAL) {
-						t.Errorf("%s: a %s of %s: %v, want EINVAL", image, kind, f, err)
-					}
+	bootImages(t, images(), plain(), func(l *live, image string) {
+		there := 0
+		for _, f := range []string{"ask_listeners", "ask_as_reader", "offer_exception", "notify_die"} {
+			if _, ok := l.m.Image().Func(f); !ok {
+				continue // part of another, or of other years
+			}
+			there++
+			for _, kind := range []Kind{Kprobe, Kretprobe} {
+				if _, err := l.k.Add(l.Call, Spec{Kind: kind, Symbol: f}); !errors.Is(err, EINVAL) {
+					t.Errorf("%s: a %s of %s: %v, want EINVAL", image, kind, f, err)
 				}
 			}
-			if there == 0 {
-				t.Errorf("%s: no function of the chain is known", image)
-			}
-		})
-	}
+		}
+		if there == 0 {
+			t.Errorf("%s: no function of the chain is known", image)
+		}
+	})
 }
 
 func TestRegisterByAddress(t *testing.T) { eachKernel(t, holdRegisterByAddress) }

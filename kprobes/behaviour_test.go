@@ -88,53 +88,49 @@ func (l *live) mayFail(symbol string) bool {
 
 // A probe that is hit while another one's handler runs only counts. In 2005 it is lost: its breakpoint goes.
 func TestReentrantHitsAreMissed(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			outer := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-			inner := l.add(Spec{Symbol: "handler_count", Offset: l.offsets("handler_count")[0], Handler: "handler_shared_count"})
-			hits := l.percpu("handler_hits")
-			l.call("bench_loop", l.pointer("bench_target"), 5, 1, 2)
-			if n := l.percpu("handler_hits") - hits; n != 5 {
-				t.Errorf("%s: %d hits of the outer probe, want 5", m.name(), n)
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		outer := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+		inner := l.add(Spec{Symbol: "handler_count", Offset: l.offsets("handler_count")[0], Handler: "handler_shared_count"})
+		hits := l.percpu("handler_hits")
+		l.call("bench_loop", l.pointer("bench_target"), 5, 1, 2)
+		if n := l.percpu("handler_hits") - hits; n != 5 {
+			t.Errorf("%s: %d hits of the outer probe, want 5", m.name(), n)
+		}
+		want, shared := uint64(5), l.word("handler_shared_hits")
+		if l.k.era.Year == 2005 {
+			want = 0
+			l.call("handler_count", 0, 0)
+			if n := l.word("handler_shared_hits") - shared; n != 0 {
+				t.Errorf("%s: %d hits of a probe that was lost", m.name(), n)
 			}
-			want, shared := uint64(5), l.word("handler_shared_hits")
-			if l.k.era.Year == 2005 {
-				want = 0
-				l.call("handler_count", 0, 0)
-				if n := l.word("handler_shared_hits") - shared; n != 0 {
-					t.Errorf("%s: %d hits of a probe that was lost", m.name(), n)
-				}
-			}
-			if o, i := l.state(outer).NMissed, l.state(inner).NMissed; o != 0 || i != want {
-				t.Errorf("%s: outer missed %d, inner %d; want 0 and %d", m.name(), o, i, want)
-			}
-		})
-	}
+		}
+		if o, i := l.state(outer).NMissed, l.state(inner).NMissed; o != 0 || i != want {
+			t.Errorf("%s: outer missed %d, inner %d; want 0 and %d", m.name(), o, i, want)
+		}
+	})
 }
 
 func TestHandlersOfAnAggregateAllRun(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			a := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Disabled: l.k.era.disabled})
-			l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count"})
-			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
-			want := l.call("bench_target", 8, 9)
-			if n := l.percpu("handler_hits") - hits; n != 2 {
-				t.Errorf("%s: counted %d, want one hit and one return", m.name(), n)
-			}
-			if n := l.word("handler_shared_hits") - shared; n != 1 {
-				t.Errorf("%s: second probe counted %d, want 1", m.name(), n)
-			}
-			if got := l.percpu("handler_last_value"); got != want {
-				t.Errorf("%s: the return handler saw %#x, the caller %#x", m.name(), got, want)
-			}
-			if st := l.state(a); m.mode == Optimized && st.Mode != Optimized {
-				t.Errorf("%s: %+v", m.name(), st)
-			}
-		})
-	}
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		a := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+		l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
+		l.add(Spec{Symbol: "bench_target", Handler: "handler_empty", Disabled: l.k.era.disabled})
+		l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count"})
+		hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
+		want := l.call("bench_target", 8, 9)
+		if n := l.percpu("handler_hits") - hits; n != 2 {
+			t.Errorf("%s: counted %d, want one hit and one return", m.name(), n)
+		}
+		if n := l.word("handler_shared_hits") - shared; n != 1 {
+			t.Errorf("%s: second probe counted %d, want 1", m.name(), n)
+		}
+		if got := l.percpu("handler_last_value"); got != want {
+			t.Errorf("%s: the return handler saw %#x, the caller %#x", m.name(), got, want)
+		}
+		if st := l.state(a); m.mode == Optimized && st.Mode != Optimized {
+			t.Errorf("%s: %+v", m.name(), st)
+		}
+	})
 }
 
 // word reads a variable of the guest.
@@ -146,56 +142,50 @@ func (l *live) word(symbol string) uint64 {
 }
 
 func TestPostHandlerRunsAfterEachHit(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count", Post: "post_count"})
-			hits := l.percpu("handler_hits")
-			l.call("bench_loop", l.pointer("bench_target"), 3, 1, 2)
-			if n := l.percpu("handler_hits") - hits; n != 6 {
-				t.Errorf("%s: %d calls of handlers, want 3 before and 3 after", m.name(), n)
-			}
-			if st := l.state(p); st.Mode != m.posted(l.k) {
-				t.Errorf("%s: %+v, but a post handler runs behind a step or an emulation", m.name(), st)
-			}
-		})
-	}
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count", Post: "post_count"})
+		hits := l.percpu("handler_hits")
+		l.call("bench_loop", l.pointer("bench_target"), 3, 1, 2)
+		if n := l.percpu("handler_hits") - hits; n != 6 {
+			t.Errorf("%s: %d calls of handlers, want 3 before and 3 after", m.name(), n)
+		}
+		if st := l.state(p); st.Mode != m.posted(l.k) {
+			t.Errorf("%s: %+v, but a post handler runs behind a step or an emulation", m.name(), st)
+		}
+	})
 }
 
 func TestFaultInHandler(t *testing.T) {
-	for _, image := range older(images()) {
-		bootImage(t, image, plain(), func(l *live) {
-			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_count"})
-			hits := l.percpu("handler_hits")
-			l.call("bench_target", 1, 2)
-			if n := l.percpu("handler_hits") - hits; n != 1 {
-				t.Errorf("fault handler called %d times", n)
-			}
-			want := uint64(1)
-			if l.k.era.Year == 2005 {
-				want = 0
-			}
-			if st := l.state(p); st.NMissed != want {
-				t.Errorf("%+v: a handler that faults counts as missed, but for 2005", st)
-			}
-		})
-	}
+	bootImages(t, older(images()), plain(), func(l *live, image string) {
+		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_count"})
+		hits := l.percpu("handler_hits")
+		l.call("bench_target", 1, 2)
+		if n := l.percpu("handler_hits") - hits; n != 1 {
+			t.Errorf("fault handler called %d times", n)
+		}
+		want := uint64(1)
+		if l.k.era.Year == 2005 {
+			want = 0
+		}
+		if st := l.state(p); st.NMissed != want {
+			t.Errorf("%+v: a handler that faults counts as missed, but for 2005", st)
+		}
+	})
 }
 
 // A fault handler that answers 1 has handled the fault: the kernel does not look at it. This one leads behind the
 // instruction that faults.
 func TestFaultHandlerMends(t *testing.T) {
-	for _, image := range older(images()) {
-		bootImage(t, image, plain(), func(l *live) {
-			want := l.call("bench_target", 1, 2)
-			l.do(l.m.Store(l.symbol("handler_divert_to"), l.size(), l.fixup("handler_faulting")))
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "handler_divert"})
-			for range 2 {
-				if got := l.call("bench_target", 1, 2); got != want {
-					t.Errorf("%s: %#x, want %#x", image, got, want)
-				}
+	bootImages(t, older(images()), plain(), func(l *live, image string) {
+		want := l.call("bench_target", 1, 2)
+		l.do(l.m.Store(l.symbol("handler_divert_to"), l.size(), l.fixup("handler_faulting")))
+		l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "handler_divert"})
+		for range 2 {
+			if got := l.call("bench_target", 1, 2); got != want {
+				t.Errorf("%s: %#x, want %#x", image, got, want)
 			}
-		})
-	}
+		}
+	})
 }
 
 // fixup is where the exception table has a function go on behind its fault.
@@ -212,20 +202,18 @@ func (l *live) fixup(symbol string) uint64 {
 }
 
 func TestRecursionWantsInstances(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			const depth = 5 // calls of the function at the top level included: six
-			p := l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_count", MaxActive: 2})
-			hits := l.percpu("handler_hits")
-			l.call("work_recursive", depth, 1)
-			if n := l.percpu("handler_hits") - hits; n != 2 {
-				t.Errorf("%s: %d returns seen with 2 instances", m.name(), n)
-			}
-			if st := l.state(p); st.Unseen != depth+1-2 || st.NMissed != 0 {
-				t.Errorf("%s: %d calls with 2 instances: %+v", m.name(), depth+1, st)
-			}
-		})
-	}
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		const depth = 5 // calls of the function at the top level included: six
+		p := l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_count", MaxActive: 2})
+		hits := l.percpu("handler_hits")
+		l.call("work_recursive", depth, 1)
+		if n := l.percpu("handler_hits") - hits; n != 2 {
+			t.Errorf("%s: %d returns seen with 2 instances", m.name(), n)
+		}
+		if st := l.state(p); st.Unseen != depth+1-2 || st.NMissed != 0 {
+			t.Errorf("%s: %d calls with 2 instances: %+v", m.name(), depth+1, st)
+		}
+	})
 }
 
 func TestEntryHandlerVetoes(t *testing.T) {
@@ -240,50 +228,48 @@ func TestEntryHandlerVetoes(t *testing.T) {
 
 // An instance that is out when its probe goes is freed by the guest when the function returns.
 func TestUnregisterWithInstanceOut(t *testing.T) {
-	for _, image := range images() {
-		bootImage(t, image, plain(), func(l *live) {
-			var q smp.Queue
-			wake, woken := false, false
-			_, err := l.smp.Go(l.Call, "sleeper", func(c smp.Caller) error {
-				err := l.smp.Wait(c, &q, func() bool { return wake })
-				woken = true
-				return err
-			})
-			l.do(err)
-			p := l.add(Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 8})
-			l.do(l.smp.Schedule(l.Call)) // the sleeper runs and enters schedule()
-			free := len(l.k.hlist(l.k.freeHead(p.Addr), l.k.instanceLinks()))
-			if free != 7 {
-				t.Errorf("%d instances free, want one of 8 out", free)
-			}
-			hook, out := uint64(0), l.instancesOut()
-			if l.k.era.Hooks {
-				hook = l.k.m.Load(p.Addr, l.k.l.r.hook)
-			}
-			l.remove(p)
-			wake = true
-			l.smp.Wake(l.Call, &q)
-			l.do(l.smp.Schedule(l.Call))
-			l.do(l.smp.Schedule(l.Call))
-			if !woken {
-				t.Error("the sleeper has not come back through the trampoline")
-			}
-			if l.k.era.Hooks {
-				if err := l.m.Free(hook); err == nil {
-					t.Error("what held the instances together was not freed with the last of them")
-				}
-				return
-			}
-			if left := l.instancesOut(); len(left) != 0 || len(out) != 1 {
-				t.Errorf("%s: instances %x of %x stay", image, left, out)
-			}
-			for _, ri := range out {
-				if err := l.m.Free(ri); err == nil {
-					t.Errorf("%s: the instance was not freed when it came back", image)
-				}
-			}
+	bootImages(t, images(), plain(), func(l *live, image string) {
+		var q smp.Queue
+		wake, woken := false, false
+		_, err := l.smp.Go(l.Call, "sleeper", func(c smp.Caller) error {
+			err := l.smp.Wait(c, &q, func() bool { return wake })
+			woken = true
+			return err
 		})
-	}
+		l.do(err)
+		p := l.add(Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 8})
+		l.do(l.smp.Schedule(l.Call)) // the sleeper runs and enters schedule()
+		free := len(l.k.hlist(l.k.freeHead(p.Addr), l.k.instanceLinks()))
+		if free != 7 {
+			t.Errorf("%d instances free, want one of 8 out", free)
+		}
+		hook, out := uint64(0), l.instancesOut()
+		if l.k.era.Hooks {
+			hook = l.k.m.Load(p.Addr, l.k.l.r.hook)
+		}
+		l.remove(p)
+		wake = true
+		l.smp.Wake(l.Call, &q)
+		l.do(l.smp.Schedule(l.Call))
+		l.do(l.smp.Schedule(l.Call))
+		if !woken {
+			t.Error("the sleeper has not come back through the trampoline")
+		}
+		if l.k.era.Hooks {
+			if err := l.m.Free(hook); err == nil {
+				t.Error("what held the instances together was not freed with the last of them")
+			}
+			return
+		}
+		if left := l.instancesOut(); len(left) != 0 || len(out) != 1 {
+			t.Errorf("%s: instances %x of %x stay", image, left, out)
+		}
+		for _, ri := range out {
+			if err := l.m.Free(ri); err == nil {
+				t.Errorf("%s: the instance was not freed when it came back", image)
+			}
+		}
+	})
 }
 
 // instancesOut are the return instances in use, of kernels that have a table of them.

@@ -31,98 +31,90 @@ func TestFaultHandlerGetsEveryNumber(t *testing.T) {
 
 // Hits take no memory: whatever they need was allocated when their probes were registered.
 func TestHitsAllocateNothing(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-			l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_count", MaxActive: 3})
-			if l.hasJprobes() {
-				l.add(Spec{Kind: Jprobe, Symbol: "work_divide", Handler: "jprobe_empty"})
-			}
-			before := l.m.Allocations()
-			hits := l.percpu("handler_hits")
-			for range 5 {
-				l.call("bench_target", 1, 2)
-				l.call("work_recursive", 5, 2) // more calls than instances
-				l.call("work_divide", 1, 2)
-			}
-			if n := l.percpu("handler_hits") - hits; n != 5+5*3 {
-				t.Errorf("%s: %d calls of handlers", m.name(), n)
-			}
-			if n := l.m.Allocations() - before; n != 0 {
-				t.Errorf("%s: %d allocations during hits", m.name(), n)
-			}
-			l.add(Spec{Symbol: "work_read"})
-			if l.m.Allocations() == before {
-				t.Errorf("%s: a registration allocates nothing either, so the count says nothing", m.name())
-			}
-		})
-	}
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+		l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_count", MaxActive: 3})
+		if l.hasJprobes() {
+			l.add(Spec{Kind: Jprobe, Symbol: "work_divide", Handler: "jprobe_empty"})
+		}
+		before := l.m.Allocations()
+		hits := l.percpu("handler_hits")
+		for range 5 {
+			l.call("bench_target", 1, 2)
+			l.call("work_recursive", 5, 2) // more calls than instances
+			l.call("work_divide", 1, 2)
+		}
+		if n := l.percpu("handler_hits") - hits; n != 5+5*3 {
+			t.Errorf("%s: %d calls of handlers", m.name(), n)
+		}
+		if n := l.m.Allocations() - before; n != 0 {
+			t.Errorf("%s: %d allocations during hits", m.name(), n)
+		}
+		l.add(Spec{Symbol: "work_read"})
+		if l.m.Allocations() == before {
+			t.Errorf("%s: a registration allocates nothing either, so the count says nothing", m.name())
+		}
+	})
 }
 
 // Hits take no mutex: they go on while somebody is registering, who has it.
 func TestHitsWhileSomebodyRegisters(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			want := l.call("bench_target", 1, 2)
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-			l.add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_count"})
-			hits := l.percpu("handler_hits")
-			l.do(l.k.locked(l.Call, func() error {
-				if got := l.call("bench_target", 1, 2); got != want {
-					t.Errorf("%s: %#x, want %#x", m.name(), got, want)
-				}
-				l.call("work_read", 1, 2)
-				return nil
-			}))
-			if n := l.percpu("handler_hits") - hits; n != 2 {
-				t.Errorf("%s: %d handlers were called, want 2", m.name(), n)
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		want := l.call("bench_target", 1, 2)
+		l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+		l.add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_count"})
+		hits := l.percpu("handler_hits")
+		l.do(l.k.locked(l.Call, func() error {
+			if got := l.call("bench_target", 1, 2); got != want {
+				t.Errorf("%s: %#x, want %#x", m.name(), got, want)
 			}
-		})
-	}
+			l.call("work_read", 1, 2)
+			return nil
+		}))
+		if n := l.percpu("handler_hits") - hits; n != 2 {
+			t.Errorf("%s: %d handlers were called, want 2", m.name(), n)
+		}
+	})
 }
 
 // A probe stands in one copy of a function. Those that the compiler put into others go on without it.
 func TestInlinedCopiesAreNotFound(t *testing.T) {
-	for _, image := range kernelsWith("") {
-		bootImage(t, image, plain(), func(l *live) {
-			l.add(Spec{Symbol: "next_number", Handler: "handler_count"})
-			hits := l.percpu("handler_hits")
-			table, _ := l.m.Image().Symbol("hash_table")
-			l.do(l.m.WriteBytes(table.Addr, make([]byte, table.Size)))
-			for i := range 2 { // the list is empty, as before the first time
-				l.do(l.m.Store(l.symbol("item_list")+uint64(i*l.size()), l.size(), l.symbol("item_list")))
-			}
-			l.do(l.m.Store(l.symbol("buffer"), 2, 0))
-			l.call("work_init") // fills tables by inlined copies
-			if v, err := l.m.Load(l.symbol("buffer"), 2); v == 0 || err != nil {
-				t.Errorf("%s: the tables were not filled: %v", image, err)
-			}
-			if n := l.percpu("handler_hits") - hits; n != 0 {
-				t.Errorf("%s: %d hits in inlined copies", image, n)
-			}
-			l.call("next_number", 1, 2)
-			if n := l.percpu("handler_hits") - hits; n != 1 {
-				t.Errorf("%s: %d hits of a call, want 1", image, n)
-			}
-		})
-	}
+	bootImages(t, kernelsWith(""), plain(), func(l *live, image string) {
+		l.add(Spec{Symbol: "next_number", Handler: "handler_count"})
+		hits := l.percpu("handler_hits")
+		table, _ := l.m.Image().Symbol("hash_table")
+		l.do(l.m.WriteBytes(table.Addr, make([]byte, table.Size)))
+		for i := range 2 { // the list is empty, as before the first time
+			l.do(l.m.Store(l.symbol("item_list")+uint64(i*l.size()), l.size(), l.symbol("item_list")))
+		}
+		l.do(l.m.Store(l.symbol("buffer"), 2, 0))
+		l.call("work_init") // fills tables by inlined copies
+		if v, err := l.m.Load(l.symbol("buffer"), 2); v == 0 || err != nil {
+			t.Errorf("%s: the tables were not filled: %v", image, err)
+		}
+		if n := l.percpu("handler_hits") - hits; n != 0 {
+			t.Errorf("%s: %d hits in inlined copies", image, n)
+		}
+		l.call("next_number", 1, 2)
+		if n := l.percpu("handler_hits") - hits; n != 1 {
+			t.Errorf("%s: %d hits of a call, want 1", image, n)
+		}
+	})
 }
 
 // A call for which no instance is free does not get to the entry handler.
 func TestNoEntryHandlerWithoutAnInstance(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			if !l.k.era.entry {
-				return
-			}
-			p := l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_empty", Entry: "entry_counts", MaxActive: 2})
-			before := l.percpu("handler_last_value")
-			l.call("work_recursive", 5, 1) // six calls
-			if n := l.percpu("handler_last_value") - before; n != 2 || l.state(p).Unseen != 4 {
-				t.Errorf("%s: %d calls of the entry handler, %d calls missed; want 2 and 4", m.name(), n, l.state(p).Unseen)
-			}
-		})
-	}
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		if !l.k.era.entry {
+			return
+		}
+		p := l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_empty", Entry: "entry_counts", MaxActive: 2})
+		before := l.percpu("handler_last_value")
+		l.call("work_recursive", 5, 1) // six calls
+		if n := l.percpu("handler_last_value") - before; n != 2 || l.state(p).Unseen != 4 {
+			t.Errorf("%s: %d calls of the entry handler, %d calls missed; want 2 and 4", m.name(), n, l.state(p).Unseen)
+		}
+	})
 }
 
 // A kernel without CONFIG_KPROBES has the calls, and each of them answers ENOSYS. It has no files of Kprobes.

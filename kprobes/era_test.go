@@ -75,12 +75,10 @@ func returnsTrap(image string) bool {
 
 // Where return probes trap, the only probe of a machine without probes is that of the trampoline.
 func TestTrapsAtTheTrampoline(t *testing.T) {
-	for _, image := range images() {
-		bootImage(t, image, plain(), func(l *live) {
-			got := len(l.k.sites) == 1 && l.k.sites[0].addr == l.addr("kretprobe_trampoline")
-			if got != returnsTrap(image) || !got && len(l.k.sites) != 0 {
-				t.Errorf("%s: %d probes, one at the trampoline: %v", image, len(l.k.sites), got)
-			}
-		})
-	}
+	bootImages(t, images(), plain(), func(l *live, image string) {
+		got := len(l.k.sites) == 1 && l.k.sites[0].addr == l.addr("kretprobe_trampoline")
+		if got != returnsTrap(image) || !got && len(l.k.sites) != 0 {
+			t.Errorf("%s: %d probes, one at the trampoline: %v", image, len(l.k.sites), got)
+		}
+	})
 }

@@ -50,94 +50,90 @@ func TestFilesOfEras(t *testing.T) {
 
 // The list shows each probe with kind, place, module and state.
 func TestFileListShowsStates(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			if !l.k.era.disabled {
-				return
-			}
-			own := strings.Count(l.cat(FileList), "\n")
-			lineOf := func(symbol string) string {
-				for _, line := range strings.Split(l.cat(FileList), "\n") {
-					if strings.Contains(line, symbol+"+0x0 ") {
-						return line[strings.Index(line, "  ")+2:]
-					}
-				}
-				return ""
-			}
-			add := func(s Spec) { l.add(s) }
-			add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-			add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_count"})
-			lines := 4
-			if l.hasJprobes() {
-				add(Spec{Kind: Jprobe, Symbol: "work_divide", Handler: "jprobe_empty"})
-				lines++
-			}
-			add(Spec{Symbol: "work_atomic", Handler: "handler_count", Disabled: true})
-			add(Spec{Symbol: "module_mix", Handler: "handler_count"})
-			jumped := map[bool]string{true: "[OPTIMIZED]"}[m.mode == Optimized]
-			traced := map[bool]string{true: "[FTRACE]"}[m.mode == Ftrace] // also of one that is not armed
-			expect := func(symbol, want string) {
-				t.Helper()
-				if got := lineOf(symbol); got != want {
-					t.Errorf("%s: %q, want %q", m.name(), got, want)
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		if !l.k.era.disabled {
+			return
+		}
+		own := strings.Count(l.cat(FileList), "\n")
+		lineOf := func(symbol string) string {
+			for _, line := range strings.Split(l.cat(FileList), "\n") {
+				if strings.Contains(line, symbol+"+0x0 ") {
+					return line[strings.Index(line, "  ")+2:]
 				}
 			}
-			expect("bench_target", "k  bench_target+0x0    "+jumped+traced)
-			if l.hasJprobes() {
-				expect("work_divide", "j  work_divide+0x0    ")
+			return ""
+		}
+		add := func(s Spec) { l.add(s) }
+		add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+		add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_count"})
+		lines := 4
+		if l.hasJprobes() {
+			add(Spec{Kind: Jprobe, Symbol: "work_divide", Handler: "jprobe_empty"})
+			lines++
+		}
+		add(Spec{Symbol: "work_atomic", Handler: "handler_count", Disabled: true})
+		add(Spec{Symbol: "module_mix", Handler: "handler_count"})
+		jumped := map[bool]string{true: "[OPTIMIZED]"}[m.mode == Optimized]
+		traced := map[bool]string{true: "[FTRACE]"}[m.mode == Ftrace] // also of one that is not armed
+		expect := func(symbol, want string) {
+			t.Helper()
+			if got := lineOf(symbol); got != want {
+				t.Errorf("%s: %q, want %q", m.name(), got, want)
 			}
-			expect("work_atomic", "k  work_atomic+0x0    [DISABLED]"+traced)
-			if got := lineOf("work_read"); !strings.HasPrefix(got, "r  work_read+0x0    ") {
-				t.Errorf("%s: %q", m.name(), got)
-			}
-			if got := lineOf("module_mix"); !strings.HasPrefix(got, "k  module_mix+0x0  work_module ") {
-				t.Errorf("%s: %q", m.name(), got)
-			}
-			l.do(l.k.Unload(l.Call, "work_module"))
-			expect("module_mix", "k  module_mix+0x0  work_module [GONE]"+traced)
-			if n := strings.Count(l.cat(FileList), "\n"); n != own+lines {
-				t.Errorf("%s: %d lines, want %d", m.name(), n, own+lines)
-			}
-		})
-	}
+		}
+		expect("bench_target", "k  bench_target+0x0    "+jumped+traced)
+		if l.hasJprobes() {
+			expect("work_divide", "j  work_divide+0x0    ")
+		}
+		expect("work_atomic", "k  work_atomic+0x0    [DISABLED]"+traced)
+		if got := lineOf("work_read"); !strings.HasPrefix(got, "r  work_read+0x0    ") {
+			t.Errorf("%s: %q", m.name(), got)
+		}
+		if got := lineOf("module_mix"); !strings.HasPrefix(got, "k  module_mix+0x0  work_module ") {
+			t.Errorf("%s: %q", m.name(), got)
+		}
+		l.do(l.k.Unload(l.Call, "work_module"))
+		expect("module_mix", "k  module_mix+0x0  work_module [GONE]"+traced)
+		if n := strings.Count(l.cat(FileList), "\n"); n != own+lines {
+			t.Errorf("%s: %d lines, want %d", m.name(), n, own+lines)
+		}
+	})
 }
 
 // A write to enabled arms and disarms all probes. Those that are disabled stay so, and the kernel says it once.
 func TestFileEnabledSwitchesAll(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			if !l.k.era.disabled {
-				return
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		if !l.k.era.disabled {
+			return
+		}
+		l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+		off := l.add(Spec{Symbol: "work_read", Handler: "handler_count", Disabled: true})
+		hits := func() uint64 {
+			before := l.percpu("handler_hits")
+			l.call("bench_target", 1, 2)
+			l.call("work_read", 1, 2)
+			return l.percpu("handler_hits") - before
+		}
+		for _, tt := range []struct {
+			text, reads string
+			hits        uint64
+		}{{"", "1\n", 1}, {"0\n", "0\n", 0}, {"0", "0\n", 0}, {"Y", "1\n", 1}, {"no", "0\n", 0}, {"1\n", "1\n", 1}} {
+			l.echo(FileEnabled, tt.text)
+			if got, n := l.cat(FileEnabled), hits(); got != tt.reads || n != tt.hits {
+				t.Errorf("%s: after %q it reads %q, %d hits; want %q, %d", m.name(), tt.text, got, n, tt.reads, tt.hits)
 			}
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-			off := l.add(Spec{Symbol: "work_read", Handler: "handler_count", Disabled: true})
-			hits := func() uint64 {
-				before := l.percpu("handler_hits")
-				l.call("bench_target", 1, 2)
-				l.call("work_read", 1, 2)
-				return l.percpu("handler_hits") - before
-			}
-			for _, tt := range []struct {
-				text, reads string
-				hits        uint64
-			}{{"", "1\n", 1}, {"0\n", "0\n", 0}, {"0", "0\n", 0}, {"Y", "1\n", 1}, {"no", "0\n", 0}, {"1\n", "1\n", 1}} {
-				l.echo(FileEnabled, tt.text)
-				if got, n := l.cat(FileEnabled), hits(); got != tt.reads || n != tt.hits {
-					t.Errorf("%s: after %q it reads %q, %d hits; want %q, %d", m.name(), tt.text, got, n, tt.reads, tt.hits)
-				}
-			}
-			if st := l.state(off); st.Mode != Disabled {
-				t.Errorf("%s: the disabled probe is %s", m.name(), st.Mode)
-			}
-			if got := strings.Count(l.m.Console(), "Kprobes globally disabled\n"); got != 2 {
-				t.Errorf("%s: the console says it %d times, want 2: %s", m.name(), got, l.m.Console())
-			}
-			err := l.smp.WriteFile(l.Call, FileEnabled, "maybe")
-			if errors.Is(err, EINVAL) != (l.k.era.Year >= 2014) {
-				t.Errorf("%s: writing what means nothing: %v", m.name(), err)
-			}
-		})
-	}
+		}
+		if st := l.state(off); st.Mode != Disabled {
+			t.Errorf("%s: the disabled probe is %s", m.name(), st.Mode)
+		}
+		if got := strings.Count(l.m.Console(), "Kprobes globally disabled\n"); got != 2 {
+			t.Errorf("%s: the console says it %d times, want 2: %s", m.name(), got, l.m.Console())
+		}
+		err := l.smp.WriteFile(l.Call, FileEnabled, "maybe")
+		if errors.Is(err, EINVAL) != (l.k.era.Year >= 2014) {
+			t.Errorf("%s: writing what means nothing: %v", m.name(), err)
+		}
+	})
 }
 
 // A write to kprobes-optimization takes all jumps away and brings them back.

@@ -15,29 +15,27 @@ import (
 // A function with a jprobe returns what it returns without, whatever the jprobe's function does to
 // the arguments: for every function, and for arguments in registers and on the stack.
 func TestJprobedFunctionReturnsTheSame(t *testing.T) {
-	for _, m := range olderModes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			rng := rand.New(rand.NewPCG(5, 6))
-			for _, f := range functionsOf(t, m.image) {
-				for _, h := range []string{"jprobe_count", "jprobe_arguments"} {
-					mode := l.same(rng, Spec{Kind: Jprobe, Symbol: f.Name, Handler: h})
-					if mode == Optimized || mode == Gone {
-						t.Errorf("%s: a jprobe at %s is %s", m.name(), f.Name, mode)
-					}
+	eachMode(t, olderModes(), func(l *live, m hitMode) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for _, f := range functionsOf(t, m.image) {
+			for _, h := range []string{"jprobe_count", "jprobe_arguments"} {
+				mode := l.same(rng, Spec{Kind: Jprobe, Symbol: f.Name, Handler: h})
+				if mode == Optimized || mode == Gone {
+					t.Errorf("%s: a jprobe at %s is %s", m.name(), f.Name, mode)
 				}
 			}
-			for _, callee := range l.jprobed("values_0", "values_6", "values_9") {
-				want := l.call("work_values", 77, 5)
-				p := l.add(Spec{Kind: Jprobe, Symbol: callee, Handler: "jprobe_arguments"})
-				hits := l.percpu("handler_hits")
-				if got := l.call("work_values", 77, 5); got != want || l.percpu("handler_hits") != hits+1 {
-					t.Errorf("%s: %s: result %#x, want %#x; %d hits", m.name(), callee, got, want,
-						l.percpu("handler_hits")-hits)
-				}
-				l.remove(p)
+		}
+		for _, callee := range l.jprobed("values_0", "values_6", "values_9") {
+			want := l.call("work_values", 77, 5)
+			p := l.add(Spec{Kind: Jprobe, Symbol: callee, Handler: "jprobe_arguments"})
+			hits := l.percpu("handler_hits")
+			if got := l.call("work_values", 77, 5); got != want || l.percpu("handler_hits") != hits+1 {
+				t.Errorf("%s: %s: result %#x, want %#x; %d hits", m.name(), callee, got, want,
+					l.percpu("handler_hits")-hits)
 			}
-		})
-	}
+			l.remove(p)
+		}
+	})
 }
 
 // jprobed leaves out functions with arguments on the stack where jprobes keep registers alone: there the jprobe's
@@ -104,43 +102,41 @@ func holdJprobeErrors(t *testing.T, image string) {
 
 // At one address: the newest kprobe first, the jprobe last, whatever the order of registration.
 func TestJprobeSharesAnAddress(t *testing.T) {
-	for _, m := range olderModes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			j := l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_count"})
-			k := l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
-			r := l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count"})
-			if order := l.k.children(l.k.siteOf(j.Addr).head); len(order) != 3 ||
-				order[0] != r.Addr || order[1] != k.Addr || order[2] != j.Addr {
-				t.Errorf("%s: order %x of return probe %x, kprobe %x, jprobe %x", m.name(), order,
-					r.Addr, k.Addr, j.Addr)
-			}
-			hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
-			want := l.call("bench_target", 8, 9)
-			if n := l.percpu("handler_hits") - hits; n != 2 || l.word("handler_shared_hits") != shared+1 {
-				t.Errorf("%s: %d hits of jprobe and return, want 2", m.name(), n)
-			}
-			if got := l.percpu("handler_last_value"); got != want {
-				t.Errorf("%s: the return handler saw %#x, the caller %#x", m.name(), got, want)
-			}
-			if !l.k.era.disabled {
-				return
-			}
-			l.do(l.k.Disable(l.Call, j))
-			l.call("bench_target", 8, 9)
-			l.do(l.k.Enable(l.Call, j))
-			l.do(l.k.Disable(l.Call, k))
-			l.call("bench_target", 8, 9)
-			if n := l.percpu("handler_hits") - hits; n != 5 || l.word("handler_shared_hits") != shared+2 {
-				t.Errorf("%s: %d hits with one of three disabled, want 5", m.name(), n)
-			}
-			l.remove(j)
-			l.do(l.k.Enable(l.Call, k))
-			l.do(l.k.WaitOptimizer(l.Call))
-			if st := l.state(k); m.mode == Optimized && st.Mode != Optimized {
-				t.Errorf("without the jprobe: %+v", st)
-			}
-		})
-	}
+	eachMode(t, olderModes(), func(l *live, m hitMode) {
+		j := l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_count"})
+		k := l.add(Spec{Symbol: "bench_target", Handler: "handler_shared_count"})
+		r := l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_count"})
+		if order := l.k.children(l.k.siteOf(j.Addr).head); len(order) != 3 ||
+			order[0] != r.Addr || order[1] != k.Addr || order[2] != j.Addr {
+			t.Errorf("%s: order %x of return probe %x, kprobe %x, jprobe %x", m.name(), order,
+				r.Addr, k.Addr, j.Addr)
+		}
+		hits, shared := l.percpu("handler_hits"), l.word("handler_shared_hits")
+		want := l.call("bench_target", 8, 9)
+		if n := l.percpu("handler_hits") - hits; n != 2 || l.word("handler_shared_hits") != shared+1 {
+			t.Errorf("%s: %d hits of jprobe and return, want 2", m.name(), n)
+		}
+		if got := l.percpu("handler_last_value"); got != want {
+			t.Errorf("%s: the return handler saw %#x, the caller %#x", m.name(), got, want)
+		}
+		if !l.k.era.disabled {
+			return
+		}
+		l.do(l.k.Disable(l.Call, j))
+		l.call("bench_target", 8, 9)
+		l.do(l.k.Enable(l.Call, j))
+		l.do(l.k.Disable(l.Call, k))
+		l.call("bench_target", 8, 9)
+		if n := l.percpu("handler_hits") - hits; n != 5 || l.word("handler_shared_hits") != shared+2 {
+			t.Errorf("%s: %d hits with one of three disabled, want 5", m.name(), n)
+		}
+		l.remove(j)
+		l.do(l.k.Enable(l.Call, k))
+		l.do(l.k.WaitOptimizer(l.Call))
+		if st := l.state(k); m.mode == Optimized && st.Mode != Optimized {
+			t.Errorf("without the jprobe: %+v", st)
+		}
+	})
 }
 
 // The guest's own calls, one and several at a time; a refused one takes those before it back.
@@ -272,21 +268,19 @@ func TestExceptionsOfAHit(t *testing.T) {
 
 // A jprobe's function runs where the probed one would, with the exception behind it.
 func TestJprobeRunsOutsideOfTheTrap(t *testing.T) {
-	for _, m := range olderModes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			w := contexts{at: l.addr("bench_target")}
-			l.m.CPU(0).Observe(&w)
-			l.call("bench_target", 1, 2)
-			outside := w.seen
-			l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_empty"})
-			w = contexts{at: l.addr("jprobe_empty")}
-			l.call("bench_target", 1, 2)
-			l.m.CPU(0).Observe(nil)
-			if len(w.seen) != 1 || !slices.Equal(w.seen, outside) {
-				t.Errorf("%s: the function runs in %v, the probed one in %v", m.name(), w.seen, outside)
-			}
-		})
-	}
+	eachMode(t, olderModes(), func(l *live, m hitMode) {
+		w := contexts{at: l.addr("bench_target")}
+		l.m.CPU(0).Observe(&w)
+		l.call("bench_target", 1, 2)
+		outside := w.seen
+		l.add(Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_empty"})
+		w = contexts{at: l.addr("jprobe_empty")}
+		l.call("bench_target", 1, 2)
+		l.m.CPU(0).Observe(nil)
+		if len(w.seen) != 1 || !slices.Equal(w.seen, outside) {
+			t.Errorf("%s: the function runs in %v, the probed one in %v", m.name(), w.seen, outside)
+		}
+	})
 }
 
 // contexts notes in which exceptions an instruction is executed.

@@ -253,6 +253,22 @@ func olderModes() []hitMode {
 	return slices.DeleteFunc(modes(), func(m hitMode) bool { return !has(m.image).jprobes() })
 }
 
+// eachMode boots the kernel of each of some ways in which a hit is handled.
+func eachMode(t *testing.T, modes []hitMode, body func(l *live, m hitMode)) {
+	t.Helper()
+	for _, m := range modes {
+		bootImage(t, m.image, m.opt, func(l *live) { body(l, m) })
+	}
+}
+
+// bootImages boots some kernels with the same options.
+func bootImages(t *testing.T, images []string, opt Options, body func(l *live, image string)) {
+	t.Helper()
+	for _, image := range images {
+		bootImage(t, image, opt, func(l *live) { body(l, image) })
+	}
+}
+
 // modes are the ways in which a hit is handled, those of kernels that do not have them with options for them.
 func modes() (list []hitMode) {
 	for _, m := range []hitMode{

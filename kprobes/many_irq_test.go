@@ -14,107 +14,89 @@ import (
 // interrupt struck a handler.
 func TestProbesInInterrupts(t *testing.T) {
 	const cpus, rounds = 4, 40
-	for _, o := range kernels() {
-		if o.losesNested() {
-			continue
+	eachKernelOfMany(t, cpus, kernel.losesNested, func(t *testing.T, w *crowd) {
+		want := w.call("bench_target", 5, 77)
+		outer := w.add(Spec{Symbol: "bench_target", Handler: "handler_work"})
+		inner := w.add(Spec{Symbol: "work_frame", Handler: "handler_count"})
+		before := w.sum("handler_hits")
+		w.begin("bench_target", want)
+		for range rounds {
+			w.do(w.smp.OnEachCPU(w.Call, "work_frame", 3))
 		}
-		t.Run(o.name, func(t *testing.T) {
-			bootMany(t, o.image, cpus, o.opt, func(w *crowd) {
-				want := w.call("bench_target", 5, 77)
-				outer := w.add(Spec{Symbol: "bench_target", Handler: "handler_work"})
-				inner := w.add(Spec{Symbol: "work_frame", Handler: "handler_count"})
-				before := w.sum("handler_hits")
-				w.begin("bench_target", want)
-				for range rounds {
-					w.do(w.smp.OnEachCPU(w.Call, "work_frame", 3))
-				}
-				w.end()
-				st := w.state(inner)
-				if got := w.sum("handler_hits") - before + st.NMissed; got != cpus*rounds {
-					t.Errorf("%d hits of %d calls in interrupts, %d of them missed", got, cpus*rounds, st.NMissed)
-				}
-				if w.state(outer).NMissed != 0 {
-					t.Errorf("the loop's probe has missed hits: %+v", w.state(outer))
-				}
-				w.remove(outer)
-				w.remove(inner)
-				w.holdNothingLeft()
-			})
-		})
-	}
+		w.end()
+		st := w.state(inner)
+		if got := w.sum("handler_hits") - before + st.NMissed; got != cpus*rounds {
+			t.Errorf("%d hits of %d calls in interrupts, %d of them missed", got, cpus*rounds, st.NMissed)
+		}
+		if w.state(outer).NMissed != 0 {
+			t.Errorf("the loop's probe has missed hits: %+v", w.state(outer))
+		}
+		w.remove(outer)
+		w.remove(inner)
+		w.holdNothingLeft()
+	})
 }
 
 // The timer interrupts of all CPUs are seen, and their returns, while everything else is probed too.
 func TestProbesOnTheTimer(t *testing.T) {
-	for _, o := range kernels() {
-		if o.losesNested() {
-			continue
-		}
-		t.Run(o.name, func(t *testing.T) {
-			bootMany(t, o.image, 3, o.opt, func(w *crowd) {
-				want := w.call("bench_target", 5, 77)
-				outer := w.add(Spec{Symbol: "bench_target", Handler: "handler_work"})
-				w.begin("bench_target", want)
-				ticks := uint64(0)
-				w.m.Watch(func(e sim.Event) {
-					if e.Kind == smp.EventTick {
-						ticks++
-					}
-				})
-				timer := w.add(Spec{Symbol: "timer_interrupt", Handler: "handler_count"})
-				ret := w.add(Spec{
-					Kind: Kretprobe, Symbol: "timer_interrupt", Handler: "ret_shared_count", MaxActive: 9,
-				})
-				before, shared, began := w.sum("handler_hits"), w.shared(), ticks
-				missed, unseen := w.state(timer).NMissed, w.state(ret).NMissed
-				w.sleep(20)
-				hits := w.sum("handler_hits") - before + w.state(timer).NMissed - missed
-				returns := w.shared() - shared + w.state(ret).NMissed - unseen
-				if n := ticks - began; n < 30 || hits+3 < n || hits > n+3 || returns+3 < n || returns > n+3 {
-					t.Errorf("%d timer interrupts, %d hits, %d returns", n, hits, returns)
-				}
-				w.remove(ret)
-				w.remove(timer)
-				w.end()
-				w.remove(outer)
-				w.holdNothingLeft()
-			})
+	eachKernelOfMany(t, 3, kernel.losesNested, func(t *testing.T, w *crowd) {
+		want := w.call("bench_target", 5, 77)
+		outer := w.add(Spec{Symbol: "bench_target", Handler: "handler_work"})
+		w.begin("bench_target", want)
+		ticks := uint64(0)
+		w.m.Watch(func(e sim.Event) {
+			if e.Kind == smp.EventTick {
+				ticks++
+			}
 		})
-	}
+		timer := w.add(Spec{Symbol: "timer_interrupt", Handler: "handler_count"})
+		ret := w.add(Spec{
+			Kind: Kretprobe, Symbol: "timer_interrupt", Handler: "ret_shared_count", MaxActive: 9,
+		})
+		before, shared, began := w.sum("handler_hits"), w.shared(), ticks
+		missed, unseen := w.state(timer).NMissed, w.state(ret).NMissed
+		w.sleep(20)
+		hits := w.sum("handler_hits") - before + w.state(timer).NMissed - missed
+		returns := w.shared() - shared + w.state(ret).NMissed - unseen
+		if n := ticks - began; n < 30 || hits+3 < n || hits > n+3 || returns+3 < n || returns > n+3 {
+			t.Errorf("%d timer interrupts, %d hits, %d returns", n, hits, returns)
+		}
+		w.remove(ret)
+		w.remove(timer)
+		w.end()
+		w.remove(outer)
+		w.holdNothingLeft()
+	})
 }
 
 // Probes on instructions that run with interrupts off.
 func TestProbesWithInterruptsOff(t *testing.T) {
-	for _, o := range kernels() {
-		t.Run(o.name, func(t *testing.T) {
-			bootMany(t, o.image, 3, o.opt, func(w *crowd) {
-				fn := "work_cli_sti"
-				want := w.call(fn, 5, 77)
-				var ps []*Probe
-				for _, off := range w.offsets(fn) {
-					p, err := w.k.Add(w.Call, Spec{Symbol: fn, Offset: off, Handler: "handler_count"})
-					w.do(err)
-					ps = append(ps, p)
-				}
-				before := w.sum("handler_hits")
-				w.begin(fn, want)
-				w.sleep(8)
-				w.end()
-				got, missed := w.sum("handler_hits")-before, uint64(0)
-				for _, p := range ps {
-					missed += w.state(p).NMissed
-				}
-				if got+missed != w.calls*uint64(len(ps)) || w.calls == 0 {
-					t.Errorf("%d hits and %d missed of %d calls with %d probes", got, missed, w.calls, len(ps))
-				}
-				for _, p := range ps {
-					w.do(w.k.Remove(w.Call, p))
-				}
-				w.do(w.k.WaitOptimizer(w.Call))
-				w.holdNothingLeft()
-			})
-		})
-	}
+	eachKernelOfMany(t, 3, nil, func(t *testing.T, w *crowd) {
+		fn := "work_cli_sti"
+		want := w.call(fn, 5, 77)
+		var ps []*Probe
+		for _, off := range w.offsets(fn) {
+			p, err := w.k.Add(w.Call, Spec{Symbol: fn, Offset: off, Handler: "handler_count"})
+			w.do(err)
+			ps = append(ps, p)
+		}
+		before := w.sum("handler_hits")
+		w.begin(fn, want)
+		w.sleep(8)
+		w.end()
+		got, missed := w.sum("handler_hits")-before, uint64(0)
+		for _, p := range ps {
+			missed += w.state(p).NMissed
+		}
+		if got+missed != w.calls*uint64(len(ps)) || w.calls == 0 {
+			t.Errorf("%d hits and %d missed of %d calls with %d probes", got, missed, w.calls, len(ps))
+		}
+		for _, p := range ps {
+			w.do(w.k.Remove(w.Call, p))
+		}
+		w.do(w.k.WaitOptimizer(w.Call))
+		w.holdNothingLeft()
+	})
 }
 
 // Random operations on functions that all CPUs are calling: results stay right, and in the end

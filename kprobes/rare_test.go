@@ -7,40 +7,36 @@ import (
 
 // A handler gets its own probe, also where several share the address.
 func TestHandlersSeeTheirProbe(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_sees_probe"})
-			l.call("bench_target", 1, 2)
-			if got := l.percpu("handler_last_value"); got != p.Addr {
-				t.Errorf("%s: the handler got %#x, its probe is %#x", m.name(), got, p.Addr)
-			}
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
-			l.call("bench_target", 1, 2)
-			if got := l.percpu("handler_last_value"); got != p.Addr {
-				t.Errorf("%s: beside another one the handler got %#x, its probe is %#x", m.name(), got, p.Addr)
-			}
-		})
-	}
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_sees_probe"})
+		l.call("bench_target", 1, 2)
+		if got := l.percpu("handler_last_value"); got != p.Addr {
+			t.Errorf("%s: the handler got %#x, its probe is %#x", m.name(), got, p.Addr)
+		}
+		l.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
+		l.call("bench_target", 1, 2)
+		if got := l.percpu("handler_last_value"); got != p.Addr {
+			t.Errorf("%s: beside another one the handler got %#x, its probe is %#x", m.name(), got, p.Addr)
+		}
+	})
 }
 
 // What a handler writes to the saved registers is what the probed code goes on with: an argument, and a result.
 func TestHandlersChangeRegisters(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			want, plain := l.call("bench_target", 8, 2), l.call("bench_target", 5, 2)
-			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_changes_argument"})
-			if got := l.call("bench_target", 5, 2); got != want || want == plain {
-				t.Errorf("%s: %#x with another argument, want %#x instead of %#x", m.name(), got, want, plain)
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		want, plain := l.call("bench_target", 8, 2), l.call("bench_target", 5, 2)
+		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_changes_argument"})
+		if got := l.call("bench_target", 5, 2); got != want || want == plain {
+			t.Errorf("%s: %#x with another argument, want %#x instead of %#x", m.name(), got, want, plain)
+		}
+		l.remove(p)
+		l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_changes_value", MaxActive: 2})
+		for range 3 {
+			if got := l.call("bench_target", 5, 2); got != plain+5 {
+				t.Errorf("%s: %#x with another result, want %#x", m.name(), got, plain+5)
 			}
-			l.remove(p)
-			l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_changes_value", MaxActive: 2})
-			for range 3 {
-				if got := l.call("bench_target", 5, 2); got != plain+5 {
-					t.Errorf("%s: %#x with another result, want %#x", m.name(), got, plain+5)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // symbol is the address of data.
@@ -166,49 +162,45 @@ func (l *live) firstCall(symbol string) uint64 {
 
 // The instance of a return probe has the task, the probe, the return address and what the entry handler left.
 func TestInstancesTellTheCall(t *testing.T) {
-	for _, m := range modes() {
-		bootImage(t, m.image, m.opt, func(l *live) {
-			p := l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_sees_address"})
-			l.call("bench_loop", l.pointer("bench_target"), 2, 1, 2)
-			loop := l.function("bench_loop")
-			if got := l.percpu("handler_last_value"); got-loop.Entry >= loop.Size {
-				t.Errorf("%s: the return address is %#x, the call is in bench_loop at %#x", m.name(), got, loop.Entry)
-			}
-			l.remove(p)
-			if !l.k.era.entry {
-				return
-			}
-			l.add(Spec{
-				Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_sees_instance", Entry: "entry_argument", DataSize: uint64(l.size()),
-			})
-			l.call("bench_target", 4711, 2)
-			if got := l.percpu("handler_last_value"); got != 4711 {
-				t.Errorf("%s: the return handler found %d, the entry handler left 4711", m.name(), got)
-			}
+	eachMode(t, modes(), func(l *live, m hitMode) {
+		p := l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_sees_address"})
+		l.call("bench_loop", l.pointer("bench_target"), 2, 1, 2)
+		loop := l.function("bench_loop")
+		if got := l.percpu("handler_last_value"); got-loop.Entry >= loop.Size {
+			t.Errorf("%s: the return address is %#x, the call is in bench_loop at %#x", m.name(), got, loop.Entry)
+		}
+		l.remove(p)
+		if !l.k.era.entry {
+			return
+		}
+		l.add(Spec{
+			Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_sees_instance", Entry: "entry_argument", DataSize: uint64(l.size()),
 		})
-	}
+		l.call("bench_target", 4711, 2)
+		if got := l.percpu("handler_last_value"); got != 4711 {
+			t.Errorf("%s: the return handler found %d, the entry handler left 4711", m.name(), got)
+		}
+	})
 }
 
 // The flags of a post handler are zero, and a fault handler gets the number of the trap.
 func TestHandlersSeeFlagsAndNumbers(t *testing.T) {
-	for _, image := range images() {
-		bootImage(t, image, plain(), func(l *live) {
-			p := l.add(Spec{Symbol: "bench_target", Handler: "handler_sees_probe", Post: "post_sees_flags"})
-			l.call("bench_target", 1, 2)
-			if got := l.percpu("handler_last_value"); got != 0 {
-				t.Errorf("%s: flags %#x", image, got)
-			}
-			l.remove(p)
-			if l.k.era.faultless {
-				return
-			}
-			l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_sees_number"})
-			l.call("bench_target", 1, 2)
-			if got := l.percpu("handler_last_value"); got != pageFault[l.m.ISA().Name] {
-				t.Errorf("%s: trap number %#x, want %#x", image, got, pageFault[l.m.ISA().Name])
-			}
-		})
-	}
+	bootImages(t, images(), plain(), func(l *live, image string) {
+		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_sees_probe", Post: "post_sees_flags"})
+		l.call("bench_target", 1, 2)
+		if got := l.percpu("handler_last_value"); got != 0 {
+			t.Errorf("%s: flags %#x", image, got)
+		}
+		l.remove(p)
+		if l.k.era.faultless {
+			return
+		}
+		l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_sees_number"})
+		l.call("bench_target", 1, 2)
+		if got := l.percpu("handler_last_value"); got != pageFault[l.m.ISA().Name] {
+			t.Errorf("%s: trap number %#x, want %#x", image, got, pageFault[l.m.ISA().Name])
+		}
+	})
 }
 
 // pageFault is what a fault handler is told of a page fault: a vector, on ppc64 that of a missing segment, on ARM the

@@ -117,29 +117,25 @@ func TestTallyOfGroups(t *testing.T) {
 
 // TestTallyOnManyCPUs counts while CPUs hit, optimize and change the text at the same time, and tasks are switched in hits.
 func TestTallyOnManyCPUs(t *testing.T) {
-	for _, o := range kernels() {
-		t.Run(o.name, func(t *testing.T) {
-			bootMany(t, o.image, 4, o.opt, func(w *crowd) {
-				want := w.call("bench_target", 5, 77)
-				outer := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-				inner := w.add(Spec{Symbol: "handler_count", Offset: w.offsets("handler_count")[0], Handler: "handler_shared_count"})
-				of := w.tally(outer, inner)
-				w.begin("bench_target", want)
-				w.sleep(6)
-				w.do(w.k.SetOptimization(w.Call, false))
-				w.sleep(6)
-				w.end()
-				missed := int64(w.state(inner).NMissed)
-				got := of.sum()
-				if w.k.era.Year == 2005 {
-					missed = got.Missed // CPUs may have seen the breakpoint before it went
-				}
-				if got != (Hits{All: int64(w.calls) + missed, Missed: missed}) || missed == 0 {
-					t.Errorf("%+v of %d calls, of which the guest counts %d missed", got, w.calls, missed)
-				}
-			})
-		})
-	}
+	eachKernelOfMany(t, 4, nil, func(t *testing.T, w *crowd) {
+		want := w.call("bench_target", 5, 77)
+		outer := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+		inner := w.add(Spec{Symbol: "handler_count", Offset: w.offsets("handler_count")[0], Handler: "handler_shared_count"})
+		of := w.tally(outer, inner)
+		w.begin("bench_target", want)
+		w.sleep(6)
+		w.do(w.k.SetOptimization(w.Call, false))
+		w.sleep(6)
+		w.end()
+		missed := int64(w.state(inner).NMissed)
+		got := of.sum()
+		if w.k.era.Year == 2005 {
+			missed = got.Missed // CPUs may have seen the breakpoint before it went
+		}
+		if got != (Hits{All: int64(w.calls) + missed, Missed: missed}) || missed == 0 {
+			t.Errorf("%+v of %d calls, of which the guest counts %d missed", got, w.calls, missed)
+		}
+	})
 }
 
 // TestTallyOfConditions: a breakpoint whose condition does not hold is no hit, and none that is missed, also when it has

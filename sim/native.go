@@ -21,7 +21,7 @@ type boundNative struct {
 	back bool // it is returnSlot
 }
 
-// Call is one call of a native function. The function runs as a coroutine: Invoke leaves it for a
+// Call is one call of a native function. The function runs as a coroutine: InvokeSym leaves it for a
 // guest function, which may in turn let other tasks run, and comes back when that returns. sp is the
 // stack pointer from before the guest function was called, which its return restores.
 type Call struct {
@@ -42,9 +42,6 @@ type request struct {
 	done bool // the native function has returned: nothing to wait for
 }
 
-// Machine returns the machine of the call.
-func (c *Call) Machine() *Machine { return c.m }
-
 // CPU returns the number of the CPU that the call runs on. It changes when a guest function that was
 // invoked returns on another: its task was moved.
 func (c *Call) CPU() int { return c.cpu }
@@ -62,45 +59,17 @@ func (c *Call) Charge(cycles int64) { c.m.cpus[c.cpu].Advance(clock.FromCycles(c
 // abandoned unwinds a coroutine whose machine has stopped.
 type abandoned struct{}
 
-// Invoke calls the guest function that a pointer in C leads to, and returns its result. Its instructions
-// take simulated time. A pointer that leads nowhere stops the machine.
-func (c *Call) Invoke(pointer uint64, args ...uint64) uint64 {
-	fn, err := c.m.callee(pointer)
-	if err != nil {
-		c.m.Stop(fmt.Errorf("call of a function in the guest: %w", err))
-		return 0
-	}
-	return c.invoke(fn, args)
-}
-
-// callee reads the descriptor that a function pointer is the address of, where the ABI has them.
-func (m *Machine) callee(pointer uint64) (fn cpus.Entry, err error) {
-	if !m.image.Descriptors() {
-		return cpus.Entry{PC: pointer}, nil
-	}
-	word := m.image.Bits / 8
-	if fn.PC, err = m.Load(pointer, word); err != nil {
-		return fn, err
-	}
-	fn.TOC, err = m.Load(pointer+uint64(word), word)
-	return fn, err
-}
-
-// invoke panics when the machine has stopped: no frame of the native function may go on then.
-func (c *Call) invoke(fn cpus.Entry, args []uint64) uint64 {
-	if !c.run.yield(request{fn: fn, args: args}) {
-		panic(abandoned{})
-	}
-	return c.back
-}
-
-// InvokeSym is Invoke by name.
+// InvokeSym calls the guest function of a name, and returns its result. Its instructions take simulated time. It panics
+// when the machine has stopped: no frame of the native function may go on then.
 func (c *Call) InvokeSym(name string, args ...uint64) (uint64, error) {
 	f, ok := c.m.image.Func(name)
 	if !ok {
 		return 0, fmt.Errorf("image %s has no function %s", c.m.image.Name, name)
 	}
-	return c.invoke(cpus.Entry{PC: f.Entry, TOC: f.TOC}, args), nil
+	if !c.run.yield(request{fn: cpus.Entry{PC: f.Entry, TOC: f.TOC}, args: args}) {
+		panic(abandoned{})
+	}
+	return c.back, nil
 }
 
 // Bind gives a native function to its slot. It must happen before Run; binding a name that the image

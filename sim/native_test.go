@@ -31,8 +31,7 @@ func (c *caller) Call(fn cpus.Entry, _, _ uint64, args ...uint64) uint64 {
 	return c.SP()
 }
 
-// TestCallByDescriptor has Go call a function whose pointer is the address of a descriptor in memory, and
-// one by name.
+// TestCallByDescriptor has Go call a function whose symbol is that of a descriptor in memory.
 func TestCallByDescriptor(t *testing.T) {
 	const opd, toc = imagetest.Base + 0x200, imagetest.Base + 0x8200
 	e := imagetest.Kernel()
@@ -46,20 +45,16 @@ func TestCallByDescriptor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, call := range map[string]Native{
-		"by pointer": func(c *Call) uint64 { return c.Invoke(opd, 7) },
-		"by name":    func(c *Call) uint64 { _, err := c.InvokeSym("function", 7); t.Log(err); return 0 },
-	} {
-		p := &caller{}
-		m := &Machine{
-			cfg: Config{ISA: &cpus.ISA{Order: binary.BigEndian}}, image: im, mem: mmu.NewMemory(1 << 16),
-			cpus: []cpus.CPU{p}, natives: map[uint64]boundNative{0x40: {name: name, f: call}}, pending: map[uint64]*Call{},
-		}
-		m.mem.Write(0, im.Segments[0].Data)
-		m.native(0)
-		m.release()
-		if want := (cpus.Entry{PC: imagetest.Base + 0x20, TOC: toc}); p.called != want || len(p.args) != 1 || p.args[0] != 7 {
-			t.Errorf("%s: calls %#x with %v, want %#x", name, p.called, p.args, want)
-		}
+	call := func(c *Call) uint64 { _, err := c.InvokeSym("function", 7); t.Log(err); return 0 }
+	p := &caller{}
+	m := &Machine{
+		cfg: Config{ISA: &cpus.ISA{Order: binary.BigEndian}}, image: im, mem: mmu.NewMemory(1 << 16),
+		cpus: []cpus.CPU{p}, natives: map[uint64]boundNative{0x40: {name: "call", f: call}}, pending: map[uint64]*Call{},
+	}
+	m.mem.Write(0, im.Segments[0].Data)
+	m.native(0)
+	m.release()
+	if want := (cpus.Entry{PC: imagetest.Base + 0x20, TOC: toc}); p.called != want || len(p.args) != 1 || p.args[0] != 7 {
+		t.Errorf("calls %#x with %v, want %#x", p.called, p.args, want)
 	}
 }

@@ -206,7 +206,7 @@ func TestWorkFlush(t *testing.T) {
 	w.do(work.Flush(w))
 	w.do(work.Schedule(w, 5))
 	w.do(work.Flush(w))
-	w.say("flushed, pending %v", work.Pending())
+	w.say("flushed, pending %v", work.pending)
 	w.do(w.k.Sleep(w, 20))
 	w.expect("0 run", "5 run", "5 flushed, pending false")
 }

@@ -44,9 +44,6 @@ func (w *Work) Schedule(c Caller, delay int64) error {
 	return err
 }
 
-// Pending reports whether a run has been asked for that has not begun.
-func (w *Work) Pending() bool { return w.pending }
-
 // Flush begins a pending run at once and waits until no run is left.
 func (w *Work) Flush(c Caller) error {
 	if w.pending {

@@ -50,7 +50,7 @@ func (Board) Space(isa *cpus.ISA) (sim.Space, error) {
 func (Board) Build(m *sim.Backplane) sim.Hardware {
 	b := &bus{m: m}
 	for i := range m.CPUs() {
-		b.apics = append(b.apics, NewLAPIC(b.connect(i)))
+		b.apics = append(b.apics, newLAPIC(b.connect(i)))
 	}
 	return b
 }

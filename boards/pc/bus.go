@@ -14,7 +14,7 @@ import (
 // bus connects the local APICs of one machine with each other and with their CPUs.
 type bus struct {
 	m     *sim.Backplane `state:"-"`
-	apics []*LAPIC
+	apics []*lapic
 	sent  []flight // what is on its way
 	count uint64   // of interprocessor interrupts so far
 }
@@ -23,7 +23,7 @@ type bus struct {
 type flight struct {
 	number uint64
 	event  sim.EventID
-	ipi    IPI
+	ipi    message
 }
 
 // Device implements sim.Hardware: every CPU sees its own APIC.
@@ -39,24 +39,24 @@ func (b *bus) Waiting(i int) string {
 }
 
 // connect gives the local APIC of CPU i its place on the bus.
-func (b *bus) connect(i int) LAPICConfig {
-	return LAPICConfig{
+func (b *bus) connect(i int) lapicConfig {
+	return lapicConfig{
 		ID:       uint8(i),
 		BusCycle: b.m.Count(),
 		Now:      func() clock.Ticks { return b.m.Time(i) },
 		Queue:    b.m.Events(),
 		Raise:    func() { b.m.Interrupt(i) },
 		Send:     b.send,
-		Signal:   func(mode DeliveryMode, vector uint8) { b.signal(i, mode, vector) },
+		Signal:   func(mode deliveryMode, vector uint8) { b.signal(i, mode, vector) },
 	}
 }
 
 // send puts an interprocessor interrupt on its way. One to the sender alone does not leave its APIC.
-func (b *bus) send(ipi IPI) {
+func (b *bus) send(ipi message) {
 	b.m.Note(sim.Event{
 		CPU: int(ipi.From), Kind: sim.EventIPISend, Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.Dest),
 	})
-	if ipi.Shorthand == ToSelf {
+	if ipi.Shorthand == toItself {
 		b.arrive(ipi)
 		return
 	}
@@ -80,14 +80,14 @@ func (b *bus) landing(number uint64) func() {
 
 // arrive gives an interprocessor interrupt to its targets, in the order of their numbers. One that is
 // addressed to nobody would be lost without a word and somebody wait for ever, so the machine stops.
-func (b *bus) arrive(ipi IPI) {
-	if ipi.Mode == DeliverLowest {
+func (b *bus) arrive(ipi message) {
+	if ipi.Mode == deliverLowest {
 		b.arbitrate(ipi)
 		return
 	}
-	found := ipi.Shorthand != ToDestination
+	found := ipi.Shorthand != toDestination
 	for i, a := range b.apics {
-		if a.Selects(ipi) {
+		if a.selects(ipi) {
 			b.accept(i, ipi)
 			found = true
 		}
@@ -99,10 +99,10 @@ func (b *bus) arrive(ipi IPI) {
 }
 
 // arbitrate gives an interrupt to the one of its targets that has the lowest priority, ties by number.
-func (b *bus) arbitrate(ipi IPI) {
+func (b *bus) arbitrate(ipi message) {
 	best := -1
 	for i, a := range b.apics {
-		if a.Selects(ipi) && a.enabled() && (best < 0 || a.ppr() < b.apics[best].ppr()) {
+		if a.selects(ipi) && a.enabled() && (best < 0 || a.ppr() < b.apics[best].ppr()) {
 			best = i
 		}
 	}
@@ -111,11 +111,11 @@ func (b *bus) arbitrate(ipi IPI) {
 	}
 }
 
-func (b *bus) accept(i int, ipi IPI) {
-	if ipi.Mode != DeliverNMI {
+func (b *bus) accept(i int, ipi message) {
+	if ipi.Mode != deliverNMI {
 		b.m.Note(sim.Event{CPU: i, Kind: sim.EventIPI, Name: ipi.Mode.String(), ID: uint64(ipi.Vector), Arg: uint64(ipi.From)})
 	}
-	b.apics[i].Accept(ipi)
+	b.apics[i].accept(ipi)
 }
 
 // signal does what an interrupt does to a CPU directly. A start-up interrupt starts a CPU that waits for it,
@@ -124,22 +124,22 @@ func (b *bus) accept(i int, ipi IPI) {
 // project begin at their entry instead.
 // INIT makes all processors but the first wait for it; here the first too, because there is no firmware
 // that it could begin in.
-func (b *bus) signal(i int, mode DeliveryMode, vector uint8) {
+func (b *bus) signal(i int, mode deliveryMode, vector uint8) {
 	switch mode {
-	case DeliverNMI:
+	case deliverNMI:
 		b.m.Signal(i, x86.LineNMI)
-	case DeliverINIT:
+	case deliverINIT:
 		b.m.Reset(i)
 		b.apics[i].Reset()
-	case DeliverStartup:
+	case deliverStartup:
 		b.m.StartAt(i, uint64(vector)<<12)
-	case DeliverSMI:
+	case deliverSMI:
 		b.m.Fail(i, errors.New("received a system management interrupt, which nothing handles: send it no such interrupt"))
 	}
 }
 
 // page puts a local APIC at its place among physical addresses.
-type page struct{ apic *LAPIC }
+type page struct{ apic *lapic }
 
 // Load implements cpus.Device. Where nothing is, reads give ones.
 func (p page) Load(pa uint64, _ int) uint64 {

@@ -109,7 +109,7 @@ func (c *cmos) show(t clock.Ticks) {
 	s := c.seconds(t)
 	days := floorDiv(s, 86400)
 	s -= days * 86400
-	year, month, day := civil(days)
+	year, month, day := clock.Date(days)
 	for i, v := range clockParts(s, year, month, day, days) {
 		c.cells[timeCells[i]] = c.code(v)
 	}
@@ -128,7 +128,7 @@ func clockParts(s int64, year, month, day int, days int64) [len(timeCells)]int {
 // set begins the clock anew with the time in the registers.
 func (c *cmos) set(t clock.Ticks) {
 	at := func(i uint8) int { return c.decode(c.cells[i]) }
-	days := daysFromCivil(at(cmosCentury)*100+at(9), at(8), at(7))
+	days := clock.Day(at(cmosCentury)*100+at(9), at(8), at(7))
 	s := days*86400 + int64(c.hour24())*3600 + int64(at(2)*60+at(0))
 	c.begin = s - c.osc.count(t)/cmosHz
 }
@@ -242,3 +242,8 @@ func (c *cmos) next(t clock.Ticks) clock.Ticks {
 	}
 	return c.osc.time(at)
 }
+
+// floorDiv and floorMod round down, for times before 1970.
+func floorDiv(a, b int64) int64 { return (a - floorMod(a, b)) / b }
+
+func floorMod(a, b int64) int64 { return (a%b + b) % b }

@@ -43,7 +43,7 @@ const (
 const ioapicBase = 0xfec00000
 
 func (e entry) vector() uint8      { return uint8(e) }
-func (e entry) mode() DeliveryMode { return DeliveryMode(e >> 8 & 7) }
+func (e entry) mode() deliveryMode { return deliveryMode(e >> 8 & 7) }
 func (e entry) logical() bool      { return e&entryLogical != 0 }
 func (e entry) level() bool        { return e&entryLevel != 0 }
 func (e entry) dest() uint8        { return uint8(e >> 56) }

@@ -88,10 +88,10 @@ func TestIOAPICLevel(t *testing.T) {
 // TestLevelEnds holds that a local APIC tells of the end of an interrupt by level, and of no other.
 func TestLevelEnds(t *testing.T) {
 	var ended []uint8
-	l := NewLAPIC(LAPICConfig{Ended: func(v uint8) { ended = append(ended, v) }})
+	l := newLAPIC(lapicConfig{Ended: func(v uint8) { ended = append(ended, v) }})
 	l.Store(regSVR, svrEnable|0xff)
 	for _, v := range []uint8{0x51, 0x62} {
-		l.Accept(IPI{Vector: v, Level: v == 0x51})
+		l.accept(message{Vector: v, Level: v == 0x51})
 		l.Acknowledge()
 	}
 	l.Store(regEOI, 0)

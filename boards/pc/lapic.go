@@ -16,27 +16,27 @@ const (
 	firstUserVector = 16 // lower vectors are exceptions and illegal here
 )
 
-// LAPICConfig connects a local APIC to the machine. Without Now and Queue its timer stands still.
-type LAPICConfig struct {
+// lapicConfig connects a local APIC to the machine. Without Now and Queue its timer stands still.
+type lapicConfig struct {
 	ID       uint8
 	BusCycle clock.Ticks        // one cycle of the bus clock that drives the timer; 0 means a core cycle
 	Now      func() clock.Ticks // the time of the APIC's CPU
 	Queue    *sim.Queue         // where the timer plans its expiry
 	Raise    func()             // an interrupt may have become deliverable; may be nil
-	// Send carries an interprocessor interrupt to the other APICs: the machine calls Accept of every
-	// APIC that Selects it. Nil means that this APIC is alone.
-	Send func(IPI)
+	// Send carries an interprocessor interrupt to the other APICs: the machine calls accept of every
+	// APIC that selects it. Nil means that this APIC is alone.
+	Send func(message)
 	// Ended is told of the end of an interrupt that was triggered by level; may be nil.
 	Ended func(vector uint8)
 	// Signal is told of NMI, INIT, start-up and the like, which go to the CPU directly, with their vector; may be nil.
-	Signal func(mode DeliveryMode, vector uint8)
+	Signal func(mode deliveryMode, vector uint8)
 }
 
-// LAPIC is the local APIC of one CPU (SDM vol. 3, chapter 10): priorities, timer, interprocessor
+// lapic is the local APIC of one CPU (SDM vol. 3, chapter 10): priorities, timer, interprocessor
 // interrupts and errors. The bus arbitrates among several by their priorities. The registers of sources
 // that are left out, see the package, only keep their values.
-type LAPIC struct {
-	cfg LAPICConfig `state:"-"`
+type lapic struct {
+	cfg lapicConfig `state:"-"`
 
 	regs             [count]uint32 // those whose value is kept, by offset / 16
 	isr, tmr, irr    vectorSet     // in service, triggered by level, requested
@@ -46,21 +46,21 @@ type LAPIC struct {
 	deliveringErrors bool
 }
 
-// NewLAPIC returns an APIC after reset: disabled by its spurious vector register, all sources
+// newLAPIC returns an APIC after reset: disabled by its spurious vector register, all sources
 // masked.
-func NewLAPIC(cfg LAPICConfig) *LAPIC {
+func newLAPIC(cfg lapicConfig) *lapic {
 	if cfg.BusCycle <= 0 {
 		cfg.BusCycle = clock.PerCycle
 	}
-	l := &LAPIC{cfg: cfg}
+	l := &lapic{cfg: cfg}
 	l.Reset()
 	return l
 }
 
 // Reset gives the state after power-up, which INIT gives too (10.4.7): the identifier stays.
-func (l *LAPIC) Reset() {
+func (l *lapic) Reset() {
 	l.startTimer(0)
-	*l = LAPIC{cfg: l.cfg}
+	*l = lapic{cfg: l.cfg}
 	for i := range registers {
 		l.regs[i] = registers[i].reset
 	}
@@ -68,11 +68,11 @@ func (l *LAPIC) Reset() {
 }
 
 // reg is the kept value of the register at an offset.
-func (l *LAPIC) reg(off uint64) *uint32 { return &l.regs[off>>4] }
+func (l *lapic) reg(off uint64) *uint32 { return &l.regs[off>>4] }
 
 // Load reads the 32-bit register at an offset into the APIC's page. Reserved registers read as 0
 // and set the error status.
-func (l *LAPIC) Load(off uint64) uint32 {
+func (l *lapic) Load(off uint64) uint32 {
 	i, ok := registerAt(off)
 	switch {
 	case !ok:
@@ -86,7 +86,7 @@ func (l *LAPIC) Load(off uint64) uint32 {
 
 // Store writes the 32-bit register at an offset into the APIC's page. Reserved bits and read-only
 // registers keep their values; stores to reserved registers set the error status.
-func (l *LAPIC) Store(off uint64, v uint32) {
+func (l *lapic) Store(off uint64, v uint32) {
 	i, ok := registerAt(off)
 	if !ok {
 		l.fail(errRegister)
@@ -102,7 +102,7 @@ func (l *LAPIC) Store(off uint64, v uint32) {
 }
 
 // fail collects an error and delivers the error interrupt.
-func (l *LAPIC) fail(err uint32) {
+func (l *lapic) fail(err uint32) {
 	l.errs |= err
 	lvt := *l.reg(regLVTError)
 	if lvt&lvtMasked != 0 || l.deliveringErrors {
@@ -114,7 +114,7 @@ func (l *LAPIC) fail(err uint32) {
 }
 
 // raise tells the CPU when an interrupt can be delivered.
-func (l *LAPIC) raise() {
+func (l *lapic) raise() {
 	if l.cfg.Raise == nil {
 		return
 	}

@@ -1,88 +1,88 @@
 package pc
 
-// DeliveryMode says what an interprocessor interrupt does to its targets (SDM vol. 3, 10.6.1).
-type DeliveryMode uint8
+// deliveryMode says what an interprocessor interrupt does to its targets (SDM vol. 3, 10.6.1).
+type deliveryMode uint8
 
 // Delivery modes; 3 and 7 are reserved and sent nowhere.
 const (
-	DeliverFixed   DeliveryMode = 0
-	DeliverLowest  DeliveryMode = 1
-	DeliverSMI     DeliveryMode = 2
-	DeliverNMI     DeliveryMode = 4
-	DeliverINIT    DeliveryMode = 5
-	DeliverStartup DeliveryMode = 6
+	deliverFixed   deliveryMode = 0
+	deliverLowest  deliveryMode = 1
+	deliverSMI     deliveryMode = 2
+	deliverNMI     deliveryMode = 4
+	deliverINIT    deliveryMode = 5
+	deliverStartup deliveryMode = 6
 )
 
 // String names the mode as events do.
-func (d DeliveryMode) String() string {
+func (d deliveryMode) String() string {
 	names := [...]string{"fixed", "lowest", "smi", "reserved", "nmi", "init", "startup", "extint"}
 	return names[d&7]
 }
 
-// Shorthand names the targets of an interprocessor interrupt without a destination.
-type Shorthand uint8
+// shorthand names the targets of an interprocessor interrupt without a destination.
+type shorthand uint8
 
 // Shorthands.
 const (
-	ToDestination Shorthand = iota
-	ToSelf
-	ToAll
-	ToOthers
+	toDestination shorthand = iota
+	toItself
+	toAll
+	toOthers
 )
 
 // icrWritable are the bits of the low interrupt command register that software sets; delivery
 // status is always idle here.
 const icrWritable = 0x000ccfff
 
-// IPI is an interprocessor interrupt on its way.
-type IPI struct {
+// message is an interprocessor interrupt on its way.
+type message struct {
 	From      uint8 // physical APIC identifier of the sender
-	Mode      DeliveryMode
+	Mode      deliveryMode
 	Vector    uint8 // of a fixed interrupt; for start-up the page that execution begins in
-	Shorthand Shorthand
+	Shorthand shorthand
 	Level     bool // triggered by level, as some of an I/O APIC are
 	Logical   bool // Dest is a set of logical destinations, not an identifier
 	Dest      uint8
 }
 
 // sendIPI does what the interrupt command register says.
-func (l *LAPIC) sendIPI() {
+func (l *lapic) sendIPI() {
 	r := *l.reg(regICRLow)
-	ipi := IPI{
-		From: l.cfg.ID, Mode: DeliveryMode(r >> 8 & 7), Vector: uint8(r),
-		Shorthand: Shorthand(r >> 18 & 3), Logical: r>>11&1 != 0, Dest: uint8(*l.reg(regICRHigh) >> 24),
+	ipi := message{
+		From: l.cfg.ID, Mode: deliveryMode(r >> 8 & 7), Vector: uint8(r),
+		Shorthand: shorthand(r >> 18 & 3), Logical: r>>11&1 != 0, Dest: uint8(*l.reg(regICRHigh) >> 24),
 	}
 	const level, trigger = 1 << 14, 1 << 15
 	switch ipi.Mode {
-	case DeliverFixed, DeliverLowest:
+	case deliverFixed, deliverLowest:
 		if ipi.Vector < firstUserVector {
 			l.fail(errSendVector)
 			return
 		}
-	case DeliverINIT:
+	case deliverINIT:
 		if r&level == 0 && r&trigger != 0 {
 			return // INIT level de-assert: nothing since the Pentium 4
 		}
-	case DeliverSMI, DeliverNMI, DeliverStartup:
+	case deliverSMI, deliverNMI, deliverStartup:
 	default:
 		return
 	}
 	switch {
 	case l.cfg.Send != nil:
 		l.cfg.Send(ipi)
-	case l.Selects(ipi):
-		l.Accept(ipi)
+	case l.selects(ipi):
+		l.accept(ipi)
 	}
 }
 
-// Selects tells whether this APIC is a target of an interprocessor interrupt.
-func (l *LAPIC) Selects(ipi IPI) bool {
+// selects tells whether this APIC is a target of an interprocessor interrupt.
+func (l *lapic) selects(ipi message) bool {
 	switch ipi.Shorthand {
-	case ToSelf:
+	case toItself:
 		return l.cfg.ID == ipi.From
-	case ToAll:
+	case toAll:
 		return true
-	case ToOthers:
+	case toOthers:
 		return l.cfg.ID != ipi.From
 	}
 	if ipi.Dest == 0xff {
@@ -101,10 +101,10 @@ func (l *LAPIC) Selects(ipi IPI) bool {
 	return false
 }
 
-// Accept takes an interprocessor interrupt: fixed ones become pending, the others signal the CPU.
-func (l *LAPIC) Accept(ipi IPI) {
+// accept takes an interprocessor interrupt: fixed ones become pending, the others signal the CPU.
+func (l *lapic) accept(ipi message) {
 	switch {
-	case ipi.Mode == DeliverFixed || ipi.Mode == DeliverLowest:
+	case ipi.Mode == deliverFixed || ipi.Mode == deliverLowest:
 		l.requestBy(ipi.Vector, ipi.Level)
 	case l.cfg.Signal != nil:
 		l.cfg.Signal(ipi.Mode, ipi.Vector)

@@ -27,7 +27,7 @@ func (s *vectorSet) highest() (v uint8, ok bool) {
 
 // ppr is the processor priority: the higher class of the task's priority and the interrupt in
 // service (10.8.3.1). The processor accepts interrupts of a higher class only.
-func (l *LAPIC) ppr() uint8 {
+func (l *lapic) ppr() uint8 {
 	tpr := uint8(*l.reg(regTPR))
 	if v, ok := l.isr.highest(); ok && v&0xf0 > tpr&0xf0 {
 		return v & 0xf0
@@ -36,16 +36,16 @@ func (l *LAPIC) ppr() uint8 {
 }
 
 // enabled reports whether software has enabled the APIC.
-func (l *LAPIC) enabled() bool { return *l.reg(regSVR)&svrEnable != 0 }
+func (l *lapic) enabled() bool { return *l.reg(regSVR)&svrEnable != 0 }
 
 // Pending implements cpus.Interrupts.
-func (l *LAPIC) Pending() bool {
+func (l *lapic) Pending() bool {
 	_, ok := l.next()
 	return ok
 }
 
 // next is the interrupt that the CPU would get now if it accepts interrupts.
-func (l *LAPIC) next() (vector uint8, ok bool) {
+func (l *lapic) next() (vector uint8, ok bool) {
 	v, ok := l.irr.highest()
 	if !ok || !l.enabled() || v&0xf0 <= l.ppr()&0xf0 {
 		return 0, false
@@ -55,7 +55,7 @@ func (l *LAPIC) next() (vector uint8, ok bool) {
 
 // Acknowledge implements cpus.Interrupts: it takes the pending interrupt into service and returns its
 // vector. Without one it returns the spurious vector, which is not in service (10.9).
-func (l *LAPIC) Acknowledge() uint32 {
+func (l *lapic) Acknowledge() uint32 {
 	v, ok := l.next()
 	if !ok {
 		return *l.reg(regSVR) & 0xff
@@ -70,20 +70,20 @@ const extInt = 7
 
 // virtualWire is how firmware leaves the APIC of the first CPU (MultiProcessor Specification 1.4, 3.6.2.2): enabled, with
 // the 8259A's interrupts at LINT0 and non-maskable ones at LINT1.
-func (l *LAPIC) virtualWire() {
+func (l *lapic) virtualWire() {
 	*l.reg(regSVR) |= svrEnable
 	*l.reg(regLVTLINT0) = extInt << 8
-	*l.reg(regLVTLINT1) = uint32(DeliverNMI) << 8
+	*l.reg(regLVTLINT1) = uint32(deliverNMI) << 8
 }
 
 // passesExternal reports whether LINT0 gives the CPU the interrupts of the 8259A.
-func (l *LAPIC) passesExternal() bool {
+func (l *lapic) passesExternal() bool {
 	v := *l.reg(regLVTLINT0)
 	return v&lvtMasked == 0 && v>>8&7 == extInt
 }
 
 // eoi ends the interrupt in service with the highest priority.
-func (l *LAPIC) eoi() {
+func (l *lapic) eoi() {
 	v, ok := l.isr.highest()
 	if !ok {
 		return
@@ -96,10 +96,10 @@ func (l *LAPIC) eoi() {
 }
 
 // request makes an edge-triggered interrupt pending.
-func (l *LAPIC) request(vector uint8) { l.requestBy(vector, false) }
+func (l *lapic) request(vector uint8) { l.requestBy(vector, false) }
 
 // requestBy makes an interrupt pending that was triggered by level or by an edge.
-func (l *LAPIC) requestBy(vector uint8, level bool) {
+func (l *lapic) requestBy(vector uint8, level bool) {
 	if vector < firstUserVector {
 		l.fail(errVector)
 		return

@@ -33,8 +33,8 @@ type register struct {
 	name     string // "" is reserved
 	reset    uint32
 	writable uint32
-	load     func(l *LAPIC, off uint64) uint32
-	store    func(l *LAPIC, off uint64, v uint32)
+	load     func(l *lapic, off uint64) uint32
+	store    func(l *lapic, off uint64, v uint32)
 }
 
 // version says: an integrated APIC of a Pentium 4 or later, with six entries of the local vector table
@@ -45,39 +45,39 @@ const version = 0x14 | (6-1)<<16
 var registers = [count]register{
 	0x02: {name: "identifier"},
 	0x03: {name: "version", reset: version},
-	0x08: {name: "task priority", writable: 0xff, store: (*LAPIC).storeTPR},
+	0x08: {name: "task priority", writable: 0xff, store: (*lapic).storeTPR},
 	0x09: {name: "arbitration priority"},
-	0x0a: {name: "processor priority", load: (*LAPIC).loadPPR},
-	0x0b: {name: "end of interrupt", store: (*LAPIC).storeEOI},
+	0x0a: {name: "processor priority", load: (*lapic).loadPPR},
+	0x0b: {name: "end of interrupt", store: (*lapic).storeEOI},
 	0x0c: {name: "remote read"},
 	0x0d: {name: "logical destination", writable: 0xff000000},
 	0x0e: {name: "destination format", reset: 0xffffffff, writable: 0xf0000000},
-	0x0f: {name: "spurious vector", reset: 0xff, writable: 0x3ff, store: (*LAPIC).storeSVR},
+	0x0f: {name: "spurious vector", reset: 0xff, writable: 0x3ff, store: (*lapic).storeSVR},
 	0x10: inService, 0x11: inService, 0x12: inService, 0x13: inService,
 	0x14: inService, 0x15: inService, 0x16: inService, 0x17: inService,
 	0x18: triggerMode, 0x19: triggerMode, 0x1a: triggerMode, 0x1b: triggerMode,
 	0x1c: triggerMode, 0x1d: triggerMode, 0x1e: triggerMode, 0x1f: triggerMode,
 	0x20: requested, 0x21: requested, 0x22: requested, 0x23: requested,
 	0x24: requested, 0x25: requested, 0x26: requested, 0x27: requested,
-	0x28: {name: "error status", store: (*LAPIC).storeESR},
-	0x30: {name: "interrupt command, low", writable: icrWritable, store: (*LAPIC).storeICR},
+	0x28: {name: "error status", store: (*lapic).storeESR},
+	0x30: {name: "interrupt command, low", writable: icrWritable, store: (*lapic).storeICR},
 	0x31: {name: "interrupt command, high", writable: 0xff000000},
-	0x32: {name: "LVT timer", reset: lvtMasked, writable: 0x300ff, store: (*LAPIC).storeLVT},
-	0x33: {name: "LVT thermal sensor", reset: lvtMasked, writable: 0x107ff, store: (*LAPIC).storeLVT},
-	0x34: {name: "LVT performance counters", reset: lvtMasked, writable: 0x107ff, store: (*LAPIC).storeLVT},
-	0x35: {name: "LVT LINT0", reset: lvtMasked, writable: 0x1a7ff, store: (*LAPIC).storeLVT},
-	0x36: {name: "LVT LINT1", reset: lvtMasked, writable: 0x1a7ff, store: (*LAPIC).storeLVT},
-	0x37: {name: "LVT error", reset: lvtMasked, writable: 0x100ff, store: (*LAPIC).storeLVT},
-	0x38: {name: "initial count", writable: 0xffffffff, store: (*LAPIC).storeInitial},
-	0x39: {name: "current count", load: (*LAPIC).loadCurrent},
-	0x3e: {name: "divide configuration", writable: 0xb, store: (*LAPIC).storeDivide},
+	0x32: {name: "LVT timer", reset: lvtMasked, writable: 0x300ff, store: (*lapic).storeLVT},
+	0x33: {name: "LVT thermal sensor", reset: lvtMasked, writable: 0x107ff, store: (*lapic).storeLVT},
+	0x34: {name: "LVT performance counters", reset: lvtMasked, writable: 0x107ff, store: (*lapic).storeLVT},
+	0x35: {name: "LVT LINT0", reset: lvtMasked, writable: 0x1a7ff, store: (*lapic).storeLVT},
+	0x36: {name: "LVT LINT1", reset: lvtMasked, writable: 0x1a7ff, store: (*lapic).storeLVT},
+	0x37: {name: "LVT error", reset: lvtMasked, writable: 0x100ff, store: (*lapic).storeLVT},
+	0x38: {name: "initial count", writable: 0xffffffff, store: (*lapic).storeInitial},
+	0x39: {name: "current count", load: (*lapic).loadCurrent},
+	0x3e: {name: "divide configuration", writable: 0xb, store: (*lapic).storeDivide},
 }
 
 // Each of three registers is 256 bits wide: eight words, a bit for each vector (10.8.4).
 var (
-	inService   = register{name: "in service", load: func(l *LAPIC, off uint64) uint32 { return l.isr.word(off - regISR) }}
-	triggerMode = register{name: "trigger mode", load: func(l *LAPIC, off uint64) uint32 { return l.tmr.word(off - regTMR) }}
-	requested   = register{name: "interrupt request", load: func(l *LAPIC, off uint64) uint32 { return l.irr.word(off - regIRR) }}
+	inService   = register{name: "in service", load: func(l *lapic, off uint64) uint32 { return l.isr.word(off - regISR) }}
+	triggerMode = register{name: "trigger mode", load: func(l *lapic, off uint64) uint32 { return l.tmr.word(off - regTMR) }}
+	requested   = register{name: "interrupt request", load: func(l *lapic, off uint64) uint32 { return l.irr.word(off - regIRR) }}
 )
 
 // registerAt is the index of the register at an offset into the APIC's page. Registers are 16 bytes apart.
@@ -86,20 +86,20 @@ func registerAt(off uint64) (i uint64, ok bool) {
 	return i, off&15 == 0 && i < uint64(len(registers)) && registers[i].name != ""
 }
 
-func (l *LAPIC) loadPPR(uint64) uint32 { return uint32(l.ppr()) }
+func (l *lapic) loadPPR(uint64) uint32 { return uint32(l.ppr()) }
 
-func (l *LAPIC) loadCurrent(uint64) uint32 { return l.current() }
+func (l *lapic) loadCurrent(uint64) uint32 { return l.current() }
 
 // storeTPR may let through what waited for a lower priority of the task.
-func (l *LAPIC) storeTPR(_ uint64, v uint32) {
+func (l *lapic) storeTPR(_ uint64, v uint32) {
 	*l.reg(regTPR) = v
 	l.raise()
 }
 
-func (l *LAPIC) storeEOI(uint64, uint32) { l.eoi() }
+func (l *lapic) storeEOI(uint64, uint32) { l.eoi() }
 
 // storeSVR enables or disables the APIC by software; disabling masks all sources (10.4.7.2).
-func (l *LAPIC) storeSVR(_ uint64, v uint32) {
+func (l *lapic) storeSVR(_ uint64, v uint32) {
 	*l.reg(regSVR) = v
 	if l.enabled() {
 		l.raise()
@@ -111,16 +111,16 @@ func (l *LAPIC) storeSVR(_ uint64, v uint32) {
 }
 
 // storeESR shows the errors that were collected since the last store (10.5.3).
-func (l *LAPIC) storeESR(uint64, uint32) { *l.reg(regESR), l.errs = l.errs, 0 }
+func (l *lapic) storeESR(uint64, uint32) { *l.reg(regESR), l.errs = l.errs, 0 }
 
 // storeICR sends what the command says.
-func (l *LAPIC) storeICR(_ uint64, v uint32) {
+func (l *lapic) storeICR(_ uint64, v uint32) {
 	*l.reg(regICRLow) = v
 	l.sendIPI()
 }
 
 // storeLVT writes an entry of the local vector table; a disabled APIC keeps it masked.
-func (l *LAPIC) storeLVT(off uint64, v uint32) {
+func (l *lapic) storeLVT(off uint64, v uint32) {
 	if !l.enabled() {
 		v |= lvtMasked
 	}
@@ -128,13 +128,13 @@ func (l *LAPIC) storeLVT(off uint64, v uint32) {
 }
 
 // storeInitial starts the timer.
-func (l *LAPIC) storeInitial(_ uint64, v uint32) {
+func (l *lapic) storeInitial(_ uint64, v uint32) {
 	*l.reg(regInitial) = v
 	l.startTimer(v)
 }
 
 // storeDivide changes the speed of the timer; it goes on from where it stands.
-func (l *LAPIC) storeDivide(_ uint64, v uint32) {
+func (l *lapic) storeDivide(_ uint64, v uint32) {
 	n := l.current()
 	*l.reg(regDivide) = v
 	if n > 0 {

@@ -13,7 +13,7 @@ import (
 type apicBoard struct {
 	now     clock.Ticks
 	queue   sim.Queue
-	apics   []*LAPIC
+	apics   []*lapic
 	raised  []int
 	signals []string
 }
@@ -24,12 +24,12 @@ const busCycle = 7 * clock.PerCycle
 func newAPICBoard(n int) *apicBoard {
 	b := &apicBoard{raised: make([]int, n)}
 	for i := range n {
-		b.apics = append(b.apics, NewLAPIC(LAPICConfig{
+		b.apics = append(b.apics, newLAPIC(lapicConfig{
 			ID: uint8(i), BusCycle: busCycle, Queue: &b.queue,
 			Now:   func() clock.Ticks { return b.now },
 			Raise: func() { b.raised[i]++ },
 			Send:  b.send,
-			Signal: func(m DeliveryMode, _ uint8) {
+			Signal: func(m deliveryMode, _ uint8) {
 				b.signals = append(b.signals, fmt.Sprintf("cpu%d mode %d", i, m))
 			},
 		}))
@@ -38,10 +38,10 @@ func newAPICBoard(n int) *apicBoard {
 	return b
 }
 
-func (b *apicBoard) send(ipi IPI) {
+func (b *apicBoard) send(ipi message) {
 	for _, a := range b.apics {
-		if a.Selects(ipi) {
-			a.Accept(ipi)
+		if a.selects(ipi) {
+			a.accept(ipi)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (b *apicBoard) run(t clock.Ticks) {
 }
 
 func TestLAPICReset(t *testing.T) {
-	l := NewLAPIC(LAPICConfig{ID: 3})
+	l := newLAPIC(lapicConfig{ID: 3})
 	for off, want := range map[uint64]uint32{
 		regID: 3 << 24, regVersion: 0x50014, regTPR: 0, regPPR: 0, regLDR: 0, regDFR: 0xffffffff,
 		regSVR: 0xff, regISR: 0, regIRR + 0x70: 0, regTMR: 0, regESR: 0, regICRLow: 0, regLVTTimer: 0x10000,
@@ -74,7 +74,7 @@ func TestLAPICReset(t *testing.T) {
 }
 
 func TestLAPICReservedBits(t *testing.T) {
-	l := NewLAPIC(LAPICConfig{ID: 3})
+	l := newLAPIC(lapicConfig{ID: 3})
 	l.Store(regSVR, svrEnable)
 	for off, want := range map[uint64]uint32{
 		regID: 3 << 24, regVersion: 0x50014, regTPR: 0xff, regLDR: 0xff000000, regDFR: 0xffffffff,
@@ -331,7 +331,7 @@ func TestLAPICErrors(t *testing.T) {
 
 // TestLAPICAlone checks an APIC with nothing around it: it serves itself and does not panic.
 func TestLAPICAlone(t *testing.T) {
-	l := NewLAPIC(LAPICConfig{})
+	l := newLAPIC(lapicConfig{})
 	l.Store(regSVR, svrEnable)
 	l.Store(regInitial, 5)
 	l.Store(regICRLow, 0x40041)

@@ -4,7 +4,7 @@ import "kprobesim/internal/clock"
 
 // unit is the time in which the timer counts down by one (10.5.4): bits 3, 1 and 0 of the divide
 // configuration are the logarithm of the divisor less one, but 7 divides by 1.
-func (l *LAPIC) unit() clock.Ticks {
+func (l *lapic) unit() clock.Ticks {
 	divide := *l.reg(regDivide)
 	n := divide>>1&4 | divide&3
 	if n == 7 {
@@ -14,7 +14,7 @@ func (l *LAPIC) unit() clock.Ticks {
 }
 
 // startTimer lets the timer count down from n, or stops it when n is 0.
-func (l *LAPIC) startTimer(n uint32) {
+func (l *lapic) startTimer(n uint32) {
 	if l.event != 0 {
 		l.cfg.Queue.Cancel(l.event) // it may have happened at this very time: then there is none
 		l.event = 0
@@ -26,13 +26,13 @@ func (l *LAPIC) startTimer(n uint32) {
 }
 
 // plan sets the time of the next expiry.
-func (l *LAPIC) plan(t clock.Ticks) {
+func (l *lapic) plan(t clock.Ticks) {
 	l.expiry = t
 	l.event = l.cfg.Queue.Push(t, l.expire)
 }
 
 // expire delivers the timer's interrupt and starts the next period.
-func (l *LAPIC) expire() {
+func (l *lapic) expire() {
 	l.event = 0
 	lvt, initial := *l.reg(regLVTTimer), *l.reg(regInitial)
 	if lvt&lvtPeriodic != 0 && initial != 0 {
@@ -44,7 +44,7 @@ func (l *LAPIC) expire() {
 }
 
 // current is the count that the timer stands at.
-func (l *LAPIC) current() uint32 {
+func (l *lapic) current() uint32 {
 	if l.event == 0 {
 		return 0
 	}

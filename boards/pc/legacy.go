@@ -58,13 +58,13 @@ func (l Legacy) Build(m *sim.Backplane) sim.Hardware {
 
 // redirect gives the interrupt of an input of the I/O APIC to local APICs. The controllers are not connected to it.
 func (p *legacy) redirect(e entry) {
-	ipi := IPI{Mode: e.mode(), Vector: e.vector(), Level: e.level(), Logical: e.logical(), Dest: e.dest()}
-	if ipi.Mode == DeliverLowest {
+	ipi := message{Mode: e.mode(), Vector: e.vector(), Level: e.level(), Logical: e.logical(), Dest: e.dest()}
+	if ipi.Mode == deliverLowest {
 		p.arbitrate(ipi)
 		return
 	}
 	for i, a := range p.apics {
-		if a.Selects(ipi) {
+		if a.selects(ipi) {
 			p.accept(i, ipi)
 		}
 	}

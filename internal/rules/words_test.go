@@ -72,7 +72,6 @@ var allowed = map[string]struct{ words, reason string }{
 	"workloads/x86_image_test.go":        {"pushfd pushfq rip x86asm", "the shape of the x86 images"},
 	"workloads/arm_image_test.go":        {"sti", "a guest function is named so"},
 	"workloads/ppc64_image_test.go":      {"mfcr mfmsr mfspr mtspr ppc64asm rfid sti", "the shape of the ppc64 images"},
-	"workloads/image_test.go":            {"msr", "members of the registers of ppc64"},
 	"image/guest_test.go":                {"msr", "members of the registers of ppc64"},
 	"smp/stop_test.go":                   {"cpsr msr", "whether interrupts are off on ppc64 and ARM"},
 }
