@@ -16,8 +16,8 @@ type Uncertainty struct {
 
 // Uncertainties of numbers whose description states none, in percent.
 const (
-	SourcedPercent = 10 // read in a manual or a table of measurements
-	PriorPercent   = 30 // assumed: the source says that it is a prior
+	sourcedPercent = 10 // read in a manual or a table of measurements
+	priorPercent   = 30 // assumed: the source says that it is a prior
 )
 
 // String writes the uncertainty as a description does.
@@ -31,9 +31,9 @@ func (u Uncertainty) String() string {
 // assumed is the uncertainty that follows from a source.
 func assumed(source string) Uncertainty {
 	if strings.Contains(source, "prior") {
-		return Uncertainty{Amount: PriorPercent}
+		return Uncertainty{Amount: priorPercent}
 	}
-	return Uncertainty{Amount: SourcedPercent}
+	return Uncertainty{Amount: sourcedPercent}
 }
 
 // uncertainty reads the key of that name, of all numbers of a table: a share of each, or cycles.

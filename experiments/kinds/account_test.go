@@ -11,7 +11,7 @@ func TestAccountOf(t *testing.T) {
 	for _, c := range []struct {
 		phase   image.Phase
 		context int
-		want    Account
+		want    account
 	}{
 		{image.PhaseWorkload, cpus.NoException, ForWorkload},
 		{image.PhaseWorkload, cpus.Interrupted, ForWorkload},
@@ -19,12 +19,12 @@ func TestAccountOf(t *testing.T) {
 		{image.PhaseHandler, cpus.Breakpoint, ForProbes},
 		{image.PhaseHandler, cpus.Interrupted, ForProbes}, // a probe in an interrupt handler
 		{image.PhaseEntry, cpus.Breakpoint, ForProbes},
-		{image.PhaseEntry, cpus.Interrupted, ForInterrupts},
-		{image.PhaseKernel, cpus.Interrupted, ForInterrupts},
-		{image.PhaseIRQ, cpus.NoException, ForInterrupts},
-		{image.PhaseStop, cpus.NoException, ForStop},
+		{image.PhaseEntry, cpus.Interrupted, forInterrupts},
+		{image.PhaseKernel, cpus.Interrupted, forInterrupts},
+		{image.PhaseIRQ, cpus.NoException, forInterrupts},
+		{image.PhaseStop, cpus.NoException, forStop},
 		{image.PhaseIdle, cpus.NoException, forIdle},
-		{image.PhaseKernel, cpus.NoException, ForKernel},
+		{image.PhaseKernel, cpus.NoException, forKernel},
 	} {
 		if got := accountOf(c.phase, c.context); got != c.want {
 			t.Errorf("phase %v in context %d is for %s, want %s", c.phase, c.context, AccountNames()[got],

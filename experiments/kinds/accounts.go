@@ -8,15 +8,15 @@ import (
 
 // account names a use of a CPU's time. Accounts answer who uses a CPU, phases which step of a hit
 // does. Every tick of a CPU's time is in exactly one account.
-type Account uint8
+type account uint8
 
 const (
-	ForWorkload Account = iota
+	ForWorkload account = iota
 	ForUser
 	ForProbes
-	ForInterrupts
-	ForStop
-	ForKernel
+	forInterrupts
+	forStop
+	forKernel
 	forIdle
 	accounts
 )
@@ -25,8 +25,8 @@ const (
 // when the code around it changes.
 func AccountNames() []string {
 	return []string{
-		ForWorkload: "workload", ForUser: "user", ForProbes: "probes", ForInterrupts: "interrupts",
-		ForStop: "stop_machine", ForKernel: "kernel", forIdle: "idle",
+		ForWorkload: "workload", ForUser: "user", ForProbes: "probes", forInterrupts: "interrupts",
+		forStop: "stop_machine", forKernel: "kernel", forIdle: "idle",
 	}
 }
 
@@ -37,7 +37,7 @@ type Accounts [accounts]clock.Ticks
 // accountOf says what code of a phase in an exception context serves. The entry and the return of
 // exceptions serve probes and interrupts alike: there the context decides. A handler that runs in an
 // interrupt is the probe's, as its phase says.
-func accountOf(phase image.Phase, context int) Account {
+func accountOf(phase image.Phase, context int) account {
 	switch phase {
 	case image.PhaseWorkload:
 		return ForWorkload
@@ -46,9 +46,9 @@ func accountOf(phase image.Phase, context int) Account {
 	case image.PhaseIdle:
 		return forIdle
 	case image.PhaseStop:
-		return ForStop
+		return forStop
 	case image.PhaseIRQ:
-		return ForInterrupts
+		return forInterrupts
 	}
 	if phase.Probing() {
 		return ForProbes
@@ -57,9 +57,9 @@ func accountOf(phase image.Phase, context int) Account {
 	case cpus.Breakpoint, cpus.SingleStep:
 		return ForProbes
 	case cpus.Interrupted:
-		return ForInterrupts
+		return forInterrupts
 	}
-	return ForKernel
+	return forKernel
 }
 
 // reading is a copy of the counters of all CPUs at a time. Counters only grow, so a stretch is the

@@ -15,7 +15,7 @@ func BystanderMetric(op string) string { return "cycles_stolen_" + op }
 
 // bystanderPart names the part of it that is spent on something. Parts and whole are separate
 // metrics, so that a table can show either.
-func BystanderPart(op string, a Account) string {
+func bystanderPart(op string, a account) string {
 	return BystanderMetric(op) + "_" + AccountNames()[a]
 }
 
@@ -73,7 +73,7 @@ func (s *session) noteStolen(m *Measurement, op string, of []Accounts) {
 	var all clock.Ticks
 	for _, a := range of[1:] {
 		for i, v := range a {
-			if Account(i) != ForWorkload && Account(i) != forIdle {
+			if account(i) != ForWorkload && account(i) != forIdle {
 				parts[i] += v
 				all += v
 			}
@@ -81,8 +81,8 @@ func (s *session) noteStolen(m *Measurement, op string, of []Accounts) {
 	}
 	per := int64(len(of)-1) * s.p.Workload.Batch
 	m.cyclesOver(BystanderMetric(op), all, per)
-	for _, a := range []Account{ForInterrupts, ForStop, ForKernel} {
-		m.cyclesOver(BystanderPart(op, a), parts[a], per)
+	for _, a := range []account{forInterrupts, forStop, forKernel} {
+		m.cyclesOver(bystanderPart(op, a), parts[a], per)
 	}
 	if op == "optimize" {
 		m.Accounts = of

@@ -10,10 +10,10 @@ import (
 const (
 	MetricRegister = "us_per_registration"
 	MetricArm      = "us_per_arming"
-	MetricBucket   = "probes_in_bucket"  // those that stand in the bucket of the point's probe, with it
-	MetricJumps    = "probes_optimized"  // of the crowd
-	MetricBytes    = "bytes_per_probe"   // of the guest's memory, over the point's probes and the crowd
-	MetricMemory   = "kibibytes"         // of all of them
+	metricBucket   = "probes_in_bucket"  // those that stand in the bucket of the point's probe, with it
+	metricJumps    = "probes_optimized"  // of the crowd
+	metricBytes    = "bytes_per_probe"   // of the guest's memory, over the point's probes and the crowd
+	metricMemory   = "kibibytes"         // of all of them
 	BytesPrefix    = "bytes_per_probe: " // of a part
 )
 
@@ -74,8 +74,8 @@ func (s *session) noteTable(m *Measurement) error {
 			refusal = st.Refusal
 		}
 	}
-	m.note(MetricBucket, "probes", inBucket, 1)
-	m.note(MetricJumps, "probes", jumps, 1)
+	m.note(metricBucket, "probes", inBucket, 1)
+	m.note(metricJumps, "probes", jumps, 1)
 	if s.p.Probe.Mode == kprobes.Optimized && refusal != nil && !s.p.Crowd.Disabled {
 		s.fact(fmt.Sprintf("%d probes of the crowd are not optimized: %s (rule %s)", s.p.Crowd.Size()-jumps, refusal.Text, refusal.Rule))
 	}
@@ -93,11 +93,11 @@ func (s *session) noteMemory(m *Measurement) error {
 		return err
 	}
 	n := int64(len(all))
-	m.note(MetricBytes, "bytes", f.Sum(), n)
+	m.note(metricBytes, "bytes", f.Sum(), n)
 	for i, part := range MemoryParts() {
 		m.note(BytesPrefix+part, "bytes", bytesOf(f)[i], n)
 	}
-	m.note(MetricMemory, "KiB", f.Sum(), 1024)
+	m.note(metricMemory, "KiB", f.Sum(), 1024)
 	return nil
 }
 

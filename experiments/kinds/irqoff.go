@@ -13,7 +13,7 @@ import (
 const (
 	MetricOff      = "us_irqs_off_max"
 	MetricLate     = "us_timer_late_max"
-	MetricLate99   = "us_timer_late_p99"
+	metricLate99   = "us_timer_late_p99"
 	MetricLateMean = "us_timer_late_mean"
 	Plain          = "_plain"
 )
@@ -170,6 +170,6 @@ func (s *session) noteLate(m *Measurement, suffix string, late []clock.Ticks) {
 		sum += v
 	}
 	s.share(m, MetricLateMean+suffix, sum, int64(len(late)))
-	s.micros(m, MetricLate99+suffix, late[(len(late)*99-1)/100])
+	s.micros(m, metricLate99+suffix, late[(len(late)*99-1)/100])
 	s.micros(m, MetricLate+suffix, late[len(late)-1])
 }

@@ -15,10 +15,10 @@ import (
 
 // Metrics of linux. A hit has its usual ones.
 const (
-	MetricCall       = "cycles_per_call"
-	MetricExceptions = "exceptions_per_hit"
-	MetricArming     = "arming_cycles"
-	MetricOthers     = "arming_interrupt_cycles" // on the other CPUs
+	metricCall       = "cycles_per_call"
+	metricExceptions = "exceptions_per_hit"
+	metricArming     = "arming_cycles"
+	metricOthers     = "arming_interrupt_cycles" // on the other CPUs
 )
 
 // linuxPhases are the phases of a hit in the order of tables: the probe's first, then user mode and the rest.
@@ -78,7 +78,7 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 
 // linux notes what the point took, and what its probe did.
 func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
-	m.cyclesOver(MetricCall, with.time, p.Workload.Hits)
+	m.cyclesOver(metricCall, with.time, p.Workload.Hits)
 	if p.Probe.Linux.What == schema.LinuxNone {
 		return
 	}
@@ -87,7 +87,7 @@ func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
 	m.cyclesOver(results.MetricCycles, over, m.Hits)
 	m.microsOver(results.MetricMicros, over, m.Hits, p.Machine.CPU.Hz)
 	m.note(results.MetricInstructions, "instructions", with.instructions-plain.instructions, m.Hits)
-	m.note(MetricExceptions, "exceptions", with.exceptions-plain.exceptions, m.Hits)
+	m.note(metricExceptions, "exceptions", with.exceptions-plain.exceptions, m.Hits)
 	for _, phase := range LinuxPhases() {
 		m.cyclesOver(results.PhaseMetric(phase.String()), with.phases[phase]-plain.phases[phase], m.Hits)
 	}
@@ -102,8 +102,8 @@ func (m *Measurement) arming(p *schema.Point, b *bench, o measuring.Order) error
 	if err != nil {
 		return err
 	}
-	m.cyclesOver(MetricArming, a.Ticks, 1)
-	m.cyclesOver(MetricOthers, a.Interrupted, 1)
+	m.cyclesOver(metricArming, a.Ticks, 1)
+	m.cyclesOver(metricOthers, a.Interrupted, 1)
 	return nil
 }
 

@@ -10,9 +10,9 @@ import (
 // Metrics of scaling.
 const (
 	MetricRate   = "hits_per_second"
-	MetricPerHit = "cycles_per_hit_and_cpu"
+	metricPerHit = "cycles_per_hit_and_cpu"
 	MetricMoved  = "transfers_per_hit" // of lines from another CPU's cache
-	MetricTaken  = "upgrades_per_hit"  // of lines that others had, too
+	metricTaken  = "upgrades_per_hit"  // of lines that others had, too
 	barrierFn    = "barrier_wait"
 )
 
@@ -114,7 +114,7 @@ func (s *session) noteRate(m *Measurement, h *hitters) {
 	cycles := int64(took / clock.PerCycle)
 	// Hits a second are n * Hz / cycles; in millions, so that the numbers stay small.
 	m.note(MetricRate, "million hits", n*(s.p.Machine.CPU.Hz/1000), cycles*1000)
-	m.cyclesOver(MetricPerHit, took*clock.Ticks(s.m.CPUs()), n)
+	m.cyclesOver(metricPerHit, took*clock.Ticks(s.m.CPUs()), n)
 	var moved, taken int64
 	for i := range h.to.all {
 		d := h.to.all[i].Sub(&h.from.all[i])
@@ -122,6 +122,6 @@ func (s *session) noteRate(m *Measurement, h *hitters) {
 		taken += int64(d.Upgrades)
 	}
 	m.note(MetricMoved, "lines", moved, n)
-	m.note(MetricTaken, "lines", taken, n)
+	m.note(metricTaken, "lines", taken, n)
 	m.Accounts = s.account(h.from, h.to)
 }

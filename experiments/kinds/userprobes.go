@@ -17,8 +17,8 @@ const (
 	MetricUserWarm   = "cycles_user_hit"
 	MetricUserCold   = "cycles_user_hit_cold_tlb"
 	MetricUserShared = "cycles_user_hit_all_cpus"
-	MetricUserCopy   = "cycles_user_own_copy"
-	MetricUserMicros = "us_user_hit"
+	metricUserCopy   = "cycles_user_own_copy"
+	metricUserMicros = "us_user_hit"
 )
 
 // What runs in user mode, by the names of the guest.
@@ -61,9 +61,9 @@ func (s *session) userProbes(m *Measurement) error {
 	}
 	m.Accounts = s.account(before, s.read())
 	m.cyclesOver(MetricUserWarm, hit.warm.Time-plain.warm.Time, hit.warm.Hits)
-	s.share(m, MetricUserMicros, hit.warm.Time-plain.warm.Time, hit.warm.Hits)
+	s.share(m, metricUserMicros, hit.warm.Time-plain.warm.Time, hit.warm.Hits)
 	m.cyclesOver(MetricUserCold, hit.cold.Time-plain.cold.Time, hit.cold.Hits)
-	m.cyclesOver(MetricUserCopy, hit.own.Time-plain.own.Time, u.n)
+	m.cyclesOver(metricUserCopy, hit.own.Time-plain.own.Time, u.n)
 	m.Counts = hit.warm.Counts.Add(hit.cold.Counts)
 	if s.m.CPUs() > 1 {
 		m.cyclesOver(MetricUserShared, hit.all.Time-plain.all.Time, hit.all.Hits)

@@ -10,8 +10,8 @@ import (
 	"kprobesim/kprobes"
 )
 
-// planned is how experiments of a kind are read and checked.
-type planned struct {
+// kind is how experiments of a kind are read and checked.
+type kind struct {
 	name     string
 	workload func(r *doc.Reader) schema.Workload  // reads the table [workload]
 	figures  []string                             // that an experiment may ask for
@@ -19,9 +19,9 @@ type planned struct {
 	once     string                               // why its replicates would all be the same, "" where they differ
 }
 
-// plannedKinds has every kind, the default first.
-func plannedKinds() []planned {
-	return []planned{
+// kindList has every kind, the default first.
+func kindList() []kind {
+	return []kind{
 		{name: schema.KindOverhead, workload: readOverhead, figures: []string{figureOverhead, figurePhases, "calls"}},
 		{name: schema.KindLatency, workload: readLatency, figures: []string{"latency", "latency-parts"}, check: optimizedOnly},
 		{name: schema.KindBystander, workload: readBystander, figures: []string{"bystander"}, check: checkBystander},
@@ -56,16 +56,16 @@ const (
 
 // Kinds lists the names of all kinds, the default first.
 func Kinds() (names []string) {
-	for _, k := range plannedKinds() {
+	for _, k := range kindList() {
 		names = append(names, k.name)
 	}
 	return names
 }
 
 // kindNamed returns the kind of a name, and the default for an unknown one, which its reader has refused.
-func kindNamed(name string) planned {
-	all := plannedKinds()
-	return all[max(0, slices.IndexFunc(all, func(k planned) bool { return k.name == name }))]
+func kindNamed(name string) kind {
+	all := kindList()
+	return all[max(0, slices.IndexFunc(all, func(k kind) bool { return k.name == name }))]
 }
 
 // mistake says what is wrong with the value at a path of an experiment. The planner
@@ -92,26 +92,26 @@ func probesWith(e *schema.Experiment, key string, ok func(*schema.Probe) bool, t
 	return all
 }
 
-func modeOf(p *schema.Probe) fmt.Stringer { return p.Mode }
-func kindOf(p *schema.Probe) fmt.Stringer { return p.Kind }
+func probeMode(p *schema.Probe) fmt.Stringer { return p.Mode }
+func probeKind(p *schema.Probe) fmt.Stringer { return p.Kind }
 
 // optimizedOnly wants probes that can be optimized. A probe of another mode would never become optimized, which a run would
 // show only at its end.
 func optimizedOnly(e *schema.Experiment) []mistake {
 	return probesWith(e, "mode", func(p *schema.Probe) bool { return p.Mode == kprobes.Optimized },
-		fmt.Sprintf("kind %s measures probes of mode %s, not %%s", e.Kind, kprobes.Optimized), modeOf)
+		fmt.Sprintf("kind %s measures probes of mode %s, not %%s", e.Kind, kprobes.Optimized), probeMode)
 }
 
 // returnsOnly wants return probes.
 func returnsOnly(e *schema.Experiment) []mistake {
 	return probesWith(e, "kind", func(p *schema.Probe) bool { return p.Kind == kprobes.Kretprobe },
-		fmt.Sprintf("kind %s measures a %s, not a %%s", e.Kind, kprobes.Kretprobe), kindOf)
+		fmt.Sprintf("kind %s measures a %s, not a %%s", e.Kind, kprobes.Kretprobe), probeKind)
 }
 
 // plainOrReturn wants what the interface of 2004 has.
 func plainOrReturn(e *schema.Experiment) []mistake {
 	return probesWith(e, "kind", func(p *schema.Probe) bool { return p.Kind == kprobes.Kprobe || p.Kind == kprobes.Kretprobe },
-		fmt.Sprintf("kind %s measures a %s or a %s, not a %%s", e.Kind, kprobes.Kprobe, kprobes.Kretprobe), kindOf)
+		fmt.Sprintf("kind %s measures a %s or a %s, not a %%s", e.Kind, kprobes.Kprobe, kprobes.Kretprobe), probeKind)
 }
 
 // watchpointsOnly wants warm watchpoints and no probes, and probesOnly the reverse.

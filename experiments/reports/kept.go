@@ -75,13 +75,13 @@ func (k *Kept) Table() *tables.Table {
 // tabulate chooses the columns by what was measured. What no kind knows, such as an analysis of sensitivity, has a
 // column for each metric.
 func (k *Kept) tabulate() *tables.Table {
-	kind, known := shownAs(k.About.Kind)
+	kind, known := presentationOf(k.About.Kind)
 	switch {
 	case len(k.Experiments()) > 1:
-		return tables.Tabulate(k.Means, tables.PublishedColumns(k.Files[figPhases+".svg"] != nil))
+		return tables.Tabulate(k.Means, tables.PublishedColumns(k.Files[figurePhases+".svg"] != nil))
 	case !known:
 		return tables.Tabulate(k.Means, append(tables.SweepColumns(k.Means), everyMetric(k.Means)...))
-	case kind.kind == schema.KindOverhead:
+	case k.About.Kind == schema.KindOverhead:
 		return tables.Tabulate(k.Means, tables.OverheadColumns(phasesOf(k.Means)))
 	}
 	return sweepTable(k.Means, kind)

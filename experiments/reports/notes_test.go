@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
+	"kprobesim/results/compare"
 	"kprobesim/results/outdir"
 )
 
@@ -130,4 +132,34 @@ func TestListOfHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("results that are gone", ResultsName+" is not there")
+}
+
+// TestColumnsAreMeasured wants every column of a kind to be a metric of its baselines. One that is left out where all is zero
+// may have none.
+func TestColumnsAreMeasured(t *testing.T) {
+	for _, kind := range planning.Kinds() {
+		p, known := presentationOf(kind)
+		if !known {
+			t.Errorf("kinds.toml has no kind %s", kind)
+		}
+		if kind == schema.KindOverhead || kind == schema.KindLinux {
+			continue // these have a table of their own, or another name
+		}
+		metrics := map[string]bool{}
+		files, _ := filepath.Glob("../../results/baselines/" + kind + "*.csv") // the pattern is well-formed
+		for _, f := range files {
+			s, err := compare.LoadBaseline(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range s.Records() {
+				metrics[r.Metric] = true
+			}
+		}
+		for _, c := range p.columns {
+			if !c.DropZero && !metrics[c.Metric] {
+				t.Errorf("%s: no baseline has %s", kind, c.Metric)
+			}
+		}
+	}
 }

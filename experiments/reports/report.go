@@ -19,7 +19,7 @@ import (
 const (
 	ResultsName = "results.csv"
 	JSONName    = "results.json"
-	BenchName   = "bench.txt"
+	benchName   = "bench.txt"
 	ProfileName = "profile.pb.gz"
 	InputsName  = "inputs.txt"
 	ConsoleName = "console.txt"
@@ -128,7 +128,7 @@ func (r *Report) addForms(files map[string][]byte) (err error) {
 	if r.Plan.Kind != schema.KindOverhead {
 		bench = formats.KindBench(r.Plan.Kind, r.Set)
 	}
-	files[BenchName], err = formats.BenchText(r.Set, bench)
+	files[benchName], err = formats.BenchText(r.Set, bench)
 	return err
 }
 

@@ -71,8 +71,8 @@ func anchorOf(p *schema.Plan, pt *schema.Point) (anchor *schema.Point) {
 	return anchor
 }
 
-// MeanError returns the mean and the largest magnitude of errors.
-func MeanError(errs []SisterError) (mean, largest float64) {
+// meanError returns the mean and the largest magnitude of errors.
+func meanError(errs []SisterError) (mean, largest float64) {
 	for _, e := range errs {
 		mean += math.Abs(e.Percent) / float64(len(errs))
 		largest = max(largest, math.Abs(e.Percent))
@@ -86,7 +86,7 @@ func (r *Report) sisters() []string {
 	if len(errs) == 0 {
 		return nil
 	}
-	mean, largest := MeanError(errs)
+	mean, largest := meanError(errs)
 	return []string{fmt.Sprintf("null model, the ratios of a sister machine scaled by a fitted figure, for %d of them: mean absolute error %.1f %%, largest %.1f %%",
 		len(errs), mean, largest)}
 }

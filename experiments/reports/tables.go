@@ -14,24 +14,20 @@ import (
 )
 
 // sweepTable tabulates what was swept and the columns of a kind.
-func sweepTable(s *results.Set, k shown) *tables.Table {
-	columns := tables.SweepColumns(s)
-	for _, c := range k.columns {
-		c.Interval = true
-		columns = append(columns, c)
-	}
-	t := tables.Tabulate(s, columns)
-	t.Notes = append(t.Notes, k.notes...)
+func sweepTable(s *results.Set, p presentation) *tables.Table {
+	t := tables.Tabulate(s, append(tables.SweepColumns(s), p.columns...))
+	t.Notes = append(t.Notes, p.notes...)
 	return t
 }
 
 // Table returns the table that people read.
 func (r *Report) Table() *tables.Table {
 	var t *tables.Table
-	if k, _ := shownAs(r.Plan.Kind); k.kind == schema.KindOverhead {
+	if r.Plan.Kind == schema.KindOverhead {
 		t = tables.Tabulate(r.Means, tables.OverheadColumns(phasesOf(r.Means)))
 	} else {
-		t = sweepTable(r.Means, k)
+		p, _ := presentationOf(r.Plan.Kind)
+		t = sweepTable(r.Means, p)
 	}
 	t.Title = r.title()
 	t.Notes = append(t.Notes, r.notes()...)
@@ -242,7 +238,7 @@ func (r *Report) Tables() []*tables.Table {
 
 // publishedTable holds every figure against the published one. A collection that charts cycles has them in its table.
 func (r *Report) publishedTable() *tables.Table {
-	t := tables.Tabulate(r.Means, tables.PublishedColumns(slices.Contains(r.Plan.Figures, figPhases)))
+	t := tables.Tabulate(r.Means, tables.PublishedColumns(slices.Contains(r.Plan.Figures, figurePhases)))
 	t.BlankRepeats(3)
 	t.Title = r.title()
 	t.Notes = append(t.Notes, r.accuracy()...)

@@ -31,7 +31,7 @@ type Kernel struct {
 // a jiffy, or one CPU when somebody is due.
 const (
 	TickNone     = "none"
-	TickPeriodic = "periodic"
+	tickPeriodic = "periodic"
 	TickSpread   = "spread"
 )
 
@@ -175,7 +175,7 @@ func ReadKernel(r *doc.Reader) Kernel {
 		HZ:     doc.Opt(r, "hz", 1000, doc.Int(1, 10000)),
 		CPUs:   doc.Opt(r, "cpus", 1, doc.Int(1, sim.MaxCPUs)),
 
-		Tick:     doc.Opt(r, "tick", TickNone, doc.OneOf(TickNone, TickPeriodic, TickSpread)),
+		Tick:     doc.Opt(r, "tick", TickNone, doc.OneOf(TickNone, tickPeriodic, TickSpread)),
 		Preempt:  doc.Opt(r, "preempt", "", doc.OneOf(PreemptNone, PreemptFull)),
 		Patching: doc.Opt(r, "patching", "", doc.OneOf(kprobes.Patchings()...)),
 		Quiesce:  doc.Opt(r, "quiesce", kprobes.QuiesceSched, doc.OneOf(kprobes.Quiesces()...)),

@@ -48,7 +48,7 @@ const (
 	LinuxKprobe    = "kprobe"
 	LinuxKretprobe = "kretprobe"
 	LinuxUprobe    = "uprobe"
-	LinuxUretprobe = "uretprobe"
+	linuxUretprobe = "uretprobe"
 	LinuxWatch     = "watchpoint"
 	LinuxModule    = "module" // what a module of the user's sets up
 )
@@ -125,7 +125,7 @@ const maxLinuxCPUs = 32
 
 // What the CPUs beside the one of the loop do.
 const (
-	LinuxIdle = "idle" // what the kernel has for them
+	linuxIdle = "idle" // what the kernel has for them
 	LinuxBusy = "busy" // they run the loop too
 )
 
@@ -137,7 +137,7 @@ func ReadLinuxWorkload(r *doc.Reader) Workload {
 		Target: doc.Need(r, "target", doc.Text),
 		Hits:   doc.Need(r, "hits", doc.Int(1, 1_000_000)),
 		Warmup: doc.Need(r, "warmup", doc.Int(1, 1_000_000)),
-		Load:   doc.Opt(r, "load", LinuxIdle, doc.OneOf(LinuxIdle, LinuxBusy)),
+		Load:   doc.Opt(r, "load", linuxIdle, doc.OneOf(linuxIdle, LinuxBusy)),
 		Arming: doc.Opt(r, "arming", false, doc.Flag),
 	}
 }
@@ -145,7 +145,7 @@ func ReadLinuxWorkload(r *doc.Reader) Workload {
 // readLinuxPoint reads a point of the kind linux.
 func readLinuxPoint(r *doc.Reader) Probe {
 	defer r.Done()
-	what := doc.Need(r, "kind", doc.OneOf(LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, LinuxUretprobe, LinuxWatch, LinuxModule))
+	what := doc.Need(r, "kind", doc.OneOf(LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, linuxUretprobe, LinuxWatch, LinuxModule))
 	l := &LinuxProbe{
 		What:    what,
 		Loop:    doc.Opt(r, "loop", "", doc.Text),
@@ -166,10 +166,10 @@ func readLinuxPoint(r *doc.Reader) Probe {
 }
 
 // User reports whether the probe stands in a program.
-func (l *LinuxProbe) User() bool { return l.What == LinuxUprobe || l.What == LinuxUretprobe }
+func (l *LinuxProbe) User() bool { return l.What == LinuxUprobe || l.What == linuxUretprobe }
 
 // Returns reports whether it is a return probe.
-func (l *LinuxProbe) Returns() bool { return l.What == LinuxKretprobe || l.What == LinuxUretprobe }
+func (l *LinuxProbe) Returns() bool { return l.What == LinuxKretprobe || l.What == linuxUretprobe }
 
 // readLinuxMode reads how the hits of a probe run, which a watchpoint has not.
 func readLinuxMode(r *doc.Reader, p *Probe) {

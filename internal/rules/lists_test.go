@@ -33,13 +33,14 @@ func found(pattern, text string) []string {
 const readKey = `\b(?:Need|Opt|Sub|Has|List|count|cycles|hertz|into|list)\((?:\w+, )?"([a-z_0-9]+)"`
 
 // readers returns the code that reads experiments, machine descriptions and scenarios, and the list of handlers,
-// which has the keys of theirs.
+// which has the keys of theirs. Package reports reads a file of the program's own, and exptest is for tests.
 func readers(t *testing.T) string {
 	t.Helper()
+	other := []string{"experiments/exptest", "experiments/reports"}
 	var code strings.Builder
 	code.WriteString(read(t, "workloads/handlers.go"))
 	for _, s := range sources(t) {
-		if h := house(s.dir()); !s.test() && slices.Contains([]string{"experiments", "machines", "races"}, h) && s.dir() != "experiments/exptest" {
+		if h := house(s.dir()); !s.test() && slices.Contains([]string{"experiments", "machines", "races"}, h) && !slices.Contains(other, s.dir()) {
 			code.WriteString(read(t, s.name))
 		}
 	}

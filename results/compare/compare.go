@@ -20,8 +20,8 @@ type Verdict string
 // The verdicts. Moved alone is a regression.
 const (
 	Moved   Verdict = "moved"
-	Allowed Verdict = "allowed" // within a threshold
-	Waived  Verdict = "waived"  // excused until a day
+	allowed Verdict = "allowed" // within a threshold
+	waived  Verdict = "waived"  // excused until a day
 )
 
 // Finding is a figure that differs, with what follows from it.

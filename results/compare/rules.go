@@ -129,18 +129,18 @@ func (r *Rules) judge(c Change) (Verdict, string) {
 	}
 	if c.Old.Unit == c.New.Unit && c.Old.Role == c.New.Role {
 		if r.Means && overlap(c.Old, c.New) {
-			return Allowed, "within the spread of the replicates"
+			return allowed, "within the spread of the replicates"
 		}
 		for _, t := range r.thresholds {
 			if t.fits(c.Old) && t.allows(c) {
-				return Allowed, t.text()
+				return allowed, t.text()
 			}
 		}
 	}
 	for i, w := range r.waivers {
 		if w.fits(c.Old) && w.expires >= r.today {
 			r.used[i] = true
-			return Waived, fmt.Sprintf("%s (until %s, %s)", w.reason, w.expires, w.pos)
+			return waived, fmt.Sprintf("%s (until %s, %s)", w.reason, w.expires, w.pos)
 		}
 	}
 	return Moved, ""

@@ -23,11 +23,11 @@ func TestRules(t *testing.T) {
 		note       string
 	}{
 		{"none", "", Moved, Moved, ""},
-		{"percent", "[[thresholds]]\nmetric = \"cycles_per_hit\"\npercent = 2", Allowed, Moved, ""},
+		{"percent", "[[thresholds]]\nmetric = \"cycles_per_hit\"\npercent = 2", allowed, Moved, ""},
 		{"too little", "[[thresholds]]\npercent = 1.99", Moved, Moved, ""},
-		{"amount", "[[thresholds]]\namount = 10", Allowed, Allowed, ""},
+		{"amount", "[[thresholds]]\namount = 10", allowed, allowed, ""},
 		{"other metric", "[[thresholds]]\nmetric = \"us_*\"\namount = 10", Moved, Moved, ""},
-		{"waived", "[[waivers]]\nprobe = \"o\"\nreason = \"known\"\nexpires = \"2026-03-01\"", Moved, Waived, ""},
+		{"waived", "[[waivers]]\nprobe = \"o\"\nreason = \"known\"\nexpires = \"2026-03-01\"", Moved, waived, ""},
 		{"expired", "[[waivers]]\nprobe = \"o\"\nreason = \"known\"\nexpires = \"2026-02-28\"", Moved, Moved, "expired on 2026-02-28: known"},
 		{"idle", "[[waivers]]\nprobe = \"x\"\nreason = \"known\"\nexpires = \"2026-12-31\"", Moved, Moved, "nothing to excuse"},
 	} {
@@ -66,7 +66,7 @@ func TestReplicates(t *testing.T) {
 	if c := Compare(near, nil); !c.Failed() || c.Count(Moved) != 4 {
 		t.Errorf("one by one: %s", c.Text())
 	}
-	if c := Compare(near, means()); c.Failed() || c.Count(Allowed) != 1 {
+	if c := Compare(near, means()); c.Failed() || c.Count(allowed) != 1 {
 		t.Errorf("near means: %s", c.Text())
 	}
 	if c := Compare(far, means()); !c.Failed() || c.Count(Moved) != 1 {

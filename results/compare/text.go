@@ -82,8 +82,8 @@ func (c *Comparison) counts() string {
 		missing, added = missing+len(p.Missing), added+len(p.Added)
 	}
 	add(c.Count(Moved), "moved")
-	add(c.Count(Allowed), "within a threshold")
-	add(c.Count(Waived), "waived")
+	add(c.Count(allowed), "within a threshold")
+	add(c.Count(waived), "waived")
 	add(missing, "missing")
 	add(added, "new")
 	return strings.Join(said, ", ")

@@ -109,11 +109,11 @@ func settingText(key, value string) string {
 	case "workload.load":
 		return map[string]string{"idle": "CPUs idle", "busy": "CPUs busy in the kernel", "user": "CPUs busy in user mode"}[value]
 	}
-	return KeyText(key) + " " + value
+	return keyText(key) + " " + value
 }
 
-// KeyText names a key on an axis: its last word, spelled out where it is short for something.
-func KeyText(key string) string {
+// keyText names a key on an axis: its last word, spelled out where it is short for something.
+func keyText(key string) string {
 	switch key {
 	case "kernel.cpus":
 		return "CPUs"
@@ -164,7 +164,7 @@ func barPanels(points []results.Point, frame Frame, chart func(points []results.
 		return nil, err
 	}
 	if over != "" {
-		frame.XLabel = KeyText(over)
+		frame.XLabel = keyText(over)
 	}
 	if len(parts) == 1 {
 		return chart(parts[0].points, frame, groupName(over)), nil

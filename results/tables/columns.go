@@ -70,13 +70,13 @@ func SweepColumns(s *results.Set) []ColumnSpec {
 		})
 	}
 	if len(specs) == 0 {
-		return []ColumnSpec{ProbeColumn()}
+		return []ColumnSpec{probeColumn()}
 	}
 	return specs
 }
 
-// ProbeColumn is the column that names the probe of a row.
-func ProbeColumn() ColumnSpec {
+// probeColumn is the column that names the probe of a row.
+func probeColumn() ColumnSpec {
 	return ColumnSpec{Title: "probe", Key: func(p results.Point) string { return p.Probe }}
 }
 
@@ -85,7 +85,7 @@ func ProbeColumn() ColumnSpec {
 // (a phase that is zero or absent for every probe is left out), and the first, cold hit.
 func OverheadColumns(phases []string) []ColumnSpec {
 	specs := []ColumnSpec{
-		ProbeColumn(),
+		probeColumn(),
 		{Title: "cycles\nper hit", Metric: results.MetricCycles, Decimals: 1, Interval: true},
 		{Title: "us\nper hit", Metric: results.MetricMicros, Decimals: 3},
 		{Title: "published\nus", Metric: results.MetricPublished, Decimals: -1},
@@ -114,7 +114,7 @@ func PublishedColumns(cycles bool) []ColumnSpec {
 		{Title: "machine", Key: func(p results.Point) string { return p.Machine }},
 		{Title: "era", Key: func(p results.Point) string { return p.Era }},
 		{Title: "ISA", Key: func(p results.Point) string { return p.ISA }},
-		ProbeColumn(),
+		probeColumn(),
 		{Title: "published\nus", Metric: results.MetricPublished, Decimals: -1, Beside: results.MetricPublished},
 		{Title: "rounding\n+- us", Metric: results.MetricRounding, Decimals: 3, Beside: results.MetricPublished},
 		{Title: "repeats\n+- us", Metric: results.MetricRepeats, Decimals: 3, Beside: results.MetricPublished},
