@@ -130,10 +130,11 @@ func trust(all []contender, shares []share) string {
 		fitted = append(fitted, s.probe)
 		most = max(most, s.percent)
 	}
-	return fmt.Sprintf("%d predictions in %d published rows miss by %.1f %% on average, and by %.1f %% at most. ", len(fitted)+len(free), len(all[0].rows), mean, largest) +
-		fmt.Sprintf("Ratios of a sister machine,\nwith nothing simulated, miss by %.1f %%; the cost model that is not the default, fitted anew, by %.1f %%. ", sister, other) +
-		fmt.Sprintf("Loops without\nprobes chose the default. %d of the predictions contain a fitted delivery of an exception, up to %.0f %% of their cycles.\n", len(fitted), most) +
-		fmt.Sprintf("Only %d (%s of both E5410 rows) contain none: they are too cheap, and the cause is unknown.\n", len(free), each(free))
+	return fmt.Sprintf("Linux published figures for %d machines and modes. %d of them are predicted, and miss by %.1f %% on average and %.1f %% at\n", len(all[0].rows), len(fitted)+len(free), mean, largest) +
+		fmt.Sprintf("most. That is no better than two null models: ratios taken from a similar machine (%.1f %%), and a simpler cost model\n", sister) +
+		fmt.Sprintf("(%.1f %%), which most published loops without probes refute. %d predictions contain the time in which a processor enters an\n", other, len(fitted)) +
+		fmt.Sprintf("exception, which is fitted: up to %.0f %% of their cycles. The other %d (%s) are too cheap, and the cause is unknown.\n", most, len(free), each(free)) +
+		"So trust the split of a hit and the differences between runs more than the absolute figures.\n"
 }
 
 // each lists names once, in the order of the tables.

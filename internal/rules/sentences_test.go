@@ -125,7 +125,7 @@ func TestSentencesAreCounted(t *testing.T) {
 }
 
 // maxLines bounds the documents that are read first.
-var maxLines = map[string]int{"README.md": 130, "DESIGN.md": 370}
+var maxLines = map[string]int{"README.md": 129, "DESIGN.md": 370}
 
 // TestDocumentsAreShort holds the length of the documents that are read first.
 func TestDocumentsAreShort(t *testing.T) {
