@@ -17,6 +17,7 @@ import (
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
+	"kprobesim/internal/unpacked"
 	"kprobesim/machines"
 	"kprobesim/results/outdir"
 	"kprobesim/sim"
@@ -142,7 +143,7 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	if err != nil {
 		return c, nil, err
 	}
-	if c.Kernel, err = kernel.Read(o.kernel, b); err != nil {
+	if c.Kernel, err = kernel.ReadKept(o.kernel, b, unpacked.UserCache()); err != nil {
 		return c, nil, err
 	}
 	if mach, err = a.loader.Machine(o.machine, "", nil); err != nil {

@@ -17,6 +17,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/image/linux"
 	"kprobesim/internal/doc"
+	"kprobesim/internal/unpacked"
 	"kprobesim/results"
 	"kprobesim/results/outdir"
 	"kprobesim/targets"
@@ -124,7 +125,7 @@ func (l *Loader) kernel(file string) (*packaged, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := linux.Read(file, b)
+	read, err := linux.ReadKept(file, b, unpacked.UserCache())
 	if err != nil {
 		return nil, err
 	}

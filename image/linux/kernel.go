@@ -15,9 +15,18 @@ type Kernel struct {
 	Tables []Table      // that were found, in the order of their list
 }
 
+// Keeper keeps payloads of kernels in their unpacked form. It gives back the bytes that it was given, or none.
+type Keeper interface {
+	Load(packed []byte) (content []byte, ok bool)
+	Save(packed, content []byte)
+}
+
 // Read reads a kernel: a bzImage, or the ELF file in it. Errors name the file, what is wrong with it and what
 // to do.
-func Read(name string, b []byte) (k *Kernel, err error) {
+func Read(name string, b []byte) (*Kernel, error) { return ReadKept(name, b, nil) }
+
+// ReadKept is Read with a keeper, which spares to unpack a kernel again; nil for none.
+func ReadKept(name string, b []byte, kept Keeper) (k *Kernel, err error) {
 	defer func() {
 		// The libraries that unpack promise no panics, but they read files of any origin here.
 		if r := recover(); r != nil {
@@ -27,7 +36,7 @@ func Read(name string, b []byte) (k *Kernel, err error) {
 	k = &Kernel{}
 	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
 		if k.Setup, b, err = readSetup(b); err == nil {
-			b, err = unpack(b)
+			b, err = unpackKept(b, kept)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("kernel %s %w", name, err)

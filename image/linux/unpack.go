@@ -67,6 +67,21 @@ func readSetup(b []byte) (s Setup, payload []byte, err error) {
 	return s, b[from : from+size], nil
 }
 
+// unpackKept is unpack of what a keeper has not.
+func unpackKept(payload []byte, kept Keeper) ([]byte, error) {
+	if kept == nil {
+		return unpack(payload)
+	}
+	if content, ok := kept.Load(payload); ok {
+		return content, nil
+	}
+	content, err := unpack(payload)
+	if err == nil {
+		kept.Save(payload, content)
+	}
+	return content, err
+}
+
 // unpack decompresses the payload of a bzImage. Behind a stream that does not tell the size of its result
 // stands that size, in four bytes.
 func unpack(payload []byte) ([]byte, error) {

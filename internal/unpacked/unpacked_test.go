@@ -1,0 +1,68 @@
+package unpacked
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestKept finds what was kept, and nothing where a file was changed or cut off.
+func TestKept(t *testing.T) {
+	f := Folder(filepath.Join(t.TempDir(), "a", "b"))
+	packed, content := []byte("packed"), bytes.Repeat([]byte("content"), 1000)
+	if _, ok := f.Load(packed); ok {
+		t.Error("an empty folder has a kernel")
+	}
+	f.Save(packed, content)
+	if got, ok := f.Load(packed); !ok || !bytes.Equal(got, content) {
+		t.Fatal("the kernel is not there")
+	}
+	if _, ok := f.Load([]byte("other")); ok {
+		t.Error("another kernel is there")
+	}
+	file := f.file(packed)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := bytes.Clone(whole)
+	changed[100]++
+	for _, b := range [][]byte{changed, whole[:len(whole)-1], whole[:5], nil} {
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := f.Load(packed); ok {
+			t.Errorf("%d damaged bytes count as a kernel", len(b))
+		}
+	}
+}
+
+// TestBound keeps the newest kernels, and no other files.
+func TestBound(t *testing.T) {
+	f := Folder(t.TempDir())
+	for i := range byte(3 * most) {
+		f.Save([]byte{i}, []byte{i, i})
+	}
+	all, err := os.ReadDir(string(f))
+	if err != nil || len(all) != most {
+		t.Errorf("%d files are kept, want %d; %v", len(all), most, err)
+	}
+	if _, ok := f.Load([]byte{3*most - 1}); !ok {
+		t.Error("the newest is not there")
+	}
+}
+
+// TestNowhere keeps nothing where there is no folder, or a file in its place.
+func TestNowhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []Folder{None, Folder(file)} {
+		f.Save([]byte("packed"), []byte("content"))
+		if _, ok := f.Load([]byte("packed")); ok {
+			t.Errorf("%q has a kernel", f)
+		}
+	}
+}
