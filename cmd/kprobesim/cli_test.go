@@ -121,7 +121,7 @@ func TestExitCodes(t *testing.T) {
 		{"hit nought", nil, []string{"trace", experiment, "-p", "k", "--hit", "0"}, exitUsage, "hits are counted from 1"},
 		{"workers below nought", nil, []string{"run", experiment, "-j", "-4"}, exitUsage, "--workers -4: want 1 to 1024"},
 		{"list", nil, []string{"list"}, exitOK, experiment},
-		{"architectures", nil, []string{"list", "--architectures"}, exitOK, "ia64       not simulated; no probe on the instruction of slot 1"},
+		{"architectures", nil, []string{"list", "architectures"}, exitOK, "ia64       not simulated; no probe on the instruction of slot 1"},
 		{"explain nothing", nil, []string{"explain", "--kernel", bad}, exitUsage, "name places as SYMBOL+OFFSET"},
 		{"explain without a kernel", nil, []string{"explain", "do_fork"}, exitUsage, "name the kernel by --kernel FILE"},
 		{"explain no kernel", nil, []string{"explain", "--kernel", bad, "do_fork"}, exitUsage, "bad.toml"},

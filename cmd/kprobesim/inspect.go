@@ -25,7 +25,6 @@ func listNames() []string {
 const listPlain = 4
 
 func (a *app) listCmd() *cobra.Command {
-	architectures := false
 	c := &cobra.Command{
 		Use:   "list [WHAT...]",
 		Short: "List the experiments, machines, scenarios and guest images of this program, or functions of an image",
@@ -35,9 +34,6 @@ image), and the architectures of the documents.`,
 	}
 	image := c.Flags().String("image", defaultImage, "guest kernel whose targets or symbols are listed")
 	c.RunE = func(_ *cobra.Command, what []string) error {
-		if architectures {
-			what = append(what, "architectures")
-		}
 		if len(what) == 0 {
 			what = listNames()[:listPlain]
 		}
@@ -47,7 +43,6 @@ image), and the architectures of the documents.`,
 		}
 		return errors.Join(errs...)
 	}
-	c.Flags().BoolVar(&architectures, "architectures", false, "list the architectures for which the documents of Kprobes promise probes")
 	return c
 }
 
