@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -164,6 +165,9 @@ func readDir(dir string, must func(name string) bool) (map[string][]byte, error)
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(filepath.Join(dir, outdir.ManifestName)); err != nil && !there {
+		return nil, noResults(dir, outdir.ManifestName)
+	}
 	if !there {
 		return nil, fmt.Errorf("%s has no %s, by which what a run wrote is told from what was changed since: run the experiment again", dir, outdir.SumsName)
 	}
@@ -182,10 +186,15 @@ func readDir(dir string, must func(name string) bool) (map[string][]byte, error)
 	}
 	for _, need := range []string{outdir.ManifestName, ResultsName} {
 		if files[need] == nil {
-			return nil, fmt.Errorf("%s is no results directory: it has no %s: %w", dir, need, fs.ErrNotExist)
+			return nil, noResults(dir, need)
 		}
 	}
 	return files, nil
+}
+
+// noResults is the error of a directory without a file that every run writes.
+func noResults(dir, need string) error {
+	return fmt.Errorf("%s is no results directory: it has no %s: %w", dir, need, fs.ErrNotExist)
 }
 
 // addSources gives the published records the sources of results.json, which must agree with results.csv. An analysis has no
