@@ -15,6 +15,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/compare"
 )
@@ -98,18 +99,12 @@ func TestPinnedPoints(t *testing.T) {
 	for _, c := range pinned {
 		t.Run(c.experiment, func(t *testing.T) {
 			want, err := compare.LoadBaseline("../results/baselines/" + c.experiment + ".csv")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			pt := exptest.PointOf(t, c.experiment, c.point)
 			m, err := kinds.Measure(pt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got, err := reports.Records(pt, m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, r := range got {
 				if w, ok := want.Get(r.Point, r.Metric); !ok || w.Value != r.Value || w.Unit != r.Unit || w.Role != r.Role {
 					t.Errorf("%s, the baseline has %s", r, w)
@@ -141,9 +136,7 @@ var plans = sync.OnceValues(func() (all []*schema.Plan, err error) {
 func everyPlan(t *testing.T) []*schema.Plan {
 	t.Helper()
 	all, err := plans()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -189,9 +182,7 @@ func firstOther(was, now string) string {
 func baselineFiles(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := os.ReadDir("../results/baselines")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range files {
 		if ext := filepath.Ext(f.Name()); ext == ".csv" || ext == ".inputs" {
 			names = append(names, strings.TrimSuffix(f.Name(), ext))

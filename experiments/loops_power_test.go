@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/machines"
 	"kprobesim/mmu"
 	"kprobesim/targets"
@@ -20,9 +21,7 @@ func powerCycles(t *testing.T, m *machines.Machine, c loopCode, times int) float
 	isa := targets.Find(targets.List(), m.ISA).ISA
 	mem := mmu.NewMemory(ram)
 	root, err := isa.Tables(mem, ram/2, []mmu.Mapping{{VA: va, Writable: true, Exec: true, Limit: ram / 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	code := powerBytes(t, c, times)
 	mem.Write(at, code)
 	end := va + at + uint64(len(code))

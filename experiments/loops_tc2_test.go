@@ -9,6 +9,7 @@ import (
 	"kprobesim/cpus/arm"
 	"kprobesim/experiments/exptest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/machines"
 	"kprobesim/mmu"
 )
@@ -21,9 +22,7 @@ func tc2Cycles(t *testing.T, m *machines.Machine, body []uint32, times int) floa
 	isa := arm.ISA()
 	mem := mmu.NewMemory(ram)
 	root, err := isa.Tables(mem, ram/2, []mmu.Mapping{{VA: va, Writable: true, Exec: true, Limit: ram / 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	code := []uint32{0xe3a05000, 0xe3a06003, 0xe1a0c002, 0xe1a03000, 0xe1a04001} // mov r5, #0; mov r6, #3; mov r12, r2; mov r3, r0; mov r4, r1
 	for range times {
 		code = append(code, body...)

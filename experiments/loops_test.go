@@ -17,6 +17,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/machines"
 	"kprobesim/mmu"
 	"kprobesim/targets"
@@ -268,9 +269,7 @@ func holdTable(t *testing.T, name, want string) {
 	t.Helper()
 	file := filepath.Join("..", "docs", "fidelity.md")
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	begin, end := "<!-- "+name+" -->\n", "<!-- "+name+" end -->"
 	before, rest, _ := strings.Cut(string(text), begin)
 	have, after, ok := strings.Cut(rest, end)
@@ -279,9 +278,7 @@ func holdTable(t *testing.T, name, want string) {
 		t.Fatalf("docs/fidelity.md has no table between %q and %q", begin, end)
 	case have == want:
 	case exptest.Updating():
-		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(before+begin+want+end+after), 0o644))
 	default:
 		t.Errorf("docs/fidelity.md: the table %q is not up to date: go test ./experiments -run 'TestPublishedLoops|TestAppended' -update", name)
 	}
@@ -290,9 +287,7 @@ func holdTable(t *testing.T, name, want string) {
 func loopMachine(t *testing.T, name string) *machines.Machine {
 	t.Helper()
 	m, err := planning.NewLoader().Machine(name, ".", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -366,9 +361,7 @@ func loopBytes(t *testing.T, c loopCode, times int) []byte {
 func fromHex(t *testing.T, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -380,13 +373,9 @@ func loopCycles(t *testing.T, m *machines.Machine, code []byte) float64 {
 	isa := target.ISA
 	mem := mmu.NewMemory(16 << 20)
 	space, err := target.Board.Space(isa)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	root, err := isa.Tables(mem, 15<<20, space.Maps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mem.Write(pa, code)
 	at, data := space.Maps[len(space.Maps)-2].VA+pa, space.Heap+0x300000
 	// rdi, rsi, rdx, rcx: two places in memory, an addend, the count

@@ -7,6 +7,7 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/machines"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestTheModesOfAMachineShareNumbers(t *testing.T) {
 	params := func(name string) map[string]machines.Param {
 		m, err := planning.NewLoader().Machine(name, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all := map[string]machines.Param{}
 		for _, p := range m.Params {
 			all[p.Path] = p
@@ -42,9 +41,7 @@ func TestTheModesOfAMachineShareNumbers(t *testing.T) {
 	// What the debug exception takes more is that of 64-bit mode: it is written down there as two numbers.
 	number := func(p machines.Param) int64 {
 		v, err := clock.Parse(p.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v.Cycles()
 	}
 	more := number(narrow["event.exception_debug.more"])

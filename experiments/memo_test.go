@@ -10,6 +10,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/internal/host"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -30,9 +31,7 @@ func TestMemoChangesNothing(t *testing.T) {
 			host.Memo.Blocks = blocks
 			pt := exptest.PointOf(t, c.experiment, c.point, "machine.core.model=window")
 			m, err := kinds.Measure(pt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if all[i], err = reports.Records(pt, m); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/doc"
+	"kprobesim/internal/require"
 )
 
 // Two numbers of the E5410 that would explain its optimized probes and its return probes, and what they would
@@ -34,15 +35,11 @@ func TestNeededNumbers(t *testing.T) {
 			var sets []doc.Setting
 			if set != "" {
 				one, err := doc.ParseSetting("machine." + set)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				sets = append(sets, one)
 			}
 			m, err := planning.NewLoader().Machine("xeon-e5410", ".", sets)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			cycles := loopTime(t, m, cpus.Window, publishedLoops[at])
 			if !strings.Contains(f.Source, "from memory") {
 				worst[i] = max(worst[i], math.Abs(cycles/f.Cycles-1))

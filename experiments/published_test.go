@@ -10,6 +10,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -50,9 +51,7 @@ func TestPredictionsMeetThePublishedFigures(t *testing.T) {
 	for _, row := range publishedRows {
 		sum, n := 0.0, 0
 		p, err := planning.NewLoader().Plan(row.name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var fitted []string
 		for _, o := range (&running.Runner{Measure: kinds.Measure}).Run(p) {
 			pub := o.Point.Probe.Published
@@ -98,9 +97,7 @@ const oneDigit = "overhead-tc2-a7"
 // figure, and the ratio of both against the published one.
 func TestOneDigit(t *testing.T) {
 	p, err := planning.NewLoader().Plan(oneDigit, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	us, published := map[string]float64{}, map[string]float64{}
 	for _, o := range (&running.Runner{Measure: kinds.Measure}).Run(p) {
 		if o.Err != nil {

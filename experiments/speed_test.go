@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -125,9 +126,7 @@ func (r speedRun) build() (*targets.System, error) {
 func (r speedRun) boot(tb testing.TB, body func(run func(n uint64) uint64)) {
 	tb.Helper()
 	sys, err := r.build()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	err = sys.Run(func(c *sim.Call) error {
 		args := []uint64{0, 0}
 		if r.table != 0 {
@@ -151,9 +150,7 @@ func (r speedRun) boot(tb testing.TB, body func(run func(n uint64) uint64)) {
 		body(run)
 		return failed
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 }
 
 // pointers makes the table that a loop follows.
@@ -234,12 +231,8 @@ func (r speedRun) allocations(t *testing.T) {
 func BenchmarkExperiment(b *testing.B) {
 	for b.Loop() {
 		p, err := planning.NewLoader().Plan(exptest.E5410, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p)).Err(); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
+		require.NoError(b, reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p)).Err())
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/experiment")
 }

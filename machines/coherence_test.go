@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/doc"
+	"kprobesim/internal/require"
 )
 
 // TestCoherence reads whether caches of instructions and of data show what was stored. The instruction set
@@ -24,9 +25,7 @@ func TestCoherence(t *testing.T) {
 		text = strings.Replace(text, "l1d = { ", "l1d = { "+x.l1d, 1)
 		for _, line := range []int{128, 0, 256} {
 			root, err := doc.Parse("folder/made.toml", []byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			isa := &cpus.ISA{
 				Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"},
 				CodeLine: line,
@@ -38,14 +37,10 @@ func TestCoherence(t *testing.T) {
 					0:   "instruction caches of made are coherent: leave coherent = false out",
 					256: "lines of 128 bytes: software of made keeps caches in step that have lines of 256 bytes or more",
 				}[line]
-				if err := errs.Err(); err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%+v: %v", x, err)
-				}
+				require.Error(t, errs.Err(), want, "%+v", x)
 				continue
 			}
-			if err := errs.Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errs.Err())
 			if m.CPU.L1I.Incoherent != x.incoherent || m.CPU.L1D.WriteThrough != x.writeThrough || m.CPU.L1D.Incoherent {
 				t.Errorf("%+v: read %+v, %+v", x, m.CPU.L1I, m.CPU.L1D)
 			}

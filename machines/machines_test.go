@@ -9,6 +9,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
+	"kprobesim/internal/require"
 )
 
 // made is a description for an instruction set of one class and two events. Its lines have 128 bytes.
@@ -58,9 +59,7 @@ alu = { uops = 1, latency = 1, port = "alu", source = "book: 8" }
 func read(t *testing.T, text string) (*Machine, error) {
 	t.Helper()
 	root, err := doc.Parse("folder/made.toml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	isa := &cpus.ISA{
 		Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"},
 		Answers: []cpus.AnswerTable{{Name: "asked", Columns: []cpus.Number{{Name: "a", Most: 16}, {Name: "b", Most: 16}}}},
@@ -72,9 +71,7 @@ func read(t *testing.T, text string) (*Machine, error) {
 
 func TestRead(t *testing.T) {
 	m, err := read(t, made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := m.CPU
 	if m.Title != "Made up" || m.TimerHz != 200e6 || c.Hz != 2e9 || c.Model != cpus.Throughput || c.L1D.Line != 128 {
 		t.Errorf("read %+v", m)
@@ -107,9 +104,7 @@ func TestUncertainty(t *testing.T) {
 		text := strings.Replace(made, `alu = { cycles = "1/3", source = "book: 6" }`,
 			"alu = { "+c.with+`cycles = "1/3", source = "`+c.source+`" }`, 1)
 		m, err := read(t, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, p := range m.Params {
 			if p.Path == "port.alu.cycles" && (p.Uncertainty.String() != c.want || p.Uncertainty.Stated != (c.with != "")) {
 				t.Errorf("%s %s: uncertainty %+v, want %s", c.with, c.source, p.Uncertainty, c.want)
@@ -145,13 +140,9 @@ func TestCosts(t *testing.T) {
 // An overridden number has no source that vouches for it; those beside it keep theirs.
 func TestMark(t *testing.T) {
 	m, err := read(t, made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := doc.ParseSetting("memory.latency=300")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m.Mark(s)
 	for _, p := range m.Params {
 		if overridden := strings.HasPrefix(p.Source, "overridden by "); overridden != (p.Path == "memory.latency") {
@@ -179,9 +170,7 @@ func TestReadRefuses(t *testing.T) {
 		if text == made {
 			t.Fatalf("%s is not in the description", c.old)
 		}
-		if _, err := read(t, text); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.new, err, c.want)
-		}
+		require.Error(t, require.Err(read(t, text)), c.want, "%s", c.new)
 	}
 }
 
@@ -189,9 +178,7 @@ func TestReadRefuses(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	rows := "[asked.0x4-1]\na = 0x10\nsource = \"book: 9\"\n[asked.7]\nb = 3\nsource = \"book: 9\"\n"
 	m, err := read(t, made+rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := map[uint64][]uint64{4 | 1<<32: {0x10, 0}, 7: {0, 3}}
 	if got := m.CPU.Answers["asked"]; !maps.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("read %v, want %v", got, want)
@@ -206,8 +193,6 @@ func TestAnswers(t *testing.T) {
 		"[asked.1]\nc = 1\nsource = \"book: 9\"\n":                             `unknown key "asked.1.c"`,
 		"[asked.1]\na = 99\nsource = \"book: 9\"\n":                            "99 is outside 0 to 16",
 	} {
-		if _, err := read(t, made+bad); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", bad, err, want)
-		}
+		require.Error(t, require.Err(read(t, made+bad)), want, "%q", bad)
 	}
 }

@@ -2,8 +2,9 @@ package results
 
 import (
 	"slices"
-	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func TestSetRefuses(t *testing.T) {
@@ -24,14 +25,10 @@ func TestSetRefuses(t *testing.T) {
 		r := good
 		c.spoil(&r)
 		var s Set
-		if err := s.Add(r); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
-		}
+		require.Error(t, s.Add(r), c.want, "%s", c.name)
 	}
 	var s Set
-	if err := s.Add(good, good); err == nil || !strings.Contains(err.Error(), "twice") {
-		t.Errorf("the same record twice: %v", err)
-	}
+	require.Error(t, s.Add(good, good), "twice", "the same record twice")
 	if s.Len() != 1 {
 		t.Errorf("set holds %d records after a refused one, want 1", s.Len())
 	}
@@ -48,9 +45,7 @@ func record(probe, metric, number string) Record {
 func number(t testing.TB, s string) Value {
 	t.Helper()
 	v, err := ParseValue(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return v
 }
 
@@ -59,21 +54,11 @@ func TestSetOrder(t *testing.T) {
 	a, b := record("k", MetricCycles, "1"), record("b", MetricCycles, "2")
 	again := record("k", MetricMicros, "3")
 	a.Source, b.Source, again.Source = "x", "", "x"
-	if err := s.Add(a, b, again); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Add(a, b, again))
 	if p := s.Points(); len(p) != 2 || p[0].Probe != "k" || p[1].Probe != "b" {
 		t.Errorf("points %v, want k and b", p)
 	}
 	if got := s.Sources(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("sources %q", got)
-	}
-}
-
-// noError ends a test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -2,6 +2,8 @@ package results
 
 import (
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // The mean is exact, the interval holds it and lies within the values, and what all replicates agree on keeps
@@ -11,9 +13,7 @@ func TestMeansOfReplicates(t *testing.T) {
 	for i, cycles := range []string{"100", "101.5", "104.5"} {
 		k, pub := record("k", MetricCycles, cycles), record("k", MetricPublished, "0.30")
 		k.Replicate, pub.Replicate, k.Role, pub.Role, pub.Source = i, i, Fitted, Measured, "paper"
-		if err := set.Add(k, pub); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, set.Add(k, pub))
 	}
 	means := Means(set)
 	if means.Len() != 2 || set.Len() != 6 {
@@ -69,12 +69,12 @@ func TestUnexplainedOfMeans(t *testing.T) {
 		p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k", Replicate: i}
 		doubts := []Value{number(t, "0.005"), number(t, "0.016")}
 		left, err := Unexplained(number(t, us), number(t, "1.00"), doubts...)
-		noError(t, err)
+		require.NoError(t, err)
 		for metric, v := range map[string]Value{
 			MetricMicros: number(t, us), MetricPublished: number(t, "1.00"), MetricRounding: doubts[0], MetricRepeats: doubts[1],
 			MetricUnexplained: left,
 		} {
-			noError(t, set.Add(Record{Point: p, Metric: metric, Unit: "us", Value: v, Role: Predicted}))
+			require.NoError(t, set.Add(Record{Point: p, Metric: metric, Unit: "us", Value: v, Role: Predicted}))
 		}
 	}
 	means := Means(set)

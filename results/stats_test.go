@@ -2,6 +2,8 @@ package results
 
 import (
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestUnexplained takes the doubts of a published figure off an error, and no more than there is.
@@ -14,7 +16,7 @@ func TestUnexplained(t *testing.T) {
 		{"0.521", "0.43", "0.005", "0.086", "0"},
 	} {
 		got, err := Unexplained(number(t, c.simulated), number(t, c.published), number(t, c.rounding), number(t, c.repeats))
-		noError(t, err)
+		require.NoError(t, err)
 		if got.String() != c.want {
 			t.Errorf("%s against %s: unexplained %s %%, want %s", c.simulated, c.published, got, c.want)
 		}

@@ -3,6 +3,8 @@ package results
 import (
 	"slices"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func TestSweptNames(t *testing.T) {
@@ -12,7 +14,7 @@ func TestSweptNames(t *testing.T) {
 	}
 	var set Set
 	for _, name := range []string{"k/cpus=1/load=idle", "k/cpus=1/load=busy"} {
-		noError(t, set.Add(record(name, MetricCycles, "1")))
+		require.NoError(t, set.Add(record(name, MetricCycles, "1")))
 	}
 	if keys := SweptKeys(&set); !slices.Equal(keys, []string{"cpus", "load"}) {
 		t.Errorf("swept are %v", keys)

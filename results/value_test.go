@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func TestValueText(t *testing.T) {
@@ -100,7 +102,7 @@ func TestErrorPercent(t *testing.T) {
 		{"0.30", "0.30", "0"},
 	} {
 		got, err := ErrorPercent(number(t, c.predicted), number(t, c.printed))
-		noError(t, err)
+		require.NoError(t, err)
 		if got.String() != c.want {
 			t.Errorf("%s against %s: %s, want %s", c.predicted, c.printed, got, c.want)
 		}
@@ -114,7 +116,7 @@ func TestErrorPercent(t *testing.T) {
 func TestMeans(t *testing.T) {
 	errs := []Value{number(t, "-3"), number(t, "1.5"), number(t, "0")}
 	mean, err := MeanAbs(errs)
-	noError(t, err)
+	require.NoError(t, err)
 	if mean.String() != "1.5" {
 		t.Errorf("mean %s, want 1.5", mean)
 	}

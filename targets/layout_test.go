@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 )
@@ -54,9 +55,7 @@ func run(t *testing.T, l sim.Layout, optimize bool) seen {
 	c.Machine.Layout = l
 	c.Probes.OptProbes, c.Probes.Optimization = optimize, optimize
 	sys, err := Find(List(), "x86_64").Build(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := &watcher{m: sys.Machine}
 	err = sys.Run(func(call *sim.Call) error {
 		if err := sys.Kernel.Online(call); err != nil {

@@ -3,11 +3,11 @@ package targets
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -49,9 +49,7 @@ func TestList(t *testing.T) {
 func config(t *testing.T, target *Target, image string) Config {
 	t.Helper()
 	b, err := workloads.Open(image)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Config{
 		Machine: sim.Config{
 			CPU: cpustest.Config(target.ISA), CPUs: 2, Image: load(t, image, b), Budget: clock.FromCycles(1e9),
@@ -71,9 +69,7 @@ func TestRun(t *testing.T) {
 				c.Machine.CPUs = 1
 			}
 			sys, err := target.Build(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			failed := errors.New("the body fails")
 			ran := sys.Run(func(call *sim.Call) error {
 				if err := sys.Kernel.Online(call); err != nil {
@@ -94,8 +90,6 @@ func TestBuildRefuses(t *testing.T) {
 	for i := range list {
 		other := &list[(i+1)%len(list)]
 		_, err := list[i].Build(config(t, &list[i], other.Images[0].Name))
-		if err == nil || !strings.Contains(err.Error(), other.Images[0].Name) {
-			t.Errorf("a %s with the image %s: %v", list[i].Name, other.Images[0].Name, err)
-		}
+		require.Error(t, err, other.Images[0].Name, "a %s with the image %s", list[i].Name, other.Images[0].Name)
 	}
 }

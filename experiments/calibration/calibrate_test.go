@@ -12,19 +12,16 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 func TestCalibration(t *testing.T) {
 	file := exptest.ToyFiles(t)
 	l := exptest.ToyLoader()
 	c, err := calibration.New(l, strings.Replace(file, "toy.toml", "machine.toml", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fit, err := c.Fit(&running.Runner{Measure: exptest.ToyMeasure})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// 0.99 us at 2 GHz are 1980 cycles; the toy charges twice the trap and one cycle for its name.
 	if fit.Cycles[0] != 989 {
 		t.Errorf("trap fitted to %v cycles, want 989", fit.Cycles)
@@ -35,9 +32,7 @@ func TestCalibration(t *testing.T) {
 // Cycles that are taken off the figures are missing from the fitted numbers, and the proposal says so.
 func TestCalibrationWithoutTheLoop(t *testing.T) {
 	c, err := calibration.New(exptest.ToyLoader(), strings.Replace(exptest.ToyFiles(t), "toy.toml", "machine.toml", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.Without(200)
 	fit, err := c.Fit(&running.Runner{Measure: exptest.ToyMeasure})
 	if err != nil || fit.Cycles[0] != 889 { // half of what TestCalibration has more, for two traps a hit
@@ -59,9 +54,7 @@ func TestCalibrationWithSettings(t *testing.T) {
 		return m, err
 	}
 	c, err := calibration.New(exptest.ToyLoader(), strings.Replace(file, "toy.toml", "machine.toml", 1), "machine.event.mispredict.cycles=99")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fit, err := c.Fit(&running.Runner{Measure: half})
 	if err != nil || fit.Cycles[0] != 499 {
 		t.Errorf("fitted %+v, %v; want 499 cycles", fit, err)
@@ -73,9 +66,7 @@ func TestCalibrationOnACollection(t *testing.T) {
 	dir := filepath.Dir(exptest.CollectionFiles(t))
 	machine := exptest.Write(t, dir, "machine.toml", strings.Replace(exptest.ToyMachine, `"./toy.toml"`, `"./both.toml"`, 1))
 	_, err := calibration.New(exptest.ToyLoader(), machine)
-	if err == nil || !strings.Contains(err.Error(), "collects others") {
-		t.Errorf("got %v", err)
-	}
+	require.Error(t, err, "collects others", "the call")
 }
 
 // A fit that would have to leave the range of a number stops at its end and says so; other numbers are
@@ -107,13 +98,9 @@ func TestCalibrationStopsAtABound(t *testing.T) {
 				return m, err
 			}
 			cal, err := calibration.New(exptest.ToyLoader(), machine)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			fit, err := cal.Fit(&running.Runner{Measure: costly})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			text = fit.Proposal()
 			if !slices.Equal(fit.Cycles, c.want) || !strings.Contains(text, "# NOT MET: "+c.stop) {
 				t.Errorf("fitted to %v, want %v with %q in\n%s", fit.Cycles, c.want, c.stop, text)
@@ -132,13 +119,9 @@ func TestTiedEventIsFitted(t *testing.T) {
 		return m, err
 	}
 	c, err := calibration.New(exptest.ToyLoader(), machine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fit, err := c.Fit(&running.Runner{Measure: both})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// 1980 cycles, of which the toy charges two for its name, are the trap twice and once more as the
 	// tied event.
 	if len(fit.Cycles) != 1 || fit.Cycles[0] != 659 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/workloads"
 )
@@ -21,9 +22,7 @@ func TestKernelsAgree(t *testing.T) {
 	rules := map[string]bool{}
 	for _, im := range workloads.List() {
 		k, err := Open(im.Name, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := rand.New(rand.NewPCG(3, 3))
 		var sites []uint64
 		for range places {
@@ -67,19 +66,13 @@ func TestCosts(t *testing.T) {
 		{"arm-2014", []string{"bench_target"}, "optimized"},
 	} {
 		k, err := Open(x.image, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var verdicts []Verdict
 		for _, p := range x.places {
 			at, err := k.Resolve(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			v, err := k.At(at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			verdicts = append(verdicts, v)
 		}
 		if err := k.Costs(verdicts); err != nil {

@@ -12,7 +12,6 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
-	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -33,23 +32,14 @@ type Kernel struct {
 
 // Open loads an image. Without the name of a machine it takes the first description of the image's instruction set.
 func Open(image, machine string) (*Kernel, error) {
-	all := targets.List()
-	im, target, ok := targets.Image(all, image)
-	if !ok {
-		var names []string
-		for _, im := range workloads.List() {
-			names = append(names, im.Name)
-		}
-		return nil, fmt.Errorf("no image %q: known are %s%s", image, strings.Join(names, ", "), doc.Suggest(image, names))
+	im, target, err := planning.NewLoader().ImageNamed(image)
+	if err == nil && machine == "" {
+		machine, err = usual(target.Name)
 	}
-	if machine == "" {
-		var err error
-		if machine, err = usual(target.Name); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	k := &Kernel{Machine: machine, image: im}
-	var err error
 	if k.point, err = k.plan(usualTarget, 0, target.Probes.First); err != nil {
 		return nil, err
 	}

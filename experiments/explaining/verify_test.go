@@ -3,6 +3,7 @@ package explaining
 import (
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/workloads"
 )
@@ -14,9 +15,7 @@ func TestWaysOfTheScheduler(t *testing.T) {
 	pairs, jumps := map[string]int{}, map[string]int{}
 	for _, im := range workloads.List() {
 		k, err := Open(im.Name, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var sites []uint64
 		for _, fn := range k.functions {
 			if fn.Name == "schedule" || fn.Name == "context_switch" {
@@ -53,9 +52,7 @@ func compare(t *testing.T, k *Kernel, name string, sites []uint64, then func(v V
 	}
 	for i, at := range sites {
 		v, err := k.At(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !answers[i].Agrees(&v) {
 			t.Errorf("%s: %s (%s): the kernel has %v, the rules say %+v", name, v.Place, v.Instruction, answers[i], v)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -19,13 +20,9 @@ func Updating() bool { return *update }
 func PointOf(t *testing.T, name, point string, sets ...string) *schema.Point {
 	t.Helper()
 	p, err := planning.NewLoader().Plan(name, sets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pt, err := p.Point(point)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return pt
 }
 
@@ -34,19 +31,13 @@ func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got != string(want) {
-		if err := os.WriteFile(file+".got", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file+".got", []byte(got), 0o644))
 		t.Errorf("%s differs: see %s.got, or run with -update; got\n%s", file, file, got)
 	}
 }
@@ -55,8 +46,6 @@ func Golden(t *testing.T, name, got string) {
 func Write(t testing.TB, dir, name, text string) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	return file
 }

@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 const E5410 = "overhead-xeon-e5410-x86_64"
@@ -35,9 +36,7 @@ var Small = map[string][]string{
 func SmallPlan(t *testing.T, name string) *schema.Plan {
 	t.Helper()
 	p, err := planning.NewLoader().Plan(name, Small[name])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 

@@ -13,6 +13,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // clocked is a measure that takes a time for each CPU: one for each point, and one for each call.
@@ -49,9 +50,7 @@ func (c *clocked) all(p *schema.Plan) (total, longest time.Duration) {
 func planOf(t *testing.T, sets ...string) *schema.Plan {
 	t.Helper()
 	p, err := planning.NewLoader().Plan(exptest.E5410, sets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -95,9 +94,7 @@ func TestEstimateOfKept(t *testing.T) {
 		c := &clocked{point: time.Second}
 		s := New(dir, "program", false)
 		for i := range 2 {
-			if err := s.Save(&plan.Points[i], &Entry{Measurement: &kinds.Measurement{}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Save(&plan.Points[i], &Entry{Measurement: &kinds.Measurement{}}))
 		}
 		for _, want := range []struct {
 			fresh  bool
@@ -111,9 +108,7 @@ func TestEstimateOfKept(t *testing.T) {
 			}
 		}
 		// Workers that have nothing to do make the rest no quicker.
-		if err := New(dir, "other", false).Save(&plan.Points[0], &Entry{Measurement: &kinds.Measurement{}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, New(dir, "other", false).Save(&plan.Points[0], &Entry{Measurement: &kinds.Measurement{}}))
 		if e, err := New(dir, "other", false).Estimate(plan, c.measure, 6); err != nil || e.Time != time.Second {
 			t.Errorf("%+v, %v; five points on six workers", e, err)
 		}
@@ -222,9 +217,7 @@ func TestEstimateOfMemory(t *testing.T) {
 	plan, dir := alike(planOf(t, "workload.hits=10"), make([]int64, 200)...), t.TempDir()
 	for i := range plan.Points {
 		plan.Points[i].Kernel.CPUs = 1 + 3*int64(i%2)
-		if err := New(dir, "program", false).Save(&plan.Points[i], &Entry{Measurement: &kinds.Measurement{}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, New(dir, "program", false).Save(&plan.Points[i], &Entry{Measurement: &kinds.Measurement{}}))
 	}
 	const most = 1 << 40
 	for cpus, times := range map[int64]uint64{0: 4, 1: 4, 2: 2, 3: 1, 4: 1, 8: 1} {

@@ -10,18 +10,15 @@ import (
 
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // A program is named by the bytes that run.
 func TestProgram(t *testing.T) {
 	file, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sum := sha256.Sum256(b)
 	if got, err := Program(); err != nil || got != hex.EncodeToString(sum[:]) {
 		t.Errorf("%s, %v; want the hash of %s", got, err, file)
@@ -62,9 +59,7 @@ func TestMeasureKeeps(t *testing.T) {
 func TestMeasureWithoutRoom(t *testing.T) {
 	plan := planOf(t, "workload.hits=10")
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/"+Folder, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(dir+"/"+Folder, nil, 0o600))
 	s := New(dir, "program", false)
 	for i := range 2 {
 		if m, err := s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return &kinds.Measurement{}, nil })(&plan.Points[i]); err != nil || m == nil {

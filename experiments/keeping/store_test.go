@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // TestKeptEqualsMeasured keeps a point of every kind and loads it: records, profile and accounts stay the
@@ -31,20 +32,14 @@ func TestKeptEqualsMeasured(t *testing.T) {
 	for name, point := range names {
 		pt := exptest.PointOf(t, name, point, exptest.Small[name]...)
 		m, err := kinds.Measure(pt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Save(pt, &keeping.Entry{Measurement: m, Took: time.Second}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, store.Save(pt, &keeping.Entry{Measurement: m, Took: time.Second}))
 		e, ok := store.Load(pt)
 		if !ok || e.Took != time.Second {
 			t.Fatalf("%s: kept is %v, %v", name, e, ok)
 		}
 		want, err := reports.Records(pt, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := reports.Records(pt, e.Measurement)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: other records, %v", name, err)
@@ -92,9 +87,7 @@ func TestKeySaysWhatCounts(t *testing.T) {
 func TestDamagedIsNotKept(t *testing.T) {
 	out := t.TempDir()
 	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	store := keeping.New(out, "program", false)
 	(&running.Runner{Measure: store.Measure(exptest.ToyMeasure), Workers: 1}).Run(p)
 	pt := &p.Points[0]
@@ -109,9 +102,7 @@ func TestDamagedIsNotKept(t *testing.T) {
 		changed := append([]byte(nil), whole...)
 		changed[n] ^= 0x40
 		for _, b := range [][]byte{whole[:n], changed} {
-			if err := os.WriteFile(file, b, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, b, 0o644))
 			if _, err := again(pt); err != nil {
 				t.Fatal(err)
 			}
@@ -156,16 +147,10 @@ func TestTidy(t *testing.T) {
 	old := time.Now().Add(-48 * time.Hour)
 	make := func(path string, at time.Time) string {
 		file := filepath.Join(out, keeping.Folder, path)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, nil, 0o644))
 		for _, p := range []string{file, filepath.Dir(file)} {
-			if err := os.Chtimes(p, at, at); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Chtimes(p, at, at))
 		}
 		return file
 	}
@@ -180,12 +165,8 @@ func TestTidy(t *testing.T) {
 	}
 	gone = append(gone, make("program/bb.x.new", old))
 	there = append(there, make("program/cc.x.new", time.Now()))
-	if err := os.Chtimes(filepath.Join(out, keeping.Folder, "program"), old, old); err != nil {
-		t.Fatal(err)
-	}
-	if err := keeping.New(out, "program", false).Tidy(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chtimes(filepath.Join(out, keeping.Folder, "program"), old, old))
+	require.NoError(t, keeping.New(out, "program", false).Tidy())
 	for _, file := range there {
 		if _, err := os.Stat(file); err != nil {
 			t.Error(err)

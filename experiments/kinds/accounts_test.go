@@ -7,6 +7,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // TestAccountsOfUserMode has the time of CPUs that compute in user mode counted as that.
@@ -14,9 +15,7 @@ func TestAccountsOfUserMode(t *testing.T) {
 	for _, load := range []string{schema.LoadBusy, schema.LoadUser} {
 		p := exptest.SmallPoint(t, schema.KindLatency, "o", "workload.load="+load)
 		m, err := kinds.Measure(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, a := range m.Accounts {
 			mine, other := kinds.ForWorkload, kinds.ForUser
 			if load == schema.LoadUser {

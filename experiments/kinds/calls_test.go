@@ -8,6 +8,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/reports"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -27,9 +28,7 @@ func holdCallsAreTimed(t *testing.T, point, loop string) {
 	sets := []string{"workload.hits=50", "workload.warmup=0", "workload.loop=" + loop}
 	pt := exptest.PointOf(t, exptest.E5410, point, append(sets, "workload.latencies=true")...)
 	m, err := kinds.Measure(pt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var sum clock.Ticks
 	for _, c := range m.Taken {
 		sum += c
@@ -43,9 +42,7 @@ func holdCallsAreTimed(t *testing.T, point, loop string) {
 			m.Probed.Time, own, m.Base.Time)
 	}
 	records, err := reports.Records(pt, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for share, i := range map[int]int{0: 0, 500: 24, 980: 48, 990: 49, 1000: 49} {
 		want, _ := results.Ratio(int64(m.Taken[i]), int64(clock.PerCycle))
 		at := slices.IndexFunc(records, func(r results.Record) bool { return r.Metric == results.CallMetric(share) })

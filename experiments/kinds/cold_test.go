@@ -8,6 +8,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // TestColdHit wants a run of one hit without warm-up to be the cold hit, the one that other runs report as
@@ -17,9 +18,7 @@ func TestColdHit(t *testing.T) {
 	measured := func(sets ...string) (m *kinds.Measurement, over int64) {
 		t.Helper()
 		m, err := kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", sets...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return m, int64(m.Probed.Sub(m.Base).Time)
 	}
 	warm, over := measured("workload.hits=1", "workload.warmup=1")
@@ -44,9 +43,7 @@ func TestColdHit(t *testing.T) {
 func TestWarmKinds(t *testing.T) {
 	for _, name := range []string{schema.KindIRQOff, schema.KindScaling} {
 		_, err := planning.NewLoader().Plan(name, []string{"workload.warmup=0"})
-		if err == nil || !strings.Contains(err.Error(), "measures warm hits") {
-			t.Errorf("%s without a warm-up: %v", name, err)
-		}
+		require.Error(t, err, "measures warm hits", "%s without a warm-up", name)
 	}
 }
 
@@ -56,9 +53,7 @@ func TestWholeCalls(t *testing.T) {
 	over := func(sets ...string) (o, base kinds.Sample) {
 		t.Helper()
 		m, err := kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", append(sets, "workload.hits=10")...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return m.Over(), m.Base
 	}
 	part, base := over()

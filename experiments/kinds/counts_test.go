@@ -11,6 +11,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -18,16 +19,15 @@ import (
 func recorded(t *testing.T, pt *schema.Point) map[string]float64 {
 	t.Helper()
 	m, err := kinds.Measure(pt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	records, err := reports.Records(pt, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := map[string]float64{}
 	for _, r := range records {
 		out[r.Metric] = r.Value.Float()
+		if r.CPUs != int(pt.Kernel.CPUs) {
+			t.Errorf("%s: the record says %d CPUs", r, r.CPUs)
+		}
 	}
 	return out
 }
@@ -114,14 +114,10 @@ func TestModuleCounts(t *testing.T) {
 	for _, kernel := range moduleKernels {
 		l := planning.NewLoader()
 		pt, err := l.Trial(kernel, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pt.Workload.Args = []uint64{12, 1}
 		f, err := l.Module(filepath.Join(objects, kernel, "my_probe.o"), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Parameters: "symbol=work_recursive"})
 		if err != nil {
 			t.Fatalf("%s: %v", kernel, err)

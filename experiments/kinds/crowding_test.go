@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -123,9 +124,7 @@ func TestBadCrowds(t *testing.T) {
 		{schema.KindUnregister, "crowd.probes=3", "crowd: kind unregister-batch registers many probes by itself: leave the table out"},
 		{schema.KindBystander, "crowd.probes=3", "crowd: kind bystander-cost registers many probes by itself: leave the table out"},
 	} {
-		if _, err := planning.NewLoader().Plan(tt.experiment, []string{tt.set}); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s %s: %v, want %q", tt.experiment, tt.set, err, tt.want)
-		}
+		require.Error(t, require.Err(planning.NewLoader().Plan(tt.experiment, []string{tt.set})), tt.want, "%s %s", tt.experiment, tt.set)
 	}
 	for _, tt := range []struct {
 		sets []string
@@ -134,8 +133,6 @@ func TestBadCrowds(t *testing.T) {
 		{[]string{"crowd.same_bucket=2000"}, "places in the bucket of bench_target+0x0"},
 		{[]string{"crowd.probes=1", "kernel.preempt=full", "points.k.mode=step"}, "has no text for a crowd of probes"},
 	} {
-		if _, err := kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", slices.Concat(tt.sets)...)); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: %v, want %q", tt.sets, err, tt.want)
-		}
+		require.Error(t, require.Err(kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", slices.Concat(tt.sets)...))), tt.want, "%q", tt.sets)
 	}
 }

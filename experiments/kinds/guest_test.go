@@ -3,12 +3,12 @@ package kinds_test
 import (
 	"bytes"
 	"debug/elf"
-	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/internal/require"
 	"kprobesim/workloads"
 )
 
@@ -17,18 +17,12 @@ import (
 func patched(t *testing.T, image, symbol string, code []byte) string {
 	t.Helper()
 	b, err := workloads.Open(image)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b = bytes.Clone(b)
 	f, err := elf.NewFile(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	syms, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, s := range syms {
 		if s.Name != symbol {
 			continue
@@ -67,18 +61,12 @@ func badGuests(t *testing.T, experiment, image string) {
 	} {
 		file := patched(t, image, c.symbol, c.code)
 		p, err := planning.NewLoader().Plan(experiment, []string{"kernel.image=" + file, "budget=2 ms"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		k, err := p.Point("k")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = kinds.Measure(k)
 		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got %v, want %q", c.name, err, want)
-			}
+			require.Error(t, err, want, "%s", c.name)
 		}
 	}
 }

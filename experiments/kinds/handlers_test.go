@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
+	"kprobesim/internal/require"
 )
 
 const handlers = "handlers-xeon-e5410-x86_64"
@@ -67,9 +68,7 @@ func TestPostHandlerForbids(t *testing.T) {
 		t.Errorf("o-post where kernels emulate: notes %q", notes)
 	}
 	_, err := kinds.Measure(exptest.PointOf(t, handlers, "b", power, "machine=power5-1656", "kernel.image=ppc64-2010", `kernel.era="2010"`))
-	if err == nil || !strings.Contains(err.Error(), "is stepped, not emulated: the kernel's emulator does not do the instruction there") {
-		t.Errorf("an instruction that is not emulated: error %v", err)
-	}
+	require.Error(t, err, "is stepped, not emulated: the kernel's emulator does not do the instruction there", "an instruction that is not emulated")
 }
 
 // TestFaultsAreNoMisses: a handler that faults counts as missed in the kernel (nmissed), though it has run.

@@ -6,6 +6,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/internal/require"
 )
 
 // TestTimersAreLateByWhatIsMasked: a timer's interrupt is late by what keeps interrupts disabled and by nothing else, however
@@ -16,17 +17,13 @@ func TestTimersAreLateByWhatIsMasked(t *testing.T) {
 	for name, point := range map[string]string{"irq-off": "k", "irq-off-power5": "k", "irq-off-tc2-a15": "e"} {
 		for _, sets := range []string{"workload.interrupts=50", "workload.interrupts=400"} {
 			plan, err := planning.NewLoader().Plan(name, []string{sets})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, p := range plan.Points {
 				if p.Name != point {
 					continue
 				}
 				m, err := kinds.Measure(&p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				us := map[string]float64{}
 				for _, q := range m.Quantities {
 					us[q.Metric] = float64(q.Num) / float64(q.Den)
@@ -47,13 +44,9 @@ func TestLongHandlers(t *testing.T) {
 	exptest.Alone(t)
 	off := func(name, handler string) float64 {
 		plan, err := planning.NewLoader().Plan(name, []string{"workload.interrupts=10", "points.k.handler=" + handler})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m, err := kinds.Measure(&plan.Points[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, q := range m.Quantities {
 			if q.Metric == kinds.MetricOff {
 				return float64(q.Num) / float64(q.Den)

@@ -3,7 +3,6 @@ package kinds_test
 import (
 	"io"
 	"slices"
-	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
@@ -11,29 +10,14 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
 // outcome runs a point of a small plan and returns its metrics.
 func outcome(t *testing.T, name, point string, sets ...string) map[string]float64 {
 	t.Helper()
-	pt := exptest.SmallPoint(t, name, point, sets...)
-	m, err := kinds.Measure(pt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := reports.Records(pt, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]float64{}
-	for _, r := range records {
-		out[r.Metric] = r.Value.Float()
-		if r.CPUs != int(pt.Kernel.CPUs) {
-			t.Errorf("%s: the record says %d CPUs", r, r.CPUs)
-		}
-	}
-	return out
+	return recorded(t, exptest.SmallPoint(t, name, point, sets...))
 }
 
 // TestLatencyAddsUp holds the parts against the whole, and the grace period of busy CPUs against the
@@ -141,9 +125,7 @@ func TestKindsRefuse(t *testing.T) {
 		if err == nil {
 			_, err = kinds.Measure(&p.Points[0])
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s with %v: error %v, want %q", c.name, c.sets, err, c.want)
-		}
+		require.Error(t, err, c.want, "%s with %v", c.name, c.sets)
 	}
 }
 
@@ -152,17 +134,11 @@ func TestOverheadAmongOtherCPUs(t *testing.T) {
 	var cycles [2]results.Value
 	for i, cpus := range []string{"1", "3"} {
 		p, err := planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50", "kernel.cpus=" + cpus})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pt, err := p.Point("b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m, err := kinds.Measure(pt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		records, err := reports.Records(pt, m)
 		if err != nil || records[0].Metric != results.MetricCycles {
 			t.Fatal(records, err)
@@ -178,7 +154,5 @@ func TestOverheadAmongOtherCPUs(t *testing.T) {
 func TestTraceWantsALoop(t *testing.T) {
 	p := exptest.SmallPlan(t, schema.KindLatency)
 	err := kinds.Trace(&p.Points[0], 1, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "look at them with timeline") {
-		t.Errorf("tracing %s: %v", schema.KindLatency, err)
-	}
+	require.Error(t, err, "look at them with timeline", "tracing %s", schema.KindLatency)
 }

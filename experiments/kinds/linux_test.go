@@ -19,6 +19,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/sim"
 )
@@ -35,9 +36,7 @@ func linuxPlan(t *testing.T, name string, sets ...string) *schema.Plan {
 		hosttools.Look(tool)
 	}
 	p, err := linuxLoader.Plan(name, append([]string{"workload.hits=40", "workload.warmup=30"}, sets...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if p.Lacking != nil {
 		hosttools.Missing(t, "measuring the probes of a packaged kernel", p.Lacking.Error())
 	}
@@ -95,9 +94,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) (all []results.Record) {
 			continue
 		}
 		got, err := reports.Records(o.Point, o.Measurement)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, got...)
 		if o.Point.Probe.Linux.What != schema.LinuxNone {
 			name, _, _ := strings.Cut(o.Point.Name, "-")
@@ -148,13 +145,9 @@ func checkLinux(t *testing.T, got []results.Record, exceptions float64) {
 func TestLinuxTrace(t *testing.T) {
 	p := linuxPlan(t, "linux-probes")
 	pt, err := p.Point("k-event")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var b bytes.Buffer
-	if err := kinds.Trace(pt, 20, &b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, kinds.Trace(pt, 20, &b))
 	text := b.String()
 	for _, station := range []string{
 		" entry ", "get_kprobe+0x0 ", "kprobe_trace_func+0x0 ", "ring_buffer_lock_reserve", " return ", " step ", "getppid+0xd ", "# cpu 0 is in user mode",
@@ -210,9 +203,7 @@ func refuses(t *testing.T, point, want string, sets []string) {
 	if err != nil {
 		hosttools.Missing(t, fmt.Sprintf("refusing the point %s of a packaged kernel", point), fmt.Sprintf("%v: %q", err, p.Notes))
 	}
-	if _, err := kinds.Measure(pt); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%s with %q: %v, want %q", point, sets, err, want)
-	}
+	require.Error(t, require.Err(kinds.Measure(pt)), want, "%s with %q", point, sets)
 }
 
 // TestLinuxUserModule has the module with the empty handlers as one of the user's: its figures equal the figures of points that
@@ -235,15 +226,11 @@ func TestLinuxUserModule(t *testing.T) {
 	file := filepath.Join(dir, "mine.toml")
 	text := "base = \"linux-probes\"\nname = \"mine\"\ntitle = \"mine\"\n" + point("my-k", "step", same) +
 		point("my-o", "optimized", same) + point("far", "step", "symbol=do_sys_openat2") + point("wrong", "step", "kind=nothing")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	p := linuxPlan(t, file)
 	measure := func(name string) (*kinds.Measurement, error) {
 		pt, err := p.Point(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return kinds.Measure(pt)
 	}
 	for mine, own := range map[string]string{"my-k": "k", "my-o": "o"} {
@@ -258,9 +245,7 @@ func TestLinuxUserModule(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"far": "hit 0 times in 70 iterations", "wrong": "insert the module kprobesim_empty: error 22 (EINVAL)"} {
-		if _, err := measure(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
+		require.Error(t, require.Err(measure(name)), want, "%s", name)
 	}
 }
 
@@ -290,9 +275,7 @@ func TestLinuxMissed(t *testing.T) {
 	}
 	dir := t.TempDir()
 	build, err := os.ReadFile("../../distro/module/build.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	exptest.Write(t, dir, "kprobesim_empty.c", nestedModule)
 	script := exptest.Write(t, dir, "build.sh", string(build))
 	if said, err := exec.Command("sh", script, headers, filepath.Join(dir, "nested.ko")).CombinedOutput(); err != nil {
@@ -301,9 +284,7 @@ func TestLinuxMissed(t *testing.T) {
 	file := exptest.Write(t, dir, "nested.toml", "base = \"linux-probes\"\nname = \"nested\"\ntitle = \"nested\"\n"+
 		"[[points]]\nname = \"nested\"\nkind = \"module\"\nfile = \"nested.ko\"\nmode = \"step\"\n")
 	pt, err := linuxPlan(t, file).Point("nested")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m, err := kinds.Measure(pt)
 	if err != nil || m.Counts != (kinds.Counts{Calls: 40, Hits: 80, Missed: 40}) {
 		t.Errorf("%v: counted are %+v", err, m)

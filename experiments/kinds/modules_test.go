@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -39,15 +40,11 @@ func planModule(t *testing.T, kernel, text string) (*schema.Plan, error) {
 	t.Helper()
 	_, era, _ := strings.Cut(kernel, "-")
 	where, err := filepath.Abs(filepath.Join(objects, kernel))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "own.toml")
 	text = fmt.Sprintf("base = %q\nname = \"own\"\nfigures = []\n[kernel]\nimage = %q\nera = %q\n", moduleBase(kernel), kernel, era) +
 		"[workload]\nhits = 50\n" + strings.ReplaceAll(text, "DIR", filepath.ToSlash(where))
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return planning.NewLoader().Plan(file, nil)
 }
 
@@ -86,13 +83,9 @@ func handlerIn(kernel string) string {
 func measureModule(t *testing.T, kernel, text, point string) (*kinds.Measurement, *schema.Plan) {
 	t.Helper()
 	p, err := planModule(t, kernel, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pt, err := p.Point(point)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m, err := kinds.Measure(pt)
 	if err != nil {
 		t.Fatalf("%s: %v", kernel, err)
@@ -157,9 +150,7 @@ func TestModuleMistakes(t *testing.T) {
 		"target = \"my_probe:module_work\"\n[[modules]]\nfile = \"DIR/my_probe.o\"" + point + "handler = \"empty\"":      "write load = \"boot\"",
 	} {
 		_, err := planModule(t, moduleKernels[0], text)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		require.Error(t, err, want, "%q", text)
 	}
 }
 
@@ -167,13 +158,9 @@ func TestModuleMistakes(t *testing.T) {
 func TestModuleLeavesProbes(t *testing.T) {
 	exptest.Alone(t)
 	p, err := planModule(t, moduleKernels[0], strings.Replace(ownProbes, "symbol=", "leaves=1 symbol=", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pt, err := p.Point("own")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = kinds.Measure(pt)
 	if want := "probe at bench_target+0x0 registered by module my_probe is still registered"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
@@ -186,13 +173,9 @@ func TestTrial(t *testing.T) {
 	for _, kernel := range moduleKernels {
 		l := planning.NewLoader()
 		pt, err := l.Trial(kernel, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f, err := l.Module(filepath.Join(objects, kernel, "my_probe.o"), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Calls: []string{"my_probe:tell", "nothing"}})
 		if err != nil {
 			t.Fatalf("%s: %v", kernel, err)
@@ -211,7 +194,5 @@ func TestTrial(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", kernel, tried.Probes, tried.Console)
 		}
 	}
-	if _, err := planning.NewLoader().Trial("x86_64-2000", ""); err == nil || !strings.Contains(err.Error(), "no image \"x86_64-2000\"") {
-		t.Errorf("%v", err)
-	}
+	require.Error(t, require.Err(planning.NewLoader().Trial("x86_64-2000", "")), "no image \"x86_64-2000\"", "the call")
 }

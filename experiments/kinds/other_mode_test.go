@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -52,17 +53,11 @@ func TestTrialOfFunctionWithoutProbe(t *testing.T) {
 	const kernel = "x86_64-2010"
 	l := planning.NewLoader()
 	pt, err := l.Trial(kernel, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f, err := l.Module(filepath.Join(objects, kernel, "my_probe.o"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Calls: []string{"work_frame", "my_probe:tell", " work_checksum "}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	calls := map[string]kinds.TriedRow{}
 	for _, r := range tried.Rows {
 		calls[r.Function] = r

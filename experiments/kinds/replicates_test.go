@@ -3,7 +3,6 @@ package kinds_test
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
@@ -11,6 +10,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -74,14 +74,10 @@ func TestKindsRunUnderDrawnLayouts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, err := planning.NewLoader().Plan(name, append(slices.Clone(exptest.Small[name]), "replicates=4"))
 			if name == schema.KindMissed {
-				if err == nil || !strings.Contains(err.Error(), "which calls are missed follows from tasks") {
-					t.Errorf("replicates of a kind that has no use for them: %v", err)
-				}
+				require.Error(t, err, "which calls are missed follows from tasks", "replicates of a kind that has no use for them")
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want, differs := measured(t, &p.Points[0]), false
 			for i := range 3 {
 				differs = differs || !slices.Equal(want, measured(t, &p.Points[i+1]))

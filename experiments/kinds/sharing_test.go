@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
+	"kprobesim/internal/require"
 )
 
 // The trace of a jprobe's hit shows its three exceptions, and where each leads, on every instruction set
@@ -49,9 +50,7 @@ func traceOf(t *testing.T, name string, sets []string, point string) string {
 	t.Helper()
 	pt := exptest.PointOf(t, name, point, sets...)
 	var out bytes.Buffer
-	if err := kinds.Trace(pt, 3, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, kinds.Trace(pt, 3, &out))
 	return out.String()
 }
 

@@ -10,6 +10,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // looked is a point with the functions that the trace of a hit passes, in their order.
@@ -86,9 +87,7 @@ func holdProfiles(t *testing.T, all []looked) {
 	t.Helper()
 	for _, c := range all {
 		m, err := kinds.Measure(exptest.PointOf(t, c.name, c.point, append(c.sets, "workload.hits=20")...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		names := profiledIn(t, m.Profile)
 		for _, fn := range c.stations {
 			if !names[fn] {
@@ -105,9 +104,7 @@ func holdProfiles(t *testing.T, all []looked) {
 func profiledIn(t *testing.T, b []byte) map[string]bool {
 	t.Helper()
 	p, err := profile.ParseData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	names := map[string]bool{}
 	for _, f := range p.Function {
 		names[f.Name] = true
@@ -120,9 +117,7 @@ func TestTraceOfModules(t *testing.T) {
 	for _, kernel := range moduleKernels {
 		m, plan := measureModule(t, kernel, handlerIn(kernel), "handler")
 		pt, err := plan.Point("handler")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		trace, names := shownHit(t, pt, 2), profiledIn(t, m.Profile)
 		inOrder(t, trace, entered([]string{"bench_target", "my_probe:probe_pre", "my_probe:probe_post", "bench_target"}))
 		if !names["my_probe:probe_pre"] || !names["my_probe:probe_post"] {

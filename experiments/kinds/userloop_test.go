@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // fromUser measures or traces a point whose loop is in user mode.
@@ -23,22 +24,14 @@ func fromUser(t *testing.T, name, point string, sets ...string) *schema.Point {
 func TestHitsFromUserMode(t *testing.T) {
 	for _, name := range []string{exptest.E5410, "overhead-xeon-e5410-i386"} {
 		plan, err := planning.NewLoader().Plan(name, []string{"workload.hits=50", "workload.warmup=50"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, point := range []string{"k", "b", "o", "r"} {
 			pt, err := plan.Point(point)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			kernel, err := kinds.Measure(pt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			user, err := kinds.Measure(fromUser(t, name, point))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			per := func(m *kinds.Measurement) int64 { return m.Probed.Sub(m.Base).Time.Cycles() / m.Hits }
 			from, to := per(kernel)*97/100-2, per(kernel)*103/100+2+15 // what is around a hit overlaps with it
 			if point == "r" {
@@ -67,9 +60,7 @@ func TestTraceOfASystemCall(t *testing.T) {
 		}},
 	} {
 		var b bytes.Buffer
-		if err := kinds.Trace(fromUser(t, c.name, "o"), 3, &b); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, kinds.Trace(fromUser(t, c.name, "o"), 3, &b))
 		rest := b.String()
 		for _, text := range c.want {
 			_, after, ok := strings.Cut(rest, text)
@@ -87,7 +78,5 @@ func TestTraceOfASystemCall(t *testing.T) {
 // TestLoopsInUserMode: kinds whose loops are threads of the kernel say so.
 func TestLoopsInUserMode(t *testing.T) {
 	_, err := kinds.Measure(exptest.SmallPoint(t, schema.KindScaling, "o", "workload.loop=user_loop"))
-	if err == nil || !strings.Contains(err.Error(), "workload.loop user_loop runs in user mode") {
-		t.Errorf("error %v", err)
-	}
+	require.Error(t, err, "workload.loop user_loop runs in user mode", "the call")
 }

@@ -1,12 +1,12 @@
 package kinds_test
 
 import (
-	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -17,9 +17,7 @@ func TestWatchpointsMeasured(t *testing.T) {
 	value := func(point, metric string, sets ...string) float64 {
 		t.Helper()
 		m, err := kinds.Measure(exptest.PointOf(t, schema.KindWatchpoints, point, append(sets, "workload.hits=20")...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, q := range m.Quantities {
 			if q.Metric == metric {
 				return float64(q.Num) / float64(q.Den)
@@ -46,7 +44,5 @@ func TestWatchpointsMeasured(t *testing.T) {
 func TestWatchpointThatIsNotHit(t *testing.T) {
 	exptest.Alone(t)
 	_, err := kinds.Measure(exptest.PointOf(t, schema.KindWatchpoints, "w/kernel.cpus=1", "points.w.offset=16", "workload.hits=2"))
-	if err == nil || !strings.Contains(err.Error(), "watched_words+0x10 0 times; want 8") {
-		t.Errorf("a watchpoint that is not hit: %v", err)
-	}
+	require.Error(t, err, "watched_words+0x10 0 times; want 8", "a watchpoint that is not hit")
 }

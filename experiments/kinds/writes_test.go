@@ -11,6 +11,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/internal/require"
 )
 
 // own writes an experiment that differs from one of the program by some text.
@@ -18,9 +19,7 @@ func own(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "own.toml")
 	text = "base = \"overhead-xeon-e5410-x86_64\"\nname = \"own\"\n" + text
-	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o666))
 	return name
 }
 
@@ -84,9 +83,7 @@ workload = { loop = "bench_loop", target = "work_locked_update", hits = 20, warm
 points = [{ name = "k", kind = "kprobe", mode = "step", handler = "empty" }]
 `
 	name := filepath.Join(t.TempDir(), "lines.toml")
-	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o666))
 	pt := exptest.PointOf(t, name, "k")
 	f, _ := pt.Image.Func("work_locked_update")
 	file, line, ok := pt.Image.Line(f.Entry + f.Size/2)
@@ -101,7 +98,5 @@ points = [{ name = "k", kind = "kprobe", mode = "step", handler = "empty" }]
 	if _, err := kinds.Measure(pt); err != nil {
 		t.Error(err)
 	}
-	if _, err := planning.NewLoader().Plan(name, []string{"workload.line=paths.c:1"}); err == nil || !strings.Contains(err.Error(), "no code of paths.c:1") {
-		t.Errorf("a line without code: %v", err)
-	}
+	require.Error(t, require.Err(planning.NewLoader().Plan(name, []string{"workload.line=paths.c:1"})), "no code of paths.c:1", "a line without code")
 }

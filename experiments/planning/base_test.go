@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -33,9 +34,7 @@ mode = "step"
 handler = "ret_empty"
 `)
 	p, err := exptest.ToyLoader().Plan(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if p.Name != "more" || len(p.Points) != 3 || len(p.Inputs) != 5 {
 		t.Fatalf("%s has %d points, %d inputs", p.Name, len(p.Points), len(p.Inputs))
 	}
@@ -57,9 +56,7 @@ func TestBaseErrors(t *testing.T) {
 		`base = "toy"`:       `unknown experiment "toy"`,
 	} {
 		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "bad.toml", text), nil)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", text, err, want)
-		}
+		require.Error(t, err, want, "%s", text)
 	}
 }
 
@@ -71,17 +68,13 @@ func TestBaseInACircle(t *testing.T) {
 	file := exptest.Write(t, dir, "a.toml", `base = "b.toml"`)
 	_, err := exptest.ToyLoader().Plan(file, nil)
 	want := filepath.Join(dir, "b.toml") + " is based on " + filepath.Join(dir, "c.toml") + " is based on " + filepath.Join(dir, "b.toml")
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
-	}
+	require.Error(t, err, want, "the call")
 }
 
 // TestBaseOfTheSameName has a file on top of an experiment of this program that has its name and its place.
 func TestBaseOfTheSameName(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("experiments", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir("experiments", 0o755))
 	file := exptest.Write(t, "experiments", "overhead-pentium-m.toml", "base = \"overhead-pentium-m\"\nname = \"mine\"\n")
 	if p, err := planning.NewLoader().Plan(file, nil); err != nil || p.Name != "mine" {
 		t.Errorf("got %v", err)
@@ -130,12 +123,8 @@ func TestStandardInput(t *testing.T) {
 	}
 	l = exptest.ToyLoader()
 	l.Stdin = strings.NewReader("nam = 3\n")
-	if _, err := l.Plan("-", nil); err == nil || !strings.Contains(err.Error(), "standard input:1:1: unknown key") {
-		t.Errorf("a mistake: %v", err)
-	}
-	if _, err := exptest.ToyLoader().Plan("-", nil); err == nil || !strings.Contains(err.Error(), "no standard input") {
-		t.Errorf("without one: %v", err)
-	}
+	require.Error(t, require.Err(l.Plan("-", nil)), "standard input:1:1: unknown key", "a mistake")
+	require.Error(t, require.Err(exptest.ToyLoader().Plan("-", nil)), "no standard input", "without one")
 }
 
 // TestControlCharacters are refused in texts: they would be commands to a terminal, and break figures.

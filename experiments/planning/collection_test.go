@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/experiments"
 	"kprobesim/experiments/exptest"
+	"kprobesim/internal/require"
 )
 
 // A plan names its inputs whatever its loader has read before.
@@ -15,9 +16,7 @@ func TestInputsOfASecondPlan(t *testing.T) {
 	l := exptest.ToyLoader()
 	for range 2 {
 		p, err := l.Plan(file, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(p.Inputs) != 3 {
 			t.Errorf("inputs %v, want experiment, machine and image", p.Inputs)
 		}

@@ -1,12 +1,12 @@
 package planning_test
 
 import (
-	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // TestKindsCheckTheirFiles holds the places of mistakes.
@@ -28,9 +28,7 @@ func TestKindsCheckTheirFiles(t *testing.T) {
 		{schema.KindMissed, "kernel.image=x86_64-2005", `unknown image "x86_64-2005-preempt"`},
 	} {
 		_, err := planning.NewLoader().Plan(c.name, []string{c.set})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s with %s: error %v, want %q", c.name, c.set, err, c.want)
-		}
+		require.Error(t, err, c.want, "%s with %s", c.name, c.set)
 	}
 }
 
@@ -42,15 +40,11 @@ func TestPreemptibleImage(t *testing.T) {
 		{"kernel.image=x86_64-2010-preempt", "x86_64-2010-preempt", schema.PreemptFull},
 	} {
 		p, err := planning.NewLoader().Plan(schema.KindScaling, []string{c.set})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if k := p.Points[0].Kernel; p.Points[0].Image.Name != c.image || k.Preempt != c.want {
 			t.Errorf("%s: image %s, preemption %s", c.set, p.Points[0].Image.Name, k.Preempt)
 		}
 	}
 	_, err := planning.NewLoader().Plan(schema.KindScaling, []string{"kernel.image=x86_64-2010-preempt", "kernel.preempt=none"})
-	if err == nil || !strings.Contains(err.Error(), "is built with preemption full, not none") {
-		t.Errorf("an image with preemption where none is wanted: %v", err)
-	}
+	require.Error(t, err, "is built with preemption full, not none", "an image with preemption where none is wanted")
 }

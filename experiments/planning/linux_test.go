@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -21,9 +22,7 @@ func kernels(t *testing.T, bits map[string]int) string {
 		if n == 64 {
 			b[0x236] = 1 // the 64-bit entry
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
 	}
 	return dir
 }
@@ -62,17 +61,11 @@ func TestLinuxModule(t *testing.T) {
 	dir := kernels(t, map[string]int{"vmlinuz": 64})
 	t.Setenv(planning.KernelFolder, dir)
 	one := filepath.Join(dir, "mine.ko")
-	if err := os.WriteFile(one, []byte("module"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(one, []byte("module"), 0o644))
 	with, err := planning.NewLoader().Plan("linux-probes", []string{"linux.module=" + one})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	without, err := planning.NewLoader().Plan("linux-probes", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(with.Points) <= len(without.Points) || len(with.Notes) > 0 {
 		t.Errorf("%d points with the module, %d without it; notes %q", len(with.Points), len(without.Points), with.Notes)
 	}
@@ -94,9 +87,7 @@ func TestLinuxLacks(t *testing.T) {
 		t.Errorf("without a kernel of 64 bits: %v, %v", err, p.Lacking)
 	}
 	file := filepath.Join(t.TempDir(), "no-kernel")
-	if err := os.WriteFile(file, []byte("nothing"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("nothing"), 0o644))
 	for want, sets := range map[string][]string{
 		"is neither an ELF file nor a bzImage": {"linux.kernel=" + file},
 		"file does not exist":                  {"linux.kernel=" + file + "-at-all"},
@@ -112,9 +103,7 @@ func TestLinuxLacks(t *testing.T) {
 		"0 is outside 1 to":                    {"workload.hits=0"},
 		`unknown key "workload.args"`:          {"workload.args=[1]"},
 	} {
-		if _, err := planning.NewLoader().Plan("linux-probes", sets); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", sets, err, want)
-		}
+		require.Error(t, require.Err(planning.NewLoader().Plan("linux-probes", sets)), want, "%q", sets)
 	}
 }
 
@@ -124,9 +113,7 @@ func TestLinuxUserModule(t *testing.T) {
 	t.Setenv(planning.KernelFolder, dir)
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	write("mine.toml", `base = "linux-probes"
 name = "mine"
@@ -141,13 +128,9 @@ file = "mine.ko"
 		t.Helper()
 		write("mine.ko", module)
 		p, err := planning.NewLoader().Plan(filepath.Join(dir, "mine.toml"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pt, err := p.Point("mine")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if m := pt.Probe.Linux.Module; string(m.File) != module || pt.Probe.Mode != kprobes.Optimized {
 			t.Errorf("module %q, %s", m.File, pt.Probe.Mode)
 		}
@@ -160,9 +143,7 @@ file = "mine.ko"
 		"file=nowhere.ko": "mine: file: nowhere.ko: file does not exist", "mode=ftrace": `a module is "optimized"`,
 		"handler=empty": "a module chooses that itself", "offset=3": "a module chooses that itself",
 	} {
-		if _, err := planning.NewLoader().Plan(filepath.Join(dir, "mine.toml"), []string{"points.mine." + set}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", set, err, want)
-		}
+		require.Error(t, require.Err(planning.NewLoader().Plan(filepath.Join(dir, "mine.toml"), []string{"points.mine." + set})), want, "%s", set)
 	}
 }
 
@@ -170,9 +151,7 @@ file = "mine.ko"
 func TestLinuxCPUs(t *testing.T) {
 	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64}))
 	p, err := planning.NewLoader().Plan("linux-probes", []string{"linux.cpus=2", "workload.load=busy"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if pt := p.Points[0]; pt.Linux.CPUs != 2 || pt.At().CPUs != 2 || pt.Workload.Load != "busy" || strings.Contains(pt.Linux.Command, "nosmp") {
 		t.Errorf("%d CPUs, load %q, parameters %q", pt.Linux.CPUs, pt.Workload.Load, pt.Linux.Command)
 	}
@@ -184,8 +163,6 @@ func TestLinuxCPUs(t *testing.T) {
 		"ask for more by linux.cpus": {"workload.load=busy"},
 		"linux.cpus":                 {"linux.cpus=33"},
 	} {
-		if _, err := planning.NewLoader().Plan("linux-probes", sets); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", sets, err)
-		}
+		require.Error(t, require.Err(planning.NewLoader().Plan("linux-probes", sets)), want, "%v", sets)
 	}
 }

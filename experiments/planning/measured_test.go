@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -88,7 +89,5 @@ func TestRoleWithoutFigure(t *testing.T) {
 	dir := filepath.Dir(exptest.ToyFiles(t))
 	text := strings.Replace(exptest.ToyExperiment, "published = { time = \"0.99 us\", source = \"A paper\" }\n", "", 1)
 	_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "silent.toml", text), nil)
-	if err == nil || !strings.Contains(err.Error(), "no figure is published for this point") {
-		t.Errorf("a role without a figure: %v", err)
-	}
+	require.Error(t, err, "no figure is published for this point", "a role without a figure")
 }

@@ -17,19 +17,19 @@ type GuestFunction struct {
 	Size          uint64 // bytes of code; 0 when the image does not say
 }
 
-// imageNamed finds an image of this program.
-func (l *Loader) imageNamed(name string) (*workloads.Image, error) {
-	im, _, ok := targets.Image(l.Targets, name)
+// ImageNamed finds an image of this program, and its target.
+func (l *Loader) ImageNamed(name string) (im workloads.Image, target *targets.Target, err error) {
+	im, target, ok := targets.Image(l.Targets, name)
 	if !ok {
 		known := l.imageNames()
-		return nil, fmt.Errorf("no image %q: known are %s%s", name, strings.Join(known, ", "), doc.Suggest(name, known))
+		err = fmt.Errorf("no image %q: known are %s%s", name, strings.Join(known, ", "), doc.Suggest(name, known))
 	}
-	return &im, nil
+	return im, target, err
 }
 
 // Worthwhile lists the functions of an image of this program that are made to be probed.
 func (l *Loader) Worthwhile(name string) ([]workloads.Function, error) {
-	im, err := l.imageNamed(name)
+	im, _, err := l.ImageNamed(name)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +38,11 @@ func (l *Loader) Worthwhile(name string) ([]workloads.Function, error) {
 
 // Functions lists all functions of an image of this program, by name.
 func (l *Loader) Functions(name string) ([]GuestFunction, error) {
-	if _, err := l.imageNamed(name); err != nil {
+	named, target, err := l.ImageNamed(name)
+	if err != nil {
 		return nil, err
 	}
-	_, target, _ := targets.Image(l.Targets, name)
-	im, err := l.image(schema.Kernel{Image: name, ISA: target.Name, Era: l.eraOf(name)}, "")
+	im, err := l.image(schema.Kernel{Image: name, ISA: target.Name, Era: named.Era}, "")
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +58,6 @@ func (l *Loader) Functions(name string) ([]GuestFunction, error) {
 	}
 	slices.SortFunc(out, func(a, b GuestFunction) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
-}
-
-// eraOf is the era of an image of this program.
-func (l *Loader) eraOf(name string) string {
-	im, _, _ := targets.Image(l.Targets, name)
-	return im.Era
 }
 
 // Sort says what a file is, by its keys: an experiment, a machine description or a scenario.

@@ -10,6 +10,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/doc"
+	"kprobesim/internal/require"
 )
 
 // A probe is accepted at each instruction of a function and nowhere else, and the error has the instruction as the
@@ -57,9 +58,7 @@ func TestLinuxModuleBesideTheExperiment(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	write := func(file, text string) string {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 		return file
 	}
 	write(filepath.Join(here, "mine.ko"), "beside")
@@ -83,9 +82,7 @@ func TestLinuxModuleBesideTheExperiment(t *testing.T) {
 		t.Error("two modules have one hash")
 	}
 	file := write(filepath.Join(here, "none.toml"), "base = \"linux-probes\"\ntitle = \"t\"\n[linux]\nmodule = \"none.ko\"\n")
-	if _, err := planning.NewLoader().Plan(file, nil); err == nil || !strings.Contains(err.Error(), "none.ko") {
-		t.Errorf("a module that is not there: %v", err)
-	}
+	require.Error(t, require.Err(planning.NewLoader().Plan(file, nil)), "none.ko", "a module that is not there")
 }
 
 // An experiment on the standard input may be as long as a file may, and no longer.
@@ -100,16 +97,10 @@ func TestExperimentOnTheStandardInput(t *testing.T) {
 	}
 	l := planning.NewLoader()
 	l.Stdin = strings.NewReader("kind = ")
-	if _, err := l.Plan("-", nil); err == nil || !strings.Contains(err.Error(), "standard input:1") {
-		t.Errorf("a mistake on the standard input: %v", err)
-	}
-	if _, err := planning.NewLoader().Plan("-", nil); err == nil || !strings.Contains(err.Error(), "experiment -: there is no standard input") {
-		t.Errorf("no standard input: %v", err)
-	}
+	require.Error(t, require.Err(l.Plan("-", nil)), "standard input:1", "a mistake on the standard input")
+	require.Error(t, require.Err(planning.NewLoader().Plan("-", nil)), "experiment -: there is no standard input", "no standard input")
 	l.Stdin = failing{}
-	if _, err := l.Plan("-", nil); err == nil || !strings.Contains(err.Error(), "experiment -: "+os.ErrPermission.Error()) {
-		t.Errorf("a standard input that fails: %v", err)
-	}
+	require.Error(t, require.Err(l.Plan("-", nil)), "experiment -: "+os.ErrPermission.Error(), "a standard input that fails")
 }
 
 type failing struct{}

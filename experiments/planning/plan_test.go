@@ -11,19 +11,16 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/sim"
 )
 
 func TestPlan(t *testing.T) {
 	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"workload.hits=7", "points.k.handler=handler_count", "machine.event.mispredict.cycles=20"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	k, err := p.Point("k")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if k.Workload.Hits != 7 || k.Probe.Handler != "handler_count" || k.Machine.CPU.Events["mispredict"] != 20*60 {
 		t.Errorf("overrides did not arrive: %+v", k)
 	}
@@ -46,9 +43,7 @@ func TestRolesByAnotherPath(t *testing.T) {
 	t.Chdir(filepath.Dir(file))
 	for _, set := range []string{"machine=./machine.toml", "machine=" + filepath.Join(filepath.Dir(file), "machine.toml")} {
 		p, err := exptest.ToyLoader().Plan("./toy.toml", []string{set})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if p.Points[0].Probe.Role != results.Fitted || p.Points[1].Probe.Role != results.Predicted {
 			t.Errorf("--set %s: roles are %s, %s", set, p.Points[0].Probe.Role, p.Points[1].Probe.Role)
 		}
@@ -63,9 +58,7 @@ func TestSweep(t *testing.T) {
 	exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
 	file := exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [10, 20]\nmachine.event.trap.cycles = [\"1/2\", 2, 3]\n")
 	p, err := exptest.ToyLoader().Plan(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(p.Points) != 12 {
 		t.Fatalf("%d points, want 12", len(p.Points))
 	}
@@ -213,9 +206,7 @@ func TestBadSettings(t *testing.T) {
 		"machine.event.trap=3":    "must be a table",
 		"workload.target=handler": "no function",
 	} {
-		if _, err := exptest.ToyLoader().Plan(file, []string{set}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("--set %s: got %v, want %q", set, err, want)
-		}
+		require.Error(t, require.Err(exptest.ToyLoader().Plan(file, []string{set})), want, "--set %s", set)
 	}
 }
 
@@ -251,9 +242,7 @@ func FuzzPlan(f *testing.F) {
 // number of one.
 func TestReplicateNames(t *testing.T) {
 	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"replicates=2", "seed=9"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var names []string
 	for i, pt := range p.Points {
 		names = append(names, pt.Name)
@@ -264,9 +253,7 @@ func TestReplicateNames(t *testing.T) {
 	if want := []string{"k/replicate=0", "k/replicate=1", "b/replicate=0", "b/replicate=1"}; !slices.Equal(names, want) {
 		t.Errorf("points %v, want %v", names, want)
 	}
-	if _, err := p.Point("k"); err == nil || !strings.Contains(err.Error(), "point k of toy has replicates: name one of them, such as k/replicate=0") {
-		t.Errorf("point k: %v", err)
-	}
+	require.Error(t, require.Err(p.Point("k")), "point k of toy has replicates: name one of them, such as k/replicate=0", "point k")
 	if _, err := p.Point("x"); err == nil || strings.Contains(err.Error(), "replicate=1") {
 		t.Errorf("point x: %v, want each point once", err)
 	}
@@ -276,9 +263,7 @@ func TestReplicateNames(t *testing.T) {
 func TestReplicateAlone(t *testing.T) {
 	for _, sets := range [][]string{{"replicate=3"}, {"replicates=5", "replicate=3"}} {
 		p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), sets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var names []string
 		for _, pt := range p.Points {
 			names = append(names, pt.Name)
@@ -307,9 +292,7 @@ func TestPointsShareMachines(t *testing.T) {
 		}
 	}
 	first, err := l.Plan(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !slices.Equal(told, []int{0, 1, 2, 3, 4}) {
 		t.Errorf("told %d", told)
 	}
@@ -321,9 +304,7 @@ func TestPointsShareMachines(t *testing.T) {
 		t.Errorf("%d machines, want 2", len(seen))
 	}
 	second, err := l.Plan(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !slices.Equal(first.Inputs, second.Inputs) || !maps.Equal(first.Keys, second.Keys) || len(first.Inputs) != 4 {
 		t.Errorf("inputs %v\nand then %v, or other keys", first.Inputs, second.Inputs)
 	}

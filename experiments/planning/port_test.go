@@ -9,6 +9,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -73,9 +74,7 @@ func experimentsOn(t *testing.T, isa, machine string) {
 func TestModesOfAnotherISA(t *testing.T) {
 	exptest.Alone(t)
 	plan, err := planning.NewLoader().Plan("irq-off", []string{"isa=arm", "machine=tc2-cortex-a15"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, pt := range plan.Points {
 		if want := strings.HasSuffix(pt.Label, "o"); (pt.Probe.Mode == kprobes.Optimized) != want || !want && pt.Probe.Mode != kprobes.Emulated {
 			t.Errorf("%s: mode %s", pt.Label, pt.Probe.Mode)
@@ -172,9 +171,7 @@ title = "years"
 		{"isa=x86_64 machine=opteron-246", "x86_64-2005", "workload.target work_trap_first"}, // the setting says a year
 	} {
 		plan, err := planning.NewLoader().Plan(file, strings.Fields(c.sets))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var images []string
 		for _, pt := range plan.Points {
 			images = append(images, pt.Image.Name)

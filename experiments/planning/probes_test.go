@@ -2,31 +2,25 @@ package planning_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
 func TestOffsetInsideInstruction(t *testing.T) {
 	_, err := planning.NewLoader().Plan(exptest.E5410, []string{"workload.offset=3", "points.k.kind=kprobe"})
-	if err == nil || !strings.Contains(err.Error(), "is inside the instruction at +0x0") {
-		t.Errorf("got %v", err)
-	}
+	require.Error(t, err, "is inside the instruction at +0x0", "the call")
 }
 
 func TestProbesOfOnePoint(t *testing.T) {
 	p, err := planning.NewLoader().Plan(exptest.Sharing, []string{"points.kr.with.0.maxactive=3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	kr, err := p.Point("kr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := []schema.Registration{
 		{Kind: kprobes.Kprobe, Handler: "handler_empty"},
 		{Kind: kprobes.Kretprobe, Handler: "ret_empty", MaxActive: 3},
@@ -42,9 +36,7 @@ func TestHandlersOfAPoint(t *testing.T) {
 		"points.k.handler=count", "points.k.post_handler=empty", "points.k.fault_handler=fault_count",
 		`points.k.flags=["disabled"]`, "points.r.entry_handler=argument", `points.r.data_size="8 B"`,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for point, want := range map[string]schema.Registration{
 		"k": {Kind: kprobes.Kprobe, Handler: "handler_count", Post: "post_empty", Fault: "fault_count", Disabled: true},
 		"r": {Kind: kprobes.Kretprobe, Handler: "ret_empty", Entry: "entry_argument", DataSize: 8},
@@ -73,9 +65,7 @@ func TestBadHandlers(t *testing.T) {
 		{opteron, `points.r.data_size="8 B"`, "points.r: return probes of 2005 have no entry handler and no data"},
 		{opteron, `points.k.flags=["disabled"]`, "points.k: probes of 2005 cannot be registered disabled"},
 	} {
-		if _, err := planning.NewLoader().Plan(tt.experiment, []string{tt.set}); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q", tt.set, err, tt.want)
-		}
+		require.Error(t, require.Err(planning.NewLoader().Plan(tt.experiment, []string{tt.set})), tt.want, "%s", tt.set)
 	}
 }
 
@@ -87,9 +77,7 @@ func TestBadProbesOfOnePoint(t *testing.T) {
 		"points.kk.with.0.maxactive=1":       "only a kretprobe has instances",
 		"workload.offset=4":                  "points.j: a jprobe sits at offset 0, not 4",
 	} {
-		if _, err := planning.NewLoader().Plan(exptest.Sharing, []string{set}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", set, err, want)
-		}
+		require.Error(t, require.Err(planning.NewLoader().Plan(exptest.Sharing, []string{set})), want, "%s", set)
 	}
 }
 

@@ -3,10 +3,10 @@ package planning_test
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
+	"kprobesim/internal/require"
 	"kprobesim/machines"
 )
 
@@ -16,9 +16,7 @@ func TestTiedEvent(t *testing.T) {
 	dir := filepath.Dir(file)
 	exptest.Write(t, dir, "machine.toml", exptest.TiedMachine(`same_as = "trap", source = "book: 7"`))
 	p, err := exptest.ToyLoader().Plan(file, []string{"machine.event.trap.cycles=120"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := p.Points[0].Machine
 	if m.CPU.Events["mispredict"] != 120*60 {
 		t.Errorf("the tied event costs %d ticks, want those of the other, %d", m.CPU.Events["mispredict"], 120*60)
@@ -38,9 +36,7 @@ func TestTiedEventThatIsDearer(t *testing.T) {
 	file := exptest.ToyFiles(t)
 	exptest.Write(t, filepath.Dir(file), "machine.toml", exptest.TiedMachine(`same_as = "trap", more = "1/2", source = "book: 7"`))
 	p, err := exptest.ToyLoader().Plan(file, []string{"machine.event.trap.cycles=120"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := p.Points[0].Machine
 	if got := m.CPU.Events["mispredict"]; got != 120*60+30 {
 		t.Errorf("the tied event costs %d ticks, want half a cycle more than 120 cycles", got)
@@ -63,8 +59,6 @@ func TestBadTies(t *testing.T) {
 		file := exptest.ToyFiles(t)
 		exptest.Write(t, filepath.Dir(file), "machine.toml", exptest.TiedMachine(table))
 		_, err := exptest.ToyLoader().Plan(file, nil)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", table, err, want)
-		}
+		require.Error(t, err, want, "%s", table)
 	}
 }

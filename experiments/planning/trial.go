@@ -3,12 +3,9 @@ package planning
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"kprobesim/experiments"
 	"kprobesim/experiments/schema"
-	"kprobesim/internal/doc"
-	"kprobesim/targets"
 )
 
 // trialYear is the era of the experiment that says on which machine a kernel is tried, for each instruction set.
@@ -17,10 +14,9 @@ const trialYear = "2010"
 // Trial returns a point that boots an image of this program on a machine, "" for the one on which instruction sets are
 // compared. What the point probes does not count.
 func (l *Loader) Trial(image, machine string) (*schema.Point, error) {
-	im, target, ok := targets.Image(l.Targets, image)
-	if !ok {
-		known := l.imageNames()
-		return nil, fmt.Errorf("no image %q: known are %s%s", image, strings.Join(known, ", "), doc.Suggest(image, known))
+	im, target, err := l.ImageNamed(image)
+	if err != nil {
+		return nil, err
 	}
 	sets := []string{"kernel.image=" + im.Name, fmt.Sprintf("kernel.era=%q", im.Era)}
 	if machine != "" {

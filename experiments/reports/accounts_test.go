@@ -13,18 +13,15 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // TestAccountsAddUp holds the accounts of the main experiment against its phases.
 func TestAccountsAddUp(t *testing.T) {
 	p, err := planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p))
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Err())
 	for _, o := range r.Outcomes {
 		var total, probes clock.Ticks
 		for _, v := range o.Measurement.Accounts[0] {
@@ -41,9 +38,7 @@ func TestAccountsAddUp(t *testing.T) {
 		}
 	}
 	files, err := r.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := strings.Split(string(files[reports.AccountsName]), "\n")
 	if !strings.HasPrefix(lines[0], "point,cpu,workload,user,probes,interrupts,stop_machine,kernel,idle,total") || !strings.HasPrefix(lines[1], "k,0,") || len(lines) != 8 {
 		t.Errorf("%s is\n%q", reports.AccountsName, lines)

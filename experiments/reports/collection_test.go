@@ -13,6 +13,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/formats"
 )
@@ -20,13 +21,9 @@ import (
 func collectionReport(t *testing.T, workers int, sets ...string) *reports.Report {
 	t.Helper()
 	p, err := exptest.ToyLoader().Plan(exptest.CollectionFiles(t), sets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Err())
 	return r
 }
 
@@ -59,9 +56,7 @@ func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
 	file := exptest.CollectionFiles(t)
 	for _, name := range []string{"toy.toml", "slow.toml"} {
 		p, err := l.Plan(filepath.Join(filepath.Dir(file), name), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, own, _ := strings.Cut(string(formats.CSV(reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Set)), "\n")
 		if own == "" || !strings.Contains(both, own) {
 			t.Errorf("the collection has other records than %s alone:\n%.300s", name, own)
@@ -74,13 +69,9 @@ func TestDifferencesAreRecords(t *testing.T) {
 	r := collectionReport(t, 1)
 	for _, experiment := range []string{"toy", "slow"} {
 		k, err := r.Plan.Point(experiment + ":k")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b, err := r.Plan.Point(experiment + ":b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, metric := range []string{results.MetricCycles, results.MetricMicros, results.MetricPublished} {
 			of, _ := r.Set.Get(k.At(), metric)
 			less, _ := r.Set.Get(b.At(), metric)
@@ -103,13 +94,9 @@ func TestCollectionTables(t *testing.T) {
 
 func TestCollectionDoesNotDependOnWorkers(t *testing.T) {
 	want, err := collectionReport(t, 1).Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := collectionReport(t, 3).Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want["overhead.svg"] == nil || len(got) != len(want) {
 		t.Errorf("files are %d and %d, want figures among them", len(want), len(got))
 	}
@@ -125,9 +112,7 @@ func TestDifferenceOfAFailedPoint(t *testing.T) {
 	for bad, left := range map[string]string{"slow:k": "toy-1", "slow:b": "toy-1", "toy:k": "toy-2"} {
 		failed, _, _ := strings.Cut(bad, ":")
 		p, err := exptest.ToyLoader().Plan(exptest.CollectionFiles(t), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := reports.New(p, (&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
 			if pt.Name == bad {
 				return nil, errors.New("the guest loops for ever")

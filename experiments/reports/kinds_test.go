@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results/compare"
 )
 
@@ -34,13 +35,9 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.procs))
 				p := exptest.SmallPlan(t, name)
 				r := reports.New(p, (&running.Runner{Measure: kinds.Measure, Workers: c.workers}).Run(p))
-				if err := r.Err(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, r.Err())
 				got, err := r.Files()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if name == schema.KindScaling && !strings.Contains(r.Table().Text(), "figure scaling is not drawn: kernel.cpus is not swept") {
 					t.Errorf("the table does not say that a figure is missing:\n%s", r.Table().Text())
 				}

@@ -10,6 +10,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/compare"
 )
@@ -24,24 +25,18 @@ func TestLook(t *testing.T) {
 	width, _ := strconv.ParseFloat(os.Getenv("KPROBESIM_WIDTH"), 64) // millimetres; 0 for each figure's own
 	for _, name := range experiments.Names() {
 		plan, err := planning.NewLoader().Plan(name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if plan.Kind == schema.KindLinux {
 			continue // it has no baseline
 		}
 		set, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files := map[string][]byte{}
 		if err := reports.Draw(files, results.Means(set), plan.Figures, reports.Look{Width: width}); err != nil {
 			t.Error(name, err)
 		}
 		for file, b := range files {
-			if err := os.WriteFile(filepath.Join(dir, name+"--"+file), b, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name+"--"+file), b, 0o644))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // longSweep plans the toy experiment with so many values of a sweep, and no figures.
@@ -28,9 +29,7 @@ func longSweep(t *testing.T, values int) *schema.Plan {
 	text := strings.Replace(exptest.ToyExperiment, `figures = ["overhead", "phases"]`, "figures = []", 1)
 	p, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml",
 		text+"[sweep]\n\"workload.hits\" = ["+strings.Join(hits, ", ")+"]\n"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -58,9 +57,7 @@ func TestManyPointsTakeLittle(t *testing.T) {
 	p := longSweep(t, 300)
 	measure := withProfile(func() []byte { return make([]byte, large) })
 	r := reports.New(p, (&running.Runner{Measure: running.FewProfiles(p, measure), Workers: 2}).Run(p))
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Err())
 	points := int64(len(p.Points))
 	each := (occupied() - before - running.MostProfiles*large) / points
 	if points < 600 || each > most {
@@ -77,18 +74,12 @@ func TestProfileSaysWhatItLacks(t *testing.T) {
 	one := &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "cycles", Unit: "count"}}, Sample: []*profile.Sample{{Value: []int64{1}}},
 	}
-	if err := one.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, one.Write(&b))
 	measure := running.FewProfiles(p, withProfile(b.Bytes))
 	files, err := reports.New(p, (&running.Runner{Measure: measure}).Run(p)).Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	whole, err := profile.ParseData(files[reports.ProfileName])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	left := len(p.Points) - running.MostProfiles
 	want := fmt.Sprintf("the first %d points; %d more are left out", running.MostProfiles, left)
 	if left <= 0 || len(whole.Comments) != 1 || whole.Comments[0] != want || len(whole.Sample) != running.MostProfiles {

@@ -8,6 +8,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
+	"kprobesim/internal/require"
 )
 
 // TestMovedExperimentSaysItsKernel wants the kernels that the setting isa chose, and the points that are others
@@ -27,9 +28,7 @@ func TestMovedExperimentSaysItsKernel(t *testing.T) {
 		}},
 	} {
 		p, err := planning.NewLoader().Plan(c.name, []string{"isa=ppc64", "machine=power5-1656"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		notes := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Notes
 		for _, w := range c.want {
 			if !slices.Contains(notes, w) {

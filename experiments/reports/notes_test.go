@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/compare"
 	"kprobesim/results/outdir"
@@ -18,9 +19,7 @@ import (
 func value(t *testing.T, text string) results.Value {
 	t.Helper()
 	v, err := results.ParseValue(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return v
 }
 
@@ -30,9 +29,7 @@ func judged(t *testing.T, repeats string, records ...results.Record) *Report {
 	set := &results.Set{}
 	for _, r := range records {
 		r.Experiment, r.CPUs, r.Unit, r.ISA, r.Machine, r.Era = "e", 1, "%", "isa", "m", "2010"
-		if err := set.Add(r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, set.Add(r))
 	}
 	pub := &schema.Published{Micros: value(t, "1.00"), Source: "s"}
 	if repeats != "" {
@@ -101,16 +98,12 @@ func TestListOfHashes(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	must := func(name string) bool { return name != "phases.svg" && name != "phases.pdf" }
 	refused := func(what, want string) {
 		t.Helper()
-		if _, err := readDir(dir, must); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", what, err)
-		}
+		require.Error(t, require.Err(readDir(dir, must)), want, "%s", what)
 	}
 	refused("no list", "has no "+outdir.SumsName)
 	write(outdir.SumsName, "no list\n")
@@ -128,9 +121,7 @@ func TestListOfHashes(t *testing.T) {
 	}
 	write(ResultsName, "by hand")
 	refused("results that somebody changed", ResultsName+" is not as it was written")
-	if err := os.Remove(filepath.Join(dir, ResultsName)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, ResultsName)))
 	refused("results that are gone", ResultsName+" is not there")
 }
 
@@ -149,9 +140,7 @@ func TestColumnsAreMeasured(t *testing.T) {
 		files, _ := filepath.Glob("../../results/baselines/" + kind + "*.csv") // the pattern is well-formed
 		for _, f := range files {
 			s, err := compare.LoadBaseline(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, r := range s.Records() {
 				metrics[r.Metric] = true
 			}

@@ -11,6 +11,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
+	"kprobesim/internal/require"
 	"kprobesim/workloads"
 )
 
@@ -19,25 +20,17 @@ import (
 func TestOwnFilesFromAnyPath(t *testing.T) {
 	dir := t.TempDir()
 	image, err := workloads.Open("x86_64-2010")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	exptest.Write(t, dir, "my.elf", string(image))
 	_, machine, err := experiments.Read("machines", "machine", "xeon-e5410", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	exptest.Write(t, dir, "my.toml", strings.Replace(string(machine), `name = "xeon-e5410"`, `name = "mine"`, 1))
 	_, text, err := experiments.Read(".", "experiment", exptest.E5410, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := strings.NewReplacer(`machine = "xeon-e5410"`, `machine = "./my.toml"`, `image = "x86_64-2010"`, `image = "./my.elf"`)
 	file := exptest.Write(t, dir, "experiment.toml", r.Replace(string(text)))
 	p, err := planning.NewLoader().Plan(file, []string{"workload.hits=10"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if p.Points[0].Machine.Name != "mine" || p.Points[0].Image.Name != filepath.Join(dir, "my.elf") {
 		t.Errorf("machine %s, image %s", p.Points[0].Machine.Name, p.Points[0].Image.Name)
 	}

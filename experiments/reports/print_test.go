@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/experiments/reports"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/compare"
 )
@@ -22,9 +23,7 @@ func TestFiguresInAColumn(t *testing.T) {
 		"unregister-batch":           {"unregister"},
 	} {
 		set, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", experiment+".csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files := map[string][]byte{}
 		if err := reports.Draw(files, results.Means(set), figures, reports.Look{Width: 83.82}); err != nil {
 			t.Fatalf("%s: %v", experiment, err)

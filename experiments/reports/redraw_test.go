@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
+	"kprobesim/internal/require"
 	"kprobesim/results/compare"
 	"kprobesim/results/formats"
 	"kprobesim/results/outdir"
@@ -18,26 +19,16 @@ import (
 func TestRedrawForPrint(t *testing.T) {
 	const name = "overhead-xeon-e5410-x86_64"
 	plan, err := planning.NewLoader().Plan(name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	manifest, err := (&outdir.Manifest{Inputs: plan.Inputs}).JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "out")
 	files := map[string][]byte{outdir.ManifestName: manifest, reports.ResultsName: formats.CSV(set)}
-	if err := outdir.WriteDir(dir, files); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, outdir.WriteDir(dir, files))
 	look := reports.Look{Width: 83.82, Bare: true}
-	if err := reports.Redraw(dir, []string{"phases"}, look); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, reports.Redraw(dir, []string{"phases"}, look))
 	svg, text := read(t, filepath.Join(dir, "phases.svg")), read(t, filepath.Join(dir, "phases.txt"))
 	if !strings.Contains(svg, `<svg width="237.6pt"`) || strings.Count(svg, "Where the cycles of a probe hit go") != 1 { // in the element title alone
 		t.Errorf("the figure begins with %.200s", svg)
@@ -47,30 +38,22 @@ func TestRedrawForPrint(t *testing.T) {
 			t.Errorf("no %q in the text of the figure:\n%s", want, text)
 		}
 	}
-	if err := reports.Redraw(dir, []string{"phases"}, reports.Look{Width: 83.82, Height: 41}); err == nil || !strings.Contains(err.Error(), "too low") {
-		t.Errorf("41 mm for a figure with its caption: %v", err)
-	}
+	require.Error(t, reports.Redraw(dir, []string{"phases"}, reports.Look{Width: 83.82, Height: 41}), "too low", "41 mm for a figure with its caption")
 }
 
 // TestRedrawChangesNoResults has somebody change a directory before figures are drawn again: numbers that are others are
 // refused, and a figure that was changed by hand stays, under another name where a new one is drawn.
 func TestRedrawChangesNoResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	if err := outdir.WriteDir(dir, files(t, 2)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, outdir.WriteDir(dir, files(t, 2)))
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	drawn := read(t, filepath.Join(dir, "overhead.svg"))
 	write("overhead.svg", "by hand")
 	write("phases.svg", "by hand, too")
-	if err := reports.Redraw(dir, []string{"overhead"}, reports.Look{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, reports.Redraw(dir, []string{"overhead"}, reports.Look{}))
 	for name, want := range map[string]string{"overhead.svg": drawn, "overhead.svg.kept": "by hand", "phases.svg": "by hand, too"} {
 		if got := read(t, filepath.Join(dir, name)); got != want {
 			t.Errorf("%s is %.100s", name, got)
@@ -83,17 +66,11 @@ func TestRedrawChangesNoResults(t *testing.T) {
 	for _, name := range []string{reports.ResultsName, "inputs.txt"} {
 		text := read(t, filepath.Join(dir, name))
 		write(name, strings.Replace(text, "1", "2", 1))
-		if err := reports.Redraw(dir, nil, reports.Look{}); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, name)+" is not as it was written") {
-			t.Errorf("%s was changed: %v", name, err)
-		}
+		require.Error(t, reports.Redraw(dir, nil, reports.Look{}), filepath.Join(dir, name)+" is not as it was written", "%s was changed", name)
 		write(name, text)
 	}
-	if err := os.Remove(filepath.Join(dir, "bench.txt")); err != nil {
-		t.Fatal(err)
-	}
-	if err := reports.Redraw(dir, nil, reports.Look{}); err == nil || !strings.Contains(err.Error(), "bench.txt is not there") {
-		t.Errorf("a file is gone: %v", err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "bench.txt")))
+	require.Error(t, reports.Redraw(dir, nil, reports.Look{}), "bench.txt is not there", "a file is gone")
 	if got := read(t, filepath.Join(dir, reports.ResultsName)); got != csv {
 		t.Error("drawing has changed the results")
 	}
@@ -102,8 +79,6 @@ func TestRedrawChangesNoResults(t *testing.T) {
 func read(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }

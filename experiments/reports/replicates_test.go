@@ -12,6 +12,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/outdir"
 )
@@ -23,9 +24,7 @@ func TestReplicatesAreTheSameEverywhere(t *testing.T) {
 	var want map[string][]byte
 	for _, workers := range []int{1, 4} {
 		p, err := planning.NewLoader().Plan(exptest.E5410, []string{"replicates=3", "workload.hits=20", "seed=7"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := reports.New(p, (&running.Runner{Measure: kinds.Measure, Workers: workers}).Run(p))
 		got, err := r.Files()
 		if err != nil || r.Err() != nil {
@@ -39,12 +38,8 @@ func TestReplicatesAreTheSameEverywhere(t *testing.T) {
 		want = got
 	}
 	dir := t.TempDir() + "/r"
-	if err := outdir.WriteDir(dir, want); err != nil {
-		t.Fatal(err)
-	}
-	if err := reports.Redraw(dir, nil, reports.Look{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, outdir.WriteDir(dir, want))
+	require.NoError(t, reports.Redraw(dir, nil, reports.Look{}))
 	for file := range want {
 		again, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil || !bytes.Equal(again, want[file]) {

@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // files runs the toy experiment and returns the results directory.
@@ -23,17 +24,11 @@ func files(t *testing.T, workers int) map[string][]byte {
 	exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
 	file := exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [10, 20, 30]\n")
 	p, err := exptest.ToyLoader().Plan(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Err())
 	f, err := r.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 
@@ -65,9 +60,7 @@ func withoutIdlePhases(csv string) string {
 
 func TestFailingPointLeavesOthers(t *testing.T) {
 	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range []struct {
 		name    string
 		measure running.Measure

@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -75,14 +76,10 @@ func directory(t *testing.T, name string, sets []string, procs, workers int, m r
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 	p, err := planning.NewLoader().Plan(name, sets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := &running.Runner{Measure: m, Workers: workers}
 	report := reports.New(p, r.Run(p))
 	f, err := report.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }

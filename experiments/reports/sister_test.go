@@ -7,6 +7,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
+	"kprobesim/internal/require"
 )
 
 // TestSisterErrors computes one guess of the null model by hand: jr of the Pentium M is the Opteron's 1.07 us,
@@ -14,9 +15,7 @@ import (
 func TestSisterErrors(t *testing.T) {
 	for _, sets := range [][]string{nil, {"replicates=3"}} {
 		p, err := planning.NewLoader().Plan("overhead-published", sets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkSisters(t, reports.SisterErrors(p))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -29,9 +30,7 @@ func looping(wants string) running.Measure {
 // TestLimitOfAPoint ends the point that loops and leaves the other one alone.
 func TestLimitOfAPoint(t *testing.T) {
 	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	limit := running.Limit{Time: 20 * time.Millisecond, Option: "--patience"}
 	out := (&running.Runner{Measure: limit.Measure(looping("k")), Workers: 1}).Run(p)
 	for _, o := range out {

@@ -6,13 +6,12 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/running"
+	"kprobesim/internal/require"
 )
 
 func TestProgressCountsEveryPoint(t *testing.T) {
 	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var seen []int
 	r := &running.Runner{Measure: exptest.ToyMeasure, Workers: 2, Progress: func(done, total int, _ *running.Outcome) { seen = append(seen, done, total) }}
 	r.Run(p)

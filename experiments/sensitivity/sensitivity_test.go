@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/machines"
 	"kprobesim/results/figures"
 	"kprobesim/results/formats"
@@ -92,12 +93,8 @@ func measured(p *schema.Point) (*kinds.Measurement, error) {
 func analyse(t *testing.T, refit bool, sets ...string) *Analysis {
 	t.Helper()
 	a, err := New(exptest.ToyLoader(), exptest.ToyFiles(t), sets, refit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Run(&running.Runner{Measure: measured, Workers: 3}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, a.Run(&running.Runner{Measure: measured, Workers: 3}))
 	return a
 }
 
@@ -127,9 +124,7 @@ func TestRun(t *testing.T) {
 func TestPhasesCountTogether(t *testing.T) {
 	for _, refit := range []bool{false, true} {
 		a, err := New(exptest.ToyLoader(), exptest.ToyFiles(t), nil, refit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		before, most, all := 0, a.Most(), a.Most()
 		err = a.Run(&running.Runner{Measure: measured, Workers: 1, Progress: func(done, total int, _ *running.Outcome) {
 			if done != before+1 || total > most || done > total {
@@ -166,25 +161,19 @@ func TestRefit(t *testing.T) {
 // TestFiles wants records of which the figure can be drawn again, and the settings of the options alone.
 func TestFiles(t *testing.T) {
 	files, err := analyse(t, true, "workload.hits=500", "machine.event.trap.cycles=90").Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range []string{"manifest.json", "results.csv", "tornado.svg", "tornado.pdf", "tornado.png"} {
 		if len(files[name]) == 0 {
 			t.Errorf("no %s", name)
 		}
 	}
 	s, err := formats.ReadCSV("results.csv", strings.NewReader(string(files["results.csv"])))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := []string{"workload.hits=500", "machine.event.trap.cycles=90"}; !slices.Equal(s.Overrides, want) {
 		t.Errorf("settings %q, want %q", s.Overrides, want)
 	}
 	chart, err := figures.TornadoOf(s, figures.Frame{}, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(chart.Panels) != 1 || chart.Panels[0].Title != "b" || !strings.Contains(strings.Join(chart.Caption, " "), "moves k") {
 		t.Errorf("panels %+v, caption %q", chart.Panels, chart.Caption)
 	}
@@ -208,9 +197,7 @@ func TestRefuses(t *testing.T) {
 		{filepath.Join(dir, "toy.toml"), []string{"workload.target=work_checksum"}, true, "leave --refit away"},
 		{filepath.Join(dir, "none.toml"), nil, false, "does not exist"},
 	} {
-		if _, err := New(exptest.ToyLoader(), c.name, c.sets, c.refit); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %v: %v, want %q", c.name, c.sets, err, c.want)
-		}
+		require.Error(t, require.Err(New(exptest.ToyLoader(), c.name, c.sets, c.refit)), c.want, "%s %v", c.name, c.sets)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // told is one event of a decoded timeline.
@@ -117,9 +118,7 @@ func timelineOf(t *testing.T, name, point string, sets ...string) []byte {
 	t.Helper()
 	pt := exptest.PointOf(t, name, point, sets...)
 	var b bytes.Buffer
-	if err := Write(pt, &b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Write(pt, &b))
 	return b.Bytes()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"kprobesim/experiments/webpage"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // browse opens a page in Chromium with options and returns what that printed.
@@ -33,13 +34,9 @@ func browse(t *testing.T, page string, options ...string) string {
 func pageFile(t *testing.T, more string) string {
 	t.Helper()
 	b, err := webpage.Write(twoRuns(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(file, append(b, more...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, append(b, more...), 0o600))
 	return file
 }
 
@@ -54,13 +51,9 @@ func TestPageInABrowser(t *testing.T) {
 		shot := filepath.Join(cmp.Or(os.Getenv("KPROBESIM_FIGURES"), t.TempDir()), "report-"+c.name+".png")
 		browse(t, page, "--blink-settings=preferredColorScheme="+c.scheme, "--screenshot="+shot)
 		f, err := os.Open(shot)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		picture, err := png.Decode(f)
-		if err := cmp.Or(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmp.Or(err, f.Close()))
 		corner, inked := picture.At(2, 2), 0
 		for y := range picture.Bounds().Dy() {
 			for x := range picture.Bounds().Dx() {

@@ -10,6 +10,7 @@ import (
 
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/webpage"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/formats"
 	"kprobesim/results/outdir"
@@ -28,13 +29,9 @@ func small(t *testing.T, cycles string) map[string][]byte {
 	set := &results.Set{Overrides: []string{"workload.hits=" + cycles}}
 	add := func(probe, metric, unit, value string, role results.Role, source string) {
 		v, err := results.ParseValue(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p := results.Point{Experiment: "toy", Machine: "toy-1", ISA: "toy", Era: "2010", CPUs: 1, Probe: probe}
-		if err := set.Add(results.Record{Point: p, Metric: metric, Unit: unit, Value: v, Role: role, Source: source}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, set.Add(results.Record{Point: p, Metric: metric, Unit: unit, Value: v, Role: role, Source: source}))
 	}
 	add("k", results.MetricCycles, "cycles", cycles, results.Fitted, "")
 	add("k", results.MetricMicros, "us", "0.99", results.Fitted, "")
@@ -42,16 +39,12 @@ func small(t *testing.T, cycles string) map[string][]byte {
 	add("b", results.MetricCycles, "cycles", "9", results.Predicted, "")
 	add("b", results.MetricMicros, "us", "0.43", results.Predicted, "")
 	text, err := formats.JSON(set, formats.About{Name: "toy", Title: "Toy " + hostile, Kind: "overhead"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	manifest, err := (&outdir.Manifest{
 		Inputs: []outdir.Input{{Kind: "machine", Name: "toy-1.toml", Hash: outdir.Hash([]byte(cycles))}},
 		Points: []outdir.PointStatus{{Name: "k", Status: outdir.StatusOK}, {Name: "o", Status: outdir.StatusFailed, Error: hostile}},
 	}).JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keys := formats.Keys{"machine toy-1 event.trap.fitted": "[k]", "experiment toy workload.hits": cycles}
 	return map[string][]byte{
 		reports.ResultsName: formats.CSV(set), reports.JSONName: text, outdir.ManifestName: manifest, reports.InputsName: keys.Text(),
@@ -62,9 +55,7 @@ func small(t *testing.T, cycles string) map[string][]byte {
 // write writes a results directory below the working directory of the test.
 func write(t *testing.T, name string, files map[string][]byte) {
 	t.Helper()
-	if err := outdir.WriteDir(name, files); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, outdir.WriteDir(name, files))
 }
 
 // twoRuns writes two directories of one experiment and returns their names.
@@ -82,9 +73,7 @@ func twoRuns(t *testing.T) []string {
 func TestPage(t *testing.T) {
 	dirs := twoRuns(t)
 	b, err := webpage.Write(dirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := string(b)
 	for _, want := range []string{
 		`<td class="n">2310.0</td>`,                       // the table of the run
@@ -138,31 +127,23 @@ func TestSameRunsHaveNoDifferences(t *testing.T) {
 
 // TestPageOfNothing wants an error.
 func TestPageOfNothing(t *testing.T) {
-	if _, err := webpage.Write(nil); err == nil || !strings.Contains(err.Error(), "name a results directory") {
-		t.Errorf("got %v", err)
-	}
+	require.Error(t, require.Err(webpage.Write(nil)), "name a results directory", "the call")
 }
 
 // listAnew writes the list of hashes of what a directory has.
 func listAnew(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var list strings.Builder
 	for _, e := range entries {
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if e.Name() != outdir.SumsName {
 			fmt.Fprintf(&list, "%s  %s\n", strings.TrimPrefix(outdir.Hash(b), "sha256:"), e.Name())
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, outdir.SumsName), []byte(list.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, outdir.SumsName), []byte(list.String()), 0o600))
 }
 
 // TestDamagedDirectories wants each damaged file named.
@@ -195,9 +176,7 @@ func TestDamagedDirectories(t *testing.T) {
 		files := small(t, "2310")
 		files["overhead.svg"] = []byte(picture)
 		write(t, dir, files)
-		if err := c.damage(filepath.Join(dir, c.file)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.damage(filepath.Join(dir, c.file)))
 		if !c.listed {
 			listAnew(t, dir)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -39,11 +40,11 @@ func moved(t *testing.T) *results.Set {
 		case "o " + results.MetricError:
 			continue
 		}
-		resultstest.Check(t, now.Add(r))
+		require.NoError(t, now.Add(r))
 	}
 	p := now.Points()[0]
 	p.Probe = "j"
-	resultstest.Check(t, now.Add(results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "99"), Role: results.Predicted}))
+	require.NoError(t, now.Add(results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "99"), Role: results.Predicted}))
 	return now
 }
 
@@ -61,13 +62,11 @@ func TestExact(t *testing.T) {
 
 func TestBaselineFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deeper", "overhead.csv")
-	if _, err := LoadBaseline(path); err == nil || !strings.Contains(err.Error(), "overhead.csv") {
-		t.Errorf("absent baseline: %v", err)
-	}
+	require.Error(t, require.Err(LoadBaseline(path)), "overhead.csv", "absent baseline")
 	for _, set := range []*results.Set{resultstest.Sample(t), moved(t)} {
-		resultstest.Check(t, SaveBaseline(path, set))
+		require.NoError(t, SaveBaseline(path, set))
 		back, err := LoadBaseline(path)
-		resultstest.Check(t, err)
+		require.NoError(t, err)
 		if d := Exact(back, set); !d.Empty() {
 			t.Errorf("saved and loaded differ: %+v", d)
 		}
@@ -76,7 +75,7 @@ func TestBaselineFile(t *testing.T) {
 		t.Error("a folder was replaced by a baseline")
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if len(entries) != 1 {
 		t.Errorf("%d files beside the baseline, want it alone", len(entries))
 	}

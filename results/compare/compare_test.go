@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/formats"
 )
@@ -16,9 +17,7 @@ func set(t *testing.T, lines ...string) *results.Set {
 	for _, l := range lines {
 		f := strings.Fields(l)
 		v, err := results.ParseValue(f[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p := results.Point{Experiment: "e", Machine: "m", ISA: "i386", Era: "2005", CPUs: 1, Probe: f[0]}
 		role := results.Simulated
 		for _, x := range f[3:] {
@@ -28,9 +27,7 @@ func set(t *testing.T, lines ...string) *results.Set {
 				p.Replicate = int(x[0] - '0')
 			}
 		}
-		if err := s.Add(results.Record{Point: p, Metric: f[1], Unit: "cycles", Value: v, Role: role}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Add(results.Record{Point: p, Metric: f[1], Unit: "cycles", Value: v, Role: role}))
 	}
 	return s
 }

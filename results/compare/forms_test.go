@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // written is one comparison in every form.
@@ -13,9 +15,7 @@ func written(t *testing.T) map[string]string {
 	out := map[string]string{}
 	for _, f := range Formats() {
 		b, err := f.Write([]*Comparison{c})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out[f.Name] = string(b)
 	}
 	return out

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kprobesim/internal/require"
 )
 
 func rules(t *testing.T, text string) *Rules {
 	t.Helper()
 	r, err := ReadRules("checks.toml", []byte(text), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -86,9 +86,7 @@ func TestRulesRefuse(t *testing.T) {
 		"replicates = \"some\"":                           "exact",
 		"tresholds = []":                                  "did you mean \"thresholds\"",
 	} {
-		if _, err := ReadRules("checks.toml", []byte(text), time.Time{}); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v, want %q", text, err, says)
-		}
+		require.Error(t, require.Err(ReadRules("checks.toml", []byte(text), time.Time{})), says, "%q", text)
 	}
 }
 

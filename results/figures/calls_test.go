@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 	"kprobesim/results/tables"
@@ -47,17 +48,15 @@ func TestECDFRefuses(t *testing.T) {
 // A set's percentiles make a curve for each probe that has them, and a set without any has no chart.
 func TestCallCurves(t *testing.T) {
 	set := resultstest.Sample(t)
-	if _, err := CallCurves(set, Frame{}); err == nil || !strings.Contains(err.Error(), "workload.latencies") {
-		t.Errorf("a set without times: %v", err)
-	}
+	require.Error(t, require.Err(CallCurves(set, Frame{})), "workload.latencies", "a set without times")
 	p := set.Points()[1]
 	for i, share := range results.CallShares() {
 		v, err := results.Ratio(int64(100+i), 1)
-		resultstest.Check(t, err)
-		resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.CallMetric(share), Unit: "cycles", Value: v, Role: results.Predicted}))
+		require.NoError(t, err)
+		require.NoError(t, set.Add(results.Record{Point: p, Metric: results.CallMetric(share), Unit: "cycles", Value: v, Role: results.Predicted}))
 	}
 	e, err := CallCurves(set, Frame{})
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	last := len(results.CallShares()) - 1
 	if len(e.Curves) != 1 || e.Curves[0].Name != "b" || e.Curves[0].Steps[last] != (Step{Share: 1, X: float64(100 + last)}) {
 		t.Errorf("curves %+v", e.Curves)

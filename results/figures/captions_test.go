@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -15,7 +16,7 @@ func meansOf(t *testing.T, probes ...string) *results.Set {
 	for i, cycles := range []string{"100", "140"} {
 		for _, probe := range probes {
 			p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: probe, Replicate: i}
-			resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, cycles), Role: results.Simulated}))
+			require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, cycles), Role: results.Simulated}))
 		}
 	}
 	return results.Means(set)
@@ -42,7 +43,7 @@ func TestCaptionsOfMeans(t *testing.T) {
 		}
 	}
 	one := &results.Set{}
-	resultstest.Check(t, one.Add(results.Record{Point: means.Points()[0], Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "1"), Role: results.Simulated}))
+	require.NoError(t, one.Add(results.Record{Point: means.Points()[0], Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "1"), Role: results.Simulated}))
 	b := &Bars{}
 	if ShowReplicates(b, one); len(b.Caption) != 0 {
 		t.Errorf("one run: %q", b.Caption)
@@ -54,10 +55,10 @@ func TestPanelsOfWhatIsThere(t *testing.T) {
 	set := &results.Set{}
 	for machine, metric := range map[string]string{"m": results.MetricMicros, "n": results.MetricCycles} {
 		p := results.Point{Experiment: "of-" + machine, Machine: machine, ISA: "i", Era: "2010", CPUs: 1, Probe: "k"}
-		resultstest.Check(t, set.Add(results.Record{Point: p, Metric: metric, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Simulated}))
+		require.NoError(t, set.Add(results.Record{Point: p, Metric: metric, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Simulated}))
 	}
 	p, err := OverheadPanels(set, Frame{}, func(p results.Point) string { return p.Machine })
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if len(p.Panels) != 1 || p.Panels[0].frame().Title != "m" {
 		t.Errorf("%d panels, the first of %q", len(p.Panels), p.Panels[0].frame().Title)
 	}

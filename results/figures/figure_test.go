@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"kprobesim/internal/require"
 	"kprobesim/results/resultstest"
 )
 
@@ -28,9 +29,9 @@ func TestLook(t *testing.T) {
 	}
 	for name, f := range sampleFigures(t) {
 		rendered, err := Render(f, name)
-		resultstest.Check(t, err)
+		require.NoError(t, err)
 		for file, data := range rendered {
-			resultstest.Check(t, os.WriteFile(filepath.Join(dir, file), data, 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, file), data, 0o644))
 		}
 	}
 }
@@ -40,9 +41,9 @@ func TestRender(t *testing.T) {
 	once, again := sampleFigures(t), sampleFigures(t)
 	for _, name := range slices.Sorted(maps.Keys(once)) {
 		a, err := Render(once[name], name)
-		resultstest.Check(t, err)
+		require.NoError(t, err)
 		b, err := Render(again[name], name)
-		resultstest.Check(t, err)
+		require.NoError(t, err)
 		for _, ext := range []string{".svg", ".png", ".pdf", ".tex"} {
 			if len(a[name+ext]) == 0 || !bytes.Equal(a[name+ext], b[name+ext]) {
 				t.Errorf("%s%s is empty or differs between two drawings", name, ext)
@@ -57,7 +58,7 @@ func TestRender(t *testing.T) {
 func checkPNG(t *testing.T, name string, data []byte) {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(data))
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if w := img.Bounds().Dx(); w < 600 {
 		t.Errorf("%s.png is %d pixels wide, too few to print", name, w)
 	}
@@ -78,9 +79,9 @@ func TestStopClock(t *testing.T) {
 		return []byte("x /CreationDate (D:" + creation + ")\n/ModDate (D:" + change + ")\nxref")
 	}
 	a, err := stopClock(at("20260101120000", "20260101120001"))
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	b, err := stopClock(at("20271231235959", "20280101000000"))
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if !bytes.Equal(a, b) || len(a) != len(at("20260101120000", "20260101120001")) {
 		t.Errorf("dates stay: %s and %s", a, b)
 	}

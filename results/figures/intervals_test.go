@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -29,7 +30,7 @@ func TestSweepIntervals(t *testing.T) {
 	for cpus, values := range map[string][]string{"1": {"3000", "3100", "3300"}, "2": {"4000", "4000", "4000"}, "4": {"1000", "0", "8000"}} {
 		for i, v := range values {
 			p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k/cpus=" + cpus, Replicate: i}
-			resultstest.Check(t, set.Add(results.Record{Point: p, Metric: "n", Unit: "us", Value: resultstest.Value(t, v), Role: results.Predicted}))
+			require.NoError(t, set.Add(results.Record{Point: p, Metric: "n", Unit: "us", Value: resultstest.Value(t, v), Role: results.Predicted}))
 		}
 	}
 	draw := func(set *results.Set, log bool) *Lines {
@@ -37,7 +38,7 @@ func TestSweepIntervals(t *testing.T) {
 		c := chart("cpus", true, log, SweepLine{Metric: "n", Series: results.Point.Name})
 		c.Frame.YLabel = "microseconds"
 		l, err := linesOf(c, set)
-		resultstest.Check(t, err)
+		require.NoError(t, err)
 		slices.SortFunc(l.Series[0].Points, func(a, b XY) int { return cmp.Compare(a.X, b.X) })
 		return l
 	}
@@ -72,13 +73,13 @@ func TestOverheadIntervals(t *testing.T) {
 	set := &results.Set{}
 	for i, us := range []string{"0.98", "0.99", "1.03"} {
 		p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k", Replicate: i}
-		resultstest.Check(t, set.Add(
+		require.NoError(t, set.Add(
 			results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, us), Role: results.Fitted},
 			results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.99"), Role: results.Measured},
 		))
 	}
 	f, err := OverheadBars(results.Means(set), Frame{YLabel: "us"}, false)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	b := f.(*Bars)
 	bar := &b.Series[1].Bars[0]
 	if bar.Value != 1 || bar.Low != 0.98 || bar.High != 1.03 {
@@ -95,7 +96,7 @@ func TestOverheadIntervals(t *testing.T) {
 func strokes(t *testing.T, f Figure) int {
 	t.Helper()
 	files, err := Render(f, "f")
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	return strings.Count(string(files["f.svg"]), "<path")
 }
 
@@ -104,7 +105,7 @@ func TestMissedFigures(t *testing.T) {
 	set := resultstest.Counted(t)
 	chart := BarChart{Bars: []BarMetric{{Metric: results.MetricCycles, Name: "cycles"}}}
 	f, err := chart.Draw(set)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	ShowMissed(f, set)
 	var labels []string
 	for _, b := range f.(*Bars).Series[0].Bars {
@@ -114,7 +115,7 @@ func TestMissedFigures(t *testing.T) {
 		t.Errorf("labels %q, want %q", labels, want)
 	}
 	stack, err := PhaseStack(set, []string{"step"}, Frame{})
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if got := stack.(*Stack).Groups; !slices.Equal(got, []string{"rb*"}) {
 		t.Errorf("groups of the stack %q", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -14,11 +15,11 @@ import (
 func TestOverheadBarsPartly(t *testing.T) {
 	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "j"}
 	set := &results.Set{}
-	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.10"), Role: results.Measured}))
+	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.10"), Role: results.Measured}))
 	p.Probe = "u"
-	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "2.5"), Role: results.Predicted}))
+	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "2.5"), Role: results.Predicted}))
 	f, err := OverheadBars(set, Frame{}, true)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	b := f.(*Bars)
 	if len(b.Series) != 2 || !b.Series[0].Bars[1].Absent || !b.Series[1].Bars[0].Absent {
 		t.Errorf("series %+v, want each absent where the other stands", b.Series)
@@ -37,9 +38,9 @@ func TestOverheadBarsPartly(t *testing.T) {
 func TestOverheadBarsUnpublished(t *testing.T) {
 	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "u"}
 	set := &results.Set{}
-	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "2.5"), Role: results.Predicted}))
+	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "2.5"), Role: results.Predicted}))
 	f, err := OverheadBars(set, Frame{}, false)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	b := f.(*Bars)
 	if len(b.Series) != 1 || b.Series[0].Name != "predicted" {
 		t.Errorf("series %+v, want the prediction alone", b.Series)
@@ -50,7 +51,7 @@ func TestOverheadBarsUnpublished(t *testing.T) {
 // a colour means the same everywhere.
 func TestOverheadPanels(t *testing.T) {
 	p, err := OverheadPanels(resultstest.SeveralExperiments(t), Frame{YLabel: "us"}, func(p results.Point) string { return p.Machine })
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	for i, want := range []struct {
 		title, label string
 		groups       int
@@ -72,7 +73,7 @@ func TestPanelsOfSetups(t *testing.T) {
 		s := &results.Set{}
 		for i, name := range probes {
 			p := results.Point{Experiment: fmt.Sprint("part-", i), Machine: "m", ISA: "x", Era: "2006", CPUs: 1, Probe: name}
-			resultstest.Check(t, s.Add(results.Record{Point: p, Metric: results.MetricMicros, Value: resultstest.Value(t, "0.5"), Unit: "us", Role: results.Simulated}))
+			require.NoError(t, s.Add(results.Record{Point: p, Metric: results.MetricMicros, Value: resultstest.Value(t, "0.5"), Unit: "us", Role: results.Simulated}))
 		}
 		return s
 	}
@@ -89,7 +90,7 @@ func TestPanelsOfSetups(t *testing.T) {
 		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 40, 1},
 	} {
 		p, err := OverheadPanels(set(c.probes...), Frame{Width: c.width}, title)
-		resultstest.Check(t, err)
+		require.NoError(t, err)
 		var titles []string
 		for _, b := range p.Panels {
 			titles = append(titles, b.frame().Title)
@@ -100,18 +101,16 @@ func TestPanelsOfSetups(t *testing.T) {
 		}
 	}
 	p, err := OverheadPanels(set(slices.Repeat([]string{"k"}, 80)...), Frame{}, title)
-	resultstest.Check(t, err)
-	if _, err := Render(p, "f"); err == nil || !strings.Contains(err.Error(), "show fewer") {
-		t.Errorf("80 panels fit on a page: %v", err)
-	}
+	require.NoError(t, err)
+	require.Error(t, require.Err(Render(p, "f")), "show fewer", "80 panels fit on a page")
 }
 
 // TestPhasePanels: all panels have the same layers, so that a colour means the same everywhere, and one scale.
 func TestPhasePanels(t *testing.T) {
 	p, err := PhasePanels(resultstest.SeveralExperiments(t), resultstest.SamplePhases(), Frame{YLabel: "cycles"}, func(p results.Point) string { return p.Machine })
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	one, err := PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{})
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	alone := one.(*Stack)
 	if len(p.Panels) != 3 {
 		t.Fatalf("%d panels, want 3", len(p.Panels))
@@ -148,7 +147,7 @@ func TestOverheadFiguresOfNothing(t *testing.T) {
 // TestPhaseStack leaves out the phase that no probe spends a cycle in.
 func TestPhaseStack(t *testing.T) {
 	f, err := PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{})
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	st := f.(*Stack)
 	if len(st.Groups) != 6 || len(st.Layers) != 7 || st.Layers[0].Name != "entry" {
 		t.Errorf("%d groups, %d layers, first %q; want 6, 7, entry",
@@ -160,13 +159,13 @@ func TestPhaseStack(t *testing.T) {
 func TestRepeatsInWhisker(t *testing.T) {
 	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "k"}
 	set := &results.Set{}
-	resultstest.Check(t, set.Add(
+	require.NoError(t, set.Add(
 		results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Predicted, Source: ""},
 		results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.00"), Role: results.Measured, Source: "A paper"},
 		results.Record{Point: p, Metric: results.MetricRepeats, Unit: "us", Value: resultstest.Value(t, "0.2"), Role: results.Measured, Source: ""},
 	))
 	f, err := OverheadBars(set, Frame{}, false)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	b := f.(*Bars)
 	if bar := b.Series[0].Bars[0]; bar.Low != 0.795 || bar.High != 1.205 {
 		t.Errorf("whisker from %g to %g, want 0.795 to 1.205", bar.Low, bar.High)

@@ -3,6 +3,7 @@ package figures
 import (
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -17,16 +18,16 @@ func sampleFigures(t testing.TB) map[string]Figure {
 		Caption: []string{"fitted on k and b; whiskers: rounding of the printed figure"},
 	}
 	bars, err := OverheadBars(set, frame, false)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	logBars, err := OverheadBars(set, frame, true)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	stack, err := PhaseStack(set, resultstest.SamplePhases(), Frame{
 		Title: "Where the cycles of a hit go", XLabel: "probe kind", YLabel: "cycles per hit",
 	})
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	panels, err := OverheadPanels(resultstest.SeveralExperiments(t), Frame{Title: "Three machines", YLabel: "µs per hit", Width: 165, Height: 150},
 		func(p results.Point) string { return p.Machine })
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	return map[string]Figure{
 		"bars": bars, "bars-log": logBars, "stack": stack, "panels": panels, "tornado": sampleTornado(),
 		"lines": sampleLines(), "crowded": crowdedBars(), "ecdf": sampleECDF(),

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -101,7 +102,7 @@ func sweptOver(t *testing.T, names []string, keys []string, values ...[]string) 
 		for i, c := range combos {
 			p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: name + c}
 			n := resultstest.Value(t, fmt.Sprint(1000*(i+1)))
-			resultstest.Check(t, s.Add(results.Record{Point: p, Metric: "n", Unit: "us", Value: n, Role: results.Simulated}, results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: n, Role: results.Simulated}))
+			require.NoError(t, s.Add(results.Record{Point: p, Metric: "n", Unit: "us", Value: n, Role: results.Simulated}, results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: n, Role: results.Simulated}))
 		}
 	}
 	return s
@@ -115,7 +116,7 @@ func TestSweptKeysHavePanels(t *testing.T) {
 	c.YLabel = "microseconds"
 	s := sweptOver(t, []string{"k"}, []string{"kernel.cpus", "load", "kernel.hz"}, three, []string{"idle", "busy"}, []string{"100", "250"})
 	f, err := c.Draw(s)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	p := f.(*Panels)
 	if len(p.Panels) != 2 || p.Panels[0].frame().Title != "HZ 100" || len(p.Panels[1].(*Lines).Series) != 2 {
 		t.Errorf("panels are %+v", p.Panels)
@@ -134,7 +135,7 @@ func TestSweptKeysHavePanels(t *testing.T) {
 func TestSweptBarsHavePanels(t *testing.T) {
 	s := sweptOver(t, []string{"k", "r"}, []string{"kernel.cpus", "workload.hits"}, []string{"1", "8"}, []string{"10", "20", "30"})
 	f, err := OverheadBars(s, Frame{YLabel: "us"}, false)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	p := f.(*Panels)
 	var titles []string
 	for _, b := range p.Panels {
@@ -145,7 +146,7 @@ func TestSweptBarsHavePanels(t *testing.T) {
 		t.Errorf("panels %q over %q, groups %q", titles, b.XLabel, b.Groups)
 	}
 	f, err = OverheadBars(sweptOver(t, []string{"k", "b", "r"}, []string{"workload.target"}, []string{"x", "y"}), Frame{}, false)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	p = f.(*Panels)
 	if b := p.Panels[1].(*Bars); len(p.Panels) != 2 || b.Title != "y" || !slices.Equal(b.Groups, []string{"k", "b", "r"}) {
 		t.Errorf("%d panels, the second %q of %q", len(p.Panels), b.Title, b.Groups)
@@ -169,7 +170,7 @@ func TestLongLabelsLeaveTheData(t *testing.T) {
 			Frame: Frame{Title: "t", XLabel: label, YLabel: "calls missed, %", Width: 60}, LogX: true,
 			Series: []LineSeries{{Name: "s", Points: []XY{{X: 1, Y: 90}, {X: 16, Y: 5}}}},
 		})
-		resultstest.Check(t, err)
+		require.NoError(t, err)
 		var xs []string
 		for _, m := range regexp.MustCompile(`\\pgf(?:pathmoveto|lineto)\{\\pgfpoint\{([0-9.]+)pt`).FindAllStringSubmatch(string(b), -1) {
 			xs = append(xs, m[1])

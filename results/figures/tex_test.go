@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
-	"kprobesim/results/resultstest"
+	"kprobesim/internal/require"
 )
 
 // TestFiguresAreTypeset has LaTeX set every sample figure, with texts that TeX would take as commands.
@@ -25,12 +25,12 @@ func TestFiguresAreTypeset(t *testing.T) {
 	dir, pages := t.TempDir(), ""
 	for _, name := range slices.Sorted(maps.Keys(figures)) {
 		files, err := Render(figures[name], name)
-		resultstest.Check(t, err)
-		resultstest.Check(t, os.WriteFile(filepath.Join(dir, name+".tex"), files[name+".tex"], 0o644))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".tex"), files[name+".tex"], 0o644))
 		pages += `\noindent\input{` + name + "}\n\\clearpage\n"
 	}
 	main := "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{textcomp,pgf}\n\\begin{document}\n" + pages + "\\end{document}\n"
-	resultstest.Check(t, os.WriteFile(filepath.Join(dir, "main.tex"), []byte(main), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.tex"), []byte(main), 0o644))
 	c := exec.Command(latex, "-interaction=nonstopmode", "-halt-on-error", "main.tex")
 	c.Dir = dir
 	if log, err := c.CombinedOutput(); err != nil || !strings.Contains(string(log), "main.pdf (") {
@@ -38,8 +38,8 @@ func TestFiguresAreTypeset(t *testing.T) {
 	}
 	if keep := os.Getenv("KPROBESIM_FIGURES"); keep != "" {
 		b, err := os.ReadFile(filepath.Join(dir, "main.pdf"))
-		resultstest.Check(t, err)
-		resultstest.Check(t, os.WriteFile(filepath.Join(keep, "typeset.pdf"), b, 0o644))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(keep, "typeset.pdf"), b, 0o644))
 	}
 }
 
@@ -76,7 +76,7 @@ func TestTextsKeepTheirNumbers(t *testing.T) {
 		Frame:  Frame{Title: odd, YLabel: odd},
 		Groups: []string{"a"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1, Label: "1e-9"}}}},
 	})
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	text := strings.ReplaceAll(string(b), "-{}", "-")
 	if !strings.Contains(text, "% "+odd+"\n") || strings.Count(text, odd) < 3 || !strings.Contains(text, "selectfont 1e-9}") {
 		t.Errorf("the figure is\n%s", text)

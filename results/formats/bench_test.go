@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -12,13 +13,13 @@ import (
 func TestBenchText(t *testing.T) {
 	set := resultstest.Sample(t)
 	p := set.Points()[0]
-	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricHits, Unit: "hits", Value: resultstest.Value(t, "1000"), Role: results.Predicted}))
+	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricHits, Unit: "hits", Value: resultstest.Value(t, "1000"), Role: results.Predicted}))
 	p.CPUs, p.Probe = 2, "k/work=100 loops"
-	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "2500"), Role: results.Predicted}))
+	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "2500"), Role: results.Predicted}))
 	p.Machine = "other"
-	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Measured}))
+	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Measured}))
 	data, err := BenchText(set, OverheadBench())
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	resultstest.Golden(t, *update, "bench.txt", data)
 	grammar := regexp.MustCompile(`^(|[a-z]+: \S.*|Unit \S+( \S+=\S+)+|` +
 		`Benchmark[A-Z]\S* [1-9][0-9]*( [0-9.]+ \S+)+)$`)
@@ -33,14 +34,14 @@ func TestBenchText(t *testing.T) {
 func TestKindBench(t *testing.T) {
 	set := &results.Set{}
 	p := results.Point{Experiment: "scaling", Machine: "m", ISA: "i", Era: "2010", CPUs: 4, Probe: "k"}
-	resultstest.Check(t, set.Add(
+	require.NoError(t, set.Add(
 		results.Record{Point: p, Metric: "hits_per_second", Unit: "million hits", Value: resultstest.Value(t, "1.5"), Role: results.Simulated},
 		results.Record{Point: p, Metric: "us_delay", Unit: "us", Value: resultstest.Value(t, "5"), Role: results.Simulated},
 		results.Record{Point: p, Metric: "calls_missed", Unit: "calls", Value: resultstest.Value(t, "7"), Role: results.Simulated},
 		results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "7"), Role: results.Measured},
 	))
 	data, err := BenchText(set, KindBench("optimize-latency", set))
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	for _, want := range []string{
 		"Unit hits_per_second better=higher assume=exact\n", "Unit us_delay better=lower assume=exact\n",
 		"Unit calls_missed assume=exact\n", "\nBenchmarkOptimizeLatency/probe=k 1 1.5 hits_per_second 5 us_delay 7 calls_missed\n",
@@ -71,7 +72,7 @@ func TestBenchTextRefuses(t *testing.T) {
 // Replicates are lines of one name in the benchmark format, and their units are not exact.
 func TestBenchReplicates(t *testing.T) {
 	data, err := BenchText(resultstest.Replicated(t), OverheadBench())
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if strings.Contains(string(data), "assume=exact") || strings.Count(string(data), "BenchmarkOverhead/probe=k 1 ") != 3 ||
 		strings.Count(string(data), "experiment:") != 1 {
 		t.Errorf("benchmark format:\n%s", data)
@@ -82,7 +83,7 @@ func TestBenchReplicates(t *testing.T) {
 func TestMissedBench(t *testing.T) {
 	set := resultstest.Counted(t)
 	data, err := BenchText(set, OverheadBench())
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	for _, want := range []string{
 		"Unit cycles/hit better=lower assume=exact\nUnit cycles/hit-some-missed better=lower assume=exact\n", "Unit missed-returns assume=exact\n",
 		"probe=k 10 100 cycles/hit\n", "probe=deep 130 101 cycles/hit 10 calls 0 missed-hits 0 missed-returns\n",

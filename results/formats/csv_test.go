@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -17,7 +18,7 @@ func TestCSV(t *testing.T) {
 	data := CSV(resultstest.Sample(t))
 	resultstest.Golden(t, *update, "results.csv", data)
 	set, err := ReadCSV("results.csv", strings.NewReader(string(data)))
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if again := CSV(set); !bytes.Equal(again, data) {
 		t.Errorf("read back, it is\n%s", again)
 	}
@@ -73,7 +74,7 @@ func TestReplicateColumn(t *testing.T) {
 		t.Errorf("header of %s", data)
 	}
 	back, err := ReadCSV("x.csv", bytes.NewReader(data))
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if !bytes.Equal(CSV(back), data) || back.Points()[2].Replicate != 2 {
 		t.Errorf("read back:\n%s", CSV(back))
 	}
@@ -111,7 +112,7 @@ func TestOverridesDiffer(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	sets := []string{"machine.core.model=window", "workload.args=[1, 2]", `title="50 %; a"`, "points.k.title= x "}
 	s := &results.Set{Overrides: sets}
-	resultstest.Check(t, s.Add(results.Record{Point: results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "k"}, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "5"), Role: results.Simulated}))
+	require.NoError(t, s.Add(results.Record{Point: results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "k"}, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "5"), Role: results.Simulated}))
 	csv := CSV(s)
 	again, err := ReadCSV("x", bytes.NewReader(csv))
 	if err != nil {
@@ -121,7 +122,7 @@ func TestOverrides(t *testing.T) {
 		t.Errorf("read back %q from\n%s", again.Overrides, csv)
 	}
 	bench, err := BenchText(s, OverheadBench())
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if !strings.Contains(string(bench), "\nset: machine.core.model=window; workload.args=[1%2C 2]; ") {
 		t.Errorf("no settings in\n%s", bench)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -15,13 +16,13 @@ func TestJSON(t *testing.T) {
 	set.Overrides = []string{"workload.hits=5", `workload.args=["<a>", 2]`}
 	p := set.Points()[0]
 	p.Seed, p.Replicate = 1<<63+1, 3
-	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "0.30"), Role: results.Measured, Source: "A & B"}))
+	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "0.30"), Role: results.Measured, Source: "A & B"}))
 	about := About{"overhead", "A title", "overhead"}
 	b, err := JSON(set, about)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	resultstest.Golden(t, *update, "results.json", b)
 	read, back, err := ReadJSON("results.json", b)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if read != about || !reflect.DeepEqual(back.Records(), set.Records()) || !reflect.DeepEqual(back.Overrides, set.Overrides) {
 		t.Errorf("read %+v, %+v", read, back)
 	}
@@ -29,7 +30,7 @@ func TestJSON(t *testing.T) {
 
 func TestReadJSONRefuses(t *testing.T) {
 	b, err := JSON(resultstest.Sample(t), About{"a", "b", "c"})
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	for name, text := range map[string]string{
 		"another format":       strings.Replace(string(b), `"format": 1`, `"format": 2`, 1),
 		"an unknown key":       strings.Replace(string(b), `"kind"`, `"sort"`, 1),

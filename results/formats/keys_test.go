@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"kprobesim/results/resultstest"
+	"kprobesim/internal/require"
 )
 
 func TestKeysFile(t *testing.T) {
@@ -16,9 +16,9 @@ func TestKeysFile(t *testing.T) {
 		t.Errorf("an absent file gives %v, %v", k, err)
 	}
 	want := Keys{"machine m cost.alu.latency": "1", "image i": "sha256:00", "experiment e probes[k].at": "a = b"}
-	resultstest.Check(t, SaveKeys(path, want))
+	require.NoError(t, SaveKeys(path, want))
 	got, err := LoadKeys(path)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if !maps.Equal(got, want) {
 		t.Errorf("read %v, want %v", got, want)
 	}
@@ -26,9 +26,7 @@ func TestKeysFile(t *testing.T) {
 		"a\n": "x.inputs:1: want KEY = VALUE", "a = 1\n = 2\n": "x.inputs:2: want", "a = 1\na = 2\n": "x.inputs:2: a is there twice",
 		strings.Repeat("a", maxKeysFile+1): "no list of inputs",
 	} {
-		resultstest.Check(t, os.WriteFile(path, []byte(text), 0o644))
-		if _, err := LoadKeys(path); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%.20q: %v, want %q", text, err, says)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		require.Error(t, require.Err(LoadKeys(path)), says, "%.20q", text)
 	}
 }

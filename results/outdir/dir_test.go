@@ -5,17 +5,16 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"kprobesim/results/resultstest"
+	"kprobesim/internal/require"
 )
 
 // tree reads a folder as WriteDir takes it.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)
-	resultstest.Check(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+	require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -39,8 +38,8 @@ func theirs() map[string]string {
 func put(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		resultstest.Check(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
-		resultstest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 }
 
@@ -63,7 +62,7 @@ func holds(t *testing.T, dir, text string, further map[string]string) {
 func TestWriteDirReplaces(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out", "overhead")
 	for _, text := range []string{"one", "two", "two"} {
-		resultstest.Check(t, WriteDir(dir, files(text)))
+		require.NoError(t, WriteDir(dir, files(text)))
 		holds(t, dir, text, nil)
 	}
 }
@@ -71,22 +70,22 @@ func TestWriteDirReplaces(t *testing.T) {
 // TestWriteDirKeepsWhatOthersPutThere has notes, a folder and a changed figure in the directory when it is replaced.
 func TestWriteDirKeepsWhatOthersPutThere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out", "overhead")
-	resultstest.Check(t, WriteDir(dir, files("one")))
+	require.NoError(t, WriteDir(dir, files("one")))
 	put(t, dir, theirs())
-	resultstest.Check(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
+	require.NoError(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
 	for range 2 {
-		resultstest.Check(t, WriteDir(dir, files("two")))
+		require.NoError(t, WriteDir(dir, files("two")))
 		want := theirs()
 		want["link"] = "look at k"
 		holds(t, dir, "two", want)
 	}
 	put(t, dir, map[string]string{"figures/two.svg": "changed"})
-	resultstest.Check(t, WriteDir(dir, files("three")))
+	require.NoError(t, WriteDir(dir, files("three")))
 	want := theirs()
 	want["link"], want["figures/two.svg"] = "look at k", "changed"
 	holds(t, dir, "three", want)
 	put(t, dir, map[string]string{"figures/three.svg": "changed, too"})
-	resultstest.Check(t, WriteDir(dir, files("three")))
+	require.NoError(t, WriteDir(dir, files("three")))
 	want["figures/three.svg.kept"] = "changed, too"
 	holds(t, dir, "three", want)
 }
@@ -94,19 +93,19 @@ func TestWriteDirKeepsWhatOthersPutThere(t *testing.T) {
 func TestWriteDirMends(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out", "overhead")
 	w := dirWriter{dir: dir}
-	resultstest.Check(t, WriteDir(dir, files("one")))
-	resultstest.Check(t, w.writeFiles(w.beside("new"), files("half")))
-	resultstest.Check(t, os.Rename(dir, w.beside("old")))
-	resultstest.Check(t, w.mend())
+	require.NoError(t, WriteDir(dir, files("one")))
+	require.NoError(t, w.writeFiles(w.beside("new"), files("half")))
+	require.NoError(t, os.Rename(dir, w.beside("old")))
+	require.NoError(t, w.mend())
 	holds(t, dir, "one", nil)
-	resultstest.Check(t, w.writeFiles(w.beside("new"), files("half")))
-	resultstest.Check(t, WriteDir(dir, files("two")))
+	require.NoError(t, w.writeFiles(w.beside("new"), files("half")))
+	require.NoError(t, WriteDir(dir, files("two")))
 	holds(t, dir, "two", nil)
 }
 
 func TestWriteDirKeepsOldOnFailure(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out", "overhead")
-	resultstest.Check(t, WriteDir(dir, files("one")))
+	require.NoError(t, WriteDir(dir, files("one")))
 	bad := files("two")
 	bad["figures"] = []byte("a file where a folder must be")
 	if err := WriteDir(dir, bad); err == nil {
@@ -120,9 +119,7 @@ func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
 	for _, want := range []string{"first", "second"} {
-		if err := WriteFile(path, []byte(want)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, WriteFile(path, []byte(want)))
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
@@ -137,9 +134,7 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	before, err := os.Stat(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := WriteFile(os.DevNull, []byte("fourth")); err != nil {
 		t.Error(err)
 	}
@@ -150,10 +145,8 @@ func TestWriteFile(t *testing.T) {
 
 func TestWriteDirRefuses(t *testing.T) {
 	home := t.TempDir()
-	resultstest.Check(t, os.WriteFile(filepath.Join(home, "thesis.tex"), []byte("years"), 0o644))
-	if err := WriteDir(home, files("x")); err == nil || !strings.Contains(err.Error(), "not replaced") {
-		t.Errorf("a foreign folder: %v", err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(home, "thesis.tex"), []byte("years"), 0o644))
+	require.Error(t, WriteDir(home, files("x")), "not replaced", "a foreign folder")
 	if err := WriteDir(filepath.Join(home, "thesis.tex"), files("x")); err == nil {
 		t.Error("a file was replaced")
 	}
@@ -180,15 +173,15 @@ func TestWriteDirRefuses(t *testing.T) {
 // TestLinksInTheWay has links of somebody under the names of files that a run writes: each gets another name, as files do.
 func TestLinksInTheWay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "overhead")
-	resultstest.Check(t, WriteDir(dir, files("one")))
+	require.NoError(t, WriteDir(dir, files("one")))
 	put(t, dir, map[string]string{"notes.txt": "look at k"})
-	resultstest.Check(t, os.Symlink("notes.txt", filepath.Join(dir, "new.csv")))
-	resultstest.Check(t, os.Symlink("../notes.txt", filepath.Join(dir, "figures", "two.svg"))) // where the next run has a file
-	resultstest.Check(t, os.Remove(filepath.Join(dir, "figures", "one.svg")))
-	resultstest.Check(t, os.Symlink("../notes.txt", filepath.Join(dir, "figures", "one.svg"))) // where this run had one
+	require.NoError(t, os.Symlink("notes.txt", filepath.Join(dir, "new.csv")))
+	require.NoError(t, os.Symlink("../notes.txt", filepath.Join(dir, "figures", "two.svg"))) // where the next run has a file
+	require.NoError(t, os.Remove(filepath.Join(dir, "figures", "one.svg")))
+	require.NoError(t, os.Symlink("../notes.txt", filepath.Join(dir, "figures", "one.svg"))) // where this run had one
 	two := files("two")
 	two["new.csv"] = []byte("new")
-	resultstest.Check(t, WriteDir(dir, two))
+	require.NoError(t, WriteDir(dir, two))
 	for name, want := range map[string]string{
 		"new.csv": "new", "new.csv.kept": "look at k", "figures/two.svg": "two", "figures/two.svg.kept": "look at k", "figures/one.svg": "look at k",
 	} {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"kprobesim/results/resultstest"
+	"kprobesim/internal/require"
 )
 
 var errFault = errors.New("no space left on device")
@@ -64,9 +64,9 @@ func TestFaultsAtEveryChange(t *testing.T) {
 		for n, more := 0, true; more; n++ {
 			for m, further := 0, true; further; m++ {
 				dir := filepath.Join(t.TempDir(), "overhead")
-				resultstest.Check(t, WriteDir(dir, files("one")))
+				require.NoError(t, WriteDir(dir, files("one")))
 				put(t, dir, theirs())
-				resultstest.Check(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
+				require.NoError(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
 				w, came := faulty(dir, n, killed)
 				err := w.write(files("two"))
 				if *came && !killed && err == nil {
@@ -80,9 +80,9 @@ func TestFaultsAtEveryChange(t *testing.T) {
 				if !*again && err != nil {
 					t.Fatalf("behind a fault at change %d: %v", n, err)
 				}
-				resultstest.Check(t, CheckDir(dir))
+				require.NoError(t, CheckDir(dir))
 				wholeOf(t, dir, "one", "two", "three")
-				resultstest.Check(t, WriteDir(dir, files("four")))
+				require.NoError(t, WriteDir(dir, files("four")))
 				holds(t, dir, "four", withLink())
 				trials, more, further = trials+1, *came, *again
 			}
@@ -97,7 +97,7 @@ func TestFaultsAtEveryChange(t *testing.T) {
 // TestWritersTakeTurns has several writers at one directory.
 func TestWritersTakeTurns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "overhead")
-	resultstest.Check(t, WriteDir(dir, files("one")))
+	require.NoError(t, WriteDir(dir, files("one")))
 	put(t, dir, theirs())
 	var all sync.WaitGroup
 	errs := make([]error, 4)
@@ -109,8 +109,8 @@ func TestWritersTakeTurns(t *testing.T) {
 		})
 	}
 	all.Wait()
-	resultstest.Check(t, errors.Join(errs...))
+	require.NoError(t, errors.Join(errs...))
 	last, err := os.ReadFile(filepath.Join(dir, ManifestName))
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	holds(t, dir, string(last), theirs())
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results/resultstest"
 )
 
@@ -32,10 +33,10 @@ func sampleManifest() *Manifest {
 
 func TestManifest(t *testing.T) {
 	data, err := sampleManifest().JSON()
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	resultstest.Golden(t, *update, "manifest.json", data)
 	back, err := ReadManifest("manifest.json", data)
-	resultstest.Check(t, err)
+	require.NoError(t, err)
 	if !reflect.DeepEqual(back, sampleManifest()) {
 		t.Errorf("read back %+v", back)
 	}
@@ -86,9 +87,7 @@ func TestManifestRefuses(t *testing.T) {
 	} {
 		m := sampleManifest()
 		c.spoil(m)
-		if _, err := m.JSON(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %q", err, c.want)
-		}
+		require.Error(t, require.Err(m.JSON()), c.want, "the call")
 	}
 }
 
@@ -101,8 +100,6 @@ func TestReadManifestRefuses(t *testing.T) {
 		`{"format": 1, "seed": "-1"}`:   "m: ",
 		`{"format": 1, "points": [{}]}`: "no name",
 	} {
-		if _, err := ReadManifest("m", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		require.Error(t, require.Err(ReadManifest("m", []byte(text))), want, "%s", text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -36,11 +37,11 @@ func Sample(t testing.TB) *results.Set {
 		p := results.Point{Experiment: "overhead", Machine: "xeon-e5410", ISA: "x86_64", Era: "2010", CPUs: 1, Seed: 1, Probe: row.probe}
 		cycles := Value(t, row.cycles)
 		micros, err := results.Ratio(int64(math.Round(cycles.Float()*1e6)), 2_330*1_000_000)
-		Check(t, err)
+		require.NoError(t, err)
 		published := Value(t, row.published)
 		errPct, err := results.ErrorPercent(micros, published)
-		Check(t, err)
-		Check(t, set.Add(
+		require.NoError(t, err)
+		require.NoError(t, set.Add(
 			results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: cycles, Role: row.role},
 			results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: micros, Role: row.role},
 			results.Record{Point: p, Metric: results.MetricInstructions, Unit: "instructions", Value: Value(t, row.instructions), Role: results.Predicted},
@@ -50,8 +51,8 @@ func Sample(t testing.TB) *results.Set {
 		))
 		for i, phase := range SamplePhases() {
 			v, err := results.Ratio(row.phases[i], 1)
-			Check(t, err)
-			Check(t, set.Add(results.Record{Point: p, Metric: results.PhaseMetric(phase), Unit: "cycles", Value: v, Role: row.role}))
+			require.NoError(t, err)
+			require.NoError(t, set.Add(results.Record{Point: p, Metric: results.PhaseMetric(phase), Unit: "cycles", Value: v, Role: row.role}))
 		}
 	}
 	return set
@@ -66,7 +67,7 @@ func SeveralExperiments(t testing.TB) *results.Set {
 				continue
 			}
 			r.Experiment, r.Machine = name, "machine "+name
-			Check(t, set.Add(r))
+			require.NoError(t, set.Add(r))
 		}
 	}
 	return set
@@ -76,16 +77,8 @@ func SeveralExperiments(t testing.TB) *results.Set {
 func Value(t testing.TB, s string) results.Value {
 	t.Helper()
 	v, err := results.ParseValue(s)
-	Check(t, err)
+	require.NoError(t, err)
 	return v
-}
-
-// Check ends a test at an error.
-func Check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // golden compares with testdata/name; on a difference the new bytes are left beside it as name.got.
@@ -93,20 +86,14 @@ func Golden(t *testing.T, update bool, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, got, 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if bytes.Equal(want, got) {
 		return
 	}
-	if err := os.WriteFile(path+".got", got, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path+".got", got, 0o644))
 	t.Errorf("%s differs from %s.got; look at both, then run go test -update", path, path)
 }
 
@@ -116,7 +103,7 @@ func Replicated(t testing.TB) *results.Set {
 	set := &results.Set{}
 	for i, cycles := range []string{"100", "101.5", "104.5"} {
 		p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k", Replicate: i}
-		Check(t, set.Add(
+		require.NoError(t, set.Add(
 			results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: Value(t, cycles), Role: results.Fitted},
 			results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: Value(t, "0.30"), Role: results.Measured, Source: "paper"},
 		))
@@ -132,7 +119,7 @@ func Counted(t *testing.T) *results.Set {
 	add := func(probe string, metrics ...string) {
 		p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: probe}
 		for i := 0; i < len(metrics); i += 2 {
-			Check(t, set.Add(results.Record{Point: p, Metric: metrics[i], Unit: "u", Value: Value(t, metrics[i+1]), Role: results.Simulated}))
+			require.NoError(t, set.Add(results.Record{Point: p, Metric: metrics[i], Unit: "u", Value: Value(t, metrics[i+1]), Role: results.Simulated}))
 		}
 	}
 	add("k", results.MetricCycles, "100", results.MetricHits, "10")
@@ -153,9 +140,7 @@ func SweepSet(t *testing.T) *results.Set {
 		if strings.HasSuffix(name, "busy") {
 			v, _ = results.ParseValue(p.Swept("cpus"))
 		}
-		if err := s.Add(results.Record{Point: p, Metric: "n", Unit: "us", Value: v, Role: results.Predicted}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Add(results.Record{Point: p, Metric: "n", Unit: "us", Value: v, Role: results.Predicted}))
 	}
 	return s
 }

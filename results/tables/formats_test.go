@@ -1,10 +1,9 @@
 package tables
 
 import (
-	"strings"
 	"testing"
 
-	"kprobesim/results/resultstest"
+	"kprobesim/internal/require"
 )
 
 // TestTableFormats writes one table in every form: what a form would take as commands is written out.
@@ -21,7 +20,7 @@ func TestTableFormats(t *testing.T) {
 		"csv":      "probe,unexplained %\na_b|c,-1.5\n\"x, y\",-\n",
 	} {
 		got, err := table.Format(form)
-		resultstest.Check(t, err)
+		require.NoError(t, err)
 		if got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", form, got, want)
 		}
@@ -29,7 +28,5 @@ func TestTableFormats(t *testing.T) {
 	if text, err := table.Format("text"); err != nil || text != table.Text() {
 		t.Errorf("text: %q, %v", text, err)
 	}
-	if _, err := table.Format("html"); err == nil || !strings.Contains(err.Error(), "known are text") {
-		t.Errorf("html: %v", err)
-	}
+	require.Error(t, require.Err(table.Format("html")), "known are text", "html")
 }

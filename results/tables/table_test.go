@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
 )
@@ -16,7 +17,7 @@ func overheadTable(t *testing.T) *Table {
 	set := resultstest.Sample(t)
 	p := set.Points()[0]
 	p.Probe = "j" // published alone
-	resultstest.Check(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.10"), Role: results.Measured}))
+	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.10"), Role: results.Measured}))
 	table := Tabulate(set, OverheadColumns(resultstest.SamplePhases()))
 	table.Title = "Overhead of a probe hit: xeon-e5410, x86_64, era 2010, 1 CPU"
 	table.Notes = []string{"published: Documentation/kprobes.txt, 2010", "fitted on k and b"}
@@ -84,7 +85,7 @@ func TestCountsAreShown(t *testing.T) {
 func TestOwnMissed(t *testing.T) {
 	set := &results.Set{}
 	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2005", CPUs: 2, Probe: "k"}
-	resultstest.Check(t, set.Add(
+	require.NoError(t, set.Add(
 		results.Record{Point: p, Metric: "cycles_user_hit", Unit: "cycles", Value: resultstest.Value(t, "5"), Role: results.Simulated},
 		results.Record{Point: p, Metric: "cycles_user_hit_all_cpus", Unit: "cycles", Value: resultstest.Value(t, "7"), Role: results.Simulated},
 		results.Record{Point: p, Metric: results.MissedMetric("cycles_user_hit_all_cpus"), Unit: "hits", Value: resultstest.Value(t, "3"), Role: results.Simulated},

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // sample is a timeline with everything in it.
@@ -143,9 +144,7 @@ func retell(t *testing.T, trace []byte) string {
 // the published messages, written here once more.
 func TestTimelineIsReadBack(t *testing.T) {
 	b, err := sampleTimeline().Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const want = `track 1 "two CPUs" parent 0 rank 0 children 3 first 1 flags 1
 track 2 "CPU 0" parent 1 rank 0 children 0 first 0 flags 2
 track 3 "CPU 1" parent 1 rank 1 children 0 first 0 flags 2
@@ -171,9 +170,7 @@ track 3 "CPU 1" parent 1 rank 1 children 0 first 0 flags 2
 func TestTimelineInProtoc(t *testing.T) {
 	protoc := hosttools.Need(t, "protoc", "protobuf-compiler", "decoding a timeline by another program")
 	b, err := sampleTimeline().Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd := exec.Command(protoc, "--decode_raw")
 	cmd.Stdin = bytes.NewReader(b)
 	out, err := cmd.CombinedOutput()
@@ -207,9 +204,7 @@ func TestBadTimelines(t *testing.T) {
 	} {
 		tl := &Timeline{PerSecond: 1000}
 		c.make(tl, tl.Track("t"))
-		if _, err := tl.Encode(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
-		}
+		require.Error(t, require.Err(tl.Encode()), c.want, "%s", c.name)
 	}
 	if _, err := (&Timeline{}).Encode(); err == nil {
 		t.Error("a timeline without a unit of time is encoded")
