@@ -59,6 +59,16 @@ func (p Phase) Probing() bool {
 	return false
 }
 
+// PhaseNamed is the phase of a name.
+func PhaseNamed(name string) (Phase, bool) {
+	for p := range phaseEnd {
+		if p.String() == name {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
 // phaseOf gives the phase of a section's code. Sections .phase.X and .phase.X.Y are of phase X. An
 // unknown name is an error and not the kernel's phase: its time would silently count as something
 // else.
@@ -67,10 +77,8 @@ func phaseOf(section string) (Phase, error) {
 	switch {
 	case named:
 		name, _, _ = strings.Cut(name, ".")
-		for p := range PhaseCount {
-			if p.String() == name {
-				return p, nil
-			}
+		if p, ok := PhaseNamed(name); ok && p < PhaseCount {
+			return p, nil
 		}
 		return 0, fmt.Errorf("section %s: there is no phase %q: use that of a section in the guest's linker script",
 			section, name)

@@ -1,7 +1,6 @@
 package pc_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"kprobesim/boards/pc/pctest"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
+	"kprobesim/sim/simtest"
 )
 
 func TestStartUp(t *testing.T) {
@@ -111,8 +111,8 @@ func TestDestinations(t *testing.T) {
 // in whatever way, but it ends, and the same way again.
 func TestAbuseOfTheAPIC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	ends := map[string]int{}
-	for range 150 {
+	ways := []string{"<nil>", "all CPUs sleep", "triple fault", "system management", "none of 4 CPUs has"}
+	simtest.Abuse(t, 150, len(ways), ways, func() func() string {
 		var list []uint64
 		for range 60 {
 			off, v := uint64(0x300), uint64(rng.Uint32N(1<<20)) // any mode, level, trigger and shorthand
@@ -130,42 +130,12 @@ func TestAbuseOfTheAPIC(t *testing.T) {
 			}
 			list = append(list, off, v)
 		}
-		first, second := abuse(t, list), abuse(t, list)
-		if first != second {
-			t.Errorf("two runs end with %q and %q", first, second)
+		return func() string {
+			w := pctest.New(t, 4, "boot_abuse", "ready", func(c *sim.Config) { c.Budget = clock.FromCycles(200_000) })
+			w.List(t, 8, append(list, 0, 0)...)
+			return w.Ended(w.Run())
 		}
-		for _, how := range []string{"<nil>", "all CPUs sleep", "triple fault", "system management", "none of 4 CPUs has"} {
-			if strings.Contains(first, how) {
-				ends[how]++
-			}
-		}
-	}
-	t.Log(ends)
-	if len(ends) != 5 {
-		t.Errorf("not every end is met: %v", ends)
-	}
-}
-
-// abuse writes a list of registers on CPU 0 of four and says how that ends.
-func abuse(t *testing.T, list []uint64) string {
-	t.Helper()
-	w := pctest.New(t, 4, "boot_abuse", "ready", func(c *sim.Config) { c.Budget = clock.FromCycles(200_000) })
-	at, err := w.Alloc(uint64(8*len(list)+16), 16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range list {
-		if err := w.Store(at+uint64(8*i), 8, v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.Set(t, "arg2", at)
-	err = w.Run()
-	var times []clock.Ticks
-	for i := range w.CPUs() {
-		times = append(times, w.CPU(i).Now())
-	}
-	return fmt.Sprint(err, times, len(w.Events))
+	})
 }
 
 func TestInterruptToNobody(t *testing.T) {

@@ -212,17 +212,8 @@ func TestRTAS(t *testing.T) {
 // TestUnknownCallIsReported holds that the end of a run which went wrong names a call that is not there.
 func TestUnknownCallIsReported(t *testing.T) {
 	g := newGuest(t, 1, "boot_abuse", "ready")
-	at, err := g.Alloc(128, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range []uint64{0x0f0, 0, 0, 0, 0xe0, 0, 0, 0, ^uint64(0)} { // then sleeps for ever
-		if err := g.Store(at+8*uint64(i), 8, v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	g.Set(t, "arg2", at)
-	err = g.Run()
+	g.List(t, 8, 0x0f0, 0, 0, 0, 0xe0, 0, 0, 0, ^uint64(0)) // then sleeps for ever
+	err := g.Run()
 	if err == nil || !strings.Contains(err.Error(), "the last hypervisor call 0xf0 at 0xc00000000000") {
 		t.Error(err)
 	}
@@ -232,8 +223,7 @@ func TestUnknownCallIsReported(t *testing.T) {
 func TestAbuse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	functions := []uint64{0x58, 0x64, 0x68, 0x6c, 0x70, 0x74, 0xe0, 0xf000, 0xf004, 4}
-	ends := map[string]int{}
-	for range 100 {
+	simtest.Abuse(t, 100, 2, []string{"<nil>", "all CPUs sleep", "budget"}, func() func() string {
 		var list []uint64
 		for range 40 {
 			f := functions[rng.IntN(len(functions))]
@@ -245,37 +235,12 @@ func TestAbuse(t *testing.T) {
 				list[len(list)-3] = rng.Uint64()
 			}
 		}
-		first, second := abuse(t, list), abuse(t, list)
-		if first != second {
-			t.Errorf("two runs end with %q and %q", first, second)
+		return func() string {
+			g := newGuest(t, 4, "boot_abuse", "ready", func(c *sim.Config) { c.Budget = clock.FromCycles(400_000) })
+			g.List(t, 8, append(list, ^uint64(0))...)
+			return g.Ended(g.Run())
 		}
-		for _, how := range []string{"<nil>", "all CPUs sleep", "budget"} {
-			if strings.Contains(first, how) {
-				ends[how]++
-			}
-		}
-	}
-	t.Log(ends)
-	if ends["<nil>"] == 0 || len(ends) < 2 {
-		t.Errorf("not every end is met: %v", ends)
-	}
-}
-
-// abuse makes a list of calls on CPU 0 of four and says how that ends.
-func abuse(t *testing.T, list []uint64) string {
-	t.Helper()
-	g := newGuest(t, 4, "boot_abuse", "ready", func(c *sim.Config) { c.Budget = clock.FromCycles(400_000) })
-	at, err := g.Alloc(uint64(8*len(list)+16), 16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range append(list, ^uint64(0)) {
-		if err := g.Store(at+uint64(8*i), 8, v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	g.Set(t, "arg2", at)
-	return g.Ended(g.Run())
+	})
 }
 
 // TestSpace holds what a kernel is entered with: the two mappings of the lowest memory, by pages of the two
@@ -305,9 +270,7 @@ func TestSpace(t *testing.T) {
 
 // TestSpaceOfEverySize holds that the page table fits for every size of memory.
 func TestSpaceOfEverySize(t *testing.T) {
-	for _, mb := range []int{16, 32, 64, 256, 1024} {
-		newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.RAM = mb << 20 }).MustRun(t)
-	}
+	simtest.AnySize(t, func(size func(*sim.Config)) { newGuest(t, 1, "boot_print", "ready", size).MustRun(t) })
 }
 
 var updateMany = flag.Bool("update-many", false, "write testdata/many.elf")

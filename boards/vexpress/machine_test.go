@@ -209,20 +209,14 @@ type access struct{ kind, addr, value uint64 }
 // perform lets CPU 0 go through a list, and returns it with what was loaded.
 func perform(t *testing.T, g *simtest.Guest, list []access) ([]access, error) {
 	t.Helper()
-	at, err := g.Alloc(uint64(12*len(list)+12), 16)
-	if err != nil {
-		t.Fatal(err)
+	var words []uint64
+	for _, a := range append(list, access{}) {
+		words = append(words, a.kind, a.addr, a.value)
 	}
-	g.Set(t, "arg2", at)
-	for i, a := range append(list, access{}) {
-		for j, v := range []uint64{a.kind, a.addr, a.value} {
-			if err := g.Store(at+12*uint64(i)+4*uint64(j), 4, v); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	at := g.List(t, 4, words...)
 	ran := g.Run()
 	for i := range list {
+		var err error
 		if list[i].value, err = g.Load(at+12*uint64(i)+8, 4); err != nil {
 			t.Fatal(err)
 		}
@@ -348,23 +342,14 @@ func TestConsoleInterrupt(t *testing.T) {
 // same way again.
 func TestAbuse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 5))
-	ends := map[string]int{}
-	for range 60 {
+	simtest.Abuse(t, 60, 2, []string{"<nil>", "all CPUs sleep", "budget"}, func() func() string {
 		list := randomAccesses(rng, 60)
-		first, second := abuse(t, slices.Clone(list)), abuse(t, list)
-		if first != second {
-			t.Errorf("two runs end with %q and %q", first, second)
+		return func() string {
+			g := newGuest(t, 4, "boot_list", "busy", func(c *sim.Config) { c.Budget = clock.FromCycles(300_000) })
+			after, err := perform(t, g, slices.Clone(list))
+			return g.Ended(err) + fmt.Sprint(after)
 		}
-		for _, how := range []string{"<nil>", "all CPUs sleep", "budget"} {
-			if strings.Contains(first, how) {
-				ends[how]++
-			}
-		}
-	}
-	t.Log(ends)
-	if ends["<nil>"] == 0 || len(ends) < 2 {
-		t.Errorf("not every end is met: %v", ends)
-	}
+	})
 }
 
 // randomAccesses draws accesses, most of them to registers that are there.
@@ -392,14 +377,6 @@ func randomAccesses(rng *rand.Rand, n int) (list []access) {
 		list = append(list, a)
 	}
 	return list
-}
-
-// abuse goes through a list on CPU 0 of four and says how that ends.
-func abuse(t *testing.T, list []access) string {
-	t.Helper()
-	g := newGuest(t, 4, "boot_list", "busy", func(c *sim.Config) { c.Budget = clock.FromCycles(300_000) })
-	list, err := perform(t, g, list)
-	return g.Ended(err) + fmt.Sprint(list)
 }
 
 // TestSpace holds what a kernel is entered with: the mappings of the lowest memory, by pages and by sections, the
@@ -435,9 +412,7 @@ func TestSpace(t *testing.T) {
 
 // TestSpaceOfEverySize holds that the page table fits for every size of memory.
 func TestSpaceOfEverySize(t *testing.T) {
-	for _, mb := range []int{16, 32, 64, 256, 1024} {
-		newGuest(t, 1, "boot_print", "ready", func(c *sim.Config) { c.RAM = mb << 20 }).MustRun(t)
-	}
+	simtest.AnySize(t, func(size func(*sim.Config)) { newGuest(t, 1, "boot_print", "ready", size).MustRun(t) })
 }
 
 var updateMany = flag.Bool("update-many", false, "write testdata/many.elf")

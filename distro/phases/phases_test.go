@@ -1,6 +1,8 @@
 package phases_test
 
 import (
+	"os"
+	"regexp"
 	"testing"
 
 	"kprobesim/cpus"
@@ -85,5 +87,22 @@ func TestHit(t *testing.T) {
 		if got := s.Phase(&cpus.Step{PC: c.pc, Code: []byte{c.code}, Context: c.context, User: c.user}); got != c.want {
 			t.Errorf("step %d at %#x is of phase %s, want %s", i, c.pc, got, c.want)
 		}
+	}
+}
+
+// TestTable wants every title of the table to be a phase.
+func TestTable(t *testing.T) {
+	text, err := os.ReadFile("table.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles := regexp.MustCompile(`(?m)^(\w+):$`).FindAllSubmatch(text, -1)
+	for _, m := range titles {
+		if _, ok := image.PhaseNamed(string(m[1])); !ok && string(m[1]) != "any" {
+			t.Errorf("table.txt: no phase is called %s", m[1])
+		}
+	}
+	if len(titles) < 8 {
+		t.Errorf("table.txt has %d titles", len(titles))
 	}
 }

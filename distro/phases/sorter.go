@@ -1,11 +1,20 @@
 package phases
 
 import (
+	_ "embed"
 	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/image"
 )
+
+// table gives functions a phase.
+//
+//go:embed table.txt
+var table string
+
+// anybody is the phase of functions that count for the code before them.
+const anybody = image.PhaseCount + 100
 
 // Sorter tells the phases of instructions in the order in which one CPU executes them.
 type Sorter struct {
@@ -32,12 +41,18 @@ func New(im *image.Image) *Sorter {
 		im: im, names: map[string]image.Phase{}, known: map[uint64]image.Phase{}, pages: map[uint64]image.Phase{},
 		last: image.PhaseOther,
 	}
-	for _, r := range table {
-		for _, name := range strings.Fields(r.names) {
-			if text, ok := strings.CutSuffix(name, "*"); ok {
-				s.heads = append(s.heads, head{text, r.phase})
+	phase := anybody
+	for line := range strings.Lines(table) {
+		line, _, _ = strings.Cut(line, "#")
+		for _, name := range strings.Fields(line) {
+			if title, ok := strings.CutSuffix(name, ":"); ok {
+				if phase, ok = image.PhaseNamed(title); !ok {
+					phase = anybody
+				}
+			} else if text, ok := strings.CutSuffix(name, "*"); ok {
+				s.heads = append(s.heads, head{text, phase})
 			} else {
-				s.names[name] = r.phase
+				s.names[name] = phase
 			}
 		}
 	}

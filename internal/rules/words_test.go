@@ -68,7 +68,7 @@ var allowed = map[string]struct{ words, reason string }{
 	"results/figures/style.go":           {"0xe9", "a colour"},
 	"results/outdir/manifest_test.go":    {"int3", "any name of a function, as a golden file has it"},
 	"sim/trace_test.go":                  {"x86asm", "a second opinion on disassembly"},
-	"workloads/functions.go":             {"rip sti", "guest functions of x86 are named so"},
+	"workloads/functions.txt":            {"rip sti", "guest functions of x86 are named so"},
 	"workloads/x86_image_test.go":        {"pushfd pushfq rip x86asm", "the shape of the x86 images"},
 	"workloads/arm_image_test.go":        {"sti", "a guest function is named so"},
 	"workloads/ppc64_image_test.go":      {"mfcr mfmsr mfspr mtspr ppc64asm rfid sti", "the shape of the ppc64 images"},
@@ -96,7 +96,7 @@ var isaNamed = map[string]string{
 	"paper/artifact.go":                   "the name of an experiment that a reader runs",
 	"results/resultstest/sample.go":       "published figures of a machine, for tests",
 	"races/scenario.go":                   "what a scenario means that names no instruction set",
-	"workloads/functions.go":              "a list: which functions an instruction set's images have",
+	"workloads/functions.txt":             "a list: which functions an instruction set's images have",
 	"workloads/workloads.go":              "an example of a name",
 	"workloads/kernel/build.sh":           "what is built when nothing else is asked for",
 	"workloads/images/list.txt":           "a list of images",
@@ -244,7 +244,7 @@ func TestPlacesOfAnInstructionSet(t *testing.T) {
 		}
 	}
 	for _, home := range slices.Concat(homes, data, []string{
-		"workloads/images/list.txt", "workloads/functions.go", "image/image.go", "experiments/loops_test.go",
+		"workloads/images/list.txt", "workloads/functions.txt", "image/image.go", "experiments/loops_test.go",
 		"experiments/speed_test.go", "internal/rules", "docs/",
 	}) {
 		ok := slices.ContainsFunc(named, func(n string) bool { return strings.HasPrefix(n+"/", home) || n == home })

@@ -4,6 +4,7 @@ package simtest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"kprobesim/cpus"
@@ -87,6 +88,22 @@ func (g *Guest) Set(tb testing.TB, name string, values ...uint64) {
 	}
 }
 
+// List puts numbers of so many bytes each into the heap, and their address into the guest's variable arg2.
+func (g *Guest) List(tb testing.TB, size int, list ...uint64) uint64 {
+	tb.Helper()
+	at, err := g.Alloc(uint64(size*len(list)), 16)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i, v := range list {
+		if err := g.Store(at+uint64(i*size), size, v); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	g.Set(tb, "arg2", at)
+	return at
+}
+
 // Own reads a variable of one CPU, a word of the instruction set.
 func (g *Guest) Own(tb testing.TB, cpu int, name string) uint64 {
 	tb.Helper()
@@ -127,4 +144,34 @@ func (g *Guest) Kind(kind sim.EventKind) (out []sim.Event) {
 		}
 	}
 	return out
+}
+
+// Abuse draws n runs and runs each twice: it ends in whatever way, but it ends, and the same way again. Of the ways
+// to end that it knows, by a part of their text, some number must be met at least.
+func Abuse(tb testing.TB, n, least int, ways []string, draw func() (run func() string)) {
+	tb.Helper()
+	ends := map[string]int{}
+	for range n {
+		run := draw()
+		first, second := run(), run()
+		if first != second {
+			tb.Errorf("two runs end with %q and %q", first, second)
+		}
+		for _, how := range ways {
+			if strings.Contains(first, how) {
+				ends[how]++
+			}
+		}
+	}
+	tb.Log(ends)
+	if ends["<nil>"] == 0 || len(ends) < least {
+		tb.Errorf("not every end is met: %v", ends)
+	}
+}
+
+// AnySize holds that a machine runs with every size of memory: that the page table of its entry fits.
+func AnySize(t *testing.T, run func(change func(*sim.Config))) {
+	for _, mb := range []int{16, 32, 64, 256, 1024} {
+		run(func(c *sim.Config) { c.RAM = mb << 20 })
+	}
 }
