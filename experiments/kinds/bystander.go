@@ -22,9 +22,6 @@ func bystanderPart(op string, a account) string {
 // bystander has all CPUs but the first busy, and the first change a batch of probes. The first CPU's
 // own time is not counted, since it has asked for the change.
 func (s *session) bystander(m *Measurement) error {
-	if err := s.online(); err != nil {
-		return err
-	}
 	stop, err := s.load()
 	if err != nil {
 		return err

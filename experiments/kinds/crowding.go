@@ -20,9 +20,6 @@ const (
 // crowding measures the loop without a probe, registers the point's probes and the crowd, and measures the loop
 // again.
 func (s *session) crowding(m *Measurement) error {
-	if err := s.online(); err != nil {
-		return err
-	}
 	plain, err := s.baseline(m)
 	if err != nil {
 		return fmt.Errorf("without the probe: %w", err)

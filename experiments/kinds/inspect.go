@@ -28,10 +28,7 @@ func Inspect(p *schema.Point, moment string, micros int64, w io.Writer) error {
 	if kindOf(p.Kind).alone != nil {
 		return fmt.Errorf("kind %s boots a kernel whose files are not read: measuring a point compares the kernel's list of probes with it", p.Kind)
 	}
-	return boot(p, func(s *session) error {
-		if err := s.online(); err != nil {
-			return err
-		}
+	return boot(p, nil, func(s *session) error {
 		if err := s.until(moment, micros); err != nil {
 			return err
 		}

@@ -22,9 +22,6 @@ const (
 // that nothing interrupts, then how late a periodic timer's interrupts come. Both are taken on one
 // machine, so that nothing differs but the probe.
 func (s *session) irqOff(m *Measurement) error {
-	if err := s.online(); err != nil {
-		return err
-	}
 	if err := s.irqOffOnce(m, Plain); err != nil {
 		return fmt.Errorf("without the probe: %w", err)
 	}

@@ -35,9 +35,6 @@ const loadEarly = 1
 // the optimizer works for probes that are registered.
 func (s *session) latency(m *Measurement) error {
 	seen := s.listen(kprobes.EventProbe, smp.EventGraceBegin, smp.EventGraceEnd, smp.EventStop, kprobes.EventPatch)
-	if err := s.online(); err != nil {
-		return err
-	}
 	if err := s.k.Sleep(s.call, 1); err != nil { // a jiffy begins
 		return err
 	}

@@ -17,11 +17,7 @@ func Observed(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measure
 		return alone(p, watch)
 	}
 	m := &Measurement{}
-	err := boot(p, func(s *session) error {
-		if watch != nil {
-			s.observer = watch(s.m)
-			s.observe(s.observer)
-		}
+	err := boot(p, watch, func(s *session) error {
 		err := kindOf(p.Kind).measure(s, m)
 		m.Notes = append(m.Notes, s.facts...)
 		if err == nil {

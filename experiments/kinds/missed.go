@@ -17,9 +17,6 @@ const (
 // Unseen counts calls whose return no instance was free for. Their hits took place, so they are not
 // those that nmissed counts for a kprobe.
 func (s *session) missed(m *Measurement) error {
-	if err := s.online(); err != nil {
-		return err
-	}
 	if err := s.registerSettled(); err != nil {
 		return err
 	}

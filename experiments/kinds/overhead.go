@@ -13,9 +13,6 @@ import (
 // what they measured.
 func (s *session) overhead(m *Measurement) error {
 	m.Whole = s.p.Workload.Whole
-	if err := s.online(); err != nil {
-		return err
-	}
 	plain, err := s.baseline(m)
 	if err != nil {
 		return fmt.Errorf("without the probe: %w", err)

@@ -18,9 +18,6 @@ const (
 
 // scaling has every CPU call the probed function at the same time.
 func (s *session) scaling(m *Measurement) error {
-	if err := s.online(); err != nil {
-		return err
-	}
 	if err := s.registerSettled(); err != nil {
 		return err
 	}

@@ -42,10 +42,11 @@ type registered struct {
 	schema.Registration
 }
 
-// boot builds a machine for p, starts it, and runs body on the boot task of its kernel. The machine
-// ends when body does. Nothing is kept between points: each has cold caches and a kernel as it comes
-// up. Its RAM goes back to the host at the end, so body keeps nothing that looks at it.
-func boot(p *schema.Point, body func(*session) error) (err error) {
+// boot builds a machine for p, starts it with all its CPUs, and runs body on the boot task of its kernel. The machine ends
+// when body does. An observer of watch, if not nil, is told of every instruction from the start of the other CPUs on.
+// Nothing is kept between points: each has cold caches and a kernel as it comes up. Its RAM goes back to the host at the end,
+// so body keeps nothing that looks at it.
+func boot(p *schema.Point, watch func(*sim.Machine) cpus.Observer, body func(*session) error) (err error) {
 	var ram host.Pages
 	defer func() { err = errors.Join(err, ram.Free()) }()
 	c := config(p)
@@ -58,6 +59,13 @@ func boot(p *schema.Point, body func(*session) error) (err error) {
 	return sys.Run(func(c *sim.Call) error {
 		s.call = c
 		if err := s.loadModules(schema.LoadBoot); err != nil {
+			return err
+		}
+		if watch != nil {
+			s.observer = watch(s.m)
+			s.observe(s.observer)
+		}
+		if err := s.online(); err != nil {
 			return err
 		}
 		return body(s)

@@ -26,10 +26,7 @@ func Trace(p *schema.Point, n int64, w io.Writer) error {
 	if p.Workload.Loop == "" && p.Kind != schema.KindUserProbes {
 		return fmt.Errorf("experiments of kind %s call no function again and again: look at them with timeline", p.Kind)
 	}
-	return boot(p, func(s *session) error {
-		if err := s.online(); err != nil {
-			return err
-		}
+	return boot(p, nil, func(s *session) error {
 		return trace(s, n, w)
 	})
 }

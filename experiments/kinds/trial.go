@@ -66,11 +66,8 @@ func Try(p *schema.Point, t Trial) (*Tried, error) {
 
 // run boots a machine, and loads the module between two pieces of work and unloads it behind them.
 func (out *Tried) run(p *schema.Point, before, with func(*session) error) error {
-	return boot(p, func(s *session) (err error) {
+	return boot(p, nil, func(s *session) (err error) {
 		defer func() { out.Console = s.m.Console() }()
-		if err := s.online(); err != nil {
-			return err
-		}
 		if before != nil {
 			if err := before(s); err != nil {
 				return err

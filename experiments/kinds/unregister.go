@@ -15,9 +15,6 @@ const (
 // unregister registers a batch twice and takes the time of unregistering it. One call each is
 // measured on fewer probes when the workload says so, since every call waits for a grace period.
 func (s *session) unregister(m *Measurement) error {
-	if err := s.online(); err != nil {
-		return err
-	}
 	stop, err := s.load()
 	if err != nil {
 		return err

@@ -40,9 +40,6 @@ type userSession struct {
 // userProbes measures calls without the probe and with it. The tasks of each are new, so that each brings its pages in.
 // That is why a call's cycles come from the difference of a run with twice the calls.
 func (s *session) userProbes(m *Measurement) error {
-	if err := s.online(); err != nil {
-		return err
-	}
 	u, err := s.program(s.p.Workload.Hits)
 	if err != nil {
 		return err

@@ -21,9 +21,6 @@ const (
 // watchpoints measures the loop without the watchpoint, registers it, measures the loop again, and unregisters it.
 func (s *session) watchpoints(m *Measurement) error {
 	w := s.aim()
-	if err := s.online(); err != nil {
-		return err
-	}
 	plain, err := s.baseline(m)
 	if err != nil {
 		return fmt.Errorf("without the watchpoint: %w", err)
