@@ -80,9 +80,9 @@ type figure struct {
 // loopMiss is a figure that the window model misses by more than loopTolerance: by how much, in percent of
 // the figure, and for want of what. A miss that shrinks must be entered anew.
 type loopMiss struct {
-	loop, machine string
-	percent       float64
-	lacks         string
+	Loop, Machine string
+	Percent       float64
+	Lacks         string
 }
 
 // loopTolerance is how far the window model may be from a figure, in percent.
@@ -103,23 +103,26 @@ type loopFamily struct {
 //
 // IL numbers are rows of InstLatx64 in the file that the machine's description names, MD is M. Desnoyers' thesis,
 // and the descriptions explain the other names.
-var publishedLoops = readLoops("loops.json")
+var publishedLoops = fromFile[publishedLoop]("loops.json")
 
 // powerLoops are loops of a POWER5, assembled by GNU as. What they take follows from the latencies and units
 // that GCC schedules by (gcc/config/rs6000/power5.md, by the name of a reservation), where they leave no choice:
 // no measured loop of this processor was published. r3 and r4 point to memory, r5 is zero.
-var powerLoops = readLoops("loops_power.json")
+var powerLoops = fromFile[publishedLoop]("loops_power.json")
 
-// readLoops reads loops of the folder testdata.
-func readLoops(file string) (loops []publishedLoop) {
+// loopMisses are the figures that the window model misses.
+var loopMisses = fromFile[loopMiss]("loops_misses.json")
+
+// fromFile reads a list of the folder testdata.
+func fromFile[T any](file string) (all []T) {
 	b, err := os.ReadFile(filepath.Join("testdata", file))
 	if err == nil {
-		err = json.Unmarshal(b, &loops)
+		err = json.Unmarshal(b, &all)
 	}
 	if err != nil {
 		panic(err) // the file is ours
 	}
-	return loops
+	return all
 }
 
 var loopFamilies = []loopFamily{
@@ -182,7 +185,7 @@ func holdMisses(t *testing.T, results map[string]map[string]loopResult) {
 	t.Helper()
 	listed := map[loopName]loopMiss{}
 	for _, m := range loopMisses {
-		listed[loopName{m.machine, m.loop}] = m
+		listed[loopName{m.Machine, m.Loop}] = m
 	}
 	for machine, loops := range results {
 		for loop, r := range loops {
@@ -192,8 +195,8 @@ func holdMisses(t *testing.T, results map[string]map[string]loopResult) {
 			switch missed := math.Abs(r.windowOff) > loopTolerance; {
 			case missed != isListed:
 				t.Errorf("%s, %s: %.2f cycles, %+.0f %% off; listed as a miss: %t", machine, loop, r.window, r.windowOff, isListed)
-			case missed && math.Abs(r.windowOff-m.percent) > 1:
-				t.Errorf("%s, %s: %+.0f %% off, listed as %+.0f %%", machine, loop, r.windowOff, m.percent)
+			case missed && math.Abs(r.windowOff-m.Percent) > 1:
+				t.Errorf("%s, %s: %+.0f %% off, listed as %+.0f %%", machine, loop, r.windowOff, m.Percent)
 			}
 		}
 	}
@@ -255,7 +258,7 @@ func loopCell(f figure, r loopResult) string {
 func missTable(results map[string]map[string]loopResult) string {
 	b := "| machine | loop | error | what is missing |\n|---|---|---|---|\n"
 	for _, m := range loopMisses {
-		b += fmt.Sprintf("| %s | %s | %+.0f %% | %s |\n", m.machine, m.loop, results[m.machine][m.loop].windowOff, m.lacks)
+		b += fmt.Sprintf("| %s | %s | %+.0f %% | %s |\n", m.Machine, m.Loop, results[m.Machine][m.Loop].windowOff, m.Lacks)
 	}
 	return b
 }

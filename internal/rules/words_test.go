@@ -60,7 +60,6 @@ var allowed = map[string]struct{ words, reason string }{
 	"experiments/kinds/userloop_test.go": {"iret swapgs sysret", "reads the trace of an x86 guest"},
 	"experiments/needed_test.go":         {"popf popfq pushf", "names of loops and keys of a machine description"},
 	"experiments/machines_test.go":       {"mfcr", "a key of a machine description"},
-	"experiments/loops_misses_test.go":   {"isync", "a loop of a POWER5"},
 	"experiments/loops_test.go":          {"0x0f 0xf4 eax ecx edi edx hlt rax rcx rdi rdx rsi", "runs loops that others timed on x86 processors"},
 	"kprobes/api_test.go":                {"int3", "an entry of exceptions that cannot be probed, by its symbol"},
 	"kprobes/many_irq_test.go":           {"sti", "a guest function of x86 is named so"},
