@@ -1,14 +1,11 @@
 package reports
 
 import (
-	"bytes"
-	"fmt"
 	"strconv"
 
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/internal/clock"
-	"kprobesim/results"
 	"kprobesim/results/tables"
 )
 
@@ -22,28 +19,8 @@ func accountsCSV(outcomes []running.Outcome) ([]byte, error) {
 	if len(t.Rows) == 0 {
 		return nil, nil
 	}
-	var b bytes.Buffer
-	for i, c := range t.Columns {
-		fmt.Fprintf(&b, "%s%s", separator(i), c.Title)
-	}
-	for _, row := range t.Rows {
-		b.WriteString("\n")
-		for i, cell := range row {
-			if err := results.CheckField(cell); err != nil {
-				return nil, fmt.Errorf("accounts: %q %w", cell, err)
-			}
-			fmt.Fprintf(&b, "%s%s", separator(i), cell)
-		}
-	}
-	b.WriteString("\n")
-	return b.Bytes(), nil
-}
-
-func separator(column int) string {
-	if column == 0 {
-		return ""
-	}
-	return ","
+	text, err := t.CSV()
+	return []byte(text), err
 }
 
 // accountsTable tabulates the accounts of every point.

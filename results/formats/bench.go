@@ -79,10 +79,7 @@ func betterOf(unit string) string {
 // has no noise, so benchstat must not look for it. Replicates are lines of one name, and units are not
 // exact then: benchstat compares the replicates of two files and computes p-values. Points with none of
 // the metrics are left out.
-func BenchText(s *results.Set, opt BenchOptions) ([]byte, error) {
-	if err := opt.validate(); err != nil {
-		return nil, fmt.Errorf("benchmark format: %w", err)
-	}
+func BenchText(s *results.Set, opt BenchOptions) []byte {
 	var b bytes.Buffer
 	assume := " assume=exact"
 	if s.Replicated() {
@@ -111,19 +108,7 @@ func BenchText(s *results.Set, opt BenchOptions) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "Benchmark%s/probe=%s %d%s\n", opt.Name, benchWord(p.Probe), hits(s, p), values)
 	}
-	return b.Bytes(), nil
-}
-
-func (opt BenchOptions) validate() error {
-	if first := []rune(opt.Name + " ")[0]; !unicode.IsUpper(first) || opt.Name != benchWord(opt.Name) {
-		return fmt.Errorf("name %q must be one word with a capital", opt.Name)
-	}
-	for _, m := range opt.Metrics {
-		if m.Unit == "" || m.Unit != benchWord(m.Unit) {
-			return fmt.Errorf("unit %q of %s must be one word", m.Unit, m.Metric)
-		}
-	}
-	return nil
+	return b.Bytes()
 }
 
 // configOf drops what the benchmark line itself says.
