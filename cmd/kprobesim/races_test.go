@@ -12,7 +12,8 @@ func TestRaces(t *testing.T) {
 		code     int
 		out, err string // parts of what is printed
 	}{
-		{"races jump-into -n 14 --per-scenario", exitOK, "jump-into  i386-breakpoint  5 ", "a second"},
+		{"races jump-into -n 13 --per-scenario", exitOK, "jump-into  i386-breakpoint  5 ", "a second"},
+		{"races jump-into -n 15 --per-scenario", exitOK, "jump-into  i386-breakpoint  5 ", ""},
 		{"races optimize --variant stop_machine -n 3 --policy exhaustive", exitOK, "more are left: run more", ""},
 		{"races jump-into --variant breakpoint -n 3 --mutant jump-into-region --violations 1", exitFailed, "--mutant jump-into-region --replay 0", "1 schedule with violations"},
 		{"races jump-into --variant breakpoint --mutant jump-into-region --replay 0 --lines 5", exitFailed, "work_tight_loop+0x3", "schedule 0 has a violation: inside"},

@@ -286,6 +286,18 @@ func bare(name, sort string, cpus int64) *schema.Point {
 	return p
 }
 
+// TestRoundTime: an estimate has two digits or so.
+func TestRoundTime(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		11*time.Minute + 40*time.Second: "12m0s", 83600 * time.Millisecond: "1m24s", 5430 * time.Millisecond: "5.4s",
+		765432 * time.Microsecond: "770ms", 45678 * time.Microsecond: "46ms",
+	} {
+		if got := roundTime(d).String(); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
+	}
+}
+
 // TestTimeLeft reckons by sorts and CPUs, by what is planned, and by points that take longer than was expected.
 func TestTimeLeft(t *testing.T) {
 	quick, slow := bare("quick", "x", 1), bare("slow", "y", 1)

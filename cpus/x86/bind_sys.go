@@ -339,15 +339,6 @@ func bindCmov(d *decoder, r *row) bool {
 	return bindTwo(d, r)
 }
 
-// bindXchg binds xchg, whose memory form x86asm prints with the operands in either order and which
-// locks by itself.
-func bindXchg(d *decoder, r *row) bool {
-	if d.isMem(1) {
-		d.x.Args[0], d.x.Args[1] = d.x.Args[1], d.x.Args[0]
-	}
-	return bindTwo(d, r)
-}
-
 // bindSizedImm binds an optional immediate; the width is the operand size.
 func bindSizedImm(d *decoder, r *row) bool {
 	if !bindImm(d, r) {

@@ -50,7 +50,7 @@ var dataTransfer = map[x86asm.Op]row{
 
 	// The memory form has the class of what locks, whether or not the prefix is there.
 	x86asm.XCHG: {
-		bind: bindXchg, class: clXchg, inMem: clLocked, io: ioReadDst | ioSetSrc | ioLock,
+		bind: bindTwo, class: clXchg, inMem: clLocked, io: ioReadDst | ioSetSrc | ioLock,
 		reg: byWidth{xchgR[uint8], xchgR[uint16], xchgR[uint32], xchgR[uint64]},
 		mem: byWidth{xchgM[uint8], xchgM[uint16], xchgM[uint32], xchgM[uint64]},
 	},

@@ -74,10 +74,7 @@ func apply32(f *fix) error {
 	if relative {
 		v = int64(int32(f.relative()))
 	}
-	switch {
-	case size == 4:
-		return f.put(4, uint64(v), anyValue)
-	case relative:
+	if relative {
 		return f.put(size, uint64(v), signedValue)
 	}
 	return f.put(size, uint64(v), eitherValue)

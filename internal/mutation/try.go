@@ -20,6 +20,7 @@ const everyTest = `.(Test|Fuzz|Example)\w*`
 type trial struct {
 	bench *mutants.Bench
 	takes map[string]time.Duration // what the tests of a package take where nothing is wrong; 0 where they fail
+	out   io.Writer
 }
 
 // patience is how long the tests of a package may take where nothing is wrong.
@@ -38,7 +39,7 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, few
 		return err
 	}
 	defer printScores(scores, out)
-	tr := &trial{bench, map[string]time.Duration{}}
+	tr := &trial{bench, map[string]time.Duration{}, out}
 	for i, m := range which {
 		begin := time.Now()
 		by, err := tr.noticed(ctx, i, t.testers(m.pkg, few))
@@ -113,8 +114,9 @@ func (tr *trial) measure(ctx context.Context, p string) error {
 		return nil
 	}
 	passed, took, err := tr.bench.Sound(ctx, p+everyTest, patience)
-	if tr.takes[p] = took; !passed {
+	if tr.takes[p] = took; !passed && err == nil {
 		tr.takes[p] = 0
+		fmt.Fprintf(tr.out, "%s: its tests fail without a mutant, too, and notice nothing\n", p)
 	}
 	return err
 }

@@ -41,3 +41,17 @@ func TestKindsHaveOneColour(t *testing.T) {
 		t.Error("what is no kind has the colour of one")
 	}
 }
+
+// TestMarksDiffer: kinds that stand in one figure have marks of their own.
+func TestMarksDiffer(t *testing.T) {
+	for _, figure := range []string{"k b o r rb ro", "k f e rf re", "k j kr jr"} {
+		taken := map[int]string{}
+		for _, name := range strings.Fields(figure) {
+			if mark := kindMark(name); taken[mark] != "" {
+				t.Errorf("%s has the mark of %s", name, taken[mark])
+			} else {
+				taken[mark] = name
+			}
+		}
+	}
+}
