@@ -84,13 +84,12 @@
 //
 // # Machine descriptions
 //
-// Every table with a number says where it is from: source = "NAME: where", NAME being explained in
-// [sources], or fitted = ["k"] and source = "fitted: ..." for a number that was fitted on the
-// published figures of the named points of the experiment in [calibration]. There are never more
-// fitted numbers than figures. An event that cannot be told apart from another one is tied to it:
-// same_as = "exception_breakpoint" instead of cycles, with a source that says why; it has the other's
-// number, also while that is fitted, and more = 10 makes it so many cycles dearer. Costs are cycles, written as integers, decimals or fractions. See
-// machines/xeon-e5410.toml for all tables; the ISA names classes and events.
+// Every table with a number says where it is from: source = "NAME: where", NAME being explained in [sources], or fitted =
+// ["k"] and source = "fitted: ..." for a number that was fitted on the published figures of the named points of the
+// experiment in [calibration]. There are never more fitted numbers than figures. An event that cannot be told apart from
+// another one is tied to it: same_as = "exception_breakpoint" instead of cycles, with a source that says why; it has the
+// other's number, also while that is fitted, and more = 10 makes it so many cycles dearer. Costs are cycles, written as
+// integers, decimals or fractions. See machines/xeon-e5410.toml for all tables; the ISA names classes and events.
 //
 // # What is measured
 //

@@ -10,10 +10,9 @@ import (
 	"kprobesim/mmu"
 )
 
-// core reads the clock, the shape of the core and its predictor.
-// A description may leave front_end and groups out, as their zero values hold nothing up.
-// Every other table is needed: a number that is not known is fitted or argued for, never assumed
-// in silence.
+// core reads the clock, the shape of the core and its predictor. A description may leave front_end and groups out, as
+// their zero values hold nothing up. Every other table is needed: a number that is not known is fitted or argued for,
+// never assumed in silence.
 func (mr *machineReader) core(r *doc.Reader) {
 	c := &mr.m.CPU
 	clocks := r.Sub("clock", true)

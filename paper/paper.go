@@ -266,7 +266,8 @@ const (
 	pageWidth   = 176
 )
 
-// figure writes a figure of an experiment as a float with a label. Its caption is made from the data. Wide ones span both columns.
+// figure writes a figure of an experiment as a float with a label. Its caption is made from the data. Wide ones span both
+// columns.
 func (p *Paper) figure(experiment, name, span string) (string, error) {
 	s, err := p.set(experiment)
 	if err != nil {

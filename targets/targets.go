@@ -30,8 +30,8 @@ type Target struct {
 	Images []workloads.Image // guest kernels of this program, in the order of lists
 }
 
-// List returns the targets in the order of lists.
-// Each call makes new values, so that nothing a caller does to them shows elsewhere.
+// List returns the targets in the order of lists. Each call makes new values, so that nothing a caller does to them shows
+// elsewhere.
 func List() []Target {
 	return []Target{
 		{
@@ -58,8 +58,8 @@ func imagesFor(name string) []workloads.Image {
 	return slices.DeleteFunc(workloads.List(), func(im workloads.Image) bool { return im.ISA != name })
 }
 
-// Find returns the target of a name in a list, or nil.
-// The list is an argument, so that tests can add an instruction set that exists nowhere else.
+// Find returns the target of a name in a list, or nil. The list is an argument, so that tests can add an instruction set
+// that exists nowhere else.
 func Find(list []Target, name string) *Target {
 	i := slices.IndexFunc(list, func(t Target) bool { return t.Name == name })
 	if i < 0 {

@@ -211,8 +211,8 @@ func TestEstimateFails(t *testing.T) {
 	}
 }
 
-// Memory is the sum of the process, of what measurements add to
-// it on the CPUs of the plan, and of points and profiles. Here all points are kept, so that one worker is reckoned with, and what was measured is given.
+// Memory is the sum of the process, of what measurements add to it on the CPUs of the plan, and of points and profiles.
+// Here all points are kept, so that one worker is reckoned with, and what was measured is given.
 func TestEstimateOfMemory(t *testing.T) {
 	plan, dir := alike(planOf(t, "workload.hits=10"), make([]int64, 200)...), t.TempDir()
 	for i := range plan.Points {

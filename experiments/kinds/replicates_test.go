@@ -31,8 +31,8 @@ func measured(t *testing.T, pt *schema.Point) []results.Record {
 	return records
 }
 
-// A replicate does not depend on the others; the first
-// one of seed 0 is the measurement without the key; and every other one, and every other seed, is measured under another layout, which a cold hit shows.
+// A replicate does not depend on the others; the first one of seed 0 is the measurement without the key; and every other
+// one, and every other seed, is measured under another layout, which a cold hit shows.
 func TestReplicates(t *testing.T) {
 	exptest.Alone(t)
 	for name := range exptest.Eras() {

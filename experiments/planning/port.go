@@ -13,9 +13,10 @@ import (
 )
 
 // port replaces a setting of schema.PortKey by settings of kernel.isa, kernel.image and kernel.era, in the place of that
-// setting, so that later ones still overrule them, and returns how many settings there are up to the last of these. The points of root that are to be boosted become emulated where
-// the other instruction set's kernels emulate, and the reverse: both mean hits that take no step. Where no hit steps,
-// those that are to step become emulated, too. Values of a sweep that the machine or its kernels cannot have are left out.
+// setting, so that later ones still overrule them, and returns how many settings there are up to the last of these. The
+// points of root that are to be boosted become emulated where the other instruction set's kernels emulate, and the
+// reverse: both mean hits that take no step. Where no hit steps, those that are to step become emulated, too. Values of a
+// sweep that the machine or its kernels cannot have are left out.
 func (p *planner) port(root *doc.Node, settings []doc.Setting) (out []doc.Setting, said int) {
 	for _, s := range settings {
 		if !slices.Equal(s.Path, []string{schema.PortKey}) {
@@ -142,9 +143,9 @@ func (p *planner) portMode(pt *doc.Node, was, is string) {
 	m.Is, m.Points = is, append(m.Points, pt.Find("name").Text)
 }
 
-// portSweep leaves out values of a sweep: more CPUs than the target's board has places for, ways of changing
-// text that its kernels do not have, and functions of others. A sweep of which nothing would be left stays as it is, and its points say why
-// they cannot run.
+// portSweep leaves out values of a sweep: more CPUs than the target's board has places for, ways of changing text that
+// its kernels do not have, and functions of others. A sweep of which nothing would be left stays as it is, and its points
+// say why they cannot run.
 func (p *planner) portSweep(root *doc.Node, t *targets.Target) {
 	if space, err := t.Board.Space(t.ISA); err == nil && space.CPUs > 0 {
 		p.portAxis(root, "kernel", "cpus", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n <= space.CPUs })
