@@ -1,9 +1,7 @@
 package image
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 )
 
 // LoadBare reads the kernel of somebody else: an ELF executable without symbols and debug information of
@@ -34,11 +32,7 @@ func (im *Image) loadBare(b []byte, symbols func(*Image) ([]Symbol, error)) erro
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(im.Symbols, func(a, b Symbol) int {
-		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name))
-	})
-	im.indexNames()
-	im.indexSpans()
+	im.index()
 	return nil
 }
 

@@ -71,12 +71,8 @@ func (im *Image) reindex() {
 	for i := range im.modules {
 		im.add(&im.modules[i])
 	}
-	slices.SortStableFunc(im.Symbols, func(a, b Symbol) int {
-		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name))
-	})
 	slices.SortStableFunc(im.sections, func(a, b section) int { return cmp.Compare(a.addr, b.addr) })
-	im.indexNames()
-	im.indexSpans()
+	im.index()
 }
 
 // add appends the sections and symbols of a module. Functions with descriptors have a symbol for each of the two, as

@@ -52,11 +52,7 @@ func (im *Image) loadSymbols(f *elf.File) error {
 	if err := im.loadDescriptors(); err != nil {
 		return err
 	}
-	slices.SortStableFunc(im.Symbols, func(a, b Symbol) int {
-		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name))
-	})
-	im.indexNames()
-	im.indexSpans()
+	im.index()
 	return im.findNatives()
 }
 
@@ -89,9 +85,12 @@ func convertSymbol(f *elf.File, s elf.Symbol) (Symbol, bool) {
 	return sym, true
 }
 
-// indexNames finds the symbol of each name: among equal names the kernel's, then the global, then the lower one. Symbols of
-// a module have their names behind its own, too.
-func (im *Image) indexNames() {
+// index sorts the symbols and makes both indices of them. By name it finds among equal ones the kernel's, then the global,
+// then the lower one. Symbols of a module have their names behind its own, too.
+func (im *Image) index() {
+	slices.SortStableFunc(im.Symbols, func(a, b Symbol) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name))
+	})
 	im.byName = make(map[string]int32, len(im.Symbols))
 	for i := range im.Symbols {
 		s := &im.Symbols[i]
@@ -100,6 +99,7 @@ func (im *Image) indexNames() {
 			im.indexName(s.Module+moduleMark+s.Name, i)
 		}
 	}
+	im.indexSpans()
 }
 
 func (im *Image) indexName(name string, i int) {

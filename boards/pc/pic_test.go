@@ -1,6 +1,11 @@
 package pc
 
-import "testing"
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
 
 // newPICs are controllers as Linux programs them: vectors 30h and 38h, nothing masked.
 func newPICs() *pics {
@@ -15,23 +20,15 @@ func newPICs() *pics {
 	return p
 }
 
-// step is one thing done to the controllers. What it gives is compared with want.
-type step struct {
-	do   string
-	n    uint8
-	want int
-}
-
-const none = -1
-
-// run does a step: raise and lower an input, the acknowledge's vector, whether the line is up, ports.
-func (p *pics) run(s step) int {
+// run does a step: raise and lower an input, the acknowledge's vector, whether the line is up, ports. It returns -1 for
+// what gives nothing, and -2 for what there is not.
+func (p *pics) run(do string, n uint8) int {
 	defer p.connect()
-	switch s.do {
+	switch do {
 	case "raise":
-		p.set(s.n, true)
+		p.set(n, true)
 	case "lower":
-		p.set(s.n, false)
+		p.set(n, false)
 	case "ack":
 		return int(p.acknowledge())
 	case "line":
@@ -40,122 +37,53 @@ func (p *pics) run(s step) int {
 		}
 		return 0
 	case "master": // OCW2 and OCW3
-		p[0].store(0, s.n)
+		p[0].store(0, n)
 	case "slave":
-		p[1].store(0, s.n)
+		p[1].store(0, n)
 	case "mask master":
-		p[0].store(1, s.n)
+		p[0].store(1, n)
 	case "mask slave":
-		p[1].store(1, s.n)
+		p[1].store(1, n)
 	case "read master":
-		return int(p[0].load(uint16(s.n)))
+		return int(p[0].load(uint16(n)))
 	case "read slave":
-		return int(p[1].load(uint16(s.n)))
+		return int(p[1].load(uint16(n)))
+	default:
+		return -2
 	}
-	return none
+	return -1
 }
 
-// TestPIC holds sequences that the datasheet describes.
+// TestPIC holds sequences that the datasheet describes: each line of testdata/pic.txt is a step, and what it gives.
 func TestPIC(t *testing.T) {
-	for name, steps := range map[string][]step{
-		"fully nested": {
-			{"raise", 4, none},
-			{"line", 0, 1},
-			{"ack", 0, 0x34},
-			{"line", 0, 0},
-			{"raise", 5, none},
-			{"line", 0, 0},
-			{"raise", 1, none},
-			{"line", 0, 1},
-			{"ack", 0, 0x31},
-			{"master", 0x0b, none},
-			{"read master", 0, 0x12},
-			{"master", 0x20, none},
-			{"line", 0, 0},
-			{"master", 0x20, none},
-			{"ack", 0, 0x35},
-		},
-		"an edge makes one request": {
-			{"raise", 3, none},
-			{"ack", 0, 0x33},
-			{"master", 0x63, none},
-			{"line", 0, 0},
-			{"lower", 3, none},
-			{"raise", 3, none},
-			{"line", 0, 1},
-		},
-		"masked": {
-			{"mask master", 0x08, none},
-			{"raise", 3, none},
-			{"line", 0, 0},
-			{"read master", 1, 8},
-			{"read master", 0, 8},
-			{"mask master", 0, none},
-			{"ack", 0, 0x33},
-		},
-		"spurious": {
-			{"raise", 3, none},
-			{"lower", 3, none},
-			{"line", 0, 0},
-			{"ack", 0, 0x37},
-			{"master", 0x0b, none},
-			{"read master", 0, 0},
-		},
-		"cascade": {
-			{"raise", 12, none},
-			{"ack", 0, 0x3c},
-			{"master", 0x0b, none},
-			{"read master", 0, 4},
-			{"slave", 0x0b, none},
-			{"read slave", 0, 0x10},
-			{"raise", 8, none},
-			{"line", 0, 0}, // nested under input 2
-			{"slave", 0x64, none},
-			{"master", 0x62, none},
-			{"ack", 0, 0x38},
-		},
-		"spurious of the second": {
-			{"raise", 9, none},
-			{"mask slave", 0xff, none},
-			{"line", 0, 0},
-			{"mask slave", 0, none},
-			{"line", 0, 1},
-		},
-		"rotation": {
-			{"raise", 2 + 1, none}, {"ack", 0, 0x33}, {"master", 0xa0, none}, // input 3 is the lowest now
-			{"lower", 3, none}, {"raise", 3, none}, {"raise", 4, none}, {"ack", 0, 0x34},
-		},
-		"set priority": {
-			{"master", 0xc4, none}, {"raise", 1, none}, {"raise", 6, none}, {"ack", 0, 0x36}, {"master", 0x20, none}, {"ack", 0, 0x31},
-		},
-		"special mask": {
-			{"raise", 1, none},
-			{"ack", 0, 0x31},
-			{"raise", 5, none},
-			{"line", 0, 0},
-			{"mask master", 2, none},
-			{"line", 0, 0},
-			{"master", 0x68, none},
-			{"line", 0, 1},
-			{"master", 0x48, none},
-			{"line", 0, 0},
-		},
-		"poll": {
-			{"raise", 6, none},
-			{"master", 0x0c, none},
-			{"read master", 0, 0x86},
-			{"master", 0x0b, none},
-			{"read master", 0, 0x40},
-			{"master", 0x0c, none},
-			{"read master", 0, 0},
-		},
-	} {
-		p := newPICs()
-		for i, s := range steps {
-			if got := p.run(s); got != s.want {
-				t.Errorf("%s, step %d, %s %#x: %#x, want %#x", name, i, s.do, s.n, got, s.want)
-			}
+	b, err := os.ReadFile("testdata/pic.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p *pics
+	steps := 0
+	for i, line := range strings.Split(string(b), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if !strings.HasPrefix(line, "\t") {
+			p = newPICs()
+			continue
 		}
+		do, gives, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		n, want := uint64(0), int64(-1)
+		if at := strings.Index(do, " 0x"); at >= 0 {
+			n, err = strconv.ParseUint(do[at+1:], 0, 8)
+			do = do[:at]
+		}
+		if gives != "" && err == nil {
+			want, err = strconv.ParseInt(gives, 0, 16)
+		}
+		if got := p.run(do, uint8(n)); err != nil || got != int(want) {
+			t.Errorf("line %d, %s: %#x, want %#x, %v", i+1, line, got, want, err)
+		}
+		steps++
+	}
+	if steps < 80 {
+		t.Errorf("%d steps", steps)
 	}
 }
 

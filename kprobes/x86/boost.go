@@ -1,83 +1,38 @@
 package x86
 
-import "slices"
+import "strings"
 
-// byteSpan is a range of opcode bytes, both ends included.
-type byteSpan struct{ lo, hi byte }
+// opcodes lists bytes and ranges of them, both ends included, in hexadecimal.
+type opcodes string
 
-func inSpans(spans []byteSpan, b byte) bool {
-	return slices.ContainsFunc(spans, func(s byteSpan) bool { return s.lo <= b && b <= s.hi })
-}
-
-// noBoost lists the one-byte opcodes that a kernel of the era single-steps. Everything else
-// is boosted, whether or not that is the tightest rule: shifts and the unary groups are refused
-// although they would be harmless.
-// Branches are among them, because the guest corrects the instruction pointer only after a step.
-func noBoost() []byteSpan {
-	return []byteSpan{
-		{0x2e, 0x2e},               // cs override
-		{0x62, 0x62}, {0x67, 0x67}, // bound, address size override
-		{0x70, 0x7f},               // jcc
-		{0x9a, 0x9a},               // call far
-		{0xc0, 0xc1},               // shifts by immediate
-		{0xcc, 0xce},               // int3, int, into
-		{0xd0, 0xd3},               // shifts
-		{0xd6, 0xd6}, {0xd8, 0xdf}, // salc, x87
-		{0xe0, 0xe3},               // loops, jcxz
-		{0xe8, 0xe9}, {0xeb, 0xeb}, // call, jmp
-		{0xf0, 0xf4}, {0xf6, 0xf7}, {0xfe, 0xff}, // lock, int1, rep, hlt; unary groups
+func (list opcodes) has(b byte) bool {
+	const digits = "0123456789abcdef"
+	text := string([]byte{digits[b>>4], digits[b&15]})
+	for span := range strings.FieldsSeq(string(list)) {
+		lo, hi, ranged := strings.Cut(span, "-")
+		if text == lo || ranged && lo < text && text <= hi {
+			return true
+		}
 	}
+	return false
 }
 
-// boostPrefixes lists prefixes behind which the rules look at the next byte.
-// The others, cs and address size, are refused with the opcodes, as the kernel does.
-func boostPrefixes() []byteSpan {
-	return []byteSpan{
-		{0x26, 0x26}, {0x36, 0x36}, {0x3e, 0x3e}, {0x64, 0x66}, {0xf0, 0xf0}, {0xf2, 0xf3},
-	}
-}
+const (
+	// noBoost are the one-byte opcodes that a kernel of the era single-steps. Everything else is boosted, whether or not
+	// that is the tightest rule: shifts (c0 to d3) and the unary groups (f6 and behind) are refused although they would
+	// be harmless. Branches are among them, because the guest corrects the instruction pointer only after a step.
+	noBoost opcodes = "2e 62 67 70-7f 9a c0-c1 cc-ce d0-d3 d6 d8-df e0-e3 e8-e9 eb f0-f4 f6-f7 fe-ff"
 
-// boost0F lists the two-byte opcodes (behind 0f) that are boosted.
-// They are the set bits of the kernel's table for them, as spans. Near jcc (80 to 8f, SDM vol. 2,
-// table A-3) is a gap, as a relative branch in a slot leads elsewhere.
-func boost0F() []byteSpan {
-	return []byteSpan{
-		{0x02, 0x03},
-		{0x06, 0x06},
-		{0x08, 0x09},
-		{0x20, 0x23},
-		{0x31, 0x31},
-		{0x40, 0x4f},
-		{0x60, 0x6b},
-		{0x6e, 0x6f},
-		{0x74, 0x77},
-		{0x7e, 0x7f},
-		{0x90, 0x9f},
-		{0xa0, 0xa1},
-		{0xa3, 0xa5},
-		{0xa8, 0xa9},
-		{0xab, 0xad},
-		{0xaf, 0xaf},
-		{0xb0, 0xb7},
-		{0xbb, 0xbf},
-		{0xc0, 0xc1},
-		{0xc8, 0xcf},
-		{0xd1, 0xd3},
-		{0xd5, 0xd5},
-		{0xd8, 0xd9},
-		{0xdb, 0xdd},
-		{0xdf, 0xdf},
-		{0xe1, 0xe2},
-		{0xe5, 0xe5},
-		{0xe8, 0xe9},
-		{0xeb, 0xed},
-		{0xef, 0xef},
-		{0xf1, 0xf3},
-		{0xf5, 0xf5},
-		{0xf8, 0xfa},
-		{0xfc, 0xfe},
-	}
-}
+	// boostPrefixes are prefixes behind which the rules look at the next byte.
+	// The others, cs and address size, are refused with the opcodes, as the kernel does.
+	boostPrefixes opcodes = "26 36 3e 64-66 f0 f2-f3"
+
+	// boost0F are the two-byte opcodes (behind 0f) that are boosted.
+	// They are the set bits of the kernel's table for them, as spans. Near jcc (80 to 8f, SDM vol. 2,
+	// table A-3) is a gap, as a relative branch in a slot leads elsewhere.
+	boost0F opcodes = "02-03 06 08-09 20-23 31 40-4f 60-6b 6e-6f 74-77 7e-7f 90-9f a0-a1 a3-a5 a8-a9 ab-ad af b0-b7 bb-bf " +
+		"c0-c1 c8-cf d1-d3 d5 d8-d9 db-dd df e1-e2 e5 e8-e9 eb-ed ef f1-f3 f5 f8-fa fc-fe"
+)
 
 // canBoost reports whether the instruction at the start of code may be followed by a jump
 // back instead of being single-stepped, by the rules of Linux 2.6.33. The rules look at bytes
@@ -86,11 +41,11 @@ func canBoost(code []byte, mode int) bool {
 	for i, b := range code {
 		switch {
 		case b == 0x0f:
-			return i+1 < len(code) && inSpans(boost0F(), code[i+1])
+			return i+1 < len(code) && boost0F.has(code[i+1])
 		case mode == 64 && b&0xf0 == 0x40: // REX
-		case inSpans(boostPrefixes(), b):
+		case boostPrefixes.has(b):
 		default:
-			return !inSpans(noBoost(), b)
+			return !noBoost.has(b)
 		}
 		if i >= maxInsn-1 {
 			return false

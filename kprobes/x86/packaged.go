@@ -140,7 +140,7 @@ func (p Packaged) canBoost(in insn) bool {
 	case op[0] == 0x0f && len(op) > 1 && (op[1] == 0x38 || op[1] == 0x3a), vector(op, p.Mode):
 		return false
 	case op[0] == 0x0f:
-		return len(op) > 1 && (op[1] == 0x1f || inSpans(boost0F(), op[1]))
+		return len(op) > 1 && (op[1] == 0x1f || boost0F.has(op[1]))
 	}
 	return canBoost(in.Code, p.Mode)
 }
