@@ -114,7 +114,7 @@ func (w wait) measure(program, kernel string) (cost, error) {
 		return cost{}, fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, text[max(0, len(text)-500):])
 	}
 	u, _ := c.ProcessState.SysUsage().(*syscall.Rusage)
-	return cost{time.Since(start), c.ProcessState.UserTime() + c.ProcessState.SystemTime(), u.Maxrss}, nil
+	return cost{time.Since(start), c.ProcessState.UserTime() + c.ProcessState.SystemTime(), int64(u.Maxrss)}, nil
 }
 
 // least has the lower of each figure. Zero stands for none.
