@@ -105,6 +105,8 @@ func TestListOfHashes(t *testing.T) {
 		t.Helper()
 		require.Error(t, require.Err(readDir(dir, must)), want, "%s", what)
 	}
+	refused("no manifest", "is no results directory")
+	write(outdir.ManifestName, "y")
 	refused("no list", "has no "+outdir.SumsName)
 	write(outdir.SumsName, "no list\n")
 	refused("a damaged list", `line "no list`)
