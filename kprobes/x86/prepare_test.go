@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -104,4 +105,14 @@ func FuzzRules(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLegacyPrefixes: these and no other bytes stand in front of an opcode (SDM vol. 2, 2.1.1).
+func TestLegacyPrefixes(t *testing.T) {
+	for b := range 256 {
+		want := bytes.IndexByte([]byte("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3"), byte(b)) >= 0
+		if got := len(opcodeOf([]byte{byte(b), 0x90}, 32)) == 1; got != want {
+			t.Errorf("%#x is a prefix: %v", b, got)
+		}
+	}
 }
