@@ -319,7 +319,7 @@ func (m *Module) has(function string) bool {
 	return ok
 }
 
-// names is what look-ups of the machine are to know of the module, with the init part or without it.
+// names returns the names of the module for look-ups of the machine, with the init part or without it.
 func (m *Module) names(core bool) image.Module {
 	out := image.Module{Name: m.Name, Base: m.m.Base, Bytes: m.m.Bytes}
 	stays := func(addr uint64) bool { return !core || addr < m.m.Init.Start || addr >= m.m.Init.End }

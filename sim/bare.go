@@ -54,7 +54,7 @@ func (m *Machine) loadBare(b *Bare) error {
 	return nil
 }
 
-// root is what CPU i begins with in place of page tables, where the first one begins with root.
+// root returns the root that CPU i begins with in place of page tables, where the first one begins with root.
 func (m *Machine) root(i int, root uint64) uint64 {
 	if i > 0 && m.cfg.Bare != nil {
 		return m.cfg.Bare.Others

@@ -28,7 +28,7 @@ type Space struct {
 	CPUs int    // how many CPUs the board has places for; zero means MaxCPUs
 }
 
-// Hardware is what stands around the CPUs of one machine: devices, and an interrupt controller. The
+// Hardware stands around the CPUs of one machine: devices, and an interrupt controller. The
 // machine asks it when it is made and when a CPU halts. The devices that it gives are called for
 // every access outside RAM.
 type Hardware interface {
@@ -48,7 +48,7 @@ type PortHardware interface {
 	Ports(i int) cpus.Device
 }
 
-// ports is what answers CPU i at I/O ports, or nil.
+// ports returns the device that answers CPU i at I/O ports, or nil.
 func ports(h Hardware, i int) cpus.Device {
 	if p, ok := h.(PortHardware); ok {
 		return p.Ports(i)
@@ -75,7 +75,7 @@ func (b *Backplane) Count() clock.Ticks {
 	return max(clock.Ticks(b.m.cfg.CPU.Hz)*clock.PerCycle/clock.Ticks(b.m.cfg.TimerHz), 1)
 }
 
-// Description is what the machine description says of the CPUs.
+// Description holds the CPUs' part of the machine description.
 func (b *Backplane) Description() *cpus.Config { return &b.m.cfg.CPU }
 
 // Hz is the clock of the cores: ticks of simulated time are fractions of its period.

@@ -77,14 +77,14 @@ func (p testPort) Store(pa uint64, _ int, v uint64) {
 	}
 }
 
-// SetTimer is what puppets ask of their board beside loads and stores.
+// SetTimer serves what puppets ask of their board beside loads and stores.
 func (p testPort) SetTimer(t clock.Ticks) {
 	p.b.Events().Push(t, func() { p.b.Signal(p.i, timerLine) })
 }
 
 // puppet is a CPU that the test moves: an instruction is a function, and takes a cycle.
 type puppet struct {
-	cpus.CPU // what no test needs is nobody's
+	cpus.CPU // what no test needs is nil
 	n        int
 	bus      cpus.Bus
 	now      clock.Ticks

@@ -62,7 +62,7 @@ func (m *Machine) maps() []mmu.Mapping {
 // A CPU counts every phase apart.
 var _ [cpus.MaxPhases - image.PhaseCount]struct{}
 
-// tableBytes is the memory kept for page tables. It is in bytes and holds those of every board and
+// tableBytes is the memory kept for page tables. It is in bytes and suffices for every board and
 // image so far; the builder of the ISA fails when it does not.
 const tableBytes = 1 << 20
 

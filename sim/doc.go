@@ -2,7 +2,7 @@
 // calls from the guest into Go, and the observers that trace and profile.
 //
 // It models RAM from physical address 0 and 1 to 256 CPUs that share it. Devices, the interrupt controller
-// and the address space in which a kernel begins are those of a Board. Disks, networks and firmware are
+// and the address space in which a kernel begins come from a Board. Disks, networks and firmware are
 // left out: a guest kernel is loaded by Go and talks to Go through its .native section.
 //
 // CPU 0 begins at the image's entry. The others wait until the board starts them, at the same entry, told

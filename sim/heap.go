@@ -22,7 +22,7 @@ type heap struct {
 	full map[search]uint64
 }
 
-// search is what find was asked for.
+// search holds what find was asked for.
 type search struct{ from, size, align uint64 }
 
 type block struct{ lo, hi uint64 }

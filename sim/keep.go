@@ -26,7 +26,7 @@ type KeptHardware interface {
 	Restored()
 }
 
-// kept is what a machine keeps of itself.
+// kept holds what a machine keeps of itself.
 type kept struct {
 	Now     clock.Ticks
 	State   []activity
@@ -36,7 +36,7 @@ type kept struct {
 	Console string
 }
 
-// pieces are what is kept, but for the memory, in the order of the file.
+// pieces lists what is kept, but for the memory, in the order of the file.
 func (m *Machine) pieces(k *kept) ([]any, error) {
 	hw, ok := m.hardware.(KeptHardware)
 	if m.cfg.Bare == nil || !ok {

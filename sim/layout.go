@@ -5,7 +5,7 @@ import (
 	"kprobesim/internal/draw"
 )
 
-// Layout is what differs between runs of one program on one machine although neither changes: where
+// Layout holds what differs between runs of one program on one machine although neither changes: where
 // things lie in memory, what the predictors remember, and where in its period the timer stands. Such
 // accidents move measured times (Mytkowicz and others, Producing wrong data without doing anything
 // obviously wrong, ASPLOS 2009), so an experiment draws several layouts and says how far its figures

@@ -7,7 +7,7 @@ import (
 	"kprobesim/mmu"
 )
 
-// The first replicate of seed 0 is what a machine without replicates has; every other one differs from it
+// A machine without replicates has the first replicate of seed 0; every other one differs from it
 // and from its neighbours in each part.
 func TestDrawLayout(t *testing.T) {
 	if l := DrawLayout(0, 0); l != (Layout{}) {

@@ -39,7 +39,7 @@ const (
 	DefaultBudget = 4_000_000_000 * clock.PerCycle
 )
 
-// maxRAM is what a machine has at most, in bytes: more than an int holds on some hosts.
+// maxRAM bounds the RAM of a machine, in bytes: more than an int holds on some hosts.
 const maxRAM int64 = 4 << 30
 
 // MaxCPUs is the number of CPUs that one machine can have.

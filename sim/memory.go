@@ -57,7 +57,7 @@ func (m *Machine) Same(va uint64, want []byte) (bool, error) {
 	return same, err
 }
 
-// view gives bytes to be read at once: those of the memory itself when they lie in one page.
+// view gives bytes to be read at once: the memory's own when they lie in one page.
 func (m *Machine) view(va uint64, n int) ([]byte, error) {
 	if va&0xfff+uint64(n) > 0x1000 {
 		return m.ReadBytes(va, n)

@@ -19,7 +19,7 @@ type Profile struct {
 	phased  bool // samples have the phases of steps
 }
 
-// pcCost is what the instruction at one address took, apart for the two ways in which its phase is
+// pcCost counts what the instruction at one address took, apart for the two ways in which its phase is
 // counted: of its code, and of a single step.
 type pcCost struct {
 	plain, step spent
@@ -36,7 +36,7 @@ type spent struct {
 func NewProfile(im *image.Image) *Profile { return &Profile{im: im, stacks: newStacks(im)} }
 
 // NewPhasedProfile returns an empty profile whose samples have the phases of the steps, as Phased passes them on, and
-// not those of the image.
+// not the image's.
 func NewPhasedProfile(im *image.Image) *Profile {
 	p := NewProfile(im)
 	p.phased = true

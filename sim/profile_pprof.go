@@ -10,7 +10,7 @@ import (
 )
 
 // profileBuilder makes locations and functions in the order of the addresses that need them. Their
-// numbers are those of that order, so that equal profiles are written as equal bytes.
+// numbers follow that order, so that equal profiles are written as equal bytes.
 type profileBuilder struct {
 	im        *image.Image
 	prof      *profile.Profile

@@ -28,7 +28,7 @@ type frame struct {
 	node    *callNode
 }
 
-// callNode is a stack of calls: the calls of its parent, and one more. Its costs are those of instructions executed
+// callNode is a stack of calls: the calls of its parent, and one more. Its costs come from instructions executed
 // with that stack.
 type callNode struct {
 	calls map[uint64]*callNode // by the address of the call

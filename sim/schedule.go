@@ -7,7 +7,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// activity is what a CPU does, as far as choosing the next one to run asks.
+// activity says what a CPU does, as far as choosing the next one to run asks.
 type activity uint8
 
 const (

@@ -107,7 +107,7 @@ func (t *Tracer) count(phase image.Phase, cost clock.Ticks) {
 	t.phaseCount[i]++
 }
 
-// why says what an instruction's cost is made of. Delays may overlap with those of instructions
+// why says what an instruction's cost is made of. Delays may overlap with delays of instructions
 // before it, so that they can exceed the cost.
 func (t *Tracer) why(s *cpus.Step, cost clock.Ticks) string {
 	parts, rest := t.whyScratch[:0], cost

@@ -26,7 +26,7 @@ type Event struct {
 }
 
 // SwitchTask says that a CPU goes on with another task, which is in the middle of the exceptions of these
-// contexts, and returns those of the task before.
+// contexts, and returns the contexts of the task before.
 func (m *Machine) SwitchTask(cpu int, contexts []uint8) []uint8 {
 	return m.cpus[cpu].SwitchExceptionStack(contexts)
 }

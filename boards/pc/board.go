@@ -16,7 +16,7 @@ type Board struct{}
 // apicSize is the size of the page of an APIC's registers.
 const apicSize = 0x1000
 
-// The address spaces are those of kernels of 2010. In 64-bit mode all memory is at the direct map and
+// The address spaces are as in kernels of 2010. In 64-bit mode all memory is at the direct map and
 // the image at the top; in 32-bit mode both are the lowest memory, seen from 3 GiB up. The registers
 // of the local APIC have a page of their own.
 var spaces = map[elf.Machine]sim.Space{

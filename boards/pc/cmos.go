@@ -168,7 +168,7 @@ func (c *cmos) hour24() int {
 }
 
 // period is the time between periodic interrupts in periods of the crystal; 0 is never (table 5). The two
-// fastest settings are those of a slower one.
+// fastest settings belong to a slower one.
 func (c *cmos) period() int64 {
 	switch n := c.cells[cmosStatusA] & 15; n {
 	case 0:

@@ -68,7 +68,7 @@ func (p *ioapic) load(off uint64) uint32 {
 	return 0
 }
 
-// register is what the window shows.
+// register returns what the window shows.
 func (p *ioapic) register() uint32 {
 	switch n := p.index; {
 	case n == ioID, n == ioArb:

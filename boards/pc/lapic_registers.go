@@ -41,7 +41,7 @@ type register struct {
 // (10.4.8).
 const version = 0x14 | (6-1)<<16
 
-// registers are those of a local APIC by offset / 16 (SDM vol. 3, table 10-1).
+// registers lists the registers of a local APIC by offset / 16 (SDM vol. 3, table 10-1).
 var registers = [count]register{
 	0x02: {name: "identifier"},
 	0x03: {name: "version", reset: version},

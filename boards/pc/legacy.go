@@ -16,7 +16,7 @@ import (
 // and a serial port at 3f8h. Every other port reads ones. What would reset the machine ends the run. A PC with several CPUs
 // has an I/O APIC beside the controllers, with the inputs that the tables of Firmware say.
 type Legacy struct {
-	// Date is what the CMOS clock says when the machine is switched on, in seconds since the beginning of 1970.
+	// Date is the time of the CMOS clock when the machine is switched on, in seconds since the beginning of 1970.
 	Date int64
 }
 

@@ -41,7 +41,7 @@ const (
 	mpINT, mpNMI, mpExtINT = 0, 1, 3
 )
 
-// Firmware is what firmware leaves in memory that tells a kernel of several processors: nothing for one. It fails where
+// Firmware returns the tables of firmware in memory that tell a kernel of several processors: nothing for one. It fails where
 // processors have no local APIC, and where there are more than fit.
 func (l Legacy) Firmware(cfg *cpus.Config, n int) ([]sim.Chunk, error) {
 	if n < 2 {

@@ -2,12 +2,12 @@ package pc
 
 import "fmt"
 
-// pitHz is what the 8254 counts on a PC: a third of the 3.579545 MHz of NTSC's colour carrier, to the
+// pitHz is the clock of the 8254 on a PC: a third of the 3.579545 MHz of NTSC's colour carrier, to the
 // nearest whole number.
 const pitHz = 1193182
 
-// counter is one of the three counters of an 8254 timer (Intel, 8254 datasheet, 231164-005, of 1993). Its state is
-// what was written, and when: counts follow from the time. Modes 1 and 5, which a rising gate
+// counter is one of the three counters of an 8254 timer (Intel, 8254 datasheet, 231164-005, of 1993). Its state
+// holds what was written, and when: counts follow from the time. Modes 1 and 5, which a rising gate
 // triggers, are not modelled.
 type counter struct {
 	mode   uint8
@@ -79,7 +79,7 @@ func (c *counter) out(now int64) bool {
 	return e != c.n
 }
 
-// count is what a read shows. A square wave counts by two, an odd one from one less.
+// count returns what a read shows. A square wave counts by two, an odd one from one less.
 func (c *counter) count(now int64) uint16 {
 	if !c.loaded {
 		return 0

@@ -22,7 +22,7 @@ type access struct {
 	read  bool
 }
 
-// script is what both machines are asked.
+// script lists what both machines are asked.
 type script []access
 
 func (s *script) out(pairs ...int) {

@@ -1,5 +1,5 @@
 // Package pseries is the hardware around the CPUs of a logical partition of an IBM eServer p5: RAM from
-// physical address 0, and a hypervisor that answers sc with LEV 1. The calls are those of Linux on Power
+// physical address 0, and a hypervisor that answers sc with LEV 1. The calls are as Linux makes them on Power
 // Architecture Reference (LoPAR, 2020), which continues the PAPR; it is cited by the names of its chapters.
 //
 // Each CPU has the presentation side of an interrupt controller, reached by calls, whose only source is

@@ -22,7 +22,7 @@ func (p *partition) Interrupts(i int) cpus.Interrupts { return p.cpus[i] }
 // Waiting implements sim.Hardware.
 func (p *partition) Waiting(int) string { return "an interprocessor interrupt" }
 
-// processor is what the hypervisor has of one CPU.
+// processor holds the hypervisor's state of one CPU.
 type processor struct {
 	p   *partition
 	num int

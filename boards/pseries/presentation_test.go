@@ -2,7 +2,7 @@ package pseries
 
 import "testing"
 
-// TestPresentation goes through the life of interrupts: each step is what a call does, with XIRR behind it.
+// TestPresentation goes through the life of interrupts: each step makes a call, with XIRR behind it.
 func TestPresentation(t *testing.T) {
 	c := reset
 	accept := func(want uint64) func() bool { return func() bool { return c.accept() == want } }

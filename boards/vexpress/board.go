@@ -32,7 +32,7 @@ const (
 	modulesLimit = 14 << 20  // what kernels keep for modules
 	linearLimit  = 768 << 20 // what they map for good
 
-	// inverted is the bit that physical addresses have and those of TC2 have not, and the reverse.
+	// inverted is the bit in which physical addresses differ from TC2's.
 	inverted = 1 << 31
 )
 

@@ -2,7 +2,7 @@ package vexpress
 
 import "math/bits"
 
-// Numbers of interrupts (GIC, 2.2.1). Software generated ones come first, then those of peripherals that every
+// Numbers of interrupts (GIC, 2.2.1). Software generated ones come first, then the ones of peripherals that every
 // CPU has of its own, then the shared ones.
 const (
 	firstPrivate  = 16
@@ -63,7 +63,7 @@ type gic struct {
 	cpus    []*interrupts
 }
 
-// interrupts is what the controller has for one CPU.
+// interrupts holds the interrupts of one CPU.
 type interrupts struct {
 	private bank
 	senders [firstPrivate]uint8 // for whom a software generated interrupt is pending: a bit for each sender

@@ -231,7 +231,7 @@ const (
 	v2m  = vexpress.SystemRegisters
 )
 
-// TestRegisters accesses registers of devices by instructions: the third number of a load is what it finds.
+// TestRegisters accesses registers of devices by instructions: a load finds its third number.
 func TestRegisters(t *testing.T) {
 	want := []access{
 		{load4, gicd, 1},

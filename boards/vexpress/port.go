@@ -94,7 +94,7 @@ func (p *port) changed() {
 	}
 }
 
-// changedBank is changed for interrupts of a bank: those of the first one are the CPU's own.
+// changedBank is changed for interrupts of a bank: the first one is the CPU's own.
 func (p *port) changedBank(i int) {
 	if i > 0 {
 		p.changed()
@@ -169,7 +169,7 @@ func (p *port) TimerOutput(timer int, from clock.Ticks) {
 	}
 }
 
-// systemRegisters are those of the motherboard (V2M-P1, Status and system control registers): its identification,
+// systemRegisters lists the registers of the motherboard (V2M-P1, Status and system control registers): its identification,
 // and the flags, of which one register sets bits and the next clears them.
 var systemRegisters = []register{
 	{from: 0x00, bytes: 4, load: constant(0x1190f500)},

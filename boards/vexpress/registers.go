@@ -10,8 +10,8 @@ import (
 type register struct {
 	from, bytes uint64
 	single      bool // single bytes can be accessed beside words
-	// Loads and stores are given the number of the word in the row. A store changes the bits of mask, which are
-	// those of the bytes that are stored.
+	// Loads and stores are given the number of the word in the row. A store changes the bits of mask, which
+	// cover the bytes that are stored.
 	load  func(p *port, word int) uint32
 	store func(p *port, word int, v, mask uint32)
 }
@@ -240,7 +240,7 @@ func (p *port) eachSender(word int, v uint32, f func(c *interrupts, id int, send
 	}
 }
 
-// interfaces are the registers of GICC (GIC, 4.1.3, table 4-2). Those of the other group are not there.
+// interfaces are the registers of GICC (GIC, 4.1.3, table 4-2). The other group has none.
 var interfaces = []register{
 	{from: 0x00, bytes: 4, load: (*port).interfaceControl, store: (*port).setInterfaceControl},
 	{
@@ -263,7 +263,7 @@ var interfaces = []register{
 	{from: 0x1000, bytes: 4, store: func(p *port, _ int, v, _ uint32) { p.ends((*gic).deactivate, v) }},
 }
 
-// own is what the controller has for the CPU.
+// own returns the interrupts of the CPU.
 func (p *port) own() *interrupts { return p.b.gic.cpus[p.cpu] }
 
 // ends ends an interrupt. A shared one may be pending for another CPU, too.

@@ -26,7 +26,7 @@ const (
 	fifosEmpty   = 1<<7 | 1<<4
 )
 
-// uartRegisters are those of the port (PL011, table 3-1).
+// uartRegisters lists the registers of the port (PL011, table 3-1).
 var uartRegisters = []register{
 	{from: 0x00, bytes: 4, single: true, store: (*port).transmit},
 	{from: 0x18, bytes: 4, load: constant(fifosEmpty)},

@@ -56,8 +56,8 @@ func (c *Core) setPhase(p uint8) {
 	c.phase = p
 }
 
-// EnterException charges the delivery of an exception of a context and opens that context. The name is
-// what a step tells of it; interrupts have none, because they come between instructions.
+// EnterException charges the delivery of an exception of a context and opens that context. A step
+// tells of it by the name; interrupts have none, because they come between instructions.
 func (c *Core) EnterException(context uint8, cost ticks, name string) {
 	if c.phase != freshPhase {
 		c.Book()

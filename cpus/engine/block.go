@@ -52,7 +52,7 @@ func (b *Block[C, P]) fetched() bool {
 	return *b.lineUsed == b.line && (b.next == 0 || *b.nextUsed == b.next)
 }
 
-// last is what LastBranch asks of a block that is forgotten.
+// last answers LastBranch for a block that is forgotten.
 func (b *Block[C, P]) last() *Block[C, P] {
 	n := max(len(b.insns)-1, 0)
 	return &Block[C, P]{insns: b.insns[n:], timed: timed{ops: b.ops[n:]}, end: b.end}

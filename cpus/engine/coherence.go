@@ -172,8 +172,8 @@ func (c *Core) read(first *mmu.Cache, line uint32, misses *uint64) (d clock.Tick
 	return d, true
 }
 
-// occupy returns what a transfer or upgrade takes that begins with the running instruction. Those of
-// one line follow each other, which is what makes a contended line slow.
+// occupy returns what a transfer or upgrade takes that begins with the running instruction. Transfers of
+// one line follow each other, which makes a contended line slow.
 func (c *Core) occupy(line uint32, t clock.Ticks) clock.Ticks {
 	c.Settle()
 	return c.dir.Occupy(line, max(c.retire, c.dispatch), t)

@@ -53,7 +53,7 @@ type Core struct {
 	User bool
 	// Halted says that the CPU waits for an interrupt.
 	Halted bool
-	parked bool // after Park, until Start: its time is nobody's
+	parked bool // after Park, until Start: its time is not accounted
 
 	idx    int    // of the running instruction in its block, and of its entry in acc
 	cur    *timed `state:"-"` // the running block
@@ -98,7 +98,7 @@ type Core struct {
 	mode   uint8                    // of decoding
 }
 
-// Translator is what an instruction set does about a data access that no micro-TLB answers. It is
+// Translator answers a data access that no micro-TLB does. It is
 // asked for the first access to a page and seldom for later ones, so that an interface costs no
 // speed.
 type Translator interface {
@@ -135,7 +135,7 @@ func (c *Core) Advance(t clock.Ticks) {
 // Interrupt implements cpus.CPU.
 func (c *Core) Interrupt() { c.Check |= CheckInterrupts }
 
-// Park stops the CPU until Start: its time is nobody's.
+// Park stops the CPU until Start: its time is not accounted.
 func (c *Core) Park() { c.Halted, c.parked = true, true }
 
 // Start ends Park, and any wait for an interrupt.

@@ -4,9 +4,9 @@
 // coherence, micro-TLBs in front of the TLBs, the accounts by exception and phase, and the loops that
 // run, step and observe.
 //
-// An instruction has two parts that stand in parallel. Op is what the engine times: its class, which
-// operands it waits for and sets, whether it loads or stores. The other part is what the instruction set
-// executes: a function and its operands, of a type that the instruction set chooses. An instruction set
+// An instruction has two parts that stand in parallel. Op has what the engine times: its class, which
+// operands it waits for and sets, whether it loads or stores. The other part is executed by the instruction set:
+// a function and its operands, of a type that the instruction set chooses. An instruction set
 // embeds an Engine in its CPU and implements ISA, which is asked for what is rare: an address that no
 // micro-TLB has, code that was not decoded, an exception, an interrupt.
 //

@@ -31,7 +31,7 @@ type Engine[C, P any] struct {
 	within   bool          // Run has returned in the middle of a block, whose rest comes before anything is looked at
 }
 
-// ISA is what an engine asks of the instruction set, away from the path of an instruction.
+// ISA answers an engine for the instruction set, away from the path of an instruction.
 type ISA[C, P any] interface {
 	Translator
 	Decoder[C, P]

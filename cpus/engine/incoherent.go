@@ -8,11 +8,11 @@ import (
 )
 
 // An instruction cache that is not coherent keeps the bytes that a line had when it was brought in. A store
-// does not reach them, whoever makes it. Architectures leave it to software to write the line of the data
+// does not reach them, from wherever it comes. Architectures leave it to software to write the line of the data
 // cache back, to invalidate the line of the instruction cache, and to have the CPU fetch again. What is
 // modelled is the weakest of that:
 //
-//   - A line of an instruction cache is what the memory below the first-level data caches had when the line was
+//   - A line of an instruction cache has what the memory below the first-level data caches had when the line was
 //     brought in. A data cache that does not write through holds stores back until the line is cleaned, until
 //     it leaves the cache, or until another CPU asks for the line.
 //   - An invalidation reaches all CPUs. Each goes on executing what it has of the line until it synchronizes
@@ -21,7 +21,7 @@ import (
 // Memory keeps the newest bytes, as data accesses see them. What fetches see instead is kept here, line by
 // line, where it may differ. A machine whose instruction caches are coherent has none of this.
 
-// unified is what fetches of all CPUs of a machine find below the data caches.
+// unified holds what fetches of all CPUs of a machine find below the data caches.
 type unified struct {
 	mem   *mmu.Memory
 	cores []*Core
@@ -31,7 +31,7 @@ type unified struct {
 	held map[uint32][]byte
 }
 
-// staleLines is what the instruction cache of one CPU has of lines that may have been written since.
+// staleLines holds what the instruction cache of one CPU has of lines that may have been written since.
 type staleLines struct {
 	*unified
 	lines   map[uint32][]byte
@@ -62,7 +62,7 @@ func (u *unified) copy(line uint32) []byte {
 	return slices.Clone(u.mem.Bytes(uint64(line)<<u.shift, 1<<u.shift))
 }
 
-// storing is told before the first store to a line since its CPU owns it. Whoever has the line keeps
+// storing is told before the first store to a line since its CPU owns it. A CPU that has the line keeps
 // what it has.
 func (u *unified) storing(line uint32) {
 	if u.held != nil && u.held[line] == nil {
@@ -128,7 +128,7 @@ func (s *staleLines) has(pa uint64) bool { return s != nil && s.lines[uint32(pa>
 func (c *Core) Incoherent() bool { return c.stale != nil }
 
 // CleanData writes the line at a physical address back, whichever data cache has it: what is fetched from
-// now on is what was stored.
+// now on finds what was stored.
 func (c *Core) CleanData(pa uint64) {
 	if c.stale != nil {
 		line := c.line(pa)
@@ -162,7 +162,7 @@ func (c *Core) CleanAllData() {
 	}
 }
 
-// InvalidateAllFetch invalidates the instruction cache of this CPU, or those of all. As with
+// InvalidateAllFetch invalidates the instruction cache of this CPU, or of all. As with
 // InvalidateFetch it takes effect when a CPU synchronizes its context. Lines that are as in memory stay:
 // what it takes to bring them in again is left out.
 func (c *Core) InvalidateAllFetch(everywhere bool) {

@@ -13,7 +13,7 @@ const (
 	inNothing // an instruction that stores has stored nothing
 )
 
-// inputs bounds those of a block.
+// inputs bounds the inputs of a block.
 const inputs = 512
 
 // Reasons why pass cannot time the running block, in Core.odd. The bits below are for instructions by number:
@@ -21,7 +21,7 @@ const inputs = 512
 // instruction meets that takes no notice of it waits there for one of a later block that does, and so
 // blocks mind the bits of their own loads.
 const (
-	oddMost   = 56             // instructions with bits; those of others are reasons
+	oddMost   = 56             // instructions with bits; others have reasons
 	oddAccess = 1 << oddMost   // something is in acc
 	oddPart   = oddAccess << 1 // a part of the block was settled
 	oddLate   = oddAccess << 2 // dispatch was held up
@@ -178,7 +178,7 @@ func (c *Core) give(kind, i int, v uint64) {
 // gatherLoad notes what a load met. A store that was in the cache when the block began is as good as none.
 //
 // Of the store's number the lowest bits are known, which is the place that the model looks at. Numbers behind the
-// last placed store's may have been given to stores that never get a place in time, such as those of an exception's
+// last placed store's may have been given to stores that never get a place in time, such as the stores of an exception's
 // frame. When there are as many as places, one of this block may be in any place.
 func (c *Core) gatherLoad(i int) {
 	a := &c.acc[i&(accesses-1)]

@@ -47,7 +47,7 @@ type memo struct {
 	patience
 }
 
-// edge is what a block did in the state of a node.
+// edge records what a block did in the state of a node.
 type edge struct {
 	key      uint64 // noKey in a node that has no edge
 	input    uint64 // the only input, or where all begin in words when there are several
@@ -96,7 +96,7 @@ type node struct {
 // golden is 2^64 divided by the golden ratio, whose multiples spread well.
 const golden = 0x9e3779b97f4a7c15
 
-// held is what the model's arrays hold: the state of a node, from a place of dispatch and a last store on.
+// held copies what the model's arrays hold: the state of a node, from a place of dispatch and a last store on.
 type held struct {
 	node   uint32
 	at     ticks
@@ -113,7 +113,7 @@ type patience struct {
 	rest   uint32 // the next pause
 }
 
-// Bounds, beside those of host.Memo.
+// Bounds, beside host.Memo.
 const (
 	memoLeast  = 1 << 9  // edges of one CPU of many
 	memoHeads  = 15      // logarithm of the heads of nodes
@@ -228,7 +228,7 @@ func (c *Core) follow(e *edge, n int) {
 	c.course = 0
 }
 
-// meets reports whether the inputs of the running block are those of an edge with the same key.
+// meets reports whether the running block has the inputs of an edge with the same key.
 func (m *memo) meets(e *edge, key uint64) bool {
 	if key&allInputs == oneInput {
 		return e.input == m.inputs[0]
@@ -408,7 +408,7 @@ func (m *memo) add(n uint32, e edge, given []uint64) {
 	p[0], p[1] = e, p[0]
 }
 
-// keepInputs keeps the inputs of an edge, in the place of those of an old one when they find room there.
+// keepInputs keeps the inputs of an edge, in the place of an old one's when they find room there.
 func (m *memo) keepInputs(e *edge, given []uint64, old *edge) {
 	switch n, room := len(given), int(old.key&allInputs/oneInput); {
 	case n == 0:
@@ -485,7 +485,7 @@ func (c *Core) thaw() {
 	}
 }
 
-// leave is for whoever changes the model's state outside of it.
+// leave prepares a change of the model's state from outside.
 func (c *Core) leave() {
 	c.thaw()
 	c.lose()

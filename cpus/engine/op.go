@@ -1,6 +1,6 @@
 package engine
 
-// Op is what the engine times of one instruction.
+// Op is the timed part of one instruction.
 type Op struct {
 	Class uint8 // index into the ISA's cost classes
 	Flags uint16

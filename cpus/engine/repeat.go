@@ -7,7 +7,7 @@ import (
 )
 
 // Repeated instructions make thousands of accesses that are alike. Those within a line that need nothing but their
-// tags are made in one go. Times, counts and what later loads find are those of one after the other.
+// tags are made in one go. Times, counts and what later loads find are as of one after the other.
 
 // Repeat adds the time of one more element of a repeated instruction, which costs the issue of a class
 // beside what its memory took.

@@ -357,7 +357,7 @@ func (e *Engine[C, P]) beginStep(b *Block[C, P], pc uint64, n int) {
 	if e.observer == nil {
 		return
 	}
-	s := &e.step // its stalls are those of the fetch
+	s := &e.step // the fetch stalls
 	s.PC, s.Start, s.Phase, s.Context, s.User, s.Exception = pc, e.observed, e.phase, e.context, e.User, ""
 	s.Phys, s.Code = b.pa+(pc-b.pc), nil
 	if e.stale.has(s.Phys) {

@@ -5,7 +5,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// resumePoint is what Steps, or an observer that breaks, has left of a block: its instructions from one on. It holds as a link does,
+// resumePoint holds the part of a block that Steps, or an observer that breaks, has left: its instructions from one on. It holds as a link does,
 // and while nothing else is executed. Where the block is not there any more it is decoded again from its
 // beginning, so that nothing depends on what the host has kept: an instruction's place in its block says where delays wait
 // that nothing has been charged for yet.

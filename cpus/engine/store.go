@@ -13,7 +13,7 @@ import (
 // kept at hand.
 //
 // A guest may execute its way through all of its memory, and decoded code is many times larger than
-// the code. So the store is bounded, together with those of the machine's other CPUs: when it is full,
+// the code. So the store is bounded, together with the stores of the machine's other CPUs: when it is full,
 // everything is dropped and what still runs is decoded again. Time does not depend on it.
 type store[C, P any] struct {
 	pages     []*codePage[C, P]
@@ -189,7 +189,7 @@ func (e *Engine[C, P]) find(pc uint64) *Block[C, P] {
 }
 
 // bringCode brings the line of an address into an instruction cache that is not coherent, because the
-// line's bytes are those of that time. What it takes is charged here and not again by fetchLines.
+// line keeps the bytes of that time. What it takes is charged here and not again by fetchLines.
 func (e *Engine[C, P]) bringCode(pa uint64) {
 	if !e.l1i.Has(e.line(pa)) {
 		e.missFetch(pa)
@@ -266,7 +266,7 @@ func (e *Engine[C, P]) sameTail(b *Block[C, P], pc uint64) (same, ok bool) {
 	return ok && pa == b.tail.page && bytes.Equal(b.tail.code, e.Code(pa, len(b.tail.code))), ok
 }
 
-// dropCode forgets the blocks of a written granule, and those of the one before it whose last
+// dropCode forgets the blocks of a written granule, and blocks of the one before it whose last
 // instruction reaches into it. Every CPU is told of every such store, its own and others'. One whose instruction
 // cache keeps the line as it was goes on with that.
 //

@@ -45,7 +45,7 @@ const portMask = maxPorts - 1
 // Ports names the ports that every core has. An instruction set may have more behind them.
 func Ports() []string { return []string{"alu", "load", "store", "branch"} }
 
-// Events whose cost the engine charges, beside those of package cpus.
+// Events whose cost the engine charges, beside the events of package cpus.
 const (
 	evMispredict = iota
 	evTaken
@@ -61,7 +61,7 @@ const (
 	events
 )
 
-// eventNames is what a machine description calls them.
+// eventNames has the names of events in machine descriptions.
 var eventNames = [events]string{
 	evMispredict:    "mispredict",     // front-end refill after the branch was resolved
 	evTaken:         "taken_branch",   // bubble behind a correctly predicted taken branch
@@ -103,7 +103,7 @@ type timing struct {
 	predictor
 }
 
-// windowState is what the window model keeps beside it.
+// windowState holds the state of the window model.
 type windowState struct {
 	streams bool // the loop buffer feeds decode: nothing is fetched
 	moved   bool // the stack engine holds a displacement that the stack pointer lacks
@@ -186,7 +186,7 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.slack = t.storeBusy * ticks(cfg.StoreBuffer)
 }
 
-// portNames are the ports that every core has, and behind them those of the description.
+// portNames are the ports that every core has, and behind them the description's.
 func portNames(isa *cpus.ISA, cfg *cpus.Config) []string {
 	names := slices.Clone(isa.Ports)
 	for _, n := range slices.Sorted(maps.Keys(cfg.Ports)) {

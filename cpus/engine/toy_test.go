@@ -32,7 +32,7 @@ type toyInsn struct {
 type toy struct {
 	Engine[toy, toyInsn]
 	faults int
-	// offset is what physical addresses are higher by. asked counts translations that were asked for.
+	// offset is added to an address to make it physical. asked counts translations that were asked for.
 	offset uint64
 	asked  int
 }

@@ -62,7 +62,7 @@ func (w *chains) voidRegion(pc uint64) {
 	}
 }
 
-// switchWays keeps the generations of one context, and takes those of another one, if it has any that hold.
+// switchWays keeps the generations of one context, and takes another one's, if it has any that hold.
 func (w *chains) switchWays(from, to uint8, hold bool) {
 	if w.landings == nil {
 		return

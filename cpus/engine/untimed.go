@@ -8,7 +8,7 @@ import (
 
 // quick is the state of a CPU that executes without its cost model, to come to the code that a measurement is
 // about. Every instruction takes the same time, and so does the delivery of an exception; nothing else takes any.
-// Registers, memory, translations, exceptions and counts of instructions are those of a timed run. Caches, predictors
+// Registers, memory, translations, exceptions and counts of instructions are as in a timed run. Caches, predictors
 // and the directory of lines stay as they were, so what is timed afterwards finds what was there before. TLBs go on,
 // because a guest may tell what they hold.
 //

@@ -2,7 +2,7 @@ package engine
 
 import "slices"
 
-// watched is what registers for debugging are armed for. Data is looked at where the micro-TLBs have no answer:
+// watched holds the ranges that registers for debugging are armed for. Data is looked at where the micro-TLBs have no answer:
 // they get no entry for a page with watched bytes, so that accesses to all other pages cost the host nothing.
 // Code is looked at in the blocks that an armed address lies in, which are executed one by one. Neither takes
 // simulated time.

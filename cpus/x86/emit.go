@@ -12,7 +12,7 @@ import (
 // itself, with other registers, and an access to memory in front that leads to the bytes (engine.Code.Readable). What
 // is not the frequent case is left to the function that every way shares.
 //
-// Of the arithmetic flags host code keeps what they follow from: the result, the first operand, and of which operation. Where a branch follows its comparison the host's own flags are those of the guest. Flags that the next
+// Of the arithmetic flags host code keeps what they follow from: the result, the first operand, and of which operation. Where a branch follows its comparison the host's own flags are the guest's. Flags that the next
 // instructions set again are not kept, unless one of these can fault or be left to its function.
 
 // pins are the registers that compilers use most.
@@ -276,7 +276,7 @@ func kindOf(o nativeOp, size int) lazy {
 // operand reports that the flags follow from the first operand too.
 func (l lazy) operand() bool { return l < lazyLogic8 || l > lazyLogic64 }
 
-// flags keeps a result that the flags follow from. The host's are the guest's, but for those of shifts.
+// flags keeps a result that the flags follow from. The host's are the guest's, but not after shifts.
 func (g *generator) flags(how lazy, result h.Reg) {
 	g.known, g.live, g.set = 0, how <= lazyLogic64, g.Insn()
 	if !g.keep {

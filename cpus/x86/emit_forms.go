@@ -56,7 +56,7 @@ const (
 	nJmpTo
 )
 
-// Places of operands: those of a row's functions.
+// Places of operands, as in a row's functions.
 const (
 	inReg = iota
 	inLoad
