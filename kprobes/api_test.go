@@ -10,7 +10,7 @@ import (
 	"kprobesim/image"
 )
 
-func plain() Options { return Options{Costs: DefaultCosts()} }
+func plain() Options { return Options{Costs: defaultCosts()} }
 
 func boosting() Options {
 	o := plain()
@@ -409,7 +409,7 @@ func holdArmAll(t *testing.T, image string) {
 	p := g.add(Spec{Symbol: "bench_target"})
 	q := g.add(Spec{Symbol: kept})
 	g.do(g.k.WaitOptimizer(g))
-	g.do(g.k.ArmAll(g, false))
+	g.do(g.k.armAll(g, false))
 	if g.state(p).Mode != Disabled || g.state(q).Mode != Disabled || g.text(kept, 0, 4) != was {
 		t.Errorf("all disarmed: %+v, %+v", g.state(p), g.state(q))
 	}
@@ -419,7 +419,7 @@ func holdArmAll(t *testing.T, image string) {
 			t.Errorf("while all are disarmed: %+v %v", st, st.Refusal)
 		}
 	}
-	g.do(g.k.ArmAll(g, true))
+	g.do(g.k.armAll(g, true))
 	g.do(g.k.WaitOptimizer(g))
 	if g.state(p).Mode != Optimized || g.state(q).Mode == Disabled {
 		t.Errorf("all armed: %+v, %+v", g.state(p), g.state(q))

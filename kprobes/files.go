@@ -74,7 +74,7 @@ func (k *Kprobes) writeEnabled(c Caller, text string) error {
 	case known && on == !k.allDisarmed:
 		return nil
 	case known:
-		return k.announce(c, k.ArmAll(c, on), "Kprobes globally "+map[bool]string{true: "enabled", false: "disabled"}[on])
+		return k.announce(c, k.armAll(c, on), "Kprobes globally "+map[bool]string{true: "enabled", false: "disabled"}[on])
 	case k.era.strict:
 		return EINVAL
 	}

@@ -35,7 +35,7 @@ type Options struct {
 func Default() Options {
 	return Options{
 		Boost: true, OptProbes: true, Optimization: true,
-		Delay: 5, Batch: 256, Costs: DefaultCosts(),
+		Delay: 5, Batch: 256, Costs: defaultCosts(),
 	}
 }
 
@@ -53,8 +53,8 @@ type Costs struct {
 	Scan       int64 // one word of a stack
 }
 
-// DefaultCosts returns the costs of a kernel on a machine of 2010.
-func DefaultCosts() Costs {
+// defaultCosts returns the costs of a kernel on a machine of 2010.
+func defaultCosts() Costs {
 	return Costs{
 		Register: 3000, Unregister: 1500, Toggle: 500, Analyze: 40, Detour: 1500, Instance: 200, Show: 1000, Scan: 3,
 	}

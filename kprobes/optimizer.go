@@ -145,9 +145,9 @@ func (k *Kprobes) SetOptimization(c Caller, on bool) error {
 	return k.WaitOptimizer(c)
 }
 
-// ArmAll answers a write to debugfs kprobes/enabled: every enabled probe is armed or disarmed. The
+// armAll answers a write to debugfs kprobes/enabled: every enabled probe is armed or disarmed. The
 // probes' own flags stay.
-func (k *Kprobes) ArmAll(c Caller, on bool) error {
+func (k *Kprobes) armAll(c Caller, on bool) error {
 	err := k.locked(c, func() error {
 		if on != k.allDisarmed {
 			return nil

@@ -95,7 +95,7 @@ func (s *storm) step() {
 	case 9:
 		l.do(l.k.SetOptimization(l.Call, s.rng.IntN(3) > 0))
 	case 10:
-		l.do(l.k.ArmAll(l.Call, s.rng.IntN(3) > 0))
+		l.do(l.k.armAll(l.Call, s.rng.IntN(3) > 0))
 	case 11:
 		l.do(l.k.WaitOptimizer(l.Call))
 	}

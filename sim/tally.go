@@ -56,4 +56,4 @@ func (o *phased) Step(s *cpus.Step) {
 type OfSteps struct{}
 
 // Phase implements Phases.
-func (OfSteps) Phase(s *cpus.Step) image.Phase { return StepPhase(s) }
+func (OfSteps) Phase(s *cpus.Step) image.Phase { return stepPhase(s) }

@@ -53,7 +53,7 @@ func (t *Tracer) Step(s *cpus.Step) {
 	}
 	t.level(s)
 	cost := s.End - s.Start
-	phase := StepPhase(s)
+	phase := stepPhase(s)
 	t.count(phase, t.deliver.share(s))
 	t.last = s.End
 	text, _ := t.isa.Disasm(s.Code, s.PC, t.im.SymbolOff)
@@ -61,7 +61,7 @@ func (t *Tracer) Step(s *cpus.Step) {
 	if file, line, ok := t.im.Line(s.PC); ok {
 		source = fmt.Sprintf("%s:%d", file, line)
 	}
-	line := fmt.Sprintf(traceLine, FormatCycles(s.End-t.first), FormatCycles(cost), s.CPU, phase, s.PC,
+	line := fmt.Sprintf(traceLine, formatCycles(s.End-t.first), formatCycles(cost), s.CPU, phase, s.PC,
 		t.im.SymbolText(s.PC), text, t.why(s, cost), source)
 	t.printf("%s\n", strings.TrimRight(line, " "))
 }
@@ -129,7 +129,7 @@ func (t *Tracer) why(s *cpus.Step, cost clock.Ticks) string {
 		{strings.TrimSpace("exception " + s.Exception), st.Exception},
 	} {
 		if p.delay != 0 {
-			parts = append(parts, p.name+" "+FormatCycles(p.delay))
+			parts = append(parts, p.name+" "+formatCycles(p.delay))
 			rest -= p.delay
 		}
 	}
@@ -138,7 +138,7 @@ func (t *Tracer) why(s *cpus.Step, cost clock.Ticks) string {
 	case text == "":
 		return "base"
 	case rest > 0:
-		return "base " + FormatCycles(rest) + " + " + text
+		return "base " + formatCycles(rest) + " + " + text
 	case rest < 0:
 		return text + ", overlapped"
 	default:
@@ -163,13 +163,13 @@ func (t *Tracer) Close() error {
 // summary adds up instructions and cycles by phase, in the order in which the phases came.
 func (t *Tracer) summary() {
 	t.printf("# %d instructions, %s cycles; delivering an exception counts for the phase that it "+
-		"leads to\n", t.instructions, FormatCycles(t.last-t.first))
+		"leads to\n", t.instructions, formatCycles(t.last-t.first))
 	t.printf("# %-12s %12s %14s\n", "phase", "instructions", "cycles")
 	for i, p := range t.phases {
-		t.printf("# %-12s %12d %14s\n", p, t.phaseCount[i], FormatCycles(t.phaseTime[i]))
+		t.printf("# %-12s %12d %14s\n", p, t.phaseCount[i], formatCycles(t.phaseTime[i]))
 	}
 	if other := t.last - t.first - t.spent - t.deliver.waiting(); other != 0 {
-		t.printf("# %-12s %12s %14s\n", "(native)", "", FormatCycles(other))
+		t.printf("# %-12s %12s %14s\n", "(native)", "", formatCycles(other))
 	}
 }
 
@@ -179,9 +179,9 @@ func (t *Tracer) printf(format string, args ...any) {
 	}
 }
 
-// StepPhase is the phase that an instruction counts for: the one of its code, but everything from the
+// stepPhase is the phase that an instruction counts for: the one of its code, but everything from the
 // delivery of a single-step exception to its return is image.PhaseStep.
-func StepPhase(s *cpus.Step) image.Phase {
+func stepPhase(s *cpus.Step) image.Phase {
 	if s.Context == cpus.SingleStep {
 		return image.PhaseStep
 	}
@@ -220,11 +220,11 @@ func (d *delivery) waiting() clock.Ticks {
 	return t
 }
 
-// FormatCycles writes a time in cycles exactly: "3", "1.25", or "2+1/3" where no decimal ends. Ticks
+// formatCycles writes a time in cycles exactly: "3", "1.25", or "2+1/3" where no decimal ends. Ticks
 // are sixtieths of a cycle, so decimals end only for multiples of three ticks.
-func FormatCycles(t clock.Ticks) string {
+func formatCycles(t clock.Ticks) string {
 	if t < 0 {
-		return "-" + FormatCycles(-t)
+		return "-" + formatCycles(-t)
 	}
 	whole, part := t/clock.PerCycle, t%clock.PerCycle
 	if part == 0 {

@@ -151,7 +151,7 @@ func TestFormatCycles(t *testing.T) {
 		3: "0.05", 57: "0.95", 36: "0.6", 10: "1/6", 12: "0.2", 100: "1+2/3", -75: "-1.25",
 		6000000000: "100000000",
 	} {
-		if got := FormatCycles(ticks); got != want {
+		if got := formatCycles(ticks); got != want {
 			t.Errorf("%d ticks are written %q, want %q", ticks, got, want)
 		}
 	}

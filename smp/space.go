@@ -149,8 +149,8 @@ func (k *Kernel) alloc(size, align uint64) (uint64, error) {
 	return at, k.g.WriteBytes(at, make([]byte, size))
 }
 
-// NewFile makes a file of some bytes, which a program would map at base.
-func (k *Kernel) NewFile(content []byte, base uint64) (*File, error) {
+// newFile makes a file of some bytes, which a program would map at base.
+func (k *Kernel) newFile(content []byte, base uint64) (*File, error) {
 	l, err := k.layOut()
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (k *Kernel) Program() (*File, error) {
 	for _, s := range segs {
 		copy(content[s.VA-base:], s.Data)
 	}
-	return k.NewFile(content, base)
+	return k.newFile(content, base)
 }
 
 // userSegments are those of user mode, by address.

@@ -16,15 +16,15 @@ import (
 	"strings"
 )
 
-// ModuleFlags is how modules for an image are compiled.
-type ModuleFlags struct {
+// moduleFlags is how modules for an image are compiled.
+type moduleFlags struct {
 	Cross  string   // what the names of the compiler's tools begin with: "" for the host's
 	Family string   // folder of kernel/arch that has the headers of the instruction set
 	Flags  []string // options of the compiler, without the folders of headers
 }
 
 // ReadModuleFlags reads them from an image, whose build wrote them there.
-func ReadModuleFlags(img []byte) (f ModuleFlags, err error) {
+func ReadModuleFlags(img []byte) (f moduleFlags, err error) {
 	file, err := elf.NewFile(bytes.NewReader(img))
 	if err != nil {
 		return f, fmt.Errorf("not an ELF image: %w", err)
@@ -91,7 +91,7 @@ func WriteHeaders(dir, image string) error {
 }
 
 // headerFiles returns the contents of the folder by their paths in it.
-func headerFiles(dir, image string, f ModuleFlags) (map[string][]byte, error) {
+func headerFiles(dir, image string, f moduleFlags) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	options := []string{"-nostdinc"}
 	for _, folder := range headerFolders(f.Family) {

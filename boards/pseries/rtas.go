@@ -5,9 +5,9 @@ import "encoding/binary"
 // Tokens of the run-time services, by which a kernel calls them. A partition finds them in its device tree;
 // here they are constants.
 const (
-	RTASStartCPU       = 1 // CPU, address, r3; status
-	RTASStopSelf       = 2 // does not return
-	RTASQueryCPUStatus = 3 // query-cpu-stopped-state. CPU; status, state
+	rtasStartCPU       = 1 // CPU, address, r3; status
+	rtasStopSelf       = 2 // does not return
+	rtasQueryCPUStatus = 3 // query-cpu-stopped-state. CPU; status, state
 )
 
 // Values of the status word (LoPAR, Run-Time Abstraction Services, RTAS Status Word Values), as
@@ -31,9 +31,9 @@ type service struct {
 }
 
 var services = map[uint32]service{
-	RTASStartCPU:       {3, 1, (*processor).startCPU},
-	RTASStopSelf:       {0, 0, func(c *processor, _ []uint32) (rets [2]uint32) { c.stop(); return rets }},
-	RTASQueryCPUStatus: {1, 2, (*processor).queryCPU},
+	rtasStartCPU:       {3, 1, (*processor).startCPU},
+	rtasStopSelf:       {0, 0, func(c *processor, _ []uint32) (rets [2]uint32) { c.stop(); return rets }},
+	rtasQueryCPUStatus: {1, 2, (*processor).queryCPU},
 }
 
 // maxWords bounds the words of an argument block.

@@ -45,9 +45,9 @@ var areas = [...]struct {
 	rule     Rule
 	why      string
 }{
-	{"__kprobes_text_start", "__kprobes_text_end", RuleKprobesText, "the section .kprobes.text takes none"},
-	{"__noinstr_text_start", "__noinstr_text_end", RuleNoinstr, "no instrumentation may run there (noinstr)"},
-	{"__entry_text_start", "__entry_text_end", RuleEntry, "the entry code of exceptions and system calls takes none"},
+	{"__kprobes_text_start", "__kprobes_text_end", ruleKprobesText, "the section .kprobes.text takes none"},
+	{"__noinstr_text_start", "__noinstr_text_end", ruleNoinstr, "no instrumentation may run there (noinstr)"},
+	{"__entry_text_start", "__entry_text_end", ruleEntry, "the entry code of exceptions and system calls takes none"},
 }
 
 // bugPlaces is the table of the traps of BUG and WARN.

@@ -13,16 +13,16 @@ type Rule string
 
 // The rules in the order in which a kernel looks at them.
 const (
-	RuleText        Rule = "no-kernel-text"
-	RuleKprobesText Rule = "kprobes-text"
-	RuleNoinstr     Rule = "noinstr"
-	RuleEntry       Rule = "entry-text"
-	RuleBlacklist   Rule = "blacklist"
-	RuleJumpLabel   Rule = "jump-label"
-	RuleStaticCall  Rule = "static-call"
-	RuleBug         Rule = "bug"
-	RuleBoundary    Rule = "no-instruction-start"
-	RuleNotCopied   Rule = "neither-copied-nor-emulated"
+	ruleText        Rule = "no-kernel-text"
+	ruleKprobesText Rule = "kprobes-text"
+	ruleNoinstr     Rule = "noinstr"
+	ruleEntry       Rule = "entry-text"
+	ruleBlacklist   Rule = "blacklist"
+	ruleJumpLabel   Rule = "jump-label"
+	ruleStaticCall  Rule = "static-call"
+	ruleBug         Rule = "bug"
+	ruleBoundary    Rule = "no-instruction-start"
+	ruleNotCopied   Rule = "neither-copied-nor-emulated"
 )
 
 // Verdict says how a kernel would answer a probe at an address.
@@ -52,15 +52,15 @@ type Verdict struct {
 	traced bool   // ftrace knows the function
 }
 
-// RuleReserved keeps a breakpoint where the kernel itself changes the text that a jump would cover.
-const RuleReserved kprobes.Rule = "changed-by-the-kernel"
+// ruleReserved keeps a breakpoint where the kernel itself changes the text that a jump would cover.
+const ruleReserved kprobes.Rule = "changed-by-the-kernel"
 
 // At judges an address.
 func (k *Kernel) At(addr uint64) Verdict {
 	v := Verdict{Addr: addr, Place: k.image.SymbolText(addr)}
 	fn, off, ok := k.function(addr)
 	if !ok || !k.core.Contains(addr) {
-		return v.refuse(RuleText, kprobes.EINVAL, "the address is in no function of the kernel's text")
+		return v.refuse(ruleText, kprobes.EINVAL, "the address is in no function of the kernel's text")
 	}
 	v.Place, v.traced = fmt.Sprintf("%s+%#x", fn.Name, off), k.traced(fn)
 	if v := k.forbid(v, fn); v.Rule != "" {
@@ -72,11 +72,11 @@ func (k *Kernel) At(addr uint64) Verdict {
 		return v
 	}
 	if !k.rules.Boundary(fn, addr) {
-		return v.refuse(RuleBoundary, kprobes.EILSEQ, "no instruction starts there")
+		return v.refuse(ruleBoundary, kprobes.EILSEQ, "no instruction starts there")
 	}
 	run, err := k.rules.Run(fn.Code[off:], addr)
 	if err != nil {
-		return v.refuse(RuleNotCopied, err, "such an instruction can be neither copied nor emulated")
+		return v.refuse(ruleNotCopied, err, "such an instruction can be neither copied nor emulated")
 	}
 	v.Probe, v.Kind, v.Exceptions = true, run.String(), 2
 	if run == kprobes.Emulated {
@@ -107,13 +107,13 @@ func (k *Kernel) forbid(v Verdict, fn kprobes.Text) Verdict {
 	parent, ok := k.image.Symbol(whole)
 	switch {
 	case k.blacklist[fn.Start], suffixed && ok && k.blacklist[parent.Addr]:
-		return v.refuse(RuleBlacklist, kprobes.EINVAL, "the function is on the kernel's blacklist (NOKPROBE_SYMBOL)")
+		return v.refuse(ruleBlacklist, kprobes.EINVAL, "the function is on the kernel's blacklist (NOKPROBE_SYMBOL)")
 	case k.changed(k.jumps, v.Addr, v.Addr+1):
-		return v.refuse(RuleJumpLabel, kprobes.EINVAL, "a jump label stands there, whose instruction the kernel changes")
+		return v.refuse(ruleJumpLabel, kprobes.EINVAL, "a jump label stands there, whose instruction the kernel changes")
 	case k.changed(k.calls, v.Addr, v.Addr+1):
-		return v.refuse(RuleStaticCall, kprobes.EINVAL, "a static call stands there, whose target the kernel changes")
+		return v.refuse(ruleStaticCall, kprobes.EINVAL, "a static call stands there, whose target the kernel changes")
 	case k.bugs[v.Addr]:
-		return v.refuse(RuleBug, kprobes.EINVAL, "it is the trap of a BUG or WARN, which is found by its address")
+		return v.refuse(ruleBug, kprobes.EINVAL, "it is the trap of a BUG or WARN, which is found by its address")
 	}
 	return v
 }
@@ -160,12 +160,12 @@ func (k *Kernel) optimize(v Verdict, fn kprobes.Text) Verdict {
 	}
 	for at := r.Addr; at < r.End(); at++ {
 		if k.ftrace[at] {
-			v.Kept, v.KeptWhy = RuleReserved, fmt.Sprintf("the call of ftrace at %#x lies in the region", at)
+			v.Kept, v.KeptWhy = ruleReserved, fmt.Sprintf("the call of ftrace at %#x lies in the region", at)
 			return v
 		}
 	}
 	if k.changed(k.jumps, r.Addr, r.End()) || k.changed(k.calls, r.Addr, r.End()) {
-		v.Kept, v.KeptWhy = RuleReserved, "a jump label or static call lies in the region"
+		v.Kept, v.KeptWhy = ruleReserved, "a jump label or static call lies in the region"
 		return v
 	}
 	v.Optimized, v.end = true, r.End()

@@ -25,11 +25,11 @@ type insn struct {
 	Memory   bool   // the field is a memory operand's displacement, not a branch
 }
 
-// Next is the address of the instruction behind.
-func (i insn) Next() uint64 { return i.Addr + uint64(len(i.Code)) }
+// next is the address of the instruction behind.
+func (i insn) next() uint64 { return i.Addr + uint64(len(i.Code)) }
 
-// Target is the address that the relative field stands for.
-func (i insn) Target() uint64 { return i.Next() + uint64(i.displacement()) }
+// target is the address that the relative field stands for.
+func (i insn) target() uint64 { return i.next() + uint64(i.displacement()) }
 
 func (i insn) displacement() int64 {
 	f := i.Code[i.PCRelOff:]

@@ -80,7 +80,7 @@ func prepareLater(p kprobes.Insn, mode int) (kprobes.Copy, error) {
 	c.Code = padded(append(first, int3))
 	boostable := uint64(0)
 	if p.Boost && canBoost(in.Code, mode) && len(in.Code)+jumpSize <= slotSize {
-		back, refused := jump(p.Slot+slotSize+uint64(len(in.Code)), in.Next())
+		back, refused := jump(p.Slot+slotSize+uint64(len(in.Code)), in.next())
 		if refused != nil {
 			return kprobes.Copy{}, kprobes.EINVAL
 		}

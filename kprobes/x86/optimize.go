@@ -52,9 +52,9 @@ func threat(s kprobes.Site, in insn) *kprobes.Refusal {
 	case indirectJump(in):
 		return kprobes.Refuse(kprobes.RuleIndirectJump, in.Addr, "%s is an indirect jump (%s)",
 			s.Fn.At(in.Addr), hex(in.Code))
-	case !s.Careless && relativeJump(in) && in.Target() > s.Addr && in.Target() <= s.Addr+jumpSize:
+	case !s.Careless && relativeJump(in) && in.target() > s.Addr && in.target() <= s.Addr+jumpSize:
 		return kprobes.Refuse(kprobes.RuleJumpIntoRegion, in.Addr, "%s jumps to %s, behind the start of the region",
-			s.Fn.At(in.Addr), s.Fn.At(in.Target()))
+			s.Fn.At(in.Addr), s.Fn.At(in.target()))
 	}
 	return nil
 }

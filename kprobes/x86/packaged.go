@@ -73,7 +73,7 @@ func (p Packaged) Region(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 		switch {
 		case in.Opcode[0] == int3:
 			return true
-		case relativeJump(in) && p.Thunks.Contains(in.Target()):
+		case relativeJump(in) && p.Thunks.Contains(in.target()):
 			refused = kprobes.Refuse(kprobes.RuleIndirectJump, in.Addr, "%s jumps by a retpoline, which may lead anywhere", s.Fn.At(in.Addr))
 		default:
 			refused = threat(s, in)

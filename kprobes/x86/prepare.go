@@ -64,7 +64,7 @@ func move(in insn, to uint64) (moved []byte, ok bool) {
 	if !in.Memory || in.PCRel != 4 {
 		return moved, !in.Memory
 	}
-	d := int64(in.Target() - (to + uint64(len(in.Code))))
+	d := int64(in.target() - (to + uint64(len(in.Code))))
 	if d != int64(int32(d)) {
 		return nil, false
 	}
