@@ -158,7 +158,7 @@ type wrong struct {
 	why  string
 }
 
-// leave ends a call and holds what happened in it against what should have. result is what it returned.
+// leave ends a call and holds what happened in it against what should have. result was returned by it.
 // The result is a function, as reading a register is wanted only for a call that the checker saw
 // begin.
 func (c *calls) leave(cpu int, result func() uint64, nameOf func(fn uint64) string) (found []wrong) {

@@ -9,7 +9,7 @@ import (
 	"kprobesim/smp"
 )
 
-// machine is what the checker asks the simulated machine.
+// machine answers the checker for the simulated machine.
 // Tests play the machine themselves, to show the checker what no guest does.
 type machine interface {
 	Text(addr uint64, n int) []byte       // what an instruction fetch would read
@@ -101,7 +101,7 @@ func (c *checker) inText(s *cpus.Step, t *text) {
 }
 
 // inSlot judges an instruction of a slot or detour buffer.
-// Whoever executes a copy has got past the breakpoint in front of it.
+// A CPU that executes a copy has got past the breakpoint in front of it.
 func (c *checker) inSlot(s *cpus.Step, p *slotPool) {
 	task := c.calls.on(s.CPU)
 	task.struck = 0

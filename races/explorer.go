@@ -53,7 +53,7 @@ func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	return e.last, steps
 }
 
-// instructions counts those of all CPUs since boot.
+// instructions counts the instructions of all CPUs since boot.
 func (e *explorer) instructions() uint64 {
 	n := uint64(0)
 	for i := range e.m.CPUs() {
@@ -66,7 +66,7 @@ func (e *explorer) instructions() uint64 {
 func (e *explorer) steps() uint64 { return e.instructions() - e.begun }
 
 // begin starts schedule n.
-// Counts go on over all schedules of a machine, so the difference is what belongs to this one.
+// Counts go on over all schedules of a machine, so the difference belongs to this one.
 func (e *explorer) begin(n uint64) {
 	e.n = n
 	e.c.begin(n)

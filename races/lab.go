@@ -208,7 +208,7 @@ func (l *lab) starts(name string) (at []uint64, err error) {
 	return at, nil
 }
 
-// options are those of the variant's kernel.
+// options returns the options of the variant's kernel.
 // The API costs nothing: no time is predicted, and its cycles would only be idle ones.
 func (l *lab) options() kprobes.Options {
 	o := kprobes.Default()

@@ -22,7 +22,7 @@ type handlerModule struct {
 const (
 	handlersName  = "handlers" // of the module
 	handlersText  = ".text"
-	handlersTable = ".opd" // descriptors of functions, where pointers lead to those
+	handlersTable = ".opd" // descriptors of functions, where pointers lead to these
 	functionAlign = 16
 )
 
@@ -64,7 +64,7 @@ func (t *trial) findHandlers() error {
 	return t.place(&m, toc)
 }
 
-// place gives the module its memory. Where pointers to functions are those of descriptors, they lie behind the text.
+// place gives the module its memory. Where pointers to functions lead to descriptors, they lie behind the text.
 func (t *trial) place(m *image.Module, toc uint64) (err error) {
 	const descriptor = 24 // entry, table of contents, and a word for other languages
 	size := uint64(len(m.Bytes))

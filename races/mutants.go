@@ -2,7 +2,7 @@ package races
 
 import "kprobesim/kprobes"
 
-// Mistakes of whoever unloads modules. All others are those of Kprobes.
+// Mistakes in unloading modules. All others are made by Kprobes.
 const (
 	// MutantModuleEarly frees a module in front of its exit function.
 	MutantModuleEarly = "module-freed-early"

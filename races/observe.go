@@ -97,7 +97,7 @@ func (l *lab) symbol(name string) (image.Symbol, error) {
 	return image.Symbol{Name: name, Addr: f.Entry, Size: f.Size}, nil
 }
 
-// symbol finds a function also among those of the module of handlers.
+// symbol finds a function also in the module of handlers.
 func (t *trial) symbol(name string) (image.Symbol, error) {
 	f, ok := t.m.Image().Func(name)
 	if !ok {
@@ -106,7 +106,7 @@ func (t *trial) symbol(name string) (image.Symbol, error) {
 	return image.Symbol{Name: name, Addr: f.Entry, Size: f.Size}, nil
 }
 
-// between is what lies between two symbols.
+// between returns what lies between two symbols.
 func (l *lab) between(from, to string) (span, error) {
 	a, err := l.symbol(from)
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 	firstPoints = 400
 )
 
-// weight is what was executed before a point, in the unit of patience.
+// weight counts what was executed before a point, in the unit of patience.
 func weight(p *point) int {
 	if p.hot {
 		return hotWeight

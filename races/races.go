@@ -86,8 +86,7 @@ func (s *Scenario) Variant(name string) (*Variant, error) {
 }
 
 // Default returns the options of a search: random, 1000 schedules.
-// Depth 3 finds errors that need up to three orderings, and two preemptions are what an exhaustive
-// search can afford.
+// Depth 3 finds errors that need up to three orderings, and an exhaustive search affords two preemptions.
 func Default() Options {
 	return Options{Schedules: 1000, Seed: 1, Policy: Random, Depth: 3, Preemptions: 2}
 }

@@ -33,7 +33,7 @@ func Replay(s *Scenario, v *Variant, opt Options, n uint64, lines int, w io.Writ
 }
 
 // recorder keeps the last lines of one schedule.
-// A schedule can have millions of steps and the last ones are what matters, so older lines make
+// A schedule can have millions of steps and the last ones matter, so older lines make
 // room.
 type recorder struct {
 	l     *lab
@@ -143,7 +143,7 @@ func (r *recorder) line(s string) {
 	r.at = (r.at + 1) % len(r.kept)
 }
 
-// eventText is what a part of the kernel has told.
+// eventText says what a part of the kernel has told.
 // Addresses stay numbers here, because the ID of an event may be something else.
 func eventText(e sim.Event) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s id %#x arg %#x", e.Kind, e.Name, e.ID, e.Arg))

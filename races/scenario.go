@@ -74,7 +74,7 @@ type Watch struct {
 }
 
 // Variant is a kernel that the scenario runs under.
-// It is what differs between kernels: the same script has to hold under all of them.
+// It differs between kernels: the same script has to hold under all of them.
 type Variant struct {
 	Name     string
 	ISA, Era string // of the kernel

@@ -203,7 +203,7 @@ type job struct {
 	plan         []preemption
 }
 
-// result is what became of it.
+// result says what became of it.
 type result struct {
 	outcomes []Outcome
 	err      error

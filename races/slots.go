@@ -78,7 +78,7 @@ type visit struct {
 }
 
 // check judges the execution of an address by a CPU. v is where its task was at its last instruction in
-// a slot. Whoever enters a slot must have synchronized since its code was written, as it may hold the
+// a slot. A CPU that enters a slot must have synchronized since its code was written, as it may hold the
 // one of its last use.
 func (p *slotPool) check(cpu int, pc uint64, v *visit, syncs func() []uint64) (Kind, string) {
 	i, ok := p.find(pc)

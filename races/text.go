@@ -17,7 +17,7 @@ type forms struct {
 	silent bool                   // a change is done with its store: nobody else was made to look
 }
 
-// text is what the checker knows of one function that is called or probed: its bytes as compiled, where
+// text holds what the checker knows of one function that is called or probed: its bytes as compiled, where
 // its instructions start, and how its bytes have changed.
 // Functions of a scenario do not overlap, so an address has one text at most.
 type text struct {

@@ -59,7 +59,7 @@ func verbs() []verb {
 	}
 }
 
-// queued is what a script calls a probe that waits for the optimizer.
+// queued is the script's word for a probe that waits for the optimizer.
 const queued = "queued"
 
 // readAction never gets an empty line: doc.Text refuses one.

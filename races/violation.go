@@ -36,7 +36,7 @@ func (v *Violation) String() string {
 	return fmt.Sprintf("%s at step %d on cpu %d: %s", v.Kind, v.Step, v.CPU, v.Text)
 }
 
-// Outcome is what one schedule came to.
+// Outcome says how one schedule ended.
 // The counts tell a schedule in which nothing happened from one in which nothing went wrong.
 type Outcome struct {
 	N         uint64

@@ -1,4 +1,4 @@
-// Package smp is what a kernel has besides probes: tasks on one to 256 CPUs and the decision which
+// Package smp holds the services of a kernel besides probes: tasks on one to 256 CPUs and the decision which
 // one runs where, sleeping and waking, time in jiffies, delayed work, grace periods, and stopping
 // the machine.
 //
@@ -25,8 +25,8 @@
 //
 // # Grace periods
 //
-// Those of RCU-sched end when every CPU has switched tasks, has been in the idle loop outside of
-// interrupts, or has had a tick in user mode. Those of the tasks end when every task that could run has
+// Grace periods of RCU-sched end when every CPU has switched tasks, has been in the idle loop outside of
+// interrupts, or has had a tick in user mode. Grace periods of the tasks end when every task that could run has
 // called schedule() or cond_resched() itself, or has been interrupted in user mode by a tick. The passing
 // itself is the event that ends them: nobody polls, and on idle CPUs they are over at once. CPUs that
 // hold one of RCU-sched up are asked to reschedule after some jiffies, as rcutree does.

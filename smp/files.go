@@ -18,7 +18,7 @@ type VirtualFile struct {
 // errno is an error number of the files, positive here as package kprobes has them.
 type errno uint16
 
-// The numbers are those of asm-generic/errno-base.h.
+// The numbers follow asm-generic/errno-base.h.
 const (
 	errNoEntry  errno = 2
 	errBadFile  errno = 9
@@ -37,7 +37,7 @@ func (e errno) Error() string {
 	}[e]
 }
 
-// Return is what a guest function returns for the error: -e as a long.
+// Return converts the error to the value that a guest function returns for it: -e as a long.
 func (e errno) Return() uint64 { return -uint64(e) }
 
 // numbered is an error that the guest is told as a number.

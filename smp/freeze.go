@@ -17,7 +17,7 @@ type freezer struct {
 }
 
 // FreezeTasks brings every task but the caller to a point at which it gives up its CPU of its own will, holds it there
-// until all have come, and lets them go on. Whoever was in the middle of something when it was called is out of it then.
+// until all have come, and lets them go on. A task that was in the middle of something when it was called is out of it then.
 // Tasks that sleep are at such a point. When they are woken they stay. The stoppers are not frozen. Code that interrupts
 // an idle CPU is waited for by a grace period before.
 //

@@ -7,7 +7,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// Guest is what the services need of the machine. Addresses are kernel virtual addresses. The
+// Guest connects the services with the machine. Addresses are kernel virtual addresses. The
 // machine implements it. None of it takes simulated time.
 type Guest interface {
 	image.Memory
@@ -19,7 +19,7 @@ type Guest interface {
 
 // Caller is the guest context in which a Go function runs: a native call. Functions that take a
 // Caller may let other tasks run before they return, and the caller may have moved to another CPU.
-// Whoever takes one may let time pass; without one only decisions are possible.
+// A function that takes one may let time pass; without one only decisions are possible.
 type Caller interface {
 	CPU() int
 	Charge(cycles int64) // lets simulated time pass

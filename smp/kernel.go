@@ -20,7 +20,7 @@ type Options struct {
 	// Tick interrupts every CPU HZ times a second. Without it a timer interrupts one CPU when the
 	// next sleeper is due, which is cheaper to simulate but leaves out time slices.
 	Tick bool
-	// Spread has the ticks of CPU i of n come i/2n of a jiffy behind those of the first, as kernels from
+	// Spread has the ticks of CPU i of n come i/2n of a jiffy behind the first one's, as kernels from
 	// 2007 to 2010 with high-resolution timers do (from commit 3704540b to af5ab277). Without it they
 	// come as far apart as the CPUs were started.
 	Spread bool
@@ -29,7 +29,7 @@ type Options struct {
 	// ForceQuiescent is how many jiffies a grace period waits before it asks the CPUs that hold it
 	// up to reschedule, and again after as many. 0 means 3, as in 2.6.34; negative means at once.
 	ForceQuiescent int64
-	// Layout is what is drawn for a replicate: of it the stacks of user tasks, and how much of a jiffy
+	// Layout is drawn for a replicate: of it the stacks of user tasks, and how much of a jiffy
 	// passes between the start of the ticks and the end of Online.
 	Layout sim.Layout
 }
@@ -74,7 +74,7 @@ type Kernel struct {
 	locked func(cpu int)
 }
 
-// cpuState is what belongs to one CPU.
+// cpuState holds what belongs to one CPU.
 type cpuState struct {
 	n       int
 	online  bool

@@ -2,7 +2,7 @@ package smp
 
 import "kprobesim/sim"
 
-// Kinds of events that this package tells whoever watches the machine, with the CPU that they happen on.
+// Kinds of events that this package tells watchers of the machine, with the CPU that they happen on.
 const (
 	EventTask       sim.EventKind = "task"        // the CPU goes on with the task Name, ID (its task_struct); Arg is 1 for a user task
 	EventWake       sim.EventKind = "wake"        // the task Name, ID is made runnable, on the CPU Arg
@@ -21,7 +21,7 @@ const (
 	PeriodFreeze = "freeze"
 )
 
-// note tells whoever watches the machine that something has happened on a CPU.
+// note tells watchers of the machine that something has happened on a CPU.
 func (k *Kernel) note(cpu int, kind sim.EventKind, name string, id, arg uint64) {
 	if k.notes != nil {
 		k.notes(sim.Event{CPU: cpu, Kind: kind, Name: name, ID: id, Arg: arg})

@@ -9,7 +9,7 @@ import (
 // Online starts all other CPUs, one after the other as the boot CPU of a PC does, and returns when
 // each is idle and has its stopper task. With Tick it starts the ticks. The guest's boot task calls
 // it once. Each comes up before the next is asked, so they idle in the order of their numbers. A drawn
-// share of a jiffy passes last: where in a jiffy the boot task goes on is nobody's choice.
+// share of a jiffy passes last: where in a jiffy the boot task goes on is not chosen.
 func (k *Kernel) Online(c Caller) error {
 	err := k.bringUp(c)
 	if wait := k.opt.Layout.Wait(k.jiffy); err == nil && wait > 0 {
@@ -42,7 +42,7 @@ func (k *Kernel) bringUp(c Caller) error {
 	return k.SynchronizeSched(c) // the last one to start may still be on its way to idle
 }
 
-// tickCount is what the timer counts from for periodic ticks, 0 for none.
+// tickCount returns the count that the timer starts from for periodic ticks, 0 for none.
 func (k *Kernel) tickCount() uint64 {
 	if !k.opt.Tick {
 		return 0
@@ -65,7 +65,7 @@ func (k *Kernel) cameUp(c Caller) uint64 {
 	return k.tickCount()
 }
 
-// untilSpread is how long a CPU waits before it starts its ticks, so that those of all are half a jiffy
+// untilSpread is how long a CPU waits before it starts its ticks, so that the ticks of all are half a jiffy
 // apart at most.
 func (k *Kernel) untilSpread(cpu int) clock.Ticks {
 	behind := k.jiffy * clock.Ticks(cpu) / clock.Ticks(2*len(k.cpus))

@@ -192,7 +192,7 @@ type Mapped struct {
 	Offset             uint64 // of the page in its file
 }
 
-// Page is what is mapped at an address; false where nothing is.
+// Page returns what is mapped at an address; false where nothing is.
 func (k *Kernel) Page(s *Space, address uint64) (Mapped, bool) {
 	a := s.area(address)
 	if a == nil {

@@ -61,7 +61,7 @@ func (b *board) at(name string) uint64 {
 	return s.Addr
 }
 
-// page is what a space has at an address.
+// page returns what a space has at an address.
 func (b *board) page(s *Space, at uint64) Mapped {
 	b.t.Helper()
 	m, ok := b.k.Page(s, at)
@@ -71,7 +71,7 @@ func (b *board) page(s *Space, at uint64) Mapped {
 	return m
 }
 
-// Tasks with address spaces compute what tasks without compute. Their pages come in one by one, those of the file
+// Tasks with address spaces compute what tasks without compute. Their pages come in one by one, pages of the file
 // are the same for all, and those that a task stores to are its own.
 func TestProcesses(t *testing.T) {
 	for _, name := range withSpaces(t) {

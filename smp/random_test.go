@@ -121,7 +121,7 @@ func (s *storm) thread() uint64 {
 	return task
 }
 
-// operations are what tasks do.
+// operations lists what tasks do.
 var operations = []func(s *storm, c Caller){
 	func(s *storm, c Caller) { s.b.do(s.b.k.Sleep(c, int64(s.rng.IntN(4)))) },
 	func(s *storm, c Caller) { s.shared += s.b.call(c, "loop_shared", uint64(s.rng.IntN(100))) },

@@ -69,7 +69,7 @@ type Pages interface {
 	ReadBytes(va uint64, n int) ([]byte, error)
 }
 
-// spaces is what the services know of address spaces.
+// spaces holds what the services know of address spaces.
 type spaces struct {
 	l       *spaceLayout // nil while nobody has asked
 	list    []*Space     // living ones, in the order in which they came up
@@ -180,7 +180,7 @@ func (k *Kernel) Program() (*File, error) {
 	return k.newFile(content, base)
 }
 
-// userSegments are those of user mode, by address.
+// userSegments lists the segments of user mode, by address.
 func (k *Kernel) userSegments() []image.Segment {
 	segs := slices.DeleteFunc(slices.Clone(k.im.Segments), func(s image.Segment) bool { return !s.User || s.MemSize == 0 })
 	slices.SortFunc(segs, func(a, b image.Segment) int {
@@ -384,8 +384,8 @@ func (k *Kernel) coming(s *Space, f *File, offset uint64) (list []Mapped) {
 	return list
 }
 
-// Pages are all copies in memory of the page at an offset of a file: the one that tasks share, and those of tasks that
-// have written it. Address of user space and area are those of one mapping, 0 where nobody maps the page now.
+// Pages are all copies in memory of the page at an offset of a file: the one that tasks share, and copies of tasks that
+// have written it. Address of user space and area belong to one mapping, 0 where nobody maps the page now.
 func (k *Kernel) Pages(f *File, offset uint64) []Mapped {
 	var list []Mapped
 	add := func(m Mapped) {

@@ -7,7 +7,7 @@ import (
 	"kprobesim/image"
 )
 
-// task is what the scheduler remembers of a task_struct.
+// task holds what the scheduler remembers of a task_struct.
 type task struct {
 	addr    uint64
 	mem     memory
@@ -39,7 +39,7 @@ func (t *task) level() uint64 {
 	return 0
 }
 
-// memory is what a task takes: its structure and its stack.
+// memory holds what a task takes: its structure and its stack.
 type memory struct{ task, stack uint64 }
 
 // anyCPU is the number of no CPU in particular.
@@ -211,7 +211,7 @@ func (k *Kernel) forget(t *task) {
 	}
 }
 
-// threadFinished is what the native slot of a kernel thread returns to end the guest's loop.
+// threadFinished ends the guest's loop when the native slot of a kernel thread returns it.
 const threadFinished = 2
 
 // Thread answers the guest's native_thread: it runs the body to its end.

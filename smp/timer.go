@@ -10,7 +10,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// timer calls fire at a jiffy, in whatever context the CPU is that notices. seq orders those of one
+// timer calls fire at a jiffy, in whatever context the CPU is that notices. seq orders calls of one
 // jiffy by the time at which they were asked for.
 type timer struct {
 	at   int64
@@ -70,7 +70,7 @@ func (k *Kernel) arm(c Caller) {
 	}
 }
 
-// untilTimer is what a CPU's timer counts from when it is to interrupt for the next sleeper, or for a callback
+// untilTimer returns the count that a CPU's timer starts from when it is to interrupt for the next sleeper, or for a callback
 // before that.
 func (k *Kernel) untilTimer(cpu int) uint64 {
 	at := clock.Ticks(k.timers[0].at) * k.jiffy
@@ -80,14 +80,14 @@ func (k *Kernel) untilTimer(cpu int) uint64 {
 	return k.counts(at)
 }
 
-// counts is what a timer counts from when it is to interrupt at a time.
+// counts returns the count that a timer starts from when it is to interrupt at a time.
 func (k *Kernel) counts(at clock.Ticks) uint64 {
 	left := max(at-k.g.Now(), 0)
 	perTick := clock.FromCycles(k.opt.CPUHz) / clock.Ticks(k.opt.TimerHz)
 	return min(uint64(left/perTick), mostCounts-1) + 1
 }
 
-// mostCounts is what every timer can count from. One that is early finds nothing to do, and is set anew.
+// mostCounts is a count that every timer can start from. One that is early finds nothing to do, and is set anew.
 const mostCounts = math.MaxInt32
 
 // timerCalls answers the guest's sim_timer: the caller's CPU is to be interrupted at a number of nanoseconds in

@@ -6,7 +6,7 @@ import (
 	"kprobesim/image"
 )
 
-// userGuest is what the services know of user mode.
+// userGuest holds what the services know of user mode.
 type userGuest struct {
 	ready  bool        // every CPU has been let into the kernel by system calls
 	stacks []uint64    // addresses of user stacks that no task has, the next one last
@@ -53,7 +53,7 @@ func (k *Kernel) SpawnUser(c Caller, s Thread) (uint64, error) {
 	return addr, nil
 }
 
-// userMM is what the member mm of user tasks points to, of which there is one: they share their memory. In a kernel
+// userMM is the target of the member mm of user tasks, of which there is one: they share their memory. In a kernel
 // with several address spaces it is NULL for those that have none of their own.
 func (k *Kernel) userMM() uint64 {
 	if _, several := k.im.Symbol("load_space"); several {

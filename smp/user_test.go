@@ -202,7 +202,7 @@ func TestContextsFollowTasks(t *testing.T) {
 	}
 }
 
-// User tasks that sleep and move keep their registers and stacks; those of the dead serve others.
+// User tasks that sleep and move keep their registers and stacks; stacks of the dead serve others.
 func TestUserTasksMove(t *testing.T) {
 	eachSize(t, []int{1, 4}, func(t *testing.T, name string, n int) {
 		b := run(t, name, Options{CPUs: n, Tick: true}, func(b *board) {

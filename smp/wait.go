@@ -11,7 +11,7 @@ type Queue struct {
 	tasks []*task
 }
 
-// Wait sleeps until cond holds; whoever makes it true calls Wake.
+// Wait sleeps until cond holds; the task that makes it true calls Wake.
 func (k *Kernel) Wait(c Caller, q *Queue, cond func() bool) error {
 	return k.wait(c, q, cond, func() string { return q.Name })
 }
@@ -104,7 +104,7 @@ func (k *Kernel) Lock(c Caller, m *Mutex) error {
 	return nil
 }
 
-// Unlock frees the mutex and wakes whoever waits for it.
+// Unlock frees the mutex and wakes the tasks that wait for it.
 func (k *Kernel) Unlock(c Caller, m *Mutex) {
 	m.held, m.holder = false, nil
 	k.Wake(c, &m.q)

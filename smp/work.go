@@ -11,7 +11,7 @@ type Work struct {
 	running bool   // in run
 	round   uint64 // tells the timers of different requests apart
 	kick    Queue  // the thread, waiting for due
-	done    Queue  // whoever waits for the end
+	done    Queue  // tasks that wait for the end
 }
 
 // NewWork prepares a work; name is its thread's.

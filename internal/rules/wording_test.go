@@ -18,8 +18,6 @@ var wordy = strings.Fields(`
 	kprobes/arm
 	kprobes/ppc64
 	kprobes/x86
-	races
-	smp
 `)
 
 // TestCommentsSayWhatIsMeant refuses vague words in comments and names of Go files.
