@@ -8,6 +8,15 @@
 // detour buffers, and has the guest store breakpoints and jumps into its own text. The few
 // cycles charged for that work (see Costs) lie outside of the hit path.
 //
+// How data flows. A call comes from Go, from the guest (bind.go) or through a file (files.go). Register takes a struct
+// kprobe in guest memory through five steps (register.go). Check finds the address. Prepare asks the Arch what stands
+// for the instruction, and keeps it in a site, of which each probed address has one (site.go). Insert links the structure
+// to where the guest looks for it (list.go). Arm has the guest store the breakpoint (arm.go, patch.go). Queue makes the
+// detour buffer (optimize.go) and hands the site to the optimizer, whose passes make jumps of breakpoints (optimizer.go).
+// Unregister undoes the steps from the last to the first, waits for a grace period, and frees what the probe had
+// (unregister.go). A hit calls nothing of this: the guest finds all it needs in its own memory, and a Tally only looks on
+// (tally.go).
+//
 // Changing text. A breakpoint, or what stood in its place, is a plain store. The bytes of a jump are
 // changed by a protocol of the architecture, chosen in Options.Patching: while a stopped machine spins
 // with interrupts off, a batch of up to 256 sites in one stop; or behind a breakpoint, site by site or a

@@ -5,6 +5,12 @@
 // and the address space in which a kernel begins come from a Board. Disks, networks and firmware are
 // left out: a guest kernel is loaded by Go and talks to Go through its .native section.
 //
+// How data flows. New loads the image into RAM, has the Board build its devices, and makes the CPUs (boot.go). Run goes
+// from turn to turn (schedule.go): the first event happens (events.go), or a CPU executes, the one that is furthest behind
+// (runqueue.go) or the one that a Policy names (policy.go). A CPU stops where its turn ends, where it sleeps, where it
+// cannot go on, and in a native slot. There a function of Go runs as a coroutine, which may call functions of the guest
+// (native.go). Observers of a CPU see each Step: Tracer, Profile, Tally. Watchers of the machine see each Event (watch.go).
+//
 // CPU 0 begins at the image's entry. The others wait until the board starts them, at the same entry, told
 // apart by their number. CPUs take turns by simulated time, or as a Policy says. A turn ends between two
 // instructions, so memory is sequentially consistent with an instruction as the unit: every CPU sees all

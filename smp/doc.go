@@ -10,6 +10,11 @@
 // the guest's schedule(). So the thread's Go stack and its guest stack belong together, and the
 // machine resumes the one when the guest switches back to the other, on whichever CPU.
 //
+// How data flows. The guest asks and Go answers, in the native slots that Bind connects (kernel.go): schedule() asks which
+// task is next, the timer's interrupt tells of a tick (sched.go), and the answers go into members of task_struct and
+// per-CPU variables. Go that has to wait puts its task into a Queue and invokes schedule() (wait.go). Whoever makes
+// its condition true wakes it, which puts the task into the queue of a CPU and may send that an interrupt.
+//
 // # Tasks
 //
 // Every CPU has a queue of runnable tasks, the most urgent first, in order of arrival among equals.
