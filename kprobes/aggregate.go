@@ -51,7 +51,7 @@ func (k *Kprobes) enlist(c Caller, s *site, p uint64) error {
 }
 
 // leaveDetour undoes the jump of a site that is to have a probe that no detour can serve. One with a
-// break handler, which cannot be called from there, comes only after whoever was on the way.
+// break handler, which cannot be called from there, comes only after the tasks that were on the way.
 func (k *Kprobes) leaveDetour(c Caller, s *site, empty bool) error {
 	jumped := s.text == textJump
 	if err := k.unoptimize(c, s, true); err != nil || !jumped || !empty {

@@ -337,7 +337,7 @@ func holdKretprobeInstances(t *testing.T, image string) {
 	}
 	g.do(g.Free(out))
 	if g.k.era.Hooks {
-		g.do(g.Free(owner)) // as whoever frees the last instance does
+		g.do(g.Free(owner)) // as happens with the last instance
 	}
 	if len(g.used) != allocated {
 		t.Errorf("%d allocations stay", len(g.used)-allocated)

@@ -2,7 +2,7 @@ package kprobes
 
 import "fmt"
 
-// Arch is what one instruction set knows about probes: data and a few functions. The functions work
+// Arch holds what one instruction set knows about probes: data and a few functions. The functions work
 // on bytes alone, never on a machine.
 //
 // Two things are the guest's own: whether a breakpoint leaves the program counter on itself or behind,
@@ -48,7 +48,7 @@ type Arch struct {
 	// Prepare refuses it.
 	SystemCall func(code []byte) bool
 
-	// Classify says what the instruction at the start of code is, which stands at pc. Whoever watches
+	// Classify says what the instruction at the start of code is, which stands at pc. What watches
 	// text that is being patched asks it of every instruction, so the common answers come quickly.
 	Classify func(code []byte, pc uint64) Class
 	// Reserves says what the instruction at the start of code has to do with reservations. It is nil where an
@@ -117,14 +117,14 @@ type Insn struct {
 	Year  int // of the kernel
 }
 
-// Copy is what a hit runs in the place of a probed instruction.
+// Copy holds what a hit runs in the place of a probed instruction.
 type Copy struct {
 	Code    []byte  // for the slot, operands fixed for its address; empty if no slot is needed
 	Members []Value // of struct kprobe, each of them one of Arch.Members
 	Runs    Mode    // how hits run it, where that is known before the first; else the zero value
 }
 
-// Value is what a member of a structure gets: a number, or where a guest function is.
+// Value is set in a member of a structure: a number, or where a guest function is.
 type Value struct {
 	Member string
 	Number uint64

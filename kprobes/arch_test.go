@@ -15,7 +15,7 @@ import (
 	"kprobesim/workloads"
 )
 
-// Kit is what the target of an image has.
+// Kit holds what the target of an image has.
 type Kit struct {
 	ISA   *cpus.ISA
 	Board sim.Board

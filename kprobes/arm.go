@@ -31,7 +31,7 @@ func (k *Kprobes) rearm(c Caller, s *site) error {
 	return k.enqueue(c, s)
 }
 
-// breakpoint is what stands at a site while it is armed.
+// breakpoint returns what stands at a site while it is armed.
 func (k *Kprobes) breakpoint(s *site) []byte {
 	if k.era.Conditional {
 		return k.arch.Conditional(s.orig)

@@ -79,7 +79,7 @@ func (k *Kprobes) callsOf(kind Kind) []native {
 	return list
 }
 
-// answer turns an error into the guest's return value. An error that is none of the API's is a
+// answer turns an error into the guest's return value. An error that is not the API's is a
 // failure of the simulated machine and ends the run.
 func (k *Kprobes) answer(m *sim.Machine, name string, err error) uint64 {
 	var e Errno

@@ -7,7 +7,7 @@ import (
 )
 
 // kprobe.flags.
-// The bits are those of linux/kprobes.h in 2.6.34.
+// The bits follow linux/kprobes.h in 2.6.34.
 const (
 	flagGone      = 1
 	flagDisabled  = 2

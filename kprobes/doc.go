@@ -3,7 +3,7 @@
 // address, jprobes, return probes, boosting, and jump optimization by a background task.
 //
 // What a probe hit executes is guest code (workloads/kernel) and is timed by the simulated CPU.
-// This package is what happens around a hit: it reads and writes struct kprobe and its kin in
+// This package does what happens around a hit: it reads and writes struct kprobe and its kin in
 // guest memory, decides what may be probed, boosted and optimized, builds out-of-line copies and
 // detour buffers, and has the guest store breakpoints and jumps into its own text. The few
 // cycles charged for that work (see Costs) lie outside of the hit path.
@@ -25,7 +25,7 @@
 // breakpoint meanwhile is sent to the detour buffer by a notifier of the protocol: Kprobes alone may not
 // know the breakpoint (MutantNoNotifier). All stores are the guest's own, so that other CPUs can execute
 // what is there in between, and instruction caches are the guest's care. Every step is an event of the machine
-// (kinds patch and sync), and so is what becomes of a probe (kinds probe, slot and detour).
+// (kinds patch and sync), and so is the life of a probe (kinds probe, slot and detour).
 //
 // The optimizer is a delayed work. A pass undoes jumps that are not wanted any more, waits until no
 // task can be in the middle of what the next jumps replace, writes these, frees what the pass before
@@ -45,7 +45,7 @@
 // have. Three more things differ between instruction sets without being in it: the path of a hit, which
 // is the guest's code; the byte order and the structures, which the image describes; and what a C
 // function pointer holds, which the image knows too. The layouts of lists and hash tables, the flags of
-// struct kprobe, and the hash function are those of Linux everywhere.
+// struct kprobe, and the hash function are Linux's everywhere.
 //
 // Probes at a nop for the function tracer, by which functions of some kernels begin, are calls: see entry.go.
 package kprobes

@@ -9,13 +9,13 @@ import (
 	"kprobesim/image"
 )
 
-// Era is what an architecture's kernels of some years have of Kprobes outside of the path of a hit,
+// Era describes Kprobes of an architecture's kernels of some years outside of the path of a hit,
 // which is the guest image's. Structures have the members of 2.6.33 in every era; what an era does not
 // know of stays zero.
 type Era struct {
 	Year       int
 	Boost      bool // later hits need no step, by Arch.Then
-	BoostsFew  bool // only those of branches and a few other instructions
+	BoostsFew  bool // only copies of branches and a few other instructions
 	Optimize   bool // jump optimization
 	Boundaries bool // an address that is not the start of an instruction is refused
 	// GroupPost says that an aggregate has a post handler even where none of its children has one.
@@ -23,7 +23,7 @@ type Era struct {
 	// Conditional says that a breakpoint keeps the condition of the instruction in whose place it stands.
 	Conditional bool
 
-	// Change is what sets the kernels of the era apart from the architecture's others in how an instruction is
+	// Change sets the kernels of the era apart from the architecture's others in how an instruction is
 	// copied and text is changed; nil for nothing. It gets a copy of the Arch.
 	Change func(a *Arch)
 	// Hooks says that return instances in use are on lists of their tasks and free ones in pools without locks.
@@ -41,7 +41,7 @@ type Era struct {
 	ReturnProtected []string // functions that cannot have a return probe
 }
 
-// api is what the interface of the kernels of some years has, on every architecture. Registering a
+// api describes the interface of the kernels of some years, on every architecture. Registering a
 // structure twice, which kernels of 2005 answer with broken lists, is EINVAL in every era.
 type api struct {
 	year      int
@@ -91,7 +91,7 @@ func HasKind(kind Kind, year int) bool {
 	return i < 0 || kind != Jprobe || !slices.Contains(apis()[i].lacks, "register_jprobe")
 }
 
-// era is what a kernel has: of its architecture and of its interface.
+// era joins the eras of a kernel: of its architecture and of its interface.
 type era struct {
 	Era
 	api

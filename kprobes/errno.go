@@ -3,7 +3,7 @@ package kprobes
 import "fmt"
 
 // Errno is a kernel error number as the API returns it, positive here and negative in the guest.
-// The numbers are those of asm-generic/errno.h, which the modelled architectures share.
+// The numbers follow asm-generic/errno.h, which the modelled architectures share.
 type Errno uint16
 
 // The error numbers that the API of the era returns.

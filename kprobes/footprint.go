@@ -13,7 +13,7 @@ type Footprint struct {
 // Sum is all of it.
 func (f Footprint) Sum() int64 { return f.Probes + f.Instances + f.Aggregates + f.Slots + f.Detours }
 
-// Footprint adds up what the probes have. Sizes are those of the image's structures. Instances that are in
+// Footprint adds up what the probes have. Sizes come from the image's structures. Instances that are in
 // use belong to no probe's list and are left out.
 func (k *Kprobes) Footprint(probes ...*Probe) (f Footprint, err error) {
 	for _, p := range probes {

@@ -2,7 +2,7 @@ package kprobes
 
 import "testing"
 
-// A pool hands out the slots of its range, then those of pages, each once; what is given back comes first.
+// A pool hands out the slots of its range, then the slots of pages, each once; what is given back comes first.
 func TestPoolGrows(t *testing.T) {
 	pages := []Span{{0x9000, 0x9020}, {0x5000, 0x5020}}
 	grow := func() (Span, bool) {

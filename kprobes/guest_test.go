@@ -71,7 +71,7 @@ func eachKernel(t *testing.T, test func(t *testing.T, image string)) {
 	}
 }
 
-// eachRegion runs a test for those of them whose jumps reach over several instructions.
+// eachRegion runs a test for the images whose jumps reach over several instructions.
 func eachRegion(t *testing.T, test func(t *testing.T, image string)) {
 	eachKernel(t, func(t *testing.T, image string) {
 		if ArchOf(loadImage(t, image)).Align == 1 {

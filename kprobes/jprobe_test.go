@@ -39,7 +39,7 @@ func TestJprobedFunctionReturnsTheSame(t *testing.T) {
 }
 
 // jprobed leaves out functions with arguments on the stack where jprobes keep registers alone: there the jprobe's
-// function, which owns its arguments, changes those of the probed one. That is so where function pointers lead to
+// function, which owns its arguments, changes the arguments of the probed one. That is so where function pointers lead to
 // descriptors.
 func (l *live) jprobed(functions ...string) []string {
 	if l.m.Image().Descriptors() {

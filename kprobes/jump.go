@@ -1,11 +1,11 @@
 package kprobes
 
-// Optimizer is what an instruction set knows about jumps in the place of breakpoints.
+// Optimizer holds what an instruction set knows about jumps in the place of breakpoints.
 type Optimizer struct {
 	JumpSize  int // bytes of the jump that replaces an optimized probe's first instructions
 	MaxRegion int // most bytes that such a jump can make the detour buffer copy
 	// Patchings are the protocols by which the architecture's kernels may change several bytes of text
-	// under the eyes of other CPUs. Whoever asks for none gets the first one.
+	// under the eyes of other CPUs. The first one is the default.
 	Patchings []string
 	// Marks are the places of the image's detour template that Detour fills in: for each there is a symbol
 	// detour_template_NAME. Calls are the guest functions that a detour buffer calls.
@@ -52,7 +52,7 @@ type Template struct {
 	Marks []int // offsets of what is to be filled in, in the order of Optimizer.Marks
 }
 
-// Room reports whether every place that is to be filled in lies in the template. The sizes are those of the
+// Room reports whether every place that is to be filled in lies in the template. The sizes come from the
 // places in bytes, in the order of the marks.
 func (t Template) Room(sizes ...int) bool {
 	for i, n := range sizes {

@@ -22,7 +22,7 @@ type Options struct {
 	// optimization only with QuiesceTasks.
 	Preempt  bool
 	Patching string // one of the architecture's; "" is the first of them
-	Quiesce  string // one of Quiesces; "" is what kernels of the era wait for
+	Quiesce  string // one of Quiesces; "" for what kernels of the era wait for
 	Delay    int64  // jiffies from the wish to optimize to the work on it
 	Batch    int    // most probes that one pass of the optimizer changes
 	Costs    Costs
@@ -100,7 +100,7 @@ type Kprobes struct {
 	swept        []dirtySlot // those that the present pass of the optimizer frees
 }
 
-// textState is what stands at a probed address.
+// textState says what stands at a probed address.
 // It changes when the guest has made the last store of a patch, never when a change is only
 // queued.
 type textState uint8

@@ -108,7 +108,7 @@ func (k *Kprobes) allocHook(rp uint64) error {
 }
 
 // defaultMaxActive is the number of instances for a probe that does not say.
-// The numbers are those of Documentation/kprobes.txt, where NR_CPUS is the number of CPUs of the
+// The numbers come from Documentation/kprobes.txt, where NR_CPUS is the number of CPUs of the
 // machine.
 func (k *Kprobes) defaultMaxActive() int32 {
 	cpus := int32(k.smp.CPUs())
@@ -133,7 +133,7 @@ func (k *Kprobes) freeInstances(rp uint64) {
 	}
 }
 
-// leaveHook says that so many instances are no more. Whoever frees the last one frees the hook too.
+// leaveHook says that so many instances are no more. The hook goes with the last one.
 func (k *Kprobes) leaveHook(rp uint64, freed int) {
 	hook := k.m.Load(rp, k.l.r.hook)
 	left := k.m.Load(hook, k.l.r.hookCount) - uint64(freed)

@@ -38,7 +38,7 @@ type jumpLayout struct {
 
 // optLayout is where things are in the guest's struct jump_probe, which aggregates are. In kernels without
 // it they are a struct kprobe.
-// The handle of an aggregate is its kp, since that is what the hash table and the handlers know.
+// The handle of an aggregate is its kp, since the hash table and the handlers know it.
 type optLayout struct {
 	size                        uint64
 	kp, copied, insn, insnsSize image.Field
@@ -59,7 +59,7 @@ type pokeLayout struct {
 	call                    image.Field // where a patch may be one to a call
 }
 
-// layout is what debug information says about the structures of the API.
+// layout holds the structures of the API, from debug information.
 // Members that an architecture or an era does not have keep size zero and are never asked for.
 type layout struct {
 	p    kprobeLayout

@@ -45,7 +45,7 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	return m, l
 }
 
-// timerHz is what the timers count where the kernel is told another clock of the CPUs than they have.
+// timerHz returns the clock of the timers where the kernel is told another clock of the CPUs than they have.
 func timerHz(m *sim.Machine, cpuHz int64) int64 {
 	return cpuHz / (cpustest.Config(m.ISA()).Hz / m.TimerHz())
 }
@@ -269,7 +269,7 @@ func bootImages(t *testing.T, images []string, opt Options, body func(l *live, i
 	}
 }
 
-// modes are the ways in which a hit is handled, those of kernels that do not have them with options for them.
+// modes lists the ways in which a hit is handled. Options choose the ways that no kernel has by itself.
 func modes() (list []hitMode) {
 	for _, m := range []hitMode{
 		{"x86_64-2010", plain(), Stepped},
@@ -339,7 +339,7 @@ func (l *live) addr(symbol string) uint64 {
 	return l.function(symbol).Entry
 }
 
-// pointer is what a pointer to a function holds.
+// pointer returns what a pointer to a function holds.
 func (l *live) pointer(symbol string) uint64 {
 	l.t.Helper()
 	return l.function(symbol).Pointer

@@ -59,7 +59,7 @@ func countReturns(t *testing.T, w *crowd) {
 	w.remove(loops)
 	w.remove(sleeps)
 	w.holdNothingLeft()
-	w.sleep(3) // whoever was in schedule() has come back
+	w.sleep(3) // every task in schedule() has come back
 	for i := range uint64(hashBuckets) {
 		at := w.k.sym.instances + i*uint64(w.size())
 		for _, ri := range w.k.hlist(at, w.k.instanceLinks()) {

@@ -99,7 +99,7 @@ func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Option
 	return m, l
 }
 
-// begin starts a task on every CPU that calls the function until end; want is what it returns.
+// begin starts a task on every CPU that calls the function until end; want is its result.
 func (w *crowd) begin(fn string, want uint64) {
 	w.t.Helper()
 	for i := range w.cpus {

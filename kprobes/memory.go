@@ -58,7 +58,7 @@ func (m *memory) write(addr uint64, b []byte) {
 }
 
 // alloc returns zeroed memory, or ENOMEM.
-// Zero is what registration takes for a member that nobody has set.
+// Zero stands for a member that was not set, as registration takes it.
 func (m *memory) alloc(size uint64) (uint64, error) {
 	addr, err := m.g.Alloc(size, m.align)
 	if err != nil {

@@ -21,7 +21,7 @@ type module struct {
 	leaving bool
 }
 
-// moduleName is what the text between the image's symbols for it is called.
+// moduleName names the text between the image's symbols for it.
 const moduleName = "work_module"
 
 // findModules finds the text of the image that can vanish.

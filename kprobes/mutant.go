@@ -115,7 +115,7 @@ const (
 	allSyncs = firstSync | secondSync | thirdSync
 )
 
-// unsynced is what a mutant leaves out.
+// unsynced says what a mutant leaves out.
 func unsynced(mutant string) uint64 {
 	switch mutant {
 	case MutantSkipSync1:

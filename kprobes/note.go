@@ -2,9 +2,9 @@ package kprobes
 
 import "kprobesim/sim"
 
-// Kinds of events that this package tells whoever watches the machine. The ID of an event of a
+// Kinds of events that this package tells watchers of the machine. The ID of an event of a
 // probe is the address of its struct kprobe, or that of the aggregate at the address. Names of steps are
-// those of stepName. A probe is registered, unregistered, or gone with its text; an address is
+// the ones of stepName. A probe is registered, unregistered, or gone with its text; an address is
 // optimizing or unoptimizing while that is asked for, then optimized or unoptimized, and freed when its
 // aggregate is.
 const (

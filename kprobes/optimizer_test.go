@@ -192,7 +192,7 @@ func holdRegisterWhileUnoptimizing(t *testing.T, image string) {
 	}
 }
 
-// Whoever goes before the optimizer comes is only taken off its list: no jump is written.
+// A probe that goes before the optimizer comes is only taken off its list: no jump is written.
 func TestWaitingWishIsTakenOff(t *testing.T) { eachKernel(t, holdWaitingWishIsTakenOff) }
 
 func holdWaitingWishIsTakenOff(t *testing.T, image string) {

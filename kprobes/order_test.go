@@ -128,7 +128,7 @@ func TestBatchTakesOneGracePeriod(t *testing.T) {
 	})
 }
 
-// The steps of a registration are those of DESIGN.md, in its order, and end those of every kind.
+// The steps of a registration follow DESIGN.md, in its order, and end the steps of every kind.
 func TestStepsOfARegistration(t *testing.T) {
 	design, err := os.ReadFile("../DESIGN.md")
 	if err != nil {

@@ -59,7 +59,7 @@ const (
 	steps
 )
 
-// stepName is how a step is told to whoever watches.
+// stepName is how a step is told to watchers.
 func stepName(step uint64) string {
 	return [steps]string{"breakpoint", "tail", "first", "whole", "restore", ""}[min(step, steps-1)]
 }

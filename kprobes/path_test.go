@@ -71,7 +71,7 @@ func (l *live) faultsAt(symbol string) uint64 {
 	return 0
 }
 
-// A return address that is gone is fatal. Kernels of 2010 name the return probe first, those of 2020 say what is
+// A return address that is gone is fatal. Kernels of 2010 name the return probe first, kernels of 2020 say what is
 // missing.
 func TestLostReturnAddress(t *testing.T) {
 	for _, name := range images() {

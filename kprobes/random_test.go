@@ -10,7 +10,7 @@ import (
 )
 
 // Random registering, removing, switching and calling: results never change, hits are counted, and
-// in the end the text is what it was. In every era.
+// in the end the text is as it was. In every era.
 func TestRandomOperations(t *testing.T) {
 	seeds, operations := uint64(1), 150
 	if hosttools.Whole(t, "random operations from five seeds on every kernel", "one seed, and fewer operations") {

@@ -21,7 +21,7 @@ func TestHandlersSeeTheirProbe(t *testing.T) {
 	})
 }
 
-// What a handler writes to the saved registers is what the probed code goes on with: an argument, and a result.
+// The probed code goes on with what a handler writes to the saved registers: an argument, and a result.
 func TestHandlersChangeRegisters(t *testing.T) {
 	eachMode(t, modes(), func(l *live, m hitMode) {
 		want, plain := l.call("bench_target", 8, 2), l.call("bench_target", 5, 2)
@@ -50,7 +50,7 @@ func (l *live) symbol(name string) uint64 {
 }
 
 // A handler that leads elsewhere and returns nonzero ends the hit there: nothing is stepped, and no post handler
-// runs. The kernels leave the hit open, but for those of 2020. The handler ends it, or the CPU's next hits are nested in it.
+// runs. The kernels leave the hit open, but for the ones of 2020. The handler ends it, or the CPU's next hits are nested in it.
 func TestHandlerLeadsElsewhere(t *testing.T) {
 	for _, m := range modes() {
 		if m.mode == Optimized {
@@ -203,6 +203,6 @@ func TestHandlersSeeFlagsAndNumbers(t *testing.T) {
 	})
 }
 
-// pageFault is what a fault handler is told of a page fault: a vector, on ppc64 that of a missing segment, on ARM the
+// pageFault holds what a fault handler is told of a page fault: a vector, on ppc64 that of a missing segment, on ARM the
 // status of the fault: translation, first level (ARM ARM, B3.13.3).
 var pageFault = map[string]uint64{"i386": 14, "x86_64": 14, "ppc64": 0x380, "arm": 5}

@@ -40,7 +40,7 @@ func (k *Kprobes) onStacks(c Caller, there []Span) (task string, err error) {
 	return task, err
 }
 
-// leaving is what nobody may be in the middle of: the detour buffers of some sites beside what the optimizer is at.
+// leaving lists what no task may be in the middle of: the detour buffers of some sites beside what the optimizer is at.
 // At the first byte of a region it does not matter what stands there.
 func (k *Kprobes) leaving(also []*site) (list []Span) {
 	for _, s := range k.optimizing {

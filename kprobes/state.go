@@ -98,7 +98,7 @@ func (k *Kprobes) nameOf(addr uint64) (string, uint64) {
 }
 
 // List is the text of debugfs kprobes/list: one line a probe, in the order of the hash table.
-// The columns are those of Documentation/kprobes.txt: address, kind, symbol and offset, module,
+// The columns follow Documentation/kprobes.txt: address, kind, symbol and offset, module,
 // state.
 func (k *Kprobes) List() (string, error) {
 	var b strings.Builder

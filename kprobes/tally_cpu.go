@@ -2,7 +2,7 @@ package kprobes
 
 import "slices"
 
-// talliedCPU is what one CPU has done.
+// talliedCPU records what one CPU has done.
 type talliedCPU struct {
 	Hits
 	open     []arrival // those that nothing is known of yet, the last one at the end

@@ -17,7 +17,7 @@ func (l *live) tally(probes ...*Probe) *Tally {
 	return t
 }
 
-// sum is what all CPUs have counted.
+// sum returns what all CPUs have counted.
 func (t *Tally) sum() (h Hits) {
 	for i := range t.cpus {
 		h.All, h.Missed = h.All+t.Of(i).All, h.Missed+t.Of(i).Missed
@@ -25,7 +25,7 @@ func (t *Tally) sum() (h Hits) {
 	return h
 }
 
-// TestTallyInEveryMode holds the hits of a probe, and those of one in its handler, against the counters of the handlers and
+// TestTallyInEveryMode holds the hits of a probe, and of one in its handler, against the counters of the handlers and
 // of the guest. In 2005 the inner probe goes with its first hit, which no kernel of that year counts.
 func TestTallyInEveryMode(t *testing.T) {
 	const calls = 20

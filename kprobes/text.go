@@ -261,7 +261,7 @@ func (k *Kprobes) forbidListed() error {
 	return k.forbid(k.between("__start_kprobe_blacklist", "__stop_kprobe_blacklist"))
 }
 
-// between is what lies between two symbols of the image; nothing where one of them is missing.
+// between returns what lies between two symbols of the image; nothing where one of them is missing.
 func (k *Kprobes) between(start, end string) Span {
 	from, ok := k.im.Symbol(start)
 	to, ok2 := k.im.Symbol(end)

@@ -1,7 +1,7 @@
 package kprobes
 
 // Unregister unregisters structures of a kind: it detaches all of them, waits for one grace period until no CPU can be in
-// them, which is what the plural calls are for, and frees what they had. A structure that is not registered gets its
+// them, for which the plural calls exist, and frees what they had. A structure that is not registered gets its
 // address cleared.
 func (k *Kprobes) Unregister(c Caller, kind Kind, all ...uint64) error {
 	if len(all) == 0 {

@@ -275,8 +275,8 @@ func TestUserProbeAndCopies(t *testing.T) {
 	})
 }
 
-// A caller that inserts into each page that comes in keeps its probes when pages go: the file's are read again, those
-// of a task come back from swap, and a first access finds the probe that was inserted before there was a page.
+// A caller that inserts into each page that comes in keeps its probes when pages go: the file's are read again, a task's
+// come back from swap, and a first access finds the probe that was inserted before there was a page.
 func TestUserProbeSurvivesPaging(t *testing.T) {
 	eachUser(t, 1, func(u *users) {
 		text := u.entry("user_mix")

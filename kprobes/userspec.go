@@ -110,7 +110,7 @@ func (k *Kprobes) RemoveUserProbe(c Caller, p *UserProbe) error {
 		}
 		again = removed && k.opt.Mutant != MutantUserOnePass
 	}
-	if p.rp != 0 { // nobody takes an instance any more, and whoever is in a handler is waited for below
+	if p.rp != 0 { // nobody takes an instance any more, and tasks in a handler are waited for below
 		if err := k.orphan(c, p.rp); err != nil {
 			return err
 		}

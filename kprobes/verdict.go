@@ -1,6 +1,6 @@
 package kprobes
 
-// Verdict is what a kernel says of a probe at an address. Nothing is registered for it: the rules are those that
+// Verdict says how a kernel answers a probe at an address. Nothing is registered for it: the rules are those that
 // registration applies, in its order.
 type Verdict struct {
 	Addr   uint64

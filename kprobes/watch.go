@@ -8,7 +8,7 @@ import (
 	"kprobesim/sim"
 )
 
-// WatchType is what a watchpoint waits for. The numbers are those of the guest's interface.
+// WatchType says what a watchpoint waits for. The numbers come from the guest's interface.
 type WatchType uint8
 
 // The types of watchpoints. The number 2 is that of ports, which no machine here has.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// counted is what the counting handler has counted.
+// counted returns what the counting handler has counted.
 func (l *live) counted() uint64 {
 	l.t.Helper()
 	s, ok := l.m.Image().Symbol("kwatch_hits")

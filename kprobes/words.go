@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind is what is registered. The zero value is a kprobe.
+// Kind says what is registered. The zero value is a kprobe.
 type Kind uint8
 
 // The kinds of probes.

@@ -12,7 +12,7 @@
 //
 // How data flows. The guest asks and Go answers, in the native slots that Bind connects (kernel.go): schedule() asks which
 // task is next, the timer's interrupt tells of a tick (sched.go), and the answers go into members of task_struct and
-// per-CPU variables. Go that has to wait puts its task into a Queue and invokes schedule() (wait.go). Whoever makes
+// per-CPU variables. Go that has to wait puts its task into a Queue and invokes schedule() (wait.go). What makes
 // its condition true wakes it, which puts the task into the queue of a CPU and may send that an interrupt.
 //
 // # Tasks

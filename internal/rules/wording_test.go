@@ -3,7 +3,6 @@ package rules
 import (
 	"go/ast"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -11,34 +10,11 @@ import (
 // vague finds words that stand in the place of a noun or a verb that a reader knows.
 var vague = regexp.MustCompile(`(?i)\b(?:(?:is|are|was|were) what|those of|nobody's|who meets|whoever|has for it|is none of)\b`)
 
-// wordy lists the packages that still have such words in names or comments, each with the packages below it. The list may
-// only become shorter.
-var wordy = strings.Fields(`
-	kprobes
-	kprobes/arm
-	kprobes/ppc64
-	kprobes/x86
-`)
-
 // TestCommentsSayWhatIsMeant refuses vague words in comments and names of Go files.
 func TestCommentsSayWhatIsMeant(t *testing.T) {
-	found := map[string]bool{}
 	for _, s := range sources(t) {
 		for _, x := range s.vague() {
-			i := slices.Index(wordy, s.dir())
-			if i < 0 {
-				i = slices.IndexFunc(wordy, func(dir string) bool { return strings.HasPrefix(s.dir(), dir+"/") })
-			}
-			if i < 0 {
-				t.Errorf("%s: %q: begin with the name and a verb, and use the field's noun", s.name, x)
-				continue
-			}
-			found[wordy[i]] = true
-		}
-	}
-	for _, dir := range wordy {
-		if !found[dir] {
-			t.Errorf("%s has no vague words any more: take it from the list", dir)
+			t.Errorf("%s: %q: begin with the name and a verb, and use the field's noun", s.name, x)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package arm
 
 import "strings"
 
-// kind is what becomes of an instruction at a hit.
+// kind says what becomes of an instruction at a hit.
 type kind uint8
 
 const (
@@ -11,7 +11,7 @@ const (
 	emulated       // by a copy that a function of the guest calls
 )
 
-// way is what a hit does in the place of an instruction.
+// way says what a hit does in the place of an instruction.
 type way struct {
 	kind    kind
 	handler string

@@ -37,6 +37,6 @@ func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) (kprobes.D
 	return kprobes.Detour{Code: code, Copied: len(code)}, nil
 }
 
-// frameOf is what a detour keeps free: the saved registers, and what the instruction may store below the stack pointer.
+// frameOf returns what a detour keeps free: the saved registers, and what the instruction may store below the stack pointer.
 // C wants the stack pointer at a multiple of eight (AAPCS, 5.2.1.2).
 func frameOf(w word) word { return word(frame+w.below()+7) &^ 7 }

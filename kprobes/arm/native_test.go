@@ -186,7 +186,7 @@ type trial struct {
 	mem   []byte // from the lowest byte that exceptions leave alone
 }
 
-// outcome is what an instruction leaves.
+// outcome holds what an instruction leaves.
 type outcome struct {
 	regs   [15]uint32
 	status uint32

@@ -6,8 +6,8 @@ import (
 	"kprobesim/internal/encoding"
 )
 
-// Guest functions that do what a displaced instruction does. Those of the first group call its copy with the
-// registers that it reads, and store back those that it writes.
+// Guest functions that do what a displaced instruction does. The first group calls its copy with the
+// registers that it reads, and stores back what it writes.
 const (
 	toD       = "emulate_to_d"   // D and flags
 	toN       = "emulate_to_n"   // N and flags
@@ -254,7 +254,7 @@ func parallel(w word) bool { op := w.field(5, 3); return op < 5 || op == 7 }
 // inserts holds for a field that does not end before it begins.
 func inserts(w word) bool { return w.field(16, 5) >= w.field(7, 5) }
 
-// blocks are ARM ARM, A5.5. Those of user registers and those that return from an exception are refused, as what
+// blocks are ARM ARM, A5.5. Forms for user registers and returns from an exception are refused, as what
 // is behind them is: supervisor calls and coprocessors.
 func blocks() []row {
 	return []row{

@@ -52,7 +52,7 @@ func address() []loading {
 	return []loading{{opADDIS, 48}, {opORI, 32}, {opMD, noImmediate}, {opORIS, 16}, {opORI, 0}}
 }
 
-// number are those that load 32 bits: lis, ori. The upper half of the register is what lis makes of it.
+// number are those that load 32 bits: lis, ori. lis makes the upper half of the register.
 func number() []loading { return []loading{{opADDIS, 16}, {opORI, 0}} }
 
 // fill puts a number into the immediates of the instructions that load it. Other instructions in their place

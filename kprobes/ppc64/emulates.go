@@ -31,7 +31,7 @@ func (w word) divides() bool {
 func (w word) rt() uint32 { return uint32(w) >> 21 & 31 }
 func (w word) ra() uint32 { return uint32(w) >> 16 & 31 }
 
-// accesses recognizes loads and stores of integers, without those that take a reservation and those of strings.
+// accesses recognizes loads and stores of integers, but not with a reservation, and not of strings.
 func (w word) accesses() bool {
 	const lmw, stmw, doublewords, storeDoublewords = 46, 47, 58, 62
 	low := uint32(w) & 3

@@ -10,7 +10,7 @@ import (
 	"kprobesim/kprobes"
 )
 
-// decoded is what the decoder of golang.org/x/arch says of a word, as a second opinion. Words that it does not
+// decoded returns what the decoder of golang.org/x/arch says of a word, as a second opinion. Words that it does not
 // know have operation 0.
 func decoded(w uint32) ppc64asm.Inst {
 	in, _ := ppc64asm.Decode(bytesOf(w), binary.BigEndian)

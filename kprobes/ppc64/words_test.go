@@ -25,7 +25,7 @@ const registerOnly = ` mulli subfic cmplwi cmpldi cmpwi cmpdi addic addic. addi 
 // conditionals names the branches of the B form and to registers.
 const conditionals = "bc bca bcl bcla bclr bclrl bcctr bcctrl"
 
-// expected is what the second opinion on an instruction says about emulating it.
+// expected says what the second opinion on an instruction is about emulating it.
 func expected(in ppc64asm.Inst) bool {
 	name := in.Op.String()
 	if name == "mfspr" || name == "mtspr" {

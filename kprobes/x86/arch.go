@@ -2,7 +2,7 @@ package x86
 
 import "kprobesim/kprobes"
 
-// The sizes are those of 2.6.33. A slot has a byte more than the
+// The sizes come from 2.6.33. A slot has a byte more than the
 // longest instruction, so a jump back fits only behind one of up to ten bytes.
 const (
 	slotSize = 16 // MAX_INSN_SIZE
@@ -57,7 +57,7 @@ func optimizer(mode int) *kprobes.Optimizer {
 }
 
 // eras lists what kernels on x86 have: boosting from 2.6.16 on i386 and 2.6.25 on x86-64, jumps from
-// 2.6.34, the list of functions without return probes from 2.6.24. Those of 2020 are in later.go.
+// 2.6.34, the list of functions without return probes from 2.6.24. The rules of 2020 are in later.go.
 // The switch of tasks (__switch_to of those kernels) is entered by one task and left by another, while return
 // instances are found by task. On x86-64 of 2.6.15 and some years more it takes no probe at all.
 func eras(mode int) []kprobes.Era {

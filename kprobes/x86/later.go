@@ -16,7 +16,7 @@ const (
 	emulateMember      = "ainsn.emulate"
 )
 
-// later makes of the rules of x86 those of kernels that do not step: 5.13 and later. A copy ends with a
+// later makes of the rules of x86 the rules of kernels that do not step: 5.13 and later. A copy ends with a
 // breakpoint. Where it may be boosted, a second one with a jump back lies behind it; that there are two is ours.
 func later(a *kprobes.Arch, mode int) {
 	a.SlotSize = 2 * slotSize
@@ -45,7 +45,7 @@ func boundaryLater(fn kprobes.Text, addr uint64, mode int) error {
 	return nil
 }
 
-// copyableLater refuses what 6.1 refuses: with EINVAL what it does not copy, which is what it cannot decode and the
+// copyableLater refuses what 6.1 refuses: with EINVAL what it does not copy: what it cannot decode and the
 // breakpoint of somebody else, and with EOPNOTSUPP what would do something else in another place.
 func copyableLater(in insn, undecodable error) error {
 	switch {
@@ -155,7 +155,7 @@ func emulationOf(in insn) ([]kprobes.Value, bool) {
 // immediate16 is the operand of a return: how many bytes of arguments it drops.
 func immediate16(in insn) int64 { return int64(in.Opcode[1]) | int64(in.Opcode[2])<<8 }
 
-// segmentWord is what a far return takes from the stack beside the address. The segment is the kernel's, so that it may be
+// segmentWord is the word that a far return takes from the stack beside the address. The segment is the kernel's, so that it may be
 // dropped. In 64-bit mode a return with its whole width has REX.W (SDM vol. 2, RET).
 func segmentWord(in insn) int64 {
 	if rex := len(in.Code) - len(in.Opcode) - 1; rex >= 0 && in.Code[rex]&0xf8 == 0x48 {

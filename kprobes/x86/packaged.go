@@ -8,7 +8,7 @@ import (
 )
 
 // Packaged has the rules of kernels of 2022 (5.18 to 6.1) for code that they run, as far as the rules look at bytes.
-// They differ from those of the kernels of this project in what a decoder must know, as a distribution's kernel has
+// They differ from the rules of the kernels of this project in what a decoder must know, as a distribution's kernel has
 // instructions that these have not.
 type Packaged struct {
 	Mode int // 64 or 32
@@ -130,7 +130,7 @@ func (p Packaged) collect(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 	return kprobes.Region{Addr: s.Addr, Code: code[:n:n]}, nil
 }
 
-// canBoost is the rule for one instruction. Of group 5 the near jump passes. Of the map behind 0f those of 2010 do, and
+// canBoost is the rule for one instruction. Of group 5 the near jump passes. Of the map behind 0f the instructions of 2010 do, and
 // the long nop; prefixes do not count there. Of the longer maps nothing does.
 func (p Packaged) canBoost(in insn) bool {
 	op := in.Opcode
@@ -202,7 +202,7 @@ func vector(op []byte, mode int) bool {
 
 // lengthByMap is the length of an instruction of the opcode maps behind 0f, or behind VEX or EVEX, or 0
 // (SDM vol. 2, 2.1, 2.3, 2.7 and appendix A). In the map behind 0f 3a all have an immediate byte, in that behind 0f
-// those of withImmediate.
+// the ones of withImmediate.
 func lengthByMap(code []byte, mode int) int {
 	op := opcodeOf(code, mode)
 	n := len(code) - len(op)

@@ -7,8 +7,8 @@ import (
 	"kprobesim/kprobes"
 )
 
-// Each function is one instruction that the library's decoder may lack, with a return behind it. The lengths are those
-// of the encodings (SDM vol. 2).
+// Each function is one instruction that the library's decoder may lack, with a return behind it. The lengths follow
+// the encodings (SDM vol. 2).
 func TestPackagedReadsLongMaps(t *testing.T) {
 	for name, code := range map[string]string{
 		"vzeroupper":             "\xc5\xf8\x77",
