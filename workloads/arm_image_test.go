@@ -6,36 +6,23 @@ import (
 	"testing"
 )
 
-// eachARM runs a test on every image of the family.
-func eachARM(t *testing.T, test func(t *testing.T, im Image, f *elf.File)) {
-	eachOf(t, elf.EM_ARM, test)
-}
-
-// code returns the instructions of a function, and the words of data in it.
-func code(t *testing.T, f *elf.File, name string) (at uint64, words []uint32) {
-	t.Helper()
-	return wordsOf(t, f, name)
-}
-
 // Each vector stands where the processor looks for it. Behind it comes a stub of 10 instructions for an undefined
 // instruction, and of 11 for the others, whose return address is put right, and a table for 16 modes. All entries are
 // the same but for user and supervisor mode.
-func TestVectorsOfARM(t *testing.T) { eachARM(t, holdVectorsOfARM) }
-
 func holdVectorsOfARM(t *testing.T, _ Image, f *elf.File) {
 	const vectors = 0xffff0000
 	for i, name := range []string{
 		"vector_reset", "vector_undefined", "syscall_entry", "vector_prefetch_abort", "vector_data_abort",
 		"vector_reserved", "timer_interrupt_entry", "vector_fast_interrupt",
 	} {
-		if at, words := code(t, f, name); at != vectors+uint64(4*i) || len(words) != 1 {
+		if at, words := wordsOf(t, f, name); at != vectors+uint64(4*i) || len(words) != 1 {
 			t.Errorf("%s is at %#x, %d instructions", name, at, len(words))
 		}
 	}
 	for name, n := range map[string]int{
 		"stub_undefined": 10, "stub_prefetch_abort": 11, "stub_data_abort": 11, "stub_interrupt": 11,
 	} {
-		_, words := code(t, f, name)
+		_, words := wordsOf(t, f, name)
 		if len(words) != n+16 || words[n-1] != 0xe1b0f00e { // movs pc, lr
 			t.Fatalf("%s has %d words, %#x ends it", name, len(words), words[n-1])
 		}
@@ -52,34 +39,30 @@ func holdVectorsOfARM(t *testing.T, _ Image, f *elf.File) {
 }
 
 // The way in of an undefined instruction leaves 64 bytes free, the others none.
-func TestHoleOfARM(t *testing.T) { eachARM(t, holdHoleOfARM) }
-
 func holdHoleOfARM(t *testing.T, _ Image, f *elf.File) {
 	const subFromStack = 0xe24dd000
 	for name, bytes := range map[string]uint32{
 		"undefined_of_kernel": 72 + 64, "data_abort_of_kernel": 72, "interrupt_of_kernel": 72,
 	} {
-		if _, words := code(t, f, name); words[0] != subFromStack|bytes {
+		if _, words := wordsOf(t, f, name); words[0] != subFromStack|bytes {
 			t.Errorf("%s begins with %#x", name, words[0])
 		}
 	}
 }
 
 // Shapes that a rule is about must survive another compiler or another flag.
-func TestShapesOfARM(t *testing.T) { eachARM(t, holdShapesOfARM) }
-
 func holdShapesOfARM(t *testing.T, _ Image, f *elf.File) {
 	for name, want := range map[string]uint32{
 		"work_frame": 0xe92d4030, "work_pc_relative": 0xe59f2014, "work_jcc_first": 0x6a000002, "work_flags": 0xe10f2000,
 		"work_cli_sti": 0xe10f2000, "work_update": 0xe52d0010, "work_multiple": 0xe92d4ff8, "work_pairs": 0xe16d00f8,
 	} {
-		if _, words := code(t, f, name); words[0] != want {
+		if _, words := wordsOf(t, f, name); words[0] != want {
 			t.Errorf("%s begins with %#x, want %#x", name, words[0], want)
 		}
 	}
 	const transfer, loadsCounter = 0x0e1ff000, 0x061ff000 // ldr pc, [pc, rm, lsl #2], on a condition
 	indirect := false
-	_, words := code(t, f, "work_switch")
+	_, words := wordsOf(t, f, "work_switch")
 	for _, w := range words {
 		indirect = indirect || w&transfer == loadsCounter
 	}
@@ -89,29 +72,18 @@ func holdShapesOfARM(t *testing.T, _ Image, f *elf.File) {
 }
 
 // Every patch site is an instruction that a branch can replace.
-func TestSitesOfARM(t *testing.T) { eachARM(t, holdSitesOfARM) }
-
 func holdSitesOfARM(t *testing.T, _ Image, f *elf.File) {
 	const movesImmediate = 0xe3a00000 // mov r0, #n
 	for _, site := range Sites() {
-		if _, words := code(t, f, site.Symbol); words[site.Offset/4]&^0xff != movesImmediate {
+		if _, words := wordsOf(t, f, site.Symbol); words[site.Offset/4]&^0xff != movesImmediate {
 			t.Fatalf("%s+%#x is %#x", site.Symbol, site.Offset, words[site.Offset/4])
 		}
 	}
 }
 
 // What runs in user mode leaves it by a system call alone.
-func TestUserModeOfARMIsApart(t *testing.T) { eachARM(t, holdUserModeOfARMIsApart) }
-
 func holdUserModeOfARMIsApart(t *testing.T, _ Image, f *elf.File) {
-	text := f.Section(".user.text")
-	if text.Flags&elf.SHF_WRITE != 0 || f.Section(".user.data").Flags&elf.SHF_EXECINSTR != 0 || text.Addr%4096 != 0 {
-		t.Errorf("text is %v at %#x", text.Flags, text.Addr)
-	}
-	b, err := text.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := userText(t, f)
 	calls := 0
 	for off := 0; off+4 <= len(b); off += 4 {
 		w := binary.LittleEndian.Uint32(b[off:])

@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,37 @@ func eachImage(t *testing.T, test func(t *testing.T, im Image, f *elf.File)) {
 	for _, im := range List() {
 		t.Run(im.Name, func(t *testing.T) { test(t, im, openELF(t, im.Name)) })
 	}
+}
+
+// holds lists what the images of a machine are held to, and under EM_NONE what all are.
+var holds = map[elf.Machine][]func(t *testing.T, im Image, f *elf.File){
+	elf.EM_NONE:   {holdFunctions, holdLayout, holdStructLayouts, holdRequiredSymbols, holdConstants},
+	elf.EM_386:    {holdBenchTargetTakesEveryProbe, holdShapes, holdUserModeIsApart, holdSites},
+	elf.EM_X86_64: {holdBenchTargetTakesEveryProbe, holdShapes, holdUserModeIsApart, holdSites},
+	elf.EM_PPC64:  {holdVectors, holdShapesOfPPC64, holdSitesOfPPC64, holdUserModeOfPPC64IsApart},
+	elf.EM_ARM:    {holdVectorsOfARM, holdHoleOfARM, holdShapesOfARM, holdSitesOfARM, holdUserModeOfARMIsApart},
+}
+
+func TestImages(t *testing.T) {
+	eachImage(t, func(t *testing.T, im Image, f *elf.File) {
+		for _, hold := range slices.Concat(holds[elf.EM_NONE], holds[f.Machine]) {
+			hold(t, im, f)
+		}
+	})
+}
+
+// userText is the code of user mode, which is not written, as its data is not executed.
+func userText(t *testing.T, f *elf.File) []byte {
+	t.Helper()
+	text, data := f.Section(".user.text"), f.Section(".user.data")
+	if text.Flags&elf.SHF_WRITE != 0 || data.Flags&elf.SHF_EXECINSTR != 0 || text.Addr%4096 != 0 || data.Addr%4096 != 0 {
+		t.Errorf("text is %v at %#x, data %v at %#x", text.Flags, text.Addr, data.Flags, data.Addr)
+	}
+	b, err := text.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func openELF(t *testing.T, name string) *elf.File {
@@ -45,8 +77,6 @@ func symbolsOf(t *testing.T, f *elf.File) map[string]elf.Symbol {
 }
 
 // The list of functions worth probing and the image agree, both ways.
-func TestFunctions(t *testing.T) { eachImage(t, holdFunctions) }
-
 func holdFunctions(t *testing.T, im Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	listed := map[string]bool{}
@@ -65,8 +95,6 @@ func holdFunctions(t *testing.T, im Image, f *elf.File) {
 }
 
 // The simulator finds its way in the image by these.
-func TestLayout(t *testing.T) { eachImage(t, holdLayout) }
-
 func holdLayout(t *testing.T, _ Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	phases := []string{"entry", "dispatch", "handler", "step", "return", "kretprobe"}
@@ -131,8 +159,6 @@ func layoutOf(t *testing.T, im Image) map[string]map[string]int64 {
 }
 
 // Structures of the interface have their fields where modules expect them.
-func TestStructLayouts(t *testing.T) { eachImage(t, holdStructLayouts) }
-
 func holdStructLayouts(t *testing.T, im Image, f *elf.File) {
 	d, err := f.DWARF()
 	if err != nil {
@@ -182,17 +208,6 @@ func structs(t *testing.T, d *dwarf.Data) map[string]*dwarf.StructType {
 		}
 		if s, ok := typ.(*dwarf.StructType); ok && !s.Incomplete && s.StructName != "" {
 			m[s.StructName] = s
-		}
-	}
-}
-
-// eachOf runs a test on every image of a machine.
-func eachOf(t *testing.T, machine elf.Machine, test func(t *testing.T, im Image, f *elf.File)) {
-	t.Helper()
-	for _, im := range List() {
-		f := openELF(t, im.Name)
-		if f.Machine == machine {
-			t.Run(im.Name, func(t *testing.T) { test(t, im, f) })
 		}
 	}
 }

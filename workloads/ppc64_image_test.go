@@ -13,11 +13,6 @@ import (
 	"kprobesim/internal/hosttools"
 )
 
-// eachPPC64 runs a test on every image of the family.
-func eachPPC64(t *testing.T, test func(t *testing.T, im Image, f *elf.File)) {
-	eachOf(t, elf.EM_PPC64, test)
-}
-
 // words returns the instructions of a function by its name in C.
 func words(t *testing.T, f *elf.File, name string) (at uint64, code []uint32) {
 	t.Helper()
@@ -35,8 +30,6 @@ func mnemonic(word uint32) string {
 
 // Each vector stands where the processor looks for it and leads to its handler in two parts of 2 and 17
 // instructions: what every exception costs before translation is on.
-func TestVectors(t *testing.T) { eachPPC64(t, holdVectors) }
-
 func holdVectors(t *testing.T, _ Image, f *elf.File) {
 	holdVectorsOf(t, f, nil, map[string]int{"std": 5, "mfspr": 4, "mtspr": 3, "mfcr": 1, "mfmsr": 1, "rfid": 1})
 }
@@ -94,8 +87,6 @@ func TestRunlatch(t *testing.T) {
 }
 
 // Shapes that a rule is about must survive another compiler or another flag.
-func TestShapesOfPPC64(t *testing.T) { eachPPC64(t, holdShapesOfPPC64) }
-
 func holdShapesOfPPC64(t *testing.T, _ Image, f *elf.File) {
 	first := func(name string) string {
 		_, code := words(t, f, name)
@@ -120,8 +111,6 @@ func holdShapesOfPPC64(t *testing.T, _ Image, f *elf.File) {
 }
 
 // Every patch site is an instruction that a branch can replace.
-func TestSitesOfPPC64(t *testing.T) { eachPPC64(t, holdSitesOfPPC64) }
-
 func holdSitesOfPPC64(t *testing.T, _ Image, f *elf.File) {
 	for _, site := range Sites() {
 		if _, code := words(t, f, site.Symbol); mnemonic(code[site.Offset/4]) != "li" {
@@ -131,17 +120,8 @@ func holdSitesOfPPC64(t *testing.T, _ Image, f *elf.File) {
 }
 
 // What runs in user mode leaves it by a system call alone, and does not use the kernel's table of contents.
-func TestUserModeOfPPC64IsApart(t *testing.T) { eachPPC64(t, holdUserModeOfPPC64IsApart) }
-
 func holdUserModeOfPPC64IsApart(t *testing.T, _ Image, f *elf.File) {
-	text := f.Section(".user.text")
-	if text.Flags&elf.SHF_WRITE != 0 || f.Section(".user.data").Flags&elf.SHF_EXECINSTR != 0 || text.Addr%4096 != 0 {
-		t.Errorf("text is %v at %#x", text.Flags, text.Addr)
-	}
-	code, err := text.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := userText(t, f)
 	calls := 0
 	for off := 0; off+4 <= len(code); off += 4 {
 		in, err := ppc64asm.Decode(code[off:], binary.BigEndian)

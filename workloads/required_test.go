@@ -11,8 +11,6 @@ import (
 	"testing"
 )
 
-func TestRequiredSymbols(t *testing.T) { eachImage(t, holdRequiredSymbols) }
-
 func holdRequiredSymbols(t *testing.T, _ Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	has := func(name string) bool { _, ok := syms[name]; return ok }
@@ -33,8 +31,6 @@ var constants = map[string]int64{
 	"TASK_DEAD": 64, "HIT_HANDLER": 1, "HIT_COPY": 2, "HIT_NESTED_COPY": 4, "HIT_AFTER": 8,
 	"KPROBE_FLAG_GONE": 1, "KPROBE_FLAG_DISABLED": 2, "KPROBE_FLAG_OPTIMIZED": 4,
 }
-
-func TestConstants(t *testing.T) { eachImage(t, holdConstants) }
 
 // stackSizes are THREAD_SIZE, the bytes of a kernel stack.
 var stackSizes = map[string]int64{"i386": 8192, "x86_64": 8192, "ppc64": 16384, "arm": 8192}

@@ -10,16 +10,6 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// eachX86 runs a test on every image of the family, by what its header says that it is for.
-func eachX86(t *testing.T, test func(t *testing.T, im Image, f *elf.File)) {
-	for _, im := range List() {
-		f := openELF(t, im.Name)
-		if f.Machine == elf.EM_X86_64 || f.Machine == elf.EM_386 {
-			t.Run(im.Name, func(t *testing.T) { test(t, im, f) })
-		}
-	}
-}
-
 type insn struct {
 	x86asm.Inst
 	at int
@@ -101,8 +91,6 @@ func holdEntryNop(t *testing.T, f *elf.File, first insn) {
 }
 
 // A jump takes five plain instructions' bytes; where a nop for the function tracer comes first, those behind it.
-func TestBenchTargetTakesEveryProbe(t *testing.T) { eachX86(t, holdBenchTargetTakesEveryProbe) }
-
 func holdBenchTargetTakesEveryProbe(t *testing.T, im Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	list, start := decode(t, f, syms["bench_target"]), 0
@@ -126,8 +114,6 @@ func holdBenchTargetTakesEveryProbe(t *testing.T, im Image, f *elf.File) {
 }
 
 // Shapes that a rule is about must survive another compiler or another flag.
-func TestShapes(t *testing.T) { eachX86(t, holdShapes) }
-
 func holdShapes(t *testing.T, im Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	if _, ok := syms["detour_template"]; ok != (im.Era >= "2010") {
@@ -160,14 +146,10 @@ func holdShapes(t *testing.T, im Image, f *elf.File) {
 }
 
 // What runs in user mode reaches nothing of the kernel but by a system call.
-func TestUserModeIsApart(t *testing.T) { eachX86(t, holdUserModeIsApart) }
-
 func holdUserModeIsApart(t *testing.T, _ Image, f *elf.File) {
-	text, data := f.Section(".user.text"), f.Section(".user.data")
-	end := f.Section(".user.bss").Addr + f.Section(".user.bss").Size
-	if text.Flags&elf.SHF_WRITE != 0 || data.Flags&elf.SHF_EXECINSTR != 0 || text.Addr%4096 != 0 || data.Addr%4096 != 0 {
-		t.Errorf("text is %v at %#x, data %v at %#x", text.Flags, text.Addr, data.Flags, data.Addr)
-	}
+	text, bss := f.Section(".user.text"), f.Section(".user.bss")
+	end := bss.Addr + bss.Size
+	userText(t, f)
 	found := 0
 	for name, s := range symbolsOf(t, f) {
 		inside := s.Value >= text.Addr && s.Value < text.Addr+text.Size
@@ -195,9 +177,7 @@ func holdUserModeIsApart(t *testing.T, _ Image, f *elf.File) {
 	}
 }
 
-// TestSites holds every site to one instruction of five bytes, as a jump takes.
-func TestSites(t *testing.T) { eachX86(t, holdSites) }
-
+// holdSites holds every site to one instruction of five bytes, as a jump takes.
 func holdSites(t *testing.T, _ Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	decoded := map[string][]insn{}
