@@ -9,6 +9,9 @@ func TestCacheConfigCheck(t *testing.T) {
 	for _, cc := range []CacheConfig{
 		{},
 		{Size: 1000, Ways: 2, Line: 64},
+		{Ways: 8, Line: 64},
+		{Size: 2 << 30, Ways: 8, Line: 64},
+		{Size: 64, Line: 64},
 		{Size: 32 << 10, Ways: 33, Line: 64},
 		{Size: 32 << 10, Ways: 8, Line: 48},
 		{Size: 32 << 10, Ways: 8, Line: 64, WriteAround: true},

@@ -40,3 +40,11 @@ func TestUnder(t *testing.T) {
 		t.Error("a bit is taken for a limit")
 	}
 }
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 12: "12", 1.2345: "1.23", 12.345: "12.3", 123.45: "123", 2310: "2310", 12345: `12\,345`, -1234567: `$-$1\,234\,567`} {
+		if got := number(Quantity{V: v}); got != want {
+			t.Errorf("%v is %s, want %s", v, got, want)
+		}
+	}
+}

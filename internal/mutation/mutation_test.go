@@ -36,6 +36,8 @@ func (t *T[K]) sum(list []int) (n int, ok bool, err error) {
 	return 0, true, nil
 }
 
+func zero() T { return T{} }
+
 func nothing() {
 	x := "text"
 	_ = func() string { return x }
@@ -88,7 +90,7 @@ func TestMutantsOf(t *testing.T) {
 (T).sum 15: return n, false, errors.New("text") -> return n, false, *new(error)
 (T).sum 17: return 0, true, nil -> return (0 + 1), true, nil
 (T).sum 17: return 0, true, nil -> return 0, false, nil
-nothing 22: _ = func() string { return x } -> 
+nothing 24: _ = func() string { return x } -> 
 `
 	lines := func(s string) []string { return slices.Sorted(strings.Lines(s)) }
 	if !slices.Equal(lines(got.String()), lines(want)) {

@@ -123,7 +123,7 @@ func (s *finder) returned(n *ast.ReturnStmt) {
 	}
 	for i, x := range n.Results {
 		switch of := s.of(types[i]); {
-		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == "true" || s.of(x) == "false", i < len(types)-1 && s.fails(n):
+		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == "true" || s.of(x) == "false" || s.of(x) == of+"{}", i < len(types)-1 && s.fails(n):
 		case of == "bool":
 			s.put(x.Pos(), x.End(), "!("+s.of(x)+")")
 		default:

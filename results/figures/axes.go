@@ -92,7 +92,7 @@ func valueAxis(a *plot.Axis, low, high float64, length, room vg.Length, log bool
 func logBelow(v float64) float64 {
 	v *= 0.8
 	decade := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, m := range []float64{5, 2, 1} {
+	for _, m := range []float64{5, 2} {
 		if m*decade <= v {
 			return m * decade
 		}

@@ -130,3 +130,16 @@ func TestIntervalsAreShown(t *testing.T) {
 		t.Errorf("table:\n%s", text)
 	}
 }
+
+// TestOverheadHasCalls: the table of hits has the distribution of calls, where points have one.
+func TestOverheadHasCalls(t *testing.T) {
+	have := map[string]bool{}
+	for _, c := range OverheadColumns(nil) {
+		have[c.Metric] = true
+	}
+	for _, share := range []int{500, 900, 990, 1000} {
+		if !have[results.CallMetric(share)] {
+			t.Errorf("there is no column of %s", results.CallMetric(share))
+		}
+	}
+}
