@@ -29,6 +29,11 @@ func TestPackagedReadsLongMaps(t *testing.T) {
 			t.Errorf("%s: instructions start at %#x, want %#x", name, got, want)
 		}
 	}
+	for code, want := range map[string]bool{"\xc5\xf8\x77": true, "\xc5\x30\xff": false, "\xc4\xc0\x00": true, "\x62": false, "\x90\xff": false} {
+		if got := vector([]byte(code), 32); got != want {
+			t.Errorf("% x in 32-bit mode is VEX or EVEX: %v", code, got)
+		}
+	}
 }
 
 // What is cut off cannot be read, and nothing behind it is looked at.
