@@ -45,9 +45,9 @@ func (c *Core) loadOther(pa, n, v uint64) {
 			case c.memo.pause != 0 || !c.window:
 				c.acc[i&(accesses-1)].miss += d
 				c.odd |= oddBit(i) | oddAccess
-			case c.course < oneInput:
+			case c.outcome < oneInput:
 				c.memo.inputs[0] = uint64(d)<<16 | uint64(i)<<8 | inMiss
-				c.course += oneInput
+				c.outcome += oneInput
 			default:
 				c.delay(inMiss, d)
 			}
@@ -58,9 +58,9 @@ func (c *Core) loadOther(pa, n, v uint64) {
 	}
 }
 
-// aim sets direct, when what decides about it has changed.
-func (c *Core) aim() {
-	if c.direct = c.levels; c.dir != nil || c.quick.on {
+// setDirect sets direct, when what decides about it has changed.
+func (c *Core) setDirect() {
+	if c.direct = c.levels; c.dir != nil || c.untimed.on {
 		c.direct = nil
 	}
 }
@@ -108,7 +108,7 @@ func (c *Core) send(pa, n uint64) {
 // off.
 func (c *Core) missLoad(pa uint64) {
 	line := uint32(pa >> (c.dShift & 63))
-	if c.warps() {
+	if c.bypassesCaches() {
 		c.dRecent[line&c.dMask] = line + 1
 		return
 	}
@@ -120,7 +120,7 @@ func (c *Core) missLoad(pa uint64) {
 
 // missStore is missLoad for a store, whose delay the store buffer may hide.
 func (c *Core) missStore(pa uint64) {
-	if c.warps() {
+	if c.bypassesCaches() {
 		line := c.line(pa)
 		c.sRecent[line&c.dMask] = line + 1
 		return
@@ -190,15 +190,15 @@ func (c *Core) lookupStore(pa uint64) clock.Ticks {
 	switch {
 	case c.dir != nil:
 		return c.lookupOwned(pa)
-	case c.goesAround(uint32(pa >> (c.dShift & 63))):
+	case c.storesAround(uint32(pa >> (c.dShift & 63))):
 		c.Counts.L1DMisses++
 		return c.around(c.lookupBehind(pa))
 	}
 	return c.lookup(pa)
 }
 
-// goesAround reports whether a store to a line goes to the second level and leaves the first alone.
-func (c *Core) goesAround(line uint32) bool { return c.writeAround && !c.l1d.Has(line) }
+// storesAround reports whether a store to a line goes to the second level and leaves the first alone.
+func (c *Core) storesAround(line uint32) bool { return c.writeAround && !c.l1d.Has(line) }
 
 // around is the time of a store that goes around the first level, where the second takes d to answer a load. All
 // stores go there, and one that finds its line has no further to go than others.

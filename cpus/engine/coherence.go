@@ -13,7 +13,7 @@ import (
 // directory.
 func (c *Core) attach(d *mmu.Directory) {
 	c.dir = d
-	c.aim()
+	c.setDirect()
 	if d != nil {
 		c.sole = d.CPUs() == 1
 		c.sRecent = make([]uint32, len(c.dRecent))
@@ -183,7 +183,7 @@ func (c *Core) occupy(line uint32, t clock.Ticks) clock.Ticks {
 func (c *Core) lookupOwned(pa uint64) clock.Ticks {
 	line := c.line(pa)
 	var d clock.Ticks
-	if c.goesAround(line) {
+	if c.storesAround(line) {
 		c.Counts.L1DMisses++
 		d, _ = c.bringBehind(line)
 		d = c.around(d)
@@ -235,7 +235,7 @@ func (c *Core) claim(pa, n uint64) {
 
 // claims reports whether the running instruction is locked and the CPU has neighbours.
 func (c *Core) claims() bool {
-	return c.dir != nil && !c.warps() && c.idx != between && c.cur.ops[c.idx].Flags&Locked != 0
+	return c.dir != nil && !c.bypassesCaches() && c.idx != between && c.cur.ops[c.idx].Flags&Locked != 0
 }
 
 // Cached reports whether a line is in a cache, whether it may be written without asking, and whether it

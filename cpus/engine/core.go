@@ -55,11 +55,11 @@ type Core struct {
 	Halted bool
 	parked bool // after Park, until Start: its time is not accounted
 
-	idx    int    // of the running instruction in its block, and of its entry in acc
-	cur    *timed `state:"-"` // the running block
-	course uint64 // what the running block has met: the low bits of an edge's key
-	odd    uint64 // reasons why pass cannot time the running block
-	loops  bool   // there is a loop buffer
+	idx     int    // of the running instruction in its block, and of its entry in acc
+	cur     *timed `state:"-"` // the running block
+	outcome uint64 // of the running block's branch and accesses: the low bits of an edge's key
+	odd     uint64 // reasons why hitMemo cannot time the running block
+	loops   bool   // there is a loop buffer
 	// AddrMask has the bits of an address of the current mode: addresses wrap there.
 	AddrMask uint64
 	R        [Registers]uint64
@@ -87,7 +87,7 @@ type Core struct {
 	step  cpus.Step      `state:"-"`
 
 	contexts contexts
-	quick    quick
+	untimed  untimedState
 
 	memo   memo   `state:"-"`
 	chains chains `state:"-"`

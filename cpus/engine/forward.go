@@ -62,10 +62,10 @@ func (c *Core) findStore(pa, n uint64) {
 	if s.pa != pa || s.end < end {
 		what ^= (forwarded ^ blocking) << 16
 	}
-	if c.course >= oneInput {
-		c.met(what)
+	if c.outcome >= oneInput {
+		c.noteInput(what)
 		return
 	}
-	c.course += oneInput
+	c.outcome += oneInput
 	c.memo.inputs[0] = what
 }

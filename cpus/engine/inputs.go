@@ -16,7 +16,7 @@ const (
 // inputs bounds the inputs of a block.
 const inputs = 512
 
-// Reasons why pass cannot time the running block, in Core.odd. The bits below are for instructions by number:
+// Reasons why hitMemo cannot time the running block, in Core.odd. The bits below are for instructions by number:
 // delays of accesses or stores that a load found are in acc. Mostly they are of the running block. What an
 // instruction meets that takes no notice of it waits there for one of a later block that does, and so
 // blocks mind the bits of their own loads.
@@ -34,7 +34,7 @@ func oddBit(i int) uint64 { return 1 << (i & 63) }
 
 // holdUp delays dispatch of what comes next.
 func (c *Core) holdUp(d ticks) {
-	if c.quick.on {
+	if c.untimed.on {
 		return
 	}
 	c.dispatch += d
@@ -46,7 +46,7 @@ func (c *Core) holdUp(d ticks) {
 // load (inMiss) or on the way of a store (inMissW).
 func (c *Core) delay(kind uint64, d ticks) {
 	if c.window && c.memo.pause == 0 {
-		c.met(uint64(d)<<16 | uint64(c.idx)<<8 | kind)
+		c.noteInput(uint64(d)<<16 | uint64(c.idx)<<8 | kind)
 		return
 	}
 	c.odd |= oddBit(c.idx) | oddAccess
@@ -56,10 +56,10 @@ func (c *Core) delay(kind uint64, d ticks) {
 	c.acc[c.idx&(accesses-1)].add(kind, d)
 }
 
-// met notes an input of the running instruction.
-func (c *Core) met(what uint64) {
+// noteInput notes an input of the running instruction.
+func (c *Core) noteInput(what uint64) {
 	m := &c.memo
-	if given := c.course & allInputs / oneInput; given != 0 {
+	if given := c.outcome & allInputs / oneInput; given != 0 {
 		last := &m.inputs[(given-1)&(inputs-1)]
 		switch {
 		case uint16(*last) == uint16(what) && what&255 == inMatch:
@@ -69,17 +69,17 @@ func (c *Core) met(what uint64) {
 			*last += what &^ 0xffff
 			return
 		case given == inputs/2:
-			c.spread()
+			c.applyInputs()
 		}
 	}
-	m.inputs[c.course&allInputs/oneInput&(inputs-1)] = what
-	c.course += oneInput
+	m.inputs[c.outcome&allInputs/oneInput&(inputs-1)] = what
+	c.outcome += oneInput
 }
 
-// spread gives the inputs to the instructions that met them. One with several loads waits for the youngest of the
-// stores that they found, whatever else they met in between: older ones may be left out as being in the cache.
-func (c *Core) spread() {
-	given := c.course & allInputs / oneInput
+// applyInputs gives the inputs to their instructions. One with several loads waits for the youngest of the
+// stores that they found, whatever else came in between: older ones may be left out as being in the cache.
+func (c *Core) applyInputs() {
+	given := c.outcome & allInputs / oneInput
 	at, youngest := -1, int64(0)
 	for _, v := range c.memo.inputs[:given] {
 		i := int(v >> 8 & (accesses - 1))
@@ -101,7 +101,7 @@ func (c *Core) spread() {
 			c.odd |= oddBit(i) | oddAccess
 		}
 	}
-	c.course &^= allInputs
+	c.outcome &^= allInputs
 }
 
 // add adds to one of the delays.
@@ -133,7 +133,7 @@ func (c *Core) tidy(n int) {
 	c.odd = odd
 }
 
-// gather notes what the running block's accesses up to instruction n met and what held the block up, and
+// gather notes the inputs of the running block's accesses up to instruction n and the delay of its dispatch, and
 // returns the number of the last store.
 func (c *Core) gather(n int) (placed uint64) {
 	placed = c.placed
@@ -171,11 +171,11 @@ func (c *Core) gather(n int) (placed uint64) {
 
 // give notes an input of instruction i.
 func (c *Core) give(kind, i int, v uint64) {
-	c.memo.inputs[c.course&allInputs/oneInput&(inputs-1)] = v<<16 | uint64(i)<<8 | uint64(kind)
-	c.course += oneInput
+	c.memo.inputs[c.outcome&allInputs/oneInput&(inputs-1)] = v<<16 | uint64(i)<<8 | uint64(kind)
+	c.outcome += oneInput
 }
 
-// gatherLoad notes what a load met. A store that was in the cache when the block began is as good as none.
+// gatherLoad notes the miss and the store of a load. A store that was in the cache when the block began is as good as none.
 //
 // Of the store's number the lowest bits are known, which is the place that the model looks at. Numbers behind the
 // last placed store's may have been given to stores that never get a place in time, such as the stores of an exception's

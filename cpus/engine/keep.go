@@ -13,7 +13,7 @@ func (e *Engine[C, P]) Renew() {
 		panic("engine: a place outside of its table")
 	}
 	e.levels.Renew(len(e.ram))
-	e.aim()
+	e.setDirect()
 	e.lose()
 	e.forgetCode()
 	e.code = nil // its routines know where caches were

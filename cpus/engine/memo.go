@@ -12,7 +12,7 @@ import (
 // out-of-order core (Schnarr and Larus, Fast Out-of-Order Processor Simulation Using Memoization, 1998).
 //
 // What the model does with a block is a function of its state as seen from the place of dispatch, of
-// the block, and of what the block's accesses to memory met. So states are the nodes of a graph, and
+// the block, and of what the block's accesses to memory found. So states are the nodes of a graph, and
 // an edge leads from a state by way of a block to the next state. It holds how far dispatch and
 // retirement move. Only a block for which there is no edge goes through the model.
 //
@@ -36,7 +36,7 @@ type memo struct {
 	blocks  uint64   // numbers given to blocks
 
 	key    uint64         // of the edge that the running block does not have
-	inputs [inputs]uint64 // of the running block; Core.course has their number
+	inputs [inputs]uint64 // of the running block; Core.outcome has their number
 
 	ahead uint64 // the key of the first edge of here, asked for early: the host's memory may take its time
 
@@ -44,7 +44,7 @@ type memo struct {
 	runs   uint8  // executions of a block before it is remembered
 	narrow uint64 // bits of hashes that are left out, by a test
 	found  uint64
-	patience
+	throttle
 }
 
 // edge records what a block did in the state of a node.
@@ -103,10 +103,10 @@ type held struct {
 	placed uint64
 }
 
-// patience has the memo rest where it is not worth its time. Loads that take times which never come
+// throttle has the memo rest where it is not worth its time. Loads that take times which never come
 // again lead to states that never come again, and to look for a state takes longer than the model
 // takes for a block.
-type patience struct {
+type throttle struct {
 	missed uint32 // blocks without an edge since the last decision
 	before uint64 // memo.found at that decision
 	pause  uint32 // blocks that are not looked at; delays are then noted where the model looks for them
@@ -148,14 +148,14 @@ func (m *memo) forget() {
 	m.here = 0
 }
 
-// pass gives a whole block that was just executed its places in time if the memo has them, which it mostly
+// hitMemo gives a whole block that was just executed its places in time if the memo has them, which it mostly
 // has, and reports whether it does. What is irregular is left to settle.
-func (c *Core) pass(b *timed) bool {
+func (c *Core) hitMemo(b *timed) bool {
 	m := &c.memo
 	if m.here == 0 || c.odd&b.minds != 0 || c.sends != b.stores {
 		return false
 	}
-	key := b.key | c.course | c.loop.passes&streaming
+	key := b.key | c.outcome | c.loop.passes&streaming
 	e := m.first(m.here)
 	if e.key != key || key&allInputs != 0 && !m.meets(e, key) {
 		if e = m.other(key); e == nil {
@@ -169,10 +169,10 @@ func (c *Core) pass(b *timed) bool {
 	m.ahead = m.first(to & (1<<edgeLive - 1)).key
 	m.found++
 	c.count += uint64(len(b.ops))
-	if c.course&mispredicted != 0 {
+	if c.outcome&mispredicted != 0 {
 		c.step.Stalls.Mispredict += c.ev[evMispredict]
 	}
-	c.course = 0
+	c.outcome = 0
 	c.placed, c.sends = c.sequence, 0
 	return true
 }
@@ -222,10 +222,10 @@ func (c *Core) follow(e *edge, n int) {
 	m.ahead = m.edges[m.here].key
 	m.found++
 	c.count += uint64(n)
-	if c.course&mispredicted != 0 {
+	if c.outcome&mispredicted != 0 {
 		c.step.Stalls.Mispredict += c.ev[evMispredict]
 	}
-	c.course = 0
+	c.outcome = 0
 }
 
 // meets reports whether the running block has the inputs of an edge with the same key.
@@ -248,14 +248,14 @@ func (c *Core) settleRunning() {
 // settle gives the executed instructions of the running block, up to n, their places in time. Blocks
 // are executed first and timed after, because the two loops are faster apart.
 func (c *Core) settle(n int) {
-	if c.quick.on {
+	if c.untimed.on {
 		c.settleUntimed(n)
 		return
 	}
-	left := c.odd &^ (c.cur.minds &^ oddStray) // what its loads met is used up
+	left := c.odd &^ (c.cur.minds &^ oddStray) // the delays of its loads are used up
 	if c.window {
-		if c.course >= oneInput {
-			c.spread()
+		if c.outcome >= oneInput {
+			c.applyInputs()
 			left = oddStray
 		}
 		if m := &c.memo; m.pause != 0 && m.here == 0 { // what settleWindow comes to, in line
@@ -267,7 +267,7 @@ func (c *Core) settle(n int) {
 	} else {
 		c.settleThroughput(n)
 	}
-	c.settled, c.course = n, 0
+	c.settled, c.outcome = n, 0
 	if left != 0 || n != len(c.cur.ops) {
 		c.tidy(n)
 		return
@@ -279,7 +279,7 @@ func (c *Core) settle(n int) {
 // is asked, and what it says remembered if that is worth it.
 func (c *Core) settleWindow(n int) {
 	m := &c.memo
-	if m.here != 0 && c.known(n) {
+	if m.here != 0 && c.lookUp(n) {
 		return
 	}
 	if !c.worth(n) {
@@ -288,12 +288,12 @@ func (c *Core) settleWindow(n int) {
 		return
 	}
 	if m.full() || m.heads == nil {
-		c.thaw()
+		c.restoreState()
 		m.forget()
 	}
 	if m.here == 0 {
-		c.arrive()
-		if c.known(n) {
+		c.findNode()
+		if c.lookUp(n) {
 			return
 		}
 	}
@@ -305,8 +305,8 @@ func (m *memo) full() bool {
 	return len(m.edges)+2 > m.limit || len(m.words) > m.limit*memoWords+memoState
 }
 
-// passDrain is Drain by an edge, which is made when there is none. It reports whether that was possible.
-func (c *Core) passDrain(t ticks) bool {
+// drainByMemo is Drain by an edge, which is made when there is none. It reports whether that was possible.
+func (c *Core) drainByMemo(t ticks) bool {
 	m, d := &c.memo, c.dispatch
 	if c.late != 0 || m.full() {
 		return false
@@ -321,7 +321,7 @@ func (c *Core) passDrain(t ticks) bool {
 	c.leave()
 	c.drain(t)
 	if d = c.dispatch - d; ticks(int32(d)) == d {
-		c.arrive()
+		c.findNode()
 		e := edge{key: keyDrain, dispatch: int32(d), retire: int32(d)}
 		e.leads(c)
 		m.add(from, e, m.inputs[:1])
@@ -329,17 +329,17 @@ func (c *Core) passDrain(t ticks) bool {
 	return true
 }
 
-// known is pass of instructions up to n, whatever they met.
-func (c *Core) known(n int) bool {
+// lookUp is hitMemo of instructions up to n, with any inputs.
+func (c *Core) lookUp(n int) bool {
 	m, b := &c.memo, c.cur
 	placed := c.gather(n)
-	m.key = b.number | uint64(n)<<keyEnd | uint64(c.settled)<<keyStart | c.course | c.loop.passes&streaming
+	m.key = b.number | uint64(n)<<keyEnd | uint64(c.settled)<<keyStart | c.outcome | c.loop.passes&streaming
 	if e := m.edge(m.key); e != nil {
 		c.follow(e, n-c.settled)
 		c.placed, c.late = placed, 0
 		return true
 	}
-	c.spread()
+	c.applyInputs()
 	return false
 }
 
@@ -360,7 +360,7 @@ func (c *Core) worth(n int) bool {
 	return false
 }
 
-// keyOf returns the key of a whole block's edges without inputs and branch, or zero when pass is not to look for them. A
+// keyOf returns the key of a whole block's edges without inputs and branch, or zero when hitMemo is not to look for them. A
 // block gets its number here.
 func (m *memo) keyOf(b *timed) uint64 {
 	if b.number == 0 {
@@ -377,9 +377,9 @@ func (m *memo) keyOf(b *timed) uint64 {
 func (c *Core) learn(n int) {
 	m := &c.memo
 	m.decide()
-	c.thaw()
+	c.restoreState()
 	from, d, stalls := m.here, c.dispatch, c.step.Stalls
-	if c.course&mispredicted != 0 {
+	if c.outcome&mispredicted != 0 {
 		stalls.Mispredict += c.ev[evMispredict]
 	}
 	c.lose()
@@ -390,7 +390,7 @@ func (c *Core) learn(n int) {
 		ticks(e.dispatch) != c.dispatch-d || ticks(e.retire) != c.retire-d {
 		return
 	}
-	c.arrive()
+	c.findNode()
 	e.leads(c)
 	m.add(from, e, m.inputs[:given])
 }
@@ -437,8 +437,8 @@ func (m *memo) decide() {
 	m.missed, m.before = 0, m.found
 }
 
-// arrive finds the node of the state that the model's arrays hold, or makes one.
-func (c *Core) arrive() {
+// findNode finds the node of the state that the model's arrays hold, or makes one.
+func (c *Core) findNode() {
 	m := &c.memo
 	at := len(m.words)
 	live := uint8(0)
@@ -475,8 +475,8 @@ func (c *Core) reach(n uint32) {
 // state returns a node's state, which freeze made.
 func (m *memo) state(k *node) []uint64 { return m.words[k.at : int(k.at)+int(k.n)] }
 
-// thaw has the model's arrays follow.
-func (c *Core) thaw() {
+// restoreState has the model's arrays follow.
+func (c *Core) restoreState() {
 	m := &c.memo
 	d := c.dispatch - c.late
 	if now := (held{m.here, d, c.placed}); m.here != 0 && m.held != now {
@@ -487,7 +487,7 @@ func (c *Core) thaw() {
 
 // leave prepares a change of the model's state from outside.
 func (c *Core) leave() {
-	c.thaw()
+	c.restoreState()
 	c.lose()
 }
 

@@ -124,8 +124,8 @@ func TestMemoChangesNothing(t *testing.T) {
 func sameTime(t *testing.T, what string, a, b *toy) {
 	t.Helper()
 	same(t, what, a, b)
-	a.thaw()
-	b.thaw()
+	a.restoreState()
+	b.restoreState()
 	if a.Counts != b.Counts || a.step.Stalls != b.step.Stalls {
 		t.Fatalf("%s: %+v %+v, want %+v %+v", what, b.Counts, b.step.Stalls, a.Counts, a.step.Stalls)
 	}

@@ -68,7 +68,7 @@ const (
 	pageMask  = pageBytes - 1
 )
 
-// access counts what the memory operands of one instruction met.
+// access has the delays and stores that the memory operands of one instruction found.
 type access struct {
 	miss  ticks  // delay of its loads beyond the L1 latency
 	missW ticks  // delay of its stores on their way to the cache

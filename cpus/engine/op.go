@@ -45,7 +45,7 @@ func (in *Insn[C, P]) Next() uint64 { return in.next }
 // timed is the part of a block that the cost models look at. What a passage by the memo looks at stands together, and
 // in a Block beside what leads to it: a kernel's working set of blocks is larger than the caches of the host.
 type timed struct {
-	key    uint64 // of the whole block's edges without inputs and branch; zero when pass is not to look for them
+	key    uint64 // of the whole block's edges without inputs and branch; zero when hitMemo is not to look for them
 	minds  uint64 // bits of Core.odd
 	stores uint64 // instructions that store, by bits
 	ops    []Op

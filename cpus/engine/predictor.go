@@ -146,7 +146,7 @@ func (c *Core) TrainTaken() {
 	if *k != 3 {
 		if *k++; *k <= 2 { // it was less than 2
 			c.Counts.Mispredicts++
-			c.course |= mispredicted
+			c.outcome |= mispredicted
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (c *Core) TrainUntaken() {
 	if *k != 0 {
 		if *k--; *k >= 1 { // it was at least 2
 			c.Counts.Mispredicts++
-			c.course |= mispredicted
+			c.outcome |= mispredicted
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (c *Core) TrainUntaken() {
 // Go counts a branch that is taken by a distance from the instruction behind it.
 func (c *Core) Go(by uint64) {
 	c.Counts.Branches++
-	c.course |= taken
+	c.outcome |= taken
 	c.R[PC] = (c.R[PC] + by) & c.AddrMask
 }
 
@@ -176,7 +176,7 @@ func (c *Core) Plain() bool { return !c.aside }
 
 // Jump is a branch by a distance from the instruction behind it, which the front end knows in time.
 func (c *Core) Jump(by uint64) {
-	c.course |= taken
+	c.outcome |= taken
 	c.R[PC] += by
 	c.R[PC] &= c.AddrMask
 	if c.loops {
@@ -192,10 +192,10 @@ func (c *Core) Indirect(to uint64) {
 	}
 	c.loop.leave()
 	c.Counts.Branches++
-	c.course |= taken
+	c.outcome |= taken
 	if c.target(c.R[PC], to) {
 		c.Counts.Mispredicts++
-		c.course |= mispredicted
+		c.outcome |= mispredicted
 	}
 	c.R[PC] = to
 }
@@ -207,10 +207,10 @@ func (c *Core) ReturnTo(to uint64) {
 		return
 	}
 	c.Counts.Branches++
-	c.course |= taken
+	c.outcome |= taken
 	c.R[PC] = to
 	if c.pop() != to {
 		c.Counts.Mispredicts++
-		c.course |= mispredicted
+		c.outcome |= mispredicted
 	}
 }

@@ -37,10 +37,10 @@ func TestRecall(t *testing.T) {
 	c := Core{AddrMask: ^uint64(0)}
 	c.predictor = *a
 	for range 41 {
-		c.R[PC], c.course = 0x40, 0
+		c.R[PC], c.outcome = 0x40, 0
 		c.Conditional(true, 0x10)
 	}
-	if c.course != taken || c.R[PC] != 0x50 || c.Counts.Branches != 41 {
+	if c.outcome != taken || c.R[PC] != 0x50 || c.Counts.Branches != 41 {
 		t.Error("a branch that was taken 40 times is predicted not taken")
 	}
 }

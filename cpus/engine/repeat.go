@@ -15,7 +15,7 @@ func (c *Core) Repeat(class uint8) { c.repeated(1, class) }
 
 func (c *Core) repeated(n uint64, class uint8) {
 	a := &c.acc[c.idx&(accesses-1)]
-	c.spread()
+	c.applyInputs()
 	c.extra += ticks(n)*c.cost[class].issue + a.miss + a.missW
 	a.miss, a.missW = 0, 0
 	c.odd |= oddAccess
@@ -52,7 +52,7 @@ func CopyElements[T Width](c *Core, from, to, n uint64, class uint8) uint64 {
 	for i := range n {
 		if at := src + i*size; c.window && c.mayFind(at, size) {
 			c.findStore(at, size)
-			c.spread() // before the next element finds another one
+			c.applyInputs() // before the next element finds another one
 		}
 		put(out, i*size, get[T](in, i*size))
 		c.sendElement(dst+i*size, size)

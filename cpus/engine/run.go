@@ -39,7 +39,7 @@ func (e *Engine[C, P]) Run(limit clock.Ticks) cpus.Exit {
 // Native slots are recognized here, by their addresses, because no instruction in them is ever
 // executed. In user mode they are no way out of the guest.
 func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
-	if e.quick.on && e.retire >= e.quick.until && e.resume.at == 0 {
+	if e.untimed.on && e.retire >= e.untimed.until && e.resume.at == 0 {
 		e.becomeTimed()
 	}
 	if e.Check != 0 {
@@ -83,8 +83,8 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 		e.runSingle(b, 0)
 		return
 	}
-	if e.until, e.settled = limit, 0; e.quick.on {
-		e.until = min(limit, e.quick.until)
+	if e.until, e.settled = limit, 0; e.untimed.on {
+		e.until = min(limit, e.untimed.until)
 	}
 	for {
 		for b.code != nil || e.translates(b) {
@@ -115,10 +115,10 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 			}
 		}
 		if e.memo.here != 0 {
-			if !e.pass(&b.timed) {
+			if !e.hitMemo(&b.timed) {
 				e.settleRunning()
 			}
-		} else if e.quick.on || e.window || !e.settleBlock(&b.timed) {
+		} else if e.untimed.on || e.window || !e.settleBlock(&b.timed) {
 			e.settleRunning()
 		}
 		pc := e.R[PC]
@@ -265,7 +265,7 @@ func (e *Engine[C, P]) singly(b *Block[C, P]) bool {
 func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P] {
 	pc := e.R[PC]
 	l := b.linkTo(pc)
-	if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= limit || e.quick.on && e.retire >= e.quick.until {
+	if l.pc != pc || l.gen != e.gen || e.Check != 0 || e.retire >= limit || e.untimed.on && e.retire >= e.untimed.until {
 		return nil
 	}
 	if b = l.to; b.phase != e.phase || !b.fetched() {

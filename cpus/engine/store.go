@@ -142,7 +142,7 @@ func (e *Engine[C, P]) fetch() *Block[C, P] {
 
 // fetchLines charges the fetch of a block. A line that was used last stays so.
 func (e *Engine[C, P]) fetchLines(b *Block[C, P]) {
-	if e.warps() {
+	if e.bypassesCaches() {
 		return
 	}
 	if *b.lineUsed != b.line && !e.l1i.Use(b.line-1) {

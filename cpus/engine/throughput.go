@@ -4,7 +4,7 @@ package engine
 // what it makes its successors wait, and misses all they cost.
 func (c *Core) settleThroughput(n int) {
 	c.settleEach(n)
-	if c.course != 0 {
+	if c.outcome != 0 {
 		c.settleBranch(c.retire)
 		c.retire, c.entering = c.dispatch, false // nothing hides behind a branch here
 	}
@@ -49,10 +49,10 @@ func (c *Core) stored(at ticks, a *access) ticks {
 // whether it is.
 func (c *Core) settleWhole(b *timed) bool {
 	switch {
-	case c.quick.on:
+	case c.untimed.on:
 		return false
 	case c.window:
-		return c.pass(b)
+		return c.hitMemo(b)
 	}
 	return c.settleBlock(b)
 }
@@ -93,20 +93,20 @@ func (c *Core) settleBlock(b *timed) bool {
 		if c.odd&oddStray != 0 {
 			c.tidy(len(b.ops))
 		} else {
-			c.odd &^= b.minds // what loads met is used up
+			c.odd &^= b.minds // the delays of loads are used up
 		}
 	}
 	c.count += uint64(len(b.ops))
-	if c.course == taken { // as settleBranch does, without what the window model needs
+	if c.outcome == taken { // as settleBranch does, without what the window model needs
 		c.fetched = max(c.fetched, at-c.lead) + c.ev[evTaken]
 		at = max(at, c.fetched)
 	}
 	c.dispatch, c.retire = at, at
-	if c.course&mispredicted != 0 {
+	if c.outcome&mispredicted != 0 {
 		c.settleBranch(at)
 		c.retire, c.entering = c.dispatch, false
 	}
-	c.course = 0
+	c.outcome = 0
 	return true
 }
 

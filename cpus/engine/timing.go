@@ -267,11 +267,11 @@ func (c *Core) commit(op *Op, data, when ticks, a *access) {
 // refill from the moment it was resolved when it was not predicted, nothing when the loop buffer has what
 // follows.
 func (c *Core) settleBranch(done ticks) {
-	c.streams = c.loop.streams() && c.course&mispredicted == 0
+	c.streams = c.loop.streams() && c.outcome&mispredicted == 0
 	if c.streams {
 		return
 	}
-	if c.course&mispredicted != 0 {
+	if c.outcome&mispredicted != 0 {
 		c.step.Stalls.Mispredict += c.ev[evMispredict]
 		c.dispatch = max(c.dispatch, done) + c.ev[evMispredict]
 		c.fetched = c.dispatch
@@ -285,13 +285,13 @@ func (c *Core) settleBranch(done ticks) {
 // Drain waits for everything in flight and then lets t pass. What takes as long each time, as the delivery of
 // an exception does, is remembered.
 func (c *Core) Drain(t ticks) {
-	if c.quick.on {
-		c.retire += c.quick.each // a guest that does nothing but fault has its time pass
+	if c.untimed.on {
+		c.retire += c.untimed.each // a guest that does nothing but fault has its time pass
 		c.dispatch = c.retire
 		c.forgetOperands()
 		return
 	}
-	if c.memo.here == 0 || !c.passDrain(t) {
+	if c.memo.here == 0 || !c.drainByMemo(t) {
 		c.leave()
 		c.drain(t)
 	}
@@ -305,16 +305,16 @@ func (c *Core) drain(t ticks) {
 	c.moved, c.streams = false, false
 }
 
-// forgetOperands drops what accesses and branches have met that no instruction was charged for.
+// forgetOperands drops delays and outcomes that no instruction was charged for.
 func (c *Core) forgetOperands() {
 	c.acc[between] = access{}
 	c.loop.leave()
-	c.extra, c.course = 0, 0
+	c.extra, c.outcome = 0, 0
 }
 
 // DrainAccesses waits for the loads that were made between two instructions.
 func (c *Core) DrainAccesses() {
-	c.spread()
+	c.applyInputs()
 	c.Drain(c.acc[between].miss)
 }
 
@@ -322,7 +322,7 @@ func (c *Core) DrainAccesses() {
 // walker makes go through the caches. Entries of page tables are cached as data are, so a second
 // walk to the same table is cheaper. Paging-structure caches are left out.
 func (c *Core) ChargeWalk(refs *mmu.Refs, exec bool) {
-	if c.quick.on {
+	if c.untimed.on {
 		return
 	}
 	cost := c.ev[evTLBWalk]
@@ -341,7 +341,7 @@ func (c *Core) ChargeWalk(refs *mmu.Refs, exec bool) {
 
 // chargeTranslation has the running instruction wait for a translation.
 func (c *Core) chargeTranslation(cost ticks, exec bool) {
-	if c.quick.on {
+	if c.untimed.on {
 		return
 	}
 	if exec {

@@ -109,7 +109,7 @@ func (e *Engine[C, P]) translates(b *Block[C, P]) bool {
 		return false
 	}
 	limit := e.hot
-	if e.quick.on {
+	if e.untimed.on {
 		limit = min(limit, untimedAt)
 	}
 	if b.warm++; b.warm >= limit {
@@ -125,7 +125,7 @@ func (e *Engine[C, P]) translatable(b *Block[C, P]) bool {
 	if e.emitter == nil || e.refused || c.stale != nil || b.tail != nil || b.watched > b.pc || b.stops {
 		return false
 	}
-	if c.quick.on {
+	if c.untimed.on {
 		return true
 	}
 	return c.window && len(b.ops) <= oddMost && (c.dir == nil || c.dir.CPUs() <= fewCPUs)
@@ -200,7 +200,7 @@ func (e *Engine[C, P]) openRoom() bool {
 	if e.refused = room == nil || unsafe.Sizeof(microEntry{}) != 1<<microShift || unsafe.Sizeof(landing{}) != 1<<landingBytes; e.refused {
 		return false
 	}
-	g := &Code{c: &e.Core, room: room, timed: !e.quick.on}
+	g := &Code{c: &e.Core, room: room, timed: !e.untimed.on}
 	for r := range g.pins {
 		g.pins[r] = h.NoReg
 	}

@@ -324,7 +324,7 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 	g.Lea(8, h.Local2, h.At(h.Local8, int32(size)))
 	g.OpLoad(h.Cmp, 8, h.Local2, h.At(h.Local4, int32(unsafe.Offsetof(s.pa))))
 	g.Jcc(h.NotAbove, behind)
-	g.OpMemImm(h.Cmp, 8, g.number64(&c.course), inputs/2*oneInput)
+	g.OpMemImm(h.Cmp, 8, g.number64(&c.outcome), inputs/2*oneInput)
 	g.Jcc(h.AboveOrEq, slow)
 	g.ShiftImm(h.Shl, 8, h.Spare, 24)
 	g.Mov(4, h.Local3, h.Local7)
@@ -338,8 +338,8 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 	g.Bind(blocks)
 	g.OpImm(h.Xor, 8, h.Spare, (forwarded^blocking)<<16)
 	g.Bind(note)
-	g.Load(8, h.Local3, g.number64(&c.course)) // what Core.met does: their number, times the bytes of one
-	g.OpMemImm(h.Add, 8, g.number64(&c.course), oneInput)
+	g.Load(8, h.Local3, g.number64(&c.outcome)) // what Core.noteInput does: their number, times the bytes of one
+	g.OpMemImm(h.Add, 8, g.number64(&c.outcome), oneInput)
 	g.OpImm(h.And, 4, h.Local3, allInputs)
 	input := g.number64(&c.memo.inputs[0])
 	input.Index = h.Local3

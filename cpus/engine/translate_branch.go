@@ -97,7 +97,7 @@ func (g *Code) Behind() { g.tail(wayBehind) }
 // Goto ends the block by a direct branch, which needs no prediction.
 func (g *Code) Goto(to uint64) {
 	if g.timed {
-		g.OpMemImm(h.Or, 8, g.number64(&g.c.course), taken)
+		g.OpMemImm(h.Or, 8, g.number64(&g.c.outcome), taken)
 		g.looped(to & g.c.AddrMask)
 	}
 	g.take(to)
@@ -166,7 +166,7 @@ func (g *Code) tail(by int) {
 	} else {
 		n := int32(len(g.ops))
 		g.OpMemImm(h.Add, 8, g.number64(&g.c.count), n)
-		g.OpMemImm(h.Add, 8, g.time(&g.c.retire), n*int32(g.c.quick.each))
+		g.OpMemImm(h.Add, 8, g.time(&g.c.retire), n*int32(g.c.untimed.each))
 	}
 	left := g.exit(exitBehind, by)
 	if by == wayElsewhere {
@@ -323,14 +323,14 @@ func (g *Code) counter(direction int32) {
 // wrong counts a wrong prediction.
 func (g *Code) wrong() {
 	g.OpMemImm(h.Add, 8, g.number64(&g.c.Counts.Mispredicts), 1)
-	g.OpMemImm(h.Or, 8, g.number64(&g.c.course), mispredicted)
+	g.OpMemImm(h.Or, 8, g.number64(&g.c.outcome), mispredicted)
 }
 
 // trainTaken does what Core.TrainTaken and Go do.
 func (g *Code) trainTaken() {
 	sure := g.NewLabel()
 	g.counter(1)
-	g.OpMemImm(h.Or, 8, g.number64(&g.c.course), taken)
+	g.OpMemImm(h.Or, 8, g.number64(&g.c.outcome), taken)
 	g.OpImm(h.Cmp, 4, h.Spare, 3)
 	g.Jcc(h.Equal, sure)
 	g.OpImm(h.Add, 4, h.Spare, 1)
@@ -431,7 +431,7 @@ func (g *Code) predictTarget() {
 func (g *Code) branched() {
 	g.StoreImm(8, g.number64(&g.c.loop.passes), 0)
 	g.OpMemImm(h.Add, 8, g.number64(&g.c.Counts.Branches), 1)
-	g.OpMemImm(h.Or, 8, g.number64(&g.c.course), taken)
+	g.OpMemImm(h.Or, 8, g.number64(&g.c.outcome), taken)
 }
 
 // loopForward does what Core.looped does of a branch forward from Local1 to Local2.

@@ -140,9 +140,9 @@ func (e *Engine[C, P]) executeSlow(b *Block[C, P], i int) uintptr {
 
 // settleExecuted gives an executed block its places in time.
 func (e *Engine[C, P]) settleExecuted(b *Block[C, P]) {
-	if e.quick.on {
+	if e.untimed.on {
 		e.settleUntimed(len(b.insns))
-	} else if e.settled != 0 || !e.pass(&b.timed) {
+	} else if e.settled != 0 || !e.hitMemo(&b.timed) {
 		e.settle(len(b.insns))
 	}
 	e.settled = 0
@@ -151,8 +151,8 @@ func (e *Engine[C, P]) settleExecuted(b *Block[C, P]) {
 // onward returns the block behind an executed one, with its lines fetched; or nil when Run is to look around.
 func (e *Engine[C, P]) onward(b *Block[C, P]) *Block[C, P] {
 	e.block, e.idx = b, between
-	if e.quick.on {
-		e.dispatch, e.course, e.odd, e.sends = e.retire, 0, 0, 0
+	if e.untimed.on {
+		e.dispatch, e.outcome, e.odd, e.sends = e.retire, 0, 0, 0
 	}
 	pc := e.R[PC]
 	l := &b.links[0]

@@ -8,13 +8,13 @@ import (
 
 // What the routine of a memo hit keeps in registers. The first three are given to it.
 const (
-	regKey    = h.Local2 // of the block
-	regCount  = h.Local6 // instructions of the block
-	regStores = h.Spare  // those that store, by bits
-	regNode   = h.Local1
-	regCourse = h.Local3
-	regInput  = h.Local4
-	regHash   = h.Local5
+	regKey     = h.Local2 // of the block
+	regCount   = h.Local6 // instructions of the block
+	regStores  = h.Spare  // those that store, by bits
+	regNode    = h.Local1
+	regOutcome = h.Local3
+	regInput   = h.Local4
+	regHash    = h.Local5
 )
 
 // settleCode gives the block its places in time by the memo, or leaves the code for the engine to do it.
@@ -26,7 +26,7 @@ func (g *Code) settleCode(by int) {
 	g.Jcc(h.Below, g.exit(exitSettle, by)) // the carry
 }
 
-// followMemo is the routine of a memo hit: it does what Core.pass does. It returns with the carry,
+// followMemo is the routine of a memo hit: it does what Core.hitMemo does. It returns with the carry,
 // and nothing changed, on a memo miss.
 func (g *Code) followMemo() {
 	c, m := g.c, &g.c.memo
@@ -39,8 +39,8 @@ func (g *Code) followMemo() {
 	g.Jcc(h.NotEqual, miss)
 	g.OpLoad(h.Cmp, 8, regStores, g.number64(&c.sends))
 	g.Jcc(h.NotEqual, miss)
-	g.Load(8, regCourse, g.number64(&c.course))
-	g.Op(h.Or, 8, regKey, regCourse)
+	g.Load(8, regOutcome, g.number64(&c.outcome))
+	g.Op(h.Or, 8, regKey, regOutcome)
 	if c.loops {
 		g.Load(8, h.Spare, g.number64(&c.loop.passes))
 		g.OpImm(h.And, 4, h.Spare, streaming)
@@ -51,13 +51,13 @@ func (g *Code) followMemo() {
 	g.followEdge(here)
 	predicted := g.NewLabel()
 	g.OpStore(h.Add, 8, g.number64(&c.count), regCount)
-	g.OpImm(h.Test, 1, regCourse, mispredicted)
+	g.OpImm(h.Test, 1, regOutcome, mispredicted)
 	g.Jcc(h.Equal, predicted)
 	g.OpMemImm(h.Add, 8, g.time(&c.step.Stalls.Mispredict), int32(c.ev[evMispredict]))
 	g.Bind(predicted)
 	g.Load(8, h.Spare, g.number64(&c.sequence))
 	g.Store(8, g.number64(&c.placed), h.Spare)
-	g.StoreImm(8, g.number64(&c.course), 0)
+	g.StoreImm(8, g.number64(&c.outcome), 0)
 	g.StoreImm(8, g.number64(&c.sends), 0)
 	g.Carry(false)
 	g.Ret()

@@ -6,7 +6,7 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// quick is the state of a CPU that executes without its cost model, to come to the code that a measurement is
+// untimedState is the state of a CPU that executes without its cost model, to come to the code that a measurement is
 // about. Every instruction takes the same time, and so does the delivery of an exception; nothing else takes any.
 // Registers, memory, translations, exceptions and counts of instructions are as in a timed run. Caches, predictors
 // and the directory of lines stay as they were, so what is timed afterwards finds what was there before. TLBs go on,
@@ -14,7 +14,7 @@ import (
 //
 // An instruction cache that is not coherent is an exception: what it holds decides what is executed. So caches and
 // directory go on there.
-type quick struct {
+type untimedState struct {
 	on     bool
 	window bool  // the model that was put away is window or scoreboard
 	loops  bool  // and has a loop buffer
@@ -27,21 +27,21 @@ type quick struct {
 	lines []uint32
 }
 
-// quickLines is the number of lines, a power of two.
-const quickLines = 1 << 14
+// untimedLines is the number of lines, a power of two.
+const untimedLines = 1 << 14
 
 // Untimed implements cpus.CPU.
 func (c *Core) Untimed(each, until clock.Ticks) {
-	c.quick.nextEach, c.quick.nextUntil = each, until
+	c.untimed.nextEach, c.untimed.nextUntil = each, until
 	c.Check |= checkUntimed
 }
 
 // IsUntimed reports whether the cost model is put away.
-func (c *Core) IsUntimed() bool { return c.quick.on }
+func (c *Core) IsUntimed() bool { return c.untimed.on }
 
 // switchTiming does what Untimed has asked for, between two blocks.
 func (c *Core) switchTiming() {
-	q := &c.quick
+	q := &c.untimed
 	c.Check &^= checkUntimed
 	if q.on {
 		c.becomeTimed()
@@ -53,31 +53,31 @@ func (c *Core) switchTiming() {
 
 // becomeUntimed puts the cost model away. What is in flight ends first.
 func (c *Core) becomeUntimed() {
-	q := &c.quick
+	q := &c.untimed
 	c.leave()
 	c.drain(0)
-	c.forgetMet()
+	c.forgetInputs()
 	q.on, q.window, q.loops, q.each, q.until = true, c.window, c.loops, q.nextEach, q.nextUntil
-	c.aim()
+	c.setDirect()
 	c.Check |= checkFlavour
 	c.window, c.loops, c.asleep, c.aside = false, false, true, true // accesses note no stores, and branches nothing
 	if c.stale != nil {
 		return
 	}
 	if q.lines == nil {
-		q.lines = make([]uint32, quickLines)
+		q.lines = make([]uint32, untimedLines)
 	}
-	c.dRecent, c.sRecent, c.dMask = q.lines, q.lines, quickLines-1
+	c.dRecent, c.sRecent, c.dMask = q.lines, q.lines, untimedLines-1
 }
 
 // becomeTimed brings the cost model back. Nothing is in flight. A CPU that has neighbours asks the directory again
 // before it writes a line, because they may have taken it.
 func (c *Core) becomeTimed() {
-	q := &c.quick
+	q := &c.untimed
 	q.on, c.window, c.loops, c.asleep, c.aside = false, q.window, q.loops, false, q.loops
 	c.Check |= checkFlavour
-	c.aim()
-	c.forgetMet()
+	c.setDirect()
+	c.forgetInputs()
 	c.placed = c.sequence
 	if c.stale != nil {
 		return
@@ -88,23 +88,23 @@ func (c *Core) becomeTimed() {
 	}
 }
 
-// forgetMet forgets what accesses and branches have met that no instruction was charged for.
-func (c *Core) forgetMet() {
+// forgetInputs forgets delays and outcomes that no instruction was charged for.
+func (c *Core) forgetInputs() {
 	c.acc = [accesses]access{}
 	c.odd, c.sends, c.late = 0, 0, 0
 	c.entering = false
 	c.forgetOperands()
 }
 
-// warps reports whether accesses go by the lines of quick alone.
-func (c *Core) warps() bool { return c.quick.on && c.stale == nil }
+// bypassesCaches reports whether accesses go by the lines of untimedState alone.
+func (c *Core) bypassesCaches() bool { return c.untimed.on && c.stale == nil }
 
 // settleUntimed is settle without a cost model.
 func (c *Core) settleUntimed(n int) {
 	c.count += uint64(n - c.settled)
-	c.retire += ticks(n-c.settled) * c.quick.each
+	c.retire += ticks(n-c.settled) * c.untimed.each
 	c.dispatch, c.settled = c.retire, n
-	c.course, c.odd, c.sends = 0, 0, 0
+	c.outcome, c.odd, c.sends = 0, 0, 0
 }
 
 // Readable returns where RAM has the n bytes at a virtual address, for a load without a cost model; or nil when it
@@ -129,4 +129,4 @@ func (c *Core) Writable(va, n uint64) unsafe.Pointer {
 
 // AtOnce reports that no cost model and no cache looks at single accesses, so that several may be made by way of
 // Readable and Writable.
-func (c *Core) AtOnce() bool { return c.warps() }
+func (c *Core) AtOnce() bool { return c.bypassesCaches() }

@@ -13,7 +13,7 @@ func (c *Core) placeWindow(n int) {
 	}
 	done := c.placeAny(c.cur.ops[:n])
 	c.count += uint64(n - c.settled)
-	if c.course != 0 {
+	if c.outcome != 0 {
 		c.settleBranch(done)
 	}
 	if c.memo.here == 0 {
