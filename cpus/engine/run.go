@@ -92,7 +92,7 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 				return
 			}
 		}
-		// Two instructions are executed here and others in executeMore: their places are constants, and most blocks have few.
+		// Two instructions are executed here: their places are constants, and most blocks have few.
 		e.cur = &b.timed
 		in := unsafe.SliceData(b.insns) // no block is empty
 		e.idx, e.R[PC] = 0, in.next
@@ -108,7 +108,7 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 				return
 			}
 			if len(b.insns) > 2 {
-				if e.executeMore(b); e.Stop != 0 {
+				if e.executeFrom(b, 2); e.Stop != 0 {
 					e.stop(b)
 					return
 				}
@@ -200,49 +200,9 @@ func (e *Engine[C, P]) stop(b *Block[C, P]) {
 	e.finish(b, e.idx)
 }
 
-// executeMore is execute of the instructions behind the first two. It is a function of its own for the sake of speed:
-// what lives across the call of an instruction is loaded again behind it, so little must. For the same reason the first
-// instructions stand one by one: their places are constants of the host's code.
+// executeFrom executes the instructions of a block from i on, up to one behind which there is a reason to leave it.
 //
 //go:noinline
-func (e *Engine[C, P]) executeMore(b *Block[C, P]) {
-	in := &b.insns[2]
-	e.idx, e.R[PC] = 2, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 4 {
-		return
-	}
-	in = &b.insns[3]
-	e.idx, e.R[PC] = 3, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 5 {
-		return
-	}
-	in = &b.insns[4]
-	e.idx, e.R[PC] = 4, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 6 {
-		return
-	}
-	in = &b.insns[5]
-	e.idx, e.R[PC] = 5, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 7 {
-		return
-	}
-	in = &b.insns[6]
-	e.idx, e.R[PC] = 6, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 8 {
-		return
-	}
-	in = &b.insns[7]
-	e.idx, e.R[PC] = 7, in.next
-	if in.Exec(e.self, &in.Operands); e.Stop != 0 || len(b.insns) < 9 {
-		return
-	}
-	e.executeRest(b)
-}
-
-// executeRest is execute of the instructions behind the first eight.
-func (e *Engine[C, P]) executeRest(b *Block[C, P]) { e.executeFrom(b, 8) }
-
-// executeFrom is execute of the instructions from i on.
 func (e *Engine[C, P]) executeFrom(b *Block[C, P], i int) {
 	for ; uint(i) < uint(len(b.insns)); i = e.idx + 1 {
 		in := &b.insns[i]

@@ -57,6 +57,9 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 	}}
 	cpustest.Narrow(w.cfg, 64)
 	w.cfg.FrontEnd.FetchBytes, w.cfg.FrontEnd.Queue = 16, 8
+	if seed%4 != 1 {
+		w.cfg.FrontEnd.LoopBuffer, w.cfg.FrontEnd.LoopWindows = 18, 4
+	}
 	c.write()
 	c.rig.Fill(n, c.rng, c.cpu)
 	return c

@@ -3,6 +3,7 @@ package x86
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -154,4 +155,42 @@ func dataRun(t *testing.T, isa *cpus.ISA) *CPU {
 		c.Steps(1+rng.IntN(400), 1<<60)
 	}
 	return c
+}
+
+// TestMemoOfLoops runs short loops in a loop, with branches ahead in them and calls between, on a core with a loop buffer:
+// how much of a loop streams follows from the guest alone.
+func TestMemoOfLoops(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 31))
+		var code []byte
+		for range 1 + rng.IntN(4) {
+			code = append(code, 0xb9, byte(1+rng.IntN(12)), 0, 0, 0) // mov $n,%ecx
+			begin := len(code)
+			for range rng.IntN(9) {
+				code = append(code, [][]byte{
+					{0x48, 0x01, 0xc8},                   // add %rcx,%rax
+					{0xa8, 1, 0x74, 3, 0x90, 0x90, 0x90}, // test $1,%al; je over three nops
+					{0xeb, 2, 0x90, 0x90},                // jmp over two
+					{0x89, 0x07, 0x8b, 0x17},             // mov %eax,(%rdi); mov (%rdi),%edx
+				}[rng.IntN(4)]...)
+			}
+			if rng.IntN(6) == 0 {
+				code = append(code, 0xe8, 0, 0, 0, 0, 0x5a) // call to the next instruction, pop %rdx
+			}
+			code = append(code, 0x83, 0xe9, 1, 0x0f, 0x85) // sub $1,%ecx; jnz
+			code = binary.LittleEndian.AppendUint32(code, uint32(begin-len(code)-4))
+		}
+		code = append(code, 0x83, 0xed, 1, 0x0f, 0x85) // sub $1,%ebp; jnz
+		code = append(binary.LittleEndian.AppendUint32(code, uint32(-len(code)-4)), 0xf4)
+		eachMemo(t, fmt.Sprintf("loops of seed %d", seed), func() []*CPU {
+			w := newWorld(t, modes()[0], cpus.Window, code)
+			w.cfg.FrontEnd = cpus.FrontEnd{FetchBytes: 16, Queue: 6, LoopBuffer: 18, LoopWindows: 4}
+			c := w.cpu()
+			c.R[rbp], c.R[rdi] = 40, w.at(testData)
+			if e := c.Run(1 << 40); e.Reason != cpus.Halted {
+				t.Fatalf("stopped for %+v", e)
+			}
+			return []*CPU{c}
+		})
+	}
 }
