@@ -168,14 +168,21 @@ func TestMemoOfLoops(t *testing.T) {
 			begin := len(code)
 			for range rng.IntN(9) {
 				code = append(code, [][]byte{
-					{0x48, 0x01, 0xc8},                   // add %rcx,%rax
-					{0xa8, 1, 0x74, 3, 0x90, 0x90, 0x90}, // test $1,%al; je over three nops
-					{0xeb, 2, 0x90, 0x90},                // jmp over two
-					{0x89, 0x07, 0x8b, 0x17},             // mov %eax,(%rdi); mov (%rdi),%edx
-				}[rng.IntN(4)]...)
+					{0x48, 0x01, 0xc8},                      // add %rcx,%rax
+					{0xa8, 1, 0x74, 3, 0x90, 0x90, 0x90},    // test $1,%al; je over three nops
+					{0xeb, 2, 0x90, 0x90},                   // jmp over two
+					{0x89, 0x07, 0x8b, 0x17},                // mov %eax,(%rdi); mov (%rdi),%edx
+					{0x48, 0x89, 0x07, 0x8b, 0x57, 4},       // mov %rax,(%rdi); mov 4(%rdi),%edx
+					{0x48, 0xba, 1, 2, 3, 4, 5, 6, 7, 8},    // mov $0x807060504030201,%rdx
+					{0x48, 0xba, 8, 7, 6, 5, 4, 3, 2, 1},    // another one
+					{0x48, 0x8d, 0x97, 0x80, 0, 0, 0, 0x90}, // lea 0x80(%rdi),%rdx; nop
+				}[rng.IntN(8)]...)
 			}
-			if rng.IntN(6) == 0 {
+			switch rng.IntN(6) {
+			case 0:
 				code = append(code, 0xe8, 0, 0, 0, 0, 0x5a) // call to the next instruction, pop %rdx
+			case 1:
+				code = append(code, 0xe8, 2, 0, 0, 0, 0xeb, 1, 0xc3) // call of a ret, and a jump over it
 			}
 			code = append(code, 0x83, 0xe9, 1, 0x0f, 0x85) // sub $1,%ecx; jnz
 			code = binary.LittleEndian.AppendUint32(code, uint32(begin-len(code)-4))
