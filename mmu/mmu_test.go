@@ -10,7 +10,7 @@ func TestCacheConfigCheck(t *testing.T) {
 		{},
 		{Size: 1000, Ways: 2, Line: 64},
 		{Ways: 8, Line: 64},
-		{Size: 2 << 30, Ways: 8, Line: 64},
+		{Size: 3 << 29, Ways: 3, Line: 64},
 		{Size: 64, Line: 64},
 		{Size: 32 << 10, Ways: 33, Line: 64},
 		{Size: 32 << 10, Ways: 8, Line: 48},
