@@ -105,15 +105,20 @@ func compareUntimed(t *testing.T, isa *cpus.ISA, code []byte, seed uint64) {
 
 // FuzzUntimed compares bytes as code, executed without a cost model, at once and observed.
 func FuzzUntimed(f *testing.F) {
-	s := &sequence{rng: rand.New(rand.NewPCG(1, 2)), bits: 64}
+	addSequences(f, rand.NewPCG(1, 2))
+	f.Fuzz(func(t *testing.T, code []byte, seed uint64) {
+		isas := modes()
+		compareUntimed(t, isas[seed%uint64(len(isas))], code[:min(len(code), 0x1000)], seed)
+	})
+}
+
+// addSequences seeds a fuzz target with the seeds of all, each with a longer random sequence of instructions behind it.
+func addSequences(f *testing.F, from rand.Source) {
+	s := &sequence{rng: rand.New(from), bits: 64}
 	for i, x := range seeds {
 		for s.code = nil; len(s.code) < 3*i; {
 			s.instruction()
 		}
 		f.Add(append(x, s.code...), uint64(i))
 	}
-	f.Fuzz(func(t *testing.T, code []byte, seed uint64) {
-		isas := modes()
-		compareUntimed(t, isas[seed%uint64(len(isas))], code[:min(len(code), 0x1000)], seed)
-	})
 }

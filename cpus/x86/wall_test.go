@@ -106,13 +106,7 @@ func FuzzWall(f *testing.F) {
 	code := settings.Code
 	f.Cleanup(func() { settings.Code = code })
 	settings.Code.Blocks = 1
-	s := &sequence{rng: rand.New(rand.NewPCG(5, 6)), bits: 64}
-	for i, x := range seeds {
-		for s.code = nil; len(s.code) < 3*i; {
-			s.instruction()
-		}
-		f.Add(append(x, s.code...), uint64(i))
-	}
+	addSequences(f, rand.NewPCG(5, 6))
 	f.Fuzz(func(t *testing.T, code []byte, seed uint64) {
 		isas := modes()
 		for _, untimed := range []bool{true, false} {
