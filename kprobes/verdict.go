@@ -1,7 +1,7 @@
 package kprobes
 
-// Verdict says how a kernel answers a probe at an address. Nothing is registered for it: the rules are those that
-// registration applies, in its order.
+// Verdict says how a kernel answers a probe at an address. It applies the rules of a registration, in the same order, and
+// registers nothing.
 type Verdict struct {
 	Addr   uint64
 	Denied *Denial // which rule keeps every probe away; nil where one may stand

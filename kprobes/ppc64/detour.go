@@ -47,12 +47,12 @@ type loading struct {
 
 const noImmediate = -1
 
-// address are the instructions that load 64 bits: lis, ori, a shift up by 32, oris, ori.
+// address returns the instructions that load 64 bits: lis, ori, a shift up by 32, oris, ori.
 func address() []loading {
 	return []loading{{opADDIS, 48}, {opORI, 32}, {opMD, noImmediate}, {opORIS, 16}, {opORI, 0}}
 }
 
-// number are those that load 32 bits: lis, ori. lis makes the upper half of the register.
+// number returns the instructions that load 32 bits: lis, ori. lis makes the upper half of the register.
 func number() []loading { return []loading{{opADDIS, 16}, {opORI, 0}} }
 
 // fill puts a number into the immediates of the instructions that load it. Other instructions in their place
