@@ -6,6 +6,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // BenchmarkBoot boots the first kernel of KPROBESIM_LINUX to /init, under both cost models and without one, and reports
@@ -24,10 +25,7 @@ func benchmarkBoot(b *testing.B, way string) {
 	b.ResetTimer()
 	var n uint64
 	for b.Loop() {
-		m, err := distro.Run(c, distro.Stop{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		m := require.Must(distro.Run(c, distro.Stop{}))(b)
 		n += m.CPU(0).Counters().Instructions
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "MIPS")

@@ -18,6 +18,7 @@ import (
 	"kprobesim/image/linux/linuxtest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -45,14 +46,8 @@ var speaks = []byte{
 // config is a machine for a made-up kernel.
 func config(t testing.TB, k linuxtest.Kernel) distro.Config {
 	t.Helper()
-	read, err := kernel.Read("made-up", linuxtest.Boxed(k.ELF()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := distro.Init(k.Bits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := require.Must(kernel.Read("made-up", linuxtest.Boxed(k.ELF())))(t)
+	first := require.Must(distro.Init(k.Bits))(t)
 	isa := x86.ISA64()
 	if k.Bits == 32 {
 		isa = x86.ISA32()

@@ -11,6 +11,7 @@ import (
 	"kprobesim/distro"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 var update = flag.Bool("update", false, "write what the module of facts prints in the simulated kernels")
@@ -32,14 +33,9 @@ func TestFactsOfPackagedKernels(t *testing.T) {
 				t.Fatalf("%v; the console:\n%s", err, m.Console())
 			}
 			if *update {
-				if err := os.WriteFile(golden, []byte(strings.Join(factsOf(m.Console()), "\n")+"\n"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(golden, []byte(strings.Join(factsOf(m.Console()), "\n")+"\n"), 0o644))
 			}
-			b, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := require.Must(os.ReadFile(golden))(t)
 			compareFacts(t, golden, string(b), m.Console())
 			if !hosttools.Whole(t, "the facts of a packaged kernel under qemu", "the simulated kernel prints what qemu printed before") {
 				return
@@ -73,14 +69,8 @@ func factsFiles(t *testing.T, file string, bits int) []byte {
 	}
 	module := filepath.Join(t.TempDir(), "facts.ko")
 	hosttools.Run(t, ".", "sh", "module/build.sh", headers, module, "../workloads/modules/facts.c")
-	b, err := os.ReadFile(module)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := factsInit(bits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(module))(t)
+	first := require.Must(factsInit(bits))(t)
 	return distro.Initrd([]distro.File{first, {Name: "facts.ko", Mode: distro.ModeFile, Data: b}})
 }
 

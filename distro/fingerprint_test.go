@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestDescribe holds that values which differ anywhere are told apart, and that the order of a map does not count.
@@ -18,9 +20,7 @@ func TestDescribe(t *testing.T) {
 	}
 	text := func(v any) string {
 		var b strings.Builder
-		if err := describe(&b, "x", reflect.ValueOf(v)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, describe(&b, "x", reflect.ValueOf(v)))
 		return b.String()
 	}
 	base := func() sample {

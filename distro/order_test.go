@@ -23,6 +23,7 @@ import (
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -103,10 +104,7 @@ func ownOrder(t *testing.T, c distro.Config, some []image.Symbol) []string {
 			m.End(distro.AtText)
 		}
 	}
-	m, err := distro.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Must(distro.New(c))(t)
 	f := newFirsts(some)
 	var spans [][2]uint64
 	for _, s := range some {
@@ -198,15 +196,11 @@ func qemuOrder(t *testing.T, file string, c distro.Config, begin image.Symbol, s
 	t.Helper()
 	dir := t.TempDir()
 	initrd, socket := filepath.Join(dir, "initrd"), filepath.Join(dir, "gdb")
-	if err := os.WriteFile(initrd, c.Initrd, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(initrd, c.Initrd, 0o644))
 	if c.Kernel.Image.Bits == 64 {
 		// Its ELF file can be entered without firmware and without unpacking it there, by the note of PVH.
 		file = filepath.Join(dir, "vmlinux")
-		if err := os.WriteFile(file, c.Kernel.File, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, c.Kernel.File, 0o644))
 	}
 	// Time goes by instructions here, too, so that each run is the same.
 	q := exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", initrd, "-append", c.Command, "-display", "none",
@@ -214,9 +208,7 @@ func qemuOrder(t *testing.T, file string, c distro.Config, begin image.Symbol, s
 		"-S", "-gdb", "unix:"+socket+",server=on,wait=off")
 	var out output
 	q.Stdout = &out
-	if err := q.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, q.Start())
 	defer func() {
 		_ = q.Process.Kill()
 		_ = q.Wait()

@@ -23,6 +23,7 @@ import (
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -35,18 +36,9 @@ func kernels(t *testing.T) []string {
 // packaged is a kernel with the small /init.
 func packaged(t testing.TB, file string) distro.Config {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := kernel.Read(file, b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := distro.Init(k.Image.Bits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(file))(t)
+	k := require.Must(kernel.Read(file, b))(t)
+	first := require.Must(distro.Init(k.Image.Bits))(t)
 	isa := x86.ISA64()
 	if k.Image.Bits == 32 {
 		isa = x86.ISA32()
@@ -112,13 +104,8 @@ func TestBootSeveral(t *testing.T) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 				whole, err = distro.Run(c, distro.Stop{})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			rest, err := distro.Run(written, distro.Stop{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			rest := require.Must(distro.Run(written, distro.Stop{}))(t)
 			want, got := lookAll(whole), lookAll(rest)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("behind the snapshot %v, without %v; the console:\n%s", got.now, want.now, got.console)
@@ -171,17 +158,12 @@ func TestUntimedBootsAlike(t *testing.T) {
 					m.End(distro.AtText)
 				}
 			}
-			m, err := distro.New(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := require.Must(distro.New(c))(t)
 			m.CPU(0).Untimed(clock.PerCycle, math.MaxInt64)
 			if observe {
 				m.CPU(0).Observe(unseen{})
 			}
-			if err := m.Run(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, m.Run())
 			if first == nil {
 				first = m
 				continue
@@ -259,16 +241,12 @@ func underQemu(t *testing.T, file string, cpus int) []string {
 func qemuConsole(t *testing.T, file string, files []byte, cpus int) string {
 	t.Helper()
 	initrd := filepath.Join(t.TempDir(), "initrd")
-	if err := os.WriteFile(initrd, files, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(initrd, files, 0o644))
 	c := exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", initrd, "-append", distro.Command(cpus), "-smp", fmt.Sprintf("%d,sockets=%[1]d", cpus), "-display", "none",
 		"-serial", "stdio", "-no-reboot", "-m", "512", "-cpu", "core2duo,-ssse3")
 	var out output
 	c.Stdout = &out
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Start())
 	for range 1200 { // two minutes
 		if time.Sleep(100 * time.Millisecond); out.has("System halted") {
 			break
@@ -318,14 +296,8 @@ func checkProgram(t *testing.T, isa, name, prefix string, committed func() (dist
 	if out, err := exec.Command("sh", "init/build.sh", isa, to, name).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", isa, err, out)
 	}
-	got, err := os.ReadFile(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	have, err := committed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Must(os.ReadFile(to))(t)
+	have := require.Must(committed())(t)
 	if !bytes.Equal(got, have.Data) {
 		t.Errorf("init/%[1]s%[2]s.elf is not what its source builds to: sh distro/init/build.sh %[2]s distro/init/%[1]s%[2]s.elf %[3]s",
 			prefix, isa, name)

@@ -14,6 +14,7 @@ import (
 	"kprobesim/cpus/x86"
 	"kprobesim/distro"
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -102,16 +103,11 @@ func TestSeveralCPUs(t *testing.T) {
 		same("with one processor of the host", run(t, again))
 		runtime.GOMAXPROCS(old)
 		watched, _ := digits(base, 60)
-		m, err := distro.Start(watched, distro.Stop{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := require.Must(distro.Start(watched, distro.Stop{}))(t)
 		for i := range m.CPUs() {
 			m.CPU(i).Observe(unseen{})
 		}
-		if err := m.Run(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Run())
 		same("watched", m)
 		for what, stop := range map[string]distro.Stop{"snapshot at a print": {}, "snapshot at a function": {Symbol: symbol}} {
 			n := 23
@@ -123,10 +119,7 @@ func TestSeveralCPUs(t *testing.T) {
 			if err != nil || len(m.Console()) > 23 {
 				t.Fatalf("%s: %v, ended by %q behind %q", what, err, m.Ended(), m.Console())
 			}
-			b, err := distro.Snapshot(part, m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := require.Must(distro.Snapshot(part, m))(t)
 			rest, _ := digits(base, 60)
 			rest.From = b
 			same(what, run(t, rest))
@@ -154,10 +147,7 @@ func TestSeveralRefused(t *testing.T) {
 	}
 	c, _ = several(t)
 	part, _ := digits(c, 3)
-	b, err := distro.Snapshot(part, run(t, part))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(distro.Snapshot(part, run(t, part)))(t)
 	c.CPUs, c.From = 1, b
 	if _, err := distro.Run(c, distro.Stop{}); err == nil || !strings.Contains(err.Error(), "number of CPUs") {
 		t.Errorf("a snapshot of two CPUs for one: %v", err)

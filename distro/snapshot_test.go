@@ -13,6 +13,7 @@ import (
 	"kprobesim/distro"
 	"kprobesim/image/linux/linuxtest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -47,10 +48,7 @@ func digits(c distro.Config, n int) (distro.Config, *strings.Builder) {
 
 func run(t *testing.T, c distro.Config) *sim.Machine {
 	t.Helper()
-	m, err := distro.Run(c, distro.Stop{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Must(distro.Run(c, distro.Stop{}))(t)
 	return m
 }
 
@@ -75,10 +73,7 @@ func TestSnapshot(t *testing.T) {
 			whole, _ := digits(base, 60)
 			want := look(run(t, whole))
 			part, _ := digits(base, 23)
-			b, err := distro.Snapshot(part, run(t, part))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := require.Must(distro.Snapshot(part, run(t, part)))(t)
 			rest, shown := digits(base, 60)
 			rest.From = b
 			if got := look(run(t, rest)); got != want {
@@ -94,10 +89,7 @@ func TestSnapshot(t *testing.T) {
 // TestSnapshotRefused holds that a snapshot goes with its kernel, machine and memory, and that damage is found.
 func TestSnapshotRefused(t *testing.T) {
 	c, _ := digits(config(t, linuxtest.Kernel{Bits: 64, Code: counts}), 3)
-	b, err := distro.Snapshot(c, run(t, c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(distro.Snapshot(c, run(t, c)))(t)
 	for want, change := range map[string]func(*distro.Config){
 		"another kernel, machine description": func(c *distro.Config) { c.RAM = 48 << 20 },
 		"another kernel":                      func(c *distro.Config) { c.CPU.Width++ },
@@ -133,10 +125,7 @@ func TestUntimedSnapshot(t *testing.T) {
 		}
 		want := look(run(t, whole))
 		part, _ := digits(base, 23)
-		b, err := distro.Snapshot(part, run(t, part))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Must(distro.Snapshot(part, run(t, part)))(t)
 		rest, _ := digits(base, 60)
 		rest.From, rest.Untimed = b, false
 		if got := look(run(t, rest)); got != want {

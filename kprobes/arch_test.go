@@ -11,6 +11,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/image"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/workloads"
 )
@@ -87,14 +88,8 @@ func hex(code []byte) string { return fmt.Sprintf("% x", code) }
 func TestReservations(t *testing.T) {
 	seen := map[string]map[Reservation]int{}
 	for _, w := range workloads.List() {
-		b, err := workloads.Open(w.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		im, err := image.Load(w.Name, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Must(workloads.Open(w.Name))(t)
+		im := require.Must(image.Load(w.Name, b))(t)
 		isa, arch := isaOf(im), ArchOf(im)
 		seen[w.ISA] = map[Reservation]int{}
 		if arch.Reserves == nil {

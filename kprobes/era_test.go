@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -17,14 +18,9 @@ func TestEra2005HasNoProtocols(t *testing.T) {
 		im := loadImage(t, image)
 		for _, protocol := range protocols(withJprobes(strings.TrimSuffix(image, "-2005"))) {
 			kit := KitOf(im)
-			m, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := require.Must(sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im}))(t)
 			kernel, err := smp.New(m, im, smp.Options{HZ: 1000, CPUHz: 1e9})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			o := Default()
 			o.Patching = protocol
 			_, err = New(m, im, kernel, ArchOf(im), o)

@@ -9,6 +9,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/smp"
 	"kprobesim/workloads"
 )
@@ -82,10 +83,7 @@ func eachRegion(t *testing.T, test func(t *testing.T, image string)) {
 
 func loadImage(t testing.TB, name string) *image.Image {
 	t.Helper()
-	im, err := openImage(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := require.Must(openImage(name))(t)
 	return im
 }
 
@@ -110,10 +108,7 @@ func openImage(name string) (*image.Image, error) {
 // newGuest makes the guest of a kernel.
 func newGuest(t *testing.T, image string, opt Options) *guest {
 	t.Helper()
-	g, err := changedGuest(t, image, opt, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := require.Must(changedGuest(t, image, opt, nil))(t)
 	return g
 }
 

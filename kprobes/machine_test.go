@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus/cpustest"
 	"kprobesim/image"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/workloads"
@@ -30,9 +31,7 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	im := loadImage(t, image)
 	kit := KitOf(im)
 	m, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := &live{t: t, m: m}
 	if l.smp, err = smp.New(m, im, smp.Options{HZ: 1000, CPUHz: 1e9, TimerHz: timerHz(m, 1e9), Preempt: smp.Preemptible(im)}); err != nil {
 		t.Fatal(err)

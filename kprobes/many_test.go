@@ -10,6 +10,7 @@ import (
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -74,9 +75,7 @@ func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Option
 		ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im, CPUs: cpus, Policy: policy,
 		Budget: 400_000_000 * clock.PerCycle,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := &live{t: t, m: m}
 	// A slow clock: a jiffy has room for some dozen hits and not for thousands. Of a slice of one tick a task
 	// may get so little, every time, that it never leaves the interrupt in which it was preempted. Where timers
@@ -89,9 +88,7 @@ func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Option
 	l.smp, err = smp.New(m, im, smp.Options{
 		HZ: ticks, CPUHz: hz, TimerHz: 1e7, CPUs: cpus, Preempt: opt.Preempt, Tick: true, Slice: 2,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.smp.Bind(m)
 	if l.k, err = New(m, im, l.smp, ArchOf(im), opt); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -130,10 +131,7 @@ func TestBatchTakesOneGracePeriod(t *testing.T) {
 
 // The steps of a registration follow DESIGN.md, in its order, and end the steps of every kind.
 func TestStepsOfARegistration(t *testing.T) {
-	design, err := os.ReadFile("../DESIGN.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	design := require.Must(os.ReadFile("../DESIGN.md"))(t)
 	_, way, _ := strings.Cut(string(design), "### The way of a registration")
 	way, _, _ = strings.Cut(way, "\n#")
 	var want []string

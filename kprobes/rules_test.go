@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 var update = flag.Bool("update", false, "write the outcomes of testdata/rules")
@@ -23,10 +25,7 @@ func TestRules(t *testing.T) {
 	for _, file := range files {
 		image := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(image, func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := require.Must(os.ReadFile(file))(t)
 			g := newGuest(t, image, Default())
 			r := ruled{t: t, a: g.k.arch, year: g.k.era.Year}
 			var out strings.Builder

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/workloads"
 )
@@ -45,14 +46,9 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join(factsFolder, name+".txt")
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := require.Must(os.ReadFile(file))(t)
 	if got != string(want) {
 		t.Errorf("%s: the facts are\n%s\nwant\n%s", name, got, want)
 	}
@@ -61,14 +57,8 @@ func golden(t *testing.T, name, got string) {
 // facts are the lines that the module prints from its beginning to its end.
 func (k kernel) facts(t *testing.T, object string) string {
 	t.Helper()
-	b, err := os.ReadFile(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Read("facts.o", b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(object))(t)
+	f := require.Must(Read("facts.o", b))(t)
 	var out bytes.Buffer
 	o := kprobes.Default()
 	o.Preempt = strings.HasSuffix(k.image, "-preempt")
@@ -90,10 +80,7 @@ func (k kernel) facts(t *testing.T, object string) string {
 // print the same.
 func TestFactsOfPreemptibleKernels(t *testing.T) {
 	for _, name := range []string{"x86_64-2020", "i386-2020"} {
-		want, err := os.ReadFile(filepath.Join(factsFolder, name+".txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := require.Must(os.ReadFile(filepath.Join(factsFolder, name+".txt")))(t)
 		if got := (kernel{image: name + "-preempt"}).facts(t, filepath.Join(factsFolder, name+".o")); got != string(want) {
 			t.Errorf("%s-preempt: the facts are\n%s\nwant\n%s", name, got, want)
 		}
@@ -123,10 +110,7 @@ func TestFactsOf2020(t *testing.T) {
 // known reads the facts of a kernel, by name.
 func known(t *testing.T, kernel string) map[string]string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(factsFolder, kernel+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(filepath.Join(factsFolder, kernel+".txt")))(t)
 	out := map[string]string{}
 	for line := range strings.Lines(string(b)) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

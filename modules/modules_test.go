@@ -14,6 +14,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -49,9 +50,7 @@ func TestUpdate(t *testing.T) {
 		t.Skip("on demand: compiling the modules of the tests again; -update asks for it")
 	}
 	for _, k := range kernels() {
-		if err := os.MkdirAll(filepath.Join("testdata", k.image), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join("testdata", k.image), 0o755))
 		for _, name := range []string{"my_probe", "user_of", "divert"} {
 			k.compile(t, name, filepath.Join("testdata", k.image, name+".o"))
 		}
@@ -61,19 +60,11 @@ func TestUpdate(t *testing.T) {
 // compile makes a module of a source in testdata.
 func (k kernel) compile(t *testing.T, name, to string) {
 	t.Helper()
-	b, err := workloads.Open(k.image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	how, err := workloads.ReadModuleFlags(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(workloads.Open(k.image))(t)
+	how := require.Must(workloads.ReadModuleFlags(b))(t)
 	cc := hosttools.Need(t, how.Cross+"gcc", k.debian, "compiling the modules")
 	headers := filepath.Join(t.TempDir(), "headers")
-	if err := workloads.WriteHeaders(headers, k.image); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, workloads.WriteHeaders(headers, k.image))
 	hosttools.Run(t, ".", cc, "@"+filepath.Join(headers, "flags"), "-g0", "-Wall", "-Werror",
 		"-c", "testdata/"+name+".c", "-o", to)
 }
@@ -103,22 +94,14 @@ func boot(t *testing.T, k kernel, o kprobes.Options, body func(r *running)) {
 // bootFor boots a kernel that may take so many cycles.
 func bootFor(t *testing.T, k kernel, o kprobes.Options, cycles int64, body func(r *running)) {
 	t.Helper()
-	b, err := workloads.Open(k.image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	im, err := image.Load(k.image, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(workloads.Open(k.image))(t)
+	im := require.Must(image.Load(k.image, b))(t)
 	_, target, _ := targets.Image(targets.List(), k.image)
 	sys, err := target.Build(targets.Config{
 		Machine: sim.Config{CPU: cpustest.Config(target.ISA), Image: im, Budget: clock.FromCycles(cycles)},
 		Kernel:  smp.Options{HZ: 1000, Preempt: o.Preempt}, Probes: o,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = sys.Run(func(c *sim.Call) error {
 		l, err := New(sys.Machine, sys.Kernel, sys.Probes)
 		if err != nil {
@@ -284,10 +267,7 @@ func TestProbesInModules(t *testing.T) {
 func TestForbiddenInModule(t *testing.T) {
 	object := filepath.Join(t.TempDir(), "quiet.o")
 	kernels()[0].compile(t, "quiet", object)
-	b, err := os.ReadFile(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(object))(t)
 	for name, refuses := range map[string]bool{"x86_64-2010": false, "x86_64-2020": true} {
 		boot(t, kernel{image: name}, kprobes.Default(), func(r *running) {
 			f, err := Read("quiet.o", b)
@@ -517,10 +497,7 @@ func TestSplitWords(t *testing.T) {
 // A file's name makes the module's.
 func TestName(t *testing.T) {
 	k := kernels()[0]
-	b, err := os.ReadFile(filepath.Join("testdata", k.image, "user_of.o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(filepath.Join("testdata", k.image, "user_of.o")))(t)
 	f, err := Read("dir/user-of.ko", b)
 	if err != nil || f.Name != "user_of" {
 		t.Errorf("%+v, %v", f, err)

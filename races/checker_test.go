@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 )
@@ -91,10 +92,7 @@ func (g *toyGuest) run(cpu int, pcs ...uint64) {
 // cases reads a file of testdata, a case a line, and compares what happens in each with the outcome behind " => ".
 func cases(t *testing.T, file string, happens func(commands [][]string) string) {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(file))(t)
 	for line := range strings.Lines(string(b)) {
 		name, rest, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " | ")
 		if !ok || strings.HasPrefix(line, "#") {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 const small = `
@@ -24,10 +26,7 @@ name = "v"
 `
 
 func TestParse(t *testing.T) {
-	s, err := Parse("small.toml", []byte(small))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Must(Parse("small.toml", []byte(small)))(t)
 	if s.CPUs != 2 || len(s.Script) != 3 || s.Script[1].N != 1 || s.Callers[0].Count != 1 || !s.Variants[0].Optimize {
 		t.Errorf("read %+v", s)
 	}
@@ -120,9 +119,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "small.toml")
-	if err := os.WriteFile(file, []byte(small), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(small), 0o644))
 	if s, err := Load(file); err != nil || s.Given != file {
 		t.Errorf("by path: %v", err)
 	}
@@ -139,10 +136,7 @@ func TestLoad(t *testing.T) {
 func TestEveryMutantHasAScenario(t *testing.T) {
 	var caught []string
 	for _, n := range Names() {
-		s, err := Load(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Must(Load(n))(t)
 		for _, v := range s.Variants {
 			caught = append(caught, v.Catches...)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"kprobesim/internal/defect"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // schedules is the number of schedules that the tests run of each variant. The full number is run by
@@ -28,10 +29,7 @@ func schedules(t *testing.T) uint64 {
 // variants calls f for every variant of every scenario of this program.
 func variants(t *testing.T, f func(t *testing.T, s *Scenario, v *Variant)) {
 	for _, name := range Names() {
-		s, err := Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Must(Load(name))(t)
 		for i := range s.Variants {
 			if testing.Short() && i > 0 {
 				break // for make race: the goroutines are the same in all of them
@@ -103,22 +101,11 @@ func TestEveryMutantIsCaught(t *testing.T) {
 // search runs one variant and returns the report.
 func reportOf(t *testing.T, name, variant string, opt Options) string {
 	t.Helper()
-	s, err := Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := s.Variant(variant)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tally, err := Search(s, v, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Must(Load(name))(t)
+	v := require.Must(s.Variant(variant))(t)
+	tally := require.Must(Search(s, v, opt))(t)
 	var b strings.Builder
-	if err := Report(&b, opt, []Row{{s, v, tally}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Report(&b, opt, []Row{{s, v, tally}}))
 	return b.String()
 }
 
@@ -152,14 +139,8 @@ func TestReplay(t *testing.T) {
 		{"optimize", "breakpoint", "work_frame+0x0", Options{Policy: PCT, Mutant: "bp-skip-sync-2"}},
 		{"jump-into", "stop_machine", "work_tight_loop+0x3", Options{Policy: Exhaustive, Mutant: "jump-into-region", Preemptions: 1}},
 	} {
-		s, err := Load(tt.scenario)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := s.Variant(tt.variant)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := require.Must(Load(tt.scenario))(t)
+		v := require.Must(s.Variant(tt.variant))(t)
 		opt := tt.opt
 		opt.Schedules, opt.Depth, opt.Enough, opt.Workers = 400, 3, 2, 1
 		tally, err := Search(s, v, opt)
@@ -220,9 +201,7 @@ func TestScenarioThatCannotRun(t *testing.T) {
 		{`[[variants]]`, "offset = 1\n[[variants]]", "not the start of an instruction"},
 	} {
 		s, err := Parse("small.toml", []byte(strings.Replace(small, tt.old, tt.new, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		opt := Default()
 		opt.Schedules = 3
 		_, err = Search(s, &s.Variants[0], opt)
@@ -242,14 +221,8 @@ func TestWhatScenariosMustNotDoIsNoticed(t *testing.T) {
 		{"kretprobe", "maxactive = 16", "maxactive = 1", Lost},
 		{"optimize", "args = [3, 4]", "args = [300, 5]", Result},
 	} {
-		b, err := own.ReadFile("scenarios/" + tt.scenario + ".toml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Parse(tt.scenario, []byte(strings.Replace(string(b), tt.old, tt.new, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Must(own.ReadFile("scenarios/" + tt.scenario + ".toml"))(t)
+		s := require.Must(Parse(tt.scenario, []byte(strings.Replace(string(b), tt.old, tt.new, 1))))(t)
 		opt := Default()
 		opt.Schedules, opt.Enough, opt.Workers = 200, 1, 1
 		tally, err := Search(s, &s.Variants[0], opt)
@@ -271,10 +244,7 @@ func TestPanicsAreErrors(t *testing.T) {
 
 // TestHangsAreReported gives schedules less time than some need.
 func TestHangsAreReported(t *testing.T) {
-	s, err := Parse("small.toml", []byte(strings.Replace(small, `cpus = 2`, "cpus = 2\nlimit = 1000", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Must(Parse("small.toml", []byte(strings.Replace(small, `cpus = 2`, "cpus = 2\nlimit = 1000", 1))))(t)
 	opt := Default()
 	opt.Schedules = 3
 	tally, err := Search(s, &s.Variants[0], opt)

@@ -1,13 +1,14 @@
 package races
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // BenchmarkSchedules runs schedules of the main scenario, on one machine at a time.
 func BenchmarkSchedules(b *testing.B) {
-	s, err := Load("optimize")
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := require.Must(Load("optimize"))(b)
 	for i := range s.Variants {
 		v := &s.Variants[i]
 		b.Run(v.Name, func(b *testing.B) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 )
@@ -12,18 +13,9 @@ import (
 // watched runs schedules of a variant and shows every machine to a function before it runs.
 func watched(t *testing.T, scenario, variant string, schedules uint64, watch func(tr *trial)) {
 	t.Helper()
-	s, err := Load(scenario)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := s.Variant(variant)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := newLab(s, v, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Must(Load(scenario))(t)
+	v := require.Must(s.Variant(variant))(t)
+	l := require.Must(newLab(s, v, ""))(t)
 	l.watch = watch
 	out, err := l.run(newRandom(1), 0, schedules)
 	if err != nil || uint64(len(out)) != schedules {
@@ -130,10 +122,7 @@ func TestHandlersAreProbed(t *testing.T) {
 
 // TestQueuedIsAskedFor wants the scenario that acts on queued probes to say so before it acts.
 func TestQueuedIsAskedFor(t *testing.T) {
-	s, err := Load("queued")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Must(Load("queued"))(t)
 	var after []string
 	for i, a := range s.Script[:len(s.Script)-1] {
 		if a.Queued {
@@ -149,19 +138,11 @@ func TestQueuedIsAskedFor(t *testing.T) {
 
 // TestRefusalEndsNothing has a mutant refuse what the script wants: no schedule dies of it.
 func TestRefusalEndsNothing(t *testing.T) {
-	s, err := Parse("small.toml", []byte(small))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := require.Must(Parse("small.toml", []byte(small)))(t)
 	twice, err := s.readAction("register p") // which is refused
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Script = append([]Action{twice}, s.Script...)
-	l, err := newLab(s, &s.Variants[0], kprobes.MutantNoWait)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := require.Must(newLab(s, &s.Variants[0], kprobes.MutantNoWait))(t)
 	out, err := l.run(newRandom(1), 0, 3)
 	if err != nil || len(out) != 3 {
 		t.Fatalf("%d schedules, %v", len(out), err)

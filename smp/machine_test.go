@@ -18,6 +18,7 @@ import (
 	"kprobesim/cpus/x86"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/workloads"
 )
@@ -50,14 +51,8 @@ func testCPU(isa *cpus.ISA) cpus.Config {
 
 func loadImage(t testing.TB, name string) *image.Image {
 	t.Helper()
-	b, err := workloads.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	im, err := image.Load(name, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(workloads.Open(name))(t)
+	im := require.Must(image.Load(name, b))(t)
 	return im
 }
 
@@ -106,9 +101,7 @@ func tryRun(t *testing.T, name string, opt Options, p sim.Policy, body func(b *b
 		ISA: isa, Board: hardware, CPU: testCPU(isa), Image: im, CPUs: opt.CPUs, Budget: 2e9 * clock.PerCycle,
 		Policy: p,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	opt.TimerHz = b.m.TimerHz()
 	if b.k, err = New(b.m, im, opt); err != nil {
 		t.Fatal(err)

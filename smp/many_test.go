@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -23,10 +24,7 @@ func eachSize(t *testing.T, sizes []int, test func(t *testing.T, name string, cp
 func fitting(t *testing.T, name string, sizes []int) []int {
 	t.Helper()
 	isa, board := machineOf(loadImage(t, name))
-	space, err := board.Space(isa)
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := require.Must(board.Space(isa))(t)
 	if space.CPUs == 0 {
 		return sizes
 	}

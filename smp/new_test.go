@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/image"
+	"kprobesim/internal/require"
 	"kprobesim/workloads"
 )
 
@@ -16,14 +17,8 @@ func TestNewChecksItsOptions(t *testing.T) {
 }
 
 func holdNewChecksItsOptions(t *testing.T, name string) {
-	b, err := workloads.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	im, err := image.Load(name, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(workloads.Open(name))(t)
+	im := require.Must(image.Load(name, b))(t)
 	full := Preemptible(im)
 	many := ""
 	if strings.HasPrefix(name, "i386-2005") || strings.HasPrefix(name, "i386-2006") {
@@ -58,16 +53,10 @@ func holdNewChecksItsOptions(t *testing.T, name string) {
 
 // TestNewNamesWhatIsMissing takes one name away from a kernel.
 func TestNewNamesWhatIsMissing(t *testing.T) {
-	b, err := workloads.Open("x86_64-2020")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(workloads.Open("x86_64-2020"))(t)
 	for _, name := range []string{"TIF_NEED_RESCHED", "PREEMPT_ACTIVE", "rcu_tasks_holdout", "preempt_count", "native_thread_loop"} {
 		lacking := bytes.ReplaceAll(b, []byte(name+"\x00"), []byte(name[1:]+"_\x00"))
-		im, err := image.Load("lacking", lacking)
-		if err != nil {
-			t.Fatal(err)
-		}
+		im := require.Must(image.Load("lacking", lacking))(t)
 		if _, err := New(newWorld(t), im, Options{HZ: 250, CPUHz: 1e9}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want one with %q", err, name)
 		}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // Every handler that experiments can name is a function of every image whose kernel has such probes, and a word
@@ -49,10 +51,7 @@ func hasJprobes(im Image) bool { return im.Era < "2018" }
 
 // The list of the document is that of the program.
 func TestHandlersAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/keys.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Must(os.ReadFile("../docs/keys.md"))(t)
 	for _, h := range Handlers() {
 		row := fmt.Sprintf("| `%s` of a %s |", h.Key, h.Kind)
 		switch h.Key {

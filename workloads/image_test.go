@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // eachImage runs a test on every image.
@@ -43,32 +45,20 @@ func userText(t *testing.T, f *elf.File) []byte {
 	if text.Flags&elf.SHF_WRITE != 0 || data.Flags&elf.SHF_EXECINSTR != 0 || text.Addr%4096 != 0 || data.Addr%4096 != 0 {
 		t.Errorf("text is %v at %#x, data %v at %#x", text.Flags, text.Addr, data.Flags, data.Addr)
 	}
-	b, err := text.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(text.Data())(t)
 	return b
 }
 
 func openELF(t *testing.T, name string) *elf.File {
 	t.Helper()
-	b, err := Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.NewFile(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(Open(name))(t)
+	f := require.Must(elf.NewFile(bytes.NewReader(b)))(t)
 	return f
 }
 
 func symbolsOf(t *testing.T, f *elf.File) map[string]elf.Symbol {
 	t.Helper()
-	list, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := require.Must(f.Symbols())(t)
 	m := map[string]elf.Symbol{}
 	for _, s := range list {
 		m[s.Name] = s
@@ -115,9 +105,7 @@ func holdLayout(t *testing.T, _ Image, f *elf.File) {
 func layouts(t *testing.T) map[string]map[string]map[string]int64 {
 	t.Helper()
 	b, err := os.ReadFile("testdata/layouts.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := map[string]map[string]map[string]int64{}
 	for line := range strings.Lines(string(b)) {
 		words := strings.Fields(line)
@@ -160,10 +148,7 @@ func layoutOf(t *testing.T, im Image) map[string]map[string]int64 {
 
 // Structures of the interface have their fields where modules expect them.
 func holdStructLayouts(t *testing.T, im Image, f *elf.File) {
-	d, err := f.DWARF()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Must(f.DWARF())(t)
 	holdLayouts(t, structs(t, d), layoutOf(t, im))
 }
 
@@ -192,20 +177,14 @@ func structs(t *testing.T, d *dwarf.Data) map[string]*dwarf.StructType {
 	m := map[string]*dwarf.StructType{}
 	r := d.Reader()
 	for {
-		e, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Must(r.Next())(t)
 		if e == nil {
 			return m
 		}
 		if e.Tag != dwarf.TagStructType {
 			continue
 		}
-		typ, err := d.Type(e.Offset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		typ := require.Must(d.Type(e.Offset))(t)
 		if s, ok := typ.(*dwarf.StructType); ok && !s.Incomplete && s.StructName != "" {
 			m[s.StructName] = s
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // moduleSources are modules that use what real ones use.
@@ -25,24 +26,15 @@ func moduleSources(t *testing.T) []string {
 // moduleCompiler returns the compiler for modules of an image, or skips the test.
 func moduleCompiler(t *testing.T, im Image) string {
 	t.Helper()
-	b, err := Open(im.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := ReadModuleFlags(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(Open(im.Name))(t)
+	f := require.Must(ReadModuleFlags(b))(t)
 	return hosttools.Need(t, f.Cross+"gcc", "the gcc of "+im.ISA, "compiling modules for "+im.ISA)
 }
 
 // exports returns the names that an image or a module has in its table of exported symbols.
 func exports(t *testing.T, f *elf.File) map[string]bool {
 	t.Helper()
-	syms, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	syms := require.Must(f.Symbols())(t)
 	names := map[string]bool{}
 	for _, s := range syms {
 		if name, ok := strings.CutPrefix(s.Name, "__ksymtab_"); ok {
@@ -60,17 +52,9 @@ func TestModulesCompile(t *testing.T) {
 			t.Parallel()
 			cc := moduleCompiler(t, im)
 			dir := filepath.Join(t.TempDir(), "kp")
-			if err := WriteHeaders(dir, im.Name); err != nil {
-				t.Fatal(err)
-			}
-			b, err := Open(im.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			kernel, err := elf.NewFile(bytes.NewReader(b))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, WriteHeaders(dir, im.Name))
+			b := require.Must(Open(im.Name))(t)
+			kernel := require.Must(elf.NewFile(bytes.NewReader(b)))(t)
 			known := exports(t, kernel)
 			for _, src := range moduleSources(t) {
 				if needs := map[string]string{"arguments.c": "register_jprobe", "old.c": "kallsyms_lookup_name"}[filepath.Base(src)]; needs != "" && !known[needs] {
@@ -92,15 +76,9 @@ func TestModulesCompile(t *testing.T) {
 // __this_module, and the linker .TOC.
 func checkUndefined(t *testing.T, src, obj string, known map[string]bool) {
 	t.Helper()
-	f, err := elf.Open(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Must(elf.Open(obj))(t)
 	defer f.Close()
-	syms, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	syms := require.Must(f.Symbols())(t)
 	for _, s := range syms {
 		name := strings.TrimPrefix(s.Name, ".")
 		if s.Section == elf.SHN_UNDEF && s.Name != "" && name != "TOC." && name != "__this_module" && !known[name] {
@@ -114,9 +92,7 @@ func TestLeftOutIsNamed(t *testing.T) {
 	im := List()[0]
 	cc := moduleCompiler(t, im)
 	dir := filepath.Join(t.TempDir(), "kp")
-	if err := WriteHeaders(dir, im.Name); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteHeaders(dir, im.Name))
 	for call, want := range map[string]string{
 		"": "", "kthread_run(run, 0, \"name\")": "modules have no threads", "schedule_work(&work)": "do the work in the handler",
 		"wake_up(&queue)": "modules have no threads", "complete(&done)": "",
@@ -125,9 +101,7 @@ func TestLeftOutIsNamed(t *testing.T) {
 		text := "#include <linux/kthread.h>\n#include <linux/workqueue.h>\n#include <linux/wait.h>\n#include <linux/completion.h>\n" +
 			"int run(void *data);\nextern struct work_struct work;\nextern wait_queue_head_t queue;\nextern struct completion done;\n" +
 			"void use(void);\nvoid use(void)\n{\n\t" + call + ";\n}\n"
-		if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(src, []byte(text), 0o644))
 		out, err := exec.Command(cc, "@"+filepath.Join(dir, "flags"), "-Wall", "-Werror", "-c", src, "-o", filepath.Join(dir, "m.o")).CombinedOutput()
 		if (err != nil) != (want != "") || !strings.Contains(string(out), want) {
 			t.Errorf("%q: %v, want an error with %q\n%s", call, err, want, out)
@@ -140,18 +114,14 @@ func TestHeadersLeaveOthersAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kp")
 	image := List()[0].Name
 	for range 2 { // the second time it replaces its own folder
-		if err := WriteHeaders(dir, image); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, WriteHeaders(dir, image))
 	}
 	for _, change := range []struct{ file, want string }{
 		{"mine.c", "none of the files"}, {"flags", "was changed"},
 	} {
 		at := filepath.Join(dir, change.file)
 		before, _ := os.ReadFile(at)
-		if err := os.WriteFile(at, []byte("mine"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(at, []byte("mine"), 0o644))
 		err := WriteHeaders(dir, image)
 		if err == nil || !strings.Contains(err.Error(), change.want) || !strings.Contains(err.Error(), at) {
 			t.Errorf("%s: error %v, want one that names the file and says %q", change.file, err, change.want)

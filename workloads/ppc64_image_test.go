@@ -11,6 +11,7 @@ import (
 	"golang.org/x/arch/ppc64/ppc64asm"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // words returns the instructions of a function by its name in C.
@@ -78,10 +79,7 @@ func TestRunlatch(t *testing.T) {
 	if msg, err := exec.Command("sh", "kernel/build.sh", file, "2005-runlatch", "ppc64").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
-	f, err := elf.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := require.Must(elf.Open(file))(t)
 	defer f.Close()
 	holdVectorsOf(t, f, []string{"mfspr r13, SpReg(136)", "ori r13, r13, 1", "mtspr SpReg(152), r13"}, map[string]int{"std": 5, "mfspr": 5, "mtspr": 4})
 }

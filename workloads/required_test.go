@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func holdRequiredSymbols(t *testing.T, _ Image, f *elf.File) {
@@ -36,10 +38,7 @@ var constants = map[string]int64{
 var stackSizes = map[string]int64{"i386": 8192, "x86_64": 8192, "ppc64": 16384, "arm": 8192}
 
 func holdConstants(t *testing.T, im Image, f *elf.File) {
-	d, err := f.DWARF()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := require.Must(f.DWARF())(t)
 	found := enumerators(t, d)
 	values := maps.Clone(constants)
 	values["THREAD_SIZE"] = stackSizes[im.ISA]
@@ -56,10 +55,7 @@ func enumerators(t *testing.T, d *dwarf.Data) map[string][]int64 {
 	m := map[string][]int64{}
 	r := d.Reader()
 	for {
-		e, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := require.Must(r.Next())(t)
 		if e == nil {
 			return m
 		}
@@ -73,21 +69,12 @@ func enumerators(t *testing.T, d *dwarf.Data) map[string][]int64 {
 
 // The README lists exactly the headers that the shared code includes of an architecture.
 func TestReadmeListsTheHeaders(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := require.Must(os.ReadFile("README.md"))(t)
 	var included []string
 	for _, dir := range []string{"kernel/core", "kernel/work", "kernel/include/linux"} {
-		files, err := sources.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := require.Must(sources.ReadDir(dir))(t)
 		for _, f := range files {
-			b, err := sources.ReadFile(dir + "/" + f.Name())
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := require.Must(sources.ReadFile(dir + "/" + f.Name()))(t)
 			included = append(included, matches(`#include <(asm/\w+\.h)>`, b)...)
 		}
 	}

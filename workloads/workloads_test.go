@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // The limits of an image. A machine loads at most 128 KiB of it: the largest kernel, that of ppc64 of 2017, has 90 KiB
@@ -26,14 +27,8 @@ const (
 // A stale image is noticed without a compiler.
 func TestImagesFresh(t *testing.T) {
 	for _, im := range List() {
-		want, err := SourceHash(im.ISA)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := Open(im.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := require.Must(SourceHash(im.ISA))(t)
+		b := require.Must(Open(im.Name))(t)
 		got, err := ImageHash(b)
 		if err != nil {
 			t.Fatalf("%s: %v", im.Name, err)
@@ -108,14 +103,8 @@ func holdRebuild(t *testing.T, im Image) {
 	c := compilers[im.ISA]
 	const what = "building the guest images"
 	hosttools.Need(t, c.name, "the gcc of "+c.builtWith, what)
-	version, err := exec.Command(c.name, "-dumpfullversion").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	target, err := exec.Command(c.name, "-dumpmachine").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	version := require.Must(exec.Command(c.name, "-dumpfullversion").Output())(t)
+	target := require.Must(exec.Command(c.name, "-dumpmachine").Output())(t)
 	got := strings.TrimSpace(string(version)) + " " + strings.TrimSpace(string(target))
 	if got != c.builtWith {
 		hosttools.Missing(t, what, c.name+" is "+got+", the images are built with "+c.builtWith)
@@ -124,14 +113,8 @@ func holdRebuild(t *testing.T, im Image) {
 	if msg, err := exec.Command("sh", "kernel/build.sh", out, im.Variant(), im.ISA).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
-	built, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := Open(im.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := require.Must(os.ReadFile(out))(t)
+	want := require.Must(Open(im.Name))(t)
 	if !bytes.Equal(built, want) {
 		t.Error("building gives other bytes than are committed: run make guest")
 	}
@@ -158,10 +141,7 @@ func TestOpenPath(t *testing.T) {
 
 // The list names every file of images, and every file of images is in the list.
 func TestList(t *testing.T) {
-	files, err := images.ReadDir("images")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := require.Must(images.ReadDir("images"))(t)
 	if len(files) != len(List()) {
 		t.Errorf("%d files, %d images in the list", len(files), len(List()))
 	}

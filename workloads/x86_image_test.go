@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/internal/require"
 )
 
 type insn struct {
@@ -74,10 +76,7 @@ func holdEntryNop(t *testing.T, f *elf.File, first insn) {
 	if sec == nil {
 		t.Fatal("the image has no table of nops")
 	}
-	table, err := sec.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := require.Must(sec.Data())(t)
 	at := binary.LittleEndian.AppendUint64(nil, symbolsOf(t, f)["bench_target"].Value)
 	if f.Class == elf.ELFCLASS32 {
 		at = at[:4] // the lower half: the processor is little-endian

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/experiments/planning"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -55,10 +56,7 @@ func missing(t *testing.T, r row) float64 {
 // something was fitted on stand in brackets and are left out of the mean.
 func ownCells(t *testing.T, r, from row, s *results.Set, own float64) string {
 	t.Helper()
-	m, err := planning.NewLoader().Machine(r.machine, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Must(planning.NewLoader().Machine(r.machine, "", nil))(t)
 	us := own * 1e6 / float64(m.CPU.Hz)
 	cells, sum, n := map[string]string{}, 0.0, 0.0
 	for _, f := range figuresOf(t, r.experiment) {

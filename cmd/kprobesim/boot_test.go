@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/require"
 )
 
 // prints is code of 64 bits that prints a letter and a carriage return at the serial port, and resets the machine.
@@ -26,9 +27,7 @@ func kernelOf(t *testing.T, code ...byte) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "vmlinuz")
 	b := linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Flat: true, Code: code}.ELF())
-	if err := os.WriteFile(file, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, b, 0o644))
 	return file
 }
 
@@ -42,9 +41,7 @@ func bootArgs(t *testing.T, more ...string) []string {
 func TestBoot(t *testing.T) {
 	dir := t.TempDir()
 	snap, console, extra := filepath.Join(dir, "snap"), filepath.Join(dir, "console"), filepath.Join(dir, "extra")
-	if err := os.WriteFile(extra, []byte("more"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(extra, []byte("more"), 0o755))
 	for _, c := range []struct {
 		args     []string
 		code     int

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/workloads"
 )
 
@@ -283,9 +284,7 @@ func buildKernel(t *testing.T, isa, path, others string) string {
 		called = "-include " + header
 	}
 	for file, text := range map[string]string{header: tracer, cc: fmt.Sprintf(compiler, path, others, called)} {
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o755))
 	}
 	build := exec.Command("sh", filepath.Join("..", "..", "workloads", "kernel", "build.sh"), image, "2010", isa)
 	build.Env = append(os.Environ(), "CC="+cc)
@@ -302,14 +301,8 @@ func sameCompiler(t *testing.T) {
 		hosttools.Need(t, tool, "gcc, binutils, dash", "building kernels with other options")
 	}
 	for _, isa := range []string{"x86_64", "i386"} {
-		want, err := workloads.Open(isa + "-2010")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(buildKernel(t, isa, "", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := require.Must(workloads.Open(isa + "-2010"))(t)
+		got := require.Must(os.ReadFile(buildKernel(t, isa, "", "")))(t)
 		if !bytes.Equal(got, want) {
 			hosttools.Missing(t, "kernels with other options", "the compiler here does not give the bytes of the image "+isa+"-2010")
 		}

@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/results/outdir"
 )
 
@@ -30,10 +31,7 @@ func baselines(t *testing.T) string {
 // read returns the text of a file.
 func read(t *testing.T, file string) string {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(file))(t)
 	return string(b)
 }
 
@@ -48,14 +46,9 @@ func TestCheckNamesCauses(t *testing.T) {
 		t.Errorf("a setting:\n%s", stdout)
 	}
 	file := filepath.Join(dir, experiment+keysExt)
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(file))(t)
 	latency := regexp.MustCompile(`(?m)^(machine xeon-e5410 cache.l2.latency) = .*$`)
-	if err := os.WriteFile(file, latency.ReplaceAll(b, []byte("$1 = 99")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, latency.ReplaceAll(b, []byte("$1 = 99")), 0o644))
 	_, stdout, _ = command(fake(1001), "check", experiment, "--baselines", dir)
 	if !strings.Contains(stdout, "differs: machine xeon-e5410 cache.l2.latency: 99 -> 15\n") {
 		t.Errorf("a key of the machine:\n%s", stdout)
@@ -68,9 +61,7 @@ func TestCheckRecordsInputs(t *testing.T) {
 	figures, inputs := filepath.Join(dir, experiment+".csv"), filepath.Join(dir, experiment+keysExt)
 	was := read(t, figures)
 	whole := read(t, inputs)
-	if err := os.WriteFile(inputs, []byte("image old = sha256:0\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(inputs, []byte("image old = sha256:0\n"), 0o644))
 	if code, _, stderr := command(fake(1000), "check", experiment, "--baselines", dir); code != exitOK || !strings.Contains(stderr, "check --inputs "+experiment+" records them") {
 		t.Errorf("nothing moved but the inputs: exit code %d\n%s", code, stderr)
 	}
@@ -107,12 +98,8 @@ func TestCheckRules(t *testing.T) {
 		{"[[waivers]]\nreason = \"new lock\"\nexpires = \"2026-06-29\"\n", exitRegression, "the waiver expired on 2026-06-29", nil},
 		{"[[thresholds]]\npercent = 100\n", exitRegression, "moved", []string{"--rules", filepath.Join(dir, "none.toml")}},
 	} {
-		if err := os.WriteFile(rules, []byte(x.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "none.toml"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(rules, []byte(x.text), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "none.toml"), nil, 0o644))
 		var out, errOut bytes.Buffer
 		a := newApp(&out, &errOut)
 		a.measure, a.now = fake(1001), func() time.Time { return time.Date(2026, 6, 30, 23, 0, 0, 0, time.UTC) }
@@ -227,10 +214,7 @@ func TestDiffNamesPrograms(t *testing.T) {
 	for i, revision := range []string{"abc", "def"} {
 		dir := filepath.Join(out, revision)
 		m := &outdir.Manifest{Program: outdir.Program{Revision: revision}}
-		manifest, err := m.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		manifest := require.Must(m.JSON())(t)
 		if code, _, stderr := command(fake(int64(1000+i)), "run", experiment, "--out", dir); code != exitOK {
 			t.Fatal(stderr)
 		}
@@ -239,9 +223,7 @@ func TestDiffNamesPrograms(t *testing.T) {
 			files[name] = []byte(read(t, filepath.Join(dir, experiment, name)))
 		}
 		dirs = append(dirs, filepath.Join(out, "of-"+revision))
-		if err := outdir.WriteDir(dirs[i], files); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, outdir.WriteDir(dirs[i], files))
 	}
 	code, stdout, stderr := command(nil, "diff", dirs[0], dirs[1])
 	if code != exitRegression || !strings.Contains(stdout, "differs: program: revision abc -> revision def\n") {
@@ -273,28 +255,21 @@ func TestChangedResultsAreRefused(t *testing.T) {
 		if code, _, stderr := command(nil, "diff", dir, dir); code != exitOK {
 			t.Errorf("unchanged: exit code %d\n%s", code, stderr)
 		}
-		if err := x.change(filepath.Join(dir, x.file)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.change(filepath.Join(dir, x.file)))
 		for _, args := range [][]string{{"diff", dir, dir}, {"report", dir, "-o", page}, {"plot", dir}} {
 			code, stdout, stderr := command(nil, args...)
 			if code != exitUsage && code != exitFailed || !strings.Contains(stderr, x.says) {
 				t.Errorf("%s changed, %s: exit code %d, want %q\n%s%s", x.file, args[0], code, x.says, stdout, stderr)
 			}
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(dir))
 	}
 }
 
 // TestWorkflow holds that the workflow's commands are ones of this program with options that exist, and runs them on one
 // experiment. What the actions of others do cannot be tried here.
 func TestWorkflow(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", ".github", "workflows", "figures.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(filepath.Join("..", "..", ".github", "workflows", "figures.yml")))(t)
 	runs := regexp.MustCompile(`(?m)^ +run: go run \./cmd/kprobesim (.*)$`).FindAllStringSubmatch(string(b), -1)
 	if len(runs) != 2 {
 		t.Fatalf("%d commands, want 2", len(runs))

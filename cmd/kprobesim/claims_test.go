@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/paper"
 	"kprobesim/results"
 )
@@ -76,10 +77,7 @@ func withTemplate(in paper.Input, text string) (map[string][]byte, error) {
 // claimsOnly is the template without what takes time: figures and tables.
 func claimsOnly(t *testing.T) (template string, claims map[string]bool) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "paper", paper.TexName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(filepath.Join("..", "..", "paper", paper.TexName)))(t)
 	template = regexp.MustCompile(`<<(figure|published|setups|machines|races|users|watches|sources|artifact|sums)\b[^>]*>>`).ReplaceAllString(string(b), "")
 	claims = map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^<<claim .*?\) "((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*\.)"`).FindAllStringSubmatch(template, -1) {
@@ -161,9 +159,7 @@ func TestPaperOfYourOwn(t *testing.T) {
 	mine := filepath.Join(dir, "mine.tex")
 	write := func(text string) []string {
 		t.Helper()
-		if err := os.WriteFile(mine, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(mine, []byte(text), 0o644))
 		root := filepath.Join("..", "..")
 		return []string{
 			"paper", "--template", mine, "--out", filepath.Join(dir, "out"),

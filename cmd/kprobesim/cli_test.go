@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 const (
@@ -69,9 +70,7 @@ func command(m running.Measure, args ...string) (code int, stdout, stderr string
 func TestExitCodes(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.toml")
-	if err := os.WriteFile(bad, []byte("name = \"x\"\nmachin = \"y\"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(bad, []byte("name = \"x\"\nmachin = \"y\"\n"), 0o644))
 	out := filepath.Join(dir, "out")
 	for _, c := range []struct {
 		name    string
@@ -176,9 +175,7 @@ func TestPlotDrawsTheSame(t *testing.T) {
 		}
 		dir := filepath.Join(out, name)
 		before := readAll(t, dir)
-		if err := os.Remove(filepath.Join(dir, "overhead.png")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(filepath.Join(dir, "overhead.png")))
 		if code, _, stderr := command(nil, "plot", dir); code != exitOK {
 			t.Fatal(stderr)
 		}
@@ -239,16 +236,10 @@ func TestRunIsDeterministic(t *testing.T) {
 
 func readAll(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := require.Must(os.ReadDir(dir))(t)
 	all := map[string]string{}
 	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		all[e.Name()] = string(b)
 	}
 	return all

@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -30,10 +31,7 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "published", printed(t, collection, dir))
 	holdBlock(t, "docs/guest.md", "facts", factsTable(t))
 	for name, from := range map[string]string{"overhead.svg": experiment, "published.svg": collection} {
-		svg, err := os.ReadFile(filepath.Join(dir, from, "overhead.svg"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		svg := require.Must(os.ReadFile(filepath.Join(dir, from, "overhead.svg")))(t)
 		holdFile(t, filepath.Join("docs", name), string(svg))
 	}
 	if !*update && !hosttools.Whole(t, "most tables of docs/fidelity.md, which take many runs", "baselines pin the figures that they are made of") {
@@ -76,10 +74,7 @@ func isasTable(t *testing.T, dir string) string {
 	t.Helper()
 	const name = "overhead-isas"
 	table := printed(t, name, dir)
-	svg, err := os.ReadFile(filepath.Join(dir, name, "phases.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	svg := require.Must(os.ReadFile(filepath.Join(dir, name, "phases.svg")))(t)
 	holdFile(t, filepath.Join("docs", "isas.svg"), string(svg))
 	return table
 }
@@ -91,10 +86,7 @@ func sensitivityTable(t *testing.T, dir string) string {
 	if code != exitOK {
 		t.Fatalf("sensitivity: exit code %d\n%s", code, stderr)
 	}
-	svg, err := os.ReadFile(filepath.Join(dir, experiment+"-sensitivity", "tornado.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	svg := require.Must(os.ReadFile(filepath.Join(dir, experiment+"-sensitivity", "tornado.svg")))(t)
 	holdFile(t, filepath.Join("docs", "sensitivity.svg"), string(svg))
 	table, _, _ := strings.Cut(stdout, "\nresults are in")
 	return "```\n" + strings.TrimSpace(table) + "\n```\n"
@@ -107,10 +99,7 @@ func TestImageOfYourOwn(t *testing.T) {
 	for _, tool := range []string{"gcc", "ld", "sh"} {
 		hosttools.Need(t, tool, "gcc, binutils, dash", "building the image of docs/experiments.md")
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "experiments.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Must(os.ReadFile(filepath.Join("..", "..", "docs", "experiments.md")))(t)
 	_, rest, found := strings.Cut(string(text), "```c\n/* my-kernel/")
 	name, rest, named := strings.Cut(rest, " */\n")
 	body, _, _ := strings.Cut(rest, "```")
@@ -119,12 +108,8 @@ func TestImageOfYourOwn(t *testing.T) {
 	}
 	dir := t.TempDir()
 	kernel := filepath.Join(dir, "my-kernel")
-	if err := os.CopyFS(kernel, os.DirFS(filepath.Join("..", "..", "workloads", "kernel"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(kernel, filepath.FromSlash(name)), []byte(body), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(kernel, os.DirFS(filepath.Join("..", "..", "workloads", "kernel"))))
+	require.NoError(t, os.WriteFile(filepath.Join(kernel, filepath.FromSlash(name)), []byte(body), 0o644))
 	image := filepath.Join(dir, "my.elf")
 	if msg, err := exec.Command("sh", filepath.Join(kernel, "build.sh"), image).CombinedOutput(); err != nil {
 		t.Fatalf("build.sh: %v\n%s", err, msg)
@@ -173,14 +158,9 @@ func runWith(t *testing.T, sets ...string) *results.Set {
 // runSet runs an experiment with settings.
 func runSet(t *testing.T, name string, sets []string) *results.Set {
 	t.Helper()
-	p, err := planning.NewLoader().Plan(name, sets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Must(planning.NewLoader().Plan(name, sets))(t)
 	r := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p))
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Err())
 	return r.Set
 }
 
@@ -200,10 +180,7 @@ func quantity(s *results.Set, of, less string) (cycles, published float64) {
 // holdBlock compares what stands between the marks of a generated part, or writes it.
 func holdBlock(t *testing.T, file, name, want string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Must(os.ReadFile(filepath.Join("..", "..", file)))(t)
 	begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->"
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, closed := strings.Cut(rest, end)

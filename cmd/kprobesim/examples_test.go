@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // long names the documented commands that take too long for a test, with the reason. Commands of experiments are
@@ -36,15 +37,9 @@ func pages(t *testing.T) []page {
 	t.Helper()
 	var out []page
 	for _, pattern := range []string{"*.md", "docs/*.md"} {
-		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := require.Must(filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern))))(t)
 		for _, f := range files {
-			text, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := require.Must(os.ReadFile(f))(t)
 			out = append(out, page{filepath.Base(f), string(text)})
 		}
 	}
@@ -86,12 +81,8 @@ func examples(text string) []example {
 // comment with a file name.
 func exampleFiles(t *testing.T, dir string, all []page) {
 	t.Helper()
-	if err := os.CopyFS(filepath.Join(dir, "results", "baselines"), os.DirFS("../../results/baselines")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(dir, "modules", "testdata"), os.DirFS("../../modules/testdata")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "results", "baselines"), os.DirFS("../../results/baselines")))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "modules", "testdata"), os.DirFS("../../modules/testdata")))
 	for _, p := range all {
 		for _, block := range strings.Split(p.text, "```toml\n# ")[1:] {
 			name, rest, _ := strings.Cut(block, "\n")
@@ -100,9 +91,7 @@ func exampleFiles(t *testing.T, dir string, all []page) {
 			if _, err := os.Stat(file); err == nil {
 				t.Errorf("%s: %s stands in the documents twice", p.name, name)
 			}
-			if err := os.WriteFile(file, []byte(body), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(body), 0o644))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"kprobesim/distro"
 	"kprobesim/distro/probing"
+	"kprobesim/internal/require"
 )
 
 // questioned is a made-up kernel with places. It refuses every fifth place, otherwise than the rules.
@@ -59,9 +60,7 @@ func TestInquiryRounds(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		k := &questioned{}
 		q := k.inquiry(23, 4, nil)
-		if err := q.run(0, workers); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, q.run(0, workers))
 		all := slices.Concat(k.boots...)
 		slices.Sort(all)
 		if len(k.boots) != 4 || !slices.Equal(all, q.sites) {
@@ -98,18 +97,11 @@ func TestInquiryGoesOn(t *testing.T) {
 	if err := k.inquiry(23, 4, kept()).run(0, 1); err == nil || !strings.Contains(err.Error(), "round 3 of 4: the kernel panicked") {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, whole[:len(whole)-3], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	whole := require.Must(os.ReadFile(file))(t)
+	require.NoError(t, os.WriteFile(file, whole[:len(whole)-3], 0o600))
 	k.fails, k.boots = 0, nil
 	q := k.inquiry(23, 4, kept())
-	if err := q.run(0, 1); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, q.run(0, 1))
 	if len(k.boots) != 3 || k.boots[0][0] != 2 {
 		t.Errorf("behind an answer of round 1 it asked for %v", k.boots)
 	}
@@ -130,17 +122,12 @@ func TestJournalRefuses(t *testing.T) {
 	if _, err := j.open(); err != nil {
 		t.Fatal(err)
 	}
-	head, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := require.Must(os.ReadFile(file))(t)
 	for text, want := range map[string]string{
 		"": "is no file of answers to these places", strings.Replace(string(head), "this", "that", 1): "is no file of answers",
 		string(head) + "{\"round\":0\n": "is damaged", string(head) + "{\"round\":0,\"answers\":[0]}\n": "has 1 answers to 6 places",
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		if err := (&questioned{}).inquiry(23, 4, j).run(0, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
@@ -150,10 +137,7 @@ func TestJournalRefuses(t *testing.T) {
 // TestExplainEveryVerified prints what a kernel said of some places and not of others.
 func TestExplainEveryVerified(t *testing.T) {
 	from := madeUpKernel(t)
-	k, err := probing.Read(from, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Must(probing.Read(from, nil))(t)
 	sites := k.All()
 	q := &inquiry{sites: sites, replies: make([]reply, len(sites)), asked: 2, differ: 1}
 	q.replies[0] = reply{asked: true, agrees: true}

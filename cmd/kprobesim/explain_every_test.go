@@ -12,6 +12,7 @@ import (
 	"kprobesim/image"
 	kernel "kprobesim/image/linux"
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/require"
 )
 
 // madeUpKernel has two functions, of which the second is on the blacklist.
@@ -38,9 +39,7 @@ func madeUpKernel(t *testing.T) *kernel.Kernel {
 		}
 		return out, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	k.Image = im
 	return k
 }
@@ -48,16 +47,11 @@ func madeUpKernel(t *testing.T) *kernel.Kernel {
 // TestExplainEvery counts and lists the instructions of a whole kernel.
 func TestExplainEvery(t *testing.T) {
 	from := madeUpKernel(t)
-	k, err := probing.Read(from, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Must(probing.Read(from, nil))(t)
 	var out bytes.Buffer
 	a := &app{out: &sticky{w: &out}}
 	c := distro.Config{Kernel: from}
-	if err := a.printVerdicts(&explainOptions{all: true, format: "json"}, c, k, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.printVerdicts(&explainOptions{all: true, format: "json"}, c, k, nil, nil))
 	var all []struct {
 		Place, Instruction, Rule string
 		Probe                    bool
@@ -69,9 +63,7 @@ func TestExplainEvery(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	out.Reset()
-	if err := a.printVerdicts(&explainOptions{all: true, format: "text"}, c, k, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.printVerdicts(&explainOptions{all: true, format: "text"}, c, k, nil, nil))
 	for _, s := range []string{"a hit is", "stepped", "        3  37.50 %  blacklist", "black+0x0  push", "        8  places\n"} {
 		if !strings.Contains(out.String(), s) {
 			t.Errorf("%q is not in\n%s", s, out.String())

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestExplainOwn holds what is said of places of a kernel of this program, as text and as JSON.
@@ -73,9 +75,7 @@ func TestExplainJSON(t *testing.T) {
 		}
 		Kernel struct{ Errno int }
 	}
-	if err := json.Unmarshal(out.Bytes(), &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &all))
 	if len(all) != 2 || !all[0].Probe || all[0].Kind != "ftrace" || all[0].Cost.Mode != "ftrace" || all[0].Cost.Cycles <= 0 || len(all[0].Cost.Phases) == 0 {
 		t.Errorf("at the start of a function: %+v", all)
 	}

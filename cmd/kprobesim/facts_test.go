@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // facts holds the output of the module of facts in a kernel: names in their order, and values by name.
@@ -19,10 +21,7 @@ type facts struct {
 // readFacts reads the facts of a kernel, which tests of modules and distro hold.
 func readFacts(t *testing.T, kernel string) facts {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "modules", "testdata", "facts", kernel+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(filepath.Join("..", "..", "modules", "testdata", "facts", kernel+".txt")))(t)
 	f := facts{values: map[string]string{}}
 	for line := range strings.Lines(string(b)) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // TestInterruptKeepsWhatIsMeasured interrupts a run while its second point is measured: both points measured by then
@@ -26,10 +27,7 @@ func TestInterruptKeepsWhatIsMeasured(t *testing.T) {
 	if code, _, stderr := command(fake(1000), "run", experiment, "--out", out); code != exitOK {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	whole, err := os.ReadFile(filepath.Join(out, experiment, "results.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := require.Must(os.ReadFile(filepath.Join(out, experiment, "results.csv")))(t)
 	var stdout, said bytes.Buffer
 	a, measured := newApp(&stdout, &said), 0
 	a.program = nil
@@ -108,13 +106,9 @@ func TestNoRoomForOutput(t *testing.T) {
 func TestBadPlaceIsKnownBeforeTheRun(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	foreign := filepath.Join(dir, "foreign", experiment)
-	if err := os.MkdirAll(filepath.Join(foreign, "thesis"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(foreign, "thesis"), 0o755))
 	for _, args := range [][]string{
 		{"run", experiment, "--out", file},
 		{"run", experiment, "--out", filepath.Join(dir, "foreign")},
@@ -133,9 +127,7 @@ func TestBadPlaceIsKnownBeforeTheRun(t *testing.T) {
 // TestBaselineThatCannotBeWritten wants no word of success before the file is there.
 func TestBaselineThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	code, stdout, stderr := command(fake(1000), "check", experiment, "--update", "--baselines", file)
 	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "baseline: mkdir") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)

@@ -24,6 +24,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/results/outdir"
 )
 
@@ -251,9 +252,7 @@ func child(t *testing.T, args []string) *exec.Cmd {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), childArgs+"="+strings.Join(args, "\n"))
 	c.Stderr = &bytes.Buffer{}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Start())
 	return c
 }
 
@@ -288,16 +287,10 @@ func unique(all []string) map[string]bool {
 // wantKept asserts that points are in the store.
 func wantKept(t *testing.T, out string, args, points []string) {
 	t.Helper()
-	p, err := newApp(&bytes.Buffer{}, &bytes.Buffer{}).loader.Plan(experiment, []string{args[3]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Must(newApp(&bytes.Buffer{}, &bytes.Buffer{}).loader.Plan(experiment, []string{args[3]}))(t)
 	s := keeping.New(out, "test", false)
 	for name := range unique(points) {
-		pt, err := p.Point(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pt := require.Must(p.Point(name))(t)
 		if _, ok := s.Load(pt); !ok {
 			t.Fatalf("point %s was done and is lost", name)
 		}
@@ -319,9 +312,7 @@ func TestNoRoomForResults(t *testing.T) {
 	if code != exitFailed || !strings.Contains(said, fmt.Sprintf("results of %s were not written", experiment)) {
 		t.Errorf("exit code %d\n%s", code, said)
 	}
-	if err := os.Remove(filepath.Join(out, experiment)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(out, experiment)))
 	if code, n, said := keptRun(t, fake(1000), args...); code != exitOK || n != 0 {
 		t.Errorf("exit code %d, %d points measured\n%s", code, n, said)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 const testModules = "../../modules/testdata"
@@ -63,16 +64,11 @@ func TestModuleRun(t *testing.T) {
 // An experiment with a module writes what the guest printed beside its records, and says so.
 func TestConsoleFile(t *testing.T) {
 	dir := t.TempDir()
-	where, err := filepath.Abs(filepath.Join(testModules, "x86_64-2010"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	where := require.Must(filepath.Abs(filepath.Join(testModules, "x86_64-2010")))(t)
 	file := filepath.Join(dir, "own.toml")
 	text := "base = \"isas-x86_64-2010\"\nname = \"own\"\nfigures = []\n[workload]\nhits = 10\n[[modules]]\nfile = '" + filepath.Join(where, "my_probe.o") +
 		"'\nparameters = \"symbol=bench_target\"\n[[points]]\nname = \"mine\"\nmode = \"step\"\nkind = \"module\"\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	_, stdout, stderr := command(nil, "run", file, "--out", dir)
 	console := filepath.Join(dir, "own", "console.txt")
 	if !strings.Contains(stdout, "what the kernel printed is in "+console) {
@@ -110,9 +106,7 @@ MODULE_LICENSE("GPL");
 func TestModuleMissesHits(t *testing.T) {
 	hosttools.Need(t, "gcc", "gcc", "compiling a module")
 	file := filepath.Join(t.TempDir(), "nested.c")
-	if err := os.WriteFile(file, []byte(nested), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(nested), 0o600))
 	code, stdout, stderr := command(nil, "module", "run", file, "--hits", "10")
 	for _, want := range []string{
 		"\n  missed 0 75\n", "hits  missed hits  missed returns  cycles a hit ", "bench_target  optimized at +0x0  10     20    10           0 ", "* ",
@@ -128,16 +122,11 @@ func TestModuleMissesHits(t *testing.T) {
 func TestModuleCompiles(t *testing.T) {
 	hosttools.Need(t, "gcc", "gcc", "compiling a module")
 	dir := t.TempDir()
-	kernel, err := filepath.Abs("../../workloads/kernel")
-	if err != nil {
-		t.Fatal(err)
-	}
+	kernel := require.Must(filepath.Abs("../../workloads/kernel"))(t)
 	flags := "-nostdinc -I" + kernel + "/include -I" + kernel + "/arch/x86/include -DERA=2010 -m64 -mcmodel=kernel -mno-red-zone -mgeneral-regs-only " +
 		"-fcf-protection=none -O2 -ffreestanding -fno-pic -fno-pie -fno-asynchronous-unwind-tables -fno-stack-protector\n"
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	write("flags", flags)
 	run := func(file string) (int, string) {
@@ -172,19 +161,14 @@ func TestModuleOfReadme(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		hosttools.Unable(t, "the module of README.md", "it is compiled by the gcc of an x86-64 host")
 	}
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Must(os.ReadFile("../../README.md"))(t)
 	_, rest, _ := strings.Cut(string(text), "(docs/modules.md)).\n\n```\n")
 	lines, _, found := strings.Cut(rest, "\n```")
 	if !found {
 		t.Fatal("README.md has no block of commands behind its link to docs/modules.md")
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "workloads", "modules"), os.DirFS("../../workloads/modules")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "workloads", "modules"), os.DirFS("../../workloads/modules")))
 	t.Chdir(dir)
 	var said string
 	for line := range strings.Lines(lines) {

@@ -10,6 +10,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
+	"kprobesim/internal/require"
 	"kprobesim/machines"
 	"kprobesim/results"
 )
@@ -19,10 +20,7 @@ func defaultModel(t *testing.T) string {
 	t.Helper()
 	model := ""
 	for _, r := range publishedRows() {
-		m, err := planning.NewLoader().Machine(r.machine, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := require.Must(planning.NewLoader().Machine(r.machine, "", nil))(t)
 		if model != "" && m.CPU.Model != model {
 			t.Fatalf("%s has model %s, others %s: the headline names one", r.machine, m.CPU.Model, model)
 		}
@@ -71,10 +69,7 @@ func modelErrors(t *testing.T, model string, refit bool) (rows [][]float64) {
 // sisterRows are the errors of the null model that simulates nothing, by row.
 func sisterRows(t *testing.T) (rows [][]float64) {
 	t.Helper()
-	p, err := planning.NewLoader().Plan(collection, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Must(planning.NewLoader().Plan(collection, nil))(t)
 	errs := reports.SisterErrors(p)
 	for _, r := range publishedRows() {
 		var row []float64
@@ -178,10 +173,7 @@ func fittedShares(t *testing.T) []share {
 	const step = 60
 	var out []share
 	for _, r := range publishedRows() {
-		m, err := planning.NewLoader().Machine(r.machine, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := require.Must(planning.NewLoader().Machine(r.machine, "", nil))(t)
 		base := cyclesOf(t, r.experiment)
 		fitted := map[string]float64{}
 		for _, p := range m.FittedParams() {
@@ -246,10 +238,7 @@ func priorsTable(t *testing.T) string {
 	t.Helper()
 	out := "| machine | tied | to | dearer by | uncertainty | source |\n|---|---|---|---|---|---|\n"
 	for _, r := range publishedRows() {
-		m, err := planning.NewLoader().Machine(r.machine, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := require.Must(planning.NewLoader().Machine(r.machine, "", nil))(t)
 		for _, p := range m.Params {
 			event, tied := strings.CutSuffix(p.Path, ".same_as")
 			if !tied || strings.Contains(p.Source, "no measured path") {

@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/paper"
 	"kprobesim/results"
 )
@@ -24,14 +25,8 @@ func paperInput(t *testing.T, change func(name string, s *results.Set) *results.
 	t.Helper()
 	a := &app{loader: planning.NewLoader()}
 	name := filepath.Join("..", "..", "paper", "artifact.json")
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	measured, err := paper.ReadArtifact(name, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(name))(t)
+	measured := require.Must(paper.ReadArtifact(name, b))(t)
 	return paper.Input{
 		Set: func(name string) (*results.Set, error) {
 			s, err := a.paperSet(filepath.Join("..", "..", "results", "baselines"), name)
@@ -61,15 +56,10 @@ func changed(t *testing.T, s *results.Set, probe, metric, to string) *results.Se
 	out := &results.Set{}
 	for _, r := range s.Records() {
 		if r.Probe == probe && r.Metric == metric {
-			v, err := results.ParseValue(to)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := require.Must(results.ParseValue(to))(t)
 			r.Value = v
 		}
-		if err := out.Add(r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, out.Add(r))
 	}
 	return out
 }
@@ -114,10 +104,7 @@ func TestPaperFollowsTheResults(t *testing.T) {
 // TestPaperHasNoTypedNumbers wants no digit in the prose of the template: each is asked of the results. Names have
 // digits: of machines, instruction sets, experiments and files of LaTeX.
 func TestPaperHasNoTypedNumbers(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "paper", paper.TexName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(filepath.Join("..", "..", "paper", paper.TexName)))(t)
 	_, body, _ := strings.Cut(string(b), `\begin{document}`)
 	if left := typedNumbers(body); left != nil {
 		t.Errorf("typed numbers in paper/%s: %q", paper.TexName, left)
@@ -150,14 +137,10 @@ func TestPaperIsTypeset(t *testing.T) {
 	alone(t)
 	latex := hosttools.Need(t, "pdflatex", "texlive-latex-extra, texlive-fonts-recommended, lmodern", "typesetting the paper")
 	files, err := paper.Make(paperInput(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
 	for name, b := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
 	}
 	var log []byte
 	for range 2 {
@@ -183,9 +166,7 @@ func TestPaperIsTypeset(t *testing.T) {
 // Linux counts a process from before its program begins, when it still has the memory of the one that starts it.
 func TestMostMemory(t *testing.T) {
 	c := exec.Command(os.Args[0], "-test.run=^$")
-	if err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Run())
 	bound := int64(2048)
 	if b, err := os.ReadFile("/proc/self/status"); err == nil {
 		if _, peak, ok := strings.Cut(string(b), "VmHWM:"); ok {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestReplicateAlone runs, traces and draws the second of two replicates alone: it is the same as among others.
@@ -22,10 +24,7 @@ func TestReplicateAlone(t *testing.T) {
 	}
 	file := func(path ...string) []byte {
 		t.Helper()
-		b, err := os.ReadFile(filepath.Join(append([]string{dir}, path...)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Must(os.ReadFile(filepath.Join(append([]string{dir}, path...)...)))(t)
 		return b
 	}
 	const name = "overhead-pentium-m"

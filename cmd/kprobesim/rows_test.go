@@ -12,6 +12,7 @@ import (
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/running"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -63,15 +64,9 @@ func refitted(t *testing.T, machine string, sets []string) (all []string, values
 // refittedWithout is the same with figures less some cycles.
 func refittedWithout(t *testing.T, machine string, sets []string, cycles float64) (all []string, values []int64) {
 	t.Helper()
-	c, err := calibration.New(planning.NewLoader(), machine, sets...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := require.Must(calibration.New(planning.NewLoader(), machine, sets...))(t)
 	c.Without(cycles)
-	fit, err := c.Fit(&running.Runner{Measure: kinds.Measure})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := require.Must(c.Fit(&running.Runner{Measure: kinds.Measure}))(t)
 	for _, s := range fit.Stopped {
 		t.Errorf("%s under %v: %s", machine, sets, s)
 	}
@@ -119,10 +114,7 @@ type figure struct {
 // figuresOf returns the published figures of an experiment as its file stands.
 func figuresOf(t *testing.T, experiment string) []figure {
 	t.Helper()
-	p, err := planning.NewLoader().Plan(experiment, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Must(planning.NewLoader().Plan(experiment, nil))(t)
 	var out []figure
 	for i := range p.Points {
 		pr := &p.Points[i].Probe
@@ -230,9 +222,7 @@ func deliveryTable(t *testing.T) string {
 func parameters(t *testing.T, machine string) map[string]int64 {
 	t.Helper()
 	m, err := planning.NewLoader().Machine(machine, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := map[string]int64{}
 	for _, p := range m.Params {
 		if slices.Contains([]string{breakpointKey, debugKey, moreKey, iretKey}, p.Path) {

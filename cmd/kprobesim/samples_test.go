@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/workloads"
 )
 
@@ -24,14 +25,8 @@ func eachCompiler(t *testing.T, test func(t *testing.T, im workloads.Image)) {
 		if testing.Short() && years[im.Era] || !whole && years[im.ISA+im.Era] {
 			continue
 		}
-		b, err := workloads.Open(im.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := workloads.ReadModuleFlags(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Must(workloads.Open(im.Name))(t)
+		f := require.Must(workloads.ReadModuleFlags(b))(t)
 		if hosttools.Look(f.Cross+"gcc") == "" {
 			lacking[im.ISA] = true
 			continue

@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -19,10 +20,7 @@ const tc2Exception = "exception_undefined"
 // behind a mispredicted branch.
 func tc2Prior(t *testing.T, experiment string) (cycles int64) {
 	t.Helper()
-	p, err := planning.NewLoader().Plan(experiment, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Must(planning.NewLoader().Plan(experiment, nil))(t)
 	return int64(2 * p.Points[0].Machine.CPU.Events["mispredict"] / clock.PerCycle)
 }
 
@@ -48,10 +46,7 @@ var tc2Published = map[string]string{"k": "1", "o": "0.3"}
 
 func tc2Value(t *testing.T, probe string) float64 {
 	t.Helper()
-	v, err := results.ParseValue(tc2Published[probe])
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := require.Must(results.ParseValue(tc2Published[probe]))(t)
 	return v.Float()
 }
 
@@ -71,9 +66,6 @@ func tc2Run(t *testing.T, name string, cycles int64) (k, o float64, hz int64) {
 			o = us.Value.Float()
 		}
 	}
-	p, err := planning.NewLoader().Plan(name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := require.Must(planning.NewLoader().Plan(name, nil))(t)
 	return k, o, p.Points[0].Machine.CPU.Hz
 }

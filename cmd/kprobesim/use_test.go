@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/machines"
 	"kprobesim/results/outdir"
 )
@@ -116,9 +117,7 @@ func TestManualPages(t *testing.T) {
 // TestInit writes an experiment and a machine, which are valid as they are and run together.
 func TestInit(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("folder", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir("folder", 0o755))
 	for _, args := range [][]string{
 		{"init", "my.toml"},
 		{"init", "old.toml", "--base", "overhead-pentium-m"},
@@ -138,14 +137,9 @@ func TestInit(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	// Lines that begin with a key behind "# " are examples: they must be right, too.
-	b, err := os.ReadFile("my.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile("my.toml"))(t)
 	all := regexp.MustCompile(`(?m)^# ("workload|"machine|\[sweep|memory|cpus|hz|tick)`).ReplaceAllString(string(b), "$1")
-	if err := os.WriteFile("all.toml", []byte(all), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile("all.toml", []byte(all), 0o644))
 	if code, stdout, stderr := command(nil, "validate", "all.toml"); code != exitOK || !strings.Contains(stdout, "42 points") {
 		t.Errorf("with all examples: exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -203,9 +197,7 @@ func TestListsAndValidate(t *testing.T) {
 		"name = \"m\"\nmachine = \"xeon-e5410\"\nx=1\n": `m.toml:3:1: unknown key "x"`,
 	} {
 		file := filepath.Join(dir, "m.toml")
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 		if code, _, stderr := command(nil, "validate", file); code != exitUsage || !strings.Contains(stderr, says) {
 			t.Errorf("%s: exit code %d\n%s", text, code, stderr)
 		}

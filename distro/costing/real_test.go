@@ -14,6 +14,7 @@ import (
 	"kprobesim/distro/probing"
 	"kprobesim/image/linux"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // TestHits measures each mode on the kernels of a distribution. A hit takes the exceptions that the verdicts say, the
@@ -25,28 +26,18 @@ func TestHits(t *testing.T) {
 }
 
 func hits(t *testing.T, file string) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := linux.Read(file, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(file))(t)
+	k := require.Must(linux.Read(file, b))(t)
 	isa := x86.ISA64()
 	if k.Image.Bits == 32 {
 		isa = x86.ISA32()
 	}
 	rules, err := probing.Read(k, nil) // of the function of the system call, the text in the file says enough
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lab, err := costing.Boot(distro.Config{
 		Kernel: k, CPU: cpustest.Config(isa), Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
 	}, rules, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	last := math.Inf(1)
 	for _, x := range []struct {
 		mode       string

@@ -11,6 +11,7 @@ import (
 
 	"kprobesim/distro/measuring"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // buildModule builds the module with empty handlers for a kernel, whose headers are unpacked below KPROBESIM_LINUX.
@@ -29,10 +30,7 @@ func buildModule(t *testing.T, kernel string) measuring.Module {
 	if said, err := exec.Command("sh", "../module/build.sh", headers, out).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(out))(t)
 	return measuring.Module{Name: "kprobesim_empty", File: b, Hits: "hits"}
 }
 
@@ -74,10 +72,7 @@ func TestModule(t *testing.T) {
 			if len(emulated.List) != 1 || emulated.List[0].Kind != "r" || emulated.List[0].Ftrace || emulated.List[0].Optimized {
 				t.Errorf("a return probe at %s: %+v", function, emulated.List)
 			}
-			place, err := l.Place("user_function")
-			if err != nil {
-				t.Fatal(err)
-			}
+			place := require.Must(l.Place("user_function"))(t)
 			workload, most = "function", 30
 			measure(fmt.Sprintf("symbol=/init offset=%d kind=uprobe", place.File), false, 1, 0)
 			measure(fmt.Sprintf("symbol=/init offset=%d kind=uretprobe", place.File), false, 2, 0)

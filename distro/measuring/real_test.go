@@ -16,6 +16,7 @@ import (
 	"kprobesim/distro/measuring"
 	"kprobesim/image/linux"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -30,10 +31,7 @@ func config(k *linux.Kernel) distro.Config {
 func labs(t *testing.T) []*measuring.Lab {
 	t.Helper()
 	hosttools.Kernels(t, "vmlinuz*", "measuring the probes of a kernel of a distribution")
-	out, err := booted()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := require.Must(booted())(t)
 	return out
 }
 
@@ -135,10 +133,7 @@ func TestRefusals(t *testing.T) {
 func TestNobodyWatches(t *testing.T) {
 	for _, l := range labs(t) {
 		k := l.Kernel()
-		first, err := distro.Measure(k.Image.Bits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := require.Must(distro.Measure(k.Image.Bits))(t)
 		c := config(k)
 		c.Initrd, c.Untimed = distro.Initrd([]distro.File{first}), true
 		m, err := distro.Run(c, distro.Stop{})

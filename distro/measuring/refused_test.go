@@ -11,6 +11,7 @@ import (
 	"kprobesim/distro/measuring"
 	"kprobesim/image/linux"
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/require"
 )
 
 // TestNoProgram boots kernels that never come to the program: one resets the machine, and one panics.
@@ -19,10 +20,7 @@ func TestNoProgram(t *testing.T) {
 		"ended (reset": {0xb0, 0xfe, 0xe6, 0x64, 0xf4}, // mov al, 0xfe; out 0x64, al; hlt
 		"triple fault": {0x0f, 0x0b},                   // ud2
 	} {
-		k, err := linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: code}.ELF()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := require.Must(linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: code}.ELF())))(t)
 		l, err := measuring.Boot(distro.Config{Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20})
 		if err == nil || !strings.Contains(err.Error(), want) || l != nil {
 			t.Errorf("got %v, want %q", err, want)

@@ -11,6 +11,7 @@ import (
 	"kprobesim/distro/measuring"
 	"kprobesim/image/linux"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -21,23 +22,14 @@ const severalCPUs = "probes of a packaged kernel with two CPUs"
 func severalLab(t *testing.T) *measuring.Lab {
 	t.Helper()
 	for _, file := range hosttools.Kernels(t, "vmlinuz*", severalCPUs) {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := linux.Read(file, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Must(os.ReadFile(file))(t)
+		k := require.Must(linux.Read(file, b))(t)
 		if k.Image.Bits == 32 {
 			continue
 		}
 		c := config(k)
 		c.CPUs, c.Command = 2, distro.Command(2)
-		l, err := measuring.Boot(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := require.Must(measuring.Boot(c))(t)
 		return l
 	}
 	hosttools.Missing(t, severalCPUs, hosttools.Linux+" names no folder with a kernel of x86-64")

@@ -12,6 +12,7 @@ import (
 	"kprobesim/distro"
 	"kprobesim/image"
 	"kprobesim/image/linux"
+	"kprobesim/internal/require"
 )
 
 // TestEncode holds the layout that measure.c reads.
@@ -109,14 +110,8 @@ func TestCounts(t *testing.T) {
 // TestProgram holds what is looked up in the programs, and places of them in lines for uprobe_events.
 func TestProgram(t *testing.T) {
 	for _, bits := range []int{64, 32} {
-		p, err := readProgram(bits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at, err := p.resolve("user_function+0x1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Must(readProgram(bits))(t)
+		at := require.Must(p.resolve("user_function+0x1"))(t)
 		line, err := p.inFile("p:u /init:user_function+1 %ax")
 		if start := at - p.text; err != nil || line != "p:u /init:"+hexText(start)+" %ax" || p.file.Data[start-1]&0xf8 != 0x50 {
 			t.Errorf("%d bits: %q, %v, %#x", bits, line, err, p.file.Data[at-p.text-1]) // push is 50 to 57
@@ -137,10 +132,7 @@ func TestProgram(t *testing.T) {
 // TestPlace finds instructions of the programs, and nothing else.
 func TestPlace(t *testing.T) {
 	for bits, want := range map[int][2]string{64: {"push %rbp", "mov %rsp,%rbp"}, 32: {"push %ebp", "mov %esp,%ebp"}} {
-		p, err := readProgram(bits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := require.Must(readProgram(bits))(t)
 		p.symbols["low"] = elf.Symbol{} // in front of the program
 		l := &Lab{program: p, config: distro.Config{Kernel: &linux.Kernel{Image: &image.Image{Bits: bits}}}}
 		for i, place := range []string{"user_function", "user_function+1"} {

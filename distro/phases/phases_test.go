@@ -10,15 +10,13 @@ import (
 	"kprobesim/image"
 	"kprobesim/image/linux"
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/require"
 )
 
 // made returns a made-up kernel, whose functions get names of the table.
 func made(t *testing.T) (*image.Image, map[string]uint64) {
 	t.Helper()
-	k, err := linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: make([]byte, 64)}.ELF()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Must(linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: make([]byte, 64)}.ELF())))(t)
 	at := map[string]uint64{}
 	im := k.Image.Fork()
 	for i, name := range []string{
@@ -92,10 +90,7 @@ func TestHit(t *testing.T) {
 
 // TestTable wants every title of the table to be a phase.
 func TestTable(t *testing.T) {
-	text, err := os.ReadFile("table.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := require.Must(os.ReadFile("table.txt"))(t)
 	titles := regexp.MustCompile(`(?m)^(\w+):$`).FindAllSubmatch(text, -1)
 	for _, m := range titles {
 		if _, ok := image.PhaseNamed(string(m[1])); !ok && string(m[1]) != "any" {

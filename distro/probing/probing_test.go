@@ -11,6 +11,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/image/linux"
 	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -82,14 +83,9 @@ func madeUp(t *testing.T) *Kernel {
 		}
 		return out, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	from.Image = im
-	k, err := Read(from, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := require.Must(Read(from, nil))(t)
 	return k
 }
 
@@ -117,9 +113,7 @@ func TestBugPlaces(t *testing.T) {
 		im, err := image.LoadBare("made-up", linuxtest.Kernel{Bits: bits, Code: code}.ELF(), func(*image.Image) ([]image.Symbol, error) {
 			return nil, nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		k := &Kernel{image: im, bugs: map[uint64]bool{}}
 		from := &linux.Kernel{Image: im, Tables: []linux.Table{{Name: bugPlaces, Addr: base + 0x80, Size: 12, Entry: 12}}}
 		if err := k.readTables(from); err != nil || len(k.bugs) != 1 || !k.bugs[base+6] {
@@ -171,10 +165,7 @@ func TestRules(t *testing.T) {
 		{place: "start_of_init", rule: ruleText, errno: kprobes.EINVAL},
 		{place: "0x1000", rule: ruleText, errno: kprobes.EINVAL},
 	} {
-		at, err := k.Resolve(x.place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := require.Must(k.Resolve(x.place))(t)
 		v := k.At(at)
 		if v.Rule != x.rule || v.Errno != int(x.errno) || v.Probe != (x.rule == "") || v.Kind != x.kind || v.Kept != x.kept ||
 			v.Optimized != (x.kind != "" && x.kept == "") || v.Event != x.event {
@@ -217,10 +208,7 @@ func TestRandom(t *testing.T) {
 // TestTogether has a probe in the region of another one, which keeps its breakpoint unless it is the only one.
 func TestTogether(t *testing.T) {
 	k := madeUp(t)
-	at, err := k.Resolve("traced+5")
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := require.Must(k.Resolve("traced+5"))(t)
 	first, second, far := k.At(at), k.At(at+1), k.At(at-5)
 	if !first.Optimized || !second.Probe {
 		t.Fatalf("%+v, %+v", first, second)
@@ -240,10 +228,7 @@ func TestAnswers(t *testing.T) {
 		"ask: place 0xffffffff81000040 22\r\nask: place 0xffffffff81000060 0\r\n" +
 		"ask: list ffffffff81000000  k  plain+0x0    [OPTIMIZED]\r\nask: list ffffffff81000020  k  traced+0x0    [FTRACE]\r\n" +
 		"ask: list ffffffff81000060  k  black+0x0    \r\nask: list nonsense\r\nask: done\r\n"
-	got, err := Answers(console, sites)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Must(Answers(console, sites))(t)
 	for i, v := range []Verdict{
 		{Probe: true, Event: true, Optimized: true, Kind: "stepped"},
 		{Probe: true, Event: true, Kind: "ftrace"},

@@ -13,20 +13,15 @@ import (
 	"kprobesim/distro/probing"
 	"kprobesim/image/linux"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // TestKernelAgrees asks kernels of a distribution for trace events at random places, and compares their answers with
 // the verdicts.
 func TestKernelAgrees(t *testing.T) {
 	for _, file := range hosttools.Kernels(t, "vmlinuz*", "asking the kernel of a distribution for probes") {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := linux.Read(file, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := require.Must(os.ReadFile(file))(t)
+		k := require.Must(linux.Read(file, b))(t)
 		t.Run(filepath.Base(file), func(t *testing.T) { compare(t, k) })
 	}
 }
@@ -35,10 +30,7 @@ func TestKernelAgrees(t *testing.T) {
 func compare(t *testing.T, k *linux.Kernel) {
 	t.Helper()
 	const places = 200
-	first, err := distro.Ask(k.Image.Bits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := require.Must(distro.Ask(k.Image.Bits))(t)
 	isa := x86.ISA64()
 	if k.Image.Bits == 32 {
 		isa = x86.ISA32()
@@ -46,10 +38,7 @@ func compare(t *testing.T, k *linux.Kernel) {
 	c := distro.Config{
 		Kernel: k, CPU: cpustest.Config(isa), Untimed: true, Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
 	}
-	m, err := distro.Run(c, distro.Stop{Symbol: "rest_init"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := require.Must(distro.Run(c, distro.Stop{Symbol: "rest_init"}))(t)
 	rules, err := probing.Read(k, func(va uint64, n int) []byte {
 		b, err := m.ReadBytes(va, n)
 		if err != nil {
@@ -57,9 +46,7 @@ func compare(t *testing.T, k *linux.Kernel) {
 		}
 		return b
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var sites []uint64
 	r, seen := rand.New(rand.NewPCG(7, 7)), map[uint64]bool{}
 	for len(sites) < places {
@@ -68,14 +55,8 @@ func compare(t *testing.T, k *linux.Kernel) {
 		}
 	}
 	c.Initrd = distro.Initrd([]distro.File{first, {Name: "sites", Mode: distro.ModeFile, Data: probing.Orders(sites)}})
-	asked, err := distro.Run(c, distro.Stop{Text: probing.AskDone})
-	if err != nil {
-		t.Fatal(err)
-	}
-	answers, err := probing.Answers(asked.Console(), sites)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := require.Must(distro.Run(c, distro.Stop{Text: probing.AskDone}))(t)
+	answers := require.Must(probing.Answers(asked.Console(), sites))(t)
 	verdicts := make([]probing.Verdict, len(sites))
 	for i, at := range sites {
 		verdicts[i] = rules.At(at)

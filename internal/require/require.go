@@ -25,3 +25,12 @@ func Error(t testing.TB, err error, says, format string, values ...any) {
 
 // Err is the error of a call that returns a value, too.
 func Err[T any](_ T, err error) error { return err }
+
+// Must returns the value of a call, and ends a test at its error: v := require.Must(f())(t).
+func Must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		NoError(t, err)
+		return v
+	}
+}

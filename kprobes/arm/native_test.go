@@ -9,6 +9,7 @@ import (
 	cpu "kprobesim/cpus/arm"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/image"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -52,14 +53,8 @@ type lab struct {
 }
 
 func run(t *testing.T, name string, optimize bool, body func(l *lab)) {
-	b, err := workloads.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	im, err := image.Load(name, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := require.Must(workloads.Open(name))(t)
+	im := require.Must(image.Load(name, b))(t)
 	target := targets.Find(targets.List(), "arm")
 	options := kprobes.Default()
 	options.OptProbes, options.Delay = optimize, 1
@@ -68,9 +63,7 @@ func run(t *testing.T, name string, optimize bool, body func(l *lab)) {
 	s, err := target.Build(targets.Config{
 		Machine: sim.Config{CPU: config, Image: im}, Kernel: smp.Options{HZ: 1000}, Probes: options,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = s.Run(func(c *sim.Call) error {
 		l := &lab{Call: c, t: t, s: s, rng: rand.New(rand.NewPCG(1, 2)), handled: map[string]int{}}
 		l.setUp()

@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus/cpustest"
 	"kprobesim/image"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/kprobes/ppc64"
 	"kprobesim/sim"
@@ -27,24 +28,14 @@ const (
 func TestEmulatesIsTheGuests(t *testing.T) {
 	for name, year := range map[string]int{"ppc64-2010": 2010, "ppc64-2011": 2011, "ppc64-2017": 2017} {
 		t.Run(name, func(t *testing.T) {
-			b, err := workloads.Open(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			im, err := image.Load(name, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := require.Must(workloads.Open(name))(t)
+			im := require.Must(image.Load(name, b))(t)
 			target := targets.Find(targets.List(), "ppc64")
 			s, err := target.Build(targets.Config{
 				Machine: sim.Config{CPU: cpustest.Config(target.ISA), Image: im}, Kernel: smp.Options{HZ: 1000}, Probes: kprobes.Default(),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Run(func(c *sim.Call) error { return emulateMany(t, s.Machine, c, year) }); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, s.Run(func(c *sim.Call) error { return emulateMany(t, s.Machine, c, year) }))
 		})
 	}
 }
