@@ -100,36 +100,3 @@ func TestNoRoomForOutput(t *testing.T) {
 		}
 	}
 }
-
-// TestBadPlaceIsKnownBeforeTheRun wants a results directory that cannot be written to be refused before anything is
-// measured.
-func TestBadPlaceIsKnownBeforeTheRun(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	foreign := filepath.Join(dir, "foreign", experiment)
-	require.NoError(t, os.MkdirAll(filepath.Join(foreign, "thesis"), 0o755))
-	for _, args := range [][]string{
-		{"run", experiment, "--out", file},
-		{"run", experiment, "--out", filepath.Join(dir, "foreign")},
-		{"sensitivity", experiment, "--out", file},
-	} {
-		code, _, stderr := command(func(*schema.Point) (*kinds.Measurement, error) {
-			t.Error("a point was measured")
-			return nil, errors.New("measured")
-		}, args...)
-		if code != exitUsage || !strings.Contains(stderr, "results directory "+args[3]) {
-			t.Errorf("%q: exit code %d\n%s", args, code, stderr)
-		}
-	}
-}
-
-// TestBaselineThatCannotBeWritten wants no word of success before the file is there.
-func TestBaselineThatCannotBeWritten(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	code, stdout, stderr := command(fake(1000), "check", experiment, "--update", "--baselines", file)
-	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "baseline: mkdir") {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
-}

@@ -66,33 +66,6 @@ func keptRun(t *testing.T, m running.Measure, args ...string) (code, measured in
 	return code, int(n.Load()), errOut.String()
 }
 
-// TestRunGoesOn has points fail, and run again: what ended well is not measured twice, unless that is asked for, and
-// gives the same bytes.
-func TestRunGoesOn(t *testing.T) {
-	out := t.TempDir()
-	args := []string{"run", experiment, "--out", out}
-	if code, n, _ := keptRun(t, failing(errors.New("no luck")), args...); code != exitFailed || n != 6 {
-		t.Errorf("exit code %d, %d points measured", code, n)
-	}
-	if code, n, said := keptRun(t, fake(1000), args...); code != exitOK || n != 1 || !strings.Contains(said, "5 of 6 points were kept") {
-		t.Errorf("behind a point that failed: exit code %d, %d points measured\n%s", code, n, said)
-	}
-	whole := readAll(t, filepath.Join(out, experiment))
-	if code, n, _ := keptRun(t, fake(1000), append(args, "--fresh")...); code != exitOK || n != 6 {
-		t.Errorf("fresh: exit code %d, %d points measured", code, n)
-	}
-	sameFiles(t, whole, readAll(t, filepath.Join(out, experiment)))
-	// Another setting is another measurement, and another directory.
-	set := append(args, "--set", "workload.hits=7")
-	if code, n, _ := keptRun(t, fake(1000), set...); code != exitOK || n != 6 {
-		t.Errorf("with a setting: exit code %d, %d points measured", code, n)
-	}
-	sameFiles(t, whole, readAll(t, filepath.Join(out, experiment)))
-	if _, err := os.Stat(filepath.Join(out, experiment+"+workload.hits=7", "results.csv")); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestLoopingPoint ends a point by the limit, and one by an interrupt: neither is kept, and what was measured is.
 func TestLoopingPoint(t *testing.T) {
 	out := t.TempDir()

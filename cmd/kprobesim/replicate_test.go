@@ -56,7 +56,4 @@ func TestReplicateAlone(t *testing.T) {
 	if !bytes.Equal(among, alone) {
 		t.Error("the timeline of a replicate alone differs from that among others")
 	}
-	if code, _, stderr := command(nil, "run", name, "--replicate", "-1"); code != exitUsage || !strings.Contains(stderr, "replicate") {
-		t.Errorf("replicate -1: exit code %d, %s", code, stderr)
-	}
 }

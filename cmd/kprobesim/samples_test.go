@@ -116,13 +116,3 @@ func TestSamplesOfTheKernel(t *testing.T) {
 		wantLines(t, said, "Planted return probe at kernel_clone: ", "Missed probing ")
 	})
 }
-
-// A module that leaves a timer started is named, with the call that it should have made.
-func TestModuleLeavesATimer(t *testing.T) {
-	hosttools.Need(t, "gcc", "gcc", "compiling a module that leaves a timer")
-	code, stdout, stderr := command(nil, "module", "run", "../../workloads/modules/ticker.c", "--image", "x86_64-2020", "--param", "leaves=1", "--hits", "5")
-	want := "module ticker has left timers started, 1 of them: hrtimer_cancel each in the exit function"
-	if code != exitFailed || !strings.Contains(stderr, want) {
-		t.Errorf("exit code %d, want %d and %q\n%s%s", code, exitFailed, want, stdout, stderr)
-	}
-}
