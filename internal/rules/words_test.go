@@ -45,7 +45,6 @@ var x86Bytes = regexp.MustCompile(`\b0x(?:cc|e9|eb|e8|9[cd]|cf|f[ab4]|cd|0f)\b`)
 
 // allowed says which files may use which of the words, and why.
 var allowed = map[string]struct{ words, reason string }{
-	"cmd/kprobesim/cli_test.go":          {"iret", "a key of a machine description"},
 	"cmd/kprobesim/candidates_test.go":   {"popf pushf", "keys of a machine description"},
 	"cmd/kprobesim/rows_test.go":         {"iret", "a key of a machine description"},
 	"cmd/kprobesim/trace_power_test.go":  {"mfcr mtcrf mtmsrd mtspr rfid stdcx", "reads the traces of ppc64 guests"},
