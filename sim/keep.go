@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
+	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/state"
 )
@@ -96,8 +98,8 @@ func (m *Machine) Restore(b []byte) error {
 			c.(KeptCPU).Restored()
 		}
 	}
-	if len(k.State) != len(m.cpus) || len(k.Asleep) != len(m.cpus) || !k.Ready.fits(len(m.cpus)) || !m.events.fits() ||
-		k.Cut.cpu < 0 || k.Cut.cpu >= len(m.cpus) {
+	if len(k.State) != len(m.cpus) || len(k.Asleep) != len(m.cpus) || !k.Ready.fits(k.State) || !m.events.fits() ||
+		k.Cut.cpu < 0 || k.Cut.cpu >= len(m.cpus) || k.Now < 0 || slices.ContainsFunc(m.cpus, func(c cpus.CPU) bool { return c.Now() < 0 }) {
 		return errors.New("state of a machine: damaged: write it again")
 	}
 	m.now, m.state, m.asleepAt, m.ready, m.cut = k.Now, k.State, k.Asleep, k.Ready, k.Cut
@@ -170,15 +172,17 @@ func (q *Queue) Bind(id EventID, f func()) (clock.Ticks, bool) {
 	return 0, false
 }
 
-// fits reports whether a queue of CPUs that was read is one of n.
-func (q *runQueue) fits(n int) bool {
-	if len(q.pos) != n || len(q.time) != n || len(q.heap) > n {
+// fits reports whether a queue that was read holds the CPUs that run, and these alone. A turn of another CPU would not bring
+// the machine on, and it would have the next turn, too.
+func (q *runQueue) fits(doing []activity) bool {
+	if len(q.pos) != len(doing) || len(q.time) != len(doing) || len(q.heap) > len(doing) {
 		return false
 	}
-	for i, cpu := range q.heap {
-		if cpu < 0 || cpu >= n || q.pos[cpu] != i {
+	for cpu, a := range doing {
+		at := q.pos[cpu]
+		if a > asleep || (at >= 0) != (a == running) || at >= len(q.heap) || at >= 0 && q.heap[at] != cpu {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(q.heap, func(cpu int) bool { return cpu < 0 || cpu >= len(doing) || q.pos[cpu] < 0 })
 }
