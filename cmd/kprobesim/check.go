@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os/exec"
 	"path/filepath"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,10 +42,15 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 	f := c.Flags()
 	f.StringVar(&k.dir, "baselines", filepath.Join("results", "baselines"), "directory of the baselines")
 	f.StringVar(&k.against, "against", "", "take the baselines of another revision of git")
+	since := f.String("since", "", "as --against, and name the commit that moved each figure, by bisection over the baselines of all commits since")
 	update := f.Bool("update", false, "write the results as the new baselines")
 	inputs := f.Bool("inputs", false, "measure nothing, and write what the baselines are made from")
 	judge := judgeFlags(c)
+	c.MarkFlagsMutuallyExclusive("against", "since")
 	c.RunE = func(_ *cobra.Command, args []string) error {
+		if *since != "" {
+			k.against, k.since = *since, true
+		}
 		if *update && *inputs || (*update || *inputs) && k.against != "" {
 			return errors.New("--update and --inputs write baselines, --against reads those of another revision: use one of them")
 		}
@@ -129,6 +134,7 @@ func worst(errs []error) error {
 type checker struct {
 	*app
 	dir, against string
+	since        bool // name the commits behind against
 	workers      int
 	limit        *running.Limit
 }
@@ -163,7 +169,7 @@ func (k *checker) check(p *schema.Plan, j *judge) error {
 	var err error
 	if k.against == "" {
 		s.Old, s.OldKeys, err = loadSide(k.file(p), keysFile(k.file(p)))
-	} else {
+	} else if err = checkRevision("--against", k.dir, k.against); err == nil {
 		s.OldName = k.against + ":" + s.OldName
 		s.Old, s.OldKeys, err = revisionSide(k.against, k.file(p))
 	}
@@ -178,7 +184,13 @@ func (k *checker) check(p *schema.Plan, j *judge) error {
 		return fail(exitFailed, err)
 	}
 	s.New = r.Set
-	if j.add(k.app, compare.Compare(s, j.rules)) {
+	failed := j.add(k.app, compare.Compare(s, j.rules))
+	if k.since {
+		if err := k.blame(p, compare.Exact(s.Old, s.New).Moved); err != nil {
+			return fail(exitUsage, err)
+		}
+	}
+	if failed {
 		return fail(exitRegression, fmt.Errorf("%s differs from %s; if that is meant, check --update", p.Name, s.OldName))
 	}
 	if k.against == "" && len(p.Overrides) == 0 && s.OldKeys != nil && !maps.Equal(s.OldKeys, p.Keys) {
@@ -197,57 +209,36 @@ func loadSide(file, keys string) (*results.Set, formats.Keys, error) {
 	return set, k, err
 }
 
-// revisionSide reads both as they were in a revision of the git repository that the directory is in.
-func revisionSide(revision, file string) (*results.Set, formats.Keys, error) {
-	b, err := atRevision(revision, file)
+// blame names the commit that moved each figure since the revision. A bisection over the commits that changed the baseline
+// finds the first that no longer has the old figure.
+func (k *checker) blame(p *schema.Plan, moved []compare.Change) error {
+	file := k.file(p)
+	list, err := commits(k.dir, k.against+"..HEAD", "--", filepath.Base(file))
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	name := revision + ":" + file
-	set, err := formats.ReadCSV(name, bytes.NewReader(b))
-	if err != nil {
-		return nil, nil, err
-	}
-	b, err = atRevision(revision, keysFile(file))
-	if errors.Is(err, fs.ErrNotExist) {
-		return set, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	keys, err := formats.ReadKeys(name, b)
-	return set, keys, err
-}
-
-// atRevision returns the bytes of a file in a revision.
-func atRevision(revision, file string) ([]byte, error) {
-	if strings.HasPrefix(revision, "-") {
-		return nil, fmt.Errorf("--against %s: name a revision of git", revision)
-	}
-	git := func(args ...string) ([]byte, string, error) {
-		c := exec.Command("git", append([]string{"-C", filepath.Dir(file)}, args...)...)
-		var errOut bytes.Buffer
-		c.Stderr = &errOut
-		b, err := c.Output()
-		return b, strings.TrimSpace(errOut.String()), err
-	}
-	if _, said, err := git("rev-parse", "--verify", "--quiet", revision+"^{commit}"); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return nil, errors.New("--against needs git, which is not installed")
+	sets := make([]*results.Set, len(list))
+	had := func(i int, old results.Record) bool {
+		if sets[i] == nil && err == nil {
+			sets[i], err = revisionSet(list[i].Hash, file)
 		}
-		return nil, withText(fmt.Sprintf("--against %s: git knows no such revision here", revision), said)
+		if err != nil {
+			return false
+		}
+		now, there := sets[i].Get(old.Point, old.Metric)
+		return there && now.Value == old.Value
 	}
-	b, _, err := git("show", revision+":./"+filepath.Base(file))
-	if err != nil {
-		return nil, fmt.Errorf("%s:%s: %w", revision, file, fs.ErrNotExist)
+	by := map[int][]string{}
+	for _, c := range moved {
+		i := sort.Search(len(list), func(i int) bool { return !had(i, c.Old) })
+		by[i] = append(by[i], compare.PointName(c.Old.Point)+" "+c.Old.Metric)
 	}
-	return b, nil
-}
-
-// withText joins what is known of a failure.
-func withText(what, said string) error {
-	if said != "" {
-		what += ": " + said
+	for _, i := range slices.Sorted(maps.Keys(by)) {
+		who := "no commit yet, but this tree"
+		if i < len(list) {
+			who = list[i].String()
+		}
+		fmt.Fprintf(k.out, "%s: moved by %s: %d figures, the first is that of %s\n", p.Name, who, len(by[i]), by[i][0])
 	}
-	return errors.New(what)
+	return err
 }

@@ -25,6 +25,7 @@ var rooms = map[string][]string{
 	"results/formats":     {"results", "results/outdir"},
 	"results/figures":     {"results", "results/tables"},
 	"results/compare":     {"results", "results/formats", "results/outdir"},
+	"results/history":     {"results", "results/compare", "results/figures", "results/tables"},
 	"results/outdir":      {},
 	"results/timeline":    {},
 	"results/resultstest": {"results"},
@@ -68,7 +69,7 @@ var rooms = map[string][]string{
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/outdir", "results/tables", "races", "workloads",
+		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/outdir", "results/tables", "races", "workloads",
 		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines",
 	},
 }
@@ -93,7 +94,7 @@ var libraries = map[string][]string{
 	"github.com/google/pprof/":        {"sim", "experiments/reports", "experiments/kinds"},
 	"github.com/pelletier/go-toml/v2": {"internal"},
 	"github.com/spf13/cobra":          {"cmd"},
-	"gonum.org/v1/gonum/":             {"experiments/calibration"},
+	"gonum.org/v1/gonum/":             {"experiments/calibration", "results/history"},
 	"google.golang.org/protobuf/":     {"results/timeline"},
 	"gonum.org/v1/plot":               {"results/figures"},
 }
