@@ -1,6 +1,7 @@
 package machines
 
 import (
+	_ "embed"
 	"maps"
 	"slices"
 	"strings"
@@ -13,47 +14,9 @@ import (
 )
 
 // made is a description for an instruction set of one class and two events. Its lines have 128 bytes.
-const made = `name = "made"
-title = "Made up"
-isa = "made"
-[sources]
-book = "A book"
-[calibration]
-experiment = "./figures.toml"
-[clock]
-frequency = "2 GHz"
-timer = "200 MHz"
-source = "book: cover"
-[core]
-model = "throughput"
-width = 4
-window = 96
-store_buffer = 20
-source = "book: 1"
-[predictor]
-history_bits = 8
-table_bits = 12
-target_entries = 2048
-return_stack = 16
-source = "book: 2"
-[cache]
-l1i = { size = "32 KiB", ways = 8, line = "128 B", latency = 3, source = "book: 3" }
-l1d = { size = "32 KiB", ways = 8, line = "128 B", latency = 3, source = "book: 3" }
-l2 = { size = "2 MiB", ways = 8, line = "128 B", latency = 15, source = "book: 3" }
-[memory]
-latency = 280
-source = "book: 4"
-[tlb]
-instruction = { entries = 128, ways = 4, large_entries = 8, large_ways = 8, source = "book: 5" }
-data = { entries = 256, ways = 4, large_entries = 32, large_ways = 4, source = "book: 5" }
-[port]
-alu = { cycles = "1/3", source = "book: 6" }
-[event]
-mispredict = { same_as = "trap", more = 2, source = "book: 7" }
-trap = { cycles = 100, fitted = ["k"], source = "fitted: published k of figures" }
-[cost]
-alu = { uops = 1, latency = 1, port = "alu", source = "book: 8" }
-`
+//
+//go:embed testdata/made.toml
+var made string
 
 // read reads a description for the made-up instruction set.
 func read(t *testing.T, text string) (*Machine, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -117,66 +118,11 @@ func baseOf(file, base string) (string, error) {
 }
 
 // begunExperiment has the keys that are changed first; all of them are in docs/keys.md.
-const begunExperiment = `# An experiment on the %s.
-# "kprobesim validate" finds every mistake in it, "kprobesim list targets", "list handlers" and "list symbols" say
-# what can be named here, and docs/keys.md explains all keys.
-
-base = %q # everything that this file does not say is as there
-name = %[3]q # of the directory with the results
-title = "What a probe costs here"
-
-# A machine of "kprobesim list machines", or a file of your own: "./my-machine.toml", see kprobesim init --machine.
-machine = %[4]q
-figures = ["overhead", "phases"]
-
-[kernel]
-image = %[5]q # one of "kprobesim list images"; isa and era must be those of the image
-# memory = "64 MiB"
-# cpus = 4
-# hz = 1000            # jiffies a second
-# tick = "periodic"    # timer interrupts of every CPU: none, periodic, spread
-
-[workload]
-loop = %[6]q     # calls the target again and again; user_loop does so by system calls
-target = %[7]q # what is called and probed: one of "kprobesim list targets"
-args = [1, 2]
-offset = 0              # of the probe in the target, in bytes
-warmup = 64             # calls before the measured ones; 0 measures the first, cold hit
-hits = %[8]d             # calls that are measured
-
-# One more kind of probe, beside those of the base. A point of the base is changed by giving its name.
-[[points]]
-name = "mine"
-title = "kprobe with a handler that counts"
-kind = "kprobe"         # or kretprobe, jprobe
-mode = "step"           # or boosted, optimized: the run fails if the probe turns out otherwise
-handler = "count"       # one of "kprobesim list handlers"
-
-# Every combination of the values of a sweep is measured. Keys of the machine have machine. in front.
-# [sweep]
-# "workload.target" = ["bench_target", "work_checksum"]
-# "machine.event.mispredict.cycles" = [10, 15, 20]
-`
+//
+//go:embed begun/experiment.toml.in
+var begunExperiment string
 
 // begunMachine changes the clock. The rest is an example, as instruction sets have other tables.
-const begunMachine = `# A machine description that builds on the %s.
-# Every table with a number says where the number is from: NAME is explained in [sources]. "kprobesim validate"
-# finds every mistake. Fitted numbers of the base stay; "kprobesim calibrate" fits them to figures of your own.
-
-base = %q # everything that this file does not say is as there
-name = %[3]q
-title = "A machine of mine"
-
-[sources]
-me = "where and how you found the numbers of this file"
-
-# A table that names its source replaces that of the base as a whole.
-[clock]
-frequency = "%[4]d Hz"
-timer = "%[5]d Hz" # what the timer of interrupts counts a second
-source = "me: the same as the base, to begin with"
-
-# [memory]
-# latency = 250 # cycles until a load from DRAM can be used
-# source = "me: pointer chasing over 1 GiB"
-`
+//
+//go:embed begun/machine.toml.in
+var begunMachine string

@@ -2,6 +2,7 @@ package explaining
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,31 +69,15 @@ func usual(isa string) (string, error) {
 	return "", fmt.Errorf("no machine description is of instruction set %s", isa)
 }
 
+// hit is an experiment of one point.
+//
+//go:embed hit.toml.in
+var hit string
+
 // plan makes the experiment that measures a kprobe of a mode at a place of a function.
 func (k *Kernel) plan(function string, offset uint64, mode kprobes.Mode) (*schema.Point, error) {
 	l := planning.NewLoader()
-	l.Stdin = strings.NewReader(fmt.Sprintf(`name = "explain"
-title = "a hit"
-machine = %q
-budget = "1 s"
-[kernel]
-image = %q
-isa = %q
-era = %q
-memory = "64 MiB"
-[workload]
-loop = "bench_loop"
-target = %q
-offset = %d
-args = [1, 2]
-warmup = 64
-hits = 256
-[[points]]
-name = "p"
-kind = "kprobe"
-mode = %q
-handler = "handler_empty"
-`, k.Machine, k.image.Name, k.image.ISA, k.image.Era, workloads.Driver(function), offset, schema.ModeWord(mode)))
+	l.Stdin = strings.NewReader(fmt.Sprintf(hit, k.Machine, k.image.Name, k.image.ISA, k.image.Era, workloads.Driver(function), offset, schema.ModeWord(mode)))
 	p, err := l.Plan("-", nil)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package exptest
 
 import (
 	"debug/elf"
+	_ "embed"
 	"encoding/binary"
 	"path/filepath"
 	"slices"
@@ -19,38 +20,23 @@ import (
 	"kprobesim/workloads"
 )
 
-const ToyCollection = `name = "both"
-title = "Two toys"
-collect = ["./toy.toml", "./slow.toml"]
-figures = ["overhead"]
+// ToyCollection has the toy experiment twice, on two machines.
+//
+//go:embed toy/both.toml
+var ToyCollection string
 
-[[differences]]
-of = "k"
-less = "b"
-era = "2010"
-means = "the step"
-`
+//go:embed toy/slow.toml
+var slow string
+
+//go:embed toy/slower.toml
+var slower string
 
 // CollectionFiles writes a collection of the toy experiment and of the same on a slower machine, which
 // has published figures of its own, and returns its path.
 func CollectionFiles(t testing.TB) string {
 	dir := filepath.Dir(ToyFiles(t))
-	Write(t, dir, "slow.toml", `base = "toy.toml"
-name = "slow"
-machine = "./slower.toml"
-[[points]]
-name = "k"
-role = "predicted"
-published = { time = "0.99 us", source = "A paper" }
-[[points]]
-name = "b"
-published = { time = "0.43 us", source = "A paper" }
-`)
-	Write(t, dir, "slower.toml", `base = "machine.toml"
-name = "toy-2"
-[event]
-trap = { cycles = 200, source = "book: 7" }
-`)
+	Write(t, dir, "slow.toml", slow)
+	Write(t, dir, "slower.toml", slower)
 	return Write(t, dir, "both.toml", ToyCollection)
 }
 
@@ -96,76 +82,15 @@ func ToyMeasure(p *schema.Point) (*kinds.Measurement, error) {
 	return m, nil
 }
 
-const ToyMachine = `name = "toy-1"
-title = "Toy"
-isa = "toy"
-[sources]
-book = "A book"
-[calibration]
-experiment = "./toy.toml"
-[clock]
-frequency = "2 GHz"
-timer = "200 MHz"
-source = "book: cover"
-[core]
-model = "window"
-width = 4
-window = 96
-store_buffer = 20
-source = "book: 1"
-[predictor]
-history_bits = 8
-table_bits = 12
-target_entries = 2048
-return_stack = 16
-source = "book: 2"
-[cache]
-l1i = { size = "32 KiB", ways = 8, line = "64 B", latency = 3, source = "book: 3" }
-l1d = { size = "32 KiB", ways = 8, line = "64 B", latency = 3, source = "book: 3" }
-l2 = { size = "6 MiB", ways = 24, line = "64 B", latency = 15, source = "book: 3" }
-[memory]
-latency = 280
-source = "book: 4"
-[tlb]
-instruction = { entries = 128, ways = 4, large_entries = 8, large_ways = 8, source = "book: 5" }
-data = { entries = 256, ways = 4, large_entries = 32, large_ways = 4, source = "book: 5" }
-[port]
-alu = { cycles = "1/3", source = "book: 6" }
-[event]
-mispredict = { cycles = "15", source = "book: 7" }
-trap = { cycles = 100, fitted = ["k"], source = "fitted: published k of toy" }
-[cost]
-alu = { uops = 1, latency = 1, port = "alu", source = "book: 8" }
-load = { issue = "1/4", latency = 0, source = "book: 9" }
-`
+// ToyMachine describes a machine of the toy ISA.
+//
+//go:embed toy/machine.toml
+var ToyMachine string
 
-const ToyExperiment = `name = "toy"
-title = "A toy"
-machine = "./machine.toml"
-figures = ["overhead", "phases"]
-[kernel]
-image = "x86_64-2010"
-isa = "toy"
-era = "2010"
-[workload]
-loop = "bench_loop"
-target = "bench_target"
-hits = 100
-warmup = 10
-[[points]]
-name = "k"
-kind = "kprobe"
-mode = "step"
-handler = "handler_empty"
-role = "fitted"
-published = { time = "0.99 us", source = "A paper" }
-[[points]]
-name = "b"
-kind = "kprobe"
-mode = "boosted"
-handler = "handler_empty"
-published = { time = "0.43 us", source = "A paper" }
-`
+// ToyExperiment measures two probes on the toy machine.
+//
+//go:embed toy/toy.toml
+var ToyExperiment string
 
 // ToyFiles writes the toy machine and experiment into a folder and returns the experiment's path.
 func ToyFiles(t testing.TB) string {
