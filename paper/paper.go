@@ -184,7 +184,7 @@ func (p *Paper) errors(experiment, role string) (all []Quantity, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		if r.Metric == results.MetricError && string(r.Role) == role {
 			all = append(all, Quantity{V: r.Value.Float(), From: fmt.Sprintf("error of %s of %s", r.Probe, r.Experiment)})
 		}

@@ -59,14 +59,6 @@ type Record struct {
 	Spread Interval // of a mean over replicates, see Means
 }
 
-// key is unique in a Set.
-type key struct {
-	Point
-	metric string
-}
-
-func (r Record) key() key { return key{r.Point, r.Metric} }
-
 // String names the record without its value.
 func (r Record) String() string {
 	return fmt.Sprintf("%s %s %s", r.Experiment, r.Probe, r.Metric)
@@ -112,76 +104,6 @@ func CheckField(s string) error {
 		return fmt.Errorf("holds an unprintable character")
 	}
 	return nil
-}
-
-// Set is an ordered collection of records in which a point has each metric at most once. The order
-// is the order of adding, so points that run in parallel are added in the order of the plan.
-// The zero Set is empty and ready.
-type Set struct {
-	// Overrides are the settings ("key=value") under which everything in the set was observed.
-	Overrides []string
-
-	records []Record
-	index   map[key]int
-}
-
-// Add appends records. It stops at the first that is malformed or already there.
-func (s *Set) Add(records ...Record) error {
-	for _, r := range records {
-		if err := r.validate(); err != nil {
-			return fmt.Errorf("record %s: %w", r, err)
-		}
-		if _, dup := s.index[r.key()]; dup {
-			return fmt.Errorf("record %s is there twice", r)
-		}
-		if s.index == nil {
-			s.index = make(map[key]int)
-		}
-		s.index[r.key()] = len(s.records)
-		s.records = append(s.records, r)
-	}
-	return nil
-}
-
-// Len returns the number of records.
-func (s *Set) Len() int { return len(s.records) }
-
-// Records returns the records in order; the slice is the caller's.
-func (s *Set) Records() []Record { return append([]Record(nil), s.records...) }
-
-// Get returns the record of a metric at a point.
-func (s *Set) Get(p Point, metric string) (Record, bool) {
-	i, ok := s.index[key{p, metric}]
-	if !ok {
-		return Record{}, false
-	}
-	return s.records[i], true
-}
-
-// Points returns every point once, in the order of its first record.
-func (s *Set) Points() []Point {
-	var points []Point
-	seen := make(map[Point]bool)
-	for _, r := range s.records {
-		if !seen[r.Point] {
-			seen[r.Point] = true
-			points = append(points, r.Point)
-		}
-	}
-	return points
-}
-
-// Sources returns the distinct sources in the order of their first record.
-func (s *Set) Sources() []string {
-	var sources []string
-	seen := make(map[string]bool)
-	for _, r := range s.records {
-		if r.Source != "" && !seen[r.Source] {
-			seen[r.Source] = true
-			sources = append(sources, r.Source)
-		}
-	}
-	return sources
 }
 
 // Columns names the columns of the long form.

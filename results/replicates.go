@@ -18,7 +18,7 @@ type Interval struct {
 
 // Replicated reports whether the set holds more than the first replicate of its points.
 func (s *Set) Replicated() bool {
-	return slices.ContainsFunc(s.records, func(r Record) bool { return r.Replicate > 0 })
+	return slices.ContainsFunc(s.points, func(p Point) bool { return p.Replicate > 0 })
 }
 
 // Means returns a set with one record for each point and metric of s, in their order: the mean of all
@@ -28,40 +28,56 @@ func Means(s *Set) *Set {
 	if !s.Replicated() {
 		return s
 	}
-	groups := map[key][]Record{}
-	var order []key
-	for _, r := range s.records {
-		r.Replicate = 0
-		if groups[r.key()] == nil {
-			order = append(order, r.key())
+	var order []Point
+	replicates := map[Point][]Point{}
+	for _, p := range s.points {
+		one := p
+		one.Replicate = 0
+		if replicates[one] == nil {
+			order = append(order, one)
 		}
-		groups[r.key()] = append(groups[r.key()], r)
+		replicates[one] = append(replicates[one], p)
 	}
 	out := &Set{Overrides: s.Overrides}
-	for _, k := range order {
-		_ = out.Add(mean(groups[k])) // each is as valid as its replicates, and is added once
+	for _, p := range order {
+		out.addMeans(s, p, replicates[p])
 	}
-	return out.explained()
+	return out
 }
 
-// explained returns a set of means in which what of an error is unexplained is that of the mean. It is not the
-// mean of what is unexplained: an error within the doubts of the published figure counts as zero there.
-func (s *Set) explained() *Set {
-	for i, r := range s.records {
-		if r.Metric != MetricUnexplained {
-			continue
+// addMeans adds the means of the replicates of a point in s.
+func (s *Set) addMeans(of *Set, p Point, replicates []Point) {
+	var metrics []string
+	all := map[string][]Record{}
+	for _, at := range replicates {
+		for _, metric := range of.Metrics(at) {
+			r, _ := of.Get(at, metric)
+			if r.Point = p; all[metric] == nil {
+				metrics = append(metrics, metric)
+			}
+			all[metric] = append(all[metric], r)
 		}
-		simulated, _ := s.Get(r.Point, MetricMicros) // all four stand beside it
-		published, _ := s.Get(r.Point, MetricPublished)
-		rounding, _ := s.Get(r.Point, MetricRounding)
-		repeats, _ := s.Get(r.Point, MetricRepeats)
-		left, err := Unexplained(simulated.Value, published.Value, rounding.Value, repeats.Value)
-		if err != nil {
-			continue // a published figure of zero: no replicate had a value either
-		}
-		s.records[i].Value, s.records[i].Spread = left, Interval{Low: left, High: left, Of: r.Spread.Of}
 	}
-	return s
+	for _, metric := range metrics {
+		r := mean(all[metric])
+		if metric == MetricUnexplained {
+			s.explain(&r)
+		}
+		_ = s.Add(r) // it is as valid as its replicates, and is added once
+	}
+}
+
+// explain makes what of an error is unexplained that of the mean, whose other records stand in front of it. It is not the
+// mean of what is unexplained: an error within the doubts of the published figure counts as zero there.
+func (s *Set) explain(r *Record) {
+	simulated, _ := s.Get(r.Point, MetricMicros)
+	published, _ := s.Get(r.Point, MetricPublished)
+	rounding, _ := s.Get(r.Point, MetricRounding)
+	repeats, _ := s.Get(r.Point, MetricRepeats)
+	left, err := Unexplained(simulated.Value, published.Value, rounding.Value, repeats.Value)
+	if err == nil { // else the published figure is zero, and no replicate had a value either
+		r.Value, r.Spread = left, Interval{Low: left, High: left, Of: r.Spread.Of}
+	}
 }
 
 // mean returns the first record with the mean of all.
@@ -136,8 +152,8 @@ func bootstrap(values []int64) (low, high Value) {
 // a set of single observations.
 func ReplicateNotes(s *Set, shown string) []string {
 	most := 0
-	for _, r := range s.records {
-		most = max(most, r.Spread.Of)
+	for _, i := range s.spreads {
+		most = max(most, i.Of)
 	}
 	if most < 2 {
 		return nil // one alone is no mean; which one it is stands among the overrides

@@ -46,7 +46,7 @@ func shaken(in paper.Input, chance *rand.Rand) paper.Input {
 			return nil, err
 		}
 		out := &results.Set{}
-		for _, r := range s.Records() {
+		for r := range s.All() {
 			group := r.Metric + string(r.Role)
 			if together[group] == 0 {
 				together[group] = math.Exp(3 * chance.NormFloat64())

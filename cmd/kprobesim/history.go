@@ -111,7 +111,7 @@ func join(all []*dated, d *dated) ([]*dated, error) {
 		return append(all, d), nil
 	}
 	set := &results.Set{}
-	if err := errors.Join(set.Add(all[i].Set.Records()...), set.Add(d.Set.Records()...)); err != nil {
+	if err := errors.Join(set.Add(slices.Collect(all[i].Set.All())...), set.Add(slices.Collect(d.Set.All())...)); err != nil {
 		return nil, fmt.Errorf("another result of revision %s has the same point: name one of them: %w", d.Name, err)
 	}
 	all[i].Set = set

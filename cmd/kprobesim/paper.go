@@ -134,7 +134,7 @@ func (a *app) paperSet(dir, name string) (*results.Set, error) {
 		}
 	}
 	out := &results.Set{Overrides: s.Overrides}
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		if r.Metric == results.MetricPublished {
 			r.Source = source[r.Point]
 		}

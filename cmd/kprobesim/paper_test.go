@@ -54,7 +54,7 @@ func found(all ...paper.Search) func() ([]paper.Search, error) {
 func changed(t *testing.T, s *results.Set, probe, metric, to string) *results.Set {
 	t.Helper()
 	out := &results.Set{}
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		if r.Probe == probe && r.Metric == metric {
 			v := require.Must(results.ParseValue(to))(t)
 			r.Value = v

@@ -42,7 +42,7 @@ func spreadTable(t *testing.T) string {
 // extremes returns the lowest and the highest value that the replicates of a point have.
 func extremes(s *results.Set, p results.Point, metric string) (low, high results.Value) {
 	var all []results.Value
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		if at := r.Point; r.Metric == metric {
 			if at.Replicate = 0; at == p {
 				all = append(all, r.Value)

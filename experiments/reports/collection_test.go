@@ -119,7 +119,7 @@ func TestDifferenceOfAFailedPoint(t *testing.T) {
 			}
 			return exptest.ToyMeasure(pt)
 		}}).Run(p))
-		for _, rec := range r.Set.Records() {
+		for rec := range r.Set.All() {
 			if rec.Experiment == failed && strings.Contains(rec.Metric, "_more_than_") {
 				t.Errorf("%s failed, and there is %s", bad, rec)
 			}

@@ -15,7 +15,7 @@ import (
 func phasesOf(s *results.Set) []string {
 	head := results.PhaseMetric("")
 	var out []string
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		if name, ok := strings.CutPrefix(r.Metric, head); ok && !slices.Contains(out, name) {
 			out = append(out, name)
 		}

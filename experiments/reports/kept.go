@@ -90,7 +90,7 @@ func (k *Kept) tabulate() *tables.Table {
 
 // everyMetric declares a column for each metric of a set, in the order of their first records.
 func everyMetric(s *results.Set) (columns []tables.ColumnSpec) {
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		if !slices.ContainsFunc(columns, func(c tables.ColumnSpec) bool { return c.Metric == r.Metric }) {
 			title := strings.ReplaceAll(r.Metric, "_", " ") + "\n" + r.Unit
 			columns = append(columns, tables.ColumnSpec{Title: title, Metric: r.Metric, Decimals: -1})

@@ -143,7 +143,7 @@ func TestColumnsAreMeasured(t *testing.T) {
 		for _, f := range files {
 			s, err := compare.LoadBaseline(f)
 			require.NoError(t, err)
-			for _, r := range s.Records() {
+			for r := range s.All() {
 				metrics[r.Metric] = true
 			}
 		}

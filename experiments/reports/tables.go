@@ -259,7 +259,7 @@ func (r *Report) accuracy() []string {
 func predictions(s *results.Set) string {
 	var errors []results.Value
 	var worst results.Record
-	for _, rec := range s.Records() {
+	for rec := range s.All() {
 		if rec.Metric != results.MetricError || rec.Role != results.Predicted {
 			continue
 		}
@@ -282,7 +282,7 @@ func predictions(s *results.Set) string {
 // unexplained names the predictions whose error exceeds the doubts of their published figure.
 func (r *Report) unexplained() []string {
 	var of []string
-	for _, rec := range r.Means.Records() {
+	for rec := range r.Means.All() {
 		if rec.Metric == results.MetricUnexplained && rec.Role == results.Predicted && !rec.Value.IsZero() {
 			of = append(of, fmt.Sprintf("%s of %s by %s %%", rec.Probe, rec.Experiment, rec.Value.Abs().Round(1)))
 		}

@@ -102,7 +102,7 @@ func numbers(k *reports.Kept) *grid {
 	if interval {
 		g.Heads = slices.Insert(g.Heads, 3, head{"95 % interval", false})
 	}
-	for _, r := range k.Means.Records() {
+	for r := range k.Means.All() {
 		at := compare.PointName(r.Point)
 		if several {
 			at = r.Experiment + ": " + at
@@ -127,7 +127,7 @@ func spread(i results.Interval) string {
 // origins says how many numbers have each origin, and which numbers of the machines were fitted on what.
 func origins(k *reports.Kept) (lines []string) {
 	count := map[results.Role]int{}
-	for _, r := range k.Means.Records() {
+	for r := range k.Means.All() {
 		count[r.Role]++
 	}
 	for _, r := range roles() {

@@ -35,7 +35,7 @@ func (d Diff) Empty() bool { return len(d.Moved)+len(d.Missing)+len(d.Added) == 
 // Sources and the order of records do not count.
 func Exact(baseline, current *results.Set) Diff {
 	var d Diff
-	for _, old := range baseline.Records() {
+	for old := range baseline.All() {
 		now, ok := current.Get(old.Point, old.Metric)
 		if !ok {
 			d.Missing = append(d.Missing, old)
@@ -45,7 +45,7 @@ func Exact(baseline, current *results.Set) Diff {
 			d.Moved = append(d.Moved, change(old, now))
 		}
 	}
-	for _, r := range current.Records() {
+	for r := range current.All() {
 		if _, ok := baseline.Get(r.Point, r.Metric); !ok {
 			d.Added = append(d.Added, r)
 		}

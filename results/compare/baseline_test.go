@@ -24,7 +24,7 @@ func TestCompareEqual(t *testing.T) {
 // moved is the sample with one of each kind of difference.
 func moved(t *testing.T) *results.Set {
 	now := &results.Set{}
-	for _, r := range resultstest.Sample(t).Records() {
+	for r := range resultstest.Sample(t).All() {
 		r.Source = "elsewhere" // does not count
 		switch r.Probe + " " + r.Metric {
 		case "k " + results.MetricCycles:

@@ -181,7 +181,7 @@ func grouped(s *results.Set, key func(results.Point) results.Point) [][]results.
 func captioned(frame Frame, s *results.Set) Frame {
 	frame.Caption = append([]string(nil), frame.Caption...)
 	frame.Caption = append(frame.Caption, results.ExplainProbes(s.Points())...)
-	if slices.ContainsFunc(s.Records(), func(r results.Record) bool { return r.Role == results.Fitted }) {
+	if s.Has(func(r results.Record) bool { return r.Role == results.Fitted }) {
 		frame.Caption = append(frame.Caption, "fitted (hatched): a number of the machine was fitted on the published figure")
 	}
 	if sources := s.Sources(); len(sources) > 0 {
@@ -193,10 +193,8 @@ func captioned(frame Frame, s *results.Set) Frame {
 
 // whiskers says what the whiskers of published bars hold.
 func whiskers(s *results.Set) string {
-	for _, r := range s.Records() {
-		if r.Metric == results.MetricRepeats && !r.Value.IsZero() {
-			return "whiskers: the rounding of the published figures, and by how much they differ when they are measured again"
-		}
+	if s.Has(func(r results.Record) bool { return r.Metric == results.MetricRepeats && !r.Value.IsZero() }) {
+		return "whiskers: the rounding of the published figures, and by how much they differ when they are measured again"
 	}
 	return "whiskers: the rounding of the published figures"
 }

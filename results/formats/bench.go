@@ -53,7 +53,7 @@ func KindBench(kind string, s *results.Set) BenchOptions {
 		opt.Name += string(unicode.ToUpper(first)) + word[size:]
 	}
 	seen := map[string]bool{}
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		if !seen[r.Metric] && r.Role != results.Measured {
 			seen[r.Metric] = true
 			opt.Metrics = append(opt.Metrics, BenchMetric{r.Metric, benchWord(r.Metric), betterOf(r.Unit)})
@@ -148,7 +148,7 @@ func unitAt(s *results.Set, p results.Point, m BenchMetric) string {
 
 // unitsOf are the units that a metric has in a set.
 func unitsOf(s *results.Set, m BenchMetric) (units []string) {
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		if unit := unitAt(s, r.Point, m); r.Metric == m.Metric && !slices.Contains(units, unit) {
 			units = append(units, unit)
 		}

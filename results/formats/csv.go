@@ -19,7 +19,7 @@ func CSV(s *results.Set) []byte {
 	line := func(fields []string) { b.WriteString(strings.Join(fields, ",") + "\n") }
 	line(f.header())
 	settings := packOverrides(s.Overrides)
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		line(f.fields(r.Fields(), strconv.Itoa(r.Replicate), settings))
 	}
 	return b.Bytes()

@@ -66,7 +66,7 @@ type jsonValue struct {
 func JSON(s *results.Set, about About) ([]byte, error) {
 	file := jsonFile{Format: jsonFormat, About: about, Overrides: append([]string{}, s.Overrides...), Points: []jsonPoint{}}
 	place := map[results.Point]int{}
-	for _, r := range s.Records() {
+	for r := range s.All() {
 		i, seen := place[r.Point]
 		if !seen {
 			i = len(file.Points)

@@ -54,7 +54,7 @@ func Gather(revisions []Revision, metrics []string) []*Series {
 	var order []*Series
 	first := map[results.Point]string{}
 	for i := len(revisions) - 1; i >= 0; i-- {
-		for _, r := range results.Means(revisions[i].Set).Records() {
+		for r := range results.Means(revisions[i].Set).All() {
 			if r.Role == results.Measured {
 				continue
 			}

@@ -62,7 +62,7 @@ func Sample(t testing.TB) *results.Set {
 func SeveralExperiments(t testing.TB) *results.Set {
 	set := &results.Set{}
 	for i, name := range []string{"all", "some", "unpublished"} {
-		for _, r := range Sample(t).Records() {
+		for r := range Sample(t).All() {
 			if i == 1 && len(r.Probe) > 1 || i == 2 && r.Metric == results.MetricPublished {
 				continue
 			}
