@@ -1,6 +1,7 @@
 package image
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"kprobesim/image/imagetest"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // gccImage compiles testdata/guest.c for x86-64, or skips the test without a compiler for it.
@@ -205,7 +207,13 @@ func exercise(im *Image) {
 
 // TestDamagedImages cuts and flips real files everywhere: an image or an error, never a panic.
 func TestDamagedImages(t *testing.T) {
-	t.Run("by hand", func(t *testing.T) { damage(imagetest.Kernel().Build()) })
+	require.Outcomes(t, imagetest.Kernel().Build(), 3, "04c108f74fdc", func(b []byte) string {
+		im, err := Load("damaged.elf", b)
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("%x %v %v %v %v", im.Entry, im.Segments, im.Symbols, im.Natives, im.SymbolText(im.Entry+4))
+	})
 	for _, version := range []string{"-gdwarf-5", "-gdwarf-4"} {
 		t.Run(version, func(t *testing.T) { damage(gccImage(t, version)) })
 	}

@@ -6,12 +6,12 @@ import (
 	"kprobesim/kprobes"
 )
 
-// errnoName names an error number of the kernel (asm-generic/errno-base.h and errno.h), which the modelled architectures
-// share as far as they go.
+// errnoName names an error number of the kernel: the list of the header that modules are compiled with.
 func errnoName(n int64) string {
 	names := map[int64]string{
-		1: "EPERM", 2: "ENOENT", 3: "ESRCH", 4: "EINTR", 5: "EIO", 6: "ENXIO", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES",
-		14: "EFAULT", 16: "EBUSY", 17: "EEXIST", 19: "ENODEV", 22: "EINVAL", 28: "ENOSPC", 34: "ERANGE", 38: "ENOSYS", 84: "EILSEQ",
+		1: "EPERM", 2: "ENOENT", 4: "EINTR", 5: "EIO", 6: "ENXIO", 7: "E2BIG", 9: "EBADF", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES",
+		14: "EFAULT", 16: "EBUSY", 17: "EEXIST", 19: "ENODEV", 22: "EINVAL", 28: "ENOSPC", 33: "EDOM", 34: "ERANGE", 38: "ENOSYS",
+		61: "ENODATA", 62: "ETIME", 84: "EILSEQ", 95: "EOPNOTSUPP", 110: "ETIMEDOUT",
 	}
 	if name, ok := names[n]; ok {
 		return "-" + name

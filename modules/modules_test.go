@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -375,6 +377,23 @@ func TestLifeCycleErrors(t *testing.T) {
 			r.Error(err)
 		}
 	})
+}
+
+// The header that modules are compiled with has the same names of error numbers.
+func TestErrnoNames(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "workloads", "kernel", "module", "include", "linux", "errno.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"200": "-200"}
+	for _, m := range regexp.MustCompile(`#define (E[A-Z0-9]+) ([0-9]+)`).FindAllStringSubmatch(string(b), -1) {
+		want[m[2]] = "-" + m[1]
+	}
+	for number, name := range want {
+		if n, err := strconv.ParseInt(number, 10, 64); err != nil || errnoName(n) != name {
+			t.Errorf("%s is called %s, want %s", number, errnoName(n), name)
+		}
+	}
 }
 
 // before2011 tells whether the kernel is one that calls every missing symbol invalid.

@@ -29,13 +29,18 @@ func TestTablesRefuse(t *testing.T) {
 	m := func() *mmu.Memory { return mmu.NewMemory(worldRAM) }
 	big := mmu.Mapping{VA: 0x20000000, Size: 1 << 20, Large: true}
 	small := mmu.Mapping{VA: 0x20001000, Size: 0x1000}
-	for name, maps := range map[string][]mmu.Mapping{
-		"a page in a section": {big, small}, "a section over a page": {small, big}, "twice": {small, small}, "a section twice": {big, big},
-		"alignment": {{VA: 0x21000800, Size: 0x1000}}, "alignment of sections": {{VA: 0x21000000, PA: 0x1000, Size: 1, Large: true}},
-		"the end of the address space": {{VA: 0xfffff000, Size: 0x2000}},
+	for want, maps := range map[string][]mmu.Mapping{
+		"0x20001000 is mapped twice": {big, small},
+		"0x20000000 is mapped twice": {small, big},
+		"0x20100000 is mapped twice": {big, {VA: 0x20100000, Size: 0x1000}, {VA: 0x20100000, Size: 0x1000}},
+		"mapping of 0x21000800 to 0x0: addresses of its pages are multiples of 0x1000":      {{VA: 0x21000800, Size: 0x1000}},
+		"mapping of 0x21000000 to 0x800: addresses of its pages are multiples of 0x1000":    {{VA: 0x21000000, PA: 0x800, Size: 0x1000}},
+		"mapping of 0x21000000 to 0x1000: addresses of its pages are multiples of 0x100000": {{VA: 0x21000000, PA: 0x1000, Size: 1, Large: true}},
+		"mapping of 0xfffff000: 0x2000 bytes reach behind the address space":                {{VA: 0xfffff000, Size: 0x2000}},
+		"mapping of 0x1000: 0x2000 bytes reach behind the address space":                    {{VA: 0x1000, PA: 0xfffff000, Size: 0x2000}},
 	} {
-		if _, err := buildTables(m(), worldTables, maps); err == nil {
-			t.Errorf("%s: accepted", name)
+		if _, err := buildTables(m(), worldTables, maps); err == nil || err.Error() != want {
+			t.Errorf("%v: %v, want %s", maps, err, want)
 		}
 	}
 	if _, err := buildTables(m(), worldRAM-0x1000, []mmu.Mapping{big}); err == nil {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/image/linux/linuxtest"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // sized is a payload with the size of what it unpacks to behind it.
@@ -109,6 +112,21 @@ func TestKallsyms(t *testing.T) {
 		if x, ok := k.Table("exceptions"); !ok || x.Size != 24 || x.Entry != 12 {
 			t.Errorf("%+v: table of exceptions %+v", s, x)
 		}
+	}
+}
+
+// TestDamagedTables reads kernels whose tables are damaged.
+func TestDamagedTables(t *testing.T) {
+	for i, sum := range []string{"313eae8cff37", "d6fa318b68c5", "c9d8f00aa07c", "f632dde373a2", "55e021c846ec"} {
+		plain, tables := layouts[i].ELF(), layouts[i].Tables()
+		at := bytes.Index(plain, tables)
+		require.Outcomes(t, tables, 13, sum, func(b []byte) string {
+			k, err := Read("k", slices.Concat(plain[:at], b, plain[at+len(b):]))
+			if err != nil {
+				return err.Error()
+			}
+			return fmt.Sprint(k.Tables, k.Image.Symbols)
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package object
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"debug/elf"
 	"encoding/binary"
 	"flag"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 var update = flag.Bool("update", false, "compile testdata/*.o again")
@@ -113,6 +115,24 @@ func TestLayout(t *testing.T) {
 		if got := []string{"kernel_call", "kernel_data"}; len(m.Used) < len(got) {
 			t.Errorf("%s: it uses %v, want %v", i.name, m.Used, got)
 		}
+	}
+}
+
+// TestDamagedObjects links object files that are damaged: what is linked, and where it is refused.
+func TestDamagedObjects(t *testing.T) {
+	for n, sum := range []string{"a7262bb68b66", "3fa44b0e7a26", "41930c2763c6", "f651446d2ab4", "93fe294e8938", "498f24fa2c58"} {
+		i := isas()[n]
+		require.Outcomes(t, i.file(t), 7, sum, func(b []byte) string {
+			o, err := Read("sample.o", b)
+			if err != nil {
+				return err.Error()
+			}
+			m, err := o.Link(i.base, i.resolve)
+			if err != nil {
+				return err.Error()
+			}
+			return fmt.Sprintf("%x %v %v %v %v %v", sha256.Sum256(m.Bytes), m.Sections, m.Used, m.Text, m.InitText, m.TOC)
+		})
 	}
 }
 

@@ -74,9 +74,18 @@ func tests() (all []asmTest) {
 			for o, op := range map[Shift]x86asm.Op{Rol: x86asm.ROL, Ror: x86asm.ROR, Shl: x86asm.SHL, Shr: x86asm.SHR, Sar: x86asm.SAR} {
 				add(func(a *Asm) { a.ShiftImm(o, size, x, 7) }, op, name(x), x86asm.Imm(7))
 			}
+			for o, op := range map[Shift]x86asm.Op{Rol: x86asm.ROL, Ror: x86asm.ROR, Shl: x86asm.SHL, Shr: x86asm.SHR, Sar: x86asm.SAR} {
+				add(func(a *Asm) { a.ShiftCL(o, size, x) }, op, name(x), x86asm.CL)
+			}
+			add(func(a *Asm) { a.Inc(size, x) }, x86asm.INC, name(x))
+			add(func(a *Asm) { a.Dec(size, x) }, x86asm.DEC, name(x))
+			if x != RAX && y != RAX && x != y { // the decoder calls those by another name
+				add(func(a *Asm) { a.Exchange(size, y, x) }, x86asm.XCHG, name(x), name(y))
+			}
 			add(func(a *Asm) { a.One(Not, size, x) }, x86asm.NOT, name(x))
 			add(func(a *Asm) { a.One(Neg, size, x) }, x86asm.NEG, name(x))
 			if size >= 4 {
+				add(func(a *Asm) { a.Bit(size, x, 9) }, x86asm.BT, name(x), x86asm.Imm(9))
 				add(func(a *Asm) { a.Multiply(size, x, y) }, x86asm.IMUL, name(x), name(y))
 				add(func(a *Asm) { a.MultiplyImm(size, x, y, 1000) }, x86asm.IMUL, name(x), name(y), x86asm.Imm(1000))
 				add(func(a *Asm) { a.Cmov(LessOrEq, size, x, y) }, x86asm.CMOVLE, name(x), name(y))
@@ -112,9 +121,23 @@ func tests() (all []asmTest) {
 		add(func(a *Asm) { a.Prefetch(m) }, x86asm.PREFETCHT0, m.operand())
 		add(func(a *Asm) { a.JmpMem(m) }, x86asm.JMP, m.operand())
 	}
+	return append(all, unsized()...)
+}
+
+// unsized are the instructions of one size.
+func unsized() (all []asmTest) {
+	add := func(write func(a *Asm), op x86asm.Op, args ...x86asm.Arg) {
+		all = append(all, asmTest{write, op, args})
+	}
+	add(func(a *Asm) { a.Carry(true) }, x86asm.STC)
+	add(func(a *Asm) { a.Carry(false) }, x86asm.CLC)
+	add((*Asm).Ret, x86asm.RET)
+	add(func(a *Asm) { a.JmpTo(0x100) }, x86asm.JMP, x86asm.Rel(0x100-5))
 	add(func(a *Asm) { a.CallTo(0x100) }, x86asm.CALL, x86asm.Rel(0x100-5))
 	for x := RAX; x <= R15; x++ {
 		add(func(a *Asm) { a.Set(Equal, x) }, x86asm.SETE, names[1](x))
+		add(func(a *Asm) { a.BitOf(x, x^9) }, x86asm.BT, names[8](x), names[8](x^9))
+		add(func(a *Asm) { a.ExtendSign(8, 4, x, x^3) }, x86asm.MOVSXD, names[8](x), names[4](x^3))
 		add(func(a *Asm) { a.JmpReg(x) }, x86asm.JMP, names[8](x))
 		add(func(a *Asm) { a.ExtendZero(1, x, x^5) }, x86asm.MOVZX, names[4](x), names[1](x^5))
 		add(func(a *Asm) { a.ExtendZero(2, x, x^5) }, x86asm.MOVZX, names[4](x), names[2](x^5))

@@ -36,6 +36,8 @@ func (t *T[K]) sum(list []int) (n int, ok bool, err error) {
 	return 0, true, nil
 }
 
+func none() (int, string, bool) { return 0, "", false }
+
 func zero() T { return T{} }
 
 func nothing() {
@@ -90,7 +92,8 @@ func TestMutantsOf(t *testing.T) {
 (T).sum 15: return n, false, errors.New("text") -> return n, false, *new(error)
 (T).sum 17: return 0, true, nil -> return (0 + 1), true, nil
 (T).sum 17: return 0, true, nil -> return 0, false, nil
-nothing 24: _ = func() string { return x } -> 
+none 20: func none() (int, string, bool) { return 0, "", false } -> func none() (int, string, bool) { return 0, "", true }
+nothing 26: _ = func() string { return x } -> 
 `
 	lines := func(s string) []string { return slices.Sorted(strings.Lines(s)) }
 	if !slices.Equal(lines(got.String()), lines(want)) {

@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,6 +33,7 @@ type finder struct {
 	text    string
 	at      func(token.Pos) int
 	results *ast.FieldList
+	idle    [][2]int // zeros beside false, which no caller looks at
 	all     []change
 }
 
@@ -50,7 +52,10 @@ func changesOf(f *ast.FuncDecl, text string, at func(token.Pos) int) []change {
 }
 
 func (s *finder) put(from, to token.Pos, with string) {
-	s.all = append(s.all, change{s.at(from), s.at(to), with})
+	c := change{s.at(from), s.at(to), with}
+	if !slices.ContainsFunc(s.idle, func(r [2]int) bool { return r[0] <= c.from && c.to <= r[1] }) {
+		s.all = append(s.all, c)
+	}
 }
 
 // of returns the text of a node.
@@ -112,6 +117,11 @@ func (s *finder) literal(n *ast.BasicLit) {
 // returned returns no error, or a zero value, or the contrary of a condition. Values beside an error are nothing that a caller
 // may look at.
 func (s *finder) returned(n *ast.ReturnStmt) {
+	for _, x := range n.Results {
+		if s.of(x) == "0" && s.of(n.Results[len(n.Results)-1]) == "false" {
+			s.idle = append(s.idle, [2]int{s.at(x.Pos()), s.at(x.End())})
+		}
+	}
 	if s.results == nil || len(n.Results) != s.results.NumFields() {
 		return
 	}
@@ -123,7 +133,7 @@ func (s *finder) returned(n *ast.ReturnStmt) {
 	}
 	for i, x := range n.Results {
 		switch of := s.of(types[i]); {
-		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == "true" || s.of(x) == "false" || s.of(x) == of+"{}", i < len(types)-1 && s.fails(n):
+		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == `""` || s.of(x) == "true" || s.of(x) == "false" || s.of(x) == of+"{}", i < len(types)-1 && s.fails(n):
 		case of == "bool":
 			s.put(x.Pos(), x.End(), "!("+s.of(x)+")")
 		default:

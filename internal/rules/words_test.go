@@ -63,7 +63,6 @@ var allowed = map[string]struct{ words, reason string }{
 	"kprobes/api_test.go":                {"int3", "an entry of exceptions that cannot be probed, by its symbol"},
 	"kprobes/many_irq_test.go":           {"sti", "a guest function of x86 is named so"},
 	"kprobes/optimizer_test.go":          {"rip", "a guest function of x86 is named so"},
-	"results/figures/style.go":           {"0xe9", "a colour"},
 	"results/outdir/manifest_test.go":    {"int3", "any name of a function, as a golden file has it"},
 	"sim/trace_test.go":                  {"x86asm", "a second opinion on disassembly"},
 	"workloads/functions.txt":            {"rip sti", "guest functions of x86 are named so"},

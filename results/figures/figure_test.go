@@ -127,25 +127,6 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
-// TestRenderOdd draws what is legal and unusual.
-func TestRenderOdd(t *testing.T) {
-	one := []string{"only"}
-	for _, f := range []Figure{
-		&Bars{Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Absent: true}}}}, Log: true},
-		&Bars{Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 0}}}}},
-		&Bars{Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1e12, Label: "µ→∞"}}}}, Log: true},
-		&Panels{Columns: 3, Panels: []Panel{&Bars{Frame: Frame{Title: strings.Repeat("long ", 40)}, Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1}}}}}}},
-		&Stack{Groups: one, Layers: []Layer{{"l", []float64{0}}}},
-		&Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 0, Y: 0}}}}},
-		&Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 1, Y: -5}, {X: 2, Y: -7}}}, {Name: "empty"}}},
-		&Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 8, Y: 3}}}}, LogX: true, LogY: true},
-	} {
-		if _, err := Render(f, "odd"); err != nil {
-			t.Errorf("%+v: %v", f, err)
-		}
-	}
-}
-
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		ticks     plot.Ticker

@@ -55,15 +55,15 @@ type fill struct {
 // whiskers show, then colours of Okabe and Ito, which people with any kind of colour blindness tell
 // apart, ordered so that neighbours also differ in grey.
 func seriesFill(i int) fill {
-	palette := []color.RGBA{
-		{0xc8, 0xc8, 0xc8, 0xff}, // grey
-		{0x00, 0x72, 0xb2, 0xff}, // blue
-		{0xf0, 0xb4, 0x3c, 0xff}, // orange, paled for contrast in grey
-		{0x00, 0x7a, 0x5a, 0xff}, // green, darkened
-		{0x9a, 0xd2, 0xf2, 0xff}, // sky
-		{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+	palette := []string{
+		"c8c8c8", // grey
+		"0072b2", // blue
+		"f0b43c", // orange, paled for contrast in grey
+		"007a5a", // green, darkened
+		"9ad2f2", // sky
+		"d55e00", // vermilion
 	}
-	return fill{color: palette[i%len(palette)]}
+	return fill{color: colorOf(palette[i%len(palette)])}
 }
 
 // hatched is the fill of fitted bars of the same series: pale with strokes of the colour, as a
@@ -75,20 +75,20 @@ func (f fill) hatched() fill {
 // rampFill returns the fill of layer i of n: a ramp from dark blue to pale yellow that grows evenly
 // lighter (the idea of cividis), so that layers keep their order in grey.
 func rampFill(i, n int) fill {
-	stops := []color.RGBA{
-		{0x0b, 0x2a, 0x58, 0xff},
-		{0x3d, 0x5a, 0x8f, 0xff},
-		{0x7f, 0x8f, 0xa3, 0xff},
-		{0xb9, 0xb3, 0x8a, 0xff},
-		{0xe9, 0xd2, 0x6b, 0xff},
-		{0xfd, 0xf1, 0xc4, 0xff},
+	stops := []string{
+		"0b2a58",
+		"3d5a8f",
+		"7f8fa3",
+		"b9b38a",
+		"e9d26b",
+		"fdf1c4",
 	}
 	if n < 2 {
-		return fill{color: stops[0]}
+		return fill{color: colorOf(stops[0])}
 	}
 	at := float64(i) / float64(n-1) * float64(len(stops)-1)
 	low := min(int(at), len(stops)-2)
-	return fill{color: mix(stops[low], stops[low+1], at-float64(low))}
+	return fill{color: mix(colorOf(stops[low]), colorOf(stops[low+1]), at-float64(low))}
 }
 
 // mix goes from a (share 0) to b (share 1).

@@ -1,41 +1,52 @@
 package tables
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
+	"kprobesim/results"
+	"kprobesim/results/resultstest"
 )
 
-// TestTableFits prints a wide table for terminals: no line is too wide, each part says what its rows are, and no cell
-// is lost.
-func TestTableFits(t *testing.T) {
-	table := overheadTable(t)
-	table.Notes = append(table.Notes, strings.Repeat("a long note ", 20))
-	whole := strings.Fields(table.Text())
-	for _, columns := range []int{60, 80} {
-		text := table.Fit(columns)
-		for line := range strings.Lines(text) {
-			if n := textWidth(strings.TrimSuffix(line, "\n")); n > columns {
-				t.Errorf("%d columns: %q has %d", columns, line, n)
+// TestTables holds tables of sets in every form, and as terminals of several widths have them.
+func TestTables(t *testing.T) {
+	tables := []*Table{overheadTable(t)}
+	for _, s := range []*results.Set{resultstest.Counted(t), resultstest.SweepSet(t), results.Means(resultstest.Replicated(t))} {
+		for _, columns := range [][]ColumnSpec{
+			append(SweepColumns(s), ColumnSpec{Title: "n", Metric: "n", Decimals: 1}), OverheadColumns([]string{"step"}),
+			append(PublishedColumns(true), ColumnSpec{Title: "cycles", Metric: results.MetricCycles, Decimals: 1, Interval: true}),
+		} {
+			table := Tabulate(s, columns)
+			table.Title, table.Notes = "A table of a title that is long", append(table.Notes, strings.Repeat("long note ", 20))
+			tables = append(tables, table)
+		}
+	}
+	narrow := &Table{Columns: []Column{{Title: "key"}, {Title: "another key"}, {"a", Right}, {"b", Right}}, Rows: [][]string{{"k", "l", "1", "2"}, {"m"}}}
+	var out bytes.Buffer
+	for i, table := range append(tables, narrow, &Table{Columns: []Column{{Title: "alone"}}, Rows: [][]string{{"x"}}}) {
+		for _, form := range TableFormats()[:max(1, 4-i)] {
+			text, err := table.Format(form)
+			require.NoError(t, err)
+			fmt.Fprintf(&out, "%s:\n%s\n", form, text)
+		}
+		whole, before := strings.Fields(table.Text()), ""
+		for columns := range 100 {
+			text := table.Fit(columns)
+			if got := strings.Fields(text); columns == 60 && slices.ContainsFunc(whole, func(w string) bool { return !strings.HasPrefix(w, "---") && !slices.Contains(got, w) }) {
+				t.Errorf("words are lost in\n%s", text)
+			}
+			if text != before {
+				fmt.Fprintf(&out, "%d columns: sha256 %.4x\n", columns, sha256.Sum256([]byte(text)))
+			}
+			if before = text; columns == 45 {
+				out.WriteString(text)
 			}
 		}
-		rules := strings.Count(text, "\n---")
-		if rows := strings.Count(text, "\nrb "); rules < 2 || rows != rules {
-			t.Errorf("%d columns: %d parts, %d of them with the row rb\n%s", columns, rules, rows, text)
-		}
-		count := map[string]int{}
-		for _, word := range strings.Fields(text) {
-			count[word]++
-		}
-		for _, word := range whole {
-			if count[word] == 0 && !strings.HasPrefix(word, "---") {
-				t.Errorf("%d columns: %q is lost", columns, word)
-			}
-		}
 	}
-	if table.Fit(0) != table.Text() {
-		t.Error("a table for no terminal is parted")
-	}
-	if text := table.Fit(1000); text != strings.Replace(table.Text(), strings.Repeat("a long note ", 20), strings.TrimSpace(strings.Repeat("a long note ", 20)), 1) {
-		t.Errorf("a terminal that is wide enough gets\n%s", text)
-	}
+	resultstest.Golden(t, *update, "tables.txt", out.Bytes())
 }

@@ -24,10 +24,6 @@ func overheadTable(t *testing.T) *Table {
 	return table
 }
 
-func TestTable(t *testing.T) {
-	resultstest.Golden(t, *update, "table.txt", []byte(overheadTable(t).Text()))
-}
-
 func TestBlankRepeats(t *testing.T) {
 	table := &Table{Rows: [][]string{{"a", "1", "x"}, {"a", "1", "y"}, {"a", "2", "z"}, {"a", "1", "y"}}}
 	table.BlankRepeats(2)
@@ -101,33 +97,6 @@ func TestOwnMissed(t *testing.T) {
 	})
 	if want := []string{"5", "7*", "3", "9", "8"}; !slices.Equal(t1.Rows[0], want) {
 		t.Errorf("%q, want %q", t1.Rows[0], want)
-	}
-}
-
-func TestSweepTable(t *testing.T) {
-	s := resultstest.SweepSet(t)
-	got := Tabulate(s, append(SweepColumns(s), ColumnSpec{Title: "n", Metric: "n", Decimals: 0})).Text()
-	const want = `cpus  load  n
--------------
-1     idle  0
-1     busy  1
-2     idle  0
-2     busy  2
-`
-	if got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
-}
-
-// A table shows the interval where it shows in the digits of the column.
-func TestIntervalsAreShown(t *testing.T) {
-	set := results.Means(resultstest.Replicated(t))
-	text := Tabulate(set, []ColumnSpec{
-		{Title: "cycles", Metric: results.MetricCycles, Decimals: 1, Interval: true},
-		{Title: "published", Metric: results.MetricPublished, Decimals: 2, Interval: true},
-	}).Text()
-	if !strings.Contains(text, "102.0  100.0 to 104.5       0.30\n") || !strings.Contains(text, "mean of 3 replicates") {
-		t.Errorf("table:\n%s", text)
 	}
 }
 

@@ -1,0 +1,31 @@
+package require
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Outcomes damages a file at every step-th byte, in four ways each, and compares the sum of all outcomes. So a check that is
+// left out, or that is off by one, shows without a case of its own. KPROBESIM_OUTCOMES names a file that takes the
+// outcomes, so that two runs can be compared.
+func Outcomes(t testing.TB, good []byte, step int, sum string, outcome func(b []byte) string) {
+	t.Helper()
+	var all strings.Builder
+	for i := 0; i < len(good); i += step {
+		for n, v := range []byte{good[i] ^ 1, good[i] ^ 0x80, good[i] + 1, ^good[i]} {
+			b := bytes.Clone(good)
+			b[i] = v
+			fmt.Fprintf(&all, "%d %d: %s\n", i, n, outcome(b))
+		}
+	}
+	if file := os.Getenv("KPROBESIM_OUTCOMES"); file != "" {
+		NoError(t, os.WriteFile(file, []byte(all.String()), 0o644))
+	}
+	if got := fmt.Sprintf("%.6x", sha256.Sum256([]byte(all.String()))); got != sum {
+		t.Errorf("the outcomes of damaged bytes have the sum %s, and had %s: compare them (KPROBESIM_OUTCOMES), and write the sum where each change is wanted", got, sum)
+	}
+}

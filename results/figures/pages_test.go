@@ -1,0 +1,163 @@
+package figures
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"image/color"
+	"strings"
+	"testing"
+
+	"kprobesim/internal/require"
+	"kprobesim/results"
+	"kprobesim/results/resultstest"
+)
+
+// A page is a figure with its name.
+type page struct {
+	name string
+	Figure
+}
+
+// oddPages are legal and unusual figures: one bar, nothing to show, long texts, as many lines as there are styles.
+func oddPages() []page {
+	one := []string{"only"}
+	bar := func(title string, v float64) *Bars {
+		return &Bars{Frame: Frame{Title: title, YLabel: "us"}, Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: v, Label: fmt.Sprint(v)}}}}}
+	}
+	layers := func(n int) *Stack {
+		s := &Stack{Groups: []string{"a", "b"}, Frame: Frame{XLabel: "probe"}}
+		for i := range n {
+			s.Layers = append(s.Layers, Layer{fmt.Sprint("layer ", i), []float64{float64(i + 1), float64(8 * i)}})
+		}
+		return s
+	}
+	styles := &Lines{Frame: Frame{YLabel: "us", XLabel: "CPUs"}, LogY: true}
+	for i := range 12 {
+		s := LineSeries{Name: fmt.Sprint("line ", i), Points: []XY{{X: 1, Y: float64(1 + i)}, {X: 3, Y: float64(400 / (1 + i))}, {X: 4, Y: 70, Low: 30, High: 90}}}
+		if i > 6 {
+			s.Style = LineStyle{Group: fmt.Sprint("group ", i/3), Dash: Dash(i % 3)}
+		}
+		styles.Series = append(styles.Series, s)
+	}
+	tall := &Panels{Columns: 3}
+	for i, title := range []string{"a", strings.Repeat("long ", 12), "c", "d"} {
+		tall.Panels = append(tall.Panels, bar(title, float64(i)))
+	}
+	return []page{
+		{"absent", &Bars{Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Absent: true}}}}, Log: true}},
+		{"zero", bar("", 0)},
+		{"huge", &Bars{Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1e12, Label: "µ→∞"}}}}, Log: true}},
+		{"one panel", &Panels{Columns: 3, Panels: []Panel{bar(strings.Repeat("long ", 40), 1)}}},
+		{"four panels", tall},
+		{"narrow panels", &Panels{Columns: 2, Frame: Frame{Width: 60}, Panels: tall.Panels}},
+		{"empty layer", &Stack{Groups: one, Layers: []Layer{{"l", []float64{0}}}}},
+		{"one layer", layers(1)},
+		{"seven layers", layers(7)},
+		{"one point", &Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 0, Y: 0}}}}}},
+		{"below zero", &Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 1, Y: -5}, {X: 2, Y: -7}}}, {Name: "empty"}}}},
+		{"one logarithmic point", &Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 8, Y: 3}}}}, LogX: true, LogY: true}},
+		{"twelve lines", styles},
+		{"lines beside bars of height", &Panels{Columns: 2, Frame: Frame{Width: 165}, Panels: []Panel{styles, styles}}},
+		{"bare", &Bars{Frame: Frame{Title: "not drawn", Bare: true, Width: 60}, Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 3}}}}}},
+		{"nothing moves", &Tornado{Columns: 1, Panels: []TornadoPanel{{"k", []Swing{{"n", 0, 0}}}}}},
+	}
+}
+
+// madePages are figures that are made of sets.
+func madePages(t *testing.T) []page {
+	t.Helper()
+	counted, caption := resultstest.Counted(t), append(make([]string, 0, 8), "c")
+	frame := Frame{Title: "t", XLabel: "x", YLabel: "microseconds", Caption: caption}
+	made := func(name string) func(f Figure, err error) page {
+		return func(f Figure, err error) page {
+			require.NoError(t, err)
+			ShowMissed(f, counted)
+			return page{name, f}
+		}
+	}
+	swept := sweptOver(t, []string{"k", "b"}, []string{"kernel.cpus", "workload.load", "kernel.hz"}, []string{"1", "2", "4"}, []string{"idle", "busy", "user"}, []string{"100", "250"})
+	lines := chart("kernel.cpus", true, true, SweepLine{Metric: "n", Panel: "left", Series: results.Point.Name},
+		SweepLine{Metric: "n", Series: func(p results.Point) string { return p.Swept("workload.load") }, Style: func(p results.Point) LineStyle { return LineStyle{Group: p.Name(), Dash: Dashed} }},
+		SweepLine{Metric: results.MetricMicros, Panel: "left", Series: func(p results.Point) string { return "again " + p.Name() }})
+	lines.Lines, lines.Frame = []string{"workload.load", "kernel.hz"}, frame
+	bars := &BarChart{Frame: frame, Bars: []BarMetric{{results.MetricCycles, "cycles", 1, 0.5}, {results.MetricHits, "hits", 0, 0}}}
+	moved := &results.Set{}
+	add := func(name, metric, value string) {
+		p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: name}
+		require.NoError(t, moved.Add(results.Record{Point: p, Metric: metric, Unit: "u", Value: resultstest.Value(t, value), Role: results.Simulated}))
+	}
+	for _, row := range []string{"k", "b", "still"} {
+		add(row, results.MetricCycles, "100")
+		for i, swing := range []string{"0.02", "4.5", "1.25", "-3", "1.25"} {
+			if row != "still" || i == 0 {
+				at := fmt.Sprintf("%s/%s=n%d", row, results.NumberKey, i)
+				add(at, results.MetricLowPct, "-"+strings.TrimPrefix(swing, "-"))
+				add(at, results.MetricHighPct, swing)
+			}
+		}
+	}
+	for _, r := range counted.Records() {
+		if r.Metric == results.MetricCycles {
+			r.Metric = results.MetricMicros
+			require.NoError(t, counted.Add(r))
+		}
+	}
+	resized := made("resized")(OverheadBars(counted, frame, true))
+	Resize(resized, 80, 0, true)
+	Resize(resized, 0, 90, false)
+	pages := []page{
+		resized, made("bars of a set")(bars.Draw(counted)), made("bars of a sweep")(OverheadBars(swept, frame, true)),
+		made("lines of a sweep")(lines.Draw(swept)),
+		made("tornado of a set")(TornadoOf(moved, frame, 3)),
+		made("overhead and missed hits")(OverheadBars(counted, frame, false)),
+		made("phases of several")(PhasePanels(resultstest.SeveralExperiments(t), resultstest.SamplePhases(), frame, func(p results.Point) string { return p.Machine })),
+	}
+	if left := caption[:2]; left[1] != "" {
+		t.Errorf("making a figure writes %q behind the caption that it was given", left[1])
+	}
+	return pages
+}
+
+// TestPages holds the sizes, texts and pictures of many figures. KPROBESIM_FIGURES names a folder for the pictures.
+func TestPages(t *testing.T) {
+	var out bytes.Buffer
+	odd := oddPages()
+	for i, p := range append(odd, madePages(t)...) {
+		w, h := size(p.Figure)
+		frame := *p.frame()
+		svg, err := renderSVG(p.Figure)
+		require.NoError(t, err)
+		if i < len(odd) {
+			require.NoError(t, require.Err(Render(p.Figure, "odd")))
+		}
+		fmt.Fprintf(&out, "%s: %.2f x %.2f mm, sha256 %.8x\n\t%s\n\t%s\n", p.name, w.Points()/72*25.4, h.Points()/72*25.4, sha256.Sum256(svg), Alt(p.Figure), Caption(p.Figure))
+		if got := *p.frame(); fmt.Sprint(got) != fmt.Sprint(frame) {
+			t.Errorf("%s: drawing changes the frame to %v", p.name, got)
+		}
+	}
+	resultstest.Golden(t, *update, "pages.txt", out.Bytes())
+}
+
+// TestStyles holds the colours, dashes and marks of kinds of probes, phases and series.
+func TestStyles(t *testing.T) {
+	var out bytes.Buffer
+	hex := func(c color.Color) string {
+		r, g, b, a := c.RGBA()
+		return fmt.Sprintf("%02x%02x%02x/%02x", r>>8, g>>8, b>>8, a>>8)
+	}
+	for _, name := range strings.Fields("k kk post faulting b o oo r rb ro j jb je e ee re er f rf kr jr other k-shared r/x=1 f,one") {
+		fmt.Fprintf(&out, "kind %s: %q %s, mark %d\n", name, kindOf(name), hex(kindFill(name, 0.25).color), kindMark(name))
+	}
+	for _, name := range strings.Fields("entry dispatch handler step return kretprobe rethook event detour stop irq kernel workload user other idle") {
+		fmt.Fprintf(&out, "phase %s: %s\n", name, hex(layerFill(name, 0, 1).color))
+	}
+	for i := range 8 {
+		line, mark := lineStyle(i)
+		f := seriesFill(i)
+		fmt.Fprintf(&out, "%d: line %s %v, mark %v; bar %s, fitted %s %s; layer %s\n", i, hex(line.Color), line.Dashes, mark.Shape,
+			hex(f.color), hex(f.hatched().color), hex(f.hatched().hatch), hex(rampFill(i, 8).color))
+		fmt.Fprintf(&out, "\ttext on it %s\n", hex(inkOn(rampFill(i, 8).color)))
+	}
+	resultstest.Golden(t, *update, "styles.txt", out.Bytes())
+}
