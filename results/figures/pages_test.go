@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"image/color"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,7 +98,7 @@ func madePages(t *testing.T) []page {
 			}
 		}
 	}
-	for _, r := range counted.Records() {
+	for _, r := range slices.Collect(counted.All()) {
 		if r.Metric == results.MetricCycles {
 			r.Metric = results.MetricMicros
 			require.NoError(t, counted.Add(r))
