@@ -1,93 +1,57 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
 	"time"
 
+	"kprobesim/experiments/keeping"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/host"
 )
 
-// forecast reckons how long a run will go on, from the points that it has measured. What a point takes is reckoned from
-// the points of its sort, by its calls and CPUs, and where none was measured from all.
+// forecast estimates how long a run will go on, by what points of the same sort took: in this run, in earlier ones, or where
+// the program's own costs were measured.
 type forecast struct {
-	sorts    map[string]*sortOfPoints
-	all      sortOfPoints
+	costs    *keeping.Costs
+	ahead    map[string]float64 // work of the points that were not begun, by sort
 	measured int
-	plans    int // experiments whose points are known
+	took     time.Duration // by all that were measured
+	plans    int           // experiments whose points are known
 }
 
 // forecastOf knows the points of all experiments of a command, which are measured one after the other.
-func forecastOf(plans ...*schema.Plan) *forecast {
-	f := &forecast{plans: len(plans)}
+func forecastOf(costs *keeping.Costs, plans ...*schema.Plan) *forecast {
+	f := &forecast{costs: keeping.NewCosts(costs), ahead: map[string]float64{}, plans: len(plans)}
 	for _, p := range plans {
 		for i := range p.Points {
-			f.plan(&p.Points[i])
+			f.ahead[p.Points[i].Sort()] += p.Points[i].Work()
 		}
 	}
 	return f
 }
 
-// sortOfPoints has what is known of points that take about as long as each other per unit of work.
-type sortOfPoints struct {
-	ahead  float64 // work of those that were not begun
-	points int     // and their number
-	done   float64 // work of those that were measured
-	took   time.Duration
-}
-
-// bootCalls prices the boot and the end of a machine in calls of a target: about a hundredth of a second.
-const bootCalls = 2000
-
-// work measures the size of a point: its time grows with it.
-func work(p *schema.Point) float64 {
-	return float64(p.Calls()+bootCalls) * float64(max(1, p.Kernel.CPUs))
-}
-
-// of returns what is known of the sort of a point.
-func (f *forecast) of(p *schema.Point) *sortOfPoints {
-	if f.sorts == nil {
-		f.sorts = map[string]*sortOfPoints{}
-	}
-	name := p.Sort()
-	if f.sorts[name] == nil {
-		f.sorts[name] = &sortOfPoints{}
-	}
-	return f.sorts[name]
-}
-
-// plan tells of a point that is to come.
-func (f *forecast) plan(p *schema.Point) {
-	s := f.of(p)
-	s.ahead, s.points = s.ahead+work(p), s.points+1
-	f.all.points++
-}
-
 // begin tells that a point is being measured.
 func (f *forecast) begin(p *schema.Point) {
-	if s := f.of(p); s.points > 0 {
-		s.ahead, s.points = s.ahead-work(p), s.points-1
-		f.all.points--
+	if sort := p.Sort(); f.ahead[sort] > 0 {
+		f.ahead[sort] -= p.Work()
 	}
 }
 
 // end tells what a point took.
 func (f *forecast) end(p *schema.Point, took time.Duration) {
-	for _, s := range []*sortOfPoints{f.of(p), &f.all} {
-		s.done, s.took = s.done+work(p), s.took+took
-	}
-	f.measured++
-}
-
-// expect estimates the time of so much work of a sort.
-func (f *forecast) expect(s *sortOfPoints, work float64) time.Duration {
-	if s.done == 0 {
-		s = &f.all
-	}
-	return time.Duration(work * float64(s.took) / max(1, s.done))
+	f.costs.Add(p, took)
+	f.measured, f.took = f.measured+1, f.took+took
 }
 
 // still estimates the time left of a point that has run for a while. One that takes longer than was expected may take as long again.
 func (f *forecast) still(p *schema.Point, since time.Duration) time.Duration {
-	if left := f.expect(f.of(p), work(p)) - since; left > 0 {
+	if left := f.costs.Expect(p) - since; left > 0 {
 		return left
 	}
 	return since
@@ -96,17 +60,83 @@ func (f *forecast) still(p *schema.Point, since time.Duration) time.Duration {
 // left is how long a run goes on with points that run since some time, those that were planned, and so many of which
 // nothing is known; 0 is not known.
 func (f *forecast) left(running map[*schema.Point]time.Duration, unknown, workers int) time.Duration {
-	if f.measured == 0 {
+	if f.measured == 0 && (unknown > 0 || !f.costs.Known()) {
 		return 0
 	}
 	var longest time.Duration
-	sum := f.all.took / time.Duration(f.measured) * time.Duration(max(0, unknown))
+	sum := f.took / time.Duration(max(1, f.measured)) * time.Duration(max(0, unknown))
 	for p, since := range running {
 		still := f.still(p, since)
 		longest, sum = max(longest, still), sum+still
 	}
-	for _, s := range f.sorts {
-		sum += f.expect(s, s.ahead)
+	for sort, work := range f.ahead {
+		sum += f.costs.Time(sort, work)
 	}
 	return max(longest, sum/time.Duration(max(1, workers)), time.Second)
+}
+
+// meter notes what points take of the host's processors.
+type meter struct {
+	mu     sync.Mutex
+	walls  map[*schema.Point]time.Duration
+	points []schema.Point
+	total  time.Duration
+	began  time.Duration // on processors
+}
+
+func newMeter() *meter { return &meter{walls: map[*schema.Point]time.Duration{}, began: host.CPU()} }
+
+// measure is a measure that is metered.
+func (m *meter) measure(inner running.Measure) running.Measure {
+	return func(p *schema.Point) (*kinds.Measurement, error) {
+		start := time.Now()
+		got, err := inner(p)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.walls[p] = time.Since(start)
+		m.total += m.walls[p]
+		m.points = append(m.points, *p)
+		return got, err
+	}
+}
+
+// save adds what was metered to the costs below a directory of results. The time of the process counts, as that of the clock
+// has in it what other processes do.
+func (m *meter) save(out, dir string, workers int) error {
+	if len(m.points) == 0 {
+		return nil
+	}
+	costs, err := keeping.LoadCosts(out)
+	if err != nil {
+		return err
+	}
+	share := 1.0
+	if cpu := host.CPU() - m.began; cpu > 0 && m.total > 0 {
+		share = min(1, float64(cpu)/float64(m.total))
+	}
+	for p, wall := range m.walls {
+		costs.Add(p, time.Duration(share*float64(wall)))
+	}
+	memory := max(0, float64(host.Peak())-keeping.ProgramMemory) / float64(min(workers, len(m.points)))
+	size, err := sizeOf(dir)
+	costs.Measured(m.points, memory, size)
+	return errors.Join(err, costs.Save(out))
+}
+
+// sizeOf sums up the files of a directory, which need not be there.
+func sizeOf(dir string) (size float64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			size += float64(info.Size())
+		}
+		return err
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return size, err
 }

@@ -57,6 +57,7 @@ type app struct {
 	now     func() time.Time // by which waivers expire; no figure depends on it
 	ended   []func()         // calls at the end of the command
 	ahead   *forecast        // of the experiments of the command
+	merged  *keeping.Store   // what shards have kept, while a command runs for a merge
 	// program names the build that measures; nil keeps no measurements
 	program func() (string, error)
 }
@@ -134,7 +135,7 @@ Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or r
 	root.SetVersionTemplate("kprobesim {{.Version}}\n")
 	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.inspectCmd(), a.timelineCmd(), a.plotCmd(), a.historyCmd(),
 		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(), a.bootCmd(), a.explainCmd(),
-		a.initCmd(), a.manCmd(root), a.tableCmd(), a.reportCmd(), a.paperCmd())
+		a.planCmd(), a.mergeCmd(), a.initCmd(), a.manCmd(root), a.tableCmd(), a.reportCmd(), a.paperCmd())
 	a.complete(root)
 	hostCodeFlag(root)
 	return root

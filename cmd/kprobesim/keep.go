@@ -34,8 +34,8 @@ func runDir(out string, p *schema.Plan) string {
 	return filepath.Join(out, p.Name+"+"+name)
 }
 
-// store returns where measurements are kept, nil when none are.
-func (a *app) store(out string, fresh bool) (*keeping.Store, error) {
+// store returns where measurements are kept, nil when none are. A shard leaves to others what other builds have kept.
+func (a *app) store(out string, fresh bool, shard keeping.Shard) (*keeping.Store, error) {
 	if a.program == nil {
 		return nil, nil
 	}
@@ -43,7 +43,10 @@ func (a *app) store(out string, fresh bool) (*keeping.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the program cannot read its own file, by which it tells what it measured: %w", err)
 	}
-	s := keeping.New(out, program, fresh)
+	s, err := keeping.New(out, program, fresh)
+	if err != nil || !shard.Whole() {
+		return s, err
+	}
 	return s, s.Tidy()
 }
 
@@ -55,40 +58,13 @@ func (a *app) keep(s *keeping.Store) (keep func(running.Measure) running.Measure
 	before, _ := s.Reused()
 	return s.Measure, func(p *schema.Plan) {
 		now, err := s.Reused()
-		if now > before {
+		if now > before && a.merged == nil {
 			fmt.Fprintf(a.err, "%s: %d of %d points were kept from an earlier run; --fresh measures them again\n", p.Name, now-before, len(p.Points))
 		}
 		if err != nil {
 			fmt.Fprintf(a.err, "kprobesim: %v\n", err)
 		}
 	}
-}
-
-// estimate says what a run would take.
-func (a *app) estimate(p *schema.Plan, s *keeping.Store, workers int, limit *running.Limit) error {
-	if s == nil {
-		s = keeping.New("", "", true)
-	}
-	n := hostWorkers(workers)
-	progress := newProgress(a.err, p.Name+": short measurements")
-	progress.start(0, 1)
-	e, err := s.Estimate(p, progress.watched(limit.Measure(a.measure)), n)
-	progress.finish()
-	if err != nil {
-		return fail(exitFailed, err)
-	}
-	fmt.Fprintf(a.out, "%s: %s, %d of them kept from earlier runs; about %s with %d at a time, and %d MiB of memory (from %s on this host)\n",
-		p.Name, counted(e.Points, "point"), e.Kept, roundTime(e.Time), n, e.Memory>>20, origin(e))
-	return nil
-}
-
-// origin says what an estimate was made from.
-func origin(e keeping.Estimate) string {
-	text := counted(e.Pilots, "short measurement")
-	if e.Guessed > 0 {
-		text += fmt.Sprintf(", and %s reckoned from those of another sort,", counted(e.Guessed, "point"))
-	}
-	return text
 }
 
 // roundTime leaves two digits or so of a time.

@@ -261,12 +261,15 @@ func unique(all []string) map[string]bool {
 func wantKept(t *testing.T, out string, args, points []string) {
 	t.Helper()
 	p := require.Must(newApp(&bytes.Buffer{}, &bytes.Buffer{}).loader.Plan(experiment, []string{args[3]}))(t)
-	s := keeping.New(out, "test", false)
+	s := require.Must(keeping.New(out, "test", false))(t)
 	for name := range unique(points) {
 		pt := require.Must(p.Point(name))(t)
-		if _, ok := s.Load(pt); !ok {
-			t.Fatalf("point %s was done and is lost", name)
+		if _, err := s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return nil, errors.New("lost") })(pt); err != nil {
+			t.Fatalf("point %s was done: %v", name, err)
 		}
+	}
+	if n, _ := s.Reused(); n != len(unique(points)) {
+		t.Fatalf("%d of the points %v are kept", n, points)
 	}
 }
 

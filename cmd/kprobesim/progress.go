@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/sim"
@@ -42,7 +41,7 @@ const (
 func newProgress(w *locked, name string) *progress {
 	p := &progress{
 		w: w, name: name, terminal: isTerminal(w.w), beat: beatElsewhere, now: time.Now,
-		running: map[*schema.Point]time.Time{}, quit: make(chan struct{}), forecast: &forecast{},
+		running: map[*schema.Point]time.Time{}, quit: make(chan struct{}), forecast: forecastOf(nil),
 	}
 	if p.terminal {
 		p.beat = beatTerminal
@@ -73,19 +72,6 @@ func (p *progress) begun(pt *schema.Point) {
 	defer p.mu.Unlock()
 	p.running[pt] = p.now()
 	p.forecast.begin(pt)
-}
-
-// watched is a measure of which progress is told.
-func (p *progress) watched(m running.Measure) running.Measure {
-	return func(pt *schema.Point) (*kinds.Measurement, error) {
-		p.begun(pt)
-		defer func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			delete(p.running, pt)
-		}()
-		return m(pt)
-	}
 }
 
 // alive says what is being measured, unless something was said lately.

@@ -35,7 +35,7 @@ A second one ends the program at once. A guest that loops is ended by --point-li
 	out := c.Flags().StringP("out", "o", "out", "directory for the results")
 	accounts := c.Flags().Bool("accounts", false, "print what every CPU spent its time on, too")
 	fresh := c.Flags().Bool("fresh", false, "measure every point again, also those that an earlier run has kept")
-	dry := c.Flags().Bool("dry-run", false, "say how many points there are, and about how much host time and memory they take, measured by a few short ones")
+	sharing := a.shardFlag(c, out)
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		plans, err := a.plans(args, settings())
 		if err != nil {
@@ -46,16 +46,20 @@ A second one ends the program at once. A guest that loops is ended by --point-li
 				return fail(exitUsage, err)
 			}
 		}
-		store, err := a.store(*out, *fresh)
+		store, err := sharing.open(*fresh, args, inputsOf(plans...))
 		if err != nil {
-			return fail(exitFailed, err)
+			return err
+		}
+		costs, err := keeping.LoadCosts(*out)
+		if err != nil {
+			return fail(exitUsage, err)
+		}
+		a.ahead = forecastOf(costs, plans...)
+		if !sharing.shard.Whole() {
+			return sharing.run(plans, store, *workers, limit)
 		}
 		var errs []error
 		for _, p := range plans {
-			if *dry {
-				errs = append(errs, a.estimate(p, store, *workers, limit))
-				continue
-			}
 			errs = append(errs, a.runPlan(p, store, *out, *workers, *accounts, limit))
 			if errors.Is(errs[len(errs)-1], running.ErrInterrupted) {
 				break
@@ -87,7 +91,7 @@ func (a *app) plans(names, sets []string) ([]*schema.Plan, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, fail(exitUsage, err)
 	}
-	a.ahead = forecastOf(plans...)
+	a.ahead = forecastOf(keeping.Shipped(), plans...)
 	return plans, nil
 }
 
@@ -102,8 +106,12 @@ func lacking(p *schema.Plan) error {
 // runPlan runs one experiment and reports it.
 func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers int, accounts bool, limit *running.Limit) error {
 	keep, kept := a.keep(store)
-	r := a.measured(p, keep, workers, limit)
+	meter := newMeter()
+	r := a.measured(p, func(m running.Measure) running.Measure { return keep(meter.measure(m)) }, workers, limit)
 	kept(p)
+	if err := unfinished(r); err != nil {
+		return fail(exitFailed, err)
+	}
 	for _, t := range r.Tables() {
 		a.print(t)
 	}
@@ -125,11 +133,14 @@ func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers 
 		return fail(exitFailed, errors.Join(r.Err(),
 			fmt.Errorf("results of %s were not written: %w", p.Name, err)))
 	}
+	if store != nil {
+		err = meter.save(out, dir, hostWorkers(workers))
+	}
 	fmt.Fprintf(a.out, "results are in %s\n", dir)
 	if files[reports.ConsoleName] != nil {
 		fmt.Fprintf(a.out, "what the kernel printed is in %s\n", filepath.Join(dir, reports.ConsoleName))
 	}
-	return fail(exitFailed, r.Err())
+	return fail(exitFailed, errors.Join(r.Err(), err))
 }
 
 // measureAll runs the points of a plan, all of them anew.
@@ -150,6 +161,9 @@ func (a *app) measured(p *schema.Plan, keep func(running.Measure) running.Measur
 	}
 	progress.start(len(p.Points), hostWorkers(workers))
 	runner := &running.Runner{Measure: running.FewProfiles(p, measure), Workers: workers, Begun: progress.begun, Progress: progress.point, Stop: stop}
+	if a.merged != nil {
+		runner.Progress = progress.sparse
+	}
 	outcomes := runner.Run(p)
 	progress.finish()
 	return reports.New(p, outcomes)

@@ -14,6 +14,7 @@ import (
 	"kprobesim/internal/hosttools"
 	"kprobesim/machines"
 	"kprobesim/results/outdir"
+	"kprobesim/targets"
 )
 
 // TestVersion says what a report of a defect needs.
@@ -114,7 +115,7 @@ func TestSignsOfLife(t *testing.T) {
 	p.begun(b)
 	now = now.Add(15 * time.Second)
 	p.alive()
-	p.total, p.done, p.forecast = 0, 0, &forecast{}
+	p.total, p.done, p.forecast = 0, 0, forecastOf(nil)
 	now = now.Add(15 * time.Second)
 	p.alive()
 	want := "slow: 0 of 5 points, measuring a for 16s\nslow: 1 of 5: a ok\nslow: 1 of 5 points, measuring b for 15s, about 1m5s left\nslow: measuring b for 30s\n"
@@ -122,7 +123,7 @@ func TestSignsOfLife(t *testing.T) {
 		t.Errorf("said\n%swant\n%s", said.String(), want)
 	}
 	said.Reset()
-	p.forecast = forecastOf(&schema.Plan{Points: []schema.Point{*a, *b}}, &schema.Plan{Points: []schema.Point{*a}})
+	p.forecast = forecastOf(nil, &schema.Plan{Points: []schema.Point{*a, *b}}, &schema.Plan{Points: []schema.Point{*a}})
 	p.running, p.total = map[*schema.Point]time.Time{}, 2
 	p.begun(a)
 	now = now.Add(10 * time.Second)
@@ -137,7 +138,7 @@ func TestSignsOfLife(t *testing.T) {
 
 // bare is a point of a sort, with CPUs, of which nothing else counts.
 func bare(name, sort string, cpus int64) *schema.Point {
-	p := &schema.Point{Name: name, Kind: sort, Machine: &machines.Machine{}, Image: &schema.Image{}}
+	p := &schema.Point{Name: name, Kind: sort, Machine: &machines.Machine{}, Image: &schema.Image{}, Target: &targets.Target{}}
 	p.Kernel.CPUs = cpus
 	return p
 }
@@ -159,10 +160,11 @@ func TestTimeLeft(t *testing.T) {
 	quick, slow := bare("quick", "x", 1), bare("slow", "y", 1)
 	big, unlike := bare("big", "y", 4), bare("unlike", "z", 1)
 	with := func(ahead ...*schema.Point) *forecast {
-		f := &forecast{}
+		plan := &schema.Plan{}
 		for _, p := range append(ahead, quick, slow) {
-			f.plan(p)
+			plan.Points = append(plan.Points, *p)
 		}
+		f := forecastOf(nil, plan)
 		f.begin(quick)
 		f.end(quick, time.Second)
 		f.begin(slow)
@@ -185,7 +187,7 @@ func TestTimeLeft(t *testing.T) {
 		{"two workers", with(bare("", "y", 1), bare("", "y", 1)), nil, 0, 2, 100 * time.Second},
 		{"one of two workers has more", with(), running{big: 10 * time.Second, quick: 0}, 0, 2, 390 * time.Second},
 		{"longer than expected", with(), running{quick: 10 * time.Minute}, 0, 1, 10 * time.Minute},
-		{"nothing is measured", &forecast{}, running{quick: time.Minute}, 3, 1, 0},
+		{"nothing is measured", forecastOf(nil), running{quick: time.Minute}, 3, 1, 0},
 	} {
 		if got := x.f.left(x.running, x.unknown, x.workers); got.Round(time.Millisecond) != x.want {
 			t.Errorf("%s: %s left, want %s", x.name, got, x.want)

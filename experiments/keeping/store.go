@@ -1,10 +1,12 @@
-// Package keeping keeps measurements on disk, so that a run that ends early loses none that is finished and the next
-// one does not make them again. A measurement is addressed by the hash of all that it follows from, the program
-// included, so nothing has ever to be thrown away because it is out of date.
+// Package keeping keeps measurements and other pieces of work on disk, so that a run that ends early loses none that is
+// finished and the next one does not make them again. A piece is addressed by the hash of all that it follows from, the
+// program included, so nothing has ever to be thrown away because it is out of date. Shards of a run keep theirs in files
+// of their own, and a merge reads all of them.
 package keeping
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/gob"
 	"encoding/hex"
@@ -15,14 +17,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
-	"kprobesim/results/outdir"
 )
 
 // Folder is the name of the store below the directory of the results.
@@ -31,26 +31,41 @@ const Folder = ".points"
 // programs is how many builds of the program have their measurements kept.
 const programs = 4
 
-// Store has the measurements that one build of the program made.
+// Store has the pieces of work that one build of the program finished.
 type Store struct {
 	root    string // of all builds
 	dir     string
 	program string
 	fresh   bool
+	order   []byte // what its files say that they are part of
+	logs    []*logs
+
+	merging   bool     // makes nothing
+	first     string   // file of the first shard that is merged
+	made      Order    // of that
+	strangers []string // shards of other programs
 
 	mu     sync.Mutex
 	reused int
-	failed error // the first measurement that could not be kept
-
-	most uint64 // bytes by which measurements of an estimate have raised what the process has
-	cpus int64  // the largest number of CPUs of a point that an estimate measured
+	failed error // the first piece that could not be kept
 }
 
 // New returns the store below a directory of results. Program names the build of the program. A fresh store has its
 // measurements made again, and keeps them.
-func New(out, program string, fresh bool) *Store {
+func New(out, program string, fresh bool) (*Store, error) {
 	root := filepath.Join(out, Folder)
-	return &Store{root: root, dir: filepath.Join(root, short(program)), program: program, fresh: fresh}
+	s := &Store{root: root, dir: filepath.Join(root, short(program)), program: program, fresh: fresh, order: []byte("{}")}
+	return s, s.read(s.dir)
+}
+
+// read finds what the files of a folder hold.
+func (s *Store) read(dir string) error {
+	l, err := readLogs(dir)
+	if err != nil {
+		return fmt.Errorf("what earlier runs have kept cannot be read: %w", err)
+	}
+	s.logs = append(s.logs, l)
+	return nil
 }
 
 func short(hash string) string { return hash[:min(16, len(hash))] }
@@ -73,83 +88,120 @@ func Program() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Entry is the kept measurement of a point.
-type Entry struct {
-	Measurement *kinds.Measurement
-	Took        time.Duration // of the host
+// Close ends the use of a store.
+func (s *Store) Close() (err error) {
+	for _, l := range s.logs {
+		err = errors.Join(err, l.close())
+	}
+	return err
 }
 
-// magic begins each file; the hash of what follows is behind it.
-const magic = "kprobesim measurement 1\n"
-
-// Load returns what is kept of a point. A file that is cut off or damaged counts as none.
-func (s *Store) Load(p *schema.Point) (*Entry, bool) {
-	b, err := os.ReadFile(s.file(p))
-	if err != nil {
-		return nil, false
+// Piece finds a piece of work, or has it made and keeps it. A merge makes nothing.
+func Piece[T any](s *Store, key Key, make func() (T, error)) (v T, err error) {
+	found, err := find(s, key, func(*T) bool { return true })
+	switch {
+	case found != nil || err != nil:
+		return *cmp.Or(found, &v), err
+	case s.merging:
+		return v, ErrMissing
 	}
-	rest, ok := bytes.CutPrefix(b, []byte(magic))
-	if !ok || len(rest) < sha256.Size {
-		return nil, false
+	if v, err = make(); err == nil {
+		s.keep(key, &v)
 	}
-	sum, body := [sha256.Size]byte(rest), rest[sha256.Size:]
-	if sha256.Sum256(body) != sum {
-		return nil, false
-	}
-	e := &Entry{}
-	if err := gob.NewDecoder(bytes.NewReader(body)).Decode(e); err != nil || e.Measurement == nil {
-		return nil, false
-	}
-	return e, true
+	return v, err
 }
 
-// Save keeps the measurement of a point. A reader finds it whole or not at all.
-func (s *Store) Save(p *schema.Point, e *Entry) error {
+// ErrMissing is the error of a piece that no shard has finished.
+var ErrMissing = errors.New("no shard has finished it")
+
+// find reads a piece that an earlier run finished, the latest one that does, or nil. Where shards overlap, a merge wants
+// them to agree.
+func find[T any](s *Store, key Key, does func(*T) bool) (found *T, err error) {
+	if s.fresh {
+		return nil, nil
+	}
+	var first []byte
+	for _, l := range s.logs {
+		err = errors.Join(err, l.get(key, func(body []byte) bool {
+			v := new(T)
+			if gob.NewDecoder(bytes.NewReader(body)).Decode(v) != nil || !does(v) {
+				return false
+			}
+			if found == nil {
+				found, first = v, body
+			} else if !bytes.Equal(first, body) {
+				err = errors.New("two shards have different outcomes of it: one of them is damaged, or this program has a defect")
+			}
+			return !s.merging
+		}))
+	}
+	if found != nil {
+		s.mu.Lock()
+		s.reused++
+		s.mu.Unlock()
+	}
+	return found, err
+}
+
+// keep keeps a piece, or notes that it could not.
+func (s *Store) keep(key Key, v any) {
 	var body bytes.Buffer
-	if err := gob.NewEncoder(&body).Encode(e); err != nil {
-		return err
+	err := gob.NewEncoder(&body).Encode(v)
+	if err == nil {
+		err = errors.Join(s.logs[0].put(key, body.Bytes(), s.order), s.use())
 	}
-	sum := sha256.Sum256(body.Bytes())
-	file := s.file(p)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
 	}
-	return errors.Join(outdir.WriteFile(file, slices.Concat([]byte(magic), sum[:], body.Bytes())), s.use())
 }
 
-func (s *Store) file(p *schema.Point) string {
-	key := p.Key(s.program)
-	return filepath.Join(s.dir, key[:2], key[2:])
+// entry is how the measurement of a point ended.
+type entry struct {
+	Measurement *kinds.Measurement
+	Failed      string // why there is none
 }
 
-// Measure is a measure that takes what is kept, and keeps what it has to make.
+// Measure is a measure that takes what is kept, and keeps what it has to make. A point that failed is measured again, but for
+// a merge, which reports it as the run would.
 func (s *Store) Measure(inner running.Measure) running.Measure {
 	return func(p *schema.Point) (*kinds.Measurement, error) {
-		if !s.fresh {
-			if e, ok := s.Load(p); ok {
-				s.mu.Lock()
-				s.reused++
-				s.mu.Unlock()
-				return e.Measurement, nil
+		key := p.Key(s.program)
+		kept, err := find(s, key, func(e *entry) bool { return e.Measurement != nil })
+		if kept == nil && err == nil && s.merging {
+			kept, err = find(s, key, func(*entry) bool { return true })
+			err = cmp.Or(err, ErrMissing)
+			if kept != nil {
+				err = errors.New(kept.Failed)
 			}
-		}
-		start := time.Now()
-		m, err := inner(p)
-		if err != nil {
 			return nil, err
 		}
-		if err := s.Save(p, &Entry{m, time.Since(start)}); err != nil {
-			s.mu.Lock()
-			if s.failed == nil {
-				s.failed = err
-			}
-			s.mu.Unlock()
+		if kept != nil || err != nil {
+			return cmp.Or(kept, &entry{}).Measurement, err
 		}
-		return m, nil
+		m, err := inner(p)
+		switch {
+		case err == nil:
+			s.keep(key, &entry{Measurement: m})
+		case !running.Ended(err):
+			s.keep(key, &entry{Failed: err.Error()})
+		}
+		return m, err
 	}
 }
 
-// Reused is how many measurements were there already, and the error of the first one that could not be kept.
+// Kept counts the points of a plan that something is kept of.
+func (s *Store) Kept(p *schema.Plan) (n int) {
+	for i := range p.Points {
+		if len(s.logs[0].known) > 0 && s.logs[0].known[p.Points[i].Key(s.program)] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Reused is how many pieces were there already, and the error of the first one that could not be kept.
 func (s *Store) Reused() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,9 +210,6 @@ func (s *Store) Reused() (int, error) {
 	}
 	return s.reused, nil
 }
-
-// abandoned is the age at which a file of an unfinished write has no writer any more.
-const abandoned = time.Hour
 
 // unused is how long a build has kept nothing and begun no run when its measurements may be removed. Another build may
 // have a run under way.
@@ -175,8 +224,7 @@ func (s *Store) use() error {
 	return nil // nothing is kept yet
 }
 
-// Tidy removes what killed runs left half written, and the measurements of all but the latest builds of the program
-// and of those that are in use.
+// Tidy removes the measurements of all but the latest builds of the program and of those that are in use.
 func (s *Store) Tidy() error {
 	builds, err := os.ReadDir(s.root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -200,24 +248,6 @@ func (s *Store) Tidy() error {
 		if i >= programs && b.path != s.dir && time.Since(b.used) > unused {
 			err = errors.Join(err, os.RemoveAll(b.path))
 		}
-	}
-	return errors.Join(err, s.removeHalf())
-}
-
-// removeHalf removes unfinished writes.
-func (s *Store) removeHalf() error {
-	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".new") {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil || time.Since(info.ModTime()) < abandoned {
-			return err
-		}
-		return os.Remove(path)
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing is kept yet, or another run tidied at the same time
 	}
 	return err
 }

@@ -1,10 +1,10 @@
 package keeping_test
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,7 +20,8 @@ import (
 // TestKeptEqualsMeasured keeps a point of every kind and loads it: records, profile and accounts stay the
 // same.
 func TestKeptEqualsMeasured(t *testing.T) {
-	store := keeping.New(t.TempDir(), "program", false)
+	out := t.TempDir()
+	store := opened(t, out)
 	names := map[string]string{exptest.E5410: "o"}
 	for kind := range exptest.Small {
 		p := exptest.SmallPlan(t, kind)
@@ -33,19 +34,18 @@ func TestKeptEqualsMeasured(t *testing.T) {
 		pt := exptest.PointOf(t, name, point, exptest.Small[name]...)
 		m, err := kinds.Measure(pt)
 		require.NoError(t, err)
-		require.NoError(t, store.Save(pt, &keeping.Entry{Measurement: m, Took: time.Second}))
-		e, ok := store.Load(pt)
-		if !ok || e.Took != time.Second {
-			t.Fatalf("%s: kept is %v, %v", name, e, ok)
-		}
+		_, err = store.Measure(func(*schema.Point) (*kinds.Measurement, error) { return m, nil })(pt)
+		require.NoError(t, err)
+		e, err := opened(t, out).Measure(nil)(pt)
+		require.NoError(t, err)
 		want, err := reports.Records(pt, m)
 		require.NoError(t, err)
-		got, err := reports.Records(pt, e.Measurement)
+		got, err := reports.Records(pt, e)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: other records, %v", name, err)
 		}
-		if !reflect.DeepEqual(e.Measurement, m) {
-			t.Errorf("%s: other measurement:\n%+v\n%+v", name, e.Measurement, m)
+		if !reflect.DeepEqual(e, m) {
+			t.Errorf("%s: other measurement:\n%+v\n%+v", name, e, m)
 		}
 	}
 }
@@ -53,8 +53,8 @@ func TestKeptEqualsMeasured(t *testing.T) {
 // TestKeySaysWhatCounts changes what a point follows from, one thing at a time, and what it does not.
 func TestKeySaysWhatCounts(t *testing.T) {
 	plain := exptest.PointOf(t, exptest.E5410, "k").Key("program")
-	seen := map[string]string{plain: "the point itself"}
-	other := func(what, key string) {
+	seen := map[keeping.Key]string{plain: "the point itself"}
+	other := func(what string, key keeping.Key) {
 		if seen[key] != "" {
 			t.Errorf("%s has the key of %s", what, seen[key])
 		}
@@ -82,66 +82,71 @@ func TestKeySaysWhatCounts(t *testing.T) {
 	}
 }
 
-// TestDamagedIsNotKept cuts an entry off at every length and changes each of its bytes: none of that is loaded, and the
-// point is measured again.
+// opened is the store below out as another process finds it.
+func opened(t *testing.T, out string) *keeping.Store {
+	t.Helper()
+	s, err := keeping.New(out, "program", false)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// TestDamagedIsNotKept cuts a file of two points off at every length and changes each of its bytes. Points that are found then equal
+// those that were kept, others are measured again, and damage to one leaves the other one alone.
 func TestDamagedIsNotKept(t *testing.T) {
-	out := t.TempDir()
 	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
 	require.NoError(t, err)
-	store := keeping.New(out, "program", false)
-	(&running.Runner{Measure: store.Measure(exptest.ToyMeasure), Workers: 1}).Run(p)
-	pt := &p.Points[0]
-	whole, file := entryOf(t, out, store, pt)
-	measured := 0
-	again := store.Measure(func(p *schema.Point) (*kinds.Measurement, error) {
-		measured++
-		return exptest.ToyMeasure(p)
-	})
-	trials := 0
+	out := t.TempDir()
+	(&running.Runner{Measure: opened(t, out).Measure(exptest.ToyMeasure), Workers: 1}).Run(p)
+	files, err := filepath.Glob(filepath.Join(out, keeping.Folder, "program", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	whole, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	seen := map[int]int{}
 	for n := range whole {
 		changed := append([]byte(nil), whole...)
 		changed[n] ^= 0x40
-		for _, b := range [][]byte{whole[:n], changed} {
-			require.NoError(t, os.WriteFile(file, b, 0o644))
-			if _, err := again(pt); err != nil {
-				t.Fatal(err)
+		for i, b := range [][]byte{changed, whole[:n]} {
+			require.NoError(t, os.WriteFile(files[0], b, 0o644))
+			s, err := keeping.New(out, "program", false)
+			require.NoError(t, err)
+			measured := 0
+			results := (&running.Runner{Measure: s.Measure(func(p *schema.Point) (*kinds.Measurement, error) {
+				measured++
+				return exptest.ToyMeasure(p)
+			}), Workers: 1}).Run(p)
+			for _, o := range results {
+				want, err := exptest.ToyMeasure(o.Point)
+				if err != nil || o.Err != nil || !reflect.DeepEqual(o.Measurement, want) {
+					t.Fatalf("byte %d: %+v, %v", n, o.Measurement, o.Err)
+				}
 			}
-			if trials++; measured != trials {
-				t.Fatalf("a file damaged at byte %d was taken for a measurement", n)
+			if measured > 1 && i == 0 {
+				t.Fatalf("a change of byte %d lost %d points", n, measured)
+			}
+			seen[measured]++
+			require.NoError(t, s.Close())
+			for _, f := range added(t, files[0]) {
+				require.NoError(t, os.Remove(f))
 			}
 		}
 	}
-	if _, ok := store.Load(pt); !ok {
-		t.Error("what was measured again is not kept")
+	if seen[0] == 0 || seen[1] == 0 || seen[2] == 0 {
+		t.Errorf("points measured again, and how often: %v", seen)
 	}
-	t.Logf("%d trials", trials)
 }
 
-// entryOf returns the entry of a point, and the file that it is in: the one that is gone when the point is.
-func entryOf(t *testing.T, out string, s *keeping.Store, pt *schema.Point) (b []byte, file string) {
+// added lists the files beside one.
+func added(t *testing.T, file string) (others []string) {
 	t.Helper()
-	err := filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || file != "" {
-			return err
-		}
-		if err := os.Rename(path, path+".away"); err != nil {
-			return err
-		}
-		if _, ok := s.Load(pt); !ok {
-			file = path
-		}
-		return os.Rename(path+".away", path)
-	})
-	if err != nil || file == "" {
-		t.Fatalf("no entry, %v", err)
-	}
-	if b, err = os.ReadFile(file); err != nil {
-		t.Fatal(err)
-	}
-	return b, file
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*"))
+	require.NoError(t, err)
+	return slices.DeleteFunc(files, func(f string) bool { return f == file })
 }
 
-// TestTidy removes what killed runs left half written once nobody can be at it, and all but the latest programs.
+// TestTidy removes all but the latest programs and those in use.
 func TestTidy(t *testing.T) {
 	out := t.TempDir()
 	old := time.Now().Add(-48 * time.Hour)
@@ -163,10 +168,8 @@ func TestTidy(t *testing.T) {
 		file := make("build"+string(rune('a'+i))+"/aa", old.Add(time.Duration(i)*time.Hour))
 		gone = append(gone, file)
 	}
-	gone = append(gone, make("program/bb.x.new", old))
-	there = append(there, make("program/cc.x.new", time.Now()))
 	require.NoError(t, os.Chtimes(filepath.Join(out, keeping.Folder, "program"), old, old))
-	require.NoError(t, keeping.New(out, "program", false).Tidy())
+	require.NoError(t, opened(t, out).Tidy())
 	for _, file := range there {
 		if _, err := os.Stat(file); err != nil {
 			t.Error(err)

@@ -124,7 +124,7 @@ name = "mine"
 kind = "module"
 file = "mine.ko"
 `)
-	key := func(module string) string {
+	key := func(module string) [32]byte {
 		t.Helper()
 		write("mine.ko", module)
 		p, err := planning.NewLoader().Plan(filepath.Join(dir, "mine.toml"), nil)

@@ -1,6 +1,7 @@
 package running
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,9 @@ type Limit struct {
 	Stop   <-chan struct{} // closed when the program is to end; may be nil
 	Grace  time.Duration   // that points have from then on to come to their end
 }
+
+// ErrLimit is wrapped by the error of a point that took too much time of the host.
+var ErrLimit = errors.New("host time is used up, the guest may loop for ever")
 
 // Measure is a measure under the limit. The error of a point that it ends says where its CPUs were.
 func (l Limit) Measure(inner Measure) Measure {
@@ -60,7 +64,7 @@ func (l Limit) await(quit <-chan struct{}) error {
 		case <-quit:
 			return nil
 		case <-late:
-			return fmt.Errorf("%s of host time is used up, the guest may loop for ever (raise %s if it needs more)", l.Time, l.Option)
+			return fmt.Errorf("%s of %w (raise %s if it needs more)", l.Time, ErrLimit, l.Option)
 		case <-over:
 			return ErrInterrupted
 		case <-stop:

@@ -24,6 +24,12 @@ type Outcome struct {
 // ErrInterrupted is the error of a point that was not begun, because the run was to end. That of one that was ended wraps it.
 var ErrInterrupted = errors.New("not measured: the run was interrupted")
 
+// Ended reports whether an error says that a point was ended, and not how its measurement came out.
+func Ended(err error) bool {
+	var internal *defect.Error
+	return errors.Is(err, ErrInterrupted) || errors.Is(err, ErrLimit) || errors.As(err, &internal)
+}
+
 // Runner runs the points of a plan, several at a time.
 type Runner struct {
 	Measure Measure

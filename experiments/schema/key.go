@@ -2,7 +2,6 @@ package schema
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"reflect"
@@ -15,7 +14,7 @@ import (
 // Key is the hash of everything that the measurement of a point follows from: the program, the costs of the machine,
 // the kernel's image, the modules, and what the experiment says of the point after all settings. Names, titles and
 // published figures are left out, as they change no measurement. The program is whatever names the one that runs.
-func (p *Point) Key(program string) string {
+func (p *Point) Key(program string) [sha256.Size]byte {
 	probe := p.Probe
 	probe.Name, probe.Title, probe.Published, probe.Role = "", "", nil, ""
 	type module struct{ Hash, Parameters, Load string }
@@ -45,7 +44,7 @@ func (p *Point) Key(program string) string {
 		program, p.Kind, p.Target.Name, p.Machine.CPU, p.Machine.TimerHz, kernel, p.Linux.key(), p.Workload, p.Crowd, modules, p.Writes, probe,
 		p.Seed, p.Replicate, p.Further, p.Budget,
 	}))
-	return hex.EncodeToString(h.Sum(nil))
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // writeValue writes a value so that no two values are written alike: fields with their names, lists with their

@@ -93,7 +93,7 @@ var libraries = map[string][]string{
 	"golang.org/x/text/":              {"results/tables", "results/figures"},
 	"github.com/google/pprof/":        {"sim", "experiments/reports", "experiments/kinds"},
 	"github.com/pelletier/go-toml/v2": {"internal"},
-	"github.com/spf13/cobra":          {"cmd"},
+	"github.com/spf13/":               {"cmd"},
 	"gonum.org/v1/gonum/":             {"experiments/calibration", "results/history"},
 	"google.golang.org/protobuf/":     {"results/timeline"},
 	"gonum.org/v1/plot":               {"results/figures"},
