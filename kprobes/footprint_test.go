@@ -33,31 +33,3 @@ func TestPoolGrows(t *testing.T) {
 		t.Errorf("a page without room for a slot gave %#x", at)
 	}
 }
-
-// Every probe has a structure and a slot. Probes that share an address have an aggregate and one slot, and a return
-// probe has instances with its data.
-func TestFootprint(t *testing.T) { eachKernel(t, holdFootprint) }
-
-func holdFootprint(t *testing.T, image string) {
-	g := newGuest(t, image, plain())
-	slot := int64(g.k.arch.SlotSize)
-	footprint := func(ps ...*Probe) Footprint {
-		f, err := g.k.Footprint(ps...)
-		g.do(err)
-		return f
-	}
-	if f := footprint(); f != (Footprint{}) {
-		t.Errorf("without probes: %+v", f)
-	}
-	p := g.add(Spec{Symbol: "bench_target"})
-	one := footprint(p)
-	if one.Probes != int64(g.k.l.p.size) || one.Slots != slot || one.Aggregates != 0 || one.Sum() != one.Probes+slot {
-		t.Errorf("one probe: %+v", one)
-	}
-	q := g.add(Spec{Symbol: "bench_target", Kind: Kretprobe, MaxActive: 3, DataSize: 24})
-	two := footprint(p, q)
-	if two.Slots != slot || two.Aggregates != int64(g.k.l.o.size) || two.Instances != 3*int64(g.k.l.r.instSize+24) ||
-		two.Probes != int64(g.k.l.p.size+g.k.l.r.size) {
-		t.Errorf("two probes: %+v", two)
-	}
-}

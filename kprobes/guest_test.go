@@ -206,6 +206,7 @@ func (g *guest) Alloc(size, align uint64) (uint64, error) {
 	if g.full {
 		return 0, fmt.Errorf("no memory")
 	}
+	size = max(size, 1) // a structure that this kernel lacks is freed, too
 	g.top = (g.top + align - 1) / align * align
 	g.used[g.top] = size
 	g.top += size
@@ -384,14 +385,6 @@ func (g *guest) add(s Spec) *Probe {
 	p, err := g.k.Add(g, s)
 	g.do(err)
 	return p
-}
-
-// before is the mode of a probe whose jump has not come, or has gone.
-func (g *guest) before() Mode {
-	if g.k.opt.Boost && g.k.arch.Learned == "" && g.k.era.Boost {
-		return g.k.arch.Then
-	}
-	return g.k.arch.First
 }
 
 func (g *guest) state(p *Probe) State {

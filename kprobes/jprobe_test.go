@@ -1,7 +1,6 @@
 package kprobes
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -59,45 +58,6 @@ func TestJprobeSeesArguments(t *testing.T) {
 			t.Errorf("the arguments add up to %d, want %d", got, want)
 		}
 	})
-}
-
-func TestJprobeErrors(t *testing.T) { eachKernel(t, holdJprobeErrors) }
-
-func holdJprobeErrors(t *testing.T, image string) {
-	if !has(image).jprobes() {
-		t.Skip("does not apply: no jprobes")
-	}
-	g := newGuest(t, image, Default())
-	inside := EILSEQ
-	if g.k.arch.Align > 1 {
-		inside = EINVAL
-	}
-	jprobe := Spec{Kind: Jprobe, Symbol: "bench_target", Handler: "jprobe_count"}
-	p := g.add(jprobe)
-	allocated := len(g.used)
-	if st := g.state(p); st.Refusal == nil || st.Refusal.Rule != RuleJprobe || st.Mode != g.k.arch.First {
-		t.Errorf("a jprobe is never optimized: %+v", st)
-	}
-	for _, tt := range []struct {
-		s    Spec
-		want Errno
-	}{
-		{jprobe, EEXIST},
-		{Spec{Kind: Jprobe, Symbol: "work_read"}, EINVAL},
-		{Spec{Kind: Jprobe, Symbol: "work_read", Handler: "jprobe_count", Offset: 1}, inside},
-		{Spec{Kind: Jprobe, Symbol: "find_probe", Handler: "jprobe_count"}, EINVAL},
-	} {
-		if _, err := g.k.Add(g, tt.s); !errors.Is(err, tt.want) {
-			t.Errorf("%+v: %v, want %v", tt.s, err, tt.want)
-		}
-	}
-	if len(g.used) != allocated {
-		t.Errorf("%d allocations stay", len(g.used)-allocated)
-	}
-	text, err := g.k.List()
-	if g.do(err); !strings.Contains(text, "  j  bench_target+0x0") {
-		t.Errorf("list:\n%s", text)
-	}
 }
 
 // At one address: the newest kprobe first, the jprobe last, whatever the order of registration.

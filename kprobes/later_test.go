@@ -50,47 +50,6 @@ func TestLaterKernelsAllocateManyInstances(t *testing.T) {
 	}
 }
 
-// A function that the tracer knows is entered by a call while a probe is armed, and by its nop before and after.
-func TestProbeAtFunctionEntry(t *testing.T) {
-	for _, isa := range laterISAs() {
-		t.Run(isa, func(t *testing.T) { holdFunctionEntry(t, isa+"-2020") })
-	}
-}
-
-func holdFunctionEntry(t *testing.T, image string) {
-	bootImage(t, image, Default(), func(l *live) {
-		const nop = "0f 1f 44 00 00"
-		before := l.read("bench_target", 5)
-		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
-		armed := l.read("bench_target", 5)
-		if before != nop || !strings.HasPrefix(armed, "e8 ") {
-			t.Errorf("%s before, %s with a probe: want %s and a call", before, armed, nop)
-		}
-		list, err := l.k.List()
-		l.do(err)
-		if !strings.Contains(list, "bench_target+0x0    [FTRACE]\n") {
-			t.Errorf("list %q", list)
-		}
-		if r := l.state(p).Refusal; r == nil || r.Rule != RuleFtrace {
-			t.Errorf("refusal %v, want %s", r, RuleFtrace)
-		}
-		l.do(l.k.Disable(l.Call, p))
-		if got := l.read("bench_target", 5); got != nop {
-			t.Errorf("disabled: %s", got)
-		}
-		l.do(l.k.Enable(l.Call, p))
-		l.remove(p)
-		if got := l.read("bench_target", 5); got != nop {
-			t.Errorf("removed: %s", got)
-		}
-		for off := uint64(1); off < 5; off++ {
-			if _, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Offset: off}); !errors.Is(err, EILSEQ) {
-				t.Errorf("+%d: %v, want EILSEQ", off, err)
-			}
-		}
-	})
-}
-
 // Neither a copy nor an emulation serves a jump through memory.
 func TestLaterKernelsRefuseIndirectJumps(t *testing.T) {
 	for _, image := range laterImages() {

@@ -192,7 +192,7 @@ func (a api) jprobes() bool { return !slices.Contains(a.lacks, "register_jprobe"
 
 // plainKernels are the kernels of an instruction set without options, oldest first. Of a year whose kernels enter probed
 // functions by a call it is the one that does not: tests that put a probe there are about breakpoints and jumps.
-// TestProbeAtFunctionEntry and all tests over modes have the others.
+// TestRegistration and all tests over modes have the others.
 func plainKernels(isa string) (names []string) {
 	for _, im := range workloads.List() {
 		switch {

@@ -3,7 +3,6 @@ package kprobes
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -108,72 +107,4 @@ func (k *Kprobes) stray() bool {
 		}
 	}
 	return k.slots.taken() != slots || k.detours.taken() != detours
-}
-
-func TestUnknownModules(t *testing.T) { eachKernel(t, holdUnknownModules) }
-
-func holdUnknownModules(t *testing.T, image string) {
-	g := newGuest(t, image, Default())
-	for _, err := range []error{
-		g.k.Unload(g, "nothing"), g.k.Load(g, "work_module"), g.k.Load(g, "nothing"),
-	} {
-		if !errors.Is(err, ENOENT) {
-			t.Errorf("%v, want %v", err, ENOENT)
-		}
-	}
-	g.do(g.k.Unload(g, "work_module"))
-	if err := g.k.Unload(g, "work_module"); !errors.Is(err, ENOENT) {
-		t.Errorf("unloading twice: %v", err)
-	}
-}
-
-// What an address had for a jprobe and for a post handler goes with its text: when that is back, a new
-// probe is optimized, and a new jprobe is welcome.
-func TestNewProbesInTextThatIsBack(t *testing.T) { eachKernel(t, holdNewProbesInTextThatIsBack) }
-
-func holdNewProbesInTextThatIsBack(t *testing.T, image string) {
-	jprobe := Spec{Kind: Jprobe, Symbol: "module_mix", Handler: "jprobe_count"}
-	post := Spec{Symbol: "module_mix", Post: "post_empty"}
-	olds := [][]Spec{{post}, {{Symbol: "module_mix"}, post}, {jprobe}, {{Symbol: "module_mix"}, jprobe}, {post, jprobe}}
-	if !has(image).jprobes() {
-		olds = olds[:2]
-	}
-	for _, old := range olds {
-		g := newGuest(t, image, Default())
-		for _, s := range old {
-			g.add(s)
-		}
-		g.do(g.k.Unload(g, "work_module"))
-		g.do(g.k.Load(g, "work_module"))
-		p := g.add(Spec{Symbol: "module_mix"})
-		g.do(g.k.WaitOptimizer(g))
-		if st := g.state(p); st.Mode != Optimized && (st.Refusal == nil || st.Refusal.Rule != RuleModuleText) {
-			t.Errorf("beside %d probes that are gone: %+v %v", len(old), st, st.Refusal)
-		}
-		if _, err := g.k.Add(g, jprobe); err != nil && has(image).jprobes() {
-			t.Errorf("a jprobe beside %d probes that are gone: %v", len(old), err)
-		}
-	}
-}
-
-// A jump that only waits for being undone goes with its text, and its buffer is freed.
-func TestUnusedJumpVanishes(t *testing.T) { eachRegion(t, holdUnusedJumpVanishes) }
-
-func holdUnusedJumpVanishes(t *testing.T, image string) {
-	g := newGuest(t, image, Default())
-	p := g.add(Spec{Symbol: "module_mix"})
-	g.do(g.k.WaitOptimizer(g))
-	g.do(g.k.Remove(g, p))
-	if len(g.k.unoptimizing) != 1 {
-		t.Fatal("no jump waits for being undone")
-	}
-	pokes := len(g.pokes)
-	g.do(g.k.Unload(g, "work_module"))
-	g.do(g.k.WaitOptimizer(g))
-	if len(g.pokes) != pokes {
-		t.Errorf("stores into text that has vanished: %q", g.pokes[pokes:])
-	}
-	if len(g.k.sites)+len(g.k.freeing) != 0 || slices.Contains(g.k.detours.used, true) {
-		t.Error("the jump leaves something behind")
-	}
 }

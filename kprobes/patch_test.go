@@ -124,37 +124,6 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// A preemptible kernel can optimize when it waits for all tasks, looks at their stacks, or freezes them. It boosts in
-// the last case alone.
-func TestPreemptibleKernelWaitsForTasks(t *testing.T) {
-	eachKernel(t, holdPreemptibleKernelWaitsForTasks)
-}
-
-func holdPreemptibleKernelWaitsForTasks(t *testing.T, image string) {
-	for _, quiesce := range Quiesces() {
-		o := Default()
-		o.Preempt, o.Quiesce = true, quiesce
-		g := newGuest(t, image, o)
-		mode := Optimized
-		if quiesce == QuiesceSched {
-			mode = g.k.arch.First
-		}
-		p := g.add(Spec{Symbol: "bench_target"})
-		g.do(g.k.WaitOptimizer(g))
-		if st := g.state(p); st.Mode != mode {
-			t.Errorf("%s: %+v %v", quiesce, st, st.Refusal)
-		}
-		if boosts := quiesce == QuiesceFreeze && g.k.era.Freezer || g.k.era.Boost && g.k.arch.Then != Boosted; g.k.opt.Boost != boosts {
-			t.Errorf("%s: boosts: %v", quiesce, g.k.opt.Boost)
-		}
-		g.do(g.k.Remove(g, p))
-		g.do(g.k.WaitOptimizer(g))
-		if g.k.Busy() || len(g.k.sites) != 0 || slices.Contains(g.k.detours.used, true) || slices.Contains(g.k.slots.used, true) {
-			t.Errorf("%s: the probe leaves something behind", quiesce)
-		}
-	}
-}
-
 // The machine stands still for a look at the stacks, where that is the way of waiting, and for no other way.
 func TestStacksAreReadWhileTheMachineStands(t *testing.T) { eachKernel(t, holdStacksAreRead) }
 
@@ -167,25 +136,6 @@ func holdStacksAreRead(t *testing.T, image string) {
 		if stopped := g.passes == 1; stopped != (quiesce == QuiesceStacks) {
 			t.Errorf("%s: the machine was stopped %d times", quiesce, g.passes)
 		}
-	}
-}
-
-// A probe that has never been optimized may have a task preempted in its detour buffer all the
-// same: hits go there while the jump is pending.
-func TestPendingDetourWaitsForTasks(t *testing.T) { eachKernel(t, holdPendingDetourWaitsForTasks) }
-
-func holdPendingDetourWaitsForTasks(t *testing.T, image string) {
-	o := Default()
-	o.Preempt, o.Quiesce = true, QuiesceTasks
-	g := newGuest(t, image, o)
-	p := g.add(Spec{Symbol: "bench_target"})
-	g.do(g.k.Remove(g, p))
-	if !slices.Contains(g.k.detours.used, true) {
-		t.Error("the detour buffer is free after a grace period of RCU-sched")
-	}
-	g.do(g.k.WaitOptimizer(g))
-	if slices.Contains(g.k.detours.used, true) {
-		t.Error("the detour buffer stays")
 	}
 }
 

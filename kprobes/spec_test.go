@@ -9,38 +9,6 @@ import (
 	"testing"
 )
 
-// What a kind of probe does not have is refused, and nothing of the refused probe is left.
-func TestSpecsAreChecked(t *testing.T) {
-	const f = "handler_empty"
-	for _, tt := range []struct {
-		year string
-		spec Spec
-		want string
-	}{
-		{"2010", Spec{Kind: Kretprobe, Post: f}, "only kprobes have a post or fault handler"},
-		{"2010", Spec{Kind: Kretprobe, Fault: f}, "only kprobes have a post or fault handler"},
-		{"2010", Spec{Kind: Jprobe, Handler: f, Post: f}, "only kprobes have a post or fault handler"},
-		{"2010", Spec{Entry: f}, "has no entry handler"},
-		{"2010", Spec{Kind: Jprobe, Handler: f, Entry: f}, "has no entry handler"},
-		{"2005", Spec{Kind: Kretprobe, Entry: f}, "return probes of 2005"},
-		{"2005", Spec{Kind: Kretprobe, DataSize: 8}, "return probes of 2005"},
-		{"2005", Spec{Disabled: true}, "probes of 2005 cannot be registered disabled: -ENOSYS"},
-		{"2010", Spec{Handler: "nobody"}, "no such function"},
-		{"2010", Spec{Handler: "probe_table"}, "no such function"},
-		{"2010", Spec{Offset: 1 << 32}, "does not fit into an unsigned int"},
-	} {
-		g := newGuest(t, isas()[0]+"-"+tt.year, plain())
-		allocated := len(g.used)
-		tt.spec.Symbol = "bench_target"
-		if _, err := g.k.Add(g, tt.spec); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s, %+v: error %v, want one with %q", tt.year, tt.spec, err, tt.want)
-		}
-		if len(g.used) != allocated || len(g.k.sites) != 0 || len(g.pokes) != 0 {
-			t.Errorf("%s, %+v leaves something behind", tt.year, tt.spec)
-		}
-	}
-}
-
 // A length that was never meant is no array of probes.
 func TestLengthsOfArrays(t *testing.T) {
 	g := newGuest(t, newest(isas()[0]), plain())
