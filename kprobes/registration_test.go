@@ -31,8 +31,8 @@ func TestRegistration(t *testing.T) {
 	}
 }
 
-// registering are the kernels of TestRegistration: those with the most of what the documents describe, one that enters
-// functions by a call, and some of the first year.
+// registering lists the kernels with the most of what the documents describe, those of x86 that enter
+// functions by a call, and two of the first year.
 func registering() (names []string) {
 	for _, isa := range isas() {
 		names = append(names, kernelsOf(isa)...)
