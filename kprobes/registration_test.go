@@ -102,7 +102,7 @@ func (r *registrar) line(line string) string {
 	return out + r.left()
 }
 
-// begin makes another guest. Options are as those of experiments.
+// begin makes another guest by words for its options.
 func (r *registrar) begin(words []string) {
 	o := Default()
 	for _, w := range words {
