@@ -31,7 +31,7 @@ func TestRegistration(t *testing.T) {
 	}
 }
 
-// registering lists the kernels with the most of what the documents describe, those of x86 that enter
+// registering lists the kernels with the most of what the documents describe, kernels of x86 that enter
 // functions by a call, and two of the first year.
 func registering() (names []string) {
 	for _, isa := range isas() {
