@@ -17,7 +17,7 @@ SCHEDULES ?= 1500
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help quick check hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races compare faults man paper rows
+.PHONY: help quick check hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races compare faults man paper release rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
@@ -113,6 +113,9 @@ rows: ## take each behaviour of docs/coverage.md away, and want a test that its 
 
 man: ## write the manual pages of all commands into out/man
 	$(GO) run ./cmd/kprobesim man out/man
+
+release: ## write archives of static binaries for five platforms (or PLATFORMS=linux/amd64) with checksums into dist
+	GO='$(GO)' PLATFORMS='$(PLATFORMS)' sh .ci/release
 
 paper: ## make out/paper/paper.pdf from the committed results; fails with the sentence that they make untrue (needs TeX Live)
 	$(GO) run ./cmd/kprobesim paper --schedules $(PAPER)
