@@ -1,0 +1,77 @@
+package cpustest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/host"
+	"kprobesim/mmu"
+)
+
+// Effects holds what groups of instructions do against sums in testdata/effects.txt. Other tests say what is right, by
+// processors and emulators. This one says which group does something else than before: its registers, its memory, or how
+// it is decoded.
+type Effects struct {
+	out   bytes.Buffer
+	sum   hash.Hash
+	group string
+}
+
+// Group begins a group.
+func (e *Effects) Group(name string) {
+	e.end()
+	e.group, e.sum = name, sha256.New()
+}
+
+func (e *Effects) end() {
+	if e.sum != nil {
+		fmt.Fprintf(&e.out, "%s %.4x\n", e.group, e.sum.Sum(nil))
+	}
+}
+
+// Add takes how an instruction is decoded, and what it left.
+func (e *Effects) Add(c cpus.CPU, m *mmu.Memory, data uint64, decoded ...any) {
+	fmt.Fprintf(e.sum, "%+v %+v\n", decoded, c.Registers())
+	e.sum.Write(m.Bytes(data, 0x1000))
+}
+
+// Compare reads the sums, or writes them.
+func (e *Effects) Compare(t *testing.T, update bool) {
+	t.Helper()
+	e.end()
+	file := filepath.Join("testdata", "effects.txt")
+	want, err := os.ReadFile(file)
+	if update {
+		want, err = e.out.Bytes(), os.WriteFile(file, e.out.Bytes(), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, now := bytes.Split(want, []byte("\n")), bytes.Split(e.out.Bytes(), []byte("\n"))
+	for i := range max(len(was), len(now)) {
+		if i >= min(len(was), len(now)) || !bytes.Equal(was[i], now[i]) {
+			t.Errorf("group %d of %s differs: %s, was %s; where each change is wanted, run with -update", i, file, now[min(i, len(now)-1)], was[min(i, len(was)-1)])
+		}
+	}
+}
+
+// Machines takes the registers, memory, times and counters of machines of one to four CPUs with random programs, which run by
+// functions alone.
+func Machines[C cpus.CPU](t *testing.T, e *Effects, build func(t *testing.T, n int, seed uint64) *Rig[C]) {
+	memo, code := host.Memo, host.Code
+	defer func() { host.Memo, host.Code = memo, code }()
+	functions()
+	for seed := range uint64(12) {
+		e.Group(fmt.Sprint("machine ", seed))
+		x := &disturbed[C]{t: t, d: &disturbances[0], r: build(t, 1+int(seed%4), seed), rng: rand.New(rand.NewPCG(seed, 5))}
+		x.begin(seed)
+		fmt.Fprintf(e.sum, "%+v", x.run())
+	}
+}

@@ -1,0 +1,66 @@
+package x86
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/effects.txt")
+
+// TestEffects decodes and executes instructions of each opcode of one and of two bytes, with and without prefixes, in each mode,
+// as a user and in the kernel.
+func TestEffects(t *testing.T) {
+	e, r := &cpustest.Effects{}, rand.New(rand.NewPCG(3, 1))
+	for _, isa := range modes() {
+		var w *world
+		var c *CPU
+		for opcode := range 512 {
+			if opcode%16 == 0 {
+				w = newWorld(t, isa, cpus.Throughput, nil)
+				fuzzPages(w, nil)
+				c = w.cpu()
+			}
+			if opcode%4 == 0 {
+				e.Group(fmt.Sprintf("%s %03x", isa.Name, opcode))
+			}
+			for n := range uint64(48) {
+				code := effectCode(r, isa.Bits, opcode)
+				w.mem.Write(0x800000, code)
+				fuzzState(w, c, r.Uint64()&^7|min(n/36^1, 1)<<1)
+				c.R[rRIP] = fuzzVA
+				in, op := c.Decode(code, fuzzVA)
+				text, _ := disasm(c.mode())(code, fuzzVA, nil)
+				_, exit := c.Steps(1, 1<<60)
+				e.Add(c, w.mem, 0x805000, in.Operands, op, text, exit.Reason)
+			}
+		}
+	}
+	cpustest.Machines(t, e, func(t *testing.T, n int, seed uint64) *cpustest.Rig[*CPU] { return newChurn(t, n, seed).rig })
+	e.Compare(t, *update)
+}
+
+// effectCode is an instruction of an opcode, with prefixes in a third of the cases.
+func effectCode(r *rand.Rand, bits, opcode int) (code []byte) {
+	if r.IntN(3) == 0 {
+		code = append(code, []byte{0x66, 0xf2, 0xf3, 0xf0, 0x67, 0x65}[r.IntN(6)])
+	}
+	if bits == 64 && r.IntN(3) == 0 {
+		code = append(code, 0x40|byte(r.IntN(16)))
+	}
+	if opcode >= 256 {
+		code = append(code, 0x0f)
+	}
+	code = append(code, byte(opcode))
+	for range 12 {
+		code = append(code, byte(r.IntN(256)))
+	}
+	if r.IntN(2) == 0 { // a displacement of a byte
+		code[len(code)-12] = code[len(code)-12]&^0xc0 | 0x40
+	}
+	return code
+}
