@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"hash"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"kprobesim/cpus"
 	"kprobesim/internal/host"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -42,24 +42,11 @@ func (e *Effects) Add(c cpus.CPU, m *mmu.Memory, data uint64, decoded ...any) {
 	e.sum.Write(m.Bytes(data, 0x1000))
 }
 
-// Compare reads the sums, or writes them.
+// Compare compares the sums with the file, or writes them.
 func (e *Effects) Compare(t *testing.T, update bool) {
 	t.Helper()
 	e.end()
-	file := filepath.Join("testdata", "effects.txt")
-	want, err := os.ReadFile(file)
-	if update {
-		want, err = e.out.Bytes(), os.WriteFile(file, e.out.Bytes(), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	was, now := bytes.Split(want, []byte("\n")), bytes.Split(e.out.Bytes(), []byte("\n"))
-	for i := range max(len(was), len(now)) {
-		if i >= min(len(was), len(now)) || !bytes.Equal(was[i], now[i]) {
-			t.Errorf("group %d of %s differs: %s, was %s; where each change is wanted, run with -update", i, file, now[min(i, len(now)-1)], was[min(i, len(was)-1)])
-		}
-	}
+	require.Lines(t, filepath.Join("testdata", "effects.txt"), e.out.String(), update)
 }
 
 // Machines takes the registers, memory, times and counters of machines of one to four CPUs with random programs, which run by

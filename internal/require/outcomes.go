@@ -29,3 +29,19 @@ func Outcomes(t testing.TB, good []byte, step int, sum string, outcome func(b []
 		t.Errorf("the outcomes of damaged bytes have the sum %s, and had %s: compare them (KPROBESIM_OUTCOMES), and write the sum where each change is wanted", got, sum)
 	}
 }
+
+// Lines compares a text with a file, and says which lines differ; with update it writes the file.
+func Lines(t testing.TB, file, got string, update bool) {
+	t.Helper()
+	if update {
+		NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	b, err := os.ReadFile(file)
+	NoError(t, err)
+	was, now := strings.Split(string(b), "\n"), strings.Split(got, "\n")
+	for i := range max(len(was), len(now)) {
+		if a, b := was[min(i, len(was)-1)], now[min(i, len(now)-1)]; i >= min(len(was), len(now)) || a != b {
+			t.Errorf("%s:%d: %q, was %q; where each change is wanted, run with -update", file, i+1, b, a)
+		}
+	}
+}
