@@ -143,10 +143,7 @@ func FuzzSnapshot(f *testing.F) {
 	one, oneState := unpacked(f, config(f, linuxtest.Kernel{Bits: 64, Code: counts}))
 	c, _ := several(f)
 	two, twoState := unpacked(f, c)
-	out, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		f.Fatal(err)
-	}
+	out := require.Must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1)))(f)
 	const second = 1 << 31
 	f.Add(uint32(0), []byte{1})
 	f.Add(uint32(40), []byte{0xff, 0xff, 0xff, 0xff, 0xff})
@@ -173,24 +170,12 @@ func FuzzSnapshot(f *testing.F) {
 func unpacked(f *testing.F, c distro.Config) (distro.Config, []byte) {
 	f.Helper()
 	c, _ = digits(c, 3)
-	m, err := distro.Run(c, distro.Stop{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	m := require.Must(distro.Run(c, distro.Stop{}))(f)
 	c.Budget = m.Now() + clock.FromCycles(20_000) // what is damaged may go on for ever
-	whole, err := distro.Snapshot(c, m)
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := require.Must(distro.Snapshot(c, m))(f)
 	begin := len("kprobesim snapshot 3\n") + sha256.Size
-	in, err := zstd.NewReader(nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	plain, err := in.DecodeAll(whole[begin:], nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	in := require.Must(zstd.NewReader(nil))(f)
+	plain := require.Must(in.DecodeAll(whole[begin:], nil))(f)
 	c.From = whole[:begin]
 	return c, plain
 }

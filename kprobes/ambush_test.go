@@ -179,8 +179,7 @@ func TestJprobeJoinsUnderADetour(t *testing.T) {
 				want := w.call("bench_target", 5, 77)
 				p := w.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
 				w.prey(a, want, w.addr("detour_called"), EventPatch, smp.EventStop)
-				q, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Kind: Jprobe, Handler: "jprobe_arguments"})
-				w.do(err)
+				q := value(w.k.Add(w.Call, Spec{Symbol: "bench_target", Kind: Jprobe, Handler: "jprobe_arguments"}))(w)
 				w.sleep(2)
 				if st := w.state(p); st.Mode == Optimized || st.Refusal == nil || st.Refusal.Rule != RuleJprobe {
 					t.Errorf("beside a jprobe: %+v %v", st, st.Refusal)

@@ -15,8 +15,7 @@ import (
 func (l *live) addSites(fn string, n int) (ps []*Probe) {
 	l.t.Helper()
 	for i := n - 1; i >= 0; i-- {
-		p, err := l.k.Add(l.Call, Spec{Symbol: fn, Offset: uint64(i * 8), Handler: "handler_count"})
-		l.do(err)
+		p := value(l.k.Add(l.Call, Spec{Symbol: fn, Offset: uint64(i * 8), Handler: "handler_count"}))(l)
 		ps = append(ps, p)
 	}
 	return ps
@@ -128,12 +127,10 @@ func TestEachBreakpointOfABatchIsFound(t *testing.T) {
 
 func (w *crowd) findEach(f *frozen, n int) {
 	const fn = "site_5"
-	other, err := w.k.Add(w.Call, Spec{Symbol: fn, Offset: 15 * 8, Handler: "handler_empty", Post: "post_empty"})
-	w.do(err)
+	other := value(w.k.Add(w.Call, Spec{Symbol: fn, Offset: 15 * 8, Handler: "handler_empty", Post: "post_empty"}))(w)
 	ps := w.addSites(fn, n)
 	before := w.sum("handler_hits")
-	task, err := w.smp.GoOn(w.Call, 1, "loop", func(c Caller) error { return w.loop(c, fn, 5) })
-	w.do(err)
+	task := value(w.smp.GoOn(w.Call, 1, "loop", func(c Caller) error { return w.loop(c, fn, 5) }))(w)
 	w.tasks = append(w.tasks, task)
 	w.sleep(2)
 	mine, theirs := w.addr("batch_notify"), w.addr("listen")
@@ -167,8 +164,7 @@ func TestBatchesFitAPage(t *testing.T) {
 	boot(t, o, func(l *live) {
 		var ps []uint64
 		for _, s := range workloads.Sites()[:n] {
-			p, err := l.k.Add(l.Call, Spec{Symbol: s.Symbol, Offset: s.Offset, Handler: "handler_empty"})
-			l.do(err)
+			p := value(l.k.Add(l.Call, Spec{Symbol: s.Symbol, Offset: s.Offset, Handler: "handler_empty"}))(l)
 			ps = append(ps, p.Addr)
 		}
 		was := l.read("site_5", 128)

@@ -136,8 +136,7 @@ func TestHandlersOfAnAggregateAllRun(t *testing.T) {
 // word reads a variable of the guest.
 func (l *live) word(symbol string) uint64 {
 	l.t.Helper()
-	v, err := l.m.Load(l.addr(symbol), l.size())
-	l.do(err)
+	v := value(l.m.Load(l.addr(symbol), l.size()))(l)
 	return v
 }
 
@@ -286,8 +285,7 @@ func (l *live) instancesOut() (all []uint64) {
 // The guest's own calls of the API go through the native slots.
 func TestGuestRegisters(t *testing.T) {
 	boot(t, plain(), func(l *live) {
-		p, err := l.m.Alloc(l.k.l.p.size, 64)
-		l.do(err)
+		p := value(l.m.Alloc(l.k.l.p.size, 64))(l)
 		if got := l.status("register_kprobe", p); got != -int32(EINVAL) {
 			t.Errorf("neither address nor symbol: %d", got)
 		}
@@ -301,12 +299,10 @@ func TestGuestRegisters(t *testing.T) {
 		}
 		l.store(p, l.k.l.p.addr, l.addr("bench_target"))
 		l.store(p, l.k.l.p.pre, l.pointer("handler_count"))
-		q, err := l.m.Alloc(l.k.l.p.size, 64)
-		l.do(err)
+		q := value(l.m.Alloc(l.k.l.p.size, 64))(l)
 		l.store(q, l.k.l.p.addr, l.addr("work_read"))
 		l.store(q, l.k.l.p.pre, l.pointer("handler_count"))
-		array, err := l.m.Alloc(16, 64)
-		l.do(err)
+		array := value(l.m.Alloc(16, 64))(l)
 		l.do(l.m.Store(array, l.size(), p))
 		l.do(l.m.Store(array+uint64(l.size()), l.size(), q))
 		if got := l.status("register_kprobes", array, 0); got != -int32(EINVAL) {
@@ -335,8 +331,7 @@ func TestGuestRegisters(t *testing.T) {
 func TestHitsWhileOptimizationIsPending(t *testing.T) {
 	boot(t, Default(), func(l *live) {
 		want := l.call("bench_target", 3, 4)
-		p, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
-		l.do(err)
+		p := value(l.k.Add(l.Call, Spec{Symbol: "bench_target", Handler: "handler_count"}))(l)
 		hits := l.percpu("handler_hits")
 		if got := l.call("bench_target", 3, 4); got != want || l.percpu("handler_hits") != hits+1 {
 			t.Errorf("pending: result %#x (want %#x), %d hits", got, want, l.percpu("handler_hits")-hits)
@@ -354,8 +349,7 @@ func TestHitsWhileOptimizationIsPending(t *testing.T) {
 // The optimizer comes by itself, five jiffies after the wish, while everybody sleeps.
 func TestOptimizerWakesTheIdleCPU(t *testing.T) {
 	boot(t, Default(), func(l *live) {
-		p, err := l.k.Add(l.Call, Spec{Symbol: "bench_target"})
-		l.do(err)
+		p := value(l.k.Add(l.Call, Spec{Symbol: "bench_target"}))(l)
 		begin := l.smp.Jiffies()
 		l.do(l.smp.Sleep(l.Call, 8))
 		if st := l.state(p); st.Mode != Optimized {

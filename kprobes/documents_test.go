@@ -127,8 +127,7 @@ func TestKernelWithoutKprobes(t *testing.T) {
 					t.Errorf("%s: a %s: %v", name, kind, err)
 				}
 			}
-			at, err := l.m.Alloc(512, 64)
-			l.do(err)
+			at := value(l.m.Alloc(512, 64))(l)
 			for _, call := range []string{"register_kprobe", "register_kretprobe", "register_jprobe", "enable_kprobe", "disable_kprobe"} {
 				if got := l.status(call, at); got != -int32(ENOSYS) {
 					t.Errorf("%s: %s: %d", name, call, got)

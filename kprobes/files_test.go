@@ -14,8 +14,7 @@ import (
 // cat returns the text of a file.
 func (l *live) cat(path string) string {
 	l.t.Helper()
-	text, err := l.smp.ReadFile(l.Call, path)
-	l.do(err)
+	text := value(l.smp.ReadFile(l.Call, path))(l)
 	return text
 }
 
@@ -210,8 +209,7 @@ func (w *crowd) reader(at uint64, path string) *reader {
 	})
 	w.do(err)
 	if at == 0 {
-		at, err = w.m.Alloc(size, 64)
-		w.do(err)
+		at = value(w.m.Alloc(size, 64))(w)
 	}
 	w.do(w.m.WriteBytes(at, append([]byte(path), 0)))
 	r.at = at
@@ -220,8 +218,7 @@ func (w *crowd) reader(at uint64, path string) *reader {
 
 func (w *crowd) member(r *reader, f image.Field) uint64 {
 	w.t.Helper()
-	v, err := w.m.Load(r.at+uint64(f.Offset), int(f.Size))
-	w.do(err)
+	v := value(w.m.Load(r.at+uint64(f.Offset), int(f.Size)))(w)
 	return v
 }
 
@@ -232,10 +229,8 @@ func TestGuestReadsTheList(t *testing.T) {
 		bootMany(t, newest(isa), 3, Default(), func(w *crowd) {
 			own := strings.Count(w.cat(FileList), "\n")
 			kernel, user := w.reader(0, FileList), w.reader(w.addr("user_reader"), FileList)
-			thread, err := w.smp.Spawn(w.Call, smp.Thread{Name: "reader", CPU: 1, Bound: true, Fn: "rare_reads_file", Arg: kernel.at})
-			w.do(err)
-			task, err := w.smp.SpawnUser(w.Call, smp.Thread{Name: "user", CPU: 2, Bound: true, Fn: "user_reads_file", Arg: user.at})
-			w.do(err)
+			thread := value(w.smp.Spawn(w.Call, smp.Thread{Name: "reader", CPU: 1, Bound: true, Fn: "rare_reads_file", Arg: kernel.at}))(w)
+			task := value(w.smp.SpawnUser(w.Call, smp.Thread{Name: "user", CPU: 2, Bound: true, Fn: "user_reads_file", Arg: user.at}))(w)
 			for range 5 {
 				p := w.add(Spec{Symbol: "bench_target", Handler: "handler_empty"})
 				w.do(w.smp.Sleep(w.Call, 2))
@@ -251,8 +246,7 @@ func TestGuestReadsTheList(t *testing.T) {
 				if least := uint64(own) * rounds; rounds < 5 || lines <= least || lines >= least+rounds {
 					t.Errorf("%s, %s: %d rounds, %d lines: each has %d, and one more while a probe stands", isa, name, rounds, lines, own)
 				}
-				last, err := w.m.ReadString(r.at + uint64(r.text.Offset))
-				w.do(err)
+				last := value(w.m.ReadString(r.at + uint64(r.text.Offset)))(w)
 				if want := w.cat(FileList); last != want || w.member(r, r.error) != 0 {
 					t.Errorf("%s, %s: the last read is %q, want %q; error %d", isa, name, last, want, int64(w.member(r, r.error)))
 				}
@@ -272,15 +266,13 @@ func TestUserCallsFiles(t *testing.T) {
 				var f fileFields
 				_, err := w.m.Image().Layout("file_call", image.Parts{"op": &f.op, "fd": &f.fd, "buf": &f.buf, "count": &f.count})
 				w.do(err)
-				number, err := w.m.Image().Enum(op)
-				w.do(err)
+				number := value(w.m.Image().Enum(op))(w)
 				w.do(w.m.WriteBytes(text, append([]byte(content), 0)))
 				w.store(call, f.op, uint64(number))
 				w.store(call, f.fd, fd)
 				w.store(call, f.buf, buf)
 				w.store(call, f.count, n)
-				task, err := w.smp.SpawnUser(w.Call, smp.Thread{Name: "user", CPU: 1, Bound: true, Fn: "user_calls_file", Arg: call})
-				w.do(err)
+				task := value(w.smp.SpawnUser(w.Call, smp.Thread{Name: "user", CPU: 1, Bound: true, Fn: "user_calls_file", Arg: call}))(w)
 				return w.exitCode(task)
 			}
 			expect := func(what string, got, want int32) {

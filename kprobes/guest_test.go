@@ -130,8 +130,7 @@ func changedGuest(t *testing.T, image string, opt Options, change func(g *guest,
 	}
 	g.ranges = append(g.ranges, memoryRange{base.image, g.image}, memoryRange{base.heap, g.heap})
 	g.setCurrent(g.mainTask())
-	task, err := g.im.Struct("task_struct")
-	g.do(err)
+	task := value(g.im.Struct("task_struct"))(g)
 	stack, err := task.Field("stack")
 	g.do(err)
 	word := g.size()
@@ -292,25 +291,17 @@ func (g *guest) name(addr uint64) string {
 }
 
 func (g *guest) percpu(symbol string) uint64 {
-	a, err := g.PerCPU(0, symbol)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	a := require.Must(g.PerCPU(0, symbol))(g.t)
 	return a
 }
 
 func (g *guest) current() uint64 {
-	v, err := g.Load(g.percpu("current_task"), g.size())
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	v := require.Must(g.Load(g.percpu("current_task"), g.size()))(g.t)
 	return v
 }
 
 func (g *guest) setCurrent(task uint64) {
-	if err := g.Store(g.percpu("current_task"), g.size(), task); err != nil {
-		g.t.Fatal(err)
-	}
+	require.NoError(g.t, g.Store(g.percpu("current_task"), g.size(), task))
 }
 
 func (g *guest) spawn(task, id uint64) {
@@ -355,10 +346,7 @@ func (g *guest) text(symbol string, off uint64, n int) string {
 	if !ok {
 		g.t.Fatalf("no symbol %s", symbol)
 	}
-	b, err := g.at(f.Entry+off, n)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	b := require.Must(g.at(f.Entry+off, n))(g.t)
 	return hex(b)
 }
 
@@ -375,21 +363,17 @@ func (g *guest) insn(symbol string, n int) uint64 {
 
 func (g *guest) do(err error) {
 	g.t.Helper()
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	require.NoError(g.t, err)
 }
 
 func (g *guest) add(s Spec) *Probe {
 	g.t.Helper()
-	p, err := g.k.Add(g, s)
-	g.do(err)
+	p := value(g.k.Add(g, s))(g)
 	return p
 }
 
 func (g *guest) state(p *Probe) State {
 	g.t.Helper()
-	st, err := g.k.State(p.Addr)
-	g.do(err)
+	st := value(g.k.State(p.Addr))(g)
 	return st
 }

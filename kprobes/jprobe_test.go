@@ -103,20 +103,16 @@ func TestJprobeSharesAnAddress(t *testing.T) {
 func TestGuestRegistersJprobes(t *testing.T) {
 	bootEach(t, withJprobes, plain(), func(l *live) {
 		word := l.size()
-		array, err := l.m.Alloc(16, 8)
-		l.do(err)
+		array := value(l.m.Alloc(16, 8))(l)
 		for i, symbol := range []string{"bench_target", "work_read"} {
-			jp, err := l.m.Alloc(l.k.l.j.size, 64)
-			l.do(err)
+			jp := value(l.m.Alloc(l.k.l.j.size, 64))(l)
 			l.do(l.m.WriteBytes(jp, make([]byte, l.k.l.j.size)))
 			l.store(jp, l.k.l.p.addr, l.addr(symbol))
 			l.store(jp, l.k.l.j.entry, l.pointer("jprobe_count"))
 			l.do(l.m.Store(array+uint64(word*i), word, jp))
 		}
-		first, err := l.m.Load(array, word)
-		l.do(err)
-		second, err := l.m.Load(array+uint64(word), word)
-		l.do(err)
+		first := value(l.m.Load(array, word))(l)
+		second := value(l.m.Load(array+uint64(word), word))(l)
 		for _, step := range []struct {
 			fn   string
 			args []uint64

@@ -20,8 +20,7 @@ func TestSwitchOfTasksIsProbed(t *testing.T) {
 						l.do(l.k.WaitOptimizer(l.Call))
 					}
 					hits := l.percpu("handler_hits")
-					task, err := l.smp.Go(l.Call, "other", func(smp.Caller) error { return nil })
-					l.do(err)
+					task := value(l.smp.Go(l.Call, "other", func(smp.Caller) error { return nil }))(l)
 					l.do(l.smp.Join(l.Call, task))
 					n := l.percpu("handler_hits") - hits
 					if want == 0 {

@@ -18,8 +18,7 @@ func laterImages() []string {
 func TestLaterKernelsLackJprobes(t *testing.T) {
 	for _, image := range laterImages() {
 		bootImage(t, image, plain(), func(l *live) {
-			at, err := l.m.Alloc(512, 64)
-			l.do(err)
+			at := value(l.m.Alloc(512, 64))(l)
 			for _, f := range []string{"register_jprobe", "unregister_jprobe", "register_jprobes", "unregister_jprobes"} {
 				if got := l.status(f, at, 1); got != -int32(ENOSYS) {
 					t.Errorf("%s: %s: %d, want -ENOSYS", image, f, got)

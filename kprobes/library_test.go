@@ -143,8 +143,7 @@ func TestListedFunctionsRefuse(t *testing.T) {
 func TestLookUpByName(t *testing.T) {
 	for _, image := range libraryImages() {
 		bootImage(t, image, plain(), func(l *live) {
-			name, err := l.m.Alloc(32, 16)
-			l.do(err)
+			name := value(l.m.Alloc(32, 16))(l)
 			for _, want := range []string{"do_fork", "bench_target", "no_such_name"} {
 				l.do(l.m.WriteBytes(name, append([]byte(want), 0)))
 				f, _ := l.m.Image().Func(want)

@@ -97,6 +97,14 @@ func bootImage(t *testing.T, image string, opt Options, body func(l *live)) {
 	}
 }
 
+// value returns the value of a call, and has its error reported: v := value(f())(l).
+func value[T any](v T, err error) func(interface{ do(err error) }) T {
+	return func(t interface{ do(err error) }) T {
+		t.do(err)
+		return v
+	}
+}
+
 // do reports an error and goes on: leaving a task half-way would hang the machine.
 func (l *live) do(err error) {
 	l.t.Helper()
@@ -131,24 +139,20 @@ func (l *live) remove(p *Probe) {
 
 func (l *live) state(p *Probe) State {
 	l.t.Helper()
-	st, err := l.k.State(p.Addr)
-	l.do(err)
+	st := value(l.k.State(p.Addr))(l)
 	return st
 }
 
 func (l *live) call(fn string, args ...uint64) uint64 {
 	l.t.Helper()
-	v, err := l.InvokeSym(fn, args...)
-	l.do(err)
+	v := value(l.InvokeSym(fn, args...))(l)
 	return v
 }
 
 func (l *live) percpu(symbol string) uint64 {
 	l.t.Helper()
-	a, err := l.m.PerCPU(0, symbol)
-	l.do(err)
-	v, err := l.m.Load(a, l.size())
-	l.do(err)
+	a := value(l.m.PerCPU(0, symbol))(l)
+	v := value(l.m.Load(a, l.size()))(l)
 	return v
 }
 
@@ -391,8 +395,7 @@ func holdGuestPrints(l *live) {
 		{[]uint64{all, all, all, all, all}, fmt.Sprintf("-1 4294967295 ffffffff -1 %x|(?)(?) %%", all>>(64-8*l.size()))},
 		{[]uint64{1 << 31, 7, 8, 9, 10}, "-2147483648 7 8 9 a|(?)(?) %"},
 	} {
-		at, err := l.m.Alloc(256, 64)
-		l.do(err)
+		at := value(l.m.Alloc(256, 64))(l)
 		l.do(l.m.WriteBytes(at, []byte(format)))
 		for i, v := range tt.args {
 			l.do(l.m.Store(at+128+uint64(i*l.size()), l.size(), v))

@@ -76,8 +76,7 @@ func TestProbesWithInterruptsOff(t *testing.T) {
 		want := w.call(fn, 5, 77)
 		var ps []*Probe
 		for _, off := range w.offsets(fn) {
-			p, err := w.k.Add(w.Call, Spec{Symbol: fn, Offset: off, Handler: "handler_count"})
-			w.do(err)
+			p := value(w.k.Add(w.Call, Spec{Symbol: fn, Offset: off, Handler: "handler_count"}))(w)
 			ps = append(ps, p)
 		}
 		before := w.sum("handler_hits")

@@ -47,8 +47,7 @@ func TestModuleVanishesOnManyCPUs(t *testing.T) {
 		before := w.sum("handler_hits")
 		w.begin("bench_target", want)
 		for range 4 {
-			q, err := w.k.Add(w.Call, Spec{Symbol: "module_mix", Handler: "handler_shared_count"})
-			w.do(err)
+			q := value(w.k.Add(w.Call, Spec{Symbol: "module_mix", Handler: "handler_shared_count"}))(w)
 			w.sleep(2)
 			if got := w.call("module_sum", 3, 4); got != sum {
 				t.Errorf("module_sum returns %#x, was %#x", got, sum)

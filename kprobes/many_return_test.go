@@ -19,10 +19,8 @@ func TestReturnsOfTasksThatMove(t *testing.T) {
 
 func countReturns(t *testing.T, w *crowd) {
 	before := w.sum("handler_hits")
-	loops, err := w.k.Add(w.Call, Spec{Kind: Kretprobe, Symbol: "bench_loop", Handler: "ret_count", MaxActive: 4})
-	w.do(err)
-	sleeps, err := w.k.Add(w.Call, Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_shared_count", MaxActive: 3})
-	w.do(err)
+	loops := value(w.k.Add(w.Call, Spec{Kind: Kretprobe, Symbol: "bench_loop", Handler: "ret_count", MaxActive: 4}))(w)
+	sleeps := value(w.k.Add(w.Call, Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_shared_count", MaxActive: 3}))(w)
 	calls, moves := uint64(0), 0
 	for i := range 7 {
 		task, err := w.smp.Go(w.Call, fmt.Sprintf("mover/%d", i), func(c smp.Caller) error {

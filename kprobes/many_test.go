@@ -149,10 +149,8 @@ func (w *crowd) end() {
 func (w *crowd) sum(symbol string) (sum uint64) {
 	w.t.Helper()
 	for i := range w.cpus {
-		a, err := w.m.PerCPU(i, symbol)
-		w.do(err)
-		v, err := w.m.Load(a, w.m.Image().Bits/8)
-		w.do(err)
+		a := value(w.m.PerCPU(i, symbol))(w)
+		v := value(w.m.Load(a, w.m.Image().Bits/8))(w)
 		sum += v
 	}
 	return sum
@@ -236,8 +234,7 @@ func countHits(t *testing.T, w *crowd) {
 	text := w.read("bench_target", 32)
 	before := w.sum("handler_hits")
 	want := w.call("bench_target", 5, 77)
-	p, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
-	w.do(err)
+	p := value(w.k.Add(w.Call, Spec{Symbol: "bench_target", Handler: "handler_count"}))(w)
 	w.begin("bench_target", want)
 	for range 3 {
 		w.churn("bench_target")
@@ -261,16 +258,14 @@ func (w *crowd) churn(fn string) {
 	w.sleep(1)
 	w.do(w.k.SetOptimization(w.Call, true))
 	w.do(w.k.WaitOptimizer(w.Call))
-	other, err := w.k.Add(w.Call, Spec{Symbol: fn, Offset: w.offsets(fn)[1], Handler: "handler_shared_count"})
-	w.do(err)
+	other := value(w.k.Add(w.Call, Spec{Symbol: fn, Offset: w.offsets(fn)[1], Handler: "handler_shared_count"}))(w)
 	w.sleep(2)
 	w.do(w.k.Disable(w.Call, other))
 	w.sleep(3)
 	w.do(w.k.Enable(w.Call, other))
 	w.sleep(1)
 	w.do(w.k.Remove(w.Call, other))
-	post, err := w.k.Add(w.Call, Spec{Symbol: fn, Handler: "handler_empty", Post: "post_empty"})
-	w.do(err)
+	post := value(w.k.Add(w.Call, Spec{Symbol: fn, Handler: "handler_empty", Post: "post_empty"}))(w)
 	w.sleep(1)
 	w.do(w.k.Remove(w.Call, post))
 	w.do(w.k.WaitOptimizer(w.Call))
@@ -330,8 +325,7 @@ func TestNoHandlerAfterUnregister(t *testing.T) {
 		w.begin("bench_target", w.call("bench_target", 5, 77))
 		before, calls := w.sum("handler_hits"), w.calls
 		for i := range 6 {
-			p, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
-			w.do(err)
+			p := value(w.k.Add(w.Call, Spec{Symbol: "bench_target", Handler: "handler_count"}))(w)
 			w.sleep(int64(1 + i))
 			if i%2 == 0 {
 				w.do(w.k.Disable(w.Call, p))

@@ -28,8 +28,7 @@ func holdVanishing(t *testing.T, l *live) {
 	} {
 		ps = append(ps, l.add(s))
 	}
-	pending, err := l.k.Add(l.Call, Spec{Symbol: "work_frame"})
-	l.do(err)
+	pending := value(l.k.Add(l.Call, Spec{Symbol: "work_frame"}))(l)
 	l.do(l.k.Unload(l.Call, "work_module"))
 	if got, poison := l.read("module_mix", 8), hex(bytes.Repeat(l.k.arch.Breakpoint, 8/len(l.k.arch.Breakpoint))); got != poison {
 		t.Errorf("text %s after unloading, want %s", got, poison)

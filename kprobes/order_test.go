@@ -39,8 +39,7 @@ func TestOrderOfAnOptimization(t *testing.T) {
 			w.sleep(2)
 			log := w.watchOne()
 			begin := w.smp.Jiffies()
-			p, err := w.k.Add(w.Call, Spec{Symbol: "bench_target"})
-			w.do(err)
+			p := value(w.k.Add(w.Call, Spec{Symbol: "bench_target"}))(w)
 			for !log.done {
 				w.sleep(1)
 			}
@@ -110,8 +109,7 @@ func TestBatchTakesOneGracePeriod(t *testing.T) {
 		w.begin("bench_target", w.call("bench_target", 5, 77))
 		var ps []uint64
 		for _, fn := range []string{"bench_target", "work_frame", "work_divide", "work_atomic"} {
-			p, err := w.k.Add(w.Call, Spec{Symbol: fn, Handler: "handler_empty"})
-			w.do(err)
+			p := value(w.k.Add(w.Call, Spec{Symbol: fn, Handler: "handler_empty"}))(w)
 			ps = append(ps, p.Addr)
 		}
 		periods := 0

@@ -65,8 +65,7 @@ func TestInstanceComesBackToAProbeThatGoes(t *testing.T) {
 func giveBack(t *testing.T, w *crowd, a *ambush) {
 	books := w.keepBooks()
 	w.begin("bench_target", w.call("bench_target", 5, 77)) // so that no CPU idles
-	p, err := w.k.Add(w.Call, Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 12})
-	w.do(err)
+	p := value(w.k.Add(w.Call, Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 12}))(w)
 	task, err := w.smp.GoOn(w.Call, a.victim, "sleeper", func(c smp.Caller) error {
 		for !w.done {
 			if err := w.smp.Sleep(c, 5); err != nil {

@@ -93,8 +93,7 @@ func TestStepsOfPatches(t *testing.T) {
 
 func (l *live) read(symbol string, n int) string {
 	l.t.Helper()
-	b, err := l.m.ReadBytes(l.addr(symbol), n)
-	l.do(err)
+	b := value(l.m.ReadBytes(l.addr(symbol), n))(l)
 	return hex(b)
 }
 
@@ -170,8 +169,7 @@ func TestPendingHitsTakeTheDetour(t *testing.T) {
 	o.Boost = false
 	boot(t, o, func(l *live) {
 		want := l.call("bench_target", 1, 2)
-		p, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
-		l.do(err)
+		p := value(l.k.Add(l.Call, Spec{Symbol: "bench_target", Handler: "handler_count"}))(l)
 		hits := l.percpu("handler_hits")
 		var seen exceptions
 		l.m.CPU(0).Observe(&seen)

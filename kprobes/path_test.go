@@ -81,8 +81,7 @@ func TestLostReturnAddress(t *testing.T) {
 			l.Call = c
 			rp = l.add(Spec{Kind: Kretprobe, Symbol: "bench_target", Handler: "ret_empty"}).Addr - l.k.l.r.kp.Offset
 			l.putLostInstance(rp)
-			regs, err := m.Alloc(256, 64)
-			l.do(err)
+			regs := value(m.Alloc(256, 64))(l)
 			_, _ = c.InvokeSym("function_returned", regs) // ends the machine, the error is Run's
 			return 0
 		})
@@ -99,29 +98,22 @@ func TestLostReturnAddress(t *testing.T) {
 
 // putLostInstance gives the running task an instance in use whose return address is the trampoline's.
 func (l *live) putLostInstance(rp uint64) {
-	ri, err := l.k.m.alloc(l.k.l.r.instSize)
-	l.do(err)
-	st, err := l.m.Image().Struct("kretprobe_instance")
-	l.do(err)
+	ri := value(l.k.m.alloc(l.k.l.r.instSize))(l)
+	st := value(l.m.Image().Struct("kretprobe_instance"))(l)
 	task := l.k.smp.Current(l.Call)
 	for path, v := range map[string]uint64{"ret_addr": l.addr("kretprobe_trampoline"), "rp": rp, "task": task} {
-		f, err := st.Field(path)
-		l.do(err)
+		f := value(st.Field(path))(l)
 		l.store(ri, f, v)
 	}
 	if l.k.era.Hooks {
-		tasks, err := l.m.Image().Struct("task_struct")
-		l.do(err)
-		f, err := tasks.Field("hooks")
-		l.do(err)
+		tasks := value(l.m.Image().Struct("task_struct"))(l)
+		f := value(tasks.Field("hooks"))(l)
 		l.store(task, f, ri)
 		return
 	}
 	if used := l.k.l.r.used; used.Size != 0 {
-		next, err := st.Field("used.next")
-		l.do(err)
-		pprev, err := st.Field("used.pprev")
-		l.do(err)
+		next := value(st.Field("used.next"))(l)
+		pprev := value(st.Field("used.pprev"))(l)
 		l.k.hlistAdd(rp+used.Offset, ri, links{next, pprev})
 	}
 	l.k.hlistAdd(l.k.bucket(l.k.sym.instances, task), ri, l.k.instanceLinks())

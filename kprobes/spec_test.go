@@ -12,8 +12,7 @@ import (
 // A length that was never meant is no array of probes.
 func TestLengthsOfArrays(t *testing.T) {
 	g := newGuest(t, newest(isas()[0]), plain())
-	array, err := g.Alloc(8, 64)
-	g.do(err)
+	array := value(g.Alloc(8, 64))(g)
 	g.do(g.Store(array, 8, 0x1234))
 	for n, want := range map[uint64][]uint64{
 		0: nil, 1: {0x1234}, 1<<32 - 1: nil, 1 << 31: nil, 1<<16 + 1: nil, 1<<32 + 1: {0x1234}, // an int
@@ -50,8 +49,7 @@ func holdProbesAreMadeByTheRules(t *testing.T, image string) {
 		for _, off := range g.k.starts(text) {
 			slot, _ := g.k.slots.take()
 			g.k.slots.give(slot)
-			want, err := g.k.copyOf(text.Code[off:], fn.Entry+off, slot)
-			g.do(err)
+			want := value(g.k.copyOf(text.Code[off:], fn.Entry+off, slot))(g)
 			g.holdRules(symbol, off, slot, want)
 		}
 	}

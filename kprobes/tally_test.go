@@ -9,8 +9,7 @@ func (l *live) tally(probes ...*Probe) *Tally {
 	for _, p := range probes {
 		addrs = append(addrs, p.Addr)
 	}
-	t, err := l.k.NewTally(addrs...)
-	l.do(err)
+	t := value(l.k.NewTally(addrs...))(l)
 	for i := range l.m.CPUs() {
 		l.m.CPU(i).ObserveCode(t, t.Spans(), false)
 	}

@@ -24,8 +24,7 @@ func TestHitsInSystemCalls(t *testing.T) {
 func countUserHits(t *testing.T, w *crowd) {
 	before := w.sum("handler_hits")
 	want := w.call("bench_target", 5, 77)
-	p, err := w.k.Add(w.Call, Spec{Symbol: "bench_target", Handler: "handler_count"})
-	w.do(err)
+	p := value(w.k.Add(w.Call, Spec{Symbol: "bench_target", Handler: "handler_count"}))(w)
 	var tasks []uint64
 	for i := range w.cpus {
 		task, err := w.smp.SpawnUser(w.Call, smp.Thread{
@@ -69,12 +68,9 @@ func (w *crowd) userOver(v uint64) {
 func (w *crowd) exitCode(task uint64) int32 {
 	w.t.Helper()
 	w.do(w.smp.Join(w.Call, task))
-	st, err := w.m.Image().Struct("task_struct")
-	w.do(err)
-	f, err := st.Field("exit_code")
-	w.do(err)
-	v, err := w.m.Load(task+uint64(f.Offset), int(f.Size))
-	w.do(err)
+	st := value(w.m.Image().Struct("task_struct"))(w)
+	f := value(st.Field("exit_code"))(w)
+	v := value(w.m.Load(task+uint64(f.Offset), int(f.Size)))(w)
 	return int32(v)
 }
 

@@ -39,8 +39,7 @@ func eachUser(t *testing.T, cpus int, body func(u *users)) {
 		}
 		t.Run(name, func(t *testing.T) {
 			bootMany(t, name, cpus, Default(), func(w *crowd) {
-				f, err := w.smp.Program()
-				w.do(err)
+				f := value(w.smp.Program())(w)
 				body(&users{w, f})
 			})
 		})
@@ -69,8 +68,7 @@ func (u *users) runs(fn string, arg uint64) int32 {
 func (u *users) probe(s UserSpec) *UserProbe {
 	u.t.Helper()
 	s.File = u.f
-	p, err := u.k.AddUser(u.Call, s)
-	u.do(err)
+	p := value(u.k.AddUser(u.Call, s))(u)
 	if p != nil {
 		u.do(u.k.InsertEverywhere(u.Call, p))
 	}
@@ -87,8 +85,7 @@ func (u *users) unprobe(ps ...*UserProbe) {
 // word reads a variable of the kernel that is as wide as an address.
 func (u *users) word(symbol string) uint64 {
 	u.t.Helper()
-	v, err := u.m.Load(u.addr(symbol), u.m.Image().Bits/8)
-	u.do(err)
+	v := value(u.m.Load(u.addr(symbol), u.m.Image().Bits/8))(u)
 	return v
 }
 
@@ -201,8 +198,7 @@ func (u *users) instructions(symbol string) (offsets []uint64) {
 	u.t.Helper()
 	fn, _ := u.m.Image().Func(symbol)
 	size := fn.Size
-	code, err := u.m.ReadBytes(u.linked(fn.Entry), int(size))
-	u.do(err)
+	code := value(u.m.ReadBytes(u.linked(fn.Entry), int(size)))(u)
 	disasm := KitOf(u.m.Image()).ISA.Disasm
 	for off := uint64(0); off < size; {
 		offsets = append(offsets, off)
@@ -225,8 +221,7 @@ func TestUserProbeOnEveryInstruction(t *testing.T) {
 		var ps []*UserProbe
 		for _, fn := range []string{"user_leaf", "user_mix"} {
 			for _, off := range u.instructions(fn) {
-				p, err := u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: fn, Offset: off, Handler: "user_probe_pre"})
-				u.do(err)
+				p := value(u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: fn, Offset: off, Handler: "user_probe_pre"}))(u)
 				if err := u.k.InsertEverywhere(u.Call, p); err != nil {
 					u.t.Errorf("%s+%#x: %v", fn, off, err)
 				}
@@ -256,8 +251,7 @@ func TestUserProbeAndCopies(t *testing.T) {
 		u.do(u.smp.Touch(u.Call, s, text, true))
 		other, so := u.start(0, "user_mixes", 20, false)
 		u.do(u.smp.Touch(u.Call, so, text, false))
-		p, err := u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: "user_mix", Handler: "user_probe_pre"})
-		u.do(err)
+		p := value(u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: "user_mix", Handler: "user_probe_pre"}))(u)
 		m, _ := u.smp.Page(so, text)
 		u.wants("insert into the shared page", u.k.InsertInto(u.Call, p, m), 0)
 		if got := u.exitCode(own); got != want {
@@ -303,8 +297,7 @@ func TestUserProbeSurvivesPaging(t *testing.T) {
 func TestUserReturnProbe(t *testing.T) {
 	eachUser(t, 1, func(u *users) {
 		want := u.runs("user_mixes", 20)
-		tramp, err := u.k.AddTrampoline(u.Call, u.f)
-		u.do(err)
+		tramp := value(u.k.AddTrampoline(u.Call, u.f))(u)
 		u.do(u.k.InsertEverywhere(u.Call, tramp))
 		outer := u.probe(UserSpec{Symbol: "user_mixes", Return: true, MaxActive: 2, Handler: "user_return_empty"})
 		p := u.probe(UserSpec{Symbol: "user_mix", Return: true, MaxActive: 2, Handler: "user_probe_return"})
@@ -381,8 +374,7 @@ func TestUserProbeRefusals(t *testing.T) {
 		for _, off := range u.instructions("user_asks") {
 			at := u.entry("user_asks") + off
 			u.do(u.smp.Touch(u.Call, s, at, false))
-			p, err := u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: "user_asks", Offset: off})
-			u.do(err)
+			p := value(u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: "user_asks", Offset: off}))(u)
 			m, _ := u.smp.Page(s, at)
 			if err := u.k.InsertInto(u.Call, p, m); errors.Is(err, EINVAL) {
 				refused++

@@ -14,15 +14,13 @@ func (l *live) counted() uint64 {
 	if !ok {
 		l.t.Fatal("no symbol kwatch_hits")
 	}
-	v, err := l.m.Load(s.Addr, l.size())
-	l.do(err)
+	v := value(l.m.Load(s.Addr, l.size()))(l)
 	return v
 }
 
 func (l *live) watch(w Watch) int {
 	l.t.Helper()
-	nr, err := l.k.AddWatch(l.Call, w)
-	l.do(err)
+	nr := value(l.k.AddWatch(l.Call, w))(l)
 	return nr
 }
 

@@ -120,14 +120,8 @@ func bootFor(t *testing.T, k kernel, o kprobes.Options, cycles int64, body func(
 // file reads a module of the tests.
 func (r *running) file(name string) *File {
 	r.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", r.k.image, name+".o"))
-	if err != nil {
-		r.Fatal(err)
-	}
-	f, err := Read(name+".o", b)
-	if err != nil {
-		r.Fatal(err)
-	}
+	b := require.Must(os.ReadFile(filepath.Join("testdata", r.k.image, name+".o")))(r)
+	f := require.Must(Read(name+".o", b))(r)
 	return f
 }
 
@@ -144,10 +138,7 @@ func (r *running) load(name, parameters string) *Module {
 // call calls a function of the guest.
 func (r *running) call(name string, args ...uint64) uint64 {
 	r.Helper()
-	v, err := r.InvokeSym(name, args...)
-	if err != nil {
-		r.Fatal(err)
-	}
+	v := require.Must(r.InvokeSym(name, args...))(r)
 	return v
 }
 
@@ -159,10 +150,7 @@ func (r *running) word(name string) uint64 {
 	if !ok {
 		r.Fatalf("no symbol %s", name)
 	}
-	v, err := r.sys.Machine.Load(s.Addr, im.Bits/8)
-	if err != nil {
-		r.Fatal(err)
-	}
+	v := require.Must(r.sys.Machine.Load(s.Addr, im.Bits/8))(r)
 	return v
 }
 
@@ -187,9 +175,7 @@ func TestModuleRuns(t *testing.T) {
 			r.Errorf("%d hits counted twice, %d posts, %d returns: want 6, 3, 3", hits, posts, returns)
 		}
 		r.call("my_probe:tell", 2)
-		if err := r.l.Unload(r.Call, "my_probe"); err != nil {
-			r.Fatal(err)
-		}
+		require.NoError(r, r.l.Unload(r.Call, "my_probe"))
 		text := "planted at work_checksum\ngood day 1 2 8: 19\n6 hits, 3 posts, 3 returns\n"
 		if got := r.sys.Machine.Console(); got != text {
 			r.Errorf("console %q, want %q", got, text)
@@ -218,9 +204,7 @@ func TestLoadAgain(t *testing.T) {
 			if got := r.word("my_probe:hits"); got != 1 {
 				r.Errorf("%d hits, want 1", got)
 			}
-			if err := r.l.Unload(r.Call, "my_probe"); err != nil {
-				r.Fatal(err)
-			}
+			require.NoError(r, r.l.Unload(r.Call, "my_probe"))
 		}
 		if places[0] != places[1] {
 			r.Errorf("its text was at %#x and then at %#x", places[0], places[1])
@@ -233,14 +217,8 @@ func TestProbesInModules(t *testing.T) {
 	each(t, func(r *running) {
 		r.load("my_probe", "")
 		want := r.call("my_probe:module_work", 9)
-		p, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "module_work", Handler: "handler_count"})
-		if err != nil {
-			r.Fatal(err)
-		}
-		own, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "my_probe:module_work", Handler: "my_probe:probe_pre"})
-		if err != nil {
-			r.Fatal(err)
-		}
+		p := require.Must(r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "module_work", Handler: "handler_count"}))(r)
+		own := require.Must(r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "my_probe:module_work", Handler: "my_probe:probe_pre"}))(r)
 		if got := r.call("my_probe:module_work", 9); got != want || r.word("my_probe:hits") != 1 {
 			r.Errorf("the probed function returns %#x, not %#x; %d hits", got, want, r.word("my_probe:hits"))
 		}
@@ -250,9 +228,7 @@ func TestProbesInModules(t *testing.T) {
 		if _, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "my_probe:probe_init", Handler: "handler_count"}); err == nil {
 			r.Error("the init function, which has vanished, can be probed")
 		}
-		if err := r.l.Unload(r.Call, "my_probe"); err != nil {
-			r.Fatal(err)
-		}
+		require.NoError(r, r.l.Unload(r.Call, "my_probe"))
 		if st, err := r.sys.Probes.State(p.Addr); err != nil || st.Mode != kprobes.Gone {
 			r.Errorf("a probe in the module's text is %v, want gone", st.Mode)
 		}
@@ -272,10 +248,7 @@ func TestForbiddenInModule(t *testing.T) {
 	b := require.Must(os.ReadFile(object))(t)
 	for name, refuses := range map[string]bool{"x86_64-2010": false, "x86_64-2020": true} {
 		boot(t, kernel{image: name}, kprobes.Default(), func(r *running) {
-			f, err := Read("quiet.o", b)
-			if err != nil {
-				r.Fatal(err)
-			}
+			f := require.Must(Read("quiet.o", b))(r)
 			for range 2 { // the second time at the same place
 				if _, err := r.l.Load(r.Call, f, ""); err != nil {
 					r.Fatal(err)
@@ -295,9 +268,7 @@ func TestForbiddenInModule(t *testing.T) {
 				if list := r.sys.Probes.Blacklist(); strings.Contains(list, "quiet_work") != refuses {
 					r.Errorf("%s: blacklist\n%s", name, list)
 				}
-				if err := r.l.Unload(r.Call, "quiet"); err != nil {
-					r.Fatal(err)
-				}
+				require.NoError(r, r.l.Unload(r.Call, "quiet"))
 				if strings.Contains(r.sys.Probes.Blacklist(), "quiet_work") {
 					r.Errorf("%s: the blacklist has a function of a module that is gone", name)
 				}
@@ -316,10 +287,7 @@ func TestHandlerLeadsIntoModule(t *testing.T) {
 			boot(t, k, o, func(r *running) {
 				want := r.call("work_divide", 7, 5)
 				r.load("divert", "")
-				p, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "work_divide", Handler: "divert:divert_pre"})
-				if err != nil {
-					r.Fatal(err)
-				}
+				p := require.Must(r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "work_divide", Handler: "divert:divert_pre"}))(r)
 				if got := r.call("work_divide", 7, 5); got != 1075 {
 					r.Errorf("the hit leads to %d, want 1075", got)
 				}
@@ -410,10 +378,7 @@ func TestFunctionTracerKnowsModules(t *testing.T) {
 				want := r.call("work_checksum", 5, 6)
 				r.load("my_probe", "")
 				work := r.call("module_work", 4)
-				p, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "module_work", Handler: "handler_count"})
-				if err != nil {
-					r.Fatal(err)
-				}
+				p := require.Must(r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "module_work", Handler: "handler_count"}))(r)
 				st, err := r.sys.Probes.State(p.Addr)
 				if err != nil || st.Mode != kprobes.Ftrace || r.call("module_work", 4) != work {
 					r.Errorf("%s: %v: the probe is %v, want %v", name, err, st.Mode, kprobes.Ftrace)
@@ -474,13 +439,8 @@ func TestNames(t *testing.T) {
 func TestMemoryComesBack(t *testing.T) {
 	each(t, func(r *running) {
 		place := func() uint64 {
-			at, err := r.sys.Machine.AllocNear(1)
-			if err != nil {
-				r.Fatal(err)
-			}
-			if err := r.sys.Machine.FreeNear(at); err != nil {
-				r.Fatal(err)
-			}
+			at := require.Must(r.sys.Machine.AllocNear(1))(r)
+			require.NoError(r, r.sys.Machine.FreeNear(at))
 			return at
 		}
 		r.load("my_probe", "")
@@ -491,9 +451,7 @@ func TestMemoryComesBack(t *testing.T) {
 		r.load("my_probe", "greeting=aloha")
 		_, err := r.l.Load(r.Call, r.file("user_of"), "no=1")
 		r.wantError(err, "known are none")
-		if err := r.l.UnloadAll(r.Call); err != nil {
-			r.Fatal(err)
-		}
+		require.NoError(r, r.l.UnloadAll(r.Call))
 		if after := place(); after != before {
 			r.Errorf("the lowest free page was %#x and is %#x", before, after)
 		}

@@ -129,6 +129,14 @@ func bindRest(m *sim.Machine) {
 	}
 }
 
+// value returns the value of a call, and has its error reported: v := value(f())(l).
+func value[T any](v T, err error) func(interface{ do(err error) }) T {
+	return func(t interface{ do(err error) }) T {
+		t.do(err)
+		return v
+	}
+}
+
 // do reports an error and goes on: leaving a task half-way would hang the machine.
 func (b *board) do(err error) {
 	b.t.Helper()

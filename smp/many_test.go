@@ -42,8 +42,7 @@ var sizes = []int{1, 2, 4, 16}
 
 func (b *board) call(c Caller, fn string, args ...uint64) uint64 {
 	b.t.Helper()
-	v, err := c.InvokeSym(fn, args...)
-	b.do(err)
+	v := value(c.InvokeSym(fn, args...))(b)
 	return v
 }
 
@@ -51,10 +50,8 @@ func (b *board) call(c Caller, fn string, args ...uint64) uint64 {
 
 func (b *board) percpu(cpu int, name string) uint64 {
 	b.t.Helper()
-	a, err := b.m.PerCPU(cpu, name)
-	b.do(err)
-	v, err := b.m.Load(a, b.word())
-	b.do(err)
+	a := value(b.m.PerCPU(cpu, name))(b)
+	v := value(b.m.Load(a, b.word()))(b)
 	return v
 }
 
@@ -63,8 +60,7 @@ func (b *board) percpu(cpu int, name string) uint64 {
 func (b *board) start(n int, body func(c Caller, i int)) (tasks []uint64) {
 	b.t.Helper()
 	for i := range n {
-		task, err := b.k.Go(b, fmt.Sprintf("t%d", i), func(c Caller) error { body(c, i); return nil })
-		b.do(err)
+		task := value(b.k.Go(b, fmt.Sprintf("t%d", i), func(c Caller) error { body(c, i); return nil }))(b)
 		tasks = append(tasks, task)
 	}
 	return tasks
@@ -94,8 +90,7 @@ func TestOnline(t *testing.T) {
 
 func TestOnline256(t *testing.T) {
 	run(t, plain, Options{CPUs: 256}, func(b *board) {
-		task, err := b.k.GoOn(b, 255, "last", func(c Caller) error { b.say("on %d", c.CPU()); return nil })
-		b.do(err)
+		task := value(b.k.GoOn(b, 255, "last", func(c Caller) error { b.say("on %d", c.CPU()); return nil }))(b)
 		b.do(b.k.Join(b, task))
 		b.expect("on 255")
 	})
@@ -249,8 +244,7 @@ func TestJoinedTasksAreReused(t *testing.T) {
 
 func TestSpawn(t *testing.T) {
 	run(t, plain, Options{CPUs: 2}, func(b *board) {
-		task, err := b.k.Spawn(b, Thread{Name: "guest", CPU: 1, Bound: true, Fn: "loop_counted", Arg: 10})
-		b.do(err)
+		task := value(b.k.Spawn(b, Thread{Name: "guest", CPU: 1, Bound: true, Fn: "loop_counted", Arg: 10}))(b)
 		b.do(b.k.Join(b, task))
 		if n := b.percpu(1, "many_counted"); n != 10 {
 			t.Errorf("counted %d on cpu 1, want 10", n)

@@ -44,8 +44,7 @@ func alone(t *testing.T, name string, n uint64) (want int32) {
 // program is the file of the image's user mode.
 func (b *board) program() *File {
 	b.t.Helper()
-	f, err := b.k.Program()
-	b.do(err)
+	f := value(b.k.Program())(b)
 	return f
 }
 
@@ -92,8 +91,7 @@ func TestProcesses(t *testing.T) {
 				t.Errorf("%s: both tasks write the page %#x", name, p.Page)
 			}
 			for _, m := range []Mapped{p, q} {
-				v, err := b.m.Load(m.Address+data&0xfff, b.m.Image().Bits/8)
-				b.do(err)
+				v := value(b.m.Load(m.Address+data&0xfff, b.m.Image().Bits/8))(b)
 				if v != 53 {
 					t.Errorf("%s: the task's own copy has %d, want 53", name, v)
 				}
@@ -123,8 +121,7 @@ func TestPagesGoAndComeBack(t *testing.T) {
 			if got := b.exit(task); got != want {
 				t.Errorf("%s: result %d, want %d", name, got, want)
 			}
-			v, err := b.m.Load(b.page(s, data).Address+data&0xfff, b.m.Image().Bits/8)
-			b.do(err)
+			v := value(b.m.Load(b.page(s, data).Address+data&0xfff, b.m.Image().Bits/8))(b)
 			if v != 2003 || faults < 6 {
 				t.Errorf("%s: the task counted to %d, with %d pages brought in", name, v, faults)
 			}

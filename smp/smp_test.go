@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // world is a guest without a CPU: memory by address, and tasks as coroutines that switch in
@@ -152,9 +153,7 @@ func (w *world) expect(want ...string) {
 
 func (w *world) do(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 }
 
 func TestThreadsSleepInJiffies(t *testing.T) {

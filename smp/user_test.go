@@ -16,8 +16,7 @@ import (
 // user starts a user task.
 func (b *board) user(s Thread) uint64 {
 	b.t.Helper()
-	task, err := b.k.SpawnUser(b, s)
-	b.do(err)
+	task := value(b.k.SpawnUser(b, s))(b)
 	return task
 }
 
@@ -29,13 +28,10 @@ func onCPU(cpu int, fn string, arg uint64) Thread {
 // exit waits for a task and returns its exit code.
 func (b *board) exit(task uint64) int32 {
 	b.t.Helper()
-	st, err := b.m.Image().Struct("task_struct")
-	b.do(err)
-	f, err := st.Field("exit_code")
-	b.do(err)
+	st := value(b.m.Image().Struct("task_struct"))(b)
+	f := value(st.Field("exit_code"))(b)
 	b.do(b.k.Join(b, task))
-	v, err := b.m.Load(task+uint64(f.Offset), int(f.Size))
-	b.do(err)
+	v := value(b.m.Load(task+uint64(f.Offset), int(f.Size)))(b)
 	return int32(v)
 }
 
