@@ -38,7 +38,7 @@ func Means(s *Set) *Set {
 		}
 		replicates[one] = append(replicates[one], p)
 	}
-	out := &Set{Overrides: s.Overrides}
+	out := &Set{Overrides: s.Overrides, Axes: s.Axes}
 	for _, p := range order {
 		out.addMeans(s, p, replicates[p])
 	}
@@ -50,12 +50,11 @@ func (s *Set) addMeans(of *Set, p Point, replicates []Point) {
 	var metrics []string
 	all := map[string][]Record{}
 	for _, at := range replicates {
-		for _, metric := range of.Metrics(at) {
-			r, _ := of.Get(at, metric)
-			if r.Point = p; all[metric] == nil {
-				metrics = append(metrics, metric)
+		for r := range of.At(at) {
+			if r.Point = p; all[r.Metric] == nil {
+				metrics = append(metrics, r.Metric)
 			}
-			all[metric] = append(all[metric], r)
+			all[r.Metric] = append(all[r.Metric], r)
 		}
 	}
 	for _, metric := range metrics {

@@ -14,6 +14,8 @@ import (
 type Set struct {
 	// Overrides are the settings ("key=value") under which everything in the set was observed.
 	Overrides []string
+	// Axes are the swept keys that have columns of their own.
+	Axes []Axis
 
 	points  []Point // in the order of their first records
 	first   []int32 // first record of each point
@@ -168,14 +170,17 @@ func (s *Set) Get(p Point, metric string) (Record, bool) {
 // Points returns every point once, in the order of its first record.
 func (s *Set) Points() []Point { return slices.Clone(s.points) }
 
-// Metrics returns the metrics of a point's records, in their order.
-func (s *Set) Metrics(p Point) (metrics []string) {
-	if n, known := s.numbers[p]; known {
-		for i := s.first[n]; i >= 0; i = s.after(i) {
-			metrics = append(metrics, s.words[s.kept[i].metric])
+// At goes through the records of a point in order.
+func (s *Set) At(p Point) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		n, known := s.numbers[p]
+		if !known {
+			return
+		}
+		for i := s.first[n]; i >= 0 && yield(s.record(i)); {
+			i = s.after(i)
 		}
 	}
-	return metrics
 }
 
 // Sources returns the distinct sources in the order of their first record.

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -46,10 +47,66 @@ func (p Point) Swept(key string) string {
 	return ""
 }
 
+// Axis is a swept key as a column of its own. In names of points its values stand as they were written.
+type Axis struct {
+	Key, Unit string            // a unit is that of Cells
+	Cells     map[string]string // numbers in the unit, by the texts that names have; texts that are cells already are left out
+}
+
+// ownColumn reports whether records have a swept key in another column.
+func ownColumn(key string) bool {
+	return slices.Contains([]string{"machine", "isa", "seed", "kernel.isa", "kernel.era", "kernel.cpus"}, key)
+}
+
+// AddAxis makes a swept key a column of the set, unless records have it in another one. A key that is a column already
+// only adds its values.
+func (s *Set) AddAxis(a Axis) {
+	i := slices.IndexFunc(s.Axes, func(b Axis) bool { return b.Key == a.Key })
+	switch {
+	case i >= 0:
+		maps.Copy(s.Axes[i].Cells, a.Cells)
+	case !ownColumn(a.Key):
+		a.Cells = maps.Clone(a.Cells)
+		s.Axes = append(s.Axes, a)
+	}
+}
+
+// Head is the title of the column: the key, and its unit in parentheses.
+func (a Axis) Head() string {
+	if a.Unit == "" {
+		return a.Key
+	}
+	return a.Key + " (" + a.Unit + ")"
+}
+
+// ParseAxis reads what Head wrote.
+func ParseAxis(head string) Axis {
+	key, unit, _ := strings.Cut(strings.TrimSuffix(head, ")"), " (")
+	return Axis{Key: key, Unit: unit, Cells: map[string]string{}}
+}
+
+// Cell is the value at a point, "" where the key is not swept.
+func (a Axis) Cell(p Point) string {
+	text := p.Swept(a.Key)
+	if cell, ok := a.Cells[text]; ok {
+		return cell
+	}
+	return text
+}
+
+// Numeric reports whether each value of a column is a number.
+func (s *Set) Numeric(a Axis) bool {
+	return !slices.ContainsFunc(s.points, func(p Point) bool {
+		cell := a.Cell(p)
+		_, err := ParseValue(cell)
+		return err != nil && cell != ""
+	})
+}
+
 // SweptKeys returns the parameters that any point of the set sweeps, in the order of the names.
 func SweptKeys(s *Set) []string {
 	var keys []string
-	for _, p := range s.Points() {
+	for _, p := range s.points {
 		for _, x := range p.Settings() {
 			if !slices.Contains(keys, x.Key) {
 				keys = append(keys, x.Key)

@@ -112,13 +112,13 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 	for _, left := range one.plan.Moved.Left {
 		p.plan.Moved.Left = append(p.plan.Moved.Left, one.plan.Name+": "+left)
 	}
-	p.plan.Seed = one.plan.Seed
+	p.plan.Seed, p.plan.Axes = one.plan.Seed, append(p.plan.Axes, one.plan.Axes...)
 	for _, pt := range one.plan.Points {
 		pt.Name = pt.Experiment + ":" + pt.Name
 		p.plan.Points = append(p.plan.Points, pt)
 	}
-	if len(p.plan.Points) > maxPoints {
-		p.errs.Add(pos, "collect: more than %d points; each replicate of a point counts", maxPoints)
+	if len(p.plan.Points) > mostPoints {
+		p.errs.Add(pos, "collect: more than %d points; each replicate of a point counts", mostPoints)
 	}
 }
 

@@ -13,8 +13,15 @@ import (
 	"kprobesim/targets"
 )
 
-// maxPoints bounds one experiment: points, each as often as it has replicates.
-const maxPoints = 16384
+// mostPoints bounds one experiment: points, each as often as it has replicates. A plan of so many takes all memory of most
+// hosts, so more is a slip of the pen.
+const mostPoints = 10_000_000
+
+// mostReplicates bounds the replicates of a point: the interval of their mean hardly narrows behind a hundred.
+const mostReplicates = 16384
+
+// mostMistakes is the number of mistakes behind which no other combination of a sweep is planned: they would be the same.
+const mostMistakes = 100
 
 // mostCounters bounds the branch predictors of one machine, which the host keeps a byte a counter of.
 const mostCounters = 1 << 30
@@ -77,33 +84,38 @@ func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 	axes := slices.DeleteFunc(readSweep(root, &p.errs), func(a axis) bool {
 		return slices.ContainsFunc(settings, func(s doc.Setting) bool { return slices.Equal(s.Path, a.path) })
 	})
-	combos := combinations(axes, maxPoints)
-	if combos == nil {
-		p.errs.Add(root.Get("sweep").Pos, "sweep: more than %d combinations: sweep fewer values, or part the sweep among files (base = this one), whose points are kept apart",
-			maxPoints)
+	combos := combinations(axes)
+	for _, a := range axes {
+		p.plan.Axes = append(p.plan.Axes, a.column())
 	}
-	p.each(root, combos, machine)
-	if p.runs > maxPoints {
-		p.errs.Add(root.Pos, "more than %d points; each combination of the sweep and each replicate of a point counts: use fewer, or part them among files with this one as base", maxPoints)
+	place := at(root, "sweep")
+	root.Fields = slices.DeleteFunc(root.Fields, func(f doc.Field) bool { return f.Key == "sweep" }) // each combination copies the rest
+	if combos <= mostPoints {
+		p.each(root, axes, combos, machine)
+	}
+	if combos > mostPoints || p.runs > mostPoints {
+		p.errs.Add(place, "more than %d points; each combination of the sweep and each replicate of a point counts: use fewer, or split them among files with this one as base", mostPoints)
 	}
 }
 
 // each plans the points of each combination of the sweep, with the settings of the machine that all of them have.
-func (p *planner) each(root *doc.Node, combos [][]doc.Setting, machine []doc.Setting) {
+func (p *planner) each(root *doc.Node, axes []axis, combos int, machine []doc.Setting) {
 	tell := p.l.Tell
 	if tell == nil {
 		tell = func(string, int, int) {}
 	}
 	name := documentName(root)
-	for i, c := range combos {
-		if p.runs > maxPoints {
+	for i := range combos {
+		if p.runs > mostPoints || len(p.errs) > mostMistakes {
 			break
 		}
-		tell(name, i, len(combos))
-		one := root.Clone()
-		p.point(one, c, append(slices.Clone(machine), p.apply(one, p.together(root, c, 0))...))
+		tell(name, i, combos)
+		one, c := root.Clone(), combination(axes, i)
+		if settings, possible := p.combine(one, c); possible {
+			p.point(one, c, append(slices.Clone(machine), p.apply(one, settings)...))
+		}
 	}
-	tell(name, len(combos), len(combos))
+	tell(name, combos, combos)
 }
 
 // apply puts settings into the document and returns those that are for the machine description.
@@ -192,7 +204,7 @@ func (p *planner) machine(name, base string, settings []doc.Setting) (*machines.
 // points plans the points of a kernel and a workload.
 func (p *planner) points(root *doc.Node, pt schema.Point, e *schema.Experiment, c, machine []doc.Setting) {
 	for i, probe := range e.Probes {
-		if p.runs > maxPoints {
+		if p.runs > mostPoints {
 			return
 		}
 		one := pt
@@ -209,7 +221,7 @@ func (p *planner) replicate(pt schema.Point, e *schema.Experiment) {
 	if e.Replicate >= 0 {
 		n = 1
 	}
-	if p.runs += n; p.runs > maxPoints {
+	if p.runs += n; p.runs > mostPoints {
 		return // an error is reported when all are counted
 	}
 	for i := range n {

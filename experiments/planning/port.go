@@ -143,17 +143,28 @@ func (p *planner) portMode(pt *doc.Node, was, is string) {
 	m.Is, m.Points = is, append(m.Points, pt.Find("name").Text)
 }
 
-// portSweep leaves out values of a sweep: more CPUs than the target's board has places for, ways of changing text that
-// its kernels do not have, and functions of others. A sweep of which nothing would be left stays as it is, and its points
-// say why they cannot run.
+// portSweep leaves out values of a sweep that a target cannot have. A sweep of which nothing would be left stays as it is,
+// and its points say why they cannot run.
 func (p *planner) portSweep(root *doc.Node, t *targets.Target) {
-	if space, err := t.Board.Space(t.ISA); err == nil && space.CPUs > 0 {
-		p.portAxis(root, "kernel", "cpus", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n <= space.CPUs })
+	for _, key := range [][2]string{{"kernel", "cpus"}, {"kernel", "patching"}, {"workload", "target"}} {
+		p.portAxis(root, key[0], key[1], func(v string) bool { return hasValue(t, strings.Join(key[:], "."), v) })
 	}
-	if o := t.Probes.Optimizer; o != nil {
-		p.portAxis(root, "kernel", "patching", func(v string) bool { return slices.Contains(o.Patchings, v) })
+}
+
+// hasValue tells whether a target can have a value of a key: as many CPUs as its board has places for, ways of changing text
+// that its kernels have, and functions that are not of other instruction sets alone.
+func hasValue(t *targets.Target, key, v string) bool {
+	switch key {
+	case "kernel.cpus":
+		space, err := t.Board.Space(t.ISA)
+		n, bad := strconv.Atoi(v)
+		return err != nil || bad != nil || space.CPUs <= 0 || n <= space.CPUs
+	case "kernel.patching":
+		return t.Probes.Optimizer == nil || slices.Contains(t.Probes.Optimizer.Patchings, v)
+	case "workload.target":
+		return hasFunction(t, v)
 	}
-	p.portAxis(root, "workload", "target", func(v string) bool { return hasFunction(t, v) })
+	return true
 }
 
 // swept returns the list of the values that a sweep of root has for a key of a table, nil for none.

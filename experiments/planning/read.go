@@ -17,8 +17,8 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 		Kind:       doc.Opt(r, "kind", schema.KindOverhead, doc.OneOf(Kinds()...)),
 		Machine:    doc.Need(r, "machine", doc.Text),
 		Seed:       uint64(doc.Opt(r, "seed", 0, doc.Int(0, math.MaxInt64))),
-		Replicates: int(doc.Opt(r, "replicates", 1, doc.Int(1, maxPoints))),
-		Replicate:  int(doc.Opt(r, "replicate", -1, doc.Int(0, maxPoints-1))),
+		Replicates: int(doc.Opt(r, "replicates", 1, doc.Int(1, mostReplicates))),
+		Replicate:  int(doc.Opt(r, "replicate", -1, doc.Int(0, mostReplicates-1))),
 		Budget:     doc.Opt(r, "budget", defaultBudget, doc.Time().Whole(false, 1, 3600e6)),
 	}
 	k := kindNamed(e.Kind)

@@ -152,22 +152,22 @@ func valueText(n *doc.Node) string {
 	return strings.Join(parts, " ")
 }
 
-// combinations returns the cross product of the axes in the order of the file, the last axis moving
-// fastest. Without axes there is one empty combination. It returns nil when there would be more
-// than limit.
-func combinations(axes []axis, limit int) [][]doc.Setting {
-	out := [][]doc.Setting{nil}
+// combinations is the number of combinations of the axes, 1 without any, and mostPoints+1 for more than mostPoints.
+func combinations(axes []axis) int {
+	n := 1
 	for _, a := range axes {
-		if len(out)*len(a.values) > limit {
-			return nil
-		}
-		var next [][]doc.Setting
-		for _, c := range out {
-			for _, v := range a.values {
-				next = append(next, append(slices.Clone(c), doc.Setting{Path: a.path, Value: v}))
-			}
-		}
-		out = next
+		n = min(n*len(a.values), mostPoints+1) // a file has not so many values that this product could overflow
+	}
+	return n
+}
+
+// combination returns number i of the combinations, in the order of the file, the last axis moving fastest.
+func combination(axes []axis, i int) []doc.Setting {
+	out := make([]doc.Setting, len(axes))
+	for k := len(axes) - 1; k >= 0; k-- {
+		n := len(axes[k].values)
+		out[k] = doc.Setting{Path: axes[k].path, Value: axes[k].values[i%n]}
+		i /= n
 	}
 	return out
 }

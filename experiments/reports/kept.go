@@ -83,7 +83,7 @@ func (k *Kept) tabulate() *tables.Table {
 	case !known:
 		return tables.Tabulate(k.Means, append(tables.SweepColumns(k.Means), everyMetric(k.Means)...))
 	case k.About.Kind == schema.KindOverhead:
-		return tables.Tabulate(k.Means, tables.OverheadColumns(phasesOf(k.Means)))
+		return tables.Tabulate(k.Means, tables.OverheadColumns(k.Means, phasesOf(k.Means)))
 	}
 	return sweepTable(k.Means, kind)
 }

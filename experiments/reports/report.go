@@ -38,6 +38,9 @@ type Report struct {
 // differences behind them. A point whose numbers make no record counts as failed.
 func New(p *schema.Plan, outcomes []running.Outcome) *Report {
 	r := &Report{Plan: p, Set: &results.Set{Overrides: slices.Clone(p.Overrides)}, Outcomes: slices.Clone(outcomes)}
+	for _, a := range p.Axes {
+		r.Set.AddAxis(a)
+	}
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
 		if o.Err != nil {

@@ -24,7 +24,7 @@ func sweepTable(s *results.Set, p presentation) *tables.Table {
 func (r *Report) Table() *tables.Table {
 	var t *tables.Table
 	if r.Plan.Kind == schema.KindOverhead {
-		t = tables.Tabulate(r.Means, tables.OverheadColumns(phasesOf(r.Means)))
+		t = tables.Tabulate(r.Means, tables.OverheadColumns(r.Means, phasesOf(r.Means)))
 	} else {
 		p, _ := presentationOf(r.Plan.Kind)
 		t = sweepTable(r.Means, p)

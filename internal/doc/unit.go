@@ -135,6 +135,9 @@ func (d Dimension) Whole(bare bool, lo, hi int64) func(*Node) (int64, error) {
 	}
 }
 
+// Dimensions lists all dimensions. No two have a unit in common.
+func Dimensions() []Dimension { return []Dimension{Frequency(), Size(), Time(), Share(), Cycles()} }
+
 // write returns a number of base units in the largest unit that it is a whole number of.
 func (d Dimension) write(v int64) string {
 	best, unit := new(big.Rat).SetInt64(v), d.Units[0].Name

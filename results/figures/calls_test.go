@@ -64,7 +64,7 @@ func TestCallCurves(t *testing.T) {
 	if results.CallMetric(500) != "cycles_call_p50" || results.CallMetric(999) != "cycles_call_p99.9" {
 		t.Errorf("metrics %s, %s", results.CallMetric(500), results.CallMetric(999))
 	}
-	text := tables.Tabulate(set, tables.OverheadColumns(nil)).Text()
+	text := tables.Tabulate(set, tables.OverheadColumns(set, nil)).Text()
 	if !strings.Contains(text, "call p50") || !strings.Contains(text, "longest") {
 		t.Errorf("table:\n%s", text)
 	}

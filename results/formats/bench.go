@@ -1,8 +1,10 @@
 package formats
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -81,50 +83,55 @@ func betterOf(unit string) string {
 // the metrics are left out.
 func BenchText(s *results.Set, opt BenchOptions) []byte {
 	var b bytes.Buffer
+	_ = WriteBench(&b, s, opt) // a buffer takes everything
+	return b.Bytes()
+}
+
+// WriteBench writes what BenchText returns.
+func WriteBench(w io.Writer, s *results.Set, opt BenchOptions) error {
+	b := bufio.NewWriter(w) // Flush has the error
 	assume := " assume=exact"
 	if s.Replicated() {
 		assume = ""
 	}
+	units := unitsOf(s, opt.Metrics)
 	for _, m := range opt.Metrics {
 		better := ""
 		if m.Better != "" {
 			better = " better=" + m.Better
 		}
-		for _, unit := range unitsOf(s, m) {
+		for _, unit := range units[m.Metric] {
 			if better+assume != "" {
-				fmt.Fprintf(&b, "Unit %s%s%s\n", unit, better, assume)
+				fmt.Fprintf(b, "Unit %s%s%s\n", unit, better, assume)
 			}
 		}
 	}
-	var config results.Point
+	var config string
 	for _, p := range s.Points() {
 		values := benchValues(s, p, opt.Metrics)
 		if values == "" {
 			continue
 		}
-		if c := configOf(p); c != config {
+		if c := configOf(s, p); c != config {
 			config = c
-			writeConfig(&b, c, s.Overrides)
+			b.WriteString(c)
 		}
-		fmt.Fprintf(&b, "Benchmark%s/probe=%s %d%s\n", opt.Name, benchWord(p.Probe), hits(s, p), values)
+		fmt.Fprintf(b, "Benchmark%s/probe=%s %d%s\n", opt.Name, benchWord(p.Probe), hits(s, p), values)
 	}
-	return b.Bytes()
+	return b.Flush()
 }
 
-// configOf drops what the benchmark line itself says.
-func configOf(p results.Point) results.Point {
-	p.Probe, p.Replicate = "", 0
-	return p
-}
-
-// writeConfig writes the settings under a key of their own, when there are any.
-func writeConfig(b *bytes.Buffer, p results.Point, overrides []string) {
-	fmt.Fprintf(b, "\nexperiment: %s\nmachine: %s\nisa: %s\nera: %s\ncpus: %d\nseed: %d\n",
-		p.Experiment, p.Machine, p.ISA, p.Era, p.CPUs, p.Seed)
-	if len(overrides) > 0 {
-		fmt.Fprintf(b, "set: %s\n", packOverrides(overrides))
+// configOf are the configuration lines of a point: what its name does not say, the swept keys, and the settings under a key
+// of their own. Keys of the format have no capitals.
+func configOf(s *results.Set, p results.Point) string {
+	text := fmt.Sprintf("\nexperiment: %s\nmachine: %s\nisa: %s\nera: %s\ncpus: %d\nseed: %d\n", p.Experiment, p.Machine, p.ISA, p.Era, p.CPUs, p.Seed)
+	for _, a := range s.Axes {
+		text += strings.TrimSpace(fmt.Sprintf("%s: %s %s", strings.ToLower(a.Key), a.Cell(p), a.Unit)) + "\n"
 	}
-	b.WriteString("\n")
+	if len(s.Overrides) > 0 {
+		text += fmt.Sprintf("set: %s\n", packOverrides(s.Overrides))
+	}
+	return text + "\n"
 }
 
 func benchValues(s *results.Set, p results.Point, metrics []BenchMetric) string {
@@ -146,11 +153,16 @@ func unitAt(s *results.Set, p results.Point, m BenchMetric) string {
 	return m.Unit + "-some-missed"
 }
 
-// unitsOf are the units that a metric has in a set.
-func unitsOf(s *results.Set, m BenchMetric) (units []string) {
+// unitsOf are the units that each metric has in a set.
+func unitsOf(s *results.Set, metrics []BenchMetric) map[string][]string {
+	units := map[string][]string{}
 	for r := range s.All() {
-		if unit := unitAt(s, r.Point, m); r.Metric == m.Metric && !slices.Contains(units, unit) {
-			units = append(units, unit)
+		i := slices.IndexFunc(metrics, func(m BenchMetric) bool { return m.Metric == r.Metric })
+		if i < 0 {
+			continue
+		}
+		if unit := unitAt(s, r.Point, metrics[i]); !slices.Contains(units[r.Metric], unit) {
+			units[r.Metric] = append(units[r.Metric], unit)
 		}
 	}
 	return units

@@ -126,3 +126,39 @@ func TestOverrides(t *testing.T) {
 		t.Errorf("no settings in\n%s", bench)
 	}
 }
+
+// TestSweptColumns wants swept keys as typed columns of CSV, JSON and the benchmark format, and back again.
+func TestSweptColumns(t *testing.T) {
+	s := &results.Set{Overrides: []string{"a=1"}}
+	s.AddAxis(results.Axis{Key: "kernel.memory", Unit: "B", Cells: map[string]string{"16 MiB": "16777216", "1 GiB": "1073741824"}})
+	s.AddAxis(results.Axis{Key: "workload.target"})
+	s.AddAxis(results.Axis{Key: "kernel.cpus"}) // has a column
+	for i, name := range []string{"k/kernel.memory=16 MiB/workload.target=work", "k/kernel.memory=1 GiB/workload.target=bench", "k-b"} {
+		at := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Replicate: i, Probe: name}
+		require.NoError(t, s.Add(results.Record{Point: at, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "5"), Role: results.Simulated}))
+	}
+	csv := CSV(s)
+	for _, want := range []string{",role,kernel.memory (B),workload.target,set\n", ",simulated,1073741824,bench,a=1\n", ",simulated,,,a=1\n"} {
+		if !strings.Contains(string(csv), want) {
+			t.Errorf("no %q in\n%s", want, csv)
+		}
+	}
+	again, err := ReadCSV("x", bytes.NewReader(csv))
+	require.NoError(t, err)
+	if !bytes.Equal(CSV(again), csv) {
+		t.Errorf("read back\n%s", CSV(again))
+	}
+	if _, err := ReadCSV("x", strings.NewReader(strings.Replace(string(csv), ",,,a=1", ",7,,a=1", 1))); err != nil {
+		t.Errorf("a cell of its own: %v", err)
+	}
+	json, err := JSON(s, About{Name: "e"})
+	require.NoError(t, err)
+	_, back, err := ReadJSON("x", json)
+	require.NoError(t, err)
+	if !bytes.Equal(CSV(back), csv) || !strings.Contains(string(json), `"kernel.memory": 16777216`) {
+		t.Errorf("from\n%s\ncame\n%s", json, CSV(back))
+	}
+	if bench := string(BenchText(s, OverheadBench())); !strings.Contains(bench, "\nkernel.memory: 1073741824 B\nworkload.target: bench\n") {
+		t.Errorf("no columns in\n%s", bench)
+	}
+}

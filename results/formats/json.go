@@ -1,11 +1,13 @@
 package formats
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"kprobesim/results"
 )
@@ -22,10 +24,21 @@ type About struct {
 
 // jsonFile is the form on disk: the records of a set grouped by point, in the order of the set.
 type jsonFile struct {
+	jsonHead
+	Points []jsonPoint `json:"points"`
+}
+
+type jsonHead struct {
 	Format int `json:"format"`
 	About
-	Overrides []string    `json:"overrides"`
-	Points    []jsonPoint `json:"points"`
+	Overrides []string   `json:"overrides"`
+	Axes      []jsonAxis `json:"axes,omitempty"`
+}
+
+// jsonAxis is a swept key and the unit of its values.
+type jsonAxis struct {
+	Key  string `json:"key"`
+	Unit string `json:"unit,omitempty"`
 }
 
 // PlaceJSON names a point within an experiment, as programs read it. The seed is a string because JSON numbers
@@ -49,7 +62,8 @@ func PlaceOf(p results.Point) PlaceJSON {
 type jsonPoint struct {
 	Experiment string `json:"experiment"`
 	PlaceJSON
-	Values []jsonValue `json:"values"`
+	Swept  map[string]any `json:"swept,omitempty"` // values of the axes
+	Values []jsonValue    `json:"values"`
 }
 
 // jsonValue is one observation. The number has the digits of the CSV form.
@@ -61,35 +75,81 @@ type jsonValue struct {
 	Source string       `json:"source,omitempty"`
 }
 
-// JSON returns the records of the CSV form as one JSON document, with the sources of published values and with
-// what the set is of.
+// JSON returns the records of the CSV form as WriteJSON writes them.
 func JSON(s *results.Set, about About) ([]byte, error) {
-	file := jsonFile{Format: jsonFormat, About: about, Overrides: append([]string{}, s.Overrides...), Points: []jsonPoint{}}
-	place := map[results.Point]int{}
-	for r := range s.All() {
-		i, seen := place[r.Point]
-		if !seen {
-			i = len(file.Points)
-			place[r.Point] = i
-			file.Points = append(file.Points, jsonPoint{r.Point.Experiment, PlaceOf(r.Point), nil})
-		}
-		v := jsonValue{r.Metric, r.Unit, json.Number(r.Value.String()), r.Role, r.Source}
-		file.Points[i].Values = append(file.Points[i].Values, v)
-	}
 	var b bytes.Buffer
+	err := WriteJSON(&b, s, about)
+	return b.Bytes(), err
+}
+
+// WriteJSON writes the records of the CSV form as one JSON document, with the sources of published values and with
+// what the set is of. Points are encoded one by one, as all of them would take too much memory.
+func WriteJSON(w io.Writer, s *results.Set, about About) error {
+	b := bufio.NewWriter(w)
+	head := jsonHead{Format: jsonFormat, About: about, Overrides: append([]string{}, s.Overrides...)}
+	numeric := map[string]bool{}
+	for _, a := range s.Axes {
+		head.Axes = append(head.Axes, jsonAxis{a.Key, a.Unit})
+		numeric[a.Key] = s.Numeric(a)
+	}
+	text, err := indented(head, "")
+	if err != nil {
+		return err
+	}
+	b.WriteString(strings.TrimSuffix(text, "\n}") + ",\n \"points\": [") // Flush has the error
+	end := "]\n}\n"
+	for i, p := range s.Points() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if text, err = indented(pointJSON(s, p, numeric), "  "); err != nil {
+			return err
+		}
+		b.WriteString("\n  " + text)
+		end = "\n ]\n}\n"
+	}
+	b.WriteString(end)
+	return b.Flush()
+}
+
+// indented encodes a value as one of a larger document, with texts as they are.
+func indented(v any, prefix string) (string, error) {
+	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	if err := enc.Encode(file); err != nil {
-		return nil, fmt.Errorf("results in JSON: %w", err)
+	enc.SetIndent(prefix, " ")
+	if err := enc.Encode(v); err != nil {
+		return "", fmt.Errorf("results in JSON: %w", err)
 	}
-	return b.Bytes(), nil
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// pointJSON is a point with its records. Values of axes that are numbers everywhere are numbers.
+func pointJSON(s *results.Set, p results.Point, numeric map[string]bool) jsonPoint {
+	out := jsonPoint{Experiment: p.Experiment, PlaceJSON: PlaceOf(p)}
+	for _, a := range s.Axes {
+		cell := a.Cell(p)
+		if cell == "" {
+			continue
+		}
+		if out.Swept == nil {
+			out.Swept = map[string]any{}
+		}
+		if out.Swept[a.Key] = cell; numeric[a.Key] {
+			out.Swept[a.Key] = json.Number(cell)
+		}
+	}
+	for r := range s.At(p) {
+		out.Values = append(out.Values, jsonValue{r.Metric, r.Unit, json.Number(r.Value.String()), r.Role, r.Source})
+	}
+	return out
 }
 
 // ReadJSON reads what JSON wrote and refuses unknown keys and other formats. The name stands in errors.
 func ReadJSON(name string, b []byte) (About, *results.Set, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
+	dec.UseNumber()
 	var file jsonFile
 	if err := dec.Decode(&file); err != nil {
 		return About{}, nil, fmt.Errorf("%s: %w", name, err)
@@ -102,6 +162,9 @@ func ReadJSON(name string, b []byte) (About, *results.Set, error) {
 			file.Format, jsonFormat)
 	}
 	set := &results.Set{Overrides: file.Overrides}
+	for _, a := range file.Axes {
+		set.Axes = append(set.Axes, results.Axis{Key: a.Key, Unit: a.Unit, Cells: map[string]string{}})
+	}
 	for i, p := range file.Points {
 		if err := p.addTo(set); err != nil {
 			return About{}, nil, fmt.Errorf("%s: point %d: %w", name, i, err)
@@ -115,6 +178,11 @@ func (p jsonPoint) addTo(s *results.Set) error {
 	at := results.Point{
 		Experiment: p.Experiment, Machine: p.Machine, ISA: p.ISA, Era: p.Era, CPUs: p.CPUs, Seed: p.Seed, Replicate: p.Replicate,
 		Probe: p.Probe,
+	}
+	for _, a := range s.Axes {
+		if text, cell := at.Swept(a.Key), p.Swept[a.Key]; cell != nil && fmt.Sprint(cell) != text {
+			a.Cells[text] = fmt.Sprint(cell)
+		}
 	}
 	for _, v := range p.Values {
 		value, err := results.ParseValue(v.Value.String())

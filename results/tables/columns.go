@@ -80,20 +80,19 @@ func probeColumn() ColumnSpec {
 	return ColumnSpec{Title: "probe", Key: func(p results.Point) string { return p.Probe }}
 }
 
-// OverheadColumns declares the table of the overhead of probe hits: cycles and microseconds, the
+// OverheadColumns declares the table of the overhead of probe hits: what tells the points apart, cycles and microseconds, the
 // published figure, the error, fitted or predicted, instructions, cycles by phase in the given order
 // (a phase that is zero or absent for every probe is left out), and the first, cold hit.
-func OverheadColumns(phases []string) []ColumnSpec {
-	specs := []ColumnSpec{
-		probeColumn(),
+func OverheadColumns(s *results.Set, phases []string) []ColumnSpec {
+	specs := append(SweepColumns(s), []ColumnSpec{
 		{Title: "cycles\nper hit", Metric: results.MetricCycles, Decimals: 1, Interval: true},
 		{Title: "us\nper hit", Metric: results.MetricMicros, Decimals: 3},
-		{Title: "published\nus", Metric: results.MetricPublished, Decimals: -1},
-		{Title: "error\n%", Metric: results.MetricError, Decimals: 1, Signed: true},
+		{Title: "published\nus", Metric: results.MetricPublished, Decimals: -1, Beside: results.MetricPublished},
+		{Title: "error\n%", Metric: results.MetricError, Decimals: 1, Signed: true, Beside: results.MetricPublished},
 		{Title: "unex-\nplained %", Metric: results.MetricUnexplained, Decimals: 1, Signed: true, DropZero: true},
 		{Title: "role", RoleOf: results.MetricMicros},
 		{Title: "instrs\nper hit", Metric: results.MetricInstructions, Decimals: 1},
-	}
+	}...)
 	for _, phase := range phases {
 		specs = append(specs, ColumnSpec{
 			Title: phase + "\ncycles", Metric: results.PhaseMetric(phase), Decimals: 1, DropZero: true,

@@ -18,7 +18,7 @@ func TestTables(t *testing.T) {
 	tables := []*Table{overheadTable(t)}
 	for _, s := range []*results.Set{resultstest.Counted(t), resultstest.SweepSet(t), results.Means(resultstest.Replicated(t))} {
 		for _, columns := range [][]ColumnSpec{
-			append(SweepColumns(s), ColumnSpec{Title: "n", Metric: "n", Decimals: 1}), OverheadColumns([]string{"step"}),
+			append(SweepColumns(s), ColumnSpec{Title: "n", Metric: "n", Decimals: 1}), OverheadColumns(s, []string{"step"}),
 			append(PublishedColumns(true), ColumnSpec{Title: "cycles", Metric: results.MetricCycles, Decimals: 1, Interval: true}),
 		} {
 			table := Tabulate(s, columns)

@@ -18,7 +18,7 @@ func overheadTable(t *testing.T) *Table {
 	p := set.Points()[0]
 	p.Probe = "j" // published alone
 	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.10"), Role: results.Measured}))
-	table := Tabulate(set, OverheadColumns(resultstest.SamplePhases()))
+	table := Tabulate(set, OverheadColumns(set, resultstest.SamplePhases()))
 	table.Title = "Overhead of a probe hit: xeon-e5410, x86_64, era 2010, 1 CPU"
 	table.Notes = []string{"published: Documentation/kprobes.txt, 2010", "fitted on k and b"}
 	return table
@@ -59,7 +59,7 @@ func TestTableWidths(t *testing.T) {
 // a line says what. A table of points with one hit a call has none of it.
 func TestCountsAreShown(t *testing.T) {
 	set := resultstest.Counted(t)
-	text := Tabulate(set, OverheadColumns([]string{"step"})).Text()
+	text := Tabulate(set, OverheadColumns(set, []string{"step"})).Text()
 	for _, want := range []string{
 		"missed   missed\n", "calls  hits    hits  returns\n", "  100.0 ", "  101.0 ", "  60.0* ", " 20.0 ", "  70.0* ",
 		"10   130       0      120\n", "10     0       0        0\n",
@@ -72,7 +72,7 @@ func TestCountsAreShown(t *testing.T) {
 	if strings.Contains(text, "20.0*") || strings.Contains(text, "101.0*") {
 		t.Errorf("too much is marked:\n%s", text)
 	}
-	if plain := Tabulate(resultstest.Sample(t), OverheadColumns(nil)).Text(); strings.Contains(plain, "missed") || strings.Contains(plain, "calls") {
+	if plain := Tabulate(resultstest.Sample(t), OverheadColumns(resultstest.Sample(t), nil)).Text(); strings.Contains(plain, "missed") || strings.Contains(plain, "calls") {
 		t.Errorf("nothing was missed in\n%s", plain)
 	}
 }
@@ -103,7 +103,7 @@ func TestOwnMissed(t *testing.T) {
 // TestOverheadHasCalls: the table of hits has the distribution of calls, where points have one.
 func TestOverheadHasCalls(t *testing.T) {
 	have := map[string]bool{}
-	for _, c := range OverheadColumns(nil) {
+	for _, c := range OverheadColumns(&results.Set{}, nil) {
 		have[c.Metric] = true
 	}
 	for _, share := range []int{500, 900, 990, 1000} {
