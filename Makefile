@@ -6,7 +6,7 @@ GO        ?= go
 TOOL      := $(GO) tool -modfile=tools.mod
 # Packages that start goroutines: the race detector runs on these.
 # The longest first, so that no CPU waits for it in the end.
-RACE      := ./cmd/... ./experiments/... ./races
+RACE      := ./cmd/... ./experiments/... ./races ./gdb/...
 # Of these packages some tests alone start goroutines.
 RACEFEW   := ./distro/measuring ./cpus/x86 ./cpus/ppc64 ./cpus/arm ./workloads ./results/outdir ./internal/hostcode
 RACETESTS := ^(TestWorkloads|TestDecodesInParallel|TestModulesCompile|TestWritersTakeTurns|TestCall|TestStruckCodeOfTheHost)$$

@@ -365,6 +365,8 @@ type ISA struct {
 	Tables func(m *mmu.Memory, at uint64, maps []mmu.Mapping) (root uint64, err error)
 	// New makes a CPU. The configuration must have passed Check.
 	New func(n int, cfg *Config, bus Bus) CPU
+	// GDB describes the registers to gdb.
+	GDB GDB
 	// Disasm prints one instruction; name resolves an address to a symbol and its start.
 	Disasm func(code []byte, pc uint64, name func(uint64) (string, uint64)) (text string, n int)
 }
@@ -506,8 +508,14 @@ type Probe interface {
 	// after those near them. The other instructions run as fast as without an observer, unless o is to
 	// have all of them. Steps returns before it enters a span.
 	ObserveCode(o Observer, spans [][2]uint64, all bool)
-	// Break, called by an observer, makes Run or Steps return behind the instruction that was observed.
+	// Break, called by an observer or a debugger, makes Run or Steps return behind the instruction that was observed.
 	Break()
+	// Debug has d told of stops in place of those before; nil ends that. Timing does not change.
+	Debug(d Debugger, stops Stops)
+	// Completed is the number of instructions so far.
+	Completed() uint64
+	// Counted is a copy of the counters that books nothing, so a debugger may ask for it at any time.
+	Counted() Counters
 	// Boot puts the CPU into the state in which the image's entry is reached.
 	Boot(entry, stack uint64, args ...uint64)
 	// SwitchExceptionStack says that the code from here on is in the middle of other exceptions than the code
@@ -543,6 +551,25 @@ type Register struct {
 // Observer is told of every instruction.
 type Observer interface {
 	Step(s *Step)
+}
+
+// Debugger is told of places where a CPU can stand still. The machine waits as long as a call takes. Its state may be
+// read meanwhile.
+type Debugger interface {
+	// Before comes before an instruction of Stops is executed, and before others near it.
+	Before(cpu int)
+	// Accessed comes within an instruction that reads or writes n bytes near Stops.Data.
+	Accessed(cpu int, va uint64, n int, write bool)
+	// Reached comes between two blocks of instructions, at Stops.At and behind it.
+	Reached(cpu int)
+}
+
+// Stops says what a Debugger is told of.
+type Stops struct {
+	All  bool        // every instruction
+	Code []uint64    // addresses of instructions; others near them are told of too
+	Data [][2]uint64 // virtual addresses, ends excluded
+	At   clock.Ticks // a time from which on Reached comes
 }
 
 // Stalls are the parts of an instruction's cost that are not its own.

@@ -29,6 +29,9 @@ type Config struct {
 	// Halt, when not nil, is asked between turns, some times in a second of the host. Its error ends the run. It decides
 	// whether a run comes to its end, and nothing of one that does.
 	Halt func() error
+	// Attach, when not nil, is given the machine by Run, before the first instruction. What it returns is called when the
+	// run has ended, with its error.
+	Attach func(m *Machine) (end func(error))
 	// Zeroed, when not nil, makes the RAM: so many bytes that are all zero. Nil takes them from the heap.
 	Zeroed func(size int) []byte
 }

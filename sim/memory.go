@@ -135,6 +135,15 @@ func (m *Machine) ReadString(va uint64) (string, error) {
 	return "", fmt.Errorf("string at %#x has no end within 4096 bytes", va)
 }
 
+// WritePhysical copies b into memory at a physical address, as WriteBytes does. It fails outside of RAM.
+func (m *Machine) WritePhysical(pa uint64, b []byte) error {
+	if !m.mem.Holds(pa, len(b)) {
+		return fmt.Errorf("%d bytes at physical %#x: no memory is there", len(b), pa)
+	}
+	m.mem.Write(pa, b)
+	return nil
+}
+
 // ReadPhysical copies n bytes of memory at a physical address. It fails outside of RAM.
 func (m *Machine) ReadPhysical(pa uint64, n int) ([]byte, error) {
 	if n < 0 || !m.mem.Holds(pa, n) {

@@ -80,6 +80,10 @@ func (m *Machine) Run() error {
 		return err
 	}
 	defer m.release()
+	if m.cfg.Attach != nil {
+		end := m.cfg.Attach(m)
+		defer func() { end(m.err) }()
+	}
 	for !m.done && !m.halted() {
 		if m.cfg.Policy != nil {
 			m.chosenTurn()

@@ -32,5 +32,6 @@ func ISA() *cpus.ISA {
 		Exceptions: vectorNames[:],
 		Tables:     buildTables,
 		New:        New, Disasm: disasm,
+		GDB: gdbRegisters(),
 	}
 }

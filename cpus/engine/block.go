@@ -28,6 +28,7 @@ type Block[C, P any] struct {
 	watched  uint64       // below this address it lies in spans that are observed: links do not lead to it
 	tail     *tail        // of the only instruction when it reaches into another page
 	mode     uint8        // in which it was decoded
+	breaks   bool         // a debugger has a breakpoint in it
 	code     *translation // nil until it is translated
 	warm     uint8        // executions up to its translation, or tried
 }
@@ -183,7 +184,7 @@ func (e *Engine[C, P]) finishBlock(b *Block[C, P], pc uint64) {
 		b.only = noLine
 	}
 	e.placeLines(b)
-	b.watched, b.stops = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end)
+	e.findStops(b)
 	e.record(&b.timed)
 	flags := b.ops[len(b.ops)-1].Flags
 	b.plain = b.tail == nil && (flags&Ends == 0 || flags&Branches != 0)
@@ -194,6 +195,11 @@ func (e *Engine[C, P]) finishBlock(b *Block[C, P], pc uint64) {
 func (e *Engine[C, P]) placeLines(b *Block[C, P]) {
 	b.lineUsed = &e.iRecent[(b.line-1)&e.iMask]
 	b.nextUsed = &e.iRecent[(b.next-1)&e.iMask]
+}
+
+// findStops notes where a block must be left or executed one by one.
+func (e *Engine[C, P]) findStops(b *Block[C, P]) {
+	b.watched, b.stops, b.breaks = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end), e.breaksIn(b.pc, b.end)
 }
 
 // watches returns the end of the spans that are observed in a range of addresses, or 0 when there are none.

@@ -80,6 +80,7 @@ type Core struct {
 
 	translator Translator `state:"-"`
 	watched
+	debugging
 	dir   *mmu.Directory `state:"-"` // nil when the CPU is alone and its instruction cache is coherent
 	sole  bool           // there is a directory, and no other CPU
 	stale *staleLines    `state:"-"` // nil when the instruction cache is coherent

@@ -42,6 +42,9 @@ func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 	if e.untimed.on && e.retire >= e.untimed.until && e.resume.at == 0 {
 		e.becomeTimed()
 	}
+	if e.debugger != nil && e.retire >= e.stops.At {
+		e.debugger.Reached(e.Num)
+	}
 	if e.Check != 0 {
 		if e.Check&checkStore != 0 {
 			e.empty()
@@ -85,6 +88,9 @@ func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 	}
 	if e.until, e.settled = limit, 0; e.untimed.on {
 		e.until = min(limit, e.untimed.until)
+	}
+	if e.debugger != nil {
+		e.until = min(e.until, e.stops.At)
 	}
 	for {
 		for b.code != nil || e.translates(b) {
@@ -218,6 +224,11 @@ func (e *Engine[C, P]) running(b *Block[C, P]) { e.block, e.cur = b, &b.timed }
 
 // singly reports whether every instruction of a block must be looked at.
 func (e *Engine[C, P]) singly(b *Block[C, P]) bool {
+	return e.looksAt(b) || e.debugs(b)
+}
+
+// looksAt is singly but for a debugger.
+func (e *Engine[C, P]) looksAt(b *Block[C, P]) bool {
 	return e.Single != 0 || b.stops || e.observer != nil && (e.all || b.watched > e.R[PC])
 }
 
@@ -268,6 +279,7 @@ func (e *Engine[C, P]) finish(b *Block[C, P], i int) {
 // observer, and as long as the instruction set wants it (Core.Single). It returns the index behind the
 // one that it came to, and whether it would go on there but for the bound or the observer. Its timing is runBlocks'.
 func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) (n int, more bool) {
+	told := e.observer != nil && e.looksAt(b) // of what a debugger alone looks at, observers hear nothing
 	for i := from; ; i++ {
 		single := e.Single != 0 || b.stops
 		if i != from {
@@ -281,13 +293,20 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) (n int, more bool
 		if single && !e.isa.BeginStep() {
 			return i + 1, false
 		}
+		if e.debugger != nil {
+			e.debugger.Before(e.Num)
+		}
 		pc := e.R[PC]
-		e.beginStep(b, pc, int(b.ops[i].Len))
+		if told {
+			e.beginStep(b, pc, int(b.ops[i].Len))
+		}
 		leave := e.one(b, i)
 		if (single || e.Single != 0) && e.isa.EndStep(e.stepped) {
 			leave = true
 		}
-		e.endStep(int(b.ops[i].Len))
+		if told {
+			e.endStep(int(b.ops[i].Len))
+		}
 		if leave || e.R[PC] != b.insns[i].next {
 			return i + 1, false
 		}
@@ -314,9 +333,6 @@ func (e *Engine[C, P]) one(b *Block[C, P], i int) bool {
 // beginStep and endStep tell the observer of an instruction. An exception that it raises may end with the line
 // fetched anew, so that old code is looked at before.
 func (e *Engine[C, P]) beginStep(b *Block[C, P], pc uint64, n int) {
-	if e.observer == nil {
-		return
-	}
 	s := &e.step // the fetch stalls
 	s.PC, s.Start, s.Phase, s.Context, s.User, s.Exception = pc, e.observed, e.phase, e.context, e.User, ""
 	s.Phys, s.Code = b.pa+(pc-b.pc), nil
@@ -326,9 +342,6 @@ func (e *Engine[C, P]) beginStep(b *Block[C, P], pc uint64, n int) {
 }
 
 func (e *Engine[C, P]) endStep(n int) {
-	if e.observer == nil {
-		return
-	}
 	s := &e.step
 	s.End, s.Masked = e.retire, e.isa.Masked()
 	e.observed = e.retire

@@ -128,7 +128,7 @@ func (e *Engine[C, P]) fetch() *Block[C, P] {
 	} else if b.tail == nil {
 		l = from.placeOfLink(pc)
 		*l = link[C, P]{pc, e.gen, b}
-		if b.watched > pc || b.stops {
+		if b.watched > pc || b.stops || b.breaks {
 			l.gen |= detour
 		}
 		*e.shortcut(pc) = *l
@@ -211,7 +211,7 @@ func (e *Engine[C, P]) blockAt(pc, pa uint64) *Block[C, P] {
 	b := *known
 	b.code, b.warm = nil, 0
 	e.placeLines(&b)
-	b.watched, b.stops = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end)
+	e.findStops(&b)
 	e.weigh(&b)
 	return &b
 }

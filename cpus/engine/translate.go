@@ -122,7 +122,7 @@ func (e *Engine[C, P]) translates(b *Block[C, P]) bool {
 // translatable reports whether a block may have host code, as far as that is not a matter of single instructions.
 func (e *Engine[C, P]) translatable(b *Block[C, P]) bool {
 	c := &e.Core
-	if e.emitter == nil || e.refused || c.stale != nil || b.tail != nil || b.watched > b.pc || b.stops {
+	if e.emitter == nil || e.refused || c.stale != nil || b.tail != nil || b.watched > b.pc || b.stops || b.breaks {
 		return false
 	}
 	if c.untimed.on {

@@ -7,7 +7,7 @@ import "slices"
 // Code is looked at in the blocks that an armed address lies in, which are executed one by one. Neither takes
 // simulated time.
 type watched struct {
-	watching  bool        // there are dataSpans
+	watching  bool        // there are dataSpans, or a debugger has Stops.Data
 	dataSpans [][2]uint64 // virtual addresses, ends excluded
 	codeAt    []uint64    // addresses of instructions
 }
@@ -15,7 +15,7 @@ type watched struct {
 // WatchData has Translator.Watch called for the accesses near spans of virtual addresses, ends excluded. What
 // was watched before is not any more.
 func (c *Core) WatchData(spans [][2]uint64) {
-	c.dataSpans, c.watching = spans, len(spans) > 0
+	c.dataSpans, c.watching = spans, len(spans)+len(c.stops.Data) > 0
 	c.ForgetData()
 }
 
@@ -29,8 +29,11 @@ func (c *Core) WatchCode(at []uint64) {
 }
 
 // near reports whether a page has watched bytes. A span may reach into it from the page before.
-func (w *watched) near(va uint64) bool {
-	for _, s := range w.dataSpans {
+func (c *Core) near(va uint64) bool { return inPages(c.dataSpans, va) || inPages(c.stops.Data, va) }
+
+// inPages reports whether an address lies in a page of spans.
+func inPages(spans [][2]uint64, va uint64) bool {
+	for _, s := range spans {
 		if s[0]>>pageShift <= va>>pageShift && va>>pageShift <= (s[1]-1)>>pageShift {
 			return true
 		}
@@ -38,10 +41,16 @@ func (w *watched) near(va uint64) bool {
 	return false
 }
 
-// allows tells the instruction set of an access to a page with watched bytes. False leaves an exception
+// allows tells a debugger and the instruction set of an access to a page with watched bytes. False leaves an exception
 // pending.
 func (c *Core) allows(va uint64, n int, write bool) bool {
-	return !c.watching || !c.near(va) || c.translator.Watch(va, n, write)
+	if !c.watching || !c.near(va) {
+		return true
+	}
+	if c.debugger != nil {
+		c.debugger.Accessed(c.Num, va, n, write)
+	}
+	return c.translator.Watch(va, n, write)
 }
 
 // stopsIn reports whether an instruction in a range of addresses is watched.

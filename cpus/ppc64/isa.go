@@ -28,5 +28,6 @@ func ISA() *cpus.ISA {
 		Exceptions:  exceptionNames(),
 		Tables:      buildTables,
 		New:         New, Disasm: disasm,
+		GDB: gdbRegisters(),
 	}
 }

@@ -51,7 +51,11 @@ func boot(p *schema.Point, watch func(*sim.Machine) cpus.Observer, body func(*se
 	defer func() { err = errors.Join(err, ram.Free()) }()
 	c := config(p)
 	c.Machine.Zeroed = ram.Zeroed
-	sys, err := p.Target.Build(c)
+	var sys *targets.System
+	if p.Attach != nil {
+		c.Machine.Attach = func(m *sim.Machine) func(error) { return p.Attach(m, sys.Probes.List) }
+	}
+	sys, err = p.Target.Build(c)
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,9 @@ type Point struct {
 	// Halt, if not nil, is asked while the point is measured, and its error ends that (sim.Config). No measurement that is
 	// whole depends on it.
 	Halt func() error
+	// Attach, if not nil, is given the machine before its first instruction, and what lists the probes of its kernel. What it
+	// returns is called when the run has ended (sim.Config).
+	Attach func(m *sim.Machine, probes func() (string, error)) (end func(error))
 
 	// Differs lists by what the point is not the setup that its published figure was measured on, and
 	// Remodelled by what only its cost model or its fitted numbers are others.

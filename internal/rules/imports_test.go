@@ -47,6 +47,8 @@ var rooms = map[string][]string{
 	"distro/costing":   {"distro", "distro/measuring", "distro/phases", "distro/probing", "cpus", "image", "sim"},
 	"targets":          {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":            {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
+	"gdb":              {"gdb/protocol", "cpus", "image", "sim"},
+	"gdb/protocol":     {},
 	"paper":            {"results", "results/formats", "results/outdir", "results/tables", "experiments/schema", "experiments/reports"},
 	"internal":         {},
 
@@ -69,7 +71,7 @@ var rooms = map[string][]string{
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/outdir", "results/tables", "races", "workloads",
+		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/outdir", "results/tables", "races", "workloads", "gdb",
 		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines",
 	},
 }

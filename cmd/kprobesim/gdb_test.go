@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/gdb"
+	"kprobesim/gdb/protocol"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
+)
+
+// script has the commands of a session, and replies the answers of gdb to them, in this order.
+const script = `
+set width 0
+break handler_shared_count
+continue
+monitor probes
+monitor phases
+stepi
+reverse-stepi
+printf "hits %d\n", (int)handler_shared_hits
+delete
+watch handler_shared_hits
+continue
+continue
+reverse-continue
+reverse-continue
+delete
+break TARGET
+reverse-continue
+info threads
+monitor cycles
+detach
+`
+
+var replies = []string{
+	`Breakpoint 1, handler_shared_count`, `k  TARGET\+0x0`, `dispatch +\d`, `hits 0`,
+	`New value = 1`, `New value = 2`, `Old value = 2\s+New value = 1`, `Old value = 1\s+New value = 0`,
+	`Breakpoint 3, TARGET`, `\* 1 .*cpu 0.*TARGET`, `at TARGET\+0x0`,
+}
+
+// TestRealGDB holds sessions of each instruction set with the real gdb.
+func TestRealGDB(t *testing.T) {
+	program := hosttools.Need(t, "gdb-multiarch", "gdb-multiarch", "sessions with the real gdb")
+	for _, x := range []struct{ experiment, target string }{
+		{"overhead-xeon-e5410-x86_64", "bench_target"},
+		{"overhead-xeon-e5410-i386", "bench_target"},
+		{"overhead-power5", "bench_target"},
+		{"overhead-tc2-a15", "bench_nop"},
+	} {
+		t.Run(x.experiment, func(t *testing.T) {
+			said := session(t, program, strings.ReplaceAll(script, "TARGET", x.target),
+				"gdb", x.experiment, "--point", "k", "--set", "points.k.handler=shared_count")
+			rest := said
+			for _, r := range replies {
+				at := regexp.MustCompile(strings.ReplaceAll(r, "TARGET", x.target)).FindStringIndex(rest)
+				if at == nil {
+					t.Fatalf("no %q behind the reply before it, in\n%s", r, said)
+				}
+				rest = rest[at[1]:]
+			}
+		})
+	}
+}
+
+// connection finds in what a command says how gdb connects.
+var connection = regexp.MustCompile(`'target remote (\S+)' (\S+)\n`)
+
+// session runs a command that waits for gdb, has gdb go through a script, and returns what gdb says.
+func session(t *testing.T, program, script string, args ...string) string {
+	t.Helper()
+	r, w := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- newApp(io.Discard, w).run(args)
+		_ = w.Close()
+	}()
+	var said bytes.Buffer
+	var how [][]byte
+	for b := make([]byte, 4096); how == nil; how = connection.FindSubmatch(said.Bytes()) {
+		n, err := r.Read(b)
+		said.Write(b[:n])
+		if err != nil {
+			t.Fatalf("%v waits for nobody: %s", args, &said)
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, r) }() // what comes at the end
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	file := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(file, []byte("target remote "+string(how[1])+"\n"+script), 0o600))
+	cmd := exec.CommandContext(ctx, program, "-nx", "-batch", "-x", file, string(how[2]))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("gdb: %v\n%s", err, out)
+	}
+	if c := <-code; c != exitOK {
+		t.Errorf("%v: exit code %d", args, c)
+	}
+	return string(out)
+}
+
+// TestDebuggedPointsMeasureTheSame holds what a point measures under a debugger, with a breakpoint that is hit and steps, against
+// what it measures alone.
+func TestDebuggedPointsMeasureTheSame(t *testing.T) {
+	for _, x := range []struct{ experiment, point string }{
+		{"overhead-xeon-e5410-x86_64", "r"}, {"overhead-power5", "k"}, {"overhead-tc2-a15", "k"},
+	} {
+		plan, err := planning.NewLoader().Plan(x.experiment, nil)
+		require.NoError(t, err)
+		pt, err := plan.Point(x.point)
+		require.NoError(t, err)
+		plain, err := kinds.Measure(pt)
+		require.NoError(t, err)
+		var debugged *kinds.Measurement
+		here, there := net.Pipe()
+		over := make(chan error, 1)
+		go func() {
+			over <- gdb.Serve(there, func(_ clock.Ticks, attach gdb.Attach) (err error) {
+				one := *pt
+				one.Attach = attach
+				debugged, err = kinds.Measure(&one)
+				return err
+			}, io.Discard, false)
+		}()
+		fn, _ := pt.Image.Func(pt.Workload.Target)
+		c := protocol.New(here)
+		for _, packet := range []string{"Z0," + strconv.FormatUint(fn.Entry, 16) + ",4", "c", "s", "s", "c", "c", "D"} {
+			require.NoError(t, c.Send(packet))
+			_, err := c.Receive()
+			require.NoError(t, err)
+		}
+		require.NoError(t, <-over)
+		if !reflect.DeepEqual(plain, debugged) {
+			t.Errorf("%s %s: under a debugger %+v, alone %+v", x.experiment, x.point, debugged, plain)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package gdb
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/gdb/protocol"
+	"kprobesim/image"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
+	"kprobesim/sim"
+	"kprobesim/targets"
+	"kprobesim/workloads"
+)
+
+// result holds the times, counters and sum of a run.
+type result struct {
+	now      []clock.Ticks
+	counters []cpus.Counters
+	sum      uint64
+}
+
+// calls is how often a run calls bench_target.
+const calls = 2000
+
+// bench returns a run of a guest kernel with two CPUs and ticks that calls bench_target again and again, the address of that
+// function, and where the last run leaves its result.
+func bench(tb testing.TB, name string) (Run, image.Func, *result) {
+	tb.Helper()
+	b, err := workloads.Open(name)
+	require.NoError(tb, err)
+	im, err := image.Load(name, b)
+	require.NoError(tb, err)
+	_, target, ok := targets.Image(targets.List(), name)
+	if !ok {
+		tb.Fatalf("no image %s", name)
+	}
+	fn, _ := im.Func("bench_target")
+	var last result
+	run := func(_ clock.Ticks, attach Attach) error {
+		last = result{}
+		var sys *targets.System
+		cfg := targets.Config{Machine: sim.Config{CPU: cpustest.Config(target.ISA), CPUs: 2, Image: im, Attach: func(m *sim.Machine) func(error) {
+			return attach(m, sys.Probes.List)
+		}}}
+		cfg.Kernel.HZ, cfg.Kernel.Tick = 1000, true
+		var err error
+		if sys, err = target.Build(cfg); err != nil {
+			return err
+		}
+		err = sys.Run(func(c *sim.Call) error {
+			err := sys.Kernel.Online(c)
+			if err == nil {
+				last.sum, err = c.InvokeSym("bench_loop", fn.Pointer, calls, 1, 2)
+			}
+			return err
+		})
+		for i := range sys.Machine.CPUs() {
+			last.now = append(last.now, sys.Machine.CPU(i).Now())
+			last.counters = append(last.counters, *sys.Machine.CPU(i).Counters())
+		}
+		return err
+	}
+	return run, fn, &last
+}
+
+// images has a kernel of each instruction set.
+var images = []string{"x86_64-2010", "i386-2010", "ppc64-2010", "arm-2010"}
+
+// alone attaches nothing.
+func alone(*sim.Machine, func() (string, error)) func(error) { return func(error) {} }
+
+// client is the other side of a session.
+type client struct {
+	tb   testing.TB
+	conn *protocol.Conn
+	over chan error
+}
+
+// serve begins a session about a run.
+func serve(tb testing.TB, run Run, toEnd bool) *client {
+	tb.Helper()
+	here, there := net.Pipe()
+	tb.Cleanup(func() { _ = here.Close() })
+	c := &client{tb, protocol.New(here), make(chan error, 1)}
+	go func() { c.over <- Serve(there, run, &bytes.Buffer{}, toEnd) }()
+	c.want("QStartNoAckMode", "OK")
+	c.conn.Quiet()
+	return c
+}
+
+// ask sends a packet and returns the reply, behind lines that are only printed.
+func (c *client) ask(packet string) string {
+	c.tb.Helper()
+	require.NoError(c.tb, c.conn.Send(packet))
+	for {
+		p, err := c.conn.Receive()
+		require.NoError(c.tb, err)
+		if len(p) < 3 || p[0] != 'O' || string(p) == "OK" {
+			return string(p)
+		}
+	}
+}
+
+// want holds the reply to a packet against a regular expression.
+func (c *client) want(packet, reply string) {
+	c.tb.Helper()
+	if got := c.ask(packet); !regexp.MustCompile("^(" + reply + ")$").MatchString(got) {
+		c.tb.Fatalf("%s: %s, want %s", packet, got, reply)
+	}
+}
+
+// monitor returns what a command prints.
+func (c *client) monitor(command string) string {
+	c.tb.Helper()
+	b, err := hex.DecodeString(c.ask("qRcmd," + hex.EncodeToString([]byte(command))))
+	require.NoError(c.tb, err)
+	return string(b)
+}
+
+// TestTimesStay holds that a run with breakpoints, steps and a watchpoint takes the times, and counts the events, of one
+// without a debugger.
+func TestTimesStay(t *testing.T) {
+	for _, name := range images {
+		t.Run(name, func(t *testing.T) {
+			run, fn, last := bench(t, name)
+			require.NoError(t, run(0, alone))
+			plain := *last
+			c := serve(t, run, false)
+			c.want(fmt.Sprintf("Z0,%x,4", fn.Entry), "OK")
+			for range 5 {
+				c.want("vCont;c", "T05thread:.;swbreak:;")
+				c.want("s", "T05thread:.;")
+			}
+			c.monitor("phases")
+			c.want(fmt.Sprintf("z0,%x,4", fn.Entry), "OK")
+			c.want(fmt.Sprintf("Z2,%x,8", fn.Entry&^7), "OK") // nobody writes there
+			c.want("D", "OK")
+			require.NoError(t, <-c.over)
+			if !slices.Equal(last.now, plain.now) || last.sum != plain.sum || !slices.Equal(last.counters, plain.counters) {
+				t.Errorf("with a debugger %v, without one %v", *last, plain)
+			}
+		})
+	}
+}
+
+// TestBackwards holds that steps back show the states that steps forward have shown, in the opposite order.
+func TestBackwards(t *testing.T) {
+	for _, name := range images {
+		t.Run(name, func(t *testing.T) {
+			run, fn, _ := bench(t, name)
+			c := serve(t, run, false)
+			c.want(fmt.Sprintf("Z0,%x,4", fn.Entry), "OK")
+			c.want("vCont;c", "T05thread:.;swbreak:;")
+			first := c.monitor("cycles")
+			c.want("vCont;c", "T05thread:.;swbreak:;")
+			c.want(fmt.Sprintf("z0,%x,4", fn.Entry), "OK")
+			var seen []string
+			state := func() string { return c.ask("g") + c.monitor("cycles") + c.monitor("caches") }
+			for range 12 {
+				seen = append(seen, state())
+				c.want("s", "T05thread:.;")
+			}
+			for i := range seen {
+				c.want("bs", "T05thread:.;")
+				if want := seen[len(seen)-1-i]; state() != want {
+					t.Fatalf("%d steps back: %s, want %s", i+1, c.monitor("cycles"), want)
+				}
+			}
+			c.want(fmt.Sprintf("Z0,%x,4", fn.Entry), "OK")
+			c.want("bc", "T05thread:.;swbreak:;")
+			if got := c.monitor("cycles"); got != first {
+				t.Errorf("back at the first call: %s, want %s", got, first)
+			}
+			c.want("bc", "T05thread:1;replaylog:begin;")
+			c.want("bs", "T05thread:1;replaylog:begin;")
+		})
+	}
+}
+
+// TestEnd holds that a run is looked at at its end, and backwards from there.
+func TestEnd(t *testing.T) {
+	run, fn, _ := bench(t, "x86_64-2010")
+	c := serve(t, run, true)
+	c.want("?", "T05thread:.;replaylog:end;")
+	end := c.monitor("cycles")
+	c.want(fmt.Sprintf("Z0,%x,1", fn.Entry), "OK")
+	c.want("bc", "T05thread:.;swbreak:;")
+	c.want(fmt.Sprintf("z0,%x,1", fn.Entry), "OK")
+	c.want("vCont;c", "T05thread:.;replaylog:end;")
+	if got := c.monitor("cycles"); got != end {
+		t.Errorf("at the end %s, want %s", got, end)
+	}
+	c.want("vCont;c", "W00")
+	require.NoError(t, <-c.over)
+}
+
+// TestReads holds registers, memory and threads against the machine's program.
+func TestReads(t *testing.T) {
+	run, fn, _ := bench(t, "ppc64-2010")
+	c := serve(t, run, false)
+	c.want(fmt.Sprintf("Z1,%x,4", fn.Entry), "OK")
+	c.want("c", "T05thread:.;swbreak:;")
+	c.want("p20", fmt.Sprintf("%016x", fn.Entry)) // pc
+	c.want("p3", "0{15}1")
+	c.want("p26", "x{16}") // f0
+	c.want("qfThreadInfo", "m1,2")
+	c.want("qThreadExtraInfo,2", hex.EncodeToString([]byte("cpu 1")))
+	c.want("qXfer:features:read:target.xml:0,10", "m<.*")
+	c.want("M"+fmt.Sprintf("%x", fn.Entry)+",4:60000000", "OK")
+	c.want(fmt.Sprintf("m%x,4", fn.Entry), "60000000")
+	c.want(fmt.Sprintf("m%x,4", uint64(1)<<63), "E0e")
+	require.NoError(t, c.conn.Send("k")) // it has no reply
+	if err := <-c.over; !errors.Is(err, errGone) {
+		t.Errorf("a session that gdb ended: %v", err)
+	}
+}
+
+// FuzzPackets holds that a packet of any bytes gets a reply and is no end of the program. Packets that run the machine are
+// left out, since each of them runs it to its end.
+func FuzzPackets(f *testing.F) {
+	for _, s := range []string{
+		"?", "g", "p0", "pffffffffffff", "P0=1", "m0,8", "mffffffffffffffff,ffffffffffffffff", "M0,1:00", "X0,1:a", "Z0,0,0", "Z2,ffffffffffffffff,2",
+		"Z9,1,1", "z4,1", "Hg7", "Hg-1", "T3", "bx", "vCont;t", "vCont?", "qRcmd,6", "qRcmd,70726f626573", "qSupported:x", "qXfer:features:read:target.xml:ffffffffffffffff,1",
+		"qXfer:features:read:target.xml:1,ffffffffffffffff", "qThreadExtraInfo,", "qC", "Q", "v", "\x00", "_M1",
+	} {
+		f.Add([]byte(s))
+	}
+	run, _, _ := bench(f, "x86_64-2010")
+	s := &session{conn: protocol.New(&bytes.Buffer{}), player: &player{run: run, breaks: map[uint64]bool{}}, log: &bytes.Buffer{}}
+	require.NoError(f, s.begin(false))
+	f.Cleanup(s.player.kill)
+	f.Fuzz(func(t *testing.T, p []byte) {
+		text := string(p)
+		if text == "bs" || text == "bc" || strings.HasPrefix(text, "vCont") || text != "" && strings.Contains("cCsS", text[:1]) {
+			return
+		}
+		if reply, silent := s.answer(p); len(reply) > protocol.MaxPacket || silent && text[0] != 'k' {
+			t.Errorf("%q: a reply of %d bytes, none at all is %t", p, len(reply), silent)
+		}
+		if s.ending != nil && !errors.Is(s.ending, errDetached) && !errors.Is(s.ending, errGone) {
+			t.Errorf("%q ends the session: %v", p, s.ending)
+		}
+		s.ending = nil
+	})
+}
