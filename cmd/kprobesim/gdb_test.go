@@ -24,8 +24,8 @@ import (
 	"kprobesim/internal/require"
 )
 
-// script has the commands of a session, and replies the answers of gdb to them, in this order.
-const script = `
+// debugScript has the commands of a session, and debugReplies the answers of gdb to them, in this order.
+const debugScript = `
 set width 0
 break handler_shared_count
 continue
@@ -48,7 +48,7 @@ monitor cycles
 detach
 `
 
-var replies = []string{
+var debugReplies = []string{
 	`Breakpoint 1, handler_shared_count`, `k  TARGET\+0x0`, `dispatch +\d`, `hits 0`,
 	`New value = 1`, `New value = 2`, `Old value = 2\s+New value = 1`, `Old value = 1\s+New value = 0`,
 	`Breakpoint 3, TARGET`, `\* 1 .*cpu 0.*TARGET`, `at TARGET\+0x0`,
@@ -64,10 +64,10 @@ func TestRealGDB(t *testing.T) {
 		{"overhead-tc2-a15", "bench_nop"},
 	} {
 		t.Run(x.experiment, func(t *testing.T) {
-			said := session(t, program, strings.ReplaceAll(script, "TARGET", x.target),
+			said := debugSession(t, program, strings.ReplaceAll(debugScript, "TARGET", x.target),
 				"gdb", x.experiment, "--point", "k", "--set", "points.k.handler=shared_count")
 			rest := said
-			for _, r := range replies {
+			for _, r := range debugReplies {
 				at := regexp.MustCompile(strings.ReplaceAll(r, "TARGET", x.target)).FindStringIndex(rest)
 				if at == nil {
 					t.Fatalf("no %q behind the reply before it, in\n%s", r, said)
@@ -81,8 +81,8 @@ func TestRealGDB(t *testing.T) {
 // connection finds in what a command says how gdb connects.
 var connection = regexp.MustCompile(`'target remote (\S+)' (\S+)\n`)
 
-// session runs a command that waits for gdb, has gdb go through a script, and returns what gdb says.
-func session(t *testing.T, program, script string, args ...string) string {
+// debugSession runs a command that waits for gdb, has gdb go through a script, and returns what gdb says.
+func debugSession(t *testing.T, program, script string, args ...string) string {
 	t.Helper()
 	r, w := io.Pipe()
 	code := make(chan int, 1)
