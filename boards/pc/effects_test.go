@@ -27,8 +27,10 @@ func TestEffects(t *testing.T) {
 		ports string
 		most  clock.Ticks // between two accesses
 	}{
-		{"interrupt controllers", "deaf", "\x20\x21\xa0\xa1\x40", counts(20)}, {"counters", "boot_sleep", "\x40\x41\x42\x43\x43\x61", counts(5000)},
-		{"clock", "boot_sleep", "\x70\x71\x71", counts(400_000)}, {"serial line", "boot_sleep", "\xf8\xf9\xfa\xfb\xfc\xfd\xfe\xff", counts(500)},
+		{"interrupt controllers", "deaf", "\x20\x21\xa0\xa1\x40", counts(20)},
+		{"counters", "boot_sleep", "\x40\x41\x42\x43\x43\x61", counts(5000)},
+		{"clock", "boot_sleep", "\x70\x71\x71", counts(400_000)},
+		{"serial line", "boot_sleep", "\xf8\xf9\xfa\xfb\xfc\xfd\xfe\xff", counts(500)},
 	} {
 		for seed := range uint64(6) {
 			r, read := rand.New(rand.NewPCG(seed, 1)), []uint64{}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type Bench struct {
 	list                  []Mutant
 	built                 map[string]error // binaries of tests, by package
 	sound                 map[string]soundRun
+	Short                 bool // leave out tests that take long
 }
 
 // NewBench prepares runs with the mutants of a list. Whatever it writes is in the folder.
@@ -93,8 +95,11 @@ func (b *Bench) run(ctx context.Context, test string, env []string, limit time.D
 	}
 	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c := exec.CommandContext(short, binary, "-test.run=^"+name+"$", "-test.failfast")
-	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), append(env, hosttools.LongRuns+"=1")...)
+	c := exec.CommandContext(short, binary, "-test.run=^"+name+"$", "-test.failfast", "-test.short="+strconv.FormatBool(b.Short))
+	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), env...)
+	if !b.Short {
+		c.Env = append(c.Env, hosttools.LongRuns+"=1")
+	}
 	c.WaitDelay = time.Second
 	err := c.Run()
 	var exit *exec.ExitError

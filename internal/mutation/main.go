@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&o.packages, "packages", "", "folders to draw from, with commas between them, each with those below it (default: all)")
 	flags.IntVar(&o.n, "n", 40, "number of mutants")
 	flags.Uint64Var(&o.seed, "seed", 1, "which mutants are drawn")
-	flags.BoolVar(&o.short, "short", false, "ask the tests of the package, and of importers in the same house, alone")
+	flags.BoolVar(&o.short, "short", false, "ask the short tests of the package, and of importers in the same house, alone")
 	flags.StringVar(&o.list, "equivalent", "internal/mutation/equivalent.mutants", "list of mutants that no test can notice")
 	if err := flags.Parse(args); err != nil {
 		return err

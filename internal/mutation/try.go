@@ -38,6 +38,7 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, few
 	if err != nil {
 		return err
 	}
+	bench.Short = few
 	defer printScores(scores, out)
 	tr := &trial{bench, map[string]time.Duration{}, out}
 	for i, m := range which {
