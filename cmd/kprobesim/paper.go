@@ -80,7 +80,7 @@ func (a *app) paper(f *paperFlags) error {
 	files, err := paper.Make(paper.Input{
 		Set:  func(name string) (*results.Set, error) { return a.paperSet(f.from, name) },
 		Plan: func(name string) (*schema.Plan, error) { return a.loader.Plan(name, nil) }, Searches: func() ([]paper.Search, error) {
-			all, err := a.searches(f.schedules)
+			all, err := a.searches(f.schedules, races.Search)
 			return all, fail(exitFailed, err)
 		}, Artifact: measured, From: f.from,
 		Template: string(template), Name: f.template,
@@ -148,8 +148,8 @@ func (a *app) paperSet(dir, name string) (*results.Set, error) {
 // mostForMutant is how many schedules a mistake has to show itself.
 const mostForMutant = 4000
 
-// searches runs every scenario without mistakes, and each mistake in the first variant that is to notice it.
-func (a *app) searches(schedules uint64) (all []paper.Search, err error) {
+// searches searches every scenario without mistakes, and each mistake in the first variant that is to notice it.
+func (a *app) searches(schedules uint64, search func(*races.Scenario, *races.Variant, races.Options) (races.Tally, error)) (all []paper.Search, err error) {
 	tried := map[string]bool{}
 	for _, name := range races.Names() {
 		s, err := races.Load(name)
@@ -169,7 +169,7 @@ func (a *app) searches(schedules uint64) (all []paper.Search, err error) {
 					tried[mutant] = true
 					opt.Mutant, opt.Enough, opt.Schedules = mutant, 1, mostForMutant
 				}
-				t, err := races.Search(s, v, opt)
+				t, err := search(s, v, opt)
 				if err != nil {
 					return nil, fmt.Errorf("%s/%s: %w", s.Name, v.Name, err)
 				}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +19,7 @@ import (
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/paper"
+	"kprobesim/races"
 	"kprobesim/results"
 )
 
@@ -98,6 +102,53 @@ func TestPaperFollowsTheResults(t *testing.T) {
 	races.Searches = found(paper.Search{Scenario: "optimize", Variant: "one", Schedules: 20, Violations: 3})
 	if _, err = paper.Make(races); err == nil || !strings.Contains(err.Error(), "no change of running code went wrong") {
 		t.Errorf("a paper with violations: %v", err)
+	}
+}
+
+// TestPaperTables holds the tables of the paper, and numbers that tables have not.
+func TestPaperTables(t *testing.T) {
+	in := paperInput(t, nil)
+	in.Template = `<<$all := "overhead-published">><<$isas := "overhead-isas">>
+<<published $all>><<sources $all>><<setups $isas>><<machines $isas>><<races>><<artifact>>
+<<users "user-probes-pentium-m" "user-probes">><<watches "watchpoints-pentium-m" "watchpoints" "watchpoints-power5">>
+<<num (most "scaling" "kernel.cpus")>> <<num (distinct $isas "isa")>> <<num (distinct $all "machine")>>
+`
+	in.Name = "tables.tex"
+	files, err := paper.Make(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	require.Lines(t, filepath.Join("testdata", "paper_tables.txt"), string(files[paper.TexName]), *update)
+}
+
+// TestPaperSearches has each variant searched without a mistake, and each mistake once, until it is noticed.
+func TestPaperSearches(t *testing.T) {
+	variants, mutants := map[string]int{}, map[string]int{}
+	a := &app{err: &locked{w: io.Discard}}
+	all, err := a.searches(7, func(s *races.Scenario, v *races.Variant, o races.Options) (races.Tally, error) {
+		if o.Mutant == "" {
+			variants[s.Name+"/"+v.Name]++
+		} else {
+			mutants[o.Mutant]++
+		}
+		if once := o.Mutant != ""; once != (o.Enough == 1) || once != (o.Schedules == mostForMutant) || !once && o.Schedules != 7 || once && !slices.Contains(v.Catches, o.Mutant) {
+			t.Errorf("%s/%s with mistake %q: %d schedules, enough are %d", s.Name, v.Name, o.Mutant, o.Schedules, o.Enough)
+		}
+		return races.Tally{Schedules: 5, Violations: uint64(len(mutants))}, nil
+	})
+	for _, of := range []map[string]int{variants, mutants} {
+		for name, n := range of {
+			if n != 1 {
+				t.Errorf("%s is searched %d times", name, n)
+			}
+		}
+	}
+	if err != nil || len(all) != len(variants)+len(mutants) || len(mutants) < 5 || len(variants) < 5 || all[len(all)-1].Schedules != 5 {
+		t.Errorf("%d searches of %d variants and %d mistakes, %v", len(all), len(variants), len(mutants), err)
+	}
+	bad := errors.New("no machine")
+	if _, err := a.searches(7, func(*races.Scenario, *races.Variant, races.Options) (races.Tally, error) { return races.Tally{}, bad }); !errors.Is(err, bad) {
+		t.Errorf("%v, want %v", err, bad)
 	}
 }
 
