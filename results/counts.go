@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -47,13 +46,14 @@ const mostMissed = 8
 // missedNotes says for each point of a set what was missed, points of which the same is said together.
 func MissedNotes(s *Set) []string {
 	var texts []string
-	names := map[string][]string{}
+	names, seen := map[string][]string{}, map[string]bool{}
 	for _, p := range s.Points() {
 		if text := s.missedAt(p); text != "" {
 			if names[text] == nil {
 				texts = append(texts, text)
 			}
-			if !slices.Contains(names[text], p.Probe) {
+			if named := text + p.Probe; !seen[named] {
+				seen[named] = true
 				names[text] = append(names[text], p.Probe)
 			}
 		}

@@ -125,10 +125,7 @@ func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers 
 			fmt.Fprintln(a.err, "kprobesim: what is measured is kept: run the same command again to go on with the rest")
 		}
 	}
-	files, err := r.Files()
-	if err == nil {
-		err = outdir.WriteDir(dir, files)
-	}
+	err := r.Write(dir)
 	if err != nil {
 		return fail(exitFailed, errors.Join(r.Err(),
 			fmt.Errorf("results of %s were not written: %w", p.Name, err)))
@@ -137,7 +134,7 @@ func (a *app) runPlan(p *schema.Plan, store *keeping.Store, out string, workers 
 		err = meter.save(out, dir, hostWorkers(workers))
 	}
 	fmt.Fprintf(a.out, "results are in %s\n", dir)
-	if files[reports.ConsoleName] != nil {
+	if r.HasConsole() {
 		fmt.Fprintf(a.out, "what the kernel printed is in %s\n", filepath.Join(dir, reports.ConsoleName))
 	}
 	return fail(exitFailed, errors.Join(r.Err(), err))
@@ -160,11 +157,17 @@ func (a *app) measured(p *schema.Plan, keep func(running.Measure) running.Measur
 		progress.forecast = a.ahead
 	}
 	progress.start(len(p.Points), hostWorkers(workers))
-	runner := &running.Runner{Measure: running.FewProfiles(p, measure), Workers: workers, Begun: progress.begun, Progress: progress.point, Stop: stop}
+	runner := &running.Runner{Measure: running.FewProfiles(p, measure), Workers: workers, Begun: progress.begun, Stop: stop}
+	tell := progress.point
 	if a.merged != nil {
-		runner.Progress = progress.sparse
+		tell = progress.sparse
+	}
+	collector := reports.Collect(p)
+	runner.Progress = func(done, total int, o *running.Outcome) {
+		collector.Take(o)
+		tell(done, total, o)
 	}
 	outcomes := runner.Run(p)
 	progress.finish()
-	return reports.New(p, outcomes)
+	return collector.Report(outcomes)
 }

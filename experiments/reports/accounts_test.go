@@ -20,9 +20,10 @@ import (
 func TestAccountsAddUp(t *testing.T) {
 	p, err := planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50"})
 	require.NoError(t, err)
-	r := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p))
+	outcomes := (&running.Runner{Measure: kinds.Measure}).Run(p)
+	r := reports.New(p, outcomes)
 	require.NoError(t, r.Err())
-	for _, o := range r.Outcomes {
+	for _, o := range outcomes {
 		var total, probes clock.Ticks
 		for _, v := range o.Measurement.Accounts[0] {
 			total += v

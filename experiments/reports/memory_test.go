@@ -3,6 +3,7 @@ package reports_test
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,19 +19,24 @@ import (
 )
 
 // longSweep plans the toy experiment with so many values of a sweep, and no figures.
-func longSweep(t *testing.T, values int) *schema.Plan {
+func longSweep(t testing.TB, values int) *schema.Plan {
 	t.Helper()
 	dir := t.TempDir()
 	exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
-	hits := make([]string, values)
-	for i := range hits {
-		hits[i] = fmt.Sprint(i + 1)
-	}
 	text := strings.Replace(exptest.ToyExperiment, `figures = ["overhead", "phases"]`, "figures = []", 1)
 	p, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml",
-		text+"[sweep]\n\"workload.hits\" = ["+strings.Join(hits, ", ")+"]\n"), nil)
+		text+"[sweep]\nworkload.args = ["+upTo(50, "[1, %d]")+"]\nworkload.hits = ["+upTo(values/50, "%d")+"]\n"), nil)
 	require.NoError(t, err)
 	return p
+}
+
+// upTo lists numbers from 1, each in a form.
+func upTo(n int, form string) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(form, i+1)
+	}
+	return strings.Join(list, ", ")
 }
 
 // withProfile is a measure whose points have a profile.
@@ -52,11 +58,11 @@ func occupied() int64 {
 
 // TestManyPointsTakeLittle runs a sweep of many points, each with a large profile, and bounds what is kept of each.
 func TestManyPointsTakeLittle(t *testing.T) {
-	const large, most = 100 << 10, 32 << 10 // bytes of a profile, and of what may be kept of a point
+	const large, most = 100 << 10, 8 << 10 // bytes of a profile, and of what may be kept of a point
 	before := occupied()
 	p := longSweep(t, 300)
 	measure := withProfile(func() []byte { return make([]byte, large) })
-	r := reports.New(p, (&running.Runner{Measure: running.FewProfiles(p, measure), Workers: 2}).Run(p))
+	r := collected(p, running.FewProfiles(p, measure))
 	require.NoError(t, r.Err())
 	points := int64(len(p.Points))
 	each := (occupied() - before - running.MostProfiles*large) / points
@@ -69,7 +75,7 @@ func TestManyPointsTakeLittle(t *testing.T) {
 
 // TestProfileSaysWhatItLacks has more points than a profile takes: it has the first ones, and says how many it lacks.
 func TestProfileSaysWhatItLacks(t *testing.T) {
-	p := longSweep(t, running.MostProfiles)
+	p := longSweep(t, 150)
 	var b bytes.Buffer
 	one := &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "cycles", Unit: "count"}}, Sample: []*profile.Sample{{Value: []int64{1}}},
@@ -89,5 +95,30 @@ func TestProfileSaysWhatItLacks(t *testing.T) {
 		if name := p.Points[i].Name; s.Label["probe"][0] != name {
 			t.Errorf("sample %d is of %v, want %s", i, s.Label, name)
 		}
+	}
+}
+
+// collected runs a plan and has its records made as points end.
+func collected(p *schema.Plan, measure running.Measure) *reports.Report {
+	c := reports.Collect(p)
+	return c.Report((&running.Runner{Measure: measure, Workers: 2, Progress: func(_, _ int, o *running.Outcome) { c.Take(o) }}).Run(p))
+}
+
+// BenchmarkPoints plans, collects and writes sweeps of several sizes. What a point takes of time and memory must not grow.
+func BenchmarkPoints(b *testing.B) {
+	for _, n := range []int{200, 2_000, 20_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				before := occupied()
+				p := longSweep(b, n/2) // the toy has two points
+				r := collected(p, exptest.ToyMeasure)
+				b.ReportMetric(float64(occupied()-before)/float64(n), "kept-B/point")
+				for _, table := range r.Tables() {
+					_ = table.Text()
+				}
+				require.NoError(b, r.Write(filepath.Join(b.TempDir(), "out")))
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "us/point")
+		})
 	}
 }

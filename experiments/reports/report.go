@@ -1,8 +1,10 @@
 package reports
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -34,29 +36,9 @@ type Report struct {
 	Outcomes []running.Outcome
 }
 
-// New makes the records of the outcomes, in the order of the plan, and of a collection's
-// differences behind them. A point whose numbers make no record counts as failed.
+// New makes the report of outcomes, which stay as they are.
 func New(p *schema.Plan, outcomes []running.Outcome) *Report {
-	r := &Report{Plan: p, Set: &results.Set{Overrides: slices.Clone(p.Overrides)}, Outcomes: slices.Clone(outcomes)}
-	for _, a := range p.Axes {
-		r.Set.AddAxis(a)
-	}
-	for i := range r.Outcomes {
-		o := &r.Outcomes[i]
-		if o.Err != nil {
-			continue
-		}
-		records, err := Records(o.Point, o.Measurement)
-		if err == nil {
-			err = r.Set.Add(records...)
-		}
-		if err != nil {
-			o.Err = fmt.Errorf("numbers of the point: %w", err)
-		}
-	}
-	r.addDifferences()
-	r.Means = results.Means(r.Set)
-	return r
+	return Collect(p).Report(slices.Clone(outcomes))
 }
 
 // Err returns the error of every failed point, each named, or nil. Points that were not begun are one error, which
@@ -90,19 +72,36 @@ func prefix(p string, lines []string) []string {
 	return out
 }
 
+// Write replaces the results directory.
+func (r *Report) Write(dir string) error {
+	files, streams, err := r.files()
+	if err == nil {
+		err = outdir.WriteStreams(dir, files, streams)
+	}
+	return err
+}
+
 // Files returns the contents of the results directory.
 func (r *Report) Files() (map[string][]byte, error) {
+	files, streams, err := r.files()
+	for name, write := range streams {
+		var b bytes.Buffer
+		err = errors.Join(err, write(&b))
+		files[name] = b.Bytes()
+	}
+	return files, err
+}
+
+// files returns the files of the results directory. Those that grow with the number of points are streams.
+func (r *Report) files() (map[string][]byte, map[string]outdir.Stream, error) {
 	manifest, err := r.manifest().JSON()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	files := map[string][]byte{ResultsName: formats.CSV(r.Set), outdir.ManifestName: manifest, InputsName: r.Plan.Keys.Text()}
-	if err := r.addForms(files); err != nil {
-		return nil, err
-	}
+	files := map[string][]byte{outdir.ManifestName: manifest, InputsName: r.Plan.Keys.Text()}
 	profile, err := mergeProfiles(r.Outcomes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if profile != nil {
 		files[ProfileName] = profile
@@ -112,28 +111,32 @@ func (r *Report) Files() (map[string][]byte, error) {
 	}
 	accounts, err := accountsCSV(r.Outcomes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if accounts != nil {
 		files[AccountsName] = accounts
 	}
 	figures, _ := r.drawable()
-	return files, Draw(files, r.Means, figures, Look{})
+	return files, r.forms(), Draw(files, r.Means, figures, Look{})
 }
 
-// addForms adds the records in other forms: JSON for programs, and Go's benchmark format for benchstat.
-func (r *Report) addForms(files map[string][]byte) (err error) {
-	about := formats.About{Name: r.Plan.Name, Title: r.Plan.Title, Kind: r.Plan.Kind}
-	if files[JSONName], err = formats.JSON(r.Set, about); err != nil {
-		return err
-	}
+// forms are the records as the long form, as JSON for programs, and in Go's benchmark format for benchstat.
+func (r *Report) forms() map[string]outdir.Stream {
 	bench := formats.OverheadBench()
 	if r.Plan.Kind != schema.KindOverhead {
 		bench = formats.KindBench(r.Plan.Kind, r.Set)
 	}
-	files[benchName] = formats.BenchText(r.Set, bench)
-	return nil
+	return map[string]outdir.Stream{
+		ResultsName: func(w io.Writer) error { return formats.WriteCSV(w, r.Set) },
+		JSONName: func(w io.Writer) error {
+			return formats.WriteJSON(w, r.Set, formats.About{Name: r.Plan.Name, Title: r.Plan.Title, Kind: r.Plan.Kind})
+		},
+		benchName: func(w io.Writer) error { return formats.WriteBench(w, r.Set, bench) },
+	}
 }
+
+// HasConsole reports whether a guest has printed anything.
+func (r *Report) HasConsole() bool { return console(r.Outcomes) != "" }
 
 // console joins what the guests of the points have printed, each below the name of its point.
 func console(outcomes []running.Outcome) string {

@@ -146,13 +146,15 @@ func (r *Report) moved() (notes []string) {
 // noticed says what was noticed at points, of the replicates of a point once.
 func (r *Report) noticed() []string {
 	var notes []string
+	seen := map[string]bool{}
 	for _, o := range r.Outcomes {
 		if o.Err != nil {
 			continue
 		}
 		at, _, _ := strings.Cut(o.Point.Name, "/replicate=")
 		for _, n := range prefix(at+": ", o.Measurement.Notes) {
-			if !slices.Contains(notes, n) {
+			if !seen[n] {
+				seen[n] = true
 				notes = append(notes, n)
 			}
 		}

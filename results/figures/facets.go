@@ -42,11 +42,13 @@ func varied(points []results.Point) (keys []string) {
 // an error, which names the keys and how many values each has.
 func facets(points []results.Point, keys []string, byName bool) ([]facet, error) {
 	var out []facet
+	number := map[string]int{}
 	for _, p := range points {
 		title := panelTitle(p, keys, byName)
-		i := slices.IndexFunc(out, func(f facet) bool { return f.title == title })
-		if i < 0 {
+		i, known := number[title]
+		if !known {
 			i = len(out)
+			number[title] = i
 			out = append(out, facet{title: title})
 		}
 		out[i].points = append(out[i].points, p)
@@ -86,8 +88,10 @@ func countValues(points []results.Point, keys []string, byName bool) string {
 
 // valuesOf returns the distinct values of f, in the order of the points.
 func valuesOf(points []results.Point, f func(results.Point) string) (values []string) {
+	seen := map[string]bool{}
 	for _, p := range points {
-		if v := f(p); !slices.Contains(values, v) {
+		if v := f(p); !seen[v] {
+			seen[v] = true
 			values = append(values, v)
 		}
 	}

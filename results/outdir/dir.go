@@ -2,8 +2,11 @@ package outdir
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -27,13 +30,19 @@ const SumsName = "SHA256SUMS"
 //
 // The files must include the manifest. A dir that is neither empty nor holds a manifest is not ours
 // and is refused.
-func WriteDir(dir string, files map[string][]byte) error {
+func WriteDir(dir string, files map[string][]byte) error { return WriteStreams(dir, files, nil) }
+
+// Stream writes a file that is too large to be in memory.
+type Stream = func(io.Writer) error
+
+// WriteStreams is WriteDir with further files, which are written one after the other.
+func WriteStreams(dir string, files map[string][]byte, streams map[string]Stream) error {
 	w, err := newDirWriter(dir)
 	if err == nil {
 		err = checkFiles(files)
 	}
 	if err == nil {
-		err = w.write(files)
+		err = w.write(files, streams)
 	}
 	if err != nil {
 		return fmt.Errorf("results directory %s: %w", dir, err)
@@ -106,23 +115,53 @@ func (w dirWriter) alone(body func() error) error {
 	return errors.Join(err, unlock())
 }
 
-func (w dirWriter) write(files map[string][]byte) error {
+func (w dirWriter) write(files map[string][]byte, streams map[string]Stream) error {
 	files = maps.Clone(files)
 	delete(files, SumsName)
-	files[SumsName] = sums(files)
 	return w.alone(func() error {
-		if err := w.writeFiles(w.beside("new"), files); err != nil {
+		sums, err := w.writeStreams(w.beside("new"), streams)
+		if err == nil {
+			for name, b := range files {
+				sums[name] = hash(b)
+			}
+			files[SumsName] = listed(sums)
+			err = w.writeFiles(w.beside("new"), files)
+		}
+		if err != nil {
 			return errors.Join(err, w.remove(w.beside("new")))
 		}
 		return w.swap()
 	})
 }
 
-// sums lists files and their hashes as sha256sum does.
-func sums(files map[string][]byte) []byte {
+// writeStreams writes files into the top of dir and returns their hashes by name.
+func (w dirWriter) writeStreams(dir string, streams map[string]Stream) (map[string]string, error) {
+	sums := map[string]string{}
+	if len(streams) == 0 {
+		return sums, nil
+	}
+	if err := w.mkdir(dir); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(streams)) {
+		h := sha256.New()
+		f, err := os.Create(filepath.Join(dir, name))
+		if err == nil {
+			err = errors.Join(streams[name](io.MultiWriter(f, h)), f.Close())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		sums[name] = hex.EncodeToString(h.Sum(nil))
+	}
+	return sums, nil
+}
+
+// listed lists the hashes of files as sha256sum does.
+func listed(sums map[string]string) []byte {
 	var b bytes.Buffer
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(&b, "%s  %s\n", hash(files[name]), name)
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&b, "%s  %s\n", sums[name], name)
 	}
 	return b.Bytes()
 }

@@ -1,6 +1,8 @@
 package outdir
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -47,7 +49,11 @@ func put(t *testing.T, dir string, files map[string]string) {
 func holds(t *testing.T, dir, text string, further map[string]string) {
 	t.Helper()
 	got := tree(t, filepath.Dir(dir))
-	want := map[string]string{ManifestName: text, "figures/" + text + ".svg": text, SumsName: string(sums(files(text)))}
+	sums := map[string]string{}
+	for name, b := range files(text) {
+		sums[name] = hash(b)
+	}
+	want := map[string]string{ManifestName: text, "figures/" + text + ".svg": text, SumsName: string(listed(sums))}
 	maps.Copy(want, further)
 	for name, text := range want {
 		if path := filepath.Base(dir) + "/" + name; got[path] != text {
@@ -188,5 +194,27 @@ func TestLinksInTheWay(t *testing.T) {
 		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
 			t.Errorf("%s is %q, %v, want %q", name, b, err, want)
 		}
+	}
+}
+
+// TestStreams writes a file as a stream beside others, with its hash in the list. A stream that fails leaves what was there.
+func TestStreams(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "results")
+	write := func(fails error) error {
+		return WriteStreams(dir, files("one"), map[string]Stream{"large.csv": func(w io.Writer) error {
+			_, err := io.WriteString(w, "1,2\n")
+			return errors.Join(err, fails)
+		}})
+	}
+	require.NoError(t, write(nil))
+	sums, _, err := Written(dir)
+	require.NoError(t, err)
+	if sums["large.csv"] != hash([]byte("1,2\n")) || sums[ManifestName] == "" {
+		t.Errorf("listed are %v", sums)
+	}
+	before := tree(t, dir)
+	require.Error(t, write(errors.New("no space")), "large.csv: no space", "a stream that fails")
+	if after := tree(t, dir); !maps.Equal(before, after) {
+		t.Errorf("a stream that failed left %v", after)
 	}
 }

@@ -68,7 +68,7 @@ func TestFaultsAtEveryChange(t *testing.T) {
 				put(t, dir, theirs())
 				require.NoError(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
 				w, came := faulty(dir, n, killed)
-				err := w.write(files("two"))
+				err := w.write(files("two"), nil)
 				if *came && !killed && err == nil {
 					t.Fatalf("change %d failed and nobody was told", n)
 				}
@@ -76,7 +76,7 @@ func TestFaultsAtEveryChange(t *testing.T) {
 					wholeOf(t, dir, "one", "two")
 				}
 				w, again := faulty(dir, m, killed)
-				err = w.write(files("three"))
+				err = w.write(files("three"), nil)
 				if !*again && err != nil {
 					t.Fatalf("behind a fault at change %d: %v", n, err)
 				}

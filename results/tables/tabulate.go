@@ -1,11 +1,15 @@
 package tables
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"kprobesim/results"
 )
+
+// mostRows bounds a table that people read.
+const mostRows = 1000
 
 // missing stands in a cell for an observation that was not made.
 const missing = "-"
@@ -25,22 +29,26 @@ type ColumnSpec struct {
 }
 
 // Tabulate fills a table: one row a point, in the order of the set; a point without a column's
-// metric shows "-". Columns of metrics stand right, others left.
+// metric shows "-". Columns of metrics stand right, others left. Points behind the first mostRows are counted below it.
 func Tabulate(s *results.Set, specs []ColumnSpec) *Table {
 	t := &Table{}
 	points := s.Points()
-	t.Rows = make([][]string, len(points))
+	rows := points[:min(len(points), mostRows)]
+	t.Rows = make([][]string, len(rows))
 	for _, spec := range append(slices.Clip(specs), countColumns()...) {
 		if spec.DropZero && spec.allZero(s, points) || spec.pointless(s, points) {
 			continue
 		}
 		t.Columns = append(t.Columns, spec.column())
-		for i, p := range points {
+		for i, p := range rows {
 			t.Rows[i] = append(t.Rows[i], spec.cell(s, p))
 		}
 		if spec.Interval && spec.spreads(s, points) {
-			t.addIntervals(s, points, spec)
+			t.addIntervals(s, rows, spec)
 		}
+	}
+	if more := len(points) - len(rows); more > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more points are in the files of the results, not in this table", more))
 	}
 	t.Notes = append(t.Notes, countNotes(s)...)
 	t.Notes = append(t.Notes, results.ReplicateNotes(s, "95 % interval of the mean (bootstrap) where it shows in these digits")...)
