@@ -43,7 +43,9 @@ func dialectOf(image string) *dialect {
 // traceLine is one instruction of a trace.
 type traceLine struct {
 	*dialect
+	phase string // that its time is booked on
 	fn    string // symbol
+	off   string // in it, in hexadecimal
 	first bool   // it is the symbol's first instruction
 	text  string // disassembly
 	trap  string // the exception that it raised, "" for none
@@ -51,7 +53,7 @@ type traceLine struct {
 }
 
 var (
-	lineForm = regexp.MustCompile(`^ *\S+ +\S+ +\d+ \w+ +0x[0-9a-f]+ (\w+)\+0x([0-9a-f]+) +(.*)$`)
+	lineForm = regexp.MustCompile(`^ *\S+ +\S+ +\d+ (\w+) +0x[0-9a-f]+ (\w+)\+0x([0-9a-f]+) +(.*)$`)
 	trapForm = regexp.MustCompile(`exception (#\w+|[a-z]+)`)
 	// A segment register is loaded. One that is stored is as cheap as any other.
 	segmentForm = regexp.MustCompile(`,%[def]s$|^pop[lq]? +%[def]s$`)
@@ -75,9 +77,9 @@ func tracedHit(t *testing.T, experiment, point, image string) (lines []traceLine
 		if m == nil {
 			continue
 		}
-		l := traceLine{dialect: words, fn: m[1], first: m[2] == "0"}
-		l.text, _, _ = strings.Cut(m[3], "  ")
-		if trap := trapForm.FindStringSubmatch(m[3]); trap != nil {
+		l := traceLine{dialect: words, phase: m[1], fn: m[2], off: m[3], first: m[3] == "0"}
+		l.text, _, _ = strings.Cut(m[4], "  ")
+		if trap := trapForm.FindStringSubmatch(m[4]); trap != nil {
 			l.trap = trap[1]
 		}
 		lines = append(lines, l)

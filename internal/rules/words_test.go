@@ -47,13 +47,10 @@ var x86Bytes = regexp.MustCompile(`\b0x(?:cc|e9|eb|e8|9[cd]|cf|f[ab4]|cd|0f)\b`)
 var allowed = map[string]struct{ words, reason string }{
 	"cmd/kprobesim/candidates_test.go":   {"popf pushf", "keys of a machine description"},
 	"cmd/kprobesim/rows_test.go":         {"iret", "a key of a machine description"},
-	"cmd/kprobesim/trace_power_test.go":  {"mfcr mtcrf mtmsrd mtspr rfid stdcx", "reads the traces of ppc64 guests"},
 	"cmd/kprobesim/stages_a32_test.go":   {"ldrex mrc msr", "reads the traces of ARM guests"},
 	"cmd/kprobesim/stages_later_test.go": {"iret", "reads the traces of x86 guests"},
-	"cmd/kprobesim/trace_later_test.go":  {"int3 iretq popfq pushfq", "reads the traces of x86 guests"},
 	"cmd/kprobesim/stages_power_test.go": {"isync ldarx lwarx lwsync mfcr mfmsr mfspr mtcrf mtmsrd mtspr rfid", "reads the traces of ppc64 guests"},
 	"cmd/kprobesim/stages_test.go":       {"dr6 int3 iret popf pushf rdmsr swapgs", "reads the traces of x86 guests"},
-	"cmd/kprobesim/trace_test.go":        {"int3 iret iretq popf popfq pushf pushfq rdmsr", "reads the trace of an x86 guest"},
 	"experiments/compare-qemu.sh":        {"0xf4", "a port of qemu"},
 	"experiments/kinds/guest_test.go":    {"0x0f 0xcc 0xeb 0xf4 0xfa int3 lidt", "code of a hostile x86 guest"},
 	"experiments/kinds/userloop_test.go": {"iret swapgs sysret", "reads the trace of an x86 guest"},
