@@ -215,9 +215,10 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func (r speedRun) allocations(t *testing.T) {
-	const few, rounds = 100, 900000 // no round has less than an instruction and a bit
+	const few, tried = 100, 1000
 	r.boot(t, func(run func(uint64) uint64) {
 		var done uint64
+		rounds := 1_050_000*tried/run(tried) + tried
 		allocs := testing.AllocsPerRun(1, func() { done = run(rounds) })
 		t.Logf("%.0f allocations in %d instructions", allocs, done)
 		if done < 1e6 || allocs > few {
