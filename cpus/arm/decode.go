@@ -124,109 +124,16 @@ func (d *decoder) finish() {
 		d.exec = branchWhen(cond, d.exec)
 		return
 	}
-	d.exec = when[cond](d.exec)
+	d.exec = when(cond, d.exec)
 }
 
-// when has for each condition what makes a function conditional. The conditions are as in holds, in line.
-var when = [condAL]func(f exec) exec{
-	condEQ: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if c.zf == 0 {
-				f(c, in)
-			}
+// when makes a function conditional.
+func when(cond uint8, f exec) exec {
+	return func(c *CPU, in *inst) {
+		if c.holds(cond) {
+			f(c, in)
 		}
-	},
-	condNE: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if c.zf != 0 {
-				f(c, in)
-			}
-		}
-	},
-	condCS: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if c.cf != 0 {
-				f(c, in)
-			}
-		}
-	},
-	condCC: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if c.cf == 0 {
-				f(c, in)
-			}
-		}
-	},
-	condMI: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if int32(c.nf) < 0 {
-				f(c, in)
-			}
-		}
-	},
-	condPL: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if int32(c.nf) >= 0 {
-				f(c, in)
-			}
-		}
-	},
-	condVS: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if int32(c.vf) < 0 {
-				f(c, in)
-			}
-		}
-	},
-	condVC: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if int32(c.vf) >= 0 {
-				f(c, in)
-			}
-		}
-	},
-	condHI: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if c.cf != 0 && c.zf != 0 {
-				f(c, in)
-			}
-		}
-	},
-	condLS: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if c.cf == 0 || c.zf == 0 {
-				f(c, in)
-			}
-		}
-	},
-	condGE: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if int32(c.nf^c.vf) >= 0 {
-				f(c, in)
-			}
-		}
-	},
-	condLT: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if int32(c.nf^c.vf) < 0 {
-				f(c, in)
-			}
-		}
-	},
-	condGT: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if c.zf != 0 && int32(c.nf^c.vf) >= 0 {
-				f(c, in)
-			}
-		}
-	},
-	condLE: func(f exec) exec {
-		return func(c *CPU, in *inst) {
-			if c.zf == 0 || int32(c.nf^c.vf) < 0 {
-				f(c, in)
-			}
-		}
-	},
+	}
 }
 
 // branchWhen is when for what writes the program counter: the direction is predicted too.

@@ -133,18 +133,16 @@ func reservedBits(w uint32, op armasm.Op) bool {
 	return false
 }
 
-// TestConditionsInLine compares the conditions of instructions and of branches with holds, for all flags.
+// TestConditionsInLine compares the conditions of branches with holds, for all flags.
 func TestConditionsInLine(t *testing.T) {
 	c := newWorld(t, cpus.Throughput, nil).cpu()
 	for cond := range uint8(condAL) {
 		for nzcv := range uint32(16) {
 			c.setNZCV(nzcv << 28)
-			done := false
-			when[cond](func(*CPU, *inst) { done = true })(c, nil)
 			c.R[rPC] = testCode
 			branchOn[cond](c, &inst{imm: 64})
-			if want := c.holds(cond); done != want || (c.R[rPC] != testCode) != want {
-				t.Errorf("condition %d, flags %#x: executed %v, went to %#x, want %v", cond, nzcv, done, c.R[rPC], want)
+			if want := c.holds(cond); (c.R[rPC] != testCode) != want {
+				t.Errorf("condition %d, flags %#x: went to %#x, want %v", cond, nzcv, c.R[rPC], want)
 			}
 		}
 	}

@@ -18,7 +18,6 @@ func formNone(*decoder, *row) bool { return true }
 type dataOp struct {
 	name        string
 	plain, sets exec // without and with S
-	left, right exec // without S, of a register that is shifted left or right by a constant; or nil
 	logical     bool // its carry is the shifter's
 	first       bool // reads Rn
 	carry       bool // reads C
@@ -157,14 +156,7 @@ func (d *decoder) shiftedByConstant(k *dataOp) {
 		}
 	} else {
 		d.in.s, d.in.b, d.in.sh, d.in.aux = rm, rOperand, n, kind
-		switch plain := !d.bit(20) && d.in.dst != rTarget; {
-		case plain && kind == shiftLSL && k.left != nil:
-			d.exec = k.left
-		case plain && kind == shiftLSR && k.right != nil:
-			d.exec = k.right
-		default:
-			d.exec = shifted(d.exec, kind, k.logical && d.bit(20))
-		}
+		d.exec = shifted(d.exec, k.logical && d.bit(20))
 		if d.op.Class == clALU {
 			d.op.Class = clALUShift
 		}

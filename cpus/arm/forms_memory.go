@@ -92,9 +92,6 @@ func formMemory(k *memoryAccess, mode int, user, index bool) func(*decoder, *row
 func (d *decoder) loads(k *memoryAccess, mode int, rn, rt uint8) {
 	d.op.Class, d.op.Flags = clLoad, engine.Loads
 	d.exec, d.in.dst = loading(k.load, mode), rt
-	if k.name == "ldr" {
-		d.exec = wordLoads[mode]
-	}
 	if rt == pcNumber {
 		d.in.dst = rTarget
 		d.branch = true
@@ -108,12 +105,9 @@ func (d *decoder) loads(k *memoryAccess, mode int, rn, rt uint8) {
 func (d *decoder) stores(k *memoryAccess, mode int, rt uint8) {
 	d.op.Class, d.op.Flags = clStore, engine.Stores
 	d.exec, d.in.s = storing(k.store, mode), rt
-	if k.name == "str" {
-		d.exec = wordStores[mode]
-	}
 	if rt == pcNumber {
 		d.in.s = rHere
-		d.exec = storingPC(d.exec)
+		d.exec = here(d.exec)
 		return
 	}
 	d.op.S1 = rt
@@ -325,11 +319,6 @@ func formMultiple(d *decoder, _ *row) bool {
 	}
 	if special && !returns {
 		d.in.aux |= multiUser
-	} else if list>>pcNumber == 0 {
-		d.in.s, d.exec = uint8(n), storeRegisters
-		if loads {
-			d.exec = loadRegisters
-		}
 	}
 	if loads && list>>pcNumber != 0 {
 		d.multiplePC(rn, returns)

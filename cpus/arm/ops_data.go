@@ -58,53 +58,17 @@ const (
 	shiftRRX
 )
 
-// shifted computes the second operand before f. The frequent shifts have functions of their own.
-func shifted(f exec, kind uint8, carry bool) exec {
-	switch {
-	case carry:
-		return func(c *CPU, in *inst) {
-			r, out := shift(in.aux, uint32(c.R[in.s&63]), uint32(in.sh), c.cf)
-			c.R[rOperand], c.cf = uint64(r), out
-			f(c, in)
-		}
-	case kind == shiftLSL:
-		return func(c *CPU, in *inst) {
-			c.R[rOperand] = uint64(uint32(c.R[in.s&63]) << (in.sh & 31))
-			f(c, in)
-		}
-	case kind == shiftLSR:
-		return func(c *CPU, in *inst) {
-			c.R[rOperand] = c.R[in.s&63] >> (in.sh & 63)
-			f(c, in)
-		}
-	}
+// shifted computes the second operand before f.
+func shifted(f exec, carry bool) exec {
 	return func(c *CPU, in *inst) {
-		r, _ := shift(in.aux, uint32(c.R[in.s&63]), uint32(in.sh), c.cf)
+		r, out := shift(in.aux, uint32(c.R[in.s&63]), uint32(in.sh), c.cf)
 		c.R[rOperand] = uint64(r)
+		if carry {
+			c.cf = out
+		}
 		f(c, in)
 	}
 }
-
-// left and right are operands that are shifted by a constant, of which the frequent operations have functions.
-func (c *CPU) left(in *inst) uint32  { return uint32(c.R[in.s&63]) << (in.sh & 31) }
-func (c *CPU) right(in *inst) uint32 { return uint32(c.R[in.s&63] >> (in.sh & 63)) }
-
-func andLSL(c *CPU, in *inst) { c.set(in, c.n(in)&c.left(in)) }
-func andLSR(c *CPU, in *inst) { c.set(in, c.n(in)&c.right(in)) }
-func eorLSL(c *CPU, in *inst) { c.set(in, c.n(in)^c.left(in)) }
-func eorLSR(c *CPU, in *inst) { c.set(in, c.n(in)^c.right(in)) }
-func subLSL(c *CPU, in *inst) { c.set(in, c.n(in)-c.left(in)) }
-func subLSR(c *CPU, in *inst) { c.set(in, c.n(in)-c.right(in)) }
-func rsbLSL(c *CPU, in *inst) { c.set(in, c.left(in)-c.n(in)) }
-func rsbLSR(c *CPU, in *inst) { c.set(in, c.right(in)-c.n(in)) }
-func addLSL(c *CPU, in *inst) { c.set(in, c.n(in)+c.left(in)) }
-func addLSR(c *CPU, in *inst) { c.set(in, c.n(in)+c.right(in)) }
-func orrLSL(c *CPU, in *inst) { c.set(in, c.n(in)|c.left(in)) }
-func orrLSR(c *CPU, in *inst) { c.set(in, c.n(in)|c.right(in)) }
-func movLSL(c *CPU, in *inst) { c.set(in, c.left(in)) }
-func movLSR(c *CPU, in *inst) { c.set(in, c.right(in)) }
-func bicLSL(c *CPU, in *inst) { c.set(in, c.n(in)&^c.left(in)) }
-func bicLSR(c *CPU, in *inst) { c.set(in, c.n(in)&^c.right(in)) }
 
 // shiftedByRegister is shifted with the count in the lowest byte of a register.
 func shiftedByRegister(f exec, carry bool) exec {

@@ -1,10 +1,6 @@
 package arm
 
-import (
-	"encoding/binary"
-
-	"kprobesim/cpus/engine"
-)
+import "kprobesim/cpus/engine"
 
 // Loads and stores of one or two registers (ARM ARM, A5.3, A5.2.8). What faults has no effect.
 
@@ -78,92 +74,6 @@ func store32(c *CPU, va, v uint64) bool {
 	return engine.Store(&c.Core, va, uint32(v))
 }
 
-// Words at an offset are frequent and have functions of their own, which do the frequent case of an access in line.
-func ldr(c *CPU, in *inst) {
-	va := c.ea(in)
-	at, pa, rare := c.LoadPlace(va, 4)
-	if rare != 0 {
-		if v, ok := load32(c, va); ok {
-			c.R[in.dst&63] = v
-		}
-		return
-	}
-	v := uint64(binary.LittleEndian.Uint32((*[4]byte)(at)[:]))
-	c.R[in.dst&63] = v
-	if !c.Reads(pa) {
-		c.Bring(pa, 4, v)
-	} else if c.MayFind(pa, 4) {
-		c.Find(pa, 4)
-	}
-}
-
-func str(c *CPU, in *inst) {
-	va := c.ea(in)
-	at, pa, rare := c.StorePlace(va, 4)
-	if rare != 0 || !c.Writes(pa) {
-		store32(c, va, c.R[in.s&63])
-		return
-	}
-	binary.LittleEndian.PutUint32((*[4]byte)(at)[:], uint32(c.R[in.s&63]))
-	if c.Decoded(pa) {
-		c.DropStored(pa, 4)
-	} else if c.Sends() {
-		c.Send(pa, 4)
-	}
-}
-
-// ldrPost, ldrPre, strPre and strPost are the same with the base written back.
-func ldrPost(c *CPU, in *inst) {
-	at, next := c.R[in.a&63], c.ea(in)
-	if at&3&c.strict != 0 {
-		c.aligned(at, 4, always, false)
-		return
-	}
-	if v, ok := engine.Load[uint32](&c.Core, at); ok {
-		c.R[in.a&63] = next
-		c.R[in.dst&63] = uint64(v)
-	}
-}
-
-func ldrPre(c *CPU, in *inst) {
-	at := c.ea(in)
-	if at&3&c.strict != 0 {
-		c.aligned(at, 4, always, false)
-		return
-	}
-	if v, ok := engine.Load[uint32](&c.Core, at); ok {
-		c.R[in.a&63] = at
-		c.R[in.dst&63] = uint64(v)
-	}
-}
-
-func strPre(c *CPU, in *inst) {
-	at := c.ea(in)
-	if at&3&c.strict != 0 {
-		c.aligned(at, 4, always, true)
-		return
-	}
-	if engine.Store(&c.Core, at, uint32(c.R[in.s&63])) {
-		c.R[in.a&63] = at
-	}
-}
-
-func strPost(c *CPU, in *inst) {
-	at, next := c.R[in.a&63], c.ea(in)
-	if at&3&c.strict != 0 {
-		c.aligned(at, 4, always, true)
-		return
-	}
-	if engine.Store(&c.Core, at, uint32(c.R[in.s&63])) {
-		c.R[in.a&63] = next
-	}
-}
-
-var (
-	wordLoads  = [...]exec{atOffset: ldr, preIndexed: ldrPre, postIndexed: ldrPost}
-	wordStores = [...]exec{atOffset: str, preIndexed: strPre, postIndexed: strPost}
-)
-
 // Addressing (ARM ARM, A8.5): by an offset, by one that is written back, by the base alone, to which the
 // offset is added behind the access.
 const (
@@ -234,9 +144,6 @@ func toPC(f exec, fromStack bool) exec {
 
 // unloaded is no address: the load has faulted.
 const unloaded = ^uint64(0)
-
-// storingPC stores the program counter, which is eight ahead.
-func storingPC(f exec) exec { return here(f) }
 
 // asUser makes the access of an unprivileged load or store (ARM ARM, A4.6.4): its page must allow it to
 // user mode.

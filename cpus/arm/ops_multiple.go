@@ -69,45 +69,6 @@ func loadMultipleReturn(c *CPU, in *inst) {
 	loadMultiple(c, in)
 }
 
-// loadRegisters and storeRegisters are loadMultiple and storeMultiple of registers of this mode alone, of which the
-// program counter is none.
-func loadRegisters(c *CPU, in *inst) {
-	at := (c.R[in.a&63] + words(in.sh)) & c.AddrMask
-	if at&3 != 0 {
-		c.aligned(at, 4, always, false)
-		return
-	}
-	var buf [16]uint32
-	if !c.LoadWords(at, buf[:in.s&15]) {
-		return
-	}
-	if in.aux&multiWriteback != 0 {
-		c.R[in.a&63] = (c.R[in.a&63] + words(in.dst)) & c.AddrMask
-	}
-	i := 0
-	for list := in.imm; list != 0; list &= list - 1 {
-		c.R[bits.TrailingZeros32(list)&15] = uint64(buf[i&15])
-		i++
-	}
-}
-
-func storeRegisters(c *CPU, in *inst) {
-	at := (c.R[in.a&63] + words(in.sh)) & c.AddrMask
-	if at&3 != 0 {
-		c.aligned(at, 4, always, true)
-		return
-	}
-	var buf [16]uint32
-	n := 0
-	for list := in.imm; list != 0; list &= list - 1 {
-		buf[n&15] = uint32(c.R[bits.TrailingZeros32(list)&15])
-		n++
-	}
-	if c.StoreWords(at, buf[:n&15]) && in.aux&multiWriteback != 0 {
-		c.R[in.a&63] = (c.R[in.a&63] + words(in.dst)) & c.AddrMask
-	}
-}
-
 func storeMultiple(c *CPU, in *inst) {
 	at := (c.R[in.a&63] + words(in.sh)) & c.AddrMask
 	if !c.aligned(at, 4, always, true) {

@@ -22,11 +22,11 @@ func parsed(rows []*row) []*row {
 
 // dataOps are the operations of data-processing instructions by their opcode (ARM ARM, A5.2.1).
 var dataOps = [16]dataOp{
-	{name: "and", plain: and, left: andLSL, right: andLSR, sets: ands, logical: true, first: true},
-	{name: "eor", plain: eor, left: eorLSL, right: eorLSR, sets: eors, logical: true, first: true},
-	{name: "sub", plain: sub, left: subLSL, right: subLSR, sets: subs, first: true},
-	{name: "rsb", plain: rsb, left: rsbLSL, right: rsbLSR, sets: rsbs, first: true},
-	{name: "add", plain: add, left: addLSL, right: addLSR, sets: adds, first: true},
+	{name: "and", plain: and, sets: ands, logical: true, first: true},
+	{name: "eor", plain: eor, sets: eors, logical: true, first: true},
+	{name: "sub", plain: sub, sets: subs, first: true},
+	{name: "rsb", plain: rsb, sets: rsbs, first: true},
+	{name: "add", plain: add, sets: adds, first: true},
 	{name: "adc", plain: adc, sets: adcs, first: true, carry: true},
 	{name: "sbc", plain: sbc, sets: sbcs, first: true, carry: true},
 	{name: "rsc", plain: rsc, sets: rscs, first: true, carry: true},
@@ -34,9 +34,9 @@ var dataOps = [16]dataOp{
 	{name: "teq", sets: teq, logical: true, first: true, compares: true},
 	{name: "cmp", sets: cmp, first: true, compares: true},
 	{name: "cmn", sets: cmn, first: true, compares: true},
-	{name: "orr", plain: orr, left: orrLSL, right: orrLSR, sets: orrs, logical: true, first: true},
-	{name: "mov", plain: mov, left: movLSL, right: movLSR, sets: movs, logical: true},
-	{name: "bic", plain: bic, left: bicLSL, right: bicLSR, sets: bics, logical: true, first: true},
+	{name: "orr", plain: orr, sets: orrs, logical: true, first: true},
+	{name: "mov", plain: mov, sets: movs, logical: true},
+	{name: "bic", plain: bic, sets: bics, logical: true, first: true},
 	{name: "mvn", plain: mvn, sets: mvns, logical: true},
 }
 

@@ -47,46 +47,11 @@ func conditionalBranch(in *inst, link bool) exec {
 	return branchFalse
 }
 
-// The frequent case of these is in line.
-func branchTrue(c *CPU, in *inst) {
-	switch taken := c.R[in.s&63]&uint64(in.sh) != 0; {
-	case !c.Plain():
-		c.Conditional(taken, in.imm)
-	case taken:
-		c.TrainTaken()
-		c.Go(in.imm)
-	default:
-		c.TrainUntaken()
-	}
-}
+func branchTrue(c *CPU, in *inst)  { c.Conditional(c.R[in.s&63]&uint64(in.sh) != 0, in.imm) }
+func branchFalse(c *CPU, in *inst) { c.Conditional(c.R[in.s&63]&uint64(in.sh) == 0, in.imm) }
 
-func branchFalse(c *CPU, in *inst) {
-	switch taken := c.R[in.s&63]&uint64(in.sh) == 0; {
-	case !c.Plain():
-		c.Conditional(taken, in.imm)
-	case taken:
-		c.TrainTaken()
-		c.Go(in.imm)
-	default:
-		c.TrainUntaken()
-	}
-}
-
-// branchCount is bdnz, and branchCountZero bdz. The frequent case of bdnz is in line: it goes back to where a loop begins.
-func branchCount(c *CPU, in *inst) {
-	c.R[rCTR]--
-	if c.R[rCTR]&c.AddrMask == 0 {
-		c.Conditional(false, in.imm)
-		return
-	}
-	if !c.Plain() {
-		c.Conditional(true, in.imm)
-		return
-	}
-	c.TrainTaken()
-	c.Go(in.imm)
-}
-
+// branchCount is bdnz, and branchCountZero bdz.
+func branchCount(c *CPU, in *inst)     { c.Conditional(c.counted(in), in.imm) }
 func branchCountZero(c *CPU, in *inst) { c.Conditional(c.counted(in), in.imm) }
 
 func branchGeneral(c *CPU, in *inst) { c.Conditional(c.holds(in), in.imm) }

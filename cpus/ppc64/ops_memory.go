@@ -48,7 +48,7 @@ func store64(c *CPU, va, v uint64) bool {
 	return engine.Store(&c.Core, va, bits.ReverseBytes64(v))
 }
 
-func lbzx(c *CPU, in *inst) {
+func lbz(c *CPU, in *inst) {
 	if v, ok := load8(c, c.ea(in)); ok {
 		c.R[in.dst&63] = v
 	}
@@ -66,7 +66,7 @@ func lha(c *CPU, in *inst) {
 	}
 }
 
-func lwzx(c *CPU, in *inst) {
+func lwz(c *CPU, in *inst) {
 	if v, ok := load32(c, c.ea(in)); ok {
 		c.R[in.dst&63] = v
 	}
@@ -78,7 +78,7 @@ func lwa(c *CPU, in *inst) {
 	}
 }
 
-func ldx(c *CPU, in *inst) {
+func ld(c *CPU, in *inst) {
 	if v, ok := load64(c, c.ea(in)); ok {
 		c.R[in.dst&63] = v
 	}
@@ -98,8 +98,8 @@ func lwbrx(c *CPU, in *inst) {
 
 func stb(c *CPU, in *inst)    { store8(c, c.ea(in), c.R[in.s&63]) }
 func sth(c *CPU, in *inst)    { store16(c, c.ea(in), c.R[in.s&63]) }
-func stwx(c *CPU, in *inst)   { store32(c, c.ea(in), c.R[in.s&63]) }
-func stdx(c *CPU, in *inst)   { store64(c, c.ea(in), c.R[in.s&63]) }
+func stw(c *CPU, in *inst)   { store32(c, c.ea(in), c.R[in.s&63]) }
+func std(c *CPU, in *inst)   { store64(c, c.ea(in), c.R[in.s&63]) }
 func sthbrx(c *CPU, in *inst) { engine.Store(&c.Core, c.ea(in), uint16(c.R[in.s&63])) }
 func stwbrx(c *CPU, in *inst) { engine.Store(&c.Core, c.ea(in), uint32(c.R[in.s&63])) }
 
@@ -171,7 +171,7 @@ func stwu(c *CPU, in *inst) {
 	}
 }
 
-func stdux(c *CPU, in *inst) {
+func stdu(c *CPU, in *inst) {
 	at := c.updated(in)
 	if store64(c, at&c.AddrMask, c.R[in.s&63]) {
 		c.R[in.a&63] = at

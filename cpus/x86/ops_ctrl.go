@@ -8,16 +8,6 @@ package x86
 // jcc is a conditional branch: imm is the displacement, aux the condition.
 func jcc(c *CPU, in *inst) { c.Conditional(c.condition(in.aux), in.imm) }
 
-// The conditions that compilers emit most have functions of their own. They look at the lazy flags
-// without the switch in condition.
-
-func je(c *CPU, in *inst)  { c.Conditional(c.res == 0, in.imm) }
-func jne(c *CPU, in *inst) { c.Conditional(c.res != 0, in.imm) }
-func jb(c *CPU, in *inst)  { c.Conditional(int64(c.cy) < 0, in.imm) }
-func jae(c *CPU, in *inst) { c.Conditional(int64(c.cy) >= 0, in.imm) }
-func js(c *CPU, in *inst)  { c.Conditional(c.sf(), in.imm) }
-func jns(c *CPU, in *inst) { c.Conditional(!c.sf(), in.imm) }
-
 func jmpRel(c *CPU, in *inst) { c.Jump(in.imm) }
 
 func jmpR[T width](c *CPU, in *inst) { c.Indirect(uint64(get[T](c, in.src))) }
@@ -77,6 +67,21 @@ func callL[T width](c *CPU, in *inst) {
 	if to, ok := load[T](c, c.ea(in)); ok && push(c, T(next)) {
 		c.Indirect(uint64(to))
 		c.Called(next)
+	}
+}
+
+func callRel[T width](c *CPU, in *inst) {
+	if push(c, T(c.R[rRIP])) {
+		c.called(in)
+	}
+}
+
+// ret drops imm bytes of arguments. Each width belongs to one mode: a near return in 64-bit mode is 64 bits
+// wide whatever REX says.
+func ret[T width](c *CPU, in *inst) {
+	if to, ok := pop[T](c); ok {
+		c.drop(in.imm)
+		c.ReturnTo(uint64(to))
 	}
 }
 

@@ -27,7 +27,7 @@ func movToAbs[T width](c *CPU, in *inst) {
 	store(c, (in.imm+c.segBase[in.seg&7])&c.AddrMask, get[T](c, rax))
 }
 
-// leaR is lea with a 16-bit result; the others are in ops_fast.go. The segment has no part in it.
+// leaR is lea. The segment has no part in it.
 func leaR[T width](c *CPU, in *inst) {
 	put(c, in.dst, T(c.R[in.base&63]+c.R[in.index&63]<<(in.shift&63)+uint64(int64(in.disp))))
 }

@@ -14,10 +14,10 @@ import (
 // may be bound: reg, load and mem by where the operands are, in each by operand size. What a row
 // leaves out is not modelled and raises #UD. class and inMem are prices, io and flags what the
 // cost models and the engine know of the instruction. Most functions are generic over the operand
-// size; those with a size in their name, such as addR64, are the fast forms of ops_fast.go.
+// size.
 var rows = union(
 	dataTransfer, binaryArithmetic, decimalArithmetic, logical, shiftAndRotate, bitAndByte,
-	controlTransfer, stringInstructions, enterAndLeave, flagControl, farPointers, miscellaneous,
+	conditional(), controlTransfer, stringInstructions, enterAndLeave, flagControl, farPointers, miscellaneous,
 	cacheControl, system, floatingControl, floatingNumbers, ports, vectors(),
 )
 
@@ -66,28 +66,47 @@ func flagsOf(cond uint8) uint16 {
 	return ioReadFlag
 }
 
-// jumpIf is jcc. f is the function of the condition where it has one, otherwise jcc, which
-// evaluates it.
-func jumpIf(cond uint8, f exec) row {
-	return row{bind: bindRel, reg: byWidth{f}, class: clJcc, io: flagsOf(cond), aux: cond}
+// conditions are the names of jcc, setcc and cmovcc by their condition.
+var conditions = [16][3]x86asm.Op{
+	condO:  {x86asm.JO, x86asm.SETO, x86asm.CMOVO},
+	condNO: {x86asm.JNO, x86asm.SETNO, x86asm.CMOVNO},
+	condB:  {x86asm.JB, x86asm.SETB, x86asm.CMOVB},
+	condAE: {x86asm.JAE, x86asm.SETAE, x86asm.CMOVAE},
+	condE:  {x86asm.JE, x86asm.SETE, x86asm.CMOVE},
+	condNE: {x86asm.JNE, x86asm.SETNE, x86asm.CMOVNE},
+	condBE: {x86asm.JBE, x86asm.SETBE, x86asm.CMOVBE},
+	condA:  {x86asm.JA, x86asm.SETA, x86asm.CMOVA},
+	condS:  {x86asm.JS, x86asm.SETS, x86asm.CMOVS},
+	condNS: {x86asm.JNS, x86asm.SETNS, x86asm.CMOVNS},
+	condP:  {x86asm.JP, x86asm.SETP, x86asm.CMOVP},
+	condNP: {x86asm.JNP, x86asm.SETNP, x86asm.CMOVNP},
+	condL:  {x86asm.JL, x86asm.SETL, x86asm.CMOVL},
+	condGE: {x86asm.JGE, x86asm.SETGE, x86asm.CMOVGE},
+	condLE: {x86asm.JLE, x86asm.SETLE, x86asm.CMOVLE},
+	condG:  {x86asm.JG, x86asm.SETG, x86asm.CMOVG},
 }
 
-// setIf is setcc, whose destination is a byte.
-func setIf(cond uint8) row {
-	return row{
-		bind: bindSet, class: clSetcc, io: flagsOf(cond), aux: cond,
-		reg: byWidth{setccR},
-		mem: byWidth{setccM},
+// conditional makes the rows of instructions with one of sixteen conditions, in aux. The destination of
+// setcc is a byte. cmovcc has no form of bytes, and loads its source even if the condition fails.
+func conditional() map[x86asm.Op]row {
+	rows := map[x86asm.Op]row{}
+	for i, names := range conditions {
+		cond := uint8(i)
+		io := flagsOf(cond)
+		rows[names[0]] = row{bind: bindRel, reg: byWidth{jcc}, class: clJcc, io: io, aux: cond}
+		rows[names[1]] = row{bind: bindSet, class: clSetcc, io: io, aux: cond, reg: byWidth{setccR}, mem: byWidth{setccM}}
+		rows[names[2]] = row{
+			bind: bindCmov, class: clCmov, io: ioReadDst | io, aux: cond,
+			reg:  byWidth{nil, cmovR[uint16], cmovR[uint32], cmovR[uint64]},
+			load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]},
+		}
 	}
+	return rows
 }
 
-// moveIf is cmovcc. It loads its source even if the condition fails.
-func moveIf(cond uint8) row {
-	return row{
-		bind: bindCmov, class: clCmov, io: ioReadDst | flagsOf(cond), aux: cond,
-		reg:  byWidth{nil, cmovR[uint16], cmovR32, cmovR64},
-		load: byWidth{nil, cmovL[uint16], cmovL[uint32], cmovL[uint64]},
-	}
+// onCount is loop or jcxz, which look at rcx.
+func onCount(io uint16, aux uint8, f byWidth) row {
+	return row{bind: bindCount, class: clLoop, io: ioReadC | io, aux: aux, reg: f}
 }
 
 // shifted is a shift or a rotate that does not take CF in.

@@ -26,61 +26,25 @@ var controlTransfer = map[x86asm.Op]row{
 		mem:  byWidth{size16: jmpRel, size32: jmpRel, size64: jmpRel},
 	},
 
-	// One of sixteen conditions, in aux.
-	x86asm.JO:  jumpIf(condO, jcc),
-	x86asm.JNO: jumpIf(condNO, jcc),
-	x86asm.JB:  jumpIf(condB, jb),
-	x86asm.JAE: jumpIf(condAE, jae),
-	x86asm.JE:  jumpIf(condE, je),
-	x86asm.JNE: jumpIf(condNE, jne),
-	x86asm.JBE: jumpIf(condBE, jcc),
-	x86asm.JA:  jumpIf(condA, jcc),
-	x86asm.JS:  jumpIf(condS, js),
-	x86asm.JNS: jumpIf(condNS, jns),
-	x86asm.JP:  jumpIf(condP, jcc),
-	x86asm.JNP: jumpIf(condNP, jcc),
-	x86asm.JL:  jumpIf(condL, jcc),
-	x86asm.JGE: jumpIf(condGE, jcc),
-	x86asm.JLE: jumpIf(condLE, jcc),
-	x86asm.JG:  jumpIf(condG, jcc),
-
 	// Three names for the address sizes.
-	x86asm.JCXZ: {
-		bind: bindCount, class: clLoop, io: ioReadC,
-		reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]},
-	},
-	x86asm.JECXZ: {
-		bind: bindCount, class: clLoop, io: ioReadC,
-		reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]},
-	},
-	x86asm.JRCXZ: {
-		bind: bindCount, class: clLoop, io: ioReadC,
-		reg: byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]},
-	},
-	x86asm.LOOP: {
-		bind: bindCount, class: clLoop, io: ioReadC | ioSetC, aux: 0,
-		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
-	},
-	x86asm.LOOPE: {
-		bind: bindCount, class: clLoop, io: ioReadC | ioSetC | ioReadFlag, aux: 2,
-		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
-	},
-	x86asm.LOOPNE: {
-		bind: bindCount, class: clLoop, io: ioReadC | ioSetC | ioReadFlag, aux: 1,
-		reg: byWidth{nil, loop[uint16], loop[uint32], loop[uint64]},
-	},
+	x86asm.JCXZ:   onCount(0, 0, byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]}),
+	x86asm.JECXZ:  onCount(0, 0, byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]}),
+	x86asm.JRCXZ:  onCount(0, 0, byWidth{nil, jcxz[uint16], jcxz[uint32], jcxz[uint64]}),
+	x86asm.LOOP:   onCount(ioSetC, 0, byWidth{nil, loop[uint16], loop[uint32], loop[uint64]}),
+	x86asm.LOOPE:  onCount(ioSetC|ioReadFlag, 2, byWidth{nil, loop[uint16], loop[uint32], loop[uint64]}),
+	x86asm.LOOPNE: onCount(ioSetC|ioReadFlag, 1, byWidth{nil, loop[uint16], loop[uint32], loop[uint64]}),
 
 	// call stores its return address in every form.
 	x86asm.CALL: {
 		bind: bindBranch, class: clCall, inMem: clCallIndirect, flags: engine.Stores | engine.Pushes,
 		reg:  byWidth{size32: callR[uint32], size64: callR[uint64]},
 		load: byWidth{size32: callL[uint32], size64: callL[uint64]},
-		mem:  byWidth{size16: call16, size32: callRel32, size64: callRel64},
+		mem:  byWidth{size16: call16, size32: callRel[uint32], size64: callRel[uint64]},
 	},
 	// The immediate is the size of arguments that the callee drops.
 	x86asm.RET: {
 		bind: bindModeWidth, class: clRet, flags: engine.Loads | engine.Ends | engine.Pops,
-		reg: byWidth{size32: ret32, size64: ret64},
+		reg: byWidth{size32: ret[uint32], size64: ret[uint64]},
 	},
 	x86asm.LJMP: {
 		bind: bindFar, class: clFar,
@@ -209,7 +173,7 @@ var miscellaneous = map[x86asm.Op]row{
 	// No byte form.
 	x86asm.LEA: {
 		bind: bindLea, class: clLea, io: ioReadBase,
-		reg: byWidth{nil, leaR[uint16], leaR32, leaR64},
+		reg: byWidth{nil, leaR[uint16], leaR[uint32], leaR[uint64]},
 	},
 
 	x86asm.NOP: {bind: bindNop, class: clNop},

@@ -20,33 +20,14 @@ import (
 //   - pusha and popa are 32-bit mode's. They make eight accesses each and end a block, as enter
 //     does.
 var dataTransfer = map[x86asm.Op]row{
-	// The loads and stores that compilers emit most have fast forms.
 	x86asm.MOV: {
 		bind: bindMov, class: clMov,
-		reg:  byWidth{movR[uint8], movR[uint16], movR32, movR64},
-		load: byWidth{movL[uint8], movL[uint16], movL32, movL64},
-		mem:  byWidth{movM[uint8], movM[uint16], movM32, movM64},
+		reg:  byWidth{movR[uint8], movR[uint16], movR[uint32], movR[uint64]},
+		load: byWidth{movL[uint8], movL[uint16], movL[uint32], movL[uint64]},
+		mem:  byWidth{movM[uint8], movM[uint16], movM[uint32], movM[uint64]},
 	},
 	// A store past the caches takes the way of any other here: they are not avoided.
-	x86asm.MOVNTI: {bind: bindPlain, mem: byWidth{nil, nil, movM32, movM64}, class: clStore},
-
-	// Bytes have no form. The condition is in aux.
-	x86asm.CMOVO:  moveIf(condO),
-	x86asm.CMOVNO: moveIf(condNO),
-	x86asm.CMOVB:  moveIf(condB),
-	x86asm.CMOVAE: moveIf(condAE),
-	x86asm.CMOVE:  moveIf(condE),
-	x86asm.CMOVNE: moveIf(condNE),
-	x86asm.CMOVBE: moveIf(condBE),
-	x86asm.CMOVA:  moveIf(condA),
-	x86asm.CMOVS:  moveIf(condS),
-	x86asm.CMOVNS: moveIf(condNS),
-	x86asm.CMOVP:  moveIf(condP),
-	x86asm.CMOVNP: moveIf(condNP),
-	x86asm.CMOVL:  moveIf(condL),
-	x86asm.CMOVGE: moveIf(condGE),
-	x86asm.CMOVLE: moveIf(condLE),
-	x86asm.CMOVG:  moveIf(condG),
+	x86asm.MOVNTI: {bind: bindPlain, mem: byWidth{nil, nil, movM[uint32], movM[uint64]}, class: clStore},
 
 	// The memory form has the class of what locks, whether or not the prefix is there.
 	x86asm.XCHG: {
@@ -87,13 +68,13 @@ var dataTransfer = map[x86asm.Op]row{
 	x86asm.PUSH: {
 		bind: bindPush, class: clPush, inMem: clPushMem, io: ioNoWrite, flags: engine.Stores | engine.Pushes,
 		aux:  clFromSeg,
-		reg:  byWidth{nil, pushR[uint16], pushR32, pushR64},
+		reg:  byWidth{nil, pushR[uint16], pushR[uint32], pushR[uint64]},
 		load: byWidth{nil, pushSeg[uint16], pushSeg32, pushSeg[uint64]},
 		mem:  byWidth{nil, pushM[uint16], pushM[uint32], pushM[uint64]},
 	},
 	x86asm.POP: {
 		bind: bindPush, class: clPop, inMem: clPopMem, flags: engine.Loads | engine.Pops, aux: clToSeg,
-		reg:  byWidth{nil, popR[uint16], popR32, popR64},
+		reg:  byWidth{nil, popR[uint16], popR[uint32], popR[uint64]},
 		load: byWidth{nil, popSeg[uint16], popSeg[uint32], popSeg[uint64]},
 		mem:  byWidth{nil, popM[uint16], popM[uint32], popM[uint64]},
 	},
@@ -138,7 +119,7 @@ var binaryArithmetic = map[x86asm.Op]row{
 	// Sums and differences have the two-operand forms in all sizes.
 	x86asm.ADD: {
 		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{addR[uint8], addR[uint16], addR32, addR64},
+		reg:  byWidth{addR[uint8], addR[uint16], addR[uint32], addR[uint64]},
 		load: byWidth{addL[uint8], addL[uint16], addL[uint32], addL[uint64]},
 		mem:  byWidth{addM[uint8], addM[uint16], addM[uint32], addM[uint64]},
 	},
@@ -151,7 +132,7 @@ var binaryArithmetic = map[x86asm.Op]row{
 	},
 	x86asm.SUB: {
 		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{subR[uint8], subR[uint16], subR32, subR64},
+		reg:  byWidth{subR[uint8], subR[uint16], subR[uint32], subR[uint64]},
 		load: byWidth{subL[uint8], subL[uint16], subL[uint32], subL[uint64]},
 		mem:  byWidth{subM[uint8], subM[uint16], subM[uint32], subM[uint64]},
 	},
@@ -165,7 +146,7 @@ var binaryArithmetic = map[x86asm.Op]row{
 	// cmp is a sub that writes nothing, so it neither stores nor locks.
 	x86asm.CMP: {
 		bind: bindTwo, class: clALU, io: ioArith | ioNoWrite,
-		reg:  byWidth{cmpR[uint8], cmpR[uint16], cmpR32, cmpR64},
+		reg:  byWidth{cmpR[uint8], cmpR[uint16], cmpR[uint32], cmpR[uint64]},
 		load: byWidth{cmpL[uint8], cmpL[uint16], cmpL[uint32], cmpL[uint64]},
 		mem:  byWidth{cmpM[uint8], cmpM[uint16], cmpM[uint32], cmpM[uint64]},
 	},
@@ -174,13 +155,13 @@ var binaryArithmetic = map[x86asm.Op]row{
 	x86asm.INC: {
 		bind: bindOne, class: clALU, inMem: clALUMem,
 		io:  ioReadDst | ioSetPart | ioLock,
-		reg: byWidth{incR[uint8], incR[uint16], incR32, incR[uint64]},
+		reg: byWidth{incR[uint8], incR[uint16], incR[uint32], incR[uint64]},
 		mem: byWidth{incM[uint8], incM[uint16], incM[uint32], incM[uint64]},
 	},
 	x86asm.DEC: {
 		bind: bindOne, class: clALU, inMem: clALUMem,
 		io:  ioReadDst | ioSetPart | ioLock,
-		reg: byWidth{decR[uint8], decR[uint16], decR32, decR[uint64]},
+		reg: byWidth{decR[uint8], decR[uint16], decR[uint32], decR[uint64]},
 		mem: byWidth{decM[uint8], decM[uint16], decM[uint32], decM[uint64]},
 	},
 	x86asm.NEG: {
@@ -251,19 +232,19 @@ var decimalArithmetic = map[x86asm.Op]row{
 var logical = map[x86asm.Op]row{
 	x86asm.AND: {
 		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{andR[uint8], andR[uint16], andR32, andR64},
+		reg:  byWidth{andR[uint8], andR[uint16], andR[uint32], andR[uint64]},
 		load: byWidth{andL[uint8], andL[uint16], andL[uint32], andL[uint64]},
 		mem:  byWidth{andM[uint8], andM[uint16], andM[uint32], andM[uint64]},
 	},
 	x86asm.OR: {
 		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{orR[uint8], orR[uint16], orR32, orR64},
+		reg:  byWidth{orR[uint8], orR[uint16], orR[uint32], orR[uint64]},
 		load: byWidth{orL[uint8], orL[uint16], orL[uint32], orL[uint64]},
 		mem:  byWidth{orM[uint8], orM[uint16], orM[uint32], orM[uint64]},
 	},
 	x86asm.XOR: {
 		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{xorR[uint8], xorR[uint16], xorR32, xorR64},
+		reg:  byWidth{xorR[uint8], xorR[uint16], xorR[uint32], xorR[uint64]},
 		load: byWidth{xorL[uint8], xorL[uint16], xorL[uint32], xorL[uint64]},
 		mem:  byWidth{xorM[uint8], xorM[uint16], xorM[uint32], xorM[uint64]},
 	},
@@ -280,19 +261,19 @@ var logical = map[x86asm.Op]row{
 var shiftAndRotate = map[x86asm.Op]row{
 	// SAL and SHL are one operation with two opcodes.
 	x86asm.SAR: shifted(
-		byWidth{sarR[uint8], sarR[uint16], sarR32, sarR64},
+		byWidth{sarR[uint8], sarR[uint16], sarR[uint32], sarR[uint64]},
 		byWidth{sarM[uint8], sarM[uint16], sarM[uint32], sarM[uint64]}),
 	x86asm.SHR: shifted(
-		byWidth{shrR[uint8], shrR[uint16], shrR32, shrR64},
+		byWidth{shrR[uint8], shrR[uint16], shrR[uint32], shrR[uint64]},
 		byWidth{shrM[uint8], shrM[uint16], shrM[uint32], shrM[uint64]}),
 	x86asm.SHL: shifted(
-		byWidth{shlR[uint8], shlR[uint16], shlR32, shlR64},
+		byWidth{shlR[uint8], shlR[uint16], shlR[uint32], shlR[uint64]},
 		byWidth{shlM[uint8], shlM[uint16], shlM[uint32], shlM[uint64]}),
 	x86asm.ROR: shifted(
-		byWidth{rorR[uint8], rorR[uint16], rorR32, rorR64},
+		byWidth{rorR[uint8], rorR[uint16], rorR[uint32], rorR[uint64]},
 		byWidth{rorM[uint8], rorM[uint16], rorM[uint32], rorM[uint64]}),
 	x86asm.ROL: shifted(
-		byWidth{rolR[uint8], rolR[uint16], rolR32, rolR64},
+		byWidth{rolR[uint8], rolR[uint16], rolR[uint32], rolR[uint64]},
 		byWidth{rolM[uint8], rolM[uint16], rolM[uint32], rolM[uint64]}),
 
 	// Through the carry: slower, and of one class for registers and memory.
@@ -369,29 +350,11 @@ var bitAndByte = map[x86asm.Op]row{
 		load: byWidth{nil, bsrL[uint16], bsrL[uint32], bsrL[uint64]},
 	},
 
-	// The destination is a byte always.
-	x86asm.SETO:  setIf(condO),
-	x86asm.SETNO: setIf(condNO),
-	x86asm.SETB:  setIf(condB),
-	x86asm.SETAE: setIf(condAE),
-	x86asm.SETE:  setIf(condE),
-	x86asm.SETNE: setIf(condNE),
-	x86asm.SETBE: setIf(condBE),
-	x86asm.SETA:  setIf(condA),
-	x86asm.SETS:  setIf(condS),
-	x86asm.SETNS: setIf(condNS),
-	x86asm.SETP:  setIf(condP),
-	x86asm.SETNP: setIf(condNP),
-	x86asm.SETL:  setIf(condL),
-	x86asm.SETGE: setIf(condGE),
-	x86asm.SETLE: setIf(condLE),
-	x86asm.SETG:  setIf(condG),
-
 	// test is an and that writes nothing. It has no form with memory as the source: the
 	// decoder puts the memory operand first.
 	x86asm.TEST: {
 		bind: bindTwo, class: clALU, io: ioArith | ioNoWrite,
-		reg: byWidth{testR[uint8], testR[uint16], testR32, testR64},
+		reg: byWidth{testR[uint8], testR[uint16], testR[uint32], testR[uint64]},
 		mem: byWidth{testM[uint8], testM[uint16], testM[uint32], testM[uint64]},
 	},
 }
