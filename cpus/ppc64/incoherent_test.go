@@ -33,58 +33,6 @@ func icbiOf(rb uint32) uint32 { return insnX(31, 0, 0, rb, 982) }
 // changed is a function that is changed, and the first of a few lines of code.
 const changed = testCode + 0x1000
 
-// changing is a program that calls a function, changes what it returns from 1 to 2, does something
-// and returns what it returns then. r5 is its address and r6
-// the new instruction. before says that the function is called before it is changed, too.
-func changing(before bool, between ...uint32) []uint32 {
-	at := uint64(testCode)
-	var code []uint32
-	add := func(words ...uint32) { code, at = append(code, words...), at+4*uint64(len(words)) }
-	callChanged := func() { add(insnI(at, changed) | 1) }
-	if before {
-		callChanged()
-	}
-	add(insnD(36, 6, 5, 0))
-	add(between...)
-	callChanged()
-	add(insnTrap)
-	return code
-}
-
-// TestChangedCode runs what software may do and leave out between a store to code and the code.
-func TestChangedCode(t *testing.T) {
-	const sync = 0x7c0004ac
-	all := []uint32{dcbst(5), sync, icbiOf(5), insnIsync}
-	for _, x := range []struct {
-		name    string
-		before  bool
-		between []uint32
-		want    [kinds]uint64
-	}{
-		{"nothing", true, nil, [kinds]uint64{2, 1, 1}},
-		{"all", true, all, [kinds]uint64{2, 2, 2}},
-		{"no dcbst", true, all[1:], [kinds]uint64{2, 2, 1}},
-		{"no icbi", true, []uint32{dcbst(5), sync, insnIsync}, [kinds]uint64{2, 1, 1}},
-		{"no isync", true, all[:3], [kinds]uint64{2, 1, 1}},
-		{"isync before icbi", true, []uint32{dcbst(5), sync, insnIsync, icbiOf(5)}, [kinds]uint64{2, 1, 1}},
-		{"icbi before dcbst", true, []uint32{icbiOf(5), dcbst(5), insnIsync}, [kinds]uint64{2, 2, 2}},
-		{"not fetched before", false, nil, [kinds]uint64{2, 2, 1}},
-		{"not fetched before, dcbst", false, all[:1], [kinds]uint64{2, 2, 2}},
-		{"not fetched before, icbi and isync", false, all[2:], [kinds]uint64{2, 2, 1}},
-	} {
-		for kind := range kinds {
-			w := newWorld(t, cpus.Throughput, changing(x.before, x.between...))
-			w.words(changed-kernelMap, li(3, 1), insnBlr)
-			w.keep(kind)
-			c := w.cpu()
-			c.R[5], c.R[6] = changed, uint64(li(3, 2))
-			if v := to(t, c); v != vecProgram || c.R[3] != x.want[kind] {
-				t.Errorf("%s, %s: %s, the function returned %d, want %d", x.name, kindNames[kind], vectorName(v), c.R[3], x.want[kind])
-			}
-		}
-	}
-}
-
 // fetchModel says what CPUs fetch, in the plainest way: every cache has bytes, and nothing is ever evicted.
 type fetchModel struct {
 	kind    int

@@ -98,8 +98,8 @@ func lwbrx(c *CPU, in *inst) {
 
 func stb(c *CPU, in *inst)    { store8(c, c.ea(in), c.R[in.s&63]) }
 func sth(c *CPU, in *inst)    { store16(c, c.ea(in), c.R[in.s&63]) }
-func stw(c *CPU, in *inst)   { store32(c, c.ea(in), c.R[in.s&63]) }
-func std(c *CPU, in *inst)   { store64(c, c.ea(in), c.R[in.s&63]) }
+func stw(c *CPU, in *inst)    { store32(c, c.ea(in), c.R[in.s&63]) }
+func std(c *CPU, in *inst)    { store64(c, c.ea(in), c.R[in.s&63]) }
 func sthbrx(c *CPU, in *inst) { engine.Store(&c.Core, c.ea(in), uint16(c.R[in.s&63])) }
 func stwbrx(c *CPU, in *inst) { engine.Store(&c.Core, c.ea(in), uint32(c.R[in.s&63])) }
 

@@ -141,9 +141,13 @@ func bareCases(b *bare) {
 	b.inMode("user: trap", userMSR, insnTrap)
 	b.inMode("user: system call", userMSR, insnSC)
 	b.inMode("user: illegal", userMSR, 0)
-	b.inMode("user: mfmsr", userMSR, insnX(31, 3, 0, 0, 83))
-	b.inMode("user: mfspr srr0", userMSR, mfsprOf(3, 26))
-	b.inMode("user: rfid", userMSR, insnRfid)
+	for _, privileged := range []uint32{
+		insnRfid, insnX(31, 3, 0, 0, 83), insnX(31, 3, 0, 0, 146), insnX(31, 3, 0, 0, 178), insnX(31, 3, 1, 0, 178), // moves to and from MSR
+		insnX(31, 3, 0, 4, 402), insnX(31, 0, 0, 3, 434), insnX(31, 0, 0, 0, 498), insnX(31, 3, 0, 4, 915), insnX(31, 3, 0, 4, 851), // segments
+		insnX(31, 0, 0, 3, 306), insnX(31, 0, 0, 3, 274), insnX(31, 0, 0, 0, 566), mfsprOf(3, 26), mtspr(26, 3), mfsprOf(3, 22),
+	} {
+		b.inMode(fmt.Sprintf("user: %#x", privileged), userMSR, privileged)
+	}
 	b.inMode("user: the kernel's page", userMSR, at(kernelMap, lwz)...)
 	b.inMode("user: store to the kernel's page", userMSR, at(kernelMap, stw)...)
 	b.inMode("user: store, read-only", userMSR, at(userConst, stw)...)

@@ -11,66 +11,6 @@ import (
 	"kprobesim/mmu"
 )
 
-// TestProtection holds every combination of PP, key and access against the table of Book III, Storage
-// Protection.
-func TestProtection(t *testing.T) {
-	for _, x := range []struct {
-		pp          uint64
-		key         bool
-		read, write bool
-	}{
-		{0, false, true, true},
-		{1, false, true, true},
-		{2, false, true, true},
-		{3, false, true, false},
-		{0, true, false, false},
-		{1, true, true, false},
-		{2, true, true, true},
-		{3, true, true, false},
-	} {
-		for _, user := range []bool{false, true} {
-			_, c := userWorld(t)
-			s := c.findSegment(userData)
-			s.vsid &^= slbKs | slbKp
-			if x.key {
-				s.vsid |= slbKs | slbKp
-			}
-			w := hashWalk{m: c.Memory, sdr1: c.sdr1, s: s, ea: userData}
-			at, _ := w.find()
-			c.Memory.Store(binary.BigEndian, at+8, 8, freePages+0x1000|x.pp)
-			c.setMSR(userMSR &^ msrPR)
-			if user {
-				c.setMSR(userMSR)
-			}
-			for write, want := range map[bool]bool{false: x.read, true: x.write} {
-				if _, ok := c.DataAddress(userData, write); ok != want {
-					t.Errorf("PP %d, key %v, user %v, write %v: %v", x.pp, x.key, user, write, ok)
-				}
-			}
-			if _, ok := c.CodeAddress(userData); ok != x.read {
-				t.Errorf("PP %d, key %v, user %v: executes %v", x.pp, x.key, user, ok)
-			}
-		}
-	}
-}
-
-// TestReferencedAndChanged watches the bits of an entry.
-func TestReferencedAndChanged(t *testing.T) {
-	_, c := userWorld(t)
-	w := hashWalk{m: c.Memory, sdr1: c.sdr1, s: c.findSegment(userData), ea: userData}
-	at, _ := w.find()
-	bits := func() uint64 { return c.Memory.Load(binary.BigEndian, at+8, 8) & (pteReferenced | pteChanged) }
-	c.Memory.Store(binary.BigEndian, at+8, 8, freePages+0x1000|2)
-	for _, x := range []struct {
-		write bool
-		want  uint64
-	}{{false, pteReferenced}, {false, pteReferenced}, {true, pteReferenced | pteChanged}} {
-		if c.DataAddress(userData+4, x.write); bits() != x.want {
-			t.Errorf("write %v: bits %#x, want %#x", x.write, bits(), x.want)
-		}
-	}
-}
-
 // TestHash fills a small table with random pages of both sizes until groups overflow, and finds every one by
 // a CPU, at the address where it was put.
 func TestHash(t *testing.T) {
@@ -125,24 +65,6 @@ func TestHash(t *testing.T) {
 		c.setMSR(c.msr | msrIR | msrDR)
 	}
 	t.Logf("%d pages, %d in secondary groups", len(all), secondary)
-}
-
-// TestHashByHand computes one primary and one secondary group as Book III, Page Table Search, says.
-func TestHashByHand(t *testing.T) {
-	s := slbEntry{vsid: 0x123456 << 12}
-	w := hashWalk{sdr1: 0x100000 | 2, s: &s, ea: 0xabcd123} // 8192 groups
-	if h := w.hash(); h != 0x123456^0xabcd {
-		t.Errorf("hash %#x", h)
-	}
-	if at := groupAt(w.sdr1, w.hash()); at != 0x100000+0x1f9b<<7&(8192<<7-1) {
-		t.Errorf("primary group at %#x", at)
-	}
-	if at := groupAt(w.sdr1, ^w.hash()); at != 0x100000+(8191-0x1f9b&8191)<<7 {
-		t.Errorf("secondary group at %#x", at)
-	}
-	if a := w.avpn(); a != 0x123456<<5|0xabcd123>>23 {
-		t.Errorf("AVPN %#x", a)
-	}
 }
 
 // TestTablesRefuse gives mappings that cannot be.

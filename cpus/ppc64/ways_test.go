@@ -85,36 +85,3 @@ func unlike(a, b *CPU) string {
 	}
 	return ""
 }
-
-// TestClasses holds the dependences that the engine is told of against what functions read and write: an
-// instruction that writes a register which it does not name is found by running it.
-func TestClasses(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	var all []*form
-	for _, build := range []func(*rand.Rand) []*form{
-		arithmeticForms, immediateForms, logicForms, rotationForms, comparisonForms, conditionForms, loadForms, storeForms,
-	} {
-		all = append(all, build(r)...)
-	}
-	_, c := userWorld(t)
-	for _, f := range all {
-		in, op := c.Decode(wordBytes(f.code[:1]), userCode)
-		if op.Class == clUndefined || int(op.Class) >= classes || op.Len != insnBytes {
-			t.Errorf("%s: class %d", f.name, op.Class)
-		}
-		for i := range rCR7 + 1 {
-			c.R[i] = value(r)
-		}
-		c.R[rZero], c.R[rCA] = 0, c.R[rCA]&1
-		if op.Base != rZero {
-			c.R[op.Base], c.R[op.Index] = userData+0x100-in.Operands.imm, 0
-		}
-		before := c.R
-		in.Exec(c, &in.Operands)
-		for i := range rCR7 + 1 {
-			if c.R[i] != before[i] && i != int(op.O1) && i != int(op.O2) && op.Also>>i&1 == 0 {
-				t.Errorf("%s (%#x) changes register %d", f.name, f.code[0], i)
-			}
-		}
-	}
-}
