@@ -1,6 +1,10 @@
 package mmu
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"kprobesim/internal/encoding"
+)
 
 // GranuleShift is the logarithm of the granule in which decoded code is tracked, 64 bytes: at most a line
 // of any cache, so that a store does not drop code that lies beside it.
@@ -55,32 +59,16 @@ func (m *Memory) Bytes(pa uint64, n int) []byte {
 // a bus that nobody answers.
 func (m *Memory) Load(order binary.ByteOrder, pa uint64, size int) uint64 {
 	b := m.Bytes(pa, size)
-	switch {
-	case b == nil:
+	if b == nil {
 		return ^uint64(0) >> (64 - 8*uint(size))
-	case size == 8:
-		return order.Uint64(b)
-	case size == 4:
-		return uint64(order.Uint32(b))
-	case size == 2:
-		return uint64(order.Uint16(b))
 	}
-	return uint64(b[0])
+	return encoding.Uint(order, b)
 }
 
 // Store writes the low size bytes of v at pa in a byte order; outside RAM it does nothing.
 func (m *Memory) Store(order binary.ByteOrder, pa uint64, size int, v uint64) {
 	var b [8]byte
-	switch size {
-	case 8:
-		order.PutUint64(b[:], v)
-	case 4:
-		order.PutUint32(b[:], uint32(v))
-	case 2:
-		order.PutUint16(b[:], uint16(v))
-	default:
-		b[0] = byte(v)
-	}
+	encoding.PutUint(order, b[:size], v)
 	m.Write(pa, b[:size])
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+
+	"kprobesim/internal/encoding"
 )
 
 // LookFrom has access from Go translate addresses as a CPU would, in place of CPU 0: programs have address spaces of their own.
@@ -85,36 +87,21 @@ func (m *Machine) Load(va uint64, size int) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	switch order := m.cfg.ISA.Order; size {
-	case 1:
-		return uint64(b[0]), nil
-	case 2:
-		return uint64(order.Uint16(b)), nil
-	case 4:
-		return uint64(order.Uint32(b)), nil
-	case 8:
-		return order.Uint64(b), nil
+	if size != 1 && size != 2 && size != 4 && size != 8 {
+		return 0, fmt.Errorf("load of %d bytes at %#x: 1, 2, 4 or 8 are possible", size, va)
 	}
-	return 0, fmt.Errorf("load of %d bytes at %#x: 1, 2, 4 or 8 are possible", size, va)
+	return encoding.Uint(m.cfg.ISA.Order, b), nil
 }
 
 // Store writes an integer of 1, 2, 4 or 8 bytes in the guest's byte order. It fails for other sizes, and where ReadBytes
 // does.
 func (m *Machine) Store(va uint64, size int, v uint64) error {
-	b := make([]byte, 8)
-	switch order := m.cfg.ISA.Order; size {
-	case 1:
-		b[0] = byte(v)
-	case 2:
-		order.PutUint16(b, uint16(v))
-	case 4:
-		order.PutUint32(b, uint32(v))
-	case 8:
-		order.PutUint64(b, v)
-	default:
+	if size != 1 && size != 2 && size != 4 && size != 8 {
 		return fmt.Errorf("store of %d bytes at %#x: 1, 2, 4 or 8 are possible", size, va)
 	}
-	return m.WriteBytes(va, b[:size])
+	b := make([]byte, size)
+	encoding.PutUint(m.cfg.ISA.Order, b, v)
+	return m.WriteBytes(va, b)
 }
 
 // ReadString reads a zero-terminated string of at most 4096 bytes. It fails when there is no zero by then, and where

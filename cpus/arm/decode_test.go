@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/arch/arm/armasm"
 
-	"kprobesim/cpus"
 	"kprobesim/internal/armtext"
 )
 
@@ -131,21 +130,6 @@ func reservedBits(w uint32, op armasm.Op) bool {
 		}
 	}
 	return false
-}
-
-// TestConditionsInLine compares the conditions of branches with holds, for all flags.
-func TestConditionsInLine(t *testing.T) {
-	c := newWorld(t, cpus.Throughput, nil).cpu()
-	for cond := range uint8(condAL) {
-		for nzcv := range uint32(16) {
-			c.setNZCV(nzcv << 28)
-			c.R[rPC] = testCode
-			branchOn[cond](c, &inst{imm: 64})
-			if want := c.holds(cond); (c.R[rPC] != testCode) != want {
-				t.Errorf("condition %d, flags %#x: went to %#x, want %v", cond, nzcv, c.R[rPC], want)
-			}
-		}
-	}
 }
 
 // TestTextOfCps compares with what GNU objdump prints.

@@ -343,32 +343,26 @@ func formInsert(d *decoder, _ *row) bool {
 }
 
 // formB is a branch by a distance, formBL a call.
-func formB(d *decoder, _ *row) bool {
-	d.in.imm = d.distance()
-	d.whole = true
+func formB(d *decoder, _ *row) bool { return d.near(jumpWhen) }
+
+func formBL(d *decoder, _ *row) bool {
+	d.op.O1 = rLR
+	return d.near(callWhen)
+}
+
+// near binds the distance, and the condition with the function that looks at it.
+func (d *decoder) near(conditional exec) bool {
+	d.in.imm, d.whole = d.distance(), true
 	if cond := d.cond(); cond < condAL {
 		d.op.Class = clBranchCond
 		d.op.S1 = rFlags
 		d.in.aux = cond
-		d.exec = branchOn[cond]
+		d.exec = conditional
 	}
 	return true
 }
 
 func (d *decoder) distance() uint32 { return uint32(int32(d.word<<8)>>6) + 4 }
-
-func formBL(d *decoder, _ *row) bool {
-	d.in.imm = d.distance()
-	d.op.O1 = rLR
-	d.whole = true
-	if cond := d.cond(); cond < condAL {
-		d.op.Class = clBranchCond
-		d.op.S1 = rFlags
-		d.in.aux = cond
-		d.exec = callWhen
-	}
-	return true
-}
 
 // formBX goes to a register; through the link register it is a return.
 func formBX(d *decoder, _ *row) bool {

@@ -23,23 +23,7 @@ func callWhen(c *CPU, in *inst) {
 	c.Conditional(taken, uint64(int32(in.imm)))
 }
 
-// branchOn has a function for each condition: branches are frequent.
-var branchOn = [condAL]exec{
-	condEQ: func(c *CPU, in *inst) { c.Conditional(c.zf == 0, uint64(int32(in.imm))) },
-	condNE: func(c *CPU, in *inst) { c.Conditional(c.zf != 0, uint64(int32(in.imm))) },
-	condCS: func(c *CPU, in *inst) { c.Conditional(c.cf != 0, uint64(int32(in.imm))) },
-	condCC: func(c *CPU, in *inst) { c.Conditional(c.cf == 0, uint64(int32(in.imm))) },
-	condMI: func(c *CPU, in *inst) { c.Conditional(int32(c.nf) < 0, uint64(int32(in.imm))) },
-	condPL: func(c *CPU, in *inst) { c.Conditional(int32(c.nf) >= 0, uint64(int32(in.imm))) },
-	condVS: func(c *CPU, in *inst) { c.Conditional(int32(c.vf) < 0, uint64(int32(in.imm))) },
-	condVC: func(c *CPU, in *inst) { c.Conditional(int32(c.vf) >= 0, uint64(int32(in.imm))) },
-	condHI: func(c *CPU, in *inst) { c.Conditional(c.cf != 0 && c.zf != 0, uint64(int32(in.imm))) },
-	condLS: func(c *CPU, in *inst) { c.Conditional(c.cf == 0 || c.zf == 0, uint64(int32(in.imm))) },
-	condGE: func(c *CPU, in *inst) { c.Conditional(int32(c.nf^c.vf) >= 0, uint64(int32(in.imm))) },
-	condLT: func(c *CPU, in *inst) { c.Conditional(int32(c.nf^c.vf) < 0, uint64(int32(in.imm))) },
-	condGT: func(c *CPU, in *inst) { c.Conditional(c.zf != 0 && int32(c.nf^c.vf) >= 0, uint64(int32(in.imm))) },
-	condLE: func(c *CPU, in *inst) { c.Conditional(c.zf == 0 || int32(c.nf^c.vf) < 0, uint64(int32(in.imm))) },
-}
+func jumpWhen(c *CPU, in *inst) { c.Conditional(c.holds(in.aux), uint64(int32(in.imm))) }
 
 // branchTo goes to a computed address. Its lowest bit chooses the state (ARM ARM, BXWritePC).
 func (c *CPU) branchTo(to uint64) {

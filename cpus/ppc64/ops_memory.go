@@ -34,6 +34,16 @@ func load64(c *CPU, va uint64) (uint64, bool) {
 	return bits.ReverseBytes64(v), ok
 }
 
+func loadS16(c *CPU, va uint64) (uint64, bool) {
+	v, ok := load16(c, va)
+	return uint64(int64(int16(v))), ok
+}
+
+func loadS32(c *CPU, va uint64) (uint64, bool) {
+	v, ok := load32(c, va)
+	return uint64(int64(int32(v))), ok
+}
+
 func store8(c *CPU, va, v uint64) bool { return engine.Store(&c.Core, va, uint8(v)) }
 
 func store16(c *CPU, va, v uint64) bool {
@@ -61,8 +71,8 @@ func lhz(c *CPU, in *inst) {
 }
 
 func lha(c *CPU, in *inst) {
-	if v, ok := load16(c, c.ea(in)); ok {
-		c.R[in.dst&63] = uint64(int64(int16(v)))
+	if v, ok := loadS16(c, c.ea(in)); ok {
+		c.R[in.dst&63] = v
 	}
 }
 
@@ -73,8 +83,8 @@ func lwz(c *CPU, in *inst) {
 }
 
 func lwa(c *CPU, in *inst) {
-	if v, ok := load32(c, c.ea(in)); ok {
-		c.R[in.dst&63] = uint64(int64(int32(v)))
+	if v, ok := loadS32(c, c.ea(in)); ok {
+		c.R[in.dst&63] = v
 	}
 }
 
@@ -108,72 +118,32 @@ func stwbrx(c *CPU, in *inst) { engine.Store(&c.Core, c.ea(in), uint32(c.R[in.s&
 
 func (c *CPU) updated(in *inst) uint64 { return c.R[in.a&63] + c.R[in.b&63] + in.imm }
 
-func lbzu(c *CPU, in *inst) {
-	at := c.updated(in)
-	if v, ok := load8(c, at&c.AddrMask); ok {
-		c.R[in.dst&63], c.R[in.a&63] = v, at
+// The loads are made of what they load.
+var (
+	lbzu = loadUpdate(load8)
+	lhzu = loadUpdate(load16)
+	lhau = loadUpdate(loadS16)
+	lwzu = loadUpdate(load32)
+	lwau = loadUpdate(loadS32)
+	ldu  = loadUpdate(load64)
+)
+
+func loadUpdate(load func(*CPU, uint64) (uint64, bool)) exec {
+	return func(c *CPU, in *inst) {
+		at := c.updated(in)
+		if v, ok := load(c, at&c.AddrMask); ok {
+			c.R[in.dst&63], c.R[in.a&63] = v, at
+		}
 	}
 }
 
-func lhzu(c *CPU, in *inst) {
-	at := c.updated(in)
-	if v, ok := load16(c, at&c.AddrMask); ok {
-		c.R[in.dst&63], c.R[in.a&63] = v, at
-	}
-}
+func stbu(c *CPU, in *inst) { c.storeUpdate(in, store8) }
+func sthu(c *CPU, in *inst) { c.storeUpdate(in, store16) }
+func stwu(c *CPU, in *inst) { c.storeUpdate(in, store32) }
+func stdu(c *CPU, in *inst) { c.storeUpdate(in, store64) }
 
-func lhau(c *CPU, in *inst) {
-	at := c.updated(in)
-	if v, ok := load16(c, at&c.AddrMask); ok {
-		c.R[in.dst&63], c.R[in.a&63] = uint64(int64(int16(v))), at
-	}
-}
-
-func lwzu(c *CPU, in *inst) {
-	at := c.updated(in)
-	if v, ok := load32(c, at&c.AddrMask); ok {
-		c.R[in.dst&63], c.R[in.a&63] = v, at
-	}
-}
-
-func lwau(c *CPU, in *inst) {
-	at := c.updated(in)
-	if v, ok := load32(c, at&c.AddrMask); ok {
-		c.R[in.dst&63], c.R[in.a&63] = uint64(int64(int32(v))), at
-	}
-}
-
-func ldu(c *CPU, in *inst) {
-	at := c.updated(in)
-	if v, ok := load64(c, at&c.AddrMask); ok {
-		c.R[in.dst&63], c.R[in.a&63] = v, at
-	}
-}
-
-func stbu(c *CPU, in *inst) {
-	at := c.updated(in)
-	if store8(c, at&c.AddrMask, c.R[in.s&63]) {
-		c.R[in.a&63] = at
-	}
-}
-
-func sthu(c *CPU, in *inst) {
-	at := c.updated(in)
-	if store16(c, at&c.AddrMask, c.R[in.s&63]) {
-		c.R[in.a&63] = at
-	}
-}
-
-func stwu(c *CPU, in *inst) {
-	at := c.updated(in)
-	if store32(c, at&c.AddrMask, c.R[in.s&63]) {
-		c.R[in.a&63] = at
-	}
-}
-
-func stdu(c *CPU, in *inst) {
-	at := c.updated(in)
-	if store64(c, at&c.AddrMask, c.R[in.s&63]) {
+func (c *CPU) storeUpdate(in *inst, store func(c *CPU, va, v uint64) bool) {
+	if at := c.updated(in); store(c, at&c.AddrMask, c.R[in.s&63]) {
 		c.R[in.a&63] = at
 	}
 }

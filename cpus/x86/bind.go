@@ -199,14 +199,14 @@ func bindExtend(d *decoder, r *row) bool {
 	}
 	switch s := d.x.Args[1].(type) {
 	case x86asm.Mem:
-		d.exec = extendLoad(r.aux, size, min(size, sizeIndex(d.x.MemBytes)))
+		d.exec = extensions[size][min(size, sizeIndex(d.x.MemBytes))&3][r.aux].load
 		d.op.Class = clLoad
 		d.op.Flags |= engine.Loads
 		return d.memory(s)
 	case x86asm.Reg:
 		var from int
 		d.in.src, from, ok = register(s)
-		d.exec = extendReg(r.aux, size, min(size, sizeIndex(from)))
+		d.exec = extensions[size][min(size, sizeIndex(from))&3][r.aux].reg
 		return ok
 	}
 	return false

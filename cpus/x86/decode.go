@@ -348,20 +348,10 @@ func (d *decoder) dependences(r *row) {
 	if r.io&ioReadBase != 0 {
 		add(in.base)
 	}
-	if r.io&(ioReadFlag|ioReadCarry) != 0 {
-		add(rFlags)
-	}
-	if r.io&ioReadA != 0 {
-		add(rax)
-	}
-	if r.io&ioReadC != 0 {
-		add(rcx)
-	}
-	if r.io&ioReadD != 0 {
-		add(rdx)
-	}
-	if r.io&ioReadFlag != 0 {
-		add(rPartial)
+	for _, x := range impliedSources {
+		if r.io&x.io != 0 {
+			add(x.reg)
+		}
 	}
 	d.op.S1, d.op.S2, d.op.S3 = srcs[0], srcs[1], srcs[2]
 	d.results(r)
@@ -385,17 +375,10 @@ func (d *decoder) results(r *row) {
 	if r.io&ioNoWrite == 0 && in.dst != rZero {
 		add(in.dst)
 	}
-	if r.io&ioSetFlag != 0 {
-		add(rFlags)
-	}
-	if r.io&ioSetPart != 0 {
-		add(rPartial)
-	}
-	if r.io&ioSetA != 0 {
-		add(rax)
-	}
-	if r.io&ioSetD != 0 {
-		add(rdx)
+	for _, x := range impliedResults {
+		if r.io&x.io != 0 {
+			add(x.reg)
+		}
 	}
 	if r.io&ioSetSrc != 0 && in.src != rZero {
 		add(in.src)
@@ -404,6 +387,20 @@ func (d *decoder) results(r *row) {
 		add(rcx)
 	}
 }
+
+// implicit is a register that an instruction reads or writes without naming it, if its row says one of some things.
+type implicit struct {
+	io  uint16
+	reg uint8
+}
+
+// The order decides what is left out where there are more than the engine has room for.
+var (
+	impliedSources = []implicit{
+		{ioReadFlag | ioReadCarry, rFlags}, {ioReadA, rax}, {ioReadC, rcx}, {ioReadD, rdx}, {ioReadFlag, rPartial},
+	}
+	impliedResults = []implicit{{ioSetFlag, rFlags}, {ioSetPart, rPartial}, {ioSetA, rax}, {ioSetD, rdx}}
+)
 
 // narrow reports a write of less than 32 bits, which merges with the old register and so waits for
 // it. x86asm numbers the registers by width: those from EAX on have 32 bits and more.

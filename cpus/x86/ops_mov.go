@@ -56,35 +56,18 @@ const (
 	extendSign
 )
 
-// extendReg and extendLoad pick the function for sizes given as indices; nil when there is none.
-func extendReg(kind uint8, dst, src int) exec {
-	return [2][4][4]exec{
-		{
-			size16: {size8: zeroR[uint16, uint8], size16: zeroR[uint16, uint16]},
-			size32: {size8: zeroR[uint32, uint8], size16: zeroR[uint32, uint16], size32: zeroR[uint32, uint32]},
-			size64: {size8: zeroR[uint64, uint8], size16: zeroR[uint64, uint16], size32: zeroR[uint64, uint32]},
-		},
-		{
-			size16: {size8: signR[uint16, uint8], size16: signR[uint16, uint16]},
-			size32: {size8: signR[uint32, uint8], size16: signR[uint32, uint16], size32: signR[uint32, uint32]},
-			size64: {size8: signR[uint64, uint8], size16: signR[uint64, uint16], size32: signR[uint64, uint32]},
-		},
-	}[kind][dst][src&3]
+// extension has the functions for a register and for memory as the source, by the kind.
+type extension [2]struct{ reg, load exec }
+
+func extensionOf[D, S width]() extension {
+	return extension{{zeroR[D, S], zeroL[D, S]}, {signR[D, S], signL[D, S]}}
 }
 
-func extendLoad(kind uint8, dst, src int) exec {
-	return [2][4][4]exec{
-		{
-			size16: {size8: zeroL[uint16, uint8], size16: zeroL[uint16, uint16]},
-			size32: {size8: zeroL[uint32, uint8], size16: zeroL[uint32, uint16], size32: zeroL[uint32, uint32]},
-			size64: {size8: zeroL[uint64, uint8], size16: zeroL[uint64, uint16], size32: zeroL[uint64, uint32]},
-		},
-		{
-			size16: {size8: signL[uint16, uint8], size16: signL[uint16, uint16]},
-			size32: {size8: signL[uint32, uint8], size16: signL[uint32, uint16], size32: signL[uint32, uint32]},
-			size64: {size8: signL[uint64, uint8], size16: signL[uint64, uint16], size32: signL[uint64, uint32]},
-		},
-	}[kind][dst][src&3]
+// extensions has them by the sizes of destination and source.
+var extensions = [4][4]extension{
+	size16: {size8: extensionOf[uint16, uint8](), size16: extensionOf[uint16, uint16]()},
+	size32: {size8: extensionOf[uint32, uint8](), size16: extensionOf[uint32, uint16](), size32: extensionOf[uint32, uint32]()},
+	size64: {size8: extensionOf[uint64, uint8](), size16: extensionOf[uint64, uint16](), size32: extensionOf[uint64, uint32]()},
 }
 
 // Conversions of the accumulator: cbw, cwde, cdqe and cwd, cdq, cqo.

@@ -30,14 +30,6 @@ func mulSigned(a, b int64) (hi, lo uint64) {
 	return hi, lo
 }
 
-func imulR[T width](c *CPU, in *inst) { put(c, in.dst, imul(c, get[T](c, in.dst), src[T](c, in))) }
-
-func imulL[T width](c *CPU, in *inst) {
-	if b, ok := load[T](c, c.ea(in)); ok {
-		put(c, in.dst, imul(c, get[T](c, in.dst), b))
-	}
-}
-
 // Three operands: the second factor is the immediate, which the decoder has extended by its sign.
 
 func imul3R[T width](c *CPU, in *inst) {
@@ -83,21 +75,6 @@ func imulBy[T width](c *CPU, b T) {
 	over := signed(up) != signed(r)>>63
 	setLogic(c, r)
 	c.setCarry(over, over)
-}
-
-func mulR[T width](c *CPU, in *inst)   { mulBy(c, src[T](c, in)) }
-func imul1R[T width](c *CPU, in *inst) { imulBy(c, src[T](c, in)) }
-
-func mulM[T width](c *CPU, in *inst) {
-	if b, ok := load[T](c, c.ea(in)); ok {
-		mulBy(c, b)
-	}
-}
-
-func imul1M[T width](c *CPU, in *inst) {
-	if b, ok := load[T](c, c.ea(in)); ok {
-		imulBy(c, b)
-	}
 }
 
 // getWide reads the double-width dividend: ax for bytes, dx:ax and its wider kin otherwise.
@@ -185,19 +162,4 @@ func divSigned(hi, lo uint64, d int64) (q, r int64, ok bool) {
 		r = -r
 	}
 	return q, r, true
-}
-
-func divR[T width](c *CPU, in *inst)  { divBy(c, src[T](c, in)) }
-func idivR[T width](c *CPU, in *inst) { idivBy(c, src[T](c, in)) }
-
-func divM[T width](c *CPU, in *inst) {
-	if d, ok := load[T](c, c.ea(in)); ok {
-		divBy(c, d)
-	}
-}
-
-func idivM[T width](c *CPU, in *inst) {
-	if d, ok := load[T](c, c.ea(in)); ok {
-		idivBy(c, d)
-	}
 }

@@ -116,38 +116,6 @@ func rcr[T width](c *CPU, v T, n uint) T {
 	return r
 }
 
-// The forms with a register.
-func shlR[T width](c *CPU, in *inst) { put(c, in.dst, shl(c, get[T](c, in.dst), shiftCount[T](c, in))) }
-
-func shrR[T width](c *CPU, in *inst) { put(c, in.dst, shr(c, get[T](c, in.dst), shiftCount[T](c, in))) }
-
-func sarR[T width](c *CPU, in *inst) { put(c, in.dst, sar(c, get[T](c, in.dst), shiftCount[T](c, in))) }
-
-func rolR[T width](c *CPU, in *inst) { put(c, in.dst, rol(c, get[T](c, in.dst), shiftCount[T](c, in))) }
-
-func rorR[T width](c *CPU, in *inst) { put(c, in.dst, ror(c, get[T](c, in.dst), shiftCount[T](c, in))) }
-
-func rclR[T width](c *CPU, in *inst) { put(c, in.dst, rcl(c, get[T](c, in.dst), shiftCount[T](c, in))) }
-
-func rcrR[T width](c *CPU, in *inst) { put(c, in.dst, rcr(c, get[T](c, in.dst), shiftCount[T](c, in))) }
-
-// shiftM applies a shift to memory. A count of zero writes too: the access is the same for all
-// counts.
-func shiftM[T width](c *CPU, in *inst, op func(*CPU, T, uint) T) {
-	va := c.ea(in)
-	if v, ok := rmw[T](c, va); ok {
-		store(c, va, op(c, v, shiftCount[T](c, in)))
-	}
-}
-
-func shlM[T width](c *CPU, in *inst) { shiftM(c, in, shl[T]) }
-func shrM[T width](c *CPU, in *inst) { shiftM(c, in, shr[T]) }
-func sarM[T width](c *CPU, in *inst) { shiftM(c, in, sar[T]) }
-func rolM[T width](c *CPU, in *inst) { shiftM(c, in, rol[T]) }
-func rorM[T width](c *CPU, in *inst) { shiftM(c, in, ror[T]) }
-func rclM[T width](c *CPU, in *inst) { shiftM(c, in, rcl[T]) }
-func rcrM[T width](c *CPU, in *inst) { shiftM(c, in, rcr[T]) }
-
 // doubleCount is the count of shld and shrd: the immediate or CL (aux set).
 func doubleCount[T width](c *CPU, in *inst) uint {
 	n := uint(in.imm)
@@ -216,12 +184,7 @@ func bts[T width](c *CPU, v T, n uint) T { c.setCF(v>>n&1 != 0); return v | 1<<n
 func btr[T width](c *CPU, v T, n uint) T { c.setCF(v>>n&1 != 0); return v &^ (1 << n) }
 func btc[T width](c *CPU, v T, n uint) T { c.setCF(v>>n&1 != 0); return v ^ 1<<n }
 
-func btR[T width](c *CPU, in *inst)  { bt(c, get[T](c, in.dst), bitIndex[T](c, in)) }
-func btsR[T width](c *CPU, in *inst) { put(c, in.dst, bts(c, get[T](c, in.dst), bitIndex[T](c, in))) }
-
-func btrR[T width](c *CPU, in *inst) { put(c, in.dst, btr(c, get[T](c, in.dst), bitIndex[T](c, in))) }
-
-func btcR[T width](c *CPU, in *inst) { put(c, in.dst, btc(c, get[T](c, in.dst), bitIndex[T](c, in))) }
+func btR[T width](c *CPU, in *inst) { bt(c, get[T](c, in.dst), bitIndex[T](c, in)) }
 
 // bitAddress finds the operand of a bit test on memory: with a register index it is a string of
 // bits that starts at the address and reaches in both directions. aux says that the address is the operand's own.
@@ -243,18 +206,6 @@ func btM[T width](c *CPU, in *inst) {
 		bt(c, v, bitIndex[T](c, in))
 	}
 }
-
-// bitM applies a bit test that writes. lock or not, the operand is read and written at once.
-func bitM[T width](c *CPU, in *inst, op func(*CPU, T, uint) T) {
-	va := bitAddress[T](c, in)
-	if v, ok := rmw[T](c, va); ok {
-		store(c, va, op(c, v, bitIndex[T](c, in)))
-	}
-}
-
-func btsM[T width](c *CPU, in *inst) { bitM(c, in, bts[T]) }
-func btrM[T width](c *CPU, in *inst) { bitM(c, in, btr[T]) }
-func btcM[T width](c *CPU, in *inst) { bitM(c, in, btc[T]) }
 
 // Bit scans: a zero source sets ZF and leaves the destination, as Intel processors do, though the
 // manual calls it undefined (SDM vol. 2, BSF). Kernels rely on it.

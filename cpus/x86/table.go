@@ -109,14 +109,6 @@ func onCount(io uint16, aux uint8, f byWidth) row {
 	return row{bind: bindCount, class: clLoop, io: ioReadC | io, aux: aux, reg: f}
 }
 
-// shifted is a shift or a rotate that does not take CF in.
-func shifted(reg, mem byWidth) row {
-	return row{
-		bind: bindShift, reg: reg, mem: mem,
-		class: clShift, inMem: clShiftMem, io: ioArith,
-	}
-}
-
 // implied is an instruction whose operands are not encoded.
 func implied(f exec, class uint8, io uint16) row {
 	return row{bind: bindNone, reg: byWidth{f}, class: class, io: io}

@@ -103,7 +103,7 @@ var dataTransfer = map[x86asm.Op]row{
 	x86asm.CBW:  implied(cbw, clExtend, ioReadA|ioSetA),
 	x86asm.CWDE: implied(cwde, clExtend, ioReadA|ioSetA),
 	x86asm.CDQE: implied(cdqe, clExtend, ioReadA|ioSetA),
-	// The source has a width of its own: extendReg and extendLoad choose by both.
+	// The source has a width of its own: extensions has the functions by both.
 	x86asm.MOVZX:  {bind: bindExtend, class: clExtend, aux: extendZero},
 	x86asm.MOVSX:  {bind: bindExtend, class: clExtend, aux: extendSign},
 	x86asm.MOVSXD: {bind: bindExtend, class: clExtend, aux: extendSign},
@@ -117,93 +117,38 @@ var dataTransfer = map[x86asm.Op]row{
 //     forms the next class, which is far slower.
 var binaryArithmetic = map[x86asm.Op]row{
 	// Sums and differences have the two-operand forms in all sizes.
-	x86asm.ADD: {
-		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{addR[uint8], addR[uint16], addR[uint32], addR[uint64]},
-		load: byWidth{addL[uint8], addL[uint16], addL[uint32], addL[uint64]},
-		mem:  byWidth{addM[uint8], addM[uint16], addM[uint32], addM[uint64]},
-	},
-	x86asm.ADC: {
-		bind: bindTwo, class: clCarry, inMem: clCarryMem,
-		io:   ioArith | ioReadCarry | ioLock,
-		reg:  byWidth{adcR[uint8], adcR[uint16], adcR[uint32], adcR[uint64]},
-		load: byWidth{adcL[uint8], adcL[uint16], adcL[uint32], adcL[uint64]},
-		mem:  byWidth{adcM[uint8], adcM[uint16], adcM[uint32], adcM[uint64]},
-	},
-	x86asm.SUB: {
-		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{subR[uint8], subR[uint16], subR[uint32], subR[uint64]},
-		load: byWidth{subL[uint8], subL[uint16], subL[uint32], subL[uint64]},
-		mem:  byWidth{subM[uint8], subM[uint16], subM[uint32], subM[uint64]},
-	},
-	x86asm.SBB: {
-		bind: bindTwo, class: clCarry, inMem: clCarryMem,
-		io:   ioArith | ioReadCarry | ioLock,
-		reg:  byWidth{sbbR[uint8], sbbR[uint16], sbbR[uint32], sbbR[uint64]},
-		load: byWidth{sbbL[uint8], sbbL[uint16], sbbL[uint32], sbbL[uint64]},
-		mem:  byWidth{sbbM[uint8], sbbM[uint16], sbbM[uint32], sbbM[uint64]},
-	},
+	x86asm.ADD: twoOperands(binaryOp{add[uint8], add[uint16], add[uint32], add[uint64]}, clALU, clALUMem, 0),
+	x86asm.ADC: twoOperands(binaryOp{adc[uint8], adc[uint16], adc[uint32], adc[uint64]}, clCarry, clCarryMem, ioReadCarry),
+	x86asm.SUB: twoOperands(binaryOp{sub[uint8], sub[uint16], sub[uint32], sub[uint64]}, clALU, clALUMem, 0),
+	x86asm.SBB: twoOperands(binaryOp{sbb[uint8], sbb[uint16], sbb[uint32], sbb[uint64]}, clCarry, clCarryMem, ioReadCarry),
 	// cmp is a sub that writes nothing, so it neither stores nor locks.
-	x86asm.CMP: {
-		bind: bindTwo, class: clALU, io: ioArith | ioNoWrite,
-		reg:  byWidth{cmpR[uint8], cmpR[uint16], cmpR[uint32], cmpR[uint64]},
-		load: byWidth{cmpL[uint8], cmpL[uint16], cmpL[uint32], cmpL[uint64]},
-		mem:  byWidth{cmpM[uint8], cmpM[uint16], cmpM[uint32], cmpM[uint64]},
-	},
+	x86asm.CMP: {bind: bindTwo, class: clALU, io: ioArith | ioNoWrite, reg: compared.reg(true), load: compared.load(true), mem: compared.mem(true)},
 
 	// One operand.
-	x86asm.INC: {
-		bind: bindOne, class: clALU, inMem: clALUMem,
-		io:  ioReadDst | ioSetPart | ioLock,
-		reg: byWidth{incR[uint8], incR[uint16], incR[uint32], incR[uint64]},
-		mem: byWidth{incM[uint8], incM[uint16], incM[uint32], incM[uint64]},
-	},
-	x86asm.DEC: {
-		bind: bindOne, class: clALU, inMem: clALUMem,
-		io:  ioReadDst | ioSetPart | ioLock,
-		reg: byWidth{decR[uint8], decR[uint16], decR[uint32], decR[uint64]},
-		mem: byWidth{decM[uint8], decM[uint16], decM[uint32], decM[uint64]},
-	},
-	x86asm.NEG: {
-		bind: bindOne, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg: byWidth{negR[uint8], negR[uint16], negR[uint32], negR[uint64]},
-		mem: byWidth{negM[uint8], negM[uint16], negM[uint32], negM[uint64]},
-	},
+	x86asm.INC: oneOperand(unaryOp{inc[uint8], inc[uint16], inc[uint32], inc[uint64]}, ioSetPart),
+	x86asm.DEC: oneOperand(unaryOp{dec[uint8], dec[uint16], dec[uint32], dec[uint64]}, ioSetPart),
+	x86asm.NEG: oneOperand(unaryOp{neg[uint8], neg[uint16], neg[uint32], neg[uint64]}, ioSetFlag),
 
 	// The byte form has one operand only.
-	x86asm.IMUL: {
-		bind: bindImul, class: clImul, io: ioArith,
-		reg:  byWidth{nil, imulR[uint16], imulR[uint32], imulR[uint64]},
-		load: byWidth{nil, imulL[uint16], imulL[uint32], imulL[uint64]},
-	},
-	// The destination is dx:ax and the like, so io has it, and reg and mem the source.
-	x86asm.MUL: {
-		bind: bindWide, class: clMul, io: ioReadA | ioSetA | ioSetD | ioSetFlag,
-		reg: byWidth{mulR[uint8], mulR[uint16], mulR[uint32], mulR[uint64]},
-		mem: byWidth{mulM[uint8], mulM[uint16], mulM[uint32], mulM[uint64]},
-	},
-	x86asm.DIV: {
-		bind: bindWide, class: clDiv32, io: ioReadA | ioReadD | ioSetA | ioSetD,
-		reg: byWidth{divR[uint8], divR[uint16], divR[uint32], divR[uint64]},
-		mem: byWidth{divM[uint8], divM[uint16], divM[uint32], divM[uint64]},
-	},
-	x86asm.IDIV: {
-		bind: bindWide, class: clDiv32, io: ioReadA | ioReadD | ioSetA | ioSetD,
-		reg: byWidth{idivR[uint8], idivR[uint16], idivR[uint32], idivR[uint64]},
-		mem: byWidth{idivM[uint8], idivM[uint16], idivM[uint32], idivM[uint64]},
-	},
+	x86asm.IMUL: {bind: bindImul, class: clImul, io: ioArith, reg: multiplied.reg(false), load: multiplied.load(false)},
+	x86asm.MUL:  wide(sourceOp{mulBy[uint8], mulBy[uint16], mulBy[uint32], mulBy[uint64]}, clMul, ioSetFlag),
+	x86asm.DIV:  wide(sourceOp{divBy[uint8], divBy[uint16], divBy[uint32], divBy[uint64]}, clDiv32, ioReadD),
+	x86asm.IDIV: wide(sourceOp{idivBy[uint8], idivBy[uint16], idivBy[uint32], idivBy[uint64]}, clDiv32, ioReadD),
 }
 
 // popped are the registers that popa sets beside the stack pointer.
 const popped = 1<<rax | 1<<rcx | 1<<rdx | 1<<rbx | 1<<rbp | 1<<rsi | 1<<rdi
 
+// The operations of cmp, test and imul, whose rows have not all forms.
+var (
+	compared   = binaryOp{sub[uint8], sub[uint16], sub[uint32], sub[uint64]}
+	tested     = binaryOp{and[uint8], and[uint16], and[uint32], and[uint64]}
+	multiplied = binaryOp{nil, imul[uint16], imul[uint32], imul[uint64]}
+)
+
 // imul1 and imul3 are the forms of imul with one and with three operands.
 var (
-	imul1 = row{
-		class: clMul, io: ioReadA | ioSetA | ioSetD | ioSetFlag,
-		reg: byWidth{imul1R[uint8], imul1R[uint16], imul1R[uint32], imul1R[uint64]},
-		mem: byWidth{imul1M[uint8], imul1M[uint16], imul1M[uint32], imul1M[uint64]},
-	}
+	imul1 = wide(sourceOp{imulBy[uint8], imulBy[uint16], imulBy[uint32], imulBy[uint64]}, clMul, ioSetFlag)
 	imul3 = row{
 		reg:  byWidth{nil, imul3R[uint16], imul3R[uint32], imul3R[uint64]},
 		load: byWidth{nil, imul3L[uint16], imul3L[uint32], imul3L[uint64]},
@@ -230,29 +175,10 @@ var decimalArithmetic = map[x86asm.Op]row{
 
 // logical is SDM vol. 1, 5.1.4. not is the one that leaves the flags alone.
 var logical = map[x86asm.Op]row{
-	x86asm.AND: {
-		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{andR[uint8], andR[uint16], andR[uint32], andR[uint64]},
-		load: byWidth{andL[uint8], andL[uint16], andL[uint32], andL[uint64]},
-		mem:  byWidth{andM[uint8], andM[uint16], andM[uint32], andM[uint64]},
-	},
-	x86asm.OR: {
-		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{orR[uint8], orR[uint16], orR[uint32], orR[uint64]},
-		load: byWidth{orL[uint8], orL[uint16], orL[uint32], orL[uint64]},
-		mem:  byWidth{orM[uint8], orM[uint16], orM[uint32], orM[uint64]},
-	},
-	x86asm.XOR: {
-		bind: bindTwo, class: clALU, inMem: clALUMem, io: ioArith | ioLock,
-		reg:  byWidth{xorR[uint8], xorR[uint16], xorR[uint32], xorR[uint64]},
-		load: byWidth{xorL[uint8], xorL[uint16], xorL[uint32], xorL[uint64]},
-		mem:  byWidth{xorM[uint8], xorM[uint16], xorM[uint32], xorM[uint64]},
-	},
-	x86asm.NOT: {
-		bind: bindOne, class: clALU, inMem: clALUMem, io: ioReadDst | ioLock,
-		reg: byWidth{notR[uint8], notR[uint16], notR[uint32], notR[uint64]},
-		mem: byWidth{notM[uint8], notM[uint16], notM[uint32], notM[uint64]},
-	},
+	x86asm.AND: twoOperands(binaryOp{and[uint8], and[uint16], and[uint32], and[uint64]}, clALU, clALUMem, 0),
+	x86asm.OR:  twoOperands(binaryOp{or[uint8], or[uint16], or[uint32], or[uint64]}, clALU, clALUMem, 0),
+	x86asm.XOR: twoOperands(binaryOp{xor[uint8], xor[uint16], xor[uint32], xor[uint64]}, clALU, clALUMem, 0),
+	x86asm.NOT: oneOperand(unaryOp{not[uint8], not[uint16], not[uint32], not[uint64]}, 0),
 }
 
 // shiftAndRotate is SDM vol. 1, 5.1.5. A count of zero leaves the flags alone. The cost models do
@@ -260,33 +186,15 @@ var logical = map[x86asm.Op]row{
 // the carry take CF in. shld and shrd wait for cl even if the count is in the instruction.
 var shiftAndRotate = map[x86asm.Op]row{
 	// SAL and SHL are one operation with two opcodes.
-	x86asm.SAR: shifted(
-		byWidth{sarR[uint8], sarR[uint16], sarR[uint32], sarR[uint64]},
-		byWidth{sarM[uint8], sarM[uint16], sarM[uint32], sarM[uint64]}),
-	x86asm.SHR: shifted(
-		byWidth{shrR[uint8], shrR[uint16], shrR[uint32], shrR[uint64]},
-		byWidth{shrM[uint8], shrM[uint16], shrM[uint32], shrM[uint64]}),
-	x86asm.SHL: shifted(
-		byWidth{shlR[uint8], shlR[uint16], shlR[uint32], shlR[uint64]},
-		byWidth{shlM[uint8], shlM[uint16], shlM[uint32], shlM[uint64]}),
-	x86asm.ROR: shifted(
-		byWidth{rorR[uint8], rorR[uint16], rorR[uint32], rorR[uint64]},
-		byWidth{rorM[uint8], rorM[uint16], rorM[uint32], rorM[uint64]}),
-	x86asm.ROL: shifted(
-		byWidth{rolR[uint8], rolR[uint16], rolR[uint32], rolR[uint64]},
-		byWidth{rolM[uint8], rolM[uint16], rolM[uint32], rolM[uint64]}),
+	x86asm.SAR: shifted(countedOp{sar[uint8], sar[uint16], sar[uint32], sar[uint64]}, clShift, clShiftMem, 0),
+	x86asm.SHR: shifted(countedOp{shr[uint8], shr[uint16], shr[uint32], shr[uint64]}, clShift, clShiftMem, 0),
+	x86asm.SHL: shifted(countedOp{shl[uint8], shl[uint16], shl[uint32], shl[uint64]}, clShift, clShiftMem, 0),
+	x86asm.ROR: shifted(countedOp{ror[uint8], ror[uint16], ror[uint32], ror[uint64]}, clShift, clShiftMem, 0),
+	x86asm.ROL: shifted(countedOp{rol[uint8], rol[uint16], rol[uint32], rol[uint64]}, clShift, clShiftMem, 0),
 
 	// Through the carry: slower, and of one class for registers and memory.
-	x86asm.RCR: {
-		bind: bindShift, class: clRotateCarry, io: ioArith | ioReadCarry,
-		reg: byWidth{rcrR[uint8], rcrR[uint16], rcrR[uint32], rcrR[uint64]},
-		mem: byWidth{rcrM[uint8], rcrM[uint16], rcrM[uint32], rcrM[uint64]},
-	},
-	x86asm.RCL: {
-		bind: bindShift, class: clRotateCarry, io: ioArith | ioReadCarry,
-		reg: byWidth{rclR[uint8], rclR[uint16], rclR[uint32], rclR[uint64]},
-		mem: byWidth{rclM[uint8], rclM[uint16], rclM[uint32], rclM[uint64]},
-	},
+	x86asm.RCR: shifted(countedOp{rcr[uint8], rcr[uint16], rcr[uint32], rcr[uint64]}, clRotateCarry, 0, ioReadCarry),
+	x86asm.RCL: shifted(countedOp{rcl[uint8], rcl[uint16], rcl[uint32], rcl[uint64]}, clRotateCarry, 0, ioReadCarry),
 	// The count is the third operand, which bindDouble takes.
 	x86asm.SHRD: {
 		bind: bindDouble, class: clShiftDouble, io: ioArith | ioReadC,
@@ -311,21 +219,9 @@ var bitAndByte = map[x86asm.Op]row{
 		reg: byWidth{nil, btR[uint16], btR[uint32], btR[uint64]},
 		mem: byWidth{nil, btM[uint16], btM[uint32], btM[uint64]},
 	},
-	x86asm.BTS: {
-		bind: bindTwo, class: clBitTest, inMem: clBitString, io: ioArith | ioLock,
-		reg: byWidth{nil, btsR[uint16], btsR[uint32], btsR[uint64]},
-		mem: byWidth{nil, btsM[uint16], btsM[uint32], btsM[uint64]},
-	},
-	x86asm.BTR: {
-		bind: bindTwo, class: clBitTest, inMem: clBitString, io: ioArith | ioLock,
-		reg: byWidth{nil, btrR[uint16], btrR[uint32], btrR[uint64]},
-		mem: byWidth{nil, btrM[uint16], btrM[uint32], btrM[uint64]},
-	},
-	x86asm.BTC: {
-		bind: bindTwo, class: clBitTest, inMem: clBitString, io: ioArith | ioLock,
-		reg: byWidth{nil, btcR[uint16], btcR[uint32], btcR[uint64]},
-		mem: byWidth{nil, btcM[uint16], btcM[uint32], btcM[uint64]},
-	},
+	x86asm.BTS: bitChanged(countedOp{nil, bts[uint16], bts[uint32], bts[uint64]}),
+	x86asm.BTR: bitChanged(countedOp{nil, btr[uint16], btr[uint32], btr[uint64]}),
+	x86asm.BTC: bitChanged(countedOp{nil, btc[uint16], btc[uint32], btc[uint64]}),
 	// The destination is left alone by a source of zero.
 	x86asm.BSF: {
 		bind: bindTwo, class: clBitScan, io: ioArith,
@@ -352,9 +248,5 @@ var bitAndByte = map[x86asm.Op]row{
 
 	// test is an and that writes nothing. It has no form with memory as the source: the
 	// decoder puts the memory operand first.
-	x86asm.TEST: {
-		bind: bindTwo, class: clALU, io: ioArith | ioNoWrite,
-		reg: byWidth{testR[uint8], testR[uint16], testR[uint32], testR[uint64]},
-		mem: byWidth{testM[uint8], testM[uint16], testM[uint32], testM[uint64]},
-	},
+	x86asm.TEST: {bind: bindTwo, class: clALU, io: ioArith | ioNoWrite, reg: tested.reg(true), mem: tested.mem(true)},
 }

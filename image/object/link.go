@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"kprobesim/internal/encoding"
 )
 
 // Symbol is the meaning of a name that a module does not define.
@@ -258,16 +260,7 @@ func (f *fix) put(bytes int, v uint64, c check) error {
 	if !c.fits(int64(v), 8*bytes) {
 		return overflow(int64(v), 8*bytes)
 	}
-	switch order := f.l.o.Order; bytes {
-	case 1:
-		b[0] = byte(v)
-	case 2:
-		order.PutUint16(b, uint16(v))
-	case 4:
-		order.PutUint32(b, uint32(v))
-	case 8:
-		order.PutUint64(b, v)
-	}
+	encoding.PutUint(f.l.o.Order, b, v)
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+
+	"kprobesim/internal/encoding"
 )
 
 func name64(typ uint32) string { return elf.R_X86_64(typ).String() }
@@ -62,22 +64,12 @@ func apply32(f *fix) error {
 	if err != nil {
 		return err
 	}
-	switch size {
-	case 4:
-		f.addend = int64(int32(f.l.o.Order.Uint32(b)))
-	case 2:
-		f.addend = int64(int16(f.l.o.Order.Uint16(b)))
-	default:
-		f.addend = int64(int8(b[0]))
-	}
-	v := int64(int32(f.absolute()))
+	above := 64 - 8*size
+	f.addend = int64(encoding.Uint(f.l.o.Order, b)<<above) >> above
 	if relative {
-		v = int64(int32(f.relative()))
+		return f.put(size, uint64(int32(f.relative())), signedValue)
 	}
-	if relative {
-		return f.put(size, uint64(v), signedValue)
-	}
-	return f.put(size, uint64(v), eitherValue)
+	return f.put(size, uint64(int32(f.absolute())), eitherValue)
 }
 
 // remedy adds what to do to a refusal.

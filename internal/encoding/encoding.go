@@ -1,5 +1,34 @@
-// Package encoding reads encodings of instructions as manuals draw them.
+// Package encoding reads encodings of instructions as manuals draw them, and integers of the sizes that machines have.
 package encoding
+
+import "encoding/binary"
+
+// Uint reads an integer of 1, 2, 4 or 8 bytes, which are all that b has.
+func Uint(order binary.ByteOrder, b []byte) uint64 {
+	switch len(b) {
+	case 8:
+		return order.Uint64(b)
+	case 4:
+		return uint64(order.Uint32(b))
+	case 2:
+		return uint64(order.Uint16(b))
+	}
+	return uint64(b[0])
+}
+
+// PutUint writes the low bytes of an integer, as many as b has: 1, 2, 4 or 8.
+func PutUint(order binary.ByteOrder, b []byte, v uint64) {
+	switch len(b) {
+	case 8:
+		order.PutUint64(b, v)
+	case 4:
+		order.PutUint32(b, uint32(v))
+	case 2:
+		order.PutUint16(b, uint16(v))
+	default:
+		b[0] = byte(v)
+	}
+}
 
 // Bits reads an encoding, its most significant bit first: 0 and 1 are fixed, any other letter is a bit of a field, and
 // spaces mean nothing. An encoding of fewer than 32 bits stands in the low bits of a word. It returns the fixed bits,

@@ -1,6 +1,9 @@
 package encoding
 
-import "testing"
+import (
+	"encoding/binary"
+	"testing"
+)
 
 func TestBits(t *testing.T) {
 	for _, tt := range []struct {
@@ -14,6 +17,17 @@ func TestBits(t *testing.T) {
 	} {
 		if mask, value, n := Bits(tt.drawn); mask != tt.mask || value != tt.value || n != tt.n {
 			t.Errorf("%q: %#x, %#x, %d bits; want %#x, %#x, %d", tt.drawn, mask, value, n, tt.mask, tt.value, tt.n)
+		}
+	}
+}
+
+func TestUint(t *testing.T) {
+	const v = 0x0102030405060708
+	for n, want := range map[int][2]uint64{1: {0x08, 0x08}, 2: {0x0708, 0x0807}, 4: {0x05060708, 0x08070605}, 8: {v, 0x0807060504030201}} {
+		b := make([]byte, n)
+		PutUint(binary.BigEndian, b, v)
+		if big, little := Uint(binary.BigEndian, b), Uint(binary.LittleEndian, b); big != want[0] || little != want[1] {
+			t.Errorf("%d bytes: %#x and %#x, want %#x", n, big, little, want)
 		}
 	}
 }
