@@ -110,9 +110,9 @@ func coprocTable() map[coprocKey]coproc {
 		{1, 0, 0, 1}: stored(func(c *CPU) *uint32 { return &c.actlr }, u32),
 		{1, 0, 0, 2}: stored(func(c *CPU) *uint32 { return &c.cpacr }, 0), // no floating point to be enabled
 
-		{2, 0, 0, 0}: translation(func(c *CPU) *uint32 { return &c.ttbr[0] }, u32),
-		{2, 0, 0, 1}: translation(func(c *CPU) *uint32 { return &c.ttbr[1] }, u32),
-		{2, 0, 0, 2}: translation(func(c *CPU) *uint32 { return &c.ttbcr }, ttbcrN|ttbcrPD0|ttbcrPD1),
+		{2, 0, 0, 0}: storedThen(func(c *CPU) *uint32 { return &c.ttbr[0] }, u32, (*CPU).ForgetTranslations),
+		{2, 0, 0, 1}: storedThen(func(c *CPU) *uint32 { return &c.ttbr[1] }, u32, (*CPU).ForgetTranslations),
+		{2, 0, 0, 2}: storedThen(func(c *CPU) *uint32 { return &c.ttbcr }, ttbcrN|ttbcrPD0|ttbcrPD1, (*CPU).ForgetTranslations),
 		{3, 0, 0, 0}: {get: func(c *CPU) uint32 { return c.dacr }, set: (*CPU).setDACR, class: [2]uint8{clCoprocRead, clCoprocWrite}},
 
 		{5, 0, 0, 0}: stored(func(c *CPU) *uint32 { return &c.dfsr }, 0x3dff),
@@ -149,12 +149,13 @@ func (r coproc) readingZero() coproc {
 	return r
 }
 
-// translation is a register on which translations depend. The TLBs stay: software invalidates them.
-func translation(at func(*CPU) *uint32, mask uint32) coproc {
+// storedThen is a stored register from whose change something follows. The TLBs stay where translations depend on
+// it: software invalidates them.
+func storedThen(at func(*CPU) *uint32, mask uint32, then func(*CPU)) coproc {
 	r := stored(at, mask)
 	r.set = func(c *CPU, v uint32) {
 		*at(c) = v & mask
-		c.ForgetTranslations()
+		then(c)
 	}
 	return r
 }

@@ -46,31 +46,21 @@ func debugTable() map[coprocKey]coproc {
 	t := map[coprocKey]coproc{
 		{0, 0, 0, 0}: constant(didr).by(readers),
 		{0, 0, 1, 0}: computed(func(c *CPU) uint32 { return c.debug.dscr }),
-		{0, 0, 2, 2}: armed(func(c *CPU) *uint32 { return &c.debug.dscr }, dscrWritable|dscrMOE),
+		{0, 0, 2, 2}: storedThen(func(c *CPU) *uint32 { return &c.debug.dscr }, dscrWritable|dscrMOE, (*CPU).arm),
 		{0, 0, 6, 0}: stored(func(c *CPU) *uint32 { return &c.debug.wfar }, ^uint32(0)),
 		{0, 0, 7, 0}: stored(func(c *CPU) *uint32 { return &c.debug.vcr }, 0),
 		{1, 0, 0, 4}: operation(clCoprocWrite, func(*CPU, uint32) {}), // DBGOSLAR
 		{1, 0, 1, 4}: constant(0),                                     // DBGOSLSR: not locked
 	}
 	for n := range uint8(breakpoints) {
-		t[coprocKey{0, 0, n, 4}] = armed(func(c *CPU) *uint32 { return &c.debug.bvr[n] }, ^uint32(3))
-		t[coprocKey{0, 0, n, 5}] = armed(func(c *CPU) *uint32 { return &c.debug.bcr[n] }, ^uint32(0))
+		t[coprocKey{0, 0, n, 4}] = storedThen(func(c *CPU) *uint32 { return &c.debug.bvr[n] }, ^uint32(3), (*CPU).arm)
+		t[coprocKey{0, 0, n, 5}] = storedThen(func(c *CPU) *uint32 { return &c.debug.bcr[n] }, ^uint32(0), (*CPU).arm)
 	}
 	for n := range uint8(watchpoints) {
-		t[coprocKey{0, 0, n, 6}] = armed(func(c *CPU) *uint32 { return &c.debug.wvr[n] }, ^uint32(3))
-		t[coprocKey{0, 0, n, 7}] = armed(func(c *CPU) *uint32 { return &c.debug.wcr[n] }, ^uint32(0))
+		t[coprocKey{0, 0, n, 6}] = storedThen(func(c *CPU) *uint32 { return &c.debug.wvr[n] }, ^uint32(3), (*CPU).arm)
+		t[coprocKey{0, 0, n, 7}] = storedThen(func(c *CPU) *uint32 { return &c.debug.wcr[n] }, ^uint32(0), (*CPU).arm)
 	}
 	return t
-}
-
-// armed is a register on which depends what is watched.
-func armed(at func(*CPU) *uint32, mask uint32) coproc {
-	r := stored(at, mask)
-	r.set = func(c *CPU, v uint32) {
-		*at(c) = v & mask
-		c.arm()
-	}
-	return r
 }
 
 // arm has the engine look at what the registers are armed for.

@@ -14,17 +14,7 @@ func (c *CPU) record(v uint64) {
 }
 
 // order is the part of a field that says how two numbers compare.
-func order(a, b int64) uint64 {
-	switch {
-	case a < b:
-		return crLT
-	case a > b:
-		return crGT
-	}
-	return crEQ
-}
-
-func orderUnsigned(a, b uint64) uint64 {
+func order[T int64 | uint64](a, b T) uint64 {
 	switch {
 	case a < b:
 		return crLT
@@ -190,9 +180,9 @@ func cmpw(c *CPU, in *inst) {
 }
 
 func cmpld(c *CPU, in *inst) {
-	c.R[in.dst&63] = orderUnsigned(c.first(in), c.second(in)) | c.summary()
+	c.R[in.dst&63] = order(c.first(in), c.second(in)) | c.summary()
 }
 
 func cmplw(c *CPU, in *inst) {
-	c.R[in.dst&63] = orderUnsigned(uint64(uint32(c.first(in))), uint64(uint32(c.second(in)))) | c.summary()
+	c.R[in.dst&63] = order(uint64(uint32(c.first(in))), uint64(uint32(c.second(in)))) | c.summary()
 }

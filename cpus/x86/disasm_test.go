@@ -1,56 +1,48 @@
 package x86
 
-import "testing"
+import (
+	"testing"
 
-func TestDisassemblyNamesAddresses(t *testing.T) {
-	const base = 0xffffffff80100000
-	name := func(a uint64) (string, uint64) {
-		if a >= base && a < base+0x1000 {
-			return "fn", base
-		}
-		return "", 0
-	}
-	for _, c := range []struct {
-		code []byte
-		want string
-	}{
-		{[]byte{0x74, 0x0e}, "je fn+0x20"},
-		{[]byte{0xe8, 0xeb, 0xff, 0xff, 0xff}, "callq fn"},
-		{[]byte{0x48, 0xc7, 0xc7, 0x40, 0x00, 0x10, 0x80}, "mov $fn+0x40,%rdi"},
-		{[]byte{0x48, 0x33, 0x82, 0x40, 0x00, 0x10, 0x80}, "xor fn+0x40(%rdx),%rax"},
-		{[]byte{0x65, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0}, "mov %gs:0x0,%rax"},
-		{[]byte{0x49, 0x8b, 0x44, 0x24, 0x08}, "mov 0x8(%r12),%rax"},
-		{[]byte{0x48, 0x83, 0xc0, 0x10}, "add $0x10,%rax"},
-	} {
-		got, n := ISA64().Disasm(c.code, base+0x10, name)
-		if got != c.want || n != len(c.code) {
-			t.Errorf("% x: %q in %d bytes, want %q", c.code, got, n, c.want)
-		}
-	}
-}
+	"kprobesim/cpus"
+)
 
-func TestDisassemblyNamesAddressesOf32Bits(t *testing.T) {
-	const base = 0xc0100000
-	name := func(a uint64) (string, uint64) {
-		if a >= base && a < base+0x1000 {
-			return "fn", base
-		}
-		return "", 0
-	}
-	for _, c := range []struct {
-		code []byte
-		want string
+// TestDisassembly prints instructions with names in the place of addresses.
+func TestDisassembly(t *testing.T) {
+	for _, x := range []struct {
+		isa  *cpus.ISA
+		base uint64 // of the function that has a name
+		text map[string]string
 	}{
-		{[]byte{0xe8, 0xeb, 0xff, 0xff, 0xff}, "call fn"},
-		{[]byte{0xbf, 0x40, 0x00, 0x10, 0xc0}, "mov $fn+0x40,%edi"},
-		{[]byte{0x33, 0x82, 0x40, 0x00, 0x10, 0xc0}, "xor fn+0x40(%edx),%eax"},
-		{[]byte{0x33, 0x04, 0x85, 0x40, 0x00, 0x10, 0xc0}, "xor fn+0x40(,%eax,4),%eax"},
-		{[]byte{0xa1, 0x00, 0x00, 0x10, 0xc0}, "mov fn,%eax"},
-		{[]byte{0x89, 0x0d, 0x00, 0x00, 0x10, 0xc0}, "mov %ecx,fn"},
+		{ISA64(), 0xffffffff80100000, map[string]string{
+			"\x55":                                 "push %rbp",
+			"\x74\x0e":                             "je fn+0x20",
+			"\xe8\xeb\xff\xff\xff":                 "callq fn",
+			"\x48\xc7\xc7\x40\x00\x10\x80":         "mov $fn+0x40,%rdi",
+			"\x48\x33\x82\x40\x00\x10\x80":         "xor fn+0x40(%rdx),%rax",
+			"\x65\x48\x8b\x04\x25\x00\x00\x00\x00": "mov %gs:0x0,%rax",
+			"\x49\x8b\x44\x24\x08":                 "mov 0x8(%r12),%rax",
+			"\x48\x83\xc0\x10":                     "add $0x10,%rax",
+		}},
+		{ISA32(), 0xc0100000, map[string]string{
+			"\x55":                         "push %ebp",
+			"\xe8\xeb\xff\xff\xff":         "call fn",
+			"\xbf\x40\x00\x10\xc0":         "mov $fn+0x40,%edi",
+			"\x33\x82\x40\x00\x10\xc0":     "xor fn+0x40(%edx),%eax",
+			"\x33\x04\x85\x40\x00\x10\xc0": "xor fn+0x40(,%eax,4),%eax",
+			"\xa1\x00\x00\x10\xc0":         "mov fn,%eax",
+			"\x89\x0d\x00\x00\x10\xc0":     "mov %ecx,fn",
+		}},
 	} {
-		got, n := ISA32().Disasm(c.code, base+0x10, name)
-		if got != c.want || n != len(c.code) {
-			t.Errorf("% x: %q in %d bytes, want %q", c.code, got, n, c.want)
+		name := func(a uint64) (string, uint64) {
+			if a >= x.base && a < x.base+0x1000 {
+				return "fn", x.base
+			}
+			return "", 0
+		}
+		for code, want := range x.text {
+			if got, n := x.isa.Disasm([]byte(code), x.base+0x10, name); got != want || n != len(code) {
+				t.Errorf("% x: %q in %d bytes, want %q", code, got, n, want)
+			}
 		}
 	}
 }

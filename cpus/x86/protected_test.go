@@ -210,12 +210,3 @@ func TestIntoPAE(t *testing.T) {
 		t.Errorf("EFER.LME: %+v", tr)
 	}
 }
-
-func TestDisassembly(t *testing.T) {
-	for bits, want := range map[int]string{64: "push %rbp", 32: "push %ebp"} {
-		isa := map[int]*cpus.ISA{64: ISA64(), 32: ISA32()}[bits]
-		if text, n := isa.Disasm([]byte{0x55, 0x90}, 0, nil); text != want || n != 1 {
-			t.Errorf("%d bits: %q of %d bytes", bits, text, n)
-		}
-	}
-}
