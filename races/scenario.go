@@ -17,6 +17,7 @@ type Scenario struct {
 	Name, Title string
 	File        string // where it stands
 	Given       string // how it was asked for
+	Text        string // of the file
 	CPUs        int
 	Memory      int64  // bytes
 	Jiffy       int64  // cycles
@@ -119,7 +120,7 @@ func Parse(file string, b []byte) (*Scenario, error) {
 	}
 	var errs doc.Errors
 	s := read(doc.NewReader(root, &errs))
-	s.File = file
+	s.File, s.Text = file, string(b)
 	return s, errs.Err()
 }
 

@@ -29,6 +29,9 @@ type Options struct {
 	Enough      int    // violations after which a search ends, 0 for never
 	Workers     int    // schedules that run at the same time, 0 for one a core
 
+	// Keep, if set, gives the outcomes of a batch: kept ones, or what run brings. Searches of all plans have no batches.
+	Keep func(first, count uint64, run func() ([]Outcome, error)) ([]Outcome, error)
+
 	batch uint64 // schedules of a machine, 0 for batchSize
 }
 
@@ -108,7 +111,7 @@ func search(opt *Options, run runner) (Tally, error) {
 		}
 	}
 	for _, r := range parallel(opt.workers(), batches, func(j job) result {
-		return runBatch(opt, run, j.first, j.count)
+		return keepBatch(opt, run, j.first, j.count)
 	}) {
 		for i := range r.outcomes {
 			if !t.add(&r.outcomes[i], opt.Enough) {
@@ -120,6 +123,18 @@ func search(opt *Options, run runner) (Tally, error) {
 		}
 	}
 	return t, nil
+}
+
+// keepBatch runs a batch, or takes what is kept of it.
+func keepBatch(opt *Options, run runner, first, count uint64) (r result) {
+	if opt.Keep == nil {
+		return runBatch(opt, run, first, count)
+	}
+	r.outcomes, r.err = opt.Keep(first, count, func() ([]Outcome, error) {
+		r := runBatch(opt, run, first, count)
+		return r.outcomes, r.err
+	})
+	return r
 }
 
 // runBatch runs one batch, until it has enough violations by itself; each ends a machine, and the next

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments"
+	"kprobesim/experiments/keeping"
+	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/results"
@@ -46,6 +48,8 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 	update := f.Bool("update", false, "write the results as the new baselines")
 	inputs := f.Bool("inputs", false, "measure nothing, and write what the baselines are made from")
 	judge := judgeFlags(c)
+	out := c.Flags().StringP("out", "o", "out", "with --shard: directory that keeps what was measured")
+	sharing := a.shardFlag(c, out)
 	c.MarkFlagsMutuallyExclusive("against", "since")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if *since != "" {
@@ -70,6 +74,14 @@ Exit codes: 0 nothing moved but what a rule allows, 3 something moved.`,
 			return k.record(plans)
 		}
 		k.workers = *workers
+		if sharing.kept() {
+			if k.store, err = sharing.open(false, args, inputsOf(plans...)); err != nil {
+				return err
+			}
+		}
+		if !sharing.shard.Whole() {
+			return sharing.run(plans, k.store, *workers, k.limit)
+		}
 		var errs []error
 		for _, p := range plans {
 			if *update {
@@ -137,6 +149,17 @@ type checker struct {
 	since        bool // name the commits behind against
 	workers      int
 	limit        *running.Limit
+	store        *keeping.Store // of a shard or a merge
+}
+
+// measured runs the points of a plan, all of them anew unless it is for a merge.
+func (k *checker) measured(p *schema.Plan) (*reports.Report, error) {
+	keep, _ := k.keep(k.store)
+	r := k.app.measured(p, keep, k.workers, k.limit)
+	if err := unfinished(r); err != nil {
+		return r, err
+	}
+	return r, r.Err()
 }
 
 // file returns the path of a baseline.
@@ -147,12 +170,12 @@ func keysFile(baseline string) string { return strings.TrimSuffix(baseline, ".cs
 
 // update replaces a baseline and what it was made from.
 func (k *checker) update(p *schema.Plan) error {
-	r := k.measureAll(p, k.workers, k.limit)
-	if err := r.Err(); err != nil {
+	r, err := k.measured(p)
+	if err != nil {
 		return fail(exitFailed, err)
 	}
 	file := k.file(p)
-	err := compare.SaveBaseline(file, r.Set)
+	err = compare.SaveBaseline(file, r.Set)
 	if err == nil {
 		err = formats.SaveKeys(keysFile(file), p.Keys)
 	}
@@ -179,8 +202,8 @@ func (k *checker) check(p *schema.Plan, j *judge) error {
 	if err != nil {
 		return fail(exitUsage, err)
 	}
-	r := k.measureAll(p, k.workers, k.limit)
-	if err := r.Err(); err != nil {
+	r, err := k.measured(p)
+	if err != nil {
 		return fail(exitFailed, err)
 	}
 	s.New = r.Set

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kprobesim/experiments/keeping"
 	"kprobesim/races"
 )
 
@@ -16,6 +17,7 @@ type racesFlags struct {
 	variant string
 	share   bool
 	replay  int64
+	sharing *sharing
 	lines   int
 }
 
@@ -47,6 +49,8 @@ Exit code 1 says that there were violations, or that a scenario could not run.`,
 	fs.BoolVar(&f.share, "per-scenario", false, "the variants of a scenario share its schedules, rounded up")
 	fs.Int64Var(&f.replay, "replay", -1, "show schedule N of one variant, instruction by instruction")
 	fs.IntVar(&f.lines, "lines", 200, "replay: show the last N lines (0: all)")
+	out := fs.StringP("out", "o", "out", "with --shard: directory that keeps what was found")
+	f.sharing = a.shardFlag(c, out)
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.races(args, &f) }
 	return c
 }
@@ -73,7 +77,16 @@ func (a *app) races(args []string, f *racesFlags) error {
 		}
 		return fail(exitFailed, err)
 	}
-	return a.search(rows, f)
+	var store *keeping.Store
+	if f.sharing.kept() {
+		if store, err = f.sharing.open(false, args, scripts(rows)); err != nil {
+			return err
+		}
+	}
+	if !f.sharing.shard.Whole() {
+		return a.searchShard(rows, f, store)
+	}
+	return a.search(rows, f, store)
 }
 
 // rows reads the scenarios and lists the variants to run.
@@ -100,21 +113,13 @@ func (f *racesFlags) rows(args []string) (rows []races.Row, err error) {
 
 // search runs every row and reports them. How fast it went is said on the error stream, as everything
 // on the other one is the same whenever and wherever it runs.
-func (a *app) search(rows []races.Row, f *racesFlags) error {
+func (a *app) search(rows []races.Row, f *racesFlags, store *keeping.Store) error {
 	var errs []error
 	violations := uint64(0)
 	done := rows[:0]
-	variants := map[*races.Scenario]uint64{}
-	for _, r := range rows {
-		variants[r.Scenario]++
-	}
 	for _, r := range rows {
 		start := time.Now()
-		opt := f.Options
-		if n := variants[r.Scenario]; f.share {
-			opt.Schedules = (opt.Schedules + n - 1) / n
-		}
-		t, err := races.Search(r.Scenario, r.Variant, opt)
+		t, err := searchKept(&r, f.of(&r), store, nil)
 		r.Tally = t
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s/%s: %w", r.Scenario.Name, r.Variant.Name, err))

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kprobesim/experiments/keeping"
 	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 	"kprobesim/experiments/sensitivity"
 	"kprobesim/results/outdir"
 )
@@ -26,6 +28,7 @@ draws them. With --refit the fitted numbers make up for each change as far as th
 	sets, workers := setFlag(c), workersFlag(c)
 	limit := limitFlag(c, pointLimit)
 	out := c.Flags().StringP("out", "o", "out", "directory for the results")
+	sharing := a.shardFlag(c, out)
 	refit := c.Flags().Bool("refit", false, "fit the fitted numbers again behind each change")
 	top := c.Flags().IntP("top", "n", 5, "numbers that the table has for each row")
 	c.RunE = func(_ *cobra.Command, args []string) error {
@@ -36,20 +39,30 @@ draws them. With --refit the fitted numbers make up for each change as far as th
 		if err != nil {
 			return fail(exitUsage, err)
 		}
-		return a.analyse(s, *out, *workers, *top, limit)
+		var store *keeping.Store
+		if sharing.kept() {
+			if store, err = sharing.open(false, args, inputsOf(s.Plan)); err != nil {
+				return err
+			}
+		}
+		if !sharing.shard.Whole() {
+			return sharing.run([]*schema.Plan{s.Everything()}, store, *workers, limit)
+		}
+		keep, _ := a.keep(store)
+		return a.analyse(s, *out, *workers, *top, keep(limit.Measure(a.measure)))
 	}
 	return c
 }
 
 // analyse runs an analysis and reports it. Its results stand beside the experiment's.
-func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int, limit *running.Limit) error {
+func (a *app) analyse(s *sensitivity.Analysis, out string, workers, top int, measure running.Measure) error {
 	dir := filepath.Join(out, s.Plan.Name+"-sensitivity")
 	if err := outdir.CheckDir(dir); err != nil {
 		return fail(exitUsage, err)
 	}
 	progress := newProgress(a.err, s.Plan.Name)
 	progress.start(s.Most(), hostWorkers(workers))
-	err := s.Run(&running.Runner{Measure: limit.Measure(a.measure), Workers: workers, Begun: progress.begun, Progress: progress.sparse})
+	err := s.Run(&running.Runner{Measure: measure, Workers: workers, Begun: progress.begun, Progress: progress.sparse})
 	progress.finish()
 	if err != nil {
 		return fail(exitFailed, err)

@@ -54,6 +54,9 @@ func (s *sharing) open(fresh bool, args []string, inputs []outdir.Input) (*keepi
 	return store, fail(exitUsage, store.Begin(keeping.Order{Program: outdir.This(), Args: s.order(args), Inputs: inputs, Shard: s.text}))
 }
 
+// kept reports whether the work of the command is kept: it is a shard, or runs for a merge.
+func (s *sharing) kept() bool { return s.text != "" || s.app.merged != nil }
+
 // order is the command line without the options on which no piece depends.
 func (s *sharing) order(args []string) []string {
 	out := append([]string{s.cmd.Name()}, args...)
@@ -98,9 +101,9 @@ func (s *sharing) run(plans []*schema.Plan, store *keeping.Store, workers int, l
 	s.app.ahead = forecastOf(costs, plans...)
 	meter := newMeter()
 	for _, p := range plans {
-		keep, kept := s.app.keep(store)
+		keep, tell := s.app.keep(store)
 		r := s.app.measured(p, func(m running.Measure) running.Measure { return keep(meter.measure(m)) }, workers, limit)
-		kept(p)
+		tell(p)
 		for _, o := range r.Outcomes {
 			switch {
 			case running.Ended(o.Err):

@@ -96,6 +96,11 @@ func (s *Store) Close() (err error) {
 	return err
 }
 
+// Key identifies a piece of work by what it follows from beside the program.
+func (s *Store) Key(format string, from ...any) Key {
+	return sha256.Sum256(fmt.Appendf([]byte(s.program+" "), format, from...))
+}
+
 // Piece finds a piece of work, or has it made and keeps it. A merge makes nothing.
 func Piece[T any](s *Store, key Key, make func() (T, error)) (v T, err error) {
 	found, err := find(s, key, func(*T) bool { return true })

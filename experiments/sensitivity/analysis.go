@@ -201,6 +201,25 @@ func (t *trial) of() []*big.Rat {
 	return t.rows
 }
 
+// Everything returns the points of all trials: no end is left out because another one moves nothing.
+func (a *Analysis) Everything() *schema.Plan {
+	b := &batch{a: a}
+	b.add()
+	for _, n := range a.numbers {
+		for _, end := range []string{n.Low, n.High} {
+			if end != "" {
+				b.add(n.settings(end)...)
+			}
+		}
+	}
+	if a.fit != nil {
+		for _, p := range a.fit.params {
+			b.add(a.fit.probe(p))
+		}
+	}
+	return &schema.Plan{Name: a.Plan.Name, Points: b.points}
+}
+
 // ends are the trials of one number.
 type ends struct{ low, high *trial }
 
