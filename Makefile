@@ -17,7 +17,7 @@ SCHEDULES ?= 1500
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help quick check hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races compare faults man paper release rows
+.PHONY: help quick check cluster hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races compare faults man paper release rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
@@ -29,7 +29,7 @@ quick: ## in two minutes: format, vet, staticcheck and short tests of what chang
 # The whole gate, cheap checks first. CI installs tools and kernels, and runs the same (.ci/run). The tests rebuild the
 # guest images: guest-fresh would do it again.
 check: export KPROBESIM_LONG = 1
-check: fmt tidy build vet staticcheck newcomer foreign test baselines race fuzz races paper clean-tree ## the gate, as CI runs it: all of fmt to clean-tree in this order
+check: fmt tidy build vet staticcheck newcomer foreign cluster test baselines race fuzz races paper clean-tree ## the gate, as CI runs it: all of fmt to clean-tree in this order
 	@echo 'check: all passed'
 
 hooks: ## install the hooks: subjects of commits below 73 characters, make quick before a push
@@ -40,6 +40,9 @@ newcomer: ## the way of a new user: an experiment, a machine and a check of his 
 
 foreign: ## other hosts: compile for 32 bits, and compare the bytes of arm64 (needs qemu-user)
 	sh .ci/foreign
+
+cluster: ## shards on a real Slurm of its own, with a node that dies (needs slurm-wlm, munge and root)
+	GO='$(GO)' sh .ci/cluster
 
 build: ## compile everything
 	$(GO) build ./...

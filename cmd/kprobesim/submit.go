@@ -32,7 +32,7 @@ type submission struct {
 	first   int // shards that were done then
 }
 
-// submitted is what another process has to know to go on.
+// submitted holds what another process has to know to go on.
 type submitted struct {
 	Jobs  map[int]string // by shard, the last one
 	Tries map[int]int
