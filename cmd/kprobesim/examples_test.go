@@ -145,7 +145,7 @@ func (x example) try(t *testing.T) {
 		args = x.validate()
 	case tooLong && strings.Contains(reason, "GCC"):
 		t.Skip("does not apply: " + reason)
-	case testing.Short() && slices.Contains([]string{"diff", "plot", "report"}, args[0]):
+	case testing.Short() && slices.Contains([]string{"diff", "plot", "report", "merge"}, args[0]):
 		t.Skip("with -short: " + strings.Join(args, " ") + ", because the runs whose results it reads are only validated")
 	case tooLong, testing.Short() && measures && !x.fails,
 		slices.Contains(gated, strings.Join(args, " ")) && !hosttools.Whole(t, "three documented commands", "they are validated"):
