@@ -23,27 +23,20 @@ const (
 
 // Error says the number's name and what it stands for in this API.
 func (e Errno) Error() string {
-	switch e {
-	case ENOENT:
-		return "-ENOENT: no such symbol"
-	case E2BIG:
-		return "-E2BIG: a return instance has no room for that much data"
-	case ENOMEM:
-		return "-ENOMEM: no room for a slot, a detour buffer or a structure"
-	case EBUSY:
-		return "-EBUSY: the range is reserved"
-	case EEXIST:
-		return "-EEXIST: another probe is there"
-	case EINVAL:
-		return "-EINVAL: the probe or its address is not acceptable"
-	case ENOSYS:
-		return "-ENOSYS: the kernel was built without it"
-	case ENODATA:
-		return "-ENODATA: no probe is registered for this place of the file"
-	case EILSEQ:
-		return "-EILSEQ: the address is not the start of an instruction"
-	case EOPNOTSUPP:
-		return "-EOPNOTSUPP: the kernel can neither copy nor emulate the instruction"
+	text, ok := map[Errno]string{
+		ENOENT:     "-ENOENT: no such symbol",
+		E2BIG:      "-E2BIG: a return instance has no room for that much data",
+		ENOMEM:     "-ENOMEM: no room for a slot, a detour buffer or a structure",
+		EBUSY:      "-EBUSY: the range is reserved",
+		EEXIST:     "-EEXIST: another probe is there",
+		EINVAL:     "-EINVAL: the probe or its address is not acceptable",
+		ENOSYS:     "-ENOSYS: the kernel was built without it",
+		ENODATA:    "-ENODATA: no probe is registered for this place of the file",
+		EILSEQ:     "-EILSEQ: the address is not the start of an instruction",
+		EOPNOTSUPP: "-EOPNOTSUPP: the kernel can neither copy nor emulate the instruction",
+	}[e]
+	if ok {
+		return text
 	}
 	return fmt.Sprintf("error number %d", uint16(e))
 }

@@ -316,7 +316,7 @@ func (g *guest) spawn(task, id uint64) {
 // schedule switches tasks; the main task drives all others.
 func (g *guest) schedule() {
 	me := g.current()
-	g.setCurrent(g.smp.Pick(g, me))
+	g.setCurrent(g.smp.Pick(g, me, false))
 	if g.current() == me {
 		return
 	}
@@ -334,8 +334,8 @@ func (g *guest) schedule() {
 			g.t.Fatalf("the idle task waits for ever: %v", g.smp.Err())
 		}
 		g.now = g.due
-		g.smp.Tick(g)
-		g.setCurrent(g.smp.Pick(g, task))
+		g.smp.Tick(g, false)
+		g.setCurrent(g.smp.Pick(g, task, false))
 	}
 }
 

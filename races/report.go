@@ -37,7 +37,7 @@ func Report(w io.Writer, opt Options, rows []Row) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "policy %s%s\n", opt.Policy, opt.suffix())
+	_, err := fmt.Fprintf(w, "options%s\n", opt.flags())
 	return err
 }
 
@@ -62,23 +62,6 @@ func (r *Row) details(w io.Writer, opt Options) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// suffix says what the options add to the name of the policy.
-// Workers and the number of violations to stop at are left out, as no single schedule depends on
-// them.
-func (o *Options) suffix() string {
-	s := fmt.Sprintf(", seed %d", o.Seed)
-	switch o.Policy {
-	case PCT:
-		s += fmt.Sprintf(", depth %d", o.Depth)
-	case Exhaustive:
-		s = fmt.Sprintf(", at most %d preemptions", o.Preemptions)
-	}
-	if o.Mutant != "" {
-		s += ", mutant " + o.Mutant
-	}
-	return s
 }
 
 // flags are the options on which schedules depend, as the command takes them.

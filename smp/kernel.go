@@ -208,8 +208,8 @@ func (k *Kernel) Bind(m *sim.Machine) {
 			return v
 		})
 	})
-	bind("sched_pick", func(c *sim.Call) uint64 { return k.pick(c, c.Arg(0), c.Arg(1) != 0) })
-	bind("sched_tick", func(c *sim.Call) uint64 { k.tick(c, c.Arg(0) != 0); return 0 })
+	bind("sched_pick", func(c *sim.Call) uint64 { return k.Pick(c, c.Arg(0), c.Arg(1) != 0) })
+	bind("sched_tick", func(c *sim.Call) uint64 { k.Tick(c, c.Arg(0) != 0); return 0 })
 	bind("sched_kick", func(*sim.Call) uint64 { return k.nextKick() })
 	bind("sched_timer_count", func(c *sim.Call) uint64 { return k.timerCount(c) })
 	bind("sim_timer", func(c *sim.Call) uint64 { return k.timerCalls(c, c.Arg(0)) })

@@ -7,12 +7,10 @@ import (
 	"kprobesim/image"
 )
 
-// Pick answers the guest's sched_pick: which task runs next on the caller's CPU, between two tasks.
-func (k *Kernel) Pick(c Caller, prev uint64) uint64 { return k.pick(c, prev, false) }
-
-// pick is Pick for a guest that says whether interrupts were off when it called schedule(). What
-// follows the decision may take time, in which other CPUs change everything but the decision.
-func (k *Kernel) pick(c Caller, prev uint64, irqsOff bool) uint64 {
+// Pick answers the guest's sched_pick: which task runs next on the caller's CPU. irqsOff says whether interrupts were off
+// when it called schedule(). What follows the decision may take time, in which other CPUs change everything but the
+// decision.
+func (k *Kernel) Pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	cpu, p := &k.cpus[c.CPU()], k.lookUp(prev)
 	if k.locked != nil {
 		k.locked(cpu.n)
@@ -190,12 +188,9 @@ func (k *Kernel) busyness(n int) int {
 	return len(cpu.queue) + 1
 }
 
-// Tick answers the guest's sched_tick: a timer interrupt of the caller's CPU.
-func (k *Kernel) Tick(c Caller) { k.tick(c, false) }
-
-// tick is Tick for a guest that says whether the interrupt came out of user mode, where no kernel
-// code is in the middle of anything.
-func (k *Kernel) tick(c Caller, user bool) {
+// Tick answers the guest's sched_tick: a timer interrupt of the caller's CPU. user says whether it came out of user mode,
+// where no kernel code is in the middle of anything.
+func (k *Kernel) Tick(c Caller, user bool) {
 	cpu := &k.cpus[c.CPU()]
 	cpu.armed = 0
 	k.note(cpu.n, EventTick, "", 0, 0)

@@ -98,7 +98,7 @@ func (w *world) spawn(task, id uint64) {
 		w.yield[task] = yield
 		w.k.Thread(w, id)
 		w.mem[task] = w.k.l.dead
-		w.setCurrent(w.k.Pick(w, task))
+		w.setCurrent(w.k.Pick(w, task, false))
 	})
 	w.run[task] = next
 }
@@ -107,7 +107,7 @@ func (w *world) setCurrent(task uint64) { w.cur, w.mem[percpu] = task, task }
 
 func (w *world) schedule() {
 	me := w.cur
-	w.setCurrent(w.k.Pick(w, me))
+	w.setCurrent(w.k.Pick(w, me, false))
 	if w.cur == me {
 		return
 	}
@@ -130,10 +130,10 @@ func (w *world) halt() {
 		w.t.Fatal("the idle task waits for ever")
 	}
 	w.now = w.due
-	w.k.Tick(w)
+	w.k.Tick(w, false)
 	if w.mem[0x9000] == w.k.l.needResched {
 		w.mem[0x9000] = 0
-		w.setCurrent(w.k.Pick(w, idle))
+		w.setCurrent(w.k.Pick(w, idle, false))
 	}
 }
 
@@ -254,12 +254,12 @@ func TestIdleTaskMustNotSleep(t *testing.T) {
 
 func TestTickAsksForReschedule(t *testing.T) {
 	w := newWorld(t)
-	w.k.Tick(w)
+	w.k.Tick(w, false)
 	if w.mem[0x8000] != 0 {
 		t.Error("with nobody else to run, the tick asks for a reschedule")
 	}
 	w.k.enqueue(w.k.lookUp(0x200), 0, false)
-	w.k.Tick(w)
+	w.k.Tick(w, false)
 	if w.mem[0x8000] != w.k.l.needResched {
 		t.Errorf("flags %#x after a tick with a task waiting", w.mem[0x8000])
 	}

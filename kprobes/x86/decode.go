@@ -3,6 +3,7 @@ package x86
 import (
 	"encoding/binary"
 	"errors"
+	"strings"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -123,11 +124,7 @@ func opcodeOf(code []byte, mode int) []byte {
 
 // Groups 1 to 4 of SDM vol. 2, 2.1.1.
 func legacyPrefix(b byte) bool {
-	switch b {
-	case 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3:
-		return true
-	}
-	return false
+	return strings.IndexByte("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3", b) >= 0
 }
 
 // walk calls f for each instruction of the function in order until f returns false. It

@@ -3,6 +3,7 @@ package x86
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"kprobesim/kprobes"
 )
@@ -242,11 +243,7 @@ func lengthByMap(code []byte, mode int) int {
 // withImmediate lists opcodes behind 0f with ModR/M and an immediate byte: vector shifts and shuffles, shld and shrd,
 // the bit tests of group 8, comparisons and inserts.
 func withImmediate(op byte) bool {
-	switch op {
-	case 0x70, 0x71, 0x72, 0x73, 0xa4, 0xac, 0xba, 0xc2, 0xc4, 0xc5, 0xc6:
-		return true
-	}
-	return false
+	return strings.IndexByte("\x70\x71\x72\x73\xa4\xac\xba\xc2\xc4\xc5\xc6", op) >= 0
 }
 
 // modrmLength is the length of ModR/M, SIB and displacement with addresses of 32 or 64 bits (SDM vol. 2, tables 2-2
