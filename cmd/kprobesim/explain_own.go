@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/distro/costing"
 	"kprobesim/experiments/explaining"
 )
 
@@ -59,7 +60,7 @@ func (a *app) printOwn(o *explainOptions, verdicts []explaining.Verdict, answers
 	if o.format == "json" {
 		return errors.Join(a.jsonOwn(verdicts, answers), err)
 	}
-	t, costs := newTally(), map[string]*explaining.Cost{}
+	t, costs := newTally(), map[string]*costing.Cost{}
 	for i := range verdicts {
 		v := &verdicts[i]
 		differs, kind := answers != nil && !answers[i].Agrees(v), ""

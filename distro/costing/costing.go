@@ -26,9 +26,10 @@ import (
 
 // Cost counts what a warm hit takes beyond the system call without a probe.
 type Cost struct {
-	Mode         string  `json:"mode"`  // how the hit runs
-	Place        string  `json:"place"` // where it was measured
-	Handler      string  `json:"handler"`
+	Mode         string  `json:"mode"`              // how the hit runs
+	Machine      string  `json:"machine,omitempty"` // name of the description, where that is not known otherwise
+	Place        string  `json:"place"`             // where it was measured
+	Handler      string  `json:"handler,omitempty"` // "" for an empty one of the guest
 	Cycles       float64 `json:"cycles"`
 	Micros       float64 `json:"microseconds"`
 	Instructions float64 `json:"instructions"`
@@ -49,9 +50,17 @@ type Share struct {
 
 // String says it in a sentence, with the phases that take a cycle or more, and what takes a fiftieth of the hit or more.
 func (c *Cost) String() string {
-	return fmt.Sprintf("%s: a hit takes %.0f cycles (%.3f us), %.0f instructions and %.0f exceptions, measured at %s with %s; "+
-		"cycles by phase: %s; cycles by function: %s", c.Mode, c.Cycles, c.Micros, c.Instructions, c.Exceptions, c.Place, c.Handler,
-		listed(c.Phases, 1), listed(c.Functions, c.Cycles/50))
+	text := fmt.Sprintf("%s: a hit takes %.0f cycles (%.3f us), %.0f instructions and %.0f exceptions", c.Mode, c.Cycles, c.Micros, c.Instructions, c.Exceptions)
+	if c.Machine != "" {
+		text += " on " + c.Machine
+	}
+	if text += ", measured at " + c.Place; c.Handler != "" {
+		text += " with " + c.Handler
+	}
+	if text += "; cycles by phase: " + listed(c.Phases, 1); c.Functions != nil {
+		text += "; cycles by function: " + listed(c.Functions, c.Cycles/50)
+	}
+	return text
 }
 
 // listed names the shares that are as large as least, or as much below zero.

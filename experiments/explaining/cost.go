@@ -2,49 +2,18 @@ package explaining
 
 import (
 	"fmt"
-	"math"
-	"strings"
 
+	"kprobesim/distro/costing"
 	"kprobesim/experiments/kinds"
 	"kprobesim/internal/clock"
 	"kprobesim/kprobes"
 )
 
-// Cost counts the cycles of a warm hit with an empty handler on a machine, without the call itself.
-type Cost struct {
-	Mode         string  `json:"mode"`    // how the hit runs
-	Machine      string  `json:"machine"` // name of the description
-	Place        string  `json:"place"`   // where it was measured
-	Cycles       float64 `json:"cycles"`
-	Micros       float64 `json:"microseconds"`
-	Instructions float64 `json:"instructions"`
-	Exceptions   float64 `json:"exceptions"`
-	Phases       []Phase `json:"phases"` // with cycles, in the order of tables
-}
-
-// Phase is a part of a hit.
-type Phase struct {
-	Name   string  `json:"name"`
-	Cycles float64 `json:"cycles"`
-}
-
-// String says it in a sentence. Phases that take less than a cycle are left out.
-func (c *Cost) String() string {
-	var parts []string
-	for _, p := range c.Phases {
-		if math.Abs(p.Cycles) >= 1 {
-			parts = append(parts, fmt.Sprintf("%s %.0f", p.Name, p.Cycles))
-		}
-	}
-	return fmt.Sprintf("%s: a hit takes %.0f cycles (%.3f us), %.0f instructions and %.0f exceptions on %s, measured at %s; cycles by phase: %s",
-		c.Mode, c.Cycles, c.Micros, c.Instructions, c.Exceptions, c.Machine, c.Place, strings.Join(parts, ", "))
-}
-
 // Costs measures a hit of every mode that the verdicts have, each once, and notes it in them. A hit of a mode costs nearly the
 // same everywhere, but for what the probed instruction itself does. So it is measured where each call of a loop
 // passes: at the beginning of a function of the image that is made to be probed.
 func (k *Kernel) Costs(verdicts []Verdict) error {
-	known := map[kprobes.Mode]*Cost{}
+	known := map[kprobes.Mode]*costing.Cost{}
 	for i := range verdicts {
 		v := &verdicts[i]
 		if !v.Probe {
@@ -63,7 +32,7 @@ func (k *Kernel) Costs(verdicts []Verdict) error {
 }
 
 // measure finds a place whose hits are of a mode and runs the experiment there; nil where the image has none.
-func (k *Kernel) measure(mode kprobes.Mode) (*Cost, error) {
+func (k *Kernel) measure(mode kprobes.Mode) (*costing.Cost, error) {
 	for _, f := range k.image.Functions() {
 		fn, ok := k.point.Image.Func(f.Name)
 		if !ok {
@@ -101,7 +70,7 @@ func (k *Kernel) offsetOf(entry uint64, mode kprobes.Mode) (int64, error) {
 }
 
 // measureAt runs the experiment at a place.
-func (k *Kernel) measureAt(function string, offset uint64, mode kprobes.Mode) (*Cost, error) {
+func (k *Kernel) measureAt(function string, offset uint64, mode kprobes.Mode) (*costing.Cost, error) {
 	pt, err := k.plan(function, offset, mode)
 	if err != nil {
 		return nil, err
@@ -116,7 +85,7 @@ func (k *Kernel) measureAt(function string, offset uint64, mode kprobes.Mode) (*
 	}
 	over, phases := m.Over(), kinds.Phases()
 	per := func(t clock.Ticks) float64 { return float64(t) / float64(clock.PerCycle) / float64(m.Hits) }
-	c := &Cost{
+	c := &costing.Cost{
 		Mode: mode.String(), Machine: k.Machine, Place: fmt.Sprintf("%s+%#x", function, offset),
 		Cycles: per(over.Time), Instructions: float64(over.Instructions) / float64(m.Hits),
 		Exceptions: float64(over.Exceptions) / float64(m.Hits),
@@ -124,7 +93,7 @@ func (k *Kernel) measureAt(function string, offset uint64, mode kprobes.Mode) (*
 	c.Micros = c.Cycles / float64(pt.Machine.CPU.Hz) * 1e6
 	for i, p := range phases {
 		if over.Phases[i] != 0 {
-			c.Phases = append(c.Phases, Phase{p.String(), per(over.Phases[i])})
+			c.Phases = append(c.Phases, costing.Share{Name: p.String(), Cycles: per(over.Phases[i])})
 		}
 	}
 	return c, nil

@@ -3,6 +3,7 @@ package explaining
 import (
 	"fmt"
 
+	"kprobesim/distro/costing"
 	"kprobesim/kprobes"
 )
 
@@ -30,7 +31,7 @@ type Verdict struct {
 	// Retried says that the place is in a pair of a load that reserves and a store on that condition.
 	Retried bool `json:"retried,omitempty"`
 	// Cost is the cost of a hit of its kind on the machine, nil where it was not measured.
-	Cost *Cost `json:"cost,omitempty"`
+	Cost *costing.Cost `json:"cost,omitempty"`
 
 	first, then kprobes.Mode
 }

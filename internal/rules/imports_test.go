@@ -66,7 +66,7 @@ var rooms = map[string][]string{
 	"experiments/webpage":     {"results", "results/compare", "results/formats", "results/outdir", "results/tables", "experiments/reports"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
 	"experiments/sensitivity": {"machines", "results", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running", "experiments/reports"},
-	"experiments/explaining":  {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "machines", "experiments", "experiments/schema", "experiments/kinds", "experiments/planning"},
+	"experiments/explaining":  {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "machines", "experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "distro/costing"},
 	"experiments/exptest":     {"cpus", "image", "kprobes", "workloads", "targets", "experiments/schema", "experiments/kinds", "experiments/planning"},
 
 	"cmd": {
