@@ -38,7 +38,7 @@ func Means(s *Set) *Set {
 		}
 		replicates[one] = append(replicates[one], p)
 	}
-	out := &Set{Overrides: s.Overrides, Axes: s.Axes}
+	out := &Set{Overrides: s.Overrides, Axes: s.Axes, Wish: s.Wish}
 	for _, p := range order {
 		out.addMeans(s, p, replicates[p])
 	}

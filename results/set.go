@@ -16,6 +16,8 @@ type Set struct {
 	Overrides []string
 	// Axes are the swept keys that have columns of their own.
 	Axes []Axis
+	// Wish is how the user wants figures to be.
+	Wish Wish
 
 	points  []Point // in the order of their first records
 	first   []int32 // first record of each point

@@ -3,6 +3,7 @@ package results
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -101,6 +102,37 @@ func (s *Set) Numeric(a Axis) bool {
 		_, err := ParseValue(cell)
 		return err != nil && cell != ""
 	})
+}
+
+// Wish is a figure that an experiment asks for: which keys are its x axis, its lines or bars, and its panels, and what it
+// shows. Title is the user's, also of other figures, "" for what a figure says by itself.
+type Wish struct {
+	X      string `json:"x,omitempty"`
+	Series string `json:"series,omitempty"`
+	Panel  string `json:"panel,omitempty"`
+	Metric string `json:"metric,omitempty"` // the first one of the points, if it is left out
+	Title  string `json:"title,omitempty"`
+}
+
+// Value returns the value of a key at a point: of a swept key, or of a column of records.
+func (p Point) Value(key string) string {
+	switch key {
+	case "probe":
+		return p.Name()
+	case "experiment":
+		return p.Experiment
+	case "machine":
+		return p.Machine
+	case "isa", "kernel.isa":
+		return p.ISA
+	case "era", "kernel.era":
+		return p.Era
+	case "cpus", "kernel.cpus":
+		return strconv.Itoa(p.CPUs)
+	case "seed":
+		return strconv.FormatUint(p.Seed, 10)
+	}
+	return p.Swept(key)
 }
 
 // SweptKeys returns the parameters that any point of the set sweeps, in the order of the names.

@@ -135,7 +135,10 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	before := len(p.errs)
 	e := readExperiment(root, &p.errs)
 	p.plan.Name, p.plan.Title, p.plan.Kind = e.Name, e.Title, e.Kind
-	p.plan.Figures, p.plan.Seed = e.Figures, e.Seed
+	p.plan.Figures, p.plan.Seed, p.plan.Wish = e.Figures, e.Seed, e.Wish
+	if file := at(root, "title").File; e.Wish.Title == "" && filepath.Dir(file) != "experiments" { // another file than this program's
+		p.plan.Wish.Title = e.Title
+	}
 	if len(p.errs) == before {
 		for _, m := range mistakes(e) {
 			p.errs.Add(at(root, m.Path...), "%s: %s", strings.Join(m.Path, "."), m.Text)

@@ -23,6 +23,10 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	}
 	k := kindNamed(e.Kind)
 	e.Figures = doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(k.figures...)))
+	if r.Has("figure") {
+		e.Wish = schema.ReadWish(r.Sub("figure", false))
+		e.Figures = append(e.Figures, FigureWished)
+	}
 	r.Has("sweep") // read by the planner
 	r.Has("base")  // read by the loader
 	if e.Kind == schema.KindLinux {
@@ -48,6 +52,9 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	r.Done()
 	return e
 }
+
+// FigureWished is the figure of the table [figure].
+const FigureWished = "figure"
 
 // defaultBudget is ten simulated seconds.
 const defaultBudget = 10_000_000

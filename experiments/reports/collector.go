@@ -22,7 +22,7 @@ type Collector struct {
 // Collect returns a collector for the points of a plan.
 func Collect(p *schema.Plan) *Collector {
 	c := &Collector{
-		plan: p, set: &results.Set{Overrides: slices.Clone(p.Overrides)}, number: make(map[*schema.Point]int, len(p.Points)),
+		plan: p, set: &results.Set{Overrides: slices.Clone(p.Overrides), Wish: p.Wish}, number: make(map[*schema.Point]int, len(p.Points)),
 		ended: map[int]*running.Outcome{},
 	}
 	for _, a := range p.Axes {

@@ -67,6 +67,19 @@ func drawPhases(s *results.Set) (figures.Figure, error) {
 // nothing without the machine and the kernel's era.
 func place(p results.Point) string { return fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era) }
 
+// places says where the figures of a set are from, or from how many places.
+func places(s *results.Set) string {
+	points := s.Points()
+	if !results.Differ(points, place) {
+		return place(points[0])
+	}
+	all := map[string]bool{}
+	for _, p := range points {
+		all[place(p)] = true
+	}
+	return fmt.Sprintf("%d machines and kernels", len(all))
+}
+
 // several reports whether a set holds more than one experiment, as that of a collection does.
 // Figures of several experiments have panels.
 func several(s *results.Set) bool {

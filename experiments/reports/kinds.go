@@ -88,6 +88,7 @@ func allFigures() []namedFigure {
 		{"watchpoints-registering", drawWatching},
 		{"linux-phases", drawLinux},
 		{FigureTornado, drawTornado},
+		{"figure", func(s *results.Set) (figures.Figure, error) { return figures.Wished(s, s.Wish, places(s)) }},
 	}
 }
 

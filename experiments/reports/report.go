@@ -203,6 +203,9 @@ func figure(name string, s *results.Set) (figures.Figure, error) {
 		if f.name == name {
 			drawn, err := f.draw(s)
 			if err == nil {
+				if name != "figure" {
+					figures.ShowTitle(drawn, s.Wish.Title, places(s))
+				}
 				figures.ShowOverrides(drawn, s)
 				figures.ShowReplicates(drawn, s)
 				figures.ShowMissed(drawn, s)

@@ -162,6 +162,16 @@ type Experiment struct {
 	Replicate   int   // the number of the one layout that is measured in place of them, from 0; -1 for none
 	Budget      int64 // microseconds of simulated time that one point may take
 	Figures     []string
+	Wish        results.Wish // the table [figure]
+}
+
+// ReadWish reads the table [figure], whose axis is needed.
+func ReadWish(r *doc.Reader) results.Wish {
+	defer r.Done()
+	return results.Wish{
+		X: doc.Need(r, "x", doc.Text), Series: doc.Opt(r, "series", "", doc.Text), Panel: doc.Opt(r, "panel", "", doc.Text),
+		Metric: doc.Opt(r, "metric", "", doc.Text), Title: doc.Opt(r, "title", "", doc.Text),
+	}
 }
 
 // ReadKernel reads the table [kernel].

@@ -29,6 +29,7 @@ type Plan struct {
 	Keys        formats.Keys   // what those files say, without settings
 	Overrides   []string       // the --set options
 	Axes        []results.Axis // swept keys, each with what its values are in results; a collection may have one twice
+	Wish        results.Wish   // the table [figure], and the user's own title
 	Moved       Moved          // what a setting of PortKey changed beside the kernel
 	Notes       []string       // for the reader of a table: what of the file was left out
 	Lacking     error          // what the plan cannot be run without and this host has not, or nil

@@ -92,7 +92,21 @@ func kindFill(name string, shade float64) fill {
 // layerFill is the fill of layer i of n: that of its phase, or a place of a ramp for what is no phase.
 func layerFill(name string, i, n int) fill {
 	if c, ok := phaseColor(name); ok {
-		return fill{color: c}
+		return phaseHatch(name, c)
 	}
 	return rampFill(i, n)
+}
+
+// phaseHatch hatches the phases whose grey is that of another phase of the same figure, each pair in its own way.
+func phaseHatch(name string, c color.RGBA) fill {
+	f := fill{color: c}
+	switch name {
+	case "step", "stop", "event", "kernel", "other":
+		f.hatch = mix(c, paper(), 0.55)
+		f.falling = name == "kernel" || name == "other" || name == "stop"
+	case "dispatch", "irq", "workload", "user":
+		f.hatch = mix(c, color.Black, 0.45)
+		f.falling = name == "workload" || name == "user" || name == "irq"
+	}
+	return f
 }

@@ -136,6 +136,9 @@ func (s *Stack) paintPart(c *draw.Canvas, r vg.Rectangle, f fill, v float64) {
 		return
 	}
 	c.FillPolygon(f.color, corners(r))
+	if f.hatch != nil {
+		paintHatch(c, r, f)
+	}
 	if r.Size().Y > thinPart {
 		c.StrokeLine2(draw.LineStyle{Color: paper(), Width: 0.5}, r.Min.X, r.Max.Y, r.Max.X, r.Max.Y)
 	}
@@ -146,6 +149,10 @@ func (s *Stack) paintPart(c *draw.Canvas, r vg.Rectangle, f fill, v float64) {
 		return
 	}
 	mid := vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y+r.Max.Y)/2 - valueSize*0.36}
+	if f.hatch != nil { // no strokes behind the number
+		low := vg.Point{X: mid.X - style.Width(text)/2 - 1, Y: (r.Min.Y + r.Max.Y - valueSize) / 2}
+		c.FillPolygon(f.color, corners(vg.Rectangle{Min: low, Max: low.Add(vg.Point{X: style.Width(text) + 2, Y: valueSize})}))
+	}
 	c.FillText(style, mid, text)
 }
 

@@ -49,6 +49,8 @@ func typeStyle(size vg.Length) text.Style {
 type fill struct {
 	color color.Color
 	hatch color.Color // nil for none
+
+	falling bool // strokes fall from left to right
 }
 
 // seriesFill returns the fill of the i-th series of bars: a grey for what others measured, on which
@@ -113,7 +115,7 @@ func inkOn(c color.Color) color.Color {
 func paint(c *draw.Canvas, r vg.Rectangle, f fill) {
 	c.FillPolygon(f.color, corners(r))
 	if f.hatch != nil {
-		paintHatch(c, r, f.hatch)
+		paintHatch(c, r, f)
 	}
 	c.StrokeLines(outline(), append(corners(r), r.Min))
 }
@@ -122,13 +124,16 @@ func corners(r vg.Rectangle) []vg.Point {
 	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 }
 
-// paintHatch draws rising strokes, cut at the sides of the rectangle.
-func paintHatch(c *draw.Canvas, r vg.Rectangle, ink color.Color) {
-	style := draw.LineStyle{Color: ink, Width: hatchWidth}
+// paintHatch draws strokes that rise, or fall, cut at the sides of the rectangle.
+func paintHatch(c *draw.Canvas, r vg.Rectangle, f fill) {
+	style := draw.LineStyle{Color: f.hatch, Width: hatchWidth}
 	size := r.Size()
 	for d := hatchGap / 2; d < size.X+size.Y; d += hatchGap {
 		from := vg.Point{X: r.Min.X + max(0, d-size.Y), Y: r.Min.Y + min(d, size.Y)}
 		to := vg.Point{X: r.Min.X + min(d, size.X), Y: r.Min.Y + max(0, d-size.X)}
+		if f.falling {
+			from.Y, to.Y = r.Min.Y+r.Max.Y-from.Y, r.Min.Y+r.Max.Y-to.Y
+		}
 		c.StrokeLines(style, []vg.Point{from, to})
 	}
 }

@@ -33,6 +33,8 @@ type jsonHead struct {
 	About
 	Overrides []string   `json:"overrides"`
 	Axes      []jsonAxis `json:"axes,omitempty"`
+
+	Figure results.Wish `json:"figure,omitzero"`
 }
 
 // jsonAxis is a swept key and the unit of its values.
@@ -86,7 +88,7 @@ func JSON(s *results.Set, about About) ([]byte, error) {
 // what the set is of. Points are encoded one by one, as all of them would take too much memory.
 func WriteJSON(w io.Writer, s *results.Set, about About) error {
 	b := bufio.NewWriter(w)
-	head := jsonHead{Format: jsonFormat, About: about, Overrides: append([]string{}, s.Overrides...)}
+	head := jsonHead{Format: jsonFormat, About: about, Overrides: append([]string{}, s.Overrides...), Figure: s.Wish}
 	numeric := map[string]bool{}
 	for _, a := range s.Axes {
 		head.Axes = append(head.Axes, jsonAxis{a.Key, a.Unit})
@@ -161,7 +163,7 @@ func ReadJSON(name string, b []byte) (About, *results.Set, error) {
 		return About{}, nil, fmt.Errorf("%s: format %d, this program reads %d; run the experiment again", name,
 			file.Format, jsonFormat)
 	}
-	set := &results.Set{Overrides: file.Overrides}
+	set := &results.Set{Overrides: file.Overrides, Wish: file.Figure}
 	for _, a := range file.Axes {
 		set.Axes = append(set.Axes, results.Axis{Key: a.Key, Unit: a.Unit, Cells: map[string]string{}})
 	}
