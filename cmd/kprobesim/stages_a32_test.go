@@ -73,31 +73,3 @@ func armWords(text string) int {
 	}
 	return 1
 }
-
-// armStages lists the stages of ARM. By hand are counted: the vector and a stub of 11 instructions, about 20 of the
-// frame, the look for a unit behind the instruction, and 5 of the way out, 55 to 60 together. A breakpoint's entry reads
-// the status twice and writes it once; the lock of the hooks, the hook itself, and the way out each disable
-// interrupts. Kernels of 2014 have the address of per-CPU data in a register, kernels of 2010 do not.
-//
-// The model has the stages of a kernel that prepares no step. Calls in kernels: the exception's C function, the walk
-// along the hooks, the hook, the hit's, its handler. The function of a jprobe ends in a call of the hit's.
-func armStages() []pathStage {
-	const (
-		narrow, wide, byHand = "isas-ppc64-2010", "overhead-power5-2017", 57
-		locks                = "4 dmb, 2 dsb, 2 sev" // of the instances and of the bucket
-		barriers             = "2 dmb, dsb, sev, clrex, 2 return"
-	)
-	return []pathStage{
-		{"arm-2010", narrow, "k", atBreakpoint, "4 mrs, 4 msr, 3 cps, " + barriers, 1, 5, 154, byHand},
-		{"arm-2010", narrow, "k", atEmulation, "mrs, msr", 0, 0, 0, 0},
-		{"arm-2010", narrow, "j", atBreakpoint, "4 mrs, 4 msr, 3 cps, " + barriers, 1, 0, 296, byHand},
-		{"arm-2010", narrow, "j", atJprobeEnd, "msr, return", 0, 0, 297, 0},
-		{"arm-2010", narrow, "r", atEntry, "2 mrs, 2 msr, 2 cps, " + locks, 2, 0, 74, 0},
-		{"arm-2010", narrow, "r", atReturn, "mrs, msr, cps, " + locks, 2, 0, 107, 6},
-		{"arm-2014", narrow, "k", atBreakpoint, "4 mrs, 4 msr, 3 cps, mrc, " + barriers, 1, 5, 154, byHand},
-		{"arm-2014", wide, "o", atDetour, "2 mrs, 2 msr, cps, 2 mrc", 0, 3, 63, 0},
-		{"arm-2014", wide, "o", atEmulation, "mrs, msr", 0, 0, 0, 0},
-		{"arm-2014", wide, "ro", atEntry, "2 mrs, 2 msr, 2 cps, " + locks, 2, 0, 74, 0},
-		{"arm-2014", wide, "ro", atReturn, "mrs, msr, cps, mrc, " + locks, 2, 0, 107, 6},
-	}
-}

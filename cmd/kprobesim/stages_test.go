@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // dialect holds the facts of an instruction set that counting needs.
@@ -351,54 +355,21 @@ type pathStage struct {
 	asm     int // instructions of entry and exit in kernels of the year, as counted by hand; 0 for none
 }
 
-// pathStages lists the stages.
-//
-// Calls in kernels: the exception's C function, the chain's, the listener, the hit's, its handler. From 2006
-// on one more leads to the chain's, in 2010 three. The lock of 2005 is a call in a call. The model of 2005 is
-// that of 2010 without the functions that its chain does not have: 15 to 20 instructions fewer, here 17. The
-// model of jprobes of i386 copies the stack in a loop and is left out.
-func pathStages() (list []pathStage) {
-	const shallower = 17
-	narrow2005, wide2005 := "overhead-pentium-m", "overhead-opteron-246"
-	narrow2010, wide2010 := "overhead-xeon-e5410-i386", experiment
-	six := "6 segment, "
-	list = []pathStage{
-		{"i386-2005", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 5, 169 - shallower, 42},
-		{"i386-2005", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 5, 144 - shallower, 42},
-		{"i386-2005", narrow2005, "j", atBreakpoint, "4 segment, iret", 0, 0, 0, 42},
-		{"i386-2005", narrow2005, "j", atJprobeEnd, "4 segment, iret", 0, 0, 0, 42},
-		{"i386-2005", narrow2005, "r", atEntry, "", 0, 0, 0, 0},
-		{"i386-2005", narrow2005, "r", atReturn, "4 segment, iret", 0, 0, 0, 42},
-		{"i386-2006", narrow2010, "b", atBreakpoint, "4 segment, iret", 0, 6, 163 - shallower, 42},
-		{"i386-2006-stepping", narrow2005, "k", atBreakpoint, "4 segment, iret", 0, 6, 169 - shallower, 42},
-		{"i386-2006-stepping", narrow2005, "k", atStep, "4 segment, dr6 read, iret", 0, 6, 144 - shallower, 42},
-		{"i386-2006", narrow2010, "rb", atEntry, "", 0, 0, 0, 0},
-		{"i386-2006", narrow2010, "rb", atReturn, "", 0, 0, 0, 0},
-		{"i386-2006-trapping", narrow2010, "rb", atReturn, "4 segment, iret", 0, 0, 0, 42},
-		{"i386-2010", narrow2010, "k", atBreakpoint, six + "iret", 0, 8, 169, 50},
-		{"i386-2010", narrow2010, "k", atStep, six + "dr6 read, dr6 write, iret", 1, 8, 144, 50},
-		{"i386-2010", narrow2010, "b", atBreakpoint, six + "iret", 0, 8, 163, 50},
-		{"i386-2010", narrow2010, "r", atEntry, "", 2, 0, 69, 0},
-		{"i386-2010", narrow2010, "r", atReturn, "", 2, 0, 104, 27},
-		{"i386-2010", narrow2010, "o", atDetour, "", 0, 3, 62, 32},
-		{"x86_64-2005", wide2005, "k", atBreakpoint, "iret", 1, 6, 173 - shallower, 45},
-		{"x86_64-2005", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 5, 127 - shallower, 45},
-		{"x86_64-2005", wide2005, "j", atBreakpoint, "iret", 1, 0, 205 - shallower, 45},
-		{"x86_64-2005", wide2005, "j", atJprobeEnd, "iret", 0, 0, 197 - shallower, 45},
-		{"x86_64-2005", wide2005, "r", atEntry, "", 0, 0, 0, 0},
-		{"x86_64-2005", wide2005, "r", atReturn, "iret", 1, 0, 0, 45},
-		{"x86_64-2006", wide2005, "k", atBreakpoint, "rdmsr, iret", 0, 6, 173 - shallower, 0},
-		{"x86_64-2006", wide2005, "k", atStep, "rdmsr, dr6 read, iret", 0, 6, 127 - shallower, 0},
-		{"x86_64-2006", wide2005, "r", atEntry, "", 1, 0, 0, 0},
-		{"x86_64-2006", wide2005, "r", atReturn, "rdmsr, iret", 1, 0, 0, 0},
-		{"x86_64-2010", wide2010, "k", atBreakpoint, "rdmsr, cli, iret", 0, 8, 173, 60},
-		{"x86_64-2010", wide2010, "k", atStep, "rdmsr, dr6 read, dr6 write, cli, iret", 1, 8, 127, 60},
-		{"x86_64-2010", wide2010, "b", atBreakpoint, "rdmsr, cli, iret", 0, 8, 167, 60},
-		{"x86_64-2010", wide2010, "r", atEntry, "", 2, 0, 82, 0},
-		{"x86_64-2010", wide2010, "r", atReturn, "", 2, 0, 109, 40},
-		{"x86_64-2010", wide2010, "o", atDetour, "", 0, 3, 59, 45},
+// pathStages reads the stages from testdata/stages.list.
+func pathStages(t *testing.T) (list []pathStage) {
+	t.Helper()
+	for line := range strings.Lines(read(t, filepath.Join("testdata", "stages.list"))) {
+		w := strings.Split(strings.TrimSuffix(line, "\n"), " | ")
+		if len(w) != 9 {
+			continue // a comment
+		}
+		s := pathStage{image: w[0], experiment: w[1], point: w[2], stage: w[3], special: w[4]}
+		for i, n := range []*int{&s.locked, &s.depth, &s.model, &s.asm} {
+			*n = require.Must(strconv.Atoi(w[5+i]))(t)
+		}
+		list = append(list, s)
 	}
-	return slices.Concat(list, laterStages(), powerStages(), armStages())
+	return list
 }
 
 // list writes counts in the order of their names: the names in keep alone, or all if it is nil.
@@ -450,7 +421,7 @@ func stagesTable(t *testing.T) string {
 		}
 		return fmt.Sprint(n)
 	}
-	for _, s := range pathStages() {
+	for _, s := range pathStages(t) {
 		lines := stageOf(tracedHit(t, s.experiment, s.point, s.image), s.stage)
 		if len(lines) == 0 {
 			t.Errorf("%s: a hit of %s has no stage %q", s.image, s.point, s.stage)

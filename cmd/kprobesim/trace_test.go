@@ -28,7 +28,7 @@ func TestTraceShowsEveryStep(t *testing.T) {
 	}
 	var out strings.Builder
 	seen := map[string]bool{}
-	for _, s := range append(pathStages(), points...) {
+	for _, s := range append(pathStages(t), points...) {
 		if name := s.image + ", " + s.point; !seen[name] {
 			seen[name] = true
 			fmt.Fprintf(&out, "%s of %s\n%s", name, s.experiment, way(tracedHit(t, s.experiment, s.point, s.image)))

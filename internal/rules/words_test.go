@@ -48,7 +48,6 @@ var allowed = map[string]struct{ words, reason string }{
 	"cmd/kprobesim/candidates_test.go":   {"popf pushf", "keys of a machine description"},
 	"cmd/kprobesim/rows_test.go":         {"iret", "a key of a machine description"},
 	"cmd/kprobesim/stages_a32_test.go":   {"ldrex mrc msr", "reads the traces of ARM guests"},
-	"cmd/kprobesim/stages_later_test.go": {"iret", "reads the traces of x86 guests"},
 	"cmd/kprobesim/stages_power_test.go": {"isync ldarx lwarx lwsync mfcr mfmsr mfspr mtcrf mtmsrd mtspr rfid", "reads the traces of ppc64 guests"},
 	"cmd/kprobesim/stages_test.go":       {"dr6 int3 iret popf pushf rdmsr swapgs", "reads the traces of x86 guests"},
 	"experiments/compare-qemu.sh":        {"0xf4", "a port of qemu"},
