@@ -1,6 +1,7 @@
 package kprobes
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -111,5 +112,31 @@ func TestDefaultInstances(t *testing.T) {
 			}
 			w.remove(p)
 		})
+	}
+}
+
+// A failing machine has guest functions that fail.
+type failing struct {
+	smp.Caller
+	fn string
+}
+
+var errEnded = errors.New("the machine has ended")
+
+func (f failing) InvokeSym(name string, _ ...uint64) (uint64, error) {
+	if name == f.fn {
+		return 0, errEnded
+	}
+	return 0, nil
+}
+
+// TestBucketOfAnEndedMachine wants the errors of both functions of the lock, and nothing done without it.
+func TestBucketOfAnEndedMachine(t *testing.T) {
+	_, l := newMany(t, nil, "x86_64-2010", 2, Default())
+	for fn, want := range map[string]bool{"lock_instances": false, "unlock_instances": true} {
+		done := false
+		if err := l.k.bucketLocked(failing{fn: fn}, 0, func() { done = true }); !errors.Is(err, errEnded) || done != want {
+			t.Errorf("%s fails: %v, done %v", fn, err, done)
+		}
 	}
 }

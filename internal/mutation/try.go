@@ -16,6 +16,9 @@ import (
 // everyTest is the name of all tests of a package, examples and seeds of fuzz targets among them.
 const everyTest = `.(Test|Fuzz|Example)\w*`
 
+// firstTests hold the outcomes of a package by sums and golden files. They take seconds and notice most, so they are asked first.
+const firstTests = `.(TestEffects|TestEverySetting|TestPages|TestTables|TestDamaged\w*|TestPaperTables|TestRegistrations?)`
+
 // A trial asks tests of mutants.
 type trial struct {
 	bench *mutants.Bench
@@ -82,9 +85,14 @@ func (t *tree) tried(drawn []*mutant, known []equivalent, scores map[string]*res
 	return list, which
 }
 
-// noticed returns the package whose tests fail with a mutant, the first one's before all others and then those that
-// take least.
+// noticed returns the package whose tests fail with a mutant: tests that are asked first, then all of the mutant's own package,
+// then all of other packages, by what they take.
 func (tr *trial) noticed(ctx context.Context, i int, testers []string) (by string, err error) {
+	for _, p := range testers {
+		if by, err := tr.bench.Caught(ctx, i, []string{p + firstTests}, patience); by != "" || err != nil {
+			return p, err
+		}
+	}
 	for n := range testers {
 		if n == 1 {
 			for _, p := range testers[1:] {
