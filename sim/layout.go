@@ -16,10 +16,10 @@ import (
 // no set.
 type Layout struct {
 	// Stack is how many bytes lower than without it the frames begin that Go gives to functions of the
-	// guest, and the stacks of user tasks. It is a multiple of StackUnit.
+	// guest, and the stacks of user tasks. It is a multiple of stackUnit.
 	Stack uint64
 	// Heap is how many bytes behind the beginning of its page the first small object lies. It is a
-	// multiple of HeapUnit.
+	// multiple of heapUnit.
 	Heap uint64
 	// Pages is the stream of the physical pages that allocations get; 0 takes the lowest free ones.
 	Pages draw.Key
@@ -38,9 +38,9 @@ type Layout struct {
 // and small objects begin anywhere in a range that holds every offset in a cache line and several lines;
 // nested calls from Go may use stackRange several times, which a kernel stack of 8 KiB has room for.
 const (
-	StackUnit  = 16
+	stackUnit  = 16
 	stackRange = 512
-	HeapUnit   = 64
+	heapUnit   = 64
 	heapRange  = 4096
 )
 
@@ -53,8 +53,8 @@ func DrawLayout(seed uint64, replicate int) Layout {
 	}
 	key := func(name string) draw.Key { return draw.NewKey(seed, replicate, name) }
 	return Layout{
-		Stack:     key("stack").Below(stackRange/StackUnit) * StackUnit,
-		Heap:      key("heap").Below(heapRange/HeapUnit) * HeapUnit,
+		Stack:     key("stack").Below(stackRange/stackUnit) * stackUnit,
+		Heap:      key("heap").Below(heapRange/heapUnit) * heapUnit,
 		Pages:     key("pages"),
 		Slots:     key("slots").Below(1 << 32),
 		Detours:   key("detours").Below(1 << 32),

@@ -21,7 +21,7 @@ func TestDrawLayout(t *testing.T) {
 			if l != DrawLayout(seed, i) {
 				t.Fatalf("seed %d, replicate %d: drawn twice, and different", seed, i)
 			}
-			if l.Stack >= stackRange || l.Stack%StackUnit != 0 || l.Heap >= heapRange || l.Heap%HeapUnit != 0 {
+			if l.Stack >= stackRange || l.Stack%stackUnit != 0 || l.Heap >= heapRange || l.Heap%heapUnit != 0 {
 				t.Errorf("seed %d, replicate %d: %+v", seed, i, l)
 			}
 			stacks[l.Stack], heaps[l.Heap], phases[l.Phase] = true, true, true

@@ -25,7 +25,7 @@ var numbers = []cpus.Number{{Name: numberMIDR, Most: 1<<32 - 1}, {Name: numberCl
 func ISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "arm", Bits: 32, Machine: elf.EM_ARM, Order: binary.LittleEndian, CodeLine: 64,
-		TimerHz: CounterHz,
+		TimerHz: counterHz,
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
 		Lines:      []string{LineFIQ: "fiq"},
 		Processor:  numbers,

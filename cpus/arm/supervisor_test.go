@@ -120,15 +120,15 @@ func TestTimers(t *testing.T) {
 	if v := to(t, c); v != vecSupervisorCall {
 		t.Fatal(vectorNames[v])
 	}
-	if c.R[0] != CounterHz || c.R[1]-CounterHz > 100 || c.R[2] != 0 || c.R[5] > 240 || c.R[6] != 1 || c.R[7]-c.R[1] > 300 || c.R[11] != 77 {
+	if c.R[0] != counterHz || c.R[1]-counterHz > 100 || c.R[2] != 0 || c.R[5] > 240 || c.R[6] != 1 || c.R[7]-c.R[1] > 300 || c.R[11] != 77 {
 		t.Errorf("registers %d", c.R[:13])
 	}
 	p := w.irq.timer[PhysicalTimer]
-	if got, want := p[len(p)-1], clock.Ticks(c.R[7]*1e9*uint64(clock.PerCycle)/CounterHz); got != want && got != want+1 {
+	if got, want := p[len(p)-1], clock.Ticks(c.R[7]*1e9*uint64(clock.PerCycle)/counterHz); got != want && got != want+1 {
 		t.Errorf("the physical timer is up at %d, want %d", got, want)
 	}
 	v := w.irq.timer[VirtualTimer]
-	if n := len(v); v[n-1] != Never || v[n-2] != 77*1e9*clock.PerCycle/CounterHz+1 && v[n-2] != 77*1e9*clock.PerCycle/CounterHz {
+	if n := len(v); v[n-1] != Never || v[n-2] != 77*1e9*clock.PerCycle/counterHz+1 && v[n-2] != 77*1e9*clock.PerCycle/counterHz {
 		t.Errorf("the virtual timer is up at %d", v)
 	}
 	c.R[rPC] = testCode

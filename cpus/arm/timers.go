@@ -8,8 +8,8 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// CounterHz is the rate of the system counter that the generic timers compare with, as on the TC2 board.
-const CounterHz = 24_000_000
+// counterHz is the rate of the system counter that the generic timers compare with, as on the TC2 board.
+const counterHz = 24_000_000
 
 // The timers of a CPU, as TimerOutputs tells of them.
 const (
@@ -47,7 +47,7 @@ type timers struct {
 // counter is the clock in ticks of the counter, brought up to the running instruction.
 func (c *CPU) counter() uint64 {
 	c.Settle()
-	hi, lo := bits.Mul64(uint64(c.Now()), CounterHz)
+	hi, lo := bits.Mul64(uint64(c.Now()), counterHz)
 	q, _ := bits.Div64(hi, lo, uint64(c.cfg.Hz)*uint64(clock.PerCycle))
 	return q
 }
@@ -55,10 +55,10 @@ func (c *CPU) counter() uint64 {
 // when is the first time at which the counter has a value.
 func (c *CPU) when(v uint64) clock.Ticks {
 	hi, lo := bits.Mul64(v, uint64(c.cfg.Hz)*uint64(clock.PerCycle))
-	if hi >= CounterHz {
+	if hi >= counterHz {
 		return Never
 	}
-	q, rest := bits.Div64(hi, lo, CounterHz)
+	q, rest := bits.Div64(hi, lo, counterHz)
 	if q >= uint64(Never) {
 		return Never
 	}
@@ -146,7 +146,7 @@ func opened(bit uint32) func(*CPU, bool) bool {
 
 // addTimers adds the registers of 32 bits.
 func addTimers(t map[coprocKey]coproc) {
-	frequency := constant(CounterHz)
+	frequency := constant(counterHz)
 	frequency.class[0] = clCounter
 	t[coprocKey{14, 0, 0, 0}] = frequency.by(func(c *CPU, write bool) bool {
 		return !write && c.cntkctl&(kernelPCT|kernelVCT) != 0

@@ -131,14 +131,14 @@ type CPU struct {
 	answers    answers
 }
 
-// New64 makes a CPU that has long mode, in 64-bit mode with paging on, as the loader leaves it. Where
+// new64 makes a CPU that has long mode, in 64-bit mode with paging on, as the loader leaves it. Where
 // Bus.Root is Unpaged, it begins in 32-bit mode with paging off.
-func New64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
+func new64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	return new(CPU).build(n, cfg, bus, true, (*CPU).reset64)
 }
 
-// New32 is New64 for a CPU without long mode, in 32-bit protected mode.
-func New32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
+// new32 is new64 for a CPU without long mode, in 32-bit protected mode.
+func new32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	return new(CPU).build(n, cfg, bus, false, (*CPU).reset32)
 }
 

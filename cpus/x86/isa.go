@@ -25,7 +25,7 @@ func ISA64() *cpus.ISA {
 		Exceptions: exceptionNames(),
 		Answers:    answerTables, CheckAnswers: checkAnswers,
 		Tables: longFormat(true, maxPhysBits).build,
-		New:    New64, Disasm: disasm(64),
+		New:    new64, Disasm: disasm(64),
 		GDB: gdbRegisters(64, slices.Concat([]string{"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"}, regNames[8:16], []string{"rip"})...),
 	}
 }
@@ -36,7 +36,7 @@ func ISA32() *cpus.ISA {
 	isa := ISA64()
 	isa.Name, isa.Bits, isa.Machine = "i386", 32, elf.EM_386
 	isa.Tables = legacyFormat(true).build
-	isa.New, isa.Disasm = New32, disasm(32)
+	isa.New, isa.Disasm = new32, disasm(32)
 	isa.GDB = gdbRegisters(32, "eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip")
 	return isa
 }

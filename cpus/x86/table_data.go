@@ -208,6 +208,20 @@ var shiftAndRotate = map[x86asm.Op]row{
 	},
 }
 
+// The rows of bit scans.
+var (
+	scanForward = row{
+		bind: bindTwo, class: clBitScan, io: ioArith,
+		reg:  byWidth{nil, bsfR[uint16], bsfR[uint32], bsfR[uint64]},
+		load: byWidth{nil, bsfL[uint16], bsfL[uint32], bsfL[uint64]},
+	}
+	scanBackward = row{
+		bind: bindTwo, class: clBitScan, io: ioArith,
+		reg:  byWidth{nil, bsrR[uint16], bsrR[uint32], bsrR[uint64]},
+		load: byWidth{nil, bsrL[uint16], bsrL[uint32], bsrL[uint64]},
+	}
+)
+
 // bitAndByte is SDM vol. 1, 5.1.6. bt and its kin have no class of their own for a bit in memory
 // at an immediate index: both kinds are bit strings. bsf and bsr wait for their destination,
 // which they keep when the source is zero.
@@ -223,28 +237,12 @@ var bitAndByte = map[x86asm.Op]row{
 	x86asm.BTR: bitChanged(countedOp{nil, btr[uint16], btr[uint32], btr[uint64]}),
 	x86asm.BTC: bitChanged(countedOp{nil, btc[uint16], btc[uint32], btc[uint64]}),
 	// The destination is left alone by a source of zero.
-	x86asm.BSF: {
-		bind: bindTwo, class: clBitScan, io: ioArith,
-		reg:  byWidth{nil, bsfR[uint16], bsfR[uint32], bsfR[uint64]},
-		load: byWidth{nil, bsfL[uint16], bsfL[uint32], bsfL[uint64]},
-	},
-	x86asm.BSR: {
-		bind: bindTwo, class: clBitScan, io: ioArith,
-		reg:  byWidth{nil, bsrR[uint16], bsrR[uint32], bsrR[uint64]},
-		load: byWidth{nil, bsrL[uint16], bsrL[uint32], bsrL[uint64]},
-	},
+	x86asm.BSF: scanForward,
+	x86asm.BSR: scanBackward,
 
 	// Without BMI1 and ABM, which no machine here has, the prefix of these means nothing.
-	x86asm.TZCNT: {
-		bind: bindTwo, class: clBitScan, io: ioArith,
-		reg:  byWidth{nil, bsfR[uint16], bsfR[uint32], bsfR[uint64]},
-		load: byWidth{nil, bsfL[uint16], bsfL[uint32], bsfL[uint64]},
-	},
-	x86asm.LZCNT: {
-		bind: bindTwo, class: clBitScan, io: ioArith,
-		reg:  byWidth{nil, bsrR[uint16], bsrR[uint32], bsrR[uint64]},
-		load: byWidth{nil, bsrL[uint16], bsrL[uint32], bsrL[uint64]},
-	},
+	x86asm.TZCNT: scanForward,
+	x86asm.LZCNT: scanBackward,
 
 	// test is an and that writes nothing. It has no form with memory as the source: the
 	// decoder puts the memory operand first.

@@ -41,7 +41,7 @@ func (b *Bench) Caught(ctx context.Context, i int, tests []string, limit time.Du
 		if err != nil {
 			return "", err
 		}
-		env = []string{ImagesEnvironment + "=" + images}
+		env = []string{imagesEnvironment + "=" + images}
 	}
 	tests = slices.SortedStableFunc(slices.Values(tests), func(x, y string) int { return slow(x) - slow(y) })
 	for _, test := range tests {

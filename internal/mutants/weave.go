@@ -15,7 +15,7 @@ import (
 // Environment says which mutant runs, and where its images are.
 const (
 	Environment       = "KPROBESIM_MUTANT"
-	ImagesEnvironment = "KPROBESIM_MUTANT_IMAGES"
+	imagesEnvironment = "KPROBESIM_MUTANT_IMAGES"
 )
 
 // Weave writes the files of the tree at root with all mutants of Go code in them to a folder, and returns the list that
@@ -65,7 +65,7 @@ var mutantNow = os.Getenv(%q)
 const (
 	openedImages = "workloads/workloads.go"
 	opensImage   = "\tif im, ok := Find(name); ok {\n"
-	opensMutant  = opensImage + "\t\tif b, err := os.ReadFile(os.Getenv(\"" + ImagesEnvironment + "\") + \"/\" + im.File); err == nil {\n" +
+	opensMutant  = opensImage + "\t\tif b, err := os.ReadFile(os.Getenv(\"" + imagesEnvironment + "\") + \"/\" + im.File); err == nil {\n" +
 		"\t\t\treturn b, nil\n\t\t}\n"
 )
 
