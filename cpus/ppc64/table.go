@@ -4,6 +4,7 @@ import (
 	"golang.org/x/arch/ppc64/ppc64asm"
 
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/encoding"
 )
 
 const endsBlock = engine.Ends
@@ -11,21 +12,7 @@ const endsBlock = engine.Ends
 // rows is the instruction set: one row an instruction, by the decoder's name for its plain form. The groups
 // follow Book I and, for storage control, Books II and III. What has no row is not modelled and
 // raises an illegal-instruction program interrupt.
-var rows = union(arithmetic, logic, rotation, comparison, branches, condition, memory, cache, system)
-
-// union joins groups. An operation in two of them is a mistake of ours.
-func union(groups ...map[ppc64asm.Op]row) map[ppc64asm.Op]row {
-	all := map[ppc64asm.Op]row{}
-	for _, g := range groups {
-		for x, r := range g {
-			if _, ok := all[x]; ok {
-				panic("ppc64: two rows for " + x.String())
-			}
-			all[x] = r
-		}
-	}
-	return all
-}
+var rows = encoding.Union(arithmetic, logic, rotation, comparison, branches, condition, memory, cache, system)
 
 // arithmetic is Book I, Fixed-Point Arithmetic Instructions.
 var arithmetic = map[ppc64asm.Op]row{

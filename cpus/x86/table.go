@@ -4,6 +4,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/encoding"
 )
 
 // rows is the instruction set: one row an instruction, by the decoder's name for it. The groups
@@ -15,25 +16,11 @@ import (
 // leaves out is not modelled and raises #UD. class and inMem are prices, io and flags what the
 // cost models and the engine know of the instruction. Most functions are generic over the operand
 // size.
-var rows = union(
+var rows = encoding.Union(
 	dataTransfer, binaryArithmetic, decimalArithmetic, logical, shiftAndRotate, bitAndByte,
 	conditional(), controlTransfer, stringInstructions, enterAndLeave, flagControl, farPointers, miscellaneous,
 	cacheControl, system, floatingControl, floatingNumbers, ports, vectors(),
 )
-
-// union joins groups. An operation in two of them is a mistake of ours.
-func union(groups ...map[x86asm.Op]row) map[x86asm.Op]row {
-	all := map[x86asm.Op]row{}
-	for _, g := range groups {
-		for op, r := range g {
-			if _, ok := all[op]; ok {
-				panic("x86: two rows for " + op.String())
-			}
-			all[op] = r
-		}
-	}
-	return all
-}
 
 // ioArith holds what most arithmetic has in common.
 const ioArith = ioReadDst | ioSetFlag

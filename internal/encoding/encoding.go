@@ -1,7 +1,27 @@
 // Package encoding reads encodings of instructions as manuals draw them, and integers of the sizes that machines have.
 package encoding
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Union joins groups of rows by the names of their instructions. A name in two of them is a mistake of ours.
+func Union[K interface {
+	comparable
+	fmt.Stringer
+}, R any](groups ...map[K]R) map[K]R {
+	all := map[K]R{}
+	for _, g := range groups {
+		for name, r := range g {
+			if _, twice := all[name]; twice {
+				panic("encoding: two rows for " + name.String())
+			}
+			all[name] = r
+		}
+	}
+	return all
+}
 
 // Uint reads an integer of 1, 2, 4 or 8 bytes, which are all that b has.
 func Uint(order binary.ByteOrder, b []byte) uint64 {
