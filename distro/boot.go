@@ -25,6 +25,7 @@ type Config struct {
 	Print   func(m *sim.Machine, s string) // is given the console as it comes; may be nil
 	Halt    func() error                   // as in sim.Config
 	Zeroed  func(size int) []byte          // as in sim.Config
+	Attach  func(*sim.Machine) func(error) // as in sim.Config
 	From    []byte                         // what Snapshot returned of a machine that goes on here; nil to boot
 	// Untimed runs without the cost model: every instruction takes a cycle, and caches and predictors stay as they are.
 	// A machine that goes on from a snapshot of such a run may have the model again.
@@ -63,7 +64,7 @@ func New(c Config) (*sim.Machine, error) {
 	}
 	return sim.New(sim.Config{
 		ISA: ISA(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: c.CPUs, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
-		TimerHz: c.TimerHz, Bare: bare, Print: c.Print, Halt: c.Halt, Zeroed: c.Zeroed,
+		TimerHz: c.TimerHz, Bare: bare, Print: c.Print, Halt: c.Halt, Zeroed: c.Zeroed, Attach: c.Attach,
 	})
 }
 

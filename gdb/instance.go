@@ -38,6 +38,8 @@ type instance struct {
 	resume  chan struct{}
 	done    chan error
 
+	origin clock.Ticks // when this run began
+
 	wanted atomic.Bool // gdb wants it to stop
 	dead   bool        // the machine is to end
 	free   bool        // the machine runs on without a debugger
@@ -59,7 +61,7 @@ func (i *instance) attach(m *sim.Machine, probes func() (string, error)) func(er
 	if i.m != nil {
 		return func(error) {}
 	}
-	i.m, i.probes = m, probes
+	i.m, i.probes, i.origin = m, probes, latest(m)
 	i.arm()
 	return i.end
 }

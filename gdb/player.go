@@ -168,18 +168,14 @@ func (p *player) seek(to position, slack clock.Ticks) (stop, error) {
 	}
 }
 
-// again runs a new machine to where the present one stands.
-func (p *player) again(g goal) (stop, error) {
+// again runs a new machine to where the present one stands. It may begin at any time before one.
+func (p *player) again(g goal, before clock.Ticks) (stop, error) {
 	at, over := p.inst.at, p.inst.over
 	if over {
 		at.count = math.MaxUint64 // the end comes first
 	}
 	g.until = &at
-	from := g.from
-	if g.notes {
-		from = 0
-	}
-	p.start(g, from)
+	p.start(g, before)
 	st, err := p.wait()
 	if err == nil && st.reason == ended && !over {
 		err = errDiffers
@@ -197,25 +193,32 @@ func (p *player) previous(cpu int) (stop, position, error) {
 		if p.inst.goal.from == 0 && p.inst.goal.until != nil || p.inst.at == p.first {
 			return stop{reason: began, cpu: p.first.cpu}, p.first, nil
 		}
-		if st, err := p.again(goal{step: -1, from: max(p.inst.at.time-slack, 0)}); err != nil || st.reason == interrupted {
+		from := max(p.inst.at.time-slack, 0)
+		if st, err := p.again(goal{from: from}, from); err != nil || st.reason == interrupted {
 			return st, position{}, err
 		}
 	}
 }
 
-// lastHit finds the last breakpoint or watchpoint before the present instruction.
+// lastHit finds the last breakpoint or watchpoint before the present instruction. Where a run may begin late it looks from
+// ever earlier on.
 func (p *player) lastHit() (stop, position, error) {
-	st, err := p.again(goal{notes: true, from: p.inst.at.time - firstSlack})
-	switch {
-	case err != nil || st.reason == interrupted:
-		return st, position{}, err
-	case p.inst.hit == nil:
-		return stop{reason: began, cpu: p.first.cpu}, p.first, nil
+	for back := clock.Ticks(firstSlack); ; back *= 16 {
+		at := p.inst.at.time
+		st, err := p.again(goal{notes: true, from: at - firstSlack}, max(at-back, 0))
+		if err != nil || st.reason == interrupted {
+			return st, position{}, err
+		}
+		switch h := p.inst.hit; {
+		case h == nil && p.inst.origin == 0:
+			return stop{reason: began, cpu: p.first.cpu}, p.first, nil
+		case h == nil:
+		case h.reason == watched && p.inst.m.ISA().GDB.Early:
+			return h.stop, h.after, nil // gdb steps back over the access
+		default:
+			return h.stop, h.position, nil
+		}
 	}
-	if h := p.inst.hit; h.reason == watched && p.inst.m.ISA().GDB.Early {
-		return h.stop, h.after, nil // gdb steps back over the access
-	}
-	return p.inst.hit.stop, p.inst.hit.position, nil
 }
 
 // change notes other breakpoints or watchpoints.

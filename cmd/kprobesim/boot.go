@@ -14,6 +14,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/experiments/running"
+	"kprobesim/gdb"
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
@@ -36,6 +37,7 @@ type bootOptions struct {
 	seconds                                   float64
 	date                                      int64
 	untimed                                   bool
+	gdb                                       string
 	limit                                     *running.Limit
 }
 
@@ -71,6 +73,7 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 	f.StringVar(&o.snapshot, "snapshot", "", "write the machine to this file at the end, to go on from there")
 	f.StringVar(&o.from, "from", "", "go on from a file of --snapshot, with the same kernel, machine, number of CPUs and memory")
 	f.BoolVar(&o.untimed, "untimed", false, "execute without the cost model, every instruction in a cycle: quicker, for the way to --snapshot")
+	f.StringVar(&o.gdb, "gdb", "", "wait for gdb on this address of this host ("+anyPort+" for any port) before the first instruction")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if !c.Flags().Changed("append") {
 			o.command = distro.Command(o.cpus)
@@ -88,6 +91,9 @@ func (a *app) boot(o *bootOptions) error {
 	}
 	c.Print = func(_ *sim.Machine, s string) {
 		fmt.Fprint(a.out, strings.ReplaceAll(s, "\r", "")) // kernels send one before each end of a line
+	}
+	if o.gdb != "" {
+		return a.debug(o.gdb, gdb.Symbols(c.Kernel.Image), false, o.debugged(c))
 	}
 	if o.console != "" {
 		c.Print = newBootProgress(a.err).print
