@@ -166,11 +166,14 @@ func (i *instance) end(err error) {
 		return
 	}
 	i.over = true
-	st := stop{reason: ended, text: "the run is over"}
+	i.at = position{count: math.MaxUint64, time: latest(i.m)} // no instruction has this number
+	for i.m.CPU(i.at.cpu).Now() < i.at.time {
+		i.at.cpu++
+	}
+	st := stop{reason: ended, cpu: i.at.cpu, text: "the run is over"}
 	if err != nil {
 		st.text = err.Error()
 	}
-	st.cpu = i.at.cpu
 	i.stand(st)
 }
 

@@ -3,7 +3,6 @@ package gdb
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"kprobesim/internal/clock"
@@ -171,9 +170,6 @@ func (p *player) seek(to position, slack clock.Ticks) (stop, error) {
 // again runs a new machine to where the present one stands. It may begin at any time before one.
 func (p *player) again(g goal, before clock.Ticks) (stop, error) {
 	at, over := p.inst.at, p.inst.over
-	if over {
-		at.count = math.MaxUint64 // the end comes first
-	}
 	g.until = &at
 	p.start(g, before)
 	st, err := p.wait()

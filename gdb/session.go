@@ -23,10 +23,13 @@ type session struct {
 	ending  error // why the session is over
 }
 
+// errGone ends a session whose connection is lost.
+var errGone = errors.New("gdb is gone")
+
 // Endings of a session that are no failure.
 var (
 	errDetached = errors.New("gdb has let go")
-	errGone     = errors.New("gdb is gone")
+	errKill     = errors.New("gdb has ended the run")
 )
 
 // Serve lets one gdb look at runs of a machine over a connection, until it lets go or is gone. In the first case the machine
@@ -59,6 +62,9 @@ func Serve(rw io.ReadWriter, run Run, log io.Writer, toEnd bool) error {
 		s.player.inst = nil
 		return err
 	}
+	if errors.Is(s.ending, errKill) {
+		return nil
+	}
 	return s.ending
 }
 
@@ -68,7 +74,10 @@ func (s *session) begin(toEnd bool) (err error) {
 		return err
 	}
 	if toEnd {
-		s.stopped, err = s.player.forward(-1, false)
+		if s.stopped, err = s.player.forward(-1, false); err == nil {
+			s.thread = s.stopped.cpu
+			fmt.Fprintln(s.log, "the machine stands at the end: "+s.stopped.text)
+		}
 	}
 	return err
 }
@@ -109,8 +118,10 @@ func (s *session) answer(p []byte) (reply string, silent bool) {
 		return s.registers(), false
 	case 'p':
 		return s.register(rest), false
-	case 'G', 'P':
-		return wrong("registers are not written: the run would not be the experiment's"), false
+	case 'P':
+		return s.pass(rest), false
+	case 'G':
+		return wrong(notWritten), false
 	case 'm':
 		return s.read(rest), false
 	case 'M', 'X':
@@ -132,7 +143,7 @@ func (s *session) answer(p []byte) (reply string, silent bool) {
 		s.ending = errDetached
 		return "OK", false
 	case 'k':
-		s.ending = errGone
+		s.ending = errKill
 		return "", true
 	case 'v':
 		return s.verbose(rest)
@@ -244,7 +255,7 @@ func (s *session) verbose(rest string) (string, bool) {
 	case name == "Cont":
 		return s.vCont(args)
 	case strings.HasPrefix(rest, "Kill"):
-		s.ending = errGone
+		s.ending = errKill
 		return "OK", false
 	}
 	return "", false

@@ -16,21 +16,26 @@ type symbolFile struct {
 	sections []elf.Section64
 }
 
-// Symbols makes an ELF file for gdb of a kernel that has none of its own: symbols alone, in a section that covers them.
+// Symbols makes an ELF file for gdb of a kernel that has none of its own: its symbols, and its segments without bytes.
 func Symbols(im *image.Image) []byte {
-	f := symbolFile{im: im}
-	symbols, lo, hi := f.symbols()
-	f.sections = []elf.Section64{{}, {
-		Name: f.name(".text"), Type: uint32(elf.SHT_NOBITS), Flags: uint64(elf.SHF_ALLOC | elf.SHF_EXECINSTR), Addr: lo, Size: hi - lo, Addralign: 1,
-	}}
+	f := symbolFile{im: im, sections: []elf.Section64{{}}}
+	for _, s := range im.Segments {
+		f.sections = append(f.sections, elf.Section64{
+			Name: f.name(".segment"), Type: uint32(elf.SHT_NOBITS), Flags: uint64(elf.SHF_ALLOC), Addr: s.VA, Size: s.MemSize, Addralign: 1,
+		})
+	}
 	head := 64
 	if im.Bits == 32 {
 		head = 52
 	}
 	f.out.Write(make([]byte, head))
-	f.add(".symtab", elf.SHT_SYMTAB, symbols, elf.Section64{Link: 3, Info: 1, Entsize: uint64(len(symbols) / (len(im.Symbols) + 1)), Addralign: 8})
-	strtab := f.name(".strtab")
-	f.add("", elf.SHT_STRTAB, f.names.Bytes(), elf.Section64{Name: strtab, Addralign: 1})
+	table := f.symbols()
+	strings := uint32(len(f.sections) + 1)
+	f.add(elf.Section64{
+		Name: f.name(".symtab"), Type: uint32(elf.SHT_SYMTAB), Link: strings, Info: 1, Entsize: uint64(len(table) / (len(im.Symbols) + 1)), Addralign: 8,
+	}, table)
+	own := elf.Section64{Name: f.name(".strtab"), Type: uint32(elf.SHT_STRTAB), Addralign: 1}
+	f.add(own, f.names.Bytes())
 	return f.finish(head)
 }
 
@@ -44,20 +49,32 @@ func (f *symbolFile) name(s string) uint32 {
 	return uint32(at)
 }
 
-// symbols returns the table of symbols, and the addresses that they cover.
-func (f *symbolFile) symbols() (table []byte, lo, hi uint64) {
+// symbols returns the table of symbols.
+func (f *symbolFile) symbols() []byte {
 	var b bytes.Buffer
-	lo = ^uint64(0)
 	f.symbol(&b, elf.Sym64{})
 	for _, s := range f.im.Symbols {
 		typ := elf.STT_OBJECT
 		if s.Func {
 			typ = elf.STT_FUNC
-			lo, hi = min(lo, s.Addr), max(hi, s.Addr+max(s.Size, 1))
 		}
-		f.symbol(&b, elf.Sym64{Name: f.name(s.Name), Info: elf.ST_INFO(elf.STB_GLOBAL, typ), Shndx: 1, Value: s.Addr, Size: s.Size})
+		section := f.section(s.Addr)
+		if s.Func { // kernels have code in segments of data
+			f.sections[section].Flags |= uint64(elf.SHF_EXECINSTR)
+		}
+		f.symbol(&b, elf.Sym64{Name: f.name(s.Name), Info: elf.ST_INFO(elf.STB_GLOBAL, typ), Shndx: section, Value: s.Addr, Size: s.Size})
 	}
-	return b.Bytes(), min(lo, hi), hi
+	return b.Bytes()
+}
+
+// section returns the number of the section that an address lies in.
+func (f *symbolFile) section(addr uint64) uint16 {
+	for i, s := range f.im.Segments {
+		if addr-s.VA < s.MemSize {
+			return uint16(i + 1)
+		}
+	}
+	return 1 // as good as any: gdb takes no function of none
 }
 
 // symbol writes an entry of the table, in the form of the class.
@@ -73,18 +90,15 @@ func (f *symbolFile) symbol(to *bytes.Buffer, s elf.Sym64) {
 func (f *symbolFile) put(to *bytes.Buffer, v any) { _ = binary.Write(to, f.im.Order, v) }
 
 // add adds a section with bytes.
-func (f *symbolFile) add(name string, typ elf.SectionType, b []byte, s elf.Section64) {
-	if name != "" {
-		s.Name = f.name(name)
-	}
-	s.Type, s.Off, s.Size = uint32(typ), uint64(f.out.Len()), uint64(len(b))
+func (f *symbolFile) add(s elf.Section64, b []byte) {
+	s.Off, s.Size = uint64(f.out.Len()), uint64(len(b))
 	f.out.Write(b)
 	f.sections = append(f.sections, s)
 }
 
 // finish writes the table of sections and the header.
 func (f *symbolFile) finish(head int) []byte {
-	at, h := f.out.Len(), elf.Header64{Version: 1, Type: uint16(elf.ET_EXEC), Machine: uint16(f.im.Machine), Shstrndx: 3}
+	at, h := f.out.Len(), elf.Header64{Version: 1, Type: uint16(elf.ET_EXEC), Machine: uint16(f.im.Machine), Shstrndx: uint16(len(f.sections) - 1)}
 	class, order := elf.ELFCLASS64, elf.ELFDATA2LSB
 	if f.im.Order.Uint16([]byte{0, 1}) == 1 {
 		order = elf.ELFDATA2MSB

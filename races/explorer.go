@@ -32,6 +32,8 @@ type explorer struct {
 	hits  uint64
 	turns int
 	bad   *Violation
+	// stand, if not nil, has the machine stand still where something was found.
+	stand func(error)
 }
 
 // Next implements sim.Policy.
@@ -106,6 +108,9 @@ func (e *explorer) found(kind Kind, cpu int, pc uint64, text string) {
 		return
 	}
 	e.bad = &Violation{Kind: kind, CPU: cpu, Step: e.steps(), PC: pc, Text: text}
+	if e.stand != nil {
+		e.stand(errors.New(e.bad.String()))
+	}
 	e.m.Stop(errFound)
 }
 

@@ -30,7 +30,8 @@ type lab struct {
 	// watched is the same of watchpoints, from the starts of their symbols.
 	watched []uint64
 	mutant  string
-	watch   func(t *trial) // told of every machine before it runs, or nil
+	watch   func(t *trial)                                         // told of every machine before it runs, or nil
+	attach  func(*sim.Machine, func() (string, error)) func(error) // as in sim.Config, if watch is not nil
 }
 
 // It loads the image once. Mistakes that only the image shows, such as a function that is not
@@ -42,11 +43,11 @@ func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 	}
 	l := &lab{s: s, v: v, target: target, isa: target.ISA, mutant: mutant}
 	l.cpu = plainCPU(l.isa, v.Coherent)
-	b, err := workloads.Open(v.image())
+	b, err := workloads.Open(v.Image())
 	if err != nil {
 		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
 	}
-	if l.im, err = image.Load(v.image(), b); err != nil {
+	if l.im, err = image.Load(v.Image(), b); err != nil {
 		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
 	}
 	if err := l.findSpins(); err != nil {
@@ -120,8 +121,8 @@ func (l *lab) findSpins() error {
 	return nil
 }
 
-// image names the guest image of the variant's kernel.
-func (v *Variant) image() string {
+// Image names the guest image of the variant's kernel.
+func (v *Variant) Image() string {
 	name := v.ISA + "-" + v.Era
 	if v.Preempt {
 		name += "-preempt"
@@ -270,7 +271,7 @@ func (l *lab) boot(c chooser) (*trial, error) {
 	t.watches = slices.Repeat([]int{-1}, len(l.s.Watches))
 	sys, err := l.target.Build(targets.Config{
 		Machine: sim.Config{
-			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e, Budget: 1 << 60,
+			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e, Budget: 1 << 60, Attach: t.attach(),
 		},
 		Kernel: smp.Options{HZ: hz / l.s.Jiffy, Preempt: l.v.Preempt, Tick: true, ForceQuiescent: -1},
 		Probes: l.options(),

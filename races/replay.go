@@ -32,6 +32,33 @@ func Replay(s *Scenario, v *Variant, opt Options, n uint64, lines int, w io.Writ
 	return o, r.write(w, o)
 }
 
+// Debug runs schedule n again, and the schedules before it in its batch, as Replay does. Attach is told of the machine before its first
+// instruction. What it returns is called where a violation is found, and at the end.
+func Debug(s *Scenario, v *Variant, opt Options, n uint64, attach func(*sim.Machine, func() (string, error)) func(error)) error {
+	if err := opt.Check(); err != nil {
+		return err
+	}
+	l, err := newLab(s, v, opt.Mutant)
+	if err != nil {
+		return err
+	}
+	opt.batch = s.batch()
+	l.watch, l.attach = func(*trial) {}, attach
+	_, err = (&recorder{l: l, n: n}).run(&opt)
+	return err
+}
+
+// attach connects a debugger with the machine of a trial, before its first instruction; nil without one.
+func (t *trial) attach() func(*sim.Machine) func(error) {
+	if t.l.attach == nil || t.l.watch == nil {
+		return nil
+	}
+	return func(m *sim.Machine) func(error) {
+		t.e.stand = t.l.attach(m, t.k.List)
+		return t.e.stand
+	}
+}
+
 // recorder keeps the last lines of one schedule.
 // A schedule can have millions of steps and the last ones matter, so older lines make
 // room.

@@ -66,15 +66,40 @@ func TestRealGDB(t *testing.T) {
 		t.Run(x.experiment, func(t *testing.T) {
 			said := debugSession(t, program, strings.ReplaceAll(debugScript, "TARGET", x.target),
 				"gdb", x.experiment, "--point", "k", "--set", "points.k.handler=shared_count")
-			rest := said
-			for _, r := range debugReplies {
-				at := regexp.MustCompile(strings.ReplaceAll(r, "TARGET", x.target)).FindStringIndex(rest)
-				if at == nil {
-					t.Fatalf("no %q behind the reply before it, in\n%s", r, said)
-				}
-				rest = rest[at[1]:]
-			}
+			holds(t, said, x.target, debugReplies...)
 		})
+	}
+}
+
+// holds looks for replies in what gdb says, each behind the one before it.
+func holds(t *testing.T, said, target string, replies ...string) {
+	t.Helper()
+	rest := said
+	for _, r := range replies {
+		at := regexp.MustCompile(strings.ReplaceAll(r, "TARGET", target)).FindStringIndex(rest)
+		if at == nil {
+			t.Fatalf("no %q behind the reply before it, in\n%s", r, said)
+		}
+		rest = rest[at[1]:]
+	}
+}
+
+// TestRealGDBAtAViolation holds that a schedule stops where it goes wrong, behind the instruction that the replay shows last,
+// and that gdb goes back from there.
+func TestRealGDBAtAViolation(t *testing.T) {
+	program := hosttools.Need(t, "gdb-multiarch", "gdb-multiarch", "a race under the real gdb")
+	said := debugSession(t, program, "monitor cycles\nreverse-stepi\nmonitor cycles\nbreak work_frame\nreverse-continue\nmonitor probes\ndetach\n",
+		"races", "optimize", "--variant", "breakpoint", "--mutant", "bp-skip-sync-2", "--replay", "8", "--gdb")
+	holds(t, said, "work_frame", `cpu 2: .* at __detours_start\+0x0`, `cpu 2: .* at TARGET\+0x0`, `hit Breakpoint 1, TARGET`, `k  TARGET\+0x0`)
+}
+
+// TestRealGDBInPackagedKernels holds symbols, a breakpoint and a step back in the boot of a distribution's kernel.
+func TestRealGDBInPackagedKernels(t *testing.T) {
+	program := hosttools.Need(t, "gdb-multiarch", "gdb-multiarch", "a boot under the real gdb")
+	for _, file := range hosttools.Kernels(t, "vmlinuz*", "boots under the real gdb") {
+		said := debugSession(t, program, "break start_kernel\ncontinue\nstepi\nmonitor cycles\nreverse-stepi\nmonitor cycles\nmonitor probes\nkill\n",
+			"boot", "--kernel", file, "--gdb", anyPort)
+		holds(t, said, "", `Breakpoint 1, .*start_kernel`, `at (start_kernel\+0x5|__fentry__)`, `at start_kernel\+0x0`, `it is a packaged one`)
 	}
 }
 
@@ -104,7 +129,7 @@ func debugSession(t *testing.T, program, script string, args ...string) string {
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "script")
 	require.NoError(t, os.WriteFile(file, []byte("target remote "+string(how[1])+"\n"+script), 0o600))
-	cmd := exec.CommandContext(ctx, program, "-nx", "-batch", "-x", file, string(how[2]))
+	cmd := exec.CommandContext(ctx, program, "-nx", "-batch", "-ex", "set height 0", "-ex", "set confirm off", "-x", file, string(how[2]))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("gdb: %v\n%s", err, out)

@@ -8,7 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments/keeping"
+	"kprobesim/gdb"
+	"kprobesim/internal/clock"
 	"kprobesim/races"
+	"kprobesim/workloads"
 )
 
 // racesFlags are the options of the command races.
@@ -19,6 +22,7 @@ type racesFlags struct {
 	replay  int64
 	sharing *sharing
 	lines   int
+	gdb     string
 }
 
 func (a *app) racesCmd() *cobra.Command {
@@ -51,6 +55,8 @@ Exit code 1 says that there were violations, or that a scenario could not run.`,
 	fs.IntVar(&f.lines, "lines", 200, "replay: show the last N lines (0: all)")
 	out := fs.StringP("out", "o", "out", "with --shard: directory that keeps what was found")
 	f.sharing = a.shardFlag(c, out)
+	fs.StringVar(&f.gdb, "gdb", "", "replay: wait for gdb, on an address of this host, with the machine at the violation")
+	fs.Lookup("gdb").NoOptDefVal = anyPort
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.races(args, &f) }
 	return c
 }
@@ -67,8 +73,14 @@ func (a *app) races(args []string, f *racesFlags) error {
 	if err == nil && (f.replay < -1 || f.lines < 0) {
 		err = errors.New("--replay and --lines cannot be negative")
 	}
+	if err == nil && f.gdb != "" && f.replay < 0 {
+		err = errors.New("--gdb shows one schedule: choose it by --replay")
+	}
 	if err != nil {
 		return fail(exitUsage, err)
+	}
+	if f.gdb != "" {
+		return a.debugSchedule(rows[0], f)
 	}
 	if f.replay >= 0 {
 		o, err := races.Replay(rows[0].Scenario, rows[0].Variant, f.Options, uint64(f.replay), f.lines, a.out)
@@ -87,6 +99,17 @@ func (a *app) races(args []string, f *racesFlags) error {
 		return a.searchShard(rows, f, store)
 	}
 	return a.search(rows, f, store)
+}
+
+// debugSchedule lets gdb look at one schedule, first where it goes wrong.
+func (a *app) debugSchedule(r races.Row, f *racesFlags) error {
+	symbols, err := workloads.Open(r.Variant.Image())
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	return a.debug(f.gdb, symbols, true, func(_ clock.Ticks, attach gdb.Attach) error {
+		return races.Debug(r.Scenario, r.Variant, f.Options, uint64(f.replay), attach)
+	})
 }
 
 // rows reads the scenarios and lists the variants to run.
