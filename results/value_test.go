@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -14,6 +15,19 @@ func TestValueText(t *testing.T) {
 	} {
 		if got := number(t, s).String(); got != s {
 			t.Errorf("%q reads and writes as %q", s, got)
+		}
+	}
+}
+
+func TestCmp(t *testing.T) {
+	order := []string{"-12.5", "-1", "0", "0.000001", "7.20", "3999999999999"}
+	for i, a := range order {
+		for j, b := range order {
+			x, errX := ParseValue(a)
+			y, errY := ParseValue(b)
+			if got := x.Cmp(y); errX != nil || errY != nil || got != cmp.Compare(i, j) {
+				t.Errorf("%s and %s: %d (%v, %v)", a, b, got, errX, errY)
+			}
 		}
 	}
 }

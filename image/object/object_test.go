@@ -118,21 +118,50 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// outcome says what becomes of an object file.
+func (i isa) outcome(b []byte) string {
+	o, err := Read("sample.o", b)
+	if err != nil {
+		return err.Error()
+	}
+	m, err := o.Link(i.base, i.resolve)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%x %v %v %v %v %v", sha256.Sum256(m.Bytes), m.Sections, m.Used, m.Text, m.InitText, m.TOC)
+}
+
 // TestDamagedObjects links object files that are damaged: what is linked, and where it is refused.
 func TestDamagedObjects(t *testing.T) {
 	for n, sum := range []string{"a7262bb68b66", "3fa44b0e7a26", "41930c2763c6", "f651446d2ab4", "93fe294e8938", "498f24fa2c58"} {
-		i := isas()[n]
-		require.Outcomes(t, i.file(t), 7, sum, func(b []byte) string {
-			o, err := Read("sample.o", b)
-			if err != nil {
-				return err.Error()
+		require.Outcomes(t, isas()[n].file(t), 7, sum, isas()[n].outcome)
+	}
+}
+
+// TestDamagedRelocations gives each relocation of a file each type.
+func TestDamagedRelocations(t *testing.T) {
+	for n, want := range []string{"5268f9bab279", "4c7598b4d8e6", "436076023465", "5188e0d0164c", "eeedd51d2509", "77fab8f82959"} {
+		i, sum := isas()[n], sha256.New()
+		good := i.file(t)
+		f := require.Must(elf.NewFile(bytes.NewReader(good)))(t)
+		for _, s := range f.Sections {
+			size, at := map[elf.SectionType]uint64{elf.SHT_RELA: 24, elf.SHT_REL: 8}[s.Type], uint64(8) // of the type's lowest byte
+			if size == 8 {
+				at = 4
+			} else if f.ByteOrder == binary.BigEndian {
+				at = 15
 			}
-			m, err := o.Link(i.base, i.resolve)
-			if err != nil {
-				return err.Error()
+			for off := s.Offset; size != 0 && off < s.Offset+s.Size; off += size {
+				b := bytes.Clone(good)
+				for typ := range 128 {
+					b[off+at] = byte(typ)
+					fmt.Fprintln(sum, i.outcome(b))
+				}
 			}
-			return fmt.Sprintf("%x %v %v %v %v %v", sha256.Sum256(m.Bytes), m.Sections, m.Used, m.Text, m.InitText, m.TOC)
-		})
+		}
+		if got := fmt.Sprintf("%.6x", sum.Sum(nil)); got != want {
+			t.Errorf("%s: the outcomes have the sum %s, and had %s: write it where the change is wanted", i.name, got, want)
+		}
 	}
 }
 
