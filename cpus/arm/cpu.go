@@ -63,7 +63,7 @@ type machine struct{ cpus []*CPU }
 func New(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	c := &CPU{machine: new(machine), cfg: cfg}
 	spec := engine.Spec{
-		ISA: ISA(), MaxInsn: insnBytes, Stack: rSP, Absent: rZero, AddrMask: 1<<32 - 1,
+		ISA: ISA(), MaxInsn: insnBytes, Stack: rSP, Sink: rSink, AddrMask: 1<<32 - 1,
 		Pages: mmu.PageSizes{smallPage, largePage, section, supersection},
 	}
 	var share *engine.Engine[CPU, inst]

@@ -86,7 +86,7 @@ type Spec struct {
 	Align    uint8   // logarithm of the bytes that its address is a multiple of
 	InOrder  []uint8 // classes that neither model lets overlap
 	Stack    uint8   // number of the stack pointer
-	Absent   uint8   // number of a register that nothing sets, which stands for an absent operand
+	Sink     uint8   // number of a register that nothing waits for, which stands for an absent result
 	AddrMask uint64
 	Pages    mmu.PageSizes // logarithms of page sizes
 	// Swapped says that the most significant byte of an operand comes first, which is a matter of the host's time.
@@ -107,7 +107,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.backTLBs(cfg, s.Pages)
 	c.initTiming(s.ISA, cfg, s.InOrder)
 	c.predictor.init(cfg.Predictor, s.Align)
-	c.stack, c.absent = s.Stack, s.Absent
+	c.stack, c.unread = s.Stack, 1<<s.Sink|1<<stackAddress
 	if bus.Predictor != 0 {
 		c.recall(bus.Predictor.Sequence(n))
 	}

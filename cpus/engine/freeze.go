@@ -47,7 +47,7 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	// Execution begins when the instruction was dispatched or later.
 	live := uint64(0)
 	for i, t := range &c.ready {
-		if t > soon {
+		if t > soon && c.unread>>i&1 == 0 {
 			live |= 1 << i
 			w = append(w, uint64(t-d))
 		}
@@ -93,6 +93,7 @@ func (c *Core) freezeRing(w []uint64) []uint64 {
 		bound += least
 		if t := c.ring[at&(cpus.MaxWindow-1)]; t > bound {
 			w = append(w, uint64(t-c.dispatch)<<16|uint64(i))
+			bound = t
 		}
 		if at++; at >= c.rob {
 			at = 0

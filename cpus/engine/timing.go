@@ -110,7 +110,7 @@ type windowState struct {
 
 	stackEngine, zeroIdioms bool
 	stack                   uint8 // number of the stack pointer
-	absent                  uint8 // number of a register that nothing sets
+	unread                  uint64 // registers that no instruction waits for behind the one that sets them
 	farthest                ticks // the longest way of a store's data to a load
 
 	slot       ticks  // one issue slot

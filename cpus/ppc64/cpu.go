@@ -76,7 +76,7 @@ type machine struct {
 func New(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	c := &CPU{machine: new(machine)}
 	spec := engine.Spec{
-		ISA: ISA(), MaxInsn: insnBytes, Align: 2, InOrder: []uint8{clLoadMultiple, clLoadString}, Stack: rSP, Absent: rZero, Swapped: true,
+		ISA: ISA(), MaxInsn: insnBytes, Align: 2, InOrder: []uint8{clLoadMultiple, clLoadString}, Stack: rSP, Sink: rSink, Swapped: true,
 		AddrMask: ^uint64(0), Pages: mmu.PageSizes{basePage, largePage},
 	}
 	var share *engine.Engine[CPU, inst]
