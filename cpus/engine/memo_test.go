@@ -245,7 +245,7 @@ func TestEveryFieldIsRemembered(t *testing.T) {
 			c.ready[i] += 9000
 			return len(c.ready)
 		},
-		"port":     func(c *toy, i int) int { c.port[i] += 9000; return len(c.port) },
+		"port": func(c *toy, i int) int { c.port[i] += 9000; return len(c.port) },
 		"stores": func(c *toy, i int) int {
 			c.stores[i].commit += 9000
 			return len(c.stores)

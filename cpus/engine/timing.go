@@ -109,9 +109,9 @@ type windowState struct {
 	moved   bool // the stack engine holds a displacement that the stack pointer lacks
 
 	stackEngine, zeroIdioms bool
-	stack                   uint8 // number of the stack pointer
+	stack                   uint8  // number of the stack pointer
 	unread                  uint64 // registers that no instruction waits for behind the one that sets them
-	farthest                ticks // the longest way of a store's data to a load
+	farthest                ticks  // the longest way of a store's data to a load
 
 	slot       ticks  // one issue slot
 	loadBusy   ticks  // time that a load keeps its port
