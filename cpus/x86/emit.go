@@ -83,7 +83,7 @@ func flagsDie(behind []decoded) bool {
 		default:
 			switch f.op() {
 			case nNop, nMov, nLea, nZero, nSign, nNot, nSwap, nXchg, nWiden, nSplit:
-			case nAdd, nOr, nAnd, nSub, nXor, nCmp, nTest, nNeg:
+			case nAdd, nOr, nAnd, nSub, nXor, nCmp, nTest, nNeg, nImul, nImulBy:
 				return true
 			case nShl, nShr, nSar:
 				return behind[i].Operands.constantShift()
@@ -126,8 +126,8 @@ func (g *generator) insn(in *inst) bool {
 		return in.native.place() == inReg && g.one(in, size)
 	case nImul, nImulBy:
 		return g.multiply(in, size)
-	case nSbb:
-		return g.borrow(in, size)
+	case nAdc, nSbb:
+		return g.carry(in, size)
 	case nSet, nCmov:
 		return in.native.place() == inReg && g.conditional(in, size)
 	case nCmpxchg:
@@ -261,8 +261,14 @@ func kindOf(o nativeOp, size int) lazy {
 	switch o {
 	case nAdd:
 		return lazySum8 + log
-	case nSub, nCmp, nNeg, nSbb, nCmpxchg:
+	case nSub, nCmp, nNeg, nCmpxchg:
 		return lazyDiff8 + log
+	case nAdc:
+		return lazyAdc8 + log
+	case nSbb:
+		return lazySbb8 + log
+	case nImul, nImulBy:
+		return lazyMul8 + log
 	case nShl:
 		return lazyShl8 + log
 	case nShr:
@@ -276,7 +282,7 @@ func kindOf(o nativeOp, size int) lazy {
 // operand reports that the flags follow from the first operand too.
 func (l lazy) operand() bool { return l < lazyLogic8 || l > lazyLogic64 }
 
-// flags keeps a result that the flags follow from. The host's are the guest's, but not after shifts.
+// flags keeps a result that the flags follow from. The host's are the guest's, but not after shifts and products.
 func (g *generator) flags(how lazy, result h.Reg) {
 	g.known, g.live, g.set = 0, how <= lazyLogic64, g.Insn()
 	if !g.keep {

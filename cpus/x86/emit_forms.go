@@ -23,6 +23,7 @@ const (
 	nXor
 	nCmp
 	nTest
+	nAdc
 	nSbb
 	nMov
 	nLea
@@ -76,7 +77,7 @@ func (f nativeForm) from() int    { return 1 << (f >> 12 & 3) }
 // nativeOps are the operations by the decoder's names.
 var nativeOps = map[x86asm.Op]nativeOp{
 	x86asm.ADD: nAdd, x86asm.OR: nOr, x86asm.AND: nAnd, x86asm.SUB: nSub, x86asm.XOR: nXor, x86asm.CMP: nCmp,
-	x86asm.TEST: nTest, x86asm.SBB: nSbb, x86asm.MOV: nMov, x86asm.LEA: nLea, x86asm.MOVZX: nZero, x86asm.MOVSX: nSign,
+	x86asm.TEST: nTest, x86asm.ADC: nAdc, x86asm.SBB: nSbb, x86asm.MOV: nMov, x86asm.LEA: nLea, x86asm.MOVZX: nZero, x86asm.MOVSX: nSign,
 	x86asm.MOVSXD: nSign, x86asm.SHL: nShl, x86asm.SHR: nShr, x86asm.SAR: nSar, x86asm.ROL: nRol, x86asm.ROR: nRor,
 	x86asm.NOT: nNot, x86asm.NEG: nNeg, x86asm.INC: nInc, x86asm.DEC: nDec, x86asm.IMUL: nImul, x86asm.BSWAP: nSwap,
 	x86asm.XCHG: nXchg, x86asm.CMPXCHG: nCmpxchg,

@@ -97,38 +97,49 @@ func (g *generator) one(in *inst, size int) bool {
 	return true
 }
 
-// multiply writes imul of registers where nobody looks at the flags.
+// multiply writes imul of registers.
 func (g *generator) multiply(in *inst, size int) bool {
-	if g.keep || size < 4 || in.native.place() != inReg {
+	if size < 4 || in.native.place() != inReg {
 		return false
 	}
+	at := h.RAX
 	if in.native.op() == nImulBy {
-		g.MultiplyImm(size, h.RAX, g.scratch(in.src, h.RCX), int32(in.imm))
-		g.give(8, in.dst, h.RAX)
+		g.MultiplyImm(size, at, g.scratch(in.src, h.RCX), int32(in.imm))
 	} else {
-		at := g.inPlace(size, in.dst)
+		at = g.inPlace(size, in.dst)
 		g.Multiply(size, at, g.scratch(in.src, h.RCX))
-		g.done(in.dst, at)
 	}
-	g.known, g.live = 0, false
+	g.countFlag(h.Overflow)
+	g.done(in.dst, at)
+	g.flags(kindOf(in.native.op(), size), at)
 	return true
 }
 
-// borrow writes sbb of a register with itself, which spreads the carry: the difference of zero and the carry.
-func (g *generator) borrow(in *inst, size int) bool {
-	if in.native.place() != inReg || size < 4 || in.src != in.dst || !g.recall(condB) {
+// countFlag keeps a flag of the host where shifts have their count, if flags are looked at. RCX changes.
+func (g *generator) countFlag(cond h.Cond) {
+	if g.keep {
+		g.Set(cond, h.RCX)
+		g.Store(1, g.count, h.RCX)
+	}
+}
+
+// carry writes adc and sbb of registers, where the host's carry can be the guest's.
+func (g *generator) carry(in *inst, size int) bool {
+	if in.native.place() != inReg || size < 4 || !g.recall(condB) {
 		return false
 	}
-	at := g.Pin(in.dst)
-	if at == h.NoReg {
-		at = h.RAX
+	alu := h.Adc
+	if in.native.op() == nSbb {
+		alu = h.Sbb
 	}
-	g.Op(h.Sbb, size, at, at)
-	g.done(in.dst, at)
+	g.countFlag(h.Below)
+	at := g.inPlace(size, in.dst)
 	if g.keep {
-		g.StoreImm(8, g.old, 0)
+		g.Store(size, g.old, at)
 	}
-	g.flags(kindOf(nSbb, size), at)
+	g.source(alu, in, size, at)
+	g.done(in.dst, at)
+	g.flags(kindOf(in.native.op(), size), at)
 	return true
 }
 
@@ -159,7 +170,7 @@ func (g *generator) recall(cond uint8) bool {
 		g.Op(h.Cmp, size, h.RAX, h.RCX)
 	default:
 		c := cond &^ 1
-		if how > lazyLogic64 && c != condE && c != condS && c != condP {
+		if how&^3 != lazyLogic8 && c != condE && c != condS && c != condP {
 			return false
 		}
 		g.Load(size, h.RAX, g.res)

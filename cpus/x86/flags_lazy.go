@@ -17,6 +17,14 @@ const (
 	lazyDiff16
 	lazyDiff32
 	lazyDiff64
+	lazyAdc8 // with the carry in CPU.shifted
+	lazyAdc16
+	lazyAdc32
+	lazyAdc64
+	lazySbb8 // likewise
+	lazySbb16
+	lazySbb32
+	lazySbb64
 	lazyLogic8
 	lazyLogic16
 	lazyLogic32
@@ -33,6 +41,10 @@ const (
 	lazySar16
 	lazySar32
 	lazySar64
+	lazyMul8 // CPU.shifted says that the product overflows
+	lazyMul16
+	lazyMul32
+	lazyMul64
 )
 
 // bytes is the size of the operands.
@@ -59,14 +71,23 @@ func (c *CPU) Materialize() {
 
 // flagsOfLazy has the operation done again on what is kept of its operands.
 func flagsOfLazy[T width](c *CPU, how lazy) {
-	old, res := T(c.old), T(c.res)
+	old, res, carry := T(c.old), T(c.res), T(c.shifted)
 	switch how &^ 3 {
 	case lazySum8:
 		add(c, old, res-old)
 	case lazyDiff8:
 		sub(c, old, old-res)
+	case lazyAdc8:
+		c.setCarry(carry != 0, false)
+		adc(c, old, res-old-carry)
+	case lazySbb8:
+		c.setCarry(carry != 0, false)
+		sbb(c, old, old-res-carry)
 	case lazyLogic8:
 		setLogic(c, res)
+	case lazyMul8:
+		setLogic(c, res)
+		c.setCarry(carry != 0, carry != 0)
 	case lazyShl8:
 		shl(c, old, uint(c.shifted))
 	case lazyShr8:

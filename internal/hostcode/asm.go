@@ -106,6 +106,7 @@ type Cond uint8
 
 // Conditions that code without a guest's needs.
 const (
+	Overflow    Cond = 0
 	Below       Cond = 2
 	AboveOrEq   Cond = 3
 	Above       Cond = 7
