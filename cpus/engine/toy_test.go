@@ -21,6 +21,12 @@ const (
 	toyCount // a = a - 1, and jumps as toyJump while it is not zero
 	toyHalt
 	toyFault // raises an exception, whose handler is the instruction behind it
+	toyCall  // as toyJump, with the address behind it in a
+	toyReturn
+	toyIndirect // to a
+	toyTime     // a = the time
+	toySwitch   // to translation context c
+	toyOps
 )
 
 type toyInsn struct {
@@ -35,13 +41,18 @@ type toy struct {
 	// offset is added to an address to make it physical. asked counts translations that were asked for.
 	offset uint64
 	asked  int
+	// above is the first address that is not physical as it is.
+	above uint64
+	// buffered has translations of code kept by the TLB. exits counts the times that host code was left.
+	buffered bool
+	exits    int
 }
 
 // toyISA describes the toy, whose classes are its operations.
 func toyISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "toy", Bits: 64, Order: binary.LittleEndian,
-		Classes: []string{"nop", "add", "load", "store", "jump", "count", "halt", "fault"},
+		Classes: []string{"nop", "add", "load", "store", "jump", "count", "halt", "fault", "call", "return", "indirect", "time", "switch"},
 		Events:  Events(), Ports: Ports(),
 	}
 }
@@ -94,8 +105,18 @@ func toyBeside(m *mmu.Memory, cfg *cpus.Config, n int, first *toy, d *mmu.Direct
 func (c *toy) DataAddress(va uint64, _ bool) (uint64, bool) { return c.CodeAddress(va) }
 func (c *toy) Watch(uint64, int, bool) bool                 { return true }
 func (c *toy) CodeAddress(va uint64) (uint64, bool) {
+	if p := c.ITLB.Find(va); c.buffered && p != nil {
+		return p.Offset(va), true
+	}
 	c.asked++
-	return va + c.offset, true
+	pa := va
+	if va >= c.above {
+		pa += c.offset
+	}
+	if c.buffered {
+		c.ITLB.Insert(mmu.Page{VA: va &^ pageMask, PA: pa &^ pageMask, Shift: pageShift})
+	}
+	return pa, true
 }
 func (c *toy) Translate(va uint64) (uint64, bool) { return va, true }
 func (c *toy) NoCode()                            { c.Exit(cpus.Exit{Reason: cpus.Shutdown}) }
@@ -117,9 +138,9 @@ func (c *toy) Deliver() {
 }
 
 func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
-	in := toyInsn{code[0], code[1] & 31, code[2] & 31, code[3], int16(binary.LittleEndian.Uint16(code[2:]))}
-	op := Op{Class: in.op & 7, Len: 4, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
-	switch in.op & 7 {
+	in := toyInsn{code[0] % toyOps, code[1] & 31, code[2] & 31, code[3], int16(binary.LittleEndian.Uint16(code[2:]))}
+	op := Op{Class: in.op, Len: 4, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
+	switch in.op {
 	case toyAdd:
 		op.S1, op.O1, op.Also = in.b, in.a, 1<<(in.a^in.c&1)
 	case toyLoad:
@@ -129,15 +150,15 @@ func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 		}
 	case toyStore:
 		op.Flags, op.Base, op.S1 = Stores, in.b, in.a
-	case toyJump, toyCount:
+	case toyJump, toyCount, toyCall, toyReturn, toyIndirect:
 		op.Flags = Ends | Branches
-	case toyHalt, toyFault:
+	case toyHalt, toyFault, toySwitch:
 		op.Flags = Ends
 	}
-	return Insn[toy, toyInsn]{Exec: toyExec[in.op&7], Operands: in}, op
+	return Insn[toy, toyInsn]{Exec: toyExec[in.op], Operands: in}, op
 }
 
-var toyExec = [8]func(*toy, *toyInsn){
+var toyExec = [toyOps]func(*toy, *toyInsn){
 	toyNop: func(*toy, *toyInsn) {},
 	toyAdd: func(c *toy, in *toyInsn) { c.R[in.a] = c.R[in.b] + uint64(in.c) },
 	toyLoad: func(c *toy, in *toyInsn) {
@@ -153,11 +174,34 @@ var toyExec = [8]func(*toy, *toyInsn){
 	},
 	toyHalt:  func(c *toy, _ *toyInsn) { c.Halted = true; c.Stop |= StopBlock },
 	toyFault: func(c *toy, _ *toyInsn) { c.Stop |= StopFault },
+	toyCall: func(c *toy, in *toyInsn) {
+		c.R[in.a] = c.R[PC]
+		c.Called(c.R[PC])
+		c.Jump(uint64(4 * int64(in.by)))
+	},
+	toyReturn:   func(c *toy, in *toyInsn) { c.ReturnTo(c.R[in.a]) },
+	toyIndirect: func(c *toy, in *toyInsn) { c.Indirect(c.R[in.a]) },
+	toyTime: func(c *toy, in *toyInsn) {
+		c.Settle()
+		c.R[in.a] = uint64(c.Now())
+	},
+	toySwitch: func(c *toy, in *toyInsn) {
+		c.SwitchTranslations(in.c)
+		c.offset = uint64(in.c) * toyApart
+	},
 }
+
+// toyApart is the distance between the pages of two translation contexts.
+const toyApart = 0x8000
 
 // jump is toyJump by a number of instructions from the one behind it.
 func jump(by int16) [4]byte {
 	return [4]byte{toyJump, 0, uint8(by), uint8(uint16(by) >> 8)}
+}
+
+// call is toyCall with the address behind it in a register.
+func call(a uint8, by int16) [4]byte {
+	return [4]byte{toyCall, a, uint8(by), uint8(uint16(by) >> 8)}
 }
 
 // count is toyCount of a register.

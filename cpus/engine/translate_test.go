@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	h "kprobesim/internal/hostcode"
+	"kprobesim/internal/hosttools"
+)
+
+// Pinned implements Emitter.
+func (c *toy) Pinned() []Pin { return []Pin{{Guest: 8, Host: h.R8}, {Guest: 20, Host: h.RBX}} }
+
+// Materialize implements Emitter: it counts the times that code was left.
+func (c *toy) Materialize() { c.exits++ }
+
+// Emit implements Emitter.
+func (c *toy) Emit(g *Code, block []Insn[toy, toyInsn], i int) bool {
+	in := &block[i].Operands
+	to := g.Next() + uint64(4*int64(in.by))
+	switch in.op {
+	case toyNop:
+	case toyAdd:
+		toyTake(g, h.Main, in.b)
+		g.OpImm(h.Add, 8, h.Main, int32(in.c))
+		toyGive(g, in.a)
+	case toyLoad, toyStore:
+		toyTake(g, h.Main, in.b)
+		g.OpImm(h.Add, 8, h.Main, int32(in.c))
+		if in.op == toyStore {
+			g.Writable(8)
+			toyTake(g, h.Spare, in.a)
+			g.Store(8, h.At(h.Main, 0), h.Spare)
+			break
+		}
+		g.Readable(8)
+		g.Load(8, h.Main, h.At(h.Main, 0))
+		toyGive(g, in.a)
+	case toyJump:
+		g.Goto(to)
+	case toyCount:
+		toyTake(g, h.Main, in.a)
+		g.OpImm(h.Sub, 8, h.Main, 1)
+		toyGive(g, in.a)
+		g.Branch(h.NotEqual, to)
+	case toyCall:
+		g.Const(h.Main, g.Next())
+		toyGive(g, in.a)
+		g.Called()
+		g.Goto(to)
+	case toyReturn, toyIndirect:
+		toyTake(g, h.Main, in.a)
+		if in.op == toyReturn {
+			g.Return()
+		} else {
+			g.Indirect()
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// toyTake has a host register take a guest register's value.
+func toyTake(g *Code, to h.Reg, r uint8) {
+	if p := g.Pin(r); p != h.NoReg {
+		g.Mov(8, to, p)
+		return
+	}
+	g.Load(8, to, g.Register(r))
+}
+
+// toyGive writes Main to a guest register. The host's flags stay.
+func toyGive(g *Code, r uint8) {
+	if p := g.Pin(r); p != h.NoReg {
+		g.Mov(8, p, h.Main)
+		return
+	}
+	g.Store(8, g.Register(r), h.Main)
+}
+
+// needHostCode skips a test where the host has no generated code.
+func needHostCode(t *testing.T) {
+	if h.NewRoom(1) == nil {
+		hosttools.Unable(t, "executing code of the host", "it needs Linux on x86-64, and memory that may be executed")
+	}
+}
+
+// routinesOf is a program whose loop calls routines. Each calls the one before it, and so they go deeper than
+// most return stacks. Some return by a computed branch, which leaves the return stack as it is.
+func routinesOf(rng *rand.Rand) [][4]byte {
+	code := [][4]byte{{}}
+	start := 0
+	for depth := range uint8(6) {
+		begin := len(code)
+		if depth > 0 {
+			code = append(code, [4]byte{toyAdd, 9 + depth, 0, 1 + uint8(rng.IntN(3))})
+			again := len(code)
+			code = append(code, randomBody(rng, 6)...)
+			code = append(code, call(23+depth, int16(start-len(code)-1)))
+			code = append(code, randomBody(rng, 6)...)
+			code = append(code, count(9+depth, int16(again-len(code)-1)))
+		}
+		code = append(code, randomBody(rng, 12)...)
+		code = append(code, [4]byte{[]byte{toyReturn, toyReturn, toyReturn, toyIndirect}[rng.IntN(4)], 24 + depth})
+		start = begin
+	}
+	code[0] = jump(int16(len(code) - 1))
+	code = append(code, [4]byte{toyAdd, 1, 0, 12})
+	again := len(code)
+	code = append(code, call(29, int16(start-len(code)-1)))
+	return append(code, count(1, int16(again-len(code)-1)), [4]byte{toyHalt})
+}
+
+// randomBody is straight code with accesses that meet each other, and with some that are not aligned.
+func randomBody(rng *rand.Rand, most int) (code [][4]byte) {
+	for range rng.IntN(most) {
+		a, b, at := uint8(2+rng.IntN(7)), uint8(2+rng.IntN(7)), uint8(8*rng.IntN(6)+rng.IntN(10)/9*4)
+		code = append(code, [][4]byte{
+			{toyNop},
+			{toyAdd, a, b, at},
+			{toyLoad, a, 20, at},
+			{toyStore, a, 20, at},
+			{toyLoad, a, 20, at},
+			{toyAdd, 20, 20, 8},
+			{toyTime, 22},
+			{toyFault},
+		}[min(rng.IntN(66), 63)%8%(8-rng.IntN(9)/8)])
+	}
+	return code
+}
+
+// TestCodeChangesNothing runs random programs by host code, with every way to remember, at once and in turns:
+// registers, time, counters and the model's state are those of reference functions.
+func TestCodeChangesNothing(t *testing.T) {
+	needHostCode(t)
+	exits := 0
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		cfg := anyCore(rng)
+		cfg.Predictor.ReturnStack = []int{1, 2, 4, 16}[rng.IntN(4)]
+		code := routinesOf(rng)
+		for _, untimed := range []bool{false, true} {
+			var plain *toy
+			for i, way := range memos {
+				c := toyAt(t, cfg, code)
+				way.set(&c.Core)
+				c.hot = 2
+				if untimed {
+					c.Untimed(7, soon)
+				}
+				if i == 0 {
+					c.emitter = nil
+				}
+				turns := rand.New(rand.NewPCG(seed, 9))
+				for !c.Halted {
+					switch {
+					case i%2 == 0:
+						c.Run(soon)
+					case i != 5 && turns.IntN(4) == 0:
+						c.Steps(1+turns.IntN(50), soon)
+					default:
+						c.Run(c.Now() + 60*clock.Ticks(turns.IntN(3000)))
+					}
+				}
+				if plain == nil {
+					plain = c
+				}
+				if untimed { // stalls of what has no time are nothing to compare
+					c.step = plain.step
+				}
+				sameTime(t, fmt.Sprintf("seed %d, untimed %v, %s", seed, untimed, way.name), plain, c)
+				exits += c.exits
+			}
+		}
+	}
+	if exits == 0 {
+		t.Error("no code was executed")
+	}
+}
+
+// byBoth runs a program by reference functions and by host code, and compares what they come to. Each is prepared by a
+// function.
+func byBoth(t *testing.T, cfg *cpus.Config, prepare func(c *toy)) *toy {
+	t.Helper()
+	needHostCode(t)
+	plain, quick := newToy(t, cfg, 1<<20, 0x10000), newToy(t, cfg, 1<<20, 0x10000)
+	quick.hot, plain.emitter = 2, nil
+	for _, c := range []*toy{plain, quick} {
+		prepare(c)
+		c.Run(soon)
+	}
+	if quick.exits == 0 || !quick.Halted || plain.asked != quick.asked {
+		t.Errorf("code was left %d times, halted is %v; %d translations, want %d", quick.exits, quick.Halted, quick.asked, plain.asked)
+	}
+	sameTime(t, "host code", plain, quick)
+	return quick
+}
+
+// toyWrite writes instructions to memory.
+func toyWrite(c *toy, at uint64, code ...[4]byte) {
+	for i, in := range code {
+		c.Memory.Write(at+uint64(4*i), in[:])
+	}
+}
+
+// TestCodeOfReplacedBytes has a loop write a routine anew between two calls: no way leads to its old code.
+func TestCodeOfReplacedBytes(t *testing.T) {
+	c := byBoth(t, toyConfig(cpus.Window, 64), func(c *toy) {
+		toyWrite(c, 0x10000, call(29, 1023), [4]byte{toyStore, 2, 20, 0}, call(29, 1021), [4]byte{toyStore, 3, 20, 0}, count(1, -5), [4]byte{toyHalt})
+		toyWrite(c, 0x11000, [4]byte{toyAdd, 5, 5, 100}, [4]byte{toyReturn, 29})
+		c.R[1], c.R[20] = 40, 0x11000
+		c.R[2] = uint64(toyAdd) | 5<<8 | 5<<16 | 1<<24 | toyReturn<<32 | 29<<40
+		c.R[3] = uint64(toyAdd) | 5<<8 | 5<<16 | 10<<24 | toyReturn<<32 | 29<<40
+	})
+	if want := uint64(100 + 39*10 + 40*1); c.R[5] != want {
+		t.Errorf("the routine has added %d, want %d", c.R[5], want)
+	}
+}
+
+// TestCodeOfContexts has a loop change the translation context between two calls of one address.
+func TestCodeOfContexts(t *testing.T) {
+	c := byBoth(t, toyConfig(cpus.Window, 64), func(c *toy) {
+		toyWrite(c, 0x10000, [4]byte{toySwitch, 0, 0, 0}, call(29, 0x1000-2), [4]byte{toySwitch, 0, 0, 1}, call(29, 0x1000-4),
+			count(1, -5), [4]byte{toyHalt})
+		c.above = 0x14000
+		for i, add := range []uint8{1, 50} {
+			toyWrite(c, 0x14000+uint64(i)*toyApart, [4]byte{toyAdd, 5, 5, add}, jump(30))
+			toyWrite(c, 0x14080+uint64(i)*toyApart, [4]byte{toyAdd, 6, 6, add}, [4]byte{toyReturn, 29})
+		}
+		c.R[1] = 40
+	})
+	if c.R[5] != 40*51 || c.R[6] != 40*51 {
+		t.Errorf("the routine has added %d and %d, want %d", c.R[5], c.R[6], 40*51)
+	}
+}
+
+// TestCodeOfManyPages has a loop over more pages than the TLB has entries: each is translated as often as by reference
+// functions, because a translation that is replaced voids the ways to its page.
+func TestCodeOfManyPages(t *testing.T) {
+	cfg := toyConfig(cpus.Window, 64)
+	cfg.ITLB.Entries = 4
+	c := byBoth(t, cfg, func(c *toy) {
+		for page := range uint64(5) {
+			toyWrite(c, 0x10000+page<<pageShift, [4]byte{toyAdd, 5, 5, 1}, jump(1022))
+		}
+		toyWrite(c, 0x15000, count(1, -0x1401), [4]byte{toyHalt})
+		c.buffered, c.R[1] = true, 30
+	})
+	if c.asked < 6*29 {
+		t.Errorf("%d translations of 6 pages in 30 rounds, with 4 entries", c.asked)
+	}
+}
