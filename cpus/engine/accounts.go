@@ -84,7 +84,7 @@ func (c *Core) LeaveException() {
 }
 
 // ReturnFromException says that the running instruction returns from an exception: its context is closed
-// once the instruction has its place in time, and what follows is fetched anew. The return itself
+// once the instruction has its time, and what follows is fetched anew. The return itself
 // still counts for the exception that it ends.
 func (c *Core) ReturnFromException() {
 	c.leaving = true

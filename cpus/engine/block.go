@@ -92,8 +92,8 @@ func (b *Block[C, P]) linkTo(pc uint64) *link[C, P] {
 	return &b.links[0]
 }
 
-// placeOfLink returns where a link to pc is to be kept. A return leads to several callers.
-func (b *Block[C, P]) placeOfLink(pc uint64) *link[C, P] {
+// linkSlot returns where a link to pc is to be kept. A return leads to several callers.
+func (b *Block[C, P]) linkSlot(pc uint64) *link[C, P] {
 	if l := b.linkTo(pc); l.pc == pc || pc == b.end {
 		return l
 	}

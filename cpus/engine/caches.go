@@ -44,7 +44,7 @@ func (c *Core) loadOther(pa, n, v uint64) {
 			switch i := c.idx; {
 			case c.memo.pause != 0 || !c.window:
 				c.acc[i&(accesses-1)].miss += d
-				c.odd |= oddBit(i) | oddAccess
+				c.irregular |= insnBit(i) | irregularAccess
 			case c.outcome < oneInput:
 				c.memo.inputs[0] = uint64(d)<<16 | uint64(i)<<8 | inMiss
 				c.outcome += oneInput
@@ -99,7 +99,7 @@ func (c *Core) send(pa, n uint64) {
 	if by := c.sends; by>>(i&63)&1 == 0 {
 		c.sends = by | 1<<(i&63)
 	} else {
-		c.odd |= oddAccess
+		c.irregular |= irregularAccess
 	}
 }
 

@@ -55,11 +55,11 @@ type Core struct {
 	Halted bool
 	parked bool // after Park, until Start: its time is not accounted
 
-	idx     int    // of the running instruction in its block, and of its entry in acc
-	cur     *timed `state:"-"` // the running block
-	outcome uint64 // of the running block's branch and accesses: the low bits of an edge's key
-	odd     uint64 // reasons why hitMemo cannot time the running block
-	loops   bool   // there is a loop buffer
+	idx       int    // of the running instruction in its block, and of its entry in acc
+	cur       *timed `state:"-"` // the running block
+	outcome   uint64 // of the running block's branch and accesses: the low bits of an edge's key
+	irregular uint64 // reasons why hitMemo cannot time the running block
+	loops     bool   // there is a loop buffer
 	// AddrMask has the bits of an address of the current mode: addresses wrap there.
 	AddrMask uint64
 	R        [Registers]uint64
@@ -124,7 +124,7 @@ func (c *Core) Now() clock.Ticks { return c.retire }
 // Advance implements cpus.CPU. The machine lets time pass for a call into Go, for sleep, and for a
 // CPU that was started late.
 func (c *Core) Advance(t clock.Ticks) {
-	c.leave() // times differ, and are not worth to be remembered
+	c.detachMemo() // times differ, and are not worth to be remembered
 	c.drain(t)
 	c.forgetOperands()
 	if c.parked {

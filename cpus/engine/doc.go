@@ -12,8 +12,8 @@
 //
 // Run goes from block to block. fetch finds the next one (find) or decodes it (decodeBlock), and fetchLines charges its
 // lines. runBlocks executes it by reference functions, or, once it is executed often, by host code (translate, runCode).
-// Then settle gives its instructions their places in time: hitMemo where the memo has the block in the present state,
-// lookUp where its accesses have taken time, and else the timing model (placeAny). Links lead on to the next block.
+// Then settle gives its instructions their times: hitMemo where the memo has the block in the present state,
+// lookUp where its accesses have taken time, and else the timing model (scheduleOps). Links lead on to the next block.
 //
 // Left out: fusion of instructions, hardware prefetch, memory bandwidth, speculative execution past a mispredicted
 // branch. Memory is sequentially consistent with an instruction as the unit. Instruction caches are coherent, unless the

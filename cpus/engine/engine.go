@@ -107,7 +107,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.backTLBs(cfg, s.Pages)
 	c.initTiming(s.ISA, cfg, s.InOrder)
 	c.predictor.init(cfg.Predictor, s.Align)
-	c.stack, c.unread = s.Stack, 1<<s.Sink|1<<stackAddress
+	c.stack, c.sink = s.Stack, s.Sink
 	if bus.Predictor != 0 {
 		c.recall(bus.Predictor.Sequence(n))
 	}
@@ -119,7 +119,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	}
 	c.memo.init(all)
 	e.hot = host.Code.Blocks
-	c.lose()
+	c.invalidateNode()
 	c.idx = between
 	dir := bus.Directory
 	if dir == nil && cfg.L1I.Incoherent {

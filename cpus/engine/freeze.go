@@ -10,9 +10,9 @@ import (
 // movedBit is where a state's first word says that the stack engine holds a displacement, above the ports.
 const movedBit = 8 + maxPorts
 
-// freeze appends the model's state to w as it is seen from the place of dispatch. A time that nothing
+// freeze appends the model's state to w as it is seen from the time of dispatch. A time that nothing
 // can wait for any more is left out or raised to the latest such time, so that states which differ in
-// nothing else are equal. In the reasons below d is the place of dispatch. The next instruction is not
+// nothing else are equal. In the reasons below d is the time of dispatch. The next instruction is not
 // dispatched before soon, which is d and the least issue of any.
 //
 // Stores count from the last one that was placed. Those that a load may have to wait for are among the
@@ -44,10 +44,10 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	if c.grouped {
 		w = c.freezeGroup(w, d)
 	}
-	// Execution begins when the instruction was dispatched or later.
+	// Execution begins when the instruction was dispatched or later. What moves the stack pointer sets stackAddress itself.
 	live := uint64(0)
 	for i, t := range &c.ready {
-		if t > soon && c.unread>>i&1 == 0 {
+		if t > soon && i != int(c.sink) && i != stackAddress {
 			live |= 1 << i
 			w = append(w, uint64(t-d))
 		}
@@ -82,7 +82,8 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 // freezeRing appends what the ring holds. The instruction that takes the place of entry i, counted from
 // the oldest, is the i+1st from now and cannot be dispatched before as many times the least issue.
 // Entries are in the order of time, and retire is the last: only the first few can be later. With groups an
-// entry is a group. The next one may be dispatched at once, and another each cycle.
+// entry is a group. The next one may be dispatched at once, and another each cycle. An entry that is no later than the one
+// before it lets the instruction be dispatched anyway is left out.
 func (c *Core) freezeRing(w []uint64) []uint64 {
 	least, at, bound := c.leastIssue, c.at, c.dispatch
 	if c.grouped {

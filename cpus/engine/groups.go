@@ -8,12 +8,12 @@ import (
 )
 
 // groupState is the dispatch group that the last instruction went into. The next one is in it when it finds a
-// place there, and when dispatch has not moved since.
+// slot there, and when dispatch has not moved since.
 type groupState struct {
 	at     ticks // when the group was dispatched
 	floor  ticks // when it can retire: a cycle behind the one before
 	place  int   // of its retirement in ring
-	filled uint8 // places that are taken
+	filled uint8 // slots that are taken
 }
 
 // initGroups prepares dispatch by groups, when the description asks for it.
@@ -27,18 +27,18 @@ func (t *Core) initGroups(cfg *cpus.Config) {
 	}
 }
 
-// placeInGroup gives an instruction its place in a dispatch group and returns when it is dispatched, and the
+// scheduleInGroup adds an instruction to a dispatch group and returns when it is dispatched, and the
 // place of the next group in ring. A new group comes a cycle behind the last at the earliest, and when
 // there is an entry for it among those in flight. One that takes several groups executes from the
 // first on.
-func (c *Core) placeInGroup(op *Op, k *price, d ticks, at int, retire ticks) (ticks, int) {
+func (c *Core) scheduleInGroup(op *Op, k *price, d ticks, at int, retire ticks) (ticks, int) {
 	g := &c.group
 	branch := op.Flags&Branches != 0 && c.room < c.width
 	limit := c.room
 	if branch {
 		limit = c.width
 	}
-	if d != g.at || k.alone || g.filled+k.places > limit {
+	if d != g.at || k.alone || g.filled+k.groupSlots > limit {
 		d = max(d, g.at+clock.PerCycle, c.ring[at&(cpus.MaxWindow-1)])
 		*g = groupState{at: d + k.groups - clock.PerCycle, floor: retire + k.groups, place: at}
 		if at++; at >= c.rob {
@@ -48,7 +48,7 @@ func (c *Core) placeInGroup(op *Op, k *price, d ticks, at int, retire ticks) (ti
 	if branch {
 		g.filled = max(g.filled, c.room)
 	}
-	g.filled += k.places
+	g.filled += k.groupSlots
 	if k.alone {
 		g.filled = c.width
 	}
@@ -71,7 +71,7 @@ func (c *Core) readyAlso(registers uint64, done ticks) {
 	}
 }
 
-// freezeGroup appends the group as it is seen from the place of dispatch. One that takes nothing more matters
+// freezeGroup appends the group as it is seen from the time of dispatch. One that takes nothing more matters
 // by its time alone, and by that only as long as the next group may be too close. Nothing is done before it
 // was dispatched, so an earlier floor is no floor.
 func (c *Core) freezeGroup(w []uint64, d ticks) []uint64 {

@@ -16,21 +16,21 @@ const (
 // inputs bounds the inputs of a block.
 const inputs = 512
 
-// Reasons why hitMemo cannot time the running block, in Core.odd. The bits below are for instructions by number:
+// Reasons why hitMemo cannot time the running block, in Core.irregular. The bits below are for instructions by number:
 // delays of accesses or stores that a load found are in acc. Mostly they are of the running block. What an
 // instruction meets that takes no notice of it waits there for one of a later block that does, and so
 // blocks mind the bits of their own loads.
 const (
-	oddMost   = 56             // instructions with bits; others have reasons
-	oddAccess = 1 << oddMost   // something is in acc
-	oddPart   = oddAccess << 1 // a part of the block was settled
-	oddLate   = oddAccess << 2 // dispatch was held up
-	oddStray  = oddAccess << 3 // a store that nobody expected was delayed
-	oddAll    = 1<<64 - 1<<oddMost
+	insnBits          = 56                   // instructions with bits; others have reasons
+	irregularAccess   = 1 << insnBits        // something is in acc
+	irregularPart     = irregularAccess << 1 // a part of the block was settled
+	irregularDispatch = irregularAccess << 2 // dispatch was held up
+	irregularStore    = irregularAccess << 3 // a store that nobody expected was delayed
+	irregularAll      = 1<<64 - 1<<insnBits
 )
 
-// oddBit is the bit of instruction i, or some reason when that has none.
-func oddBit(i int) uint64 { return 1 << (i & 63) }
+// insnBit is the bit of instruction i, or some reason when that has none.
+func insnBit(i int) uint64 { return 1 << (i & 63) }
 
 // holdUp delays dispatch of what comes next.
 func (c *Core) holdUp(d ticks) {
@@ -39,7 +39,7 @@ func (c *Core) holdUp(d ticks) {
 	}
 	c.dispatch += d
 	c.late += d
-	c.odd |= oddLate
+	c.irregular |= irregularDispatch
 }
 
 // delay notes that an access of the running instruction takes longer than one that finds its line, for a
@@ -49,9 +49,9 @@ func (c *Core) delay(kind uint64, d ticks) {
 		c.noteInput(uint64(d)<<16 | uint64(c.idx)<<8 | kind)
 		return
 	}
-	c.odd |= oddBit(c.idx) | oddAccess
-	if kind == inMissW && c.cur.stores&oddBit(c.idx) == 0 {
-		c.odd |= oddStray
+	c.irregular |= insnBit(c.idx) | irregularAccess
+	if kind == inMissW && c.cur.stores&insnBit(c.idx) == 0 {
+		c.irregular |= irregularStore
 	}
 	c.acc[c.idx&(accesses-1)].add(kind, d)
 }
@@ -95,10 +95,10 @@ func (c *Core) applyInputs() {
 			c.extra = ticks(v)
 		case inMiss, inMissW:
 			a.add(kind, ticks(v))
-			c.odd |= oddBit(i) | oddAccess
+			c.irregular |= insnBit(i) | irregularAccess
 		case inMatch:
 			a.match, a.load = uint8(v), uint8((v>>8+c.placed)&(forwards-1))
-			c.odd |= oddBit(i) | oddAccess
+			c.irregular |= insnBit(i) | irregularAccess
 		}
 	}
 	c.outcome &^= allInputs
@@ -113,24 +113,24 @@ func (a *access) add(kind uint64, d ticks) {
 	}
 }
 
-// tidy has Core.odd say what is left when the running block is settled up to n.
+// tidy has Core.irregular say what is left when the running block is settled up to n.
 func (c *Core) tidy(n int) {
 	c.sends = 0
 	if n != len(c.cur.ops) {
-		c.odd |= oddPart
+		c.irregular |= irregularPart
 		return
 	}
-	odd := uint64(0)
-	for left := c.odd &^ oddAll; left != 0; left &= left - 1 {
+	kept := uint64(0)
+	for left := c.irregular &^ irregularAll; left != 0; left &= left - 1 {
 		a := &c.acc[bits.TrailingZeros64(left)]
 		if a.miss != 0 || a.match != noStore {
-			odd |= left & -left
+			kept |= left & -left
 		}
 		if a.missW != 0 {
-			odd |= left&-left | oddStray
+			kept |= left&-left | irregularStore
 		}
 	}
-	c.odd = odd
+	c.irregular = kept
 }
 
 // gather notes the inputs of the running block's accesses up to instruction n and the delay of its dispatch, and
@@ -178,7 +178,7 @@ func (c *Core) give(kind, i int, v uint64) {
 // gatherLoad notes the miss and the store of a load. A store that was in the cache when the block began is as good as none.
 //
 // Of the store's number the lowest bits are known, which is the place that the model looks at. Numbers behind the
-// last placed store's may have been given to stores that never get a place in time, such as the stores of an exception's
+// last placed store's may have been given to stores that are never timed, such as the stores of an exception's
 // frame. When there are as many as places, one of this block may be in any place.
 func (c *Core) gatherLoad(i int) {
 	a := &c.acc[i&(accesses-1)]

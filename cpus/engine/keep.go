@@ -2,7 +2,7 @@ package engine
 
 // Keep has the timing model's state stand where it can be kept, outside of what the memo remembers. Nothing
 // of it shows in times.
-func (e *Engine[C, P]) Keep() { e.Core.leave() }
+func (e *Engine[C, P]) Keep() { e.Core.detachMemo() }
 
 // Renew drops everything that follows from state that was read: decoded code, and the copies of translations.
 // It panics for what no CPU can have: the host does not look whether places in some tables are inside of them.
@@ -14,7 +14,7 @@ func (e *Engine[C, P]) Renew() {
 	}
 	e.levels.Renew(len(e.ram))
 	e.setDirect()
-	e.lose()
+	e.invalidateNode()
 	e.forgetCode()
 	e.code = nil // its routines know where caches were
 	e.ForgetTranslations()

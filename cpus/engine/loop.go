@@ -18,8 +18,8 @@ type loopBuffer struct {
 // loop does is as far as this model goes; manuals say no more than that a loop should have many.
 const streaming = 1 << 2
 
-// leave says that execution goes on outside.
-func (l *loopBuffer) leave() { l.passes = 0 }
+// reset ends the present loop: execution goes on outside.
+func (l *loopBuffer) reset() { l.passes = 0 }
 
 // streams reports whether the buffer has what the last branch led to.
 func (l *loopBuffer) streams() bool { return l.passes == streaming }
@@ -32,7 +32,7 @@ func (c *Core) looped(by uint64) {
 	from := (to - by) & c.AddrMask
 	if to >= from { // forward
 		if to < l.to || to >= l.from {
-			l.leave()
+			l.reset()
 		}
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // memo remembers what the window model did with blocks, as FastSim did with the pipelines of an
 // out-of-order core (Schnarr and Larus, Fast Out-of-Order Processor Simulation Using Memoization, 1998).
 //
-// What the model does with a block is a function of its state as seen from the place of dispatch, of
+// What the model does with a block is a function of its state as seen from the time of dispatch, of
 // the block, and of what the block's accesses to memory found. So states are the nodes of a graph, and
 // an edge leads from a state by way of a block to the next state. It holds how far dispatch and
 // retirement move. Only a block for which there is no edge goes through the model.
@@ -51,7 +51,7 @@ type memo struct {
 type edge struct {
 	key      uint64 // noKey in a node that has no edge
 	input    uint64 // the only input, or where all begin in words when there are several
-	dispatch int32  // places of dispatch and retirement behind it, from that of dispatch before it
+	dispatch int32  // times of dispatch and retirement behind it, from that of dispatch before it
 	retire   int32
 	to       uint32 // node, and above it (edgeLive) how many stores of that are live
 	from     uint32 // node, which is zero where there is no edge
@@ -96,7 +96,7 @@ type node struct {
 // golden is 2^64 divided by the golden ratio, whose multiples spread well.
 const golden = 0x9e3779b97f4a7c15
 
-// held copies what the model's arrays hold: the state of a node, from a place of dispatch and a last store on.
+// held copies what the model's arrays hold: the state of a node, from a time of dispatch and a last store on.
 type held struct {
 	node   uint32
 	at     ticks
@@ -148,11 +148,11 @@ func (m *memo) forget() {
 	m.here = 0
 }
 
-// hitMemo gives a whole block that was just executed its places in time if the memo has them, which it mostly
+// hitMemo gives a whole block that was just executed its times if the memo has them, which it mostly
 // has, and reports whether it does. What is irregular is left to settle.
 func (c *Core) hitMemo(b *timed) bool {
 	m := &c.memo
-	if m.here == 0 || c.odd&b.minds != 0 || c.sends != b.stores {
+	if m.here == 0 || c.irregular&b.irregularMask != 0 || c.sends != b.stores {
 		return false
 	}
 	key := b.key | c.outcome | c.loop.passes&streaming
@@ -245,22 +245,22 @@ func (c *Core) settleRunning() {
 	c.settled = 0
 }
 
-// settle gives the executed instructions of the running block, up to n, their places in time. Blocks
+// settle gives the executed instructions of the running block, up to n, their times. Blocks
 // are executed first and timed after, because the two loops are faster apart.
 func (c *Core) settle(n int) {
 	if c.untimed.on {
 		c.settleUntimed(n)
 		return
 	}
-	left := c.odd &^ (c.cur.minds &^ oddStray) // the delays of its loads are used up
+	left := c.irregular &^ (c.cur.irregularMask &^ irregularStore) // the delays of its loads are used up
 	if c.window {
 		if c.outcome >= oneInput {
 			c.applyInputs()
-			left = oddStray
+			left = irregularStore
 		}
 		if m := &c.memo; m.pause != 0 && m.here == 0 { // what settleWindow comes to, in line
 			m.pause--
-			c.placeWindow(n)
+			c.scheduleBlock(n)
 		} else {
 			c.settleWindow(n)
 		}
@@ -272,7 +272,7 @@ func (c *Core) settle(n int) {
 		c.tidy(n)
 		return
 	}
-	c.odd, c.sends = 0, 0
+	c.irregular, c.sends = 0, 0
 }
 
 // settleWindow follows the edge that the block has in the present state, if there is one. If not, the model
@@ -283,8 +283,8 @@ func (c *Core) settleWindow(n int) {
 		return
 	}
 	if !c.worth(n) {
-		c.leave()
-		c.placeWindow(n)
+		c.detachMemo()
+		c.scheduleBlock(n)
 		return
 	}
 	if m.full() || m.heads == nil {
@@ -318,7 +318,7 @@ func (c *Core) drainByMemo(t ticks) bool {
 		return true
 	}
 	from := m.here
-	c.leave()
+	c.detachMemo()
 	c.drain(t)
 	if d = c.dispatch - d; ticks(int32(d)) == d {
 		c.findNode()
@@ -366,7 +366,7 @@ func (m *memo) keyOf(b *timed) uint64 {
 	if b.number == 0 {
 		m.blocks++
 		b.number = m.blocks << keyBlock
-		if len(b.ops) <= oddMost {
+		if len(b.ops) <= insnBits {
 			b.key = b.number | uint64(len(b.ops))<<keyEnd
 		}
 	}
@@ -382,8 +382,8 @@ func (c *Core) learn(n int) {
 	if c.outcome&mispredicted != 0 {
 		stalls.Mispredict += c.ev[evMispredict]
 	}
-	c.lose()
-	c.placeWindow(n)
+	c.invalidateNode()
+	c.scheduleBlock(n)
 	e := edge{key: m.key&(1<<keyBlock-1) | c.cur.number, dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
 	given := m.key & allInputs / oneInput
 	if given > memoInputs || stalls != c.step.Stalls ||
@@ -485,11 +485,11 @@ func (c *Core) restoreState() {
 	}
 }
 
-// leave prepares a change of the model's state from outside.
-func (c *Core) leave() {
+// detachMemo prepares a change of the model's state from outside.
+func (c *Core) detachMemo() {
 	c.restoreState()
-	c.lose()
+	c.invalidateNode()
 }
 
-// lose says that nobody knows the node of the model's state.
-func (c *Core) lose() { c.memo.here, c.live = 0, forwards }
+// invalidateNode has the memo forget the node of the model's state.
+func (c *Core) invalidateNode() { c.memo.here, c.live = 0, forwards }

@@ -72,7 +72,7 @@ const (
 type access struct {
 	miss  ticks  // delay of its loads beyond the L1 latency
 	missW ticks  // delay of its stores on their way to the cache
-	store uint64 // number of its own store; one that has its place in time when it stored nothing
+	store uint64 // number of its own store; one that has its time when it stored nothing
 	match uint8  // what its load found among the stores before it
 	load  uint8  // number of the store that it found, modulo forwards
 }

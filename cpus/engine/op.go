@@ -45,12 +45,12 @@ func (in *Insn[C, P]) Next() uint64 { return in.next }
 // timed is the part of a block that the cost models look at. What a passage by the memo looks at stands together, and
 // in a Block beside what leads to it: a kernel's working set of blocks is larger than the caches of the host.
 type timed struct {
-	key    uint64 // of the whole block's edges without inputs and branch; zero when hitMemo is not to look for them
-	minds  uint64 // bits of Core.odd
-	stores uint64 // instructions that store, by bits
-	ops    []Op
+	key           uint64 // of the whole block's edges without inputs and branch; zero when hitMemo is not to look for them
+	irregularMask uint64 // bits of Core.irregular
+	stores        uint64 // instructions that store, by bits
+	ops           []Op
 
-	slow    bool    // sends are not enough: there are instructions in order, or too many for Core.odd
+	slow    bool    // sends are not enough: there are instructions in order, or too many for Core.irregular
 	runs    uint8   // up to memo.runs
 	entered bool    // a branch to it lands inside a fetch window
 	number  uint64  // by which the memo knows it, or zero

@@ -77,7 +77,7 @@ func (p *predictor) Called(to uint64) {
 	if p.asleep {
 		return
 	}
-	p.loop.leave()
+	p.loop.reset()
 	top, size := p.top+1, len(p.returns)
 	if top == size {
 		top = 0
@@ -91,7 +91,7 @@ func (p *predictor) Called(to uint64) {
 
 // pop returns the predicted return address; zero when the stack is empty.
 func (p *predictor) pop() uint64 {
-	p.loop.leave()
+	p.loop.reset()
 	if p.depth == 0 {
 		return 0
 	}
@@ -133,7 +133,7 @@ func (c *Core) Conditional(taken bool, by uint64) {
 	default:
 		c.TrainUntaken()
 		if c.loop.streams() && c.R[PC] == c.loop.from {
-			c.loop.leave()
+			c.loop.reset()
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (c *Core) Indirect(to uint64) {
 		c.R[PC] = to
 		return
 	}
-	c.loop.leave()
+	c.loop.reset()
 	c.Counts.Branches++
 	c.outcome |= taken
 	if c.target(c.R[PC], to) {

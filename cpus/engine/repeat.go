@@ -18,7 +18,7 @@ func (c *Core) repeated(n uint64, class uint8) {
 	c.applyInputs()
 	c.extra += ticks(n)*c.cost[class].issue + a.miss + a.missW
 	a.miss, a.missW = 0, 0
-	c.odd |= oddAccess
+	c.irregular |= irregularAccess
 }
 
 // StoreElements is Store and Repeat of up to n elements at ascending addresses. It returns how many there were: none

@@ -160,7 +160,7 @@ func (e *Engine[C, P]) runSingle(b *Block[C, P], at int) {
 	e.settled = at
 	n, more := e.runSingly(b, at, len(b.insns))
 	if e.within = more; more {
-		e.leave(b, n)
+		e.suspend(b, n)
 	}
 }
 
@@ -194,7 +194,7 @@ func (e *Engine[C, P]) otherLink(b *Block[C, P], pc uint64) *link[C, P] {
 	if l = e.shortcut(pc); l.pc != pc || l.gen != e.gen || !b.plain || l.to.phase != b.phase {
 		return nil
 	}
-	if own := b.placeOfLink(pc); own.gen != e.gen {
+	if own := b.linkSlot(pc); own.gen != e.gen {
 		*own = *l
 	}
 	return l

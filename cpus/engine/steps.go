@@ -29,7 +29,7 @@ func (e *Engine[C, P]) Steps(n int, limit clock.Ticks) (int, cpus.Exit) {
 			done++
 		case b.watched > e.R[PC] && done > 0:
 			if at != 0 {
-				e.leave(b, at)
+				e.suspend(b, at)
 			}
 			return done, cpus.Exit{Reason: cpus.Broken}
 		default:
@@ -71,8 +71,8 @@ func (e *Engine[C, P]) resumed() (b *Block[C, P], at int) {
 	return b, r.at
 }
 
-// leave notes that a block is left before its instruction at, if it has that many.
-func (e *Engine[C, P]) leave(b *Block[C, P], at int) {
+// suspend notes that a block is left before its instruction at, if it has that many.
+func (e *Engine[C, P]) suspend(b *Block[C, P], at int) {
 	if at < len(b.insns) {
 		e.resume = resumePoint[C, P]{b, e.gen, at, b.pc}
 	}
@@ -89,7 +89,7 @@ func (e *Engine[C, P]) stepBlocks(b *Block[C, P], at, n int, limit clock.Ticks) 
 		e.settled = at
 		to, more := e.runSingly(b, at, min(at+n, len(b.insns)))
 		if more {
-			e.leave(b, to)
+			e.suspend(b, to)
 		}
 		return to - at
 	}
@@ -106,7 +106,7 @@ func (e *Engine[C, P]) stepBlocks(b *Block[C, P], at, n int, limit clock.Ticks) 
 		left -= to - at
 		if at != 0 || to != len(b.insns) || !e.settleWhole(&b.timed) {
 			e.settle(to)
-			e.leave(b, to)
+			e.suspend(b, to)
 		}
 		b, at = e.following(b, limit), 0
 	}

@@ -126,7 +126,7 @@ func (e *Engine[C, P]) fetch() *Block[C, P] {
 	} else if b = e.find(pc); b == nil {
 		return nil
 	} else if b.tail == nil {
-		l = from.placeOfLink(pc)
+		l = from.linkSlot(pc)
 		*l = link[C, P]{pc, e.gen, b}
 		if b.watched > pc || b.stops || b.breaks {
 			l.gen |= detour

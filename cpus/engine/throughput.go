@@ -45,7 +45,7 @@ func (c *Core) stored(at ticks, a *access) ticks {
 	return max(at, c.drained-c.slack)
 }
 
-// settleWhole gives a whole block that was just executed its places in time if that is soon done, and reports
+// settleWhole gives a whole block that was just executed its times if that is soon done, and reports
 // whether it is.
 func (c *Core) settleWhole(b *timed) bool {
 	switch {
@@ -60,11 +60,11 @@ func (c *Core) settleWhole(b *timed) bool {
 // settleBlock is settleThroughput of a whole block: only what is not known beforehand is looked at. It reports
 // false when a part of the block has been settled.
 func (c *Core) settleBlock(b *timed) bool {
-	if c.odd&oddPart != 0 {
+	if c.irregular&irregularPart != 0 {
 		return false
 	}
 	at := max(c.dispatch, c.retire)
-	if c.odd&b.minds == 0 && !b.slow {
+	if c.irregular&b.irregularMask == 0 && !b.slow {
 		for _, t := range b.sends { // loads and stores all hit
 			at += t
 			c.drained = max(c.drained+c.storeBusy, at)
@@ -90,10 +90,10 @@ func (c *Core) settleBlock(b *timed) bool {
 			}
 		}
 		at += b.rest
-		if c.odd&oddStray != 0 {
+		if c.irregular&irregularStore != 0 {
 			c.tidy(len(b.ops))
 		} else {
-			c.odd &^= b.minds // the delays of loads are used up
+			c.irregular &^= b.irregularMask // the delays of loads are used up
 		}
 	}
 	c.count += uint64(len(b.ops))
@@ -121,7 +121,7 @@ func (c *Core) recordInOrder(b *timed, r *costRecord, at ticks) ticks {
 // record prepares a block for settleBlock: the time of a run of instructions that nothing but their
 // issue bounds is summed up once.
 func (c *Core) record(b *timed) {
-	b.minds = oddAll
+	b.irregularMask = irregularAll
 	since := ticks(0)
 	for i := range b.ops {
 		op := &b.ops[i]
@@ -138,16 +138,16 @@ func (c *Core) record(b *timed) {
 			since += r.time
 			b.records = append(b.records, r)
 			if r.flags&Loads != 0 || r.inOrder {
-				b.minds |= oddBit(i)
+				b.irregularMask |= insnBit(i)
 			}
 			b.slow = b.slow || r.inOrder
 		}
 		if op.Flags&Stores != 0 {
-			b.stores |= oddBit(i)
+			b.stores |= insnBit(i)
 			b.sends = append(b.sends, since)
 			since = 0
 		}
 	}
 	b.last = since + b.rest
-	b.slow = b.slow || len(b.ops) > oddMost
+	b.slow = b.slow || len(b.ops) > insnBits
 }

@@ -20,12 +20,12 @@ type price struct {
 	occupancy, busy       ticks // of its port and its unit
 	port, unit            uint8
 	second                ticks // latency of the second result, or zero
-	places                uint8 // in a dispatch group
+	groupSlots            uint8 // in a dispatch group
 	groups                ticks // time that its dispatch groups take
 	alone                 bool  // it shares its group with nothing
 	serialize             bool
 	first                 bool // begins a decode group
-	inOrder               bool // settleInOrder places it
+	inOrder               bool // settleInOrder schedules it
 }
 
 // Ports that every core has. noPort is never waited for.
@@ -81,14 +81,14 @@ func Events() []string { return eventNames[:] }
 
 // timing is the state of the cost models: when instructions issue, complete and retire.
 //
-// In the window model an instruction issues when a slot is free and the one Window places before
+// In the window model an instruction issues when a slot is free and the one Window instructions before
 // it has retired; it starts when its operands are ready and its port has bandwidth, and retires in
 // order. In the throughput model it issues when its predecessor has retired and waits for its own
 // memory only. Both meet the same caches, TLBs and predictors.
 type timing struct {
 	retire   ticks // the last instruction retired
 	dispatch ticks // the next instruction may issue
-	settled  int   // instructions of the running block that have their place in time
+	settled  int   // instructions of the running block that have their time
 	window   bool
 	late     ticks // how far dispatch was held up since the last block
 	entering bool  // the next block is entered by a branch
@@ -109,9 +109,9 @@ type windowState struct {
 	moved   bool // the stack engine holds a displacement that the stack pointer lacks
 
 	stackEngine, zeroIdioms bool
-	stack                   uint8  // number of the stack pointer
-	unread                  uint64 // registers that no instruction waits for behind the one that sets them
-	farthest                ticks  // the longest way of a store's data to a load
+	stack                   uint8 // number of the stack pointer
+	sink                    uint8 // number of a register that nothing waits for
+	farthest                ticks // the longest way of a store's data to a load
 
 	slot       ticks  // one issue slot
 	loadBusy   ticks  // time that a load keeps its port
@@ -119,7 +119,7 @@ type windowState struct {
 	rob        int    // instructions in flight, or groups
 	grouped    bool   // dispatch goes by groups
 	scoreboard bool   // instructions start in order
-	width      uint8  // places of a group, and
+	width      uint8  // slots of a group, and
 	room       uint8  // those that are not for branches alone
 	group      groupState
 	leastIssue ticks // of any class, and no more than a slot
@@ -212,7 +212,7 @@ func (t *Core) price(ports []string, cfg *cpus.Config, k cpus.Cost) price {
 	}
 	p.inOrder = k.Serialize || k.InOrder
 	p.second, p.alone = k.Latency2, k.Alone
-	p.places = uint8(min((p.slots+t.slot-1)/t.slot, ticks(t.width)))
+	p.groupSlots = uint8(min((p.slots+t.slot-1)/t.slot, ticks(t.width)))
 	p.groups = max((p.slots+clock.PerCycle-1)/clock.PerCycle*clock.PerCycle, clock.PerCycle)
 	p.first = cfg.FrontEnd.ComplexFirst && k.Slots > t.slot
 	return p
@@ -225,7 +225,7 @@ func (c *Core) Settle() {
 	}
 }
 
-// settleInOrder places the instructions that neither model lets overlap.
+// settleInOrder schedules the instructions that neither model lets overlap.
 func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 	d := max(c.dispatch, c.retire)
 	if k.serialize {
@@ -292,7 +292,7 @@ func (c *Core) Drain(t ticks) {
 		return
 	}
 	if c.memo.here == 0 || !c.drainByMemo(t) {
-		c.leave()
+		c.detachMemo()
 		c.drain(t)
 	}
 	c.forgetOperands()
@@ -308,7 +308,7 @@ func (c *Core) drain(t ticks) {
 // forgetOperands drops delays and outcomes that no instruction was charged for.
 func (c *Core) forgetOperands() {
 	c.acc[between] = access{}
-	c.loop.leave()
+	c.loop.reset()
 	c.extra, c.outcome = 0, 0
 }
 

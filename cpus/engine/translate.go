@@ -56,11 +56,11 @@ type Code struct {
 	out     *translation
 	exits   []sideExit
 	fetches []lineFetch
-	places  []place
+	entries []entryPoint
 }
 
-// place is where the code of an instruction begins.
-type place struct {
+// entryPoint is where the code of an instruction begins.
+type entryPoint struct {
 	label h.Label
 	begin int
 	exits int  // of the code before it
@@ -69,10 +69,10 @@ type place struct {
 
 // translation is the host code of a block.
 type translation struct {
-	enter  uintptr   // from other blocks
-	begin  uintptr   // behind the look at its lines
-	places []uintptr // of each instruction, or zero where code cannot be entered
-	ways   [2]way    // to the block behind it, and to the target of its branch
+	enter   uintptr   // from other blocks
+	begin   uintptr   // behind the look at its lines
+	entries []uintptr // of each instruction, or zero where code cannot be entered
+	ways    [2]way    // to the block behind it, and to the target of its branch
 }
 
 // way leads from the code of one block to that of another one. It holds while the generation of the region of its
@@ -128,7 +128,7 @@ func (e *Engine[C, P]) translatable(b *Block[C, P]) bool {
 	if c.untimed.on {
 		return true
 	}
-	return c.window && len(b.ops) <= oddMost && (c.dir == nil || c.dir.CPUs() <= fewCPUs)
+	return c.window && len(b.ops) <= insnBits && (c.dir == nil || c.dir.CPUs() <= fewCPUs)
 }
 
 // translate writes the host code of a block, if most of its instructions have some.
@@ -152,17 +152,17 @@ func (e *Engine[C, P]) translate(b *Block[C, P]) {
 	at := g.room.Keep(g.Len())
 	t := g.out
 	t.enter = g.room.Address(at + g.Place(enter))
-	t.begin = g.room.Address(at + g.Place(g.places[0].label))
-	for i := range g.places {
-		p := &g.places[i]
-		t.places = append(t.places, 0)
+	t.begin = g.room.Address(at + g.Place(g.entries[0].label))
+	for i := range g.entries {
+		p := &g.entries[i]
+		t.entries = append(t.entries, 0)
 		if !p.alone {
-			t.places[i] = g.room.Address(at + g.Place(p.label))
+			t.entries[i] = g.room.Address(at + g.Place(p.label))
 		}
 	}
 	b.code = t
 	e.translated = append(e.translated, b)
-	if e.held += int(unsafe.Sizeof(*t)) + 8*len(t.places) + g.taken(); e.store.held > e.limit {
+	if e.held += int(unsafe.Sizeof(*t)) + 8*len(t.entries) + g.taken(); e.store.held > e.limit {
 		e.Check |= checkStore
 	}
 }
@@ -259,7 +259,7 @@ func (g *Code) beginBlock(b *timed, pc, end, number uint64) {
 	}
 	g.out = &translation{}
 	g.out.ways[0].pc = end
-	g.exits, g.fetches, g.places = g.exits[:0], g.fetches[:0], g.places[:0]
+	g.exits, g.fetches, g.entries = g.exits[:0], g.fetches[:0], g.entries[:0]
 }
 
 // finishBlock writes what stands behind the instructions: the side exits.
@@ -267,7 +267,7 @@ func (g *Code) finishBlock() {
 	g.fetchOthers()
 	for _, x := range g.exits {
 		g.Bind(x.label)
-		g.leave(x.why)
+		g.exitWith(x.why)
 	}
 	g.Align(16)
 	g.Finish()
@@ -275,19 +275,19 @@ func (g *Code) finishBlock() {
 
 // beginInsn begins the code of the next instruction, behind which an address is.
 func (g *Code) beginInsn(next uint64) {
-	g.insn, g.next = len(g.places), next
+	g.insn, g.next = len(g.entries), next
 	l := g.NewLabel()
 	g.Bind(l)
-	g.places = append(g.places, place{l, g.Len(), len(g.exits), false})
+	g.entries = append(g.entries, entryPoint{l, g.Len(), len(g.exits), false})
 }
 
 // dropInsn has the present instruction executed by its reference function.
 func (g *Code) dropInsn() {
-	p := &g.places[g.insn]
+	p := &g.entries[g.insn]
 	g.Cut(p.begin)
 	g.exits = g.exits[:p.exits]
 	p.alone = true
-	g.leave(g.exitAt(exitExecute, g.insn))
+	g.exitWith(g.exitAt(exitExecute, g.insn))
 }
 
 // Insn returns the number of the present instruction in its block.
@@ -300,7 +300,7 @@ func (g *Code) Next() uint64 { return g.next }
 // that it has left. None of them is entered from a reference function.
 func (g *Code) Follows(since int) {
 	for i := since + 1; i <= g.insn; i++ {
-		g.places[i].alone = true
+		g.entries[i].alone = true
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // routines are places of code in the room that the code of blocks calls.
 type routines struct {
-	enter, leave               int
+	enter, exit                int
 	settle                     int
 	bringLoad, bringFetch      int    // a line that is in a first-level cache
 	read, write, modify        [4]int // by the logarithm of an operand's bytes
@@ -46,7 +46,7 @@ func (g *Code) writeRoutines(pins []Pin) {
 		g.Store(8, g.Register(p.Guest), p.Host)
 	}
 	g.Ret()
-	r.leave = g.keep()
+	r.exit = g.keep()
 	if !g.timed {
 		return
 	}

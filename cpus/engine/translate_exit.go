@@ -45,8 +45,8 @@ func (g *Code) exitAt(kind uint64, at int) uint64 {
 func (g *Code) exit(kind uint64, at int) h.Label {
 	why := g.exitAt(kind, at)
 	from := 0
-	if n := len(g.places); n > 0 && kind == exitExecute {
-		from = g.places[n-1].exits
+	if n := len(g.entries); n > 0 && kind == exitExecute {
+		from = g.entries[n-1].exits
 	}
 	for _, x := range g.exits[from:] {
 		if x.why == why {
@@ -62,10 +62,10 @@ func (g *Code) exit(kind uint64, at int) h.Label {
 // host registers that keep no guest register, and the host's flags.
 func (g *Code) Slow() h.Label { return g.exit(exitExecute, g.insn) }
 
-// leave writes the way out of code.
-func (g *Code) leave(why uint64) {
+// exitWith writes the way out of code.
+func (g *Code) exitWith(why uint64) {
 	g.Const(h.Main, why)
-	g.JmpTo(g.routines.leave)
+	g.JmpTo(g.routines.exit)
 }
 
 // runCode executes blocks by their code from one on that has some and whose lines are fetched. It returns the next block
@@ -132,13 +132,13 @@ func (e *Engine[C, P]) executeSlow(b *Block[C, P], i int) uintptr {
 		if i++; e.Stop != 0 || i == len(b.insns) {
 			return 0
 		}
-		if at := code.places[i]; at != 0 && e.settled == 0 && b.code != nil {
+		if at := code.entries[i]; at != 0 && e.settled == 0 && b.code != nil {
 			return at
 		}
 	}
 }
 
-// settleExecuted gives an executed block its places in time.
+// settleExecuted gives an executed block its times.
 func (e *Engine[C, P]) settleExecuted(b *Block[C, P]) {
 	if e.untimed.on {
 		e.settleUntimed(len(b.insns))
@@ -152,7 +152,7 @@ func (e *Engine[C, P]) settleExecuted(b *Block[C, P]) {
 func (e *Engine[C, P]) onward(b *Block[C, P]) *Block[C, P] {
 	e.block, e.idx = b, between
 	if e.untimed.on {
-		e.dispatch, e.outcome, e.odd, e.sends = e.retire, 0, 0, 0
+		e.dispatch, e.outcome, e.irregular, e.sends = e.retire, 0, 0, 0
 	}
 	pc := e.R[PC]
 	l := &b.links[0]

@@ -17,7 +17,7 @@ const (
 	regHash    = h.Local5
 )
 
-// settleCode gives the block its places in time by the memo, or leaves the code for the engine to do it.
+// settleCode gives the block its times by the memo, or leaves the code for the engine to do it.
 func (g *Code) settleCode(by int) {
 	g.Const(regKey, g.key)
 	g.Const(regCount, uint64(len(g.ops)))
@@ -35,7 +35,7 @@ func (g *Code) followMemo() {
 	g.Load(4, regNode, here)
 	g.Op(h.Test, 4, regNode, regNode)
 	g.Jcc(h.Equal, miss)
-	g.OpMemImm(h.Cmp, 8, g.number64(&c.odd), 0)
+	g.OpMemImm(h.Cmp, 8, g.number64(&c.irregular), 0)
 	g.Jcc(h.NotEqual, miss)
 	g.OpLoad(h.Cmp, 8, regStores, g.number64(&c.sends))
 	g.Jcc(h.NotEqual, miss)

@@ -112,7 +112,22 @@ func routinesOf(rng *rand.Rand) [][4]byte {
 	code = append(code, [4]byte{toyAdd, 1, 0, 12})
 	again := len(code)
 	code = append(code, call(29, int16(start-len(code)-1)))
+	code = append(code, unbalanced(uint8(1+rng.IntN(7)), uint8(1+rng.IntN(7)))...)
 	return append(code, count(1, int16(again-len(code)-1)), [4]byte{toyHalt})
+}
+
+// unbalanced calls from one place so many times, and returns to behind it as often as another number says: an empty return
+// stack predicts nothing, whatever it had.
+func unbalanced(calls, returns uint8) [][4]byte {
+	return [][4]byte{
+		{toyAdd, 16, 0, calls},
+		{toyAdd, 17, 0, returns},
+		call(18, 1),
+		jump(2),
+		count(16, -3),
+		{toyReturn, 18},
+		count(17, -2),
+	}
 }
 
 // randomBody is straight code with accesses that meet each other, and with some that are not aligned.
@@ -188,7 +203,7 @@ func byBoth(t *testing.T, cfg *cpus.Config, prepare func(c *toy)) *toy {
 	t.Helper()
 	needHostCode(t)
 	plain, quick := newToy(t, cfg, 1<<20, 0x10000), newToy(t, cfg, 1<<20, 0x10000)
-	quick.hot, plain.emitter = 2, nil
+	quick.hot, plain.emitter = 1, nil
 	for _, c := range []*toy{plain, quick} {
 		prepare(c)
 		c.Run(soon)
@@ -207,16 +222,17 @@ func toyWrite(c *toy, at uint64, code ...[4]byte) {
 	}
 }
 
-// TestCodeOfReplacedBytes has a loop write a routine anew between two calls: no way leads to its old code.
+// TestCodeOfReplacedBytes has a loop write a routine anew between some calls: no way leads to its old code.
 func TestCodeOfReplacedBytes(t *testing.T) {
 	c := byBoth(t, toyConfig(cpus.Window, 64), func(c *toy) {
-		toyWrite(c, 0x10000, call(29, 1023), [4]byte{toyStore, 2, 20, 0}, call(29, 1021), [4]byte{toyStore, 3, 20, 0}, count(1, -5), [4]byte{toyHalt})
+		toyWrite(c, 0x10000, [4]byte{toyAdd, 7, 0, 3}, call(29, 1022), count(7, -2), [4]byte{toyStore, 2, 20, 0},
+			[4]byte{toyAdd, 7, 0, 3}, call(29, 1018), count(7, -2), [4]byte{toyStore, 3, 20, 0}, count(1, -9), [4]byte{toyHalt})
 		toyWrite(c, 0x11000, [4]byte{toyAdd, 5, 5, 100}, [4]byte{toyReturn, 29})
 		c.R[1], c.R[20] = 40, 0x11000
 		c.R[2] = uint64(toyAdd) | 5<<8 | 5<<16 | 1<<24 | toyReturn<<32 | 29<<40
 		c.R[3] = uint64(toyAdd) | 5<<8 | 5<<16 | 10<<24 | toyReturn<<32 | 29<<40
 	})
-	if want := uint64(100 + 39*10 + 40*1); c.R[5] != want {
+	if want := uint64(3 * (100 + 39*10 + 40*1)); c.R[5] != want {
 		t.Errorf("the routine has added %d, want %d", c.R[5], want)
 	}
 }
@@ -238,8 +254,8 @@ func TestCodeOfContexts(t *testing.T) {
 	}
 }
 
-// TestCodeOfManyPages has a loop over more pages than the TLB has entries: each is translated as often as by reference
-// functions, because a translation that is replaced voids the ways to its page.
+// TestCodeOfManyPages has a loop go between two pages and then over more than the TLB has entries: each is translated as
+// often as by reference functions, because a translation that is replaced voids the ways to its page.
 func TestCodeOfManyPages(t *testing.T) {
 	cfg := toyConfig(cpus.Window, 64)
 	cfg.ITLB.Entries = 4
@@ -247,10 +263,11 @@ func TestCodeOfManyPages(t *testing.T) {
 		for page := range uint64(5) {
 			toyWrite(c, 0x10000+page<<pageShift, [4]byte{toyAdd, 5, 5, 1}, jump(1022))
 		}
-		toyWrite(c, 0x15000, count(1, -0x1401), [4]byte{toyHalt})
-		c.buffered, c.R[1] = true, 30
+		toyWrite(c, 0x11000, count(7, -0x401), jump(1022))
+		toyWrite(c, 0x15000, [4]byte{toyAdd, 7, 0, 4}, count(1, -0x1402), [4]byte{toyHalt})
+		c.buffered, c.R[1], c.R[7] = true, 30, 4
 	})
-	if c.asked < 6*29 {
-		t.Errorf("%d translations of 6 pages in 30 rounds, with 4 entries", c.asked)
+	if c.asked < 6*29 || c.R[5] != 30*(4+3) {
+		t.Errorf("%d translations of 6 pages in 30 rounds, with 4 entries; %d additions", c.asked, c.R[5])
 	}
 }

@@ -54,7 +54,7 @@ func (c *Core) switchTiming() {
 // becomeUntimed puts the cost model away. What is in flight ends first.
 func (c *Core) becomeUntimed() {
 	q := &c.untimed
-	c.leave()
+	c.detachMemo()
 	c.drain(0)
 	c.forgetInputs()
 	q.on, q.window, q.loops, q.each, q.until = true, c.window, c.loops, q.nextEach, q.nextUntil
@@ -91,7 +91,7 @@ func (c *Core) becomeTimed() {
 // forgetInputs forgets delays and outcomes that no instruction was charged for.
 func (c *Core) forgetInputs() {
 	c.acc = [accesses]access{}
-	c.odd, c.sends, c.late = 0, 0, 0
+	c.irregular, c.sends, c.late = 0, 0, 0
 	c.entering = false
 	c.forgetOperands()
 }
@@ -104,7 +104,7 @@ func (c *Core) settleUntimed(n int) {
 	c.count += uint64(n - c.settled)
 	c.retire += ticks(n-c.settled) * c.untimed.each
 	c.dispatch, c.settled = c.retire, n
-	c.outcome, c.odd, c.sends = 0, 0, 0
+	c.outcome, c.irregular, c.sends = 0, 0, 0
 }
 
 // Readable returns where RAM has the n bytes at a virtual address, for a load without a cost model; or nil when it

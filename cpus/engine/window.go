@@ -5,13 +5,13 @@ import (
 	"kprobesim/internal/clock"
 )
 
-// placeWindow is settleWindow without its memory. The places of dispatch and retirement are kept in machine
+// scheduleBlock is settleWindow without its memory. The times of dispatch and retirement are kept in machine
 // registers of the host while nothing else looks at them.
-func (c *Core) placeWindow(n int) {
+func (c *Core) scheduleBlock(n int) {
 	if c.entering {
 		c.enterWindow()
 	}
-	done := c.placeAny(c.cur.ops[:n])
+	done := c.scheduleOps(c.cur.ops[:n])
 	c.count += uint64(n - c.settled)
 	if c.outcome != 0 {
 		c.settleBranch(done)
@@ -24,9 +24,9 @@ func (c *Core) placeWindow(n int) {
 	}
 }
 
-// placeAny places the instructions of the running block from the settled ones on, and returns when the last has its
+// scheduleOps schedules the instructions of the running block from the settled ones on, and returns when the last has its
 // result.
-func (c *Core) placeAny(ops []Op) (done ticks) {
+func (c *Core) scheduleOps(ops []Op) (done ticks) {
 	d, retire, at := c.dispatch, c.retire, c.at
 	fetches := c.fetches()
 	for i := c.settled; i < len(ops); i++ {
@@ -38,7 +38,7 @@ func (c *Core) placeAny(ops []Op) (done ticks) {
 			d, retire, at, done = c.dispatch, c.retire, c.at, c.retire
 			continue
 		}
-		// Fetch, decode and dispatch: a window of bytes a cycle, the first place of a decode group for
+		// Fetch, decode and dispatch: a window of bytes a cycle, the first slot of a decode group for
 		// what takes several, a free slot and a free entry of the reorder buffer.
 		if op.Flags&fetches != 0 {
 			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
@@ -52,7 +52,7 @@ func (c *Core) placeAny(ops []Op) (done ticks) {
 		}
 		next := retire + c.slot
 		if c.grouped {
-			d, at = c.placeInGroup(op, k, d, at, retire)
+			d, at = c.scheduleInGroup(op, k, d, at, retire)
 			next = max(retire, c.group.floor)
 		} else {
 			d = max(d+k.slots, c.ring[at&(cpus.MaxWindow-1)])
@@ -60,7 +60,7 @@ func (c *Core) placeAny(ops []Op) (done ticks) {
 		if c.scoreboard {
 			d = c.inOrder(op, k, d)
 		}
-		d, retire, done = c.placeOp(op, d, next, &c.acc[i&(accesses-1)])
+		d, retire, done = c.scheduleOp(op, d, next, &c.acc[i&(accesses-1)])
 		if c.grouped {
 			c.ring[c.group.place&(cpus.MaxWindow-1)] = retire
 			continue
@@ -74,9 +74,9 @@ func (c *Core) placeAny(ops []Op) (done ticks) {
 	return done
 }
 
-// placeOp executes and retires an instruction that was dispatched, which retires at next at the earliest. It returns the
-// place of dispatch behind it, when it retires and when it is done.
-func (c *Core) placeOp(op *Op, d, next ticks, a *access) (_, retire, done ticks) {
+// scheduleOp executes and retires an instruction that was dispatched, which retires at next at the earliest. It returns the
+// time of dispatch behind it, when it retires and when it is done.
+func (c *Core) scheduleOp(op *Op, d, next ticks, a *access) (_, retire, done ticks) {
 	// Execution: a free port and what is behind it, the operands, and for a load its data.
 	k := &c.cost[op.Class]
 	start := max(d, c.port[k.port&portMask], c.port[k.unit&portMask])
@@ -96,15 +96,15 @@ func (c *Core) placeOp(op *Op, d, next ticks, a *access) (_, retire, done ticks)
 	c.ready[op.O2&regMask] = second
 	c.readyAlso(op.Also, done)
 	if op.Flags&Stores != 0 {
-		done = c.placeStore(op, d, next, done, a)
+		done = c.scheduleStore(op, d, next, done, a)
 		d = max(d, c.drained-c.slack)
 	}
 	return d, max(next, done, second), done // in order
 }
 
-// placeStore sends a store of an instruction that has its result at a time on its way to the cache, and returns when the
+// scheduleStore sends a store of an instruction that has its result at a time on its way to the cache, and returns when the
 // instruction is done.
-func (c *Core) placeStore(op *Op, d, next, done ticks, a *access) ticks {
+func (c *Core) scheduleStore(op *Op, d, next, done ticks, a *access) ticks {
 	p := max(c.port[portStore], d)
 	c.port[portStore] = p + c.storeBusy
 	done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
@@ -147,7 +147,7 @@ func (c *Core) enterWindow() {
 	}
 }
 
-// stackPointer places the change of the stack pointer by push and its like, and returns when the instruction
+// stackPointer schedules the change of the stack pointer by push and its like, and returns when the instruction
 // is dispatched. A stack engine does it while it decodes, and what names the pointer next waits for an
 // operation that adds up what was held back. Without one it is an addition like any other.
 func (c *Core) stackPointer(op *Op, d ticks) ticks {
