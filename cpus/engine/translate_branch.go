@@ -452,9 +452,9 @@ func (g *Code) loopBackward() {
 	c := g.c
 	l := &c.loop
 	first, note := g.NewLabel(), g.NewLabel()
-	g.OpLoad(h.Add, 8, h.Local3, g.number64(&c.Counts.Instructions)) // what Core.executed does
+	// What Core.executed does: code is entered with nothing settled.
+	g.OpLoad(h.Add, 8, h.Local3, g.number64(&c.Counts.Instructions))
 	g.OpLoad(h.Add, 8, h.Local3, g.number64(&c.count))
-	g.OpLoad(h.Sub, 8, h.Local3, g.Field(unsafe.Pointer(&c.settled)))
 	g.Load(8, h.Spare, g.number64(&l.passes))
 	g.Op(h.Test, 8, h.Spare, h.Spare)
 	g.Jcc(h.Equal, first)

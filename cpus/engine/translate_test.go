@@ -113,6 +113,12 @@ func routinesOf(rng *rand.Rand) [][4]byte {
 	again := len(code)
 	code = append(code, call(29, int16(start-len(code)-1)))
 	code = append(code, unbalanced(uint8(1+rng.IntN(7)), uint8(1+rng.IntN(7)))...)
+	for range 2 { // loops that a loop buffer may hold
+		code = append(code, [4]byte{toyAdd, 19, 0, 7})
+		inner := len(code)
+		code = append(code, randomBody(rng, 20)...)
+		code = append(code, count(19, int16(inner-len(code)-1)))
+	}
 	return append(code, count(1, int16(again-len(code)-1)), [4]byte{toyHalt})
 }
 
@@ -133,17 +139,18 @@ func unbalanced(calls, returns uint8) [][4]byte {
 // randomBody is straight code with accesses that meet each other, and with some that are not aligned.
 func randomBody(rng *rand.Rand, most int) (code [][4]byte) {
 	for range rng.IntN(most) {
-		a, b, at := uint8(2+rng.IntN(7)), uint8(2+rng.IntN(7)), uint8(8*rng.IntN(6)+rng.IntN(10)/9*4)
+		a, b, at := uint8(2+rng.IntN(7)), uint8(2+rng.IntN(7)), uint8(8*rng.IntN(6)+rng.IntN(4)/3*4)
 		code = append(code, [][4]byte{
 			{toyNop},
 			{toyAdd, a, b, at},
 			{toyLoad, a, 20, at},
 			{toyStore, a, 20, at},
 			{toyLoad, a, 20, at},
-			{toyAdd, 20, 20, 8},
+			{toyAdd, 20, 20, []uint8{8, 136}[rng.IntN(2)]},
+			jump(0),
 			{toyTime, 22},
 			{toyFault},
-		}[min(rng.IntN(66), 63)%8%(8-rng.IntN(9)/8)])
+		}[min(rng.IntN(75), 71)%9])
 	}
 	return code
 }
@@ -156,6 +163,7 @@ func TestCodeChangesNothing(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		cfg := anyCore(rng)
+		cfg.L1D.Size, cfg.L1D.Ways = 1<<10, 4
 		cfg.Predictor.ReturnStack = []int{1, 2, 4, 16}[rng.IntN(4)]
 		code := routinesOf(rng)
 		for _, untimed := range []bool{false, true} {
@@ -163,7 +171,7 @@ func TestCodeChangesNothing(t *testing.T) {
 			for i, way := range memos {
 				c := toyAt(t, cfg, code)
 				way.set(&c.Core)
-				c.hot = 2
+				c.hot = 1
 				if untimed {
 					c.Untimed(7, soon)
 				}
@@ -197,21 +205,25 @@ func TestCodeChangesNothing(t *testing.T) {
 	}
 }
 
-// byBoth runs a program by reference functions and by host code, and compares what they come to. Each is prepared by a
-// function.
-func byBoth(t *testing.T, cfg *cpus.Config, prepare func(c *toy)) *toy {
+// byBoth runs a program by reference functions and by host code, with a cost model and without one, where code leads to
+// code as soon as it can. It compares what they come to. Each is prepared by a function.
+func byBoth(t *testing.T, cfg *cpus.Config, prepare func(c *toy)) (quick *toy) {
 	t.Helper()
 	needHostCode(t)
-	plain, quick := newToy(t, cfg, 1<<20, 0x10000), newToy(t, cfg, 1<<20, 0x10000)
-	quick.hot, plain.emitter = 1, nil
-	for _, c := range []*toy{plain, quick} {
-		prepare(c)
-		c.Run(soon)
+	for _, each := range []clock.Ticks{0, 7} {
+		plain := newToy(t, cfg, 1<<20, 0x10000)
+		quick = newToy(t, cfg, 1<<20, 0x10000)
+		quick.hot, quick.memo.runs, plain.emitter = 1, 0, nil
+		for _, c := range []*toy{plain, quick} {
+			prepare(c)
+			c.Untimed(each, soon)
+			c.Run(soon)
+		}
+		if quick.exits == 0 || !quick.Halted || plain.asked != quick.asked {
+			t.Errorf("code was left %d times, halted is %v; %d translations, want %d", quick.exits, quick.Halted, quick.asked, plain.asked)
+		}
+		sameTime(t, "host code", plain, quick)
 	}
-	if quick.exits == 0 || !quick.Halted || plain.asked != quick.asked {
-		t.Errorf("code was left %d times, halted is %v; %d translations, want %d", quick.exits, quick.Halted, quick.asked, plain.asked)
-	}
-	sameTime(t, "host code", plain, quick)
 	return quick
 }
 
