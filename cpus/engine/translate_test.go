@@ -12,7 +12,7 @@ import (
 )
 
 // Pinned implements Emitter.
-func (c *toy) Pinned() []Pin { return []Pin{{Guest: 8, Host: h.R8}, {Guest: 20, Host: h.RBX}} }
+func (c *toy) Pinned() []Pin { return []Pin{{Guest: 8, Host: h.R8}, {Guest: 20, Host: h.R9}} }
 
 // Materialize implements Emitter: it counts the times that code was left.
 func (c *toy) Materialize() { c.exits++ }
@@ -156,7 +156,7 @@ func randomBody(rng *rand.Rand, most int) (code [][4]byte) {
 }
 
 // TestCodeChangesNothing runs random programs by host code, with every way to remember, at once and in turns:
-// registers, time, counters and the model's state are those of reference functions.
+// registers, time, counters and the model's state are as by reference functions.
 func TestCodeChangesNothing(t *testing.T) {
 	needHostCode(t)
 	exits := 0
