@@ -25,7 +25,7 @@ const (
 	toyReturn
 	toyIndirect // to a
 	toyTime     // a = the time
-	toySwitch   // to translation context c
+	toySwitch   // to translation context b
 	toyOps
 )
 
@@ -186,8 +186,8 @@ var toyExec = [toyOps]func(*toy, *toyInsn){
 		c.R[in.a] = uint64(c.Now())
 	},
 	toySwitch: func(c *toy, in *toyInsn) {
-		c.SwitchTranslations(in.c)
-		c.offset = uint64(in.c) * toyApart
+		c.SwitchTranslations(uint8(c.R[in.b]))
+		c.offset = c.R[in.b] * toyApart
 	},
 }
 

@@ -249,11 +249,11 @@ func TestCodeOfReplacedBytes(t *testing.T) {
 	}
 }
 
-// TestCodeOfContexts has a loop change the translation context between two calls of one address.
+// TestCodeOfContexts has a loop call one address from one place in two translation contexts.
 func TestCodeOfContexts(t *testing.T) {
 	c := byBoth(t, toyConfig(cpus.Window, 64), func(c *toy) {
-		toyWrite(c, 0x10000, [4]byte{toySwitch, 0, 0, 0}, call(29, 0x1000-2), [4]byte{toySwitch, 0, 0, 1}, call(29, 0x1000-4),
-			count(1, -5), [4]byte{toyHalt})
+		toyWrite(c, 0x10000, [4]byte{toyAdd, 9, 0, 0}, [4]byte{toyAdd, 10, 0, 2}, [4]byte{toySwitch, 0, 9, 0}, [4]byte{toyAdd, 7, 0, 3},
+			call(29, 0x1000-5), count(7, -2), [4]byte{toyAdd, 9, 9, 1}, count(10, -6), count(1, -9), [4]byte{toyHalt})
 		c.above = 0x14000
 		for i, add := range []uint8{1, 50} {
 			toyWrite(c, 0x14000+uint64(i)*toyApart, [4]byte{toyAdd, 5, 5, add}, jump(30))
@@ -261,8 +261,8 @@ func TestCodeOfContexts(t *testing.T) {
 		}
 		c.R[1] = 40
 	})
-	if c.R[5] != 40*51 || c.R[6] != 40*51 {
-		t.Errorf("the routine has added %d and %d, want %d", c.R[5], c.R[6], 40*51)
+	if want := uint64(3 * 40 * 51); c.R[5] != want || c.R[6] != want {
+		t.Errorf("the routine has added %d and %d, want %d", c.R[5], c.R[6], want)
 	}
 }
 
@@ -275,11 +275,12 @@ func TestCodeOfManyPages(t *testing.T) {
 		for page := range uint64(5) {
 			toyWrite(c, 0x10000+page<<pageShift, [4]byte{toyAdd, 5, 5, 1}, jump(1022))
 		}
-		toyWrite(c, 0x11000, count(7, -0x401), jump(1022))
+		toyWrite(c, 0x10004, count(7, 0x3fe), jump(0x7fd))
+		toyWrite(c, 0x11004, jump(-0x402))
 		toyWrite(c, 0x15000, [4]byte{toyAdd, 7, 0, 4}, count(1, -0x1402), [4]byte{toyHalt})
 		c.buffered, c.R[1], c.R[7] = true, 30, 4
 	})
-	if c.asked < 6*29 || c.R[5] != 30*(4+3) {
+	if c.asked < 6*29 || c.R[5] != 30*(4+3+3) {
 		t.Errorf("%d translations of 6 pages in 30 rounds, with 4 entries; %d additions", c.asked, c.R[5])
 	}
 }
