@@ -21,11 +21,11 @@ import (
 	"kprobesim/internal/require"
 )
 
-// TestScripts runs the commands of each file of testdata in an empty folder, and holds their exit codes, what they print
-// and which files they leave. testdata/README.md lists the verbs of a line.
+// TestScripts runs the commands of each file of testdata/scripts in an empty folder, and holds their exit codes, what they print
+// and which files they leave. testdata/scripts/README.md lists the verbs of a line.
 func TestScripts(t *testing.T) {
 	repo := require.Must(filepath.Abs(filepath.Join("..", "..")))(t)
-	for _, file := range require.Must(filepath.Glob(filepath.Join("testdata", "*.txt")))(t) {
+	for _, file := range require.Must(filepath.Glob(filepath.Join("testdata", "scripts", "*.txt")))(t) {
 		text := read(t, file)
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Chdir(t.TempDir())
