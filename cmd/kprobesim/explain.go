@@ -32,6 +32,7 @@ type explainOptions struct {
 	answers      string
 	rounds       int
 	workers      int
+	sharing      *sharing
 }
 
 func (a *app) explainCmd() *cobra.Command {
@@ -70,6 +71,7 @@ kernel of this program. For that of a distribution it is a trace event's, or tha
 	f.StringVar(&o.answers, "answers", "", "with --kernel and --verify: file that keeps the kernel's answers; a second run asks for the places that it has not")
 	f.IntVar(&o.rounds, "rounds", 0, "with --kernel and --verify: ask in so many rounds of this run, each of which is an even sample of all places (0: until all are asked)")
 	workers := workersFlag(c)
+	o.sharing = a.shardFlag(c, f.StringP("out", "o", "out", "with --shard: directory that keeps the kernel's answers"))
 	f.Lookup("workers").Usage = "with --kernel and --verify: machines that ask at the same time (0: one a core)"
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		o.workers = *workers
@@ -112,6 +114,10 @@ func (a *app) explain(o *explainOptions, places []string) error {
 		if asked, err = a.ask(o, c, k, sites); err != nil {
 			return fail(exitFailed, err)
 		}
+	}
+	if !o.sharing.shard.Whole() {
+		fmt.Fprintf(a.out, "explain, shard %s: %s asked for\n", o.sharing.shard, counted(asked.asked, "place"))
+		return nil
 	}
 	if o.every() {
 		fmt.Fprintln(a.err, "judging every instruction, which takes a minute or more")
@@ -208,6 +214,8 @@ func (o *explainOptions) check(places []string) error {
 		return fmt.Errorf("--all takes every instruction, so leave %s out, or name places without --all", places[0])
 	case (o.answers != "" || o.rounds != 0) && (o.image != "" || !o.verify):
 		return errors.New("--answers and --rounds go with --kernel and --verify")
+	case o.sharing != nil && o.sharing.text != "" && (o.image != "" || !o.verify):
+		return errors.New("--shard goes with --kernel and --verify: rounds of questions are what can be parted")
 	case o.rounds < 0:
 		return fmt.Errorf("--rounds %d: it is how often the kernel is booted, or 0 for as often as it takes", o.rounds)
 	case o.module != "" && (o.image != "" || !o.cost):

@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"kprobesim/distro"
 	"kprobesim/distro/probing"
+	"kprobesim/experiments/keeping"
 	"kprobesim/results/outdir"
 )
 
@@ -31,6 +33,10 @@ type inquiry struct {
 	kept    *journal // nil for none
 	replies []reply  // to the sites
 
+	// piece, if set, gives the answers of a round: kept ones, or what ask brings. A shard has its rounds alone.
+	piece func(round int, ask func() ([]probing.Answer, error)) ([]probing.Answer, error)
+	mine  func(round int) bool
+
 	mu            sync.Mutex
 	asked, differ int // places
 	err           error
@@ -43,18 +49,44 @@ func (a *app) ask(o *explainOptions, c distro.Config, k *probing.Kernel, sites [
 		judge: k.At, sites: sites, replies: make([]reply, len(sites)), rounds: (len(sites) + perRound - 1) / perRound,
 		say: func(format string, more ...any) { fmt.Fprintf(a.err, format+"\n", more...) },
 	}
+	mark, err := c.Fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	key := fmt.Appendf(nil, "%x %q ", mark, c.Command)
+	for _, at := range sites {
+		key = binary.LittleEndian.AppendUint64(key, at)
+	}
+	hash := outdir.Hash(key)
 	if o.answers != "" {
-		mark, err := c.Fingerprint()
-		if err != nil {
+		q.kept = &journal{file: o.answers, Key: hash, Rounds: q.rounds}
+	}
+	if o.sharing.kept() {
+		if err := q.share(o.sharing, hash); err != nil {
 			return nil, err
 		}
-		key := fmt.Appendf(nil, "%x %q ", mark, c.Command)
-		for _, at := range sites {
-			key = binary.LittleEndian.AppendUint64(key, at)
-		}
-		q.kept = &journal{file: o.answers, Key: outdir.Hash(key), Rounds: q.rounds}
 	}
 	return q, q.run(o.rounds, hostWorkers(o.workers))
+}
+
+// share has the answers kept for a merge, and a shard ask in its rounds alone.
+func (q *inquiry) share(s *sharing, asked string) error {
+	store, err := s.open(false, s.cmd.Flags().Args(), []outdir.Input{{Kind: "kernel and places", Name: "asked", Hash: asked}})
+	if err != nil {
+		return err
+	}
+	rounds, mine := make([]keeping.Load, q.rounds), map[int]bool{}
+	for i := range rounds {
+		rounds[i] = keeping.Load{Key: store.Key("answers %s %d of %d", asked, i, q.rounds), Cost: 1}
+	}
+	for _, i := range s.shard.Part(rounds) {
+		mine[i] = true
+	}
+	q.mine = func(round int) bool { return mine[round] }
+	q.piece = func(round int, ask func() ([]probing.Answer, error)) ([]probing.Answer, error) {
+		return keeping.Piece(store, rounds[round].Key, ask)
+	}
+	return nil
 }
 
 // askAt boots the kernel with the program that asks for a trace event at each place.
@@ -77,8 +109,14 @@ func (q *inquiry) run(most, workers int) error {
 	if err != nil {
 		return err
 	}
+	if q.piece == nil {
+		q.piece = func(_ int, ask func() ([]probing.Answer, error)) ([]probing.Answer, error) { return ask() }
+	}
 	if most > 0 && most < len(left) {
 		left = left[:most]
+	}
+	if q.mine != nil {
+		left = slices.DeleteFunc(left, func(round int) bool { return !q.mine(round) })
 	}
 	start, done, next := time.Now(), 0, make(chan int)
 	var all sync.WaitGroup
@@ -88,7 +126,8 @@ func (q *inquiry) run(most, workers int) error {
 				if q.failed() {
 					continue
 				}
-				answers, err := q.boot(q.round(round))
+				ask := func() ([]probing.Answer, error) { return q.boot(q.round(round)) }
+				answers, err := q.piece(round, ask)
 				runtime.GC() // the machine is the most of what is in memory
 				q.mu.Lock()
 				done++

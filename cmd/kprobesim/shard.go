@@ -144,7 +144,7 @@ func (a *app) mergeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Make the results of a command from what its shards have kept",
-		Long: `Make the results of a run, check, races or sensitivity from what its shards have kept below
+		Long: `Make the results of a run, check, races, sensitivity or explain from what its shards have kept below
 the given directories (their --out), in any number, order and overlap: the bytes are those of the command without
 --shard. Nothing is measured. Read in the directory in which the shards ran, because they name files as they did.
 What no shard has finished is named, and nothing is written then. Shards of another command, of other

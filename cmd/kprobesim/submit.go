@@ -51,8 +51,8 @@ func (a *app) submitCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "submit --slurm [OPTION...] [COMMAND] FILE...",
 		Short: "Run a command in shards on a cluster with Slurm, and merge what they make",
-		Long: `Run the shards of a command as an array of jobs: run (which need not be named), check, races or sensitivity,
-with its options behind its name. The program is taken by its path, which all nodes must see, and each task compares its
+		Long: `Run the shards of a command as an array of jobs: run (which need not be named), check, races, sensitivity or
+explain --verify, with its options behind its name. The program is taken by its path, which all nodes must see, and each task compares its
 hash. So is --out, where shards keep what they finish.
 
 The command follows the jobs and prints a line whenever their states change. Shards that a node, a time limit or a preemption
@@ -100,7 +100,7 @@ func (a *app) submit(o *submitOptions, args []string) error {
 
 // prepare checks the command, chooses the number of shards, and writes the script.
 func (s *submission) prepare(o *submitOptions, args []string) error {
-	if !slices.Contains([]string{"run", "check", "races", "sensitivity"}, args[0]) {
+	if !slices.Contains([]string{"run", "check", "races", "sensitivity", "explain"}, args[0]) {
 		args = append([]string{"run"}, args...)
 	}
 	sub, rest, err := s.app.root().Find(args)

@@ -120,6 +120,12 @@ func (c *Costs) Add(p *schema.Point, took time.Duration) {
 	c.add(p.Sort(), Cost{Points: 1, Work: w, Seconds: s, Squares: s * s / w})
 }
 
+// Reference notes what the work took by which hosts are compared.
+func (c *Costs) Reference(took time.Duration) {
+	s := took.Seconds()
+	c.add("reference", Cost{Points: 1, Work: 1, Seconds: s, Squares: s * s})
+}
+
 // add adds a cost to a sort, and to the sums of sorts whose names begin alike: they end in a slash.
 func (c *Costs) add(sort string, k Cost) {
 	if c.base != nil {

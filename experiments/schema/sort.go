@@ -6,8 +6,8 @@ import "fmt"
 // so that sorts with a longer beginning in common are more alike.
 func (p *Point) Sort() string {
 	crowd := fmt.Sprintf("%d-%d-%s", p.Crowd.Probes, p.Crowd.SameBucket, p.Crowd.Position)
-	return fmt.Sprintf("%s/%s/%s/%s/%s-%s/%s/%s-%s/%s", p.Kind, p.Target.Name, p.Machine.CPU.Model, crowd, p.Workload.Loop, p.Workload.Load,
-		p.Kernel.Era, p.Probe.Kind, p.Probe.Mode, p.Workload.Target)
+	return fmt.Sprintf("%s/%s/%s/%s/%s-%s/%s/%s/%s-%s", p.Kind, p.Target.Name, p.Machine.CPU.Model, crowd, p.Workload.Loop, p.Workload.Load,
+		p.Kernel.Era, p.Workload.Target, p.Probe.Kind, p.Probe.Mode)
 }
 
 // Calls is how often the loop of a point calls its target, without and with the probe.

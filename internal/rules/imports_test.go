@@ -97,6 +97,7 @@ var libraries = map[string][]string{
 	"github.com/pelletier/go-toml/v2": {"internal"},
 	"github.com/spf13/":               {"cmd"},
 	"gonum.org/v1/gonum/":             {"experiments/calibration", "results/history"},
+	"go.yaml.in/yaml/v3":              {"internal"},
 	"google.golang.org/protobuf/":     {"results/timeline"},
 	"gonum.org/v1/plot":               {"results/figures"},
 }
