@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/experiments/schema"
 	"kprobesim/results/outdir"
 )
 
@@ -61,7 +62,7 @@ func (l *logs) shards(f func(file string, o Order) error) error {
 // Merge returns what the shards of one plan have kept below directories of results, and the command that they are of. Shards of
 // another plan are refused, and shards of another program are named.
 func Merge(dirs []string, program string) (*Store, Order, error) {
-	s := &Store{program: program, merging: true}
+	s := &Store{program: program, merging: true, keys: schema.Keys{Program: program}}
 	var errs []error
 	for _, out := range dirs {
 		builds, err := filepath.Glob(filepath.Join(out, Folder, "*", "*"+extension))

@@ -71,7 +71,7 @@ func (s Shard) Part(pieces []Load) (mine []int) {
 func (s *Store) Part(shard Shard, p *schema.Plan) *schema.Plan {
 	pieces, costs := make([]Load, len(p.Points)), Shipped()
 	for i := range p.Points {
-		pieces[i] = Load{p.Points[i].Key(s.program), int64(costs.Expect(&p.Points[i]))}
+		pieces[i] = Load{s.keys.Of(&p.Points[i]), int64(costs.Expect(&p.Points[i]))}
 	}
 	part := *p
 	part.Points = nil

@@ -37,6 +37,7 @@ type Store struct {
 	dir     string
 	program string
 	fresh   bool
+	keys    schema.Keys
 	order   []byte // what its files say that they are part of
 	logs    []*logs
 
@@ -54,7 +55,7 @@ type Store struct {
 // measurements made again, and keeps them.
 func New(out, program string, fresh bool) (*Store, error) {
 	root := filepath.Join(out, Folder)
-	s := &Store{root: root, dir: filepath.Join(root, short(program)), program: program, fresh: fresh, order: []byte("{}")}
+	s := &Store{root: root, dir: filepath.Join(root, short(program)), program: program, fresh: fresh, keys: schema.Keys{Program: program}, order: []byte("{}")}
 	return s, s.read(s.dir)
 }
 
@@ -172,7 +173,7 @@ type entry struct {
 // a merge, which reports it as the run would.
 func (s *Store) Measure(inner running.Measure) running.Measure {
 	return func(p *schema.Point) (*kinds.Measurement, error) {
-		key := p.Key(s.program)
+		key := s.keys.Of(p)
 		kept, err := find(s, key, func(e *entry) bool { return e.Measurement != nil })
 		if kept == nil && err == nil && s.merging {
 			kept, err = find(s, key, func(*entry) bool { return true })
@@ -199,7 +200,7 @@ func (s *Store) Measure(inner running.Measure) running.Measure {
 // Kept counts the points of a plan that something is kept of.
 func (s *Store) Kept(p *schema.Plan) (n int) {
 	for i := range p.Points {
-		if len(s.logs[0].known) > 0 && s.logs[0].known[p.Points[i].Key(s.program)] != nil {
+		if len(s.logs[0].known) > 0 && s.logs[0].known[s.keys.Of(&p.Points[i])] != nil {
 			n++
 		}
 	}

@@ -7,14 +7,19 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
-	"kprobesim/cpus"
+	"kprobesim/machines"
 )
 
 // Key is the hash of everything that the measurement of a point follows from: the program, the costs of the machine,
 // the kernel's image, the modules, and what the experiment says of the point after all settings. Names, titles and
 // published figures are left out, as they change no measurement. The program is whatever names the one that runs.
 func (p *Point) Key(program string) [sha256.Size]byte {
+	return p.key(program, machineKey(p.Machine))
+}
+
+func (p *Point) key(program string, machine [sha256.Size]byte) [sha256.Size]byte {
 	probe := p.Probe
 	probe.Name, probe.Title, probe.Published, probe.Role = "", "", nil, ""
 	type module struct{ Hash, Parameters, Load string }
@@ -27,7 +32,7 @@ func (p *Point) Key(program string) [sha256.Size]byte {
 	h := sha256.New()
 	writeValue(h, reflect.ValueOf(struct {
 		Program, Kind, Target string
-		CPU                   cpus.Config
+		CPU                   [sha256.Size]byte
 		TimerHz               int64
 		Kernel                Kernel
 		Linux                 linuxKey
@@ -41,9 +46,33 @@ func (p *Point) Key(program string) [sha256.Size]byte {
 		Further               bool
 		Budget                int64
 	}{
-		program, p.Kind, p.Target.Name, p.Machine.CPU, p.Machine.TimerHz, kernel, p.Linux.key(), p.Workload, p.Crowd, modules, p.Writes, probe,
+		program, p.Kind, p.Target.Name, machine, p.Machine.TimerHz, kernel, p.Linux.key(), p.Workload, p.Crowd, modules, p.Writes, probe,
 		p.Seed, p.Replicate, p.Further, p.Budget,
 	}))
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// Keys makes the keys of many points. It hashes each machine once, which takes longer than all else of a point.
+type Keys struct {
+	Program string
+
+	machines sync.Map // hashes by *machines.Machine, which does not change
+}
+
+// Of returns the key of a point.
+func (k *Keys) Of(p *Point) [sha256.Size]byte {
+	machine, ok := k.machines.Load(p.Machine)
+	if !ok {
+		machine = machineKey(p.Machine)
+		k.machines.Store(p.Machine, machine)
+	}
+	return p.key(k.Program, machine.([sha256.Size]byte))
+}
+
+// machineKey is the hash of all costs of a machine.
+func machineKey(m *machines.Machine) [sha256.Size]byte {
+	h := sha256.New()
+	writeValue(h, reflect.ValueOf(m.CPU))
 	return [sha256.Size]byte(h.Sum(nil))
 }
 

@@ -1,0 +1,101 @@
+package keeping
+
+import (
+	"crypto/sha256"
+	"slices"
+	"testing"
+
+	"kprobesim/internal/require"
+)
+
+// Every piece is in one shard, whatever their number and order, and costs of shards differ by a piece at most.
+func TestPart(t *testing.T) {
+	var pieces []Load
+	total := int64(0)
+	for i := range 997 {
+		cost := int64(i%17) * 1e9
+		pieces, total = append(pieces, Load{sha256.Sum256([]byte{byte(i), byte(i >> 8)}), cost}), total+max(1, cost)
+	}
+	turned := slices.Clone(pieces)
+	slices.Reverse(turned)
+	for _, n := range []int{1, 2, 3, 40, 996, 5000} {
+		seen := map[int]int{}
+		for i := 1; i <= n; i++ {
+			mine, cost := Shard{i, n}.Part(pieces), int64(0)
+			for _, p := range mine {
+				seen[p]++
+				cost += max(1, pieces[p].Cost)
+			}
+			if most := total/int64(n) + 16e9; cost > most || n <= 40 && cost < total/int64(n)-16e9 {
+				t.Errorf("shard %d of %d costs %d of %d", i, n, cost, total)
+			}
+			other := Shard{i, n}.Part(turned)
+			for j := range other {
+				other[j] = len(pieces) - 1 - other[j]
+			}
+			slices.Sort(other)
+			if !slices.Equal(mine, other) {
+				t.Errorf("shard %d of %d follows from the order", i, n)
+			}
+		}
+		if len(seen) != len(pieces) {
+			t.Errorf("%d of %d pieces in %d shards", len(seen), len(pieces), n)
+		}
+		for p, times := range seen {
+			if times != 1 {
+				t.Errorf("piece %d is in %d of %d shards", p, times, n)
+			}
+		}
+	}
+	if len(Shard{}.Part(pieces)) != len(pieces) {
+		t.Error("the whole is not all")
+	}
+}
+
+func TestParseShard(t *testing.T) {
+	for _, text := range []string{"1/1", "3/40", "40/40"} {
+		if got := require.Must(ParseShard(text))(t).String(); got != text {
+			t.Errorf("%s is %s", text, got)
+		}
+	}
+	for _, text := range []string{"", "0/3", "4/3", "1", "1/", "-1/3", "1/2/3", "a/b", "99999999/99999999", "123456789/999999999"} {
+		if s, err := ParseShard(text); err == nil {
+			t.Errorf("%q is %v", text, s)
+		}
+	}
+}
+
+// Sorts that were not measured are predicted by sorts whose names begin alike, and scaled by the host.
+func TestCosts(t *testing.T) {
+	const head = costColumns + "\n"
+	shipped := NewCosts(nil)
+	require.NoError(t, shipped.read("x", []byte(head+"a/b/c,2,100,10,1.1,5,8\na/b/d,1,100,30,9,7,8\nreference,1,1,2,4,0,0\n")))
+	here := NewCosts(shipped)
+	for sort, want := range map[string]float64{"a/b/c": 0.1, "a/b/e": 0.2, "a/x/e": 0.2} {
+		if got := here.rate(sort).Seconds; got != want {
+			t.Errorf("%s: %v, want %v", sort, got, want)
+		}
+	}
+	here.Reference(1e9) // twice as fast
+	if got := here.rate("a/b/c").Seconds; got != 0.05 {
+		t.Errorf("on a faster host: %v", got)
+	}
+	here.add("a/b/c", Cost{Points: 1, Work: 10, Seconds: 4, Squares: 1.6})
+	if got := here.rate("a/b/c").Seconds; got != 0.4 {
+		t.Errorf("measured here: %v", got)
+	}
+	out := t.TempDir()
+	require.NoError(t, here.Save(out))
+	again, err := LoadCosts(out)
+	if err != nil || again.rate("a/b/c").Seconds != 0.4 {
+		t.Errorf("read again: %v, %v", again.rate("a/b/c"), err)
+	}
+	for _, bad := range []string{"", "x\n", head + "a,1\n", head + "a,1,2,x,4,5,6\n", head + "a,1,2,-3,4,5,6\n", head + "a,NaN,2,3,4,5,6\n"} {
+		if err := NewCosts(nil).read("x", []byte(bad)); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+	if !Shipped().Known() {
+		t.Error("the program brings no costs")
+	}
+}
