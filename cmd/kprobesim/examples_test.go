@@ -141,6 +141,8 @@ func (x example) try(t *testing.T) {
 		hosttools.Missing(t, "a documented command with a packaged kernel", lacks)
 	case isLinux && args[0] == "trace":
 		t.Skip("does not apply: half a minute of simulation; TestLinux of experiments/kinds traces")
+	case args[0] == "history":
+		t.Skip("does not apply: the folder of this test is no repository; the script testdata/check-against.txt makes one")
 	case isLinux:
 		args = x.validate()
 	case tooLong && strings.Contains(reason, "GCC"):
