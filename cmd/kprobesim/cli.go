@@ -58,6 +58,7 @@ type app struct {
 	ended   []func()         // calls at the end of the command
 	ahead   *forecast        // of the experiments of the command
 	merged  *keeping.Store   // what shards have kept, while a command runs for a merge
+	parquet bool             // records are written as Parquet, too
 	// program names the build that measures; nil keeps no measurements
 	program func() (string, error)
 }

@@ -35,8 +35,13 @@ A second one ends the program at once. A guest that loops is ended by --point-li
 	out := c.Flags().StringP("out", "o", "out", "directory for the results")
 	accounts := c.Flags().Bool("accounts", false, "print what every CPU spent its time on, too")
 	fresh := c.Flags().Bool("fresh", false, "measure every point again, also those that an earlier run has kept")
+	format := c.Flags().String("format", "csv", "form of the records: csv, or parquet for results.parquet beside results.csv")
 	sharing := a.shardFlag(c, out)
 	c.RunE = func(_ *cobra.Command, args []string) error {
+		if *format != "csv" && *format != reports.FormatParquet {
+			return fail(exitUsage, fmt.Errorf("--format %s: known are csv and %s", *format, reports.FormatParquet))
+		}
+		a.parquet = *format == reports.FormatParquet
 		plans, err := a.plans(args, settings())
 		if err != nil {
 			return err
@@ -169,5 +174,7 @@ func (a *app) measured(p *schema.Plan, keep func(running.Measure) running.Measur
 	}
 	outcomes := runner.Run(p)
 	progress.finish()
-	return collector.Report(outcomes)
+	r := collector.Report(outcomes)
+	r.Parquet = a.parquet
+	return r
 }

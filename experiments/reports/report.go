@@ -27,6 +27,9 @@ const (
 	ConsoleName = "console.txt"
 )
 
+// FormatParquet is the name of a further form of the records, which a run is asked for.
+const FormatParquet = "parquet"
+
 // Report is the outcome of an experiment: the records of the points that ended well, and how every point
 // ended.
 type Report struct {
@@ -34,6 +37,7 @@ type Report struct {
 	Set      *results.Set // every observation
 	Means    *results.Set // of the replicates of each point, for tables and figures; Set itself if there are none
 	Outcomes []running.Outcome
+	Parquet  bool // the records are written as Apache Parquet, too
 }
 
 // New makes the report of outcomes, which stay as they are.
@@ -126,13 +130,17 @@ func (r *Report) forms() map[string]outdir.Stream {
 	if r.Plan.Kind != schema.KindOverhead {
 		bench = formats.KindBench(r.Plan.Kind, r.Set)
 	}
-	return map[string]outdir.Stream{
+	forms := map[string]outdir.Stream{
 		ResultsName: func(w io.Writer) error { return formats.WriteCSV(w, r.Set) },
 		JSONName: func(w io.Writer) error {
 			return formats.WriteJSON(w, r.Set, formats.About{Name: r.Plan.Name, Title: r.Plan.Title, Kind: r.Plan.Kind})
 		},
 		benchName: func(w io.Writer) error { return formats.WriteBench(w, r.Set, bench) },
 	}
+	if r.Parquet {
+		forms["results.parquet"] = func(w io.Writer) error { return formats.WriteParquet(w, r.Set) }
+	}
+	return forms
 }
 
 // HasConsole reports whether a guest has printed anything.

@@ -89,17 +89,18 @@ var unsteady = []string{
 // libraries says which rooms may import which libraries, by the start of their
 // path. What is not here may be imported by no room.
 var libraries = map[string][]string{
-	"golang.org/x/arch/":              {"cpus", "kprobes/x86", "internal"},
-	"github.com/klauspost/compress/":  {"image", "distro"},
-	"github.com/xi2/xz":               {"image"},
-	"golang.org/x/text/":              {"results/tables", "results/figures"},
-	"github.com/google/pprof/":        {"sim", "experiments/reports", "experiments/kinds"},
-	"github.com/pelletier/go-toml/v2": {"internal"},
-	"github.com/spf13/":               {"cmd"},
-	"gonum.org/v1/gonum/":             {"experiments/calibration", "results/history"},
-	"go.yaml.in/yaml/v3":              {"internal"},
-	"google.golang.org/protobuf/":     {"results/timeline"},
-	"gonum.org/v1/plot":               {"results/figures"},
+	"golang.org/x/arch/":               {"cpus", "kprobes/x86", "internal"},
+	"github.com/klauspost/compress/":   {"image", "distro"},
+	"github.com/parquet-go/parquet-go": {"results/formats"},
+	"github.com/xi2/xz":                {"image"},
+	"golang.org/x/text/":               {"results/tables", "results/figures"},
+	"github.com/google/pprof/":         {"sim", "experiments/reports", "experiments/kinds"},
+	"github.com/pelletier/go-toml/v2":  {"internal"},
+	"github.com/spf13/":                {"cmd"},
+	"gonum.org/v1/gonum/":              {"experiments/calibration", "results/history"},
+	"go.yaml.in/yaml/v3":               {"internal"},
+	"google.golang.org/protobuf/":      {"results/timeline"},
+	"gonum.org/v1/plot":                {"results/figures"},
 }
 
 // room returns the room of a path below the module: the longest one that the path begins with, or its first
