@@ -3,6 +3,7 @@ package probing
 import (
 	"bufio"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -60,14 +61,18 @@ func Orders(sites []uint64) []byte {
 	return []byte(b.String())
 }
 
+// kernelMessage is a line of the kernel's own. It may stand within a line of the program, which the console takes byte by byte.
+var kernelMessage = regexp.MustCompile(`\[ *[0-9]+\.[0-9]{6}\] [^\n]*\n`)
+
 // Answers reads from a console what the kernel said of the places.
 func Answers(console string, sites []uint64) ([]Answer, error) {
+	whole := kernelMessage.ReplaceAllString(console, "")
 	out, said := make([]Answer, len(sites)), 0
 	index := map[uint64]int{}
 	for i, at := range sites {
 		index[at] = i
 	}
-	lines, done, failed := bufio.NewScanner(strings.NewReader(console)), false, []string{}
+	lines, done, failed := bufio.NewScanner(strings.NewReader(whole)), false, []string{}
 	for lines.Scan() {
 		line := strings.TrimRight(lines.Text(), "\r")
 		if rest, ok := strings.CutPrefix(line, askPlace); ok {

@@ -225,7 +225,7 @@ func TestTogether(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	sites := []uint64{0xffffffff81000000, 0xffffffff81000020, 0xffffffff81000040, 0xffffffff81000060}
 	console := "[    0.1] noise\r\nask: place 0xffffffff81000000 0\r\nask: place 0xffffffff81000020 0\r\n" +
-		"ask: place 0xffffffff81000040 22\r\nask: place 0xffffffff81000060 0\r\n" +
+		"ask: place 0xffffffff81000040 2[    1.117415] clocksource: tsc\r\n2\r\nask: place 0xffffffff81000060 0\r\n" +
 		"ask: list ffffffff81000000  k  plain+0x0    [OPTIMIZED]\r\nask: list ffffffff81000020  k  traced+0x0    [FTRACE]\r\n" +
 		"ask: list ffffffff81000060  k  black+0x0    \r\nask: list nonsense\r\nask: done\r\n"
 	got := require.Must(Answers(console, sites))(t)
