@@ -117,6 +117,9 @@ func (m *meter) save(out, dir string, workers int) error {
 	for p, wall := range m.walls {
 		costs.Add(p, time.Duration(share*float64(wall)))
 	}
+	if rest := host.CPU() - m.began - time.Duration(share*float64(m.total)); rest > 0 {
+		costs.Results(rest)
+	}
 	memory := max(0, float64(host.Peak())-keeping.ProgramMemory) / float64(min(workers, len(m.points)))
 	size, err := sizeOf(dir)
 	costs.Measured(m.points, memory, size)

@@ -9,31 +9,40 @@ import (
 	"kprobesim/internal/require"
 )
 
-// TestPredictedTime holds what a plan predicts of a sweep, which this host has not run, against what they take of its
+// TestPredictedTime holds what a plan predicts of sweeps, which this host has not run, against what they take of its
 // processors: a factor of 1.5 at most.
 func TestPredictedTime(t *testing.T) {
-	names := []string{"crowding"}
+	names := []string{"crowding", "handlers", "hit-latency", "unregister-batch", "watchpoints"}
 	if host.CPU() == 0 {
 		t.Skip("does not apply: this host does not say what a process takes")
 	}
 	for _, name := range names {
-		out := t.TempDir()
-		a := newApp(io.Discard, io.Discard)
-		costs := require.Must(a.costs(out))(t)
-		p := require.Must(a.loader.Plan(name, nil))(t)
-		predicted := costs.Forecast(p.Points).Processor
-		began := host.CPU()
-		code := a.run([]string{"run", name, "--out", out, "--workers", "1"})
-		took := host.CPU() - began
-		ratio := predicted.Seconds() / took.Seconds()
-		t.Logf("%s: %s predicted, %s taken: %.2f", name, predicted, took, ratio)
-		if code == exitUsage || ratio < 1/1.5 || ratio > 1.5 {
-			t.Errorf("%s: exit code %d, %s predicted, %s taken", name, code, predicted, took)
+		var ratio, again float64
+		for range 3 { // other work of the host disturbs a try
+			ratio, again = predictedToTaken(t, name)
+			if ratio > 1/1.5 && ratio < 1.5 && again > 0.5 && again < 1.1 {
+				break
+			}
 		}
-		// Once it has run here, it is predicted by that.
-		again := require.Must(keeping.LoadCosts(out))(t).Forecast(p.Points).Processor
-		if ratio := again.Seconds() / took.Seconds(); ratio < 0.5 || ratio > 1.1 {
-			t.Errorf("%s: %s predicted from a run that took %s", name, again, took)
+		t.Logf("%s: %.2f of what it took is predicted, %.2f once it has run here", name, ratio, again)
+		if ratio < 1/1.5 || ratio > 1.5 || again < 0.5 || again > 1.1 {
+			t.Errorf("%s: %.2f of what it took is predicted, %.2f once it has run here", name, ratio, again)
 		}
 	}
+}
+
+// predictedToTaken runs an experiment and returns what was predicted in relation to what it took: by the shipped costs, and
+// by the costs that the run noted.
+func predictedToTaken(t *testing.T, name string) (ratio, again float64) {
+	out := t.TempDir()
+	a := newApp(io.Discard, io.Discard)
+	costs := require.Must(a.costs(out))(t)
+	p := require.Must(a.loader.Plan(name, nil))(t)
+	predicted := costs.Forecast(p.Points).Processor
+	began := host.CPU()
+	if code := a.run([]string{"run", name, "--out", out, "--workers", "1"}); code == exitUsage {
+		t.Fatalf("%s: exit code %d", name, code)
+	}
+	took := (host.CPU() - began).Seconds()
+	return predicted.Seconds() / took, require.Must(keeping.LoadCosts(out))(t).Forecast(p.Points).Processor.Seconds() / took
 }

@@ -126,6 +126,15 @@ func (c *Costs) Reference(took time.Duration) {
 	c.add("reference", Cost{Points: 1, Work: 1, Seconds: s, Squares: s * s})
 }
 
+// Results notes what a run took of a processor beside its points: for records, tables, figures and files.
+func (c *Costs) Results(took time.Duration) {
+	s := took.Seconds()
+	c.add(resultsSort, Cost{Points: 1, Work: 1, Seconds: s, Squares: s * s})
+}
+
+// resultsSort has what runs took beside their points.
+const resultsSort = "results"
+
 // add adds a cost to a sort, and to the sums of sorts whose names begin alike: they end in a slash.
 func (c *Costs) add(sort string, k Cost) {
 	if c.base != nil {
@@ -224,6 +233,7 @@ func (c *Costs) Forecast(points []schema.Point) (f Forecast) {
 		f.Spread += time.Duration(math.Sqrt(k.Squares) * w * float64(time.Second))
 		f.Longest, f.Machine, f.Results = max(f.Longest, took), max(f.Machine, k.Memory), f.Results+k.Results
 	}
+	f.Processor += c.Time(resultsSort, 1)
 	return f
 }
 
