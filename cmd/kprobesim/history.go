@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -175,11 +176,14 @@ func ofProgram(kept *reports.Kept, name string) *dated {
 	return d
 }
 
+// commitHash is a commit as a build notes it.
+var commitHash = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
+
 // byCommit sorts revisions that git knows, parents first, and adds their dates. If it does not know all, the order stays.
 func byCommit(all []*dated) []*dated {
 	args := []string{"--topo-order"}
 	for _, d := range all {
-		if d.hash == "" {
+		if !commitHash.MatchString(d.hash) { // a manifest may hold anything, an option of git too
 			return all
 		}
 		args = append(args, d.hash)
