@@ -70,12 +70,14 @@ func TestUnexplainedOfMeans(t *testing.T) {
 		doubts := []Value{number(t, "0.005"), number(t, "0.016")}
 		left, err := Unexplained(number(t, us), number(t, "1.00"), doubts...)
 		require.NoError(t, err)
-		for metric, v := range map[string]Value{
-			MetricMicros: number(t, us), MetricPublished: number(t, "1.00"), MetricRounding: doubts[0], MetricRepeats: doubts[1],
-			MetricUnexplained: left,
-		} {
+		add := func(metric string, v Value) {
 			require.NoError(t, set.Add(Record{Point: p, Metric: metric, Unit: "us", Value: v, Role: Predicted}))
 		}
+		add(MetricMicros, number(t, us))
+		add(MetricPublished, number(t, "1.00"))
+		add(MetricRounding, doubts[0])
+		add(MetricRepeats, doubts[1])
+		add(MetricUnexplained, left)
 	}
 	means := Means(set)
 	if r, _ := means.Get(means.Points()[0], MetricUnexplained); r.Value.String() != "3" {
