@@ -187,7 +187,7 @@ func (c *Config) checkGroups(isa *ISA, fail func(string, ...any)) {
 }
 
 func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
-	compare("cost", isa.Classes, c.Classes, fail)
+	compare("cost", isa.Classes, isa.Inherit(c.Classes), fail)
 	compare("event", isa.Events, c.Events, fail)
 	var numbers []string
 	for _, n := range isa.Processor {
@@ -207,7 +207,7 @@ func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 		fail("port: %d ports and units; at most %d are modelled", len(c.Ports), MaxPorts)
 	}
 	for _, n := range isa.Classes {
-		k := c.Classes[n]
+		k := c.Classes[n] // none of an inherited price, which is checked already
 		for _, p := range []string{k.Port, k.Unit} {
 			if p != "" && c.Ports[p] <= 0 {
 				fail("cost.%s: port %q has no positive occupancy under ports", n, p)
@@ -335,9 +335,12 @@ type ISA struct {
 	Bits    int
 	Machine elf.Machine
 	Order   binary.ByteOrder
-	Classes []string // cost classes that a machine description must price
-	Events  []string // events that a machine description must price
-	Ports   []string // ports that a machine description must give an occupancy
+	Classes []string // cost classes that a machine description prices
+	// Inherited has classes that a description need not price: they have the price of another one. No class inherits from
+	// itself, however far.
+	Inherited map[string]string
+	Events    []string // events that a machine description must price
+	Ports     []string // ports that a machine description must give an occupancy
 	// Processor are the numbers that tell processors of the instruction set apart beside what they cost: a
 	// machine description must give them.
 	Processor []Number

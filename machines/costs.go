@@ -18,13 +18,13 @@ func (mr *machineReader) costs(r *doc.Reader) {
 	c.Classes, c.Events, c.Ports = map[string]cpus.Cost{}, map[string]clock.Ticks{}, map[string]clock.Ticks{}
 	ports := r.Sub("port", true)
 	names := ports.Keys()
-	mr.each(ports, names, func(s *doc.Reader, name string) { c.Ports[name] = mr.ticks(s) })
+	mr.each(ports, names, nil, func(s *doc.Reader, name string) { c.Ports[name] = mr.ticks(s) })
 	var ties []tie
-	mr.each(r.Sub("event", true), mr.isa.Events, func(s *doc.Reader, name string) {
+	mr.each(r.Sub("event", true), mr.isa.Events, nil, func(s *doc.Reader, name string) {
 		c.Events[name] = mr.event(s, name, &ties)
 	})
 	mr.tie(ties)
-	mr.each(r.Sub("cost", true), mr.isa.Classes, func(s *doc.Reader, name string) {
+	mr.each(r.Sub("cost", true), mr.isa.Classes, mr.isa.Inherited, func(s *doc.Reader, name string) {
 		c.Classes[name] = mr.cost(s, names)
 	})
 }
@@ -73,14 +73,16 @@ func (mr *machineReader) tie(ties []tie) {
 	}
 }
 
-// each reads the tables of group g: every one of names must be there, and no other.
+// each reads the tables of group g: every one of names must be there but those that inherit, and no other.
 // What is missing is one message with all names: a new class of an instruction set is missing in
 // every description at once.
-func (mr *machineReader) each(g *doc.Reader, names []string, read func(*doc.Reader, string)) {
+func (mr *machineReader) each(g *doc.Reader, names []string, inherited map[string]string, read func(*doc.Reader, string)) {
 	var missing []string
 	for _, name := range names {
 		if !g.Has(name) {
-			missing = append(missing, name)
+			if inherited[name] == "" {
+				missing = append(missing, name)
+			}
 			continue
 		}
 		read(g.Sub(name, true), name)

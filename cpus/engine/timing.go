@@ -165,8 +165,9 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 		t.loop.shift = uint(bits.Len64(t.fetchMask))
 	}
 	ports := portNames(isa, cfg)
+	prices := isa.Inherit(cfg.Classes)
 	for i, n := range isa.Classes {
-		t.cost[i] = t.price(ports, cfg, cfg.Classes[n])
+		t.cost[i] = t.price(ports, cfg, prices[n])
 	}
 	for _, class := range inOrder {
 		t.cost[class].inOrder = true

@@ -61,6 +61,7 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	if d.mode != 16 {
 		d.in.native = d.nativeForm()
 	}
+	d.op.Class = d.priced(d.op.Class)
 	return decoded{Exec: d.exec, Operands: d.in}, d.op
 }
 

@@ -80,7 +80,7 @@ func fuzzBlock(t *testing.T, c *CPU, code []byte, off uint64) {
 	c.Memory.Write(pa, code)
 	for at := 0; at < len(code); {
 		in, op := c.Decode(code[at:], pc+uint64(at))
-		if in.Exec == nil || op.Len == 0 || op.Len > maxInsn || op.Len != in.Operands.len || int(op.Class) >= classes {
+		if in.Exec == nil || op.Len == 0 || op.Len > maxInsn || op.Len != in.Operands.len || int(op.Class) >= classes+len(priceForms) {
 			t.Fatalf("%+v %+v", in, op)
 		}
 		at += int(op.Len)

@@ -18,9 +18,10 @@ const LineNMI = 0
 // ISA64 returns the description of 64-bit mode. Every call makes a value of its own, which its
 // holder may change: there is no state of the package.
 func ISA64() *cpus.ISA {
+	classes, inherited := allClasses()
 	return &cpus.ISA{
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
-		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
+		Classes: classes, Inherited: inherited, Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
 		Lines:      []string{LineNMI: "nmi"},
 		Exceptions: exceptionNames(),
 		Answers:    answerTables, CheckAnswers: checkAnswers,
