@@ -18,7 +18,7 @@ type completion = func(c *cobra.Command, args []string, begun string) ([]cobra.C
 func (a *app) complete(root *cobra.Command) {
 	first := map[string]completion{
 		"trace": a.experiments, "inspect": a.experiments, "timeline": a.experiments, "sensitivity": a.experiments,
-		"calibrate": named(experiments.Machines),
+		"calibrate": named(experiments.Machines), "judge": named(experiments.Machines),
 	}
 	every := map[string]completion{
 		"run": a.experiments, "check": a.experiments, "races": named(races.Names), "validate": named(validNames), "list": named(listNames),

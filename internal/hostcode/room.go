@@ -64,3 +64,9 @@ func (r *Room) Used() int { return r.used }
 
 // Empty forgets the code from a place on. None of it may be executed afterwards.
 func (r *Room) Empty(place int) { r.used = place }
+
+// Put keeps code that was made elsewhere, and returns its place. The room must have space for it.
+func (r *Room) Put(code []byte) (place int) {
+	copy(r.rest()[:len(code)], code)
+	return r.Keep(len(code))
+}

@@ -39,6 +39,7 @@ var rooms = map[string][]string{
 
 	"modules":  {"smp", "sim", "image", "kprobes"},
 	"machines": {"mmu", "cpus"},
+	"judging":  {"mmu", "cpus"},
 	"distro":   {"mmu", "cpus", "image", "sim"},
 
 	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/x86"},
@@ -72,7 +73,7 @@ var rooms = map[string][]string{
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
 		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/outdir", "results/tables", "races", "workloads", "gdb",
-		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines",
+		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines", "judging",
 	},
 }
 
@@ -89,7 +90,7 @@ var unsteady = []string{
 // libraries says which rooms may import which libraries, by the start of their
 // path. What is not here may be imported by no room.
 var libraries = map[string][]string{
-	"golang.org/x/arch/":               {"cpus", "kprobes/x86", "internal"},
+	"golang.org/x/arch/":               {"cpus", "kprobes/x86", "judging", "internal"},
 	"github.com/klauspost/compress/":   {"image", "distro"},
 	"github.com/parquet-go/parquet-go": {"results/formats"},
 	"github.com/xi2/xz":                {"image"},

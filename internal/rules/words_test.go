@@ -18,6 +18,7 @@ var homes = []string{
 	"workloads/kernel/arch/x86/", "workloads/kernel/arch/ppc64/", "workloads/bare/", "targets/targets.go", "targets/architectures.go",
 	"cpus/arm/", "kprobes/arm/", "internal/armtext/", "internal/hostcode/", "boards/vexpress/", "workloads/kernel/arch/arm/", "image/object/",
 	"image/linux/", "distro/",
+	"judging/", "internal/native/", // code of hosts that are x86, beside its simulation
 	"workloads/modules/", // modules as users write them name the registers that they print
 }
 
@@ -72,6 +73,7 @@ var isaNames = regexp.MustCompile(`(?i)x86|i386|amd64|intel|ppc|powerpc`)
 
 // isaNamed says which files of shared code, but tests, may name an instruction set, and why.
 var isaNamed = map[string]string{
+	"cmd/kprobesim/judge.go":              "the instruction set whose blocks are judged",
 	"cmd/kprobesim/module.go":             "the kernel that a module is tried in when none is named",
 	"experiments/doc.go":                  "an example of an experiment file",
 	"experiments/exptest/own.go":          "names of the program's experiments, for tests",

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"kprobesim/internal/doc"
+	"kprobesim/internal/native"
+	"kprobesim/judging"
+	"kprobesim/results/outdir"
+)
+
+// judgeOptions holds the options of `judge`.
+type judgeOptions struct {
+	blocks, worst      int
+	seed               uint64
+	measured, csv, mca string
+	sets               *[]string
+}
+
+func (a *app) judgeCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "judge MACHINE [EXECUTABLE...]",
+		Short: "Hold prices of blocks of real code against the times that this host takes",
+		Long: `Price blocks of 3 to 20 instructions under a machine description, and print how far that is from the times that
+they take on this host's processor. Describe that one first: the errors of another processor's description say little.
+
+Blocks are cut at random from executables: those named, or this program, /bin/bash and the C library. They have integer
+instructions, accesses to memory and the stack, and a jump at the end. No division, string, vector or locked
+instruction is among them. Host and simulator execute the same loops, from the same registers and memory. A block whose
+times do not agree is left out, and so is one that faults or touches too many pages: the table counts both.
+
+--measured takes blocks with their times from a file, and runs nothing on the host. A line has the bytes in hexadecimal, a
+comma and the cycles of 100 copies, as BHive has them.
+
+Where llvm-mca is installed it prices the blocks, too (--mca CPU, or - for none).
+
+	kprobesim judge ./my.toml
+	kprobesim judge ./my.toml --measured blocks.csv --csv rows.csv`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("judge: name a machine, or the file of a description")
+			}
+			return nil
+		},
+	}
+	var o judgeOptions
+	f := c.Flags()
+	f.IntVarP(&o.blocks, "blocks", "n", 500, "blocks that count")
+	f.Uint64Var(&o.seed, "seed", 1, "what the blocks are drawn by")
+	f.IntVar(&o.worst, "worst", 10, "blocks with the greatest errors that are printed")
+	f.StringVar(&o.measured, "measured", "", "file of measured blocks, in place of this host")
+	f.StringVar(&o.csv, "csv", "", "file for a row of each block")
+	f.StringVar(&o.mca, "mca", "", "processor by llvm-mca's name (default: the host's), or - for none")
+	o.sets = setFlag(c)
+	c.RunE = func(_ *cobra.Command, args []string) error { return a.judgeMachine(&o, args[0], args[1:]) }
+	return c
+}
+
+// nativeName is the hidden command by which this program times code in a process of its own.
+const nativeName = "time-code"
+
+// nativeCmd times code for another process of this program.
+func (a *app) nativeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: nativeName, Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return native.Serve(os.Stdin, os.Stdout) },
+	}
+}
+
+// judgeMachine judges a description and prints the verdict.
+func (a *app) judgeMachine(o *judgeOptions, machine string, files []string) error {
+	if o.blocks < 1 || o.worst < 0 {
+		return fail(exitUsage, fmt.Errorf("judge: --blocks %d --worst %d: want at least 1 block, and no negative number", o.blocks, o.worst))
+	}
+	settings, err := machineSettings(*o.sets)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	m, err := a.loader.Machine(machine, ".", settings)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	if m.ISA != "x86_64" {
+		return fail(exitUsage, fmt.Errorf("judge: machine %s is of %s: blocks of x86_64 are judged", machine, m.ISA))
+	}
+	j := &judging.Judging{Pricer: judging.NewPricer(&m.CPU), Progress: a.judged(o.blocks)}
+	next, err := a.blocks(o, j, files)
+	if err != nil {
+		return fail(exitUsage, fmt.Errorf("judge: %w", err))
+	}
+	if j.Host != nil {
+		defer j.Host.Close()
+	}
+	if o.mca != "-" {
+		if j.MCA, err = judging.FindMCA(slices.DeleteFunc([]string{o.mca, "native"}, func(s string) bool { return s == "" })...); err != nil {
+			fmt.Fprintf(a.err, "kprobesim: %v: its column is left out\n", err)
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	v, err := j.Run(ctx, o.blocks, next)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fail(exitFailed, fmt.Errorf("judge: %w", err))
+	}
+	a.printVerdict(o, j.Pricer, v, m.Title)
+	if o.csv != "" {
+		err = errors.Join(err, outdir.WriteFile(o.csv, rowsOf(v)))
+	}
+	if err == nil && len(v.Blocks) == 0 {
+		err = errors.New("no block counts")
+	}
+	return fail(exitFailed, err)
+}
+
+// machineSettings reads the arguments of --set of a command that has a machine and no experiment.
+func machineSettings(args []string) ([]doc.Setting, error) {
+	var all []doc.Setting
+	for _, arg := range args {
+		s, err := doc.ParseSetting(arg)
+		if err == nil && (s.Path[0] != "machine" || len(s.Path) < 2) {
+			err = fmt.Errorf("--set %s: keys of the machine alone, such as machine.core.width=4", arg)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// judged returns what tells how far a judgement is.
+func (a *app) judged(total int) func(int) {
+	return func(done int) {
+		if done%100 == 0 {
+			fmt.Fprintf(a.err, "%d of %d blocks\n", done, total)
+		}
+	}
+}
+
+// blocks opens where the blocks come from, and the host that times them.
+func (a *app) blocks(o *judgeOptions, j *judging.Judging, files []string) (next func() *judging.Block, err error) {
+	if o.measured != "" {
+		if len(files) > 0 {
+			return nil, fmt.Errorf("--measured %s has the blocks: leave %s out", o.measured, files[0])
+		}
+		f, err := os.Open(o.measured)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		all, err := judging.ReadMeasured(f, o.measured)
+		return func() (b *judging.Block) {
+			if len(all) > 0 {
+				b, all = all[0], all[1:]
+			}
+			return b
+		}, err
+	}
+	if j.Host, err = judging.NewHost(nativeName); err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		files = hostFiles()
+	}
+	c, err := judging.NewCutter(files, o.seed)
+	if err != nil {
+		return nil, err
+	}
+	return c.Next, nil
+}
+
+// hostFiles are the executables that blocks are cut from when none is named.
+func hostFiles() []string {
+	files := []string{"/proc/self/exe"}
+	for _, p := range []string{"/bin/bash", "/lib/*/libc.so.6", "/lib64/libc.so.6"} {
+		found, _ := filepath.Glob(p) // the patterns are sound
+		files = append(files, found[:min(1, len(found))]...)
+	}
+	return files
+}
+
+// printVerdict prints the tables of a verdict.
+func (a *app) printVerdict(o *judgeOptions, p *judging.Pricer, v *judging.Verdict, title string) {
+	fmt.Fprintf(a.out, "%s, %d blocks\n\n%-30s %6s %8s %8s %6s\n", title, len(v.Blocks), "", "blocks", "mean", "median", "tau")
+	row := func(name string, s judging.Summary) {
+		if s.Blocks > 0 {
+			fmt.Fprintf(a.out, "%-30s %6d %6.1f %% %6.1f %% %6.2f\n", name, s.Blocks, 100*s.Mean, 100*s.Median, s.Tau)
+		}
+	}
+	row("all", v.Summary(""))
+	for _, c := range judging.Classes {
+		row("  "+c, v.Summary(c))
+	}
+	if v.MCAName != "" {
+		theirs, ours := v.Beside()
+		row(v.MCAName, theirs)
+		row("  this description there", ours)
+	}
+	for _, why := range slices.Sorted(maps.Keys(v.Left)) {
+		fmt.Fprintf(a.out, "left out: %d, %s\n", v.Left[why], why)
+	}
+	for _, b := range v.Worst(o.worst) {
+		fmt.Fprintf(a.out, "\n%.2f cycles, priced %.2f (%+.0f %%), bound by %s, %s\n  %s\n", b.Native, b.Priced, 100*(b.Priced-b.Native)/b.Native,
+			p.Bound(b), b.Class, hex.EncodeToString(b.Code))
+		fmt.Fprintf(a.out, "    %s\n", strings.Join(b.Text(), "\n    "))
+	}
+}
+
+// rowsOf writes a row for each block.
+func rowsOf(v *judging.Verdict) []byte {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
+	rows := [][]string{{"block", "native_cycles", "priced_cycles", "llvm_mca_cycles", "class", "instructions", "source"}}
+	for _, x := range v.Blocks {
+		rows = append(rows, []string{
+			hex.EncodeToString(x.Code), number(x.Native), number(x.Priced), number(x.MCA), x.Class, strconv.Itoa(x.Length), x.Source,
+		})
+	}
+	_ = w.WriteAll(rows) // a builder takes it
+	return []byte(b.String())
+}

@@ -1,0 +1,170 @@
+//go:build linux && amd64
+
+package native
+
+import (
+	"fmt"
+	"math/bits"
+	"runtime"
+	"slices"
+	"syscall"
+	"unsafe"
+
+	"kprobesim/internal/hostcode"
+)
+
+// runner holds the code and the pages of jobs.
+type runner struct {
+	room  *hostcode.Room
+	pages map[uint64]bool // that are mapped
+}
+
+// roomBytes is the memory for the programs of a job.
+const roomBytes = 1 << 20
+
+// Able returns why no code can be timed here, or nil.
+func Able() error {
+	if hostcode.NewRoom(roomBytes) == nil {
+		return fmt.Errorf("this host does not let generated code run, so nothing can be timed on it")
+	}
+	return nil
+}
+
+// newHost prepares this process: one thread on one processor, which ends with the number of the signal when a program
+// faults.
+func newHost() (*runner, error) {
+	runtime.LockOSThread()
+	r := &runner{room: hostcode.NewRoom(roomBytes), pages: map[uint64]bool{}}
+	if r.room == nil {
+		return nil, Able()
+	}
+	if err := stay(); err != nil {
+		return nil, fmt.Errorf("this thread cannot be kept on one processor: %w", err)
+	}
+	// mov $SYS_exit_group,%eax; syscall. The number of the signal is in EDI.
+	leave := r.room.Address(r.room.Put([]byte{0xb8, syscall.SYS_EXIT_GROUP, 0, 0, 0, 0x0f, 0x05}))
+	for _, s := range faults {
+		if err := handle(syscall.Signal(s), leave); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// handle has the kernel call code for a signal, on the stack that the runtime keeps for that.
+func handle(s syscall.Signal, code uintptr) error {
+	const onStack, restorer = 0x08000000, 0x04000000
+	action := struct {
+		handler, flags, restorer uintptr
+		mask                     uint64
+	}{code, onStack | restorer, code, 0}
+	_, _, failed := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	if failed != 0 {
+		return failed
+	}
+	return nil
+}
+
+// stay keeps this thread on the processor of the highest number that it may use: interrupts of devices prefer the first.
+func stay() error {
+	var set [128]uint64
+	size, at := unsafe.Sizeof(set), unsafe.Pointer(&set)
+	if _, _, failed := syscall.RawSyscall(syscall.SYS_SCHED_GETAFFINITY, 0, size, uintptr(at)); failed != 0 {
+		return failed
+	}
+	for i, w := range slices.Backward(set[:]) {
+		if w != 0 {
+			set = [128]uint64{}
+			set[i] = 1 << (bits.Len64(w) - 1)
+			break
+		}
+	}
+	if _, _, failed := syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, size, uintptr(at)); failed != 0 {
+		return failed
+	}
+	return nil
+}
+
+// run executes a job.
+func (r *runner) run(j *Job) ([][]uint64, error) {
+	if err := r.mapPages(j); err != nil {
+		return nil, err
+	}
+	start := r.room.Used()
+	defer r.room.Empty(start)
+	var at []uintptr
+	for _, p := range j.Programs {
+		r.room.Put(make([]byte, -r.room.Used()&(pageSize-1))) // the next program begins at a page
+		if r.room.Used()+len(p) > roomBytes {
+			return nil, fmt.Errorf("programs of more than %d bytes", roomBytes)
+		}
+		at = append(at, r.room.Address(r.room.Put(p)))
+	}
+	var ticks [][]uint64
+	for range j.Passes {
+		pass := make([]uint64, len(at))
+		for i, a := range at {
+			pass[i] = r.shortest(j, a)
+		}
+		ticks = append(ticks, pass)
+	}
+	return ticks, nil
+}
+
+// shortest executes a program as often as a pass does.
+func (r *runner) shortest(j *Job, at uintptr) uint64 {
+	least := ^uint64(0)
+	for range j.Repeats {
+		for _, p := range j.Pages {
+			fill(p, j.Fill)
+		}
+		least = min(least, hostcode.Call(at, at, nil))
+	}
+	return least
+}
+
+// pageSize is the size of a job's pages, and lowest is below the addresses that a process may use.
+const (
+	pageSize = 4096
+	lowest   = 1 << 16
+)
+
+// fill makes a page full of a word.
+func fill(page, word uint64) {
+	for at := page; at < page+pageSize; at += 8 {
+		*(*uint64)(address(at)) = word
+	}
+}
+
+// address is a pointer to a page that was mapped here, of which the runtime knows nothing.
+func address(va uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&va)) }
+
+// mapPages maps the pages of a job, and takes away the pages of other jobs.
+func (r *runner) mapPages(j *Job) error {
+	want := slices.Clone(j.Pages)
+	if j.Control != 0 {
+		want = append(want, j.Control)
+	}
+	for p := range r.pages {
+		if !slices.Contains(want, p) {
+			_, _, _ = syscall.RawSyscall(syscall.SYS_MUNMAP, uintptr(p), pageSize, 0) // it was mapped
+			delete(r.pages, p)
+		}
+	}
+	const noReplace = 0x100000 // of another mapping: MAP_FIXED_NOREPLACE
+	for _, p := range want {
+		if r.pages[p] {
+			continue
+		}
+		if p < lowest {
+			return ErrPage
+		}
+		got, _, failed := syscall.RawSyscall6(syscall.SYS_MMAP, uintptr(p), pageSize, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_PRIVATE|syscall.MAP_ANON|noReplace, ^uintptr(0), 0)
+		if failed != 0 || uint64(got) != p {
+			return ErrPage
+		}
+		r.pages[p] = true
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package native
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+)
+
+// Job has programs timed. Each begins at a page, keeps RSP and RBP, changes other registers at will and returns a number in
+// RAX, as a rule the ticks of the time-stamp counter that it took.
+type Job struct {
+	Programs [][]byte
+	Pages    []uint64 // addresses of pages of 4 KiB of its own that the programs may use, and
+	Fill     uint64   // the word that they are full of before each program
+	Control  uint64   // a page more, which is not filled; 0 for none
+	Passes   int      // how often all programs are executed, one after the other
+	Repeats  int      // executions of a program in each pass, of which the shortest counts
+}
+
+// Result holds what the programs returned, by pass and program.
+type Result struct {
+	Ticks [][]uint64
+	Err   string // why there is none
+	Taken bool   // because a page of the job cannot be mapped
+}
+
+// Errors of a job, whose program is at fault and not the host.
+var (
+	ErrFault   = errors.New("the code faults on the host")
+	ErrForever = errors.New("the code does not end on the host")
+	ErrPage    = errors.New("the host has no room for its pages")
+)
+
+// patience is how long a job may take.
+const patience = 5 * time.Second
+
+// Timer executes jobs in a child process. It is for one goroutine.
+type Timer struct {
+	args  []string // that make this program Serve
+	child *child
+}
+
+// child is a running process and its ends of two pipes.
+type child struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	to  *gob.Encoder
+	out *gob.Decoder
+}
+
+// New returns a timer whose child is this program with other arguments, by which it calls Serve. It returns an error on
+// hosts where no code can be timed.
+func New(args ...string) (*Timer, error) {
+	if err := Able(); err != nil {
+		return nil, err
+	}
+	return &Timer{args: args}, nil
+}
+
+// Close ends the child.
+func (t *Timer) Close() {
+	if t.child != nil {
+		_ = t.child.in.Close()
+		_ = t.child.cmd.Wait() // it ends with its input
+		t.child = nil
+	}
+}
+
+// Time executes a job.
+func (t *Timer) Time(j *Job) ([][]uint64, error) {
+	if err := t.start(); err != nil {
+		return nil, err
+	}
+	c, late := t.child, false
+	alarm := time.AfterFunc(patience, func() { late = true; _ = c.cmd.Process.Kill() })
+	var r Result
+	err := c.to.Encode(j)
+	if err == nil {
+		err = c.out.Decode(&r)
+	}
+	alarm.Stop()
+	if err != nil {
+		t.child = nil
+		_ = c.in.Close()
+		ended := c.cmd.Wait()
+		var exit *exec.ExitError
+		switch {
+		case late:
+			return nil, ErrForever
+		case errors.As(ended, &exit) && slices.Contains(faults[:], exit.ExitCode()):
+			return nil, fmt.Errorf("%w (signal %d)", ErrFault, exit.ExitCode())
+		}
+		return nil, fmt.Errorf("the process that times code: %w", errors.Join(err, ended))
+	}
+	if r.Taken {
+		return nil, ErrPage
+	}
+	if r.Err != "" {
+		return nil, errors.New(r.Err)
+	}
+	return r.Ticks, nil
+}
+
+// faults are the signals that end a child, which exits with their number: SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV of
+// Linux.
+var faults = [...]int{4, 5, 7, 8, 11}
+
+// start starts the child, unless it runs.
+func (t *Timer) start() error {
+	if t.child != nil {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, t.args...)
+	cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "GOGC=off")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	t.child = &child{cmd, in, gob.NewEncoder(in), gob.NewDecoder(out)}
+	return nil
+}
+
+// Serve executes jobs until its input ends.
+func Serve(in io.Reader, out io.Writer) error {
+	h, err := newHost()
+	if err != nil {
+		return err
+	}
+	from, to := gob.NewDecoder(in), gob.NewEncoder(out)
+	for {
+		var j Job
+		if err := from.Decode(&j); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		var r Result
+		if r.Ticks, err = h.run(&j); err != nil {
+			r.Err, r.Taken = err.Error(), errors.Is(err, ErrPage)
+		}
+		if err := to.Encode(&r); err != nil {
+			return err
+		}
+	}
+}

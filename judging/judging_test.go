@@ -1,0 +1,168 @@
+package judging
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/native"
+	"kprobesim/internal/require"
+)
+
+// asTimer is the variable of the environment that makes this test the process which times code.
+const asTimer = "KPROBESIM_TEST_TIMES_CODE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asTimer) != "" {
+		if err := native.Serve(os.Stdin, os.Stdout); err != nil {
+			panic(err)
+		}
+		return
+	}
+	_ = os.Setenv(asTimer, "1") // for the processes that tests start
+	os.Exit(m.Run())
+}
+
+// host starts a timer, or says that there is none.
+func host(t *testing.T) *Host {
+	t.Helper()
+	h, err := NewHost()
+	if err != nil {
+		hosttools.Unable(t, "timing code on the host", err.Error())
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+// patient asks a host a few times, as long as it is busy.
+func patient(h *Host, code []byte, pages ...uint64) (v float64, err error) {
+	for range 20 {
+		if v, err = h.Cycles(code, pages); err != ErrBusy {
+			return v, err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return v, err
+}
+
+// Chains of additions and multiplications are the same on every processor since 2008: a cycle, and three.
+func TestHostTimesChains(t *testing.T) {
+	h := host(t)
+	for _, c := range []struct {
+		name string
+		code []byte
+		want float64
+	}{
+		{"add %rbx,%rax", []byte{0x48, 0x01, 0xd8}, 1},
+		{"imul %ebx,%eax", []byte{0x0f, 0xaf, 0xc3}, 3},
+	} {
+		if v, err := patient(h, c.code); err != nil || math.Abs(v-c.want) > 0.05*c.want {
+			t.Errorf("%s: %.3f cycles, %v; want %.0f", c.name, v, err, c.want)
+		}
+	}
+}
+
+// A block that faults is reported, and the next one is timed all the same.
+func TestHostSurvivesFaults(t *testing.T) {
+	h := host(t)
+	for code, want := range map[string]error{"\x8b\x07": native.ErrFault, "\x0f\x0b": native.ErrFault, "\xeb\xfe": native.ErrForever} {
+		if testing.Short() && want == native.ErrForever {
+			continue
+		}
+		if _, err := h.Cycles([]byte(code), nil); !strings.Contains(fmt.Sprint(err), want.Error()) {
+			t.Errorf("% x: %v; want %v", code, err, want)
+		}
+		if _, err := patient(h, []byte{0x90}); err != nil {
+			t.Errorf("behind % x: %v", code, err)
+		}
+	}
+	if _, err := h.Cycles([]byte{0x90}, []uint64{0}); err != native.ErrPage {
+		t.Errorf("page 0: %v; want %v", err, native.ErrPage)
+	}
+}
+
+func TestKendall(t *testing.T) {
+	// The pairs of neighbours of the textbook: one exchange in four, then with ties in one of them.
+	for _, c := range []struct {
+		pairs []pair
+		want  float64
+	}{
+		{[]pair{{1, 1}, {2, 2}, {3, 4}, {4, 3}}, 4. / 6},
+		{[]pair{{1, 4}, {2, 3}, {3, 2}, {4, 1}}, -1},
+		{[]pair{{1, 1}, {1, 2}, {2, 3}}, 2 / math.Sqrt(2*3)},
+		{[]pair{{1, 1}, {1, 1}, {2, 3}}, 1},
+		{[]pair{{1, 1}, {1, 2}}, 0},
+	} {
+		if got := kendall(c.pairs); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%v: %v, want %v", c.pairs, got, c.want)
+		}
+	}
+}
+
+func TestReadMeasured(t *testing.T) {
+	blocks, err := ReadMeasured(strings.NewReader("# a list\n\n4801d8,100\n0fb60f4801c875f0, 250.5\nf00fb10f,2000\n"), "list")
+	require.NoError(t, err)
+	var got []string
+	for _, b := range blocks {
+		got = append(got, fmt.Sprintf("%x %s %d %.3f", b.Code, b.Class, b.Length, b.Native))
+	}
+	want := []string{"4801d8 integer 1 1.000", "0fb60f4801c87500 branch 3 2.505", "f00fb10f  0 20.000"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q; want %q", got, want)
+	}
+	for _, bad := range []string{"4801d8", "48x,1", "48,", "48,-1", "48,nan", "48,inf"} {
+		if _, err := ReadMeasured(strings.NewReader("\n"+bad), "list"); err == nil || !strings.HasPrefix(err.Error(), "list:2: ") {
+			t.Errorf("%q: %v; want a message with the line", bad, err)
+		}
+	}
+}
+
+// Bad executables have a message each, and good ones give other blocks by another seed alone.
+func TestCutter(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]string{"": "file is empty", "text": "no ELF file", "\x7fELF": "truncated"} {
+		file := dir + "/x"
+		require.NoError(t, os.WriteFile(file, []byte(name), 0o600))
+		if _, err := NewCutter([]string{file}, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %q", name, err, want)
+		}
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	draw := func(seed uint64) (all []string) {
+		c, err := NewCutter([]string{self}, seed)
+		if err != nil {
+			hosttools.Unable(t, "cutting blocks", err.Error())
+		}
+		for range 50 {
+			b := c.Next()
+			all = append(all, string(b.Code))
+			if b.Length < fewest || b.Length > most || !slices.Contains(Classes, b.Class) {
+				t.Errorf("%+v", b)
+			}
+		}
+		return all
+	}
+	if a, b := draw(1), draw(1); !slices.Equal(a, b) {
+		t.Error("the same seed gives other blocks")
+	}
+	if a, b := draw(1), draw(2); slices.Equal(a, b) {
+		t.Error("another seed gives the same blocks")
+	}
+}
+
+// A context that is done ends a judgement with what there is.
+func TestRunEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	j := &Judging{}
+	if v, err := j.Run(ctx, 5, nil); err == nil || len(v.Blocks) != 0 {
+		t.Errorf("%v, %v", v, err)
+	}
+}

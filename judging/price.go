@@ -1,0 +1,142 @@
+package judging
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/internal/clock"
+	"kprobesim/mmu"
+)
+
+// Places in the simulated memory.
+const (
+	ram       = 4 << 20
+	codeFrame = 0x10_0000
+	dataFrame = 0x20_0000
+	tables    = 0x30_0000
+	codePage  = 0x7000_0000
+	pageSize  = 4096
+)
+
+// mostPages bounds the pages of a block. They lie in different frames and fit into a first-level cache.
+const mostPages = 6
+
+// Pricer executes blocks on a simulated processor.
+type Pricer struct {
+	isa *cpus.ISA
+	cfg *cpus.Config
+}
+
+// NewPricer returns a pricer for a machine description of x86-64.
+func NewPricer(cfg *cpus.Config) *Pricer { return &Pricer{x86.ISA64(), cfg} }
+
+// world is a processor with a program.
+type world struct {
+	cpus.CPU
+	mem   *mmu.Memory
+	pages []uint64
+}
+
+// load makes a world.
+func (p *Pricer) load(code []byte, pages []uint64) (*world, error) {
+	w := &world{mem: mmu.NewMemory(ram), pages: pages}
+	maps := []mmu.Mapping{
+		{VA: codePage, PA: codeFrame, Size: dataFrame - codeFrame, Exec: true},
+		{VA: control, PA: dataFrame, Size: pageSize, Writable: true},
+	}
+	for i, va := range pages {
+		maps = append(maps, mmu.Mapping{VA: va, PA: frame(i), Size: pageSize, Writable: true})
+	}
+	root, err := p.isa.Tables(w.mem, tables, maps)
+	if err != nil {
+		return nil, err
+	}
+	w.mem.Write(codeFrame, code)
+	w.CPU = p.isa.New(0, p.cfg, cpus.Bus{Memory: w.mem, Root: root, Phase: func(uint64) uint8 { return 0 }})
+	return w, nil
+}
+
+// frame is the physical address of a page.
+func frame(i int) uint64 { return dataFrame + uint64(i+1)*pageSize }
+
+// filled is a page as blocks find it.
+var filled = bytes.Repeat(binary.LittleEndian.AppendUint64(nil, fillWord), pageSize/8)
+
+// once executes the program from the beginning and returns the time that it takes.
+func (w *world) once() (clock.Ticks, cpus.Exit) {
+	for i := range w.pages {
+		w.mem.Write(frame(i), filled)
+	}
+	w.Boot(codePage, control+pageSize/2)
+	start := w.Now()
+	w.Interrupt() // ends the halt
+	x := w.Run(1 << 60)
+	return w.Now() - start, x
+}
+
+// Pages finds the pages that a block touches, or returns why it cannot be judged.
+func (p *Pricer) Pages(block []byte) ([]uint64, error) {
+	code := program(block, long, loops, false)
+	var pages []uint64
+	for {
+		w, err := p.load(code, pages)
+		if err != nil {
+			return nil, err
+		}
+		_, x := w.once()
+		if x.Reason == cpus.Halted {
+			return pages, nil
+		}
+		at := w.missing()
+		switch {
+		case at == 0 || slices.Contains(pages, at):
+			return nil, errFaults
+		case len(pages) == mostPages:
+			return nil, errPages
+		}
+		pages = append(pages, at)
+	}
+}
+
+// Reasons why a block is not judged.
+var (
+	errFaults = errors.New("it raises an exception")
+	errPages  = fmt.Errorf("it touches more than %d pages", mostPages)
+)
+
+// missing is the page of the page fault that stopped the processor.
+func (w *world) missing() uint64 {
+	for _, r := range w.Registers() {
+		if r.Name == "cr2" {
+			return r.Value &^ (pageSize - 1)
+		}
+	}
+	return 0
+}
+
+// warm is how often a program runs before the run that counts.
+const warm = 2
+
+// Cycles prices a copy of a block.
+func (p *Pricer) Cycles(block []byte, pages []uint64) (float64, error) {
+	var took [2]clock.Ticks
+	for i, copies := range []int{long, short} {
+		w, err := p.load(program(block, copies, loops, false), pages)
+		if err != nil {
+			return 0, err
+		}
+		for range warm + 1 {
+			t, x := w.once()
+			if x.Reason != cpus.Halted {
+				return 0, errFaults
+			}
+			took[i] = t
+		}
+	}
+	return float64(took[0]-took[1]) / ((long - short) * loops) / float64(clock.PerCycle), nil
+}
