@@ -29,6 +29,10 @@ type Cost struct {
 	InOrder   bool        // starts when everything older has retired and holds everything younger
 	Serialize bool        // the same, and waits until older stores have reached the cache
 	Alone     bool        // is a dispatch group of its own
+	// Ops are the operations that are renamed, and To the sets of pipes that those beside accesses to memory go to, for a
+	// core with BackEnd.
+	Ops int
+	To  [MaxUops]string
 }
 
 // TLB2 describes a TLB behind those for instructions and data. Its zero value is none.
@@ -58,19 +62,6 @@ type PredictorConfig struct {
 	TargetsByAddress bool
 }
 
-// FrontEnd describes fetch and decode. Its zero value is a front end that never holds the core up.
-type FrontEnd struct {
-	FetchBytes   int  // bytes fetched a cycle, from an aligned block of that size; a power of two or 0
-	Queue        int  // instructions that may wait between fetch and decode
-	ComplexFirst bool // an instruction of more than one operation begins a decode group
-	// StackEngine says that push, pop, call and return move the stack pointer while they are decoded: none
-	// waits for another. What names the stack pointer behind them takes an issue slot more.
-	StackEngine bool
-	ZeroIdioms  bool // what clears a register by itself does not wait for it
-	LoopBuffer  int  // instructions of a loop that is not fetched again and again; 0 for none
-	LoopWindows int  // windows of FetchBytes that such a loop may touch
-}
-
 // Events whose cost the machine around the CPUs looks at. Every ISA lists them among its Events.
 const (
 	EventIPI      = "ipi"           // from the store that sends an interrupt to its acceptance at another CPU
@@ -98,6 +89,10 @@ type Config struct {
 	Classes     map[string]Cost
 	Events      map[string]clock.Ticks
 	Ports       map[string]clock.Ticks // occupancy of the port by one operation
+	BackEnd     BackEnd
+	OpCache     OpCache
+	Fusion      Fusion
+	Pipes       map[string][]string // sets of pipes by the port's name
 	L1I         mmu.CacheConfig
 	L1D         mmu.CacheConfig
 	L2          mmu.CacheConfig
@@ -125,13 +120,13 @@ func (c *Config) Check(isa *ISA) []error {
 	if c.Model != Throughput && c.Model != Window && c.Model != Scoreboard {
 		fail("model: %q is unknown; use %q, %q or %q", c.Model, Throughput, Window, Scoreboard)
 	}
-	if c.Width < 1 || clock.PerCycle%clock.Ticks(max(c.Width, 1)) != 0 {
-		fail("width: %d issue slots do not divide a cycle; use 1, 2, 3, 4, 5 or 6", c.Width)
-	}
+	c.checkWidth(fail)
 	if c.Window < 1 || c.Window > MaxWindow {
 		fail("window: %d entries; use 1 to %d", c.Window, MaxWindow)
 	}
 	c.checkGroups(isa, fail)
+	c.checkPipes(isa, fail)
+	c.checkFusion(isa, fail)
 	if c.StoreBuffer < 1 || c.StoreBuffer > 1024 {
 		fail("store_buffer: %d entries; use 1 to 1024", c.StoreBuffer)
 	}
@@ -159,7 +154,7 @@ func (c *Config) Check(isa *ISA) []error {
 }
 
 // MaxWindow is the largest reorder buffer that a CPU models.
-const MaxWindow = 512
+const MaxWindow = 1024
 
 // checkGroups holds the classes against the size of a group, and the window against a whole number of groups.
 func (c *Config) checkGroups(isa *ISA, fail func(string, ...any)) {
@@ -199,7 +194,7 @@ func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 	compare("processor", numbers, c.Processor, fail)
 	c.checkAnswers(isa, fail)
 	for _, n := range isa.Ports {
-		if _, ok := c.Ports[n]; !ok {
+		if _, ok := c.Ports[n]; !ok && len(c.Pipes[n]) == 0 {
 			fail("port.%s: missing", n)
 		}
 	}
@@ -208,8 +203,8 @@ func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 	}
 	for _, n := range isa.Classes {
 		k := c.Classes[n] // none of an inherited price, which is checked already
-		for _, p := range []string{k.Port, k.Unit} {
-			if p != "" && c.Ports[p] <= 0 {
+		for _, p := range append(k.To[:], k.Port, k.Unit) {
+			if p != "" && c.Ports[p] <= 0 && (p == k.Unit || len(c.Pipes[p]) == 0) {
 				fail("cost.%s: port %q has no positive occupancy under ports", n, p)
 			}
 		}
@@ -339,8 +334,11 @@ type ISA struct {
 	// Inherited has classes that a description need not price: they have the price of another one. No class inherits from
 	// itself, however far.
 	Inherited map[string]string
-	Events    []string // events that a machine description must price
-	Ports     []string // ports that a machine description must give an occupancy
+	// Fusible are the operations that may be one with a conditional branch behind them, and Conditions what branches look at, a
+	// condition and its opposite under one name.
+	Fusible, Conditions []string
+	Events              []string // events that a machine description must price
+	Ports               []string // ports that a machine description must give an occupancy
 	// Processor are the numbers that tell processors of the instruction set apart beside what they cost: a
 	// machine description must give them.
 	Processor []Number

@@ -20,7 +20,7 @@ func (mr *machineReader) core(r *doc.Reader) {
 	mr.timer(clocks)
 	core := r.Sub("core", true)
 	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window, cpus.Scoreboard))
-	mr.section(core, count("width", &c.Width, 1, 6), count("window", &c.Window, 1, cpus.MaxWindow),
+	mr.section(core, count("width", &c.Width, 1, cpus.MaxWidth), count("window", &c.Window, 1, cpus.MaxWindow),
 		count("store_buffer", &c.StoreBuffer, 1, 1024))
 	if r.Has("groups") {
 		c.Groups.On = true
@@ -30,6 +30,7 @@ func (mr *machineReader) core(r *doc.Reader) {
 		f := r.Sub("front_end", true)
 		mr.frontEnd(f, &c.FrontEnd)
 	}
+	mr.pipes(r)
 	p := &c.Predictor
 	predictor := r.Sub("predictor", true)
 	p.TargetsByAddress = doc.Opt(predictor, "targets_by_address", false, doc.Flag)
@@ -119,18 +120,6 @@ func answerKey(key string) (uint64, error) {
 		return 0, fmt.Errorf("%q is no number of 32 bits, or two with a dash between", key)
 	}
 	return n, nil
-}
-
-// frontEnd reads fetch and decode. What a core of later years has and an earlier one lacks may be left out.
-func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
-	f.ComplexFirst = doc.Opt(r, "complex_first", false, doc.Flag)
-	f.StackEngine = doc.Opt(r, "stack_engine", false, doc.Flag)
-	f.ZeroIdioms = doc.Opt(r, "zero_idioms", false, doc.Flag)
-	fields := []field{count("fetch_bytes", &f.FetchBytes, 4, 64), count("queue", &f.Queue, 0, 1024)}
-	if r.Has("loop_buffer") {
-		fields = append(fields, count("loop_buffer", &f.LoopBuffer, 1, 1024), count("loop_windows", &f.LoopWindows, 1, 64))
-	}
-	mr.section(r, fields...)
 }
 
 // memory reads caches, TLBs and DRAM. The third level of caches may be left out.

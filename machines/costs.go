@@ -18,7 +18,7 @@ func (mr *machineReader) costs(r *doc.Reader) {
 	c.Classes, c.Events, c.Ports = map[string]cpus.Cost{}, map[string]clock.Ticks{}, map[string]clock.Ticks{}
 	ports := r.Sub("port", true)
 	names := ports.Keys()
-	mr.each(ports, names, nil, func(s *doc.Reader, name string) { c.Ports[name] = mr.ticks(s) })
+	mr.each(ports, names, nil, mr.port)
 	var ties []tie
 	mr.each(r.Sub("event", true), mr.isa.Events, nil, func(s *doc.Reader, name string) {
 		c.Events[name] = mr.event(s, name, &ties)
@@ -122,11 +122,17 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 	// What serializes takes its issue, and nothing runs meanwhile that could wait for a result.
 	fields = append(fields, cycles("latency", &c.Latency, !c.Serialize), cycles("latency2", &c.Latency2, false),
 		cycles("occupancy", &c.Occupancy, false))
+	if mr.m.CPU.BackEnd.On {
+		mr.to(r, &c, ports)
+	}
 	mr.section(r, fields...)
 	if uops > 0 {
 		c.Issue, slots = mr.issueSlots(uops), uops
 	}
 	c.Slots = mr.issueSlots(slots)
+	if mr.m.CPU.BackEnd.On {
+		c.Ops = mr.ops(&c, slots)
+	}
 	return c
 }
 

@@ -1,0 +1,146 @@
+package cpus
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"kprobesim/internal/clock"
+)
+
+// Bounds of a core that is described by its pipes.
+const (
+	MaxPipes  = 16 // named pipes
+	MaxUops   = 8  // that an instruction sends to pipes, beside its accesses to memory
+	MaxWidth  = 8  // renamed a cycle
+	plainWide = 6  // the same of a core without pipes, which divides a cycle into slots
+)
+
+// FrontEnd describes fetch and decode. Its zero value is a front end that never holds the core up.
+type FrontEnd struct {
+	FetchBytes   int  // bytes fetched a cycle, from an aligned block of that size; a power of two or 0
+	Queue        int  // instructions that may wait between fetch and decode
+	ComplexFirst bool // an instruction of more than one operation begins a decode group
+	// StackEngine says that push, pop, call and return move the stack pointer while they are decoded: none
+	// waits for another. What names the stack pointer behind them takes an issue slot more.
+	StackEngine bool
+	ZeroIdioms  bool // what clears a register by itself does not wait for it
+	LoopBuffer  int  // instructions of a loop that is not fetched again and again; 0 for none
+	LoopWindows int  // windows of FetchBytes that such a loop may touch
+	Decoders    int  // instructions that are decoded a cycle; 0 for any number
+	// Unlaminates lists what is several operations when it is renamed if its address has an index.
+	Unlaminates []string
+}
+
+// BackEnd describes renaming, scheduling and retirement of a core that sends each operation to one pipe of a set, as
+// vendors draw them in their optimization manuals. Its zero value is a core
+// whose ports have a rate and no more.
+type BackEnd struct {
+	On        bool
+	Retire    int  // operations that retire a cycle; 0 for any number
+	Scheduler int  // operations that may wait for their pipes; 0 for any number
+	AtStart   bool // an operation takes the first free pipe of its set, where other cores choose one when they rename it
+}
+
+// OpCache describes a cache of decoded operations. Its zero value is none: all instructions are decoded.
+type OpCache struct {
+	Sets, Ways int
+	Uops       int // of an entry
+	Window     int // bytes of code of which an entry has operations: 32 or 64
+	Entries    int // that operations of one window may fill
+	Rate       int // operations that it delivers a cycle
+}
+
+// Fusion describes pairs of an operation and a conditional branch behind it that are one operation. The zero value has
+// none.
+type Fusion struct {
+	// Pairs has the conditions that an operation fuses with.
+	Pairs map[string][]string
+	// Immediate says that a pair fuses though it has an operand in memory and an immediate.
+	Immediate bool
+	// Relative says that a pair fuses though its operand in memory is relative to the program counter.
+	Relative bool
+}
+
+// Forms of operations with an index in their address that are one operation only until they are renamed, as
+// FrontEnd.Unlaminates names them.
+const (
+	IndexedLoads    = "load"   // with a computation behind them
+	IndexedStores   = "store"  // and nothing else
+	IndexedModifies = "modify" // load, compute and store
+)
+
+// checkPipes holds a core with pipes against its limits, and one without against having none.
+func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
+	if !c.BackEnd.On {
+		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.Decoders > 0 {
+			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates and decoders are for cores that have it")
+		}
+		return
+	}
+	if c.Groups.On || c.Model == Scoreboard {
+		fail("back_end: cores with groups or a scoreboard have none; leave one of them out")
+	}
+	fail("back_end: it is read, and not modelled yet; leave it out")
+	names := c.PipeNames()
+	if len(names) > MaxPipes {
+		fail("port: %d pipes; at most %d are modelled", len(names), MaxPipes)
+	}
+	for _, n := range isa.Ports {
+		if len(c.Pipes[n]) == 0 {
+			fail("port.%s: a core with back_end needs its pipes: say ports = [names]", n)
+		}
+	}
+	if err := c.OpCache.check(); err != nil {
+		fail("op_cache: %w", err)
+	}
+}
+
+// PipeNames are the pipes of all sets, sorted.
+func (c *Config) PipeNames() []string {
+	all := map[string]bool{}
+	for _, set := range c.Pipes {
+		for _, n := range set {
+			all[n] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// check accepts the zero value, which is none.
+func (o *OpCache) check() error {
+	switch {
+	case *o == OpCache{}:
+		return nil
+	case o.Sets < 1 || o.Sets&(o.Sets-1) != 0:
+		return fmt.Errorf("%d sets are no power of two", o.Sets)
+	case o.Window != 32 && o.Window != 64:
+		return fmt.Errorf("a window of %d bytes; use 32 or 64", o.Window)
+	}
+	return nil
+}
+
+// checkWidth accepts widths that divide a cycle, and on a core with pipes any up to MaxWidth.
+func (c *Config) checkWidth(fail func(string, ...any)) {
+	switch {
+	case c.Width < 1 || c.Width > MaxWidth:
+		fail("width: %d; use 1 to %d", c.Width, MaxWidth)
+	case !c.BackEnd.On && clock.PerCycle%clock.Ticks(c.Width) != 0:
+		fail("width: %d issue slots do not divide a cycle; use 1 to %d, or describe a [back_end]", c.Width, plainWide)
+	}
+}
+
+// checkFusion wants operations and conditions that the instruction set has.
+func (c *Config) checkFusion(isa *ISA, fail func(string, ...any)) {
+	for _, op := range slices.Sorted(maps.Keys(c.Fusion.Pairs)) {
+		if !slices.Contains(isa.Fusible, op) {
+			fail("fusion.%s: unknown; known are %s", op, strings.Join(isa.Fusible, ", "))
+		}
+		for _, condition := range c.Fusion.Pairs[op] {
+			if !slices.Contains(isa.Conditions, condition) {
+				fail("fusion.%s: unknown condition %q; known are %s", op, condition, strings.Join(isa.Conditions, ", "))
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package machines
+
+import (
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/doc"
+)
+
+// frontEnd reads fetch and decode. What a core of later years has and an earlier one lacks may be left out.
+func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
+	f.ComplexFirst = doc.Opt(r, "complex_first", false, doc.Flag)
+	f.StackEngine = doc.Opt(r, "stack_engine", false, doc.Flag)
+	f.ZeroIdioms = doc.Opt(r, "zero_idioms", false, doc.Flag)
+	f.Unlaminates = doc.Opt(r, "unlaminates", nil, doc.ListOf(doc.OneOf(cpus.IndexedLoads, cpus.IndexedStores, cpus.IndexedModifies)))
+	fields := []field{count("fetch_bytes", &f.FetchBytes, 4, 64), count("queue", &f.Queue, 0, 1024)}
+	if r.Has("loop_buffer") {
+		fields = append(fields, count("loop_buffer", &f.LoopBuffer, 1, 1024), count("loop_windows", &f.LoopWindows, 1, 64))
+	}
+	if r.Has("decoders") {
+		fields = append(fields, count("decoders", &f.Decoders, 1, 16))
+	}
+	mr.section(r, fields...)
+}
+
+// pipes reads what a core has that is described by its pipes. All of it may be left out.
+func (mr *machineReader) pipes(r *doc.Reader) {
+	c := &mr.m.CPU
+	if r.Has("back_end") {
+		mr.backEnd(r.Sub("back_end", true), &c.BackEnd)
+	}
+	if r.Has("op_cache") {
+		o := &c.OpCache
+		mr.section(r.Sub("op_cache", true), count("sets", &o.Sets, 1, 1<<12), count("ways", &o.Ways, 1, 32),
+			count("uops", &o.Uops, 1, 64), count("window", &o.Window, 32, 64), count("entries", &o.Entries, 1, 32),
+			count("rate", &o.Rate, 1, 16))
+	}
+	if r.Has("fusion") {
+		mr.fusion(r.Sub("fusion", true), &c.Fusion)
+	}
+}
+
+// backEnd reads renaming and scheduling.
+func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
+	const atStart, atRename = "start", "rename"
+	b.On = true
+	b.AtStart = doc.Opt(r, "binding", atRename, doc.OneOf(atRename, atStart)) == atStart
+	var fields []field
+	if r.Has("retire") {
+		fields = append(fields, count("retire", &b.Retire, 1, 16))
+	}
+	if r.Has("scheduler") {
+		fields = append(fields, count("scheduler", &b.Scheduler, 1, 1024))
+	}
+	mr.section(r, fields...)
+}
+
+// fusion reads the pairs that are one operation: they are no numbers.
+func (mr *machineReader) fusion(r *doc.Reader, f *cpus.Fusion) {
+	f.Pairs = map[string][]string{}
+	f.Immediate = doc.Opt(r, "immediate", false, doc.Flag)
+	f.Relative = doc.Opt(r, "relative", false, doc.Flag)
+	for _, op := range mr.isa.Fusible {
+		if r.Has(op) {
+			f.Pairs[op] = doc.Need(r, op, doc.ListOf(doc.OneOf(mr.isa.Conditions...)))
+		}
+	}
+	mr.source(r)
+	r.Done()
+}
+
+// port reads the time that an operation keeps a port or a unit, or the pipes that a port stands for.
+func (mr *machineReader) port(r *doc.Reader, name string) {
+	c := &mr.m.CPU
+	if !r.Has("ports") {
+		c.Ports[name] = mr.ticks(r)
+		return
+	}
+	if c.Pipes == nil {
+		c.Pipes = map[string][]string{}
+	}
+	c.Pipes[name] = doc.Need(r, "ports", doc.ListOf(doc.Name))
+	mr.source(r)
+	r.Done()
+}
+
+// to reads the sets of pipes that the operations of a class go to.
+func (mr *machineReader) to(r *doc.Reader, c *cpus.Cost, ports []string) {
+	sets := doc.Opt(r, "ports", nil, doc.ListOf(doc.OneOf(ports...)))
+	if c.Port != "" {
+		sets = append([]string{c.Port}, sets...)
+	}
+	if len(sets) > len(c.To) {
+		r.Errorf("ports", "%d operations; at most %d go to pipes", len(sets), len(c.To))
+	}
+	copy(c.To[:], sets)
+}
+
+// ops is the number of operations that a class is renamed as.
+func (mr *machineReader) ops(c *cpus.Cost, uops int) int {
+	if uops > 0 {
+		return uops
+	}
+	return int((c.Issue*clock.Ticks(mr.m.CPU.Width) + clock.PerCycle - 1) / clock.PerCycle)
+}
